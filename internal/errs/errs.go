@@ -1,0 +1,84 @@
+// Package errs is the one error type that crosses adnet's layers: a stable code for machines, a
+// sentence for people and, where it helps, extra fields. The tables that turn a code into an HTTP
+// status, a JSON-RPC error or an OpenRTB no-bid live with the wires (ingress/httpapi).
+package errs
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code names a kind of failure. The values are part of the wire contract.
+type Code string
+
+// The codes of the specification (section Errors) and those adnet adds for cases it leaves open.
+const (
+	InvalidRequest       Code = "invalid_request"
+	MissingContext       Code = "missing_context"
+	InsufficientCredit   Code = "insufficient_credit"
+	InvalidState         Code = "invalid_state" // pause, resume, submit, review in a state that does not allow it
+	InvalidToken         Code = "invalid_token"
+	InvalidCredentials   Code = "invalid_credentials"
+	MissingAuthorization Code = "missing_authorization"
+	Forbidden            Code = "forbidden"
+	NotFound             Code = "not_found"
+	MethodNotAllowed     Code = "method_not_allowed"
+	Conflict             Code = "conflict" // the thing exists already, or changed under the caller
+	Retired              Code = "retired"
+	PayloadTooLarge      Code = "payload_too_large"
+	RateLimited          Code = "rate_limited"
+	DemoMode             Code = "demo_mode"
+	Unavailable          Code = "unavailable" // a store or the log is out of reach; safe to retry
+	UpstreamError        Code = "upstream_error"
+	Internal             Code = "internal"
+)
+
+// Error is a failure that may be shown to a caller: Message and Extra hold nothing internal.
+type Error struct {
+	Code    Code
+	Message string
+	Extra   map[string]any // merged into the JSON envelope
+	cause   error
+}
+
+// New makes an error whose message is shown to the caller.
+func New(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Wrap keeps cause for the log while the caller sees only code and message.
+func Wrap(cause error, code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...), cause: cause}
+}
+
+// With adds a field to the JSON envelope and returns e.
+func (e *Error) With(name string, value any) *Error {
+	if e.Extra == nil {
+		e.Extra = make(map[string]any, 2)
+	}
+	e.Extra[name] = value
+	return e
+}
+
+// Error is for logs: it includes the cause, which the caller never sees.
+func (e *Error) Error() string {
+	if e.cause != nil {
+		return string(e.Code) + ": " + e.Message + ": " + e.cause.Error()
+	}
+	return string(e.Code) + ": " + e.Message
+}
+
+// Unwrap gives errors.Is and errors.As the cause.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Of finds the [Error] in err's chain. Any other error is [Internal], with nothing of it in the message.
+func Of(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return Wrap(err, Internal, "internal error")
+}
+
+// Is says whether err carries code.
+func Is(err error, code Code) bool { return err != nil && Of(err).Code == code }

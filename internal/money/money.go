@@ -1,0 +1,139 @@
+// Package money holds the two currencies of adnet as integers.
+//
+// Amounts of cash are [Micros], millionths of a US dollar; nothing in adnet holds cash as a float.
+// Credits are whole units of a second asset and are never converted implicitly.
+package money
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Micros is an amount of cash in micro-USD: 1 USD is 1,000,000. A bid "per mille" (CPM) is also held
+// in Micros, as the price of 1,000 impressions.
+type Micros int64
+
+// Credits counts publisher Credits. One valid unique impression mints one.
+type Credits int64
+
+// USD is one US dollar.
+const USD Micros = 1_000_000
+
+// Max is the largest amount that [Parse] accepts, 10 billion USD: sums of a billion such amounts
+// are out of reach of the service's limits, so int64 additions on checked input do not overflow.
+const Max = 10_000_000_000 * USD
+
+// ErrSyntax says that a text is not a plain decimal number of dollars.
+var ErrSyntax = errors.New("not a decimal amount of USD")
+
+// ErrRange says that an amount is beyond ±[Max] or finer than a micro-dollar.
+var ErrRange = errors.New("amount out of range (at most six decimals, at most 10,000,000,000 USD)")
+
+// Parse reads a JSON number of dollars exactly, without passing through a float. It accepts an
+// exponent as JSON does ("5e-2") and refuses anything finer than a micro-dollar.
+func Parse(s string) (Micros, error) {
+	mantissa, exponent, err := splitExponent(s)
+	if err != nil {
+		return 0, err
+	}
+	negative := strings.HasPrefix(mantissa, "-")
+	mantissa = strings.TrimPrefix(mantissa, "-")
+	whole, fraction, hasPoint := strings.Cut(mantissa, ".")
+	if whole == "" || hasPoint && fraction == "" || !digits(whole) || !digits(fraction) {
+		return 0, ErrSyntax
+	}
+	fraction = strings.TrimRight(fraction, "0")
+	shift := exponent - len(fraction) + 6
+	number := strings.TrimLeft(whole+fraction, "0")
+	for shift < 0 && strings.HasSuffix(number, "0") {
+		number, shift = number[:len(number)-1], shift+1
+	}
+	if number == "" {
+		return 0, nil
+	}
+	if shift < 0 || len(number)+shift > 17 {
+		return 0, ErrRange
+	}
+	n, err := strconv.ParseInt(number+strings.Repeat("0", shift), 10, 64)
+	if err != nil || Micros(n) > Max {
+		return 0, ErrRange
+	}
+	if negative {
+		n = -n
+	}
+	return Micros(n), nil
+}
+
+func splitExponent(s string) (mantissa string, exponent int, err error) {
+	i := strings.IndexAny(s, "eE")
+	if i < 0 {
+		return s, 0, nil
+	}
+	exponent, err = strconv.Atoi(s[i+1:])
+	if err != nil {
+		return "", 0, ErrSyntax
+	}
+	if exponent < -30 || exponent > 30 {
+		return "", 0, ErrRange
+	}
+	return s[:i], exponent, nil
+}
+
+func digits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// Append writes m as a JSON number of dollars with no more decimals than it needs.
+func (m Micros) Append(b []byte) []byte {
+	n := uint64(m)
+	if m < 0 {
+		b, n = append(b, '-'), uint64(-m)
+	}
+	b = strconv.AppendUint(b, n/uint64(USD), 10)
+	rest := n % uint64(USD)
+	if rest == 0 {
+		return b
+	}
+	b = append(b, '.')
+	for unit := uint64(USD) / 10; rest > 0; unit /= 10 {
+		b = append(b, byte('0'+rest/unit))
+		rest %= unit
+	}
+	return b
+}
+
+// String is the amount in dollars, "3.37".
+func (m Micros) String() string { return string(m.Append(nil)) }
+
+// MarshalJSON writes a JSON number of dollars.
+func (m Micros) MarshalJSON() ([]byte, error) { return m.Append(nil), nil }
+
+// UnmarshalJSON reads a JSON number of dollars exactly. Errors: [ErrSyntax], [ErrRange].
+func (m *Micros) UnmarshalJSON(b []byte) error {
+	v, err := Parse(string(b))
+	if err != nil {
+		return err
+	}
+	*m = v
+	return nil
+}
+
+// PerMille is the price of one unit of a CPM amount, rounded down: an advertiser never pays more
+// than the bid.
+func (m Micros) PerMille() Micros { return m / 1000 }
+
+// MulDiv is m × num ÷ den rounded down, saturating at the largest Micros instead of overflowing.
+// m, num ≥ 0 and den > 0.
+func (m Micros) MulDiv(num, den int64) Micros {
+	if num != 0 && int64(m) > math.MaxInt64/num {
+		return Micros(math.MaxInt64/den) - 1
+	}
+	return Micros(int64(m) * num / den)
+}

@@ -1,0 +1,50 @@
+package money
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestParseReadsDollarsExactly(t *testing.T) {
+	for text, want := range map[string]Micros{
+		"5": 5_000_000, "5.00": 5_000_000, "0.01": 10_000, "3.37": 3_370_000, "0": 0, "-0": 0,
+		"0.000001": 1, "1e3": 1_000_000_000, "5e-2": 50_000, "10E+1": 100_000_000, "-1.5": -1_500_000,
+		"100e-2": 1_000_000, "1.10000000000": 1_100_000, "10000000000": Max,
+	} {
+		got, err := Parse(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, got, text)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for text, want := range map[string]error{
+		"": ErrSyntax, ".": ErrSyntax, "1.": ErrSyntax, ".5": ErrSyntax, "+1": ErrSyntax, "NaN": ErrSyntax,
+		"1_000": ErrSyntax, `"5"`: ErrSyntax, "0x10": ErrSyntax, "--1": ErrSyntax, "1e": ErrSyntax, "1e1.5": ErrSyntax,
+		"1e400": ErrRange, "10000000000.000001": ErrRange, "0.0000001": ErrRange, "1e30": ErrRange,
+		"99999999999999999999999": ErrRange,
+	} {
+		_, err := Parse(text)
+		require.ErrorIs(t, err, want, text)
+	}
+}
+
+func TestJSONRoundTripKeepsEveryMicro(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := Micros(rapid.Int64Range(-int64(Max), int64(Max)).Draw(t, "micros"))
+		text, err := json.Marshal(m)
+		require.NoError(t, err)
+		var back Micros
+		require.NoError(t, json.Unmarshal(text, &back))
+		require.Equal(t, m, back)
+	})
+}
+
+func TestPerMilleAndMulDivRoundDown(t *testing.T) {
+	require.Equal(t, Micros(3375), Micros(3_375_999).PerMille())
+	require.Equal(t, Micros(333), Micros(1000).MulDiv(333, 1000))
+	require.Positive(t, Max.MulDiv(1_000_000_000_000, 1000), "saturates instead of overflowing")
+}
