@@ -1,0 +1,77 @@
+// Package account is who may do what: users, their roles, and the keys of publishers and seats.
+//
+// One account model serves both sides of the market. Every [User] can advertise (its id is the
+// advertiser id) and publish (its DeveloperID receives the Credits); the role only tells
+// administrators apart. Role and state are authoritative in the store, never in a token.
+package account
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Role is what a user may do beyond its own account.
+type Role string
+
+// The roles of the specification.
+const (
+	RoleAdvertiser Role = "advertiser"
+	RoleAdmin      Role = "admin" // reviews campaigns, issues seat keys, sees every account
+)
+
+// User is an account. Times are UTC.
+type User struct {
+	ID           uuid.UUID // also the advertiser id of its campaigns
+	DeveloperID  uuid.UUID // the publisher side of the same account; differs from ID
+	Email        string    // lower case, unique
+	PasswordHash string    // PHC string of argon2id
+	Role         Role
+	Disabled     bool
+	TokenVersion int64 // tokens issued for an older version are refused: raised by a password or role change
+	CreatedAt    time.Time
+}
+
+// IsAdmin says whether u may act for every account.
+func (u User) IsAdmin() bool { return u.Role == RoleAdmin }
+
+// MayActFor says whether u may act for the advertiser: itself, or any when admin.
+func (u User) MayActFor(advertiser uuid.UUID) bool { return u.IsAdmin() || u.ID == advertiser }
+
+// Key is an API key of a publisher or a seat. The plain text is shown once, at creation; only its
+// SHA-256 is kept.
+type Key struct {
+	ID          uuid.UUID
+	OwnerID     uuid.UUID // user id
+	DeveloperID uuid.UUID // the owner's, copied so that an ad request needs one lookup
+	Kind        KeyKind
+	Name        string
+	Prefix      string // the first characters, to recognise the key by
+	Hash        [32]byte
+	CreatedAt   time.Time
+	RevokedAt   time.Time // zero while the key works
+}
+
+// Revoked says whether the key was withdrawn.
+func (k Key) Revoked() bool { return !k.RevokedAt.IsZero() }
+
+// UserStore keeps users. Errors carry errs.NotFound and errs.Conflict (e-mail taken).
+type UserStore interface {
+	CreateUser(ctx context.Context, u User) error
+	User(ctx context.Context, id uuid.UUID) (User, error)
+	UserByEmail(ctx context.Context, email string) (User, error)
+	// UpdateUser runs edit on the locked row; an error of edit leaves the row as it was.
+	UpdateUser(ctx context.Context, id uuid.UUID, edit func(*User) error) (User, error)
+}
+
+// KeyStore keeps keys. Errors carry errs.NotFound.
+type KeyStore interface {
+	CreateKey(ctx context.Context, k Key) error
+	// KeyByHash finds a key, also a revoked one or one of a disabled owner: disabled tells the latter.
+	KeyByHash(ctx context.Context, hash [32]byte) (k Key, disabled bool, err error)
+	// Keys lists an owner's keys, newest first, revoked ones included.
+	Keys(ctx context.Context, owner uuid.UUID) ([]Key, error)
+	// RevokeKey is idempotent: the first time of revocation stays. errs.NotFound when owner has no such key.
+	RevokeKey(ctx context.Context, owner, id uuid.UUID, at time.Time) error
+}

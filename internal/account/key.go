@@ -1,0 +1,134 @@
+package account
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"hash/crc32"
+	"strings"
+)
+
+// KeyKind is what an API key opens.
+type KeyKind string
+
+// The kinds of keys.
+const (
+	KindPublisher KeyKind = "publisher" // ad requests over REST and JSON-RPC
+	KindSeat      KeyKind = "seat"      // bid requests over OpenRTB
+)
+
+// The prefixes of keys. A key that adnet issued is a prefix, 30 random base62 digits (178 bits) and 6
+// base62 digits of the CRC-32 of all that precedes, which finds typing errors without a lookup.
+const (
+	prefixPublisher = "pub_live_"
+	prefixSeat      = "seat_live_"
+	prefixTest      = "pub_test_"
+	prefixOtherTest = "sk_test_"
+
+	keyRandom   = 30
+	keyChecksum = 6
+	keyShown    = 4 // random digits that a list of keys shows after the prefix
+)
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// PublicSandboxKey is the documented sandbox key that anyone may use.
+const PublicSandboxKey = "pub_test_sandbox"
+
+// ErrKeyFormat says that a text is no key that adnet can have issued. It is found without a lookup.
+var ErrKeyFormat = errors.New("not an API key")
+
+// KeyMaterial is what is kept of a new key.
+type KeyMaterial struct {
+	Hash   [sha256.Size]byte // SHA-256 of the plain text
+	Prefix string            // its first characters, 13 or 14, to recognise it by
+}
+
+// GenerateKey makes a random live key. plain is to be shown once and kept nowhere. A kind that does not exist
+// is an error.
+func GenerateKey(kind KeyKind) (plain string, material KeyMaterial, err error) {
+	switch kind {
+	case KindPublisher:
+		plain, material = issueKey(prefixPublisher)
+	case KindSeat:
+		plain, material = issueKey(prefixSeat)
+	default:
+		return "", KeyMaterial{}, errors.New("kind of key must be publisher or seat")
+	}
+	return plain, material, nil
+}
+
+// GenerateSandboxKey makes a random publisher key for tests, in the form of [GenerateKey]. See [IsSandbox].
+func GenerateSandboxKey() (plain string, material KeyMaterial) { return issueKey(prefixTest) }
+
+func issueKey(prefix string) (string, KeyMaterial) {
+	body := prefix + randomBase62(keyRandom)
+	plain := body + checksum(body)
+	return plain, KeyMaterial{Hash: sha256.Sum256([]byte(plain)), Prefix: plain[:len(prefix)+keyShown]}
+}
+
+// ParseKey gives the kind and the hash to look a key up by, for the forms that [GenerateKey] and
+// [GenerateSandboxKey] make. Whether the key exists or is revoked only the store knows. Where sandbox keys
+// work, ask [IsSandbox] first: most of them were never issued. Errors: [ErrKeyFormat].
+func ParseKey(plain string) (KeyKind, [sha256.Size]byte, error) {
+	kind, prefix := KindPublisher, ""
+	switch {
+	case strings.HasPrefix(plain, prefixPublisher):
+		prefix = prefixPublisher
+	case strings.HasPrefix(plain, prefixTest):
+		prefix = prefixTest
+	case strings.HasPrefix(plain, prefixSeat):
+		kind, prefix = KindSeat, prefixSeat
+	default:
+		return "", [sha256.Size]byte{}, ErrKeyFormat
+	}
+	end := len(plain) - keyChecksum
+	if end != len(prefix)+keyRandom || !isBase62(plain[len(prefix):]) || plain[end:] != checksum(plain[:end]) {
+		return "", [sha256.Size]byte{}, ErrKeyFormat
+	}
+	return kind, sha256.Sum256([]byte(plain)), nil
+}
+
+// IsSandbox says whether plain has the prefix of a sandbox key. That is all a sandbox key needs: it
+// bypasses the auction and can cost nobody anything.
+func IsSandbox(plain string) bool {
+	return strings.HasPrefix(plain, prefixTest) || strings.HasPrefix(plain, prefixOtherTest)
+}
+
+// randomBase62 draws every digit with the same probability: bytes from 248 on, where 256 is no multiple
+// of 62, are drawn again.
+func randomBase62(n int) string {
+	digits := make([]byte, 0, n)
+	var buf [64]byte
+	for {
+		rand.Read(buf[:]) // never fails: the runtime ends the process instead
+		for _, b := range buf {
+			if b >= 248 {
+				continue
+			}
+			digits = append(digits, base62[b%62])
+			if len(digits) == n {
+				return string(digits)
+			}
+		}
+	}
+}
+
+func checksum(body string) string {
+	sum := crc32.ChecksumIEEE([]byte(body))
+	var digits [keyChecksum]byte
+	for i := keyChecksum - 1; i >= 0; i-- {
+		digits[i] = base62[sum%62]
+		sum /= 62
+	}
+	return string(digits[:])
+}
+
+func isBase62(text string) bool {
+	for i := range len(text) {
+		if strings.IndexByte(base62, text[i]) < 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,117 @@
+package account
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"golang.org/x/crypto/argon2"
+	"golang.org/x/sync/semaphore"
+)
+
+// ErrPasswordHash says that a stored password hash is not one that adnet can have stored.
+var ErrPasswordHash = errors.New("stored password hash is not a usable argon2id PHC string")
+
+// The cost of a hash: the second choice of the OWASP list, about 25 ms and 19 MiB.
+const (
+	argonMemory  = 19 * 1024 // KiB
+	argonTime    = 2
+	argonThreads = 1
+	argonSalt    = 16
+	argonKey     = 32
+
+	// A stored hash may have been made with other costs, but not with ones that would let a database
+	// row stop the process.
+	argonMaxMemory = 256 * 1024
+	argonMaxTime   = 16
+)
+
+// hashing lets one hash run per core of the process, wherever it was asked for: a flood of logins then
+// costs logins time and nothing else, and memory stays at 19 MiB a core. It is the package's only state.
+var hashing = semaphore.NewWeighted(hashingSlots)
+
+var hashingSlots = int64(runtime.GOMAXPROCS(0))
+
+// HashPassword gives the PHC string of a new argon2id hash with a random salt. The caller bounds the
+// length of password (see [MaxPassword]). Errors: ctx's, when it ends while waiting for a core.
+func HashPassword(ctx context.Context, password string) (string, error) {
+	h := phcHash{memory: argonMemory, time: argonTime, threads: argonThreads, salt: make([]byte, argonSalt)}
+	rand.Read(h.salt) // never fails: the runtime ends the process instead
+	key, err := h.derive(ctx, password, argonKey)
+	if err != nil {
+		return "", err
+	}
+	h.key = key
+	return h.String(), nil
+}
+
+// VerifyPassword says whether password is the one that the PHC string was made from. Errors:
+// [ErrPasswordHash], and ctx's, when it ends while waiting for a core.
+func VerifyPassword(ctx context.Context, phc, password string) (bool, error) {
+	h, err := parsePHC(phc)
+	if err != nil {
+		return false, err
+	}
+	key, err := h.derive(ctx, password, len(h.key))
+	if err != nil {
+		return false, err
+	}
+	return subtle.ConstantTimeCompare(key, h.key) == 1, nil
+}
+
+// VerifyAbsent does the work of [VerifyPassword] for an e-mail that no account has, so that the time of
+// a login does not tell which e-mails have one. Errors: ctx's, when it ends while waiting for a core.
+func VerifyAbsent(ctx context.Context, password string) error {
+	h := phcHash{memory: argonMemory, time: argonTime, threads: argonThreads, salt: make([]byte, argonSalt)}
+	_, err := h.derive(ctx, password, argonKey)
+	return err
+}
+
+// phcHash is the content of "$argon2id$v=19$m=19456,t=2,p=1$salt$key".
+type phcHash struct {
+	memory, time uint32
+	threads      uint8
+	salt, key    []byte
+}
+
+func (h phcHash) String() string {
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.memory, h.time, h.threads,
+		base64.RawStdEncoding.EncodeToString(h.salt), base64.RawStdEncoding.EncodeToString(h.key))
+}
+
+// derive computes the key of password under h's costs and salt, on a core of its own.
+func (h phcHash) derive(ctx context.Context, password string, length int) ([]byte, error) {
+	if err := hashing.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer hashing.Release(1)
+	return argon2.IDKey([]byte(password), h.salt, h.time, h.memory, h.threads, uint32(length)), nil
+}
+
+func parsePHC(text string) (phcHash, error) {
+	parts := strings.Split(text, "$")
+	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
+		return phcHash{}, ErrPasswordHash
+	}
+	var h phcHash
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &h.memory, &h.time, &h.threads); err != nil {
+		return phcHash{}, ErrPasswordHash
+	}
+	if parts[3] != fmt.Sprintf("m=%d,t=%d,p=%d", h.memory, h.time, h.threads) {
+		return phcHash{}, ErrPasswordHash // something follows, or a number is written oddly
+	}
+	var err1, err2 error
+	h.salt, err1 = base64.RawStdEncoding.Strict().DecodeString(parts[4])
+	h.key, err2 = base64.RawStdEncoding.Strict().DecodeString(parts[5])
+	switch {
+	case err1 != nil, err2 != nil, len(h.salt) < 8, len(h.salt) > 64, len(h.key) < 16, len(h.key) > 64,
+		h.time < 1, h.time > argonMaxTime, h.threads < 1, h.memory < 8*uint32(h.threads), h.memory > argonMaxMemory:
+		return phcHash{}, ErrPasswordHash
+	}
+	return h, nil
+}

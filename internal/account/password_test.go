@@ -1,0 +1,125 @@
+package account
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestPasswordRoundTrip(t *testing.T) {
+	ctx := t.Context()
+	for _, password := range []string{"correct horse", "ü\x00\xff", strings.Repeat("x", MaxPassword)} {
+		phc, err := HashPassword(ctx, password)
+		require.NoError(t, err)
+		require.Regexp(t, `^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$`, phc)
+		for candidate, want := range map[string]bool{password: true, password[1:]: false, password + "x": false, "": false} {
+			ok, err := VerifyPassword(ctx, phc, candidate)
+			require.NoError(t, err)
+			require.Equal(t, want, ok)
+		}
+	}
+}
+
+func TestSamePasswordHashesDifferently(t *testing.T) {
+	a, err := HashPassword(t.Context(), "secret")
+	require.NoError(t, err)
+	b, err := HashPassword(t.Context(), "secret")
+	require.NoError(t, err)
+	require.NotEqual(t, a, b)
+}
+
+// A vector made by the reference implementation of Argon2: other systems' hashes verify here.
+func TestVerifiesAForeignHash(t *testing.T) {
+	const phc = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
+	ok, err := VerifyPassword(t.Context(), phc, "password")
+	require.NoError(t, err)
+	require.True(t, ok)
+}
+
+func TestVerifyRefusesForeignRows(t *testing.T) {
+	const salt, key = "c29tZXNhbHQ", "CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
+	for _, phc := range []string{
+		"", "secret", "$2a$10$abcdefghijklmnopqrstuv", "$argon2i$v=19$m=64,t=2,p=1$" + salt + "$" + key,
+		"$argon2id$v=16$m=64,t=2,p=1$" + salt + "$" + key, "$argon2id$v=19$m=64,t=2$" + salt + "$" + key,
+		"$argon2id$v=19$m=64,t=2,p=1,x=1$" + salt + "$" + key, "$argon2id$v=19$m=064,t=2,p=1$" + salt + "$" + key,
+		"$argon2id$v=19$m=4294967295,t=2,p=1$" + salt + "$" + key, "$argon2id$v=19$m=64,t=99,p=1$" + salt + "$" + key,
+		"$argon2id$v=19$m=64,t=0,p=1$" + salt + "$" + key, "$argon2id$v=19$m=64,t=2,p=0$" + salt + "$" + key,
+		"$argon2id$v=19$m=64,t=2,p=1$$" + key, "$argon2id$v=19$m=64,t=2,p=1$" + salt + "$",
+		"$argon2id$v=19$m=64,t=2,p=1$" + salt + "$" + key + "$", "$argon2id$v=19$m=64,t=2,p=1$" + salt + "=$" + key,
+	} {
+		ok, err := VerifyPassword(t.Context(), phc, "password")
+		require.ErrorIs(t, err, ErrPasswordHash, phc)
+		require.False(t, ok)
+	}
+}
+
+// An exhausted semaphore stops all three: so all three do their work under it, VerifyAbsent too.
+func TestHashesWaitForACore(t *testing.T) {
+	phc, err := HashPassword(t.Context(), "secret")
+	require.NoError(t, err)
+	require.True(t, hashing.TryAcquire(hashingSlots), "a slot was not given back")
+	require.False(t, hashing.TryAcquire(1), "more slots than cores")
+
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = HashPassword(cancelled, "secret")
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = VerifyPassword(cancelled, phc, "secret")
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, VerifyAbsent(cancelled, "secret"), context.Canceled)
+
+	var all sync.WaitGroup
+	results := make([]error, 3*hashingSlots)
+	for i := range results {
+		all.Go(func() {
+			ok, err := VerifyPassword(t.Context(), phc, "secret")
+			if err == nil && !ok {
+				err = fmt.Errorf("hash %d does not match", i)
+			}
+			results[i] = err
+		})
+	}
+	hashing.Release(hashingSlots)
+	all.Wait()
+	for _, err := range results {
+		require.NoError(t, err)
+	}
+	require.NoError(t, VerifyAbsent(t.Context(), "secret"))
+	require.True(t, hashing.TryAcquire(hashingSlots), "a slot was not given back")
+	hashing.Release(hashingSlots)
+}
+
+// An unknown e-mail must cost what a known one does; compare the two.
+func BenchmarkVerifyPassword(b *testing.B) {
+	phc, err := HashPassword(b.Context(), "secret")
+	require.NoError(b, err)
+	for b.Loop() {
+		_, err := VerifyPassword(b.Context(), phc, "wrong")
+		require.NoError(b, err)
+	}
+}
+
+func BenchmarkVerifyAbsent(b *testing.B) {
+	for b.Loop() {
+		require.NoError(b, VerifyAbsent(b.Context(), "wrong"))
+	}
+}
+
+func FuzzParsePHC(f *testing.F) {
+	f.Add("$argon2id$v=19$m=19456,t=2,p=1$MDEyMzQ1Njc4OWFiY2RlZg$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc")
+	f.Add("$argon2id$v=19$m=64,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc")
+	f.Fuzz(func(t *testing.T, text string) {
+		h, err := parsePHC(text)
+		if err != nil {
+			require.ErrorIs(t, err, ErrPasswordHash)
+			return
+		}
+		require.LessOrEqual(t, h.memory, uint32(argonMaxMemory))
+		require.NotZero(t, h.threads)
+		require.NotZero(t, h.time)
+	})
+}

@@ -1,0 +1,210 @@
+package account
+
+import (
+	"context"
+	"net/mail"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"adnet/internal/errs"
+
+	"github.com/google/uuid"
+)
+
+// The limits of what a person may enter.
+const (
+	MinPassword = 8
+	MaxPassword = 256 // bytes: argon2id reads them all
+	maxEmail    = 254 // RFC 5321, 4.5.3.1.3
+	maxKeyName  = 100
+	maxKeys     = 100 // working keys of one owner
+)
+
+// Deps are what a [Service] works with.
+type Deps struct {
+	Users UserStore
+	Keys  KeyStore
+	Now   func() time.Time
+}
+
+// Service is registration, login and keys.
+type Service struct{ deps Deps }
+
+// NewService makes a Service.
+func NewService(deps Deps) *Service { return &Service{deps: deps} }
+
+// errCredentials does not tell whether the e-mail exists.
+var errCredentials = errs.New(errs.InvalidCredentials, "the e-mail or the password is wrong")
+
+// Register makes an advertiser account. Whatever else a request asked for (a role, say), nobody becomes an
+// administrator here. Errors: errs.InvalidRequest, errs.Conflict when the e-mail is taken.
+func (s *Service) Register(ctx context.Context, email, password string) (User, error) {
+	return s.create(ctx, email, password, RoleAdvertiser)
+}
+
+// CreateAdmin makes an administrator; it is reached from the command line and the settings only.
+func (s *Service) CreateAdmin(ctx context.Context, email, password string) (User, error) {
+	return s.create(ctx, email, password, RoleAdmin)
+}
+
+func (s *Service) create(ctx context.Context, email, password string, role Role) (User, error) {
+	email, err := cleanEmail(email)
+	if err != nil {
+		return User{}, err
+	}
+	if err := checkPassword(password); err != nil {
+		return User{}, err
+	}
+	hash, err := HashPassword(ctx, password)
+	if err != nil {
+		return User{}, err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return User{}, err
+	}
+	developer, err := uuid.NewV7()
+	if err != nil {
+		return User{}, err
+	}
+	u := User{ID: id, DeveloperID: developer, Email: email, PasswordHash: hash, Role: role, TokenVersion: 1, CreatedAt: s.deps.Now().UTC()}
+	return u, s.deps.Users.CreateUser(ctx, u)
+}
+
+// Login checks a password. An unknown e-mail costs the same time as a wrong password.
+// Errors: errs.InvalidCredentials.
+func (s *Service) Login(ctx context.Context, email, password string) (User, error) {
+	if len(password) > MaxPassword {
+		return User{}, errCredentials
+	}
+	u, err := s.deps.Users.UserByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
+	if errs.Is(err, errs.NotFound) {
+		if err := VerifyAbsent(ctx, password); err != nil {
+			return User{}, err
+		}
+		return User{}, errCredentials
+	}
+	if err != nil {
+		return User{}, err
+	}
+	ok, err := VerifyPassword(ctx, u.PasswordHash, password)
+	if err != nil {
+		return User{}, err
+	}
+	if !ok || u.Disabled {
+		return User{}, errCredentials
+	}
+	return u, nil
+}
+
+// Promote gives a user another role and ends its sessions.
+func (s *Service) Promote(ctx context.Context, email string, role Role) (User, error) {
+	return s.edit(ctx, email, func(u *User) error { u.Role = role; return nil })
+}
+
+// Disable stops a user's sessions and keys, or lets them work again.
+func (s *Service) Disable(ctx context.Context, email string, disabled bool) (User, error) {
+	return s.edit(ctx, email, func(u *User) error { u.Disabled = disabled; return nil })
+}
+
+// SetPassword changes a user's password and ends its sessions.
+func (s *Service) SetPassword(ctx context.Context, email, password string) (User, error) {
+	if err := checkPassword(password); err != nil {
+		return User{}, err
+	}
+	hash, err := HashPassword(ctx, password)
+	if err != nil {
+		return User{}, err
+	}
+	return s.edit(ctx, email, func(u *User) error { u.PasswordHash = hash; return nil })
+}
+
+// edit raises the token version with every change, so tokens issued before it stop working.
+func (s *Service) edit(ctx context.Context, email string, change func(*User) error) (User, error) {
+	u, err := s.deps.Users.UserByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
+	if err != nil {
+		return User{}, err
+	}
+	return s.deps.Users.UpdateUser(ctx, u.ID, func(u *User) error {
+		u.TokenVersion++
+		return change(u)
+	})
+}
+
+// NewKey is a key as it is shown once.
+type NewKey struct {
+	Key
+	Plain string
+}
+
+// CreateKey issues a key. Publisher keys are for oneself; a seat key is issued by an administrator, to the
+// owner it names. Errors: errs.InvalidRequest, errs.Forbidden, errs.Conflict at too many keys.
+func (s *Service) CreateKey(ctx context.Context, caller User, kind KeyKind, name string) (NewKey, error) {
+	name = strings.TrimSpace(name)
+	switch {
+	case kind != KindPublisher && kind != KindSeat:
+		return NewKey{}, errs.New(errs.InvalidRequest, "kind must be publisher or seat").With("field", "kind")
+	case kind == KindSeat && !caller.IsAdmin():
+		return NewKey{}, errs.New(errs.Forbidden, "seat keys are issued by an administrator")
+	case utf8.RuneCountInString(name) > maxKeyName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
+		return NewKey{}, errs.New(errs.InvalidRequest, "name must be at most %d characters without control characters", maxKeyName).With("field", "name")
+	}
+	keys, err := s.Working(ctx, caller)
+	if err != nil {
+		return NewKey{}, err
+	}
+	if len(keys) >= maxKeys {
+		return NewKey{}, errs.New(errs.Conflict, "there are %d keys already; revoke one first", maxKeys)
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return NewKey{}, err
+	}
+	plain, material, err := GenerateKey(kind)
+	if err != nil {
+		return NewKey{}, err
+	}
+	k := Key{
+		ID: id, OwnerID: caller.ID, DeveloperID: caller.DeveloperID, Kind: kind, Name: name,
+		Prefix: material.Prefix, Hash: material.Hash, CreatedAt: s.deps.Now().UTC(),
+	}
+	return NewKey{Key: k, Plain: plain}, s.deps.Keys.CreateKey(ctx, k)
+}
+
+// Working lists caller's keys that are not revoked, newest first.
+func (s *Service) Working(ctx context.Context, caller User) ([]Key, error) {
+	keys, err := s.deps.Keys.Keys(ctx, caller.ID)
+	if err != nil {
+		return nil, err
+	}
+	working := keys[:0:0]
+	for _, k := range keys {
+		if !k.Revoked() {
+			working = append(working, k)
+		}
+	}
+	return working, nil
+}
+
+// RevokeKey withdraws a key of caller's for ever. errs.NotFound when caller has no such key.
+func (s *Service) RevokeKey(ctx context.Context, caller User, id uuid.UUID) error {
+	return s.deps.Keys.RevokeKey(ctx, caller.ID, id, s.deps.Now().UTC())
+}
+
+func cleanEmail(text string) (string, error) {
+	text = strings.ToLower(strings.TrimSpace(text))
+	address, err := mail.ParseAddress(text)
+	if err != nil || address.Address != text || len(text) > maxEmail || strings.ContainsFunc(text, unicode.IsControl) {
+		return "", errs.New(errs.InvalidRequest, "email must be an e-mail address").With("field", "email")
+	}
+	return text, nil
+}
+
+func checkPassword(password string) error {
+	if utf8.RuneCountInString(password) < MinPassword || len(password) > MaxPassword || !utf8.ValidString(password) {
+		return errs.New(errs.InvalidRequest, "password must have at least %d characters and at most %d bytes", MinPassword, MaxPassword).With("field", "password")
+	}
+	return nil
+}

@@ -1,0 +1,388 @@
+package token
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"hash"
+	"math"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"adnet/internal/money"
+)
+
+// Purpose is what a token may be used for. A token of one purpose does not verify for another.
+type Purpose byte
+
+// The purposes.
+const (
+	PurposeAuction Purpose = 1 // the auction_id of a served ad: beacons, clicks, conversions
+	PurposeBid     Purpose = 2 // the bid of an OpenRTB answer: win and loss notices
+)
+
+var purposeUses = [...]string{PurposeAuction: "auction/v1", PurposeBid: "bid/v1"}
+
+// What made a token fail to verify. No other error leaves [Keyring.Verify].
+var (
+	ErrMalformed  = errors.New("token is malformed")
+	ErrSignature  = errors.New("token was not made by this service")
+	ErrUnknownKey = errors.New("token names an unknown key")
+	ErrKeyExpired = errors.New("token was made with a key past its end")
+)
+
+// Limits of the texts in a token, in bytes. [Keyring.Sign] cuts longer ones on a rune boundary.
+const (
+	MaxWord    = 16 // BillingModel, Format, IntegrationMethod, Region, Language
+	MaxSurface = 32
+	MaxHostApp = 40
+)
+
+const (
+	version   = 1
+	macSize   = 16 // of 32: forging takes 2^127 tries against a live server
+	wordBit   = 0x80
+	flagBits  = flagSandbox | flagCredit
+	idSize    = 16
+	headerMin = 3 // version, purpose, length of the key id
+
+	flagSandbox = 1 << 0
+	flagCredit  = 1 << 1
+
+	maxRaw = headerMin + MaxKeyID + 4*idSize + binary.MaxVarintLen64 + 1 + 7 +
+		5*MaxWord + MaxSurface + MaxHostApp + macSize
+)
+
+// MaxLen is the length in characters that no auction token exceeds; longer ones are refused unread.
+const MaxLen = (maxRaw*8 + 5) / 6
+
+// words are stored as one byte. The list is append-only: the position is the wire value. A word that
+// is not in it travels as text, so an unknown one costs bytes and nothing else.
+var words = [...]string{
+	"cpm", "cpc", "cpa",
+	"image", "video", "native", "banner", "embed", "card", "text",
+	"mcp", "js_snippet", "npm_sdk", "rest", "openrtb",
+}
+
+// Auction is what a token says, as decided by the auction. It is the only source of these facts for
+// everything that happens to the ad later.
+type Auction struct {
+	AuctionID    uuid.UUID // UUIDv7; its time is the time of the auction
+	CampaignID   uuid.UUID
+	AdvertiserID uuid.UUID
+	DeveloperID  uuid.UUID    // publisher; zero when none is known
+	Price        money.Micros // micro-USD per billed unit of BillingModel; a negative one is signed as 0
+
+	BillingModel      string // "cpm", "cpc", "cpa"
+	Format            string // "image", "video", "native", "banner", …
+	IntegrationMethod string // "mcp", "js_snippet", "npm_sdk", "rest", …
+
+	Surface  string
+	Region   string
+	Language string
+	HostApp  string
+
+	Sandbox      bool // never billed, never mints
+	CreditFunded bool // paid by Credits, not cash
+}
+
+// IssuedAt is the time of the auction in UTC, in whole milliseconds: the timestamp of AuctionID.
+func (a Auction) IssuedAt() time.Time {
+	var ms [8]byte
+	copy(ms[2:], a.AuctionID[:6])
+	return time.UnixMilli(int64(binary.BigEndian.Uint64(ms[:]))).UTC()
+}
+
+// Keyring signs and verifies auction tokens.
+type Keyring struct {
+	keys []auctionKey // the first one signs
+}
+
+type auctionKey struct {
+	Key
+	signers [len(purposeUses)]*signer // by purpose
+}
+
+// NewKeyring takes keys as [ParseKeys] gives them. An empty list, a first key with an end, an
+// invalid id or a repeated id or secret is an error.
+func NewKeyring(keys []Key) (*Keyring, error) {
+	if err := checkKeys(keys); err != nil {
+		return nil, err
+	}
+	ring := &Keyring{keys: make([]auctionKey, 0, len(keys))}
+	for _, key := range keys {
+		derived := auctionKey{Key: key}
+		for _, purpose := range []Purpose{PurposeAuction, PurposeBid} {
+			secret, err := key.derive(purposeUses[purpose])
+			if err != nil {
+				return nil, err
+			}
+			derived.signers[purpose] = newSigner(secret)
+		}
+		ring.keys = append(ring.keys, derived)
+	}
+	return ring, nil
+}
+
+// Sign makes the token of a: base64url of version, purpose, key id, content, MAC. Texts over their
+// limit are cut, bytes that are not UTF-8 dropped. AuctionID must be a UUIDv7 and purpose one of the
+// constants, otherwise the token does not verify.
+func (r *Keyring) Sign(purpose Purpose, a Auction) string {
+	return string(r.AppendSign(make([]byte, 0, MaxLen), purpose, a))
+}
+
+// AppendSign appends the token of a to dst, as [Keyring.Sign].
+func (r *Keyring) AppendSign(dst []byte, purpose Purpose, a Auction) []byte {
+	key := &r.keys[0]
+	s := key.signer(purpose)
+	if s == nil {
+		return dst
+	}
+	w := s.get()
+	defer s.put(w)
+	raw := append(w.raw[:0], version, byte(purpose), byte(len(key.ID)))
+	raw = append(raw, key.ID...)
+	raw = appendAuction(raw, a)
+	raw = append(raw, w.sum(raw)...)
+	return base64.RawURLEncoding.AppendEncode(dst, raw)
+}
+
+// Verify gives back what was signed for purpose. It says nothing about the age of the auction: see
+// [Life]. Errors: [ErrMalformed], [ErrSignature], [ErrUnknownKey], [ErrKeyExpired].
+func (r *Keyring) Verify(purpose Purpose, token string, now time.Time) (Auction, error) {
+	var buf [maxRaw + 3]byte
+	raw, err := decode(buf[:], token)
+	if err != nil {
+		return Auction{}, err
+	}
+	key, body, err := r.open(purpose, raw)
+	if err != nil {
+		return Auction{}, err
+	}
+	if key.ended(now) {
+		return Auction{}, ErrKeyExpired
+	}
+	a, ok := readAuction(body)
+	if !ok {
+		return Auction{}, ErrMalformed
+	}
+	return a, nil
+}
+
+// open checks the MAC and returns the content between header and MAC.
+func (r *Keyring) open(purpose Purpose, raw []byte) (*auctionKey, []byte, error) {
+	if len(raw) < headerMin+macSize || raw[0] != version || int(raw[2]) > len(raw)-headerMin-macSize {
+		return nil, nil, ErrMalformed
+	}
+	idEnd := headerMin + int(raw[2])
+	key := r.find(raw[headerMin:idEnd])
+	if key == nil {
+		return nil, nil, ErrUnknownKey
+	}
+	s := key.signer(purpose)
+	if s == nil || raw[1] != byte(purpose) {
+		return nil, nil, ErrSignature
+	}
+	signed, mac := raw[:len(raw)-macSize], raw[len(raw)-macSize:]
+	w := s.get()
+	genuine := hmac.Equal(w.sum(w.raw[:copy(w.raw[:], signed)]), mac) // copied so that raw stays on the stack
+	s.put(w)
+	if !genuine {
+		return nil, nil, ErrSignature
+	}
+	return key, signed[idEnd:], nil
+}
+
+func (r *Keyring) find(id []byte) *auctionKey {
+	for i := range r.keys {
+		if r.keys[i].ID == string(id) {
+			return &r.keys[i]
+		}
+	}
+	return nil
+}
+
+// signer is nil for a purpose that does not exist.
+func (k *auctionKey) signer(purpose Purpose) *signer {
+	if int(purpose) >= len(k.signers) {
+		return nil
+	}
+	return k.signers[purpose]
+}
+
+var strict = base64.RawURLEncoding.Strict()
+
+// decode writes the bytes of token to buf. The decoder of the standard library skips line breaks
+// even when strict, which would give one content several texts: they are refused first.
+func decode(buf []byte, token string) ([]byte, error) {
+	if len(token) > MaxLen || strings.IndexByte(token, '\n') >= 0 || strings.IndexByte(token, '\r') >= 0 {
+		return nil, ErrMalformed
+	}
+	var text [MaxLen]byte
+	n, err := strict.Decode(buf, text[:copy(text[:], token)])
+	if err != nil {
+		return nil, ErrMalformed
+	}
+	return buf[:n], nil
+}
+
+func appendAuction(b []byte, a Auction) []byte {
+	b = append(b, a.AuctionID[:]...)
+	b = append(b, a.CampaignID[:]...)
+	b = append(b, a.AdvertiserID[:]...)
+	b = append(b, a.DeveloperID[:]...)
+	b = binary.AppendUvarint(b, uint64(max(a.Price, 0)))
+	var flags byte
+	if a.Sandbox {
+		flags |= flagSandbox
+	}
+	if a.CreditFunded {
+		flags |= flagCredit
+	}
+	b = append(b, flags)
+	b = appendWord(b, a.BillingModel)
+	b = appendWord(b, a.Format)
+	b = appendWord(b, a.IntegrationMethod)
+	b = appendText(b, a.Surface, MaxSurface)
+	b = appendText(b, a.Region, MaxWord)
+	b = appendText(b, a.Language, MaxWord)
+	return appendText(b, a.HostApp, MaxHostApp)
+}
+
+func appendWord(b []byte, word string) []byte {
+	for i := range words {
+		if words[i] == word {
+			return append(b, wordBit|byte(i))
+		}
+	}
+	return appendText(b, word, MaxWord)
+}
+
+func appendText(b []byte, text string, limit int) []byte {
+	text = cut(text, limit)
+	b = append(b, byte(len(text)))
+	return append(b, text...)
+}
+
+// cut gives the longest valid prefix of text that fits. Ingress checks its input; this keeps a slip
+// there from making a token whose text Kafka records or Postgres rows could not hold.
+func cut(text string, limit int) string {
+	if !utf8.ValidString(text) {
+		text = strings.ToValidUTF8(text, "")
+	}
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit]
+}
+
+// reader takes a content apart; after the first thing that does not fit, bad stays set.
+type reader struct {
+	b   []byte
+	bad bool
+}
+
+func readAuction(b []byte) (Auction, bool) {
+	r := reader{b: b}
+	var a Auction
+	a.AuctionID, a.CampaignID = r.id(), r.id()
+	a.AdvertiserID, a.DeveloperID = r.id(), r.id()
+	a.Price = r.price()
+	flags := r.byte()
+	a.Sandbox, a.CreditFunded = flags&flagSandbox != 0, flags&flagCredit != 0
+	a.BillingModel, a.Format, a.IntegrationMethod = r.word(), r.word(), r.word()
+	a.Surface = r.text(MaxSurface)
+	a.Region = r.text(MaxWord)
+	a.Language = r.text(MaxWord)
+	a.HostApp = r.text(MaxHostApp)
+	ok := !r.bad && len(r.b) == 0 && flags&^flagBits == 0 && a.AuctionID.Version() == 7
+	return a, ok
+}
+
+func (r *reader) take(n int) []byte {
+	if n > len(r.b) {
+		r.bad, r.b = true, nil
+		return nil
+	}
+	taken := r.b[:n]
+	r.b = r.b[n:]
+	return taken
+}
+
+func (r *reader) id() (id uuid.UUID) {
+	copy(id[:], r.take(idSize))
+	return id
+}
+
+func (r *reader) byte() byte {
+	if b := r.take(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (r *reader) price() money.Micros {
+	v, n := binary.Uvarint(r.b)
+	if n <= 0 || v > math.MaxInt64 {
+		r.bad, r.b = true, nil
+		return 0
+	}
+	r.b = r.b[n:]
+	return money.Micros(v)
+}
+
+func (r *reader) word() string {
+	if len(r.b) > 0 && r.b[0]&wordBit != 0 {
+		i := int(r.byte() &^ wordBit)
+		if i < len(words) {
+			return words[i]
+		}
+		r.bad = true
+		return ""
+	}
+	return r.text(MaxWord)
+}
+
+func (r *reader) text(limit int) string {
+	n := int(r.byte())
+	if n > limit {
+		r.bad = true
+		return ""
+	}
+	return string(r.take(n))
+}
+
+// signer keeps hashers of one key: keying an HMAC costs more than the MAC of a token.
+type signer struct {
+	pool sync.Pool // of *work
+}
+
+// work is a hasher and its buffers; it belongs to the caller between get and put.
+type work struct {
+	mac    hash.Hash
+	digest [sha256.Size]byte
+	raw    [maxRaw]byte
+}
+
+func newSigner(secret []byte) *signer {
+	return &signer{pool: sync.Pool{New: func() any { return &work{mac: hmac.New(sha256.New, secret)} }}}
+}
+
+func (s *signer) get() *work  { return s.pool.Get().(*work) }
+func (s *signer) put(w *work) { s.pool.Put(w) }
+
+// sum is the truncated MAC of b, valid until the next call.
+func (w *work) sum(b []byte) []byte {
+	w.mac.Reset()
+	w.mac.Write(b)
+	return w.mac.Sum(w.digest[:0])[:macSize]
+}

@@ -1,0 +1,387 @@
+package token
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"adnet/internal/money"
+)
+
+var at = time.Date(2026, 3, 4, 5, 6, 7, 8_000_000, time.UTC)
+
+func ring(t testing.TB, setting string) *Keyring {
+	t.Helper()
+	r, err := NewKeyring(mustKeys(t, setting))
+	require.NoError(t, err)
+	return r
+}
+
+func defaultRing(t testing.TB) *Keyring { return ring(t, "k1:"+encoded(1)) }
+
+// idAt is a UUIDv7 of a time, with fixed random bits.
+func idAt(when time.Time, fill byte) (id uuid.UUID) {
+	for i := range id {
+		id[i] = fill
+	}
+	ms := when.UnixMilli()
+	for i := range 6 {
+		id[i] = byte(ms >> (40 - 8*i))
+	}
+	id[6], id[8] = 0x70|fill&0x0f, 0x80|fill&0x3f
+	return id
+}
+
+func sample() Auction {
+	return Auction{
+		AuctionID: idAt(at, 0x11), CampaignID: uuid.UUID{1}, AdvertiserID: uuid.UUID{2}, DeveloperID: uuid.UUID{3},
+		Price: 3_370, BillingModel: "cpm", Format: "native", IntegrationMethod: "rest",
+		Surface: "tool_result", Region: "DE", Language: "de", HostApp: "Editor", CreditFunded: true,
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	r := defaultRing(t)
+	got, err := r.Verify(PurposeAuction, r.Sign(PurposeAuction, sample()), at)
+	require.NoError(t, err)
+	require.Equal(t, sample(), got)
+	require.Equal(t, at, got.IssuedAt())
+	require.Equal(t, "pre"+r.Sign(PurposeBid, sample()), string(r.AppendSign([]byte("pre"), PurposeBid, sample())))
+}
+
+func TestIssuedAtIsTheTimeOfAFreshID(t *testing.T) {
+	before := time.Now().Truncate(time.Millisecond)
+	id := uuid.Must(uuid.NewV7())
+	issued := Auction{AuctionID: id}.IssuedAt()
+	require.False(t, issued.Before(before))
+	require.False(t, issued.After(time.Now()))
+}
+
+func auctions() *rapid.Generator[Auction] {
+	text := func(limit int) *rapid.Generator[string] { return rapid.StringN(0, -1, limit) }
+	word := rapid.OneOf(rapid.SampledFrom(words[:]), text(MaxWord))
+	id := rapid.Custom(func(t *rapid.T) uuid.UUID {
+		return uuid.UUID(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))
+	})
+	return rapid.Custom(func(t *rapid.T) Auction {
+		a := Auction{
+			AuctionID: id.Draw(t, "auction"), CampaignID: id.Draw(t, "campaign"),
+			AdvertiserID: id.Draw(t, "advertiser"), DeveloperID: id.Draw(t, "developer"),
+			Price:        money.Micros(rapid.Int64Min(0).Draw(t, "price")),
+			BillingModel: word.Draw(t, "model"), Format: word.Draw(t, "format"), IntegrationMethod: word.Draw(t, "method"),
+			Surface: text(MaxSurface).Draw(t, "surface"), Region: text(MaxWord).Draw(t, "region"),
+			Language: text(MaxWord).Draw(t, "language"), HostApp: text(MaxHostApp).Draw(t, "host"),
+			Sandbox: rapid.Bool().Draw(t, "sandbox"), CreditFunded: rapid.Bool().Draw(t, "credit"),
+		}
+		a.AuctionID[6] = 0x70 | a.AuctionID[6]&0x0f
+		return a
+	})
+}
+
+func TestRoundTripProperty(t *testing.T) {
+	r := ring(t, "a-key-id-of-16_b:"+encoded(1))
+	rapid.Check(t, func(t *rapid.T) {
+		a := auctions().Draw(t, "auction")
+		purpose := rapid.SampledFrom([]Purpose{PurposeAuction, PurposeBid}).Draw(t, "purpose")
+		text := r.Sign(purpose, a)
+		if len(text) > MaxLen {
+			t.Fatalf("%d characters, MaxLen is %d", len(text), MaxLen)
+		}
+		got, err := r.Verify(purpose, text, at)
+		if err != nil || got != a {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+	})
+}
+
+func TestLongTextsAreCutOnARune(t *testing.T) {
+	r := defaultRing(t)
+	a := sample()
+	a.HostApp = strings.Repeat("x", 39) + "é"
+	a.Surface = strings.Repeat("€", 20)
+	a.Region = "D\xffE"
+	a.Language = strings.Repeat("l", 300)
+	a.Format = strings.Repeat("f", 300)
+	a.Price = -5
+	got, err := r.Verify(PurposeAuction, r.Sign(PurposeAuction, a), at)
+	require.NoError(t, err)
+	require.Equal(t, strings.Repeat("x", 39), got.HostApp)
+	require.Equal(t, strings.Repeat("€", 10), got.Surface)
+	require.Equal(t, "DE", got.Region)
+	require.Equal(t, strings.Repeat("l", MaxWord), got.Language)
+	require.Equal(t, strings.Repeat("f", MaxWord), got.Format)
+	require.Zero(t, got.Price)
+
+	rapid.Check(t, func(t *rapid.T) {
+		text, limit := string(rapid.SliceOf(rapid.Byte()).Draw(t, "text")), rapid.IntRange(0, 40).Draw(t, "limit")
+		short := cut(text, limit)
+		valid := strings.ToValidUTF8(text, "")
+		if len(short) > limit || !utf8.ValidString(short) || !strings.HasPrefix(valid, short) {
+			t.Fatalf("cut(%q, %d) = %q", text, limit, short)
+		}
+		if len(short) < len(valid) && len(short) <= limit-utf8.UTFMax {
+			t.Fatalf("cut(%q, %d) = %q is shorter than it needs to be", text, limit, short)
+		}
+	})
+}
+
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+func TestEveryChangeOfACharacterIsRefused(t *testing.T) {
+	r := defaultRing(t)
+	// Three lengths, so that the last character carries 6, 4 and 2 bits.
+	for _, host := range []string{"", "E", "Ed"} {
+		a := sample()
+		a.HostApp = host
+		text := r.Sign(PurposeAuction, a)
+		for i := range len(text) {
+			for c := range 256 {
+				if byte(c) == text[i] {
+					continue
+				}
+				changed := text[:i] + string([]byte{byte(c)}) + text[i+1:]
+				_, err := r.Verify(PurposeAuction, changed, at)
+				require.Error(t, err, "%d → %q", i, byte(c))
+			}
+		}
+	}
+}
+
+func TestEveryFlippedBitOfTheContentIsRefused(t *testing.T) {
+	r := defaultRing(t)
+	raw, err := base64.RawURLEncoding.DecodeString(r.Sign(PurposeAuction, sample()))
+	require.NoError(t, err)
+	for i := range raw {
+		for bit := range 8 {
+			changed := append([]byte(nil), raw...)
+			changed[i] ^= 1 << bit
+			_, err := r.Verify(PurposeAuction, base64.RawURLEncoding.EncodeToString(changed), at)
+			require.Error(t, err, "byte %d bit %d", i, bit)
+			if i >= headerMin+len("k1") {
+				require.ErrorIs(t, err, ErrSignature, "byte %d bit %d", i, bit)
+			}
+		}
+	}
+}
+
+func TestOtherTextsAreRefused(t *testing.T) {
+	r := defaultRing(t)
+	text := r.Sign(PurposeAuction, sample())
+	cases := map[string]string{
+		"empty": "", "padding": text + "=", "longer": text + "A", "space": text + " ", "line feed": text + "\n",
+		"carriage return": "\r" + text, "line feed inside": text[:9] + "\n" + text[9:], "twice": text + text,
+		"long": strings.Repeat("A", 1<<20), "zeros": strings.Repeat("A", 40), "text": "null", "dot": ".",
+	}
+	for i := range len(text) {
+		cases["cut at "+strconv.Itoa(i)] = text[:i]
+	}
+	for name, changed := range cases {
+		_, err := r.Verify(PurposeAuction, changed, at)
+		require.Error(t, err, name)
+	}
+}
+
+func TestPurposesDoNotMix(t *testing.T) {
+	r := defaultRing(t)
+	purposes := []Purpose{0, PurposeAuction, PurposeBid, 3, 255}
+	for _, signed := range purposes {
+		text := r.Sign(signed, sample())
+		for _, wanted := range purposes {
+			_, err := r.Verify(wanted, text, at)
+			if signed == wanted && (signed == PurposeAuction || signed == PurposeBid) {
+				require.NoError(t, err)
+				continue
+			}
+			require.Error(t, err, "signed for %d, offered for %d", signed, wanted)
+			if text != "" {
+				require.ErrorIs(t, err, ErrSignature)
+			}
+		}
+	}
+}
+
+// resign puts the MAC of purpose under a changed content, as only the holder of the key could.
+func resign(r *Keyring, purpose Purpose, text string, change func([]byte) []byte) string {
+	raw, _ := base64.RawURLEncoding.DecodeString(text)
+	raw = change(raw[:len(raw)-macSize])
+	w := r.keys[0].signers[purpose].get()
+	return base64.RawURLEncoding.EncodeToString(append(raw, w.sum(raw)...))
+}
+
+// The purpose is in the content and in the key. Each must do alone.
+func TestPurposeIsInContentAndKey(t *testing.T) {
+	r := defaultRing(t)
+	text := r.Sign(PurposeAuction, sample())
+	keep := func(b []byte) []byte { return b }
+	require.Equal(t, text, resign(r, PurposeAuction, text, keep), "resign must work for this test to mean something")
+
+	relabelled := resign(r, PurposeAuction, text, func(b []byte) []byte { b[1] = byte(PurposeBid); return b })
+	for _, purpose := range []Purpose{PurposeAuction, PurposeBid} {
+		_, err := r.Verify(purpose, relabelled, at)
+		require.ErrorIs(t, err, ErrSignature)
+	}
+	_, err := r.Verify(PurposeAuction, resign(r, PurposeBid, text, keep), at)
+	require.ErrorIs(t, err, ErrSignature)
+}
+
+// A genuine MAC over a content this version cannot mean, such as one of a newer version.
+func TestSignedNonsenseIsMalformed(t *testing.T) {
+	r := defaultRing(t)
+	text := r.Sign(PurposeAuction, sample())
+	at0 := headerMin + len("k1")
+	priceAt := at0 + 4*idSize
+	for name, change := range map[string]func([]byte) []byte{
+		"version":      func(b []byte) []byte { b[0] = 2; return b },
+		"id length":    func(b []byte) []byte { b[2] = 255; return b },
+		"uuid version": func(b []byte) []byte { b[at0+6] = 0x40; return b },
+		"unknown flag": func(b []byte) []byte { b[priceAt+2] |= 0x80; return b },
+		"unknown word": func(b []byte) []byte { b[priceAt+3] = 0xff; return b },
+		"long text":    func(b []byte) []byte { b[priceAt+6] = 255; return b },
+		"rest":         func(b []byte) []byte { return append(b, 0) },
+		"short":        func(b []byte) []byte { return b[:len(b)-1] },
+		"huge price": func(b []byte) []byte {
+			return append(b[:priceAt:priceAt], 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0, 0, 0, 0, 0, 0, 0, 0)
+		},
+	} {
+		_, err := r.Verify(PurposeAuction, resign(r, PurposeAuction, text, change), at)
+		require.ErrorIs(t, err, ErrMalformed, name)
+	}
+}
+
+func TestKeysRotate(t *testing.T) {
+	end := at.Add(time.Hour)
+	old := defaultRing(t)
+	text := old.Sign(PurposeAuction, sample())
+	rotated := ring(t, "k2:"+encoded(2)+",k1:"+encoded(1)+"@"+end.Format(time.RFC3339Nano))
+
+	got, err := rotated.Verify(PurposeAuction, text, end)
+	require.NoError(t, err, "the last instant of the grace")
+	require.Equal(t, sample(), got)
+	_, err = rotated.Verify(PurposeAuction, text, end.Add(1))
+	require.ErrorIs(t, err, ErrKeyExpired)
+
+	_, err = old.Verify(PurposeAuction, rotated.Sign(PurposeAuction, sample()), at)
+	require.ErrorIs(t, err, ErrUnknownKey)
+	_, err = rotated.Verify(PurposeAuction, rotated.Sign(PurposeAuction, sample()), end.Add(time.Hour))
+	require.NoError(t, err)
+	_, err = ring(t, "k1:"+encoded(9)).Verify(PurposeAuction, text, at)
+	require.ErrorIs(t, err, ErrSignature, "same id, other secret")
+}
+
+func TestLife(t *testing.T) {
+	l := DefaultLife()
+	for event, life := range map[string]time.Duration{
+		"impression": time.Hour, "click": 24 * time.Hour, "close": 24 * time.Hour, "skip": 24 * time.Hour,
+		"video_complete": 24 * time.Hour, "conversion": 720 * time.Hour,
+	} {
+		require.False(t, l.Expired(event, at, at.Add(life)), event)
+		require.True(t, l.Expired(event, at, at.Add(life+1)), event)
+		require.False(t, l.Expired(event, at, at.Add(-time.Minute)), event)
+	}
+	require.NoError(t, l.Validate())
+	for _, bad := range []Life{{}, {1, 0, 2}, {3, 2, 4}, {1, 3, 2}} {
+		require.Error(t, bad.Validate(), bad)
+	}
+}
+
+// golden pins the format: a token of an older build must verify in a newer one.
+func TestFormatIsStable(t *testing.T) {
+	golden := filepath.Join("testdata", "auction.v1.txt")
+	text := defaultRing(t).Sign(PurposeAuction, sample())
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, strings.TrimSpace(string(want)), text)
+}
+
+func FuzzVerify(f *testing.F) {
+	r := defaultRing(f)
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, purpose := range []Purpose{PurposeAuction, PurposeBid} {
+			a, err := r.Verify(purpose, text, at)
+			if err != nil {
+				require.Zero(t, a)
+				continue
+			}
+			require.Equal(t, text, r.Sign(purpose, a), "a second encoding verifies")
+		}
+	})
+}
+
+// FuzzContent reaches the reader behind the MAC, which FuzzVerify cannot forge.
+func FuzzContent(f *testing.F) {
+	full := sample()
+	full.HostApp, full.Format, full.Sandbox = "äöü", "other", true
+	f.Add(appendAuction(nil, sample()))
+	f.Add(appendAuction(nil, full))
+	f.Add([]byte{})
+	r := defaultRing(f)
+	f.Fuzz(func(t *testing.T, content []byte) {
+		a, ok := readAuction(content)
+		if !ok {
+			return
+		}
+		require.GreaterOrEqual(t, a.Price, money.Micros(0))
+		got, err := r.Verify(PurposeAuction, r.Sign(PurposeAuction, a), at)
+		require.NoError(t, err)
+		if utf8.ValidString(a.BillingModel + a.Format + a.IntegrationMethod + a.Surface + a.Region + a.Language + a.HostApp) {
+			require.Equal(t, a, got)
+		}
+	})
+}
+
+func BenchmarkSign(b *testing.B) {
+	r, a := defaultRing(b), sample()
+	dst := make([]byte, 0, MaxLen)
+	b.ReportAllocs()
+	for b.Loop() {
+		dst = r.AppendSign(dst[:0], PurposeAuction, a)
+	}
+}
+
+func BenchmarkVerify(b *testing.B) {
+	r := defaultRing(b)
+	text := r.Sign(PurposeAuction, sample())
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := r.Verify(PurposeAuction, text, at); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkRawHMAC is the floor for the two above: the MAC of the same bytes with a kept hasher.
+func BenchmarkRawHMAC(b *testing.B) {
+	raw, _ := base64.RawURLEncoding.DecodeString(defaultRing(b).Sign(PurposeAuction, sample()))
+	mac := hmac.New(sha256.New, secretOf(1))
+	sum := make([]byte, 0, sha256.Size)
+	b.ReportAllocs()
+	for b.Loop() {
+		mac.Reset()
+		mac.Write(raw[:len(raw)-macSize])
+		sum = mac.Sum(sum[:0])
+	}
+}
+
+func BenchmarkVerifyForged(b *testing.B) {
+	r := defaultRing(b)
+	text := []byte(r.Sign(PurposeAuction, sample()))
+	text[20] ^= 1
+	forged := string(text)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := r.Verify(PurposeAuction, forged, at); err == nil {
+			b.Fatal("accepted")
+		}
+	}
+}

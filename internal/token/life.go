@@ -1,0 +1,46 @@
+package token
+
+import (
+	"errors"
+	"time"
+)
+
+// Life is how long after the auction an event still counts. Later events are recorded as expired and
+// never billed.
+type Life struct {
+	Impression time.Duration `name:"impression-life" env:"ADNET_IMPRESSION_LIFE" default:"1h" help:"How long after the auction an impression still counts."`
+	Click      time.Duration `name:"click-life" env:"ADNET_CLICK_LIFE" default:"24h" help:"How long after the auction a click, close, skip or completed video still counts."`
+	Conversion time.Duration `name:"conversion-life" env:"ADNET_CONVERSION_LIFE" default:"720h" help:"How long after the auction a conversion still counts."`
+}
+
+// DefaultLife is 1 hour, 24 hours, 30 days.
+func DefaultLife() Life {
+	return Life{Impression: time.Hour, Click: 24 * time.Hour, Conversion: 30 * 24 * time.Hour}
+}
+
+// Validate refuses a life that is not positive, or shorter than that of the event that comes before.
+func (l Life) Validate() error {
+	if l.Impression <= 0 || l.Click < l.Impression || l.Conversion < l.Click {
+		return errors.New("lives must be positive, and impression ≤ click ≤ conversion")
+	}
+	return nil
+}
+
+// Of is the life of one event type of the wire. Types other than impression and conversion follow an
+// impression by minutes and live as long as a click.
+func (l Life) Of(event string) time.Duration {
+	switch event {
+	case "impression":
+		return l.Impression
+	case "conversion":
+		return l.Conversion
+	default:
+		return l.Click
+	}
+}
+
+// Expired says whether an event at now is too late for an auction of issued. The last instant still
+// counts; an auction in the future, as another node's clock may show it, is not late.
+func (l Life) Expired(event string, issued, now time.Time) bool {
+	return now.Sub(issued) > l.Of(event)
+}
