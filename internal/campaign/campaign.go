@@ -1,0 +1,151 @@
+// Package campaign is an advertiser's campaign: its fields and limits, the policy check, its states
+// and who may change them. It decides; the stores keep.
+//
+// A campaign delivers while its status is [Active] and its policy check found nothing. Every change
+// raises the config version in the same transaction as the change, so that a reader of versions
+// misses none.
+package campaign
+
+import (
+	"slices"
+	"time"
+
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// Status is a campaign's state. The values are the union of the two sets of the specification;
+// "pending_review" is accepted as an alias of [InReview] in filters.
+type Status string
+
+// The states. [Archived] is final.
+const (
+	Draft    Status = "draft"
+	InReview Status = "in_review"
+	Active   Status = "active"
+	Paused   Status = "paused"
+	Rejected Status = "rejected"
+	Archived Status = "archived"
+)
+
+// BillingModel says which event is charged and what a bid is the price of.
+type BillingModel string
+
+// The billing models.
+const (
+	CPM BillingModel = "cpm" // bid is the price of 1,000 impressions
+	CPC BillingModel = "cpc" // bid is the price of the first click of an auction
+	CPA BillingModel = "cpa" // bid is the price of a conversion
+)
+
+// Format is the kind of creative.
+type Format string
+
+// The formats.
+const (
+	Image  Format = "image"
+	Video  Format = "video"
+	Native Format = "native"
+)
+
+// Goal is what the advertiser optimises for; today it is kept and returned, not acted on.
+type Goal string
+
+// The goals of the specification.
+const (
+	GoalTargetCPA      Goal = "target_cpa"
+	GoalTargetROAS     Goal = "target_roas"
+	GoalMaxConversions Goal = "max_conversions"
+	GoalManual         Goal = "manual"
+)
+
+// Targeting lists are hard filters: an empty list matches any request, a list with values needs at
+// least one overlap. Values are kept as given and compared without case.
+type Targeting struct {
+	IntentTokens       []string `json:"target_intent_tokens"`
+	Keywords           []string `json:"target_keywords"` // read as further intent tokens
+	ActiveTools        []string `json:"target_active_tools"`
+	HostApps           []string `json:"target_host_apps"`
+	Surfaces           []string `json:"target_surfaces"`
+	IntegrationMethods []string `json:"target_integration_methods"`
+	Regions            []string `json:"target_regions"`
+	Languages          []string `json:"target_languages"`
+}
+
+// Campaign is what an advertiser runs. Amounts are micro-USD inside and USD numbers in JSON; times
+// are UTC.
+type Campaign struct {
+	ID           uuid.UUID `json:"id"`
+	AdvertiserID uuid.UUID `json:"advertiser_id"`
+	Name         string    `json:"name"`
+	Status       Status    `json:"status"`
+
+	Format            Format `json:"format"`
+	Headline          string `json:"headline"`
+	Subtext           string `json:"subtext"`
+	MediaURL          string `json:"media_url"`
+	PosterURL         string `json:"poster_url"`
+	CTALabel          string `json:"cta_label"`
+	CTAURL            string `json:"cta_url"`
+	SkippableAfterSec int    `json:"skippable_after_sec"`
+
+	BillingModel BillingModel  `json:"billing_model"`
+	BidAmount    money.Micros  `json:"bid_amount"` // per 1,000 impressions, per click or per conversion
+	DailyBudget  money.Micros  `json:"daily_budget"`
+	TotalBudget  money.Micros  `json:"total_budget"`
+	TargetCPA    money.Micros  `json:"target_cpa"`
+	TargetROAS   *money.Micros `json:"target_roas"` // a ratio with six decimals, null when unset
+	Goal         Goal          `json:"optimization_goal"`
+	CreditFunded bool          `json:"credit_funded"`
+
+	Targeting
+
+	PolicyViolations []Violation `json:"policy_violations"` // of the creative as it is now; any stops delivery
+	Review           *Review     `json:"review,omitempty"`  // the latest decision
+
+	ConfigVersion int64     `json:"config_version"` // global, raised by every change of any campaign
+	CreatedAt     time.Time `json:"created_at"`
+	UpdatedAt     time.Time `json:"updated_at"`
+
+	// Filled by the store from the ledger on reads; never written from here.
+	SpentToday money.Micros `json:"spent_today"` // UTC day
+	SpentTotal money.Micros `json:"spent_total"`
+}
+
+// Review is an administrator's decision on a campaign.
+type Review struct {
+	Decision   string    `json:"decision"` // approved or rejected
+	Notes      string    `json:"notes,omitempty"`
+	ReviewerID uuid.UUID `json:"reviewer_id"`
+	At         time.Time `json:"at"`
+}
+
+// Violation is one finding of the policy check.
+type Violation struct {
+	Rule    string `json:"rule"`  // stable name of the rule
+	Field   string `json:"field"` // the campaign field it was found in
+	Message string `json:"message"`
+}
+
+// Delivers says whether auctions may choose c, its budget aside.
+func (c *Campaign) Delivers() bool { return c.Status == Active && len(c.PolicyViolations) == 0 }
+
+// Clone is a deep copy: slices and pointers are not shared with c.
+func (c *Campaign) Clone() Campaign {
+	d := *c
+	t := &d.Targeting
+	for _, list := range []*[]string{&t.IntentTokens, &t.Keywords, &t.ActiveTools, &t.HostApps, &t.Surfaces, &t.IntegrationMethods, &t.Regions, &t.Languages} {
+		*list = slices.Clone(*list)
+	}
+	d.PolicyViolations = slices.Clone(c.PolicyViolations)
+	if c.TargetROAS != nil {
+		roas := *c.TargetROAS
+		d.TargetROAS = &roas
+	}
+	if c.Review != nil {
+		review := *c.Review
+		d.Review = &review
+	}
+	return d
+}

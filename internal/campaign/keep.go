@@ -1,0 +1,59 @@
+package campaign
+
+import (
+	"reflect"
+	"time"
+)
+
+// MaxPage is the largest page of a campaign list.
+const MaxPage = 500
+
+// Page is the limit and offset that a store uses: a limit outside 1 to [MaxPage] means MaxPage, an
+// offset below 0 means 0.
+func (f Filter) Page() (limit, offset int) {
+	limit = f.Limit
+	if limit < 1 || limit > MaxPage {
+		limit = MaxPage
+	}
+	return limit, max(0, f.Offset)
+}
+
+// Normalize gives c the one form that every store keeps and returns: lists are never nil, times are
+// UTC with microseconds, as PostgreSQL keeps them.
+func (c *Campaign) Normalize() {
+	t := &c.Targeting
+	for _, list := range []*[]string{&t.IntentTokens, &t.Keywords, &t.ActiveTools, &t.HostApps, &t.Surfaces, &t.IntegrationMethods, &t.Regions, &t.Languages} {
+		if *list == nil {
+			*list = []string{}
+		}
+	}
+	if c.PolicyViolations == nil {
+		c.PolicyViolations = []Violation{}
+	}
+	c.CreatedAt = c.CreatedAt.UTC().Truncate(time.Microsecond)
+	c.UpdatedAt = c.UpdatedAt.UTC().Truncate(time.Microsecond)
+	if c.Review != nil {
+		c.Review.At = c.Review.At.UTC().Truncate(time.Microsecond)
+	}
+}
+
+// Keep restores in edited what no edit may change (id, owner, how it is funded, time of creation, and
+// what the store fills), normalizes it, and says whether anything else differs from before, which is
+// already normalized.
+func Keep(before, edited *Campaign) (changed bool) {
+	edited.ID, edited.AdvertiserID, edited.CreditFunded = before.ID, before.AdvertiserID, before.CreditFunded
+	edited.CreatedAt, edited.UpdatedAt = before.CreatedAt, before.UpdatedAt
+	edited.ConfigVersion = before.ConfigVersion
+	edited.SpentToday, edited.SpentTotal = before.SpentToday, before.SpentTotal
+	edited.Normalize()
+	return !reflect.DeepEqual(before, edited)
+}
+
+// NewDecision is the review that turns before into after, nil when the review is the same or was taken away.
+// Stores append it to the review history.
+func NewDecision(before, after *Campaign) *Review {
+	if after.Review == nil || before.Review != nil && *before.Review == *after.Review {
+		return nil
+	}
+	return after.Review
+}

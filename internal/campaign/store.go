@@ -1,0 +1,57 @@
+package campaign
+
+import (
+	"context"
+
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// Filter selects campaigns of a list. Zero values select everything.
+type Filter struct {
+	AdvertiserID uuid.UUID // nil UUID: every advertiser
+	Status       Status
+	Limit        int // 1 to 500
+	Offset       int
+}
+
+// NewCampaign is what [Store.CreateCampaign] keeps.
+type NewCampaign struct {
+	Campaign Campaign
+	// Admit chooses the status when the store holds the advertiser's lock: first says whether this is
+	// the advertiser's first campaign, so two creations at once cannot both be first.
+	Admit func(first bool) Status
+	// CreditCost is deducted from the owner's Credits in the same transaction; 0 for cash campaigns.
+	CreditCost money.Credits
+}
+
+// Store keeps campaigns. It sets ConfigVersion, and fills SpentToday and SpentTotal on reads. It also keeps
+// the inactive intervals that settlement reads: one opens whenever a change leaves a campaign not
+// active, at the store's clock and under the campaign's lock, and closes when a change makes it active.
+// Errors carry errs.NotFound; CreateCampaign errs.InsufficientCredit (with available, requested)
+// and errs.DemoMode where Credits cannot fund (in-memory mode).
+type Store interface {
+	CreateCampaign(ctx context.Context, n NewCampaign) (Campaign, error)
+	Campaign(ctx context.Context, id uuid.UUID) (Campaign, error)
+	// Campaigns answers newest first, with the total count of matches.
+	Campaigns(ctx context.Context, f Filter) (page []Campaign, total int, err error)
+	// UpdateCampaign runs edit on the locked campaign and keeps the result; an error of edit changes
+	// nothing. A Review that edit replaces is also appended to the review history.
+	UpdateCampaign(ctx context.Context, id uuid.UUID, edit func(*Campaign) error) (Campaign, error)
+}
+
+// Changes is how projections follow campaigns.
+type Changes interface {
+	// ChangedCampaigns lists campaigns with a config version above since, in order of version, and the
+	// head: versions up to head are complete (they are given in commit order). limit ≥ 1 bounds the list;
+	// with a full page head is the last version of the page.
+	ChangedCampaigns(ctx context.Context, since int64, limit int) (changed []Campaign, head int64, err error)
+}
+
+// Announcer tells every serving node about a committed change and waits, at most 1 s, until each
+// live node applied it. all is false when some node did not confirm in time; the change is committed
+// all the same, and settlement already refuses what it forbids.
+type Announcer interface {
+	Announce(ctx context.Context, c Campaign) (all bool, err error)
+}

@@ -1,0 +1,276 @@
+package campaign
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"adnet/internal/errs"
+	"adnet/internal/money"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// The limits of the specification (section Limits) and, for fields without one, adnet's own.
+const (
+	MaxHeadline   = 60 // code points after NFC
+	MaxSubtext    = 280
+	MaxName       = 200
+	MaxCTALabel   = 40
+	MaxURL        = 2048 // bytes
+	MaxListValues = 200
+	MaxListValue  = 100 // bytes
+
+	MinBid          = money.USD / 100
+	MaxBid          = 1_000 * money.USD
+	DefaultBid      = 5 * money.USD
+	MinBudget       = money.USD
+	MaxDailyBudget  = 1_000_000 * money.USD
+	DefaultDaily    = 50 * money.USD
+	MaxTotalBudget  = 10_000_000 * money.USD
+	DefaultTotal    = 1_000 * money.USD
+	DefaultSkipSec  = 3
+	maxSkipSec      = 3600
+	maxROAS         = 1_000_000 * money.USD
+	defaultCTALabel = "Learn more"
+)
+
+// Fields are the fields of a campaign that its owner sets. A nil pointer or slice leaves a field as
+// it is (on creation: its default).
+type Fields struct {
+	Name              *string       `json:"name"`
+	Format            *Format       `json:"format"`
+	Headline          *string       `json:"headline"`
+	Subtext           *string       `json:"subtext"`
+	MediaURL          *string       `json:"media_url"`
+	PosterURL         *string       `json:"poster_url"`
+	CTALabel          *string       `json:"cta_label"`
+	CTAURL            *string       `json:"cta_url"`
+	SkippableAfterSec *int          `json:"skippable_after_sec"`
+	BillingModel      *BillingModel `json:"billing_model"`
+	BidAmount         *money.Micros `json:"bid_amount"`
+	DailyBudget       *money.Micros `json:"daily_budget"`
+	TotalBudget       *money.Micros `json:"total_budget"`
+	TargetCPA         *money.Micros `json:"target_cpa"`
+	TargetROAS        *money.Micros `json:"target_roas"`
+	Goal              *Goal         `json:"optimization_goal"`
+
+	IntentTokens       []string `json:"target_intent_tokens"`
+	Keywords           []string `json:"target_keywords"`
+	ActiveTools        []string `json:"target_active_tools"`
+	HostApps           []string `json:"target_host_apps"`
+	Surfaces           []string `json:"target_surfaces"`
+	IntegrationMethods []string `json:"target_integration_methods"`
+	Regions            []string `json:"target_regions"`
+	Languages          []string `json:"target_languages"`
+}
+
+// integrationMethods are the four ways to integrate (specification, Tracking event).
+var integrationMethods = []string{"mcp", "js_snippet", "npm_sdk", "rest"}
+
+// defaults is a campaign as the specification leaves it when no field is given.
+func defaults() Campaign {
+	return Campaign{
+		Format: Image, CTALabel: defaultCTALabel, SkippableAfterSec: DefaultSkipSec,
+		BillingModel: CPM, BidAmount: DefaultBid, DailyBudget: DefaultDaily, TotalBudget: DefaultTotal, Goal: GoalManual,
+	}
+}
+
+// apply puts the given fields into c and checks the result. The error names the field.
+func (f *Fields) apply(c *Campaign) error {
+	set(&c.Format, f.Format)
+	set(&c.SkippableAfterSec, f.SkippableAfterSec)
+	set(&c.BillingModel, f.BillingModel)
+	set(&c.BidAmount, f.BidAmount)
+	set(&c.DailyBudget, f.DailyBudget)
+	set(&c.TotalBudget, f.TotalBudget)
+	set(&c.TargetCPA, f.TargetCPA)
+	set(&c.Goal, f.Goal)
+	if f.TargetROAS != nil {
+		roas := *f.TargetROAS
+		c.TargetROAS = &roas
+	}
+	for dst, src := range map[*string]*string{
+		&c.Name: f.Name, &c.Headline: f.Headline, &c.Subtext: f.Subtext, &c.CTALabel: f.CTALabel,
+		&c.MediaURL: f.MediaURL, &c.PosterURL: f.PosterURL, &c.CTAURL: f.CTAURL,
+	} {
+		if src != nil {
+			*dst = norm.NFC.String(strings.TrimSpace(*src))
+		}
+	}
+	if err := f.applyTargeting(&c.Targeting); err != nil {
+		return err
+	}
+	if c.Name == "" {
+		c.Name = c.Headline
+	}
+	return check(c)
+}
+
+func set[T any](dst, src *T) {
+	if src != nil {
+		*dst = *src
+	}
+}
+
+func (f *Fields) applyTargeting(t *Targeting) error {
+	for _, list := range []struct {
+		field string
+		src   []string
+		dst   *[]string
+	}{
+		{"target_intent_tokens", f.IntentTokens, &t.IntentTokens},
+		{"target_keywords", f.Keywords, &t.Keywords},
+		{"target_active_tools", f.ActiveTools, &t.ActiveTools},
+		{"target_host_apps", f.HostApps, &t.HostApps},
+		{"target_surfaces", f.Surfaces, &t.Surfaces},
+		{"target_integration_methods", f.IntegrationMethods, &t.IntegrationMethods},
+		{"target_regions", f.Regions, &t.Regions},
+		{"target_languages", f.Languages, &t.Languages},
+	} {
+		if list.src != nil {
+			values, err := cleanList(list.field, list.src)
+			if err != nil {
+				return err
+			}
+			*list.dst = values
+		}
+	}
+	for _, method := range t.IntegrationMethods {
+		if !slices.Contains(integrationMethods, method) {
+			return invalid("target_integration_methods", "may hold %s", strings.Join(integrationMethods, ", "))
+		}
+	}
+	return nil
+}
+
+// cleanList trims values and drops empty ones and repeats, keeping the order.
+func cleanList(field string, values []string) ([]string, error) {
+	if len(values) > MaxListValues {
+		return nil, invalid(field, "may hold at most %d values", MaxListValues)
+	}
+	clean := make([]string, 0, len(values))
+	for _, value := range values {
+		value = norm.NFC.String(strings.TrimSpace(value))
+		if value == "" || slices.Contains(clean, value) {
+			continue
+		}
+		if len(value) > MaxListValue || hasControl(value) {
+			return nil, invalid(field, "has a value that is longer than %d bytes or holds control characters", MaxListValue)
+		}
+		clean = append(clean, value)
+	}
+	return clean, nil
+}
+
+func check(c *Campaign) error {
+	for _, step := range []func(*Campaign) error{checkText, checkURLs, checkKinds, checkAmounts} {
+		if err := step(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkText(c *Campaign) error {
+	if c.Headline == "" {
+		return invalid("headline", "is required")
+	}
+	for _, text := range []struct {
+		field, value string
+		limit        int
+	}{
+		{"headline", c.Headline, MaxHeadline}, {"subtext", c.Subtext, MaxSubtext}, {"name", c.Name, MaxName}, {"cta_label", c.CTALabel, MaxCTALabel},
+	} {
+		if utf8.RuneCountInString(text.value) > text.limit {
+			return invalid(text.field, "is longer than %d characters", text.limit)
+		}
+		if hasControl(text.value) {
+			return invalid(text.field, "holds control characters")
+		}
+	}
+	return nil
+}
+
+func checkURLs(c *Campaign) error {
+	if c.CTAURL == "" {
+		return invalid("cta_url", "is required")
+	}
+	for field, value := range map[string]string{"cta_url": c.CTAURL, "media_url": c.MediaURL, "poster_url": c.PosterURL} {
+		if value == "" {
+			continue
+		}
+		if err := checkURL(value); err != nil {
+			return invalid(field, "must be an absolute HTTPS URL: %s", err)
+		}
+	}
+	return nil
+}
+
+// checkURL demands https, a host and nothing clever. url.Parse alone takes "https:evil",
+// "https:/evil", "https://" and user information.
+func checkURL(value string) error {
+	if len(value) > MaxURL {
+		return fmt.Errorf("it is longer than %d bytes", MaxURL)
+	}
+	if hasControl(value) || strings.ContainsAny(value, " \\") {
+		return fmt.Errorf("it holds spaces, backslashes or control characters")
+	}
+	u, err := url.Parse(value)
+	switch {
+	case err != nil:
+		return fmt.Errorf("it cannot be read")
+	case u.Scheme != "https":
+		return fmt.Errorf("its scheme is not https")
+	case u.Opaque != "" || u.Hostname() == "":
+		return fmt.Errorf("it has no host")
+	case u.User != nil:
+		return fmt.Errorf("it holds user information")
+	}
+	return nil
+}
+
+func checkKinds(c *Campaign) error {
+	switch {
+	case !slices.Contains([]Format{Image, Video, Native}, c.Format):
+		return invalid("format", "must be image, video or native")
+	case !slices.Contains([]BillingModel{CPM, CPC, CPA}, c.BillingModel):
+		return invalid("billing_model", "must be cpm, cpc or cpa")
+	case !slices.Contains([]Goal{GoalTargetCPA, GoalTargetROAS, GoalMaxConversions, GoalManual}, c.Goal):
+		return invalid("optimization_goal", "must be target_cpa, target_roas, max_conversions or manual")
+	case c.SkippableAfterSec < 0 || c.SkippableAfterSec > maxSkipSec:
+		return invalid("skippable_after_sec", "must be from 0 to %d", maxSkipSec)
+	}
+	return nil
+}
+
+func checkAmounts(c *Campaign) error {
+	for _, amount := range []struct {
+		field           string
+		value, low, top money.Micros
+	}{
+		{"bid_amount", c.BidAmount, MinBid, MaxBid},
+		{"daily_budget", c.DailyBudget, MinBudget, MaxDailyBudget},
+		{"total_budget", c.TotalBudget, MinBudget, MaxTotalBudget},
+		{"target_cpa", c.TargetCPA, 0, MaxTotalBudget},
+	} {
+		if amount.value < amount.low || amount.value > amount.top {
+			return invalid(amount.field, "must be from %s to %s USD", amount.low, amount.top)
+		}
+	}
+	if c.TargetROAS != nil && (*c.TargetROAS < 0 || *c.TargetROAS > maxROAS) {
+		return invalid("target_roas", "must be from 0 to %s", maxROAS)
+	}
+	return nil
+}
+
+func hasControl(s string) bool {
+	return !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl)
+}
+
+func invalid(field, format string, args ...any) error {
+	return errs.New(errs.InvalidRequest, "%s %s", field, fmt.Sprintf(format, args...)).With("field", field)
+}

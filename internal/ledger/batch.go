@@ -1,0 +1,161 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"adnet/internal/campaign"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// Partition is one ordered log of events. Stream is the broker's topic id in hex, not its name: a topic
+// that is deleted and made again starts at offset 0 and must not look already applied.
+type Partition struct {
+	Stream string
+	Number int32
+}
+
+// Range is a run of offsets of a partition, First included, Next excluded.
+type Range struct {
+	Partition
+	First, Next int64
+}
+
+// String is the range's name in refs and insert tokens.
+func (r Range) String() string {
+	return fmt.Sprintf("%s/%d:%d-%d", r.Stream, r.Number, r.First, r.Next)
+}
+
+// Batch is what one poll brought: whole runs of partitions, each record in the order of its offset.
+type Batch struct {
+	Runs []Run
+	// At is when the batch is applied (UTC); it only dates rows.
+	At time.Time
+	// Prepaid says that cash campaigns may only spend deposited balance (ADNET_PREPAID=required).
+	Prepaid bool
+}
+
+// Run is the records of one range. Records[i] has offset First+i.
+type Run struct {
+	Range
+	Records []Record
+}
+
+// Record is one decoded record. A Poison record has only Raw and Problem.
+type Record struct {
+	Event   Event
+	Problem string // why it could not be decoded; empty for a good record
+	Raw     []byte // kept in the dead-letter table when Problem is set
+}
+
+// ErrFenced says that another consumer moved a partition's offset: the batch must be dropped and the
+// partition read again from the stored offset.
+var ErrFenced = errors.New("partition is applied by another consumer")
+
+// Tx is the one transaction that applies a batch. The methods are called in this order, once each;
+// an error of any rolls all of it back.
+type Tx interface {
+	// Claim moves every partition's offset from First to Next, or fails with [ErrFenced].
+	Claim(ctx context.Context, ranges []Range) error
+	// MarkFirst records keys and says for each whether it was new. A key that occurs twice in the
+	// list is new at its first place only.
+	MarkFirst(ctx context.Context, keys []Key) ([]bool, error)
+	// Books locks and reads what the events of need depend on: after it returns nobody else can
+	// spend from, pause or fund these campaigns until the transaction ends.
+	Books(ctx context.Context, need Need) (Books, error)
+	// Write keeps the effects.
+	Write(ctx context.Context, e Effects) error
+}
+
+// Need names the books that a batch touches. Lists are sorted and without repeats.
+type Need struct {
+	Campaigns []uuid.UUID
+	Days      []Day       // days that spend is counted on
+	Clicks    []uuid.UUID // auctions whose recorded click matters
+	Prepaid   bool        // balances are needed
+}
+
+// Books is the state that decides charges.
+type Books struct {
+	Campaigns map[uuid.UUID]*CampaignBook // unknown campaigns are absent
+	Balances  map[uuid.UUID]money.Micros  // cash by advertiser, only with Need.Prepaid
+	Clicked   map[uuid.UUID]bool          // auctions with a click recorded before this batch
+}
+
+// CampaignBook is a campaign as money sees it.
+type CampaignBook struct {
+	AdvertiserID uuid.UUID
+	DeveloperID  uuid.UUID // the publisher side of the advertiser's own account
+	BillingModel campaign.BillingModel
+	Bid          money.Micros
+	DailyBudget  money.Micros
+	TotalBudget  money.Micros
+	CreditFunded bool
+	SpentTotal   money.Micros
+	SpentOn      map[Day]money.Micros
+	Inactive     []Interval
+}
+
+// Interval is a time in which a campaign was not active: From included, To excluded; a zero To is open.
+type Interval struct{ From, To time.Time }
+
+// Covers says whether t lies in the interval.
+func (i Interval) Covers(t time.Time) bool {
+	return !t.Before(i.From) && (i.To.IsZero() || t.Before(i.To))
+}
+
+// Effects is everything that applying a batch writes, decided and complete. Lists are in a fixed
+// order, so that stores lock rows in the same order everywhere.
+type Effects struct {
+	Applied      []AppliedRange
+	Spend        []Spend       // by campaign id, then day
+	Transactions []Transaction // by kind, then subject
+	Dead         []DeadLetter
+	At           time.Time
+}
+
+// AppliedRange is the verdicts of a range: Outcomes[i] belongs to offset First+i.
+type AppliedRange struct {
+	Range
+	Outcomes []Outcome
+}
+
+// Spend is an amount added to a campaign's day and total.
+type Spend struct {
+	CampaignID uuid.UUID
+	Day        Day
+	Amount     money.Micros // > 0
+}
+
+// DeadLetter is a record that could not be decoded.
+type DeadLetter struct {
+	Partition
+	Offset  int64
+	Problem string
+	Raw     []byte
+}
+
+// Chunk is a planned insert into the analytics store: whole applied ranges of one partition, written
+// as one block under one token. The plan is stored before the first try, so a retry after a crash builds
+// the same block.
+type Chunk struct {
+	Range
+	Outcomes []Outcome
+}
+
+// Token is the insert-deduplication token of the chunk.
+func (c Chunk) Token() string { return c.Range.String() }
+
+// Check is one promise compared on live stores: Got must equal Want.
+type Check struct {
+	Name      string `json:"name"`
+	Want, Got int64
+	Detail    string `json:"detail,omitempty"` // the first offenders, when they differ
+}
+
+// OK says whether the promise holds.
+func (c Check) OK() bool { return c.Want == c.Got }

@@ -1,0 +1,175 @@
+// Package ledger is the money of adnet: what an event costs whom, and the double-entry rows that say so.
+//
+// The package decides and never does I/O. [Decide] is a pure function from events, first-time marks
+// and books to effects; a store applies them in one transaction (see [Tx]). Every transaction's
+// entries sum to zero per asset. Rows are only ever appended.
+package ledger
+
+import (
+	"time"
+
+	"adnet/internal/campaign"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// Asset is what an entry counts.
+type Asset string
+
+// The assets. They never mix inside a sum.
+const (
+	USD    Asset = "USD"    // micro-USD
+	Credit Asset = "CREDIT" // whole Credits
+)
+
+// Account names one side of an entry. Balances are the sums of entries: an advertiser's cash is
+// positive when deposited and negative when owed.
+type Account string
+
+// The accounts of the house. A house account is the other side of every movement.
+const (
+	Revenue       Account = "house:revenue"        // USD earned from charges
+	CreditFunding Account = "house:credit_funding" // USD of charges that Credits paid for at creation
+	Deposits      Account = "house:deposits"       // USD that came in from payment providers
+	Mint          Account = "house:mint"           // Credits issued (negative)
+	CreditSpent   Account = "house:credit_spent"   // Credits given for campaign budget
+)
+
+// AdvertiserCash is the USD account of an advertiser.
+func AdvertiserCash(id uuid.UUID) Account { return Account("advertiser:" + id.String()) }
+
+// DeveloperCredits is the CREDIT account of a publisher.
+func DeveloperCredits(id uuid.UUID) Account { return Account("developer:" + id.String()) }
+
+// Entry is one leg of a transaction.
+type Entry struct {
+	Account Account
+	Asset   Asset
+	Amount  int64 // micro-USD or Credits; positive raises the account's balance
+}
+
+// Kind says why a transaction was written.
+type Kind string
+
+// The kinds of transactions.
+const (
+	KindCharge     Kind = "charge"      // unique billable events of one campaign in one batch
+	KindMint       Kind = "mint"        // valid unique impressions of one publisher in one batch
+	KindCreditFund Kind = "credit_fund" // Credits deducted for a campaign's budget
+)
+
+// Transaction is a balanced set of entries, written whole or not at all.
+type Transaction struct {
+	ID      uuid.UUID
+	Kind    Kind
+	Ref     string    // what caused it: "<stream>/<partition>:<first>-<next>" for batches, a campaign id for funding
+	Subject uuid.UUID // the campaign charged, the developer minted for
+	At      time.Time
+	Entries []Entry
+}
+
+// EventType is what happened to an ad.
+type EventType string
+
+// The event types of the specification.
+const (
+	Impression    EventType = "impression"
+	Click         EventType = "click"
+	Close         EventType = "close"
+	Skip          EventType = "skip"
+	VideoComplete EventType = "video_complete"
+	Conversion    EventType = "conversion"
+)
+
+// Proof is what ingress could establish about an event's token.
+type Proof string
+
+// The proofs. Only [Signed] and [UnsignedBillable] events can cost or earn anything.
+const (
+	Signed           Proof = "signed"            // valid token inside its life
+	Expired          Proof = "expired"           // valid token past its life
+	Unsigned         Proof = "unsigned"          // no token
+	UnsignedBillable Proof = "unsigned_billable" // no token, ADNET_UNSIGNED_BEACONS=bill: priced by the campaign
+	BadSignature     Proof = "bad_signature"     // token not made by us, or changed
+)
+
+// Event is one record of the events topic as settlement sees it. All fields but the caller's
+// conversion details come from the signed token (or, for unsigned ones, from the campaign).
+type Event struct {
+	Type         EventType
+	Proof        Proof
+	ReceivedAt   time.Time // ingress clock, UTC
+	AuctionID    uuid.UUID // UUIDv7; for UnsignedBillable a hash of (campaign, dev, session)
+	CampaignID   uuid.UUID
+	AdvertiserID uuid.UUID
+	DeveloperID  uuid.UUID    // zero when no publisher is known
+	Price        money.Micros // per billed unit of BillingModel; ignored for UnsignedBillable
+	BillingModel campaign.BillingModel
+	Sandbox      bool
+	// InvalidTraffic names the rule that found the event invalid; empty for valid traffic.
+	InvalidTraffic string
+	// OwnCredentials says that the advertiser itself reported the conversion.
+	OwnCredentials bool
+}
+
+// Key identifies an event for deduplication: one per auction and event type, for ever.
+type Key struct {
+	Day     Day // the UTC day inside the auction id, so one auction always meets the same unique index
+	Auction uuid.UUID
+	Type    EventType
+}
+
+// Key is the event's deduplication key.
+func (e *Event) Key() Key {
+	return Key{Day: AuctionDay(e.AuctionID), Auction: e.AuctionID, Type: e.Type}
+}
+
+// Day is a UTC day, counted from 1970-01-01.
+type Day int32
+
+// DayOf is the UTC day of t.
+func DayOf(t time.Time) Day { return Day(t.Unix() / 86400) }
+
+// Time is the first instant of the day, UTC.
+func (d Day) Time() time.Time { return time.Unix(int64(d)*86400, 0).UTC() }
+
+// String is the day as 2006-01-02.
+func (d Day) String() string { return d.Time().Format(time.DateOnly) }
+
+// AuctionDay is the UTC day inside a UUIDv7; day 0 for any other id, so that an id that carries no
+// time still has one fixed day.
+func AuctionDay(id uuid.UUID) Day {
+	if id.Version() != 7 {
+		return 0
+	}
+	ms := int64(id[0])<<40 | int64(id[1])<<32 | int64(id[2])<<24 | int64(id[3])<<16 | int64(id[4])<<8 | int64(id[5])
+	return Day(ms / 86_400_000)
+}
+
+// Verdict is what settlement decided about a record. Every record of the events topic gets exactly one.
+type Verdict string
+
+// The verdicts, a closed list; invalid traffic is "invalid_traffic:" plus the rule's name.
+const (
+	OK              Verdict = "ok"
+	Duplicate       Verdict = "duplicate"
+	VerdictExpired  Verdict = "expired"
+	VerdictUnsigned Verdict = "unsigned"
+	VerdictForged   Verdict = "bad_signature"
+	VerdictPaused   Verdict = "paused" // received while the campaign was not active: hosted, never charged
+	OverBudget      Verdict = "over_budget"
+	OverBalance     Verdict = "over_balance"
+	VerdictSandbox  Verdict = "sandbox"
+	SelfServed      Verdict = "self_served"
+	UnknownCampaign Verdict = "unknown_campaign"
+	Poison          Verdict = "poison" // cannot be decoded; kept in the dead-letter table
+	InvalidTraffic  Verdict = "invalid_traffic:"
+)
+
+// Outcome is the verdict on one record and what it moved.
+type Outcome struct {
+	Verdict Verdict
+	Charge  money.Micros  // what the advertiser pays
+	Minted  money.Credits // what the publisher earns
+}

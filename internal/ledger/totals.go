@@ -1,0 +1,130 @@
+package ledger
+
+import (
+	"fmt"
+	"strings"
+
+	"adnet/internal/money"
+)
+
+// Totals sums applied outcomes: what another store of the same events must also count.
+type Totals struct {
+	Rows      int64
+	Charge    money.Micros
+	Minted    money.Credits
+	ByVerdict map[Verdict]int64
+}
+
+// Add counts outcomes in.
+func (t *Totals) Add(outcomes []Outcome) {
+	if t.ByVerdict == nil {
+		t.ByVerdict = make(map[Verdict]int64)
+	}
+	t.Rows += int64(len(outcomes))
+	for i := range outcomes {
+		o := &outcomes[i]
+		t.Charge += o.Charge
+		t.Minted += o.Minted
+		t.ByVerdict[o.Verdict]++
+	}
+}
+
+// Marked is how many of the outcomes used up a deduplication key: each of them must have left exactly one
+// first-time mark in the store.
+func (t *Totals) Marked() int64 {
+	var n int64
+	for v, count := range t.ByVerdict {
+		if v.Marked() {
+			n += count
+		}
+	}
+	return n
+}
+
+// Marked says whether a record with this verdict was the first of its key. Records that are not proven
+// or not valid never reach deduplication, and duplicates found the mark of another.
+func (v Verdict) Marked() bool {
+	switch v {
+	case Duplicate, VerdictExpired, VerdictUnsigned, VerdictForged, Poison:
+		return false
+	}
+	return !strings.HasPrefix(string(v), string(InvalidTraffic))
+}
+
+// Balanced fails unless t has entries, none of them zero, that sum to zero in every asset.
+func (t *Transaction) Balanced() error {
+	if len(t.Entries) == 0 {
+		return fmt.Errorf("ledger transaction %s (%s) has no entries", t.ID, t.Kind)
+	}
+	sums := make(map[Asset]int64, 1)
+	for _, e := range t.Entries {
+		if e.Amount == 0 {
+			return fmt.Errorf("ledger transaction %s (%s) moves nothing on %s", t.ID, t.Kind, e.Account)
+		}
+		sums[e.Asset] += e.Amount
+	}
+	for asset, sum := range sums {
+		if sum != 0 {
+			return fmt.Errorf("ledger transaction %s (%s) does not sum to zero: %d %s", t.ID, t.Kind, sum, asset)
+		}
+	}
+	return nil
+}
+
+// RoomsOptions says how rooms are computed.
+type RoomsOptions struct {
+	Prepaid bool // the deposited balance limits cash campaigns (ADNET_PREPAID=required)
+}
+
+// AuditOptions says which promises hold on this installation.
+type AuditOptions struct {
+	Prepaid bool // cash campaigns never spend more than was deposited (ADNET_PREPAID=required)
+}
+
+// The names of the checks of an audit, alike in every store.
+const (
+	CheckSumUSD         = "ledger sums to zero, micro-USD"
+	CheckSumCredit      = "ledger sums to zero, Credits"
+	CheckTransactions   = "every transaction has entries that sum to zero"
+	CheckBalances       = "balances equal the sum of their entries"
+	CheckChargeVerdicts = "charges in the ledger equal charges in the verdicts, micro-USD"
+	CheckChargeDays     = "charges in the ledger equal the daily spend, micro-USD"
+	CheckChargeTotals   = "charges in the ledger equal the campaign totals, micro-USD"
+	CheckCampaigns      = "campaigns whose ledger, daily spend and total agree"
+	CheckChargedOK      = "only accepted events were charged"
+	CheckChargedUnique  = "charged events were unique"
+	CheckMinted         = "Credits minted equal valid impressions"
+	CheckMintedUnique   = "minting impressions were unique"
+	CheckMarks          = "deduplication marks equal first-time events"
+	CheckDailyBudget    = "campaign days above the daily budget"
+	CheckTotalBudget    = "campaigns above the total budget"
+	CheckPrepaid        = "prepaid balances below zero"
+	CheckGaps           = "gaps and overlaps between applied ranges"
+	CheckRecords        = "records applied equal records claimed"
+	CheckOffsets        = "partitions whose applied ranges end at the stored offset"
+	CheckArchive        = "partitions whose archive is not ahead of settlement"
+	CheckDead           = "dead letters equal poison verdicts"
+)
+
+// Tally counts the outcomes that moved something, for comparison with the deduplication marks.
+type Tally struct {
+	Charged   int64 // outcomes with a charge
+	ChargedOK int64 // of these, with the verdict that may carry one
+	Minting   int64 // outcomes that minted
+}
+
+// Add counts outcomes in.
+func (t *Tally) Add(outcomes []Outcome) {
+	for i := range outcomes {
+		o := &outcomes[i]
+		if o.Charge != 0 {
+			t.Charged++
+			if o.Verdict == OK {
+				t.ChargedOK++
+			}
+		}
+		if o.Minted != 0 {
+			t.Minting++
+		}
+	}
+}

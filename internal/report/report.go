@@ -1,0 +1,104 @@
+// Package report is what analytics stores of an event and what stats answer: row, query and result.
+package report
+
+import (
+	"time"
+
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// Row is one decided event as the analytics store keeps it. Times are UTC.
+type Row struct {
+	EventID           uuid.UUID
+	ReceivedAt        time.Time
+	Type              ledger.EventType
+	Verdict           ledger.Verdict
+	Charge            money.Micros
+	Minted            money.Credits
+	AuctionID         uuid.UUID
+	CampaignID        uuid.UUID
+	AdvertiserID      uuid.UUID
+	DeveloperID       uuid.UUID
+	BillingModel      string
+	Format            string
+	IntegrationMethod string
+	Surface           string
+	Region            string
+	Language          string
+	HostApp           string
+	Session           string
+	ConversionType    string
+	ConversionValue   money.Micros
+	Currency          string
+	ExternalID        string
+}
+
+// Type is the view of a stats query.
+type Type string
+
+// The views of the specification.
+const (
+	Overview  Type = "overview"  // all campaigns of an advertiser; every campaign for an admin
+	Campaign  Type = "campaign"  // one campaign
+	Developer Type = "developer" // one publisher
+)
+
+// Breakdown is the dimension that a result is split by.
+type Breakdown string
+
+// The breakdowns of the specification; a closed list.
+const (
+	ByCampaign          Breakdown = "campaign"
+	ByFormat            Breakdown = "format"
+	ByHostApp           Breakdown = "host_app"
+	ByIntegrationMethod Breakdown = "integration_method"
+	ByDay               Breakdown = "day"
+)
+
+// Query selects events. Nil UUIDs select every advertiser, campaign or developer. Since and Until are
+// days, both included.
+type Query struct {
+	AdvertiserID uuid.UUID
+	CampaignID   uuid.UUID
+	DeveloperID  uuid.UUID
+	Since, Until ledger.Day
+	Breakdown    Breakdown // empty: none
+}
+
+// Counts are unique events: an event counts when its verdict says that it really happened once, so
+// duplicates, forged, expired, unsigned, sandbox and invalid ones are not in the first block.
+type Counts struct {
+	Impressions    int64 // verdicts ok, paused, over_budget, over_balance, self_served
+	Clicks         int64
+	Closes         int64
+	Skips          int64
+	VideoCompletes int64
+	Conversions    int64
+	Spend          money.Micros
+	Credits        money.Credits // minted
+	Billed         int64         // events with a charge
+	ConversionUSD  money.Micros  // value of conversions stated in USD
+
+	Duplicates int64
+	Rejected   int64 // forged, expired, unsigned, unknown campaign
+	Sandbox    int64
+	Invalid    int64 // invalid traffic
+}
+
+// Group is the counts of one value of a breakdown or of one day.
+type Group struct {
+	Key string // campaign id, format, host app, integration method, or a day as 2006-01-02
+	Counts
+}
+
+// Result answers a query.
+type Result struct {
+	Counts         // over the whole range
+	Daily  []Group // one per day of the range that has events, ascending
+	Groups []Group // of the breakdown, by spend then key; nil without one
+	// AsOf is the time up to which events are included: all received before it are counted.
+	AsOf time.Time
+}
