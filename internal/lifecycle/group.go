@@ -1,0 +1,356 @@
+// Package lifecycle starts and stops the components of a process in order.
+//
+// The contract of a component is one method, Run(ctx): it does its work until ctx ends, finishes what
+// must be finished, and returns only when everything it started has ended. Whoever calls Run owns it;
+// a component is not run twice.
+//
+// A [Group] holds components in stages. Stages start in the order they were added, each when the one
+// before is ready; they stop in reverse order, each when the one after has ended:
+//
+//	start:  stage 1 ─ready─► stage 2 ─ready─► stage 3 ─ready─► [Group.Ready]
+//	stop:   stage 1 ◄─ended─ stage 2 ◄─ended─ stage 3 ◄─ the caller's ctx ends, or a component fails
+//
+// A stage stops in two steps. The soft stop ends the ctx that Run was given. If a component is still
+// running [Config].StopTimeout later, it is named in the error and the hard stop ends [FlushContext],
+// the context for its last writes; [Config].HardTimeout later the group goes on without it.
+//
+// So three contexts are apart: the caller's, whose end begins the stop; Run's, one per stage, which does
+// not end with the caller's; and the flush context, which outlives Run's so that a last flush or commit
+// is not cancelled by the very signal that calls for it. Values of the caller's context are in all.
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Component is something that runs until ctx ends. A nil error, or an error that is the end of ctx, is a
+// proper end once ctx has ended; before that any return, also of nil, is a failure of the group.
+type Component interface {
+	Run(ctx context.Context) error
+}
+
+// Readier is a [Component] that tells when it works: the next stage waits until the channel is closed.
+// One that never closes it must fail instead, or the group waits for [Config].StartTimeout.
+type Readier interface {
+	Ready() <-chan struct{}
+}
+
+// ErrEnded says that a component returned without an error although nobody had stopped it.
+var ErrEnded = errors.New("ended without being stopped")
+
+// ErrRan says that a group was run a second time.
+var ErrRan = errors.New("group was run already")
+
+// Config is how long starting and stopping may take.
+type Config struct {
+	StartTimeout time.Duration `name:"start-timeout" env:"ADNET_START_TIMEOUT" default:"2m" help:"How long one stage of components may take to become ready; 0 waits for ever."`
+	StopTimeout  time.Duration `name:"stop-timeout" env:"ADNET_STOP_TIMEOUT" default:"10s" help:"How long one stage may take to stop before its last writes are cancelled."`
+	HardTimeout  time.Duration `name:"hard-timeout" env:"ADNET_HARD_TIMEOUT" default:"1s" help:"How long one stage may take to stop after its last writes were cancelled."`
+}
+
+// DefaultConfig is 2 minutes, 10 seconds, 1 second.
+func DefaultConfig() Config {
+	return Config{StartTimeout: 2 * time.Minute, StopTimeout: 10 * time.Second, HardTimeout: time.Second}
+}
+
+// progressEvery is how often a stage that is not ready yet is logged, with what it waits for.
+const progressEvery = 5 * time.Second
+
+// Deps are what a [Group] works with. A nil Logger logs nothing.
+type Deps struct {
+	Logger *slog.Logger
+}
+
+// Group runs components in stages. It is itself a [Component] and a [Readier].
+type Group struct {
+	config Config
+	log    *slog.Logger
+	stages []*stage
+	ready  chan struct{}
+	ran    atomic.Bool
+}
+
+// New makes an empty group. Timeouts that are negative, or a StopTimeout of 0, are an error.
+func New(config Config, deps Deps) (*Group, error) {
+	if config.StartTimeout < 0 || config.StopTimeout <= 0 || config.HardTimeout < 0 {
+		return nil, errors.New("start, stop and hard timeout must not be negative, and stop timeout not 0")
+	}
+	log := deps.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Group{config: config, log: log, ready: make(chan struct{})}, nil
+}
+
+// Member is a component with its name in logs and errors. Make one with [Named] or [Task].
+type Member struct {
+	name      string
+	component Component
+	task      bool
+}
+
+// Named is a component that runs until it is stopped.
+func Named(name string, c Component) Member { return Member{name: name, component: c} }
+
+// Task is work that ends by itself, such as a migration or the loading of a demo: its Run may return nil
+// before it is stopped, and the next stage waits until it does.
+func Task(name string, run func(ctx context.Context) error) Member {
+	return Member{name: name, component: Func(run), task: true}
+}
+
+// Func is a function as a [Component].
+type Func func(ctx context.Context) error
+
+// Run calls f.
+func (f Func) Run(ctx context.Context) error { return f(ctx) }
+
+// Add appends a stage. Its members start together and stop together. It must not be called after Run.
+func (g *Group) Add(members ...Member) {
+	g.stages = append(g.stages, &stage{members: members})
+}
+
+// Ready is closed when every stage is ready. It stays open when the group fails or stops before.
+func (g *Group) Ready() <-chan struct{} { return g.ready }
+
+// Run starts the stages and blocks until ctx ends or a component fails; then it stops them. It returns
+// the failure of the first component, those of components while they stopped, and the names of those that
+// overran; nil when ctx ended and everything stopped in time. Everything has ended when Run returns,
+// except what the error says is still running.
+func (g *Group) Run(ctx context.Context) error {
+	if g.ran.Swap(true) {
+		return ErrRan
+	}
+	failed := make(chan error, 1)
+	err := g.start(ctx, failed)
+	if err == nil {
+		close(g.ready)
+		select {
+		case <-ctx.Done():
+		case err = <-failed:
+		}
+	}
+	g.log.Info("stopping", "cause", cause(ctx, err))
+	errs := []error{err}
+	for _, late := range g.stop() {
+		if late != err { // the failure that began the stop is its component's too
+			errs = append(errs, late)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func cause(ctx context.Context, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return context.Cause(ctx).Error()
+}
+
+// start returns nil also when ctx ended on the way: what was started is then to be stopped.
+func (g *Group) start(ctx context.Context, failed chan error) error {
+	for _, s := range g.stages {
+		if ctx.Err() != nil {
+			return nil
+		}
+		s.start(ctx, g.log, failed)
+		if err := g.await(ctx, s, failed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// await blocks until every member of s is ready, ctx ends, any component fails, or it takes too long.
+func (g *Group) await(ctx context.Context, s *stage, failed chan error) error {
+	var timeout <-chan time.Time
+	if g.config.StartTimeout > 0 {
+		timer := time.NewTimer(g.config.StartTimeout)
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	progress := time.NewTicker(progressEvery)
+	defer progress.Stop()
+	for _, r := range s.running {
+		for waiting := true; waiting; {
+			select {
+			case <-r.ready:
+				waiting = false
+				g.log.Debug("ready", "component", r.name)
+			case <-ctx.Done():
+				return nil
+			case err := <-failed:
+				return err
+			case <-progress.C:
+				g.log.Info("waiting until ready", "components", s.unready())
+			case <-timeout:
+				return fmt.Errorf("not ready after %s: %s", g.config.StartTimeout, s.unready())
+			}
+		}
+	}
+	select {
+	case err := <-failed: // a task that failed has also ended, and the loop may have seen only that
+		return err
+	default:
+		return nil
+	}
+}
+
+// stop gives every failure of every component, in the order of stopping.
+func (g *Group) stop() []error {
+	var errs []error
+	for i := len(g.stages) - 1; i >= 0; i-- {
+		errs = append(errs, g.stages[i].stop(g.config, g.log)...)
+	}
+	return errs
+}
+
+// stage is the running state of the members that start and stop together.
+type stage struct {
+	members []Member
+	running []*running // nil until the stage was started
+
+	soft context.CancelFunc // ends what Run was given
+	hard context.CancelFunc // ends FlushContext
+}
+
+// running is one member between the call of Run and its return.
+type running struct {
+	Member
+	ready <-chan struct{}
+	ended chan struct{} // closed when Run returned; err may be read then
+	err   error         // why Run failed
+}
+
+func (s *stage) start(ctx context.Context, log *slog.Logger, failed chan error) {
+	flush, hard := context.WithCancel(FlushContext(ctx)) // in a group inside a group the outer hard stop ends all at once
+	run, soft := context.WithCancel(context.WithValue(flush, flushKey{}, flush))
+	s.soft, s.hard = soft, hard
+	s.running = make([]*running, 0, len(s.members))
+	for _, m := range s.members {
+		r := &running{Member: m, ended: make(chan struct{})}
+		r.ready = r.readiness()
+		s.running = append(s.running, r)
+	}
+	for _, r := range s.running {
+		log.Info("starting", "component", r.name)
+		go r.run(run, failed)
+	}
+}
+
+// readiness is a closed channel for a component that does not tell.
+func (r *running) readiness() <-chan struct{} {
+	if r.task {
+		return r.ended
+	}
+	if c, ok := r.component.(Readier); ok {
+		return c.Ready()
+	}
+	closed := make(chan struct{})
+	close(closed)
+	return closed
+}
+
+// run sorts what Run returned. A failure is sent before ended is closed: who sees a failed task end can
+// find its failure.
+func (r *running) run(ctx context.Context, failed chan<- error) {
+	defer close(r.ended)
+	err := r.component.Run(ctx)
+	stopped := ctx.Err() != nil
+	switch {
+	case stopped && (err == nil || errors.Is(err, context.Canceled)):
+		return
+	case err == nil && r.task:
+		return
+	case err == nil:
+		err = ErrEnded
+	}
+	r.err = fmt.Errorf("%s: %w", r.name, err)
+	select {
+	case failed <- r.err:
+	default: // another component failed first and began the stop, which collects r.err
+	}
+}
+
+// stop ends the stage, softly and then hard, and gives the failures of its components. A stage that was
+// never started has none.
+func (s *stage) stop(config Config, log *slog.Logger) []error {
+	if s.running == nil {
+		return nil
+	}
+	defer s.hard()
+	s.soft()
+	var errs []error
+	if !s.wait(config.StopTimeout) {
+		errs = append(errs, fmt.Errorf("did not stop within %s: %s", config.StopTimeout, s.unended()))
+		log.Warn("cancelling last writes", "components", s.unended())
+		s.hard()
+		if !s.wait(config.HardTimeout) {
+			errs = append(errs, fmt.Errorf("still running %s after the hard stop: %s", config.HardTimeout, s.unended()))
+		}
+	}
+	for _, r := range s.running {
+		select {
+		case <-r.ended:
+			log.Info("stopped", "component", r.name)
+			if r.err != nil {
+				errs = append(errs, r.err)
+			}
+		default:
+		}
+	}
+	return errs
+}
+
+// wait says whether every member ended in time.
+func (s *stage) wait(limit time.Duration) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for _, r := range s.running {
+		select {
+		case <-r.ended:
+		case <-timer.C:
+			return s.unended() == ""
+		}
+	}
+	return true
+}
+
+func (s *stage) unended() string {
+	return s.names(func(r *running) <-chan struct{} { return r.ended })
+}
+
+func (s *stage) unready() string {
+	return s.names(func(r *running) <-chan struct{} { return r.ready })
+}
+
+// names lists the members whose channel is open.
+func (s *stage) names(of func(*running) <-chan struct{}) string {
+	var open []string
+	for _, r := range s.running {
+		select {
+		case <-of(r):
+		default:
+			open = append(open, r.name)
+		}
+	}
+	return strings.Join(open, ", ")
+}
+
+type flushKey struct{}
+
+// FlushContext is the context for what a component must still do after the ctx of its Run has ended: the
+// last flush, commit or goodbye. It ends with the hard stop of the component's stage, so a component needs
+// a timer of its own only where it wants less. Its values are those of the group's context. Outside of a
+// [Group] it is ctx without its end: the caller then limits it.
+func FlushContext(ctx context.Context) context.Context {
+	if flush, ok := ctx.Value(flushKey{}).(context.Context); ok {
+		return flush
+	}
+	return context.WithoutCancel(ctx)
+}

@@ -1,0 +1,181 @@
+package obs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// AdminConfig is where the admin listener is. It has no authentication: whoever reaches it may read
+// profiles, so it belongs on loopback or on a network of operators.
+type AdminConfig struct {
+	Addr string `name:"admin-addr" env:"ADNET_ADMIN_ADDR" default:"127.0.0.1:8081" help:"Address of health, metrics and profiles. Port 0 takes any free port. Keep it private: it has no login."`
+}
+
+// AdminDeps are what an [Admin] shows. All are needed but Logger.
+type AdminDeps struct {
+	Logger    *slog.Logger
+	Gatherer  prometheus.Gatherer
+	Readiness *Readiness
+}
+
+// Admin is the HTTP listener for operators: /healthz, /readyz, /metrics, /debug/pprof/ and what
+// [Admin.Handle] adds.
+type Admin struct {
+	config AdminConfig
+	log    *slog.Logger
+	mux    *http.ServeMux
+	ready  chan struct{}
+	addr   atomic.Pointer[string]
+}
+
+const (
+	adminStop    = 2 * time.Second  // for requests under way when the process stops
+	adminProfile = 90 * time.Second // longest answer: pprof refuses profiles beyond it
+)
+
+// NewAdmin makes the listener; it opens no socket.
+func NewAdmin(config AdminConfig, deps AdminDeps) (*Admin, error) {
+	if deps.Gatherer == nil || deps.Readiness == nil {
+		return nil, errors.New("admin: Gatherer and Readiness are needed")
+	}
+	if _, _, err := net.SplitHostPort(config.Addr); err != nil {
+		return nil, fmt.Errorf("admin address %q: expected host:port", config.Addr)
+	}
+	a := &Admin{config: config, log: deps.Logger, mux: http.NewServeMux(), ready: make(chan struct{})}
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	a.mux.HandleFunc("GET /healthz", alive)
+	a.mux.HandleFunc("GET /readyz", readyz(deps.Readiness))
+	a.mux.Handle("GET /metrics", promhttp.HandlerFor(deps.Gatherer, promhttp.HandlerOpts{
+		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelError),
+	}))
+	a.mux.HandleFunc("/debug/pprof/", pprof.Index)
+	a.mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	a.mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	a.mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	a.mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return a, nil
+}
+
+// Handle adds an internal route, such as "GET /internal/verify". Patterns, and what happens when two
+// conflict, are those of [http.ServeMux].
+func (a *Admin) Handle(pattern string, handler http.Handler) { a.mux.Handle(pattern, handler) }
+
+// Addr is the address that is listened on, with the real port; "" before [Admin.Ready].
+func (a *Admin) Addr() string {
+	if addr := a.addr.Load(); addr != nil {
+		return *addr
+	}
+	return ""
+}
+
+// Ready is closed when the listener accepts connections.
+func (a *Admin) Ready() <-chan struct{} { return a.ready }
+
+// Run serves until ctx ends; requests under way then see their context end and get 2 s more. An address
+// that cannot be listened on is an error.
+func (a *Admin) Run(ctx context.Context) error {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", a.config.Addr)
+	if err != nil {
+		return fmt.Errorf("admin address %s (ADNET_ADMIN_ADDR): %w", a.config.Addr, err)
+	}
+	server := &http.Server{
+		Handler:           a.mux,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      adminProfile,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    16 << 10,
+	}
+	addr := listener.Addr().String()
+	a.addr.Store(&addr)
+	close(a.ready)
+	a.log.Info("admin listener", "addr", addr)
+
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("admin listener: %w", err)
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), adminStop)
+	defer cancel()
+	if server.Shutdown(grace) != nil {
+		server.Close() // who still reads a profile is cut off; that is no failure of the stop
+	}
+	<-served
+	return nil
+}
+
+// alive answers while the process can answer at all: restarting it would not help anything else.
+func alive(w http.ResponseWriter, _ *http.Request) {
+	reply(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+// adminCheck is a [Check] with its reason, for operators.
+type adminCheck struct {
+	Check
+	Error string `json:"error,omitzero"`
+}
+
+// adminReport is a [Report] with reasons.
+type adminReport struct {
+	Ready    bool         `json:"ready"`
+	Draining bool         `json:"draining"`
+	Checks   []adminCheck `json:"checks"`
+}
+
+func readyz(readiness *Readiness) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		report := readiness.Check()
+		detailed := adminReport{Ready: report.Ready, Draining: report.Draining, Checks: make([]adminCheck, 0, len(report.Checks))}
+		for _, check := range report.Checks {
+			c := adminCheck{Check: check}
+			if check.Err != nil {
+				c.Error = check.Err.Error()
+			}
+			detailed.Checks = append(detailed.Checks, c)
+		}
+		status := http.StatusOK
+		if !report.Ready {
+			status = http.StatusServiceUnavailable
+		}
+		reply(w, status, detailed)
+	}
+}
+
+func reply(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	text, err := json.Marshal(body)
+	if err != nil {
+		status, text = http.StatusInternalServerError, []byte(`{"error":"internal"}`)
+	}
+	w.WriteHeader(status)
+	w.Write(append(text, '\n')) //nolint:errcheck // the reader went away, nobody is left to tell
+}
+
+// NewRegistry makes a Prometheus registry with the metrics of the Go runtime and the process.
+func NewRegistry() *prometheus.Registry {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewBuildInfoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return registry
+}

@@ -1,0 +1,220 @@
+package obs
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// client keeps no connection, so that a test ends with all of its goroutines.
+var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
+func newAdmin(t *testing.T, addr string) (*Admin, *Readiness) {
+	t.Helper()
+	readiness := NewReadiness()
+	admin, err := NewAdmin(AdminConfig{Addr: addr}, AdminDeps{Gatherer: NewRegistry(), Readiness: readiness})
+	require.NoError(t, err)
+	return admin, readiness
+}
+
+// run starts admin and gives its address and what stops it.
+func run(t *testing.T, admin *Admin) (base string, stop func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	result := make(chan error, 1)
+	go func() { result <- admin.Run(ctx) }()
+	select {
+	case <-admin.Ready():
+	case err := <-result:
+		t.Fatal(err)
+	}
+	stop = sync.OnceValue(func() error {
+		cancel()
+		return <-result
+	})
+	t.Cleanup(func() { require.NoError(t, stop()) })
+	return "http://" + admin.Addr(), stop
+}
+
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	res, err := client.Get(url)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	return res.StatusCode, string(body)
+}
+
+func TestAdminRoutes(t *testing.T) {
+	admin, _ := newAdmin(t, "127.0.0.1:0")
+	require.Empty(t, admin.Addr())
+	admin.Handle("GET /internal/verify", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Write([]byte("verified"))
+	}))
+	base, _ := run(t, admin)
+	for path, want := range map[string]string{
+		"/healthz": `{"status":"ok"}`, "/readyz": `{"ready":true,"draining":false,"checks":[]}`,
+		"/metrics": "go_goroutines ", "/internal/verify": "verified", "/debug/pprof/": "heap",
+		"/debug/pprof/goroutine?debug=1": "goroutine profile:", "/debug/pprof/cmdline": "obs.test",
+	} {
+		status, body := get(t, base+path)
+		require.Equal(t, http.StatusOK, status, path)
+		require.Contains(t, body, want, path)
+	}
+	status, _ := get(t, base+"/nothing")
+	require.Equal(t, http.StatusNotFound, status)
+	res, err := client.Post(base+"/internal/verify", "text/plain", nil)
+	require.NoError(t, err)
+	res.Body.Close()
+	require.Equal(t, http.StatusMethodNotAllowed, res.StatusCode)
+}
+
+func TestAdminReadyzNamesWhatFails(t *testing.T) {
+	admin, readiness := newAdmin(t, "127.0.0.1:0")
+	base, _ := run(t, admin)
+	var failure error
+	readiness.Add("log", func() error { return failure })
+	readiness.Add("store", func() error { return nil })
+	status, body := get(t, base+"/readyz")
+	require.Equal(t, http.StatusOK, status)
+	require.JSONEq(t, `{"ready":true,"draining":false,"checks":[{"name":"log","ok":true},{"name":"store","ok":true}]}`, body)
+
+	failure = errors.New("no broker at broker-1:9092")
+	status, body = get(t, base+"/readyz")
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.JSONEq(t, `{"ready":false,"draining":false,"checks":[
+		{"name":"log","ok":false,"error":"no broker at broker-1:9092"},{"name":"store","ok":true}]}`, body)
+
+	failure = nil
+	readiness.SetDraining()
+	status, body = get(t, base+"/readyz")
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Contains(t, body, `"draining":true`)
+	status, _ = get(t, base+"/healthz")
+	require.Equal(t, http.StatusOK, status, "a draining process is alive")
+}
+
+// The public listener shows a Report as it is: reasons stay inside.
+func TestReportIsFitForStrangers(t *testing.T) {
+	readiness := NewReadiness()
+	readiness.Add("log", func() error { return errors.New("no broker at broker-1:9092") })
+	report := readiness.Check()
+	require.EqualError(t, report.Checks[0].Err, "no broker at broker-1:9092")
+	text, err := json.Marshal(report)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"ready":false,"draining":false,"checks":[{"name":"log","ok":false}]}`, string(text))
+}
+
+func TestReadiness(t *testing.T) {
+	readiness := NewReadiness()
+	require.True(t, readiness.Check().Ready)
+	readiness.Add("a", func() error { panic("bug") })
+	report := readiness.Check()
+	require.False(t, report.Ready)
+	require.ErrorContains(t, report.Checks[0].Err, "bug")
+	readiness.Add("a", func() error { return nil })
+	report = readiness.Check()
+	require.True(t, report.Ready)
+	require.Len(t, report.Checks, 1)
+
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 50 {
+				readiness.Add("a", func() error { return nil })
+				assert.True(t, readiness.Check().Checks[0].OK)
+			}
+		})
+	}
+	all.Wait()
+	readiness.SetDraining()
+	require.False(t, readiness.Check().Ready)
+}
+
+func TestAdminAddressTaken(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	admin, _ := newAdmin(t, taken.Addr().String())
+	err = admin.Run(t.Context())
+	require.ErrorContains(t, err, taken.Addr().String())
+	require.ErrorContains(t, err, "ADNET_ADMIN_ADDR")
+	select {
+	case <-admin.Ready():
+		t.Fatal("ready without a listener")
+	default:
+	}
+}
+
+func TestNewAdminChecks(t *testing.T) {
+	for _, addr := range []string{"", "8081", "a:b:c"} {
+		_, err := NewAdmin(AdminConfig{Addr: addr}, AdminDeps{Gatherer: prometheus.NewRegistry(), Readiness: NewReadiness()})
+		require.ErrorContains(t, err, "host:port", addr)
+	}
+	_, err := NewAdmin(AdminConfig{Addr: "127.0.0.1:0"}, AdminDeps{Readiness: NewReadiness()})
+	require.Error(t, err)
+	_, err = NewAdmin(AdminConfig{Addr: "127.0.0.1:0"}, AdminDeps{Gatherer: prometheus.NewRegistry()})
+	require.Error(t, err)
+}
+
+// A request under way when the process stops sees it, may answer, and the listener is gone afterwards.
+func TestAdminStopEndsRequestsUnderWay(t *testing.T) {
+	admin, _ := newAdmin(t, "127.0.0.1:0")
+	inside := make(chan struct{})
+	admin.Handle("GET /slow", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		close(inside)
+		<-r.Context().Done()
+		w.Write([]byte("cut short"))
+	}))
+	base, stop := run(t, admin)
+	answer := make(chan string, 1)
+	go func() {
+		res, err := client.Get(base + "/slow")
+		if err != nil {
+			answer <- err.Error()
+			return
+		}
+		defer res.Body.Close()
+		body, _ := io.ReadAll(res.Body)
+		answer <- string(body)
+	}()
+	<-inside
+	require.NoError(t, stop())
+	require.Equal(t, "cut short", <-answer)
+	_, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+	require.Error(t, err, "still listening")
+}
+
+// A client that sends a header for ever must not hold up the stop beyond its grace.
+func TestAdminStopCutsOffStalledClients(t *testing.T) {
+	admin, _ := newAdmin(t, "127.0.0.1:0")
+	base, stop := run(t, admin)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = conn.Write([]byte("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /healthz HTTP/1.1\r\nX-Slow: "))
+	require.NoError(t, err)
+	_, err = http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	require.NoError(t, stop())
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
+	_, err = io.Copy(io.Discard, conn)
+	var timeout net.Error
+	require.False(t, errors.As(err, &timeout) && timeout.Timeout(), "the connection was left open")
+}

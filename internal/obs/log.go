@@ -1,0 +1,86 @@
+// Package obs is how adnet is watched: structured logs with request ids, readiness, and the admin
+// listener with health, metrics and profiles.
+//
+// Contract: nothing here is on the road of money. A log line may be dropped (see [Limited]), a metric
+// may be lost with the process. Nothing here is global: loggers, registries and readiness are values
+// that the wiring passes on.
+package obs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+)
+
+// NewLogger makes a logger that writes lines to w and adds the request id of the context (see
+// [WithRequestID]) to every line as request_id. format is "json" or "text"; level is "debug", "info",
+// "warn" or "error". Times are UTC. Any other format or level is an error.
+func NewLogger(w io.Writer, format, level string) (*slog.Logger, error) {
+	var least slog.Level
+	switch strings.ToLower(level) {
+	case "debug":
+		least = slog.LevelDebug
+	case "info":
+		least = slog.LevelInfo
+	case "warn":
+		least = slog.LevelWarn
+	case "error":
+		least = slog.LevelError
+	default:
+		return nil, fmt.Errorf("log level %q: expected debug, info, warn or error", level)
+	}
+	options := &slog.HandlerOptions{Level: least, ReplaceAttr: utc}
+	switch strings.ToLower(format) {
+	case "json":
+		return slog.New(WithContextAttrs(slog.NewJSONHandler(w, options))), nil
+	case "text":
+		return slog.New(WithContextAttrs(slog.NewTextHandler(w, options))), nil
+	default:
+		return nil, fmt.Errorf("log format %q: expected json or text", format)
+	}
+}
+
+// utc makes lines of hosts in different zones comparable.
+func utc(groups []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey && len(groups) == 0 && a.Value.Kind() == slog.KindTime {
+		a.Value = slog.TimeValue(a.Value.Time().UTC())
+	}
+	return a
+}
+
+type requestIDKey struct{}
+
+// WithRequestID gives ctx the id of the request it belongs to. The caller vouches for its form.
+func WithRequestID(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, requestIDKey{}, id)
+}
+
+// RequestID is the id given by [WithRequestID], or "".
+func RequestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestIDKey{}).(string)
+	return id
+}
+
+// WithContextAttrs wraps a handler so that every record carries request_id when its context has one. In
+// a logger with an open group the attribute is inside of the group.
+func WithContextAttrs(next slog.Handler) slog.Handler { return contextHandler{next} }
+
+type contextHandler struct{ slog.Handler }
+
+func (h contextHandler) Handle(ctx context.Context, record slog.Record) error {
+	if id := RequestID(ctx); id != "" {
+		record = record.Clone() // the caller may hand the same record to other handlers
+		record.AddAttrs(slog.String("request_id", id))
+	}
+	return h.Handler.Handle(ctx, record)
+}
+
+func (h contextHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return contextHandler{h.Handler.WithAttrs(attrs)}
+}
+
+func (h contextHandler) WithGroup(name string) slog.Handler {
+	return contextHandler{h.Handler.WithGroup(name)}
+}
