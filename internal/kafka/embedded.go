@@ -1,0 +1,149 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+)
+
+// retentionEvery is how often [Embedded] removes what its topics' retention allows to.
+const retentionEvery = time.Minute
+
+// EmbeddedConfig says where the broker inside the process listens and keeps its data.
+type EmbeddedConfig struct {
+	DataDir    string `name:"embedded-kafka-dir" env:"ADNET_EMBEDDED_KAFKA_DIR" default:"" help:"Folder of the embedded event log; empty keeps it in memory."`
+	Port       int    `name:"embedded-kafka-port" env:"ADNET_EMBEDDED_KAFKA_PORT" default:"0" help:"Loopback port of the embedded event log, 0 for a free one."`
+	SyncWrites bool   `name:"embedded-kafka-sync" env:"ADNET_EMBEDDED_KAFKA_SYNC" default:"true" negatable:"" help:"Flush every write of the embedded event log to the disk before it is acknowledged."`
+}
+
+// Embedded is a broker inside the process, for the in-memory mode and for development: one node, on
+// loopback, reached through the real protocol. With a data directory acknowledged records survive the
+// process; the directory belongs to one process at a time.
+type Embedded struct {
+	ready chan struct{} // closed by Start
+	cfg   EmbeddedConfig
+	deps  Deps
+
+	mu      sync.Mutex
+	cluster *kfake.Cluster
+	addr    string
+	lock    *os.File
+}
+
+// NewEmbedded checks the settings. It opens nothing.
+func NewEmbedded(cfg EmbeddedConfig, deps Deps) (*Embedded, error) {
+	if cfg.Port < 0 || cfg.Port > 65535 {
+		return nil, errors.New("ADNET_EMBEDDED_KAFKA_PORT is not a port")
+	}
+	return &Embedded{cfg: cfg, deps: deps, ready: make(chan struct{})}, nil
+}
+
+// Start opens the data directory and listens. After it Addr is known. A second Start does nothing, also after the end.
+func (e *Embedded) Start() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.cluster != nil {
+		return nil
+	}
+	options := []kfake.Opt{kfake.NumBrokers(1), kfake.WithLogger(brokerLog{e.deps.log()})}
+	if e.cfg.Port != 0 {
+		options = append(options, kfake.Ports(e.cfg.Port))
+	}
+	if e.cfg.DataDir != "" {
+		if err := e.lockDir(); err != nil {
+			return err
+		}
+		options = append(options, kfake.DataDir(filepath.Join(e.cfg.DataDir, "log")))
+		if e.cfg.SyncWrites {
+			options = append(options, kfake.SyncWrites())
+		}
+	}
+	cluster, err := kfake.NewCluster(options...)
+	if err != nil {
+		e.unlock()
+		return fmt.Errorf("embedded event log (ADNET_EMBEDDED_KAFKA_DIR=%q, ADNET_EMBEDDED_KAFKA_PORT=%d): %w", e.cfg.DataDir, e.cfg.Port, err)
+	}
+	e.cluster, e.addr = cluster, cluster.ListenAddrs()[0]
+	close(e.ready)
+	return nil
+}
+
+// Addr is host:port of the broker, or empty before Start.
+func (e *Embedded) Addr() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.addr
+}
+
+// Ready is closed when Addr is known.
+func (e *Embedded) Ready() <-chan struct{} { return e.ready }
+
+// Run starts the broker when Start has not, and ends it when ctx ends, after its data is on the disk. It has
+// to be the last component to end: everything else writes to it.
+func (e *Embedded) Run(ctx context.Context) error {
+	if err := e.Start(); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	cluster := e.cluster
+	e.mu.Unlock()
+	// The broker's own cleaner starts only when a topic's settings change, not after a restart.
+	ticker := time.NewTicker(retentionEvery)
+	defer ticker.Stop()
+	for {
+		cluster.ApplyRetention()
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			cluster.Close()
+			e.unlock()
+			return nil
+		}
+	}
+}
+
+// lockDir takes the directory for this process: two brokers would silently spoil each other's files.
+func (e *Embedded) lockDir() error {
+	if err := os.MkdirAll(e.cfg.DataDir, 0o700); err != nil {
+		return fmt.Errorf("ADNET_EMBEDDED_KAFKA_DIR: %w", err)
+	}
+	file, err := os.OpenFile(filepath.Join(e.cfg.DataDir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("ADNET_EMBEDDED_KAFKA_DIR: %w", err)
+	}
+	if err := lockFile(file); err != nil {
+		_ = file.Close()
+		return fmt.Errorf("ADNET_EMBEDDED_KAFKA_DIR=%s is used by another process: %w", e.cfg.DataDir, err)
+	}
+	e.lock = file
+	return nil
+}
+
+// unlock lets the directory go; closing the file ends its lock.
+func (e *Embedded) unlock() {
+	if e.lock != nil {
+		_ = e.lock.Close()
+		e.lock = nil
+	}
+}
+
+type brokerLog struct{ log *slog.Logger }
+
+// Logf implements kfake.Logger; the broker's "info" tells of every request and is dropped.
+func (l brokerLog) Logf(level kfake.LogLevel, format string, args ...any) {
+	switch level {
+	case kfake.LogLevelError:
+		l.log.Error("embedded event log: " + fmt.Sprintf(format, args...))
+	case kfake.LogLevelWarn:
+		l.log.Warn("embedded event log: " + fmt.Sprintf(format, args...))
+	}
+}

@@ -1,0 +1,413 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"adnet/internal/ledger"
+	"adnet/schemas/event"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// commitTimeout bounds the commit of offsets, which is only a hint where positions are stored.
+const commitTimeout = 2 * time.Second
+
+// GroupConfig says what a [Group] reads and who knows how far it got.
+type GroupConfig struct {
+	Group string // the consumer group's name
+	Topic string // a topic of schemas/event
+	// Stored reads the next offset to apply of each partition; a partition that is absent starts at the
+	// beginning of its log. It is asked on every assignment and Reset, and asked again until it answers.
+	// Nil: the offsets committed to Kafka count.
+	Stored func(ctx context.Context, partitions []ledger.Partition) (map[ledger.Partition]int64, error)
+}
+
+// Group is one member of a consumer group. Poll, Done and Reset belong to one goroutine; Assigned and
+// Close may be called from any.
+//
+// From the first Poll that returned records until Done or Reset no partition is taken from this member, unless
+// it takes so long that the broker gives it up; whoever applies records must therefore still fence by the
+// stored offset. Several polls may precede one Done.
+type Group struct {
+	cfg     Config
+	group   GroupConfig
+	deps    Deps
+	topic   string // with the prefix
+	options []kgo.Opt
+
+	mu      sync.Mutex
+	client  *kgo.Client // made by the first Poll
+	closed  bool
+	topicID [16]byte
+	next    map[int32]int64 // by assigned partition: the offset of the next record that Poll returns
+	stale   bool            // a Reset has not yet succeeded: positions are ahead of what was applied
+
+	held bool // records were polled since the last Done or Reset; only the polling goroutine touches it
+
+	polled, gaps prometheus.Counter
+	problems     prometheus.Counter
+}
+
+// NewGroup checks the settings and registers metrics. It opens nothing: the first Poll joins.
+func NewGroup(cfg Config, group GroupConfig, deps Deps) (*Group, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	g := &Group{cfg: cfg, group: group, deps: deps, topic: cfg.TopicPrefix + group.Topic, next: make(map[int32]int64)}
+	labels := prometheus.Labels{"group": group.Group, "topic": group.Topic}
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels})
+	}
+	g.polled = counter("adnet_kafka_polled_total", "Records handed to the consumer, repeats included.")
+	g.gaps = counter("adnet_kafka_gaps_total", "Times that offsets were missing where the reading went on: retention overtook the consumer, or the broker lost data.")
+	g.problems = counter("adnet_kafka_poll_errors_total", "Errors of the broker while polling; each was tried again.")
+	g.options = append(cfg.clientOptions(deps.log()),
+		kgo.ConsumerGroup(cfg.TopicPrefix+group.Group),
+		kgo.ConsumeTopics(g.topic),
+		kgo.DisableAutoCommit(),
+		kgo.BlockRebalanceOnPoll(),
+		// The default after data loss rewinds one minute; repeats are harmless here and gaps are not.
+		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.AdjustFetchOffsetsFn(g.place),
+		kgo.OnPartitionsRevoked(g.forget),
+		kgo.OnPartitionsLost(g.forget),
+		kgo.FetchMaxWait(100*time.Millisecond),
+		kgo.FetchMaxBytes(16<<20),
+		kgo.SessionTimeout(cfg.SessionTimeout),
+		kgo.HeartbeatInterval(min(time.Second, cfg.SessionTimeout/3)),
+	)
+	if err := kgo.ValidateOpts(g.options...); err != nil {
+		return nil, fmt.Errorf("kafka settings: %w", err)
+	}
+	return g, deps.register(g.polled, g.gaps, g.problems)
+}
+
+// Poll returns between 1 and limit records, each partition's in the order of offsets, or waits for the
+// first until ctx ends. Failures of the broker are logged, counted and tried again; the errors that it
+// returns are ctx's, [ErrStopped], and refusals that an operator must end (permissions).
+func (g *Group) Poll(ctx context.Context, limit int) ([]event.Record, error) {
+	client, err := g.open()
+	if err != nil {
+		return nil, err
+	}
+	for try := 1; ; try++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		err := g.settleStale(ctx)
+		if err == nil {
+			fetches := client.PollRecords(ctx, limit)
+			records := g.take(fetches)
+			if len(records) > 0 {
+				g.held = true
+				return records, nil
+			}
+			if !g.held {
+				client.AllowRebalance() // it need not wait for a Done that would have nothing to say
+			}
+			err = firstError(fetches)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err == nil:
+			try = 0
+			continue
+		case errors.Is(err, kgo.ErrClientClosed):
+			return nil, ErrStopped
+		case permanent(err):
+			return nil, g.cfg.unavailable(err)
+		case errors.Is(err, kerr.UnknownTopicID):
+			g.rejoin(client)
+		}
+		g.problems.Inc()
+		g.deps.log().Warn("poll failed, trying again", "topic", g.topic, "group", g.group.Group, "try", try, "error", err)
+		if err := pause(ctx, backoff(try)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (g *Group) open() (*kgo.Client, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return nil, ErrStopped
+	}
+	if g.client == nil {
+		client, err := kgo.NewClient(g.options...)
+		if err != nil {
+			return nil, g.cfg.unavailable(err)
+		}
+		g.client = client
+	}
+	return g.client, nil
+}
+
+func (g *Group) settleStale(ctx context.Context) error {
+	g.mu.Lock()
+	stale := g.stale
+	g.mu.Unlock()
+	if !stale {
+		return nil
+	}
+	return g.Reset(ctx)
+}
+
+// errRemade says that records came from another topic than the one positions were read for.
+var errRemade = fmt.Errorf("topic was deleted and made again: %w", kerr.UnknownTopicID)
+
+func firstError(fetches kgo.Fetches) error {
+	for _, e := range fetches.Errors() {
+		return e.Err
+	}
+	return nil
+}
+
+// take turns fetches into records and keeps count of positions. Records of a topic id other than the one
+// that positions were read for are dropped, and rejoin will read them again.
+func (g *Group) take(fetches kgo.Fetches) []event.Record {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	records := make([]event.Record, 0, fetches.NumRecords())
+	for i := range fetches {
+		for j := range fetches[i].Topics {
+			topic := &fetches[i].Topics[j]
+			if topic.Topic != g.topic {
+				continue // the client reports errors of its own under an empty name
+			}
+			if topic.TopicID != ([16]byte{}) && topic.TopicID != g.topicID {
+				for p := range topic.Partitions {
+					topic.Partitions[p].Records, topic.Partitions[p].Err = nil, errRemade
+				}
+				continue
+			}
+			for p := range topic.Partitions {
+				records = g.takePartition(records, &topic.Partitions[p])
+			}
+		}
+	}
+	g.polled.Add(float64(len(records)))
+	return records
+}
+
+func (g *Group) takePartition(records []event.Record, p *kgo.FetchPartition) []event.Record {
+	id := stream(g.topicID)
+	for _, r := range p.Records {
+		if next, ok := g.next[r.Partition]; ok && r.Offset != next && (next > 0 || r.Offset < next) {
+			g.gaps.Inc()
+			g.deps.log().Error("the log does not go on where it was left: records were lost or removed before they were applied",
+				"topic", g.topic, "partition", r.Partition, "expected", next, "found", r.Offset)
+		}
+		g.next[r.Partition] = r.Offset + 1
+		records = append(records, event.Record{
+			Topic: g.group.Topic, TopicID: id, Partition: r.Partition, Offset: r.Offset,
+			Key: r.Key, Value: r.Value, Time: r.Timestamp.UTC(),
+		})
+	}
+	return records
+}
+
+// Done says that everything polled so far is applied: it commits the offsets to Kafka and lets partitions
+// move again. Where positions are stored the commit is a hint for lag monitors and its error harmless.
+func (g *Group) Done(ctx context.Context) error {
+	client, err := g.open()
+	if err != nil {
+		return err
+	}
+	defer g.release(client)
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
+	if err := client.CommitUncommittedOffsets(ctx); err != nil {
+		return g.cfg.unavailable(fmt.Errorf("commit offsets of %s: %w", g.group.Group, err))
+	}
+	return nil
+}
+
+func (g *Group) release(client *kgo.Client) {
+	g.held = false
+	client.AllowRebalance()
+}
+
+// Reset drops what was polled since the last Done and reads every assigned partition again from its stored
+// (or committed) offset. When it fails, the next Poll tries again before it returns anything.
+func (g *Group) Reset(ctx context.Context) error {
+	client, err := g.open()
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	g.stale = true
+	g.mu.Unlock()
+	// A poll with a finished context takes no records but keeps partitions from moving until AllowRebalance.
+	finished, cancel := context.WithCancel(ctx)
+	cancel()
+	client.PollRecords(finished, 1)
+	defer g.release(client)
+
+	positions, err := g.positions(ctx, client)
+	if err != nil {
+		return g.cfg.unavailable(fmt.Errorf("read stored offsets of %s: %w", g.group.Group, err))
+	}
+	seek := make(map[int32]kgo.EpochOffset, len(positions))
+	for p, at := range positions {
+		seek[p] = kgo.EpochOffset{Epoch: -1, Offset: at}
+	}
+	client.SetOffsets(map[string]map[int32]kgo.EpochOffset{g.topic: seek})
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	maps.Copy(g.next, positions)
+	g.stale = false
+	return nil
+}
+
+// positions is where each assigned partition has to be read from.
+func (g *Group) positions(ctx context.Context, client *kgo.Client) (map[int32]int64, error) {
+	assigned := g.Assigned()
+	at := make(map[int32]int64, len(assigned))
+	if g.group.Stored == nil {
+		committed := client.CommittedOffsets()[g.topic]
+		for _, p := range assigned {
+			at[p.Number] = max(committed[p.Number].Offset, 0)
+		}
+		return at, nil
+	}
+	stored, err := g.group.Stored(ctx, assigned)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range assigned {
+		at[p.Number] = stored[p]
+	}
+	return at, nil
+}
+
+// Assigned lists the partitions that this member reads, by number.
+func (g *Group) Assigned() []ledger.Partition {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	id := stream(g.topicID)
+	list := make([]ledger.Partition, 0, len(g.next))
+	for _, number := range slices.Sorted(maps.Keys(g.next)) {
+		list = append(list, ledger.Partition{Stream: id, Number: number})
+	}
+	return list
+}
+
+// Close leaves the group, so that others take over at once, and ends a waiting Poll with [ErrStopped]. What
+// was polled without a Done is read again by the next owner. When ctx ends first the broker notices the
+// leave only after the session timeout.
+func (g *Group) Close(ctx context.Context) {
+	g.mu.Lock()
+	client, closed := g.client, g.closed
+	g.closed = true
+	g.mu.Unlock()
+	if client == nil || closed {
+		return
+	}
+	client.AllowRebalance()
+	if err := client.LeaveGroupContext(ctx); err != nil {
+		g.deps.log().Warn("left the consumer group without its leave", "group", g.group.Group, "error", err)
+	}
+	client.Close()
+}
+
+// place runs when partitions were assigned, before the first fetch of them: it puts each at its stored
+// offset. It does not give up on a store that is away; without positions nothing may be read. ctx ends
+// when the assignment does.
+func (g *Group) place(ctx context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+	assigned := offsets[g.topic]
+	if len(assigned) == 0 {
+		return offsets, nil
+	}
+	for try := 1; ; try++ {
+		id, at, err := g.placeOnce(ctx, assigned)
+		if err == nil {
+			g.adopt(id, assigned, at)
+			return offsets, nil
+		}
+		g.deps.log().Warn("waiting for the stored offsets", "topic", g.topic, "group", g.group.Group, "try", try, "error", err)
+		if err := pause(ctx, backoff(try)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (g *Group) placeOnce(ctx context.Context, assigned map[int32]kgo.Offset) (id [16]byte, at map[int32]int64, err error) {
+	client, err := g.open()
+	if err != nil {
+		return id, nil, err
+	}
+	topicID, _, err := describe(ctx, kadm.NewClient(client), g.topic)
+	if err != nil {
+		return id, nil, err
+	}
+	id = topicID
+	at = make(map[int32]int64, len(assigned))
+	if g.group.Stored == nil {
+		for p, offset := range assigned {
+			at[p] = max(offset.EpochOffset().Offset, 0)
+		}
+		return id, at, nil
+	}
+	partitions := make([]ledger.Partition, 0, len(assigned))
+	for _, p := range slices.Sorted(maps.Keys(assigned)) {
+		partitions = append(partitions, ledger.Partition{Stream: stream(id), Number: p})
+	}
+	stored, err := g.group.Stored(ctx, partitions)
+	if err != nil {
+		return id, nil, err
+	}
+	for _, p := range partitions {
+		at[p.Number] = stored[p]
+	}
+	return id, at, nil
+}
+
+// adopt sets positions. The start of a log is asked for as offset 0, never as "the start": the client
+// can only be reset on partitions whose position is a number, and resumes at the start of the log when
+// retention has removed offset 0.
+func (g *Group) adopt(id [16]byte, assigned map[int32]kgo.Offset, at map[int32]int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if id != g.topicID {
+		clear(g.next)
+	}
+	g.topicID = id
+	for p := range assigned {
+		assigned[p] = kgo.NewOffset().At(at[p])
+		g.next[p] = at[p]
+	}
+}
+
+// forget runs when partitions went away, before anyone else gets them.
+func (g *Group) forget(_ context.Context, _ *kgo.Client, gone map[string][]int32) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, p := range gone[g.topic] {
+		delete(g.next, p)
+	}
+}
+
+// rejoin makes the client take a topic that was deleted and made again for a new one; by itself it would
+// refuse the new topic for ever.
+func (g *Group) rejoin(client *kgo.Client) {
+	g.deps.log().Warn("topic was deleted and made again, starting over with the new one", "topic", g.topic)
+	g.mu.Lock()
+	clear(g.next)
+	g.stale = false
+	g.mu.Unlock()
+	client.PurgeTopicsFromConsuming(g.topic)
+	client.AddConsumeTopics(g.topic)
+}

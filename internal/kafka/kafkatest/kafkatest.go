@@ -1,0 +1,48 @@
+// Package kafkatest gives tests a broker that speaks the protocol, with failures on demand. Only tests
+// import it.
+package kafkatest
+
+import (
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Always, as a count of failures, means until the handle's Remove.
+const Always = -1
+
+// New starts a broker in memory for the length of the test. brokers is what Config.Brokers takes.
+func New(t testing.TB) (brokers []string, cluster *kfake.Cluster) {
+	t.Helper()
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
+	if err != nil {
+		t.Fatalf("start the test broker: %v", err)
+	}
+	t.Cleanup(cluster.Close)
+	return cluster.ListenAddrs(), cluster
+}
+
+// RefuseProduce makes the next count produce requests to topic fail for good: nothing is written and the
+// client does not try again.
+func RefuseProduce(c *kfake.Cluster, topic string, count int) *kfake.FaultHandle {
+	return c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: topic, Err: kerr.TopicAuthorizationFailed, Count: count})
+}
+
+// StallProduce makes the next count produce requests to topic fail so that the client tries again, as with
+// too few replicas in sync.
+func StallProduce(c *kfake.Cluster, topic string, count int) *kfake.FaultHandle {
+	return c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: topic, Err: kerr.NotEnoughReplicas, Count: count})
+}
+
+// LoseAcks makes the next count produce requests to topic write their records and answer with an error that
+// the client tries again: only idempotence keeps them single.
+func LoseAcks(c *kfake.Cluster, topic string, count int) *kfake.FaultHandle {
+	return c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: topic, Err: kerr.NotEnoughReplicasAfterAppend, Count: count})
+}
+
+// RefuseCommits makes the next count offset commits of group fail.
+func RefuseCommits(c *kfake.Cluster, group string, count int) *kfake.FaultHandle {
+	return c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Group: group, Err: kerr.GroupAuthorizationFailed, Count: count})
+}

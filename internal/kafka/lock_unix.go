@@ -1,0 +1,14 @@
+//go:build unix
+
+package kafka
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockFile takes the file for as long as it is open; a crash frees it.
+func lockFile(f *os.File) error {
+	return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+}

@@ -1,0 +1,159 @@
+package kafka
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"adnet/schemas/event"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// topicSpec is a topic as it should be.
+type topicSpec struct {
+	name      string
+	retention time.Duration
+}
+
+// EnsureTopics creates the topics of schemas/event that are missing, sets retention and min.insync on
+// all of them (also on older ones, so a changed setting takes effect), and returns when every partition has
+// a leader. It may be called at every start, by several processes at once.
+//
+// A broker that does not answer is waited for until ctx ends, with a line in the log every try. Errors
+// that waiting cannot mend (no permission, fewer brokers than replicas) are returned at once. The partition
+// count of an existing topic is left alone: raising it would move keys between partitions.
+func EnsureTopics(ctx context.Context, cfg Config, deps Deps) error {
+	cfg = cfg.withDefaults()
+	return ensure(ctx, cfg, deps, []topicSpec{
+		{event.TopicEvents, cfg.Retention},
+		{event.TopicNotices, cfg.Retention},
+		{event.TopicAuctions, cfg.AuctionRetention},
+	})
+}
+
+func ensure(ctx context.Context, cfg Config, deps Deps, specs []topicSpec) error {
+	if err := cfg.validate(); err != nil {
+		return err
+	}
+	client, err := kgo.NewClient(append(cfg.clientOptions(deps.log()), kgo.RetryTimeout(3*time.Second))...)
+	if err != nil {
+		return fmt.Errorf("kafka settings: %w", err)
+	}
+	defer client.Close()
+	admin := kadm.NewClient(client)
+	for try := 1; ; try++ {
+		err := ensureOnce(ctx, cfg, admin, specs)
+		if err == nil || permanent(err) {
+			return err
+		}
+		deps.log().Warn("waiting for Kafka (ADNET_KAFKA_BROKERS)", "brokers", cfg.Brokers, "try", try, "error", err)
+		if pause(ctx, backoff(try)) != nil {
+			return cfg.unavailable(err)
+		}
+	}
+}
+
+func ensureOnce(ctx context.Context, cfg Config, admin *kadm.Client, specs []topicSpec) error {
+	for _, spec := range specs {
+		if err := ensureTopic(ctx, cfg, admin, spec); err != nil {
+			return err
+		}
+	}
+	for _, spec := range specs {
+		if err := awaitLeaders(ctx, admin, cfg.TopicPrefix+spec.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func ensureTopic(ctx context.Context, cfg Config, admin *kadm.Client, spec topicSpec) error {
+	topic := cfg.TopicPrefix + spec.name
+	settings := map[string]*string{
+		"cleanup.policy":      kadm.StringPtr("delete"),
+		"retention.ms":        kadm.StringPtr(strconv.FormatInt(spec.retention.Milliseconds(), 10)),
+		"retention.bytes":     kadm.StringPtr(strconv.FormatInt(cfg.RetentionBytes, 10)),
+		"min.insync.replicas": kadm.StringPtr(strconv.Itoa(cfg.MinInsync)),
+	}
+	_, err := admin.CreateTopic(ctx, cfg.Partitions, cfg.ReplicationFactor, settings, topic)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, kerr.InvalidReplicationFactor):
+		return fmt.Errorf("topic %s: Kafka has fewer brokers than ADNET_KAFKA_REPLICATION_FACTOR=%d: %w", topic, cfg.ReplicationFactor, err)
+	case !errors.Is(err, kerr.TopicAlreadyExists):
+		return fmt.Errorf("create topic %s: %w", topic, err)
+	}
+	var alter []kadm.AlterConfig
+	for name, value := range settings {
+		alter = append(alter, kadm.AlterConfig{Op: kadm.SetConfig, Name: name, Value: value})
+	}
+	replies, err := admin.AlterTopicConfigs(ctx, alter, topic)
+	if err != nil {
+		return fmt.Errorf("configure topic %s: %w", topic, err)
+	}
+	if _, err := replies.On(topic, nil); err != nil {
+		return fmt.Errorf("configure topic %s: %w", topic, err)
+	}
+	return nil
+}
+
+// awaitLeaders returns when every partition of topic can be written.
+func awaitLeaders(ctx context.Context, admin *kadm.Client, topic string) error {
+	for {
+		_, ready, err := describe(ctx, admin, topic)
+		if err != nil && !retriable(err) {
+			return fmt.Errorf("topic %s: %w", topic, err)
+		}
+		if ready {
+			return nil
+		}
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return fmt.Errorf("topic %s: not every partition has a leader: %w", topic, err)
+		}
+	}
+}
+
+// describe reads a topic's id and whether all of its partitions have leaders.
+func describe(ctx context.Context, admin *kadm.Client, topic string) (id kadm.TopicID, ready bool, err error) {
+	details, err := admin.ListTopics(ctx, topic)
+	if err != nil {
+		return id, false, err
+	}
+	detail, ok := details[topic]
+	if !ok {
+		return id, false, kerr.UnknownTopicOrPartition
+	}
+	if detail.Err != nil {
+		return id, false, detail.Err
+	}
+	ready = len(detail.Partitions) > 0
+	for _, p := range detail.Partitions {
+		ready = ready && p.Err == nil && p.Leader >= 0
+	}
+	return detail.ID, ready, nil
+}
+
+// stream is the name of a topic id in ledger.Partition and event.Record.
+func stream(id [16]byte) string { return hex.EncodeToString(id[:]) }
+
+// retriable says whether a broker's answer may be different next time.
+func retriable(err error) bool {
+	var broker *kerr.Error
+	return errors.As(err, &broker) && broker.Retriable
+}
+
+// permanent says whether err is a broker's refusal that only an operator can end.
+func permanent(err error) bool {
+	return slices.ContainsFunc([]error{
+		kerr.InvalidReplicationFactor, kerr.InvalidPartitions, kerr.InvalidConfig, kerr.PolicyViolation, kerr.InvalidTopicException,
+		kerr.TopicAuthorizationFailed, kerr.GroupAuthorizationFailed, kerr.ClusterAuthorizationFailed, kerr.SaslAuthenticationFailed,
+	}, func(target error) bool { return errors.Is(err, target) })
+}

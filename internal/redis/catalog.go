@@ -1,0 +1,207 @@
+package redis
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"adnet/internal/campaign"
+	"adnet/internal/errs"
+
+	"github.com/go-json-experiment/json"
+	goredis "github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+)
+
+// ErrLost says that the catalog was emptied or rebuilt by another process since this one last looked. The
+// writer has to read [Catalog.Head] and to go on from there.
+var ErrLost error = errs.New(errs.Conflict, "the catalog was emptied or rebuilt meanwhile")
+
+const (
+	writeChunk = 500  // objects per script: Redis serves nobody else while one runs
+	readChunk  = 1000 // objects per read
+	readers    = 4    // reads at once
+)
+
+// Catalog is the projection of campaigns and of their room to spend. Its methods may be called from any
+// goroutine, but a value remembers which catalog it has seen and belongs to one role: the writer and the
+// nodes of one process each take their own with [NewCatalog].
+type Catalog struct {
+	client *Client
+	keys   keys
+
+	mu    sync.Mutex
+	epoch string // of the catalog this value works on; empty before it has seen one
+	lost  bool   // a write was refused and Head has not been read since
+}
+
+// keys are the names in Redis, with the layout that the scripts rely on.
+type keys struct {
+	objects  string // hash: campaign id → JSON
+	versions string // sorted set: campaign id by config version
+	head     string // versions up to this one are complete
+	epoch    string // random, made with the first object: another value is another catalog
+	rooms    string // hash: campaign id → "version|JSON"
+	nodes    string // sorted set: node by the time of its last heartbeat, ms of Redis's clock
+	applied  string // hash: node → the head it has applied
+	confirm  string // + config version: list of the nodes that applied it
+	channel  string // every accepted change
+}
+
+// NewCatalog makes a view of the catalog. It does no I/O.
+func NewCatalog(client *Client) *Catalog {
+	p := client.cfg.Prefix + ":{catalog}:"
+	return &Catalog{client: client, keys: keys{
+		objects: p + "objects", versions: p + "versions", head: p + "head", epoch: p + "epoch", rooms: p + "rooms",
+		nodes: p + "nodes", applied: p + "applied", confirm: p + "confirm:", channel: p + "changes",
+	}}
+}
+
+// publishScript writes campaigns that are newer than what is there, tells subscribers about each, and raises
+// the head. It answers the catalog's epoch, or an empty string when it is not the expected one.
+// KEYS: objects, versions, head, epoch. ARGV: channel, expected epoch or "", epoch for a new catalog, head or "",
+// then id, version, JSON of each.
+var publishScript = goredis.NewScript(`
+local epoch = redis.call('GET', KEYS[4])
+if ARGV[2] ~= '' and epoch ~= ARGV[2] then return '' end
+if not epoch then
+  epoch = ARGV[3]
+  redis.call('SET', KEYS[4], epoch)
+end
+for i = 5, #ARGV, 3 do
+  local current = redis.call('ZSCORE', KEYS[2], ARGV[i])
+  if not current or tonumber(current) < tonumber(ARGV[i+1]) then
+    redis.call('HSET', KEYS[1], ARGV[i], ARGV[i+2])
+    redis.call('ZADD', KEYS[2], ARGV[i+1], ARGV[i])
+    redis.call('PUBLISH', ARGV[1], '{"campaign":' .. ARGV[i+2] .. '}')
+  end
+end
+if ARGV[4] ~= '' then
+  local head = redis.call('GET', KEYS[3])
+  if not head or tonumber(head) < tonumber(ARGV[4]) then redis.call('SET', KEYS[3], ARGV[4]) end
+end
+return epoch`)
+
+// PublishCampaigns writes changed campaigns, never an older one over a newer one, and tells every subscriber
+// about each that was new. After it versions up to head are complete; head never goes down. With nothing
+// changed it only raises the head, and notices a lost catalog.
+//
+// Errors: [ErrLost] when the catalog is not the one this value knows, also for every further call until Head
+// is read; nothing was written then, so a change can never be missing below the head.
+func (c *Catalog) PublishCampaigns(ctx context.Context, changed []campaign.Campaign, head int64) error {
+	for len(changed) > writeChunk {
+		if err := c.publish(ctx, changed[:writeChunk], ""); err != nil {
+			return err
+		}
+		changed = changed[writeChunk:]
+	}
+	return c.publish(ctx, changed, strconv.FormatInt(head, 10))
+}
+
+func (c *Catalog) publish(ctx context.Context, changed []campaign.Campaign, head string) error {
+	c.mu.Lock()
+	expected, lost := c.epoch, c.lost
+	c.mu.Unlock()
+	if lost {
+		return ErrLost
+	}
+	args := make([]any, 0, 4+3*len(changed))
+	args = append(args, c.keys.channel, expected, rand.Text(), head)
+	for i := range changed {
+		object, err := json.Marshal(&changed[i])
+		if err != nil {
+			return fmt.Errorf("encode campaign %s: %w", changed[i].ID, err)
+		}
+		args = append(args, changed[i].ID.String(), changed[i].ConfigVersion, object)
+	}
+	keys := []string{c.keys.objects, c.keys.versions, c.keys.head, c.keys.epoch}
+	epoch, err := publishScript.Run(ctx, c.client.rdb, keys, args...).Text()
+	if err != nil {
+		return c.client.explain(err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if epoch == "" {
+		c.lost = true
+		return ErrLost
+	}
+	c.epoch = epoch
+	return nil
+}
+
+// Head is the version up to which the catalog is complete. found is false when there is no complete catalog,
+// and once when it is another one than this value has seen before: whatever was read from the old one has to be
+// read again, and a writer has to start at version 0.
+func (c *Catalog) Head(ctx context.Context) (version int64, found bool, err error) {
+	values, err := c.client.rdb.MGet(ctx, c.keys.head, c.keys.epoch).Result()
+	if err != nil {
+		return 0, false, c.client.explain(err)
+	}
+	head, hasHead := values[0].(string)
+	epoch, hasEpoch := values[1].(string)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lost = false
+	if !hasHead || !hasEpoch || c.epoch != "" && c.epoch != epoch {
+		c.epoch = ""
+		return 0, false, nil
+	}
+	c.epoch = epoch
+	version, err = strconv.ParseInt(head, 10, 64)
+	return version, err == nil, err
+}
+
+// Campaigns loads the whole catalog. Versions up to head are in it, and perhaps some newer ones; head is 0
+// when there is no complete catalog. Errors: [ErrLost] when it was emptied meanwhile.
+func (c *Catalog) Campaigns(ctx context.Context) (all []campaign.Campaign, head int64, err error) {
+	return c.load(ctx, "-inf")
+}
+
+// CampaignsSince loads campaigns with a config version above version, in order of version. Head and errors
+// are those of [Catalog.Campaigns].
+func (c *Catalog) CampaignsSince(ctx context.Context, version int64) (changed []campaign.Campaign, head int64, err error) {
+	return c.load(ctx, "("+strconv.FormatInt(version, 10))
+}
+
+func (c *Catalog) load(ctx context.Context, from string) ([]campaign.Campaign, int64, error) {
+	// The head is read before the objects, so that what it promises is among them.
+	head, err := c.client.rdb.Get(ctx, c.keys.head).Int64()
+	if err != nil && !errors.Is(err, goredis.Nil) {
+		return nil, 0, c.client.explain(err)
+	}
+	ids, err := c.client.rdb.ZRangeByScore(ctx, c.keys.versions, &goredis.ZRangeBy{Min: from, Max: "+inf"}).Result()
+	if err != nil {
+		return nil, 0, c.client.explain(err)
+	}
+	list := make([]campaign.Campaign, len(ids))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readers)
+	for at := 0; at < len(ids); at += readChunk {
+		end := min(at+readChunk, len(ids))
+		group.Go(func() error { return c.loadChunk(ctx, ids[at:end], list[at:end]) })
+	}
+	if err := group.Wait(); err != nil {
+		return nil, 0, err
+	}
+	return list, head, nil
+}
+
+func (c *Catalog) loadChunk(ctx context.Context, ids []string, into []campaign.Campaign) error {
+	objects, err := c.client.rdb.HMGet(ctx, c.keys.objects, ids...).Result()
+	if err != nil {
+		return c.client.explain(err)
+	}
+	for i, object := range objects {
+		text, ok := object.(string)
+		if !ok {
+			return ErrLost
+		}
+		if err := json.Unmarshal([]byte(text), &into[i]); err != nil {
+			return fmt.Errorf("decode campaign %s: %w", ids[i], err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+// Package redis is the shared memory of the serving nodes: the catalog of campaigns that auctions choose
+// from, how much each may still spend, and which nodes are alive. It is the only place that speaks to Redis.
+//
+// Redis is a projection and never the truth. Every object carries a version and an older one never
+// replaces a newer one, so writers may repeat and race. Everything can be rebuilt from the stores: a Redis that
+// was emptied is noticed by [Catalog.Head] and by [ErrLost]. Nothing here decides money.
+//
+// All keys of the catalog share one hash tag and so one slot of a cluster.
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"adnet/internal/errs"
+
+	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// Config says where Redis is.
+type Config struct {
+	Addr     string `name:"redis-addr" env:"ADNET_REDIS_ADDR" default:"127.0.0.1:6379" help:"Redis as host:port; several separated by commas are the seeds of a cluster, or the sentinels with ADNET_REDIS_MASTER."`
+	Master   string `name:"redis-master" env:"ADNET_REDIS_MASTER" default:"" help:"Name of the master that the sentinels watch."`
+	DB       int    `name:"redis-db" env:"ADNET_REDIS_DB" default:"0" help:"Redis database number; 0 in a cluster."`
+	Username string `name:"redis-username" env:"ADNET_REDIS_USERNAME" default:"" help:"Redis user."`
+	Password string `name:"redis-password" env:"ADNET_REDIS_PASSWORD" default:"" help:"Redis password."`
+	Prefix   string `name:"redis-prefix" env:"ADNET_REDIS_PREFIX" default:"adnet" help:"First part of every key and channel."`
+}
+
+// Deps is what the package needs from the process. It may be empty.
+type Deps struct {
+	Log *slog.Logger
+}
+
+// Client is a pool of connections. Its methods may be called from any goroutine.
+type Client struct {
+	cfg Config
+	log *slog.Logger
+	rdb goredis.UniversalClient
+}
+
+// Open checks the settings and makes the pool. It connects on first use; see [Client.Ping].
+func Open(cfg Config, deps Deps) (*Client, error) {
+	if cfg.Addr == "" {
+		return nil, errors.New("ADNET_REDIS_ADDR is empty")
+	}
+	if cfg.Prefix == "" {
+		cfg.Prefix = "adnet"
+	}
+	if strings.ContainsAny(cfg.Prefix, "{} ") {
+		return nil, errors.New("ADNET_REDIS_PREFIX must not contain braces or spaces")
+	}
+	silence()
+	log := deps.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	rdb := goredis.NewUniversalClient(&goredis.UniversalOptions{
+		Addrs: strings.Split(cfg.Addr, ","), MasterName: cfg.Master, DB: cfg.DB,
+		Username: cfg.Username, Password: cfg.Password, ClientName: "adnet",
+		Protocol: 2, DisableIdentity: true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		// A request waits for Redis: an unreachable one has to be known soon, and contexts have to count.
+		DialTimeout: time.Second, DialerRetries: 1, MaxRetries: 2, ContextTimeoutEnabled: true,
+		ReadTimeout: 3 * time.Second, WriteTimeout: 3 * time.Second,
+	})
+	return &Client{cfg: cfg, log: log, rdb: rdb}, nil
+}
+
+// silence stops go-redis from printing to standard error, once for the process: what it would say is also
+// in the errors that it returns.
+var silence = sync.OnceFunc(func() { goredis.SetLogger(noLog{}) })
+
+type noLog struct{}
+
+// Printf implements the logger of go-redis.
+func (noLog) Printf(context.Context, string, ...any) {}
+
+// Ping says whether Redis answers.
+func (c *Client) Ping(ctx context.Context) error {
+	return c.explain(c.rdb.Ping(ctx).Err())
+}
+
+// Close ends every connection; a waiting Subscribe ends with an error.
+func (c *Client) Close() error { return c.rdb.Close() }
+
+// Seen marks key for life and says whether this was the first time. It exists for the `deduped: true` of
+// replies only: a mark can be lost with Redis, so it must never decide about money, which is
+// deduplicated in the ledger's transaction.
+func (c *Client) Seen(ctx context.Context, key string, life time.Duration) (first bool, err error) {
+	err = c.rdb.SetArgs(ctx, c.cfg.Prefix+":seen:"+key, 1, goredis.SetArgs{Mode: "NX", TTL: life}).Err()
+	if errors.Is(err, goredis.Nil) {
+		return false, nil
+	}
+	return err == nil, c.explain(err)
+}
+
+// explain gives failures of Redis a code and the name of the setting.
+func (c *Client) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errs.Wrap(fmt.Errorf("redis %s: %w", c.cfg.Addr, err), errs.Unavailable, "the catalog does not answer (ADNET_REDIS_ADDR)")
+}

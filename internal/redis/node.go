@@ -1,0 +1,240 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"adnet/internal/campaign"
+	"adnet/internal/ledger"
+
+	"github.com/go-json-experiment/json"
+	goredis "github.com/redis/go-redis/v9"
+)
+
+const (
+	nodeLife     = 2 * time.Second        // a node without a heartbeat for this long is not waited for
+	nodeMemory   = time.Minute            // and is forgotten after this long
+	announceWait = time.Second            // how long Announce waits for confirmations
+	announceLook = 100 * time.Millisecond // how often it also looks at heartbeats meanwhile
+	confirmLife  = 10 * time.Second       // how long a confirmation nobody waits for is kept
+	pingEvery    = time.Second            // how often Subscribe checks a silent connection
+)
+
+// Change is what subscribers are told: exactly one of Ready, Campaign and Rooms is set.
+type Change struct {
+	// Ready says that the subscription stands: changes from now on arrive, so what is loaded now misses none.
+	Ready bool
+	// Campaign is a campaign as it was published. It may be older than what the node has: compare ConfigVersion.
+	Campaign *campaign.Campaign
+	// Confirm asks for [Catalog.Applied] of the campaign's ConfigVersion as soon as the node serves it or a newer one.
+	Confirm bool
+	// Rooms are absolute; compare Version.
+	Rooms []ledger.Room
+}
+
+// message is a Change on the wire.
+type message struct {
+	Campaign *campaign.Campaign `json:"campaign"`
+	Confirm  bool               `json:"confirm"`
+	Rooms    []room             `json:"rooms"`
+}
+
+// Subscribe calls apply for every change, one after the other, first with Ready. It returns ctx's error when ctx
+// ends, and an error when the connection is lost: changes may then have been missed, so the node has to subscribe
+// again and to load what is newer than what it has. A silent connection is given up after 3 s. apply must be quick: while it
+// runs nothing is read, and Redis drops a subscriber that is far behind.
+func (c *Catalog) Subscribe(ctx context.Context, apply func(Change)) error {
+	subscription := c.client.rdb.Subscribe(ctx, c.keys.channel)
+	watched, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	var heard atomic.Int64 // when something last arrived, ns of the monotonic clock since start
+	start := time.Now()
+	go func() {
+		defer close(ended)
+		// A read ends neither with ctx nor when the other side is silently gone: closing ends it.
+		defer subscription.Close()
+		watch(watched, subscription, func() time.Duration { return time.Since(start) - time.Duration(heard.Load()) })
+	}()
+	defer func() { stop(); <-ended }()
+	for {
+		received, err := subscription.Receive(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			return c.client.explain(fmt.Errorf("subscription lost: %w", err))
+		}
+		heard.Store(int64(time.Since(start)))
+		c.deliver(received, apply)
+	}
+}
+
+// watch pings until ctx ends or nothing, not even an answer, has come for three pings.
+func watch(ctx context.Context, subscription *goredis.PubSub, silence func() time.Duration) {
+	ticker := time.NewTicker(pingEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if silence() > 3*pingEvery || subscription.Ping(ctx) != nil {
+				return
+			}
+		}
+	}
+}
+
+func (c *Catalog) deliver(received any, apply func(Change)) {
+	switch r := received.(type) {
+	case *goredis.Subscription:
+		apply(Change{Ready: true})
+	case *goredis.Message:
+		var m message
+		if err := json.Unmarshal([]byte(r.Payload), &m); err != nil {
+			// What it said is not lost: nodes also follow the head.
+			c.client.log.Error("change that cannot be decoded", "error", err)
+			return
+		}
+		if m.Campaign != nil {
+			apply(Change{Campaign: m.Campaign, Confirm: m.Confirm})
+		}
+		if len(m.Rooms) > 0 {
+			rooms := make([]ledger.Room, len(m.Rooms))
+			for i, wire := range m.Rooms {
+				rooms[i] = wire.ledger()
+			}
+			apply(Change{Rooms: rooms})
+		}
+	}
+}
+
+// heartbeatScript notes a node and forgets those long gone. KEYS: nodes, applied. ARGV: node, version, memory in ms.
+var heartbeatScript = goredis.NewScript(`
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[1])
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+for _, gone in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now - ARGV[3]))) do
+  redis.call('ZREM', KEYS[1], gone)
+  redis.call('HDEL', KEYS[2], gone)
+end
+return 1`)
+
+// Heartbeat says that node serves and has applied every change up to version. A node counts as live for 2 s, by
+// Redis's clock; pauses then wait for its confirmation.
+func (c *Catalog) Heartbeat(ctx context.Context, node string, version int64) error {
+	keys := []string{c.keys.nodes, c.keys.applied}
+	return c.client.explain(heartbeatScript.Run(ctx, c.client.rdb, keys, node, version, nodeMemory.Milliseconds()).Err())
+}
+
+// Leave says that node serves no more, so that nobody waits for it.
+func (c *Catalog) Leave(ctx context.Context, node string) error {
+	return c.client.explain(c.client.rdb.ZRem(ctx, c.keys.nodes, node).Err())
+}
+
+// Applied confirms that node serves the campaign of an announced version, or a newer one.
+func (c *Catalog) Applied(ctx context.Context, node string, configVersion int64) error {
+	key := c.keys.confirm + strconv.FormatInt(configVersion, 10)
+	_, err := c.client.rdb.TxPipelined(ctx, func(p goredis.Pipeliner) error {
+		p.RPush(ctx, key, node)
+		p.PExpire(ctx, key, confirmLife)
+		return nil
+	})
+	return c.client.explain(err)
+}
+
+// announceScript writes a campaign when it is newer, tells subscribers, and moves the head when nothing is between
+// it and this version. It answers the live nodes. KEYS: objects, versions, head, nodes.
+// ARGV: channel, id, version, JSON, life of a node in ms.
+var announceScript = goredis.NewScript(`
+local current = redis.call('ZSCORE', KEYS[2], ARGV[2])
+if not current or tonumber(current) < tonumber(ARGV[3]) then
+  redis.call('HSET', KEYS[1], ARGV[2], ARGV[4])
+  redis.call('ZADD', KEYS[2], ARGV[3], ARGV[2])
+end
+local head = redis.call('GET', KEYS[3])
+if head and tonumber(head) + 1 == tonumber(ARGV[3]) then redis.call('SET', KEYS[3], ARGV[3]) end
+redis.call('PUBLISH', ARGV[1], '{"campaign":' .. ARGV[4] .. ',"confirm":true}')
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+return redis.call('ZRANGEBYSCORE', KEYS[4], '(' .. string.format('%.0f', now - ARGV[5]), '+inf')`)
+
+// liveScript answers node, applied version of every live node. KEYS: nodes, applied. ARGV: life of a node in ms.
+var liveScript = goredis.NewScript(`
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local answer = {}
+for _, node in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. string.format('%.0f', now - ARGV[1]), '+inf')) do
+  answer[#answer+1] = node
+  answer[#answer+1] = redis.call('HGET', KEYS[2], node) or '0'
+end
+return answer`)
+
+var _ campaign.Announcer = (*Catalog)(nil)
+
+// Announce implements campaign.Announcer: it publishes a committed campaign and waits, at most 1 s, until each
+// node that was live confirmed its version or is gone. Without live nodes all is true. An error says that Redis
+// failed; the nodes then stop serving by themselves when they cannot prove freshness.
+func (c *Catalog) Announce(ctx context.Context, announced campaign.Campaign) (all bool, err error) {
+	object, err := json.Marshal(&announced)
+	if err != nil {
+		return false, fmt.Errorf("encode campaign %s: %w", announced.ID, err)
+	}
+	until := time.Now().Add(announceWait)
+	keys := []string{c.keys.objects, c.keys.versions, c.keys.head, c.keys.nodes}
+	live, err := announceScript.Run(ctx, c.client.rdb, keys, c.keys.channel,
+		announced.ID.String(), announced.ConfigVersion, object, nodeLife.Milliseconds()).StringSlice()
+	if err != nil {
+		return false, c.client.explain(err)
+	}
+	waiting := make(map[string]bool, len(live))
+	for _, node := range live {
+		waiting[node] = true
+	}
+	for len(waiting) > 0 {
+		left := time.Until(until)
+		if left <= 0 {
+			return false, nil
+		}
+		if err := c.awaitConfirmation(ctx, announced.ConfigVersion, min(left, announceLook), waiting); err != nil {
+			return false, c.client.explain(err)
+		}
+	}
+	return true, nil
+}
+
+// awaitConfirmation waits for one node's confirmation and removes it from waiting. When none comes it looks
+// at the heartbeats: a node that missed the message catches up by the head, and one that left is not waited for.
+func (c *Catalog) awaitConfirmation(ctx context.Context, version int64, wait time.Duration, waiting map[string]bool) error {
+	key := c.keys.confirm + strconv.FormatInt(version, 10)
+	// Redis reads 0 as "for ever", and not every server takes more than milliseconds.
+	seconds := strconv.FormatFloat(max(wait, time.Millisecond).Seconds(), 'f', 3, 64)
+	reply, err := c.client.rdb.Do(ctx, "BLPOP", key, seconds).StringSlice()
+	switch {
+	case err == nil && len(reply) == 2:
+		delete(waiting, reply[1])
+		return nil
+	case err != nil && !errors.Is(err, goredis.Nil):
+		return err
+	}
+	pairs, err := liveScript.Run(ctx, c.client.rdb, []string{c.keys.nodes, c.keys.applied}, nodeLife.Milliseconds()).StringSlice()
+	if err != nil {
+		return err
+	}
+	live := make(map[string]bool, len(pairs)/2)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		applied, err := strconv.ParseInt(pairs[i+1], 10, 64)
+		live[pairs[i]] = err != nil || applied < version
+	}
+	for node := range waiting {
+		if !live[node] {
+			delete(waiting, node)
+		}
+	}
+	return nil
+}
