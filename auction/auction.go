@@ -1,0 +1,196 @@
+// Package auction decides which campaign serves a request and at what price.
+//
+// It is a pure function of its arguments: no input or output, no clock, no randomness, integers only. The
+// steps are separate: [target] filters, [ranker] scores, [Gate] says what budget, pacing and frequency
+// caps allow, and the first candidate in score order that passes everything wins at the price it stated
+// (first price). [Decide] does this through the index; [Explain] gives the same winner by looking at every
+// campaign, with a reason for each that did not win.
+//
+// The order of candidates is total: descending effective CPM, then ascending campaign id.
+package auction
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"adnet/auction/ranker"
+	"adnet/auction/target"
+	"adnet/internal/money"
+)
+
+// Names of the parts that make up an auction, so that callers need only this package.
+type (
+	// ID identifies a campaign or an advertiser.
+	ID = target.ID
+	// Campaign is a deliverable campaign.
+	Campaign = target.Campaign
+	// Targeting holds the lists of a campaign.
+	Targeting = target.Targeting
+	// Format is the kind of creative.
+	Format = target.Format
+	// Snapshot is one immutable state of the deliverable campaigns.
+	Snapshot = target.Index
+	// Scratch is the working memory of [Decide]; the zero value is ready, and one goroutine at a time may
+	// use it. Reused, it spares every allocation.
+	Scratch = target.Search
+	// Prediction is the score of a campaign with its attribution.
+	Prediction = ranker.Prediction
+)
+
+// Reason says why a request was not filled or a campaign did not win; the values are those of the wire.
+// Empty means "may serve".
+type Reason string
+
+// The closed list of reasons.
+const (
+	// NoCampaigns: nothing is deliverable at all.
+	NoCampaigns Reason = "no_campaigns"
+	// NoMatch: the targeting or the format excludes the request.
+	NoMatch Reason = "no_match"
+	// BelowFloor: the effective CPM is below the request's floor.
+	BelowFloor Reason = "below_floor"
+	// Budget: today's budget, the total budget or the balance is used up.
+	Budget Reason = "budget"
+	// Paced: today's budget is being spread over the day.
+	Paced Reason = "paced"
+	// FrequencyCapped: this user has seen the campaign often enough.
+	FrequencyCapped Reason = "frequency_capped"
+	// Blocked: the request blocks the landing domain or the advertiser.
+	Blocked Reason = "blocked"
+	// Stale: the node cannot prove that its snapshot is fresh. Only the caller of this package can say so.
+	Stale Reason = "stale"
+	// RateLimited: the caller asks too often. Only the caller of this package can say so.
+	RateLimited Reason = "rate_limited"
+	// Outbid is the reason of a campaign that could have served but another one won; it is found in an
+	// [Explanation] and never in an [Outcome].
+	Outbid Reason = "outbid"
+)
+
+// Request is one opportunity to show an ad. Empty fields are unknown and match only campaigns that do not
+// target them; see [target.Query] for how values are compared.
+type Request struct {
+	// Tokens are the intent, as [Tokenize] finds them in a context or as the caller states them.
+	Tokens []string
+	// ActiveTools are the MCP tool ids in use.
+	ActiveTools []string
+	// HostApp, Surface, IntegrationMethod, Region ("US-CA") and Language ("en-US") describe the place.
+	HostApp, Surface, IntegrationMethod, Region, Language string
+	// Formats that can be shown; empty means any.
+	Formats []Format
+	// FloorCPM in micro-USD is the least effective CPM that is accepted.
+	FloorCPM money.Micros
+	// BlockedDomains must not be landed on, nor their subdomains. BlockedAdvertisers must not win.
+	BlockedDomains     []string
+	BlockedAdvertisers []ID
+}
+
+func (r *Request) query() target.Query {
+	return target.Query{
+		Tokens: r.Tokens, ActiveTools: r.ActiveTools, HostApp: r.HostApp, Surface: r.Surface,
+		IntegrationMethod: r.IntegrationMethod, Region: r.Region, Language: r.Language, Formats: r.Formats,
+	}
+}
+
+// Gate is asked about candidates in score order until it lets one pass, which then wins: budgets, pacing
+// and frequency caps. It may reserve what it grants.
+type Gate interface {
+	// Check gives the reason to refuse c, or "" when it may serve.
+	Check(c *Campaign) Reason
+}
+
+// GateFunc is a function as a [Gate].
+type GateFunc func(c *Campaign) Reason
+
+// Check calls f.
+func (f GateFunc) Check(c *Campaign) Reason { return f(c) }
+
+// Outcome of an auction.
+type Outcome struct {
+	// Winner is nil when the request is not filled. It belongs to the snapshot and must not be changed.
+	Winner *Campaign
+	// EffectiveCPM in micro-USD is the score that won.
+	EffectiveCPM money.Micros
+	// Price in micro-USD per billed unit, see [ranker.Billing.Price].
+	Price money.Micros
+	// Prediction of the winner.
+	Prediction Prediction
+	// Reason is empty when there is a winner. Otherwise [NoCampaigns], [NoMatch], or the reason of the
+	// best-scored candidate that was refused.
+	Reason Reason
+}
+
+// Decide runs the auction through the index. gate may be nil: then every candidate may serve. The time
+// depends on how many candidates are refused before the winner, hardly on how many campaigns there are.
+func Decide(req *Request, snapshot *Snapshot, gate Gate, scratch *Scratch) Outcome {
+	if snapshot.Len() == 0 {
+		return Outcome{Reason: NoCampaigns}
+	}
+	query := req.query()
+	scratch.Start(snapshot, &query)
+	var reason Reason // of the first candidate
+	for {
+		c, ok := scratch.Next()
+		if !ok {
+			return Outcome{Reason: cmp.Or(reason, NoMatch)}
+		}
+		refusal := refuse(req, gate, c)
+		if refusal == "" {
+			return won(snapshot, c)
+		}
+		reason = cmp.Or(reason, refusal)
+		if refusal == BelowFloor { // so is everything that follows
+			return Outcome{Reason: reason}
+		}
+	}
+}
+
+// refuse checks a candidate that matches; the gate comes last, as it may reserve what it grants.
+func refuse(req *Request, gate Gate, c target.Candidate) Reason {
+	switch {
+	case c.EffectiveCPM < req.FloorCPM:
+		return BelowFloor
+	case blocked(req, c.Campaign):
+		return Blocked
+	case gate != nil:
+		return gate.Check(c.Campaign)
+	}
+	return ""
+}
+
+func won(snapshot *Snapshot, c target.Candidate) Outcome {
+	return Outcome{
+		Winner:       c.Campaign,
+		EffectiveCPM: c.EffectiveCPM,
+		Price:        c.Campaign.Billing.Price(c.Campaign.Bid),
+		Prediction:   snapshot.Table().Predict(c.Campaign.Billing, c.Campaign.Bid, c.Signals),
+	}
+}
+
+func blocked(req *Request, c *Campaign) bool {
+	if slices.Contains(req.BlockedAdvertisers, c.Advertiser) {
+		return true
+	}
+	for _, domain := range req.BlockedDomains {
+		if within(c.LandingDomain, domain) {
+			return true
+		}
+	}
+	return false
+}
+
+// within says that host is domain or below it, without regard to case or a final dot.
+func within(host, domain string) bool {
+	host, domain = strings.TrimSuffix(host, "."), strings.TrimSuffix(domain, ".")
+	cut := len(host) - len(domain)
+	if domain == "" || cut < 0 || !strings.EqualFold(host[cut:], domain) {
+		return false
+	}
+	return cut == 0 || host[cut-1] == '.'
+}
+
+// Tokenize gives the intent tokens of a context, see [target.Tokenize].
+func Tokenize(context string) []string { return target.Tokenize(context) }
+
+// NormalizeToken is the form in which one token is compared, see [target.NormalizeToken].
+func NormalizeToken(token string) string { return target.NormalizeToken(token) }

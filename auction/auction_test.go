@@ -1,0 +1,190 @@
+package auction_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"adnet/auction"
+	"adnet/auction/ranker"
+	"adnet/auction/target"
+	"adnet/internal/money"
+)
+
+func snapshot(campaigns ...auction.Campaign) *auction.Snapshot {
+	return target.Build(ranker.OverlapV1(), campaigns)
+}
+
+// cpm is an untargeted campaign with a bid in USD.
+func cpm(n int, usd money.Micros) auction.Campaign {
+	return auction.Campaign{ID: id(n), Advertiser: id(100 + n), Bid: usd * money.USD, LandingDomain: "shop.example"}
+}
+
+func decide(t *testing.T, req auction.Request, s *auction.Snapshot, gate auction.Gate) auction.Outcome {
+	t.Helper()
+	got := auction.Decide(&req, s, gate, new(auction.Scratch))
+	require.Equal(t, auction.Explain(&req, s, gate).Outcome, got)
+	return got
+}
+
+func TestWhoWins(t *testing.T) {
+	tokens := func(c auction.Campaign, list ...string) auction.Campaign {
+		c.Targeting = &auction.Targeting{IntentTokens: list}
+		return c
+	}
+	clicks := func(c auction.Campaign) auction.Campaign { c.Billing = ranker.CPC; return c }
+	conversions := func(c auction.Campaign) auction.Campaign { c.Billing = ranker.CPA; return c }
+	req := auction.Request{Tokens: []string{"vector", "database"}}
+	for _, c := range []struct {
+		name string
+		in   []auction.Campaign
+		want int
+		cpm  money.Micros
+	}{
+		{"the higher bid", []auction.Campaign{cpm(1, 4), cpm(2, 5)}, 2, 2_000_000},
+		{"of equals the lower id", []auction.Campaign{cpm(2, 5), cpm(1, 5), cpm(3, 5)}, 1, 2_000_000},
+		{"relevance beats a somewhat higher bid", []auction.Campaign{cpm(1, 9), tokens(cpm(2, 5), "vector")}, 2, 3_750_000},
+		{"but not a much higher one", []auction.Campaign{cpm(1, 10), tokens(cpm(2, 5), "vector")}, 1, 4_000_000},
+		{"a click at 0.8 % is worth 8 CPM", []auction.Campaign{cpm(1, 19), clicks(cpm(2, 1))}, 2, 8_000_000},
+		{"a conversion at 0.8 % × 1.6 %", []auction.Campaign{cpm(1, 1), conversions(cpm(2, 10))}, 2, 1_280_000},
+		{"what does not match cannot win", []auction.Campaign{cpm(1, 1), tokens(cpm(2, 900), "travel")}, 1, 400_000},
+		{"keywords and phrases are intent too", []auction.Campaign{cpm(1, 1), {ID: id(2), Bid: money.USD,
+			Targeting: &auction.Targeting{Keywords: []string{"Vector Databases"}}}}, 2, 750_000},
+		{"rounding makes equals: then the lower id, not the higher bid", []auction.Campaign{
+			{ID: id(1), Bid: 5_000_000}, {ID: id(2), Bid: 5_000_001}, {ID: id(3), Bid: 5_000_002}}, 1, 2_000_000},
+	} {
+		got := decide(t, req, snapshot(c.in...), nil)
+		require.NotNil(t, got.Winner, c.name)
+		require.Equal(t, id(c.want), got.Winner.ID, c.name)
+		require.Equal(t, c.cpm, got.EffectiveCPM, c.name)
+		require.Equal(t, c.cpm, got.Prediction.Bid, c.name)
+		require.Equal(t, "benna-overlap-1", got.Prediction.ModelVersion, c.name)
+	}
+}
+
+func TestFirstPrice(t *testing.T) {
+	for billing, want := range map[ranker.Billing]money.Micros{ranker.CPM: 3_370, ranker.CPC: 3_370_999, ranker.CPA: 3_370_999} {
+		c := auction.Campaign{ID: id(1), Bid: 3_370_999, Billing: billing}
+		require.Equal(t, want, decide(t, auction.Request{}, snapshot(c), nil).Price, "independent of the relevance")
+	}
+}
+
+func TestReasonIsThatOfTheBestRefusedCandidate(t *testing.T) {
+	gate := func(reasons map[int]auction.Reason) auction.Gate {
+		return auction.GateFunc(func(c *auction.Campaign) auction.Reason { return reasons[int(c.ID[15])] })
+	}
+	two := snapshot(cpm(1, 10), cpm(2, 5)) // 4.00 and 2.00 effective
+	unmatched := cpm(3, 900)
+	unmatched.Targeting = &auction.Targeting{Regions: []string{"DE"}}
+	for _, c := range []struct {
+		name string
+		snap *auction.Snapshot
+		req  auction.Request
+		gate auction.Gate
+		want auction.Reason
+	}{
+		{"nothing there", snapshot(), auction.Request{}, nil, auction.NoCampaigns},
+		{"nothing left", two.Apply(target.Changes{Remove: []auction.ID{id(1), id(2)}}), auction.Request{}, nil, auction.NoCampaigns},
+		{"nothing matches", snapshot(unmatched), auction.Request{Region: "US"}, nil, auction.NoMatch},
+		{"format", two, auction.Request{Formats: []auction.Format{target.Video}}, nil, auction.NoMatch},
+		{"floor", two, auction.Request{FloorCPM: 4_000_001}, nil, auction.BelowFloor},
+		{"best first", two, auction.Request{}, gate(map[int]auction.Reason{1: auction.Budget, 2: auction.Paced}), auction.Budget},
+		{"best refused, rest below the floor", two, auction.Request{FloorCPM: 3_000_000},
+			gate(map[int]auction.Reason{1: auction.FrequencyCapped}), auction.FrequencyCapped},
+		{"domain", two, auction.Request{BlockedDomains: []string{"Shop.Example"}}, nil, auction.Blocked},
+		{"domain above", two, auction.Request{BlockedDomains: []string{"example."}}, nil, auction.Blocked},
+		{"advertisers", two, auction.Request{BlockedAdvertisers: []auction.ID{id(101), id(102)}}, nil, auction.Blocked},
+	} {
+		got := decide(t, c.req, c.snap, c.gate)
+		require.Nil(t, got.Winner, c.name)
+		require.Equal(t, c.want, got.Reason, c.name)
+	}
+}
+
+func TestFloorAndBlocksOnlyExcludeWhatTheySay(t *testing.T) {
+	two := snapshot(cpm(1, 10), cpm(2, 5))
+	for _, c := range []struct {
+		req  auction.Request
+		want int
+	}{
+		{auction.Request{FloorCPM: 4_000_000}, 1},
+		{auction.Request{BlockedAdvertisers: []auction.ID{id(101)}}, 2},
+		{auction.Request{BlockedDomains: []string{"op.example", "sub.shop.example", "", ".", "shop.example.org"}}, 1},
+		{auction.Request{Formats: []auction.Format{target.Video, target.Image}}, 1},
+	} {
+		require.Equal(t, id(c.want), decide(t, c.req, two, nil).Winner.ID)
+	}
+}
+
+// A gate may reserve budget, so it must hear of candidates in order and of none after the winner.
+func TestGateIsAskedInScoreOrderUntilItGrants(t *testing.T) {
+	snap := snapshot(cpm(1, 10), cpm(2, 5), cpm(3, 20), cpm(4, 5), cpm(5, 1))
+	for name, run := range map[string]func(auction.Gate){
+		"decide":  func(g auction.Gate) { auction.Decide(&auction.Request{}, snap, g, new(auction.Scratch)) },
+		"explain": func(g auction.Gate) { auction.Explain(&auction.Request{}, snap, g) },
+	} {
+		var asked []int
+		run(auction.GateFunc(func(c *auction.Campaign) auction.Reason {
+			asked = append(asked, int(c.ID[15]))
+			if c.ID == id(2) {
+				return ""
+			}
+			return auction.Budget
+		}))
+		require.Equal(t, []int{3, 1, 2}, asked, name)
+	}
+}
+
+func TestExplainAccountsForEveryLoser(t *testing.T) {
+	elsewhere, video := cpm(5, 9), cpm(6, 9)
+	elsewhere.Targeting = &auction.Targeting{Regions: []string{"DE"}, Languages: []string{"de"}}
+	video.Format = target.Video
+	snap := snapshot(cpm(1, 10), cpm(2, 5), cpm(3, 20), cpm(4, 1), elsewhere, video)
+	req := auction.Request{Region: "US", Formats: []auction.Format{target.Image}, FloorCPM: 1_000_000}
+	got := auction.Explain(&req, snap, auction.GateFunc(func(c *auction.Campaign) auction.Reason {
+		if c.ID == id(3) {
+			return auction.Paced
+		}
+		return ""
+	}))
+	require.Equal(t, id(1), got.Winner.ID)
+	type line struct {
+		id       auction.ID
+		cpm      money.Micros
+		reason   auction.Reason
+		mismatch string
+	}
+	var lines []line
+	for _, l := range got.Losers {
+		lines = append(lines, line{l.Campaign.ID, l.EffectiveCPM, l.Reason, l.Mismatch})
+	}
+	require.Equal(t, []line{
+		{id(3), 8_000_000, auction.Paced, ""},
+		{id(2), 2_000_000, auction.Outbid, ""},
+		{id(4), 400_000, auction.BelowFloor, ""},
+		{id(5), 0, auction.NoMatch, "target_regions"},
+		{id(6), 0, auction.NoMatch, "format"},
+	}, lines)
+}
+
+func TestDecideDoesNotAllocateOnceWarm(t *testing.T) {
+	p := newPopulation(3, 50)
+	snap := target.Build(ranker.OverlapV1(), p.campaigns(2000)).Apply(target.Changes{Upsert: p.campaigns(100)})
+	requests := p.contexts(20)
+	var scratch auction.Scratch
+	run := func() {
+		for i := range requests {
+			auction.Decide(&requests[i], snap, nil, &scratch)
+		}
+	}
+	run()
+	require.Zero(t, testing.AllocsPerRun(20, run))
+}
+
+func TestTokensOfAContextMeetStatedTargets(t *testing.T) {
+	c := cpm(1, 5)
+	c.Targeting = &auction.Targeting{IntentTokens: []string{"DATABASES", auction.NormalizeToken("Queries"), "travel"}}
+	req := auction.Request{Tokens: auction.Tokenize("Which database answers my query fastest?")}
+	got := decide(t, req, snapshot(c), nil)
+	require.Equal(t, ranker.PerMille(233), got.Prediction.Contributions.IntentOverlap, "two of three")
+}

@@ -1,0 +1,94 @@
+package auction
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"adnet/auction/target"
+	"adnet/internal/money"
+)
+
+// Explanation is an [Outcome] together with what happened to every other campaign.
+type Explanation struct {
+	// Outcome equals what [Decide] answers for the same arguments.
+	Outcome
+	// Losers are all other campaigns: first those that matched, in score order, then the others by id.
+	Losers []Loser
+}
+
+// Loser is a campaign that did not win.
+type Loser struct {
+	// Campaign belongs to the snapshot.
+	Campaign *Campaign
+	// EffectiveCPM in micro-USD, 0 for a campaign that did not match.
+	EffectiveCPM money.Micros
+	// Reason is never empty.
+	Reason Reason
+	// Mismatch names the first campaign field that excluded the request when Reason is [NoMatch]:
+	// "format", "target_regions" and so on.
+	Mismatch string
+}
+
+// Explain runs the auction by a linear scan and accounts for every campaign. It asks the gate exactly the
+// questions that [Decide] would ask: none after the winner, whose followers are [Outbid]. It takes time
+// and memory in proportion to the snapshot and is meant for diagnosis and as the reference in tests.
+func Explain(req *Request, snapshot *Snapshot, gate Gate) Explanation {
+	if snapshot.Len() == 0 {
+		return Explanation{Outcome: Outcome{Reason: NoCampaigns}}
+	}
+	candidates, unmatched := scan(req, snapshot)
+	result := Explanation{Outcome: Outcome{Reason: NoMatch}}
+	for i, c := range candidates {
+		if result.Winner != nil {
+			result.Losers = append(result.Losers, lost(c, passedOver(req, c)))
+			continue
+		}
+		reason := refuse(req, gate, c)
+		if reason == "" {
+			result.Outcome = won(snapshot, c)
+			continue
+		}
+		if i == 0 {
+			result.Reason = reason
+		}
+		result.Losers = append(result.Losers, lost(c, reason))
+	}
+	result.Losers = append(result.Losers, unmatched...)
+	return result
+}
+
+// passedOver is the reason of a candidate behind the winner, without asking the gate.
+func passedOver(req *Request, c target.Candidate) Reason {
+	if reason := refuse(req, nil, c); reason != "" {
+		return reason
+	}
+	return Outbid
+}
+
+func lost(c target.Candidate, reason Reason) Loser {
+	return Loser{Campaign: c.Campaign, EffectiveCPM: c.EffectiveCPM, Reason: reason}
+}
+
+// scan scores every campaign that matches and lists those that do not.
+func scan(req *Request, snapshot *Snapshot) (candidates []target.Candidate, unmatched []Loser) {
+	query := req.query()
+	matcher := target.NewMatcher(&query)
+	table := snapshot.Table()
+	for c := range snapshot.All() {
+		signals, mismatch, ok := matcher.Match(c)
+		if !ok {
+			unmatched = append(unmatched, Loser{Campaign: c, Reason: NoMatch, Mismatch: mismatch})
+			continue
+		}
+		score := table.EffectiveCPM(c.Billing, c.Bid, table.Relevance(signals))
+		candidates = append(candidates, target.Candidate{Campaign: c, EffectiveCPM: score, Signals: signals})
+	}
+	slices.SortFunc(candidates, func(a, b target.Candidate) int {
+		return cmp.Or(cmp.Compare(b.EffectiveCPM, a.EffectiveCPM), compareID(a.Campaign, b.Campaign))
+	})
+	slices.SortFunc(unmatched, func(a, b Loser) int { return compareID(a.Campaign, b.Campaign) })
+	return candidates, unmatched
+}
+
+func compareID(a, b *Campaign) int { return bytes.Compare(a.ID[:], b.ID[:]) }

@@ -1,0 +1,185 @@
+package auction_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"adnet/auction"
+	"adnet/auction/ranker"
+	"adnet/auction/target"
+	"adnet/internal/money"
+)
+
+// distinctCampaigns draws campaigns with different ids.
+func distinctCampaigns(t *rapid.T) []auction.Campaign {
+	return rapid.SliceOfNDistinct(rapid.Custom(drawCampaign), 1, 30,
+		func(c auction.Campaign) auction.ID { return c.ID }).Draw(t, "campaigns")
+}
+
+func TestTheOrderOfTheInputDoesNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		campaigns, req := distinctCampaigns(t), drawRequest(t)
+		shuffled := rapid.Permutation(campaigns).Draw(t, "shuffled")
+		var scratch auction.Scratch
+		a := auction.Decide(&req, snapshot(campaigns...), nil, &scratch)
+		b := auction.Decide(&req, snapshot(shuffled...), nil, &scratch)
+		require.Equal(t, winnerID(a), winnerID(b))
+		require.Equal(t, a.EffectiveCPM, b.EffectiveCPM)
+		require.Equal(t, a.Reason, b.Reason)
+	})
+}
+
+func winnerID(o auction.Outcome) *auction.ID {
+	if o.Winner == nil {
+		return nil
+	}
+	return &o.Winner.ID
+}
+
+func TestHowTheSnapshotCameAboutDoesNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		campaigns, req := distinctCampaigns(t), drawRequest(t)
+		one := snapshot()
+		for _, c := range campaigns {
+			one = one.Apply(target.Changes{Upsert: []auction.Campaign{c}})
+		}
+		var scratch auction.Scratch
+		want := auction.Decide(&req, snapshot(campaigns...), nil, &scratch)
+		for _, s := range []*auction.Snapshot{one, one.Compacted(), snapshot().Apply(target.Changes{Upsert: campaigns})} {
+			got := auction.Decide(&req, s, nil, &scratch)
+			require.Equal(t, winnerID(want), winnerID(got))
+			require.Equal(t, want.Prediction, got.Prediction)
+		}
+	})
+}
+
+func TestAWinnerThatBidsMoreStillWins(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, req := snapshot(distinctCampaigns(t)...), drawRequest(t)
+		var scratch auction.Scratch
+		before := auction.Decide(&req, s, nil, &scratch)
+		if before.Winner == nil {
+			return
+		}
+		raised := *before.Winner
+		raised.Bid += money.Micros(rapid.Int64Range(0, 5_000_000).Draw(t, "raise"))
+		after := auction.Decide(&req, s.Apply(target.Changes{Upsert: []auction.Campaign{raised}}), nil, &scratch)
+		require.Equal(t, before.Winner.ID, after.Winner.ID)
+		require.Equal(t, raised.Billing.Price(raised.Bid), after.Price, "first price: it pays what it says")
+	})
+}
+
+func TestTakingTheWinnerOutEqualsRefusingIt(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, req := snapshot(distinctCampaigns(t)...), drawRequest(t)
+		var scratch auction.Scratch
+		for {
+			first := auction.Decide(&req, s, nil, &scratch)
+			if first.Winner == nil {
+				return
+			}
+			out := first.Winner.ID
+			refused := auction.Decide(&req, s, auction.GateFunc(func(c *auction.Campaign) auction.Reason {
+				if c.ID == out {
+					return auction.Budget
+				}
+				return ""
+			}), &scratch)
+			s = s.Apply(target.Changes{Remove: []auction.ID{out}})
+			require.Equal(t, winnerID(refused), winnerID(auction.Decide(&req, s, nil, &scratch)))
+			if refused.Winner == nil {
+				require.NotEqual(t, auction.NoMatch, refused.Reason, "something matched")
+			}
+		}
+	})
+}
+
+// Restricting a request can only make things worse for the seller.
+func TestRestrictionsNeverRaiseTheWinningScore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, strict := snapshot(distinctCampaigns(t)...), drawRequest(t)
+		open := strict
+		open.Formats, open.FloorCPM, open.BlockedDomains, open.BlockedAdvertisers = nil, 0, nil, nil
+		var scratch auction.Scratch
+		free, bound := auction.Decide(&open, s, nil, &scratch), auction.Decide(&strict, s, nil, &scratch)
+		require.LessOrEqual(t, bound.EffectiveCPM, free.EffectiveCPM)
+		if free.Winner == nil {
+			require.Equal(t, auction.NoMatch, free.Reason)
+			require.Equal(t, auction.NoMatch, bound.Reason)
+		}
+	})
+}
+
+// Readers hold any state while the next ones are derived from it; the race detector watches.
+func TestReadersAndChangesAtTheSameTime(t *testing.T) {
+	p := newPopulation(5, 40)
+	all, requests := p.campaigns(1000), p.contexts(40)
+	states := make(chan *auction.Snapshot, 100)
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			var scratch auction.Scratch
+			for s := range states {
+				for i := range requests {
+					if w := auction.Decide(&requests[i], s, nil, &scratch).Winner; w != nil && s.Get(w.ID) != w {
+						t.Error("the winner is not of the snapshot")
+					}
+				}
+			}
+		})
+	}
+	s := target.Build(ranker.OverlapV1(), all)
+	for i := range 60 {
+		s = s.Apply(target.Changes{Upsert: all[i : i+5], Remove: []auction.ID{id(2 * i)}})
+		if i%20 == 19 {
+			s = s.Compacted()
+		}
+		states <- s
+	}
+	close(states)
+	readers.Wait()
+}
+
+// FuzzDecide drives the comparison with the linear scan from coverage instead of chance.
+func FuzzDecide(f *testing.F) {
+	f.Add([]byte{})
+	f.Add(slices.Repeat([]byte{7, 1, 250, 3, 99, 0}, 400))
+	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
+		s, req, gate := snapshot(distinctCampaigns(t)...), drawRequest(t), drawGate(t)
+		s = s.Apply(target.Changes{Upsert: rapid.SliceOfN(rapid.Custom(drawCampaign), 0, 5).Draw(t, "upsert")})
+		require.Equal(t, auction.Explain(&req, s, gate).Outcome, auction.Decide(&req, s, gate, new(auction.Scratch)))
+	}))
+}
+
+func TestExplainNamesTheFirstMismatch(t *testing.T) {
+	x := []string{"x"}
+	for want, targeting := range map[string]auction.Targeting{
+		"target_intent_tokens":       {Keywords: x, Regions: x},
+		"target_active_tools":        {ActiveTools: x, HostApps: x},
+		"target_host_apps":           {HostApps: x, Languages: x},
+		"target_surfaces":            {Surfaces: x},
+		"target_integration_methods": {IntegrationMethods: x},
+		"target_regions":             {Regions: x},
+		"target_languages":           {Languages: x},
+	} {
+		c := cpm(1, 5)
+		c.Targeting = &targeting
+		got := auction.Explain(&auction.Request{Tokens: []string{"other"}, Region: "US"}, snapshot(c), nil)
+		require.Equal(t, auction.NoMatch, got.Reason)
+		require.Equal(t, []auction.Loser{{Campaign: got.Losers[0].Campaign, Reason: auction.NoMatch, Mismatch: want}}, got.Losers)
+	}
+}
+
+// The reasons are wire values that clients compare with.
+func TestReasonsOnTheWire(t *testing.T) {
+	require.Equal(t, []auction.Reason{
+		"no_campaigns", "no_match", "below_floor", "budget", "paced", "frequency_capped", "blocked", "stale", "rate_limited", "outbid",
+	}, []auction.Reason{
+		auction.NoCampaigns, auction.NoMatch, auction.BelowFloor, auction.Budget, auction.Paced,
+		auction.FrequencyCapped, auction.Blocked, auction.Stale, auction.RateLimited, auction.Outbid,
+	})
+}

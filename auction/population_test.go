@@ -1,0 +1,192 @@
+package auction_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+
+	"pgregory.net/rapid"
+
+	"adnet/auction"
+	"adnet/auction/ranker"
+	"adnet/internal/money"
+)
+
+// id gives ids whose order is that of n.
+func id(n int) (id auction.ID) {
+	binary.BigEndian.PutUint64(id[8:], uint64(n))
+	return id
+}
+
+// few draws up to n values out of a small vocabulary, in any spelling that should compare equal.
+func few(t *rapid.T, label string, n int, vocabulary ...string) []string {
+	list := rapid.SliceOfN(rapid.SampledFrom(vocabulary), 0, n).Draw(t, label)
+	for i, v := range list {
+		if (len(v)+i)%2 == 1 {
+			list[i] = " " + strings.ToUpper(v)
+		}
+	}
+	return list
+}
+
+// drawCampaign gives campaigns that often collide in every respect: targeting, bid, score, advertiser.
+func drawCampaign(t *rapid.T) auction.Campaign {
+	c := auction.Campaign{
+		ID:            id(rapid.IntRange(0, 40).Draw(t, "id")),
+		Advertiser:    id(rapid.IntRange(0, 5).Draw(t, "advertiser")),
+		Bid:           money.Micros(rapid.SampledFrom([]int64{10_000, 5_000_000, 5_000_001, 5_000_002, 5_000_009, 9_000_000}).Draw(t, "bid")),
+		Billing:       ranker.Billing(rapid.IntRange(0, 2).Draw(t, "billing")),
+		Format:        auction.Format(rapid.IntRange(0, 2).Draw(t, "format")),
+		LandingDomain: rapid.SampledFrom([]string{"a.example", "www.a.example", "b.example"}).Draw(t, "domain"),
+	}
+	if rapid.IntRange(0, 9).Draw(t, "untargeted") == 0 {
+		return c
+	}
+	rare := func(label string, vocabulary ...string) []string {
+		if rapid.IntRange(0, 3).Draw(t, label+"?") > 0 {
+			return nil
+		}
+		return few(t, label, 2, vocabulary...)
+	}
+	c.Targeting = &auction.Targeting{
+		IntentTokens:       few(t, "tokens", 5, "database", "api", "vector", "search", "travel", "ai", "café"),
+		Keywords:           rare("keywords", "vector databases", "apis", "travel", ""),
+		ActiveTools:        rare("tools", "git", "fetch", "time"),
+		HostApps:           rare("hosts", "cursor", "discord"),
+		Surfaces:           rare("surfaces", "chat", "welcome"),
+		IntegrationMethods: rare("methods", "mcp", "rest"),
+		Regions:            rare("regions", "us", "us-ca", "de"),
+		Languages:          rare("languages", "en", "en-us", "zh-hant", "zh"),
+	}
+	return c
+}
+
+func drawRequest(t *rapid.T) auction.Request {
+	one := func(label string, values ...string) string {
+		return rapid.SampledFrom(append(values, "")).Draw(t, label)
+	}
+	r := auction.Request{
+		Tokens:            few(t, "req tokens", 6, "database", "api", "vector", "search", "travel", "vector database", "ai", "other"),
+		ActiveTools:       few(t, "req tools", 3, "git", "fetch", "time", "other"),
+		HostApp:           one("req host", "cursor", "Discord", "other"),
+		Surface:           one("req surface", "chat", "Welcome"),
+		IntegrationMethod: one("req method", "mcp", "rest"),
+		Region:            one("req region", "US", "us_ca", "US-NY", "DE", "FR"),
+		Language:          one("req language", "en", "en-US", "en-GB", "zh-Hant-TW", "fr"),
+		FloorCPM:          money.Micros(rapid.SampledFrom([]int64{0, 0, 0, 2_500_000, 60_000_000, 1 << 50}).Draw(t, "floor")),
+	}
+	if rapid.Bool().Draw(t, "tokenised") {
+		r.Tokens = auction.Tokenize(strings.Join(r.Tokens, " "))
+	}
+	for _, f := range rapid.SliceOfN(rapid.IntRange(0, 3), 0, 2).Draw(t, "formats") {
+		r.Formats = append(r.Formats, auction.Format(f))
+	}
+	r.BlockedDomains = rapid.SliceOfN(rapid.SampledFrom([]string{"A.example", "www.a.example.", "c.example", ""}), 0, 1).Draw(t, "bcat")
+	if rapid.IntRange(0, 4).Draw(t, "block") == 0 {
+		r.BlockedAdvertisers = []auction.ID{id(1), id(4)}
+	}
+	return r
+}
+
+// drawGate refuses a random set of campaigns for random reasons.
+func drawGate(t *rapid.T) auction.Gate {
+	refused := map[auction.ID]auction.Reason{}
+	if !rapid.Bool().Draw(t, "gated") {
+		return nil
+	}
+	for _, n := range rapid.SliceOfN(rapid.IntRange(0, 40), 0, 30).Draw(t, "refused") {
+		refused[id(n)] = []auction.Reason{auction.Budget, auction.Paced, auction.FrequencyCapped, auction.NoMatch}[n%4]
+	}
+	return auction.GateFunc(func(c *auction.Campaign) auction.Reason { return refused[c.ID] })
+}
+
+// population makes campaigns with the shape of real ones: bids from 0.50 to 20 USD, two to twelve intent
+// tokens out of a vocabulary in which few words are common, a third with a tool, a quarter with a host.
+type population struct {
+	rng        *rand.Rand
+	vocabulary []string
+	templates  []auction.Targeting
+}
+
+// words that the contexts below contain, so that they can match.
+const contextWords = "travel blog post trip culture attraction email professional feedback quarterly financial report data " +
+	"analysis presentation phone model market smell sound metaphor character language paragraph search code database api " +
+	"cloud file git memory time web content query vector agent test deploy security payment invoice calendar meeting"
+
+func newPopulation(seed uint64, templates int) *population {
+	p := &population{rng: rand.New(rand.NewPCG(seed, 1)), vocabulary: strings.Fields(contextWords)}
+	for i := range 1800 {
+		p.vocabulary = append(p.vocabulary, fmt.Sprintf("topic%d", i))
+	}
+	for range templates {
+		p.templates = append(p.templates, p.targeting())
+	}
+	return p
+}
+
+// word draws so that the commonest makes up 1.6 % of all and is in an eighth of the campaigns.
+func (p *population) word() string {
+	return p.vocabulary[int(math.Pow(p.rng.Float64(), 1.8)*float64(len(p.vocabulary)))]
+}
+
+func (p *population) targeting() auction.Targeting {
+	var t auction.Targeting
+	for range 2 + p.rng.IntN(11) {
+		t.IntentTokens = append(t.IntentTokens, p.word())
+	}
+	if p.rng.IntN(3) == 0 {
+		t.ActiveTools = []string{fmt.Sprintf("tool%d", p.rng.IntN(180))}
+	}
+	if p.rng.IntN(4) == 0 {
+		t.HostApps = []string{[]string{"chatgpt", "discord", "vscode", "claude-desktop", "cursor"}[p.rng.IntN(5)]}
+	}
+	if p.rng.IntN(20) == 0 {
+		t.IntentTokens = nil
+	}
+	return t
+}
+
+// campaigns replicates the templates; without templates every campaign has a targeting of its own.
+func (p *population) campaigns(n int) []auction.Campaign {
+	list := make([]auction.Campaign, n)
+	for i := range list {
+		var t auction.Targeting
+		if len(p.templates) > 0 {
+			t = p.templates[i%len(p.templates)]
+		} else {
+			t = p.targeting()
+		}
+		list[i] = auction.Campaign{
+			ID:         id(i),
+			Advertiser: id(i % 97),
+			Bid:        money.Micros(500_000 + 10_000*p.rng.Int64N(1950)),
+			Billing:    []ranker.Billing{ranker.CPM, ranker.CPM, ranker.CPA, ranker.CPC}[p.rng.IntN(4)],
+			Format:     auction.Format(p.rng.IntN(3)),
+			Targeting:  &t, LandingDomain: "landing.example",
+		}
+	}
+	return list
+}
+
+// contexts are requests as publishers send them.
+func (p *population) contexts(n int) []auction.Request {
+	list := make([]auction.Request, n)
+	for i := range list {
+		var words []string
+		for range 5 + p.rng.IntN(40) {
+			if p.rng.IntN(3) == 0 {
+				words = append(words, p.word())
+			} else {
+				words = append(words, fmt.Sprintf("filler%d", p.rng.IntN(5000)))
+			}
+		}
+		list[i] = auction.Request{
+			Tokens: auction.Tokenize(strings.Join(words, " ")), HostApp: "cursor", Surface: "chat",
+			IntegrationMethod: "mcp", Region: "US-CA", Language: "en-US",
+			ActiveTools: []string{fmt.Sprintf("tool%d", p.rng.IntN(180))},
+		}
+	}
+	return list
+}

@@ -1,0 +1,98 @@
+package auction_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"adnet/auction"
+	"adnet/auction/ranker"
+	"adnet/auction/target"
+	"adnet/internal/money"
+)
+
+// budgets is a gate that reserves the price of what it grants, as the ingress does.
+type budgets map[auction.ID]money.Micros
+
+// Check refuses when the price no longer fits.
+func (b budgets) Check(c *auction.Campaign) auction.Reason {
+	price := c.Billing.Price(c.Bid)
+	if b[c.ID] < price {
+		return auction.Budget
+	}
+	b[c.ID] -= price
+	return ""
+}
+
+// A day with budgets: the best campaign serves until its budget is used up, then the next, never a cent over.
+func TestBudgetsAreSpentFromTheTopAndNeverExceeded(t *testing.T) {
+	snap := snapshot(cpm(1, 10), cpm(2, 5), cpm(3, 20))
+	left := budgets{id(1): 25_000, id(2): 5_000, id(3): 40_000} // 2.5, 1 and 2 impressions
+	var scratch auction.Scratch
+	var order []int
+	var spent money.Micros
+	for range 10 {
+		got := auction.Decide(&auction.Request{}, snap, left, &scratch)
+		if got.Winner == nil {
+			require.Equal(t, auction.Budget, got.Reason)
+			continue
+		}
+		order = append(order, int(got.Winner.ID[15]))
+		spent += got.Price
+	}
+	require.Equal(t, []int{3, 3, 1, 1, 2}, order)
+	require.Equal(t, money.Micros(2*20_000+2*10_000+5_000), spent)
+	require.Equal(t, budgets{id(1): 5_000, id(2): 0, id(3): 0}, left)
+}
+
+// A campaign's life as the catalog applies it: approved, raised, paused, resumed, retargeted, archived.
+func TestLifeOfACampaign(t *testing.T) {
+	other, mine := cpm(1, 5), cpm(2, 4)
+	req := auction.Request{Tokens: auction.Tokenize("Which vector database?"), Region: "US-CA"}
+	retargeted := mine
+	retargeted.Targeting = &auction.Targeting{Keywords: []string{"vector databases"}, Regions: []string{"US"}}
+	elsewhere := retargeted
+	elsewhere.Targeting = &auction.Targeting{Keywords: []string{"vector databases"}, Regions: []string{"DE"}}
+	raised := mine
+	raised.Bid = 6 * money.USD
+	snap := snapshot(other)
+	for _, step := range []struct {
+		name   string
+		change target.Changes
+		winner int
+		cpm    money.Micros
+	}{
+		{"approved, but outbid", target.Changes{Upsert: []auction.Campaign{mine}}, 1, 2_000_000},
+		{"raised", target.Changes{Upsert: []auction.Campaign{raised}}, 2, 2_400_000},
+		{"paused", target.Changes{Remove: []auction.ID{mine.ID}}, 1, 2_000_000},
+		{"paused twice", target.Changes{Remove: []auction.ID{mine.ID}}, 1, 2_000_000},
+		{"resumed with targeting", target.Changes{Upsert: []auction.Campaign{retargeted}}, 2, 3_000_000},
+		{"moved to another country", target.Changes{Upsert: []auction.Campaign{elsewhere}}, 1, 2_000_000},
+		{"back, the rival gone", target.Changes{Upsert: []auction.Campaign{mine}, Remove: []auction.ID{other.ID}}, 2, 1_600_000},
+	} {
+		snap = snap.Apply(step.change)
+		got := decide(t, req, snap, nil)
+		require.NotNil(t, got.Winner, step.name)
+		require.Equal(t, id(step.winner), got.Winner.ID, step.name)
+		require.Equal(t, step.cpm, got.EffectiveCPM, step.name)
+		require.Equal(t, got, decide(t, req, snap.Compacted(), nil), step.name)
+	}
+	require.Equal(t, auction.NoCampaigns, decide(t, req, snap.Apply(target.Changes{Remove: []auction.ID{mine.ID}}), nil).Reason)
+}
+
+// Equal campaigns by the thousand, which the default bid makes likely, still have one order: by id.
+func TestManyEqualCampaignsAreServedById(t *testing.T) {
+	var equal []auction.Campaign
+	for i := range 3000 {
+		equal = append(equal, cpm((i*7)%3000, 5))
+	}
+	snap := target.Build(ranker.OverlapV1(), equal)
+	next := 0
+	got := auction.Decide(&auction.Request{}, snap, auction.GateFunc(func(c *auction.Campaign) auction.Reason {
+		require.Equal(t, id(next), c.ID)
+		next++
+		return auction.Paced
+	}), new(auction.Scratch))
+	require.Equal(t, auction.Paced, got.Reason)
+	require.Equal(t, 3000, next)
+}

@@ -1,0 +1,140 @@
+package target
+
+import (
+	"iter"
+
+	"adnet/auction/ranker"
+	"adnet/internal/money"
+)
+
+// ID identifies a campaign or an advertiser: the 16 bytes of a UUID, ordered bytewise.
+type ID [16]byte
+
+// Format is the kind of creative.
+type Format uint8
+
+// The creative formats.
+const (
+	Image Format = iota
+	Video
+	Native
+)
+
+// ParseFormat reads the wire value "image", "video" or "native"; ok is false for anything else.
+func ParseFormat(s string) (f Format, ok bool) {
+	for _, f := range []Format{Image, Video, Native} {
+		if f.String() == s {
+			return f, true
+		}
+	}
+	return 0, false
+}
+
+// String is the wire value.
+func (f Format) String() string {
+	switch f {
+	case Image:
+		return "image"
+	case Video:
+		return "video"
+	case Native:
+		return "native"
+	}
+	return "unknown"
+}
+
+// Campaign is what the auction needs of a deliverable campaign. It is immutable once it is indexed.
+type Campaign struct {
+	// ID breaks ties: of equal scores the lower wins.
+	ID ID
+	// Advertiser owns the campaign.
+	Advertiser ID
+	// Bid in micro-USD, per 1,000 impressions, click or conversion as Billing says.
+	Bid money.Micros
+	// Billing is the event that is paid for.
+	Billing ranker.Billing
+	// Format of the creative.
+	Format Format
+	// LandingDomain is the host of the click destination, compared with a request's blocked domains.
+	LandingDomain string
+	// Targeting restricts delivery; nil means everywhere. The index lets campaigns that target the same
+	// share one value, so it may come back as an equal one of another campaign.
+	Targeting *Targeting
+}
+
+// Targeting holds the lists of a campaign. Each list that is not empty is a hard filter: the request must
+// share at least one value with it. Values are compared after normalisation (see [Query]); blank values
+// count as absent.
+type Targeting struct {
+	// IntentTokens and Keywords form one list of intent tokens; phrases count as their words.
+	IntentTokens, Keywords []string
+	// ActiveTools are MCP tool ids.
+	ActiveTools []string
+	// HostApps, Surfaces and IntegrationMethods are compared with the request's one value each.
+	HostApps, Surfaces, IntegrationMethods []string
+	// Regions such as "US" (also matches "US-CA") and Languages such as "en" (also matches "en-US").
+	Regions, Languages []string
+}
+
+// Query is the part of a request that campaigns are matched with. Values are compared without regard to
+// case and surrounding space, in Unicode form NFC; tokens as [NormalizeToken] gives them.
+type Query struct {
+	// Tokens are the words of the context, or the caller's own intent tokens.
+	Tokens []string
+	// ActiveTools are the MCP tool ids in use.
+	ActiveTools []string
+	// HostApp, Surface, IntegrationMethod, Region and Language are empty when unknown; then only
+	// campaigns that do not target the dimension match.
+	HostApp, Surface, IntegrationMethod, Region, Language string
+	// Formats that can be shown; empty means any.
+	Formats []Format
+}
+
+// The targeting dimensions. Each has its own vocabulary.
+const (
+	dimToken = iota
+	dimTool
+	dimHost
+	dimSurface
+	dimMethod
+	dimRegion
+	dimLanguage
+	dims
+)
+
+// dimensionName is the campaign field that a dimension comes from, as an explanation names it.
+func dimensionName(d int) string {
+	return [dims]string{
+		"target_intent_tokens", "target_active_tools", "target_host_apps", "target_surfaces",
+		"target_integration_methods", "target_regions", "target_languages",
+	}[d]
+}
+
+// values yields the normalised values of one dimension, repeated ones included.
+func (t *Targeting) values(d int) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if t == nil {
+			return
+		}
+		if d == dimToken {
+			for _, list := range [][]string{t.IntentTokens, t.Keywords} {
+				for _, v := range list {
+					for _, term := range terms(v) {
+						if !yield(term) {
+							return
+						}
+					}
+				}
+			}
+			return
+		}
+		for _, v := range [dims][]string{
+			dimTool: t.ActiveTools, dimHost: t.HostApps, dimSurface: t.Surfaces,
+			dimMethod: t.IntegrationMethods, dimRegion: t.Regions, dimLanguage: t.Languages,
+		}[d] {
+			if value := string(appendValue(nil, d, v)); value != "" && !yield(value) {
+				return
+			}
+		}
+	}
+}

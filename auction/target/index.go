@@ -1,0 +1,171 @@
+// Package target finds the campaign with the highest effective CPM for a request.
+//
+// An [Index] is immutable and safe for any number of readers. [Build] makes one from all deliverable
+// campaigns; [Index.Apply] derives the next from it and a list of changes at a cost that depends on the
+// changes and on those before them, not on the number of campaigns, so a pause is as cheap with a million
+// campaigns as with ten. A [Search] walks the campaigns that match a [Query] in exact order: descending
+// effective CPM, then ascending id. It does no work for campaigns that cannot be next: lists are
+// sorted by an upper bound of the score and are read only as far as that bound demands.
+//
+// [Match] states the same matching rules for one campaign without any index; tests hold the two together.
+package target
+
+import (
+	"bytes"
+	"iter"
+	"slices"
+
+	"adnet/auction/ranker"
+)
+
+// Limits of the overlay, see [Index.Overgrown].
+const (
+	maxOverlay = 4096
+	minDead    = 64
+)
+
+// Index is one immutable state of the deliverable campaigns.
+type Index struct {
+	base    *segment
+	dead    []uint64 // bit per slot of base: removed, or replaced in overlay; nil while none is
+	removed int      // bits set in dead
+	overlay *segment // what changed since base was built
+}
+
+// Changes turns one state of the campaigns into the next.
+type Changes struct {
+	// Upsert replaces the campaigns of the same ids or adds them; of a repeated id the last counts.
+	Upsert []Campaign
+	// Remove takes campaigns out: paused, rejected, out of budget. Unknown ids are ignored; an id that is
+	// also in Upsert is removed.
+	Remove []ID
+}
+
+// Build indexes all deliverable campaigns; of a repeated id the last counts. The slice is copied, the
+// strings and lists are kept and must not change any more.
+func Build(table ranker.Table, campaigns []Campaign) *Index {
+	return &Index{base: newSegment(table, sorted(slices.Clone(campaigns))), overlay: newSegment(table, nil)}
+}
+
+// sorted orders by id and keeps the last of each, in place.
+func sorted(campaigns []Campaign) []Campaign {
+	slices.SortStableFunc(campaigns, func(a, b Campaign) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	kept := campaigns[:0]
+	for i, c := range campaigns {
+		if i+1 == len(campaigns) || campaigns[i+1].ID != c.ID {
+			kept = append(kept, c)
+		}
+	}
+	clear(campaigns[len(kept):])
+	return slices.Clip(kept)
+}
+
+// Apply is the index after the changes; x itself stays valid. The cost grows with the campaigns changed
+// since the last [Build] or [Index.Compacted] (some microseconds each) and one bit per campaign.
+func (x *Index) Apply(changes Changes) *Index {
+	next := &Index{base: x.base, dead: slices.Clone(x.dead), removed: x.removed}
+	fresh := make(map[ID]bool, len(changes.Upsert)+len(changes.Remove))
+	for i := range changes.Upsert {
+		fresh[changes.Upsert[i].ID] = true
+		next.kill(changes.Upsert[i].ID)
+	}
+	for _, id := range changes.Remove {
+		fresh[id] = false
+		next.kill(id)
+	}
+	overlay := make([]Campaign, 0, len(x.overlay.campaigns)+len(changes.Upsert))
+	touched := 0
+	for _, c := range x.overlay.campaigns {
+		if _, changed := fresh[c.ID]; changed {
+			touched++
+			continue
+		}
+		overlay = append(overlay, c)
+	}
+	kept := len(overlay)
+	for _, c := range changes.Upsert {
+		if fresh[c.ID] {
+			overlay = append(overlay, c)
+		}
+	}
+	if touched == 0 && len(overlay) == kept {
+		next.overlay = x.overlay // removals of base campaigns only: nothing to index
+		return next
+	}
+	next.overlay = newSegment(x.base.table, sorted(overlay))
+	return next
+}
+
+// kill marks the base's version of a campaign as gone.
+func (x *Index) kill(id ID) {
+	slot, ok := x.base.find(id)
+	if !ok || isDead(x.dead, slot) {
+		return
+	}
+	if x.dead == nil {
+		x.dead = make([]uint64, (len(x.base.campaigns)+63)/64)
+	}
+	x.dead[slot/64] |= 1 << (slot % 64)
+	x.removed++
+}
+
+func isDead(dead []uint64, slot uint32) bool {
+	return dead != nil && dead[slot/64]&(1<<(slot%64)) != 0
+}
+
+// find is the slot of a campaign.
+func (s *segment) find(id ID) (slot uint32, ok bool) {
+	at, ok := slices.BinarySearchFunc(s.campaigns, id, func(c Campaign, id ID) int {
+		return bytes.Compare(c.ID[:], id[:])
+	})
+	return uint32(at), ok
+}
+
+// Compacted is an equal index that was built afresh: the changes applied so far cost nothing any more.
+// It takes about as long as [Build]; call it beside the serving path and apply again what changed
+// in the meantime.
+func (x *Index) Compacted() *Index {
+	all := make([]Campaign, 0, x.Len())
+	for c := range x.All() {
+		all = append(all, *c)
+	}
+	return Build(x.base.table, all)
+}
+
+// Overgrown says that so much has changed since the last full build that [Index.Compacted] pays.
+func (x *Index) Overgrown() bool {
+	return len(x.overlay.campaigns) > maxOverlay || x.removed > minDead+len(x.base.campaigns)/4
+}
+
+// Len is the number of campaigns.
+func (x *Index) Len() int { return len(x.base.campaigns) - x.removed + len(x.overlay.campaigns) }
+
+// Table is the weight table that the index was built for.
+func (x *Index) Table() ranker.Table { return x.base.table }
+
+// Get finds a campaign by id; nil when it is not deliverable. The caller must not change it.
+func (x *Index) Get(id ID) *Campaign {
+	if slot, ok := x.overlay.find(id); ok {
+		return &x.overlay.campaigns[slot]
+	}
+	if slot, ok := x.base.find(id); ok && !isDead(x.dead, slot) {
+		return &x.base.campaigns[slot]
+	}
+	return nil
+}
+
+// All yields every campaign once, in no particular order. The caller must not change them.
+func (x *Index) All() iter.Seq[*Campaign] {
+	return func(yield func(*Campaign) bool) {
+		for slot := range x.base.campaigns {
+			if !isDead(x.dead, uint32(slot)) && !yield(&x.base.campaigns[slot]) {
+				return
+			}
+		}
+		for slot := range x.overlay.campaigns {
+			if !yield(&x.overlay.campaigns[slot]) {
+				return
+			}
+		}
+	}
+}
