@@ -135,7 +135,7 @@ func (g *Group) Run(ctx context.Context) error {
 		case err = <-failed:
 		}
 	}
-	g.log.Info("stopping", "cause", cause(ctx, err))
+	g.log.Debug("stopping", "cause", cause(ctx, err))
 	errs := []error{err}
 	for _, late := range g.stop() {
 		if late != err { // the failure that began the stop is its component's too
@@ -238,7 +238,7 @@ func (s *stage) start(ctx context.Context, log *slog.Logger, failed chan error) 
 		s.running = append(s.running, r)
 	}
 	for _, r := range s.running {
-		log.Info("starting", "component", r.name)
+		log.Debug("starting", "component", r.name)
 		go r.run(run, failed)
 	}
 }
@@ -297,7 +297,7 @@ func (s *stage) stop(config Config, log *slog.Logger) []error {
 	for _, r := range s.running {
 		select {
 		case <-r.ended:
-			log.Info("stopped", "component", r.name)
+			log.Debug("stopped", "component", r.name)
 			if r.err != nil {
 				errs = append(errs, r.err)
 			}
