@@ -35,7 +35,7 @@ CREATE TABLE config_head (
     version  bigint NOT NULL
 );
 
-INSERT INTO config_head (version) VALUES (0);
+INSERT INTO config_head (version) VALUES (1); -- so that an installation without campaigns has a complete catalog too: 0 means none
 
 CREATE TABLE campaign (
     id            uuid PRIMARY KEY,

@@ -1,0 +1,202 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"adnet/internal/campaign"
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+
+	"github.com/google/uuid"
+)
+
+var (
+	_ campaign.Store   = (*Store)(nil)
+	_ campaign.Changes = (*Store)(nil)
+)
+
+// kept is a campaign with what belongs to it. The embedded value's spend is not kept up to date: see heldCampaign.
+type kept struct {
+	campaign.Campaign
+	inactive []ledger.Interval // oldest first; only the last may be open
+	reviews  []campaign.Review // oldest first, append only
+}
+
+// versioned is a place in the log of changes. Only the latest one of a campaign counts.
+type versioned struct {
+	version int64
+	of      *kept
+}
+
+// CreateCampaign keeps a new campaign with the status that Admit chooses. CreditFunded is always false: Credits
+// cannot fund here. Times that are zero become the store's. Errors: errs.DemoMode for a cost in Credits,
+// errs.NotFound when the advertiser has no account, errs.Conflict when the id exists.
+func (s *Store) CreateCampaign(_ context.Context, n campaign.NewCampaign) (campaign.Campaign, error) {
+	if n.CreditCost < 0 {
+		return campaign.Campaign{}, errs.New(errs.InvalidRequest, "a cost in Credits cannot be negative")
+	}
+	if n.CreditCost > 0 {
+		return campaign.Campaign{}, errs.New(errs.DemoMode, "Credits cannot fund campaigns in in-memory mode")
+	}
+	c := n.Campaign.Clone()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.users[c.AdvertiserID]; !ok {
+		return campaign.Campaign{}, errs.New(errs.NotFound, "no such advertiser")
+	}
+	if _, exists := s.campaigns[c.ID]; exists {
+		return campaign.Campaign{}, errs.New(errs.Conflict, "it exists already")
+	}
+	if n.Admit != nil {
+		c.Status = n.Admit(len(s.owned[c.AdvertiserID]) == 0)
+	}
+	at := s.clock()
+	c.UpdatedAt, c.CreditFunded = at, false
+	if c.CreatedAt.IsZero() {
+		c.CreatedAt = at
+	}
+	c.SpentToday, c.SpentTotal = 0, 0
+	c.Normalize()
+	k := &kept{}
+	s.campaigns[c.ID] = k
+	s.keep(k, &campaign.Campaign{Status: campaign.Active}, c)
+	s.owned[c.AdvertiserID] = insertByAge(s.owned[c.AdvertiserID], k)
+	s.byAge = insertByAge(s.byAge, k)
+	return s.heldCampaign(k), nil
+}
+
+// Campaign finds a campaign by id. Errors: errs.NotFound.
+func (s *Store) Campaign(_ context.Context, id uuid.UUID) (campaign.Campaign, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k, ok := s.campaigns[id]
+	if !ok {
+		return campaign.Campaign{}, errs.New(errs.NotFound, "no such campaign")
+	}
+	return s.heldCampaign(k), nil
+}
+
+// Campaigns answers a page, newest first, with the count of all matches.
+func (s *Store) Campaigns(_ context.Context, f campaign.Filter) ([]campaign.Campaign, int, error) {
+	limit, offset := f.Page()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.byAge
+	if f.AdvertiserID != uuid.Nil {
+		list = s.owned[f.AdvertiserID]
+	}
+	page, total := []campaign.Campaign{}, 0
+	for _, k := range slices.Backward(list) {
+		if f.Status != "" && k.Status != f.Status {
+			continue
+		}
+		if total >= offset && len(page) < limit {
+			page = append(page, s.heldCampaign(k))
+		}
+		total++
+	}
+	return page, total, nil
+}
+
+// UpdateCampaign runs edit on a copy and keeps the result. What [campaign.Keep] restores cannot be edited; an
+// edit that changes nothing raises no version. Errors: errs.NotFound and those of edit.
+//
+// The time of a change of state is read under the mutex, which settlement holds too while it applies a batch:
+// an impression is settled before the pause or meets the interval.
+func (s *Store) UpdateCampaign(_ context.Context, id uuid.UUID, edit func(*campaign.Campaign) error) (campaign.Campaign, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k, ok := s.campaigns[id]
+	if !ok {
+		return campaign.Campaign{}, errs.New(errs.NotFound, "no such campaign")
+	}
+	before := s.heldCampaign(k)
+	draft := before.Clone()
+	if err := edit(&draft); err != nil {
+		return campaign.Campaign{}, err
+	}
+	edited := draft.Clone() // edit may have kept hold of the draft
+	if campaign.Keep(&before, &edited) {
+		edited.UpdatedAt = s.clock()
+		s.keep(k, &before, edited)
+	}
+	return s.heldCampaign(k), nil
+}
+
+// keep makes after the value of k: version, interval and review history follow. The caller holds s.mu.
+func (s *Store) keep(k *kept, before *campaign.Campaign, after campaign.Campaign) {
+	s.head++
+	after.ConfigVersion = s.head
+	k.Campaign = after
+	if r := campaign.NewDecision(before, &after); r != nil {
+		k.reviews = append(k.reviews, *r)
+	}
+	k.follow(before.Status == campaign.Active, after.UpdatedAt)
+	s.logChange(k)
+	s.ledger.campaignTouched(after.ID)
+}
+
+// follow opens or closes the inactive interval when the campaign stopped or began to be active at at.
+func (k *kept) follow(wasActive bool, at time.Time) {
+	isActive := k.Status == campaign.Active
+	switch {
+	case wasActive && !isActive:
+		k.inactive = append(k.inactive, ledger.Interval{From: at})
+	case !wasActive && isActive:
+		last := &k.inactive[len(k.inactive)-1]
+		last.To = at
+		if at.Before(last.From) { // the clock was set back
+			last.To = last.From
+		}
+	}
+}
+
+// logChange appends k's new version. Places that a later change outdated are dropped once they are the
+// majority, so the log stays within twice the number of campaigns.
+func (s *Store) logChange(k *kept) {
+	s.changes = append(s.changes, versioned{k.ConfigVersion, k})
+	if len(s.changes) > 2*len(s.campaigns)+16 {
+		s.changes = slices.DeleteFunc(s.changes, versioned.outdated)
+	}
+}
+
+func (v versioned) outdated() bool { return v.of.ConfigVersion != v.version }
+
+// ChangedCampaigns lists campaigns with a config version above since, in order of version. Versions up to head
+// are complete.
+func (s *Store) ChangedCampaigns(_ context.Context, since int64, limit int) ([]campaign.Campaign, int64, error) {
+	limit = max(1, limit)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	from, _ := slices.BinarySearchFunc(s.changes, since+1, func(v versioned, version int64) int { return cmp.Compare(v.version, version) })
+	var changed []campaign.Campaign
+	for _, v := range s.changes[from:] {
+		if v.outdated() {
+			continue
+		}
+		changed = append(changed, s.heldCampaign(v.of))
+		if len(changed) == limit {
+			return changed, v.version, nil
+		}
+	}
+	return changed, s.head, nil
+}
+
+// heldCampaign is a copy of k with its spend as the ledger knows it now; the caller holds s.mu.
+func (s *Store) heldCampaign(k *kept) campaign.Campaign {
+	c := k.Clone()
+	c.SpentToday, c.SpentTotal = s.ledger.spentOn(c.ID, ledger.DayOf(s.now()))
+	return c
+}
+
+// insertByAge puts k into a list that is sorted by creation, then id; nearly always at its end.
+func insertByAge(list []*kept, k *kept) []*kept {
+	at, _ := slices.BinarySearchFunc(list, k, func(a, b *kept) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), bytes.Compare(a.ID[:], b.ID[:]))
+	})
+	return slices.Insert(list, at, k)
+}

@@ -1,0 +1,333 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// ledgerState is the money of a [Store]. The zero value is not usable: see newLedgerState. Guarded by Store.mu.
+type ledgerState struct {
+	offsets      map[ledger.Partition]int64
+	billed       map[ledger.Key]struct{}
+	applied      map[ledger.Partition][]ledger.AppliedRange // in order of First
+	transactions []ledger.Transaction
+	written      map[transactionKey]struct{}
+	dead         map[deadKey]ledger.DeadLetter
+	balances     map[side]int64
+	spend        map[spendKey]spent
+	totals       map[uuid.UUID]spent
+	archive      map[ledger.Partition]progress
+
+	// tick is raised by every change that a room shows; changed remembers the last tick per campaign and per
+	// advertiser.
+	tick              int64
+	campaignChanged   map[uuid.UUID]int64
+	advertiserChanged map[uuid.UUID]int64
+}
+
+// transactionKey is what may be written once only.
+type transactionKey struct {
+	kind    ledger.Kind
+	ref     string
+	subject uuid.UUID
+}
+
+// deadKey is the place of a record that could not be decoded.
+type deadKey struct {
+	ledger.Partition
+	offset int64
+}
+
+// side is an account in one asset.
+type side struct {
+	account ledger.Account
+	asset   ledger.Asset
+}
+
+// spendKey is one campaign's UTC day.
+type spendKey struct {
+	campaign uuid.UUID
+	day      ledger.Day
+}
+
+// spent is an amount and the budget that was in force when it was last raised.
+type spent struct {
+	amount, budget money.Micros
+}
+
+// progress is how far the archive is; planned is 0 without a pending chunk.
+type progress struct {
+	archived, planned int64
+}
+
+func newLedgerState() ledgerState {
+	return ledgerState{
+		tick:              1, // a reader's cursor is never 0, which asks for everything
+		offsets:           make(map[ledger.Partition]int64),
+		billed:            make(map[ledger.Key]struct{}),
+		applied:           make(map[ledger.Partition][]ledger.AppliedRange),
+		written:           make(map[transactionKey]struct{}),
+		dead:              make(map[deadKey]ledger.DeadLetter),
+		balances:          make(map[side]int64),
+		spend:             make(map[spendKey]spent),
+		totals:            make(map[uuid.UUID]spent),
+		archive:           make(map[ledger.Partition]progress),
+		campaignChanged:   make(map[uuid.UUID]int64),
+		advertiserChanged: make(map[uuid.UUID]int64),
+	}
+}
+
+// campaignTouched notes that a room of the campaign changed.
+func (l *ledgerState) campaignTouched(id uuid.UUID) {
+	l.tick++
+	l.campaignChanged[id] = l.tick
+}
+
+// spentOn is what a campaign spent on day and in total.
+func (l *ledgerState) spentOn(id uuid.UUID, day ledger.Day) (today, total money.Micros) {
+	return l.spend[spendKey{id, day}].amount, l.totals[id].amount
+}
+
+// addSpend raises a campaign's day and total; daily and total are the budgets in force.
+func (l *ledgerState) addSpend(s ledger.Spend, daily, total money.Micros) {
+	key := spendKey{s.CampaignID, s.Day}
+	l.spend[key] = spent{l.spend[key].amount + s.Amount, daily}
+	l.totals[s.CampaignID] = spent{l.totals[s.CampaignID].amount + s.Amount, total}
+	l.campaignTouched(s.CampaignID)
+}
+
+// addTransaction keeps a transaction and moves its balances. The caller has checked it.
+func (l *ledgerState) addTransaction(t ledger.Transaction) {
+	l.written[transactionKey{t.Kind, t.Ref, t.Subject}] = struct{}{}
+	t.Entries = slices.Clone(t.Entries)
+	l.transactions = append(l.transactions, t)
+	for _, e := range t.Entries {
+		l.balances[side{e.Account, e.Asset}] += e.Amount
+		if id, ok := advertiserOf(e.Account); ok && e.Asset == ledger.USD {
+			l.tick++
+			l.advertiserChanged[id] = l.tick
+		}
+	}
+}
+
+// advertiserOf is the inverse of [ledger.AdvertiserCash].
+func advertiserOf(a ledger.Account) (uuid.UUID, bool) {
+	text, ok := strings.CutPrefix(string(a), "advertiser:")
+	if !ok {
+		return uuid.Nil, false
+	}
+	id, err := uuid.Parse(text)
+	return id, err == nil
+}
+
+// InTx runs fn under the store's mutex and keeps its effects when it returns nil; nothing stays after an error.
+// fn must not call the store itself, only its [ledger.Tx].
+func (s *Store) InTx(_ context.Context, fn func(ledger.Tx) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tx := &batchTx{store: s}
+	if err := fn(tx); err != nil {
+		return err
+	}
+	tx.commit()
+	return nil
+}
+
+// Offsets answers where each partition's next batch starts. Partitions that were never applied are absent.
+func (s *Store) Offsets(_ context.Context, partitions []ledger.Partition) (map[ledger.Partition]int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	offsets := make(map[ledger.Partition]int64, len(partitions))
+	for _, p := range partitions {
+		if offset, ok := s.ledger.offsets[p]; ok {
+			offsets[p] = offset
+		}
+	}
+	return offsets, nil
+}
+
+// AdvertiserBalance is an advertiser's cash: positive when deposited, negative when owed, 0 when it never moved.
+func (s *Store) AdvertiserBalance(_ context.Context, id uuid.UUID) (money.Micros, error) {
+	return money.Micros(s.balance(ledger.AdvertiserCash(id), ledger.USD)), nil
+}
+
+// DeveloperCredits is how many Credits a publisher holds; 0 when it never earned any.
+func (s *Store) DeveloperCredits(_ context.Context, developer uuid.UUID) (money.Credits, error) {
+	return money.Credits(s.balance(ledger.DeveloperCredits(developer), ledger.Credit)), nil
+}
+
+func (s *Store) balance(account ledger.Account, asset ledger.Asset) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ledger.balances[side{account, asset}]
+}
+
+// batchTx collects the effects of one batch; the store's mutex is held as long as it lives. Reads answer from
+// the committed state, as the contract of [ledger.Tx] never reads what it wrote.
+type batchTx struct {
+	store   *Store
+	claimed map[ledger.Range]bool // true once Write kept its outcomes
+	marked  []ledger.Key
+	effects ledger.Effects
+}
+
+var _ ledger.Tx = (*batchTx)(nil)
+
+// Claim moves the offsets from First to Next, or fails with [ledger.ErrFenced]. A partition without a stored
+// offset may start anywhere.
+func (b *batchTx) Claim(_ context.Context, ranges []ledger.Range) error {
+	b.claimed = make(map[ledger.Range]bool, len(ranges))
+	for _, r := range ranges {
+		if r.First < 0 || r.Next <= r.First {
+			return fmt.Errorf("claim %s: not a range", r)
+		}
+		if offset, known := b.store.ledger.offsets[r.Partition]; known && offset != r.First {
+			return fmt.Errorf("claim %s, next is %d: %w", r, offset, ledger.ErrFenced)
+		}
+		b.claimed[r] = false
+	}
+	return nil
+}
+
+// MarkFirst says which keys were never recorded; they are recorded when the transaction ends well.
+func (b *batchTx) MarkFirst(_ context.Context, keys []ledger.Key) ([]bool, error) {
+	fresh := make([]bool, len(keys))
+	inBatch := make(map[ledger.Key]struct{}, len(keys))
+	for i, key := range keys {
+		if _, seen := b.store.ledger.billed[key]; seen {
+			continue
+		}
+		if _, seen := inBatch[key]; seen {
+			continue
+		}
+		inBatch[key] = struct{}{}
+		b.marked = append(b.marked, key)
+		fresh[i] = true
+	}
+	return fresh, nil
+}
+
+// Books reads what the batch depends on; the mutex keeps everyone else out until the transaction ends. Only
+// intervals that overlap the days are given, since no other can cover an event of the batch.
+func (b *batchTx) Books(_ context.Context, need ledger.Need) (ledger.Books, error) {
+	l := &b.store.ledger
+	books := ledger.Books{
+		Campaigns: make(map[uuid.UUID]*ledger.CampaignBook, len(need.Campaigns)), Clicked: make(map[uuid.UUID]bool),
+	}
+	if need.Prepaid {
+		books.Balances = make(map[uuid.UUID]money.Micros)
+	}
+	for _, id := range need.Campaigns {
+		k, ok := b.store.campaigns[id]
+		if !ok {
+			continue
+		}
+		books.Campaigns[id] = b.store.book(k, need.Days)
+		if amount, ok := l.balances[side{ledger.AdvertiserCash(k.AdvertiserID), ledger.USD}]; ok && need.Prepaid && !k.CreditFunded {
+			books.Balances[k.AdvertiserID] = money.Micros(amount)
+		}
+	}
+	for _, auction := range need.Clicks {
+		key := ledger.Key{Day: ledger.AuctionDay(auction), Auction: auction, Type: ledger.Click}
+		if _, ok := l.billed[key]; ok {
+			books.Clicked[auction] = true
+		}
+	}
+	return books, nil
+}
+
+func (s *Store) book(k *kept, days []ledger.Day) *ledger.CampaignBook {
+	book := &ledger.CampaignBook{
+		AdvertiserID: k.AdvertiserID, DeveloperID: s.users[k.AdvertiserID].DeveloperID,
+		BillingModel: k.BillingModel, Bid: k.BidAmount,
+		DailyBudget: k.DailyBudget, TotalBudget: k.TotalBudget, CreditFunded: k.CreditFunded,
+		SpentTotal: s.ledger.totals[k.ID].amount, SpentOn: make(map[ledger.Day]money.Micros, len(days)),
+	}
+	if len(days) == 0 {
+		return book
+	}
+	for _, day := range days {
+		if d, ok := s.ledger.spend[spendKey{k.ID, day}]; ok {
+			book.SpentOn[day] = d.amount
+		}
+	}
+	from, to := days[0].Time(), (days[len(days)-1] + 1).Time()
+	for _, i := range k.inactive {
+		if i.From.Before(to) && (i.To.IsZero() || i.To.After(from)) {
+			book.Inactive = append(book.Inactive, i)
+		}
+	}
+	return book
+}
+
+// Write checks the effects as the database would; they are kept when the transaction ends well. It refuses
+// outcomes that do not cover exactly what was claimed, and transactions that do not sum to zero or exist.
+func (b *batchTx) Write(_ context.Context, e ledger.Effects) error {
+	if len(e.Applied) != len(b.claimed) {
+		return fmt.Errorf("%d ranges were claimed, %d applied", len(b.claimed), len(e.Applied))
+	}
+	for i := range e.Applied {
+		a := &e.Applied[i]
+		if done, claimed := b.claimed[a.Range]; !claimed || done {
+			return fmt.Errorf("applied range %s was not claimed, or is applied twice", a.Range)
+		}
+		b.claimed[a.Range] = true
+		if int64(len(a.Outcomes)) != a.Next-a.First {
+			return fmt.Errorf("applied range %s has %d outcomes", a.Range, len(a.Outcomes))
+		}
+	}
+	for _, s := range e.Spend {
+		if _, known := b.store.campaigns[s.CampaignID]; !known || s.Amount <= 0 {
+			return fmt.Errorf("spend of %d on campaign %s", int64(s.Amount), s.CampaignID)
+		}
+	}
+	written := make(map[transactionKey]struct{}, len(e.Transactions))
+	for i := range e.Transactions {
+		t := &e.Transactions[i]
+		if err := t.Balanced(); err != nil {
+			return err
+		}
+		key := transactionKey{t.Kind, t.Ref, t.Subject}
+		_, before := b.store.ledger.written[key]
+		if _, now := written[key]; before || now {
+			return errs.New(errs.Conflict, "it exists already")
+		}
+		written[key] = struct{}{}
+	}
+	b.effects = e
+	return nil
+}
+
+// commit makes everything visible; nothing in it can fail.
+func (b *batchTx) commit() {
+	l := &b.store.ledger
+	for r := range b.claimed {
+		l.offsets[r.Partition] = r.Next
+	}
+	for _, key := range b.marked {
+		l.billed[key] = struct{}{}
+	}
+	for _, a := range b.effects.Applied {
+		a.Outcomes = slices.Clone(a.Outcomes)
+		l.applied[a.Partition] = append(l.applied[a.Partition], a)
+	}
+	for _, d := range b.effects.Dead {
+		d.Raw = slices.Clone(d.Raw)
+		l.dead[deadKey{d.Partition, d.Offset}] = d
+	}
+	for _, s := range b.effects.Spend {
+		k := b.store.campaigns[s.CampaignID]
+		l.addSpend(s, k.DailyBudget, k.TotalBudget)
+	}
+	for _, t := range b.effects.Transactions {
+		l.addTransaction(t)
+	}
+}

@@ -1,0 +1,146 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+	"adnet/internal/storetest"
+
+	"github.com/google/uuid"
+)
+
+func TestLedgerConformance(t *testing.T) {
+	storetest.RunLedger(t, func(*testing.T) storetest.Ledger {
+		s := New(time.Now)
+		return storetest.Ledger{
+			Stores: storesOf(s), Settler: s, Archive: s, Accounts: s,
+			Rooms: func(o ledger.RoomsOptions) storetest.RoomReader { return s.RoomReader(o) },
+			Deposit: func(_ context.Context, id uuid.UUID, amount money.Micros) error {
+				return s.locked(func(l *ledgerState) {
+					l.addTransaction(ledger.Transaction{ID: uuid.New(), Kind: "deposit", Ref: uuid.NewString(), Subject: id, Entries: []ledger.Entry{
+						{Account: ledger.AdvertiserCash(id), Asset: ledger.USD, Amount: int64(amount)},
+						{Account: ledger.Deposits, Asset: ledger.USD, Amount: -int64(amount)},
+					}})
+				})
+			},
+			Dead: func(context.Context) (dead []ledger.DeadLetter, err error) {
+				err = s.locked(func(l *ledgerState) {
+					for _, d := range l.dead {
+						dead = append(dead, d)
+					}
+				})
+				slices.SortFunc(dead, func(a, b ledger.DeadLetter) int { return cmp.Compare(a.Offset, b.Offset) })
+				return dead, err
+			},
+			Corrupt: s.corruptions(),
+		}
+	})
+}
+
+func (s *Store) locked(fn func(*ledgerState)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fn(&s.ledger)
+	return nil
+}
+
+// corruptions damages the state behind the store's back, one way per check.
+func (s *Store) corruptions() map[string]func(context.Context) error {
+	damages := map[string]func(l *ledgerState){
+		ledger.CheckSumUSD:    func(l *ledgerState) { entryOf(l, ledger.KindCharge).Amount += 5 },
+		ledger.CheckSumCredit: func(l *ledgerState) { entryOf(l, ledger.KindMint).Amount += 5 },
+		ledger.CheckTransactions: func(l *ledgerState) {
+			l.transactions = append(l.transactions, ledger.Transaction{ID: uuid.New(), Kind: ledger.KindCharge})
+		},
+		ledger.CheckBalances: func(l *ledgerState) { l.balances[side{ledger.Revenue, ledger.USD}]++ },
+		ledger.CheckRecords:  func(l *ledgerState) { r := rangeOf(l); r.Outcomes = r.Outcomes[1:] },
+		ledger.CheckChargeVerdicts: func(l *ledgerState) {
+			outcomeOf(l, func(o ledger.Outcome) bool { return o.Charge > 0 }).Charge++
+		},
+		ledger.CheckChargeDays:   func(l *ledgerState) { raise(l.spend, 1, 0) },
+		ledger.CheckChargeTotals: func(l *ledgerState) { raise(l.totals, 1, 0) },
+		ledger.CheckCampaigns:    swapTotals,
+		ledger.CheckChargedOK: func(l *ledgerState) {
+			outcomeOf(l, func(o ledger.Outcome) bool { return o.Charge > 0 }).Verdict = ledger.VerdictPaused
+		},
+		ledger.CheckChargedUnique: func(l *ledgerState) { clear(l.billed) },
+		ledger.CheckMinted: func(l *ledgerState) {
+			outcomeOf(l, func(o ledger.Outcome) bool { return o.Minted > 0 }).Minted++
+		},
+		ledger.CheckMintedUnique: func(l *ledgerState) { clear(l.billed) },
+		ledger.CheckMarks: func(l *ledgerState) {
+			for key := range l.billed {
+				delete(l.billed, key)
+				return
+			}
+		},
+		ledger.CheckDailyBudget: func(l *ledgerState) { raise(l.spend, 0, -1) },
+		ledger.CheckTotalBudget: func(l *ledgerState) { raise(l.totals, 0, -1) },
+		ledger.CheckPrepaid: func(l *ledgerState) {
+			l.balances[side{ledger.AdvertiserCash(uuid.New()), ledger.USD}] = -1
+		},
+		ledger.CheckGaps: func(l *ledgerState) {
+			for p, ranges := range l.applied {
+				l.applied[p] = slices.Delete(ranges, 1, 2)
+			}
+		},
+		ledger.CheckOffsets: func(l *ledgerState) { l.offsets[ledger.Partition{Stream: "a1b2c3"}]++ },
+		ledger.CheckArchive: func(l *ledgerState) { l.archive[ledger.Partition{Stream: "a1b2c3"}] = progress{archived: 1 << 40} },
+		ledger.CheckDead:    func(l *ledgerState) { clear(l.dead) },
+	}
+	corrupt := make(map[string]func(context.Context) error, len(damages))
+	for name, damage := range damages {
+		corrupt[name] = func(context.Context) error { return s.locked(damage) }
+	}
+	return corrupt
+}
+
+func entryOf(l *ledgerState, kind ledger.Kind) *ledger.Entry {
+	i := slices.IndexFunc(l.transactions, func(t ledger.Transaction) bool { return t.Kind == kind })
+	return &l.transactions[i].Entries[0]
+}
+
+func rangeOf(l *ledgerState) *ledger.AppliedRange {
+	return &l.applied[ledger.Partition{Stream: "a1b2c3"}][0]
+}
+
+func outcomeOf(l *ledgerState, match func(ledger.Outcome) bool) *ledger.Outcome {
+	for _, ranges := range l.applied {
+		for _, r := range ranges {
+			if i := slices.IndexFunc(r.Outcomes, match); i >= 0 {
+				return &r.Outcomes[i]
+			}
+		}
+	}
+	return nil
+}
+
+// raise changes one amount, and its budget to what was spent plus room when room is negative.
+func raise[K comparable](m map[K]spent, by, room money.Micros) {
+	for key, s := range m {
+		s.amount += by
+		if room < 0 {
+			s.budget = s.amount + room
+		}
+		m[key] = s
+		return
+	}
+}
+
+// swapTotals moves a micro-dollar from one campaign's total to another's.
+func swapTotals(l *ledgerState) {
+	by := money.Micros(1)
+	for id, s := range l.totals {
+		if by < -1 {
+			return
+		}
+		s.amount += by
+		l.totals[id] = s
+		by -= 2
+	}
+}

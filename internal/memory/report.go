@@ -1,0 +1,288 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/report"
+
+	"github.com/google/uuid"
+)
+
+// tokenWindow is how many inserts back a repeated token is recognised, as in the real analytics store.
+const tokenWindow = 100_000
+
+// Reports is the analytics store of the in-memory mode. It keeps sums per day and dimensions, not events, so its
+// size follows the days and dimensions seen and not the traffic. It is safe for concurrent use.
+type Reports struct {
+	mu       sync.RWMutex
+	days     map[ledger.Day]map[dimensions]*report.Counts
+	totals   ledger.Totals
+	until    time.Time
+	auctions int64
+	events   tokens
+	outcomes tokens
+}
+
+// dimensions is what stats are split and filtered by.
+type dimensions struct {
+	advertiser, campaign, developer    uuid.UUID
+	format, integrationMethod, hostApp string
+}
+
+// NewReports makes an empty store.
+func NewReports() *Reports {
+	return &Reports{
+		days:   make(map[ledger.Day]map[dimensions]*report.Counts),
+		totals: ledger.Totals{ByVerdict: make(map[ledger.Verdict]int64)},
+	}
+}
+
+// errNoToken says that an insert came without a token: without one a repeat would count twice.
+var errNoToken = errors.New("insert without a deduplication token")
+
+// tokens remembers the last tokenWindow tokens.
+type tokens struct {
+	seen map[string]struct{}
+	ring []string
+	next int
+}
+
+// first says whether token is new, and remembers it.
+func (t *tokens) first(token string) bool {
+	if _, known := t.seen[token]; known {
+		return false
+	}
+	if t.seen == nil {
+		t.seen = make(map[string]struct{})
+	}
+	token = strings.Clone(token)
+	if len(t.ring) < tokenWindow {
+		t.ring = append(t.ring, token)
+	} else {
+		delete(t.seen, t.ring[t.next])
+		t.ring[t.next] = token
+		t.next = (t.next + 1) % tokenWindow
+	}
+	t.seen[token] = struct{}{}
+	return true
+}
+
+// Insert counts rows once per token. No rows is no work. Error: an empty token.
+func (r *Reports) Insert(_ context.Context, token string, rows []report.Row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	if token == "" {
+		return errNoToken
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.events.first(token) {
+		return nil
+	}
+	for i := range rows {
+		r.insert(&rows[i])
+	}
+	return nil
+}
+
+func (r *Reports) insert(row *report.Row) {
+	received := row.ReceivedAt
+	if received.Before(time.Unix(0, 0)) {
+		received = time.Unix(0, 0)
+	}
+	day := r.days[ledger.DayOf(received)]
+	if day == nil {
+		day = make(map[dimensions]*report.Counts)
+		r.days[ledger.DayOf(received)] = day
+	}
+	key := dimensions{
+		advertiser: row.AdvertiserID, campaign: row.CampaignID, developer: row.DeveloperID,
+		format: row.Format, integrationMethod: row.IntegrationMethod, hostApp: row.HostApp,
+	}
+	counts := day[key]
+	if counts == nil {
+		counts = new(report.Counts)
+		// The texts may be parts of a decoded record; the key must not keep all of it.
+		key.format, key.integrationMethod = strings.Clone(key.format), strings.Clone(key.integrationMethod)
+		key.hostApp = strings.Clone(key.hostApp)
+		day[key] = counts
+	}
+	count(counts, row)
+	r.totals.Rows++
+	r.totals.Charge += row.Charge
+	r.totals.Minted += row.Minted
+	r.totals.ByVerdict[row.Verdict]++
+	if at := received.UTC().Truncate(time.Microsecond); at.After(r.until) && at.Unix() > 0 {
+		r.until = at
+	}
+}
+
+// count adds one event to c, by the rules of report.Counts.
+func count(c *report.Counts, row *report.Row) {
+	c.Spend += row.Charge
+	c.Credits += row.Minted
+	if row.Charge > 0 {
+		c.Billed++
+	}
+	switch v := row.Verdict; {
+	case v == ledger.OK, v == ledger.VerdictPaused, v == ledger.OverBudget, v == ledger.OverBalance, v == ledger.SelfServed:
+		countType(c, row)
+	case v == ledger.Duplicate:
+		c.Duplicates++
+	case v == ledger.VerdictSandbox:
+		c.Sandbox++
+	case strings.HasPrefix(string(v), string(ledger.InvalidTraffic)):
+		c.Invalid++
+	default:
+		c.Rejected++
+	}
+}
+
+func countType(c *report.Counts, row *report.Row) {
+	switch row.Type {
+	case ledger.Impression:
+		c.Impressions++
+	case ledger.Click:
+		c.Clicks++
+	case ledger.Close:
+		c.Closes++
+	case ledger.Skip:
+		c.Skips++
+	case ledger.VideoComplete:
+		c.VideoCompletes++
+	case ledger.Conversion:
+		c.Conversions++
+		if row.Currency == "" || row.Currency == "USD" {
+			c.ConversionUSD += row.ConversionValue
+		}
+	}
+}
+
+// InsertAuctions counts outcomes of auctions once per token; nothing else of them is kept. Error: an empty
+// token.
+func (r *Reports) InsertAuctions(_ context.Context, token string, rows []report.Auction) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	if token == "" {
+		return errNoToken
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.outcomes.first(token) {
+		r.auctions += int64(len(rows))
+	}
+	return nil
+}
+
+// Auctions counts the auctions that came in.
+func (r *Reports) Auctions(context.Context) (int64, error) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.auctions, nil
+}
+
+// Totals sums everything that was ever inserted: for the comparison with the ledger.
+func (r *Reports) Totals(context.Context) (ledger.Totals, error) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	totals := r.totals
+	totals.ByVerdict = make(map[ledger.Verdict]int64, len(r.totals.ByVerdict))
+	for v, n := range r.totals.ByVerdict {
+		totals.ByVerdict[v] = n
+	}
+	return totals, nil
+}
+
+// ArchivedUntil is the newest time of receipt among the events (UTC); the zero time when there are none.
+func (r *Reports) ArchivedUntil(context.Context) (time.Time, error) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.until, nil
+}
+
+// Aggregate answers how many rows a roll-up of the day has. The sums are always current here, so there is
+// nothing to compute. Error: errs.InvalidRequest for a day outside 1970 to 2105.
+func (r *Reports) Aggregate(_ context.Context, day ledger.Day) (int, error) {
+	if day < 0 || day.Time().Year() > 2105 {
+		return 0, errs.New(errs.InvalidRequest, "the day must lie between 1970 and 2105")
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return len(r.days[day]), nil
+}
+
+// keyOf is how the breakdowns read a row's dimensions; by day there is nothing to read.
+var keyOf = map[report.Breakdown]func(*dimensions) string{
+	"":                         nil,
+	report.ByDay:               nil,
+	report.ByCampaign:          func(d *dimensions) string { return d.campaign.String() },
+	report.ByFormat:            func(d *dimensions) string { return d.format },
+	report.ByHostApp:           func(d *dimensions) string { return d.hostApp },
+	report.ByIntegrationMethod: func(d *dimensions) string { return d.integrationMethod },
+}
+
+// Stats answers q. Error: errs.InvalidRequest for a breakdown outside the closed list.
+func (r *Reports) Stats(_ context.Context, q report.Query) (report.Result, error) {
+	key, ok := keyOf[q.Breakdown]
+	if !ok {
+		return report.Result{}, errs.New(errs.InvalidRequest, "breakdown must be campaign, format, host_app, integration_method or day")
+	}
+	groups := make(map[string]*report.Counts)
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	result := report.Result{AsOf: r.until}
+	for day, rows := range r.days {
+		if day < q.Since || day > q.Until {
+			continue
+		}
+		daily, some := report.Group{Key: day.String()}, false
+		for d, counts := range rows {
+			if !matches(q, &d) {
+				continue
+			}
+			some = true
+			daily.Add(*counts)
+			if key != nil {
+				addTo(groups, key(&d), counts)
+			}
+		}
+		if some {
+			result.Daily = append(result.Daily, daily)
+			result.Add(daily.Counts)
+		}
+	}
+	slices.SortFunc(result.Daily, func(a, b report.Group) int { return cmp.Compare(a.Key, b.Key) })
+	for k, counts := range groups {
+		result.Groups = append(result.Groups, report.Group{Key: k, Counts: *counts})
+	}
+	if q.Breakdown == report.ByDay {
+		result.Groups = slices.Clone(result.Daily)
+	}
+	slices.SortFunc(result.Groups, report.BySpend)
+	return result, nil
+}
+
+func matches(q report.Query, d *dimensions) bool {
+	return (q.AdvertiserID == uuid.Nil || q.AdvertiserID == d.advertiser) &&
+		(q.CampaignID == uuid.Nil || q.CampaignID == d.campaign) &&
+		(q.DeveloperID == uuid.Nil || q.DeveloperID == d.developer)
+}
+
+func addTo(groups map[string]*report.Counts, key string, counts *report.Counts) {
+	group := groups[key]
+	if group == nil {
+		group = new(report.Counts)
+		groups[key] = group
+	}
+	group.Add(*counts)
+}

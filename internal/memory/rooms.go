@@ -1,0 +1,49 @@
+package memory
+
+import (
+	"context"
+	"math"
+
+	"adnet/internal/campaign"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+)
+
+// RoomReader reads how much campaigns may still spend.
+type RoomReader struct {
+	store *Store
+	opts  ledger.RoomsOptions
+}
+
+// RoomReader answers rooms under the options.
+func (s *Store) RoomReader(opts ledger.RoomsOptions) *RoomReader { return &RoomReader{s, opts} }
+
+// Rooms lists the rooms of all campaigns that are neither archived nor rejected when cursor is 0, else of
+// those that changed since the call that answered cursor as next.
+func (r *RoomReader) Rooms(_ context.Context, cursor int64) (rooms []ledger.Room, next int64, err error) {
+	s := r.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	today := ledger.DayOf(s.now())
+	for id, k := range s.campaigns {
+		l := &s.ledger
+		// Both ticks only grow and every change raises one of them, so their sum is a version.
+		changed, balanceChanged := l.campaignChanged[id], int64(0)
+		if r.opts.Prepaid && !k.CreditFunded {
+			balanceChanged = l.advertiserChanged[k.AdvertiserID]
+		}
+		if k.Status == campaign.Archived || k.Status == campaign.Rejected || max(changed, balanceChanged) <= cursor && cursor != 0 {
+			continue
+		}
+		spentToday, spentTotal := l.spentOn(id, today)
+		room := ledger.Room{
+			CampaignID: id, Version: changed + balanceChanged, Day: today, Daily: k.DailyBudget,
+			Today: max(0, k.DailyBudget-spentToday), Total: max(0, k.TotalBudget-spentTotal), Balance: money.Micros(math.MaxInt64),
+		}
+		if r.opts.Prepaid && !k.CreditFunded {
+			room.Balance = max(0, money.Micros(l.balances[side{ledger.AdvertiserCash(k.AdvertiserID), ledger.USD}]))
+		}
+		rooms = append(rooms, room)
+	}
+	return rooms, s.ledger.tick, nil
+}

@@ -1,0 +1,55 @@
+// Package memory keeps in the process what internal/postgres keeps in a database: the stores of the
+// in-memory mode. Everything is lost when the process ends.
+//
+// Contract: one mutex makes every method atomic; values are copied in and out, so nothing that a caller holds is
+// shared with the store. Functions that a caller hands in (edit, Admit) run under the mutex: they must be
+// quick and must not call the store. Contexts are not looked at, no method waits for anything but the mutex.
+// internal/storetest holds this store and the database to the same promises.
+package memory
+
+import (
+	"sync"
+	"time"
+
+	"adnet/internal/account"
+
+	"github.com/google/uuid"
+)
+
+// Store is the in-memory store. It is safe for concurrent use.
+type Store struct {
+	now func() time.Time
+
+	mu        sync.Mutex // guards everything below
+	users     map[uuid.UUID]account.User
+	byEmail   map[string]uuid.UUID // by lower-case e-mail
+	keys      map[uuid.UUID]account.Key
+	byHash    map[[32]byte]uuid.UUID
+	campaigns map[uuid.UUID]*kept
+	owned     map[uuid.UUID][]*kept // by advertiser, oldest first
+	byAge     []*kept               // oldest first
+	head      int64                 // the last config version given
+	changes   []versioned           // by version; see changesSince
+	ledger    ledgerState
+}
+
+// New makes an empty store that reads the time from now.
+func New(now func() time.Time) *Store {
+	return &Store{
+		now:       now,
+		users:     make(map[uuid.UUID]account.User),
+		byEmail:   make(map[string]uuid.UUID),
+		keys:      make(map[uuid.UUID]account.Key),
+		byHash:    make(map[[32]byte]uuid.UUID),
+		campaigns: make(map[uuid.UUID]*kept),
+		owned:     make(map[uuid.UUID][]*kept),
+		head:      1, // as in PostgreSQL: 0 means that there is no catalog
+		ledger:    newLedgerState(),
+	}
+}
+
+// clock is the time as a database would keep it: UTC, microseconds.
+func (s *Store) clock() time.Time { return asStored(s.now()) }
+
+// asStored cuts a time to UTC and microseconds, as PostgreSQL does; the zero time stays zero.
+func asStored(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

@@ -1,0 +1,76 @@
+package memory
+
+import (
+	"context"
+	"strings"
+
+	"adnet/internal/account"
+	"adnet/internal/errs"
+
+	"github.com/google/uuid"
+)
+
+var _ account.UserStore = (*Store)(nil)
+
+// CreateUser keeps a new account; its e-mail is kept in lower case. Errors: errs.Conflict.
+func (s *Store) CreateUser(_ context.Context, u account.User) error {
+	u.Email, u.CreatedAt = strings.ToLower(u.Email), asStored(u.CreatedAt)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, taken := s.byEmail[u.Email]; taken {
+		return errEmailTaken()
+	}
+	if _, taken := s.users[u.ID]; taken {
+		return errEmailTaken()
+	}
+	s.users[u.ID], s.byEmail[u.Email] = u, u.ID
+	return nil
+}
+
+// User finds an account by id. Errors: errs.NotFound.
+func (s *Store) User(_ context.Context, id uuid.UUID) (account.User, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.heldUser(id)
+}
+
+// UserByEmail finds an account by e-mail in any case. Errors: errs.NotFound.
+func (s *Store) UserByEmail(_ context.Context, email string) (account.User, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.heldUser(s.byEmail[strings.ToLower(email)])
+}
+
+// UpdateUser runs edit on a copy and keeps the result, but for the ids and the time of creation. Errors:
+// errs.NotFound, errs.Conflict when the new e-mail is taken, and those of edit.
+func (s *Store) UpdateUser(_ context.Context, id uuid.UUID, edit func(*account.User) error) (account.User, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, err := s.heldUser(id)
+	if err != nil {
+		return account.User{}, err
+	}
+	u := before
+	if err := edit(&u); err != nil {
+		return account.User{}, err
+	}
+	u.ID, u.DeveloperID, u.CreatedAt = before.ID, before.DeveloperID, before.CreatedAt
+	u.Email = strings.ToLower(u.Email)
+	if owner, taken := s.byEmail[u.Email]; taken && owner != id {
+		return account.User{}, errEmailTaken()
+	}
+	delete(s.byEmail, before.Email)
+	s.users[id], s.byEmail[u.Email] = u, id
+	return u, nil
+}
+
+// heldUser finds an account; the caller holds s.mu.
+func (s *Store) heldUser(id uuid.UUID) (account.User, error) {
+	u, ok := s.users[id]
+	if !ok {
+		return account.User{}, errs.New(errs.NotFound, "no such account")
+	}
+	return u, nil
+}
+
+func errEmailTaken() error { return errs.New(errs.Conflict, "an account with this e-mail exists") }

@@ -1,0 +1,231 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"adnet/internal/ledger"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	auditSums = `SELECT coalesce(sum(amount), 0)::bigint FROM ledger_entry WHERE asset = $1`
+
+	auditMoved = `
+SELECT coalesce(sum(e.amount), 0)::bigint FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id
+WHERE t.kind = $1 AND e.asset = $2 AND e.amount > 0`
+
+	auditDays   = `SELECT coalesce(sum(amount), 0)::bigint FROM campaign_spend`
+	auditTotals = `SELECT coalesce(sum(spent), 0)::bigint FROM campaign_total`
+	auditMarks  = `SELECT count(*), count(*) FILTER (WHERE event_type = $1) FROM billed_event`
+	auditDead   = `SELECT count(*) FROM dlq`
+
+	auditApplied = `SELECT stream, partition, first_offset, next_offset, outcomes FROM applied_batch ORDER BY 1, 2, 3`
+
+	archivedRanges = `
+SELECT b.stream, b.partition, b.first_offset, b.next_offset, b.outcomes
+FROM applied_batch b JOIN archive_progress a USING (stream, partition) WHERE b.next_offset <= a.archived_next`
+)
+
+// A counted check names what it looks at, one row each (everything), and says which rows break the promise.
+const auditCounted = `
+WITH everything (what, bad) AS (%s)
+SELECT count(*), count(*) FILTER (WHERE bad),
+	coalesce((SELECT string_agg(what, '; ') FROM (SELECT what FROM everything WHERE bad ORDER BY what LIMIT 3) offenders), '')
+FROM everything`
+
+const (
+	auditTransactions = `
+SELECT coalesce(t.id, e.transaction_id)::text, t.id IS NULL OR e.balanced IS NOT TRUE
+FROM ledger_transaction t FULL JOIN (
+	SELECT transaction_id, bool_and(total = 0) AS balanced FROM (
+		SELECT transaction_id, asset, sum(amount) AS total FROM ledger_entry GROUP BY 1, 2) sums
+	GROUP BY 1) e ON e.transaction_id = t.id`
+
+	auditBalances = `
+SELECT format('%s %s: balance %s, entries %s', coalesce(b.account, e.account), coalesce(b.asset, e.asset), coalesce(b.amount, 0), coalesce(e.total, 0)),
+	coalesce(b.amount, 0) <> coalesce(e.total, 0)
+FROM balance b FULL JOIN (SELECT account, asset, sum(amount) AS total FROM ledger_entry GROUP BY 1, 2) e
+	ON e.account = b.account AND e.asset = b.asset`
+
+	auditCampaigns = `
+SELECT format('campaign %s: ledger %s, days %s, total %s', id, sum(ledger), sum(days), sum(total)),
+	sum(ledger) <> sum(days) OR sum(days) <> sum(total)
+FROM (
+	SELECT t.subject AS id, e.amount AS ledger, 0 AS days, 0 AS total FROM ledger_transaction t
+		JOIN ledger_entry e ON e.transaction_id = t.id WHERE t.kind = 'charge' AND e.asset = 'USD' AND e.amount > 0
+	UNION ALL SELECT campaign_id, 0, amount, 0 FROM campaign_spend
+	UNION ALL SELECT campaign_id, 0, 0, spent FROM campaign_total
+) parts GROUP BY id`
+
+	auditDailyBudget = `
+SELECT format('campaign %s day %s: spent %s of %s', campaign_id, day, amount, daily_budget), coalesce(amount > daily_budget, false)
+FROM campaign_spend`
+
+	auditTotalBudget = `
+SELECT format('campaign %s: spent %s of %s', campaign_id, spent, total_budget), coalesce(spent > total_budget, false)
+FROM campaign_total`
+
+	auditPrepaid = `
+SELECT format('%s: %s', account, amount), amount < 0 FROM balance WHERE asset = 'USD' AND account LIKE 'advertiser:%'`
+
+	auditGaps = `
+SELECT format('%s/%s: %s follows %s', stream, partition, first_offset, before), coalesce(first_offset <> before, false)
+FROM (SELECT stream, partition, first_offset, lag(next_offset) OVER (PARTITION BY stream, partition ORDER BY first_offset) AS before
+	FROM applied_batch) ranges`
+
+	auditOffsets = `
+SELECT format('%s/%s: applied to %s, stored %s', coalesce(o.stream, b.stream), coalesce(o.partition, b.partition), b.applied, o.next_offset),
+	o.next_offset IS DISTINCT FROM b.applied
+FROM consumer_offset o FULL JOIN (SELECT stream, partition, max(next_offset) AS applied FROM applied_batch GROUP BY 1, 2) b
+	ON b.stream = o.stream AND b.partition = o.partition`
+
+	auditArchive = `
+SELECT format('%s/%s: archived or planned to %s, applied to %s', a.stream, a.partition, coalesce(a.planned_next, a.archived_next), o.next_offset),
+	coalesce(coalesce(a.planned_next, a.archived_next) > o.next_offset, true)
+FROM archive_progress a LEFT JOIN consumer_offset o ON o.stream = a.stream AND o.partition = a.partition`
+)
+
+// Audit compares the promises that the database alone can answer, in one snapshot, so settlement may go on
+// meanwhile. It reads every row of the ledger and is meant for verification, not for a timer.
+func (s *Store) Audit(ctx context.Context, o ledger.AuditOptions) ([]ledger.Check, error) {
+	var checks []ledger.Check
+	err := s.snapshot(ctx, func(tx pgx.Tx) (err error) {
+		checks, err = (&audit{ctx: ctx, tx: tx, opts: o}).run()
+		return err
+	})
+	return checks, failure("audit", err)
+}
+
+// ArchivedTotals sums what was marked as archived; the analytics store must count the same.
+func (s *Store) ArchivedTotals(ctx context.Context) (ledger.Totals, error) {
+	var a applied
+	err := s.snapshot(ctx, func(tx pgx.Tx) error { return a.read(ctx, tx, archivedRanges) })
+	if err == nil && a.damaged != "" {
+		err = fmt.Errorf("%w: %s", errOutcomes, a.damaged)
+	}
+	return a.totals, failure("sum archived ranges", err)
+}
+
+// snapshot runs fn in a read-only transaction that sees one state of the database.
+func (s *Store) snapshot(ctx context.Context, fn func(pgx.Tx) error) error {
+	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, fn)
+}
+
+// audit is one run. The first error stops it.
+type audit struct {
+	ctx    context.Context
+	tx     pgx.Tx
+	opts   ledger.AuditOptions
+	checks []ledger.Check
+	err    error
+}
+
+func (a *audit) run() ([]ledger.Check, error) {
+	a.equal(ledger.CheckSumUSD, 0, a.number(auditSums, string(ledger.USD)))
+	a.equal(ledger.CheckSumCredit, 0, a.number(auditSums, string(ledger.Credit)))
+	a.all(ledger.CheckTransactions, auditTransactions)
+	a.all(ledger.CheckBalances, auditBalances)
+	a.verdicts()
+	a.all(ledger.CheckCampaigns, auditCampaigns)
+	a.none(ledger.CheckDailyBudget, auditDailyBudget)
+	a.none(ledger.CheckTotalBudget, auditTotalBudget)
+	if a.opts.Prepaid {
+		a.none(ledger.CheckPrepaid, auditPrepaid)
+	}
+	a.none(ledger.CheckGaps, auditGaps)
+	a.all(ledger.CheckOffsets, auditOffsets)
+	a.all(ledger.CheckArchive, auditArchive)
+	return a.checks, a.err
+}
+
+// verdicts compares the sums of the applied outcomes with the ledger and with the marks.
+func (a *audit) verdicts() {
+	var applied applied
+	if a.err == nil {
+		a.err = applied.read(a.ctx, a.tx, auditApplied)
+	}
+	charged := a.number(auditMoved, string(ledger.KindCharge), string(ledger.USD))
+	minted := a.number(auditMoved, string(ledger.KindMint), string(ledger.Credit))
+	var marks, impressions int64
+	if a.err == nil {
+		a.err = a.tx.QueryRow(a.ctx, auditMarks, string(ledger.Impression)).Scan(&marks, &impressions)
+	}
+	t := &applied.totals
+	a.checks = append(a.checks, ledger.Check{Name: ledger.CheckRecords, Want: applied.claimed, Got: t.Rows, Detail: applied.damaged})
+	a.equal(ledger.CheckChargeVerdicts, int64(t.Charge), charged)
+	a.equal(ledger.CheckChargeDays, charged, a.number(auditDays))
+	a.equal(ledger.CheckChargeTotals, charged, a.number(auditTotals))
+	a.equal(ledger.CheckChargedOK, applied.tally.Charged, applied.tally.ChargedOK)
+	a.equal(ledger.CheckChargedUnique, applied.tally.Charged, min(applied.tally.Charged, marks))
+	a.equal(ledger.CheckMinted, int64(t.Minted), minted)
+	a.equal(ledger.CheckMintedUnique, applied.tally.Minting, min(applied.tally.Minting, impressions))
+	a.equal(ledger.CheckMarks, t.Marked(), marks)
+	a.equal(ledger.CheckDead, t.ByVerdict[ledger.Poison], a.number(auditDead))
+}
+
+func (a *audit) equal(name string, want, got int64) {
+	a.checks = append(a.checks, ledger.Check{Name: name, Want: want, Got: got})
+}
+
+func (a *audit) number(sql string, args ...any) int64 {
+	var n int64
+	if a.err == nil {
+		a.err = a.tx.QueryRow(a.ctx, sql, args...).Scan(&n)
+	}
+	return n
+}
+
+// all wants every row of everything to keep the promise.
+func (a *audit) all(name, everything string) {
+	rows, bad, detail := a.counted(everything)
+	a.checks = append(a.checks, ledger.Check{Name: name, Want: rows, Got: rows - bad, Detail: detail})
+}
+
+// none wants no row of everything to break it.
+func (a *audit) none(name, everything string) {
+	_, bad, detail := a.counted(everything)
+	a.checks = append(a.checks, ledger.Check{Name: name, Got: bad, Detail: detail})
+}
+
+func (a *audit) counted(everything string) (rows, bad int64, detail string) {
+	if a.err == nil {
+		sql := strings.Replace(auditCounted, "%s", everything, 1)
+		a.err = a.tx.QueryRow(a.ctx, sql).Scan(&rows, &bad, &detail)
+	}
+	return rows, bad, detail
+}
+
+// applied sums ranges as they are stored.
+type applied struct {
+	totals  ledger.Totals
+	tally   ledger.Tally
+	claimed int64  // records that the ranges say they have
+	damaged string // the first range that cannot be read or has another number of outcomes
+}
+
+// read streams the ranges: memory stays at one range however long the history is.
+func (a *applied) read(ctx context.Context, tx pgx.Tx, sql string) error {
+	rows, err := tx.Query(ctx, sql)
+	if err != nil {
+		return err
+	}
+	a.totals.ByVerdict = make(map[ledger.Verdict]int64)
+	var r ledger.Range
+	var packed []byte
+	var outcomes []ledger.Outcome
+	_, err = pgx.ForEachRow(rows, []any{&r.Stream, &r.Number, &r.First, &r.Next, &packed}, func() error {
+		a.claimed += r.Next - r.First
+		var damage error
+		outcomes, damage = decodeOutcomes(outcomes[:0], packed)
+		if (damage != nil || int64(len(outcomes)) != r.Next-r.First) && a.damaged == "" {
+			a.damaged = fmt.Sprintf("range %s has %d readable outcomes", r, len(outcomes))
+		}
+		a.totals.Add(outcomes)
+		a.tally.Add(outcomes)
+		return nil
+	})
+	return err
+}

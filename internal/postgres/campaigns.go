@@ -1,0 +1,366 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"adnet/internal/campaign"
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	// Spend comes from the ledger's rows; today is the UTC day of the database's clock.
+	selectCampaigns = `SELECT c.id, c.advertiser_id, c.name, c.status,
+		c.format, c.headline, c.subtext, c.media_url, c.poster_url, c.cta_label, c.cta_url, c.skippable_after_sec,
+		c.billing_model, c.bid_amount, c.daily_budget, c.total_budget, c.target_cpa, c.target_roas, c.optimization_goal, c.credit_funded,
+		c.target_intent_tokens, c.target_keywords, c.target_active_tools, c.target_host_apps,
+		c.target_surfaces, c.target_integration_methods, c.target_regions, c.target_languages,
+		c.policy_violations, c.review, c.config_version, c.created_at, c.updated_at,
+		coalesce(d.amount, 0), coalesce(t.spent, 0)
+		FROM campaign c
+		LEFT JOIN campaign_spend d ON d.campaign_id = c.id AND d.day = floor(extract(epoch FROM now()) / 86400)::int
+		LEFT JOIN campaign_total t ON t.campaign_id = c.id`
+
+	selectCampaign = selectCampaigns + ` WHERE c.id = $1`
+
+	// Only the campaign's row is locked: the ledger's rows belong to settlement.
+	lockCampaign = selectCampaign + ` FOR UPDATE OF c`
+
+	orderNewestFirst = ` ORDER BY c.created_at DESC, c.id DESC LIMIT $1 OFFSET $2`
+	countCampaigns   = `SELECT count(*) FROM campaign c`
+
+	selectHead    = `SELECT version FROM config_head`
+	selectChanged = selectCampaigns + ` WHERE c.config_version > $1 ORDER BY c.config_version LIMIT $2`
+
+	// RETURNING is computed once the row lock is held, so versions and times have the same order.
+	nextVersion = `UPDATE config_head SET version = version + 1 RETURNING version, clock_timestamp()`
+
+	// The account's row is the advertiser's lock: creations of one advertiser take turns.
+	lockAdvertiser = `SELECT developer_id FROM app_user WHERE id = $1 FOR NO KEY UPDATE`
+	hasCampaign    = `SELECT EXISTS (SELECT FROM campaign WHERE advertiser_id = $1)`
+
+	insertCampaign = `INSERT INTO campaign (id, advertiser_id, name, status,
+		format, headline, subtext, media_url, poster_url, cta_label, cta_url, skippable_after_sec,
+		billing_model, bid_amount, daily_budget, total_budget, target_cpa, target_roas, optimization_goal, credit_funded,
+		target_intent_tokens, target_keywords, target_active_tools, target_host_apps,
+		target_surfaces, target_integration_methods, target_regions, target_languages,
+		policy_violations, review, config_version, created_at, updated_at)
+		VALUES (@id, @advertiser_id, @name, @status,
+		@format, @headline, @subtext, @media_url, @poster_url, @cta_label, @cta_url, @skippable_after_sec,
+		@billing_model, @bid_amount, @daily_budget, @total_budget, @target_cpa, @target_roas, @optimization_goal, @credit_funded,
+		@target_intent_tokens, @target_keywords, @target_active_tools, @target_host_apps,
+		@target_surfaces, @target_integration_methods, @target_regions, @target_languages,
+		@policy_violations, @review, @config_version, @created_at, @updated_at)`
+
+	updateCampaign = `UPDATE campaign SET name = @name, status = @status,
+		format = @format, headline = @headline, subtext = @subtext, media_url = @media_url, poster_url = @poster_url,
+		cta_label = @cta_label, cta_url = @cta_url, skippable_after_sec = @skippable_after_sec,
+		billing_model = @billing_model, bid_amount = @bid_amount, daily_budget = @daily_budget, total_budget = @total_budget,
+		target_cpa = @target_cpa, target_roas = @target_roas, optimization_goal = @optimization_goal,
+		target_intent_tokens = @target_intent_tokens, target_keywords = @target_keywords,
+		target_active_tools = @target_active_tools, target_host_apps = @target_host_apps,
+		target_surfaces = @target_surfaces, target_integration_methods = @target_integration_methods,
+		target_regions = @target_regions, target_languages = @target_languages,
+		policy_violations = @policy_violations, review = @review, config_version = @config_version, updated_at = @updated_at
+		WHERE id = @id`
+
+	insertReview = `INSERT INTO campaign_review (campaign_id, decision, notes, reviewer_id, at) VALUES ($1, $2, $3, $4, $5)`
+
+	openInactive = `INSERT INTO campaign_inactive (campaign_id, from_at) VALUES ($1, $2)`
+	// greatest: a clock that was set back must not make an interval end before it begins.
+	closeInactive = `UPDATE campaign_inactive SET to_at = greatest(from_at, $2) WHERE campaign_id = $1 AND to_at IS NULL`
+)
+
+var (
+	_ campaign.Store   = (*Store)(nil)
+	_ campaign.Changes = (*Store)(nil)
+)
+
+// CreateCampaign keeps a new campaign, with the status that Admit chooses, and deducts its Credits, all or
+// nothing. CreditFunded is set from CreditCost. Times that are zero become the database's. Errors:
+// errs.NotFound when the advertiser has no account, errs.InsufficientCredit, errs.Conflict when the id exists.
+func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (campaign.Campaign, error) {
+	c := n.Campaign.Clone()
+	err := s.inTx(ctx, "create campaign", func(tx pgx.Tx) error {
+		developer, first, err := lockForCreation(ctx, tx, c.AdvertiserID)
+		if err != nil {
+			return err
+		}
+		if n.Admit != nil {
+			c.Status = n.Admit(first)
+		}
+		c.CreditFunded = n.CreditCost != 0
+		if c.CreditFunded {
+			if err := fundWithCredits(ctx, tx, funding{campaign: c.ID, developer: developer, cost: n.CreditCost}); err != nil {
+				return err
+			}
+		}
+		if err := stampVersion(ctx, tx, &c); err != nil {
+			return err
+		}
+		at := c.UpdatedAt
+		if c.CreatedAt.IsZero() {
+			c.CreatedAt = at
+		}
+		c.SpentToday, c.SpentTotal = 0, 0
+		c.Normalize()
+		return writeCampaign(ctx, tx, change{sql: insertCampaign, before: &campaign.Campaign{Status: campaign.Active}, after: &c, at: at})
+	})
+	if err != nil {
+		return campaign.Campaign{}, err
+	}
+	return c, nil
+}
+
+// lockForCreation takes the advertiser's lock, then asks whether it has a campaign: the second statement
+// sees what the previous holder of the lock committed.
+func lockForCreation(ctx context.Context, tx pgx.Tx, advertiser uuid.UUID) (developer uuid.UUID, first bool, err error) {
+	err = tx.QueryRow(ctx, lockAdvertiser, advertiser).Scan(&developer)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return developer, false, errs.New(errs.NotFound, "no such advertiser")
+	}
+	if err != nil {
+		return developer, false, err
+	}
+	var has bool
+	err = tx.QueryRow(ctx, hasCampaign, advertiser).Scan(&has)
+	return developer, !has, err
+}
+
+// funding is a deduction of Credits for a campaign.
+type funding struct {
+	campaign, developer uuid.UUID
+	cost                money.Credits
+}
+
+// fundWithCredits deducts while it holds the balance's row, so that two campaigns cannot spend the same
+// Credits. A publisher who never earned any has no row and nothing to spend.
+func fundWithCredits(ctx context.Context, tx pgx.Tx, f funding) error {
+	if f.cost < 0 {
+		return errs.New(errs.InvalidRequest, "a cost in Credits cannot be negative")
+	}
+	payer := ledger.DeveloperCredits(f.developer)
+	available, err := lockBalance(ctx, tx, payer, ledger.Credit)
+	if err != nil {
+		return err
+	}
+	if available < int64(f.cost) {
+		return errs.New(errs.InsufficientCredit, "not enough Credits").
+			With("available", available).With("requested", int64(f.cost))
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return err
+	}
+	return insertTransaction(ctx, tx, ledger.Transaction{
+		ID: id, Kind: ledger.KindCreditFund, Ref: f.campaign.String(), Subject: f.campaign, At: time.Now().UTC(),
+		Entries: []ledger.Entry{
+			{Account: payer, Asset: ledger.Credit, Amount: -int64(f.cost)},
+			{Account: ledger.CreditSpent, Asset: ledger.Credit, Amount: int64(f.cost)},
+		},
+	})
+}
+
+// Campaign finds a campaign by id. Errors: errs.NotFound.
+func (s *Store) Campaign(ctx context.Context, id uuid.UUID) (campaign.Campaign, error) {
+	return readCampaign(ctx, s.pool, selectCampaign, id)
+}
+
+// Campaigns answers a page, newest first, with the count of all matches.
+func (s *Store) Campaigns(ctx context.Context, f campaign.Filter) ([]campaign.Campaign, int, error) {
+	limit, offset := f.Page()
+	total := 0
+	where, args := conditions(f, nil)
+	if err := s.pool.QueryRow(ctx, countCampaigns+where, args...).Scan(&total); err != nil {
+		return nil, 0, failure("count campaigns", err)
+	}
+	where, args = conditions(f, []any{limit, offset})
+	page, err := readCampaigns(ctx, s.pool, selectCampaigns+where+orderNewestFirst, args...)
+	return page, total, err
+}
+
+// conditions is the WHERE of f, and args with its values. Only set fields appear, so that the planner finds the
+// index of each combination.
+func conditions(f campaign.Filter, args []any) (string, []any) {
+	var parts []string
+	if f.AdvertiserID != uuid.Nil {
+		args = append(args, f.AdvertiserID)
+		parts = append(parts, fmt.Sprintf("c.advertiser_id = $%d", len(args)))
+	}
+	if f.Status != "" {
+		args = append(args, f.Status)
+		parts = append(parts, fmt.Sprintf("c.status = $%d", len(args)))
+	}
+	if len(parts) == 0 {
+		return "", args
+	}
+	return " WHERE " + strings.Join(parts, " AND "), args
+}
+
+// UpdateCampaign runs edit on a copy of the locked campaign and keeps the result. What [campaign.Keep] restores
+// cannot be edited; an edit that changes nothing raises no version. Errors: errs.NotFound and those of edit.
+//
+// The time of a change of state is read from the database's clock after the campaign's row is locked. Settlement
+// holds the row FOR SHARE from before it reads the inactive intervals until it commits, so an impression is
+// either settled before the pause or meets the interval; it can never be charged between the two.
+func (s *Store) UpdateCampaign(ctx context.Context, id uuid.UUID, edit func(*campaign.Campaign) error) (campaign.Campaign, error) {
+	var kept campaign.Campaign
+	err := s.inTx(ctx, "update campaign", func(tx pgx.Tx) error {
+		before, err := readCampaign(ctx, tx, lockCampaign, id)
+		if err != nil {
+			return err
+		}
+		draft := before.Clone()
+		if err := edit(&draft); err != nil {
+			return err
+		}
+		kept = draft.Clone() // edit may have kept hold of the draft
+		if !campaign.Keep(&before, &kept) {
+			return nil
+		}
+		if err := stampVersion(ctx, tx, &kept); err != nil {
+			return err
+		}
+		return writeCampaign(ctx, tx, change{sql: updateCampaign, before: &before, after: &kept, at: kept.UpdatedAt})
+	})
+	if err != nil {
+		return campaign.Campaign{}, err
+	}
+	return kept, nil
+}
+
+// stampVersion gives c the next config version and its time. From here to the end of the transaction every other
+// change of a campaign waits.
+func stampVersion(ctx context.Context, tx pgx.Tx, c *campaign.Campaign) error {
+	return tx.QueryRow(ctx, nextVersion).Scan(&c.ConfigVersion, &c.UpdatedAt)
+}
+
+// change is a campaign that is about to be written by sql; at is when its state changed.
+type change struct {
+	sql           string
+	before, after *campaign.Campaign
+	at            time.Time
+}
+
+// writeCampaign writes the row, the new review and the inactive interval in one round trip.
+func writeCampaign(ctx context.Context, tx pgx.Tx, ch change) error {
+	args, err := campaignArgs(ch.after)
+	if err != nil {
+		return err
+	}
+	batch := &pgx.Batch{}
+	batch.Queue(ch.sql, args)
+	if r := campaign.NewDecision(ch.before, ch.after); r != nil {
+		batch.Queue(insertReview, ch.after.ID, r.Decision, r.Notes, r.ReviewerID, r.At)
+	}
+	was, is := ch.before.Status == campaign.Active, ch.after.Status == campaign.Active
+	switch {
+	case was && !is:
+		batch.Queue(openInactive, ch.after.ID, ch.at)
+	case !was && is:
+		batch.Queue(closeInactive, ch.after.ID, ch.at)
+	}
+	return tx.SendBatch(ctx, batch).Close()
+}
+
+func campaignArgs(c *campaign.Campaign) (pgx.NamedArgs, error) {
+	violations, err := json.Marshal(c.PolicyViolations)
+	if err != nil {
+		return nil, err
+	}
+	var review []byte // NULL
+	if c.Review != nil {
+		if review, err = json.Marshal(c.Review); err != nil {
+			return nil, err
+		}
+	}
+	return pgx.NamedArgs{
+		"id": c.ID, "advertiser_id": c.AdvertiserID, "name": c.Name, "status": c.Status,
+		"format": c.Format, "headline": c.Headline, "subtext": c.Subtext, "media_url": c.MediaURL, "poster_url": c.PosterURL,
+		"cta_label": c.CTALabel, "cta_url": c.CTAURL, "skippable_after_sec": c.SkippableAfterSec,
+		"billing_model": c.BillingModel, "bid_amount": c.BidAmount, "daily_budget": c.DailyBudget, "total_budget": c.TotalBudget,
+		"target_cpa": c.TargetCPA, "target_roas": c.TargetROAS, "optimization_goal": c.Goal, "credit_funded": c.CreditFunded,
+		"target_intent_tokens": c.IntentTokens, "target_keywords": c.Keywords, "target_active_tools": c.ActiveTools,
+		"target_host_apps": c.HostApps, "target_surfaces": c.Surfaces, "target_integration_methods": c.IntegrationMethods,
+		"target_regions": c.Regions, "target_languages": c.Languages,
+		"policy_violations": violations, "review": review,
+		"config_version": c.ConfigVersion, "created_at": c.CreatedAt, "updated_at": c.UpdatedAt,
+	}, nil
+}
+
+// ChangedCampaigns lists campaigns with a config version above since, in order of version. Versions up to head
+// are complete: they commit in their order, so whoever sees one sees all before it.
+func (s *Store) ChangedCampaigns(ctx context.Context, since int64, limit int) ([]campaign.Campaign, int64, error) {
+	limit = max(1, limit)
+	var head int64
+	if err := s.pool.QueryRow(ctx, selectHead).Scan(&head); err != nil {
+		return nil, 0, failure("read config head", err)
+	}
+	if head <= since { // the usual answer to a poll, one row
+		return nil, head, nil
+	}
+	changed, err := readCampaigns(ctx, s.pool, selectChanged, since, limit)
+	if err != nil {
+		return nil, 0, err
+	}
+	if n := len(changed); n > 0 {
+		last := changed[n-1].ConfigVersion
+		if n >= limit || last > head { // a full page, or changes committed since the head was read
+			head = last
+		}
+	}
+	return changed, head, nil
+}
+
+func readCampaign(ctx context.Context, q querier, sql string, id uuid.UUID) (campaign.Campaign, error) {
+	rows, err := q.Query(ctx, sql, id)
+	if err != nil {
+		return campaign.Campaign{}, failure("read campaign", err)
+	}
+	c, err := pgx.CollectExactlyOneRow(rows, scanCampaign)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return campaign.Campaign{}, errs.New(errs.NotFound, "no such campaign")
+	}
+	return c, failure("read campaign", err)
+}
+
+func readCampaigns(ctx context.Context, q querier, sql string, args ...any) ([]campaign.Campaign, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, failure("read campaigns", err)
+	}
+	list, err := pgx.CollectRows(rows, scanCampaign)
+	return list, failure("read campaigns", err)
+}
+
+// scanCampaign reads a row of selectCampaigns.
+func scanCampaign(row pgx.CollectableRow) (c campaign.Campaign, err error) {
+	var violations, review []byte
+	err = row.Scan(&c.ID, &c.AdvertiserID, &c.Name, &c.Status,
+		&c.Format, &c.Headline, &c.Subtext, &c.MediaURL, &c.PosterURL, &c.CTALabel, &c.CTAURL, &c.SkippableAfterSec,
+		&c.BillingModel, &c.BidAmount, &c.DailyBudget, &c.TotalBudget, &c.TargetCPA, &c.TargetROAS, &c.Goal, &c.CreditFunded,
+		&c.IntentTokens, &c.Keywords, &c.ActiveTools, &c.HostApps, &c.Surfaces, &c.IntegrationMethods, &c.Regions, &c.Languages,
+		&violations, &review, &c.ConfigVersion, &c.CreatedAt, &c.UpdatedAt, &c.SpentToday, &c.SpentTotal)
+	if err != nil {
+		return c, err
+	}
+	if err := json.Unmarshal(violations, &c.PolicyViolations); err != nil {
+		return c, fmt.Errorf("campaign %s: policy violations: %w", c.ID, err)
+	}
+	if review != nil {
+		if err := json.Unmarshal(review, &c.Review); err != nil {
+			return c, fmt.Errorf("campaign %s: review: %w", c.ID, err)
+		}
+	}
+	c.Normalize()
+	return c, nil
+}

@@ -1,0 +1,220 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"adnet/internal/campaign"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+	"adnet/internal/storetest"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+)
+
+func TestLedgerConformance(t *testing.T) {
+	storetest.RunLedger(t, func(t *testing.T) storetest.Ledger {
+		s := openStore(t)
+		return storetest.Ledger{
+			Stores: storesOf(s), Settler: s, Archive: s, Accounts: s,
+			Rooms:   func(o ledger.RoomsOptions) storetest.RoomReader { return s.RoomReader(o) },
+			Deposit: s.deposit, Dead: s.dead, Corrupt: s.corruptions(),
+		}
+	})
+}
+
+func (s *Store) deposit(ctx context.Context, id uuid.UUID, amount money.Micros) error {
+	return s.inTx(ctx, "deposit", func(tx pgx.Tx) error {
+		return insertTransaction(ctx, tx, ledger.Transaction{
+			ID: uuid.New(), Kind: "deposit", Ref: uuid.NewString(), Subject: id, At: time.Now(), Entries: []ledger.Entry{
+				{Account: ledger.AdvertiserCash(id), Asset: ledger.USD, Amount: int64(amount)},
+				{Account: ledger.Deposits, Asset: ledger.USD, Amount: -int64(amount)},
+			}})
+	})
+}
+
+func (s *Store) dead(ctx context.Context) ([]ledger.DeadLetter, error) {
+	rows, err := s.pool.Query(ctx, `SELECT stream, partition, record_offset, problem, raw FROM dlq ORDER BY 1, 2, 3`)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (d ledger.DeadLetter, err error) {
+		err = row.Scan(&d.Stream, &d.Number, &d.Offset, &d.Problem, &d.Raw)
+		return d, err
+	})
+}
+
+// corruptions damages tables behind the store's back, one way per check.
+func (s *Store) corruptions() map[string]func(context.Context) error {
+	// Whatever guards the table is switched off for the damage only.
+	sql := func(table, statement string) func(context.Context) error {
+		return func(ctx context.Context) error {
+			return s.inTx(ctx, "damage", func(tx pgx.Tx) error {
+				if _, err := tx.Exec(ctx, `ALTER TABLE `+table+` DISABLE TRIGGER USER`); err != nil {
+					return err
+				}
+				tag, err := tx.Exec(ctx, statement)
+				if err == nil && tag.RowsAffected() == 0 {
+					err = fmt.Errorf("nothing was damaged by %s", statement)
+				}
+				if err != nil {
+					return err
+				}
+				_, err = tx.Exec(ctx, `ALTER TABLE `+table+` ENABLE TRIGGER USER`)
+				return err
+			})
+		}
+	}
+	entry := func(asset string) func(context.Context) error {
+		return sql("ledger_entry", `UPDATE ledger_entry SET amount = amount + 5
+			WHERE (transaction_id, leg) IN (SELECT transaction_id, leg FROM ledger_entry WHERE asset = '`+asset+`' LIMIT 1)`)
+	}
+	return map[string]func(context.Context) error{
+		ledger.CheckSumUSD:    entry("USD"),
+		ledger.CheckSumCredit: entry("CREDIT"),
+		ledger.CheckTransactions: sql("ledger_entry", `DELETE FROM ledger_entry
+			WHERE transaction_id = (SELECT id FROM ledger_transaction WHERE kind = 'charge' LIMIT 1)`),
+		ledger.CheckBalances:       sql("balance", `UPDATE balance SET amount = amount + 1 WHERE account = 'house:revenue'`),
+		ledger.CheckRecords:        sql("applied_batch", `UPDATE applied_batch SET outcomes = substr(outcomes, 1, 3) WHERE first_offset = 0`),
+		ledger.CheckChargeVerdicts: s.reencode(func(o *ledger.Outcome) { o.Charge += 1 }),
+		ledger.CheckChargeDays:     sql("campaign_spend", `UPDATE campaign_spend SET amount = amount + 1`),
+		ledger.CheckChargeTotals:   sql("campaign_total", `UPDATE campaign_total SET spent = spent + 1`),
+		ledger.CheckCampaigns: sql("campaign_total", `UPDATE campaign_total SET spent = spent + CASE
+			WHEN campaign_id = (SELECT min(campaign_id::text)::uuid FROM campaign_total WHERE spent > 0) THEN -1
+			WHEN campaign_id = (SELECT max(campaign_id::text)::uuid FROM campaign_total WHERE spent > 0) THEN 1 ELSE 0 END`),
+		ledger.CheckChargedOK:     s.reencode(func(o *ledger.Outcome) { o.Verdict = ledger.VerdictPaused }),
+		ledger.CheckChargedUnique: sql("billed_event", `DELETE FROM billed_event`),
+		ledger.CheckMinted:        s.reencode(func(o *ledger.Outcome) { o.Minted++ }),
+		ledger.CheckMintedUnique:  sql("billed_event", `DELETE FROM billed_event WHERE event_type = 'impression'`),
+		ledger.CheckMarks:         sql("billed_event", `DELETE FROM billed_event WHERE auction_id = (SELECT auction_id FROM billed_event LIMIT 1)`),
+		ledger.CheckDailyBudget:   sql("campaign_spend", `UPDATE campaign_spend SET daily_budget = amount - 1`),
+		ledger.CheckTotalBudget:   sql("campaign_total", `UPDATE campaign_total SET total_budget = spent - 1 WHERE spent > 0`),
+		ledger.CheckPrepaid:       sql("balance", `UPDATE balance SET amount = -1 WHERE account LIKE 'advertiser:%'`),
+		ledger.CheckGaps: sql("applied_batch", `DELETE FROM applied_batch
+			WHERE first_offset > 0 AND next_offset NOT IN (SELECT max(next_offset) FROM applied_batch GROUP BY stream, partition)`),
+		ledger.CheckOffsets: sql("consumer_offset", `UPDATE consumer_offset SET next_offset = next_offset + 1`),
+		ledger.CheckArchive: sql("archive_progress", `INSERT INTO archive_progress VALUES ('a1b2c3', 0, 1000000, NULL)
+			ON CONFLICT (stream, partition) DO UPDATE SET archived_next = 1000000, planned_next = NULL`),
+		ledger.CheckDead: sql("dlq", `DELETE FROM dlq`),
+	}
+}
+
+// reencode changes every charged outcome of the applied ranges.
+func (s *Store) reencode(change func(*ledger.Outcome)) func(context.Context) error {
+	return func(ctx context.Context) error {
+		return s.inTx(ctx, "damage", func(tx pgx.Tx) error {
+			rows, err := tx.Query(ctx, `SELECT ctid::text, outcomes FROM applied_batch`)
+			if err != nil {
+				return err
+			}
+			changed := make(map[string][]byte)
+			var ctid string
+			var packed []byte
+			_, err = pgx.ForEachRow(rows, []any{&ctid, &packed}, func() error {
+				outcomes, err := decodeOutcomes(nil, packed)
+				for i := range outcomes {
+					if outcomes[i].Charge > 0 {
+						change(&outcomes[i])
+					}
+				}
+				changed[ctid] = encodeOutcomes(nil, outcomes)
+				return err
+			})
+			for ctid, packed := range changed {
+				if err == nil {
+					_, err = tx.Exec(ctx, `UPDATE applied_batch SET outcomes = $2 WHERE ctid = $1::tid`, ctid, packed)
+				}
+			}
+			return err
+		})
+	}
+}
+
+// The database itself refuses what Go code already refuses, so that no other client can do it either.
+func TestLedgerTablesGuardThemselves(t *testing.T) {
+	s := openStore(t)
+	require.NoError(t, s.deposit(t.Context(), uuid.New(), 5))
+	for statement, want := range map[string]string{
+		`UPDATE ledger_entry SET amount = 6`: "append only",
+		`DELETE FROM ledger_transaction`:     "append only",
+		`TRUNCATE ledger_entry`:              "append only",
+		`INSERT INTO ledger_entry VALUES (gen_random_uuid(), 0, 'house:revenue', 'USD', 1)`: "sum to zero",
+	} {
+		_, err := s.pool.Exec(t.Context(), statement)
+		require.ErrorContains(t, err, want, statement)
+	}
+}
+
+// A batch that commits after a later one was read must still be found by the next read.
+func TestRoomsSurviveCommitOrder(t *testing.T) {
+	s := openStore(t)
+	stores := storesOf(s)
+	owner := storetest.AddUser(t, stores)
+	slow := storetest.AddCampaign(t, stores, owner.ID, campaign.Active)
+	quick := storetest.AddCampaign(t, stores, owner.ID, campaign.Active)
+	reader := s.RoomReader(ledger.RoomsOptions{})
+	_, cursor, err := reader.Rooms(t.Context(), 0)
+	require.NoError(t, err)
+
+	spend := func(tx pgx.Tx, id uuid.UUID) {
+		b := &batchTx{store: s, tx: tx}
+		require.NoError(t, b.writeSpend(t.Context(), []ledger.Spend{{CampaignID: id, Day: 1, Amount: 5}}))
+	}
+	early, err := s.pool.Begin(t.Context())
+	require.NoError(t, err)
+	spend(early, slow.ID)
+	require.NoError(t, s.inTx(t.Context(), "later", func(tx pgx.Tx) error { spend(tx, quick.ID); return nil }))
+	rooms, cursor, err := reader.Rooms(t.Context(), cursor)
+	require.NoError(t, err)
+	require.Equal(t, []uuid.UUID{quick.ID}, roomIDs(rooms))
+	require.NoError(t, early.Commit(t.Context()))
+	rooms, cursor, err = reader.Rooms(t.Context(), cursor)
+	require.NoError(t, err)
+	require.Contains(t, roomIDs(rooms), slow.ID)
+
+	rooms, _, err = reader.Rooms(t.Context(), cursor+1_000_000_000) // of another server
+	require.NoError(t, err)
+	require.Len(t, rooms, 2)
+}
+
+func roomIDs(rooms []ledger.Room) []uuid.UUID {
+	var ids []uuid.UUID
+	for _, r := range rooms {
+		ids = append(ids, r.CampaignID)
+	}
+	return ids
+}
+
+// A partition that was dropped while the store remembered it comes back with the second try.
+func TestDroppedPartitionComesBack(t *testing.T) {
+	s := openStore(t)
+	key := ledger.Key{Day: 20000, Auction: uuid.New(), Type: ledger.Click}
+	mark := func() error {
+		return s.InTx(t.Context(), func(tx ledger.Tx) error {
+			_, err := tx.MarkFirst(t.Context(), []ledger.Key{key})
+			return err
+		})
+	}
+	require.NoError(t, mark())
+	_, err := s.pool.Exec(t.Context(), `DROP TABLE billed_event_20000`)
+	require.NoError(t, err)
+	require.Error(t, mark())
+	require.NoError(t, mark())
+}
+
+// Settlement with one connection must not wait for a second one to make a partition.
+func TestPartitionNeedsNoSecondPooledConnection(t *testing.T) {
+	s := openStore(t)
+	config := s.pool.Config()
+	alone, err := Open(t.Context(), Config{URL: config.ConnString(), MaxConns: 1})
+	require.NoError(t, err)
+	t.Cleanup(alone.Close)
+	require.NoError(t, alone.InTx(t.Context(), func(tx ledger.Tx) error {
+		_, err := tx.MarkFirst(t.Context(), []ledger.Key{{Day: 20001, Auction: uuid.New(), Type: ledger.Click}})
+		return err
+	}))
+}

@@ -1,0 +1,234 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"adnet/internal/ledger"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	lockOffsetsSQL = `
+SELECT o.stream, o.partition, o.next_offset FROM consumer_offset o
+JOIN unnest($1::text[], $2::integer[]) AS want (stream, partition) USING (stream, partition)
+ORDER BY o.stream, o.partition FOR UPDATE OF o`
+
+	addOffsetsSQL = `
+INSERT INTO consumer_offset (stream, partition, next_offset)
+SELECT stream, partition, next FROM unnest($1::text[], $2::integer[], $3::bigint[]) AS want (stream, partition, next)
+ORDER BY stream COLLATE "C", partition
+ON CONFLICT DO NOTHING`
+
+	moveOffsetsSQL = `
+UPDATE consumer_offset o SET next_offset = want.next
+FROM unnest($1::text[], $2::integer[], $3::bigint[]) AS want (stream, partition, next)
+WHERE o.stream = want.stream AND o.partition = want.partition`
+
+	insertAppliedSQL = `
+INSERT INTO applied_batch (stream, partition, first_offset, next_offset, outcomes, applied_at)
+SELECT stream, partition, first, next, outcomes, $6
+FROM unnest($1::text[], $2::integer[], $3::bigint[], $4::bigint[], $5::bytea[]) AS a (stream, partition, first, next, outcomes)`
+
+	insertDeadSQL = `
+INSERT INTO dlq (stream, partition, record_offset, problem, raw, at)
+SELECT stream, partition, record_offset, problem, raw, $6
+FROM unnest($1::text[], $2::integer[], $3::bigint[], $4::text[], $5::bytea[]) AS d (stream, partition, record_offset, problem, raw)`
+
+	addSpendSQL = `
+INSERT INTO campaign_spend (campaign_id, day, amount, daily_budget)
+SELECT s.campaign_id, s.day, s.amount, c.daily_budget
+FROM unnest($1::uuid[], $2::integer[], $3::bigint[]) AS s (campaign_id, day, amount) JOIN campaign c ON c.id = s.campaign_id
+ORDER BY s.campaign_id, s.day
+ON CONFLICT (campaign_id, day) DO UPDATE
+SET amount = campaign_spend.amount + EXCLUDED.amount, daily_budget = EXCLUDED.daily_budget`
+
+	addTotalsSQL = `
+UPDATE campaign_total t
+SET spent = t.spent + s.amount, total_budget = c.total_budget, version = t.version + 1, changed_xid = room_xid()
+FROM (SELECT campaign_id, sum(amount)::bigint AS amount FROM unnest($1::uuid[], $2::bigint[]) AS s (campaign_id, amount) GROUP BY 1) s
+JOIN campaign c ON c.id = s.campaign_id
+WHERE t.campaign_id = s.campaign_id`
+)
+
+// InTx runs fn in one READ COMMITTED transaction and commits when fn returns nil. Nothing of fn stays after
+// an error. An error that carries errs.Unavailable may have come during the commit: read [Store.Offsets]
+// before repeating. fn must not call the store itself, only its [ledger.Tx].
+func (s *Store) InTx(ctx context.Context, fn func(ledger.Tx) error) error {
+	return s.inTx(ctx, "apply batch", func(tx pgx.Tx) error {
+		return fn(&batchTx{store: s, tx: tx})
+	})
+}
+
+// batchTx is the transaction that applies one batch.
+//
+// Locks are taken in one order by every applier: consumer_offset, billed_event, campaign_total, campaign,
+// balance; inside each table by key. So a circle of waiters cannot form among appliers, and the only other
+// writers of these rows (campaign changes, Credit funding) lock a campaign they alone write, then balances.
+type batchTx struct {
+	store   *Store
+	tx      pgx.Tx
+	claimed map[ledger.Range]bool // true once Write kept its outcomes
+}
+
+var _ ledger.Tx = (*batchTx)(nil)
+
+// Claim moves the offsets from First to Next. A partition without a stored offset may start anywhere: its
+// log may have lost its head to retention. A second claimer waits here for the first, then fails with
+// [ledger.ErrFenced]: it sees the moved offset, or finds the row it wanted to add.
+func (b *batchTx) Claim(ctx context.Context, ranges []ledger.Range) error {
+	b.claimed = make(map[ledger.Range]bool, len(ranges))
+	partitions := make([]ledger.Partition, len(ranges))
+	for i, r := range ranges {
+		if r.First < 0 || r.Next <= r.First {
+			return fmt.Errorf("claim %s: not a range", r)
+		}
+		b.claimed[r], partitions[i] = false, r.Partition
+	}
+	streams, numbers := splitPartitions(partitions)
+	rows, err := b.tx.Query(ctx, lockOffsetsSQL, streams, numbers)
+	if err != nil {
+		return fmt.Errorf("lock offsets: %w", err)
+	}
+	stored, err := collectOffsets(rows)
+	if err != nil {
+		return fmt.Errorf("lock offsets: %w", err)
+	}
+	var added, moved []ledger.Range
+	for _, r := range ranges {
+		offset, known := stored[r.Partition]
+		switch {
+		case !known:
+			added = append(added, r)
+		case offset != r.First:
+			return fmt.Errorf("claim %s, next is %d: %w", r, offset, ledger.ErrFenced)
+		default:
+			moved = append(moved, r)
+		}
+	}
+	if err := b.setOffsets(ctx, moveOffsetsSQL, moved); err != nil {
+		return err
+	}
+	return b.setOffsets(ctx, addOffsetsSQL, added)
+}
+
+func (b *batchTx) setOffsets(ctx context.Context, sql string, ranges []ledger.Range) error {
+	if len(ranges) == 0 {
+		return nil
+	}
+	streams, numbers, nexts := make([]string, len(ranges)), make([]int32, len(ranges)), make([]int64, len(ranges))
+	for i, r := range ranges {
+		streams[i], numbers[i], nexts[i] = r.Stream, r.Number, r.Next
+	}
+	tag, err := b.tx.Exec(ctx, sql, streams, numbers, nexts)
+	if err != nil {
+		return fmt.Errorf("claim offsets: %w", err)
+	}
+	if tag.RowsAffected() != int64(len(ranges)) {
+		return fmt.Errorf("claim of %d partitions took %d: %w", len(ranges), tag.RowsAffected(), ledger.ErrFenced)
+	}
+	return nil
+}
+
+// Write keeps the effects. It refuses outcomes that do not cover exactly what was claimed, and transactions
+// that do not sum to zero. Balances come last: the house accounts are shared by every applier, so they
+// are locked for as short as can be.
+func (b *batchTx) Write(ctx context.Context, e ledger.Effects) error {
+	if err := b.writeApplied(ctx, e); err != nil {
+		return err
+	}
+	if err := b.writeDead(ctx, e); err != nil {
+		return err
+	}
+	if err := b.writeSpend(ctx, e.Spend); err != nil {
+		return err
+	}
+	return insertTransactions(ctx, b.tx, e.Transactions)
+}
+
+func (b *batchTx) writeApplied(ctx context.Context, e ledger.Effects) error {
+	n := len(e.Applied)
+	if n != len(b.claimed) {
+		return fmt.Errorf("%d ranges were claimed, %d applied", len(b.claimed), n)
+	}
+	if n == 0 {
+		return nil
+	}
+	streams, numbers := make([]string, n), make([]int32, n)
+	firsts, nexts, outcomes := make([]int64, n), make([]int64, n), make([][]byte, n)
+	for i := range e.Applied {
+		a := &e.Applied[i]
+		if done, claimed := b.claimed[a.Range]; !claimed || done {
+			return fmt.Errorf("applied range %s was not claimed, or is applied twice", a.Range)
+		}
+		b.claimed[a.Range] = true
+		if int64(len(a.Outcomes)) != a.Next-a.First {
+			return fmt.Errorf("applied range %s has %d outcomes", a.Range, len(a.Outcomes))
+		}
+		streams[i], numbers[i], firsts[i], nexts[i] = a.Stream, a.Number, a.First, a.Next
+		outcomes[i] = encodeOutcomes(nil, a.Outcomes)
+	}
+	if _, err := b.tx.Exec(ctx, insertAppliedSQL, streams, numbers, firsts, nexts, outcomes, e.At); err != nil {
+		return fmt.Errorf("insert applied ranges: %w", err)
+	}
+	return nil
+}
+
+func (b *batchTx) writeDead(ctx context.Context, e ledger.Effects) error {
+	n := len(e.Dead)
+	if n == 0 {
+		return nil
+	}
+	streams, numbers, offsets := make([]string, n), make([]int32, n), make([]int64, n)
+	problems, raws := make([]string, n), make([][]byte, n)
+	for i := range e.Dead {
+		d := &e.Dead[i]
+		streams[i], numbers[i], offsets[i] = d.Stream, d.Number, d.Offset
+		problems[i] = plainText(d.Problem)
+		raws[i] = append([]byte{}, d.Raw...) // never nil, which would be NULL
+	}
+	if _, err := b.tx.Exec(ctx, insertDeadSQL, streams, numbers, offsets, problems, raws, e.At); err != nil {
+		return fmt.Errorf("insert dead letters: %w", err)
+	}
+	return nil
+}
+
+// plainText is s as a text column accepts it. A decoder's complaint may quote the record's bytes, and a dead
+// letter must never be what blocks a partition.
+func plainText(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "�"), "\x00", "�")
+}
+
+func (b *batchTx) writeSpend(ctx context.Context, spend []ledger.Spend) error {
+	n := len(spend)
+	if n == 0 {
+		return nil
+	}
+	ids, days, amounts := make([][16]byte, n), make([]int32, n), make([]int64, n)
+	campaigns := make(map[[16]byte]struct{}, n)
+	for i, s := range spend {
+		if s.Amount <= 0 {
+			return fmt.Errorf("spend of %d on campaign %s", int64(s.Amount), s.CampaignID)
+		}
+		ids[i], days[i], amounts[i] = s.CampaignID, int32(s.Day), int64(s.Amount)
+		campaigns[s.CampaignID] = struct{}{}
+	}
+	tag, err := b.tx.Exec(ctx, addSpendSQL, ids, days, amounts)
+	if err != nil {
+		return fmt.Errorf("add spend: %w", err)
+	}
+	if tag.RowsAffected() != int64(n) {
+		return fmt.Errorf("%d of %d spend rows belong to no campaign", int64(n)-tag.RowsAffected(), n)
+	}
+	// No order is needed here: Books holds these rows.
+	tag, err = b.tx.Exec(ctx, addTotalsSQL, ids, amounts)
+	if err != nil {
+		return fmt.Errorf("add totals: %w", err)
+	}
+	if tag.RowsAffected() != int64(len(campaigns)) {
+		return fmt.Errorf("%d campaign totals were raised, not %d", tag.RowsAffected(), len(campaigns))
+	}
+	return nil
+}

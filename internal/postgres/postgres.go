@@ -1,0 +1,142 @@
+// Package postgres keeps what must never be lost: accounts, keys, campaigns and the ledger.
+//
+// Contract: a method that returns nil has committed; one that fails has changed nothing, unless the
+// connection broke during the commit, which answers errs.Unavailable: the caller reads back before it repeats.
+// Functions that a caller hands in (edit, Admit) run while rows are locked: they must be quick and must not call
+// the store. Locks are always taken in the order user, campaign, balances, config head; the head is
+// last because every change of a campaign waits for it.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"adnet/internal/errs"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// EnvURL names the setting that says where PostgreSQL is.
+const EnvURL = "ADNET_POSTGRES_URL"
+
+// connectTimeout bounds the first answer of the server, so that a wrong address is a clear error and not a wait.
+const connectTimeout = 5 * time.Second
+
+// Config says where PostgreSQL is and how many connections a process may hold.
+type Config struct {
+	URL      string `name:"postgres-url" env:"ADNET_POSTGRES_URL" default:"" help:"PostgreSQL as postgres://user:password@host:port/database."`
+	MaxConns int32  `name:"postgres-max-conns" env:"ADNET_POSTGRES_MAX_CONNS" default:"16" help:"Most connections that one process opens to PostgreSQL."`
+}
+
+// Store is PostgreSQL as adnet uses it. It is safe for concurrent use.
+type Store struct {
+	pool *pgxpool.Pool
+	days dayCache // partitions of billed_event known to exist
+}
+
+// Open connects and checks that the server answers. The error names the setting that is wrong; it never
+// holds the password. It does not migrate: see [Migrate].
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	if cfg.URL == "" {
+		return nil, errNoURL()
+	}
+	if cfg.MaxConns < 1 {
+		return nil, fmt.Errorf("ADNET_POSTGRES_MAX_CONNS is %d: it must be at least 1", cfg.MaxConns)
+	}
+	config, err := pgxpool.ParseConfig(cfg.URL)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", EnvURL, err)
+	}
+	config.MaxConns = cfg.MaxConns
+	config.ConnConfig.ConnectTimeout = connectTimeout
+	if config.ConnConfig.RuntimeParams["application_name"] == "" {
+		config.ConnConfig.RuntimeParams["application_name"] = "adnet"
+	}
+	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		// Without it pgx returns times in the machine's zone.
+		conn.TypeMap().RegisterType(&pgtype.Type{
+			Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
+		})
+		return nil
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", EnvURL, err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, unreachable(config.ConnConfig, err)
+	}
+	return &Store{pool: pool}, nil
+}
+
+func errNoURL() error {
+	// Without a URL the driver would guess a server from its own variables.
+	return fmt.Errorf("%s is not set: it must be postgres://user:password@host:port/database", EnvURL)
+}
+
+// unreachable says which server did not let us in, and which setting names it.
+func unreachable(config *pgx.ConnConfig, err error) error {
+	return fmt.Errorf("%s: cannot use PostgreSQL at %s, database %q: %w",
+		EnvURL, net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))), config.Database, err)
+}
+
+// Close returns when every connection is back and closed. The store must not be used afterwards.
+func (s *Store) Close() { s.pool.Close() }
+
+// Ping says whether the server answers. Errors carry errs.Unavailable.
+func (s *Store) Ping(ctx context.Context) error { return failure("ping", s.pool.Ping(ctx)) }
+
+// inTx runs fn in one READ COMMITTED transaction: every statement sees what was committed before it began,
+// which is what reads after a lock rely on.
+func (s *Store) inTx(ctx context.Context, op string, fn func(tx pgx.Tx) error) error {
+	return failure(op, pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, fn))
+}
+
+// failure gives err the code that callers act on. Errors that already carry one, and those of the caller's
+// own functions, stay in the chain.
+func failure(op string, err error) error {
+	var known *errs.Error
+	var pgErr *pgconn.PgError
+	var connectErr *pgconn.ConnectError
+	var netErr net.Error
+	switch {
+	case err == nil, errors.As(err, &known):
+		return err
+	case errors.As(err, &pgErr):
+		return pgFailure(op, pgErr, err)
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("postgres: %s: %w", op, err)
+	case errors.As(err, &connectErr), errors.As(err, &netErr), pgconn.SafeToRetry(err),
+		errors.Is(err, net.ErrClosed), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return errs.Wrap(fmt.Errorf("%s: %w", op, err), errs.Unavailable, "the database does not answer")
+	}
+	return fmt.Errorf("postgres: %s: %w", op, err)
+}
+
+// pgFailure sorts the server's SQLSTATE codes (PostgreSQL manual, appendix A).
+func pgFailure(op string, pgErr *pgconn.PgError, err error) error {
+	wrapped := fmt.Errorf("%s: %w", op, err)
+	switch code := pgErr.Code; {
+	case code == "23505": // unique_violation
+		return errs.Wrap(wrapped, errs.Conflict, "it exists already")
+	case code == "22021", code == "22P05": // NUL or bytes that are not UTF-8
+		return errs.Wrap(wrapped, errs.InvalidRequest, "text must be UTF-8 without NUL characters")
+	case code == "42P01", code == "42703": // no such table or column
+		return errs.Wrap(wrapped, errs.Unavailable, "the database schema is not current: run `adnet migrate`")
+	case code == "40001", code == "40P01", code == "55P03", // serialization, deadlock, lock not available
+		strings.HasPrefix(code, "08"), strings.HasPrefix(code, "53"), strings.HasPrefix(code, "57P"):
+		return errs.Wrap(wrapped, errs.Unavailable, "the database cannot answer now")
+	}
+	return fmt.Errorf("postgres: %w", wrapped)
+}

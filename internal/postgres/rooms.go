@@ -1,0 +1,91 @@
+package postgres
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	// One statement, so rooms and the next cursor come from one snapshot. The version is a sum of counters
+	// that only grow, read in one snapshot: a later snapshot never sums to less, and to more when any grew.
+	selectRooms = `
+SELECT c.id, c.config_version + coalesce(t.version, 0) + CASE WHEN $2 AND NOT c.credit_funded THEN coalesce(b.version, 0) ELSE 0 END,
+	c.daily_budget, c.daily_budget - coalesce(d.amount, 0), c.total_budget - coalesce(t.spent, 0),
+	CASE WHEN $2 AND NOT c.credit_funded THEN coalesce(b.amount, 0) ELSE $3::bigint END
+FROM campaign c
+LEFT JOIN campaign_total t ON t.campaign_id = c.id
+LEFT JOIN campaign_spend d ON d.campaign_id = c.id AND d.day = $1
+LEFT JOIN balance b ON $2 AND b.account = 'advertiser:' || c.advertiser_id::text AND b.asset = 'USD'
+WHERE c.status NOT IN ('archived', 'rejected')`
+
+	selectChangedRooms = selectRooms + `
+AND c.id IN (
+	SELECT id FROM campaign WHERE room_changed_xid >= $4
+	UNION SELECT campaign_id FROM campaign_total WHERE changed_xid >= $4
+	UNION SELECT owned.id FROM balance moved JOIN campaign owned ON owned.advertiser_id = substr(moved.account, 12)::uuid
+	WHERE $2 AND moved.changed_xid >= $4 AND moved.account LIKE 'advertiser:%' AND moved.asset = 'USD')`
+
+	selectCursor = `
+SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
+	pg_snapshot_xmax(pg_current_snapshot())::text::bigint, now()`
+)
+
+// RoomReader reads how much campaigns may still spend.
+type RoomReader struct {
+	store *Store
+	opts  ledger.RoomsOptions
+}
+
+// RoomReader answers rooms under the options.
+func (s *Store) RoomReader(opts ledger.RoomsOptions) *RoomReader { return &RoomReader{s, opts} }
+
+// Rooms lists the rooms of all campaigns that are neither archived nor rejected when cursor is 0, else of
+// those that may have changed since the call that answered cursor as next; some may come again unchanged.
+//
+// The cursor is the oldest transaction that was still running in the reader's snapshot (xmin). Every row keeps
+// the transaction that last changed it. A change that the snapshot did not see was made by a transaction that
+// was running then or began later, so its number is ≥ xmin and the next call finds it, in whatever
+// order the transactions commit. A clock or a sequence has no such bound. A cursor from another server (a
+// dump that was restored) may be ahead of this one's numbers: then everything is listed.
+func (r *RoomReader) Rooms(ctx context.Context, cursor int64) (rooms []ledger.Room, next int64, err error) {
+	// REPEATABLE READ: the cursor and the rooms must be of the same snapshot.
+	opts := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	err = pgx.BeginTxFunc(ctx, r.store.pool, opts, func(tx pgx.Tx) error {
+		var ahead int64
+		var now time.Time
+		if err := tx.QueryRow(ctx, selectCursor).Scan(&next, &ahead, &now); err != nil {
+			return err
+		}
+		sql, args := selectRooms, []any{int32(ledger.DayOf(now)), r.opts.Prepaid, int64(math.MaxInt64)}
+		if cursor > 0 && cursor <= ahead {
+			sql, args = selectChangedRooms, append(args, cursor)
+		}
+		found, err := tx.Query(ctx, sql, args...)
+		if err != nil {
+			return err
+		}
+		rooms, err = collectRooms(found, ledger.DayOf(now))
+		return err
+	})
+	return rooms, next, failure("read rooms", err)
+}
+
+func collectRooms(rows pgx.Rows, today ledger.Day) ([]ledger.Room, error) {
+	var rooms []ledger.Room
+	var id [16]byte
+	var version, daily, left, total, balance int64
+	_, err := pgx.ForEachRow(rows, []any{&id, &version, &daily, &left, &total, &balance}, func() error {
+		rooms = append(rooms, ledger.Room{
+			CampaignID: id, Version: version, Day: today, Daily: money.Micros(daily),
+			Today: money.Micros(max(0, left)), Total: money.Micros(max(0, total)), Balance: money.Micros(max(0, balance)),
+		})
+		return nil
+	})
+	return rooms, err
+}

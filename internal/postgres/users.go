@@ -1,0 +1,100 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"adnet/internal/account"
+	"adnet/internal/errs"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	userColumns = `id, developer_id, email, password_hash, role, disabled, token_version, created_at`
+
+	insertUser = `INSERT INTO app_user (` + userColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
+
+	selectUser        = `SELECT ` + userColumns + ` FROM app_user WHERE id = $1`
+	selectUserByEmail = `SELECT ` + userColumns + ` FROM app_user WHERE lower(email) = lower($1)`
+
+	// NO KEY: inserts that reference the account need not wait for the edit.
+	lockUser = selectUser + ` FOR NO KEY UPDATE`
+
+	updateUser = `UPDATE app_user SET email = $2, password_hash = $3, role = $4, disabled = $5, token_version = $6
+		WHERE id = $1`
+)
+
+var _ account.UserStore = (*Store)(nil)
+
+// CreateUser keeps a new account; its e-mail is kept in lower case. Errors: errs.Conflict.
+func (s *Store) CreateUser(ctx context.Context, u account.User) error {
+	_, err := s.pool.Exec(ctx, insertUser, u.ID, u.DeveloperID, strings.ToLower(u.Email), u.PasswordHash, u.Role,
+		u.Disabled, u.TokenVersion, u.CreatedAt)
+	return emailTaken(failure("create user", err))
+}
+
+// User finds an account by id. Errors: errs.NotFound.
+func (s *Store) User(ctx context.Context, id uuid.UUID) (account.User, error) {
+	return readUser(ctx, s.pool, selectUser, id)
+}
+
+// UserByEmail finds an account by e-mail in any case. Errors: errs.NotFound.
+func (s *Store) UserByEmail(ctx context.Context, email string) (account.User, error) {
+	return readUser(ctx, s.pool, selectUserByEmail, strings.ToLower(email))
+}
+
+// UpdateUser runs edit on the locked row and keeps the result, but for the ids and the time of creation.
+// Errors: errs.NotFound, errs.Conflict when the new e-mail is taken, and those of edit.
+func (s *Store) UpdateUser(ctx context.Context, id uuid.UUID, edit func(*account.User) error) (account.User, error) {
+	var kept account.User
+	err := s.inTx(ctx, "update user", func(tx pgx.Tx) error {
+		before, err := readUser(ctx, tx, lockUser, id)
+		if err != nil {
+			return err
+		}
+		u := before
+		if err := edit(&u); err != nil {
+			return err
+		}
+		u.ID, u.DeveloperID, u.CreatedAt = before.ID, before.DeveloperID, before.CreatedAt
+		u.Email = strings.ToLower(u.Email)
+		kept = u
+		_, err = tx.Exec(ctx, updateUser, u.ID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion)
+		return emailTaken(failure("update user", err))
+	})
+	if err != nil {
+		return account.User{}, err
+	}
+	return kept, nil
+}
+
+// querier is the pool or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+func readUser(ctx context.Context, q querier, sql string, arg any) (account.User, error) {
+	rows, err := q.Query(ctx, sql, arg)
+	if err != nil {
+		return account.User{}, failure("read user", err)
+	}
+	u, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (u account.User, err error) {
+		err = row.Scan(&u.ID, &u.DeveloperID, &u.Email, &u.PasswordHash, &u.Role, &u.Disabled, &u.TokenVersion, &u.CreatedAt)
+		return u, err
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return account.User{}, errs.New(errs.NotFound, "no such account")
+	}
+	return u, failure("read user", err)
+}
+
+// emailTaken words a conflict: the e-mail is the only thing a caller can choose.
+func emailTaken(err error) error {
+	if errs.Is(err, errs.Conflict) {
+		return errs.Wrap(err, errs.Conflict, "an account with this e-mail exists")
+	}
+	return err
+}

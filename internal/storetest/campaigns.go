@@ -1,0 +1,487 @@
+package storetest
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"adnet/internal/campaign"
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+var campaignCases = []testCase{
+	{"EveryFieldReadsBack", func(t *testing.T, s Stores) {
+		u := AddUser(t, s)
+		n := NewCampaign(t, u.ID)
+		n.CreditFunded, n.SpentToday, n.SpentTotal, n.ConfigVersion = true, 5, 6, 77 // the store's business
+		created, err := s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: n, Admit: func(bool) campaign.Status { return campaign.Draft }})
+		require.NoError(t, err)
+		require.False(t, created.CreatedAt.IsZero())
+		require.Equal(t, created.CreatedAt, created.UpdatedAt)
+		want := NewCampaign(t, u.ID)
+		want.ID, want.Status, want.ConfigVersion = n.ID, campaign.Draft, FirstHead+1
+		want.CreatedAt, want.UpdatedAt = created.CreatedAt, created.CreatedAt
+		require.Equal(t, want, created)
+		require.Equal(t, want, get(t, s, n.ID))
+	}},
+	{"EmptyListsAndGivenTimesReadBack", func(t *testing.T, s Stores) {
+		u := AddUser(t, s)
+		at := time.Date(2026, 2, 3, 4, 5, 6, 123456789, time.FixedZone("x", 7200))
+		created, err := s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: campaign.Campaign{
+			ID: newID(t), AdvertiserID: u.ID, Status: campaign.Active, Format: campaign.Native, BillingModel: campaign.CPM, CreatedAt: at,
+		}})
+		require.NoError(t, err)
+		require.Equal(t, campaign.Active, created.Status, "without Admit the status is the campaign's")
+		require.Equal(t, time.Date(2026, 2, 3, 2, 5, 6, 123456000, time.UTC), created.CreatedAt)
+		got := get(t, s, created.ID)
+		require.Equal(t, created, got)
+		require.Empty(t, got.Keywords)
+		require.Nil(t, got.TargetROAS)
+		require.Nil(t, got.Review)
+	}},
+	{"UnknownIsNotFound", func(t *testing.T, s Stores) {
+		_, err := s.Campaigns.Campaign(t.Context(), newID(t))
+		requireCode(t, err, errs.NotFound)
+		_, err = s.Campaigns.UpdateCampaign(t.Context(), newID(t), func(*campaign.Campaign) error { return nil })
+		requireCode(t, err, errs.NotFound)
+		_, err = s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: NewCampaign(t, newID(t))})
+		requireCode(t, err, errs.NotFound)
+	}},
+	{"IDIsUnique", func(t *testing.T, s Stores) {
+		c := AddCampaign(t, s, AddUser(t, s).ID, campaign.Active)
+		n := NewCampaign(t, c.AdvertiserID)
+		n.ID = c.ID
+		_, err := s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: n})
+		requireCode(t, err, errs.Conflict)
+		require.Equal(t, c, get(t, s, c.ID))
+	}},
+	{"ParallelCreationsHaveOneFirst", func(t *testing.T, s Stores) {
+		a, b := AddUser(t, s), AddUser(t, s)
+		var failed atomic.Int32
+		firsts := map[uuid.UUID]*atomic.Int32{a.ID: {}, b.ID: {}}
+		together(12, func(i int) {
+			owner := []uuid.UUID{a.ID, b.ID}[i%2]
+			_, err := s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: NewCampaign(t, owner), Admit: func(first bool) campaign.Status {
+				time.Sleep(5 * time.Millisecond) // time for the others to ask, if nothing holds them back
+				if first {
+					firsts[owner].Add(1)
+					return campaign.Active
+				}
+				return campaign.InReview
+			}})
+			if err != nil {
+				failed.Add(1)
+			}
+		})
+		require.Zero(t, failed.Load())
+		for _, owner := range []uuid.UUID{a.ID, b.ID} {
+			require.EqualValues(t, 1, firsts[owner].Load())
+			_, active, err := s.Campaigns.Campaigns(t.Context(), campaign.Filter{AdvertiserID: owner, Status: campaign.Active})
+			require.NoError(t, err)
+			require.Equal(t, 1, active)
+			_, all, err := s.Campaigns.Campaigns(t.Context(), campaign.Filter{AdvertiserID: owner})
+			require.NoError(t, err)
+			require.Equal(t, 6, all)
+		}
+	}},
+	{"UpdateKeepsTheResult", func(t *testing.T, s Stores) {
+		c := AddCampaign(t, s, AddUser(t, s).ID, campaign.Active)
+		roas := money.Micros(2_000_000)
+		edit := func(e *campaign.Campaign) {
+			e.Name, e.Status, e.Format, e.Headline, e.Subtext = "n", campaign.Paused, campaign.Image, "h", "s"
+			e.MediaURL, e.PosterURL, e.CTALabel, e.CTAURL, e.SkippableAfterSec = "m", "p", "l", "u", 9
+			e.BillingModel, e.BidAmount, e.DailyBudget, e.TotalBudget, e.TargetCPA, e.TargetROAS = campaign.CPA, 1, 2, 3, 4, &roas
+			e.Goal = campaign.GoalManual
+			e.Targeting = campaign.Targeting{
+				IntentTokens: []string{"1"}, Keywords: []string{}, ActiveTools: []string{"2", "3"}, HostApps: []string{"4"}, Surfaces: []string{"5"},
+				IntegrationMethods: []string{"6"}, Regions: []string{"7"}, Languages: []string{"8"},
+			}
+			e.PolicyViolations = []campaign.Violation{}
+		}
+		want := c.Clone()
+		edit(&want)
+		got, err := s.Campaigns.UpdateCampaign(t.Context(), c.ID, func(e *campaign.Campaign) error {
+			require.Equal(t, c, *e)
+			edit(e)
+			e.ID, e.AdvertiserID, e.CreditFunded = newID(t), newID(t), true
+			e.CreatedAt, e.UpdatedAt, e.ConfigVersion, e.SpentToday, e.SpentTotal = time.Time{}, time.Time{}, 99, 99, 99
+			return nil
+		})
+		require.NoError(t, err)
+		require.False(t, got.UpdatedAt.Before(c.UpdatedAt))
+		want.ConfigVersion, want.UpdatedAt = FirstHead+2, got.UpdatedAt
+		require.Equal(t, want, got)
+		require.Equal(t, want, get(t, s, c.ID))
+	}},
+	{"FailedEditChangesNothing", func(t *testing.T, s Stores) {
+		c := AddCampaign(t, s, AddUser(t, s).ID, campaign.Active)
+		_, err := s.Campaigns.UpdateCampaign(t.Context(), c.ID, func(e *campaign.Campaign) error {
+			e.Status, e.Keywords[0], e.Review = campaign.Paused, "changed", &campaign.Review{Decision: "rejected"}
+			return errEdit
+		})
+		require.ErrorIs(t, err, errEdit)
+		require.Equal(t, c, get(t, s, c.ID))
+		requireIntervals(t, s, c.ID)
+		requireReviews(t, s, c.ID)
+		_, head, err := s.Changes.ChangedCampaigns(t.Context(), 0, 10)
+		require.NoError(t, err)
+		require.Equal(t, FirstHead+1, head)
+	}},
+	{"EditWithoutChangeRaisesNoVersion", func(t *testing.T, s Stores) {
+		c := AddCampaign(t, s, AddUser(t, s).ID, campaign.Active)
+		got, err := s.Campaigns.UpdateCampaign(t.Context(), c.ID, func(e *campaign.Campaign) error {
+			e.Keywords = slices.Clone(e.Keywords)
+			return nil
+		})
+		require.NoError(t, err)
+		require.Equal(t, c, got)
+		require.Equal(t, c, get(t, s, c.ID))
+	}},
+	{"NothingIsShared", func(t *testing.T, s Stores) {
+		u := AddUser(t, s)
+		n := NewCampaign(t, u.ID)
+		created, err := s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: n})
+		require.NoError(t, err)
+		want := created.Clone()
+		n.Keywords[0], created.Regions[0], *created.TargetROAS = "x", "x", 1
+		require.Equal(t, want, get(t, s, n.ID))
+		var held *campaign.Campaign
+		updated, err := s.Campaigns.UpdateCampaign(t.Context(), n.ID, func(e *campaign.Campaign) error {
+			held, e.Name = e, "new"
+			return nil
+		})
+		require.NoError(t, err)
+		want = updated.Clone()
+		held.Keywords[0], updated.Regions[0] = "y", "y"
+		require.Equal(t, want, get(t, s, n.ID))
+		list, _, err := s.Campaigns.Campaigns(t.Context(), campaign.Filter{})
+		require.NoError(t, err)
+		list[0].Keywords[0] = "z"
+		require.Equal(t, want, get(t, s, n.ID))
+	}},
+	{"ParallelUpdatesLoseNothing", func(t *testing.T, s Stores) {
+		c := AddCampaign(t, s, AddUser(t, s).ID, campaign.Active)
+		var failed atomic.Int32
+		together(20, func(int) {
+			_, err := s.Campaigns.UpdateCampaign(t.Context(), c.ID, func(e *campaign.Campaign) error {
+				e.BidAmount++
+				return nil
+			})
+			if err != nil {
+				failed.Add(1)
+			}
+		})
+		require.Zero(t, failed.Load())
+		require.Equal(t, c.BidAmount+20, get(t, s, c.ID).BidAmount)
+	}},
+	{"InactiveIntervalsFollowEveryTransition", func(t *testing.T, s Stores) {
+		u := AddUser(t, s)
+		all := []campaign.Status{campaign.Draft, campaign.InReview, campaign.Active, campaign.Paused, campaign.Rejected, campaign.Archived}
+		for _, from := range all {
+			for _, to := range all {
+				c := AddCampaign(t, s, u.ID, from)
+				var want []ledger.Interval
+				if from != campaign.Active {
+					want = append(want, ledger.Interval{From: c.UpdatedAt})
+				}
+				requireIntervals(t, s, c.ID, want...)
+				changed := setStatus(t, s, c.ID, to)
+				switch {
+				case from == campaign.Active && to != campaign.Active:
+					want = append(want, ledger.Interval{From: changed.UpdatedAt})
+				case from != campaign.Active && to == campaign.Active:
+					want[0].To = changed.UpdatedAt
+				}
+				requireIntervals(t, s, c.ID, want...)
+			}
+		}
+	}},
+	{"InactiveIntervalsAddUp", func(t *testing.T, s Stores) {
+		c := AddCampaign(t, s, AddUser(t, s).ID, campaign.Draft)
+		want := []ledger.Interval{{From: c.UpdatedAt}}
+		_, err := s.Campaigns.UpdateCampaign(t.Context(), c.ID, func(e *campaign.Campaign) error {
+			e.Headline = "no change of state"
+			return nil
+		})
+		require.NoError(t, err)
+		for _, status := range []campaign.Status{campaign.InReview, campaign.Active, campaign.Paused, campaign.Archived, campaign.Active, campaign.Rejected} {
+			active := get(t, s, c.ID).Status == campaign.Active
+			at := setStatus(t, s, c.ID, status).UpdatedAt
+			switch {
+			case status == campaign.Active:
+				want[len(want)-1].To = at
+			case active:
+				want = append(want, ledger.Interval{From: at})
+			}
+		}
+		require.Len(t, want, 3)
+		requireIntervals(t, s, c.ID, want...)
+	}},
+	{"ReviewsAreAppended", func(t *testing.T, s Stores) {
+		c := AddCampaign(t, s, AddUser(t, s).ID, campaign.InReview)
+		requireReviews(t, s, c.ID)
+		first := campaign.Review{Decision: "rejected", Notes: "too loud", ReviewerID: newID(t), At: keyTime}
+		second := campaign.Review{Decision: "approved", ReviewerID: newID(t), At: keyTime.Add(time.Hour)}
+		for _, r := range []campaign.Review{first, second} {
+			got, err := s.Campaigns.UpdateCampaign(t.Context(), c.ID, func(e *campaign.Campaign) error {
+				e.Review = &r
+				return nil
+			})
+			require.NoError(t, err)
+			require.Equal(t, &r, got.Review)
+			require.Equal(t, &r, get(t, s, c.ID).Review)
+		}
+		setStatus(t, s, c.ID, campaign.Active) // the same review is not a new decision
+		requireReviews(t, s, c.ID, first, second)
+	}},
+	{"SpendIsFilledFromTheLedger", func(t *testing.T, s Stores) {
+		c := AddCampaign(t, s, AddUser(t, s).ID, campaign.Active)
+		today := ledger.DayOf(c.UpdatedAt) // the store's clock
+		for _, spend := range []ledger.Spend{{CampaignID: c.ID, Day: today, Amount: 300}, {CampaignID: c.ID, Day: today - 1, Amount: 50}, {CampaignID: c.ID, Day: today, Amount: 7}} {
+			require.NoError(t, s.Inside.Spend(t.Context(), spend))
+		}
+		want := c.Clone()
+		want.SpentToday, want.SpentTotal = 307, 357
+		require.Equal(t, want, get(t, s, c.ID))
+		list, _, err := s.Campaigns.Campaigns(t.Context(), campaign.Filter{})
+		require.NoError(t, err)
+		require.Equal(t, []campaign.Campaign{want}, list)
+		changed, _, err := s.Changes.ChangedCampaigns(t.Context(), 0, 10)
+		require.NoError(t, err)
+		require.Equal(t, []campaign.Campaign{want}, changed)
+		updated := setStatus(t, s, c.ID, campaign.Paused)
+		require.Equal(t, want.SpentTotal, updated.SpentTotal)
+	}},
+	{"ListFiltersPagesAndCounts", listCase},
+}
+
+func listCase(t *testing.T, s Stores) {
+	a, b := AddUser(t, s), AddUser(t, s)
+	statuses := []campaign.Status{campaign.Active, campaign.InReview, campaign.Paused}
+	var all []campaign.Campaign
+	for i := range 30 {
+		n := NewCampaign(t, []uuid.UUID{a.ID, b.ID}[i%2])
+		// Not in order of creation, and with ties that the id must break.
+		n.CreatedAt = keyTime.Add(time.Duration(i*7%10) * time.Minute)
+		c, err := s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: n, Admit: func(bool) campaign.Status { return statuses[i%3] }})
+		require.NoError(t, err)
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(x, y campaign.Campaign) int {
+		if c := y.CreatedAt.Compare(x.CreatedAt); c != 0 {
+			return c
+		}
+		return slices.Compare(y.ID[:], x.ID[:])
+	})
+	for _, f := range []campaign.Filter{
+		{}, {AdvertiserID: a.ID}, {Status: campaign.Paused}, {AdvertiserID: b.ID, Status: campaign.InReview}, {AdvertiserID: newID(t)}, {Status: campaign.Archived},
+	} {
+		want := slices.DeleteFunc(slices.Clone(all), func(c campaign.Campaign) bool {
+			return f.AdvertiserID != uuid.Nil && c.AdvertiserID != f.AdvertiserID || f.Status != "" && c.Status != f.Status
+		})
+		for _, f.Limit = range []int{0, 1, 4, len(want), campaign.MaxPage} {
+			for _, f.Offset = range []int{0, 1, len(want), 1000} {
+				page, total, err := s.Campaigns.Campaigns(t.Context(), f)
+				require.NoError(t, err)
+				require.Equal(t, len(want), total)
+				rest := want[min(f.Offset, len(want)):]
+				if f.Limit > 0 {
+					rest = rest[:min(f.Limit, len(rest))]
+				}
+				require.NotNil(t, page)
+				require.Equal(t, ids(rest), ids(page), "%+v", f)
+			}
+		}
+	}
+}
+
+var changeCases = []testCase{
+	{"EmptyStore", func(t *testing.T, s Stores) {
+		changed, head, err := s.Changes.ChangedCampaigns(t.Context(), 0, 10)
+		require.NoError(t, err)
+		require.Empty(t, changed)
+		require.Equal(t, FirstHead, head)
+	}},
+	{"OrderLimitAndHead", func(t *testing.T, s Stores) {
+		u := AddUser(t, s)
+		var c []campaign.Campaign
+		for range 5 {
+			c = append(c, AddCampaign(t, s, u.ID, campaign.Active))
+		}
+		c[1] = setStatus(t, s, c[1].ID, campaign.Paused) // version 6; 2 is gone
+		feed := []campaign.Campaign{c[0], c[2], c[3], c[4], c[1]}
+		for _, want := range []struct {
+			since   int64
+			limit   int
+			changed []campaign.Campaign
+			head    int64
+		}{
+			{0, 10, feed, 6}, {0, 2, feed[:2], 3}, {3, 2, feed[2:4], 5}, {5, 2, feed[4:], 6}, {5, 1, feed[4:], 6},
+			{1, 10, feed[1:], 6}, {2, 1, feed[1:2], 3}, {6, 10, nil, 6}, {100, 10, nil, 6}, {0, 0, feed[:1], 1},
+		} {
+			want.since, want.head = FirstHead+want.since, FirstHead+want.head
+			changed, head, err := s.Changes.ChangedCampaigns(t.Context(), want.since, want.limit)
+			require.NoError(t, err)
+			require.Equal(t, want.head, head, "%+v", want)
+			require.Equal(t, ids(want.changed), ids(changed))
+			if len(changed) > 0 {
+				require.Equal(t, want.changed, changed)
+			}
+		}
+	}},
+	{"LogOfManyChangesStaysRight", func(t *testing.T, s Stores) {
+		u := AddUser(t, s)
+		a, b := AddCampaign(t, s, u.ID, campaign.Active), AddCampaign(t, s, u.ID, campaign.Active)
+		for i := range 100 {
+			_, err := s.Campaigns.UpdateCampaign(t.Context(), a.ID, func(e *campaign.Campaign) error {
+				e.Name = strconv.Itoa(i)
+				return nil
+			})
+			require.NoError(t, err)
+			changed, head, err := s.Changes.ChangedCampaigns(t.Context(), 0, 10)
+			require.NoError(t, err)
+			require.Equal(t, FirstHead+3+int64(i), head)
+			require.Equal(t, []uuid.UUID{b.ID, a.ID}, ids(changed))
+			require.Equal(t, strconv.Itoa(i), changed[1].Name)
+		}
+	}},
+	{"ReaderMissesNothingWhileWritersWrite", followCase},
+}
+
+// followCase reads the feed in small pages while eight writers create, edit and fail. What the reader put
+// together must be what the store holds, and the versions given must be 1 to n without a gap.
+func followCase(t *testing.T, s Stores) {
+	const writers, rounds = 8, 12
+	owners := []uuid.UUID{AddUser(t, s).ID, AddUser(t, s).ID, AddUser(t, s).ID}
+	var mu sync.Mutex
+	var given []int64
+	var failures []error
+	note := func(c campaign.Campaign, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			failures = append(failures, err)
+			return
+		}
+		given = append(given, c.ConfigVersion)
+	}
+	seen := map[uuid.UUID]int64{}
+	var since int64
+	read := func() (progress bool) {
+		changed, head, err := s.Changes.ChangedCampaigns(t.Context(), since, 3)
+		require.NoError(t, err)
+		last := since
+		for _, c := range changed {
+			require.Greater(t, c.ConfigVersion, last)
+			last = c.ConfigVersion
+			seen[c.ID] = c.ConfigVersion
+		}
+		require.GreaterOrEqual(t, head, last)
+		progress = head > since
+		since = head
+		return progress
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		together(writers, func(i int) {
+			var mine []uuid.UUID
+			for round := range rounds {
+				n := NewCampaign(t, owners[i%len(owners)])
+				c, err := s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: n})
+				note(c, err)
+				mine = append(mine, n.ID)
+				note(s.Campaigns.UpdateCampaign(t.Context(), mine[round/2], func(e *campaign.Campaign) error {
+					e.BidAmount++
+					return nil
+				}))
+				_, err = s.Campaigns.UpdateCampaign(t.Context(), mine[0], func(e *campaign.Campaign) error {
+					e.BidAmount++
+					return errEdit
+				})
+				if err == nil {
+					note(campaign.Campaign{}, errs.New(errs.Internal, "a failed edit was kept"))
+				}
+			}
+		})
+	}()
+	for writing := true; writing; {
+		select {
+		case <-done:
+			writing = false
+		default:
+			read()
+		}
+	}
+	for read() {
+	}
+	require.Empty(t, failures)
+	slices.Sort(given)
+	for i, version := range given {
+		require.Equal(t, FirstHead+1+int64(i), version)
+	}
+	require.Equal(t, FirstHead+int64(len(given)), since)
+	list, total, err := s.Campaigns.Campaigns(t.Context(), campaign.Filter{})
+	require.NoError(t, err)
+	require.Equal(t, writers*rounds, total)
+	want := map[uuid.UUID]int64{}
+	for _, c := range list {
+		want[c.ID] = c.ConfigVersion
+	}
+	require.Equal(t, want, seen)
+}
+
+func get(t *testing.T, s Stores, id uuid.UUID) campaign.Campaign {
+	t.Helper()
+	c, err := s.Campaigns.Campaign(t.Context(), id)
+	require.NoError(t, err)
+	return c
+}
+
+func setStatus(t *testing.T, s Stores, id uuid.UUID, status campaign.Status) campaign.Campaign {
+	t.Helper()
+	c, err := s.Campaigns.UpdateCampaign(t.Context(), id, func(e *campaign.Campaign) error {
+		e.Status = status
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, status, c.Status)
+	return c
+}
+
+func requireIntervals(t *testing.T, s Stores, id uuid.UUID, want ...ledger.Interval) {
+	t.Helper()
+	got, err := s.Inside.Inactive(t.Context(), id)
+	require.NoError(t, err)
+	require.Len(t, got, len(want))
+	for i := range want {
+		require.Equal(t, want[i], got[i])
+		require.False(t, !got[i].To.IsZero() && got[i].To.Before(got[i].From))
+	}
+}
+
+func requireReviews(t *testing.T, s Stores, id uuid.UUID, want ...campaign.Review) {
+	t.Helper()
+	got, err := s.Inside.Reviews(t.Context(), id)
+	require.NoError(t, err)
+	require.Len(t, got, len(want))
+	for i := range want {
+		require.Equal(t, want[i], got[i])
+	}
+}
+
+func ids(list []campaign.Campaign) []uuid.UUID {
+	out := make([]uuid.UUID, len(list))
+	for i := range list {
+		out[i] = list[i].ID
+	}
+	return out
+}

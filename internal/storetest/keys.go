@@ -1,0 +1,104 @@
+package storetest
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"testing"
+	"time"
+
+	"adnet/internal/account"
+	"adnet/internal/errs"
+
+	"github.com/stretchr/testify/require"
+)
+
+var keyTime = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+
+var keyCases = []testCase{
+	{"FoundByHash", func(t *testing.T, s Stores) {
+		u := AddUser(t, s)
+		a, b := addKey(t, s, u, 1), addKey(t, s, u, 2)
+		for _, want := range []account.Key{a, b} {
+			got, disabled, err := s.Keys.KeyByHash(t.Context(), want.Hash)
+			require.NoError(t, err)
+			require.False(t, disabled)
+			require.Equal(t, want, got)
+		}
+		_, _, err := s.Keys.KeyByHash(t.Context(), sha256.Sum256([]byte("unknown")))
+		requireCode(t, err, errs.NotFound)
+	}},
+	{"RevokedIsFoundAndSaysSo", func(t *testing.T, s Stores) {
+		u := AddUser(t, s)
+		k := addKey(t, s, u, 1)
+		first, second := keyTime.Add(time.Hour), keyTime.Add(2*time.Hour)
+		require.NoError(t, s.Keys.RevokeKey(t.Context(), u.ID, k.ID, first))
+		require.NoError(t, s.Keys.RevokeKey(t.Context(), u.ID, k.ID, second), "idempotent")
+		got, disabled, err := s.Keys.KeyByHash(t.Context(), k.Hash)
+		require.NoError(t, err)
+		require.False(t, disabled)
+		require.True(t, got.Revoked())
+		require.Equal(t, first, got.RevokedAt, "the first revocation stays")
+	}},
+	{"OnlyTheOwnerRevokes", func(t *testing.T, s Stores) {
+		u, other := AddUser(t, s), AddUser(t, s)
+		k := addKey(t, s, u, 1)
+		requireCode(t, s.Keys.RevokeKey(t.Context(), other.ID, k.ID, keyTime), errs.NotFound)
+		requireCode(t, s.Keys.RevokeKey(t.Context(), u.ID, newID(t), keyTime), errs.NotFound)
+		got, _, err := s.Keys.KeyByHash(t.Context(), k.Hash)
+		require.NoError(t, err)
+		require.False(t, got.Revoked())
+	}},
+	{"DisabledOwnerShows", func(t *testing.T, s Stores) {
+		u := AddUser(t, s)
+		k := addKey(t, s, u, 1)
+		_, err := s.Users.UpdateUser(t.Context(), u.ID, func(e *account.User) error {
+			e.Disabled = true
+			return nil
+		})
+		require.NoError(t, err)
+		_, disabled, err := s.Keys.KeyByHash(t.Context(), k.Hash)
+		require.NoError(t, err)
+		require.True(t, disabled)
+	}},
+	{"ListIsTheOwnersNewestFirst", func(t *testing.T, s Stores) {
+		u, other := AddUser(t, s), AddUser(t, s)
+		a, b, c := addKey(t, s, u, 1), addKey(t, s, u, 3), addKey(t, s, u, 2)
+		addKey(t, s, other, 4)
+		require.NoError(t, s.Keys.RevokeKey(t.Context(), u.ID, b.ID, keyTime))
+		b.RevokedAt = keyTime
+		got, err := s.Keys.Keys(t.Context(), u.ID)
+		require.NoError(t, err)
+		require.Equal(t, []account.Key{b, c, a}, got)
+		got, err = s.Keys.Keys(t.Context(), newID(t))
+		require.NoError(t, err)
+		require.Empty(t, got)
+	}},
+	{"OwnerMustExist", func(t *testing.T, s Stores) {
+		u := AddUser(t, s)
+		k := addKey(t, s, u, 1)
+		k.ID, k.Hash, k.OwnerID = newID(t), sha256.Sum256([]byte("x")), newID(t)
+		requireCode(t, s.Keys.CreateKey(t.Context(), k), errs.NotFound)
+	}},
+	{"HashIsUnique", func(t *testing.T, s Stores) {
+		u := AddUser(t, s)
+		k := addKey(t, s, u, 1)
+		k.ID = newID(t)
+		requireCode(t, s.Keys.CreateKey(t.Context(), k), errs.Conflict)
+	}},
+}
+
+// addKey gives u a key that was created n minutes after keyTime.
+func addKey(t *testing.T, s Stores, u account.User, n int) account.Key {
+	t.Helper()
+	kind := account.KindPublisher
+	if n%2 == 0 {
+		kind = account.KindSeat
+	}
+	k := account.Key{
+		ID: newID(t), OwnerID: u.ID, DeveloperID: u.DeveloperID, Kind: kind, Name: fmt.Sprintf("key %d", n),
+		Prefix: "pub_live_ab", Hash: sha256.Sum256(fmt.Appendf(nil, "%s %d", u.ID, n)),
+		CreatedAt: keyTime.Add(time.Duration(n) * time.Minute),
+	}
+	require.NoError(t, s.Keys.CreateKey(t.Context(), k))
+	return k
+}

@@ -1,0 +1,611 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"adnet/internal/account"
+	"adnet/internal/campaign"
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// Settler is what settlement needs of a store.
+type Settler interface {
+	InTx(ctx context.Context, fn func(ledger.Tx) error) error
+	Offsets(ctx context.Context, partitions []ledger.Partition) (map[ledger.Partition]int64, error)
+}
+
+// Archive is what the archive needs of a store.
+type Archive interface {
+	Archived(ctx context.Context, partitions []ledger.Partition) (map[ledger.Partition]int64, error)
+	NextChunk(ctx context.Context, p ledger.Partition, maxRows int) (ledger.Chunk, bool, error)
+	MarkArchived(ctx context.Context, c ledger.Chunk) error
+	ArchivedTotals(ctx context.Context) (ledger.Totals, error)
+}
+
+// Accounts answers questions about money.
+type Accounts interface {
+	Audit(ctx context.Context, o ledger.AuditOptions) ([]ledger.Check, error)
+	AdvertiserBalance(ctx context.Context, id uuid.UUID) (money.Micros, error)
+	DeveloperCredits(ctx context.Context, developer uuid.UUID) (money.Credits, error)
+}
+
+// RoomReader is how the projection follows budgets.
+type RoomReader interface {
+	Rooms(ctx context.Context, cursor int64) (rooms []ledger.Room, next int64, err error)
+}
+
+// Ledger is the ledger side of the implementation under test, empty.
+type Ledger struct {
+	Stores
+	Settler  Settler
+	Archive  Archive
+	Accounts Accounts
+	Rooms    func(ledger.RoomsOptions) RoomReader
+	// Deposit credits an advertiser's cash account with a balanced transaction.
+	Deposit func(ctx context.Context, advertiser uuid.UUID, amount money.Micros) error
+	// Dead lists the dead letters.
+	Dead func(ctx context.Context) ([]ledger.DeadLetter, error)
+	// Corrupt damages the store behind its back, so that the named check must fail.
+	Corrupt map[string]func(ctx context.Context) error
+}
+
+type ledgerCase struct {
+	name string
+	run  func(t *testing.T, l Ledger)
+}
+
+// RunLedger runs every case of the ledger. newLedger opens an empty store that is closed by the test's own
+// clean-up.
+func RunLedger(t *testing.T, newLedger func(t *testing.T) Ledger) {
+	for _, group := range []struct {
+		name  string
+		cases []ledgerCase
+	}{{"Settle", settleCases}, {"Archive", archiveCases}, {"Rooms", roomCases}, {"Audit", auditCases}} {
+		t.Run(group.name, func(t *testing.T) {
+			for _, c := range group.cases {
+				t.Run(c.name, func(t *testing.T) { c.run(t, newLedger(t)) })
+			}
+		})
+	}
+	t.Run("AuditFindsDamage", func(t *testing.T) { auditFindsDamage(t, newLedger) })
+}
+
+var settleCases = []ledgerCase{
+	{"OffsetsMoveWithTheBatch", offsetsMove},
+	{"ReplayIsFenced", replayIsFenced},
+	{"OneOfTwoClaimersWins", oneClaimerWins},
+	{"ClaimRefusesWhatIsNoRange", claimRefusesNonsense},
+	{"RollbackLeavesNothing", rollbackLeavesNothing},
+	{"MarkFirst", markFirst},
+	{"MarkFirstAtOnce", markFirstAtOnce},
+	{"Books", books},
+	{"BooksInactive", booksInactive},
+	{"BudgetAtOnce", budgetAtOnce},
+	{"PrepaidBalance", prepaidBalance},
+	{"PauseGetsThrough", pauseGetsThrough},
+	{"WriteRefuses", writeRefuses},
+	{"DeadLetters", deadLetters},
+}
+
+// partition is a partition of the suite.
+func partition(n int32) ledger.Partition { return ledger.Partition{Stream: "a1b2c3", Number: n} }
+
+// now is when the suite's events happen, inside one UTC day.
+var now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+
+// apply settles a batch as the consumer does.
+func apply(ctx context.Context, s Settler, b ledger.Batch) (ledger.Effects, error) {
+	var effects ledger.Effects
+	err := s.InTx(ctx, func(tx ledger.Tx) error {
+		ranges := make([]ledger.Range, len(b.Runs))
+		for i := range b.Runs {
+			ranges[i] = b.Runs[i].Range
+		}
+		if err := tx.Claim(ctx, ranges); err != nil {
+			return err
+		}
+		fresh, err := tx.MarkFirst(ctx, ledger.Candidates(b))
+		if err != nil {
+			return err
+		}
+		books, err := tx.Books(ctx, ledger.NeedOf(b))
+		if err != nil {
+			return err
+		}
+		effects = ledger.Decide(b, fresh, books)
+		return tx.Write(ctx, effects)
+	})
+	return effects, err
+}
+
+// batchOf is a batch of one run.
+func batchOf(p ledger.Partition, first int64, records ...ledger.Record) ledger.Batch {
+	r := ledger.Range{Partition: p, First: first, Next: first + int64(len(records))}
+	return ledger.Batch{At: now, Runs: []ledger.Run{{Range: r, Records: records}}}
+}
+
+// eventOf is a valid event of a new auction of the campaign at its bid.
+func eventOf(t *testing.T, c campaign.Campaign, developer uuid.UUID, kind ledger.EventType) ledger.Record {
+	t.Helper()
+	price := c.BidAmount
+	if c.BillingModel == campaign.CPM {
+		price = price.PerMille()
+	}
+	return ledger.Record{Event: ledger.Event{
+		Type: kind, Proof: ledger.Signed, ReceivedAt: now, AuctionID: newID(t), CampaignID: c.ID, AdvertiserID: c.AdvertiserID,
+		DeveloperID: developer, Price: price, BillingModel: c.BillingModel,
+	}}
+}
+
+// priced is a stored active campaign that costs one cent an impression.
+func priced(t *testing.T, l Ledger, owner account.User, daily, total money.Micros) campaign.Campaign {
+	t.Helper()
+	c := NewCampaign(t, owner.ID)
+	c.BillingModel, c.BidAmount, c.DailyBudget, c.TotalBudget = campaign.CPM, 10*money.USD, daily, total
+	c, err := l.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{
+		Campaign: c, Admit: func(bool) campaign.Status { return campaign.Active },
+	})
+	require.NoError(t, err)
+	return c
+}
+
+func requireClean(t *testing.T, l Ledger, o ledger.AuditOptions) {
+	t.Helper()
+	checks, err := l.Accounts.Audit(t.Context(), o)
+	require.NoError(t, err)
+	require.NotEmpty(t, checks)
+	for _, c := range checks {
+		require.Truef(t, c.OK(), "%s: want %d, got %d: %s", c.Name, c.Want, c.Got, c.Detail)
+	}
+}
+
+func requireOffset(t *testing.T, l Ledger, p ledger.Partition, want int64) {
+	t.Helper()
+	offsets, err := l.Settler.Offsets(t.Context(), []ledger.Partition{p, partition(99)})
+	require.NoError(t, err)
+	require.Equal(t, map[ledger.Partition]int64{p: want}, offsets)
+}
+
+func offsetsMove(t *testing.T, l Ledger) {
+	offsets, err := l.Settler.Offsets(t.Context(), []ledger.Partition{partition(0)})
+	require.NoError(t, err)
+	require.Empty(t, offsets)
+
+	c := priced(t, l, AddUser(t, l.Stores), 10*money.USD, 10*money.USD)
+	developer := newID(t)
+	effects, err := apply(t.Context(), l.Settler, batchOf(partition(0), 40, eventOf(t, c, developer, ledger.Impression))) // a log without its head
+	require.NoError(t, err)
+	require.Equal(t, []ledger.Outcome{{Verdict: ledger.OK, Charge: 10_000, Minted: 1}}, effects.Applied[0].Outcomes)
+	requireOffset(t, l, partition(0), 41)
+	_, err = apply(t.Context(), l.Settler, batchOf(partition(0), 41, eventOf(t, c, developer, ledger.Impression)))
+	require.NoError(t, err)
+	requireOffset(t, l, partition(0), 42)
+
+	other := ledger.Partition{Stream: "ffff", Number: 0} // a topic that was made again
+	offsets, err = l.Settler.Offsets(t.Context(), []ledger.Partition{other})
+	require.NoError(t, err)
+	require.Empty(t, offsets)
+
+	credits, err := l.Accounts.DeveloperCredits(t.Context(), developer)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, credits)
+	balance, err := l.Accounts.AdvertiserBalance(t.Context(), c.AdvertiserID)
+	require.NoError(t, err)
+	require.EqualValues(t, -20_000, balance)
+	stored, err := l.Campaigns.Campaign(t.Context(), c.ID)
+	require.NoError(t, err)
+	require.EqualValues(t, 20_000, stored.SpentTotal)
+	requireClean(t, l, ledger.AuditOptions{})
+}
+
+func replayIsFenced(t *testing.T, l Ledger) {
+	c := priced(t, l, AddUser(t, l.Stores), 10*money.USD, 10*money.USD)
+	batch := batchOf(partition(0), 0, eventOf(t, c, newID(t), ledger.Impression))
+	_, err := apply(t.Context(), l.Settler, batch)
+	require.NoError(t, err)
+	_, err = apply(t.Context(), l.Settler, batch)
+	require.ErrorIs(t, err, ledger.ErrFenced)
+	_, err = apply(t.Context(), l.Settler, batchOf(partition(0), 5, batch.Runs[0].Records...)) // ahead of the stored offset
+	require.ErrorIs(t, err, ledger.ErrFenced)
+	requireOffset(t, l, partition(0), 1)
+
+	// One fenced partition fences the whole batch.
+	both := batchOf(partition(1), 0, eventOf(t, c, newID(t), ledger.Impression))
+	both.Runs = append(both.Runs, batch.Runs...)
+	_, err = apply(t.Context(), l.Settler, both)
+	require.ErrorIs(t, err, ledger.ErrFenced)
+	requireOffset(t, l, partition(0), 1)
+	offsets, err := l.Settler.Offsets(t.Context(), []ledger.Partition{partition(1)})
+	require.NoError(t, err)
+	require.Empty(t, offsets)
+
+	// The same event elsewhere in the log is seen before.
+	effects, err := apply(t.Context(), l.Settler, batchOf(partition(1), 0, batch.Runs[0].Records...))
+	require.NoError(t, err)
+	require.Equal(t, ledger.Duplicate, effects.Applied[0].Outcomes[0].Verdict)
+	requireClean(t, l, ledger.AuditOptions{})
+}
+
+func oneClaimerWins(t *testing.T, l Ledger) {
+	c := priced(t, l, AddUser(t, l.Stores), 10*money.USD, 10*money.USD)
+	for round := range int64(5) { // the first round adds the offset, the others move it
+		batch := batchOf(partition(0), round, eventOf(t, c, newID(t), ledger.Impression))
+		var won, fenced atomic.Int64
+		together(4, func(int) {
+			switch _, err := apply(t.Context(), l.Settler, batch); {
+			case err == nil:
+				won.Add(1)
+			case errors.Is(err, ledger.ErrFenced):
+				fenced.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+		require.EqualValues(t, 1, won.Load())
+		require.EqualValues(t, 3, fenced.Load())
+	}
+	requireOffset(t, l, partition(0), 5)
+	requireClean(t, l, ledger.AuditOptions{})
+}
+
+func claimRefusesNonsense(t *testing.T, l Ledger) {
+	for _, r := range []ledger.Range{{Partition: partition(0), First: 3, Next: 3}, {Partition: partition(0), First: 3, Next: 2}, {Partition: partition(0), First: -1, Next: 2}} {
+		err := l.Settler.InTx(t.Context(), func(tx ledger.Tx) error { return tx.Claim(t.Context(), []ledger.Range{r}) })
+		require.Error(t, err, r.String())
+	}
+}
+
+func rollbackLeavesNothing(t *testing.T, l Ledger) {
+	c := priced(t, l, AddUser(t, l.Stores), 10*money.USD, 10*money.USD)
+	developer := newID(t)
+	batch := batchOf(partition(0), 0, eventOf(t, c, developer, ledger.Impression), ledger.Record{Problem: "cut", Raw: []byte{1}})
+	crash := errors.New("crash")
+	var first ledger.Effects
+	err := l.Settler.InTx(t.Context(), func(tx ledger.Tx) error {
+		require.NoError(t, tx.Claim(t.Context(), []ledger.Range{batch.Runs[0].Range}))
+		fresh, err := tx.MarkFirst(t.Context(), ledger.Candidates(batch))
+		require.NoError(t, err)
+		books, err := tx.Books(t.Context(), ledger.NeedOf(batch))
+		require.NoError(t, err)
+		first = ledger.Decide(batch, fresh, books)
+		require.NoError(t, tx.Write(t.Context(), first))
+		return crash
+	})
+	require.ErrorIs(t, err, crash)
+	offsets, err := l.Settler.Offsets(t.Context(), []ledger.Partition{partition(0)})
+	require.NoError(t, err)
+	require.Empty(t, offsets)
+	credits, err := l.Accounts.DeveloperCredits(t.Context(), developer)
+	require.NoError(t, err)
+	require.Zero(t, credits)
+	dead, err := l.Dead(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, dead)
+	_, ok, err := l.Archive.NextChunk(t.Context(), partition(0), 10)
+	require.NoError(t, err)
+	require.False(t, ok)
+	requireClean(t, l, ledger.AuditOptions{})
+
+	again, err := apply(t.Context(), l.Settler, batch)
+	require.NoError(t, err)
+	require.Equal(t, first, again)
+}
+
+func markFirst(t *testing.T, l Ledger) {
+	day := ledger.DayOf(now)
+	timed := func(d ledger.Day) uuid.UUID { // a UUIDv7 of that day
+		id := newID(t)
+		ms := d.Time().UnixMilli()
+		for i := range 6 {
+			id[i] = byte(ms >> (8 * (5 - i)))
+		}
+		return id
+	}
+	key := func(id uuid.UUID, kind ledger.EventType) ledger.Key {
+		return ledger.Key{Day: ledger.AuctionDay(id), Auction: id, Type: kind}
+	}
+	today, before, untimed := timed(day), timed(day-3), uuid.NewSHA1(uuid.NameSpaceURL, []byte("a"))
+	require.Equal(t, day, ledger.AuctionDay(today))
+	require.Zero(t, ledger.AuctionDay(untimed))
+	mark := func(keys ...ledger.Key) (fresh []bool) {
+		require.NoError(t, l.Settler.InTx(t.Context(), func(tx ledger.Tx) (err error) {
+			fresh, err = tx.MarkFirst(t.Context(), keys)
+			return err
+		}))
+		return fresh
+	}
+	require.Empty(t, mark())
+	// Repeats inside a batch count at their first place only.
+	require.Equal(t, []bool{true, false, true, true, false, true}, mark(
+		key(today, ledger.Impression), key(today, ledger.Impression), key(today, ledger.Click),
+		key(before, ledger.Impression), key(today, ledger.Click), key(untimed, ledger.Conversion)))
+	require.Equal(t, []bool{false, false, true, false, true, false}, mark(
+		key(untimed, ledger.Conversion), key(before, ledger.Impression), key(before, ledger.Click),
+		key(today, ledger.Impression), key(untimed, ledger.EventType("unheard_of")), key(untimed, ledger.EventType("unheard_of"))))
+}
+
+func markFirstAtOnce(t *testing.T, l Ledger) {
+	const appliers, n = 6, 300
+	keys := make([]ledger.Key, n)
+	for i := range keys {
+		id := newID(t)
+		keys[i] = ledger.Key{Day: ledger.AuctionDay(id), Auction: id, Type: ledger.Impression}
+	}
+	var wins [n]atomic.Int64
+	together(appliers, func(a int) {
+		mine := slices.Clone(keys)
+		if a%2 == 1 {
+			slices.Reverse(mine)
+		}
+		err := l.Settler.InTx(t.Context(), func(tx ledger.Tx) error {
+			fresh, err := tx.MarkFirst(t.Context(), mine)
+			for i, first := range fresh {
+				if first && a%2 == 1 {
+					i = n - 1 - i
+				}
+				if first {
+					wins[i].Add(1)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	for i := range wins {
+		require.EqualValues(t, 1, wins[i].Load(), "key %d", i)
+	}
+}
+
+func books(t *testing.T, l Ledger) {
+	owner := AddUser(t, l.Stores)
+	c := priced(t, l, owner, 2*money.USD, 5*money.USD)
+	developer := newID(t)
+	impression, click := eventOf(t, c, developer, ledger.Impression), eventOf(t, c, developer, ledger.Click)
+	yesterday := eventOf(t, c, developer, ledger.Impression)
+	yesterday.Event.ReceivedAt = now.Add(-24 * time.Hour)
+	_, err := apply(t.Context(), l.Settler, batchOf(partition(0), 0, impression, click, yesterday))
+	require.NoError(t, err)
+	require.NoError(t, l.Deposit(t.Context(), owner.ID, money.USD))
+
+	unknown, day := newID(t), ledger.DayOf(now)
+	need := ledger.Need{
+		Campaigns: []uuid.UUID{c.ID, unknown}, Days: []ledger.Day{day},
+		Clicks: []uuid.UUID{impression.Event.AuctionID, click.Event.AuctionID, uuid.NewSHA1(uuid.NameSpaceURL, []byte("b"))}, Prepaid: true,
+	}
+	got := readBooks(t, l, need)
+	require.Equal(t, &ledger.CampaignBook{
+		AdvertiserID: owner.ID, DeveloperID: owner.DeveloperID, BillingModel: campaign.CPM, Bid: 10 * money.USD,
+		DailyBudget: 2 * money.USD, TotalBudget: 5 * money.USD, SpentTotal: 20_000, SpentOn: map[ledger.Day]money.Micros{day: 10_000},
+	}, got.Campaigns[c.ID])
+	require.Len(t, got.Campaigns, 1)
+	require.Equal(t, map[uuid.UUID]bool{click.Event.AuctionID: true}, got.Clicked)
+	require.Equal(t, map[uuid.UUID]money.Micros{owner.ID: money.USD - 20_000}, got.Balances)
+
+	need.Days, need.Prepaid, need.Clicks = []ledger.Day{day - 1, day}, false, nil
+	got = readBooks(t, l, need)
+	require.Equal(t, map[ledger.Day]money.Micros{day - 1: 10_000, day: 10_000}, got.Campaigns[c.ID].SpentOn)
+	require.Empty(t, got.Balances)
+	require.Empty(t, readBooks(t, l, ledger.Need{}).Campaigns)
+}
+
+func readBooks(t *testing.T, l Ledger, need ledger.Need) (got ledger.Books) {
+	t.Helper()
+	require.NoError(t, l.Settler.InTx(t.Context(), func(tx ledger.Tx) (err error) {
+		got, err = tx.Books(t.Context(), need)
+		return err
+	}))
+	return got
+}
+
+// moveTo moves a campaign to a state at the store's clock.
+func moveTo(t *testing.T, l Ledger, id uuid.UUID, status campaign.Status) {
+	t.Helper()
+	_, err := l.Campaigns.UpdateCampaign(t.Context(), id, func(c *campaign.Campaign) error { c.Status = status; return nil })
+	require.NoError(t, err)
+}
+
+func booksInactive(t *testing.T, l Ledger) {
+	c := priced(t, l, AddUser(t, l.Stores), money.USD, money.USD)
+	started := time.Now()
+	moveTo(t, l, c.ID, campaign.Paused)
+	moveTo(t, l, c.ID, campaign.Active)
+	moveTo(t, l, c.ID, campaign.Paused)
+	intervals, err := l.Inside.Inactive(t.Context(), c.ID)
+	require.NoError(t, err)
+	require.Len(t, intervals, 2)
+
+	on := func(days ...ledger.Day) []ledger.Interval {
+		return readBooks(t, l, ledger.Need{Campaigns: []uuid.UUID{c.ID}, Days: days}).Campaigns[c.ID].Inactive
+	}
+	first, last := ledger.DayOf(started), ledger.DayOf(time.Now())
+	if first == last {
+		require.Equal(t, intervals, on(first))
+		require.Equal(t, intervals, on(first-40, first)) // a late event and one of today in a batch
+	}
+	require.Empty(t, on(first-1))                       // before any interval
+	require.Equal(t, intervals[1:], on(last+1))         // only the open one can cover a later day
+	require.Equal(t, intervals[1:], on(last+1, last+9)) // also with further days
+
+	// What is received while the campaign is paused costs nothing and mints all the same.
+	e := eventOf(t, c, newID(t), ledger.Impression)
+	e.Event.ReceivedAt = intervals[1].From.Add(time.Second)
+	effects, err := apply(t.Context(), l.Settler, batchOf(partition(0), 0, e))
+	require.NoError(t, err)
+	require.Equal(t, []ledger.Outcome{{Verdict: ledger.VerdictPaused, Minted: 1}}, effects.Applied[0].Outcomes)
+	requireClean(t, l, ledger.AuditOptions{})
+}
+
+func budgetAtOnce(t *testing.T, l Ledger) {
+	const appliers, rounds, size = 4, 5, 20 // 400 impressions of 1 cent for budgets of 1 and 2 USD
+	owner := AddUser(t, l.Stores)
+	daily := priced(t, l, owner, money.USD, 100*money.USD)
+	total := priced(t, l, owner, 100*money.USD, 2*money.USD)
+	developer := newID(t)
+	var batches [appliers][rounds]ledger.Batch
+	for a := range batches {
+		for r := range batches[a] {
+			var records []ledger.Record
+			for range size {
+				records = append(records, eventOf(t, daily, developer, ledger.Impression), eventOf(t, total, developer, ledger.Impression))
+			}
+			batches[a][r] = batchOf(partition(int32(a)), int64(r*len(records)), records...)
+		}
+	}
+	together(appliers, func(a int) {
+		for _, batch := range batches[a] {
+			if _, err := apply(t.Context(), l.Settler, batch); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for id, want := range map[uuid.UUID]money.Micros{daily.ID: money.USD, total.ID: 2 * money.USD} {
+		c, err := l.Campaigns.Campaign(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, want, c.SpentTotal)
+	}
+	credits, err := l.Accounts.DeveloperCredits(t.Context(), developer)
+	require.NoError(t, err)
+	require.EqualValues(t, 2*appliers*rounds*size, credits)
+	requireClean(t, l, ledger.AuditOptions{})
+}
+
+func prepaidBalance(t *testing.T, l Ledger) {
+	const appliers, size = 4, 20
+	owner := AddUser(t, l.Stores)
+	a, b := priced(t, l, owner, 100*money.USD, 100*money.USD), priced(t, l, owner, 100*money.USD, 100*money.USD)
+	require.NoError(t, l.Deposit(t.Context(), owner.ID, money.USD))
+	var batches [appliers]ledger.Batch
+	for i := range batches {
+		var records []ledger.Record
+		for range size {
+			records = append(records, eventOf(t, a, newID(t), ledger.Impression), eventOf(t, b, newID(t), ledger.Impression))
+		}
+		batches[i] = batchOf(partition(int32(i)), 0, records...)
+		batches[i].Prepaid = true
+	}
+	together(appliers, func(i int) {
+		if _, err := apply(t.Context(), l.Settler, batches[i]); err != nil {
+			t.Error(err)
+		}
+	})
+	balance, err := l.Accounts.AdvertiserBalance(t.Context(), owner.ID)
+	require.NoError(t, err)
+	require.Zero(t, balance)
+	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+}
+
+// pauseGetsThrough keeps a campaign under settlement from several sides and pauses and resumes it again and
+// again. The changes must get their turn long before the appliers run out of batches.
+func pauseGetsThrough(t *testing.T, l Ledger) {
+	const appliers, rounds, changes = 4, 3000, 10
+	c := priced(t, l, AddUser(t, l.Stores), 1000*money.USD, 1000*money.USD)
+	records := make([]ledger.Record, appliers)
+	for a := range records {
+		records[a] = eventOf(t, c, newID(t), ledger.Impression)
+	}
+	busy := make(chan struct{}) // closed once settlement is under way
+	var done atomic.Bool
+	var ranOut atomic.Int64
+	together(appliers+1, func(a int) {
+		if a == appliers {
+			defer done.Store(true)
+			<-busy
+			for i := range changes {
+				_, err := l.Campaigns.UpdateCampaign(t.Context(), c.ID, func(c *campaign.Campaign) error {
+					c.Status = []campaign.Status{campaign.Paused, campaign.Active}[i%2]
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			return
+		}
+		for round := range int64(rounds) {
+			if a == 0 && round == 5 {
+				close(busy)
+			}
+			if done.Load() {
+				return
+			}
+			if _, err := apply(t.Context(), l.Settler, batchOf(partition(int32(a)), round, records[a])); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+		ranOut.Add(1)
+	})
+	require.Zero(t, ranOut.Load(), "a change of the campaign starved")
+}
+
+func writeRefuses(t *testing.T, l Ledger) {
+	c := priced(t, l, AddUser(t, l.Stores), money.USD, money.USD)
+	batch := batchOf(partition(0), 0, eventOf(t, c, newID(t), ledger.Impression))
+	r := batch.Runs[0].Range
+	good, err := apply(t.Context(), l.Settler, batchOf(partition(1), 0, eventOf(t, c, newID(t), ledger.Impression)))
+	require.NoError(t, err)
+	outcomes := []ledger.Outcome{{Verdict: ledger.OK}}
+	transfer := func(ref string, amounts ...int64) ledger.Transaction {
+		x := ledger.Transaction{ID: newID(t), Kind: ledger.KindCharge, Ref: ref, Subject: c.ID, At: now}
+		for i, amount := range amounts {
+			x.Entries = append(x.Entries, ledger.Entry{Account: []ledger.Account{ledger.Revenue, ledger.AdvertiserCash(c.AdvertiserID)}[i], Asset: ledger.USD, Amount: amount})
+		}
+		return x
+	}
+	applied := []ledger.AppliedRange{{Range: r, Outcomes: outcomes}}
+	for name, effects := range map[string]ledger.Effects{
+		"nothing applied":     {},
+		"outcomes missing":    {Applied: []ledger.AppliedRange{{Range: r}}},
+		"other range":         {Applied: []ledger.AppliedRange{{Range: ledger.Range{Partition: r.Partition, First: 1, Next: 2}, Outcomes: outcomes}}},
+		"applied twice":       {Applied: []ledger.AppliedRange{applied[0], applied[0]}},
+		"not balanced":        {Applied: applied, Transactions: []ledger.Transaction{transfer("x", 5, -4)}},
+		"no entries":          {Applied: applied, Transactions: []ledger.Transaction{transfer("x")}},
+		"zero entries":        {Applied: applied, Transactions: []ledger.Transaction{transfer("x", 0, 0)}},
+		"same cause twice":    {Applied: applied, Transactions: []ledger.Transaction{transfer("x", 5, -5), transfer("x", 5, -5)}},
+		"written before":      {Applied: applied, Transactions: []ledger.Transaction{transfer(good.Transactions[0].Ref, 5, -5)}},
+		"spend of nobody":     {Applied: applied, Spend: []ledger.Spend{{CampaignID: newID(t), Day: 1, Amount: 5}}},
+		"spend of nothing":    {Applied: applied, Spend: []ledger.Spend{{CampaignID: c.ID, Day: 1}}},
+		"spend that is given": {Applied: applied, Spend: []ledger.Spend{{CampaignID: c.ID, Day: 1, Amount: -5}}},
+	} {
+		effects.At = now
+		err := l.Settler.InTx(t.Context(), func(tx ledger.Tx) error {
+			require.NoError(t, tx.Claim(t.Context(), []ledger.Range{r}))
+			return tx.Write(t.Context(), effects)
+		})
+		require.Error(t, err, name)
+		if name == "written before" || name == "same cause twice" {
+			require.True(t, errs.Is(err, errs.Conflict), "%s: %v", name, err)
+		}
+	}
+	_, err = apply(t.Context(), l.Settler, batch) // nothing of all that stayed
+	require.NoError(t, err)
+	requireClean(t, l, ledger.AuditOptions{})
+}
+
+func deadLetters(t *testing.T, l Ledger) {
+	_, err := apply(t.Context(), l.Settler, batchOf(partition(0), 7,
+		ledger.Record{Problem: "bad \xff\x00 bytes", Raw: []byte{0, 0xff, 1}}, ledger.Record{Problem: "empty"}))
+	require.NoError(t, err)
+	dead, err := l.Dead(t.Context())
+	require.NoError(t, err)
+	require.Len(t, dead, 2)
+	require.Equal(t, partition(0), dead[0].Partition)
+	require.EqualValues(t, 7, dead[0].Offset)
+	require.Equal(t, []byte{0, 0xff, 1}, dead[0].Raw)
+	require.EqualValues(t, 8, dead[1].Offset)
+	require.Equal(t, "empty", dead[1].Problem)
+	require.Empty(t, dead[1].Raw)
+	requireClean(t, l, ledger.AuditOptions{})
+}

@@ -1,0 +1,516 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+	"adnet/internal/report"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// Reports is the analytics store under test, empty. One value may fill all fields.
+type Reports struct {
+	Writer ReportWriter
+	Audit  ReportAudit
+	Reader interface {
+		Stats(ctx context.Context, q report.Query) (report.Result, error)
+	}
+	Rollup interface {
+		Aggregate(ctx context.Context, day ledger.Day) (rows int, err error)
+	}
+}
+
+// ReportWriter takes blocks, each under a token that makes a repeat harmless.
+type ReportWriter interface {
+	Insert(ctx context.Context, token string, rows []report.Row) error
+	InsertAuctions(ctx context.Context, token string, rows []report.Auction) error
+}
+
+// ReportAudit says what is stored.
+type ReportAudit interface {
+	Totals(ctx context.Context) (ledger.Totals, error)
+	Auctions(ctx context.Context) (int64, error)
+	ArchivedUntil(ctx context.Context) (time.Time, error)
+}
+
+// RunReports runs every case of the analytics store. open gives an empty store that is closed by the test's own
+// clean-up.
+func RunReports(t *testing.T, open func(t *testing.T) Reports) {
+	for _, c := range []struct {
+		name string
+		run  func(t *testing.T, s Reports)
+	}{
+		{"Empty", reportsEmpty},
+		{"VerdictClasses", reportsVerdicts},
+		{"Types", reportsTypes},
+		{"Conversions", reportsConversions},
+		{"Breakdowns", reportsBreakdowns},
+		{"UnknownBreakdown", reportsUnknownBreakdown},
+		{"Ranges", reportsRanges},
+		{"Filters", reportsFilters},
+		{"RepeatedToken", reportsRepeatedToken},
+		{"ConcurrentToken", reportsConcurrentToken},
+		{"SameRowsOtherToken", reportsOtherToken},
+		{"BlockOfManyMonths", reportsManyMonths},
+		{"Rollup", reportsRollup},
+		{"RollupsAtOnce", reportsRollupsAtOnce},
+		{"LateEvents", reportsLate},
+		{"Auctions", reportsAuctions},
+		{"AsOf", reportsAsOf},
+		{"OddValues", reportsOdd},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
+	}
+}
+
+// noon of a fixed day: nothing here depends on the clock.
+var (
+	reportDay  = ledger.DayOf(time.Date(2026, 3, 10, 0, 0, 0, 0, time.UTC))
+	reportNoon = reportDay.Time().Add(12 * time.Hour)
+)
+
+// reportRow is an accepted impression of 2,000 micro-USD.
+func reportRow(edit ...func(*report.Row)) report.Row {
+	r := report.Row{
+		EventID: uuid.Must(uuid.NewV7()), ReceivedAt: reportNoon, Type: ledger.Impression, Verdict: ledger.OK, Charge: 2000, Minted: 1,
+		AuctionID: uuid.Must(uuid.NewV7()), CampaignID: uuid.UUID{1}, AdvertiserID: uuid.UUID{2}, DeveloperID: uuid.UUID{3},
+		BillingModel: "cpm", Format: "text", IntegrationMethod: "rest", Surface: "chat", Region: "US", Language: "en", HostApp: "app",
+		Session: "s",
+	}
+	for _, e := range edit {
+		e(&r)
+	}
+	return r
+}
+
+func withVerdict(v ledger.Verdict) func(*report.Row) {
+	return func(r *report.Row) {
+		r.Verdict = v
+		if v != ledger.OK {
+			r.Charge = 0
+			r.Minted = 0
+		}
+	}
+}
+
+func onDay(d ledger.Day) func(*report.Row) {
+	return func(r *report.Row) { r.ReceivedAt = d.Time().Add(12 * time.Hour) }
+}
+
+func insertRows(t *testing.T, s Reports, token string, rows ...report.Row) {
+	t.Helper()
+	require.NoError(t, s.Writer.Insert(t.Context(), token, rows))
+}
+
+// stats asks for every day around reportDay unless q names a range.
+func stats(t *testing.T, s Reports, q report.Query) report.Result {
+	t.Helper()
+	if q.Since == 0 && q.Until == 0 {
+		q.Since, q.Until = reportDay-400, reportDay+400
+	}
+	r, err := s.Reader.Stats(t.Context(), q)
+	require.NoError(t, err)
+	return r
+}
+
+func reportsEmpty(t *testing.T, s Reports) {
+	require.NoError(t, s.Writer.Insert(t.Context(), "none", nil))
+	require.Equal(t, report.Result{}, stats(t, s, report.Query{}))
+	require.Equal(t, report.Result{}, stats(t, s, report.Query{Breakdown: report.ByCampaign}))
+	totals, err := s.Audit.Totals(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, ledger.Totals{ByVerdict: map[ledger.Verdict]int64{}}, totals)
+	until, err := s.Audit.ArchivedUntil(t.Context())
+	require.NoError(t, err)
+	require.True(t, until.IsZero())
+	rows, err := s.Rollup.Aggregate(t.Context(), reportDay)
+	require.NoError(t, err)
+	require.Zero(t, rows)
+	require.Error(t, s.Writer.Insert(t.Context(), "", []report.Row{reportRow()}))
+	require.Error(t, s.Writer.InsertAuctions(t.Context(), "", []report.Auction{{}}))
+}
+
+// Every verdict is counted in exactly one place.
+func reportsVerdicts(t *testing.T, s Reports) {
+	cases := []struct {
+		verdict ledger.Verdict
+		want    report.Counts
+	}{
+		{ledger.OK, report.Counts{Impressions: 1, Spend: 2000, Credits: 1, Billed: 1}},
+		{ledger.VerdictPaused, report.Counts{Impressions: 1}},
+		{ledger.OverBudget, report.Counts{Impressions: 1}},
+		{ledger.OverBalance, report.Counts{Impressions: 1}},
+		{ledger.SelfServed, report.Counts{Impressions: 1}},
+		{ledger.Duplicate, report.Counts{Duplicates: 1}},
+		{ledger.VerdictExpired, report.Counts{Rejected: 1}},
+		{ledger.VerdictUnsigned, report.Counts{Rejected: 1}},
+		{ledger.VerdictForged, report.Counts{Rejected: 1}},
+		{ledger.UnknownCampaign, report.Counts{Rejected: 1}},
+		{ledger.Poison, report.Counts{Rejected: 1}},
+		{ledger.VerdictSandbox, report.Counts{Sandbox: 1}},
+		{ledger.InvalidTraffic + "bot", report.Counts{Invalid: 1}},
+		{ledger.InvalidTraffic + "prefetch", report.Counts{Invalid: 1}},
+	}
+	want := ledger.Totals{ByVerdict: map[ledger.Verdict]int64{}}
+	var all report.Counts
+	for i, c := range cases {
+		campaign := uuid.UUID{9, byte(i)}
+		insertRows(t, s, string(c.verdict), reportRow(withVerdict(c.verdict), func(r *report.Row) { r.CampaignID = campaign }))
+		require.Equal(t, c.want, stats(t, s, report.Query{CampaignID: campaign}).Counts, c.verdict)
+		all.Add(c.want)
+		want.Add([]ledger.Outcome{{Verdict: c.verdict, Charge: c.want.Spend, Minted: c.want.Credits}})
+	}
+	require.Equal(t, all, stats(t, s, report.Query{}).Counts)
+	totals, err := s.Audit.Totals(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, want, totals)
+}
+
+func reportsTypes(t *testing.T, s Reports) {
+	want := map[ledger.EventType]report.Counts{
+		ledger.Impression:    {Impressions: 1},
+		ledger.Click:         {Clicks: 1},
+		ledger.Close:         {Closes: 1},
+		ledger.Skip:          {Skips: 1},
+		ledger.VideoComplete: {VideoCompletes: 1},
+		ledger.Conversion:    {Conversions: 1},
+	}
+	for kind, counts := range want {
+		campaign := uuid.NewSHA1(uuid.Nil, []byte(kind))
+		of := func(v ledger.Verdict) report.Row {
+			return reportRow(withVerdict(v), func(r *report.Row) { r.Type, r.CampaignID, r.Charge, r.Minted = kind, campaign, 0, 0 })
+		}
+		insertRows(t, s, string(kind), of(ledger.OK), of(ledger.Duplicate), of(ledger.VerdictSandbox), of(ledger.VerdictForged))
+		counts.Duplicates, counts.Sandbox, counts.Rejected = 1, 1, 1
+		require.Equal(t, counts, stats(t, s, report.Query{CampaignID: campaign}).Counts, kind)
+	}
+}
+
+func reportsConversions(t *testing.T, s Reports) {
+	conversion := func(v ledger.Verdict, currency string, value money.Micros) report.Row {
+		return reportRow(withVerdict(v), func(r *report.Row) {
+			r.Type, r.Currency, r.ConversionValue, r.ConversionType, r.ExternalID = ledger.Conversion, currency, value, "signup", "o-1"
+		})
+	}
+	insertRows(t, s, "c", conversion(ledger.OK, "USD", 5*money.USD), conversion(ledger.OverBudget, "", money.USD),
+		conversion(ledger.OK, "EUR", 100*money.USD), conversion(ledger.Duplicate, "USD", 100*money.USD))
+	got := stats(t, s, report.Query{}).Counts
+	require.Equal(t, int64(3), got.Conversions)
+	require.Equal(t, 6*money.USD, got.ConversionUSD)
+}
+
+// spread inserts rows that differ in every dimension: dimension value i has i+1 rows.
+func spread(t *testing.T, s Reports) {
+	t.Helper()
+	var rows []report.Row
+	for i := range 3 {
+		for range i + 1 {
+			rows = append(rows, reportRow(onDay(reportDay+ledger.Day(i)), func(r *report.Row) {
+				r.CampaignID = uuid.UUID{0xc, byte(i)}
+				r.Format, r.HostApp, r.IntegrationMethod = fmt.Sprintf("f%d", i), fmt.Sprintf("h%d", i), fmt.Sprintf("m%d", i)
+			}))
+		}
+	}
+	insertRows(t, s, "spread", rows...)
+}
+
+func keysOf(groups []report.Group) (names []string) {
+	for _, g := range groups {
+		names = append(names, g.Key)
+	}
+	return names
+}
+
+func reportsBreakdowns(t *testing.T, s Reports) {
+	spread(t, s)
+	key := map[report.Breakdown]func(i int) string{
+		report.ByCampaign:          func(i int) string { return uuid.UUID{0xc, byte(i)}.String() },
+		report.ByFormat:            func(i int) string { return fmt.Sprintf("f%d", i) },
+		report.ByHostApp:           func(i int) string { return fmt.Sprintf("h%d", i) },
+		report.ByIntegrationMethod: func(i int) string { return fmt.Sprintf("m%d", i) },
+		report.ByDay:               func(i int) string { return (reportDay + ledger.Day(i)).String() },
+	}
+	for by, name := range key {
+		got := stats(t, s, report.Query{Breakdown: by})
+		var want []report.Group
+		for _, i := range []int{2, 1, 0} { // by spend
+			n := int64(i + 1)
+			want = append(want, report.Group{Key: name(i), Counts: report.Counts{
+				Impressions: n, Billed: n, Spend: money.Micros(2000 * n), Credits: money.Credits(n),
+			}})
+		}
+		require.Equal(t, want, got.Groups, by)
+		require.Equal(t, []string{reportDay.String(), (reportDay + 1).String(), (reportDay + 2).String()}, keysOf(got.Daily), by)
+		require.Equal(t, int64(6), got.Impressions, by)
+	}
+	require.Nil(t, stats(t, s, report.Query{}).Groups)
+	// Equal spend: by key.
+	insertRows(t, s, "more", reportRow(onDay(reportDay), func(r *report.Row) { r.HostApp = "a"; r.Charge = 6000 }))
+	require.Equal(t, []string{"a", "h2", "h1", "h0"}, keysOf(stats(t, s, report.Query{Breakdown: report.ByHostApp}).Groups))
+}
+
+func reportsUnknownBreakdown(t *testing.T, s Reports) {
+	_, err := s.Reader.Stats(t.Context(), report.Query{Until: reportDay, Breakdown: "session; DROP TABLE events"})
+	require.True(t, errs.Is(err, errs.InvalidRequest), "%v", err)
+}
+
+func reportsRanges(t *testing.T, s Reports) {
+	at := func(d ledger.Day, offset time.Duration) report.Row {
+		return reportRow(func(r *report.Row) { r.ReceivedAt = d.Time().Add(offset) })
+	}
+	insertRows(t, s, "r",
+		at(reportDay, -time.Microsecond), at(reportDay, 0), at(reportDay+1, -time.Microsecond), // the day before, twice the day
+		at(reportDay+2, -time.Microsecond), at(reportDay+2, 0)) // the last instant of the next day, the first after it
+	for _, c := range []struct {
+		since, until ledger.Day
+		want         []int64
+	}{
+		{reportDay, reportDay, []int64{2}},
+		{reportDay, reportDay + 1, []int64{2, 1}},
+		{reportDay - 1, reportDay, []int64{1, 2}},
+		{reportDay - 1, reportDay + 2, []int64{1, 2, 1, 1}},
+		{reportDay + 3, reportDay + 30, nil},
+		{reportDay + 1, reportDay, nil},
+		{-5_000_000, 5_000_000, []int64{1, 2, 1, 1}},
+		{5_000_000, 6_000_000, nil},
+	} {
+		got := stats(t, s, report.Query{Since: c.since, Until: c.until})
+		var days []int64
+		var sum int64
+		for _, d := range got.Daily {
+			days = append(days, d.Impressions)
+			sum += d.Impressions
+		}
+		require.Equal(t, c.want, days, "%v", c)
+		require.Equal(t, sum, got.Impressions, "%v", c)
+	}
+}
+
+func reportsFilters(t *testing.T, s Reports) {
+	var rows []report.Row
+	for i := range byte(8) {
+		for range 1 << i {
+			rows = append(rows, reportRow(func(r *report.Row) {
+				r.AdvertiserID, r.CampaignID, r.DeveloperID = uuid.UUID{0xa, i & 1}, uuid.UUID{0xc, i >> 1 & 1}, uuid.UUID{0xd, i >> 2}
+			}))
+		}
+	}
+	insertRows(t, s, "f", rows...)
+	id := func(kind byte, choice int) uuid.UUID {
+		if choice < 0 {
+			return uuid.Nil
+		}
+		return uuid.UUID{kind, byte(choice)}
+	}
+	for a := -1; a < 2; a++ {
+		for c := -1; c < 2; c++ {
+			for d := -1; d < 2; d++ {
+				var want int64
+				for i := range 8 {
+					if (a < 0 || i&1 == a) && (c < 0 || i>>1&1 == c) && (d < 0 || i>>2 == d) {
+						want += 1 << i
+					}
+				}
+				q := report.Query{AdvertiserID: id(0xa, a), CampaignID: id(0xc, c), DeveloperID: id(0xd, d), Breakdown: report.ByFormat}
+				got := stats(t, s, q)
+				require.Equal(t, want, got.Impressions, "%v", q)
+				require.Len(t, got.Groups, 1)
+				require.Equal(t, want, got.Groups[0].Impressions)
+			}
+		}
+	}
+	require.Empty(t, stats(t, s, report.Query{CampaignID: uuid.UUID{0xff}}).Daily)
+}
+
+// unchanged runs do and requires that nothing that can be read differs after it.
+func unchanged(t *testing.T, s Reports, do func()) {
+	t.Helper()
+	read := func() (seen []any) {
+		for _, by := range []report.Breakdown{report.ByCampaign, report.ByDay, report.ByHostApp} {
+			seen = append(seen, stats(t, s, report.Query{Breakdown: by}))
+		}
+		totals, err := s.Audit.Totals(t.Context())
+		require.NoError(t, err)
+		return append(seen, totals)
+	}
+	before := read()
+	do()
+	require.Equal(t, before, read())
+}
+
+// A reply that was lost: the block comes again, in all three sends the same.
+func reportsRepeatedToken(t *testing.T, s Reports) {
+	rows := make([]report.Row, 0, 500)
+	for i := range cap(rows) {
+		rows = append(rows, reportRow(func(r *report.Row) { r.CampaignID = uuid.UUID{1, byte(i % 7)} }))
+	}
+	insertRows(t, s, "stream/3:0-500", rows...)
+	require.Equal(t, int64(500), stats(t, s, report.Query{}).Impressions)
+	unchanged(t, s, func() {
+		insertRows(t, s, "stream/3:0-500", rows...)
+		insertRows(t, s, "stream/3:0-500", rows...)
+	})
+	insertRows(t, s, "stream/3:500-501", reportRow())
+	unchanged(t, s, func() { insertRows(t, s, "stream/3:0-500", rows...) })
+	require.Equal(t, int64(501), stats(t, s, report.Query{}).Impressions)
+}
+
+// Two archivers that believe to own one partition.
+func reportsConcurrentToken(t *testing.T, s Reports) {
+	rows := make([]report.Row, 200)
+	for i := range rows {
+		rows[i] = reportRow()
+	}
+	var wg sync.WaitGroup
+	failed := make(chan error, 6)
+	for range cap(failed) {
+		wg.Go(func() { failed <- s.Writer.Insert(t.Context(), "one", rows) })
+	}
+	wg.Wait()
+	close(failed)
+	for err := range failed {
+		require.NoError(t, err)
+	}
+	require.Equal(t, int64(200), stats(t, s, report.Query{}).Impressions)
+	totals, err := s.Audit.Totals(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, int64(200), totals.Rows)
+}
+
+// Equal rows under different tokens are different events: only the token decides.
+func reportsOtherToken(t *testing.T, s Reports) {
+	row := reportRow()
+	insertRows(t, s, "a", row, row)
+	insertRows(t, s, "b", row, row)
+	require.Equal(t, int64(4), stats(t, s, report.Query{}).Impressions)
+	require.Equal(t, money.Micros(8000), stats(t, s, report.Query{}).Spend)
+}
+
+// A block across months is stored in several parts, each refused by itself when repeated.
+func reportsManyMonths(t *testing.T, s Reports) {
+	var rows []report.Row
+	for i := range ledger.Day(6) {
+		rows = append(rows, reportRow(onDay(reportDay+30*i)))
+	}
+	insertRows(t, s, "m", rows...)
+	require.Len(t, stats(t, s, report.Query{}).Daily, 6)
+	unchanged(t, s, func() { insertRows(t, s, "m", rows...) })
+}
+
+func reportsRollup(t *testing.T, s Reports) {
+	spread(t, s)
+	insertRows(t, s, "mixed",
+		reportRow(withVerdict(ledger.Duplicate)), reportRow(withVerdict(ledger.VerdictSandbox)), reportRow(withVerdict(ledger.VerdictExpired)),
+		reportRow(withVerdict(ledger.InvalidTraffic+"bot")), reportRow(withVerdict(ledger.SelfServed)),
+		reportRow(func(r *report.Row) { r.Type = ledger.Click }), reportRow(func(r *report.Row) { r.Type = ledger.Close }),
+		reportRow(func(r *report.Row) { r.Type = ledger.Skip }), reportRow(func(r *report.Row) { r.Type = ledger.VideoComplete }),
+		reportRow(func(r *report.Row) { r.Type, r.ConversionValue = ledger.Conversion, 7 }))
+	unchanged(t, s, func() {
+		for range 3 {
+			rows, err := s.Rollup.Aggregate(t.Context(), reportDay)
+			require.NoError(t, err)
+			require.Equal(t, 2, rows) // spread's key and that of reportRow
+		}
+		rows, err := s.Rollup.Aggregate(t.Context(), reportDay+2)
+		require.NoError(t, err)
+		require.Equal(t, 1, rows)
+		rows, err = s.Rollup.Aggregate(t.Context(), reportDay+50)
+		require.NoError(t, err)
+		require.Zero(t, rows)
+	})
+	_, err := s.Rollup.Aggregate(t.Context(), -1)
+	require.True(t, errs.Is(err, errs.InvalidRequest), "%v", err)
+}
+
+func reportsRollupsAtOnce(t *testing.T, s Reports) {
+	spread(t, s)
+	unchanged(t, s, func() {
+		var wg sync.WaitGroup
+		failed := make(chan error, 4)
+		for range cap(failed) {
+			wg.Go(func() {
+				rows, err := s.Rollup.Aggregate(t.Context(), reportDay)
+				if err == nil && rows != 1 {
+					err = fmt.Errorf("%d rows", rows)
+				}
+				failed <- err
+			})
+		}
+		wg.Wait()
+		close(failed)
+		for err := range failed {
+			require.NoError(t, err)
+		}
+	})
+}
+
+func reportsLate(t *testing.T, s Reports) {
+	spread(t, s)
+	aggregate := func() {
+		_, err := s.Rollup.Aggregate(t.Context(), reportDay)
+		require.NoError(t, err)
+	}
+	aggregate()
+	late := reportRow(withVerdict(ledger.OverBudget), func(r *report.Row) { r.Format = "late" })
+	insertRows(t, s, "late", late)
+	got := stats(t, s, report.Query{Since: reportDay, Until: reportDay, Breakdown: report.ByFormat})
+	require.Equal(t, int64(2), got.Impressions)
+	require.Equal(t, []string{"f0", "late"}, keysOf(got.Groups))
+	// A repeat of the late block after the next roll-up adds nothing.
+	unchanged(t, s, func() {
+		aggregate()
+		insertRows(t, s, "late", late)
+	})
+}
+
+func reportsAuctions(t *testing.T, s Reports) {
+	rows := []report.Auction{
+		{AuctionID: uuid.Must(uuid.NewV7()), At: reportNoon, CampaignID: uuid.UUID{1}, Price: 2000, ECPM: 2 * money.USD, Format: "text", Took: time.Millisecond},
+		{AuctionID: uuid.Must(uuid.NewV7()), At: reportNoon, Reason: "no_match", Sandbox: true},
+	}
+	for range 3 {
+		require.NoError(t, s.Writer.InsertAuctions(t.Context(), "a", rows))
+	}
+	require.NoError(t, s.Writer.InsertAuctions(t.Context(), "none", nil))
+	n, err := s.Audit.Auctions(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, int64(2), n)
+	// A token of events and one of auctions have nothing to do with each other.
+	insertRows(t, s, "a", reportRow())
+	require.Equal(t, int64(1), stats(t, s, report.Query{}).Impressions)
+}
+
+func reportsAsOf(t *testing.T, s Reports) {
+	newest := reportNoon.Add(123456 * time.Microsecond)
+	insertRows(t, s, "1", reportRow(func(r *report.Row) { r.ReceivedAt = newest }))
+	insertRows(t, s, "2", reportRow(onDay(reportDay-40)), reportRow())
+	until, err := s.Audit.ArchivedUntil(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, newest, until)
+	require.Equal(t, newest, stats(t, s, report.Query{}).AsOf)
+	// Also when the range does not hold the newest event, or nothing at all.
+	require.Equal(t, newest, stats(t, s, report.Query{Since: reportDay - 60, Until: reportDay - 30}).AsOf)
+	require.Equal(t, newest, stats(t, s, report.Query{Since: 2, Until: 1}).AsOf)
+}
+
+// A record that could not be decoded has nothing but a verdict; texts come from strangers.
+func reportsOdd(t *testing.T, s Reports) {
+	hostile := "'); DROP TABLE events; -- \\ \x00 \xff é\n"
+	insertRows(t, s, hostile, report.Row{Verdict: ledger.Poison}, reportRow(func(r *report.Row) {
+		r.HostApp, r.Format, r.Session, r.ExternalID = hostile, hostile, hostile, hostile
+	}))
+	got := stats(t, s, report.Query{Since: 0, Until: reportDay, Breakdown: report.ByHostApp})
+	require.Equal(t, int64(1), got.Impressions)
+	require.Equal(t, int64(1), got.Rejected)
+	require.Equal(t, []string{hostile, ""}, keysOf(got.Groups))
+	require.Equal(t, []string{"1970-01-01", reportDay.String()}, keysOf(got.Daily))
+	unchanged(t, s, func() { insertRows(t, s, hostile, report.Row{Verdict: ledger.Poison}) })
+}

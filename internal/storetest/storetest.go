@@ -1,0 +1,139 @@
+// Package storetest is the one conformance suite of adnet's stores: what internal/postgres and
+// internal/memory must do alike. Each of them runs it on a fresh, empty store per case, so that the in-memory
+// mode is a product mode and not a mock.
+//
+// Only tests import this package.
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"adnet/internal/account"
+	"adnet/internal/campaign"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// FirstHead is the config version of an empty store. It is not 0, which readers of the projection take for
+// "no complete catalog".
+const FirstHead int64 = 1
+
+// Stores is the implementation under test, empty.
+type Stores struct {
+	Users     account.UserStore
+	Keys      account.KeyStore
+	Campaigns campaign.Store
+	Changes   campaign.Changes
+	Inside    Inside
+	// Credits is nil where Credits cannot fund campaigns: creation must then answer errs.DemoMode.
+	Credits Credits
+}
+
+// Inside looks at what the interfaces of the domain do not show, and puts spend where the ledger would.
+type Inside interface {
+	// Inactive lists a campaign's inactive intervals, oldest first.
+	Inactive(ctx context.Context, campaignID uuid.UUID) ([]ledger.Interval, error)
+	// Reviews is a campaign's review history, oldest first.
+	Reviews(ctx context.Context, campaignID uuid.UUID) ([]campaign.Review, error)
+	// Spend adds to what the ledger says a campaign spent.
+	Spend(ctx context.Context, s ledger.Spend) error
+}
+
+// Credits is the Credits side of the ledger.
+type Credits interface {
+	// Grant gives a publisher Credits, as minting does.
+	Grant(ctx context.Context, developer uuid.UUID, n money.Credits) error
+	// Balance is the sum of an account's entries; it fails when the balance row differs from it.
+	Balance(ctx context.Context, a ledger.Account) (money.Credits, error)
+	// Transactions lists the transactions of a kind with their entries.
+	Transactions(ctx context.Context, kind ledger.Kind) ([]ledger.Transaction, error)
+}
+
+// Run runs every case. newStore opens an empty store that is closed by the test's own clean-up.
+func Run(t *testing.T, newStore func(t *testing.T) Stores) {
+	t.Run("Users", func(t *testing.T) { runCases(t, newStore, userCases) })
+	t.Run("Keys", func(t *testing.T) { runCases(t, newStore, keyCases) })
+	t.Run("Campaigns", func(t *testing.T) { runCases(t, newStore, campaignCases) })
+	t.Run("Changes", func(t *testing.T) { runCases(t, newStore, changeCases) })
+	t.Run("Credits", func(t *testing.T) { runCases(t, newStore, creditCases) })
+}
+
+// testCase is one promise, checked on a store of its own.
+type testCase struct {
+	name string
+	run  func(t *testing.T, s Stores)
+}
+
+func runCases(t *testing.T, newStore func(t *testing.T) Stores, cases []testCase) {
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) { c.run(t, newStore(t)) })
+	}
+}
+
+// AddUser creates an account with an address of its own and returns it.
+func AddUser(t *testing.T, s Stores) account.User {
+	t.Helper()
+	id := newID(t)
+	u := account.User{
+		ID: id, DeveloperID: newID(t), Email: fmt.Sprintf("%s@example.com", id), PasswordHash: "$argon2id$x",
+		Role: account.RoleAdvertiser, TokenVersion: 1, CreatedAt: time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC),
+	}
+	require.NoError(t, s.Users.CreateUser(t.Context(), u))
+	return u
+}
+
+// NewCampaign is a campaign with every field set that a store keeps; it is not stored yet.
+func NewCampaign(t *testing.T, advertiser uuid.UUID) campaign.Campaign {
+	t.Helper()
+	roas := money.Micros(3_500_000)
+	return campaign.Campaign{
+		ID: newID(t), AdvertiserID: advertiser, Name: "Spring", Status: campaign.InReview,
+		Format: campaign.Video, Headline: "Ship faster", Subtext: "Every build, cached", MediaURL: "https://cdn.example.com/a.mp4",
+		PosterURL: "https://cdn.example.com/a.jpg", CTALabel: "Try it", CTAURL: "https://example.com/try", SkippableAfterSec: 5,
+		BillingModel: campaign.CPC, BidAmount: 1_250_000, DailyBudget: 50 * money.USD, TotalBudget: 1000 * money.USD,
+		TargetCPA: 12 * money.USD, TargetROAS: &roas, Goal: campaign.GoalTargetCPA,
+		Targeting: campaign.Targeting{
+			IntentTokens: []string{"ci", "Build Cache"}, Keywords: []string{"go", "übung"}, ActiveTools: []string{"tool-1"}, HostApps: []string{"editor"},
+			Surfaces: []string{"chat", "tool_result"}, IntegrationMethods: []string{"mcp"}, Regions: []string{"DE", "US"}, Languages: []string{"en"},
+		},
+		PolicyViolations: []campaign.Violation{{Rule: "caps", Field: "headline", Message: "too loud"}},
+	}
+}
+
+// AddCampaign stores a campaign of the advertiser with the status, and returns it as kept.
+func AddCampaign(t *testing.T, s Stores, advertiser uuid.UUID, status campaign.Status) campaign.Campaign {
+	t.Helper()
+	c, err := s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{
+		Campaign: NewCampaign(t, advertiser), Admit: func(bool) campaign.Status { return status },
+	})
+	require.NoError(t, err)
+	return c
+}
+
+func newID(t *testing.T) uuid.UUID {
+	t.Helper()
+	id, err := uuid.NewV7()
+	require.NoError(t, err)
+	return id
+}
+
+// together runs fn n times at once and waits for all.
+func together(n int, fn func(i int)) {
+	var wg sync.WaitGroup
+	start := make(chan struct{})
+	for i := range n {
+		wg.Go(func() {
+			<-start
+			fn(i)
+		})
+	}
+	close(start)
+	wg.Wait()
+}
