@@ -1,0 +1,189 @@
+package clickhouse
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"adnet/internal/report"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/google/uuid"
+)
+
+const (
+	// Columns in the order of fillEvents and fillAuctions.
+	insertEvents = `INSERT INTO events (event_id, received_at, type, verdict, charge, minted, auction_id, campaign_id, advertiser_id, developer_id, billing_model, format, integration_method, surface, region, language, host_app, session, conversion_type, conversion_value, currency, external_id)`
+
+	insertAuctions = `INSERT INTO auctions (auction_id, at, developer_id, campaign_id, reason, price, ecpm, format, integration_method, surface, region, language, host_app, sandbox, took_us)`
+)
+
+// ErrNoToken says that an insert came without a token: without one a repeat would count twice.
+var ErrNoToken = errors.New("insert without a deduplication token")
+
+// Insert writes rows as one block under token (see the package contract). No rows is no work. It returns after
+// the server committed the block and everything computed from it. Errors: [ErrNoToken]; errs.Unavailable when
+// the outcome is unknown or the server is overloaded, then the same call may be repeated.
+func (s *Store) Insert(ctx context.Context, token string, rows []report.Row) error {
+	return send(s, ctx, insertion{insertEvents, token, "insert events"}, rows, fillEvents)
+}
+
+// InsertAuctions writes outcomes of auctions, with the same rules as [Store.Insert].
+func (s *Store) InsertAuctions(ctx context.Context, token string, rows []report.Auction) error {
+	return send(s, ctx, insertion{insertAuctions, token, "insert auctions"}, rows, fillAuctions)
+}
+
+type insertion struct{ statement, token, what string }
+
+// insertSettings are those that the guarantee of one token rests on, whatever the server's defaults are.
+func insertSettings(token string) clickhouse.Settings {
+	return clickhouse.Settings{
+		"insert_deduplicate":                                 1,
+		"insert_deduplication_token":                         token,
+		"deduplicate_blocks_in_dependent_materialized_views": 1,
+		// An asynchronous insert would answer before, or merge blocks of several tokens.
+		"async_insert": 0,
+		// A view that fails must fail the insert: the repeat then completes it.
+		"materialized_views_ignore_errors": 0,
+		// The server takes plain strings and makes the dictionaries itself: several times cheaper here.
+		"low_cardinality_allow_in_native_format": 0,
+	}
+}
+
+func send[T any](s *Store, ctx context.Context, in insertion, rows []T, fill func(*block, []T)) (err error) {
+	if len(rows) == 0 {
+		return nil
+	}
+	if in.token == "" {
+		return ErrNoToken
+	}
+	batch, err := s.conn.PrepareBatch(clickhouse.Context(ctx, clickhouse.WithSettings(insertSettings(in.token))), in.statement)
+	if err != nil {
+		return failure(err, in.what)
+	}
+	b := &block{batch: batch, page: s.pages.get(len(rows))}
+	defer s.pages.put(b.page)
+	fill(b, rows)
+	if b.err != nil {
+		return errors.Join(failure(b.err, in.what), batch.Abort())
+	}
+	return failure(batch.Send(), in.what)
+}
+
+// page is one reusable column of each kind. The driver copies what it is given, so one page serves every
+// column of a block in turn.
+type page struct {
+	ids     []uuid.UUID
+	times   []time.Time
+	texts   []string
+	numbers []int64
+	flags   []bool
+}
+
+type pages struct{ pool sync.Pool }
+
+func (p *pages) get(rows int) *page {
+	if c, ok := p.pool.Get().(*page); ok && cap(c.ids) >= rows {
+		return c
+	}
+	return &page{
+		ids: make([]uuid.UUID, rows), times: make([]time.Time, rows), texts: make([]string, rows),
+		numbers: make([]int64, rows), flags: make([]bool, rows),
+	}
+}
+
+func (p *pages) put(c *page) {
+	clear(c.texts[:cap(c.texts)]) // keeps no text of the rows alive
+	p.pool.Put(c)
+}
+
+// block fills the columns of a batch from left to right; the first error sticks.
+type block struct {
+	batch driver.Batch
+	page  *page
+	next  int
+	err   error
+}
+
+func (b *block) add(column any) {
+	if b.err == nil {
+		b.err = b.batch.Column(b.next).Append(column)
+	}
+	b.next++
+}
+
+// column fills buffer with one value per row and adds it.
+func column[T, V any](b *block, buffer []V, rows []T, value func(*T) V) {
+	buffer = buffer[:len(rows)]
+	for i := range rows {
+		buffer[i] = value(&rows[i])
+	}
+	b.add(buffer)
+}
+
+func fillEvents(b *block, rows []report.Row) {
+	ids := func(f func(*report.Row) uuid.UUID) { column(b, b.page.ids, rows, f) }
+	texts := func(f func(*report.Row) string) { column(b, b.page.texts, rows, f) }
+	numbers := func(f func(*report.Row) int64) { column(b, b.page.numbers, rows, f) }
+
+	ids(func(r *report.Row) uuid.UUID { return r.EventID })
+	column(b, b.page.times, rows, func(r *report.Row) time.Time { return storable(r.ReceivedAt) })
+	texts(func(r *report.Row) string { return string(r.Type) })
+	texts(func(r *report.Row) string { return string(r.Verdict) })
+	numbers(func(r *report.Row) int64 { return int64(r.Charge) })
+	numbers(func(r *report.Row) int64 { return int64(r.Minted) })
+	ids(func(r *report.Row) uuid.UUID { return r.AuctionID })
+	ids(func(r *report.Row) uuid.UUID { return r.CampaignID })
+	ids(func(r *report.Row) uuid.UUID { return r.AdvertiserID })
+	ids(func(r *report.Row) uuid.UUID { return r.DeveloperID })
+	texts(func(r *report.Row) string { return r.BillingModel })
+	texts(func(r *report.Row) string { return r.Format })
+	texts(func(r *report.Row) string { return r.IntegrationMethod })
+	texts(func(r *report.Row) string { return r.Surface })
+	texts(func(r *report.Row) string { return r.Region })
+	texts(func(r *report.Row) string { return r.Language })
+	texts(func(r *report.Row) string { return r.HostApp })
+	texts(func(r *report.Row) string { return r.Session })
+	texts(func(r *report.Row) string { return r.ConversionType })
+	numbers(func(r *report.Row) int64 { return int64(r.ConversionValue) })
+	texts(func(r *report.Row) string { return r.Currency })
+	texts(func(r *report.Row) string { return r.ExternalID })
+}
+
+func fillAuctions(b *block, rows []report.Auction) {
+	ids := func(f func(*report.Auction) uuid.UUID) { column(b, b.page.ids, rows, f) }
+	texts := func(f func(*report.Auction) string) { column(b, b.page.texts, rows, f) }
+	numbers := func(f func(*report.Auction) int64) { column(b, b.page.numbers, rows, f) }
+
+	ids(func(r *report.Auction) uuid.UUID { return r.AuctionID })
+	column(b, b.page.times, rows, func(r *report.Auction) time.Time { return storable(r.At) })
+	ids(func(r *report.Auction) uuid.UUID { return r.DeveloperID })
+	ids(func(r *report.Auction) uuid.UUID { return r.CampaignID })
+	texts(func(r *report.Auction) string { return string(r.Reason) })
+	numbers(func(r *report.Auction) int64 { return int64(r.Price) })
+	numbers(func(r *report.Auction) int64 { return int64(r.ECPM) })
+	texts(func(r *report.Auction) string { return r.Format })
+	texts(func(r *report.Auction) string { return r.IntegrationMethod })
+	texts(func(r *report.Auction) string { return r.Surface })
+	texts(func(r *report.Auction) string { return r.Region })
+	texts(func(r *report.Auction) string { return r.Language })
+	texts(func(r *report.Auction) string { return r.HostApp })
+	column(b, b.page.flags, rows, func(r *report.Auction) bool { return r.Sandbox })
+	numbers(func(r *report.Auction) int64 { return r.Took.Microseconds() })
+}
+
+// Times that the day column can hold. A time outside is moved to the nearer end, so that a record with a
+// broken clock is stored like any other: a repeat of the block must build the same rows.
+var earliest, latest = time.Unix(0, 0).UTC(), time.Date(2105, 12, 31, 0, 0, 0, 0, time.UTC)
+
+func storable(t time.Time) time.Time {
+	switch {
+	case t.Before(earliest):
+		return earliest
+	case t.After(latest):
+		return latest
+	}
+	return t
+}

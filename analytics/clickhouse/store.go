@@ -1,0 +1,215 @@
+// Package clickhouse is the analytics store: the connection, the schema's migrations and the block writer.
+//
+// Contract of [Store.Insert]: the rows of a call are one block under one token. Sending the same token with
+// the same rows again, because the reply was lost or by a second writer at the same time, changes nothing, in
+// events and in everything computed from it, as long as fewer than 100,000 other blocks came between. A call
+// that returned nil is on disk (fsynced) and visible to every read that starts later.
+package clickhouse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+)
+
+// Config names the server. The URL is clickhouse://[user[:password]@]host:port/database (native protocol) and
+// may carry the driver's options; it can hold a password and must be masked when printed.
+type Config struct {
+	URL         string        `name:"clickhouse-url" env:"ADNET_CLICKHOUSE_URL" default:"clickhouse://127.0.0.1:9000/adnet" help:"ClickHouse, native protocol: clickhouse://[user:password@]host:port/database."`
+	DialTimeout time.Duration `name:"clickhouse-dial-timeout" env:"ADNET_CLICKHOUSE_DIAL_TIMEOUT" default:"5s" help:"How long to wait for a connection to ClickHouse."`
+	Timeout     time.Duration `name:"clickhouse-timeout" env:"ADNET_CLICKHOUSE_TIMEOUT" default:"30s" help:"How long ClickHouse may stay silent before a call fails (safe to repeat)."`
+	Connections int           `name:"clickhouse-connections" env:"ADNET_CLICKHOUSE_CONNECTIONS" default:"8" help:"Most connections to ClickHouse."`
+}
+
+// options checks the configuration. Zero durations and counts take the defaults.
+func (c Config) options() (*clickhouse.Options, error) {
+	target, err := url.Parse(c.URL)
+	if err != nil {
+		// The parser's error repeats the URL, which may hold a password.
+		return nil, errs.New(errs.InvalidRequest, "ADNET_CLICKHOUSE_URL is not a URL")
+	}
+	if target.Scheme != "clickhouse" || target.Host == "" || len(strings.Trim(target.Path, "/")) == 0 {
+		return nil, errs.New(errs.InvalidRequest, "ADNET_CLICKHOUSE_URL must be clickhouse://host:port/database")
+	}
+	options, err := clickhouse.ParseDSN(c.URL)
+	if err != nil {
+		return nil, errs.Wrap(err, errs.InvalidRequest, "ADNET_CLICKHOUSE_URL has an option that the driver refuses")
+	}
+	if !identifier(options.Auth.Database) {
+		return nil, errs.New(errs.InvalidRequest, "ADNET_CLICKHOUSE_URL: the database must be named with letters, digits and _")
+	}
+	options.DialTimeout = positive(c.DialTimeout, 5*time.Second)
+	options.ReadTimeout = positive(c.Timeout, 30*time.Second)
+	options.MaxOpenConns = positive(c.Connections, 8)
+	options.MaxIdleConns = options.MaxOpenConns
+	if options.Compression == nil {
+		options.Compression = &clickhouse.Compression{Method: clickhouse.CompressionLZ4}
+	}
+	return options, nil
+}
+
+func positive[T int | time.Duration](v, fallback T) T {
+	if v > 0 {
+		return v
+	}
+	return fallback
+}
+
+// identifier says whether s can stand in SQL unquoted.
+func identifier(s string) bool {
+	for i, r := range s {
+		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// Store writes to and reads from one database. It is safe for concurrent use.
+type Store struct {
+	conn  clickhouse.Conn
+	pages pages
+}
+
+// Open makes a store and checks that the server answers. Errors: errs.InvalidRequest for the configuration,
+// errs.InvalidState when the database does not exist (see [Migrate]), errs.Unavailable when the server does not
+// answer.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	options, err := cfg.options()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkDatabase(ctx, cfg); err != nil {
+		return nil, err
+	}
+	conn, err := clickhouse.Open(options)
+	if err != nil {
+		return nil, errs.Wrap(err, errs.InvalidRequest, "ADNET_CLICKHOUSE_URL cannot be used")
+	}
+	s := &Store{conn: conn}
+	if err := s.Ping(ctx); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return s, nil
+}
+
+// Ping asks the server for a sign of life. Error: errs.Unavailable.
+func (s *Store) Ping(ctx context.Context) error { return failure(s.conn.Ping(ctx), "ping") }
+
+// Close ends every connection. Calls under way fail.
+func (s *Store) Close() error { return s.conn.Close() }
+
+// Select runs a query with server-side bound parameters ({name:Type} in the text) and scans all rows into
+// dest, a pointer to a slice of structs with ch tags. Error: errs.Unavailable when a repeat may help.
+func (s *Store) Select(ctx context.Context, dest any, query string, params map[string]string) error {
+	return failure(s.conn.Select(bind(ctx, params), dest, query), "query")
+}
+
+// Exec runs a statement with server-side bound parameters. Errors as of [Store.Select].
+func (s *Store) Exec(ctx context.Context, statement string, params map[string]string) error {
+	return failure(s.conn.Exec(bind(ctx, params), statement), "statement")
+}
+
+func bind(ctx context.Context, params map[string]string) context.Context {
+	if len(params) == 0 {
+		return ctx
+	}
+	return clickhouse.Context(ctx, clickhouse.WithParameters(params))
+}
+
+const (
+	// Months whose events were dropped by the TTL are answered from the daily sums. A month is either wholly in
+	// events or wholly gone.
+	totalsQuery = `
+SELECT verdict, toInt64(sum(n)) AS events, sum(c) AS charge, sum(m) AS minted
+FROM
+(
+    SELECT verdict, toInt64(count()) AS n, sum(charge) AS c, sum(minted) AS m FROM events GROUP BY verdict
+    UNION ALL
+    SELECT verdict, sum(events) AS n, sum(charge) AS c, sum(minted) AS m FROM verdict_daily
+    WHERE toYYYYMM(day) NOT IN (SELECT DISTINCT toYYYYMM(day) FROM events) GROUP BY verdict
+)
+GROUP BY verdict`
+	archivedUntilQuery = `
+SELECT max(last_received_at) AS at FROM stats_daily WHERE day = (SELECT max(day) FROM stats_daily)`
+	auctionsQuery = `SELECT toInt64(count()) AS n FROM auctions FINAL`
+)
+
+// Totals sums everything that was ever inserted: for the comparison with the ledger.
+func (s *Store) Totals(ctx context.Context) (ledger.Totals, error) {
+	var rows []struct {
+		Verdict string `ch:"verdict"`
+		Events  int64  `ch:"events"`
+		Charge  int64  `ch:"charge"`
+		Minted  int64  `ch:"minted"`
+	}
+	if err := s.Select(ctx, &rows, totalsQuery, nil); err != nil {
+		return ledger.Totals{}, err
+	}
+	totals := ledger.Totals{ByVerdict: make(map[ledger.Verdict]int64, len(rows))}
+	for _, r := range rows {
+		totals.Rows += r.Events
+		totals.Charge += money.Micros(r.Charge)
+		totals.Minted += money.Credits(r.Minted)
+		totals.ByVerdict[ledger.Verdict(r.Verdict)] = r.Events
+	}
+	return totals, nil
+}
+
+// ArchivedUntil is the newest time of receipt among the events (UTC); the zero time when there are none.
+func (s *Store) ArchivedUntil(ctx context.Context) (time.Time, error) {
+	var rows []struct {
+		At time.Time `ch:"at"`
+	}
+	if err := s.Select(ctx, &rows, archivedUntilQuery, nil); err != nil || len(rows) == 0 {
+		return time.Time{}, err
+	}
+	if rows[0].At.Unix() <= 0 { // max of nothing is the epoch
+		return time.Time{}, nil
+	}
+	return rows[0].At.UTC(), nil
+}
+
+// Auctions counts the auctions that are stored, each once.
+func (s *Store) Auctions(ctx context.Context) (int64, error) {
+	var rows []struct {
+		N int64 `ch:"n"`
+	}
+	if err := s.Select(ctx, &rows, auctionsQuery, nil); err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	return rows[0].N, nil
+}
+
+// Codes of the server's exceptions that a repeat may cure.
+var passing = map[int32]bool{
+	159: true, // TIMEOUT_EXCEEDED
+	202: true, // TOO_MANY_SIMULTANEOUS_QUERIES
+	236: true, // ABORTED
+	241: true, // MEMORY_LIMIT_EXCEEDED
+	242: true, // TABLE_IS_READ_ONLY
+	243: true, // NOT_ENOUGH_SPACE
+	252: true, // TOO_MANY_PARTS
+}
+
+// failure gives an error a code. A broken connection, like an overloaded server, is errs.Unavailable: the
+// caller may repeat the call. What the server says about a wrong statement is internal.
+func failure(err error, what string) error {
+	if err == nil {
+		return nil
+	}
+	var exception *clickhouse.Exception
+	if errors.As(err, &exception) && !passing[exception.Code] {
+		return fmt.Errorf("clickhouse: %s: %w", what, err)
+	}
+	return errs.Wrap(err, errs.Unavailable, "analytics store is out of reach")
+}

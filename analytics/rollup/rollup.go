@@ -1,0 +1,228 @@
+// Package rollup computes the stats of closed days again from the events.
+//
+// Contract of [Rollup.Aggregate]: the rows of a day in stats_rollup become exactly what the events of the day
+// say: built in a table of its own and put in place by REPLACE PARTITION. Running it again gives the same rows.
+// Two at once are safe although the server may then keep the rows of both: every row names its run, and readers
+// take the rows of one run per day, one that counts at least as many events as the live counters. A run that
+// is half visible, or that missed events, is thereby never read.
+package rollup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Config says when the daily run happens.
+type Config struct {
+	At time.Duration `name:"rollup-at" env:"ADNET_ROLLUP_AT" default:"10m" help:"How long after midnight UTC the stats of the day before are rolled up."`
+	// Retry is the pause after a failed run.
+	Retry time.Duration `name:"rollup-retry" env:"ADNET_ROLLUP_RETRY" default:"1m" help:"How long to wait after a failed roll-up before the next try."`
+}
+
+// Store is the analytics store; see analytics/clickhouse.
+type Store interface {
+	Select(ctx context.Context, dest any, query string, params map[string]string) error
+	Exec(ctx context.Context, statement string, params map[string]string) error
+}
+
+// Deps is what a roll-up works with.
+type Deps struct {
+	Store    Store
+	Log      *slog.Logger
+	Registry prometheus.Registerer
+	Now      func() time.Time // nil: the clock
+}
+
+// Rollup is the daily roll-up.
+type Rollup struct {
+	cfg      Config
+	store    Store
+	log      *slog.Logger
+	now      func() time.Time
+	failures prometheus.Counter
+	newest   prometheus.Gauge
+}
+
+// New makes a roll-up; nothing runs yet. Zero durations take the defaults. Error: errs.InvalidRequest when the time
+// after midnight is a day or more.
+func New(cfg Config, deps Deps) (*Rollup, error) {
+	if cfg.At <= 0 {
+		cfg.At = 10 * time.Minute
+	}
+	if cfg.At >= 24*time.Hour {
+		return nil, errs.New(errs.InvalidRequest, "ADNET_ROLLUP_AT must be less than 24h")
+	}
+	if cfg.Retry <= 0 {
+		cfg.Retry = time.Minute
+	}
+	if deps.Store == nil || deps.Log == nil || deps.Registry == nil {
+		return nil, errs.New(errs.Internal, "rollup: a store, a logger and a registry are needed")
+	}
+	if deps.Now == nil {
+		deps.Now = time.Now
+	}
+	r := &Rollup{
+		cfg: cfg, store: deps.Store, log: deps.Log, now: deps.Now,
+		failures: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "adnet_rollup_failures_total", Help: "Runs of the daily roll-up that failed and were tried again.",
+		}),
+		newest: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "adnet_rollup_newest_day_timestamp_seconds", Help: "Midnight UTC of the newest day that this process rolled up.",
+		}),
+	}
+	for _, c := range []prometheus.Collector{r.failures, r.newest} {
+		if err := deps.Registry.Register(c); err != nil {
+			return nil, fmt.Errorf("rollup: %w", err)
+		}
+	}
+	return r, nil
+}
+
+// Run rolls up yesterday at once, so that a run missed while the process was down is made up for, and then
+// every day at Config.At after midnight UTC. A failed run is tried again until it succeeds. Run returns
+// nil when ctx is cancelled.
+func (r *Rollup) Run(ctx context.Context) error {
+	wait := time.Duration(0)
+	for {
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		}
+		wait = r.turn(ctx)
+	}
+}
+
+// turn is one run; it answers how long to wait for the next.
+func (r *Rollup) turn(ctx context.Context) time.Duration {
+	now := r.now()
+	day := ledger.DayOf(now.Add(-r.cfg.At)) - 1
+	rows, err := r.Aggregate(ctx, day)
+	if err == nil {
+		err = r.sweep(ctx)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return r.cfg.Retry
+	case err != nil:
+		r.failures.Inc()
+		r.log.LogAttrs(ctx, slog.LevelError, "roll-up failed, will be tried again",
+			slog.String("day", day.String()), slog.Duration("in", r.cfg.Retry), slog.Any("error", err))
+		return r.cfg.Retry
+	}
+	r.newest.Set(float64(day.Time().Unix()))
+	r.log.LogAttrs(ctx, slog.LevelInfo, "rolled up", slog.String("day", day.String()), slog.Int("rows", rows))
+	return r.next(now).Sub(now)
+}
+
+// next is the first instant after now at which a run is due.
+func (r *Rollup) next(now time.Time) time.Time {
+	due := ledger.DayOf(now).Time().Add(r.cfg.At)
+	if !due.After(now) {
+		due = due.AddDate(0, 0, 1)
+	}
+	return due
+}
+
+const (
+	// stagingPrefix names the tables in which a day is built. The rest of the name is random.
+	stagingPrefix = "stats_rollup_staging_"
+
+	// The counters are those of stats_daily_mv (schemas/clickhouse); the conformance suite compares the two.
+	fillQuery = `
+INSERT INTO %s
+SELECT
+    day, {run:UUID}, advertiser_id, campaign_id, developer_id, format, integration_method, host_app,
+    count(),
+    countIf(class = 'counted' AND type = 'impression'),
+    countIf(class = 'counted' AND type = 'click'),
+    countIf(class = 'counted' AND type = 'close'),
+    countIf(class = 'counted' AND type = 'skip'),
+    countIf(class = 'counted' AND type = 'video_complete'),
+    countIf(class = 'counted' AND type = 'conversion'),
+    sum(charge),
+    sum(minted),
+    countIf(charge > 0),
+    sumIf(conversion_value, class = 'counted' AND type = 'conversion' AND currency IN ('', 'USD')),
+    countIf(class = 'duplicate'),
+    countIf(class = 'rejected'),
+    countIf(class = 'sandbox'),
+    countIf(class = 'invalid'),
+    max(received_at)
+FROM events
+WHERE day = {day:Date}
+GROUP BY day, advertiser_id, campaign_id, developer_id, format, integration_method, host_app`
+
+	// abandonedQuery finds tables that a killed run left. No run takes a day.
+	abandonedQuery = `
+SELECT name FROM system.tables
+WHERE database = currentDatabase() AND startsWith(name, {prefix:String}) AND metadata_modification_time < now() - INTERVAL 1 DAY`
+)
+
+// Aggregate computes a UTC day again and answers how many rows it has now (see the package contract). A day
+// without events has none. Errors: errs.InvalidRequest for a day outside 1970 to 2105; errs.Unavailable.
+func (r *Rollup) Aggregate(ctx context.Context, day ledger.Day) (rows int, err error) {
+	if day < 0 || day.Time().Year() > 2105 {
+		return 0, errs.New(errs.InvalidRequest, "the day must lie between 1970 and 2105")
+	}
+	run := uuid.NewString()
+	staging := stagingPrefix + strings.ReplaceAll(run, "-", "")
+	if err := r.store.Exec(ctx, "CREATE TABLE "+staging+" AS stats_rollup", nil); err != nil {
+		return 0, err
+	}
+	defer func() {
+		// Also when the caller went away: the table must not stay.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		err = errors.Join(err, r.drop(ctx, staging))
+	}()
+	params := map[string]string{"day": day.String(), "run": run}
+	if err := r.store.Exec(ctx, fmt.Sprintf(fillQuery, staging), params); err != nil {
+		return 0, err
+	}
+	var counted []struct {
+		N uint64 `ch:"n"`
+	}
+	if err := r.store.Select(ctx, &counted, "SELECT count() AS n FROM "+staging, nil); err != nil {
+		return 0, err
+	}
+	if len(counted) == 1 {
+		rows = int(counted[0].N)
+	}
+	if rows == 0 { // a replacement by nothing would leave the old rows
+		return 0, r.store.Exec(ctx, "ALTER TABLE stats_rollup DROP PARTITION '"+day.String()+"'", nil)
+	}
+	return rows, r.store.Exec(ctx, "ALTER TABLE stats_rollup REPLACE PARTITION '"+day.String()+"' FROM "+staging, nil)
+}
+
+func (r *Rollup) drop(ctx context.Context, table string) error {
+	return r.store.Exec(ctx, "DROP TABLE IF EXISTS "+table+" SYNC", nil)
+}
+
+// sweep drops what killed runs left.
+func (r *Rollup) sweep(ctx context.Context) error {
+	var tables []struct {
+		Name string `ch:"name"`
+	}
+	if err := r.store.Select(ctx, &tables, abandonedQuery, map[string]string{"prefix": stagingPrefix}); err != nil {
+		return err
+	}
+	for _, t := range tables {
+		if err := r.drop(ctx, t.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package stats
+
+import (
+	"strings"
+	"time"
+
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+	"adnet/internal/report"
+
+	"github.com/google/uuid"
+)
+
+const (
+	asOfQuery = `
+SELECT max(last_received_at) AS at FROM stats_daily WHERE day = (SELECT max(day) FROM stats_daily)`
+
+	// rolledQuery lists the days that the roll-up may answer, each with one run that counts at least as many
+	// events as the live counters. Both sides are answered from a projection of a few rows per part.
+	rolledQuery = `
+SELECT rolled.day AS day, max(rolled.run) AS run
+FROM (SELECT day, run, sum(events) AS n FROM stats_rollup WHERE day BETWEEN {since:Date} AND {until:Date} GROUP BY day, run) AS rolled
+INNER JOIN (SELECT day, sum(events) AS n FROM stats_daily WHERE day BETWEEN {since:Date} AND {until:Date} GROUP BY day) AS live
+ON rolled.day = live.day
+WHERE rolled.n >= live.n
+GROUP BY rolled.day
+ORDER BY day`
+
+	sums = `
+    sum(impressions) AS impressions, sum(clicks) AS clicks, sum(closes) AS closes, sum(skips) AS skips,
+    sum(video_completes) AS video_completes, sum(conversions) AS conversions, sum(spend) AS spend,
+    sum(credits) AS credits, sum(billed) AS billed, sum(conversion_usd) AS conversion_usd,
+    sum(duplicates) AS duplicates, sum(rejected) AS rejected, sum(sandbox) AS sandbox, sum(invalid) AS invalid`
+
+	columns = `impressions, clicks, closes, skips, video_completes, conversions, spend, credits, billed, conversion_usd, duplicates, rejected, sandbox, invalid`
+)
+
+// What a row of the counts query is: grouping(day) is 1 where the row is of the other set.
+const (
+	kindDay   = 0
+	kindGroup = 1
+)
+
+// keys are the breakdowns as expressions. The map is the allow list: nothing of a query becomes SQL text.
+var keys = map[report.Breakdown]string{
+	"":                         "''",
+	report.ByDay:               "''", // taken from the daily series
+	report.ByCampaign:          "toString(campaign_id)",
+	report.ByFormat:            "toString(format)",
+	report.ByHostApp:           "host_app",
+	report.ByIntegrationMethod: "toString(integration_method)",
+}
+
+// countsQuery is the text of the query for q; its values are bound by name. The rolled days and
+// their runs are bound too and not computed in it: computed once per branch they could differ, and a day would count twice or not at all.
+func countsQuery(q report.Query) (string, error) {
+	key, ok := keys[q.Breakdown]
+	if !ok {
+		return "", errs.New(errs.InvalidRequest, "breakdown must be campaign, format, host_app, integration_method or day")
+	}
+	where := " WHERE day BETWEEN {since:Date} AND {until:Date}"
+	for _, c := range []struct {
+		id        uuid.UUID
+		condition string
+	}{
+		{q.AdvertiserID, " AND advertiser_id = {advertiser:UUID}"},
+		{q.CampaignID, " AND campaign_id = {campaign:UUID}"},
+		{q.DeveloperID, " AND developer_id = {developer:UUID}"},
+	} {
+		if c.id != uuid.Nil {
+			where += c.condition
+		}
+	}
+	head, set := "SELECT day, '' AS key, toUInt8(0) AS kind,", "day"
+	if q.Breakdown != "" && q.Breakdown != report.ByDay {
+		// One pass over one state of the data for both, so that groups and days add up to the same totals.
+		head, set = "SELECT day, key, toUInt8(grouping(day)) AS kind,", "GROUPING SETS ((day), (key))"
+	}
+	var b strings.Builder
+	b.WriteString(head + sums + "\nFROM\n(\n")
+	b.WriteString("    SELECT day, " + key + " AS key, " + columns + " FROM stats_rollup" + where + " AND has({runs:Array(UUID)}, run)\n")
+	b.WriteString("    UNION ALL\n")
+	b.WriteString("    SELECT day, " + key + " AS key, " + columns + " FROM stats_daily" + where + " AND NOT has({rolled:Array(Date)}, day)\n")
+	b.WriteString(")\nGROUP BY " + set)
+	return b.String(), nil
+}
+
+// lastDay is the last day that a Date of the store can hold, 2149-06-06.
+const lastDay ledger.Day = 65535
+
+// bind makes the parameters of q; some is false when the range holds no day that can have events.
+func bind(q report.Query) (params map[string]string, some bool) {
+	since, until := max(q.Since, 0), min(q.Until, lastDay)
+	if since > until {
+		return nil, false
+	}
+	return map[string]string{
+		"since": since.String(), "until": until.String(),
+		"advertiser": q.AdvertiserID.String(), "campaign": q.CampaignID.String(), "developer": q.DeveloperID.String(),
+	}, true
+}
+
+// counted is one row of the counts query.
+type counted struct {
+	Day            time.Time `ch:"day"`
+	Key            string    `ch:"key"`
+	Kind           uint8     `ch:"kind"`
+	Impressions    int64     `ch:"impressions"`
+	Clicks         int64     `ch:"clicks"`
+	Closes         int64     `ch:"closes"`
+	Skips          int64     `ch:"skips"`
+	VideoCompletes int64     `ch:"video_completes"`
+	Conversions    int64     `ch:"conversions"`
+	Spend          int64     `ch:"spend"`
+	Credits        int64     `ch:"credits"`
+	Billed         int64     `ch:"billed"`
+	ConversionUSD  int64     `ch:"conversion_usd"`
+	Duplicates     int64     `ch:"duplicates"`
+	Rejected       int64     `ch:"rejected"`
+	Sandbox        int64     `ch:"sandbox"`
+	Invalid        int64     `ch:"invalid"`
+}
+
+func (c *counted) counts() report.Counts {
+	return report.Counts{
+		Impressions: c.Impressions, Clicks: c.Clicks, Closes: c.Closes, Skips: c.Skips,
+		VideoCompletes: c.VideoCompletes, Conversions: c.Conversions, Spend: money.Micros(c.Spend),
+		Credits: money.Credits(c.Credits), Billed: c.Billed, ConversionUSD: money.Micros(c.ConversionUSD),
+		Duplicates: c.Duplicates, Rejected: c.Rejected, Sandbox: c.Sandbox, Invalid: c.Invalid,
+	}
+}

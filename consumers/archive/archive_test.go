@@ -1,0 +1,443 @@
+package archive_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"adnet/consumers/archive"
+	"adnet/consumers/settle"
+	"adnet/internal/kafka"
+	"adnet/internal/kafka/kafkatest"
+	"adnet/internal/ledger"
+	"adnet/internal/memory"
+	"adnet/internal/report"
+	"adnet/schemas/event"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const patience = 60 * time.Second
+
+var config = archive.Config{
+	ChunkRows: 100, Linger: 5 * time.Millisecond, Tick: 2 * time.Millisecond, BufferRecords: 1_000, BufferBytes: 1 << 20,
+	InsertTimeout: 5 * time.Second,
+}
+
+func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+var errSink = errors.New("analytics store is out of reach")
+
+// sink keeps blocks by token, as the analytics store does: the same token again changes nothing. One in
+// three inserts fails, half of those after the rows were kept.
+type sink struct {
+	mu     sync.Mutex
+	rand   *rand.Rand // nil: never fails
+	blocks map[string][]report.Row
+	rows   []report.Row
+	differ int // repeats of a token with other rows
+}
+
+func newSink(r *rand.Rand) *sink { return &sink{rand: r, blocks: make(map[string][]report.Row)} }
+
+func (s *sink) Insert(_ context.Context, token string, rows []report.Row) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fail, late := false, false
+	if s.rand != nil {
+		fail, late = s.rand.IntN(3) == 0, s.rand.IntN(2) == 0
+	}
+	if fail && !late {
+		return errSink
+	}
+	if before, ok := s.blocks[token]; ok {
+		if !equalRows(before, rows) {
+			s.differ++
+		}
+	} else {
+		s.blocks[token] = append([]report.Row(nil), rows...)
+		s.rows = append(s.rows, rows...)
+	}
+	if fail {
+		return errSink
+	}
+	return nil
+}
+
+func equalRows(a, b []report.Row) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *sink) len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.rows)
+}
+
+func (s *sink) all() []report.Row {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]report.Row(nil), s.rows...)
+}
+
+func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
+
+func impression() *event.Event {
+	eventID, auction, campaign, developer := newID(), newID(), newID(), newID()
+	return &event.Event{
+		EventId: eventID[:], Type: event.Type_IMPRESSION, Proof: event.Proof_SIGNED, ReceivedAtUs: time.Now().UnixMicro(),
+		AuctionId: auction[:], CampaignId: campaign[:], DeveloperId: developer[:], PriceMicros: 5, BillingModel: event.BillingModel_CPM,
+		Placement: &event.Placement{Format: "image", IntegrationMethod: "mcp", Surface: "chat", Region: "AT", Language: "de", HostApp: "app"},
+		Session:   "s1",
+	}
+}
+
+func marshal(t *testing.T, m proto.Message) []byte {
+	t.Helper()
+	value, err := proto.Marshal(m)
+	require.NoError(t, err)
+	return value
+}
+
+// run starts a component and gives a function that stops it and waits.
+func run(t *testing.T, component func(context.Context) error) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- component(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		require.NoError(t, <-ended)
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// member runs a component on a group of its own, as one process would, and closes the group after it.
+func member(t *testing.T, cfg kafka.Config, g kafka.GroupConfig, start func(*kafka.Group) func(context.Context) error) (stop func()) {
+	t.Helper()
+	group, err := kafka.NewGroup(cfg, g, kafka.Deps{})
+	require.NoError(t, err)
+	end := run(t, start(group))
+	stop = sync.OnceFunc(func() {
+		end()
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		group.Close(ctx)
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// Events go through a broker, settlement and two archivers, one of which is replaced again and again, into a
+// sink that fails before and after it kept the rows.
+func TestEveryOffsetIsOneRow(t *testing.T) {
+	brokers, _ := kafkatest.New(t)
+	cfg := kafka.Config{Brokers: brokers, Partitions: 3, SessionTimeout: 6 * time.Second}
+	require.NoError(t, kafka.EnsureTopics(t.Context(), cfg, kafka.Deps{}))
+	store := memory.New(time.Now)
+	into := newSink(rand.New(rand.NewPCG(3, 4)))
+
+	member(t, cfg, kafka.GroupConfig{Group: "settle", Topic: event.TopicEvents, Stored: store.Offsets}, func(g *kafka.Group) func(context.Context) error {
+		s, err := settle.New(settle.Config{MaxBatch: 70, TxTimeout: time.Second, RetryMax: time.Second},
+			settle.Deps{Log: g, Store: store, Logger: quiet(), Registerer: prometheus.NewRegistry()})
+		require.NoError(t, err)
+		return s.Run
+	})
+	archiver := func() (stop func()) {
+		return member(t, cfg, kafka.GroupConfig{Group: "archive", Topic: event.TopicEvents, Stored: store.Archived}, func(g *kafka.Group) func(context.Context) error {
+			a, err := archive.New(config, archive.Deps{Log: g, Plans: store, Sink: into, Logger: quiet(), Registerer: prometheus.NewRegistry()})
+			require.NoError(t, err)
+			return a.Run
+		})
+	}
+	producer, err := kafka.NewProducer(cfg, kafka.Deps{})
+	require.NoError(t, err)
+	run(t, producer.Run)
+
+	const total = 1_200
+	want := make(map[uuid.UUID]bool)
+	poison := 0
+	archiver()
+	for range 4 {
+		stop := archiver()
+		for range total / 4 {
+			e := impression()
+			key, value := e.AuctionId, marshal(t, e)
+			if len(want)%40 == 39 && poison < len(want)/40+1 {
+				value = []byte("no protobuf")
+				poison++
+			} else {
+				want[uuid.UUID(e.EventId)] = true
+			}
+			producer.Produce(event.TopicEvents, key, value, func(err error) {
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		require.NoError(t, producer.Flush(t.Context()))
+		stop()
+	}
+	require.Eventually(t, func() bool {
+		totals, err := store.ArchivedTotals(context.Background())
+		return err == nil && totals.Rows == total
+	}, patience, 10*time.Millisecond)
+
+	got := make(map[uuid.UUID]bool)
+	poisoned := 0
+	for _, row := range into.all() {
+		if row.Verdict == ledger.Poison {
+			require.Zero(t, row.EventID)
+			poisoned++
+			continue
+		}
+		require.False(t, got[row.EventID], "twice in the sink")
+		got[row.EventID] = true
+		require.Equal(t, ledger.UnknownCampaign, row.Verdict)
+	}
+	require.Equal(t, want, got)
+	require.Equal(t, poison, poisoned)
+	require.Zero(t, into.differ, "a repeated block must be the same block")
+}
+
+var partition = ledger.Partition{Stream: "00ff", Number: 1}
+
+// scripted is the log of one partition. Reset makes it start over from what again says.
+type scripted struct {
+	mu     sync.Mutex
+	polls  [][]event.Record
+	again  [][]event.Record
+	resets int
+}
+
+func (s *scripted) Poll(ctx context.Context, _ int) ([]event.Record, error) {
+	s.mu.Lock()
+	if len(s.polls) > 0 {
+		defer s.mu.Unlock()
+		records := s.polls[0]
+		s.polls = s.polls[1:]
+		return records, nil
+	}
+	s.mu.Unlock()
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (s *scripted) Done(context.Context) error { return nil }
+
+func (s *scripted) Reset(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.resets++
+	s.polls = s.again
+	return nil
+}
+
+func record(t *testing.T, offset int64, m proto.Message) event.Record {
+	return event.Record{TopicID: partition.Stream, Partition: partition.Number, Offset: offset, Value: marshal(t, m), Time: time.UnixMilli(1_700_000_000_000 + offset)}
+}
+
+// settled makes outcomes for a range in the store.
+func settled(t *testing.T, store *memory.Store, first int64, outcomes ...ledger.Outcome) {
+	t.Helper()
+	r := ledger.Range{Partition: partition, First: first, Next: first + int64(len(outcomes))}
+	require.NoError(t, store.InTx(t.Context(), func(tx ledger.Tx) error {
+		return errors.Join(tx.Claim(t.Context(), []ledger.Range{r}), tx.Write(t.Context(), ledger.Effects{Applied: []ledger.AppliedRange{{Range: r, Outcomes: outcomes}}}))
+	}))
+}
+
+func start(t *testing.T, cfg archive.Config, log archive.Log, store archive.Plans, into archive.Sink) (*archive.Archiver, func()) {
+	t.Helper()
+	a, err := archive.New(cfg, archive.Deps{Log: log, Plans: store, Sink: into, Logger: quiet(), Registerer: prometheus.NewRegistry()})
+	require.NoError(t, err)
+	return a, run(t, a.Run)
+}
+
+func (s *sink) await(t *testing.T, n int) []report.Row {
+	t.Helper()
+	require.Eventually(t, func() bool { return s.len() >= n }, patience, time.Millisecond)
+	return s.all()
+}
+
+func TestRowHasTheEventAndItsOutcome(t *testing.T) {
+	store, into := memory.New(time.Now), newSink(nil)
+	e := impression()
+	advertiser := newID()
+	e.Type, e.AdvertiserId = event.Type_CONVERSION, advertiser[:]
+	e.Conversion = &event.Conversion{Type: "sale", ValueMicros: 19_990_000, Currency: "USD", ExternalId: "order-1"}
+	poison := record(t, 1, e)
+	poison.Value = []byte{0xff}
+	settled(t, store, 0, ledger.Outcome{Verdict: ledger.OK, Charge: 5, Minted: 1}, ledger.Outcome{Verdict: ledger.Poison})
+	start(t, config, &scripted{polls: [][]event.Record{{record(t, 0, e), poison}}}, store, into)
+	require.Equal(t, []report.Row{
+		{
+			EventID: uuid.UUID(e.EventId), ReceivedAt: time.UnixMicro(e.ReceivedAtUs).UTC(), Type: ledger.Conversion, Verdict: ledger.OK,
+			Charge: 5, Minted: 1, AuctionID: uuid.UUID(e.AuctionId), CampaignID: uuid.UUID(e.CampaignId), AdvertiserID: advertiser,
+			DeveloperID: uuid.UUID(e.DeveloperId), BillingModel: "cpm", Format: "image", IntegrationMethod: "mcp", Surface: "chat",
+			Region: "AT", Language: "de", HostApp: "app", Session: "s1", ConversionType: "sale", ConversionValue: 19_990_000,
+			Currency: "USD", ExternalID: "order-1",
+		},
+		{Verdict: ledger.Poison, ReceivedAt: poison.Time.UTC()},
+	}, into.await(t, 2))
+}
+
+func ok(n int) []ledger.Outcome {
+	list := make([]ledger.Outcome, n)
+	for i := range list {
+		list[i] = ledger.Outcome{Verdict: ledger.OK}
+	}
+	return list
+}
+
+func TestEventsWaitForTheirVerdict(t *testing.T) {
+	store, into := memory.New(time.Now), newSink(nil)
+	log := &scripted{polls: [][]event.Record{{record(t, 0, impression()), record(t, 1, impression()), record(t, 2, impression())}}}
+	start(t, config, log, store, into)
+	settled(t, store, 0, ok(2)...)
+	require.Len(t, into.await(t, 2), 2)
+	settled(t, store, 2, ok(1)...)
+	require.Len(t, into.await(t, 3), 3)
+	require.Zero(t, log.resets)
+}
+
+// A plan from before a restart may be larger than the buffer: reading must go on until it is covered.
+func TestPlanLargerThanTheBufferIsCarriedOut(t *testing.T) {
+	store, into := memory.New(time.Now), newSink(nil)
+	settled(t, store, 0, ok(6)...)
+	planned, _, err := store.NextChunk(t.Context(), partition, 50_000)
+	require.NoError(t, err)
+	cfg := config
+	cfg.BufferRecords = 2
+	var polls [][]event.Record
+	for i := range int64(6) {
+		polls = append(polls, []event.Record{record(t, i, impression())})
+	}
+	start(t, cfg, &scripted{polls: polls}, store, into)
+	require.Len(t, into.await(t, 6), 6)
+	require.Len(t, into.blocks[planned.Token()], 6)
+}
+
+func TestFullBufferStopsReadingUntilSettlementCatchesUp(t *testing.T) {
+	store, into := memory.New(time.Now), newSink(nil)
+	cfg := config
+	cfg.BufferRecords = 2
+	log := &scripted{}
+	for i := range int64(5) {
+		log.polls = append(log.polls, []event.Record{record(t, i, impression())})
+	}
+	left := func() int { log.mu.Lock(); defer log.mu.Unlock(); return len(log.polls) }
+	registry := prometheus.NewRegistry()
+	a, err := archive.New(cfg, archive.Deps{Log: log, Plans: store, Sink: into, Logger: quiet(), Registerer: registry})
+	require.NoError(t, err)
+	run(t, a.Run)
+	require.Eventually(t, func() bool { return waits(t, registry) >= 5 }, patience, time.Millisecond)
+	require.Equal(t, 3, left(), "nothing was read while the buffer was full")
+	settled(t, store, 0, ok(5)...)
+	require.Len(t, into.await(t, 5), 5)
+}
+
+// waits is how often reading waited for settlement.
+func waits(t *testing.T, registry *prometheus.Registry) float64 {
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	for _, f := range families {
+		if f.GetName() == "adnet_archive_buffer_full_total" {
+			return f.GetMetric()[0].GetCounter().GetValue()
+		}
+	}
+	return 0
+}
+
+func TestRecordsThatWereSkippedAreReadAgain(t *testing.T) {
+	store, into := memory.New(time.Now), newSink(nil)
+	a, b, c := record(t, 0, impression()), record(t, 1, impression()), record(t, 2, impression())
+	settled(t, store, 0, ok(3)...)
+	log := &scripted{polls: [][]event.Record{{a, c}}, again: [][]event.Record{{a, b, c}}}
+	start(t, config, log, store, into)
+	for _, row := range into.await(t, 3) {
+		require.NotZero(t, row.EventID)
+	}
+	require.Equal(t, 1, log.resets)
+}
+
+func TestRecordsThatAreGoneKeepTheirVerdictAndCharge(t *testing.T) {
+	store, into := memory.New(time.Now), newSink(nil)
+	a, c := record(t, 0, impression()), record(t, 2, impression())
+	outcomes := ok(3)
+	outcomes[1].Charge = 7
+	settled(t, store, 0, outcomes...)
+	log := &scripted{polls: [][]event.Record{{a, c}}, again: [][]event.Record{{a, c}}}
+	start(t, config, log, store, into)
+	require.Equal(t, report.Row{Verdict: ledger.OK, Charge: 7, ReceivedAt: c.Time.UTC()}, into.await(t, 3)[1])
+	require.Equal(t, 1, log.resets)
+}
+
+func TestOffsetsThatSettlementFoundLostAreRowsToo(t *testing.T) {
+	store, into := memory.New(time.Now), newSink(nil)
+	lost := ledger.Outcome{Verdict: ledger.Poison}
+	settled(t, store, 0, lost, lost, ledger.Outcome{Verdict: ledger.OK})
+	log := &scripted{polls: [][]event.Record{{record(t, 2, impression())}}}
+	start(t, config, log, store, into)
+	require.Len(t, into.await(t, 3), 3)
+	require.Zero(t, log.resets)
+}
+
+func TestWhatOthersArchivedIsForgotten(t *testing.T) {
+	store, into := memory.New(time.Now), newSink(nil)
+	cfg := config
+	cfg.BufferRecords = 1
+	log := &scripted{polls: [][]event.Record{{record(t, 0, impression()), record(t, 1, impression())}, {record(t, 2, impression())}}}
+	settled(t, store, 0, ok(2)...)
+	chunk, _, err := store.NextChunk(t.Context(), partition, 10)
+	require.NoError(t, err)
+	require.NoError(t, store.MarkArchived(t.Context(), chunk))
+	start(t, cfg, log, store, into)
+	settled(t, store, 2, ok(1)...)
+	require.Len(t, into.await(t, 1), 1)
+	require.Contains(t, into.blocks, ledger.Range{Partition: partition, First: 2, Next: 3}.String())
+}
+
+// broken is a sink that never answers well.
+type broken struct{}
+
+func (broken) Insert(context.Context, string, []report.Row) error { return errSink }
+
+func TestSinkOutOfReachMakesNotReadyAndDoesNotDelayTheStop(t *testing.T) {
+	store := memory.New(time.Now)
+	settled(t, store, 0, ok(1)...)
+	a, stop := start(t, config, &scripted{polls: [][]event.Record{{record(t, 0, impression())}}}, store, broken{})
+	require.Eventually(t, func() bool { return errors.Is(a.Ready(), errSink) }, patience, time.Millisecond)
+	stop()
+	archived, err := store.Archived(t.Context(), []ledger.Partition{partition})
+	require.NoError(t, err)
+	require.Zero(t, archived[partition])
+}
+
+func TestNewNamesWhatIsWrong(t *testing.T) {
+	_, err := archive.New(archive.Config{}, archive.Deps{})
+	require.ErrorContains(t, err, "positive")
+	_, err = archive.New(config, archive.Deps{})
+	require.ErrorContains(t, err, "required")
+	_, err = archive.NewAuctions(config, archive.AuctionDeps{})
+	require.ErrorContains(t, err, "required")
+}

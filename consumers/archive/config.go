@@ -1,0 +1,60 @@
+package archive
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"adnet/internal/ledger"
+	"adnet/internal/report"
+	"adnet/schemas/event"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Config is what an operator may choose. It serves both [Archiver] and [Auctions].
+type Config struct {
+	ChunkRows     int           `name:"archive-chunk-rows" env:"ADNET_ARCHIVE_CHUNK_ROWS" default:"50000" help:"Most rows of one insert into the analytics store."`
+	Linger        time.Duration `name:"archive-linger" env:"ADNET_ARCHIVE_LINGER" default:"1s" help:"Least time between two smaller inserts of one partition."`
+	Tick          time.Duration `name:"archive-tick" env:"ADNET_ARCHIVE_TICK" default:"100ms" help:"How often settled events are looked for."`
+	BufferRecords int           `name:"archive-buffer-records" env:"ADNET_ARCHIVE_BUFFER_RECORDS" default:"400000" help:"Events that may wait in memory for their verdicts before reading stops."`
+	BufferBytes   int           `name:"archive-buffer-bytes" env:"ADNET_ARCHIVE_BUFFER_BYTES" default:"134217728" help:"Bytes of events that may wait in memory for their verdicts before reading stops."`
+	InsertTimeout time.Duration `name:"archive-insert-timeout" env:"ADNET_ARCHIVE_INSERT_TIMEOUT" default:"30s" help:"Longest time for one insert into the analytics store."`
+}
+
+// Log is a consumer group's view of a topic.
+type Log interface {
+	// Poll blocks until there are records or ctx ends. From then on rebalances wait for Done. The
+	// records of one partition are in the order of their offsets, and valid until the next Poll.
+	Poll(ctx context.Context, max int) ([]event.Record, error)
+	// Done commits the offsets polled so far and lets rebalances go on.
+	Done(ctx context.Context) error
+	// Reset reads every assigned partition again from its stored offset, which for the archive is
+	// [Plans.Archived].
+	Reset(ctx context.Context) error
+}
+
+// Plans keeps what is to be archived in which pieces.
+type Plans interface {
+	// Archived answers up to where each partition is archived; one that never was is absent.
+	Archived(ctx context.Context, partitions []ledger.Partition) (map[ledger.Partition]int64, error)
+	// NextChunk plans and answers the next chunk; the same one until it is marked. maxRows bounds a new
+	// plan, but never to less than one applied range. false: everything settled is archived.
+	NextChunk(ctx context.Context, p ledger.Partition, maxRows int) (ledger.Chunk, bool, error)
+	// MarkArchived says that the chunk is in the analytics store. It is idempotent.
+	MarkArchived(ctx context.Context, c ledger.Chunk) error
+}
+
+// Sink is the analytics store. Inserting the same rows under the same token again changes nothing.
+type Sink interface {
+	Insert(ctx context.Context, token string, rows []report.Row) error
+}
+
+// Deps are what an [Archiver] works with. All are required.
+type Deps struct {
+	Log        Log
+	Plans      Plans
+	Sink       Sink
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}

@@ -1,0 +1,79 @@
+package archive
+
+import (
+	"time"
+
+	"adnet/internal/campaign"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+	"adnet/internal/report"
+	"adnet/schemas/event"
+
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
+)
+
+var eventTypes = map[event.Type]ledger.EventType{
+	event.Type_IMPRESSION: ledger.Impression, event.Type_CLICK: ledger.Click, event.Type_CLOSE: ledger.Close,
+	event.Type_SKIP: ledger.Skip, event.Type_VIDEO_COMPLETE: ledger.VideoComplete, event.Type_CONVERSION: ledger.Conversion,
+}
+
+var billingModels = map[event.BillingModel]campaign.BillingModel{
+	event.BillingModel_CPM: campaign.CPM, event.BillingModel_CPC: campaign.CPC, event.BillingModel_CPA: campaign.CPA,
+}
+
+// rows builds the block of a chunk: one row per offset, a function of the chunk and the log alone, so that a
+// second try is the same block. missing counts settled records that are neither held nor poison; their rows
+// have the outcome and nothing else, so that sums stay equal to the ledger.
+func rows(c ledger.Chunk, q *queue) (block []report.Row, missing int) {
+	block = make([]report.Row, len(c.Outcomes))
+	records := q.records[q.find(c.First):]
+	var message event.Event
+	at := time.Unix(0, 0).UTC()
+	for i := len(records) - 1; i >= 0; i-- { // a row without a record takes the time of the next that has one
+		if records[i].offset < c.Next {
+			break
+		}
+		at = records[i].at
+	}
+	n := q.find(c.Next) - q.find(c.First)
+	for i := len(c.Outcomes) - 1; i >= 0; i-- {
+		outcome, row := c.Outcomes[i], &block[i]
+		if n > 0 && records[n-1].offset == c.First+int64(i) {
+			n--
+			at = records[n].at
+			if outcome.Verdict != ledger.Poison && proto.Unmarshal(records[n].value, &message) == nil {
+				fill(row, &message)
+			} else {
+				row.ReceivedAt = at
+			}
+		} else {
+			row.ReceivedAt = at
+			if outcome.Verdict != ledger.Poison {
+				missing++
+			}
+		}
+		row.Verdict, row.Charge, row.Minted = outcome.Verdict, outcome.Charge, outcome.Minted
+	}
+	return block, missing
+}
+
+// fill copies an event that settlement accepted, so ids have their length and enums are known.
+func fill(row *report.Row, m *event.Event) {
+	row.EventID, row.AuctionID, row.CampaignID = readID(m.EventId), readID(m.AuctionId), readID(m.CampaignId)
+	row.AdvertiserID, row.DeveloperID = readID(m.AdvertiserId), readID(m.DeveloperId)
+	row.ReceivedAt = time.UnixMicro(m.ReceivedAtUs).UTC()
+	row.Type, row.BillingModel = eventTypes[m.Type], string(billingModels[m.BillingModel])
+	p := m.GetPlacement()
+	row.Format, row.IntegrationMethod, row.Surface = p.GetFormat(), p.GetIntegrationMethod(), p.GetSurface()
+	row.Region, row.Language, row.HostApp = p.GetRegion(), p.GetLanguage(), p.GetHostApp()
+	row.Session = m.Session
+	c := m.GetConversion()
+	row.ConversionType, row.ConversionValue = c.GetType(), money.Micros(c.GetValueMicros())
+	row.Currency, row.ExternalID = c.GetCurrency(), c.GetExternalId()
+}
+
+func readID(b []byte) (id uuid.UUID) {
+	copy(id[:], b)
+	return id
+}

@@ -1,0 +1,48 @@
+package project
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"adnet/internal/campaign"
+	"adnet/internal/ledger"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Config is what an operator may choose.
+type Config struct {
+	Every       time.Duration `name:"project-every" env:"ADNET_PROJECT_EVERY" default:"200ms" help:"How often changes are looked for and published."`
+	RepairEvery time.Duration `name:"project-repair-every" env:"ADNET_PROJECT_REPAIR_EVERY" default:"30s" help:"How often every campaign's room to spend is published again."`
+	Page        int           `name:"project-page" env:"ADNET_PROJECT_PAGE" default:"1000" help:"Most campaigns published at once."`
+	Timeout     time.Duration `name:"project-timeout" env:"ADNET_PROJECT_TIMEOUT" default:"10s" help:"Longest time for one question to the source or the target."`
+}
+
+// Source is where the truth is.
+type Source interface {
+	// ChangedCampaigns is as [campaign.Changes] says.
+	ChangedCampaigns(ctx context.Context, since int64, limit int) (changed []campaign.Campaign, head int64, err error)
+	// Rooms lists what changed after cursor and the cursor to go on with; every room for cursor 0.
+	Rooms(ctx context.Context, cursor int64) (rooms []ledger.Room, next int64, err error)
+}
+
+// Target is the projection. Several processes write it at once: values are absolute and versioned, and
+// an older version never replaces a newer one.
+type Target interface {
+	// Head is the version up to which the target's campaigns are complete. found is false when it has
+	// none: it is new, was emptied or was replaced.
+	Head(ctx context.Context) (version int64, found bool, err error)
+	// PublishCampaigns keeps changed, then raises the head to head; it never lowers it. Head 0 promises
+	// nothing: the target is still being filled.
+	PublishCampaigns(ctx context.Context, changed []campaign.Campaign, head int64) error
+	PublishRooms(ctx context.Context, rooms []ledger.Room) error
+}
+
+// Deps are what a [Projector] works with. All are required.
+type Deps struct {
+	Source     Source
+	Target     Target
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}

@@ -1,0 +1,240 @@
+// Package project keeps the serving nodes' view (Redis) equal to the ledger's store (Postgres): campaigns
+// with their versions, and how much each may still spend.
+//
+// Contract: the view may be behind, never wrong. Everything that is published is an absolute value with a
+// version, read after it was committed, so any number of projectors may run at once, and a repeat
+// or a crash at any line costs nothing but work. When the target lost its state, or shows less than this
+// process published, everything is published again. The view only makes auctions careful; the ledger
+// decides.
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"adnet/internal/campaign"
+	"adnet/internal/obs"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Projector publishes changes. Run may be called once.
+type Projector struct {
+	cfg     Config
+	deps    Deps
+	metrics *metrics
+
+	filled    bool  // everything up to published was published to the target as it is now
+	published int64 // config version
+	cursor    int64 // of rooms; 0 publishes all
+	repaired  time.Time
+
+	failing atomic.Pointer[error]
+	often   *obs.LimitedLogger // for failures that repeat
+}
+
+var errNotYet = errors.New("campaigns are not published yet")
+
+// New checks the settings. It opens nothing. Errors: a setting out of range, a missing dependency, a
+// metric registered twice.
+func New(cfg Config, deps Deps) (*Projector, error) {
+	if cfg.Every <= 0 || cfg.RepairEvery <= 0 || cfg.Page < 1 || cfg.Timeout <= 0 {
+		return nil, errors.New("project: times and the page size must be positive")
+	}
+	if deps.Source == nil || deps.Target == nil || deps.Logger == nil || deps.Registerer == nil {
+		return nil, errors.New("project: source, target, logger and registerer are required")
+	}
+	m, err := newMetrics(deps.Registerer)
+	if err != nil {
+		return nil, fmt.Errorf("project: %w", err)
+	}
+	p := &Projector{cfg: cfg, deps: deps, metrics: m, often: obs.Limited(deps.Logger, time.Second)}
+	p.failing.Store(&errNotYet)
+	return p, nil
+}
+
+// Ready is nil once everything was published and while publishing works.
+func (p *Projector) Ready() error {
+	if err := p.failing.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Run publishes until ctx ends, and then returns nil; it has no other end.
+func (p *Projector) Run(ctx context.Context) error {
+	pauses := backoff.NewExponentialBackOff()
+	pauses.InitialInterval, pauses.MaxInterval = p.cfg.Every, max(p.cfg.Every, 2*time.Second)
+	for {
+		wait := p.cfg.Every
+		if err := p.round(ctx); err == nil {
+			p.failing.Store(nil)
+			pauses.Reset()
+		} else if ctx.Err() == nil {
+			p.metrics.failures.Inc()
+			p.failing.Store(&err)
+			p.often.Warn(ctx, "publishing is failing, trying again", "error", err)
+			wait = pauses.NextBackOff()
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		}
+	}
+}
+
+// round publishes what changed since the last one, or everything.
+func (p *Projector) round(ctx context.Context) error {
+	if err := p.look(ctx); err != nil {
+		return err
+	}
+	if !p.filled {
+		if err := p.fill(ctx); err != nil {
+			return err
+		}
+	} else if err := p.follow(ctx); err != nil {
+		return err
+	}
+	p.metrics.version.Set(float64(p.published))
+	return p.rooms(ctx)
+}
+
+// look finds out whether the target still has what was published. The answer is remembered until a fill
+// succeeded: a target may tell of its loss only once.
+func (p *Projector) look(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
+	defer cancel()
+	head, found, err := p.deps.Target.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("read head of the target: %w", err)
+	}
+	if found && head >= p.published {
+		return nil
+	}
+	if p.filled {
+		p.metrics.lost.Inc()
+		p.deps.Logger.Warn("the target lost its state: publishing everything again", "published", p.published, "found", found, "head", head)
+	}
+	p.filled = false
+	return nil
+}
+
+// fill publishes every campaign. The head is raised only after the last page, so that nobody takes a part
+// of the campaigns for all of them. A crash in between leaves a head that is too low, and a fill again.
+func (p *Projector) fill(ctx context.Context) error {
+	p.cursor = 0 // whoever lost campaigns lost rooms too
+	head, err := p.pages(ctx, 0, func(page []campaign.Campaign, _ int64) error { return p.publish(ctx, page, 0) })
+	if err != nil {
+		return err
+	}
+	if err := p.publish(ctx, nil, head); err != nil {
+		return err
+	}
+	p.published, p.filled = head, true
+	p.metrics.fills.Inc()
+	return nil
+}
+
+// follow publishes changes page by page; after each the target is complete up to its version.
+func (p *Projector) follow(ctx context.Context) error {
+	_, err := p.pages(ctx, p.published, func(page []campaign.Campaign, head int64) error {
+		if err := p.publish(ctx, page, head); err != nil {
+			return err
+		}
+		p.published = head
+		return nil
+	})
+	return err
+}
+
+// pages reads changes above since until there are no more, and answers the version they are complete up to.
+func (p *Projector) pages(ctx context.Context, since int64, each func(page []campaign.Campaign, head int64) error) (head int64, err error) {
+	for {
+		page, head, err := p.changed(ctx, since)
+		if err != nil {
+			return 0, fmt.Errorf("read changed campaigns: %w", err)
+		}
+		if len(page) > 0 || head > since {
+			if err := each(page, head); err != nil {
+				return 0, err
+			}
+		}
+		if len(page) < p.cfg.Page || head <= since {
+			return max(head, since), nil
+		}
+		since = head
+	}
+}
+
+func (p *Projector) changed(ctx context.Context, since int64) ([]campaign.Campaign, int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
+	defer cancel()
+	return p.deps.Source.ChangedCampaigns(ctx, since, p.cfg.Page)
+}
+
+func (p *Projector) publish(ctx context.Context, page []campaign.Campaign, head int64) error {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
+	defer cancel()
+	if err := p.deps.Target.PublishCampaigns(ctx, page, head); err != nil {
+		return fmt.Errorf("publish campaigns up to version %d: %w", head, err)
+	}
+	p.metrics.campaigns.Add(float64(len(page)))
+	return nil
+}
+
+// rooms publishes what changed, and everything now and then: that repairs what an eviction or a lost write
+// of the target did to single values.
+func (p *Projector) rooms(ctx context.Context) error {
+	if time.Since(p.repaired) >= p.cfg.RepairEvery {
+		p.cursor = 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
+	defer cancel()
+	repair := p.cursor == 0
+	rooms, next, err := p.deps.Source.Rooms(ctx, p.cursor)
+	if err != nil {
+		return fmt.Errorf("read rooms: %w", err)
+	}
+	if len(rooms) > 0 {
+		if err := p.deps.Target.PublishRooms(ctx, rooms); err != nil {
+			return fmt.Errorf("publish rooms: %w", err)
+		}
+	}
+	p.cursor = next // only now: rooms that were not published are read again
+	if repair {
+		p.repaired = time.Now()
+	}
+	p.metrics.rooms.Add(float64(len(rooms)))
+	return nil
+}
+
+type metrics struct {
+	campaigns, rooms, fills, lost, failures prometheus.Counter
+	version                                 prometheus.Gauge
+}
+
+func newMetrics(r prometheus.Registerer) (*metrics, error) {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_project_" + name, Help: help})
+	}
+	m := &metrics{
+		campaigns: counter("campaigns_total", "Campaigns published."),
+		rooms:     counter("rooms_total", "Rooms to spend published."),
+		fills:     counter("fills_total", "Times that everything was published."),
+		lost:      counter("target_lost_total", "Times that the target had lost what was published."),
+		failures:  counter("failures_total", "Rounds that failed."),
+		version:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "adnet_project_version", Help: "Config version up to which campaigns are published."}),
+	}
+	var failed error
+	for _, c := range []prometheus.Collector{m.campaigns, m.rooms, m.fills, m.lost, m.failures, m.version} {
+		failed = errors.Join(failed, r.Register(c))
+	}
+	return m, failed
+}

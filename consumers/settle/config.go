@@ -1,0 +1,51 @@
+package settle
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"adnet/internal/ledger"
+	"adnet/schemas/event"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Config is what an operator may choose.
+type Config struct {
+	MaxBatch  int           `name:"settle-batch" env:"ADNET_SETTLE_BATCH" default:"5000" help:"Most events that one transaction settles."`
+	TxTimeout time.Duration `name:"settle-tx-timeout" env:"ADNET_SETTLE_TX_TIMEOUT" default:"30s" help:"Longest time for one try of a transaction."`
+	RetryMax  time.Duration `name:"settle-retry-max" env:"ADNET_SETTLE_RETRY_MAX" default:"5s" help:"Longest pause between tries while the store is out of reach."`
+
+	// Prepaid is ADNET_PREPAID=required: cash campaigns may only spend deposited balance. The setting
+	// belongs to the whole product, so the wiring sets it.
+	Prepaid bool `kong:"-"`
+}
+
+// Log is the consumer group's view of the events topic.
+type Log interface {
+	// Poll blocks until there are records or ctx ends. From then on rebalances wait for Done. The
+	// records of one partition are in the order of their offsets, and valid until the next Poll.
+	Poll(ctx context.Context, max int) ([]event.Record, error)
+	// Done commits the offsets polled so far, as a hint for other tools, and lets rebalances go on.
+	Done(ctx context.Context) error
+	// Reset forgets what was polled and reads every assigned partition again from its stored offset.
+	Reset(ctx context.Context) error
+}
+
+// Store is the ledger's store.
+type Store interface {
+	// InTx runs apply in one transaction and commits when it returns nil.
+	InTx(ctx context.Context, apply func(ledger.Tx) error) error
+	// Offsets answers the next offset to apply; a partition that was never applied is absent.
+	Offsets(ctx context.Context, partitions []ledger.Partition) (map[ledger.Partition]int64, error)
+}
+
+// Deps are what a [Settler] works with. All are required but Now.
+type Deps struct {
+	Log        Log
+	Store      Store
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+	Now        func() time.Time // dates the rows; time.Now when nil
+}

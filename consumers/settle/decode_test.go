@@ -1,0 +1,154 @@
+package settle
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"adnet/internal/campaign"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+	"adnet/schemas/event"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func id(n byte) []byte {
+	b := make([]byte, 16)
+	b[0], b[6], b[8] = n, 0x40, 0x80
+	return b
+}
+
+func auction(at time.Time) []byte {
+	ms := at.UnixMilli()
+	return []byte{byte(ms >> 40), byte(ms >> 32), byte(ms >> 24), byte(ms >> 16), byte(ms >> 8), byte(ms), 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 1}
+}
+
+func valid() *event.Event {
+	return &event.Event{
+		EventId: id(1), Type: event.Type_CONVERSION, Proof: event.Proof_SIGNED, ReceivedAtUs: noon.UnixMicro(),
+		AuctionId: auction(noon), CampaignId: id(3), AdvertiserId: id(4), DeveloperId: id(5), PriceMicros: 77,
+		BillingModel: event.BillingModel_CPA, InvalidTraffic: "data_center", Session: "s",
+		Placement:  &event.Placement{Format: "image", HostApp: "app"},
+		Conversion: &event.Conversion{Type: "sale", OwnCredentials: true},
+	}
+}
+
+func encode(t testing.TB, e *event.Event) *event.Record {
+	t.Helper()
+	value, err := proto.Marshal(e)
+	require.NoError(t, err)
+	return &event.Record{Value: value, Time: noon}
+}
+
+func TestDecodeKeepsWhatMoneyNeeds(t *testing.T) {
+	var d decoder
+	got := d.record(encode(t, valid()))
+	require.Equal(t, ledger.Record{Event: ledger.Event{
+		Type: ledger.Conversion, Proof: ledger.Signed, ReceivedAt: noon, AuctionID: uuid.UUID(auction(noon)), CampaignID: uuid.UUID(id(3)),
+		AdvertiserID: uuid.UUID(id(4)), DeveloperID: uuid.UUID(id(5)), Price: 77, BillingModel: campaign.CPA,
+		InvalidTraffic: "data_center", OwnCredentials: true,
+	}}, got)
+
+	// The message is used again for the next record: nothing of the last may shine through.
+	got = d.record(encode(t, &event.Event{EventId: id(9), Type: event.Type_SKIP, Proof: event.Proof_UNSIGNED, ReceivedAtUs: noon.UnixMicro()}))
+	require.Equal(t, ledger.Record{Event: ledger.Event{Type: ledger.Skip, Proof: ledger.Unsigned, ReceivedAt: noon}}, got)
+}
+
+func TestDecodeTurnsNonsenseIntoPoison(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit func(*event.Event)
+		want string
+	}{
+		"no type":                    {func(e *event.Event) { e.Type = 0 }, problemEnum},
+		"type of the future":         {func(e *event.Event) { e.Type = 99 }, problemEnum},
+		"no proof":                   {func(e *event.Event) { e.Proof = 0 }, problemEnum},
+		"proof of the future":        {func(e *event.Event) { e.Proof = 99 }, problemEnum},
+		"billing model unknown":      {func(e *event.Event) { e.BillingModel = 99 }, problemEnum},
+		"priced without a model":     {func(e *event.Event) { e.BillingModel = 0 }, problemEnum},
+		"no event id":                {func(e *event.Event) { e.EventId = nil }, problemID},
+		"short event id":             {func(e *event.Event) { e.EventId = e.EventId[:15] }, problemID},
+		"long campaign id":           {func(e *event.Event) { e.CampaignId = append(e.CampaignId, 1) }, problemID},
+		"short advertiser id":        {func(e *event.Event) { e.AdvertiserId = []byte{1} }, problemID},
+		"short developer id":         {func(e *event.Event) { e.DeveloperId = []byte{1} }, problemID},
+		"signed without auction":     {func(e *event.Event) { e.AuctionId = nil }, problemID},
+		"billable without auction":   {func(e *event.Event) { e.AuctionId, e.Proof = nil, event.Proof_UNSIGNED_BILLABLE }, problemID},
+		"negative price":             {func(e *event.Event) { e.PriceMicros = -1 }, problemPrice},
+		"price that would overflow":  {func(e *event.Event) { e.PriceMicros = int64(money.Max) + 1 }, problemPrice},
+		"no time":                    {func(e *event.Event) { e.ReceivedAtUs = 0 }, problemTime},
+		"received after it was sent": {func(e *event.Event) { e.ReceivedAtUs += (25 * time.Hour).Microseconds() }, problemTime},
+		"time out of range":          {func(e *event.Event) { e.ReceivedAtUs = 1<<63 - 1 }, problemTime},
+		"auction of the far future":  {func(e *event.Event) { e.AuctionId = auction(noon.AddDate(9, 0, 0)) }, problemTime},
+		"auction before time":        {func(e *event.Event) { e.AuctionId = auction(time.UnixMilli(5)) }, problemTime},
+		"rule that breaks a label":   {func(e *event.Event) { e.InvalidTraffic = "a\x00b" }, problemTraffic},
+		"rule as long as a novel":    {func(e *event.Event) { e.InvalidTraffic = strings.Repeat("a", 65) }, problemTraffic},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := valid()
+			c.edit(e)
+			record := encode(t, e)
+			var d decoder
+			got := d.record(record)
+			require.Equal(t, c.want, got.Problem)
+			require.Equal(t, record.Value, got.Raw)
+			require.NotSame(t, &record.Value[0], &got.Raw[0], "a copy: the log's bytes are valid until the next poll only")
+		})
+	}
+	var d decoder
+	require.Equal(t, problemProto, d.record(&event.Record{Value: []byte{0xff}, Time: noon}).Problem)
+	require.Equal(t, problemEnum, d.record(&event.Record{Time: noon}).Problem, "an empty record is no event")
+}
+
+func TestDecodeAcceptsWhatMayBeUnknown(t *testing.T) {
+	for name, edit := range map[string]func(*event.Event){
+		"forged without ids": func(e *event.Event) {
+			e.Proof, e.AuctionId, e.CampaignId, e.BillingModel = event.Proof_BAD_SIGNATURE, nil, nil, 0
+		},
+		"sandbox without model":    func(e *event.Event) { e.Sandbox, e.BillingModel = true, 0 },
+		"unsigned billable":        func(e *event.Event) { e.Proof, e.BillingModel, e.AuctionId = event.Proof_UNSIGNED_BILLABLE, 0, id(7) },
+		"spooled for a month":      func(e *event.Event) { e.ReceivedAtUs = noon.AddDate(0, -1, 0).UnixMicro(); e.AuctionId = id(7) },
+		"no publisher":             func(e *event.Event) { e.DeveloperId = nil },
+		"field of a later version": func(e *event.Event) { e.ProtoReflect().SetUnknown([]byte{0xf8, 0x7f, 0x01}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := valid()
+			edit(e)
+			var d decoder
+			require.Empty(t, d.record(encode(t, e)).Problem)
+		})
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(encode(f, valid()).Value, noon.UnixMicro())
+	f.Add([]byte{}, int64(0))
+	f.Add([]byte{0x0a, 0x10}, noon.UnixMicro())
+	f.Fuzz(func(t *testing.T, value []byte, written int64) {
+		var d decoder
+		r := d.record(&event.Record{Value: value, Time: time.UnixMicro(written)})
+		if r.Problem != "" {
+			require.Equal(t, string(value), string(r.Raw))
+			return
+		}
+		require.NotEmpty(t, r.Event.Type)
+		require.NotEmpty(t, r.Event.Proof)
+		require.GreaterOrEqual(t, r.Event.Price, money.Micros(0))
+		require.GreaterOrEqual(t, ledger.AuctionDay(r.Event.AuctionID), ledger.Day(0))
+	})
+}
+
+func BenchmarkDecode(b *testing.B) {
+	var d decoder
+	e := valid()
+	e.Type, e.BillingModel, e.InvalidTraffic, e.Conversion = event.Type_IMPRESSION, event.BillingModel_CPM, "", nil
+	r := encode(b, e)
+	b.ReportAllocs()
+	for b.Loop() {
+		d.record(r)
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
+}

@@ -1,0 +1,104 @@
+package settle
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"adnet/internal/ledger"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics are the settler's numbers; handles of all known labels are looked up once.
+type metrics struct {
+	verdicts     map[ledger.Verdict]prometheus.Counter
+	invalid      prometheus.Counter // any invalid-traffic rule
+	charged      prometheus.Counter
+	minted       prometheus.Counter
+	batch        prometheus.Histogram
+	tx           prometheus.Histogram
+	age          prometheus.Gauge
+	retries      prometheus.Counter
+	fenced       prometheus.Counter
+	lost         prometheus.Counter
+	hintFailures prometheus.Counter
+}
+
+func newMetrics(r prometheus.Registerer) (*metrics, error) {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_settle_" + name, Help: help})
+	}
+	events := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "adnet_settle_events_total", Help: "Settled events by verdict; all invalid-traffic rules are one label.",
+	}, []string{"verdict"})
+	m := &metrics{
+		verdicts: make(map[ledger.Verdict]prometheus.Counter),
+		invalid:  events.WithLabelValues("invalid_traffic"),
+		charged:  counter("charge_micros_total", "Charged to advertisers, micro-USD."),
+		minted:   counter("credits_minted_total", "Credits minted for publishers."),
+		batch: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "adnet_settle_batch_events", Help: "Events per transaction.", Buckets: prometheus.ExponentialBuckets(1, 4, 8),
+		}),
+		tx: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "adnet_settle_tx_seconds", Help: "Duration of a try of a transaction, failed ones included.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2, 15),
+		}),
+		age: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "adnet_settle_age_seconds", Help: "Age of the oldest event of the last batch when it was applied.",
+		}),
+		retries:      counter("retries_total", "Tries that failed and were made again."),
+		fenced:       counter("fenced_total", "Batches dropped because the partition was applied elsewhere."),
+		lost:         counter("lost_offsets_total", "Offsets that the log did not have any more; settled as poison."),
+		hintFailures: counter("hint_failures_total", "Failed commits of the broker's offset, which is a hint."),
+	}
+	for _, v := range []ledger.Verdict{
+		ledger.OK, ledger.Duplicate, ledger.VerdictExpired, ledger.VerdictUnsigned, ledger.VerdictForged,
+		ledger.VerdictPaused, ledger.OverBudget, ledger.OverBalance, ledger.VerdictSandbox, ledger.SelfServed,
+		ledger.UnknownCampaign, ledger.Poison,
+	} {
+		m.verdicts[v] = events.WithLabelValues(string(v))
+	}
+	var failed error
+	for _, c := range []prometheus.Collector{
+		events, m.charged, m.minted, m.batch, m.tx, m.age, m.retries, m.fenced, m.lost, m.hintFailures,
+	} {
+		failed = errors.Join(failed, r.Register(c))
+	}
+	return m, failed
+}
+
+// applied counts a committed batch.
+func (m *metrics) applied(b *ledger.Batch, effects *ledger.Effects) {
+	counts := make(map[ledger.Verdict]int, 4)
+	var charged, minted int64
+	oldest := b.At
+	total := 0
+	for i, a := range effects.Applied {
+		total += len(a.Outcomes)
+		for j, o := range a.Outcomes {
+			counts[o.Verdict]++
+			charged, minted = charged+int64(o.Charge), minted+int64(o.Minted)
+			r := &b.Runs[i].Records[j]
+			if at := r.Event.ReceivedAt; !at.IsZero() && at.Before(oldest) {
+				oldest = at
+			}
+			if r.Problem == problemLost {
+				m.lost.Inc()
+			}
+		}
+	}
+	for verdict, n := range counts {
+		c, ok := m.verdicts[verdict]
+		if !ok && strings.HasPrefix(string(verdict), string(ledger.InvalidTraffic)) {
+			c, ok = m.invalid, true
+		}
+		if ok {
+			c.Add(float64(n))
+		}
+	}
+	m.charged.Add(float64(charged))
+	m.minted.Add(float64(minted))
+	m.batch.Observe(float64(total))
+	m.age.Set(max(0, b.At.Sub(oldest).Round(time.Millisecond).Seconds()))
+}

@@ -1,0 +1,222 @@
+// Package settle turns the events topic into money. It is the only writer of charges and Credits.
+//
+// Contract: every record of the topic gets exactly one outcome, in one store transaction that also moves
+// the partition's offset. The offset in the store is the only truth; the one in the broker is a hint.
+// So a crash at any point repeats nothing: before the commit the records are read again from the stored
+// offset, after it they are behind the offset. Two settlers that believe to own one partition are told
+// apart by the same offset ([ledger.ErrFenced]).
+//
+// A record that cannot be understood becomes a dead letter and never stops its partition. While the
+// store is out of reach the same batch is tried again for as long as it takes: nothing is skipped.
+package settle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"adnet/internal/ledger"
+	"adnet/internal/lifecycle"
+	"adnet/internal/obs"
+	"adnet/schemas/event"
+
+	"github.com/cenkalti/backoff/v5"
+)
+
+// Settler applies the events topic to the ledger. Run may be called once.
+type Settler struct {
+	cfg     Config
+	log     Log
+	store   Store
+	logger  *slog.Logger
+	often   *obs.LimitedLogger // for failures that repeat
+	metrics *metrics
+	now     func() time.Time
+
+	decoder decoder
+	next    map[ledger.Partition]int64 // where each partition goes on, as this process last applied it
+	failing atomic.Pointer[error]      // why the last try failed; nil after a success
+}
+
+// New checks the settings. It opens nothing. Errors: a setting out of range, a missing dependency, a
+// metric registered twice.
+func New(cfg Config, deps Deps) (*Settler, error) {
+	if cfg.MaxBatch < 1 || cfg.TxTimeout <= 0 || cfg.RetryMax <= 0 {
+		return nil, errors.New("settle: batch size and time limits must be positive")
+	}
+	if deps.Log == nil || deps.Store == nil || deps.Logger == nil || deps.Registerer == nil {
+		return nil, errors.New("settle: log, store, logger and registerer are required")
+	}
+	if deps.Now == nil {
+		deps.Now = time.Now
+	}
+	m, err := newMetrics(deps.Registerer)
+	if err != nil {
+		return nil, fmt.Errorf("settle: %w", err)
+	}
+	return &Settler{
+		cfg: cfg, log: deps.Log, store: deps.Store, logger: deps.Logger, often: obs.Limited(deps.Logger, time.Second),
+		metrics: m, now: deps.Now, next: make(map[ledger.Partition]int64),
+	}, nil
+}
+
+// Ready is nil while settlement works, and says what fails while it does not. Before the first batch it
+// is nil: nothing is known to be wrong.
+func (s *Settler) Ready() error {
+	if err := s.failing.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Run settles until ctx ends. A transaction that runs then is finished, bounded by TxTimeout and by the
+// flush context of the component's stage; a batch that only waits for its next try is given up, and read
+// again by whoever is next. Run returns nil after ctx ended; it has no other end.
+func (s *Settler) Run(ctx context.Context) error {
+	work := lifecycle.FlushContext(ctx)
+	for ctx.Err() == nil {
+		records, err := s.log.Poll(ctx, s.cfg.MaxBatch)
+		if err != nil {
+			if ctx.Err() == nil {
+				s.trouble(ctx, fmt.Errorf("poll: %w", err))
+				pause(ctx, time.Second)
+			}
+			continue
+		}
+		s.settle(ctx, work, records)
+	}
+	return nil
+}
+
+// settle takes one poll to its end: applied, or handed back to be read again.
+func (s *Settler) settle(ctx, work context.Context, records []event.Record) {
+	for rest := len(records) > 0; rest; {
+		var err error
+		rest, err = s.applyUntilDone(ctx, work, records)
+		switch {
+		case err == nil:
+		case errors.Is(err, ledger.ErrFenced):
+			// Nothing of the batch was written: either another settler owns a partition now, or our own
+			// commit went through although its answer was lost. Both are settled by the stored offset.
+			s.metrics.fenced.Inc()
+			s.logger.Info("partition is applied by another consumer, or was applied already: reading again from the stored offset")
+			s.reset(ctx, work)
+			return
+		default: // stopping: the batch stays in the log
+			return
+		}
+	}
+	// Durable before this line: the ledger. A crash here leaves the broker's offset behind the store's;
+	// the store's is used, so nothing is applied again.
+	if err := s.log.Done(work); err != nil && ctx.Err() == nil {
+		s.metrics.hintFailures.Inc()
+		s.often.Warn(ctx, "commit of the broker's offset failed; it is a hint only", "error", err)
+	}
+}
+
+// applyUntilDone applies a batch, trying again while the store is out of reach. It returns ErrFenced, or
+// ctx's end when the process stops between two tries.
+func (s *Settler) applyUntilDone(ctx, work context.Context, records []event.Record) (rest bool, err error) {
+	return backoff.Retry(ctx, func() (bool, error) {
+		try, cancel := context.WithTimeout(work, s.cfg.TxTimeout)
+		defer cancel()
+		rest, err := s.apply(try, records)
+		switch {
+		case errors.Is(err, ledger.ErrFenced):
+			return false, backoff.Permanent(err)
+		case err != nil:
+			s.metrics.retries.Inc()
+			s.trouble(ctx, err)
+			return false, err
+		}
+		s.failing.Store(nil)
+		return rest, nil
+	}, backoff.WithBackOff(s.pauses()), backoff.WithMaxElapsedTime(0))
+}
+
+func (s *Settler) pauses() backoff.BackOff {
+	b := backoff.NewExponentialBackOff()
+	b.InitialInterval, b.MaxInterval = min(50*time.Millisecond, s.cfg.RetryMax), s.cfg.RetryMax
+	return b
+}
+
+// apply settles records in one transaction.
+func (s *Settler) apply(ctx context.Context, records []event.Record) (rest bool, err error) {
+	b, rest, err := s.batch(ctx, records)
+	if err != nil || len(b.Runs) == 0 {
+		return rest, err
+	}
+	ranges := make([]ledger.Range, len(b.Runs))
+	for i := range b.Runs {
+		ranges[i] = b.Runs[i].Range
+	}
+	var effects ledger.Effects
+	start := time.Now()
+	err = s.store.InTx(ctx, func(tx ledger.Tx) error {
+		effects, err = decide(ctx, tx, b, ranges)
+		return err
+	})
+	s.metrics.tx.Observe(time.Since(start).Seconds())
+	if err != nil {
+		return false, fmt.Errorf("settle %s and %d more: %w", ranges[0], len(ranges)-1, err)
+	}
+	// Durable from here: offsets, dedupe marks, spend, ledger rows, verdicts and dead letters, all or
+	// none. A crash before this line repeats the batch from the log, one after it does not.
+	for _, r := range ranges {
+		s.next[r.Partition] = r.Next
+	}
+	s.metrics.applied(&b, &effects)
+	return rest, nil
+}
+
+// decide is the body of the transaction. Nothing in it outlives a rollback.
+func decide(ctx context.Context, tx ledger.Tx, b ledger.Batch, ranges []ledger.Range) (ledger.Effects, error) {
+	if err := tx.Claim(ctx, ranges); err != nil {
+		return ledger.Effects{}, fmt.Errorf("claim: %w", err)
+	}
+	fresh, err := tx.MarkFirst(ctx, ledger.Candidates(b))
+	if err != nil {
+		return ledger.Effects{}, fmt.Errorf("mark: %w", err)
+	}
+	books, err := tx.Books(ctx, ledger.NeedOf(b))
+	if err != nil {
+		return ledger.Effects{}, fmt.Errorf("books: %w", err)
+	}
+	effects := ledger.Decide(b, fresh, books)
+	if err := tx.Write(ctx, effects); err != nil {
+		return ledger.Effects{}, fmt.Errorf("write: %w", err)
+	}
+	return effects, nil
+}
+
+// reset goes back to the stored offsets, however long the store is away.
+func (s *Settler) reset(ctx, work context.Context) {
+	clear(s.next)
+	_, _ = backoff.Retry(ctx, func() (struct{}, error) {
+		try, cancel := context.WithTimeout(work, s.cfg.TxTimeout)
+		defer cancel()
+		err := s.log.Reset(try)
+		if err != nil {
+			s.trouble(ctx, fmt.Errorf("reset: %w", err))
+		}
+		return struct{}{}, err
+	}, backoff.WithBackOff(s.pauses()), backoff.WithMaxElapsedTime(0))
+}
+
+// trouble makes the settler not ready until its next success.
+func (s *Settler) trouble(ctx context.Context, err error) {
+	s.failing.Store(&err)
+	s.often.Warn(ctx, "settlement is failing, trying again", "error", err)
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

@@ -1,0 +1,508 @@
+package settle_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"adnet/consumers/settle"
+	"adnet/internal/account"
+	"adnet/internal/campaign"
+	"adnet/internal/kafka"
+	"adnet/internal/kafka/kafkatest"
+	"adnet/internal/ledger"
+	"adnet/internal/memory"
+	"adnet/internal/money"
+	"adnet/schemas/event"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const patience = 60 * time.Second
+
+var config = settle.Config{MaxBatch: 100, TxTimeout: 5 * time.Second, RetryMax: 20 * time.Millisecond}
+
+func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+// world is a store with one advertiser's campaign (cpm 5 USD, 5,000 micro-USD an impression).
+type world struct {
+	store     *memory.Store
+	campaign  uuid.UUID
+	publisher uuid.UUID
+}
+
+func newWorld(t testing.TB, total money.Micros) world {
+	t.Helper()
+	store := memory.New(time.Now)
+	user := account.User{ID: uuid.New(), DeveloperID: uuid.New(), Email: "a@example.com"}
+	require.NoError(t, store.CreateUser(t.Context(), user))
+	c, err := store.CreateCampaign(t.Context(), campaign.NewCampaign{
+		Campaign: campaign.Campaign{
+			ID: uuid.New(), AdvertiserID: user.ID, BillingModel: campaign.CPM, BidAmount: 5 * money.USD,
+			DailyBudget: 1_000 * money.USD, TotalBudget: total,
+		},
+		Admit: func(bool) campaign.Status { return campaign.Active },
+	})
+	require.NoError(t, err)
+	return world{store, c.ID, uuid.New()}
+}
+
+func (w world) impression() *event.Event {
+	return &event.Event{
+		EventId: newID(), Type: event.Type_IMPRESSION, Proof: event.Proof_SIGNED, ReceivedAtUs: time.Now().UnixMicro(),
+		AuctionId: newID(), CampaignId: w.campaign[:], DeveloperId: w.publisher[:], PriceMicros: 5_000, BillingModel: event.BillingModel_CPM,
+	}
+}
+
+func newID() []byte {
+	id := uuid.Must(uuid.NewV7())
+	return id[:]
+}
+
+func marshal(t testing.TB, e *event.Event) []byte {
+	t.Helper()
+	value, err := proto.Marshal(e)
+	require.NoError(t, err)
+	return value
+}
+
+// faulty makes one in four calls of the store fail, half of the transactions only after they were committed.
+type faulty struct {
+	*memory.Store
+	mu   sync.Mutex
+	rand *rand.Rand
+}
+
+var errStore = errors.New("store is out of reach")
+
+func (f *faulty) dice() (fail, late bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.rand.IntN(4) == 0, f.rand.IntN(2) == 0
+}
+
+func (f *faulty) InTx(ctx context.Context, apply func(ledger.Tx) error) error {
+	fail, late := f.dice()
+	if fail && !late {
+		return errStore
+	}
+	if err := f.Store.InTx(ctx, apply); err != nil {
+		return err
+	}
+	if fail {
+		return fmt.Errorf("answer of the commit was lost: %w", errStore)
+	}
+	return nil
+}
+
+func (f *faulty) Offsets(ctx context.Context, partitions []ledger.Partition) (map[ledger.Partition]int64, error) {
+	if fail, _ := f.dice(); fail {
+		return nil, errStore
+	}
+	return f.Store.Offsets(ctx, partitions)
+}
+
+// run starts a component and gives a function that stops it and waits.
+func run(t testing.TB, component func(context.Context) error) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- component(ctx) }()
+	var once sync.Once
+	stop = func() {
+		once.Do(func() {
+			cancel()
+			require.NoError(t, <-ended)
+		})
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+// logged is a topic on a broker inside the test.
+type logged struct {
+	cfg    kafka.Config
+	refuse func(commits int)
+}
+
+func newLog(t *testing.T) logged {
+	t.Helper()
+	brokers, cluster := kafkatest.New(t)
+	cfg := kafka.Config{Brokers: brokers, Partitions: 3, TopicPrefix: "t.", SessionTimeout: 6 * time.Second}
+	require.NoError(t, kafka.EnsureTopics(t.Context(), cfg, kafka.Deps{}))
+	return logged{cfg, func(n int) { kafkatest.RefuseCommits(cluster, "t.settle", n) }}
+}
+
+// write produces records; keys decide partitions.
+func (l logged) write(t *testing.T, keys, values [][]byte) {
+	t.Helper()
+	p, err := kafka.NewProducer(l.cfg, kafka.Deps{})
+	require.NoError(t, err)
+	stop := run(t, p.Run)
+	var done sync.WaitGroup
+	errs := make([]error, len(values))
+	for i := range values {
+		done.Add(1)
+		p.Produce(event.TopicEvents, keys[i], values[i], func(err error) { errs[i] = err; done.Done() })
+	}
+	done.Wait()
+	require.NoError(t, errors.Join(errs...))
+	stop()
+}
+
+// settler starts one process's settler and gives its stop.
+func (l logged) settler(t *testing.T, store settle.Store) (stop func()) {
+	t.Helper()
+	group, err := kafka.NewGroup(l.cfg, kafka.GroupConfig{Group: "settle", Topic: event.TopicEvents, Stored: store.Offsets}, kafka.Deps{})
+	require.NoError(t, err)
+	s, err := settle.New(config, settle.Deps{Log: group, Store: store, Logger: quiet(), Registerer: prometheus.NewRegistry()})
+	require.NoError(t, err)
+	end := run(t, s.Run)
+	var once sync.Once
+	stop = func() {
+		once.Do(func() {
+			end()
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			group.Close(ctx)
+		})
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+// applied counts outcomes and asserts that each partition's ranges follow each other without a gap.
+func applied(t *testing.T, store *memory.Store, partitions []ledger.Partition) (n int, verdicts map[ledger.Verdict]int) {
+	t.Helper()
+	verdicts = make(map[ledger.Verdict]int)
+	for _, p := range partitions {
+		var next int64
+		for {
+			chunk, ok, err := store.NextChunk(t.Context(), p, 1_000_000)
+			require.NoError(t, err)
+			if !ok {
+				break
+			}
+			require.Equal(t, next, chunk.First)
+			next = chunk.Next
+			for _, o := range chunk.Outcomes {
+				verdicts[o.Verdict]++
+				n++
+			}
+			require.NoError(t, store.MarkArchived(t.Context(), chunk))
+		}
+	}
+	return n, verdicts
+}
+
+// seen records which partitions a store was asked about, since stream ids belong to the broker.
+type seen struct {
+	settle.Store
+	mu         sync.Mutex
+	partitions []ledger.Partition
+}
+
+func (s *seen) Offsets(ctx context.Context, partitions []ledger.Partition) (map[ledger.Partition]int64, error) {
+	s.mu.Lock()
+	for _, p := range partitions {
+		if !slices.Contains(s.partitions, p) {
+			s.partitions = append(s.partitions, p)
+		}
+	}
+	s.mu.Unlock()
+	return s.Store.Offsets(ctx, partitions)
+}
+
+func (s *seen) applied(t *testing.T) (total int64) {
+	s.mu.Lock()
+	partitions := slices.Clone(s.partitions)
+	s.mu.Unlock()
+	inner, ok := s.Store.(*faulty)
+	require.True(t, ok)
+	offsets, err := inner.Store.Offsets(t.Context(), partitions)
+	require.NoError(t, err)
+	for _, next := range offsets {
+		total += next
+	}
+	return total
+}
+
+// Two processes share the group, one of them is replaced again and again; the store fails before and after
+// commits, the broker refuses commits of offsets. Nothing may be lost, nothing may count twice.
+func TestNothingIsLostAndNothingIsDoubled(t *testing.T) {
+	l := newLog(t)
+	w := newWorld(t, 1_000*money.USD)
+	store := &seen{Store: &faulty{Store: w.store, rand: rand.New(rand.NewPCG(1, 2))}}
+
+	const unique = 1_500
+	var keys, values [][]byte
+	add := func(key, value []byte) { keys, values = append(keys, key), append(values, value) }
+	for i := range unique {
+		e := w.impression()
+		add(e.AuctionId, marshal(t, e))
+		if i%10 == 0 { // fired twice
+			e.EventId = newID()
+			add(e.AuctionId, marshal(t, e))
+		}
+		if i%50 == 0 {
+			add(binary.BigEndian.AppendUint64(nil, uint64(i)), []byte("no protobuf"))
+			forged := w.impression()
+			forged.Proof = event.Proof_BAD_SIGNATURE
+			add(forged.AuctionId, marshal(t, forged))
+		}
+	}
+	l.refuse(20)
+	l.settler(t, store)
+	for at := 0; at < len(values); at += 300 {
+		end := min(at+300, len(values))
+		stop := l.settler(t, store)
+		l.write(t, keys[at:end], values[at:end])
+		stop()
+	}
+	require.Eventually(t, func() bool { return store.applied(t) == int64(len(values)) }, patience, 20*time.Millisecond)
+
+	n, verdicts := applied(t, w.store, store.partitions)
+	require.Equal(t, len(values), n, "every record has one outcome")
+	require.Equal(t, map[ledger.Verdict]int{
+		ledger.OK: unique, ledger.Duplicate: unique / 10, ledger.Poison: unique / 50, ledger.VerdictForged: unique / 50,
+	}, verdicts)
+	c, err := w.store.Campaign(t.Context(), w.campaign)
+	require.NoError(t, err)
+	require.Equal(t, money.Micros(unique*5_000), c.SpentTotal)
+	credits, err := w.store.DeveloperCredits(t.Context(), w.publisher)
+	require.NoError(t, err)
+	require.Equal(t, money.Credits(unique), credits)
+}
+
+// scripted is a log of one partition that hands out what the test says.
+type scripted struct {
+	mu     sync.Mutex
+	polls  [][]event.Record
+	dones  int
+	resets int
+	idle   chan struct{} // closed when everything was handed out and taken
+}
+
+func newScripted(polls ...[]event.Record) *scripted {
+	return &scripted{polls: polls, idle: make(chan struct{})}
+}
+
+func (s *scripted) Poll(ctx context.Context, _ int) ([]event.Record, error) {
+	s.mu.Lock()
+	if len(s.polls) > 0 {
+		defer s.mu.Unlock()
+		records := s.polls[0]
+		s.polls = s.polls[1:]
+		return records, nil
+	}
+	s.mu.Unlock()
+	close(s.idle)
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (s *scripted) Done(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dones++
+	return errors.New("the hint may fail")
+}
+
+func (s *scripted) Reset(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.resets++
+	return nil
+}
+
+var partition = ledger.Partition{Stream: "00ff", Number: 2}
+
+func records(first int64, values ...[]byte) []event.Record {
+	list := make([]event.Record, len(values))
+	for i, v := range values {
+		list[i] = event.Record{TopicID: partition.Stream, Partition: partition.Number, Offset: first + int64(i), Value: v, Time: time.Now()}
+	}
+	return list
+}
+
+// through settles everything that the log has, then stops.
+func through(t testing.TB, cfg settle.Config, log *scripted, store settle.Store) *settle.Settler {
+	t.Helper()
+	s, err := settle.New(cfg, settle.Deps{Log: log, Store: store, Logger: quiet(), Registerer: prometheus.NewRegistry()})
+	require.NoError(t, err)
+	stop := run(t, s.Run)
+	<-log.idle
+	stop()
+	return s
+}
+
+func TestRedeliveryIsLeftOut(t *testing.T) {
+	w := newWorld(t, money.USD)
+	a, b, c := marshal(t, w.impression()), marshal(t, w.impression()), marshal(t, w.impression())
+	log := newScripted(records(0, a, b), records(0, a, b, c), records(0, a))
+	through(t, config, log, w.store)
+	n, verdicts := applied(t, w.store, []ledger.Partition{partition})
+	require.Equal(t, 3, n)
+	require.Equal(t, 3, verdicts[ledger.OK])
+	require.Equal(t, 3, log.dones)
+	require.Zero(t, log.resets)
+}
+
+func TestOffsetsThatTheLogLostArePoisonAndNeverBlock(t *testing.T) {
+	w := newWorld(t, money.USD)
+	a, b := marshal(t, w.impression()), marshal(t, w.impression())
+	cfg := config
+	cfg.MaxBatch = 3
+	through(t, cfg, newScripted(records(0, a), records(8, b)), w.store)
+	n, verdicts := applied(t, w.store, []ledger.Partition{partition})
+	require.Equal(t, 9, n)
+	require.Equal(t, map[ledger.Verdict]int{ledger.OK: 2, ledger.Poison: 7}, verdicts)
+}
+
+func TestLogWhoseHeadWasRemovedStartsWhereItStarts(t *testing.T) {
+	w := newWorld(t, money.USD)
+	through(t, config, newScripted(records(1_000_000, marshal(t, w.impression()))), w.store)
+	offsets, err := w.store.Offsets(t.Context(), []ledger.Partition{partition})
+	require.NoError(t, err)
+	require.EqualValues(t, 1_000_001, offsets[partition])
+}
+
+// stolen moves the partition under the settler's feet, as another process would.
+type stolen struct {
+	*memory.Store
+	once sync.Once
+}
+
+func (s *stolen) InTx(ctx context.Context, apply func(ledger.Tx) error) error {
+	s.once.Do(func() {
+		_ = s.Store.InTx(ctx, func(tx ledger.Tx) error {
+			other := ledger.Range{Partition: partition, First: 0, Next: 5}
+			return errors.Join(tx.Claim(ctx, []ledger.Range{other}), tx.Write(ctx, ledger.Effects{
+				Applied: []ledger.AppliedRange{{Range: other, Outcomes: make([]ledger.Outcome, 5)}},
+			}))
+		})
+	})
+	return s.Store.InTx(ctx, apply)
+}
+
+func TestFencedBatchIsDroppedAndReadAgain(t *testing.T) {
+	w := newWorld(t, money.USD)
+	a, b := marshal(t, w.impression()), marshal(t, w.impression())
+	log := newScripted(records(0, a), records(5, b))
+	through(t, config, log, &stolen{Store: w.store})
+	require.Equal(t, 1, log.resets)
+	c, err := w.store.Campaign(t.Context(), w.campaign)
+	require.NoError(t, err)
+	require.Equal(t, money.Micros(5_000), c.SpentTotal, "only the record after the other's range")
+}
+
+// slow lets a transaction wait until the test allows it to go on.
+type slow struct {
+	*memory.Store
+	entered, allowed chan struct{}
+}
+
+func (s *slow) InTx(ctx context.Context, apply func(ledger.Tx) error) error {
+	close(s.entered)
+	<-s.allowed
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return s.Store.InTx(ctx, apply)
+}
+
+func TestStopFinishesTheRunningTransaction(t *testing.T) {
+	w := newWorld(t, money.USD)
+	store := &slow{Store: w.store, entered: make(chan struct{}), allowed: make(chan struct{})}
+	log := newScripted(records(0, marshal(t, w.impression())))
+	s, err := settle.New(config, settle.Deps{Log: log, Store: store, Logger: quiet(), Registerer: prometheus.NewRegistry()})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	<-store.entered
+	cancel()
+	close(store.allowed)
+	require.NoError(t, <-ended)
+	n, _ := applied(t, w.store, []ledger.Partition{partition})
+	require.Equal(t, 1, n)
+	require.Equal(t, 1, log.dones)
+}
+
+// down is a store that never answers well.
+type down struct{ *memory.Store }
+
+func (down) InTx(context.Context, func(ledger.Tx) error) error { return errStore }
+
+func TestStoreOutOfReachMakesNotReadyAndDoesNotDelayTheStop(t *testing.T) {
+	w := newWorld(t, money.USD)
+	log := newScripted(records(0, marshal(t, w.impression())))
+	s, err := settle.New(config, settle.Deps{Log: log, Store: down{w.store}, Logger: quiet(), Registerer: prometheus.NewRegistry()})
+	require.NoError(t, err)
+	require.NoError(t, s.Ready())
+	stop := run(t, s.Run)
+	require.Eventually(t, func() bool { return errors.Is(s.Ready(), errStore) }, patience, time.Millisecond)
+	stop()
+	require.Zero(t, log.dones, "what was not applied is not reported as done")
+}
+
+func TestBudgetBindsThroughTheWholeRoad(t *testing.T) {
+	w := newWorld(t, 12_000)
+	log := newScripted(records(0, marshal(t, w.impression()), marshal(t, w.impression())), records(2, marshal(t, w.impression()), marshal(t, w.impression())))
+	through(t, config, log, w.store)
+	c, err := w.store.Campaign(t.Context(), w.campaign)
+	require.NoError(t, err)
+	require.Equal(t, money.Micros(12_000), c.SpentTotal)
+	_, verdicts := applied(t, w.store, []ledger.Partition{partition})
+	require.Equal(t, map[ledger.Verdict]int{ledger.OK: 3, ledger.OverBudget: 1}, verdicts)
+}
+
+func TestNewNamesWhatIsWrong(t *testing.T) {
+	_, err := settle.New(settle.Config{}, settle.Deps{})
+	require.ErrorContains(t, err, "positive")
+	_, err = settle.New(config, settle.Deps{})
+	require.ErrorContains(t, err, "required")
+}
+
+// BenchmarkSettle is the whole road of a batch but the broker and the database: decode, transaction in the
+// memory store, verdicts. A tenth of the events are duplicates.
+func BenchmarkSettle(b *testing.B) {
+	const polls, size = 20, 5_000
+	cfg := config
+	cfg.MaxBatch = size
+	w := newWorld(b, money.Max)
+	values := make([][]byte, 0, polls*size)
+	for len(values) < cap(values) {
+		value := marshal(b, w.impression())
+		values = append(values, value)
+		if len(values)%10 == 9 {
+			values = append(values, value)
+		}
+	}
+	b.ReportAllocs()
+	var at int64
+	for b.Loop() {
+		log := newScripted()
+		for i := range polls {
+			log.polls = append(log.polls, records(at, values[i*size:(i+1)*size]...))
+			at += size
+		}
+		through(b, cfg, log, w.store) // from the second round on everything is a duplicate
+	}
+	b.ReportMetric(float64(at)/b.Elapsed().Seconds(), "events/s")
+}

@@ -1,0 +1,363 @@
+package ledger
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"adnet/internal/campaign"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// Decide settles a batch: every record gets one outcome, and the effects are the sums of the outcomes.
+// It is pure and changes neither batch nor books; equal input gives equal output, order included.
+//
+// fresh is what [Tx.MarkFirst] answered for [Candidates] of the same batch; a mark that is missing
+// counts as seen before, so that a fault can only make an event free. Books must hold what
+// [NeedOf] names.
+//
+// What it guarantees, for any cut of the log into batches: an auction's event of one type is charged and
+// minted at most once; a campaign is never charged more than its daily budget on a UTC day (of
+// receipt), its total budget, or, when prepaid, its advertiser's balance; every transaction sums to
+// zero per asset. Where a budget binds, which event is the one that finds it empty depends on the order
+// of the log, the campaign's sum does not.
+func Decide(b Batch, fresh []bool, books Books) Effects {
+	d := decider{
+		batch:  b,
+		books:  books,
+		fresh:  fresh,
+		tabs:   make(map[uuid.UUID]*tab, len(books.Campaigns)),
+		cash:   make(map[uuid.UUID]*money.Micros),
+		minted: make(map[uuid.UUID]int64),
+	}
+	d.markClicks()
+	effects := Effects{At: b.At, Applied: make([]AppliedRange, 0, len(b.Runs))}
+	for i := range b.Runs {
+		run := &b.Runs[i]
+		outcomes := make([]Outcome, len(run.Records))
+		for j := range run.Records {
+			outcomes[j] = d.record(&run.Records[j])
+			if outcomes[j].Verdict == Poison {
+				effects.Dead = append(effects.Dead, DeadLetter{
+					Partition: run.Partition, Offset: run.First + int64(j),
+					Problem: run.Records[j].Problem, Raw: run.Records[j].Raw,
+				})
+			}
+		}
+		effects.Applied = append(effects.Applied, AppliedRange{Range: run.Range, Outcomes: outcomes})
+	}
+	effects.Spend, effects.Transactions = d.totals()
+	return effects
+}
+
+// decider is the running state of one Decide.
+type decider struct {
+	batch Batch
+	books Books
+	fresh []bool // marks not used yet
+
+	tabs    map[uuid.UUID]*tab          // campaigns met so far; nil for an unknown one
+	cash    map[uuid.UUID]*money.Micros // what is left of prepaid balances
+	minted  map[uuid.UUID]int64         // Credits by developer
+	invalid map[string]Verdict          // verdicts by invalid-traffic rule, so that the text is joined once
+
+	// First clicks of this batch by auction: false until the record itself was met. nil when no charge
+	// of the batch depends on a click.
+	clicks map[uuid.UUID]bool
+}
+
+// tab is one campaign's running sums on top of its book.
+type tab struct {
+	id      uuid.UUID
+	book    *CampaignBook
+	balance *money.Micros // nil when no balance limits the campaign
+	charged money.Micros
+	days    []daySum // a batch spans one or two days
+}
+
+type daySum struct {
+	day         Day
+	before, sum money.Micros // spent before the batch, charged in it
+}
+
+// markClicks finds the first clicks of the batch, when a conversion needs to know. The order inside an
+// auction counts: a click after the conversion does not make the conversion billable, whether or
+// not both are in one batch and whether or not the store's Clicked already shows this batch's clicks.
+func (d *decider) markClicks() {
+	if !d.needsClicks() {
+		return
+	}
+	d.clicks = make(map[uuid.UUID]bool)
+	n := 0
+	for i := range d.batch.Runs {
+		records := d.batch.Runs[i].Records
+		for j := range records {
+			if !records[j].deduped() {
+				continue
+			}
+			if records[j].Event.Type == Click && n < len(d.fresh) && d.fresh[n] {
+				d.clicks[records[j].Event.AuctionID] = false
+			}
+			n++
+		}
+	}
+}
+
+func (d *decider) needsClicks() bool {
+	for i := range d.batch.Runs {
+		records := d.batch.Runs[i].Records
+		for j := range records {
+			if records[j].deduped() && records[j].Event.needsClick() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// clicked says whether the auction's click came before the record at hand.
+func (d *decider) clicked(auction uuid.UUID) bool {
+	met, inBatch := d.clicks[auction]
+	if inBatch {
+		return met
+	}
+	return d.books.Clicked[auction]
+}
+
+// record decides one record. The order of the questions is the rule: who is not proven never reaches
+// deduplication, who was seen before never reaches money.
+func (d *decider) record(r *Record) Outcome {
+	if r.Problem != "" {
+		return Outcome{Verdict: Poison}
+	}
+	e := &r.Event
+	switch {
+	case e.Proof == BadSignature:
+		return Outcome{Verdict: VerdictForged}
+	case e.Proof == Expired:
+		return Outcome{Verdict: VerdictExpired}
+	case e.Proof != Signed && e.Proof != UnsignedBillable:
+		return Outcome{Verdict: VerdictUnsigned}
+	case e.InvalidTraffic != "":
+		return Outcome{Verdict: d.invalidVerdict(e.InvalidTraffic)}
+	case !d.takeMark():
+		return Outcome{Verdict: Duplicate}
+	}
+	if e.Type == Click && d.clicks != nil {
+		d.clicks[e.AuctionID] = true
+	}
+	if e.Sandbox {
+		return Outcome{Verdict: VerdictSandbox}
+	}
+	t := d.tab(e.CampaignID)
+	switch {
+	case t == nil:
+		return Outcome{Verdict: UnknownCampaign}
+	case e.DeveloperID != uuid.Nil && e.DeveloperID == t.book.DeveloperID:
+		return Outcome{Verdict: SelfServed}
+	}
+	out := Outcome{Verdict: OK}
+	if t.inactive(e.ReceivedAt) {
+		out.Verdict = VerdictPaused
+	} else if price := d.price(e, t.book); price > 0 {
+		out.Verdict, out.Charge = t.charge(DayOf(e.ReceivedAt), price)
+	}
+	if e.Type == Impression && e.DeveloperID != uuid.Nil {
+		out.Minted = 1
+		d.minted[e.DeveloperID]++
+	}
+	return out
+}
+
+// takeMark uses the next first-time mark.
+func (d *decider) takeMark() bool {
+	if len(d.fresh) == 0 {
+		return false
+	}
+	first := d.fresh[0]
+	d.fresh = d.fresh[1:]
+	return first
+}
+
+func (d *decider) invalidVerdict(rule string) Verdict {
+	v, ok := d.invalid[rule]
+	if !ok {
+		if d.invalid == nil {
+			d.invalid = make(map[string]Verdict)
+		}
+		v = InvalidTraffic + Verdict(rule)
+		d.invalid[rule] = v
+	}
+	return v
+}
+
+// price is what the event costs before any budget: the signed token's price and model, or the
+// campaign's own where there is no token.
+func (d *decider) price(e *Event, book *CampaignBook) money.Micros {
+	model, price := e.BillingModel, e.Price
+	if e.Proof == UnsignedBillable {
+		model, price = book.BillingModel, book.Bid
+		if model == campaign.CPM {
+			price = price.PerMille()
+		}
+	}
+	switch {
+	case model == campaign.CPM && e.Type == Impression,
+		model == campaign.CPC && e.Type == Click,
+		model == campaign.CPA && e.Type == Conversion && (e.OwnCredentials || d.clicked(e.AuctionID)):
+		return price
+	}
+	return 0
+}
+
+// tab opens the running sums of a campaign; nil when the ledger does not know it.
+func (d *decider) tab(id uuid.UUID) *tab {
+	if t, ok := d.tabs[id]; ok {
+		return t
+	}
+	book := d.books.Campaigns[id]
+	if book == nil {
+		d.tabs[id] = nil
+		return nil
+	}
+	t := &tab{id: id, book: book}
+	if d.batch.Prepaid && !book.CreditFunded {
+		t.balance = d.cash[book.AdvertiserID]
+		if t.balance == nil {
+			left := d.books.Balances[book.AdvertiserID]
+			t.balance = &left
+			d.cash[book.AdvertiserID] = t.balance
+		}
+	}
+	d.tabs[id] = t
+	return t
+}
+
+func (t *tab) inactive(at time.Time) bool {
+	for _, i := range t.book.Inactive {
+		if i.Covers(at) {
+			return true
+		}
+	}
+	return false
+}
+
+// charge takes price or what is left, whichever is less. A part is a charge; only nothing at all is a
+// refusal.
+func (t *tab) charge(day Day, price money.Micros) (Verdict, money.Micros) {
+	sum := t.day(day)
+	budget := min(t.book.DailyBudget-sum.before-sum.sum, t.book.TotalBudget-t.book.SpentTotal-t.charged)
+	if budget <= 0 {
+		return OverBudget, 0
+	}
+	balance := money.Micros(math.MaxInt64)
+	if t.balance != nil {
+		balance = *t.balance
+	}
+	if balance <= 0 {
+		return OverBalance, 0
+	}
+	amount := min(price, budget, balance)
+	sum.sum += amount
+	t.charged += amount
+	if t.balance != nil {
+		*t.balance -= amount
+	}
+	return OK, amount
+}
+
+func (t *tab) day(day Day) *daySum {
+	for i := range t.days {
+		if t.days[i].day == day {
+			return &t.days[i]
+		}
+	}
+	t.days = append(t.days, daySum{day: day, before: t.book.SpentOn[day]})
+	return &t.days[len(t.days)-1]
+}
+
+// totals writes the sums as rows in a fixed order: charges by campaign, then mints by developer.
+func (d *decider) totals() ([]Spend, []Transaction) {
+	var spend []Spend
+	var transactions []Transaction
+	ref := d.batch.ref()
+	for _, id := range sortedIDs(d.tabs) {
+		t := d.tabs[id]
+		if t == nil || t.charged == 0 {
+			continue
+		}
+		slices.SortFunc(t.days, func(a, b daySum) int { return cmp.Compare(a.day, b.day) })
+		for _, day := range t.days {
+			if day.sum > 0 {
+				spend = append(spend, Spend{CampaignID: id, Day: day.day, Amount: day.sum})
+			}
+		}
+		payer := AdvertiserCash(t.book.AdvertiserID)
+		if t.book.CreditFunded {
+			payer = CreditFunding
+		}
+		transactions = append(transactions, newTransfer(transfer{
+			kind: KindCharge, ref: ref, subject: id, at: d.batch.At,
+			asset: USD, from: payer, to: Revenue, amount: int64(t.charged),
+		}))
+	}
+	for _, id := range sortedIDs(d.minted) {
+		transactions = append(transactions, newTransfer(transfer{
+			kind: KindMint, ref: ref, subject: id, at: d.batch.At,
+			asset: Credit, from: Mint, to: DeveloperCredits(id), amount: d.minted[id],
+		}))
+	}
+	return spend, transactions
+}
+
+// ref names the batch: its first range, and how many further ranges it has. A range starts at an offset
+// that is claimed once for ever, so no two applied batches share a ref.
+func (b *Batch) ref() string {
+	if len(b.Runs) == 0 {
+		return ""
+	}
+	ref := b.Runs[0].Range.String()
+	if more := len(b.Runs) - 1; more > 0 {
+		ref += "+" + strconv.Itoa(more)
+	}
+	return ref
+}
+
+type transfer struct {
+	kind     Kind
+	ref      string
+	subject  uuid.UUID
+	at       time.Time
+	asset    Asset
+	from, to Account
+	amount   int64
+}
+
+func newTransfer(t transfer) Transaction {
+	return Transaction{
+		ID: TransactionID(t.kind, t.ref, t.subject), Kind: t.kind, Ref: t.ref, Subject: t.subject, At: t.at,
+		Entries: []Entry{
+			{Account: t.from, Asset: t.asset, Amount: -t.amount},
+			{Account: t.to, Asset: t.asset, Amount: t.amount},
+		},
+	}
+}
+
+// TransactionID is the id of the one transaction of a kind that ref causes for subject: a UUIDv8 of
+// their SHA-256, so that writing the same transaction twice meets the same primary key.
+func TransactionID(kind Kind, ref string, subject uuid.UUID) uuid.UUID {
+	data := make([]byte, 0, 128)
+	data = append(append(data, kind...), 0)
+	data = append(append(data, ref...), 0)
+	data = append(data, subject[:]...)
+	sum := sha256.Sum256(data)
+	var id uuid.UUID
+	copy(id[:], sum[:])
+	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80
+	return id
+}

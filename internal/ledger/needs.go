@@ -1,0 +1,84 @@
+package ledger
+
+import (
+	"bytes"
+	"slices"
+
+	"adnet/internal/campaign"
+
+	"github.com/google/uuid"
+)
+
+// deduped says whether the record takes part in deduplication: only events that could cost or earn
+// something do, so a forged or invalid event can never use up the key of the real one.
+func (r *Record) deduped() bool {
+	return r.Problem == "" && (r.Event.Proof == Signed || r.Event.Proof == UnsignedBillable) && r.Event.InvalidTraffic == ""
+}
+
+// needsClick says whether the charge of the event depends on a recorded click of its auction.
+// The model of an unsigned event is the campaign's, which is not known yet.
+func (e *Event) needsClick() bool {
+	return e.Type == Conversion && !e.OwnCredentials && !e.Sandbox &&
+		(e.BillingModel == campaign.CPA || e.Proof == UnsignedBillable)
+}
+
+// Candidates lists the keys of the records that take part in deduplication, in the order of the batch.
+// [Tx.MarkFirst] answers in the same order, and [Decide] takes that answer as it is: the i-th mark
+// belongs to the i-th record of the batch that takes part.
+func Candidates(b Batch) []Key {
+	n := 0
+	for i := range b.Runs {
+		n += len(b.Runs[i].Records)
+	}
+	keys := make([]Key, 0, n)
+	for i := range b.Runs {
+		records := b.Runs[i].Records
+		for j := range records {
+			if records[j].deduped() {
+				keys = append(keys, records[j].Event.Key())
+			}
+		}
+	}
+	return keys
+}
+
+// NeedOf names the books that [Decide] will ask for.
+func NeedOf(b Batch) Need {
+	campaigns := make(map[uuid.UUID]struct{})
+	days := make(map[Day]struct{}, 2)
+	clicks := make(map[uuid.UUID]struct{})
+	for i := range b.Runs {
+		records := b.Runs[i].Records
+		for j := range records {
+			e := &records[j].Event
+			if !records[j].deduped() || e.Sandbox {
+				continue
+			}
+			campaigns[e.CampaignID] = struct{}{}
+			days[DayOf(e.ReceivedAt)] = struct{}{}
+			if e.needsClick() {
+				clicks[e.AuctionID] = struct{}{}
+			}
+		}
+	}
+	need := Need{Campaigns: sortedIDs(campaigns), Clicks: sortedIDs(clicks), Prepaid: b.Prepaid}
+	for day := range days {
+		need.Days = append(need.Days, day)
+	}
+	slices.Sort(need.Days)
+	return need
+}
+
+func sortedIDs[V any](set map[uuid.UUID]V) []uuid.UUID {
+	if len(set) == 0 {
+		return nil
+	}
+	ids := make([]uuid.UUID, 0, len(set))
+	for id := range set {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, compareIDs)
+	return ids
+}
+
+func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
