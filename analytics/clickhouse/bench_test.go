@@ -60,7 +60,7 @@ func bare(b *testing.B, prepare, table string) {
 		require.NoError(b, err)
 		for j := range rows {
 			r := &rows[j]
-			require.NoError(b, batch.Append(r.EventID, r.ReceivedAt, string(r.Type), string(r.Verdict), int64(r.Charge), int64(r.Minted), r.AuctionID,
+			require.NoError(b, batch.Append(r.EventID, r.ReceivedAt, string(r.Type), string(r.Verdict), int64(r.Price), int64(r.Charge), int64(r.Minted), r.AuctionID,
 				r.CampaignID, r.AdvertiserID, r.DeveloperID, r.BillingModel, r.Format, r.IntegrationMethod, r.Surface, r.Region, r.Language, r.HostApp,
 				r.Session, r.ConversionType, int64(r.ConversionValue), r.Currency, r.ExternalID))
 		}

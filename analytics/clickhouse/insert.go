@@ -15,7 +15,7 @@ import (
 
 const (
 	// Columns in the order of fillEvents and fillAuctions.
-	insertEvents = `INSERT INTO events (event_id, received_at, type, verdict, charge, minted, auction_id, campaign_id, advertiser_id, developer_id, billing_model, format, integration_method, surface, region, language, host_app, session, conversion_type, conversion_value, currency, external_id)`
+	insertEvents = `INSERT INTO events (event_id, received_at, type, verdict, price, charge, minted, auction_id, campaign_id, advertiser_id, developer_id, billing_model, format, integration_method, surface, region, language, host_app, session, conversion_type, conversion_value, currency, external_id)`
 
 	insertAuctions = `INSERT INTO auctions (auction_id, at, developer_id, campaign_id, reason, price, ecpm, format, integration_method, surface, region, language, host_app, sandbox, took_us)`
 )
@@ -132,6 +132,7 @@ func fillEvents(b *block, rows []report.Row) {
 	column(b, b.page.times, rows, func(r *report.Row) time.Time { return storable(r.ReceivedAt) })
 	texts(func(r *report.Row) string { return string(r.Type) })
 	texts(func(r *report.Row) string { return string(r.Verdict) })
+	numbers(func(r *report.Row) int64 { return int64(r.Price) })
 	numbers(func(r *report.Row) int64 { return int64(r.Charge) })
 	numbers(func(r *report.Row) int64 { return int64(r.Minted) })
 	ids(func(r *report.Row) uuid.UUID { return r.AuctionID })

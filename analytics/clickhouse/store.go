@@ -139,6 +139,19 @@ FROM
     WHERE toYYYYMM(day) NOT IN (SELECT DISTINCT toYYYYMM(day) FROM events) GROUP BY verdict
 )
 GROUP BY verdict`
+	// Each charged event once, whatever number of rows it has, at no more than its price. Months that the TTL dropped
+	// count with what they were charged.
+	billableQuery = `
+SELECT sum(worth) AS worth, toInt64(sum(cut)) AS cut
+FROM
+(
+    SELECT least(any(price), any(charge)) AS worth, any(charge) < any(price) AS cut
+    FROM events WHERE charge > 0 GROUP BY auction_id, type
+    UNION ALL
+    SELECT sum(charge) AS worth, 0 AS cut FROM verdict_daily
+    WHERE toYYYYMM(day) NOT IN (SELECT DISTINCT toYYYYMM(day) FROM events)
+)
+SETTINGS max_bytes_before_external_group_by = 500000000`
 	archivedUntilQuery = `
 SELECT max(last_received_at) AS at FROM stats_daily WHERE day = (SELECT max(day) FROM stats_daily)`
 	auctionsQuery = `SELECT toInt64(count()) AS n FROM auctions FINAL`
@@ -163,6 +176,18 @@ func (s *Store) Totals(ctx context.Context) (ledger.Totals, error) {
 		totals.ByVerdict[ledger.Verdict(r.Verdict)] = r.Events
 	}
 	return totals, nil
+}
+
+// Billable values the unique charged events by their prices: for the comparison with the ledger.
+func (s *Store) Billable(ctx context.Context) (ledger.Billable, error) {
+	var rows []struct {
+		Worth int64 `ch:"worth"`
+		Cut   int64 `ch:"cut"`
+	}
+	if err := s.Select(ctx, &rows, billableQuery, nil); err != nil || len(rows) == 0 {
+		return ledger.Billable{}, err
+	}
+	return ledger.Billable{Worth: money.Micros(rows[0].Worth), Cut: rows[0].Cut}, nil
 }
 
 // ArchivedUntil is the newest time of receipt among the events (UTC); the zero time when there are none.

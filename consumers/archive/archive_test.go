@@ -292,7 +292,7 @@ func TestRowHasTheEventAndItsOutcome(t *testing.T) {
 	require.Equal(t, []report.Row{
 		{
 			EventID: uuid.UUID(e.EventId), ReceivedAt: time.UnixMicro(e.ReceivedAtUs).UTC(), Type: ledger.Conversion, Verdict: ledger.OK,
-			Charge: 5, Minted: 1, AuctionID: uuid.UUID(e.AuctionId), CampaignID: uuid.UUID(e.CampaignId), AdvertiserID: advertiser,
+			Price: 5, Charge: 5, Minted: 1, AuctionID: uuid.UUID(e.AuctionId), CampaignID: uuid.UUID(e.CampaignId), AdvertiserID: advertiser,
 			DeveloperID: uuid.UUID(e.DeveloperId), BillingModel: "cpm", Format: "image", IntegrationMethod: "mcp", Surface: "chat",
 			Region: "AT", Language: "de", HostApp: "app", Session: "s1", ConversionType: "sale", ConversionValue: 19_990_000,
 			Currency: "USD", ExternalID: "order-1",

@@ -44,6 +44,9 @@ func rows(c ledger.Chunk, q *queue) (block []report.Row, missing int) {
 			at = records[n].at
 			if outcome.Verdict != ledger.Poison && proto.Unmarshal(records[n].value, &message) == nil {
 				fill(row, &message)
+				if message.Proof == event.Proof_UNSIGNED_BILLABLE {
+					row.Price = outcome.Charge // no auction agreed on a price: settlement took the campaign's
+				}
 			} else {
 				row.ReceivedAt = at
 			}
@@ -63,6 +66,7 @@ func fill(row *report.Row, m *event.Event) {
 	row.EventID, row.AuctionID, row.CampaignID = readID(m.EventId), readID(m.AuctionId), readID(m.CampaignId)
 	row.AdvertiserID, row.DeveloperID = readID(m.AdvertiserId), readID(m.DeveloperId)
 	row.ReceivedAt = time.UnixMicro(m.ReceivedAtUs).UTC()
+	row.Price = money.Micros(m.PriceMicros)
 	row.Type, row.BillingModel = eventTypes[m.Type], string(billingModels[m.BillingModel])
 	p := m.GetPlacement()
 	row.Format, row.IntegrationMethod, row.Surface = p.GetFormat(), p.GetIntegrationMethod(), p.GetSurface()

@@ -15,6 +15,23 @@ type Totals struct {
 	ByVerdict map[Verdict]int64
 }
 
+// Billable is what the unique charged events of a store are worth by the prices of their auctions.
+type Billable struct {
+	// Worth sums, once per auction and event type, the price of each charged event, or the charge where
+	// a budget or balance ended below the price. The ledger's charges must equal it.
+	Worth money.Micros
+	// Cut is how many events were charged less than their price.
+	Cut int64
+}
+
+// Add counts one unique charged event in.
+func (b *Billable) Add(price, charge money.Micros) {
+	b.Worth += min(price, charge)
+	if charge < price {
+		b.Cut++
+	}
+}
+
 // Add counts outcomes in.
 func (t *Totals) Add(outcomes []Outcome) {
 	if t.ByVerdict == nil {

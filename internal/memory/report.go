@@ -19,16 +19,24 @@ import (
 // tokenWindow is how many inserts back a repeated token is recognised, as in the real analytics store.
 const tokenWindow = 100_000
 
-// Reports is the analytics store of the in-memory mode. It keeps sums per day and dimensions, not events, so its
-// size follows the days and dimensions seen and not the traffic. It is safe for concurrent use.
+// Reports is the analytics store of the in-memory mode. It keeps sums per day and dimensions, not events; of
+// events it keeps only which were charged, so that a second charge would be seen. It is safe for concurrent use.
 type Reports struct {
 	mu       sync.RWMutex
 	days     map[ledger.Day]map[dimensions]*report.Counts
 	totals   ledger.Totals
+	billable ledger.Billable
+	billed   map[billedKey]struct{}
 	until    time.Time
 	auctions int64
 	events   tokens
 	outcomes tokens
+}
+
+// billedKey is what may be charged once.
+type billedKey struct {
+	auction uuid.UUID
+	kind    ledger.EventType
 }
 
 // dimensions is what stats are split and filtered by.
@@ -42,6 +50,7 @@ func NewReports() *Reports {
 	return &Reports{
 		days:   make(map[ledger.Day]map[dimensions]*report.Counts),
 		totals: ledger.Totals{ByVerdict: make(map[ledger.Verdict]int64)},
+		billed: make(map[billedKey]struct{}),
 	}
 }
 
@@ -117,6 +126,12 @@ func (r *Reports) insert(row *report.Row) {
 		day[key] = counts
 	}
 	count(counts, row)
+	if key := (billedKey{row.AuctionID, row.Type}); row.Charge > 0 {
+		if _, known := r.billed[key]; !known {
+			r.billed[key] = struct{}{}
+			r.billable.Add(row.Price, row.Charge)
+		}
+	}
 	r.totals.Rows++
 	r.totals.Charge += row.Charge
 	r.totals.Minted += row.Minted
@@ -189,6 +204,13 @@ func (r *Reports) Auctions(context.Context) (int64, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.auctions, nil
+}
+
+// Billable values the unique charged events by their prices.
+func (r *Reports) Billable(context.Context) (ledger.Billable, error) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.billable, nil
 }
 
 // Totals sums everything that was ever inserted: for the comparison with the ledger.

@@ -16,7 +16,8 @@ type Row struct {
 	ReceivedAt        time.Time
 	Type              ledger.EventType
 	Verdict           ledger.Verdict
-	Charge            money.Micros
+	Price             money.Micros // of the billed unit, agreed at the auction
+	Charge            money.Micros // at most Price; less where a budget or balance ended
 	Minted            money.Credits
 	AuctionID         uuid.UUID
 	CampaignID        uuid.UUID

@@ -37,6 +37,7 @@ type ReportWriter interface {
 // ReportAudit says what is stored.
 type ReportAudit interface {
 	Totals(ctx context.Context) (ledger.Totals, error)
+	Billable(ctx context.Context) (ledger.Billable, error)
 	Auctions(ctx context.Context) (int64, error)
 	ArchivedUntil(ctx context.Context) (time.Time, error)
 }
@@ -56,6 +57,7 @@ func RunReports(t *testing.T, open func(t *testing.T) Reports) {
 		{"UnknownBreakdown", reportsUnknownBreakdown},
 		{"Ranges", reportsRanges},
 		{"Filters", reportsFilters},
+		{"Billable", reportsBillable},
 		{"RepeatedToken", reportsRepeatedToken},
 		{"ConcurrentToken", reportsConcurrentToken},
 		{"SameRowsOtherToken", reportsOtherToken},
@@ -136,6 +138,26 @@ func reportsEmpty(t *testing.T, s Reports) {
 	require.Zero(t, rows)
 	require.Error(t, s.Writer.Insert(t.Context(), "", []report.Row{reportRow()}))
 	require.Error(t, s.Writer.InsertAuctions(t.Context(), "", []report.Auction{{}}))
+}
+
+// What unique charged events are worth does not follow a double or an overcharge: that is how both are found.
+func reportsBillable(t *testing.T, s Reports) {
+	row := func(auction byte, price, charge money.Micros) report.Row {
+		r := reportRow()
+		r.AuctionID, r.Price, r.Charge = uuid.UUID{auction, 15: 9}, price, charge
+		return r
+	}
+	click := row(1, 7, 7)
+	click.Type = ledger.Click
+	require.NoError(t, s.Writer.Insert(t.Context(), "a", []report.Row{row(1, 2000, 2000), click, row(2, 2000, 500), row(3, 2000, 0)}))
+	billable, err := s.Audit.Billable(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, ledger.Billable{Worth: 2507, Cut: 1}, billable)
+
+	require.NoError(t, s.Writer.Insert(t.Context(), "b", []report.Row{row(1, 2000, 2000), row(4, 10, 11)}))
+	billable, err = s.Audit.Billable(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, ledger.Billable{Worth: 2517, Cut: 1}, billable)
 }
 
 // Every verdict is counted in exactly one place.

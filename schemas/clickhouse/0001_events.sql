@@ -17,6 +17,7 @@ CREATE TABLE IF NOT EXISTS events
         verdict = 'sandbox', 'sandbox',
         startsWith(verdict, 'invalid_traffic:'), 'invalid',
         'rejected')                                        COMMENT 'counted (really happened, once), duplicate, rejected (forged, expired, unsigned, unknown campaign, undecodable), sandbox, invalid (invalid traffic)',
+    price              Int64                               COMMENT 'price of the billed unit at the auction, micro-USD; charge is at most this, less where a budget ended',
     charge             Int64                               COMMENT 'charged to the advertiser, micro-USD',
     minted             Int64                               COMMENT 'Credits earned by the publisher, whole Credits',
     auction_id         UUID                                COMMENT 'auction that served the ad, UUIDv7',
