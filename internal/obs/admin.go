@@ -106,7 +106,7 @@ func (a *Admin) Run(ctx context.Context) error {
 	addr := listener.Addr().String()
 	a.addr.Store(&addr)
 	close(a.ready)
-	a.log.Info("admin listener", "addr", addr)
+	a.log.Debug("admin listener", "addr", addr)
 
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()

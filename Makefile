@@ -1,0 +1,53 @@
+# The loops of adnet. `make help` lists them.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+GO ?= go
+BIN := .adnet/bin/adnet
+LOCAL := $(GO) run ./deploy/local
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FUZZTIME ?= 10s
+
+.PHONY: help run build stack serve stack-down check test test-short race fuzz bench generate
+
+help: ## List the targets.
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+build: ## Build the binary into .adnet/bin.
+	@mkdir -p $(dir $(BIN))
+	@$(GO) build -trimpath -o $(BIN) .
+
+run: ## Everything in one process, in memory, with a demo.
+	@echo "building (the first time fetches modules: a minute or two) ..."
+	@$(MAKE) -s build
+	@exec $(BIN) standalone
+
+stack: ## Install what is missing and start PostgreSQL, Redis, Kafka and ClickHouse on loopback.
+	@$(LOCAL) up
+
+serve: ## Migrate, then one ingress and one consumers process against the stack.
+	@exec $(LOCAL) serve
+
+stack-down: ## Stop what `make stack` started.
+	@$(LOCAL) down
+
+check: ## Format, vet, lint, import arrows, generated code, clean tree.
+	@deploy/check.sh $(STATICCHECK)
+
+test: ## All tests, on the real stack, which is installed and started for it.
+	@deploy/test.sh
+
+test-short: ## Unit tests only: no servers needed.
+	@$(GO) test ./...
+
+race: ## All unit tests under the race detector.
+	@$(GO) test -race ./...
+
+fuzz: ## Each fuzz target for FUZZTIME.
+	@deploy/fuzz.sh $(FUZZTIME)
+
+bench: ## The Go benchmarks of the hot paths.
+	@$(GO) test -run '^$$' -bench . -benchtime 2s ./auction/... ./internal/token ./internal/ledger ./ingress/... ./internal/postgres ./analytics/clickhouse
+
+generate: ## Make the generated code again.
+	@$(GO) generate ./...

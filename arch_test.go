@@ -1,0 +1,165 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// layers is the import table of ARCHITECTURE.md: what a folder may import of ours. The longest prefix
+// that matches a package decides. A package may always import what lies below its own row's folder.
+var layers = map[string][]string{
+	"schemas":           {},
+	"schemas/event":     {"schemas/event"},
+	"auction":           {"auction", "internal/money"},
+	"internal/errs":     {},
+	"internal/money":    {},
+	"internal/account":  {"internal/errs", "internal/money"},
+	"internal/token":    {"internal/errs", "internal/money"},
+	"internal/campaign": {"internal/errs", "internal/money", "internal/account"},
+	"internal/ledger":   {"internal/errs", "internal/money", "internal/account", "internal/campaign"},
+	"internal/report":   {"internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
+
+	"internal/lifecycle": {},
+	"internal/obs":       {"internal/lifecycle"},
+
+	"internal/kafka":    adapter("internal/kafka"),
+	"internal/postgres": adapter("internal/postgres"),
+	"internal/redis":    adapter("internal/redis"),
+	"internal/memory":   adapter("internal/memory"),
+
+	"internal/storetest": append([]string{"internal/testenv"}, domain...),
+	"internal/testenv":   {},
+	"internal/demo":      append([]string{"internal/obs"}, domain...),
+	"internal/load":      append([]string{"internal/demo", "internal/obs"}, domain...),
+
+	"ingress":   append([]string{"ingress", "auction", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
+	"consumers": append([]string{"consumers", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
+	"analytics": append([]string{"analytics", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
+
+	"internal/app": {"*"},
+	"deploy":       {"*"},
+	"":             {"*"},
+}
+
+var domain = []string{
+	"internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
+}
+
+// adapter may import the domain, the schemas and itself: never a role, never another adapter.
+func adapter(self string) []string {
+	return append([]string{self, "schemas", "internal/obs", "internal/lifecycle"}, domain...)
+}
+
+// forTests may be imported by test files of anybody.
+var forTests = []string{"internal/storetest", "internal/testenv", "internal/kafka/kafkatest", "internal/memory", "internal/kafka", "internal/redis", "internal/demo", "internal/errs"}
+
+// libraries names who alone may import a library: an adapter owns its technology.
+var libraries = map[string][]string{
+	"github.com/gin-gonic/gin":            {"ingress"},
+	"github.com/twmb/franz-go":            {"internal/kafka", "deploy", "internal/testenv"},
+	"github.com/jackc/pgx":                {"internal/postgres", "deploy", "internal/testenv"},
+	"github.com/redis/go-redis":           {"internal/redis", "deploy", "internal/testenv"},
+	"github.com/alicebob/miniredis":       {"internal/redis"},
+	"github.com/ClickHouse/clickhouse-go": {"analytics/clickhouse", "deploy", "internal/testenv"},
+	"github.com/golang-jwt/jwt":           {"internal/token"},
+	"github.com/alecthomas/kong":          {"internal/app", "deploy"},
+	"github.com/prometheus/client_golang": {"internal/obs", "ingress", "consumers", "analytics", "internal/kafka", "internal/postgres", "internal/redis", "internal/app"},
+}
+
+type imported struct {
+	file, dir, path string
+	test            bool
+}
+
+func imports(t *testing.T) []imported {
+	t.Helper()
+	var all []imported
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") && path != "." || entry.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		dir := filepath.ToSlash(filepath.Dir(path))
+		if dir == "." {
+			dir = ""
+		}
+		for _, spec := range file.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			all = append(all, imported{file: path, dir: dir, path: name, test: strings.HasSuffix(path, "_test.go")})
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 100 {
+		t.Fatalf("found only %d imports: the walk is broken", len(all))
+	}
+	return all
+}
+
+func within(path string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool {
+		return prefix == "*" || path == prefix || strings.HasPrefix(path, prefix+"/")
+	})
+}
+
+func layerOf(dir string) (row string, may []string) {
+	best := -1
+	for prefix, allowed := range layers {
+		if len(prefix) > best && (prefix == "" && dir == "" || prefix != "" && within(dir, []string{prefix})) {
+			best, row, may = len(prefix), prefix, allowed
+		}
+	}
+	return row, may
+}
+
+func TestArchitectureArrows(t *testing.T) {
+	for _, i := range imports(t) {
+		ours, is := strings.CutPrefix(i.path, "adnet/")
+		if !is {
+			continue
+		}
+		row, may := layerOf(i.dir)
+		if row == "" && i.dir != "" {
+			t.Errorf("%s: folder %s is not in the import table", i.file, i.dir)
+			continue
+		}
+		if within(ours, may) || within(ours, []string{row}) && row != "" || i.test && within(ours, forTests) {
+			continue
+		}
+		t.Errorf("%s: %s must not import %s", i.file, row, ours)
+	}
+}
+
+func TestArchitectureLibraries(t *testing.T) {
+	for _, i := range imports(t) {
+		for library, owners := range libraries {
+			if !strings.HasPrefix(i.path, library) || within(i.dir, owners) || i.dir == "zzdeps" {
+				continue
+			}
+			if i.test && (library == "github.com/prometheus/client_golang" || library == "github.com/alecthomas/kong") {
+				continue
+			}
+			t.Errorf("%s: only %v may import %s", i.file, owners, library)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# The static checks: make check. The first argument is the linter as module@version.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+staticcheck=$1
+
+step() { printf '%-14s' "$1"; }
+ok() { echo ok; }
+state() { git status --porcelain; git diff HEAD 2>/dev/null | sha256sum; }
+
+step gofmt
+unformatted=$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -l)
+[ -z "$unformatted" ] || { echo "run gofmt -w on:"; echo "$unformatted"; exit 1; }
+ok
+
+step vet
+go vet ./...
+ok
+
+step staticcheck
+go run "$staticcheck" ./...
+ok
+
+step arrows
+# -count=1: a cached pass would hide a new bad import.
+go test -count=1 -run '^TestArchitecture' . >/dev/null || { go test -count=1 -run '^TestArchitecture' .; exit 1; }
+ok
+
+step modules
+go mod tidy -diff || { echo "run go mod tidy"; exit 1; }
+ok
+
+step generated
+before=$(state)
+go generate ./...
+[ "$before" = "$(state)" ] || { echo "generated code is not current: commit what make generate changed"; git status --short; exit 1; }
+ok
+
+step "clean tree"
+if [ "${CI:-}" = true ] && [ -n "$(git status --porcelain)" ]; then
+  git status --short
+  exit 1
+fi
+ok

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Names of the variables that point tests at servers; internal/testenv reads them.
+const (
+	testPostgres   = "ADNET_TEST_POSTGRES"
+	testRedis      = "ADNET_TEST_REDIS"
+	testKafka      = "ADNET_TEST_KAFKA"
+	testClickHouse = "ADNET_TEST_CLICKHOUSE"
+)
+
+// variable is one environment setting.
+type variable struct{ name, value string }
+
+// variables returns the settings of the named servers: the ones adnet reads, and the ones its tests read.
+func (s *stack) variables(names []string) ([]variable, error) {
+	var all []variable
+	for _, name := range names {
+		switch name {
+		case namePostgres:
+			product, err := s.postgresURL("adnet")
+			if err != nil {
+				return nil, err
+			}
+			tests, err := s.postgresURL("postgres")
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, variable{"ADNET_POSTGRES_URL", product}, variable{testPostgres, tests})
+		case nameRedis:
+			all = append(all, variable{"ADNET_REDIS_ADDR", s.address(nameRedis)}, variable{testRedis, s.address(nameRedis)})
+		case nameKafka:
+			all = append(all, variable{"ADNET_KAFKA_BROKERS", s.address(nameKafka)}, variable{testKafka, s.address(nameKafka)})
+		case nameClickHouse:
+			server := "clickhouse://" + s.address(nameClickHouse)
+			all = append(all, variable{"ADNET_CLICKHOUSE_URL", server + "/adnet"}, variable{testClickHouse, server + "/default"})
+		}
+	}
+	return all, nil
+}
+
+// requireRunning fails with the fix when a server of the stack does not run.
+func (s *stack) requireRunning() error {
+	for _, name := range everything() {
+		if _, ok := s.processes.running(name); !ok {
+			return fmt.Errorf("%s of the stack in %s does not run: start it with `make stack` (go run ./deploy/local up)", name, s.cfg.Dir)
+		}
+	}
+	return nil
+}
+
+// printEnv writes one export line a variable, quoted for a POSIX shell.
+func (s *stack) printEnv(w io.Writer) error {
+	if err := s.requireRunning(); err != nil {
+		return err
+	}
+	all, err := s.variables(everything())
+	if err != nil {
+		return err
+	}
+	for _, v := range all {
+		_, writeErr := fmt.Fprintf(w, "export %s=%s\n", v.name, shellQuote(v.value))
+		err = errors.Join(err, writeErr)
+	}
+	return err
+}
+
+// shellQuote makes one word of any text in a POSIX shell.
+func shellQuote(text string) string {
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// addresses is the summary after up.
+func (s *stack) addresses() string {
+	engine := "Apache Kafka " + kafkaVersion
+	if s.state.KafkaEngine == engineKfake {
+		engine = "kfake, NOT Apache Kafka"
+	}
+	return fmt.Sprintf(`
+The stack answers. Data, logs and pid files: %s
+  PostgreSQL   %s   role %s, databases adnet (product) and postgres
+  Redis        %s
+  Kafka        %s   %s
+  ClickHouse   %s   native; http://%s
+Variables for a shell:  eval "$(go run ./deploy/local env)"
+Run adnet against it:   make serve     Stop it: make stack-down`,
+		s.cfg.Dir, s.address(namePostgres), postgresRole, s.address(nameRedis), s.address(nameKafka), engine,
+		s.address(nameClickHouse), s.address(portClickHouseHTTP))
+}
+
+// given lists servers that the environment already names for tests; they are used and not started.
+func given() map[string]bool {
+	return map[string]bool{
+		namePostgres: os.Getenv(testPostgres) != "", nameRedis: os.Getenv(testRedis) != "",
+		nameKafka: os.Getenv(testKafka) != "", nameClickHouse: os.Getenv(testClickHouse) != "",
+	}
+}

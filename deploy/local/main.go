@@ -1,0 +1,138 @@
+// Command local runs the real stack of adnet without Docker: PostgreSQL, Redis, Apache Kafka (KRaft, one broker)
+// and ClickHouse, all on loopback ports, as detached processes of the current user.
+//
+//	go run ./deploy/local up       install what is missing, start what is not running, wait until all answer
+//	go run ./deploy/local status   one line a server; exit 1 unless all four answer
+//	go run ./deploy/local env      export lines for the running stack
+//	go run ./deploy/local serve    migrate, then one ingress and one consumers process against the stack
+//	go run ./deploy/local exec -- COMMAND   up, then COMMAND with the stack's variables; its exit code is passed through
+//	go run ./deploy/local down     stop what up started; data stays
+//
+// Contract: everything that is started is recorded with its pid and start time in one folder
+// (ADNET_STACK_DIR), next to data and logs. A second up starts only what does not answer. down touches only
+// processes that still match their record, so a pid that was reused by somebody else is never signalled.
+// Downloads (Kafka's jars, the ClickHouse library) are pinned, verified and kept in ADNET_CACHE_DIR.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// settings are shared by all commands. Ports are loopback TCP ports.
+type settings struct {
+	Dir            string `name:"dir" env:"ADNET_STACK_DIR" default:".adnet/stack" help:"Folder of data, logs and pid files."`
+	Cache          string `name:"cache" env:"ADNET_CACHE_DIR" help:"Folder of downloads (default ~/.cache/adnet)."`
+	Kafka          string `name:"kafka" env:"ADNET_STACK_KAFKA" enum:"auto,apache,kfake" default:"auto" help:"Broker: apache, kfake, or auto (kfake only where Java or Maven cannot be had)."`
+	KafkaHeap      string `name:"kafka-heap" env:"ADNET_STACK_KAFKA_HEAP" default:"512m" help:"Java heap of Kafka."`
+	PostgresPort   int    `name:"postgres-port" env:"ADNET_STACK_POSTGRES_PORT" default:"25432" help:"PostgreSQL port."`
+	RedisPort      int    `name:"redis-port" env:"ADNET_STACK_REDIS_PORT" default:"26379" help:"Redis port."`
+	KafkaPort      int    `name:"kafka-port" env:"ADNET_STACK_KAFKA_PORT" default:"29092" help:"Kafka port."`
+	ClickHousePort int    `name:"clickhouse-port" env:"ADNET_STACK_CLICKHOUSE_PORT" default:"29000" help:"ClickHouse native protocol port."`
+	ClickHouseHTTP int    `name:"clickhouse-http-port" env:"ADNET_STACK_CLICKHOUSE_HTTP_PORT" default:"28123" help:"ClickHouse HTTP port."`
+	Ports          string `name:"ports" env:"ADNET_STACK_PORTS" enum:"fixed,free" default:"fixed" help:"fixed: the ports above; free: any free ports."`
+}
+
+// cli is the command line.
+type cli struct {
+	settings
+
+	Up     struct{}  `cmd:"" help:"Install what is missing, start what is not running, wait until all answer."`
+	Down   downCmd   `cmd:"" help:"Stop what up started. Deletes nothing unless --purge."`
+	Status struct{}  `cmd:"" help:"Say what runs. Exit 1 unless everything answers."`
+	Env    struct{}  `cmd:"" help:"Print export lines for the running stack."`
+	Serve  serveOpts `cmd:"" help:"Migrate, then run one ingress and one consumers process against the running stack."`
+	Exec   execCmd   `cmd:"" help:"Bring the stack up, run a command with its variables, pass its exit code through."`
+
+	ClickhouseHost  clickhouseHostCmd  `cmd:"" hidden:""`
+	ClickhouseChild clickhouseChildCmd `cmd:"" hidden:""`
+	KfakeHost       kfakeHostCmd       `cmd:"" hidden:""`
+}
+
+type downCmd struct {
+	Purge bool `help:"Also delete the folder with all data and logs."`
+}
+
+// exitError carries the exit code of a command that was run on the user's behalf.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+func main() {
+	var c cli
+	parsed := kong.Parse(&c, kong.Name("local"), kong.Description("The real adnet stack without Docker."))
+	err := run(parsed.Command(), &c)
+	var code exitError
+	switch {
+	case err == nil:
+	case errors.As(err, &code):
+		os.Exit(int(code))
+	default:
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func run(command string, c *cli) error {
+	// A launcher that is interrupted stops waiting at once; servers already started keep running and are
+	// recorded, so the next up or down finds them.
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+
+	switch command {
+	case "clickhouse-host":
+		return c.ClickhouseHost.run(ctx)
+	case "clickhouse-child":
+		return c.ClickhouseChild.run()
+	case "kfake-host":
+		return c.KfakeHost.run(ctx)
+	}
+	s, err := openStack(c.settings)
+	if err != nil {
+		return err
+	}
+	switch command {
+	case "up":
+		if _, err := s.up(ctx, everything()); err != nil {
+			return err
+		}
+		fmt.Println(s.addresses())
+		return nil
+	case "down":
+		return s.down(c.Down.Purge)
+	case "status":
+		return s.status(ctx, os.Stdout)
+	case "env":
+		return s.printEnv(os.Stdout)
+	case "serve":
+		return s.serve(ctx, c.Serve)
+	default:
+		return s.exec(ctx, c.Exec)
+	}
+}
+
+// absolute resolves the folders, so that detached processes do not depend on the current folder.
+func (c *settings) absolute() error {
+	if c.Cache == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return fmt.Errorf("no home folder for downloads, set ADNET_CACHE_DIR: %w", err)
+		}
+		c.Cache = filepath.Join(home, ".cache", "adnet")
+	}
+	for _, dir := range []*string{&c.Dir, &c.Cache} {
+		abs, err := filepath.Abs(*dir)
+		if err != nil {
+			return err
+		}
+		*dir = abs
+	}
+	return nil
+}

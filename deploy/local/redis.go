@@ -1,0 +1,67 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+func newRedis(s *stack) server {
+	return server{
+		name:  nameRedis,
+		waits: "PONG",
+		ports: []string{nameRedis},
+		prepare: func(context.Context) error {
+			return os.MkdirAll(filepath.Join(s.cfg.Dir, "redis"), 0o700)
+		},
+		command: s.redisCommand,
+		probe:   func(ctx context.Context) error { return probeRedis(ctx, s.address(nameRedis)) },
+		stop:    []escalation{{syscall.SIGTERM, 20 * time.Second}},
+		limit:   time.Minute,
+	}
+}
+
+func (s *stack) redisCommand() (*exec.Cmd, error) {
+	program, err := exec.LookPath("redis-server")
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(program, "--bind", "127.0.0.1", "--port", strconv.Itoa(s.port(nameRedis)),
+		"--dir", filepath.Join(s.cfg.Dir, "redis"), "--appendonly", "yes", "--appendfsync", "everysec", "--daemonize", "no")
+	cmd.Dir = s.cfg.Dir
+	cmd.Env = serverEnv()
+	return cmd, nil
+}
+
+// probeRedis is satisfied only by PONG: a server that still loads its file answers LOADING.
+func probeRedis(ctx context.Context, addr string) error {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	if deadline, ok := ctx.Deadline(); ok {
+		err = conn.SetDeadline(deadline)
+	}
+	_, writeErr := conn.Write([]byte("PING\r\n"))
+	if err := errors.Join(err, writeErr); err != nil {
+		return err
+	}
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil {
+		return err
+	}
+	if line != "+PONG\r\n" {
+		return fmt.Errorf("answered %q instead of PONG", line)
+	}
+	return nil
+}

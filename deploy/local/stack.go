@@ -1,0 +1,461 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Names of servers; also the keys of their main ports.
+const (
+	namePostgres   = "postgres"
+	nameRedis      = "redis"
+	nameKafka      = "kafka"
+	nameClickHouse = "clickhouse"
+
+	portKafkaController = "kafka-controller"
+	portClickHouseHTTP  = "clickhouse-http"
+)
+
+// everything lists the servers in start order; they stop in reverse.
+func everything() []string { return []string{namePostgres, nameRedis, nameKafka, nameClickHouse} }
+
+// server is one part of the stack.
+type server struct {
+	name  string
+	waits string // What an answer is, for the user.
+	ports []string
+	// prepare makes data folders and settings; it is called before every start and must be repeatable.
+	prepare func(context.Context) error
+	command func() (*exec.Cmd, error)
+	// probe returns nil when the server really answers, and nothing is missing in it.
+	probe func(context.Context) error
+	stop  []escalation
+	limit time.Duration // From start to first answer; after a crash that includes recovery.
+}
+
+// stack is the folder with all servers.
+type stack struct {
+	cfg       settings
+	processes processes
+	began     time.Time
+
+	mu    sync.Mutex // Guards state and the order of output lines.
+	state state
+}
+
+// state is what must be remembered between calls. It holds no secret.
+type state struct {
+	Ports map[string]int `json:"ports"`
+	// KafkaEngine is the broker whose data this folder holds, "" before the first start.
+	KafkaEngine string `json:"kafka_engine"`
+}
+
+// openStack reads the state of a stack folder; nothing is created before something is started.
+func openStack(cfg settings) (*stack, error) {
+	if err := cfg.absolute(); err != nil {
+		return nil, err
+	}
+	s := &stack{cfg: cfg, processes: processes{filepath.Join(cfg.Dir, "run")}, began: time.Now()}
+	data, err := os.ReadFile(s.stateFile())
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		return nil, err
+	default:
+		if err := json.Unmarshal(data, &s.state); err != nil {
+			return nil, fmt.Errorf("%s is damaged (%w): run down, then remove it", s.stateFile(), err)
+		}
+	}
+	if s.state.Ports == nil {
+		s.state.Ports = make(map[string]int)
+	}
+	return s, nil
+}
+
+func (s *stack) stateFile() string          { return filepath.Join(s.cfg.Dir, "stack.json") }
+func (s *stack) logFile(name string) string { return filepath.Join(s.cfg.Dir, "logs", name+".log") }
+func (s *stack) address(port string) string { return loopback(s.port(port)) }
+func (s *stack) binary(name string) string  { return filepath.Join(s.cfg.Dir, "bin", name) }
+func loopback(port int) string              { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+func (s *stack) self(args ...string) *exec.Cmd {
+	cmd := exec.Command(s.binary("local"), args...)
+	cmd.Dir = s.cfg.Dir
+	return cmd
+}
+
+// server returns one part by name.
+func (s *stack) server(name string) server {
+	switch name {
+	case namePostgres:
+		return newPostgres(s)
+	case nameRedis:
+		return newRedis(s)
+	case nameKafka:
+		return newKafka(s)
+	default:
+		return newClickHouse(s)
+	}
+}
+
+// say prints one progress line. Progress goes to standard error: standard output belongs to results.
+func (s *stack) say(name, format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprintf(os.Stderr, "%6.1fs  %-10s  %s\n", time.Since(s.began).Seconds(), name, fmt.Sprintf(format, args...))
+}
+
+// up makes the named servers answer and returns the names of those that this call started. On an error the
+// servers started so far keep running and are in the returned list.
+func (s *stack) up(ctx context.Context, names []string) (started []string, err error) {
+	unlock, err := s.claim()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+
+	missing := names[:0:0]
+	for _, name := range names {
+		answers, err := s.settle(ctx, s.server(name))
+		if err != nil {
+			return nil, err
+		}
+		if !answers {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) == 0 {
+		return nil, nil
+	}
+	if err := s.install(ctx, missing); err != nil {
+		return nil, err
+	}
+	if err := s.copySelf(); err != nil {
+		return nil, err
+	}
+	group := make(chan error, len(missing))
+	for _, name := range missing {
+		started = append(started, name)
+		go func() { group <- s.bringUp(ctx, s.server(name)) }()
+	}
+	for range missing {
+		err = errors.Join(err, <-group)
+	}
+	return started, err
+}
+
+// claim makes the folder and keeps other launchers out of it while this one changes things.
+func (s *stack) claim() (unlock func(), err error) {
+	for _, dir := range []string{s.cfg.Dir, s.processes.dir, filepath.Join(s.cfg.Dir, "logs"), filepath.Join(s.cfg.Dir, "bin")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	unlock, err = lock(filepath.Join(s.cfg.Dir, "lock"), func() {
+		s.say("stack", "waiting for another launcher that works on %s", s.cfg.Dir)
+	})
+	if err != nil {
+		return nil, err
+	}
+	// The other launcher may have moved ports.
+	fresh, err := openStack(s.cfg)
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	s.state = fresh.state
+	return unlock, nil
+}
+
+// settle tells whether a server already answers. One that runs but stays silent is stopped, so that it is
+// started anew.
+func (s *stack) settle(ctx context.Context, srv server) (answers bool, err error) {
+	pid, running := s.processes.running(srv.name)
+	if !running {
+		return false, s.processes.forget(srv.name)
+	}
+	const patience = 20 * time.Second
+	if err = s.await(ctx, srv, patience, nil); err == nil {
+		s.say(srv.name, "runs already (pid %d, %s)", pid, s.address(srv.name))
+		return true, nil
+	}
+	if ctx.Err() != nil {
+		return false, err
+	}
+	s.say(srv.name, "pid %d does not answer (%v): stopping it", pid, err)
+	return false, s.processes.stop(srv.name, srv.stop)
+}
+
+// bringUp starts one server and waits for its answer. A server that dies while starting gets two more tries:
+// its port may have been taken in the meantime, or a crashed predecessor's children are still leaving.
+func (s *stack) bringUp(ctx context.Context, srv server) error {
+	for try := 1; ; try++ {
+		err := s.startOnce(ctx, srv)
+		if err == nil || ctx.Err() != nil || try == 3 || !errors.Is(err, errDied) {
+			return err
+		}
+		s.say(srv.name, "died while starting, trying again")
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(2 * time.Second):
+		}
+	}
+}
+
+var errDied = errors.New("died while starting")
+
+func (s *stack) startOnce(ctx context.Context, srv server) error {
+	if err := s.choosePorts(srv); err != nil {
+		return fmt.Errorf("%s: %w", srv.name, err)
+	}
+	if err := srv.prepare(ctx); err != nil {
+		return fmt.Errorf("%s: %w", srv.name, err)
+	}
+	cmd, err := srv.command()
+	if err != nil {
+		return fmt.Errorf("%s: %w", srv.name, err)
+	}
+	log := s.logFile(srv.name)
+	ended, err := s.processes.detach(srv.name, cmd, log)
+	if err != nil {
+		return fmt.Errorf("%s: %w", srv.name, err)
+	}
+	s.say(srv.name, "started on %s (pid %d), waiting for %s", s.address(srv.name), cmd.Process.Pid, srv.waits)
+	if err := s.await(ctx, srv, srv.limit, ended); err != nil {
+		return fmt.Errorf("%s: %w; the end of %s:\n%s", srv.name, err, log, tail(log, 15))
+	}
+	s.say(srv.name, "answers")
+	return nil
+}
+
+// await probes until the server answers, ended closes, or the limit has passed. It says every few seconds what
+// it waits for.
+func (s *stack) await(ctx context.Context, srv server, limit time.Duration, ended <-chan struct{}) error {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	news := time.NewTicker(3 * time.Second)
+	defer news.Stop()
+	for {
+		probe, stop := context.WithTimeout(ctx, 3*time.Second)
+		err := srv.probe(probe)
+		stop()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ended:
+			return errDied
+		case <-ctx.Done():
+			return fmt.Errorf("no answer within %s: %w", time.Since(began).Round(time.Second), err)
+		case <-tick.C:
+		}
+		select {
+		case <-news.C:
+			s.say(srv.name, "still waiting for %s at %s", srv.waits, s.address(srv.name))
+		default:
+		}
+	}
+}
+
+// choosePorts settles the ports of a server that is about to start: those it had, else those of the settings,
+// else free ones when a foreign process holds them.
+func (s *stack) choosePorts(srv server) error {
+	wanted := map[string]int{
+		namePostgres: s.cfg.PostgresPort, nameRedis: s.cfg.RedisPort, nameKafka: s.cfg.KafkaPort,
+		nameClickHouse: s.cfg.ClickHousePort, portClickHouseHTTP: s.cfg.ClickHouseHTTP,
+	}
+	for _, name := range srv.ports {
+		port := wanted[name]
+		if port == 0 || s.cfg.Ports == "free" {
+			port = s.port(name)
+		}
+		if port == 0 || !isFree(port) {
+			free, err := publicPorts.free()
+			if err != nil {
+				return err
+			}
+			if port != 0 {
+				s.say(srv.name, "port %d is held by another process, using %d", port, free)
+			}
+			port = free
+		}
+		if err := s.setPort(name, port); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *stack) port(name string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.Ports[name]
+}
+
+// setPort replaces the map instead of writing into it: other servers read theirs at the same time.
+func (s *stack) setPort(name string, port int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ports := map[string]int{name: port}
+	for other, p := range s.state.Ports {
+		if other != name {
+			ports[other] = p
+		}
+	}
+	s.state.Ports = ports
+	return s.saveState()
+}
+
+func (s *stack) saveState() error {
+	data, err := json.MarshalIndent(s.state, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeFile(s.stateFile(), append(data, '\n'), 0o644)
+}
+
+// down stops everything that was started from this folder, the roles of serve first.
+func (s *stack) down(purge bool) error {
+	if _, err := os.Stat(s.stateFile()); errors.Is(err, os.ErrNotExist) {
+		s.say("stack", "nothing was ever started in %s", s.cfg.Dir)
+		return nil
+	}
+	names := append(everything(), roleConsumers, roleIngress)
+	if err := s.stopNamed(names); err != nil || !purge {
+		return err
+	}
+	data, err := s.postgresData()
+	if err != nil {
+		return err
+	}
+	s.say("stack", "deleting %s", s.cfg.Dir)
+	return errors.Join(os.RemoveAll(data), os.RemoveAll(s.cfg.Dir))
+}
+
+// stopNamed stops servers in reverse order; those that do not run are passed over.
+func (s *stack) stopNamed(names []string) error {
+	unlock, err := s.claim()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	var failed error
+	for _, name := range slices.Backward(names) {
+		steps := []escalation{{syscall.SIGTERM, 15 * time.Second}}
+		if slices.Contains(everything(), name) {
+			steps = s.server(name).stop
+		}
+		pid, running := s.processes.running(name)
+		if running {
+			s.say(name, "stopping pid %d", pid)
+		}
+		if err := s.processes.stop(name, steps); err != nil {
+			failed = errors.Join(failed, err)
+		} else if running {
+			s.say(name, "stopped")
+		}
+	}
+	return failed
+}
+
+// status prints one line a server and fails unless all answer.
+func (s *stack) status(ctx context.Context, w io.Writer) error {
+	healthy := true
+	for _, name := range everything() {
+		pid, running := s.processes.running(name)
+		line := "stopped"
+		if running {
+			probe, cancel := context.WithTimeout(ctx, 3*time.Second)
+			err := s.server(name).probe(probe)
+			cancel()
+			line = fmt.Sprintf("pid %d at %s answers", pid, s.address(name))
+			if err != nil {
+				line, healthy = fmt.Sprintf("pid %d at %s does not answer: %v", pid, s.address(name), err), false
+			}
+			if name == nameKafka && s.state.KafkaEngine == engineKfake {
+				line += " (kfake, not Apache Kafka)"
+			}
+		}
+		healthy = healthy && running
+		fmt.Fprintf(w, "%-10s  %s\n", name, line)
+	}
+	fmt.Fprintf(w, "%-10s  %s\n", "folder", s.cfg.Dir)
+	if !healthy {
+		return exitError(1)
+	}
+	return nil
+}
+
+// copySelf puts this program into the stack folder: `go run` deletes its own build when it ends, and the
+// long-lived hosts must not lose the file they restart children from.
+func (s *stack) copySelf() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	program, err := os.ReadFile(self)
+	if err != nil {
+		return err
+	}
+	if have, err := os.ReadFile(s.binary("local")); err == nil && bytes.Equal(have, program) {
+		return nil
+	}
+	return writeFile(s.binary("local"), program, 0o755)
+}
+
+func isFree(port int) bool {
+	listener, err := net.Listen("tcp", loopback(port))
+	if err != nil {
+		return false
+	}
+	return listener.Close() == nil
+}
+
+// portRange is where free ports are looked for: below the range from which systems take the local ports of
+// outgoing connections, so that a server that is down for a moment finds its port again. The two ranges here
+// do not meet, and neither holds a default port.
+type portRange struct{ first, last int }
+
+var (
+	publicPorts   = portRange{30000, 32700} // Servers that asked for any port.
+	upstreamPorts = portRange{10000, 19999} // The ClickHouse child behind its front.
+)
+
+// free returns a random port of the range on which nobody listens at this moment. Whoever starts a server on it
+// must be ready to try another.
+func (r portRange) free() (int, error) {
+	for range 200 {
+		if port := r.first + rand.IntN(r.last-r.first+1); isFree(port) {
+			return port, nil
+		}
+	}
+	return 0, fmt.Errorf("no free port from %d to %d", r.first, r.last)
+}
+
+// serverEnv is this program's environment with plain messages, independent of the user's language.
+func serverEnv() []string { return append(os.Environ(), "LC_ALL=C") }
+
+// folderKey is a short name for a folder that is stable and safe in a path.
+func folderKey(dir string) string {
+	sum := sha256.Sum256([]byte(dir))
+	return hex.EncodeToString(sum[:6])
+}

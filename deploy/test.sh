@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# All tests on the real stack: make test. The stack has a folder and ports of its own, so a stack that
+# is in use is not touched, and it is taken down afterwards. Servers named by ADNET_TEST_POSTGRES,
+# ADNET_TEST_REDIS, ADNET_TEST_KAFKA and ADNET_TEST_CLICKHOUSE are used instead of started.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export ADNET_STACK_DIR=${ADNET_STACK_DIR:-$PWD/.adnet/test}
+go run ./deploy/local exec --down --ports=free -- go test -count=1 -timeout 20m "$@" ./...

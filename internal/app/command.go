@@ -1,0 +1,88 @@
+// Package app wires the commands of the binary: constructor calls in order, and the order in which the
+// parts start and stop. It decides nothing else.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"adnet/internal/obs"
+
+	"github.com/alecthomas/kong"
+)
+
+// Process is what a run of the program gets from outside, so that tests run it like main does.
+type Process struct {
+	Args           []string
+	Stdout, Stderr io.Writer
+}
+
+// commands is the command line. Every flag is also an environment variable.
+type commands struct {
+	LogFormat   string `name:"log-format" env:"ADNET_LOG_FORMAT" default:"json" enum:"json,text" help:"Form of the log lines on standard error: json or text."`
+	LogLevel    string `name:"log-level" env:"ADNET_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"Least level of a log line."`
+	PrintConfig bool   `name:"print-config" help:"Print the settings of the command, without secrets, and stop."`
+
+	Standalone standalone `cmd:"" set:"unsigned_beacons=bill" set:"prepaid=off" help:"Everything in one process, in memory, with a demo. The way to try adnet."`
+	Ingress    ingress    `cmd:"" set:"unsigned_beacons=record" set:"prepaid=required" help:"The HTTP role: auctions, tracking, management."`
+	Consumers  consumers  `cmd:"" set:"prepaid=required" help:"The consumer role: settlement, archive, projection, nightly roll-up."`
+	Migrate    migrate    `cmd:"" help:"Bring PostgreSQL, ClickHouse and the Kafka topics to this version."`
+	Verify     verify     `cmd:"" set:"prepaid=required" help:"Check the promises about money on the live stores; exit 1 on a difference."`
+	Rollup     rollupOnce `cmd:"" help:"Roll a day of stats up."`
+	User       user       `cmd:"" help:"Create, promote, disable users; issue and revoke their keys."`
+	Load       loadRun    `cmd:"" help:"Import campaigns and replay contexts through the public API."`
+}
+
+// process is what every command works with.
+type process struct {
+	ctx            context.Context
+	stdout, stderr io.Writer
+	log            *slog.Logger
+}
+
+// errExit ends the program with status 1 after the command has said why itself.
+var errExit = errors.New("exit")
+
+// Main parses the command line, runs the command until it ends or ctx does, and returns the exit status:
+// 0, or 1 after one line on standard error.
+func Main(ctx context.Context, p Process) int {
+	err := start(ctx, p)
+	if err == nil {
+		return 0
+	}
+	if !errors.Is(err, errExit) {
+		// Joined errors and those of drivers hold line breaks; scripts and people read one line.
+		fmt.Fprintln(p.Stderr, "adnet:", strings.Join(strings.Fields(err.Error()), " "))
+	}
+	return 1
+}
+
+func start(ctx context.Context, p Process) error {
+	var line commands
+	exited := false
+	parser, err := kong.New(&line, kong.Name("adnet"), kong.UsageOnError(), kong.Writers(p.Stdout, p.Stderr),
+		kong.Description("An advertising network for AI applications."), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Exit(func(int) { exited = true }))
+	if err != nil {
+		return err
+	}
+	selected, err := parser.Parse(p.Args)
+	if exited { // --help has been answered
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if line.PrintConfig {
+		return printConfig(p.Stdout, selected)
+	}
+	log, err := obs.NewLogger(p.Stderr, line.LogFormat, line.LogLevel)
+	if err != nil {
+		return err
+	}
+	return selected.Run(process{ctx: ctx, stdout: p.Stdout, stderr: p.Stderr, log: log})
+}

@@ -1,0 +1,98 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"adnet/analytics/clickhouse"
+	"adnet/analytics/rollup"
+	"adnet/internal/kafka"
+	"adnet/internal/ledger"
+	"adnet/internal/postgres"
+)
+
+// consumers is `adnet consumers`: settlement, archive, projection and the nightly roll-up.
+type consumers struct {
+	Host    hostConfig      `embed:""`
+	Role    consumersConfig `embed:""`
+	Money   moneyConfig     `embed:""`
+	Servers serversConfig   `embed:""`
+}
+
+// Run runs the command until it is told to stop or has done its work.
+func (c *consumers) Run(p process) error {
+	h, err := newHost(p, c.Host)
+	if err != nil {
+		return err
+	}
+	b, err := openServers(h, c.Servers, c.Money)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	if err := addConsumers(h, c.Role, c.Money, b); err != nil {
+		return err
+	}
+	return h.run()
+}
+
+// migrate is `adnet migrate`: schemas and topics, each step only once, safe to repeat.
+type migrate struct {
+	Postgres   postgres.Config   `embed:""`
+	ClickHouse clickhouse.Config `embed:""`
+	Kafka      kafka.Config      `embed:""`
+}
+
+// Run runs the command until it is told to stop or has done its work.
+func (c *migrate) Run(p process) error {
+	say := func(line string) { fmt.Fprintln(p.stdout, line) }
+	if err := postgres.Migrate(p.ctx, c.Postgres.URL, say); err != nil {
+		return err
+	}
+	applied, err := clickhouse.Migrate(p.ctx, c.ClickHouse)
+	if err != nil {
+		return err
+	}
+	for _, name := range applied {
+		fmt.Fprintln(p.stdout, "ClickHouse: applied", name)
+	}
+	if err := kafka.EnsureTopics(p.ctx, c.Kafka, kafka.Deps{Log: p.log}); err != nil {
+		return err
+	}
+	fmt.Fprintln(p.stdout, "PostgreSQL, ClickHouse and the Kafka topics are at this version.")
+	return nil
+}
+
+// rollupOnce is `adnet rollup`.
+type rollupOnce struct {
+	ClickHouse clickhouse.Config `embed:""`
+	Date       string            `name:"date" env:"ADNET_ROLLUP_DATE" help:"UTC day like 2026-01-31 (default: yesterday)."`
+}
+
+// Run runs the command until it is told to stop or has done its work.
+func (c *rollupOnce) Run(p process) error {
+	day := ledger.DayOf(time.Now()) - 1
+	if c.Date != "" {
+		t, err := time.Parse(time.DateOnly, c.Date)
+		if err != nil {
+			return fmt.Errorf("--date must be a day like 2026-01-31, not %q", c.Date)
+		}
+		day = ledger.DayOf(t)
+	}
+	store, err := openClickHouse(p, c.ClickHouse)
+	if err != nil {
+		return err
+	}
+	defer logClose(p, "ClickHouse", store.Close)
+	roll, err := rollup.New(rollup.Config{}, rollup.Deps{Store: store, Log: p.log})
+	if err != nil {
+		return err
+	}
+	rows, err := roll.Aggregate(context.WithoutCancel(p.ctx), day)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.stdout, "%s: %d rows\n", day, rows)
+	return nil
+}

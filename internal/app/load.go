@@ -1,0 +1,26 @@
+package app
+
+import (
+	"fmt"
+
+	"adnet/internal/load"
+)
+
+// loadRun is `adnet load`.
+type loadRun struct {
+	Config load.Config `embed:""`
+}
+
+// Run replays and prints the table. It fails when answered beacons are missing from stats after the wait.
+func (c *loadRun) Run(p process) error {
+	run, err := load.New(c.Config, load.Deps{Log: p.log, Out: p.stdout, Progress: p.stderr})
+	if err != nil {
+		return err
+	}
+	report, err := run.Run(p.ctx)
+	if err != nil || report.Interrupted || report.Settled || c.Config.SettleWait == 0 {
+		return err
+	}
+	fmt.Fprintf(p.stderr, "adnet: stats lack %d answered beacons after %s; is the consumers role running?\n", report.Missing, c.Config.SettleWait)
+	return errExit
+}

@@ -1,0 +1,148 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"adnet/ingress/track/spool"
+	"adnet/internal/account"
+	"adnet/internal/demo"
+	"adnet/internal/errs"
+	"adnet/internal/kafka"
+	"adnet/internal/lifecycle"
+)
+
+// ingress is `adnet ingress`: the HTTP role against the real servers.
+type ingress struct {
+	Host    hostConfig    `embed:""`
+	Role    ingressConfig `embed:""`
+	Money   moneyConfig   `embed:""`
+	Spool   spool.Config  `embed:""`
+	Servers serversConfig `embed:""`
+}
+
+// Run runs the command until it is told to stop or has done its work.
+func (c *ingress) Run(p process) error {
+	ring, sessions, err := c.Role.keys(false)
+	if err != nil {
+		return err
+	}
+	h, err := newHost(p, c.Host)
+	if err != nil {
+		return err
+	}
+	b, err := openServers(h, c.Servers, c.Money)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	role, err := newIngress(h, parts{Config: c.Role, Money: c.Money, Spool: c.Spool, Ring: ring, Sessions: sessions}, b)
+	if err != nil {
+		return err
+	}
+	if err := role.spool.Open(); err != nil {
+		return err
+	}
+	h.group.Add(lifecycle.Task("administrator", role.admin))
+	role.add(h)
+	return h.run()
+}
+
+// add puts the role's components into stages. They stop in reverse: first no request is taken any
+// more, then the producer hands over what it holds, then what it could not goes to the spool.
+func (r *ingressRole) add(h *host) {
+	h.group.Add(lifecycle.Named("spool", r.spool))
+	h.group.Add(lifecycle.Named("producer", r.producer))
+	h.group.Add(lifecycle.Named("catalog", r.catalog))
+	h.group.Add(lifecycle.Named("http", r.http))
+}
+
+// ensureAdmin creates the administrator of the settings. An account that exists is left alone: its
+// password may have been changed since.
+func ensureAdmin(ctx context.Context, accounts *account.Service, cfg ingressConfig) error {
+	if cfg.AdminEmail == "" && cfg.AdminPassword == "" {
+		return nil
+	}
+	if cfg.AdminEmail == "" || cfg.AdminPassword == "" {
+		return errors.New("set ADNET_ADMIN_EMAIL and ADNET_ADMIN_PASSWORD together")
+	}
+	_, err := accounts.CreateAdmin(ctx, cfg.AdminEmail, cfg.AdminPassword)
+	if errs.Is(err, errs.Conflict) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("ADNET_ADMIN_EMAIL, ADNET_ADMIN_PASSWORD: %s", errs.Of(err).Message)
+	}
+	return nil
+}
+
+// standalone is `adnet standalone`: every role in one process, in memory.
+type standalone struct {
+	Host      hostConfig           `embed:""`
+	Role      ingressConfig        `embed:""`
+	Money     moneyConfig          `embed:""`
+	Consumers consumersConfig      `embed:""`
+	Broker    kafka.EmbeddedConfig `embed:""`
+	Demo      string               `name:"demo" env:"ADNET_DEMO" default:"on" enum:"on,off" help:"Load demo accounts and campaigns."`
+}
+
+// Run runs the command until it is told to stop or has done its work.
+func (c *standalone) Run(p process) error {
+	ring, sessions, err := c.Role.keys(true)
+	if err != nil {
+		return err
+	}
+	// Nothing of in-memory mode outlives the process, so neither does its spool.
+	scratch, err := os.MkdirTemp("", "adnet-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	h, err := newHost(p, c.Host)
+	if err != nil {
+		return err
+	}
+	b, broker, cache, err := embedded(h, c.Broker, c.Money)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	role, err := newIngress(h, parts{
+		Config: c.Role, Money: c.Money, Ring: ring, Sessions: sessions,
+		Spool: spool.Config{Dir: filepath.Join(scratch, "spool"), MaxBytes: 256 << 20},
+	}, b)
+	if err != nil {
+		return err
+	}
+	if err := role.spool.Open(); err != nil {
+		return err
+	}
+	h.admin.Handle("GET /internal/verify", verifyHandler(b, c.Money))
+	h.group.Add(lifecycle.Named("broker", broker), lifecycle.Named("redis", cache))
+	h.group.Add(lifecycle.Task("topics", func(ctx context.Context) error {
+		return kafka.EnsureTopics(ctx, b.kafka, kafka.Deps{Log: h.log})
+	}))
+	if err := addConsumers(h, c.Consumers, c.Money, b); err != nil {
+		return err
+	}
+	h.group.Add(lifecycle.Task("administrator", role.admin))
+	var shown demo.Credentials
+	if c.Demo == "on" {
+		h.group.Add(lifecycle.Task("demo", func(ctx context.Context) (err error) {
+			shown, err = demo.Load(ctx, demo.Deps{Accounts: role.accounts, Campaigns: role.campaigns})
+			return err
+		}))
+	}
+	role.add(h)
+	h.group.Add(lifecycle.Task("greeting", func(context.Context) error {
+		if c.Demo == "on" {
+			return demo.Print(p.stdout, role.http.BaseURL(), shown)
+		}
+		_, err := fmt.Fprintf(p.stdout, "adnet listens on %s\n", role.http.BaseURL())
+		return err
+	}))
+	return h.run()
+}

@@ -1,0 +1,196 @@
+package app_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"adnet/internal/load"
+	"adnet/internal/testenv"
+
+	"github.com/stretchr/testify/require"
+)
+
+// installation is adnet on real servers, with databases, topics and keys of its own.
+type installation struct {
+	t   *testing.T
+	bin string
+	env []string
+}
+
+func install(t *testing.T) *installation {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "adnet")
+	out, err := exec.Command("go", "build", "-o", bin, "adnet").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	prefix := "e2e-" + hex.EncodeToString(random(t, 4))
+	var brokers []string
+	brokers = append(brokers, testenv.Kafka(t)...)
+	return &installation{t: t, bin: bin, env: append(os.Environ(),
+		"ADNET_POSTGRES_URL="+testenv.Postgres(t), "ADNET_CLICKHOUSE_URL="+testenv.ClickHouse(t),
+		"ADNET_REDIS_ADDR="+testenv.Redis(t), "ADNET_REDIS_PREFIX="+prefix,
+		"ADNET_KAFKA_BROKERS="+strings.Join(brokers, ","), "ADNET_KAFKA_TOPIC_PREFIX="+prefix+".", "ADNET_KAFKA_PARTITIONS=4",
+		"ADNET_TOKEN_KEYS=k1:"+base64.StdEncoding.EncodeToString(random(t, 32)),
+		"ADNET_SESSION_KEYS=k1:"+base64.StdEncoding.EncodeToString(random(t, 32)),
+		"ADNET_ADMIN_EMAIL=admin@e2e.example", "ADNET_ADMIN_PASSWORD=e2e admin password",
+		"ADNET_PREPAID=off", "ADNET_LOG_LEVEL=warn",
+	)}
+}
+
+func random(t *testing.T, n int) []byte {
+	t.Helper()
+	b := make([]byte, n)
+	_, err := rand.Read(b)
+	require.NoError(t, err)
+	return b
+}
+
+// run runs a command to its end.
+func (i *installation) run(args ...string) (stdout string, err error) {
+	i.t.Helper()
+	command := exec.Command(i.bin, args...)
+	command.Env = i.env
+	var out, errs bytes.Buffer
+	command.Stdout, command.Stderr = &out, &errs
+	err = command.Run()
+	i.t.Logf("adnet %s\n%s%s", strings.Join(args, " "), out.String(), errs.String())
+	return out.String(), err
+}
+
+// service is a running process of the installation.
+type service struct {
+	*exec.Cmd
+	base, admin string
+	log         *output
+}
+
+// serve starts a role and waits until it is ready.
+func (i *installation) serve(role string) *service {
+	i.t.Helper()
+	httpAddr, adminAddr := freeAddr(i.t), freeAddr(i.t)
+	s := &service{Cmd: exec.Command(i.bin, role), base: "http://" + httpAddr, admin: "http://" + adminAddr, log: new(output)}
+	s.Env = append(i.env, "ADNET_HTTP_ADDR="+httpAddr, "ADNET_ADMIN_ADDR="+adminAddr, "ADNET_SPOOL_DIR="+i.t.TempDir())
+	s.Stdout, s.Stderr = s.log, s.log
+	require.NoError(i.t, s.Start())
+	i.t.Cleanup(func() { // harmless for one that has ended
+		_ = s.Process.Kill()
+		_ = s.Wait()
+	})
+	require.Eventually(i.t, func() bool {
+		reply, err := http.Get(s.admin + "/readyz")
+		if err != nil {
+			return false
+		}
+		defer reply.Body.Close()
+		return reply.StatusCode == http.StatusOK
+	}, 60*time.Second, 50*time.Millisecond, "%s is not ready: %s", role, s.log)
+	return s
+}
+
+// end stops a process as an operator does and requires a clean exit.
+func (s *service) end(t *testing.T) {
+	t.Helper()
+	require.NoError(t, s.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, s.Wait(), "%s", s.log)
+}
+
+// TestRealStack is the road of an impression on PostgreSQL, Redis, Kafka and ClickHouse with the real binary: all
+// demo campaigns and contexts, a tenth of the beacons fired twice, a consumers process killed in the middle, and
+// every promise checked at the end.
+func TestRealStack(t *testing.T) {
+	i := install(t)
+	_, err := i.run("migrate")
+	require.NoError(t, err)
+	_, err = i.run("migrate")
+	require.NoError(t, err, "migrate can be repeated")
+	consumers := i.serve("consumers")
+	ingress, second := i.serve("ingress"), i.serve("ingress")
+
+	// One process dies without a word while beacons arrive; another takes over.
+	killed := make(chan *service, 1)
+	go func() {
+		time.Sleep(4 * time.Second)
+		_ = consumers.Process.Kill()
+		killed <- i.serve("consumers")
+	}()
+	text, err := i.run("load", "--url", ingress.base, "--campaigns", "demo", "--contexts", "demo", "--duplicates", "0.1",
+		"--clicks", "0.2", "--conversions", "0.05", "--rate", "80", "--settle-wait", "60s", "--json")
+	require.NoError(t, err)
+	consumers = <-killed
+
+	var report load.Report
+	require.NoError(t, json.Unmarshal([]byte(text), &report))
+	require.EqualValues(t, 534, report.Campaigns.Imported)
+	require.EqualValues(t, 412, report.Requests)
+	require.Zero(t, report.Failed)
+	require.Positive(t, report.Filled)
+	require.Equal(t, report.Filled, report.Impressions.Fired)
+	require.InDelta(t, 0.1*float64(report.Filled), float64(report.Impressions.Repeated), 0.05*float64(report.Filled))
+	require.True(t, report.Settled, "stats account for every answered beacon: %d missing", report.Missing)
+	require.Equal(t, report.DuplicatesSent, report.Stats.Duplicates, "every repeat was refused, and nothing else")
+	require.Equal(t, report.Impressions.Fired, report.Stats.Impressions)
+	require.Equal(t, report.Impressions.Fired, report.Stats.Credits)
+	require.Positive(t, report.Stats.Billed)
+
+	checks, err := i.run("verify")
+	require.NoError(t, err)
+	require.Contains(t, checks, "all clean")
+	t.Run("pause reaches the other node", func(t *testing.T) { pauseReachesTheOtherNode(t, ingress, second) })
+	ingress.end(t)
+	second.end(t)
+	consumers.end(t)
+	checks, err = i.run("verify")
+	require.NoError(t, err)
+	require.Contains(t, checks, "all clean")
+}
+
+// pauseReachesTheOtherNode pauses on one node while the other fills: after the reply no request is filled with
+// the campaign there either.
+func pauseReachesTheOtherNode(t *testing.T, here, there *service) {
+	api, other := client{t, here.base}, client{t, there.base}
+	owner, publisher := api.register("pause-owner@e2e.example"), api.register("pause-pub@e2e.example")
+	key := api.do("POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, 201)["key"].(string)
+	made := api.do("POST", "/api/campaigns", owner.token, `{"advertiser_id":"`+owner.id+`","headline":"Zyzzyva field guide",
+		"cta_url":"https://zyzzyva.example.com/","bid_amount":1000,"target_intent_tokens":["zyzzyva"]}`, 201)
+	id := made["campaign"].(map[string]any)["id"].(string)
+	fills := func() bool {
+		ad, _ := other.do("POST", "/v1/ad-request", key, `{"context":"zyzzyva"}`, 200)["ad"].(map[string]any)
+		return ad != nil && ad["ad_id"] == id
+	}
+	require.Eventually(t, fills, 5*time.Second, 20*time.Millisecond)
+	for range 20 {
+		require.Equal(t, true, api.do("POST", "/api/campaigns?action=pause", owner.token, `{"id":"`+id+`"}`, 200)["propagated"])
+		require.False(t, fills(), "a paused campaign was served by the other node")
+		require.Equal(t, true, api.do("POST", "/api/campaigns?action=resume", owner.token, `{"id":"`+id+`"}`, 200)["propagated"])
+		require.True(t, fills())
+	}
+}
+
+// TestVerifyFindsADifference corrupts the ledger behind the service's back.
+func TestVerifyFindsADifference(t *testing.T) {
+	i := install(t)
+	_, err := i.run("migrate")
+	require.NoError(t, err)
+	_, err = i.run("verify")
+	require.NoError(t, err, "an empty installation is clean")
+	url := ""
+	for _, setting := range i.env {
+		if value, ok := strings.CutPrefix(setting, "ADNET_POSTGRES_URL="); ok {
+			url = value
+		}
+	}
+	testenv.Exec(t, url, `INSERT INTO balance (account, asset, amount) VALUES ('house:revenue', 'USD', 1)`)
+	out, err := i.run("verify", "--wait", "0s")
+	require.Error(t, err)
+	require.Contains(t, out, "FAIL")
+}

@@ -1,0 +1,273 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"adnet/internal/app"
+
+	"github.com/stretchr/testify/require"
+)
+
+// output is a writer that tests read while the program writes.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+// program is a run of app.Main, the same code as the binary's.
+type program struct {
+	out, err *output
+	stop     context.CancelFunc
+	status   chan int
+}
+
+func start(t *testing.T, args ...string) *program {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &program{out: new(output), err: new(output), stop: cancel, status: make(chan int, 1)}
+	go func() { p.status <- app.Main(ctx, app.Process{Args: args, Stdout: p.out, Stderr: p.err}) }()
+	t.Cleanup(cancel)
+	return p
+}
+
+// ends waits for the exit status.
+func (p *program) ends(t *testing.T, within time.Duration) int {
+	t.Helper()
+	select {
+	case status := <-p.status:
+		return status
+	case <-time.After(within):
+		t.Fatalf("still running after %s\n%s", within, p.err)
+		return 0
+	}
+}
+
+// says waits until standard output holds text.
+func (p *program) says(t *testing.T, text string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return strings.Contains(p.out.String(), text) }, 30*time.Second, 20*time.Millisecond,
+		"stdout: %s\nstderr: %s", p.out, p.err)
+}
+
+func standalone(t *testing.T, args ...string) (p *program, base, admin string) {
+	t.Helper()
+	httpAddr, adminAddr := freeAddr(t), freeAddr(t)
+	p = start(t, append([]string{"standalone", "--http-addr", httpAddr, "--admin-addr", adminAddr, "--log-level", "warn"}, args...)...)
+	p.says(t, "http://"+httpAddr)
+	return p, "http://" + httpAddr, "http://" + adminAddr
+}
+
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// TestGreetingLinesWorkWhenPasted is the newcomer: the four printed lines go to a shell as they are, and the
+// impression and its Credit are in the stats that the last one shows, three seconds later.
+func TestGreetingLinesWorkWhenPasted(t *testing.T) {
+	p, base, admin := standalone(t)
+	p.says(t, "Ctrl-C")
+	var lines []string
+	for line := range strings.Lines(p.out.String()) {
+		if strings.Contains(line, "curl ") {
+			lines = append(lines, line)
+		}
+	}
+	require.Len(t, lines, 4)
+	out, err := exec.Command("sh", "-c", strings.Join(lines, "")).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	text := string(out)
+	require.Contains(t, text, `"impression_url":"`+base+`/api/track?`)
+	require.Contains(t, text, "impression: HTTP 200")
+	require.Contains(t, text, "click: HTTP 302 to https://")
+	require.Contains(t, text, `"impressions":1,"clicks":1`)
+	require.Contains(t, text, `"credits":1`)
+
+	requireVerified(t, admin)
+	p.stop()
+	require.Zero(t, p.ends(t, 5*time.Second), "Ctrl-C stops it cleanly: %s", p.err)
+	_, err = net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+	require.Error(t, err, "the port is free again")
+}
+
+func requireVerified(t *testing.T, admin string) {
+	t.Helper()
+	var body []byte
+	require.Eventually(t, func() bool {
+		reply, err := http.Get(admin + "/internal/verify")
+		if err != nil {
+			return false
+		}
+		defer reply.Body.Close()
+		body, _ = io.ReadAll(reply.Body)
+		return reply.StatusCode == http.StatusOK
+	}, 10*time.Second, 100*time.Millisecond)
+	var answer struct {
+		OK     bool `json:"ok"`
+		Checks []struct {
+			Name string `json:"name"`
+			OK   bool   `json:"ok"`
+		} `json:"checks"`
+	}
+	require.NoError(t, json.Unmarshal(body, &answer))
+	require.True(t, answer.OK)
+	require.Greater(t, len(answer.Checks), 15)
+}
+
+func TestBadStartsSayWhyInOneLine(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	addr := taken.Addr().String()
+	for name, c := range map[string]struct {
+		args []string
+		says []string
+	}{
+		"port taken":       {[]string{"standalone", "--http-addr", addr, "--admin-addr", "127.0.0.1:0", "--demo=off"}, []string{addr, "ADNET_HTTP_ADDR"}},
+		"admin port taken": {[]string{"standalone", "--http-addr", "127.0.0.1:0", "--admin-addr", addr, "--demo=off"}, []string{addr, "ADNET_ADMIN_ADDR"}},
+		"bad enum":         {[]string{"standalone", "--unsigned-beacons=perhaps"}, []string{"unsigned-beacons", "perhaps"}},
+		"bad URL":          {[]string{"standalone", "--admin-addr", "127.0.0.1:0", "--base-url=ads.example"}, []string{"ADNET_BASE_URL"}},
+		"bad amount":       {[]string{"standalone", "--admin-addr", "127.0.0.1:0", "--credit-value-usd=-1"}, []string{"ADNET_CREDIT_VALUE_USD"}},
+		"bad keys":         {[]string{"standalone", "--admin-addr", "127.0.0.1:0", "--token-keys=k1:short"}, []string{"ADNET_TOKEN_KEYS", "k1"}},
+		"half an admin":    {[]string{"standalone", "--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--admin-email=a@b.example"}, []string{"ADNET_ADMIN_PASSWORD"}},
+		"unknown command":  {[]string{"serve"}, []string{"serve"}},
+		"no server":        {[]string{"verify", "--postgres-url=postgres://u:hunter2@127.0.0.1:1/x"}, []string{"ADNET_POSTGRES_URL"}},
+		"no keys":          {[]string{"ingress"}, []string{"ADNET_TOKEN_KEYS"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := start(t, c.args...)
+			require.Equal(t, 1, p.ends(t, 60*time.Second))
+			said := strings.TrimSpace(p.err.String())
+			require.Equal(t, 1, len(strings.Split(said, "\n")), said)
+			for _, word := range c.says {
+				require.Contains(t, said, word)
+			}
+			require.NotContains(t, said, "hunter2")
+		})
+	}
+}
+
+func TestPrintConfigShowsSettingsAndNoSecrets(t *testing.T) {
+	t.Setenv("ADNET_POSTGRES_URL", "postgres://ad:hunter2@db.example/adnet")
+	t.Setenv("ADNET_TOKEN_KEYS", "k1:"+strings.Repeat("hunter2", 7))
+	t.Setenv("ADNET_ADMIN_PASSWORD", "hunter2")
+	t.Setenv("ADNET_REDIS_PASSWORD", "hunter2")
+	p := start(t, "ingress", "--print-config")
+	require.Zero(t, p.ends(t, 5*time.Second), p.err)
+	require.NotContains(t, p.out.String(), "hunter2")
+	for _, want := range []string{"ADNET_HTTP_ADDR=127.0.0.1:8080", "ADNET_UNSIGNED_BEACONS=record", "ADNET_PREPAID=required", "db.example/adnet"} {
+		require.Contains(t, p.out.String(), want)
+	}
+	p = start(t, "standalone", "--print-config")
+	require.Zero(t, p.ends(t, 5*time.Second))
+	for _, want := range []string{"ADNET_UNSIGNED_BEACONS=bill", "ADNET_PREPAID=off", "ADNET_DEMO=on"} {
+		require.Contains(t, p.out.String(), want)
+	}
+}
+
+// TestPauseStopsDeliveryAndCharging pauses a campaign under requests: the reply to the pause means that no later
+// request is filled with it, and an impression of an ad served before is hosted but not charged.
+func TestPauseStopsDeliveryAndCharging(t *testing.T) {
+	_, base, admin := standalone(t, "--demo=off")
+	api := client{t, base}
+	owner := api.register("owner@shop.example")
+	publisher := api.register("pub@bot.example")
+	key := api.do("POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, 201)["key"].(string)
+	made := api.do("POST", "/api/campaigns?action=create", owner.token, `{"advertiser_id":"`+owner.id+`","headline":"Chess lessons",
+		"cta_url":"https://chess.example.com/start","bid_amount":100,"target_intent_tokens":["chess"]}`, 201)
+	id := made["campaign"].(map[string]any)["id"].(string)
+	require.Equal(t, true, made["auto_approved"])
+
+	var ad map[string]any
+	require.Eventually(t, func() bool {
+		ad, _ = api.do("POST", "/v1/ad-request", key, `{"context":"teach me chess"}`, 200)["ad"].(map[string]any)
+		return ad != nil
+	}, 5*time.Second, 20*time.Millisecond)
+	api.get(ad["impression_url"].(string), 200)
+	served := api.do("POST", "/v1/ad-request", key, `{"context":"teach me chess"}`, 200)["ad"].(map[string]any)
+
+	paused := api.do("POST", "/api/campaigns?action=pause", owner.token, `{"id":"`+id+`"}`, 200)
+	require.Equal(t, true, paused["propagated"])
+	nothing := api.do("POST", "/v1/ad-request", key, `{"context":"teach me chess"}`, 200)
+	require.Nil(t, nothing["ad"])
+	require.Equal(t, "no_campaigns", nothing["reason"])
+	api.get(served["impression_url"].(string), 200)
+	api.get(served["click_url"].(string), 302)
+
+	var stats map[string]any
+	require.Eventually(t, func() bool {
+		stats = api.do("GET", "/api/stats?type=campaign&campaign_id="+id+"&breakdown=integration_method", owner.token, "", 200)
+		return stats["impressions"] == 2.0 && stats["clicks"] == 1.0
+	}, 10*time.Second, 100*time.Millisecond)
+	require.Equal(t, 0.1, stats["spend_usd"])
+	require.Equal(t, 1.0, stats["billed"])
+	require.Equal(t, 2.0, stats["credits"])
+	require.Equal(t, "rest", stats["breakdown"].([]any)[0].(map[string]any)["key"])
+	requireVerified(t, admin)
+}
+
+// client is a user of the API.
+type client struct {
+	t    *testing.T
+	base string
+}
+
+type login struct{ token, id string }
+
+func (c client) register(email string) login {
+	c.t.Helper()
+	reply := c.do("POST", "/api/auth?action=register", "", `{"email":"`+email+`","password":"correct horse"}`, 201)
+	return login{token: reply["token"].(string), id: reply["user"].(map[string]any)["id"].(string)}
+}
+
+func (c client) do(method, path, bearer, body string, status int) map[string]any {
+	c.t.Helper()
+	request, err := http.NewRequest(method, c.base+path, strings.NewReader(body))
+	require.NoError(c.t, err)
+	if bearer != "" {
+		request.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	reply, err := http.DefaultClient.Do(request)
+	require.NoError(c.t, err)
+	defer reply.Body.Close()
+	raw, err := io.ReadAll(reply.Body)
+	require.NoError(c.t, err)
+	require.Equal(c.t, status, reply.StatusCode, "%s %s: %s", method, path, raw)
+	var out map[string]any
+	require.NoError(c.t, json.Unmarshal(raw, &out), "%s", raw)
+	return out
+}
+
+func (c client) get(url string, status int) {
+	c.t.Helper()
+	direct := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	reply, err := direct.Get(url)
+	require.NoError(c.t, err)
+	defer reply.Body.Close()
+	require.Equal(c.t, status, reply.StatusCode, url)
+}

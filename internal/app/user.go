@@ -1,0 +1,208 @@
+package app
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"adnet/internal/account"
+	"adnet/internal/errs"
+	"adnet/internal/postgres"
+
+	"github.com/google/uuid"
+)
+
+// user is `adnet user`: what no API call may do.
+type user struct {
+	Postgres postgres.Config `embed:""`
+
+	Create   userCreate   `cmd:"" help:"Create an account."`
+	Promote  userPromote  `cmd:"" help:"Give an account a role; its logins end."`
+	Password userPassword `cmd:"" help:"Set an account's password; its logins end."`
+	Disable  userDisable  `cmd:"" help:"Stop an account's logins and keys."`
+	Enable   userEnable   `cmd:"" help:"Let a disabled account log in again."`
+	Keys     userKeys     `cmd:"" help:"List, issue and revoke an account's keys."`
+}
+
+// open connects to the accounts; the caller closes the store.
+func (u *user) open(p process) (*account.Service, *postgres.Store, error) {
+	store, err := postgres.Open(p.ctx, u.Postgres)
+	if err != nil {
+		return nil, nil, err
+	}
+	return account.NewService(account.Deps{Users: store, Keys: store, Now: time.Now}), store, nil
+}
+
+// said turns an error into its sentence: codes are for the API.
+func said(err error) error {
+	if err == nil || errs.Of(err).Code == errs.Internal || errs.Of(err).Code == errs.Unavailable {
+		return err
+	}
+	return errors.New(errs.Of(err).Message)
+}
+
+type email struct {
+	Email string `arg:"" help:"E-mail of the account."`
+}
+
+// secretText is a password from the environment or, so that it is in no process list, standard input.
+type secretText struct {
+	Text string `name:"password" env:"ADNET_USER_PASSWORD" help:"The password; read from standard input when not set."`
+}
+
+func (s secretText) read(p process) (string, error) {
+	if s.Text != "" {
+		return s.Text, nil
+	}
+	fmt.Fprintln(p.stderr, "password (one line on standard input):")
+	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	if line = strings.TrimRight(line, "\r\n"); line == "" {
+		return "", errors.Join(errors.New("no password given: set ADNET_USER_PASSWORD or write it to standard input"), err)
+	}
+	return line, nil
+}
+
+type userCreate struct {
+	email      `embed:""`
+	secretText `embed:""`
+	Role       string `name:"role" default:"advertiser" enum:"advertiser,admin" help:"advertiser or admin."`
+}
+
+// Run creates the account and prints its ids.
+func (c *userCreate) Run(u *user, p process) error {
+	password, err := c.read(p)
+	if err != nil {
+		return err
+	}
+	accounts, store, err := u.open(p)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	create := accounts.Register
+	if c.Role == string(account.RoleAdmin) {
+		create = accounts.CreateAdmin
+	}
+	made, err := create(p.ctx, c.Email, password)
+	if err != nil {
+		return said(err)
+	}
+	fmt.Fprintf(p.stdout, "created %s: role %s, id %s, developer_id %s\n", made.Email, made.Role, made.ID, made.DeveloperID)
+	return nil
+}
+
+type userPromote struct {
+	email `embed:""`
+	Role  string `name:"role" default:"admin" enum:"advertiser,admin" help:"advertiser or admin."`
+}
+
+// Run changes the role.
+func (c *userPromote) Run(u *user, p process) error {
+	return u.change(p, func(accounts *account.Service) (account.User, error) {
+		return accounts.Promote(p.ctx, c.Email, account.Role(c.Role))
+	})
+}
+
+type userPassword struct {
+	email      `embed:""`
+	secretText `embed:""`
+}
+
+// Run changes the password.
+func (c *userPassword) Run(u *user, p process) error {
+	password, err := c.read(p)
+	if err != nil {
+		return err
+	}
+	return u.change(p, func(accounts *account.Service) (account.User, error) {
+		return accounts.SetPassword(p.ctx, c.Email, password)
+	})
+}
+
+type userDisable struct {
+	email `embed:""`
+}
+
+// Run disables the account.
+func (c *userDisable) Run(u *user, p process) error {
+	return u.change(p, func(accounts *account.Service) (account.User, error) {
+		return accounts.Disable(p.ctx, c.Email, true)
+	})
+}
+
+type userEnable struct {
+	email `embed:""`
+}
+
+// Run enables the account.
+func (c *userEnable) Run(u *user, p process) error {
+	return u.change(p, func(accounts *account.Service) (account.User, error) {
+		return accounts.Disable(p.ctx, c.Email, false)
+	})
+}
+
+func (u *user) change(p process, edit func(*account.Service) (account.User, error)) error {
+	accounts, store, err := u.open(p)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	changed, err := edit(accounts)
+	if err != nil {
+		return said(err)
+	}
+	fmt.Fprintf(p.stdout, "%s: role %s, disabled %t; earlier logins have ended\n", changed.Email, changed.Role, changed.Disabled)
+	return nil
+}
+
+type userKeys struct {
+	email  `embed:""`
+	Issue  string `name:"issue" enum:",publisher,seat" default:"" help:"Issue a key of this kind and print it once."`
+	Name   string `name:"name" help:"What the issued key is for."`
+	Revoke string `name:"revoke" help:"Id of a key to revoke."`
+}
+
+// Run issues or revokes a key, then lists those that work.
+func (c *userKeys) Run(u *user, p process) error {
+	accounts, store, err := u.open(p)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	owner, err := store.UserByEmail(p.ctx, strings.ToLower(c.Email))
+	if err != nil {
+		return said(err)
+	}
+	if c.Revoke != "" {
+		id, err := uuid.Parse(c.Revoke)
+		if err != nil {
+			return errors.New("--revoke takes the id of a key, as this command lists them")
+		}
+		if err := accounts.RevokeKey(p.ctx, owner, id); err != nil {
+			return said(err)
+		}
+	}
+	if c.Issue != "" {
+		issuer := owner
+		issuer.Role = account.RoleAdmin // whoever runs this command administers the database
+		key, err := accounts.CreateKey(p.ctx, issuer, account.KeyKind(c.Issue), c.Name)
+		if err != nil {
+			return said(err)
+		}
+		fmt.Fprintf(p.stdout, "%s  (shown only now)\n", key.Plain)
+	}
+	keys, err := accounts.Working(p.ctx, owner)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "ID\tKIND\tPREFIX\tNAME\tCREATED")
+	for _, k := range keys {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", k.ID, k.Kind, k.Prefix, k.Name, k.CreatedAt.Format(time.DateTime))
+	}
+	return table.Flush()
+}

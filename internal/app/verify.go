@@ -1,0 +1,168 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"adnet/analytics/clickhouse"
+	"adnet/internal/ledger"
+	"adnet/internal/postgres"
+)
+
+// verify is `adnet verify`: the promises about money, on the live stores.
+type verify struct {
+	Money      moneyConfig       `embed:""`
+	Postgres   postgres.Config   `embed:""`
+	ClickHouse clickhouse.Config `embed:""`
+	Wait       time.Duration     `name:"wait" env:"ADNET_VERIFY_WAIT" default:"15s" help:"How long ClickHouse may take to catch up with the ledger before a difference counts."`
+}
+
+// Run runs the command until it is told to stop or has done its work.
+func (c *verify) Run(p process) error {
+	store, err := postgres.Open(p.ctx, c.Postgres)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	decided, err := openClickHouse(p, c.ClickHouse)
+	if err != nil {
+		return err
+	}
+	defer logClose(p, "ClickHouse", decided.Close)
+	checks, err := promises(p.ctx, promised{books: store, analytics: decided, prepaid: c.Money.prepaid(), wait: c.Wait})
+	if err != nil {
+		return err
+	}
+	if !printChecks(p.stdout, checks) {
+		return errExit
+	}
+	return nil
+}
+
+// promised is the stores that are held against each other.
+type promised struct {
+	books interface {
+		Audit(ctx context.Context, o ledger.AuditOptions) ([]ledger.Check, error)
+		ArchivedTotals(ctx context.Context) (ledger.Totals, error)
+	}
+	analytics interface {
+		Totals(ctx context.Context) (ledger.Totals, error)
+		Billable(ctx context.Context) (ledger.Billable, error)
+	}
+	prepaid bool
+	wait    time.Duration
+}
+
+// promises runs every check. The ledger's own hold at any moment; the analytics store follows the
+// ledger, so a difference there counts only when it is still there after the wait.
+func promises(ctx context.Context, s promised) ([]ledger.Check, error) {
+	checks, err := s.books.Audit(ctx, ledger.AuditOptions{Prepaid: s.prepaid})
+	if err != nil {
+		return nil, err
+	}
+	deadline := time.Now().Add(s.wait)
+	for {
+		against, err := compareAnalytics(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		if allOK(against) || time.Now().After(deadline) {
+			return append(checks, against...), nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
+}
+
+func compareAnalytics(ctx context.Context, s promised) ([]ledger.Check, error) {
+	archived, err := s.books.ArchivedTotals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := s.analytics.Totals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	billable, err := s.analytics.Billable(ctx)
+	if err != nil {
+		return nil, err
+	}
+	checks := []ledger.Check{
+		{
+			Name: "charges equal unique billable events × price (micro-USD)", Want: int64(billable.Worth), Got: int64(archived.Charge),
+			Detail: fmt.Sprintf("%d events cut where a budget ended", billable.Cut),
+		},
+		{Name: "analytics has every archived event once", Want: archived.Rows, Got: kept.Rows},
+		{Name: "analytics charges equal the ledger (micro-USD)", Want: int64(archived.Charge), Got: int64(kept.Charge)},
+		{Name: "analytics Credits equal the ledger", Want: int64(archived.Minted), Got: int64(kept.Minted)},
+	}
+	differing := ledger.Check{Name: "analytics agrees on every verdict"}
+	for verdict, n := range archived.ByVerdict {
+		differing.Want += n
+		differing.Got += min(n, kept.ByVerdict[verdict])
+		if n != kept.ByVerdict[verdict] && differing.Detail == "" {
+			differing.Detail = fmt.Sprintf("%s: %d in the ledger, %d in analytics", verdict, n, kept.ByVerdict[verdict])
+		}
+	}
+	return append(checks, differing), nil
+}
+
+func allOK(checks []ledger.Check) bool {
+	for _, check := range checks {
+		if !check.OK() {
+			return false
+		}
+	}
+	return true
+}
+
+// printChecks writes a line a check and says whether all hold.
+func printChecks(w io.Writer, checks []ledger.Check) bool {
+	for _, check := range checks {
+		verdict := "ok  "
+		if !check.OK() {
+			verdict = "FAIL"
+		}
+		fmt.Fprintf(w, "%s  %-62s %20d = %d", verdict, check.Name, check.Want, check.Got)
+		if check.Detail != "" {
+			fmt.Fprintf(w, "  (%s)", check.Detail)
+		}
+		fmt.Fprintln(w)
+	}
+	if !allOK(checks) {
+		fmt.Fprintln(w, "verify: a promise is broken")
+		return false
+	}
+	fmt.Fprintf(w, "verify: %d checks, all clean\n", len(checks))
+	return true
+}
+
+// verifyHandler serves the same checks at GET /internal/verify in in-memory mode.
+func verifyHandler(b backends, funds moneyConfig) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		checks, err := promises(r.Context(), promised{books: b.books, analytics: b.analytics, prepaid: funds.prepaid(), wait: 2 * time.Second})
+		if err != nil {
+			http.Error(w, "the stores could not be read", http.StatusInternalServerError)
+			return
+		}
+		status := http.StatusOK
+		if !allOK(checks) {
+			status = http.StatusConflict
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		body := make([]map[string]any, len(checks))
+		for i, check := range checks {
+			body[i] = map[string]any{"name": check.Name, "want": check.Want, "got": check.Got, "ok": check.OK(), "detail": check.Detail}
+		}
+		// The status is sent: a client that went away is nobody's error.
+		_ = json.NewEncoder(w).Encode(map[string]any{"ok": allOK(checks), "checks": body})
+	})
+}

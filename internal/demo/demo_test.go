@@ -1,0 +1,215 @@
+package demo_test
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"adnet/internal/account"
+	"adnet/internal/campaign"
+	"adnet/internal/demo"
+	"adnet/internal/errs"
+	"adnet/internal/memory"
+	"adnet/internal/money"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// alone announces to no serving node.
+type alone struct{}
+
+func (alone) Announce(context.Context, campaign.Campaign) (bool, error) { return true, nil }
+
+func services() (demo.Deps, *memory.Store) {
+	store := memory.New(time.Now)
+	return demo.Deps{
+		Accounts:  account.NewService(account.Deps{Users: store, Keys: store, Now: time.Now}),
+		Campaigns: campaign.NewService(campaign.Deps{Store: store, Announcer: alone{}, Now: time.Now, CreditValue: money.USD}),
+	}, store
+}
+
+func TestFiles(t *testing.T) {
+	campaigns, err := demo.Campaigns()
+	require.NoError(t, err)
+	require.Len(t, campaigns, 534)
+	require.Equal(t, "Everything", *campaigns[0].Headline)
+	contexts, err := demo.Contexts()
+	require.NoError(t, err)
+	require.Len(t, contexts, 412)
+	for _, c := range contexts {
+		require.NotEmpty(t, c.Context)
+		require.LessOrEqual(t, utf8.RuneCountInString(c.Context), 2000)
+	}
+	for _, file := range []func() ([]byte, error){demo.CampaignsJSONL, demo.ContextsJSONL} {
+		raw, err := file()
+		require.NoError(t, err)
+		require.Equal(t, byte('\n'), raw[len(raw)-1])
+	}
+}
+
+func TestLoad(t *testing.T) {
+	deps, store := services()
+	creds, err := demo.Load(t.Context(), deps)
+	require.NoError(t, err)
+	require.Len(t, creds.Advertisers, 8)
+	require.Equal(t, 534, creds.Active+creds.InReview)
+
+	admin, err := deps.Accounts.Login(t.Context(), creds.Admin, creds.Password)
+	require.NoError(t, err)
+	require.True(t, admin.IsAdmin())
+	clean := 0
+	for offset := 0; offset < 534; offset += 500 {
+		page, total, err := deps.Campaigns.List(t.Context(), admin, campaign.Filter{Limit: 500, Offset: offset})
+		require.NoError(t, err)
+		require.Equal(t, 534, total)
+		for _, c := range page {
+			if len(c.PolicyViolations) == 0 {
+				clean++
+				require.Equal(t, campaign.Active, c.Status, c.Name)
+			} else {
+				require.Equal(t, campaign.InReview, c.Status, c.Name)
+			}
+		}
+	}
+	require.Equal(t, clean, creds.Active)
+	require.Greater(t, clean, 500)
+
+	for _, email := range creds.Advertisers {
+		owner, err := deps.Accounts.Login(t.Context(), email, creds.Password)
+		require.NoError(t, err)
+		_, total, err := deps.Campaigns.List(t.Context(), owner, campaign.Filter{Limit: 1})
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, total, 534/8)
+	}
+
+	kind, hash, err := account.ParseKey(creds.PublisherKey)
+	require.NoError(t, err)
+	require.Equal(t, account.KindPublisher, kind)
+	key, disabled, err := store.KeyByHash(t.Context(), hash)
+	require.NoError(t, err)
+	require.False(t, disabled)
+	require.Equal(t, creds.DeveloperID, key.DeveloperID)
+}
+
+func TestLoadTwice(t *testing.T) {
+	deps, _ := services()
+	first, err := demo.Load(t.Context(), deps)
+	require.NoError(t, err)
+	second, err := demo.Load(t.Context(), deps)
+	require.NoError(t, err)
+	require.NotEqual(t, first.PublisherKey, second.PublisherKey)
+	second.PublisherKey = first.PublisherKey
+	require.Equal(t, first, second)
+}
+
+func TestLoadKeepsForeignAccounts(t *testing.T) {
+	deps, _ := services()
+	_, err := deps.Accounts.Register(t.Context(), demo.Publisher, "somebody else's")
+	require.NoError(t, err)
+	_, err = demo.Load(t.Context(), deps)
+	require.True(t, errs.Is(err, errs.InvalidCredentials), err)
+
+	deps, _ = services()
+	_, err = deps.Accounts.Register(t.Context(), demo.Admin, demo.Password)
+	require.NoError(t, err)
+	_, err = demo.Load(t.Context(), deps)
+	require.True(t, errs.Is(err, errs.Conflict), err)
+}
+
+// printed answers the pasted commands as the service does and keeps what it was asked.
+type printed struct {
+	key    string
+	base   string
+	token  string
+	mu     sync.Mutex // guards asked
+	asked  []string
+	errors []string
+}
+
+func (p *printed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = append(p.asked, r.Method+" "+r.URL.Path)
+	authorized := r.Header.Get("Authorization") == "Bearer "+p.key
+	switch {
+	case r.Method == http.MethodPost && r.URL.Path == "/v1/ad-request" && authorized:
+		var in struct {
+			Context string `json:"context"`
+		}
+		if err := json.UnmarshalRead(r.Body, &in); err != nil || in.Context == "" {
+			p.errors = append(p.errors, "ad request body")
+		}
+		query := url.Values{"event": {"impression"}, "auction_id": {p.token}, "session": {""}, "dev": {uuid.Nil.String()}}
+		// The way and order of encoding of ingress/httpapi and ingress/serve; texts that a shell could trip over.
+		raw, err := json.Marshal(map[string]any{"ad": struct {
+			Headline      string `json:"headline"`
+			ClickURL      string `json:"click_url"`
+			ImpressionURL string `json:"impression_url"`
+			Label         string `json:"disclosure_label"`
+		}{`50% "off" \n it's $HOME & <b>`, p.base + "/s/" + p.token + "?event=click", p.base + "/api/track?" + query.Encode(), "Sponsored"}}, json.Deterministic(true))
+		if err != nil || bytes.Contains(raw, []byte(`\u0026`)) {
+			p.errors = append(p.errors, "ampersands must stay as they are")
+		}
+		_, _ = w.Write(raw)
+	case r.Method == http.MethodGet && r.URL.Path == "/api/track" && r.URL.Query().Get("event") == "impression" && r.URL.Query().Get("auction_id") == p.token:
+		w.Header().Set("Content-Type", "image/gif")
+	case r.Method == http.MethodGet && r.URL.Path == "/s/"+p.token && r.URL.RawQuery == "event=click":
+		w.Header().Set("Location", "https://example.com/landing")
+		w.WriteHeader(http.StatusFound)
+	case r.Method == http.MethodGet && r.URL.Path == "/api/stats" && r.URL.RawQuery == "type=developer" && authorized:
+		_, _ = w.Write([]byte(`{"impressions":1,"clicks":1}`))
+	default:
+		p.errors = append(p.errors, r.Method+" "+r.URL.String())
+		w.WriteHeader(http.StatusTeapot)
+	}
+}
+
+func TestPrintedCommandsWork(t *testing.T) {
+	p := &printed{key: "pub_live_0123456789", token: "AQ-x_y0"}
+	server := httptest.NewServer(p)
+	defer server.Close()
+	p.base = server.URL
+	creds := demo.Credentials{
+		Advertisers: []string{demo.Advertiser(1), demo.Advertiser(2), demo.Advertiser(3)}, Publisher: demo.Publisher, Admin: demo.Admin,
+		Password: demo.Password, PublisherKey: p.key, DeveloperID: uuid.MustParse("01890000-0000-7000-8000-000000000001"), Active: 5, InReview: 1,
+	}
+	var greeting strings.Builder
+	require.NoError(t, demo.Print(&greeting, server.URL+"/", creds))
+	for _, part := range []string{
+		server.URL, demo.Advertiser(1), demo.Advertiser(3), demo.Publisher, demo.Admin, demo.Password, p.key, creds.DeveloperID.String(), "5 campaigns", "1 wait",
+	} {
+		require.Contains(t, greeting.String(), part)
+	}
+
+	// Pasted: the commands as they stand in the text, found by what they call.
+	var lines []string
+	for line := range strings.Lines(greeting.String()) {
+		if strings.Contains(line, "curl ") {
+			lines = append(lines, line)
+		}
+	}
+	require.Len(t, lines, 4)
+	shell := exec.CommandContext(t.Context(), "sh")
+	shell.Stdin = strings.NewReader(strings.Join(lines, ""))
+	var stdout, stderr bytes.Buffer
+	shell.Stdout, shell.Stderr = &stdout, &stderr
+	require.NoError(t, shell.Run(), stderr.String())
+	require.Empty(t, stderr.String())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	require.Empty(t, p.errors)
+	require.Equal(t, []string{"POST /v1/ad-request", "GET /api/track", "GET /s/AQ-x_y0", "GET /api/stats"}, p.asked)
+	require.Contains(t, stdout.String(), "impression: HTTP 200\n")
+	require.Contains(t, stdout.String(), "click: HTTP 302 to https://example.com/landing\n")
+	require.Contains(t, stdout.String(), `{"impressions":1,"clicks":1}`)
+}

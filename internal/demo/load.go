@@ -1,0 +1,153 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"adnet/internal/account"
+	"adnet/internal/campaign"
+	"adnet/internal/errs"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+)
+
+// The demo accounts.
+const (
+	// Password opens every demo account. It is documented, so it protects nothing.
+	Password = "adnet-demo-password"
+	// Publisher is the e-mail of the account that shows ads.
+	Publisher = "publisher@demo.adnet.example"
+	// Admin is the e-mail of the administrator.
+	Admin = "admin@demo.adnet.example"
+
+	advertisers = 8
+)
+
+// Advertiser is the e-mail of the n-th advertiser, from 1 to 8.
+func Advertiser(n int) string { return fmt.Sprintf("advertiser%d@demo.adnet.example", n) }
+
+// Deps are what the demo is created through.
+type Deps struct {
+	Accounts  *account.Service
+	Campaigns *campaign.Service
+}
+
+// Credentials are what a visitor needs to try the service.
+type Credentials struct {
+	Advertisers  []string // e-mails
+	Publisher    string   // e-mail
+	Admin        string   // e-mail
+	Password     string   // of all of them
+	PublisherKey string   // shown here only
+	DeveloperID  uuid.UUID
+	Active       int // campaigns that deliver
+	InReview     int // campaigns that broke a policy rule and wait for a person
+}
+
+// Load creates the demo: accounts, a publisher key, and the campaigns spread over the advertisers, all that
+// the policy check finds clean approved by the administrator. On a store that has the demo it logs in
+// instead, adds only the campaigns that are missing and issues another publisher key. Errors:
+// errs.InvalidCredentials when a demo e-mail has another password, and those of the services.
+func Load(ctx context.Context, deps Deps) (Credentials, error) {
+	fields, err := Campaigns()
+	if err != nil {
+		return Credentials{}, err
+	}
+	l := loader{deps: deps}
+	if l.admin, err = l.account(ctx, Admin, deps.Accounts.CreateAdmin); err != nil {
+		return Credentials{}, err
+	}
+	if !l.admin.IsAdmin() {
+		return Credentials{}, errs.New(errs.Conflict, "%s exists and is no administrator", Admin)
+	}
+	out := Credentials{Publisher: Publisher, Admin: Admin, Password: Password}
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		publisher, err := l.account(gctx, Publisher, deps.Accounts.Register)
+		if err != nil {
+			return err
+		}
+		key, err := deps.Accounts.CreateKey(gctx, publisher, account.KindPublisher, "demo")
+		out.PublisherKey, out.DeveloperID = key.Plain, publisher.DeveloperID
+		return err
+	})
+	for n := range advertisers {
+		out.Advertisers = append(out.Advertisers, Advertiser(n+1))
+		g.Go(func() error { return l.advertiser(gctx, Advertiser(n+1), every(fields, n)) })
+	}
+	if err := g.Wait(); err != nil {
+		return Credentials{}, fmt.Errorf("load the demo: %w", err)
+	}
+	out.Active, out.InReview = l.active, l.inReview
+	return out, nil
+}
+
+// every is each eighth campaign from the n-th on, so that neighbours in the file compete.
+func every(all []campaign.Fields, n int) []campaign.Fields {
+	var mine []campaign.Fields
+	for i := n; i < len(all); i += advertisers {
+		mine = append(mine, all[i])
+	}
+	return mine
+}
+
+type loader struct {
+	deps  Deps
+	admin account.User
+
+	mu               sync.Mutex // guards the counts
+	active, inReview int
+}
+
+func (l *loader) account(ctx context.Context, email string, create func(context.Context, string, string) (account.User, error)) (account.User, error) {
+	u, err := create(ctx, email, Password)
+	if errs.Is(err, errs.Conflict) {
+		u, err = l.deps.Accounts.Login(ctx, email, Password)
+	}
+	if err != nil {
+		return u, fmt.Errorf("account %s: %w", email, err)
+	}
+	return u, nil
+}
+
+// advertiser makes one advertiser with its campaigns. They are created in order, so those of an earlier
+// run are the first ones.
+func (l *loader) advertiser(ctx context.Context, email string, list []campaign.Fields) error {
+	owner, err := l.account(ctx, email, l.deps.Accounts.Register)
+	if err != nil {
+		return err
+	}
+	_, have, err := l.deps.Campaigns.List(ctx, owner, campaign.Filter{Limit: 1})
+	if err != nil {
+		return err
+	}
+	for _, fields := range list[min(have, len(list)):] {
+		created, err := l.deps.Campaigns.Create(ctx, owner, campaign.Create{Fields: fields, AdvertiserID: owner.ID})
+		if err != nil {
+			return fmt.Errorf("campaign %q: %w", *fields.Name, err)
+		}
+		if c := created.Campaign; c.Status == campaign.InReview && len(c.PolicyViolations) == 0 {
+			if _, err := l.deps.Campaigns.Decide(ctx, l.admin, c.ID, "approved", "demo"); err != nil {
+				return fmt.Errorf("approve campaign %q: %w", c.Name, err)
+			}
+		}
+	}
+	return l.count(ctx, owner)
+}
+
+func (l *loader) count(ctx context.Context, owner account.User) error {
+	_, active, err := l.deps.Campaigns.List(ctx, owner, campaign.Filter{Status: campaign.Active, Limit: 1})
+	if err != nil {
+		return err
+	}
+	_, inReview, err := l.deps.Campaigns.List(ctx, owner, campaign.Filter{Status: campaign.InReview, Limit: 1})
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.active, l.inReview = l.active+active, l.inReview+inReview
+	return nil
+}

@@ -1,0 +1,62 @@
+package demo
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// sampleContext is a request that demo campaigns of every billing model compete for.
+const sampleContext = "Search the web for recent news, fetch the pages and store a summary in a PostgreSQL database"
+
+// Commands are four lines for a POSIX shell with curl and sed: ad request, impression, click, stats. Each
+// is complete in itself but for the variable AD, which the first sets. The pauses are a person's: a click
+// follows an impression by a moment, and stats follow an event within three seconds.
+func Commands(baseURL string, creds Credentials) []string {
+	base := strings.TrimRight(baseURL, "/")
+	bearer := `-H 'Authorization: Bearer ` + creds.PublisherKey + `'`
+	return []string{
+		`AD=$(curl -sS ` + bearer + ` -H 'Content-Type: application/json' -d '{"context":"` + sampleContext + `"}' '` + base + `/v1/ad-request'); printf '%s\n' "$AD"`,
+		`curl -sS -o /dev/null -w 'impression: HTTP %{http_code}\n' "` + link("impression_url") + `"`,
+		`sleep 1; curl -sS -o /dev/null -w 'click: HTTP %{http_code} to %{redirect_url}\n' "` + link("click_url") + `"`,
+		`sleep 3; curl -sS ` + bearer + ` '` + base + `/api/stats?type=developer'; echo`,
+	}
+}
+
+// link takes a URL out of the ad's JSON. URLs hold neither quotes nor backslashes.
+func link(field string) string {
+	return `$(printf '%s\n' "$AD" | sed -n 's/.*"` + field + `":"\([^"]*\)".*/\1/p')`
+}
+
+// Print writes what `adnet standalone` greets with: where the service is, the demo credentials and the
+// [Commands], one a line and without indentation, to be pasted.
+func Print(w io.Writer, baseURL string, creds Credentials) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "adnet is at %s\n\n", strings.TrimRight(baseURL, "/"))
+	fmt.Fprintf(&b, "Demo: %d campaigns deliver, %d wait for review. Everything is lost when it stops.\n", creds.Active, creds.InReview)
+	for _, row := range [][2]string{
+		{"advertisers", ends(creds.Advertisers)},
+		{"publisher", creds.Publisher},
+		{"admin", creds.Admin},
+		{"password", creds.Password + "  (of all of them, and public)"},
+		{"publisher key", creds.PublisherKey},
+		{"developer id", creds.DeveloperID.String()},
+	} {
+		fmt.Fprintf(&b, "  %-14s %s\n", row[0], row[1])
+	}
+	b.WriteString("\nPaste these four lines into a shell: ad request, impression, click, stats.\n\n")
+	for _, line := range Commands(baseURL, creds) {
+		b.WriteString(line + "\n")
+	}
+	b.WriteString("\nCtrl-C stops it.\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// ends shortens a list to its first and last value.
+func ends(list []string) string {
+	if len(list) < 3 {
+		return strings.Join(list, ", ")
+	}
+	return list[0] + " … " + list[len(list)-1]
+}

@@ -1,0 +1,40 @@
+package load
+
+import (
+	"io"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+// bar is the progress of one step; without a place to show it, it does nothing.
+type bar struct{ shown *progressbar.ProgressBar }
+
+func (l *Load) bar(what string, total int) *bar {
+	if l.deps.Progress == nil || !l.cfg.Progress && !isTerminal(l.deps.Progress) {
+		return &bar{}
+	}
+	return &bar{progressbar.NewOptions(total,
+		progressbar.OptionSetWriter(l.deps.Progress), progressbar.OptionSetDescription(what), progressbar.OptionShowCount(),
+		progressbar.OptionShowIts(), progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond),
+	)}
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(interface{ Fd() uintptr })
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// add and end leave errors of the terminal aside: progress is never worth a run.
+func (b *bar) add(n int) {
+	if b.shown != nil && n > 0 {
+		_ = b.shown.Add(n)
+	}
+}
+
+func (b *bar) end() {
+	if b.shown != nil {
+		_ = b.shown.Exit()
+	}
+}

@@ -1,0 +1,180 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// The kinds of beacons that are fired.
+const (
+	impression = iota
+	click
+	conversion
+	kinds
+)
+
+// plan is what happens to the ad of one request. It depends on the seed and the request's number alone.
+type plan struct {
+	click, convert bool
+	repeat         [kinds]bool
+}
+
+func (l *Load) plan(n int) plan {
+	random := rand.New(rand.NewPCG(l.cfg.Seed, uint64(n)))
+	// One draw for both: who converts is among those who click while there are enough of them.
+	luck := random.Float64()
+	p := plan{click: luck < l.cfg.Clicks, convert: luck < l.cfg.Conversions}
+	for kind := range p.repeat {
+		p.repeat[kind] = random.Float64() < l.cfg.Duplicates
+	}
+	return p
+}
+
+// shot is one ad request to send. due is zero without a rate.
+type shot struct {
+	n   int
+	due time.Time
+}
+
+// replay sends the ad requests and fires what follows from their ads. It ends when all are done. Errors: ctx's,
+// and links that must not be fired.
+func (l *Load) replay(ctx context.Context, requests []adRequest, publishers []publisher) error {
+	total := l.cfg.Requests
+	if total == 0 {
+		total = len(requests)
+	}
+	bar := l.bar("replay contexts", total)
+	defer bar.end()
+	g, ctx := errgroup.WithContext(ctx)
+	shots := make(chan shot)
+	g.Go(func() error { return l.pace(ctx, total, shots) })
+	for range min(l.cfg.Concurrency, total) {
+		g.Go(func() error {
+			for s := range shots {
+				p := publishers[s.n%len(publishers)]
+				if err := l.show(ctx, s, p.key, l.requestOf(requests, s.n)); err != nil {
+					return err
+				}
+				bar.add(1)
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// pace hands out the shots when they are due. When every worker is busy the hand-over is late, but due
+// stays: the delay is part of the latency.
+func (l *Load) pace(ctx context.Context, total int, shots chan<- shot) error {
+	defer close(shots)
+	start := l.deps.Clock.Now()
+	for n := range total {
+		s := shot{n: n}
+		if l.cfg.Rate > 0 {
+			s.due = start.Add(time.Duration(float64(n) / l.cfg.Rate * float64(time.Second)))
+			if err := l.deps.Clock.SleepUntil(ctx, s.due); err != nil {
+				return err
+			}
+		}
+		select {
+		case shots <- s:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// requestOf is the n-th request: the contexts in turn, each time by another user.
+func (l *Load) requestOf(requests []adRequest, n int) adRequest {
+	r := requests[n%len(requests)]
+	if r.SessionID == "" {
+		r.SessionID = fmt.Sprintf("load-%s-%d", l.cfg.AccountSuffix, n)
+	}
+	if r.HostApp == "" && r.Platform == "" && len(l.cfg.HostApps) > 0 {
+		r.HostApp = l.cfg.HostApps[n%len(l.cfg.HostApps)]
+	}
+	return r
+}
+
+// ad is what is needed of the ad of a reply.
+type ad struct {
+	AdID          string `json:"ad_id"`
+	AuctionID     string `json:"auction_id"`
+	ClickURL      string `json:"click_url"`
+	ImpressionURL string `json:"impression_url"`
+}
+
+type adReply struct {
+	Ad     *ad    `json:"ad"`
+	Reason string `json:"reason"`
+}
+
+// show asks for an ad and does what its user does with it. Failures are counted; errors are those that end
+// the run.
+func (l *Load) show(ctx context.Context, s shot, key string, body adRequest) error {
+	var reply adReply
+	err := l.client.do(ctx, call{
+		method: http.MethodPost, path: "/v1/ad-request", bearer: key, body: body, due: s.due, latency: l.tally.adLatency,
+	}, &reply)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	l.tally.requested(reply, err)
+	if err != nil || reply.Ad == nil {
+		return nil
+	}
+	for _, link := range []string{reply.Ad.ImpressionURL, reply.Ad.ClickURL} {
+		if err := l.mayFire(link); err != nil {
+			return err
+		}
+	}
+	p := l.plan(s.n)
+	if err := l.fire(ctx, impression, p, call{method: http.MethodGet, path: reply.Ad.ImpressionURL}); err != nil {
+		return err
+	}
+	if p.click {
+		if err := l.fire(ctx, click, p, call{method: http.MethodGet, path: reply.Ad.ClickURL}); err != nil {
+			return err
+		}
+	}
+	if p.convert {
+		return l.fire(ctx, conversion, p, conversionCall(reply.Ad))
+	}
+	return nil
+}
+
+// conversionCall is the conversion form of the specification. The external id makes a repeat one.
+func conversionCall(a *ad) call {
+	return call{
+		method: http.MethodPost, path: "/api/track", header: http.Header{"X-Adnet-Source": {"rest-api"}},
+		body: map[string]any{
+			"event": "conversion", "campaign_id": a.AdID, "auction_id": a.AuctionID, "conversion_type": "purchase",
+			"value": 25, "currency": "USD", "external_id": "order-1",
+		},
+	}
+}
+
+// fire sends a beacon, and when the plan says so and the first was answered, once more. Errors: ctx's.
+func (l *Load) fire(ctx context.Context, kind int, p plan, c call) error {
+	c.latency = l.tally.beaconLatency
+	err := l.client.do(ctx, c, nil)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	l.tally.fired(kind, false, err)
+	if err != nil || !p.repeat[kind] {
+		return nil
+	}
+	err = l.client.do(ctx, c, nil)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	l.tally.fired(kind, true, err)
+	return nil
+}

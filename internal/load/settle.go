@@ -1,0 +1,80 @@
+package load
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// pollEvery is how often stats are read while they catch up.
+const pollEvery = 250 * time.Millisecond
+
+// view is whose stats a run is measured by, and what they showed before it.
+type view struct {
+	publishers []publisher
+	since      string // UTC day
+	before     Stats
+}
+
+// baseline reads the stats before anything is sent: accounts of an earlier run and given keys have some.
+func (l *Load) baseline(ctx context.Context, publishers []publisher) (view, error) {
+	v := view{since: l.deps.Clock.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly)}
+	for _, p := range publishers {
+		if p.bearer != "" {
+			v.publishers = append(v.publishers, p)
+		}
+	}
+	var err error
+	v.before, err = l.stats(ctx, v)
+	return v, err
+}
+
+// stats adds the publishers' stats up.
+func (l *Load) stats(ctx context.Context, v view) (Stats, error) {
+	var sum Stats
+	query := url.Values{"type": {"developer"}, "since": {v.since}}
+	for _, p := range v.publishers {
+		var s Stats
+		if err := l.client.do(ctx, call{method: http.MethodGet, path: "/api/stats?" + query.Encode(), bearer: p.bearer}, &s); err != nil {
+			return sum, err
+		}
+		sum.add(s, 1)
+	}
+	return sum, nil
+}
+
+// settle waits until the stats account for every beacon that was answered, at most SettleWait. That they do
+// not in time is told by the report and is no error. Errors: ctx's.
+func (l *Load) settle(ctx context.Context, v view) error {
+	if len(v.publishers) == 0 {
+		return nil
+	}
+	bar := l.bar("wait for stats", l.tally.acked())
+	defer bar.end()
+	clock, shown := l.deps.Clock, 0
+	until := clock.Now().Add(l.cfg.SettleWait)
+	for {
+		now, err := l.stats(ctx, v)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil {
+			now.add(v.before, -1)
+			if l.tally.counted(now) {
+				return nil
+			}
+			bar.add(int(now.Accounted()) - shown)
+			shown = int(now.Accounted())
+		}
+		if !clock.Now().Add(pollEvery).Before(until) {
+			if err != nil {
+				l.tally.note("stats could not be read: " + err.Error())
+			}
+			return nil
+		}
+		if err := clock.SleepUntil(ctx, clock.Now().Add(pollEvery)); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package testenv
+
+import (
+	"context"
+	"net/url"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Postgres creates an empty database on the server of ADNET_TEST_POSTGRES and returns its postgres:// URL. The
+// database is dropped when the test ends, even while connections are open: close pools in t.Cleanup or
+// earlier, otherwise they see their connections end.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	server := lookup(t, EnvPostgres)
+	target, err := url.Parse(server)
+	if err != nil || (target.Scheme != "postgres" && target.Scheme != "postgresql") {
+		t.Fatalf("%s must be a postgres:// URL", EnvPostgres)
+	}
+	name := databaseName(t)
+	ctx, cancel := context.WithTimeout(t.Context(), answerTimeout)
+	defer cancel()
+	if err := postgresExec(ctx, server, "CREATE DATABASE "+name); err != nil {
+		t.Fatalf("%s: create a database: %v", EnvPostgres, err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := forCleanup(t)
+		defer cancel()
+		if err := postgresExec(ctx, server, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
+			t.Errorf("%s: drop database %s: %v", EnvPostgres, name, err)
+		}
+	})
+	target.Path = "/" + name
+	return target.String()
+}
+
+// postgresExec runs one statement on a connection of its own: CREATE and DROP DATABASE refuse transactions.
+func postgresExec(ctx context.Context, url, sql string) error {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, sql)
+	if closeErr := conn.Close(ctx); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// Exec runs one statement on a database that Postgres returned: for tests that damage or prepare it behind the
+// product's back.
+func Exec(t testing.TB, url, sql string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), answerTimeout)
+	defer cancel()
+	if err := postgresExec(ctx, url, sql); err != nil {
+		t.Fatal(err)
+	}
+}
