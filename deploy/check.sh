@@ -42,3 +42,11 @@ if [ "${CI:-}" = true ] && [ -n "$(git status --porcelain)" ]; then
   exit 1
 fi
 ok
+
+step compose
+if docker compose version >/dev/null 2>&1; then
+  docker compose --env-file deploy/docker/env.example config -q
+  ok
+else
+  echo "not checked: there is no docker compose here"
+fi

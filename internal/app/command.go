@@ -27,11 +27,11 @@ type commands struct {
 	LogLevel    string `name:"log-level" env:"ADNET_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"Least level of a log line."`
 	PrintConfig bool   `name:"print-config" help:"Print the settings of the command, without secrets, and stop."`
 
-	Standalone standalone `cmd:"" set:"unsigned_beacons=bill" set:"prepaid=off" help:"Everything in one process, in memory, with a demo. The way to try adnet."`
-	Ingress    ingress    `cmd:"" set:"unsigned_beacons=record" set:"prepaid=required" help:"The HTTP role: auctions, tracking, management."`
-	Consumers  consumers  `cmd:"" set:"prepaid=required" help:"The consumer role: settlement, archive, projection, nightly roll-up."`
+	Standalone standalone `cmd:"" help:"Everything in one process, in memory, with a demo. The way to try adnet."`
+	Ingress    ingress    `cmd:"" help:"The HTTP role: auctions, tracking, management."`
+	Consumers  consumers  `cmd:"" help:"The consumer role: settlement, archive, projection, nightly roll-up."`
 	Migrate    migrate    `cmd:"" help:"Bring PostgreSQL, ClickHouse and the Kafka topics to this version."`
-	Verify     verify     `cmd:"" set:"prepaid=required" help:"Check the promises about money on the live stores; exit 1 on a difference."`
+	Verify     verify     `cmd:"" help:"Check the promises about money on the live stores; exit 1 on a difference."`
 	Rollup     rollupOnce `cmd:"" help:"Roll a day of stats up."`
 	User       user       `cmd:"" help:"Create, promote, disable users; issue and revoke their keys."`
 	Load       loadRun    `cmd:"" help:"Import campaigns and replay contexts through the public API."`

@@ -16,7 +16,7 @@ import (
 type consumers struct {
 	Host    hostConfig      `embed:""`
 	Role    consumersConfig `embed:""`
-	Money   moneyConfig     `embed:""`
+	Money   moneyConfig     `embed:"" set:"prepaid=required"`
 	Servers serversConfig   `embed:""`
 }
 

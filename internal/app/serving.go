@@ -18,8 +18,8 @@ import (
 // ingress is `adnet ingress`: the HTTP role against the real servers.
 type ingress struct {
 	Host    hostConfig    `embed:""`
-	Role    ingressConfig `embed:""`
-	Money   moneyConfig   `embed:""`
+	Role    ingressConfig `embed:"" set:"unsigned_beacons=record"`
+	Money   moneyConfig   `embed:"" set:"prepaid=required"`
 	Spool   spool.Config  `embed:""`
 	Servers serversConfig `embed:""`
 }
@@ -82,8 +82,8 @@ func ensureAdmin(ctx context.Context, accounts *account.Service, cfg ingressConf
 // standalone is `adnet standalone`: every role in one process, in memory.
 type standalone struct {
 	Host      hostConfig           `embed:""`
-	Role      ingressConfig        `embed:""`
-	Money     moneyConfig          `embed:""`
+	Role      ingressConfig        `embed:"" set:"unsigned_beacons=bill"`
+	Money     moneyConfig          `embed:"" set:"prepaid=off"`
 	Consumers consumersConfig      `embed:""`
 	Broker    kafka.EmbeddedConfig `embed:""`
 	Demo      string               `name:"demo" env:"ADNET_DEMO" default:"on" enum:"on,off" help:"Load demo accounts and campaigns."`

@@ -15,7 +15,7 @@ import (
 
 // verify is `adnet verify`: the promises about money, on the live stores.
 type verify struct {
-	Money      moneyConfig       `embed:""`
+	Money      moneyConfig       `embed:"" set:"prepaid=required"`
 	Postgres   postgres.Config   `embed:""`
 	ClickHouse clickhouse.Config `embed:""`
 	Wait       time.Duration     `name:"wait" env:"ADNET_VERIFY_WAIT" default:"15s" help:"How long ClickHouse may take to catch up with the ledger before a difference counts."`
@@ -126,11 +126,11 @@ func allOK(checks []ledger.Check) bool {
 // printChecks writes a line a check and says whether all hold.
 func printChecks(w io.Writer, checks []ledger.Check) bool {
 	for _, check := range checks {
-		verdict := "ok  "
+		verdict, relation := "ok  ", "="
 		if !check.OK() {
-			verdict = "FAIL"
+			verdict, relation = "FAIL", "≠"
 		}
-		fmt.Fprintf(w, "%s  %-62s %20d = %d", verdict, check.Name, check.Want, check.Got)
+		fmt.Fprintf(w, "%s  %-64s %18d %s %d", verdict, check.Name, check.Want, relation, check.Got)
 		if check.Detail != "" {
 			fmt.Fprintf(w, "  (%s)", check.Detail)
 		}
