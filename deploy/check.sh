@@ -45,7 +45,8 @@ ok
 
 step compose
 if docker compose version >/dev/null 2>&1; then
-  docker compose --env-file deploy/docker/env.example config -q
+  env ADNET_POSTGRES_PASSWORD=x ADNET_CLICKHOUSE_PASSWORD=x ADNET_CLICKHOUSE_ANALYST_PASSWORD=x ADNET_TOKEN_KEYS=x ADNET_SESSION_KEYS=x \
+    docker compose config -q
   ok
 else
   echo "not checked: there is no docker compose here"

@@ -46,6 +46,16 @@ func (s *stack) variables(names []string) ([]variable, error) {
 	return all, nil
 }
 
+// trial is how adnet runs on this stack unless the environment says otherwise: campaigns deliver without a
+// deposit, because there is no payment provider here. Serve and verify must agree on it.
+func trial() variable {
+	value := os.Getenv("ADNET_PREPAID")
+	if value == "" {
+		value = "off"
+	}
+	return variable{"ADNET_PREPAID", value}
+}
+
 // requireRunning fails with the fix when a server of the stack does not run.
 func (s *stack) requireRunning() error {
 	for _, name := range everything() {
@@ -65,7 +75,7 @@ func (s *stack) printEnv(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, v := range all {
+	for _, v := range append(all, trial()) {
 		_, writeErr := fmt.Fprintf(w, "export %s=%s\n", v.name, shellQuote(v.value))
 		err = errors.Join(err, writeErr)
 	}

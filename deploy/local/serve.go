@@ -104,7 +104,7 @@ func (s *stack) roleEnv(c serveOpts) (map[string][]string, error) {
 		return nil, err
 	}
 	common := os.Environ()
-	for _, v := range vars {
+	for _, v := range append(vars, trial()) {
 		common = append(common, v.name+"="+v.value)
 	}
 	with := func(more ...string) []string { return append(append([]string(nil), common...), more...) }

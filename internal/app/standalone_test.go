@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -173,6 +174,12 @@ func TestBadStartsSayWhyInOneLine(t *testing.T) {
 }
 
 func TestPrintConfigShowsSettingsAndNoSecrets(t *testing.T) {
+	for _, setting := range os.Environ() {
+		if name, _, _ := strings.Cut(setting, "="); strings.HasPrefix(name, "ADNET_") {
+			t.Setenv(name, "") // remembers it for after the test
+			require.NoError(t, os.Unsetenv(name))
+		}
+	}
 	t.Setenv("ADNET_POSTGRES_URL", "postgres://ad:hunter2@db.example/adnet")
 	t.Setenv("ADNET_TOKEN_KEYS", "k1:"+strings.Repeat("hunter2", 7))
 	t.Setenv("ADNET_ADMIN_PASSWORD", "hunter2")
