@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/rand"
 	"encoding/base64"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,12 +25,12 @@ import (
 
 // installation is adnet on real servers, with databases, topics and keys of its own.
 type installation struct {
-	t   *testing.T
+	t   testing.TB
 	bin string
 	env []string
 }
 
-func install(t *testing.T) *installation {
+func install(t testing.TB) *installation {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "adnet")
 	out, err := exec.Command("go", "build", "-o", bin, "adnet").CombinedOutput()
@@ -47,7 +49,7 @@ func install(t *testing.T) *installation {
 	)}
 }
 
-func random(t *testing.T, n int) []byte {
+func random(t testing.TB, n int) []byte {
 	t.Helper()
 	b := make([]byte, n)
 	_, err := rand.Read(b)
@@ -193,4 +195,31 @@ func TestVerifyFindsADifference(t *testing.T) {
 	out, err := i.run("verify", "--wait", "0s")
 	require.Error(t, err)
 	require.Contains(t, out, "FAIL")
+}
+
+// metric reads one value of a process's metrics; -1 while it cannot be read.
+func metric(t testing.TB, admin, name string) float64 {
+	t.Helper()
+	reply, err := http.Get(admin + "/metrics")
+	if err != nil {
+		return -1
+	}
+	defer reply.Body.Close()
+	lines := bufio.NewScanner(reply.Body)
+	for lines.Scan() {
+		if value, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
+			number, err := strconv.ParseFloat(value, 64)
+			require.NoError(t, err)
+			return number
+		}
+	}
+	return -1
+}
+
+func quote(text string) string {
+	raw, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
 }

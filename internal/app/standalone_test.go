@@ -80,7 +80,7 @@ func standalone(t *testing.T, args ...string) (p *program, base, admin string) {
 	return p, "http://" + httpAddr, "http://" + adminAddr
 }
 
-func freeAddr(t *testing.T) string {
+func freeAddr(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -240,7 +240,7 @@ func TestPauseStopsDeliveryAndCharging(t *testing.T) {
 
 // client is a user of the API.
 type client struct {
-	t    *testing.T
+	t    testing.TB
 	base string
 }
 
