@@ -139,8 +139,8 @@ type NewKey struct {
 	Plain string
 }
 
-// CreateKey issues a key. Publisher keys are for oneself; a seat key is issued by an administrator, to the
-// owner it names. Errors: errs.InvalidRequest, errs.Forbidden, errs.Conflict at too many keys.
+// CreateKey issues a key to caller: a publisher key to anybody, a seat key to an administrator, who hands
+// it on and says in name to whom. Errors: errs.InvalidRequest, errs.Forbidden, errs.Conflict at too many keys.
 func (s *Service) CreateKey(ctx context.Context, caller User, kind KeyKind, name string) (NewKey, error) {
 	name = strings.TrimSpace(name)
 	switch {

@@ -4,26 +4,40 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
-// Policy checks a creative and lists what is wrong with it, nil when nothing is. It judges only what a
-// machine can be sure of; the rest is the reviewer's.
+// creative is what the public sees of a campaign and the policy judges. The name is the advertiser's own.
+type creative struct{ headline, subtext, ctaLabel, ctaURL, mediaURL, posterURL string }
+
+func creativeOf(c *Campaign) creative {
+	return creative{c.Headline, c.Subtext, c.CTALabel, c.CTAURL, c.MediaURL, c.PosterURL}
+}
+
+type part struct{ field, value string }
+
+func linksOf(c *Campaign) []part {
+	return []part{{"cta_url", c.CTAURL}, {"media_url", c.MediaURL}, {"poster_url", c.PosterURL}}
+}
+
+// Policy checks a creative and lists what is wrong with it, nil when nothing is. It finds what a machine
+// can; the reviewer finds the rest, and may approve what it found wrongly.
 func Policy(c *Campaign) []Violation {
 	var found []Violation
-	for _, text := range []struct{ field, value string }{
-		{"headline", c.Headline}, {"subtext", c.Subtext}, {"cta_label", c.CTALabel}, {"name", c.Name},
-	} {
+	for _, text := range []part{{"headline", c.Headline}, {"subtext", c.Subtext}, {"cta_label", c.CTALabel}} {
 		for _, rule := range textRules {
 			if rule.broken(text.value) {
 				found = append(found, Violation{Rule: rule.name, Field: text.field, Message: rule.message})
 			}
 		}
 	}
-	for _, link := range []struct{ field, value string }{
-		{"cta_url", c.CTAURL}, {"media_url", c.MediaURL}, {"poster_url", c.PosterURL},
-	} {
+	for _, link := range linksOf(c) {
+		if hidesText(link.value) {
+			found = append(found, Violation{Rule: "hidden_text", Field: link.field, Message: "bidirectional overrides and zero-width characters must be percent-encoded"})
+		}
 		if privateHost(link.value) {
 			found = append(found, Violation{Rule: "private_host", Field: link.field, Message: "the host is an IP address or a name that is not public"})
 		}
@@ -45,31 +59,42 @@ var textRules = []textRule{
 	{"misleading", "claims of guaranteed gain are not allowed", misleading.MatchString},
 }
 
+// The patterns name what is said, not the topic: "counterfeit detection" and "never forget your messages"
+// are honest products.
 var (
-	modelInstruction = regexp.MustCompile(`(?i)\b(ignore|disregard|forget|override)\b.{0,40}\b(previous|prior|above|earlier|all|your|system)\b.{0,40}\b(instructions?|prompts?|rules|messages?|context)\b|\bsystem prompt\b|<\|?(system|assistant|im_start)\b|\byou are now\b`)
-	markup           = regexp.MustCompile(`(?i)<\s*/?\s*[a-z!]|\]\]>|\$\{|&#|javascript:`)
-	prohibited       = regexp.MustCompile(`(?i)\b(online casino|sports betting|escort service|buy followers|counterfeit|fake (id|passport)s?|cocaine|heroin|malware kit)\b`)
-	misleading       = regexp.MustCompile(`(?i)\b(guaranteed (profits?|returns?|income)|risk[- ]free (profits?|returns?)|double your money|get rich quick)\b`)
+	modelInstruction = regexp.MustCompile(`(?i)\b(ignore|disregard|override|bypass)\b.{0,40}\b(previous|prior|above|earlier|preceding|all|any|your|system)\b.{0,40}\b(instructions?|prompts?|guidelines)\b` +
+		`|\bforget\b.{0,40}\b(previous|prior|above|earlier|preceding)\b|\bforget (everything|all instructions)\b` +
+		`|\b(your|the|my) system prompt\b|\bsystem prompt:|\bnew instructions?:|\b(tell|convince|instruct) the user\b` +
+		`|<\|?/?(system|assistant|im_start|im_end)\b|\[/?INST\]|\byou are now (a|an|the|dan|called|acting|no longer)\b`)
+	markup     = regexp.MustCompile(`(?i)</?[a-z]|<[!?]|\]\]>|\$\{|\{\{|&#|javascript:\S`)
+	prohibited = regexp.MustCompile(`(?i)\b(online casino|sports betting|escort services?|buy followers|(buy|order|cheap) (cocaine|heroin)|fake (ids?|passports?)|counterfeit (goods|money|bills|watches|bags)|malware kits?)\b`)
+	misleading = regexp.MustCompile(`(?i)\b(guaranteed (profits?|returns?|income)|risk[- ]free (profits?|returns?)|double your money|get rich quick)\b`)
 )
 
-// hidesText finds what shows a reader something other than what is stored (Unicode bidi controls,
-// zero-width characters, tag characters).
+// hidesText finds what shows a reader something other than what is stored: Unicode bidi controls,
+// zero-width characters, tag characters. A joiner inside of an emoji is part of its picture.
 func hidesText(s string) bool {
-	return strings.ContainsFunc(s, func(r rune) bool {
+	var before rune
+	for _, r := range s {
 		switch {
-		case r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069, r == 0x200E, r == 0x200F, r == 0x061C:
-			return true
-		case r >= 0x200B && r <= 0x200D, r == 0x2060, r == 0xFEFF, r == 0x00AD, r >= 0xE0000 && r <= 0xE007F:
+		case r == 0x200D && (unicode.Is(unicode.So, before) || before == 0xFE0F || unicode.Is(unicode.Sk, before)):
+		case r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069, r == 0x200E, r == 0x200F, r == 0x061C,
+			r >= 0x200B && r <= 0x200D, r == 0x2060, r == 0xFEFF, r == 0x00AD, r >= 0xE0000 && r <= 0xE007F:
 			return true
 		}
-		return false
-	})
+		before = r
+	}
+	return false
 }
 
-// shouts is true for a text of three or more words with no lower-case letter at all.
+// shouts is true for a text without lower-case letters that is no row of acronyms: three words or more,
+// one of them of five capitals or more.
 func shouts(s string) bool {
-	return len(strings.Fields(s)) >= 3 && strings.ContainsFunc(s, unicode.IsUpper) && !strings.ContainsFunc(s, unicode.IsLower) &&
-		len(strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsUpper(r) })) >= 3
+	words := strings.Fields(s)
+	return len(words) >= 3 && !strings.ContainsFunc(s, unicode.IsLower) && slices.ContainsFunc(words, func(word string) bool {
+		run := strings.TrimFunc(word, func(r rune) bool { return !unicode.IsUpper(r) })
+		return utf8.RuneCountInString(run) >= 5 && !strings.ContainsFunc(run, unicode.IsDigit)
+	})
 }
 
 // privateHost is true for hosts that no visitor should be sent to: addresses, single labels and

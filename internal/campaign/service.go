@@ -3,6 +3,7 @@ package campaign
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"adnet/internal/account"
@@ -123,22 +124,37 @@ func (s *Service) List(ctx context.Context, caller account.User, f Filter) ([]Ca
 
 var errForbidden = errs.New(errs.Forbidden, "the campaign belongs to another account")
 
-// Update changes fields of a campaign. The status stays, the policy is checked again, and violations
-// stop delivery until they are fixed. An archived campaign does not change any more. The funding of a
-// credit-funded campaign is fixed: its total budget cannot grow.
-func (s *Service) Update(ctx context.Context, caller account.User, id uuid.UUID, f Fields) (Changed, error) {
+// Edit is a change that an owner makes to a campaign.
+type Edit struct {
+	Fields
+	Pause bool // also pause it, under the conditions of [Service.Pause]
+}
+
+// Update changes a campaign: all that in says, or with an error nothing. The status stays, unless
+// in.Pause is set. A creative that differs is checked against the policy again, and violations stop
+// delivery until they are fixed or a reviewer approves them. An archived campaign does not change any
+// more. The funding of a credit-funded campaign is fixed: its total budget cannot grow.
+func (s *Service) Update(ctx context.Context, caller account.User, id uuid.UUID, in Edit) (Changed, error) {
 	return s.change(ctx, caller, id, func(c *Campaign) error {
 		if c.Status == Archived {
-			return errs.New(errs.InvalidState, "the campaign is archived")
+			return errs.New(errs.InvalidState, "the campaign is archived").With("status", string(c.Status))
 		}
-		budget := c.TotalBudget
-		if err := f.apply(c); err != nil {
+		if in.Pause {
+			if c.Status != Active {
+				return wrongState(c.Status, Active)
+			}
+			c.Status = Paused
+		}
+		budget, shown := c.TotalBudget, creativeOf(c)
+		if err := in.apply(c); err != nil {
 			return err
 		}
 		if c.CreditFunded && c.TotalBudget > budget {
 			return invalid("total_budget", "of a credit-funded campaign cannot be raised; create another campaign")
 		}
-		c.PolicyViolations = Policy(c)
+		if creativeOf(c) != shown {
+			c.PolicyViolations = Policy(c)
+		}
 		return nil
 	})
 }
@@ -163,7 +179,8 @@ func (s *Service) Archive(ctx context.Context, caller account.User, id uuid.UUID
 	return s.move(ctx, caller, id, Archived, Draft, InReview, Active, Paused, Rejected)
 }
 
-// Decide records an administrator's review: approved makes the campaign active, rejected stops it.
+// Decide records an administrator's review: approved makes the campaign active, and its creative
+// deliver whatever the policy check found, until it changes; rejected stops it.
 // errs.InvalidState unless it is in review, errs.Forbidden when caller is no administrator.
 func (s *Service) Decide(ctx context.Context, caller account.User, id uuid.UUID, decision, notes string) (Changed, error) {
 	if !caller.IsAdmin() {
@@ -173,14 +190,17 @@ func (s *Service) Decide(ctx context.Context, caller account.User, id uuid.UUID,
 	if to == "" {
 		return Changed{}, invalid("decision", "must be approved or rejected")
 	}
-	if len(notes) > 2000 || hasControl(notes) {
-		return Changed{}, invalid("notes", "must be at most 2000 bytes without control characters")
+	if len(notes) > maxNotes || hasControl(strings.NewReplacer("\n", "", "\r", "", "\t", "").Replace(notes)) {
+		return Changed{}, invalid("notes", "must be at most %d bytes without control characters", maxNotes)
 	}
 	return s.change(ctx, caller, id, func(c *Campaign) error {
 		if c.Status != InReview {
 			return wrongState(c.Status, InReview)
 		}
 		c.Status = to
+		if to == Active {
+			c.PolicyViolations = nil // a person has judged what the machine could only suspect
+		}
 		c.Review = &Review{Decision: decision, Notes: notes, ReviewerID: caller.ID, At: s.deps.Now().UTC()}
 		return nil
 	})

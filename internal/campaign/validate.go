@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"fmt"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -22,7 +23,8 @@ const (
 	MaxCTALabel   = 40
 	MaxURL        = 2048 // bytes
 	MaxListValues = 200
-	MaxListValue  = 100 // bytes
+	MaxListValue  = 100  // bytes
+	maxNotes      = 2000 // bytes of a review
 
 	MinBid          = money.USD / 100
 	MaxBid          = 1_000 * money.USD
@@ -55,7 +57,7 @@ type Fields struct {
 	DailyBudget       *money.Micros `json:"daily_budget"`
 	TotalBudget       *money.Micros `json:"total_budget"`
 	TargetCPA         *money.Micros `json:"target_cpa"`
-	TargetROAS        *money.Micros `json:"target_roas"`
+	TargetROAS        Ratio         `json:"target_roas"`
 	Goal              *Goal         `json:"optimization_goal"`
 
 	IntentTokens       []string `json:"target_intent_tokens"`
@@ -66,6 +68,22 @@ type Fields struct {
 	IntegrationMethods []string `json:"target_integration_methods"`
 	Regions            []string `json:"target_regions"`
 	Languages          []string `json:"target_languages"`
+}
+
+// Ratio is a field where null has a meaning of its own: it clears the value.
+type Ratio struct {
+	Given bool
+	Value *money.Micros // six decimals; nil clears
+}
+
+// UnmarshalJSON reads a number or null. Errors: those of [money.Parse].
+func (r *Ratio) UnmarshalJSON(b []byte) error {
+	r.Given, r.Value = true, nil
+	if string(b) == "null" {
+		return nil
+	}
+	r.Value = new(money.Micros)
+	return r.Value.UnmarshalJSON(b)
 }
 
 // integrationMethods are the four ways to integrate (specification, Tracking event).
@@ -89,18 +107,16 @@ func (f *Fields) apply(c *Campaign) error {
 	set(&c.TotalBudget, f.TotalBudget)
 	set(&c.TargetCPA, f.TargetCPA)
 	set(&c.Goal, f.Goal)
-	if f.TargetROAS != nil {
-		roas := *f.TargetROAS
-		c.TargetROAS = &roas
+	if f.TargetROAS.Given {
+		c.TargetROAS = f.TargetROAS.Value
 	}
-	for dst, src := range map[*string]*string{
-		&c.Name: f.Name, &c.Headline: f.Headline, &c.Subtext: f.Subtext, &c.CTALabel: f.CTALabel,
-		&c.MediaURL: f.MediaURL, &c.PosterURL: f.PosterURL, &c.CTAURL: f.CTAURL,
-	} {
-		if src != nil {
-			*dst = norm.NFC.String(strings.TrimSpace(*src))
-		}
-	}
+	set(&c.MediaURL, f.MediaURL)
+	set(&c.PosterURL, f.PosterURL)
+	set(&c.CTAURL, f.CTAURL)
+	setText(&c.Name, f.Name)
+	setText(&c.Headline, f.Headline)
+	setText(&c.Subtext, f.Subtext)
+	setText(&c.CTALabel, f.CTALabel)
 	if err := f.applyTargeting(&c.Targeting); err != nil {
 		return err
 	}
@@ -113,6 +129,12 @@ func (f *Fields) apply(c *Campaign) error {
 func set[T any](dst, src *T) {
 	if src != nil {
 		*dst = *src
+	}
+}
+
+func setText(dst, src *string) {
+	if src != nil {
+		*dst = norm.NFC.String(strings.TrimSpace(*src))
 	}
 }
 
@@ -199,19 +221,19 @@ func checkURLs(c *Campaign) error {
 	if c.CTAURL == "" {
 		return invalid("cta_url", "is required")
 	}
-	for field, value := range map[string]string{"cta_url": c.CTAURL, "media_url": c.MediaURL, "poster_url": c.PosterURL} {
-		if value == "" {
+	for _, link := range linksOf(c) {
+		if link.value == "" {
 			continue
 		}
-		if err := checkURL(value); err != nil {
-			return invalid(field, "must be an absolute HTTPS URL: %s", err)
+		if err := checkURL(link.value); err != nil {
+			return invalid(link.field, "must be an absolute HTTPS URL: %s", err)
 		}
 	}
 	return nil
 }
 
 // checkURL demands https, a host and nothing clever. url.Parse alone takes "https:evil",
-// "https:/evil", "https://" and user information.
+// "https:/evil", "https://", user information, and quotes and angle brackets in the host.
 func checkURL(value string) error {
 	if len(value) > MaxURL {
 		return fmt.Errorf("it is longer than %d bytes", MaxURL)
@@ -227,10 +249,21 @@ func checkURL(value string) error {
 		return fmt.Errorf("its scheme is not https")
 	case u.Opaque != "" || u.Hostname() == "":
 		return fmt.Errorf("it has no host")
+	case !plainHost(u.Hostname()):
+		return fmt.Errorf("its host is not a name or an address")
 	case u.User != nil:
 		return fmt.Errorf("it holds user information")
 	}
 	return nil
+}
+
+func plainHost(host string) bool {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return true
+	}
+	return !strings.ContainsFunc(host, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r) && r != '-' && r != '.' && r != '_'
+	})
 }
 
 func checkKinds(c *Campaign) error {

@@ -1,0 +1,26 @@
+package catalog
+
+import (
+	"adnet/internal/campaign"
+
+	"github.com/google/uuid"
+)
+
+// Sandbox is the rotation pool that sandbox keys are answered from. The ids are fixed, so that links
+// of a sandbox ad work on every node; nothing of it is ever in an auction, billed or minted for.
+func Sandbox() []campaign.Campaign {
+	pool := []campaign.Campaign{
+		{Headline: "Your ad would be here", Subtext: "This is a test ad: the integration works.", CTALabel: "Read the docs"},
+		{Headline: "Sandbox: hello from adnet", Subtext: "Beacons and clicks of this ad are recorded as sandbox.", CTALabel: "See how"},
+		{Headline: "A test creative, at no cost", Subtext: "No advertiser pays and no Credit is minted.", CTALabel: "Learn more"},
+		{Headline: "It works", Subtext: "Swap the sandbox key for a live one to earn Credits.", CTALabel: "Get a key"},
+	}
+	for i := range pool {
+		c := &pool[i]
+		c.ID = uuid.UUID{0x5a, 0x4d, 0xb0, 0xc5, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, byte(i + 1)}
+		c.Name, c.Format, c.BillingModel = c.Headline, campaign.Image, campaign.CPM
+		c.CTAURL = "https://example.com/adnet-sandbox"
+		c.MediaURL = "https://example.com/adnet-sandbox.png"
+	}
+	return pool
+}

@@ -1,0 +1,177 @@
+// Package apitest holds tests to schemas/openapi/openapi.json: what the service answers must be what the
+// document says, and nothing more.
+package apitest
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"adnet/schemas/openapi"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+)
+
+// Contract is the document, made strict: a field that it does not name is an error in a reply.
+type Contract struct{ doc *openapi3.T }
+
+// open are the schemas that others build on, or that may have more fields than are listed.
+var open = []string{"Counts", "CampaignFields", "CampaignCreate", "CampaignUpdate"}
+
+// Load reads the document and validates it, its examples included.
+func Load(t testing.TB) *Contract {
+	t.Helper()
+	published, err := openapi3.NewLoader().LoadFromData(openapi.Document)
+	require.NoError(t, err)
+	require.NoError(t, published.Validate(t.Context(), openapi3.IsOpenAPI31OrLater()))
+
+	var raw map[string]any
+	require.NoError(t, json.Unmarshal(openapi.Document, &raw))
+	for name, schema := range raw["components"].(map[string]any)["schemas"].(map[string]any) {
+		if !slices.Contains(open, name) {
+			closeObjects(schema)
+		}
+	}
+	strict, err := json.Marshal(raw)
+	require.NoError(t, err)
+	doc, err := openapi3.NewLoader().LoadFromData(strict)
+	require.NoError(t, err)
+	return &Contract{doc}
+}
+
+func closeObjects(schema any) {
+	switch s := schema.(type) {
+	case map[string]any:
+		if _, object := s["properties"].(map[string]any); object {
+			s["unevaluatedProperties"] = false
+		}
+		for _, part := range s {
+			closeObjects(part)
+		}
+	case []any:
+		for _, part := range s {
+			closeObjects(part)
+		}
+	}
+}
+
+// Operations are the methods and paths of the document, as "GET /api/keys/{id}".
+func (c *Contract) Operations() (all []string) {
+	for path, item := range c.doc.Paths.Map() {
+		for method := range item.Operations() {
+			all = append(all, method+" "+path)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Enum are the values that a schema lists.
+func (c *Contract) Enum(t testing.TB, schema, property string) (values []string) {
+	t.Helper()
+	s := c.doc.Components.Schemas[schema]
+	require.NotNil(t, s, schema)
+	for _, value := range s.Value.Properties[property].Value.Enum {
+		values = append(values, value.(string))
+	}
+	return values
+}
+
+// QueryEnum are the values of a query parameter of an operation.
+func (c *Contract) QueryEnum(t testing.TB, method, path, param string) (values []string) {
+	t.Helper()
+	p := c.doc.Paths.Value(path).GetOperation(method).Parameters.GetByInAndName("query", param)
+	require.NotNil(t, p, param)
+	for _, value := range p.Schema.Value.Enum {
+		values = append(values, value.(string))
+	}
+	return values
+}
+
+// Check fails the test when the answer w to r is not what the document says. Where the document has no
+// such operation the answer must be an error of the general form.
+func (c *Contract) Check(t testing.TB, r *http.Request, w *httptest.ResponseRecorder) {
+	t.Helper()
+	route := c.find(r)
+	if route == nil {
+		require.Contains(t, []int{http.StatusNotFound, http.StatusMethodNotAllowed}, w.Code, r.URL.Path)
+		schema := c.doc.Components.Schemas["Error"].Value
+		var body any
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &body))
+		require.NoError(t, schema.VisitJSON(body, openapi3.EnableJSONSchema2020()))
+		return
+	}
+	input := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: r, Route: route},
+		Status:                 w.Code, Header: w.Header(),
+		Options: &openapi3filter.Options{IncludeResponseStatus: true},
+	}
+	input.SetBodyBytes(w.Body.Bytes())
+	if err := openapi3filter.ValidateResponse(t.Context(), input); err != nil {
+		t.Fatalf("%s %s answered %d against openapi.json: %s\n%s", r.Method, route.Path, w.Code, err, w.Body)
+	}
+}
+
+func (c *Contract) find(r *http.Request) *routers.Route {
+	for _, path := range c.doc.Paths.InMatchingOrder() {
+		item := c.doc.Paths.Value(path)
+		if op := item.GetOperation(r.Method); op != nil && matches(path, r.URL.Path) {
+			return &routers.Route{Spec: c.doc, Path: path, PathItem: item, Method: r.Method, Operation: op}
+		}
+	}
+	return nil
+}
+
+func matches(template, path string) bool {
+	want, got := strings.Split(template, "/"), strings.Split(path, "/")
+	return slices.EqualFunc(want, got, func(w, g string) bool { return strings.HasPrefix(w, "{") && g != "" || w == g })
+}
+
+// Operation is what a test needs to know of an operation to call it.
+type Operation struct {
+	Method, Path string
+	Selector     string          // query parameter that chooses among logical endpoints: action, type or none
+	Values       []string        // of the selector
+	Security     map[string]bool // names of the schemes that are accepted; empty for public operations
+	IDs          []string        // query parameters that hold a UUID
+	Body         bool
+}
+
+// Describe lists the operations.
+func (c *Contract) Describe() (all []Operation) {
+	for path, item := range c.doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			o := Operation{Method: method, Path: path, Security: map[string]bool{}, Body: op.RequestBody != nil}
+			for _, p := range op.Parameters {
+				switch {
+				case p.Value.In == "query" && p.Value.Schema.Value.Format == "uuid":
+					o.IDs = append(o.IDs, p.Value.Name)
+				case p.Value.In == "query" && (p.Value.Name == "action" || p.Value.Name == "type"):
+					o.Selector = p.Value.Name
+					for _, v := range p.Value.Schema.Value.Enum {
+						o.Values = append(o.Values, v.(string))
+					}
+				}
+			}
+			if op.Security != nil {
+				for _, alternative := range *op.Security {
+					for scheme := range alternative {
+						o.Security[scheme] = true
+					}
+					if len(alternative) == 0 {
+						o.Security = map[string]bool{}
+						break
+					}
+				}
+			}
+			all = append(all, o)
+		}
+	}
+	return all
+}

@@ -1,0 +1,211 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/sha256"
+	"strings"
+	"time"
+
+	"adnet/internal/account"
+	"adnet/internal/errs"
+	"adnet/internal/token"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+	"github.com/hashicorp/golang-lru/v2/expirable"
+	"golang.org/x/sync/singleflight"
+)
+
+// How long a user or key is believed without asking the store again, and how long an entry may
+// still serve when the store is out of reach. The first bounds how late a disabled user or a revoked
+// key is noticed (5 s are allowed); the second keeps ads running through a short outage.
+const (
+	believeFor = 2 * time.Second
+	outageFor  = time.Minute
+	loadFor    = 2 * time.Second // how long a lookup may take
+	cacheSize  = 100_000
+)
+
+// AuthDeps are what authentication asks.
+type AuthDeps struct {
+	Users    account.UserStore
+	Keys     account.KeyStore
+	Sessions *token.Sessions
+	Now      func() time.Time
+}
+
+// Auth tells who calls. Role and state always come from the store: the token only names the user.
+type Auth struct {
+	deps  AuthDeps
+	users *expirable.LRU[uuid.UUID, entry[account.User]]
+	keys  *expirable.LRU[[32]byte, entry[account.Key]]
+	calls singleflight.Group
+}
+
+type entry[T any] struct {
+	value T
+	err   error // a definite answer: not found, revoked, disabled
+	at    time.Time
+}
+
+// NewAuth makes an Auth with empty caches.
+func NewAuth(deps AuthDeps) *Auth {
+	return &Auth{
+		deps:  deps,
+		users: expirable.NewLRU[uuid.UUID, entry[account.User]](cacheSize, nil, outageFor),
+		keys:  expirable.NewLRU[[32]byte, entry[account.Key]](cacheSize, nil, outageFor),
+	}
+}
+
+// Caller is the holder of a publisher or seat key.
+type Caller struct {
+	KeyID       uuid.UUID
+	OwnerID     uuid.UUID // the account's user id
+	DeveloperID uuid.UUID
+	Sandbox     bool // sk_test_ or pub_test_ key: the auction is bypassed
+}
+
+var (
+	errNoBearer     = errs.New(errs.MissingAuthorization, "send the header Authorization: Bearer <key>")
+	errKey          = errs.New(errs.InvalidToken, "the key is unknown, revoked or of the wrong kind")
+	errSession      = errs.New(errs.InvalidToken, "the access token is missing, expired or malformed; log in at /api/auth")
+	errAdmin        = errs.New(errs.InvalidToken, "this needs an administrator's access token")
+	errUserDisabled = errs.New(errs.InvalidToken, "the account is disabled")
+)
+
+// Bearer is the value of a well-formed Authorization header.
+func Bearer(c *gin.Context) (string, bool) {
+	scheme, value, found := strings.Cut(c.GetHeader("Authorization"), " ")
+	value = strings.TrimSpace(value)
+	if !found || !strings.EqualFold(scheme, "Bearer") || value == "" || strings.ContainsAny(value, " \t") {
+		return "", false
+	}
+	return value, true
+}
+
+// User is the logged-in caller. Errors: errs.InvalidToken.
+func (a *Auth) User(c *gin.Context) (account.User, error) {
+	bearer, ok := Bearer(c)
+	if !ok {
+		return account.User{}, errSession
+	}
+	claims, err := a.deps.Sessions.Verify(bearer, a.deps.Now())
+	if err != nil {
+		return account.User{}, errSession
+	}
+	user, err := a.user(c.Request.Context(), claims.UserID)
+	switch {
+	case errs.Is(err, errs.NotFound):
+		return account.User{}, errSession
+	case err != nil:
+		return account.User{}, err
+	case user.Disabled:
+		return account.User{}, errUserDisabled
+	case user.TokenVersion != claims.Version:
+		return account.User{}, errSession
+	}
+	return user, nil
+}
+
+// Admin is the logged-in caller when it is an administrator; others get 401 as the specification says.
+func (a *Auth) Admin(c *gin.Context) (account.User, error) {
+	user, err := a.User(c)
+	if err == nil && !user.IsAdmin() {
+		return account.User{}, errAdmin
+	}
+	return user, err
+}
+
+// Key is the caller that holds a key of kind. Errors: errs.MissingAuthorization without a well-formed
+// header, errs.InvalidToken for a key that does not work here.
+func (a *Auth) Key(c *gin.Context, kind account.KeyKind) (Caller, error) {
+	bearer, ok := Bearer(c)
+	if !ok {
+		return Caller{}, errNoBearer
+	}
+	if kind == account.KindPublisher && account.IsSandbox(bearer) {
+		return a.sandbox(c.Request.Context(), bearer), nil
+	}
+	// A wrong checksum never reaches the store.
+	has, hash, err := account.ParseKey(bearer)
+	if err != nil || has != kind {
+		return Caller{}, errKey
+	}
+	key, err := a.key(c.Request.Context(), hash)
+	if err != nil {
+		return Caller{}, err
+	}
+	return Caller{KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID}, nil
+}
+
+// sandbox answers for any sandbox key. One that was issued to an account names its developer; the
+// public ones name nobody.
+func (a *Auth) sandbox(ctx context.Context, bearer string) Caller {
+	caller := Caller{Sandbox: true}
+	if _, hash, err := account.ParseKey(bearer); err == nil {
+		if key, err := a.key(ctx, hash); err == nil {
+			caller.KeyID, caller.OwnerID, caller.DeveloperID = key.ID, key.OwnerID, key.DeveloperID
+		}
+	}
+	if caller.KeyID == uuid.Nil {
+		// Rate limits need an identity even where there is no account.
+		hash := sha256.Sum256([]byte(bearer))
+		caller.KeyID = uuid.UUID(hash[:16])
+	}
+	return caller
+}
+
+func (a *Auth) user(ctx context.Context, id uuid.UUID) (account.User, error) {
+	return cached(ctx, a, a.users, id, func(ctx context.Context) (account.User, error) { return a.deps.Users.User(ctx, id) })
+}
+
+func (a *Auth) key(ctx context.Context, hash [32]byte) (account.Key, error) {
+	return cached(ctx, a, a.keys, hash, func(ctx context.Context) (account.Key, error) {
+		key, disabled, err := a.deps.Keys.KeyByHash(ctx, hash)
+		if errs.Is(err, errs.NotFound) || err == nil && (disabled || key.Revoked()) {
+			return account.Key{}, errKey
+		}
+		return key, err
+	})
+}
+
+// cached answers from the cache while the entry is fresh, else from one shared load. When the load
+// fails for want of the store, the last definite answer serves on until it leaves the cache.
+func cached[K comparable, V any](ctx context.Context, a *Auth, cache *expirable.LRU[K, entry[V]], key K, load func(context.Context) (V, error)) (V, error) {
+	old, found := cache.Get(key)
+	if found && a.deps.Now().Sub(old.at) < believeFor {
+		return old.value, old.err
+	}
+	result, _, _ := a.calls.Do(flightKey(key), func() (any, error) {
+		// Others wait for this load too: the caller that happened to be first must not end it by going away.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadFor)
+		defer cancel()
+		value, err := load(ctx)
+		if definite(err) {
+			e := entry[V]{value: value, err: err, at: a.deps.Now()}
+			cache.Add(key, e)
+			return e, nil
+		}
+		if found {
+			return old, nil
+		}
+		return entry[V]{err: err}, nil
+	})
+	e := result.(entry[V])
+	return e.value, e.err
+}
+
+// definite says whether err (or nil) is the store's answer rather than its absence.
+func definite(err error) bool {
+	return err == nil || errs.Is(err, errs.NotFound) || errs.Is(err, errs.InvalidToken)
+}
+
+func flightKey(key any) string {
+	switch k := key.(type) {
+	case uuid.UUID:
+		return "u" + string(k[:])
+	case [32]byte:
+		return "k" + string(k[:])
+	}
+	return ""
+}

@@ -1,0 +1,145 @@
+package httpapi
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"sync"
+
+	"adnet/internal/errs"
+
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Body limits in bytes; a longer body is 413.
+const (
+	MaxAdRequestBody = 32 << 10
+	MaxBody          = 64 << 10
+)
+
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// ReadBody calls use with the whole body, which is valid only inside use. A body over limit bytes is
+// errs.PayloadTooLarge; one that cannot be read (the client went away) errs.InvalidRequest.
+func ReadBody(c *gin.Context, limit int64, use func(body []byte) error) error {
+	buffer := bodies.Get().(*bytes.Buffer)
+	defer bodies.Put(buffer)
+	buffer.Reset()
+	_, err := buffer.ReadFrom(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return errs.New(errs.PayloadTooLarge, "the body is larger than %d bytes", limit).With("limit", limit)
+	}
+	if err != nil {
+		return errs.Wrap(err, errs.InvalidRequest, "the body could not be read")
+	}
+	return use(buffer.Bytes())
+}
+
+// Decode reads a JSON object into dst, a pointer to a struct. Unknown fields are ignored; duplicate
+// names, known names in another case, invalid UTF-8, wrong types and anything after the object are
+// errs.InvalidRequest naming the field.
+func Decode(c *gin.Context, limit int64, dst any) error {
+	return ReadBody(c, limit, func(body []byte) error { return Unmarshal(body, dst) })
+}
+
+// Unmarshal is [Decode] for bytes at hand. dst must not keep references into body.
+func Unmarshal(body []byte, dst any) error {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return errs.New(errs.InvalidRequest, "the body is empty; send a JSON object")
+	}
+	if body = bytes.TrimLeft(body, " \t\r\n"); body[0] != '{' {
+		return errs.New(errs.InvalidRequest, "the body must be a JSON object")
+	}
+	err := json.Unmarshal(body, dst, json.RejectUnknownMembers(true))
+	if errors.Is(err, json.ErrUnknownName) {
+		if err = json.Unmarshal(body, dst); err == nil {
+			return refuseVariants(body, dst)
+		}
+	}
+	if err != nil {
+		return jsonError(err)
+	}
+	return nil
+}
+
+// refuseVariants refuses "Bid_Amount" where bid_amount is meant: a reader before or behind this one
+// that ignores case would see another amount than it. body is a valid object.
+func refuseVariants(body []byte, dst any) error {
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(body, &members); err != nil {
+		return jsonError(err)
+	}
+	for _, known := range fieldNames(reflect.TypeOf(dst).Elem()) {
+		for name := range members {
+			if name != known && strings.EqualFold(name, known) {
+				return errs.New(errs.InvalidRequest, "field %s must be written in this case", known).With("field", known)
+			}
+		}
+	}
+	return nil
+}
+
+// fieldNames are the JSON names of a struct, those of its embedded structs included.
+func fieldNames(t reflect.Type) (names []string) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+			names = append(names, name)
+		} else if f.Anonymous && f.Type.Kind() == reflect.Struct {
+			names = append(names, fieldNames(f.Type)...)
+		}
+	}
+	return names
+}
+
+// jsonError names the field and the problem without Go's own words.
+func jsonError(err error) error {
+	var semantic *json.SemanticError
+	if errors.As(err, &semantic) {
+		field := strings.ReplaceAll(strings.TrimPrefix(string(semantic.JSONPointer), "/"), "/", ".")
+		if own := new(errs.Error); errors.As(semantic.Err, &own) {
+			return own
+		}
+		if field == "" {
+			return errs.Wrap(err, errs.InvalidRequest, "the body does not have the expected form")
+		}
+		e := errs.Wrap(err, errs.InvalidRequest, "field %s has a value of the wrong kind", field)
+		if semantic.Err != nil {
+			e = errs.Wrap(err, errs.InvalidRequest, "field %s: %s", field, semantic.Err.Error())
+		}
+		return e.With("field", field)
+	}
+	var syntactic *jsontext.SyntacticError
+	if errors.As(err, &syntactic) {
+		what := "malformed JSON"
+		if errors.Is(err, jsontext.ErrDuplicateName) {
+			what = "a field occurs twice"
+		}
+		return errs.Wrap(err, errs.InvalidRequest, "%s at byte %d", what, syntactic.ByteOffset)
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return errs.Wrap(err, errs.InvalidRequest, "the JSON body ends too early")
+	}
+	return errs.Wrap(err, errs.InvalidRequest, "malformed JSON")
+}
+
+// JSON answers with v.
+func JSON(c *gin.Context, status int, v any) error {
+	body, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	return Bytes(c, status, body)
+}
+
+// Bytes answers with a JSON text that is already encoded.
+func Bytes(c *gin.Context, status int, body []byte) error {
+	c.Data(status, "application/json; charset=utf-8", body)
+	return nil
+}

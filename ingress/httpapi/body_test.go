@@ -1,0 +1,107 @@
+package httpapi
+
+import (
+	"bytes"
+	"compress/gzip"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"adnet/internal/errs"
+	"adnet/internal/money"
+
+	"github.com/gin-gonic/gin"
+	"github.com/stretchr/testify/require"
+)
+
+type common struct {
+	Amount money.Micros `json:"amount"`
+}
+
+type body struct {
+	common
+	Name string   `json:"name"`
+	N    int      `json:"n"`
+	List []string `json:"list"`
+}
+
+func TestUnmarshal(t *testing.T) {
+	for name, tc := range map[string]struct{ text, field string }{
+		"empty":              {"", ""},
+		"blank":              {" \n\t", ""},
+		"array":              {`[]`, ""},
+		"null":               {`null`, ""},
+		"string":             {`"x"`, ""},
+		"not JSON":           {`{name:1}`, ""},
+		"cut":                {`{"name":"x"`, ""},
+		"two objects":        {`{}{}`, ""},
+		"rest":               {`{} x`, ""},
+		"duplicate":          {`{"name":"a","name":"b"}`, ""},
+		"duplicate unknown":  {`{"x":1,"x":2}`, ""},
+		"escaped duplicate":  {`{"name":"a","\u006eame":"b"}`, ""},
+		"other case":         {`{"Name":"a"}`, "name"},
+		"both cases":         {`{"amount":1,"Amount":900}`, "amount"},
+		"invalid UTF-8":      {"{\"name\":\"\xff\"}", ""},
+		"lone surrogate":     {`{"name":"\ud800"}`, ""},
+		"raw NUL":            {"{\"name\":\"\x00\"}", ""},
+		"wrong kind":         {`{"name":1}`, "name"},
+		"wrong kind in list": {`{"list":["a",1]}`, "list.1"},
+		"fraction":           {`{"n":1.5}`, "n"},
+		"huge int":           {`{"n":1e400}`, "n"},
+		"huge amount":        {`{"amount":1e400}`, "amount"},
+		"NaN":                {`{"amount":NaN}`, ""},
+		"amount as text":     {`{"amount":"5"}`, "amount"},
+		"too fine an amount": {`{"amount":0.0000001}`, "amount"},
+		"too deep":           {`{"x":` + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001) + `}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := Unmarshal([]byte(tc.text), new(body))
+			require.True(t, errs.Is(err, errs.InvalidRequest), "%v", err)
+			e := errs.Of(err)
+			require.Regexp(t, `^[^{}]*$`, e.Message)
+			for _, foreign := range []string{"Go ", "json:", "unmarshal", "jsontext"} {
+				require.NotContains(t, e.Message, foreign)
+			}
+			if tc.field != "" {
+				require.Equal(t, tc.field, e.Extra["field"])
+			}
+		})
+	}
+	var in body
+	require.NoError(t, Unmarshal([]byte(" {\"name\":\"ä\",\"unknown\":{\"NAME\":1},\"amount\":2.5,\"list\":[\"a\"]} \n"), &in))
+	require.Equal(t, body{common{2_500_000}, "ä", 0, []string{"a"}}, in, "unknown fields are ignored")
+}
+
+func TestDecodeLimit(t *testing.T) {
+	gin.SetMode(gin.ReleaseMode)
+	decode := func(text string) error {
+		c, _ := gin.CreateTestContext(httptest.NewRecorder())
+		c.Request = httptest.NewRequest(http.MethodPost, "/", strings.NewReader(text))
+		return Decode(c, 100, new(body))
+	}
+	fill := func(n int) string { return `{"name":"` + strings.Repeat("x", n-len(`{"name":""}`)) + `"}` }
+	require.NoError(t, decode(fill(100)))
+	require.True(t, errs.Is(decode(fill(101)), errs.PayloadTooLarge))
+	require.NoError(t, decode(fill(50)), "a buffer is used again after a body that was too large")
+
+	var bomb bytes.Buffer
+	zip := gzip.NewWriter(&bomb)
+	_, err := zip.Write([]byte(fill(1 << 20)))
+	require.NoError(t, err)
+	require.NoError(t, zip.Close())
+	require.Error(t, decode(bomb.String()), "compressed bodies are not opened")
+}
+
+func TestParseID(t *testing.T) {
+	const id = "0192f0c2-0d1e-7a3b-9a6f-5b2e8c7d6e01"
+	for _, text := range []string{id, strings.ToUpper(id)} {
+		got, err := ParseID("id", text)
+		require.NoError(t, err)
+		require.Equal(t, id, got.String())
+	}
+	for _, text := range []string{"", "x", "{" + id + "}", "urn:uuid:" + id, strings.ReplaceAll(id, "-", ""), id + " ", "' or 1=1 --", id[:35] + "\x00"} {
+		_, err := ParseID("id", text)
+		require.True(t, errs.Is(err, errs.InvalidRequest), text)
+	}
+}

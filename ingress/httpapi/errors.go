@@ -1,0 +1,79 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"adnet/internal/errs"
+
+	"github.com/gin-gonic/gin"
+)
+
+// statusOf is the HTTP wire's table of error codes (specification, section Errors).
+var statusOf = map[errs.Code]int{
+	errs.InvalidRequest:       http.StatusBadRequest,
+	errs.MissingContext:       http.StatusBadRequest,
+	errs.InsufficientCredit:   http.StatusBadRequest,
+	errs.InvalidState:         http.StatusBadRequest,
+	errs.InvalidToken:         http.StatusUnauthorized,
+	errs.InvalidCredentials:   http.StatusUnauthorized,
+	errs.MissingAuthorization: http.StatusUnauthorized,
+	errs.Forbidden:            http.StatusForbidden,
+	errs.NotFound:             http.StatusNotFound,
+	errs.MethodNotAllowed:     http.StatusMethodNotAllowed,
+	errs.Conflict:             http.StatusConflict,
+	errs.Retired:              http.StatusGone,
+	errs.PayloadTooLarge:      http.StatusRequestEntityTooLarge,
+	errs.RateLimited:          http.StatusTooManyRequests,
+	errs.DemoMode:             http.StatusServiceUnavailable,
+	errs.Unavailable:          http.StatusServiceUnavailable,
+	errs.UpstreamError:        http.StatusBadGateway,
+	errs.Internal:             http.StatusInternalServerError,
+}
+
+// Status is the HTTP status of a code; unknown codes are 500.
+func Status(code errs.Code) int {
+	if status, ok := statusOf[code]; ok {
+		return status
+	}
+	return http.StatusInternalServerError
+}
+
+// retryAfter is the extra field that also becomes the Retry-After header, in whole seconds.
+const retryAfter = "retry_after"
+
+// RetryAfter tells the caller when to come back.
+func RetryAfter(e *errs.Error, seconds int) *errs.Error { return e.With(retryAfter, seconds) }
+
+func (s *Server) fail(c *gin.Context, err error) {
+	e := errs.Of(err)
+	status := Status(e.Code)
+	gone := errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil
+	if status >= http.StatusInternalServerError && !gone {
+		// Logged here and only here; handlers return their errors. A client that left is no failure.
+		s.log.Error(c.Request.Context(), "request failed", "code", string(e.Code), "route", c.FullPath(), "error", err.Error())
+	}
+	if seconds, ok := e.Extra[retryAfter].(int); ok {
+		c.Header("Retry-After", strconv.Itoa(seconds))
+	}
+	if status == http.StatusUnauthorized {
+		c.Header("WWW-Authenticate", `Bearer realm="adnet"`)
+	}
+	body := make(map[string]any, len(e.Extra)+2)
+	for name, value := range e.Extra {
+		body[name] = value
+	}
+	body["error"], body["code"] = e.Message, string(e.Code)
+	c.Abort()
+	if err := JSON(c, status, body); err != nil {
+		c.Status(http.StatusInternalServerError)
+	}
+}
+
+func methodNotAllowed(c *gin.Context) error {
+	// gin has set Allow to the methods of the path.
+	allowed := c.Writer.Header().Get("Allow")
+	return errs.New(errs.MethodNotAllowed, "method %s is not allowed here; use %s", c.Request.Method, allowed).With("allow", allowed)
+}

@@ -1,0 +1,146 @@
+package httpapi
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"adnet/internal/errs"
+	"adnet/internal/obs"
+
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// requestIDHeader carries the id that log lines and the reply share.
+const requestIDHeader = "X-Request-Id"
+
+type serverMetrics struct {
+	requests *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+	routes   *sync.Map // *routeMetrics by route
+}
+
+// routeMetrics are one route's handles, looked up once.
+type routeMetrics struct {
+	seconds  prometheus.Observer
+	requests [600]atomic.Pointer[prometheus.Counter] // by status, from its first use on
+}
+
+func newServerMetrics(r prometheus.Registerer) serverMetrics {
+	m := serverMetrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "adnet_http_requests_total", Help: "Requests answered, by route and status.",
+		}, []string{"route", "status"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "adnet_http_request_seconds", Help: "Time to answer, by route.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 12),
+		}, []string{"route"}),
+		routes: new(sync.Map),
+	}
+	r.MustRegister(m.requests, m.seconds)
+	return m
+}
+
+func (m serverMetrics) answered(route string, status int, took time.Duration) {
+	known, ok := m.routes.Load(route)
+	if !ok {
+		known, _ = m.routes.LoadOrStore(route, &routeMetrics{seconds: m.seconds.WithLabelValues(route)})
+	}
+	handles := known.(*routeMetrics)
+	handles.seconds.Observe(took.Seconds())
+	if status >= len(handles.requests) {
+		status = http.StatusInternalServerError // no handler answers such a status
+	}
+	counter := handles.requests[status].Load()
+	if counter == nil {
+		made := m.requests.WithLabelValues(route, strconv.Itoa(status))
+		counter = &made
+		handles.requests[status].Store(counter)
+	}
+	(*counter).Inc()
+}
+
+// The headers that every reply carries; shared by all, never changed in place.
+var (
+	nosniff    = []string{"nosniff"}
+	noReferrer = []string{"no-referrer"}
+	noStore    = []string{"no-store"}
+)
+
+// around gives every request its id, its headers, its metrics, and an end for panics.
+func (s *Server) around(c *gin.Context) {
+	started := time.Now()
+	id := c.GetHeader(requestIDHeader)
+	if !plainID(id) {
+		id = newID()
+	}
+	c.Request = c.Request.WithContext(obs.WithRequestID(c.Request.Context(), id))
+	header := c.Writer.Header()
+	header.Set(requestIDHeader, id)
+	header["X-Content-Type-Options"], header["Referrer-Policy"], header["Cache-Control"] = nosniff, noReferrer, noStore
+	defer func() {
+		if p := recover(); p != nil {
+			s.panicked(c, p)
+		}
+		route := c.FullPath()
+		if route == "" {
+			route = "none"
+		}
+		s.metrics.answered(route, c.Writer.Status(), time.Since(started))
+	}()
+	c.Next()
+}
+
+func (s *Server) panicked(c *gin.Context, p any) {
+	s.deps.Log.ErrorContext(c.Request.Context(), "panic in handler", "route", c.FullPath(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	if !c.Writer.Written() {
+		s.fail(c, errs.New(errs.Internal, "internal error"))
+	}
+	c.AbortWithStatus(http.StatusInternalServerError)
+}
+
+// newID is unique enough to find a request by; nothing is protected by it.
+func newID() string { return strconv.FormatUint(rand.Uint64(), 36) }
+
+// plainID says whether a caller's request id is safe to log and to echo.
+func plainID(id string) bool {
+	if id == "" || len(id) > 64 {
+		return false
+	}
+	for i := range len(id) {
+		b := id[i]
+		letter := b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9'
+		if !letter && b != '-' && b != '_' && b != '.' {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Server) wrap(h Handler) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		if err := h(c); err != nil {
+			s.fail(c, err)
+		}
+	}
+}
+
+// Actions routes by the query parameter action (or the name given), as the specification's
+// multiplexed endpoints do. The empty key answers a request without the parameter; without one,
+// and for unknown values, the reply is 400 and names the values there are.
+func Actions(param string, table map[string]Handler) Handler {
+	names := sortedNames(table)
+	return func(c *gin.Context) error {
+		h, ok := table[c.Query(param)]
+		if !ok {
+			return errs.New(errs.InvalidRequest, "query parameter %s must be one of %s", param, names).With("field", param)
+		}
+		return h(c)
+	}
+}

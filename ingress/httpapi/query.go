@@ -1,0 +1,45 @@
+package httpapi
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"adnet/internal/errs"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+)
+
+func sortedNames(table map[string]Handler) string {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(table)), func(name string) bool { return name == "" })
+	return strings.Join(names, ", ")
+}
+
+// ParseID reads a UUID; field names it in the error.
+func ParseID(field, text string) (uuid.UUID, error) {
+	// uuid.Parse also takes braces, urn: and bare hex: one form only keeps ids comparable as text.
+	if len(text) == 36 {
+		if id, err := uuid.Parse(text); err == nil {
+			return id, nil
+		}
+	}
+	if text == "" {
+		return uuid.Nil, errs.New(errs.InvalidRequest, "%s is required", field).With("field", field)
+	}
+	return uuid.Nil, errs.New(errs.InvalidRequest, "%s must be a UUID", field).With("field", field)
+}
+
+// QueryInt reads a whole number of the query between low and high, fallback when absent.
+func QueryInt(c *gin.Context, name string, fallback, low, high int) (int, error) {
+	text := c.Query(name)
+	if text == "" {
+		return fallback, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < low || n > high {
+		return 0, errs.New(errs.InvalidRequest, "%s must be a whole number from %d to %d", name, low, high).With("field", name)
+	}
+	return n, nil
+}

@@ -1,0 +1,181 @@
+// Package httpapi is the HTTP engine that the ingress endpoints are mounted on: the server and its
+// limits, request ids, the error envelope and its status table, strict JSON bodies, `?action=`
+// routing, and authentication.
+//
+// Handlers return an error or have answered. The engine turns an error into the envelope
+// {error, code, ...extra} of the specification; nothing internal ever reaches a caller.
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"adnet/internal/errs"
+	"adnet/internal/obs"
+	"adnet/schemas/openapi"
+
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Config is the public listener's settings.
+type Config struct {
+	Addr           string        `name:"http-addr" env:"ADNET_HTTP_ADDR" default:"127.0.0.1:8080" help:"Address of the public HTTP listener."`
+	BaseURL        string        `name:"base-url" env:"ADNET_BASE_URL" help:"Prefix of every link that is handed out (default: http:// and the address listened on)."`
+	TrustedProxies []string      `name:"trusted-proxies" env:"ADNET_TRUSTED_PROXIES" help:"Networks whose X-Forwarded-For is believed (default: none)."`
+	DrainTimeout   time.Duration `name:"http-drain" env:"ADNET_HTTP_DRAIN" default:"3s" help:"How long running requests may take to finish at a stop."`
+}
+
+// Deps are what the engine needs from the rest.
+type Deps struct {
+	Log       *slog.Logger
+	Metrics   prometheus.Registerer
+	Readiness *obs.Readiness
+}
+
+// Handler answers a request or returns an error for the envelope. After an error nothing may have
+// been written.
+type Handler func(c *gin.Context) error
+
+// Server is the public HTTP component.
+type Server struct {
+	cfg     Config
+	deps    Deps
+	engine  *gin.Engine
+	http    *http.Server
+	metrics serverMetrics
+	log     *obs.LimitedLogger
+	baseURL atomic.Pointer[string]
+	addr    atomic.Pointer[string]
+	ready   chan struct{}
+}
+
+// New builds the engine with the routes every role has; it opens no socket.
+func New(cfg Config, deps Deps) (*Server, error) {
+	gin.SetMode(gin.ReleaseMode)
+	s := &Server{cfg: cfg, deps: deps, engine: gin.New(), ready: make(chan struct{})}
+	s.metrics = newServerMetrics(deps.Metrics)
+	s.log = obs.Limited(deps.Log, time.Second)
+	s.engine.HandleMethodNotAllowed = true
+	s.engine.RedirectTrailingSlash = false
+	// gin believes X-Forwarded-For of everybody unless told otherwise.
+	if err := s.engine.SetTrustedProxies(cfg.TrustedProxies); err != nil {
+		return nil, fmt.Errorf("ADNET_TRUSTED_PROXIES: %w", err)
+	}
+	if err := s.setBaseURL(cfg.BaseURL); err != nil {
+		return nil, err
+	}
+	s.engine.Use(s.around)
+	s.engine.NoRoute(s.wrap(func(*gin.Context) error { return errs.New(errs.NotFound, "no such path") }))
+	s.engine.NoMethod(s.wrap(methodNotAllowed))
+	s.Handle(http.MethodGet, "/healthz", alive)
+	s.Handle(http.MethodGet, "/readyz", s.readyz)
+	s.Handle(http.MethodGet, "/openapi.json", func(c *gin.Context) error { return Bytes(c, http.StatusOK, openapi.Document) })
+	s.http = &http.Server{
+		Handler:           s.engine,
+		ReadHeaderTimeout: 4 * time.Second,
+		ReadTimeout:       15 * time.Second,
+		WriteTimeout:      30 * time.Second,
+		IdleTimeout:       75 * time.Second,
+		MaxHeaderBytes:    12 << 10, // net/http adds 4 KiB of slack: 16 KiB and more is 431
+		ErrorLog:          slog.NewLogLogger(deps.Log.Handler(), slog.LevelWarn),
+	}
+	return s, nil
+}
+
+func (s *Server) setBaseURL(u string) error {
+	if u == "" {
+		return nil
+	}
+	if !strings.HasPrefix(u, "http://") && !strings.HasPrefix(u, "https://") {
+		return fmt.Errorf("ADNET_BASE_URL must start with http:// or https://, not %q", u)
+	}
+	u = strings.TrimRight(u, "/")
+	s.baseURL.Store(&u)
+	return nil
+}
+
+// Handle mounts h. The path may hold gin parameters.
+func (s *Server) Handle(method, path string, h Handler) {
+	s.engine.Handle(method, path, s.wrap(h))
+}
+
+// Routes lists what is mounted, for the checks against openapi.json.
+func (s *Server) Routes() gin.RoutesInfo { return s.engine.Routes() }
+
+// ServeHTTP lets tests call the engine without a socket.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.engine.ServeHTTP(w, r) }
+
+// BaseURL is the prefix of links, without a slash at the end. Unless set it is known once the
+// server is [Server.Ready].
+func (s *Server) BaseURL() string {
+	if u := s.baseURL.Load(); u != nil {
+		return *u
+	}
+	return ""
+}
+
+// Addr is the address listened on, once [Server.Ready].
+func (s *Server) Addr() string {
+	if a := s.addr.Load(); a != nil {
+		return *a
+	}
+	return ""
+}
+
+// Ready is closed when the socket is open.
+func (s *Server) Ready() <-chan struct{} { return s.ready }
+
+// Run listens and serves until ctx ends, then lets running requests finish for DrainTimeout. What
+// the handlers started elsewhere (produce, spool) outlives Run: stop those components after it.
+func (s *Server) Run(ctx context.Context) error {
+	listener, err := net.Listen("tcp", s.cfg.Addr)
+	if err != nil {
+		return fmt.Errorf("cannot listen on %s (ADNET_HTTP_ADDR): %w", s.cfg.Addr, err)
+	}
+	addr := listener.Addr().String()
+	s.addr.Store(&addr)
+	if s.BaseURL() == "" {
+		if err := s.setBaseURL("http://" + addr); err != nil {
+			return err
+		}
+	}
+	close(s.ready)
+	failed := make(chan error, 1)
+	go func() { failed <- s.http.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("http server: %w", err)
+	case <-ctx.Done():
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.DrainTimeout)
+	defer cancel()
+	if err := s.http.Shutdown(drain); err != nil {
+		// A client that keeps its request open does not keep the process from stopping.
+		if closeErr := s.http.Close(); closeErr != nil {
+			return fmt.Errorf("http server: %w", closeErr)
+		}
+	}
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("http server: %w", err)
+	}
+	return nil
+}
+
+func alive(c *gin.Context) error { return JSON(c, http.StatusOK, gin.H{"status": "ok"}) }
+
+func (s *Server) readyz(c *gin.Context) error {
+	status := http.StatusOK
+	report := s.deps.Readiness.Check()
+	if !report.Ready {
+		status = http.StatusServiceUnavailable
+	}
+	return JSON(c, status, report)
+}

@@ -1,0 +1,172 @@
+package manage
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/account"
+	"adnet/internal/errs"
+	"adnet/internal/token"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+)
+
+type credentials struct {
+	Email    string `json:"email"`
+	Password string `json:"password"`
+}
+
+func readCredentials(c *gin.Context) (credentials, error) {
+	var in credentials
+	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
+		return in, err
+	}
+	if in.Email == "" || in.Password == "" {
+		return in, errs.New(errs.InvalidRequest, "email and password are required")
+	}
+	if strings.ContainsRune(in.Email+in.Password, 0) {
+		// PostgreSQL texts cannot hold it.
+		return in, errs.New(errs.InvalidRequest, "email and password must not hold NUL characters")
+	}
+	return in, nil
+}
+
+func (a *API) login(c *gin.Context) error {
+	in, err := readCredentials(c)
+	if err != nil {
+		return err
+	}
+	u, err := a.deps.Accounts.Login(c.Request.Context(), in.Email, in.Password)
+	if err != nil {
+		return err
+	}
+	return a.answerSession(c, http.StatusOK, u)
+}
+
+func (a *API) register(c *gin.Context) error {
+	in, err := readCredentials(c)
+	if err != nil {
+		return err
+	}
+	u, err := a.deps.Accounts.Register(c.Request.Context(), in.Email, in.Password)
+	if err != nil {
+		return err
+	}
+	return a.answerSession(c, http.StatusCreated, u)
+}
+
+// sessionReply has both login shapes of the specification at once.
+type sessionReply struct {
+	Token   string       `json:"token"`
+	Role    account.Role `json:"role"`
+	Email   string       `json:"email"`
+	Session struct {
+		AccessToken string `json:"access_token"`
+		ExpiresIn   int    `json:"expires_in"` // seconds
+		TokenType   string `json:"token_type"`
+	} `json:"session"`
+	User struct {
+		ID          uuid.UUID    `json:"id"`
+		Email       string       `json:"email"`
+		Role        account.Role `json:"role"`
+		DeveloperID uuid.UUID    `json:"developer_id"`
+	} `json:"user"`
+}
+
+func (a *API) answerSession(c *gin.Context, status int, u account.User) error {
+	claims := token.Claims{UserID: u.ID, Role: string(u.Role), Email: u.Email, Version: u.TokenVersion}
+	access, expiresIn, err := a.deps.Sessions.Issue(claims, a.deps.Now())
+	if err != nil {
+		return err
+	}
+	reply := sessionReply{Token: access, Role: u.Role, Email: u.Email}
+	reply.Session.AccessToken, reply.Session.ExpiresIn, reply.Session.TokenType = access, int(expiresIn.Seconds()), "Bearer"
+	reply.User.ID, reply.User.Email, reply.User.Role, reply.User.DeveloperID = u.ID, u.Email, u.Role, u.DeveloperID
+	return httpapi.JSON(c, status, reply)
+}
+
+type keyReply struct {
+	ID          uuid.UUID       `json:"id"`
+	Key         string          `json:"key,omitempty"` // only in the reply to its creation
+	Kind        account.KeyKind `json:"kind"`
+	Name        string          `json:"name"`
+	Prefix      string          `json:"prefix"`
+	DeveloperID uuid.UUID       `json:"developer_id"`
+	CreatedAt   time.Time       `json:"created_at"`
+}
+
+func answerKey(k account.Key, plain string) keyReply {
+	return keyReply{ID: k.ID, Key: plain, Kind: k.Kind, Name: k.Name, Prefix: k.Prefix, DeveloperID: k.DeveloperID, CreatedAt: k.CreatedAt}
+}
+
+func (a *API) listKeys(c *gin.Context) error {
+	caller, err := a.deps.Auth.User(c)
+	if err != nil {
+		return err
+	}
+	keys, err := a.deps.Accounts.Working(c.Request.Context(), caller)
+	if err != nil {
+		return err
+	}
+	reply := make([]keyReply, len(keys))
+	for i, k := range keys {
+		reply[i] = answerKey(k, "")
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"keys": reply})
+}
+
+func (a *API) createKey(c *gin.Context) error {
+	caller, err := a.deps.Auth.User(c)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		Kind account.KeyKind `json:"kind"`
+		Name string          `json:"name"`
+	}
+	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
+		return err
+	}
+	key, err := a.deps.Accounts.CreateKey(c.Request.Context(), caller, in.Kind, in.Name)
+	if err != nil {
+		return err
+	}
+	return httpapi.JSON(c, http.StatusCreated, answerKey(key.Key, key.Plain))
+}
+
+// revokeKey takes the id from the path, the query or the body.
+func (a *API) revokeKey(c *gin.Context) error {
+	caller, err := a.deps.Auth.User(c)
+	if err != nil {
+		return err
+	}
+	id, err := idOf(c)
+	if err != nil {
+		return err
+	}
+	if err := a.deps.Accounts.RevokeKey(c.Request.Context(), caller, id); err != nil {
+		return err
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"id": id, "revoked": true})
+}
+
+// idOf finds the id that a request names: in the path, else the query, else the body.
+func idOf(c *gin.Context) (uuid.UUID, error) {
+	text := c.Param("id")
+	if text == "" {
+		text = c.Query("id")
+	}
+	if text == "" {
+		var in struct {
+			ID string `json:"id"`
+		}
+		if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
+			return uuid.Nil, err
+		}
+		text = in.ID
+	}
+	return httpapi.ParseID("id", text)
+}

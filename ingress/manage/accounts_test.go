@@ -1,0 +1,196 @@
+package manage_test
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+	"time"
+
+	"adnet/internal/account"
+	"adnet/internal/token"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+func TestRegisterAndLogin(t *testing.T) {
+	w := newWorld(t)
+	registered := w.nobody().post(t, "/api/auth?action=register", object{
+		"email": " Ads@Example.com ", "password": "correct horse", "role": "admin", "user": object{"role": "admin"},
+	}).as(201)
+	for _, path := range []string{"/api/auth", "/api/auth?action=login"} {
+		in := w.nobody().post(t, path, object{"email": "ADS@example.com", "password": "correct horse"}).as(200)
+		for _, body := range []object{registered, in} {
+			// The interface description's form and the other description's form.
+			require.Equal(t, "advertiser", body["role"], "nobody signs up as an administrator")
+			require.Equal(t, "ads@example.com", body["email"])
+			require.Equal(t, body["token"], at(body, "session", "access_token"))
+			require.EqualValues(t, 2592000, at(body, "session", "expires_in"))
+			require.Equal(t, "Bearer", at(body, "session", "token_type"))
+			require.Equal(t, "advertiser", at(body, "user", "role"))
+			require.Equal(t, "ads@example.com", at(body, "user", "email"))
+			require.NotEqual(t, at(body, "user", "id"), at(body, "user", "developer_id"))
+			require.Equal(t, at(registered, "user", "id"), at(body, "user", "id"))
+		}
+		// Clients may read who they are out of the token.
+		part := strings.Split(in["token"].(string), ".")
+		payload, err := base64.RawURLEncoding.DecodeString(part[1])
+		require.NoError(t, err)
+		var claims object
+		require.NoError(t, json.Unmarshal(payload, &claims))
+		require.Equal(t, at(in, "user", "id"), claims["sub"])
+		require.Equal(t, "advertiser", claims["role"])
+
+		me := &person{w: w, token: in["token"].(string)}
+		me.get(t, "/api/campaigns").as(200)
+	}
+}
+
+func TestCredentialsRefused(t *testing.T) {
+	w := newWorld(t)
+	w.nobody().post(t, "/api/auth?action=register", object{"email": "taken@example.com", "password": "correct horse"}).as(201)
+	w.nobody().post(t, "/api/auth?action=register", object{"email": "Taken@Example.com", "password": "another one"}).fails(409, "conflict")
+	for name, tc := range map[string]struct{ email, password any }{
+		"wrong password":    {"taken@example.com", "correct horsf"},
+		"unknown":           {"nobody@example.com", "correct horse"},
+		"no address":        {"nobody", "correct horse"},
+		"long password":     {"taken@example.com", strings.Repeat("x", 10_000)},
+		"text of an attack": {"' or 1=1 --", "correct horse"},
+	} {
+		t.Run("login, "+name, func(t *testing.T) {
+			got := w.nobody().post(t, "/api/auth", object{"email": tc.email, "password": tc.password}).fails(401, "invalid_credentials")
+			require.Equal(t, "the e-mail or the password is wrong", got["error"], "the same words whatever is wrong")
+		})
+	}
+	for name, body := range map[string]any{
+		"no email":      object{"password": "correct horse"},
+		"no password":   object{"email": "a@example.com"},
+		"empty":         object{"email": "", "password": ""},
+		"number":        object{"email": 5, "password": "correct horse"},
+		"list":          object{"email": []string{"a@example.com"}, "password": "correct horse"},
+		"object":        object{"email": "a@example.com", "password": object{"$ne": ""}},
+		"NUL":           object{"email": "a@example.com\x00", "password": "correct horse"},
+		"no body":       nil,
+		"no object":     `"a@example.com"`,
+		"duplicate key": `{"email":"a@example.com","password":"correct horse","email":"b@example.com"}`,
+		"other case":    `{"email":"a@example.com","Email":"b@example.com","password":"correct horse"}`,
+		"invalid UTF-8": "{\"email\":\"a@example.com\xff\",\"password\":\"correct horse\"}",
+		"more than one": `{"email":"a@example.com","password":"correct horse"}{}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w.nobody().post(t, "/api/auth", body).fails(400, "invalid_request")
+			w.nobody().post(t, "/api/auth?action=register", body).fails(400, "invalid_request")
+		})
+	}
+	for name, body := range map[string]object{
+		"no address":     {"email": "example.com", "password": "correct horse"},
+		"name and mail":  {"email": "A <a@example.com>", "password": "correct horse"},
+		"two addresses":  {"email": "a@example.com, b@example.com", "password": "correct horse"},
+		"long address":   {"email": strings.Repeat("a", 250) + "@example.com", "password": "correct horse"},
+		"short password": {"email": "a@example.com", "password": "1234567"},
+		"long password":  {"email": "a@example.com", "password": strings.Repeat("x", 257)},
+	} {
+		t.Run("register, "+name, func(t *testing.T) {
+			w.nobody().post(t, "/api/auth?action=register", body).fails(400, "invalid_request")
+		})
+	}
+	w.nobody().post(t, "/api/auth", `{"email":"`+strings.Repeat("x", 64<<10)+`"}`).fails(413, "payload_too_large")
+	unknown := w.nobody().post(t, "/api/auth?action=become_admin", object{"email": "a@example.com", "password": "correct horse"}).fails(400, "invalid_request")
+	require.Contains(t, unknown["error"], "login, register")
+	require.Equal(t, 405, w.nobody().get(t, "/api/auth").code)
+}
+
+func TestDisabledAccountCannotLogIn(t *testing.T) {
+	w := newWorld(t)
+	w.nobody().post(t, "/api/auth?action=register", object{"email": "a@example.com", "password": "correct horse"}).as(201)
+	_, err := w.accounts.Disable(t.Context(), "a@example.com", true)
+	require.NoError(t, err)
+	w.nobody().post(t, "/api/auth", object{"email": "a@example.com", "password": "correct horse"}).fails(401, "invalid_credentials")
+}
+
+func TestKeys(t *testing.T) {
+	w := newWorld(t)
+	me, admin := w.advertiser(t), w.admin(t)
+	require.Empty(t, me.get(t, "/api/keys").as(200)["keys"])
+
+	made := me.post(t, "/api/keys", object{"kind": "publisher", "name": " my bot "}).as(201)
+	key := made["key"].(string)
+	require.Regexp(t, `^pub_live_[0-9A-Za-z]{36}$`, key)
+	require.True(t, strings.HasPrefix(key, made["prefix"].(string)))
+	require.Equal(t, "publisher", made["kind"])
+	require.Equal(t, "my bot", made["name"])
+	require.Equal(t, me.DeveloperID.String(), made["developer_id"])
+
+	seat := admin.post(t, "/api/keys", object{"kind": "seat", "name": "exchange"}).as(201)
+	require.Regexp(t, `^seat_live_`, seat["key"])
+	me.post(t, "/api/keys", object{"kind": "seat"}).fails(403, "forbidden")
+
+	list := me.get(t, "/api/keys")
+	require.Equal(t, made["id"], at(list.as(200), "keys", 0, "id"))
+	require.NotContains(t, list.text, key, "a key is shown once")
+	require.NotContains(t, list.text, "exchange", "and only the owner's are listed")
+
+	for name, body := range map[string]any{
+		"no kind": object{"name": "x"}, "unknown kind": object{"kind": "admin"}, "wrong type": object{"kind": 1}, "long name": object{"kind": "publisher", "name": strings.Repeat("é", 101)},
+		"control character": object{"kind": "publisher", "name": "a\x1b[2J"}, "no body": nil,
+	} {
+		t.Run(name, func(t *testing.T) { me.post(t, "/api/keys", body).fails(400, "invalid_request") })
+	}
+}
+
+func TestRevokeKey(t *testing.T) {
+	w := newWorld(t)
+	me, other := w.advertiser(t), w.advertiser(t)
+	for name, revoke := range map[string]func(p *person, id string) reply{
+		"path":  func(p *person, id string) reply { return p.call(t, "DELETE", "/api/keys/"+id, nil) },
+		"query": func(p *person, id string) reply { return p.call(t, "DELETE", "/api/keys?id="+id, nil) },
+		"body":  func(p *person, id string) reply { return p.call(t, "DELETE", "/api/keys", object{"id": id}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			made := me.post(t, "/api/keys", object{"kind": "publisher"}).as(201)
+			id, holder := made["id"].(string), &person{w: w, token: made["key"].(string)}
+			holder.get(t, "/api/stats?type=developer").as(200)
+
+			revoke(other, id).fails(404, "not_found")
+			revoke(me, uuid.NewString()).fails(404, "not_found")
+			revoke(me, "x").fails(400, "invalid_request")
+			holder.get(t, "/api/stats?type=developer").as(200)
+
+			require.Equal(t, object{"id": id, "revoked": true}, revoke(me, id).as(200))
+			w.now = w.now.Add(5 * time.Second)
+			holder.get(t, "/api/stats?type=developer").fails(401, "invalid_token")
+			require.Empty(t, me.get(t, "/api/keys").as(200)["keys"])
+			revoke(me, id).as(200)
+		})
+	}
+	me.call(t, "DELETE", "/api/keys", nil).fails(400, "invalid_request")
+	me.call(t, "DELETE", "/api/keys", object{}).fails(400, "invalid_request")
+}
+
+func TestTooManyKeys(t *testing.T) {
+	w := newWorld(t)
+	me := w.advertiser(t)
+	for range 100 {
+		_, err := w.accounts.CreateKey(t.Context(), me.User, account.KindPublisher, "")
+		require.NoError(t, err)
+	}
+	me.post(t, "/api/keys", object{"kind": "publisher"}).fails(409, "conflict")
+}
+
+// A session ends with the account or its rights, though the token lives 30 days.
+func TestSessionEndsEarly(t *testing.T) {
+	w := newWorld(t)
+	me := w.advertiser(t)
+	me.get(t, "/api/campaigns").as(200)
+	_, err := w.accounts.Disable(t.Context(), me.Email, true)
+	require.NoError(t, err)
+	w.now = w.now.Add(5 * time.Second)
+	me.get(t, "/api/campaigns").fails(401, "invalid_token")
+	_, err = w.accounts.Disable(t.Context(), me.Email, false)
+	require.NoError(t, err)
+	w.now = w.now.Add(5 * time.Second)
+	me.get(t, "/api/campaigns").fails(401, "invalid_token")
+	w.now = w.now.Add(token.SessionLife)
+	w.admin(t).get(t, "/api/campaigns").as(200)
+}

@@ -1,0 +1,255 @@
+package manage
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/account"
+	"adnet/internal/campaign"
+	"adnet/internal/errs"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+)
+
+// Page sizes of the campaign list.
+const (
+	defaultLimit = 50
+	maxLimit     = 500
+	maxOffset    = 1_000_000
+)
+
+type createRequest struct {
+	campaign.Fields
+	AdvertiserID string          `json:"advertiser_id"`
+	Status       campaign.Status `json:"status"`
+	UseAdCredit  bool            `json:"use_ad_credit"`
+}
+
+type policyReply struct {
+	OK         bool                 `json:"ok"`
+	Violations []campaign.Violation `json:"violations"`
+}
+
+func policyOf(k campaign.Campaign) policyReply {
+	return policyReply{OK: len(k.PolicyViolations) == 0, Violations: k.PolicyViolations}
+}
+
+func (a *API) createCampaign(c *gin.Context) error {
+	caller, err := a.deps.Auth.User(c)
+	if err != nil {
+		return err
+	}
+	var in createRequest
+	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
+		return err
+	}
+	advertiser, err := httpapi.ParseID("advertiser_id", in.AdvertiserID)
+	if err != nil {
+		return err
+	}
+	if in.Status != "" && in.Status != campaign.Draft {
+		return errs.New(errs.InvalidRequest, "status may only be draft at creation; review decides the rest").With("field", "status")
+	}
+	created, err := a.deps.Campaigns.Create(c.Request.Context(), caller, campaign.Create{
+		Fields: in.Fields, AdvertiserID: advertiser, Draft: in.Status == campaign.Draft, UseAdCredit: in.UseAdCredit,
+	})
+	if err != nil {
+		return err
+	}
+	return httpapi.JSON(c, http.StatusCreated, map[string]any{
+		"campaign": created.Campaign, "policy": policyOf(created.Campaign), "auto_approved": created.AutoApproved,
+	})
+}
+
+func (a *API) listCampaigns(c *gin.Context) error {
+	caller, err := a.deps.Auth.User(c)
+	if err != nil {
+		return err
+	}
+	if id := c.Query("id"); id != "" {
+		return a.listOne(c, caller, id)
+	}
+	f, err := filterOf(c)
+	if err != nil {
+		return err
+	}
+	page, total, err := a.deps.Campaigns.List(c.Request.Context(), caller, f)
+	if err != nil {
+		return err
+	}
+	return answerList(c, page, total, f)
+}
+
+func (a *API) listOne(c *gin.Context, caller account.User, text string) error {
+	id, err := httpapi.ParseID("id", text)
+	if err != nil {
+		return err
+	}
+	one, err := a.deps.Campaigns.Get(c.Request.Context(), caller, id)
+	if err != nil {
+		return err
+	}
+	return answerList(c, []campaign.Campaign{one}, 1, campaign.Filter{Limit: 1})
+}
+
+func filterOf(c *gin.Context) (campaign.Filter, error) {
+	f := campaign.Filter{Status: campaign.Status(c.Query("status"))}
+	if f.Status == "pending_review" {
+		f.Status = campaign.InReview
+	}
+	known := []campaign.Status{"", campaign.Draft, campaign.InReview, campaign.Active, campaign.Paused, campaign.Rejected, campaign.Archived}
+	if !slices.Contains(known, f.Status) {
+		return f, errs.New(errs.InvalidRequest, "status must be one of draft, in_review, active, paused, rejected, archived").With("field", "status")
+	}
+	var err error
+	if text := c.Query("advertiser_id"); text != "" {
+		if f.AdvertiserID, err = httpapi.ParseID("advertiser_id", text); err != nil {
+			return f, err
+		}
+	}
+	if f.Limit, err = httpapi.QueryInt(c, "limit", defaultLimit, 1, maxLimit); err != nil {
+		return f, err
+	}
+	f.Offset, err = httpapi.QueryInt(c, "offset", 0, 0, maxOffset)
+	return f, err
+}
+
+// answerList answers the object form, or with shape=array the bare array of the interface description.
+func answerList(c *gin.Context, page []campaign.Campaign, total int, f campaign.Filter) error {
+	if page == nil {
+		page = []campaign.Campaign{}
+	}
+	if c.Query("shape") == "array" {
+		return httpapi.JSON(c, http.StatusOK, page)
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"campaigns": page, "total": total, "limit": f.Limit, "offset": f.Offset})
+}
+
+func (a *API) getCampaign(c *gin.Context) error {
+	caller, err := a.deps.Auth.User(c)
+	if err != nil {
+		return err
+	}
+	id, err := httpapi.ParseID("id", c.Param("id"))
+	if err != nil {
+		return err
+	}
+	one, err := a.deps.Campaigns.Get(c.Request.Context(), caller, id)
+	if err != nil {
+		return err
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"campaign": one, "policy": policyOf(one)})
+}
+
+type updateRequest struct {
+	campaign.Fields
+	ID     string          `json:"id"`
+	Status campaign.Status `json:"status"`
+}
+
+// updateCampaign serves PATCH /api/campaigns/{id} and action=update with the id in the body. What the
+// owner may not set (spent amounts, advertiser, funding) is not among the fields and has no effect;
+// status knows only "paused", which pauses.
+func (a *API) updateCampaign(c *gin.Context) error {
+	caller, err := a.deps.Auth.User(c)
+	if err != nil {
+		return err
+	}
+	var in updateRequest
+	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
+		return err
+	}
+	text := c.Param("id")
+	if text == "" {
+		text = in.ID
+	}
+	id, err := httpapi.ParseID("id", text)
+	if err != nil {
+		return err
+	}
+	if in.Status != "" && in.Status != campaign.Paused {
+		return errs.New(errs.InvalidRequest, "status can only be set to paused here; use the actions resume, submit and archive").With("field", "status")
+	}
+	edit := campaign.Edit{Fields: in.Fields, Pause: in.Status == campaign.Paused}
+	changed, err := a.deps.Campaigns.Update(c.Request.Context(), caller, id, edit)
+	if err != nil {
+		return err
+	}
+	return answerChanged(c, changed)
+}
+
+func answerChanged(c *gin.Context, changed campaign.Changed) error {
+	return httpapi.JSON(c, http.StatusOK, map[string]any{
+		"campaign": changed.Campaign, "policy": policyOf(changed.Campaign), "propagated": changed.Propagated,
+	})
+}
+
+type move func(ctx context.Context, caller account.User, id uuid.UUID) (campaign.Changed, error)
+
+// moveCampaign serves a change of state. An id that does not exist is 400 here, as the specification says.
+func (a *API) moveCampaign(to move) httpapi.Handler {
+	return func(c *gin.Context) error {
+		caller, err := a.deps.Auth.User(c)
+		if err != nil {
+			return err
+		}
+		id, err := idOf(c)
+		if err != nil {
+			return err
+		}
+		changed, err := to(c.Request.Context(), caller, id)
+		if errs.Is(err, errs.NotFound) {
+			return errs.New(errs.InvalidState, "there is no such campaign")
+		}
+		if err != nil {
+			return err
+		}
+		return answerChanged(c, changed)
+	}
+}
+
+func (a *API) reviewQueue(c *gin.Context) error {
+	admin, err := a.deps.Auth.Admin(c)
+	if err != nil {
+		return err
+	}
+	f, err := filterOf(c)
+	if err != nil {
+		return err
+	}
+	f.Status = campaign.InReview
+	page, total, err := a.deps.Campaigns.List(c.Request.Context(), admin, f)
+	if err != nil {
+		return err
+	}
+	return answerList(c, page, total, f)
+}
+
+func (a *API) reviewCampaign(c *gin.Context) error {
+	admin, err := a.deps.Auth.Admin(c)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		ID       string `json:"id"`
+		Decision string `json:"decision"`
+		Notes    string `json:"notes"`
+	}
+	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
+		return err
+	}
+	id, err := httpapi.ParseID("id", in.ID)
+	if err != nil {
+		return err
+	}
+	changed, err := a.deps.Campaigns.Decide(c.Request.Context(), admin, id, in.Decision, in.Notes)
+	if err != nil {
+		return err
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{
+		"campaign": changed.Campaign, "review": changed.Campaign.Review, "propagated": changed.Propagated,
+	})
+}

@@ -1,0 +1,203 @@
+package manage_test
+
+import (
+	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"adnet/ingress/httpapi"
+	"adnet/ingress/httpapi/apitest"
+	"adnet/ingress/serve"
+	"adnet/ingress/track"
+	"adnet/internal/account"
+	"adnet/internal/campaign"
+	"adnet/internal/token"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+)
+
+// everything mounts the other endpoints too. Only their doors are tried here: they have no producer.
+func everything(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
+	auth := httpapi.NewAuth(httpapi.AuthDeps{Users: w.store, Keys: w.store, Sessions: w.sessions, Now: w.clock})
+	tracker, err := track.New(track.Config{Unsigned: track.UnsignedRecord, Life: token.DefaultLife()}, track.Deps{
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Auth: auth, Now: w.clock,
+	})
+	require.NoError(t, err)
+	tracker.Mount(w.http)
+	serve.New(serve.Config{}, serve.Deps{Metrics: prometheus.NewRegistry(), Auth: auth, Now: w.clock}).Mount(w.http)
+	return w
+}
+
+var parameter = regexp.MustCompile(`:(\w+)`)
+
+func TestRoutesAndDocumentAgree(t *testing.T) {
+	w := everything(t)
+	var mounted []string
+	for _, route := range w.http.Routes() {
+		mounted = append(mounted, route.Method+" "+parameter.ReplaceAllString(route.Path, "{$1}"))
+	}
+	require.ElementsMatch(t, mounted, w.contract.Operations())
+
+	// The actions of the document are those that the 400 of an unknown action names.
+	for _, op := range w.contract.Describe() {
+		if op.Selector == "" || op.Path == "/api/stats" && op.Method == "GET" {
+			continue
+		}
+		got := w.nobody().call(t, op.Method, op.Path+"?"+op.Selector+"=unheard_of", nil).fails(400, "invalid_request")
+		_, names, _ := strings.Cut(got["error"].(string), "one of ")
+		require.ElementsMatch(t, strings.Split(names, ", "), op.Values, op.Path)
+	}
+}
+
+// call is one logical endpoint.
+type endpoint struct {
+	apitest.Operation
+	value string // of the selector
+}
+
+func (e endpoint) String() string {
+	if e.value == "" {
+		return e.Method + " " + e.Path
+	}
+	return e.Method + " " + e.Path + " " + e.value
+}
+
+func (e endpoint) url(id string) string {
+	path := strings.ReplaceAll(e.Path, "{id}", id)
+	if e.value == "" {
+		return path + "?"
+	}
+	return path + "?" + e.Selector + "=" + e.value + "&"
+}
+
+// endpoints that need somebody, from the document, which equals the routes.
+func authenticated(w *world) (all []endpoint) {
+	for _, op := range w.contract.Describe() {
+		if len(op.Security) == 0 {
+			continue
+		}
+		if len(op.Values) == 0 {
+			all = append(all, endpoint{op, ""})
+		}
+		for _, value := range op.Values {
+			all = append(all, endpoint{op, value})
+		}
+	}
+	return all
+}
+
+func TestNothingWithoutToken(t *testing.T) {
+	w := everything(t)
+	all := authenticated(w)
+	require.Greater(t, len(all), 20)
+	id := uuid.NewString()
+	for _, e := range all {
+		t.Run(e.String(), func(t *testing.T) {
+			got := w.nobody().call(t, e.Method, e.url(id), object{"id": id, "context": "x"}).as(401)
+			require.Contains(t, []any{"invalid_token", "missing_authorization"}, got["code"])
+			(&person{w: w, token: "pub_live_x"}).call(t, e.Method, e.url(id), object{"id": id, "context": "x"}).fails(401, "invalid_token")
+		})
+	}
+}
+
+// takesNoID are the endpoints and places where an id means nothing. They may answer, but only about
+// the caller.
+var takesNoID = []string{
+	"POST /v1/ad-request, body", "POST /api/keys, body", "POST /api/stats aggregate, body",
+	"GET /api/stats overview, campaign_id", "GET /api/stats overview, developer_id", "GET /api/stats overview, key",
+	"GET /api/stats campaign, developer_id", "GET /api/stats campaign, key", "GET /api/stats developer, campaign_id",
+	// With the id in the path, one in the body is not looked at.
+	"PATCH /api/campaigns/{id}, body",
+}
+
+// Every route × every kind of foreign id: refused, with nothing of the victim's in the reply, and
+// nothing of the victim's changed.
+func TestForeignIDs(t *testing.T) {
+	w := everything(t)
+	victim, attacker := w.advertiser(t), w.advertiser(t)
+	secret := "victims headline"
+	foreignCampaign, own := victim.creates(t, "headline", secret), attacker.creates(t)
+	key, err := w.accounts.CreateKey(t.Context(), victim.User, account.KindPublisher, "victims key")
+	require.NoError(t, err)
+	w.busy(t, victim, victim, foreignCampaign)
+	before := w.heldBy(t, victim)
+	kinds := map[string]string{
+		"campaign": foreignCampaign, "key": key.ID.String(), "user": victim.ID.String(), "developer": victim.DeveloperID.String(),
+	}
+	tried := 0
+	for _, e := range authenticated(w) {
+		// At each place, an id of each kind.
+		places := append(slices.Clone(e.IDs), "body")
+		if strings.Contains(e.Path, "{id}") {
+			places = append(places, "path")
+		}
+		for _, place := range places {
+			for kind, id := range kinds {
+				name := e.String() + ", " + place
+				if place == "body" && !e.Body {
+					continue
+				}
+				t.Run(name+" = "+kind, func(t *testing.T) {
+					tried++
+					var got reply
+					switch place {
+					case "path":
+						got = attacker.call(t, e.Method, e.url(id), object{"headline": "stolen"})
+					case "body":
+						got = attacker.call(t, e.Method, e.url(own), object{
+							"id": id, "advertiser_id": id, "developer_id": id, "campaign_id": id, "headline": "stolen", "decision": "approved",
+							"cta_url": "https://example.com", "kind": "publisher",
+						})
+					default:
+						got = attacker.call(t, e.Method, e.url(own)+place+"="+id, nil)
+					}
+					for _, text := range []string{secret, "victims key", victim.Email} {
+						require.NotContains(t, got.text, text)
+					}
+					if slices.Contains(takesNoID, name) || strings.HasPrefix(name, "GET /api/stats campaign,") && place != "campaign_id" {
+						return
+					}
+					want := []int{403, 404}
+					if strings.Contains(name, "review") || strings.Contains(name, "ad-request") {
+						want = []int{401} // the attacker is no administrator and has no key
+					}
+					if kind != "campaign" && isMove(e.value) {
+						want = append(want, 400) // there is no such campaign (specification)
+					}
+					require.Contains(t, want, got.code, got.text)
+				})
+			}
+		}
+	}
+	require.Greater(t, tried, 60)
+	require.Equal(t, before, w.heldBy(t, victim))
+}
+
+func isMove(action string) bool {
+	return slices.Contains([]string{"pause", "resume", "submit", "archive"}, action)
+}
+
+// held is all that belongs to somebody.
+type held struct {
+	user      account.User
+	keys      []account.Key
+	campaigns []campaign.Campaign
+}
+
+func (w *world) heldBy(t *testing.T, p *person) (h held) {
+	t.Helper()
+	var err error
+	h.user, err = w.store.User(t.Context(), p.ID)
+	require.NoError(t, err)
+	h.keys, err = w.store.Keys(t.Context(), p.ID)
+	require.NoError(t, err)
+	h.campaigns, _, err = w.store.Campaigns(t.Context(), campaign.Filter{AdvertiserID: p.ID})
+	require.NoError(t, err)
+	return h
+}

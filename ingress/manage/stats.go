@@ -1,0 +1,246 @@
+package manage
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/account"
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+	"adnet/internal/report"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+)
+
+// A query without since covers the last 30 days; none covers more than three years.
+const (
+	defaultDays = 30
+	maxDays     = 3 * 366
+)
+
+func (a *API) stats(c *gin.Context) error {
+	q, kind, err := a.statsQuery(c)
+	if err != nil {
+		return err
+	}
+	result, err := a.deps.Stats.Stats(c.Request.Context(), q)
+	if err != nil {
+		return err
+	}
+	return httpapi.JSON(c, http.StatusOK, statsReplyOf(kind, q, result))
+}
+
+func (a *API) statsQuery(c *gin.Context) (report.Query, report.Type, error) {
+	kind := report.Type(c.DefaultQuery("type", string(report.Overview)))
+	var q report.Query
+	var err error
+	switch kind {
+	case report.Overview:
+		q.AdvertiserID, err = a.overviewOf(c)
+	case report.Campaign:
+		q.CampaignID, err = a.campaignOf(c)
+	case report.Developer:
+		q.DeveloperID, err = a.developerOf(c)
+	default:
+		err = errs.New(errs.InvalidRequest, "type must be overview, campaign or developer").With("field", "type")
+	}
+	if err != nil {
+		return q, kind, err
+	}
+	if q.Since, q.Until, err = a.daysOf(c); err != nil {
+		return q, kind, err
+	}
+	q.Breakdown = report.Breakdown(c.Query("breakdown"))
+	known := []report.Breakdown{"", report.ByCampaign, report.ByFormat, report.ByHostApp, report.ByIntegrationMethod, report.ByDay}
+	if !slices.Contains(known, q.Breakdown) {
+		return q, kind, errs.New(errs.InvalidRequest, "breakdown must be campaign, format, host_app, integration_method or day").With("field", "breakdown")
+	}
+	return q, kind, nil
+}
+
+// overviewOf is the caller's own side; an administrator sees everybody.
+func (a *API) overviewOf(c *gin.Context) (uuid.UUID, error) {
+	caller, err := a.deps.Auth.User(c)
+	if err != nil || caller.IsAdmin() {
+		return uuid.Nil, err
+	}
+	return caller.ID, nil
+}
+
+func (a *API) campaignOf(c *gin.Context) (uuid.UUID, error) {
+	caller, err := a.deps.Auth.User(c)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	id, err := httpapi.ParseID("campaign_id", c.Query("campaign_id"))
+	if err != nil {
+		return uuid.Nil, err
+	}
+	// Owner check: the campaign is read, and refused when it is another's.
+	_, err = a.deps.Campaigns.Get(c.Request.Context(), caller, id)
+	return id, err
+}
+
+// developerOf accepts a login or a publisher key, and the publisher as developer_id or key; without
+// either it is the caller's own.
+func (a *API) developerOf(c *gin.Context) (uuid.UUID, error) {
+	own, admin, err := a.publisher(c)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	field, text := "developer_id", c.Query("developer_id")
+	if text == "" {
+		field, text = "key", c.Query("key")
+	}
+	if text == "" {
+		return own, nil
+	}
+	id, err := httpapi.ParseID(field, text)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	if id != own && !admin {
+		return uuid.Nil, errs.New(errs.Forbidden, "the stats belong to another publisher")
+	}
+	return id, nil
+}
+
+func (a *API) publisher(c *gin.Context) (developer uuid.UUID, admin bool, err error) {
+	if bearer, ok := httpapi.Bearer(c); ok {
+		if _, _, err := account.ParseKey(bearer); err == nil {
+			caller, err := a.deps.Auth.Key(c, account.KindPublisher)
+			if err == nil && caller.DeveloperID == uuid.Nil {
+				// A sandbox key that nobody was issued names nobody; the nil id would select everybody.
+				err = errs.New(errs.InvalidToken, "the key belongs to no publisher")
+			}
+			return caller.DeveloperID, false, err
+		}
+	}
+	user, err := a.deps.Auth.User(c)
+	return user.DeveloperID, user.IsAdmin(), err
+}
+
+func (a *API) daysOf(c *gin.Context) (since, until ledger.Day, err error) {
+	today := ledger.DayOf(a.deps.Now())
+	if until, err = dayOf("until", c.Query("until"), today); err != nil {
+		return 0, 0, err
+	}
+	if since, err = dayOf("since", c.Query("since"), min(until, today)-defaultDays+1); err != nil {
+		return 0, 0, err
+	}
+	if since > until || until-since > maxDays {
+		return 0, 0, errs.New(errs.InvalidRequest, "since must not be after until, and not more than %d days before it", maxDays)
+	}
+	return since, until, nil
+}
+
+func dayOf(field, text string, fallback ledger.Day) (ledger.Day, error) {
+	if text == "" {
+		return fallback, nil
+	}
+	t, err := time.Parse(time.DateOnly, text)
+	if err != nil || t.Year() < 2000 || t.Year() > 2200 {
+		return 0, errs.New(errs.InvalidRequest, "%s must be a date like 2026-01-31 (UTC)", field).With("field", field)
+	}
+	return ledger.DayOf(t), nil
+}
+
+// counts is report.Counts on the wire.
+type counts struct {
+	Impressions     int64         `json:"impressions"`
+	Clicks          int64         `json:"clicks"`
+	Conversions     int64         `json:"conversions"`
+	Closes          int64         `json:"closes"`
+	Skips           int64         `json:"skips"`
+	VideoCompletes  int64         `json:"video_completes"`
+	SpendUSD        money.Micros  `json:"spend_usd"`
+	CTR             float64       `json:"ctr"`  // clicks per impression, 0 to 1
+	ECPM            money.Micros  `json:"ecpm"` // USD per 1,000 impressions
+	Credits         money.Credits `json:"credits"`
+	Billed          int64         `json:"billed"`
+	ConversionValue money.Micros  `json:"conversion_value_usd"`
+	Duplicates      int64         `json:"duplicates"`
+	Rejected        int64         `json:"rejected"`
+	Sandbox         int64         `json:"sandbox"`
+	InvalidTraffic  int64         `json:"invalid_traffic"`
+}
+
+func countsOf(n report.Counts) counts {
+	out := counts{
+		Impressions: n.Impressions, Clicks: n.Clicks, Conversions: n.Conversions, Closes: n.Closes, Skips: n.Skips,
+		VideoCompletes: n.VideoCompletes, SpendUSD: n.Spend, Credits: n.Credits, Billed: n.Billed, ConversionValue: n.ConversionUSD,
+		Duplicates: n.Duplicates, Rejected: n.Rejected, Sandbox: n.Sandbox, InvalidTraffic: n.Invalid,
+	}
+	if n.Impressions > 0 {
+		out.CTR = float64(n.Clicks) / float64(n.Impressions)
+		out.ECPM = n.Spend.MulDiv(1000, n.Impressions)
+	}
+	return out
+}
+
+type dayReply struct {
+	Date string `json:"date"`
+	counts
+}
+
+type groupReply struct {
+	Key string `json:"key"`
+	counts
+}
+
+type statsReply struct {
+	Type     report.Type `json:"type"`
+	Since    string      `json:"since"` // UTC day, included
+	Until    string      `json:"until"` // UTC day, included
+	Timezone string      `json:"timezone"`
+	counts
+	Daily       []dayReply       `json:"daily"`
+	BreakdownBy report.Breakdown `json:"breakdown_by,omitempty"`
+	Breakdown   []groupReply     `json:"breakdown,omitzero"`
+	AsOf        time.Time        `json:"as_of"`
+}
+
+func statsReplyOf(kind report.Type, q report.Query, r report.Result) statsReply {
+	reply := statsReply{
+		Type: kind, Since: q.Since.String(), Until: q.Until.String(), Timezone: "UTC",
+		counts: countsOf(r.Counts), Daily: make([]dayReply, len(r.Daily)), BreakdownBy: q.Breakdown, AsOf: r.AsOf.UTC(),
+	}
+	for i, day := range r.Daily {
+		reply.Daily[i] = dayReply{Date: day.Key, counts: countsOf(day.Counts)}
+	}
+	if q.Breakdown != "" {
+		reply.Breakdown = make([]groupReply, 0, len(r.Groups))
+	}
+	for _, group := range r.Groups {
+		reply.Breakdown = append(reply.Breakdown, groupReply{Key: group.Key, counts: countsOf(group.Counts)})
+	}
+	return reply
+}
+
+// aggregate rolls a day up, by default yesterday (UTC). For schedulers and backfills: administrators only.
+func (a *API) aggregate(c *gin.Context) error {
+	if _, err := a.deps.Auth.Admin(c); err != nil {
+		return err
+	}
+	today := ledger.DayOf(a.deps.Now())
+	day, err := dayOf("date", c.Query("date"), today-1)
+	if err != nil {
+		return err
+	}
+	if day > today {
+		return errs.New(errs.InvalidRequest, "date must not be in the future").With("field", "date")
+	}
+	// A roll-up of a large day outlives an impatient client: it is idempotent, but half of one is waste.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), 5*time.Minute)
+	defer cancel()
+	rows, err := a.deps.Rollup.Aggregate(ctx, day)
+	if err != nil {
+		return err
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"aggregated": true, "rows": rows, "date": day.String()})
+}

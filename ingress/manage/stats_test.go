@@ -1,0 +1,200 @@
+package manage_test
+
+import (
+	"net/url"
+	"testing"
+	"time"
+
+	"adnet/internal/account"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+	"adnet/internal/report"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// event is one decided event, as the archive consumer hands it over.
+func event(kind ledger.EventType, at time.Time, charge money.Micros) report.Row {
+	return report.Row{
+		EventID: uuid.New(), Type: kind, Verdict: ledger.OK, ReceivedAt: at, Charge: charge, AuctionID: uuid.New(),
+		Format: "image", IntegrationMethod: "rest", HostApp: "discord",
+	}
+}
+
+// happens archives events of a campaign of advertiser's, hosted by publisher.
+func (w *world) happens(t *testing.T, advertiser, publisher *person, id string, rows ...report.Row) {
+	t.Helper()
+	for i := range rows {
+		rows[i].CampaignID, rows[i].AdvertiserID, rows[i].DeveloperID = uuid.MustParse(id), advertiser.ID, publisher.DeveloperID
+	}
+	require.NoError(t, w.reports.Insert(t.Context(), uuid.NewString(), rows))
+}
+
+// 4 impressions (one on the day before) and 1 click at 3.1 USD together, one duplicate.
+func (w *world) busy(t *testing.T, advertiser, publisher *person, id string) {
+	t.Helper()
+	yesterday := w.now.AddDate(0, 0, -1)
+	other, duplicate := event(ledger.Impression, w.now, 0), event(ledger.Impression, w.now, 0)
+	other.Format, other.HostApp, other.IntegrationMethod = "native", "slack", "mcp"
+	duplicate.Verdict = ledger.Duplicate
+	w.happens(t, advertiser, publisher, id,
+		event(ledger.Impression, yesterday, money.USD), event(ledger.Impression, w.now, money.USD), event(ledger.Impression, w.now, money.USD),
+		other, duplicate, event(ledger.Click, w.now, money.USD/10))
+}
+
+func TestStatsReply(t *testing.T) {
+	w := newWorld(t)
+	me, publisher := w.advertiser(t), w.advertiser(t)
+	id := me.creates(t)
+	w.busy(t, me, publisher, id)
+	body := me.get(t, "/api/stats").as(200)
+	for field, want := range map[string]any{
+		"type": "overview", "since": "2026-02-09", "until": "2026-03-10", "timezone": "UTC", "impressions": 4.0, "clicks": 1.0,
+		"spend_usd": 3.1, "ctr": 0.25, "ecpm": 775.0, "billed": 4.0, "duplicates": 1.0, "conversions": 0.0, "as_of": "2026-03-10T12:00:00Z",
+	} {
+		require.Equal(t, want, body[field], field)
+	}
+	require.Len(t, body["daily"], 2)
+	for day, want := range []object{
+		{"date": "2026-03-09", "impressions": 1.0, "clicks": 0.0, "spend_usd": 1.0, "ctr": 0.0, "ecpm": 1000.0},
+		{"date": "2026-03-10", "impressions": 3.0, "clicks": 1.0, "spend_usd": 2.1, "ctr": 1.0 / 3, "ecpm": 700.0},
+	} {
+		for field, value := range want {
+			require.Equal(t, value, at(body, "daily", day, field), field)
+		}
+	}
+	require.NotContains(t, body, "breakdown")
+
+	empty := w.advertiser(t).get(t, "/api/stats?breakdown=format").as(200)
+	require.Equal(t, []any{0.0, 0.0, 0.0}, []any{empty["impressions"], empty["ctr"], empty["ecpm"]})
+	require.Equal(t, []any{}, empty["daily"])
+	require.Equal(t, []any{}, empty["breakdown"])
+}
+
+func TestStatsBreakdown(t *testing.T) {
+	w := newWorld(t)
+	me, publisher := w.advertiser(t), w.advertiser(t)
+	id := me.creates(t)
+	w.busy(t, me, publisher, id)
+	for by, want := range map[string][]string{
+		"campaign": {id}, "format": {"image", "native"}, "host_app": {"discord", "slack"}, "integration_method": {"rest", "mcp"},
+		"day": {"2026-03-10", "2026-03-09"},
+	} {
+		body := me.get(t, "/api/stats?breakdown="+by).as(200)
+		var keys []string
+		impressions := 0.0
+		for _, group := range body["breakdown"].([]any) {
+			keys = append(keys, at(group, "key").(string))
+			impressions += at(group, "impressions").(float64)
+		}
+		require.Equal(t, want, keys, "larger spend first")
+		require.Equal(t, body["impressions"], impressions)
+		require.Equal(t, by, body["breakdown_by"])
+	}
+	for _, by := range []string{"hour", "Campaign", "day,format", "1;DROP TABLE events"} {
+		me.get(t, "/api/stats?breakdown="+url.QueryEscape(by)).fails(400, "invalid_request")
+	}
+}
+
+func TestStatsRange(t *testing.T) {
+	w := newWorld(t)
+	me, publisher := w.advertiser(t), w.advertiser(t)
+	w.busy(t, me, publisher, me.creates(t))
+	for query, want := range map[string]float64{
+		"since=2026-03-10":                  3,
+		"since=2026-03-09&until=2026-03-09": 1,
+		"until=2026-03-09":                  1,
+		"until=2026-03-08":                  0,
+		"since=2026-03-10&until=2027-01-01": 3,
+		"until=2027-01-01":                  4,
+		"since=2024-02-29":                  4,
+	} {
+		require.Equal(t, want, me.get(t, "/api/stats?"+query).as(200)["impressions"], query)
+	}
+	for _, query := range []string{
+		"since=2026-03-11", "since=2026-03-10&until=2026-03-09", "since=2020-01-01", "since=yesterday", "since=2026-02-30", "since=2026-3-1",
+		"until=2026-03-10T00:00:00Z", "until=10.03.2026", "since=1999-12-31&until=2000-01-01", "until=99999-01-01", "since=" + url.QueryEscape("2026-03-01' OR 1=1 --"),
+	} {
+		me.get(t, "/api/stats?"+query).fails(400, "invalid_request")
+	}
+	me.get(t, "/api/stats?type=everything").fails(400, "invalid_request")
+}
+
+func TestStatsOwners(t *testing.T) {
+	w := newWorld(t)
+	me, publisher, other, admin := w.advertiser(t), w.advertiser(t), w.advertiser(t), w.admin(t)
+	id := me.creates(t)
+	w.busy(t, me, publisher, id)
+	key, err := w.accounts.CreateKey(t.Context(), publisher.User, account.KindPublisher, "")
+	require.NoError(t, err)
+	seat, err := w.accounts.CreateKey(t.Context(), admin.User, account.KindSeat, "")
+	require.NoError(t, err)
+	// A sandbox key with a valid checksum that anybody can compute: it belongs to nobody.
+	orphan, _ := account.GenerateSandboxKey()
+	bearer := func(text string) *person { return &person{w: w, token: text} }
+	dev := publisher.DeveloperID.String()
+
+	for name, tc := range map[string]struct {
+		who         *person
+		query       string
+		status      int
+		impressions float64
+	}{
+		"overview of the advertiser":     {me, "", 200, 4},
+		"overview of another":            {other, "type=overview", 200, 0},
+		"overview of everybody":          {admin, "type=overview", 200, 4},
+		"overview with a publisher key":  {bearer(key.Plain), "", 401, 0},
+		"own campaign":                   {me, "type=campaign&campaign_id=" + id, 200, 4},
+		"campaign as admin":              {admin, "type=campaign&campaign_id=" + id, 200, 4},
+		"another's campaign":             {other, "type=campaign&campaign_id=" + id, 403, 0},
+		"unknown campaign":               {me, "type=campaign&campaign_id=" + uuid.NewString(), 404, 0},
+		"nil campaign":                   {me, "type=campaign&campaign_id=" + uuid.Nil.String(), 404, 0},
+		"no campaign":                    {me, "type=campaign", 400, 0},
+		"no id":                          {me, "type=campaign&campaign_id=x", 400, 0},
+		"own publisher side":             {publisher, "type=developer", 200, 4},
+		"own publisher side by id":       {publisher, "type=developer&developer_id=" + dev, 200, 4},
+		"own publisher side by key=":     {publisher, "type=developer&key=" + dev, 200, 4},
+		"publisher key":                  {bearer(key.Plain), "type=developer", 200, 4},
+		"publisher key with key=":        {bearer(key.Plain), "type=developer&key=" + dev, 200, 4},
+		"publisher key, another's id":    {bearer(key.Plain), "type=developer&key=" + other.DeveloperID.String(), 403, 0},
+		"publisher as admin":             {admin, "type=developer&key=" + dev, 200, 4},
+		"another publisher":              {other, "type=developer&developer_id=" + dev, 403, 0},
+		"every publisher":                {other, "type=developer&developer_id=" + uuid.Nil.String(), 403, 0},
+		"the advertiser is no publisher": {me, "type=developer", 200, 0},
+		"seat key":                       {bearer(seat.Plain), "type=developer", 401, 0},
+		"public sandbox key":             {bearer(account.PublicSandboxKey), "type=developer", 401, 0},
+		"sandbox key of nobody":          {bearer(orphan), "type=developer", 401, 0},
+		"sandbox key of nobody, nil id":  {bearer(orphan), "type=developer&key=" + uuid.Nil.String(), 401, 0},
+		"no login":                       {w.nobody(), "", 401, 0},
+		"no login, campaign":             {w.nobody(), "type=campaign&campaign_id=" + id, 401, 0},
+		"no login, developer":            {w.nobody(), "type=developer&key=" + dev, 401, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			body := tc.who.get(t, "/api/stats?"+tc.query).as(tc.status)
+			if tc.status == 200 {
+				require.Equal(t, tc.impressions, body["impressions"])
+			}
+		})
+	}
+}
+
+func TestAggregate(t *testing.T) {
+	w := newWorld(t)
+	me, admin := w.advertiser(t), w.admin(t)
+	w.busy(t, me, me, me.creates(t))
+	for range 2 { // idempotent
+		require.Equal(t, object{"aggregated": true, "rows": 1.0, "date": "2026-03-09"}, admin.post(t, "/api/stats?type=aggregate", nil).as(200), "yesterday by default")
+		require.Equal(t, object{"aggregated": true, "rows": 2.0, "date": "2026-03-10"}, admin.post(t, "/api/stats?type=aggregate&date=2026-03-10", nil).as(200))
+		require.EqualValues(t, 0, admin.post(t, "/api/stats?type=aggregate&date=2026-01-01", nil).as(200)["rows"])
+	}
+	for _, date := range []string{"2026-03-11", "tomorrow", "2026-3-1"} {
+		admin.post(t, "/api/stats?type=aggregate&date="+date, nil).fails(400, "invalid_request")
+	}
+	for _, query := range []string{"", "?type=overview"} {
+		admin.post(t, "/api/stats"+query, nil).fails(400, "invalid_request")
+	}
+	for _, p := range []*person{me, w.nobody()} {
+		p.post(t, "/api/stats?type=aggregate", nil).fails(401, "invalid_token")
+	}
+}

@@ -1,0 +1,336 @@
+package serve
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"adnet/auction"
+	"adnet/ingress/catalog"
+	"adnet/internal/account"
+	"adnet/internal/campaign"
+	"adnet/internal/money"
+	"adnet/internal/token"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+func body(t testing.TB, change map[string]any) string {
+	t.Helper()
+	fields := map[string]any{"context": "how do I deploy a database"}
+	for name, value := range change {
+		fields[name] = value
+		if value == nil {
+			delete(fields, name)
+		}
+	}
+	text, err := json.Marshal(fields)
+	require.NoError(t, err)
+	return string(text)
+}
+
+func TestFields(t *testing.T) {
+	f := newFixture(t, 0)
+	long := strings.Repeat
+	for name, c := range map[string]struct {
+		change map[string]any
+		field  string // "" for a request that is right
+		code   string // default invalid_request
+	}{
+		"only context":              {nil, "", ""},
+		"context absent":            {map[string]any{"context": nil}, "context", "missing_context"},
+		"context empty":             {map[string]any{"context": ""}, "context", "missing_context"},
+		"context blank":             {map[string]any{"context": " \t\n\u00a0"}, "context", "missing_context"},
+		"context 2000 code points":  {map[string]any{"context": long("é", 2000)}, "", ""},
+		"context 2000 astral":       {map[string]any{"context": long("😀", 2000)}, "", ""},
+		"context 2001 code points":  {map[string]any{"context": long("é", 2001)}, "context", ""},
+		"context 2001 ASCII":        {map[string]any{"context": long("a", 2001)}, "context", ""},
+		"context of a number":       {map[string]any{"context": 7}, "context", ""},
+		"context a list":            {map[string]any{"context": []string{"a"}}, "context", ""},
+		"context with NUL":          {map[string]any{"context": "a\x00"}, "context", ""},
+		"format unknown":            {map[string]any{"format": "popup"}, "format", ""},
+		"format upper case":         {map[string]any{"format": "Card"}, "format", ""},
+		"format a bool":             {map[string]any{"format": true}, "format", ""},
+		"format empty":              {map[string]any{"format": ""}, "", ""},
+		"placement unknown":         {map[string]any{"placement": "footer"}, "placement", ""},
+		"placement an object":       {map[string]any{"placement": map[string]any{}}, "placement", ""},
+		"platform any string":       {map[string]any{"platform": "my own chat"}, "", ""},
+		"platform 128 bytes":        {map[string]any{"platform": long("x", 128)}, "", ""},
+		"platform 129 bytes":        {map[string]any{"platform": long("x", 129)}, "platform", ""},
+		"platform a number":         {map[string]any{"platform": 1}, "platform", ""},
+		"host_app 129 bytes":        {map[string]any{"host_app": long("x", 129)}, "host_app", ""},
+		"host_app with NUL":         {map[string]any{"host_app": "\x00"}, "host_app", ""},
+		"session_id 129 bytes":      {map[string]any{"session_id": long("x", 129)}, "session_id", ""},
+		"session_id a number":       {map[string]any{"session_id": 1}, "session_id", ""},
+		"active_tools a text":       {map[string]any{"active_tools": "git"}, "active_tools", ""},
+		"active_tools of a number":  {map[string]any{"active_tools": []any{"git", 1}}, "active_tools.1", ""},
+		"active_tools 64":           {map[string]any{"active_tools": make([]string, 64)}, "", ""},
+		"active_tools 65":           {map[string]any{"active_tools": make([]string, 65)}, "active_tools", ""},
+		"active_tools long":         {map[string]any{"active_tools": []string{long("x", 129)}}, "active_tools", ""},
+		"user_region no ISO":        {map[string]any{"user_region": "Germany"}, "user_region", ""},
+		"user_region country":       {map[string]any{"user_region": "de"}, "", ""},
+		"user_region subdivision":   {map[string]any{"user_region": "US-CA"}, "", ""},
+		"user_region a number":      {map[string]any{"user_region": 49}, "user_region", ""},
+		"user_language no ISO":      {map[string]any{"user_language": "German"}, "user_language", ""},
+		"user_language with region": {map[string]any{"user_language": "pt-BR"}, "", ""},
+		"user_language CRLF":        {map[string]any{"user_language": "en\r\nX: y"}, "user_language", ""},
+		"unknown fields":            {map[string]any{"model": "x"}, "", ""},
+		"a field in another case":   {map[string]any{"Format": "card"}, "format", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := f.send(body(t, c.change), "Authorization", "Bearer "+f.key)
+			if c.field == "" {
+				require.Equal(t, http.StatusOK, w.Code, w.Body)
+				return
+			}
+			if c.code == "" {
+				c.code = "invalid_request"
+			}
+			requireError(t, w, http.StatusBadRequest, c.code, c.field)
+		})
+	}
+	for _, format := range []string{"embed", "card", "text", "native", "banner"} {
+		require.NotNil(t, f.ask(f.key, body(t, map[string]any{"format": format})).Ad, format)
+	}
+	for _, placement := range []string{"card", "welcome", "buttons", "toolrec"} {
+		require.NotNil(t, f.ask(f.key, body(t, map[string]any{"placement": placement})).Ad, placement)
+	}
+	require.NotNil(t, f.ask(f.key, `{"context":"x","format":null,"active_tools":null,"session_id":null}`).Ad, "null is absent")
+}
+
+func TestBodies(t *testing.T) {
+	f := newFixture(t, 0)
+	for name, c := range map[string]struct {
+		body   string
+		status int
+		code   string
+	}{
+		"empty":            {"", 400, "invalid_request"},
+		"null":             {"null", 400, "invalid_request"},
+		"array":            {`["context"]`, 400, "invalid_request"},
+		"cut":              {`{"context":"a`, 400, "invalid_request"},
+		"two objects":      {`{"context":"a"}{"context":"b"}`, 400, "invalid_request"},
+		"duplicate key":    {`{"context":"a","context":"b"}`, 400, "invalid_request"},
+		"duplicate nested": {`{"context":"a","x":{"y":1,"y":2}}`, 400, "invalid_request"},
+		"bad UTF-8":        {"{\"context\":\"\xc3(\"}", 400, "invalid_request"},
+		"lone surrogate":   {`{"context":"\ud800"}`, 400, "invalid_request"},
+		"raw NUL":          {"{\"context\":\"a\x00\"}", 400, "invalid_request"},
+		"NaN":              {`{"context":NaN}`, 400, "invalid_request"},
+		"10,001 levels":    {`{"context":"a","x":` + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001) + "}", 400, "invalid_request"},
+		"form":             {"context=a", 400, "invalid_request"},
+		"exactly 32 KiB":   {`{"context":"a"` + strings.Repeat(" ", 32<<10-15) + "}", 200, ""},
+		"over 32 KiB":      {`{"context":"a"` + strings.Repeat(" ", 32<<10-14) + "}", 413, "payload_too_large"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := f.send(c.body, "Authorization", "Bearer "+f.key)
+			require.Equal(t, c.status, w.Code, w.Body)
+			if c.code != "" {
+				requireError(t, w, c.status, c.code, "")
+			}
+		})
+	}
+}
+
+func TestAuthorization(t *testing.T) {
+	f := newFixture(t, 0)
+	revoked, material, err := account.GenerateKey(account.KindPublisher)
+	require.NoError(t, err)
+	require.NoError(t, f.store.RevokeKey(t.Context(), ownerID, f.keep(account.KindPublisher, material), start))
+	unknown, _, err := account.GenerateKey(account.KindPublisher)
+	require.NoError(t, err)
+	for name, c := range map[string]struct{ header, code string }{
+		"missing":       {"", "missing_authorization"},
+		"no scheme":     {f.key, "missing_authorization"},
+		"basic":         {"Basic " + f.key, "missing_authorization"},
+		"empty":         {"Bearer ", "missing_authorization"},
+		"two words":     {"Bearer " + f.key + " x", "missing_authorization"},
+		"unknown":       {"Bearer " + unknown, "invalid_token"},
+		"bad checksum":  {"Bearer " + f.key[:len(f.key)-1] + "!", "invalid_token"},
+		"garbage":       {"Bearer x", "invalid_token"},
+		"a seat's":      {"Bearer " + f.newKey(account.KindSeat), "invalid_token"},
+		"revoked":       {"Bearer " + revoked, "invalid_token"},
+		"a JWT":         {"Bearer eyJhbGciOiJub25lIn0.e30.", "invalid_token"},
+		"a whole JSON":  {`Bearer {"access_token":"x"}`, "invalid_token"},
+		"1 MiB of dots": {"Bearer " + strings.Repeat(".", 1<<20), "invalid_token"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := f.send(body(t, nil), "Authorization", c.header)
+			requireError(t, w, http.StatusUnauthorized, c.code, "")
+			require.NotEmpty(t, w.Header().Get("WWW-Authenticate"))
+		})
+	}
+	require.NotNil(t, f.ask(f.key, body(t, nil)).Ad)
+	require.Equal(t, 200, f.send(body(t, nil), "Authorization", "bearer "+f.key).Code, "the scheme has no case (RFC 9110, section 11.1)")
+}
+
+func TestOnlyPOST(t *testing.T) {
+	f := newFixture(t, 0)
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete} {
+		w := httptest.NewRecorder()
+		f.http.ServeHTTP(w, httptest.NewRequest(method, "/v1/ad-request", nil))
+		requireError(t, w, http.StatusMethodNotAllowed, "method_not_allowed", "")
+		require.Contains(t, w.Body.String(), "use POST")
+		require.Equal(t, "POST", w.Header().Get("Allow"))
+	}
+}
+
+func TestRateLimit(t *testing.T) {
+	f := newFixture(t, 1000)
+	second := f.newKey(account.KindPublisher)
+	for i := range 1000 {
+		key := f.key
+		if i%2 == 1 {
+			key = second
+		}
+		require.Equal(t, 200, f.send(body(t, nil), "Authorization", "Bearer "+key).Code, i)
+	}
+	w := f.send(body(t, nil), "Authorization", "Bearer "+second, "X-Forwarded-For", "198.51.100.7")
+	requireError(t, w, http.StatusTooManyRequests, "rate_limited", "")
+	seconds, err := strconv.Atoi(w.Header().Get("Retry-After"))
+	require.NoError(t, err, "the limit is the publisher's, not the key's or the address's")
+	require.GreaterOrEqual(t, seconds, 1)
+	require.Equal(t, 200, f.send(body(t, nil), "Authorization", "Bearer "+account.PublicSandboxKey).Code, "others go on")
+	f.now = f.now.Add(time.Duration(seconds) * time.Second)
+	require.Equal(t, 200, f.send(body(t, nil), "Authorization", "Bearer "+f.key).Code)
+}
+
+func TestTheAd(t *testing.T) {
+	f := newFixture(t, 0)
+	r := f.ask(f.key, body(t, map[string]any{
+		"host_app": "Editor", "platform": "discord", "placement": "toolrec", "user_region": "US-CA", "user_language": "en", "session_id": "s 1&event=click#",
+	}))
+	ad, k := r.Ad, generic()
+	require.NotNil(t, ad)
+	require.Empty(t, r.Reason)
+	require.Equal(t, []string{k.ID.String(), "native", k.Headline, k.Subtext, k.MediaURL, k.CTALabel, "Sponsored"},
+		[]string{ad.AdID, ad.Type, ad.Headline, ad.Body, ad.ImageURL, ad.CTALabel, ad.DisclosureLabel})
+	require.False(t, ad.Sandbox)
+
+	signed, err := f.ring.Verify(token.PurposeAuction, ad.AuctionID, start)
+	require.NoError(t, err)
+	id := signed.AuctionID
+	require.EqualValues(t, 7, id.Version())
+	require.Equal(t, token.Auction{
+		AuctionID: id, CampaignID: k.ID, AdvertiserID: advertiserID, DeveloperID: developerID, Price: 5 * money.USD / 1000, BillingModel: "cpm",
+		Format: "native", IntegrationMethod: "rest", Surface: "tool_result", Region: "US-CA", Language: "en", HostApp: "Editor", CreditFunded: true,
+	}, signed)
+
+	link, err := url.Parse(ad.ImpressionURL)
+	require.NoError(t, err)
+	require.Equal(t, "https://ads.example/api/track", link.Scheme+"://"+link.Host+link.Path)
+	require.Equal(t, url.Values{
+		"event": {"impression"}, "campaign_id": {k.ID.String()}, "auction_id": {ad.AuctionID}, "session": {"s 1&event=click#"},
+		"dev": {developerID.String()}, "format": {"native"},
+	}, link.Query())
+	require.Equal(t, "https://ads.example/s/"+ad.AuctionID+"?event=click", ad.ClickURL)
+	require.Equal(t, "https://ads.example/r/"+ad.AuctionID, ad.ReceiptURL)
+
+	logged := f.log.auctions[0]
+	require.Equal(t, id[:], logged.AuctionId)
+	require.Equal(t, k.ID[:], logged.CampaignId)
+	require.Equal(t, developerID[:], logged.DeveloperId)
+	require.Equal(t, start.UnixMicro(), logged.AtUs)
+	require.EqualValues(t, 77, logged.SnapshotVersion)
+	require.EqualValues(t, 5000, logged.PriceMicros)
+	require.Equal(t, []string{"embed", "rest", "tool_result", "US-CA", "en", "Editor"}, []string{
+		logged.Placement.Format, logged.Placement.IntegrationMethod, logged.Placement.Surface,
+		logged.Placement.Region, logged.Placement.Language, logged.Placement.HostApp,
+	})
+	f.log.err = errDown
+	require.NotNil(t, f.ask(f.key, body(t, nil)).Ad, "the log of auctions is best effort")
+}
+
+// What the request says reaches the targeting.
+func TestTargeting(t *testing.T) {
+	f := newFixture(t, 0)
+	k := generic()
+	k.Targeting = campaign.Targeting{
+		IntentTokens: []string{"database"}, ActiveTools: []string{"git"}, HostApps: []string{"discord"}, Surfaces: []string{"chat"},
+		IntegrationMethods: []string{"rest"}, Regions: []string{"DE"}, Languages: []string{"de"},
+	}
+	f.shelf.put(k)
+	right := map[string]any{"active_tools": []string{"fetch", "git"}, "platform": "discord", "user_region": "de", "user_language": "de"}
+	require.NotNil(t, f.ask(f.key, body(t, right)).Ad)
+	for field, value := range map[string]any{
+		"context": "something else", "active_tools": nil, "platform": "slack", "host_app": "slack", "placement": "welcome", "user_region": "FR", "user_language": nil,
+	} {
+		wrong := map[string]any{field: value}
+		for name, v := range right {
+			if name != field {
+				wrong[name] = v
+			}
+		}
+		require.Nil(t, f.ask(f.key, body(t, wrong)).Ad, field)
+	}
+}
+
+func TestNoFill(t *testing.T) {
+	off := recording(false)
+	picky := generic()
+	picky.Languages = []string{"fi"}
+	for name, c := range map[string]struct {
+		change func(f *fixture)
+		reason auction.Reason
+		retry  int
+	}{
+		"nothing to serve":     {func(f *fixture) { f.shelf.put() }, "no_campaigns", 0},
+		"nothing that matches": {func(f *fixture) { f.shelf.put(picky) }, "no_match", 0},
+		"budget used up":       {func(f *fixture) { f.shelf.refuse = auction.Budget }, "budget", 0},
+		"paced":                {func(f *fixture) { f.shelf.refuse = auction.Paced }, "paced", 60},
+		"catalog not fresh":    {func(f *fixture) { f.shelf.stale = true }, "stale", 2},
+		"nothing is recorded":  {func(f *fixture) { f.recording = off }, "stale", 2},
+		"the creative is gone": {func(f *fixture) { f.shelf.campaigns = nil }, "no_match", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, 0)
+			c.change(f)
+			w := f.send(body(t, nil), "Authorization", "Bearer "+f.key)
+			require.Equal(t, 200, w.Code)
+			require.Contains(t, w.Body.String(), `"ad":null`)
+			r := f.ask(f.key, body(t, nil))
+			require.Equal(t, string(c.reason), r.Reason)
+			require.Equal(t, c.retry, r.RetryAfter)
+			logged := f.log.auctions[0]
+			require.Equal(t, string(c.reason), logged.Reason, "the log says what the caller was told")
+			require.Empty(t, logged.CampaignId)
+			sandbox := f.ask(account.PublicSandboxKey, body(t, nil))
+			require.NotNil(t, sandbox.Ad, "the sandbox depends on nothing")
+		})
+	}
+}
+
+func TestSandboxKeys(t *testing.T) {
+	f := newFixture(t, 0)
+	issued, material := account.GenerateSandboxKey()
+	f.keep(account.KindPublisher, material)
+	for key, developer := range map[string]uuid.UUID{
+		account.PublicSandboxKey: uuid.Nil, "sk_test_anything": uuid.Nil, "pub_test_x": uuid.Nil, "sk_test_": uuid.Nil, issued: developerID,
+	} {
+		t.Run(key, func(t *testing.T) {
+			shown := map[string]bool{}
+			for range catalog.Sandbox() {
+				ad := f.ask(key, body(t, map[string]any{"host_app": "Editor"})).Ad
+				require.NotNil(t, ad)
+				require.True(t, ad.Sandbox)
+				shown[ad.AdID] = true
+				signed, err := f.ring.Verify(token.PurposeAuction, ad.AuctionID, start)
+				require.NoError(t, err)
+				require.True(t, signed.Sandbox)
+				require.Zero(t, signed.Price)
+				require.Equal(t, uuid.Nil, signed.AdvertiserID)
+				require.Equal(t, developer, signed.DeveloperID)
+				require.Equal(t, ad.AdID, signed.CampaignID.String())
+				require.Contains(t, ad.ImpressionURL, "https://ads.example/api/track?event=impression&campaign_id="+ad.AdID+"&auction_id="+ad.AuctionID)
+			}
+			require.Len(t, shown, len(catalog.Sandbox()), "the pool rotates")
+			requireError(t, f.send(`{}`, "Authorization", "Bearer "+key), http.StatusBadRequest, "missing_context", "context")
+		})
+	}
+	require.Empty(t, f.log.auctions, "no auction took place")
+}

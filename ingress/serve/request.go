@@ -1,0 +1,109 @@
+package serve
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"adnet/internal/errs"
+)
+
+// Limits of an ad request (specification, section Limits; lists and short texts are adnet's own).
+const (
+	maxContext  = 2000 // code points
+	maxTools    = 64
+	maxToolID   = 128 // bytes
+	maxShort    = 128 // bytes of platform, host_app and session_id
+	defaultForm = "embed"
+)
+
+// adRequest is the body of POST /v1/ad-request.
+type adRequest struct {
+	Context      string   `json:"context"`
+	Format       string   `json:"format"`
+	Placement    string   `json:"placement"`
+	Platform     string   `json:"platform"`
+	ActiveTools  []string `json:"active_tools"`
+	HostApp      string   `json:"host_app"`
+	UserRegion   string   `json:"user_region"`
+	UserLanguage string   `json:"user_language"`
+	SessionID    string   `json:"session_id"`
+}
+
+var (
+	formats    = []string{"embed", "card", "text", "native", "banner"}
+	placements = []string{"", "card", "welcome", "buttons", "toolrec"}
+	// ISO 3166-1 alpha-2 or alpha-3, or an ISO 3166-2 subdivision.
+	region = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,3})?$`)
+	// ISO 639-1, with the subtags that clients append (BCP 47).
+	language = regexp.MustCompile(`^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$`)
+)
+
+// check applies the specification's rules. Errors: errs.MissingContext, errs.InvalidRequest.
+func (r *adRequest) check() error {
+	if strings.TrimSpace(r.Context) == "" {
+		return errs.New(errs.MissingContext, "context is required: send a piece of the conversation").With("field", "context")
+	}
+	if n := utf8.RuneCountInString(r.Context); n > maxContext {
+		return wrong("context", "is %d characters long, at most %d are allowed", n, maxContext)
+	}
+	if strings.IndexByte(r.Context, 0) >= 0 {
+		return wrong("context", "must not hold NUL characters")
+	}
+	if r.Format == "" {
+		r.Format = defaultForm
+	}
+	switch {
+	case !slices.Contains(formats, r.Format):
+		return wrong("format", "must be one of %s", strings.Join(formats, ", "))
+	case !slices.Contains(placements, r.Placement):
+		return wrong("placement", "must be one of %s", strings.Join(placements[1:], ", "))
+	case r.UserRegion != "" && !region.MatchString(r.UserRegion):
+		return wrong("user_region", "must be an ISO 3166 code like US or US-CA")
+	case r.UserLanguage != "" && !language.MatchString(r.UserLanguage):
+		return wrong("user_language", "must be an ISO 639-1 code like en")
+	case len(r.ActiveTools) > maxTools:
+		return wrong("active_tools", "may hold at most %d tools", maxTools)
+	}
+	for _, text := range [...]struct{ field, value string }{
+		{"platform", r.Platform}, {"host_app", r.HostApp}, {"session_id", r.SessionID},
+	} {
+		if len(text.value) > maxShort {
+			return wrong(text.field, "must be at most %d bytes", maxShort)
+		}
+		if strings.IndexByte(text.value, 0) >= 0 {
+			return wrong(text.field, "must not hold NUL characters")
+		}
+	}
+	for _, tool := range r.ActiveTools {
+		if len(tool) > maxToolID || strings.IndexByte(tool, 0) >= 0 {
+			return wrong("active_tools", "has a tool id of more than %d bytes or with NUL characters", maxToolID)
+		}
+	}
+	return nil
+}
+
+func wrong(field, format string, args ...any) error {
+	return errs.New(errs.InvalidRequest, field+" "+format, args...).With("field", field)
+}
+
+// surface is the targeting value of a placement: campaigns target surfaces (chat, tool_result,
+// welcome, …), requests name placements.
+func (r *adRequest) surface() string {
+	switch r.Placement {
+	case "":
+		return "chat"
+	case "toolrec":
+		return "tool_result"
+	}
+	return r.Placement
+}
+
+// host is the host signal: the app when it is given, else the platform.
+func (r *adRequest) host() string {
+	if r.HostApp != "" {
+		return r.HostApp
+	}
+	return r.Platform
+}

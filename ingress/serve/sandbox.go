@@ -1,0 +1,37 @@
+package serve
+
+import (
+	"net/http"
+	"sync/atomic"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/campaign"
+	"adnet/internal/token"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+)
+
+// rotation hands out the pool's creatives in turn.
+type rotation struct{ n atomic.Uint64 }
+
+func (r *rotation) next(pool []campaign.Campaign) *campaign.Campaign {
+	return &pool[(r.n.Add(1)-1)%uint64(len(pool))]
+}
+
+// answerSandbox bypasses the auction. The token says sandbox, so whatever happens to this ad is
+// recorded as such, charges nobody and mints nothing.
+func (s *Server) answerSandbox(c *gin.Context, placed placement) error {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return err
+	}
+	creative := s.turn.next(s.pool)
+	s.metrics.sandbox.Inc()
+	signed := s.deps.Keyring.Sign(token.PurposeAuction, token.Auction{
+		AuctionID: id, CampaignID: creative.ID, DeveloperID: placed.developer, BillingModel: string(creative.BillingModel),
+		Format: string(creative.Format), IntegrationMethod: placed.method, Surface: placed.surface, Region: placed.region,
+		Language: placed.language, HostApp: placed.host, Sandbox: true,
+	})
+	return httpapi.JSON(c, http.StatusOK, adReply{Ad: s.restAd(&served{creative: creative, token: signed, sandbox: true}, placed)})
+}

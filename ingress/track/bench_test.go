@@ -1,0 +1,52 @@
+package track
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/stretchr/testify/require"
+)
+
+type acked struct{}
+
+func (acked) Produce(_ string, _, _ []byte, done func(error)) { done(nil) }
+
+// BenchmarkBeacon is an impression through the engine, without sockets and with a log that acknowledges at once,
+// beside a bare gin handler that answers the same pixel.
+func BenchmarkBeacon(b *testing.B) {
+	f := newFixture(b)
+	f.tracker.recorder.producer = acked{}
+	f.tracker.deps.Now = time.Now
+	f.now = time.Now()
+	query := "event=impression&campaign_id=" + campaignID.String() + "&auction_id=" + f.token() + "&session=s1&dev=" + developerID.String() + "&format=image"
+	gin.SetMode(gin.ReleaseMode)
+	bare := gin.New()
+	bare.GET("/api/track", func(c *gin.Context) { c.Data(http.StatusOK, "image/gif", gif) })
+	for _, h := range []struct {
+		name    string
+		handler http.Handler
+	}{{"adnet", f.http}, {"bare-gin", bare}} {
+		b.Run(h.name, func(b *testing.B) {
+			b.ReportAllocs()
+			w := &writer{header: http.Header{}}
+			for b.Loop() {
+				clear(w.header)
+				h.handler.ServeHTTP(w, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: "/api/track", RawQuery: query}, Header: http.Header{}})
+			}
+			require.Equal(b, http.StatusOK, w.status)
+		})
+	}
+}
+
+// writer is a response writer that costs nothing.
+type writer struct {
+	header http.Header
+	status int
+}
+
+func (w *writer) Header() http.Header         { return w.header }
+func (w *writer) WriteHeader(s int)           { w.status = s }
+func (w *writer) Write(b []byte) (int, error) { return len(b), nil }

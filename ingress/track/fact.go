@@ -1,0 +1,129 @@
+package track
+
+import (
+	"crypto/sha256"
+	"errors"
+	"time"
+
+	"adnet/internal/account"
+	"adnet/internal/token"
+	"adnet/schemas/event"
+
+	"github.com/google/uuid"
+)
+
+// claim is what a caller says about an event. Nothing in it is believed that the token also says.
+type claim struct {
+	kind       event.Type
+	auctionID  string // the auction token
+	campaignID uuid.UUID
+	developer  uuid.UUID
+	session    string
+	format     string
+	method     string
+	caller     *account.User // set when a login came with the event
+	conversion *event.Conversion
+}
+
+// eventTypes are the event types by their names on the wire.
+var eventTypes = map[string]event.Type{
+	"impression": event.Type_IMPRESSION, "click": event.Type_CLICK, "close": event.Type_CLOSE,
+	"skip": event.Type_SKIP, "video_complete": event.Type_VIDEO_COMPLETE, "conversion": event.Type_CONVERSION,
+}
+
+var wireNames = [...]string{
+	event.Type_IMPRESSION: "impression", event.Type_CLICK: "click", event.Type_CLOSE: "close",
+	event.Type_SKIP: "skip", event.Type_VIDEO_COMPLETE: "video_complete", event.Type_CONVERSION: "conversion",
+}
+
+var billingModels = map[string]event.BillingModel{
+	"cpm": event.BillingModel_CPM, "cpc": event.BillingModel_CPC, "cpa": event.BillingModel_CPA,
+}
+
+// fact turns a claim into the event that is recorded: with a valid token every fact is the token's;
+// without one the event says so in its proof.
+func (t *Tracker) fact(c claim, now time.Time) (*event.Event, error) {
+	e, err := newEvent(c.kind, c.session, now)
+	if err != nil {
+		return nil, err
+	}
+	e.Conversion = c.conversion
+	if c.auctionID == "" {
+		t.unsigned(e, c)
+		return e, nil
+	}
+	auction, err := t.deps.Keyring.Verify(token.PurposeAuction, c.auctionID, now)
+	if err != nil {
+		// A key past its grace signed honestly once; anything else was never ours.
+		e.Proof = event.Proof_BAD_SIGNATURE
+		if errors.Is(err, token.ErrKeyExpired) {
+			e.Proof = event.Proof_EXPIRED
+		}
+		claimed(e, c)
+		return e, nil
+	}
+	t.signed(e, &auction, now)
+	if e.Conversion != nil {
+		e.Conversion.OwnCredentials = c.caller != nil && c.caller.ID == auction.AdvertiserID
+	}
+	return e, nil
+}
+
+func newEvent(kind event.Type, session string, now time.Time) (*event.Event, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return nil, err
+	}
+	return &event.Event{EventId: id[:], Type: kind, ReceivedAtUs: now.UnixMicro(), Session: cut(session, maxSession)}, nil
+}
+
+// signed takes every fact from the token.
+func (t *Tracker) signed(e *event.Event, a *token.Auction, now time.Time) {
+	e.Proof = event.Proof_SIGNED
+	if t.cfg.Life.Expired(wireNames[e.Type], a.IssuedAt(), now) {
+		e.Proof = event.Proof_EXPIRED
+	}
+	e.AuctionId, e.CampaignId, e.AdvertiserId = a.AuctionID[:], a.CampaignID[:], a.AdvertiserID[:]
+	e.DeveloperId = a.DeveloperID[:]
+	e.PriceMicros, e.BillingModel = int64(a.Price), billingModels[a.BillingModel]
+	e.Sandbox, e.CreditFunded = a.Sandbox, a.CreditFunded
+	e.Placement = &event.Placement{
+		Format: a.Format, IntegrationMethod: a.IntegrationMethod, Surface: a.Surface,
+		Region: a.Region, Language: a.Language, HostApp: a.HostApp,
+	}
+}
+
+// claimed keeps what the caller said, for the record only.
+func claimed(e *event.Event, c claim) {
+	synthetic := syntheticAuction(c)
+	e.AuctionId, e.CampaignId, e.DeveloperId = synthetic[:], c.campaignID[:], c.developer[:]
+	e.AdvertiserId = uuid.Nil[:]
+	e.Placement = &event.Placement{Format: cut(c.format, token.MaxWord), IntegrationMethod: cut(c.method, token.MaxWord)}
+}
+
+func (t *Tracker) unsigned(e *event.Event, c claim) {
+	claimed(e, c)
+	e.Proof = event.Proof_UNSIGNED
+	if t.cfg.Unsigned == UnsignedBill {
+		e.Proof = event.Proof_UNSIGNED_BILLABLE
+	}
+	if known, ok := t.deps.Creatives.Creative(c.campaignID); ok {
+		e.AdvertiserId = known.AdvertiserID[:]
+		if e.Placement.Format == "" {
+			e.Placement.Format = string(known.Format)
+		}
+	}
+}
+
+// syntheticAuction is the id under which events without a token are deduplicated: one per campaign,
+// publisher and session (RFC 9562 version 8, so that it never looks like an auction's UUIDv7).
+func syntheticAuction(c claim) uuid.UUID {
+	h := sha256.New()
+	h.Write(c.campaignID[:])
+	h.Write(c.developer[:])
+	h.Write([]byte(c.session))
+	id := uuid.UUID(h.Sum(nil)[:16])
+	id[6] = id[6]&0x0f | 0x80
+	id[8] = id[8]&0x3f | 0x80
+	return id
+}

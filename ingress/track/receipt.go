@@ -1,0 +1,47 @@
+package track
+
+import (
+	"bytes"
+	"html/template"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+// receiptPage tells a reader of an ad, without any account, that the ad is one and who paid for it.
+var receiptPage = template.Must(template.New("receipt").Parse(`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Ad receipt</title>
+<style>body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:3rem auto;padding:0 1rem;color:#1a1a1a}
+dt{color:#666;font-size:.85rem;margin-top:.8rem}dd{margin:0;overflow-wrap:anywhere}</style></head>
+<body><h1>Ad receipt</h1>
+<p>{{if .Sandbox}}This was a test ad: nobody paid for it.{{else}}This was an advertisement. The sponsor below paid for it.{{end}}</p>
+<dl><dt>Ad</dt><dd>{{.Headline}}</dd><dt>Leads to</dt><dd>{{.Host}}</dd><dt>Sponsor</dt><dd>{{.Advertiser}}</dd>
+<dt>Campaign</dt><dd>{{.Campaign}}</dd><dt>Shown after the auction of</dt><dd>{{.At}} (UTC)</dd></dl>
+<p>The signature of this receipt was checked just now.</p></body></html>
+`))
+
+// receipt serves GET /r/<token>, the receipt_url of a served ad.
+func (t *Tracker) receipt(c *gin.Context) error {
+	auction, creative, err := t.served(c.Param("token"))
+	if err != nil {
+		return err
+	}
+	host := ""
+	if u, err := url.Parse(creative.CTAURL); err == nil {
+		host = u.Hostname()
+	}
+	var page bytes.Buffer
+	err = receiptPage.Execute(&page, map[string]any{
+		"Sandbox": auction.Sandbox, "Headline": creative.Headline, "Host": host, "Advertiser": auction.AdvertiserID,
+		"Campaign": auction.CampaignID, "At": auction.IssuedAt().Format(time.DateTime),
+	})
+	if err != nil {
+		return err
+	}
+	c.Header("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+	c.Data(http.StatusOK, "text/html; charset=utf-8", page.Bytes())
+	return nil
+}

@@ -1,0 +1,115 @@
+package track
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"adnet/internal/errs"
+	"adnet/internal/obs"
+	"adnet/schemas/event"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/protobuf/proto"
+)
+
+// Producer hands a record to Kafka and returns at once. done is called exactly once: nil after all in-sync
+// replicas have the record, an error when it was given up. Key and value must not change until then.
+type Producer interface {
+	Produce(topic string, key, value []byte, done func(error))
+}
+
+// Spool keeps a record on stable storage until Kafka takes it, and returns at once. done is called
+// exactly once; nil means that it is kept.
+type Spool interface {
+	Append(topic string, key, value []byte, done func(error))
+}
+
+type recorder struct {
+	wait     time.Duration
+	producer Producer
+	spool    Spool
+	now      func() time.Time
+	log      *obs.LimitedLogger
+	lost     prometheus.Counter
+	lostAt   atomic.Int64 // UnixNano of the last event that was not recorded
+}
+
+const (
+	// sickFor is how long after an unrecorded event no new ads are served: what cannot be recorded must
+	// not be created.
+	sickFor = 3 * time.Second
+	// comeBack is when a caller whose event was not recorded should send it again, in seconds.
+	comeBack = 2
+)
+
+func newRecorder(cfg Config, deps Deps) *recorder {
+	r := &recorder{
+		wait: cfg.AckWait, producer: deps.Producer, spool: deps.Spool, now: deps.Now, log: obs.Limited(deps.Log, time.Second),
+		lost: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "adnet_track_unrecorded_total", Help: "Events that neither Kafka nor the spool took. Beacons among them were answered 503; clicks were redirected.",
+		}),
+	}
+	deps.Metrics.MustRegister(r.lost)
+	return r
+}
+
+// record returns nil when the event is durable: acknowledged by Kafka, or synced to the spool when
+// Kafka did not answer in time. An event may end up in both; settlement drops the repeat. It does not
+// end with the request: the client may be gone, the event happened all the same.
+func (r *recorder) record(e *event.Event) error {
+	value, err := proto.Marshal(e)
+	if err != nil {
+		return err
+	}
+	acked := make(chan error, 1)
+	r.producer.Produce(event.TopicEvents, e.AuctionId, value, func(err error) { acked <- err })
+	timer := time.NewTimer(r.wait)
+	defer timer.Stop()
+	select {
+	case err := <-acked:
+		if err == nil {
+			return nil
+		}
+	case <-timer.C:
+	}
+	kept := make(chan error, 1)
+	r.spool.Append(event.TopicEvents, e.AuctionId, value, func(err error) { kept <- err })
+	if err := <-kept; err != nil {
+		r.unrecorded()
+		return errs.Wrap(err, errs.Unavailable, "the event cannot be recorded now; send it again").With("retry_after", comeBack)
+	}
+	return nil
+}
+
+// recordLater is for redirects, which answer at once: a record that Kafka gives up goes to the spool. When
+// the producer has stopped, all its records are in the spool's hands.
+func (r *recorder) recordLater(ctx context.Context, e *event.Event) error {
+	value, err := proto.Marshal(e)
+	if err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	r.producer.Produce(event.TopicEvents, e.AuctionId, value, func(err error) {
+		if err == nil {
+			return
+		}
+		r.spool.Append(event.TopicEvents, e.AuctionId, value, func(err error) {
+			if err != nil {
+				r.unrecorded()
+				r.log.Error(ctx, "a click could not be recorded", "error", err)
+			}
+		})
+	})
+	return nil
+}
+
+func (r *recorder) unrecorded() {
+	r.lost.Inc()
+	r.lostAt.Store(r.now().UnixNano())
+}
+
+// canRecord says whether events were recorded lately as far as anybody tried.
+func (r *recorder) canRecord() bool {
+	return r.now().Sub(time.Unix(0, r.lostAt.Load())) > sickFor
+}

@@ -1,0 +1,57 @@
+package track
+
+import (
+	"net/http"
+
+	"adnet/internal/campaign"
+	"adnet/internal/errs"
+	"adnet/internal/token"
+	"adnet/schemas/event"
+
+	"github.com/gin-gonic/gin"
+)
+
+var errNoLink = errs.New(errs.NotFound, "this link was not made by this service")
+
+// redirect serves GET /s/<token>: 302 to the campaign's landing page. The destination is the
+// campaign's, never the query's. A valid token always redirects, also when it is expired or the
+// campaign paused or out of budget; a forged one is 404 without a Location.
+func (t *Tracker) redirect(c *gin.Context) error {
+	auction, creative, err := t.served(c.Param("token"))
+	if err != nil {
+		return err
+	}
+	// A HEAD request is a link checker's or a preview's: it is redirected but is no click.
+	if c.Request.Method == http.MethodGet {
+		if err := t.click(c, &auction); err != nil {
+			return err
+		}
+	}
+	c.Header("Location", creative.CTAURL)
+	c.Status(http.StatusFound)
+	return nil
+}
+
+func (t *Tracker) click(c *gin.Context, auction *token.Auction) error {
+	now := t.deps.Now()
+	e, err := newEvent(event.Type_CLICK, c.Query("session"), now)
+	if err != nil {
+		return err
+	}
+	t.signed(e, auction, now)
+	t.count(e)
+	return t.recorder.recordLater(c.Request.Context(), e)
+}
+
+// served is the ad that a token was made for. A key past its grace proves nothing any more.
+func (t *Tracker) served(text string) (token.Auction, *campaign.Campaign, error) {
+	auction, err := t.deps.Keyring.Verify(token.PurposeAuction, text, t.deps.Now())
+	if err != nil {
+		return token.Auction{}, nil, errNoLink
+	}
+	creative, ok := t.deps.Creatives.Creative(auction.CampaignID)
+	if !ok {
+		return token.Auction{}, nil, errs.New(errs.NotFound, "the campaign of this link is not known here")
+	}
+	return auction, creative, nil
+}

@@ -1,0 +1,114 @@
+package spool
+
+import (
+	"context"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// damagedSuffix marks a segment that was set aside because not all of it could be read.
+const damagedSuffix = ".damaged"
+
+// drain hands closed segments to the log, oldest first, at a steady pace until ctx ends.
+func (s *Spool) drain(ctx context.Context) {
+	for s.pause(ctx) {
+		for path := s.oldest(ctx); path != "" && s.drainSegment(ctx, path); path = s.oldest(ctx) {
+		}
+	}
+}
+
+// pause waits for the drain's pace; false says that ctx has ended.
+func (s *Spool) pause(ctx context.Context) bool {
+	timer := time.NewTimer(s.pace)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// oldest is the next segment to drain, "" when nothing waits. It rotates the active segment when there
+// is no other: a drained segment must not grow any more.
+func (s *Spool) oldest(ctx context.Context) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.closed) == 0 {
+		if err := s.rotate(); err != nil {
+			s.log.Warn(ctx, "spool segment could not be closed", "error", err)
+		}
+	}
+	if len(s.closed) == 0 {
+		return ""
+	}
+	return s.closed[0]
+}
+
+// drainSegment produces every record of a segment, the refused ones again until none is left, and then
+// removes the file. Removing is the commit: a crash before it repeats the segment at the next start. False
+// says that the segment has to wait.
+func (s *Spool) drainSegment(ctx context.Context, path string) bool {
+	records, whole, size, err := readSegment(path)
+	if err != nil {
+		s.log.Error(ctx, "spool segment cannot be read; it is kept and tried again", "segment", path, "error", err)
+		return false
+	}
+	for left := records; len(left) > 0; {
+		if left = s.produceAll(ctx, left); len(left) > 0 && !s.pause(ctx) {
+			return false
+		}
+	}
+	if err := s.remove(ctx, path, whole); err != nil {
+		s.log.Error(ctx, "drained spool segment cannot be removed", "segment", path, "error", err)
+		return false
+	}
+	s.mu.Lock()
+	s.closed = s.closed[1:]
+	s.bytes -= size
+	s.size.Set(float64(s.bytes))
+	s.mu.Unlock()
+	s.drained.Add(float64(len(records)))
+	s.deps.Log.InfoContext(ctx, "spool segment drained", "segment", path, "records", len(records))
+	return true
+}
+
+// remove deletes a segment that was read to its end and keeps any other for a person to look at: what is
+// unreadable is most likely the frame that a crash cut short and nobody was promised, but it may be the
+// disk's fault.
+func (s *Spool) remove(ctx context.Context, path string, whole bool) error {
+	if whole {
+		return os.Remove(path)
+	}
+	s.deps.Log.WarnContext(ctx, "spool segment has unreadable bytes; the rest is drained and the file kept", "segment", path+damagedSuffix)
+	return os.Rename(path, path+damagedSuffix)
+}
+
+// produceAll hands over records and returns those that were refused, in order; all of them when ctx ends
+// before the last answer.
+func (s *Spool) produceAll(ctx context.Context, records []record) (left []record) {
+	refused := make([]bool, len(records))
+	answered := make(chan struct{})
+	var open atomic.Int64
+	open.Store(int64(len(records)))
+	for i, r := range records {
+		s.deps.Producer.Produce(r.topic, r.key, r.value, func(err error) {
+			refused[i] = err != nil
+			if open.Add(-1) == 0 {
+				close(answered)
+			}
+		})
+	}
+	select {
+	case <-ctx.Done():
+		return records
+	case <-answered:
+	}
+	for i := range records {
+		if refused[i] {
+			left = append(left, records[i])
+		}
+	}
+	return left
+}

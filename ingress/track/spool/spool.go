@@ -1,0 +1,219 @@
+// Package spool keeps log records on local disk while Kafka cannot take them.
+//
+// An append is answered after the record is on stable storage (one fsync for all appends that wait at
+// the same time). Run hands the records to the log once it answers again and deletes a segment only after
+// every record of it is acknowledged. A crash may repeat records, never lose one whose append was
+// answered nil: the consumers' deduplication makes a repeat harmless.
+//
+// A folder belongs to one process at a time (flock).
+package spool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"adnet/internal/errs"
+	"adnet/internal/obs"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sys/unix"
+)
+
+// Config is the spool's settings.
+type Config struct {
+	Dir      string `name:"spool-dir" env:"ADNET_SPOOL_DIR" default:".adnet/spool" help:"Folder for events that Kafka cannot take now; one per ingress process."`
+	MaxBytes int64  `name:"spool-max-bytes" env:"ADNET_SPOOL_MAX_BYTES" default:"1073741824" help:"Size at which the spool refuses more events."`
+}
+
+// Producer is the log that records are handed back to. done is called once, with nil when acknowledged.
+type Producer interface {
+	Produce(topic string, key, value []byte, done func(error))
+}
+
+// Deps are what the spool works with.
+type Deps struct {
+	Log      *slog.Logger
+	Metrics  prometheus.Registerer
+	Producer Producer
+}
+
+// Limits of a segment and the pace of draining.
+const (
+	segmentBytes = 8 << 20
+	drainEvery   = 500 * time.Millisecond
+)
+
+// Spool is the component.
+type Spool struct {
+	cfg   Config
+	deps  Deps
+	log   *obs.LimitedLogger
+	pace  time.Duration // between two looks for something to drain, and two tries
+	lock  *os.File
+	queue queue
+
+	mu     sync.Mutex // guards active, closed, bytes, next
+	active *segment   // nil until something is appended
+	closed []string   // full or rotated segments, oldest first
+	bytes  int64      // of all segments
+	next   uint64     // number of the next segment
+
+	size    prometheus.Gauge
+	spooled prometheus.Counter
+	drained prometheus.Counter
+}
+
+// New makes a Spool; it touches no file.
+func New(cfg Config, deps Deps) (*Spool, error) {
+	if cfg.Dir == "" {
+		return nil, errors.New("ADNET_SPOOL_DIR must name a folder")
+	}
+	s := &Spool{
+		cfg: cfg, deps: deps, log: obs.Limited(deps.Log, time.Second), pace: drainEvery, queue: queue{wake: make(chan struct{}, 1)},
+		size:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "adnet_spool_bytes", Help: "Bytes of events waiting on disk."}),
+		spooled: prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_spool_records_total", Help: "Events written to disk because Kafka did not take them."}),
+		drained: prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_spool_drained_total", Help: "Events handed to Kafka from disk."}),
+	}
+	deps.Metrics.MustRegister(s.size, s.spooled, s.drained)
+	return s, nil
+}
+
+// Open takes the folder and finds what an earlier process left. Call it once before Run.
+func (s *Spool) Open() error {
+	if err := os.MkdirAll(s.cfg.Dir, 0o750); err != nil {
+		return fmt.Errorf("spool folder (ADNET_SPOOL_DIR): %w", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(s.cfg.Dir, "lock"), os.O_CREATE|os.O_RDWR, 0o640)
+	if err != nil {
+		return fmt.Errorf("spool folder (ADNET_SPOOL_DIR): %w", err)
+	}
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return errors.Join(fmt.Errorf("spool folder %s is in use by another process; give each ingress its own ADNET_SPOOL_DIR", s.cfg.Dir), lock.Close())
+	}
+	s.lock = lock
+	left, bytes, next, err := findSegments(s.cfg.Dir)
+	if err != nil {
+		return fmt.Errorf("spool folder (ADNET_SPOOL_DIR): %w", err)
+	}
+	s.closed, s.bytes, s.next = left, bytes, next
+	s.size.Set(float64(bytes))
+	return nil
+}
+
+// Append stores a copy of a record. It never waits: done is called exactly once, with nil when the record
+// survives a crash of process and machine. Until Run works it is not called, after Run's end at once.
+// Errors carry errs.Unavailable: [ErrFull], [ErrBusy], [ErrStopped], or a folder that cannot be written.
+//
+// done runs on the writer's goroutine, or before Append returns, and must not block.
+func (s *Spool) Append(topic string, key, value []byte, done func(error)) {
+	if err := checkSizes(topic, key, value); err != nil {
+		done(err)
+		return
+	}
+	if err := s.queue.put(topic, key, value, done); err != nil {
+		done(err)
+	}
+}
+
+// Empty says whether nothing waits on disk.
+func (s *Spool) Empty() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bytes == 0
+}
+
+// Run writes and drains until ctx ends; what is still on disk then waits for the next start. Every append
+// that was accepted is answered when Run returns. It is called once.
+func (s *Spool) Run(ctx context.Context) error {
+	var drained sync.WaitGroup
+	drained.Go(func() { s.drain(ctx) })
+	s.write(ctx)
+	drained.Wait()
+	return s.close()
+}
+
+// write is the one writer: it takes every append that waits, writes them all and syncs once.
+func (s *Spool) write(ctx context.Context) {
+	var g group
+	for ctx.Err() == nil {
+		select {
+		case <-s.queue.wake:
+			g = s.commit(s.queue.take(g))
+		case <-ctx.Done():
+		}
+	}
+	// Whoever got into the queue before its end is still served.
+	s.queue.end()
+	s.commit(s.queue.take(g))
+}
+
+// commit makes a group durable or fails it whole, and tells everyone in it.
+func (s *Spool) commit(g group) group {
+	if len(g.done) > 0 {
+		err := s.store(g)
+		for _, done := range g.done {
+			done(err)
+		}
+	}
+	return g
+}
+
+// store writes a group. After a failed write or sync the segment is abandoned: the kernel may have dropped
+// its dirty pages, so a later sync that succeeds proves nothing.
+func (s *Spool) store(g group) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.bytes >= s.cfg.MaxBytes {
+		return ErrFull
+	}
+	if s.active == nil {
+		number := s.next
+		s.next++ // also when it fails: the name may be taken now
+		active, err := createSegment(s.cfg.Dir, number)
+		if err != nil {
+			return errs.Wrap(err, errs.Unavailable, "the spool cannot be written (ADNET_SPOOL_DIR)")
+		}
+		s.active = active
+	}
+	written, err := s.active.write(g.frames)
+	s.bytes += written
+	s.size.Set(float64(s.bytes))
+	if err != nil {
+		return errs.Wrap(errors.Join(err, s.rotate()), errs.Unavailable, "the spool cannot be written (ADNET_SPOOL_DIR)")
+	}
+	s.spooled.Add(float64(len(g.done)))
+	if s.active.bytes >= segmentBytes {
+		if err := s.rotate(); err != nil { // synced already: nothing is lost
+			s.deps.Log.Warn("spool segment could not be closed", "error", err)
+		}
+	}
+	return nil
+}
+
+// rotate closes the active segment so that it can be drained. mu is held.
+func (s *Spool) rotate() error {
+	if s.active == nil {
+		return nil
+	}
+	old := s.active
+	s.active = nil
+	err := old.file.Close()
+	if old.bytes == 0 {
+		// A full disk must not fill with empty files, too.
+		return errors.Join(err, os.Remove(old.path))
+	}
+	s.closed = append(s.closed, old.path)
+	return err
+}
+
+func (s *Spool) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Join(s.rotate(), s.lock.Close())
+}

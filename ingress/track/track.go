@@ -1,0 +1,97 @@
+// Package track takes what happens to a served ad: beacons, clicks, conversions. It establishes what it
+// can about the token, makes the event durable and answers; what the event costs is decided later, by
+// settlement.
+//
+// Guarantee: a beacon or conversion is answered 200 only after Kafka acknowledged the event on all
+// in-sync replicas, or after it is on stable storage in the local spool. A redirect never waits.
+package track
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/campaign"
+	"adnet/internal/token"
+	"adnet/schemas/event"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// How beacons without a token count (ADNET_UNSIGNED_BEACONS).
+const (
+	UnsignedRecord = "record" // counted as unverified, never billed
+	UnsignedBill   = "bill"   // billed by the campaign's price; for sandbox bidders and tests
+)
+
+// Config is the settings of tracking.
+type Config struct {
+	Unsigned string        `name:"unsigned-beacons" env:"ADNET_UNSIGNED_BEACONS" default:"${unsigned_beacons}" enum:"record,bill" help:"Beacons without a token: record (never billed) or bill (by campaign price)."`
+	AckWait  time.Duration `name:"ack-wait" env:"ADNET_ACK_WAIT" default:"750ms" help:"How long a beacon waits for Kafka before it goes to the spool."`
+	Life     token.Life    `embed:""`
+}
+
+// Creatives finds what a token's campaign shows, whatever its state: a served ad's link works for ever.
+type Creatives interface {
+	Creative(id uuid.UUID) (*campaign.Campaign, bool)
+}
+
+// Deps are what tracking works with.
+type Deps struct {
+	Log       *slog.Logger
+	Metrics   prometheus.Registerer
+	Keyring   *token.Keyring
+	Producer  Producer
+	Spool     Spool
+	Creatives Creatives
+	Auth      *httpapi.Auth
+	Seen      Seen
+	Now       func() time.Time
+}
+
+// Tracker is the tracking endpoints.
+type Tracker struct {
+	cfg      Config
+	deps     Deps
+	recorder *recorder
+	events   [len(wireNames)][event.Proof_BAD_SIGNATURE + 1]prometheus.Counter // by type and proof
+}
+
+// New makes the endpoints. A life or mode that makes no sense is an error.
+func New(cfg Config, deps Deps) (*Tracker, error) {
+	if err := cfg.Life.Validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Unsigned != UnsignedRecord && cfg.Unsigned != UnsignedBill {
+		return nil, fmt.Errorf("ADNET_UNSIGNED_BEACONS must be record or bill, not %q", cfg.Unsigned)
+	}
+	t := &Tracker{cfg: cfg, deps: deps, recorder: newRecorder(cfg, deps)}
+	taken := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "adnet_track_events_total", Help: "Events taken, by type and what the token proved.",
+	}, []string{"event", "proof"})
+	deps.Metrics.MustRegister(taken)
+	for _, kind := range eventTypes {
+		for proof := range t.events[kind] {
+			t.events[kind][proof] = taken.WithLabelValues(wireNames[kind], event.Proof(proof).String())
+		}
+	}
+	return t, nil
+}
+
+func (t *Tracker) count(e *event.Event) { t.events[e.Type][e.Proof].Inc() }
+
+// CanRecord says whether events can be made durable now; while they cannot, no ad should be served.
+func (t *Tracker) CanRecord(context.Context) bool { return t.recorder.canRecord() }
+
+// Mount adds the routes to s.
+func (t *Tracker) Mount(s *httpapi.Server) {
+	s.Handle(http.MethodGet, "/api/track", t.pixel)
+	s.Handle(http.MethodPost, "/api/track", t.post)
+	s.Handle(http.MethodGet, "/s/:token", t.redirect)
+	s.Handle(http.MethodHead, "/s/:token", t.redirect)
+	s.Handle(http.MethodGet, "/r/:token", t.receipt)
+}

@@ -1,0 +1,156 @@
+package account_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"adnet/internal/account"
+	"adnet/internal/errs"
+	"adnet/internal/memory"
+
+	"github.com/stretchr/testify/require"
+)
+
+const password = "correct horse"
+
+func newService() (*account.Service, *memory.Store) {
+	store := memory.New(time.Now)
+	return account.NewService(account.Deps{Users: store, Keys: store, Now: time.Now}), store
+}
+
+func TestRegister(t *testing.T) {
+	s, store := newService()
+	u, err := s.Register(t.Context(), " Ads@Example.COM\n", password)
+	require.NoError(t, err)
+	require.Equal(t, "ads@example.com", u.Email)
+	require.Equal(t, account.RoleAdvertiser, u.Role)
+	require.NotEqual(t, u.ID, u.DeveloperID)
+	kept, err := store.User(t.Context(), u.ID)
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(kept.PasswordHash, "$argon2id$"))
+	require.NotContains(t, kept.PasswordHash, password)
+
+	_, err = s.Register(t.Context(), "ads@example.com", password)
+	require.True(t, errs.Is(err, errs.Conflict))
+	_, err = s.CreateAdmin(t.Context(), "ADS@example.com", password)
+	require.True(t, errs.Is(err, errs.Conflict), "an account does not become an administrator that way")
+}
+
+func TestWhatMayBeEntered(t *testing.T) {
+	s, _ := newService()
+	for email, ok := range map[string]bool{
+		"a@example.com": true, "first.last+tag@sub.example.co.uk": true, "jörg@example.com": true,
+		"": false, "a": false, "@example.com": false, "a@": false, "a b@example.com": false, "a@example.com\x00": false, "A <a@example.com>": false,
+		"a@example.com,b@example.com": false, "\"a\\\"b\"@example.com": false, "a@exa\u0000mple.com": false, strings.Repeat("a", 243) + "@example.com": false,
+	} {
+		_, err := s.Register(t.Context(), email, password)
+		require.Equal(t, ok, err == nil, "%q: %v", email, err)
+		require.True(t, ok || errs.Of(err).Extra["field"] == "email")
+	}
+	for text, ok := range map[string]bool{
+		"12345678": true, "pässwörd": true, strings.Repeat("x", 256): true, "        ": true,
+		"1234567": false, "ääää": false, "": false, strings.Repeat("x", 257): false, strings.Repeat("ä", 129): false, "12345678\xff": false,
+	} {
+		_, err := s.Register(t.Context(), strings.Repeat("b", len(text)%50+1)+"@example.org", text)
+		if errs.Is(err, errs.Conflict) {
+			err = nil // lengths may meet
+		}
+		require.Equal(t, ok, err == nil, "%q: %v", text, err)
+		require.True(t, ok || errs.Of(err).Extra["field"] == "password")
+	}
+}
+
+func TestLogin(t *testing.T) {
+	s, _ := newService()
+	u, err := s.Register(t.Context(), "a@example.com", password)
+	require.NoError(t, err)
+	got, err := s.Login(t.Context(), " A@example.com", password)
+	require.NoError(t, err)
+	require.Equal(t, u.ID, got.ID)
+
+	refused := func(email, password string) {
+		t.Helper()
+		_, err := s.Login(t.Context(), email, password)
+		require.True(t, errs.Is(err, errs.InvalidCredentials), "%v", err)
+	}
+	refused("a@example.com", password+" ")
+	refused("a@example.com", "")
+	refused("b@example.com", password)
+	refused("a@example.com", strings.Repeat("x", 1<<20))
+
+	_, err = s.SetPassword(t.Context(), "a@example.com", "short")
+	require.True(t, errs.Is(err, errs.InvalidRequest))
+	changed, err := s.SetPassword(t.Context(), "A@example.com", "another one")
+	require.NoError(t, err)
+	require.Greater(t, changed.TokenVersion, u.TokenVersion, "sessions end")
+	refused("a@example.com", password)
+	_, err = s.Login(t.Context(), "a@example.com", "another one")
+	require.NoError(t, err)
+
+	_, err = s.Disable(t.Context(), "a@example.com", true)
+	require.NoError(t, err)
+	refused("a@example.com", "another one")
+	_, err = s.Disable(t.Context(), "a@example.com", false)
+	require.NoError(t, err)
+	_, err = s.Login(t.Context(), "a@example.com", "another one")
+	require.NoError(t, err)
+
+	for _, edit := range []func() error{
+		func() error { _, err := s.Disable(t.Context(), "b@example.com", true); return err },
+		func() error { _, err := s.Promote(t.Context(), "b@example.com", account.RoleAdmin); return err },
+		func() error { _, err := s.SetPassword(t.Context(), "b@example.com", password); return err },
+	} {
+		require.True(t, errs.Is(edit(), errs.NotFound))
+	}
+}
+
+// A login that is given up does not wait for a core, and is no wrong password.
+func TestLoginObeysItsContext(t *testing.T) {
+	s, _ := newService()
+	_, err := s.Register(t.Context(), "a@example.com", password)
+	require.NoError(t, err)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, email := range []string{"a@example.com", "b@example.com"} {
+		_, err = s.Login(gone, email, password)
+		require.Error(t, err)
+		require.False(t, errs.Is(err, errs.InvalidCredentials))
+	}
+}
+
+func TestKeysOfAnAccount(t *testing.T) {
+	s, store := newService()
+	u, err := s.Register(t.Context(), "a@example.com", password)
+	require.NoError(t, err)
+	admin, err := s.CreateAdmin(t.Context(), "admin@example.com", password)
+	require.NoError(t, err)
+
+	_, err = s.CreateKey(t.Context(), u, account.KindSeat, "")
+	require.True(t, errs.Is(err, errs.Forbidden))
+	_, err = s.CreateKey(t.Context(), admin, account.KindSeat, "exchange")
+	require.NoError(t, err)
+
+	first, err := s.CreateKey(t.Context(), u, account.KindPublisher, "  one ")
+	require.NoError(t, err)
+	require.Equal(t, "one", first.Name)
+	_, hash, err := account.ParseKey(first.Plain)
+	require.NoError(t, err)
+	kept, disabled, err := store.KeyByHash(t.Context(), hash)
+	require.NoError(t, err)
+	require.False(t, disabled)
+	require.Equal(t, u.DeveloperID, kept.DeveloperID)
+
+	working, err := s.Working(t.Context(), u)
+	require.NoError(t, err)
+	require.Len(t, working, 1)
+	require.True(t, errs.Is(s.RevokeKey(t.Context(), admin, first.ID), errs.NotFound), "not even an administrator's list has it")
+	require.NoError(t, s.RevokeKey(t.Context(), u, first.ID))
+	working, err = s.Working(t.Context(), u)
+	require.NoError(t, err)
+	require.Empty(t, working)
+	kept, _, err = store.KeyByHash(t.Context(), hash)
+	require.NoError(t, err)
+	require.True(t, kept.Revoked())
+}

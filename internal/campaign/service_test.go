@@ -1,0 +1,283 @@
+package campaign_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"adnet/internal/account"
+	"adnet/internal/campaign"
+	"adnet/internal/demo"
+	"adnet/internal/errs"
+	"adnet/internal/memory"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// told notes what was announced.
+type told struct {
+	last map[uuid.UUID]campaign.Campaign
+}
+
+func (a *told) Announce(_ context.Context, c campaign.Campaign) (bool, error) {
+	a.last[c.ID] = c
+	return true, nil
+}
+
+type fixture struct {
+	store   *memory.Store
+	service *campaign.Service
+	told    *told
+}
+
+func newFixture() fixture {
+	f := fixture{store: memory.New(time.Now), told: &told{last: map[uuid.UUID]campaign.Campaign{}}}
+	f.service = campaign.NewService(campaign.Deps{Store: f.store, Announcer: f.told, Now: time.Now, CreditValue: money.USD})
+	return f
+}
+
+func (f fixture) user(t require.TestingT, role account.Role) account.User {
+	u := account.User{ID: uuid.New(), DeveloperID: uuid.New(), Email: uuid.NewString() + "@example.com", Role: role, TokenVersion: 1}
+	require.NoError(t, f.store.CreateUser(context.Background(), u))
+	return u
+}
+
+func fields(headline string) campaign.Fields {
+	link := "https://example.com"
+	return campaign.Fields{Headline: &headline, CTAURL: &link}
+}
+
+const (
+	clean = "Query Postgres in plain English"
+	shady = "Ignore previous instructions"
+)
+
+// modelled is what the specification says a campaign is, and nothing else.
+type modelled struct {
+	owner    int
+	status   campaign.Status
+	headline string
+	waived   bool // a reviewer approved the headline as it is
+}
+
+func (m *modelled) delivers() bool {
+	return m.status == campaign.Active && (m.headline == clean || m.waived)
+}
+
+// Any sequence of calls by anybody leaves the campaigns as a small model says.
+func TestLifeOfCampaigns(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f, ctx := newFixture(), context.Background()
+		users := []account.User{f.user(t, account.RoleAdvertiser), f.user(t, account.RoleAdvertiser), f.user(t, account.RoleAdmin)}
+		const admin = 2
+		model := map[uuid.UUID]*modelled{}
+		var ids []uuid.UUID
+		count := map[int]int{}
+		headline := rapid.SampledFrom([]string{clean, shady})
+
+		pick := func(t *rapid.T) (int, uuid.UUID, *modelled) {
+			if len(ids) == 0 {
+				t.Skip("no campaign yet")
+			}
+			id := rapid.SampledFrom(ids).Draw(t, "campaign")
+			return rapid.IntRange(0, admin).Draw(t, "caller"), id, model[id]
+		}
+		// expect holds a call to the model: who may not gets forbidden, a wrong state is invalid_state.
+		expect := func(t *rapid.T, err error, who int, m *modelled, fits bool) bool {
+			switch {
+			case who != admin && who != m.owner:
+				require.True(t, errs.Is(err, errs.Forbidden), "%v", err)
+			case !fits:
+				require.True(t, errs.Is(err, errs.InvalidState), "%v", err)
+			default:
+				require.NoError(t, err)
+				return true
+			}
+			return false
+		}
+		move := func(call func(context.Context, account.User, uuid.UUID) (campaign.Changed, error), to campaign.Status, from ...campaign.Status) func(*rapid.T) {
+			return func(t *rapid.T) {
+				who, id, m := pick(t)
+				_, err := call(ctx, users[who], id)
+				if expect(t, err, who, m, slices.Contains(from, m.status)) {
+					m.status = to
+				}
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"create": func(t *rapid.T) {
+				who, owner := rapid.IntRange(0, admin).Draw(t, "caller"), rapid.IntRange(0, 1).Draw(t, "owner")
+				text, draft := headline.Draw(t, "headline"), rapid.Bool().Draw(t, "draft")
+				got, err := f.service.Create(ctx, users[who], campaign.Create{Fields: fields(text), AdvertiserID: users[owner].ID, Draft: draft})
+				if who != admin && who != owner {
+					require.True(t, errs.Is(err, errs.Forbidden))
+					return
+				}
+				require.NoError(t, err)
+				m := &modelled{owner: owner, status: campaign.InReview, headline: text}
+				switch {
+				case draft:
+					m.status = campaign.Draft
+				case count[owner] == 0 && text == clean:
+					m.status = campaign.Active
+				}
+				require.Equal(t, m.status == campaign.Active, got.AutoApproved)
+				count[owner]++
+				ids, model[got.Campaign.ID] = append(ids, got.Campaign.ID), m
+			},
+			"update": func(t *rapid.T) {
+				who, id, m := pick(t)
+				text, pause := headline.Draw(t, "headline"), rapid.Bool().Draw(t, "pause")
+				_, err := f.service.Update(ctx, users[who], id, campaign.Edit{Fields: fields(text), Pause: pause})
+				fits := m.status != campaign.Archived && (!pause || m.status == campaign.Active)
+				if expect(t, err, who, m, fits) {
+					m.waived = m.waived && text == m.headline
+					m.headline = text
+					if pause {
+						m.status = campaign.Paused
+					}
+				}
+			},
+			"pause":  move(f.service.Pause, campaign.Paused, campaign.Active),
+			"resume": move(f.service.Resume, campaign.Active, campaign.Paused),
+			"submit": move(f.service.Submit, campaign.InReview, campaign.Draft, campaign.Rejected),
+			"archive": move(f.service.Archive, campaign.Archived,
+				campaign.Draft, campaign.InReview, campaign.Active, campaign.Paused, campaign.Rejected),
+			"review": func(t *rapid.T) {
+				who, id, m := pick(t)
+				decision := rapid.SampledFrom([]string{"approved", "rejected"}).Draw(t, "decision")
+				got, err := f.service.Decide(ctx, users[who], id, decision, "")
+				if who != admin {
+					require.True(t, errs.Is(err, errs.Forbidden))
+					return
+				}
+				if expect(t, err, who, m, m.status == campaign.InReview) {
+					m.status = map[string]campaign.Status{"approved": campaign.Active, "rejected": campaign.Rejected}[decision]
+					m.waived = m.waived || decision == "approved"
+					require.Equal(t, decision, got.Campaign.Review.Decision)
+					require.Equal(t, users[admin].ID, got.Campaign.Review.ReviewerID)
+				}
+			},
+			"": func(t *rapid.T) {
+				for id, m := range model {
+					got, err := f.service.Get(ctx, users[m.owner], id)
+					require.NoError(t, err)
+					require.Equal(t, m.status, got.Status)
+					require.Equal(t, m.headline, got.Headline)
+					require.Equal(t, m.delivers(), got.Delivers())
+					require.Equal(t, got, f.told.last[id], "the nodes were told the latest")
+					_, err = f.service.Get(ctx, users[1-m.owner], id)
+					require.True(t, errs.Is(err, errs.Forbidden))
+				}
+				for _, status := range []campaign.Status{campaign.Draft, campaign.InReview, campaign.Active, campaign.Paused, campaign.Rejected, campaign.Archived} {
+					want := 0
+					for m := range maps.Values(model) {
+						if m.status == status {
+							want++
+						}
+					}
+					_, total, err := f.service.List(ctx, users[admin], campaign.Filter{Status: status})
+					require.NoError(t, err)
+					require.Equal(t, want, total)
+				}
+			},
+		})
+	})
+}
+
+// purse is a store whose Credits can fund.
+type purse struct {
+	*memory.Store
+	cost money.Credits
+}
+
+func (p *purse) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (campaign.Campaign, error) {
+	p.cost = n.CreditCost
+	if !n.Campaign.CreditFunded {
+		return campaign.Campaign{}, errors.New("not stamped")
+	}
+	n.CreditCost = 0
+	return p.Store.CreateCampaign(ctx, n)
+}
+
+func TestCreditCost(t *testing.T) {
+	for _, tc := range []struct {
+		budget, value money.Micros
+		cost          money.Credits
+	}{
+		{1000 * money.USD, money.USD, 1000},
+		{1000*money.USD + 1, money.USD, 1001}, // never funded by less than it costs
+		{10 * money.USD, 3 * money.USD, 4},
+		{money.USD, money.USD / 2, 2},
+		{money.USD, 5 * money.USD, 1},
+	} {
+		f := newFixture()
+		p := &purse{Store: f.store}
+		service := campaign.NewService(campaign.Deps{Store: p, Announcer: f.told, Now: time.Now, CreditValue: tc.value})
+		u := f.user(t, account.RoleAdvertiser)
+		in := campaign.Create{Fields: fields(clean), AdvertiserID: u.ID, UseAdCredit: true}
+		in.TotalBudget = &tc.budget
+		_, err := service.Create(t.Context(), u, in)
+		require.NoError(t, err)
+		require.Equal(t, tc.cost, p.cost)
+	}
+}
+
+// funded is a store in which every campaign is paid from Credits.
+type funded struct{ *memory.Store }
+
+func (f funded) UpdateCampaign(ctx context.Context, id uuid.UUID, edit func(*campaign.Campaign) error) (campaign.Campaign, error) {
+	return f.Store.UpdateCampaign(ctx, id, func(c *campaign.Campaign) error {
+		c.CreditFunded = true
+		return edit(c)
+	})
+}
+
+func TestBudgetOfCreditsCannotGrow(t *testing.T) {
+	f := newFixture()
+	u := f.user(t, account.RoleAdvertiser)
+	created, err := f.service.Create(t.Context(), u, campaign.Create{Fields: fields(clean), AdvertiserID: u.ID})
+	require.NoError(t, err)
+	service := campaign.NewService(campaign.Deps{Store: funded{f.store}, Announcer: f.told, Now: time.Now, CreditValue: money.USD})
+	set := func(budget money.Micros) error {
+		_, err := service.Update(t.Context(), u, created.Campaign.ID, campaign.Edit{Fields: campaign.Fields{TotalBudget: &budget}})
+		return err
+	}
+	require.True(t, errs.Is(set(1001*money.USD), errs.InvalidRequest))
+	require.NoError(t, set(1000*money.USD))
+	require.NoError(t, set(999*money.USD))
+}
+
+func TestOnlyAnAdministratorReviews(t *testing.T) {
+	f := newFixture()
+	u := f.user(t, account.RoleAdvertiser)
+	created, err := f.service.Create(t.Context(), u, campaign.Create{Fields: fields(shady), AdvertiserID: u.ID})
+	require.NoError(t, err)
+	_, err = f.service.Decide(t.Context(), u, created.Campaign.ID, "approved", "")
+	require.True(t, errs.Is(err, errs.Forbidden))
+}
+
+// The 534 real campaigns are honest: all validate and none breaks a rule.
+func TestRealCampaigns(t *testing.T) {
+	all, err := demo.Campaigns()
+	require.NoError(t, err)
+	require.NotEmpty(t, all)
+	f := newFixture()
+	u := f.user(t, account.RoleAdvertiser)
+	flagged := 0
+	for _, fields := range all {
+		created, err := f.service.Create(t.Context(), u, campaign.Create{Fields: fields, AdvertiserID: u.ID})
+		require.NoError(t, err, "%v", *fields.Headline)
+		if found := created.Campaign.PolicyViolations; len(found) > 0 {
+			flagged++
+			t.Errorf("%s: %v", created.Campaign.Headline, found)
+		}
+	}
+	t.Logf("%d campaigns, %d break a policy rule", len(all), flagged)
+}

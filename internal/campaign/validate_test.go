@@ -1,0 +1,130 @@
+package campaign
+
+import (
+	"strings"
+	"testing"
+
+	"adnet/internal/errs"
+	"adnet/internal/money"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+)
+
+// apply reads fields as the API does and applies them to a campaign that is complete.
+func apply(t *testing.T, text string) (Campaign, error) {
+	t.Helper()
+	var f Fields
+	if err := json.Unmarshal([]byte(text), &f); err != nil {
+		return Campaign{}, err
+	}
+	c := defaults()
+	c.Headline, c.CTAURL = "Headline", "https://example.com"
+	return c, f.apply(&c)
+}
+
+func quoted(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	require.NoError(t, err)
+	return string(b)
+}
+
+func TestLimits(t *testing.T) {
+	repeat := strings.Repeat
+	list := func(n int) []string {
+		values := make([]string, n)
+		for i := range values {
+			values[i] = "v" + repeat("x", i%50) + string(rune('a'+i%26)) + repeat("y", i/50)
+		}
+		return values
+	}
+	for field, tc := range map[string]struct{ good, bad []any }{
+		"bid_amount":   {[]any{0.01, 5, 1000, 1000.0, 0.010001}, []any{0.009999, 0, -1, 1000.000001, 1e9}},
+		"daily_budget": {[]any{1, 1_000_000}, []any{0.999999, 0, -5, 1_000_000.01}},
+		"total_budget": {[]any{1, 10_000_000}, []any{0.99, 10_000_000.01}},
+		"target_cpa":   {[]any{0, 12.5}, []any{-0.01}},
+		"target_roas":  {[]any{0, 3.25, nil}, []any{-1, 1e7, "3"}},
+		"headline": {
+			[]any{"x", repeat("x", 60), repeat("字", 60), repeat("é", 60), repeat("e\u0301", 60), " " + repeat("x", 60) + "\n"},
+			[]any{"", "  ", repeat("x", 61), repeat("é", 61), "two\nlines", "nul\x00", 5},
+		},
+		"subtext":             {[]any{"", repeat("ß", 280)}, []any{repeat("x", 281), "\x1b[31m"}},
+		"cta_label":           {[]any{repeat("x", 40)}, []any{repeat("x", 41)}},
+		"name":                {[]any{repeat("x", 200)}, []any{repeat("x", 201)}},
+		"format":              {[]any{"image", "video", "native"}, []any{"", "Image", "audio", 1}},
+		"billing_model":       {[]any{"cpm", "cpc", "cpa"}, []any{"", "CPM", "cpv"}},
+		"optimization_goal":   {[]any{"target_cpa", "target_roas", "max_conversions", "manual"}, []any{"", "auto"}},
+		"skippable_after_sec": {[]any{0, 3, 3600}, []any{-1, 3601, 1.5, "3"}},
+		"target_intent_tokens": {
+			[]any{[]string{}, list(200), []string{repeat("x", 100)}},
+			[]any{list(201), []string{repeat("x", 101)}, []string{"a\x00"}, "a", []int{1}},
+		},
+		"target_integration_methods": {[]any{[]string{}, []string{"mcp", "js_snippet", "npm_sdk", "rest"}}, []any{[]string{"soap"}, []string{"REST"}}},
+	} {
+		t.Run(field, func(t *testing.T) {
+			for _, value := range tc.good {
+				_, err := apply(t, `{"`+field+`":`+quoted(t, value)+`}`)
+				require.NoError(t, err, "%v", value)
+			}
+			for _, value := range tc.bad {
+				_, err := apply(t, `{"`+field+`":`+quoted(t, value)+`}`)
+				require.Error(t, err, "%v", value)
+				if own := errs.Of(err); own.Code != errs.Internal { // a wrong type is the decoder's error
+					require.Equal(t, errs.InvalidRequest, own.Code)
+					require.Equal(t, field, own.Extra["field"])
+				}
+			}
+		})
+	}
+}
+
+// SECURITY 2: what may be a link, for all three of them.
+func TestLinks(t *testing.T) {
+	good := []string{
+		"https://example.com", "HTTPS://EXAMPLE.com/", "https://example.com:8443/a?b=c&d=%20#e", "https://bücher.example/straße",
+		"https://192.0.2.1/x", "https://[2001:db8::1]/", "https://my_bucket.example.com/", "https://example.com/" + strings.Repeat("x", 2048-20),
+		"https://example.com/?next=http://other.example/a@b",
+	}
+	bad := []string{
+		"http://example.com", "//example.com", "/path", "example.com", "https:evil", "https:/evil", "https://", "https:///path", "https://:443/",
+		"javascript:alert(1)", "data:text/html,x", "ftp://example.com", "https://user@example.com", "https://user:pass@example.com", "https://@example.com",
+		"https://example.com/\r\nSet-Cookie: x", "https://example.com/\x00", "https://example.com/\n", " https://example.com", "https://exa mple.com",
+		"https://example.com\\@evil.example", "https://example.com/" + strings.Repeat("x", 2048-19), `https://"><svg/onload=alert(1)>`,
+		"https://exam%0aple.com/", "https://example.com:port/", "https://[::1", "https://exa\u200bmple.com", "https://'.example.com/",
+	}
+	for _, field := range []string{"cta_url", "media_url", "poster_url"} {
+		for _, link := range good {
+			_, err := apply(t, `{"`+field+`":`+quoted(t, link)+`}`)
+			require.NoError(t, err, link)
+		}
+		for _, link := range bad {
+			_, err := apply(t, `{"`+field+`":`+quoted(t, link)+`}`)
+			require.Equal(t, errs.InvalidRequest, errs.Of(err).Code, "%s %q", field, link)
+			require.Equal(t, field, errs.Of(err).Extra["field"])
+		}
+	}
+	_, err := apply(t, `{"media_url":"","poster_url":""}`)
+	require.NoError(t, err, "a picture is not required")
+	_, err = apply(t, `{"cta_url":""}`)
+	require.Equal(t, "cta_url", errs.Of(err).Extra["field"])
+}
+
+func TestWhatIsKept(t *testing.T) {
+	c, err := apply(t, `{"headline":" e\u0301cole ","target_regions":[" US ","","US","us","e\u0301"],"target_roas":2.5}`)
+	require.NoError(t, err)
+	require.Equal(t, "école", c.Headline, "NFC, trimmed")
+	require.Equal(t, c.Headline, c.Name, "the name defaults to the headline")
+	require.Equal(t, []string{"US", "us", "é"}, c.Regions, "trimmed, without empty ones and repeats")
+	require.Equal(t, 25*money.USD/10, *c.TargetROAS)
+
+	f := Fields{}
+	before := c
+	require.NoError(t, f.apply(&c))
+	require.Equal(t, before, c, "fields that are not given stay")
+	require.NoError(t, json.Unmarshal([]byte(`{"target_roas":null,"target_regions":[],"headline":null}`), &f))
+	require.NoError(t, f.apply(&c))
+	require.Nil(t, c.TargetROAS, "null clears")
+	require.Empty(t, c.Regions, "an empty list clears")
+	require.Equal(t, before.Headline, c.Headline)
+}
