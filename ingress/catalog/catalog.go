@@ -32,6 +32,7 @@ const (
 	roomsEvery = 30 * time.Second
 	retryAfter = 500 * time.Millisecond
 	queuedMax  = 8192
+	startFor   = 5 * time.Second // how long a missing projection is no news
 )
 
 // Source is the projection of campaigns that nodes load from. Versions are config versions: head says up
@@ -99,6 +100,7 @@ type Catalog struct {
 	// Of Run's goroutine alone:
 	suspect    bool // the source was missing or another one: what is known may not be what it holds
 	compacting compaction
+	patience   time.Time // until when a missing projection is not logged
 }
 
 // change is one message of the feed; one of campaign, rooms and resync is set.

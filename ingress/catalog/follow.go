@@ -23,6 +23,7 @@ func (c *Catalog) Run(ctx context.Context) error {
 	c.background.Go(func() { c.listen(ctx) })
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
+	c.patience = c.deps.Now().Add(startFor)
 	c.sync(ctx)
 	nextRooms := c.deps.Now().Add(roomsEvery)
 	for {
@@ -126,7 +127,9 @@ func (c *Catalog) take(ctx context.Context, first change) {
 func (c *Catalog) sync(ctx context.Context) {
 	asked := c.deps.Now()
 	if err := c.catchUp(ctx); err != nil {
-		if ctx.Err() == nil {
+		// Where all roles start together the projection comes a moment later.
+		starting := errors.Is(err, errNotProjected) && asked.Before(c.patience)
+		if ctx.Err() == nil && !starting {
 			c.log.Warn(ctx, "campaigns cannot be checked for changes; this node stops filling after a second", "error", err)
 		}
 		return

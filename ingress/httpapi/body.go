@@ -87,6 +87,9 @@ func refuseVariants(body []byte, dst any) error {
 
 // fieldNames are the JSON names of a struct, those of its embedded structs included.
 func fieldNames(t reflect.Type) (names []string) {
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {

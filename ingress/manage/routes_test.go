@@ -13,6 +13,7 @@ import (
 	"adnet/ingress/track"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
+	"adnet/internal/money"
 	"adnet/internal/token"
 
 	"github.com/google/uuid"
@@ -55,7 +56,24 @@ func TestRoutesAndDocumentAgree(t *testing.T) {
 	}
 }
 
-// call is one logical endpoint.
+// The document states the limits that the code has.
+func TestDocumentedLimits(t *testing.T) {
+	c := apitest.Load(t)
+	for field, want := range map[string][2]money.Micros{
+		"bid_amount": {campaign.MinBid, campaign.MaxBid}, "daily_budget": {campaign.MinBudget, campaign.MaxDailyBudget}, "total_budget": {campaign.MinBudget, campaign.MaxTotalBudget},
+	} {
+		low, high := c.Bounds(t, "CampaignFields", field)
+		require.Equal(t, want, [2]money.Micros{money.Micros(low * float64(money.USD)), money.Micros(high * float64(money.USD))}, field)
+	}
+	for field, want := range map[string]int{
+		"headline": campaign.MaxHeadline, "subtext": campaign.MaxSubtext, "name": campaign.MaxName, "cta_label": campaign.MaxCTALabel, "cta_url": campaign.MaxURL,
+	} {
+		_, high := c.Bounds(t, "CampaignFields", field)
+		require.EqualValues(t, want, high, field)
+	}
+}
+
+// endpoint is one logical endpoint.
 type endpoint struct {
 	apitest.Operation
 	value string // of the selector
@@ -76,7 +94,7 @@ func (e endpoint) url(id string) string {
 	return path + "?" + e.Selector + "=" + e.value + "&"
 }
 
-// endpoints that need somebody, from the document, which equals the routes.
+// authenticated are the endpoints that need somebody, from the document, which equals the routes.
 func authenticated(w *world) (all []endpoint) {
 	for _, op := range w.contract.Describe() {
 		if len(op.Security) == 0 {

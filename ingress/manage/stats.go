@@ -32,7 +32,7 @@ func (a *API) stats(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return httpapi.JSON(c, http.StatusOK, statsReplyOf(kind, q, result))
+	return httpapi.JSON(c, http.StatusOK, statsReplyOf(kind, q, result, a.deps.Now()))
 }
 
 func (a *API) statsQuery(c *gin.Context) (report.Query, report.Type, error) {
@@ -205,10 +205,14 @@ type statsReply struct {
 	AsOf        time.Time        `json:"as_of"`
 }
 
-func statsReplyOf(kind report.Type, q report.Query, r report.Result) statsReply {
+func statsReplyOf(kind report.Type, q report.Query, r report.Result, now time.Time) statsReply {
+	asOf := r.AsOf.UTC()
+	if asOf.IsZero() {
+		asOf = now.UTC() // there is no event at all, so none is missing
+	}
 	reply := statsReply{
 		Type: kind, Since: q.Since.String(), Until: q.Until.String(), Timezone: "UTC",
-		counts: countsOf(r.Counts), Daily: make([]dayReply, len(r.Daily)), BreakdownBy: q.Breakdown, AsOf: r.AsOf.UTC(),
+		counts: countsOf(r.Counts), Daily: make([]dayReply, len(r.Daily)), BreakdownBy: q.Breakdown, AsOf: asOf,
 	}
 	for i, day := range r.Daily {
 		reply.Daily[i] = dayReply{Date: day.Key, counts: countsOf(day.Counts)}

@@ -126,6 +126,9 @@ func (p *person) call(t *testing.T, method, path string, body any) reply {
 	recorder := httptest.NewRecorder()
 	p.w.http.ServeHTTP(recorder, r)
 	p.w.contract.Check(t, r, recorder)
+	if recorder.Code < 300 {
+		p.w.contract.Accepts(t, r, text)
+	}
 	return reply{t, recorder.Code, recorder.Header(), recorder.Body.String()}
 }
 

@@ -244,7 +244,7 @@ func TestReadsUseIndexes(t *testing.T) {
 	const rows = 20_000
 	_, err := s.pool.Exec(t.Context(), fmt.Sprintf(`
 		INSERT INTO app_user SELECT gen_random_uuid(), gen_random_uuid(), 'u' || n, '', 'advertiser', false, 0, now() FROM generate_series(1, 5000) n;
-		CREATE TEMP TABLE many AS SELECT c.*, n FROM campaign c, generate_series(2, %[1]d) n;
+		CREATE TEMP TABLE many AS SELECT c.*, n FROM campaign c, generate_series(%[2]d + 2, %[1]d) n;
 		CREATE TEMP TABLE owner AS SELECT row_number() OVER () AS n, id FROM app_user;
 		UPDATE many SET id = gen_random_uuid(), config_version = many.n, advertiser_id = owner.id,
 			status = (ARRAY['active', 'paused'])[1 + (many.n %% 50 = 0)::int], created_at = now() - many.n * interval '1 s'
@@ -252,7 +252,7 @@ func TestReadsUseIndexes(t *testing.T) {
 		ALTER TABLE many DROP COLUMN n;
 		INSERT INTO campaign SELECT * FROM many;
 		UPDATE config_head SET version = %[1]d;
-		ANALYZE`, rows))
+		ANALYZE`, rows, storetest.FirstHead))
 	require.NoError(t, err)
 	where := func(f campaign.Filter) (string, []any) {
 		w, args := conditions(f, []any{20, 0})

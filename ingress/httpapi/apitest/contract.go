@@ -18,8 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Contract is the document, made strict: a field that it does not name is an error in a reply.
-type Contract struct{ doc *openapi3.T }
+// Contract is the document as it is published, for requests, and made strict for replies: there a field
+// that it does not name is an error.
+type Contract struct{ published, strict *openapi3.T }
 
 // open are the schemas that others build on, or that may have more fields than are listed.
 var open = []string{"Counts", "CampaignFields", "CampaignCreate", "CampaignUpdate"}
@@ -30,6 +31,11 @@ func Load(t testing.TB) *Contract {
 	published, err := openapi3.NewLoader().LoadFromData(openapi.Document)
 	require.NoError(t, err)
 	require.NoError(t, published.Validate(t.Context(), openapi3.IsOpenAPI31OrLater()))
+	for name, schema := range published.Components.Schemas {
+		for _, example := range schema.Value.Examples {
+			require.NoError(t, schema.Value.VisitJSON(example, openapi3.EnableJSONSchema2020()), "example of %s", name)
+		}
+	}
 
 	var raw map[string]any
 	require.NoError(t, json.Unmarshal(openapi.Document, &raw))
@@ -42,7 +48,7 @@ func Load(t testing.TB) *Contract {
 	require.NoError(t, err)
 	doc, err := openapi3.NewLoader().LoadFromData(strict)
 	require.NoError(t, err)
-	return &Contract{doc}
+	return &Contract{published, doc}
 }
 
 func closeObjects(schema any) {
@@ -63,7 +69,7 @@ func closeObjects(schema any) {
 
 // Operations are the methods and paths of the document, as "GET /api/keys/{id}".
 func (c *Contract) Operations() (all []string) {
-	for path, item := range c.doc.Paths.Map() {
+	for path, item := range c.strict.Paths.Map() {
 		for method := range item.Operations() {
 			all = append(all, method+" "+path)
 		}
@@ -75,7 +81,7 @@ func (c *Contract) Operations() (all []string) {
 // Enum are the values that a schema lists.
 func (c *Contract) Enum(t testing.TB, schema, property string) (values []string) {
 	t.Helper()
-	s := c.doc.Components.Schemas[schema]
+	s := c.strict.Components.Schemas[schema]
 	require.NotNil(t, s, schema)
 	for _, value := range s.Value.Properties[property].Value.Enum {
 		values = append(values, value.(string))
@@ -83,25 +89,39 @@ func (c *Contract) Enum(t testing.TB, schema, property string) (values []string)
 	return values
 }
 
-// QueryEnum are the values of a query parameter of an operation.
-func (c *Contract) QueryEnum(t testing.TB, method, path, param string) (values []string) {
+// Bounds are the smallest and the largest value of a number, or the longest text, of a schema's property.
+func (c *Contract) Bounds(t testing.TB, schema, property string) (low, high float64) {
 	t.Helper()
-	p := c.doc.Paths.Value(path).GetOperation(method).Parameters.GetByInAndName("query", param)
-	require.NotNil(t, p, param)
-	for _, value := range p.Schema.Value.Enum {
-		values = append(values, value.(string))
+	s := c.strict.Components.Schemas[schema].Value.Properties[property].Value
+	if s.MaxLength != nil {
+		return 0, float64(*s.MaxLength)
 	}
-	return values
+	require.NotNil(t, s.Min, property)
+	require.NotNil(t, s.Max, property)
+	return *s.Min, *s.Max
+}
+
+// Accepts fails the test when the document refuses a body that the service took.
+func (c *Contract) Accepts(t testing.TB, r *http.Request, body string) {
+	t.Helper()
+	route := find(c.published, r)
+	if route == nil || route.Operation.RequestBody == nil || body == "" {
+		return
+	}
+	var value any
+	require.NoError(t, json.Unmarshal([]byte(body), &value))
+	schema := route.Operation.RequestBody.Value.Content.Get("application/json").Schema.Value
+	require.NoError(t, schema.VisitJSON(value, openapi3.EnableJSONSchema2020()), "%s %s %s", r.Method, route.Path, body)
 }
 
 // Check fails the test when the answer w to r is not what the document says. Where the document has no
 // such operation the answer must be an error of the general form.
 func (c *Contract) Check(t testing.TB, r *http.Request, w *httptest.ResponseRecorder) {
 	t.Helper()
-	route := c.find(r)
+	route := find(c.strict, r)
 	if route == nil {
 		require.Contains(t, []int{http.StatusNotFound, http.StatusMethodNotAllowed}, w.Code, r.URL.Path)
-		schema := c.doc.Components.Schemas["Error"].Value
+		schema := c.strict.Components.Schemas["Error"].Value
 		var body any
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &body))
 		require.NoError(t, schema.VisitJSON(body, openapi3.EnableJSONSchema2020()))
@@ -118,11 +138,11 @@ func (c *Contract) Check(t testing.TB, r *http.Request, w *httptest.ResponseReco
 	}
 }
 
-func (c *Contract) find(r *http.Request) *routers.Route {
-	for _, path := range c.doc.Paths.InMatchingOrder() {
-		item := c.doc.Paths.Value(path)
+func find(doc *openapi3.T, r *http.Request) *routers.Route {
+	for _, path := range doc.Paths.InMatchingOrder() {
+		item := doc.Paths.Value(path)
 		if op := item.GetOperation(r.Method); op != nil && matches(path, r.URL.Path) {
-			return &routers.Route{Spec: c.doc, Path: path, PathItem: item, Method: r.Method, Operation: op}
+			return &routers.Route{Spec: doc, Path: path, PathItem: item, Method: r.Method, Operation: op}
 		}
 	}
 	return nil
@@ -145,7 +165,7 @@ type Operation struct {
 
 // Describe lists the operations.
 func (c *Contract) Describe() (all []Operation) {
-	for path, item := range c.doc.Paths.Map() {
+	for path, item := range c.published.Paths.Map() {
 		for method, op := range item.Operations() {
 			o := Operation{Method: method, Path: path, Security: map[string]bool{}, Body: op.RequestBody != nil}
 			for _, p := range op.Parameters {
