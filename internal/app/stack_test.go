@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -147,6 +148,9 @@ func TestRealStack(t *testing.T) {
 	checks, err := i.run("verify")
 	require.NoError(t, err)
 	require.Contains(t, checks, "all clean")
+	rolled, err := i.run("rollup", "--date", time.Now().UTC().Format(time.DateOnly))
+	require.NoError(t, err)
+	require.Regexp(t, `: [1-9][0-9]* rows`, rolled)
 	t.Run("pause reaches the other node", func(t *testing.T) { pauseReachesTheOtherNode(t, ingress, second) })
 	ingress.end(t)
 	second.end(t)
@@ -175,6 +179,45 @@ func pauseReachesTheOtherNode(t *testing.T, here, there *service) {
 		require.False(t, fills(), "a paused campaign was served by the other node")
 		require.Equal(t, true, api.do("POST", "/api/campaigns?action=resume", owner.token, `{"id":"`+id+`"}`, 200)["propagated"])
 		require.True(t, fills())
+	}
+}
+
+// TestUserCommands is the operator's way to accounts: what the API must not offer.
+func TestUserCommands(t *testing.T) {
+	i := install(t)
+	_, err := i.run("migrate")
+	require.NoError(t, err)
+	i.env = append(i.env, "ADNET_USER_PASSWORD=first password")
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"create", "Op@e2e.example", "--role", "admin"}, "created op@e2e.example: role admin"},
+		{[]string{"create", "pub@e2e.example"}, "role advertiser"},
+		{[]string{"promote", "pub@e2e.example"}, "role admin"},
+		{[]string{"promote", "pub@e2e.example", "--role", "advertiser"}, "role advertiser"},
+		{[]string{"disable", "pub@e2e.example"}, "disabled true"},
+		{[]string{"enable", "pub@e2e.example"}, "disabled false"},
+		{[]string{"password", "pub@e2e.example"}, "earlier logins have ended"},
+		{[]string{"keys", "pub@e2e.example", "--issue", "seat", "--name", "dsp"}, "seat_live_"},
+	} {
+		out, err := i.run(append([]string{"user"}, c.args...)...)
+		require.NoError(t, err)
+		require.Contains(t, out, c.says)
+	}
+	listed, err := i.run("user", "keys", "pub@e2e.example")
+	require.NoError(t, err)
+	id := regexp.MustCompile(`[0-9a-f-]{36}`).FindString(listed)
+	require.NotEmpty(t, id)
+	listed, err = i.run("user", "keys", "pub@e2e.example", "--revoke", id)
+	require.NoError(t, err)
+	require.NotContains(t, listed, id)
+	for _, wrong := range [][]string{
+		{"create", "pub@e2e.example"}, {"create", "no-mail"}, {"promote", "nobody@e2e.example"},
+		{"keys", "pub@e2e.example", "--revoke", "x"}, {"keys", "nobody@e2e.example"},
+	} {
+		_, err := i.run(append([]string{"user"}, wrong...)...)
+		require.Error(t, err, "%v", wrong)
 	}
 }
 
