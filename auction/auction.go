@@ -31,12 +31,17 @@ type (
 	Format = target.Format
 	// Snapshot is one immutable state of the deliverable campaigns.
 	Snapshot = target.Index
-	// Scratch is the working memory of [Decide]; the zero value is ready, and one goroutine at a time may
-	// use it. Reused, it spares every allocation.
-	Scratch = target.Search
 	// Prediction is the score of a campaign with its attribution.
 	Prediction = ranker.Prediction
 )
+
+// Scratch is the working memory of [Decide]; the zero value is ready, and one goroutine at a time may
+// use it. Reused, it spares every allocation.
+type Scratch struct {
+	// Trace, when set, is filled with the candidates of each auction; nil costs nothing.
+	Trace  *Trace
+	search target.Search
+}
 
 // Reason says why a request was not filled or a campaign did not win; the values are those of the wire.
 // Empty means "may serve".
@@ -123,23 +128,36 @@ type Outcome struct {
 // Decide runs the auction through the index. gate may be nil: then every candidate may serve. The time
 // depends on how many candidates are refused before the winner, hardly on how many campaigns there are.
 func Decide(req *Request, snapshot *Snapshot, gate Gate, scratch *Scratch) Outcome {
+	trace := scratch.Trace
+	if trace != nil {
+		trace.Reset()
+	}
 	if snapshot.Len() == 0 {
 		return Outcome{Reason: NoCampaigns}
 	}
 	query := req.query()
-	scratch.Start(snapshot, &query)
+	scratch.search.Start(snapshot, &query)
 	var reason Reason // of the first candidate
 	for {
-		c, ok := scratch.Next()
+		c, ok := scratch.search.Next()
 		if !ok {
 			return Outcome{Reason: cmp.Or(reason, NoMatch)}
 		}
 		refusal := refuse(req, gate, c)
+		if trace != nil {
+			trace.add(c, refusal)
+		}
 		if refusal == "" {
+			if trace != nil {
+				trace.follow(req, scratch)
+			}
 			return won(snapshot, c)
 		}
 		reason = cmp.Or(reason, refusal)
 		if refusal == BelowFloor { // so is everything that follows
+			if trace != nil {
+				trace.follow(req, scratch)
+			}
 			return Outcome{Reason: reason}
 		}
 	}

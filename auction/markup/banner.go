@@ -1,0 +1,76 @@
+package markup
+
+import (
+	"strconv"
+	"strings"
+)
+
+// DefaultWidth and DefaultHeight are the size of a banner whose request names none, in CSS pixels.
+const (
+	DefaultWidth  = 300
+	DefaultHeight = 250
+)
+
+// flat is the height in CSS pixels up to which a banner is laid out in one row.
+const flat = 120
+
+// Banner is the ad as an HTML fragment of w × h CSS pixels without any script: a link around picture and
+// texts, a disclosure label that leads to the receipt, and the impression pixel.
+func Banner(ad *Ad, w, h int) string {
+	b := html{text: make([]byte, 0, 2048)}
+	direction, picture := "column", "max-width:100%;max-height:50%"
+	if h <= flat {
+		direction, picture = "row", "max-height:100%;max-width:40%"
+	}
+	b.raw(`<div style="position:relative;box-sizing:border-box;width:`, strconv.Itoa(w), `px;height:`, strconv.Itoa(h),
+		`px;overflow:hidden;border:1px solid #d0d0d0;background:#fff;font:14px/1.3 system-ui,Arial,sans-serif">`)
+	b.raw(`<a href="`).put(link(ad.ClickURL)).raw(`" target="_blank" rel="noopener sponsored" style="display:flex;flex-direction:`, direction,
+		`;align-items:center;justify-content:center;gap:6px;box-sizing:border-box;width:100%;height:100%;padding:6px;color:#1a1a1a;text-decoration:none;text-align:center">`)
+	if media := link(ad.MediaURL); media != "" && !strings.HasPrefix(mediaType(ad.MediaURL), "video/") {
+		b.raw(`<img src="`).put(media).raw(`" alt="" style="`, picture, `;object-fit:contain">`)
+	}
+	b.raw(`<span style="min-width:0"><b>`).put(ad.Headline).raw(`</b>`)
+	if ad.Body != "" && h > flat {
+		b.raw(`<br>`).put(ad.Body)
+	}
+	b.raw(`</span>`)
+	if ad.CTALabel != "" {
+		b.raw(`<span style="flex:none;padding:4px 10px;border-radius:4px;background:#1a56db;color:#fff">`).put(ad.CTALabel).raw(`</span>`)
+	}
+	b.raw(`</a>`)
+	b.label(ad)
+	if pixel := link(ad.ImpressionURL); pixel != "" {
+		b.raw(`<img src="`).put(pixel).raw(`" alt="" width="1" height="1" style="position:absolute;left:0;bottom:0;opacity:0">`)
+	}
+	b.raw(`</div>`)
+	return string(b.text)
+}
+
+// label marks the ad as one.
+func (b *html) label(ad *Ad) {
+	receipt := link(ad.ReceiptURL)
+	if receipt != "" {
+		b.raw(`<a href="`).put(receipt).raw(`" target="_blank" rel="noopener">`)
+	}
+	b.raw(`<span style="position:absolute;top:0;right:0;padding:0 4px;background:#fff;color:#555;font-size:11px">`).put(ad.DisclosureLabel).raw(`</span>`)
+	if receipt != "" {
+		b.raw(`</a>`)
+	}
+}
+
+// html is a fragment that is being written.
+type html struct{ text []byte }
+
+// raw appends parts that are HTML.
+func (b *html) raw(parts ...string) *html {
+	for _, part := range parts {
+		b.text = append(b.text, part...)
+	}
+	return b
+}
+
+// put appends a text or a link.
+func (b *html) put(s string) *html {
+	b.text = appendText(b.text, s)
+	return b
+}

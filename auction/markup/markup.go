@@ -1,0 +1,181 @@
+// Package markup writes what an exchange shows when a bid of ours wins: Native 1.2 JSON, banner HTML and VAST 4.2.
+//
+// Contract: a pure function of its arguments. Every text of an [Ad] is inert in what comes out, whatever it
+// holds: it cannot end an element, an attribute, a script or a CDATA section, and it cannot form an auction
+// macro (${…}), which exchanges replace as plain text anywhere in a markup. Links that are not absolute
+// http or https URLs are left out. What an ad cannot satisfy (a required asset, a length, a MIME type) is said
+// before the auction is decided, by [FitsNative] and [FitsVideo], so that no bid is made with half a markup.
+package markup
+
+import (
+	"path"
+	"strings"
+	"unicode/utf8"
+)
+
+// Ad is the winner as it is shown. Texts are plain text, links absolute URLs.
+type Ad struct {
+	Creative
+	ID         string // of the auction, unique
+	CampaignID string
+
+	DisclosureLabel string // marks the ad as one
+	ReceiptURL      string // public page that says who paid
+	ClickURL        string // counts a click and leads to the landing page
+	ImpressionURL   string // pixel that counts the impression
+	CompleteURL     string // pixel: a video was watched to its end
+	SkipURL         string // pixel: a video was skipped
+	CloseURL        string // pixel: a video was closed
+	ErrorURL        string // pixel of video errors; the code is appended to it
+}
+
+// Creative is the part of an [Ad] that is known before the auction.
+type Creative struct {
+	Headline  string
+	Body      string
+	CTALabel  string
+	MediaURL  string // image or video, https
+	PosterURL string
+	Domain    string // host of the landing page
+	SkipAfter int    // seconds until a video may be skipped
+}
+
+// appendText appends s as HTML or XML text or attribute value: what means something there is escaped, and the
+// dollar that could begin a macro. Control characters that XML cannot hold are left out.
+func appendText(b []byte, s string) []byte {
+	s = printable(s)
+	from := 0
+	for i := range len(s) {
+		by := ""
+		switch s[i] {
+		case '&':
+			by = "&amp;"
+		case '<':
+			by = "&lt;"
+		case '>':
+			by = "&gt;"
+		case '"':
+			by = "&#34;"
+		case '\'':
+			by = "&#39;"
+		case '$':
+			if !strings.HasPrefix(s[i:], "${") {
+				continue
+			}
+			by = "&#36;"
+		default:
+			continue
+		}
+		b = append(append(b, s[from:i]...), by...)
+		from = i + 1
+	}
+	return append(b, s[from:]...)
+}
+
+// printable is s as valid UTF-8 without the characters that XML 1.0 refuses (section 2.2).
+func printable(s string) string {
+	if plain(s) {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// link is u when it is an absolute http or https URL, with the characters encoded that could end an attribute
+// or begin a macro; else it is empty.
+func link(u string) string {
+	u = strings.TrimSpace(printable(u))
+	rest, secure := strings.CutPrefix(u, "https://")
+	if !secure {
+		var is bool
+		if rest, is = strings.CutPrefix(u, "http://"); !is {
+			return ""
+		}
+	}
+	if rest == "" || strings.ContainsAny(rest[:1], "/?#\\") {
+		return ""
+	}
+	if harmless(u) {
+		return u
+	}
+	return encoded.Replace(u)
+}
+
+// harmless says that nothing of u needs to be encoded; links of our own never do.
+func harmless(u string) bool {
+	for i := range len(u) {
+		switch c := u[i]; c {
+		case '$', '[', ']', '"', '\'', '<', '>', '`', ' ', '\\':
+			return false
+		default:
+			if c < ' ' || c >= utf8.RuneSelf {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+var encoded = strings.NewReplacer("${", "%24%7B", "[", "%5B", "]", "%5D", `"`, "%22", "'", "%27", "<", "%3C", ">", "%3E",
+	"`", "%60", " ", "%20", "\t", "", "\n", "", "\r", "", "\\", "%5C",
+	"\u0085", "%C2%85", "\u2028", "%E2%80%A8", "\u2029", "%E2%80%A9") // line ends to some readers
+
+// mediaType is the MIME type of a media link by its name's end; empty when the name does not tell.
+func mediaType(u string) string {
+	if i := strings.IndexAny(u, "?#"); i >= 0 {
+		u = u[:i]
+	}
+	switch strings.ToLower(path.Ext(u)) {
+	case ".jpg", ".jpeg":
+		return "image/jpeg"
+	case ".png":
+		return "image/png"
+	case ".gif":
+		return "image/gif"
+	case ".webp":
+		return "image/webp"
+	case ".avif":
+		return "image/avif"
+	case ".svg":
+		return "image/svg+xml"
+	case ".mp4", ".m4v":
+		return "video/mp4"
+	case ".webm":
+		return "video/webm"
+	case ".mov":
+		return "video/quicktime"
+	case ".m3u8":
+		return "application/x-mpegURL"
+	}
+	return ""
+}
+
+// accepts says whether a list of MIME types, empty for any, has kind. "image/jpg" is a common name of image/jpeg.
+func accepts(mimes []string, kind string) bool {
+	if len(mimes) == 0 || kind == "" {
+		return true
+	}
+	for _, m := range mimes {
+		m = strings.ToLower(strings.TrimSpace(m))
+		if m == strings.ToLower(kind) || m == "image/jpg" && kind == "image/jpeg" || m == "*/*" {
+			return true
+		}
+		if family, all := strings.CutSuffix(m, "*"); all && strings.HasSuffix(family, "/") && strings.HasPrefix(kind, family) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,188 @@
+package markup
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// The asset, image and data kinds of Native 1.2 (sections 7.3 to 7.5) that are answered.
+const (
+	ImageMain = 3
+
+	DataSponsored  = 1
+	DataDesc       = 2
+	DataDisplayURL = 11
+	DataCTAText    = 12
+)
+
+// NativeRequest is what is used of a Native 1.2 request.
+type NativeRequest struct {
+	Assets []NativeAsset
+	// PixelTracker says that an image tracker of the impression (event 1, method 1) is offered; without it the
+	// reply has imptrackers.
+	PixelTracker bool
+	// Privacy says that a privacy link is supported.
+	Privacy bool
+}
+
+// AssetKind is which of the objects of an asset is asked for.
+type AssetKind uint8
+
+// The kinds of assets.
+const (
+	AssetUnknown AssetKind = iota // video, or of a later version
+	AssetTitle
+	AssetImage
+	AssetData
+)
+
+// NativeAsset is one asset that is asked for.
+type NativeAsset struct {
+	ID       int64
+	HasID    bool // an asset without an id cannot be answered
+	Required bool
+	Kind     AssetKind
+	Type     int64    // of an image or data
+	Len      int64    // most code points of a title or data; 0 for any
+	W, H     int64    // wanted size of an image, else the least; 0 when not said
+	Mimes    []string // of an image; empty for any
+}
+
+// FitsNative says whether a creative has every required asset in the wanted form.
+func (r *NativeRequest) FitsNative(c *Creative) bool {
+	for i := range r.Assets {
+		a := &r.Assets[i]
+		if !a.Required {
+			continue
+		}
+		if _, ok := a.value(c); !ok {
+			return false
+		}
+	}
+	return len(r.Assets) > 0
+}
+
+// value is the text or link that answers an asset.
+func (a *NativeAsset) value(c *Creative) (value string, ok bool) {
+	switch {
+	case !a.HasID:
+		return "", false
+	case a.Kind == AssetTitle:
+		value = c.Headline
+	case a.Kind == AssetImage:
+		return a.image(c)
+	case a.Kind == AssetData && a.Type == DataSponsored, a.Kind == AssetData && a.Type == DataDisplayURL:
+		value = c.Domain
+	case a.Kind == AssetData && a.Type == DataDesc:
+		value = c.Body
+	case a.Kind == AssetData && a.Type == DataCTAText:
+		value = c.CTALabel
+	}
+	value = printable(value)
+	return value, value != "" && (a.Len <= 0 || int64(utf8.RuneCountInString(value)) <= a.Len)
+}
+
+// image answers a main image, or one whose type is not said. An icon or logo is something that campaigns do
+// not have.
+func (a *NativeAsset) image(c *Creative) (string, bool) {
+	if a.Type != ImageMain && a.Type != 0 {
+		return "", false
+	}
+	kind, media := mediaType(c.MediaURL), link(c.MediaURL)
+	if len(kind) >= 6 && kind[:6] != "image/" || !accepts(a.Mimes, kind) {
+		return "", false
+	}
+	return media, media != ""
+}
+
+// Native is the reply of Native 1.2 as a JSON object without a root wrapper. Call it for an ad that
+// [NativeRequest.FitsNative]; optional assets that the ad does not have are left out.
+func (r *NativeRequest) Native(ad *Ad) []byte {
+	b := make([]byte, 0, 1024)
+	b = append(b, `{"ver":"1.2","assets":[`...)
+	first := true
+	for i := range r.Assets {
+		a := &r.Assets[i]
+		value, ok := a.value(&ad.Creative)
+		if !ok {
+			continue
+		}
+		if !first {
+			b = append(b, ',')
+		}
+		first = false
+		b = a.append(b, value)
+	}
+	b = append(b, `],"link":{"url":`...)
+	b = quote(b, link(ad.ClickURL))
+	b = append(b, '}')
+	if pixel := link(ad.ImpressionURL); r.PixelTracker {
+		b = append(b, `,"eventtrackers":[{"event":1,"method":1,"url":`...)
+		b = append(quote(b, pixel), `}]`...)
+	} else {
+		b = append(b, `,"imptrackers":[`...)
+		b = append(quote(b, pixel), ']')
+	}
+	if receipt := link(ad.ReceiptURL); r.Privacy && receipt != "" {
+		b = quote(append(b, `,"privacy":`...), receipt)
+	}
+	return append(b, '}')
+}
+
+func (a *NativeAsset) append(b []byte, value string) []byte {
+	b = append(b, `{"id":`...)
+	b = appendInt(b, a.ID)
+	switch a.Kind {
+	case AssetTitle:
+		b = append(quote(append(b, `,"title":{"text":`...), value), '}')
+	case AssetData:
+		b = appendInt(append(b, `,"data":{"type":`...), a.Type)
+		b = append(quote(append(b, `,"value":`...), value), '}')
+	default:
+		b = append(b, `,"img":{`...)
+		if a.Type != 0 {
+			b = append(appendInt(append(b, `"type":`...), a.Type), ',')
+		}
+		b = quote(append(b, `"url":`...), value)
+		if a.W > 0 && a.H > 0 {
+			b = appendInt(append(b, `,"w":`...), a.W)
+			b = appendInt(append(b, `,"h":`...), a.H)
+		}
+		b = append(b, '}')
+	}
+	return append(b, '}')
+}
+
+func appendInt(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) }
+
+const hexDigits = "0123456789abcdef"
+
+// quote appends s as a JSON string that is also inert in HTML and scripts, and in which no macro begins.
+func quote(b []byte, s string) []byte {
+	b = append(b, '"')
+	from := 0
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c >= ' ' && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&' && c != '$' && c != 0xE2:
+			continue
+		case c == '$' && !strings.HasPrefix(s[i:], "${"):
+			continue
+		case c == 0xE2:
+			if strings.HasPrefix(s[i:], "\u2028") || strings.HasPrefix(s[i:], "\u2029") {
+				b = append(b, s[from:i]...)
+				b = append(b, `\u202`...)
+				b = append(b, '8'+s[i+2]-0xA8)
+				i += 2
+				from = i + 1
+			}
+			continue
+		}
+		b = append(b, s[from:i]...)
+		b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		from = i + 1
+	}
+	b = append(b, s[from:]...)
+	return append(b, '"')
+}
