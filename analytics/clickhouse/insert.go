@@ -14,10 +14,12 @@ import (
 )
 
 const (
-	// Columns in the order of fillEvents and fillAuctions.
+	// Columns in the order of fillEvents, fillAuctions and fillNotices.
 	insertEvents = `INSERT INTO events (event_id, received_at, type, verdict, price, charge, minted, auction_id, campaign_id, advertiser_id, developer_id, billing_model, format, integration_method, surface, region, language, host_app, session, conversion_type, conversion_value, currency, external_id)`
 
-	insertAuctions = `INSERT INTO auctions (auction_id, at, developer_id, campaign_id, reason, price, ecpm, format, integration_method, surface, region, language, host_app, sandbox, took_us)`
+	insertAuctions = `INSERT INTO auctions (auction_id, at, developer_id, campaign_id, reason, price, ecpm, format, integration_method, surface, region, language, host_app, sandbox, took_us, tokens, tools, floor, candidate_ids, candidate_ecpms, candidate_reasons, more_candidates)`
+
+	insertNotices = `INSERT INTO notices (auction_id, at, kind, proof, campaign_id, developer_id, impression_id, price, reason, sandbox)`
 )
 
 // ErrNoToken says that an insert came without a token: without one a repeat would count twice.
@@ -33,6 +35,11 @@ func (s *Store) Insert(ctx context.Context, token string, rows []report.Row) err
 // InsertAuctions writes outcomes of auctions, with the same rules as [Store.Insert].
 func (s *Store) InsertAuctions(ctx context.Context, token string, rows []report.Auction) error {
 	return send(s, ctx, insertion{insertAuctions, token, "insert auctions"}, rows, fillAuctions)
+}
+
+// InsertNotices writes what exchanges said about bids, with the same rules as [Store.Insert].
+func (s *Store) InsertNotices(ctx context.Context, token string, rows []report.Notice) error {
+	return send(s, ctx, insertion{insertNotices, token, "insert notices"}, rows, fillNotices)
 }
 
 type insertion struct{ statement, token, what string }
@@ -173,6 +180,42 @@ func fillAuctions(b *block, rows []report.Auction) {
 	texts(func(r *report.Auction) string { return r.HostApp })
 	column(b, b.page.flags, rows, func(r *report.Auction) bool { return r.Sandbox })
 	numbers(func(r *report.Auction) int64 { return r.Took.Microseconds() })
+	numbers(func(r *report.Auction) int64 { return r.Tokens })
+	numbers(func(r *report.Auction) int64 { return r.Tools })
+	numbers(func(r *report.Auction) int64 { return int64(r.Floor) })
+	b.add(perCandidate(rows, func(c *report.Candidate) uuid.UUID { return c.CampaignID }))
+	b.add(perCandidate(rows, func(c *report.Candidate) int64 { return int64(c.ECPM) }))
+	b.add(perCandidate(rows, func(c *report.Candidate) string { return c.Reason }))
+	column(b, b.page.flags, rows, func(r *report.Auction) bool { return r.MoreCandidates })
+}
+
+// perCandidate is a column of arrays, one value for each candidate of each row.
+func perCandidate[V any](rows []report.Auction, value func(*report.Candidate) V) [][]V {
+	lists := make([][]V, len(rows))
+	for i := range rows {
+		lists[i] = make([]V, len(rows[i].Candidates))
+		for j := range rows[i].Candidates {
+			lists[i][j] = value(&rows[i].Candidates[j])
+		}
+	}
+	return lists
+}
+
+func fillNotices(b *block, rows []report.Notice) {
+	ids := func(f func(*report.Notice) uuid.UUID) { column(b, b.page.ids, rows, f) }
+	texts := func(f func(*report.Notice) string) { column(b, b.page.texts, rows, f) }
+	numbers := func(f func(*report.Notice) int64) { column(b, b.page.numbers, rows, f) }
+
+	ids(func(r *report.Notice) uuid.UUID { return r.AuctionID })
+	column(b, b.page.times, rows, func(r *report.Notice) time.Time { return storable(r.At) })
+	texts(func(r *report.Notice) string { return r.Kind })
+	texts(func(r *report.Notice) string { return r.Proof })
+	ids(func(r *report.Notice) uuid.UUID { return r.CampaignID })
+	ids(func(r *report.Notice) uuid.UUID { return r.DeveloperID })
+	texts(func(r *report.Notice) string { return r.ImpressionID })
+	numbers(func(r *report.Notice) int64 { return int64(r.Price) })
+	numbers(func(r *report.Notice) int64 { return r.Reason })
+	column(b, b.page.flags, rows, func(r *report.Notice) bool { return r.Sandbox })
 }
 
 // Times that the day column can hold. A time outside is moved to the nearer end, so that a record with a

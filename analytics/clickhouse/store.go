@@ -155,6 +155,7 @@ SETTINGS max_bytes_before_external_group_by = 500000000`
 	archivedUntilQuery = `
 SELECT max(last_received_at) AS at FROM stats_daily WHERE day = (SELECT max(day) FROM stats_daily)`
 	auctionsQuery = `SELECT toInt64(count()) AS n FROM auctions FINAL`
+	noticesQuery  = `SELECT toInt64(count()) AS n FROM notices FINAL`
 )
 
 // Totals sums everything that was ever inserted: for the comparison with the ledger.
@@ -205,11 +206,16 @@ func (s *Store) ArchivedUntil(ctx context.Context) (time.Time, error) {
 }
 
 // Auctions counts the auctions that are stored, each once.
-func (s *Store) Auctions(ctx context.Context) (int64, error) {
+func (s *Store) Auctions(ctx context.Context) (int64, error) { return s.count(ctx, auctionsQuery) }
+
+// Notices counts the notices that are stored: of each kind about each bid one.
+func (s *Store) Notices(ctx context.Context) (int64, error) { return s.count(ctx, noticesQuery) }
+
+func (s *Store) count(ctx context.Context, query string) (int64, error) {
 	var rows []struct {
 		N int64 `ch:"n"`
 	}
-	if err := s.Select(ctx, &rows, auctionsQuery, nil); err != nil || len(rows) == 0 {
+	if err := s.Select(ctx, &rows, query, nil); err != nil || len(rows) == 0 {
 		return 0, err
 	}
 	return rows[0].N, nil

@@ -142,13 +142,19 @@ func TestEveryFieldIsStored(t *testing.T) {
 	require.NoError(t, s.InsertAuctions(t.Context(), "a", []report.Auction{{
 		AuctionID: id(2), At: at, DeveloperID: id(5), CampaignID: id(3), Reason: "budget", Price: 8, ECPM: 9, Format: "f", IntegrationMethod: "m",
 		Surface: "s", Region: "r", Language: "l", HostApp: "h", Sandbox: true, Took: 1500 * time.Nanosecond,
+		Tokens: 3, Tools: 4, Floor: 5, Candidates: []report.Candidate{{CampaignID: id(7), ECPM: 6, Reason: "outbid"}}, MoreCandidates: true,
+	}}))
+	require.NoError(t, s.InsertNotices(t.Context(), "a", []report.Notice{{
+		AuctionID: id(2), At: at, Kind: "loss", Proof: "signed", CampaignID: id(3), DeveloperID: id(5), ImpressionID: "i", Price: 7, Reason: 102, Sandbox: true,
 	}}))
 	for table, want := range map[string]string{
+		"notices": "02000000-0000-0000-0000-000000000002|loss|signed|2026-05-31 23:59:59.123456|2026-05-31|03000000-0000-0000-0000-000000000003|" +
+			"05000000-0000-0000-0000-000000000005|i|7|102|true",
 		"events": "01000000-0000-0000-0000-000000000001|2026-05-31 23:59:59.123456|2026-05-31|conversion|over_balance|counted|4|5|6|" +
 			"02000000-0000-0000-0000-000000000002|03000000-0000-0000-0000-000000000003|04000000-0000-0000-0000-000000000004|" +
 			"05000000-0000-0000-0000-000000000005|cpa|f|m|s|r|l|h|se|ct|7|EUR|x",
 		"auctions": "02000000-0000-0000-0000-000000000002|2026-05-31 23:59:59.123456|2026-05-31|05000000-0000-0000-0000-000000000005|" +
-			"03000000-0000-0000-0000-000000000003|budget|8|9|f|m|s|r|l|h|true|1",
+			"03000000-0000-0000-0000-000000000003|budget|8|9|f|m|s|r|l|h|true|1|3|4|5|['07000000-0000-0000-0000-000000000007']|[6]|['outbid']|true",
 	} {
 		var rows []struct {
 			Text string `ch:"text"`

@@ -1,5 +1,5 @@
 // Package archive copies what happened into the analytics store: every settled event with its verdict
-// and charge, and the outcomes of auctions.
+// and charge, the outcomes of auctions, and what exchanges say about bids.
 //
 // Contract of [Archiver]: each offset of the events topic becomes exactly one row. It reads the topic in a
 // group of its own and holds records until settlement has decided them; the plan of a chunk is stored
@@ -7,7 +7,7 @@
 // under the same token, and the sink takes it once. Where it goes on is [Plans.Archived], never the
 // broker's offset. It never decides about money and never writes to the ledger.
 //
-// [Auctions] is best effort: a crash may lose or repeat some outcomes.
+// [Auctions] and [Notices] are best effort: a crash may lose or repeat some of them.
 package archive
 
 import (

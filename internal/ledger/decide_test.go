@@ -179,10 +179,10 @@ func TestEffectsAreGroupedAndOrdered(t *testing.T) {
 	}, effects.Spend)
 	ref := "topic/0:10-13+1"
 	require.Equal(t, []Transaction{
-		{TransactionID(KindCharge, ref, campaignA1), KindCharge, ref, campaignA1, noon, []Entry{{AdvertiserCash(anna), USD, -15_000}, {Revenue, USD, 15_000}}},
-		{TransactionID(KindCharge, ref, campaignA2), KindCharge, ref, campaignA2, noon, []Entry{{AdvertiserCash(anna), USD, -5_000}, {Revenue, USD, 5_000}}},
-		{TransactionID(KindMint, ref, publisher), KindMint, ref, publisher, noon, []Entry{{Mint, Credit, -2}, {DeveloperCredits(publisher), Credit, 2}}},
-		{TransactionID(KindMint, ref, another), KindMint, ref, another, noon, []Entry{{Mint, Credit, -1}, {DeveloperCredits(another), Credit, 1}}},
+		{TransactionID(KindCharge, ref, campaignA1), KindCharge, ref, campaignA1, noon, []Entry{{AdvertiserCash(anna), USD, -15_000}, {Revenue, USD, 15_000}}, uuid.Nil},
+		{TransactionID(KindCharge, ref, campaignA2), KindCharge, ref, campaignA2, noon, []Entry{{AdvertiserCash(anna), USD, -5_000}, {Revenue, USD, 5_000}}, uuid.Nil},
+		{TransactionID(KindMint, ref, publisher), KindMint, ref, publisher, noon, []Entry{{Mint, Credit, -2}, {DeveloperCredits(publisher), Credit, 2}}, uuid.Nil},
+		{TransactionID(KindMint, ref, another), KindMint, ref, another, noon, []Entry{{Mint, Credit, -1}, {DeveloperCredits(another), Credit, 1}}, uuid.Nil},
 	}, effects.Transactions)
 	require.Equal(t, []DeadLetter{{second.Partition, 11, "not an event", []byte{1, 2}}}, effects.Dead)
 	require.Equal(t, noon, effects.At)

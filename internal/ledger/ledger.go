@@ -63,10 +63,12 @@ const (
 type Transaction struct {
 	ID      uuid.UUID
 	Kind    Kind
-	Ref     string    // what caused it: "<stream>/<partition>:<first>-<next>" for batches, a campaign id for funding
-	Subject uuid.UUID // the campaign charged, the developer minted for
+	Ref     string    // what caused it: "<stream>/<partition>:<first>-<next>" for batches, a campaign id for funding, "<provider>:<payment>" for deposits
+	Subject uuid.UUID // the campaign charged, the developer minted for, the advertiser who paid in
 	At      time.Time
 	Entries []Entry
+	// Reverses is the transaction that this one takes back, in part or whole; zero for all but refunds.
+	Reverses uuid.UUID
 }
 
 // EventType is what happened to an ad.

@@ -16,8 +16,9 @@ import (
 func (s *Store) Audit(_ context.Context, o ledger.AuditOptions) ([]ledger.Check, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a := audit{l: &s.ledger}
+	a := audit{l: &s.ledger, p: &s.payments}
 	a.entries()
+	a.deposits()
 	a.verdicts()
 	a.campaigns()
 	a.budgets()
@@ -31,6 +32,7 @@ func (s *Store) Audit(_ context.Context, o ledger.AuditOptions) ([]ledger.Check,
 // audit is one run; the store's mutex is held.
 type audit struct {
 	l       *ledgerState
+	p       *depositState
 	charged map[uuid.UUID]int64 // by campaign, from the entries
 	minted  int64
 	checks  []ledger.Check
@@ -172,12 +174,36 @@ func (a *audit) budgets() {
 
 func (a *audit) prepaid() {
 	var p promise
+	back := make(map[ledger.Account]int64) // given back by providers: only this may take a balance below zero
+	for i := range a.l.transactions {
+		for _, e := range a.l.transactions[i].Entries {
+			if a.l.transactions[i].Kind == ledger.KindRefund && e.Asset == ledger.USD {
+				back[e.Account] -= e.Amount
+			}
+		}
+	}
 	for s, amount := range a.l.balances {
 		if _, ok := advertiserOf(s.account); ok && s.asset == ledger.USD {
-			p.look(amount < 0, "%s: %d", s.account, amount)
+			p.look(amount+back[s.account] < 0, "%s: %d, given back %d", s.account, amount, back[s.account])
 		}
 	}
 	a.none(ledger.CheckPrepaid, p)
+}
+
+// deposits compares the ledger's deposits with what the providers reported.
+func (a *audit) deposits() {
+	var reported, booked int64
+	for _, book := range a.p.payments {
+		reported += int64(book.Paid - book.Reversed)
+	}
+	for i := range a.l.transactions {
+		for _, e := range a.l.transactions[i].Entries {
+			if e.Account == ledger.Deposits {
+				booked -= e.Amount
+			}
+		}
+	}
+	a.equal(ledger.CheckDeposits, reported, booked)
 }
 
 func (a *audit) ranges() {

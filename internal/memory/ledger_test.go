@@ -20,14 +20,10 @@ func TestLedgerConformance(t *testing.T) {
 		return storetest.Ledger{
 			Stores: storesOf(s), Settler: s, Archive: s, Accounts: s,
 			Rooms: func(o ledger.RoomsOptions) storetest.RoomReader { return s.RoomReader(o) },
-			Deposit: func(_ context.Context, id uuid.UUID, amount money.Micros) error {
-				return s.locked(func(l *ledgerState) {
-					l.addTransaction(ledger.Transaction{ID: uuid.New(), Kind: "deposit", Ref: uuid.NewString(), Subject: id, Entries: []ledger.Entry{
-						{Account: ledger.AdvertiserCash(id), Asset: ledger.USD, Amount: int64(amount)},
-						{Account: ledger.Deposits, Asset: ledger.USD, Amount: -int64(amount)},
-					}})
-				})
+			Deposit: func(ctx context.Context, id uuid.UUID, amount money.Micros) error {
+				return storetest.Pay(ctx, s, id, amount)
 			},
+			Deposits: s,
 			Dead: func(context.Context) (dead []ledger.DeadLetter, err error) {
 				err = s.locked(func(l *ledgerState) {
 					for _, d := range l.dead {
@@ -92,6 +88,13 @@ func (s *Store) corruptions() map[string]func(context.Context) error {
 		ledger.CheckOffsets: func(l *ledgerState) { l.offsets[ledger.Partition{Stream: "a1b2c3"}]++ },
 		ledger.CheckArchive: func(l *ledgerState) { l.archive[ledger.Partition{Stream: "a1b2c3"}] = progress{archived: 1 << 40} },
 		ledger.CheckDead:    func(l *ledgerState) { clear(l.dead) },
+		ledger.CheckDeposits: func(*ledgerState) {
+			for ref, book := range s.payments.payments {
+				book.Paid++
+				s.payments.payments[ref] = book
+				return
+			}
+		},
 	}
 	corrupt := make(map[string]func(context.Context) error, len(damages))
 	for name, damage := range damages {

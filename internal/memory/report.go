@@ -20,7 +20,8 @@ import (
 const tokenWindow = 100_000
 
 // Reports is the analytics store of the in-memory mode. It keeps sums per day and dimensions, not events; of
-// events it keeps only which were charged, so that a second charge would be seen. It is safe for concurrent use.
+// events it keeps only which were charged, so that a second charge would be seen, and the first ones of the newest
+// auctions, to explain them. It is safe for concurrent use.
 type Reports struct {
 	mu       sync.RWMutex
 	days     map[ledger.Day]map[dimensions]*report.Counts
@@ -29,14 +30,24 @@ type Reports struct {
 	billed   map[billedKey]struct{}
 	until    time.Time
 	auctions int64
+	notices  map[noticeKey]struct{}
 	events   tokens
 	outcomes tokens
+	noticed  tokens
+
+	explained explained
 }
 
 // billedKey is what may be charged once.
 type billedKey struct {
 	auction uuid.UUID
 	kind    ledger.EventType
+}
+
+// noticeKey is what is said once.
+type noticeKey struct {
+	auction     uuid.UUID
+	kind, proof string
 }
 
 // dimensions is what stats are split and filtered by.
@@ -50,7 +61,7 @@ func NewReports() *Reports {
 	return &Reports{
 		days:   make(map[ledger.Day]map[dimensions]*report.Counts),
 		totals: ledger.Totals{ByVerdict: make(map[ledger.Verdict]int64)},
-		billed: make(map[billedKey]struct{}),
+		billed: make(map[billedKey]struct{}), notices: make(map[noticeKey]struct{}),
 	}
 }
 
@@ -132,6 +143,7 @@ func (r *Reports) insert(row *report.Row) {
 			r.billable.Add(row.Price, row.Charge)
 		}
 	}
+	r.explained.addEvent(row)
 	r.totals.Rows++
 	r.totals.Charge += row.Charge
 	r.totals.Minted += row.Minted
@@ -182,7 +194,7 @@ func countType(c *report.Counts, row *report.Row) {
 	}
 }
 
-// InsertAuctions counts outcomes of auctions once per token; nothing else of them is kept. Error: an empty
+// InsertAuctions counts outcomes of auctions once per token, and keeps the newest to explain them. Error: an empty
 // token.
 func (r *Reports) InsertAuctions(_ context.Context, token string, rows []report.Auction) error {
 	if len(rows) == 0 {
@@ -195,6 +207,9 @@ func (r *Reports) InsertAuctions(_ context.Context, token string, rows []report.
 	defer r.mu.Unlock()
 	if r.outcomes.first(token) {
 		r.auctions += int64(len(rows))
+		for i := range rows {
+			r.explained.addAuction(&rows[i])
+		}
 	}
 	return nil
 }
@@ -204,6 +219,37 @@ func (r *Reports) Auctions(context.Context) (int64, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.auctions, nil
+}
+
+// maxNotices bounds what is remembered: anybody may send notices, and in-memory mode has no disk to keep them on.
+const maxNotices = 1_000_000
+
+// InsertNotices counts notices, of each kind about each bid one; nothing else of them is kept, and beyond a
+// million none. Error: an empty token.
+func (r *Reports) InsertNotices(_ context.Context, token string, rows []report.Notice) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	if token == "" {
+		return errNoToken
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.noticed.first(token) {
+		for i := range rows {
+			if len(r.notices) < maxNotices {
+				r.notices[noticeKey{rows[i].AuctionID, rows[i].Kind, rows[i].Proof}] = struct{}{}
+			}
+		}
+	}
+	return nil
+}
+
+// Notices counts the notices that came in.
+func (r *Reports) Notices(context.Context) (int64, error) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return int64(len(r.notices)), nil
 }
 
 // Billable values the unique charged events by their prices.

@@ -31,6 +31,7 @@ type Store struct {
 	head      int64                 // the last config version given
 	changes   []versioned           // by version; see changesSince
 	ledger    ledgerState
+	payments  depositState
 }
 
 // New makes an empty store that reads the time from now.
@@ -45,6 +46,7 @@ func New(now func() time.Time) *Store {
 		owned:     make(map[uuid.UUID][]*kept),
 		head:      1, // as in PostgreSQL: 0 means that there is no catalog
 		ledger:    newLedgerState(),
+		payments:  newDepositState(),
 	}
 }
 

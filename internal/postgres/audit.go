@@ -69,7 +69,14 @@ SELECT format('campaign %s: spent %s of %s', campaign_id, spent, total_budget), 
 FROM campaign_total`
 
 	auditPrepaid = `
-SELECT format('%s: %s', account, amount), amount < 0 FROM balance WHERE asset = 'USD' AND account LIKE 'advertiser:%'`
+SELECT format('%s: %s, given back %s', b.account, b.amount, coalesce(r.back, 0)), b.amount + coalesce(r.back, 0) < 0
+FROM balance b LEFT JOIN (
+	SELECT e.account, -sum(e.amount) AS back FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id
+	WHERE t.kind = 'refund' AND e.asset = 'USD' GROUP BY 1) r ON r.account = b.account
+WHERE b.asset = 'USD' AND b.account LIKE 'advertiser:%'`
+
+	auditPayments = `SELECT coalesce(sum(paid - reversed), 0)::bigint FROM payment`
+	auditDeposits = `SELECT coalesce(-sum(amount), 0)::bigint FROM ledger_entry WHERE account = $1 AND asset = 'USD'`
 
 	auditGaps = `
 SELECT format('%s/%s: %s follows %s', stream, partition, first_offset, before), coalesce(first_offset <> before, false)
@@ -128,6 +135,7 @@ func (a *audit) run() ([]ledger.Check, error) {
 	a.equal(ledger.CheckSumCredit, 0, a.number(auditSums, string(ledger.Credit)))
 	a.all(ledger.CheckTransactions, auditTransactions)
 	a.all(ledger.CheckBalances, auditBalances)
+	a.equal(ledger.CheckDeposits, a.number(auditPayments), a.number(auditDeposits, string(ledger.Deposits)))
 	a.verdicts()
 	a.all(ledger.CheckCampaigns, auditCampaigns)
 	a.none(ledger.CheckDailyBudget, auditDailyBudget)

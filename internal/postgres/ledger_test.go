@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"adnet/internal/campaign"
 	"adnet/internal/ledger"
@@ -21,19 +20,12 @@ func TestLedgerConformance(t *testing.T) {
 		s := openStore(t)
 		return storetest.Ledger{
 			Stores: storesOf(s), Settler: s, Archive: s, Accounts: s,
-			Rooms:   func(o ledger.RoomsOptions) storetest.RoomReader { return s.RoomReader(o) },
-			Deposit: s.deposit, Dead: s.dead, Corrupt: s.corruptions(),
+			Rooms: func(o ledger.RoomsOptions) storetest.RoomReader { return s.RoomReader(o) },
+			Deposit: func(ctx context.Context, id uuid.UUID, amount money.Micros) error {
+				return storetest.Pay(ctx, s, id, amount)
+			},
+			Deposits: s, Dead: s.dead, Corrupt: s.corruptions(),
 		}
-	})
-}
-
-func (s *Store) deposit(ctx context.Context, id uuid.UUID, amount money.Micros) error {
-	return s.inTx(ctx, "deposit", func(tx pgx.Tx) error {
-		return insertTransaction(ctx, tx, ledger.Transaction{
-			ID: uuid.New(), Kind: "deposit", Ref: uuid.NewString(), Subject: id, At: time.Now(), Entries: []ledger.Entry{
-				{Account: ledger.AdvertiserCash(id), Asset: ledger.USD, Amount: int64(amount)},
-				{Account: ledger.Deposits, Asset: ledger.USD, Amount: -int64(amount)},
-			}})
 	})
 }
 
@@ -99,7 +91,8 @@ func (s *Store) corruptions() map[string]func(context.Context) error {
 		ledger.CheckOffsets: sql("consumer_offset", `UPDATE consumer_offset SET next_offset = next_offset + 1`),
 		ledger.CheckArchive: sql("archive_progress", `INSERT INTO archive_progress VALUES ('a1b2c3', 0, 1000000, NULL)
 			ON CONFLICT (stream, partition) DO UPDATE SET archived_next = 1000000, planned_next = NULL`),
-		ledger.CheckDead: sql("dlq", `DELETE FROM dlq`),
+		ledger.CheckDead:     sql("dlq", `DELETE FROM dlq`),
+		ledger.CheckDeposits: sql("payment", `UPDATE payment SET paid = paid + 1`),
 	}
 }
 
@@ -137,11 +130,15 @@ func (s *Store) reencode(change func(*ledger.Outcome)) func(context.Context) err
 // The database itself refuses what Go code already refuses, so that no other client can do it either.
 func TestLedgerTablesGuardThemselves(t *testing.T) {
 	s := openStore(t)
-	require.NoError(t, s.deposit(t.Context(), uuid.New(), 5))
+	u := storetest.AddUser(t, storesOf(s))
+	require.NoError(t, storetest.Pay(t.Context(), s, u.ID, 5))
 	for statement, want := range map[string]string{
-		`UPDATE ledger_entry SET amount = 6`: "append only",
-		`DELETE FROM ledger_transaction`:     "append only",
-		`TRUNCATE ledger_entry`:              "append only",
+		`UPDATE ledger_entry SET amount = 6`:  "append only",
+		`DELETE FROM ledger_transaction`:      "append only",
+		`TRUNCATE ledger_entry`:               "append only",
+		`UPDATE payment_event SET amount = 6`: "append only",
+		`TRUNCATE payment_refund`:             "append only",
+		`DELETE FROM ledger_reversal`:         "append only",
 		`INSERT INTO ledger_entry VALUES (gen_random_uuid(), 0, 'house:revenue', 'USD', 1)`: "sum to zero",
 	} {
 		_, err := s.pool.Exec(t.Context(), statement)

@@ -82,3 +82,12 @@ func (e *Embedded) Run(ctx context.Context) error {
 		}
 	}
 }
+
+// Flush empties the server, as a Redis that lost its memory is.
+func (e *Embedded) Flush() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.server != nil {
+		e.server.FlushAll()
+	}
+}

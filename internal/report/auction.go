@@ -26,4 +26,42 @@ type Auction struct {
 	HostApp           string
 	Sandbox           bool
 	Took              time.Duration // of the decision, without the HTTP exchange
+
+	Tokens, Tools  int64        // how many the request had; what they were is never stored
+	Floor          money.Micros // least effective price of 1,000 impressions that was accepted
+	Candidates     []Candidate  // the best ones, best first, at most 10
+	MoreCandidates bool         // there may have been others behind them
+}
+
+// Candidate is a campaign that took part in an auction.
+type Candidate struct {
+	CampaignID uuid.UUID
+	ECPM       money.Micros // its effective price of 1,000 impressions
+	Reason     string       // why it did not win; empty for the winner
+}
+
+// Delivery is what became of one campaign in the auctions of some time, as far as it was among the candidates
+// that are recorded.
+type Delivery struct {
+	Auctions  int64            // all auctions
+	Truncated int64            // those with candidates that are not recorded
+	Outcomes  map[string]int64 // of the campaign, by reason; "" is won
+}
+
+// The outcomes that [Delivery] is counted from, besides the reasons of candidates.
+const MoreCandidates = "more_candidates" // of all auctions: some candidates are not recorded
+
+// Notice is what an exchange said about one bid, as the analytics store keeps it: of several of one kind about
+// one bid any one may stay. Notices are best effort, and no money depends on them. At is UTC.
+type Notice struct {
+	AuctionID    uuid.UUID // of the bid
+	At           time.Time
+	Kind         string // win, loss, bill or error
+	Proof        string // signed, unsigned or bad_signature
+	CampaignID   uuid.UUID
+	DeveloperID  uuid.UUID    // the seat
+	ImpressionID string       // the exchange's imp.id
+	Price        money.Micros // clearing price of 1,000 impressions; 0 when unknown
+	Reason       int64        // OpenRTB loss reason or VAST error code; -1 when none was given
+	Sandbox      bool
 }

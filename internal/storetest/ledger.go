@@ -53,6 +53,8 @@ type Ledger struct {
 	Rooms    func(ledger.RoomsOptions) RoomReader
 	// Deposit credits an advertiser's cash account with a balanced transaction.
 	Deposit func(ctx context.Context, advertiser uuid.UUID, amount money.Micros) error
+	// Deposits is what payment providers move.
+	Deposits Deposits
 	// Dead lists the dead letters.
 	Dead func(ctx context.Context) ([]ledger.DeadLetter, error)
 	// Corrupt damages the store behind its back, so that the named check must fail.
@@ -70,7 +72,7 @@ func RunLedger(t *testing.T, newLedger func(t *testing.T) Ledger) {
 	for _, group := range []struct {
 		name  string
 		cases []ledgerCase
-	}{{"Settle", settleCases}, {"Archive", archiveCases}, {"Rooms", roomCases}, {"Audit", auditCases}} {
+	}{{"Settle", settleCases}, {"Archive", archiveCases}, {"Rooms", roomCases}, {"Audit", auditCases}, {"Deposits", depositCases}} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {
 				t.Run(c.name, func(t *testing.T) { c.run(t, newLedger(t)) })

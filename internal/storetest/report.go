@@ -26,12 +26,14 @@ type Reports struct {
 	Rollup interface {
 		Aggregate(ctx context.Context, day ledger.Day) (rows int, err error)
 	}
+	Explain ReportExplainer
 }
 
 // ReportWriter takes blocks, each under a token that makes a repeat harmless.
 type ReportWriter interface {
 	Insert(ctx context.Context, token string, rows []report.Row) error
 	InsertAuctions(ctx context.Context, token string, rows []report.Auction) error
+	InsertNotices(ctx context.Context, token string, rows []report.Notice) error
 }
 
 // ReportAudit says what is stored.
@@ -39,6 +41,7 @@ type ReportAudit interface {
 	Totals(ctx context.Context) (ledger.Totals, error)
 	Billable(ctx context.Context) (ledger.Billable, error)
 	Auctions(ctx context.Context) (int64, error)
+	Notices(ctx context.Context) (int64, error)
 	ArchivedUntil(ctx context.Context) (time.Time, error)
 }
 
@@ -66,6 +69,9 @@ func RunReports(t *testing.T, open func(t *testing.T) Reports) {
 		{"RollupsAtOnce", reportsRollupsAtOnce},
 		{"LateEvents", reportsLate},
 		{"Auctions", reportsAuctions},
+		{"Notices", reportsNotices},
+		{"ExplainAuction", reportsExplain},
+		{"Delivery", reportsDelivery},
 		{"AsOf", reportsAsOf},
 		{"OddValues", reportsOdd},
 	} {
@@ -508,6 +514,25 @@ func reportsAuctions(t *testing.T, s Reports) {
 	// A token of events and one of auctions have nothing to do with each other.
 	insertRows(t, s, "a", reportRow())
 	require.Equal(t, int64(1), stats(t, s, report.Query{}).Impressions)
+}
+
+func reportsNotices(t *testing.T, s Reports) {
+	id := uuid.Must(uuid.NewV7())
+	win := report.Notice{AuctionID: id, At: reportNoon, Kind: "win", Proof: "signed", CampaignID: uuid.UUID{1}, Price: 2 * money.USD, Reason: -1}
+	loss := report.Notice{AuctionID: id, At: reportNoon, Kind: "loss", Proof: "signed", Reason: 0, Sandbox: true}
+	for range 3 {
+		require.NoError(t, s.Writer.InsertNotices(t.Context(), "n", []report.Notice{win, loss}))
+	}
+	require.NoError(t, s.Writer.InsertNotices(t.Context(), "none", nil))
+	// An exchange that says it again later, and somebody who only pretends to be one.
+	win.At = win.At.Add(time.Second)
+	forged := report.Notice{AuctionID: id, At: reportNoon, Kind: "win", Proof: "bad_signature", Reason: -1, ImpressionID: "'); -- \x00"}
+	require.NoError(t, s.Writer.InsertNotices(t.Context(), "n2", []report.Notice{win, forged}))
+	require.Error(t, s.Writer.InsertNotices(t.Context(), "", []report.Notice{win}))
+	n, err := s.Audit.Notices(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, int64(3), n)
+	require.Zero(t, stats(t, s, report.Query{}).Impressions)
 }
 
 func reportsAsOf(t *testing.T, s Reports) {

@@ -13,6 +13,7 @@ var (
 	repeatable = regexp.MustCompile(`^(CREATE (TABLE|VIEW|MATERIALIZED VIEW) IF NOT EXISTS|ALTER TABLE \w+ \w+ \w+ IF (NOT )?EXISTS|DROP \w+ IF EXISTS) `)
 	created    = regexp.MustCompile(`^CREATE (?:TABLE|VIEW|MATERIALIZED VIEW) IF NOT EXISTS (\w+)`)
 	target     = regexp.MustCompile(`^CREATE MATERIALIZED VIEW IF NOT EXISTS \w+ TO (\w+)`)
+	added      = regexp.MustCompile(`^ALTER TABLE \w+ ADD COLUMN IF NOT EXISTS (\w+) `)
 	column     = regexp.MustCompile(`^    (\w+) +[A-Z]\w+`)
 	snake      = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 )
@@ -34,14 +35,16 @@ func statements(t *testing.T) []string {
 func TestStatementsMayRunAgain(t *testing.T) {
 	for _, s := range statements(t) {
 		require.Regexp(t, repeatable, s)
-		require.Equal(t, 1, strings.Count(s, "CREATE "), s)
+		require.Equal(t, 1, strings.Count(s, "CREATE ")+strings.Count(s, "ALTER "), s)
 	}
 }
 
 func TestTargetsOfViewsHaveADeduplicationWindow(t *testing.T) {
 	tables, targets := map[string]string{}, 0
 	for _, s := range statements(t) {
-		tables[created.FindStringSubmatch(s)[1]] = s
+		if m := created.FindStringSubmatch(s); m != nil {
+			tables[m[1]] = s
+		}
 	}
 	for _, s := range statements(t) {
 		if m := target.FindStringSubmatch(s); m != nil {
@@ -50,7 +53,7 @@ func TestTargetsOfViewsHaveADeduplicationWindow(t *testing.T) {
 		}
 	}
 	require.Positive(t, targets)
-	for _, source := range []string{"events", "auctions"} {
+	for _, source := range []string{"events", "auctions", "notices"} {
 		require.Contains(t, tables[source], "non_replicated_deduplication_window = 100000")
 	}
 }
@@ -58,6 +61,12 @@ func TestTargetsOfViewsHaveADeduplicationWindow(t *testing.T) {
 func TestNamesAndComments(t *testing.T) {
 	columns := 0
 	for _, s := range statements(t) {
+		if m := added.FindStringSubmatch(s); m != nil {
+			columns++
+			require.Regexp(t, snake, m[1])
+			require.Contains(t, s, "COMMENT '", m[1])
+			continue
+		}
 		name := created.FindStringSubmatch(s)[1]
 		require.Regexp(t, snake, name)
 		if strings.HasPrefix(s, "CREATE MATERIALIZED VIEW") {

@@ -196,6 +196,61 @@ func (Proof) EnumDescriptor() ([]byte, []int) {
 	return file_event_proto_rawDescGZIP(), []int{2}
 }
 
+type Notice_Kind int32
+
+const (
+	Notice_KIND_UNSPECIFIED Notice_Kind = 0
+	Notice_WIN              Notice_Kind = 1
+	Notice_LOSS             Notice_Kind = 2
+	Notice_BILL             Notice_Kind = 3
+	Notice_ERROR            Notice_Kind = 4 // the player's, for a video ad
+)
+
+// Enum value maps for Notice_Kind.
+var (
+	Notice_Kind_name = map[int32]string{
+		0: "KIND_UNSPECIFIED",
+		1: "WIN",
+		2: "LOSS",
+		3: "BILL",
+		4: "ERROR",
+	}
+	Notice_Kind_value = map[string]int32{
+		"KIND_UNSPECIFIED": 0,
+		"WIN":              1,
+		"LOSS":             2,
+		"BILL":             3,
+		"ERROR":            4,
+	}
+)
+
+func (x Notice_Kind) Enum() *Notice_Kind {
+	p := new(Notice_Kind)
+	*p = x
+	return p
+}
+
+func (x Notice_Kind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Notice_Kind) Descriptor() protoreflect.EnumDescriptor {
+	return file_event_proto_enumTypes[3].Descriptor()
+}
+
+func (Notice_Kind) Type() protoreflect.EnumType {
+	return &file_event_proto_enumTypes[3]
+}
+
+func (x Notice_Kind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Notice_Kind.Descriptor instead.
+func (Notice_Kind) EnumDescriptor() ([]byte, []int) {
+	return file_event_proto_rawDescGZIP(), []int{5, 0}
+}
+
 // Where and how an ad was placed; copied from the token.
 type Placement struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
@@ -536,6 +591,11 @@ type Auction struct {
 	Sandbox         bool                   `protobuf:"varint,9,opt,name=sandbox,proto3" json:"sandbox,omitempty"`
 	SnapshotVersion uint64                 `protobuf:"varint,10,opt,name=snapshot_version,json=snapshotVersion,proto3" json:"snapshot_version,omitempty"`
 	TookUs          int64                  `protobuf:"varint,11,opt,name=took_us,json=tookUs,proto3" json:"took_us,omitempty"`
+	Tokens          uint32                 `protobuf:"varint,12,opt,name=tokens,proto3" json:"tokens,omitempty"` // intent tokens of the request; the context itself is never kept
+	Tools           uint32                 `protobuf:"varint,13,opt,name=tools,proto3" json:"tools,omitempty"`   // active tools of the request
+	FloorMicros     int64                  `protobuf:"varint,14,opt,name=floor_micros,json=floorMicros,proto3" json:"floor_micros,omitempty"`
+	Candidates      []*Candidate           `protobuf:"bytes,15,rep,name=candidates,proto3" json:"candidates,omitempty"`                                // the best ones, at most 10, best first
+	MoreCandidates  bool                   `protobuf:"varint,16,opt,name=more_candidates,json=moreCandidates,proto3" json:"more_candidates,omitempty"` // there may have been others behind them
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -647,6 +707,219 @@ func (x *Auction) GetTookUs() int64 {
 	return 0
 }
 
+func (x *Auction) GetTokens() uint32 {
+	if x != nil {
+		return x.Tokens
+	}
+	return 0
+}
+
+func (x *Auction) GetTools() uint32 {
+	if x != nil {
+		return x.Tools
+	}
+	return 0
+}
+
+func (x *Auction) GetFloorMicros() int64 {
+	if x != nil {
+		return x.FloorMicros
+	}
+	return 0
+}
+
+func (x *Auction) GetCandidates() []*Candidate {
+	if x != nil {
+		return x.Candidates
+	}
+	return nil
+}
+
+func (x *Auction) GetMoreCandidates() bool {
+	if x != nil {
+		return x.MoreCandidates
+	}
+	return false
+}
+
+// A campaign that took part in an auction.
+type Candidate struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	CampaignId    []byte                 `protobuf:"bytes,1,opt,name=campaign_id,json=campaignId,proto3" json:"campaign_id,omitempty"`
+	EcpmMicros    int64                  `protobuf:"varint,2,opt,name=ecpm_micros,json=ecpmMicros,proto3" json:"ecpm_micros,omitempty"`
+	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"` // why it did not win; empty for the winner
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Candidate) Reset() {
+	*x = Candidate{}
+	mi := &file_event_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Candidate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Candidate) ProtoMessage() {}
+
+func (x *Candidate) ProtoReflect() protoreflect.Message {
+	mi := &file_event_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Candidate.ProtoReflect.Descriptor instead.
+func (*Candidate) Descriptor() ([]byte, []int) {
+	return file_event_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Candidate) GetCampaignId() []byte {
+	if x != nil {
+		return x.CampaignId
+	}
+	return nil
+}
+
+func (x *Candidate) GetEcpmMicros() int64 {
+	if x != nil {
+		return x.EcpmMicros
+	}
+	return 0
+}
+
+func (x *Candidate) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// One record of adnet.notices: what an exchange says about a bid of ours. Nothing is billed by it.
+type Notice struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	AuctionId     []byte                 `protobuf:"bytes,1,opt,name=auction_id,json=auctionId,proto3" json:"auction_id,omitempty"` // UUIDv7 of the bid, or the id that the caller named
+	AtUs          int64                  `protobuf:"varint,2,opt,name=at_us,json=atUs,proto3" json:"at_us,omitempty"`
+	Kind          Notice_Kind            `protobuf:"varint,3,opt,name=kind,proto3,enum=adnet.event.v1.Notice_Kind" json:"kind,omitempty"`
+	Proof         Proof                  `protobuf:"varint,4,opt,name=proof,proto3,enum=adnet.event.v1.Proof" json:"proof,omitempty"` // SIGNED, UNSIGNED or BAD_SIGNATURE
+	CampaignId    []byte                 `protobuf:"bytes,5,opt,name=campaign_id,json=campaignId,proto3" json:"campaign_id,omitempty"`
+	DeveloperId   []byte                 `protobuf:"bytes,6,opt,name=developer_id,json=developerId,proto3" json:"developer_id,omitempty"`    // the seat
+	ImpressionId  string                 `protobuf:"bytes,7,opt,name=impression_id,json=impressionId,proto3" json:"impression_id,omitempty"` // the exchange's imp.id, cut at 64 bytes
+	PriceMicros   int64                  `protobuf:"varint,8,opt,name=price_micros,json=priceMicros,proto3" json:"price_micros,omitempty"`   // clearing price of 1,000 impressions, at most the bid; 0 when unknown
+	Reason        *int32                 `protobuf:"varint,9,opt,name=reason,proto3,oneof" json:"reason,omitempty"`                          // OpenRTB loss reason, or VAST error code
+	Sandbox       bool                   `protobuf:"varint,10,opt,name=sandbox,proto3" json:"sandbox,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Notice) Reset() {
+	*x = Notice{}
+	mi := &file_event_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Notice) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Notice) ProtoMessage() {}
+
+func (x *Notice) ProtoReflect() protoreflect.Message {
+	mi := &file_event_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Notice.ProtoReflect.Descriptor instead.
+func (*Notice) Descriptor() ([]byte, []int) {
+	return file_event_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Notice) GetAuctionId() []byte {
+	if x != nil {
+		return x.AuctionId
+	}
+	return nil
+}
+
+func (x *Notice) GetAtUs() int64 {
+	if x != nil {
+		return x.AtUs
+	}
+	return 0
+}
+
+func (x *Notice) GetKind() Notice_Kind {
+	if x != nil {
+		return x.Kind
+	}
+	return Notice_KIND_UNSPECIFIED
+}
+
+func (x *Notice) GetProof() Proof {
+	if x != nil {
+		return x.Proof
+	}
+	return Proof_PROOF_UNSPECIFIED
+}
+
+func (x *Notice) GetCampaignId() []byte {
+	if x != nil {
+		return x.CampaignId
+	}
+	return nil
+}
+
+func (x *Notice) GetDeveloperId() []byte {
+	if x != nil {
+		return x.DeveloperId
+	}
+	return nil
+}
+
+func (x *Notice) GetImpressionId() string {
+	if x != nil {
+		return x.ImpressionId
+	}
+	return ""
+}
+
+func (x *Notice) GetPriceMicros() int64 {
+	if x != nil {
+		return x.PriceMicros
+	}
+	return 0
+}
+
+func (x *Notice) GetReason() int32 {
+	if x != nil && x.Reason != nil {
+		return *x.Reason
+	}
+	return 0
+}
+
+func (x *Notice) GetSandbox() bool {
+	if x != nil {
+		return x.Sandbox
+	}
+	return false
+}
+
 var File_event_proto protoreflect.FileDescriptor
 
 const file_event_proto_rawDesc = "" +
@@ -688,7 +961,7 @@ const file_event_proto_rawDesc = "" +
 	"\bcurrency\x18\x03 \x01(\tR\bcurrency\x12\x1f\n" +
 	"\vexternal_id\x18\x04 \x01(\tR\n" +
 	"externalId\x12'\n" +
-	"\x0fown_credentials\x18\x05 \x01(\bR\x0eownCredentials\"\xf4\x02\n" +
+	"\x0fown_credentials\x18\x05 \x01(\bR\x0eownCredentials\"\xa9\x04\n" +
 	"\aAuction\x12\x1d\n" +
 	"\n" +
 	"auction_id\x18\x01 \x01(\fR\tauctionId\x12\x13\n" +
@@ -704,7 +977,41 @@ const file_event_proto_rawDesc = "" +
 	"\asandbox\x18\t \x01(\bR\asandbox\x12)\n" +
 	"\x10snapshot_version\x18\n" +
 	" \x01(\x04R\x0fsnapshotVersion\x12\x17\n" +
-	"\atook_us\x18\v \x01(\x03R\x06tookUs*p\n" +
+	"\atook_us\x18\v \x01(\x03R\x06tookUs\x12\x16\n" +
+	"\x06tokens\x18\f \x01(\rR\x06tokens\x12\x14\n" +
+	"\x05tools\x18\r \x01(\rR\x05tools\x12!\n" +
+	"\ffloor_micros\x18\x0e \x01(\x03R\vfloorMicros\x129\n" +
+	"\n" +
+	"candidates\x18\x0f \x03(\v2\x19.adnet.event.v1.CandidateR\n" +
+	"candidates\x12'\n" +
+	"\x0fmore_candidates\x18\x10 \x01(\bR\x0emoreCandidates\"e\n" +
+	"\tCandidate\x12\x1f\n" +
+	"\vcampaign_id\x18\x01 \x01(\fR\n" +
+	"campaignId\x12\x1f\n" +
+	"\vecpm_micros\x18\x02 \x01(\x03R\n" +
+	"ecpmMicros\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\xae\x03\n" +
+	"\x06Notice\x12\x1d\n" +
+	"\n" +
+	"auction_id\x18\x01 \x01(\fR\tauctionId\x12\x13\n" +
+	"\x05at_us\x18\x02 \x01(\x03R\x04atUs\x12/\n" +
+	"\x04kind\x18\x03 \x01(\x0e2\x1b.adnet.event.v1.Notice.KindR\x04kind\x12+\n" +
+	"\x05proof\x18\x04 \x01(\x0e2\x15.adnet.event.v1.ProofR\x05proof\x12\x1f\n" +
+	"\vcampaign_id\x18\x05 \x01(\fR\n" +
+	"campaignId\x12!\n" +
+	"\fdeveloper_id\x18\x06 \x01(\fR\vdeveloperId\x12#\n" +
+	"\rimpression_id\x18\a \x01(\tR\fimpressionId\x12!\n" +
+	"\fprice_micros\x18\b \x01(\x03R\vpriceMicros\x12\x1b\n" +
+	"\x06reason\x18\t \x01(\x05H\x00R\x06reason\x88\x01\x01\x12\x18\n" +
+	"\asandbox\x18\n" +
+	" \x01(\bR\asandbox\"D\n" +
+	"\x04Kind\x12\x14\n" +
+	"\x10KIND_UNSPECIFIED\x10\x00\x12\a\n" +
+	"\x03WIN\x10\x01\x12\b\n" +
+	"\x04LOSS\x10\x02\x12\b\n" +
+	"\x04BILL\x10\x03\x12\t\n" +
+	"\x05ERROR\x10\x04B\t\n" +
+	"\a_reason*p\n" +
 	"\x04Type\x12\x14\n" +
 	"\x10TYPE_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
@@ -741,29 +1048,35 @@ func file_event_proto_rawDescGZIP() []byte {
 	return file_event_proto_rawDescData
 }
 
-var file_event_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_event_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_event_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_event_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_event_proto_goTypes = []any{
 	(Type)(0),          // 0: adnet.event.v1.Type
 	(BillingModel)(0),  // 1: adnet.event.v1.BillingModel
 	(Proof)(0),         // 2: adnet.event.v1.Proof
-	(*Placement)(nil),  // 3: adnet.event.v1.Placement
-	(*Event)(nil),      // 4: adnet.event.v1.Event
-	(*Conversion)(nil), // 5: adnet.event.v1.Conversion
-	(*Auction)(nil),    // 6: adnet.event.v1.Auction
+	(Notice_Kind)(0),   // 3: adnet.event.v1.Notice.Kind
+	(*Placement)(nil),  // 4: adnet.event.v1.Placement
+	(*Event)(nil),      // 5: adnet.event.v1.Event
+	(*Conversion)(nil), // 6: adnet.event.v1.Conversion
+	(*Auction)(nil),    // 7: adnet.event.v1.Auction
+	(*Candidate)(nil),  // 8: adnet.event.v1.Candidate
+	(*Notice)(nil),     // 9: adnet.event.v1.Notice
 }
 var file_event_proto_depIdxs = []int32{
 	0, // 0: adnet.event.v1.Event.type:type_name -> adnet.event.v1.Type
 	2, // 1: adnet.event.v1.Event.proof:type_name -> adnet.event.v1.Proof
 	1, // 2: adnet.event.v1.Event.billing_model:type_name -> adnet.event.v1.BillingModel
-	3, // 3: adnet.event.v1.Event.placement:type_name -> adnet.event.v1.Placement
-	5, // 4: adnet.event.v1.Event.conversion:type_name -> adnet.event.v1.Conversion
-	3, // 5: adnet.event.v1.Auction.placement:type_name -> adnet.event.v1.Placement
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	4, // 3: adnet.event.v1.Event.placement:type_name -> adnet.event.v1.Placement
+	6, // 4: adnet.event.v1.Event.conversion:type_name -> adnet.event.v1.Conversion
+	4, // 5: adnet.event.v1.Auction.placement:type_name -> adnet.event.v1.Placement
+	8, // 6: adnet.event.v1.Auction.candidates:type_name -> adnet.event.v1.Candidate
+	3, // 7: adnet.event.v1.Notice.kind:type_name -> adnet.event.v1.Notice.Kind
+	2, // 8: adnet.event.v1.Notice.proof:type_name -> adnet.event.v1.Proof
+	9, // [9:9] is the sub-list for method output_type
+	9, // [9:9] is the sub-list for method input_type
+	9, // [9:9] is the sub-list for extension type_name
+	9, // [9:9] is the sub-list for extension extendee
+	0, // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_event_proto_init() }
@@ -771,13 +1084,14 @@ func file_event_proto_init() {
 	if File_event_proto != nil {
 		return
 	}
+	file_event_proto_msgTypes[5].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_event_proto_rawDesc), len(file_event_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   4,
+			NumEnums:      4,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,130 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"adnet/internal/ledger"
+	"adnet/internal/obs"
+	"adnet/schemas/event"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// patience is how long one block of a best-effort stream is tried before it is dropped.
+const patience = 30 * time.Second
+
+// stream is what a best-effort copy of a topic needs to know of it.
+type stream[R any] struct {
+	name       string // of the metrics and log lines: auctions, notices
+	help       string
+	log        Log // by its committed offsets
+	logger     *slog.Logger
+	registerer prometheus.Registerer
+	decode     func(value []byte) (row R, ok bool)
+	insert     func(ctx context.Context, token string, rows []R) error
+}
+
+// copier archives one topic, best effort: a block that the store refuses for half a minute is counted and
+// dropped, and a crash between insert and commit may cut the repeated records differently, so that some come
+// twice. No money depends on them.
+type copier[R any] struct {
+	cfg     Config
+	stream  stream[R]
+	rows    prometheus.Counter
+	dropped prometheus.Counter
+	often   *obs.LimitedLogger
+}
+
+func newCopier[R any](cfg Config, s stream[R]) (*copier[R], error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	if s.log == nil || s.insert == nil || s.logger == nil || s.registerer == nil {
+		return nil, errors.New("archive: log, sink, logger and registerer are required")
+	}
+	c := &copier[R]{
+		cfg: cfg, stream: s, often: obs.Limited(s.logger, time.Second),
+		rows:    prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_archive_" + s.name + "_total", Help: s.help + " archived."}),
+		dropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_archive_" + s.name + "_dropped_total", Help: s.help + " dropped: not decodable, or refused by the store."}),
+	}
+	if err := errors.Join(s.registerer.Register(c.rows), s.registerer.Register(c.dropped)); err != nil {
+		return nil, fmt.Errorf("archive: %w", err)
+	}
+	return c, nil
+}
+
+// Run archives until ctx ends, in blocks of what arrived during Linger. Run returns nil after ctx ended;
+// it has no other end.
+func (c *copier[R]) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		records, err := c.stream.log.Poll(ctx, c.cfg.ChunkRows)
+		if err != nil {
+			if ctx.Err() == nil {
+				c.often.Warn(ctx, "poll of "+c.stream.name+" failed", "error", err)
+				pause(ctx, time.Second)
+			}
+			continue
+		}
+		token, rows := c.block(records)
+		if err := c.insert(ctx, token, rows); err != nil {
+			if ctx.Err() != nil {
+				break // not committed: read again by the next
+			}
+			c.dropped.Add(float64(len(rows)))
+			c.often.Warn(ctx, c.stream.name+" dropped: the analytics store refused them", "error", err)
+		}
+		if err := c.stream.log.Done(ctx); err != nil && ctx.Err() == nil {
+			c.often.Warn(ctx, "commit of "+c.stream.name+" failed", "error", err)
+		}
+		if len(records) < c.cfg.ChunkRows {
+			pause(ctx, c.cfg.Linger)
+		}
+	}
+	return nil
+}
+
+func (c *copier[R]) insert(ctx context.Context, token string, rows []R) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		try, cancel := context.WithTimeout(ctx, c.cfg.InsertTimeout)
+		defer cancel()
+		return struct{}{}, c.stream.insert(try, token, rows)
+	}, backoff.WithMaxElapsedTime(patience))
+	if err == nil {
+		c.rows.Add(float64(len(rows)))
+	}
+	return err
+}
+
+// block decodes what one poll brought. The token names its ranges.
+func (c *copier[R]) block(records []event.Record) (token string, rows []R) {
+	rows = make([]R, 0, len(records))
+	var ranges []string
+	var open ledger.Range
+	for i := range records {
+		r := &records[i]
+		p := ledger.Partition{Stream: r.TopicID, Number: r.Partition}
+		if i == 0 || p != open.Partition || r.Offset != open.Next {
+			if i > 0 {
+				ranges = append(ranges, open.String())
+			}
+			open = ledger.Range{Partition: p, First: r.Offset, Next: r.Offset}
+		}
+		open.Next++
+		row, ok := c.stream.decode(r.Value)
+		if !ok {
+			c.dropped.Inc()
+			continue
+		}
+		rows = append(rows, row)
+	}
+	return strings.Join(append(ranges, open.String()), ","), rows
+}

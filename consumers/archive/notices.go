@@ -1,0 +1,65 @@
+package archive
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"adnet/internal/money"
+	"adnet/internal/report"
+	"adnet/schemas/event"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/protobuf/proto"
+)
+
+// NoticeSink is the analytics store. Inserting the same rows under the same token again changes nothing.
+type NoticeSink interface {
+	InsertNotices(ctx context.Context, token string, rows []report.Notice) error
+}
+
+// NoticeDeps are what [Notices] works with. All are required.
+type NoticeDeps struct {
+	Log        Log // of the notices topic, by its committed offsets
+	Sink       NoticeSink
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// Notices archives what exchanges say about bids, best effort in the way of [Auctions].
+type Notices struct{ *copier[report.Notice] }
+
+// NewNotices checks the settings. It opens nothing. Errors: as [New].
+func NewNotices(cfg Config, deps NoticeDeps) (*Notices, error) {
+	s := stream[report.Notice]{
+		name: "notices", help: "OpenRTB notices", log: deps.Log, logger: deps.Logger, registerer: deps.Registerer, decode: noticeRow,
+	}
+	if deps.Sink != nil {
+		s.insert = deps.Sink.InsertNotices
+	}
+	c, err := newCopier(cfg, s)
+	return &Notices{c}, err
+}
+
+var (
+	noticeKinds = map[event.Notice_Kind]string{
+		event.Notice_WIN: "win", event.Notice_LOSS: "loss", event.Notice_BILL: "bill", event.Notice_ERROR: "error",
+	}
+	noticeProofs = map[event.Proof]string{event.Proof_SIGNED: "signed", event.Proof_UNSIGNED: "unsigned", event.Proof_BAD_SIGNATURE: "bad_signature"}
+)
+
+func noticeRow(value []byte) (report.Notice, bool) {
+	m := new(event.Notice)
+	if proto.Unmarshal(value, m) != nil || len(m.AuctionId) != 16 || noticeKinds[m.Kind] == "" || noticeProofs[m.Proof] == "" {
+		return report.Notice{}, false
+	}
+	row := report.Notice{
+		AuctionID: readID(m.AuctionId), At: time.UnixMicro(m.AtUs).UTC(), Kind: noticeKinds[m.Kind], Proof: noticeProofs[m.Proof],
+		CampaignID: readID(m.CampaignId), DeveloperID: readID(m.DeveloperId), ImpressionID: m.ImpressionId,
+		Price: money.Micros(m.PriceMicros), Reason: -1, Sandbox: m.Sandbox,
+	}
+	if m.Reason != nil {
+		row.Reason = int64(*m.Reason)
+	}
+	return row, true
+}

@@ -1,0 +1,30 @@
+package payment
+
+import (
+	"context"
+
+	"adnet/internal/campaign"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// Balances reads an advertiser's cash: positive when deposited, negative when owed.
+type Balances interface {
+	AdvertiserBalance(ctx context.Context, id uuid.UUID) (money.Micros, error)
+}
+
+// Funding says whether campaigns have something to spend.
+type Funding struct {
+	Balances Balances
+	Required bool // ADNET_PREPAID=required: cash campaigns spend deposited balance only
+}
+
+// Unfunded says that the campaign cannot deliver for want of a deposit.
+func (f Funding) Unfunded(ctx context.Context, c campaign.Campaign) (bool, error) {
+	if !f.Required || c.CreditFunded {
+		return false, nil
+	}
+	cash, err := f.Balances.AdvertiserBalance(ctx, c.AdvertiserID)
+	return err == nil && cash <= 0, err
+}

@@ -1,0 +1,280 @@
+// Package payment is how cash comes in: checkouts at a payment provider, the providers' webhooks, and what of it
+// reaches the ledger.
+//
+// Contract: only a provider's evidence moves money. What a client says about an amount decides what a checkout
+// asks for and nothing else. Evidence is a webhook whose signature was verified over the raw body, or the
+// provider's own answer about one of our checkouts; both become a [ledger.Notice], which the store applies once,
+// in whatever order and however often it comes.
+package payment
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"adnet/internal/account"
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// Limits of a checkout: what the providers take in one payment.
+const (
+	MinCheckout = 1 * money.USD
+	MaxCheckout = 999_999*money.USD + 990_000
+	cent        = money.USD / 100
+)
+
+// Store keeps deposits and applies notices. Errors carry errs.NotFound, errs.Conflict, errs.InvalidRequest.
+type Store interface {
+	CreateDeposit(ctx context.Context, d ledger.Deposit) error
+	Deposit(ctx context.Context, id uuid.UUID) (ledger.Deposit, error)
+	// DepositByReference finds a deposit by the provider's payment or checkout id.
+	DepositByReference(ctx context.Context, p ledger.Provider, reference string) (ledger.Deposit, error)
+	// ApplyNotice applies a notice at most once: see [ledger.DecideNotice].
+	ApplyNotice(ctx context.Context, n ledger.Notice) (ledger.NoticeResult, error)
+}
+
+// Request is what a checkout asks for.
+type Request struct {
+	DepositID    uuid.UUID
+	AdvertiserID uuid.UUID
+	Email        string       // the payer's, to fill in
+	Amount       money.Micros // whole cents
+	ReturnURL    string       // where the payer goes afterwards, deposit_id included
+	CancelURL    string
+}
+
+// Session is a hosted checkout.
+type Session struct {
+	ID  string // the provider's
+	URL string
+}
+
+// Checkouts is a provider's hosted checkout. Errors carry errs.UpstreamError when the provider fails.
+type Checkouts interface {
+	Provider() ledger.Provider
+	Open(ctx context.Context, r Request) (Session, error)
+	// Verify asks the provider about a checkout. paid is false while it knows of no payment.
+	Verify(ctx context.Context, checkoutID string) (n ledger.Notice, paid bool, err error)
+}
+
+// Delivery is a webhook delivery whose signature was verified: a notice, or the reason why it is of no
+// interest here.
+type Delivery struct {
+	Notice  ledger.Notice
+	Ignored string // empty for a notice
+}
+
+// Webhook verifies a provider's deliveries and reads them. Errors carry errs.InvalidRequest for a delivery that
+// is not proven to come from the provider.
+type Webhook interface {
+	Read(ctx context.Context, header http.Header, body []byte) (Delivery, error)
+}
+
+// Config is what an operator may choose.
+type Config struct {
+	ReturnURL string `name:"payment-return-url" env:"ADNET_PAYMENT_RETURN_URL" default:"" help:"Where payers go after a checkout that names no return_url (default: a page of adnet's)."`
+}
+
+// Deps are what a [Service] works with.
+type Deps struct {
+	Store     Store
+	Checkouts Checkouts // nil when no provider is configured
+	Webhooks  map[ledger.Provider]Webhook
+	Log       *slog.Logger
+	BaseURL   func() string // prefix of links to this service
+	Now       func() time.Time
+}
+
+// Service is the rules about deposits.
+type Service struct {
+	cfg  Config
+	deps Deps
+}
+
+// New makes a Service. It fails for a return URL that no payer could be sent to.
+func New(cfg Config, deps Deps) (*Service, error) {
+	if cfg.ReturnURL != "" {
+		if err := checkReturnURL(cfg.ReturnURL); err != nil {
+			return nil, errs.New(errs.InvalidRequest, "ADNET_PAYMENT_RETURN_URL %s", err)
+		}
+	}
+	return &Service{cfg: cfg, deps: deps}, nil
+}
+
+// Opened answers a new checkout.
+type Opened struct {
+	Deposit ledger.Deposit
+	URL     string // send the payer there
+}
+
+// Open makes a checkout for amount that the owner of advertiser pays. Errors: errs.Forbidden, errs.InvalidRequest,
+// errs.NotFound (no such advertiser), errs.Unavailable without a provider, errs.UpstreamError.
+//
+// The deposit is kept before the checkout's address is handed out, so every payment finds its deposit.
+func (s *Service) Open(ctx context.Context, caller account.User, advertiser uuid.UUID, amount money.Micros, returnURL string) (Opened, error) {
+	if !caller.MayActFor(advertiser) {
+		return Opened{}, errs.New(errs.Forbidden, "advertiser_id must be your own user id")
+	}
+	if amount < MinCheckout || amount > MaxCheckout || amount%cent != 0 {
+		return Opened{}, errs.New(errs.InvalidRequest, "amount must be from %s to %s USD in whole cents", MinCheckout, MaxCheckout).With("field", "amount")
+	}
+	if returnURL == "" {
+		returnURL = s.cfg.ReturnURL
+	} else if err := checkReturnURL(returnURL); err != nil {
+		return Opened{}, errs.New(errs.InvalidRequest, "return_url %s", err).With("field", "return_url")
+	}
+	if s.deps.Checkouts == nil {
+		return Opened{}, errs.New(errs.Unavailable, "no payment provider is configured here")
+	}
+	if returnURL == "" {
+		returnURL = s.deps.BaseURL() + "/checkout/done"
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return Opened{}, err
+	}
+	request := Request{
+		DepositID: id, AdvertiserID: advertiser, Amount: amount,
+		ReturnURL: withQuery(returnURL, "deposit_id", id.String()), CancelURL: withQuery(returnURL, "deposit_id", id.String(), "cancelled", "true"),
+	}
+	if caller.ID == advertiser {
+		request.Email = caller.Email
+	}
+	session, err := s.deps.Checkouts.Open(ctx, request)
+	if err != nil {
+		return Opened{}, err
+	}
+	d := ledger.Deposit{
+		ID: id, AdvertiserID: advertiser, Provider: s.deps.Checkouts.Provider(), CheckoutID: session.ID,
+		Requested: amount, ReturnURL: request.ReturnURL, CreatedAt: s.deps.Now().UTC(),
+	}
+	if err := s.deps.Store.CreateDeposit(ctx, d); err != nil {
+		return Opened{}, err
+	}
+	return Opened{Deposit: d, URL: session.URL}, nil
+}
+
+// Claim names a deposit, by its id or by the provider's checkout or payment.
+type Claim struct {
+	DepositID uuid.UUID
+	Provider  ledger.Provider
+	Reference string
+}
+
+// Confirm answers a deposit of caller's, after asking the provider about one that is still open. deduped says that
+// it had been credited before. An open deposit that the provider knows no payment for stays open and is no
+// error. Errors: errs.NotFound, errs.Forbidden, errs.UpstreamError.
+func (s *Service) Confirm(ctx context.Context, caller account.User, claim Claim) (d ledger.Deposit, deduped bool, err error) {
+	if claim.DepositID != uuid.Nil {
+		d, err = s.deps.Store.Deposit(ctx, claim.DepositID)
+	} else {
+		d, err = s.deps.Store.DepositByReference(ctx, claim.Provider, claim.Reference)
+	}
+	if errs.Is(err, errs.NotFound) {
+		return d, false, errs.New(errs.NotFound, "there is no such deposit, or the provider has not reported it yet")
+	}
+	if err != nil {
+		return d, false, err
+	}
+	if !caller.MayActFor(d.AdvertiserID) {
+		return ledger.Deposit{}, false, errs.New(errs.Forbidden, "the deposit belongs to another account")
+	}
+	if d.Status() != ledger.DepositOpen {
+		return d, true, nil
+	}
+	checkouts := s.deps.Checkouts
+	if checkouts == nil || checkouts.Provider() != d.Provider || d.CheckoutID == "" {
+		return d, false, nil
+	}
+	n, paid, err := checkouts.Verify(ctx, d.CheckoutID)
+	if err != nil || !paid {
+		return d, false, err
+	}
+	// The checkout is ours, so its payment is for this deposit whatever the provider repeats of our own words.
+	n.Names, n.At = []uuid.UUID{d.ID}, s.deps.Now().UTC()
+	result, err := s.apply(ctx, n)
+	if err != nil {
+		return d, false, err
+	}
+	return result.Deposit, result.Outcome != ledger.NoticeCredited || result.Repeated, nil
+}
+
+// Receipt answers a webhook delivery.
+type Receipt struct {
+	Outcome   ledger.NoticeOutcome // empty when ignored
+	Ignored   string               // why nothing was done
+	Deduped   bool                 // the event, or what it tells, was known
+	DepositID uuid.UUID            // zero when there is none (yet)
+}
+
+// Receive verifies a delivery over its raw body and applies it. Errors: errs.InvalidRequest when it is not proven to
+// come from the provider, or the provider is not configured; errs.Unavailable when it should be sent again.
+func (s *Service) Receive(ctx context.Context, p ledger.Provider, header http.Header, body []byte) (Receipt, error) {
+	hook := s.deps.Webhooks[p]
+	if hook == nil {
+		return Receipt{}, errs.New(errs.InvalidRequest, "webhooks of %s are not configured here", p)
+	}
+	delivery, err := hook.Read(ctx, header, body)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if delivery.Ignored != "" {
+		return Receipt{Ignored: delivery.Ignored}, nil
+	}
+	delivery.Notice.At = s.deps.Now().UTC()
+	result, err := s.apply(ctx, delivery.Notice)
+	if err != nil {
+		return Receipt{}, err
+	}
+	return Receipt{
+		Outcome: result.Outcome, Deduped: result.Repeated || result.Outcome == ledger.NoticeNothing, DepositID: result.Deposit.ID,
+	}, nil
+}
+
+func (s *Service) apply(ctx context.Context, n ledger.Notice) (ledger.NoticeResult, error) {
+	result, err := s.deps.Store.ApplyNotice(ctx, n)
+	if err == nil && result.Outcome == ledger.NoticeUnattributed {
+		// The provider has the money and nobody gets it: a person must look. Sending it again would not help.
+		s.deps.Log.ErrorContext(ctx, "payment for nobody known", "provider", string(n.Provider), "payment", n.PaymentID, "amount", n.Amount.String())
+	}
+	return result, err
+}
+
+// checkReturnURL wants an absolute https address, or http on this machine, with nothing that a reader takes for
+// another host.
+func checkReturnURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil, len(text) > 2048, u.Host == "", u.Opaque != "", u.User != nil, strings.ContainsAny(u.Host, ";,'()*$!&=+%"),
+		strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' || r == '"' || r == '<' || r == '>' }):
+		return errReturnURL
+	case u.Scheme == "https":
+		return nil
+	case u.Scheme == "http" && (u.Hostname() == "localhost" || u.Hostname() == "127.0.0.1" || u.Hostname() == "::1"):
+		return nil
+	}
+	return errReturnURL
+}
+
+var errReturnURL = errs.New(errs.InvalidRequest, "must be an absolute https URL (http only on localhost)")
+
+// withQuery adds query parameters to a checked URL.
+func withQuery(text string, pairs ...string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return text
+	}
+	q := u.Query()
+	for i := 0; i+1 < len(pairs); i += 2 {
+		q.Set(pairs[i], pairs[i+1])
+	}
+	u.RawQuery = q.Encode()
+	return u.String()
+}

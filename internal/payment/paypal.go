@@ -1,0 +1,210 @@
+package payment
+
+import (
+	"context"
+	"crypto"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+)
+
+// PayPalConfig is the settings of PayPal's webhook.
+type PayPalConfig struct {
+	WebhookID   string        `name:"paypal-webhook-id" env:"ADNET_PAYPAL_WEBHOOK_ID" default:"" help:"Id of the webhook that PayPal delivers to; empty refuses its deliveries."`
+	Environment string        `name:"paypal-environment" env:"ADNET_PAYPAL_ENVIRONMENT" default:"live" enum:"live,sandbox" help:"Whose signatures count: live or sandbox."`
+	Tolerance   time.Duration `name:"paypal-tolerance" env:"ADNET_PAYPAL_TOLERANCE" default:"300s" help:"How old a delivery of PayPal may be."`
+}
+
+// CertificateSource gives the PEM certificates at a URL of PayPal's, the signer's first. The URL's host was
+// checked before.
+type CertificateSource interface {
+	Certificates(ctx context.Context, url string) ([]byte, error)
+}
+
+// PayPalDeps are what the verification works with.
+type PayPalDeps struct {
+	Certificates CertificateSource
+	Roots        *x509.CertPool // nil for the system's
+	Now          func() time.Time
+}
+
+// PayPal verifies PayPal's webhook signatures here, without asking PayPal: SDKs that do ask send the body
+// decoded and encoded again, and a signature is over the bytes.
+type PayPal struct {
+	cfg  PayPalConfig
+	deps PayPalDeps
+}
+
+var _ Webhook = (*PayPal)(nil)
+
+// NewPayPal makes the verification. It fails without a webhook id, since then a delivery for anybody's webhook
+// would do.
+func NewPayPal(cfg PayPalConfig, deps PayPalDeps) (*PayPal, error) {
+	if cfg.WebhookID == "" || strings.ContainsRune(cfg.WebhookID, '|') {
+		return nil, errors.New("ADNET_PAYPAL_WEBHOOK_ID is not a webhook id")
+	}
+	if cfg.Tolerance <= 0 {
+		return nil, errors.New("ADNET_PAYPAL_TOLERANCE must be above 0")
+	}
+	return &PayPal{cfg: cfg, deps: deps}, nil
+}
+
+// Read implements [Webhook].
+func (p *PayPal) Read(ctx context.Context, header http.Header, body []byte) (Delivery, error) {
+	if err := p.verify(ctx, header, body); err != nil {
+		return Delivery{}, errs.Wrap(err, errs.InvalidRequest, "the delivery is not signed by PayPal for this webhook")
+	}
+	return readPayPal(body)
+}
+
+// verify checks the RSA-SHA256 signature over transmission id | time | webhook id | CRC-32 of the raw body as an
+// unsigned decimal.
+func (p *PayPal) verify(ctx context.Context, header http.Header, body []byte) error {
+	id, sent := header.Get("Paypal-Transmission-Id"), header.Get("Paypal-Transmission-Time")
+	// A separator inside a part would let one signature stand for another message.
+	if id == "" || strings.ContainsRune(id+sent, '|') {
+		return errors.New("no usable transmission id")
+	}
+	at, err := time.Parse(time.RFC3339, sent)
+	if err != nil {
+		return err
+	}
+	if age := p.deps.Now().Sub(at).Abs(); age > p.cfg.Tolerance {
+		return fmt.Errorf("sent %s away from now", age)
+	}
+	if algorithm := header.Get("Paypal-Auth-Algo"); algorithm != "SHA256withRSA" {
+		return fmt.Errorf("algorithm %q", algorithm)
+	}
+	signature, err := base64.StdEncoding.DecodeString(header.Get("Paypal-Transmission-Sig"))
+	if err != nil {
+		return err
+	}
+	key, err := p.signer(ctx, header.Get("Paypal-Cert-Url"))
+	if err != nil {
+		return err
+	}
+	message := fmt.Sprintf("%s|%s|%s|%d", id, sent, p.cfg.WebhookID, crc32.ChecksumIEEE(body))
+	digest := sha256.Sum256([]byte(message))
+	return rsa.VerifyPKCS1v15(key, crypto.SHA256, digest[:], signature)
+}
+
+// payPalHosts are the only hosts that a certificate is fetched from: whoever controls the header must not
+// choose where the server connects to, nor which certificate it believes.
+var payPalHosts = map[string][]string{
+	"live":    {"api.paypal.com", "api-m.paypal.com"},
+	"sandbox": {"api.sandbox.paypal.com", "api-m.sandbox.paypal.com"},
+}
+
+// signer fetches the certificates and gives the signer's key once its chain leads to a root, it is valid now and
+// it is PayPal's.
+func (p *PayPal) signer(ctx context.Context, address string) (*rsa.PublicKey, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" || u.User != nil || !slices.Contains(payPalHosts[p.cfg.Environment], u.Host) {
+		return nil, errors.New("the certificate's address is not PayPal's")
+	}
+	text, err := p.deps.Certificates.Certificates(ctx, u.String())
+	if err != nil {
+		return nil, fmt.Errorf("fetch the certificate: %w", err)
+	}
+	var leaf *x509.Certificate
+	options := x509.VerifyOptions{
+		Roots: p.deps.Roots, Intermediates: x509.NewCertPool(), CurrentTime: p.deps.Now(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
+	}
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, err
+		}
+		if leaf == nil {
+			leaf = certificate
+		} else {
+			options.Intermediates.AddCert(certificate)
+		}
+	}
+	if leaf == nil {
+		return nil, errors.New("no certificate")
+	}
+	if _, err := leaf.Verify(options); err != nil {
+		return nil, err
+	}
+	names := append([]string{leaf.Subject.CommonName}, leaf.DNSNames...)
+	if !slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, ".paypal.com") }) {
+		return nil, fmt.Errorf("the certificate is for %v", names)
+	}
+	key, ok := leaf.PublicKey.(*rsa.PublicKey)
+	if !ok {
+		return nil, errors.New("the certificate's key is not RSA")
+	}
+	return key, nil
+}
+
+// payPalEvent is what of an event matters.
+type payPalEvent struct {
+	ID       string `json:"id"`
+	Type     string `json:"event_type"`
+	Resource struct {
+		ID     string `json:"id"` // of the capture, or of the refund
+		Status string `json:"status"`
+		Amount struct {
+			Value    string `json:"value"`
+			Currency string `json:"currency_code"`
+		} `json:"amount"`
+		CustomID string `json:"custom_id"`
+		Links    []struct {
+			Rel  string `json:"rel"`
+			Href string `json:"href"`
+		} `json:"links"`
+	} `json:"resource"`
+}
+
+// readPayPal reads a verified body.
+func readPayPal(body []byte) (Delivery, error) {
+	var e payPalEvent
+	if err := json.Unmarshal(body, &e); err != nil {
+		return Delivery{}, errs.Wrap(err, errs.InvalidRequest, "the event cannot be read")
+	}
+	n := ledger.Notice{Provider: ledger.PayPal, EventID: e.ID}
+	switch r := &e.Resource; {
+	case e.Type != "PAYMENT.CAPTURE.COMPLETED" && e.Type != "PAYMENT.CAPTURE.REFUNDED":
+		return Delivery{Ignored: "event_type"}, nil
+	case r.Status != "" && r.Status != "COMPLETED":
+		return Delivery{Ignored: "status"}, nil
+	case r.Amount.Currency != "USD":
+		return Delivery{Ignored: "currency"}, nil
+	case e.Type == "PAYMENT.CAPTURE.COMPLETED":
+		n.Kind, n.PaymentID = ledger.NoticePaid, r.ID
+		if id, err := uuid.Parse(r.CustomID); err == nil {
+			n.Names = []uuid.UUID{id}
+		}
+	default:
+		n.Kind, n.RefundID = ledger.NoticeRefunded, r.ID
+		for _, link := range r.Links {
+			if link.Rel == "up" { // https://…/v2/payments/captures/<id>
+				n.PaymentID = link.Href[strings.LastIndexByte(link.Href, '/')+1:]
+			}
+		}
+	}
+	amount, err := money.Parse(e.Resource.Amount.Value)
+	if err != nil {
+		return Delivery{}, errs.Wrap(err, errs.InvalidRequest, "the event's amount cannot be read")
+	}
+	n.Amount = amount
+	return Delivery{Notice: n}, n.Valid()
+}

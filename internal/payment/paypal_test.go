@@ -1,0 +1,316 @@
+package payment
+
+import (
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math/big"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+var sentAt = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+
+const certURL = "https://api.paypal.com/v1/notifications/certs/CERT-1"
+
+// authority signs certificates, as PayPal's does.
+type authority struct {
+	key   *rsa.PrivateKey
+	cert  *x509.Certificate
+	roots *x509.CertPool
+}
+
+func newAuthority(t testing.TB) *authority {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "root"}, NotBefore: sentAt.AddDate(-1, 0, 0), NotAfter: sentAt.AddDate(1, 0, 0),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	require.NoError(t, err)
+	cert, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	roots := x509.NewCertPool()
+	roots.AddCert(cert)
+	return &authority{key, cert, roots}
+}
+
+// issue gives a certificate for key's public half, PEM.
+func (a *authority) issue(t testing.TB, key crypto.Signer, change func(*x509.Certificate)) []byte {
+	t.Helper()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "messageverificationcerts.paypal.com"},
+		NotBefore: sentAt.AddDate(0, -1, 0), NotAfter: sentAt.AddDate(0, 1, 0),
+	}
+	if change != nil {
+		change(template)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
+	require.NoError(t, err)
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
+
+// certificates is a source with one answer; it notes what it was asked for.
+type certificates struct {
+	text  []byte
+	asked []string
+}
+
+func (c *certificates) Certificates(_ context.Context, url string) ([]byte, error) {
+	c.asked = append(c.asked, url)
+	if c.text == nil {
+		return nil, errors.New("no answer")
+	}
+	return c.text, nil
+}
+
+type paypalWorld struct {
+	hook  *PayPal
+	key   *rsa.PrivateKey
+	certs *certificates
+	ca    *authority
+}
+
+func newPayPalWorld(t testing.TB) *paypalWorld {
+	t.Helper()
+	w := &paypalWorld{ca: newAuthority(t), certs: &certificates{}}
+	var err error
+	w.key, err = rsa.GenerateKey(rand.Reader, 2048)
+	require.NoError(t, err)
+	w.certs.text = w.ca.issue(t, w.key, nil)
+	w.hook, err = NewPayPal(PayPalConfig{WebhookID: "WH-1", Environment: "live", Tolerance: 300 * time.Second}, PayPalDeps{
+		Certificates: w.certs, Roots: w.ca.roots, Now: func() time.Time { return sentAt },
+	})
+	require.NoError(t, err)
+	return w
+}
+
+func (w *paypalWorld) sign(t testing.TB, body string, at time.Time) http.Header {
+	t.Helper()
+	h := http.Header{}
+	h.Set("Paypal-Transmission-Id", "tx-1")
+	h.Set("Paypal-Transmission-Time", at.Format(time.RFC3339))
+	h.Set("Paypal-Auth-Algo", "SHA256withRSA")
+	h.Set("Paypal-Cert-Url", certURL)
+	digest := sha256.Sum256([]byte(fmt.Sprintf("tx-1|%s|WH-1|%d", at.Format(time.RFC3339), crc32.ChecksumIEEE([]byte(body)))))
+	signature, err := rsa.SignPKCS1v15(rand.Reader, w.key, crypto.SHA256, digest[:])
+	require.NoError(t, err)
+	h.Set("Paypal-Transmission-Sig", base64.StdEncoding.EncodeToString(signature))
+	return h
+}
+
+// As PayPal sends them, shortened. The unusual spaces are part of what is signed.
+const (
+	completed = `{"id":"WH-EVT-1","event_type":"PAYMENT.CAPTURE.COMPLETED",  "resource":{"id":"42311647XV020574X","status":"COMPLETED",
+		"amount":{"currency_code":"USD","value":"30.01"},"custom_id":"0192f0c1-7a51-7c60-8a51-3f1f7d4c2b11","final_capture":true}}`
+	refundedOnce = `{"id":"WH-EVT-2","event_type":"PAYMENT.CAPTURE.REFUNDED","resource":{"id":"1JU08902781691411","status":"COMPLETED",
+		"amount":{"currency_code":"USD","value":"7.50"},"links":[{"rel":"self","href":"https://api.paypal.com/v2/payments/refunds/1JU08902781691411"},
+		{"rel":"up","href":"https://api.paypal.com/v2/payments/captures/42311647XV020574X"}]}}`
+)
+
+func TestPayPalReads(t *testing.T) {
+	w := newPayPalWorld(t)
+	d, err := w.hook.Read(t.Context(), w.sign(t, completed, sentAt), []byte(completed))
+	require.NoError(t, err)
+	require.Equal(t, Delivery{Notice: ledger.Notice{
+		Provider: ledger.PayPal, EventID: "WH-EVT-1", Kind: ledger.NoticePaid, PaymentID: "42311647XV020574X", Amount: 30_010_000,
+		Names: []uuid.UUID{uuid.MustParse("0192f0c1-7a51-7c60-8a51-3f1f7d4c2b11")},
+	}}, d)
+	// The refund's own id and amount; the capture is the link up.
+	d, err = w.hook.Read(t.Context(), w.sign(t, refundedOnce, sentAt), []byte(refundedOnce))
+	require.NoError(t, err)
+	require.Equal(t, Delivery{Notice: ledger.Notice{
+		Provider: ledger.PayPal, EventID: "WH-EVT-2", Kind: ledger.NoticeRefunded, PaymentID: "42311647XV020574X", RefundID: "1JU08902781691411",
+		Amount: 7_500_000,
+	}}, d)
+	require.Equal(t, []string{certURL, certURL}, w.certs.asked)
+}
+
+func TestPayPalIgnoresAndRefusesContent(t *testing.T) {
+	w := newPayPalWorld(t)
+	read := func(old, with string) (Delivery, error) {
+		body := strings.Replace(completed, old, with, 1)
+		require.NotEqual(t, completed, body)
+		return w.hook.Read(t.Context(), w.sign(t, body, sentAt), []byte(body))
+	}
+	for reason, change := range map[string][2]string{
+		"event_type": {"CAPTURE.COMPLETED", "CAPTURE.DENIED"}, "status": {`"status":"COMPLETED"`, `"status":"PENDING"`}, "currency": {"USD", "EUR"},
+	} {
+		d, err := read(change[0], change[1])
+		require.NoError(t, err)
+		require.Equal(t, Delivery{Ignored: reason}, d)
+	}
+	for name, change := range map[string][2]string{
+		"amount as number": {`"30.01"`, `30.01`}, "negative": {`30.01`, `-30.01`}, "too fine": {`30.01`, `0.0000001`}, "nothing": {`30.01`, `0`},
+		"no event id": {`"id":"WH-EVT-1"`, `"id":""`}, "no capture": {`42311647XV020574X`, ``}, "cut": {`true}}`, `true}`}, "twice": {`"final_capture":true`, `"id":"x"`},
+	} {
+		_, err := read(change[0], change[1])
+		require.True(t, errs.Is(err, errs.InvalidRequest), name)
+	}
+	body := strings.Replace(refundedOnce, `"rel":"up"`, `"rel":"down"`, 1)
+	_, err := w.hook.Read(t.Context(), w.sign(t, body, sentAt), []byte(body))
+	require.True(t, errs.Is(err, errs.InvalidRequest), "a refund of no capture")
+}
+
+func TestPayPalRefusesSignatures(t *testing.T) {
+	for name, spoil := range map[string]func(w *paypalWorld, h http.Header, body *string){
+		"changed byte":       func(_ *paypalWorld, _ http.Header, body *string) { *body = strings.Replace(*body, "30.01", "30.02", 1) },
+		"space removed":      func(_ *paypalWorld, _ http.Header, body *string) { *body = strings.Replace(*body, "  ", " ", 1) },
+		"no signature":       func(_ *paypalWorld, h http.Header, _ *string) { h.Del("Paypal-Transmission-Sig") },
+		"no time":            func(_ *paypalWorld, h http.Header, _ *string) { h.Del("Paypal-Transmission-Time") },
+		"no transmission id": func(_ *paypalWorld, h http.Header, _ *string) { h.Del("Paypal-Transmission-Id") },
+		"another id":         func(_ *paypalWorld, h http.Header, _ *string) { h.Set("Paypal-Transmission-Id", "tx-2") },
+		"another time": func(_ *paypalWorld, h http.Header, _ *string) {
+			h.Set("Paypal-Transmission-Time", sentAt.Add(time.Second).Format(time.RFC3339))
+		},
+		"another algorithm": func(_ *paypalWorld, h http.Header, _ *string) { h.Set("Paypal-Auth-Algo", "none") },
+		"too old": func(w *paypalWorld, h http.Header, body *string) {
+			resign(t, w, h, *body, sentAt.Add(-301*time.Second))
+		},
+		"from the future": func(w *paypalWorld, h http.Header, body *string) { resign(t, w, h, *body, sentAt.Add(301*time.Second)) },
+		"not base64":      func(_ *paypalWorld, h http.Header, _ *string) { h.Set("Paypal-Transmission-Sig", "!") },
+		"another root":    func(w *paypalWorld, _ http.Header, _ *string) { w.certs.text = newAuthority(t).issue(t, w.key, nil) },
+		"expired certificate": func(w *paypalWorld, _ http.Header, _ *string) {
+			w.certs.text = w.ca.issue(t, w.key, func(c *x509.Certificate) { c.NotAfter = sentAt.Add(-time.Minute) })
+		},
+		"somebody else's certificate": func(w *paypalWorld, _ http.Header, _ *string) {
+			w.certs.text = w.ca.issue(t, w.key, func(c *x509.Certificate) { c.Subject.CommonName = "paypal.com.evil.example" })
+		},
+		"another key": func(w *paypalWorld, _ http.Header, _ *string) {
+			other, err := rsa.GenerateKey(rand.Reader, 2048)
+			require.NoError(t, err)
+			w.certs.text = w.ca.issue(t, other, nil)
+		},
+		"a key that is not RSA": func(w *paypalWorld, _ http.Header, _ *string) {
+			other, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+			require.NoError(t, err)
+			w.certs.text = w.ca.issue(t, other, nil)
+		},
+		"no certificate": func(w *paypalWorld, _ http.Header, _ *string) { w.certs.text = []byte("hello") },
+		"garbage certificate": func(w *paypalWorld, _ http.Header, _ *string) {
+			w.certs.text = []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+		},
+		"source down": func(w *paypalWorld, _ http.Header, _ *string) { w.certs.text = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newPayPalWorld(t)
+			body := completed
+			header := w.sign(t, body, sentAt)
+			_, err := w.hook.Read(t.Context(), header, []byte(body))
+			require.NoError(t, err)
+			spoil(w, header, &body)
+			_, err = w.hook.Read(t.Context(), header, []byte(body))
+			require.True(t, errs.Is(err, errs.InvalidRequest), "%v", err)
+		})
+	}
+}
+
+func resign(t *testing.T, w *paypalWorld, h http.Header, body string, at time.Time) {
+	for name, value := range w.sign(t, body, at) {
+		h[name] = value
+	}
+}
+
+// The certificate's address is checked before anything is fetched.
+func TestPayPalFetchesFromPayPalOnly(t *testing.T) {
+	for _, address := range []string{
+		"", "http://api.paypal.com/v1/notifications/certs/CERT-1", "https://evil.example/v1/notifications/certs/CERT-1", "https://api.paypal.com.evil.example/c",
+		"https://api.paypal.com@evil.example/c", "https://user:pass@api.paypal.com/c", "https://api.paypal.com:8443/c", "https://evilapi.paypal.com/c",
+		"https://169.254.169.254/c", "//api.paypal.com/c", "https:api.paypal.com", "https://api.sandbox.paypal.com/c", "https://api.paypal.com\\@evil.example/c",
+		"file:///etc/passwd", "https://API.paypal.com.:443/c",
+	} {
+		w := newPayPalWorld(t)
+		header := w.sign(t, completed, sentAt)
+		header.Set("Paypal-Cert-Url", address)
+		_, err := w.hook.Read(t.Context(), header, []byte(completed))
+		require.True(t, errs.Is(err, errs.InvalidRequest), address)
+		require.Empty(t, w.certs.asked, address)
+	}
+}
+
+func TestPayPalNeedsItsSettings(t *testing.T) {
+	for _, cfg := range []PayPalConfig{{Tolerance: time.Second}, {WebhookID: "a|b", Tolerance: time.Second}, {WebhookID: "a"}} {
+		_, err := NewPayPal(cfg, PayPalDeps{})
+		require.Error(t, err)
+	}
+}
+
+// trip is a transport with one answer.
+type trip struct {
+	status int
+	body   string
+	header http.Header
+	calls  int
+}
+
+func (r *trip) RoundTrip(request *http.Request) (*http.Response, error) {
+	r.calls++
+	return &http.Response{StatusCode: r.status, Header: r.header, Body: io.NopCloser(strings.NewReader(r.body)), Request: request}, nil
+}
+
+func TestFetcher(t *testing.T) {
+	now := sentAt
+	good := &trip{status: 200, body: "pem"}
+	f := NewFetcher(good, func() time.Time { return now })
+	for range 3 {
+		text, err := f.Certificates(t.Context(), certURL)
+		require.NoError(t, err)
+		require.Equal(t, "pem", string(text))
+	}
+	require.Equal(t, 1, good.calls)
+	now = now.Add(keepFor)
+	_, err := f.Certificates(t.Context(), certURL)
+	require.NoError(t, err)
+	require.Equal(t, 2, good.calls)
+	for i := range 50 { // whoever makes up addresses does not fill the memory
+		_, err := f.Certificates(t.Context(), fmt.Sprint(certURL, i))
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(f.kept), keepAtMost)
+	}
+	for name, bad := range map[string]*trip{
+		"missing": {status: 404}, "too large": {status: 200, body: strings.Repeat("x", maxCertificates+1)},
+		"moved": {status: 302, header: http.Header{"Location": {"https://169.254.169.254/"}}},
+	} {
+		_, err := NewFetcher(bad, func() time.Time { return now }).Certificates(t.Context(), certURL)
+		require.Error(t, err, name)
+		require.Equal(t, 1, bad.calls, name)
+	}
+}
+
+func FuzzReadPayPal(f *testing.F) {
+	f.Add([]byte(completed))
+	f.Add([]byte(refundedOnce))
+	f.Add([]byte(`{"id":"x","event_type":"PAYMENT.CAPTURE.REFUNDED","resource":{"links":[{"rel":"up","href":""}],"amount":{"value":"1e30"}}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		d, err := readPayPal(body)
+		if err != nil {
+			require.True(t, errs.Is(err, errs.InvalidRequest))
+		} else if d.Ignored == "" {
+			require.NoError(t, d.Notice.Valid())
+			require.LessOrEqual(t, d.Notice.Amount, money.Max)
+		}
+	})
+}

@@ -1,0 +1,329 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	// From app_user, so that an unknown advertiser inserts nothing instead of failing on the reference.
+	insertDepositSQL = `
+INSERT INTO deposit (id, advertiser_id, provider, checkout_id, requested, return_url, created_at)
+SELECT $1, u.id, $3, $4, $5, $6, $7 FROM app_user u WHERE u.id = $2`
+
+	selectDepositsSQL = `
+SELECT d.id, d.advertiser_id, d.provider, d.checkout_id, d.requested, d.return_url, d.created_at,
+	coalesce(min(p.payment_id), ''), coalesce(sum(p.paid), 0)::bigint, coalesce(sum(p.reversed), 0)::bigint
+FROM deposit d LEFT JOIN payment p ON p.deposit_id = d.id `
+
+	selectDepositSQL = selectDepositsSQL + `WHERE d.id = $1 GROUP BY d.id`
+
+	selectDepositByReferenceSQL = selectDepositsSQL + `
+WHERE d.id = coalesce((SELECT deposit_id FROM payment WHERE provider = $1 AND payment_id = $2),
+	(SELECT id FROM deposit WHERE provider = $1 AND checkout_id = $2 AND $2 <> ''))
+GROUP BY d.id`
+
+	openPaymentSQL = `INSERT INTO payment (provider, payment_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`
+
+	lockPaymentSQL = `
+SELECT deposit_id, paid, refund_total, refund_sum, reversed FROM payment WHERE provider = $1 AND payment_id = $2 FOR UPDATE`
+
+	// A statement of its own: joined to the lock, it would read from before the wait for the lock, and not
+	// see the deposit that the previous holder made.
+	selectOwnerSQL = `SELECT advertiser_id FROM deposit WHERE id = $1`
+
+	selectEventSQL = `SELECT outcome FROM payment_event WHERE provider = $1 AND event_id = $2`
+
+	insertEventSQL = `
+INSERT INTO payment_event (provider, event_id, kind, payment_id, amount, outcome, received_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`
+
+	insertRefundSQL = `
+INSERT INTO payment_refund (provider, refund_id, payment_id, amount) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`
+
+	updatePaymentSQL = `
+UPDATE payment SET deposit_id = $3, paid = $4, refund_total = $5, refund_sum = $6, reversed = $7
+WHERE provider = $1 AND payment_id = $2`
+
+	insertReversalSQL = `INSERT INTO ledger_reversal (transaction_id, reverses) VALUES ($1, $2)`
+
+	// Each half reads its index backwards and stops at the limit.
+	selectHistorySQL = `
+WITH page AS (
+	(SELECT seq, transaction_id, asset, amount FROM ledger_entry
+		WHERE account = $1 AND asset = 'USD' AND $3 <> 'CREDIT' AND seq < $4 ORDER BY seq DESC LIMIT $5)
+	UNION ALL
+	(SELECT seq, transaction_id, asset, amount FROM ledger_entry
+		WHERE account = $2 AND asset = 'CREDIT' AND $3 <> 'USD' AND seq < $4 ORDER BY seq DESC LIMIT $5)
+	ORDER BY seq DESC LIMIT $5)
+SELECT p.seq, t.id, t.at, t.kind, t.ref, t.subject, r.reverses, p.asset, p.amount
+FROM page p JOIN ledger_transaction t ON t.id = p.transaction_id LEFT JOIN ledger_reversal r ON r.transaction_id = t.id
+ORDER BY p.seq DESC`
+
+	// The balance before the rows that are not on this page yet. Its cost grows with how far back the page is.
+	balanceBeforeSQL = `
+SELECT (coalesce((SELECT amount FROM balance WHERE account = $1 AND asset = $2), 0)
+	- coalesce((SELECT sum(amount) FROM ledger_entry WHERE account = $1 AND asset = $2 AND seq >= $3), 0))::bigint`
+
+	mintedDaysSQL = `
+SELECT floor(extract(epoch FROM t.at) / 86400)::int, sum(e.amount)::bigint
+FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id AND e.account = $2 AND e.asset = 'CREDIT'
+WHERE t.subject = $1 AND t.kind = $3 AND t.at >= $4 AND t.at < $5 GROUP BY 1 ORDER BY 1`
+
+	mintedTotalSQL = `
+SELECT coalesce(sum(amount) FILTER (WHERE amount > 0), 0)::bigint, coalesce(sum(amount), 0)::bigint
+FROM ledger_entry WHERE account = $1 AND asset = 'CREDIT'`
+)
+
+// CreateDeposit keeps a new deposit that is not paid. Errors: errs.NotFound when the advertiser has no account,
+// errs.Conflict when the id or the checkout exists.
+func (s *Store) CreateDeposit(ctx context.Context, d ledger.Deposit) error {
+	tag, err := s.pool.Exec(ctx, insertDepositSQL,
+		d.ID, d.AdvertiserID, string(d.Provider), d.CheckoutID, int64(d.Requested), d.ReturnURL, d.CreatedAt)
+	if err == nil && tag.RowsAffected() == 0 {
+		return errs.New(errs.NotFound, "no such advertiser")
+	}
+	return failure("create deposit", err)
+}
+
+// Deposit finds a deposit by id. Errors: errs.NotFound.
+func (s *Store) Deposit(ctx context.Context, id uuid.UUID) (ledger.Deposit, error) {
+	return readDeposit(ctx, s.pool, selectDepositSQL, id)
+}
+
+// DepositByReference finds a deposit by the provider's payment or checkout id. Errors: errs.NotFound.
+func (s *Store) DepositByReference(ctx context.Context, p ledger.Provider, reference string) (ledger.Deposit, error) {
+	return readDeposit(ctx, s.pool, selectDepositByReferenceSQL, string(p), reference)
+}
+
+func readDeposit(ctx context.Context, q querier, sql string, args ...any) (ledger.Deposit, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return ledger.Deposit{}, failure("read deposit", err)
+	}
+	d, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (d ledger.Deposit, err error) {
+		err = row.Scan(&d.ID, &d.AdvertiserID, &d.Provider, &d.CheckoutID, &d.Requested, &d.ReturnURL, &d.CreatedAt,
+			&d.PaymentID, &d.Paid, &d.Reversed)
+		return d, err
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return ledger.Deposit{}, errs.New(errs.NotFound, "no such deposit")
+	}
+	return d, failure("read deposit", err)
+}
+
+// errUnattributed rolls a notice back that pays nobody known here.
+var errUnattributed = errors.New("unattributed")
+
+// ApplyNotice applies a provider's notice in one transaction: see [ledger.DecideNotice]. When it returns nil the
+// notice is either applied, with its event, ledger rows and balances, or changes nothing for a reason that
+// the result names. Errors: errs.InvalidRequest for a notice that is not Valid; any error has changed nothing.
+//
+// Notices about one payment take turns at its row, which is locked before the event is looked up: of ten deliveries of
+// one event at once, nine see the row that the first one wrote. Locks: payment, then balances.
+func (s *Store) ApplyNotice(ctx context.Context, n ledger.Notice) (result ledger.NoticeResult, err error) {
+	if err := n.Valid(); err != nil {
+		return result, err
+	}
+	err = s.inTx(ctx, "apply notice", func(tx pgx.Tx) error {
+		result, err = applyNotice(ctx, tx, n)
+		return err
+	})
+	if errors.Is(err, errUnattributed) {
+		return ledger.NoticeResult{Outcome: ledger.NoticeUnattributed}, nil
+	}
+	return result, err
+}
+
+func applyNotice(ctx context.Context, tx pgx.Tx, n ledger.Notice) (ledger.NoticeResult, error) {
+	var result ledger.NoticeResult
+	book, err := lockPayment(ctx, tx, n)
+	if err != nil {
+		return result, err
+	}
+	err = tx.QueryRow(ctx, selectEventSQL, string(n.Provider), n.EventID).Scan(&result.Outcome)
+	if err == nil {
+		result.Repeated = true
+		return result, depositOf(ctx, tx, book, &result)
+	}
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return result, fmt.Errorf("look up event: %w", err)
+	}
+	var payer ledger.Deposit
+	if n.Kind == ledger.NoticePaid && book.Paid == 0 {
+		if payer, err = payerOf(ctx, tx, n); err != nil {
+			return result, err
+		}
+	}
+	newRefund := false
+	if n.Kind == ledger.NoticeRefunded {
+		tag, err := tx.Exec(ctx, insertRefundSQL, string(n.Provider), n.RefundID, n.PaymentID, int64(n.Amount))
+		if err != nil {
+			return result, fmt.Errorf("insert refund: %w", err)
+		}
+		newRefund = tag.RowsAffected() == 1
+	}
+	after, outcome, written := ledger.DecideNotice(book, n, payer, newRefund)
+	result.Outcome = outcome
+	if err := writeNotice(ctx, tx, noticeEffects{notice: n, book: after, outcome: outcome, written: written}); err != nil {
+		return result, err
+	}
+	return result, depositOf(ctx, tx, after, &result)
+}
+
+// lockPayment opens the payment's row when there is none and reads it under its lock.
+func lockPayment(ctx context.Context, tx pgx.Tx, n ledger.Notice) (book ledger.PaymentBook, err error) {
+	if _, err := tx.Exec(ctx, openPaymentSQL, string(n.Provider), n.PaymentID); err != nil {
+		return book, fmt.Errorf("open payment: %w", err)
+	}
+	var deposit *uuid.UUID
+	err = tx.QueryRow(ctx, lockPaymentSQL, string(n.Provider), n.PaymentID).
+		Scan(&deposit, &book.Paid, &book.RefundTotal, &book.RefundSum, &book.Reversed)
+	if err == nil && deposit != nil {
+		book.DepositID = *deposit
+		err = tx.QueryRow(ctx, selectOwnerSQL, book.DepositID).Scan(&book.AdvertiserID)
+	}
+	if err != nil {
+		return book, fmt.Errorf("lock payment: %w", err)
+	}
+	return book, nil
+}
+
+// payerOf finds the deposit that a payment belongs to, or makes one for the account that it names.
+func payerOf(ctx context.Context, tx pgx.Tx, n ledger.Notice) (ledger.Deposit, error) {
+	for _, id := range n.Names {
+		d, err := readDeposit(ctx, tx, selectDepositSQL, id)
+		if err == nil && d.Provider == n.Provider || err != nil && !errs.Is(err, errs.NotFound) {
+			return d, err
+		}
+	}
+	for _, id := range n.Names {
+		d := ledger.Deposit{ID: ledger.DepositIDFor(n.Provider, n.PaymentID), AdvertiserID: id, Provider: n.Provider, CreatedAt: n.At}
+		tag, err := tx.Exec(ctx, insertDepositSQL, d.ID, d.AdvertiserID, string(d.Provider), "", int64(0), "", d.CreatedAt)
+		if err != nil {
+			return d, fmt.Errorf("make deposit: %w", err)
+		}
+		if tag.RowsAffected() == 1 {
+			return d, nil
+		}
+	}
+	return ledger.Deposit{}, errUnattributed
+}
+
+// noticeEffects is what applying a notice writes.
+type noticeEffects struct {
+	notice  ledger.Notice
+	book    ledger.PaymentBook
+	outcome ledger.NoticeOutcome
+	written []ledger.Transaction
+}
+
+// writeNotice keeps the effects; the balances come last.
+func writeNotice(ctx context.Context, tx pgx.Tx, e noticeEffects) error {
+	var deposit *uuid.UUID
+	if e.book.DepositID != uuid.Nil {
+		deposit = &e.book.DepositID
+	}
+	n := &e.notice
+	_, err := tx.Exec(ctx, updatePaymentSQL, string(n.Provider), n.PaymentID, deposit,
+		int64(e.book.Paid), int64(e.book.RefundTotal), int64(e.book.RefundSum), int64(e.book.Reversed))
+	if err != nil {
+		return fmt.Errorf("update payment: %w", err)
+	}
+	_, err = tx.Exec(ctx, insertEventSQL, string(n.Provider), n.EventID, string(n.Kind), n.PaymentID, int64(n.Amount), string(e.outcome), n.At)
+	if err != nil {
+		return fmt.Errorf("insert event: %w", err)
+	}
+	if err := insertTransactions(ctx, tx, e.written); err != nil {
+		return err
+	}
+	for i := range e.written {
+		if t := &e.written[i]; t.Reverses != uuid.Nil {
+			if _, err := tx.Exec(ctx, insertReversalSQL, t.ID, t.Reverses); err != nil {
+				return fmt.Errorf("insert reversal: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// depositOf fills in the deposit of a book that has one.
+func depositOf(ctx context.Context, tx pgx.Tx, book ledger.PaymentBook, into *ledger.NoticeResult) (err error) {
+	if book.DepositID != uuid.Nil {
+		into.Deposit, err = readDeposit(ctx, tx, selectDepositSQL, book.DepositID)
+	}
+	return err
+}
+
+// History answers a page of ledger rows with running balances, all of one snapshot.
+func (s *Store) History(ctx context.Context, q ledger.HistoryQuery) (lines []ledger.Line, err error) {
+	before := q.Before
+	if before <= 0 {
+		before = math.MaxInt64
+	}
+	cash, credits := string(ledger.AdvertiserCash(q.Advertiser)), string(ledger.DeveloperCredits(q.Developer))
+	running := make(map[ledger.Asset]int64, 2)
+	err = s.snapshot(ctx, func(tx pgx.Tx) error {
+		for asset, account := range map[ledger.Asset]string{ledger.USD: cash, ledger.Credit: credits} {
+			var balance int64
+			if err := tx.QueryRow(ctx, balanceBeforeSQL, account, string(asset), before).Scan(&balance); err != nil {
+				return err
+			}
+			running[asset] = balance
+		}
+		rows, err := tx.Query(ctx, selectHistorySQL, cash, credits, string(q.Asset), before, max(1, q.Limit))
+		if err != nil {
+			return err
+		}
+		lines, err = pgx.CollectRows(rows, scanLine)
+		return err
+	})
+	if err != nil {
+		return nil, failure("read history", err)
+	}
+	for i := range lines {
+		lines[i].Balance = running[lines[i].Asset]
+		running[lines[i].Asset] -= lines[i].Amount
+	}
+	return lines, nil
+}
+
+func scanLine(row pgx.CollectableRow) (l ledger.Line, err error) {
+	var reverses *uuid.UUID
+	err = row.Scan(&l.Seq, &l.Transaction, &l.At, &l.Kind, &l.Ref, &l.Subject, &reverses, &l.Asset, &l.Amount)
+	if reverses != nil {
+		l.Reverses = *reverses
+	}
+	return l, err
+}
+
+// Earnings sums the Credits that a publisher minted on the days from first to last, and ever.
+func (s *Store) Earnings(ctx context.Context, developer uuid.UUID, first, last ledger.Day) (e ledger.Earnings, err error) {
+	account := string(ledger.DeveloperCredits(developer))
+	err = s.snapshot(ctx, func(tx pgx.Tx) error {
+		var total, available int64
+		if err := tx.QueryRow(ctx, mintedTotalSQL, account).Scan(&total, &available); err != nil {
+			return err
+		}
+		e.Total, e.Available = money.Credits(total), money.Credits(available)
+		from, to := first.Time(), (last + 1).Time()
+		rows, err := tx.Query(ctx, mintedDaysSQL, developer, account, string(ledger.KindMint), from, to)
+		if err != nil {
+			return err
+		}
+		e.Days, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (d ledger.DayCredits, err error) {
+			err = row.Scan(&d.Day, &d.Credits)
+			return d, err
+		})
+		return err
+	})
+	return e, failure("read earnings", err)
+}

@@ -1,0 +1,499 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"adnet/internal/campaign"
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// Deposits is what payment providers move in a store, and who asks about it.
+type Deposits interface {
+	CreateDeposit(ctx context.Context, d ledger.Deposit) error
+	Deposit(ctx context.Context, id uuid.UUID) (ledger.Deposit, error)
+	DepositByReference(ctx context.Context, p ledger.Provider, reference string) (ledger.Deposit, error)
+	ApplyNotice(ctx context.Context, n ledger.Notice) (ledger.NoticeResult, error)
+	History(ctx context.Context, q ledger.HistoryQuery) ([]ledger.Line, error)
+	Earnings(ctx context.Context, developer uuid.UUID, first, last ledger.Day) (ledger.Earnings, error)
+}
+
+// Pay credits an advertiser as a provider would.
+func Pay(ctx context.Context, d Deposits, advertiser uuid.UUID, amount money.Micros) error {
+	id := uuid.NewString()
+	result, err := d.ApplyNotice(ctx, ledger.Notice{
+		Provider: ledger.Demo, EventID: id, Kind: ledger.NoticePaid, PaymentID: id, Amount: amount, Names: []uuid.UUID{advertiser}, At: now,
+	})
+	if err == nil && result.Outcome != ledger.NoticeCredited {
+		err = fmt.Errorf("the payment was %s", result.Outcome)
+	}
+	return err
+}
+
+var depositCases = []ledgerCase{
+	{"Records", depositRecords},
+	{"OneEventTenTimesAtOnce", sameEventAtOnce},
+	{"OnePaymentInSeveralEvents", onePaymentSeveralEvents},
+	{"RunningTotalsReverseTheDifference", runningTotals},
+	{"SingleRefundsAddUp", singleRefunds},
+	{"RefundsAtOnce", refundsAtOnce},
+	{"RefundBeforePaymentIsParked", refundFirst},
+	{"RefundOfSpentMoney", refundOfSpent},
+	{"NobodysMoney", nobodysMoney},
+	{"BadNotices", badNotices},
+	{"AnyOrder", anyOrder},
+	{"AnyOrderAtOnce", anyOrderAtOnce},
+	{"RoomFollows", roomFollowsDeposit},
+	{"History", ledgerHistory},
+	{"Earnings", earnings},
+}
+
+func paid(payment string, amount money.Micros, to uuid.UUID) ledger.Notice {
+	return ledger.Notice{
+		Provider: ledger.Stripe, EventID: "evt_" + payment, Kind: ledger.NoticePaid, PaymentID: payment, Amount: amount,
+		Names: []uuid.UUID{to}, At: now,
+	}
+}
+
+func refundedTo(payment string, total money.Micros) ledger.Notice {
+	return ledger.Notice{
+		Provider: ledger.Stripe, EventID: fmt.Sprintf("evt_%s_to_%d", payment, total), Kind: ledger.NoticeRefundedTo,
+		PaymentID: payment, Amount: total, At: now,
+	}
+}
+
+func refunded(payment, refund string, amount money.Micros) ledger.Notice {
+	return ledger.Notice{
+		Provider: ledger.Stripe, EventID: "evt_" + refund, Kind: ledger.NoticeRefunded, PaymentID: payment, RefundID: refund, Amount: amount, At: now,
+	}
+}
+
+func applyNotice(t *testing.T, l Ledger, n ledger.Notice, want ledger.NoticeOutcome) ledger.NoticeResult {
+	t.Helper()
+	got, err := l.Deposits.ApplyNotice(t.Context(), n)
+	require.NoError(t, err)
+	require.Equal(t, want, got.Outcome)
+	return got
+}
+
+func requireCash(t *testing.T, l Ledger, id uuid.UUID, want money.Micros) {
+	t.Helper()
+	got, err := l.Accounts.AdvertiserBalance(t.Context(), id)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
+
+func depositRecords(t *testing.T, l Ledger) {
+	u := AddUser(t, l.Stores)
+	d := ledger.Deposit{
+		ID: newID(t), AdvertiserID: u.ID, Provider: ledger.Stripe, CheckoutID: "cs_1", Requested: 25 * money.USD,
+		ReturnURL: "https://example.com/back", CreatedAt: now,
+	}
+	require.NoError(t, l.Deposits.CreateDeposit(t.Context(), d))
+	got, err := l.Deposits.Deposit(t.Context(), d.ID)
+	require.NoError(t, err)
+	require.Equal(t, d, got)
+	require.Equal(t, ledger.DepositOpen, got.Status())
+	requireCash(t, l, u.ID, 0) // a wish moves nothing
+
+	requireCode(t, l.Deposits.CreateDeposit(t.Context(), d), errs.Conflict)
+	again := d
+	again.ID = newID(t)
+	requireCode(t, l.Deposits.CreateDeposit(t.Context(), again), errs.Conflict)
+	again.AdvertiserID, again.CheckoutID = newID(t), "cs_2"
+	requireCode(t, l.Deposits.CreateDeposit(t.Context(), again), errs.NotFound)
+	_, err = l.Deposits.Deposit(t.Context(), newID(t))
+	requireCode(t, err, errs.NotFound)
+	_, err = l.Deposits.DepositByReference(t.Context(), ledger.Stripe, "")
+	requireCode(t, err, errs.NotFound)
+
+	// The provider names the deposit, and another amount than was asked for: what came in counts.
+	n := paid("pi_1", 20*money.USD, d.ID)
+	n.Names = append(n.Names, AddUser(t, l.Stores).ID) // less telling than the deposit
+	result := applyNotice(t, l, n, ledger.NoticeCredited)
+	d.PaymentID, d.Paid = "pi_1", 20*money.USD
+	require.Equal(t, d, result.Deposit)
+	require.Equal(t, ledger.DepositPaid, d.Status())
+	requireCash(t, l, u.ID, 20*money.USD)
+	for _, reference := range []string{"cs_1", "pi_1"} {
+		got, err = l.Deposits.DepositByReference(t.Context(), ledger.Stripe, reference)
+		require.NoError(t, err)
+		require.Equal(t, d, got)
+		_, err = l.Deposits.DepositByReference(t.Context(), ledger.PayPal, reference)
+		requireCode(t, err, errs.NotFound)
+	}
+	d.Reversed = 5 * money.USD
+	require.Equal(t, d, applyNotice(t, l, refundedTo("pi_1", 5*money.USD), ledger.NoticeReversed).Deposit)
+	require.Equal(t, ledger.DepositPartly, d.Status())
+	d.Reversed = 20 * money.USD
+	require.Equal(t, d, applyNotice(t, l, refundedTo("pi_1", 20*money.USD), ledger.NoticeReversed).Deposit)
+	require.Equal(t, ledger.DepositRefunded, d.Status())
+	requireCash(t, l, u.ID, 0)
+	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+}
+
+func sameEventAtOnce(t *testing.T, l Ledger) {
+	u := AddUser(t, l.Stores)
+	var credited, repeated atomic.Int32
+	together(10, func(int) {
+		result, err := l.Deposits.ApplyNotice(t.Context(), paid("pi_1", 7*money.USD, u.ID))
+		switch {
+		case err != nil || result.Outcome != ledger.NoticeCredited || result.Deposit.Paid != 7*money.USD:
+			t.Errorf("%+v, %v", result, err)
+		case result.Repeated:
+			repeated.Add(1)
+		default:
+			credited.Add(1)
+		}
+	})
+	require.EqualValues(t, 1, credited.Load())
+	require.EqualValues(t, 9, repeated.Load())
+	requireCash(t, l, u.ID, 7*money.USD)
+	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+}
+
+func onePaymentSeveralEvents(t *testing.T, l Ledger) {
+	u := AddUser(t, l.Stores)
+	together(8, func(i int) {
+		n := paid("pi_1", 7*money.USD, u.ID)
+		n.EventID = fmt.Sprintf("evt_%d", i)
+		if _, err := l.Deposits.ApplyNotice(t.Context(), n); err != nil {
+			t.Error(err)
+		}
+	})
+	requireCash(t, l, u.ID, 7*money.USD)
+	n := paid("pi_1", 9*money.USD, AddUser(t, l.Stores).ID) // another amount for somebody else: the payment is known
+	n.EventID = "evt_late"
+	require.Equal(t, u.ID, applyNotice(t, l, n, ledger.NoticeNothing).Deposit.AdvertiserID)
+	// The same id at another provider is another payment.
+	n.Provider, n.Names = ledger.PayPal, []uuid.UUID{u.ID}
+	applyNotice(t, l, n, ledger.NoticeCredited)
+	requireCash(t, l, u.ID, 16*money.USD)
+	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+}
+
+func runningTotals(t *testing.T, l Ledger) {
+	u := AddUser(t, l.Stores)
+	applyNotice(t, l, paid("pi_1", 10*money.USD, u.ID), ledger.NoticeCredited)
+	applyNotice(t, l, refundedTo("pi_1", 3*money.USD), ledger.NoticeReversed)
+	requireCash(t, l, u.ID, 7*money.USD)
+	applyNotice(t, l, refundedTo("pi_1", 8*money.USD), ledger.NoticeReversed)
+	requireCash(t, l, u.ID, 2*money.USD)
+	applyNotice(t, l, refundedTo("pi_1", 5*money.USD), ledger.NoticeNothing) // an older total that came late
+	require.True(t, applyNotice(t, l, refundedTo("pi_1", 8*money.USD), ledger.NoticeReversed).Repeated)
+	requireCash(t, l, u.ID, 2*money.USD)
+	applyNotice(t, l, refundedTo("pi_1", 99*money.USD), ledger.NoticeReversed) // no more than was paid
+	requireCash(t, l, u.ID, 0)
+	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+}
+
+func singleRefunds(t *testing.T, l Ledger) {
+	u := AddUser(t, l.Stores)
+	applyNotice(t, l, paid("cap_1", 10*money.USD, u.ID), ledger.NoticeCredited)
+	applyNotice(t, l, refunded("cap_1", "r1", 3*money.USD), ledger.NoticeReversed)
+	applyNotice(t, l, refunded("cap_1", "r2", 3*money.USD), ledger.NoticeReversed) // as much again is another refund
+	requireCash(t, l, u.ID, 4*money.USD)
+	again := refunded("cap_1", "r2", 3*money.USD)
+	again.EventID = "evt_another" // the same refund in another event is not
+	applyNotice(t, l, again, ledger.NoticeNothing)
+	requireCash(t, l, u.ID, 4*money.USD)
+	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+}
+
+func refundsAtOnce(t *testing.T, l Ledger) {
+	u := AddUser(t, l.Stores)
+	applyNotice(t, l, paid("cap_1", 10*money.USD, u.ID), ledger.NoticeCredited)
+	together(12, func(i int) { // four refunds, three deliveries each under events of their own
+		n := refunded("cap_1", fmt.Sprint("r", i%4), money.USD)
+		n.EventID = fmt.Sprint("evt_r", i)
+		if _, err := l.Deposits.ApplyNotice(t.Context(), n); err != nil {
+			t.Error(err)
+		}
+	})
+	requireCash(t, l, u.ID, 6*money.USD)
+	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+}
+
+func refundFirst(t *testing.T, l Ledger) {
+	u := AddUser(t, l.Stores)
+	require.Zero(t, applyNotice(t, l, refundedTo("pi_1", 4*money.USD), ledger.NoticeParked).Deposit)
+	require.True(t, applyNotice(t, l, refundedTo("pi_1", 4*money.USD), ledger.NoticeParked).Repeated)
+	applyNotice(t, l, refunded("cap_1", "r1", money.USD), ledger.NoticeParked)
+	applyNotice(t, l, refunded("cap_1", "r2", money.USD), ledger.NoticeParked)
+	requireCash(t, l, u.ID, 0)
+	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+	applyNotice(t, l, paid("pi_1", 10*money.USD, u.ID), ledger.NoticeCredited)
+	requireCash(t, l, u.ID, 6*money.USD)
+	got := applyNotice(t, l, paid("cap_1", 5*money.USD, u.ID), ledger.NoticeCredited)
+	require.Equal(t, 2*money.USD, got.Deposit.Reversed)
+	requireCash(t, l, u.ID, 9*money.USD)
+	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+}
+
+// refundOfSpent: what was spent and then refunded is owed, by exactly that amount, and no promise is broken.
+func refundOfSpent(t *testing.T, l Ledger) {
+	u := AddUser(t, l.Stores)
+	c := priced(t, l, u, money.USD, money.USD)
+	applyNotice(t, l, paid("pi_1", 15_000, u.ID), ledger.NoticeCredited)
+	b := batchOf(partition(0), 0, eventOf(t, c, newID(t), ledger.Impression), eventOf(t, c, newID(t), ledger.Impression))
+	b.Prepaid = true
+	_, err := apply(t.Context(), l.Settler, b)
+	require.NoError(t, err)
+	requireCash(t, l, u.ID, 0)
+	applyNotice(t, l, refundedTo("pi_1", 15_000), ledger.NoticeReversed)
+	requireCash(t, l, u.ID, -15_000)
+	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+	b = batchOf(partition(0), 2, eventOf(t, c, newID(t), ledger.Impression))
+	b.Prepaid = true
+	effects, err := apply(t.Context(), l.Settler, b)
+	require.NoError(t, err)
+	require.Equal(t, ledger.OverBalance, effects.Applied[0].Outcomes[0].Verdict)
+	applyNotice(t, l, paid("pi_2", 15_000, u.ID), ledger.NoticeCredited) // pays the debt, and buys nothing
+	requireCash(t, l, u.ID, 0)
+	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+}
+
+func nobodysMoney(t *testing.T, l Ledger) {
+	u := AddUser(t, l.Stores)
+	n := paid("pi_1", money.USD, newID(t))
+	require.Zero(t, applyNotice(t, l, n, ledger.NoticeUnattributed).Deposit)
+	n.Names = nil
+	applyNotice(t, l, n, ledger.NoticeUnattributed)
+	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+	n.Names = []uuid.UUID{newID(t), u.ID} // nothing was kept, so the same event counts once it names somebody
+	result := applyNotice(t, l, n, ledger.NoticeCredited)
+	require.False(t, result.Repeated)
+	require.Equal(t, ledger.DepositIDFor(ledger.Stripe, "pi_1"), result.Deposit.ID)
+	require.Equal(t, u.ID, result.Deposit.AdvertiserID)
+	requireCash(t, l, u.ID, money.USD)
+
+	// A deposit of one provider is not paid by another.
+	d := ledger.Deposit{ID: newID(t), AdvertiserID: u.ID, Provider: ledger.PayPal, CreatedAt: now}
+	require.NoError(t, l.Deposits.CreateDeposit(t.Context(), d))
+	applyNotice(t, l, paid("pi_2", money.USD, d.ID), ledger.NoticeUnattributed)
+}
+
+func badNotices(t *testing.T, l Ledger) {
+	u := AddUser(t, l.Stores)
+	for name, spoil := range map[string]func(*ledger.Notice){
+		"no event": func(n *ledger.Notice) { n.EventID = "" }, "no payment": func(n *ledger.Notice) { n.PaymentID = "" },
+		"NUL": func(n *ledger.Notice) { n.PaymentID = "a\x00b" }, "not UTF-8": func(n *ledger.Notice) { n.EventID = "a\xff" },
+		"too long": func(n *ledger.Notice) { n.EventID = strings.Repeat("x", 256) },
+		"nothing":  func(n *ledger.Notice) { n.Amount = 0 }, "negative": func(n *ledger.Notice) { n.Amount = -1 },
+		"beyond all":     func(n *ledger.Notice) { n.Amount = money.Max + 1 },
+		"unnamed refund": func(n *ledger.Notice) { n.Kind = ledger.NoticeRefunded },
+	} {
+		n := paid("pi_1", money.USD, u.ID)
+		spoil(&n)
+		_, err := l.Deposits.ApplyNotice(t.Context(), n)
+		require.Error(t, err, name)
+		require.True(t, errs.Is(err, errs.InvalidRequest), name)
+	}
+	requireCash(t, l, u.ID, 0)
+	require.False(t, applyNotice(t, l, paid("pi_1", money.USD, u.ID), ledger.NoticeCredited).Repeated)
+}
+
+// story is some payments and refunds, each notice perhaps several times, in an order that is nobody's.
+type story struct {
+	notices []ledger.Notice
+	left    money.Micros // what must remain in the end
+}
+
+func newStory(rng *rand.Rand, to uuid.UUID) (s story) {
+	for p := range 1 + rng.IntN(4) {
+		payment := fmt.Sprintf("pi_%s_%d", to, p)
+		amount := money.Micros(1+rng.IntN(1000)) * 10_000
+		first := paid(payment, amount, to)
+		second := first
+		second.EventID += "_async"
+		s.notices = append(s.notices, first, second)
+		var back money.Micros
+		for r := range rng.IntN(4) {
+			part := min(money.Micros(1+rng.IntN(500))*10_000, amount-back)
+			if part <= 0 {
+				break
+			}
+			back += part
+			if p%2 == 0 {
+				s.notices = append(s.notices, refundedTo(payment, back))
+			} else {
+				s.notices = append(s.notices, refunded(payment, fmt.Sprintf("r_%s_%d_%d", to, p, r), part))
+			}
+		}
+		s.left += amount - back
+	}
+	for _, n := range s.notices {
+		if rng.IntN(3) == 0 {
+			s.notices = append(s.notices, n)
+		}
+	}
+	rng.Shuffle(len(s.notices), func(i, j int) { s.notices[i], s.notices[j] = s.notices[j], s.notices[i] })
+	return s
+}
+
+func anyOrder(t *testing.T, l Ledger) {
+	for seed := range uint64(25) {
+		u := AddUser(t, l.Stores)
+		s := newStory(rand.New(rand.NewPCG(seed, 28)), u.ID)
+		for _, n := range s.notices {
+			_, err := l.Deposits.ApplyNotice(t.Context(), n)
+			require.NoError(t, err)
+			cash, err := l.Accounts.AdvertiserBalance(t.Context(), u.ID)
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, cash, money.Micros(0), "seed %d: reordering took what had not come in", seed)
+		}
+		requireCash(t, l, u.ID, s.left)
+	}
+	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+}
+
+func anyOrderAtOnce(t *testing.T, l Ledger) {
+	for seed := range uint64(10) {
+		u := AddUser(t, l.Stores)
+		s := newStory(rand.New(rand.NewPCG(seed, 29)), u.ID)
+		together(len(s.notices), func(i int) {
+			if _, err := l.Deposits.ApplyNotice(t.Context(), s.notices[i]); err != nil {
+				t.Errorf("seed %d: %v", seed, err)
+			}
+		})
+		requireCash(t, l, u.ID, s.left)
+	}
+	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+}
+
+func roomFollowsDeposit(t *testing.T, l Ledger) {
+	u := AddUser(t, l.Stores)
+	c := priced(t, l, u, money.USD, money.USD)
+	reader := l.Rooms(ledger.RoomsOptions{Prepaid: true})
+	rooms, cursor, err := reader.Rooms(t.Context(), 0)
+	require.NoError(t, err)
+	require.Len(t, rooms, 1)
+	require.Zero(t, rooms[0].Left(ledger.DayOf(time.Now())))
+	version := rooms[0].Version
+	for _, step := range []struct {
+		n    ledger.Notice
+		left money.Micros
+	}{
+		{paid("pi_1", 400_000, u.ID), 400_000}, {refundedTo("pi_1", 100_000), 300_000}, {refundedTo("pi_1", 400_000), 0},
+		{paid("pi_2", 5*money.USD, u.ID), money.USD},
+	} {
+		_, err := l.Deposits.ApplyNotice(t.Context(), step.n)
+		require.NoError(t, err)
+		rooms, cursor, err = reader.Rooms(t.Context(), cursor)
+		require.NoError(t, err)
+		require.Len(t, rooms, 1, "the change must be seen")
+		require.Equal(t, c.ID, rooms[0].CampaignID)
+		require.Equal(t, step.left, rooms[0].Left(ledger.DayOf(time.Now())))
+		require.Greater(t, rooms[0].Version, version)
+		version = rooms[0].Version
+	}
+}
+
+func ledgerHistory(t *testing.T, l Ledger) {
+	u, other := AddUser(t, l.Stores), AddUser(t, l.Stores)
+	query := ledger.HistoryQuery{Advertiser: u.ID, Developer: u.DeveloperID, Limit: 100}
+	lines, err := l.Deposits.History(t.Context(), query)
+	require.NoError(t, err)
+	require.Empty(t, lines)
+
+	c, foreign := priced(t, l, u, money.USD, money.USD), priced(t, l, other, money.USD, money.USD)
+	require.NoError(t, Pay(t.Context(), l.Deposits, other.ID, 3*money.USD))
+	applyNotice(t, l, paid("pi_1", 5*money.USD, u.ID), ledger.NoticeCredited)
+	_, err = apply(t.Context(), l.Settler, batchOf(partition(0), 0,
+		eventOf(t, c, other.DeveloperID, ledger.Impression), eventOf(t, foreign, u.DeveloperID, ledger.Impression)))
+	require.NoError(t, err)
+	applyNotice(t, l, refundedTo("pi_1", 2*money.USD), ledger.NoticeReversed)
+
+	lines, err = l.Deposits.History(t.Context(), query)
+	require.NoError(t, err)
+	type row struct {
+		kind            ledger.Kind
+		asset           ledger.Asset
+		amount, balance int64
+		subject         uuid.UUID
+	}
+	var rows []row
+	for i, line := range lines {
+		rows = append(rows, row{line.Kind, line.Asset, line.Amount, line.Balance, line.Subject})
+		require.True(t, i == 0 || line.Seq < lines[i-1].Seq)
+		require.Equal(t, now, line.At)
+	}
+	require.Equal(t, row{ledger.KindRefund, ledger.USD, -2_000_000, 2_990_000, u.ID}, rows[0])
+	require.ElementsMatch(t, []row{ // both of one batch
+		{ledger.KindCharge, ledger.USD, -10_000, 4_990_000, c.ID}, {ledger.KindMint, ledger.Credit, 1, 1, u.DeveloperID},
+	}, rows[1:3])
+	require.Equal(t, []row{{ledger.KindDeposit, ledger.USD, 5_000_000, 5_000_000, u.ID}}, rows[3:])
+	require.Equal(t, lines[3].Transaction, lines[0].Reverses)
+	require.Equal(t, uuid.Nil, lines[3].Reverses)
+	require.Equal(t, "stripe:pi_1", lines[3].Ref)
+
+	// Pages of every size add up to the same.
+	for limit := 1; limit <= 5; limit++ {
+		var paged []ledger.Line
+		q := query
+		q.Limit = limit
+		for {
+			page, err := l.Deposits.History(t.Context(), q)
+			require.NoError(t, err)
+			if len(page) == 0 {
+				break
+			}
+			require.LessOrEqual(t, len(page), limit)
+			paged, q.Before = append(paged, page...), page[len(page)-1].Seq
+		}
+		require.Equal(t, lines, paged)
+	}
+	query.Asset = ledger.Credit
+	only, err := l.Deposits.History(t.Context(), query)
+	require.NoError(t, err)
+	require.Len(t, only, 1)
+	require.Equal(t, ledger.KindMint, only[0].Kind)
+	query.Asset = ledger.USD
+	only, err = l.Deposits.History(t.Context(), query)
+	require.NoError(t, err)
+	require.Len(t, only, 3)
+}
+
+func earnings(t *testing.T, l Ledger) {
+	u, publisher := AddUser(t, l.Stores), AddUser(t, l.Stores)
+	c := priced(t, l, u, money.USD, 10*money.USD)
+	today := ledger.DayOf(now)
+	got, err := l.Deposits.Earnings(t.Context(), publisher.DeveloperID, today-30, today)
+	require.NoError(t, err)
+	require.Empty(t, got.Days)
+	require.Zero(t, got.Total+got.Available)
+	for i, back := range []int{40, 2, 2, 0} {
+		b := batchOf(partition(0), int64(2*i), eventOf(t, c, publisher.DeveloperID, ledger.Impression), eventOf(t, c, publisher.DeveloperID, ledger.Impression))
+		b.At = now.AddDate(0, 0, -back)
+		_, err := apply(t.Context(), l.Settler, b)
+		require.NoError(t, err)
+	}
+	spent := money.Credits(0)
+	if l.Credits != nil {
+		spent = 3
+		require.NoError(t, l.Credits.Grant(t.Context(), publisher.DeveloperID, spent)) // minted today by the wall clock, outside the range
+		fund := NewCampaign(t, publisher.ID)
+		_, err := l.Campaigns.CreateCampaign(t.Context(), campaignFor(fund, spent))
+		require.NoError(t, err)
+	}
+	got, err = l.Deposits.Earnings(t.Context(), publisher.DeveloperID, today-30, today)
+	require.NoError(t, err)
+	require.Equal(t, []ledger.DayCredits{{Day: today - 2, Credits: 4}, {Day: today, Credits: 2}}, got.Days)
+	require.Equal(t, 8+spent, got.Total)
+	require.EqualValues(t, 8, got.Available)
+}
+
+// campaignFor is c, paid with cost Credits.
+func campaignFor(c campaign.Campaign, cost money.Credits) campaign.NewCampaign {
+	return campaign.NewCampaign{Campaign: c, CreditCost: cost}
+}

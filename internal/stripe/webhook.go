@@ -1,0 +1,142 @@
+package stripe
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/payment"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stripe/stripe-go/v85/webhook"
+)
+
+// Webhook verifies and reads Stripe's deliveries. Signatures are checked by Stripe's library over "t.body", any of
+// several v1 signatures may match, and they are at most 300 s old. The body is read here, strictly and
+// whatever API version the endpoint was made with: only fields that no version has changed are looked at.
+type Webhook struct{ secret string }
+
+var _ payment.Webhook = (*Webhook)(nil)
+
+// NewWebhook makes it. It fails without a secret, since everybody can sign with an empty one.
+func NewWebhook(cfg Config) (*Webhook, error) {
+	if cfg.WebhookSecret == "" {
+		return nil, errors.New("ADNET_STRIPE_WEBHOOK_SECRET is not set")
+	}
+	return &Webhook{secret: cfg.WebhookSecret}, nil
+}
+
+// Read implements [payment.Webhook].
+func (w *Webhook) Read(_ context.Context, header http.Header, body []byte) (payment.Delivery, error) {
+	if err := webhook.ValidatePayload(body, header.Get("Stripe-Signature"), w.secret); err != nil {
+		return payment.Delivery{}, errs.Wrap(err, errs.InvalidRequest, "the delivery is not signed by Stripe for this webhook, or is too old")
+	}
+	return read(body)
+}
+
+// event is what of an event matters.
+type event struct {
+	ID   string `json:"id"`
+	Type string `json:"type"`
+	Data struct {
+		Object jsontext.Value `json:"object"`
+	} `json:"data"`
+}
+
+type session struct {
+	PaymentStatus     string            `json:"payment_status"`
+	PaymentIntent     reference         `json:"payment_intent"`
+	AmountTotal       int64             `json:"amount_total"`
+	Currency          string            `json:"currency"`
+	ClientReferenceID string            `json:"client_reference_id"`
+	Metadata          map[string]string `json:"metadata"`
+}
+
+type charge struct {
+	PaymentIntent  reference `json:"payment_intent"`
+	AmountRefunded int64     `json:"amount_refunded"` // of all refunds so far
+	Currency       string    `json:"currency"`
+}
+
+// reference is an id, or the object that has it.
+type reference string
+
+// UnmarshalJSON reads either form, and null as empty.
+func (r *reference) UnmarshalJSON(b []byte) error {
+	var object struct {
+		ID string `json:"id"`
+	}
+	if len(b) > 0 && b[0] == '{' {
+		err := json.Unmarshal(b, &object)
+		*r = reference(object.ID)
+		return err
+	}
+	return json.Unmarshal(b, (*string)(r))
+}
+
+// read reads a verified body.
+func read(body []byte) (payment.Delivery, error) {
+	var e event
+	if err := json.Unmarshal(body, &e); err != nil {
+		return payment.Delivery{}, unreadable(err)
+	}
+	switch e.Type {
+	case "checkout.session.completed", "checkout.session.async_payment_succeeded":
+		return readSession(e)
+	case "charge.refunded":
+		return readCharge(e)
+	}
+	return payment.Delivery{Ignored: "type"}, nil
+}
+
+func readSession(e event) (payment.Delivery, error) {
+	var s session
+	if err := json.Unmarshal(e.Data.Object, &s); err != nil {
+		return payment.Delivery{}, unreadable(err)
+	}
+	switch {
+	case s.PaymentStatus != "paid": // a bank may still refuse; the async event follows
+		return payment.Delivery{Ignored: "payment_status"}, nil
+	case s.Currency != "usd":
+		return payment.Delivery{Ignored: "currency"}, nil
+	case s.PaymentIntent == "": // a set-up or a subscription: none of our checkouts
+		return payment.Delivery{Ignored: "payment_intent"}, nil
+	}
+	amount, err := micros(s.AmountTotal)
+	if err != nil {
+		return payment.Delivery{}, err
+	}
+	n := ledger.Notice{
+		Provider: ledger.Stripe, EventID: e.ID, Kind: ledger.NoticePaid, PaymentID: string(s.PaymentIntent), Amount: amount,
+		Names: named(s.Metadata, s.ClientReferenceID),
+	}
+	return payment.Delivery{Notice: n}, n.Valid()
+}
+
+func readCharge(e event) (payment.Delivery, error) {
+	var c charge
+	if err := json.Unmarshal(e.Data.Object, &c); err != nil {
+		return payment.Delivery{}, unreadable(err)
+	}
+	if c.Currency != "usd" {
+		return payment.Delivery{Ignored: "currency"}, nil
+	}
+	if c.PaymentIntent == "" {
+		return payment.Delivery{Ignored: "payment_intent"}, nil
+	}
+	amount, err := micros(c.AmountRefunded)
+	if err != nil {
+		return payment.Delivery{}, err
+	}
+	n := ledger.Notice{
+		Provider: ledger.Stripe, EventID: e.ID, Kind: ledger.NoticeRefundedTo, PaymentID: string(c.PaymentIntent), Amount: amount,
+	}
+	return payment.Delivery{Notice: n}, n.Valid()
+}
+
+func unreadable(err error) error {
+	return errs.Wrap(err, errs.InvalidRequest, "the event cannot be read")
+}

@@ -1,0 +1,137 @@
+package stripe
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+	"adnet/internal/payment"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	secret = "whsec_test"
+	paid   = `{"id":"evt_1","object":"event","api_version":"2019-05-16","type":"checkout.session.completed",  "data":{"object":{
+		"id":"cs_1","object":"checkout.session","payment_status":"paid","payment_intent":"pi_1","amount_total":2550,"currency":"usd",
+		"client_reference_id":"0192f0c5-3b1e-7d20-9c4a-7a1b2c3d4e5f","metadata":{"advertiser_id":"0192f0c1-7a51-7c60-8a51-3f1f7d4c2b11","x":"y"}}}}`
+	refunded = `{"id":"evt_2","object":"event","type":"charge.refunded","data":{"object":{"id":"ch_1","object":"charge","amount":2550,
+		"amount_refunded":1000,"currency":"usd","payment_intent":"pi_1","refunded":false,"metadata":{}}}}`
+)
+
+// sign is Stripe's scheme written out, so that the library is held against it and not against itself.
+func sign(body string, at time.Time, key string) string {
+	mac := hmac.New(sha256.New, []byte(key))
+	fmt.Fprintf(mac, "%d.%s", at.Unix(), body)
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+func header(value string) http.Header { return http.Header{"Stripe-Signature": {value}} }
+
+func hook(t testing.TB) *Webhook {
+	t.Helper()
+	w, err := NewWebhook(Config{WebhookSecret: secret})
+	require.NoError(t, err)
+	return w
+}
+
+func TestWebhookNeedsASecret(t *testing.T) {
+	_, err := NewWebhook(Config{})
+	require.Error(t, err)
+}
+
+func TestSignatures(t *testing.T) {
+	now := time.Now()
+	good := sign(paid, now, secret)
+	stamp := fmt.Sprintf("t=%d,", now.Unix())
+	read := func(value, body string) error {
+		_, err := hook(t).Read(t.Context(), header(value), []byte(body))
+		return err
+	}
+	for name, value := range map[string]string{
+		"one": stamp + "v1=" + good, "any of several v1": stamp + "v1=" + strings.Repeat("00", 32) + ",v1=" + good + ",v0=" + good,
+	} {
+		require.NoError(t, read(value, paid), name)
+	}
+	for name, value := range map[string]string{
+		"empty": "", "no time": "v1=" + good, "no signature": stamp, "v0 only": stamp + "v0=" + good, "another secret": stamp + "v1=" + sign(paid, now, "whsec_other"),
+		"empty secret": stamp + "v1=" + sign(paid, now, ""), "another time": fmt.Sprintf("t=%d,v1=%s", now.Unix()-1, good), "garbage": "=,=;", "not hex": stamp + "v1=zz",
+		"too old": fmt.Sprintf("t=%d,v1=%s", now.Unix()-302, sign(paid, now.Add(-302*time.Second), secret)),
+	} {
+		require.True(t, errs.Is(read(value, paid), errs.InvalidRequest), name)
+	}
+	for i := range len(paid) { // any changed byte
+		changed := []byte(paid)
+		changed[i] ^= 1
+		require.Error(t, read(stamp+"v1="+good, string(changed)))
+	}
+}
+
+func TestReads(t *testing.T) {
+	d, err := read([]byte(paid))
+	require.NoError(t, err)
+	n := ledger.Notice{
+		Provider: ledger.Stripe, EventID: "evt_1", Kind: ledger.NoticePaid, PaymentID: "pi_1", Amount: 25_500_000,
+		Names: []uuid.UUID{uuid.MustParse("0192f0c5-3b1e-7d20-9c4a-7a1b2c3d4e5f"), uuid.MustParse("0192f0c1-7a51-7c60-8a51-3f1f7d4c2b11")},
+	}
+	require.Equal(t, payment.Delivery{Notice: n}, d)
+	d, err = read([]byte(strings.Replace(paid, "session.completed", "session.async_payment_succeeded", 1)))
+	require.NoError(t, err)
+	require.Equal(t, payment.Delivery{Notice: n}, d)
+	d, err = read([]byte(strings.Replace(paid, `"pi_1"`, `{"id":"pi_1","object":"payment_intent"}`, 1))) // expanded
+	require.NoError(t, err)
+	require.Equal(t, "pi_1", d.Notice.PaymentID)
+	d, err = read([]byte(refunded))
+	require.NoError(t, err)
+	require.Equal(t, payment.Delivery{Notice: ledger.Notice{
+		Provider: ledger.Stripe, EventID: "evt_2", Kind: ledger.NoticeRefundedTo, PaymentID: "pi_1", Amount: 10 * money.USD,
+	}}, d)
+}
+
+func TestIgnoresAndRefuses(t *testing.T) {
+	for _, c := range []struct{ body, old, with, ignored string }{
+		{paid, `"payment_status":"paid"`, `"payment_status":"unpaid"`, "payment_status"},
+		{paid, `"payment_status":"paid"`, `"payment_status":"no_payment_required"`, "payment_status"},
+		{paid, `"usd"`, `"eur"`, "currency"}, {refunded, `"usd"`, `"eur"`, "currency"},
+		{paid, `"pi_1"`, `null`, "payment_intent"}, {refunded, `"pi_1"`, `null`, "payment_intent"},
+		{paid, `checkout.session.completed`, `checkout.session.expired`, "type"}, {refunded, `charge.refunded`, `charge.updated`, "type"},
+	} {
+		d, err := read([]byte(strings.Replace(c.body, c.old, c.with, 1)))
+		require.NoError(t, err)
+		require.Equal(t, payment.Delivery{Ignored: c.ignored}, d)
+	}
+	for _, c := range [][3]string{
+		{paid, `2550`, `-1`}, {paid, `2550`, `25.5`}, {paid, `2550`, `"2550"`}, {paid, `2550`, `9223372036854775807`}, {paid, `2550`, `0`},
+		{paid, `"evt_1"`, `""`}, {paid, `"evt_1"`, `1`}, {paid, `"pi_1"`, `[]`}, {paid, `"usd"`, `"usd","currency":"eur"`}, {paid, `}}}`, `}}`},
+		{refunded, `1000`, `-1`}, {refunded, `"evt_2"`, `"a b"`},
+	} {
+		body := strings.Replace(c[0], c[1], c[2], 1)
+		require.NotEqual(t, c[0], body)
+		_, err := read([]byte(body))
+		require.True(t, errs.Is(err, errs.InvalidRequest), body)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(paid))
+	f.Add([]byte(refunded))
+	f.Add([]byte(`{"id":"e","type":"charge.refunded","data":{"object":null}}`))
+	f.Add([]byte(`{"type":"checkout.session.completed","data":{"object":{"payment_status":"paid","currency":"usd","payment_intent":{"id":{}}}}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		d, err := read(body)
+		if err != nil {
+			require.True(t, errs.Is(err, errs.InvalidRequest))
+		} else if d.Ignored == "" {
+			require.NoError(t, d.Notice.Valid())
+		}
+	})
+}
