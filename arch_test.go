@@ -25,6 +25,8 @@ var layers = map[string][]string{
 	"internal/ledger":   {"internal/errs", "internal/money", "internal/account", "internal/campaign"},
 	"internal/report":   {"internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
 
+	"internal/payment": {"internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
+
 	"internal/lifecycle": {},
 	"internal/obs":       {"internal/lifecycle"},
 
@@ -32,6 +34,7 @@ var layers = map[string][]string{
 	"internal/postgres": adapter("internal/postgres"),
 	"internal/redis":    adapter("internal/redis"),
 	"internal/memory":   adapter("internal/memory"),
+	"internal/stripe":   adapter("internal/stripe"),
 
 	"internal/storetest": append([]string{"internal/testenv"}, domain...),
 	"internal/testenv":   {},
@@ -49,6 +52,7 @@ var layers = map[string][]string{
 
 var domain = []string{
 	"internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
+	"internal/payment",
 }
 
 // adapter may import the domain, the schemas and itself: never a role, never another adapter.
@@ -57,7 +61,7 @@ func adapter(self string) []string {
 }
 
 // forTests may be imported by test files of anybody.
-var forTests = []string{"internal/storetest", "internal/testenv", "internal/kafka/kafkatest", "internal/memory", "internal/kafka", "internal/redis", "internal/demo", "internal/errs"}
+var forTests = []string{"internal/storetest", "internal/testenv", "internal/kafka/kafkatest", "internal/memory", "internal/kafka", "internal/redis", "internal/demo", "internal/errs", "internal/stripe"}
 
 // libraries names who alone may import a library: an adapter owns its technology.
 var libraries = map[string][]string{
@@ -68,12 +72,14 @@ var libraries = map[string][]string{
 	"github.com/alicebob/miniredis":       {"internal/redis"},
 	"github.com/ClickHouse/clickhouse-go": {"analytics/clickhouse", "deploy", "internal/testenv"},
 	"github.com/golang-jwt/jwt":           {"internal/token"},
+	"github.com/stripe/stripe-go":         {"internal/stripe"},
+	"github.com/modelcontextprotocol":     {}, // the official client, in tests of ingress/mcp
 	"github.com/alecthomas/kong":          {"internal/app", "deploy"},
 	"github.com/prometheus/client_golang": {"internal/obs", "ingress", "consumers", "analytics", "internal/kafka", "internal/postgres", "internal/redis", "internal/app"},
 }
 
 // testLibraries may be imported by any test: registries to pass in, flags to parse, a bare gin to compare with.
-var testLibraries = []string{"github.com/prometheus/client_golang", "github.com/alecthomas/kong", "github.com/gin-gonic/gin"}
+var testLibraries = []string{"github.com/modelcontextprotocol", "github.com/prometheus/client_golang", "github.com/alecthomas/kong", "github.com/gin-gonic/gin"}
 
 type imported struct {
 	file, dir, path string

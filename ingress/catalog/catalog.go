@@ -155,6 +155,14 @@ func (c *Catalog) Creative(id uuid.UUID) (*campaign.Campaign, bool) {
 	return found, ok
 }
 
+// Room is how much a campaign may still spend, as far as this node has heard.
+func (c *Catalog) Room(id uuid.UUID) (ledger.Room, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	room, known := c.rooms[id]
+	return room, known
+}
+
 // Gate refuses campaigns without room for their price on the day of now. A campaign whose room is not
 // known yet may serve: settlement's clamp decides what is charged.
 func (c *Catalog) Gate(now time.Time) auction.Gate {

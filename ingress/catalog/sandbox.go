@@ -21,6 +21,7 @@ func Sandbox() []campaign.Campaign {
 		c.Name, c.Format, c.BillingModel = c.Headline, campaign.Image, campaign.CPM
 		c.CTAURL = "https://example.com/adnet-sandbox"
 		c.MediaURL = "https://example.com/adnet-sandbox.png"
+		c.SkippableAfterSec = campaign.DefaultSkipSec
 	}
 	return pool
 }

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"crypto/sha256"
+	"net/http"
 	"strings"
 	"time"
 
@@ -62,7 +63,8 @@ type Caller struct {
 	KeyID       uuid.UUID
 	OwnerID     uuid.UUID // the account's user id
 	DeveloperID uuid.UUID
-	Sandbox     bool // sk_test_ or pub_test_ key: the auction is bypassed
+	Sandbox     bool        // sk_test_ or pub_test_ key: the auction is bypassed
+	Reply       http.Header // of the reply to this request: limits say there how much is left
 }
 
 var (
@@ -124,7 +126,7 @@ func (a *Auth) Key(c *gin.Context, kind account.KeyKind) (Caller, error) {
 		return Caller{}, errNoBearer
 	}
 	if kind == account.KindPublisher && account.IsSandbox(bearer) {
-		return a.sandbox(c.Request.Context(), bearer), nil
+		return a.sandbox(c, bearer), nil
 	}
 	// A wrong checksum never reaches the store.
 	has, hash, err := account.ParseKey(bearer)
@@ -135,21 +137,22 @@ func (a *Auth) Key(c *gin.Context, kind account.KeyKind) (Caller, error) {
 	if err != nil {
 		return Caller{}, err
 	}
-	return Caller{KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID}, nil
+	return Caller{KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, Reply: c.Writer.Header()}, nil
 }
 
 // sandbox answers for any sandbox key. One that was issued to an account names its developer; the
 // public ones name nobody.
-func (a *Auth) sandbox(ctx context.Context, bearer string) Caller {
-	caller := Caller{Sandbox: true}
+func (a *Auth) sandbox(c *gin.Context, bearer string) Caller {
+	caller := Caller{Sandbox: true, Reply: c.Writer.Header()}
 	if _, hash, err := account.ParseKey(bearer); err == nil {
-		if key, err := a.key(ctx, hash); err == nil {
+		if key, err := a.key(c.Request.Context(), hash); err == nil {
 			caller.KeyID, caller.OwnerID, caller.DeveloperID = key.ID, key.OwnerID, key.DeveloperID
 		}
 	}
 	if caller.KeyID == uuid.Nil {
-		// Rate limits need an identity even where there is no account.
-		hash := sha256.Sum256([]byte(bearer))
+		// Rate limits need an identity even where there is no account. It is the address: anybody can make up
+		// another sandbox key for every request, and all share the public one.
+		hash := sha256.Sum256([]byte("sandbox " + c.ClientIP()))
 		caller.KeyID = uuid.UUID(hash[:16])
 	}
 	return caller

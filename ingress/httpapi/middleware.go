@@ -97,6 +97,15 @@ func (s *Server) around(c *gin.Context) {
 	c.Next()
 }
 
+func (s *Server) guarded(c *gin.Context) {
+	if err := s.deps.Guard.Enter(c); err != nil {
+		s.fail(c, err)
+		return
+	}
+	c.Next()
+	s.deps.Guard.Leave(c)
+}
+
 func (s *Server) panicked(c *gin.Context, p any) {
 	s.deps.Log.ErrorContext(c.Request.Context(), "panic in handler", "route", c.FullPath(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	if !c.Writer.Written() {

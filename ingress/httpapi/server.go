@@ -38,6 +38,15 @@ type Deps struct {
 	Log       *slog.Logger
 	Metrics   prometheus.Registerer
 	Readiness *obs.Readiness
+	Guard     Guard // may be nil
+}
+
+// Guard sees every request of a route before and after its handler.
+type Guard interface {
+	// Enter refuses a request by an error. It must not read the body.
+	Enter(c *gin.Context) error
+	// Leave is called after the answer to a request that was let in.
+	Leave(c *gin.Context)
 }
 
 // Handler answers a request or returns an error for the envelope. After an error nothing may have
@@ -73,6 +82,9 @@ func New(cfg Config, deps Deps) (*Server, error) {
 		return nil, err
 	}
 	s.engine.Use(s.around)
+	if deps.Guard != nil {
+		s.engine.Use(s.guarded)
+	}
 	s.engine.NoRoute(s.wrap(func(*gin.Context) error { return errs.New(errs.NotFound, "no such path") }))
 	s.engine.NoMethod(s.wrap(methodNotAllowed))
 	s.Handle(http.MethodGet, "/healthz", alive)

@@ -1,64 +1,228 @@
-// Package limits protects the serving path: request rates per caller. Frequency caps and pacing plug
-// into the auction's gate and have their place here too.
+// Package limits protects the service from too many requests: per publisher, and per address where nobody is
+// known. Frequency caps and pacing plug into the auction's gate and have their place here too.
 //
-// Rates are kept per process. A limit is a promise to the operator, not to the caller: N nodes let
-// up to N times the rate through.
+// A limit holds in every stretch of its window, not per clock minute: with the defaults the 1,001st request of a
+// publisher in any 60 s is refused (it may be refused up to a second too long). Within the window all may come at
+// once: that is the burst.
+//
+// Limits are shared by all nodes without asking anybody while a request waits: each node counts what it let
+// through and tells the others absolute counts every 200 ms through the [Exchange]; a node decides by its own
+// count plus what it last heard. So N nodes let through at most what one caller sends to N−1 of them in the time
+// that news takes (about 400 ms) above the limit, and never more than N times the limit. Without the exchange
+// every node goes on by itself. A node that starts hears the last minute first.
 package limits
 
 import (
-	"math"
-	"sync"
+	"context"
+	"crypto/sha256"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strconv"
 	"time"
 
 	"adnet/internal/errs"
+	"adnet/internal/obs"
 
 	"github.com/google/uuid"
-	"github.com/hashicorp/golang-lru/v2/simplelru"
-	"golang.org/x/time/rate"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Config is the settings of the rate limit.
+// Config is the settings of the limits; they must be the same on every node. 0 switches a limit off.
 type Config struct {
-	PerMinute int `name:"rate-per-minute" env:"ADNET_RATE_PER_MINUTE" default:"1000" help:"Ad requests per minute and publisher; 0 switches the limit off."`
-	Burst     int `name:"rate-burst" env:"ADNET_RATE_BURST" default:"1000" help:"Ad requests that a publisher may send at once."`
+	PerMinute int `name:"rate-per-minute" env:"ADNET_RATE_PER_MINUTE" default:"1000" help:"Ad requests per minute and publisher (per address for sandbox keys without an account); 0 switches the limit off."`
+	Burst     int `name:"rate-burst" env:"ADNET_RATE_BURST" default:"1000" help:"Ad requests of the minute that may come in one second."`
+	BadLogins int `name:"rate-bad-logins" env:"ADNET_RATE_BAD_LOGINS" default:"10" help:"Failed logins per address in 10 minutes, after which no more are tried."`
+	Register  int `name:"rate-register" env:"ADNET_RATE_REGISTER" default:"60" help:"Registrations per address in 10 minutes."`
+	Benna     int `name:"rate-benna" env:"ADNET_RATE_BENNA" default:"600" help:"Calls of /api/benna per minute and address."`
+	Open      int `name:"rate-open" env:"ADNET_RATE_OPEN" default:"600" help:"Requests per minute and address to pages that need no key, beacons and redirects excepted."`
+	Refused   int `name:"rate-refused" env:"ADNET_RATE_REFUSED" default:"600" help:"Requests per minute and address that are answered 401, after which the address has to wait."`
 }
 
-// maxCallers bounds the memory; the longest silent caller is forgotten first, which only forgives it.
-const maxCallers = 100_000
-
-// Rate limits callers by id.
-type Rate struct {
-	cfg     Config
-	mu      sync.Mutex
-	callers *simplelru.LRU[uuid.UUID, *rate.Limiter]
+// Exchange carries counts between nodes; see redis.Exchange.
+type Exchange interface {
+	// Exchange says mine to the other nodes, unless it is empty, and calls hear for each message that they said
+	// since the last call.
+	Exchange(ctx context.Context, mine []byte, hear func(node string, data []byte)) error
 }
 
-// NewRate makes a Rate.
-func NewRate(cfg Config) (*Rate, error) {
-	callers, err := simplelru.NewLRU[uuid.UUID, *rate.Limiter](maxCallers, nil)
-	if err != nil {
-		return nil, err
+// Deps are what the limits work with. Each may be nil: then nothing is shared, logged or measured.
+type Deps struct {
+	Log      *slog.Logger
+	Metrics  prometheus.Registerer
+	Exchange Exchange
+	Now      func() time.Time // for the limits per address; nil is the clock
+}
+
+// The classes; the values are in the keys that nodes exchange.
+const (
+	publisher byte = iota + 1
+	badLogin
+	register
+	benna
+	open
+	refused
+	classes
+)
+
+// Limits counts requests. Its methods may be called from any goroutine.
+type Limits struct {
+	deps     Deps
+	classes  [classes]class
+	shards   [shards]*shard
+	heard    map[string]*peer // of Run's goroutine
+	stopped  [classes]prometheus.Counter
+	failures prometheus.Counter
+	often    *obs.LimitedLogger
+}
+
+// New makes the limits. It starts nothing.
+func New(cfg Config, deps Deps) (*Limits, error) {
+	if deps.Now == nil {
+		deps.Now = time.Now
 	}
-	return &Rate{cfg: cfg, callers: callers}, nil
+	if deps.Log == nil {
+		deps.Log = slog.New(slog.DiscardHandler)
+	}
+	l := &Limits{deps: deps, heard: make(map[string]*peer), often: obs.Limited(deps.Log, time.Minute)}
+	for _, c := range []class{
+		{publisher, "publisher", int64(cfg.PerMinute), int64(cfg.Burst), time.Minute},
+		{badLogin, "bad_login", int64(cfg.BadLogins), 0, 10 * time.Minute},
+		{register, "register", int64(cfg.Register), 0, 10 * time.Minute},
+		{benna, "benna", int64(cfg.Benna), 0, time.Minute},
+		{open, "open", int64(cfg.Open), 0, time.Minute},
+		{refused, "refused", int64(cfg.Refused), 0, time.Minute},
+	} {
+		l.classes[c.id] = c
+	}
+	for i := range l.shards {
+		var err error
+		if l.shards[i], err = newShard(); err != nil {
+			return nil, err
+		}
+	}
+	stopped := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "adnet_limits_refused_total", Help: "Requests refused with 429, by limit.",
+	}, []string{"limit"})
+	l.failures = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "adnet_limits_exchange_failures_total", Help: "Exchanges of counts with the other nodes that failed; limits were this node's own meanwhile.",
+	})
+	for id := publisher; id < classes; id++ {
+		l.stopped[id] = stopped.WithLabelValues(l.classes[id].name)
+	}
+	if deps.Metrics != nil {
+		deps.Metrics.MustRegister(stopped, l.failures)
+	}
+	return l, nil
 }
 
-// Allow counts one request of caller at now. errs.RateLimited, with retry_after in seconds, when the
-// caller has used its burst and comes faster than its rate.
-func (r *Rate) Allow(caller uuid.UUID, now time.Time) error {
-	if r.cfg.PerMinute <= 0 {
+// Allow counts one ad request of caller at now. It says in reply (nil for none) how much is left, by the header
+// fields of draft-ietf-httpapi-ratelimit-headers-06. errs.RateLimited, with retry_after in seconds, when the caller
+// has used up its minute; what is refused does not count.
+func (l *Limits) Allow(reply http.Header, caller uuid.UUID, now time.Time) error {
+	k := key(caller)
+	k[0] = publisher // a UUID has enough other bytes
+	return l.take(reply, publisher, k, now)
+}
+
+// take counts one or refuses it.
+func (l *Limits) take(reply http.Header, id byte, k key, now time.Time) error {
+	c := &l.classes[id]
+	if c.limit <= 0 {
 		return nil
 	}
-	r.mu.Lock()
-	limiter, ok := r.callers.Get(caller)
+	at := c.bucket(now)
+	s := l.shards[k[len(k)-1]%shards]
+	s.mu.Lock()
+	m := s.meter(k, at)
+	retry, full := m.full(c, now)
+	if !full {
+		m.add(m.newest, 1)
+		s.dirty[k] = struct{}{}
+	}
+	left, reset := max(0, c.limit-m.sum), m.oldest(c, now)
+	s.mu.Unlock()
+	if full {
+		reset = retry
+		l.stopped[id].Inc()
+	}
+	seconds := max(1, int((reset+time.Second-1)/time.Second))
+	if reply != nil {
+		reply["Ratelimit-Limit"] = []string{strconv.FormatInt(c.limit, 10)}
+		reply["Ratelimit-Remaining"] = []string{strconv.FormatInt(left, 10)}
+		reply["Ratelimit-Reset"] = []string{strconv.Itoa(seconds)}
+	}
+	if full {
+		return c.refusal(seconds)
+	}
+	return nil
+}
+
+func (c *class) refusal(seconds int) error {
+	return errs.New(errs.RateLimited, "more than %d requests in %d s; slow down and add jitter", c.limit, int(c.window.Seconds())).
+		With("retry_after", seconds)
+}
+
+// full says whether one more is too much, and when it no longer is.
+func (m *meter) full(c *class, now time.Time) (retry time.Duration, full bool) {
+	if m.sum >= c.limit {
+		return m.until(c.limit, c, now), true
+	}
+	at := m.newest & (ring - 1)
+	if c.burst > 0 && int64(m.own[at])+int64(m.others[at]) >= c.burst {
+		return c.start(m.newest + 1).Sub(now), true
+	}
+	return 0, false
+}
+
+// check refuses when the limit is used up, and counts nothing.
+func (l *Limits) check(id byte, k key, now time.Time) error {
+	c := &l.classes[id]
+	if c.limit <= 0 {
+		return nil
+	}
+	s := l.shards[k[len(k)-1]%shards]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, ok := s.meters.Get(k)
 	if !ok {
-		limiter = rate.NewLimiter(rate.Limit(float64(r.cfg.PerMinute)/60), max(1, r.cfg.Burst))
-		r.callers.Add(caller, limiter)
-	}
-	r.mu.Unlock()
-	if limiter.AllowN(now, 1) {
 		return nil
 	}
-	wait := math.Ceil((1 - limiter.TokensAt(now)) * 60 / float64(r.cfg.PerMinute))
-	return errs.New(errs.RateLimited, "more than %d ad requests per minute; slow down and add jitter", r.cfg.PerMinute).
-		With("retry_after", max(1, int(wait)))
+	m.forward(c.bucket(now))
+	retry, full := m.full(c, now)
+	if !full {
+		return nil
+	}
+	l.stopped[id].Inc()
+	return c.refusal(max(1, int((retry+time.Second-1)/time.Second)))
+}
+
+// count adds n, also to what is full already.
+func (l *Limits) count(id byte, k key, n int32, now time.Time) {
+	c := &l.classes[id]
+	if c.limit <= 0 {
+		return
+	}
+	s := l.shards[k[len(k)-1]%shards]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.meter(k, c.bucket(now))
+	m.add(m.newest, n)
+	s.dirty[k] = struct{}{}
+}
+
+// addressKey is the key of an address: the whole of IPv4, the /64 of IPv6, which is what one subscriber has.
+func addressKey(id byte, ip string) key {
+	if addr, err := netip.ParseAddr(ip); err == nil {
+		addr = addr.Unmap()
+		if addr.Is6() {
+			prefix, _ := addr.WithZone("").Prefix(64)
+			addr = prefix.Addr()
+		}
+		ip = addr.String()
+	}
+	sum := sha256.Sum256(append([]byte{id}, ip...))
+	k := key(sum[:16])
+	k[0] = id
+	return k
 }

@@ -59,9 +59,16 @@ func (a *API) createCampaign(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return httpapi.JSON(c, http.StatusCreated, map[string]any{
+	reply := map[string]any{
 		"campaign": created.Campaign, "policy": policyOf(created.Campaign), "auto_approved": created.AutoApproved,
-	})
+	}
+	if a.deps.Unfunded != nil {
+		// The campaign exists: a balance that cannot be read must not make a retry create a second one.
+		if unfunded, err := a.deps.Unfunded(c.Request.Context(), created.Campaign); err == nil && unfunded {
+			reply["unfunded"] = true
+		}
+	}
+	return httpapi.JSON(c, http.StatusCreated, reply)
 }
 
 func (a *API) listCampaigns(c *gin.Context) error {

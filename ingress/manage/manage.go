@@ -35,6 +35,8 @@ type Deps struct {
 	Stats     StatsReader
 	Rollup    Aggregator
 	Now       func() time.Time
+	// Unfunded says that a new campaign cannot deliver for want of a deposit; nil for never.
+	Unfunded func(ctx context.Context, c campaign.Campaign) (bool, error)
 }
 
 // API is the management endpoints.

@@ -7,14 +7,22 @@ import (
 	"strings"
 	"testing"
 
+	"adnet/ingress/benna"
+	"adnet/ingress/billing"
+	"adnet/ingress/docs"
+	"adnet/ingress/explain"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/httpapi/apitest"
+	"adnet/ingress/mcp"
+	"adnet/ingress/rtb"
 	"adnet/ingress/serve"
 	"adnet/ingress/track"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
+	"adnet/internal/payment"
 	"adnet/internal/token"
+	"adnet/schemas/openapi"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
@@ -32,6 +40,22 @@ func everything(t *testing.T) *world {
 	require.NoError(t, err)
 	tracker.Mount(w.http)
 	serve.New(serve.Config{}, serve.Deps{Metrics: prometheus.NewRegistry(), Auth: auth, Now: w.clock}).Mount(w.http)
+	tools, err := mcp.New(mcp.Config{}, mcp.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Auth: auth})
+	require.NoError(t, err)
+	tools.Mount(w.http)
+	bids, err := rtb.New(rtb.Config{Seat: "adnet", VideoSec: 15, PerSecond: 10}, rtb.Deps{Metrics: prometheus.NewRegistry(), Auth: auth, Now: w.clock, BaseURL: w.http.BaseURL})
+	require.NoError(t, err)
+	bids.Mount(w.http)
+	page, err := docs.New(docs.Deps{Document: openapi.Document, BaseURL: w.http.BaseURL})
+	require.NoError(t, err)
+	page.Mount(w.http)
+	benna.New(benna.Deps{}).Mount(w.http)
+	payments, err := payment.New(payment.Config{}, payment.Deps{Store: w.store, BaseURL: w.http.BaseURL, Now: w.clock})
+	require.NoError(t, err)
+	billing.New(billing.Deps{
+		Metrics: prometheus.NewRegistry(), Auth: auth, Users: w.store, Ledger: w.store, Payments: payments, Now: w.clock,
+	}).Mount(w.http)
+	explain.New(explain.Deps{Auth: auth, Campaigns: w.campaigns, Now: w.clock}).Mount(w.http)
 	return w
 }
 
@@ -118,10 +142,19 @@ func TestNothingWithoutToken(t *testing.T) {
 	for _, e := range all {
 		t.Run(e.String(), func(t *testing.T) {
 			got := w.nobody().call(t, e.Method, e.url(id), object{"id": id, "context": "x"}).as(401)
-			require.Contains(t, []any{"invalid_token", "missing_authorization"}, got["code"])
-			(&person{w: w, token: "pub_live_x"}).call(t, e.Method, e.url(id), object{"id": id, "context": "x"}).fails(401, "invalid_token")
+			require.Contains(t, []any{"invalid_token", "missing_authorization"}, codeOf(got))
+			got = (&person{w: w, token: "pub_live_x"}).call(t, e.Method, e.url(id), object{"id": id, "context": "x"}).as(401)
+			require.Equal(t, "invalid_token", codeOf(got))
 		})
 	}
+}
+
+// codeOf is an error's code on the REST wire, and on the JSON-RPC one.
+func codeOf(body object) any {
+	if code, rest := body["code"]; rest {
+		return code
+	}
+	return at(body, "error", "data", "code")
 }
 
 // takesNoID are the endpoints and places where an id means nothing. They may answer, but only about
@@ -182,7 +215,7 @@ func TestForeignIDs(t *testing.T) {
 						return
 					}
 					want := []int{403, 404}
-					if strings.Contains(name, "review") || strings.Contains(name, "ad-request") {
+					if strings.Contains(name, "review") || strings.Contains(name, "ad-request") || strings.Contains(name, "/api/mcp") || strings.Contains(name, "/api/rtb") {
 						want = []int{401} // the attacker is no administrator and has no key
 					}
 					if kind != "campaign" && isMove(e.value) {

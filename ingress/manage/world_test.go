@@ -38,6 +38,7 @@ type world struct {
 	nodes     *nodes
 	contract  *apitest.Contract
 	now       time.Time
+	unfunded  func(campaign.Campaign) (bool, error) // nil for never
 }
 
 // nodes are the serving nodes that changes are announced to.
@@ -71,6 +72,12 @@ func newWorld(t *testing.T) *world {
 	manage.New(manage.Deps{
 		Auth:     httpapi.NewAuth(httpapi.AuthDeps{Users: w.store, Keys: w.store, Sessions: w.sessions, Now: clock}),
 		Sessions: w.sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.reports, Rollup: w.reports, Now: clock,
+		Unfunded: func(_ context.Context, c campaign.Campaign) (bool, error) {
+			if w.unfunded == nil {
+				return false, nil
+			}
+			return w.unfunded(c)
+		},
 	}).Mount(w.http)
 	return w
 }

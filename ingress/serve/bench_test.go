@@ -147,7 +147,7 @@ func benchServer(b *testing.B, source projection) (server *httpapi.Server, key s
 	require.NoError(b, err)
 	ring, err := token.NewKeyring([]token.Key{master})
 	require.NoError(b, err)
-	rate, err := limits.NewRate(limits.Config{PerMinute: 1 << 30, Burst: 1 << 30})
+	rate, err := limits.New(limits.Config{PerMinute: 1 << 30, Burst: 1 << 30}, limits.Deps{})
 	require.NoError(b, err)
 	server, err = httpapi.New(httpapi.Config{BaseURL: "https://ads.example"}, httpapi.Deps{Log: quiet, Metrics: metrics, Readiness: obs.NewReadiness()})
 	require.NoError(b, err)

@@ -103,6 +103,7 @@ func (r *recording) CanRecord(context.Context) bool { return bool(*r) }
 type fixture struct {
 	t         testing.TB
 	http      *httpapi.Server
+	server    *Server
 	contract  *apitest.Contract // every reply of a test is held to it
 	ring      *token.Keyring
 	store     *memory.Store
@@ -123,16 +124,17 @@ func newFixture(t testing.TB, perMinute int) *fixture {
 	require.NoError(t, err)
 	f.ring, err = token.NewKeyring([]token.Key{master})
 	require.NoError(t, err)
-	rate, err := limits.NewRate(limits.Config{PerMinute: perMinute, Burst: perMinute})
+	rate, err := limits.New(limits.Config{PerMinute: perMinute, Burst: perMinute}, limits.Deps{})
 	require.NoError(t, err)
 	f.http, err = httpapi.New(httpapi.Config{BaseURL: "https://ads.example/"}, httpapi.Deps{
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(),
 	})
 	require.NoError(t, err)
-	New(Config{Disclosure: "Sponsored"}, Deps{
+	f.server = New(Config{Disclosure: "Sponsored"}, Deps{
 		Metrics: prometheus.NewRegistry(), Auth: httpapi.NewAuth(httpapi.AuthDeps{Users: f.store, Keys: f.store, Now: clock}),
 		Catalog: f.shelf, Limiter: rate, Keyring: f.ring, Producer: f.log, Recording: &f.recording, BaseURL: f.http.BaseURL, Now: clock,
-	}).Mount(f.http)
+	})
+	f.server.Mount(f.http)
 	require.NoError(t, f.store.CreateUser(t.Context(), account.User{ID: ownerID, DeveloperID: developerID, Email: "p@example.com"}))
 	f.key = f.newKey(account.KindPublisher)
 	return f

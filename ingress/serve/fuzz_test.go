@@ -17,10 +17,10 @@ import (
 // what is accepted keeps every limit.
 func FuzzAdRequest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
-		var in adRequest
+		var in Request
 		err := httpapi.Unmarshal(body, &in)
 		if err == nil {
-			err = in.check()
+			err = in.Check()
 		}
 		if err != nil {
 			code := errs.Of(err).Code

@@ -14,12 +14,13 @@ const (
 	maxContext  = 2000 // code points
 	maxTools    = 64
 	maxToolID   = 128 // bytes
-	maxShort    = 128 // bytes of platform, host_app and session_id
+	maxShort    = 128 // bytes of platform, host_app, session_id and surface
 	defaultForm = "embed"
 )
 
-// adRequest is the body of POST /v1/ad-request.
-type adRequest struct {
+// Request is a publisher's request for an ad: the body of POST /v1/ad-request. Other wires fill it from
+// their own fields, so that one set of rules holds on all of them.
+type Request struct {
 	Context      string   `json:"context"`
 	Format       string   `json:"format"`
 	Placement    string   `json:"placement"`
@@ -29,6 +30,9 @@ type adRequest struct {
 	UserRegion   string   `json:"user_region"`
 	UserLanguage string   `json:"user_language"`
 	SessionID    string   `json:"session_id"`
+
+	Surface string `json:"-"` // targeting value; empty means that of Placement
+	Method  string `json:"-"` // integration method: rest, mcp, …
 }
 
 var (
@@ -40,8 +44,9 @@ var (
 	language = regexp.MustCompile(`^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$`)
 )
 
-// check applies the specification's rules. Errors: errs.MissingContext, errs.InvalidRequest.
-func (r *adRequest) check() error {
+// Check applies the specification's rules and fills the default format. Errors: errs.MissingContext,
+// errs.InvalidRequest; their extra field `field` is the JSON name above, or surface.
+func (r *Request) Check() error {
 	if strings.TrimSpace(r.Context) == "" {
 		return errs.New(errs.MissingContext, "context is required: send a piece of the conversation").With("field", "context")
 	}
@@ -67,7 +72,7 @@ func (r *adRequest) check() error {
 		return wrong("active_tools", "may hold at most %d tools", maxTools)
 	}
 	for _, text := range [...]struct{ field, value string }{
-		{"platform", r.Platform}, {"host_app", r.HostApp}, {"session_id", r.SessionID},
+		{"platform", r.Platform}, {"host_app", r.HostApp}, {"session_id", r.SessionID}, {"surface", r.Surface},
 	} {
 		if len(text.value) > maxShort {
 			return wrong(text.field, "must be at most %d bytes", maxShort)
@@ -90,7 +95,10 @@ func wrong(field, format string, args ...any) error {
 
 // surface is the targeting value of a placement: campaigns target surfaces (chat, tool_result,
 // welcome, …), requests name placements.
-func (r *adRequest) surface() string {
+func (r *Request) surface() string {
+	if r.Surface != "" {
+		return r.Surface
+	}
 	switch r.Placement {
 	case "":
 		return "chat"
@@ -101,7 +109,7 @@ func (r *adRequest) surface() string {
 }
 
 // host is the host signal: the app when it is given, else the platform.
-func (r *adRequest) host() string {
+func (r *Request) host() string {
 	if r.HostApp != "" {
 		return r.HostApp
 	}

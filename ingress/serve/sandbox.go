@@ -1,14 +1,11 @@
 package serve
 
 import (
-	"net/http"
 	"sync/atomic"
 
-	"adnet/ingress/httpapi"
 	"adnet/internal/campaign"
 	"adnet/internal/token"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 )
 
@@ -19,12 +16,12 @@ func (r *rotation) next(pool []campaign.Campaign) *campaign.Campaign {
 	return &pool[(r.n.Add(1)-1)%uint64(len(pool))]
 }
 
-// answerSandbox bypasses the auction. The token says sandbox, so whatever happens to this ad is
-// recorded as such, charges nobody and mints nothing.
-func (s *Server) answerSandbox(c *gin.Context, placed placement) error {
+// draw bypasses the auction. The token says sandbox, so whatever happens to this ad is recorded as such, charges
+// nobody and mints nothing.
+func (s *Server) draw(placed placement) (*served, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	creative := s.turn.next(s.pool)
 	s.metrics.sandbox.Inc()
@@ -33,5 +30,5 @@ func (s *Server) answerSandbox(c *gin.Context, placed placement) error {
 		Format: string(creative.Format), IntegrationMethod: placed.method, Surface: placed.surface, Region: placed.region,
 		Language: placed.language, HostApp: placed.host, Sandbox: true,
 	})
-	return httpapi.JSON(c, http.StatusOK, adReply{Ad: s.restAd(&served{creative: creative, token: signed, sandbox: true}, placed)})
+	return &served{creative: creative, token: signed, sandbox: true}, nil
 }

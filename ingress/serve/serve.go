@@ -37,8 +37,9 @@ type Catalog interface {
 
 // Limiter counts a caller's requests.
 type Limiter interface {
-	// Allow returns errs.RateLimited when the caller must slow down.
-	Allow(caller uuid.UUID, now time.Time) error
+	// Allow returns errs.RateLimited when the caller must slow down, and says in the reply's headers how much is
+	// left; reply may be nil.
+	Allow(reply http.Header, caller uuid.UUID, now time.Time) error
 }
 
 // Producer hands a record to Kafka; see track.Producer.
@@ -62,6 +63,7 @@ type Deps struct {
 	Producer  Producer
 	Recording Recording
 	BaseURL   func() string
+	Outcomes  Outcomes // may be nil
 	Now       func() time.Time
 }
 
@@ -71,7 +73,7 @@ type Server struct {
 	deps    Deps
 	pool    []campaign.Campaign // sandbox creatives
 	turn    rotation
-	scratch sync.Pool // of *auction.Scratch
+	work    sync.Pool // of *workspace
 	metrics serveMetrics
 }
 
@@ -86,7 +88,7 @@ type serveMetrics struct {
 func New(cfg Config, deps Deps) *Server {
 	s := &Server{
 		cfg: cfg, deps: deps, pool: catalog.Sandbox(),
-		scratch: sync.Pool{New: func() any { return new(auction.Scratch) }},
+		work: sync.Pool{New: newWorkspace},
 		metrics: serveMetrics{
 			filled:  prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_filled_total", Help: "Auctions with a winner."}),
 			sandbox: prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_sandbox_total", Help: "Requests of sandbox keys."}),

@@ -23,6 +23,7 @@ type claim struct {
 	method     string
 	caller     *account.User // set when a login came with the event
 	conversion *event.Conversion
+	sandbox    bool // said with a sandbox key; counts where no token says it
 }
 
 // eventTypes are the event types by their names on the wire.
@@ -103,7 +104,7 @@ func claimed(e *event.Event, c claim) {
 
 func (t *Tracker) unsigned(e *event.Event, c claim) {
 	claimed(e, c)
-	e.Proof = event.Proof_UNSIGNED
+	e.Proof, e.Sandbox = event.Proof_UNSIGNED, c.sandbox
 	if t.cfg.Unsigned == UnsignedBill {
 		e.Proof = event.Proof_UNSIGNED_BILLABLE
 	}
@@ -122,6 +123,10 @@ func syntheticAuction(c claim) uuid.UUID {
 	h.Write(c.campaignID[:])
 	h.Write(c.developer[:])
 	h.Write([]byte(c.session))
+	if c.sandbox { // must not make a real event look like its repeat
+		h.Write([]byte{0})
+		h.Write([]byte("sandbox"))
+	}
 	id := uuid.UUID(h.Sum(nil)[:16])
 	id[6] = id[6]&0x0f | 0x80
 	id[8] = id[8]&0x3f | 0x80

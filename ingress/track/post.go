@@ -23,8 +23,9 @@ type Seen interface {
 	Seen(ctx context.Context, key string, life time.Duration) (first bool, err error)
 }
 
-// trackRequest is the body of POST /api/track, both its forms.
-type trackRequest struct {
+// Report is what a caller says happened to a served ad: the body of POST /api/track, both its forms. Other wires
+// fill it from their own fields, so that one set of rules holds on all of them.
+type Report struct {
 	EventType         string        `json:"event_type"`
 	Event             string        `json:"event"`
 	CampaignID        string        `json:"campaign_id"`
@@ -38,14 +39,19 @@ type trackRequest struct {
 	Value             *money.Micros `json:"value"` // USD
 	Currency          string        `json:"currency"`
 	ExternalID        string        `json:"external_id"`
+
+	Caller  *account.User `json:"-"` // the login that came along, if any
+	Sandbox bool          `json:"-"` // reported with a sandbox key: without a token the event is a sandbox one
+
+	needsCampaign bool // also when auction_id, which says it, is given
 }
 
-// trackReply answers both forms; the conversion fields only a conversion.
-type trackReply struct {
+// Taken answers a [Report]; the conversion fields only a conversion.
+type Taken struct {
 	Tracked        bool          `json:"tracked"`
 	Event          string        `json:"event"`
-	CampaignID     string        `json:"campaign_id"`
-	Deduped        bool          `json:"deduped,omitzero"` // the same event was posted before; nothing is counted twice
+	CampaignID     string        `json:"campaign_id,omitempty"` // left out when neither the report nor a genuine token names it
+	Deduped        bool          `json:"deduped,omitzero"`      // the same event was posted before; nothing is counted twice
 	AuctionID      string        `json:"auction_id,omitempty"`
 	ConversionType string        `json:"conversion_type,omitempty"`
 	Value          *money.Micros `json:"value,omitempty"`
@@ -62,22 +68,33 @@ var currencyCode = regexp.MustCompile(`^[A-Z]{3}$`) // ISO 4217
 
 // post serves POST /api/track: the JSON form of a beacon, and conversions.
 func (t *Tracker) post(c *gin.Context) error {
-	var in trackRequest
+	var in Report
 	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
 		return err
 	}
-	what, err := t.claimOf(c, &in)
+	in.Caller, in.needsCampaign = t.caller(c), true
+	taken, err := t.Take(c.Request.Context(), &in)
 	if err != nil {
 		return err
+	}
+	return httpapi.JSON(c, http.StatusOK, taken)
+}
+
+// Take checks a report and makes its event durable: nil means that it is, as the package promises. What the token
+// says is recorded whatever the report says. Errors: errs.InvalidRequest, errs.Unavailable.
+func (t *Tracker) Take(ctx context.Context, in *Report) (Taken, error) {
+	what, err := claimOf(in)
+	if err != nil {
+		return Taken{}, err
 	}
 	e, err := t.take(what)
 	if err != nil {
-		return err
+		return Taken{}, err
 	}
-	return httpapi.JSON(c, http.StatusOK, t.reply(c.Request.Context(), &in, e))
+	return t.reply(ctx, in, e), nil
 }
 
-func (t *Tracker) claimOf(c *gin.Context, in *trackRequest) (claim, error) {
+func claimOf(in *Report) (claim, error) {
 	name := in.EventType
 	if name == "" {
 		name = in.Event
@@ -87,14 +104,14 @@ func (t *Tracker) claimOf(c *gin.Context, in *trackRequest) (claim, error) {
 		return claim{}, errs.New(errs.InvalidRequest, "event_type must be impression, click, close, skip, video_complete or conversion").With("field", "event_type")
 	}
 	campaignID, err := httpapi.ParseID("campaign_id", in.CampaignID)
-	if err != nil {
+	if err != nil && (in.needsCampaign || in.AuctionID == "") {
 		return claim{}, err
 	}
 	what := claim{
 		kind: kind, auctionID: in.AuctionID, campaignID: campaignID, session: in.Session,
-		format: in.Format, method: in.IntegrationMethod, caller: t.caller(c),
+		format: in.Format, method: in.IntegrationMethod, caller: in.Caller, sandbox: in.Sandbox,
 	}
-	if what.developer, err = developerOf(in, what.caller); err != nil {
+	if what.developer, err = developerOf(in); err != nil {
 		return claim{}, err
 	}
 	if kind == event.Type_CONVERSION {
@@ -115,19 +132,19 @@ func (t *Tracker) caller(c *gin.Context) *account.User {
 	return &user
 }
 
-func developerOf(in *trackRequest, caller *account.User) (uuid.UUID, error) {
+func developerOf(in *Report) (uuid.UUID, error) {
 	switch {
 	case in.DeveloperID != "":
 		return httpapi.ParseID("developer_id", in.DeveloperID)
 	case in.Dev != "":
 		return httpapi.ParseID("dev", in.Dev)
-	case caller != nil:
-		return caller.DeveloperID, nil
+	case in.Caller != nil:
+		return in.Caller.DeveloperID, nil
 	}
 	return uuid.Nil, nil
 }
 
-func conversionOf(in *trackRequest) (*event.Conversion, error) {
+func conversionOf(in *Report) (*event.Conversion, error) {
 	switch {
 	case in.AuctionID == "":
 		return nil, errs.New(errs.InvalidRequest, "auction_id is required for a conversion; it came with the ad").With("field", "auction_id")
@@ -154,9 +171,12 @@ func conversionOf(in *trackRequest) (*event.Conversion, error) {
 const seenWait = 100 * time.Millisecond
 
 // reply says what was taken. deduped is an information: without Redis it is left out.
-func (t *Tracker) reply(ctx context.Context, in *trackRequest, e *event.Event) trackReply {
+func (t *Tracker) reply(ctx context.Context, in *Report, e *event.Event) Taken {
 	name := wireNames[e.Type]
-	out := trackReply{Tracked: true, Event: name, CampaignID: in.CampaignID}
+	out := Taken{Tracked: true, Event: name, CampaignID: in.CampaignID}
+	if id := uuid.UUID(e.CampaignId); out.CampaignID == "" && id != uuid.Nil {
+		out.CampaignID = id.String()
+	}
 	if e.Conversion != nil {
 		out.AuctionID, out.ConversionType, out.ExternalID = in.AuctionID, in.ConversionType, in.ExternalID
 		out.Value, out.Currency = in.Value, in.Currency

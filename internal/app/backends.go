@@ -12,6 +12,8 @@ import (
 	"adnet/consumers/archive"
 	"adnet/consumers/project"
 	"adnet/consumers/settle"
+	"adnet/ingress/billing"
+	"adnet/ingress/explain"
 	"adnet/ingress/manage"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
@@ -19,6 +21,7 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/memory"
 	"adnet/internal/money"
+	"adnet/internal/payment"
 	"adnet/internal/postgres"
 	"adnet/internal/redis"
 )
@@ -50,6 +53,8 @@ type books interface {
 	campaign.Changes
 	settle.Store
 	archive.Plans
+	payment.Store
+	billing.Ledger
 	Audit(ctx context.Context, o ledger.AuditOptions) ([]ledger.Check, error)
 	ArchivedTotals(ctx context.Context) (ledger.Totals, error)
 }
@@ -64,6 +69,7 @@ var (
 type analytics interface {
 	archive.Sink
 	archive.AuctionSink
+	archive.NoticeSink
 	Totals(ctx context.Context) (ledger.Totals, error)
 	Billable(ctx context.Context) (ledger.Billable, error)
 }
@@ -74,6 +80,7 @@ type backends struct {
 	rooms     project.Source
 	analytics analytics
 	stats     manage.StatsReader
+	past      explain.Past
 	rollup    manage.Aggregator
 	nightly   *rollup.Rollup // nil in memory, where nothing needs rolling up
 	redis     *redis.Client
@@ -139,7 +146,7 @@ func openServers(h *host, cfg serversConfig, funds moneyConfig) (b backends, err
 	if b.nightly, err = rollup.New(cfg.Rollup, rollup.Deps{Store: ch, Log: h.log, Registry: h.metrics}); err != nil {
 		return b, err
 	}
-	b.books, b.analytics, b.stats, b.rollup, b.kafka = pg, ch, reader, b.nightly, cfg.Kafka
+	b.books, b.analytics, b.stats, b.past, b.rollup, b.kafka = pg, ch, reader, reader, b.nightly, cfg.Kafka
 	b.rooms = roomSource{Changes: pg, roomReader: pg.RoomReader(ledger.RoomsOptions{Prepaid: funds.prepaid()})}
 	return b, nil
 }
@@ -184,7 +191,7 @@ func embedded(h *host, cfg kafka.EmbeddedConfig, funds moneyConfig) (b backends,
 		return b, nil, nil, err
 	}
 	store, reports := memory.New(time.Now), memory.NewReports()
-	b.books, b.analytics, b.stats, b.rollup = store, reports, reports, reports
+	b.books, b.analytics, b.stats, b.past, b.rollup = store, reports, reports, reports, reports
 	b.rooms = roomSource{Changes: store, roomReader: store.RoomReader(ledger.RoomsOptions{Prepaid: funds.prepaid()})}
 	b.kafka = kafka.Config{Brokers: []string{broker.Addr()}}
 	b.close = func() { logClose(h.process, "Redis", b.redis.Close) }

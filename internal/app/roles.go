@@ -6,13 +6,19 @@ import (
 	"fmt"
 	"time"
 
+	"adnet/auction/ranker"
 	"adnet/consumers/archive"
 	"adnet/consumers/project"
 	"adnet/consumers/settle"
+	"adnet/ingress/benna"
 	"adnet/ingress/catalog"
+	"adnet/ingress/docs"
+	"adnet/ingress/explain"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/limits"
 	"adnet/ingress/manage"
+	"adnet/ingress/mcp"
+	"adnet/ingress/rtb"
 	"adnet/ingress/serve"
 	"adnet/ingress/track"
 	"adnet/ingress/track/spool"
@@ -20,9 +26,11 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/kafka"
 	"adnet/internal/lifecycle"
+	"adnet/internal/payment"
 	"adnet/internal/redis"
 	"adnet/internal/token"
 	"adnet/schemas/event"
+	"adnet/schemas/openapi"
 )
 
 // ingressConfig is the settings of the HTTP role.
@@ -31,6 +39,10 @@ type ingressConfig struct {
 	Track  track.Config   `embed:""`
 	Serve  serve.Config   `embed:""`
 	Limits limits.Config  `embed:""`
+	MCP    mcp.Config     `embed:""`
+	RTB    rtb.Config     `embed:""`
+
+	Payments paymentConfig `embed:""`
 
 	TokenKeys   string `name:"token-keys" env:"ADNET_TOKEN_KEYS" help:"Keys that sign auction tokens: id:base64 of 32 bytes; further keys, with @end, only verify."`
 	SessionKeys string `name:"session-keys" env:"ADNET_SESSION_KEYS" help:"Keys that sign logins, in the form of ADNET_TOKEN_KEYS."`
@@ -76,6 +88,7 @@ func keyList(setting, value string, random bool) ([]token.Key, error) {
 type ingressRole struct {
 	http      *httpapi.Server
 	catalog   *catalog.Catalog
+	limits    *limits.Limits
 	producer  *kafka.Producer
 	spool     *spool.Spool
 	accounts  *account.Service
@@ -90,6 +103,7 @@ type parts struct {
 	Spool    spool.Config
 	Ring     *token.Keyring
 	Sessions *token.Sessions
+	InMemory bool // nothing outlives the process: deposits may be played
 }
 
 // newIngress constructs the HTTP role over b.
@@ -103,7 +117,11 @@ func newIngress(h *host, p parts, b backends) (*ingressRole, error) {
 		return nil, err
 	}
 	r := &ingressRole{}
-	if r.http, err = httpapi.New(p.Config.HTTP, httpapi.Deps{Log: h.log, Metrics: h.metrics, Readiness: h.readiness}); err != nil {
+	r.limits, err = limits.New(p.Config.Limits, limits.Deps{Log: h.log, Metrics: h.metrics, Exchange: redis.NewExchange(b.redis, "limits", node)})
+	if err != nil {
+		return nil, err
+	}
+	if r.http, err = httpapi.New(p.Config.HTTP, httpapi.Deps{Log: h.log, Metrics: h.metrics, Readiness: h.readiness, Guard: r.limits}); err != nil {
 		return nil, err
 	}
 	if r.producer, err = kafka.NewProducer(b.kafka, kafka.Deps{Log: h.log, Metrics: h.metrics}); err != nil {
@@ -122,22 +140,49 @@ func newIngress(h *host, p parts, b backends) (*ingressRole, error) {
 	if err != nil {
 		return nil, err
 	}
-	rate, err := limits.NewRate(p.Config.Limits)
+	outcomes := new(benna.Diagnostics)
+	ads := serve.New(p.Config.Serve, serve.Deps{
+		Metrics: h.metrics, Auth: auth, Catalog: r.catalog, Limiter: r.limits, Keyring: p.Ring,
+		Producer: r.producer, Recording: tracker, BaseURL: r.http.BaseURL, Now: time.Now, Outcomes: outcomes,
+	})
+	tools, err := mcp.New(p.Config.MCP, mcp.Deps{Log: h.log, Metrics: h.metrics, Auth: auth, Ads: ads, Events: tracker})
 	if err != nil {
 		return nil, err
 	}
-	ads := serve.New(p.Config.Serve, serve.Deps{
-		Metrics: h.metrics, Auth: auth, Catalog: r.catalog, Limiter: rate, Keyring: p.Ring,
-		Producer: r.producer, Recording: tracker, BaseURL: r.http.BaseURL, Now: time.Now,
+	bids, err := rtb.New(p.Config.RTB, rtb.Deps{
+		Metrics: h.metrics, Auth: auth, Catalog: r.catalog, Keyring: p.Ring, Producer: r.producer, Recording: tracker, Outcomes: outcomes,
+		Disclosure: p.Config.Serve.Disclosure, Life: p.Config.Track.Life, BaseURL: r.http.BaseURL, Now: time.Now,
 	})
+	if err != nil {
+		return nil, err
+	}
 	r.accounts = account.NewService(account.Deps{Users: b.books, Keys: b.books, Now: time.Now})
 	r.campaigns = campaign.NewService(campaign.Deps{Store: b.books, Announcer: redis.NewCatalog(b.redis), Now: time.Now, CreditValue: creditValue})
 	management := manage.New(manage.Deps{
 		Auth: auth, Sessions: p.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: b.stats, Rollup: b.rollup, Now: time.Now,
+		Unfunded: payment.Funding{Balances: b.books, Required: p.Money.prepaid()}.Unfunded,
 	})
+	bills, err := newBilling(h, p, b, auth, r.http.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	reference, err := docs.New(docs.Deps{Document: openapi.Document, BaseURL: r.http.BaseURL})
+	if err != nil {
+		return nil, err
+	}
 	tracker.Mount(r.http)
 	ads.Mount(r.http)
+	tools.Mount(r.http)
+	bids.Mount(r.http)
 	management.Mount(r.http)
+	reference.Mount(r.http)
+	benna.New(benna.Deps{
+		Table: func() ranker.Table { return r.catalog.Snapshot().Table() }, Diagnostics: outcomes, Now: time.Now,
+	}).Mount(r.http)
+	explain.New(explain.Deps{
+		Auth: auth, Keyring: p.Ring, Past: b.past, Catalog: r.catalog, Campaigns: r.campaigns, Store: b.books, Now: time.Now,
+	}).Mount(r.http)
+	bills.Mount(r.http)
 	r.admin = func(ctx context.Context) error { return ensureAdmin(ctx, r.accounts, p.Config) }
 	h.readiness.Add("catalog", func() error {
 		if !r.catalog.Fresh(time.Now()) {
@@ -183,6 +228,7 @@ const (
 	groupSettle   = "adnet-settle"
 	groupArchive  = "adnet-archive"
 	groupAuctions = "adnet-auctions"
+	groupNotices  = "adnet-notices"
 )
 
 // addConsumers constructs the consumer role over b and adds it as a stage.
@@ -200,6 +246,10 @@ func addConsumers(h *host, cfg consumersConfig, funds moneyConfig, b backends) e
 	if err != nil {
 		return err
 	}
+	noticeLog, err := kafka.NewGroup(b.kafka, kafka.GroupConfig{Group: groupNotices, Topic: event.TopicNotices}, deps)
+	if err != nil {
+		return err
+	}
 	cfg.Settle.Prepaid = funds.prepaid()
 	settler, err := settle.New(cfg.Settle, settle.Deps{Log: settleLog, Store: b.books, Logger: h.log, Registerer: h.metrics})
 	if err != nil {
@@ -213,6 +263,10 @@ func addConsumers(h *host, cfg consumersConfig, funds moneyConfig, b backends) e
 	if err != nil {
 		return err
 	}
+	notices, err := archive.NewNotices(cfg.Archive, archive.NoticeDeps{Log: noticeLog, Sink: b.analytics, Logger: h.log, Registerer: h.metrics})
+	if err != nil {
+		return err
+	}
 	projection, err := project.New(cfg.Project, project.Deps{Source: b.rooms, Target: redis.NewCatalog(b.redis), Logger: h.log, Registerer: h.metrics})
 	if err != nil {
 		return err
@@ -222,6 +276,7 @@ func addConsumers(h *host, cfg consumersConfig, funds moneyConfig, b backends) e
 		lifecycle.Named("settle", reading{settler, settleLog}),
 		lifecycle.Named("archive", reading{archiver, archiveLog}),
 		lifecycle.Named("auctions", reading{auctions, auctionLog}),
+		lifecycle.Named("notices", reading{notices, noticeLog}),
 		lifecycle.Named("project", projection),
 	}
 	if b.nightly != nil {

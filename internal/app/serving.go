@@ -56,7 +56,7 @@ func (c *ingress) Run(p process) error {
 func (r *ingressRole) add(h *host) {
 	h.group.Add(lifecycle.Named("spool", r.spool))
 	h.group.Add(lifecycle.Named("producer", r.producer))
-	h.group.Add(lifecycle.Named("catalog", r.catalog))
+	h.group.Add(lifecycle.Named("catalog", r.catalog), lifecycle.Named("limits", r.limits))
 	h.group.Add(lifecycle.Named("http", r.http))
 }
 
@@ -111,7 +111,7 @@ func (c *standalone) Run(p process) error {
 	}
 	defer b.close()
 	role, err := newIngress(h, parts{
-		Config: c.Role, Money: c.Money, Ring: ring, Sessions: sessions,
+		Config: c.Role, Money: c.Money, Ring: ring, Sessions: sessions, InMemory: true,
 		Spool: spool.Config{Dir: filepath.Join(scratch, "spool"), MaxBytes: 256 << 20},
 	}, b)
 	if err != nil {

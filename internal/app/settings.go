@@ -11,7 +11,7 @@ import (
 )
 
 // secret names the flags whose values are never shown.
-var secret = regexp.MustCompile(`password|^key$|-keys$|secret`)
+var secret = regexp.MustCompile(`password|^key$|-keys?$|secret`)
 
 const masked = "********"
 

@@ -195,3 +195,13 @@ func (c *Contract) Describe() (all []Operation) {
 	}
 	return all
 }
+
+// CausesOfDiagnosis are the causes that the document lists, in its order.
+func (c *Contract) CausesOfDiagnosis(t testing.TB) (causes []string) {
+	t.Helper()
+	list := c.published.Components.Schemas["Diagnosis"].Value.Properties["causes"].Value.Items.Value
+	for _, value := range list.Properties["cause"].Value.Enum {
+		causes = append(causes, value.(string))
+	}
+	return causes
+}

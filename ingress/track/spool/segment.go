@@ -29,27 +29,31 @@ type segment struct {
 	file  *os.File
 	path  string
 	bytes int64
+	sync  syncer
 }
 
-func createSegment(dir string, number uint64) (*segment, error) {
+// syncer brings what was written to a file or folder to stable storage: (*os.File).Sync, or a test's disk.
+type syncer func(*os.File) error
+
+func createSegment(dir string, number uint64, sync syncer) (*segment, error) {
 	path := filepath.Join(dir, fmt.Sprintf("%020d%s", number, suffix))
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o640)
 	if err != nil {
 		return nil, err
 	}
 	// Without the folder's own sync a crash could forget the file's name.
-	if err := syncDir(dir); err != nil {
+	if err := syncDir(dir, sync); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	return &segment{file: file, path: path}, nil
+	return &segment{file: file, path: path, sync: sync}, nil
 }
 
-func syncDir(dir string) error {
+func syncDir(dir string, sync syncer) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	return errors.Join(sync(d), d.Close())
 }
 
 func (s *segment) write(frames []byte) (written int64, err error) {
@@ -58,7 +62,7 @@ func (s *segment) write(frames []byte) (written int64, err error) {
 	if err != nil {
 		return int64(n), err
 	}
-	return int64(n), s.file.Sync()
+	return int64(n), s.sync(s.file)
 }
 
 // checkSizes refuses what a frame cannot hold or a reader would not believe.

@@ -55,6 +55,7 @@ type Spool struct {
 	deps  Deps
 	log   *obs.LimitedLogger
 	pace  time.Duration // between two looks for something to drain, and two tries
+	sync  syncer
 	lock  *os.File
 	queue queue
 
@@ -75,7 +76,7 @@ func New(cfg Config, deps Deps) (*Spool, error) {
 		return nil, errors.New("ADNET_SPOOL_DIR must name a folder")
 	}
 	s := &Spool{
-		cfg: cfg, deps: deps, log: obs.Limited(deps.Log, time.Second), pace: drainEvery, queue: queue{wake: make(chan struct{}, 1)},
+		cfg: cfg, deps: deps, log: obs.Limited(deps.Log, time.Second), pace: drainEvery, sync: (*os.File).Sync, queue: queue{wake: make(chan struct{}, 1)},
 		size:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "adnet_spool_bytes", Help: "Bytes of events waiting on disk."}),
 		spooled: prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_spool_records_total", Help: "Events written to disk because Kafka did not take them."}),
 		drained: prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_spool_drained_total", Help: "Events handed to Kafka from disk."}),
@@ -175,7 +176,7 @@ func (s *Spool) store(g group) error {
 	if s.active == nil {
 		number := s.next
 		s.next++ // also when it fails: the name may be taken now
-		active, err := createSegment(s.cfg.Dir, number)
+		active, err := createSegment(s.cfg.Dir, number, s.sync)
 		if err != nil {
 			return errs.Wrap(err, errs.Unavailable, "the spool cannot be written (ADNET_SPOOL_DIR)")
 		}

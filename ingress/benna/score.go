@@ -1,0 +1,280 @@
+package benna
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"adnet/auction"
+	"adnet/auction/ranker"
+	"adnet/auction/target"
+	"adnet/ingress/httpapi"
+	"adnet/internal/campaign"
+	"adnet/internal/errs"
+	"adnet/internal/money"
+
+	"github.com/gin-gonic/gin"
+)
+
+const (
+	maxList = 256 // values of one list
+	maxText = 2000
+)
+
+// signalNames are the wire's names of the signals, in the order of the array form.
+var signalNames = [...]string{"intent_overlap", "tool_overlap", "host_match"}
+
+// scoreRequest is the body of op=score. Both forms of the specification may be used, also together.
+type scoreRequest struct {
+	Context  *contextBody  `json:"context"`
+	Campaign *campaignBody `json:"campaign"`
+}
+
+type contextBody struct {
+	// The interface form. The session's length is taken for the contract's sake; the model does not use it.
+	Intent     *string  `json:"intent"`
+	MCPTool    *string  `json:"mcp_tool"`
+	Host       *string  `json:"host"`
+	SessionLen *float64 `json:"session_len"` // minutes
+	Region     *string  `json:"region"`
+	// The advertiser form.
+	IntentTokens []string `json:"intent_tokens"`
+	ActiveTools  []string `json:"active_tools"`
+	HostApp      *string  `json:"host_app"`
+	Surface      *string  `json:"surface"`
+}
+
+type campaignBody struct {
+	// The interface form.
+	TargetCPA  *money.Micros  `json:"target_cpa"`
+	TargetROAS *money.Micros  `json:"target_roas"`
+	Goal       *campaign.Goal `json:"goal"`
+	Format     *string        `json:"format"`
+	// The advertiser form.
+	IntentTokens []string `json:"target_intent_tokens"`
+	ActiveTools  []string `json:"target_active_tools"`
+	HostApps     []string `json:"target_host_apps"`
+	Surfaces     []string `json:"target_surfaces"`
+	// What a campaign bids, by the names of campaigns.
+	BillingModel *string       `json:"billing_model"`
+	BidAmount    *money.Micros `json:"bid_amount"`
+}
+
+type signalReply struct {
+	Signal string  `json:"signal"`
+	Weight float64 `json:"weight"`
+}
+
+type scoreReply struct {
+	ModelVersion  string       `json:"model_version"`
+	Bid           money.Micros `json:"bid_usd"` // effective price of 1,000 impressions
+	PClick        float64      `json:"p_click"`
+	PConvert      float64      `json:"p_convert"`
+	Contributions any          `json:"signal_contributions"`
+	Latency       float64      `json:"latency_ms"`
+	Eligible      bool         `json:"eligible"` // whether an auction would consider the campaign at all
+	Mismatch      string       `json:"mismatch,omitempty"`
+}
+
+// score serves op=score.
+func (a *API) score(c *gin.Context) error {
+	started := a.deps.Now()
+	var in scoreRequest
+	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	billing, bid, err := in.Campaign.bid()
+	if err != nil {
+		return err
+	}
+	signals, mismatch := in.signals()
+	p := a.deps.Table().Predict(billing, bid, signals)
+	now := a.deps.Now()
+	a.deps.Diagnostics.scored(now.Sub(started), now)
+	return httpapi.JSON(c, http.StatusOK, scoreReply{
+		ModelVersion: p.ModelVersion, Bid: p.Bid, PClick: chance(p.PClick), PConvert: chance(p.PConvert),
+		Contributions: in.contributions(p.Contributions), Latency: milliseconds(now.Sub(started)),
+		Eligible: mismatch == "", Mismatch: mismatch,
+	})
+}
+
+// contributions are an array when the request used the advertiser form, an object when it used the interface form.
+func (in *scoreRequest) contributions(c ranker.Contributions) any {
+	weights := [len(signalNames)]float64{share(c.IntentOverlap), share(c.ToolOverlap), share(c.HostMatch)}
+	if in.advertiserForm() {
+		list := make([]signalReply, len(signalNames))
+		for i, name := range signalNames {
+			list[i] = signalReply{Signal: name, Weight: weights[i]}
+		}
+		return list
+	}
+	object := make(map[string]float64, len(signalNames))
+	for i, name := range signalNames {
+		object[name] = weights[i]
+	}
+	return object
+}
+
+// advertiserForm goes by the context, and by the campaign where the context says nothing.
+func (in *scoreRequest) advertiserForm() bool {
+	x, k := in.Context, in.Campaign
+	if x.IntentTokens != nil || x.ActiveTools != nil || x.HostApp != nil || x.Surface != nil {
+		return true
+	}
+	if x.Intent != nil || x.MCPTool != nil || x.Host != nil || x.SessionLen != nil || x.Region != nil {
+		return false
+	}
+	return k.IntentTokens != nil || k.ActiveTools != nil || k.HostApps != nil || k.Surfaces != nil
+}
+
+// signals are what context and campaign have in common, found as auctions find them, one dimension at a time: an
+// auction would not consider a campaign that fails one, whose name is the mismatch, but its score can be told.
+func (in *scoreRequest) signals() (found ranker.Signals, mismatch string) {
+	x, k := in.Context, in.Campaign
+	query := target.Query{
+		Tokens:      append(slices.Clone(x.IntentTokens), auction.Tokenize(text(x.Intent))...),
+		ActiveTools: x.ActiveTools, HostApp: firstText(x.HostApp, x.Host), Surface: text(x.Surface),
+	}
+	if tool := text(x.MCPTool); tool != "" {
+		query.ActiveTools = append(slices.Clone(query.ActiveTools), tool)
+	}
+	matcher := target.NewMatcher(&query)
+	match := func(t auction.Targeting) (ranker.Signals, bool) {
+		signals, failed, ok := matcher.Match(&auction.Campaign{Targeting: &t})
+		if !ok && mismatch == "" {
+			mismatch = failed
+		}
+		return signals, ok
+	}
+	if s, ok := match(auction.Targeting{IntentTokens: k.IntentTokens}); ok {
+		found.IntentMatched, found.IntentTargeted = s.IntentMatched, s.IntentTargeted
+	}
+	if s, ok := match(auction.Targeting{ActiveTools: k.ActiveTools}); ok {
+		found.ToolMatched, found.ToolTargeted = s.ToolMatched, s.ToolTargeted
+	}
+	if s, ok := match(auction.Targeting{HostApps: k.HostApps}); ok {
+		found.HostMatched = s.HostMatched
+	}
+	match(auction.Targeting{Surfaces: k.Surfaces})
+	return found, mismatch
+}
+
+// bid is what the campaign pays for what: its stated bid, else its target_cpa for a conversion, else the bid
+// that campaigns have by default.
+func (k *campaignBody) bid() (ranker.Billing, money.Micros, error) {
+	billing, stated := ranker.CPM, k.BillingModel != nil
+	if stated {
+		var ok bool
+		if billing, ok = ranker.ParseBilling(*k.BillingModel); !ok {
+			return 0, 0, invalid("campaign.billing_model", "must be cpm, cpc or cpa")
+		}
+	}
+	switch {
+	case k.BidAmount != nil:
+		return billing, *k.BidAmount, nil
+	case k.TargetCPA != nil && *k.TargetCPA > 0 && (!stated || billing == ranker.CPA):
+		return ranker.CPA, *k.TargetCPA, nil
+	}
+	return billing, campaign.DefaultBid, nil
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func firstText(a, b *string) string {
+	if t := text(a); t != "" {
+		return t
+	}
+	return text(b)
+}
+
+func (in *scoreRequest) check() error {
+	switch {
+	case in.Context == nil:
+		return invalid("context", "is required: an object with intent, mcp_tool, host … or intent_tokens, active_tools, host_app, surface")
+	case in.Campaign == nil:
+		return invalid("campaign", "is required: an object with target_cpa, goal, format … or target_intent_tokens, target_active_tools …")
+	}
+	if err := in.Context.check(); err != nil {
+		return err
+	}
+	return in.Campaign.check()
+}
+
+func (x *contextBody) check() error {
+	for _, v := range [...]struct {
+		field string
+		value *string
+	}{
+		{"intent", x.Intent}, {"mcp_tool", x.MCPTool}, {"host", x.Host}, {"region", x.Region}, {"host_app", x.HostApp}, {"surface", x.Surface},
+	} {
+		if err := checkText("context."+v.field, text(v.value)); err != nil {
+			return err
+		}
+	}
+	if x.SessionLen != nil && *x.SessionLen < 0 {
+		return invalid("context.session_len", "must not be negative")
+	}
+	return checkLists("context.", list{"intent_tokens", x.IntentTokens}, list{"active_tools", x.ActiveTools})
+}
+
+func (k *campaignBody) check() error {
+	goals := []campaign.Goal{campaign.GoalTargetCPA, campaign.GoalTargetROAS, campaign.GoalMaxConversions, campaign.GoalManual}
+	switch {
+	case k.TargetCPA != nil && (*k.TargetCPA < 0 || *k.TargetCPA > campaign.MaxTotalBudget):
+		return invalid("campaign.target_cpa", "must be from 0 to %s USD", campaign.MaxTotalBudget)
+	case k.TargetROAS != nil && *k.TargetROAS < 0:
+		return invalid("campaign.target_roas", "must not be negative")
+	case k.BidAmount != nil && (*k.BidAmount < campaign.MinBid || *k.BidAmount > campaign.MaxBid):
+		return invalid("campaign.bid_amount", "must be from %s to %s USD", campaign.MinBid, campaign.MaxBid)
+	case k.Goal != nil && !slices.Contains(goals, *k.Goal):
+		return invalid("campaign.goal", "must be target_cpa, target_roas, max_conversions or manual")
+	}
+	if k.Format != nil {
+		if _, ok := target.ParseFormat(*k.Format); !ok {
+			return invalid("campaign.format", "must be image, video or native")
+		}
+	}
+	return checkLists("campaign.", list{"target_intent_tokens", k.IntentTokens}, list{"target_active_tools", k.ActiveTools},
+		list{"target_host_apps", k.HostApps}, list{"target_surfaces", k.Surfaces})
+}
+
+type list struct {
+	field  string
+	values []string
+}
+
+func checkLists(parent string, lists ...list) error {
+	for _, l := range lists {
+		if len(l.values) > maxList {
+			return invalid(parent+l.field, "may hold at most %d values", maxList)
+		}
+		for _, value := range l.values {
+			if err := checkText(parent+l.field, value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkText(field, value string) error {
+	if len(value) > maxText {
+		return invalid(field, "must be at most %d bytes", maxText)
+	}
+	if strings.IndexByte(value, 0) >= 0 {
+		return invalid(field, "must not hold NUL characters")
+	}
+	return nil
+}
+
+func invalid(field, format string, args ...any) error {
+	return errs.New(errs.InvalidRequest, field+" "+format, args...).With("field", field)
+}

@@ -1,0 +1,168 @@
+// Package billing is POST /api/billing: paying in, balances, history and earnings of an account, the payment
+// providers' webhooks, and the checkout page of in-memory mode. The rules live in internal/payment and
+// internal/ledger; here they meet HTTP.
+package billing
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/account"
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+	"adnet/internal/payment"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Ledger answers questions about money.
+type Ledger interface {
+	AdvertiserBalance(ctx context.Context, id uuid.UUID) (money.Micros, error)
+	DeveloperCredits(ctx context.Context, developer uuid.UUID) (money.Credits, error)
+	History(ctx context.Context, q ledger.HistoryQuery) ([]ledger.Line, error)
+	Earnings(ctx context.Context, developer uuid.UUID, first, last ledger.Day) (ledger.Earnings, error)
+}
+
+// Users finds the account that an administrator asks about. Errors carry errs.NotFound.
+type Users interface {
+	User(ctx context.Context, id uuid.UUID) (account.User, error)
+}
+
+// Deps are what the endpoints work with.
+type Deps struct {
+	Metrics  prometheus.Registerer
+	Auth     *httpapi.Auth
+	Users    Users
+	Ledger   Ledger
+	Payments *payment.Service
+	Demo     *payment.Demo // the checkout page; nil in every mode but the in-memory one
+	Prepaid  bool          // ADNET_PREPAID=required
+	Now      func() time.Time
+}
+
+// API is the billing endpoints.
+type API struct {
+	deps    Deps
+	notices *prometheus.CounterVec
+}
+
+// New makes the endpoints.
+func New(deps Deps) *API {
+	a := &API{deps: deps, notices: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "adnet_payment_webhooks_total", Help: "Webhook deliveries of payment providers, by provider and outcome.",
+	}, []string{"provider", "outcome"})}
+	deps.Metrics.MustRegister(a.notices)
+	return a
+}
+
+// Mount adds the routes to s.
+func (a *API) Mount(s *httpapi.Server) {
+	s.Handle(http.MethodPost, "/api/billing", httpapi.Actions("action", map[string]httpapi.Handler{
+		"create_checkout": a.createCheckout, "deposit": a.deposit, "webhook": a.webhook, "payout": retired,
+		"balance": a.balance, "history": a.history, "earnings": a.earnings,
+	}))
+	s.Handle(http.MethodGet, "/api/billing", httpapi.Actions("action", map[string]httpapi.Handler{
+		"balance": a.balance, "history": a.history, "earnings": a.earnings,
+	}))
+	// Registered in every mode, so that the routes are the same; without the demo provider it knows no checkout.
+	s.Handle(http.MethodGet, "/checkout/:id", a.checkoutPage)
+	s.Handle(http.MethodPost, "/checkout/:id", a.payCheckout)
+}
+
+// retired answers the actions of the cash-payout feature that is no more.
+func retired(*gin.Context) error {
+	return errs.New(errs.Retired, "there are no cash payouts; Credits promote your own product in the network")
+}
+
+// asked is the optional body of every action.
+type asked struct {
+	AdvertiserID string `json:"advertiser_id"`
+	DeveloperID  string `json:"developer_id"`
+}
+
+// parties are whose money a request is about.
+type parties struct {
+	caller     account.User
+	advertiser uuid.UUID // zero when an administrator named a developer only
+	developer  uuid.UUID
+}
+
+// parties checks who calls and whom in names: the caller itself, or any account for an administrator.
+func (a *API) parties(c *gin.Context, in asked) (p parties, err error) {
+	if p.caller, err = a.deps.Auth.User(c); err != nil {
+		return p, err
+	}
+	if in.AdvertiserID == "" {
+		in.AdvertiserID = c.Query("advertiser_id")
+	}
+	if in.DeveloperID == "" {
+		in.DeveloperID = c.Query("developer_id")
+	}
+	p.advertiser, p.developer = p.caller.ID, p.caller.DeveloperID
+	if in.DeveloperID != "" {
+		if p.developer, err = httpapi.ParseID("developer_id", in.DeveloperID); err != nil {
+			return p, err
+		}
+		if p.developer != p.caller.DeveloperID {
+			p.advertiser = uuid.Nil
+		}
+	}
+	if in.AdvertiserID != "" {
+		if p.advertiser, err = httpapi.ParseID("advertiser_id", in.AdvertiserID); err != nil {
+			return p, err
+		}
+	}
+	if p.advertiser == p.caller.ID && p.developer == p.caller.DeveloperID {
+		return p, nil
+	}
+	if !p.caller.IsAdmin() {
+		return p, errs.New(errs.Forbidden, "advertiser_id and developer_id must be your own")
+	}
+	if p.advertiser != uuid.Nil && p.advertiser != p.caller.ID {
+		owner, err := a.deps.Users.User(c.Request.Context(), p.advertiser)
+		if errs.Is(err, errs.NotFound) {
+			return p, errs.New(errs.NotFound, "there is no such advertiser")
+		}
+		if err != nil {
+			return p, err
+		}
+		if in.DeveloperID == "" {
+			p.developer = owner.DeveloperID
+		}
+	}
+	return p, nil
+}
+
+// partiesOf is parties for the actions whose body is optional.
+func (a *API) partiesOf(c *gin.Context) (parties, error) {
+	// Who calls comes first: a stranger learns nothing from how the body is judged.
+	if _, err := a.deps.Auth.User(c); err != nil {
+		return parties{}, err
+	}
+	var in asked
+	if c.Request.Method == http.MethodPost {
+		err := httpapi.ReadBody(c, httpapi.MaxBody, func(body []byte) error {
+			if len(body) == 0 {
+				return nil
+			}
+			return httpapi.Unmarshal(body, &in)
+		})
+		if err != nil {
+			return parties{}, err
+		}
+	}
+	return a.parties(c, in)
+}
+
+// fundingMode is how cash campaigns pay, as replies name it.
+func (a *API) fundingMode() string {
+	if a.deps.Prepaid {
+		return "prepaid"
+	}
+	return "postpaid"
+}

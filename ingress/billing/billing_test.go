@@ -1,0 +1,302 @@
+package billing_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"adnet/internal/account"
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+	"adnet/internal/payment"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+var actions = []string{"create_checkout", "deposit", "balance", "history", "earnings"}
+
+func TestActions(t *testing.T) {
+	w := newWorld(t, options{})
+	for _, path := range []string{"/api/billing", "/api/billing?action=", "/api/billing?action=withdraw", "/api/billing?action=Balance"} {
+		for _, method := range []string{"GET", "POST"} {
+			require.Equal(t, "action", w.advertiser(t).call(t, method, path, nil).fails(400, "invalid_request")["field"])
+		}
+	}
+	for _, p := range []*person{w.nobody(), w.advertiser(t)} {
+		p.does(t, "payout", object{"amount": 5}).fails(410, "retired")
+	}
+	w.advertiser(t).call(t, "DELETE", "/api/billing", nil).fails(405, "method_not_allowed")
+}
+
+func TestLoginIsNeeded(t *testing.T) {
+	w := newWorld(t, options{})
+	for _, action := range actions {
+		for _, body := range []any{nil, object{}, "{", strings.Repeat("x", 70_000)} {
+			w.nobody().does(t, action, body).fails(401, "invalid_token")
+		}
+		(&person{w: w, token: "pub_live_x"}).does(t, action, object{}).fails(401, "invalid_token")
+	}
+}
+
+func TestForeignAccounts(t *testing.T) {
+	w := newWorld(t, options{})
+	victim, attacker, admin := w.advertiser(t), w.advertiser(t), w.person(t, account.RoleAdmin)
+	require.Equal(t, 200, w.deliver(t, stripeSigned(stripePaid("e1", "pi_1", 777, victim.ID), w.now), stripePaid("e1", "pi_1", 777, victim.ID)).code)
+	opened := victim.does(t, "create_checkout", object{"amount": 5}).as(200)
+	for _, ids := range []object{
+		{"advertiser_id": victim.ID}, {"developer_id": victim.DeveloperID}, {"advertiser_id": victim.ID, "developer_id": victim.DeveloperID},
+		{"advertiser_id": attacker.ID, "developer_id": victim.DeveloperID}, {"advertiser_id": victim.ID, "developer_id": attacker.DeveloperID},
+		{"advertiser_id": uuid.New()}, {"developer_id": uuid.New()}, {"advertiser_id": attacker.DeveloperID}, {"developer_id": attacker.ID},
+	} {
+		for _, action := range actions {
+			body := object{"amount": 5, "deposit_id": opened["deposit_id"]}
+			query := ""
+			for name, id := range ids {
+				body[name] = id
+				query += fmt.Sprintf("&%s=%s", name, id)
+			}
+			attacker.does(t, action, body).fails(403, "forbidden")
+			attacker.does(t, action+query, object{"amount": 5, "deposit_id": opened["deposit_id"]}).fails(403, "forbidden")
+			if action == "balance" || action == "history" || action == "earnings" {
+				attacker.call(t, "GET", "/api/billing?action="+action+query, nil).fails(403, "forbidden")
+			}
+		}
+	}
+	for _, claim := range []object{{"deposit_id": opened["deposit_id"]}, {"payment_intent": "pi_1"}} {
+		require.NotContains(t, attacker.does(t, "deposit", claim).fails(403, "forbidden"), "amount")
+	}
+	attacker.does(t, "deposit", object{"session_id": "cs_unheard"}).fails(404, "not_found")
+	attacker.does(t, "balance", object{"advertiser_id": "1"}).fails(400, "invalid_request")
+	require.Empty(t, attacker.does(t, "history", nil).as(200)["entries"])
+
+	// An administrator may ask about anybody, and pay for anybody.
+	got := admin.does(t, "balance", object{"advertiser_id": victim.ID}).as(200)
+	require.EqualValues(t, 7.77, got["balance"])
+	require.Equal(t, victim.DeveloperID.String(), got["developer_id"])
+	require.NotContains(t, admin.does(t, "balance", object{"developer_id": victim.DeveloperID}).as(200), "balance")
+	require.Len(t, admin.call(t, "GET", "/api/billing?action=history&advertiser_id="+victim.ID.String(), nil).as(200)["entries"], 1)
+	admin.does(t, "balance", object{"advertiser_id": uuid.New()}).fails(404, "not_found")
+	admin.does(t, "create_checkout", object{"advertiser_id": victim.ID, "amount": 5}).as(200)
+	admin.does(t, "create_checkout", object{"developer_id": victim.DeveloperID, "amount": 5}).fails(400, "invalid_request")
+	admin.does(t, "deposit", object{"deposit_id": opened["deposit_id"]}).as(200)
+}
+
+func TestCheckoutInput(t *testing.T) {
+	w := newWorld(t, options{})
+	p := w.advertiser(t)
+	for _, body := range []any{
+		nil, "", "[]", "{", object{}, object{"amount": nil}, object{"amount": "25"}, object{"amount": -5}, object{"amount": 0}, object{"amount": 0.99},
+		object{"amount": 1_000_000}, object{"amount": 5.001}, `{"amount":1e400}`, `{"amount":NaN}`, `{"amount":5,"amount":6}`, `{"Amount":5}`,
+		object{"amount": 5, "return_url": "http://shop.example"}, object{"amount": 5, "return_url": "javascript:alert(1)"}, object{"amount": 5, "return_url": 5},
+		"{\"amount\":5,\"return_url\":\"https://a\xff\"}", object{"amount": 5, "return_url": "https://a.example/\x00"},
+	} {
+		p.does(t, "create_checkout", body).fails(400, "invalid_request")
+	}
+	p.does(t, "create_checkout", `{"amount":5,"x":"`+strings.Repeat("x", 70_000)+`"}`).fails(413, "payload_too_large")
+	got := p.does(t, "create_checkout", object{"amount": 5.25, "return_url": "https://shop.example/back"}).as(200)
+	require.Equal(t, "https://ads.example/checkout/"+got["deposit_id"].(string), got["checkout_url"])
+	require.EqualValues(t, 5.25, got["amount"])
+	require.Zero(t, p.cash(t))
+
+	newWorld(t, options{noDemo: true}).advertiser(t).does(t, "create_checkout", object{"amount": 5}).fails(503, "unavailable")
+	down := newWorld(t, options{checkouts: &failing{}})
+	got = down.advertiser(t).does(t, "create_checkout", object{"amount": 5}).fails(502, "upstream_error")
+	require.NotContains(t, got["error"], "canary")
+}
+
+// failing is a provider that is down.
+type failing struct{}
+
+func (failing) Provider() ledger.Provider { return ledger.Stripe }
+func (failing) Open(context.Context, payment.Request) (payment.Session, error) {
+	return payment.Session{}, errs.Wrap(fmt.Errorf("canary"), errs.UpstreamError, "the payment provider is down")
+}
+func (failing) Verify(context.Context, string) (ledger.Notice, bool, error) {
+	return ledger.Notice{}, false, nil
+}
+
+// The client's amount is never money: not with a deposit id, not without one.
+func TestDepositNeedsEvidence(t *testing.T) {
+	w := newWorld(t, options{})
+	p := w.advertiser(t)
+	p.does(t, "deposit", object{"amount": 1000}).fails(400, "invalid_request")
+	p.does(t, "deposit", object{"amount": 1000, "deposit_id": uuid.New()}).fails(404, "not_found")
+	p.does(t, "deposit", object{"amount": 1000, "capture_id": "CAP-1", "status": "COMPLETED"}).fails(404, "not_found")
+	p.does(t, "deposit", object{"deposit_id": "1"}).fails(400, "invalid_request")
+	opened := p.does(t, "create_checkout", object{"amount": 5}).as(200)
+	for range 2 {
+		got := p.does(t, "deposit", object{"deposit_id": opened["deposit_id"], "amount": 1000}).as(200)
+		require.Equal(t, "open", got["status"])
+		require.Equal(t, false, got["deduped"])
+		require.EqualValues(t, 0, got["amount"])
+	}
+	require.Zero(t, p.cash(t))
+	// After the evidence the same record, whatever is claimed.
+	body := paypalPaid("WH-2", "CAP-1", "5.00", p.ID)
+	w.deliver(t, paypalSigned(body, w.now), body).as(200)
+	first := p.does(t, "deposit", object{"capture_id": "CAP-1", "amount": 1000}).as(200)
+	require.Equal(t, true, first["deduped"])
+	require.EqualValues(t, 5, first["amount"])
+	require.Equal(t, first, p.does(t, "deposit", object{"deposit_id": first["deposit_id"]}).as(200))
+	require.Equal(t, 5*money.USD, p.cash(t))
+}
+
+func TestBalance(t *testing.T) {
+	for funding, prepaid := range map[string]bool{"prepaid": true, "postpaid": false} {
+		w := newWorld(t, options{prepaid: prepaid})
+		p := w.advertiser(t)
+		require.Equal(t, object{
+			"advertiser_id": p.ID.String(), "developer_id": p.DeveloperID.String(), "balance": 0.0, "available": 0.0, "owed": 0.0, "credits": 0.0,
+			"currency": "USD", "funding": funding,
+		}, p.does(t, "balance", nil).as(200))
+		body := stripePaid("e1", "pi_1", 1050, p.ID)
+		w.deliver(t, stripeSigned(body, w.now), body).as(200)
+		got := p.call(t, "GET", "/api/billing?action=balance", nil).as(200)
+		require.EqualValues(t, 10.5, got["balance"])
+		require.EqualValues(t, 10.5, got["available"])
+		require.EqualValues(t, 0, got["owed"])
+	}
+}
+
+// spend charges p what an impression costs and mints its Credit for publisher.
+func (w *world) moves(t *testing.T, from, publisher *person, amount int64) {
+	t.Helper()
+	n := uuid.NewString()
+	for _, x := range []ledger.Transaction{
+		{ID: uuid.New(), Kind: ledger.KindCharge, Ref: n, Subject: uuid.New(), At: w.now, Entries: []ledger.Entry{
+			{Account: ledger.AdvertiserCash(from.ID), Asset: ledger.USD, Amount: -amount}, {Account: ledger.Revenue, Asset: ledger.USD, Amount: amount}}},
+		{ID: uuid.New(), Kind: ledger.KindMint, Ref: n, Subject: publisher.DeveloperID, At: w.now, Entries: []ledger.Entry{
+			{Account: ledger.Mint, Asset: ledger.Credit, Amount: -1}, {Account: ledger.DeveloperCredits(publisher.DeveloperID), Asset: ledger.Credit, Amount: 1}}},
+	} {
+		err := w.store.InTx(t.Context(), func(tx ledger.Tx) error {
+			return tx.Write(t.Context(), ledger.Effects{Transactions: []ledger.Transaction{x}, At: w.now})
+		})
+		require.NoError(t, err)
+	}
+}
+
+func TestHistoryAndEarnings(t *testing.T) {
+	w := newWorld(t, options{})
+	p, publisher := w.advertiser(t), w.advertiser(t)
+	body := stripePaid("e1", "pi_1", 100, p.ID)
+	w.deliver(t, stripeSigned(body, w.now), body).as(200)
+	w.moves(t, p, p, 250_000)
+	w.moves(t, p, publisher, 1_000_000)
+	body = stripeRefunded("e2", "pi_1", 40)
+	w.deliver(t, stripeSigned(body, w.now), body).as(200)
+	got := p.does(t, "balance", nil).as(200)
+	require.EqualValues(t, -0.65, got["balance"])
+	require.EqualValues(t, 0.65, got["owed"])
+	require.EqualValues(t, 0, got["available"])
+	require.EqualValues(t, 1, got["credits"])
+
+	all := p.does(t, "history", nil).as(200)
+	require.Nil(t, all["next"])
+	entries := all["entries"].([]any)
+	require.Len(t, entries, 5)
+	var short []string
+	for _, e := range entries {
+		e := e.(object)
+		short = append(short, fmt.Sprint(e["kind"], " ", e["asset"], " ", e["amount"], " ", e["balance"]))
+	}
+	require.Equal(t, []string{"refund USD -0.4 -0.65", "charge USD -1 -0.25", "mint CREDIT 1 1", "charge USD -0.25 0.75", "deposit USD 1 1"}, short)
+	require.Equal(t, entries[4].(object)["id"], entries[0].(object)["reverses"])
+	require.Equal(t, "stripe:pi_1", entries[4].(object)["reference"])
+	require.NotEmpty(t, entries[1].(object)["campaign_id"])
+
+	var paged []any
+	for next := any(""); next != nil; {
+		page := p.call(t, "GET", fmt.Sprint("/api/billing?action=history&limit=2&before=", next), nil).as(200)
+		require.LessOrEqual(t, len(page["entries"].([]any)), 2)
+		paged, next = append(paged, page["entries"].([]any)...), page["next"]
+	}
+	require.Equal(t, entries, paged)
+	require.Len(t, p.call(t, "GET", "/api/billing?action=history&asset=CREDIT", nil).as(200)["entries"], 1)
+	for _, bad := range []string{"limit=0", "limit=501", "limit=x", "asset=usd", "asset=EUR", "before=0", "before=-1", "before=x", "before=99999999999999999999"} {
+		p.call(t, "GET", "/api/billing?action=history&"+bad, nil).fails(400, "invalid_request")
+	}
+
+	today := w.now.Format(time.DateOnly)
+	e := publisher.does(t, "earnings", nil).as(200)
+	require.Len(t, e["daily"], 30)
+	require.Equal(t, object{"date": today, "credits": 1.0}, e["daily"].([]any)[29])
+	require.EqualValues(t, 1, e["total"])
+	require.EqualValues(t, 1, e["available"])
+	require.Equal(t, "UTC", e["timezone"])
+	e = publisher.call(t, "GET", "/api/billing?action=earnings&since=2026-01-01&until=2026-01-02", nil).as(200)
+	require.Equal(t, []any{object{"date": "2026-01-01", "credits": 0.0}, object{"date": "2026-01-02", "credits": 0.0}}, e["daily"])
+	for _, bad := range []string{"since=x", "until=2026-02-30", "since=2026-01-02&until=2026-01-01", "since=2020-01-01", "since=1969-12-31&until=1970-01-01", "until=9999-12-31x", "since='%20OR%201=1--"} {
+		publisher.call(t, "GET", "/api/billing?action=earnings&"+bad, nil).fails(400, "invalid_request")
+	}
+	w.clean2(t)
+}
+
+// clean2 is clean for worlds whose charges did not come from events.
+func (w *world) clean2(t *testing.T) {
+	t.Helper()
+	checks, err := w.store.Audit(t.Context(), ledger.AuditOptions{})
+	require.NoError(t, err)
+	for _, c := range checks {
+		if c.Name == ledger.CheckDeposits || c.Name == ledger.CheckBalances || c.Name == ledger.CheckSumUSD {
+			require.True(t, c.OK(), c.Name)
+		}
+	}
+}
+
+// The page plays the provider: open, look, pay, return, and the balance has it.
+func TestDemoCheckout(t *testing.T) {
+	w := newWorld(t, options{prepaid: true})
+	p := w.advertiser(t)
+	opened := p.does(t, "create_checkout", object{"amount": 12.5, "return_url": "https://shop.example/back"}).as(200)
+	path := strings.TrimPrefix(opened["checkout_url"].(string), "https://ads.example")
+	got := w.nobody().call(t, "GET", path, nil)
+	require.Equal(t, 200, got.code)
+	require.Contains(t, got.text, "12.5 USD")
+	require.Contains(t, got.text, `name="viewport"`)
+	require.Contains(t, got.text, `<form method="post">`)
+	require.NotContains(t, got.text, "<script")
+	require.Contains(t, got.header.Get("Content-Security-Policy"), "default-src 'none'")
+	require.Contains(t, got.header.Get("Content-Security-Policy"), "form-action 'self' https://shop.example")
+	require.Zero(t, p.cash(t), "looking pays nothing")
+	back := "https://shop.example/back?deposit_id=" + opened["deposit_id"].(string)
+	for range 3 { // impatient payers press it again
+		got = w.nobody().call(t, "POST", path, nil)
+		require.Equal(t, http.StatusSeeOther, got.code)
+		require.Equal(t, back, got.header.Get("Location"))
+	}
+	require.Equal(t, money.Micros(12_500_000), p.cash(t))
+	got = w.nobody().call(t, "GET", path, nil)
+	require.Contains(t, got.text, "Paid")
+	require.NotContains(t, got.text, "<form")
+	require.Contains(t, got.text, back)
+	require.EqualValues(t, 12.5, p.does(t, "balance", nil).as(200)["available"])
+	record := p.does(t, "deposit", object{"deposit_id": opened["deposit_id"]}).as(200)
+	require.Equal(t, "paid", record["status"])
+	require.Equal(t, "demo", record["provider"])
+	require.Equal(t, true, record["deduped"])
+
+	for _, id := range []string{uuid.NewString(), "x", "done2", p.ID.String()} {
+		w.nobody().call(t, "GET", "/checkout/"+id, nil).fails(404, "not_found")
+		w.nobody().call(t, "POST", "/checkout/"+id, nil).fails(404, "not_found")
+	}
+	require.Contains(t, w.nobody().call(t, "GET", "/checkout/done", nil).text, "Thank you")
+	w.clean(t)
+}
+
+// Nobody pays with nothing where money is real.
+func TestDemoCheckoutIsForMemoryOnly(t *testing.T) {
+	real := newWorld(t, options{checkouts: &failing{}})
+	p := real.advertiser(t)
+	id := uuid.New()
+	require.NoError(t, real.store.CreateDeposit(t.Context(), ledger.Deposit{ID: id, AdvertiserID: p.ID, Provider: ledger.Demo, Requested: money.USD, CreatedAt: real.now}))
+	for _, method := range []string{"GET", "POST"} {
+		p.call(t, method, "/checkout/"+id.String(), nil).fails(404, "not_found")
+	}
+	require.Zero(t, p.cash(t))
+	require.Contains(t, p.call(t, "GET", "/checkout/done", nil).text, "Thank you")
+}

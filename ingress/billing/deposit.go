@@ -1,0 +1,151 @@
+package billing
+
+import (
+	"net/http"
+	"time"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+	"adnet/internal/payment"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+)
+
+// createCheckout serves action=create_checkout.
+func (a *API) createCheckout(c *gin.Context) error {
+	if _, err := a.deps.Auth.User(c); err != nil {
+		return err
+	}
+	var in struct {
+		asked
+		Amount    *money.Micros `json:"amount"`
+		ReturnURL string        `json:"return_url"`
+	}
+	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
+		return err
+	}
+	p, err := a.parties(c, in.asked)
+	if err != nil {
+		return err
+	}
+	if in.Amount == nil {
+		return errs.New(errs.InvalidRequest, "amount is required").With("field", "amount")
+	}
+	if p.advertiser == uuid.Nil {
+		return errs.New(errs.InvalidRequest, "advertiser_id is required").With("field", "advertiser_id")
+	}
+	opened, err := a.deps.Payments.Open(c.Request.Context(), p.caller, p.advertiser, *in.Amount, in.ReturnURL)
+	if err != nil {
+		return err
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{
+		"checkout_url": opened.URL, "deposit_id": opened.Deposit.ID, "provider": opened.Deposit.Provider, "amount": opened.Deposit.Requested,
+	})
+}
+
+// depositReply is a deposit as its owner sees it. Amount is what was credited: 0 while it is open.
+type depositReply struct {
+	ID           uuid.UUID            `json:"deposit_id"`
+	AdvertiserID uuid.UUID            `json:"advertiser_id"`
+	Provider     ledger.Provider      `json:"provider"`
+	Status       ledger.DepositStatus `json:"status"`
+	Amount       money.Micros         `json:"amount"`
+	Refunded     money.Micros         `json:"refunded"`
+	Requested    money.Micros         `json:"requested"`
+	Currency     ledger.Asset         `json:"currency"`
+	PaymentID    string               `json:"payment_id,omitempty"`
+	CreatedAt    time.Time            `json:"created_at"`
+	Deduped      bool                 `json:"deduped"`
+}
+
+// claimRequest names a deposit in one of the ways that a client knows it. Other fields, amount among them, are not
+// looked at.
+type claimRequest struct {
+	asked
+	DepositID     string `json:"deposit_id"`
+	SessionID     string `json:"session_id"`     // Stripe
+	PaymentIntent string `json:"payment_intent"` // Stripe
+	CaptureID     string `json:"capture_id"`     // PayPal
+}
+
+func (in claimRequest) claim() (payment.Claim, error) {
+	switch {
+	case in.DepositID != "":
+		id, err := httpapi.ParseID("deposit_id", in.DepositID)
+		return payment.Claim{DepositID: id}, err
+	case in.SessionID != "":
+		return payment.Claim{Provider: ledger.Stripe, Reference: in.SessionID}, nil
+	case in.PaymentIntent != "":
+		return payment.Claim{Provider: ledger.Stripe, Reference: in.PaymentIntent}, nil
+	case in.CaptureID != "":
+		return payment.Claim{Provider: ledger.PayPal, Reference: in.CaptureID}, nil
+	}
+	return payment.Claim{}, errs.New(errs.InvalidRequest,
+		"name the deposit by deposit_id, session_id, payment_intent or capture_id; use action=create_checkout to pay in").With("field", "deposit_id")
+}
+
+// deposit serves action=deposit: a payment is credited when the provider confirms it, by the amount that the
+// provider names.
+func (a *API) deposit(c *gin.Context) error {
+	if _, err := a.deps.Auth.User(c); err != nil {
+		return err
+	}
+	var in claimRequest
+	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
+		return err
+	}
+	p, err := a.parties(c, in.asked)
+	if err != nil {
+		return err
+	}
+	claim, err := in.claim()
+	if err != nil {
+		return err
+	}
+	d, deduped, err := a.deps.Payments.Confirm(c.Request.Context(), p.caller, claim)
+	if err != nil {
+		return err
+	}
+	return httpapi.JSON(c, http.StatusOK, depositReply{
+		ID: d.ID, AdvertiserID: d.AdvertiserID, Provider: d.Provider, Status: d.Status(), Amount: d.Paid, Refunded: d.Reversed,
+		Requested: d.Requested, Currency: ledger.USD, PaymentID: d.PaymentID, CreatedAt: d.CreatedAt.UTC(), Deduped: deduped,
+	})
+}
+
+// webhook serves action=webhook. There is no login: the signature over the raw body is the proof. The provider
+// is told by its own header.
+func (a *API) webhook(c *gin.Context) error {
+	var provider ledger.Provider
+	switch header := c.Request.Header; {
+	case header.Get("Stripe-Signature") != "":
+		provider = ledger.Stripe
+	case header.Get("Paypal-Transmission-Sig") != "":
+		provider = ledger.PayPal
+	default:
+		a.notices.WithLabelValues("unknown", "refused").Inc()
+		return errs.New(errs.InvalidRequest, "the delivery has no signature of a payment provider")
+	}
+	var receipt payment.Receipt
+	err := httpapi.ReadBody(c, httpapi.MaxBody, func(body []byte) (err error) {
+		receipt, err = a.deps.Payments.Receive(c.Request.Context(), provider, c.Request.Header, body)
+		return err
+	})
+	if err != nil {
+		a.notices.WithLabelValues(string(provider), "refused").Inc()
+		return err
+	}
+	reply := map[string]any{"received": true, "deduped": receipt.Deduped}
+	outcome := "ignored"
+	if receipt.Ignored == "" {
+		outcome = string(receipt.Outcome)
+	}
+	a.notices.WithLabelValues(string(provider), outcome).Inc()
+	reply["outcome"] = outcome
+	if receipt.DepositID != uuid.Nil {
+		reply["deposit_id"] = receipt.DepositID
+	}
+	return httpapi.JSON(c, http.StatusOK, reply)
+}

@@ -1,0 +1,169 @@
+package billing
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+)
+
+// Page sizes of the history, and the longest time of an earnings report.
+const (
+	defaultLines = 50
+	maxLines     = 500
+	defaultDays  = 30
+	maxDays      = 366
+)
+
+// balance serves action=balance.
+func (a *API) balance(c *gin.Context) error {
+	p, err := a.partiesOf(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request.Context()
+	credits, err := a.deps.Ledger.DeveloperCredits(ctx, p.developer)
+	if err != nil {
+		return err
+	}
+	reply := map[string]any{"developer_id": p.developer, "credits": credits, "currency": ledger.USD, "funding": a.fundingMode()}
+	if p.advertiser != uuid.Nil {
+		cash, err := a.deps.Ledger.AdvertiserBalance(ctx, p.advertiser)
+		if err != nil {
+			return err
+		}
+		reply["advertiser_id"] = p.advertiser
+		reply["balance"], reply["available"], reply["owed"] = cash, max(0, cash), max(0, -cash)
+	}
+	return httpapi.JSON(c, http.StatusOK, reply)
+}
+
+// lineReply is a row of the history. Amount and balance are USD or whole Credits, as asset says.
+type lineReply struct {
+	ID         uuid.UUID    `json:"id"` // of the ledger transaction
+	At         time.Time    `json:"at"`
+	Kind       ledger.Kind  `json:"kind"`
+	Asset      ledger.Asset `json:"asset"`
+	Amount     any          `json:"amount"`
+	Balance    any          `json:"balance"` // after this row
+	CampaignID *uuid.UUID   `json:"campaign_id,omitempty"`
+	Reference  string       `json:"reference,omitempty"` // the provider's payment
+	Reverses   *uuid.UUID   `json:"reverses,omitempty"`  // the row that a refund takes back
+}
+
+func answerLine(l ledger.Line) lineReply {
+	r := lineReply{ID: l.Transaction, At: l.At.UTC(), Kind: l.Kind, Asset: l.Asset, Amount: l.Amount, Balance: l.Balance}
+	if l.Asset == ledger.USD {
+		r.Amount, r.Balance = money.Micros(l.Amount), money.Micros(l.Balance)
+	}
+	switch l.Kind {
+	case ledger.KindCharge, ledger.KindCreditFund:
+		r.CampaignID = &l.Subject
+	case ledger.KindDeposit, ledger.KindRefund:
+		r.Reference = l.Ref
+	}
+	if l.Reverses != uuid.Nil {
+		r.Reverses = &l.Reverses
+	}
+	return r
+}
+
+// history serves action=history: a page, newest first, with the cursor of the next one.
+func (a *API) history(c *gin.Context) error {
+	p, err := a.partiesOf(c)
+	if err != nil {
+		return err
+	}
+	q := ledger.HistoryQuery{Advertiser: p.advertiser, Developer: p.developer, Asset: ledger.Asset(c.Query("asset"))}
+	if q.Asset != "" && q.Asset != ledger.USD && q.Asset != ledger.Credit {
+		return errs.New(errs.InvalidRequest, "asset must be USD or CREDIT").With("field", "asset")
+	}
+	if q.Limit, err = httpapi.QueryInt(c, "limit", defaultLines, 1, maxLines); err != nil {
+		return err
+	}
+	if text := c.Query("before"); text != "" {
+		q.Before, err = strconv.ParseInt(text, 10, 64)
+		if err != nil || q.Before < 1 {
+			return errs.New(errs.InvalidRequest, "before must be the next of another page").With("field", "before")
+		}
+	}
+	page := q
+	page.Limit++ // one more tells whether there is a next page
+	lines, err := a.deps.Ledger.History(c.Request.Context(), page)
+	if err != nil {
+		return err
+	}
+	reply := map[string]any{"limit": q.Limit, "next": nil}
+	if len(lines) > q.Limit {
+		lines = lines[:q.Limit]
+		reply["next"] = strconv.FormatInt(lines[len(lines)-1].Seq, 10)
+	}
+	entries := make([]lineReply, len(lines))
+	for i, line := range lines {
+		entries[i] = answerLine(line)
+	}
+	reply["entries"] = entries
+	return httpapi.JSON(c, http.StatusOK, reply)
+}
+
+type dayReply struct {
+	Date    string        `json:"date"`
+	Credits money.Credits `json:"credits"`
+}
+
+// earnings serves action=earnings: Credits by UTC day, days without any included.
+func (a *API) earnings(c *gin.Context) error {
+	p, err := a.partiesOf(c)
+	if err != nil {
+		return err
+	}
+	today := ledger.DayOf(a.deps.Now())
+	last, err := queryDay(c, "until", today)
+	if err != nil {
+		return err
+	}
+	first, err := queryDay(c, "since", last-defaultDays+1)
+	if err != nil {
+		return err
+	}
+	if first > last || last-first >= maxDays {
+		return errs.New(errs.InvalidRequest, "since must not be after until, nor more than %d days before", maxDays-1).With("field", "since")
+	}
+	e, err := a.deps.Ledger.Earnings(c.Request.Context(), p.developer, first, last)
+	if err != nil {
+		return err
+	}
+	minted := make(map[ledger.Day]money.Credits, len(e.Days))
+	for _, day := range e.Days {
+		minted[day.Day] = day.Credits
+	}
+	daily := make([]dayReply, 0, last-first+1)
+	for day := first; day <= last; day++ {
+		daily = append(daily, dayReply{day.String(), minted[day]})
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{
+		"developer_id": p.developer, "since": first.String(), "until": last.String(), "timezone": "UTC",
+		"daily": daily, "total": e.Total, "available": e.Available,
+	})
+}
+
+// queryDay reads a date of the query.
+func queryDay(c *gin.Context, name string, fallback ledger.Day) (ledger.Day, error) {
+	text := c.Query(name)
+	if text == "" {
+		return fallback, nil
+	}
+	at, err := time.Parse(time.DateOnly, text)
+	if err != nil || at.Unix()/86400 > math.MaxInt32/2 || at.Year() < 1970 {
+		return 0, errs.New(errs.InvalidRequest, "%s must be a date like 2026-01-31", name).With("field", name)
+	}
+	return ledger.DayOf(at), nil
+}

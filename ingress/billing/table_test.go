@@ -1,0 +1,196 @@
+package billing_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"adnet/internal/account"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+)
+
+// exchange is a file of ingress/testdata: requests to a fresh world and their replies.
+//
+// `${name}` in a request is replaced: advertiser_id and developer_id are the caller's, other_id is another
+// account's, and what replies named. In a reply `${name}` matches any text and names it; a name means the same
+// everywhere in a file.
+type exchange struct {
+	Description string `json:"description"`
+	World       struct {
+		Prepaid bool `json:"prepaid"` // ADNET_PREPAID=required
+	} `json:"world"`
+	Steps []struct {
+		Request struct {
+			Method string `json:"method"` // default POST
+			Path   string `json:"path"`   // default /api/billing
+			As     string `json:"as"`     // advertiser (default), other, admin, nobody
+			Body   any    `json:"body"`
+			Raw    string `json:"raw"`
+			Signed *struct {
+				By      string `json:"by"`      // stripe, paypal
+				Age     int    `json:"age"`     // seconds
+				Changed bool   `json:"changed"` // a byte of the body after signing
+			} `json:"signed"`
+		} `json:"request"`
+		Reply struct {
+			Status  int               `json:"status"`
+			Headers map[string]string `json:"headers"`
+			Body    any               `json:"body"` // null: any page
+		} `json:"reply"`
+	} `json:"steps"`
+}
+
+func TestExchanges(t *testing.T) {
+	var files []string
+	for _, folder := range []string{"exemplary", "supplemental"} {
+		found, err := filepath.Glob("../testdata/" + folder + "/billing-*.json")
+		require.NoError(t, err)
+		require.NotEmpty(t, found, folder)
+		files = append(files, found...)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(filepath.Dir(file))+"/"+strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			var x exchange
+			require.NoError(t, json.Unmarshal(text, &x, json.RejectUnknownMembers(true)))
+			require.NotEmpty(t, x.Description)
+			require.NotEmpty(t, x.Steps)
+			x.run(t)
+		})
+	}
+}
+
+func (x *exchange) run(t *testing.T) {
+	w := newWorld(t, options{prepaid: x.World.Prepaid})
+	people := map[string]*person{
+		"advertiser": w.advertiser(t), "other": w.advertiser(t), "admin": w.person(t, account.RoleAdmin), "nobody": w.nobody(),
+	}
+	names := map[string]string{
+		"advertiser_id": people["advertiser"].ID.String(), "developer_id": people["advertiser"].DeveloperID.String(),
+		"other_id": people["other"].ID.String(), "today": w.now.Format(time.DateOnly),
+	}
+	for i := range x.Steps {
+		request, want := &x.Steps[i].Request, &x.Steps[i].Reply
+		body := request.Raw
+		if request.Body != nil {
+			encoded, err := json.Marshal(request.Body, json.Deterministic(true))
+			require.NoError(t, err)
+			body = string(encoded)
+		}
+		body = fill(body, names)
+		header := http.Header{}
+		if s := request.Signed; s != nil {
+			sign := map[string]func(string, time.Time) http.Header{"stripe": stripeSigned, "paypal": paypalSigned}[s.By]
+			require.NotNil(t, sign, s.By)
+			header = sign(body, w.now.Add(-time.Duration(s.Age)*time.Second))
+			if s.Changed {
+				body = strings.Replace(body, "0", "1", 1)
+			}
+		} else if p := people[or(request.As, "advertiser")]; p.token != "" {
+			header.Set("Authorization", "Bearer "+p.token)
+		}
+		r := httptest.NewRequest(or(request.Method, http.MethodPost), fill(or(request.Path, "/api/billing"), names), strings.NewReader(body))
+		r.Header = header
+		got := w.send(t, r)
+		require.Equal(t, want.Status, got.code, "step %d: %s", i+1, got.text)
+		for name, value := range want.Headers {
+			require.NoError(t, match(name, value, got.header.Get(name), names))
+		}
+		if want.Body == nil {
+			continue
+		}
+		var value any
+		require.NoError(t, json.Unmarshal([]byte(got.text), &value), got.text)
+		if err := match("body", want.Body, value, names); err != nil {
+			t.Fatalf("step %d: %v\ngot %s", i+1, err, got.text)
+		}
+	}
+	w.clean(t)
+}
+
+func or(text, fallback string) string {
+	if text == "" {
+		return fallback
+	}
+	return text
+}
+
+var variable = regexp.MustCompile(`\$\{(\w+)\}`)
+
+// fill replaces the names that are known; others stay, so that a mistake is seen.
+func fill(text string, names map[string]string) string {
+	return variable.ReplaceAllStringFunc(text, func(v string) string { return or(names[v[2:len(v)-1]], v) })
+}
+
+func match(at string, want, got any, names map[string]string) error {
+	switch want := want.(type) {
+	case string:
+		text, ok := got.(string)
+		if !ok {
+			return fmt.Errorf("%s: want the text %q, got %v", at, want, got)
+		}
+		return matchText(at, want, text, names)
+	case map[string]any:
+		o, ok := got.(map[string]any)
+		if !ok || !slices.Equal(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(o))) {
+			return fmt.Errorf("%s: want the fields %v, got %v", at, slices.Sorted(maps.Keys(want)), got)
+		}
+		for _, name := range slices.Sorted(maps.Keys(want)) {
+			if err := match(at+"."+name, want[name], o[name], names); err != nil {
+				return err
+			}
+		}
+		return nil
+	case []any:
+		list, ok := got.([]any)
+		if !ok || len(list) != len(want) {
+			return fmt.Errorf("%s: want %d items, got %v", at, len(want), got)
+		}
+		for i := range want {
+			if err := match(fmt.Sprintf("%s[%d]", at, i), want[i], list[i], names); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if want != got {
+		return fmt.Errorf("%s: want %v, got %v", at, want, got)
+	}
+	return nil
+}
+
+// matchText binds the names that are new in want.
+func matchText(at, want, got string, names map[string]string) error {
+	pattern, last := "^", 0
+	var fresh []string
+	for _, place := range variable.FindAllStringSubmatchIndex(want, -1) {
+		name := want[place[2]:place[3]]
+		pattern += regexp.QuoteMeta(want[last:place[0]])
+		if value, known := names[name]; known {
+			pattern += regexp.QuoteMeta(value)
+		} else {
+			pattern += "(.+)"
+			fresh = append(fresh, name)
+		}
+		last = place[1]
+	}
+	found := regexp.MustCompile(pattern + regexp.QuoteMeta(want[last:]) + "$").FindStringSubmatch(got)
+	if found == nil {
+		return fmt.Errorf("%s: want %q, got %q", at, fill(want, names), got)
+	}
+	for i, name := range fresh {
+		names[name] = found[i+1]
+	}
+	return nil
+}

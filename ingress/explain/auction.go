@@ -1,0 +1,258 @@
+package explain
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/account"
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+	"adnet/internal/report"
+	"adnet/internal/token"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+)
+
+// viewer is who asks, by the sides of the auction that are its own.
+type viewer struct {
+	user       uuid.UUID // nil for a key
+	developer  uuid.UUID
+	admin      bool
+	publisher  bool // the auction was its own request
+	advertiser bool // its campaign won
+}
+
+// facts is what is known about an auction.
+type facts struct {
+	report.Auction
+	recorded     bool
+	advertiser   uuid.UUID // of the winner
+	billingModel string    // of the winner; empty when unknown
+}
+
+// auction serves GET /api/auctions/{auction_id}/explain. The id is the token that an ad carries, or the UUID in it.
+func (a *API) auction(c *gin.Context) error {
+	who, err := a.viewer(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request.Context()
+	f, err := a.facts(ctx, c.Param("auction_id"))
+	if err != nil {
+		return err
+	}
+	who.publisher = f.DeveloperID != uuid.Nil && f.DeveloperID == who.developer
+	who.advertiser = f.advertiser != uuid.Nil && f.advertiser == who.user
+	if !who.admin && !who.publisher && !who.advertiser {
+		return errs.New(errs.Forbidden, "the auction is neither a request of yours nor won by a campaign of yours")
+	}
+	var events []report.Row
+	if f.CampaignID != uuid.Nil {
+		if events, err = a.deps.Past.AuctionEvents(ctx, f.AuctionID, f.CampaignID, f.At); err != nil {
+			return err
+		}
+	}
+	return httpapi.JSON(c, http.StatusOK, a.answer(who, f, events))
+}
+
+// viewer takes a login or a publisher key.
+func (a *API) viewer(c *gin.Context) (viewer, error) {
+	if bearer, ok := httpapi.Bearer(c); ok {
+		if _, _, err := account.ParseKey(bearer); err == nil {
+			caller, err := a.deps.Auth.Key(c, account.KindPublisher)
+			if err == nil && caller.DeveloperID == uuid.Nil {
+				err = errs.New(errs.InvalidToken, "the key belongs to no publisher")
+			}
+			return viewer{developer: caller.DeveloperID}, err
+		}
+	}
+	u, err := a.deps.Auth.User(c)
+	return viewer{user: u.ID, developer: u.DeveloperID, admin: u.IsAdmin()}, err
+}
+
+var errUnknown = errs.New(errs.NotFound, "there is no such auction, or its record is not kept any more")
+
+// facts finds the auction: its record, and what its token says where that is what the caller has.
+func (a *API) facts(ctx context.Context, text string) (facts, error) {
+	var f facts
+	id, signed := uuid.Nil, false
+	for _, purpose := range []token.Purpose{token.PurposeAuction, token.PurposeBid} {
+		if t, err := a.deps.Keyring.Verify(purpose, text, a.deps.Now()); err == nil {
+			id, signed, f = t.AuctionID, true, factsOf(t)
+			break
+		}
+	}
+	if !signed {
+		var err error
+		if id, err = httpapi.ParseID("auction_id", text); err != nil || id.Version() != 7 {
+			return f, errUnknown
+		}
+	}
+	at := token.Auction{AuctionID: id}.IssuedAt()
+	record, err := a.deps.Past.Auction(ctx, id, at)
+	switch {
+	case err == nil:
+		sandbox := f.Sandbox
+		f.Auction, f.recorded = record, true
+		f.Sandbox = f.Sandbox || sandbox
+	case !errs.Is(err, errs.NotFound):
+		return f, err
+	case !signed:
+		return f, errUnknown
+	}
+	return f, a.findWinner(ctx, &f)
+}
+
+// factsOf is what a token says.
+func factsOf(t token.Auction) facts {
+	return facts{
+		Auction: report.Auction{
+			AuctionID: t.AuctionID, At: t.IssuedAt(), DeveloperID: t.DeveloperID, CampaignID: t.CampaignID, Price: t.Price, Format: t.Format,
+			IntegrationMethod: t.IntegrationMethod, Surface: t.Surface, Region: t.Region, Language: t.Language, HostApp: t.HostApp, Sandbox: t.Sandbox,
+		},
+		advertiser: t.AdvertiserID, billingModel: t.BillingModel,
+	}
+}
+
+// findWinner looks up whose the winner is, unless a token said so.
+func (a *API) findWinner(ctx context.Context, f *facts) error {
+	if f.CampaignID == uuid.Nil || f.billingModel != "" {
+		return nil
+	}
+	if c, ok := a.deps.Catalog.Creative(f.CampaignID); ok {
+		f.advertiser, f.billingModel = c.AdvertiserID, string(c.BillingModel)
+		return nil
+	}
+	c, err := a.deps.Store.Campaign(ctx, f.CampaignID)
+	if err != nil && !errs.Is(err, errs.NotFound) {
+		return err
+	}
+	f.advertiser, f.billingModel = c.AdvertiserID, string(c.BillingModel)
+	return nil
+}
+
+type requestReply struct {
+	DeveloperID       *uuid.UUID   `json:"developer_id"` // null for the advertiser
+	Format            string       `json:"format"`
+	IntegrationMethod string       `json:"integration_method"`
+	Surface           string       `json:"surface"`
+	Region            string       `json:"region"`
+	Language          string       `json:"language"`
+	HostApp           string       `json:"host_app"`
+	Tokens            int64        `json:"intent_tokens"` // how many; what they were is not kept
+	Tools             int64        `json:"active_tools"`
+	Floor             money.Micros `json:"bidfloor"` // effective CPM
+}
+
+type winnerReply struct {
+	CampaignID   uuid.UUID    `json:"campaign_id"`
+	BillingModel string       `json:"billing_model"`
+	Price        money.Micros `json:"price_usd"` // per billed unit
+	ECPM         money.Micros `json:"effective_cpm"`
+}
+
+type candidateReply struct {
+	Rank       int           `json:"rank"`
+	CampaignID *uuid.UUID    `json:"campaign_id"` // null for another's
+	ECPM       *money.Micros `json:"effective_cpm"`
+	Result     string        `json:"result"` // won, or why not
+}
+
+type eventReply struct {
+	ID              uuid.UUID        `json:"event_id"`
+	Event           ledger.EventType `json:"event"`
+	ReceivedAt      time.Time        `json:"received_at"`
+	Verdict         ledger.Verdict   `json:"verdict"`
+	Charge          money.Micros     `json:"charge_usd"`
+	Credits         money.Credits    `json:"credits"`
+	ConversionType  string           `json:"conversion_type,omitempty"`
+	ConversionValue *money.Micros    `json:"conversion_value,omitempty"`
+	Currency        string           `json:"currency,omitempty"`
+}
+
+type auctionReply struct {
+	AuctionID      uuid.UUID        `json:"auction_id"`
+	At             time.Time        `json:"at"`
+	Sides          []string         `json:"sides"` // as which the caller may see this
+	Recorded       bool             `json:"recorded"`
+	Sandbox        bool             `json:"sandbox"`
+	Request        requestReply     `json:"request"`
+	Took           float64          `json:"took_ms"`
+	Filled         bool             `json:"filled"`
+	Reason         string           `json:"reason,omitempty"` // why it was not filled
+	Winner         *winnerReply     `json:"winner"`
+	Candidates     []candidateReply `json:"candidates"`
+	MoreCandidates bool             `json:"more_candidates"`
+	Events         []eventReply     `json:"events"`
+	Spend          money.Micros     `json:"spend_usd"`
+	Credits        money.Credits    `json:"credits"`
+}
+
+func (a *API) answer(who viewer, f facts, events []report.Row) auctionReply {
+	r := auctionReply{
+		AuctionID: f.AuctionID, At: f.At.UTC(), Recorded: f.recorded, Sandbox: f.Sandbox, Took: float64(f.Took.Microseconds()) / 1000,
+		Filled: f.CampaignID != uuid.Nil, Reason: f.Reason, MoreCandidates: f.MoreCandidates,
+		Request: requestReply{
+			Format: f.Format, IntegrationMethod: f.IntegrationMethod, Surface: f.Surface, Region: f.Region, Language: f.Language,
+			HostApp: f.HostApp, Tokens: f.Tokens, Tools: f.Tools, Floor: f.Floor,
+		},
+		Candidates: make([]candidateReply, len(f.Candidates)), Events: make([]eventReply, len(events)),
+	}
+	for _, side := range []struct {
+		name string
+		is   bool
+	}{{"publisher", who.publisher}, {"advertiser", who.advertiser}, {"admin", who.admin}} {
+		if side.is {
+			r.Sides = append(r.Sides, side.name)
+		}
+	}
+	if who.admin || who.publisher {
+		r.Request.DeveloperID = &f.DeveloperID
+	}
+	if r.Filled {
+		r.Winner = &winnerReply{CampaignID: f.CampaignID, BillingModel: f.billingModel, Price: f.Price, ECPM: f.ECPM}
+	}
+	for i := range f.Candidates {
+		r.Candidates[i] = a.candidate(who, i+1, f.Candidates[i])
+	}
+	for i := range events {
+		r.Events[i] = eventOf(who, &events[i])
+		r.Spend += events[i].Charge
+		r.Credits += events[i].Minted
+	}
+	return r
+}
+
+// candidate shows what who may know of one: whose it is to its owner and to administrators, the winner's to
+// everybody who may look at all; prices not to competitors.
+func (a *API) candidate(who viewer, rank int, c report.Candidate) candidateReply {
+	r := candidateReply{Rank: rank, Result: c.Reason}
+	own := who.admin
+	if k, ok := a.deps.Catalog.Creative(c.CampaignID); ok && who.user != uuid.Nil && k.AdvertiserID == who.user {
+		own = true
+	}
+	if c.Reason == "" {
+		r.Result, own = "won", true
+	}
+	if own {
+		r.CampaignID = &c.CampaignID
+	}
+	if own || who.publisher {
+		r.ECPM = &c.ECPM
+	}
+	return r
+}
+
+func eventOf(who viewer, e *report.Row) eventReply {
+	r := eventReply{
+		ID: e.EventID, Event: e.Type, ReceivedAt: e.ReceivedAt.UTC(), Verdict: e.Verdict, Charge: e.Charge, Credits: e.Minted,
+	}
+	if e.Type == ledger.Conversion && (who.admin || who.advertiser) {
+		r.ConversionType, r.ConversionValue, r.Currency = e.ConversionType, &e.ConversionValue, e.Currency
+	}
+	return r
+}

@@ -1,0 +1,219 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"adnet/auction"
+	"adnet/auction/ranker"
+	"adnet/ingress/httpapi"
+	"adnet/internal/campaign"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+	"adnet/internal/report"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+)
+
+// Cause is why a campaign does not deliver. The values are part of the wire contract.
+type Cause string
+
+// The closed list of causes. The first six are about the campaign as it is now; the others are about the auctions of
+// the last hour.
+const (
+	NotActive        Cause = "not_active"
+	PolicyViolations Cause = "policy_violations"
+	TotalBudgetSpent Cause = "total_budget_spent"
+	DailyBudgetSpent Cause = "daily_budget_spent"
+	Unfunded         Cause = "unfunded"
+	NotPropagated    Cause = "not_propagated" // the node that answers does not serve by the campaign's latest state yet
+	NoMatching       Cause = "no_matching_requests"
+	Outbid           Cause = "outbid"
+	BelowFloor       Cause = "below_floor"
+	Blocked          Cause = "blocked"
+	Paced            Cause = "paced"
+	FrequencyCapped  Cause = "frequency_capped"
+	OK               Cause = "ok"
+)
+
+// window is how far back auctions are counted.
+const window = time.Hour
+
+type causeReply struct {
+	Cause   Cause  `json:"cause"`
+	Count   *int64 `json:"count"` // in the window; null where there is nothing to count
+	Message string `json:"message"`
+}
+
+type windowReply struct {
+	Since      time.Time `json:"since"`
+	Until      time.Time `json:"until"`
+	Auctions   int64     `json:"auctions"`   // of the whole network
+	Candidates int64     `json:"considered"` // auctions in which the campaign is among the recorded candidates
+	Won        int64     `json:"won"`
+}
+
+type stateReply struct {
+	Status           campaign.Status       `json:"status"`
+	PolicyViolations []campaign.Violation  `json:"policy_violations"`
+	BillingModel     campaign.BillingModel `json:"billing_model"`
+	BidAmount        money.Micros          `json:"bid_amount"`
+	UnitPrice        money.Micros          `json:"unit_price_usd"` // of one billed event
+	DailyBudget      money.Micros          `json:"daily_budget"`
+	SpentToday       money.Micros          `json:"spent_today"`
+	TotalBudget      money.Micros          `json:"total_budget"`
+	SpentTotal       money.Micros          `json:"spent_total"`
+	CreditFunded     bool                  `json:"credit_funded"`
+	Balance          *money.Micros         `json:"balance_usd"` // prepaid and left; null when the campaign is not prepaid
+	ConfigVersion    int64                 `json:"config_version"`
+	NodeVersion      int64                 `json:"node_config_version"` // that the answering node serves by; 0 for none
+}
+
+type diagnosis struct {
+	CampaignID uuid.UUID    `json:"campaign_id"`
+	Delivers   bool         `json:"delivers"` // nothing about the campaign itself keeps it from serving
+	Causes     []causeReply `json:"causes"`   // the weightiest first, never empty
+	Window     windowReply  `json:"window"`
+	State      stateReply   `json:"state"`
+}
+
+// diagnose serves GET /api/campaigns/{id}/diagnose.
+func (a *API) diagnose(c *gin.Context) error {
+	caller, err := a.deps.Auth.User(c)
+	if err != nil {
+		return err
+	}
+	id, err := httpapi.ParseID("id", c.Param("id"))
+	if err != nil {
+		return err
+	}
+	k, err := a.deps.Campaigns.Get(c.Request.Context(), caller, id)
+	if err != nil {
+		return err
+	}
+	now := a.deps.Now().UTC()
+	delivery, err := a.deps.Past.Delivery(c.Request.Context(), id, now.Add(-window), now)
+	if err != nil {
+		return err
+	}
+	return httpapi.JSON(c, http.StatusOK, a.diagnosis(&k, delivery, now))
+}
+
+func (a *API) diagnosis(k *campaign.Campaign, d report.Delivery, now time.Time) diagnosis {
+	state := a.state(k)
+	own := a.ofCampaign(k, state, now)
+	r := diagnosis{
+		CampaignID: k.ID, Delivers: len(own) == 0, State: state,
+		Window: windowReply{Since: now.Add(-window), Until: now, Auctions: d.Auctions, Won: d.Outcomes[""]},
+	}
+	for _, n := range d.Outcomes {
+		r.Window.Candidates += n
+	}
+	ofAuctions := ofAuctions(d, r.Window, len(own) == 0)
+	if refused := d.Outcomes[string(auction.Budget)]; refused > 0 {
+		own = withBudget(own, refused)
+	}
+	r.Causes = append(own, ofAuctions...)
+	if r.Window.Won > 0 && r.Delivers {
+		won := causeReply{OK, &r.Window.Won, "it won these auctions in the last hour"}
+		r.Causes = append([]causeReply{won}, r.Causes...)
+	}
+	if len(r.Causes) == 0 {
+		r.Causes = []causeReply{{OK, &r.Window.Won, "nothing keeps it from serving"}}
+	}
+	return r
+}
+
+func (a *API) state(k *campaign.Campaign) stateReply {
+	billing, _ := ranker.ParseBilling(string(k.BillingModel))
+	s := stateReply{
+		Status: k.Status, PolicyViolations: k.PolicyViolations, BillingModel: k.BillingModel, BidAmount: k.BidAmount, UnitPrice: billing.Price(k.BidAmount),
+		DailyBudget: k.DailyBudget, SpentToday: k.SpentToday, TotalBudget: k.TotalBudget, SpentTotal: k.SpentTotal,
+		CreditFunded: k.CreditFunded, ConfigVersion: k.ConfigVersion,
+	}
+	if s.PolicyViolations == nil {
+		s.PolicyViolations = []campaign.Violation{}
+	}
+	if room, known := a.deps.Catalog.Room(k.ID); known && room.Balance <= money.Max {
+		s.Balance = &room.Balance
+	}
+	if served, ok := a.deps.Catalog.Creative(k.ID); ok {
+		s.NodeVersion = served.ConfigVersion
+	}
+	return s
+}
+
+// ofCampaign is what about the campaign as it is now keeps it from serving.
+func (a *API) ofCampaign(k *campaign.Campaign, s stateReply, now time.Time) (causes []causeReply) {
+	add := func(cause Cause, format string, args ...any) {
+		causes = append(causes, causeReply{Cause: cause, Message: fmt.Sprintf(format, args...)})
+	}
+	if k.Status != campaign.Active {
+		add(NotActive, "its status is %s", k.Status)
+	}
+	if n := int64(len(k.PolicyViolations)); n > 0 {
+		add(PolicyViolations, "its creative breaks the policy: %s", k.PolicyViolations[0].Message)
+		causes[len(causes)-1].Count = &n
+	}
+	if k.TotalBudget-k.SpentTotal < s.UnitPrice {
+		add(TotalBudgetSpent, "of its total budget %s USD are left, one unit costs %s", max(0, k.TotalBudget-k.SpentTotal), s.UnitPrice)
+	}
+	if k.DailyBudget-k.SpentToday < s.UnitPrice {
+		add(DailyBudgetSpent, "of today's budget %s USD are left, one unit costs %s; it goes on at %s",
+			max(0, k.DailyBudget-k.SpentToday), s.UnitPrice, (ledger.DayOf(now) + 1).Time().Format(time.RFC3339))
+	}
+	if s.Balance != nil && *s.Balance < s.UnitPrice {
+		add(Unfunded, "the account's balance is %s USD, one unit costs %s: deposit", max(0, *s.Balance), s.UnitPrice)
+	}
+	if s.NodeVersion < k.ConfigVersion || !a.deps.Catalog.Fresh(now) {
+		add(NotPropagated, "the node that answers serves by its version %d, the latest is %d: try again in a second", s.NodeVersion, k.ConfigVersion)
+	}
+	return causes
+}
+
+// withBudget adds the count of auctions that were refused for want of budget to the cause that says so now, or to
+// the day's budget when there is room again.
+func withBudget(causes []causeReply, refused int64) []causeReply {
+	for i := range causes {
+		if slices.Contains([]Cause{TotalBudgetSpent, DailyBudgetSpent, Unfunded}, causes[i].Cause) {
+			causes[i].Count = &refused
+			return causes
+		}
+	}
+	return append(causes, causeReply{DailyBudgetSpent, &refused, "budget or balance had run out in these auctions of the last hour; there is room now"})
+}
+
+// ofAuctions is what kept it from winning, the most frequent first.
+func ofAuctions(d report.Delivery, w windowReply, delivers bool) (causes []causeReply) {
+	for _, known := range []struct {
+		reason  auction.Reason
+		cause   Cause
+		message string
+	}{
+		{auction.Outbid, Outbid, "another campaign was worth more in these auctions: raise the bid or target closer"},
+		{auction.BelowFloor, BelowFloor, "its effective price of 1,000 impressions was below the publisher's floor"},
+		{auction.Blocked, Blocked, "the publisher blocks its landing domain or its advertiser"},
+		{auction.Paced, Paced, "its daily budget is being spread over the day"},
+		{auction.FrequencyCapped, FrequencyCapped, "the users had seen it often enough"},
+	} {
+		if n := d.Outcomes[string(known.reason)]; n > 0 {
+			causes = append(causes, causeReply{known.cause, &n, known.message})
+		}
+	}
+	slices.SortStableFunc(causes, func(x, y causeReply) int { return cmp.Compare(*y.Count, *x.Count) })
+	if w.Candidates > 0 || !delivers {
+		return causes
+	}
+	message := "its targeting matched none of these auctions"
+	switch {
+	case w.Auctions == 0:
+		message = "there was no auction in the last hour"
+	case d.Truncated > 0:
+		message += fmt.Sprintf("; in %d of them there were more candidates than are recorded, so it may have been far behind instead", d.Truncated)
+	}
+	return append(causes, causeReply{NoMatching, &w.Auctions, message})
+}

@@ -1,0 +1,72 @@
+// Package explain answers why: why an auction ended as it did, and why a campaign does not deliver.
+//
+// It reads what was recorded about auctions, which is best effort and some seconds behind: an auction that is not
+// recorded is told from its signed token where there is one, and counts of the last hour may miss some. Nobody
+// learns who else took part: an advertiser sees its own candidates and of others only how they ended; a publisher
+// sees prices and reasons without names.
+package explain
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/account"
+	"adnet/internal/campaign"
+	"adnet/internal/ledger"
+	"adnet/internal/report"
+	"adnet/internal/token"
+
+	"github.com/google/uuid"
+)
+
+// Past is what was recorded about auctions (ClickHouse, or memory in in-memory mode).
+type Past interface {
+	// Auction is the record of an auction that took place at about at. Errors: errs.NotFound.
+	Auction(ctx context.Context, id uuid.UUID, at time.Time) (report.Auction, error)
+	// AuctionEvents are the decided events of an auction that campaign won, oldest first.
+	AuctionEvents(ctx context.Context, id, campaign uuid.UUID, at time.Time) ([]report.Row, error)
+	// Delivery counts what became of a campaign in the auctions of some time.
+	Delivery(ctx context.Context, campaign uuid.UUID, since, until time.Time) (report.Delivery, error)
+}
+
+// Catalog is this node's view of campaigns.
+type Catalog interface {
+	Creative(id uuid.UUID) (*campaign.Campaign, bool)
+	Room(id uuid.UUID) (ledger.Room, bool)
+	Fresh(now time.Time) bool
+}
+
+// Campaigns reads a caller's own campaign. Errors: errs.NotFound, errs.Forbidden.
+type Campaigns interface {
+	Get(ctx context.Context, caller account.User, id uuid.UUID) (campaign.Campaign, error)
+}
+
+// Store reads any campaign. Errors: errs.NotFound.
+type Store interface {
+	Campaign(ctx context.Context, id uuid.UUID) (campaign.Campaign, error)
+}
+
+// Deps are what the endpoints work with. All are required.
+type Deps struct {
+	Auth      *httpapi.Auth
+	Keyring   *token.Keyring
+	Past      Past
+	Catalog   Catalog
+	Campaigns Campaigns
+	Store     Store
+	Now       func() time.Time
+}
+
+// API is the endpoints.
+type API struct{ deps Deps }
+
+// New makes the endpoints.
+func New(deps Deps) *API { return &API{deps: deps} }
+
+// Mount adds the routes to h.
+func (a *API) Mount(h *httpapi.Server) {
+	h.Handle(http.MethodGet, "/api/auctions/:auction_id/explain", a.auction)
+	h.Handle(http.MethodGet, "/api/campaigns/:id/diagnose", a.diagnose)
+}

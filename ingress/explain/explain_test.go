@@ -1,0 +1,135 @@
+package explain
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"adnet/auction"
+	"adnet/ingress/httpapi/apitest"
+	"adnet/internal/campaign"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+	"adnet/internal/report"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+func TestExplainExchanges(t *testing.T) { apitest.Replay(t, "explain", told) }
+
+func TestDiagnoseExchanges(t *testing.T) { apitest.Replay(t, "diagnose", told) }
+
+// The closed list is the document's.
+func TestCausesAreTheDocuments(t *testing.T) {
+	causes := []string{}
+	for _, c := range []Cause{
+		NotActive, PolicyViolations, Unfunded, DailyBudgetSpent, TotalBudgetSpent, NoMatching, Outbid, BelowFloor, Blocked, Paced, FrequencyCapped,
+		NotPropagated, OK,
+	} {
+		causes = append(causes, string(c))
+	}
+	require.Equal(t, causes, apitest.Load(t).CausesOfDiagnosis(t))
+}
+
+// Each cause, by what makes it: the campaign as it is, and the candidates that were recorded.
+func TestDiagnosis(t *testing.T) {
+	id, other := at(start.Add(-time.Hour), 1), at(start.Add(-time.Hour), 2)
+	candidates := func(reasons ...auction.Reason) []report.Auction {
+		var list []report.Auction
+		for i, reason := range reasons {
+			list = append(list, report.Auction{AuctionID: at(start, byte(i+1)), At: start, Candidates: []report.Candidate{{CampaignID: id, Reason: string(reason)}}})
+		}
+		return list
+	}
+	spent := func(today, total money.Micros) func(*campaign.Campaign) {
+		return func(k *campaign.Campaign) { k.SpentToday, k.SpentTotal = today, total }
+	}
+	type counted struct {
+		cause Cause
+		count int64
+	}
+	none := int64(-1) // no count
+	for name, c := range map[string]struct {
+		campaign func(*campaign.Campaign)
+		books    func(*campaign.Campaign) // what the ledger says of it
+		world    func(*world)
+		auctions []report.Auction
+		want     []counted
+		delivers bool
+	}{
+		"paused": {campaign: func(k *campaign.Campaign) { k.Status = campaign.Paused }, want: []counted{{NotActive, none}}},
+		"violations": {campaign: func(k *campaign.Campaign) {
+			k.PolicyViolations = []campaign.Violation{{Rule: "shouting", Field: "headline", Message: "m"}, {Rule: "markup", Field: "subtext", Message: "n"}}
+		}, want: []counted{{PolicyViolations, 2}}},
+		"today":                {books: spent(49_995_001, 49_995_001), auctions: candidates("budget", "budget"), want: []counted{{DailyBudgetSpent, 2}}},
+		"one unit is left":     {books: spent(49_995_000, 49_995_000), auctions: candidates(""), delivers: true, want: []counted{{OK, 1}}},
+		"total":                {books: spent(0, 999_999_000), want: []counted{{TotalBudgetSpent, none}}},
+		"was out of budget":    {auctions: candidates("budget", ""), delivers: true, want: []counted{{OK, 1}, {DailyBudgetSpent, 1}}},
+		"no balance":           {world: func(w *world) { w.view.rooms[id] = ledger.Room{Balance: 4999} }, auctions: candidates("budget"), want: []counted{{Unfunded, 1}}},
+		"enough balance":       {world: func(w *world) { w.view.rooms[id] = ledger.Room{Balance: 5000} }, auctions: candidates(""), delivers: true, want: []counted{{OK, 1}}},
+		"node is behind":       {world: func(w *world) { w.view.campaigns[id] = &campaign.Campaign{} }, want: []counted{{NotPropagated, none}}},
+		"node knows nothing":   {world: func(w *world) { delete(w.view.campaigns, id) }, want: []counted{{NotPropagated, none}}},
+		"node is not fresh":    {world: func(w *world) { w.view.stale = true }, want: []counted{{NotPropagated, none}}},
+		"no requests":          {delivers: true, want: []counted{{NoMatching, 0}}},
+		"none matches":         {auctions: []report.Auction{{AuctionID: at(start, 1), At: start, Reason: "no_match"}}, delivers: true, want: []counted{{NoMatching, 1}}},
+		"others only":          {auctions: []report.Auction{{AuctionID: at(start, 1), At: start, Candidates: []report.Candidate{{CampaignID: other}}}}, delivers: true, want: []counted{{NoMatching, 1}}},
+		"long ago":             {auctions: []report.Auction{{AuctionID: at(start, 1), At: start.Add(-62 * time.Minute), Candidates: []report.Candidate{{CampaignID: id}}}}, delivers: true, want: []counted{{NoMatching, 0}}},
+		"by frequency of each": {auctions: candidates("outbid", "below_floor", "below_floor", "outbid", "outbid", "blocked", "paced", "frequency_capped", "paced", "paced", "paced"), delivers: true, want: []counted{{Paced, 4}, {Outbid, 3}, {BelowFloor, 2}, {Blocked, 1}, {FrequencyCapped, 1}}},
+		"it wins":              {auctions: candidates("", "outbid", ""), delivers: true, want: []counted{{OK, 2}, {Outbid, 1}}},
+		"won before the pause": {campaign: func(k *campaign.Campaign) { k.Status = campaign.Paused }, auctions: candidates("", ""), want: []counted{{NotActive, none}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			edit := c.campaign
+			if edit == nil {
+				edit = func(*campaign.Campaign) {}
+			}
+			w.campaign(t, id, "advertiser", edit)
+			if c.world != nil {
+				c.world(w)
+			}
+			require.NoError(t, w.reports.InsertAuctions(t.Context(), "a", c.auctions))
+			k, err := w.store.Campaign(t.Context(), id)
+			require.NoError(t, err)
+			if c.books != nil {
+				c.books(&k)
+			}
+			delivery, err := w.reports.Delivery(t.Context(), id, start.Add(-window), start)
+			require.NoError(t, err)
+			got := w.api.diagnosis(&k, delivery, start)
+			var causes []counted
+			for _, x := range got.Causes {
+				require.NotEmpty(t, x.Message)
+				n := none
+				if x.Count != nil {
+					n = *x.Count
+				}
+				causes = append(causes, counted{x.Cause, n})
+			}
+			require.Equal(t, c.want, causes)
+			require.Equal(t, c.delivers, got.Delivers)
+		})
+	}
+}
+
+// Whoever looks: nothing in the reply names another's campaign or account, or its price to a competitor.
+func TestNobodyLearnsOthers(t *testing.T) {
+	handler, names := told(t)
+	for who, hidden := range map[string][]string{
+		"publisher":  {names["second"], names["rivals"], uuid.UUID(fixed(0x11)).String(), uuid.UUID(fixed(0x12)).String(), "order-1", "49"},
+		"advertiser": {names["rivals"], names["developer"], uuid.UUID(fixed(0x12)).String(), `"effective_cpm":6`, `"effective_cpm":2`, "order-1"},
+	} {
+		r, err := http.NewRequest(http.MethodGet, "/api/auctions/"+names["token"]+"/explain", nil)
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer "+names[who])
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		require.Equal(t, 200, w.Code)
+		for _, text := range hidden {
+			require.False(t, strings.Contains(w.Body.String(), text), "%s sees %s in %s", who, text, w.Body)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package explain
+
+import (
+	"encoding/binary"
+	"log/slog"
+	"math"
+	"net/http"
+	"testing"
+	"time"
+
+	"adnet/auction"
+	"adnet/ingress/httpapi"
+	"adnet/internal/account"
+	"adnet/internal/campaign"
+	"adnet/internal/ledger"
+	"adnet/internal/memory"
+	"adnet/internal/money"
+	"adnet/internal/obs"
+	"adnet/internal/report"
+	"adnet/internal/token"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+)
+
+var start = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+
+// view is the catalog of a node.
+type view struct {
+	campaigns map[uuid.UUID]*campaign.Campaign
+	rooms     map[uuid.UUID]ledger.Room
+	stale     bool
+}
+
+func (v *view) Creative(id uuid.UUID) (*campaign.Campaign, bool) {
+	c, ok := v.campaigns[id]
+	return c, ok
+}
+
+func (v *view) Room(id uuid.UUID) (ledger.Room, bool) {
+	r, ok := v.rooms[id]
+	return r, ok
+}
+
+func (v *view) Fresh(time.Time) bool { return !v.stale }
+
+// world is a publisher, two advertisers, a stranger and an administrator, over the stores of in-memory mode.
+type world struct {
+	http    *httpapi.Server
+	store   *memory.Store
+	reports *memory.Reports
+	view    *view
+	ring    *token.Keyring
+	names   map[string]string
+	users   map[string]account.User
+	api     *API
+}
+
+// at is a UUIDv7 of the given time, the same in every run.
+func at(t time.Time, n byte) (id uuid.UUID) {
+	var ms [8]byte
+	binary.BigEndian.PutUint64(ms[:], uint64(t.UnixMilli()))
+	copy(id[:], ms[2:])
+	id[6], id[8], id[15] = 0x70, 0x80, n
+	return id
+}
+
+func fixed(n byte) uuid.UUID { return uuid.UUID{0: 0xaa, 6: 0x40, 8: 0x80, 15: n} }
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	clock := func() time.Time { return start }
+	w := &world{
+		store: memory.New(clock), reports: memory.NewReports(), names: map[string]string{}, users: map[string]account.User{},
+		view: &view{campaigns: map[uuid.UUID]*campaign.Campaign{}, rooms: map[uuid.UUID]ledger.Room{}},
+	}
+	master, err := token.NewKey("k1")
+	require.NoError(t, err)
+	w.ring, err = token.NewKeyring([]token.Key{master})
+	require.NoError(t, err)
+	sessions, err := token.NewSessions([]token.Key{master})
+	require.NoError(t, err)
+	for i, name := range []string{"publisher", "advertiser", "rival", "stranger", "admin"} {
+		u := account.User{ID: fixed(byte(0x10 + i)), DeveloperID: fixed(byte(0x20 + i)), Email: name + "@example.com", Role: account.RoleAdvertiser, TokenVersion: 1}
+		if name == "admin" {
+			u.Role = account.RoleAdmin
+		}
+		require.NoError(t, w.store.CreateUser(t.Context(), u))
+		text, _, err := sessions.Issue(token.Claims{UserID: u.ID, Role: string(u.Role), Email: u.Email, Version: 1}, start)
+		require.NoError(t, err)
+		w.users[name], w.names[name] = u, text
+	}
+	plain, material, err := account.GenerateKey(account.KindPublisher)
+	require.NoError(t, err)
+	publisher := w.users["publisher"]
+	require.NoError(t, w.store.CreateKey(t.Context(), account.Key{
+		ID: uuid.New(), OwnerID: publisher.ID, DeveloperID: publisher.DeveloperID, Kind: account.KindPublisher, Hash: material.Hash,
+	}))
+	w.names["key"] = plain
+	w.http, err = httpapi.New(httpapi.Config{}, httpapi.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness()})
+	require.NoError(t, err)
+	auth := httpapi.NewAuth(httpapi.AuthDeps{Users: w.store, Keys: w.store, Sessions: sessions, Now: clock})
+	w.api = New(Deps{
+		Auth: auth, Keyring: w.ring, Past: w.reports, Catalog: w.view, Store: w.store, Now: clock,
+		Campaigns: campaign.NewService(campaign.Deps{Store: w.store, Now: clock}),
+	})
+	w.api.Mount(w.http)
+	return w
+}
+
+// campaign stores an active campaign that this node serves by.
+func (w *world) campaign(t *testing.T, id uuid.UUID, owner string, edit ...func(*campaign.Campaign)) *campaign.Campaign {
+	t.Helper()
+	k := campaign.Campaign{
+		ID: id, AdvertiserID: w.users[owner].ID, Format: campaign.Image, Headline: "h", CTAURL: "https://shop.example/",
+		BillingModel: campaign.CPM, BidAmount: 5 * money.USD, DailyBudget: 50 * money.USD, TotalBudget: 1000 * money.USD,
+	}
+	status := campaign.Active
+	for _, e := range edit {
+		e(&k)
+	}
+	if k.Status != "" {
+		status = k.Status
+	}
+	kept, err := w.store.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: k, Admit: func(bool) campaign.Status { return status }})
+	require.NoError(t, err)
+	w.view.campaigns[id] = &kept
+	w.view.rooms[id] = ledger.Room{CampaignID: id, Daily: kept.DailyBudget, Today: kept.DailyBudget, Total: kept.TotalBudget, Balance: math.MaxInt64}
+	return &kept
+}
+
+// told fills the world with one auction that the advertiser won against the rival and its own other campaign.
+func told(t *testing.T) (http.Handler, map[string]string) {
+	w := newWorld(t)
+	winner, second, rival := at(start.Add(-time.Hour), 1), at(start.Add(-time.Hour), 2), at(start.Add(-time.Hour), 3)
+	w.campaign(t, winner, "advertiser")
+	w.campaign(t, second, "advertiser")
+	w.campaign(t, rival, "rival")
+	when := start.Add(-10 * time.Minute)
+	publisher := w.users["publisher"]
+	a := report.Auction{
+		AuctionID: at(when, 9), At: when, DeveloperID: publisher.DeveloperID, CampaignID: winner, Price: 5000, ECPM: 4_250_000,
+		Format: "card", IntegrationMethod: "rest", Surface: "chat", Region: "PT", Language: "en", HostApp: "assistant", Took: 40 * time.Microsecond,
+		Tokens: 4, Tools: 1, Floor: money.USD, MoreCandidates: true,
+		Candidates: []report.Candidate{
+			{CampaignID: rival, ECPM: 6 * money.USD, Reason: string(auction.Budget)}, {CampaignID: winner, ECPM: 4_250_000},
+			{CampaignID: second, ECPM: 3 * money.USD, Reason: string(auction.Outbid)}, {CampaignID: rival, ECPM: 2 * money.USD, Reason: string(auction.Outbid)},
+		},
+	}
+	nobody := report.Auction{
+		AuctionID: at(when, 10), At: when, DeveloperID: publisher.DeveloperID, Reason: string(auction.BelowFloor), Floor: 9 * money.USD,
+		Candidates: []report.Candidate{{CampaignID: winner, ECPM: 4_250_000, Reason: string(auction.BelowFloor)}},
+	}
+	require.NoError(t, w.reports.InsertAuctions(t.Context(), "a", []report.Auction{a, nobody}))
+	event := func(n byte, after time.Duration, kind ledger.EventType, v ledger.Verdict) report.Row {
+		return report.Row{
+			EventID: at(when.Add(after), n), ReceivedAt: when.Add(after), Type: kind, Verdict: v, AuctionID: a.AuctionID, CampaignID: winner,
+			AdvertiserID: w.users["advertiser"].ID, DeveloperID: publisher.DeveloperID, Price: 5000, BillingModel: "cpm",
+		}
+	}
+	view := event(1, time.Second, ledger.Impression, ledger.OK)
+	view.Charge, view.Minted = 5000, 1
+	buy := event(3, time.Minute, ledger.Conversion, ledger.OK)
+	buy.ConversionType, buy.ConversionValue, buy.Currency, buy.ExternalID = "purchase", 49*money.USD, "EUR", "order-1"
+	require.NoError(t, w.reports.Insert(t.Context(), "e", []report.Row{buy, view, event(2, 2*time.Second, ledger.Impression, ledger.Duplicate)}))
+	sign := func(id uuid.UUID, purpose token.Purpose) string {
+		return w.ring.Sign(purpose, token.Auction{
+			AuctionID: id, CampaignID: winner, AdvertiserID: w.users["advertiser"].ID, DeveloperID: publisher.DeveloperID, Price: 5000, BillingModel: "cpm",
+			Format: "image", IntegrationMethod: "rest", Surface: "chat",
+		})
+	}
+	w.names["token"], w.names["bid"] = sign(a.AuctionID, token.PurposeAuction), sign(a.AuctionID, token.PurposeBid)
+	w.names["unrecorded"], w.names["forged"] = sign(at(when, 11), token.PurposeAuction), sign(a.AuctionID, token.PurposeAuction)+"A"
+	w.names["auction"], w.names["nobody"], w.names["unknown"] = a.AuctionID.String(), nobody.AuctionID.String(), at(when, 12).String()
+	w.names["winner"], w.names["second"], w.names["rivals"] = winner.String(), second.String(), rival.String()
+	w.names["developer"] = publisher.DeveloperID.String()
+	return w.http, w.names
+}

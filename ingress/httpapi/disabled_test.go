@@ -1,0 +1,29 @@
+package httpapi_test
+
+import (
+	"testing"
+
+	"adnet/internal/account"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// A disabled account is locked out by being disabled: also with a token of its present version, which a password
+// change on the way to the switch could have made.
+func TestADisabledAccountIsLockedOutWhateverItsToken(t *testing.T) {
+	d := newDoor(t)
+	for _, disabled := range []bool{false, true} {
+		u := account.User{
+			ID: uuid.New(), DeveloperID: uuid.New(), Email: uuid.NewString() + "@example.com", Role: account.RoleAdmin,
+			TokenVersion: 1, Disabled: disabled, CreatedAt: d.now,
+		}
+		require.NoError(t, d.store.CreateUser(t.Context(), u))
+		if !disabled {
+			require.Equal(t, 200, d.try("/admin", d.token(t, u)))
+			continue
+		}
+		require.Equal(t, "invalid_token", d.refused(t, "/user", "Bearer "+d.token(t, u)))
+		require.Equal(t, "invalid_token", d.refused(t, "/admin", "Bearer "+d.token(t, u)))
+	}
+}

@@ -1,0 +1,170 @@
+package limits
+
+import (
+	"context"
+	"encoding/binary"
+	"maps"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+)
+
+// The rhythm of the exchange.
+const (
+	exchangeEvery = 200 * time.Millisecond
+	exchangeWait  = time.Second
+	forgetPeer    = 2 * time.Minute // a node that said nothing for this long
+	entrySize     = 16 + 8 + 4      // key, bucket, count
+	maxEntries    = 20_000          // of a message; what does not fit goes with the next
+)
+
+// peer is what another node said last about each key. A node counts a key in buckets that only ascend, so the
+// last one is enough to tell what is new in an absolute count.
+type peer struct {
+	said *simplelru.LRU[key, said]
+	at   time.Time
+}
+
+type said struct {
+	bucket bucket
+	count  int32
+}
+
+// Run exchanges counts with the other nodes until ctx ends. Without an exchange it only waits. It returns nil.
+func (l *Limits) Run(ctx context.Context) error {
+	if l.deps.Exchange == nil {
+		<-ctx.Done()
+		return nil
+	}
+	ticker := time.NewTicker(exchangeEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if err := l.Share(ctx); err != nil && ctx.Err() == nil {
+			l.failures.Inc()
+			l.often.Warn(ctx, "limits are this node's own: counts cannot be exchanged", "error", err)
+		}
+	}
+}
+
+// Share is one exchange: it says what this node counted since the last one and hears what the others did. What
+// could not be said is said by the next. Run calls it; tests may instead.
+func (l *Limits) Share(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, exchangeWait)
+	defer cancel()
+	message := l.collect()
+	err := l.deps.Exchange.Exchange(ctx, message, l.hear)
+	if err != nil {
+		l.again(message)
+	}
+	for node, p := range maps.All(l.heard) {
+		if l.deps.Now().Sub(p.at) > forgetPeer {
+			delete(l.heard, node)
+		}
+	}
+	return err
+}
+
+// collect takes what the others do not know, oldest bucket of a key first.
+func (l *Limits) collect() []byte {
+	var b []byte
+	for _, s := range l.shards {
+		s.mu.Lock()
+		for k := range s.dirty {
+			if len(b) >= maxEntries*entrySize {
+				break
+			}
+			if m, ok := s.meters.Peek(k); ok {
+				b = m.tell(b, k)
+			}
+			delete(s.dirty, k)
+		}
+		s.mu.Unlock()
+	}
+	return b
+}
+
+// tell appends the dirty counts of m and clears their marks.
+func (m *meter) tell(b []byte, k key) []byte {
+	for at := m.newest - buckets; at <= m.newest; at++ {
+		place := at & (ring - 1)
+		if m.dirty&(1<<place) == 0 {
+			continue
+		}
+		b = append(b, k[:]...)
+		b = binary.BigEndian.AppendUint64(b, uint64(at))
+		b = binary.BigEndian.AppendUint32(b, uint32(m.own[place]))
+	}
+	m.dirty = 0
+	return b
+}
+
+// entries calls each for the counts of a message; a message that is cut ends where it does.
+func entries(message []byte, each func(k key, at bucket, count int32)) {
+	for ; len(message) >= entrySize; message = message[entrySize:] {
+		each(key(message[:16]), bucket(binary.BigEndian.Uint64(message[16:])), int32(binary.BigEndian.Uint32(message[24:])))
+	}
+}
+
+// again marks what a lost message said.
+func (l *Limits) again(message []byte) {
+	entries(message, func(k key, at bucket, _ int32) {
+		s := l.shards[k[len(k)-1]%shards]
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if m, ok := s.meters.Peek(k); ok && m.counts(at) {
+			m.dirty |= 1 << (at & (ring - 1))
+			s.dirty[k] = struct{}{}
+		}
+	})
+}
+
+// hear takes another node's absolute counts.
+func (l *Limits) hear(node string, data []byte) {
+	p := l.heard[node]
+	if p == nil {
+		memory, err := simplelru.NewLRU[key, said](maxKeys*shards, nil)
+		if err != nil {
+			return // the size is a constant above 0
+		}
+		p = &peer{said: memory}
+		l.heard[node] = p
+	}
+	p.at = l.deps.Now()
+	entries(data, func(k key, at bucket, count int32) {
+		if k[0] == 0 || k[0] >= classes {
+			return // of a newer version
+		}
+		more := count
+		if last, ok := p.said.Get(k); ok {
+			if at < last.bucket {
+				return
+			}
+			if at == last.bucket {
+				more = count - last.count
+			}
+		}
+		p.said.Add(k, said{at, count})
+		l.add(k, at, more)
+	})
+}
+
+// add counts what another node let through, in the bucket in which it did. Its clock may be ahead of ours.
+func (l *Limits) add(k key, at bucket, n int32) {
+	if n == 0 {
+		return
+	}
+	s := l.shards[k[len(k)-1]%shards]
+	now := l.classes[k[0]].bucket(l.deps.Now())
+	if at < now-buckets {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.meter(k, now)
+	m.hear(min(at, m.newest), n)
+}

@@ -1,0 +1,24 @@
+package manage_test
+
+import (
+	"errors"
+	"testing"
+
+	"adnet/internal/campaign"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Creation succeeds without funds and says so; a balance that cannot be read does not make a retry create a second
+// campaign.
+func TestUnfundedIsSaid(t *testing.T) {
+	w := newWorld(t)
+	p := w.advertiser(t)
+	require.NotContains(t, p.post(t, "/api/campaigns", p.draft()).as(201), "unfunded")
+	w.unfunded = func(c campaign.Campaign) (bool, error) { return c.AdvertiserID == p.ID, nil }
+	require.Equal(t, true, p.post(t, "/api/campaigns", p.draft()).as(201)["unfunded"])
+	other := w.advertiser(t)
+	require.NotContains(t, other.post(t, "/api/campaigns", other.draft()).as(201), "unfunded")
+	w.unfunded = func(campaign.Campaign) (bool, error) { return true, errors.New("down") }
+	require.NotContains(t, p.post(t, "/api/campaigns", p.draft()).as(201), "unfunded")
+}

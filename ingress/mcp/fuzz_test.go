@@ -1,0 +1,70 @@
+package mcp_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"adnet/ingress/mcp"
+	"adnet/ingress/track"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/require"
+)
+
+// FuzzMessage sends any body: it never panics and is no server error; an answer is one JSON-RPC object that echoes
+// the id byte for byte, or nothing for a notification.
+func FuzzMessage(f *testing.F) {
+	files, err := filepath.Glob("../testdata/*/mcp-*.json")
+	require.NoError(f, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(f, err)
+		var x exchange
+		require.NoError(f, json.Unmarshal(text, &x))
+		for _, step := range x.Steps {
+			body := []byte(step.Request.Raw)
+			if step.Request.Body != nil {
+				body, err = json.Marshal(step.Request.Body)
+				require.NoError(f, err)
+			}
+			f.Add(body, step.Request.Headers["MCP-Protocol-Version"], step.Request.Headers["Mcp-Method"], step.Request.Headers["Mcp-Name"])
+		}
+	}
+	w := newFixture(f, track.UnsignedRecord)
+	f.Fuzz(func(t *testing.T, body []byte, version, method, name string) {
+		r := httptest.NewRequest(http.MethodPost, mcp.Path, strings.NewReader(string(body)))
+		r.Header = http.Header{"Authorization": {"Bearer " + w.key}}
+		for header, value := range map[string]string{"Mcp-Protocol-Version": version, "Mcp-Method": method, "Mcp-Name": name} {
+			if value != "" {
+				r.Header[header] = []string{value}
+			}
+		}
+		reply := httptest.NewRecorder()
+		w.http.ServeHTTP(reply, r)
+		if reply.Code == http.StatusAccepted {
+			require.Empty(t, reply.Body.String())
+			return
+		}
+		require.Less(t, reply.Code, 500)
+		require.True(t, utf8.Valid(reply.Body.Bytes()))
+		var got, sent struct {
+			ID     jsontext.Value `json:"id"`
+			Result jsontext.Value `json:"result"`
+			Error  jsontext.Value `json:"error"`
+		}
+		require.NoError(t, json.Unmarshal(reply.Body.Bytes(), &got), reply.Body)
+		require.True(t, (got.Result == nil) != (got.Error == nil), reply.Body)
+		if got.Result == nil {
+			return
+		}
+		require.NoError(t, json.Unmarshal(body, &sent, json.RejectUnknownMembers(false)))
+		require.Equal(t, string(sent.ID), string(got.ID))
+		w.log.auctions, w.log.events = nil, nil
+	})
+}

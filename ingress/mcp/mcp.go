@@ -1,0 +1,200 @@
+// Package mcp serves POST /api/mcp: the Model Context Protocol over JSON-RPC 2.0, with the tools
+// get_sponsored_content and track_event. Ads come from [serve.Server], events go to [track.Tracker]: the rules are
+// theirs, this package is their wire.
+//
+// Two eras of the protocol are served on the one path, each request for itself and without any session: the
+// revisions that open with initialize (2025-03-26 to 2025-11-25) and the stateless 2026-07-28, whose requests say
+// their version themselves. Every reply is one JSON object.
+//
+// A request that cannot be taken is a JSON-RPC error; a tool that cannot do what its arguments say answers a result
+// with isError, so that the model sees why. No ad is neither: it is a result with `ad: null` and a reason.
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"adnet/ingress/httpapi"
+	"adnet/ingress/serve"
+	"adnet/ingress/track"
+	"adnet/internal/account"
+	"adnet/internal/errs"
+	"adnet/internal/obs"
+
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Path is where the endpoint is mounted.
+const Path = "/api/mcp"
+
+// Config is the settings of the endpoint.
+type Config struct {
+	Origins []string `name:"mcp-origins" env:"ADNET_MCP_ORIGINS" help:"Origins (https://app.example) whose browser pages may call /api/mcp (default: none)."`
+}
+
+// Ads answers requests for ads; see serve.Server.
+type Ads interface {
+	Admit(caller httpapi.Caller) error
+	Offer(ctx context.Context, caller httpapi.Caller, in *serve.Request) (serve.Offer, error)
+}
+
+// Events records what happened to an ad; see track.Tracker.
+type Events interface {
+	Take(ctx context.Context, in *track.Report) (track.Taken, error)
+}
+
+// Deps are what the endpoint works with.
+type Deps struct {
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
+	Auth    *httpapi.Auth
+	Ads     Ads
+	Events  Events
+}
+
+// Server is the endpoint.
+type Server struct {
+	origins []string
+	deps    Deps
+	log     *obs.LimitedLogger
+	fixed   fixed
+	work    sync.Pool                     // of *workspace
+	calls   map[string]prometheus.Counter // by method, or tool
+}
+
+// New makes the endpoint. An origin that a browser cannot send is an error.
+func New(cfg Config, deps Deps) (*Server, error) {
+	for _, origin := range cfg.Origins {
+		u, err := url.Parse(origin)
+		if err != nil || u.Host == "" || u.Scheme+"://"+u.Host != origin || u.Scheme != "http" && u.Scheme != "https" {
+			return nil, fmt.Errorf("ADNET_MCP_ORIGINS: %q is not an origin like https://app.example", origin)
+		}
+	}
+	replies, err := fixedReplies()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		origins: cfg.Origins, deps: deps, log: obs.Limited(deps.Log, time.Second), fixed: replies,
+		work: sync.Pool{New: func() any { return new(workspace) }}, calls: map[string]prometheus.Counter{},
+	}
+	calls := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "adnet_mcp_requests_total", Help: "Requests understood by POST /api/mcp, by method or tool.",
+	}, []string{"method"})
+	deps.Metrics.MustRegister(calls)
+	for _, name := range []string{methodInitialize, methodPing, methodDiscover, methodList, toolContent, toolTrack} {
+		s.calls[name] = calls.WithLabelValues(name)
+	}
+	return s, nil
+}
+
+// Mount adds the routes to h. Other methods are answered 405 by the engine: there is no stream to open and no
+// session to end.
+func (s *Server) Mount(h *httpapi.Server) {
+	h.Handle(http.MethodPost, Path, s.post)
+	h.Handle(http.MethodOptions, Path, s.preflight)
+}
+
+// post serves POST /api/mcp.
+func (s *Server) post(c *gin.Context) error {
+	if !s.allowOrigin(c) {
+		return s.fail(c, nil, originRefused)
+	}
+	caller, denied := s.deps.Auth.Key(c, account.KindPublisher)
+	var m message
+	var malformed *failure
+	// The body is read even without a valid key: the answer carries its id.
+	unread := httpapi.ReadBody(c, httpapi.MaxBody, func(body []byte) error {
+		m, malformed = decode(body)
+		return nil
+	})
+	switch {
+	case denied != nil:
+		return s.fail(c, m.id(), failed(denied))
+	case unread != nil:
+		return s.fail(c, nil, failed(unread))
+	case malformed != nil:
+		return s.fail(c, m.id(), malformed)
+	case m.notification():
+		// None of ours does anything, and nothing is answered to one.
+		c.Status(http.StatusAccepted)
+		return nil
+	}
+	bearer, _ := httpapi.Bearer(c)
+	failure := s.answer(c.Request.Context(), c.Request.Header, &call{message: &m, caller: caller, bearer: bearer}, func(reply []byte) {
+		c.Data(http.StatusOK, contentType, reply)
+	})
+	if failure != nil {
+		return s.fail(c, m.id(), failure)
+	}
+	return nil
+}
+
+const contentType = "application/json; charset=utf-8"
+
+// fail answers with a JSON-RPC error; a failure of ours is logged here and only here.
+func (s *Server) fail(c *gin.Context, id []byte, f *failure) error {
+	if f.cause != nil && c.Request.Context().Err() == nil {
+		s.log.Error(c.Request.Context(), "mcp request failed", "code", f.code, "error", f.cause.Error())
+	}
+	if f.status == http.StatusUnauthorized {
+		c.Header("WWW-Authenticate", `Bearer realm="adnet"`)
+	}
+	if f.retryAfter > 0 {
+		c.Header("Retry-After", strconv.Itoa(f.retryAfter))
+	}
+	body, err := f.reply(id)
+	if err != nil {
+		return err
+	}
+	c.Data(f.status, contentType, body)
+	return nil
+}
+
+var originRefused = &failure{
+	status: http.StatusForbidden, code: http.StatusForbidden, message: "pages of this origin may not call this endpoint",
+	data: map[string]any{"code": errs.Forbidden},
+}
+
+// byOrigin keeps caches from giving one origin's reply to another; shared, never changed in place.
+var byOrigin = []string{"Origin"}
+
+// allowOrigin refuses pages of origins that are not listed: a browser must not be made to use a key that a page found
+// nearby. Programs send no Origin.
+func (s *Server) allowOrigin(c *gin.Context) bool {
+	header := c.Writer.Header()
+	header["Vary"] = byOrigin
+	origins := c.Request.Header["Origin"]
+	if len(origins) == 0 {
+		return true
+	}
+	if len(origins) > 1 || !slices.Contains(s.origins, origins[0]) {
+		return false
+	}
+	header.Set("Access-Control-Allow-Origin", origins[0])
+	header.Set("Access-Control-Expose-Headers", "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, WWW-Authenticate, X-Request-Id")
+	return true
+}
+
+// preflight serves OPTIONS /api/mcp.
+func (s *Server) preflight(c *gin.Context) error {
+	if !s.allowOrigin(c) {
+		return s.fail(c, nil, originRefused)
+	}
+	c.Header("Allow", "OPTIONS, POST")
+	if c.GetHeader("Origin") != "" {
+		c.Header("Access-Control-Allow-Methods", http.MethodPost)
+		c.Header("Access-Control-Allow-Headers", "Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id")
+		c.Header("Access-Control-Max-Age", "600")
+	}
+	c.Status(http.StatusNoContent)
+	return nil
+}

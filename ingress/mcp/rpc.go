@@ -1,0 +1,157 @@
+package mcp
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"strings"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/errs"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The codes of JSON-RPC 2.0 and of MCP 2026-07-28. An error of the REST table that none of them names has its HTTP
+// status as its code: MCP keeps the negative range for itself.
+const (
+	codeParse              = -32700
+	codeInvalidRequest     = -32600
+	codeMethodNotFound     = -32601
+	codeInvalidParams      = -32602
+	codeInternal           = -32603
+	codeHeaderMismatch     = -32020
+	codeUnsupportedVersion = -32022
+)
+
+// message is a JSON-RPC request or notification.
+type message struct {
+	JSONRPC string         `json:"jsonrpc"`
+	ID      jsontext.Value `json:"id"`
+	Method  string         `json:"method"`
+	Params  params         `json:"params"`
+}
+
+// params are the params of every method.
+type params struct {
+	ProtocolVersion string         `json:"protocolVersion"` // initialize
+	Name            string         `json:"name"`            // tools/call
+	Arguments       jsontext.Value `json:"arguments"`       // tools/call
+	Meta            *meta          `json:"_meta"`
+}
+
+// notification says whether the sender wants no answer: it gave no id, or null.
+func (m *message) notification() bool { return m.ID == nil || m.ID.Kind() == 'n' }
+
+// id is what an answer echoes, byte for byte as it came; nil when there is none that may be echoed.
+func (m *message) id() []byte {
+	if kind := m.ID.Kind(); m.ID == nil || kind != '"' && kind != '0' {
+		return nil
+	}
+	return m.ID
+}
+
+// decode reads one message. With a failure the message holds what was understood, so that its id can be echoed.
+func decode(body []byte) (message, *failure) {
+	var m message
+	body = bytes.Trim(body, " \t\r\n")
+	switch {
+	case len(body) == 0:
+		return m, &failure{status: http.StatusBadRequest, code: codeParse, message: "the body is empty; send a JSON-RPC request"}
+	case body[0] == '[':
+		return m, refused("batches are not supported; send one JSON-RPC request in each POST")
+	case body[0] != '{' && jsontext.Value(body).IsValid():
+		return m, refused("the body must be a JSON-RPC request object")
+	}
+	if err := json.Unmarshal(body, &m); err != nil {
+		return named(body), malformed(err)
+	}
+	switch kind := m.ID.Kind(); {
+	case m.ID != nil && kind != '"' && kind != '0' && kind != 'n':
+		return m, refused("id must be a string or a number")
+	case m.JSONRPC != "2.0":
+		return m, refused(`jsonrpc must be "2.0"`)
+	case m.Method == "":
+		return m, refused("method is required")
+	}
+	return m, nil
+}
+
+// named is a message of which only the id is known; not even that in a text that is no JSON, or says two things.
+func named(body []byte) message {
+	var only struct {
+		ID jsontext.Value `json:"id"`
+	}
+	if json.Unmarshal(body, &only) != nil {
+		return message{}
+	}
+	return message{ID: only.ID}
+}
+
+func malformed(err error) *failure {
+	var semantic *json.SemanticError
+	switch {
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return refused("a field occurs twice")
+	case errors.As(err, &semantic) && semantic.JSONPointer == "/params":
+		return invalid("params must be an object")
+	case errors.As(err, &semantic) && strings.HasPrefix(string(semantic.JSONPointer), "/params/"):
+		return invalid("a field of params has a value of the wrong kind")
+	case errors.As(err, &semantic):
+		return refused("a field of the request has a value of the wrong kind")
+	}
+	return &failure{status: http.StatusBadRequest, code: codeParse, message: "malformed JSON"}
+}
+
+func refused(text string) *failure {
+	return &failure{status: http.StatusBadRequest, code: codeInvalidRequest, message: text}
+}
+
+func invalid(text string) *failure {
+	return &failure{status: http.StatusOK, code: codeInvalidParams, message: text}
+}
+
+// failure is an error on its way to the caller: message and data hold nothing internal.
+type failure struct {
+	status     int // of HTTP
+	code       int
+	message    string
+	data       any
+	retryAfter int   // seconds
+	cause      error // for the log, set when the failure is ours
+}
+
+// failed is err as this wire says it.
+func failed(err error) *failure {
+	e := errs.Of(err)
+	f := &failure{status: httpapi.Status(e.Code), message: e.Message}
+	f.code = f.status
+	f.retryAfter, _ = e.Extra["retry_after"].(int)
+	data := map[string]any{"code": e.Code}
+	for name, value := range e.Extra {
+		data[name] = value
+	}
+	f.data = data
+	if f.status >= http.StatusInternalServerError {
+		// The request was understood: the answer says the rest.
+		f.status, f.code, f.cause = http.StatusOK, codeInternal, err
+	}
+	return f
+}
+
+func (f *failure) reply(id []byte) ([]byte, error) {
+	if id == nil {
+		id = []byte("null")
+	}
+	type body struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+		Data    any    `json:"data,omitempty"`
+	}
+	return json.Marshal(struct {
+		JSONRPC string         `json:"jsonrpc"`
+		ID      jsontext.Value `json:"id"`
+		Error   body           `json:"error"`
+	}{"2.0", id, body{f.code, f.message, f.data}}, json.Deterministic(true))
+}

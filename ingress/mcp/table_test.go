@@ -1,0 +1,275 @@
+package mcp_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"adnet/auction"
+	"adnet/ingress/track"
+	"adnet/internal/account"
+	"adnet/internal/campaign"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+)
+
+// exchange is a file of ingress/testdata: a world, requests to it and their replies.
+//
+// `${name}` in a request is replaced: key is the publisher's live key, seat a key of another kind, and what replies
+// named. In a reply `${name}` matches any text and names it; a name must mean the same everywhere in a file. An
+// object {"$json": …} matches a string that holds that JSON.
+type exchange struct {
+	Description string `json:"description"`
+	World       struct {
+		Campaign struct {
+			Headline  *string  `json:"headline"`
+			Subtext   *string  `json:"subtext"`
+			CTALabel  *string  `json:"cta_label"`
+			PosterURL string   `json:"poster_url"`
+			Format    string   `json:"format"`
+			Tools     []string `json:"target_active_tools"`
+			Hosts     []string `json:"target_host_apps"`
+			Surfaces  []string `json:"target_surfaces"`
+			Methods   []string `json:"target_integration_methods"`
+			Regions   []string `json:"target_regions"`
+			Languages []string `json:"target_languages"`
+			Intent    []string `json:"target_intent_tokens"`
+		} `json:"campaign"`
+		Refuse   string `json:"refuse"` // what the budget gate says
+		Stale    bool   `json:"stale"`  // the catalog is not up to date
+		LogDown  bool   `json:"log_down"`
+		Requests int    `json:"requests"` // that the rate limit lets through
+		Unsigned string `json:"unsigned"`
+	} `json:"world"`
+	Steps []struct {
+		Request struct {
+			Method  string            `json:"method"`  // default POST
+			Path    string            `json:"path"`    // default /api/mcp
+			Headers map[string]string `json:"headers"` // Authorization is the live key unless given; "" leaves it out
+			Body    any               `json:"body"`
+			Raw     string            `json:"raw"`
+		} `json:"request"`
+		Reply struct {
+			Status  int               `json:"status"`
+			Headers map[string]string `json:"headers"` // "" means absent
+			Body    any               `json:"body"`    // null means empty
+		} `json:"reply"`
+	} `json:"steps"`
+	Events []struct { // what was recorded, in order
+		Event     string `json:"event"`
+		Proof     string `json:"proof"`
+		Method    string `json:"integration_method"`
+		Developer string `json:"developer_id"`
+		Sandbox   bool   `json:"sandbox"`
+	} `json:"events"`
+}
+
+func TestExchanges(t *testing.T) {
+	var files []string
+	for _, folder := range []string{"exemplary", "supplemental"} {
+		found, err := filepath.Glob("../testdata/" + folder + "/mcp-*.json")
+		require.NoError(t, err)
+		require.NotEmpty(t, found, folder)
+		files = append(files, found...)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(filepath.Dir(file))+"/"+strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			var x exchange
+			require.NoError(t, json.Unmarshal(text, &x, json.RejectUnknownMembers(true)))
+			require.NotEmpty(t, x.Description)
+			require.NotEmpty(t, x.Steps)
+			x.run(t)
+		})
+	}
+}
+
+func (x *exchange) run(t *testing.T) {
+	if x.World.Unsigned == "" {
+		x.World.Unsigned = track.UnsignedRecord
+	}
+	f := newFixture(t, x.World.Unsigned)
+	x.shape(f)
+	names := map[string]string{"key": f.key, "seat": f.newKey(account.KindSeat)}
+	for i, step := range x.Steps {
+		method, path := step.Request.Method, step.Request.Path
+		if method == "" {
+			method = http.MethodPost
+		}
+		if path == "" {
+			path = "/api/mcp"
+		}
+		header := http.Header{"Authorization": {"Bearer " + f.key}}
+		for name, value := range step.Request.Headers {
+			header.Set(name, fill(value, names))
+			if value == "" {
+				header.Del(name)
+			}
+		}
+		body := step.Request.Raw
+		if step.Request.Body != nil {
+			encoded, err := json.Marshal(step.Request.Body)
+			require.NoError(t, err)
+			body = string(encoded)
+		}
+		w := f.do(method, fill(path, names), fill(body, names), header)
+		require.Equal(t, step.Reply.Status, w.Code, "step %d: %s", i+1, w.Body)
+		for name, value := range step.Reply.Headers {
+			require.NoError(t, match(name, value, w.Header().Get(name), names))
+		}
+		if step.Reply.Body == nil {
+			require.Empty(t, w.Body.String())
+			continue
+		}
+		require.Equal(t, "application/json; charset=utf-8", w.Header().Get("Content-Type"))
+		var got any
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
+		if err := match("body", step.Reply.Body, got, names); err != nil {
+			t.Fatalf("step %d: %v\ngot %s", i+1, err, w.Body)
+		}
+	}
+	require.Len(t, f.log.events, len(x.Events))
+	for i, want := range x.Events {
+		got := f.log.events[i]
+		require.Equal(t, want.Event, strings.ToLower(got.Type.String()))
+		require.Equal(t, want.Proof, strings.ToLower(got.Proof.String()))
+		require.Equal(t, want.Method, got.GetPlacement().GetIntegrationMethod())
+		require.Equal(t, want.Sandbox, got.Sandbox)
+		if want.Developer == "publisher" {
+			require.Equal(t, developerID[:], got.DeveloperId)
+		} else {
+			require.Equal(t, make([]byte, 16), got.DeveloperId)
+		}
+	}
+	for _, a := range f.log.auctions {
+		require.Equal(t, "mcp", a.GetPlacement().GetIntegrationMethod())
+		require.Equal(t, developerID[:], a.DeveloperId)
+	}
+}
+
+func (x *exchange) shape(f *fixture) {
+	k, c := generic(), x.World.Campaign
+	for _, text := range []struct {
+		to   *string
+		from *string
+	}{{&k.Headline, c.Headline}, {&k.Subtext, c.Subtext}, {&k.CTALabel, c.CTALabel}} {
+		if text.from != nil {
+			*text.to = *text.from
+		}
+	}
+	k.PosterURL = c.PosterURL
+	if c.Format != "" {
+		k.Format = campaign.Format(c.Format)
+	}
+	k.Targeting = campaign.Targeting{
+		IntentTokens: c.Intent, ActiveTools: c.Tools, HostApps: c.Hosts, Surfaces: c.Surfaces, IntegrationMethods: c.Methods, Regions: c.Regions, Languages: c.Languages,
+	}
+	f.shelf.put(k)
+	f.shelf.refuse, f.shelf.stale = auction.Reason(x.World.Refuse), x.World.Stale
+	if x.World.LogDown {
+		f.log.err = fmt.Errorf("broker-3: connection refused")
+	}
+	if x.World.Requests > 0 {
+		f.limiter.left = x.World.Requests
+	}
+}
+
+var variable = regexp.MustCompile(`\$\{(\w+)\}`)
+
+// fill replaces the names that are known; others stay, so that a mistake is seen.
+func fill(text string, names map[string]string) string {
+	return variable.ReplaceAllStringFunc(text, func(v string) string {
+		if value, known := names[v[2:len(v)-1]]; known {
+			return value
+		}
+		return v
+	})
+}
+
+func match(at string, want, got any, names map[string]string) error {
+	switch want := want.(type) {
+	case string:
+		text, ok := got.(string)
+		if !ok {
+			return fmt.Errorf("%s: want the text %q, got %v", at, want, got)
+		}
+		return matchText(at, want, text, names)
+	case map[string]any:
+		if inner, is := want["$json"]; is && len(want) == 1 {
+			var value any
+			text, ok := got.(string)
+			if !ok || json.Unmarshal([]byte(text), &value) != nil {
+				return fmt.Errorf("%s: want a text that is JSON, got %v", at, got)
+			}
+			return match(at+"(json)", inner, value, names)
+		}
+		object, ok := got.(map[string]any)
+		if !ok {
+			return fmt.Errorf("%s: want an object, got %v", at, got)
+		}
+		for name := range object {
+			if _, known := want[name]; !known {
+				return fmt.Errorf("%s: unexpected field %s", at, name)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(want)) {
+			value := want[name]
+			if _, there := object[name]; !there {
+				return fmt.Errorf("%s: no field %s", at, name)
+			}
+			if err := match(at+"."+name, value, object[name], names); err != nil {
+				return err
+			}
+		}
+		return nil
+	case []any:
+		list, ok := got.([]any)
+		if !ok || len(list) != len(want) {
+			return fmt.Errorf("%s: want %d items, got %v", at, len(want), got)
+		}
+		for i := range want {
+			if err := match(fmt.Sprintf("%s[%d]", at, i), want[i], list[i], names); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if want != got {
+		return fmt.Errorf("%s: want %v, got %v", at, want, got)
+	}
+	return nil
+}
+
+func matchText(at, want, got string, names map[string]string) error {
+	pattern, last := "^", 0
+	var fresh []string
+	for _, place := range variable.FindAllStringSubmatchIndex(want, -1) {
+		pattern += regexp.QuoteMeta(want[last:place[0]])
+		last = place[1]
+		name := want[place[2]:place[3]]
+		if value, known := names[name]; known {
+			pattern += regexp.QuoteMeta(value)
+		} else if !slices.Contains(fresh, name) {
+			pattern += "(.+)"
+			fresh = append(fresh, name)
+		} else {
+			return fmt.Errorf("%s: ${%s} occurs twice before it is known", at, name)
+		}
+	}
+	found := regexp.MustCompile(`(?s)` + pattern + regexp.QuoteMeta(want[last:]) + "$").FindStringSubmatch(got)
+	if found == nil {
+		return fmt.Errorf("%s: want %q, got %q", at, fill(want, names), got)
+	}
+	for i, name := range fresh {
+		names[name] = found[i+1]
+	}
+	return nil
+}

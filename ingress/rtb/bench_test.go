@@ -1,0 +1,239 @@
+package rtb
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"adnet/ingress/catalog"
+	"adnet/ingress/httpapi"
+	"adnet/internal/campaign"
+	"adnet/internal/demo"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+	"adnet/internal/obs"
+	"adnet/internal/token"
+
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+)
+
+// projection is a catalog's source that never changes.
+type projection []campaign.Campaign
+
+func (p projection) Head(context.Context) (int64, bool, error) { return 1, true, nil }
+func (p projection) Campaigns(context.Context) ([]campaign.Campaign, int64, error) {
+	return p, 1, nil
+}
+func (p projection) CampaignsSince(context.Context, int64) ([]campaign.Campaign, int64, error) {
+	return nil, 1, nil
+}
+func (p projection) Rooms(context.Context) ([]ledger.Room, error) {
+	rooms := make([]ledger.Room, len(p))
+	for i := range p {
+		rooms[i] = ledger.Room{CampaignID: p[i].ID, Daily: p[i].DailyBudget, Today: p[i].DailyBudget, Total: p[i].TotalBudget, Balance: money.Max}
+	}
+	return rooms, nil
+}
+func (projection) Subscribe(ctx context.Context, _ catalog.Listener) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+func (projection) Heartbeat(context.Context, string, int64) error { return nil }
+func (projection) Applied(context.Context, string, int64) error   { return nil }
+func (projection) Leave(context.Context, string) error            { return nil }
+
+// many is the demo's campaigns again and again, each with a bid of its own.
+func many(b *testing.B, n int) projection {
+	b.Helper()
+	fields, err := demo.Campaigns()
+	require.NoError(b, err)
+	list := make(projection, n)
+	for i := range list {
+		f, k := &fields[i%len(fields)], &list[i]
+		binary.BigEndian.PutUint64(k.ID[8:], uint64(i)+1)
+		k.AdvertiserID, k.Status, k.Format, k.BillingModel, k.ConfigVersion = advertiserID, campaign.Active, campaign.Image, campaign.CPM, 1
+		k.BidAmount, k.DailyBudget, k.TotalBudget = money.Micros(1_000_000+i*37%9_000_000), 50*money.USD, 1000*money.USD
+		k.Headline, k.CTAURL = *f.Headline, *f.CTAURL
+		k.Targeting = campaign.Targeting{
+			IntentTokens: f.IntentTokens, Keywords: f.Keywords, ActiveTools: f.ActiveTools, HostApps: f.HostApps, Surfaces: f.Surfaces,
+			IntegrationMethods: f.IntegrationMethods, Regions: f.Regions, Languages: f.Languages,
+		}
+	}
+	return list
+}
+
+type acked struct{}
+
+func (acked) Produce(_ string, _, _ []byte, done func(error)) { done(nil) }
+
+// BenchmarkRTB100k is a bid request over 100,000 campaigns beside a bare gin handler that reads the same body and
+// answers the same bytes: in process, and over kept-alive loopback connections.
+func BenchmarkRTB100k(b *testing.B) {
+	contexts, err := demo.Contexts()
+	require.NoError(b, err)
+	bodies := make([]string, len(contexts))
+	for i := range contexts {
+		body, err := json.Marshal(map[string]any{
+			"id": "80ce30c53c16e6ede735f123ef6e32361bfc7b22", "at": 1, "cur": []string{"USD"}, "tmax": 200, "bcat": []string{"IAB25", "IAB7-39", "IAB8-18"},
+			"badv": []string{"apple.com", "go-text.me", "heywire.com"},
+			"imp": []any{map[string]any{
+				"id": "1", "bidfloor": 0.03, "secure": 1, "tagid": "agltb3B1Yi1pbmNyDQsSBFNpdGUY7fD0FAw",
+				"banner": map[string]any{"w": 300, "h": 250, "pos": 0, "battr": []int{13}, "expdir": []int{2, 4}},
+				"ext":    map[string]any{"mcp_context": map[string]any{"intent": contexts[i].Context}},
+			}},
+			"site": map[string]any{
+				"id": "102855", "cat": []string{"IAB3-1"}, "domain": "www.foobar.com", "page": "http://www.foobar.com/1234.html",
+				"publisher": map[string]any{"id": "8953", "name": "foobar.com", "cat": []string{"IAB3-1"}, "domain": "foobar.com"},
+			},
+			"device": map[string]any{"ua": "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_6_8) AppleWebKit/537.13", "language": "en", "geo": map[string]any{"country": "USA"}},
+			"user":   map[string]any{"id": "55816b39711f9b5acf3b90e313ed29e51665623f"},
+		})
+		require.NoError(b, err)
+		bodies[i] = string(body)
+	}
+	server, key := benchServer(b, many(b, 100_000))
+	answer := &writer{header: http.Header{}}
+	server.ServeHTTP(answer, post(bodies[0], key))
+	require.Equal(b, http.StatusOK, answer.status)
+	require.NotEmpty(b, strict(b, answer.body).SeatBid)
+	b.Logf("request of %d bytes, reply of %d", len(bodies[0]), len(answer.body))
+
+	gin.SetMode(gin.ReleaseMode)
+	bare := gin.New()
+	same := append([]byte(nil), answer.body...)
+	bare.POST("/api/rtb", func(c *gin.Context) {
+		if _, err := io.Copy(io.Discard, c.Request.Body); err != nil {
+			panic(err)
+		}
+		c.Data(http.StatusOK, "application/json; charset=utf-8", same)
+	})
+	for _, h := range []struct {
+		name    string
+		handler http.Handler
+	}{{"adnet", server}, {"bare-gin", bare}} {
+		b.Run("in-process/"+h.name, func(b *testing.B) {
+			b.ReportAllocs()
+			w := &writer{header: http.Header{}}
+			for i := 0; b.Loop(); i++ {
+				clear(w.header)
+				h.handler.ServeHTTP(w, post(bodies[i%len(bodies)], key))
+				if w.status != http.StatusOK && w.status != http.StatusNoContent {
+					b.Fatal(w.status)
+				}
+			}
+		})
+		b.Run("loopback/"+h.name, func(b *testing.B) {
+			s := httptest.NewServer(h.handler)
+			defer s.Close()
+			at, err := url.Parse(s.URL)
+			require.NoError(b, err)
+			b.RunParallel(func(pb *testing.PB) { exchange(b, pb, at.Host, bodies, key) })
+		})
+	}
+}
+
+// exchange sends requests over one connection without a client's own cost.
+func exchange(b *testing.B, pb *testing.PB, host string, bodies []string, key string) {
+	conn, err := net.Dial("tcp", host)
+	if err != nil {
+		b.Error(err)
+		return
+	}
+	defer conn.Close()
+	raw := make([][]byte, len(bodies))
+	for i, body := range bodies {
+		r := post(body, key)
+		r.Host, r.ContentLength, r.URL.Host = host, int64(len(body)), host
+		var text strings.Builder
+		if err := r.Write(&text); err != nil {
+			b.Error(err)
+			return
+		}
+		raw[i] = []byte(text.String())
+	}
+	in := newReplies(conn)
+	for i := 0; pb.Next(); i++ {
+		if _, err := conn.Write(raw[i%len(raw)]); err != nil {
+			b.Error(err)
+			return
+		}
+		if err := in.next(); err != nil {
+			b.Error(err)
+			return
+		}
+	}
+}
+
+func post(body, key string) *http.Request {
+	return &http.Request{
+		Method: http.MethodPost, URL: &url.URL{Scheme: "http", Path: "/api/rtb"}, Body: io.NopCloser(strings.NewReader(body)),
+		Header: http.Header{"Authorization": {"Bearer " + key}, "Content-Type": {"application/json"}},
+	}
+}
+
+func benchServer(b *testing.B, source projection) (server *httpapi.Server, key string) {
+	b.Helper()
+	f := newFixture(b)
+	quiet, metrics := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
+	shelf := catalog.New(catalog.Deps{Log: quiet, Metrics: metrics, Source: source, Feed: source, Node: "n", Now: time.Now})
+	ctx, cancel := context.WithCancel(b.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- shelf.Run(ctx) }()
+	b.Cleanup(func() { cancel(); <-ended })
+	<-shelf.Ready()
+	for !shelf.Fresh(time.Now()) {
+		time.Sleep(time.Millisecond)
+	}
+	server, err := httpapi.New(httpapi.Config{BaseURL: "https://ads.example"}, httpapi.Deps{Log: quiet, Metrics: metrics, Readiness: obs.NewReadiness()})
+	require.NoError(b, err)
+	s, err := New(defaults(), Deps{
+		Metrics: metrics, Auth: httpapi.NewAuth(httpapi.AuthDeps{Users: f.store, Keys: f.store, Now: time.Now}),
+		Catalog: shelf, Keyring: f.ring, Producer: acked{}, Recording: &f.recording, Disclosure: "Sponsored", Life: token.DefaultLife(),
+		BaseURL: server.BaseURL, Now: time.Now,
+	})
+	require.NoError(b, err)
+	s.Mount(server)
+	return server, f.key
+}
+
+// writer is a response writer that costs nothing.
+type writer struct {
+	header http.Header
+	status int
+	body   []byte
+}
+
+func (w *writer) Header() http.Header { return w.header }
+func (w *writer) WriteHeader(s int)   { w.status = s }
+func (w *writer) Write(b []byte) (int, error) {
+	w.body = append(w.body[:0], b...)
+	return len(b), nil
+}
+
+// replies reads HTTP replies off a connection.
+type replies struct{ in *bufio.Reader }
+
+func newReplies(conn net.Conn) *replies { return &replies{bufio.NewReader(conn)} }
+
+func (r *replies) next() error {
+	reply, err := http.ReadResponse(r.in, nil)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, reply.Body); err != nil {
+		return err
+	}
+	return reply.Body.Close()
+}

@@ -1,0 +1,709 @@
+package rtb
+
+import (
+	"bytes"
+	"compress/gzip"
+	stdjson "encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"adnet/auction"
+	"adnet/internal/account"
+	"adnet/internal/campaign"
+	"adnet/internal/money"
+	"adnet/internal/token"
+	"adnet/schemas/event"
+
+	"github.com/google/uuid"
+	nativerequest "github.com/prebid/openrtb/v20/native1/request"
+	nativeresponse "github.com/prebid/openrtb/v20/native1/response"
+	"github.com/stretchr/testify/require"
+)
+
+const simple = `{"id":"r","imp":[{"id":"1","banner":{"w":300,"h":250}}]}`
+
+func with(member string) string { return strings.Replace(simple, "{", "{"+member+",", 1) }
+
+var impressionToken = regexp.MustCompile(`auction_id=([A-Za-z0-9_-]+)`)
+
+func (f *fixture) adToken(adm string) token.Auction {
+	f.t.Helper()
+	found := impressionToken.FindStringSubmatch(adm)
+	require.NotNil(f.t, found, adm)
+	a, err := f.ring.Verify(token.PurposeAuction, found[1], f.now)
+	require.NoError(f.t, err)
+	_, err = f.ring.Verify(token.PurposeBid, found[1], f.now)
+	require.ErrorIs(f.t, err, token.ErrSignature)
+	return a
+}
+
+var noticeToken = regexp.MustCompile(`[&?]t=([A-Za-z0-9_-]+)&`)
+
+func (f *fixture) bidToken(link string) token.Auction {
+	f.t.Helper()
+	found := noticeToken.FindStringSubmatch(link)
+	require.NotNil(f.t, found, link)
+	a, err := f.ring.Verify(token.PurposeBid, found[1], f.now)
+	require.NoError(f.t, err)
+	_, err = f.ring.Verify(token.PurposeAuction, found[1], f.now)
+	require.ErrorIs(f.t, err, token.ErrSignature)
+	return a
+}
+
+func TestBidIsSigned(t *testing.T) {
+	f := newFixture(t)
+	f.shelf.put(shelfOf("credit")...)
+	b := f.bids(`{"id":"r","imp":[{"id":"1","tagid":"app","banner":{"w":320,"h":50}}],"device":{"language":"en","geo":{"country":"USA","region":"CA"}}}`)[0]
+	want := token.Auction{
+		CampaignID: shelfOf("credit")[0].ID, AdvertiserID: advertiserID, DeveloperID: developerID, Price: 5 * money.USD / 1000, BillingModel: "cpm",
+		Format: "image", IntegrationMethod: "rest", Region: "US-CA", Language: "en", HostApp: "app", CreditFunded: true,
+	}
+	ad := f.adToken(b.AdM)
+	want.AuctionID = ad.AuctionID
+	require.Equal(t, want, ad)
+	require.Equal(t, b.ID, ad.AuctionID.String())
+	// The notices know the price of 1,000 impressions that was bid.
+	for _, link := range []string{b.NURL, b.BURL, b.LURL} {
+		said := f.bidToken(link)
+		require.Equal(t, 2*money.USD, said.Price)
+		require.Equal(t, ad.AuctionID, said.AuctionID)
+		require.Equal(t, developerID, said.DeveloperID)
+	}
+	require.InDelta(t, 2.0, b.Price, 1e-12)
+	require.Equal(t, b.CrID, want.CampaignID.String())
+	require.Equal(t, b.CID, advertiserID.String())
+	require.Equal(t, int64(3600), b.Exp)
+
+	require.Len(t, f.log.auctions, 1)
+	logged := f.log.auctions[0]
+	require.Equal(t, ad.AuctionID[:], logged.AuctionId)
+	require.Equal(t, int64(2*money.USD), logged.EcpmMicros)
+	require.Equal(t, int64(5000), logged.PriceMicros)
+	require.Equal(t, "rest", logged.Placement.IntegrationMethod)
+	require.Equal(t, "image", logged.Placement.Format)
+	require.False(t, logged.Sandbox)
+	require.Len(t, logged.Candidates, 1)
+}
+
+// Never above the stated cpm bid, whatever the signals are.
+func TestPriceNeverAboveTheBid(t *testing.T) {
+	f := newFixture(t)
+	for name, k := range catalogue() {
+		if k.BillingModel != campaign.CPM || k.Format != campaign.Image {
+			continue
+		}
+		f.shelf.put(k)
+		w := f.send([]byte(`{"id":"r","imp":[{"id":"1","banner":{},"tagid":"claude-desktop"}],"device":{"language":"en","geo":{"country":"USA","region":"CA"}},` +
+			`"site":{"keywords":"postgres backup restore"}}`))
+		if w.Code == http.StatusNoContent { // postgres wants a tool
+			require.Equal(t, "postgres", name)
+			continue
+		}
+		price := strict(t, w.Body.Bytes()).SeatBid[0].Bid[0].Price
+		require.LessOrEqual(t, money.Micros(price*1e6), k.BidAmount, name)
+	}
+}
+
+func TestTestRequestsAreSandbox(t *testing.T) {
+	f := newFixture(t)
+	for _, member := range []string{`"test":1`, `"test":true`, `"test":"1"`} {
+		b := f.bids(with(member))[0]
+		require.True(t, f.adToken(b.AdM).Sandbox, member)
+		require.True(t, f.bidToken(b.NURL).Sandbox, member)
+	}
+	require.True(t, f.log.auctions[0].Sandbox)
+	require.False(t, f.adToken(f.bids(with(`"test":0`))[0].AdM).Sandbox)
+}
+
+func TestAuthorization(t *testing.T) {
+	f := newFixture(t)
+	for name, tc := range map[string]struct{ header, code string }{
+		"none":      {"", "missing_authorization"},
+		"basic":     {"Basic abc", "missing_authorization"},
+		"unknown":   {"Bearer seat_live_000000000000000000000000000000abcdef", "invalid_token"},
+		"publisher": {"Bearer " + f.newKey(account.KindPublisher), "invalid_token"},
+		"sandbox":   {"Bearer " + account.PublicSandboxKey, "invalid_token"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := f.send([]byte(simple), "Authorization", tc.header)
+			require.Equal(t, http.StatusUnauthorized, w.Code)
+			var e struct{ Error, Code string }
+			known(t, w.Body.Bytes(), &e)
+			require.Equal(t, tc.code, e.Code)
+		})
+	}
+}
+
+func TestTMax(t *testing.T) {
+	f := newFixture(t)
+	took := time.Duration(0)
+	f.shelf.check = func(*auction.Campaign) auction.Reason {
+		f.now = f.now.Add(took)
+		return ""
+	}
+	two := `{"id":"r","tmax":%s,"imp":[{"id":"1","banner":{}},{"id":"2","banner":{}}],"ext":{"debug":1}}`
+	for _, tc := range []struct {
+		tmax string
+		took time.Duration
+		bids int
+		said int64
+	}{
+		{"100", 40 * time.Millisecond, 2, 100}, {"100", 50 * time.Millisecond, 0, 100}, {"100", time.Second, 0, 100},
+		{"0", 90 * time.Millisecond, 2, 200}, {"-5", 100 * time.Millisecond, 0, 200}, {`"x"`, 0, 2, 200}, {"200.5", 0, 2, 200},
+		{"1e300", time.Second, 2, 60_000}, {"null", 0, 2, 200},
+	} {
+		took = tc.took
+		w := f.send(fmt.Appendf(nil, two, tc.tmax))
+		require.Equal(t, http.StatusOK, w.Code)
+		r := strict(t, w.Body.Bytes())
+		bids := 0
+		for _, seat := range r.SeatBid {
+			bids += len(seat.Bid)
+		}
+		require.Equal(t, tc.bids, bids, tc)
+		if bids == 0 {
+			require.Equal(t, int64(15), int64(r.NBR.Val()))
+		}
+		var ext struct {
+			TMax       int64
+			Processing float64 `json:"processing_ms"`
+		}
+		require.NoError(t, stdjson.Unmarshal(r.Ext, &ext))
+		require.Equal(t, tc.said, ext.TMax)
+		require.Positive(t, 1+ext.Processing)
+	}
+	took = time.Second
+	require.Equal(t, http.StatusNoContent, f.send([]byte(simple)).Code)
+}
+
+func TestNoBidReasons(t *testing.T) {
+	f := newFixture(t)
+	require.Equal(t, "private_auction", f.none(`{"id":"r","imp":[{"id":"1","banner":{},"pmp":{"private_auction":1}}]}`))
+	require.Equal(t, "below_floor", f.none(`{"id":"r","imp":[{"id":"1","banner":{},"bidfloor":1e400}]}`))
+	require.Equal(t, "currency", f.none(with(`"cur":["EUR","GBP"]`)))
+	require.Equal(t, "currency", f.none(`{"id":"r","imp":[{"id":"1","banner":{},"bidfloor":1,"bidfloorcur":"JPY"}]}`))
+	require.Equal(t, "unsupported_format", f.none(`{"id":"r","imp":[{"id":"1","audio":{}}]}`))
+	require.Equal(t, "unsupported_format", f.none(`{"id":"r","imp":[{"id":"1","banner":{"btype":[1,2]}}]}`))
+	require.Equal(t, "creative_mismatch", f.none(`{"id":"r","imp":[{"id":"1","native":{"request":"{\"assets\":[{\"id\":1,\"required\":1,\"title\":{\"len\":3}}]}"}}]}`))
+	require.Equal(t, "seat_blocked", f.none(with(`"wseat":["x"]`)))
+	require.Equal(t, "category", f.none(with(`"acat":["IAB1"]`)))
+	require.Equal(t, "blocked", f.none(with(`"badv":["shop.example"]`)))
+	f.shelf.check = func(*auction.Campaign) auction.Reason { return auction.Budget }
+	require.Equal(t, "budget", f.none(simple))
+	f.shelf.check = nil
+	f.shelf.put()
+	require.Equal(t, "no_campaigns", f.none(simple))
+	f.shelf.put(shelfOf("image")...)
+	f.shelf.campaigns = nil
+	require.Equal(t, "no_match", f.none(simple), "the campaign is gone since the snapshot was taken")
+	f.shelf.put(shelfOf("image")...)
+	f.recording = false
+	require.Equal(t, "stale", f.none(simple), "what cannot be recorded is not created")
+	f.recording, f.shelf.stale = true, true
+	require.Equal(t, "stale", f.none(simple))
+}
+
+// The best candidate that fits wins: not the best, and not nobody.
+func TestNextBestWins(t *testing.T) {
+	f := newFixture(t)
+	f.shelf.put(shelfOf("video", "image", "text", "tiny")...)
+	request := func(assets string) string {
+		text, err := stdjson.Marshal(`{"assets":[` + assets + `]}`)
+		require.NoError(t, err)
+		return `{"id":"r","imp":[{"id":"1","native":{"request":` + string(text) + `}}]}`
+	}
+	require.Equal(t, shelfOf("image")[0].ID.String(), f.bids(request(`{"id":1,"required":1,"title":{}}`))[0].CrID)
+	f.shelf.check = func(c *auction.Campaign) auction.Reason {
+		if uuid.UUID(c.ID) == shelfOf("image")[0].ID {
+			return auction.Paced
+		}
+		return ""
+	}
+	require.Equal(t, shelfOf("text")[0].ID.String(), f.bids(request(`{"id":1,"required":1,"title":{}}`))[0].CrID)
+	require.Equal(t, shelfOf("tiny")[0].ID.String(), f.bids(request(`{"id":1,"required":1,"img":{"type":3}}`))[0].CrID)
+}
+
+func TestManyImps(t *testing.T) {
+	f := newFixture(t)
+	var imps []string
+	for i := range maxImps + 5 {
+		imps = append(imps, fmt.Sprintf(`{"id":"%d","banner":{}}`, i))
+	}
+	w := f.send([]byte(`{"id":"r","ext":{"debug":1},"imp":[` + strings.Join(imps, ",") + `]}`))
+	r := strict(t, w.Body.Bytes())
+	require.Len(t, r.SeatBid, 1, "exactly one seatbid")
+	require.Len(t, r.SeatBid[0].Bid, maxImps)
+	require.Equal(t, 5, strings.Count(w.Body.String(), `"too_many_imps"`))
+	ids := map[string]bool{}
+	for _, b := range r.SeatBid[0].Bid {
+		ids[b.ID] = true
+	}
+	require.Len(t, ids, maxImps, "every bid has an id of its own")
+	require.Len(t, f.log.auctions, maxImps)
+}
+
+func squeeze(t testing.TB, body []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	zip := gzip.NewWriter(&out)
+	_, err := zip.Write(body)
+	require.NoError(t, err)
+	require.NoError(t, zip.Close())
+	return out.Bytes()
+}
+
+func TestGzip(t *testing.T) {
+	f := newFixture(t)
+	for range 3 { // pooled readers are used again, also after what was no gzip
+		require.Equal(t, 200, f.send(squeeze(t, []byte(simple)), "Content-Encoding", "gzip").Code)
+		require.Equal(t, 400, f.send([]byte(simple), "Content-Encoding", "gzip").Code)
+		require.Equal(t, 400, f.send(squeeze(t, []byte(simple))[:20], "Content-Encoding", "gzip").Code)
+	}
+	require.Equal(t, 200, f.send(squeeze(t, []byte(simple)), "Content-Encoding", " X-GZIP").Code)
+	require.Equal(t, 200, f.send([]byte(simple), "Content-Encoding", "identity").Code)
+	require.Equal(t, 400, f.send([]byte(simple), "Content-Encoding", "br").Code)
+
+	// 100 MiB in 100 KB, and just a byte too many.
+	require.Equal(t, 413, f.send(squeeze(t, make([]byte, 100<<20)), "Content-Encoding", "gzip").Code)
+	full := func(n int) []byte {
+		return []byte(with(`"x":"` + strings.Repeat("y", n-len(with(`"x":""`))) + `"`))
+	}
+	for _, encoded := range []bool{false, true} {
+		for n, code := range map[int]int{MaxBody: 200, MaxBody + 1: 413} {
+			body, header := full(n), []string(nil)
+			require.Len(t, body, n)
+			if encoded {
+				body, header = squeeze(t, body), []string{"Content-Encoding", "gzip"}
+			}
+			require.Equal(t, code, f.send(body, header...).Code)
+		}
+	}
+
+	plain := f.send([]byte(simple))
+	require.Empty(t, plain.Header().Get("Content-Encoding"))
+	require.Equal(t, "Accept-Encoding", plain.Header().Get("Vary"))
+	for header, want := range map[string]bool{
+		"gzip": true, "br, gzip;q=0.5": true, "*": true, "gzip;q=0": false, "deflate": false, "GZIP ": true, "gzip; q=0.0": false, "xgzip": false,
+	} {
+		w := f.send([]byte(simple), "Accept-Encoding", header)
+		require.Equal(t, 200, w.Code)
+		require.Equal(t, want, w.Header().Get("Content-Encoding") == "gzip", header)
+		body := io.Reader(w.Body)
+		if want {
+			zip, err := gzip.NewReader(w.Body)
+			require.NoError(t, err)
+			body = zip
+		}
+		text, err := io.ReadAll(body)
+		require.NoError(t, err)
+		strict(t, text)
+	}
+}
+
+func TestContentTypesAndVersions(t *testing.T) {
+	f := newFixture(t)
+	for _, kind := range []string{"", "application/json", "application/json;charset=utf-8", "text/plain", "application/x-www-form-urlencoded"} {
+		for _, version := range []string{"", "2.5", "2.6", "3.0", "x"} {
+			w := f.send([]byte("\n "+simple), "Content-Type", kind, "x-openrtb-version", version)
+			require.Equal(t, 200, w.Code)
+			require.Equal(t, "application/json; charset=utf-8", w.Header().Get("Content-Type"))
+			require.Equal(t, "2.6", w.Header().Get("X-Openrtb-Version"))
+		}
+	}
+}
+
+func requireMalformed(t testing.TB, w *httptest.ResponseRecorder) {
+	t.Helper()
+	require.Equal(t, http.StatusBadRequest, w.Code, w.Body)
+	var e struct {
+		NBR         int
+		Error, Code string
+	}
+	known(t, w.Body.Bytes(), &e)
+	require.Equal(t, 2, e.NBR)
+	require.NotEmpty(t, e.Error)
+}
+
+func TestMalformed(t *testing.T) {
+	f := newFixture(t)
+	for _, body := range []string{
+		"", " ", "null", "{}", "[]", "1", `"x"`, "{", simple + "x", simple[:30], `{"id":NaN}`, "{\"id\":\"\xff\",\"imp\":[{\"id\":\"1\",\"banner\":{}}]}",
+		`{"id":null,"imp":[{"id":"1","banner":{}}]}`, `{"id":5,"imp":[{"id":"1","banner":{}}]}`, `{"id":"","imp":[{"id":"1","banner":{}}]}`,
+		`{"id":"r"}`, `{"id":"r","imp":null}`, `{"id":"r","imp":[]}`, `{"id":"r","imp":{}}`, `{"id":"r","imp":[null]}`, `{"id":"r","imp":[1]}`,
+		`{"id":"r","imp":[{"banner":{}}]}`, `{"id":"r","imp":[{"id":"1","banner":{},"banner":5}]}`, `{"id":"r","id":5,"imp":[{"id":"1","banner":{}}]}`, `{"id":"r","imp":[{"id":"","banner":{}}]}`, `{"id":"r","imp":[{"id":"1"}]}`,
+		`{"id":"r","imp":[{"id":"1","banner":null}]}`, `{"id":"r","imp":[{"id":"1","banner":{}},{"id":"2"}]}`,
+		`{"id":"r","imp":[{"id":"1","banner":{}}],"site":{},"app":{}}`,
+		with(`"x":` + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001)),
+	} {
+		requireMalformed(t, f.send([]byte(body)))
+	}
+	require.Empty(t, f.log.auctions)
+}
+
+// What is odd but not malformed.
+func TestTolerated(t *testing.T) {
+	f := newFixture(t)
+	for _, body := range []string{
+		with(`"tmax":200.5`), with(`"tmax":{}`), with(`"at":"2"`), with(`"at":3`), with(`"cur":"USD"`), with(`"cur":[]`), with(`"cur":[null,"usd"]`),
+		with(`"cur":5`), with(`"badv":"x"`), with(`"badv":[1,{}]`), with(`"site":[]`), with(`"site":"x"`), with(`"app":null`),
+		with(`"site":{"keywords":["a"],"content":7}`), with(`"device":{"geo":[],"language":5}`), with(`"user":7`), with(`"ext":[]`),
+		with(`"ext":{"mcp_context":"x"}`), with(`"ext":{"mcp_context":{"intent":5,"active_tools":"t","mcp_tool":[]}}`), with(`"regs":1`),
+		with(`"source":"x"`), with(`"id":"q"`), with(`"unknown":1e400`), with(`"x":"\u0000"`), with(`"test":null`),
+		with(`"site":{"name":"cut \ud83d"}`), with(`"test":1,"test":{}`),
+		`{"id":"r","imp":[{"id":"1","banner":{"w":"300","h":1e400,"format":[{"w":-1},7]}}]}`,
+		`{"id":"r","imp":[{"id":"1","banner":{},"secure":true,"instl":"x","bidfloor":null,"bidfloorcur":7,"pmp":7,"native":7,"video":[]}]}`,
+		`{"id":"r","imp":[{"id":"1","banner":{"w":99999999999999999999999,"h":1}}]}`,
+		`{"id":"r","imp":[{"id":"1","banner":{},"banner":{"w":1,"h":1}}],"id":"s","site":{},"site":{}}`,
+		`{"id":"r","imp":[{"id":"1","banner":{},"bidfloor":"0.5"}]}`, `{"id":"r","imp":[{"id":"1","banner":{},"bidfloor":-3}]}`,
+		`{"id":"r","imp":[{"id":"1","banner":{},"bidfloor":0.30000000000000004}]}`, `{"id":"r","imp":[{"id":"1","banner":{},"bidfloor":""}]}`,
+	} {
+		require.Equal(t, http.StatusOK, f.send([]byte(body)).Code, body)
+	}
+	require.Equal(t, "s", strict(t, f.send([]byte(`{"id":"r","imp":[{"id":"1","banner":{}}],"id":"s"}`)).Body.Bytes()).ID)
+	// NUL and control characters never reach a token, whose texts end up in databases.
+	b := f.bids(`{"id":"r","imp":[{"id":"1","banner":{},"tagid":"a\u0000b\u001f` + strings.Repeat("é", 200) + `"}],"device":{"language":"e\u0000n"}}`)[0]
+	ad := f.adToken(b.AdM)
+	require.True(t, strings.HasPrefix(ad.HostApp, "abé"), ad.HostApp)
+	require.Empty(t, ad.Language)
+}
+
+func TestAmounts(t *testing.T) {
+	for text, want := range map[string]amount{
+		"0.5": {micros: 500_000}, "0.30000000000000004": {micros: 300_000}, "0.0000001": {micros: 1}, "1e400": {micros: money.Max}, "-1": {}, "": {},
+		"1e-400": {}, "abc": {bad: true}, "NaN": {bad: true}, "Inf": {micros: money.Max}, "-1e400": {bad: true}, "2.0000001": {micros: 2_000_001},
+	} {
+		require.Equal(t, want, parseAmount(text), text)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	deps := Deps{}
+	for _, cfg := range []Config{
+		{}, {Seat: "s", PerSecond: 1}, {VideoSec: 1, PerSecond: 1}, {Seat: "s", VideoSec: 1}, {Seat: "s", VideoSec: 1, PerSecond: 1, Rates: map[string]string{"EUR": "x"}},
+		{Seat: "s", VideoSec: 1, PerSecond: 1, Rates: map[string]string{"EUR": "0"}}, {Seat: "s", VideoSec: 1, PerSecond: 1, Rates: map[string]string{"EUR": "-1"}},
+	} {
+		_, err := New(cfg, deps)
+		require.Error(t, err, cfg)
+	}
+}
+
+func TestRateOfASeat(t *testing.T) {
+	cfg := defaults()
+	cfg.PerSecond = 5
+	f := newFixtureOf(t, cfg, "https://ads.example")
+	for range 5 {
+		require.Equal(t, 200, f.send([]byte(simple)).Code)
+	}
+	w := f.send([]byte(simple))
+	require.Equal(t, http.StatusTooManyRequests, w.Code)
+	require.Equal(t, "1", w.Header().Get("Retry-After"))
+	require.Equal(t, 200, f.get("op=win&imp=1").Code, "notices are never refused")
+	mine := f.key
+	f.key = f.newKey(account.KindSeat)
+	require.Equal(t, 200, f.send([]byte(simple)).Code, "another seat")
+	f.key, f.now = mine, f.now.Add(time.Second)
+	require.Equal(t, 200, f.send([]byte(simple)).Code)
+}
+
+func TestSignals(t *testing.T) {
+	for _, tc := range []struct{ country, part, want string }{
+		{"USA", "CA", "US-CA"}, {"US", "ca", "US-CA"}, {"deu", "", "DE"}, {"GBR", "GB-LND", "GB-LND"}, {"USA", "California", "US"}, {"", "CA", ""},
+		{"ZZ", "", ""}, {"ZZZ", "", ""}, {"x", "", ""}, {"1234", "", ""}, {"001", "", ""}, {"U\x00", "", ""}, {"USA", "C\x00", "US"}, {"USA", "-", "US"},
+	} {
+		require.Equal(t, tc.want, region(tc.country, tc.part), tc)
+	}
+	var in bidRequest
+	require.NoError(t, parse([]byte(`{"id":"r","imp":[{"id":"1","banner":{},"tagid":"slot"}],"app":{"name":"Weather Pro","keywords":"storm,rain",`+
+		`"kwarray":["hail"],"content":{"title":"Tornado season","kwarray":["wind"]}},"device":{"langb":"pt-BR"},"user":{"keywords":"secret","geo":{"country":"BRA"}}}`), &in))
+	s := requestSignals(&in)
+	got := s.of(&in.Imp.list[0])
+	require.Equal(t, place{tokens: []string{"tornado", "season", "storm", "rain", "weather", "pro", "wind", "hail"}, host: "slot", region: "BR", language: "pt-BR"}, got)
+	require.NotContains(t, got.tokens, "secret")
+
+	in = bidRequest{}
+	require.NoError(t, parse([]byte(`{"id":"r","imp":[{"id":"1","banner":{},"tagid":"slot","ext":{"mcp_context":{"mcp_tool":"t1","active_tools":["t2"],"surface":"chat",`+
+		`"user_region":"us_ca","user_language":"de"}}}],"site":{"keywords":"none"},"ext":{"mcp_context":{"intent":"Sail boats","intent_tokens":["regatta"],"host_app":"h",`+
+		`"mcp_tool":"outer","surface":"outer"}}}`), &in))
+	s = requestSignals(&in)
+	require.Equal(t, place{
+		tokens: []string{"sail", "boat", "regatta"}, tools: []string{"t1", "t2"}, host: "h", surface: "chat", region: "US-CA", language: "de",
+	}, s.of(&in.Imp.list[0]))
+}
+
+func TestStatus(t *testing.T) {
+	f := newFixture(t)
+	var got map[string]any
+	require.NoError(t, stdjson.Unmarshal(f.get("op=status").Body.Bytes(), &got))
+	require.Equal(t, map[string]any{
+		"status": "ok", "adapter": "adnet", "seat": "adnet", "openrtb_version": "2.6", "native_version": "1.2", "vast_version": "4.2", "currencies": []any{"USD"},
+		"auction_type": 1.0, "tmax_recommended": 200.0, "supported_formats": []any{"native", "banner", "video"}, "benna_version": "benna-overlap-1",
+	}, got)
+	f.shelf.stale = true
+	require.Contains(t, f.get("op=status").Body.String(), "degraded")
+	require.Equal(t, 400, f.get("op=other").Code)
+	require.Equal(t, 400, f.get("").Code)
+}
+
+// The shared examples of the standard, and what breaks of them: each value removed, of every other kind, huge,
+// and twice. Never a 500, and a 400 only where the standard calls it malformed.
+func TestExamplesOfTheStandardAndTheirMutations(t *testing.T) {
+	f := newFixture(t)
+	files, err := filepath.Glob("testdata/openrtb/*.json")
+	require.NoError(t, err)
+	require.Len(t, files, 5)
+	huge := `"` + strings.Repeat("x", 20_000) + `"`
+	values := []string{
+		"null", "true", "false", "0", "-1", "1", "200.5", "1e400", "99999999999999999999", `""`, `"x"`, `"\u0000"`, "[]", "{}", "[[]]", `[{}]`, `[null]`, `["x",1]`,
+		`{"a":{}}`, huge, "[" + strings.Repeat("7,", 5_000) + "7]", "[" + strings.Repeat("{},", 2_000) + "{}]",
+	}
+	tried, refused := 0, 0
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.NotEqual(t, 400, f.send(raw).Code, file)
+		for _, m := range mutations(t, raw, values) {
+			w, _ := f.try(m.body)
+			tried++
+			switch w.Code {
+			case 200, 204:
+				require.False(t, m.malformed(), "%s %s must be malformed", file, m)
+			case 400:
+				refused++
+				requireMalformed(t, w)
+				require.True(t, m.malformed(), "%s %s must not be malformed", file, m)
+			default:
+				t.Fatalf("%s %s: %d %s", file, m, w.Code, w.Body)
+			}
+		}
+	}
+	require.Greater(t, tried, 3_000)
+	require.Greater(t, refused, 100)
+}
+
+// mutation is a request that was changed in one place.
+type mutation struct {
+	path, what string
+	body       []byte
+}
+
+func (m mutation) String() string { return m.path + " " + m.what }
+
+// malformed is the standard's own rule, computed from the result with another decoder than the endpoint's.
+func (m mutation) malformed() bool {
+	var r map[string]any
+	decoder := stdjson.NewDecoder(bytes.NewReader(m.body))
+	decoder.UseNumber()
+	if decoder.Decode(&r) != nil {
+		return true
+	}
+	filled := func(v any) bool { s, is := v.(string); return is && s != "" }
+	object := func(v any) bool { _, is := v.(map[string]any); return is }
+	imps, _ := r["imp"].([]any)
+	bad := !filled(r["id"]) || len(imps) == 0 || object(r["site"]) && object(r["app"])
+	for _, v := range imps {
+		i, is := v.(map[string]any)
+		bad = bad || !is || !filled(i["id"]) || !object(i["banner"]) && !object(i["video"]) && !object(i["native"]) && !object(i["audio"])
+	}
+	return bad
+}
+
+// mutations changes every member at every depth: removed, replaced by each value, and written twice.
+func mutations(t testing.TB, raw []byte, values []string) (all []mutation) {
+	t.Helper()
+	var root any
+	require.NoError(t, stdjson.Unmarshal(raw, &root))
+	const marker = "\x01here\x01"
+	encode := func() string {
+		text, err := stdjson.Marshal(root)
+		require.NoError(t, err)
+		return string(text)
+	}
+	quoted, err := stdjson.Marshal(marker)
+	require.NoError(t, err)
+	var walk func(v any, path string)
+	walk = func(v any, path string) {
+		switch v := v.(type) {
+		case map[string]any:
+			for name := range v {
+				old := v[name]
+				delete(v, name)
+				all = append(all, mutation{path + "." + name, "removed", []byte(encode())})
+				v[name] = marker
+				hole := encode()
+				v[name] = old
+				text, err := stdjson.Marshal(old)
+				require.NoError(t, err)
+				member := `"` + name + `":`
+				for _, value := range values {
+					all = append(all,
+						mutation{path + "." + name, "= " + value[:min(len(value), 20)], []byte(strings.Replace(hole, string(quoted), value, 1))})
+				}
+				twice := strings.Replace(hole, member+string(quoted), member+string(text)+","+member+string(text), 1)
+				require.NotEqual(t, hole, twice)
+				all = append(all, mutation{path + "." + name, "twice", []byte(twice)})
+				walk(old, path+"."+name)
+			}
+		case []any:
+			for i := range v {
+				walk(v[i], fmt.Sprintf("%s[%d]", path, i))
+			}
+		}
+	}
+	walk(root, "")
+	return all
+}
+
+// Random native requests of the official type: the answer has the ids that were asked for, all that are required,
+// and nothing longer than allowed.
+func TestNativeAgainstTheOfficialTypes(t *testing.T) {
+	f := newFixture(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	answered := 0
+	for range 400 {
+		var in nativerequest.Request
+		for i := range 1 + random.IntN(4) {
+			a := nativerequest.Asset{ID: int64(10 + i), Required: int8(random.IntN(2))}
+			switch random.IntN(3) {
+			case 0:
+				a.Title = &nativerequest.Title{Len: int64(random.IntN(60))}
+			case 1:
+				a.Img = &nativerequest.Image{Type: 3, WMin: 10, HMin: 20}
+				if random.IntN(4) == 0 {
+					a.Img.Type, a.Img.MIMEs = 1, []string{"image/webp"}
+				}
+			default:
+				a.Data = &nativerequest.Data{Len: int64(random.IntN(60))}
+				require.NoError(t, stdjson.Unmarshal(fmt.Appendf(nil, "%d", 1+random.IntN(12)), &a.Data.Type))
+			}
+			in.Assets = append(in.Assets, a)
+		}
+		text, err := stdjson.Marshal(in)
+		require.NoError(t, err)
+		inner, err := stdjson.Marshal(string(text))
+		require.NoError(t, err)
+		w := f.send([]byte(`{"id":"r","imp":[{"id":"1","native":{"request":` + string(inner) + `}}]}`))
+		if w.Code == http.StatusNoContent {
+			continue
+		}
+		require.Equal(t, http.StatusOK, w.Code)
+		answered++
+		var out nativeresponse.Response
+		known(t, []byte(strict(t, w.Body.Bytes()).SeatBid[0].Bid[0].AdM), &out)
+		got := map[int64]nativeresponse.Asset{}
+		for _, a := range out.Assets {
+			got[*a.ID] = a
+		}
+		require.Len(t, got, len(out.Assets))
+		for _, want := range in.Assets {
+			a, there := got[want.ID]
+			require.True(t, there || want.Required == 0, "%s %s", text, w.Body)
+			delete(got, want.ID)
+			if !there {
+				continue
+			}
+			require.Equal(t, want.Title != nil, a.Title != nil)
+			require.Equal(t, want.Img != nil, a.Img != nil)
+			require.Equal(t, want.Data != nil, a.Data != nil)
+			if want.Title != nil && want.Title.Len > 0 {
+				require.LessOrEqual(t, int64(len([]rune(a.Title.Text))), want.Title.Len)
+			}
+			if want.Data != nil && want.Data.Len > 0 {
+				require.LessOrEqual(t, int64(len([]rune(a.Data.Value))), want.Data.Len)
+			}
+		}
+		require.Empty(t, got, "nothing that was not asked for")
+		require.NotEmpty(t, out.Link.URL)
+		require.Len(t, out.ImpTrackers, 1)
+	}
+	require.Greater(t, answered, 50)
+}
+
+func TestNotices(t *testing.T) {
+	f := newFixture(t)
+	b := f.bids(simple)[0]
+	id := uuid.MustParse(b.ID)
+	last := func() *event.Notice { return f.log.notices[len(f.log.notices)-1] }
+	gif := "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
+	require.Len(t, gif, 43)
+	fire := func(link string) *event.Notice {
+		t.Helper()
+		w := f.get(link[strings.Index(link, "?")+1:])
+		require.Equal(t, 200, w.Code)
+		require.Equal(t, gif, w.Body.String())
+		require.Equal(t, "image/gif", w.Header().Get("Content-Type"))
+		require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+		return last()
+	}
+	// What the price becomes in the record; the bid is 2.4 USD.
+	for price, want := range map[string]int64{
+		"1.25": 1_250_000, "2": 2_000_000, "2.01": 2_000_000, "99999": 2_000_000, "1e400": 2_000_000, "0": 0, "-1": 0, "-1e400": 0, "NaN": 0, "": 0, "AUDIT": 0,
+		"${AUCTION_PRICE}": 0, "%24%7BAUCTION_PRICE%7D": 0, "0x10": 0, "Inf": 2_000_000, "%0d%0aSet-Cookie:x": 0, "%ff": 0,
+	} {
+		for _, link := range []string{b.NURL, b.BURL} {
+			n := fire(strings.Replace(link, "${AUCTION_PRICE}", price, 1))
+			if price == "0x10" {
+				want = n.PriceMicros // hexadecimal floats need an exponent: whatever it is, it is no more than the bid
+				require.LessOrEqual(t, want, int64(2_000_000))
+			}
+			require.Equal(t, want, n.PriceMicros, price)
+			require.Equal(t, event.Proof_SIGNED, n.Proof)
+			require.Equal(t, id[:], n.AuctionId)
+			require.Equal(t, developerID[:], n.DeveloperId)
+			require.Equal(t, b.CrID, uuid.UUID(n.CampaignId).String())
+			require.Equal(t, "1", n.ImpressionId)
+			require.Nil(t, n.Reason)
+		}
+	}
+	require.Equal(t, event.Notice_BILL, fire(b.BURL).Kind)
+	require.Equal(t, event.Notice_WIN, fire(b.NURL).Kind)
+	for reason, want := range map[string]any{"0": int32(0), "102": int32(102), "": nil, "x": nil, "-1": nil, "${AUCTION_LOSS}": nil, "99999999999": nil} {
+		n := fire(strings.Replace(b.LURL, "${AUCTION_LOSS}", reason, 1))
+		require.Equal(t, event.Notice_LOSS, n.Kind)
+		if want == nil {
+			require.Nil(t, n.Reason, reason)
+		} else {
+			require.Equal(t, want, *n.Reason)
+		}
+	}
+	// A token of another purpose, a changed one, none.
+	adToken := impressionToken.FindStringSubmatch(b.AdM)[1]
+	for _, link := range []string{"op=win&imp=1&bid=" + b.ID + "&price=1&t=" + adToken, strings.Replace(b.NURL, "&t=A", "&t=B", 1)} {
+		n := fire("?" + link[strings.Index(link, "?")+1:])
+		require.Equal(t, event.Proof_BAD_SIGNATURE, n.Proof)
+		require.Empty(t, n.CampaignId)
+		require.Equal(t, id[:], n.AuctionId, "kept under the id that was named")
+	}
+	n := fire("?op=win&imp=" + strings.Repeat("ä", 100) + "&price=5000&bid=abc")
+	require.Equal(t, event.Proof_UNSIGNED, n.Proof)
+	require.Equal(t, int64(maxCPM), n.PriceMicros)
+	require.Equal(t, strings.Repeat("ä", 32), n.ImpressionId)
+	require.Equal(t, n.AuctionId, fire("?op=win&imp="+strings.Repeat("ä", 100)+"&bid=abc").AuctionId, "said again it is the same record")
+	fire("?op=loss")
+	fire("?op=win&imp=%ff%00&bid=%ff&t=%ff&price=%ff")
+
+	// A log that takes nothing changes nothing for the caller.
+	f.log.err = io.ErrClosedPipe
+	fire(b.NURL)
+}
+
+// The error link of a VAST takes the code that a player puts in.
+func TestVideoErrorNotice(t *testing.T) {
+	f := newFixture(t)
+	b := f.bids(`{"id":"r","imp":[{"id":"1","video":{"mimes":["video/mp4"]}}]}`)[0]
+	link := regexp.MustCompile(`<Error>([^<]*)\[ERRORCODE\]</Error>`).FindStringSubmatch(b.AdM)
+	require.NotNil(t, link, b.AdM)
+	f.get(strings.ReplaceAll(link[1][strings.Index(link[1], "?")+1:], "&amp;", "&") + "405")
+	n := f.log.notices[0]
+	require.Equal(t, event.Notice_ERROR, n.Kind)
+	require.Equal(t, event.Proof_SIGNED, n.Proof)
+	require.Equal(t, int32(405), *n.Reason)
+}

@@ -1,0 +1,127 @@
+package rtb
+
+import (
+	stdjson "encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"unicode/utf8"
+
+	"adnet/auction/markup"
+	"adnet/internal/campaign"
+	"adnet/internal/money"
+
+	nativeresponse "github.com/prebid/openrtb/v20/native1/response"
+	"github.com/stretchr/testify/require"
+)
+
+// seeds are the standard's examples and the requests of the table tests.
+func seeds(f *testing.F) {
+	f.Helper()
+	for _, pattern := range []string{"testdata/openrtb/*.json", "../testdata/*/rtb-*.json"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(f, err)
+		for _, file := range files {
+			raw, err := os.ReadFile(file)
+			require.NoError(f, err)
+			var c struct{ Request stdjson.RawMessage }
+			if stdjson.Unmarshal(raw, &c) == nil && c.Request != nil {
+				raw = c.Request
+			}
+			f.Add([]byte(raw))
+		}
+	}
+}
+
+// FuzzBidRequest reads any body and everything that is read from it; a refusal is only for what is malformed.
+func FuzzBidRequest(f *testing.F) {
+	seeds(f)
+	x := newFixture(f)
+	var shows []campaign.Campaign
+	for _, k := range catalogue() {
+		shows = append(shows, k)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		in := new(bidRequest)
+		if err := parse(body, in); err != nil {
+			if utf8.Valid(body) && stdjson.Valid(body) && len(body) < 9_000 { // no deeper than is read
+				require.True(t, mutation{body: body}.malformed(), "%s", body)
+			}
+			return
+		}
+		require.False(t, mutation{body: body}.malformed(), "%s", body)
+		turn := &turn{Server: &Server{cfg: x.cfg, rates: map[string]money.Micros{"USD": money.USD}}, in: in, secure: true}
+		turn.signals, turn.blocked = requestSignals(in), domains(in.BAdv)
+		turn.categoryBlocked()
+		for i := range in.Imp.list {
+			p := &in.Imp.list[i]
+			place := turn.signals.of(p)
+			for _, text := range append(append([]string{place.host, place.surface, place.region, place.language}, place.tokens...), place.tools...) {
+				require.True(t, utf8.ValidString(text))
+				require.LessOrEqual(t, len(text), len(body))
+				require.NotContains(t, text, "\x00")
+			}
+			if floor, reason := turn.floor(p); reason == "" {
+				require.Positive(t, floor)
+			}
+			o, reason := turn.offer(p)
+			require.Equal(t, reason == "", len(o.formats()) > 0)
+			for k := range shows {
+				if kind, fits := o.choose(&shows[k]); fits {
+					require.True(t, o.has[kind])
+				}
+			}
+		}
+	})
+}
+
+// FuzzBidEndpoint sends any body: it is answered, and what is bid is what the official types know. Run it with
+// -fuzzminimizetime=100x: ids are random, so that the engine would minimise for ever.
+func FuzzBidEndpoint(f *testing.F) {
+	seeds(f)
+	x := newFixture(f)
+	x.contract = nil // some hundred times slower than the rest
+	f.Fuzz(func(t *testing.T, body []byte) {
+		x.t, x.log.auctions = t, nil
+		w := x.send(body)
+		switch w.Code {
+		case 200:
+			strict(t, w.Body.Bytes())
+		case 204:
+			require.Empty(t, w.Body.String())
+		case 400:
+			requireMalformed(t, w)
+		case 413:
+			require.Greater(t, len(body), MaxBody)
+		default:
+			t.Fatal(w.Code)
+		}
+	})
+}
+
+// FuzzNativeRequest reads any native request string; what it becomes is a reply of the official type.
+func FuzzNativeRequest(f *testing.F) {
+	for _, seed := range []string{
+		`{"ver":"1.2","assets":[{"id":1,"required":1,"title":{"len":60}},{"id":2,"img":{"type":3,"mimes":["image/jpg"]}},{"id":3,"data":{"type":1,"len":5}}],"eventtrackers":[{"event":1,"methods":[1]}],"privacy":1}`,
+		`{"native":{"assets":[{"id":1,"title":{}}]}}`, `{"assets":[]}`, `{"assets":[{"id":"7","required":true,"title":{"len":"90"}}]}`, `null`, `[`, `{"assets":[{}]}`,
+		`{"assets":[{"id":1,"video":{"mimes":["video/mp4"]},"required":1}]}`, `{"assets":[{"id":1e400,"img":{"w":-1,"h":1e9}}]}`,
+	} {
+		f.Add(seed)
+	}
+	campaign := catalogue()["hostile"]
+	show := creative(&campaign)
+	f.Fuzz(func(t *testing.T, text string) {
+		n := native{Request: embedded{text: []byte(text)}}
+		r, ok := n.request()
+		if !ok || !r.FitsNative(&show) {
+			return
+		}
+		var out nativeresponse.Response
+		reply := r.Native(&markup.Ad{Creative: show, ClickURL: "https://a.example/s/x", ImpressionURL: "https://a.example/i", ReceiptURL: "https://a.example/r"})
+		known(t, reply, &out)
+		require.LessOrEqual(t, len(out.Assets), len(r.Assets))
+		for _, bad := range []string{"<", "${", "&"} {
+			require.NotContains(t, string(reply), bad)
+		}
+	})
+}

@@ -1,0 +1,132 @@
+package rtb
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/money"
+	"adnet/internal/token"
+	"adnet/schemas/event"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
+)
+
+// The kinds of notices.
+const (
+	win    = event.Notice_WIN
+	loss   = event.Notice_LOSS
+	bill   = event.Notice_BILL
+	failed = event.Notice_ERROR
+)
+
+var (
+	kindNames  = map[event.Notice_Kind]string{win: "win", loss: "loss", bill: "bill", failed: "error"}
+	proofNames = map[event.Proof]string{event.Proof_SIGNED: "signed", event.Proof_UNSIGNED: "unsigned", event.Proof_BAD_SIGNATURE: "bad_signature"}
+)
+
+const (
+	// maxImpID is the longest imp.id that a notice keeps, in bytes.
+	maxImpID = 64
+	// maxCPM is the most that a notice without a token can say that it paid: the largest bid there is.
+	maxCPM = 1_000 * money.USD
+	// maxReason is the largest loss reason or error code that is kept.
+	maxReason = 99_999
+	// gifHex is the 43-byte transparent pixel (GIF89a, 1×1).
+	gifHex = "47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b"
+)
+
+// notice serves GET /api/rtb?op=win|loss|bill|error. Whatever the query holds, the answer is the pixel: the
+// caller's ad server must not fail over a macro that was not replaced. What was said goes to the log, best
+// effort, and bills nobody; said again it is the same record.
+func (s *Server) notice(kind event.Notice_Kind) httpapi.Handler {
+	gif, err := hex.DecodeString(gifHex)
+	return func(c *gin.Context) error {
+		if err != nil {
+			return err
+		}
+		s.record(c, kind)
+		c.Data(http.StatusOK, "image/gif", gif)
+		return nil
+	}
+}
+
+func (s *Server) record(c *gin.Context, kind event.Notice_Kind) {
+	now := s.deps.Now()
+	n := &event.Notice{AtUs: now.UnixMicro(), Kind: kind, ImpressionId: cut(c.Query("imp"), maxImpID)}
+	most := maxCPM
+	signed, err := s.deps.Keyring.Verify(token.PurposeBid, c.Query("t"), now)
+	switch {
+	case err == nil:
+		n.Proof, n.Sandbox = event.Proof_SIGNED, signed.Sandbox
+		n.AuctionId, n.CampaignId, n.DeveloperId = signed.AuctionID[:], signed.CampaignID[:], signed.DeveloperID[:]
+		most = signed.Price
+	case c.Query("t") == "":
+		n.Proof = event.Proof_UNSIGNED
+	default:
+		n.Proof = event.Proof_BAD_SIGNATURE
+	}
+	if n.AuctionId == nil {
+		n.AuctionId = named(c.Query("bid"), c.Query("imp"))
+	}
+	if kind == win || kind == bill {
+		n.PriceMicros = int64(clearing(c.Query("price"), most))
+	} else {
+		n.Reason = code(c.Query("reason"))
+	}
+	s.metrics.notices.WithLabelValues(kindNames[kind], proofNames[n.Proof]).Inc()
+	value, err := proto.Marshal(n)
+	if err != nil {
+		s.metrics.dropped.Inc()
+		return
+	}
+	s.produce(event.TopicNotices, n.AuctionId, value)
+}
+
+// named is the id that a notice without a token is kept under: the bid's, or one made of what was said.
+func named(bid, imp string) []byte {
+	if id, err := uuid.Parse(bid); err == nil && len(bid) == 36 {
+		return id[:]
+	}
+	sum := sha256.Sum256([]byte(bid + "\x00" + imp))
+	id := sum[:16]
+	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // RFC 9562 version 8: never an auction's
+	return id
+}
+
+// clearing is a price of 1,000 impressions in USD: 0 for one that is not given (an empty or unreplaced macro,
+// AUDIT, an encrypted price) or makes no sense, at most the bid.
+func clearing(price string, most money.Micros) money.Micros {
+	usd, err := strconv.ParseFloat(strings.TrimSpace(price), 64)
+	if math.IsNaN(usd) || usd <= 0 || err != nil && !math.IsInf(usd, 1) {
+		return 0
+	}
+	if usd >= float64(most)/float64(money.USD) {
+		return most
+	}
+	return money.Micros(math.Round(usd * float64(money.USD)))
+}
+
+// code is a loss reason or error code, 0 included; nil when none was given.
+func code(text string) *int32 {
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil || n < 0 || n > maxReason {
+		return nil
+	}
+	return proto.Int32(int32(n))
+}
+
+// cut is the longest valid UTF-8 text of at most n bytes that s starts with: protobuf strings must be valid.
+func cut(s string, n int) string {
+	s = strings.ToValidUTF8(s, "")
+	if len(s) > n {
+		s = strings.ToValidUTF8(s[:n], "")
+	}
+	return s
+}

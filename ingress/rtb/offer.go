@@ -1,0 +1,241 @@
+package rtb
+
+import (
+	"math"
+	"strings"
+
+	"adnet/auction"
+	"adnet/auction/markup"
+	"adnet/internal/campaign"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// markupKind is what a bid's adm is; the values of mtype are in mtypes.
+type markupKind uint8
+
+// The kinds of markup.
+const (
+	asNative markupKind = iota
+	asBanner
+	asVideo
+	kinds
+)
+
+var mtypes = [kinds]int{asNative: 4, asBanner: 1, asVideo: 2}
+
+// String is the name in metrics and in the status object.
+func (k markupKind) String() string { return [kinds]string{"native", "banner", "video"}[k] }
+
+// offer is what can be shown in an imp.
+type offer struct {
+	has    [kinds]bool
+	w, h   int // of a banner, CSS pixels
+	native markup.NativeRequest
+	video  markup.VideoRequest
+}
+
+// offer reads what can be shown in p; the reason says why nothing of it is something that we have.
+func (t *turn) offer(p *imp) (o offer, reason auction.Reason) {
+	switch {
+	case p.PMP.v.Private.is(1):
+		return o, privateAuction
+	case p.Secure.is(1) && !t.secure:
+		return o, insecure
+	}
+	if p.Native.set {
+		o.native, o.has[asNative] = p.Native.v.request()
+	}
+	if p.Banner.set && !has(p.Banner.v.BType, htmlBanner) {
+		o.has[asBanner] = true
+		o.w, o.h = p.Banner.v.size()
+	}
+	if p.Video.set {
+		o.video, o.has[asVideo] = p.Video.v.request(t.cfg.VideoSec)
+	}
+	if o.has == ([kinds]bool{}) {
+		return o, unsupported
+	}
+	return o, ""
+}
+
+// formats are the creatives that fill o: image a native or a banner, native a native, video a video.
+func (o *offer) formats() []auction.Format {
+	list := make([]auction.Format, 0, 3)
+	if o.has[asNative] || o.has[asBanner] {
+		list = append(list, imageFormat)
+	}
+	if o.has[asNative] {
+		list = append(list, nativeFormat)
+	}
+	if o.has[asVideo] {
+		list = append(list, videoFormat)
+	}
+	return list
+}
+
+// choose is the markup that a creative becomes; false when o has no place for it. An image is shown as a native
+// where it fits, because that looks like the page around it.
+func (o *offer) choose(c *campaign.Campaign) (markupKind, bool) {
+	show := creative(c)
+	switch c.Format {
+	case campaign.Video:
+		return asVideo, o.has[asVideo] && o.video.FitsVideo(&show)
+	case campaign.Native, campaign.Image:
+		if o.has[asNative] && o.native.FitsNative(&show) {
+			return asNative, true
+		}
+		return asBanner, c.Format == campaign.Image && o.has[asBanner]
+	}
+	return 0, false
+}
+
+func creative(c *campaign.Campaign) markup.Creative {
+	return markup.Creative{
+		Headline: c.Headline, Body: c.Subtext, CTALabel: c.CTALabel, MediaURL: c.MediaURL, PosterURL: c.PosterURL,
+		Domain: advertiserDomain(c.CTAURL), SkipAfter: c.SkippableAfterSec,
+	}
+}
+
+// landingDomain is the host of a campaign's checked https link.
+func landingDomain(link string) string {
+	host := strings.TrimPrefix(link, "https://")
+	if i := strings.IndexAny(host, "/?#:"); i >= 0 {
+		host = host[:i]
+	}
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}
+
+// advertiserDomain is the landing domain as block lists write it.
+func advertiserDomain(link string) string { return strings.TrimPrefix(landingDomain(link), "www.") }
+
+// htmlBanner is the blocked creative type (btype) that our banners are.
+const htmlBanner = 2
+
+// maxSide is the largest side of a banner or player that is believed, CSS pixels.
+const maxSide = 10_000
+
+// size is the first size that a banner may have.
+func (b *banner) size() (w, h int) {
+	for _, f := range b.Format.list {
+		if sane(f.W.n, f.H.n) {
+			return int(f.W.n), int(f.H.n)
+		}
+	}
+	if sane(b.W.n, b.H.n) {
+		return int(b.W.n), int(b.H.n)
+	}
+	return markup.DefaultWidth, markup.DefaultHeight
+}
+
+func sane(w, h int64) bool { return w > 0 && h > 0 && w <= maxSide && h <= maxSide }
+
+const skipButton = 16 // creative attribute: has a skip button
+
+// request is the video for the markup; false when a linear inline VAST 4 of our length is not wanted.
+func (v *video) request(seconds int64) (markup.VideoRequest, bool) {
+	r := markup.VideoRequest{Mimes: v.Mimes, Seconds: seconds, Skippable: !(v.Skip.set && v.Skip.n == 0) && !has(v.BAttr, skipButton)}
+	if sane(v.W.n, v.H.n) {
+		r.W, r.H = v.W.n, v.H.n
+	}
+	switch {
+	case v.Linearity.is(2):
+		return r, false
+	case v.MinDuration.n > seconds, v.MaxDuration.n > 0 && v.MaxDuration.n < seconds:
+		return r, false
+	}
+	wanted := v.Protocols
+	if len(wanted) == 0 && v.Protocol.set {
+		wanted = wholes{v.Protocol.n}
+	}
+	// VAST 4.0, 4.1, 4.2, 4.3: a player of any of them reads 4.2.
+	return r, len(wanted) == 0 || has(wanted, 7) || has(wanted, 11) || has(wanted, 13) || has(wanted, 15)
+}
+
+// floor is the least price of p in micro-USD; at least one, because a bid must have a price.
+func (t *turn) floor(p *imp) (money.Micros, auction.Reason) {
+	cur := upper(string(p.BidFloorCur))
+	switch {
+	case p.BidFloor.bad:
+		return 0, auction.BelowFloor
+	case p.BidFloor.micros == 0, cur == "", cur == "USD":
+		return max(p.BidFloor.micros, 1), ""
+	}
+	rate, known := t.rates[cur]
+	if !known {
+		return 0, currency
+	}
+	usd := math.Ceil(float64(p.BidFloor.micros) * float64(rate) / float64(money.USD))
+	return money.Micros(max(min(usd, float64(money.Max)), 1)), ""
+}
+
+// patience is how many candidates are looked at whose creative does not fit or whose budget is spent.
+const patience = 2_000
+
+// chooser is the auction's gate: a candidate passes when its creative fits the imp and the campaign may spend.
+type chooser struct {
+	turn     *turn
+	offer    *offer
+	inner    auction.Gate
+	looked   int
+	over     bool
+	creative *campaign.Campaign // of the candidate that passed
+	kind     markupKind
+}
+
+// Check implements [auction.Gate].
+func (g *chooser) Check(c *auction.Campaign) auction.Reason {
+	g.looked++
+	if g.looked%64 == 0 && g.turn.late() {
+		g.over = true
+	}
+	if g.over {
+		return timeout
+	}
+	if g.looked > patience {
+		return auction.NoMatch
+	}
+	found, ok := g.turn.deps.Catalog.Creative(uuid.UUID(c.ID))
+	if !ok { // gone since the snapshot was taken
+		return auction.NoMatch
+	}
+	kind, fits := g.offer.choose(found)
+	if !fits {
+		return noFit
+	}
+	if reason := g.inner.Check(c); reason != "" {
+		return reason
+	}
+	g.creative, g.kind = found, kind
+	return ""
+}
+
+// categoryBlocked compares the operator's categories with bcat and acat, which mean something only in the same
+// taxonomy. Without categories of our own nothing is blocked, and nothing is on a list of allowed ones.
+func (t *turn) categoryBlocked() bool {
+	tax := int64(1)
+	if t.in.CatTax.set && t.in.CatTax.n > 0 {
+		tax = t.in.CatTax.n
+	}
+	same := tax == t.cfg.CatTax
+	allowed := len(t.in.ACat) == 0
+	for _, ours := range t.cfg.Categories {
+		for _, blocked := range t.in.BCat {
+			// Of another taxonomy nothing can be known: careful is what brand safety asks for.
+			if !same || covers(blocked, ours) {
+				return true
+			}
+		}
+		for _, wanted := range t.in.ACat {
+			allowed = allowed || same && covers(wanted, ours)
+		}
+	}
+	return !allowed
+}
+
+// covers says whether category is outer or below it, as IAB7-39 is below IAB7.
+func covers(outer, category string) bool {
+	outer, category = upper(outer), upper(category)
+	return outer == category || strings.HasPrefix(category, outer+"-")
+}

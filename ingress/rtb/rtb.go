@@ -1,0 +1,169 @@
+// Package rtb is the OpenRTB 2.6 endpoint: an exchange sends the impressions it has, and our campaigns bid for
+// them; later it says what became of the bids.
+//
+// Contract of POST /api/rtb. A first-price auction for each imp, whatever `at` says, over the same snapshot and
+// budgets as every other request; one seatbid with at most one bid an imp. A bid's price is the effective CPM of
+// its campaign in USD: never above the stated cpm bid, at least the floor. What is billed is what the impression
+// tracker in the markup says when it is fired, as for every ad; the notices (nurl, lurl, burl) are recorded and
+// never billed. 400 is for what the standard calls malformed, and carries nbr 2; whoever is merely not
+// interested answers 204, or 200 with nbr and the reason for each imp in ext.seatnonbid when the request has
+// test or ext.debug. A technical failure is 500 with nbr 1.
+//
+// Which campaign can fill what: image a native or a banner, native a native, video a video. Campaigns have no
+// content categories of their own, so bcat and acat are compared with those that the operator states for all of
+// them (ADNET_RTB_CATEGORIES); without any nothing is blocked by bcat, and a request with acat gets no bid.
+//
+// Signals: ext.mcp_context of the imp, then that of the request, field by field; without any intent there the
+// words of site, app and content; tagid is the host app where no ext.mcp_context is given. The integration method
+// is "rest", of the four that there are the one whose caller is a server. Nothing that identifies a person is read.
+package rtb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"adnet/auction"
+	"adnet/ingress/httpapi"
+	"adnet/internal/campaign"
+	"adnet/internal/errs"
+	"adnet/internal/money"
+	"adnet/internal/token"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
+)
+
+// Config is the settings of the OpenRTB endpoint.
+type Config struct {
+	Seat       string            `name:"rtb-seat" env:"ADNET_RTB_SEAT" default:"adnet" help:"Our seat id in bids; wseat and bseat are compared with it."`
+	Rates      map[string]string `name:"rtb-rates" env:"ADNET_RTB_RATES" help:"USD per unit of a floor's currency, like EUR=1.08;GBP=1.27. Floors in other currencies get no bid."`
+	Categories []string          `name:"rtb-categories" env:"ADNET_RTB_CATEGORIES" help:"Content categories of all campaigns, compared with bcat and acat (default: none)."`
+	CatTax     int64             `name:"rtb-cattax" env:"ADNET_RTB_CATTAX" default:"1" help:"Taxonomy of ADNET_RTB_CATEGORIES (AdCOM, Category Taxonomies)."`
+	PerSecond  int               `name:"rtb-per-second" env:"ADNET_RTB_PER_SECOND" default:"2000" help:"Bid requests of one seat key a second and node; above it the answer is 429."`
+	VideoSec   int64             `name:"rtb-video-seconds" env:"ADNET_RTB_VIDEO_SECONDS" default:"15" help:"Length of videos in seconds: campaigns do not say it, and VAST must."`
+}
+
+// Catalog is what auctions run over.
+type Catalog interface {
+	Snapshot() *auction.Snapshot
+	Version() int64
+	Fresh(now time.Time) bool
+	Gate(now time.Time) auction.Gate
+	Creative(id uuid.UUID) (*campaign.Campaign, bool)
+}
+
+// Producer hands a record to Kafka; see track.Producer.
+type Producer interface {
+	Produce(topic string, key, value []byte, done func(error))
+}
+
+// Recording says whether events can be recorded now; while they cannot, nothing is bid.
+type Recording interface {
+	CanRecord(ctx context.Context) bool
+}
+
+// Outcomes is told how each auction of this node ended; see serve.Outcomes.
+type Outcomes interface {
+	Observe(reason auction.Reason, took time.Duration, now time.Time)
+}
+
+// Deps are what the endpoint works with. All but Outcomes are required.
+type Deps struct {
+	Metrics    prometheus.Registerer
+	Auth       *httpapi.Auth
+	Catalog    Catalog
+	Keyring    *token.Keyring
+	Producer   Producer
+	Recording  Recording
+	Outcomes   Outcomes
+	Disclosure string     // label that marks an ad as one
+	Life       token.Life // how long an impression still counts, which is how long a bid may be shown
+	BaseURL    func() string
+	Now        func() time.Time
+}
+
+// Server is the OpenRTB endpoints.
+type Server struct {
+	cfg     Config
+	deps    Deps
+	rates   map[string]money.Micros
+	work    sync.Pool // of *workspace
+	seats   sync.Map  // *rate.Limiter by key id; only keys that were issued get here
+	metrics metrics
+}
+
+type metrics struct {
+	requests *prometheus.CounterVec // by outcome
+	bids     [kinds]prometheus.Counter
+	nobids   *prometheus.CounterVec // by reason
+	notices  *prometheus.CounterVec // by kind and proof
+	dropped  prometheus.Counter
+}
+
+// New makes the endpoints. Errors: a setting that makes no sense.
+func New(cfg Config, deps Deps) (*Server, error) {
+	s := &Server{cfg: cfg, deps: deps, rates: map[string]money.Micros{"USD": money.USD}, work: sync.Pool{New: newWorkspace}}
+	for currency, text := range cfg.Rates {
+		usd, err := money.Parse(text)
+		if err == nil && usd <= 0 {
+			err = money.ErrRange
+		}
+		if err != nil {
+			return nil, fmt.Errorf("ADNET_RTB_RATES, %s: %w", currency, err)
+		}
+		s.rates[strings.ToUpper(strings.TrimSpace(currency))] = usd
+	}
+	if cfg.Seat == "" || cfg.VideoSec <= 0 || cfg.PerSecond <= 0 {
+		return nil, errors.New("ADNET_RTB_SEAT must not be empty, ADNET_RTB_VIDEO_SECONDS and ADNET_RTB_PER_SECOND must be positive")
+	}
+	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "adnet_rtb_" + name, Help: help}, labels)
+		deps.Metrics.MustRegister(c)
+		return c
+	}
+	bids := counters("bids_total", "Bids made, by markup.", "markup")
+	for kind := range s.metrics.bids {
+		s.metrics.bids[kind] = bids.WithLabelValues(markupKind(kind).String())
+	}
+	s.metrics.requests = counters("requests_total", "Bid requests, by what they were answered.", "answer")
+	s.metrics.nobids = counters("nobids_total", "Impressions that were not bid for, by reason.", "reason")
+	s.metrics.notices = counters("notices_total", "Notices of exchanges, by kind and what their token proved.", "kind", "proof")
+	s.metrics.dropped = prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_rtb_unrecorded_total", Help: "Outcomes and notices that the log did not take (best effort)."})
+	deps.Metrics.MustRegister(s.metrics.dropped)
+	return s, nil
+}
+
+// Mount adds the routes to h.
+func (s *Server) Mount(h *httpapi.Server) {
+	h.Handle(http.MethodPost, "/api/rtb", s.bid)
+	h.Handle(http.MethodGet, "/api/rtb", httpapi.Actions("op", map[string]httpapi.Handler{
+		"win": s.notice(win), "loss": s.notice(loss), "bill": s.notice(bill), "error": s.notice(failed), "status": s.status,
+	}))
+}
+
+// admit counts a request against its seat key, a second's worth of burst above the rate. Error: errs.RateLimited.
+func (s *Server) admit(key uuid.UUID, now time.Time) error {
+	limiter, ok := s.seats.Load(key)
+	if !ok {
+		limiter, _ = s.seats.LoadOrStore(key, rate.NewLimiter(rate.Limit(s.cfg.PerSecond), s.cfg.PerSecond))
+	}
+	if !limiter.(*rate.Limiter).AllowN(now, 1) {
+		return httpapi.RetryAfter(errs.New(errs.RateLimited, "too many bid requests: %d a second are let in", s.cfg.PerSecond), 1)
+	}
+	return nil
+}
+
+// produce hands a record to the log, best effort.
+func (s *Server) produce(topic string, key, value []byte) {
+	s.deps.Producer.Produce(topic, key, value, func(err error) {
+		if err != nil {
+			s.metrics.dropped.Inc()
+		}
+	})
+}

@@ -1,0 +1,231 @@
+package rtb
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"adnet/auction"
+
+	"golang.org/x/text/language"
+)
+
+// method is the integration method of all bids; see the package's contract.
+const method = "rest"
+
+// Limits of signals: what is longer is cut.
+const (
+	maxSignal = 128 // bytes
+	maxTools  = 64
+	maxTokens = 64
+)
+
+// place is what an auction knows about an impression.
+type place struct {
+	tokens, tools                   []string
+	host, surface, region, language string
+}
+
+// signals is what the request level says.
+type signals struct {
+	context  mcpContext
+	given    bool // ext.mcp_context
+	region   string
+	language string
+	channel  *channel
+	words    []string // of the channel, once they are needed
+	read     bool
+}
+
+func requestSignals(in *bidRequest) signals {
+	s := signals{context: in.Ext.v.Context.v, given: in.Ext.v.Context.set, channel: &in.Site.v}
+	switch {
+	case in.App.set:
+		s.channel = &in.App.v
+	case in.DOOH.set:
+		s.channel = &in.DOOH.v
+	}
+	where := &in.Device.v.Geo
+	if !where.set || where.v.Country == "" {
+		where = &in.User.v.Geo
+	}
+	s.region = region(string(where.v.Country), string(where.v.Region))
+	s.language = tag(first(in.Device.v.Language, in.Device.v.LangB))
+	return s
+}
+
+// of is the place of one imp: its own ext.mcp_context wins over the request's, field by field.
+func (s *signals) of(p *imp) place {
+	own, given := &p.Ext.v.Context.v, s.given || p.Ext.v.Context.set
+	outer := &s.context
+	out := place{
+		host:     clean(first(own.HostApp, own.Host, outer.HostApp, outer.Host)),
+		surface:  clean(first(own.Surface, outer.Surface)),
+		region:   s.region,
+		language: s.language,
+		tokens:   intent(own),
+		tools:    tools(own),
+	}
+	if !given {
+		out.host = clean(p.TagID)
+	}
+	if stated := first(own.Region, own.RegionShort, outer.Region, outer.RegionShort); stated != "" {
+		country, part, _ := strings.Cut(strings.ReplaceAll(string(stated), "_", "-"), "-")
+		out.region = region(country, part)
+	}
+	if stated := tag(first(own.Language, own.LangShort, outer.Language, outer.LangShort)); stated != "" {
+		out.language = stated
+	}
+	if len(out.tokens) == 0 {
+		out.tokens = intent(outer)
+	}
+	if len(out.tools) == 0 {
+		out.tools = tools(outer)
+	}
+	if len(out.tokens) == 0 {
+		out.tokens = s.channelWords()
+	}
+	return out
+}
+
+// intent is the tokens that a context states.
+func intent(c *mcpContext) []string {
+	var tokens []string
+	if stated := first(c.Intent, c.Summary, c.Context); stated != "" {
+		tokens = auction.Tokenize(string(stated))
+	}
+	for _, t := range c.IntentTokens {
+		if t = string(clean(text(t))); t != "" && len(tokens) < maxTokens {
+			tokens = append(tokens, t)
+		}
+	}
+	return tokens
+}
+
+func tools(c *mcpContext) []string {
+	var list []string
+	if tool := clean(c.Tool); tool != "" {
+		list = append(list, tool)
+	}
+	for _, tool := range c.Tools {
+		if tool = clean(text(tool)); tool != "" && len(list) < maxTools {
+			list = append(list, tool)
+		}
+	}
+	return list
+}
+
+// channelWords are the tokens of what the page, app and content say about themselves.
+func (s *signals) channelWords() []string {
+	if s.read {
+		return s.words
+	}
+	s.read = true
+	c, about := s.channel, &s.channel.Content.v
+	var b strings.Builder
+	for _, part := range []text{about.Title, about.Keywords, c.Keywords, c.Search, about.Genre, about.Series, c.Name} {
+		if part != "" {
+			b.WriteString(string(part))
+			b.WriteByte(' ')
+		}
+	}
+	for _, list := range []texts{about.KWArray, c.KWArray} {
+		for _, word := range list {
+			b.WriteString(word)
+			b.WriteByte(' ')
+		}
+	}
+	if b.Len() > 0 {
+		s.words = auction.Tokenize(b.String())
+	}
+	return s.words
+}
+
+func first(values ...text) text {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// clean is a signal without control characters and of bounded length.
+func clean(v text) string {
+	s := strings.TrimSpace(string(v))
+	if len(s) > maxSignal {
+		n := maxSignal
+		for n > 0 && !utf8.RuneStart(s[n]) {
+			n--
+		}
+		s = s[:n]
+	}
+	if strings.IndexFunc(s, control) < 0 {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if control(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func control(r rune) bool { return r < ' ' || r == 0x7f }
+
+// region is a country with its part as campaigns target it, US-CA: OpenRTB countries have three letters. What is
+// no country is unknown.
+func region(country, part string) string {
+	country, part = strings.TrimSpace(country), strings.TrimSpace(part)
+	if len(country) < 2 || len(country) > 3 {
+		return ""
+	}
+	known, err := language.ParseRegion(country)
+	if err != nil || !known.IsCountry() {
+		return ""
+	}
+	out := known.String()
+	if prefix, rest, whole := strings.Cut(part, "-"); whole && len(prefix) <= 3 {
+		part = rest // some send the whole ISO 3166-2 code
+	}
+	if len(part) >= 1 && len(part) <= 3 && word(part) {
+		out += "-" + upper(part)
+	}
+	return out
+}
+
+// tag is a language tag, or empty for what is none.
+func tag(v text) string {
+	s := strings.TrimSpace(string(v))
+	if len(s) < 2 || len(s) > 16 {
+		return ""
+	}
+	for part := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == '-' || r == '_' }) {
+		if !word(part) {
+			return ""
+		}
+	}
+	return s
+}
+
+func word(s string) bool {
+	for i := range len(s) {
+		if c := s[i] | 0x20; (c < 'a' || c > 'z') && (s[i] < '0' || s[i] > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func upper(s string) string { return strings.ToUpper(strings.TrimSpace(s)) }
+
+// domains reads badv: some entries are whole links.
+func domains(badv []string) []string {
+	for i, d := range badv {
+		if _, rest, is := strings.Cut(d, "://"); is {
+			d = rest
+		}
+		d, _, _ = strings.Cut(d, "/")
+		badv[i] = strings.TrimSpace(d)
+	}
+	return badv
+}

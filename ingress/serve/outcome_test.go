@@ -1,0 +1,101 @@
+package serve
+
+import (
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"adnet/auction"
+	"adnet/internal/campaign"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+)
+
+// outcomes keeps what it is told.
+type outcomes struct{ reasons []auction.Reason }
+
+func (o *outcomes) Observe(reason auction.Reason, _ time.Duration, _ time.Time) {
+	o.reasons = append(o.reasons, reason)
+}
+
+// The record of an auction names the best candidates and why each lost, and of the request only how much there was.
+func TestRecordExplainsTheAuction(t *testing.T) {
+	f := newFixture(t, 0)
+	var list []campaign.Campaign
+	for i := range 14 {
+		k := generic()
+		k.ID, k.BidAmount, k.IntentTokens = uuid.UUID{15: byte(i + 1)}, money.Micros(20-i)*money.USD, []string{"zebra", "okapi"}
+		list = append(list, k)
+	}
+	f.shelf.put(list...)
+	ask := func() {
+		f.ask(f.key, `{"context":"A zebra and an okapi at night","active_tools":["secret-tool"],"session_id":"secret-session"}`)
+	}
+	ask()
+	logged := f.log.auctions[0]
+	require.EqualValues(t, 3, logged.Tokens)
+	require.EqualValues(t, 1, logged.Tools)
+	require.True(t, logged.MoreCandidates)
+	require.Equal(t, list[0].ID[:], logged.CampaignId)
+	require.Greater(t, len(logged.Candidates), 1)
+	for i, c := range logged.Candidates {
+		require.Equal(t, list[i].ID[:], c.CampaignId)
+		require.Equal(t, i == 0, c.Reason == "")
+		require.Equal(t, i > 0, c.Reason == string(auction.Outbid))
+		require.Positive(t, c.EcpmMicros)
+	}
+	raw, err := proto.Marshal(logged)
+	require.NoError(t, err)
+	for _, said := range []string{"zebra", "okapi", "night", "secret"} {
+		require.NotContains(t, string(raw), said, "what a conversation is about is not kept")
+	}
+
+	f.shelf.refuse = auction.Budget
+	ask()
+	refused := f.log.auctions[1]
+	require.Len(t, refused.Candidates, auction.MaxTrace)
+	require.True(t, refused.MoreCandidates)
+	for _, c := range refused.Candidates {
+		require.Equal(t, string(auction.Budget), c.Reason)
+	}
+	f.shelf.refuse, f.shelf.stale = "", true
+	ask()
+	require.Empty(t, f.log.auctions[2].Candidates, "no auction took place, and nothing is left of the one before")
+	require.False(t, f.log.auctions[2].MoreCandidates)
+}
+
+func TestLimitFieldsAreInTheReply(t *testing.T) {
+	f := newFixture(t, 3)
+	for i := range 3 {
+		w := f.send(body(t, nil), "Authorization", "Bearer "+f.key)
+		require.Equal(t, http.StatusOK, w.Code)
+		require.Equal(t, []string{"3", strconv.Itoa(2 - i), "61"},
+			[]string{w.Header().Get("RateLimit-Limit"), w.Header().Get("RateLimit-Remaining"), w.Header().Get("RateLimit-Reset")})
+	}
+	w := f.send(body(t, nil), "Authorization", "Bearer "+f.key)
+	require.Equal(t, http.StatusTooManyRequests, w.Code)
+	require.Equal(t, w.Header().Get("Retry-After"), w.Header().Get("RateLimit-Reset"))
+}
+
+// Sandbox keys that nobody was issued can be made up at will: they are limited by address.
+func TestMadeUpSandboxKeysShareALimit(t *testing.T) {
+	f := newFixture(t, 5)
+	for i := range 5 {
+		require.Equal(t, http.StatusOK, f.send(body(t, nil), "Authorization", "Bearer pub_test_"+strconv.Itoa(i)).Code)
+	}
+	requireError(t, f.send(body(t, nil), "Authorization", "Bearer sk_test_new", "X-Forwarded-For", "198.51.100.9"), http.StatusTooManyRequests, "rate_limited", "")
+	require.Equal(t, http.StatusOK, f.send(body(t, nil), "Authorization", "Bearer "+f.key).Code)
+}
+
+func TestOutcomesAreTold(t *testing.T) {
+	f, told := newFixture(t, 0), &outcomes{}
+	f.server.deps.Outcomes = told
+	require.NotNil(t, f.ask(f.key, body(t, nil)).Ad)
+	f.shelf.refuse = auction.Paced
+	f.ask(f.key, body(t, nil))
+	require.Equal(t, []auction.Reason{"", auction.Paced}, told.reasons)
+}

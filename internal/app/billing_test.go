@@ -1,0 +1,265 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"adnet/ingress/billing"
+	"adnet/ingress/httpapi"
+	"adnet/ingress/manage"
+	"adnet/internal/account"
+	"adnet/internal/campaign"
+	"adnet/internal/ledger"
+	"adnet/internal/memory"
+	"adnet/internal/money"
+	"adnet/internal/obs"
+	"adnet/internal/payment"
+	"adnet/internal/postgres"
+	"adnet/internal/redis"
+	"adnet/internal/testenv"
+	"adnet/internal/token"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+)
+
+// customer talks to a running service.
+type customer struct {
+	t           *testing.T
+	base, token string
+	id          string
+}
+
+// asks sends JSON and wants a status; the reply's object is returned.
+func (c *customer) asks(status int, method, path string, body any) map[string]any {
+	c.t.Helper()
+	text, err := json.Marshal(body)
+	require.NoError(c.t, err)
+	request, err := http.NewRequestWithContext(c.t.Context(), method, c.base+path, bytes.NewReader(text))
+	require.NoError(c.t, err)
+	request.Header.Set("Content-Type", "application/json")
+	if c.token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	reply, err := http.DefaultClient.Do(request)
+	require.NoError(c.t, err)
+	defer reply.Body.Close()
+	got, err := io.ReadAll(reply.Body)
+	require.NoError(c.t, err)
+	require.Equal(c.t, status, reply.StatusCode, "%s %s: %s", method, path, got)
+	var object map[string]any
+	require.NoError(c.t, json.Unmarshal(got, &object), "%s", got)
+	return object
+}
+
+func registered(t *testing.T, base, email string) *customer {
+	t.Helper()
+	c := &customer{t: t, base: base}
+	login := c.asks(201, "POST", "/api/auth?action=register", map[string]any{"email": email, "password": "a long password"})
+	c.token, c.id = login["token"].(string), login["user"].(map[string]any)["id"].(string)
+	return c
+}
+
+func (c *customer) draft(more map[string]any) map[string]any {
+	body := map[string]any{
+		"advertiser_id": c.id, "headline": "Chess lessons for curious beginners", "cta_url": "https://chess.shop.example/start",
+		"bid_amount": 900, "target_intent_tokens": []string{"chess"},
+	}
+	for name, value := range more {
+		body[name] = value
+	}
+	return body
+}
+
+// TestDepositStartsDelivery is the whole road of a deposit where deposits are required: a campaign that says it is
+// unfunded and does not deliver, a checkout, its page, and ads.
+func TestDepositStartsDelivery(t *testing.T) {
+	_, base, admin := standalone(t, "--prepaid", "required", "--demo", "off")
+	advertiser, publisher := registered(t, base, "me@shop.example"), registered(t, base, "bot@example.com")
+	created := advertiser.asks(201, "POST", "/api/campaigns?action=create", advertiser.draft(nil))
+	require.Equal(t, true, created["unfunded"])
+	require.Equal(t, true, created["auto_approved"])
+	advertiser.asks(503, "POST", "/api/campaigns?action=create", advertiser.draft(map[string]any{"use_ad_credit": true}))
+
+	key := publisher.asks(201, "POST", "/api/keys", map[string]any{"kind": "publisher", "name": "bot"})["key"].(string)
+	reader := &customer{t: t, base: base, token: key}
+	ask := func() any {
+		return reader.asks(200, "POST", "/v1/ad-request", map[string]any{"context": "Explain the Sicilian opening in chess"})["ad"]
+	}
+	// A node fills with a new campaign until it has heard of its room, 200 ms later.
+	require.Eventually(t, func() bool { return ask() == nil }, 20*time.Second, 20*time.Millisecond)
+	for range 20 {
+		require.Nil(t, ask(), "nothing delivers without a deposit")
+	}
+	checkout := advertiser.asks(200, "POST", "/api/billing?action=create_checkout", map[string]any{"amount": 1})
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	reply, err := client.Post(checkout["checkout_url"].(string), "application/x-www-form-urlencoded", strings.NewReader(""))
+	require.NoError(t, err)
+	require.NoError(t, reply.Body.Close())
+	require.Equal(t, http.StatusSeeOther, reply.StatusCode)
+	require.True(t, strings.HasPrefix(reply.Header.Get("Location"), base+"/checkout/done?"))
+	require.EqualValues(t, 1, advertiser.asks(200, "GET", "/api/billing?action=balance", nil)["available"])
+
+	var ad map[string]any
+	paid := time.Now()
+	require.Eventually(t, func() bool { found, ok := ask().(map[string]any); ad = found; return ok }, 20*time.Second, 20*time.Millisecond)
+	t.Logf("the first ad came %s after the deposit", time.Since(paid))
+	beacon, err := http.Get(ad["impression_url"].(string))
+	require.NoError(t, err)
+	require.NoError(t, beacon.Body.Close())
+	require.Eventually(t, func() bool {
+		return advertiser.asks(200, "GET", "/api/billing?action=balance", nil)["available"] == 0.1
+	}, 20*time.Second, 50*time.Millisecond)
+	entries := advertiser.asks(200, "GET", "/api/billing?action=history", nil)["entries"].([]any)
+	require.Len(t, entries, 2)
+	require.EqualValues(t, -0.9, entries[0].(map[string]any)["amount"])
+	require.EqualValues(t, 1, entries[1].(map[string]any)["balance"])
+	require.EqualValues(t, 1, publisher.asks(200, "GET", "/api/billing?action=earnings", nil)["total"])
+	created = advertiser.asks(201, "POST", "/api/campaigns?action=create", advertiser.draft(nil))
+	require.NotContains(t, created, "unfunded")
+	requireVerified(t, admin)
+}
+
+// TestPaymentSecretsAreMasked: the payment settings are secrets too.
+func TestPaymentSecretsAreMasked(t *testing.T) {
+	p := start(t, "ingress", "--stripe-key", "sk_live_canary", "--stripe-webhook-secret", "whsec_canary", "--print-config")
+	require.Zero(t, p.ends(t, 5*time.Second))
+	require.Contains(t, p.out.String(), "ADNET_STRIPE_KEY=****")
+	require.NotContains(t, p.out.String(), "canary")
+}
+
+// creditBooks is a store whose campaigns Credits can fund, or not.
+type creditBooks interface {
+	account.UserStore
+	account.KeyStore
+	campaign.Store
+	billing.Ledger
+	payment.Store
+	InTx(ctx context.Context, fn func(ledger.Tx) error) error
+}
+
+// serveBooks is the management and billing endpoints over a store.
+func serveBooks(t *testing.T, store creditBooks) string {
+	t.Helper()
+	server, err := httpapi.New(httpapi.Config{}, httpapi.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness()})
+	require.NoError(t, err)
+	key, err := token.NewKey("k1")
+	require.NoError(t, err)
+	sessions, err := token.NewSessions([]token.Key{key})
+	require.NoError(t, err)
+	cache, err := redis.NewEmbedded(redis.EmbeddedConfig{})
+	require.NoError(t, err)
+	require.NoError(t, cache.Start())
+	client, err := redis.Open(redis.Config{Addr: cache.Addr()}, redis.Deps{Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	auth := httpapi.NewAuth(httpapi.AuthDeps{Users: store, Keys: store, Sessions: sessions, Now: time.Now})
+	manage.New(manage.Deps{
+		Auth: auth, Sessions: sessions, Accounts: account.NewService(account.Deps{Users: store, Keys: store, Now: time.Now}), Now: time.Now,
+		Campaigns: campaign.NewService(campaign.Deps{Store: store, Announcer: redis.NewCatalog(client), Now: time.Now, CreditValue: 2 * money.USD}),
+	}).Mount(server)
+	payments, err := payment.New(payment.Config{}, payment.Deps{Store: store, Now: time.Now})
+	require.NoError(t, err)
+	billing.New(billing.Deps{
+		Metrics: prometheus.NewRegistry(), Auth: auth, Users: store, Ledger: store, Payments: payments, Now: time.Now,
+	}).Mount(server)
+	web := httptest.NewServer(server)
+	t.Cleanup(web.Close)
+	return web.URL
+}
+
+// mint gives a publisher Credits in the only way there is: impressions.
+func mint(t *testing.T, store creditBooks, host campaign.Campaign, developer uuid.UUID, n int) {
+	t.Helper()
+	at := time.Now().UTC()
+	run := ledger.Run{Range: ledger.Range{Partition: ledger.Partition{Stream: uuid.NewString()}, Next: int64(n)}}
+	for range n {
+		id, err := uuid.NewV7()
+		require.NoError(t, err)
+		run.Records = append(run.Records, ledger.Record{Event: ledger.Event{
+			Type: ledger.Impression, Proof: ledger.Signed, ReceivedAt: at, AuctionID: id, CampaignID: host.ID, AdvertiserID: host.AdvertiserID,
+			DeveloperID: developer, Price: 1, BillingModel: campaign.CPM,
+		}})
+	}
+	b := ledger.Batch{Runs: []ledger.Run{run}, At: at}
+	require.NoError(t, store.InTx(t.Context(), func(tx ledger.Tx) error {
+		if err := tx.Claim(t.Context(), []ledger.Range{run.Range}); err != nil {
+			return err
+		}
+		fresh, err := tx.MarkFirst(t.Context(), ledger.Candidates(b))
+		if err != nil {
+			return err
+		}
+		books, err := tx.Books(t.Context(), ledger.NeedOf(b))
+		if err != nil {
+			return err
+		}
+		return tx.Write(t.Context(), ledger.Decide(b, fresh, books))
+	}))
+}
+
+// TestCreditsFundCampaigns: with the database, Credits that were earned pay for a budget, at the configured value
+// (2 USD a Credit here); what is missing is said; and the deduction is a row.
+func TestCreditsFundCampaigns(t *testing.T) {
+	url := testenv.Postgres(t)
+	require.NoError(t, postgres.Migrate(t.Context(), url, func(string) {}))
+	store, err := postgres.Open(t.Context(), postgres.Config{URL: url, MaxConns: 4})
+	require.NoError(t, err)
+	t.Cleanup(store.Close)
+	base := serveBooks(t, store)
+	owner, host := registered(t, base, "me@shop.example"), registered(t, base, "host@example.com")
+	host.asks(201, "POST", "/api/campaigns", host.draft(nil))
+	hosted, _, err := store.Campaigns(t.Context(), campaign.Filter{})
+	require.NoError(t, err)
+	user, err := store.User(t.Context(), uuid.MustParse(owner.id))
+	require.NoError(t, err)
+
+	credit := owner.draft(map[string]any{"use_ad_credit": true, "total_budget": 41, "daily_budget": 5})
+	refused := owner.asks(400, "POST", "/api/campaigns", credit)
+	require.Equal(t, "insufficient_credit", refused["code"])
+	require.EqualValues(t, 0, refused["available"])
+	require.EqualValues(t, 21, refused["requested"], "half a Credit is a Credit")
+	mint(t, store, hosted[0], user.DeveloperID, 20)
+	refused = owner.asks(400, "POST", "/api/campaigns", credit)
+	require.EqualValues(t, 20, refused["available"])
+	require.EqualValues(t, 21, refused["requested"])
+	require.Empty(t, owner.asks(200, "GET", "/api/campaigns", nil)["campaigns"])
+	require.EqualValues(t, 20, owner.asks(200, "GET", "/api/billing?action=balance", nil)["credits"])
+
+	mint(t, store, hosted[0], user.DeveloperID, 5)
+	created := owner.asks(201, "POST", "/api/campaigns", credit)["campaign"].(map[string]any)
+	require.Equal(t, true, created["credit_funded"])
+	require.EqualValues(t, 4, owner.asks(200, "GET", "/api/billing?action=balance", nil)["credits"])
+	row := owner.asks(200, "GET", "/api/billing?action=history&limit=1", nil)["entries"].([]any)[0].(map[string]any)
+	require.Equal(t, "credit_fund", row["kind"])
+	require.Equal(t, created["id"], row["campaign_id"])
+	require.EqualValues(t, -21, row["amount"])
+	require.EqualValues(t, 4, row["balance"])
+	earned := owner.asks(200, "GET", "/api/billing?action=earnings", nil)
+	require.EqualValues(t, 25, earned["total"])
+	require.EqualValues(t, 4, earned["available"])
+	checks, err := store.Audit(t.Context(), ledger.AuditOptions{})
+	require.NoError(t, err)
+	for _, c := range checks {
+		require.True(t, c.OK(), "%s: want %d, got %d: %s", c.Name, c.Want, c.Got, c.Detail)
+	}
+}
+
+// TestCreditsNeedTheDatabase: in memory the answer is demo_mode, whatever was earned.
+func TestCreditsNeedTheDatabase(t *testing.T) {
+	store := memory.New(time.Now)
+	base := serveBooks(t, store)
+	owner := registered(t, base, "me@shop.example")
+	refused := owner.asks(503, "POST", "/api/campaigns", owner.draft(map[string]any{"use_ad_credit": true}))
+	require.Equal(t, "demo_mode", refused["code"])
+	require.Empty(t, owner.asks(200, "GET", "/api/campaigns", nil)["campaigns"])
+}
