@@ -9,6 +9,7 @@ import (
 	"adnet/analytics/rollup"
 	"adnet/internal/kafka"
 	"adnet/internal/ledger"
+	"adnet/internal/obs"
 	"adnet/internal/postgres"
 )
 
@@ -85,7 +86,7 @@ func (c *rollupOnce) Run(p process) error {
 		return err
 	}
 	defer logClose(p, "ClickHouse", store.Close)
-	roll, err := rollup.New(rollup.Config{}, rollup.Deps{Store: store, Log: p.log})
+	roll, err := rollup.New(rollup.Config{}, rollup.Deps{Store: store, Log: p.log, Registry: obs.NewRegistry()})
 	if err != nil {
 		return err
 	}
