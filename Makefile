@@ -7,8 +7,9 @@ BIN := .adnet/bin/adnet
 LOCAL := $(GO) run ./deploy/local
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
+FUZZLONG ?= $(FUZZTIME)
 
-.PHONY: help run build stack serve stack-down check test test-short race fuzz bench generate
+.PHONY: help run build stack serve stack-down check test test-short race fuzz mutants lint-openapi bench generate
 
 help: ## List the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -43,8 +44,14 @@ test-short: ## Unit tests only: no servers needed.
 race: ## All unit tests under the race detector.
 	@$(GO) test -race ./...
 
-fuzz: ## Each fuzz target for FUZZTIME.
-	@deploy/fuzz.sh $(FUZZTIME)
+fuzz: ## Each fuzz target for FUZZTIME, exposed ones for FUZZLONG; FUZZ="A B" for some.
+	@FUZZTIME=$(FUZZTIME) FUZZLONG=$(FUZZLONG) FUZZ="$(FUZZ)" deploy/fuzz.sh
+
+mutants: ## Take each protection out: a test must notice. MUTANTS="mac fence" for some.
+	@deploy/test.sh --run go run ./deploy/mutants $(MUTANTS)
+
+lint-openapi: ## openapi.json by Redocly's and Spectral's rules.
+	@deploy/openapi/lint.sh
 
 bench: ## The Go benchmarks of the hot paths.
 	@$(GO) test -run '^$$' -bench . -benchtime 2s ./auction/... ./internal/token ./internal/ledger ./ingress/... ./internal/postgres ./analytics/clickhouse

@@ -43,6 +43,9 @@ if [ "${CI:-}" = true ] && [ -n "$(git status --porcelain)" ]; then
 fi
 ok
 
+step openapi
+deploy/openapi/lint.sh
+
 step compose
 if docker compose version >/dev/null 2>&1; then
   env ADNET_POSTGRES_PASSWORD=x ADNET_CLICKHOUSE_PASSWORD=x ADNET_CLICKHOUSE_ANALYST_PASSWORD=x ADNET_TOKEN_KEYS=x ADNET_SESSION_KEYS=x \

@@ -5,4 +5,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export ADNET_STACK_DIR=${ADNET_STACK_DIR:-$PWD/.adnet/test}
-go run ./deploy/local exec --down --ports=free -- go test -count=1 -timeout 20m "$@" ./...
+if [ "${1:-}" = --run ]; then # another command on the same stack
+  shift
+else
+  set -- go test -count=1 -timeout 20m "$@" ./...
+fi
+go run ./deploy/local exec --down --ports=free -- "$@"
