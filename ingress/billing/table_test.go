@@ -1,18 +1,15 @@
 package billing_test
 
 import (
-	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"adnet/ingress/httpapi/apitest"
 	"adnet/internal/account"
 
 	"github.com/go-json-experiment/json"
@@ -88,7 +85,7 @@ func (x *exchange) run(t *testing.T) {
 			require.NoError(t, err)
 			body = string(encoded)
 		}
-		body = fill(body, names)
+		body = apitest.Fill(body, names)
 		header := http.Header{}
 		if s := request.Signed; s != nil {
 			sign := map[string]func(string, time.Time) http.Header{"stripe": stripeSigned, "paypal": paypalSigned}[s.By]
@@ -100,7 +97,7 @@ func (x *exchange) run(t *testing.T) {
 		} else if p := people[or(request.As, "advertiser")]; p.token != "" {
 			header.Set("Authorization", "Bearer "+p.token)
 		}
-		r := httptest.NewRequest(or(request.Method, http.MethodPost), fill(or(request.Path, "/api/billing"), names), strings.NewReader(body))
+		r := httptest.NewRequest(or(request.Method, http.MethodPost), apitest.Fill(or(request.Path, "/api/billing"), names), strings.NewReader(body))
 		r.Header = header
 		got := w.send(t, r)
 		require.Equal(t, want.Status, got.code, "step %d: %s", i+1, got.text)
@@ -126,71 +123,12 @@ func or(text, fallback string) string {
 	return text
 }
 
-var variable = regexp.MustCompile(`\$\{(\w+)\}`)
-
-// fill replaces the names that are known; others stay, so that a mistake is seen.
-func fill(text string, names map[string]string) string {
-	return variable.ReplaceAllStringFunc(text, func(v string) string { return or(names[v[2:len(v)-1]], v) })
-}
-
+// match binds names in texts.
 func match(at string, want, got any, names map[string]string) error {
-	switch want := want.(type) {
-	case string:
-		text, ok := got.(string)
-		if !ok {
-			return fmt.Errorf("%s: want the text %q, got %v", at, want, got)
+	return apitest.Match(at, want, got, func(at string, want, got any) (bool, error) {
+		if text, is := want.(string); is {
+			return true, apitest.MatchText(at, text, got, names, ".+")
 		}
-		return matchText(at, want, text, names)
-	case map[string]any:
-		o, ok := got.(map[string]any)
-		if !ok || !slices.Equal(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(o))) {
-			return fmt.Errorf("%s: want the fields %v, got %v", at, slices.Sorted(maps.Keys(want)), got)
-		}
-		for _, name := range slices.Sorted(maps.Keys(want)) {
-			if err := match(at+"."+name, want[name], o[name], names); err != nil {
-				return err
-			}
-		}
-		return nil
-	case []any:
-		list, ok := got.([]any)
-		if !ok || len(list) != len(want) {
-			return fmt.Errorf("%s: want %d items, got %v", at, len(want), got)
-		}
-		for i := range want {
-			if err := match(fmt.Sprintf("%s[%d]", at, i), want[i], list[i], names); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if want != got {
-		return fmt.Errorf("%s: want %v, got %v", at, want, got)
-	}
-	return nil
-}
-
-// matchText binds the names that are new in want.
-func matchText(at, want, got string, names map[string]string) error {
-	pattern, last := "^", 0
-	var fresh []string
-	for _, place := range variable.FindAllStringSubmatchIndex(want, -1) {
-		name := want[place[2]:place[3]]
-		pattern += regexp.QuoteMeta(want[last:place[0]])
-		if value, known := names[name]; known {
-			pattern += regexp.QuoteMeta(value)
-		} else {
-			pattern += "(.+)"
-			fresh = append(fresh, name)
-		}
-		last = place[1]
-	}
-	found := regexp.MustCompile(pattern + regexp.QuoteMeta(want[last:]) + "$").FindStringSubmatch(got)
-	if found == nil {
-		return fmt.Errorf("%s: want %q, got %q", at, fill(want, names), got)
-	}
-	for i, name := range fresh {
-		names[name] = found[i+1]
-	}
-	return nil
+		return false, nil
+	})
 }

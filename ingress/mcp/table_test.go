@@ -2,16 +2,14 @@ package mcp_test
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"adnet/auction"
+	"adnet/ingress/httpapi/apitest"
 	"adnet/ingress/track"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
@@ -109,7 +107,7 @@ func (x *exchange) run(t *testing.T) {
 		}
 		header := http.Header{"Authorization": {"Bearer " + f.key}}
 		for name, value := range step.Request.Headers {
-			header.Set(name, fill(value, names))
+			header.Set(name, apitest.Fill(value, names))
 			if value == "" {
 				header.Del(name)
 			}
@@ -120,7 +118,7 @@ func (x *exchange) run(t *testing.T) {
 			require.NoError(t, err)
 			body = string(encoded)
 		}
-		w := f.do(method, fill(path, names), fill(body, names), header)
+		w := f.do(method, apitest.Fill(path, names), apitest.Fill(body, names), header)
 		require.Equal(t, step.Reply.Status, w.Code, "step %d: %s", i+1, w.Body)
 		for name, value := range step.Reply.Headers {
 			require.NoError(t, match(name, value, w.Header().Get(name), names))
@@ -182,94 +180,24 @@ func (x *exchange) shape(f *fixture) {
 	}
 }
 
-var variable = regexp.MustCompile(`\$\{(\w+)\}`)
-
-// fill replaces the names that are known; others stay, so that a mistake is seen.
-func fill(text string, names map[string]string) string {
-	return variable.ReplaceAllStringFunc(text, func(v string) string {
-		if value, known := names[v[2:len(v)-1]]; known {
-			return value
-		}
-		return v
-	})
-}
-
+// match binds names in texts, over line breaks too, and looks into texts that hold JSON.
 func match(at string, want, got any, names map[string]string) error {
-	switch want := want.(type) {
-	case string:
-		text, ok := got.(string)
-		if !ok {
-			return fmt.Errorf("%s: want the text %q, got %v", at, want, got)
-		}
-		return matchText(at, want, text, names)
-	case map[string]any:
-		if inner, is := want["$json"]; is && len(want) == 1 {
+	return apitest.Match(at, want, got, func(at string, want, got any) (bool, error) {
+		switch want := want.(type) {
+		case string:
+			return true, apitest.MatchText(at, want, got, names, "(?s:.+)")
+		case map[string]any:
+			inner, is := want["$json"]
+			if !is || len(want) != 1 {
+				return false, nil
+			}
 			var value any
 			text, ok := got.(string)
 			if !ok || json.Unmarshal([]byte(text), &value) != nil {
-				return fmt.Errorf("%s: want a text that is JSON, got %v", at, got)
+				return true, fmt.Errorf("%s: want a text that is JSON, got %v", at, got)
 			}
-			return match(at+"(json)", inner, value, names)
+			return true, match(at+"(json)", inner, value, names)
 		}
-		object, ok := got.(map[string]any)
-		if !ok {
-			return fmt.Errorf("%s: want an object, got %v", at, got)
-		}
-		for name := range object {
-			if _, known := want[name]; !known {
-				return fmt.Errorf("%s: unexpected field %s", at, name)
-			}
-		}
-		for _, name := range slices.Sorted(maps.Keys(want)) {
-			value := want[name]
-			if _, there := object[name]; !there {
-				return fmt.Errorf("%s: no field %s", at, name)
-			}
-			if err := match(at+"."+name, value, object[name], names); err != nil {
-				return err
-			}
-		}
-		return nil
-	case []any:
-		list, ok := got.([]any)
-		if !ok || len(list) != len(want) {
-			return fmt.Errorf("%s: want %d items, got %v", at, len(want), got)
-		}
-		for i := range want {
-			if err := match(fmt.Sprintf("%s[%d]", at, i), want[i], list[i], names); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if want != got {
-		return fmt.Errorf("%s: want %v, got %v", at, want, got)
-	}
-	return nil
-}
-
-func matchText(at, want, got string, names map[string]string) error {
-	pattern, last := "^", 0
-	var fresh []string
-	for _, place := range variable.FindAllStringSubmatchIndex(want, -1) {
-		pattern += regexp.QuoteMeta(want[last:place[0]])
-		last = place[1]
-		name := want[place[2]:place[3]]
-		if value, known := names[name]; known {
-			pattern += regexp.QuoteMeta(value)
-		} else if !slices.Contains(fresh, name) {
-			pattern += "(.+)"
-			fresh = append(fresh, name)
-		} else {
-			return fmt.Errorf("%s: ${%s} occurs twice before it is known", at, name)
-		}
-	}
-	found := regexp.MustCompile(`(?s)` + pattern + regexp.QuoteMeta(want[last:]) + "$").FindStringSubmatch(got)
-	if found == nil {
-		return fmt.Errorf("%s: want %q, got %q", at, fill(want, names), got)
-	}
-	for i, name := range fresh {
-		names[name] = found[i+1]
-	}
-	return nil
+		return false, nil
+	})
 }

@@ -2,13 +2,10 @@ package apitest
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -67,16 +64,16 @@ func (x *Exchange) run(t *testing.T, contract *Contract, handler http.Handler, n
 			require.NoError(t, err)
 			body = string(encoded)
 		}
-		r := httptest.NewRequest(step.Request.Method, fill(step.Request.Path, names), strings.NewReader(fill(body, names)))
+		r := httptest.NewRequest(step.Request.Method, Fill(step.Request.Path, names), strings.NewReader(Fill(body, names)))
 		for name, value := range step.Request.Headers {
-			r.Header.Set(name, fill(value, names))
+			r.Header.Set(name, Fill(value, names))
 		}
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)
 		contract.Check(t, r, w)
 		require.Equal(t, step.Reply.Status, w.Code, "step %d: %s", i+1, w.Body)
 		for name, value := range step.Reply.Headers {
-			require.Equal(t, fill(value, names), w.Header().Get(name), name)
+			require.Equal(t, Fill(value, names), w.Header().Get(name), name)
 		}
 		var got any
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
@@ -86,56 +83,16 @@ func (x *Exchange) run(t *testing.T, contract *Contract, handler http.Handler, n
 	}
 }
 
-var variable = regexp.MustCompile(`\$\{(\w+)\}`)
-
-// fill replaces the names that are known; others stay, so that a mistake is seen.
-func fill(text string, names map[string]string) string {
-	return variable.ReplaceAllStringFunc(text, func(v string) string {
-		if value, known := names[v[2:len(v)-1]]; known {
-			return value
-		}
-		return v
-	})
-}
-
+// match holds a text to what is expected, names filled in, unless any value will do.
 func match(at string, want, got any, names map[string]string) error {
-	switch want := want.(type) {
-	case string:
-		if want == "${*}" {
-			return nil
+	return Match(at, want, got, func(at string, want, got any) (bool, error) {
+		expected, is := want.(string)
+		if !is || expected == "${*}" {
+			return is, nil
 		}
-		if text, ok := got.(string); !ok || text != fill(want, names) {
-			return fmt.Errorf("%s: want %q, got %v", at, fill(want, names), got)
+		if text, ok := got.(string); !ok || text != Fill(expected, names) {
+			return true, fmt.Errorf("%s: want %q, got %v", at, Fill(expected, names), got)
 		}
-		return nil
-	case map[string]any:
-		object, ok := got.(map[string]any)
-		if !ok {
-			return fmt.Errorf("%s: want an object, got %v", at, got)
-		}
-		if a, b := slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(object)); !slices.Equal(a, b) {
-			return fmt.Errorf("%s: want the fields %v, got %v", at, a, b)
-		}
-		for name, value := range want {
-			if err := match(at+"."+name, value, object[name], names); err != nil {
-				return err
-			}
-		}
-		return nil
-	case []any:
-		list, ok := got.([]any)
-		if !ok || len(list) != len(want) {
-			return fmt.Errorf("%s: want %d items, got %v", at, len(want), got)
-		}
-		for i := range want {
-			if err := match(fmt.Sprintf("%s[%d]", at, i), want[i], list[i], names); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if want != got {
-		return fmt.Errorf("%s: want %v, got %v", at, want, got)
-	}
-	return nil
+		return true, nil
+	})
 }
