@@ -41,9 +41,11 @@ var layers = map[string][]string{
 	"internal/demo":      append([]string{"internal/obs"}, domain...),
 	"internal/load":      append([]string{"internal/demo", "internal/obs"}, domain...),
 
-	"ingress":   append([]string{"ingress", "auction", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
-	"consumers": append([]string{"consumers", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
-	"analytics": append([]string{"analytics", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
+	"ingress": append([]string{"ingress", "auction", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
+	// Test support of the roles: may bring the demo data in, as their tests may.
+	"ingress/catalog/catalogtest": append([]string{"ingress", "internal/demo"}, domain...),
+	"consumers":                   append([]string{"consumers", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
+	"analytics":                   append([]string{"analytics", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
 
 	"internal/app": {"*"},
 	"deploy":       {"*"},

@@ -3,7 +3,6 @@ package rtb
 import (
 	"bufio"
 	"context"
-	"encoding/binary"
 	"io"
 	"log/slog"
 	"net"
@@ -15,11 +14,9 @@ import (
 	"time"
 
 	"adnet/ingress/catalog"
+	"adnet/ingress/catalog/catalogtest"
 	"adnet/ingress/httpapi"
-	"adnet/internal/campaign"
 	"adnet/internal/demo"
-	"adnet/internal/ledger"
-	"adnet/internal/money"
 	"adnet/internal/obs"
 	"adnet/internal/token"
 
@@ -28,51 +25,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 )
-
-// projection is a catalog's source that never changes.
-type projection []campaign.Campaign
-
-func (p projection) Head(context.Context) (int64, bool, error) { return 1, true, nil }
-func (p projection) Campaigns(context.Context) ([]campaign.Campaign, int64, error) {
-	return p, 1, nil
-}
-func (p projection) CampaignsSince(context.Context, int64) ([]campaign.Campaign, int64, error) {
-	return nil, 1, nil
-}
-func (p projection) Rooms(context.Context) ([]ledger.Room, error) {
-	rooms := make([]ledger.Room, len(p))
-	for i := range p {
-		rooms[i] = ledger.Room{CampaignID: p[i].ID, Daily: p[i].DailyBudget, Today: p[i].DailyBudget, Total: p[i].TotalBudget, Balance: money.Max}
-	}
-	return rooms, nil
-}
-func (projection) Subscribe(ctx context.Context, _ catalog.Listener) error {
-	<-ctx.Done()
-	return ctx.Err()
-}
-func (projection) Heartbeat(context.Context, string, int64) error { return nil }
-func (projection) Applied(context.Context, string, int64) error   { return nil }
-func (projection) Leave(context.Context, string) error            { return nil }
-
-// many is the demo's campaigns again and again, each with a bid of its own.
-func many(b *testing.B, n int) projection {
-	b.Helper()
-	fields, err := demo.Campaigns()
-	require.NoError(b, err)
-	list := make(projection, n)
-	for i := range list {
-		f, k := &fields[i%len(fields)], &list[i]
-		binary.BigEndian.PutUint64(k.ID[8:], uint64(i)+1)
-		k.AdvertiserID, k.Status, k.Format, k.BillingModel, k.ConfigVersion = advertiserID, campaign.Active, campaign.Image, campaign.CPM, 1
-		k.BidAmount, k.DailyBudget, k.TotalBudget = money.Micros(1_000_000+i*37%9_000_000), 50*money.USD, 1000*money.USD
-		k.Headline, k.CTAURL = *f.Headline, *f.CTAURL
-		k.Targeting = campaign.Targeting{
-			IntentTokens: f.IntentTokens, Keywords: f.Keywords, ActiveTools: f.ActiveTools, HostApps: f.HostApps, Surfaces: f.Surfaces,
-			IntegrationMethods: f.IntegrationMethods, Regions: f.Regions, Languages: f.Languages,
-		}
-	}
-	return list
-}
 
 type acked struct{}
 
@@ -103,7 +55,7 @@ func BenchmarkRTB100k(b *testing.B) {
 		require.NoError(b, err)
 		bodies[i] = string(body)
 	}
-	server, key := benchServer(b, many(b, 100_000))
+	server, key := benchServer(b, catalogtest.Many(b, advertiserID, 100_000))
 	answer := &writer{header: http.Header{}}
 	server.ServeHTTP(answer, post(bodies[0], key))
 	require.Equal(b, http.StatusOK, answer.status)
@@ -183,7 +135,7 @@ func post(body, key string) *http.Request {
 	}
 }
 
-func benchServer(b *testing.B, source projection) (server *httpapi.Server, key string) {
+func benchServer(b *testing.B, source catalogtest.Projection) (server *httpapi.Server, key string) {
 	b.Helper()
 	f := newFixture(b)
 	quiet, metrics := slog.New(slog.DiscardHandler), prometheus.NewRegistry()

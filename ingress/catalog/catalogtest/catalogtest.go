@@ -1,0 +1,78 @@
+// Package catalogtest gives benchmarks of the serving endpoints a catalog of any size.
+package catalogtest
+
+import (
+	"context"
+	"encoding/binary"
+	"testing"
+
+	"adnet/ingress/catalog"
+	"adnet/internal/campaign"
+	"adnet/internal/demo"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// Projection is a catalog's source and feed that never change. All it holds is served within the budgets.
+type Projection []campaign.Campaign
+
+// Head implements catalog.Source.
+func (p Projection) Head(context.Context) (int64, bool, error) { return 1, true, nil }
+
+// Campaigns implements catalog.Source.
+func (p Projection) Campaigns(context.Context) ([]campaign.Campaign, int64, error) {
+	return p, 1, nil
+}
+
+// CampaignsSince implements catalog.Source.
+func (p Projection) CampaignsSince(context.Context, int64) ([]campaign.Campaign, int64, error) {
+	return nil, 1, nil
+}
+
+// Rooms implements catalog.Source.
+func (p Projection) Rooms(context.Context) ([]ledger.Room, error) {
+	rooms := make([]ledger.Room, len(p))
+	for i := range p {
+		rooms[i] = ledger.Room{CampaignID: p[i].ID, Daily: p[i].DailyBudget, Today: p[i].DailyBudget, Total: p[i].TotalBudget, Balance: money.Max}
+	}
+	return rooms, nil
+}
+
+// Subscribe implements catalog.Feed.
+func (Projection) Subscribe(ctx context.Context, _ catalog.Listener) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// Heartbeat implements catalog.Feed.
+func (Projection) Heartbeat(context.Context, string, int64) error { return nil }
+
+// Applied implements catalog.Feed.
+func (Projection) Applied(context.Context, string, int64) error { return nil }
+
+// Leave implements catalog.Feed.
+func (Projection) Leave(context.Context, string) error { return nil }
+
+// Many is the demo's campaigns again and again, n in all, each with a bid of its own.
+func Many(b *testing.B, advertiser uuid.UUID, n int) Projection {
+	b.Helper()
+	fields, err := demo.Campaigns()
+	require.NoError(b, err)
+	list := make(Projection, n)
+	for i := range list {
+		f := &fields[i%len(fields)]
+		k := &list[i]
+		binary.BigEndian.PutUint64(k.ID[8:], uint64(i)+1)
+		k.AdvertiserID, k.Status, k.Format, k.BillingModel, k.ConfigVersion = advertiser, campaign.Active, campaign.Image, campaign.CPM, 1
+		k.BidAmount, k.DailyBudget, k.TotalBudget = money.Micros(1_000_000+i*37%9_000_000), 50*money.USD, 1000*money.USD
+		k.Headline, k.CTAURL = *f.Headline, *f.CTAURL
+		k.Targeting = campaign.Targeting{
+			IntentTokens: f.IntentTokens, Keywords: f.Keywords, ActiveTools: f.ActiveTools, HostApps: f.HostApps, Surfaces: f.Surfaces,
+			IntegrationMethods: f.IntegrationMethods, Regions: f.Regions, Languages: f.Languages,
+		}
+	}
+	return list
+}
