@@ -52,12 +52,31 @@ func utc(groups []string, a slog.Attr) slog.Attr {
 
 type requestIDKey struct{}
 
-// WithRequestID gives ctx the id of the request it belongs to. The caller vouches for its form.
-func WithRequestID(ctx context.Context, id string) context.Context {
-	return context.WithValue(ctx, requestIDKey{}, id)
+// Identity is the context of one request with its id. It holds the id as a header takes it, so that both need one
+// allocation (benchmark row beacon).
+type Identity struct {
+	context.Context
+	id [1]string
 }
 
-// RequestID is the id given by [WithRequestID], or "".
+// Identify gives ctx the id of the request it belongs to. The caller vouches for its form.
+func Identify(ctx context.Context, id string) *Identity { return &Identity{ctx, [1]string{id}} }
+
+// Header is the id as the values of a header; it must not be changed.
+func (i *Identity) Header() []string { return i.id[:] }
+
+// Value implements context.Context.
+func (i *Identity) Value(key any) any {
+	if key == (requestIDKey{}) {
+		return i.id[0]
+	}
+	return i.Context.Value(key)
+}
+
+// WithRequestID is [Identify] where no header is needed.
+func WithRequestID(ctx context.Context, id string) context.Context { return Identify(ctx, id) }
+
+// RequestID is the id given by [Identify], or "".
 func RequestID(ctx context.Context) string {
 	id, _ := ctx.Value(requestIDKey{}).(string)
 	return id

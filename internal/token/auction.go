@@ -3,17 +3,18 @@ package token
 import (
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"hash"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+	"github.com/segmentio/asm/base64"
 
 	"adnet/internal/money"
 )
@@ -134,7 +135,9 @@ func NewKeyring(keys []Key) (*Keyring, error) {
 // limit are cut, bytes that are not UTF-8 dropped. AuctionID must be a UUIDv7 and purpose one of the
 // constants, otherwise the token does not verify.
 func (r *Keyring) Sign(purpose Purpose, a Auction) string {
-	return string(r.AppendSign(make([]byte, 0, MaxLen), purpose, a))
+	b := buffers.Get().(*buffer)
+	defer buffers.Put(b)
+	return string(r.AppendSign(b.text[:0], purpose, a))
 }
 
 // AppendSign appends the token of a to dst, as [Keyring.Sign].
@@ -150,26 +153,29 @@ func (r *Keyring) AppendSign(dst []byte, purpose Purpose, a Auction) []byte {
 	raw = append(raw, key.ID...)
 	raw = appendAuction(raw, a)
 	raw = append(raw, w.sum(raw)...)
-	return base64.RawURLEncoding.AppendEncode(dst, raw)
+	from := len(dst)
+	dst = slices.Grow(dst, base64.RawURLEncoding.EncodedLen(len(raw)))[:from+base64.RawURLEncoding.EncodedLen(len(raw))]
+	base64.RawURLEncoding.Encode(dst[from:], raw)
+	return dst
 }
 
 // Verify gives back what was signed for purpose. It says nothing about the age of the auction: see
 // [Life]. Errors: [ErrMalformed], [ErrSignature], [ErrUnknownKey], [ErrKeyExpired].
-func (r *Keyring) Verify(purpose Purpose, token string, now time.Time) (Auction, error) {
-	var buf [maxRaw + 3]byte
-	raw, err := decode(buf[:], token)
+func (r *Keyring) Verify(purpose Purpose, token string, now time.Time) (a Auction, err error) {
+	b := buffers.Get().(*buffer)
+	defer buffers.Put(b)
+	raw, err := b.decode(token)
 	if err != nil {
-		return Auction{}, err
+		return a, err
 	}
 	key, body, err := r.open(purpose, raw)
 	if err != nil {
-		return Auction{}, err
+		return a, err
 	}
 	if key.ended(now) {
-		return Auction{}, ErrKeyExpired
+		return a, ErrKeyExpired
 	}
-	a, ok := readAuction(body)
-	if !ok {
+	if !a.read(body) {
 		return Auction{}, ErrMalformed
 	}
 	return a, nil
@@ -191,7 +197,7 @@ func (r *Keyring) open(purpose Purpose, raw []byte) (*auctionKey, []byte, error)
 	}
 	signed, mac := raw[:len(raw)-macSize], raw[len(raw)-macSize:]
 	w := s.get()
-	genuine := hmac.Equal(w.sum(w.raw[:copy(w.raw[:], signed)]), mac) // copied so that raw stays on the stack
+	genuine := hmac.Equal(w.sum(signed), mac)
 	s.put(w)
 	if !genuine {
 		return nil, nil, ErrSignature
@@ -218,18 +224,26 @@ func (k *auctionKey) signer(purpose Purpose) *signer {
 
 var strict = base64.RawURLEncoding.Strict()
 
-// decode writes the bytes of token to buf. The decoder of the standard library skips line breaks
-// even when strict, which would give one content several texts: they are refused first.
-func decode(buf []byte, token string) ([]byte, error) {
+// buffer holds a token while it is read. It is pooled because the vectorised decoder is called through a pointer, which
+// moves its arguments off the stack.
+type buffer struct {
+	text [MaxLen]byte
+	raw  [maxRaw + 32]byte // the decoder stores whole vectors
+}
+
+var buffers = sync.Pool{New: func() any { return new(buffer) }}
+
+// decode gives the bytes of token, valid until the buffer goes back. The decoder skips line breaks even when
+// strict, which would give one content several texts: they are refused first.
+func (b *buffer) decode(token string) ([]byte, error) {
 	if len(token) > MaxLen || strings.IndexByte(token, '\n') >= 0 || strings.IndexByte(token, '\r') >= 0 {
 		return nil, ErrMalformed
 	}
-	var text [MaxLen]byte
-	n, err := strict.Decode(buf, text[:copy(text[:], token)])
+	n, err := strict.Decode(b.raw[:], b.text[:copy(b.text[:], token)])
 	if err != nil {
 		return nil, ErrMalformed
 	}
-	return buf[:n], nil
+	return b.raw[:n], nil
 }
 
 func appendAuction(b []byte, a Auction) []byte {
@@ -285,18 +299,22 @@ func cut(text string, limit int) string {
 	return text[:limit]
 }
 
-// reader takes a content apart; after the first thing that does not fit, bad stays set.
-type reader struct {
-	b   []byte
-	bad bool
-}
-
-func readAuction(b []byte) (Auction, bool) {
-	r := reader{b: b}
-	var a Auction
-	a.AuctionID, a.CampaignID = r.id(), r.id()
-	a.AdvertiserID, a.DeveloperID = r.id(), r.id()
-	a.Price = r.price()
+// read fills a from a content and says whether it was one.
+func (a *Auction) read(b []byte) bool {
+	if len(b) < 4*idSize {
+		return false
+	}
+	copy(a.AuctionID[:], b)
+	copy(a.CampaignID[:], b[idSize:])
+	copy(a.AdvertiserID[:], b[2*idSize:])
+	copy(a.DeveloperID[:], b[3*idSize:])
+	b = b[4*idSize:]
+	price, n := binary.Uvarint(b)
+	if n <= 0 || price > math.MaxInt64 {
+		return false
+	}
+	a.Price = money.Micros(price)
+	r := reader{rest: string(b[n:])}
 	flags := r.byte()
 	a.Sandbox, a.CreditFunded = flags&flagSandbox != 0, flags&flagCredit != 0
 	a.BillingModel, a.Format, a.IntegrationMethod = r.word(), r.word(), r.word()
@@ -304,44 +322,28 @@ func readAuction(b []byte) (Auction, bool) {
 	a.Region = r.text(MaxWord)
 	a.Language = r.text(MaxWord)
 	a.HostApp = r.text(MaxHostApp)
-	ok := !r.bad && len(r.b) == 0 && flags&^flagBits == 0 && a.AuctionID.Version() == 7
-	return a, ok
+	return !r.bad && r.rest == "" && flags&^flagBits == 0 && a.AuctionID.Version() == 7
 }
 
-func (r *reader) take(n int) []byte {
-	if n > len(r.b) {
-		r.bad, r.b = true, nil
-		return nil
-	}
-	taken := r.b[:n]
-	r.b = r.b[n:]
-	return taken
-}
-
-func (r *reader) id() (id uuid.UUID) {
-	copy(id[:], r.take(idSize))
-	return id
+// reader takes the end of a content apart, whose texts are pieces of one string. After the first thing that does
+// not fit, bad stays set.
+type reader struct {
+	rest string
+	bad  bool
 }
 
 func (r *reader) byte() byte {
-	if b := r.take(1); b != nil {
-		return b[0]
-	}
-	return 0
-}
-
-func (r *reader) price() money.Micros {
-	v, n := binary.Uvarint(r.b)
-	if n <= 0 || v > math.MaxInt64 {
-		r.bad, r.b = true, nil
+	if r.rest == "" {
+		r.bad = true
 		return 0
 	}
-	r.b = r.b[n:]
-	return money.Micros(v)
+	first := r.rest[0]
+	r.rest = r.rest[1:]
+	return first
 }
 
 func (r *reader) word() string {
-	if len(r.b) > 0 && r.b[0]&wordBit != 0 {
+	if r.rest != "" && r.rest[0]&wordBit != 0 {
 		i := int(r.byte() &^ wordBit)
 		if i < len(words) {
 			return words[i]
@@ -354,11 +356,13 @@ func (r *reader) word() string {
 
 func (r *reader) text(limit int) string {
 	n := int(r.byte())
-	if n > limit {
+	if n > limit || n > len(r.rest) {
 		r.bad = true
 		return ""
 	}
-	return string(r.take(n))
+	text := r.rest[:n]
+	r.rest = r.rest[n:]
+	return text
 }
 
 // signer keeps hashers of one key: keying an HMAC costs more than the MAC of a token.

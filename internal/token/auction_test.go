@@ -327,8 +327,8 @@ func FuzzContent(f *testing.F) {
 	f.Add([]byte{})
 	r := defaultRing(f)
 	f.Fuzz(func(t *testing.T, content []byte) {
-		a, ok := readAuction(content)
-		if !ok {
+		var a Auction
+		if !a.read(content) {
 			return
 		}
 		require.GreaterOrEqual(t, a.Price, money.Micros(0))
