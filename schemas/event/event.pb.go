@@ -596,6 +596,7 @@ type Auction struct {
 	FloorMicros     int64                  `protobuf:"varint,14,opt,name=floor_micros,json=floorMicros,proto3" json:"floor_micros,omitempty"`
 	Candidates      []*Candidate           `protobuf:"bytes,15,rep,name=candidates,proto3" json:"candidates,omitempty"`                                // the best ones, at most 10, best first
 	MoreCandidates  bool                   `protobuf:"varint,16,opt,name=more_candidates,json=moreCandidates,proto3" json:"more_candidates,omitempty"` // there may have been others behind them
+	SessionS        uint32                 `protobuf:"varint,17,opt,name=session_s,json=sessionS,proto3" json:"session_s,omitempty"`                   // how old the user's session was, in seconds; 0 when the caller did not say
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -740,6 +741,13 @@ func (x *Auction) GetMoreCandidates() bool {
 		return x.MoreCandidates
 	}
 	return false
+}
+
+func (x *Auction) GetSessionS() uint32 {
+	if x != nil {
+		return x.SessionS
+	}
+	return 0
 }
 
 // A campaign that took part in an auction.
@@ -961,7 +969,7 @@ const file_event_proto_rawDesc = "" +
 	"\bcurrency\x18\x03 \x01(\tR\bcurrency\x12\x1f\n" +
 	"\vexternal_id\x18\x04 \x01(\tR\n" +
 	"externalId\x12'\n" +
-	"\x0fown_credentials\x18\x05 \x01(\bR\x0eownCredentials\"\xa9\x04\n" +
+	"\x0fown_credentials\x18\x05 \x01(\bR\x0eownCredentials\"\xc6\x04\n" +
 	"\aAuction\x12\x1d\n" +
 	"\n" +
 	"auction_id\x18\x01 \x01(\fR\tauctionId\x12\x13\n" +
@@ -984,7 +992,8 @@ const file_event_proto_rawDesc = "" +
 	"\n" +
 	"candidates\x18\x0f \x03(\v2\x19.adnet.event.v1.CandidateR\n" +
 	"candidates\x12'\n" +
-	"\x0fmore_candidates\x18\x10 \x01(\bR\x0emoreCandidates\"e\n" +
+	"\x0fmore_candidates\x18\x10 \x01(\bR\x0emoreCandidates\x12\x1b\n" +
+	"\tsession_s\x18\x11 \x01(\rR\bsessionS\"e\n" +
 	"\tCandidate\x12\x1f\n" +
 	"\vcampaign_id\x18\x01 \x01(\fR\n" +
 	"campaignId\x12\x1f\n" +
