@@ -60,6 +60,15 @@ const (
 	GoalManual         Goal = "manual"
 )
 
+// Pacing says how the daily budget is spent.
+type Pacing string
+
+// The kinds of pacing.
+const (
+	PacingEven Pacing = "even" // spread over the UTC day, by the campaign's usual traffic
+	PacingASAP Pacing = "asap" // spent as soon as there is somebody to show the ad to
+)
+
 // Targeting lists are hard filters: an empty list matches any request, a list with values needs at
 // least one overlap. Values are kept as given and compared without case.
 type Targeting struct {
@@ -86,6 +95,7 @@ type Campaign struct {
 	Subtext           string `json:"subtext"`
 	MediaURL          string `json:"media_url"`
 	PosterURL         string `json:"poster_url"`
+	LogoURL           string `json:"logo_url"` // of the advertiser, for native ads that ask for an icon or a logo
 	CTALabel          string `json:"cta_label"`
 	CTAURL            string `json:"cta_url"`
 	SkippableAfterSec int    `json:"skippable_after_sec"`
@@ -98,8 +108,14 @@ type Campaign struct {
 	TargetROAS   *money.Micros `json:"target_roas"` // a ratio with six decimals, null when unset
 	Goal         Goal          `json:"optimization_goal"`
 	CreditFunded bool          `json:"credit_funded"`
+	Pacing       Pacing        `json:"pacing"`
+	FrequencyCap int           `json:"frequency_cap"` // impressions per session and UTC day; 0 is no cap
 
 	Targeting
+
+	// Deals are the private deals of exchanges that the campaign may answer, by the exchange's deal id with its case.
+	// They restrict nothing: a campaign with deals bids in open auctions too.
+	Deals []string `json:"deal_ids"`
 
 	PolicyViolations []Violation `json:"policy_violations"` // of the creative as it is now; any stops delivery
 	Review           *Review     `json:"review,omitempty"`  // the latest decision
@@ -138,6 +154,7 @@ func (c *Campaign) Clone() Campaign {
 	for _, list := range []*[]string{&t.IntentTokens, &t.Keywords, &t.ActiveTools, &t.HostApps, &t.Surfaces, &t.IntegrationMethods, &t.Regions, &t.Languages} {
 		*list = slices.Clone(*list)
 	}
+	d.Deals = slices.Clone(c.Deals)
 	d.PolicyViolations = slices.Clone(c.PolicyViolations)
 	if c.TargetROAS != nil {
 		roas := *c.TargetROAS

@@ -27,6 +27,12 @@ func (c *Campaign) Normalize() {
 			*list = []string{}
 		}
 	}
+	if c.Deals == nil {
+		c.Deals = []string{}
+	}
+	if c.Pacing == "" {
+		c.Pacing = PacingEven
+	}
 	if c.PolicyViolations == nil {
 		c.PolicyViolations = []Violation{}
 	}

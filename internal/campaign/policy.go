@@ -11,16 +11,16 @@ import (
 )
 
 // creative is what the public sees of a campaign and the policy judges. The name is the advertiser's own.
-type creative struct{ headline, subtext, ctaLabel, ctaURL, mediaURL, posterURL string }
+type creative struct{ headline, subtext, ctaLabel, ctaURL, mediaURL, posterURL, logoURL string }
 
 func creativeOf(c *Campaign) creative {
-	return creative{c.Headline, c.Subtext, c.CTALabel, c.CTAURL, c.MediaURL, c.PosterURL}
+	return creative{c.Headline, c.Subtext, c.CTALabel, c.CTAURL, c.MediaURL, c.PosterURL, c.LogoURL}
 }
 
 type part struct{ field, value string }
 
 func linksOf(c *Campaign) []part {
-	return []part{{"cta_url", c.CTAURL}, {"media_url", c.MediaURL}, {"poster_url", c.PosterURL}}
+	return []part{{"cta_url", c.CTAURL}, {"media_url", c.MediaURL}, {"poster_url", c.PosterURL}, {"logo_url", c.LogoURL}}
 }
 
 // Policy checks a creative and lists what is wrong with it, nil when nothing is. It finds what a machine

@@ -36,6 +36,8 @@ const (
 	DefaultTotal    = 1_000 * money.USD
 	DefaultSkipSec  = 3
 	maxSkipSec      = 3600
+	DefaultCap      = 3 // impressions per session and UTC day
+	MaxCap          = 1000
 	maxROAS         = 1_000_000 * money.USD
 	defaultCTALabel = "Learn more"
 )
@@ -49,6 +51,7 @@ type Fields struct {
 	Subtext           *string       `json:"subtext"`
 	MediaURL          *string       `json:"media_url"`
 	PosterURL         *string       `json:"poster_url"`
+	LogoURL           *string       `json:"logo_url"`
 	CTALabel          *string       `json:"cta_label"`
 	CTAURL            *string       `json:"cta_url"`
 	SkippableAfterSec *int          `json:"skippable_after_sec"`
@@ -59,6 +62,8 @@ type Fields struct {
 	TargetCPA         *money.Micros `json:"target_cpa"`
 	TargetROAS        Ratio         `json:"target_roas"`
 	Goal              *Goal         `json:"optimization_goal"`
+	Pacing            *Pacing       `json:"pacing"`
+	FrequencyCap      *int          `json:"frequency_cap"`
 
 	IntentTokens       []string `json:"target_intent_tokens"`
 	Keywords           []string `json:"target_keywords"`
@@ -68,6 +73,7 @@ type Fields struct {
 	IntegrationMethods []string `json:"target_integration_methods"`
 	Regions            []string `json:"target_regions"`
 	Languages          []string `json:"target_languages"`
+	Deals              []string `json:"deal_ids"`
 }
 
 // Ratio is a field where null has a meaning of its own: it clears the value.
@@ -94,6 +100,7 @@ func defaults() Campaign {
 	return Campaign{
 		Format: Image, CTALabel: defaultCTALabel, SkippableAfterSec: DefaultSkipSec,
 		BillingModel: CPM, BidAmount: DefaultBid, DailyBudget: DefaultDaily, TotalBudget: DefaultTotal, Goal: GoalManual,
+		Pacing: PacingEven, FrequencyCap: DefaultCap,
 	}
 }
 
@@ -107,11 +114,14 @@ func (f *Fields) apply(c *Campaign) error {
 	set(&c.TotalBudget, f.TotalBudget)
 	set(&c.TargetCPA, f.TargetCPA)
 	set(&c.Goal, f.Goal)
+	set(&c.Pacing, f.Pacing)
+	set(&c.FrequencyCap, f.FrequencyCap)
 	if f.TargetROAS.Given {
 		c.TargetROAS = f.TargetROAS.Value
 	}
 	set(&c.MediaURL, f.MediaURL)
 	set(&c.PosterURL, f.PosterURL)
+	set(&c.LogoURL, f.LogoURL)
 	set(&c.CTAURL, f.CTAURL)
 	setText(&c.Name, f.Name)
 	setText(&c.Headline, f.Headline)
@@ -119,6 +129,13 @@ func (f *Fields) apply(c *Campaign) error {
 	setText(&c.CTALabel, f.CTALabel)
 	if err := f.applyTargeting(&c.Targeting); err != nil {
 		return err
+	}
+	if f.Deals != nil {
+		deals, err := cleanList("deal_ids", f.Deals)
+		if err != nil {
+			return err
+		}
+		c.Deals = deals
 	}
 	if c.Name == "" {
 		c.Name = c.Headline
@@ -274,6 +291,10 @@ func checkKinds(c *Campaign) error {
 		return invalid("billing_model", "must be cpm, cpc or cpa")
 	case !slices.Contains([]Goal{GoalTargetCPA, GoalTargetROAS, GoalMaxConversions, GoalManual}, c.Goal):
 		return invalid("optimization_goal", "must be target_cpa, target_roas, max_conversions or manual")
+	case c.Pacing != PacingEven && c.Pacing != PacingASAP:
+		return invalid("pacing", "must be even or asap")
+	case c.FrequencyCap < 0 || c.FrequencyCap > MaxCap:
+		return invalid("frequency_cap", "must be from 0 (no cap) to %d impressions per session and UTC day", MaxCap)
 	case c.SkippableAfterSec < 0 || c.SkippableAfterSec > maxSkipSec:
 		return invalid("skippable_after_sec", "must be from 0 to %d", maxSkipSec)
 	}

@@ -31,6 +31,10 @@ const (
 	Unavailable          Code = "unavailable" // a store or the log is out of reach; safe to retry
 	UpstreamError        Code = "upstream_error"
 	Internal             Code = "internal"
+
+	InvalidIdempotencyKey Code = "invalid_idempotency_key"
+	IdempotencyConflict   Code = "idempotency_conflict"    // the key was used for another request
+	IdempotencyInProgress Code = "idempotency_in_progress" // the first call under the key still runs
 )
 
 // Error is a failure that may be shown to a caller: Message and Extra hold nothing internal.

@@ -1,0 +1,60 @@
+package campaign
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+)
+
+// Quarters is how many parts of a UTC day a [Curve] has, 15 minutes each.
+const Quarters = 96
+
+// Curve is how a campaign's opportunities are usually spread over the UTC day: the share of each quarter of an hour,
+// relative to the largest, which is 65,535. The zero value says that nothing is known.
+type Curve [Quarters]uint16
+
+// minOpportunities is how many opportunities a curve needs: fewer say more about chance than about the day.
+const minOpportunities = 500
+
+// CurveOf makes the curve of counts per quarter of an hour, of one day or of several together. ok is false when there
+// are too few to say anything.
+func CurveOf(counts *[Quarters]int64) (c Curve, ok bool) {
+	var sum, top int64
+	var smooth [Quarters]int64
+	for i, n := range counts {
+		// Three quarters together: one loud quarter of a past day is no plan.
+		smooth[i] = counts[(i+Quarters-1)%Quarters] + 2*n + counts[(i+1)%Quarters]
+		sum += n
+		top = max(top, smooth[i])
+	}
+	if sum < minOpportunities {
+		return c, false
+	}
+	for i, n := range smooth {
+		c[i] = uint16(n * 65535 / top)
+	}
+	return c, true
+}
+
+var errCurve = errors.New("not a curve of traffic")
+
+// MarshalText is the curve as base64 of its big-endian values, 256 bytes.
+func (c Curve) MarshalText() ([]byte, error) {
+	raw := make([]byte, 0, 2*Quarters)
+	for _, v := range c {
+		raw = binary.BigEndian.AppendUint16(raw, v)
+	}
+	return base64.StdEncoding.AppendEncode(nil, raw), nil
+}
+
+// UnmarshalText reads what MarshalText wrote.
+func (c *Curve) UnmarshalText(text []byte) error {
+	raw, err := base64.StdEncoding.AppendDecode(nil, text)
+	if err != nil || len(raw) != 2*Quarters {
+		return errCurve
+	}
+	for i := range c {
+		c[i] = binary.BigEndian.Uint16(raw[2*i:])
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+package campaign
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// SessionKey names one UTC day of one session of a publisher. It is a hash: the session's id goes no further.
+type SessionKey [16]byte
+
+// SessionDay is the key of a session on the UTC day that is day days after 1970-01-01.
+func SessionDay(developer uuid.UUID, session string, day int32) (k SessionKey) {
+	var room [20 + 128]byte // a session id of the longest length that is taken
+	b := append(room[:0], developer[:]...)
+	b = binary.BigEndian.AppendUint32(b, uint32(day))
+	sum := sha256.Sum256(append(b, session...))
+	copy(k[:], sum[:])
+	return k
+}
+
+// ExposureKind is what happened in a session.
+type ExposureKind uint8
+
+// The kinds.
+const (
+	Decided   ExposureKind = iota + 1 // an ad was chosen for it
+	Confirmed                         // the ad's impression came
+	Turned                            // a turn of the conversation was counted
+)
+
+// Exposure is what the frequency caps of all nodes are told about a session. Auction is the one id of a decision and
+// of its confirmation, so telling either again changes nothing.
+type Exposure struct {
+	Kind     ExposureKind
+	Session  SessionKey
+	Day      int32 // UTC, days since 1970-01-01
+	Auction  uuid.UUID
+	Campaign uuid.UUID
+	Until    time.Time // how long a decision counts that is not confirmed; whole seconds
+	Turn     uint16    // of the conversation at the decision, 0 when unknown
+}
