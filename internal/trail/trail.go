@@ -1,0 +1,135 @@
+// Package trail is the audit log: who changed what. It has the entry, the actor (carried by the context from the
+// edge to the store), and how two states of a thing become a list of changed fields.
+//
+// Contract: stores write the entry of a change in the transaction of the change, so there is no change without
+// its entry and no entry without its change. Entries hold no secret.
+package trail
+
+import (
+	"context"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Via is the way by which a change came in.
+type Via string
+
+// The ways.
+const (
+	API    Via = "api"    // an HTTP request
+	CLI    Via = "cli"    // a command on the operator's machine
+	System Via = "system" // adnet itself: settings at start, timers
+)
+
+// The kinds of targets.
+const (
+	TargetCampaign   = "campaign"
+	TargetUser       = "user"
+	TargetKey        = "key"
+	TargetDeposit    = "deposit"
+	TargetDeadLetter = "dead_letter"
+	TargetQuarantine = "quarantine"
+	TargetStore      = "store" // a repair, a restore, a retention run
+)
+
+// Actor is who changes something, from where and by what.
+type Actor struct {
+	AccountID uuid.UUID `json:"account_id"` // nil UUID without a login
+	Role      string    `json:"role"`       // of the account
+	Name      string    `json:"name"`       // of a command: the operating system's user
+	Via       Via       `json:"via"`
+	Network   string    `json:"network"` // of the caller: its /24 or /56, never the address
+	Action    string    `json:"action"`  // method, route and action, or the command
+	RequestID string    `json:"request_id"`
+}
+
+// Change is one field before and after; null where it did not exist.
+type Change struct {
+	Before any `json:"before"`
+	After  any `json:"after"`
+}
+
+// Entry is one change.
+type Entry struct {
+	Seq   int64     `json:"seq"` // rises with every entry; not without gaps
+	At    time.Time `json:"at"`  // UTC
+	Actor Actor     `json:"actor"`
+
+	TargetKind string            `json:"target_kind"`
+	TargetID   string            `json:"target_id"`
+	OwnerID    uuid.UUID         `json:"owner_id"` // account that the target belongs to; nil UUID for none
+	Changes    map[string]Change `json:"changes"`
+}
+
+// Query selects entries, newest first. Zero values select everything.
+type Query struct {
+	OwnerID    uuid.UUID
+	ActorID    uuid.UUID
+	TargetKind string
+	TargetID   string
+	Since      time.Time // included
+	Until      time.Time // excluded
+	Before     int64     // only entries with a lower Seq: the next page
+	Limit      int       // 1 to 500
+}
+
+// Matches says whether e is among what q selects, Limit aside.
+func (q Query) Matches(e *Entry) bool {
+	return (q.OwnerID == uuid.Nil || q.OwnerID == e.OwnerID) && (q.ActorID == uuid.Nil || q.ActorID == e.Actor.AccountID) &&
+		(q.TargetKind == "" || q.TargetKind == e.TargetKind) && (q.TargetID == "" || q.TargetID == e.TargetID) &&
+		(q.Since.IsZero() || !e.At.Before(q.Since)) && (q.Until.IsZero() || e.At.Before(q.Until)) &&
+		(q.Before == 0 || e.Seq < q.Before)
+}
+
+type actorKey struct{}
+
+// carried lets authentication, which runs after the actor was put into the context, say who it is.
+type carried struct {
+	mu    sync.Mutex
+	actor Actor
+}
+
+// With makes a the actor of everything that is done under the context.
+func With(ctx context.Context, a Actor) context.Context {
+	return context.WithValue(ctx, actorKey{}, &carried{actor: a})
+}
+
+// Identify names the account of ctx's actor, once authentication knows it. Without an actor it does nothing.
+func Identify(ctx context.Context, account uuid.UUID, role string) {
+	if c, ok := ctx.Value(actorKey{}).(*carried); ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.actor.AccountID, c.actor.Role = account, role
+	}
+}
+
+// From is the actor of ctx; adnet itself where nobody was named.
+func From(ctx context.Context) Actor {
+	c, ok := ctx.Value(actorKey{}).(*carried)
+	if !ok {
+		return Actor{Via: System}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.actor
+}
+
+// Network is the network of an address as entries keep it: /24 of IPv4, /56 of IPv6, empty for what is no address.
+func Network(address string) string {
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return ""
+	}
+	bits := 24
+	if ip = ip.Unmap().WithZone(""); ip.Is6() {
+		bits = 56
+	}
+	prefix, err := ip.Prefix(bits)
+	if err != nil {
+		return ""
+	}
+	return prefix.String()
+}
