@@ -37,6 +37,9 @@ type Batch struct {
 	At time.Time
 	// Prepaid says that cash campaigns may only spend deposited balance (ADNET_PREPAID=required).
 	Prepaid bool
+	// MintCap is how many Credits a publisher may earn on a UTC day of receipt (ADNET_MINT_DAILY_CAP) unless its
+	// account has a cap of its own; 0 is no cap.
+	MintCap money.Credits
 }
 
 // Run is the records of one range. Records[i] has offset First+i.
@@ -61,8 +64,11 @@ var ErrFenced = errors.New("partition is applied by another consumer")
 type Tx interface {
 	// Claim moves every partition's offset from First to Next, or fails with [ErrFenced].
 	Claim(ctx context.Context, ranges []Range) error
+	// Impressions says which of the auctions have a recorded impression: what [Screen] asks. An auction's events
+	// are in one partition, which Claim holds, so the answer stays true until the transaction ends.
+	Impressions(ctx context.Context, auctions []uuid.UUID) (map[uuid.UUID]bool, error)
 	// MarkFirst records keys and says for each whether it was new. A key that occurs twice in the
-	// list is new at its first place only.
+	// list is new at its first place only; one from before the retention horizon never is.
 	MarkFirst(ctx context.Context, keys []Key) ([]bool, error)
 	// Books locks and reads what the events of need depend on: after it returns nobody else can
 	// spend from, pause or fund these campaigns until the transaction ends.
@@ -77,6 +83,8 @@ type Need struct {
 	Days      []Day       // days that spend is counted on
 	Clicks    []uuid.UUID // auctions whose recorded click matters
 	Prepaid   bool        // balances are needed
+
+	Publishers []uuid.UUID // developers whose Credits or charged traffic the batch may move
 }
 
 // Books is the state that decides charges.
@@ -84,6 +92,9 @@ type Books struct {
 	Campaigns map[uuid.UUID]*CampaignBook // unknown campaigns are absent
 	Balances  map[uuid.UUID]money.Micros  // cash by advertiser, only with Need.Prepaid
 	Clicked   map[uuid.UUID]bool          // auctions with a click recorded before this batch
+	Horizon   Day                         // of retention, as MarkFirst obeyed it: earlier auctions have expired
+
+	Publishers map[uuid.UUID]PublisherBook // by developer; an absent one never earned and has no limit of its own
 }
 
 // CampaignBook is a campaign as money sees it.
@@ -113,9 +124,13 @@ func (i Interval) Covers(t time.Time) bool {
 type Effects struct {
 	Applied      []AppliedRange
 	Spend        []Spend       // by campaign id, then day
+	Released     []Released    // by campaign id, then minute
 	Transactions []Transaction // by kind, then subject
 	Dead         []DeadLetter
 	At           time.Time
+
+	Publishers  []PublisherDay // by developer, then day; sums to add
+	HeldCharges []HeldCharge   // by case, then campaign; sums to add
 }
 
 // AppliedRange is the verdicts of a range: Outcomes[i] belongs to offset First+i.

@@ -28,12 +28,13 @@ import (
 // of the log, the campaign's sum does not.
 func Decide(b Batch, fresh []bool, books Books) Effects {
 	d := decider{
-		batch:  b,
-		books:  books,
-		fresh:  fresh,
-		tabs:   make(map[uuid.UUID]*tab, len(books.Campaigns)),
-		cash:   make(map[uuid.UUID]*money.Micros),
-		minted: make(map[uuid.UUID]int64),
+		batch: b,
+		books: books,
+		fresh: fresh,
+		tabs:  make(map[uuid.UUID]*tab, len(books.Campaigns)),
+		cash:  make(map[uuid.UUID]*money.Micros),
+
+		publishers: make(map[uuid.UUID]*publisherTab),
 	}
 	d.markClicks()
 	effects := Effects{At: b.At, Applied: make([]AppliedRange, 0, len(b.Runs))}
@@ -52,6 +53,8 @@ func Decide(b Batch, fresh []bool, books Books) Effects {
 		effects.Applied = append(effects.Applied, AppliedRange{Range: run.Range, Outcomes: outcomes})
 	}
 	effects.Spend, effects.Transactions = d.totals()
+	effects.Publishers, effects.HeldCharges = d.publisherTotals()
+	effects.Released = d.released()
 	return effects
 }
 
@@ -63,12 +66,13 @@ type decider struct {
 
 	tabs    map[uuid.UUID]*tab          // campaigns met so far; nil for an unknown one
 	cash    map[uuid.UUID]*money.Micros // what is left of prepaid balances
-	minted  map[uuid.UUID]int64         // Credits by developer
 	invalid map[string]Verdict          // verdicts by invalid-traffic rule, so that the text is joined once
 
 	// First clicks of this batch by auction: false until the record itself was met. nil when no charge
 	// of the batch depends on a click.
 	clicks map[uuid.UUID]bool
+
+	publishers map[uuid.UUID]*publisherTab
 }
 
 // tab is one campaign's running sums on top of its book.
@@ -77,7 +81,13 @@ type tab struct {
 	book    *CampaignBook
 	balance *money.Micros // nil when no balance limits the campaign
 	charged money.Micros
-	days    []daySum // a batch spans one or two days
+	days    []daySum    // a batch spans one or two days
+	minutes []minuteSum // released, by minute of the auctions
+}
+
+type minuteSum struct {
+	minute Minute
+	sum    money.Micros
 }
 
 type daySum struct {
@@ -143,7 +153,16 @@ func (d *decider) record(r *Record) Outcome {
 		return Outcome{Verdict: VerdictExpired}
 	case e.Proof != Signed && e.Proof != UnsignedBillable:
 		return Outcome{Verdict: VerdictUnsigned}
+	case !d.books.Horizon.Accepted(AuctionDay(e.AuctionID)):
+		// The day's marks may be gone: nothing can be said about a repeat, and nothing held against the publisher.
+		if r.deduped() {
+			d.takeMark() // keeps the marks in step; the store never answers "new" here
+		}
+		return Outcome{Verdict: VerdictExpired}
 	case e.InvalidTraffic != "":
+		if p := d.publisher(e.DeveloperID); p != nil {
+			p.on(DayOf(e.ReceivedAt)).Invalid++
+		}
 		return Outcome{Verdict: d.invalidVerdict(e.InvalidTraffic)}
 	case !d.takeMark():
 		return Outcome{Verdict: Duplicate}
@@ -155,6 +174,9 @@ func (d *decider) record(r *Record) Outcome {
 		return Outcome{Verdict: VerdictSandbox}
 	}
 	t := d.tab(e.CampaignID)
+	if t != nil {
+		t.release(e, d.price(e, t.book))
+	}
 	switch {
 	case t == nil:
 		return Outcome{Verdict: UnknownCampaign}
@@ -167,9 +189,8 @@ func (d *decider) record(r *Record) Outcome {
 	} else if price := d.price(e, t.book); price > 0 {
 		out.Verdict, out.Charge = t.charge(DayOf(e.ReceivedAt), price)
 	}
-	if e.Type == Impression && e.DeveloperID != uuid.Nil {
-		out.Minted = 1
-		d.minted[e.DeveloperID]++
+	if p := d.publisher(e.DeveloperID); p != nil {
+		p.earn(e, &out, d.batch.MintCap)
 	}
 	return out
 }
@@ -281,6 +302,37 @@ func (t *tab) day(day Day) *daySum {
 	return &t.days[len(t.days)-1]
 }
 
+// release counts the price of an event that used up the reservation of its ad: also when nothing was charged, as
+// nothing will be charged for it later.
+func (t *tab) release(e *Event, price money.Micros) {
+	minute, reserved := e.releases()
+	if !reserved || price <= 0 {
+		return
+	}
+	for i := range t.minutes {
+		if t.minutes[i].minute == minute {
+			t.minutes[i].sum += price
+			return
+		}
+	}
+	t.minutes = append(t.minutes, minuteSum{minute: minute, sum: price})
+}
+
+// released lists the sums in a fixed order.
+func (d *decider) released() (list []Released) {
+	for _, id := range sortedIDs(d.tabs) {
+		t := d.tabs[id]
+		if t == nil {
+			continue
+		}
+		slices.SortFunc(t.minutes, func(a, b minuteSum) int { return cmp.Compare(a.minute, b.minute) })
+		for _, m := range t.minutes {
+			list = append(list, Released{CampaignID: id, Minute: m.minute, Amount: m.sum})
+		}
+	}
+	return list
+}
+
 // totals writes the sums as rows in a fixed order: charges by campaign, then mints by developer.
 func (d *decider) totals() ([]Spend, []Transaction) {
 	var spend []Spend
@@ -306,10 +358,14 @@ func (d *decider) totals() ([]Spend, []Transaction) {
 			asset: USD, from: payer, to: Revenue, amount: int64(t.charged),
 		}))
 	}
-	for _, id := range sortedIDs(d.minted) {
+	for _, id := range sortedIDs(d.publishers) {
+		p := d.publishers[id]
+		if p.minted == 0 {
+			continue
+		}
 		transactions = append(transactions, newTransfer(transfer{
 			kind: KindMint, ref: ref, subject: id, at: d.batch.At,
-			asset: Credit, from: Mint, to: DeveloperCredits(id), amount: d.minted[id],
+			asset: Credit, from: Mint, to: p.account(), amount: p.minted,
 		}))
 	}
 	return spend, transactions

@@ -26,8 +26,8 @@ func TestVerdictsOfOneRecord(t *testing.T) {
 		book  func(*CampaignBook)
 		want  Outcome
 	}{
-		{"valid impression", nil, nil, Outcome{OK, 5_000, 1}},
-		{"no publisher known", func(e *Event) { e.DeveloperID = uuid.Nil }, nil, Outcome{OK, 5_000, 0}},
+		{"valid impression", nil, nil, Outcome{Verdict: OK, Charge: 5_000, Minted: 1}},
+		{"no publisher known", func(e *Event) { e.DeveloperID = uuid.Nil }, nil, Outcome{Verdict: OK, Charge: 5_000, Minted: 0}},
 		{"forged", func(e *Event) { e.Proof = BadSignature }, nil, Outcome{Verdict: VerdictForged}},
 		{"expired", func(e *Event) { e.Proof = Expired }, nil, Outcome{Verdict: VerdictExpired}},
 		{"unsigned", func(e *Event) { e.Proof = Unsigned }, nil, Outcome{Verdict: VerdictUnsigned}},
@@ -38,22 +38,22 @@ func TestVerdictsOfOneRecord(t *testing.T) {
 		{"unknown campaign", func(e *Event) { e.CampaignID = testID(99) }, nil, Outcome{Verdict: UnknownCampaign}},
 		{"own campaign", func(e *Event) { e.DeveloperID = annaDev }, nil, Outcome{Verdict: SelfServed}},
 		{"own campaign, token says another advertiser", func(e *Event) { e.DeveloperID, e.AdvertiserID = annaDev, bert }, nil, Outcome{Verdict: SelfServed}},
-		{"paused is hosted, not charged", nil, func(b *CampaignBook) { b.Inactive = []Interval{paused} }, Outcome{VerdictPaused, 0, 1}},
-		{"still paused", nil, func(b *CampaignBook) { b.Inactive = []Interval{{From: noon}} }, Outcome{VerdictPaused, 0, 1}},
-		{"resumed at this instant", nil, func(b *CampaignBook) { b.Inactive = []Interval{{From: noon.Add(-time.Hour), To: noon}} }, Outcome{OK, 5_000, 1}},
-		{"day is spent", nil, func(b *CampaignBook) { b.SpentOn = map[Day]money.Micros{DayOf(noon): 20_000} }, Outcome{OverBudget, 0, 1}},
-		{"another day is spent", nil, func(b *CampaignBook) { b.SpentOn = map[Day]money.Micros{DayOf(noon) - 1: 20_000} }, Outcome{OK, 5_000, 1}},
-		{"total is spent", nil, func(b *CampaignBook) { b.SpentTotal = 50_000 }, Outcome{OverBudget, 0, 1}},
-		{"budget was lowered under the spend", nil, func(b *CampaignBook) { b.SpentTotal = 90_000 }, Outcome{OverBudget, 0, 1}},
-		{"a part is left", nil, func(b *CampaignBook) { b.SpentTotal = 49_999 }, Outcome{OK, 1, 1}},
+		{"paused is hosted, not charged", nil, func(b *CampaignBook) { b.Inactive = []Interval{paused} }, Outcome{Verdict: VerdictPaused, Charge: 0, Minted: 1}},
+		{"still paused", nil, func(b *CampaignBook) { b.Inactive = []Interval{{From: noon}} }, Outcome{Verdict: VerdictPaused, Charge: 0, Minted: 1}},
+		{"resumed at this instant", nil, func(b *CampaignBook) { b.Inactive = []Interval{{From: noon.Add(-time.Hour), To: noon}} }, Outcome{Verdict: OK, Charge: 5_000, Minted: 1}},
+		{"day is spent", nil, func(b *CampaignBook) { b.SpentOn = map[Day]money.Micros{DayOf(noon): 20_000} }, Outcome{Verdict: OverBudget, Charge: 0, Minted: 1}},
+		{"another day is spent", nil, func(b *CampaignBook) { b.SpentOn = map[Day]money.Micros{DayOf(noon) - 1: 20_000} }, Outcome{Verdict: OK, Charge: 5_000, Minted: 1}},
+		{"total is spent", nil, func(b *CampaignBook) { b.SpentTotal = 50_000 }, Outcome{Verdict: OverBudget, Charge: 0, Minted: 1}},
+		{"budget was lowered under the spend", nil, func(b *CampaignBook) { b.SpentTotal = 90_000 }, Outcome{Verdict: OverBudget, Charge: 0, Minted: 1}},
+		{"a part is left", nil, func(b *CampaignBook) { b.SpentTotal = 49_999 }, Outcome{Verdict: OK, Charge: 1, Minted: 1}},
 		{"click of a cpm campaign", func(e *Event) { e.Type = Click }, nil, Outcome{Verdict: OK}},
-		{"first click of cpc", func(e *Event) { e.Type, e.BillingModel = Click, campaign.CPC }, nil, Outcome{OK, 5_000, 0}},
-		{"impression of cpc", func(e *Event) { e.BillingModel = campaign.CPC }, nil, Outcome{OK, 0, 1}},
-		{"impression of cpc over budget", func(e *Event) { e.BillingModel = campaign.CPC }, func(b *CampaignBook) { b.SpentTotal = 50_000 }, Outcome{OK, 0, 1}},
+		{"first click of cpc", func(e *Event) { e.Type, e.BillingModel = Click, campaign.CPC }, nil, Outcome{Verdict: OK, Charge: 5_000, Minted: 0}},
+		{"impression of cpc", func(e *Event) { e.BillingModel = campaign.CPC }, nil, Outcome{Verdict: OK, Charge: 0, Minted: 1}},
+		{"impression of cpc over budget", func(e *Event) { e.BillingModel = campaign.CPC }, func(b *CampaignBook) { b.SpentTotal = 50_000 }, Outcome{Verdict: OK, Charge: 0, Minted: 1}},
 		{"conversion without a click", func(e *Event) { e.Type, e.BillingModel = Conversion, campaign.CPA }, nil, Outcome{Verdict: OK}},
-		{"conversion by the advertiser", func(e *Event) { e.Type, e.BillingModel, e.OwnCredentials = Conversion, campaign.CPA, true }, nil, Outcome{OK, 5_000, 0}},
-		{"unsigned, billed by the campaign's bid", func(e *Event) { e.Proof, e.Price, e.BillingModel = UnsignedBillable, 77, campaign.CPC }, nil, Outcome{OK, 5_000, 1}},
-		{"negative price earns nobody anything", func(e *Event) { e.Price = -5 }, nil, Outcome{OK, 0, 1}},
+		{"conversion by the advertiser", func(e *Event) { e.Type, e.BillingModel, e.OwnCredentials = Conversion, campaign.CPA, true }, nil, Outcome{Verdict: OK, Charge: 5_000, Minted: 0}},
+		{"unsigned, billed by the campaign's bid", func(e *Event) { e.Proof, e.Price, e.BillingModel = UnsignedBillable, 77, campaign.CPC }, nil, Outcome{Verdict: OK, Charge: 5_000, Minted: 1}},
+		{"negative price earns nobody anything", func(e *Event) { e.Price = -5 }, nil, Outcome{Verdict: OK, Charge: 0, Minted: 1}},
 		{"video complete", func(e *Event) { e.Type = VideoComplete }, nil, Outcome{Verdict: OK}},
 	}
 	for _, c := range cases {
@@ -75,7 +75,7 @@ func TestVerdictsOfOneRecord(t *testing.T) {
 
 func TestSecondOfAnAuctionIsDuplicateInOneBatchAndLater(t *testing.T) {
 	m := newModel(plainBooks(), nil)
-	require.Equal(t, []Outcome{{OK, 5_000, 1}, {Verdict: Duplicate}}, m.single(t, impression(1), impression(1)))
+	require.Equal(t, []Outcome{{Verdict: OK, Charge: 5_000, Minted: 1}, {Verdict: Duplicate}}, m.single(t, impression(1), impression(1)))
 	require.Equal(t, []Outcome{{Verdict: Duplicate}}, m.single(t, impression(1)))
 	sandbox := with(impression(2), func(e *Event) { e.Sandbox = true })
 	require.Equal(t, []Outcome{{Verdict: VerdictSandbox}, {Verdict: Duplicate}}, m.single(t, sandbox, sandbox))
@@ -88,7 +88,7 @@ func TestRefusedEventsDoNotUseUpTheKey(t *testing.T) {
 	} {
 		m := newModel(plainBooks(), nil)
 		out := m.single(t, with(impression(1), edit), impression(1))
-		require.Equal(t, Outcome{OK, 5_000, 1}, out[1])
+		require.Equal(t, Outcome{Verdict: OK, Charge: 5_000, Minted: 1}, out[1])
 	}
 }
 
@@ -97,7 +97,7 @@ func TestConversionIsBilledOnlyAfterItsClick(t *testing.T) {
 		e.Type, e.CampaignID, e.BillingModel, e.Price = Click, campaignB, campaign.CPA, 12_000
 	})
 	conversion := with(click, func(e *Event) { e.Type = Conversion })
-	charged := Outcome{OK, 12_000, 0}
+	charged := Outcome{Verdict: OK, Charge: 12_000, Minted: 0}
 
 	require.Equal(t, []Outcome{{Verdict: OK}, charged}, newModel(plainBooks(), nil).single(t, click, conversion), "same batch")
 
@@ -128,8 +128,8 @@ func TestClickOfTheSameBatchShownByTheStoreDoesNotCount(t *testing.T) {
 func TestPrepaidBalanceLimitsCashAndNotCredits(t *testing.T) {
 	events := []Event{impression(1), impression(2)}
 	m := newModel(plainBooks(), map[uuid.UUID]money.Micros{anna: 7_000})
-	require.Equal(t, []Outcome{{OK, 5_000, 1}, {OK, 2_000, 1}}, m.single(t, events...))
-	require.Equal(t, []Outcome{{OverBalance, 0, 1}}, m.single(t, impression(3)))
+	require.Equal(t, []Outcome{{Verdict: OK, Charge: 5_000, Minted: 1}, {Verdict: OK, Charge: 2_000, Minted: 1}}, m.single(t, events...))
+	require.Equal(t, []Outcome{{Verdict: OverBalance, Charge: 0, Minted: 1}}, m.single(t, impression(3)))
 	require.Zero(t, m.balances[AdvertiserCash(anna)][USD])
 
 	books := plainBooks()
@@ -137,7 +137,7 @@ func TestPrepaidBalanceLimitsCashAndNotCredits(t *testing.T) {
 	book.CreditFunded = true
 	books[campaignA1] = book
 	m = newModel(books, map[uuid.UUID]money.Micros{anna: 0})
-	require.Equal(t, []Outcome{{OK, 5_000, 1}, {OK, 5_000, 1}}, m.single(t, events...))
+	require.Equal(t, []Outcome{{Verdict: OK, Charge: 5_000, Minted: 1}, {Verdict: OK, Charge: 5_000, Minted: 1}}, m.single(t, events...))
 	require.Equal(t, int64(-10_000), m.balances[CreditFunding][USD])
 	require.Zero(t, m.balances[AdvertiserCash(anna)][USD])
 }
@@ -147,7 +147,7 @@ func TestTwoCampaignsShareOneBalance(t *testing.T) {
 	click := with(impression(2), func(e *Event) {
 		e.Type, e.CampaignID, e.BillingModel, e.Price = Click, campaignA2, campaign.CPC, 9_000
 	})
-	require.Equal(t, []Outcome{{OK, 5_000, 1}, {OK, 2_000, 0}}, m.single(t, impression(1), click))
+	require.Equal(t, []Outcome{{Verdict: OK, Charge: 5_000, Minted: 1}, {Verdict: OK, Charge: 2_000, Minted: 0}}, m.single(t, impression(1), click))
 }
 
 func TestEffectsAreGroupedAndOrdered(t *testing.T) {
@@ -207,7 +207,7 @@ func TestNeedNamesOnlyWhatDecidesMoney(t *testing.T) {
 	b.Prepaid = true
 	require.Equal(t, Need{
 		Campaigns: []uuid.UUID{campaignA1, campaignB}, Days: []Day{DayOf(noon) - 1, DayOf(noon)},
-		Clicks: []uuid.UUID{auctionID(5)}, Prepaid: true,
+		Clicks: []uuid.UUID{auctionID(5)}, Prepaid: true, Publishers: []uuid.UUID{publisher},
 	}, NeedOf(b))
 	require.Len(t, Candidates(b), 4, "sandbox events are deduplicated too")
 }

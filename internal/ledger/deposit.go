@@ -16,7 +16,14 @@ import (
 const (
 	KindDeposit Kind = "deposit" // cash that a provider captured for an advertiser
 	KindRefund  Kind = "refund"  // the part of a deposit that the provider gave back; its Reverses names the deposit
+
+	KindDispute    Kind = "dispute"     // the part of a deposit that its payer disputes; its Reverses names the deposit
+	KindDisputeWon Kind = "dispute_won" // given back after a dispute; its Reverses names the dispute's row
 )
+
+// TakesBack says whether the kind moves what a provider had paid in before: only this may take a prepaid balance
+// below zero.
+func (k Kind) TakesBack() bool { return k == KindRefund || k == KindDispute || k == KindDisputeWon }
 
 // Provider is who moved the money.
 type Provider string
@@ -37,6 +44,7 @@ const (
 	DepositPaid     DepositStatus = "paid"
 	DepositPartly   DepositStatus = "partially_refunded"
 	DepositRefunded DepositStatus = "refunded"
+	DepositDisputed DepositStatus = "disputed" // the payer's bank or provider holds a part of it, or took it for good
 )
 
 // Deposit is a wish to pay in and what came of it. What was credited is decided by the provider's evidence alone;
@@ -50,6 +58,7 @@ type Deposit struct {
 	Requested    money.Micros // what the checkout asked for
 	Paid         money.Micros // credited
 	Reversed     money.Micros // taken back, ≤ Paid
+	Held         money.Micros // the part of Reversed that disputes took
 	ReturnURL    string       // where the payer goes afterwards
 	CreatedAt    time.Time
 }
@@ -59,6 +68,8 @@ func (d Deposit) Status() DepositStatus {
 	switch {
 	case d.Paid == 0:
 		return DepositOpen
+	case d.Held > 0:
+		return DepositDisputed
 	case d.Reversed == 0:
 		return DepositPaid
 	case d.Reversed < d.Paid:
@@ -75,6 +86,10 @@ const (
 	NoticePaid       NoticeKind = "paid"        // Amount was captured
 	NoticeRefunded   NoticeKind = "refunded"    // Amount was given back by the refund RefundID
 	NoticeRefundedTo NoticeKind = "refunded_to" // Amount is all that was given back so far
+
+	NoticeDisputed    NoticeKind = "disputed"     // Amount is held because of the dispute DisputeID
+	NoticeDisputeLost NoticeKind = "dispute_lost" // the dispute ended, Amount is gone
+	NoticeDisputeWon  NoticeKind = "dispute_won"  // the dispute ended, Amount is ours again
 )
 
 // Notice is a provider's proven report about one of its payments.
@@ -84,6 +99,7 @@ type Notice struct {
 	Kind      NoticeKind
 	PaymentID string // Stripe payment intent, PayPal capture
 	RefundID  string // only for NoticeRefunded: a refund counts once, in however many events it comes
+	DisputeID string // only for the three kinds about disputes
 	Amount    money.Micros
 	// Names are the ids that the checkout carried, of a deposit or of an account, most telling first. Only for
 	// NoticePaid.
@@ -99,6 +115,9 @@ func (n *Notice) Valid() error {
 	texts := map[string]string{"event id": n.EventID, "payment id": n.PaymentID}
 	if n.Kind == NoticeRefunded {
 		texts["refund id"] = n.RefundID
+	}
+	if n.dispute() != "" {
+		texts["dispute id"] = n.DisputeID
 	}
 	for name, text := range texts {
 		if text == "" || len(text) > maxReference || !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
@@ -118,7 +137,9 @@ type NoticeOutcome string
 const (
 	NoticeCredited     NoticeOutcome = "credited"
 	NoticeReversed     NoticeOutcome = "reversed"
-	NoticeParked       NoticeOutcome = "parked"       // a refund of a payment that has not been reported yet
+	NoticeHeld         NoticeOutcome = "held"         // a dispute took the money
+	NoticeReleased     NoticeOutcome = "released"     // a dispute gave it back
+	NoticeParked       NoticeOutcome = "parked"       // a refund or dispute of a payment that has not been reported yet
 	NoticeNothing      NoticeOutcome = "unchanged"    // the payment or refund is known from another event
 	NoticeUnattributed NoticeOutcome = "unattributed" // money for nobody that is known here; nothing is kept
 )
@@ -138,55 +159,169 @@ type PaymentBook struct {
 	Paid         money.Micros
 	RefundTotal  money.Micros // the largest total that the provider told
 	RefundSum    money.Micros // the sum of its single refunds
+	DisputeSum   money.Micros // of its disputes that are open or lost
 	Reversed     money.Micros // what the ledger has taken back
+	Held         money.Micros // the part of Reversed that disputes took
+	HoldID       uuid.UUID    // the last row that a dispute took it with; zero without
 }
 
-// DecideNotice applies a valid notice to a payment's book and answers the new book, the outcome and the
-// transactions to write, a deposit before its refund. It is pure.
-//
-// newRefund says that n's refund id is new for this payment. For NoticePaid, payer is the deposit that is
-// credited. What it guarantees for any set of notices in any order with any repeats: a payment is credited
-// once, and once all are in, Reversed is the smaller of what was paid and what was refunded. A refund that comes
-// first waits: nothing is taken from a balance before the payment is on it.
-func DecideNotice(book PaymentBook, n Notice, payer Deposit, newRefund bool) (PaymentBook, NoticeOutcome, []Transaction) {
-	outcome := NoticeNothing
-	var written []Transaction
+// DisputeState is how a dispute stands. States only go up, so notices may come in any order: a dispute that is won
+// after it was lost (an appeal) ends won.
+type DisputeState string
+
+// The states of disputes, lowest first.
+const (
+	DisputeOpen DisputeState = "open"
+	DisputeLost DisputeState = "lost"
+	DisputeWon  DisputeState = "won"
+)
+
+// Dispute is one dispute of a payment; the zero one is unknown.
+type Dispute struct {
+	PaymentID string
+	Amount    money.Micros // the largest that was reported
+	State     DisputeState
+}
+
+// Takes is what the dispute takes from its payment.
+func (d Dispute) Takes() money.Micros {
+	if d.State == DisputeOpen || d.State == DisputeLost {
+		return d.Amount
+	}
+	return 0
+}
+
+// after is the dispute after a notice about it.
+func (d Dispute) after(n *Notice) Dispute {
+	rank := map[DisputeState]int{DisputeOpen: 1, DisputeLost: 2, DisputeWon: 3}
+	if state := n.dispute(); rank[state] > rank[d.State] {
+		d.State = state
+	}
+	d.PaymentID, d.Amount = n.PaymentID, max(d.Amount, n.Amount)
+	return d
+}
+
+// dispute is the state that the notice reports; empty for a notice that is not about a dispute.
+func (n *Notice) dispute() DisputeState {
 	switch n.Kind {
-	case NoticePaid:
-		if book.Paid == 0 {
-			book.DepositID, book.AdvertiserID, book.Paid = payer.ID, payer.AdvertiserID, n.Amount
-			written = append(written, newTransfer(transfer{
-				kind: KindDeposit, ref: n.ref(), subject: payer.AdvertiserID, at: n.At,
-				asset: USD, from: Deposits, to: AdvertiserCash(payer.AdvertiserID), amount: int64(n.Amount),
-			}))
-			outcome = NoticeCredited
-		}
-	case NoticeRefunded:
-		if newRefund {
-			book.RefundSum = min(book.RefundSum+n.Amount, money.Max)
-		}
-	case NoticeRefundedTo:
-		book.RefundTotal = max(book.RefundTotal, n.Amount)
+	case NoticeDisputed:
+		return DisputeOpen
+	case NoticeDisputeLost:
+		return DisputeLost
+	case NoticeDisputeWon:
+		return DisputeWon
+	}
+	return ""
+}
+
+// IsDispute says whether the notice is about a dispute.
+func (n *Notice) IsDispute() bool { return n.dispute() != "" }
+
+// Parked is a provider's delivery that moved nothing although money moved at the provider: a person must look.
+type Parked struct {
+	Provider  Provider
+	EventID   string
+	PaymentID string
+	Reason    string
+	At        time.Time // when it was received, UTC
+}
+
+// Known is what the store knows of the things that a notice names.
+type Known struct {
+	Payer     Deposit // NoticePaid: the deposit that is credited
+	NewRefund bool    // NoticeRefunded: the refund id is new for this payment
+	Dispute   Dispute // a notice about a dispute: as it stood
+}
+
+// NoticeEffects is what applying a notice changes.
+type NoticeEffects struct {
+	Book    PaymentBook
+	Dispute Dispute // only for a notice about one
+	Outcome NoticeOutcome
+	Written []Transaction
+}
+
+// DecideNotice applies a valid notice to a payment's book. Written is in the order of its cause: a deposit, what is
+// given back, then what is taken. It is pure.
+//
+// What it guarantees for any set of notices in any order with any repeats: a payment is credited once, and once all
+// are in, Reversed is the smaller of what was paid and what was refunded or is disputed. A refund or dispute that
+// comes first waits: nothing is taken from a balance before the payment is on it.
+func DecideNotice(book PaymentBook, n Notice, known Known) NoticeEffects {
+	e := NoticeEffects{Book: book, Outcome: NoticeNothing}
+	switch {
+	case n.Kind == NoticePaid && book.Paid == 0:
+		e.Book.DepositID, e.Book.AdvertiserID, e.Book.Paid = known.Payer.ID, known.Payer.AdvertiserID, n.Amount
+		e.Written = append(e.Written, newTransfer(transfer{
+			kind: KindDeposit, ref: n.ref(), subject: known.Payer.AdvertiserID, at: n.At,
+			asset: USD, from: Deposits, to: AdvertiserCash(known.Payer.AdvertiserID), amount: int64(n.Amount),
+		}))
+		e.Outcome = NoticeCredited
+	case n.Kind == NoticeRefunded && known.NewRefund:
+		e.Book.RefundSum = min(book.RefundSum+n.Amount, money.Max)
+	case n.Kind == NoticeRefundedTo:
+		e.Book.RefundTotal = max(book.RefundTotal, n.Amount)
+	case n.IsDispute():
+		e.Dispute = known.Dispute.after(&n)
+		e.Book.DisputeSum = book.DisputeSum - known.Dispute.Takes() + e.Dispute.Takes()
 	}
 	if n.Kind != NoticePaid && book.Paid == 0 {
-		return book, NoticeParked, nil
+		e.Outcome = NoticeParked
+		return e
 	}
-	// Both ways of counting tell of the same money, so they are compared and not added.
-	target := min(book.Paid, max(book.RefundTotal, book.RefundSum))
-	if due := target - book.Reversed; due > 0 {
-		book.Reversed = target
-		refund := newTransfer(transfer{
-			// The total makes the ref unique and says how far this refund went.
-			kind: KindRefund, ref: n.ref() + "#" + strconv.FormatInt(int64(target), 10), subject: book.AdvertiserID, at: n.At,
-			asset: USD, from: AdvertiserCash(book.AdvertiserID), to: Deposits, amount: int64(due),
-		})
-		refund.Reverses = TransactionID(KindDeposit, n.ref(), book.AdvertiserID)
-		written = append(written, refund)
+	e.settle(&n)
+	return e
+}
+
+// settle moves what the book says now is to be taken or given back. Refunds come before disputes: both together never
+// take more than was paid.
+func (e *NoticeEffects) settle(n *Notice) {
+	b := &e.Book
+	// Both ways of counting refunds tell of the same money, so they are compared and not added.
+	refunded := min(b.Paid, max(b.RefundTotal, b.RefundSum))
+	held := min(b.Paid-refunded, b.DisputeSum)
+	if back := b.Held - held; back > 0 {
+		e.move(n, KindDisputeWon, back, b.HoldID)
+		b.Reversed, b.Held = b.Reversed-back, held
 		if n.Kind != NoticePaid {
-			outcome = NoticeReversed
+			e.Outcome = NoticeReleased
 		}
 	}
-	return book, outcome, written
+	deposit := TransactionID(KindDeposit, n.ref(), b.AdvertiserID)
+	if due := refunded - (b.Reversed - b.Held); due > 0 {
+		e.move(n, KindRefund, due, deposit)
+		b.Reversed += due
+		if n.Kind != NoticePaid {
+			e.Outcome = NoticeReversed
+		}
+	}
+	if due := held - b.Held; due > 0 {
+		b.HoldID = e.move(n, KindDispute, due, deposit)
+		b.Reversed, b.Held = b.Reversed+due, held
+		if n.Kind != NoticePaid {
+			e.Outcome = NoticeHeld
+		}
+	}
+}
+
+// move writes one movement of the payment's money: out of the advertiser's cash, or back into it after a dispute.
+func (e *NoticeEffects) move(n *Notice, kind Kind, amount money.Micros, reverses uuid.UUID) uuid.UUID {
+	cash, b := AdvertiserCash(e.Book.AdvertiserID), &e.Book
+	x := transfer{
+		// An event is applied once, and moves each kind once.
+		kind: kind, ref: n.ref() + "#" + n.EventID, subject: b.AdvertiserID, at: n.At,
+		asset: USD, from: cash, to: Deposits, amount: int64(amount),
+	}
+	switch kind {
+	case KindRefund: // the total makes the ref unique and says how far this refund went
+		x.ref = n.ref() + "#" + strconv.FormatInt(int64(b.Reversed-b.Held+amount), 10)
+	case KindDisputeWon:
+		x.from, x.to = Deposits, cash
+	}
+	t := newTransfer(x)
+	t.Reverses = reverses
+	e.Written = append(e.Written, t)
+	return t.ID
 }
 
 // ref names the payment in the ledger.
@@ -216,9 +351,10 @@ type Line struct {
 type HistoryQuery struct {
 	Advertiser uuid.UUID
 	Developer  uuid.UUID
-	Asset      Asset // empty for both
-	Before     int64 // only rows with a smaller Seq; 0 for the newest
-	Limit      int   // ≥ 1
+	Asset      Asset     // empty for both
+	Before     int64     // only rows with a smaller Seq; 0 for the newest
+	From, To   time.Time // only rows of this time, To excluded; zero for no bound
+	Limit      int       // ≥ 1
 }
 
 // Earnings is what a publisher minted.

@@ -174,4 +174,5 @@ type Outcome struct {
 	Verdict Verdict
 	Charge  money.Micros  // what the advertiser pays
 	Minted  money.Credits // what the publisher earns
+	Credit  CreditNote    // what became of the Credit, when it did not simply go to the publisher
 }

@@ -15,6 +15,11 @@ func (r *Record) deduped() bool {
 	return r.Problem == "" && (r.Event.Proof == Signed || r.Event.Proof == UnsignedBillable) && r.Event.InvalidTraffic == ""
 }
 
+// invalid says whether the record is proven but invalid traffic.
+func (r *Record) invalid() bool {
+	return r.Problem == "" && (r.Event.Proof == Signed || r.Event.Proof == UnsignedBillable) && r.Event.InvalidTraffic != ""
+}
+
 // needsClick says whether the charge of the event depends on a recorded click of its auction.
 // The model of an unsigned event is the campaign's, which is not known yet.
 func (e *Event) needsClick() bool {
@@ -47,21 +52,29 @@ func NeedOf(b Batch) Need {
 	campaigns := make(map[uuid.UUID]struct{})
 	days := make(map[Day]struct{}, 2)
 	clicks := make(map[uuid.UUID]struct{})
+	publishers := make(map[uuid.UUID]struct{})
 	for i := range b.Runs {
 		records := b.Runs[i].Records
 		for j := range records {
 			e := &records[j].Event
+			if records[j].invalid() && e.DeveloperID != uuid.Nil { // only counted, but under the same lock
+				publishers[e.DeveloperID] = struct{}{}
+				days[DayOf(e.ReceivedAt)] = struct{}{}
+			}
 			if !records[j].deduped() || e.Sandbox {
 				continue
 			}
 			campaigns[e.CampaignID] = struct{}{}
 			days[DayOf(e.ReceivedAt)] = struct{}{}
+			if e.DeveloperID != uuid.Nil {
+				publishers[e.DeveloperID] = struct{}{}
+			}
 			if e.needsClick() {
 				clicks[e.AuctionID] = struct{}{}
 			}
 		}
 	}
-	need := Need{Campaigns: sortedIDs(campaigns), Clicks: sortedIDs(clicks), Prepaid: b.Prepaid}
+	need := Need{Campaigns: sortedIDs(campaigns), Clicks: sortedIDs(clicks), Prepaid: b.Prepaid, Publishers: sortedIDs(publishers)}
 	for day := range days {
 		need.Days = append(need.Days, day)
 	}

@@ -10,12 +10,17 @@ import (
 // absolute value, never a difference: writing an older one over a newer one is refused by Version.
 type Room struct {
 	CampaignID uuid.UUID
-	Version    int64 // raised whenever the campaign's spend or budget, or its advertiser's balance, changes
-	Day        Day   // the UTC day of Today; on a later day the whole daily budget is free again
-	Daily      money.Micros
-	Today      money.Micros // left of Daily on Day
-	Total      money.Micros // left of the total budget
-	Balance    money.Micros // left of the prepaid balance; the largest amount when not prepaid
+	// AdvertiserID owns Balance, which all of an advertiser's prepaid campaigns share.
+	AdvertiserID uuid.UUID
+	Version      int64 // raised whenever the campaign's spend or budget, or its advertiser's balance, changes
+	Day          Day   // the UTC day of Today; on a later day the whole daily budget is free again
+	Daily        money.Micros
+	Today        money.Micros // left of Daily on Day
+	Total        money.Micros // left of the total budget
+	Balance      money.Micros // left of the prepaid balance; [Unlimited] when not prepaid
+	// Released is what settlement has used up of the reservations of recent minutes, as of the same instant: all that
+	// changed since the reader's cursor, and perhaps more. In no order.
+	Released []Released
 }
 
 // Left is the most that the campaign may be charged on day.

@@ -122,6 +122,8 @@ const (
 	CheckOffsets        = "partitions whose applied ranges end at the stored offset"
 	CheckArchive        = "partitions whose archive is not ahead of settlement"
 	CheckDead           = "dead letters equal poison verdicts"
+	CheckChain          = "accounts whose hash chain is whole, from the first entry to the balance"
+	CheckRights         = "rights of the application's role to change the ledger"
 )
 
 // Tally counts the outcomes that moved something, for comparison with the deduplication marks.

@@ -38,6 +38,10 @@ type Store interface {
 	DepositByReference(ctx context.Context, p ledger.Provider, reference string) (ledger.Deposit, error)
 	// ApplyNotice applies a notice at most once: see [ledger.DecideNotice].
 	ApplyNotice(ctx context.Context, n ledger.Notice) (ledger.NoticeResult, error)
+	// Park keeps a delivery that moved nothing although money moved at the provider.
+	Park(ctx context.Context, p ledger.Parked) error
+	// Parked lists the newest of them.
+	Parked(ctx context.Context, limit int) ([]ledger.Parked, error)
 }
 
 // Request is what a checkout asks for.
@@ -64,11 +68,13 @@ type Checkouts interface {
 	Verify(ctx context.Context, checkoutID string) (n ledger.Notice, paid bool, err error)
 }
 
-// Delivery is a webhook delivery whose signature was verified: a notice, or the reason why it is of no
-// interest here.
+// Delivery is a webhook delivery whose signature was verified: a notice, an order to capture, or the reason why it
+// moves nothing here.
 type Delivery struct {
-	Notice  ledger.Notice
-	Ignored string // empty for a notice
+	Notice   ledger.Notice
+	Approved string // a checkout that its payer approved: its money is still to be taken
+	Ignored  string // of no interest; empty for a notice
+	Parked   string // of interest, and why it cannot be applied; Notice has its event and payment
 }
 
 // Webhook verifies a provider's deliveries and reads them. Errors carry errs.InvalidRequest for a delivery that
@@ -85,7 +91,7 @@ type Config struct {
 // Deps are what a [Service] works with.
 type Deps struct {
 	Store     Store
-	Checkouts Checkouts // nil when no provider is configured
+	Checkouts []Checkouts // the first is the default; empty when no provider is configured
 	Webhooks  map[ledger.Provider]Webhook
 	Log       *slog.Logger
 	BaseURL   func() string // prefix of links to this service
@@ -114,13 +120,26 @@ type Opened struct {
 	URL     string // send the payer there
 }
 
-// Open makes a checkout for amount that the owner of advertiser pays. Errors: errs.Forbidden, errs.InvalidRequest,
-// errs.NotFound (no such advertiser), errs.Unavailable without a provider, errs.UpstreamError.
+// Wish is what a client wants to pay.
+type Wish struct {
+	Advertiser uuid.UUID
+	Amount     money.Micros    // whole cents
+	ReturnURL  string          // empty for the operator's
+	Provider   ledger.Provider // empty for the default
+	Currency   string          // ISO 4217; empty for USD, the only one
+}
+
+// Open makes a checkout that the owner of wish.Advertiser pays. Errors: errs.Forbidden, errs.InvalidRequest,
+// errs.NotFound (no such advertiser), errs.Unavailable without the provider, errs.UpstreamError.
 //
 // The deposit is kept before the checkout's address is handed out, so every payment finds its deposit.
-func (s *Service) Open(ctx context.Context, caller account.User, advertiser uuid.UUID, amount money.Micros, returnURL string) (Opened, error) {
+func (s *Service) Open(ctx context.Context, caller account.User, wish Wish) (Opened, error) {
+	advertiser, amount, returnURL := wish.Advertiser, wish.Amount, wish.ReturnURL
 	if !caller.MayActFor(advertiser) {
 		return Opened{}, errs.New(errs.Forbidden, "advertiser_id must be your own user id")
+	}
+	if wish.Currency != "" && wish.Currency != string(ledger.USD) {
+		return Opened{}, errs.New(errs.InvalidRequest, "deposits are in USD, other currencies are not taken").With("field", "currency")
 	}
 	if amount < MinCheckout || amount > MaxCheckout || amount%cent != 0 {
 		return Opened{}, errs.New(errs.InvalidRequest, "amount must be from %s to %s USD in whole cents", MinCheckout, MaxCheckout).With("field", "amount")
@@ -130,8 +149,9 @@ func (s *Service) Open(ctx context.Context, caller account.User, advertiser uuid
 	} else if err := checkReturnURL(returnURL); err != nil {
 		return Opened{}, errs.New(errs.InvalidRequest, "return_url %s", err).With("field", "return_url")
 	}
-	if s.deps.Checkouts == nil {
-		return Opened{}, errs.New(errs.Unavailable, "no payment provider is configured here")
+	checkouts, err := s.checkouts(wish.Provider)
+	if err != nil {
+		return Opened{}, err
 	}
 	if returnURL == "" {
 		returnURL = s.deps.BaseURL() + "/checkout/done"
@@ -147,18 +167,44 @@ func (s *Service) Open(ctx context.Context, caller account.User, advertiser uuid
 	if caller.ID == advertiser {
 		request.Email = caller.Email
 	}
-	session, err := s.deps.Checkouts.Open(ctx, request)
+	session, err := checkouts.Open(ctx, request)
 	if err != nil {
 		return Opened{}, err
 	}
 	d := ledger.Deposit{
-		ID: id, AdvertiserID: advertiser, Provider: s.deps.Checkouts.Provider(), CheckoutID: session.ID,
+		ID: id, AdvertiserID: advertiser, Provider: checkouts.Provider(), CheckoutID: session.ID,
 		Requested: amount, ReturnURL: request.ReturnURL, CreatedAt: s.deps.Now().UTC(),
 	}
 	if err := s.deps.Store.CreateDeposit(ctx, d); err != nil {
 		return Opened{}, err
 	}
 	return Opened{Deposit: d, URL: session.URL}, nil
+}
+
+// checkouts finds the provider that a client asked for.
+func (s *Service) checkouts(p ledger.Provider) (Checkouts, error) {
+	switch {
+	case p != "" && p != ledger.Stripe && p != ledger.PayPal && p != ledger.Demo:
+		return nil, errs.New(errs.InvalidRequest, "provider must be stripe or paypal").With("field", "provider")
+	case len(s.deps.Checkouts) == 0:
+		return nil, errs.New(errs.Unavailable, "no payment provider is configured here")
+	case p == "":
+		return s.deps.Checkouts[0], nil
+	}
+	if known := s.provider(p); known != nil {
+		return known, nil
+	}
+	return nil, errs.New(errs.Unavailable, "%s is not configured here", p)
+}
+
+// provider is the configured provider p, or nil.
+func (s *Service) provider(p ledger.Provider) Checkouts {
+	for _, c := range s.deps.Checkouts {
+		if c.Provider() == p {
+			return c
+		}
+	}
+	return nil
 }
 
 // Claim names a deposit, by its id or by the provider's checkout or payment.
@@ -189,27 +235,34 @@ func (s *Service) Confirm(ctx context.Context, caller account.User, claim Claim)
 	if d.Status() != ledger.DepositOpen {
 		return d, true, nil
 	}
-	checkouts := s.deps.Checkouts
-	if checkouts == nil || checkouts.Provider() != d.Provider || d.CheckoutID == "" {
-		return d, false, nil
-	}
-	n, paid, err := checkouts.Verify(ctx, d.CheckoutID)
+	result, paid, err := s.ask(ctx, d)
 	if err != nil || !paid {
 		return d, false, err
 	}
+	return result.Deposit, result.Outcome != ledger.NoticeCredited || result.Repeated, nil
+}
+
+// ask lets the provider say whether an open deposit is paid, and credits it.
+func (s *Service) ask(ctx context.Context, d ledger.Deposit) (result ledger.NoticeResult, paid bool, err error) {
+	checkouts := s.provider(d.Provider)
+	if checkouts == nil || d.CheckoutID == "" {
+		return result, false, nil
+	}
+	n, paid, err := checkouts.Verify(ctx, d.CheckoutID)
+	if err != nil || !paid {
+		return result, false, err
+	}
 	// The checkout is ours, so its payment is for this deposit whatever the provider repeats of our own words.
 	n.Names, n.At = []uuid.UUID{d.ID}, s.deps.Now().UTC()
-	result, err := s.apply(ctx, n)
-	if err != nil {
-		return d, false, err
-	}
-	return result.Deposit, result.Outcome != ledger.NoticeCredited || result.Repeated, nil
+	result, err = s.apply(ctx, n)
+	return result, err == nil, err
 }
 
 // Receipt answers a webhook delivery.
 type Receipt struct {
 	Outcome   ledger.NoticeOutcome // empty when ignored
 	Ignored   string               // why nothing was done
+	Reason    string               // why a person must look
 	Deduped   bool                 // the event, or what it tells, was known
 	DepositID uuid.UUID            // zero when there is none (yet)
 }
@@ -229,20 +282,61 @@ func (s *Service) Receive(ctx context.Context, p ledger.Provider, header http.He
 		return Receipt{Ignored: delivery.Ignored}, nil
 	}
 	delivery.Notice.At = s.deps.Now().UTC()
+	switch {
+	case delivery.Approved != "":
+		return s.approved(ctx, p, delivery.Approved)
+	case delivery.Parked != "":
+		return Receipt{Outcome: ledger.NoticeParked, Reason: delivery.Parked}, s.park(ctx, delivery.Notice, delivery.Parked)
+	}
 	result, err := s.apply(ctx, delivery.Notice)
 	if err != nil {
 		return Receipt{}, err
 	}
-	return Receipt{
-		Outcome: result.Outcome, Deduped: result.Repeated || result.Outcome == ledger.NoticeNothing, DepositID: result.Deposit.ID,
-	}, nil
+	return receipt(result), nil
+}
+
+func receipt(r ledger.NoticeResult) Receipt {
+	return Receipt{Outcome: r.Outcome, Deduped: r.Repeated || r.Outcome == ledger.NoticeNothing, DepositID: r.Deposit.ID}
+}
+
+// approved takes the money of a checkout of ours whose payer may never come back to us.
+func (s *Service) approved(ctx context.Context, p ledger.Provider, checkout string) (Receipt, error) {
+	d, err := s.deps.Store.DepositByReference(ctx, p, checkout)
+	if errs.Is(err, errs.NotFound) {
+		return Receipt{Ignored: "checkout"}, nil
+	}
+	if err != nil {
+		return Receipt{}, err
+	}
+	if d.Status() != ledger.DepositOpen {
+		return Receipt{Outcome: ledger.NoticeNothing, Deduped: true, DepositID: d.ID}, nil
+	}
+	result, paid, err := s.ask(ctx, d)
+	switch {
+	case err != nil:
+		return Receipt{}, err
+	case !paid:
+		return Receipt{Ignored: "status"}, nil
+	}
+	return receipt(result), nil
+}
+
+// park keeps and says what a person must look at. Sending it again would not help.
+func (s *Service) park(ctx context.Context, n ledger.Notice, reason string) error {
+	s.deps.Log.ErrorContext(ctx, "payment needs a person", "provider", string(n.Provider), "payment", n.PaymentID, "event", n.EventID, "reason", reason)
+	return s.deps.Store.Park(ctx, ledger.Parked{Provider: n.Provider, EventID: n.EventID, PaymentID: n.PaymentID, Reason: reason, At: n.At})
+}
+
+// Parked lists the newest deliveries that a person must look at.
+func (s *Service) Parked(ctx context.Context, limit int) ([]ledger.Parked, error) {
+	return s.deps.Store.Parked(ctx, limit)
 }
 
 func (s *Service) apply(ctx context.Context, n ledger.Notice) (ledger.NoticeResult, error) {
 	result, err := s.deps.Store.ApplyNotice(ctx, n)
 	if err == nil && result.Outcome == ledger.NoticeUnattributed {
-		// The provider has the money and nobody gets it: a person must look. Sending it again would not help.
-		s.deps.Log.ErrorContext(ctx, "payment for nobody known", "provider", string(n.Provider), "payment", n.PaymentID, "amount", n.Amount.String())
+		// The provider has the money and nobody gets it.
+		err = s.park(ctx, n, "payment of "+n.Amount.String()+" USD for nobody known")
 	}
 	return result, err
 }

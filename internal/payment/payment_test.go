@@ -67,12 +67,14 @@ func newWorld(t *testing.T, cfg payment.Config) *world {
 	w := &world{store: memory.New(time.Now), provider: &provider{paid: map[string]ledger.Notice{}}, hook: &hook{}, log: &strings.Builder{}}
 	var err error
 	w.service, err = payment.New(cfg, payment.Deps{
-		Store: w.store, Checkouts: w.provider, Webhooks: map[ledger.Provider]payment.Webhook{ledger.Stripe: w.hook},
-		Log: slog.New(slog.NewTextHandler(w.log, nil)), BaseURL: func() string { return "https://ads.example" }, Now: func() time.Time { return now },
+		Store: w.store, Checkouts: []payment.Checkouts{w.provider}, Webhooks: map[ledger.Provider]payment.Webhook{ledger.Stripe: w.hook},
+		Log: w.logger(), BaseURL: func() string { return "https://ads.example" }, Now: func() time.Time { return now },
 	})
 	require.NoError(t, err)
 	return w
 }
+
+func (w *world) logger() *slog.Logger { return slog.New(slog.NewTextHandler(w.log, nil)) }
 
 func (w *world) user(t *testing.T, role account.Role) account.User {
 	t.Helper()
@@ -92,7 +94,7 @@ func (w *world) cash(t *testing.T, u account.User) money.Micros {
 func TestOpenKeepsADeposit(t *testing.T) {
 	w := newWorld(t, payment.Config{})
 	u := w.user(t, account.RoleAdvertiser)
-	opened, err := w.service.Open(t.Context(), u, u.ID, 25*money.USD, "https://shop.example/back?x=1")
+	opened, err := w.service.Open(t.Context(), u, payment.Wish{Advertiser: u.ID, Amount: 25 * money.USD, ReturnURL: "https://shop.example/back?x=1"})
 	require.NoError(t, err)
 	id := opened.Deposit.ID
 	require.Equal(t, "https://pay.example/"+id.String(), opened.URL)
@@ -111,10 +113,10 @@ func TestOpenKeepsADeposit(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	w := newWorld(t, payment.Config{})
 	u, other := w.user(t, account.RoleAdvertiser), w.user(t, account.RoleAdvertiser)
-	_, err := w.service.Open(t.Context(), u, other.ID, 25*money.USD, "")
+	_, err := w.service.Open(t.Context(), u, payment.Wish{Advertiser: other.ID, Amount: 25 * money.USD, ReturnURL: ""})
 	require.True(t, errs.Is(err, errs.Forbidden))
 	for _, amount := range []money.Micros{0, -money.USD, payment.MinCheckout - 1, payment.MinCheckout + 1, payment.MaxCheckout + 10_000, 25*money.USD + 1} {
-		_, err := w.service.Open(t.Context(), u, u.ID, amount, "")
+		_, err := w.service.Open(t.Context(), u, payment.Wish{Advertiser: u.ID, Amount: amount, ReturnURL: ""})
 		require.True(t, errs.Is(err, errs.InvalidRequest), amount)
 	}
 	for _, back := range []string{
@@ -122,33 +124,33 @@ func TestOpenRefuses(t *testing.T) {
 		"https://u:p@shop.example", "https://shop.example/\nX: y", "https://shop.example/ x", "ftp://shop.example", "https://" + strings.Repeat("x", 2048),
 		"https://a;script-src", "https://a,b", "https://shop.example\\@evil", `https://shop.example/"><script>`,
 	} {
-		_, err := w.service.Open(t.Context(), u, u.ID, money.USD, back)
+		_, err := w.service.Open(t.Context(), u, payment.Wish{Advertiser: u.ID, Amount: money.USD, ReturnURL: back})
 		require.True(t, errs.Is(err, errs.InvalidRequest), back)
 		_, err = payment.New(payment.Config{ReturnURL: back}, payment.Deps{})
 		require.Error(t, err, back)
 	}
 	require.Empty(t, w.provider.opened)
 	w.provider.err = errs.New(errs.UpstreamError, "down")
-	_, err = w.service.Open(t.Context(), u, u.ID, money.USD, "http://localhost:3000/back")
+	_, err = w.service.Open(t.Context(), u, payment.Wish{Advertiser: u.ID, Amount: money.USD, ReturnURL: "http://localhost:3000/back"})
 	require.True(t, errs.Is(err, errs.UpstreamError))
 	_, err = w.store.Deposit(t.Context(), w.provider.opened[0].DepositID)
 	require.True(t, errs.Is(err, errs.NotFound), "a checkout that nobody can open is no deposit")
 
 	none, err := payment.New(payment.Config{}, payment.Deps{Store: w.store, Now: time.Now})
 	require.NoError(t, err)
-	_, err = none.Open(t.Context(), u, u.ID, money.USD, "")
+	_, err = none.Open(t.Context(), u, payment.Wish{Advertiser: u.ID, Amount: money.USD, ReturnURL: ""})
 	require.True(t, errs.Is(err, errs.Unavailable))
 }
 
 func TestReturnURLs(t *testing.T) {
 	w := newWorld(t, payment.Config{ReturnURL: "https://configured.example/"})
 	u, admin := w.user(t, account.RoleAdvertiser), w.user(t, account.RoleAdmin)
-	_, err := w.service.Open(t.Context(), u, u.ID, money.USD, "")
+	_, err := w.service.Open(t.Context(), u, payment.Wish{Advertiser: u.ID, Amount: money.USD, ReturnURL: ""})
 	require.NoError(t, err)
 	require.Contains(t, w.provider.opened[0].ReturnURL, "https://configured.example/?deposit_id=")
 	w = newWorld(t, payment.Config{})
 	u = w.user(t, account.RoleAdvertiser)
-	_, err = w.service.Open(t.Context(), admin, u.ID, money.USD, "")
+	_, err = w.service.Open(t.Context(), admin, payment.Wish{Advertiser: u.ID, Amount: money.USD, ReturnURL: ""})
 	require.NoError(t, err)
 	require.Contains(t, w.provider.opened[0].ReturnURL, "https://ads.example/checkout/done?deposit_id=")
 	require.Empty(t, w.provider.opened[0].Email, "the administrator is not the payer")
@@ -157,7 +159,7 @@ func TestReturnURLs(t *testing.T) {
 func TestConfirm(t *testing.T) {
 	w := newWorld(t, payment.Config{})
 	u, other, admin := w.user(t, account.RoleAdvertiser), w.user(t, account.RoleAdvertiser), w.user(t, account.RoleAdmin)
-	opened, err := w.service.Open(t.Context(), u, u.ID, 25*money.USD, "")
+	opened, err := w.service.Open(t.Context(), u, payment.Wish{Advertiser: u.ID, Amount: 25 * money.USD, ReturnURL: ""})
 	require.NoError(t, err)
 	claim := payment.Claim{DepositID: opened.Deposit.ID}
 
@@ -196,7 +198,7 @@ func TestConfirm(t *testing.T) {
 	require.Equal(t, asked, w.provider.asked)
 	require.Equal(t, 20*money.USD, w.cash(t, u))
 
-	second, err := w.service.Open(t.Context(), u, u.ID, 5*money.USD, "")
+	second, err := w.service.Open(t.Context(), u, payment.Wish{Advertiser: u.ID, Amount: 5 * money.USD, ReturnURL: ""})
 	require.NoError(t, err)
 	w.provider.err = errs.New(errs.UpstreamError, "down")
 	_, _, err = w.service.Confirm(t.Context(), u, payment.Claim{DepositID: second.Deposit.ID})
@@ -244,9 +246,9 @@ func TestDemo(t *testing.T) {
 	w := newWorld(t, payment.Config{})
 	u := w.user(t, account.RoleAdvertiser)
 	demo := payment.NewDemo(w.store, func() string { return "http://localhost" }, func() time.Time { return now })
-	service, err := payment.New(payment.Config{}, payment.Deps{Store: w.store, Checkouts: demo, BaseURL: func() string { return "http://localhost" }, Now: time.Now})
+	service, err := payment.New(payment.Config{}, payment.Deps{Store: w.store, Checkouts: []payment.Checkouts{demo}, BaseURL: func() string { return "http://localhost" }, Now: time.Now})
 	require.NoError(t, err)
-	opened, err := service.Open(t.Context(), u, u.ID, 5*money.USD, "")
+	opened, err := service.Open(t.Context(), u, payment.Wish{Advertiser: u.ID, Amount: 5 * money.USD, ReturnURL: ""})
 	require.NoError(t, err)
 	require.Equal(t, "http://localhost/checkout/"+opened.Deposit.ID.String(), opened.URL)
 	d, deduped, err := service.Confirm(t.Context(), u, payment.Claim{DepositID: opened.Deposit.ID})
@@ -260,7 +262,7 @@ func TestDemo(t *testing.T) {
 	}
 	require.Equal(t, 5*money.USD, w.cash(t, u))
 	// It pays its own checkouts only.
-	real, err := w.service.Open(t.Context(), u, u.ID, 5*money.USD, "")
+	real, err := w.service.Open(t.Context(), u, payment.Wish{Advertiser: u.ID, Amount: 5 * money.USD, ReturnURL: ""})
 	require.NoError(t, err)
 	_, err = demo.Complete(t.Context(), real.Deposit.ID)
 	require.True(t, errs.Is(err, errs.NotFound))

@@ -25,11 +25,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// PayPalConfig is the settings of PayPal's webhook.
+// PayPalConfig is the settings of PayPal: its orders and its webhook.
 type PayPalConfig struct {
-	WebhookID   string        `name:"paypal-webhook-id" env:"ADNET_PAYPAL_WEBHOOK_ID" default:"" help:"Id of the webhook that PayPal delivers to; empty refuses its deliveries."`
-	Environment string        `name:"paypal-environment" env:"ADNET_PAYPAL_ENVIRONMENT" default:"live" enum:"live,sandbox" help:"Whose signatures count: live or sandbox."`
-	Tolerance   time.Duration `name:"paypal-tolerance" env:"ADNET_PAYPAL_TOLERANCE" default:"300s" help:"How old a delivery of PayPal may be."`
+	WebhookID    string        `name:"paypal-webhook-id" env:"ADNET_PAYPAL_WEBHOOK_ID" default:"" help:"Id of the webhook that PayPal delivers to; empty refuses its deliveries."`
+	Environment  string        `name:"paypal-environment" env:"ADNET_PAYPAL_ENVIRONMENT" default:"live" enum:"live,sandbox" help:"Whose signatures count: live or sandbox."`
+	ClientID     string        `name:"paypal-client-id" env:"ADNET_PAYPAL_CLIENT_ID" default:"" help:"Client id of the PayPal REST app that is paid; empty switches its checkouts off."`
+	ClientSecret string        `name:"paypal-client-secret" env:"ADNET_PAYPAL_CLIENT_SECRET" default:"" help:"Secret of that app."`
+	BaseURL      string        `name:"paypal-base-url" env:"ADNET_PAYPAL_BASE_URL" default:"" help:"Address of PayPal's API (default: by the environment)."`
+	Timeout      time.Duration `name:"paypal-timeout" env:"ADNET_PAYPAL_TIMEOUT" default:"10s" help:"How long a request to PayPal may take."`
+	Tolerance    time.Duration `name:"paypal-tolerance" env:"ADNET_PAYPAL_TOLERANCE" default:"300s" help:"How old a delivery of PayPal may be."`
 }
 
 // CertificateSource gives the PEM certificates at a URL of PayPal's, the signer's first. The URL's host was
@@ -155,23 +159,39 @@ func (p *PayPal) signer(ctx context.Context, address string) (*rsa.PublicKey, er
 	return key, nil
 }
 
+// payPalAmount is an amount as PayPal writes it.
+type payPalAmount struct {
+	Value    string `json:"value"`
+	Currency string `json:"currency_code"`
+}
+
 // payPalEvent is what of an event matters.
 type payPalEvent struct {
-	ID       string `json:"id"`
-	Type     string `json:"event_type"`
-	Resource struct {
-		ID     string `json:"id"` // of the capture, or of the refund
-		Status string `json:"status"`
-		Amount struct {
-			Value    string `json:"value"`
-			Currency string `json:"currency_code"`
-		} `json:"amount"`
-		CustomID string `json:"custom_id"`
-		Links    []struct {
-			Rel  string `json:"rel"`
-			Href string `json:"href"`
-		} `json:"links"`
-	} `json:"resource"`
+	ID       string         `json:"id"`
+	Type     string         `json:"event_type"`
+	Resource payPalResource `json:"resource"`
+}
+
+type payPalResource struct {
+	ID       string       `json:"id"` // of the capture, the refund or the order
+	Status   string       `json:"status"`
+	Amount   payPalAmount `json:"amount"`
+	CustomID string       `json:"custom_id"`
+	Links    []payPalLink `json:"links"`
+
+	DisputeID    string       `json:"dispute_id"`
+	Disputed     payPalAmount `json:"dispute_amount"`
+	Transactions []struct {
+		Seller string `json:"seller_transaction_id"` // the capture
+	} `json:"disputed_transactions"`
+	Outcome struct {
+		Code string `json:"outcome_code"`
+	} `json:"dispute_outcome"`
+}
+
+type payPalLink struct {
+	Rel  string `json:"rel"`
+	Href string `json:"href"`
 }
 
 // readPayPal reads a verified body.
@@ -180,31 +200,73 @@ func readPayPal(body []byte) (Delivery, error) {
 	if err := json.Unmarshal(body, &e); err != nil {
 		return Delivery{}, errs.Wrap(err, errs.InvalidRequest, "the event cannot be read")
 	}
+	r := &e.Resource
 	n := ledger.Notice{Provider: ledger.PayPal, EventID: e.ID}
-	switch r := &e.Resource; {
-	case e.Type != "PAYMENT.CAPTURE.COMPLETED" && e.Type != "PAYMENT.CAPTURE.REFUNDED":
-		return Delivery{Ignored: "event_type"}, nil
-	case r.Status != "" && r.Status != "COMPLETED":
-		return Delivery{Ignored: "status"}, nil
-	case r.Amount.Currency != "USD":
-		return Delivery{Ignored: "currency"}, nil
-	case e.Type == "PAYMENT.CAPTURE.COMPLETED":
+	amount := r.Amount
+	switch e.Type {
+	case "CHECKOUT.ORDER.APPROVED":
+		if r.ID == "" {
+			return Delivery{}, errs.New(errs.InvalidRequest, "the event names no order")
+		}
+		return Delivery{Approved: r.ID}, nil
+	case "PAYMENT.CAPTURE.COMPLETED":
 		n.Kind, n.PaymentID = ledger.NoticePaid, r.ID
 		if id, err := uuid.Parse(r.CustomID); err == nil {
 			n.Names = []uuid.UUID{id}
 		}
-	default:
-		n.Kind, n.RefundID = ledger.NoticeRefunded, r.ID
-		for _, link := range r.Links {
-			if link.Rel == "up" { // https://…/v2/payments/captures/<id>
-				n.PaymentID = link.Href[strings.LastIndexByte(link.Href, '/')+1:]
-			}
+	case "PAYMENT.CAPTURE.REFUNDED":
+		n.Kind, n.RefundID, n.PaymentID = ledger.NoticeRefunded, r.ID, captureOf(r.Links)
+	case "CUSTOMER.DISPUTE.CREATED", "CUSTOMER.DISPUTE.UPDATED", "CUSTOMER.DISPUTE.RESOLVED":
+		if n.Kind = disputeKind(e.Type, r.Outcome.Code); n.Kind == "" {
+			return Delivery{Ignored: "dispute_outcome"}, nil
 		}
+		n.DisputeID, amount = r.DisputeID, r.Disputed
+		if len(r.Transactions) > 0 {
+			n.PaymentID = r.Transactions[0].Seller
+		}
+	default:
+		return Delivery{Ignored: "event_type"}, nil
 	}
-	amount, err := money.Parse(e.Resource.Amount.Value)
-	if err != nil {
+	if !n.IsDispute() && r.Status != "" && r.Status != "COMPLETED" {
+		return Delivery{Ignored: "status"}, nil
+	}
+	if amount.Currency != string(ledger.USD) {
+		return ForeignCurrency(n, amount.Currency)
+	}
+	var err error
+	if n.Amount, err = money.Parse(amount.Value); err != nil {
 		return Delivery{}, errs.Wrap(err, errs.InvalidRequest, "the event's amount cannot be read")
 	}
-	n.Amount = amount
-	return Delivery{Notice: n}, n.Valid()
+	if err := n.Valid(); err != nil {
+		return Delivery{}, err
+	}
+	if len(r.Transactions) > 1 { // PayPal does not say how much of each
+		return Delivery{Notice: n, Parked: "the dispute is about several payments"}, nil
+	}
+	return Delivery{Notice: n}, nil
+}
+
+// captureOf finds the capture that a refund is of: https://…/v2/payments/captures/<id>.
+func captureOf(links []payPalLink) (id string) {
+	for _, link := range links {
+		if link.Rel == "up" {
+			id = link.Href[strings.LastIndexByte(link.Href, '/')+1:]
+		}
+	}
+	return id
+}
+
+// disputeKind is what an event says about a dispute; empty for an end that moves nothing known. PayPal holds the money
+// from the beginning, and gives it back unless the end favours the buyer.
+func disputeKind(event, outcome string) ledger.NoticeKind {
+	if event != "CUSTOMER.DISPUTE.RESOLVED" {
+		return ledger.NoticeDisputed
+	}
+	switch outcome {
+	case "RESOLVED_BUYER_FAVOUR", "ACCEPTED":
+		return ledger.NoticeDisputeLost
+	case "RESOLVED_SELLER_FAVOUR", "RESOLVED_WITH_PAYOUT", "CANCELED_BY_BUYER", "DENIED":
+		return ledger.NoticeDisputeWon
+	}
+	return ""
 }

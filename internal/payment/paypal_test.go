@@ -157,12 +157,19 @@ func TestPayPalIgnoresAndRefusesContent(t *testing.T) {
 		return w.hook.Read(t.Context(), w.sign(t, body, sentAt), []byte(body))
 	}
 	for reason, change := range map[string][2]string{
-		"event_type": {"CAPTURE.COMPLETED", "CAPTURE.DENIED"}, "status": {`"status":"COMPLETED"`, `"status":"PENDING"`}, "currency": {"USD", "EUR"},
+		"event_type": {"CAPTURE.COMPLETED", "CAPTURE.DENIED"}, "status": {`"status":"COMPLETED"`, `"status":"PENDING"`},
 	} {
 		d, err := read(change[0], change[1])
 		require.NoError(t, err)
 		require.Equal(t, Delivery{Ignored: reason}, d)
 	}
+	d, err := read("USD", "EUR")
+	require.NoError(t, err)
+	require.Equal(t, "the currency is EUR, only USD is credited", d.Parked)
+	require.Equal(t, "42311647XV020574X", d.Notice.PaymentID)
+	d, err = read("PAYMENT.CAPTURE.COMPLETED", "CHECKOUT.ORDER.APPROVED")
+	require.NoError(t, err)
+	require.Equal(t, Delivery{Approved: "42311647XV020574X"}, d)
 	for name, change := range map[string][2]string{
 		"amount as number": {`"30.01"`, `30.01`}, "negative": {`30.01`, `-30.01`}, "too fine": {`30.01`, `0.0000001`}, "nothing": {`30.01`, `0`},
 		"no event id": {`"id":"WH-EVT-1"`, `"id":""`}, "no capture": {`42311647XV020574X`, ``}, "cut": {`true}}`, `true}`}, "twice": {`"final_capture":true`, `"id":"x"`},
@@ -171,8 +178,40 @@ func TestPayPalIgnoresAndRefusesContent(t *testing.T) {
 		require.True(t, errs.Is(err, errs.InvalidRequest), name)
 	}
 	body := strings.Replace(refundedOnce, `"rel":"up"`, `"rel":"down"`, 1)
-	_, err := w.hook.Read(t.Context(), w.sign(t, body, sentAt), []byte(body))
+	_, err = w.hook.Read(t.Context(), w.sign(t, body, sentAt), []byte(body))
 	require.True(t, errs.Is(err, errs.InvalidRequest), "a refund of no capture")
+}
+
+func TestPayPalReadsDisputes(t *testing.T) {
+	event := func(what, outcome, more string) string {
+		return `{"id":"WH-9","event_type":"CUSTOMER.DISPUTE.` + what + `","resource":{"dispute_id":"PP-D-1","status":"RESOLVED",
+			"disputed_transactions":[{"seller_transaction_id":"CAP-1"}` + more + `],"dispute_amount":{"currency_code":"USD","value":"7.00"},
+			"dispute_outcome":{"outcome_code":"` + outcome + `"}}}`
+	}
+	for _, c := range []struct {
+		what, outcome string
+		kind          ledger.NoticeKind
+	}{
+		{"CREATED", "", ledger.NoticeDisputed}, {"UPDATED", "", ledger.NoticeDisputed}, {"RESOLVED", "RESOLVED_BUYER_FAVOUR", ledger.NoticeDisputeLost},
+		{"RESOLVED", "ACCEPTED", ledger.NoticeDisputeLost}, {"RESOLVED", "RESOLVED_SELLER_FAVOUR", ledger.NoticeDisputeWon},
+		{"RESOLVED", "CANCELED_BY_BUYER", ledger.NoticeDisputeWon}, {"RESOLVED", "RESOLVED_WITH_PAYOUT", ledger.NoticeDisputeWon},
+	} {
+		d, err := readPayPal([]byte(event(c.what, c.outcome, "")))
+		require.NoError(t, err)
+		require.Equal(t, Delivery{Notice: ledger.Notice{
+			Provider: ledger.PayPal, EventID: "WH-9", Kind: c.kind, PaymentID: "CAP-1", DisputeID: "PP-D-1", Amount: 7_000_000,
+		}}, d)
+	}
+	d, err := readPayPal([]byte(event("RESOLVED", "NONE", "")))
+	require.NoError(t, err)
+	require.Equal(t, Delivery{Ignored: "dispute_outcome"}, d)
+	d, err = readPayPal([]byte(event("CREATED", "", `,{"seller_transaction_id":"CAP-2"}`)))
+	require.NoError(t, err)
+	require.Contains(t, d.Parked, "several payments")
+	for _, spoil := range []string{`"dispute_id":"PP-D-1"`, `"seller_transaction_id":"CAP-1"`} {
+		_, err = readPayPal([]byte(strings.Replace(event("CREATED", "", ""), spoil, `"x":"y"`, 1)))
+		require.True(t, errs.Is(err, errs.InvalidRequest), spoil)
+	}
 }
 
 func TestPayPalRefusesSignatures(t *testing.T) {
@@ -308,7 +347,7 @@ func FuzzReadPayPal(f *testing.F) {
 		d, err := readPayPal(body)
 		if err != nil {
 			require.True(t, errs.Is(err, errs.InvalidRequest))
-		} else if d.Ignored == "" {
+		} else if d.Ignored == "" && d.Approved == "" {
 			require.NoError(t, d.Notice.Valid())
 			require.LessOrEqual(t, d.Notice.Amount, money.Max)
 		}

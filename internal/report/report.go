@@ -2,6 +2,7 @@
 package report
 
 import (
+	"strings"
 	"time"
 
 	"adnet/internal/ledger"
@@ -19,6 +20,7 @@ type Row struct {
 	Price             money.Micros // of the billed unit, agreed at the auction
 	Charge            money.Micros // at most Price; less where a budget or balance ended
 	Minted            money.Credits
+	Credit            ledger.CreditNote // what became of the Credit
 	AuctionID         uuid.UUID
 	CampaignID        uuid.UUID
 	AdvertiserID      uuid.UUID
@@ -100,6 +102,40 @@ type Result struct {
 	Counts         // over the whole range
 	Daily  []Group // one per day of the range that has events, ascending
 	Groups []Group // of the breakdown, by spend then key; nil without one
+	// Traffic says why events were not paid for or earned nothing, over the whole range, by reason: the rules of
+	// ledger.InvalidRules, and [TrafficSelfServed], [TrafficCapped] and [TrafficHeld].
+	Traffic []Traffic
 	// AsOf is the time up to which events are included: all received before it are counted.
 	AsOf time.Time
+}
+
+// The reasons of [Traffic] besides the rules of invalid traffic.
+const (
+	TrafficSelfServed = "self_served" // a publisher's own campaign: neither charged nor minted
+	TrafficCapped     = "mint_capped" // charged; nothing minted because of the daily mint cap
+	TrafficHeld       = "mint_held"   // charged; the Credit is held by a quarantine
+)
+
+// Traffic is how many events have a reason.
+type Traffic struct {
+	Reason      string
+	Impressions int64
+	Clicks      int64
+	Other       int64
+}
+
+// TrafficReason is the reason of an event; empty for one that is like any other.
+func TrafficReason(v ledger.Verdict, note ledger.CreditNote) string {
+	rule, invalid := strings.CutPrefix(string(v), string(ledger.InvalidTraffic))
+	switch {
+	case invalid:
+		return rule
+	case v == ledger.SelfServed:
+		return TrafficSelfServed
+	case note == ledger.CreditCapped:
+		return TrafficCapped
+	case note == ledger.CreditHeld:
+		return TrafficHeld
+	}
+	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
@@ -88,6 +89,8 @@ func read(body []byte) (payment.Delivery, error) {
 		return readSession(e)
 	case "charge.refunded":
 		return readCharge(e)
+	case "charge.dispute.created", "charge.dispute.funds_withdrawn", "charge.dispute.closed", "charge.dispute.funds_reinstated":
+		return readDispute(e)
 	}
 	return payment.Delivery{Ignored: "type"}, nil
 }
@@ -100,20 +103,12 @@ func readSession(e event) (payment.Delivery, error) {
 	switch {
 	case s.PaymentStatus != "paid": // a bank may still refuse; the async event follows
 		return payment.Delivery{Ignored: "payment_status"}, nil
-	case s.Currency != "usd":
-		return payment.Delivery{Ignored: "currency"}, nil
 	case s.PaymentIntent == "": // a set-up or a subscription: none of our checkouts
 		return payment.Delivery{Ignored: "payment_intent"}, nil
 	}
-	amount, err := micros(s.AmountTotal)
-	if err != nil {
-		return payment.Delivery{}, err
-	}
-	n := ledger.Notice{
-		Provider: ledger.Stripe, EventID: e.ID, Kind: ledger.NoticePaid, PaymentID: string(s.PaymentIntent), Amount: amount,
-		Names: named(s.Metadata, s.ClientReferenceID),
-	}
-	return payment.Delivery{Notice: n}, n.Valid()
+	return deliver(ledger.Notice{
+		Provider: ledger.Stripe, EventID: e.ID, Kind: ledger.NoticePaid, PaymentID: string(s.PaymentIntent), Names: named(s.Metadata, s.ClientReferenceID),
+	}, s.AmountTotal, s.Currency)
 }
 
 func readCharge(e event) (payment.Delivery, error) {
@@ -121,18 +116,55 @@ func readCharge(e event) (payment.Delivery, error) {
 	if err := json.Unmarshal(e.Data.Object, &c); err != nil {
 		return payment.Delivery{}, unreadable(err)
 	}
-	if c.Currency != "usd" {
-		return payment.Delivery{Ignored: "currency"}, nil
-	}
 	if c.PaymentIntent == "" {
 		return payment.Delivery{Ignored: "payment_intent"}, nil
 	}
-	amount, err := micros(c.AmountRefunded)
-	if err != nil {
-		return payment.Delivery{}, err
+	return deliver(ledger.Notice{
+		Provider: ledger.Stripe, EventID: e.ID, Kind: ledger.NoticeRefundedTo, PaymentID: string(c.PaymentIntent),
+	}, c.AmountRefunded, c.Currency)
+}
+
+type dispute struct {
+	ID            string    `json:"id"`
+	PaymentIntent reference `json:"payment_intent"`
+	Amount        int64     `json:"amount"`
+	Currency      string    `json:"currency"`
+	Status        string    `json:"status"`
+}
+
+// readDispute reads a chargeback. An inquiry (warning_…) takes no money, so it is of no interest until it becomes a
+// dispute, which funds_withdrawn tells.
+func readDispute(e event) (payment.Delivery, error) {
+	var d dispute
+	if err := json.Unmarshal(e.Data.Object, &d); err != nil {
+		return payment.Delivery{}, unreadable(err)
 	}
-	n := ledger.Notice{
-		Provider: ledger.Stripe, EventID: e.ID, Kind: ledger.NoticeRefundedTo, PaymentID: string(c.PaymentIntent), Amount: amount,
+	n := ledger.Notice{Provider: ledger.Stripe, EventID: e.ID, PaymentID: string(d.PaymentIntent), DisputeID: d.ID}
+	switch {
+	case d.PaymentIntent == "":
+		return payment.Delivery{Ignored: "payment_intent"}, nil
+	case e.Type == "charge.dispute.funds_withdrawn":
+		n.Kind = ledger.NoticeDisputed
+	case e.Type == "charge.dispute.funds_reinstated", d.Status == "won":
+		n.Kind = ledger.NoticeDisputeWon
+	case d.Status == "lost":
+		n.Kind = ledger.NoticeDisputeLost
+	case strings.HasPrefix(d.Status, "warning_"), e.Type == "charge.dispute.closed":
+		return payment.Delivery{Ignored: "status"}, nil
+	default:
+		n.Kind = ledger.NoticeDisputed
+	}
+	return deliver(n, d.Amount, d.Currency)
+}
+
+// deliver completes a notice, or parks it when it is about another currency.
+func deliver(n ledger.Notice, cents int64, currency string) (payment.Delivery, error) {
+	if currency != "usd" {
+		return payment.ForeignCurrency(n, currency)
+	}
+	var err error
+	if n.Amount, err = micros(cents); err != nil {
+		return payment.Delivery{}, err
 	}
 	return payment.Delivery{Notice: n}, n.Valid()
 }

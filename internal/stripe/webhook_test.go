@@ -101,13 +101,18 @@ func TestIgnoresAndRefuses(t *testing.T) {
 	for _, c := range []struct{ body, old, with, ignored string }{
 		{paid, `"payment_status":"paid"`, `"payment_status":"unpaid"`, "payment_status"},
 		{paid, `"payment_status":"paid"`, `"payment_status":"no_payment_required"`, "payment_status"},
-		{paid, `"usd"`, `"eur"`, "currency"}, {refunded, `"usd"`, `"eur"`, "currency"},
 		{paid, `"pi_1"`, `null`, "payment_intent"}, {refunded, `"pi_1"`, `null`, "payment_intent"},
 		{paid, `checkout.session.completed`, `checkout.session.expired`, "type"}, {refunded, `charge.refunded`, `charge.updated`, "type"},
 	} {
 		d, err := read([]byte(strings.Replace(c.body, c.old, c.with, 1)))
 		require.NoError(t, err)
 		require.Equal(t, payment.Delivery{Ignored: c.ignored}, d)
+	}
+	for _, body := range []string{paid, refunded, dispute1} {
+		d, err := read([]byte(strings.Replace(body, `"usd"`, `"eur"`, 1)))
+		require.NoError(t, err)
+		require.Equal(t, "the currency is EUR, only USD is credited", d.Parked)
+		require.Equal(t, "pi_1", d.Notice.PaymentID)
 	}
 	for _, c := range [][3]string{
 		{paid, `2550`, `-1`}, {paid, `2550`, `25.5`}, {paid, `2550`, `"2550"`}, {paid, `2550`, `9223372036854775807`}, {paid, `2550`, `0`},
@@ -121,9 +126,40 @@ func TestIgnoresAndRefuses(t *testing.T) {
 	}
 }
 
+const dispute1 = `{"id":"evt_3","object":"event","type":"charge.dispute.created","data":{"object":{"id":"dp_1","object":"dispute","charge":"ch_1",
+	"payment_intent":"pi_1","amount":700,"currency":"usd","status":"needs_response"}}}`
+
+func TestReadsDisputes(t *testing.T) {
+	for _, c := range []struct {
+		event, status string
+		kind          ledger.NoticeKind // empty for nothing
+	}{
+		{"created", "needs_response", ledger.NoticeDisputed}, {"created", "under_review", ledger.NoticeDisputed}, {"created", "warning_needs_response", ""},
+		{"funds_withdrawn", "needs_response", ledger.NoticeDisputed}, {"funds_reinstated", "won", ledger.NoticeDisputeWon},
+		{"closed", "won", ledger.NoticeDisputeWon}, {"closed", "lost", ledger.NoticeDisputeLost}, {"closed", "warning_closed", ""}, {"closed", "prevented", ""},
+		{"updated", "lost", ""},
+	} {
+		body := strings.NewReplacer("dispute.created", "dispute."+c.event, "needs_response", c.status).Replace(dispute1)
+		d, err := read([]byte(body))
+		require.NoError(t, err)
+		if c.kind == "" {
+			require.NotEmpty(t, d.Ignored, body)
+			continue
+		}
+		require.Equal(t, payment.Delivery{Notice: ledger.Notice{
+			Provider: ledger.Stripe, EventID: "evt_3", Kind: c.kind, PaymentID: "pi_1", DisputeID: "dp_1", Amount: 7 * money.USD,
+		}}, d)
+	}
+	for _, spoil := range [][2]string{{`"dp_1"`, `""`}, {`700`, `-7`}, {`700`, `0`}} {
+		_, err := read([]byte(strings.Replace(dispute1, spoil[0], spoil[1], 1)))
+		require.True(t, errs.Is(err, errs.InvalidRequest), spoil)
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(paid))
 	f.Add([]byte(refunded))
+	f.Add([]byte(dispute1))
 	f.Add([]byte(`{"id":"e","type":"charge.refunded","data":{"object":null}}`))
 	f.Add([]byte(`{"type":"checkout.session.completed","data":{"object":{"payment_status":"paid","currency":"usd","payment_intent":{"id":{}}}}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {

@@ -1,0 +1,169 @@
+package ledger
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// CreditNote says what became of an impression's Credit.
+type CreditNote uint8
+
+// The notes. With [CreditCapped] Outcome.Minted is 0, with [CreditHeld] it is in the account of the quarantine case.
+const (
+	CreditPlain  CreditNote = iota // went to the publisher, or there was none to earn
+	CreditCapped                   // not minted: the publisher's daily mint cap was reached
+	CreditHeld                     // minted and held: the publisher is in quarantine
+	creditNotes
+)
+
+// String is the note as stores and views name it: "", "capped" or "held".
+func (n CreditNote) String() string {
+	switch n {
+	case CreditCapped:
+		return "capped"
+	case CreditHeld:
+		return "held"
+	}
+	return ""
+}
+
+// Valid says whether n is one of the notes.
+func (n CreditNote) Valid() bool { return n < creditNotes }
+
+// HeldCredits is the CREDIT account of a quarantine case: what its publisher earned since the case was opened and
+// nobody can spend.
+func HeldCredits(quarantine uuid.UUID) Account { return Account("held:" + quarantine.String()) }
+
+// PublisherBook is a publisher as minting sees it.
+type PublisherBook struct {
+	MintedOn map[Day]int64 // Credits minted per UTC day of receipt, held ones included
+	HasCap   bool          // the account has a cap of its own
+	Cap      money.Credits // per UTC day, with HasCap; 0 mints nothing
+	Case     uuid.UUID     // the open quarantine case; zero when there is none
+}
+
+// PublisherDay is what happened with a publisher's ads on a UTC day of receipt. Repeats, sandbox events and
+// self-served ads are in none of the numbers.
+type PublisherDay struct {
+	DeveloperID uuid.UUID `json:"developer_id"`
+	Day         Day       `json:"day"`
+	Minted      int64     `json:"minted"` // Credits, held ones included
+	Capped      int64     `json:"capped"` // impressions that minted nothing because of the cap
+	Impressions int64     `json:"impressions"`
+	Clicks      int64     `json:"clicks"`
+	Invalid     int64     `json:"invalid"` // events found invalid
+}
+
+// Add adds the numbers of o.
+func (p *PublisherDay) Add(o PublisherDay) {
+	p.Minted += o.Minted
+	p.Capped += o.Capped
+	p.Impressions += o.Impressions
+	p.Clicks += o.Clicks
+	p.Invalid += o.Invalid
+}
+
+// HeldCharge is what a campaign was charged for the traffic of a publisher in quarantine.
+type HeldCharge struct {
+	Case       uuid.UUID
+	CampaignID uuid.UUID
+	Amount     money.Micros // > 0
+}
+
+// publisherTab is one publisher's running sums on top of its book.
+type publisherTab struct {
+	id      uuid.UUID
+	book    PublisherBook
+	minted  int64
+	days    []PublisherDay
+	charges map[uuid.UUID]money.Micros // by campaign, while in quarantine
+}
+
+// publisher opens the running sums of a developer; nil for nobody.
+func (d *decider) publisher(id uuid.UUID) *publisherTab {
+	if id == uuid.Nil {
+		return nil
+	}
+	p, ok := d.publishers[id]
+	if !ok {
+		p = &publisherTab{id: id, book: d.books.Publishers[id]}
+		d.publishers[id] = p
+	}
+	return p
+}
+
+func (p *publisherTab) on(day Day) *PublisherDay {
+	for i := range p.days {
+		if p.days[i].Day == day {
+			return &p.days[i]
+		}
+	}
+	p.days = append(p.days, PublisherDay{DeveloperID: p.id, Day: day})
+	return &p.days[len(p.days)-1]
+}
+
+// earn counts an accepted event and mints for it: one Credit per impression, up to the day's cap, into the
+// quarantine's account while there is one. What the advertiser pays does not change.
+func (p *publisherTab) earn(e *Event, out *Outcome, limit money.Credits) {
+	day := p.on(DayOf(e.ReceivedAt))
+	if p.book.Case != uuid.Nil && out.Charge > 0 {
+		if p.charges == nil {
+			p.charges = make(map[uuid.UUID]money.Micros)
+		}
+		p.charges[e.CampaignID] += out.Charge
+	}
+	switch e.Type {
+	case Click:
+		day.Clicks++
+	case Impression:
+		day.Impressions++
+		limited := limit > 0
+		if p.book.HasCap {
+			limit, limited = p.book.Cap, true
+		}
+		if limited && p.book.MintedOn[day.Day]+day.Minted >= int64(limit) {
+			day.Capped++
+			out.Credit = CreditCapped
+			return
+		}
+		day.Minted++
+		p.minted++
+		out.Minted = 1
+		if p.book.Case != uuid.Nil {
+			out.Credit = CreditHeld
+		}
+	}
+}
+
+// account is where the publisher's Credits go.
+func (p *publisherTab) account() Account {
+	if p.book.Case != uuid.Nil {
+		return HeldCredits(p.book.Case)
+	}
+	return DeveloperCredits(p.id)
+}
+
+// publisherTotals writes the sums in a fixed order.
+func (d *decider) publisherTotals() (days []PublisherDay, charges []HeldCharge) {
+	for _, id := range sortedIDs(d.publishers) {
+		p := d.publishers[id]
+		slices.SortFunc(p.days, func(a, b PublisherDay) int { return cmp.Compare(a.Day, b.Day) })
+		for _, day := range p.days {
+			if day != (PublisherDay{DeveloperID: id, Day: day.Day}) { // e.g. only closes
+				days = append(days, day)
+			}
+		}
+		for _, campaign := range sortedIDs(p.charges) {
+			charges = append(charges, HeldCharge{Case: p.book.Case, CampaignID: campaign, Amount: p.charges[campaign]})
+		}
+	}
+	slices.SortStableFunc(charges, func(a, b HeldCharge) int {
+		return cmp.Or(bytes.Compare(a.Case[:], b.Case[:]), bytes.Compare(a.CampaignID[:], b.CampaignID[:]))
+	})
+	return days, charges
+}

@@ -1,0 +1,201 @@
+package ledger
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"adnet/internal/errs"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// The kinds of transactions that end a quarantine. Their ref is the case; the Credits they move stand on the account
+// of the case ([HeldCredits]), whose other entries are the held mints, so each side leads to the other.
+const (
+	KindMintRelease   Kind = "mint_release"   // held Credits given to the publisher
+	KindMintClawback  Kind = "mint_clawback"  // held Credits destroyed
+	KindTrafficRefund Kind = "traffic_refund" // what a campaign was charged for clawed-back traffic, given back
+)
+
+// QuarantineRule says why a publisher is in quarantine.
+type QuarantineRule string
+
+// The rules, a closed list.
+const (
+	QuarantineCTR     QuarantineRule = "ctr"           // clicks per impression of the day
+	QuarantineInvalid QuarantineRule = "invalid_share" // invalid events among all of the day
+	QuarantineSurge   QuarantineRule = "mint_surge"    // Credits of the day against the mean of the seven days before
+	QuarantineManual  QuarantineRule = "manual"        // an administrator's decision
+)
+
+// QuarantineRules are the thresholds. A rule with a threshold of 0 is off.
+type QuarantineRules struct {
+	MinEvents    int64   // impressions (for invalid_share: events) of the day below which no rule looks
+	CTR          float64 // clicks per impression
+	InvalidShare float64 // 0 to 1
+	Surge        float64 // times the mean
+}
+
+// SurgeDays is how far mint_surge looks back; at least surgeActive of these days must have mints, since a new publisher
+// has no usual rate.
+const (
+	SurgeDays   = 7
+	surgeActive = 3
+)
+
+// Evidence is what a rule saw.
+type Evidence struct {
+	Rule      QuarantineRule `json:"rule"`
+	Value     float64        `json:"value"`       // what was measured
+	Threshold float64        `json:"threshold"`   // what it may be at most
+	Today     PublisherDay   `json:"day"`         // the numbers of the day
+	By        uuid.UUID      `json:"by,omitzero"` // of a manual case: the administrator
+	Note      string         `json:"note,omitempty"`
+}
+
+// Anomaly judges one publisher's day by the days before it (any order, other publishers' not among them). It is pure;
+// of several rules that strike the first of the list answers.
+func (r QuarantineRules) Anomaly(today PublisherDay, before []PublisherDay) (Evidence, bool) {
+	found := func(rule QuarantineRule, value, threshold float64) (Evidence, bool) {
+		return Evidence{Rule: rule, Value: value, Threshold: threshold, Today: today}, true
+	}
+	if r.CTR > 0 && today.Impressions >= max(1, r.MinEvents) {
+		if ctr := float64(today.Clicks) / float64(today.Impressions); ctr > r.CTR {
+			return found(QuarantineCTR, ctr, r.CTR)
+		}
+	}
+	if events := today.Impressions + today.Clicks + today.Invalid; r.InvalidShare > 0 && events >= max(1, r.MinEvents) {
+		if share := float64(today.Invalid) / float64(events); share > r.InvalidShare {
+			return found(QuarantineInvalid, share, r.InvalidShare)
+		}
+	}
+	var minted, active int64
+	for _, day := range before {
+		if day.Day < today.Day && day.Day >= today.Day-SurgeDays && day.Minted > 0 {
+			minted += day.Minted
+			active++
+		}
+	}
+	if r.Surge > 0 && today.Minted >= max(1, r.MinEvents) && active >= surgeActive {
+		if times := float64(today.Minted) * SurgeDays / float64(minted); times > r.Surge {
+			return found(QuarantineSurge, times, r.Surge)
+		}
+	}
+	return Evidence{}, false
+}
+
+// Quarantine is a case: from OpenedAt to DecidedAt everything that the publisher minted was held.
+type Quarantine struct {
+	ID          uuid.UUID
+	DeveloperID uuid.UUID
+	Evidence    Evidence
+	OpenedAt    time.Time
+
+	Held    money.Credits // minted since, whatever was decided
+	Charged money.Micros  // what advertisers were charged for the traffic meanwhile
+
+	Decision  QuarantineDecision // empty while open
+	DecidedAt time.Time
+	DecidedBy uuid.UUID // the administrator
+	Note      string    // the administrator's reason
+}
+
+// QuarantineQuery selects cases, newest first.
+type QuarantineQuery struct {
+	Developer uuid.UUID // zero for all
+	Open      bool      // only those without a decision
+	Since     time.Time // opened then or later
+	Limit     int       // ≥ 1
+}
+
+// QuarantineDecision is how a case ends.
+type QuarantineDecision string
+
+// The decisions.
+const (
+	QuarantineRelease  QuarantineDecision = "release"
+	QuarantineClawback QuarantineDecision = "clawback"
+)
+
+// QuarantineVerdict is an administrator's decision about a case.
+type QuarantineVerdict struct {
+	Case     uuid.UUID
+	Decision QuarantineDecision
+	By       uuid.UUID
+	Note     string
+	At       time.Time
+}
+
+// Repeats says whether v asks for what was decided before: then nothing is to be done. Errors: errs.Conflict when the
+// case ended otherwise, errs.InvalidRequest for a decision outside the list.
+func (v QuarantineVerdict) Repeats(c Quarantine) (bool, error) {
+	switch {
+	case v.Decision != QuarantineRelease && v.Decision != QuarantineClawback:
+		return false, errs.New(errs.InvalidRequest, "decision must be release or clawback").With("field", "decision")
+	case c.Decision == "":
+		return false, nil
+	case c.Decision != v.Decision:
+		return false, errs.New(errs.Conflict, "the case was ended by %s before", c.Decision)
+	}
+	return true, nil
+}
+
+// RefundableCharge is a [HeldCharge] with who paid it.
+type RefundableCharge struct {
+	HeldCharge
+	AdvertiserID uuid.UUID
+	CreditFunded bool
+}
+
+// EndQuarantine is the transactions that carry out a decision, in a fixed order. A release gives the held Credits to the
+// publisher. A claw-back destroys them and gives the advertisers back what the traffic cost, to the account that
+// paid it: cash, or the house's Credit funding. Budgets are not reopened: what a campaign has spent stays spent, only
+// the money returns.
+func EndQuarantine(c Quarantine, v QuarantineVerdict, charges []RefundableCharge) []Transaction {
+	var written []Transaction
+	ref := c.ID.String()
+	if c.Held > 0 {
+		t := transfer{kind: KindMintRelease, ref: ref, subject: c.DeveloperID, at: v.At, asset: Credit,
+			from: HeldCredits(c.ID), to: DeveloperCredits(c.DeveloperID), amount: int64(c.Held)}
+		if v.Decision == QuarantineClawback {
+			t.kind, t.to = KindMintClawback, Mint
+		}
+		written = append(written, newTransfer(t))
+	}
+	if v.Decision != QuarantineClawback {
+		return written
+	}
+	charges = slices.Clone(charges)
+	slices.SortFunc(charges, func(a, b RefundableCharge) int {
+		return cmp.Compare(a.CampaignID.String(), b.CampaignID.String())
+	})
+	for _, charge := range charges {
+		payer := AdvertiserCash(charge.AdvertiserID)
+		if charge.CreditFunded {
+			payer = CreditFunding
+		}
+		written = append(written, newTransfer(transfer{
+			kind: KindTrafficRefund, ref: ref, subject: charge.CampaignID, at: v.At,
+			asset: USD, from: Revenue, to: payer, amount: int64(charge.Amount),
+		}))
+	}
+	return written
+}
+
+// QuarantineID is the id of the case that a publisher's day opens: the same for the same publisher, day and number of
+// cases before, whoever computes it.
+func QuarantineID(developer uuid.UUID, day Day, before int) uuid.UUID {
+	return TransactionID("quarantine", day.String()+"#"+strconv.Itoa(before), developer)
+}
+
+// MintCap is a publisher's own daily mint cap.
+type MintCap struct {
+	DeveloperID uuid.UUID
+	Cap         *money.Credits // per UTC day; 0 mints nothing, nil is the installation's cap
+	By          uuid.UUID      // the administrator
+	Note        string
+	At          time.Time
+}

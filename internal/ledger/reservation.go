@@ -1,0 +1,118 @@
+package ledger
+
+import (
+	"math"
+	"time"
+
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// Minute is a UTC minute, counted from 1970-01-01. Reservations are counted per minute of their auctions.
+type Minute int64
+
+// MinuteOf is the UTC minute of t.
+func MinuteOf(t time.Time) Minute { return Minute(t.Unix() / 60) }
+
+// Time is the first instant of the minute, UTC.
+func (m Minute) Time() time.Time { return time.Unix(int64(m)*60, 0).UTC() }
+
+// AuctionMinute is the UTC minute inside a UUIDv7; false for any other id, for which nothing was ever reserved.
+func AuctionMinute(id uuid.UUID) (Minute, bool) {
+	if id.Version() != 7 {
+		return 0, false
+	}
+	ms := int64(id[0])<<40 | int64(id[1])<<32 | int64(id[2])<<24 | int64(id[3])<<16 | int64(id[4])<<8 | int64(id[5])
+	return Minute(ms / 60_000), true
+}
+
+const (
+	// MaxReservation is the longest that a served ad's price stays reserved, in minutes from its auction.
+	MaxReservation = 60
+	// releaseFor is how long after the auction a settled event still releases something, a margin included; later
+	// every store has forgotten the reservation.
+	releaseFor = (MaxReservation + 5) * time.Minute
+)
+
+// Unlimited is a [Room]'s Balance where no balance limits the campaign.
+const Unlimited = money.Micros(math.MaxInt64)
+
+// Released is how much of a campaign's reservations of one minute's auctions settlement has used up, whatever the
+// verdict was. It is an absolute sum and only grows.
+type Released struct {
+	CampaignID uuid.UUID
+	Minute     Minute
+	Amount     money.Micros // > 0
+}
+
+// releases says which minute's reservation a settled event uses up.
+func (e *Event) releases() (Minute, bool) {
+	minute, dated := AuctionMinute(e.AuctionID)
+	return minute, dated && e.Proof == Signed && !e.Sandbox && e.ReceivedAt.Before(minute.Time().Add(releaseFor))
+}
+
+// Claim asks to move what a node holds of a campaign, for the auctions of one minute, to an absolute amount. Amounts
+// are sums of the node's reservations in micro-USD and of what it may still reserve without asking.
+type Claim struct {
+	CampaignID   uuid.UUID
+	AdvertiserID uuid.UUID
+	Minute       Minute
+	Window       int64 // minutes after which what is held counts as expired, 1 … MaxReservation
+	Bid          bool  // held for OpenRTB bids, which are counted apart
+
+	// Held is what is asked for. With Exact the answer is this amount, more or less than before: what the node says is
+	// reserved is reserved. Otherwise it is raised as far as the room allows and never lowered.
+	Held  money.Micros
+	Exact bool
+	Least money.Micros // raising to less than this is no use: then nothing is raised
+	Step  money.Micros // one reservation, > 0; raised by whole steps
+	Price money.Micros // what one charge may cost: nothing is raised while the room is smaller
+}
+
+// Refusal says why a claim was not raised to what is useful.
+type Refusal int
+
+// The refusals.
+const (
+	Granted  Refusal = iota
+	NoRoom           // what is left of the budgets or of the balance is reserved or spent
+	NoBudget         // the campaign's room is not known (yet)
+	Opening          // the reservations of a rebuilt store are still being gathered
+)
+
+// Claimed is the answer to a [Claim].
+type Claimed struct {
+	Held    money.Micros // absolute, after it
+	Refusal Refusal
+}
+
+// ClaimState says whether a [ClaimCall] counted.
+type ClaimState int
+
+// The states of the shared store of reservations, as one node sees it.
+const (
+	ClaimsCounted ClaimState = iota
+	// ClaimsLost: the store is empty, older than what the node has seen, or not rebuilt yet. Nothing counted.
+	ClaimsLost
+	// ClaimsMoved: the store was rebuilt under another epoch. Nothing counted; the node has to say what it holds.
+	ClaimsMoved
+)
+
+// ClaimCall is one exchange of a node with the shared store of reservations.
+type ClaimCall struct {
+	Node  string
+	Epoch int64 // that the node works in
+	// Seq numbers the node's calls in the epoch; a call that arrives behind a later one about the same claim changes
+	// nothing. Acked is the highest one that was answered: a store that does not know it lost something.
+	Seq, Acked int64
+	Claims     []Claim
+}
+
+// ClaimReply is the answer to a [ClaimCall]; Claims are in its order, and empty unless it was counted.
+type ClaimReply struct {
+	State  ClaimState
+	Epoch  int64 // of the store; 0 for none
+	Nodes  int   // live ones, ≥ 1
+	Claims []Claimed
+}

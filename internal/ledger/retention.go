@@ -1,0 +1,84 @@
+package ledger
+
+import (
+	"strings"
+	"time"
+
+	"adnet/internal/money"
+)
+
+// Cutoffs says what is not needed any more. Zero values keep everything.
+type Cutoffs struct {
+	// Horizon: events of auctions of earlier days are not accepted ever again (verdict expired), so their
+	// deduplication marks can go without a repeat becoming new. It only rises. Ids without a time are kept.
+	Horizon Day
+	Applied time.Time // archived ranges applied before it; the last one of each partition stays
+	Dead    time.Time // dead letters from before it
+	Keys    time.Time // idempotency keys from before it
+}
+
+// Removed is what retention removed, or with a dry run would.
+type Removed struct {
+	Horizon Day   // as it is now
+	Days    []Day // whose marks
+	Marks   int64 // of these days
+	Ranges  int64 // applied ranges
+	Records int64 // of these ranges
+	Dead    int64
+	Keys    int64
+}
+
+// Accepted says whether the day of an auction is one that events may still come from.
+func (horizon Day) Accepted(auction Day) bool { return auction == 0 || auction >= horizon }
+
+// Pruned is the sums of what retention removed, by name: the audit adds them to what is still there.
+type Pruned map[string]int64
+
+// The names of the sums. A verdict's count has the name prunedVerdict and the verdict.
+const (
+	prunedRows      = "rows"
+	prunedCharge    = "charge"
+	prunedMinted    = "minted"
+	prunedCharged   = "charged"
+	prunedChargedOK = "charged_ok"
+	prunedMinting   = "minting"
+	prunedVerdict   = "verdict:"
+
+	// PrunedMarks and PrunedImpressions are deduplication marks; PrunedDead dead letters.
+	PrunedMarks       = "marks"
+	PrunedImpressions = "marked_impressions"
+	PrunedDead        = "dead"
+)
+
+// PrunedOf is the sums of outcomes that are about to be removed.
+func PrunedOf(t *Totals, tally *Tally) Pruned {
+	p := Pruned{
+		prunedRows: t.Rows, prunedCharge: int64(t.Charge), prunedMinted: int64(t.Minted),
+		prunedCharged: tally.Charged, prunedChargedOK: tally.ChargedOK, prunedMinting: tally.Minting,
+	}
+	for verdict, n := range t.ByVerdict {
+		p[prunedVerdict+string(verdict)] = n
+	}
+	return p
+}
+
+// AddTo adds the sums to those of what is still there.
+func (p Pruned) AddTo(t *Totals, tally *Tally) {
+	if t.ByVerdict == nil {
+		t.ByVerdict = make(map[Verdict]int64)
+	}
+	t.Rows += p[prunedRows]
+	t.Charge += money.Micros(p[prunedCharge])
+	t.Minted += money.Credits(p[prunedMinted])
+	tally.Charged += p[prunedCharged]
+	tally.ChargedOK += p[prunedChargedOK]
+	tally.Minting += p[prunedMinting]
+	for name, n := range p {
+		if verdict, ok := strings.CutPrefix(name, prunedVerdict); ok && n != 0 {
+			t.ByVerdict[Verdict(verdict)] += n
+		}
+	}
+}
+
+// Rows is how many records were removed.
+func (p Pruned) Rows() int64 { return p[prunedRows] }

@@ -1,0 +1,235 @@
+package ledger
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"adnet/internal/errs"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// Month is a UTC month: twelve times the year, plus 0 for January.
+type Month int32
+
+// MonthOf is the UTC month of t.
+func MonthOf(t time.Time) Month { return Month(t.UTC().Year()*12 + int(t.UTC().Month()) - 1) }
+
+// ParseMonth reads 2006-01. Errors: errs.InvalidRequest.
+func ParseMonth(text string) (Month, error) {
+	t, err := time.Parse("2006-01", text)
+	if err != nil || t.Year() < 1970 {
+		return 0, errs.New(errs.InvalidRequest, "month must be a month like 2026-01").With("field", "month")
+	}
+	return MonthOf(t), nil
+}
+
+// Start is the first instant of the month, UTC.
+func (m Month) Start() time.Time {
+	return time.Date(int(m)/12, time.Month(int(m)%12+1), 1, 0, 0, 0, 0, time.UTC)
+}
+
+// End is the first instant after the month, UTC.
+func (m Month) End() time.Time { return (m + 1).Start() }
+
+// String is the month as 2006-01.
+func (m Month) String() string { return m.Start().Format("2006-01") }
+
+// StatementQuery asks for one owner's month.
+type StatementQuery struct {
+	Advertiser uuid.UUID // zero for none
+	Developer  uuid.UUID
+	Month      Month
+	Now        time.Time // months that ended before it are closed
+}
+
+// Sides are the accounts that the statement is about.
+func (q StatementQuery) Sides() (sides []Side) {
+	if q.Advertiser != uuid.Nil {
+		sides = append(sides, Side{AdvertiserCash(q.Advertiser), USD})
+	}
+	return append(sides, Side{DeveloperCredits(q.Developer), Credit})
+}
+
+// Closed says whether the month is over.
+func (q StatementQuery) Closed() bool { return !q.Now.Before(q.Month.End()) }
+
+// Statement is what an owner's accounts did in a month.
+//
+// A past month is closed when its statement is first asked for: the number of its last entry is kept, for each
+// account. An entry that is written later, whatever its date, belongs to the next month that is open. So a
+// closed month's statement is always the same, byte for byte.
+type Statement struct {
+	Month    Month
+	Closed   bool
+	Accounts []AccountStatement
+}
+
+// AccountStatement is one account's part.
+type AccountStatement struct {
+	Side
+	Opening, Closing int64
+	Head             Hash // of the last entry up to the closing balance; zero without any
+	Rows             []StatementRow
+}
+
+// StatementRow is one movement, or one day's charges of a campaign or mints.
+type StatementRow struct {
+	Day         Day
+	Kind        Kind
+	Campaign    uuid.UUID // zero for none
+	Transaction uuid.UUID // zero for sums
+	Ref         string    // the provider's payment
+	Reverses    uuid.UUID
+	Movements   int64
+	Amount      int64
+	first       int64 // place of its first entry
+}
+
+// statementSum is what rows are summed by.
+type statementSum struct {
+	day      Day
+	kind     Kind
+	campaign uuid.UUID
+}
+
+// AccountBuilder sums the links of one side into rows: charges by day and campaign, mints by day, everything else by
+// itself. It keeps the rows and not the links.
+type AccountBuilder struct {
+	s    AccountStatement
+	sums map[statementSum]int
+}
+
+// NewAccountBuilder begins after the link that opening is the end of.
+func NewAccountBuilder(side Side, opening Head) *AccountBuilder {
+	return &AccountBuilder{
+		s:    AccountStatement{Side: side, Opening: opening.Balance, Closing: opening.Balance, Head: opening.Hash},
+		sums: make(map[statementSum]int),
+	}
+}
+
+// Add takes the next link of the side.
+func (b *AccountBuilder) Add(l *Link) {
+	b.s.Closing, b.s.Head = l.Balance, l.Hash
+	row := StatementRow{Day: DayOf(l.At), Kind: l.Kind, Reverses: l.Reverses, Movements: 1, Amount: l.Amount, first: l.Seq}
+	switch l.Kind {
+	case KindCharge, KindCreditFund, KindTrafficRefund:
+		row.Campaign = l.Subject
+	case KindMint:
+	default:
+		row.Ref = l.Ref
+	}
+	if (l.Kind == KindCharge || l.Kind == KindMint) && l.Reverses == uuid.Nil {
+		key := statementSum{row.Day, row.Kind, row.Campaign}
+		if at, ok := b.sums[key]; ok {
+			b.s.Rows[at].Movements++
+			b.s.Rows[at].Amount += l.Amount
+			return
+		}
+		b.sums[key] = len(b.s.Rows)
+	} else {
+		row.Transaction = l.Transaction
+	}
+	b.s.Rows = append(b.s.Rows, row)
+}
+
+// Done is the account's part, its rows by day.
+func (b *AccountBuilder) Done() AccountStatement {
+	slices.SortStableFunc(b.s.Rows, func(x, y StatementRow) int {
+		return cmp.Or(cmp.Compare(x.Day, y.Day), cmp.Compare(x.first, y.first))
+	})
+	return b.s
+}
+
+// Begun refuses a month that has not begun. Errors: errs.InvalidRequest.
+func (q StatementQuery) Begun() error {
+	if q.Now.Before(q.Month.Start()) {
+		return errs.New(errs.InvalidRequest, "the month has not begun").With("field", "month")
+	}
+	return nil
+}
+
+// statementHeader names the columns of [Statement.CSV].
+var statementHeader = []string{
+	"month", "account", "asset", "row", "date", "campaign_id", "transaction_id", "reference", "reverses", "movements",
+	"amount_micro_usd", "amount_usd", "amount_credits", "balance_micro_usd", "balance_usd", "balance_credits", "chain_hash",
+}
+
+// CSV is the statement as RFC 4180 text: for each account an opening row, the movements by day with the balance after
+// each, and a closing row, or balance_to_date while the month is not over. Amounts of USD stand in micro-USD and
+// in USD, of Credits in whole Credits.
+func (s *Statement) CSV() ([]byte, error) {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	w.UseCRLF = true
+	if err := w.Write(statementHeader); err != nil {
+		return nil, err
+	}
+	for i := range s.Accounts {
+		if err := s.writeAccount(w, &s.Accounts[i]); err != nil {
+			return nil, err
+		}
+	}
+	w.Flush()
+	return b.Bytes(), w.Error()
+}
+
+func (s *Statement) writeAccount(w *csv.Writer, a *AccountStatement) error {
+	write := func(kind, date string, fill func(r []string), amount, balance *int64) error {
+		r := make([]string, len(statementHeader))
+		r[0], r[1], r[2], r[3], r[4] = s.Month.String(), string(a.Account), string(a.Asset), kind, date
+		if fill != nil {
+			fill(r)
+		}
+		a.figures(r[10:13], amount)
+		a.figures(r[13:16], balance)
+		return w.Write(r)
+	}
+	balance := a.Opening
+	if err := write("opening", s.Month.Start().Format(time.DateOnly), nil, nil, &balance); err != nil {
+		return err
+	}
+	for i := range a.Rows {
+		row := &a.Rows[i]
+		balance += row.Amount
+		err := write(string(row.Kind), row.Day.String(), func(r []string) {
+			r[5], r[6], r[7], r[8], r[9] = idText(row.Campaign), idText(row.Transaction), row.Ref, idText(row.Reverses), strconv.FormatInt(row.Movements, 10)
+		}, &row.Amount, &balance)
+		if err != nil {
+			return err
+		}
+	}
+	last := "balance_to_date"
+	if s.Closed {
+		last = "closing"
+	}
+	return write(last, s.Month.End().AddDate(0, 0, -1).Format(time.DateOnly), func(r []string) {
+		if a.Head != (Hash{}) {
+			r[16] = fmt.Sprintf("%x", a.Head)
+		}
+	}, nil, &a.Closing)
+}
+
+// figures fills the columns micro-USD, USD and Credits.
+func (a *AccountStatement) figures(columns []string, amount *int64) {
+	switch {
+	case amount == nil:
+	case a.Asset == USD:
+		columns[0], columns[1] = strconv.FormatInt(*amount, 10), money.Micros(*amount).String()
+	default:
+		columns[2] = strconv.FormatInt(*amount, 10)
+	}
+}
+
+func idText(id uuid.UUID) string {
+	if id == uuid.Nil {
+		return ""
+	}
+	return id.String()
+}

@@ -1,0 +1,79 @@
+package ledger
+
+import (
+	"slices"
+
+	"github.com/google/uuid"
+)
+
+// The rules that make traffic invalid: a closed list. An event that one of them found is recorded with the verdict
+// "invalid_traffic:" and the rule's name, is answered like any other, costs nothing, earns nothing, and does not use
+// up the deduplication key of the real event. All but [RuleNoImpression] are decided by ingress, which alone sees
+// the request, and are written into the event, so a replay decides the same.
+const (
+	RuleBot          = "bot_user_agent"           // the user agent is a listed robot's or tool's; browser-side methods only
+	RuleNoAgent      = "empty_user_agent"         // no user agent; browser-side methods only
+	RulePrefetch     = "prefetch"                 // Purpose or Sec-Purpose says prefetch; browser-side methods only
+	RuleClickTooFast = "click_too_fast"           // clicked sooner after the auction than a person can
+	RuleClickRate    = "click_rate"               // too many clicks of one network (IPv4 /24, IPv6 /56)
+	RuleViewRate     = "view_rate"                // too many impressions of one network; browser-side methods only
+	RuleNoImpression = "click_without_impression" // no impression of the auction stands before the click in the log
+)
+
+// InvalidRules lists the rules in the order in which they are documented.
+func InvalidRules() []string {
+	return []string{RuleBot, RuleNoAgent, RulePrefetch, RuleClickTooFast, RuleClickRate, RuleViewRate, RuleNoImpression}
+}
+
+// screened says whether a click must have an impression before it. Sandbox clicks keep their own verdict, and an
+// event without a token belongs to no auction.
+func (r *Record) screened() bool {
+	return r.Event.Type == Click && r.Event.Proof == Signed && !r.Event.Sandbox && r.deduped()
+}
+
+// Clicked lists the auctions of the clicks that [Screen] judges, sorted and without repeats.
+func Clicked(b Batch) []uuid.UUID {
+	auctions := make(map[uuid.UUID]struct{})
+	for i := range b.Runs {
+		for j := range b.Runs[i].Records {
+			if r := &b.Runs[i].Records[j]; r.screened() {
+				auctions[r.Event.AuctionID] = struct{}{}
+			}
+		}
+	}
+	return sortedIDs(auctions)
+}
+
+// Screen marks the clicks of b that have no impression of their auction before them as [RuleNoImpression]. impressions
+// says which auctions had one recorded before the batch, as [Tx.Impressions] answers for [Clicked]. It comes before
+// [Candidates], so that such a click uses up no key: the next click of the auction may be the real one.
+//
+// The rule is the order of the log. All events of an auction are in one partition, so the order is the one in which
+// Kafka took them, and the verdict does not depend on how the log is cut into batches. A client that waits for
+// the answer to its impression before it clicks is never hit while Kafka answers in time. An impression that went
+// through a node's spool may come later than its click; then the click is free. An impression that was itself
+// invalid is none. Screening a batch again changes nothing.
+func Screen(b Batch, impressions map[uuid.UUID]bool) {
+	var before map[uuid.UUID]struct{} // impressions of this batch so far, when it has clicks
+	for i := range b.Runs {
+		records := b.Runs[i].Records
+		if !slices.ContainsFunc(records, func(r Record) bool { return r.screened() }) {
+			continue
+		}
+		if before == nil {
+			before = make(map[uuid.UUID]struct{})
+		}
+		for j := range records {
+			r := &records[j]
+			if r.Event.Type == Impression && r.Event.Proof == Signed && r.deduped() {
+				before[r.Event.AuctionID] = struct{}{}
+			}
+			if !r.screened() || impressions[r.Event.AuctionID] {
+				continue
+			}
+			if _, met := before[r.Event.AuctionID]; !met {
+				r.Event.InvalidTraffic = RuleNoImpression
+			}
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package ledger_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"adnet/internal/campaign"
+	. "adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func click(n int) Event {
+	return with(impression(n), func(e *Event) { e.Type, e.BillingModel, e.CampaignID = Click, campaign.CPC, campaignA2 })
+}
+
+// screened cuts a log into batches and says which records [Screen] left or made invalid, as a store that
+// remembers impressions would.
+func screened(log []Event, cuts []int) []string {
+	seen := map[uuid.UUID]bool{}
+	var out []string
+	for from := 0; from < len(log); {
+		to := len(log)
+		if len(cuts) > 0 {
+			to, cuts = min(to, from+cuts[0]), cuts[1:]
+		}
+		run := Run{}
+		for _, e := range log[from:to] {
+			run.Records = append(run.Records, Record{Event: e})
+		}
+		b := batchOf(noon, run)
+		known := map[uuid.UUID]bool{}
+		for _, id := range Clicked(b) {
+			known[id] = seen[id]
+		}
+		for range 2 { // again changes nothing
+			Screen(b, known)
+		}
+		for _, r := range b.Runs[0].Records {
+			out = append(out, r.Event.InvalidTraffic)
+			if r.Event.Type == Impression && r.Event.InvalidTraffic == "" && r.Event.Proof == Signed {
+				seen[r.Event.AuctionID] = true
+			}
+		}
+		from = to
+	}
+	return out
+}
+
+func TestClickNeedsAnImpressionBefore(t *testing.T) {
+	bot := func(e *Event) { e.InvalidTraffic = RuleBot }
+	for _, c := range []struct {
+		name string
+		log  []Event
+		want string // of the last
+	}{
+		{"after its impression", []Event{impression(1), click(1)}, ""},
+		{"without one", []Event{click(1)}, RuleNoImpression},
+		{"before it", []Event{impression(2), click(1)}, RuleNoImpression},
+		{"impression of a robot", []Event{with(impression(1), bot), click(1)}, RuleNoImpression},
+		{"expired impression", []Event{with(impression(1), func(e *Event) { e.Proof = Expired }), click(1)}, RuleNoImpression},
+		{"found invalid before", []Event{impression(1), with(click(1), bot)}, RuleBot},
+		{"sandbox", []Event{with(click(1), func(e *Event) { e.Sandbox = true })}, ""},
+		{"no token, no auction", []Event{with(click(1), func(e *Event) { e.Proof = UnsignedBillable })}, ""},
+		{"a conversion is none", []Event{with(click(1), func(e *Event) { e.Type = Conversion })}, ""},
+	} {
+		got := screened(c.log, nil)
+		require.Equal(t, c.want, got[len(got)-1], c.name)
+		ones := slices.Repeat([]int{1}, len(c.log))
+		require.Equal(t, got, screened(c.log, ones), "%s, a batch each", c.name)
+	}
+}
+
+func TestScreeningDoesNotDependOnTheCuts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var log []Event
+		for range rapid.IntRange(1, 20).Draw(t, "records") {
+			n := rapid.IntRange(1, 4).Draw(t, "auction")
+			e := rapid.SampledFrom([]Event{impression(n), click(n), click(n)}).Draw(t, "event")
+			if rapid.IntRange(0, 5).Draw(t, "bot") == 0 {
+				e.InvalidTraffic = RuleBot
+			}
+			log = append(log, e)
+		}
+		cuts := rapid.SliceOfN(rapid.IntRange(1, 5), 20, 20).Draw(t, "cuts")
+		require.Equal(t, screened(log, nil), screened(log, cuts))
+	})
+}
+
+// decided is one batch over fresh keys.
+func decided(books Books, limit money.Credits, events ...Event) Effects {
+	books.Campaigns = map[uuid.UUID]*CampaignBook{}
+	for id, book := range plainBooks() {
+		book.DailyBudget, book.TotalBudget = money.USD, money.USD
+		books.Campaigns[id] = &book
+	}
+	run := Run{Range: Range{Partition: Partition{Stream: "s"}, Next: int64(len(events))}}
+	for _, e := range events {
+		run.Records = append(run.Records, Record{Event: e})
+	}
+	b := batchOf(noon, run)
+	b.MintCap = limit
+	return Decide(b, slices.Repeat([]bool{true}, len(Candidates(b))), books)
+}
+
+func TestMintCap(t *testing.T) {
+	day, plain := DayOf(noon), Outcome{Verdict: OK, Charge: 5_000, Minted: 1}
+	capped := Outcome{Verdict: OK, Charge: 5_000, Credit: CreditCapped}
+	yesterday := with(impression(3), func(e *Event) { e.ReceivedAt = noon.Add(-24 * time.Hour) })
+	for _, c := range []struct {
+		name  string
+		limit money.Credits
+		book  PublisherBook
+		want  []Outcome
+	}{
+		{"none", 0, PublisherBook{MintedOn: map[Day]int64{day: 1 << 40}}, []Outcome{plain, plain, plain}},
+		{"reached in the batch", 1, PublisherBook{}, []Outcome{plain, capped, plain}},
+		{"reached before", 7, PublisherBook{MintedOn: map[Day]int64{day: 7}}, []Outcome{capped, capped, plain}},
+		{"another day's", 7, PublisherBook{MintedOn: map[Day]int64{day - 1: 7}}, []Outcome{plain, plain, capped}},
+		{"a higher one of its own", 1, PublisherBook{HasCap: true, Cap: 9}, []Outcome{plain, plain, plain}},
+		{"nothing at all", 0, PublisherBook{HasCap: true}, []Outcome{capped, capped, capped}},
+	} {
+		effects := decided(Books{Publishers: map[uuid.UUID]PublisherBook{publisher: c.book}}, c.limit, impression(1), impression(2), yesterday)
+		require.Equal(t, c.want, effects.Applied[0].Outcomes, c.name)
+		var minted, noted int64
+		for i, o := range c.want {
+			minted += int64(o.Minted)
+			if o.Credit == CreditCapped {
+				noted++
+			}
+			_ = i
+		}
+		var sum PublisherDay
+		for _, d := range effects.Publishers {
+			sum.Add(d)
+		}
+		require.Equal(t, PublisherDay{Minted: minted, Capped: noted, Impressions: 3}, sum, c.name)
+	}
+}
+
+func TestQuarantineHoldsCreditsAndNotesCharges(t *testing.T) {
+	held := testID(77)
+	books := Books{Publishers: map[uuid.UUID]PublisherBook{publisher: {Case: held}}}
+	self := with(impression(5), func(e *Event) { e.DeveloperID = annaDev })
+	effects := decided(books, 0, impression(1), impression(2), click(1), with(impression(4), func(e *Event) { e.InvalidTraffic = RuleBot }), self)
+	require.Equal(t, []Outcome{
+		{Verdict: OK, Charge: 5_000, Minted: 1, Credit: CreditHeld}, {Verdict: OK, Charge: 5_000, Minted: 1, Credit: CreditHeld},
+		{Verdict: OK, Charge: 5_000}, {Verdict: InvalidTraffic + RuleBot}, {Verdict: SelfServed},
+	}, effects.Applied[0].Outcomes)
+	require.Equal(t, []HeldCharge{{held, campaignA1, 10_000}, {held, campaignA2, 5_000}}, effects.HeldCharges)
+	require.Equal(t, []PublisherDay{{DeveloperID: publisher, Day: DayOf(noon), Minted: 2, Impressions: 2, Clicks: 1, Invalid: 1}}, effects.Publishers)
+	i := slices.IndexFunc(effects.Transactions, func(t Transaction) bool { return t.Kind == KindMint })
+	require.ElementsMatch(t, []Entry{{HeldCredits(held), Credit, 2}, {Mint, Credit, -2}}, effects.Transactions[i].Entries)
+}
+
+func TestAnomaly(t *testing.T) {
+	rules := QuarantineRules{MinEvents: 100, CTR: 0.3, InvalidShare: 0.5, Surge: 10}
+	today := PublisherDay{Day: 10}
+	week := []PublisherDay{{Day: 3, Minted: 20}, {Day: 5, Minted: 30}, {Day: 9, Minted: 20}, {Day: 2, Minted: 1 << 40}}
+	for _, c := range []struct {
+		name   string
+		today  PublisherDay
+		before []PublisherDay
+		want   QuarantineRule
+	}{
+		{"quiet", PublisherDay{Impressions: 10, Clicks: 10, Invalid: 79, Minted: 10}, week, ""},
+		{"usual", PublisherDay{Impressions: 1000, Clicks: 300, Invalid: 1300, Minted: 100}, week, ""},
+		{"clicked too much", PublisherDay{Impressions: 100, Clicks: 31}, nil, QuarantineCTR},
+		{"mostly invalid", PublisherDay{Impressions: 49, Invalid: 51}, nil, QuarantineInvalid},
+		{"ten times its week", PublisherDay{Minted: 100}, week, ""},
+		{"more than ten times", PublisherDay{Minted: 101}, week, QuarantineSurge},
+		{"a new publisher has no usual rate", PublisherDay{Minted: 1 << 40}, week[:2], ""},
+	} {
+		c.today.Day = today.Day
+		got, found := rules.Anomaly(c.today, c.before)
+		require.Equal(t, c.want != "", found, c.name)
+		require.Equal(t, c.want, got.Rule, c.name)
+		if found {
+			require.Greater(t, got.Value, got.Threshold, c.name)
+			require.Equal(t, c.today, got.Today, c.name)
+		}
+		_, found = QuarantineRules{MinEvents: 1}.Anomaly(c.today, c.before)
+		require.False(t, found, "rules without a threshold are off")
+	}
+}
+
+func TestEndQuarantineIsBalanced(t *testing.T) {
+	c := Quarantine{ID: testID(1), DeveloperID: publisher, Held: 7}
+	charges := []RefundableCharge{
+		{HeldCharge{c.ID, campaignB, 30}, bert, true}, {HeldCharge{c.ID, campaignA1, 20}, anna, false},
+	}
+	release := EndQuarantine(c, QuarantineVerdict{Decision: QuarantineRelease, At: noon}, charges)
+	require.Len(t, release, 1)
+	require.Equal(t, []Entry{{HeldCredits(c.ID), Credit, -7}, {DeveloperCredits(publisher), Credit, 7}}, release[0].Entries)
+	clawback := EndQuarantine(c, QuarantineVerdict{Decision: QuarantineClawback, At: noon}, charges)
+	require.Len(t, clawback, 3)
+	require.Contains(t, clawback[0].Entries, Entry{Mint, Credit, 7})
+	require.Contains(t, clawback[1].Entries, Entry{AdvertiserCash(anna), USD, 20})
+	require.Contains(t, clawback[2].Entries, Entry{CreditFunding, USD, 30})
+	for _, written := range append(release, clawback...) {
+		require.NoError(t, written.Balanced())
+		require.Equal(t, c.ID.String(), written.Ref)
+	}
+}
