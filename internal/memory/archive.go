@@ -87,5 +87,6 @@ func (s *Store) ArchivedTotals(_ context.Context) (ledger.Totals, error) {
 			}
 		}
 	}
+	s.ledger.pruned.AddTo(&totals, new(ledger.Tally))
 	return totals, nil
 }

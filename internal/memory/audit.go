@@ -98,6 +98,7 @@ func (a *audit) entries() {
 	a.equal(ledger.CheckSumCredit, 0, sums[ledger.Credit])
 	a.all(ledger.CheckTransactions, transactions)
 	a.all(ledger.CheckBalances, balances)
+	a.checks = append(a.checks, a.l.chains())
 }
 
 func (a *audit) verdicts() {
@@ -110,6 +111,8 @@ func (a *audit) verdicts() {
 			tally.Add(r.Outcomes)
 		}
 	}
+	a.l.pruned.AddTo(&totals, &tally)
+	claimed += a.l.pruned.Rows()
 	var charged, days, spentTotals, impressions int64
 	for _, amount := range a.charged {
 		charged += amount
@@ -125,7 +128,8 @@ func (a *audit) verdicts() {
 			impressions++
 		}
 	}
-	marks := int64(len(a.l.billed))
+	impressions += a.l.pruned[ledger.PrunedImpressions]
+	marks := int64(len(a.l.billed)) + a.l.pruned[ledger.PrunedMarks]
 	a.equal(ledger.CheckRecords, claimed, totals.Rows)
 	a.equal(ledger.CheckChargeVerdicts, int64(totals.Charge), charged)
 	a.equal(ledger.CheckChargeDays, charged, days)
@@ -135,7 +139,7 @@ func (a *audit) verdicts() {
 	a.equal(ledger.CheckMinted, int64(totals.Minted), a.minted)
 	a.equal(ledger.CheckMintedUnique, tally.Minting, min(tally.Minting, impressions))
 	a.equal(ledger.CheckMarks, totals.Marked(), marks)
-	a.equal(ledger.CheckDead, totals.ByVerdict[ledger.Poison], int64(len(a.l.dead)))
+	a.equal(ledger.CheckDead, totals.ByVerdict[ledger.Poison], int64(len(a.l.dead))+a.l.pruned[ledger.PrunedDead])
 }
 
 func (a *audit) campaigns() {
@@ -177,7 +181,7 @@ func (a *audit) prepaid() {
 	back := make(map[ledger.Account]int64) // given back by providers: only this may take a balance below zero
 	for i := range a.l.transactions {
 		for _, e := range a.l.transactions[i].Entries {
-			if a.l.transactions[i].Kind == ledger.KindRefund && e.Asset == ledger.USD {
+			if a.l.transactions[i].Kind.TakesBack() && e.Asset == ledger.USD {
 				back[e.Account] -= e.Amount
 			}
 		}

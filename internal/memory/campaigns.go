@@ -10,6 +10,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
+	"adnet/internal/trail"
 
 	"github.com/google/uuid"
 )
@@ -35,7 +36,7 @@ type versioned struct {
 // CreateCampaign keeps a new campaign with the status that Admit chooses. CreditFunded is always false: Credits
 // cannot fund here. Times that are zero become the store's. Errors: errs.DemoMode for a cost in Credits,
 // errs.NotFound when the advertiser has no account, errs.Conflict when the id exists.
-func (s *Store) CreateCampaign(_ context.Context, n campaign.NewCampaign) (campaign.Campaign, error) {
+func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (campaign.Campaign, error) {
 	if n.CreditCost < 0 {
 		return campaign.Campaign{}, errs.New(errs.InvalidRequest, "a cost in Credits cannot be negative")
 	}
@@ -61,6 +62,9 @@ func (s *Store) CreateCampaign(_ context.Context, n campaign.NewCampaign) (campa
 	}
 	c.SpentToday, c.SpentTotal = 0, 0
 	c.Normalize()
+	if err := s.record(ctx, trail.OfCampaign(nil, &c)); err != nil {
+		return campaign.Campaign{}, err
+	}
 	k := &kept{}
 	s.campaigns[c.ID] = k
 	s.keep(k, &campaign.Campaign{Status: campaign.Active}, c)
@@ -107,7 +111,7 @@ func (s *Store) Campaigns(_ context.Context, f campaign.Filter) ([]campaign.Camp
 //
 // The time of a change of state is read under the mutex, which settlement holds too while it applies a batch:
 // an impression is settled before the pause or meets the interval.
-func (s *Store) UpdateCampaign(_ context.Context, id uuid.UUID, edit func(*campaign.Campaign) error) (campaign.Campaign, error) {
+func (s *Store) UpdateCampaign(ctx context.Context, id uuid.UUID, edit func(*campaign.Campaign) error) (campaign.Campaign, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k, ok := s.campaigns[id]
@@ -121,6 +125,9 @@ func (s *Store) UpdateCampaign(_ context.Context, id uuid.UUID, edit func(*campa
 	}
 	edited := draft.Clone() // edit may have kept hold of the draft
 	if campaign.Keep(&before, &edited) {
+		if err := s.record(ctx, trail.OfCampaign(&before, &edited)); err != nil {
+			return campaign.Campaign{}, err
+		}
 		edited.UpdatedAt = s.clock()
 		s.keep(k, &before, edited)
 	}

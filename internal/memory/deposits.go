@@ -1,11 +1,14 @@
 package memory
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/trail"
 
 	"github.com/google/uuid"
 )
@@ -16,6 +19,8 @@ type depositState struct {
 	payments map[reference]ledger.PaymentBook
 	events   map[reference]ledger.NoticeOutcome // by the provider's event id
 	refunds  map[reference]struct{}             // by the provider's refund id
+	disputes map[reference]ledger.Dispute       // by the provider's dispute id
+	parked   []ledger.Parked                    // oldest first
 }
 
 // reference is something that a provider names.
@@ -28,12 +33,13 @@ func newDepositState() depositState {
 	return depositState{
 		deposits: make(map[uuid.UUID]ledger.Deposit), payments: make(map[reference]ledger.PaymentBook),
 		events: make(map[reference]ledger.NoticeOutcome), refunds: make(map[reference]struct{}),
+		disputes: make(map[reference]ledger.Dispute),
 	}
 }
 
 // CreateDeposit keeps a new deposit that is not paid. Errors: errs.NotFound when the advertiser has no account,
 // errs.Conflict when the id or the checkout exists.
-func (s *Store) CreateDeposit(_ context.Context, d ledger.Deposit) error {
+func (s *Store) CreateDeposit(ctx context.Context, d ledger.Deposit) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.users[d.AdvertiserID]; !ok {
@@ -44,7 +50,12 @@ func (s *Store) CreateDeposit(_ context.Context, d ledger.Deposit) error {
 			return errs.New(errs.Conflict, "it exists already")
 		}
 	}
-	d.PaymentID, d.Paid, d.Reversed, d.CreatedAt = "", 0, 0, asStored(d.CreatedAt)
+	d.PaymentID, d.Paid, d.Reversed, d.Held, d.CreatedAt = "", 0, 0, 0, asStored(d.CreatedAt)
+	if err := s.record(ctx, trail.Entry{TargetKind: trail.TargetDeposit, TargetID: d.ID.String(), OwnerID: d.AdvertiserID, Changes: map[string]trail.Change{
+		"provider": {After: string(d.Provider)}, "requested": {After: d.Requested},
+	}}); err != nil {
+		return err
+	}
 	s.payments.deposits[d.ID] = d
 	return nil
 }
@@ -89,6 +100,7 @@ func (d *depositState) deposit(id uuid.UUID) ledger.Deposit {
 		}
 		kept.Paid += book.Paid
 		kept.Reversed += book.Reversed
+		kept.Held += book.Held
 	}
 	return kept
 }
@@ -108,25 +120,57 @@ func (s *Store) ApplyNotice(_ context.Context, n ledger.Notice) (ledger.NoticeRe
 	if outcome, seen := p.events[event]; seen {
 		return ledger.NoticeResult{Outcome: outcome, Repeated: true, Deposit: p.deposit(book.DepositID)}, nil
 	}
-	var payer ledger.Deposit
-	if n.Kind == ledger.NoticePaid && book.Paid == 0 {
-		if payer = s.payerOf(n); payer.ID == uuid.Nil {
+	var known ledger.Known
+	dispute := reference{n.Provider, n.DisputeID}
+	switch {
+	case n.Kind == ledger.NoticePaid && book.Paid == 0:
+		if known.Payer = s.payerOf(n); known.Payer.ID == uuid.Nil {
 			return ledger.NoticeResult{Outcome: ledger.NoticeUnattributed}, nil
 		}
-	}
-	newRefund := false
-	if n.Kind == ledger.NoticeRefunded {
+	case n.Kind == ledger.NoticeRefunded:
 		refund := reference{n.Provider, n.RefundID}
 		_, seen := p.refunds[refund]
-		newRefund = !seen
+		known.NewRefund = !seen
 		p.refunds[refund] = struct{}{}
+	case n.IsDispute():
+		if known.Dispute = p.disputes[dispute]; known.Dispute.PaymentID != "" && known.Dispute.PaymentID != n.PaymentID {
+			return ledger.NoticeResult{}, errs.New(errs.InvalidRequest, "the dispute is about another payment")
+		}
 	}
-	after, outcome, written := ledger.DecideNotice(book, n, payer, newRefund)
-	p.payments[payment], p.events[event] = after, outcome
-	for _, t := range written {
+	effects := ledger.DecideNotice(book, n, known)
+	if n.IsDispute() {
+		p.disputes[dispute] = effects.Dispute
+	}
+	p.payments[payment], p.events[event] = effects.Book, effects.Outcome
+	for _, t := range effects.Written {
 		s.ledger.addTransaction(t)
 	}
-	return ledger.NoticeResult{Outcome: outcome, Deposit: p.deposit(after.DepositID)}, nil
+	return ledger.NoticeResult{Outcome: effects.Outcome, Deposit: p.deposit(effects.Book.DepositID)}, nil
+}
+
+// Park keeps a delivery that a person must look at; the same event again changes nothing.
+func (s *Store) Park(_ context.Context, p ledger.Parked) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, other := range s.payments.parked {
+		if other.Provider == p.Provider && other.EventID == p.EventID {
+			return nil
+		}
+	}
+	p.At = asStored(p.At)
+	s.payments.parked = append(s.payments.parked, p)
+	return nil
+}
+
+// Parked lists the newest parked deliveries.
+func (s *Store) Parked(_ context.Context, limit int) ([]ledger.Parked, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := slices.Clone(s.payments.parked)
+	slices.SortStableFunc(list, func(a, b ledger.Parked) int {
+		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.EventID, b.EventID))
+	})
+	return list[:min(len(list), max(1, limit))], nil
 }
 
 // payerOf finds the deposit that a payment belongs to, or makes one for the account that it names.
@@ -146,37 +190,22 @@ func (s *Store) payerOf(n ledger.Notice) ledger.Deposit {
 	return ledger.Deposit{}
 }
 
-// maxLegs is more entries than a transaction has; a line's Seq is its transaction's place times this, plus its leg.
-const maxLegs = 16
-
-// History answers a page of ledger rows with running balances.
+// History answers a page of ledger rows, each with the balance that its account had after it.
 func (s *Store) History(_ context.Context, q ledger.HistoryQuery) ([]ledger.Line, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	cash, credits := side{ledger.AdvertiserCash(q.Advertiser), ledger.USD}, side{ledger.DeveloperCredits(q.Developer), ledger.Credit}
-	running := map[side]int64{cash: s.ledger.balances[cash], credits: s.ledger.balances[credits]}
+	cash, credits := ledger.Side{Account: ledger.AdvertiserCash(q.Advertiser), Asset: ledger.USD}, ledger.Side{Account: ledger.DeveloperCredits(q.Developer), Asset: ledger.Credit}
 	lines := []ledger.Line{}
-	for i := len(s.ledger.transactions) - 1; i >= 0; i-- {
-		t := &s.ledger.transactions[i]
-		for leg := len(t.Entries) - 1; leg >= 0; leg-- {
-			e := t.Entries[leg]
-			account := side{e.Account, e.Asset}
-			balance, own := running[account]
-			if !own {
-				continue
-			}
-			running[account] -= e.Amount
-			seq := int64(i+1)*maxLegs + int64(leg)
-			if q.Before > 0 && seq >= q.Before || q.Asset != "" && q.Asset != e.Asset {
-				continue
-			}
+	for i := len(s.ledger.links) - 1; i >= 0 && len(lines) < max(1, q.Limit); i-- {
+		l, seq := &s.ledger.links[i], int64(i+1)
+		switch {
+		case l.Side != cash && l.Side != credits, q.Before > 0 && seq >= q.Before, q.Asset != "" && q.Asset != l.Asset:
+		case !q.From.IsZero() && l.At.Before(q.From), !q.To.IsZero() && !l.At.Before(q.To):
+		default:
 			lines = append(lines, ledger.Line{
-				Seq: seq, Transaction: t.ID, At: t.At, Kind: t.Kind, Ref: t.Ref, Subject: t.Subject, Reverses: t.Reverses,
-				Asset: e.Asset, Amount: e.Amount, Balance: balance,
+				Seq: seq, Transaction: l.Transaction, At: l.At, Kind: l.Kind, Ref: l.Ref, Subject: l.Subject, Reverses: l.Reverses,
+				Asset: l.Asset, Amount: l.Amount, Balance: l.Balance,
 			})
-			if len(lines) >= max(1, q.Limit) {
-				return lines, nil
-			}
 		}
 	}
 	return lines, nil

@@ -9,6 +9,7 @@ import (
 
 	"adnet/internal/account"
 	"adnet/internal/errs"
+	"adnet/internal/trail"
 
 	"github.com/google/uuid"
 )
@@ -17,7 +18,7 @@ var _ account.KeyStore = (*Store)(nil)
 
 // CreateKey keeps a new key. Errors: errs.NotFound when the owner has no account, errs.Conflict when the key
 // exists.
-func (s *Store) CreateKey(_ context.Context, k account.Key) error {
+func (s *Store) CreateKey(ctx context.Context, k account.Key) error {
 	k.CreatedAt, k.RevokedAt = asStored(k.CreatedAt), asStored(k.RevokedAt)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -28,6 +29,9 @@ func (s *Store) CreateKey(_ context.Context, k account.Key) error {
 	_, sameHash := s.byHash[k.Hash]
 	if sameID || sameHash {
 		return errs.New(errs.Conflict, "it exists already")
+	}
+	if err := s.record(ctx, trail.OfKey(k, false)); err != nil {
+		return err
 	}
 	s.keys[k.ID], s.byHash[k.Hash] = k, k.ID
 	return nil
@@ -62,7 +66,7 @@ func (s *Store) Keys(_ context.Context, owner uuid.UUID) ([]account.Key, error) 
 }
 
 // RevokeKey is idempotent: the first time of revocation stays. Errors: errs.NotFound.
-func (s *Store) RevokeKey(_ context.Context, owner, id uuid.UUID, at time.Time) error {
+func (s *Store) RevokeKey(ctx context.Context, owner, id uuid.UUID, at time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k, ok := s.keys[id]
@@ -70,6 +74,9 @@ func (s *Store) RevokeKey(_ context.Context, owner, id uuid.UUID, at time.Time) 
 		return errs.New(errs.NotFound, "no such key")
 	}
 	if !k.Revoked() {
+		if err := s.record(ctx, trail.OfKey(k, true)); err != nil {
+			return err
+		}
 		k.RevokedAt = asStored(at)
 		s.keys[id] = k
 	}

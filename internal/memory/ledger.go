@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
@@ -19,17 +20,26 @@ type ledgerState struct {
 	billed       map[ledger.Key]struct{}
 	applied      map[ledger.Partition][]ledger.AppliedRange // in order of First
 	transactions []ledger.Transaction
+	links        []ledger.Link // of all entries, in the order of the transactions
+	heads        map[ledger.Side]ledger.Head
+	closed       map[closedMonth]int64 // number of the last entry
 	written      map[transactionKey]struct{}
-	dead         map[deadKey]ledger.DeadLetter
+	dead         map[deadKey]*ledger.Letter
 	balances     map[side]int64
 	spend        map[spendKey]spent
 	totals       map[uuid.UUID]spent
 	archive      map[ledger.Partition]progress
+	publishers   publisherState
+	horizon      ledger.Day
+	pruned       ledger.Pruned
+	appliedAt    map[ledger.Range]time.Time
 
 	// tick is raised by every change that a room shows; changed remembers the last tick per campaign and per
 	// advertiser.
 	tick              int64
 	campaignChanged   map[uuid.UUID]int64
+	released          map[uuid.UUID]map[ledger.Minute]money.Micros // see ledger.Released
+	epoch             int64                                        // of the shared reservations
 	advertiserChanged map[uuid.UUID]int64
 }
 
@@ -74,13 +84,18 @@ func newLedgerState() ledgerState {
 		offsets:           make(map[ledger.Partition]int64),
 		billed:            make(map[ledger.Key]struct{}),
 		applied:           make(map[ledger.Partition][]ledger.AppliedRange),
+		heads:             make(map[ledger.Side]ledger.Head),
+		closed:            make(map[closedMonth]int64),
 		written:           make(map[transactionKey]struct{}),
-		dead:              make(map[deadKey]ledger.DeadLetter),
+		dead:              make(map[deadKey]*ledger.Letter),
+		appliedAt:         make(map[ledger.Range]time.Time),
 		balances:          make(map[side]int64),
 		spend:             make(map[spendKey]spent),
 		totals:            make(map[uuid.UUID]spent),
 		archive:           make(map[ledger.Partition]progress),
+		publishers:        newPublisherState(),
 		campaignChanged:   make(map[uuid.UUID]int64),
+		released:          make(map[uuid.UUID]map[ledger.Minute]money.Micros),
 		advertiserChanged: make(map[uuid.UUID]int64),
 	}
 }
@@ -96,6 +111,17 @@ func (l *ledgerState) spentOn(id uuid.UUID, day ledger.Day) (today, total money.
 	return l.spend[spendKey{id, day}].amount, l.totals[id].amount
 }
 
+// release counts what settlement used up of a minute's reservations; it is part of the campaign's room.
+func (l *ledgerState) release(r ledger.Released) {
+	minutes := l.released[r.CampaignID]
+	if minutes == nil {
+		minutes = make(map[ledger.Minute]money.Micros)
+		l.released[r.CampaignID] = minutes
+	}
+	minutes[r.Minute] += r.Amount
+	l.campaignTouched(r.CampaignID)
+}
+
 // addSpend raises a campaign's day and total; daily and total are the budgets in force.
 func (l *ledgerState) addSpend(s ledger.Spend, daily, total money.Micros) {
 	key := spendKey{s.CampaignID, s.Day}
@@ -107,8 +133,9 @@ func (l *ledgerState) addSpend(s ledger.Spend, daily, total money.Micros) {
 // addTransaction keeps a transaction and moves its balances. The caller has checked it.
 func (l *ledgerState) addTransaction(t ledger.Transaction) {
 	l.written[transactionKey{t.Kind, t.Ref, t.Subject}] = struct{}{}
-	t.Entries = slices.Clone(t.Entries)
+	t.Entries, t.At = slices.Clone(t.Entries), asStored(t.At)
 	l.transactions = append(l.transactions, t)
+	l.links = append(l.links, ledger.Chain(l.heads, []ledger.Transaction{t})...)
 	for _, e := range t.Entries {
 		l.balances[side{e.Account, e.Asset}] += e.Amount
 		if id, ok := advertiserOf(e.Account); ok && e.Asset == ledger.USD {
@@ -202,7 +229,7 @@ func (b *batchTx) MarkFirst(_ context.Context, keys []ledger.Key) ([]bool, error
 	fresh := make([]bool, len(keys))
 	inBatch := make(map[ledger.Key]struct{}, len(keys))
 	for i, key := range keys {
-		if _, seen := b.store.ledger.billed[key]; seen {
+		if _, seen := b.store.ledger.billed[key]; seen || !b.store.ledger.horizon.Accepted(key.Day) {
 			continue
 		}
 		if _, seen := inBatch[key]; seen {
@@ -220,7 +247,7 @@ func (b *batchTx) MarkFirst(_ context.Context, keys []ledger.Key) ([]bool, error
 func (b *batchTx) Books(_ context.Context, need ledger.Need) (ledger.Books, error) {
 	l := &b.store.ledger
 	books := ledger.Books{
-		Campaigns: make(map[uuid.UUID]*ledger.CampaignBook, len(need.Campaigns)), Clicked: make(map[uuid.UUID]bool),
+		Campaigns: make(map[uuid.UUID]*ledger.CampaignBook, len(need.Campaigns)), Clicked: make(map[uuid.UUID]bool), Horizon: l.horizon,
 	}
 	if need.Prepaid {
 		books.Balances = make(map[uuid.UUID]money.Micros)
@@ -235,6 +262,7 @@ func (b *batchTx) Books(_ context.Context, need ledger.Need) (ledger.Books, erro
 			books.Balances[k.AdvertiserID] = money.Micros(amount)
 		}
 	}
+	books.Publishers = l.publishers.books(need)
 	for _, auction := range need.Clicks {
 		key := ledger.Key{Day: ledger.AuctionDay(auction), Auction: auction, Type: ledger.Click}
 		if _, ok := l.billed[key]; ok {
@@ -318,15 +346,20 @@ func (b *batchTx) commit() {
 	for _, a := range b.effects.Applied {
 		a.Outcomes = slices.Clone(a.Outcomes)
 		l.applied[a.Partition] = append(l.applied[a.Partition], a)
+		l.appliedAt[a.Range] = b.effects.At
 	}
 	for _, d := range b.effects.Dead {
 		d.Raw = slices.Clone(d.Raw)
-		l.dead[deadKey{d.Partition, d.Offset}] = d
+		l.dead[deadKey{d.Partition, d.Offset}] = &ledger.Letter{DeadLetter: d, At: asStored(b.effects.At)}
 	}
 	for _, s := range b.effects.Spend {
 		k := b.store.campaigns[s.CampaignID]
 		l.addSpend(s, k.DailyBudget, k.TotalBudget)
 	}
+	for _, r := range b.effects.Released {
+		l.release(r)
+	}
+	l.publishers.add(b.effects)
 	for _, t := range b.effects.Transactions {
 		l.addTransaction(t)
 	}

@@ -27,7 +27,7 @@ func TestLedgerConformance(t *testing.T) {
 			Dead: func(context.Context) (dead []ledger.DeadLetter, err error) {
 				err = s.locked(func(l *ledgerState) {
 					for _, d := range l.dead {
-						dead = append(dead, d)
+						dead = append(dead, d.DeadLetter)
 					}
 				})
 				slices.SortFunc(dead, func(a, b ledger.DeadLetter) int { return cmp.Compare(a.Offset, b.Offset) })
@@ -52,6 +52,10 @@ func (s *Store) corruptions() map[string]func(context.Context) error {
 		ledger.CheckSumCredit: func(l *ledgerState) { entryOf(l, ledger.KindMint).Amount += 5 },
 		ledger.CheckTransactions: func(l *ledgerState) {
 			l.transactions = append(l.transactions, ledger.Transaction{ID: uuid.New(), Kind: ledger.KindCharge})
+		},
+		ledger.CheckChain: func(l *ledgerState) {
+			i := slices.IndexFunc(l.transactions, func(t ledger.Transaction) bool { return t.Kind == ledger.KindDeposit })
+			l.transactions[i].At = l.transactions[i].At.Add(time.Microsecond)
 		},
 		ledger.CheckBalances: func(l *ledgerState) { l.balances[side{ledger.Revenue, ledger.USD}]++ },
 		ledger.CheckRecords:  func(l *ledgerState) { r := rangeOf(l); r.Outcomes = r.Outcomes[1:] },

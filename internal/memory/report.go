@@ -25,6 +25,7 @@ const tokenWindow = 100_000
 type Reports struct {
 	mu       sync.RWMutex
 	days     map[ledger.Day]map[dimensions]*report.Counts
+	traffic  map[ledger.Day]map[trafficKey]*report.Traffic
 	totals   ledger.Totals
 	billable ledger.Billable
 	billed   map[billedKey]struct{}
@@ -59,7 +60,9 @@ type dimensions struct {
 // NewReports makes an empty store.
 func NewReports() *Reports {
 	return &Reports{
-		days:   make(map[ledger.Day]map[dimensions]*report.Counts),
+		days:    make(map[ledger.Day]map[dimensions]*report.Counts),
+		traffic: make(map[ledger.Day]map[trafficKey]*report.Traffic),
+
 		totals: ledger.Totals{ByVerdict: make(map[ledger.Verdict]int64)},
 		billed: make(map[billedKey]struct{}), notices: make(map[noticeKey]struct{}),
 	}
@@ -137,6 +140,9 @@ func (r *Reports) insert(row *report.Row) {
 		day[key] = counts
 	}
 	count(counts, row)
+	if reason := report.TrafficReason(row.Verdict, row.Credit); reason != "" {
+		r.addTraffic(ledger.DayOf(received), row, reason)
+	}
 	if key := (billedKey{row.AuctionID, row.Type}); row.Charge > 0 {
 		if _, known := r.billed[key]; !known {
 			r.billed[key] = struct{}{}
@@ -337,7 +343,62 @@ func (r *Reports) Stats(_ context.Context, q report.Query) (report.Result, error
 		result.Groups = slices.Clone(result.Daily)
 	}
 	slices.SortFunc(result.Groups, report.BySpend)
+	result.Traffic = r.trafficOf(q)
 	return result, nil
+}
+
+// trafficKey is what traffic is filtered by, and its reason.
+type trafficKey struct {
+	dimensions // of these only the ids
+	reason     string
+}
+
+func (r *Reports) addTraffic(day ledger.Day, row *report.Row, reason string) {
+	if r.traffic[day] == nil {
+		r.traffic[day] = make(map[trafficKey]*report.Traffic)
+	}
+	key := trafficKey{dimensions{advertiser: row.AdvertiserID, campaign: row.CampaignID, developer: row.DeveloperID}, strings.Clone(reason)}
+	t := r.traffic[day][key]
+	if t == nil {
+		t = &report.Traffic{Reason: key.reason}
+		r.traffic[day][key] = t
+	}
+	addTraffic(t, row.Type, 1)
+}
+
+func addTraffic(t *report.Traffic, kind ledger.EventType, n int64) {
+	switch kind {
+	case ledger.Impression:
+		t.Impressions += n
+	case ledger.Click:
+		t.Clicks += n
+	default:
+		t.Other += n
+	}
+}
+
+// trafficOf sums the reasons of q. The mutex is held.
+func (r *Reports) trafficOf(q report.Query) []report.Traffic {
+	sums := make(map[string]report.Traffic)
+	for day, rows := range r.traffic {
+		for key, t := range rows {
+			if day < q.Since || day > q.Until || !matches(q, &key.dimensions) {
+				continue
+			}
+			sum := sums[key.reason]
+			sum.Reason = key.reason
+			addTraffic(&sum, ledger.Impression, t.Impressions)
+			addTraffic(&sum, ledger.Click, t.Clicks)
+			addTraffic(&sum, "", t.Other)
+			sums[key.reason] = sum
+		}
+	}
+	var list []report.Traffic
+	for _, sum := range sums {
+		list = append(list, sum)
+	}
+	slices.SortFunc(list, func(a, b report.Traffic) int { return strings.Compare(a.Reason, b.Reason) })
+	return list
 }
 
 func matches(q report.Query, d *dimensions) bool {

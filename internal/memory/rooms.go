@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"maps"
 	"math"
 
 	"adnet/internal/campaign"
@@ -37,13 +38,49 @@ func (r *RoomReader) Rooms(_ context.Context, cursor int64) (rooms []ledger.Room
 		}
 		spentToday, spentTotal := l.spentOn(id, today)
 		room := ledger.Room{
-			CampaignID: id, Version: changed + balanceChanged, Day: today, Daily: k.DailyBudget,
+			CampaignID: id, AdvertiserID: k.AdvertiserID, Version: changed + balanceChanged, Day: today, Daily: k.DailyBudget,
 			Today: max(0, k.DailyBudget-spentToday), Total: max(0, k.TotalBudget-spentTotal), Balance: money.Micros(math.MaxInt64),
 		}
 		if r.opts.Prepaid && !k.CreditFunded {
 			room.Balance = max(0, money.Micros(l.balances[side{ledger.AdvertiserCash(k.AdvertiserID), ledger.USD}]))
 		}
+		for minute, amount := range l.released[id] {
+			if minute < ledger.MinuteOf(s.now())-ledger.MaxReservation-5 {
+				delete(l.released[id], minute)
+				continue
+			}
+			room.Released = append(room.Released, ledger.Released{CampaignID: id, Minute: minute, Amount: amount})
+		}
 		rooms = append(rooms, room)
 	}
 	return rooms, s.ledger.tick, nil
+}
+
+// Epoch is the epoch that the shared reservations were last rebuilt under; 0 before the first time.
+func (r *RoomReader) Epoch(context.Context) (int64, error) {
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	return r.store.ledger.epoch, nil
+}
+
+// NextEpoch begins a new epoch, higher than every one before.
+func (r *RoomReader) NextEpoch(context.Context) (int64, error) {
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	l := &r.store.ledger
+	l.epoch = max(l.epoch+1, r.store.now().Unix())
+	return l.epoch, nil
+}
+
+// Prune forgets what was released of minutes before minute.
+func (r *RoomReader) Prune(_ context.Context, minute ledger.Minute) error {
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	for id, minutes := range r.store.ledger.released {
+		maps.DeleteFunc(minutes, func(m ledger.Minute, _ money.Micros) bool { return m < minute })
+		if len(minutes) == 0 {
+			delete(r.store.ledger.released, id)
+		}
+	}
+	return nil
 }

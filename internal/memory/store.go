@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"adnet/internal/account"
+	"adnet/internal/idempotency"
+	"adnet/internal/trail"
 
 	"github.com/google/uuid"
 )
@@ -32,6 +34,8 @@ type Store struct {
 	changes   []versioned           // by version; see changesSince
 	ledger    ledgerState
 	payments  depositState
+	trail     []trail.Entry // oldest first
+	claims    map[idempotency.ID]*claim
 }
 
 // New makes an empty store that reads the time from now.
@@ -47,6 +51,7 @@ func New(now func() time.Time) *Store {
 		head:      1, // as in PostgreSQL: 0 means that there is no catalog
 		ledger:    newLedgerState(),
 		payments:  newDepositState(),
+		claims:    make(map[idempotency.ID]*claim),
 	}
 }
 

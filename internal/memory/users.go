@@ -6,6 +6,7 @@ import (
 
 	"adnet/internal/account"
 	"adnet/internal/errs"
+	"adnet/internal/trail"
 
 	"github.com/google/uuid"
 )
@@ -13,7 +14,7 @@ import (
 var _ account.UserStore = (*Store)(nil)
 
 // CreateUser keeps a new account; its e-mail is kept in lower case. Errors: errs.Conflict.
-func (s *Store) CreateUser(_ context.Context, u account.User) error {
+func (s *Store) CreateUser(ctx context.Context, u account.User) error {
 	u.Email, u.CreatedAt = strings.ToLower(u.Email), asStored(u.CreatedAt)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -22,6 +23,9 @@ func (s *Store) CreateUser(_ context.Context, u account.User) error {
 	}
 	if _, taken := s.users[u.ID]; taken {
 		return errEmailTaken()
+	}
+	if err := s.record(ctx, trail.OfUser(nil, &u)); err != nil {
+		return err
 	}
 	s.users[u.ID], s.byEmail[u.Email] = u, u.ID
 	return nil
@@ -43,7 +47,7 @@ func (s *Store) UserByEmail(_ context.Context, email string) (account.User, erro
 
 // UpdateUser runs edit on a copy and keeps the result, but for the ids and the time of creation. Errors:
 // errs.NotFound, errs.Conflict when the new e-mail is taken, and those of edit.
-func (s *Store) UpdateUser(_ context.Context, id uuid.UUID, edit func(*account.User) error) (account.User, error) {
+func (s *Store) UpdateUser(ctx context.Context, id uuid.UUID, edit func(*account.User) error) (account.User, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before, err := s.heldUser(id)
@@ -58,6 +62,9 @@ func (s *Store) UpdateUser(_ context.Context, id uuid.UUID, edit func(*account.U
 	u.Email = strings.ToLower(u.Email)
 	if owner, taken := s.byEmail[u.Email]; taken && owner != id {
 		return account.User{}, errEmailTaken()
+	}
+	if err := s.record(ctx, trail.OfUser(&before, &u)); err != nil {
+		return account.User{}, err
 	}
 	delete(s.byEmail, before.Email)
 	s.users[id], s.byEmail[u.Email] = u, id

@@ -32,9 +32,12 @@ SELECT max(next_offset) FROM (
 	// Whoever plans first wins; the other reads the winner's plan. The row's archived_next must still be what the
 	// plan was made from.
 	storePlanSQL = `
-INSERT INTO archive_progress AS a (stream, partition, archived_next, planned_next) VALUES ($1, $2, $3, $4)
+INSERT INTO archive_progress AS a (stream, partition, archived_next, planned_next)
+SELECT $1, $2, $3::bigint, $4::bigint WHERE NOT EXISTS (SELECT FROM archive_hold WHERE held_until > clock_timestamp())
 ON CONFLICT (stream, partition) DO UPDATE SET planned_next = EXCLUDED.planned_next
 WHERE a.archived_next = EXCLUDED.archived_next AND a.planned_next IS NULL`
+
+	heldSQL = `SELECT EXISTS (SELECT FROM archive_hold WHERE held_until > clock_timestamp())`
 
 	chunkSQL = `
 SELECT first_offset, next_offset, outcomes FROM applied_batch
@@ -109,8 +112,12 @@ func (s *Store) plan(ctx context.Context, from ledger.Range, maxRows int) (r led
 		return ledger.Range{}, err == nil, err
 	}
 	tag, err := s.pool.Exec(ctx, storePlanSQL, from.Stream, from.Number, from.First, *next)
+	if err == nil && tag.RowsAffected() == 0 {
+		// Another owner was quicker, or a backup holds the archive: then there is nothing to do for now.
+		err = s.pool.QueryRow(ctx, heldSQL).Scan(&empty)
+	}
 	if err != nil || tag.RowsAffected() == 0 {
-		return ledger.Range{}, false, err
+		return ledger.Range{}, empty, err
 	}
 	from.Next = *next
 	return from, false, nil

@@ -72,7 +72,7 @@ FROM campaign_total`
 SELECT format('%s: %s, given back %s', b.account, b.amount, coalesce(r.back, 0)), b.amount + coalesce(r.back, 0) < 0
 FROM balance b LEFT JOIN (
 	SELECT e.account, -sum(e.amount) AS back FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id
-	WHERE t.kind = 'refund' AND e.asset = 'USD' GROUP BY 1) r ON r.account = b.account
+	WHERE t.kind IN ('refund', 'dispute', 'dispute_won') AND e.asset = 'USD' GROUP BY 1) r ON r.account = b.account
 WHERE b.asset = 'USD' AND b.account LIKE 'advertiser:%'`
 
 	auditPayments = `SELECT coalesce(sum(paid - reversed), 0)::bigint FROM payment`
@@ -135,6 +135,8 @@ func (a *audit) run() ([]ledger.Check, error) {
 	a.equal(ledger.CheckSumCredit, 0, a.number(auditSums, string(ledger.Credit)))
 	a.all(ledger.CheckTransactions, auditTransactions)
 	a.all(ledger.CheckBalances, auditBalances)
+	a.chains()
+	a.rights()
 	a.equal(ledger.CheckDeposits, a.number(auditPayments), a.number(auditDeposits, string(ledger.Deposits)))
 	a.verdicts()
 	a.all(ledger.CheckCampaigns, auditCampaigns)
@@ -161,6 +163,7 @@ func (a *audit) verdicts() {
 	if a.err == nil {
 		a.err = a.tx.QueryRow(a.ctx, auditMarks, string(ledger.Impression)).Scan(&marks, &impressions)
 	}
+	marks, impressions = marks+applied.pruned[ledger.PrunedMarks], impressions+applied.pruned[ledger.PrunedImpressions]
 	t := &applied.totals
 	a.checks = append(a.checks, ledger.Check{Name: ledger.CheckRecords, Want: applied.claimed, Got: t.Rows, Detail: applied.damaged})
 	a.equal(ledger.CheckChargeVerdicts, int64(t.Charge), charged)
@@ -171,7 +174,7 @@ func (a *audit) verdicts() {
 	a.equal(ledger.CheckMinted, int64(t.Minted), minted)
 	a.equal(ledger.CheckMintedUnique, applied.tally.Minting, min(applied.tally.Minting, impressions))
 	a.equal(ledger.CheckMarks, t.Marked(), marks)
-	a.equal(ledger.CheckDead, t.ByVerdict[ledger.Poison], a.number(auditDead))
+	a.equal(ledger.CheckDead, t.ByVerdict[ledger.Poison], a.number(auditDead)+applied.pruned[ledger.PrunedDead])
 }
 
 func (a *audit) equal(name string, want, got int64) {
@@ -212,11 +215,26 @@ type applied struct {
 	tally   ledger.Tally
 	claimed int64  // records that the ranges say they have
 	damaged string // the first range that cannot be read or has another number of outcomes
+	pruned  ledger.Pruned
 }
 
-// read streams the ranges: memory stays at one range however long the history is.
+// read streams the ranges and adds what retention removed, which was archived: memory stays at one range however long
+// the history is.
 func (a *applied) read(ctx context.Context, tx pgx.Tx, sql string) error {
-	rows, err := tx.Query(ctx, sql)
+	if err := a.readEach(ctx, tx, sql, nil); err != nil {
+		return err
+	}
+	var err error
+	if a.pruned, err = pruned(ctx, tx); err != nil {
+		return err
+	}
+	a.pruned.AddTo(&a.totals, &a.tally)
+	a.claimed += a.pruned.Rows()
+	return nil
+}
+
+func (a *applied) readEach(ctx context.Context, tx pgx.Tx, sql string, each func(), args ...any) error {
+	rows, err := tx.Query(ctx, sql, args...)
 	if err != nil {
 		return err
 	}
@@ -225,6 +243,9 @@ func (a *applied) read(ctx context.Context, tx pgx.Tx, sql string) error {
 	var packed []byte
 	var outcomes []ledger.Outcome
 	_, err = pgx.ForEachRow(rows, []any{&r.Stream, &r.Number, &r.First, &r.Next, &packed}, func() error {
+		if each != nil {
+			each()
+		}
 		a.claimed += r.Next - r.First
 		var damage error
 		outcomes, damage = decodeOutcomes(outcomes[:0], packed)

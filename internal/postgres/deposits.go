@@ -9,9 +9,11 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/trail"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 const (
@@ -22,7 +24,7 @@ SELECT $1, u.id, $3, $4, $5, $6, $7 FROM app_user u WHERE u.id = $2`
 
 	selectDepositsSQL = `
 SELECT d.id, d.advertiser_id, d.provider, d.checkout_id, d.requested, d.return_url, d.created_at,
-	coalesce(min(p.payment_id), ''), coalesce(sum(p.paid), 0)::bigint, coalesce(sum(p.reversed), 0)::bigint
+	coalesce(min(p.payment_id), ''), coalesce(sum(p.paid), 0)::bigint, coalesce(sum(p.reversed), 0)::bigint, coalesce(sum(p.held), 0)::bigint
 FROM deposit d LEFT JOIN payment p ON p.deposit_id = d.id `
 
 	selectDepositSQL = selectDepositsSQL + `WHERE d.id = $1 GROUP BY d.id`
@@ -35,7 +37,7 @@ GROUP BY d.id`
 	openPaymentSQL = `INSERT INTO payment (provider, payment_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`
 
 	lockPaymentSQL = `
-SELECT deposit_id, paid, refund_total, refund_sum, reversed FROM payment WHERE provider = $1 AND payment_id = $2 FOR UPDATE`
+SELECT deposit_id, paid, refund_total, refund_sum, reversed, dispute_sum, held, hold_id FROM payment WHERE provider = $1 AND payment_id = $2 FOR UPDATE`
 
 	// A statement of its own: joined to the lock, it would read from before the wait for the lock, and not
 	// see the deposit that the previous holder made.
@@ -49,29 +51,36 @@ INSERT INTO payment_event (provider, event_id, kind, payment_id, amount, outcome
 	insertRefundSQL = `
 INSERT INTO payment_refund (provider, refund_id, payment_id, amount) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`
 
-	updatePaymentSQL = `
-UPDATE payment SET deposit_id = $3, paid = $4, refund_total = $5, refund_sum = $6, reversed = $7
-WHERE provider = $1 AND payment_id = $2`
+	selectDisputeSQL = `SELECT payment_id, amount, state FROM payment_dispute WHERE provider = $1 AND dispute_id = $2`
 
-	insertReversalSQL = `INSERT INTO ledger_reversal (transaction_id, reverses) VALUES ($1, $2)`
+	keepDisputeSQL = `
+INSERT INTO payment_dispute (provider, dispute_id, payment_id, amount, state) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (provider, dispute_id) DO UPDATE SET amount = EXCLUDED.amount, state = EXCLUDED.state
+WHERE payment_dispute.payment_id = EXCLUDED.payment_id`
+
+	parkSQL = `
+INSERT INTO payment_parked (provider, event_id, payment_id, reason, received_at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`
+
+	selectParkedSQL = `
+SELECT provider, event_id, payment_id, reason, received_at FROM payment_parked ORDER BY received_at DESC, provider, event_id LIMIT $1`
+
+	updatePaymentSQL = `
+UPDATE payment SET deposit_id = $3, paid = $4, refund_total = $5, refund_sum = $6, reversed = $7,
+	dispute_sum = $8, held = $9, hold_id = $10
+WHERE provider = $1 AND payment_id = $2`
 
 	// Each half reads its index backwards and stops at the limit.
 	selectHistorySQL = `
 WITH page AS (
-	(SELECT seq, transaction_id, asset, amount FROM ledger_entry
-		WHERE account = $1 AND asset = 'USD' AND $3 <> 'CREDIT' AND seq < $4 ORDER BY seq DESC LIMIT $5)
+	(SELECT seq, transaction_id, asset, amount, balance_after FROM ledger_entry
+		WHERE account = $1 AND asset = 'USD' AND $3 <> 'CREDIT' AND seq < $4 AND at >= $6 AND at < $7 ORDER BY seq DESC LIMIT $5)
 	UNION ALL
-	(SELECT seq, transaction_id, asset, amount FROM ledger_entry
-		WHERE account = $2 AND asset = 'CREDIT' AND $3 <> 'USD' AND seq < $4 ORDER BY seq DESC LIMIT $5)
+	(SELECT seq, transaction_id, asset, amount, balance_after FROM ledger_entry
+		WHERE account = $2 AND asset = 'CREDIT' AND $3 <> 'USD' AND seq < $4 AND at >= $6 AND at < $7 ORDER BY seq DESC LIMIT $5)
 	ORDER BY seq DESC LIMIT $5)
-SELECT p.seq, t.id, t.at, t.kind, t.ref, t.subject, r.reverses, p.asset, p.amount
-FROM page p JOIN ledger_transaction t ON t.id = p.transaction_id LEFT JOIN ledger_reversal r ON r.transaction_id = t.id
+SELECT p.seq, t.id, t.at, t.kind, t.ref, t.subject, t.reverses, p.asset, p.amount, p.balance_after
+FROM page p JOIN ledger_transaction t ON t.id = p.transaction_id
 ORDER BY p.seq DESC`
-
-	// The balance before the rows that are not on this page yet. Its cost grows with how far back the page is.
-	balanceBeforeSQL = `
-SELECT (coalesce((SELECT amount FROM balance WHERE account = $1 AND asset = $2), 0)
-	- coalesce((SELECT sum(amount) FROM ledger_entry WHERE account = $1 AND asset = $2 AND seq >= $3), 0))::bigint`
 
 	mintedDaysSQL = `
 SELECT floor(extract(epoch FROM t.at) / 86400)::int, sum(e.amount)::bigint
@@ -86,12 +95,19 @@ FROM ledger_entry WHERE account = $1 AND asset = 'CREDIT'`
 // CreateDeposit keeps a new deposit that is not paid. Errors: errs.NotFound when the advertiser has no account,
 // errs.Conflict when the id or the checkout exists.
 func (s *Store) CreateDeposit(ctx context.Context, d ledger.Deposit) error {
-	tag, err := s.pool.Exec(ctx, insertDepositSQL,
-		d.ID, d.AdvertiserID, string(d.Provider), d.CheckoutID, int64(d.Requested), d.ReturnURL, d.CreatedAt)
-	if err == nil && tag.RowsAffected() == 0 {
-		return errs.New(errs.NotFound, "no such advertiser")
-	}
-	return failure("create deposit", err)
+	return s.inTx(ctx, "create deposit", func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, insertDepositSQL,
+			d.ID, d.AdvertiserID, string(d.Provider), d.CheckoutID, int64(d.Requested), d.ReturnURL, d.CreatedAt)
+		if err == nil && tag.RowsAffected() == 0 {
+			return errs.New(errs.NotFound, "no such advertiser")
+		}
+		if err != nil {
+			return err
+		}
+		return record(ctx, tx, trail.Entry{TargetKind: trail.TargetDeposit, TargetID: d.ID.String(), OwnerID: d.AdvertiserID, Changes: map[string]trail.Change{
+			"provider": {After: string(d.Provider)}, "requested": {After: d.Requested},
+		}})
+	})
 }
 
 // Deposit finds a deposit by id. Errors: errs.NotFound.
@@ -111,7 +127,7 @@ func readDeposit(ctx context.Context, q querier, sql string, args ...any) (ledge
 	}
 	d, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (d ledger.Deposit, err error) {
 		err = row.Scan(&d.ID, &d.AdvertiserID, &d.Provider, &d.CheckoutID, &d.Requested, &d.ReturnURL, &d.CreatedAt,
-			&d.PaymentID, &d.Paid, &d.Reversed)
+			&d.PaymentID, &d.Paid, &d.Reversed, &d.Held)
 		return d, err
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -157,26 +173,40 @@ func applyNotice(ctx context.Context, tx pgx.Tx, n ledger.Notice) (ledger.Notice
 	if !errors.Is(err, pgx.ErrNoRows) {
 		return result, fmt.Errorf("look up event: %w", err)
 	}
-	var payer ledger.Deposit
-	if n.Kind == ledger.NoticePaid && book.Paid == 0 {
-		if payer, err = payerOf(ctx, tx, n); err != nil {
-			return result, err
-		}
-	}
-	newRefund := false
-	if n.Kind == ledger.NoticeRefunded {
-		tag, err := tx.Exec(ctx, insertRefundSQL, string(n.Provider), n.RefundID, n.PaymentID, int64(n.Amount))
-		if err != nil {
-			return result, fmt.Errorf("insert refund: %w", err)
-		}
-		newRefund = tag.RowsAffected() == 1
-	}
-	after, outcome, written := ledger.DecideNotice(book, n, payer, newRefund)
-	result.Outcome = outcome
-	if err := writeNotice(ctx, tx, noticeEffects{notice: n, book: after, outcome: outcome, written: written}); err != nil {
+	known, err := knownOf(ctx, tx, n, book)
+	if err != nil {
 		return result, err
 	}
-	return result, depositOf(ctx, tx, after, &result)
+	effects := ledger.DecideNotice(book, n, known)
+	result.Outcome = effects.Outcome
+	if err := writeNotice(ctx, tx, n, effects); err != nil {
+		return result, err
+	}
+	return result, depositOf(ctx, tx, effects.Book, &result)
+}
+
+// knownOf reads what the notice names, under the lock of its payment.
+func knownOf(ctx context.Context, tx pgx.Tx, n ledger.Notice, book ledger.PaymentBook) (known ledger.Known, err error) {
+	switch {
+	case n.Kind == ledger.NoticePaid && book.Paid == 0:
+		known.Payer, err = payerOf(ctx, tx, n)
+	case n.Kind == ledger.NoticeRefunded:
+		tag, failed := tx.Exec(ctx, insertRefundSQL, string(n.Provider), n.RefundID, n.PaymentID, int64(n.Amount))
+		if failed != nil {
+			return known, fmt.Errorf("insert refund: %w", failed)
+		}
+		known.NewRefund = tag.RowsAffected() == 1
+	case n.IsDispute():
+		d := &known.Dispute
+		err = tx.QueryRow(ctx, selectDisputeSQL, string(n.Provider), n.DisputeID).Scan(&d.PaymentID, &d.Amount, &d.State)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return known, nil
+		}
+		if err == nil && d.PaymentID != n.PaymentID {
+			return known, errs.New(errs.InvalidRequest, "the dispute is about another payment")
+		}
+	}
+	return known, err
 }
 
 // lockPayment opens the payment's row when there is none and reads it under its lock.
@@ -184,9 +214,12 @@ func lockPayment(ctx context.Context, tx pgx.Tx, n ledger.Notice) (book ledger.P
 	if _, err := tx.Exec(ctx, openPaymentSQL, string(n.Provider), n.PaymentID); err != nil {
 		return book, fmt.Errorf("open payment: %w", err)
 	}
-	var deposit *uuid.UUID
+	var deposit, hold *uuid.UUID
 	err = tx.QueryRow(ctx, lockPaymentSQL, string(n.Provider), n.PaymentID).
-		Scan(&deposit, &book.Paid, &book.RefundTotal, &book.RefundSum, &book.Reversed)
+		Scan(&deposit, &book.Paid, &book.RefundTotal, &book.RefundSum, &book.Reversed, &book.DisputeSum, &book.Held, &hold)
+	if hold != nil {
+		book.HoldID = *hold
+	}
 	if err == nil && deposit != nil {
 		book.DepositID = *deposit
 		err = tx.QueryRow(ctx, selectOwnerSQL, book.DepositID).Scan(&book.AdvertiserID)
@@ -218,41 +251,54 @@ func payerOf(ctx context.Context, tx pgx.Tx, n ledger.Notice) (ledger.Deposit, e
 	return ledger.Deposit{}, errUnattributed
 }
 
-// noticeEffects is what applying a notice writes.
-type noticeEffects struct {
-	notice  ledger.Notice
-	book    ledger.PaymentBook
-	outcome ledger.NoticeOutcome
-	written []ledger.Transaction
-}
-
-// writeNotice keeps the effects; the balances come last.
-func writeNotice(ctx context.Context, tx pgx.Tx, e noticeEffects) error {
-	var deposit *uuid.UUID
-	if e.book.DepositID != uuid.Nil {
-		deposit = &e.book.DepositID
+// writeNotice keeps the effects: the ledger's rows before what points to them.
+func writeNotice(ctx context.Context, tx pgx.Tx, n ledger.Notice, e ledger.NoticeEffects) error {
+	if n.IsDispute() {
+		tag, err := tx.Exec(ctx, keepDisputeSQL, string(n.Provider), n.DisputeID, n.PaymentID, int64(e.Dispute.Amount), string(e.Dispute.State))
+		if err == nil && tag.RowsAffected() != 1 {
+			err = errs.New(errs.Conflict, "the dispute was opened for another payment meanwhile")
+		}
+		if err != nil {
+			return fmt.Errorf("keep dispute: %w", err)
+		}
 	}
-	n := &e.notice
-	_, err := tx.Exec(ctx, updatePaymentSQL, string(n.Provider), n.PaymentID, deposit,
-		int64(e.book.Paid), int64(e.book.RefundTotal), int64(e.book.RefundSum), int64(e.book.Reversed))
-	if err != nil {
-		return fmt.Errorf("update payment: %w", err)
-	}
-	_, err = tx.Exec(ctx, insertEventSQL, string(n.Provider), n.EventID, string(n.Kind), n.PaymentID, int64(n.Amount), string(e.outcome), n.At)
+	_, err := tx.Exec(ctx, insertEventSQL, string(n.Provider), n.EventID, string(n.Kind), n.PaymentID, int64(n.Amount), string(e.Outcome), n.At)
 	if err != nil {
 		return fmt.Errorf("insert event: %w", err)
 	}
-	if err := insertTransactions(ctx, tx, e.written); err != nil {
+	if err := insertTransactions(ctx, tx, e.Written); err != nil {
 		return err
 	}
-	for i := range e.written {
-		if t := &e.written[i]; t.Reverses != uuid.Nil {
-			if _, err := tx.Exec(ctx, insertReversalSQL, t.ID, t.Reverses); err != nil {
-				return fmt.Errorf("insert reversal: %w", err)
-			}
-		}
+	b := &e.Book
+	_, err = tx.Exec(ctx, updatePaymentSQL, string(n.Provider), n.PaymentID, idOrNull(b.DepositID),
+		int64(b.Paid), int64(b.RefundTotal), int64(b.RefundSum), int64(b.Reversed), int64(b.DisputeSum), int64(b.Held), idOrNull(b.HoldID))
+	if err != nil {
+		return fmt.Errorf("update payment: %w", err)
 	}
 	return nil
+}
+
+func idOrNull(id uuid.UUID) *uuid.UUID {
+	if id == uuid.Nil {
+		return nil
+	}
+	return &id
+}
+
+// Park keeps a delivery that a person must look at; the same event again changes nothing.
+func (s *Store) Park(ctx context.Context, p ledger.Parked) error {
+	_, err := s.pool.Exec(ctx, parkSQL, string(p.Provider), p.EventID, p.PaymentID, p.Reason, p.At)
+	return failure("park delivery", err)
+}
+
+// Parked lists the newest parked deliveries.
+func (s *Store) Parked(ctx context.Context, limit int) ([]ledger.Parked, error) {
+	rows, err := s.pool.Query(ctx, selectParkedSQL, max(1, limit))
+	if err != nil {
+		return nil, failure("list parked deliveries", err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[ledger.Parked])
+	return list, failure("list parked deliveries", err)
 }
 
 // depositOf fills in the deposit of a book that has one.
@@ -263,42 +309,30 @@ func depositOf(ctx context.Context, tx pgx.Tx, book ledger.PaymentBook, into *le
 	return err
 }
 
-// History answers a page of ledger rows with running balances, all of one snapshot.
+// History answers a page of ledger rows, each with the balance that its account had after it.
 func (s *Store) History(ctx context.Context, q ledger.HistoryQuery) (lines []ledger.Line, err error) {
 	before := q.Before
 	if before <= 0 {
 		before = math.MaxInt64
 	}
+	from, to := pgtype.Timestamptz{Time: q.From, Valid: true}, pgtype.Timestamptz{Time: q.To, Valid: true}
+	if q.From.IsZero() {
+		from.InfinityModifier = pgtype.NegativeInfinity
+	}
+	if q.To.IsZero() {
+		to.InfinityModifier = pgtype.Infinity
+	}
 	cash, credits := string(ledger.AdvertiserCash(q.Advertiser)), string(ledger.DeveloperCredits(q.Developer))
-	running := make(map[ledger.Asset]int64, 2)
-	err = s.snapshot(ctx, func(tx pgx.Tx) error {
-		for asset, account := range map[ledger.Asset]string{ledger.USD: cash, ledger.Credit: credits} {
-			var balance int64
-			if err := tx.QueryRow(ctx, balanceBeforeSQL, account, string(asset), before).Scan(&balance); err != nil {
-				return err
-			}
-			running[asset] = balance
-		}
-		rows, err := tx.Query(ctx, selectHistorySQL, cash, credits, string(q.Asset), before, max(1, q.Limit))
-		if err != nil {
-			return err
-		}
+	rows, err := s.pool.Query(ctx, selectHistorySQL, cash, credits, string(q.Asset), before, max(1, q.Limit), from, to)
+	if err == nil {
 		lines, err = pgx.CollectRows(rows, scanLine)
-		return err
-	})
-	if err != nil {
-		return nil, failure("read history", err)
 	}
-	for i := range lines {
-		lines[i].Balance = running[lines[i].Asset]
-		running[lines[i].Asset] -= lines[i].Amount
-	}
-	return lines, nil
+	return lines, failure("read history", err)
 }
 
 func scanLine(row pgx.CollectableRow) (l ledger.Line, err error) {
 	var reverses *uuid.UUID
-	err = row.Scan(&l.Seq, &l.Transaction, &l.At, &l.Kind, &l.Ref, &l.Subject, &reverses, &l.Asset, &l.Amount)
+	err = row.Scan(&l.Seq, &l.Transaction, &l.At, &l.Kind, &l.Ref, &l.Subject, &reverses, &l.Asset, &l.Amount, &l.Balance)
 	if reverses != nil {
 		l.Reverses = *reverses
 	}

@@ -7,6 +7,7 @@ import (
 
 	"adnet/internal/account"
 	"adnet/internal/errs"
+	"adnet/internal/trail"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -25,7 +26,8 @@ const (
 	selectKeysOfOwner = `SELECT ` + keyColumns + `, false
 		FROM api_key k WHERE k.owner_id = $1 ORDER BY k.created_at DESC, k.id DESC`
 
-	revokeKey = `UPDATE api_key SET revoked_at = coalesce(revoked_at, $3) WHERE id = $2 AND owner_id = $1`
+	lockKey   = `SELECT revoked_at IS NOT NULL FROM api_key WHERE id = $2 AND owner_id = $1 FOR UPDATE`
+	revokeKey = `UPDATE api_key SET revoked_at = $3 WHERE id = $2 AND owner_id = $1`
 )
 
 var _ account.KeyStore = (*Store)(nil)
@@ -33,8 +35,14 @@ var _ account.KeyStore = (*Store)(nil)
 // CreateKey keeps a new key. Errors: errs.NotFound when the owner has no account, errs.Conflict when the key
 // exists.
 func (s *Store) CreateKey(ctx context.Context, k account.Key) error {
-	_, err := s.pool.Exec(ctx, insertKey, k.ID, k.OwnerID, k.DeveloperID, k.Kind, k.Name, k.Prefix, k.Hash[:],
-		k.CreatedAt, nullTime(k.RevokedAt))
+	err := s.inTx(ctx, "create key", func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, insertKey, k.ID, k.OwnerID, k.DeveloperID, k.Kind, k.Name, k.Prefix, k.Hash[:],
+			k.CreatedAt, nullTime(k.RevokedAt))
+		if err != nil {
+			return err
+		}
+		return record(ctx, tx, trail.OfKey(k, false))
+	})
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) && pgErr.Code == "23503" { // foreign_key_violation
 		return errs.Wrap(err, errs.NotFound, "no such account")
@@ -74,11 +82,20 @@ func (s *Store) Keys(ctx context.Context, owner uuid.UUID) ([]account.Key, error
 
 // RevokeKey is idempotent: the first time of revocation stays. Errors: errs.NotFound.
 func (s *Store) RevokeKey(ctx context.Context, owner, id uuid.UUID, at time.Time) error {
-	tag, err := s.pool.Exec(ctx, revokeKey, owner, id, at)
-	if err == nil && tag.RowsAffected() == 0 {
-		return errs.New(errs.NotFound, "no such key")
-	}
-	return failure("revoke key", err)
+	return s.inTx(ctx, "revoke key", func(tx pgx.Tx) error {
+		var already bool
+		err := tx.QueryRow(ctx, lockKey, owner, id).Scan(&already)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return errs.New(errs.NotFound, "no such key")
+		}
+		if err != nil || already {
+			return err
+		}
+		if _, err := tx.Exec(ctx, revokeKey, owner, id, at); err != nil {
+			return err
+		}
+		return record(ctx, tx, trail.OfKey(account.Key{ID: id, OwnerID: owner}, true))
+	})
 }
 
 // foundKey is a key and the state of its owner.

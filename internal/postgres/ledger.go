@@ -15,20 +15,31 @@ import (
 
 const (
 	insertTransactionsSQL = `
-INSERT INTO ledger_transaction (id, kind, ref, subject, at)
-SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::timestamptz[])`
+INSERT INTO ledger_transaction (id, kind, ref, subject, at, reverses)
+SELECT id, kind, ref, subject, at, nullif(reverses, '00000000-0000-0000-0000-000000000000')
+FROM unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::timestamptz[], $6::uuid[]) AS t (id, kind, ref, subject, at, reverses)`
+
+	// A row for every side, so that there is something to lock. What exists is neither locked nor changed.
+	openBalancesSQL = `
+INSERT INTO balance (account, asset, amount)
+SELECT account, asset, 0 FROM unnest($1::text[], $2::text[]) AS want (account, asset)
+ORDER BY account COLLATE "C", asset COLLATE "C"
+ON CONFLICT DO NOTHING`
+
+	// Sorted, because the row locks are taken in this order: see insertTransactions.
+	lockHeadsSQL = `
+SELECT b.account, b.asset, b.chain_seq, b.amount, b.hash FROM balance b
+JOIN unnest($1::text[], $2::text[]) AS want (account, asset) USING (account, asset)
+ORDER BY b.account, b.asset FOR UPDATE OF b`
 
 	insertEntriesSQL = `
-INSERT INTO ledger_entry (transaction_id, leg, account, asset, amount)
-SELECT * FROM unnest($1::uuid[], $2::smallint[], $3::text[], $4::text[], $5::bigint[])`
+INSERT INTO ledger_entry (transaction_id, leg, account, asset, amount, chain_seq, balance_after, at, hash)
+SELECT * FROM unnest($1::uuid[], $2::smallint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::timestamptz[], $9::bytea[])`
 
-	// Sorted, because the row locks are taken in this order: see moveBalances.
-	moveBalancesSQL = `
-INSERT INTO balance (account, asset, amount)
-SELECT account, asset, amount FROM unnest($1::text[], $2::text[], $3::bigint[]) AS moved (account, asset, amount)
-ORDER BY account COLLATE "C", asset COLLATE "C"
-ON CONFLICT (account, asset) DO UPDATE
-SET amount = balance.amount + EXCLUDED.amount, version = balance.version + 1, changed_xid = room_xid()`
+	moveHeadsSQL = `
+UPDATE balance b SET amount = h.amount, chain_seq = h.seq, hash = h.hash, version = b.version + 1, changed_xid = room_xid()
+FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bytea[]) AS h (account, asset, seq, amount, hash)
+WHERE b.account = h.account AND b.asset = h.asset`
 
 	balanceSQL = `SELECT amount FROM balance WHERE account = $1 AND asset = $2`
 
@@ -70,69 +81,96 @@ func insertTransaction(ctx context.Context, tx pgx.Tx, t ledger.Transaction) err
 	return insertTransactions(ctx, tx, []ledger.Transaction{t})
 }
 
-// insertTransactions is insertTransaction for many, in three statements.
+// insertTransactions is insertTransaction for many, in two round trips: the rows of the transactions and the locks of
+// the balances, then the entries as links of their accounts' chains and the new balances.
+//
+// Balances are locked by account name: every writer uses this order (advertisers, developers, house accounts, which
+// sort in this way), so two of them never wait for each other in a circle. The house rows are touched by
+// every writer and are therefore the last thing a transaction does.
 func insertTransactions(ctx context.Context, tx pgx.Tx, ts []ledger.Transaction) error {
 	if len(ts) == 0 {
 		return nil
 	}
-	var (
-		ids, subjects    [][16]byte
-		kinds, refs      []string
-		ats              []time.Time
-		owners           [][16]byte
-		legs             []int16
-		accounts, assets []string
-		amounts          []int64
-	)
 	for i := range ts {
-		t := &ts[i]
-		if err := t.Balanced(); err != nil {
+		if err := ts[i].Balanced(); err != nil {
 			return err
 		}
-		ids, subjects = append(ids, t.ID), append(subjects, t.Subject)
-		kinds, refs, ats = append(kinds, string(t.Kind)), append(refs, t.Ref), append(ats, t.At)
-		for leg, e := range t.Entries {
-			owners, legs = append(owners, t.ID), append(legs, int16(leg))
-			accounts, assets, amounts = append(accounts, string(e.Account)), append(assets, string(e.Asset)), append(amounts, e.Amount)
-		}
 	}
-	if _, err := tx.Exec(ctx, insertTransactionsSQL, ids, kinds, refs, subjects, ats); err != nil {
-		return fmt.Errorf("insert ledger transactions: %w", err)
+	heads, err := openTransactions(ctx, tx, ts)
+	if err != nil {
+		return err
 	}
-	if _, err := tx.Exec(ctx, insertEntriesSQL, owners, legs, accounts, assets, amounts); err != nil {
-		return fmt.Errorf("insert ledger entries: %w", err)
-	}
-	return moveBalances(ctx, tx, ts)
+	links := ledger.Chain(heads, ts)
+	return writeLinks(ctx, tx, links, heads)
 }
 
-// moveBalances adds the entries to the balances, one row per account however many entries it has. Rows
-// are locked by account name: every writer of balances uses this order (advertisers, developers, house accounts,
-// which sort in this way), so two of them never wait for each other in a circle. The house rows are
-// touched by every writer and are therefore the last thing a transaction does.
-func moveBalances(ctx context.Context, tx pgx.Tx, ts []ledger.Transaction) error {
-	type side struct {
-		account ledger.Account
-		asset   ledger.Asset
-	}
-	moved := make(map[side]int64)
+// openTransactions writes the rows of the transactions and answers the heads of the sides that they touch, locked.
+func openTransactions(ctx context.Context, tx pgx.Tx, ts []ledger.Transaction) (map[ledger.Side]ledger.Head, error) {
+	n := len(ts)
+	ids, subjects, reverses := make([][16]byte, n), make([][16]byte, n), make([][16]byte, n)
+	kinds, refs, ats := make([]string, n), make([]string, n), make([]time.Time, n)
 	for i := range ts {
-		for _, e := range ts[i].Entries {
-			moved[side{e.Account, e.Asset}] += e.Amount
-		}
+		t := &ts[i]
+		ids[i], subjects[i], reverses[i] = t.ID, t.Subject, t.Reverses
+		kinds[i], refs[i], ats[i] = string(t.Kind), t.Ref, t.At
 	}
-	var accounts, assets []string
-	var amounts []int64
-	for s, amount := range moved {
-		if amount == 0 {
-			continue
-		}
-		accounts, assets, amounts = append(accounts, string(s.account)), append(assets, string(s.asset)), append(amounts, amount)
+	sides := ledger.Sides(ts)
+	accounts, assets := make([]string, len(sides)), make([]string, len(sides))
+	for i, s := range sides {
+		accounts[i], assets[i] = string(s.Account), string(s.Asset)
 	}
-	if len(accounts) == 0 {
+	heads := make(map[ledger.Side]ledger.Head, len(sides))
+	var batch pgx.Batch
+	batch.Queue(insertTransactionsSQL, ids, kinds, refs, subjects, ats, reverses)
+	batch.Queue(openBalancesSQL, accounts, assets)
+	batch.Queue(lockHeadsSQL, accounts, assets).Query(func(rows pgx.Rows) error { return collectHeads(rows, heads) })
+	if err := tx.SendBatch(ctx, &batch).Close(); err != nil {
+		return nil, fmt.Errorf("insert ledger transactions: %w", err)
+	}
+	if len(heads) != len(sides) {
+		return nil, fmt.Errorf("%d of %d balances were locked", len(heads), len(sides))
+	}
+	return heads, nil
+}
+
+// collectHeads reads rows of (account, asset, chain_seq, amount, hash).
+func collectHeads(rows pgx.Rows, heads map[ledger.Side]ledger.Head) error {
+	var side ledger.Side
+	var head ledger.Head
+	var hash []byte
+	_, err := pgx.ForEachRow(rows, []any{&side.Account, &side.Asset, &head.Seq, &head.Balance, &hash}, func() error {
+		copy(head.Hash[:], hash)
+		heads[side] = head
 		return nil
+	})
+	return err
+}
+
+// writeLinks writes the entries and moves the balances that openTransactions locked.
+func writeLinks(ctx context.Context, tx pgx.Tx, links []ledger.Link, heads map[ledger.Side]ledger.Head) error {
+	n := len(links)
+	owners, legs, ats, hashes := make([][16]byte, n), make([]int16, n), make([]time.Time, n), make([][]byte, n)
+	accounts, assets := make([]string, n), make([]string, n)
+	amounts, seqs, after := make([]int64, n), make([]int64, n), make([]int64, n)
+	for i := range links {
+		l := &links[i]
+		owners[i], legs[i], ats[i], hashes[i] = l.Transaction, int16(l.Leg), l.At, l.Hash[:]
+		accounts[i], assets[i], amounts[i], seqs[i], after[i] = string(l.Account), string(l.Asset), l.Amount, l.Seq, l.Balance
 	}
-	if _, err := tx.Exec(ctx, moveBalancesSQL, accounts, assets, amounts); err != nil {
-		return fmt.Errorf("move balances: %w", err)
+	var batch pgx.Batch
+	batch.Queue(insertEntriesSQL, owners, legs, accounts, assets, amounts, seqs, after, ats, hashes)
+	var (
+		headAccounts, headAssets []string
+		headSeqs, headAmounts    []int64
+		headHashes               [][]byte
+	)
+	for side, head := range heads {
+		headAccounts, headAssets = append(headAccounts, string(side.Account)), append(headAssets, string(side.Asset))
+		headSeqs, headAmounts, headHashes = append(headSeqs, head.Seq), append(headAmounts, head.Balance), append(headHashes, head.Hash[:])
+	}
+	batch.Queue(moveHeadsSQL, headAccounts, headAssets, headSeqs, headAmounts, headHashes)
+	if err := tx.SendBatch(ctx, &batch).Close(); err != nil {
+		return fmt.Errorf("insert ledger entries: %w", err)
 	}
 	return nil
 }

@@ -55,11 +55,14 @@ ORDER BY account, asset FOR UPDATE`
 // No deadlock: appliers take both tables in id order, totals before campaigns; a campaign change never waits
 // for a total; balances come after both, also in order, here and in moveBalances.
 func (b *batchTx) Books(ctx context.Context, need ledger.Need) (ledger.Books, error) {
-	books := ledger.Books{Campaigns: make(map[uuid.UUID]*ledger.CampaignBook, len(need.Campaigns))}
+	books := ledger.Books{Campaigns: make(map[uuid.UUID]*ledger.CampaignBook, len(need.Campaigns)), Horizon: b.horizon}
 	if len(need.Campaigns) > 0 {
 		if err := b.lockCampaigns(ctx, need, &books); err != nil {
 			return ledger.Books{}, err
 		}
+	}
+	if err := b.lockPublishers(ctx, need, &books); err != nil {
+		return ledger.Books{}, err
 	}
 	if need.Prepaid {
 		if err := b.lockCash(ctx, &books); err != nil {

@@ -26,10 +26,8 @@ ORDER BY day, id, type COLLATE "C"
 ON CONFLICT DO NOTHING
 RETURNING auction_day, auction_id, event_type`
 
-	haveDaySQL = `SELECT to_regclass($1) IS NOT NULL`
-
-	// dayLock serialises the making of partitions, across processes ("adnet" and 'd' in ASCII).
-	dayLockSQL = `SELECT pg_advisory_xact_lock(x'61646e657464'::bigint)`
+	// The application's role may not make tables: see schemas/postgres/0004_ledger_chain.sql.
+	addDaySQL = `SELECT billed_event_add_day($1)`
 )
 
 // checkViolation is also the SQLSTATE of a row that no partition takes.
@@ -79,7 +77,14 @@ func (b *batchTx) MarkFirst(ctx context.Context, keys []ledger.Key) ([]bool, err
 	if len(keys) == 0 {
 		return fresh, nil
 	}
-	sorted, place := firstPlaces(keys)
+	var err error
+	if b.horizon, err = horizonOf(ctx, b.tx); err != nil {
+		return nil, err
+	}
+	sorted, place := firstPlaces(keys, b.horizon)
+	if len(sorted) == 0 {
+		return fresh, nil
+	}
 	for _, day := range b.store.days.missing(sorted) {
 		if err := b.store.addDay(ctx, day); err != nil {
 			return nil, err
@@ -114,11 +119,13 @@ func (b *batchTx) MarkFirst(ctx context.Context, keys []ledger.Key) ([]bool, err
 	return fresh, nil
 }
 
-// firstPlaces sorts keys and drops repeats; place[i] is where sorted[i] stands first in keys.
-func firstPlaces(keys []ledger.Key) (sorted []ledger.Key, place []int32) {
-	place = make([]int32, len(keys))
-	for i := range place {
-		place[i] = int32(i)
+// firstPlaces sorts keys and drops repeats, and those whose marks may be gone; place[i] is where sorted[i] stands first in keys.
+func firstPlaces(keys []ledger.Key, horizon ledger.Day) (sorted []ledger.Key, place []int32) {
+	place = make([]int32, 0, len(keys))
+	for i := range keys {
+		if horizon.Accepted(keys[i].Day) {
+			place = append(place, int32(i))
+		}
 	}
 	slices.SortFunc(place, func(a, b int32) int {
 		return cmp.Or(compareKeys(keys[a], keys[b]), cmp.Compare(a, b))
@@ -138,37 +145,13 @@ func compareKeys(a, b ledger.Key) int {
 
 // addDay makes the partition of a day, in a connection and a transaction of its own: the batch's transaction
 // never holds a schema lock, and a pool that is empty because every batch waits for a partition cannot exist.
-// The partition is built on its own and then attached, which lets settlement go on (SHARE UPDATE EXCLUSIVE on
-// the parent), where CREATE TABLE … PARTITION OF would stop it (ACCESS EXCLUSIVE).
 func (s *Store) addDay(ctx context.Context, day ledger.Day) error {
 	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
 	if err != nil {
 		return fmt.Errorf("connect to add the partition of %s: %w", day, err)
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	name := fmt.Sprintf("billed_event_%d", int32(day))
-	if day < 0 {
-		name = fmt.Sprintf("billed_event_m%d", -int32(day))
-	}
-	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, dayLockSQL); err != nil {
-			return err
-		}
-		var have bool
-		if err := tx.QueryRow(ctx, haveDaySQL, name).Scan(&have); err != nil || have {
-			return err
-		}
-		for _, ddl := range []string{
-			fmt.Sprintf(`CREATE TABLE %s (LIKE billed_event INCLUDING ALL, CHECK (auction_day = %d))`, name, int32(day)),
-			fmt.Sprintf(`ALTER TABLE billed_event ATTACH PARTITION %s FOR VALUES IN (%d)`, name, int32(day)),
-		} {
-			if _, err := tx.Exec(ctx, ddl); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
+	if _, err := conn.Exec(ctx, addDaySQL, int32(day)); err != nil {
 		return fmt.Errorf("add the partition of %s: %w", day, err)
 	}
 	s.days.add(day)

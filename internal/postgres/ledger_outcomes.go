@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -18,9 +19,17 @@ import (
 //	runs     charge:  (zigzag micro-USD, length)
 //	runs     minted:  (zigzag Credits, length)
 //
+// Version 2 has one column more, and is only written when a value of it is not 0, so that what an older build can
+// read it still can:
+//
+//	runs     credit note: (ledger.CreditNote, length)
+//
 // A run length is stored less one. Neighbouring events mostly share verdict and Credit; charges repeat less, where
 // a run costs one byte more than the value alone.
-const outcomesVersion = 1
+const (
+	outcomesVersion = 1
+	outcomesNotes   = 2
+)
 
 // maxOutcomes bounds what a damaged row can make the decoder allocate (40 bytes an outcome). A range is
 // one poll of one partition, thousands of records.
@@ -30,7 +39,11 @@ var errOutcomes = errors.New("applied outcomes are damaged")
 
 // encodeOutcomes appends the outcomes to b.
 func encodeOutcomes(b []byte, outcomes []ledger.Outcome) []byte {
-	b = append(b, outcomesVersion)
+	version := byte(outcomesVersion)
+	if slices.ContainsFunc(outcomes, func(o ledger.Outcome) bool { return o.Credit != ledger.CreditPlain }) {
+		version = outcomesNotes
+	}
+	b = append(b, version)
 	b = binary.AppendUvarint(b, uint64(len(outcomes)))
 	index := make(map[ledger.Verdict]uint64, 8)
 	var names []ledger.Verdict
@@ -51,7 +64,11 @@ func encodeOutcomes(b []byte, outcomes []ledger.Outcome) []byte {
 	}
 	b = appendRuns(b, len(outcomes), func(i int) ledger.Verdict { return outcomes[i].Verdict }, func(v ledger.Verdict) uint64 { return index[v] })
 	b = appendRuns(b, len(outcomes), func(i int) money.Micros { return outcomes[i].Charge }, zigzag[money.Micros])
-	return appendRuns(b, len(outcomes), func(i int) money.Credits { return outcomes[i].Minted }, zigzag[money.Credits])
+	b = appendRuns(b, len(outcomes), func(i int) money.Credits { return outcomes[i].Minted }, zigzag[money.Credits])
+	if version == outcomesNotes {
+		b = appendRuns(b, len(outcomes), func(i int) ledger.CreditNote { return outcomes[i].Credit }, func(n ledger.CreditNote) uint64 { return uint64(n) })
+	}
+	return b
 }
 
 func appendRuns[T comparable](b []byte, n int, at func(int) T, code func(T) uint64) []byte {
@@ -72,7 +89,7 @@ func unzigzag[T ~int64](u uint64) T { return T(u>>1) ^ -T(u&1) }
 
 // decodeOutcomes appends the outcomes in b to dst. Any damage is an error, never a guess.
 func decodeOutcomes(dst []ledger.Outcome, b []byte) ([]ledger.Outcome, error) {
-	if len(b) == 0 || b[0] != outcomesVersion {
+	if len(b) == 0 || b[0] != outcomesVersion && b[0] != outcomesNotes {
 		return dst, fmt.Errorf("%w: unknown version", errOutcomes)
 	}
 	r := outcomeReader{rest: b[1:]}
@@ -93,6 +110,12 @@ func decodeOutcomes(dst []ledger.Outcome, b []byte) ([]ledger.Outcome, error) {
 	})
 	r.runs(len(out), func(i int, code uint64) { out[i].Charge = unzigzag[money.Micros](code) })
 	r.runs(len(out), func(i int, code uint64) { out[i].Minted = unzigzag[money.Credits](code) })
+	if b[0] == outcomesNotes {
+		r.runs(len(out), func(i int, code uint64) {
+			out[i].Credit = ledger.CreditNote(code)
+			r.bad = r.bad || code != uint64(out[i].Credit) || !out[i].Credit.Valid()
+		})
+	}
 	if r.bad || len(r.rest) != 0 {
 		return dst[:from], errOutcomes
 	}

@@ -24,7 +24,7 @@ func TestLedgerConformance(t *testing.T) {
 			Deposit: func(ctx context.Context, id uuid.UUID, amount money.Micros) error {
 				return storetest.Pay(ctx, s, id, amount)
 			},
-			Deposits: s, Dead: s.dead, Corrupt: s.corruptions(),
+			Deposits: s, Dead: s.dead, Corrupt: asOwner(t, s).corruptions(),
 		}
 	})
 }
@@ -91,7 +91,12 @@ func (s *Store) corruptions() map[string]func(context.Context) error {
 		ledger.CheckOffsets: sql("consumer_offset", `UPDATE consumer_offset SET next_offset = next_offset + 1`),
 		ledger.CheckArchive: sql("archive_progress", `INSERT INTO archive_progress VALUES ('a1b2c3', 0, 1000000, NULL)
 			ON CONFLICT (stream, partition) DO UPDATE SET archived_next = 1000000, planned_next = NULL`),
-		ledger.CheckDead:     sql("dlq", `DELETE FROM dlq`),
+		ledger.CheckDead:  sql("dlq", `DELETE FROM dlq`),
+		ledger.CheckChain: sql("ledger_transaction", `UPDATE ledger_transaction SET at = at + interval '1 microsecond' WHERE kind = 'deposit'`),
+		ledger.CheckRights: func(ctx context.Context) error {
+			_, err := s.pool.Exec(ctx, `GRANT UPDATE (amount) ON ledger_entry TO adnet_test_app`)
+			return err
+		},
 		ledger.CheckDeposits: sql("payment", `UPDATE payment SET paid = paid + 1`),
 	}
 }
@@ -129,7 +134,7 @@ func (s *Store) reencode(change func(*ledger.Outcome)) func(context.Context) err
 
 // The database itself refuses what Go code already refuses, so that no other client can do it either.
 func TestLedgerTablesGuardThemselves(t *testing.T) {
-	s := openStore(t)
+	s := asOwner(t, openStore(t))
 	u := storetest.AddUser(t, storesOf(s))
 	require.NoError(t, storetest.Pay(t.Context(), s, u.ID, 5))
 	for statement, want := range map[string]string{
@@ -138,8 +143,9 @@ func TestLedgerTablesGuardThemselves(t *testing.T) {
 		`TRUNCATE ledger_entry`:               "append only",
 		`UPDATE payment_event SET amount = 6`: "append only",
 		`TRUNCATE payment_refund`:             "append only",
-		`DELETE FROM ledger_reversal`:         "append only",
-		`INSERT INTO ledger_entry VALUES (gen_random_uuid(), 0, 'house:revenue', 'USD', 1)`: "sum to zero",
+		`DELETE FROM statement_close`:         "append only",
+		`INSERT INTO ledger_entry (transaction_id, leg, account, asset, amount, chain_seq, balance_after, at, hash)
+			VALUES (gen_random_uuid(), 0, 'house:revenue', 'USD', 1, 1, 1, now(), sha256(''))`: "sum to zero",
 	} {
 		_, err := s.pool.Exec(t.Context(), statement)
 		require.ErrorContains(t, err, want, statement)
@@ -159,7 +165,7 @@ func TestRoomsSurviveCommitOrder(t *testing.T) {
 
 	spend := func(tx pgx.Tx, id uuid.UUID) {
 		b := &batchTx{store: s, tx: tx}
-		require.NoError(t, b.writeSpend(t.Context(), []ledger.Spend{{CampaignID: id, Day: 1, Amount: 5}}))
+		require.NoError(t, b.writeSpend(t.Context(), ledger.Effects{Spend: []ledger.Spend{{CampaignID: id, Day: 1, Amount: 5}}}))
 	}
 	early, err := s.pool.Begin(t.Context())
 	require.NoError(t, err)
@@ -167,7 +173,7 @@ func TestRoomsSurviveCommitOrder(t *testing.T) {
 	require.NoError(t, s.inTx(t.Context(), "later", func(tx pgx.Tx) error { spend(tx, quick.ID); return nil }))
 	rooms, cursor, err := reader.Rooms(t.Context(), cursor)
 	require.NoError(t, err)
-	require.Equal(t, []uuid.UUID{quick.ID}, roomIDs(rooms))
+	require.Contains(t, roomIDs(rooms), quick.ID) // and more, while other databases of the server have transactions open
 	require.NoError(t, early.Commit(t.Context()))
 	rooms, cursor, err = reader.Rooms(t.Context(), cursor)
 	require.NoError(t, err)
@@ -197,7 +203,7 @@ func TestDroppedPartitionComesBack(t *testing.T) {
 		})
 	}
 	require.NoError(t, mark())
-	_, err := s.pool.Exec(t.Context(), `DROP TABLE billed_event_20000`)
+	_, err := asOwner(t, s).pool.Exec(t.Context(), `DROP TABLE billed_event_20000`)
 	require.NoError(t, err)
 	require.Error(t, mark())
 	require.NoError(t, mark())

@@ -47,10 +47,17 @@ SET amount = campaign_spend.amount + EXCLUDED.amount, daily_budget = EXCLUDED.da
 
 	addTotalsSQL = `
 UPDATE campaign_total t
-SET spent = t.spent + s.amount, total_budget = c.total_budget, version = t.version + 1, changed_xid = room_xid()
+SET spent = t.spent + s.amount, total_budget = CASE WHEN s.amount > 0 THEN c.total_budget ELSE t.total_budget END, version = t.version + 1, changed_xid = room_xid()
 FROM (SELECT campaign_id, sum(amount)::bigint AS amount FROM unnest($1::uuid[], $2::bigint[]) AS s (campaign_id, amount) GROUP BY 1) s
 JOIN campaign c ON c.id = s.campaign_id
 WHERE t.campaign_id = s.campaign_id`
+
+	addReleasedSQL = `
+INSERT INTO reservation_released (campaign_id, minute, amount)
+SELECT campaign_id, minute, amount FROM unnest($1::uuid[], $2::integer[], $3::bigint[]) AS r (campaign_id, minute, amount)
+ORDER BY campaign_id, minute
+ON CONFLICT (campaign_id, minute) DO UPDATE
+SET amount = reservation_released.amount + EXCLUDED.amount, changed_xid = EXCLUDED.changed_xid`
 )
 
 // InTx runs fn in one READ COMMITTED transaction and commits when fn returns nil. Nothing of fn stays after
@@ -65,12 +72,13 @@ func (s *Store) InTx(ctx context.Context, fn func(ledger.Tx) error) error {
 // batchTx is the transaction that applies one batch.
 //
 // Locks are taken in one order by every applier: consumer_offset, billed_event, campaign_total, campaign,
-// balance; inside each table by key. So a circle of waiters cannot form among appliers, and the only other
+// publisher_day, quarantine (shared), balance; inside each table by key. So a circle of waiters cannot form among appliers, and the only other
 // writers of these rows (campaign changes, Credit funding) lock a campaign they alone write, then balances.
 type batchTx struct {
 	store   *Store
 	tx      pgx.Tx
 	claimed map[ledger.Range]bool // true once Write kept its outcomes
+	horizon ledger.Day            // as MarkFirst found it; it cannot move until the transaction ends
 }
 
 var _ ledger.Tx = (*batchTx)(nil)
@@ -142,7 +150,10 @@ func (b *batchTx) Write(ctx context.Context, e ledger.Effects) error {
 	if err := b.writeDead(ctx, e); err != nil {
 		return err
 	}
-	if err := b.writeSpend(ctx, e.Spend); err != nil {
+	if err := b.writeSpend(ctx, e); err != nil {
+		return err
+	}
+	if err := b.writePublishers(ctx, e); err != nil {
 		return err
 	}
 	return insertTransactions(ctx, b.tx, e.Transactions)
@@ -201,34 +212,65 @@ func plainText(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "�"), "\x00", "�")
 }
 
-func (b *batchTx) writeSpend(ctx context.Context, spend []ledger.Spend) error {
-	n := len(spend)
-	if n == 0 {
+// writeSpend adds what was charged and what was released. Both raise the total's version in one statement: who
+// follows rooms sees the spend rise and the reservation fall at once.
+func (b *batchTx) writeSpend(ctx context.Context, e ledger.Effects) error {
+	n, m := len(e.Spend), len(e.Released)
+	if n+m == 0 {
 		return nil
 	}
-	ids, days, amounts := make([][16]byte, n), make([]int32, n), make([]int64, n)
+	ids, days, amounts := make([][16]byte, n, n+m), make([]int32, n), make([]int64, n, n+m)
 	campaigns := make(map[[16]byte]struct{}, n)
-	for i, s := range spend {
+	for i, s := range e.Spend {
 		if s.Amount <= 0 {
 			return fmt.Errorf("spend of %d on campaign %s", int64(s.Amount), s.CampaignID)
 		}
 		ids[i], days[i], amounts[i] = s.CampaignID, int32(s.Day), int64(s.Amount)
 		campaigns[s.CampaignID] = struct{}{}
 	}
-	tag, err := b.tx.Exec(ctx, addSpendSQL, ids, days, amounts)
-	if err != nil {
-		return fmt.Errorf("add spend: %w", err)
+	if n > 0 {
+		tag, err := b.tx.Exec(ctx, addSpendSQL, ids, days, amounts)
+		if err != nil {
+			return fmt.Errorf("add spend: %w", err)
+		}
+		if tag.RowsAffected() != int64(n) {
+			return fmt.Errorf("%d of %d spend rows belong to no campaign", int64(n)-tag.RowsAffected(), n)
+		}
 	}
-	if tag.RowsAffected() != int64(n) {
-		return fmt.Errorf("%d of %d spend rows belong to no campaign", int64(n)-tag.RowsAffected(), n)
+	if err := b.writeReleased(ctx, e.Released); err != nil {
+		return err
+	}
+	for _, r := range e.Released {
+		if _, charged := campaigns[r.CampaignID]; !charged {
+			campaigns[r.CampaignID] = struct{}{}
+			ids, amounts = append(ids, r.CampaignID), append(amounts, 0)
+		}
 	}
 	// No order is needed here: Books holds these rows.
-	tag, err = b.tx.Exec(ctx, addTotalsSQL, ids, amounts)
+	tag, err := b.tx.Exec(ctx, addTotalsSQL, ids, amounts)
 	if err != nil {
 		return fmt.Errorf("add totals: %w", err)
 	}
 	if tag.RowsAffected() != int64(len(campaigns)) {
 		return fmt.Errorf("%d campaign totals were raised, not %d", tag.RowsAffected(), len(campaigns))
+	}
+	return nil
+}
+
+func (b *batchTx) writeReleased(ctx context.Context, released []ledger.Released) error {
+	n := len(released)
+	if n == 0 {
+		return nil
+	}
+	ids, minutes, amounts := make([][16]byte, n), make([]int32, n), make([]int64, n)
+	for i, r := range released {
+		if r.Amount <= 0 {
+			return fmt.Errorf("release of %d on campaign %s", int64(r.Amount), r.CampaignID)
+		}
+		ids[i], minutes[i], amounts[i] = r.CampaignID, int32(r.Minute), int64(r.Amount)
+	}
+	if _, err := b.tx.Exec(ctx, addReleasedSQL, ids, minutes, amounts); err != nil {
+		return fmt.Errorf("add released reservations: %w", err)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ const (
 	selectRooms = `
 SELECT c.id, c.config_version + coalesce(t.version, 0) + CASE WHEN $2 AND NOT c.credit_funded THEN coalesce(b.version, 0) ELSE 0 END,
 	c.daily_budget, c.daily_budget - coalesce(d.amount, 0), c.total_budget - coalesce(t.spent, 0),
-	CASE WHEN $2 AND NOT c.credit_funded THEN coalesce(b.amount, 0) ELSE $3::bigint END
+	CASE WHEN $2 AND NOT c.credit_funded THEN coalesce(b.amount, 0) ELSE $3::bigint END, c.advertiser_id
 FROM campaign c
 LEFT JOIN campaign_total t ON t.campaign_id = c.id
 LEFT JOIN campaign_spend d ON d.campaign_id = c.id AND d.day = $1
@@ -30,6 +30,22 @@ AND c.id IN (
 	UNION SELECT campaign_id FROM campaign_total WHERE changed_xid >= $4
 	UNION SELECT owned.id FROM balance moved JOIN campaign owned ON owned.advertiser_id = substr(moved.account, 12)::uuid
 	WHERE $2 AND moved.changed_xid >= $4 AND moved.account LIKE 'advertiser:%' AND moved.asset = 'USD')`
+
+	selectReleased = `
+SELECT campaign_id, minute, amount FROM reservation_released WHERE minute >= $1`
+
+	selectChangedReleased = selectReleased + `
+AND campaign_id = ANY($2::uuid[]) AND changed_xid >= $3`
+
+	pruneReleased = `
+DELETE FROM reservation_released WHERE minute < $1`
+
+	selectEpoch = `
+SELECT epoch FROM reservation_epoch`
+
+	// The time keeps it rising also over a restored backup, whose last epoch may be long past.
+	nextEpoch = `
+UPDATE reservation_epoch SET epoch = greatest(epoch + 1, extract(epoch FROM now())::bigint) RETURNING epoch`
 
 	selectCursor = `
 SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
@@ -63,15 +79,21 @@ func (r *RoomReader) Rooms(ctx context.Context, cursor int64) (rooms []ledger.Ro
 			return err
 		}
 		sql, args := selectRooms, []any{int32(ledger.DayOf(now)), r.opts.Prepaid, int64(math.MaxInt64)}
-		if cursor > 0 && cursor <= ahead {
+		changes := cursor > 0 && cursor <= ahead
+		if changes {
 			sql, args = selectChangedRooms, append(args, cursor)
 		}
 		found, err := tx.Query(ctx, sql, args...)
 		if err != nil {
 			return err
 		}
-		rooms, err = collectRooms(found, ledger.DayOf(now))
-		return err
+		if rooms, err = collectRooms(found, ledger.DayOf(now)); err != nil || len(rooms) == 0 {
+			return err
+		}
+		if !changes {
+			cursor = 0
+		}
+		return addReleased(ctx, tx, rooms, releasedSince{cursor, ledger.MinuteOf(now) - ledger.MaxReservation - 5})
 	})
 	return rooms, next, failure("read rooms", err)
 }
@@ -79,13 +101,63 @@ func (r *RoomReader) Rooms(ctx context.Context, cursor int64) (rooms []ledger.Ro
 func collectRooms(rows pgx.Rows, today ledger.Day) ([]ledger.Room, error) {
 	var rooms []ledger.Room
 	var id [16]byte
+	var advertiser [16]byte
 	var version, daily, left, total, balance int64
-	_, err := pgx.ForEachRow(rows, []any{&id, &version, &daily, &left, &total, &balance}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&id, &version, &daily, &left, &total, &balance, &advertiser}, func() error {
 		rooms = append(rooms, ledger.Room{
-			CampaignID: id, Version: version, Day: today, Daily: money.Micros(daily),
+			CampaignID: id, AdvertiserID: advertiser, Version: version, Day: today, Daily: money.Micros(daily),
 			Today: money.Micros(max(0, left)), Total: money.Micros(max(0, total)), Balance: money.Micros(max(0, balance)),
 		})
 		return nil
 	})
 	return rooms, err
+}
+
+// releasedSince bounds what addReleased reads: changes since a cursor (0 for all), of minutes that still matter.
+type releasedSince struct {
+	cursor int64
+	minute ledger.Minute
+}
+
+// addReleased fills in what settlement released, from the snapshot of the rooms.
+func addReleased(ctx context.Context, tx pgx.Tx, rooms []ledger.Room, since releasedSince) error {
+	at := make(map[[16]byte]int, len(rooms))
+	ids := make([][16]byte, len(rooms))
+	for i := range rooms {
+		at[rooms[i].CampaignID], ids[i] = i, rooms[i].CampaignID
+	}
+	sql, args := selectReleased, []any{int32(since.minute)}
+	if since.cursor > 0 {
+		sql, args = selectChangedReleased, append(args, ids, since.cursor)
+	}
+	rows, err := tx.Query(ctx, sql, args...)
+	if err != nil {
+		return err
+	}
+	var id [16]byte
+	var minute int32
+	var amount int64
+	_, err = pgx.ForEachRow(rows, []any{&id, &minute, &amount}, func() error {
+		if i, listed := at[id]; listed {
+			rooms[i].Released = append(rooms[i].Released, ledger.Released{CampaignID: id, Minute: ledger.Minute(minute), Amount: money.Micros(amount)})
+		}
+		return nil
+	})
+	return err
+}
+
+// Epoch is the epoch that the shared reservations were last rebuilt under; 0 before the first time.
+func (r *RoomReader) Epoch(ctx context.Context) (epoch int64, err error) {
+	return epoch, failure("read the reservations' epoch", r.store.pool.QueryRow(ctx, selectEpoch).Scan(&epoch))
+}
+
+// NextEpoch begins a new epoch, higher than every one before.
+func (r *RoomReader) NextEpoch(ctx context.Context) (epoch int64, err error) {
+	return epoch, failure("begin an epoch of reservations", r.store.pool.QueryRow(ctx, nextEpoch).Scan(&epoch))
+}
+
+// Prune forgets what was released of minutes before minute.
+func (r *RoomReader) Prune(ctx context.Context, minute ledger.Minute) error {
+	_, err := r.store.pool.Exec(ctx, pruneReleased, int32(minute))
+	return failure("forget released reservations", err)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -24,15 +26,38 @@ func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Stores { return storesOf(openStore(t)) })
 }
 
-// openStore opens a migrated database of its own.
+// openStore opens a migrated database of its own as the application does: as a role that owns nothing.
 func openStore(t testing.TB) *Store {
 	t.Helper()
-	url := testenv.Postgres(t)
-	require.NoError(t, Migrate(t.Context(), url, func(string) {}))
-	s, err := Open(t.Context(), Config{URL: url, MaxConns: 8})
+	owner := testenv.Postgres(t)
+	app := testenv.PostgresApp(t, owner)
+	require.NoError(t, Migrate(t.Context(), owner, func(string) {}))
+	require.NoError(t, Grant(t.Context(), owner, app, func(string) {}))
+	s, err := Open(t.Context(), Config{URL: app, MaxConns: 8})
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	return s
+}
+
+// asOwner is a connection to the database of s as the role that owns the tables: for damage that the application's
+// role could not do.
+func asOwner(t testing.TB, s *Store) *Store {
+	t.Helper()
+	owner, err := Open(t.Context(), Config{URL: os.Getenv(testenv.EnvPostgres), MaxConns: 4}.database(s.pool.Config().ConnConfig.Database))
+	require.NoError(t, err)
+	t.Cleanup(owner.Close)
+	return owner
+}
+
+// database is c for another database of the server.
+func (c Config) database(name string) Config {
+	target, err := url.Parse(c.URL)
+	if err != nil {
+		panic(err)
+	}
+	target.Path = "/" + name
+	c.URL = target.String()
+	return c
 }
 
 func storesOf(s *Store) storetest.Stores {
@@ -156,8 +181,8 @@ func TestOpenNamesTheWrongSetting(t *testing.T) {
 }
 
 func TestFailuresCarryCodes(t *testing.T) {
-	url := testenv.Postgres(t)
-	s, err := Open(t.Context(), Config{URL: url, MaxConns: 2})
+	address := testenv.Postgres(t)
+	s, err := Open(t.Context(), Config{URL: address, MaxConns: 2})
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	require.NoError(t, s.Ping(t.Context()))
@@ -166,7 +191,7 @@ func TestFailuresCarryCodes(t *testing.T) {
 	require.True(t, errs.Is(err, errs.Unavailable), "%v", err)
 	require.Contains(t, errs.Of(err).Message, "adnet migrate")
 
-	require.NoError(t, Migrate(t.Context(), url, func(string) {}))
+	require.NoError(t, Migrate(t.Context(), address, func(string) {}))
 	_, err = s.UserByEmail(t.Context(), "a\x00b@example.com")
 	require.True(t, errs.Is(err, errs.InvalidRequest), "%v", err)
 
@@ -228,7 +253,7 @@ func waitForLock(t *testing.T, s *Store) {
 }
 
 func TestHistoriesAreAppendOnly(t *testing.T) {
-	s := openStore(t)
+	s := asOwner(t, openStore(t))
 	for _, sql := range []string{`DELETE FROM campaign_review`, `UPDATE campaign_review SET notes = ''`, `TRUNCATE campaign_review`} {
 		_, err := s.pool.Exec(t.Context(), sql)
 		require.ErrorContains(t, err, "append only")
@@ -242,7 +267,7 @@ func TestReadsUseIndexes(t *testing.T) {
 	u := storetest.AddUser(t, stores)
 	storetest.AddCampaign(t, stores, u.ID, campaign.Active)
 	const rows = 20_000
-	_, err := s.pool.Exec(t.Context(), fmt.Sprintf(`
+	_, err := asOwner(t, s).pool.Exec(t.Context(), fmt.Sprintf(`
 		INSERT INTO app_user SELECT gen_random_uuid(), gen_random_uuid(), 'u' || n, '', 'advertiser', false, 0, now() FROM generate_series(1, 5000) n;
 		CREATE TEMP TABLE many AS SELECT c.*, n FROM campaign c, generate_series(%[2]d + 2, %[1]d) n;
 		CREATE TEMP TABLE owner AS SELECT row_number() OVER () AS n, id FROM app_user;

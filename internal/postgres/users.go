@@ -7,6 +7,7 @@ import (
 
 	"adnet/internal/account"
 	"adnet/internal/errs"
+	"adnet/internal/trail"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -31,9 +32,14 @@ var _ account.UserStore = (*Store)(nil)
 
 // CreateUser keeps a new account; its e-mail is kept in lower case. Errors: errs.Conflict.
 func (s *Store) CreateUser(ctx context.Context, u account.User) error {
-	_, err := s.pool.Exec(ctx, insertUser, u.ID, u.DeveloperID, strings.ToLower(u.Email), u.PasswordHash, u.Role,
-		u.Disabled, u.TokenVersion, u.CreatedAt)
-	return emailTaken(failure("create user", err))
+	u.Email = strings.ToLower(u.Email)
+	return s.inTx(ctx, "create user", func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, insertUser, u.ID, u.DeveloperID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion, u.CreatedAt)
+		if err != nil {
+			return emailTaken(failure("create user", err))
+		}
+		return record(ctx, tx, trail.OfUser(nil, &u))
+	})
 }
 
 // User finds an account by id. Errors: errs.NotFound.
@@ -62,8 +68,10 @@ func (s *Store) UpdateUser(ctx context.Context, id uuid.UUID, edit func(*account
 		u.ID, u.DeveloperID, u.CreatedAt = before.ID, before.DeveloperID, before.CreatedAt
 		u.Email = strings.ToLower(u.Email)
 		kept = u
-		_, err = tx.Exec(ctx, updateUser, u.ID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion)
-		return emailTaken(failure("update user", err))
+		if _, err = tx.Exec(ctx, updateUser, u.ID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion); err != nil {
+			return emailTaken(failure("update user", err))
+		}
+		return record(ctx, tx, trail.OfUser(&before, &u))
 	})
 	if err != nil {
 		return account.User{}, err

@@ -1,7 +1,9 @@
 package storetest
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
@@ -140,6 +142,8 @@ func archivedTotals(t *testing.T, l Ledger) {
 var roomCases = []ledgerCase{
 	{"FollowSpendAndBudget", roomsFollow},
 	{"PrepaidBalance", roomsPrepaid},
+	{"ReleasedReservations", roomsRelease},
+	{"Epochs", roomsEpochs},
 	{"StatesThatNeverSpend", roomsStates},
 }
 
@@ -208,6 +212,87 @@ func roomsFollow(t *testing.T, l Ledger) {
 	all := follow(t, l.Rooms(ledger.RoomsOptions{})) // a reader that lost everything
 	require.Len(t, all.read(), 2)
 	require.Equal(t, f.rooms, all.rooms)
+}
+
+// roomsRelease: a settled event releases its ad's price once, in the room of the same instant, whatever the verdict.
+func roomsRelease(t *testing.T, l Ledger) {
+	f := follow(t, l.Rooms(ledger.RoomsOptions{}))
+	owner := AddUser(t, l.Stores)
+	c := priced(t, l, owner, 25_000, 5*money.USD)
+	f.read()
+	// Three ads of 0.01 USD, of which the budget pays two and a half; the fourth comes as a repeat.
+	records := make([]ledger.Record, 4)
+	for i := range records[:3] {
+		records[i] = eventOf(t, c, newID(t), ledger.Impression)
+	}
+	records[3] = records[0]
+	want := make(map[ledger.Minute]money.Micros)
+	for _, r := range records[:3] {
+		minute, dated := ledger.AuctionMinute(r.Event.AuctionID)
+		require.True(t, dated)
+		want[minute] += r.Event.Price
+	}
+	released := func() map[ledger.Minute]money.Micros {
+		got := make(map[ledger.Minute]money.Micros)
+		for _, r := range f.rooms[c.ID].Released {
+			require.Equal(t, c.ID, r.CampaignID)
+			got[r.Minute] += r.Amount
+		}
+		return got
+	}
+	_, err := apply(t.Context(), l.Settler, batchOf(partition(0), 0, records...))
+	require.NoError(t, err)
+	require.True(t, f.read()[c.ID])
+	require.Equal(t, want, released())
+	require.Equal(t, 5*money.USD-25_000, f.rooms[c.ID].Total)
+
+	// Nothing is left to charge: a release alone is a new version, too.
+	late := eventOf(t, c, newID(t), ledger.Impression)
+	minute, _ := ledger.AuctionMinute(late.Event.AuctionID)
+	want[minute] += late.Event.Price
+	_, err = apply(t.Context(), l.Settler, batchOf(partition(0), 4, late))
+	require.NoError(t, err)
+	require.True(t, f.read()[c.ID])
+	require.Equal(t, want[minute], released()[minute])
+	require.Equal(t, 5*money.USD-25_000, f.rooms[c.ID].Total)
+
+	// What no store counts any more, or never reserved, releases nothing.
+	old, unsigned := eventOf(t, c, newID(t), ledger.Impression), eventOf(t, c, newID(t), ledger.Impression)
+	old.Event.ReceivedAt = minute.Time().Add(2 * time.Hour)
+	unsigned.Event.Proof = ledger.UnsignedBillable
+	_, err = apply(t.Context(), l.Settler, batchOf(partition(0), 5, old, unsigned))
+	require.NoError(t, err)
+	all := follow(t, l.Rooms(ledger.RoomsOptions{}))
+	all.read()
+	f.rooms = all.rooms
+	require.Equal(t, want, released())
+
+	epochs := l.Rooms(ledger.RoomsOptions{}).(interface {
+		Prune(ctx context.Context, minute ledger.Minute) error
+	})
+	require.NoError(t, epochs.Prune(t.Context(), minute+1))
+	all = follow(t, l.Rooms(ledger.RoomsOptions{}))
+	all.read()
+	require.Empty(t, all.rooms[c.ID].Released)
+	requireClean(t, l, ledger.AuditOptions{})
+}
+
+func roomsEpochs(t *testing.T, l Ledger) {
+	epochs := l.Rooms(ledger.RoomsOptions{}).(interface {
+		Epoch(ctx context.Context) (int64, error)
+		NextEpoch(ctx context.Context) (int64, error)
+	})
+	last, err := epochs.Epoch(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, last)
+	for range 3 {
+		next, err := epochs.NextEpoch(t.Context())
+		require.NoError(t, err)
+		require.Greater(t, next, last)
+		last, err = epochs.Epoch(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, next, last)
+	}
 }
 
 func roomsPrepaid(t *testing.T, l Ledger) {

@@ -44,6 +44,7 @@ var campaignCases = []testCase{
 		got := get(t, s, created.ID)
 		require.Equal(t, created, got)
 		require.Empty(t, got.Keywords)
+		require.Equal(t, []string{}, got.Deals)
 		require.Nil(t, got.TargetROAS)
 		require.Nil(t, got.Review)
 	}},
@@ -97,13 +98,14 @@ var campaignCases = []testCase{
 		roas := money.Micros(2_000_000)
 		edit := func(e *campaign.Campaign) {
 			e.Name, e.Status, e.Format, e.Headline, e.Subtext = "n", campaign.Paused, campaign.Image, "h", "s"
-			e.MediaURL, e.PosterURL, e.CTALabel, e.CTAURL, e.SkippableAfterSec = "m", "p", "l", "u", 9
+			e.MediaURL, e.PosterURL, e.LogoURL, e.CTALabel, e.CTAURL, e.SkippableAfterSec = "m", "p", "logo", "l", "u", 9
 			e.BillingModel, e.BidAmount, e.DailyBudget, e.TotalBudget, e.TargetCPA, e.TargetROAS = campaign.CPA, 1, 2, 3, 4, &roas
-			e.Goal = campaign.GoalManual
+			e.Goal, e.Pacing, e.FrequencyCap = campaign.GoalManual, campaign.PacingEven, 0
 			e.Targeting = campaign.Targeting{
 				IntentTokens: []string{"1"}, Keywords: []string{}, ActiveTools: []string{"2", "3"}, HostApps: []string{"4"}, Surfaces: []string{"5"},
 				IntegrationMethods: []string{"6"}, Regions: []string{"7"}, Languages: []string{"8"},
 			}
+			e.Deals = []string{"9", "b"}
 			e.PolicyViolations = []campaign.Violation{}
 		}
 		want := c.Clone()

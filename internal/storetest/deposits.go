@@ -24,7 +24,10 @@ type Deposits interface {
 	Deposit(ctx context.Context, id uuid.UUID) (ledger.Deposit, error)
 	DepositByReference(ctx context.Context, p ledger.Provider, reference string) (ledger.Deposit, error)
 	ApplyNotice(ctx context.Context, n ledger.Notice) (ledger.NoticeResult, error)
+	Park(ctx context.Context, p ledger.Parked) error
+	Parked(ctx context.Context, limit int) ([]ledger.Parked, error)
 	History(ctx context.Context, q ledger.HistoryQuery) ([]ledger.Line, error)
+	Statement(ctx context.Context, q ledger.StatementQuery) (ledger.Statement, error)
 	Earnings(ctx context.Context, developer uuid.UUID, first, last ledger.Day) (ledger.Earnings, error)
 }
 
@@ -49,6 +52,10 @@ var depositCases = []ledgerCase{
 	{"RefundsAtOnce", refundsAtOnce},
 	{"RefundBeforePaymentIsParked", refundFirst},
 	{"RefundOfSpentMoney", refundOfSpent},
+	{"DisputeTakesAndGivesBack", disputes},
+	{"DisputeBeforePaymentIsParked", disputeFirst},
+	{"DisputeAndRefund", disputeAndRefund},
+	{"Parked", parkedDeliveries},
 	{"NobodysMoney", nobodysMoney},
 	{"BadNotices", badNotices},
 	{"AnyOrder", anyOrder},
@@ -56,6 +63,10 @@ var depositCases = []ledgerCase{
 	{"RoomFollows", roomFollowsDeposit},
 	{"History", ledgerHistory},
 	{"Earnings", earnings},
+	{"HistoryByDate", historyByDate},
+	{"Statement", statements},
+	{"ClosedMonthsNeverChange", closedMonths},
+	{"ClosesAtOnce", closesAtOnce},
 }
 
 func paid(payment string, amount money.Micros, to uuid.UUID) ledger.Notice {
@@ -75,6 +86,12 @@ func refundedTo(payment string, total money.Micros) ledger.Notice {
 func refunded(payment, refund string, amount money.Micros) ledger.Notice {
 	return ledger.Notice{
 		Provider: ledger.Stripe, EventID: "evt_" + refund, Kind: ledger.NoticeRefunded, PaymentID: payment, RefundID: refund, Amount: amount, At: now,
+	}
+}
+
+func disputed(payment, dispute string, amount money.Micros, kind ledger.NoticeKind) ledger.Notice {
+	return ledger.Notice{
+		Provider: ledger.Stripe, EventID: fmt.Sprintf("evt_%s_%s", dispute, kind), Kind: kind, PaymentID: payment, DisputeID: dispute, Amount: amount, At: now,
 	}
 }
 
@@ -330,6 +347,22 @@ func newStory(rng *rand.Rand, to uuid.UUID) (s story) {
 				s.notices = append(s.notices, refunded(payment, fmt.Sprintf("r_%s_%d_%d", to, p, r), part))
 			}
 		}
+		for d := range rng.IntN(3) {
+			id, part := fmt.Sprintf("d_%s_%d_%d", to, p, d), min(money.Micros(1+rng.IntN(500))*10_000, amount-back)
+			if part <= 0 {
+				break
+			}
+			s.notices = append(s.notices, disputed(payment, id, part, ledger.NoticeDisputed))
+			switch rng.IntN(3) {
+			case 0:
+				s.notices = append(s.notices, disputed(payment, id, part, ledger.NoticeDisputeWon))
+			case 1:
+				s.notices = append(s.notices, disputed(payment, id, part, ledger.NoticeDisputeLost))
+				back += part
+			default:
+				back += part
+			}
+		}
 		s.left += amount - back
 	}
 	for _, n := range s.notices {
@@ -496,4 +529,270 @@ func earnings(t *testing.T, l Ledger) {
 // campaignFor is c, paid with cost Credits.
 func campaignFor(c campaign.Campaign, cost money.Credits) campaign.NewCampaign {
 	return campaign.NewCampaign{Campaign: c, CreditCost: cost}
+}
+
+func historyByDate(t *testing.T, l Ledger) {
+	u := AddUser(t, l.Stores)
+	for i := range 4 { // a day each, 1 to 4 USD
+		n := paid(fmt.Sprint("pi_", i), money.Micros(i+1)*money.USD, u.ID)
+		n.At = now.AddDate(0, 0, i)
+		applyNotice(t, l, n, ledger.NoticeCredited)
+	}
+	day := func(i int) time.Time { return ledger.DayOf(now.AddDate(0, 0, i)).Time() }
+	for _, c := range []struct {
+		from, to time.Time
+		want     []int64
+	}{
+		{day(1), day(3), []int64{6_000_000, 3_000_000}}, {time.Time{}, day(1), []int64{1_000_000}}, {day(3), time.Time{}, []int64{10_000_000}},
+		{day(9), time.Time{}, nil}, {now.AddDate(0, 0, 1), now.AddDate(0, 0, 2), []int64{3_000_000}}, // to is excluded
+	} {
+		lines, err := l.Deposits.History(t.Context(), ledger.HistoryQuery{Advertiser: u.ID, Developer: u.DeveloperID, Limit: 9, From: c.from, To: c.to})
+		require.NoError(t, err)
+		var balances []int64
+		for _, line := range lines {
+			balances = append(balances, line.Balance)
+		}
+		require.Equal(t, c.want, balances)
+	}
+}
+
+// monthsAfter is a UTC month after that of now.
+func monthsAfter(n int) ledger.Month { return ledger.MonthOf(now) + ledger.Month(n) }
+
+func statementText(t *testing.T, l Ledger, q ledger.StatementQuery) string {
+	t.Helper()
+	made, err := l.Deposits.Statement(t.Context(), q)
+	require.NoError(t, err)
+	text, err := made.CSV()
+	require.NoError(t, err)
+	return string(text)
+}
+
+func statements(t *testing.T, l Ledger) {
+	u := AddUser(t, l.Stores)
+	other := AddUser(t, l.Stores)
+	c := priced(t, l, u, money.USD, 100*money.USD)
+	applyNotice(t, l, paid("pi_1", 5*money.USD, u.ID), ledger.NoticeCredited)
+	for i := range 3 { // two batches on one day, one on the next
+		b := batchOf(partition(0), int64(2*i), eventOf(t, c, other.DeveloperID, ledger.Impression), eventOf(t, c, other.DeveloperID, ledger.Impression))
+		b.At = now.AddDate(0, 0, i/2)
+		_, err := apply(t.Context(), l.Settler, b)
+		require.NoError(t, err)
+	}
+	back := refundedTo("pi_1", 2*money.USD)
+	back.At = now.AddDate(0, 1, 0)
+	applyNotice(t, l, back, ledger.NoticeReversed)
+
+	q := ledger.StatementQuery{Advertiser: u.ID, Developer: u.DeveloperID, Month: monthsAfter(0), Now: now.AddDate(0, 2, 0)}
+	made, err := l.Deposits.Statement(t.Context(), q)
+	require.NoError(t, err)
+	require.True(t, made.Closed)
+	require.Len(t, made.Accounts, 2)
+	cash, credits := made.Accounts[0], made.Accounts[1]
+	require.Equal(t, ledger.USD, cash.Asset)
+	require.EqualValues(t, 0, cash.Opening)
+	require.EqualValues(t, 4_940_000, cash.Closing)
+	require.Len(t, cash.Rows, 3)
+	require.EqualValues(t, []int64{5_000_000, -40_000, -20_000}, []int64{cash.Rows[0].Amount, cash.Rows[1].Amount, cash.Rows[2].Amount})
+	require.EqualValues(t, []int64{1, 2, 1}, []int64{cash.Rows[0].Movements, cash.Rows[1].Movements, cash.Rows[2].Movements})
+	require.Equal(t, c.ID, cash.Rows[1].Campaign)
+	require.Equal(t, ledger.Credit, credits.Asset)
+	require.Empty(t, credits.Rows)
+
+	text, err := made.CSV()
+	require.NoError(t, err)
+	lines := strings.Split(strings.TrimSuffix(string(text), "\r\n"), "\r\n")
+	require.Len(t, lines, 1+5+2)
+	day := now.Format(time.DateOnly)
+	account := string(ledger.AdvertiserCash(u.ID))
+	require.Equal(t, fmt.Sprintf("2026-05,%s,USD,opening,2026-05-01,,,,,,,,,0,0,,", account), lines[1])
+	require.Contains(t, lines[2], ",USD,deposit,"+day+",,")
+	require.Contains(t, lines[2], ",stripe:pi_1,,1,5000000,5,,5000000,5,,")
+	require.Equal(t, fmt.Sprintf("2026-05,%s,USD,charge,%s,%s,,,,2,-40000,-0.04,,4960000,4.96,,", account, day, c.ID), lines[3])
+	require.Contains(t, lines[5], ",USD,closing,2026-05-31,,,,,,,,,4940000,4.94,,")
+	require.Contains(t, lines[6], ",CREDIT,opening,2026-05-01,,,,,,,,,,,0,")
+
+	q.Month = monthsAfter(1)
+	june, err := l.Deposits.Statement(t.Context(), q)
+	require.NoError(t, err)
+	require.Equal(t, cash.Closing, june.Accounts[0].Opening)
+	require.EqualValues(t, 2_940_000, june.Accounts[0].Closing)
+	require.NotEqual(t, uuid.Nil, june.Accounts[0].Rows[0].Reverses)
+
+	q.Advertiser, q.Developer, q.Month = uuid.Nil, other.DeveloperID, monthsAfter(0)
+	earned, err := l.Deposits.Statement(t.Context(), q)
+	require.NoError(t, err)
+	require.Len(t, earned.Accounts, 1)
+	require.EqualValues(t, 6, earned.Accounts[0].Closing)
+	require.Len(t, earned.Accounts[0].Rows, 2, "mints by day")
+
+	q.Now = q.Month.Start().Add(-time.Second)
+	_, err = l.Deposits.Statement(t.Context(), q)
+	requireCode(t, err, errs.InvalidRequest)
+	requireClean(t, l, ledger.AuditOptions{})
+}
+
+// closedMonths: whatever is written afterwards, with whatever date, a statement that was handed out stays as it is,
+// and the next one begins where it ended.
+func closedMonths(t *testing.T, l Ledger) {
+	u := AddUser(t, l.Stores)
+	pay := func(payment string, at time.Time) {
+		n := paid(payment, money.USD, u.ID)
+		n.At = at
+		applyNotice(t, l, n, ledger.NoticeCredited)
+	}
+	q := ledger.StatementQuery{Advertiser: u.ID, Developer: u.DeveloperID, Month: monthsAfter(0)}
+	end := q.Month.End()
+	pay("pi_1", now)
+	q.Now = now.Add(time.Minute)
+	running := statementText(t, l, q)
+	require.Contains(t, running, "balance_to_date")
+	pay("pi_2", end.Add(-time.Microsecond))
+	q.Now = end // to the microsecond
+	first := statementText(t, l, q)
+	require.Contains(t, first, "closing")
+	require.Contains(t, first, "pi_2")
+	pay("pi_late", end.Add(-time.Hour)) // settled after the close
+	pay("pi_3", end.Add(time.Hour))
+	for i := range 3 {
+		q.Now = end.AddDate(0, i, 1)
+		require.Equal(t, first, statementText(t, l, q))
+	}
+	next := q
+	next.Month, next.Now = monthsAfter(1), end.AddDate(0, 2, 0)
+	june, err := l.Deposits.Statement(t.Context(), next)
+	require.NoError(t, err)
+	require.EqualValues(t, 2*money.USD, june.Accounts[0].Opening)
+	require.EqualValues(t, 4*money.USD, june.Accounts[0].Closing)
+	require.Len(t, june.Accounts[0].Rows, 2)
+	// A month before one that is closed ends within it, and an empty one has both ends.
+	before := q
+	before.Month = monthsAfter(-1)
+	april, err := l.Deposits.Statement(t.Context(), before)
+	require.NoError(t, err)
+	require.Empty(t, april.Accounts[0].Rows)
+	require.Zero(t, april.Accounts[0].Closing)
+	pay("pi_ancient", now.AddDate(0, -1, 0))
+	again, err := l.Deposits.Statement(t.Context(), before)
+	require.NoError(t, err)
+	require.Equal(t, april, again)
+	require.Equal(t, first, statementText(t, l, q))
+	// Every movement is in exactly one statement.
+	sum := int64(0)
+	for m := -2; m < 4; m++ {
+		made, err := l.Deposits.Statement(t.Context(), ledger.StatementQuery{
+			Advertiser: u.ID, Developer: u.DeveloperID, Month: monthsAfter(m), Now: end.AddDate(0, 9, 0),
+		})
+		require.NoError(t, err)
+		require.Equal(t, sum, made.Accounts[0].Opening)
+		sum = made.Accounts[0].Closing
+	}
+	require.EqualValues(t, 5*money.USD, sum)
+	requireClean(t, l, ledger.AuditOptions{})
+}
+
+// closesAtOnce: statements that are asked for while money moves, all alike.
+func closesAtOnce(t *testing.T, l Ledger) {
+	u := AddUser(t, l.Stores)
+	q := ledger.StatementQuery{Advertiser: u.ID, Developer: u.DeveloperID, Month: monthsAfter(0), Now: now.AddDate(0, 1, 0)}
+	var texts [12]string
+	together(len(texts), func(i int) {
+		n := paid(fmt.Sprint("pi_", i), money.USD, u.ID)
+		if _, err := l.Deposits.ApplyNotice(t.Context(), n); err != nil {
+			t.Error(err)
+		}
+		made, err := l.Deposits.Statement(t.Context(), q)
+		if err != nil {
+			t.Error(err)
+		}
+		text, _ := made.CSV()
+		texts[i] = string(text)
+	})
+	for _, text := range texts {
+		require.Equal(t, texts[0], text)
+	}
+	requireCash(t, l, u.ID, 12*money.USD)
+	requireClean(t, l, ledger.AuditOptions{})
+}
+
+func disputes(t *testing.T, l Ledger) {
+	u := AddUser(t, l.Stores)
+	first := applyNotice(t, l, paid("pi_1", 10*money.USD, u.ID), ledger.NoticeCredited)
+	held := applyNotice(t, l, disputed("pi_1", "dp_1", 4*money.USD, ledger.NoticeDisputed), ledger.NoticeHeld)
+	require.Equal(t, ledger.DepositDisputed, held.Deposit.Status())
+	require.Equal(t, 4*money.USD, held.Deposit.Held)
+	require.Equal(t, 4*money.USD, held.Deposit.Reversed)
+	requireCash(t, l, u.ID, 6*money.USD)
+	require.True(t, applyNotice(t, l, disputed("pi_1", "dp_1", 4*money.USD, ledger.NoticeDisputed), ledger.NoticeHeld).Repeated)
+	again := disputed("pi_1", "dp_1", 4*money.USD, ledger.NoticeDisputed)
+	again.EventID = "evt_withdrawn" // the same dispute in another event
+	applyNotice(t, l, again, ledger.NoticeNothing)
+	requireCash(t, l, u.ID, 6*money.USD)
+	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+
+	won := applyNotice(t, l, disputed("pi_1", "dp_1", 4*money.USD, ledger.NoticeDisputeWon), ledger.NoticeReleased)
+	require.Equal(t, ledger.DepositPaid, won.Deposit.Status())
+	requireCash(t, l, u.ID, 10*money.USD)
+	late := disputed("pi_1", "dp_1", 4*money.USD, ledger.NoticeDisputeLost)
+	applyNotice(t, l, late, ledger.NoticeNothing) // what was won stays so
+
+	applyNotice(t, l, disputed("pi_1", "dp_2", 12*money.USD, ledger.NoticeDisputed), ledger.NoticeHeld) // no more than was paid
+	requireCash(t, l, u.ID, 0)
+	lost := applyNotice(t, l, disputed("pi_1", "dp_2", 12*money.USD, ledger.NoticeDisputeLost), ledger.NoticeNothing)
+	require.Equal(t, ledger.DepositDisputed, lost.Deposit.Status())
+	_, err := l.Deposits.ApplyNotice(t.Context(), disputed("pi_2", "dp_2", money.USD, ledger.NoticeDisputeWon))
+	requireCode(t, err, errs.InvalidRequest)
+
+	lines, err := l.Deposits.History(t.Context(), ledger.HistoryQuery{Advertiser: u.ID, Developer: u.DeveloperID, Limit: 9})
+	require.NoError(t, err)
+	require.Len(t, lines, 4)
+	require.Equal(t, []ledger.Kind{ledger.KindDispute, ledger.KindDisputeWon, ledger.KindDispute, ledger.KindDeposit},
+		[]ledger.Kind{lines[0].Kind, lines[1].Kind, lines[2].Kind, lines[3].Kind})
+	require.Equal(t, lines[3].Transaction, lines[2].Reverses)
+	require.Equal(t, lines[2].Transaction, lines[1].Reverses)
+	require.Equal(t, first.Deposit.AdvertiserID, lines[0].Subject)
+	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+}
+
+func disputeFirst(t *testing.T, l Ledger) {
+	u := AddUser(t, l.Stores)
+	applyNotice(t, l, disputed("pi_1", "dp_1", 4*money.USD, ledger.NoticeDisputed), ledger.NoticeParked)
+	applyNotice(t, l, disputed("pi_2", "dp_2", 4*money.USD, ledger.NoticeDisputeWon), ledger.NoticeParked)
+	applyNotice(t, l, disputed("pi_2", "dp_2", 4*money.USD, ledger.NoticeDisputed), ledger.NoticeParked)
+	applyNotice(t, l, paid("pi_1", 10*money.USD, u.ID), ledger.NoticeCredited)
+	requireCash(t, l, u.ID, 6*money.USD)
+	applyNotice(t, l, paid("pi_2", 10*money.USD, u.ID), ledger.NoticeCredited)
+	requireCash(t, l, u.ID, 16*money.USD)
+	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+}
+
+// disputeAndRefund: both take from one payment, and together no more than it.
+func disputeAndRefund(t *testing.T, l Ledger) {
+	u := AddUser(t, l.Stores)
+	applyNotice(t, l, paid("pi_1", 10*money.USD, u.ID), ledger.NoticeCredited)
+	applyNotice(t, l, disputed("pi_1", "dp_1", 10*money.USD, ledger.NoticeDisputed), ledger.NoticeHeld)
+	got := applyNotice(t, l, refundedTo("pi_1", 3*money.USD), ledger.NoticeReversed)
+	require.Equal(t, 7*money.USD, got.Deposit.Held)
+	require.Equal(t, 10*money.USD, got.Deposit.Reversed)
+	requireCash(t, l, u.ID, 0)
+	applyNotice(t, l, disputed("pi_1", "dp_1", 10*money.USD, ledger.NoticeDisputeWon), ledger.NoticeReleased)
+	requireCash(t, l, u.ID, 7*money.USD)
+	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+}
+
+func parkedDeliveries(t *testing.T, l Ledger) {
+	none, err := l.Deposits.Parked(t.Context(), 5)
+	require.NoError(t, err)
+	require.Empty(t, none)
+	older := ledger.Parked{Provider: ledger.Stripe, EventID: "e1", PaymentID: "pi_1", Reason: "the currency is EUR", At: now}
+	newer := ledger.Parked{Provider: ledger.PayPal, EventID: "e1", PaymentID: "", Reason: "payment for nobody known", At: now.Add(time.Hour)}
+	for _, p := range []ledger.Parked{older, newer, older} {
+		require.NoError(t, l.Deposits.Park(t.Context(), p))
+	}
+	list, err := l.Deposits.Parked(t.Context(), 5)
+	require.NoError(t, err)
+	require.Equal(t, []ledger.Parked{newer, older}, list)
+	list, err = l.Deposits.Parked(t.Context(), 1)
+	require.NoError(t, err)
+	require.Equal(t, []ledger.Parked{newer}, list)
 }

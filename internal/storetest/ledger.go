@@ -72,7 +72,7 @@ func RunLedger(t *testing.T, newLedger func(t *testing.T) Ledger) {
 	for _, group := range []struct {
 		name  string
 		cases []ledgerCase
-	}{{"Settle", settleCases}, {"Archive", archiveCases}, {"Rooms", roomCases}, {"Audit", auditCases}, {"Deposits", depositCases}} {
+	}{{"Settle", settleCases}, {"Archive", archiveCases}, {"Rooms", roomCases}, {"Audit", auditCases}, {"Deposits", depositCases}, {"Publishers", publisherCases}} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {
 				t.Run(c.name, func(t *testing.T) { c.run(t, newLedger(t)) })
@@ -116,6 +116,11 @@ func apply(ctx context.Context, s Settler, b ledger.Batch) (ledger.Effects, erro
 		if err := tx.Claim(ctx, ranges); err != nil {
 			return err
 		}
+		impressions, err := tx.Impressions(ctx, ledger.Clicked(b))
+		if err != nil {
+			return err
+		}
+		ledger.Screen(b, impressions)
 		fresh, err := tx.MarkFirst(ctx, ledger.Candidates(b))
 		if err != nil {
 			return err
@@ -375,6 +380,7 @@ func books(t *testing.T, l Ledger) {
 	c := priced(t, l, owner, 2*money.USD, 5*money.USD)
 	developer := newID(t)
 	impression, click := eventOf(t, c, developer, ledger.Impression), eventOf(t, c, developer, ledger.Click)
+	click.Event.AuctionID = impression.Event.AuctionID
 	yesterday := eventOf(t, c, developer, ledger.Impression)
 	yesterday.Event.ReceivedAt = now.Add(-24 * time.Hour)
 	_, err := apply(t.Context(), l.Settler, batchOf(partition(0), 0, impression, click, yesterday))
@@ -384,7 +390,7 @@ func books(t *testing.T, l Ledger) {
 	unknown, day := newID(t), ledger.DayOf(now)
 	need := ledger.Need{
 		Campaigns: []uuid.UUID{c.ID, unknown}, Days: []ledger.Day{day},
-		Clicks: []uuid.UUID{impression.Event.AuctionID, click.Event.AuctionID, uuid.NewSHA1(uuid.NameSpaceURL, []byte("b"))}, Prepaid: true,
+		Clicks: []uuid.UUID{yesterday.Event.AuctionID, click.Event.AuctionID, uuid.NewSHA1(uuid.NameSpaceURL, []byte("b"))}, Prepaid: true,
 	}
 	got := readBooks(t, l, need)
 	require.Equal(t, &ledger.CampaignBook{

@@ -54,6 +54,7 @@ func RunReports(t *testing.T, open func(t *testing.T) Reports) {
 	}{
 		{"Empty", reportsEmpty},
 		{"VerdictClasses", reportsVerdicts},
+		{"Traffic", reportsTraffic},
 		{"Types", reportsTypes},
 		{"Conversions", reportsConversions},
 		{"Breakdowns", reportsBreakdowns},
@@ -200,6 +201,28 @@ func reportsVerdicts(t *testing.T, s Reports) {
 	totals, err := s.Audit.Totals(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, want, totals)
+}
+
+// Why traffic was not paid for is told by reason, once per token, and filtered like the counts.
+func reportsTraffic(t *testing.T, s Reports) {
+	one, other := uuid.UUID{7, 1}, uuid.UUID{7, 2}
+	of := func(id uuid.UUID, v ledger.Verdict, kind ledger.EventType, note ledger.CreditNote) report.Row {
+		return reportRow(withVerdict(v), func(r *report.Row) { r.CampaignID, r.Type, r.Credit = id, kind, note })
+	}
+	bot, fast := ledger.InvalidTraffic+ledger.RuleBot, ledger.InvalidTraffic+ledger.RuleClickTooFast
+	for range 2 { // the second is refused
+		insertRows(t, s, "traffic",
+			of(one, bot, ledger.Impression, 0), of(one, bot, ledger.Impression, 0), of(one, bot, ledger.Click, 0), of(other, bot, ledger.Close, 0),
+			of(one, fast, ledger.Click, 0), of(other, ledger.SelfServed, ledger.Impression, 0), of(one, ledger.OK, ledger.Impression, ledger.CreditCapped),
+			of(one, ledger.OK, ledger.Impression, ledger.CreditHeld), of(one, ledger.OK, ledger.Impression, 0), of(one, ledger.Duplicate, ledger.Impression, 0))
+	}
+	require.Equal(t, []report.Traffic{
+		{Reason: ledger.RuleBot, Impressions: 2, Clicks: 1, Other: 1}, {Reason: ledger.RuleClickTooFast, Clicks: 1},
+		{Reason: report.TrafficCapped, Impressions: 1}, {Reason: report.TrafficHeld, Impressions: 1}, {Reason: report.TrafficSelfServed, Impressions: 1},
+	}, stats(t, s, report.Query{}).Traffic)
+	require.Equal(t, []report.Traffic{{Reason: ledger.RuleBot, Other: 1}, {Reason: report.TrafficSelfServed, Impressions: 1}},
+		stats(t, s, report.Query{CampaignID: other}).Traffic)
+	require.Empty(t, stats(t, s, report.Query{Since: reportDay + 1, Until: reportDay + 2}).Traffic)
 }
 
 func reportsTypes(t *testing.T, s Reports) {

@@ -25,6 +25,9 @@ import (
 // "no complete catalog".
 const FirstHead int64 = 1
 
+// Now is when the suite's money moves.
+var Now = now
+
 // Stores is the implementation under test, empty.
 type Stores struct {
 	Users     account.UserStore
@@ -96,9 +99,9 @@ func NewCampaign(t *testing.T, advertiser uuid.UUID) campaign.Campaign {
 	return campaign.Campaign{
 		ID: newID(t), AdvertiserID: advertiser, Name: "Spring", Status: campaign.InReview,
 		Format: campaign.Video, Headline: "Ship faster", Subtext: "Every build, cached", MediaURL: "https://cdn.example.com/a.mp4",
-		PosterURL: "https://cdn.example.com/a.jpg", CTALabel: "Try it", CTAURL: "https://example.com/try", SkippableAfterSec: 5,
+		PosterURL: "https://cdn.example.com/a.jpg", LogoURL: "https://cdn.example.com/logo.png", Deals: []string{"Deal-1", "x"}, CTALabel: "Try it", CTAURL: "https://example.com/try", SkippableAfterSec: 5,
 		BillingModel: campaign.CPC, BidAmount: 1_250_000, DailyBudget: 50 * money.USD, TotalBudget: 1000 * money.USD,
-		TargetCPA: 12 * money.USD, TargetROAS: &roas, Goal: campaign.GoalTargetCPA,
+		TargetCPA: 12 * money.USD, TargetROAS: &roas, Goal: campaign.GoalTargetCPA, Pacing: campaign.PacingASAP, FrequencyCap: 7,
 		Targeting: campaign.Targeting{
 			IntentTokens: []string{"ci", "Build Cache"}, Keywords: []string{"go", "übung"}, ActiveTools: []string{"tool-1"}, HostApps: []string{"editor"},
 			Surfaces: []string{"chat", "tool_result"}, IntegrationMethods: []string{"mcp"}, Regions: []string{"DE", "US"}, Languages: []string{"en"},

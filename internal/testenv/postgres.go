@@ -35,6 +35,18 @@ func Postgres(t testing.TB) string {
 	return target.String()
 }
 
+// PostgresApp is the address of a database that Postgres returned for the role that the application uses there: one
+// role for all databases of the server, which postgres.Grant makes.
+func PostgresApp(t testing.TB, owner string) string {
+	t.Helper()
+	target, err := url.Parse(owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target.User = url.UserPassword("adnet_test_app", "adnet_test_app")
+	return target.String()
+}
+
 // postgresExec runs one statement on a connection of its own: CREATE and DROP DATABASE refuse transactions.
 func postgresExec(ctx context.Context, url, sql string) error {
 	conn, err := pgx.Connect(ctx, url)
@@ -56,5 +68,33 @@ func Exec(t testing.TB, url, sql string) {
 	defer cancel()
 	if err := postgresExec(ctx, url, sql); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Reader keeps one connection to a database that Postgres returned and gives a function that answers a query as
+// rows of values: for tests that look at tables behind the product's back, often.
+func Reader(t testing.TB, url string) func(sql string, args ...any) [][]any {
+	t.Helper()
+	ctx := t.Context()
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := forCleanup(t)
+		defer cancel()
+		_ = conn.Close(ctx)
+	})
+	return func(sql string, args ...any) [][]any {
+		rows, err := conn.Query(ctx, sql, args...)
+		if err == nil {
+			var values [][]any
+			values, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) ([]any, error) { return row.Values() })
+			if err == nil {
+				return values
+			}
+		}
+		t.Fatalf("%s: %v", sql, err)
+		return nil
 	}
 }

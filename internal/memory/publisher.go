@@ -1,0 +1,210 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+	"adnet/internal/trail"
+
+	"github.com/google/uuid"
+)
+
+// publisherState is what publishers did, their caps and their quarantine. Guarded by Store.mu.
+type publisherState struct {
+	days    map[publisherDay]ledger.PublisherDay
+	caps    []ledger.MintCap // oldest first; the newest of a publisher counts
+	cases   []*ledger.Quarantine
+	charges map[heldCharge]money.Micros
+}
+
+type publisherDay struct {
+	developer uuid.UUID
+	day       ledger.Day
+}
+
+type heldCharge struct{ quarantine, campaign uuid.UUID }
+
+func newPublisherState() publisherState {
+	return publisherState{days: make(map[publisherDay]ledger.PublisherDay), charges: make(map[heldCharge]money.Micros)}
+}
+
+func (p *publisherState) books(need ledger.Need) map[uuid.UUID]ledger.PublisherBook {
+	books := make(map[uuid.UUID]ledger.PublisherBook, len(need.Publishers))
+	for _, id := range need.Publishers {
+		book := ledger.PublisherBook{MintedOn: make(map[ledger.Day]int64, len(need.Days))}
+		for _, day := range need.Days {
+			book.MintedOn[day] = p.days[publisherDay{id, day}].Minted
+		}
+		for i := len(p.caps) - 1; i >= 0; i-- {
+			if c := &p.caps[i]; c.DeveloperID == id {
+				if c.Cap != nil {
+					book.HasCap, book.Cap = true, *c.Cap
+				}
+				break
+			}
+		}
+		if c := p.open(id); c != nil {
+			book.Case = c.ID
+		}
+		books[id] = book
+	}
+	return books
+}
+
+// open is the publisher's open case, or nil.
+func (p *publisherState) open(developer uuid.UUID) *ledger.Quarantine {
+	for _, c := range p.cases {
+		if c.DeveloperID == developer && c.Decision == "" {
+			return c
+		}
+	}
+	return nil
+}
+
+func (p *publisherState) add(e ledger.Effects) {
+	for _, d := range e.Publishers {
+		key := publisherDay{d.DeveloperID, d.Day}
+		sum := p.days[key]
+		sum.DeveloperID, sum.Day = d.DeveloperID, d.Day
+		sum.Add(d)
+		p.days[key] = sum
+	}
+	for _, c := range e.HeldCharges {
+		p.charges[heldCharge{c.Case, c.CampaignID}] += c.Amount
+	}
+}
+
+// Impressions says which of the auctions have a recorded impression.
+func (b *batchTx) Impressions(_ context.Context, auctions []uuid.UUID) (map[uuid.UUID]bool, error) {
+	found := make(map[uuid.UUID]bool)
+	for _, id := range auctions {
+		if _, ok := b.store.ledger.billed[ledger.Key{Day: ledger.AuctionDay(id), Auction: id, Type: ledger.Impression}]; ok {
+			found[id] = true
+		}
+	}
+	return found, nil
+}
+
+// PublisherDays lists the days since (included) of the publishers that have one on last, by developer, then day.
+func (s *Store) PublisherDays(_ context.Context, since, last ledger.Day) ([]ledger.PublisherDay, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := &s.ledger.publishers
+	var days []ledger.PublisherDay
+	for key, d := range p.days {
+		if _, active := p.days[publisherDay{key.developer, last}]; active && key.day >= since && key.day <= last {
+			days = append(days, d)
+		}
+	}
+	slices.SortFunc(days, func(a, b ledger.PublisherDay) int {
+		return cmp.Or(bytes.Compare(a.DeveloperID[:], b.DeveloperID[:]), cmp.Compare(a.Day, b.Day))
+	})
+	return days, nil
+}
+
+// OpenQuarantine opens a case; false when the publisher has an open one, or the case exists.
+func (s *Store) OpenQuarantine(_ context.Context, c ledger.Quarantine) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := &s.ledger.publishers
+	exists := slices.ContainsFunc(p.cases, func(o *ledger.Quarantine) bool { return o.ID == c.ID })
+	if exists || p.open(c.DeveloperID) != nil {
+		return false, nil
+	}
+	p.cases = append(p.cases, &ledger.Quarantine{ID: c.ID, DeveloperID: c.DeveloperID, Evidence: c.Evidence, OpenedAt: asStored(c.OpenedAt)})
+	return true, nil
+}
+
+// Quarantines lists cases, newest first.
+func (s *Store) Quarantines(_ context.Context, q ledger.QuarantineQuery) ([]ledger.Quarantine, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []ledger.Quarantine
+	for _, c := range s.ledger.publishers.cases {
+		if (q.Developer == uuid.Nil || q.Developer == c.DeveloperID) && (!q.Open || c.Decision == "") && !c.OpenedAt.Before(q.Since) {
+			list = append(list, s.quarantine(c))
+		}
+	}
+	slices.SortFunc(list, func(a, b ledger.Quarantine) int {
+		return cmp.Or(b.OpenedAt.Compare(a.OpenedAt), bytes.Compare(a.ID[:], b.ID[:]))
+	})
+	return list[:min(len(list), max(1, q.Limit))], nil
+}
+
+// quarantine is a case with its sums. The store's mutex is held.
+func (s *Store) quarantine(c *ledger.Quarantine) ledger.Quarantine {
+	out := *c
+	for i := range s.ledger.transactions {
+		for _, e := range s.ledger.transactions[i].Entries {
+			if e.Account == ledger.HeldCredits(c.ID) && e.Amount > 0 {
+				out.Held += money.Credits(e.Amount)
+			}
+		}
+	}
+	for key, amount := range s.ledger.publishers.charges {
+		if key.quarantine == c.ID {
+			out.Charged += amount
+		}
+	}
+	return out
+}
+
+// EndQuarantine carries out a decision at once: see [ledger.EndQuarantine]. The same decision again answers the same
+// case and writes nothing. Errors: errs.NotFound, errs.Conflict after the other decision.
+func (s *Store) EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (ledger.Quarantine, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := &s.ledger.publishers
+	at := slices.IndexFunc(p.cases, func(c *ledger.Quarantine) bool { return c.ID == v.Case })
+	if at < 0 {
+		return ledger.Quarantine{}, errs.New(errs.NotFound, "no such quarantine case")
+	}
+	c := s.quarantine(p.cases[at])
+	if done, err := v.Repeats(c); done || err != nil {
+		return c, err
+	}
+	var charges []ledger.RefundableCharge
+	for key, amount := range p.charges {
+		if k := s.campaigns[key.campaign]; key.quarantine == c.ID && k != nil {
+			charges = append(charges, ledger.RefundableCharge{
+				HeldCharge:   ledger.HeldCharge{Case: c.ID, CampaignID: key.campaign, Amount: amount},
+				AdvertiserID: k.AdvertiserID, CreditFunded: k.CreditFunded,
+			})
+		}
+	}
+	if err := s.record(ctx, trail.Entry{TargetKind: trail.TargetQuarantine, TargetID: v.Case.String(), Changes: map[string]trail.Change{
+		"decision": {After: string(v.Decision)}, "note": {After: v.Note},
+	}}); err != nil {
+		return ledger.Quarantine{}, err
+	}
+	for _, t := range ledger.EndQuarantine(c, v, charges) {
+		s.ledger.addTransaction(t)
+	}
+	kept := p.cases[at]
+	kept.Decision, kept.DecidedAt, kept.DecidedBy, kept.Note = v.Decision, asStored(v.At), v.By, v.Note
+	return s.quarantine(kept), nil
+}
+
+// SetMintCap gives a publisher a daily mint cap of its own; a nil Cap goes back to the installation's. Every change is kept.
+func (s *Store) SetMintCap(_ context.Context, c ledger.MintCap) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ledger.publishers.caps = append(s.ledger.publishers.caps, c)
+	return nil
+}
+
+// HeldCredits is how many Credits of a publisher are held by an open quarantine case.
+func (s *Store) HeldCredits(_ context.Context, developer uuid.UUID) (money.Credits, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.ledger.publishers.open(developer)
+	if c == nil {
+		return 0, nil
+	}
+	return money.Credits(s.ledger.balances[side{ledger.HeldCredits(c.ID), ledger.Credit}]), nil
+}

@@ -1,0 +1,84 @@
+package memory
+
+import (
+	"context"
+	"slices"
+
+	"adnet/internal/ledger"
+)
+
+// Retain removes what is not needed any more, as the database does. With dry nothing changes and the answer is
+// what would go.
+func (s *Store) Retain(_ context.Context, cut ledger.Cutoffs, dry bool) (ledger.Removed, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := &s.ledger
+	r := ledger.Removed{Horizon: max(l.horizon, cut.Horizon)}
+	sums := make(ledger.Pruned)
+	days := make(map[ledger.Day]bool)
+	for key := range l.billed {
+		if r.Horizon.Accepted(key.Day) {
+			continue
+		}
+		days[key.Day] = true
+		r.Marks++
+		sums[ledger.PrunedMarks]++
+		if key.Type == ledger.Impression {
+			sums[ledger.PrunedImpressions]++
+		}
+		if !dry {
+			delete(l.billed, key)
+		}
+	}
+	for day := range days {
+		r.Days = append(r.Days, day)
+	}
+	slices.Sort(r.Days)
+	totals, tally := ledger.Totals{ByVerdict: make(map[ledger.Verdict]int64)}, ledger.Tally{}
+	for p, ranges := range l.applied {
+		n := 0
+		for n < len(ranges)-1 && ranges[n].Next <= l.archive[p].archived && l.appliedAt[ranges[n].Range].Before(cut.Applied) {
+			totals.Add(ranges[n].Outcomes)
+			tally.Add(ranges[n].Outcomes)
+			n++
+		}
+		r.Ranges += int64(n)
+		if !dry {
+			for _, gone := range ranges[:n] {
+				delete(l.appliedAt, gone.Range)
+			}
+			l.applied[p] = slices.Clone(ranges[n:])
+		}
+	}
+	r.Records = totals.Rows
+	for name, n := range ledger.PrunedOf(&totals, &tally) {
+		sums[name] += n
+	}
+	for key, d := range l.dead {
+		if d.At.Before(cut.Dead) {
+			r.Dead++
+			sums[ledger.PrunedDead]++
+			if !dry {
+				delete(l.dead, key)
+			}
+		}
+	}
+	for id, c := range s.claims {
+		if c.made.Before(cut.Keys) {
+			r.Keys++
+			if !dry {
+				delete(s.claims, id)
+			}
+		}
+	}
+	if !dry {
+		l.horizon = r.Horizon
+		if l.pruned == nil {
+			l.pruned = make(ledger.Pruned)
+		}
+		for name, n := range sums {
+			l.pruned[name] += n
+		}
+	}
+	return r, nil
+}

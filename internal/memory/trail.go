@@ -1,0 +1,122 @@
+package memory
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"adnet/internal/errs"
+	"adnet/internal/idempotency"
+	"adnet/internal/trail"
+
+	"github.com/go-json-experiment/json"
+)
+
+// record keeps the entry of a change that is about to be made, and ties the change to the idempotency key that
+// ctx carries; the caller holds s.mu and makes the change only when it returns nil. Errors: errs.Conflict when
+// another call has taken that key over.
+func (s *Store) record(ctx context.Context, e trail.Entry) error {
+	if attempt, ok := idempotency.From(ctx); ok {
+		held := s.claims[attempt.ID]
+		if held == nil || held.Token != attempt.Token || held.reply.Status != 0 {
+			return errs.New(errs.Conflict, "another call with this Idempotency-Key has taken over")
+		}
+		held.effect = idempotency.Effect{Kind: e.TargetKind, ID: e.TargetID}
+	}
+	if len(e.Changes) == 0 {
+		return nil
+	}
+	// Values as a database would give them back.
+	text, err := json.Marshal(e.Changes)
+	if err != nil {
+		return err
+	}
+	e.Changes = nil
+	if err := json.Unmarshal(text, &e.Changes); err != nil {
+		return err
+	}
+	e.Actor, e.At, e.Seq = trail.From(ctx), s.clock(), int64(len(s.trail))+1
+	s.trail = append(s.trail, e)
+	return nil
+}
+
+// RecordAudit writes an entry of a change that no other method of this store makes.
+func (s *Store) RecordAudit(ctx context.Context, e trail.Entry) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.record(ctx, e)
+}
+
+// AuditLog answers a page, newest first.
+func (s *Store) AuditLog(_ context.Context, q trail.Query) ([]trail.Entry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := []trail.Entry{}
+	for i := len(s.trail) - 1; i >= 0 && len(list) < min(max(q.Limit, 1), 500); i-- {
+		if q.Matches(&s.trail[i]) {
+			list = append(list, s.trail[i])
+		}
+	}
+	return list, nil
+}
+
+// claim is what is kept of an idempotency key.
+type claim struct {
+	idempotency.Claim
+	made, leased time.Time
+	effect       idempotency.Effect
+	reply        idempotency.Reply
+}
+
+var _ idempotency.Store = (*Store)(nil)
+
+// ClaimKey claims an idempotency key, or says what became of it.
+func (s *Store) ClaimKey(_ context.Context, c idempotency.Claim) (found idempotency.Found, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	held := s.claims[c.ID]
+	dead := held != nil && !held.leased.After(now)
+	switch {
+	case held == nil || !held.made.Add(c.Life).After(now):
+		s.claims[c.ID] = &claim{Claim: c, made: now, leased: now.Add(c.Lease)}
+	case held.Fingerprint != c.Fingerprint:
+		found.State = idempotency.Differs
+	case held.reply.Status != 0:
+		found.State, found.Reply = idempotency.Replied, held.reply
+		found.Reply.Body = slices.Clone(held.reply.Body)
+	case held.effect.Kind != "" && dead:
+		found.State, found.Effect = idempotency.Effected, held.effect
+	case held.effect.Kind == "" && dead:
+		s.claims[c.ID] = &claim{Claim: c, made: held.made, leased: now.Add(c.Lease)}
+	default:
+		found.State = idempotency.Running
+	}
+	return found, nil
+}
+
+// FinishKey keeps the reply of an attempt that still holds its key.
+func (s *Store) FinishKey(_ context.Context, a idempotency.Attempt, r idempotency.Reply) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if held := s.claims[a.ID]; held != nil && held.Token == a.Token && held.reply.Status == 0 {
+		r.Body = slices.Clone(r.Body)
+		held.reply = r
+	}
+	return nil
+}
+
+// ReleaseKey frees the key of an attempt that had no effect.
+func (s *Store) ReleaseKey(_ context.Context, a idempotency.Attempt) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	held := s.claims[a.ID]
+	switch {
+	case held == nil || held.Token != a.Token || held.reply.Status != 0:
+	case held.effect.Kind == "":
+		delete(s.claims, a.ID)
+	default:
+		held.leased = s.now()
+	}
+	return nil
+}

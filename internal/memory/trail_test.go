@@ -1,0 +1,35 @@
+package memory
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"adnet/internal/money"
+	"adnet/internal/storetest"
+
+	"github.com/google/uuid"
+)
+
+func TestOperationsConformance(t *testing.T) {
+	storetest.RunOperations(t, func(t *testing.T) storetest.Operations {
+		s := New(time.Now)
+		return storetest.Operations{Stores: storesOf(s), Trail: s, Keys: s}
+	})
+}
+
+func TestRetentionConformance(t *testing.T) {
+	storetest.RunRetention(t, func(t *testing.T) (storetest.Ledger, storetest.Retention, storetest.Letters) {
+		s := New(time.Now)
+		return ledgerOf(s), s, s
+	})
+}
+
+func ledgerOf(s *Store) storetest.Ledger {
+	return storetest.Ledger{
+		Stores: storesOf(s), Settler: s, Archive: s, Accounts: s,
+		Deposit: func(ctx context.Context, id uuid.UUID, amount money.Micros) error {
+			return storetest.Pay(ctx, s, id, amount)
+		},
+	}
+}

@@ -1,0 +1,224 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"adnet/internal/errs"
+	"adnet/internal/idempotency"
+	"adnet/internal/trail"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	insertAudit = `
+INSERT INTO audit_log (actor_id, actor_role, actor_name, via, network, action, request_id, target_kind, target_id, owner_id, changes)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+
+	selectAudit = `
+SELECT seq, at, actor_id, actor_role, actor_name, via, network, action, request_id, target_kind, target_id, owner_id, changes
+FROM audit_log`
+
+	markEffect = `
+UPDATE idempotency_key SET effect_kind = $3, effect_id = $4 WHERE id = $1 AND attempt = $2 AND status IS NULL`
+)
+
+// record writes the entry of a change inside its transaction, and ties the change to the idempotency key that ctx
+// carries. Errors: errs.Conflict when another call has taken that key over; the change must then not be kept.
+func record(ctx context.Context, tx pgx.Tx, e trail.Entry) error {
+	if len(e.Changes) == 0 {
+		return mark(ctx, tx, e)
+	}
+	changes, err := json.Marshal(e.Changes, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	actor := trail.From(ctx)
+	_, err = tx.Exec(ctx, insertAudit, nullID(actor.AccountID), actor.Role, actor.Name, actor.Via, actor.Network, actor.Action, actor.RequestID,
+		e.TargetKind, e.TargetID, nullID(e.OwnerID), changes)
+	if err != nil {
+		return fmt.Errorf("write audit entry: %w", err)
+	}
+	return mark(ctx, tx, e)
+}
+
+// mark is the fence of internal/idempotency: the row says, from this commit on, that the call took effect.
+func mark(ctx context.Context, tx pgx.Tx, e trail.Entry) error {
+	attempt, ok := idempotency.From(ctx)
+	if !ok {
+		return nil
+	}
+	tag, err := tx.Exec(ctx, markEffect, attempt.ID[:], attempt.Token, e.TargetKind, e.TargetID)
+	if err != nil {
+		return fmt.Errorf("mark idempotency key: %w", err)
+	}
+	if tag.RowsAffected() == 0 {
+		return errs.New(errs.Conflict, "another call with this Idempotency-Key has taken over")
+	}
+	return nil
+}
+
+// RecordAudit writes an entry of a change that no other transaction of this store makes: a repair of another
+// store, a command.
+func (s *Store) RecordAudit(ctx context.Context, e trail.Entry) error {
+	return s.inTx(ctx, "write audit entry", func(tx pgx.Tx) error { return record(ctx, tx, e) })
+}
+
+// AuditLog answers a page, newest first.
+func (s *Store) AuditLog(ctx context.Context, q trail.Query) ([]trail.Entry, error) {
+	var parts []string
+	var args []any
+	add := func(condition string, value any) {
+		args = append(args, value)
+		parts = append(parts, fmt.Sprintf(condition, len(args)))
+	}
+	if q.OwnerID != uuid.Nil {
+		add("owner_id = $%d", q.OwnerID)
+	}
+	if q.ActorID != uuid.Nil {
+		add("actor_id = $%d", q.ActorID)
+	}
+	if q.TargetKind != "" {
+		add("target_kind = $%d", q.TargetKind)
+	}
+	if q.TargetID != "" {
+		add("target_id = $%d", q.TargetID)
+	}
+	if !q.Since.IsZero() {
+		add("at >= $%d", q.Since)
+	}
+	if !q.Until.IsZero() {
+		add("at < $%d", q.Until)
+	}
+	if q.Before > 0 {
+		add("seq < $%d", q.Before)
+	}
+	sql := selectAudit
+	if len(parts) > 0 {
+		sql += " WHERE " + strings.Join(parts, " AND ")
+	}
+	args = append(args, min(max(q.Limit, 1), 500))
+	rows, err := s.pool.Query(ctx, sql+fmt.Sprintf(" ORDER BY seq DESC LIMIT $%d", len(args)), args...)
+	if err != nil {
+		return nil, failure("read audit log", err)
+	}
+	list, err := pgx.CollectRows(rows, scanAudit)
+	return list, failure("read audit log", err)
+}
+
+func scanAudit(row pgx.CollectableRow) (e trail.Entry, err error) {
+	var actor, owner *uuid.UUID
+	var changes []byte
+	a := &e.Actor
+	err = row.Scan(&e.Seq, &e.At, &actor, &a.Role, &a.Name, &a.Via, &a.Network, &a.Action, &a.RequestID, &e.TargetKind, &e.TargetID, &owner, &changes)
+	if err != nil {
+		return e, err
+	}
+	if actor != nil {
+		a.AccountID = *actor
+	}
+	if owner != nil {
+		e.OwnerID = *owner
+	}
+	return e, json.Unmarshal(changes, &e.Changes)
+}
+
+// nullID is NULL for the nil UUID.
+func nullID(id uuid.UUID) *uuid.UUID {
+	if id == uuid.Nil {
+		return nil
+	}
+	return &id
+}
+
+var _ idempotency.Store = (*Store)(nil)
+
+const (
+	// One statement decides: a free, outlived or dead row is taken over, any other stays and is read next.
+	claimKey = `
+INSERT INTO idempotency_key AS k (id, fingerprint, attempt, created_at, leased_until)
+VALUES ($1, $2, $3, clock_timestamp(), clock_timestamp() + $4 * interval '1 ms')
+ON CONFLICT (id) DO UPDATE SET fingerprint = EXCLUDED.fingerprint, attempt = EXCLUDED.attempt, leased_until = EXCLUDED.leased_until,
+	created_at = CASE WHEN k.created_at <= clock_timestamp() - $5 * interval '1 ms' THEN EXCLUDED.created_at ELSE k.created_at END,
+	effect_kind = NULL, effect_id = NULL, status = NULL, content_type = NULL, reply = NULL
+WHERE k.created_at <= clock_timestamp() - $5 * interval '1 ms'
+	OR (k.status IS NULL AND k.effect_kind IS NULL AND k.leased_until <= clock_timestamp() AND k.fingerprint = EXCLUDED.fingerprint)`
+
+	readKey = `
+SELECT fingerprint, leased_until <= clock_timestamp(), coalesce(effect_kind, ''), coalesce(effect_id, ''), coalesce(status, 0), coalesce(content_type, ''), reply
+FROM idempotency_key WHERE id = $1`
+
+	finishKey = `
+UPDATE idempotency_key SET status = $3, content_type = $4, reply = $5 WHERE id = $1 AND attempt = $2 AND status IS NULL`
+
+	releaseKey = `
+DELETE FROM idempotency_key WHERE id = $1 AND attempt = $2 AND status IS NULL AND effect_kind IS NULL`
+
+	// After an effect the lease ends with the call: a retry need not wait for it.
+	endLease = `
+UPDATE idempotency_key SET leased_until = clock_timestamp() WHERE id = $1 AND attempt = $2 AND status IS NULL`
+)
+
+// ClaimKey claims an idempotency key, or says what became of it.
+func (s *Store) ClaimKey(ctx context.Context, c idempotency.Claim) (found idempotency.Found, err error) {
+	for range 3 { // a row may be released between the two statements
+		tag, err := s.pool.Exec(ctx, claimKey, c.ID[:], c.Fingerprint[:], c.Token, c.Lease.Milliseconds(), c.Life.Milliseconds())
+		if err != nil {
+			return found, failure("claim idempotency key", err)
+		}
+		if tag.RowsAffected() == 1 {
+			return idempotency.Found{State: idempotency.Claimed}, nil
+		}
+		var fingerprint []byte
+		var dead bool
+		r, e := &found.Reply, &found.Effect
+		err = s.pool.QueryRow(ctx, readKey, c.ID[:]).Scan(&fingerprint, &dead, &e.Kind, &e.ID, &r.Status, &r.ContentType, &r.Body)
+		if err == pgx.ErrNoRows {
+			continue
+		}
+		if err != nil {
+			return found, failure("read idempotency key", err)
+		}
+		switch {
+		case string(fingerprint) != string(c.Fingerprint[:]):
+			found.State = idempotency.Differs
+		case r.Status != 0:
+			found.State = idempotency.Replied
+		case e.Kind != "" && dead:
+			found.State = idempotency.Effected
+		default:
+			found.State = idempotency.Running
+		}
+		return found, nil
+	}
+	return idempotency.Found{State: idempotency.Running}, nil
+}
+
+// FinishKey keeps the reply of an attempt that still holds its key.
+func (s *Store) FinishKey(ctx context.Context, a idempotency.Attempt, r idempotency.Reply) error {
+	_, err := s.pool.Exec(ctx, finishKey, a.ID[:], a.Token, r.Status, r.ContentType, r.Body)
+	return failure("finish idempotency key", err)
+}
+
+// ReleaseKey frees the key of an attempt that had no effect.
+func (s *Store) ReleaseKey(ctx context.Context, a idempotency.Attempt) error {
+	err := s.inTx(ctx, "release idempotency key", func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, releaseKey, a.ID[:], a.Token); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, endLease, a.ID[:], a.Token)
+		return err
+	})
+	return err
+}
+
+// dropKeys removes keys that were claimed before a time.
+func (s *Store) dropKeys(ctx context.Context, before time.Time) (int64, error) {
+	tag, err := s.pool.Exec(ctx, `DELETE FROM idempotency_key WHERE created_at < $1`, before)
+	return tag.RowsAffected(), failure("drop idempotency keys", err)
+}

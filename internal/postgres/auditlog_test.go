@@ -1,0 +1,57 @@
+package postgres
+
+import (
+	"context"
+	"testing"
+
+	"adnet/internal/money"
+	"adnet/internal/storetest"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+func TestOperationsConformance(t *testing.T) {
+	storetest.RunOperations(t, func(t *testing.T) storetest.Operations {
+		s := openStore(t)
+		return storetest.Operations{Stores: storesOf(s), Trail: s, Keys: s}
+	})
+}
+
+func TestAuditLogIsAppendOnly(t *testing.T) {
+	s := openStore(t)
+	storetest.AddUser(t, storesOf(s))
+	for _, sql := range []string{`DELETE FROM audit_log`, `UPDATE audit_log SET action = ''`, `TRUNCATE audit_log`} {
+		_, err := s.pool.Exec(t.Context(), sql)
+		require.Error(t, err)
+	}
+}
+
+func TestRetentionConformance(t *testing.T) {
+	storetest.RunRetention(t, func(t *testing.T) (storetest.Ledger, storetest.Retention, storetest.Letters) {
+		s := openStore(t)
+		return ledgerOf(s), s, s
+	})
+}
+
+// TestMarksBeforeTheHorizonOnly is the last line of defence: the function that drops marks asks the horizon itself.
+func TestMarksBeforeTheHorizonOnly(t *testing.T) {
+	s := openStore(t)
+	for _, day := range []int{0, 1, 20_000} {
+		_, err := s.pool.Exec(t.Context(), `SELECT billed_event_drop_day($1)`, day)
+		require.ErrorContains(t, err, "may still be needed")
+	}
+	_, err := s.pool.Exec(t.Context(), `UPDATE retention_horizon SET day = 20000`)
+	require.NoError(t, err)
+	_, err = s.pool.Exec(t.Context(), `UPDATE retention_horizon SET day = 19999`)
+	require.ErrorContains(t, err, "only rises")
+}
+
+func ledgerOf(s *Store) storetest.Ledger {
+	return storetest.Ledger{
+		Stores: storesOf(s), Settler: s, Archive: s, Accounts: s,
+		Deposit: func(ctx context.Context, id uuid.UUID, amount money.Micros) error {
+			return storetest.Pay(ctx, s, id, amount)
+		},
+	}
+}

@@ -1,0 +1,201 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	takeHold = `
+INSERT INTO archive_hold AS h (holder, held_until) VALUES ($1, clock_timestamp() + $2 * interval '1 ms')
+ON CONFLICT (only_row) DO UPDATE SET holder = EXCLUDED.holder, held_until = EXCLUDED.held_until
+WHERE h.holder = EXCLUDED.holder OR h.held_until < clock_timestamp()`
+	endHold = `DELETE FROM archive_hold WHERE holder = $1`
+
+	pendingPlans = `SELECT count(*) FROM archive_progress WHERE planned_next IS NOT NULL`
+
+	selectProgress = `SELECT stream, partition, archived_next, coalesce(planned_next, 0) FROM archive_progress ORDER BY 1, 2`
+
+	selectSpend = `SELECT campaign_id, day, amount FROM campaign_spend WHERE day BETWEEN $1 AND $2`
+)
+
+// holdLease is how long a hold outlives its process.
+const holdLease = 30 * time.Second
+
+// Hold keeps the archive where it is: while it lasts no chunk is planned, so the analytics store has exactly what is
+// below the archived offsets. Settlement goes on.
+type Hold struct {
+	store  *Store
+	holder uuid.UUID
+	stop   context.CancelFunc
+	ended  chan struct{}
+	at     map[ledger.Partition]int64
+	Lost   error // set by Release when the archive moved all the same
+}
+
+// HoldArchive takes the hold and waits until no chunk is pending. A pending chunk needs a running archive to end.
+// Errors: errs.Conflict while another holds it; errs.Unavailable when a chunk is still pending after patience.
+func (s *Store) HoldArchive(ctx context.Context, patience time.Duration) (*Hold, error) {
+	h := &Hold{store: s, holder: uuid.New(), ended: make(chan struct{})}
+	if err := h.renew(ctx); err != nil {
+		return nil, err
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	h.stop = stop
+	go h.keep(running)
+	deadline := time.Now().Add(patience)
+	for {
+		// A planner that did not see the hold has stored its plan by the second look.
+		if err := pauseFor(ctx, 300*time.Millisecond); err != nil {
+			return nil, errors.Join(err, h.Release(ctx))
+		}
+		var pending int
+		if err := s.pool.QueryRow(ctx, pendingPlans).Scan(&pending); err != nil {
+			return nil, errors.Join(failure("read plans", err), h.Release(ctx))
+		}
+		if pending == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			return nil, errors.Join(errs.New(errs.Unavailable, "%d chunks of the archive are pending: run `adnet consumers`, which ends them, and try again", pending), h.Release(ctx))
+		}
+	}
+	var err error
+	if h.at, err = s.progressOf(ctx, s.pool); err != nil {
+		return nil, errors.Join(err, h.Release(ctx))
+	}
+	return h, nil
+}
+
+func pauseFor(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+func (h *Hold) renew(ctx context.Context) error {
+	tag, err := h.store.pool.Exec(ctx, takeHold, h.holder, holdLease.Milliseconds())
+	if err == nil && tag.RowsAffected() == 0 {
+		return errs.New(errs.Conflict, "another backup or repair holds the archive; it ends within %s when its process is gone", holdLease)
+	}
+	return failure("hold the archive", err)
+}
+
+func (h *Hold) keep(ctx context.Context) {
+	defer close(h.ended)
+	ticker := time.NewTicker(holdLease / 4)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			_ = h.renew(ctx) // Check tells whether it lasted
+		}
+	}
+}
+
+// Archived is the offset of each partition below which the analytics store has everything.
+func (h *Hold) Archived() map[ledger.Partition]int64 { return h.at }
+
+// Check fails when the archive has moved since the hold was taken: what was read from the analytics store is then of no
+// watermark.
+func (h *Hold) Check(ctx context.Context) error {
+	if err := h.renew(ctx); err != nil {
+		return err
+	}
+	now, err := h.store.progressOf(ctx, h.store.pool)
+	if err != nil {
+		return err
+	}
+	for p, at := range now {
+		if before, known := h.at[p]; !known || before != at {
+			return errs.New(errs.Conflict, "the archive moved while it was held (partition %d: %d, now %d); try again", p.Number, before, at)
+		}
+	}
+	return nil
+}
+
+// Release lets the archive go on.
+func (h *Hold) Release(ctx context.Context) error {
+	h.stop()
+	<-h.ended
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	_, err := h.store.pool.Exec(ctx, endHold, h.holder)
+	return failure("release the archive", err)
+}
+
+// progressOf reads the archive's offsets; a pending chunk is an error of the hold.
+func (s *Store) progressOf(ctx context.Context, q querier) (map[ledger.Partition]int64, error) {
+	rows, err := q.Query(ctx, selectProgress)
+	if err != nil {
+		return nil, failure("read archive progress", err)
+	}
+	at := make(map[ledger.Partition]int64)
+	var p ledger.Partition
+	var archived, planned int64
+	_, err = pgx.ForEachRow(rows, []any{&p.Stream, &p.Number, &archived, &planned}, func() error {
+		if planned != 0 {
+			return errs.New(errs.Conflict, "the archive planned a chunk while it was held; try again")
+		}
+		at[p] = archived
+		return nil
+	})
+	return at, failure("read archive progress", err)
+}
+
+// SpendBetween is what campaigns were charged on the days from first to last.
+func (s *Store) SpendBetween(ctx context.Context, first, last ledger.Day) (map[ledger.Day]map[uuid.UUID]money.Micros, error) {
+	rows, err := s.pool.Query(ctx, selectSpend, int32(first), int32(last))
+	if err != nil {
+		return nil, failure("read spend", err)
+	}
+	spend := make(map[ledger.Day]map[uuid.UUID]money.Micros)
+	var id uuid.UUID
+	var day int32
+	var amount int64
+	_, err = pgx.ForEachRow(rows, []any{&id, &day, &amount}, func() error {
+		d := ledger.Day(day)
+		if spend[d] == nil {
+			spend[d] = make(map[uuid.UUID]money.Micros)
+		}
+		spend[d][id] = money.Micros(amount)
+		return nil
+	})
+	return spend, failure("read spend", err)
+}
+
+const appliedRangesSQL = `
+SELECT first_offset, next_offset, outcomes FROM applied_batch WHERE stream = $1 AND partition = $2 AND first_offset < $3 ORDER BY first_offset`
+
+// AppliedBelow calls use for every applied range of a partition below next that is still kept, in order.
+func (s *Store) AppliedBelow(ctx context.Context, p ledger.Partition, next int64, use func(ledger.Chunk) error) error {
+	rows, err := s.pool.Query(ctx, appliedRangesSQL, p.Stream, p.Number, next)
+	if err != nil {
+		return failure("read applied ranges", err)
+	}
+	var packed []byte
+	c := ledger.Chunk{Range: ledger.Range{Partition: p}}
+	_, err = pgx.ForEachRow(rows, []any{&c.First, &c.Next, &packed}, func() (err error) {
+		if c.Outcomes, err = decodeOutcomes(nil, packed); err != nil {
+			return fmt.Errorf("range %s: %w", c.Range, err)
+		}
+		return use(c)
+	})
+	return failure("read applied ranges", err)
+}

@@ -1,0 +1,100 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/trail"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	letterColumns = `SELECT stream, partition, record_offset, problem, raw, at, replay_started_at, replayed_at, coalesce(replayed_by, ''), replays FROM dlq`
+
+	selectLetters = letterColumns + `
+WHERE (NOT $1 OR replayed_at IS NULL) AND ($2 = '' OR stream = $2) ORDER BY at, stream, partition, record_offset LIMIT $3 OFFSET $4`
+
+	lockLetter = letterColumns + ` WHERE stream = $1 AND partition = $2 AND record_offset = $3 FOR UPDATE`
+
+	startReplay = `
+UPDATE dlq SET replay_started_at = clock_timestamp(), replayed_at = NULL, replayed_by = $4, replays = replays + 1
+WHERE stream = $1 AND partition = $2 AND record_offset = $3`
+
+	endReplay = `
+UPDATE dlq SET replayed_at = clock_timestamp() WHERE stream = $1 AND partition = $2 AND record_offset = $3 AND replay_started_at IS NOT NULL`
+)
+
+// DeadLetters lists records that could not be decoded, oldest first.
+func (s *Store) DeadLetters(ctx context.Context, q ledger.LetterQuery) ([]ledger.Letter, error) {
+	limit, offset := q.Page()
+	rows, err := s.pool.Query(ctx, selectLetters, q.Open, q.Stream, limit, offset)
+	if err != nil {
+		return nil, failure("list dead letters", err)
+	}
+	list, err := pgx.CollectRows(rows, scanLetter)
+	return list, failure("list dead letters", err)
+}
+
+// StartReplay notes that a dead letter is about to be sent again, before it is sent: a crash in between leaves a
+// row that says so, never one that was sent twice unseen. Errors: errs.NotFound; errs.Conflict when it was sent before,
+// or may have been, unless again is set.
+func (s *Store) StartReplay(ctx context.Context, p ledger.Partition, offset int64, by string, again bool) (l ledger.Letter, err error) {
+	err = s.inTx(ctx, "start replay", func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, lockLetter, p.Stream, p.Number, offset)
+		if err != nil {
+			return err
+		}
+		if l, err = pgx.CollectExactlyOneRow(rows, scanLetter); errors.Is(err, pgx.ErrNoRows) {
+			return errs.New(errs.NotFound, "no dead letter at %s/%d offset %d", p.Stream, p.Number, offset)
+		}
+		if err != nil {
+			return err
+		}
+		if err := mayReplay(&l, again); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, startReplay, p.Stream, p.Number, offset, by); err != nil {
+			return err
+		}
+		return record(ctx, tx, trail.Entry{
+			TargetKind: trail.TargetDeadLetter, TargetID: fmt.Sprintf("%s/%d:%d", p.Stream, p.Number, offset),
+			Changes: map[string]trail.Change{"replays": {Before: l.Replays, After: l.Replays + 1}},
+		})
+	})
+	return l, err
+}
+
+// mayReplay refuses a second sending.
+func mayReplay(l *ledger.Letter, again bool) error {
+	switch {
+	case again || l.Replays == 0:
+		return nil
+	case !l.SentAt.IsZero():
+		return errs.New(errs.Conflict, "it was replayed at %s by %s; say --again to do it once more", l.SentAt.Format(time.RFC3339), l.SentBy)
+	}
+	return errs.New(errs.Conflict, "a replay was begun at %s by %s and never ended: it may be in the log; say --again to do it once more (an event that was applied counts as a duplicate)",
+		l.StartedAt.Format(time.RFC3339), l.SentBy)
+}
+
+// EndReplay notes that the log has it.
+func (s *Store) EndReplay(ctx context.Context, p ledger.Partition, offset int64) error {
+	_, err := s.pool.Exec(ctx, endReplay, p.Stream, p.Number, offset)
+	return failure("end replay", err)
+}
+
+func scanLetter(row pgx.CollectableRow) (l ledger.Letter, err error) {
+	var started, sent *time.Time
+	err = row.Scan(&l.Stream, &l.Number, &l.Offset, &l.Problem, &l.Raw, &l.At, &started, &sent, &l.SentBy, &l.Replays)
+	if started != nil {
+		l.StartedAt = *started
+	}
+	if sent != nil {
+		l.SentAt = *sent
+	}
+	return l, err
+}

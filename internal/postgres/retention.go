@@ -1,0 +1,193 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"adnet/internal/ledger"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	// The horizon's lock ("adnet" and 'h' in ASCII): settlement shares it from before it reads the horizon until it
+	// commits, so no mark of a day can be written after the horizon passed the day.
+	shareHorizonSQL = `SELECT pg_advisory_xact_lock_shared(x'61646e657468'::bigint)`
+	lockHorizonSQL  = `SELECT pg_advisory_xact_lock(x'61646e657468'::bigint)`
+	readHorizonSQL  = `SELECT day FROM retention_horizon`
+	raiseHorizonSQL = `UPDATE retention_horizon SET day = $1 WHERE day < $1`
+
+	// Names of partitions are made by schemas/postgres/0004_ledger_chain.sql.
+	markedDaysSQL = `
+SELECT day FROM (SELECT replace(substr(c.relname, 14), 'm', '-')::integer AS day FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+	WHERE i.inhparent = 'billed_event'::regclass) days WHERE day <> 0 AND day < $1 ORDER BY day`
+	countMarksSQL = `SELECT count(*) FROM billed_event WHERE auction_day <> 0 AND auction_day < $1`
+	dropDaySQL    = `SELECT marks FROM billed_event_drop_day($1)`
+
+	prunableSQL = `
+FROM applied_batch b JOIN archive_progress a USING (stream, partition)
+JOIN consumer_offset o USING (stream, partition)
+WHERE b.applied_at < $1 AND b.next_offset <= a.archived_next AND b.next_offset < o.next_offset`
+	countPrunableSQL = `SELECT count(*), coalesce(sum(b.next_offset - b.first_offset), 0)::bigint ` + prunableSQL
+	// From the oldest on, so that what stays has no gap.
+	pruneSQL = `
+DELETE FROM applied_batch d USING (
+	SELECT b.stream, b.partition, b.first_offset ` + prunableSQL + `
+	ORDER BY b.stream, b.partition, b.first_offset LIMIT 500 FOR UPDATE OF b) gone
+WHERE d.stream = gone.stream AND d.partition = gone.partition AND d.first_offset = gone.first_offset
+RETURNING d.stream, d.partition, d.first_offset, d.next_offset, d.outcomes`
+
+	addPrunedSQL = `
+INSERT INTO pruned_total AS p (name, amount) SELECT * FROM unnest($1::text[], $2::bigint[])
+ON CONFLICT (name) DO UPDATE SET amount = p.amount + EXCLUDED.amount`
+	readPrunedSQL = `SELECT name, amount FROM pruned_total`
+
+	countDeadSQL = `SELECT count(*) FROM dlq WHERE at < $1`
+	dropDeadSQL  = `DELETE FROM dlq WHERE at < $1`
+	countKeysSQL = `SELECT count(*) FROM idempotency_key WHERE created_at < $1`
+)
+
+// horizonOf reads the horizon and keeps it from moving until the transaction ends.
+func horizonOf(ctx context.Context, tx pgx.Tx) (day ledger.Day, err error) {
+	batch := &pgx.Batch{} // one round trip; the second statement sees what the wait for the first let commit
+	batch.Queue(shareHorizonSQL)
+	batch.Queue(readHorizonSQL).QueryRow(func(row pgx.Row) error { return row.Scan(&day) })
+	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+		return 0, fmt.Errorf("read the retention horizon: %w", err)
+	}
+	return day, nil
+}
+
+// Retain removes what is not needed any more. The horizon moves first and in a transaction of its own, so that a
+// crash at any later line leaves marks that nobody asks, never a day without marks that is still accepted. With dry
+// nothing changes and the answer is what would go. The sums of what goes are kept for the audit, in the
+// same transactions.
+func (s *Store) Retain(ctx context.Context, cut ledger.Cutoffs, dry bool) (r ledger.Removed, err error) {
+	if err := s.pool.QueryRow(ctx, readHorizonSQL).Scan(&r.Horizon); err != nil {
+		return r, failure("read the retention horizon", err)
+	}
+	r.Horizon = max(r.Horizon, cut.Horizon)
+	if dry {
+		return s.wouldRemove(ctx, cut, r)
+	}
+	err = s.inTx(ctx, "raise the retention horizon", func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, lockHorizonSQL); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, raiseHorizonSQL, int32(r.Horizon))
+		return err
+	})
+	if err == nil {
+		err = s.dropMarks(ctx, &r)
+	}
+	for more := !cut.Applied.IsZero(); more && err == nil; {
+		more, err = s.prune(ctx, cut, &r)
+	}
+	if err == nil && !cut.Dead.IsZero() {
+		err = s.inTx(ctx, "drop dead letters", func(tx pgx.Tx) error {
+			tag, err := tx.Exec(ctx, dropDeadSQL, cut.Dead)
+			r.Dead = tag.RowsAffected()
+			return errors.Join(err, addPruned(ctx, tx, ledger.Pruned{ledger.PrunedDead: r.Dead}))
+		})
+	}
+	if err == nil && !cut.Keys.IsZero() {
+		r.Keys, err = s.dropKeys(ctx, cut.Keys)
+	}
+	return r, err
+}
+
+func (s *Store) wouldRemove(ctx context.Context, cut ledger.Cutoffs, r ledger.Removed) (ledger.Removed, error) {
+	err := s.snapshot(ctx, func(tx pgx.Tx) (err error) {
+		if r.Days, err = markedDays(ctx, tx, r.Horizon); err != nil {
+			return err
+		}
+		if err := tx.QueryRow(ctx, countMarksSQL, int32(r.Horizon)).Scan(&r.Marks); err != nil {
+			return err
+		}
+		if err := tx.QueryRow(ctx, countPrunableSQL, cut.Applied).Scan(&r.Ranges, &r.Records); err != nil {
+			return err
+		}
+		if err := tx.QueryRow(ctx, countDeadSQL, cut.Dead).Scan(&r.Dead); err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, countKeysSQL, cut.Keys).Scan(&r.Keys)
+	})
+	return r, failure("count what retention would remove", err)
+}
+
+func markedDays(ctx context.Context, q querier, horizon ledger.Day) ([]ledger.Day, error) {
+	rows, err := q.Query(ctx, markedDaysSQL, int32(horizon))
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[ledger.Day])
+}
+
+// dropMarks drops the partitions before the horizon, one transaction each.
+func (s *Store) dropMarks(ctx context.Context, r *ledger.Removed) error {
+	days, err := markedDays(ctx, s.pool, r.Horizon)
+	if err != nil {
+		return failure("list marked days", err)
+	}
+	for _, day := range days {
+		var marks int64
+		err := s.inTx(ctx, "drop marks", func(tx pgx.Tx) error {
+			// Whoever waits here makes settlement wait: better to come back tomorrow.
+			if _, err := tx.Exec(ctx, `SET LOCAL lock_timeout = '5s'`); err != nil {
+				return err
+			}
+			return tx.QueryRow(ctx, dropDaySQL, int32(day)).Scan(&marks)
+		})
+		if err != nil {
+			return fmt.Errorf("marks of %s: %w", day, err)
+		}
+		r.Days, r.Marks = append(r.Days, day), r.Marks+marks
+	}
+	s.days.forget()
+	return nil
+}
+
+// prune removes some applied ranges and keeps their sums; more says that there may be others.
+func (s *Store) prune(ctx context.Context, cut ledger.Cutoffs, r *ledger.Removed) (more bool, err error) {
+	var removed applied
+	ranges := int64(0)
+	err = s.inTx(ctx, "prune applied ranges", func(tx pgx.Tx) error {
+		removed, ranges = applied{}, 0
+		err := removed.readEach(ctx, tx, pruneSQL, func() { ranges++ }, cut.Applied)
+		if err != nil {
+			return err
+		}
+		if removed.damaged != "" {
+			return fmt.Errorf("%w: %s", errOutcomes, removed.damaged)
+		}
+		return addPruned(ctx, tx, ledger.PrunedOf(&removed.totals, &removed.tally))
+	})
+	r.Ranges, r.Records = r.Ranges+ranges, r.Records+removed.totals.Rows
+	return ranges > 0, err
+}
+
+func addPruned(ctx context.Context, tx pgx.Tx, p ledger.Pruned) error {
+	var names []string
+	var amounts []int64
+	for name, amount := range p {
+		if amount != 0 {
+			names, amounts = append(names, name), append(amounts, amount)
+		}
+	}
+	_, err := tx.Exec(ctx, addPrunedSQL, names, amounts)
+	return err
+}
+
+// pruned reads the sums of what retention removed.
+func pruned(ctx context.Context, q querier) (ledger.Pruned, error) {
+	rows, err := q.Query(ctx, readPrunedSQL)
+	if err != nil {
+		return nil, err
+	}
+	sums := make(ledger.Pruned)
+	var name string
+	var amount int64
+	_, err = pgx.ForEachRow(rows, []any{&name, &amount}, func() error { sums[name] = amount; return nil })
+	return sums, err
+}

@@ -1,0 +1,181 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"adnet/internal/ledger"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// EnvOwnerURL names the setting of the role that owns the tables.
+const EnvOwnerURL = "ADNET_POSTGRES_OWNER_URL"
+
+// OwnerConfig is who migrates. Only commands that change the schema have it: a process that serves must not hold
+// the owner's password.
+type OwnerConfig struct {
+	OwnerURL string `name:"postgres-owner-url" env:"ADNET_POSTGRES_OWNER_URL" default:"" help:"PostgreSQL as the role that owns the tables, for migrate and other commands that change the schema (default: ADNET_POSTGRES_URL)."`
+}
+
+// Or is the owner's URL, or app's when there is no owner of its own.
+func (c OwnerConfig) Or(app Config) string {
+	if c.OwnerURL != "" {
+		return c.OwnerURL
+	}
+	return app.URL
+}
+
+// appendOnly lists the tables whose rows may only be added: those that a trigger of this kind guards.
+const appendOnly = `
+SELECT DISTINCT c.oid FROM pg_class c JOIN pg_trigger t ON t.tgrelid = c.oid JOIN pg_proc p ON p.oid = t.tgfoid
+WHERE c.relnamespace = current_schema()::regnamespace AND right(p.proname, 11) = 'append_only'`
+
+// grantSQL gives role what the application needs on every table, and nothing on the ledger but to read and add.
+// Ownership stays where it is, so it can neither alter nor drop, nor switch a trigger off. It is repeated after every
+// migration, so tables of later versions are covered.
+const grantSQL = `
+DO $$
+DECLARE
+	role text := %s;
+	tab record;
+BEGIN
+	EXECUTE format('GRANT USAGE ON SCHEMA %%I TO %%I', current_schema(), role);
+	FOR tab IN
+		SELECT c.relname, c.oid IN (` + appendOnly + `) OR c.relname = 'billed_event' AS adds, c.relname = 'schema_migration' AS reads
+		FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+	LOOP
+		EXECUTE format('REVOKE ALL ON %%I FROM %%I', tab.relname, role);
+		EXECUTE format(CASE WHEN tab.reads THEN 'GRANT SELECT ON %%I TO %%I'
+			WHEN tab.adds THEN 'GRANT SELECT, INSERT ON %%I TO %%I'
+			ELSE 'GRANT SELECT, INSERT, UPDATE, DELETE ON %%I TO %%I' END, tab.relname, role);
+	END LOOP;
+	EXECUTE format('GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA %%I TO %%I', current_schema(), role);
+	-- What it may have done in the owner's name: functions that check what they are asked.
+	FOR tab IN SELECT oid::regprocedure AS f FROM pg_proc WHERE pronamespace = current_schema()::regnamespace AND prosecdef LOOP
+		EXECUTE format('GRANT EXECUTE ON FUNCTION %%s TO %%I', tab.f, role);
+	END LOOP;
+	EXECUTE format('REVOKE CREATE ON SCHEMA %%I FROM PUBLIC', current_schema());
+END $$`
+
+const (
+	// Of two that create the role at once, in whatever databases of the server, one finds it.
+	createRoleSQL = `
+DO $$
+BEGIN
+	IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = %[1]s) THEN
+		EXECUTE format('CREATE ROLE %%I LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD %%L', %[1]s, %[2]s);
+	END IF;
+EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
+END $$`
+
+	passwordSQL = `DO $$ BEGIN EXECUTE format('ALTER ROLE %%I LOGIN PASSWORD %%L', %[1]s, %[2]s); END $$`
+)
+
+// Grant makes the role of appURL, when there is none, and gives it the application's rights on the schema that
+// ownerURL migrated: everything to read, all tables but the ledger to change, the ledger only to add to. It ends
+// by logging in as that role. When both URLs are of one role there is nothing to restrict: it says so to log and
+// changes nothing. Safe to repeat. Errors name the setting that is wrong and never hold a password.
+func Grant(ctx context.Context, ownerURL, appURL string, log func(string)) error {
+	owner, err := pgx.ParseConfig(ownerURL)
+	if err != nil {
+		return fmt.Errorf("%s: %w", EnvOwnerURL, err)
+	}
+	app, err := pgx.ParseConfig(appURL)
+	if err != nil {
+		return fmt.Errorf("%s: %w", EnvURL, err)
+	}
+	if owner.User == app.User {
+		log(fmt.Sprintf("postgres: role %q owns its tables and could change the ledger: give %s a role of its own (%s names the owner)", app.User, EnvURL, EnvOwnerURL))
+		return nil
+	}
+	owner.ConnectTimeout, app.ConnectTimeout = connectTimeout, connectTimeout
+	conn, err := pgx.ConnectConfig(ctx, owner)
+	if err != nil {
+		return unreachable(owner, err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	role, password := literal(app.User), literal(app.Password)
+	if _, err := conn.Exec(ctx, fmt.Sprintf(createRoleSQL, role, password)); err != nil {
+		return fmt.Errorf("create role %q (the owner needs CREATEROLE, or create it yourself with LOGIN): %w", app.User, err)
+	}
+	err = exclusively(ctx, conn, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, fmt.Sprintf(grantSQL, role))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("give role %q its rights: %w", app.User, err)
+	}
+	if err := logIn(ctx, app); isWrongPassword(err) {
+		// The setting is the truth: it was changed, or the role was made without a password.
+		if _, err := conn.Exec(ctx, fmt.Sprintf(passwordSQL, role, password)); err != nil {
+			return fmt.Errorf("set the password of role %q: %w", app.User, err)
+		}
+		err = logIn(ctx, app)
+		if err != nil {
+			return unreachable(app, err)
+		}
+	} else if err != nil {
+		return unreachable(app, err)
+	}
+	log(fmt.Sprintf("postgres: role %q may add to the ledger and not change it", app.User))
+	return nil
+}
+
+// logIn connects and leaves.
+func logIn(ctx context.Context, config *pgx.ConnConfig) error {
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+	return conn.Close(ctx)
+}
+
+func isWrongPassword(err error) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && (refused.Code == "28P01" || refused.Code == "28000")
+}
+
+// literal is text as an SQL string.
+func literal(text string) string {
+	return "E'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
+}
+
+// auditRights lists what the role at hand could do to rows that must never change, each with how.
+const auditRights = `
+SELECT format('%s on %s', how, c.relname)
+FROM (` + appendOnly + ` UNION SELECT oid FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relname IN ('ledger_transaction', 'ledger_entry')) guarded
+JOIN pg_class c ON c.oid = guarded.oid
+CROSS JOIN LATERAL (
+	SELECT p FROM unnest(ARRAY['UPDATE', 'DELETE', 'TRUNCATE', 'TRIGGER']) p WHERE has_table_privilege(c.oid, p)
+	UNION ALL SELECT 'UPDATE of a column' WHERE has_any_column_privilege(c.oid, 'UPDATE') AND NOT has_table_privilege(c.oid, 'UPDATE')
+	UNION ALL SELECT 'ownership' WHERE pg_has_role(c.relowner, 'MEMBER')
+	UNION ALL SELECT 'a trigger that is off' WHERE EXISTS (
+		SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal AND t.tgenabled NOT IN ('O', 'A'))
+) found (how)
+ORDER BY 1`
+
+// rights says what the role of this connection could do to the ledger.
+func (a *audit) rights() {
+	if a.err != nil {
+		return
+	}
+	rows, err := a.tx.Query(a.ctx, auditRights)
+	if err != nil {
+		a.err = err
+		return
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		a.err = err
+		return
+	}
+	detail := ""
+	if len(found) > 0 {
+		detail = strings.Join(found[:min(3, len(found))], "; ") + ": connect as a role that does not own the tables, see " + EnvOwnerURL
+	}
+	a.checks = append(a.checks, ledger.Check{Name: ledger.CheckRights, Got: int64(len(found)), Detail: detail})
+}

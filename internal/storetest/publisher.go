@@ -1,0 +1,298 @@
+package storetest
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// Publishers is what invalid-traffic control needs of a store.
+type Publishers interface {
+	PublisherDays(ctx context.Context, since, last ledger.Day) ([]ledger.PublisherDay, error)
+	OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error)
+	Quarantines(ctx context.Context, q ledger.QuarantineQuery) ([]ledger.Quarantine, error)
+	EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (ledger.Quarantine, error)
+	SetMintCap(ctx context.Context, c ledger.MintCap) error
+	HeldCredits(ctx context.Context, developer uuid.UUID) (money.Credits, error)
+}
+
+var publisherCases = []ledgerCase{
+	{"ClickNeedsImpression", clickNeedsImpression},
+	{"MintCap", mintCap},
+	{"MintCapAtOnce", mintCapAtOnce},
+	{"PublisherDays", publisherDays},
+	{"QuarantineReleased", quarantineReleased},
+	{"QuarantineClawedBack", quarantineClawedBack},
+	{"QuarantineOnce", quarantineOnce},
+	{"QuarantineEndsUnderLoad", quarantineEndsUnderLoad},
+}
+
+func publishersOf(t *testing.T, l Ledger) Publishers {
+	t.Helper()
+	p, ok := l.Settler.(Publishers)
+	require.True(t, ok, "the store has no publishers")
+	return p
+}
+
+// impressions are n of a developer, settled as the next batch of partition 0.
+func impressions(t *testing.T, l Ledger, developer uuid.UUID, limit money.Credits, first int64, records ...ledger.Record) []ledger.Outcome {
+	t.Helper()
+	b := batchOf(partition(0), first, records...)
+	b.MintCap = limit
+	effects, err := apply(t.Context(), l.Settler, b)
+	require.NoError(t, err)
+	return effects.Applied[0].Outcomes
+}
+
+func requireCredits(t *testing.T, l Ledger, developer uuid.UUID, want money.Credits) {
+	t.Helper()
+	got, err := l.Accounts.DeveloperCredits(t.Context(), developer)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
+
+func clickNeedsImpression(t *testing.T, l Ledger) {
+	c := priced(t, l, AddUser(t, l.Stores), money.USD, 10*money.USD)
+	developer := newID(t)
+	view := eventOf(t, c, developer, ledger.Impression)
+	click := view
+	click.Event.Type = ledger.Click
+	lonely := ledger.Verdict("invalid_traffic:click_without_impression")
+	verdict := func(first int64, records ...ledger.Record) (got []ledger.Verdict) {
+		for _, o := range impressions(t, l, developer, 0, first, records...) {
+			got = append(got, o.Verdict)
+		}
+		return got
+	}
+	require.Equal(t, []ledger.Verdict{lonely, lonely}, verdict(0, click, click))
+	require.Equal(t, []ledger.Verdict{lonely, ledger.OK, ledger.OK, ledger.Duplicate}, verdict(2, click, view, click, click), "what was invalid used up no key")
+	require.Equal(t, []ledger.Verdict{ledger.Duplicate}, verdict(6, click))
+	other := eventOf(t, c, developer, ledger.Impression)
+	require.Equal(t, []ledger.Verdict{ledger.OK}, verdict(7, other))
+	other.Event.Type = ledger.Click
+	require.Equal(t, []ledger.Verdict{ledger.OK}, verdict(8, other), "the impression is in an earlier batch")
+	requireClean(t, l, ledger.AuditOptions{})
+}
+
+func mintCap(t *testing.T, l Ledger) {
+	p := publishersOf(t, l)
+	c := priced(t, l, AddUser(t, l.Stores), money.USD, 10*money.USD)
+	developer := newID(t)
+	view := func() ledger.Record { return eventOf(t, c, developer, ledger.Impression) }
+	plain := ledger.Outcome{Verdict: ledger.OK, Charge: 10_000, Minted: 1}
+	capped := ledger.Outcome{Verdict: ledger.OK, Charge: 10_000, Credit: ledger.CreditCapped}
+	require.Equal(t, []ledger.Outcome{plain, plain}, impressions(t, l, developer, 3, 0, view(), view()))
+	require.Equal(t, []ledger.Outcome{plain, capped, capped}, impressions(t, l, developer, 3, 2, view(), view(), view()), "counted over batches")
+	requireCredits(t, l, developer, 3)
+	own := money.Credits(4)
+	set := ledger.MintCap{DeveloperID: developer, Cap: &own, By: newID(t), Note: "trusted", At: now}
+	require.NoError(t, p.SetMintCap(t.Context(), set))
+	require.Equal(t, []ledger.Outcome{plain, capped}, impressions(t, l, developer, 3, 5, view(), view()))
+	set.Cap = nil
+	require.NoError(t, p.SetMintCap(t.Context(), set))
+	require.Equal(t, []ledger.Outcome{capped}, impressions(t, l, developer, 3, 7, view()), "the installation's again")
+	tomorrow := view()
+	tomorrow.Event.ReceivedAt = now.AddDate(0, 0, 1)
+	require.Equal(t, []ledger.Outcome{plain}, impressions(t, l, developer, 3, 8, tomorrow))
+	requireCredits(t, l, developer, 5)
+	// What was decided is what is kept.
+	chunk := nextChunk(t, l, partition(0), 100)
+	require.Equal(t, capped, chunk.Outcomes[7])
+	requireClean(t, l, ledger.AuditOptions{})
+}
+
+// mintCapAtOnce mints for one publisher from several partitions at once: the cap holds to the Credit.
+func mintCapAtOnce(t *testing.T, l Ledger) {
+	c := priced(t, l, AddUser(t, l.Stores), 100*money.USD, 100*money.USD)
+	developers := []uuid.UUID{newID(t), newID(t)}
+	batches := make([]ledger.Batch, 8)
+	for i := range batches {
+		var records []ledger.Record
+		for n := range 10 {
+			r := eventOf(t, c, developers[(n+i)%2], ledger.Impression)
+			if n == 3 {
+				r.Event.InvalidTraffic = ledger.RuleBot
+			}
+			records = append(records, r)
+		}
+		batches[i] = batchOf(partition(int32(i)), 0, records...)
+		batches[i].MintCap = 13
+	}
+	together(len(batches), func(i int) {
+		_, err := apply(t.Context(), l.Settler, batches[i])
+		require.NoError(t, err)
+	})
+	for _, developer := range developers {
+		requireCredits(t, l, developer, 13)
+	}
+	days, err := publishersOf(t, l).PublisherDays(t.Context(), 0, ledger.DayOf(now))
+	require.NoError(t, err)
+	require.Len(t, days, 2)
+	var sum ledger.PublisherDay
+	for _, d := range days {
+		sum.Add(d)
+	}
+	require.Equal(t, ledger.PublisherDay{Minted: 26, Capped: 46, Impressions: 72, Invalid: 8}, sum)
+	requireClean(t, l, ledger.AuditOptions{})
+}
+
+func publisherDays(t *testing.T, l Ledger) {
+	owner := AddUser(t, l.Stores)
+	c := priced(t, l, owner, money.USD, 10*money.USD)
+	developer, other := newID(t), newID(t)
+	view := eventOf(t, c, developer, ledger.Impression)
+	click, before := view, eventOf(t, c, developer, ledger.Impression)
+	click.Event.Type = ledger.Click
+	before.Event.ReceivedAt = now.AddDate(0, 0, -2)
+	robot, sandbox, own := eventOf(t, c, developer, ledger.Impression), eventOf(t, c, developer, ledger.Impression), eventOf(t, c, owner.DeveloperID, ledger.Impression)
+	robot.Event.InvalidTraffic, sandbox.Event.Sandbox = ledger.RuleBot, true
+	old := eventOf(t, c, other, ledger.Impression)
+	old.Event.ReceivedAt = now.AddDate(0, 0, -1)
+	impressions(t, l, developer, 0, 0, view, click, click, before, robot, sandbox, own, old)
+	day := ledger.DayOf(now)
+	p := publishersOf(t, l)
+	read := func(since, last ledger.Day) (mine []ledger.PublisherDay) {
+		days, err := p.PublisherDays(t.Context(), since, last)
+		require.NoError(t, err)
+		for _, d := range days { // rows without a number are allowed
+			if d != (ledger.PublisherDay{DeveloperID: d.DeveloperID, Day: d.Day}) {
+				mine = append(mine, d)
+			}
+		}
+		return mine
+	}
+	today := ledger.PublisherDay{DeveloperID: developer, Day: day, Minted: 1, Impressions: 1, Clicks: 1, Invalid: 1}
+	require.Contains(t, read(day-1, day), today)
+	require.Contains(t, read(day-2, day), ledger.PublisherDay{DeveloperID: developer, Day: day - 2, Minted: 1, Impressions: 1})
+	require.NotContains(t, read(day-1, day), ledger.PublisherDay{DeveloperID: developer, Day: day - 2, Minted: 1, Impressions: 1})
+	for _, d := range read(day-2, day) {
+		require.NotEqual(t, owner.DeveloperID, d.DeveloperID, "self-served ads are in no number")
+	}
+}
+
+// inQuarantine opens a case and settles two impressions into it.
+func inQuarantine(t *testing.T, l Ledger) (c ledger.Quarantine, advertiser uuid.UUID) {
+	t.Helper()
+	owner := AddUser(t, l.Stores)
+	k := priced(t, l, owner, money.USD, 10*money.USD)
+	developer := newID(t)
+	view := func() ledger.Record { return eventOf(t, k, developer, ledger.Impression) }
+	impressions(t, l, developer, 0, 0, view())
+	c = ledger.Quarantine{
+		ID: ledger.QuarantineID(developer, ledger.DayOf(now), 0), DeveloperID: developer, OpenedAt: now,
+		Evidence: ledger.Evidence{Rule: ledger.QuarantineCTR, Value: 0.9, Threshold: 0.3, Today: ledger.PublisherDay{DeveloperID: developer, Day: ledger.DayOf(now), Clicks: 9}},
+	}
+	p := publishersOf(t, l)
+	opened, err := p.OpenQuarantine(t.Context(), c)
+	require.NoError(t, err)
+	require.True(t, opened)
+	held := ledger.Outcome{Verdict: ledger.OK, Charge: 10_000, Minted: 1, Credit: ledger.CreditHeld}
+	require.Equal(t, []ledger.Outcome{held, held}, impressions(t, l, developer, 0, 1, view(), view()))
+	requireCredits(t, l, developer, 1)
+	n, err := p.HeldCredits(t.Context(), developer)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, n)
+	c.Held, c.Charged = 2, 20_000
+	list, err := p.Quarantines(t.Context(), ledger.QuarantineQuery{Developer: developer, Open: true, Limit: 10})
+	require.NoError(t, err)
+	require.Equal(t, []ledger.Quarantine{c}, list)
+	requireClean(t, l, ledger.AuditOptions{})
+	return c, owner.ID
+}
+
+func decide(t *testing.T, c ledger.Quarantine, d ledger.QuarantineDecision) ledger.QuarantineVerdict {
+	t.Helper()
+	return ledger.QuarantineVerdict{Case: c.ID, Decision: d, By: newID(t), Note: "looked at it", At: now.Add(time.Hour)}
+}
+
+func quarantineReleased(t *testing.T, l Ledger) {
+	c, advertiser := inQuarantine(t, l)
+	p := publishersOf(t, l)
+	v := decide(t, c, ledger.QuarantineRelease)
+	ended, err := p.EndQuarantine(t.Context(), v)
+	require.NoError(t, err)
+	c.Decision, c.DecidedAt, c.DecidedBy, c.Note = v.Decision, v.At, v.By, v.Note
+	require.Equal(t, c, ended)
+	requireCredits(t, l, c.DeveloperID, 3)
+	requireCash(t, l, advertiser, -30_000)
+	again, err := p.EndQuarantine(t.Context(), decide(t, c, ledger.QuarantineRelease))
+	require.NoError(t, err)
+	require.Equal(t, c, again, "the same decision again changes nothing, not even who decided")
+	requireCredits(t, l, c.DeveloperID, 3)
+	_, err = p.EndQuarantine(t.Context(), decide(t, c, ledger.QuarantineClawback))
+	requireCode(t, err, errs.Conflict)
+	n, err := p.HeldCredits(t.Context(), c.DeveloperID)
+	require.NoError(t, err)
+	require.Zero(t, n)
+	requireClean(t, l, ledger.AuditOptions{})
+}
+
+func quarantineClawedBack(t *testing.T, l Ledger) {
+	c, advertiser := inQuarantine(t, l)
+	p := publishersOf(t, l)
+	requireCash(t, l, advertiser, -30_000)
+	for range 2 {
+		ended, err := p.EndQuarantine(t.Context(), decide(t, c, ledger.QuarantineClawback))
+		require.NoError(t, err)
+		require.Equal(t, ledger.QuarantineClawback, ended.Decision)
+		requireCredits(t, l, c.DeveloperID, 1)
+		requireCash(t, l, advertiser, -10_000)
+	}
+	requireClean(t, l, ledger.AuditOptions{})
+}
+
+func quarantineOnce(t *testing.T, l Ledger) {
+	p := publishersOf(t, l)
+	developer := newID(t)
+	var opened atomic.Int32
+	together(8, func(i int) {
+		ok, err := p.OpenQuarantine(t.Context(), ledger.Quarantine{ID: ledger.QuarantineID(developer, 1, i%3), DeveloperID: developer, OpenedAt: now})
+		require.NoError(t, err)
+		if ok {
+			opened.Add(1)
+		}
+	})
+	require.EqualValues(t, 1, opened.Load())
+	_, err := p.EndQuarantine(t.Context(), ledger.QuarantineVerdict{Case: newID(t), Decision: ledger.QuarantineRelease, At: now})
+	requireCode(t, err, errs.NotFound)
+	list, err := p.Quarantines(t.Context(), ledger.QuarantineQuery{Since: now.Add(time.Second), Limit: 10})
+	require.NoError(t, err)
+	require.Empty(t, list)
+}
+
+// quarantineEndsUnderLoad decides while impressions are settled: no Credit stays in the case's account.
+func quarantineEndsUnderLoad(t *testing.T, l Ledger) {
+	k := priced(t, l, AddUser(t, l.Stores), 100*money.USD, 100*money.USD)
+	developer, p := newID(t), publishersOf(t, l)
+	c := ledger.Quarantine{ID: ledger.QuarantineID(developer, 1, 0), DeveloperID: developer, OpenedAt: now}
+	_, err := p.OpenQuarantine(t.Context(), c)
+	require.NoError(t, err)
+	const appliers, rounds = 4, 10
+	batches := make([][]ledger.Batch, appliers)
+	for i := range batches {
+		for n := range rounds {
+			batches[i] = append(batches[i], batchOf(partition(int32(i)), int64(n), eventOf(t, k, developer, ledger.Impression)))
+		}
+	}
+	together(appliers+1, func(i int) {
+		if i == appliers {
+			_, err := p.EndQuarantine(t.Context(), decide(t, c, ledger.QuarantineRelease))
+			require.NoError(t, err)
+			return
+		}
+		for _, b := range batches[i] {
+			_, err := apply(t.Context(), l.Settler, b)
+			require.NoError(t, err)
+		}
+	})
+	requireCredits(t, l, developer, appliers*rounds)
+	requireClean(t, l, ledger.AuditOptions{})
+}

@@ -1,0 +1,270 @@
+package storetest
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"adnet/internal/account"
+	"adnet/internal/campaign"
+	"adnet/internal/errs"
+	"adnet/internal/idempotency"
+	"adnet/internal/trail"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// Trail is the audit log of a store.
+type Trail interface {
+	AuditLog(ctx context.Context, q trail.Query) ([]trail.Entry, error)
+	RecordAudit(ctx context.Context, e trail.Entry) error
+}
+
+// Operations is the side of a store that operators and careful callers see, on a store that is empty.
+type Operations struct {
+	Stores
+	Trail Trail
+	Keys  idempotency.Store
+}
+
+// RunOperations runs the cases of the audit log and of idempotency keys.
+func RunOperations(t *testing.T, newStore func(t *testing.T) Operations) {
+	for name, run := range map[string]func(*testing.T, Operations){
+		"EveryChangeHasItsEntry": everyChange, "NoChangeNoEntry": noChange, "AuditQueries": auditQueries, "NoSecretInAudit": noSecret,
+		"KeyIsClaimedOnce": claimedOnce, "KeyReplays": keyReplays, "KeyDies": keyDies, "EffectIsFenced": effectIsFenced,
+		"EffectOutlivesItsCall": effectOutlives,
+	} {
+		t.Run(name, func(t *testing.T) { run(t, newStore(t)) })
+	}
+}
+
+var actor = trail.Actor{
+	AccountID: uuid.MustParse("0197a5f0-0000-7000-8000-000000000001"), Role: "admin", Via: trail.API, Network: "192.0.2.0/24",
+	Action: "PATCH /api/campaigns/:id", RequestID: "r1",
+}
+
+func entries(t *testing.T, o Operations, q trail.Query) []trail.Entry {
+	t.Helper()
+	if q.Limit == 0 {
+		q.Limit = 500
+	}
+	list, err := o.Trail.AuditLog(t.Context(), q)
+	require.NoError(t, err)
+	return list
+}
+
+func everyChange(t *testing.T, o Operations) {
+	ctx := trail.With(t.Context(), actor)
+	u := AddUser(t, o.Stores)
+	require.Equal(t, trail.System, entries(t, o, trail.Query{})[0].Actor.Via)
+	c, err := o.Campaigns.CreateCampaign(ctx, campaign.NewCampaign{Campaign: NewCampaign(t, u.ID), Admit: func(bool) campaign.Status { return campaign.Active }})
+	require.NoError(t, err)
+	_, err = o.Campaigns.UpdateCampaign(ctx, c.ID, func(c *campaign.Campaign) error { c.Status, c.DailyBudget = campaign.Paused, 7_000_000; return nil })
+	require.NoError(t, err)
+	k := account.Key{ID: newID(t), OwnerID: u.ID, DeveloperID: u.DeveloperID, Kind: account.KindPublisher, Name: "bot", Prefix: "pub_live_abcd", Hash: [32]byte{1}, CreatedAt: time.Now()}
+	require.NoError(t, o.Stores.Keys.CreateKey(ctx, k))
+	require.NoError(t, o.Stores.Keys.RevokeKey(ctx, u.ID, k.ID, time.Now()))
+	require.NoError(t, o.Stores.Keys.RevokeKey(ctx, u.ID, k.ID, time.Now())) // changes nothing
+	_, err = o.Users.UpdateUser(ctx, u.ID, func(u *account.User) error { u.Disabled, u.PasswordHash = true, "$argon2id$y"; return nil })
+	require.NoError(t, err)
+
+	list := entries(t, o, trail.Query{})
+	kinds := make([]string, len(list))
+	for i, e := range list {
+		kinds[len(list)-1-i] = e.TargetKind
+		require.Equal(t, u.ID, e.OwnerID)
+		require.WithinDuration(t, time.Now(), e.At, time.Minute)
+		require.Equal(t, time.UTC, e.At.Location())
+		if i < len(list)-1 {
+			require.Equal(t, actor, e.Actor)
+			require.Greater(t, e.Seq, list[i+1].Seq)
+		}
+	}
+	require.Equal(t, []string{"user", "campaign", "campaign", "key", "key", "user"}, kinds)
+	require.Equal(t, map[string]trail.Change{
+		"status": {Before: "active", After: "paused"}, "daily_budget": {Before: 50.0, After: 7.0},
+	}, list[3].Changes)
+	require.Nil(t, list[4].Changes["status"].Before, "a creation has nothing before")
+	require.Equal(t, "active", list[4].Changes["status"].After)
+	require.Equal(t, map[string]trail.Change{"revoked": {Before: false, After: true}}, list[1].Changes)
+	require.Equal(t, map[string]trail.Change{
+		"disabled": {Before: false, After: true}, "password": {Before: "(secret)", After: "(changed)"},
+	}, list[0].Changes)
+}
+
+func noChange(t *testing.T, o Operations) {
+	u := AddUser(t, o.Stores)
+	c := AddCampaign(t, o.Stores, u.ID, campaign.Active)
+	before := len(entries(t, o, trail.Query{}))
+	_, err := o.Campaigns.UpdateCampaign(t.Context(), c.ID, func(*campaign.Campaign) error { return nil })
+	require.NoError(t, err)
+	_, err = o.Campaigns.UpdateCampaign(t.Context(), c.ID, func(c *campaign.Campaign) error {
+		c.Name = "x"
+		return errs.New(errs.Forbidden, "no")
+	})
+	require.Error(t, err)
+	require.Error(t, o.Users.CreateUser(t.Context(), u), "exists")
+	require.Error(t, o.Stores.Keys.RevokeKey(t.Context(), u.ID, newID(t), time.Now()))
+	require.Len(t, entries(t, o, trail.Query{}), before)
+}
+
+func auditQueries(t *testing.T, o Operations) {
+	a, b := newID(t), newID(t)
+	ctx := trail.With(t.Context(), actor)
+	for i := range 7 {
+		owner := a
+		if i%2 == 1 {
+			owner = b
+		}
+		require.NoError(t, o.Trail.RecordAudit(ctx, trail.Entry{
+			TargetKind: trail.TargetDeadLetter, TargetID: string(rune('a' + i)), OwnerID: owner, Changes: map[string]trail.Change{"replayed": {After: true}},
+		}))
+	}
+	require.Len(t, entries(t, o, trail.Query{OwnerID: a}), 4)
+	require.Len(t, entries(t, o, trail.Query{OwnerID: b, ActorID: actor.AccountID}), 3)
+	require.Empty(t, entries(t, o, trail.Query{ActorID: a}))
+	require.Len(t, entries(t, o, trail.Query{TargetKind: trail.TargetDeadLetter, TargetID: "c"}), 1)
+	require.Empty(t, entries(t, o, trail.Query{TargetKind: trail.TargetUser}))
+	require.Empty(t, entries(t, o, trail.Query{Until: time.Now().Add(-time.Hour)}))
+	require.Len(t, entries(t, o, trail.Query{Since: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)}), 7)
+	var ids []string
+	for before := int64(0); ; {
+		page := entries(t, o, trail.Query{Limit: 3, Before: before})
+		if len(page) == 0 {
+			break
+		}
+		for _, e := range page {
+			ids = append(ids, e.TargetID)
+		}
+		before = page[len(page)-1].Seq
+	}
+	require.Equal(t, "gfedcba", strings.Join(ids, ""))
+}
+
+func noSecret(t *testing.T, o Operations) {
+	u := AddUser(t, o.Stores)
+	_, err := o.Users.UpdateUser(t.Context(), u.ID, func(u *account.User) error { u.PasswordHash = "$argon2id$other"; return nil })
+	require.NoError(t, err)
+	k := account.Key{ID: newID(t), OwnerID: u.ID, DeveloperID: u.DeveloperID, Kind: account.KindSeat, Prefix: "seat_live_abcd", Hash: [32]byte{0xab, 0xcd, 0xef}, CreatedAt: time.Now()}
+	require.NoError(t, o.Stores.Keys.CreateKey(t.Context(), k))
+	text, err := json.Marshal(entries(t, o, trail.Query{}))
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "argon2id")
+	require.NotContains(t, string(text), "abcdef")
+	require.NotContains(t, string(text), "q83v") // base64 of the hash
+}
+
+func claimOf(key byte) idempotency.Claim {
+	return idempotency.Claim{
+		Attempt: idempotency.Attempt{ID: idempotency.ID{key}, Token: uuid.New()}, Fingerprint: [32]byte{1}, Lease: time.Minute, Life: 24 * time.Hour,
+	}
+}
+
+func stateOf(t *testing.T, o Operations, c idempotency.Claim) idempotency.State {
+	t.Helper()
+	found, err := o.Keys.ClaimKey(t.Context(), c)
+	require.NoError(t, err)
+	return found.State
+}
+
+func claimedOnce(t *testing.T, o Operations) {
+	var claimed atomic.Int64
+	together(16, func(int) {
+		found, err := o.Keys.ClaimKey(t.Context(), claimOf(1))
+		if err == nil && found.State == idempotency.Claimed {
+			claimed.Add(1)
+		}
+	})
+	require.EqualValues(t, 1, claimed.Load())
+	require.Equal(t, idempotency.Running, stateOf(t, o, claimOf(1)))
+	require.Equal(t, idempotency.Claimed, stateOf(t, o, claimOf(2)), "another key is another call")
+	other := claimOf(1)
+	other.Fingerprint = [32]byte{2}
+	require.Equal(t, idempotency.Differs, stateOf(t, o, other))
+}
+
+func keyReplays(t *testing.T, o Operations) {
+	c := claimOf(1)
+	require.Equal(t, idempotency.Claimed, stateOf(t, o, c))
+	stranger := c.Attempt
+	stranger.Token = uuid.New()
+	require.NoError(t, o.Keys.FinishKey(t.Context(), stranger, idempotency.Reply{Status: 200}))
+	require.Equal(t, idempotency.Running, stateOf(t, o, claimOf(1)), "a reply of another attempt is not kept")
+	reply := idempotency.Reply{Status: 201, ContentType: "application/json", Body: []byte("sealed")}
+	require.NoError(t, o.Keys.FinishKey(t.Context(), c.Attempt, reply))
+	require.NoError(t, o.Keys.FinishKey(t.Context(), c.Attempt, idempotency.Reply{Status: 500}))
+	found, err := o.Keys.ClaimKey(t.Context(), claimOf(1))
+	require.NoError(t, err)
+	require.Equal(t, idempotency.Found{State: idempotency.Replied, Reply: reply}, found)
+	require.NoError(t, o.Keys.ReleaseKey(t.Context(), c.Attempt))
+	require.Equal(t, idempotency.Replied, stateOf(t, o, claimOf(1)), "what was answered cannot be released")
+	outlived := claimOf(1)
+	outlived.Life = 0
+	require.Equal(t, idempotency.Claimed, stateOf(t, o, outlived))
+}
+
+func keyDies(t *testing.T, o Operations) {
+	first := claimOf(1)
+	first.Lease = 0
+	require.Equal(t, idempotency.Claimed, stateOf(t, o, first))
+	other := claimOf(1)
+	other.Fingerprint = [32]byte{2}
+	require.Equal(t, idempotency.Differs, stateOf(t, o, other), "also of a call that died")
+	second := claimOf(1)
+	require.Equal(t, idempotency.Claimed, stateOf(t, o, second), "a dead call without effect runs anew")
+	require.Equal(t, idempotency.Running, stateOf(t, o, claimOf(1)))
+	require.NoError(t, o.Keys.ReleaseKey(t.Context(), first.Attempt))
+	require.Equal(t, idempotency.Running, stateOf(t, o, claimOf(1)), "the dead one cannot release what it lost")
+	require.NoError(t, o.Keys.ReleaseKey(t.Context(), second.Attempt))
+	require.Equal(t, idempotency.Claimed, stateOf(t, o, claimOf(1)))
+}
+
+// effectIsFenced is the case that doubles money without a fence: a call that was taken for dead wakes up and
+// commits after the one that took over.
+func effectIsFenced(t *testing.T, o Operations) {
+	u := AddUser(t, o.Stores)
+	slow, quick := claimOf(1), claimOf(1)
+	slow.Lease = 0
+	require.Equal(t, idempotency.Claimed, stateOf(t, o, slow))
+	require.Equal(t, idempotency.Claimed, stateOf(t, o, quick))
+	create := func(c idempotency.Claim) error {
+		_, err := o.Campaigns.CreateCampaign(idempotency.With(t.Context(), c.Attempt), campaign.NewCampaign{
+			Campaign: NewCampaign(t, u.ID), Admit: func(bool) campaign.Status { return campaign.Active },
+		})
+		return err
+	}
+	require.NoError(t, create(quick))
+	require.True(t, errs.Is(create(slow), errs.Conflict))
+	_, total, err := o.Campaigns.Campaigns(t.Context(), campaign.Filter{AdvertiserID: u.ID, Limit: 10})
+	require.NoError(t, err)
+	require.Equal(t, 1, total)
+	require.True(t, errs.Is(o.Users.CreateUser(idempotency.With(t.Context(), slow.Attempt), account.User{
+		ID: newID(t), DeveloperID: newID(t), Email: "late@example.com", Role: account.RoleAdvertiser, CreatedAt: time.Now(),
+	}), errs.Conflict))
+	_, err = o.Users.UserByEmail(t.Context(), "late@example.com")
+	require.True(t, errs.Is(err, errs.NotFound))
+}
+
+// effectOutlives is a process that dies between its commit and its reply.
+func effectOutlives(t *testing.T, o Operations) {
+	u := AddUser(t, o.Stores)
+	c := claimOf(1)
+	c.Lease = 0
+	require.Equal(t, idempotency.Claimed, stateOf(t, o, c))
+	kept, err := o.Campaigns.CreateCampaign(idempotency.With(t.Context(), c.Attempt), campaign.NewCampaign{Campaign: NewCampaign(t, u.ID)})
+	require.NoError(t, err)
+	found, err := o.Keys.ClaimKey(t.Context(), claimOf(1))
+	require.NoError(t, err)
+	require.Equal(t, idempotency.Found{State: idempotency.Effected, Effect: idempotency.Effect{Kind: "campaign", ID: kept.ID.String()}}, found)
+	long := claimOf(2)
+	require.Equal(t, idempotency.Claimed, stateOf(t, o, long))
+	_, err = o.Campaigns.UpdateCampaign(idempotency.With(t.Context(), long.Attempt), kept.ID, func(c *campaign.Campaign) error { c.Name = "other"; return nil })
+	require.NoError(t, err)
+	require.Equal(t, idempotency.Running, stateOf(t, o, claimOf(2)))
+	require.NoError(t, o.Keys.ReleaseKey(t.Context(), long.Attempt))
+	require.Equal(t, idempotency.Effected, stateOf(t, o, claimOf(2)), "a failed call that took effect does not run again")
+}
