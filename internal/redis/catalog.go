@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -22,6 +23,7 @@ var ErrLost error = errs.New(errs.Conflict, "the catalog was emptied or rebuilt 
 
 const (
 	writeChunk = 500  // objects per script: Redis serves nobody else while one runs
+	roomChunk  = 100  // rooms per script, each of which may be a sum over an hour's minutes
 	readChunk  = 1000 // objects per read
 	readers    = 4    // reads at once
 )
@@ -36,6 +38,10 @@ type Catalog struct {
 	mu    sync.Mutex
 	epoch string // of the catalog this value works on; empty before it has seen one
 	lost  bool   // a write was refused and Head has not been read since
+
+	writer            string // unique name of this value
+	reservations      int64  // epoch that rooms are published for
+	beats, beatsAcked int64  // see [Catalog.Beat]
 }
 
 // keys are the names in Redis, with the layout that the scripts rely on.
@@ -49,14 +55,17 @@ type keys struct {
 	applied  string // hash: node → the head it has applied
 	confirm  string // + config version: list of the nodes that applied it
 	channel  string // every accepted change
+
+	reservations string // prefix of what [Reservations] says
 }
 
 // NewCatalog makes a view of the catalog. It does no I/O.
 func NewCatalog(client *Client) *Catalog {
 	p := client.cfg.Prefix + ":{catalog}:"
-	return &Catalog{client: client, keys: keys{
+	return &Catalog{client: client, writer: rand.Text(), keys: keys{
 		objects: p + "objects", versions: p + "versions", head: p + "head", epoch: p + "epoch", rooms: p + "rooms",
 		nodes: p + "nodes", applied: p + "applied", confirm: p + "confirm:", channel: p + "changes",
+		reservations: p + "reserved:",
 	}}
 }
 
@@ -154,27 +163,68 @@ func (c *Catalog) Head(ctx context.Context) (version int64, found bool, err erro
 	return version, err == nil, err
 }
 
-// Campaigns loads the whole catalog. Versions up to head are in it, and perhaps some newer ones; head is 0
-// when there is no complete catalog. Errors: [ErrLost] when it was emptied meanwhile.
+// EachCampaign reads the whole catalog and hands it over in pages: to one goroutine at a time, and a page is used again
+// when take returns. Versions up to head are in it, and perhaps some newer ones; head is 0 when there is no complete
+// catalog. Errors: [ErrLost] when it was emptied meanwhile.
+func (c *Catalog) EachCampaign(ctx context.Context, take func(page []campaign.Campaign)) (head int64, err error) {
+	head, ids, err := c.versions(ctx, "-inf")
+	if err != nil {
+		return 0, err
+	}
+	pages := make(chan []campaign.Campaign, readers)
+	for range readers {
+		pages <- make([]campaign.Campaign, min(readChunk, len(ids)))
+	}
+	var taking sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readers)
+	for chunk := range slices.Chunk(ids, readChunk) {
+		group.Go(func() error {
+			page := <-pages
+			defer func() { pages <- page }()
+			clear(page)
+			into := page[:len(chunk)]
+			if err := c.loadChunk(ctx, chunk, into); err != nil {
+				return err
+			}
+			taking.Lock()
+			defer taking.Unlock()
+			take(into)
+			return nil
+		})
+	}
+	return head, group.Wait()
+}
+
+// Campaigns loads the whole catalog, in order of version. Head and errors are those of [Catalog.EachCampaign].
 func (c *Catalog) Campaigns(ctx context.Context) (all []campaign.Campaign, head int64, err error) {
 	return c.load(ctx, "-inf")
 }
 
 // CampaignsSince loads campaigns with a config version above version, in order of version. Head and errors
-// are those of [Catalog.Campaigns].
+// are those of [Catalog.EachCampaign].
 func (c *Catalog) CampaignsSince(ctx context.Context, version int64) (changed []campaign.Campaign, head int64, err error) {
 	return c.load(ctx, "("+strconv.FormatInt(version, 10))
 }
 
-func (c *Catalog) load(ctx context.Context, from string) ([]campaign.Campaign, int64, error) {
+// versions are the head and, in order of version, the campaigns from one on.
+func (c *Catalog) versions(ctx context.Context, from string) (head int64, ids []string, err error) {
 	// The head is read before the objects, so that what it promises is among them.
-	head, err := c.client.rdb.Get(ctx, c.keys.head).Int64()
+	head, err = c.client.rdb.Get(ctx, c.keys.head).Int64()
 	if err != nil && !errors.Is(err, goredis.Nil) {
-		return nil, 0, c.client.explain(err)
+		return 0, nil, c.client.explain(err)
 	}
-	ids, err := c.client.rdb.ZRangeByScore(ctx, c.keys.versions, &goredis.ZRangeBy{Min: from, Max: "+inf"}).Result()
+	ids, err = c.client.rdb.ZRangeByScore(ctx, c.keys.versions, &goredis.ZRangeBy{Min: from, Max: "+inf"}).Result()
 	if err != nil {
-		return nil, 0, c.client.explain(err)
+		return 0, nil, c.client.explain(err)
+	}
+	return head, ids, nil
+}
+
+func (c *Catalog) load(ctx context.Context, from string) ([]campaign.Campaign, int64, error) {
+	head, ids, err := c.versions(ctx, from)
+	if err != nil {
+		return nil, 0, err
 	}
 	list := make([]campaign.Campaign, len(ids))
 	group, ctx := errgroup.WithContext(ctx)
@@ -194,12 +244,14 @@ func (c *Catalog) loadChunk(ctx context.Context, ids []string, into []campaign.C
 	if err != nil {
 		return c.client.explain(err)
 	}
+	var buf []byte
 	for i, object := range objects {
 		text, ok := object.(string)
 		if !ok {
 			return ErrLost
 		}
-		if err := json.Unmarshal([]byte(text), &into[i]); err != nil {
+		buf = append(buf[:0], text...)
+		if err := json.Unmarshal(buf, &into[i]); err != nil {
 			return fmt.Errorf("decode campaign %s: %w", ids[i], err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +21,8 @@ const (
 	nodeMemory   = time.Minute            // and is forgotten after this long
 	announceWait = time.Second            // how long Announce waits for confirmations
 	announceLook = 100 * time.Millisecond // how often it also looks at heartbeats meanwhile
+	roomWait     = 500 * time.Millisecond // how long Announce waits for the room of a campaign that delivers
+	roomLook     = 5 * time.Millisecond   // how often it looks meanwhile
 	confirmLife  = 10 * time.Second       // how long a confirmation nobody waits for is kept
 	pingEvery    = time.Second            // how often Subscribe checks a silent connection
 )
@@ -178,7 +181,8 @@ return answer`)
 var _ campaign.Announcer = (*Catalog)(nil)
 
 // Announce implements campaign.Announcer: it publishes a committed campaign and waits, at most 1 s, until each
-// node that was live confirmed its version or is gone. Without live nodes all is true. An error says that Redis
+// node that was live confirmed its version or is gone. Without live nodes all is true. Of a campaign that delivers it
+// also waits, at most half a second of that, until its room of this version is there: before, no node may serve it. An error says that Redis
 // failed; the nodes then stop serving by themselves when they cannot prove freshness.
 func (c *Catalog) Announce(ctx context.Context, announced campaign.Campaign) (all bool, err error) {
 	object, err := json.Marshal(&announced)
@@ -205,7 +209,30 @@ func (c *Catalog) Announce(ctx context.Context, announced campaign.Campaign) (al
 			return false, c.client.explain(err)
 		}
 	}
+	if announced.Delivers() {
+		c.awaitRoom(ctx, &announced, min(roomWait, time.Until(until)))
+	}
 	return true, nil
+}
+
+// awaitRoom waits for the projector; without one the campaign is served as soon as there is one.
+func (c *Catalog) awaitRoom(ctx context.Context, announced *campaign.Campaign, wait time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	ticker := time.NewTicker(roomLook)
+	defer ticker.Stop()
+	for {
+		room, err := c.client.rdb.HGet(ctx, c.keys.rooms, announced.ID.String()).Result()
+		version, _, _ := strings.Cut(room, "|")
+		if n, bad := strconv.ParseInt(version, 10, 64); bad == nil && n >= announced.ConfigVersion || err != nil && !errors.Is(err, goredis.Nil) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
 }
 
 // awaitConfirmation waits for one node's confirmation and removes it from waiting. When none comes it looks

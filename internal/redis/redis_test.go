@@ -67,17 +67,16 @@ func empty(t *testing.T, client *Client) {
 
 func someCampaign(version int64) campaign.Campaign {
 	roas := 3 * money.USD
-	return campaign.Campaign{
+	c := campaign.Campaign{
 		ID: uuid.New(), AdvertiserID: uuid.New(), Name: "Ärger & <b>Spaß</b> \u2028", Status: campaign.Active,
 		Format: campaign.Native, Headline: `say "hi"`, BillingModel: campaign.CPM, BidAmount: 3_370_001,
 		DailyBudget: 10 * money.USD, TotalBudget: money.Max, TargetROAS: &roas, Goal: campaign.GoalManual,
-		Targeting: campaign.Targeting{
-			IntentTokens: []string{"buy shoes", "läufer"}, Keywords: []string{}, ActiveTools: []string{}, HostApps: []string{},
-			Surfaces: []string{}, IntegrationMethods: []string{}, Regions: []string{"de"}, Languages: []string{},
-		},
-		PolicyViolations: []campaign.Violation{}, ConfigVersion: version,
-		CreatedAt: time.Date(2026, 9, 1, 12, 0, 0, 123456000, time.UTC), UpdatedAt: time.Date(2026, 9, 2, 12, 0, 0, 0, time.UTC),
+		Targeting:     campaign.Targeting{IntentTokens: []string{"buy shoes", "läufer"}, Regions: []string{"de"}},
+		ConfigVersion: version,
+		CreatedAt:     time.Date(2026, 9, 1, 12, 0, 0, 123456000, time.UTC), UpdatedAt: time.Date(2026, 9, 2, 12, 0, 0, 0, time.UTC),
 	}
+	c.Normalize() // as every store keeps it
+	return c
 }
 
 func byID(list []campaign.Campaign) map[uuid.UUID]campaign.Campaign {
@@ -202,6 +201,31 @@ func TestHeadNoticesALostCatalog(t *testing.T) {
 		all, _, err := node.Campaigns(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, []campaign.Campaign{one, two}, all)
+	})
+}
+
+// Pages are used again: nothing of an earlier campaign may show in a later one.
+func TestPagesHoldWhatListsHold(t *testing.T) {
+	onEveryRedis(t, func(t *testing.T, client *Client) {
+		catalog := NewCatalog(client)
+		const n = (readers + 2) * readChunk
+		list := make([]campaign.Campaign, n)
+		for i := range list {
+			list[i] = someCampaign(int64(i + 1))
+			if i%3 == 1 { // not at the same places of every page
+				list[i].Review = &campaign.Review{Decision: "approved", ReviewerID: uuid.New(), At: list[i].CreatedAt}
+			}
+		}
+		require.NoError(t, catalog.PublishCampaigns(t.Context(), list, n))
+		var all []campaign.Campaign
+		head, err := catalog.EachCampaign(t.Context(), func(page []campaign.Campaign) { all = append(all, page...) })
+		require.NoError(t, err)
+		require.EqualValues(t, n, head)
+		require.Len(t, all, n)
+		got := byID(all)
+		for i := range list {
+			require.Equal(t, list[i], got[list[i].ID])
+		}
 	})
 }
 

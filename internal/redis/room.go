@@ -3,6 +3,8 @@ package redis
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"adnet/internal/ledger"
@@ -17,6 +19,7 @@ import (
 // is the largest integer, which the decimal form of money refuses.
 type room struct {
 	CampaignID uuid.UUID `json:"id"`
+	Advertiser uuid.UUID `json:"adv"`
 	Version    int64     `json:"v"`
 	Day        int32     `json:"day"`
 	Daily      int64     `json:"daily"`
@@ -27,31 +30,42 @@ type room struct {
 
 func roomOf(r ledger.Room) room {
 	return room{
-		CampaignID: r.CampaignID, Version: r.Version, Day: int32(r.Day),
+		CampaignID: r.CampaignID, Advertiser: r.AdvertiserID, Version: r.Version, Day: int32(r.Day),
 		Daily: int64(r.Daily), Today: int64(r.Today), Total: int64(r.Total), Balance: int64(r.Balance),
 	}
 }
 
 func (r room) ledger() ledger.Room {
 	return ledger.Room{
-		CampaignID: r.CampaignID, Version: r.Version, Day: ledger.Day(r.Day),
+		CampaignID: r.CampaignID, AdvertiserID: r.Advertiser, Version: r.Version, Day: ledger.Day(r.Day),
 		Daily: money.Micros(r.Daily), Today: money.Micros(r.Today), Total: money.Micros(r.Total), Balance: money.Micros(r.Balance),
 	}
 }
 
-// roomsScript writes rooms that are newer than what is there and tells subscribers about those. Versions are
-// compared as decimal text: a Lua number would round large ones.
-// KEYS: rooms. ARGV: channel, then id, version, JSON of each.
-var roomsScript = goredis.NewScript(`
-local accepted = {}
-for i = 2, #ARGV, 3 do
-  local version = ARGV[i+1]
-  local old = redis.call('HGET', KEYS[1], ARGV[i])
+// roomsScript writes rooms that are newer than what is there, with what settlement released of their reservations, and
+// tells subscribers about those that were new. Versions are compared as decimal text: a Lua number would round large
+// ones. A room and its releases are of one instant of the ledger, and are seen at one instant here: between them a
+// price would be free twice, or reserved twice. Releases are sums that only grow, so the larger one is the later.
+// KEYS: rooms, state, then campaign, advertiser of each. ARGV: channel, then of each id, version, JSON, 1 when the
+// balance limits it, number of releases, minute and amount of each release.
+var roomsScript = goredis.NewScript(luaReservations + `
+local accepted, i, k = {}, 2, 3
+local beat = math.floor(tonumber(redis.call('HGET', KEYS[2], 'beat') or '0') / 60000)
+while i <= #ARGV do
+  local id, version, json, limited, n = ARGV[i], ARGV[i+1], ARGV[i+2], ARGV[i+3] == '1', tonumber(ARGV[i+4])
+  local key, account = KEYS[k], KEYS[k+1]
+  local old = redis.call('HGET', KEYS[1], id)
   local current = old and string.match(old, '^%d+')
   if not current or #current < #version or (#current == #version and current < version) then
-    redis.call('HSET', KEYS[1], ARGV[i], version .. '|' .. ARGV[i+2])
-    accepted[#accepted+1] = ARGV[i+2]
+    redis.call('HSET', KEYS[1], id, version .. '|' .. json)
+    accepted[#accepted+1] = json
   end
+  for r = i + 5, i + 4 + 2 * n, 2 do
+    local field = 's:' .. ARGV[r]
+    if tonumber(redis.call('HGET', key, field) or '0') < tonumber(ARGV[r+1]) then redis.call('HSET', key, field, ARGV[r+1]) end
+  end
+  if n > 0 or redis.call('HEXISTS', key, 'out') == 1 then reserve(key, account, limited, recompute(key, beat), beat) end
+  i, k = i + 5 + 2 * n, k + 2
 end
 if #accepted > 0 then
   redis.call('PUBLISH', ARGV[1], '{"rooms":[' .. table.concat(accepted, ',') .. ']}')
@@ -59,24 +73,38 @@ end
 return #accepted`)
 
 // PublishRooms writes absolute values, never an older version over a newer one, and tells every subscriber
-// about those that were new. Versions must not be negative.
+// about those that were new. What was released goes to the epoch of the last [Catalog.Beat] or [Catalog.Rebuild].
+// Versions must not be negative.
 func (c *Catalog) PublishRooms(ctx context.Context, rooms []ledger.Room) error {
+	c.mu.Lock()
+	names := keysOf(c.keys.reservations, c.reservations)
+	c.mu.Unlock()
 	for len(rooms) > 0 {
-		chunk := rooms[:min(writeChunk, len(rooms))]
+		chunk := rooms[:min(roomChunk, len(rooms))]
 		rooms = rooms[len(chunk):]
-		args := make([]any, 0, 1+3*len(chunk))
+		keys := append(make([]string, 0, 2+2*len(chunk)), c.keys.rooms, c.keys.reservations+"state")
+		args := make([]any, 0, 1+5*len(chunk))
 		args = append(args, c.keys.channel)
-		for _, r := range chunk {
+		for i := range chunk {
+			r := &chunk[i]
 			if r.Version < 0 {
 				return fmt.Errorf("room of campaign %s has version %d", r.CampaignID, r.Version)
 			}
-			text, err := json.Marshal(roomOf(r))
+			text, err := json.Marshal(roomOf(*r))
 			if err != nil {
 				return fmt.Errorf("encode room of campaign %s: %w", r.CampaignID, err)
 			}
-			args = append(args, r.CampaignID.String(), r.Version, text)
+			limited := 0
+			if r.Balance != ledger.Unlimited {
+				limited = 1
+			}
+			keys = append(keys, names.campaign(r.CampaignID.String()), names.advertiser(r.AdvertiserID.String()))
+			args = append(args, r.CampaignID.String(), r.Version, text, limited, len(r.Released))
+			for _, released := range r.Released {
+				args = append(args, int64(released.Minute), int64(released.Amount))
+			}
 		}
-		if err := roomsScript.Run(ctx, c.client.rdb, []string{c.keys.rooms}, args...).Err(); err != nil {
+		if err := roomsScript.Run(ctx, c.client.rdb, keys, args...).Err(); err != nil {
 			return c.client.explain(err)
 		}
 	}
@@ -85,27 +113,38 @@ func (c *Catalog) PublishRooms(ctx context.Context, rooms []ledger.Room) error {
 
 // Rooms loads every room, in no order.
 func (c *Catalog) Rooms(ctx context.Context) ([]ledger.Room, error) {
-	found := make(map[string]ledger.Room)
+	found := make(map[uuid.UUID]ledger.Room)
+	err := c.EachRoom(ctx, func(page []ledger.Room) {
+		for _, r := range page {
+			found[r.CampaignID] = r // a scan may show one twice
+		}
+	})
+	return slices.Collect(maps.Values(found)), err
+}
+
+// EachRoom reads every room, in no order, and hands them over in pages, each of which is used again when take returns.
+// It may show a room twice.
+func (c *Catalog) EachRoom(ctx context.Context, take func(page []ledger.Room)) error {
+	var page []ledger.Room
+	var buf []byte
 	for cursor := uint64(0); ; {
 		pairs, next, err := c.client.rdb.HScan(ctx, c.keys.rooms, cursor, "", readChunk).Result()
 		if err != nil {
-			return nil, c.client.explain(err)
+			return c.client.explain(err)
 		}
+		page = page[:0]
 		for i := 0; i+1 < len(pairs); i += 2 {
 			var r room
 			_, text, _ := strings.Cut(pairs[i+1], "|")
-			if err := json.Unmarshal([]byte(text), &r); err != nil {
-				return nil, fmt.Errorf("decode room of campaign %s: %w", pairs[i], err)
+			buf = append(buf[:0], text...)
+			if err := json.Unmarshal(buf, &r); err != nil {
+				return fmt.Errorf("decode room of campaign %s: %w", pairs[i], err)
 			}
-			found[pairs[i]] = r.ledger() // a scan may show one twice
+			page = append(page, r.ledger())
 		}
+		take(page)
 		if cursor = next; cursor == 0 {
-			break
+			return nil
 		}
 	}
-	rooms := make([]ledger.Room, 0, len(found))
-	for _, r := range found {
-		rooms = append(rooms, r)
-	}
-	return rooms, nil
 }

@@ -1,0 +1,236 @@
+package redis
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"adnet/ingress/budget/budgettest"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// opened is a store of reservations that has been open for long.
+func opened(t testing.TB, client *Client, epoch int64) (*Catalog, *Reservations) {
+	t.Helper()
+	catalog, reservations := NewCatalog(client), NewReservations(client)
+	catalog.Rebuild(epoch)
+	current, err := catalog.Open(t.Context(), epoch)
+	require.NoError(t, err)
+	require.Equal(t, epoch, current)
+	openNow(t, client)
+	return catalog, reservations
+}
+
+// openNow ends the time in which nodes say what they hold.
+func openNow(t testing.TB, client *Client) {
+	t.Helper()
+	require.NoError(t, client.rdb.HSet(t.Context(), NewReservations(client).keys[0], "opens", 0).Err())
+}
+
+func roomFor(id uuid.UUID, left money.Micros) ledger.Room {
+	return ledger.Room{
+		CampaignID: id, AdvertiserID: uuid.New(), Version: 1, Day: ledger.DayOf(time.Now()) + 1, Daily: left, Today: left, Total: left, Balance: ledger.Unlimited,
+	}
+}
+
+func claimOf(r ledger.Room, held money.Micros) ledger.Claim {
+	return ledger.Claim{
+		CampaignID: r.CampaignID, AdvertiserID: r.AdvertiserID, Minute: ledger.MinuteOf(time.Now()), Window: 60, Held: held, Least: 1, Step: 1, Price: 1,
+	}
+}
+
+func TestReservationsAreTheReference(t *testing.T) {
+	onEveryRedis(t, func(t *testing.T, client *Client) {
+		rapid.Check(t, func(t *rapid.T) {
+			compare(t, &Client{cfg: Config{Prefix: "test-" + uuid.NewString()}, log: client.log, rdb: client.rdb})
+		})
+	})
+}
+
+// compare plays a random history on Redis and on the reference. The beat's minute is fixed in both by hand, so that the
+// real clock decides nothing.
+func compare(t *rapid.T, client *Client) {
+	ctx := context.Background()
+	defer func() {
+		keys := client.rdb.Keys(ctx, client.cfg.Prefix+":*").Val()
+		client.rdb.Del(ctx, keys...)
+	}()
+	model := &budgettest.Store{Now: time.Now}
+	catalog, store := NewCatalog(client), NewReservations(client)
+	catalog.Rebuild(7)
+	_, err := catalog.Open(ctx, 7)
+	require.NoError(t, err)
+	model.Open(7)
+	model.Now = func() time.Time { return time.Now().Add(time.Hour) }
+	require.NoError(t, client.rdb.HSet(ctx, store.keys[0], "opens", 0).Err())
+	now := ledger.MinuteOf(time.Now())
+	setBeat := func(m ledger.Minute) {
+		model.Beat(m.Time())
+		require.NoError(t, client.rdb.HSet(ctx, store.keys[0], "beat", m.Time().UnixMilli()).Err())
+	}
+	setBeat(now)
+	amount := rapid.Custom(func(t *rapid.T) money.Micros { return money.Micros(rapid.Int64Range(0, 60).Draw(t, "amount")) })
+	var rooms []ledger.Room
+	owner := uuid.New()
+	for i := range 3 {
+		r := ledger.Room{CampaignID: uuid.New(), AdvertiserID: owner, Version: 1, Day: ledger.DayOf(time.Now()) + 9, Daily: amount.Draw(t, "daily"), Total: amount.Draw(t, "total"), Balance: ledger.Unlimited}
+		if r.Today = min(r.Daily, amount.Draw(t, "today")); i > 0 {
+			r.Balance = 50
+		}
+		rooms = append(rooms, r)
+	}
+	nodes, seqs := []string{"a", "b"}, map[string]int64{}
+	released := map[ledger.Minute]money.Micros{}
+	t.Repeat(map[string]func(*rapid.T){
+		"publish": func(t *rapid.T) {
+			r := &rooms[rapid.IntRange(0, 2).Draw(t, "room")]
+			r.Version += rapid.Int64Range(-1, 2).Draw(t, "version")
+			r.Version = max(r.Version, 0)
+			if r.Balance != ledger.Unlimited {
+				r.Balance = amount.Draw(t, "balance")
+			}
+			r.Total, r.Released = amount.Draw(t, "left"), nil
+			for range rapid.IntRange(0, 2).Draw(t, "releases") {
+				minute := now - ledger.Minute(rapid.IntRange(0, 70).Draw(t, "minute"))
+				released[minute] += 1 + amount.Draw(t, "released")/4
+				r.Released = append(r.Released, ledger.Released{CampaignID: r.CampaignID, Minute: minute, Amount: released[minute]})
+			}
+			model.Publish(*r)
+			require.NoError(t, catalog.PublishRooms(ctx, []ledger.Room{*r}))
+		},
+		"beat": func(t *rapid.T) { setBeat(now + ledger.Minute(rapid.IntRange(0, 80).Draw(t, "minutes"))) },
+		"claim": func(t *rapid.T) {
+			node := rapid.SampledFrom(nodes).Draw(t, "node")
+			seqs[node] += rapid.Int64Range(0, 1).Draw(t, "seq")
+			call := ledger.ClaimCall{Node: node, Epoch: 7, Seq: seqs[node]}
+			for range rapid.IntRange(0, 3).Draw(t, "claims") {
+				r := rapid.SampledFrom(rooms).Draw(t, "room")
+				call.Claims = append(call.Claims, ledger.Claim{
+					CampaignID: r.CampaignID, AdvertiserID: r.AdvertiserID, Minute: now - ledger.Minute(rapid.IntRange(0, 3).Draw(t, "ago")*17),
+					Window: rapid.SampledFrom([]int64{5, 60}).Draw(t, "window"), Bid: rapid.Bool().Draw(t, "bid"), Held: amount.Draw(t, "held"),
+					Exact: rapid.IntRange(0, 3).Draw(t, "exact") == 0, Least: amount.Draw(t, "least"), Step: 1 + amount.Draw(t, "step")/10, Price: amount.Draw(t, "price"),
+				})
+			}
+			want, err := model.Claim(ctx, call)
+			require.NoError(t, err)
+			got, err := store.Claim(ctx, call)
+			require.NoError(t, err)
+			if len(want.Claims) == 0 {
+				want.Claims = []ledger.Claimed{}
+			}
+			require.Equal(t, want, got)
+		},
+	})
+	for _, r := range rooms {
+		out, err := store.Outstanding(ctx, r.CampaignID.String())
+		require.NoError(t, err)
+		require.Equal(t, model.Outstanding(r.CampaignID), out)
+	}
+}
+
+func TestRepeatedAndLateClaimsChangeNothing(t *testing.T) {
+	onEveryRedis(t, func(t *testing.T, client *Client) {
+		catalog, store := opened(t, client, 3)
+		room := roomFor(uuid.New(), 100)
+		require.NoError(t, catalog.PublishRooms(t.Context(), []ledger.Room{room}))
+		call := func(seq int64, c ledger.Claim) money.Micros {
+			reply, err := store.Claim(t.Context(), ledger.ClaimCall{Node: "n", Epoch: 3, Seq: seq, Claims: []ledger.Claim{c}})
+			require.NoError(t, err)
+			require.Equal(t, ledger.ClaimsCounted, reply.State)
+			return reply.Claims[0].Held
+		}
+		exact := claimOf(room, 20)
+		exact.Exact = true
+		require.EqualValues(t, 40, call(1, claimOf(room, 40)))
+		require.EqualValues(t, 40, call(1, claimOf(room, 40)), "the answer was lost and the call repeated")
+		require.EqualValues(t, 20, call(3, exact))
+		require.EqualValues(t, 20, call(2, claimOf(room, 60)), "a call that was overtaken")
+		out, err := store.Outstanding(t.Context(), room.CampaignID.String())
+		require.NoError(t, err)
+		require.EqualValues(t, 20, out)
+	})
+}
+
+// Whatever the server forgot that was acknowledged makes it another one, for nodes and projectors alike.
+func TestALostOrOldStoreIsNoticed(t *testing.T) {
+	onEveryRedis(t, func(t *testing.T, client *Client) {
+		ask := func(epoch, seq, acked int64) ledger.ClaimReply {
+			reply, err := NewReservations(client).Claim(t.Context(), ledger.ClaimCall{Node: "n", Epoch: epoch, Seq: seq, Acked: acked})
+			require.NoError(t, err)
+			return reply
+		}
+		require.Equal(t, ledger.ClaimsLost, ask(0, 1, 0).State, "never built")
+		catalog, store := opened(t, client, 5)
+		reply := ask(0, 1, 0)
+		require.Equal(t, ledger.ClaimsMoved, reply.State)
+		require.EqualValues(t, 5, reply.Epoch)
+		for seq := range int64(3) {
+			require.Equal(t, ledger.ClaimsCounted, ask(5, seq+1, seq).State)
+			current, err := catalog.Beat(t.Context(), 5)
+			require.NoError(t, err)
+			require.EqualValues(t, 5, current)
+		}
+		seen := keysOf(store.prefix, 5).seen()
+		forget := func(who string, to int64) {
+			require.NoError(t, client.rdb.HSet(t.Context(), seen, who, to).Err())
+		}
+		// An old dump: the same epoch, but the node's last calls are not in it.
+		forget("n", 2)
+		require.Equal(t, ledger.ClaimsLost, ask(5, 4, 3).State)
+		require.Equal(t, ledger.ClaimsLost, ask(5, 5, 3).State, "also for everybody else")
+		_, err := catalog.Open(t.Context(), 6)
+		require.NoError(t, err)
+		require.Equal(t, ledger.ClaimsMoved, ask(5, 6, 3).State)
+		require.Equal(t, ledger.ClaimsCounted, ask(6, 7, 0).State)
+		// An older epoch than the node has seen.
+		require.Equal(t, ledger.ClaimsLost, ask(9, 8, 0).State)
+		// The projector notices, too.
+		for range 2 {
+			_, err = catalog.Open(t.Context(), 9)
+			require.NoError(t, err)
+			current, err := catalog.Beat(t.Context(), 9)
+			require.NoError(t, err)
+			require.EqualValues(t, 9, current)
+		}
+		require.NoError(t, client.rdb.Del(t.Context(), keysOf(store.prefix, 9).seen()).Err())
+		current, err := catalog.Beat(t.Context(), 9)
+		require.NoError(t, err)
+		require.Zero(t, current)
+		empty(t, client)
+		require.Equal(t, ledger.ClaimsLost, ask(9, 9, 0).State)
+	})
+}
+
+func TestNothingIsGrantedWhileNodesSayWhatTheyHold(t *testing.T) {
+	onEveryRedis(t, func(t *testing.T, client *Client) {
+		catalog, store := NewCatalog(client), NewReservations(client)
+		room := roomFor(uuid.New(), 100)
+		catalog.Rebuild(2)
+		require.NoError(t, catalog.PublishRooms(t.Context(), []ledger.Room{room}))
+		_, err := catalog.Open(t.Context(), 2)
+		require.NoError(t, err)
+		opens, err := client.rdb.HGet(t.Context(), store.keys[0], "opens").Int64()
+		require.NoError(t, err)
+		beat, err := client.rdb.HGet(t.Context(), store.keys[0], "beat").Int64()
+		require.NoError(t, err)
+		require.Equal(t, gatherFor.Milliseconds(), opens-beat)
+		require.NoError(t, client.rdb.HSet(t.Context(), store.keys[0], "opens", beat+3_600_000).Err())
+		exact := claimOf(room, 90)
+		exact.Exact = true
+		reply, err := store.Claim(t.Context(), ledger.ClaimCall{Node: "a", Epoch: 2, Seq: 1, Claims: []ledger.Claim{exact}})
+		require.NoError(t, err)
+		require.Equal(t, []ledger.Claimed{{Held: 90}}, reply.Claims)
+		reply, err = store.Claim(t.Context(), ledger.ClaimCall{Node: "b", Epoch: 2, Seq: 1, Claims: []ledger.Claim{claimOf(room, 50)}})
+		require.NoError(t, err)
+		require.Equal(t, []ledger.Claimed{{Refusal: ledger.Opening}}, reply.Claims)
+		openNow(t, client)
+		reply, err = store.Claim(t.Context(), ledger.ClaimCall{Node: "b", Epoch: 2, Seq: 2, Claims: []ledger.Claim{claimOf(room, 50)}})
+		require.NoError(t, err)
+		require.Equal(t, []ledger.Claimed{{Held: 5}}, reply.Claims, "half of what the other left")
+	})
+}

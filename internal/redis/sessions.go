@@ -1,0 +1,97 @@
+package redis
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"strconv"
+	"time"
+
+	"adnet/internal/campaign"
+
+	goredis "github.com/redis/go-redis/v9"
+)
+
+// sessionLife is how long a session's day is kept after its end: a late beacon still finds it.
+const sessionLife = 2 * time.Hour
+
+// Sessions keeps what each session of a day was shown: one hash per session and day, field auction id, that expires
+// two hours after the day. It is shared by the nodes and is lost with Redis, which forgives.
+type Sessions struct{ client *Client }
+
+// NewSessions makes a view of the sessions. It does no I/O.
+func NewSessions(client *Client) *Sessions { return &Sessions{client} }
+
+const turnsField = "t"
+
+// exposureSize is the length of a field's value: campaign, until in unix seconds, turn, 1 when confirmed.
+const exposureSize = 16 + 8 + 2 + 1
+
+func (s *Sessions) key(session campaign.SessionKey, day int32) string {
+	return s.client.cfg.Prefix + ":{seen:" + base64.RawURLEncoding.EncodeToString(session[:]) + "}:" + strconv.Itoa(int(day))
+}
+
+// Session reads what is known of a session's day: its exposures in no order, and how many turns were counted.
+func (s *Sessions) Session(ctx context.Context, session campaign.SessionKey, day int32) (found []campaign.Exposure, turns int, err error) {
+	fields, err := s.client.rdb.HGetAll(ctx, s.key(session, day)).Result()
+	if err != nil {
+		return nil, 0, s.client.explain(err)
+	}
+	for field, value := range fields {
+		if field == turnsField {
+			turns, _ = strconv.Atoi(value)
+			continue
+		}
+		if len(field) != 16 || len(value) != exposureSize {
+			continue // of another version
+		}
+		e := campaign.Exposure{
+			Kind: campaign.Decided, Session: session, Day: day, Until: time.Unix(int64(binary.BigEndian.Uint64([]byte(value[16:]))), 0),
+			Turn: binary.BigEndian.Uint16([]byte(value[24:])),
+		}
+		copy(e.Auction[:], field)
+		copy(e.Campaign[:], value)
+		if value[26] == 1 {
+			e.Kind = campaign.Confirmed
+		}
+		found = append(found, e)
+	}
+	return found, turns, nil
+}
+
+// confirmScript confirms a decision that is known and makes none: a beacon says for itself which session it is of.
+// KEYS: session. ARGV: auction.
+const confirmScript = `
+local v = redis.call('HGET', KEYS[1], ARGV[1])
+if v then redis.call('HSET', KEYS[1], ARGV[1], string.sub(v, 1, 26) .. '\1') end
+return 1`
+
+// Record keeps exposures, in one pipeline. Decisions and confirmations may be repeated; a turn that is repeated counts
+// again.
+func (s *Sessions) Record(ctx context.Context, list []campaign.Exposure) error {
+	if len(list) == 0 {
+		return nil
+	}
+	_, err := s.client.rdb.Pipelined(ctx, func(p goredis.Pipeliner) error {
+		for i := range list {
+			e := &list[i]
+			key := s.key(e.Session, e.Day)
+			switch e.Kind {
+			case campaign.Confirmed:
+				p.Eval(ctx, confirmScript, []string{key}, string(e.Auction[:]))
+				continue // what exists has its expiry
+			case campaign.Turned:
+				p.HIncrBy(ctx, key, turnsField, 1)
+			default:
+				value := make([]byte, 0, exposureSize)
+				value = append(value, e.Campaign[:]...)
+				value = binary.BigEndian.AppendUint64(value, uint64(e.Until.Unix()))
+				value = binary.BigEndian.AppendUint16(value, e.Turn)
+				p.HSetNX(ctx, key, string(e.Auction[:]), append(value, 0))
+			}
+			p.PExpireAt(ctx, key, time.Unix(int64(e.Day+1)*86400, 0).Add(sessionLife))
+		}
+		return nil
+	})
+	return s.client.explain(err)
+}
