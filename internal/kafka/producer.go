@@ -7,6 +7,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"adnet/internal/errs"
 	"adnet/schemas/event"
@@ -32,11 +33,11 @@ const recordOverhead = 256
 type Producer struct {
 	cfg     Config
 	deps    Deps
-	options []kgo.Opt
+	options [channels][]kgo.Opt
 
 	// mu lets a stop wait until no Produce is between its check of stopped and the client.
 	mu      sync.RWMutex
-	client  *kgo.Client // made by the first use
+	clients [channels]*kgo.Client // made by the first use
 	stopped bool
 
 	buffered atomic.Int64   // bytes handed to the client and not yet reported
@@ -44,11 +45,23 @@ type Producer struct {
 	remade   chan string    // topics whose id changed under the client
 	ready    chan struct{}
 
-	topics map[string]topicMetrics
-	other  topicMetrics
+	topics map[string]*topicMetrics
+	other  *topicMetrics
 }
 
-type topicMetrics struct{ acked, failed, refused prometheus.Counter }
+type topicMetrics struct {
+	channel                channel
+	acked, failed, refused prometheus.Counter
+}
+
+// channel is a client of its own: what nobody waits for must not set the pace of what somebody does.
+type channel int
+
+const (
+	waited     channel = iota // events and notices: every in-sync replica, as soon as may be
+	bestEffort                // outcomes of auctions: one replica, in large batches
+	channels
+)
 
 // NewProducer checks the settings and registers metrics. It opens nothing.
 func NewProducer(cfg Config, deps Deps) (*Producer, error) {
@@ -57,20 +70,26 @@ func NewProducer(cfg Config, deps Deps) (*Producer, error) {
 		return nil, err
 	}
 	p := &Producer{cfg: cfg, deps: deps, remade: make(chan string, 1), ready: make(chan struct{})}
-	// Idempotence with acks=all is the client's default and is what "written" means here. Records in flight
+	// Idempotence with acks=all is the client's default and is what "written" means for events. Records in flight
 	// are not cancellable on purpose: the client could no longer tell whether the broker has them.
-	p.options = append(cfg.clientOptions(deps.log()),
-		kgo.RequiredAcks(kgo.AllISRAcks()),
-		kgo.ProducerLinger(cfg.Linger),
-		kgo.RecordDeliveryTimeout(cfg.RecordDeliveryTimeout),
-		kgo.ProduceRequestTimeout(cfg.RecordDeliveryTimeout),
-		// The byte cap of this type counts before the client does; a client that is full would block.
-		kgo.MaxBufferedRecords(math.MaxInt32),
-	)
-	if err := kgo.ValidateOpts(p.options...); err != nil {
-		return nil, fmt.Errorf("kafka settings: %w", err)
+	p.options[waited] = p.with(cfg.Linger, kgo.RequiredAcks(kgo.AllISRAcks()))
+	p.options[bestEffort] = p.with(cfg.AuctionLinger, kgo.RequiredAcks(kgo.LeaderAck()), kgo.DisableIdempotentWrite())
+	for _, options := range p.options {
+		if err := kgo.ValidateOpts(options...); err != nil {
+			return nil, fmt.Errorf("kafka settings: %w", err)
+		}
 	}
 	return p, p.registerMetrics()
+}
+
+func (p *Producer) with(linger time.Duration, acks ...kgo.Opt) []kgo.Opt {
+	return append(append(p.cfg.clientOptions(p.deps.log()),
+		kgo.ProducerLinger(linger),
+		kgo.RecordDeliveryTimeout(p.cfg.RecordDeliveryTimeout),
+		kgo.ProduceRequestTimeout(p.cfg.RecordDeliveryTimeout),
+		// The byte cap of this type counts before the client does; a client that is full would block.
+		kgo.MaxBufferedRecords(math.MaxInt32),
+	), acks...)
 }
 
 func (p *Producer) registerMetrics() error {
@@ -82,14 +101,19 @@ func (p *Producer) registerMetrics() error {
 		Name: "adnet_kafka_buffered_bytes",
 		Help: "Bytes that wait for the broker's acknowledgement.",
 	}, func() float64 { return float64(p.buffered.Load()) })
-	handles := func(topic string) topicMetrics {
-		return topicMetrics{
+	handles := func(topic string) *topicMetrics {
+		kind := waited
+		if topic == event.TopicAuctions {
+			kind = bestEffort
+		}
+		return &topicMetrics{
+			channel: kind,
 			acked:   records.WithLabelValues(topic, "acked"),
 			failed:  records.WithLabelValues(topic, "failed"),
 			refused: records.WithLabelValues(topic, "refused"),
 		}
 	}
-	p.topics = make(map[string]topicMetrics, 3)
+	p.topics = make(map[string]*topicMetrics, 3)
 	for _, topic := range []string{event.TopicEvents, event.TopicNotices, event.TopicAuctions} {
 		p.topics[topic] = handles(topic)
 	}
@@ -105,20 +129,25 @@ func (p *Producer) registerMetrics() error {
 // done runs on the client's goroutine and must not block; when the buffer is full ([ErrBufferFull]) or the
 // producer closed ([ErrStopped]) it runs before Produce returns. key and value belong to the
 // producer until done returns.
+//
+// Outcomes of auctions are best effort: nil means that one replica has the record, and they wait
+// [Config.AuctionLinger] for company, because a broker's work is by the request and not by the record.
 func (p *Producer) Produce(topic string, key, value []byte, done func(error)) {
 	metrics, known := p.topics[topic]
 	if !known {
 		metrics = p.other
 	}
 	size := int64(len(key) + len(value) + recordOverhead)
-	if p.buffered.Add(size) > p.cfg.MaxBufferedBytes {
+	// What is best effort leaves half of the buffer to what is not.
+	limit := p.cfg.MaxBufferedBytes >> metrics.channel
+	if p.buffered.Add(size) > limit {
 		p.buffered.Add(-size)
 		metrics.refused.Inc()
 		done(ErrBufferFull)
 		return
 	}
 	record := &kgo.Record{Topic: p.cfg.TopicPrefix + topic, Key: key, Value: value}
-	err := p.hand(record, func(_ *kgo.Record, err error) {
+	err := p.hand(metrics.channel, record, func(_ *kgo.Record, err error) {
 		defer p.pending.Done()
 		p.buffered.Add(-size)
 		if err == nil {
@@ -137,14 +166,14 @@ func (p *Producer) Produce(topic string, key, value []byte, done func(error)) {
 	}
 }
 
-func (p *Producer) hand(record *kgo.Record, promise func(*kgo.Record, error)) error {
+func (p *Producer) hand(to channel, record *kgo.Record, promise func(*kgo.Record, error)) error {
 	for {
 		p.mu.RLock()
 		if p.stopped {
 			p.mu.RUnlock()
 			return ErrStopped
 		}
-		if p.client != nil {
+		if p.clients[to] != nil {
 			break
 		}
 		p.mu.RUnlock()
@@ -154,21 +183,25 @@ func (p *Producer) hand(record *kgo.Record, promise func(*kgo.Record, error)) er
 	}
 	defer p.mu.RUnlock()
 	p.pending.Add(1)
-	p.client.TryProduce(context.Background(), record, promise)
+	p.clients[to].TryProduce(context.Background(), record, promise)
 	return nil
 }
 
 func (p *Producer) open() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.client != nil || p.stopped {
+	if p.clients[0] != nil || p.stopped {
 		return nil
 	}
-	client, err := kgo.NewClient(p.options...)
-	if err != nil {
-		return p.cfg.unavailable(err)
+	var made [channels]*kgo.Client
+	for kind, options := range p.options {
+		client, err := kgo.NewClient(options...)
+		if err != nil {
+			return p.cfg.unavailable(err)
+		}
+		made[kind] = client
 	}
-	p.client = client
+	p.clients = made
 	return nil
 }
 
@@ -188,13 +221,15 @@ func (p *Producer) noteRemade(topic string, err error) {
 // says how many bytes were not.
 func (p *Producer) Flush(ctx context.Context) error {
 	p.mu.RLock()
-	client := p.client
+	clients := p.clients
 	p.mu.RUnlock()
-	if client == nil {
-		return nil
-	}
-	if err := client.Flush(ctx); err != nil {
-		return p.cfg.unavailable(fmt.Errorf("%d bytes not acknowledged: %w", p.buffered.Load(), err))
+	for _, client := range clients {
+		if client == nil {
+			continue
+		}
+		if err := client.Flush(ctx); err != nil {
+			return p.cfg.unavailable(fmt.Errorf("%d bytes not acknowledged: %w", p.buffered.Load(), err))
+		}
 	}
 	return nil
 }
@@ -214,7 +249,9 @@ func (p *Producer) Run(ctx context.Context) error {
 		select {
 		case topic := <-p.remade:
 			p.deps.log().Warn("topic was deleted and made again, starting over with the new one", "topic", topic)
-			p.client.PurgeTopicsFromProducing(topic)
+			for _, client := range p.clients {
+				client.PurgeTopicsFromProducing(topic)
+			}
 		case <-ctx.Done():
 			p.stop(context.WithoutCancel(ctx))
 			return nil
@@ -231,6 +268,8 @@ func (p *Producer) stop(ctx context.Context) {
 	p.mu.Lock()
 	p.stopped = true
 	p.mu.Unlock()
-	p.client.Close()
+	for _, client := range p.clients {
+		client.Close()
+	}
 	p.pending.Wait()
 }

@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -209,4 +210,41 @@ func TestProducerLeavesNoGoroutine(t *testing.T) {
 	write(t, p, "a")
 	stop()
 	goleak.VerifyNone(t, before)
+}
+
+// Outcomes of auctions wait for company, events beside them do not, and a flush waits for neither.
+func TestBestEffortDoesNotHoldWhatIsWaitedFor(t *testing.T) {
+	brokers, _ := kafkatest.New(t)
+	cfg := testLog(t, brokers, 1)
+	cfg.AuctionLinger = time.Minute
+	p, _ := startProducer(t, cfg)
+	outcome := make(chan error, 1)
+	p.Produce(event.TopicAuctions, []byte("k"), []byte("v"), func(err error) { outcome <- err })
+	write(t, p, "event")
+	select {
+	case err := <-outcome:
+		t.Fatalf("the outcome did not wait for company: %v", err)
+	default:
+	}
+	require.NoError(t, p.Flush(t.Context()))
+	require.NoError(t, <-outcome)
+}
+
+// A flood of outcomes leaves half of the buffer to events.
+func TestBestEffortLeavesRoom(t *testing.T) {
+	brokers, _ := kafkatest.New(t)
+	cfg := testLog(t, brokers, 1)
+	cfg.AuctionLinger, cfg.MaxBufferedBytes = time.Minute, 4*(recordOverhead+2)
+	p, _ := startProducer(t, cfg)
+	refused := 0
+	for range 10 {
+		p.Produce(event.TopicAuctions, []byte("k"), []byte("v"), func(err error) {
+			if errors.Is(err, ErrBufferFull) {
+				refused++
+			}
+		})
+	}
+	require.Equal(t, 8, refused)
+	write(t, p, "e")
+	require.NoError(t, p.Flush(t.Context()))
 }

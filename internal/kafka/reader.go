@@ -1,0 +1,107 @@
+package kafka
+
+import (
+	"context"
+	"fmt"
+
+	"adnet/internal/ledger"
+	"adnet/schemas/event"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Span is what a partition of a topic still holds: offsets from First, up to but not including Next.
+type Span struct {
+	ledger.Partition
+	First, Next int64
+}
+
+// Spans lists the partitions of a topic of schemas/event and what they hold now.
+func Spans(ctx context.Context, cfg Config, topic string, deps Deps) ([]Span, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	client, err := kgo.NewClient(cfg.clientOptions(deps.log())...)
+	if err != nil {
+		return nil, cfg.unavailable(err)
+	}
+	defer client.Close()
+	admin, name := kadm.NewClient(client), cfg.TopicPrefix+topic
+	id, _, err := describe(ctx, admin, name)
+	if err != nil {
+		return nil, cfg.unavailable(fmt.Errorf("topic %s: %w", name, err))
+	}
+	first, err := admin.ListStartOffsets(ctx, name)
+	if err == nil {
+		err = first.Error()
+	}
+	if err != nil {
+		return nil, cfg.unavailable(err)
+	}
+	next, err := admin.ListEndOffsets(ctx, name)
+	if err == nil {
+		err = next.Error()
+	}
+	if err != nil {
+		return nil, cfg.unavailable(err)
+	}
+	var spans []Span
+	for _, p := range next.Offsets().Sorted() {
+		start, _ := first.Lookup(name, p.Partition)
+		spans = append(spans, Span{Partition: ledger.Partition{Stream: stream(id), Number: p.Partition}, First: start.Offset, Next: p.At})
+	}
+	return spans, nil
+}
+
+// Read calls use for every record of the spans, each partition's in the order of offsets, in no group and without
+// moving any offset. It ends when all were read, with use's first error, or with ctx's. Records belong to use only while
+// it runs.
+func Read(ctx context.Context, cfg Config, topic string, spans []Span, deps Deps, use func(event.Record) error) error {
+	cfg = cfg.withDefaults()
+	name := cfg.TopicPrefix + topic
+	from, until := make(map[int32]kgo.Offset), make(map[int32]int64)
+	for _, s := range spans {
+		if s.Next > s.First {
+			from[s.Number], until[s.Number] = kgo.NewOffset().At(s.First), s.Next
+		}
+	}
+	if len(from) == 0 {
+		return nil
+	}
+	id := spans[0].Stream
+	client, err := kgo.NewClient(append(cfg.clientOptions(deps.log()), kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{name: from}))...)
+	if err != nil {
+		return cfg.unavailable(err)
+	}
+	defer client.Close()
+	for len(until) > 0 {
+		fetches := client.PollRecords(ctx, 10_000)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := firstError(fetches); err != nil {
+			return cfg.unavailable(err)
+		}
+		var failed error
+		fetches.EachRecord(func(r *kgo.Record) {
+			end, wanted := until[r.Partition]
+			if failed != nil || !wanted {
+				return
+			}
+			if r.Offset < end {
+				failed = use(event.Record{
+					Topic: topic, TopicID: id, Partition: r.Partition, Offset: r.Offset, Key: r.Key, Value: r.Value, Time: r.Timestamp.UTC(),
+				})
+			}
+			if r.Offset+1 >= end {
+				delete(until, r.Partition)
+			}
+		})
+		if failed != nil {
+			return failed
+		}
+	}
+	return nil
+}
