@@ -39,8 +39,17 @@ type (
 // use it. Reused, it spares every allocation.
 type Scratch struct {
 	// Trace, when set, is filled with the candidates of each auction; nil costs nothing.
-	Trace  *Trace
-	search target.Search
+	Trace *Trace
+	// Reserver, when set, has the last word about a candidate that would win.
+	Reserver Reserver
+	search   target.Search
+}
+
+// Reserver reserves what an ad is expected to cost.
+type Reserver interface {
+	// Reserve takes the expected price of one impression of c, whose score is effectiveCPM (micro-USD), or gives the
+	// reason why c cannot serve. It is asked only about candidates that passed everything else; "" makes c the winner.
+	Reserve(c *Campaign, effectiveCPM money.Micros) Reason
 }
 
 // Reason says why a request was not filled or a campaign did not win; the values are those of the wire.
@@ -88,12 +97,14 @@ type Request struct {
 	// BlockedDomains must not be landed on, nor their subdomains. BlockedAdvertisers must not win.
 	BlockedDomains     []string
 	BlockedAdvertisers []ID
+	// Deals, when not empty, leaves only campaigns that may answer one of these private deals; see [target.Query].
+	Deals []string
 }
 
 func (r *Request) query() target.Query {
 	return target.Query{
 		Tokens: r.Tokens, ActiveTools: r.ActiveTools, HostApp: r.HostApp, Surface: r.Surface,
-		IntegrationMethod: r.IntegrationMethod, Region: r.Region, Language: r.Language, Formats: r.Formats,
+		IntegrationMethod: r.IntegrationMethod, Region: r.Region, Language: r.Language, Formats: r.Formats, Deals: r.Deals,
 	}
 }
 
@@ -102,6 +113,20 @@ func (r *Request) query() target.Query {
 type Gate interface {
 	// Check gives the reason to refuse c, or "" when it may serve.
 	Check(c *Campaign) Reason
+}
+
+// ScoredGate is a [Gate] that judges a candidate also by its effective CPM, in micro-USD: the floor of a private deal
+// holds for some campaigns only. Where a gate has CheckScored, Check is not called.
+type ScoredGate interface {
+	Gate
+	CheckScored(c *Campaign, effectiveCPM money.Micros) Reason
+}
+
+// CountingGate is a [Gate] that counts what it grants, and is told when the grant came to nothing.
+type CountingGate interface {
+	Gate
+	// TakeBack undoes the last Check of c, which granted it.
+	TakeBack(c *Campaign)
 }
 
 // GateFunc is a function as a [Gate].
@@ -138,12 +163,21 @@ func Decide(req *Request, snapshot *Snapshot, gate Gate, scratch *Scratch) Outco
 	query := req.query()
 	scratch.search.Start(snapshot, &query)
 	var reason Reason // of the first candidate
+	unreserved := 0
 	for {
 		c, ok := scratch.search.Next()
 		if !ok {
 			return Outcome{Reason: cmp.Or(reason, NoMatch)}
 		}
 		refusal := refuse(req, gate, c)
+		if refusal == "" && scratch.Reserver != nil {
+			if refusal = scratch.Reserver.Reserve(c.Campaign, c.EffectiveCPM); refusal != "" {
+				takeBack(gate, c)
+				if refusal == Stale {
+					unreserved++
+				}
+			}
+		}
 		if trace != nil {
 			trace.add(c, refusal)
 		}
@@ -154,12 +188,23 @@ func Decide(req *Request, snapshot *Snapshot, gate Gate, scratch *Scratch) Outco
 			return won(snapshot, c)
 		}
 		reason = cmp.Or(reason, refusal)
-		if refusal == BelowFloor { // so is everything that follows
+		if c.EffectiveCPM < req.FloorCPM || unreserved == maxUnreserved { // the floor: so is everything that follows
 			if trace != nil {
 				trace.follow(req, scratch)
 			}
 			return Outcome{Reason: reason}
 		}
+	}
+}
+
+// maxUnreserved is how many candidates an auction looks past because nobody could say in time whether they have budget
+// left: when the store of reservations does not answer, a request must not walk through the whole catalog.
+const maxUnreserved = 64
+
+// takeBack tells a gate that counts what it grants that nothing came of it.
+func takeBack(gate Gate, c target.Candidate) {
+	if counting, is := gate.(CountingGate); is {
+		counting.TakeBack(c.Campaign)
 	}
 }
 
@@ -171,6 +216,9 @@ func refuse(req *Request, gate Gate, c target.Candidate) Reason {
 	case blocked(req, c.Campaign):
 		return Blocked
 	case gate != nil:
+		if scored, is := gate.(ScoredGate); is {
+			return scored.CheckScored(c.Campaign, c.EffectiveCPM)
+		}
 		return gate.Check(c.Campaign)
 	}
 	return ""
@@ -209,6 +257,9 @@ func within(host, domain string) bool {
 
 // Tokenize gives the intent tokens of a context, see [target.Tokenize].
 func Tokenize(context string) []string { return target.Tokenize(context) }
+
+// AppendTokens is [Tokenize] into a slice that the caller owns.
+func AppendTokens(dst []string, context string) []string { return target.AppendTokens(dst, context) }
 
 // NormalizeToken is the form in which one token is compared, see [target.NormalizeToken].
 func NormalizeToken(token string) string { return target.NormalizeToken(token) }

@@ -188,3 +188,34 @@ func TestTokensOfAContextMeetStatedTargets(t *testing.T) {
 	got := decide(t, req, snapshot(c), nil)
 	require.Equal(t, ranker.PerMille(233), got.Prediction.Contributions.IntentOverlap, "two of three")
 }
+
+// nothing reserves nothing, and counts how often it is asked.
+type nothing struct{ asked int }
+
+func (n *nothing) Reserve(*auction.Campaign, money.Micros) auction.Reason {
+	n.asked++
+	return auction.Stale
+}
+
+// counting grants everything, and counts what of it stands.
+type counting struct{ granted int }
+
+func (g *counting) Check(*auction.Campaign) auction.Reason { g.granted++; return "" }
+func (g *counting) TakeBack(*auction.Campaign)             { g.granted-- }
+
+// When nothing can be reserved an auction gives up after some candidates, and gates learn that nothing came of it.
+func TestUnreservedCandidatesAreBounded(t *testing.T) {
+	p := newPopulation(3, 0)
+	index, requests := target.Build(ranker.OverlapV1(), p.campaigns(20_000)), p.contexts(200)
+	most := 0
+	for i := range requests {
+		reserver, gate := &nothing{}, &counting{}
+		scratch := auction.Scratch{Reserver: reserver}
+		out := auction.Decide(&requests[i], index, gate, &scratch)
+		require.Nil(t, out.Winner)
+		require.LessOrEqual(t, reserver.asked, 64)
+		require.Zero(t, gate.granted)
+		most = max(most, reserver.asked)
+	}
+	require.Equal(t, 64, most, "some request has more candidates than are looked past")
+}

@@ -59,6 +59,7 @@ func drawCampaign(t *rapid.T) auction.Campaign {
 		IntegrationMethods: rare("methods", "mcp", "rest"),
 		Regions:            rare("regions", "us", "us-ca", "de"),
 		Languages:          rare("languages", "en", "en-us", "zh-hant", "zh"),
+		Deals:              rare("deals", "Deal-1", "deal-2", "x"),
 	}
 	return c
 }
@@ -84,6 +85,9 @@ func drawRequest(t *rapid.T) auction.Request {
 		r.Formats = append(r.Formats, auction.Format(f))
 	}
 	r.BlockedDomains = rapid.SliceOfN(rapid.SampledFrom([]string{"A.example", "www.a.example.", "c.example", ""}), 0, 1).Draw(t, "bcat")
+	if rapid.IntRange(0, 3).Draw(t, "private") == 0 {
+		r.Deals = few(t, "req deals", 2, "deal-1", "DEAL-2", "other")
+	}
 	if rapid.IntRange(0, 4).Draw(t, "block") == 0 {
 		r.BlockedAdvertisers = []auction.ID{id(1), id(4)}
 	}
@@ -99,7 +103,21 @@ func drawGate(t *rapid.T) auction.Gate {
 	for _, n := range rapid.SliceOfN(rapid.IntRange(0, 40), 0, 30).Draw(t, "refused") {
 		refused[id(n)] = []auction.Reason{auction.Budget, auction.Paced, auction.FrequencyCapped, auction.NoMatch}[n%4]
 	}
-	return auction.GateFunc(func(c *auction.Campaign) auction.Reason { return refused[c.ID] })
+	gate := auction.GateFunc(func(c *auction.Campaign) auction.Reason { return refused[c.ID] })
+	if rapid.Bool().Draw(t, "scored") {
+		return floorGate{gate}
+	}
+	return gate
+}
+
+// floorGate has a floor of its own for every third campaign, as deals have.
+type floorGate struct{ auction.Gate }
+
+func (g floorGate) CheckScored(c *auction.Campaign, score money.Micros) auction.Reason {
+	if c.ID[15]%3 == 0 && score < 2_000_000 {
+		return auction.BelowFloor
+	}
+	return g.Check(c)
 }
 
 // population makes campaigns with the shape of real ones: bids from 0.50 to 20 USD, two to twelve intent

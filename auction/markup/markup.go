@@ -1,4 +1,4 @@
-// Package markup writes what an exchange shows when a bid of ours wins: Native 1.2 JSON, banner HTML and VAST 4.2.
+// Package markup writes what an exchange shows when a bid of ours wins: Native 1.2 JSON, banner HTML and VAST 2.0 to 4.2.
 //
 // Contract: a pure function of its arguments. Every text of an [Ad] is inert in what comes out, whatever it
 // holds: it cannot end an element, an attribute, a script or a CDATA section, and it cannot form an auction
@@ -36,6 +36,7 @@ type Creative struct {
 	CTALabel  string
 	MediaURL  string // image or video, https
 	PosterURL string
+	LogoURL   string // of the advertiser
 	Domain    string // host of the landing page
 	SkipAfter int    // seconds until a video may be skipped
 }

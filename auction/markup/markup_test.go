@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -37,7 +38,7 @@ var nasty = []string{
 
 func hostile(s string) *Ad {
 	ad := example()
-	ad.Headline, ad.Body, ad.CTALabel, ad.Domain, ad.DisclosureLabel, ad.ID, ad.CampaignID = s, s, s, s, s, s, s
+	ad.Headline, ad.Body, ad.CTALabel, ad.Domain, ad.DisclosureLabel, ad.ID, ad.CampaignID = s, s, s, s, s, "i"+s, "c"+s
 	ad.ClickURL, ad.ImpressionURL, ad.MediaURL, ad.PosterURL = "https://a.example/"+s, "https://b.example/?x="+s, "https://c.example/"+s, s
 	ad.ReceiptURL, ad.CompleteURL, ad.ErrorURL = "https://d.example/"+s, s, "https://e.example/?"+s+"="
 	return ad
@@ -130,6 +131,27 @@ func TestNativeForms(t *testing.T) {
 		change(&changed, &creative)
 		require.False(t, changed.FitsNative(&creative), name)
 	}
+	// Icons and logos are the campaign's logo, where it has one.
+	icons := NativeRequest{Assets: []NativeAsset{
+		{ID: 1, HasID: true, Required: true, Kind: AssetImage, Type: ImageIcon, Mimes: []string{"image/png"}}, {ID: 2, HasID: true, Kind: AssetImage, Type: ImageLogo},
+		{ID: 3, HasID: true, Kind: AssetImage, Type: 500}, {ID: 4, HasID: true, Kind: AssetImage, Type: ImageMain},
+	}}
+	require.False(t, icons.FitsNative(&ad.Creative))
+	ad.LogoURL = "https://cdn.example/logo.png"
+	require.True(t, icons.FitsNative(&ad.Creative))
+	out = nativeresponse.Response{}
+	strict(t, icons.Native(ad), &out)
+	require.Len(t, out.Assets, 3)
+	require.Equal(t, ad.LogoURL, out.Assets[0].Img.URL)
+	require.EqualValues(t, 1, out.Assets[0].Img.Type)
+	require.Equal(t, ad.LogoURL, out.Assets[1].Img.URL)
+	require.Equal(t, ad.MediaURL, out.Assets[2].Img.URL)
+	ad.LogoURL = "https://cdn.example/logo.svg"
+	require.False(t, icons.FitsNative(&ad.Creative), "another form than asked for")
+	icons.Assets[0].Required = false
+	strict(t, icons.Native(ad), &out)
+	require.EqualValues(t, 2, *out.Assets[0].ID, "what is optional and does not fit is left out")
+	ad.LogoURL = ""
 	// Characters count, not bytes.
 	c := ad.Creative
 	c.Headline = strings.Repeat("é", 14)
@@ -159,35 +181,81 @@ func TestNativeIsInert(t *testing.T) {
 	}
 }
 
-// What the elements of VAST 4.2 may hold, in this order (vast_4.2.xsd: what a type inherits comes first).
-var schemaOrder = map[string][]string{
-	"VAST": {"Ad"},
-	"Ad":   {"InLine"},
-	"InLine": {
-		"AdSystem", "Error", "Extensions", "Impression", "Pricing", "ViewableImpression", "AdServingId", "AdTitle", "AdVerifications", "Advertiser", "Category",
-		"Creatives", "Description", "Expires", "Survey",
-	},
-	"Creatives":      {"Creative"},
-	"Creative":       {"CreativeExtensions", "CompanionAds", "Linear", "NonLinearAds", "UniversalAdId"},
-	"Linear":         {"Icons", "TrackingEvents", "AdParameters", "Duration", "MediaFiles", "VideoClicks"},
-	"TrackingEvents": {"Tracking"},
-	"MediaFiles":     {"ClosedCaptionFiles", "MediaFile", "Mezzanine", "InteractiveCreativeFile"},
-	"VideoClicks":    {"ClickTracking", "CustomClick", "ClickThrough"},
-	"Extensions":     {"Extension"},
-	"Extension":      {"DisclosureLabel", "ReceiptURL"}, // any
+// grammar is what the schema of one version says about the elements that matter here: their children in order, and
+// their attributes, the required ones with a star.
+type grammar struct {
+	space    string
+	children map[string][]string
+	required map[string][]string
+	attrs    map[string][]string
+	events   []string
 }
 
-var required = map[string][]string{
-	"InLine": {"AdSystem", "Impression", "AdServingId", "AdTitle", "Creatives"}, "Creative": {"UniversalAdId"}, "Linear": {"Duration", "MediaFiles"},
-	"MediaFiles": {"MediaFile"}, "VideoClicks": {"ClickThrough"},
+// grammars follow vast_2.0.1.xsd, vast3_draft.xsd, vast4.xsd, vast_4.1.xsd and vast_4.2.xsd of the IAB; in VAST 4 what a
+// type inherits comes first.
+func grammars() map[Version]grammar {
+	shared := map[string][]string{
+		"VAST": {"Ad"}, "Ad": {"InLine"}, "Creatives": {"Creative"}, "TrackingEvents": {"Tracking"}, "Extensions": {"Extension"},
+		"Extension": {"DisclosureLabel", "ReceiptURL"}, // any
+	}
+	sharedAttrs := map[string][]string{
+		"Ad": {"id"}, "AdSystem": {"version"}, "Impression": {"id"}, "Tracking": {"event*", "offset"}, "ClickThrough": {"id"},
+		"MediaFile": {"id", "delivery*", "type*", "width*", "height*", "bitrate"}, "Extension": {"type"}, "Linear": {"skipoffset"},
+	}
+	of := func(space string, children, attrs map[string][]string, events string, required map[string][]string) grammar {
+		g := grammar{space: space, children: maps.Clone(shared), attrs: maps.Clone(sharedAttrs), events: strings.Fields(events), required: required}
+		maps.Copy(g.children, children)
+		maps.Copy(g.attrs, attrs)
+		return g
+	}
+	ns := "http://www.iab.com/VAST"
+	classic := map[string][]string{
+		"InLine":      {"AdSystem", "AdTitle", "Description", "Survey", "Error", "Impression", "Creatives", "Extensions"},
+		"Creative":    {"Linear", "CompanionAds", "NonLinearAds"},
+		"Linear":      {"Duration", "TrackingEvents", "AdParameters", "VideoClicks", "MediaFiles"},
+		"VideoClicks": {"ClickThrough", "ClickTracking", "CustomClick"}, "MediaFiles": {"MediaFile"},
+	}
+	third := maps.Clone(classic)
+	third["InLine"] = []string{"AdSystem", "AdTitle", "Description", "Advertiser", "Pricing", "Survey", "Error", "Impression", "Creatives", "Extensions"}
+	third["Linear"] = []string{"Icons", "CreativeExtensions", "Duration", "TrackingEvents", "AdParameters", "VideoClicks", "MediaFiles"}
+	fourth := map[string][]string{
+		"InLine": {"AdSystem", "Error", "Extensions", "Impression", "Pricing", "ViewableImpression", "AdTitle", "AdVerifications", "Advertiser", "Category",
+			"Creatives", "Description", "Survey"},
+		"Creative":    {"CompanionAds", "CreativeExtensions", "Linear", "NonLinearAds", "UniversalAdId"},
+		"Linear":      {"Icons", "TrackingEvents", "AdParameters", "Duration", "MediaFiles", "VideoClicks"},
+		"VideoClicks": {"ClickTracking", "CustomClick", "ClickThrough"}, "MediaFiles": {"MediaFile", "Mezzanine", "InteractiveCreativeFile"},
+	}
+	later := maps.Clone(fourth)
+	later["InLine"] = []string{"AdSystem", "Error", "Extensions", "Impression", "Pricing", "ViewableImpression", "AdServingId", "AdTitle", "AdVerifications",
+		"Advertiser", "Category", "Creatives", "Description", "Expires", "Survey"}
+	newest := maps.Clone(later)
+	newest["Creative"] = []string{"CreativeExtensions", "CompanionAds", "Linear", "NonLinearAds", "UniversalAdId"}
+	newest["MediaFiles"] = []string{"ClosedCaptionFiles", "MediaFile", "Mezzanine", "InteractiveCreativeFile"}
+	demands := map[string][]string{
+		"InLine": {"AdSystem", "Impression", "AdTitle", "Creatives"}, "Linear": {"Duration", "MediaFiles"}, "MediaFiles": {"MediaFile"}, "VideoClicks": {"ClickThrough"},
+	}
+	universal, serving := maps.Clone(demands), maps.Clone(demands)
+	universal["Creative"] = []string{"UniversalAdId"}
+	maps.Copy(serving, universal)
+	serving["InLine"] = append([]string{"AdServingId"}, demands["InLine"]...)
+	oldAttrs := map[string][]string{"VAST": {"version*"}, "Creative": {"id", "sequence", "AdID"}}
+	second := maps.Clone(oldAttrs)
+	second["Linear"], second["Tracking"] = nil, []string{"event*"}
+	newAttrs := map[string][]string{"VAST": {"version*", "xmlns*"}, "Creative": {"id", "sequence", "adId"}, "UniversalAdId": {"idRegistry*"}}
+	valued := maps.Clone(newAttrs)
+	valued["UniversalAdId"] = []string{"idRegistry*", "idValue*"}
+	return map[Version]grammar{
+		VAST20: of("", classic, second, "creativeView start midpoint firstQuartile thirdQuartile complete mute unmute pause rewind resume fullscreen close", demands),
+		VAST30: of("", third, oldAttrs, "start complete close skip progress closeLinear", demands),
+		VAST40: of(ns, fourth, valued, "start complete skip progress close", universal),
+		VAST41: of(ns, later, valued, "start complete skip progress closeLinear close", serving),
+		VAST42: of(ns, newest, newAttrs, "complete skip closeLinear", serving),
+	}
 }
 
-var attributes = map[string][]string{
-	"VAST": {"version", "xmlns"}, "MediaFile": {"delivery", "type", "width", "height"}, "UniversalAdId": {"idRegistry"}, "Tracking": {"event"},
-}
-
-// checkVAST walks a document against schemaOrder, required and attributes.
-func checkVAST(t require.TestingT, document []byte) {
+// checkVAST walks a document against the grammar of its version.
+func checkVAST(t require.TestingT, version Version, document []byte) {
+	g := grammars()[version]
 	type open struct {
 		name     string
 		at       int
@@ -203,34 +271,102 @@ func checkVAST(t require.TestingT, document []byte) {
 		require.NoError(t, err)
 		switch e := token.(type) {
 		case xml.StartElement:
-			require.Equal(t, "http://www.iab.com/VAST", e.Name.Space)
+			require.Equal(t, g.space, e.Name.Space)
 			name := e.Name.Local
 			if len(stack) > 0 {
 				parent := stack[len(stack)-1]
-				at := slices.Index(schemaOrder[parent.name], name)
+				at := slices.Index(g.children[parent.name], name)
 				require.GreaterOrEqual(t, at, parent.at, "%s in %s is out of order or unknown", name, parent.name)
 				parent.at, parent.children = at, append(parent.children, name)
+			} else {
+				require.Equal(t, "VAST", name)
 			}
-			for _, want := range attributes[name] {
-				require.True(t, slices.ContainsFunc(e.Attr, func(a xml.Attr) bool { return a.Name.Local == want && a.Value != "" }), "%s of %s", want, name)
-			}
+			var given []string
 			for _, a := range e.Attr {
+				given = append(given, a.Name.Local)
+				require.NotEmpty(t, a.Value)
 				switch a.Name.Local {
 				case "skipoffset":
 					require.Regexp(t, `^\d{2}:[0-5]\d:[0-5]\d$`, a.Value)
 				case "event":
-					require.Contains(t, []string{"complete", "skip", "closeLinear"}, a.Value)
+					require.Contains(t, g.events, a.Value)
 				}
 			}
+			for _, attr := range g.attrs[name] {
+				attr, must := strings.CutSuffix(attr, "*")
+				at := slices.Index(given, attr)
+				require.True(t, at >= 0 || !must, "%s of %s", attr, name)
+				if at >= 0 {
+					given = slices.Delete(given, at, at+1)
+				}
+			}
+			require.Empty(t, given, "attributes of %s that %s does not have", name, version)
 			stack = append(stack, &open{name: name})
 		case xml.EndElement:
 			top := stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
-			for _, want := range required[top.name] {
+			for _, want := range g.required[top.name] {
 				require.Contains(t, top.children, want)
 			}
 		}
 	}
+}
+
+// The newest version that a request lists; wrappers are not what we write.
+func TestBestVersion(t *testing.T) {
+	for _, tc := range []struct {
+		protocols []int64
+		want      Version
+	}{
+		{nil, VAST42}, {[]int64{2}, VAST20}, {[]int64{2, 3}, VAST30}, {[]int64{3, 2}, VAST30}, {[]int64{7}, VAST40}, {[]int64{2, 11, 7}, VAST41},
+		{[]int64{13}, VAST42}, {[]int64{15}, VAST42}, {[]int64{1}, NoVAST}, {[]int64{4, 5, 6, 8, 12, 14, 16}, NoVAST}, {[]int64{9, 10}, NoVAST},
+		{[]int64{5, 2}, VAST20}, {[]int64{-1, 99}, NoVAST},
+	} {
+		require.Equal(t, tc.want, BestVersion(tc.protocols), tc.protocols)
+	}
+}
+
+// Each version has the elements that it knows, in its own order, and says all that it can.
+func TestVASTVersions(t *testing.T) {
+	for version := range grammars() {
+		r := VideoRequest{Skippable: true, Seconds: 15, W: 640, H: 480, Version: version}
+		out, err := r.VAST(example())
+		require.NoError(t, err)
+		checkVAST(t, version, out)
+		text := string(out)
+		require.Contains(t, text, `<VAST version="`+version.String()+`"`)
+		for _, want := range []string{
+			`<Duration>00:00:15</Duration>`, `type="video/mp4" width="640" height="480">https://cdn.example/v.mp4</MediaFile>`, `[ERRORCODE]</Error>`,
+			`<Tracking event="complete">`, `<DisclosureLabel>Sponsored</DisclosureLabel>`, `<ClickThrough id="1">https://ads.example/s/t?event=click`,
+			`<Impression id="adnet">https://ads.example/api/track?event=impression`,
+		} {
+			require.Contains(t, text, want, version)
+		}
+		require.Equal(t, version >= VAST30, strings.Contains(text, `skipoffset="00:00:03"`), version)
+		require.Equal(t, version >= VAST30, strings.Contains(text, `event="skip"`), version)
+		require.Equal(t, version >= VAST41, strings.Contains(text, "<AdServingId>"), version)
+		require.Equal(t, version >= VAST40, strings.Contains(text, "<UniversalAdId "), version)
+		require.Equal(t, version == VAST40 || version == VAST41, strings.Contains(text, "idValue="), version)
+		require.Equal(t, 1, strings.Count(text, "https://ads.example/close"), version)
+	}
+}
+
+// A player that takes only streams gets no file, and the other way round.
+func TestDelivery(t *testing.T) {
+	file, stream := &Creative{MediaURL: "https://c.example/v.mp4"}, &Creative{MediaURL: "https://c.example/v.m3u8"}
+	for _, tc := range []struct {
+		delivery     []int64
+		file, stream bool
+	}{{nil, true, true}, {[]int64{2}, true, false}, {[]int64{3}, true, false}, {[]int64{1}, false, true}, {[]int64{1, 2}, true, true}, {[]int64{9}, false, false}} {
+		r := VideoRequest{Delivery: tc.delivery, Seconds: 15}
+		require.Equal(t, tc.file, r.FitsVideo(file), tc)
+		require.Equal(t, tc.stream, r.FitsVideo(stream), tc)
+	}
+	ad := example()
+	ad.MediaURL = stream.MediaURL
+	out, err := (&VideoRequest{Seconds: 15}).VAST(ad)
+	require.NoError(t, err)
+	require.Contains(t, string(out), `delivery="streaming" type="application/x-mpegURL"`)
 }
 
 func TestVAST(t *testing.T) {
@@ -239,7 +375,7 @@ func TestVAST(t *testing.T) {
 	require.True(t, r.FitsVideo(&ad.Creative))
 	out, err := r.VAST(ad)
 	require.NoError(t, err)
-	checkVAST(t, out)
+	checkVAST(t, VAST42, out)
 	text := string(out)
 	for _, want := range []string{
 		`<VAST version="4.2" xmlns="http://www.iab.com/VAST">`, `skipoffset="00:00:03"`, `<Duration>00:00:15</Duration>`,
@@ -274,19 +410,24 @@ func TestVAST(t *testing.T) {
 }
 
 func TestVASTIsInert(t *testing.T) {
-	r := VideoRequest{Skippable: true, Seconds: 15}
-	for _, s := range nasty {
-		out, err := r.VAST(hostile(s))
-		require.NoError(t, err)
-		checkVAST(t, out)
-		require.NotContains(t, string(out), "${")
-		var document vast
-		require.NoError(t, xml.Unmarshal(out, &document))
-		in := document.Ad.InLine
-		// XML readers turn a carriage return into a line feed unless it is written as a reference, as it is.
-		require.Equal(t, printable(s), in.AdTitle)
-		require.Equal(t, 1, strings.Count(in.Error, "[ERRORCODE]"))
-		require.Len(t, in.Creatives, 1)
+	for version := range grammars() {
+		r := VideoRequest{Skippable: true, Seconds: 15, Version: version}
+		for _, s := range nasty {
+			out, err := r.VAST(hostile(s))
+			require.NoError(t, err)
+			checkVAST(t, version, out)
+			require.NotContains(t, string(out), "${")
+			var document struct {
+				AdTitle   string     `xml:"Ad>InLine>AdTitle"`
+				Error     string     `xml:"Ad>InLine>Error"`
+				Creatives []struct{} `xml:"Ad>InLine>Creatives>Creative"`
+			}
+			require.NoError(t, xml.Unmarshal(out, &document))
+			// XML readers turn a carriage return into a line feed unless it is written as a reference, as it is.
+			require.Equal(t, printable(s), document.AdTitle)
+			require.Equal(t, 1, strings.Count(document.Error, "[ERRORCODE]"))
+			require.Len(t, document.Creatives, 1)
+		}
 	}
 }
 
@@ -298,9 +439,10 @@ func TestAnyTextIsInert(t *testing.T) {
 		s := rapid.OneOf(rapid.String(), rapid.Custom(func(t *rapid.T) string { return string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) })).Draw(t, "text")
 		s = rapid.SampledFrom(nasty).Draw(t, "nasty") + s
 		ad := hostile(s)
+		video.Version = rapid.SampledFrom([]Version{VAST20, VAST30, VAST40, VAST41, VAST42}).Draw(t, "version")
 		out, err := video.VAST(ad)
 		require.NoError(t, err)
-		checkVAST(t, out)
+		checkVAST(t, video.Version, out)
 		want := []string{"div", "a", "img", "span", "b", "br", "span", "a", "span", "img"}
 		got := elements(t, Banner(ad, 300, 250))
 		require.Subset(t, want, got)

@@ -8,6 +8,8 @@ import (
 
 // The asset, image and data kinds of Native 1.2 (sections 7.3 to 7.5) that are answered.
 const (
+	ImageIcon = 1
+	ImageLogo = 2 // of Native 1.0 and 1.1; since then it is an icon
 	ImageMain = 3
 
 	DataSponsored  = 1
@@ -83,13 +85,17 @@ func (a *NativeAsset) value(c *Creative) (value string, ok bool) {
 	return value, value != "" && (a.Len <= 0 || int64(utf8.RuneCountInString(value)) <= a.Len)
 }
 
-// image answers a main image, or one whose type is not said. An icon or logo is something that campaigns do
-// not have.
+// image answers a main image, one whose type is not said, and with the logo an icon.
 func (a *NativeAsset) image(c *Creative) (string, bool) {
-	if a.Type != ImageMain && a.Type != 0 {
+	from := c.MediaURL
+	switch a.Type {
+	case ImageMain, 0:
+	case ImageIcon, ImageLogo:
+		from = c.LogoURL
+	default:
 		return "", false
 	}
-	kind, media := mediaType(c.MediaURL), link(c.MediaURL)
+	kind, media := mediaType(from), link(from)
 	if len(kind) >= 6 && kind[:6] != "image/" || !accepts(a.Mimes, kind) {
 		return "", false
 	}

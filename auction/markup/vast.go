@@ -12,6 +12,8 @@ type VideoRequest struct {
 	W, H      int64    // of the player; 0 when not said
 	Skippable bool     // a skip button may be shown
 	Seconds   int64    // the length that the video is said to have
+	Version   Version  // of the document; the zero value is [VAST42]
+	Delivery  []int64  // methods of delivery (1 streaming, 2 progressive, 3 download); empty for any
 }
 
 // The size that a media file is said to have when the player's is not known.
@@ -24,7 +26,29 @@ const (
 // kind counts as MP4.
 func (r *VideoRequest) FitsVideo(c *Creative) bool {
 	kind := videoType(c.MediaURL)
-	return link(c.MediaURL) != "" && kind != "" && accepts(r.Mimes, kind)
+	return link(c.MediaURL) != "" && kind != "" && accepts(r.Mimes, kind) && r.delivers(kind)
+}
+
+// streamed is the MIME type of playlists; everything else is one file.
+const streamed = "application/x-mpegURL"
+
+// delivery is how VAST calls the way that a kind of video takes.
+func delivery(kind string) string {
+	if kind == streamed {
+		return "streaming"
+	}
+	return "progressive"
+}
+
+// delivers says whether the player takes a kind of video by the way that it comes: a file can be played as it comes,
+// or once it is there.
+func (r *VideoRequest) delivers(kind string) bool {
+	for _, way := range r.Delivery {
+		if (way == 1) == (kind == streamed) && way >= 1 && way <= 3 {
+			return true
+		}
+	}
+	return len(r.Delivery) == 0
 }
 
 // videoType is empty for what is no video.
@@ -39,18 +63,61 @@ func videoType(u string) string {
 	return kind
 }
 
-// The elements of VAST 4.2 that are written, in the order of the schema: of a base type's elements before those
-// of the type.
+// Version is the version of a VAST document: a player reads those that it says it does.
+type Version uint8
+
+// The versions, in ascending order; the zero value is none.
+const (
+	NoVAST Version = iota
+	VAST20
+	VAST30
+	VAST40
+	VAST41
+	VAST42
+)
+
+// String is the version as a document names it.
+func (v Version) String() string { return [...]string{"", "2.0", "3.0", "4.0", "4.1", "4.2"}[v] }
+
+// BestVersion is the newest version among a video's protocols (AdCOM, Creative Subtypes - Audio/Video) in which an inline
+// ad can be written, and [VAST42] for an empty list. A player of VAST 4.3 reads 4.2. The codes of wrappers do not count:
+// a wrapper leads to another document, and ours hold the ad itself. [NoVAST] when there is none.
+func BestVersion(protocols []int64) (best Version) {
+	if len(protocols) == 0 {
+		return VAST42
+	}
+	for _, code := range protocols {
+		switch code {
+		case 2:
+			best = max(best, VAST20)
+		case 3:
+			best = max(best, VAST30)
+		case 7:
+			best = max(best, VAST40)
+		case 11:
+			best = max(best, VAST41)
+		case 13, 15:
+			best = max(best, VAST42)
+		}
+	}
+	return best
+}
+
+// xmlns is the namespace of VAST 4; the versions before it have none.
+const xmlns = "http://www.iab.com/VAST"
+
+// The elements that are written. The schemas of VAST 2 and 3 have another order than those of VAST 4, which put a base
+// type's elements before those of the type; so there are two structures, of the classic and of the new order.
 type vast struct {
 	XMLName xml.Name `xml:"VAST"`
 	Version string   `xml:"version,attr"`
-	NS      string   `xml:"xmlns,attr"`
+	NS      string   `xml:"xmlns,attr,omitempty"`
 	Ad      vastAd   `xml:"Ad"`
 }
 
 type vastAd struct {
 	ID     string `xml:"id,attr"`
-	InLine inline `xml:"InLine"`
+	InLine any    `xml:"InLine"` // inline or classicInline
 }
 
 type inline struct {
@@ -58,11 +125,22 @@ type inline struct {
 	Error       string      `xml:"Error,omitempty"`
 	Extensions  *extensions `xml:"Extensions"`
 	Impression  impression  `xml:"Impression"`
-	AdServingID string      `xml:"AdServingId"`
+	AdServingID string      `xml:"AdServingId,omitempty"` // from 4.1
 	AdTitle     string      `xml:"AdTitle"`
 	Advertiser  string      `xml:"Advertiser,omitempty"`
 	Creatives   []creative  `xml:"Creatives>Creative"`
 	Description string      `xml:"Description,omitempty"`
+}
+
+type classicInline struct {
+	AdSystem    adSystem          `xml:"AdSystem"`
+	AdTitle     string            `xml:"AdTitle"`
+	Description string            `xml:"Description,omitempty"`
+	Advertiser  string            `xml:"Advertiser,omitempty"` // from 3.0
+	Error       string            `xml:"Error,omitempty"`
+	Impression  impression        `xml:"Impression"`
+	Creatives   []classicCreative `xml:"Creatives>Creative"`
+	Extensions  *extensions       `xml:"Extensions"`
 }
 
 type adSystem struct {
@@ -92,8 +170,15 @@ type creative struct {
 	UniversalID universalAdID `xml:"UniversalAdId"`
 }
 
+type classicCreative struct {
+	ID     string        `xml:"id,attr"`
+	AdID   string        `xml:"AdID,attr"`
+	Linear classicLinear `xml:"Linear"`
+}
+
 type universalAdID struct {
 	Registry string `xml:"idRegistry,attr"`
+	Value    string `xml:"idValue,attr,omitempty"` // until 4.1, whose schema demands it
 	ID       string `xml:",chardata"`
 }
 
@@ -103,6 +188,14 @@ type linear struct {
 	Duration   string      `xml:"Duration"`
 	MediaFiles []mediaFile `xml:"MediaFiles>MediaFile"`
 	Click      click       `xml:"VideoClicks>ClickThrough"`
+}
+
+type classicLinear struct {
+	SkipOffset string      `xml:"skipoffset,attr,omitempty"` // from 3.0
+	Duration   string      `xml:"Duration"`
+	Tracking   []tracking  `xml:"TrackingEvents>Tracking"`
+	Click      click       `xml:"VideoClicks>ClickThrough"`
+	MediaFiles []mediaFile `xml:"MediaFiles>MediaFile"`
 }
 
 type tracking struct {
@@ -123,44 +216,102 @@ type click struct {
 	URL string `xml:",chardata"`
 }
 
-// VAST is the ad as a VAST 4.2 document with one inline linear video. Call it for an ad that
-// [VideoRequest.FitsVideo]. The click-through link counts the click itself, so there is no ClickTracking beside
-// it, which would count it again.
+// VAST is the ad as a VAST document of r.Version (the zero value is [VAST42]) with one inline linear video. Call it for
+// an ad that [VideoRequest.FitsVideo]. The click-through link counts the click itself, so there is no ClickTracking
+// beside it, which would count it again.
 func (r *VideoRequest) VAST(ad *Ad) ([]byte, error) {
-	w, h := r.W, r.H
-	if w <= 0 || h <= 0 {
-		w, h = defaultVideoW, defaultVideoH
+	version := r.Version
+	if version == NoVAST {
+		version = VAST42
 	}
-	film := linear{
-		Duration:   clock(r.Seconds),
-		MediaFiles: []mediaFile{{Delivery: "progressive", Type: videoType(ad.MediaURL), Width: w, Height: h, URL: link(ad.MediaURL)}},
-		Click:      click{ID: "1", URL: link(ad.ClickURL)},
+	document := vast{Version: version.String(), Ad: vastAd{ID: printable(ad.CampaignID)}}
+	if version >= VAST40 {
+		document.NS, document.Ad.InLine = xmlns, r.inline(ad, version)
+	} else {
+		document.Ad.InLine = r.classicInline(ad, version)
 	}
-	if r.Skippable && ad.SkipAfter >= 0 && int64(ad.SkipAfter) < r.Seconds {
-		film.SkipOffset = clock(int64(ad.SkipAfter))
-	}
-	for _, t := range []tracking{{"complete", ad.CompleteURL}, {"skip", ad.SkipURL}, {"closeLinear", ad.CloseURL}} {
-		if t.URL = link(t.URL); t.URL != "" {
-			film.Tracking = append(film.Tracking, t)
-		}
-	}
-	in := inline{
-		AdSystem: adSystem{Version: "1.0", Name: "adnet"}, Impression: impression{ID: "adnet", URL: link(ad.ImpressionURL)},
-		AdServingID: printable(ad.ID), AdTitle: printable(ad.Headline), Advertiser: printable(ad.Domain), Description: printable(ad.Body),
-		Creatives: []creative{{
-			ID: printable(ad.CampaignID), AdID: printable(ad.CampaignID), Linear: film,
-			UniversalID: universalAdID{Registry: "unknown", ID: printable(ad.CampaignID)},
-		}},
-		Extensions: &extensions{[]extension{{Type: "adnet", Label: printable(ad.DisclosureLabel), ReceiptURL: link(ad.ReceiptURL)}}},
-	}
-	if failed := link(ad.ErrorURL); failed != "" {
-		in.Error = failed + "[ERRORCODE]" // after encoding, or no player would find it
-	}
-	body, err := xml.Marshal(vast{Version: "4.2", NS: "http://www.iab.com/VAST", Ad: vastAd{ID: printable(ad.CampaignID), InLine: in}})
+	body, err := xml.Marshal(document)
 	if err != nil {
 		return nil, err
 	}
 	return append([]byte(xml.Header), noMacros(body)...), nil
+}
+
+func (r *VideoRequest) inline(ad *Ad, version Version) inline {
+	campaign := printable(ad.CampaignID)
+	film := creative{ID: campaign, AdID: campaign, Linear: r.film(ad, version), UniversalID: universalAdID{Registry: "unknown", ID: campaign}}
+	if version < VAST42 {
+		film.UniversalID.Value = campaign
+	}
+	in := inline{
+		AdSystem: adSystem{Version: "1.0", Name: "adnet"}, Error: errorLink(ad), Extensions: disclosure(ad), Impression: impression{ID: "adnet", URL: link(ad.ImpressionURL)},
+		AdTitle: printable(ad.Headline), Advertiser: printable(ad.Domain), Creatives: []creative{film}, Description: printable(ad.Body),
+	}
+	if version >= VAST41 {
+		in.AdServingID = printable(ad.ID)
+	}
+	return in
+}
+
+func (r *VideoRequest) classicInline(ad *Ad, version Version) classicInline {
+	campaign := printable(ad.CampaignID)
+	in := classicInline{
+		AdSystem: adSystem{Version: "1.0", Name: "adnet"}, AdTitle: printable(ad.Headline), Description: printable(ad.Body), Error: errorLink(ad),
+		Impression: impression{ID: "adnet", URL: link(ad.ImpressionURL)}, Extensions: disclosure(ad),
+		Creatives: []classicCreative{{ID: campaign, AdID: campaign, Linear: r.film(ad, version).classic()}},
+	}
+	if version >= VAST30 {
+		in.Advertiser = printable(ad.Domain)
+	}
+	return in
+}
+
+// classic is l in the order of VAST 2 and 3.
+func (l linear) classic() classicLinear {
+	return classicLinear{SkipOffset: l.SkipOffset, Duration: l.Duration, Tracking: l.Tracking, Click: l.Click, MediaFiles: l.MediaFiles}
+}
+
+// film is the linear video with the events that the version names.
+func (r *VideoRequest) film(ad *Ad, version Version) linear {
+	w, h := r.W, r.H
+	if w <= 0 || h <= 0 {
+		w, h = defaultVideoW, defaultVideoH
+	}
+	kind := videoType(ad.MediaURL)
+	film := linear{
+		Duration:   clock(r.Seconds),
+		MediaFiles: []mediaFile{{Delivery: delivery(kind), Type: kind, Width: w, Height: h, URL: link(ad.MediaURL)}},
+		Click:      click{ID: "1", URL: link(ad.ClickURL)},
+	}
+	if version >= VAST30 && r.Skippable && ad.SkipAfter >= 0 && int64(ad.SkipAfter) < r.Seconds {
+		film.SkipOffset = clock(int64(ad.SkipAfter))
+	}
+	events := []tracking{{"complete", ad.CompleteURL}, {"skip", ad.SkipURL}, {"closeLinear", ad.CloseURL}}
+	switch version {
+	case VAST20: // nothing can be skipped yet
+		events = []tracking{events[0], {"close", ad.CloseURL}}
+	case VAST40: // the only version without closeLinear since it exists
+		events[2].Event = "close"
+	}
+	for _, t := range events {
+		if t.URL = link(t.URL); t.URL != "" {
+			film.Tracking = append(film.Tracking, t)
+		}
+	}
+	return film
+}
+
+// errorLink takes the code after everything is encoded, or no player would find the macro.
+func errorLink(ad *Ad) string {
+	failed := link(ad.ErrorURL)
+	if failed == "" {
+		return ""
+	}
+	return failed + "[ERRORCODE]"
+}
+
+func disclosure(ad *Ad) *extensions {
+	return &extensions{[]extension{{Type: "adnet", Label: printable(ad.DisclosureLabel), ReceiptURL: link(ad.ReceiptURL)}}}
 }
 
 // noMacros takes the dollar out of every "${" of a text that is XML already; links have none.

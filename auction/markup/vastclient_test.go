@@ -79,16 +79,23 @@ type understood struct {
 // A client that we did not write understands what we mean, whatever the texts hold.
 func TestVASTWithTheDailymotionClient(t *testing.T) {
 	dir := vastClient(t)
-	r := VideoRequest{Skippable: true, Seconds: 15, W: 640, H: 480}
-	ads := []*Ad{example()}
-	for _, s := range nasty {
-		ads = append(ads, hostile("ad "+s))
+	type document struct {
+		*Ad
+		version Version
+	}
+	var ads []document
+	for version := VAST20; version <= VAST42; version++ {
+		ads = append(ads, document{example(), version})
+		for _, s := range nasty {
+			ads = append(ads, document{hostile("ad " + s), version})
+		}
 	}
 	var in bytes.Buffer
 	for _, ad := range ads {
-		document, err := r.VAST(ad)
+		r := VideoRequest{Skippable: true, Seconds: 15, W: 640, H: 480, Version: ad.version}
+		written, err := r.VAST(ad.Ad)
 		require.NoError(t, err)
-		line, err := json.Marshal(string(document))
+		line, err := json.Marshal(string(written))
 		require.NoError(t, err)
 		in.Write(append(line, '\n'))
 	}
@@ -103,24 +110,32 @@ func TestVASTWithTheDailymotionClient(t *testing.T) {
 		var got understood
 		require.NoError(t, json.Unmarshal(lines.Bytes(), &got))
 		require.Empty(t, got.Faults, ad.Headline)
-		require.Equal(t, "4.2", got.Version)
+		require.Equal(t, ad.version.String(), got.Version)
 		require.Len(t, got.Ads, 1)
 		require.Len(t, got.Ads[0].Creatives, 1)
 		linear := got.Ads[0].Creatives[0]
 		require.Equal(t, "linear", linear.Type)
 		require.InDelta(t, 15.0, linear.Duration, 0)
-		require.InDelta(t, 3.0, *linear.SkipDelay, 0)
+		if ad.version >= VAST30 {
+			require.InDelta(t, 3.0, *linear.SkipDelay, 0)
+		} else {
+			require.Negative(t, *linear.SkipDelay, "cannot be skipped")
+		}
 		require.Equal(t, link(ad.ImpressionURL), got.Ads[0].ImpressionURLTemplates[0].URL)
 		require.Equal(t, link(ad.ErrorURL)+"[ERRORCODE]", got.Ads[0].ErrorURLTemplates[0])
 		require.Equal(t, link(ad.MediaURL), linear.MediaFiles[0].FileURL)
 		require.Equal(t, "video/mp4", linear.MediaFiles[0].MimeType)
 		require.Equal(t, 640, linear.MediaFiles[0].Width)
 		require.Equal(t, link(ad.ClickURL), linear.VideoClickThroughURLTemplate.URL)
-		if i == 0 {
+		if ad.Headline == example().Headline {
 			require.Equal(t, ad.Headline, got.Ads[0].Title)
 			require.Equal(t, []string{ad.CompleteURL}, linear.TrackingEvents["complete"])
-			require.Equal(t, []string{ad.SkipURL}, linear.TrackingEvents["skip"])
-			require.Equal(t, ad.CampaignID, linear.UniversalAdIDs[0].Value)
+			if ad.version >= VAST30 {
+				require.Equal(t, []string{ad.SkipURL}, linear.TrackingEvents["skip"])
+			}
+			if ad.version >= VAST40 {
+				require.Equal(t, ad.CampaignID, linear.UniversalAdIDs[0].Value)
+			}
 		}
 	}
 	require.False(t, lines.Scan())

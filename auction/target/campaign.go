@@ -74,6 +74,8 @@ type Targeting struct {
 	HostApps, Surfaces, IntegrationMethods []string
 	// Regions such as "US" (also matches "US-CA") and Languages such as "en" (also matches "en-US").
 	Regions, Languages []string
+	// Deals are the private deals that may be answered. They are no filter: only a query for deals looks at them.
+	Deals []string
 }
 
 // Query is the part of a request that campaigns are matched with. Values are compared without regard to
@@ -88,6 +90,9 @@ type Query struct {
 	HostApp, Surface, IntegrationMethod, Region, Language string
 	// Formats that can be shown; empty means any.
 	Formats []Format
+	// Deals, when not empty, leaves only campaigns that share one. Compared like other values, so without regard
+	// to case: whoever needs the exact id compares it again.
+	Deals []string
 }
 
 // The targeting dimensions. Each has its own vocabulary.
@@ -99,6 +104,7 @@ const (
 	dimMethod
 	dimRegion
 	dimLanguage
+	dimDeal // filters only where the query asks for deals
 	dims
 )
 
@@ -106,7 +112,7 @@ const (
 func dimensionName(d int) string {
 	return [dims]string{
 		"target_intent_tokens", "target_active_tools", "target_host_apps", "target_surfaces",
-		"target_integration_methods", "target_regions", "target_languages",
+		"target_integration_methods", "target_regions", "target_languages", "deal_ids",
 	}[d]
 }
 
@@ -130,7 +136,7 @@ func (t *Targeting) values(d int) iter.Seq[string] {
 		}
 		for _, v := range [dims][]string{
 			dimTool: t.ActiveTools, dimHost: t.HostApps, dimSurface: t.Surfaces,
-			dimMethod: t.IntegrationMethods, dimRegion: t.Regions, dimLanguage: t.Languages,
+			dimMethod: t.IntegrationMethods, dimRegion: t.Regions, dimLanguage: t.Languages, dimDeal: t.Deals,
 		}[d] {
 			if value := string(appendValue(nil, d, v)); value != "" && !yield(value) {
 				return

@@ -12,6 +12,7 @@ package target
 
 import (
 	"bytes"
+	"cmp"
 	"iter"
 	"slices"
 
@@ -44,20 +45,30 @@ type Changes struct {
 // Build indexes all deliverable campaigns; of a repeated id the last counts. The slice is copied, the
 // strings and lists are kept and must not change any more.
 func Build(table ranker.Table, campaigns []Campaign) *Index {
-	return &Index{base: newSegment(table, sorted(slices.Clone(campaigns))), overlay: newSegment(table, nil)}
+	return &Index{base: newSegment(table, sorted(campaigns)), overlay: newSegment(table, nil)}
 }
 
-// sorted orders by id and keeps the last of each, in place.
+// sorted is a copy in the order of ids, with the last of each. Not the campaigns are sorted but their numbers, which
+// are a tenth of the size (benchmark row start).
 func sorted(campaigns []Campaign) []Campaign {
-	slices.SortStableFunc(campaigns, func(a, b Campaign) int { return bytes.Compare(a.ID[:], b.ID[:]) })
-	kept := campaigns[:0]
-	for i, c := range campaigns {
-		if i+1 == len(campaigns) || campaigns[i+1].ID != c.ID {
-			kept = append(kept, c)
+	order := make([]uint32, len(campaigns))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, func(a, b uint32) int {
+		return cmp.Or(bytes.Compare(campaigns[a].ID[:], campaigns[b].ID[:]), cmp.Compare(a, b))
+	})
+	last := order[:0]
+	for i, at := range order {
+		if i+1 == len(order) || campaigns[order[i+1]].ID != campaigns[at].ID {
+			last = append(last, at)
 		}
 	}
-	clear(campaigns[len(kept):])
-	return slices.Clip(kept)
+	kept := make([]Campaign, len(last))
+	for i, at := range last {
+		kept[i] = campaigns[at]
+	}
+	return kept
 }
 
 // Apply is the index after the changes; x itself stays valid. The cost grows with the campaigns changed

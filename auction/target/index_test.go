@@ -57,6 +57,12 @@ func TestHardFilters(t *testing.T) {
 		{"language covers its variants", Targeting{Languages: []string{"en"}}, Query{Language: "en-US"}, true},
 		{"in any spelling", Targeting{Languages: []string{"ZH_Hant"}}, Query{Language: "zh-hant-tw"}, true},
 		{"a variant does not cover the language", Targeting{Languages: []string{"en-US"}}, Query{Language: "en"}, false},
+		{"a campaign with deals is also in the open", Targeting{Deals: []string{"d"}}, Query{}, true},
+		{"its deal", Targeting{Deals: []string{"c", "d"}}, Query{Deals: []string{"x", "D "}}, true},
+		{"another deal", Targeting{Deals: []string{"d"}}, Query{Deals: []string{"e"}}, false},
+		{"a deal, and the campaign has none", Targeting{}, Query{Deals: []string{"e"}}, false},
+		{"its deal, and the other lists hold", Targeting{Deals: []string{"d"}, HostApps: []string{"a"}}, Query{Deals: []string{"d"}, HostApp: "b"}, false},
+		{"its deal with a token", Targeting{Deals: []string{"d"}, IntentTokens: []string{"api"}}, Query{Deals: []string{"d"}, Tokens: []string{"api"}}, true},
 		{"malformed", Targeting{Languages: []string{"en"}}, Query{Language: "-en"}, false},
 	} {
 		campaign := one(c.target)

@@ -11,6 +11,7 @@ import (
 type Matcher struct {
 	query  [dims]map[string]bool
 	any    bool
+	deals  bool // only campaigns with one of the query's deals
 	format [3]bool
 	known  map[*Targeting]verdict // campaigns often share a targeting
 }
@@ -23,7 +24,7 @@ type verdict struct {
 
 // NewMatcher prepares q. It belongs to one goroutine.
 func NewMatcher(q *Query) *Matcher {
-	m := &Matcher{any: len(q.Formats) == 0, known: map[*Targeting]verdict{}}
+	m := &Matcher{any: len(q.Formats) == 0, deals: len(q.Deals) > 0, known: map[*Targeting]verdict{}}
 	for _, f := range q.Formats {
 		if int(f) < len(m.format) {
 			m.format[f] = true
@@ -32,7 +33,7 @@ func NewMatcher(q *Query) *Matcher {
 	stated := Targeting{
 		IntentTokens: q.Tokens, ActiveTools: q.ActiveTools, HostApps: []string{q.HostApp},
 		Surfaces: []string{q.Surface}, IntegrationMethods: []string{q.IntegrationMethod},
-		Regions: []string{q.Region}, Languages: []string{q.Language},
+		Regions: []string{q.Region}, Languages: []string{q.Language}, Deals: q.Deals,
 	}
 	for d := range m.query {
 		m.query[d] = map[string]bool{}
@@ -72,7 +73,11 @@ func (m *Matcher) match(t *Targeting) verdict {
 				matched[d]++
 			}
 		}
-		if targeted[d] > 0 && matched[d] == 0 {
+		wanted := targeted[d] > 0
+		if d == dimDeal {
+			wanted = m.deals
+		}
+		if wanted && matched[d] == 0 {
 			return verdict{failed: d}
 		}
 	}

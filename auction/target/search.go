@@ -82,6 +82,10 @@ func (s *Search) open(w *walk, q *Query) {
 	for d := range w.ids {
 		w.ids[d] = s.resolve(w.ids[d][:0], w.seg, d, q)
 	}
+	if len(q.Deals) > 0 {
+		w.addDeals()
+		return
+	}
 	w.addLists(none)
 	for _, host := range w.ids[dimHost] {
 		w.addLists(host)
@@ -96,6 +100,13 @@ func (w *walk) addLists(host uint32) {
 		}
 	}
 	w.add(keyOf(dims, none, host), false)
+}
+
+// addDeals adds the lists of the query's deals, which hold every group that may answer one.
+func (w *walk) addDeals() {
+	for _, deal := range w.ids[dimDeal] {
+		w.add(keyOf(dimDeal, deal, none), false)
+	}
 }
 
 func (w *walk) add(key listKey, ofToken bool) {
@@ -118,6 +129,10 @@ func (s *Search) resolve(ids []uint32, seg *segment, d int, q *Query) []uint32 {
 	case dimTool:
 		for _, tool := range q.ActiveTools {
 			ids = s.lookUp(ids, vocab, d, tool)
+		}
+	case dimDeal:
+		for _, deal := range q.Deals {
+			ids = s.lookUp(ids, vocab, d, deal)
 		}
 	default:
 		ids = s.lookUp(ids, vocab, d, q.value(d))
@@ -310,7 +325,7 @@ func (w *walk) drop(i int) {
 
 // signals applies the hard filters of a group.
 func (w *walk) signals(g *group) (ranker.Signals, bool) {
-	for d := dimHost; d < dims; d++ {
+	for d := dimHost; d < dimDeal; d++ {
 		if list := g.terms(w.seg, d); len(list) > 0 && overlap(list, w.ids[d]) == 0 {
 			return ranker.Signals{}, false
 		}

@@ -266,6 +266,10 @@ func (s *segment) list() {
 		if len(hosts) == 0 || len(hosts)*len(terms) > maxLists {
 			hosts = anyHost
 		}
+		for _, deal := range g.terms(s, dimDeal) {
+			key := keyOf(dimDeal, deal, none)
+			s.lists[key] = append(s.lists[key], uint32(i))
+		}
 		for _, term := range terms {
 			for _, host := range hosts {
 				key := keyOf(dim, term, host)

@@ -91,14 +91,19 @@ func contentWord(word string) (token string, ok bool) {
 		return "", false
 	}
 	token = foldPlural(word)
-	return token, !isStopWord(token)
+	return token, len(token) == len(word) || !isStopWord(token)
 }
 
 // eachWord calls yield with each run of letters, marks and digits until it returns false.
 func eachWord(s string, yield func(word string) bool) {
 	start := -1
-	for i, r := range s {
-		if isWordRune(r) {
+	for i, size := 0, 0; i < len(s); i += size {
+		r := rune(s[i])
+		size = 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(s[i:])
+		}
+		if isASCIIWord(r) || r >= utf8.RuneSelf && isWordRune(r) {
 			if start < 0 {
 				start = i
 			}
@@ -114,9 +119,14 @@ func eachWord(s string, yield func(word string) bool) {
 	}
 }
 
+// isASCIIWord is small enough to be inlined where every byte of a context comes by (benchmark row ad_request).
+func isASCIIWord(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+}
+
 func isWordRune(r rune) bool {
 	if r < utf8.RuneSelf {
-		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+		return isASCIIWord(r)
 	}
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
 }
