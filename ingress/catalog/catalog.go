@@ -31,17 +31,20 @@ const (
 	freshFor   = time.Second
 	roomsEvery = 30 * time.Second
 	retryAfter = 500 * time.Millisecond
+	listenFor  = 100 * time.Millisecond // how long the first load waits for the subscription, after which it is not repeated
 	queuedMax  = 8192
 	startFor   = 5 * time.Second // how long a missing projection is no news
 )
 
 // Source is the projection of campaigns that nodes load from. Versions are config versions: head says up
-// to which version everything is in what was returned.
+// to which version everything is in what was returned. Everything comes page by page, so that a full load never
+// holds all of it twice: take is called by one goroutine at a time, and the page is the source's again when it returns.
 type Source interface {
 	Head(ctx context.Context) (version int64, found bool, err error)
-	Campaigns(ctx context.Context) (all []campaign.Campaign, head int64, err error)
+	EachCampaign(ctx context.Context, take func(page []campaign.Campaign)) (head int64, err error)
 	CampaignsSince(ctx context.Context, version int64) (changed []campaign.Campaign, head int64, err error)
-	Rooms(ctx context.Context) ([]ledger.Room, error)
+	// EachRoom may bring a room more than once.
+	EachRoom(ctx context.Context, take func(page []ledger.Room)) error
 }
 
 // Feed tells about changes as they happen and is told what this node knows.
@@ -74,6 +77,7 @@ type Deps struct {
 	Feed    Feed
 	Node    string // unique name of this process
 	Now     func() time.Time
+	Loaded  func() // called beside the serving path after every full load; nil does nothing
 }
 
 // Catalog is the component. Reads are safe at any time; before it is [Catalog.Ready] they find the
@@ -85,21 +89,21 @@ type Catalog struct {
 	log   *obs.LimitedLogger
 
 	snapshot  atomic.Pointer[auction.Snapshot]
+	shelf     atomic.Pointer[shelf]
 	version   atomic.Int64 // everything up to it is applied
 	freshness atomic.Int64 // UnixNano of the last proof that version is the newest
-
-	mu        sync.RWMutex // guards creatives and rooms
-	creatives map[uuid.UUID]*campaign.Campaign
-	rooms     map[uuid.UUID]ledger.Room
 
 	sandbox []campaign.Campaign
 	changes chan change
 	reloads prometheus.Counter
 
+	staleRooms chan struct{} // wakes followRooms
+
 	background sync.WaitGroup // what Run started
 	// Of Run's goroutine alone:
 	suspect    bool // the source was missing or another one: what is known may not be what it holds
 	compacting compaction
+	roomsAsked time.Time // since when all budgets are read that were published before
 	patience   time.Time // until when a missing projection is not logged
 }
 
@@ -108,20 +112,17 @@ type change struct {
 	campaign *campaign.Campaign
 	confirm  bool // with campaign: somebody waits for the confirmation
 	rooms    []ledger.Room
-	resync   bool // the subscription is new: what was missed before it must be loaded
+	resync   time.Time // when the subscription began: what was missed before it must be loaded
 }
 
 // New makes a Catalog; it reads nothing yet.
 func New(deps Deps) *Catalog {
 	c := &Catalog{
 		deps: deps, table: ranker.OverlapV1(), ready: make(chan struct{}), log: obs.Limited(deps.Log, time.Second),
-		creatives: map[uuid.UUID]*campaign.Campaign{}, rooms: map[uuid.UUID]ledger.Room{},
-		sandbox: Sandbox(), changes: make(chan change, queuedMax),
+		sandbox: Sandbox(), changes: make(chan change, queuedMax), staleRooms: make(chan struct{}, 1),
 	}
 	c.snapshot.Store(target.Build(c.table, nil))
-	for i := range c.sandbox {
-		c.creatives[c.sandbox[i].ID] = &c.sandbox[i]
-	}
+	c.shelf.Store(c.emptyShelf())
 	c.reloads = prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_catalog_reloads_total", Help: "Full loads of the campaigns."})
 	deps.Metrics.MustRegister(c.reloads,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "adnet_catalog_deliverable", Help: "Campaigns that auctions may choose."},
@@ -147,39 +148,31 @@ func (c *Catalog) Fresh(now time.Time) bool {
 	return now.Sub(time.Unix(0, c.freshness.Load())) < freshFor
 }
 
-// Creative finds a campaign in any state, for links that were handed out.
+// Creative finds a campaign in any state, for ads and for links that were handed out. What nothing reads while ads
+// are served is not kept and is zero: name, targeting, budgets, goal, review, times and spend. The result is the caller's.
 func (c *Catalog) Creative(id uuid.UUID) (*campaign.Campaign, bool) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	found, ok := c.creatives[id]
-	return found, ok
+	return c.shelf.Load().creative(id)
 }
 
-// Room is how much a campaign may still spend, as far as this node has heard.
+// Room is how much a campaign may still spend, as far as this node has heard; without the advertiser and releases.
 func (c *Catalog) Room(id uuid.UUID) (ledger.Room, bool) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	room, known := c.rooms[id]
-	return room, known
+	return c.shelf.Load().room(id)
 }
 
 // Gate refuses campaigns without room for their price on the day of now. A campaign whose room is not
 // known yet may serve: settlement's clamp decides what is charged.
 func (c *Catalog) Gate(now time.Time) auction.Gate {
-	return roomGate{catalog: c, day: ledger.DayOf(now)}
+	return roomGate{shelf: c.shelf.Load(), day: ledger.DayOf(now)}
 }
 
 type roomGate struct {
-	catalog *Catalog
-	day     ledger.Day
+	shelf *shelf
+	day   ledger.Day
 }
 
 // Check implements [auction.Gate].
 func (g roomGate) Check(c *auction.Campaign) auction.Reason {
-	g.catalog.mu.RLock()
-	room, known := g.catalog.rooms[uuid.UUID(c.ID)]
-	g.catalog.mu.RUnlock()
-	if known && room.Left(g.day) < c.Billing.Price(c.Bid) {
+	if room, known := g.shelf.room(uuid.UUID(c.ID)); known && room.Left(g.day) < c.Billing.Price(c.Bid) {
 		return auction.Budget
 	}
 	return ""

@@ -75,8 +75,14 @@ func (w *world) Head(context.Context) (int64, bool, error) {
 	return w.head, !w.missing, w.err
 }
 
-func (w *world) Campaigns(ctx context.Context) ([]campaign.Campaign, int64, error) {
-	return w.CampaignsSince(ctx, -1)
+// EachCampaign brings each campaign in a page of its own, and wipes the page when it has it back.
+func (w *world) EachCampaign(ctx context.Context, take func([]campaign.Campaign)) (int64, error) {
+	all, head, err := w.CampaignsSince(ctx, -1)
+	for i := range all {
+		take(all[i : i+1])
+		all[i] = campaign.Campaign{}
+	}
+	return head, err
 }
 
 func (w *world) CampaignsSince(_ context.Context, version int64) (changed []campaign.Campaign, head int64, err error) {
@@ -90,10 +96,11 @@ func (w *world) CampaignsSince(_ context.Context, version int64) (changed []camp
 	return changed, w.head, w.err
 }
 
-func (w *world) Rooms(context.Context) ([]ledger.Room, error) {
+func (w *world) EachRoom(_ context.Context, take func([]ledger.Room)) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.Clone(w.rooms), w.err
+	take(slices.Clone(w.rooms))
+	return w.err
 }
 
 func (w *world) Subscribe(ctx context.Context, to Listener) error {
@@ -262,7 +269,9 @@ func TestAnotherProjectionIsLoadedInFull(t *testing.T) {
 			creative, ok := c.Creative(id(2))
 			require.True(t, ok)
 			require.EqualValues(t, 2, creative.ConfigVersion)
-			require.EqualValues(t, 1, c.rooms[id(2)].Version, "budgets are the new projection's, too")
+			room, known := c.Room(id(2))
+			require.True(t, known)
+			require.EqualValues(t, 1, room.Version, "budgets are the new projection's, too")
 		})
 	}
 }
@@ -294,7 +303,7 @@ func TestWithoutBudgetsNothingIsLoaded(t *testing.T) {
 
 type noRooms struct{ *world }
 
-func (noRooms) Rooms(context.Context) ([]ledger.Room, error) { return nil, errors.New("no") }
+func (noRooms) EachRoom(context.Context, func([]ledger.Room)) error { return errors.New("no") }
 
 func TestTheGateKnowsTheRooms(t *testing.T) {
 	w := newWorld(make1(1, 1, campaign.Active)) // 2 USD a click
@@ -391,4 +400,38 @@ func TestReadersRaceWithChanges(t *testing.T) {
 		creative, _ := c.Creative(id(n))
 		require.Equal(t, creative.Status == campaign.Active, in(c, n))
 	}
+}
+
+// A room that was published while nobody listened is read after the next subscription, beside the serving path.
+func TestANewSubscriptionReadsTheRoomsAgain(t *testing.T) {
+	w := newWorld(make1(1, 1, campaign.Active))
+	c, _ := run(t, w)
+	w.set(func() { w.rooms = []ledger.Room{{CampaignID: id(1), Version: 3}} })
+	w.advance(1)
+	w.listener().Subscribed()
+	soon(t, func() bool { room, known := c.Room(id(1)); return known && room.Version == 3 })
+}
+
+func TestAFullLoadAfterTheSubscriptionIsNotRepeated(t *testing.T) {
+	w := newWorld(make1(1, 1, campaign.Active))
+	c := newCatalog(w)
+	w.advance(1)
+	c.take(t.Context(), change{resync: start})
+	require.True(t, in(c, 1))
+	require.Empty(t, c.staleRooms, "the rooms were read with the campaigns")
+	c.take(t.Context(), change{resync: w.clock().Add(1)})
+	require.Len(t, c.staleRooms, 1, "something may have been missed since")
+}
+
+func TestSaysWhenItHasLoaded(t *testing.T) {
+	w := newWorld()
+	c := newCatalog(w)
+	loads := make(chan struct{}, 8)
+	c.deps.Loaded = func() { loads <- struct{}{} }
+	c.sync(t.Context())
+	<-loads
+	w.advance(1)
+	c.sync(t.Context())
+	c.background.Wait()
+	require.Empty(t, loads, "nothing new")
 }

@@ -14,7 +14,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/ledger"
 
-	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 )
 
 // Run loads everything, then follows changes until ctx ends. It is called once.
@@ -24,8 +24,14 @@ func (c *Catalog) Run(ctx context.Context) error {
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
 	c.patience = c.deps.Now().Add(startFor)
+	select {
+	case first := <-c.changes:
+		c.take(ctx, first)
+	case <-time.After(listenFor):
+	case <-ctx.Done():
+	}
 	c.sync(ctx)
-	nextRooms := c.deps.Now().Add(roomsEvery)
+	c.background.Go(func() { c.followRooms(ctx) })
 	for {
 		select {
 		case <-ctx.Done():
@@ -36,10 +42,6 @@ func (c *Catalog) Run(ctx context.Context) error {
 			c.finishCompaction(next)
 		case <-poll.C:
 			c.sync(ctx)
-			if now := c.deps.Now(); now.After(nextRooms) {
-				nextRooms = now.Add(roomsEvery)
-				c.loadRooms(ctx)
-			}
 		}
 	}
 }
@@ -58,7 +60,7 @@ func (c *Catalog) leave(ctx context.Context) error {
 // listen keeps the subscription. Each new one is followed by a look at what was missed before it.
 func (c *Catalog) listen(ctx context.Context) {
 	to := Listener{
-		Subscribed: func() { c.queue(ctx, change{resync: true}) },
+		Subscribed: func() { c.queue(ctx, change{resync: c.deps.Now()}) },
 		Changed:    func(k campaign.Campaign, confirm bool) { c.queue(ctx, change{campaign: &k, confirm: confirm}) },
 		Rooms:      func(rooms []ledger.Room) { c.queue(ctx, change{rooms: rooms}) },
 	}
@@ -100,11 +102,13 @@ func (c *Catalog) take(ctx context.Context, first change) {
 			if m.confirm {
 				confirm = append(confirm, m.campaign.ConfigVersion)
 			}
-		case m.resync:
+		case !m.resync.IsZero():
 			c.sync(ctx)
-			c.loadRooms(ctx)
+			if !c.roomsAsked.After(m.resync) {
+				c.wakeRooms()
+			}
 		default:
-			c.applyRooms(m.rooms)
+			c.shelf.Load().putRooms(m.rooms)
 		}
 		select {
 		case m = <-c.changes:
@@ -178,56 +182,60 @@ func (c *Catalog) loaded() bool {
 
 // reload builds everything afresh, budgets included: without them a campaign would serve unchecked.
 func (c *Catalog) reload(ctx context.Context) error {
-	all, head, err := c.deps.Source.Campaigns(ctx)
-	if err != nil {
-		return fmt.Errorf("load campaigns: %w", err)
-	}
-	listed, err := c.deps.Source.Rooms(ctx)
-	if err != nil {
-		return fmt.Errorf("load budgets: %w", err)
-	}
-	creatives := make(map[uuid.UUID]*campaign.Campaign, len(all)+len(c.sandbox))
-	for i := range c.sandbox {
-		creatives[c.sandbox[i].ID] = &c.sandbox[i]
-	}
-	deliverable := make([]auction.Campaign, 0, len(all))
-	for i := range all {
-		creatives[all[i].ID] = &all[i]
-		if all[i].Delivers() {
-			deliverable = append(deliverable, entryOf(&all[i]))
+	fresh, equal := c.emptyShelf(), newTargetings()
+	var deliverable []auction.Campaign
+	var head int64
+	asked := c.deps.Now()
+	loads, both := errgroup.WithContext(ctx)
+	loads.Go(func() (err error) {
+		head, err = c.deps.Source.EachCampaign(both, func(page []campaign.Campaign) {
+			for _, k := range fresh.put(page) {
+				if k.Delivers() {
+					deliverable = append(deliverable, fresh.entry(k, equal))
+				}
+			}
+		})
+		if err != nil {
+			return fmt.Errorf("load campaigns: %w", err)
 		}
+		return nil
+	})
+	loads.Go(func() error {
+		if err := c.deps.Source.EachRoom(both, fresh.putRooms); err != nil {
+			return fmt.Errorf("load budgets: %w", err)
+		}
+		return nil
+	})
+	if err := loads.Wait(); err != nil {
+		return err
 	}
-	rooms := make(map[uuid.UUID]ledger.Room, len(listed))
-	for _, room := range listed {
-		rooms[room.CampaignID] = room
-	}
+	fresh.fit()
 	next := target.Build(c.table, deliverable)
-	c.mu.Lock()
-	c.creatives, c.rooms = creatives, rooms
-	c.mu.Unlock()
+	c.shelf.Store(fresh)
 	c.snapshot.Store(next)
 	c.compacting = compaction{} // of a snapshot that is gone
 	c.version.Store(head)
-	c.suspect = false
+	c.suspect, c.roomsAsked = false, asked
 	c.reloads.Inc()
 	if !c.loaded() {
 		close(c.ready)
 	}
+	if c.deps.Loaded != nil {
+		c.background.Go(c.deps.Loaded)
+	}
 	return nil
 }
 
-// apply puts newer states of campaigns into the creatives and the snapshot.
+// emptyShelf has the sandbox only.
+func (c *Catalog) emptyShelf() *shelf {
+	s := newShelf()
+	s.put(c.sandbox)
+	return s
+}
+
+// apply puts newer states of campaigns onto the shelf and into the snapshot.
 func (c *Catalog) apply(changed []campaign.Campaign) {
-	newer := make(map[uuid.UUID]*campaign.Campaign, len(changed))
-	c.mu.Lock()
-	for i := range changed {
-		next := &changed[i]
-		if known, ok := c.creatives[next.ID]; ok && known.ConfigVersion >= next.ConfigVersion {
-			continue // known, or an older message that arrived late
-		}
-		c.creatives[next.ID], newer[next.ID] = next, next
-	}
-	c.mu.Unlock()
+	newer := c.entries(c.shelf.Load().put(changed))
 	if len(newer) == 0 {
 		return
 	}
@@ -240,12 +248,26 @@ func (c *Catalog) apply(changed []campaign.Campaign) {
 	}
 }
 
-func changesOf(newer map[uuid.UUID]*campaign.Campaign) (changes target.Changes) {
-	for id, next := range newer {
-		if next.Delivers() {
-			changes.Upsert = append(changes.Upsert, entryOf(next))
+// entries are newer states, in the order in which they came, for the auction: nil for one that does not deliver.
+func (c *Catalog) entries(newer []*campaign.Campaign) map[auction.ID]*auction.Campaign {
+	equal, entries := newTargetings(), make(map[auction.ID]*auction.Campaign, len(newer))
+	for _, k := range newer {
+		var entry *auction.Campaign
+		if k.Delivers() {
+			made := c.shelf.Load().entry(k, equal)
+			entry = &made
+		}
+		entries[auction.ID(k.ID)] = entry
+	}
+	return entries
+}
+
+func changesOf(newer map[auction.ID]*auction.Campaign) (changes target.Changes) {
+	for id, entry := range newer {
+		if entry != nil {
+			changes.Upsert = append(changes.Upsert, *entry)
 		} else {
-			changes.Remove = append(changes.Remove, auction.ID(id))
+			changes.Remove = append(changes.Remove, id)
 		}
 	}
 	return changes
@@ -255,12 +277,12 @@ func changesOf(newer map[uuid.UUID]*campaign.Campaign) (changes target.Changes) 
 // and freshness must be proven.
 type compaction struct {
 	done   chan *auction.Snapshot           // nil when there is none
-	missed map[uuid.UUID]*campaign.Campaign // changed since it began
+	missed map[auction.ID]*auction.Campaign // changed since it began; nil for what was removed
 }
 
 func (c *Catalog) compact() {
 	done, old := make(chan *auction.Snapshot, 1), c.Snapshot()
-	c.compacting = compaction{done: done, missed: map[uuid.UUID]*campaign.Campaign{}}
+	c.compacting = compaction{done: done, missed: map[auction.ID]*auction.Campaign{}}
 	c.background.Go(func() { done <- old.Compacted() })
 }
 
@@ -269,41 +291,44 @@ func (c *Catalog) finishCompaction(next *auction.Snapshot) {
 	c.compacting = compaction{}
 }
 
-// entryOf is what the auction needs of a campaign.
-func entryOf(k *campaign.Campaign) auction.Campaign {
+// entry is what the auction needs of k, which is on the shelf: it keeps nothing of k's own memory.
+func (s *shelf) entry(k *campaign.Campaign, equal *targetings) auction.Campaign {
+	kept, _ := s.creative(k.ID)
 	billing, _ := ranker.ParseBilling(string(k.BillingModel))
 	format, _ := target.ParseFormat(string(k.Format))
 	domain := ""
-	if u, err := url.Parse(k.CTAURL); err == nil {
+	if u, err := url.Parse(kept.CTAURL); err == nil {
 		domain = u.Hostname()
 	}
-	t := &k.Targeting
 	return auction.Campaign{
 		ID: auction.ID(k.ID), Advertiser: auction.ID(k.AdvertiserID), Bid: k.BidAmount, Billing: billing, Format: format, LandingDomain: domain,
-		Targeting: &auction.Targeting{
-			IntentTokens: t.IntentTokens, Keywords: t.Keywords, ActiveTools: t.ActiveTools, HostApps: t.HostApps,
-			Surfaces: t.Surfaces, IntegrationMethods: t.IntegrationMethods, Regions: t.Regions, Languages: t.Languages,
-		},
+		Targeting: equal.of(k),
 	}
 }
 
-func (c *Catalog) loadRooms(ctx context.Context) {
-	rooms, err := c.deps.Source.Rooms(ctx)
-	if err != nil {
-		if ctx.Err() == nil {
+// followRooms reads all budgets now and then, should one that was published have been lost. It takes seconds with a
+// million campaigns, while which freshness must be proven.
+func (c *Catalog) followRooms(ctx context.Context) {
+	again := time.NewTicker(roomsEvery)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-again.C:
+		case <-c.staleRooms:
+		}
+		// Those of one projection never get onto the shelf of the next, whose versions begin anew.
+		if err := c.deps.Source.EachRoom(ctx, c.shelf.Load().putRooms); err != nil && ctx.Err() == nil {
 			c.log.Warn(ctx, "budgets could not be read", "error", err)
 		}
-		return
 	}
-	c.applyRooms(rooms)
 }
 
-func (c *Catalog) applyRooms(rooms []ledger.Room) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, room := range rooms {
-		if room.Version >= c.rooms[room.CampaignID].Version {
-			c.rooms[room.CampaignID] = room
-		}
+// wakeRooms makes followRooms read all budgets, beginning after this call.
+func (c *Catalog) wakeRooms() {
+	select {
+	case c.staleRooms <- struct{}{}:
+	default: // it has still to begin
 	}
 }

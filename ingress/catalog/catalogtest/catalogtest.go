@@ -22,9 +22,10 @@ type Projection []campaign.Campaign
 // Head implements catalog.Source.
 func (p Projection) Head(context.Context) (int64, bool, error) { return 1, true, nil }
 
-// Campaigns implements catalog.Source.
-func (p Projection) Campaigns(context.Context) ([]campaign.Campaign, int64, error) {
-	return p, 1, nil
+// EachCampaign implements catalog.Source.
+func (p Projection) EachCampaign(_ context.Context, take func([]campaign.Campaign)) (int64, error) {
+	take(p)
+	return 1, nil
 }
 
 // CampaignsSince implements catalog.Source.
@@ -32,13 +33,14 @@ func (p Projection) CampaignsSince(context.Context, int64) ([]campaign.Campaign,
 	return nil, 1, nil
 }
 
-// Rooms implements catalog.Source.
-func (p Projection) Rooms(context.Context) ([]ledger.Room, error) {
+// EachRoom implements catalog.Source.
+func (p Projection) EachRoom(_ context.Context, take func([]ledger.Room)) error {
 	rooms := make([]ledger.Room, len(p))
 	for i := range p {
 		rooms[i] = ledger.Room{CampaignID: p[i].ID, Daily: p[i].DailyBudget, Today: p[i].DailyBudget, Total: p[i].TotalBudget, Balance: money.Max}
 	}
-	return rooms, nil
+	take(rooms)
+	return nil
 }
 
 // Subscribe implements catalog.Feed.

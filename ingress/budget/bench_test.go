@@ -1,0 +1,51 @@
+package budget_test
+
+import (
+	"testing"
+	"time"
+
+	"adnet/auction"
+	"adnet/ingress/budget"
+	"adnet/ingress/budget/budgettest"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// BenchmarkReserve is what an auction pays for a reservation from a lease that is held, among many of them.
+func BenchmarkReserve(b *testing.B) {
+	store := &budgettest.Store{Now: time.Now, Nodes: 1}
+	campaigns := make([]*auction.Campaign, 1000)
+	for i := range campaigns {
+		campaigns[i] = perMille(7)
+		store.Publish(ledger.Room{
+			CampaignID: uuid.UUID(campaigns[i].ID), AdvertiserID: uuid.UUID(campaigns[i].Advertiser), Version: 1, Day: ledger.DayOf(time.Now()) + 1,
+			Daily: money.Max, Today: money.Max, Total: money.Max, Balance: ledger.Unlimited,
+		})
+	}
+	store.Open(1)
+	n := start(b, store, "n")
+	defer n.stop()
+	time.Sleep(1500 * time.Millisecond)
+	id, now := auctionID(time.Now()), time.Now()
+	require.True(b, n.Live(now))
+	var r budget.Reservation
+	for _, c := range campaigns {
+		r.Begin(n.Leases, id, now, false)
+		require.Empty(b, r.Reserve(c, 0))
+		r.Cancel()
+	}
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		// The moment of the request stands still, so that what is measured is the lease and never the store.
+		r.Begin(n.Leases, id, now, false)
+		if r.Reserve(campaigns[i%len(campaigns)], 0) != "" {
+			b.Fatal("refused")
+		}
+		r.Cancel()
+		i++
+	}
+}

@@ -1,0 +1,262 @@
+// Package budget reserves the price of every ad that is served, so that an auction never promises what a campaign
+// cannot pay.
+//
+// Contract. A campaign's room is what settlement says is left of its budgets and balance; what all nodes hold of it,
+// less what settlement has released since, is never more than the room (see internal/redis, Reservations). A node holds
+// a lease: a part of the room for the auctions of one minute, from which the hot path takes with one atomic operation and
+// no round trip. So every ad served is reserved in the shared store before it is answered. The reservation ends with the
+// settled beacon or with its window: an impression's life for cpm, [Config.ClickWindow] for cpc and cpa, [Config.BidWindow]
+// for an OpenRTB bid.
+//
+// What is reserved: the price for cpm; the expected price (effective CPM / 1000) for cpc and cpa, where the full price
+// for every impression would hold a budget for clicks that never come. A campaign needs room for one full price as
+// well, so that the next charge is never cut.
+//
+// A lease counts only while the store was heard from within [Config.Validity]: without it the node serves nothing, by a
+// monotonic clock. A store that was emptied, or came back older than this node has seen it, is another epoch: the node
+// says what it has reserved in the last hour before it serves again.
+package budget
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"adnet/auction"
+	"adnet/auction/ranker"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+	"adnet/internal/obs"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Config is the settings of reservations.
+type Config struct {
+	ClickWindow time.Duration `name:"click-reservation" env:"ADNET_CLICK_RESERVATION" default:"15m" help:"How long the expected price of a cpc or cpa ad stays reserved, 1m to 1h."`
+	BidWindow   time.Duration `name:"bid-reservation" env:"ADNET_BID_RESERVATION" default:"5m" help:"How long the price of an OpenRTB bid stays reserved (its exp), 1m to 1h."`
+	Ahead       time.Duration `name:"lease-ahead" env:"ADNET_LEASE_AHEAD" default:"3s" help:"Time for which a node leases budget ahead, by a campaign's recent spend."`
+	Wait        time.Duration `name:"lease-wait" env:"ADNET_LEASE_WAIT" default:"20ms" help:"Longest time that an ad request waits for leases."`
+	Validity    time.Duration `name:"lease-validity" env:"ADNET_LEASE_VALIDITY" default:"900ms" help:"How long leases count without an answer of Redis, at most 1s."`
+}
+
+// DefaultConfig is the defaults of the tags above.
+func DefaultConfig() Config {
+	return Config{ClickWindow: 15 * time.Minute, BidWindow: 5 * time.Minute, Ahead: 3 * time.Second, Wait: 20 * time.Millisecond, Validity: 900 * time.Millisecond}
+}
+
+// Store is the shared reservations. Errors leave open what was counted.
+type Store interface {
+	Claim(ctx context.Context, call ledger.ClaimCall) (ledger.ClaimReply, error)
+}
+
+// Deps are what leases work with. All are required.
+type Deps struct {
+	Log            *slog.Logger
+	Metrics        prometheus.Registerer
+	Store          Store
+	Node           string        // unique name of this process
+	ImpressionLife time.Duration // how long after the auction an impression counts
+	Now            func() time.Time
+}
+
+// The rhythm of leases.
+const (
+	tick       = 100 * time.Millisecond // of Run
+	fullEvery  = 10                     // ticks until leases that hold nothing are looked at, too
+	heartbeat  = 200 * time.Millisecond // at most this long without a call
+	callFor    = 500 * time.Millisecond // longest background call
+	idleAfter  = 3 * time.Second        // a lease that nothing was taken from for this long goes back
+	askAgain   = 100 * time.Millisecond // after a refusal for want of room; doubles up to 16 times of it
+	gathering  = time.Second            // how long a rebuilt store grants nothing; the store's clock decides, this is an estimate
+	askSoon    = 10 * time.Millisecond  // after a refusal that soon ends
+	sealAfter  = 2 * time.Second        // how long after its end a minute's lease is kept for requests that began in it
+	openBefore = 1500 * time.Millisecond
+	firstTake  = 4 // reservations that a new lease asks for
+	batch      = 100
+	shards     = 64
+	sealed     = math.MinInt64 / 2
+)
+
+// Leases is what this node holds. Reserving is safe at any time; before Run nothing is granted.
+type Leases struct {
+	cfg   Config
+	deps  Deps
+	log   *obs.LimitedLogger
+	start time.Time // of the monotonic clock
+
+	until  atomic.Int64 // since start, ns: leases count before it
+	opened atomic.Int64 // since start, ns: the newest epoch grants from about then
+	epoch  atomic.Int64 // that leases are of; calls of another change nothing
+	seq    atomic.Int64
+	acked  atomic.Int64
+
+	shards  [shards]shard
+	metrics metrics
+
+	calls  context.Context // of the exchanges that requests begin; ends with Run
+	stop   context.CancelFunc
+	asking sync.WaitGroup
+}
+
+type shard struct {
+	mu     sync.RWMutex
+	leases map[key]*lease
+}
+
+type key struct {
+	campaign auction.ID
+	bid      bool
+}
+
+// New checks the settings. It opens nothing.
+func New(cfg Config, deps Deps) (*Leases, error) {
+	for _, window := range []time.Duration{cfg.ClickWindow, cfg.BidWindow} {
+		if window < time.Minute || window > ledger.MaxReservation*time.Minute {
+			return nil, errors.New("ADNET_CLICK_RESERVATION and ADNET_BID_RESERVATION must be between 1m and 1h")
+		}
+	}
+	if cfg.Ahead <= 0 || cfg.Wait <= 0 || cfg.Validity <= heartbeat || cfg.Validity > time.Second {
+		return nil, errors.New("ADNET_LEASE_AHEAD and ADNET_LEASE_WAIT must be positive, ADNET_LEASE_VALIDITY between 200ms and 1s")
+	}
+	l := &Leases{cfg: cfg, deps: deps, log: obs.Limited(deps.Log, time.Second), start: deps.Now()}
+	// A request begins an exchange and may end before it: the context is the component's.
+	l.calls, l.stop = context.WithCancel(context.Background())
+	for i := range l.shards {
+		l.shards[i].leases = make(map[key]*lease)
+	}
+	l.metrics.register(deps.Metrics, l)
+	return l, nil
+}
+
+// Live says whether leases count: the shared store answered within the validity.
+func (l *Leases) Live(now time.Time) bool { return int64(now.Sub(l.start)) < l.until.Load() }
+
+// Granting says whether an epoch's start is over: before it new reservations are refused while nodes say what they hold.
+func (l *Leases) Granting(now time.Time) bool {
+	return l.Live(now) && int64(now.Sub(l.start)) >= l.opened.Load()
+}
+
+// Windows in minutes, rounded up.
+func (l *Leases) window(billing ranker.Billing, bid bool) int64 {
+	window := min(l.deps.ImpressionLife, ledger.MaxReservation*time.Minute)
+	switch {
+	case billing != ranker.CPM:
+		window = min(window, l.cfg.ClickWindow)
+	case bid:
+		window = min(window, l.cfg.BidWindow)
+	}
+	return int64((window + time.Minute - 1) / time.Minute)
+}
+
+// BidLife is how long a bid may wait to be shown; its reservation lasts as long.
+func (l *Leases) BidLife() time.Duration { return min(l.cfg.BidWindow, l.deps.ImpressionLife) }
+
+// expected is what an impression of the campaign is expected to cost, at least one micro-USD.
+func expected(c *auction.Campaign, effectiveCPM money.Micros) money.Micros {
+	if c.Billing == ranker.CPM {
+		return c.Billing.Price(c.Bid)
+	}
+	return max(1, effectiveCPM/1000)
+}
+
+// Reservation is one auction's use of the leases; it is the auction's [auction.Reserver]. The zero value is ready for
+// [Reservation.Begin]; one goroutine uses it at a time.
+type Reservation struct {
+	leases *Leases
+	now    time.Time
+	minute ledger.Minute
+	bid    bool
+	waited time.Duration // on the store, by this auction
+
+	taken  *slot
+	amount money.Micros
+}
+
+// Begin starts the reservation of the auction id; now is the caller's time. bid says that the ad is an OpenRTB bid.
+func (r *Reservation) Begin(leases *Leases, id uuid.UUID, now time.Time, bid bool) {
+	minute, dated := ledger.AuctionMinute(id)
+	if !dated {
+		minute = ledger.MinuteOf(now)
+	}
+	*r = Reservation{leases: leases, now: now, minute: minute, bid: bid}
+}
+
+// Reserve implements [auction.Reserver]: it takes the expected price from the node's lease. A campaign without a lease
+// is asked for at the shared store, for at most [Config.Wait] in all for one auction.
+func (r *Reservation) Reserve(c *auction.Campaign, effectiveCPM money.Micros) auction.Reason {
+	l := r.leases
+	if !l.Live(r.now) {
+		return auction.Stale
+	}
+	price := expected(c, effectiveCPM)
+	k := key{c.ID, r.bid}
+	held := l.find(k)
+	if held != nil {
+		if s := held.take(r.minute, price); s != nil {
+			r.taken, r.amount = s, price
+			return ""
+		}
+		if int64(r.now.Sub(l.start)) < held.quiet.Load() {
+			return held.refusal()
+		}
+	}
+	if r.waited >= l.cfg.Wait {
+		return auction.Stale
+	}
+	if held == nil {
+		held = l.make(k, c)
+	}
+	s := r.acquire(held, want{price: price, full: c.Billing.Price(c.Bid), window: l.window(c.Billing, r.bid)})
+	if s == nil {
+		return held.refusal()
+	}
+	r.taken, r.amount = s, price
+	return ""
+}
+
+// Cancel gives back what the auction reserved: the ad was not handed out.
+func (r *Reservation) Cancel() {
+	if r.taken != nil {
+		r.taken.giveBack(r.amount)
+		r.taken = nil
+	}
+}
+
+// Amount is what was reserved, micro-USD; 0 before and after a cancel.
+func (r *Reservation) Amount() money.Micros {
+	if r.taken == nil {
+		return 0
+	}
+	return r.amount
+}
+
+func (l *Leases) shard(k key) *shard { return &l.shards[(k.campaign[15]^k.campaign[9])%shards] }
+
+func (l *Leases) find(k key) *lease {
+	s := l.shard(k)
+	s.mu.RLock()
+	held := s.leases[k]
+	s.mu.RUnlock()
+	return held
+}
+
+func (l *Leases) make(k key, c *auction.Campaign) *lease {
+	s := l.shard(k)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	held := s.leases[k]
+	if held == nil {
+		held = &lease{campaign: uuid.UUID(c.ID), advertiser: uuid.UUID(c.Advertiser), bid: k.bid}
+		held.last.Store(int64(l.deps.Now().Sub(l.start)))
+		s.leases[k] = held
+	}
+	return held
+}
+
+var _ auction.Reserver = (*Reservation)(nil)

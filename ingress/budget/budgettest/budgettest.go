@@ -1,0 +1,270 @@
+// Package budgettest is the shared reservations as plain Go: the reference that Redis is compared with, and the store
+// of simulations with many nodes, where nothing is waited for.
+package budgettest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// GatherFor is how long after [Store.Open] nothing is granted.
+const GatherFor = time.Second
+
+// keep is how many minutes a minute is counted at most.
+const keep = ledger.MaxReservation + 5
+
+// ErrDown is the answer while [Store.Down].
+var ErrDown = errors.New("the store is down")
+
+// Store is the rules of the shared reservations. The zero value is an empty one that nobody opened; its methods may be
+// called from any goroutine. It implements budget.Store.
+type Store struct {
+	Now   func() time.Time
+	Nodes int  // live ones; below 1 counts as 1
+	Down  bool // answers nothing; set it with Lock held
+
+	sync.Mutex
+	epoch      int64
+	opens      time.Time
+	beat       ledger.Minute
+	rooms      map[uuid.UUID]ledger.Room
+	campaigns  map[uuid.UUID]*campaign
+	advertiser map[uuid.UUID]money.Micros // reserved
+	seen       map[string]int64
+}
+
+type slot struct {
+	minute ledger.Minute
+	window int64
+}
+
+type holder struct {
+	node string
+	bid  bool
+	slot slot
+}
+
+type mark struct {
+	amount money.Micros
+	seq    int64
+	known  bool
+}
+
+type campaign struct {
+	held     map[slot]money.Micros
+	released map[ledger.Minute]money.Micros
+	holders  map[holder]mark
+	out      money.Micros
+	counted  money.Micros // of out, at the advertiser
+	limited  bool
+	at       ledger.Minute // when out was summed; 0 for never
+}
+
+// Open begins an epoch, as a projector does after it published every room.
+func (s *Store) Open(epoch int64) {
+	s.Lock()
+	defer s.Unlock()
+	if s.epoch >= epoch {
+		return
+	}
+	s.epoch, s.opens, s.beat = epoch, s.Now().Add(GatherFor), ledger.MinuteOf(s.Now())
+	s.campaigns, s.advertiser, s.seen = nil, nil, nil
+}
+
+// Lose forgets everything, as a Redis that was emptied.
+func (s *Store) Lose() {
+	s.Lock()
+	defer s.Unlock()
+	s.epoch, s.rooms, s.campaigns, s.advertiser, s.seen = 0, nil, nil, nil, nil
+}
+
+// Beat is a projector's sign of life: what is past its window expires only up to it.
+func (s *Store) Beat(at time.Time) {
+	s.Lock()
+	defer s.Unlock()
+	s.beat = ledger.MinuteOf(at)
+}
+
+// Publish writes a room as the projector does.
+func (s *Store) Publish(r ledger.Room) {
+	s.Lock()
+	defer s.Unlock()
+	if s.rooms == nil {
+		s.rooms = make(map[uuid.UUID]ledger.Room)
+	}
+	if old, known := s.rooms[r.CampaignID]; !known || old.Version < r.Version {
+		s.rooms[r.CampaignID] = r
+	}
+	c := s.campaigns[r.CampaignID]
+	if c == nil && len(r.Released) == 0 {
+		return
+	}
+	c = s.campaign(r.CampaignID)
+	for _, released := range r.Released {
+		c.released[released.Minute] = max(c.released[released.Minute], released.Amount)
+	}
+	s.reserve(c, r.AdvertiserID, r.Balance != ledger.Unlimited, s.sum(c))
+}
+
+// Outstanding is what is reserved of a campaign, as it was last summed.
+func (s *Store) Outstanding(id uuid.UUID) money.Micros {
+	s.Lock()
+	defer s.Unlock()
+	if c := s.campaigns[id]; c != nil {
+		return c.out
+	}
+	return 0
+}
+
+func (s *Store) campaign(id uuid.UUID) *campaign {
+	c := s.campaigns[id]
+	if c == nil {
+		c = &campaign{held: map[slot]money.Micros{}, released: map[ledger.Minute]money.Micros{}, holders: map[holder]mark{}}
+		if s.campaigns == nil {
+			s.campaigns, s.advertiser = map[uuid.UUID]*campaign{}, map[uuid.UUID]money.Micros{}
+		}
+		s.campaigns[id] = c
+	}
+	return c
+}
+
+// sum is what is reserved: held within its window, and what is late only as far as it was released.
+func (s *Store) sum(c *campaign) (out money.Micros) {
+	type part struct{ alive, late money.Micros }
+	parts := map[ledger.Minute]part{}
+	for at, amount := range c.held {
+		if at.minute+keep < s.beat {
+			delete(c.held, at)
+			continue
+		}
+		p := parts[at.minute]
+		if at.minute+ledger.Minute(at.window)+2 > s.beat {
+			p.alive += amount
+		} else {
+			p.late += amount
+		}
+		parts[at.minute] = p
+	}
+	for minute, p := range parts {
+		r := c.released[minute]
+		out += max(0, p.alive+min(p.late, r)-r)
+	}
+	for minute := range c.released {
+		if minute+keep < s.beat {
+			delete(c.released, minute)
+		}
+	}
+	return out
+}
+
+func (s *Store) reserve(c *campaign, advertiser uuid.UUID, limited bool, out money.Micros) {
+	count := money.Micros(0)
+	if limited {
+		count = out
+	}
+	s.advertiser[advertiser] += count - c.counted
+	c.out, c.counted, c.at = out, count, s.beat
+}
+
+// Claim implements budget.Store.
+func (s *Store) Claim(_ context.Context, call ledger.ClaimCall) (reply ledger.ClaimReply, err error) {
+	s.Lock()
+	defer s.Unlock()
+	reply.Nodes = max(1, s.Nodes)
+	switch {
+	case s.Down:
+		return ledger.ClaimReply{}, ErrDown
+	case s.epoch < call.Epoch || s.epoch == 0, s.epoch == call.Epoch && s.seen[call.Node] < call.Acked:
+		s.epoch, reply.State = 0, ledger.ClaimsLost
+		return reply, nil
+	case s.epoch > call.Epoch:
+		reply.State, reply.Epoch = ledger.ClaimsMoved, s.epoch
+		return reply, nil
+	}
+	if s.seen == nil {
+		s.seen = map[string]int64{}
+	}
+	s.seen[call.Node] = max(s.seen[call.Node], call.Seq)
+	reply.Epoch = s.epoch
+	for i := range call.Claims {
+		reply.Claims = append(reply.Claims, s.claim(&call, &call.Claims[i]))
+	}
+	return reply, nil
+}
+
+func (s *Store) claim(call *ledger.ClaimCall, k *ledger.Claim) ledger.Claimed {
+	who := holder{call.Node, k.Bid, slot{k.Minute, k.Window}}
+	var old mark
+	if c := s.campaigns[k.CampaignID]; c != nil {
+		old = c.holders[who]
+	}
+	granted, refusal := old.amount, ledger.Granted
+	switch {
+	case old.known && old.seq >= call.Seq: // a later call has spoken
+		return ledger.Claimed{Held: granted}
+	case k.Exact:
+		granted = k.Held
+	case k.Held > old.amount:
+		granted, refusal = s.grant(k, old.amount)
+	}
+	if granted == old.amount && !k.Exact {
+		return ledger.Claimed{Held: granted, Refusal: refusal}
+	}
+	c := s.campaign(k.CampaignID)
+	c.holders[who] = mark{granted, call.Seq, true}
+	if granted != old.amount {
+		c.held[who.slot] += granted - old.amount
+		out := c.out + granted - old.amount
+		if k.Exact {
+			if room, known := s.rooms[k.CampaignID]; known {
+				c.limited = room.Balance != ledger.Unlimited
+			}
+			out = s.sum(c)
+		}
+		s.reserve(c, k.AdvertiserID, c.limited, out)
+	}
+	return ledger.Claimed{Held: granted, Refusal: refusal}
+}
+
+func (s *Store) grant(k *ledger.Claim, old money.Micros) (money.Micros, ledger.Refusal) {
+	now := s.Now()
+	room, known := s.rooms[k.CampaignID]
+	switch {
+	case now.Before(s.opens):
+		return old, ledger.Opening
+	case !known:
+		return old, ledger.NoBudget
+	}
+	limited, today := room.Balance != ledger.Unlimited, room.Today
+	if ledger.DayOf(now.Add(-2*time.Second)) > room.Day {
+		today = room.Daily
+	}
+	c := s.campaigns[k.CampaignID]
+	out := money.Micros(0)
+	if c != nil {
+		if c.at != 0 && c.at != s.beat {
+			s.reserve(c, k.AdvertiserID, limited, s.sum(c))
+		}
+		out = c.out
+	}
+	budget := min(today, room.Total)
+	free := budget - out
+	if limited {
+		free = min(free, room.Balance-s.advertiser[k.AdvertiserID])
+		budget = min(budget, room.Balance)
+	}
+	delta := min(k.Held-old, max(k.Step, free/money.Micros(2*max(1, s.Nodes))), free)
+	delta -= delta % k.Step
+	if budget < k.Price || old+delta < k.Least || delta <= 0 {
+		return old, ledger.NoRoom
+	}
+	s.campaign(k.CampaignID).limited = limited
+	return old + delta, ledger.Granted
+}

@@ -1,0 +1,257 @@
+package budget
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"adnet/auction"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// lease is what the node holds of one campaign: a slot a minute, and what earlier slots reserved.
+//
+// One exchange at a time is about a lease (flight); its claims are absolute and numbered, so one whose answer was lost
+// is put right by the next.
+type lease struct {
+	campaign, advertiser uuid.UUID
+	bid                  bool
+
+	slots [2]atomic.Pointer[slot] // by minute, even and odd
+	quiet atomic.Int64            // since Leases.start, ns: refused, not asked for again before it
+	spent atomic.Bool             // the last refusal was for want of room
+	taken atomic.Int64            // micro-USD taken so far
+	last  atomic.Int64            // since Leases.start, ns: when the background last saw something taken
+
+	mu     sync.Mutex
+	gone   bool          // no longer in the table: nothing may be acquired in it
+	flight chan struct{} // closed when the exchange under way has ended; nil without one
+	want   want          // of the last acquisition
+	seen   int64         // taken at the last look
+	rate   float64       // micro-USD a second, recent
+	past   []reserved    // sealed minutes that the store must still count
+	dirty  bool          // some of past may not be known to the store
+	denied int           // refusals in a row for want of room
+}
+
+// want is what an acquisition is about.
+type want struct {
+	price  money.Micros // one reservation
+	full   money.Micros // one charge
+	window int64        // minutes
+}
+
+// slot is the part of a lease for the auctions of one minute. Whoever takes from left has reserved.
+type slot struct {
+	minute ledger.Minute
+	window int64
+	left   atomic.Int64
+	owner  *lease
+
+	// Guarded by the lease's mu:
+	held money.Micros // absolute, as the store last said
+	sure bool         // the store has nothing else
+}
+
+// reserved is a sealed slot: an absolute amount that the store has to know as long as it counts.
+type reserved struct {
+	minute ledger.Minute
+	window int64
+	amount money.Micros
+	told   bool // the store has confirmed this amount
+}
+
+// take reserves price from the slot of minute; nil when it has too little.
+func (h *lease) take(minute ledger.Minute, price money.Micros) *slot {
+	s := h.slots[minute&1].Load()
+	if s == nil || s.minute != minute {
+		return nil
+	}
+	for {
+		left := s.left.Load()
+		if left < int64(price) {
+			return nil
+		}
+		if s.left.CompareAndSwap(left, left-int64(price)) {
+			h.taken.Add(int64(price))
+			return s
+		}
+	}
+}
+
+// giveBack returns a reservation that was not used. Of a slot that was sealed meanwhile it stays reserved until it
+// expires.
+func (s *slot) giveBack(price money.Micros) {
+	for {
+		left := s.left.Load()
+		if left < 0 {
+			return
+		}
+		if s.left.CompareAndSwap(left, left+int64(price)) {
+			s.owner.taken.Add(-int64(price))
+			return
+		}
+	}
+}
+
+// open gives the slot of minute, with mu held. A minute that was sealed and is needed again goes on where it was.
+func (h *lease) open(minute ledger.Minute, window int64) *slot {
+	at := &h.slots[minute&1]
+	if s := at.Load(); s != nil {
+		if s.minute == minute && s.window == window {
+			return s
+		}
+		h.seal(int(minute & 1))
+	}
+	s := &slot{minute: minute, window: window, owner: h}
+	for i, p := range h.past {
+		if p.minute == minute && p.window == window {
+			s.held, s.sure = p.amount, p.told
+			h.past = append(h.past[:i], h.past[i+1:]...)
+			break
+		}
+	}
+	at.Store(s)
+	return s
+}
+
+// seal ends a slot, with mu held: from here on nothing is taken from it, and what was taken is remembered.
+func (h *lease) seal(i int) {
+	s := h.slots[i].Load()
+	if s == nil {
+		return
+	}
+	unused := max(0, s.left.Swap(sealed))
+	h.slots[i].Store(nil)
+	told := s.sure && unused == 0
+	h.past = append(h.past, reserved{minute: s.minute, window: s.window, amount: s.held - money.Micros(unused), told: told})
+	h.dirty = h.dirty || !told
+}
+
+// claim asks for a slot to be raised to more for the time ahead, with mu held.
+func (h *lease) claim(s *slot, w want, ahead time.Duration) ledger.Claim {
+	s.sure = false
+	left := money.Micros(max(0, s.left.Load()))
+	target := max(money.Micros(h.rate*ahead.Seconds()), firstTake*w.price)
+	more := max(target-left, w.price)
+	more -= more % w.price
+	return ledger.Claim{
+		CampaignID: h.campaign, AdvertiserID: h.advertiser, Minute: s.minute, Window: s.window, Bid: h.bid,
+		Held: s.held + more, Least: s.held + w.price, Step: w.price, Price: w.full,
+	}
+}
+
+// granted takes the answer to a claim, with mu held.
+func (h *lease) granted(s *slot, c ledger.Claimed) {
+	if h.slots[s.minute&1].Load() != s {
+		return
+	}
+	s.sure = true
+	if more := c.Held - s.held; more > 0 {
+		s.held = c.Held
+		s.left.Add(int64(more))
+	}
+}
+
+// acquire waits for room for one price: by the exchange that is under way, or by one that it begins. The exchange goes on
+// when nobody waits for it any more: its answer is of use to the next request.
+func (r *Reservation) acquire(h *lease, w want) *slot {
+	l := r.leases
+	began := time.Now()
+	defer func() { r.waited += time.Since(began) }()
+	for {
+		h.mu.Lock()
+		if s := h.take(r.minute, w.price); s != nil || h.gone {
+			h.mu.Unlock()
+			return s
+		}
+		flight := h.flight
+		if flight == nil {
+			now := l.deps.Now()
+			// A minute that is long over is sealed everywhere: nothing more is reserved for it.
+			if int64(now.Sub(l.start)) < h.quiet.Load() || r.minute+1 < ledger.MinuteOf(now) {
+				h.mu.Unlock()
+				return nil
+			}
+			h.want = w
+			s := h.open(r.minute, w.window)
+			flight = l.ask(h, s, h.claim(s, w, l.cfg.Ahead))
+		}
+		h.mu.Unlock()
+		if !within(flight, l.cfg.Wait-r.waited-time.Since(began)) {
+			l.metrics.late.Inc()
+			return nil
+		}
+	}
+}
+
+// ask begins the exchange of one claim, with mu held. It ends by itself.
+func (l *Leases) ask(h *lease, s *slot, c ledger.Claim) (flight chan struct{}) {
+	flight = make(chan struct{})
+	h.flight = flight
+	l.metrics.acquired.Inc()
+	l.asking.Go(func() {
+		ctx, cancel := context.WithTimeout(l.calls, callFor)
+		defer cancel()
+		epoch := l.epoch.Load()
+		reply, err := l.call(ctx, epoch, []ledger.Claim{c})
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.flight = nil
+		close(flight)
+		if err != nil || reply.State != ledger.ClaimsCounted || epoch != l.epoch.Load() {
+			h.quiet.Store(int64(l.deps.Now().Sub(l.start) + askSoon))
+			return
+		}
+		l.note(h, reply.Claims[0])
+		h.granted(s, reply.Claims[0])
+	})
+	return flight
+}
+
+// refusal is why nothing could be taken: the budget, or what nobody could say about it in time.
+func (h *lease) refusal() auction.Reason {
+	if h.spent.Load() {
+		return auction.Budget
+	}
+	return auction.Stale
+}
+
+// note keeps a refused campaign from being asked for again at once, with mu held.
+func (l *Leases) note(h *lease, c ledger.Claimed) {
+	wait := askSoon
+	h.spent.Store(c.Refusal == ledger.NoRoom)
+	switch c.Refusal {
+	case ledger.Granted:
+		h.denied = 0
+		return
+	case ledger.NoRoom:
+		l.metrics.noRoom.Inc()
+		// Many nodes may want what is left of many campaigns.
+		wait = askAgain << min(h.denied, 4)
+		h.denied++
+	case ledger.NoBudget:
+		l.metrics.unknown.Inc()
+	case ledger.Opening:
+		l.metrics.opening.Inc()
+	}
+	h.quiet.Store(int64(l.deps.Now().Sub(l.start) + wait))
+}
+
+func within(done <-chan struct{}, wait time.Duration) bool {
+	if wait <= 0 {
+		return false
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}

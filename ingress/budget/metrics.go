@@ -1,0 +1,38 @@
+package budget
+
+import "github.com/prometheus/client_golang/prometheus"
+
+type metrics struct {
+	acquired, failed, epochs, late prometheus.Counter
+	noRoom, unknown, opening       prometheus.Counter
+	leases, held                   prometheus.Gauge
+}
+
+func (m *metrics) register(r prometheus.Registerer, l *Leases) {
+	counter := func(name, help string) prometheus.Counter {
+		c := prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_budget_" + name, Help: help})
+		r.MustRegister(c)
+		return c
+	}
+	gauge := func(name, help string) prometheus.Gauge {
+		g := prometheus.NewGauge(prometheus.GaugeOpts{Name: "adnet_budget_" + name, Help: help})
+		r.MustRegister(g)
+		return g
+	}
+	m.acquired = counter("acquisitions_total", "Ad requests that asked Redis for a lease.")
+	m.late = counter("late_total", "Candidates that were passed over because Redis took longer than a request waits.")
+	m.failed = counter("failures_total", "Exchanges about leases that Redis did not answer.")
+	m.epochs = counter("epoch_changes_total", "Times that the shared reservations were found lost or rebuilt.")
+	refused := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "adnet_budget_refused_total", Help: "Leases that were not granted, by cause."}, []string{"cause"})
+	r.MustRegister(refused)
+	m.noRoom, m.unknown, m.opening = refused.WithLabelValues("no_room"), refused.WithLabelValues("unknown"), refused.WithLabelValues("opening")
+	m.leases = gauge("leases", "Leases that this node holds: campaigns with budget for the running minute.")
+	m.held = gauge("held_micros", "Micro-USD that this node has reserved or leased and that have not expired; settled ones included.")
+	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "adnet_budget_live", Help: "1 while leases count, 0 while this node may not serve."},
+		func() float64 {
+			if l.Live(l.deps.Now()) {
+				return 1
+			}
+			return 0
+		}))
+}

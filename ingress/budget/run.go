@@ -1,0 +1,399 @@
+package budget
+
+import (
+	"context"
+	"time"
+
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+)
+
+// call is one exchange. Its success proves that the store lives, from the moment before it was asked.
+func (l *Leases) call(ctx context.Context, epoch int64, claims []ledger.Claim) (ledger.ClaimReply, error) {
+	asked := l.deps.Now()
+	seq := l.seq.Add(1)
+	reply, err := l.deps.Store.Claim(ctx, ledger.ClaimCall{
+		Node: l.deps.Node, Epoch: epoch, Seq: seq, Acked: l.acked.Load(), Claims: claims,
+	})
+	if err != nil {
+		l.metrics.failed.Inc()
+		return reply, err
+	}
+	if epoch != l.epoch.Load() {
+		return reply, nil
+	}
+	switch reply.State {
+	case ledger.ClaimsCounted:
+		raise(&l.acked, seq)
+		if epoch != 0 {
+			raise(&l.until, int64(asked.Sub(l.start)+l.cfg.Validity))
+		}
+	default:
+		l.until.Store(0) // at once, not when the validity ends
+	}
+	return reply, nil
+}
+
+func raise(at interface {
+	Load() int64
+	CompareAndSwap(old, new int64) bool
+}, to int64) {
+	for {
+		old := at.Load()
+		if old >= to || at.CompareAndSwap(old, to) {
+			return
+		}
+	}
+}
+
+// Run keeps leases ahead of need, gives back what is not used, and follows the store's epochs until ctx ends. Then it
+// gives everything back that was not reserved. It is called once.
+func (l *Leases) Run(ctx context.Context) error {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	var beat time.Time
+	for n := 0; ; n++ {
+		now := l.deps.Now()
+		if now.Sub(beat) >= heartbeat {
+			beat = now
+			l.beat(ctx)
+		}
+		if l.Live(l.deps.Now()) {
+			l.tend(ctx, n%fullEvery == 0)
+		}
+		select {
+		case <-ctx.Done():
+			l.leave(ctx)
+			l.stop()
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// beat proves that the store lives and is the one that this node knows.
+func (l *Leases) beat(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, callFor)
+	defer cancel()
+	epoch := l.epoch.Load()
+	reply, err := l.call(ctx, epoch, nil)
+	switch {
+	case err != nil:
+		l.log.Warn(ctx, "reservations cannot be reached; this node stops filling within a second", "error", err)
+	case reply.State == ledger.ClaimsMoved:
+		if err := l.rejoin(ctx, reply.Epoch); err != nil {
+			l.log.Warn(ctx, "what this node reserved could not be told to the new store", "error", err)
+		}
+	}
+}
+
+// rejoin begins an epoch: every slot is sealed, and what it and the last hour reserved is told before anything is
+// taken again. Answers of the old epoch that come late change nothing.
+func (l *Leases) rejoin(ctx context.Context, epoch int64) error {
+	l.until.Store(0)
+	l.epoch.Store(-epoch) // nobody works in it yet
+	l.acked.Store(0)
+	l.metrics.epochs.Inc()
+	now := ledger.MinuteOf(l.deps.Now())
+	var told []telling
+	l.each(func(h *lease) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.seal(0)
+		h.seal(1)
+		h.forget(now)
+		h.quiet.Store(0)
+		h.denied = 0
+		for i := range h.past {
+			h.past[i].told = false
+		}
+		told = append(told, h.untold()...)
+	})
+	for rest := told; len(rest) > 0; {
+		chunk := rest[:min(batch, len(rest))]
+		rest = rest[len(chunk):]
+		seq := l.seq.Add(1)
+		call, cancel := context.WithTimeout(ctx, callFor)
+		reply, err := l.deps.Store.Claim(call, ledger.ClaimCall{Node: l.deps.Node, Epoch: epoch, Seq: seq, Claims: claimsOf(chunk)})
+		cancel()
+		if err != nil {
+			l.epoch.Store(0)
+			return err
+		}
+		if reply.State != ledger.ClaimsCounted {
+			l.epoch.Store(0) // it moved again
+			return nil
+		}
+		raise(&l.acked, seq)
+		confirm(chunk, reply.Claims)
+	}
+	l.opened.Store(int64(l.deps.Now().Sub(l.start) + gathering))
+	l.epoch.Store(epoch)
+	l.deps.Log.Debug("reservations: this node works in a new epoch", "epoch", epoch, "told", len(told))
+	beat, cancel := context.WithTimeout(context.WithoutCancel(ctx), callFor)
+	defer cancel()
+	_, err := l.call(beat, epoch, nil)
+	return err
+}
+
+// telling is an amount that the store has to be told.
+type telling struct {
+	lease *lease
+	claim ledger.Claim
+}
+
+func claimsOf(list []telling) []ledger.Claim {
+	claims := make([]ledger.Claim, len(list))
+	for i := range list {
+		claims[i] = list[i].claim
+	}
+	return claims
+}
+
+// untold lists what the store does not know for sure, with mu held.
+func (h *lease) untold() (list []telling) {
+	defer func() { h.dirty = len(list) > 0 }()
+	for _, p := range h.past {
+		if !p.told {
+			list = append(list, telling{h, ledger.Claim{
+				CampaignID: h.campaign, AdvertiserID: h.advertiser, Minute: p.minute, Window: p.window, Bid: h.bid, Held: p.amount, Exact: true, Step: 1,
+			}})
+		}
+	}
+	return list
+}
+
+func confirm(list []telling, answers []ledger.Claimed) {
+	for i, t := range list {
+		t.lease.mu.Lock()
+		for j := range t.lease.past {
+			p := &t.lease.past[j]
+			if p.minute == t.claim.Minute && p.window == t.claim.Window && p.amount == t.claim.Held && answers[i].Held == p.amount {
+				p.told = true
+			}
+		}
+		t.lease.mu.Unlock()
+	}
+}
+
+// forget drops what no store counts any more, with mu held.
+func (h *lease) forget(now ledger.Minute) {
+	kept := h.past[:0]
+	for _, p := range h.past {
+		// An amount of nothing is told once, and then not missed.
+		if p.minute+ledger.Minute(p.window)+3 > now && (p.amount > 0 || !p.told) {
+			kept = append(kept, p)
+		}
+	}
+	h.past = kept
+}
+
+func (l *Leases) each(do func(h *lease)) {
+	for i := range l.shards {
+		s := &l.shards[i]
+		s.mu.RLock()
+		list := make([]*lease, 0, len(s.leases))
+		for _, h := range s.leases {
+			list = append(list, h)
+		}
+		s.mu.RUnlock()
+		for _, h := range list {
+			do(h)
+		}
+	}
+}
+
+// errand is what one exchange does for one lease: slots to raise and amounts to tell.
+type errand struct {
+	lease  *lease
+	flight chan struct{}
+	raise  []*slot
+	told   []telling
+	claims []ledger.Claim // raises first
+}
+
+// tend looks at every lease: minutes that are over are sealed, idle ones given back, busy ones raised ahead of need.
+func (l *Leases) tend(ctx context.Context, full bool) {
+	now := l.deps.Now()
+	var errands []errand
+	claims, open, held := 0, 0, money.Micros(0)
+	flush := func() {
+		l.run(ctx, errands)
+		errands, claims = errands[:0], 0
+	}
+	l.each(func(h *lease) {
+		e, slots, amount := l.look(h, now, full)
+		open, held = open+slots, held+amount
+		if len(e.claims) == 0 {
+			return
+		}
+		errands, claims = append(errands, e), claims+len(e.claims)
+		if claims >= batch {
+			flush()
+		}
+	})
+	if claims > 0 {
+		flush()
+	}
+	if full {
+		l.metrics.leases.Set(float64(open))
+		l.metrics.held.Set(float64(held))
+		l.sweep(now)
+	}
+}
+
+// look decides what to do for one lease.
+func (l *Leases) look(h *lease, now time.Time, full bool) (e errand, open int, held money.Micros) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !full && !h.dirty && h.slots[0].Load() == nil && h.slots[1].Load() == nil {
+		return e, 0, 0
+	}
+	since := int64(now.Sub(l.start))
+	taken := h.taken.Load()
+	if taken != h.seen {
+		h.last.Store(since)
+	}
+	// Over about two seconds.
+	h.rate += (float64(taken-h.seen)/tick.Seconds() - h.rate) * 0.05
+	h.seen = taken
+	idle := since-h.last.Load() > int64(idleAfter)
+	minute := ledger.MinuteOf(now)
+	for i := range h.slots {
+		s := h.slots[i].Load()
+		if s == nil {
+			continue
+		}
+		open++
+		held += s.held
+		if h.flight == nil && (idle || now.Sub((s.minute+1).Time()) > sealAfter) {
+			h.seal(i)
+		}
+	}
+	for _, p := range h.past {
+		held += p.amount
+	}
+	h.forget(minute)
+	if h.flight != nil {
+		return errand{}, open, held
+	}
+	e = errand{lease: h}
+	if !idle && h.want.price > 0 && since >= h.quiet.Load() {
+		e.raise = h.toRaise(now, l.cfg.Ahead)
+		for _, s := range e.raise {
+			e.claims = append(e.claims, h.claim(s, h.want, l.cfg.Ahead))
+		}
+	}
+	if h.dirty {
+		e.told = h.untold()
+	}
+	for _, t := range e.told {
+		e.claims = append(e.claims, t.claim)
+	}
+	if len(e.claims) > 0 {
+		e.flight = make(chan struct{})
+		h.flight = e.flight
+	}
+	return e, open, held
+}
+
+// toRaise are the slots that run low, with mu held: that of now, and that of the next minute shortly before it begins.
+func (h *lease) toRaise(now time.Time, ahead time.Duration) (list []*slot) {
+	low := int64(max(h.rate*ahead.Seconds()/2, float64(h.want.price)*firstTake/2))
+	minute := ledger.MinuteOf(now)
+	if s := h.slots[minute&1].Load(); s != nil && s.minute == minute && s.left.Load() < low {
+		list = append(list, s)
+	}
+	if now.Add(openBefore).Before((minute + 1).Time()) {
+		return list
+	}
+	next := h.slots[(minute+1)&1].Load()
+	if next == nil || next.minute < minute {
+		next = h.open(minute+1, h.want.window)
+	}
+	if next.left.Load() < low {
+		list = append(list, next)
+	}
+	return list
+}
+
+// run exchanges errands. Between look and the answer nobody else exchanges for these leases.
+func (l *Leases) run(ctx context.Context, errands []errand) {
+	var claims []ledger.Claim
+	for i := range errands {
+		claims = append(claims, errands[i].claims...)
+	}
+	ctx, cancel := context.WithTimeout(ctx, callFor)
+	defer cancel()
+	epoch := l.epoch.Load()
+	reply, err := l.call(ctx, epoch, claims)
+	if err != nil {
+		l.log.Warn(ctx, "leases could not be renewed", "error", err)
+	}
+	counted := err == nil && reply.State == ledger.ClaimsCounted && epoch == l.epoch.Load()
+	at := 0
+	for _, e := range errands {
+		var answers []ledger.Claimed
+		if counted {
+			answers = reply.Claims[at : at+len(e.claims)]
+		}
+		at += len(e.claims)
+		e.lease.mu.Lock()
+		for i, s := range e.raise {
+			if counted {
+				l.note(e.lease, answers[i])
+				e.lease.granted(s, answers[i])
+			}
+		}
+		e.lease.flight = nil
+		close(e.flight)
+		e.lease.mu.Unlock()
+		if counted {
+			confirm(e.told, answers[len(e.raise):])
+		}
+	}
+}
+
+// sweep forgets leases that hold nothing and of which nothing is remembered.
+func (l *Leases) sweep(now time.Time) {
+	for i := range l.shards {
+		s := &l.shards[i]
+		s.mu.Lock()
+		for k, h := range s.leases {
+			h.mu.Lock()
+			if h.flight == nil && len(h.past) == 0 && h.slots[0].Load() == nil && h.slots[1].Load() == nil &&
+				int64(now.Sub(l.start))-h.last.Load() > int64(idleAfter) && int64(now.Sub(l.start)) > h.quiet.Load() {
+				h.gone = true
+				delete(s.leases, k)
+			}
+			h.mu.Unlock()
+		}
+		s.mu.Unlock()
+	}
+}
+
+// leave gives back what was not reserved: other nodes have it at once, and not when the minute's window ends.
+func (l *Leases) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	l.until.Store(0)
+	l.asking.Wait() // each ends within its time
+	var told []telling
+	l.each(func(h *lease) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.seal(0)
+		h.seal(1)
+		told = append(told, h.untold()...)
+	})
+	for len(told) > 0 {
+		chunk := told[:min(batch, len(told))]
+		told = told[len(chunk):]
+		if _, err := l.deps.Store.Claim(ctx, ledger.ClaimCall{
+			Node: l.deps.Node, Epoch: l.epoch.Load(), Seq: l.seq.Add(1), Acked: l.acked.Load(), Claims: claimsOf(chunk),
+		}); err != nil {
+			l.log.Warn(ctx, "unused leases could not be given back; they end with their windows", "error", err)
+			return
+		}
+	}
+}

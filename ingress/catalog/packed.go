@@ -1,0 +1,159 @@
+package catalog
+
+import (
+	"encoding/binary"
+
+	"adnet/auction"
+	"adnet/internal/campaign"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// packed is what is kept of a campaign, in one string: its strings are parts of it when it is read, so that reading
+// copies none, and the garbage collector has nothing to look into. Those of campaigns that were loaded together are
+// parts of one larger string.
+type packed string
+
+// packAll packs campaigns one after the other; each ends where the next begins.
+func packAll(list []campaign.Campaign) (slab packed, ends []int) {
+	var all []byte
+	ends = make([]int, len(list))
+	for i := range list {
+		all = pack(all, &list[i])
+		ends[i] = len(all)
+	}
+	return packed(all), ends
+}
+
+// pack appends c without its id, which the shelf has.
+func pack(to []byte, c *campaign.Campaign) []byte {
+	to = binary.AppendVarint(to, c.ConfigVersion)
+	to = append(to, c.AdvertiserID[:]...)
+	funded := byte(0)
+	if c.CreditFunded {
+		funded = 1
+	}
+	to = append(to, funded)
+	for _, n := range [...]int64{int64(c.BidAmount), int64(c.SkippableAfterSec), int64(c.FrequencyCap)} {
+		to = binary.AppendVarint(to, n)
+	}
+	for _, s := range [...]string{
+		string(c.Status), string(c.Format), string(c.BillingModel), string(c.Pacing),
+		c.Headline, c.Subtext, c.MediaURL, c.PosterURL, c.LogoURL, c.CTALabel, c.CTAURL,
+	} {
+		to = appendString(to, s)
+	}
+	to = appendList(to, c.Deals)
+	to = binary.AppendVarint(to, int64(len(c.PolicyViolations)))
+	for _, v := range c.PolicyViolations {
+		to = appendString(appendString(appendString(to, v.Rule), v.Field), v.Message)
+	}
+	return to
+}
+
+func appendString(to []byte, s string) []byte {
+	return append(binary.AppendVarint(to, int64(len(s))), s...)
+}
+
+func appendList(to []byte, list []string) []byte {
+	to = binary.AppendVarint(to, int64(len(list)))
+	for _, s := range list {
+		to = appendString(to, s)
+	}
+	return to
+}
+
+// version is the config version.
+func (p packed) version() int64 {
+	u := unpacker(p)
+	return u.number()
+}
+
+// campaign is what was packed.
+func (p packed) campaign(id uuid.UUID) *campaign.Campaign {
+	u := unpacker(p)
+	c := &campaign.Campaign{ID: id, ConfigVersion: u.number()}
+	copy(c.AdvertiserID[:], u.take(len(c.AdvertiserID)))
+	c.CreditFunded = u.take(1) == "\x01"
+	c.BidAmount, c.SkippableAfterSec, c.FrequencyCap = money.Micros(u.number()), int(u.number()), int(u.number())
+	c.Status, c.Format = campaign.Status(u.string()), campaign.Format(u.string())
+	c.BillingModel, c.Pacing = campaign.BillingModel(u.string()), campaign.Pacing(u.string())
+	for _, s := range [...]*string{&c.Headline, &c.Subtext, &c.MediaURL, &c.PosterURL, &c.LogoURL, &c.CTALabel, &c.CTAURL} {
+		*s = u.string()
+	}
+	c.Deals = u.list()
+	if n := u.number(); n > 0 {
+		c.PolicyViolations = make([]campaign.Violation, n)
+		for i := range c.PolicyViolations {
+			c.PolicyViolations[i] = campaign.Violation{Rule: u.string(), Field: u.string(), Message: u.string()}
+		}
+	}
+	return c
+}
+
+// unpacker is what is still to be read of what pack wrote.
+type unpacker string
+
+func (u *unpacker) take(n int) string {
+	s := (*u)[:n]
+	*u = (*u)[n:]
+	return string(s)
+}
+
+// number reads a varint.
+func (u *unpacker) number() int64 {
+	var n uint64
+	for i := 0; ; i++ {
+		b := (*u)[i]
+		n |= uint64(b&0x7f) << (7 * i)
+		if b < 0x80 {
+			*u = (*u)[i+1:]
+			return int64(n>>1) ^ -int64(n&1)
+		}
+	}
+}
+
+func (u *unpacker) string() string { return u.take(int(u.number())) }
+
+// list is nil when it has no values.
+func (u *unpacker) list() []string {
+	n := u.number()
+	if n == 0 {
+		return nil
+	}
+	list := make([]string, n)
+	for i := range list {
+		list[i] = u.string()
+	}
+	return list
+}
+
+// targetings lets campaigns that are read together share equal targetings, most of which are.
+type targetings struct {
+	known map[string]*auction.Targeting
+	key   []byte
+}
+
+func newTargetings() *targetings { return &targetings{known: map[string]*auction.Targeting{}} }
+
+// of is the targeting of k. It keeps nothing of k's memory.
+func (t *targetings) of(k *campaign.Campaign) *auction.Targeting {
+	t.key = t.key[:0]
+	for _, list := range [...][]string{
+		k.IntentTokens, k.Keywords, k.ActiveTools, k.HostApps, k.Surfaces, k.IntegrationMethods, k.Regions, k.Languages, k.Deals,
+	} {
+		t.key = appendList(t.key, list)
+	}
+	shared, ok := t.known[string(t.key)]
+	if !ok {
+		text := string(t.key)
+		u := unpacker(text)
+		shared = &auction.Targeting{
+			IntentTokens: u.list(), Keywords: u.list(), ActiveTools: u.list(), HostApps: u.list(), Surfaces: u.list(),
+			IntegrationMethods: u.list(), Regions: u.list(), Languages: u.list(), Deals: u.list(),
+		}
+		t.known[text] = shared
+	}
+	return shared
+}

@@ -1,0 +1,105 @@
+package catalog
+
+import (
+	"strings"
+	"testing"
+
+	"adnet/auction"
+	"adnet/internal/campaign"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func drawID(t *rapid.T, label string) uuid.UUID {
+	return uuid.UUID(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, label))
+}
+
+// drawList is nil or has values, as an empty list comes back.
+func drawList(t *rapid.T, label string) []string {
+	list := rapid.SliceOfN(rapid.String(), 0, 3).Draw(t, label)
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+// drawKept is a campaign with just what a node keeps.
+func drawKept(t *rapid.T) campaign.Campaign {
+	text := func(label string) string { return rapid.String().Draw(t, label) }
+	c := campaign.Campaign{
+		ID: drawID(t, "id"), AdvertiserID: drawID(t, "advertiser"), ConfigVersion: rapid.Int64().Draw(t, "version"),
+		Status: campaign.Status(text("status")), Format: campaign.Format(text("format")), BillingModel: campaign.BillingModel(text("billing")),
+		Pacing: campaign.Pacing(text("pacing")), Headline: text("headline"), Subtext: text("subtext"), MediaURL: text("media"),
+		PosterURL: text("poster"), LogoURL: text("logo"), CTALabel: text("label"), CTAURL: text("cta"),
+		SkippableAfterSec: rapid.Int().Draw(t, "skip"), BidAmount: money.Micros(rapid.Int64().Draw(t, "bid")),
+		CreditFunded: rapid.Bool().Draw(t, "funded"), FrequencyCap: rapid.Int().Draw(t, "cap"), Deals: drawList(t, "deals"),
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "violations") {
+		c.PolicyViolations = append(c.PolicyViolations, campaign.Violation{Rule: text("rule"), Field: text("field"), Message: text("message")})
+	}
+	return c
+}
+
+func TestWhatIsPackedComesBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := []campaign.Campaign{drawKept(t), drawKept(t)}
+		slab, ends := packAll(list)
+		require.Equal(t, &list[0], slab[:ends[0]].campaign(list[0].ID))
+		require.Equal(t, &list[1], slab[ends[0]:ends[1]].campaign(list[1].ID))
+		require.Equal(t, list[1].ConfigVersion, slab[ends[0]:].version())
+	})
+}
+
+func TestEqualTargetingsAreShared(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := campaign.Campaign{Deals: drawList(t, "deals"), Targeting: campaign.Targeting{
+			IntentTokens: drawList(t, "tokens"), Keywords: drawList(t, "keywords"), ActiveTools: drawList(t, "tools"), HostApps: drawList(t, "hosts"),
+			Surfaces: drawList(t, "surfaces"), IntegrationMethods: drawList(t, "methods"), Regions: drawList(t, "regions"), Languages: drawList(t, "languages"),
+		}}
+		equal := newTargetings()
+		made := equal.of(&k)
+		require.Equal(t, &auction.Targeting{
+			IntentTokens: k.IntentTokens, Keywords: k.Keywords, ActiveTools: k.ActiveTools, HostApps: k.HostApps, Surfaces: k.Surfaces,
+			IntegrationMethods: k.IntegrationMethods, Regions: k.Regions, Languages: k.Languages, Deals: k.Deals,
+		}, made)
+		same := k.Clone()
+		require.Same(t, made, equal.of(&same))
+		same.Regions, same.Languages = append(same.Regions, "a"), nil
+		other := k.Clone()
+		other.Regions, other.Languages = k.Regions, append(k.Languages, "a")
+		require.NotSame(t, equal.of(&same), equal.of(&other))
+	})
+}
+
+func TestTheShelfKeepsTheNewest(t *testing.T) {
+	s := newShelf()
+	first, later := make1(1, 5, campaign.Active), make1(1, 6, campaign.Paused)
+	newer := s.put([]campaign.Campaign{first, later, first, make1(2, 1, campaign.Active)})
+	require.Len(t, newer, 3)
+	require.Empty(t, s.put([]campaign.Campaign{later}))
+	kept, ok := s.creative(id(1))
+	require.True(t, ok)
+	require.Equal(t, campaign.Paused, kept.Status)
+	_, ok = s.room(id(1))
+	require.False(t, ok, "a room is known when it was told")
+	room := ledger.Room{CampaignID: id(3), Version: 7, Day: 3, Daily: 4, Today: 3, Total: 2, Balance: ledger.Unlimited}
+	s.putRooms([]ledger.Room{room, {CampaignID: id(3), Version: 6}})
+	s.fit()
+	told, ok := s.room(id(3))
+	require.True(t, ok)
+	require.Equal(t, room, told)
+	_, ok = s.creative(id(3))
+	require.False(t, ok, "only its room is known")
+}
+
+// What a campaign costs is what benchmark rows memory_100k and memory_1m are made of.
+func TestACampaignIsSmall(t *testing.T) {
+	k := make1(1, 1<<40, campaign.Active)
+	k.Headline, k.Subtext, k.MediaURL = strings.Repeat("h", 60), strings.Repeat("s", 120), "https://shop.example/media.png"
+	kept := len(k.Headline) + len(k.Subtext) + len(k.MediaURL) + len(k.CTAURL)
+	require.Less(t, len(pack(nil, &k)), kept+80)
+}
