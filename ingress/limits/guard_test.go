@@ -29,7 +29,9 @@ func newFront(t *testing.T, cfg Config, proxies ...string) *front {
 	t.Helper()
 	f := &front{clock: &clock{now: start}}
 	var err error
-	f.limits, err = New(cfg, Deps{Now: f.Now})
+	f.limits, err = New(cfg, Deps{Now: f.Now, Holds: func(c *gin.Context) (known, formed bool) {
+		return c.GetHeader("X-Key") == "known", c.GetHeader("X-Key") == "formed"
+	}})
 	require.NoError(t, err)
 	f.http, err = httpapi.New(httpapi.Config{TrustedProxies: proxies}, httpapi.Deps{
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(), Guard: f.limits,
@@ -41,10 +43,10 @@ func newFront(t *testing.T, cfg Config, proxies ...string) *front {
 		}
 		return httpapi.JSON(c, http.StatusOK, "fine")
 	}
-	for _, path := range []string{"/api/auth", "/api/benna", "/v1/ad-request", "/api/track"} {
+	for _, path := range []string{"/api/auth", "/api/benna", "/v1/ad-request", "/api/track", "/api/mcp", "/api/rtb"} {
 		f.http.Handle(http.MethodPost, path, answer)
 	}
-	for _, path := range []string{"/api/track", "/s/:token", "/r/:token", "/api/campaigns"} {
+	for _, path := range []string{"/api/track", "/s/:token", "/r/:token", "/api/campaigns", "/api/rtb"} {
 		f.http.Handle(http.MethodGet, path, answer)
 	}
 	return f
@@ -144,7 +146,7 @@ func TestTrustedProxiesNameTheClient(t *testing.T) {
 }
 
 func TestWhatIsLimitedByAddress(t *testing.T) {
-	cfg := Config{Register: 3, Benna: 4, Open: 5, Refused: 6, BadLogins: 10}
+	cfg := Config{Register: 3, Benna: 4, Open: 5, Refused: 6, BadLogins: 10, Keyless: 7}
 	for _, c := range []struct {
 		method, path, answer string
 		passes               int
@@ -157,6 +159,9 @@ func TestWhatIsLimitedByAddress(t *testing.T) {
 		{"DELETE", "/api/campaigns", "", 5}, // no such method: like a path that is not there
 		{"POST", "/v1/ad-request", "invalid_token", 6},
 		{"GET", "/api/campaigns", "invalid_token", 6},
+		{"POST", "/api/mcp", "missing_authorization", 7},
+		{"POST", "/api/rtb", "invalid_token", 7},
+		{"GET", "/api/rtb?op=win", "", 7},
 	} {
 		t.Run(c.method+" "+c.path, func(t *testing.T) {
 			f := newFront(t, cfg)
@@ -175,4 +180,39 @@ func TestWhatIsLimitedByAddress(t *testing.T) {
 		}
 		require.Equal(t, 200, f.from("192.0.2.1", "GET", "/api/campaigns").Code, "who has a key is not limited by address")
 	}
+}
+
+// The exchanges and the programs of a publisher come from few addresses: a good key is let in whatever else its address
+// sends, and has a limit of its own elsewhere.
+func TestAGoodKeyIsNotLimitedByAddress(t *testing.T) {
+	for _, path := range []string{"/api/mcp", "/api/rtb"} {
+		f := newFront(t, Config{Keyless: 5})
+		for range 100 {
+			require.Equal(t, 200, f.from("192.0.2.1", "POST", path).Code, "what is not refused does not count")
+		}
+		for range 5 {
+			require.Equal(t, 401, f.from("192.0.2.1", "POST", path, "X-Answer", "invalid_token").Code)
+		}
+		requireLimited(t, f.from("192.0.2.1", "POST", path, "X-Answer", "invalid_token"))
+		requireLimited(t, f.from("192.0.2.1", "GET", "/api/rtb?op=win"))
+		require.Equal(t, 200, f.from("192.0.2.2", "POST", path).Code, "another address")
+		for range 2 * lookupsPerSecond {
+			require.Equal(t, 200, f.from("192.0.2.1", "POST", path, "X-Key", "known").Code)
+		}
+		for range lookupsPerSecond {
+			require.Equal(t, 200, f.from("192.0.2.1", "POST", path, "X-Key", "formed").Code, "a key that was not seen yet is looked up")
+		}
+		requireLimited(t, f.from("192.0.2.1", "POST", path, "X-Key", "formed"))
+		require.Equal(t, 200, f.from("192.0.2.1", "POST", path, "X-Key", "known").Code)
+		f.pass(time.Second)
+		require.Equal(t, 200, f.from("192.0.2.1", "POST", path, "X-Key", "formed").Code)
+		f.pass(2 * time.Minute)
+		require.Equal(t, 200, f.from("192.0.2.1", "POST", path).Code)
+	}
+	// Anybody can make up a sandbox key: it counts as none.
+	f := newFront(t, Config{Keyless: 5})
+	for range 5 {
+		require.Equal(t, 200, f.from("192.0.2.1", "POST", "/api/mcp", "Authorization", "Bearer pub_test_sandbox").Code)
+	}
+	requireLimited(t, f.from("192.0.2.1", "POST", "/api/mcp", "Authorization", "Bearer pub_test_sandbox"))
 }

@@ -24,8 +24,10 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/obs"
 
+	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
 )
 
 // Config is the settings of the limits; they must be the same on every node. 0 switches a limit off.
@@ -37,6 +39,9 @@ type Config struct {
 	Benna     int `name:"rate-benna" env:"ADNET_RATE_BENNA" default:"600" help:"Calls of /api/benna per minute and address."`
 	Open      int `name:"rate-open" env:"ADNET_RATE_OPEN" default:"600" help:"Requests per minute and address to pages that need no key, beacons and redirects excepted."`
 	Refused   int `name:"rate-refused" env:"ADNET_RATE_REFUSED" default:"600" help:"Requests per minute and address that are answered 401, after which the address has to wait."`
+	Keyless   int `name:"rate-keyless" env:"ADNET_RATE_KEYLESS" default:"600000" help:"Calls of /api/mcp and /api/rtb per minute and address without a good key (401s, notices, preflights); above it only calls with a good key are answered."`
+	Seat      int `name:"rtb-per-second" env:"ADNET_RTB_PER_SECOND" default:"2000" help:"Bid requests of one seat key a second, over all nodes; above it the answer is 429."`
+	Views     int `name:"views-per-minute" env:"ADNET_VIEWS_PER_MINUTE" default:"600" help:"Impressions of browser-side integrations per minute and network (IPv4 /24, IPv6 /56) that count; further ones are answered and recorded as invalid traffic. 0 is no limit."`
 }
 
 // Exchange carries counts between nodes; see redis.Exchange.
@@ -52,6 +57,8 @@ type Deps struct {
 	Metrics  prometheus.Registerer
 	Exchange Exchange
 	Now      func() time.Time // for the limits per address; nil is the clock
+	// Holds says what is known of a caller's key without looking it up; see httpapi.Auth.Holds. nil: nothing.
+	Holds func(c *gin.Context) (known, formed bool)
 }
 
 // The classes; the values are in the keys that nodes exchange.
@@ -62,6 +69,9 @@ const (
 	benna
 	open
 	refused
+	keyless
+	seat
+	view
 	classes
 )
 
@@ -73,6 +83,7 @@ type Limits struct {
 	heard    map[string]*peer // of Run's goroutine
 	stopped  [classes]prometheus.Counter
 	failures prometheus.Counter
+	lookups  *rate.Limiter
 	often    *obs.LimitedLogger
 }
 
@@ -85,6 +96,7 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 		deps.Log = slog.New(slog.DiscardHandler)
 	}
 	l := &Limits{deps: deps, heard: make(map[string]*peer), often: obs.Limited(deps.Log, time.Minute)}
+	l.lookups = rate.NewLimiter(lookupsPerSecond, lookupsPerSecond)
 	for _, c := range []class{
 		{publisher, "publisher", int64(cfg.PerMinute), int64(cfg.Burst), time.Minute},
 		{badLogin, "bad_login", int64(cfg.BadLogins), 0, 10 * time.Minute},
@@ -92,6 +104,10 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 		{benna, "benna", int64(cfg.Benna), 0, time.Minute},
 		{open, "open", int64(cfg.Open), 0, time.Minute},
 		{refused, "refused", int64(cfg.Refused), 0, time.Minute},
+		{keyless, "keyless", int64(cfg.Keyless), 0, time.Minute},
+		// Counted over a minute, so that what passed one second before the news of it came is missing in the next ones.
+		{seat, "seat", int64(cfg.Seat) * 60, int64(cfg.Seat), time.Minute},
+		{view, "view", int64(cfg.Views), 0, time.Minute},
 	} {
 		l.classes[c.id] = c
 	}
@@ -123,6 +139,19 @@ func (l *Limits) Allow(reply http.Header, caller uuid.UUID, now time.Time) error
 	k := key(caller)
 	k[0] = publisher // a UUID has enough other bytes
 	return l.take(reply, publisher, k, now)
+}
+
+// AllowSeat counts one bid request of a seat key at now. errs.RateLimited, with retry_after in seconds, above the limit.
+func (l *Limits) AllowSeat(seatKey uuid.UUID, now time.Time) error {
+	k := key(seatKey)
+	k[0] = seat
+	return l.take(nil, seat, k, now)
+}
+
+// View counts one impression of a network at now; false above the limit, and then it does not count. It refuses nothing
+// by itself: the caller records what is above as invalid traffic.
+func (l *Limits) View(network string, now time.Time) bool {
+	return l.take(nil, view, addressKey(view, network), now) == nil
 }
 
 // take counts one or refuses it.

@@ -174,6 +174,48 @@ func TestTwoNodesShareALimit(t *testing.T) {
 	require.NoError(t, c.nodes[0].Allow(nil, caller, c.Now()))
 }
 
+// Bid requests of a seat: so many a second and not one more, whichever nodes they come to; and what came too early for
+// the news of it is missing within the minute.
+func TestSeatsShareALimit(t *testing.T) {
+	c, seatKey := newCluster(t, Config{Seat: 100}, 2), uuid.New()
+	a, b := c.nodes[0], c.nodes[1]
+	for second := range 5 {
+		for i := range 100 {
+			require.NoError(t, c.nodes[i%2].AllowSeat(seatKey, c.Now()), "second %d, request %d", second, i+1)
+			if i%25 == 24 {
+				c.share(t)
+			}
+		}
+		for _, l := range c.nodes {
+			err := l.AllowSeat(seatKey, c.Now())
+			require.True(t, errs.Is(err, errs.RateLimited))
+			require.Equal(t, 1, errs.Of(err).Extra["retry_after"])
+			require.NoError(t, l.AllowSeat(uuid.New(), c.Now()), "another seat")
+			require.NoError(t, l.Allow(nil, seatKey, c.Now()), "a publisher's requests are others")
+		}
+		c.pass(time.Second)
+	}
+	early := 0
+	for range 60 { // both nodes at once, the news a second late
+		for range 200 {
+			for _, l := range []*Limits{a, b} {
+				if l.AllowSeat(seatKey, c.Now()) == nil {
+					early++
+				}
+			}
+		}
+		c.pass(time.Second)
+		c.share(t)
+	}
+	require.Greater(t, early, 100*55)
+	require.LessOrEqual(t, early, 100*61, "over a minute the limit holds, but for a second's worth")
+
+	off := alone(t, Config{})
+	for range 10_000 {
+		require.NoError(t, off.AllowSeat(seatKey, start))
+	}
+}
+
 // What one burst lets through above the limit: each node by itself, until the news is there.
 func TestOvershootIsBounded(t *testing.T) {
 	c, caller := newCluster(t, Config{PerMinute: 100}, 3), uuid.New()

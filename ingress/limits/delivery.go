@@ -1,0 +1,84 @@
+package limits
+
+import (
+	"context"
+
+	"adnet/auction"
+	"adnet/ingress/limits/frequency"
+	"adnet/ingress/limits/pacing"
+
+	"github.com/google/uuid"
+)
+
+// Delivery joins what keeps a campaign that could win from being shown now: frequency caps and pacing. Either may be
+// nil. A nil Delivery keeps nobody.
+type Delivery struct {
+	Caps  *frequency.Caps
+	Pacer *pacing.Pacer
+}
+
+// pacedFor is how long a caller whose candidates are paced should wait, in seconds: shares change every second, but
+// not by much.
+const pacedFor = 60
+
+// Gate is the gate of one auction: caps, then budgets, and pacing last, which counts what it is asked. The zero value lets everything pass.
+type Gate struct {
+	inner auction.Gate
+	pacer *pacing.Pacer
+	id    uuid.UUID
+	visit frequency.Visit
+}
+
+// Begin makes g the gate of the auction id over inner. [Gate.End] must be called; until then another auction of the
+// same session waits.
+func (d *Delivery) Begin(ctx context.Context, g *Gate, id uuid.UUID, ask frequency.Ask, inner auction.Gate) {
+	*g = Gate{inner: inner, id: id}
+	if d == nil {
+		return
+	}
+	g.pacer = d.Pacer
+	if d.Caps != nil {
+		d.Caps.Begin(ctx, ask, &g.visit)
+	}
+}
+
+// Check implements [auction.Gate].
+func (g *Gate) Check(c *auction.Campaign) auction.Reason {
+	if reason := g.visit.Check(c); reason != "" {
+		return reason
+	}
+	if g.inner != nil {
+		if reason := g.inner.Check(c); reason != "" {
+			return reason
+		}
+	}
+	if g.pacer != nil {
+		return g.pacer.Check(g.id, c)
+	}
+	return ""
+}
+
+// TakeBack implements [auction.CountingGate].
+func (g *Gate) TakeBack(c *auction.Campaign) {
+	if g.pacer != nil {
+		g.pacer.TakeBack(c)
+	}
+}
+
+// Early says in how many turns the conversation may have its next ad; 0 when now.
+func (g *Gate) Early() (turns int) { return g.visit.Wait() }
+
+// RetryAfter is when asking again may help after reason, in seconds, and in turns of the conversation where that is
+// what is waited for; 0 when waiting does not help or nobody knows.
+func (g *Gate) RetryAfter(reason auction.Reason) (seconds, turns int) {
+	switch reason {
+	case auction.Paced:
+		return pacedFor, 0
+	case auction.FrequencyCapped:
+		return g.visit.RetryAfter()
+	}
+	return 0, 0
+}
+
+// End ends the auction with its winner, nil for none. What RetryAfter answers stays.
+func (g *Gate) End(winner *auction.Campaign) { g.visit.End(g.id, winner) }

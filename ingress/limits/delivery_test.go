@@ -1,0 +1,31 @@
+package limits
+
+import (
+	"testing"
+	"time"
+
+	"adnet/auction"
+	"adnet/ingress/limits/frequency"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// Without caps and pacing only the budgets' gate is asked, and everything may be called.
+func TestNoDelivery(t *testing.T) {
+	var none *Delivery
+	var g Gate
+	refuse := auction.Budget
+	none.Begin(t.Context(), &g, uuid.New(), frequency.Ask{Session: "s", Now: time.Now()}, auction.GateFunc(func(*auction.Campaign) auction.Reason { return refuse }))
+	c := &auction.Campaign{}
+	require.Equal(t, auction.Budget, g.Check(c))
+	refuse = ""
+	require.Empty(t, g.Check(c))
+	require.Zero(t, g.Early())
+	seconds, turns := g.RetryAfter(auction.FrequencyCapped)
+	require.Zero(t, seconds+turns)
+	seconds, _ = g.RetryAfter(auction.Paced)
+	require.Equal(t, 60, seconds)
+	g.End(c)
+	require.Empty(t, new(Gate).Check(c), "the zero value lets everything pass")
+}

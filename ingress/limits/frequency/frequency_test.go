@@ -1,0 +1,448 @@
+package frequency
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"adnet/auction"
+	"adnet/internal/campaign"
+	"adnet/internal/redis"
+	"adnet/internal/testenv"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+var publisher = uuid.MustParse("33333333-3333-4333-8333-333333333333")
+
+// shelf holds campaigns by their cap: the last byte of the id is the cap.
+type shelf struct{}
+
+func (shelf) Creative(id uuid.UUID) (*campaign.Campaign, bool) {
+	return &campaign.Campaign{ID: id, FrequencyCap: int(id[15])}, true
+}
+
+func capped(impressions byte) *auction.Campaign {
+	return &auction.Campaign{ID: auction.ID{0: 1, 15: impressions}}
+}
+
+// onEveryRedis runs a test with the Redis in the process and with the real one.
+func onEveryRedis(t *testing.T, run func(t *testing.T, client *redis.Client)) {
+	open := func(t *testing.T, addr string) *redis.Client {
+		client, err := redis.Open(redis.Config{Addr: addr, Prefix: "test-" + uuid.NewString()}, redis.Deps{})
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = client.Close() })
+		return client
+	}
+	t.Run("embedded", func(t *testing.T) {
+		server, err := redis.NewEmbedded(redis.EmbeddedConfig{})
+		require.NoError(t, err)
+		require.NoError(t, server.Start())
+		run(t, open(t, server.Addr()))
+	})
+	t.Run("redis", func(t *testing.T) { run(t, open(t, testenv.Redis(t))) })
+}
+
+// node makes the caps of one node whose time is now.
+func node(t require.TestingT, cfg Config, client *redis.Client, now func() time.Time) *Caps {
+	deps := Deps{Campaigns: shelf{}, Now: now}
+	if client != nil {
+		deps.Store, deps.Exchange = redis.NewSessions(client), redis.NewExchange(client, "frequency", uuid.NewString())
+	}
+	c, err := New(cfg, deps)
+	require.NoError(t, err)
+	return c
+}
+
+// noon is far enough from midnight for every test.
+func noon() time.Time { return time.Now().UTC().Truncate(24 * time.Hour).Add(12 * time.Hour) }
+
+var settings = Config{Pending: 10 * time.Minute, FirstTurn: 1, TurnGap: 1}
+
+// show is one auction over the campaign: its id when it was shown.
+func show(ctx context.Context, c *Caps, ask Ask, k *auction.Campaign) (id uuid.UUID, v Visit, shown bool) {
+	c.Begin(ctx, ask, &v)
+	id = auctionAt(ask.Now)
+	if v.Wait() == 0 && v.Check(k) == "" {
+		v.End(id, k)
+		return id, v, true
+	}
+	v.End(id, nil)
+	return id, v, false
+}
+
+func TestCapOfASession(t *testing.T) {
+	now := noon()
+	c := node(t, settings, nil, func() time.Time { return now })
+	ask := func(session string) Ask { return Ask{Developer: publisher, Session: session, Now: now} }
+	var ids []uuid.UUID
+	for range 3 {
+		id, _, shown := show(t.Context(), c, ask("s"), capped(3))
+		require.True(t, shown)
+		ids = append(ids, id)
+	}
+	_, v, shown := show(t.Context(), c, ask("s"), capped(3))
+	require.False(t, shown, "the fourth in the session")
+	seconds, turns := v.RetryAfter()
+	require.InDelta(t, 600, seconds, 1, "when a decision runs out")
+	require.Zero(t, turns)
+	_, _, shown = show(t.Context(), c, ask("s"), capped(4))
+	require.True(t, shown, "another campaign")
+	_, _, shown = show(t.Context(), c, ask("other"), capped(3))
+	require.True(t, shown, "another session")
+	_, _, shown = show(t.Context(), c, Ask{Developer: uuid.New(), Session: "s", Now: now}, capped(3))
+	require.True(t, shown, "the same id with another publisher")
+	for range 10 {
+		_, _, shown = show(t.Context(), c, ask(""), capped(3))
+		require.True(t, shown, "without a session nothing is capped")
+		_, _, shown = show(t.Context(), c, ask("s"), capped(0))
+		require.True(t, shown, "0 is no cap")
+	}
+
+	// What is not confirmed stops counting; what is confirmed, however often, counts once and for the day.
+	for range 3 {
+		c.Confirm(publisher, "s", uuid.UUID(capped(3).ID), ids[0])
+	}
+	c.Confirm(publisher, "s", uuid.UUID(capped(3).ID), auctionAt(now)) // a beacon makes no decision
+	now = now.Add(settings.Pending)
+	for i := range 3 {
+		_, v, shown = show(t.Context(), c, ask("s"), capped(3))
+		require.Equal(t, i < 2, shown, i)
+	}
+	c.Confirm(publisher, "s", uuid.UUID(capped(3).ID), ids[1]) // late, and it was seen
+	now = now.Add(settings.Pending)
+	_, _, shown = show(t.Context(), c, ask("s"), capped(3))
+	require.True(t, shown)
+	_, _, shown = show(t.Context(), c, ask("s"), capped(3))
+	require.False(t, shown)
+	now = now.Add(24 * time.Hour)
+	_, _, shown = show(t.Context(), c, ask("s"), capped(3))
+	require.True(t, shown, "another day")
+}
+
+// A full cap is waited for until midnight UTC when everything was seen.
+func TestRetryAtMidnight(t *testing.T) {
+	now := time.Now().UTC().Truncate(24 * time.Hour).Add(23 * time.Hour)
+	c := node(t, settings, nil, func() time.Time { return now })
+	var v Visit
+	c.Begin(t.Context(), Ask{Developer: publisher, Session: "s", Now: now}, &v)
+	id := auctionAt(now)
+	require.Empty(t, v.Check(capped(1)))
+	v.End(id, capped(1))
+	c.Confirm(publisher, "s", uuid.UUID(capped(1).ID), id)
+	_, v, shown := show(t.Context(), c, Ask{Developer: publisher, Session: "s", Now: now}, capped(1))
+	require.False(t, shown)
+	seconds, _ := v.RetryAfter()
+	require.Equal(t, 3600, seconds)
+}
+
+// auctionAt is an auction id of a moment.
+func auctionAt(at time.Time) uuid.UUID {
+	id := uuid.Must(uuid.NewV7())
+	for i, ms := 5, at.UnixMilli(); i >= 0; i, ms = i-1, ms>>8 {
+		id[i] = byte(ms)
+	}
+	return id
+}
+
+func TestConversation(t *testing.T) {
+	now := noon()
+	c := node(t, Config{Pending: time.Minute, FirstTurn: 3, TurnGap: 2}, nil, func() time.Time { return now })
+	three, one := 3, 1
+	counted := Ask{Developer: publisher, Session: "counted", Now: now}
+	var at []int
+	for turn := 1; turn <= 8; turn++ {
+		_, v, shown := show(t.Context(), c, counted, capped(0))
+		if shown {
+			at = append(at, turn)
+			continue
+		}
+		seconds, turns := v.RetryAfter()
+		require.Equal(t, map[int]int{1: 2, 2: 1, 4: 1, 6: 1, 8: 1}[turn], turns, turn)
+		require.Equal(t, 20*turns, seconds)
+	}
+	require.Equal(t, []int{3, 5, 7}, at)
+
+	stated := Ask{Developer: publisher, Session: "stated", Now: now}
+	for _, tc := range []struct {
+		turn  int
+		gap   *int
+		shown bool
+	}{{1, nil, false}, {4, nil, true}, {5, nil, false}, {6, nil, true}, {8, &three, false}, {9, &three, true}, {10, &one, true}} {
+		stated.Turn, stated.TurnGap = tc.turn, tc.gap
+		_, _, shown := show(t.Context(), c, stated, capped(0))
+		require.Equal(t, tc.shown, shown, tc)
+	}
+	_, _, shown := show(t.Context(), c, Ask{Turn: 2, Now: now}, capped(0))
+	require.False(t, shown, "the first turn needs no session")
+	_, _, shown = show(t.Context(), c, Ask{Now: now}, capped(0))
+	require.True(t, shown, "nothing is known of the conversation")
+	_, _, shown = show(t.Context(), c, Ask{Turn: 1, FirstTurn: &one, Now: now}, capped(0))
+	require.True(t, shown, "the request's own rule")
+}
+
+// Two auctions of one session at once cannot both take the last place.
+func TestOneSessionInParallel(t *testing.T) {
+	c := node(t, settings, nil, time.Now)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	won := 0
+	for range 64 {
+		wg.Go(func() {
+			if _, _, shown := show(t.Context(), c, Ask{Developer: publisher, Session: "s", Now: noon()}, capped(3)); shown {
+				mu.Lock()
+				won++
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	require.Equal(t, 3, won)
+}
+
+// A node that comes to know a session reads what the others decided before, and hears what they decide after.
+func TestNodesShareSessions(t *testing.T) {
+	onEveryRedis(t, func(t *testing.T, client *redis.Client) {
+		now := noon()
+		clock := func() time.Time { return now }
+		a, b := node(t, settings, client, clock), node(t, settings, client, clock)
+		ask := Ask{Developer: publisher, Session: "s", Now: now}
+		id, _, shown := show(t.Context(), a, ask, capped(2))
+		require.True(t, shown)
+		require.NoError(t, a.Share(t.Context()))
+		_, _, shown = show(t.Context(), b, ask, capped(2)) // read
+		require.True(t, shown)
+		_, _, shown = show(t.Context(), b, ask, capped(2))
+		require.False(t, shown)
+		require.NoError(t, b.Share(t.Context()))
+		require.NoError(t, a.Share(t.Context()))
+		_, _, shown = show(t.Context(), a, ask, capped(2)) // heard
+		require.False(t, shown)
+
+		// The impression reaches the other node; the decision of b is never seen.
+		b.Confirm(publisher, "s", uuid.UUID(capped(2).ID), id)
+		b.Confirm(publisher, "s", uuid.UUID(capped(2).ID), id)
+		b.Confirm(publisher, "forged", uuid.UUID(capped(2).ID), id)
+		now = now.Add(holdBeacon)
+		require.NoError(t, b.Share(t.Context()))
+		require.NoError(t, a.Share(t.Context()))
+		now = now.Add(settings.Pending)
+		ask.Now = now
+		third := node(t, settings, client, clock)
+		for name, c := range map[string]*Caps{"heard": a, "read": third} {
+			var v Visit
+			c.Begin(t.Context(), ask, &v)
+			require.Empty(t, v.Check(capped(2)), name)
+			require.Equal(t, 1, counted(v.session.shown[capped(2).ID], now), name)
+			v.End(uuid.Nil, nil)
+		}
+		found, _, err := redis.NewSessions(client).Session(t.Context(), campaign.SessionDay(publisher, "forged", 0), 0)
+		require.NoError(t, err)
+		require.Empty(t, found, "a beacon makes no session")
+	})
+}
+
+// lossy is a store that can be away.
+type lossy struct {
+	Store
+	Exchange
+	away bool
+}
+
+var errAway = errors.New("away")
+
+func (l *lossy) Session(ctx context.Context, k campaign.SessionKey, day int32) ([]campaign.Exposure, int, error) {
+	if l.away {
+		return nil, 0, errAway
+	}
+	return l.Store.Session(ctx, k, day)
+}
+
+func (l *lossy) Record(ctx context.Context, list []campaign.Exposure) error {
+	if l.away {
+		return errAway
+	}
+	return l.Store.Record(ctx, list)
+}
+
+// TestProperty draws histories of two nodes that share a Redis, with the news between them exchanged, late or lost for
+// a while, and holds them to the contract against a model that sees everything.
+func TestProperty(t *testing.T) {
+	onEveryRedis(t, func(t *testing.T, client *redis.Client) {
+		rapid.Check(t, func(r *rapid.T) {
+			now := noon()
+			clock := func() time.Time { return now }
+			nodes := make([]*Caps, 2)
+			stores := make([]*lossy, 2)
+			for i := range nodes {
+				nodes[i] = node(r, Config{Pending: time.Minute, FirstTurn: 1, TurnGap: 1}, client, clock)
+				stores[i] = &lossy{Store: nodes[i].deps.Store, Exchange: nodes[i].deps.Exchange}
+				nodes[i].deps.Store = stores[i]
+			}
+			sessions := []string{uuid.NewString(), uuid.NewString()}
+			type decision struct {
+				session   string
+				id        uuid.UUID
+				campaign  *auction.Campaign
+				at        time.Time
+				confirmed bool
+			}
+			var all []*decision
+			counting := func(session string, k *auction.Campaign) (n int) {
+				for _, d := range all {
+					if d.session == session && d.campaign.ID == k.ID && (d.confirmed || now.Sub(d.at) < time.Minute-time.Second) {
+						n++
+					}
+				}
+				return n
+			}
+			settle := func() {
+				for range 2 {
+					for _, c := range nodes {
+						require.NoError(r, c.Share(t.Context()))
+					}
+				}
+			}
+			for range rapid.IntRange(1, 40).Draw(r, "steps") {
+				switch rapid.IntRange(0, 5).Draw(r, "what") {
+				case 0, 1, 2: // a request; the news had time before it
+					session := rapid.SampledFrom(sessions).Draw(r, "session")
+					k := capped(byte(rapid.IntRange(1, 3).Draw(r, "cap")))
+					before := counting(session, k)
+					id := auctionAt(now)
+					c := nodes[rapid.IntRange(0, 1).Draw(r, "node")]
+					var v Visit
+					c.Begin(t.Context(), Ask{Developer: publisher, Session: session, Now: now}, &v)
+					refused := v.Check(k) != ""
+					if refused {
+						v.End(id, nil)
+						require.GreaterOrEqual(r, before+countIf(all, func(d *decision) bool {
+							return d.session == session && d.campaign.ID == k.ID && !d.confirmed && now.Sub(d.at) < time.Minute && now.Sub(d.at) >= time.Minute-time.Second
+						}), int(k.ID[15]), "refused with room")
+					} else {
+						v.End(id, k)
+						require.Less(r, before, int(k.ID[15]), "shown above the cap")
+						all = append(all, &decision{session: session, id: id, campaign: k, at: now})
+					}
+					settle()
+				case 3: // an impression, in time, perhaps again
+					if len(all) > 0 {
+						d := rapid.SampledFrom(all).Draw(r, "impression")
+						if d.confirmed || now.Sub(d.at) < time.Minute-2*time.Second {
+							nodes[rapid.IntRange(0, 1).Draw(r, "node")].Confirm(publisher, d.session, uuid.UUID(d.campaign.ID), d.id)
+							d.confirmed = true
+							now = now.Add(holdBeacon)
+							settle()
+						}
+					}
+				case 4:
+					now = now.Add(time.Duration(rapid.IntRange(0, 40_000).Draw(r, "ms")) * time.Millisecond)
+				case 5: // Redis was away for one of them
+					at := rapid.IntRange(0, 1).Draw(r, "node")
+					stores[at].away = true
+					require.ErrorIs(r, nodes[at].Share(t.Context()), errAway)
+					stores[at].away = false
+					settle()
+				}
+			}
+			// Never more confirmed than the cap.
+			for _, session := range sessions {
+				for n := byte(1); n <= 3; n++ {
+					seen := 0
+					for _, d := range all {
+						if d.session == session && d.campaign.ID == capped(n).ID && d.confirmed {
+							seen++
+						}
+					}
+					require.LessOrEqual(r, seen, int(n), fmt.Sprint("confirmed in ", session))
+				}
+			}
+		})
+	})
+}
+
+func countIf[T any](all []T, which func(T) bool) (n int) {
+	for _, x := range all {
+		if which(x) {
+			n++
+		}
+	}
+	return n
+}
+
+// Two nodes that cannot hear each other show a campaign at most cap times each; what they decided meets afterwards.
+func TestOvershootIsOnceANode(t *testing.T) {
+	onEveryRedis(t, func(t *testing.T, client *redis.Client) {
+		nodes := []*Caps{node(t, settings, client, time.Now), node(t, settings, client, time.Now)}
+		ask := Ask{Developer: publisher, Session: uuid.NewString(), Now: noon()}
+		shown := 0
+		for i := range 20 {
+			if _, _, ok := show(t.Context(), nodes[i%2], ask, capped(3)); ok {
+				shown++
+			}
+		}
+		require.Equal(t, 6, shown)
+		for range 2 {
+			for _, c := range nodes {
+				require.NoError(t, c.Share(t.Context()))
+			}
+		}
+		for _, c := range nodes {
+			_, _, ok := show(t.Context(), c, ask, capped(5))
+			require.True(t, ok)
+			require.Len(t, c.shards[campaign.SessionDay(publisher, ask.Session, dayNumber(ask.Now))[0]%shards].sessions.Values()[0].shown[capped(3).ID], 6)
+		}
+	})
+}
+
+func dayNumber(at time.Time) int32 { return int32(at.Unix() / 86400) }
+
+// Without Redis a node goes by what it knows, and does not wait for it again and again.
+func TestStoreAway(t *testing.T) {
+	c, err := New(settings, Deps{Campaigns: shelf{}, Store: &lossy{away: true}, Exchange: nil})
+	require.NoError(t, err)
+	for i := range 4 {
+		_, _, shown := show(t.Context(), c, Ask{Developer: publisher, Session: "s", Now: noon()}, capped(3))
+		require.Equal(t, i < 3, shown)
+	}
+	require.Positive(t, c.rest.Load())
+}
+
+func TestSettings(t *testing.T) {
+	for _, cfg := range []Config{{}, {Pending: 25 * time.Hour}, {Pending: time.Minute, FirstTurn: -1}, {Pending: time.Minute, TurnGap: MaxTurn + 1}} {
+		_, err := New(cfg, Deps{})
+		require.Error(t, err, cfg)
+	}
+}
+
+type same struct{ campaign *campaign.Campaign }
+
+func (s same) Creative(uuid.UUID) (*campaign.Campaign, bool) { return s.campaign, true }
+
+// BenchmarkVisit is what a session costs an ad request on the node that knows it.
+func BenchmarkVisit(b *testing.B) {
+	c, err := New(settings, Deps{Campaigns: same{&campaign.Campaign{FrequencyCap: 255}}})
+	require.NoError(b, err)
+	k, now := capped(255), time.Now()
+	id := auctionAt(now)
+	b.ReportAllocs()
+	var v Visit
+	for range 3 {
+		c.Begin(b.Context(), Ask{Developer: publisher, Session: "0123456789abcdef", Now: now}, &v)
+		v.End(uuid.Must(uuid.NewV7()), k)
+	}
+	for b.Loop() {
+		c.Begin(b.Context(), Ask{Developer: publisher, Session: "0123456789abcdef", Now: now}, &v)
+		_ = v.Check(k)
+		v.End(id, nil)
+	}
+}
+
+func counted(shown []exposure, now time.Time) int {
+	return countIf(shown, func(e exposure) bool { return e.counts(now.Unix()) })
+}

@@ -1,0 +1,127 @@
+package frequency
+
+import (
+	"context"
+	"encoding/binary"
+	"time"
+
+	"adnet/internal/campaign"
+)
+
+// The rhythm of the exchange.
+const (
+	shareEvery = 50 * time.Millisecond
+	shareWait  = time.Second
+	holdBeacon = time.Second
+	pageNews   = 5_000
+	maxNews    = 200_000 // what waits when Redis is away; more is forgotten, which forgives
+	newsSize   = 1 + 16 + 4 + 16 + 16 + 8 + 2
+)
+
+// Run writes behind and exchanges news with the other nodes until ctx ends, and then once more. It returns nil.
+func (c *Caps) Run(ctx context.Context) error {
+	if c.deps.Store == nil || c.deps.Exchange == nil {
+		<-ctx.Done()
+		return nil
+	}
+	ticker := time.NewTicker(shareEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shareWait)
+			defer cancel()
+			c.release(c.deps.Now().Add(holdBeacon))
+			if err := c.Share(last); err != nil {
+				c.failures.Inc()
+			}
+			return nil
+		case <-ticker.C:
+		}
+		if err := c.Share(ctx); err != nil && ctx.Err() == nil {
+			c.failures.Inc()
+			c.often.Warn(ctx, "frequency caps are this node's own: news cannot be exchanged", "error", err)
+		}
+	}
+}
+
+// Share writes what was decided and confirmed here, tells the other nodes, and hears what they did. What could not be
+// written is written by the next. Run calls it; tests may instead.
+func (c *Caps) Share(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, shareWait)
+	defer cancel()
+	c.release(c.deps.Now())
+	c.mu.Lock()
+	page := c.news[:min(len(c.news), pageNews)]
+	c.news = c.news[len(page):]
+	c.mu.Unlock()
+	// First the hash, then the news: a node that reads the hash after it heard nothing yet has missed nothing.
+	err := c.deps.Store.Record(ctx, page)
+	if err == nil {
+		err = c.deps.Exchange.Exchange(ctx, encode(page), c.hear)
+	}
+	if err != nil {
+		c.lapses.Add(1) // news of others may be gone
+		c.mu.Lock()
+		c.news = append(page[:len(page):len(page)], c.news...)
+		c.mu.Unlock()
+	}
+	return err
+}
+
+// release says the confirmations that are due, and applies them here again: the decision may have come from elsewhere
+// after its beacon.
+func (c *Caps) release(now time.Time) {
+	c.mu.Lock()
+	n := 0
+	for n < len(c.held) && !c.held[n].due.After(now) {
+		c.news = append(c.news, c.held[n].Exposure)
+		n++
+	}
+	due := c.held[:n:n]
+	c.held = c.held[n:]
+	c.mu.Unlock()
+	for i := range due {
+		c.known(due[i].Session, func(s *session) { s.confirm(&due[i].Exposure) })
+	}
+}
+
+func encode(page []campaign.Exposure) []byte {
+	if len(page) == 0 {
+		return nil
+	}
+	b := make([]byte, 0, len(page)*newsSize)
+	for i := range page {
+		e := &page[i]
+		b = append(b, byte(e.Kind))
+		b = append(b, e.Session[:]...)
+		b = binary.BigEndian.AppendUint32(b, uint32(e.Day))
+		b = append(b, e.Auction[:]...)
+		b = append(b, e.Campaign[:]...)
+		b = binary.BigEndian.AppendUint64(b, uint64(e.Until.Unix()))
+		b = binary.BigEndian.AppendUint16(b, e.Turn)
+	}
+	return b
+}
+
+// hear takes the news of another node. Sessions that this node does not know it reads when they come.
+func (c *Caps) hear(_ string, data []byte) {
+	for ; len(data) >= newsSize; data = data[newsSize:] {
+		e := campaign.Exposure{Kind: campaign.ExposureKind(data[0]), Day: int32(binary.BigEndian.Uint32(data[17:]))}
+		copy(e.Session[:], data[1:])
+		copy(e.Auction[:], data[21:])
+		copy(e.Campaign[:], data[37:])
+		e.Until = time.Unix(int64(binary.BigEndian.Uint64(data[53:])), 0)
+		e.Turn = binary.BigEndian.Uint16(data[61:])
+		c.known(e.Session, func(s *session) {
+			switch e.Kind {
+			case campaign.Decided:
+				s.take(&e)
+			case campaign.Confirmed:
+				s.confirm(&e)
+			case campaign.Turned:
+				s.turns++
+			}
+		})
+	}
+}

@@ -1,0 +1,349 @@
+// Package pacing spreads campaigns' daily budgets over the UTC day.
+//
+// It throttles: of the auctions that a campaign would win it takes part in a share, which is set anew every second
+// from the plan for the rest of the day, what was spent and what one ad spends; see control. Which auctions those are
+// is decided by a hash of auction and campaign, so the share alone decides and chance nothing; nodes with the same
+// share decide alike. The plan follows the campaign's own traffic of the last days, and is even until a day is known.
+//
+// Not paced are campaigns with `pacing: asap`, and those whose daily budget buys fewer than 100 billed events: for
+// them the pieces would be larger than the plan.
+package pacing
+
+import (
+	"context"
+	"encoding/binary"
+	"log/slog"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"adnet/auction"
+	"adnet/auction/ranker"
+	"adnet/internal/campaign"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+	"adnet/internal/obs"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Tiny is how many billed events a daily budget must buy to be paced.
+const Tiny = 100
+
+// The rhythm of a node.
+const (
+	stepEvery   = time.Second
+	idleStep    = 5 * time.Second // how often a campaign without offers, or one that is not paced, is looked at
+	forgetAfter = time.Hour       // without an offer
+	curvesEvery = 15 * time.Second
+	curvesWait  = 3 * time.Second
+	curvesAge   = 30 * time.Minute // after which a curve is read again
+	curvesPage  = 1000
+)
+
+// Campaigns is what this node knows of campaigns and of their spend; see catalog.Catalog.
+type Campaigns interface {
+	Creative(id uuid.UUID) (*campaign.Campaign, bool)
+	Room(id uuid.UUID) (ledger.Room, bool)
+}
+
+// Curves answers the traffic curves of those campaigns that have one; see redis.Curves.
+type Curves interface {
+	Curves(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]campaign.Curve, error)
+}
+
+// Deps are what pacing works with. Campaigns is required; without Curves every day is planned evenly.
+type Deps struct {
+	Log       *slog.Logger
+	Metrics   prometheus.Registerer
+	Campaigns Campaigns
+	Curves    Curves
+	Now       func() time.Time
+}
+
+// Pacer is the component. Check may be called from any goroutine; before the first step everything passes up to a
+// small burst.
+type Pacer struct {
+	deps  Deps
+	often *obs.LimitedLogger
+	even  *weights
+
+	cells atomic.Pointer[map[auction.ID]*cell] // never changed in place
+	mu    sync.Mutex
+	fresh map[auction.ID]*cell // made since the last step
+}
+
+// cell is one campaign that was offered here.
+type cell struct {
+	// Read and counted by auctions:
+	off     atomic.Bool
+	below   atomic.Uint64 // hashes below it pass
+	most    atomic.Int64  // passes until the next step
+	offered atomic.Int64  // since the last step
+	passed  atomic.Int64
+
+	curve atomic.Pointer[weights] // nil: not read yet
+	read  atomic.Int64            // UnixNano of the last reading of curve
+
+	// Of the goroutine that steps:
+	control control
+	seen    time.Time // of the last offer
+	looked  time.Time
+}
+
+// New makes the pacer. It starts nothing.
+func New(deps Deps) *Pacer {
+	if deps.Now == nil {
+		deps.Now = time.Now
+	}
+	if deps.Log == nil {
+		deps.Log = slog.New(slog.DiscardHandler)
+	}
+	p := &Pacer{deps: deps, even: weigh(campaign.Curve{}), often: obs.Limited(deps.Log, time.Minute), fresh: map[auction.ID]*cell{}}
+	p.cells.Store(&map[auction.ID]*cell{})
+	if deps.Metrics != nil {
+		deps.Metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "adnet_pacing_campaigns", Help: "Campaigns that this node paces or has looked at in the last hour.",
+		}, func() float64 { return float64(len(*p.cells.Load())) }))
+	}
+	return p
+}
+
+// Check gives auction.Paced when c must leave this auction to others, or "". id is the auction's. It counts an offer,
+// so it is asked once per auction, about candidates that would win otherwise. The cost is that of a map look-up and
+// a hash.
+func (p *Pacer) Check(id uuid.UUID, c *auction.Campaign) auction.Reason {
+	k, known := (*p.cells.Load())[c.ID]
+	if !known {
+		k = p.cell(c.ID)
+	}
+	if k.off.Load() {
+		return ""
+	}
+	k.offered.Add(1)
+	if hash(id, c.ID) >= k.below.Load() {
+		return auction.Paced
+	}
+	if k.passed.Add(1) > k.most.Load() {
+		k.passed.Add(-1)
+		return auction.Paced
+	}
+	return ""
+}
+
+// TakeBack undoes a Check that let c pass into an auction which it then could not win for want of budget: what spends
+// nothing must not use up the plan.
+func (p *Pacer) TakeBack(c *auction.Campaign) {
+	if k, known := (*p.cells.Load())[c.ID]; known {
+		k.takeBack()
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if k, known := p.fresh[c.ID]; known {
+		k.takeBack()
+	}
+}
+
+func (k *cell) takeBack() {
+	if !k.off.Load() {
+		k.offered.Add(-1)
+		k.passed.Add(-1)
+	}
+}
+
+// hash mixes the random bits of both ids. It is the same on every node and in every release: a change would only
+// shift which auctions a campaign takes part in.
+func hash(auctionID uuid.UUID, campaignID auction.ID) uint64 {
+	h := binary.LittleEndian.Uint64(auctionID[8:]) ^ mix(binary.LittleEndian.Uint64(campaignID[8:])^mix(binary.LittleEndian.Uint64(campaignID[:8])))
+	return mix(h + binary.LittleEndian.Uint64(auctionID[:8]))
+}
+
+// mix is the finalizer of MurmurHash3.
+func mix(h uint64) uint64 {
+	h ^= h >> 33
+	h *= 0xff51afd7ed558ccd
+	h ^= h >> 33
+	h *= 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
+}
+
+// cell finds or makes the cell of a campaign that the last step did not know.
+func (p *Pacer) cell(id auction.ID) *cell {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if k, known := p.fresh[id]; known {
+		return k
+	}
+	k := new(cell)
+	now := p.deps.Now()
+	k.seen = now
+	p.step(id, k, now)
+	p.fresh[id] = k
+	return k
+}
+
+// Run steps every second until ctx ends, and reads curves. It returns nil.
+func (p *Pacer) Run(ctx context.Context) error {
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	if p.deps.Curves != nil {
+		reading.Go(func() { p.follow(ctx) })
+	}
+	ticker := time.NewTicker(stepEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			p.Step()
+		}
+	}
+}
+
+// Step sets every share anew. Run calls it every second; a simulation may instead.
+func (p *Pacer) Step() {
+	now := p.deps.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	cells := *p.cells.Load()
+	forget := false
+	for id, k := range cells {
+		if k.offered.Load() > 0 {
+			k.seen = now
+		} else if now.Sub(k.looked) < idleStep {
+			continue
+		}
+		p.step(id, k, now)
+		forget = forget || now.Sub(k.seen) > forgetAfter
+	}
+	if len(p.fresh) == 0 && !forget {
+		return
+	}
+	next := make(map[auction.ID]*cell, len(cells)+len(p.fresh))
+	for id, k := range cells {
+		if now.Sub(k.seen) <= forgetAfter {
+			next[id] = k
+		}
+	}
+	for id, k := range p.fresh {
+		p.step(id, k, now)
+		next[id] = k
+	}
+	clear(p.fresh)
+	p.cells.Store(&next)
+}
+
+// step sets the share of one campaign.
+func (p *Pacer) step(id auction.ID, k *cell, now time.Time) {
+	k.looked = now
+	offered, passed := k.offered.Swap(0), k.passed.Swap(0)
+	of, known := p.deps.Campaigns.Creative(uuid.UUID(id))
+	room, told := p.deps.Campaigns.Room(uuid.UUID(id))
+	if !known || !told || of.Pacing == campaign.PacingASAP {
+		k.stop()
+		return
+	}
+	billing, _ := ranker.ParseBilling(string(of.BillingModel))
+	price := billing.Price(of.BidAmount)
+	spent, budget := today(room, ledger.DayOf(now))
+	if price <= 0 || budget < Tiny*price {
+		k.stop()
+		return
+	}
+	plan := k.curve.Load()
+	if plan == nil {
+		plan = p.even
+	}
+	share, most := k.control.step(observed{
+		now: now, offered: float64(offered), passed: float64(passed), spent: float64(spent), budget: float64(budget),
+		unit: float64(price) * expected(of.BillingModel), weights: plan,
+	})
+	k.below.Store(threshold(share))
+	k.most.Store(most)
+	k.off.Store(false)
+}
+
+// stop lets everything pass, and forgets what was learned.
+func (k *cell) stop() {
+	k.control = control{}
+	k.off.Store(true)
+}
+
+func threshold(share float64) uint64 {
+	if share >= 1 {
+		return math.MaxUint64
+	}
+	return uint64(share * (1 << 63) * 2)
+}
+
+// expected is how many billed events one ad is expected to lead to while nothing is known; high, so that a campaign
+// starts slowly rather than all at once.
+func expected(model campaign.BillingModel) float64 {
+	switch model {
+	case campaign.CPC:
+		return 0.02
+	case campaign.CPA:
+		return 0.001
+	}
+	return 1
+}
+
+// today is what a campaign has spent on day and what it may spend on it altogether.
+func today(room ledger.Room, day ledger.Day) (spent, budget money.Micros) {
+	if day <= room.Day {
+		spent = max(0, room.Daily-room.Today)
+	}
+	return spent, spent + room.Left(day)
+}
+
+// follow reads the curves of campaigns that have none yet or an old one.
+func (p *Pacer) follow(ctx context.Context) {
+	ticker := time.NewTicker(curvesEvery)
+	defer ticker.Stop()
+	for {
+		if err := p.Learn(ctx); err != nil && ctx.Err() == nil {
+			p.often.Warn(ctx, "traffic curves cannot be read: days are planned as before", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// Learn reads the curves that are missing or old. Run calls it; tests may instead. Errors: those of Curves.
+func (p *Pacer) Learn(ctx context.Context) error {
+	now := p.deps.Now()
+	var ids []uuid.UUID
+	cells := *p.cells.Load()
+	for id, k := range cells {
+		if !k.off.Load() && now.Sub(time.Unix(0, k.read.Load())) > curvesAge {
+			ids = append(ids, uuid.UUID(id))
+		}
+	}
+	for len(ids) > 0 {
+		page := ids[:min(len(ids), curvesPage)]
+		ids = ids[len(page):]
+		asking, cancel := context.WithTimeout(ctx, curvesWait)
+		found, err := p.deps.Curves.Curves(asking, page)
+		cancel()
+		if err != nil {
+			return err
+		}
+		for _, id := range page {
+			k := cells[auction.ID(id)]
+			k.read.Store(now.UnixNano())
+			if curve, ok := found[id]; ok {
+				k.curve.Store(weigh(curve))
+			} else {
+				k.curve.Store(nil)
+			}
+		}
+	}
+	return nil
+}
