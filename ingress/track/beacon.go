@@ -1,6 +1,7 @@
 package track
 
 import (
+	"context"
 	"encoding/hex"
 	"net/http"
 	"strings"
@@ -28,24 +29,42 @@ func mustHex(s string) []byte {
 	return b
 }
 
+// beaconNames are the query parameters of a beacon.
+var beaconNames = [...]string{
+	saidEvent: "event", saidAuction: "auction_id", saidSession: "session", saidFormat: "format",
+	saidMethod: "integration_method", saidDeveloper: "dev", saidCampaign: "campaign_id",
+}
+
+const (
+	saidEvent = iota
+	saidAuction
+	saidSession
+	saidFormat
+	saidMethod
+	saidDeveloper
+	saidCampaign
+)
+
 // pixel serves GET /api/track. Whatever the token turns out to be, a well-formed beacon is answered
 // with the pixel: a page must not break because an ad is old.
 func (t *Tracker) pixel(c *gin.Context) error {
-	kind, ok := eventTypes[c.Query("event")]
+	var said [len(beaconNames)]string
+	httpapi.QueryValues(c.Request.URL.RawQuery, beaconNames[:], said[:])
+	kind, ok := eventTypes[said[saidEvent]]
 	if !ok || kind == event.Type_CONVERSION {
 		return errs.New(errs.InvalidRequest, "event must be impression, click, close, skip or video_complete").With("field", "event")
 	}
 	what := claim{
-		kind: kind, auctionID: c.Query("auction_id"), session: c.Query("session"),
-		format: c.Query("format"), method: c.Query("integration_method"),
+		kind: kind, auctionID: said[saidAuction], session: said[saidSession],
+		format: said[saidFormat], method: said[saidMethod], origin: Origin{request: c, method: said[saidMethod]},
 	}
 	// A publisher id that is none is ignored: with a token it does not matter, without one nobody earns.
-	what.developer, _ = uuid.Parse(c.Query("dev"))
+	what.developer, _ = uuid.Parse(said[saidDeveloper])
 	var err error
-	if what.campaignID, err = campaignOf(c.Query("campaign_id"), what.auctionID); err != nil {
+	if what.campaignID, err = campaignOf(said[saidCampaign], what.auctionID); err != nil {
 		return err
 	}
-	if _, err := t.take(what); err != nil {
+	if _, err := t.take(c.Request.Context(), what); err != nil {
 		return err
 	}
 	c.Data(http.StatusOK, "image/gif", gif)
@@ -62,13 +81,26 @@ func campaignOf(text, auctionID string) (uuid.UUID, error) {
 }
 
 // take records the event durably.
-func (t *Tracker) take(what claim) (*event.Event, error) {
-	e, err := t.fact(what, t.deps.Now())
+func (t *Tracker) take(ctx context.Context, what claim) (*event.Event, error) {
+	now := t.deps.Now()
+	e, err := t.fact(what, now)
 	if err != nil {
 		return nil, err
 	}
-	t.count(e)
-	return e, t.recorder.record(e)
+	t.judge(ctx, e, what.origin, now)
+	if err := t.recorder.record(e); err != nil {
+		return e, err
+	}
+	t.confirm(e)
+	return e, nil
+}
+
+// confirm tells the frequency caps that an ad was seen: by a genuine impression, under the auction's id.
+func (t *Tracker) confirm(e *event.Event) {
+	if t.deps.Exposures == nil || e.Type != event.Type_IMPRESSION || e.Proof != event.Proof_SIGNED || e.Sandbox || e.InvalidTraffic != "" {
+		return
+	}
+	t.deps.Exposures.Confirm(uuid.UUID(e.DeveloperId), e.Session, uuid.UUID(e.CampaignId), uuid.UUID(e.AuctionId))
 }
 
 // cut is the longest valid UTF-8 text of at most n bytes that text starts with, bytes that are not

@@ -6,6 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"adnet/ingress/limits"
+	"adnet/ingress/track/agents"
+	"adnet/internal/token"
+
 	"github.com/gin-gonic/gin"
 	"github.com/stretchr/testify/require"
 )
@@ -21,20 +25,30 @@ func BenchmarkBeacon(b *testing.B) {
 	f.tracker.recorder.producer = acked{}
 	f.tracker.deps.Now = time.Now
 	f.now = time.Now()
+	list, err := agents.New()
+	require.NoError(b, err)
+	views, err := limits.New(limits.Config{Views: 1 << 30}, limits.Deps{})
+	require.NoError(b, err)
+	f.tracker.traffic.agents, f.tracker.traffic.views = list, views
 	query := "event=impression&campaign_id=" + campaignID.String() + "&auction_id=" + f.token() + "&session=s1&dev=" + developerID.String() + "&format=image"
+	reader := auction(f.now)
+	reader.IntegrationMethod = "js_snippet"
+	queries := map[string]string{"adnet": query, "bare-gin": query}
+	queries["adnet-browser"] = "event=impression&campaign_id=" + campaignID.String() + "&auction_id=" + f.ring.Sign(token.PurposeAuction, reader) + "&session=s1&dev=" + developerID.String() + "&format=image"
 	gin.SetMode(gin.ReleaseMode)
 	bare := gin.New()
 	bare.GET("/api/track", func(c *gin.Context) { c.Data(http.StatusOK, "image/gif", gif) })
 	for _, h := range []struct {
 		name    string
 		handler http.Handler
-	}{{"adnet", f.http}, {"bare-gin", bare}} {
+	}{{"adnet", f.http}, {"adnet-browser", f.http}, {"bare-gin", bare}} {
 		b.Run(h.name, func(b *testing.B) {
 			b.ReportAllocs()
+			header := http.Header{"User-Agent": {browser}}
 			w := &writer{header: http.Header{}}
 			for b.Loop() {
 				clear(w.header)
-				h.handler.ServeHTTP(w, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: "/api/track", RawQuery: query}, Header: http.Header{}})
+				h.handler.ServeHTTP(w, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: "/api/track", RawQuery: queries[h.name]}, Header: header, RemoteAddr: "203.0.113.7:4711"})
 			}
 			require.Equal(b, http.StatusOK, w.status)
 		})

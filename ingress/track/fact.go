@@ -23,6 +23,7 @@ type claim struct {
 	method     string
 	caller     *account.User // set when a login came with the event
 	conversion *event.Conversion
+	origin     Origin
 	sandbox    bool // said with a sandbox key; counts where no token says it
 }
 
@@ -44,17 +45,17 @@ var billingModels = map[string]event.BillingModel{
 // fact turns a claim into the event that is recorded: with a valid token every fact is the token's;
 // without one the event says so in its proof.
 func (t *Tracker) fact(c claim, now time.Time) (*event.Event, error) {
-	e, err := newEvent(c.kind, c.session, now)
+	made, err := newEvent(c.kind, c.session, now)
 	if err != nil {
 		return nil, err
 	}
+	e := &made.Event
 	e.Conversion = c.conversion
 	if c.auctionID == "" {
 		t.unsigned(e, c)
 		return e, nil
 	}
-	auction, err := t.deps.Keyring.Verify(token.PurposeAuction, c.auctionID, now)
-	if err != nil {
+	if made.auction, err = t.deps.Keyring.Verify(token.PurposeAuction, c.auctionID, now); err != nil {
 		// A key past its grace signed honestly once; anything else was never ours.
 		e.Proof = event.Proof_BAD_SIGNATURE
 		if errors.Is(err, token.ErrKeyExpired) {
@@ -63,23 +64,34 @@ func (t *Tracker) fact(c claim, now time.Time) (*event.Event, error) {
 		claimed(e, c)
 		return e, nil
 	}
-	t.signed(e, &auction, now)
+	t.signed(made, now)
 	if e.Conversion != nil {
-		e.Conversion.OwnCredentials = c.caller != nil && c.caller.ID == auction.AdvertiserID
+		e.Conversion.OwnCredentials = c.caller != nil && c.caller.ID == made.auction.AdvertiserID
 	}
 	return e, nil
 }
 
-func newEvent(kind event.Type, session string, now time.Time) (*event.Event, error) {
-	id, err := uuid.NewV7()
-	if err != nil {
+// newFact is an event with everything that it points to, in one allocation (benchmark row beacon).
+type newFact struct {
+	event.Event
+	id        uuid.UUID
+	auction   token.Auction
+	placement event.Placement
+}
+
+func newEvent(kind event.Type, session string, now time.Time) (*newFact, error) {
+	made := new(newFact)
+	var err error
+	if made.id, err = uuid.NewV7(); err != nil {
 		return nil, err
 	}
-	return &event.Event{EventId: id[:], Type: kind, ReceivedAtUs: now.UnixMicro(), Session: cut(session, maxSession)}, nil
+	made.EventId, made.Type, made.ReceivedAtUs, made.Session = made.id[:], kind, now.UnixMicro(), cut(session, maxSession)
+	return made, nil
 }
 
 // signed takes every fact from the token.
-func (t *Tracker) signed(e *event.Event, a *token.Auction, now time.Time) {
+func (t *Tracker) signed(made *newFact, now time.Time) {
+	e, a := &made.Event, &made.auction
 	e.Proof = event.Proof_SIGNED
 	if t.cfg.Life.Expired(wireNames[e.Type], a.IssuedAt(), now) {
 		e.Proof = event.Proof_EXPIRED
@@ -88,10 +100,10 @@ func (t *Tracker) signed(e *event.Event, a *token.Auction, now time.Time) {
 	e.DeveloperId = a.DeveloperID[:]
 	e.PriceMicros, e.BillingModel = int64(a.Price), billingModels[a.BillingModel]
 	e.Sandbox, e.CreditFunded = a.Sandbox, a.CreditFunded
-	e.Placement = &event.Placement{
-		Format: a.Format, IntegrationMethod: a.IntegrationMethod, Surface: a.Surface,
-		Region: a.Region, Language: a.Language, HostApp: a.HostApp,
-	}
+	p := &made.placement
+	p.Format, p.IntegrationMethod, p.Surface = a.Format, a.IntegrationMethod, a.Surface
+	p.Region, p.Language, p.HostApp = a.Region, a.Language, a.HostApp
+	e.Placement = p
 }
 
 // claimed keeps what the caller said, for the record only.

@@ -41,6 +41,7 @@ type Report struct {
 	ExternalID        string        `json:"external_id"`
 
 	Caller  *account.User `json:"-"` // the login that came along, if any
+	Origin  Origin        `json:"-"` // the request that came; the zero value is no browser's
 	Sandbox bool          `json:"-"` // reported with a sandbox key: without a token the event is a sandbox one
 
 	needsCampaign bool // also when auction_id, which says it, is given
@@ -72,7 +73,7 @@ func (t *Tracker) post(c *gin.Context) error {
 	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
 		return err
 	}
-	in.Caller, in.needsCampaign = t.caller(c), true
+	in.Caller, in.needsCampaign, in.Origin = t.caller(c), true, Origin{request: c, posted: true, method: in.IntegrationMethod}
 	taken, err := t.Take(c.Request.Context(), &in)
 	if err != nil {
 		return err
@@ -87,7 +88,7 @@ func (t *Tracker) Take(ctx context.Context, in *Report) (Taken, error) {
 	if err != nil {
 		return Taken{}, err
 	}
-	e, err := t.take(what)
+	e, err := t.take(ctx, what)
 	if err != nil {
 		return Taken{}, err
 	}
@@ -109,7 +110,7 @@ func claimOf(in *Report) (claim, error) {
 	}
 	what := claim{
 		kind: kind, auctionID: in.AuctionID, campaignID: campaignID, session: in.Session,
-		format: in.Format, method: in.IntegrationMethod, caller: in.Caller, sandbox: in.Sandbox,
+		format: in.Format, method: in.IntegrationMethod, caller: in.Caller, sandbox: in.Sandbox, origin: in.Origin,
 	}
 	if what.developer, err = developerOf(in); err != nil {
 		return claim{}, err

@@ -34,12 +34,14 @@ func (t *Tracker) redirect(c *gin.Context) error {
 
 func (t *Tracker) click(c *gin.Context, auction *token.Auction) error {
 	now := t.deps.Now()
-	e, err := newEvent(event.Type_CLICK, c.Query("session"), now)
+	made, err := newEvent(event.Type_CLICK, c.Query("session"), now)
 	if err != nil {
 		return err
 	}
-	t.signed(e, auction, now)
-	t.count(e)
+	made.auction = *auction
+	t.signed(made, now)
+	e := &made.Event
+	t.judge(c.Request.Context(), e, Origin{request: c}, now)
 	return t.recorder.recordLater(c.Request.Context(), e)
 }
 

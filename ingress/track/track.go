@@ -15,6 +15,7 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/campaign"
+	"adnet/internal/ledger"
 	"adnet/internal/token"
 	"adnet/schemas/event"
 
@@ -33,11 +34,17 @@ type Config struct {
 	Unsigned string        `name:"unsigned-beacons" env:"ADNET_UNSIGNED_BEACONS" default:"${unsigned_beacons}" enum:"record,bill" help:"Beacons without a token: record (never billed) or bill (by campaign price)."`
 	AckWait  time.Duration `name:"ack-wait" env:"ADNET_ACK_WAIT" default:"750ms" help:"How long a beacon waits for Kafka before it goes to the spool."`
 	Life     token.Life    `embed:""`
+	Traffic  TrafficConfig `embed:""`
 }
 
 // Creatives finds what a token's campaign shows, whatever its state: a served ad's link works for ever.
 type Creatives interface {
 	Creative(id uuid.UUID) (*campaign.Campaign, bool)
+}
+
+// Exposures is told about each impression that really happened; see frequency.Caps. It never waits.
+type Exposures interface {
+	Confirm(developer uuid.UUID, session string, campaignID, auctionID uuid.UUID)
 }
 
 // Deps are what tracking works with.
@@ -48,8 +55,11 @@ type Deps struct {
 	Producer  Producer
 	Spool     Spool
 	Creatives Creatives
+	Exposures Exposures // nil: nobody is told
 	Auth      *httpapi.Auth
 	Seen      Seen
+	Clicks    Clicks // nil: clicks are not counted per network
+	Views     Views  // nil: impressions are not counted per network
 	Now       func() time.Time
 }
 
@@ -58,6 +68,9 @@ type Tracker struct {
 	cfg      Config
 	deps     Deps
 	recorder *recorder
+	traffic  *traffic
+	invalid  map[string]prometheus.Counter // by rule
+	missed   prometheus.Counter
 	events   [len(wireNames)][event.Proof_BAD_SIGNATURE + 1]prometheus.Counter // by type and proof
 }
 
@@ -69,11 +82,24 @@ func New(cfg Config, deps Deps) (*Tracker, error) {
 	if cfg.Unsigned != UnsignedRecord && cfg.Unsigned != UnsignedBill {
 		return nil, fmt.Errorf("ADNET_UNSIGNED_BEACONS must be record or bill, not %q", cfg.Unsigned)
 	}
-	t := &Tracker{cfg: cfg, deps: deps, recorder: newRecorder(cfg, deps)}
+	judge, err := newTraffic(cfg.Traffic, deps)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tracker{cfg: cfg, deps: deps, recorder: newRecorder(cfg, deps), traffic: judge, invalid: make(map[string]prometheus.Counter)}
 	taken := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "adnet_track_events_total", Help: "Events taken, by type and what the token proved.",
 	}, []string{"event", "proof"})
-	deps.Metrics.MustRegister(taken)
+	invalid := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "adnet_track_invalid_total", Help: "Events found to be invalid traffic, by rule.",
+	}, []string{"rule"})
+	t.missed = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "adnet_track_clicks_uncounted_total", Help: "Clicks that passed because their network's count was out of reach.",
+	})
+	deps.Metrics.MustRegister(taken, invalid, t.missed)
+	for _, rule := range ledger.InvalidRules() {
+		t.invalid[rule] = invalid.WithLabelValues(rule)
+	}
 	for _, kind := range eventTypes {
 		for proof := range t.events[kind] {
 			t.events[kind][proof] = taken.WithLabelValues(wireNames[kind], event.Proof(proof).String())
@@ -82,7 +108,16 @@ func New(cfg Config, deps Deps) (*Tracker, error) {
 	return t, nil
 }
 
-func (t *Tracker) count(e *event.Event) { t.events[e.Type][e.Proof].Inc() }
+// judge decides whether e is invalid traffic and counts it.
+func (t *Tracker) judge(ctx context.Context, e *event.Event, o Origin, now time.Time) {
+	if !t.traffic.judge(ctx, e, o, now) {
+		t.missed.Inc()
+	}
+	t.events[e.Type][e.Proof].Inc()
+	if e.InvalidTraffic != "" {
+		t.invalid[e.InvalidTraffic].Inc()
+	}
+}
 
 // CanRecord says whether events can be made durable now; while they cannot, no ad should be served.
 func (t *Tracker) CanRecord(context.Context) bool { return t.recorder.canRecord() }
@@ -90,7 +125,7 @@ func (t *Tracker) CanRecord(context.Context) bool { return t.recorder.canRecord(
 // Mount adds the routes to s.
 func (t *Tracker) Mount(s *httpapi.Server) {
 	s.Handle(http.MethodGet, "/api/track", t.pixel)
-	s.Handle(http.MethodPost, "/api/track", t.post)
+	s.Handle(http.MethodPost, "/api/track", httpapi.Actions("action", map[string]httpapi.Handler{"": t.post, "batch": t.batch}))
 	s.Handle(http.MethodGet, "/s/:token", t.redirect)
 	s.Handle(http.MethodHead, "/s/:token", t.redirect)
 	s.Handle(http.MethodGet, "/r/:token", t.receipt)

@@ -1,0 +1,145 @@
+package track
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/account"
+	"adnet/internal/errs"
+	"adnet/schemas/event"
+
+	"github.com/gin-gonic/gin"
+	"google.golang.org/protobuf/proto"
+)
+
+// Limits of a batch. A report with a token is about 400 bytes.
+const (
+	maxBatch     = 500
+	maxBatchBody = 512 << 10
+)
+
+// batch is the body of POST /api/track?action=batch: what a server collected for many conversations.
+type batch struct {
+	Events []Report `json:"events"`
+}
+
+// batchTaken answers a batch. What is not among Rejected is durable.
+type batchTaken struct {
+	Tracked  int        `json:"tracked"`
+	Rejected []rejected `json:"rejected,omitempty"`
+}
+
+// rejected is a report that can never be taken, so that sending it again is of no use.
+type rejected struct {
+	Index int    `json:"index"`
+	Code  string `json:"code"`
+	Error string `json:"error"`
+	Field string `json:"field,omitempty"`
+}
+
+// batch serves POST /api/track?action=batch. A wrong report does not stop the others. 200 is answered only when every
+// other report is durable; after a 503 the whole batch may be sent again, since repeats count once.
+func (t *Tracker) batch(c *gin.Context) error {
+	var in batch
+	if err := httpapi.Decode(c, maxBatchBody, &in); err != nil {
+		return err
+	}
+	if len(in.Events) == 0 || len(in.Events) > maxBatch {
+		return errs.New(errs.InvalidRequest, "events must hold 1 to %d events", maxBatch).With("field", "events")
+	}
+	taken, err := t.takeBatch(c.Request.Context(), in.Events, t.caller(c), Origin{request: c, posted: true})
+	if err != nil {
+		return err
+	}
+	return httpapi.JSON(c, http.StatusOK, taken)
+}
+
+func (t *Tracker) takeBatch(ctx context.Context, reports []Report, caller *account.User, from Origin) (batchTaken, error) {
+	now := t.deps.Now()
+	events, out := make([]*event.Event, 0, len(reports)), batchTaken{}
+	for i := range reports {
+		in := &reports[i]
+		in.Caller, in.needsCampaign, in.Origin = caller, true, from
+		what, err := claimOf(in)
+		if err != nil {
+			out.Rejected = append(out.Rejected, rejection(i, err))
+			continue
+		}
+		e, err := t.fact(what, now)
+		if err != nil {
+			return out, err
+		}
+		t.judge(ctx, e, from, now)
+		events = append(events, e)
+	}
+	if err := t.recorder.recordAll(events); err != nil {
+		return out, err
+	}
+	for _, e := range events {
+		t.confirm(e)
+	}
+	out.Tracked = len(events)
+	return out, nil
+}
+
+func rejection(index int, err error) rejected {
+	known := errs.Of(err)
+	r := rejected{Index: index, Code: string(known.Code), Error: known.Message}
+	r.Field, _ = known.Extra["field"].(string)
+	return r
+}
+
+// recordAll returns nil when every event is durable, as [recorder.record]: one wait for all of them.
+func (r *recorder) recordAll(events []*event.Event) error {
+	values := make([][]byte, len(events))
+	for i, e := range events {
+		var err error
+		if values[i], err = proto.Marshal(e); err != nil {
+			return err
+		}
+	}
+	kept := make([]bool, len(events))
+	r.each(events, values, kept, r.producer.Produce, r.wait)
+	// Without a limit: the spool always answers.
+	r.each(events, values, kept, r.spool.Append, 0)
+	for _, is := range kept {
+		if !is {
+			r.unrecorded()
+			return errs.New(errs.Unavailable, "not every event can be recorded now; send the batch again").With("retry_after", comeBack)
+		}
+	}
+	return nil
+}
+
+// each hands over what is not kept and notes what was kept within the limit; an answer after it is not heard, and the
+// event is handed on. It may then be kept twice; settlement drops the repeat.
+func (r *recorder) each(events []*event.Event, values [][]byte, kept []bool, hand func(topic string, key, value []byte, done func(error)), limit time.Duration) {
+	type answer struct {
+		index int
+		err   error
+	}
+	answers, waiting := make(chan answer, len(events)), 0
+	for i, e := range events {
+		if kept[i] {
+			continue
+		}
+		waiting++
+		hand(event.TopicEvents, e.AuctionId, values[i], func(err error) { answers <- answer{i, err} })
+	}
+	var late <-chan time.Time
+	if limit > 0 {
+		timer := time.NewTimer(limit)
+		defer timer.Stop()
+		late = timer.C
+	}
+	for ; waiting > 0; waiting-- {
+		select {
+		case a := <-answers:
+			kept[a.index] = a.err == nil
+		case <-late:
+			return
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package track
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"adnet/schemas/event"
+
+	"github.com/stretchr/testify/require"
+)
+
+func (f *fixture) batch(events ...string) (int, string) {
+	w := f.do(http.MethodPost, "/api/track?action=batch", `{"events":[`+strings.Join(events, ",")+`]}`)
+	return w.Code, w.Body.String()
+}
+
+func (f *fixture) impression() string {
+	return fmt.Sprintf(`{"event_type":"impression","campaign_id":"%s","auction_id":"%s"}`, campaignID, f.token())
+}
+
+func TestBatch(t *testing.T) {
+	f := newFixture(t)
+	code, body := f.batch(f.impression(), `{"event_type":"dance","campaign_id":"`+campaignID.String()+`"}`, conversion(t, f.token(), nil), `{"event_type":"click"}`, f.impression())
+	require.Equal(t, http.StatusOK, code)
+	require.JSONEq(t, `{"tracked":3,"rejected":[
+		{"index":1,"code":"invalid_request","error":"event_type must be impression, click, close, skip, video_complete or conversion","field":"event_type"},
+		{"index":3,"code":"invalid_request","error":"campaign_id is required","field":"campaign_id"}]}`, body)
+	events := f.producer.taken()
+	require.Len(t, events, 3)
+	require.Equal(t, []event.Type{event.Type_IMPRESSION, event.Type_CONVERSION, event.Type_IMPRESSION}, []event.Type{events[0].Type, events[1].Type, events[2].Type})
+	for _, e := range events {
+		require.Equal(t, event.Proof_SIGNED, e.Proof)
+	}
+}
+
+func TestBatchLimits(t *testing.T) {
+	f := newFixture(t)
+	for _, count := range []int{0, maxBatch + 1} {
+		events := make([]string, count)
+		for i := range events {
+			events[i] = `{}`
+		}
+		code, body := f.batch(events...)
+		require.Equal(t, http.StatusBadRequest, code)
+		require.Contains(t, body, `"field":"events"`)
+	}
+	code, _ := f.batch(`{"event_type":"` + strings.Repeat("x", maxBatchBody) + `"}`)
+	require.Equal(t, http.StatusRequestEntityTooLarge, code)
+	require.Equal(t, http.StatusBadRequest, f.do(http.MethodPost, "/api/track?action=batch", `[]`).Code)
+	require.Empty(t, f.producer.taken())
+}
+
+// What Kafka gives up or does not answer goes to the spool, each event on its own; 200 says that all are durable.
+func TestBatchIsDurable(t *testing.T) {
+	t.Run("kafka refuses", func(t *testing.T) {
+		f := newFixture(t)
+		f.producer.err = errDown
+		code, body := f.batch(f.impression(), f.impression())
+		require.Equal(t, http.StatusOK, code)
+		require.JSONEq(t, `{"tracked":2}`, body)
+		require.Len(t, f.spool.taken(), 2)
+	})
+	t.Run("kafka is silent", func(t *testing.T) {
+		f := newFixture(t, func(c *Config) { c.AckWait = 1 })
+		f.producer.silent = true
+		code, _ := f.batch(f.impression())
+		require.Equal(t, http.StatusOK, code)
+		require.Len(t, f.spool.taken(), 1)
+	})
+	t.Run("neither takes it", func(t *testing.T) {
+		f := newFixture(t)
+		f.producer.err, f.spool.err = errDown, errDown
+		code, body := f.batch(f.impression())
+		require.Equal(t, http.StatusServiceUnavailable, code)
+		require.Contains(t, body, `"retry_after":2`)
+		require.False(t, f.tracker.CanRecord(t.Context()), "what cannot be recorded must not be created")
+	})
+}

@@ -1,0 +1,232 @@
+package track
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"adnet/ingress/limits"
+	"adnet/internal/ledger"
+	"adnet/internal/token"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+)
+
+const browser = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 Safari/537.36"
+
+// counter is a shared count of clicks that allows what it is told to.
+type counter struct {
+	allow bool
+	err   error
+	asked []NetworkClick
+	rates []Rate
+}
+
+func (c *counter) Allow(_ context.Context, click NetworkClick, rates []Rate) (bool, error) {
+	c.asked, c.rates = append(c.asked, click), rates
+	return c.allow, c.err
+}
+
+// guarded is a fixture with the rules that production has.
+func guarded(t *testing.T, change ...func(*Config)) (*fixture, *counter) {
+	t.Helper()
+	clicks := &counter{allow: true}
+	f := newFixture(t, append([]func(*Config){func(c *Config) {
+		c.Traffic = TrafficConfig{Agents: "on", ClickDelay: 300 * time.Millisecond, ClickRates: "1/1m,3/10m,10/1h,25/24h"}
+	}}, change...)...)
+	f.tracker.traffic.clicks = clicks
+	views, err := limits.New(limits.Config{Views: 5}, limits.Deps{Now: func() time.Time { return f.now }})
+	require.NoError(t, err)
+	f.tracker.traffic.views = views
+	return f, clicks
+}
+
+// ad is a token of the integration method, made age ago.
+func (f *fixture) ad(method string, age time.Duration) string {
+	a := auction(f.now.Add(-age))
+	a.IntegrationMethod = method
+	return f.ring.Sign(token.PurposeAuction, a)
+}
+
+// fire sends a request from an address with headers, and gives the rule that the recorded event broke.
+func (f *fixture) fire(method, target, body, address string, header ...string) (rule string, w *httptest.ResponseRecorder) {
+	f.t.Helper()
+	before := len(f.producer.taken())
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	r.RemoteAddr = address
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w = httptest.NewRecorder()
+	f.http.ServeHTTP(w, r)
+	require.Len(f.t, f.producer.taken(), before+1, "every event is recorded")
+	return f.last().InvalidTraffic, w
+}
+
+func beacon(kind, auction string) string {
+	return "/api/track?event=" + kind + "&campaign_id=" + campaignID.String() + "&auction_id=" + auction
+}
+
+// SECURITY.md line 8.
+func TestWhoSendsABrowsersBeacon(t *testing.T) {
+	f, _ := guarded(t)
+	for _, c := range []struct {
+		name   string
+		header []string
+		want   string
+	}{
+		{"a browser", []string{"User-Agent", browser}, ""},
+		{"a listed robot", []string{"User-Agent", "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"}, ledger.RuleBot},
+		{"a tool", []string{"User-Agent", "python-requests/2.32"}, ledger.RuleBot},
+		{"nobody", nil, ledger.RuleNoAgent},
+		{"spaces", []string{"User-Agent", "   "}, ledger.RuleNoAgent},
+		{"a prefetch", []string{"User-Agent", browser, "Sec-Purpose", "prefetch;prerender"}, ledger.RulePrefetch},
+		{"an old prefetch", []string{"User-Agent", browser, "Purpose", "Prefetch"}, ledger.RulePrefetch},
+	} {
+		for method, judged := range map[string]bool{"js_snippet": true, "npm_sdk": true, "mcp": false, "rest": false} {
+			for _, kind := range []string{"impression", "close", "video_complete"} {
+				want := ""
+				if judged {
+					want = c.want
+				}
+				f.now = f.now.Add(time.Minute)
+				rule, w := f.fire("GET", beacon(kind, f.ad(method, time.Second)), "", "192.0.2.1:1", c.header...)
+				require.Equal(t, want, rule, "%s, %s, %s", c.name, method, kind)
+				require.Equal(t, http.StatusOK, w.Code)
+				require.Len(t, w.Body.Bytes(), 43, "answered like any other")
+			}
+		}
+	}
+	off, _ := guarded(t, func(c *Config) { c.Traffic.Agents = "off" })
+	rule, _ := off.fire("GET", beacon("impression", off.ad("js_snippet", time.Second)), "", "192.0.2.1:1")
+	require.Empty(t, rule)
+	// No browser reports through a tool; a conversion never comes from one.
+	for kind, want := range map[string]string{"impression": ledger.RuleNoAgent, "conversion": ""} {
+		_, err := f.tracker.Take(t.Context(), &Report{Event: kind, AuctionID: f.ad("js_snippet", time.Second)})
+		require.NoError(t, err)
+		require.Equal(t, want, f.last().InvalidTraffic, kind)
+	}
+}
+
+// SECURITY.md line 9, the part that a request shows; the rest is settlement's.
+func TestClickTooFast(t *testing.T) {
+	f, clicks := guarded(t)
+	for age, want := range map[time.Duration]string{
+		0: ledger.RuleClickTooFast, 299 * time.Millisecond: ledger.RuleClickTooFast, 300 * time.Millisecond: "", time.Hour: "",
+	} {
+		ad := f.ad("rest", age)
+		rule, w := f.fire("GET", "/s/"+ad, "", "192.0.2.1:1", "User-Agent", browser)
+		require.Equal(t, want, rule, "%s", age)
+		require.Equal(t, http.StatusFound, w.Code)
+		require.Equal(t, landing, w.Header().Get("Location"), "the reader gets where the ad leads")
+		rule, _ = f.fire("GET", beacon("click", ad), "", "192.0.2.1:1")
+		require.Equal(t, want, rule)
+		rule, _ = f.fire("POST", "/api/track", `{"event_type":"click","campaign_id":"`+campaignID.String()+`","auction_id":"`+ad+`"}`, "192.0.2.1:1")
+		require.Equal(t, want, rule)
+	}
+	for _, asked := range clicks.asked {
+		require.GreaterOrEqual(t, f.now.Sub(issuedAt(asked.Auction)), 300*time.Millisecond, "an invalid click is not counted")
+	}
+	rule, _ := f.fire("GET", beacon("impression", f.ad("rest", 0)), "", "192.0.2.1:1")
+	require.Empty(t, rule, "an impression may be at once")
+	sandbox := auction(f.now)
+	sandbox.Sandbox = true
+	rule, _ = f.fire("GET", "/s/"+f.ring.Sign(token.PurposeAuction, sandbox), "", "192.0.2.1:1")
+	require.Empty(t, rule, "a sandbox click has its own verdict")
+}
+
+// SECURITY.md line 10: what is counted, and by what.
+func TestClicksAreCountedByNetwork(t *testing.T) {
+	f, clicks := guarded(t)
+	for address, want := range map[string]string{
+		"203.0.113.77:1": "203.0.113.0/24", "[2001:db8:1:2ff::1]:1": "2001:db8:1:200::/56", "[::ffff:203.0.113.9]:1": "203.0.113.0/24",
+	} {
+		f.fire("GET", "/s/"+f.ad("rest", time.Second), "", address)
+		require.Equal(t, want, clicks.asked[len(clicks.asked)-1].Network)
+	}
+	require.Equal(t, []Rate{{1, time.Minute}, {3, 10 * time.Minute}, {10, time.Hour}, {25, 24 * time.Hour}}, clicks.rates)
+	n := len(clicks.asked)
+	report := func(method string) string {
+		rule, _ := f.fire("POST", "/api/track", `{"event_type":"click","campaign_id":"`+campaignID.String()+`","auction_id":"`+f.ad(method, time.Second)+`"}`, "203.0.113.77:1", "User-Agent", browser)
+		return rule
+	}
+	clicks.allow = false
+	require.Empty(t, report("rest"), "a server reports many people's clicks")
+	require.Len(t, clicks.asked, n)
+	require.Equal(t, ledger.RuleClickRate, report("js_snippet"))
+	for _, target := range []string{"/s/" + f.ad("mcp", time.Second), beacon("click", f.ad("rest", time.Second))} {
+		rule, w := f.fire("GET", target, "", "203.0.113.77:1")
+		require.Equal(t, ledger.RuleClickRate, rule)
+		require.Less(t, w.Code, 400)
+	}
+	// A cache that is down harms nobody's click and is not asked again for a moment.
+	clicks.err = errDown
+	n = len(clicks.asked)
+	for range 3 {
+		rule, _ := f.fire("GET", "/s/"+f.ad("rest", time.Second), "", "203.0.113.77:1")
+		require.Empty(t, rule)
+	}
+	require.Len(t, clicks.asked, n+1)
+	clicks.err, f.now = nil, f.now.Add(2*time.Second)
+	rule, _ := f.fire("GET", "/s/"+f.ad("rest", time.Second), "", "203.0.113.77:1")
+	require.Equal(t, ledger.RuleClickRate, rule)
+}
+
+func TestViewsAboveTheRate(t *testing.T) {
+	f, _ := guarded(t)
+	view := func(method, address string) string {
+		rule, w := f.fire("GET", beacon("impression", f.ad(method, time.Second)), "", address, "User-Agent", browser)
+		require.Equal(t, http.StatusOK, w.Code)
+		return rule
+	}
+	for range 5 {
+		require.Empty(t, view("js_snippet", "203.0.113.1:1"))
+	}
+	require.Equal(t, ledger.RuleViewRate, view("js_snippet", "203.0.113.200:1"), "one network")
+	require.Empty(t, view("js_snippet", "203.0.114.1:1"), "another network")
+	for range 20 {
+		require.Empty(t, view("rest", "203.0.113.1:1"), "a server shows many people's")
+	}
+	f.now = f.now.Add(62 * time.Second)
+	require.Empty(t, view("js_snippet", "203.0.113.1:1"))
+}
+
+func TestTrafficSettings(t *testing.T) {
+	for _, bad := range []string{"1", "0/1m", "x/1m", "1/1ms", "1/25h", "1/1m,", "-1/1m"} {
+		_, err := TrafficConfig{ClickRates: bad}.rates()
+		require.ErrorContains(t, err, "ADNET_CLICK_RATES", bad)
+	}
+	none, err := TrafficConfig{ClickRates: "off"}.rates()
+	require.NoError(t, err)
+	require.Empty(t, none)
+	_, err = newTraffic(TrafficConfig{ClickDelay: -1}, Deps{})
+	require.ErrorContains(t, err, "ADNET_CLICK_MIN_DELAY")
+}
+
+// No event holds an address, in whole or in part.
+func TestEventsHoldNoAddress(t *testing.T) {
+	f, _ := guarded(t)
+	for _, target := range []string{beacon("impression", f.ad("js_snippet", time.Second)), "/s/" + f.ad("rest", time.Second)} {
+		f.fire("GET", target, "", "203.0.113.77:4711", "User-Agent", browser, "X-Forwarded-For", "203.0.113.78")
+		raw, err := proto.Marshal(f.last())
+		require.NoError(t, err)
+		require.NotContains(t, string(raw), "203.0.113")
+		require.NotContains(t, string(raw), string([]byte{203, 0, 113}))
+		require.NotContains(t, string(raw), browser)
+	}
+}
+
+// A rule that ingress writes is one that settlement can name.
+func TestRulesAreAClosedList(t *testing.T) {
+	seen := map[string]bool{}
+	for _, rule := range ledger.InvalidRules() {
+		require.Regexp(t, `^[a-z0-9_]{1,64}$`, rule)
+		require.False(t, seen[rule])
+		seen[rule] = true
+	}
+	require.Len(t, seen, 7)
+}
