@@ -8,6 +8,7 @@ import (
 	"adnet/internal/money"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
 )
 
 // The reply is written by hand: with a general encoder it was a sixth of the time of a request (BenchmarkRTB100k).
@@ -44,7 +45,11 @@ func (t *turn) append(b []byte, r *wireResponse) []byte {
 			}
 			b = quote(append(b, `{"impid":`...), string(non.imp))
 			b = strconv.AppendInt(append(b, `,"statuscode":`...), int64(statusCodes[non.reason]), 10)
-			b = append(quote(append(b, `,"ext":{"reason":`...), string(non.reason)), `}}`...)
+			b = quote(append(b, `,"ext":{"reason":`...), string(non.reason))
+			if non.auction != uuid.Nil {
+				b = append(append(append(b, `,"auction_id":"`...), non.auction.String()...), '"')
+			}
+			b = append(b, `}}`...)
 		}
 		b = append(b, `]}]`...)
 	}
@@ -61,9 +66,9 @@ func (t *turn) appendBid(b []byte, bid *wireBid) []byte {
 	b = append(append(b, `","cid":"`...), bid.advertiser...)
 	b = append(quote(append(b, `","adomain":[`...), bid.domain), ']')
 	// Macros come after everything that is encoded: an encoded one is never replaced.
-	b = t.appendLink(append(b, `,"nurl":`...), "win", bid.links+"&price=${AUCTION_PRICE}")
-	b = t.appendLink(append(b, `,"burl":`...), "bill", bid.links+"&price=${AUCTION_PRICE}")
-	b = t.appendLink(append(b, `,"lurl":`...), "loss", bid.links+"&reason=${AUCTION_LOSS}")
+	b = t.appendLink(append(b, `,"nurl":`...), "win", bid.links, "&price=${AUCTION_PRICE}")
+	b = t.appendLink(append(b, `,"burl":`...), "bill", bid.links, "&price=${AUCTION_PRICE}")
+	b = t.appendLink(append(b, `,"lurl":`...), "loss", bid.links, "&reason=${AUCTION_LOSS}")
 	b = quote(append(b, `,"adm":`...), bid.adm)
 	if len(t.cfg.Categories) > 0 {
 		b = append(b, `,"cat":[`...)
@@ -75,6 +80,9 @@ func (t *turn) appendBid(b []byte, bid *wireBid) []byte {
 		}
 		b = strconv.AppendInt(append(b, `],"cattax":`...), t.cfg.CatTax, 10)
 	}
+	if bid.deal != "" {
+		b = quote(append(b, `,"dealid":`...), bid.deal)
+	}
 	if bid.w > 0 {
 		b = strconv.AppendInt(append(b, `,"w":`...), bid.w, 10)
 		b = strconv.AppendInt(append(b, `,"h":`...), bid.h, 10)
@@ -82,14 +90,17 @@ func (t *turn) appendBid(b []byte, bid *wireBid) []byte {
 	if bid.dur > 0 {
 		b = strconv.AppendInt(append(b, `,"dur":`...), bid.dur, 10)
 	}
-	b = strconv.AppendInt(append(b, `,"exp":`...), int64(t.deps.Life.Impression/time.Second), 10)
+	b = strconv.AppendInt(append(b, `,"exp":`...), int64(t.bidLife()/time.Second), 10)
 	b = strconv.AppendInt(append(b, `,"mtype":`...), int64(bid.mtype), 10)
 	b = appendBenna(append(b, `,"ext":{"benna":`...), bid.prediction, bid.latency)
 	return append(b, `}}`...)
 }
 
-func (t *turn) appendLink(b []byte, op, rest string) []byte {
-	return quote(b, t.base+"/api/rtb?op="+op+rest)
+// appendLink writes a link as a JSON string. All but the base is made of characters that JSON leaves alone.
+func (t *turn) appendLink(b []byte, op, rest, macro string) []byte {
+	b = quote(b, t.base)
+	b = append(append(b[:len(b)-1], "/api/rtb?op="...), op...)
+	return append(append(append(b, rest...), macro...), '"')
 }
 
 // appendBenna writes a ranking prediction with its contributions as an object; shares and probabilities are

@@ -16,6 +16,7 @@ import (
 	"adnet/ingress/catalog"
 	"adnet/ingress/catalog/catalogtest"
 	"adnet/ingress/httpapi"
+	"adnet/ingress/limits"
 	"adnet/internal/demo"
 	"adnet/internal/obs"
 	"adnet/internal/token"
@@ -150,9 +151,11 @@ func benchServer(b *testing.B, source catalogtest.Projection) (server *httpapi.S
 	}
 	server, err := httpapi.New(httpapi.Config{BaseURL: "https://ads.example"}, httpapi.Deps{Log: quiet, Metrics: metrics, Readiness: obs.NewReadiness()})
 	require.NoError(b, err)
+	rate, err := limits.New(limits.Config{Seat: 1 << 20}, limits.Deps{})
+	require.NoError(b, err)
 	s, err := New(defaults(), Deps{
 		Metrics: metrics, Auth: httpapi.NewAuth(httpapi.AuthDeps{Users: f.store, Keys: f.store, Now: time.Now}),
-		Catalog: shelf, Keyring: f.ring, Producer: acked{}, Recording: &f.recording, Disclosure: "Sponsored", Life: token.DefaultLife(),
+		Catalog: shelf, Limiter: rate, Keyring: f.ring, Producer: acked{}, Recording: &f.recording, Disclosure: "Sponsored", Life: token.DefaultLife(),
 		BaseURL: server.BaseURL, Now: time.Now,
 	})
 	require.NoError(b, err)

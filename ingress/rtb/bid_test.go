@@ -26,6 +26,7 @@ import (
 	"github.com/google/uuid"
 	nativerequest "github.com/prebid/openrtb/v20/native1/request"
 	nativeresponse "github.com/prebid/openrtb/v20/native1/response"
+	"github.com/prebid/openrtb/v20/openrtb2"
 	"github.com/stretchr/testify/require"
 )
 
@@ -145,6 +146,7 @@ func TestAuthorization(t *testing.T) {
 
 func TestTMax(t *testing.T) {
 	f := newFixture(t)
+	f.shelf.put(shelfOf("image", "rival")...) // one for each imp
 	took := time.Duration(0)
 	f.shelf.check = func(*auction.Campaign) auction.Reason {
 		f.now = f.now.Add(took)
@@ -238,17 +240,45 @@ func TestManyImps(t *testing.T) {
 	for i := range maxImps + 5 {
 		imps = append(imps, fmt.Sprintf(`{"id":"%d","banner":{}}`, i))
 	}
+	var many []campaign.Campaign // one for each imp
+	for i := range 2 * maxImps {
+		k := catalogue()["image"]
+		k.ID[14], k.BidAmount = byte(i+1), k.BidAmount-money.Micros(i)*1000
+		many = append(many, k)
+	}
+	f.shelf.put(many...)
 	w := f.send([]byte(`{"id":"r","ext":{"debug":1},"imp":[` + strings.Join(imps, ",") + `]}`))
 	r := strict(t, w.Body.Bytes())
 	require.Len(t, r.SeatBid, 1, "exactly one seatbid")
 	require.Len(t, r.SeatBid[0].Bid, maxImps)
 	require.Equal(t, 5, strings.Count(w.Body.String(), `"too_many_imps"`))
 	ids := map[string]bool{}
-	for _, b := range r.SeatBid[0].Bid {
-		ids[b.ID] = true
+	campaigns := map[string]bool{}
+	for i, b := range r.SeatBid[0].Bid {
+		ids[b.ID], campaigns[b.CrID] = true, true
+		require.Equal(t, many[i].ID.String(), b.CrID, "the next best takes the next imp")
 	}
 	require.Len(t, ids, maxImps, "every bid has an id of its own")
+	require.Len(t, campaigns, maxImps, "no campaign wins two imps of a request")
 	require.Len(t, f.log.auctions, maxImps)
+}
+
+// Where there are fewer campaigns than imps, the rest gets none; the next request is a new one.
+func TestACampaignWinsOneImpOfARequest(t *testing.T) {
+	f := newFixture(t)
+	f.shelf.put(shelfOf("image", "rival")...)
+	three := `{"id":"r","ext":{"debug":1},"imp":[{"id":"1","banner":{}},{"id":"2","banner":{}},{"id":"3","banner":{}}]}`
+	for range 2 {
+		w := f.send([]byte(three))
+		r := strict(t, w.Body.Bytes())
+		require.Len(t, r.SeatBid[0].Bid, 2)
+		require.Equal(t, shelfOf("image")[0].ID.String(), r.SeatBid[0].Bid[0].CrID)
+		require.Equal(t, shelfOf("rival")[0].ID.String(), r.SeatBid[0].Bid[1].CrID)
+		require.Contains(t, w.Body.String(), `"impid":"3","statuscode":200,"ext":{"reason":"already_bid"`)
+	}
+	// What is refused for another reason does not use the campaign up.
+	w := f.send([]byte(`{"id":"r","imp":[{"id":"1","banner":{},"bidfloor":99},{"id":"2","banner":{}}]}`))
+	require.Len(t, strict(t, w.Body.Bytes()).SeatBid[0].Bid, 1)
 }
 
 func squeeze(t testing.TB, body []byte) []byte {
@@ -388,8 +418,8 @@ func TestAmounts(t *testing.T) {
 func TestSettings(t *testing.T) {
 	deps := Deps{}
 	for _, cfg := range []Config{
-		{}, {Seat: "s", PerSecond: 1}, {VideoSec: 1, PerSecond: 1}, {Seat: "s", VideoSec: 1}, {Seat: "s", VideoSec: 1, PerSecond: 1, Rates: map[string]string{"EUR": "x"}},
-		{Seat: "s", VideoSec: 1, PerSecond: 1, Rates: map[string]string{"EUR": "0"}}, {Seat: "s", VideoSec: 1, PerSecond: 1, Rates: map[string]string{"EUR": "-1"}},
+		{}, {Seat: "s"}, {VideoSec: 1}, {Seat: "s", VideoSec: 1, Rates: map[string]string{"EUR": "x"}},
+		{Seat: "s", VideoSec: 1, Rates: map[string]string{"EUR": "0"}}, {Seat: "s", VideoSec: 1, Rates: map[string]string{"EUR": "-1"}},
 	} {
 		_, err := New(cfg, deps)
 		require.Error(t, err, cfg)
@@ -397,9 +427,7 @@ func TestSettings(t *testing.T) {
 }
 
 func TestRateOfASeat(t *testing.T) {
-	cfg := defaults()
-	cfg.PerSecond = 5
-	f := newFixtureOf(t, cfg, "https://ads.example")
+	f := newLimitedFixture(t, defaults(), "https://ads.example", 5)
 	for range 5 {
 		require.Equal(t, 200, f.send([]byte(simple)).Code)
 	}
@@ -444,13 +472,43 @@ func TestStatus(t *testing.T) {
 	var got map[string]any
 	require.NoError(t, stdjson.Unmarshal(f.get("op=status").Body.Bytes(), &got))
 	require.Equal(t, map[string]any{
-		"status": "ok", "adapter": "adnet", "seat": "adnet", "openrtb_version": "2.6", "native_version": "1.2", "vast_version": "4.2", "currencies": []any{"USD"},
+		"status": "ok", "adapter": "adnet", "seat": "adnet", "openrtb_version": "2.6", "native_version": "1.2", "vast_version": "4.2", "vast_versions": []any{"2.0", "3.0", "4.0", "4.1", "4.2"}, "currencies": []any{"USD"},
 		"auction_type": 1.0, "tmax_recommended": 200.0, "supported_formats": []any{"native", "banner", "video"}, "benna_version": "benna-overlap-1",
 	}, got)
 	f.shelf.stale = true
 	require.Contains(t, f.get("op=status").Body.String(), "degraded")
 	require.Equal(t, 400, f.get("op=other").Code)
 	require.Equal(t, 400, f.get("").Code)
+}
+
+// What the shared examples of the standard are answered, each by a campaign that can fill it.
+func TestExamplesOfTheStandardAreAnswered(t *testing.T) {
+	cfg := defaults()
+	for name, want := range map[string]openrtb2.MarkupType{
+		"simple-banner": openrtb2.MarkupBanner, "expandable": openrtb2.MarkupBanner, "mobile": openrtb2.MarkupBanner, "video": openrtb2.MarkupVideo, "pmp-deal": openrtb2.MarkupBanner,
+	} {
+		raw, err := os.ReadFile("testdata/openrtb/" + name + ".json")
+		require.NoError(t, err)
+		f := newFixtureOf(t, cfg, "https://ads.example")
+		private := catalogue()["deal"]
+		private.BidAmount = 10 * money.USD
+		f.shelf.put(append(shelfOf("video"), private)...)
+		if name == "pmp-deal" {
+			require.Equal(t, "private_auction", f.none(string(raw)), "the deals are for other seats")
+			f = newFixtureOf(t, Config{Seat: "Agency1", CatTax: 1, VideoSec: 15}, "https://ads.example")
+			f.shelf.put(private)
+		}
+		b := f.bids(string(raw))[0]
+		require.Equal(t, want, b.MType, name)
+		switch name {
+		case "video":
+			require.Contains(t, b.AdM, `<VAST version="3.0"><Ad`, "its protocols are VAST 2 and 3")
+			require.Contains(t, b.AdM, `width="640" height="480"`)
+		case "pmp-deal":
+			require.Equal(t, "AB-Agency1-0001", b.DealID)
+			require.InDelta(t, 4.0, b.Price, 1e-9)
+		}
+	}
 }
 
 // The shared examples of the standard, and what breaks of them: each value removed, of every other kind, huge,

@@ -17,6 +17,7 @@ import (
 	"adnet/auction/target"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/httpapi/apitest"
+	"adnet/ingress/limits"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/memory"
@@ -61,7 +62,7 @@ func (s *shelf) put(list ...campaign.Campaign) {
 			ID: auction.ID(k.ID), Advertiser: auction.ID(k.AdvertiserID), Bid: k.BidAmount, Billing: billing, Format: format,
 			LandingDomain: landingDomain(k.CTAURL),
 			Targeting: &auction.Targeting{IntentTokens: t.IntentTokens, ActiveTools: t.ActiveTools, HostApps: t.HostApps, Surfaces: t.Surfaces,
-				IntegrationMethods: t.IntegrationMethods, Regions: t.Regions, Languages: t.Languages},
+				IntegrationMethods: t.IntegrationMethods, Regions: t.Regions, Languages: t.Languages, Deals: k.Deals},
 		})
 	}
 	s.snapshot = target.Build(ranker.OverlapV1(), entries)
@@ -129,13 +130,19 @@ type fixture struct {
 	recording recording
 	now       time.Time
 	key       string // a seat key of developerID
+	limits    *limits.Limits
 }
 
-func defaults() Config { return Config{Seat: "adnet", CatTax: 1, VideoSec: 15, PerSecond: 1_000_000} }
+func defaults() Config { return Config{Seat: "adnet", CatTax: 1, VideoSec: 15} }
 
 func newFixture(t testing.TB) *fixture { return newFixtureOf(t, defaults(), "https://ads.example") }
 
 func newFixtureOf(t testing.TB, cfg Config, base string) *fixture {
+	return newLimitedFixture(t, cfg, base, 0)
+}
+
+// newLimitedFixture lets each seat key in perSecond times a second; 0 is no limit.
+func newLimitedFixture(t testing.TB, cfg Config, base string, perSecond int) *fixture {
 	t.Helper()
 	f := &fixture{t: t, cfg: cfg, contract: openAPI(t), now: start, shelf: &shelf{}, log: &sink{}, recording: true}
 	clock := func() time.Time { return f.now }
@@ -149,9 +156,11 @@ func newFixtureOf(t testing.TB, cfg Config, base string) *fixture {
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(),
 	})
 	require.NoError(t, err)
+	f.limits, err = limits.New(limits.Config{Seat: perSecond}, limits.Deps{Now: clock})
+	require.NoError(t, err)
 	s, err := New(cfg, Deps{
 		Metrics: prometheus.NewRegistry(), Auth: httpapi.NewAuth(httpapi.AuthDeps{Users: f.store, Keys: f.store, Now: clock}),
-		Catalog: f.shelf, Keyring: f.ring, Producer: f.log, Recording: &f.recording, Disclosure: "Sponsored", Life: token.DefaultLife(),
+		Catalog: f.shelf, Limiter: f.limits, Keyring: f.ring, Producer: f.log, Recording: &f.recording, Disclosure: "Sponsored", Life: token.DefaultLife(),
 		BaseURL: f.http.BaseURL, Now: clock,
 	})
 	require.NoError(t, err)
@@ -211,7 +220,16 @@ func catalogue() map[string]campaign.Campaign {
 	hostile.MediaURL = `https://cdn.shop.example/${AUCTION_ID}"><script>.png`
 	credit := base(12, campaign.Image, 5*money.USD)
 	credit.CreditFunded = true
+	logo := base(14, campaign.Native, 3*money.USD)
+	logo.LogoURL = "https://cdn.shop.example/logo.png"
+	deal := base(15, campaign.Image, 4*money.USD)
+	deal.Deals = []string{"AB-Agency1-0001", "fixed"}
+	dealVideo := base(16, campaign.Video, 10*money.USD)
+	dealVideo.MediaURL, dealVideo.Deals = "https://cdn.shop.example/v.mp4", []string{"video"}
+	hostileNative := hostile
+	hostileNative.ID[15], hostileNative.Format, hostileNative.BidAmount = 17, campaign.Native, 4*money.USD
 	return map[string]campaign.Campaign{
+		"hostilenative": hostileNative, "logo": logo, "deal": deal, "dealvideo": dealVideo,
 		"image": image, "native": native, "video": video, "text": plain, "postgres": postgres, "hosted": hosted, "local": local,
 		"click": click, "tiny": tiny, "rival": other, "hostile": hostile, "credit": credit, "words": words,
 	}

@@ -61,13 +61,18 @@ func FuzzBidRequest(f *testing.F) {
 				require.LessOrEqual(t, len(text), len(body))
 				require.NotContains(t, text, "\x00")
 			}
-			if floor, reason := turn.floor(p); reason == "" {
+			floor, reason := turn.floor(p)
+			if reason == "" {
 				require.Positive(t, floor)
+			}
+			for id, d := range turn.deals(p, floor, reason) {
+				require.NotEmpty(t, id)
+				require.Positive(t, d.floor)
 			}
 			o, reason := turn.offer(p)
 			require.Equal(t, reason == "", len(o.formats()) > 0)
 			for k := range shows {
-				if kind, fits := o.choose(&shows[k]); fits {
+				if kind, fits := o.choose(&shows[k], anyKind); fits {
 					require.True(t, o.has[kind])
 				}
 			}

@@ -77,6 +77,7 @@ func (w whole) is(n int64) bool { return w.set && w.n == n }
 // that was meant.
 type amount struct {
 	micros money.Micros // never negative
+	given  bool
 	bad    bool
 }
 
@@ -90,10 +91,11 @@ func (a *amount) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 			return err
 		}
 		*a = parseAmount(token.String())
+		a.given = strings.TrimSpace(token.String()) != ""
 		return nil
 	case 'n':
 	default:
-		*a = amount{bad: true}
+		*a = amount{given: true, bad: true}
 	}
 	return dec.SkipValue()
 }

@@ -3,12 +3,14 @@ package rtb
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"math"
 	"net/http"
 	"strconv"
 	"strings"
 
 	"adnet/ingress/httpapi"
+	"adnet/internal/errs"
 	"adnet/internal/money"
 	"adnet/internal/token"
 	"adnet/schemas/event"
@@ -56,6 +58,36 @@ func (s *Server) notice(kind event.Notice_Kind) httpapi.Handler {
 		return nil
 	}
 }
+
+// refuse is the httpapi.ErrorForm of the endpoint. A notice is answered with its pixel even when it is not taken, as
+// the specification says; a bid request with the envelope, and nbr where the no-bid table has one for it.
+func (s *Server) refuse(c *gin.Context, e *errs.Error, status int) error {
+	_, notice := noticeOps[c.Query("op")]
+	_, known := e.Extra["nbr"]
+	bid := c.Request.Method == http.MethodPost && !known
+	switch {
+	case notice && c.Request.Method == http.MethodGet:
+		s.metrics.dropped.Inc()
+		gif, err := hex.DecodeString(gifHex)
+		c.Data(http.StatusOK, "image/gif", gif)
+		return err
+	case bid && status >= http.StatusInternalServerError:
+		e = withNBR(e, nbrTechnical)
+	case bid && status == http.StatusRequestEntityTooLarge:
+		e = withNBR(e, nbrInvalid)
+	}
+	return httpapi.WriteError(c, e, status)
+}
+
+// withNBR is e with a no-bid reason; e itself may be shared.
+func withNBR(e *errs.Error, nbr int) *errs.Error {
+	with := *e
+	with.Extra = maps.Clone(e.Extra)
+	return with.With("nbr", nbr)
+}
+
+// noticeOps are the values of op that are answered with the pixel.
+var noticeOps = map[string]event.Notice_Kind{"win": win, "loss": loss, "bill": bill, "error": failed}
 
 func (s *Server) record(c *gin.Context, kind event.Notice_Kind) {
 	now := s.deps.Now()

@@ -2,6 +2,7 @@ package rtb
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"adnet/auction"
@@ -39,8 +40,6 @@ type offer struct {
 // offer reads what can be shown in p; the reason says why nothing of it is something that we have.
 func (t *turn) offer(p *imp) (o offer, reason auction.Reason) {
 	switch {
-	case p.PMP.v.Private.is(1):
-		return o, privateAuction
 	case p.Secure.is(1) && !t.secure:
 		return o, insecure
 	}
@@ -75,25 +74,28 @@ func (o *offer) formats() []auction.Format {
 	return list
 }
 
-// choose is the markup that a creative becomes; false when o has no place for it. An image is shown as a native
+// anyKind allows every kind of markup.
+var anyKind = [kinds]bool{true, true, true}
+
+// choose is the markup of an allowed kind that a creative becomes; false when o has no place for it. An image is shown as a native
 // where it fits, because that looks like the page around it.
-func (o *offer) choose(c *campaign.Campaign) (markupKind, bool) {
+func (o *offer) choose(c *campaign.Campaign, allowed [kinds]bool) (markupKind, bool) {
 	show := creative(c)
 	switch c.Format {
 	case campaign.Video:
-		return asVideo, o.has[asVideo] && o.video.FitsVideo(&show)
+		return asVideo, o.has[asVideo] && allowed[asVideo] && o.video.FitsVideo(&show)
 	case campaign.Native, campaign.Image:
-		if o.has[asNative] && o.native.FitsNative(&show) {
+		if o.has[asNative] && allowed[asNative] && o.native.FitsNative(&show) {
 			return asNative, true
 		}
-		return asBanner, c.Format == campaign.Image && o.has[asBanner]
+		return asBanner, c.Format == campaign.Image && o.has[asBanner] && allowed[asBanner]
 	}
 	return 0, false
 }
 
 func creative(c *campaign.Campaign) markup.Creative {
 	return markup.Creative{
-		Headline: c.Headline, Body: c.Subtext, CTALabel: c.CTALabel, MediaURL: c.MediaURL, PosterURL: c.PosterURL,
+		Headline: c.Headline, Body: c.Subtext, CTALabel: c.CTALabel, MediaURL: c.MediaURL, PosterURL: c.PosterURL, LogoURL: c.LogoURL,
 		Domain: advertiserDomain(c.CTAURL), SkipAfter: c.SkippableAfterSec,
 	}
 }
@@ -133,9 +135,9 @@ func sane(w, h int64) bool { return w > 0 && h > 0 && w <= maxSide && h <= maxSi
 
 const skipButton = 16 // creative attribute: has a skip button
 
-// request is the video for the markup; false when a linear inline VAST 4 of our length is not wanted.
+// request is the video for the markup; false when a linear inline VAST of our length is not wanted.
 func (v *video) request(seconds int64) (markup.VideoRequest, bool) {
-	r := markup.VideoRequest{Mimes: v.Mimes, Seconds: seconds, Skippable: !(v.Skip.set && v.Skip.n == 0) && !has(v.BAttr, skipButton)}
+	r := markup.VideoRequest{Mimes: v.Mimes, Seconds: seconds, Delivery: v.Delivery, Skippable: !(v.Skip.set && v.Skip.n == 0) && !has(v.BAttr, skipButton)}
 	if sane(v.W.n, v.H.n) {
 		r.W, r.H = v.W.n, v.H.n
 	}
@@ -149,43 +151,55 @@ func (v *video) request(seconds int64) (markup.VideoRequest, bool) {
 	if len(wanted) == 0 && v.Protocol.set {
 		wanted = wholes{v.Protocol.n}
 	}
-	// VAST 4.0, 4.1, 4.2, 4.3: a player of any of them reads 4.2.
-	return r, len(wanted) == 0 || has(wanted, 7) || has(wanted, 11) || has(wanted, 13) || has(wanted, 15)
+	r.Version = markup.BestVersion(wanted)
+	return r, r.Version != markup.NoVAST
 }
 
 // floor is the least price of p in micro-USD; at least one, because a bid must have a price.
 func (t *turn) floor(p *imp) (money.Micros, auction.Reason) {
-	cur := upper(string(p.BidFloorCur))
+	return t.price(p.BidFloor, p.BidFloorCur)
+}
+
+// price is a floor in micro-USD, rounded up.
+func (t *turn) price(of amount, in text) (money.Micros, auction.Reason) {
+	cur := upper(string(in))
 	switch {
-	case p.BidFloor.bad:
+	case of.bad:
 		return 0, auction.BelowFloor
-	case p.BidFloor.micros == 0, cur == "", cur == "USD":
-		return max(p.BidFloor.micros, 1), ""
+	case of.micros == 0, cur == "", cur == "USD":
+		return max(of.micros, 1), ""
 	}
 	rate, known := t.rates[cur]
 	if !known {
 		return 0, currency
 	}
-	usd := math.Ceil(float64(p.BidFloor.micros) * float64(rate) / float64(money.USD))
+	usd := math.Ceil(float64(of.micros) * float64(rate) / float64(money.USD))
 	return money.Micros(max(min(usd, float64(money.Max)), 1)), ""
 }
 
 // patience is how many candidates are looked at whose creative does not fit or whose budget is spent.
 const patience = 2_000
 
-// chooser is the auction's gate: a candidate passes when its creative fits the imp and the campaign may spend.
+// chooser is the auction's gate: a candidate passes when its creative fits the imp, for a deal or in the open, it has not
+// won another imp of the request, and the campaign may spend.
 type chooser struct {
 	turn     *turn
 	offer    *offer
 	inner    auction.Gate
+	deals    map[string]*terms
+	open     bool // bids without a deal are taken too
 	looked   int
 	over     bool
 	creative *campaign.Campaign // of the candidate that passed
 	kind     markupKind
+	deal     *terms // that it bids for; nil in the open
 }
 
-// Check implements [auction.Gate].
-func (g *chooser) Check(c *auction.Campaign) auction.Reason {
+// Check implements [auction.Gate]; auctions call CheckScored.
+func (g *chooser) Check(c *auction.Campaign) auction.Reason { return g.CheckScored(c, money.Max) }
+
+// CheckScored implements [auction.ScoredGate].
+func (g *chooser) CheckScored(c *auction.Campaign, effectiveCPM money.Micros) auction.Reason {
 	g.looked++
 	if g.looked%64 == 0 && g.turn.late() {
 		g.over = true
@@ -200,15 +214,48 @@ func (g *chooser) Check(c *auction.Campaign) auction.Reason {
 	if !ok { // gone since the snapshot was taken
 		return auction.NoMatch
 	}
-	kind, fits := g.offer.choose(found)
-	if !fits {
-		return noFit
+	if slices.Contains(g.turn.taken, c.ID) {
+		return repeated
+	}
+	deal, kind, reason := g.place(found, effectiveCPM)
+	if reason != "" {
+		return reason
 	}
 	if reason := g.inner.Check(c); reason != "" {
 		return reason
 	}
-	g.creative, g.kind = found, kind
+	g.creative, g.kind, g.deal = found, kind, deal
 	return ""
+}
+
+// TakeBack implements [auction.CountingGate].
+func (g *chooser) TakeBack(c *auction.Campaign) {
+	if counting, is := g.inner.(auction.CountingGate); is {
+		counting.TakeBack(c)
+	}
+}
+
+// place is how a campaign would be shown: for a deal when it can, else in the open where that is allowed.
+func (g *chooser) place(c *campaign.Campaign, effectiveCPM money.Micros) (*terms, markupKind, auction.Reason) {
+	below := false
+	if len(g.deals) > 0 && len(c.Deals) > 0 {
+		var deal *terms
+		var kind markupKind
+		if deal, kind, below = g.best(c, effectiveCPM); deal != nil {
+			return deal, kind, ""
+		}
+	}
+	switch {
+	case !g.open && below:
+		return nil, 0, auction.BelowFloor
+	case !g.open:
+		return nil, 0, privateAuction
+	}
+	kind, fits := g.offer.choose(c, anyKind)
+	if !fits {
+		return nil, 0, noFit
+	}
+	return nil, kind, ""
 }
 
 // categoryBlocked compares the operator's categories with bcat and acat, which mean something only in the same

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"adnet/auction"
+	"adnet/ingress/budget"
+	"adnet/ingress/limits"
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
@@ -14,6 +16,9 @@ import (
 type workspace struct {
 	scratch    auction.Scratch
 	trace      auction.Trace
+	gate       limits.Gate          // of the auction under way
+	holding    budget.Reservation   // of the auction under way
+	held       []budget.Reservation // of the request's bids so far
 	candidates [auction.MaxTrace]event.Candidate
 	refs       [auction.MaxTrace]*event.Candidate
 }

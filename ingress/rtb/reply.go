@@ -12,7 +12,6 @@ import (
 	"adnet/auction/markup"
 	"adnet/auction/target"
 	"adnet/ingress/httpapi"
-	"adnet/internal/campaign"
 	"adnet/internal/money"
 	"adnet/internal/token"
 
@@ -50,6 +49,7 @@ type wireBid struct {
 	domain     string
 	links      string // what nurl, burl and lurl share, between the op and the macro
 	adm        string
+	deal       string
 	w, h, dur  int64
 	mtype      int
 	prediction *auction.Prediction
@@ -58,8 +58,9 @@ type wireBid struct {
 
 // wireNonBid is an entry of ext.seatnonbid (OpenRTB community extension Seat Non Bid).
 type wireNonBid struct {
-	imp    text
-	reason auction.Reason
+	imp     text
+	reason  auction.Reason
+	auction uuid.UUID // nil when the imp was not auctioned
 }
 
 // won is an imp with its winner.
@@ -68,9 +69,7 @@ type won struct {
 	imp      *imp
 	place    *place
 	outcome  *auction.Outcome
-	creative *campaign.Campaign
-	kind     markupKind
-	offer    *offer
+	*chooser // what passed it
 	started  time.Time
 }
 
@@ -93,13 +92,16 @@ func (t *turn) wireBid(w won) (wireBid, error) {
 		domain: advertiserDomain(w.creative.CTAURL), links: "&imp=" + url.QueryEscape(string(w.imp.ID)) + "&bid=" + id + "&t=" + bidToken,
 		mtype: mtypes[w.kind], prediction: &w.outcome.Prediction, latency: t.deps.Now().Sub(w.started),
 	}
+	if w.deal != nil {
+		b.deal = w.deal.id
+	}
 	t.metrics.bids[w.kind].Inc()
 	return b, t.markup(&b, &w, adToken)
 }
 
 // markup fills the bid's adm and size.
 func (t *turn) markup(b *wireBid, w *won, adToken string) error {
-	beacon := "&campaign_id=" + b.campaign + "&auction_id=" + adToken + "&session=&dev=" + t.developer + "&format=" + string(w.creative.Format)
+	beacon := "&campaign_id=" + b.campaign + "&auction_id=" + adToken + "&session=" + url.QueryEscape(w.place.session) + "&dev=" + t.developer + "&format=" + string(w.creative.Format)
 	track := t.base + "/api/track?event="
 	ad := markup.Ad{
 		Creative: creative(w.creative), ID: b.id, CampaignID: b.campaign, DisclosureLabel: t.deps.Disclosure,
@@ -132,6 +134,9 @@ func (s *Server) reply(c *gin.Context, t *turn, bids []wireBid, reasons []auctio
 			s.metrics.nobids.WithLabelValues(string(reason)).Inc()
 		}
 	}
+	if len(bids) == 0 && len(t.lost) > 0 {
+		c.Writer.Header()["X-Adnet-Auction-Id"] = []string{t.lost[0].id.String()}
+	}
 	if len(bids) == 0 && !t.debug {
 		s.metrics.requests.WithLabelValues("no_bid").Inc()
 		c.Status(http.StatusNoContent)
@@ -163,17 +168,27 @@ func (s *Server) version() string { return s.deps.Catalog.Snapshot().Table().Ver
 func (t *turn) nonBids(reasons []auction.Reason) (list []wireNonBid) {
 	for i, reason := range reasons {
 		if reason != "" {
-			list = append(list, wireNonBid{t.in.Imp.list[i].ID, reason})
+			list = append(list, wireNonBid{imp: t.in.Imp.list[i].ID, reason: reason, auction: t.auctionOf(t.in.Imp.list[i].ID, reason)})
 		}
 	}
 	return list
+}
+
+// auctionOf is the auction that an imp lost.
+func (t *turn) auctionOf(imp text, reason auction.Reason) uuid.UUID {
+	for _, l := range t.lost {
+		if l.imp == imp && reason != duplicate {
+			return l.id
+		}
+	}
+	return uuid.Nil
 }
 
 // statusCodes are the non-bid status codes of the community extension Seat Non Bid; 0 is a plain no.
 var statusCodes = map[auction.Reason]int{
 	auction.BelowFloor: 301, auction.Blocked: 356, auction.Stale: nbrTechnical, auction.FrequencyCapped: 9,
 	unsupported: 202, noFit: 353, privateAuction: 200, insecure: 352, currency: 205, category: 357, seatBlocked: 200,
-	timeout: nbrTime, tooMany: 200, duplicate: 302,
+	timeout: nbrTime, tooMany: 200, duplicate: 302, repeated: 200,
 }
 
 // nbr is the reason for the whole request: the technical ones when they hold for every imp.
@@ -206,11 +221,14 @@ func (s *Server) status(c *gin.Context) error {
 		formats[kind] = markupKind(kind).String()
 	}
 	return httpapi.JSON(c, http.StatusOK, gin.H{
-		"status": state, "adapter": adapter, "openrtb_version": "2.6", "native_version": "1.2", "vast_version": "4.2", "currencies": []string{"USD"},
+		"status": state, "adapter": adapter, "openrtb_version": "2.6", "native_version": "1.2", "vast_version": markup.VAST42.String(), "vast_versions": vastVersions, "currencies": []string{"USD"},
 		"auction_type": 1, "tmax_recommended": defaultTMax.Milliseconds(), "supported_formats": formats, "seat": s.cfg.Seat,
 		"benna_version": s.version(),
 	})
 }
+
+// vastVersions are those that videos are written in.
+var vastVersions = []string{markup.VAST20.String(), markup.VAST30.String(), markup.VAST40.String(), markup.VAST41.String(), markup.VAST42.String()}
 
 // send answers 200 with a JSON body, compressed when the caller takes that.
 func send(c *gin.Context, body []byte) error {

@@ -51,6 +51,7 @@ type mcpContext struct {
 	RegionShort  text  `json:"region"`
 	Language     text  `json:"user_language"`
 	LangShort    text  `json:"language"`
+	Session      text  `json:"session_id"` // opaque, for frequency caps
 }
 
 // channel is a site, app or screen.
@@ -103,7 +104,19 @@ type imp struct {
 type empty struct{}
 
 type pmp struct {
-	Private whole `json:"private_auction"`
+	Private whole         `json:"private_auction"`
+	Deals   objects[deal] `json:"deals"`
+}
+
+// deal is what is used of a Deal (3.2.12).
+type deal struct {
+	ID          text   `json:"id"`
+	BidFloor    amount `json:"bidfloor"`
+	BidFloorCur text   `json:"bidfloorcur"`
+	AT          whole  `json:"at"`
+	WSeat       texts  `json:"wseat"`
+	WADomain    texts  `json:"wadomain"`
+	MType       wholes `json:"mtype"` // not of the standard, but sent
 }
 
 type banner struct {
@@ -129,6 +142,7 @@ type video struct {
 	Linearity   whole  `json:"linearity"`
 	Skip        whole  `json:"skip"`
 	BAttr       wholes `json:"battr"`
+	Delivery    wholes `json:"delivery"`
 }
 
 // malformed is what makes a request one that the standard calls malformed; its text is shown to the caller.

@@ -9,13 +9,20 @@
 // interested answers 204, or 200 with nbr and the reason for each imp in ext.seatnonbid when the request has
 // test or ext.debug. A technical failure is 500 with nbr 1.
 //
+// Private deals: a campaign names the deals that it may answer (deal_ids). Where imp.pmp names one of them whose terms
+// (floor, seats, advertiser domains, kinds of markup) it meets, its bid is for the deal: dealid is set, the deal's floor
+// stands in for that of the imp, and a fixed price (at 3) is the price of the bid, and of the impression when it is billed
+// per thousand. Of several the dearest. With private_auction only deals are bid for; else deals and open bids compete by
+// effective CPM. A campaign bids for one imp of a request at most: it has one creative, and one person would see it twice.
+//
 // Which campaign can fill what: image a native or a banner, native a native, video a video. Campaigns have no
 // content categories of their own, so bcat and acat are compared with those that the operator states for all of
 // them (ADNET_RTB_CATEGORIES); without any nothing is blocked by bcat, and a request with acat gets no bid.
 //
 // Signals: ext.mcp_context of the imp, then that of the request, field by field; without any intent there the
 // words of site, app and content; tagid is the host app where no ext.mcp_context is given. The integration method
-// is "rest", of the four that there are the one whose caller is a server. Nothing that identifies a person is read.
+// is "rest", of the four that there are the one whose caller is a server. Nothing that identifies a person is read:
+// frequency caps go by ext.mcp_context.session_id, never by user.id or a device.
 package rtb
 
 import (
@@ -28,15 +35,15 @@ import (
 	"time"
 
 	"adnet/auction"
+	"adnet/ingress/budget"
 	"adnet/ingress/httpapi"
+	"adnet/ingress/limits"
 	"adnet/internal/campaign"
-	"adnet/internal/errs"
 	"adnet/internal/money"
 	"adnet/internal/token"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/time/rate"
 )
 
 // Config is the settings of the OpenRTB endpoint.
@@ -45,7 +52,6 @@ type Config struct {
 	Rates      map[string]string `name:"rtb-rates" env:"ADNET_RTB_RATES" help:"USD per unit of a floor's currency, like EUR=1.08;GBP=1.27. Floors in other currencies get no bid."`
 	Categories []string          `name:"rtb-categories" env:"ADNET_RTB_CATEGORIES" help:"Content categories of all campaigns, compared with bcat and acat (default: none)."`
 	CatTax     int64             `name:"rtb-cattax" env:"ADNET_RTB_CATTAX" default:"1" help:"Taxonomy of ADNET_RTB_CATEGORIES (AdCOM, Category Taxonomies)."`
-	PerSecond  int               `name:"rtb-per-second" env:"ADNET_RTB_PER_SECOND" default:"2000" help:"Bid requests of one seat key a second and node; above it the answer is 429."`
 	VideoSec   int64             `name:"rtb-video-seconds" env:"ADNET_RTB_VIDEO_SECONDS" default:"15" help:"Length of videos in seconds: campaigns do not say it, and VAST must."`
 }
 
@@ -68,6 +74,12 @@ type Recording interface {
 	CanRecord(ctx context.Context) bool
 }
 
+// Limiter counts the bid requests of each seat; see limits.Limits.
+type Limiter interface {
+	// AllowSeat counts one. errs.RateLimited above the limit.
+	AllowSeat(seatKey uuid.UUID, now time.Time) error
+}
+
 // Outcomes is told how each auction of this node ended; see serve.Outcomes.
 type Outcomes interface {
 	Observe(reason auction.Reason, took time.Duration, now time.Time)
@@ -75,15 +87,19 @@ type Outcomes interface {
 
 // Deps are what the endpoint works with. All but Outcomes are required.
 type Deps struct {
-	Metrics    prometheus.Registerer
-	Auth       *httpapi.Auth
-	Catalog    Catalog
-	Keyring    *token.Keyring
-	Producer   Producer
-	Recording  Recording
-	Outcomes   Outcomes
-	Disclosure string     // label that marks an ad as one
-	Life       token.Life // how long an impression still counts, which is how long a bid may be shown
+	Metrics   prometheus.Registerer
+	Auth      *httpapi.Auth
+	Catalog   Catalog
+	Limiter   Limiter
+	Keyring   *token.Keyring
+	Producer  Producer
+	Recording Recording
+	Outcomes  Outcomes
+	// Budget reserves what is bid. Without it nothing is reserved, which is for tests of the endpoint alone.
+	Budget     *budget.Leases
+	Delivery   *limits.Delivery // frequency caps and pacing; nil for none
+	Disclosure string           // label that marks an ad as one
+	Life       token.Life       // how long an impression still counts, which is how long a bid may be shown
 	BaseURL    func() string
 	Now        func() time.Time
 }
@@ -94,7 +110,6 @@ type Server struct {
 	deps    Deps
 	rates   map[string]money.Micros
 	work    sync.Pool // of *workspace
-	seats   sync.Map  // *rate.Limiter by key id; only keys that were issued get here
 	metrics metrics
 }
 
@@ -119,8 +134,8 @@ func New(cfg Config, deps Deps) (*Server, error) {
 		}
 		s.rates[strings.ToUpper(strings.TrimSpace(currency))] = usd
 	}
-	if cfg.Seat == "" || cfg.VideoSec <= 0 || cfg.PerSecond <= 0 {
-		return nil, errors.New("ADNET_RTB_SEAT must not be empty, ADNET_RTB_VIDEO_SECONDS and ADNET_RTB_PER_SECOND must be positive")
+	if cfg.Seat == "" || cfg.VideoSec <= 0 {
+		return nil, errors.New("ADNET_RTB_SEAT must not be empty, ADNET_RTB_VIDEO_SECONDS must be positive")
 	}
 	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
 		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "adnet_rtb_" + name, Help: help}, labels)
@@ -141,22 +156,11 @@ func New(cfg Config, deps Deps) (*Server, error) {
 
 // Mount adds the routes to h.
 func (s *Server) Mount(h *httpapi.Server) {
+	h.ErrorForm("/api/rtb", s.refuse)
 	h.Handle(http.MethodPost, "/api/rtb", s.bid)
 	h.Handle(http.MethodGet, "/api/rtb", httpapi.Actions("op", map[string]httpapi.Handler{
 		"win": s.notice(win), "loss": s.notice(loss), "bill": s.notice(bill), "error": s.notice(failed), "status": s.status,
 	}))
-}
-
-// admit counts a request against its seat key, a second's worth of burst above the rate. Error: errs.RateLimited.
-func (s *Server) admit(key uuid.UUID, now time.Time) error {
-	limiter, ok := s.seats.Load(key)
-	if !ok {
-		limiter, _ = s.seats.LoadOrStore(key, rate.NewLimiter(rate.Limit(s.cfg.PerSecond), s.cfg.PerSecond))
-	}
-	if !limiter.(*rate.Limiter).AllowN(now, 1) {
-		return httpapi.RetryAfter(errs.New(errs.RateLimited, "too many bid requests: %d a second are let in", s.cfg.PerSecond), 1)
-	}
-	return nil
 }
 
 // produce hands a record to the log, best effort.

@@ -23,6 +23,7 @@ const (
 type place struct {
 	tokens, tools                   []string
 	host, surface, region, language string
+	session                         string // for frequency caps
 }
 
 // signals is what the request level says.
@@ -60,6 +61,7 @@ func (s *signals) of(p *imp) place {
 	out := place{
 		host:     clean(first(own.HostApp, own.Host, outer.HostApp, outer.Host)),
 		surface:  clean(first(own.Surface, outer.Surface)),
+		session:  clean(first(own.Session, outer.Session)),
 		region:   s.region,
 		language: s.language,
 		tokens:   intent(own),

@@ -1,0 +1,105 @@
+package rtb
+
+import (
+	"slices"
+	"strings"
+
+	"adnet/auction"
+	"adnet/internal/campaign"
+	"adnet/internal/money"
+)
+
+// fixedPrice is the auction type of a deal whose floor is the agreed price.
+const fixedPrice = 3
+
+// terms are those of a deal that we may bid for.
+type terms struct {
+	id      string
+	floor   money.Micros // CPM, micro-USD, at least one
+	fixed   bool         // the floor is the price
+	domains []string     // advertisers that are allowed; empty for any
+	kinds   [kinds]bool  // of markup that are allowed
+}
+
+// deals reads the deals of p that are for our seat, by their id; of a repeated id the first counts. A deal without a floor
+// of its own has the imp's. One whose floor cannot be read or converted, or whose fixed price is not said, is none.
+func (t *turn) deals(p *imp, open money.Micros, openReason auction.Reason) map[string]*terms {
+	list := p.PMP.v.Deals.list
+	if len(list) == 0 {
+		return nil
+	}
+	found := make(map[string]*terms, len(list))
+	for i := range list {
+		d := &list[i]
+		if _, again := found[string(d.ID)]; again || d.ID == "" || len(d.WSeat) > 0 && !slices.Contains(d.WSeat, t.cfg.Seat) {
+			continue
+		}
+		floor, reason := open, openReason
+		if d.BidFloor.given {
+			floor, reason = t.price(d.BidFloor, d.BidFloorCur)
+		}
+		fixed := d.AT.is(fixedPrice)
+		if reason != "" || fixed && d.BidFloor.micros == 0 {
+			continue
+		}
+		found[string(d.ID)] = &terms{id: string(d.ID), floor: floor, fixed: fixed, domains: domains(d.WADomain), kinds: allowed(d.MType)}
+	}
+	return found
+}
+
+// allowed are the kinds of markup that a list of mtypes has; an empty one has all.
+func allowed(types wholes) (list [kinds]bool) {
+	for kind, code := range mtypes {
+		list[kind] = len(types) == 0 || has(types, int64(code))
+	}
+	return list
+}
+
+// admits says whether the deal is open to an advertiser's domain.
+func (d *terms) admits(domain string) bool {
+	return len(d.domains) == 0 || slices.ContainsFunc(d.domains, func(wanted string) bool {
+		rest, is := strings.CutSuffix(domain, strings.ToLower(strings.TrimPrefix(wanted, "www.")))
+		return is && (rest == "" || strings.HasSuffix(rest, ".")) && wanted != ""
+	})
+}
+
+// price is what a bid for the deal is worth to the seller.
+func (d *terms) price(effectiveCPM money.Micros) money.Micros {
+	if d.fixed {
+		return d.floor
+	}
+	return effectiveCPM
+}
+
+// best is the dearest deal whose terms a campaign meets, with the markup for it. below says that one was missed by its
+// price alone.
+func (g *chooser) best(c *campaign.Campaign, effectiveCPM money.Micros) (best *terms, kind markupKind, below bool) {
+	for _, id := range c.Deals {
+		d := g.deals[id]
+		if d == nil || !d.admits(advertiserDomain(c.CTAURL)) {
+			continue
+		}
+		fits, ok := g.offer.choose(c, d.kinds)
+		if !ok {
+			continue
+		}
+		if effectiveCPM < d.floor {
+			below = true
+			continue
+		}
+		if best == nil || d.price(effectiveCPM) > best.price(effectiveCPM) {
+			best, kind = d, fits
+		}
+	}
+	return best, kind, below
+}
+
+// ids are the deals for the index, and the lowest floor of any.
+func ids(deals map[string]*terms) (list []string, floor money.Micros) {
+	floor = money.Max
+	for id, d := range deals {
+		list = append(list, id)
+		floor = min(floor, d.floor)
+	}
+	return list, floor
+}
