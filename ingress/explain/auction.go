@@ -59,11 +59,11 @@ func (a *API) auction(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, a.answer(who, f, events))
 }
 
-// viewer takes a login or a publisher key.
+// viewer takes a login, or a publisher or seat key.
 func (a *API) viewer(c *gin.Context) (viewer, error) {
 	if bearer, ok := httpapi.Bearer(c); ok {
-		if _, _, err := account.ParseKey(bearer); err == nil {
-			caller, err := a.deps.Auth.Key(c, account.KindPublisher)
+		if kind, _, err := account.ParseKey(bearer); err == nil {
+			caller, err := a.deps.Auth.Key(c, kind)
 			if err == nil && caller.DeveloperID == uuid.Nil {
 				err = errs.New(errs.InvalidToken, "the key belongs to no publisher")
 			}

@@ -40,6 +40,11 @@ const (
 	OK               Cause = "ok"
 )
 
+// counted is what the counts of auctions are of. An auction looks only at candidates until one may win, so that
+// counting every loser would cost each request a look at all of them.
+const counted = "auctions in which the campaign was one of the up to 10 best recorded candidates: those refused before the winner, the winner, and the next 3 behind it; " +
+	"where sampled is true it may have lost further auctions from farther behind"
+
 // window is how far back auctions are counted.
 const window = time.Hour
 
@@ -55,6 +60,9 @@ type windowReply struct {
 	Auctions   int64     `json:"auctions"`   // of the whole network
 	Candidates int64     `json:"considered"` // auctions in which the campaign is among the recorded candidates
 	Won        int64     `json:"won"`
+	Sampled    bool      `json:"sampled"`   // some auctions had, or may have had, candidates that are not recorded
+	Truncated  int64     `json:"truncated"` // how many of them
+	Counted    string    `json:"counted"`   // what the counts are of
 }
 
 type stateReply struct {
@@ -108,7 +116,10 @@ func (a *API) diagnosis(k *campaign.Campaign, d report.Delivery, now time.Time) 
 	own := a.ofCampaign(k, state, now)
 	r := diagnosis{
 		CampaignID: k.ID, Delivers: len(own) == 0, State: state,
-		Window: windowReply{Since: now.Add(-window), Until: now, Auctions: d.Auctions, Won: d.Outcomes[""]},
+		Window: windowReply{
+			Since: now.Add(-window), Until: now, Auctions: d.Auctions, Won: d.Outcomes[""],
+			Sampled: d.Truncated > 0, Truncated: d.Truncated, Counted: counted,
+		},
 	}
 	for _, n := range d.Outcomes {
 		r.Window.Candidates += n

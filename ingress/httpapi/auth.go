@@ -10,6 +10,7 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/errs"
 	"adnet/internal/token"
+	"adnet/internal/trail"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -106,6 +107,7 @@ func (a *Auth) User(c *gin.Context) (account.User, error) {
 	case user.TokenVersion != claims.Version:
 		return account.User{}, errSession
 	}
+	trail.Identify(c.Request.Context(), user.ID, string(user.Role))
 	return user, nil
 }
 
@@ -138,6 +140,21 @@ func (a *Auth) Key(c *gin.Context, kind account.KeyKind) (Caller, error) {
 		return Caller{}, err
 	}
 	return Caller{KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, Reply: c.Writer.Header()}, nil
+}
+
+// Holds says what this node already knows of the caller's key: known for one that was good when it was last looked up
+// (a handler looks again), formed for one that may be good and costs a look-up. It never asks the store.
+func (a *Auth) Holds(c *gin.Context) (known, formed bool) {
+	bearer, ok := Bearer(c)
+	if !ok {
+		return false, false
+	}
+	_, hash, err := account.ParseKey(bearer)
+	if err != nil {
+		return false, false
+	}
+	found, ok := a.keys.Peek(hash)
+	return ok && found.err == nil, !ok
 }
 
 // sandbox answers for any sandbox key. One that was issued to an account names its developer; the

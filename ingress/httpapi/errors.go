@@ -31,6 +31,10 @@ var statusOf = map[errs.Code]int{
 	errs.Unavailable:          http.StatusServiceUnavailable,
 	errs.UpstreamError:        http.StatusBadGateway,
 	errs.Internal:             http.StatusInternalServerError,
+
+	errs.InvalidIdempotencyKey: http.StatusBadRequest,
+	errs.IdempotencyConflict:   http.StatusConflict,
+	errs.IdempotencyInProgress: http.StatusConflict,
 }
 
 // Status is the HTTP status of a code; unknown codes are 500.
@@ -47,6 +51,10 @@ const retryAfter = "retry_after"
 // RetryAfter tells the caller when to come back.
 func RetryAfter(e *errs.Error, seconds int) *errs.Error { return e.With(retryAfter, seconds) }
 
+// ErrorForm writes the answer to a request that failed with e, whose HTTP status is status. Retry-After and
+// WWW-Authenticate are set already. See [WriteError] for the form that all others have.
+type ErrorForm func(c *gin.Context, e *errs.Error, status int) error
+
 func (s *Server) fail(c *gin.Context, err error) {
 	e := errs.Of(err)
 	status := Status(e.Code)
@@ -61,15 +69,24 @@ func (s *Server) fail(c *gin.Context, err error) {
 	if status == http.StatusUnauthorized {
 		c.Header("WWW-Authenticate", `Bearer realm="adnet"`)
 	}
+	form := s.forms[c.Request.URL.Path]
+	if form == nil {
+		form = WriteError
+	}
+	c.Abort()
+	if err := form(c, e, status); err != nil {
+		c.Status(http.StatusInternalServerError)
+	}
+}
+
+// WriteError answers with the envelope {error, code, ...extra} of the specification.
+func WriteError(c *gin.Context, e *errs.Error, status int) error {
 	body := make(map[string]any, len(e.Extra)+2)
 	for name, value := range e.Extra {
 		body[name] = value
 	}
 	body["error"], body["code"] = e.Message, string(e.Code)
-	c.Abort()
-	if err := JSON(c, status, body); err != nil {
-		c.Status(http.StatusInternalServerError)
-	}
+	return JSON(c, status, body)
 }
 
 func methodNotAllowed(c *gin.Context) error {

@@ -80,9 +80,10 @@ func (s *Server) around(c *gin.Context) {
 	if !plainID(id) {
 		id = newID()
 	}
-	c.Request = c.Request.WithContext(obs.WithRequestID(c.Request.Context(), id))
+	identity := obs.Identify(c.Request.Context(), id)
+	c.Request = c.Request.WithContext(identity)
 	header := c.Writer.Header()
-	header.Set(requestIDHeader, id)
+	header[requestIDHeader] = identity.Header()
 	header["X-Content-Type-Options"], header["Referrer-Policy"], header["Cache-Control"] = nosniff, noReferrer, noStore
 	defer func() {
 		if p := recover(); p != nil {

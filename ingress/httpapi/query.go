@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,4 +43,38 @@ func QueryInt(c *gin.Context, name string, fallback, low, high int) (int, error)
 		return 0, errs.New(errs.InvalidRequest, "%s must be a whole number from %d to %d", name, low, high).With("field", name)
 	}
 	return n, nil
+}
+
+// QueryValues finds the first value of each name in a query string, as url.ParseQuery reads it, and puts it at the
+// name's place in values, which are empty before. Without a map of everything it is a third of the work (benchmark row
+// beacon). There may be at most 64 names.
+func QueryValues(raw string, names, values []string) {
+	found := uint64(0)
+	for raw != "" {
+		var pair string
+		pair, raw, _ = strings.Cut(raw, "&")
+		if pair == "" || strings.IndexByte(pair, ';') >= 0 {
+			continue
+		}
+		name, value, _ := strings.Cut(pair, "=")
+		name, okName := unescape(name)
+		value, okValue := unescape(value)
+		if !okName || !okValue {
+			continue
+		}
+		for i := range names {
+			if names[i] == name && found&(1<<i) == 0 {
+				values[i] = value
+				found |= 1 << i
+			}
+		}
+	}
+}
+
+func unescape(text string) (string, bool) {
+	if strings.IndexByte(text, '%') < 0 && strings.IndexByte(text, '+') < 0 {
+		return text, true
+	}
+	text, err := url.QueryUnescape(text)
+	return text, err == nil
 }

@@ -39,6 +39,7 @@ type Deps struct {
 	Metrics   prometheus.Registerer
 	Readiness *obs.Readiness
 	Guard     Guard // may be nil
+	Once      Once  // may be nil
 }
 
 // Guard sees every request of a route before and after its handler.
@@ -47,6 +48,14 @@ type Guard interface {
 	Enter(c *gin.Context) error
 	// Leave is called after the answer to a request that was let in.
 	Leave(c *gin.Context)
+}
+
+// Once surrounds the endpoints that change something: see ingress/idempotency.
+type Once interface {
+	// Covers says whether a route is surrounded.
+	Covers(method, path string) bool
+	// Wrap surrounds a handler that answers by itself, errors included.
+	Wrap(method, path string, handle gin.HandlerFunc) Handler
 }
 
 // Handler answers a request or returns an error for the envelope. After an error nothing may have
@@ -61,6 +70,7 @@ type Server struct {
 	http    *http.Server
 	metrics serverMetrics
 	log     *obs.LimitedLogger
+	forms   map[string]ErrorForm // by path
 	baseURL atomic.Pointer[string]
 	addr    atomic.Pointer[string]
 	ready   chan struct{}
@@ -69,7 +79,7 @@ type Server struct {
 // New builds the engine with the routes every role has; it opens no socket.
 func New(cfg Config, deps Deps) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
-	s := &Server{cfg: cfg, deps: deps, engine: gin.New(), ready: make(chan struct{})}
+	s := &Server{cfg: cfg, deps: deps, engine: gin.New(), ready: make(chan struct{}), forms: map[string]ErrorForm{}}
 	s.metrics = newServerMetrics(deps.Metrics)
 	s.log = obs.Limited(deps.Log, time.Second)
 	s.engine.HandleMethodNotAllowed = true
@@ -116,8 +126,16 @@ func (s *Server) setBaseURL(u string) error {
 
 // Handle mounts h. The path may hold gin parameters.
 func (s *Server) Handle(method, path string, h Handler) {
-	s.engine.Handle(method, path, s.wrap(h))
+	handle := s.wrap(h)
+	if s.deps.Once != nil && s.deps.Once.Covers(method, path) {
+		handle = s.wrap(s.deps.Once.Wrap(method, path, handle))
+	}
+	s.engine.Handle(method, path, handle)
 }
+
+// ErrorForm has the errors of a path (without parameters) written by form, whatever the method and wherever they come
+// from: the guard, an unknown method, a panic, a handler. Call it before the server runs.
+func (s *Server) ErrorForm(path string, form ErrorForm) { s.forms[path] = form }
 
 // Routes lists what is mounted, for the checks against openapi.json.
 func (s *Server) Routes() gin.RoutesInfo { return s.engine.Routes() }

@@ -7,11 +7,14 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"adnet/auction"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/serve"
 	"adnet/internal/errs"
+
+	"github.com/google/uuid"
 )
 
 // integrationMethod is what campaigns target and reports name this wire by.
@@ -23,20 +26,30 @@ type contentArguments struct {
 	Host            string   `json:"host"`
 	UserRegion      string   `json:"user_region"`
 	UserLanguage    string   `json:"user_language"`
-	SessionLenMin   *float64 `json:"session_len_min"` // minutes; checked, no campaign targets it yet
+	SessionLenMin   *float64 `json:"session_len_min"` // minutes; recorded with the outcome, no signal of the ranking model
 	DeveloperAPIKey string   `json:"developer_api_key"`
 
 	Context     string   `json:"context"`
 	ActiveTools []string `json:"active_tools"`
 	HostApp     string   `json:"host_app"`
 	Surface     string   `json:"surface"`
+
+	SessionID       string `json:"session_id"`
+	Turn            *int   `json:"turn"`
+	FirstAdTurn     *int   `json:"first_ad_turn"`
+	TurnsBetweenAds *int   `json:"turns_between_ads"`
 }
+
+// maxSessionMin is the longest session that is recorded as such: a year. What is longer is a mistake of the caller's.
+const maxSessionMin = 365 * 24 * 60
 
 // noAd is the answer when nothing won.
 type noAd struct {
-	Ad         *struct{}      `json:"ad"` // null
+	Ad         *struct{}      `json:"ad"`         // null
+	AuctionID  uuid.UUID      `json:"auction_id"` // what explains why
 	Reason     auction.Reason `json:"reason"`
 	RetryAfter int            `json:"retry_after,omitzero"` // seconds
+	RetryTurns int            `json:"retry_after_turns,omitzero"`
 }
 
 // sponsoredContent is the tool get_sponsored_content.
@@ -63,16 +76,21 @@ func (s *Server) sponsoredContent(ctx context.Context, w *workspace, r *call) (r
 	case err != nil:
 		return result{}, failed(err)
 	case offer.Creative == nil:
-		return structured(w, noAd{Reason: offer.Reason, RetryAfter: offer.RetryAfter})
+		return structured(w, noAd{AuctionID: offer.AuctionID, Reason: offer.Reason, RetryAfter: offer.RetryAfter, RetryTurns: offer.RetryTurns})
 	}
 	w.value = appendAd(w.value, &offer)
 	return result{shown: markdown(&offer)}, nil
 }
 
 func (in *contentArguments) request() *serve.Request {
+	var age time.Duration
+	if in.SessionLenMin != nil {
+		age = time.Duration(min(*in.SessionLenMin, maxSessionMin) * float64(time.Minute))
+	}
 	return &serve.Request{
-		Context: cmp.Or(in.Context, in.ContextSummary), ActiveTools: in.ActiveTools, HostApp: cmp.Or(in.HostApp, in.Host),
+		SessionAge: age, Context: cmp.Or(in.Context, in.ContextSummary), ActiveTools: in.ActiveTools, HostApp: cmp.Or(in.HostApp, in.Host),
 		UserRegion: in.UserRegion, UserLanguage: in.UserLanguage, Surface: in.Surface, Method: integrationMethod,
+		SessionID: in.SessionID, Turn: in.Turn, FirstAdTurn: in.FirstAdTurn, TurnsBetweenAds: in.TurnsBetweenAds,
 	}
 }
 

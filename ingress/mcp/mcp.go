@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"sync"
@@ -96,9 +97,11 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	return s, nil
 }
 
-// Mount adds the routes to h. Other methods are answered 405 by the engine: there is no stream to open and no
-// session to end.
+// Mount adds the routes to h. Other methods are answered 405: there is no stream to open and no session to end.
+// Errors that the engine finds (a method, too many requests, a panic) are JSON-RPC errors too; the body is not read
+// for them, so they answer the id null.
 func (s *Server) Mount(h *httpapi.Server) {
+	h.ErrorForm(Path, s.refuse)
 	h.Handle(http.MethodPost, Path, s.post)
 	h.Handle(http.MethodOptions, Path, s.preflight)
 }
@@ -108,9 +111,14 @@ func (s *Server) post(c *gin.Context) error {
 	if !s.allowOrigin(c) {
 		return s.fail(c, nil, originRefused)
 	}
-	caller, denied := s.deps.Auth.Key(c, account.KindPublisher)
 	var m message
 	var malformed *failure
+	defer func() {
+		if p := recover(); p != nil {
+			s.panicked(c, m.id(), p)
+		}
+	}()
+	caller, denied := s.deps.Auth.Key(c, account.KindPublisher)
 	// The body is read even without a valid key: the answer carries its id.
 	unread := httpapi.ReadBody(c, httpapi.MaxBody, func(body []byte) error {
 		m, malformed = decode(body)
@@ -157,6 +165,30 @@ func (s *Server) fail(c *gin.Context, id []byte, f *failure) error {
 	}
 	c.Data(f.status, contentType, body)
 	return nil
+}
+
+// refuse is the httpapi.ErrorForm of the endpoint.
+func (s *Server) refuse(c *gin.Context, e *errs.Error, status int) error {
+	s.allowOrigin(c) // a page that may call must be able to read the refusal
+	f := failed(e)
+	f.cause = nil // the engine has logged it
+	if status == http.StatusMethodNotAllowed {
+		f.message = "method " + c.Request.Method + " is not allowed here: there is no stream and no session; send JSON-RPC by POST"
+	}
+	return s.fail(c, nil, f)
+}
+
+// panicked ends a request whose handler panicked, with its id, so that the client does not wait for the answer.
+func (s *Server) panicked(c *gin.Context, id []byte, p any) {
+	s.deps.Log.ErrorContext(c.Request.Context(), "panic in handler", "route", Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	if c.Writer.Written() {
+		return
+	}
+	f := failed(errs.New(errs.Internal, "internal error"))
+	f.cause = nil
+	if err := s.fail(c, id, f); err != nil {
+		c.Status(http.StatusInternalServerError)
+	}
 }
 
 var originRefused = &failure{

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"adnet/ingress/httpapi"
@@ -46,10 +47,25 @@ func (m *message) notification() bool { return m.ID == nil || m.ID.Kind() == 'n'
 
 // id is what an answer echoes, byte for byte as it came; nil when there is none that may be echoed.
 func (m *message) id() []byte {
-	if kind := m.ID.Kind(); m.ID == nil || kind != '"' && kind != '0' {
+	if !echoes(m.ID) {
 		return nil
 	}
 	return m.ID
+}
+
+// echoes says whether id is a string or a number. One that no number type holds (1e400) would break the reader of the
+// answer.
+func echoes(id jsontext.Value) bool {
+	switch {
+	case id == nil:
+		return false
+	case id.Kind() == '"':
+		return true
+	case id.Kind() != '0':
+		return false
+	}
+	_, err := strconv.ParseFloat(string(id), 64)
+	return err == nil
 }
 
 // decode reads one message. With a failure the message holds what was understood, so that its id can be echoed.
@@ -68,7 +84,7 @@ func decode(body []byte) (message, *failure) {
 		return named(body), malformed(err)
 	}
 	switch kind := m.ID.Kind(); {
-	case m.ID != nil && kind != '"' && kind != '0' && kind != 'n':
+	case m.ID != nil && kind != 'n' && !echoes(m.ID):
 		return m, refused("id must be a string or a number")
 	case m.JSONRPC != "2.0":
 		return m, refused(`jsonrpc must be "2.0"`)

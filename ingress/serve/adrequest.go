@@ -1,12 +1,14 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
 
 	"adnet/auction"
 	"adnet/ingress/httpapi"
+	"adnet/ingress/limits/frequency"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/token"
@@ -15,26 +17,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// ad is the Ad of the REST ad-request endpoint.
-type ad struct {
-	AdID            uuid.UUID `json:"ad_id"`
-	AuctionID       string    `json:"auction_id"`
-	Type            string    `json:"type"`
-	Headline        string    `json:"headline"`
-	Body            string    `json:"body"`
-	ImageURL        string    `json:"image_url"`
-	CTALabel        string    `json:"cta_label"`
-	ClickURL        string    `json:"click_url"`
-	ImpressionURL   string    `json:"impression_url"`
-	DisclosureLabel string    `json:"disclosure_label"`
-	ReceiptURL      string    `json:"receipt_url"`
-	Sandbox         bool      `json:"sandbox"`
-}
-
-type adReply struct {
-	Ad         *ad            `json:"ad"`
+// noAd is the reply to a request that no ad is for; see [appendReply] for the other.
+type noAd struct {
+	Ad         *struct{}      `json:"ad"`                  // null
+	AuctionID  uuid.UUID      `json:"auction_id,omitzero"` // what explains it
 	Reason     auction.Reason `json:"reason,omitempty"`
 	RetryAfter int            `json:"retry_after,omitzero"` // seconds
+	RetryTurns int            `json:"retry_after_turns,omitzero"`
 }
 
 // adRequest serves POST /v1/ad-request.
@@ -53,21 +42,30 @@ func (s *Server) adRequest(c *gin.Context) error {
 	if err := in.Check(); err != nil {
 		return err
 	}
-	in.Method = "rest"
+	in.Method = cmp.Or(in.Integration, "rest")
 	offer, err := s.Offer(c.Request.Context(), caller, &in)
 	if err != nil {
 		return err
 	}
 	if offer.Creative == nil {
-		return httpapi.JSON(c, http.StatusOK, adReply{Reason: offer.Reason, RetryAfter: offer.RetryAfter})
+		return httpapi.JSON(c, http.StatusOK, noAd{AuctionID: offer.AuctionID, Reason: offer.Reason, RetryAfter: offer.RetryAfter, RetryTurns: offer.RetryTurns})
 	}
-	return httpapi.JSON(c, http.StatusOK, adReply{Ad: restAd(&offer)})
+	return httpapi.Appended(c, http.StatusOK, func(dst []byte) ([]byte, error) { return appendReply(dst, &offer) })
 }
 
 // placement is where an ad is shown and for whom, as the token and the log keep it.
 type placement struct {
 	developer                                                uuid.UUID
 	method, format, surface, host, region, language, session string
+	sessionAge                                               time.Duration
+	turn                                                     int  // of the conversation, 0 when unknown
+	firstTurn, turnGap                                       *int // nil: the settings
+}
+
+// refusal is why nothing won, and when asking again may help.
+type refusal struct {
+	reason         auction.Reason
+	seconds, turns int
 }
 
 // served is an ad that won or was drawn from the sandbox pool, with its signed token.
@@ -78,52 +76,70 @@ type served struct {
 }
 
 // run is the auction of one request: snapshot, gate, winner, token. served is nil when nothing won.
-func (s *Server) run(ctx context.Context, request *auction.Request, placed placement, now time.Time) (*served, auction.Reason, error) {
-	id, err := uuid.NewV7()
-	if err != nil {
-		return nil, "", err
-	}
-	work := s.work.Get().(*workspace)
-	defer s.work.Put(work)
-	outcome := s.decide(ctx, request, now, work)
+func (s *Server) run(ctx context.Context, a attempt, work *workspace) (*served, refusal) {
+	outcome, retry := s.decide(ctx, a, work)
 	var creative *campaign.Campaign
 	if outcome.Winner != nil {
 		var ok bool
 		if creative, ok = s.deps.Catalog.Creative(uuid.UUID(outcome.Winner.ID)); !ok {
 			// The catalog was loaded anew since the snapshot was taken, and the campaign is gone.
 			outcome = auction.Outcome{Reason: auction.NoMatch}
+			work.held.Cancel()
 		}
 	}
-	s.log(decided{id: id, outcome: &outcome, request: request, placed: placed, now: now}, work)
+	s.log(decided{attempt: a, outcome: &outcome}, work)
 	if outcome.Winner == nil {
 		s.metrics.unfill.WithLabelValues(string(outcome.Reason)).Inc()
-		return nil, outcome.Reason, nil
+		retry.reason = outcome.Reason
+		return nil, retry
 	}
 	s.metrics.filled.Inc()
 	signed := s.deps.Keyring.Sign(token.PurposeAuction, token.Auction{
-		AuctionID: id, CampaignID: creative.ID, AdvertiserID: creative.AdvertiserID, DeveloperID: placed.developer,
+		AuctionID: a.id, CampaignID: creative.ID, AdvertiserID: creative.AdvertiserID, DeveloperID: a.placed.developer,
 		Price: outcome.Price, BillingModel: outcome.Winner.Billing.String(), Format: string(creative.Format),
-		IntegrationMethod: placed.method, Surface: placed.surface, Region: placed.region, Language: placed.language,
-		HostApp: placed.host, CreditFunded: creative.CreditFunded,
+		IntegrationMethod: a.placed.method, Surface: a.placed.surface, Region: a.placed.region, Language: a.placed.language,
+		HostApp: a.placed.host, CreditFunded: creative.CreditFunded,
 	})
-	return &served{creative: creative, token: signed}, "", nil
+	return &served{creative: creative, token: signed}, refusal{}
 }
 
-// decide runs the auction where this node may: with a fresh catalog, and while events can be recorded.
-func (s *Server) decide(ctx context.Context, request *auction.Request, now time.Time, work *workspace) auction.Outcome {
+// attempt is one auction and where it takes place.
+type attempt struct {
+	id      uuid.UUID
+	request *auction.Request
+	placed  *placement
+	now     time.Time
+}
+
+// decide runs the auction where this node may: with a fresh catalog, while events can be recorded, and not too early
+// in the conversation.
+func (s *Server) decide(ctx context.Context, a attempt, work *workspace) (outcome auction.Outcome, retry refusal) {
 	work.trace.Reset()
-	if !s.deps.Catalog.Fresh(now) || !s.deps.Recording.CanRecord(ctx) {
-		return auction.Outcome{Reason: auction.Stale}
+	if !s.deps.Catalog.Fresh(a.now) || !s.deps.Recording.CanRecord(ctx) {
+		return auction.Outcome{Reason: auction.Stale}, refusal{auction.Stale, retryAfter[auction.Stale], 0}
 	}
-	return auction.Decide(request, s.deps.Catalog.Snapshot(), s.deps.Catalog.Gate(now), &work.scratch)
-}
-
-// restAd is the reply's ad with its links.
-func restAd(o *Offer) *ad {
-	return &ad{
-		AdID: o.Creative.ID, AuctionID: o.Token, Type: string(o.Creative.Format),
-		Headline: o.Creative.Headline, Body: o.Creative.Subtext, ImageURL: o.Creative.MediaURL, CTALabel: o.Creative.CTALabel,
-		ClickURL: o.ClickURL(), ImpressionURL: o.BeaconURL("impression"),
-		DisclosureLabel: o.DisclosureLabel, ReceiptURL: o.ReceiptURL(), Sandbox: o.Sandbox,
+	if s.deps.Budget != nil {
+		if !s.deps.Budget.Live(a.now) {
+			return auction.Outcome{Reason: auction.Stale}, refusal{auction.Stale, retryAfter[auction.Stale], 0}
+		}
+		work.held.Begin(s.deps.Budget, a.id, a.now, false)
+		work.scratch.Reserver = &work.held
 	}
+	gate := &work.gate
+	s.deps.Delivery.Begin(ctx, gate, a.id, frequency.Ask{
+		Developer: a.placed.developer, Session: a.placed.session, Turn: a.placed.turn,
+		FirstTurn: a.placed.firstTurn, TurnGap: a.placed.turnGap, Now: a.now,
+	}, s.deps.Catalog.Gate(a.now))
+	defer func() { gate.End(outcome.Winner) }()
+	if gate.Early() > 0 {
+		outcome.Reason = auction.FrequencyCapped
+	} else {
+		outcome = auction.Decide(a.request, s.deps.Catalog.Snapshot(), gate, &work.scratch)
+	}
+	retry.reason = outcome.Reason
+	retry.seconds, retry.turns = gate.RetryAfter(outcome.Reason)
+	if retry.seconds == 0 {
+		retry.seconds = retryAfter[outcome.Reason]
+	}
+	return outcome, retry
 }

@@ -296,7 +296,8 @@ func TestNoFill(t *testing.T) {
 			r := f.ask(f.key, body(t, nil))
 			require.Equal(t, string(c.reason), r.Reason)
 			require.Equal(t, c.retry, r.RetryAfter)
-			logged := f.log.auctions[0]
+			logged := f.log.auctions[1]
+			require.Equal(t, uuid.UUID(logged.AuctionId).String(), r.AuctionID, "what explains it")
 			require.Equal(t, string(c.reason), logged.Reason, "the log says what the caller was told")
 			require.Empty(t, logged.CampaignId)
 			sandbox := f.ask(account.PublicSandboxKey, body(t, nil))

@@ -189,7 +189,8 @@ func (f *fixture) ask(key, body string) reply {
 
 // reply is the reply of the specification and what we add to it, nothing else.
 type reply struct {
-	Ad *struct {
+	AuctionID string `json:"auction_id"`
+	Ad        *struct {
 		AdID            string `json:"ad_id"`
 		AuctionID       string `json:"auction_id"`
 		Type            string `json:"type"`

@@ -19,14 +19,18 @@ type Offer struct {
 	Sandbox         bool
 	DisclosureLabel string // marks the ad as one; must be shown with it
 
+	AuctionID  uuid.UUID      // what to ask for an explanation with, when nothing won
 	Reason     auction.Reason // why there is no ad
 	RetryAfter int            // seconds until the same request may be answered otherwise; 0 where waiting does not help
+	RetryTurns int            // turns of the conversation until it may have an ad; RetryAfter is then an estimate of their time
 
-	base, about string // prefix of every link, and what every beacon's query ends with
+	base      string    // prefix of every link
+	developer uuid.UUID // in beacons, with session
+	session   string
 }
 
 // How long a caller should wait before it asks again for the same context, in seconds, where waiting helps.
-var retryAfter = map[auction.Reason]int{auction.Stale: 2, auction.Paced: 60}
+var retryAfter = map[auction.Reason]int{auction.Stale: 2}
 
 // Admit counts a request against the caller's rate. Errors: errs.RateLimited.
 func (s *Server) Admit(caller httpapi.Caller) error {
@@ -46,7 +50,11 @@ func limitID(caller httpapi.Caller) uuid.UUID {
 func (s *Server) Offer(ctx context.Context, caller httpapi.Caller, in *Request) (Offer, error) {
 	placed := placement{
 		developer: caller.DeveloperID, method: in.Method, format: in.Format, surface: in.surface(), host: in.host(),
-		region: in.UserRegion, language: in.UserLanguage, session: in.SessionID,
+		region: in.UserRegion, language: in.UserLanguage, session: in.SessionID, sessionAge: in.SessionAge,
+		firstTurn: in.FirstAdTurn, turnGap: in.TurnsBetweenAds,
+	}
+	if in.Turn != nil {
+		placed.turn = *in.Turn
 	}
 	if caller.Sandbox {
 		drawn, err := s.draw(placed)
@@ -55,35 +63,59 @@ func (s *Server) Offer(ctx context.Context, caller httpapi.Caller, in *Request) 
 		}
 		return s.offer(drawn, placed), nil
 	}
-	request := auction.Request{
-		Tokens: auction.Tokenize(in.Context), ActiveTools: in.ActiveTools, HostApp: placed.host, Surface: placed.surface,
+	work := s.work.Get().(*workspace)
+	defer s.work.Put(work)
+	defer work.forget()
+	request := &work.request
+	work.placed = placed
+	work.tokens = auction.AppendTokens(work.tokens[:0], in.Context)
+	*request = auction.Request{
+		Tokens: work.tokens, ActiveTools: in.ActiveTools, HostApp: placed.host, Surface: placed.surface,
 		IntegrationMethod: placed.method, Region: placed.region, Language: placed.language,
 	}
-	won, reason, err := s.run(ctx, &request, placed, s.deps.Now())
+	id, err := uuid.NewV7()
 	if err != nil {
 		return Offer{}, errs.Wrap(err, errs.UpstreamError, "the auction failed; treat it as no fill")
 	}
+	won, why := s.run(ctx, attempt{id, request, &work.placed, s.deps.Now()}, work)
 	if won == nil {
-		return Offer{Reason: reason, RetryAfter: retryAfter[reason]}, nil
+		return Offer{AuctionID: id, Reason: why.reason, RetryAfter: why.seconds, RetryTurns: why.turns}, nil
 	}
 	return s.offer(won, placed), nil
 }
 
 func (s *Server) offer(v *served, placed placement) Offer {
 	return Offer{
-		Creative: v.creative, Token: v.token, Sandbox: v.sandbox, DisclosureLabel: s.cfg.Disclosure, base: s.deps.BaseURL(),
-		// Token, ids and format are of the URL alphabet.
-		about: "&campaign_id=" + v.creative.ID.String() + "&auction_id=" + v.token + "&session=" + url.QueryEscape(placed.session) +
-			"&dev=" + placed.developer.String() + "&format=" + string(v.creative.Format),
+		Creative: v.creative, Token: v.token, Sandbox: v.sandbox, DisclosureLabel: s.cfg.Disclosure,
+		base: s.deps.BaseURL(), developer: placed.developer, session: placed.session,
 	}
 }
 
 // BeaconURL is the pixel that records event. Everything that counts is in the token; the query repeats what
 // integrations expect to see there.
-func (o *Offer) BeaconURL(event string) string { return o.base + "/api/track?event=" + event + o.about }
+func (o *Offer) BeaconURL(event string) string { return string(o.appendBeacon(nil, event)) }
+
+func (o *Offer) appendBeacon(b []byte, event string) []byte {
+	// Token, ids and format are of the URL alphabet.
+	b = append(append(append(b, o.base...), "/api/track?event="...), event...)
+	b = appendID(append(b, "&campaign_id="...), o.Creative.ID)
+	b = append(append(b, "&auction_id="...), o.Token...)
+	b = append(append(b, "&session="...), url.QueryEscape(o.session)...)
+	b = appendID(append(b, "&dev="...), o.developer)
+	return append(append(b, "&format="...), o.Creative.Format...)
+}
 
 // ClickURL records a click and leads to the campaign's landing page.
-func (o *Offer) ClickURL() string { return o.base + "/s/" + o.Token + "?event=click" }
+func (o *Offer) ClickURL() string { return string(o.appendClick(nil)) }
+
+func (o *Offer) appendClick(b []byte) []byte {
+	b = append(append(b, o.base...), "/s/"...)
+	return append(append(b, o.Token...), "?event=click"...)
+}
 
 // ReceiptURL is the public page that says who paid.
-func (o *Offer) ReceiptURL() string { return o.base + "/r/" + o.Token }
+func (o *Offer) ReceiptURL() string { return string(o.appendReceipt(nil)) }
+
+func (o *Offer) appendReceipt(b []byte) []byte {
+	return append(append(append(b, o.base...), "/r/"...), o.Token...)
+}

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"adnet/auction"
+	"adnet/ingress/budget"
+	"adnet/ingress/limits"
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
@@ -20,8 +22,22 @@ type Outcomes interface {
 type workspace struct {
 	scratch    auction.Scratch
 	trace      auction.Trace
+	gate       limits.Gate
+	held       budget.Reservation
 	candidates [auction.MaxTrace]event.Candidate
 	refs       [auction.MaxTrace]*event.Candidate
+	request    auction.Request
+	placed     placement
+	tokens     []string
+	id         uuid.UUID
+	record     event.Auction
+	placement  event.Placement
+}
+
+// forget lets go of what the request said.
+func (w *workspace) forget() {
+	w.request, w.placed = auction.Request{}, placement{}
+	clear(w.tokens)
 }
 
 func newWorkspace() any {
@@ -35,11 +51,8 @@ func newWorkspace() any {
 
 // decided is an auction after its end.
 type decided struct {
-	id      uuid.UUID
+	attempt
 	outcome *auction.Outcome
-	request *auction.Request
-	placed  placement
-	now     time.Time // of its beginning
 }
 
 // log hands the outcome to the log, best effort: it explains auctions, no money depends on it. Of the request it
@@ -49,34 +62,40 @@ func (s *Server) log(d decided, work *workspace) {
 	if s.deps.Outcomes != nil {
 		s.deps.Outcomes.Observe(d.outcome.Reason, took, d.now)
 	}
-	record := &event.Auction{
-		AuctionId: d.id[:], AtUs: d.now.UnixMicro(), DeveloperId: d.placed.developer[:], Reason: string(d.outcome.Reason),
+	record, placed := &work.record, d.placed
+	work.id = d.id
+	work.placement = event.Placement{
+		Format: placed.format, IntegrationMethod: placed.method, Surface: placed.surface,
+		Region: placed.region, Language: placed.language, HostApp: placed.host,
+	}
+	*record = event.Auction{
+		AuctionId: work.id[:], AtUs: d.now.UnixMicro(), DeveloperId: placed.developer[:], Reason: string(d.outcome.Reason),
 		PriceMicros: int64(d.outcome.Price), EcpmMicros: int64(d.outcome.EffectiveCPM), SnapshotVersion: uint64(s.deps.Catalog.Version()),
-		TookUs: took.Microseconds(),
-		Placement: &event.Placement{
-			Format: d.placed.format, IntegrationMethod: d.placed.method, Surface: d.placed.surface,
-			Region: d.placed.region, Language: d.placed.language, HostApp: d.placed.host,
-		},
+		TookUs: took.Microseconds(), Placement: &work.placement,
 		Tokens: uint32(len(d.request.Tokens)), Tools: uint32(len(d.request.ActiveTools)), FloorMicros: int64(d.request.FloorCPM),
-		Candidates: work.record(), MoreCandidates: !work.trace.Complete(),
+		Candidates: work.traced(), MoreCandidates: !work.trace.Complete(),
+		SessionS: uint32(placed.sessionAge / time.Second),
 	}
 	if d.outcome.Winner != nil {
 		record.CampaignId = d.outcome.Winner.ID[:]
 	}
-	value, err := proto.Marshal(record)
+	// Key and value in one allocation: they are the producer's, the workspace is not.
+	key := append(make([]byte, 0, len(d.id)+proto.Size(record)), d.id[:]...)
+	value, err := proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(key, record)
 	if err != nil {
 		s.metrics.dropped.Inc()
 		return
 	}
-	s.deps.Producer.Produce(event.TopicAuctions, record.AuctionId, value, func(err error) {
+	key, value = key[:len(key):len(key)], value[len(key):]
+	s.deps.Producer.Produce(event.TopicAuctions, key, value, func(err error) {
 		if err != nil {
 			s.metrics.dropped.Inc()
 		}
 	})
 }
 
-// record is the trace on the wire, valid as long as the workspace.
-func (w *workspace) record() []*event.Candidate {
+// traced is the trace on the wire, valid as long as the workspace.
+func (w *workspace) traced() []*event.Candidate {
 	traced := w.trace.Candidates()
 	for i := range traced {
 		c := w.refs[i]

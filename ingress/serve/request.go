@@ -4,8 +4,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
+	"adnet/ingress/limits/frequency"
 	"adnet/internal/errs"
 )
 
@@ -31,12 +33,27 @@ type Request struct {
 	UserLanguage string   `json:"user_language"`
 	SessionID    string   `json:"session_id"`
 
+	// Turn of the conversation, from 1; without it requests of the session are counted. The other two override the
+	// settings of the same name.
+	Turn            *int `json:"turn"`
+	FirstAdTurn     *int `json:"first_ad_turn"`
+	TurnsBetweenAds *int `json:"turns_between_ads"`
+
+	// Integration is how the ad reaches its reader: rest (also when empty), js_snippet or npm_sdk. For the last two the
+	// events come from the reader's browser, and are held to it.
+	Integration string `json:"integration_method"`
+
 	Surface string `json:"-"` // targeting value; empty means that of Placement
 	Method  string `json:"-"` // integration method: rest, mcp, …
+	// SessionAge is how long the user's session has lasted, 0 when unknown. It is recorded with the outcome; the ranking
+	// model has no such signal.
+	SessionAge time.Duration `json:"-"`
 }
 
 var (
-	formats    = []string{"embed", "card", "text", "native", "banner"}
+	formats      = []string{"embed", "card", "text", "native", "banner"}
+	integrations = []string{"", "rest", "js_snippet", "npm_sdk"}
+
 	placements = []string{"", "card", "welcome", "buttons", "toolrec"}
 	// ISO 3166-1 alpha-2 or alpha-3, or an ISO 3166-2 subdivision.
 	region = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,3})?$`)
@@ -60,6 +77,8 @@ func (r *Request) Check() error {
 		r.Format = defaultForm
 	}
 	switch {
+	case !slices.Contains(integrations, r.Integration):
+		return wrong("integration_method", "must be one of %s", strings.Join(integrations[1:], ", "))
 	case !slices.Contains(formats, r.Format):
 		return wrong("format", "must be one of %s", strings.Join(formats, ", "))
 	case !slices.Contains(placements, r.Placement):
@@ -81,9 +100,25 @@ func (r *Request) Check() error {
 			return wrong(text.field, "must not hold NUL characters")
 		}
 	}
+	if err := r.checkTurns(); err != nil {
+		return err
+	}
 	for _, tool := range r.ActiveTools {
 		if len(tool) > maxToolID || strings.IndexByte(tool, 0) >= 0 {
 			return wrong("active_tools", "has a tool id of more than %d bytes or with NUL characters", maxToolID)
+		}
+	}
+	return nil
+}
+
+func (r *Request) checkTurns() error {
+	for _, number := range [...]struct {
+		field string
+		value *int
+		least int
+	}{{"turn", r.Turn, 1}, {"first_ad_turn", r.FirstAdTurn, 0}, {"turns_between_ads", r.TurnsBetweenAds, 0}} {
+		if number.value != nil && (*number.value < number.least || *number.value > frequency.MaxTurn) {
+			return wrong(number.field, "must be from %d to %d", number.least, frequency.MaxTurn)
 		}
 	}
 	return nil

@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"adnet/auction"
+	"adnet/ingress/budget"
 	"adnet/ingress/catalog"
 	"adnet/ingress/httpapi"
+	"adnet/ingress/limits"
 	"adnet/internal/campaign"
 	"adnet/internal/token"
 
@@ -64,7 +66,10 @@ type Deps struct {
 	Recording Recording
 	BaseURL   func() string
 	Outcomes  Outcomes // may be nil
-	Now       func() time.Time
+	// Budget reserves what is served. Without it nothing is reserved, which is for tests of the endpoint alone.
+	Budget   *budget.Leases
+	Delivery *limits.Delivery // frequency caps and pacing; nil for none
+	Now      func() time.Time
 }
 
 // Server is the serving endpoints.

@@ -115,13 +115,17 @@ func (c *Contract) Accepts(t testing.TB, r *http.Request, body string) {
 }
 
 // Check fails the test when the answer w to r is not what the document says. Where the document has no
-// such operation the answer must be an error of the general form.
+// such operation the answer must be an error of the path's form.
 func (c *Contract) Check(t testing.TB, r *http.Request, w *httptest.ResponseRecorder) {
 	t.Helper()
 	route := find(c.strict, r)
 	if route == nil {
 		require.Contains(t, []int{http.StatusNotFound, http.StatusMethodNotAllowed}, w.Code, r.URL.Path)
-		schema := c.strict.Components.Schemas["Error"].Value
+		form := "Error"
+		if r.URL.Path == "/api/mcp" {
+			form = "McpError"
+		}
+		schema := c.strict.Components.Schemas[form].Value
 		var body any
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &body))
 		require.NoError(t, schema.VisitJSON(body, openapi3.EnableJSONSchema2020()))
