@@ -25,7 +25,9 @@ type Ledger interface {
 	AdvertiserBalance(ctx context.Context, id uuid.UUID) (money.Micros, error)
 	DeveloperCredits(ctx context.Context, developer uuid.UUID) (money.Credits, error)
 	History(ctx context.Context, q ledger.HistoryQuery) ([]ledger.Line, error)
+	Statement(ctx context.Context, q ledger.StatementQuery) (ledger.Statement, error)
 	Earnings(ctx context.Context, developer uuid.UUID, first, last ledger.Day) (ledger.Earnings, error)
+	HeldCredits(ctx context.Context, developer uuid.UUID) (money.Credits, error)
 }
 
 // Users finds the account that an administrator asks about. Errors carry errs.NotFound.
@@ -40,9 +42,12 @@ type Deps struct {
 	Users    Users
 	Ledger   Ledger
 	Payments *payment.Service
-	Demo     *payment.Demo // the checkout page; nil in every mode but the in-memory one
-	Prepaid  bool          // ADNET_PREPAID=required
-	Now      func() time.Time
+
+	Publishers Publishers // quarantine and mint caps
+
+	Demo    *payment.Demo // the checkout page; nil in every mode but the in-memory one
+	Prepaid bool          // ADNET_PREPAID=required
+	Now     func() time.Time
 }
 
 // API is the billing endpoints.
@@ -64,10 +69,12 @@ func New(deps Deps) *API {
 func (a *API) Mount(s *httpapi.Server) {
 	s.Handle(http.MethodPost, "/api/billing", httpapi.Actions("action", map[string]httpapi.Handler{
 		"create_checkout": a.createCheckout, "deposit": a.deposit, "webhook": a.webhook, "payout": retired,
-		"balance": a.balance, "history": a.history, "earnings": a.earnings,
+		"balance": a.balance, "history": a.history, "earnings": a.earnings, "statement": a.statement,
+		"quarantine": a.decideQuarantine, "mint_cap": a.mintCap,
 	}))
 	s.Handle(http.MethodGet, "/api/billing", httpapi.Actions("action", map[string]httpapi.Handler{
-		"balance": a.balance, "history": a.history, "earnings": a.earnings,
+		"balance": a.balance, "history": a.history, "earnings": a.earnings, "statement": a.statement, "parked": a.parked,
+		"quarantine": a.quarantines,
 	}))
 	// Registered in every mode, so that the routes are the same; without the demo provider it knows no checkout.
 	s.Handle(http.MethodGet, "/checkout/:id", a.checkoutPage)

@@ -2,8 +2,10 @@ package billing_test
 
 import (
 	"context"
+	"encoding/csv"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/payment"
+	"adnet/internal/token"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -151,7 +154,7 @@ func TestBalance(t *testing.T) {
 		w := newWorld(t, options{prepaid: prepaid})
 		p := w.advertiser(t)
 		require.Equal(t, object{
-			"advertiser_id": p.ID.String(), "developer_id": p.DeveloperID.String(), "balance": 0.0, "available": 0.0, "owed": 0.0, "credits": 0.0,
+			"advertiser_id": p.ID.String(), "developer_id": p.DeveloperID.String(), "balance": 0.0, "available": 0.0, "owed": 0.0, "credits": 0.0, "credits_held": 0.0,
 			"currency": "USD", "funding": funding,
 		}, p.does(t, "balance", nil).as(200))
 		body := stripePaid("e1", "pi_1", 1050, p.ID)
@@ -236,6 +239,64 @@ func TestHistoryAndEarnings(t *testing.T) {
 	w.clean2(t)
 }
 
+// The owner and an administrator get the month as CSV, nobody else does, and a past month is the same for ever.
+func TestStatement(t *testing.T) {
+	w := newWorld(t, options{})
+	p, publisher, admin := w.advertiser(t), w.advertiser(t), w.person(t, account.RoleAdmin)
+	body := stripePaid("e1", "pi_1", 100, p.ID)
+	w.deliver(t, stripeSigned(body, w.now), body).as(200)
+	w.moves(t, p, publisher, 250_000)
+	month := w.now.Format("2006-01")
+	path := "/api/billing?action=statement&format=csv&month=" + month
+	got := p.call(t, "GET", path, nil)
+	require.Equal(t, 200, got.code, got.text)
+	require.Equal(t, "text/csv; charset=utf-8", got.header.Get("Content-Type"))
+	require.Contains(t, got.header.Get("Content-Disposition"), "adnet-"+month+".csv")
+	records, err := csv.NewReader(strings.NewReader(got.text)).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, records, 1+4+2)
+	require.Equal(t, []string{"opening", "deposit", "charge", "balance_to_date", "opening", "balance_to_date"}, column(records[1:], "row", records[0]))
+	require.Equal(t, []string{"0", "1000000", "750000", "750000", "", ""}, column(records[1:], "balance_micro_usd", records[0]))
+	require.Equal(t, []string{"0", "1", "0.75", "0.75", "", ""}, column(records[1:], "balance_usd", records[0]))
+	require.Equal(t, got.text, p.does(t, "statement&month="+month, object{}).text)
+	require.Equal(t, got.text, admin.call(t, "GET", path+"&advertiser_id="+p.ID.String(), nil).text)
+	require.Contains(t, publisher.call(t, "GET", path, nil).text, "mint")
+
+	w.now = w.now.AddDate(0, 2, 0)
+	session, _, err := w.sessions.Issue(token.Claims{UserID: p.ID, Role: string(p.Role), Email: p.Email, Version: 1}, w.now)
+	require.NoError(t, err)
+	p.token = session
+	first := p.call(t, "GET", path, nil)
+	require.Equal(t, 200, first.code)
+	require.Contains(t, first.text, "closing")
+	w.moves(t, p, publisher, 10_000)
+	require.Equal(t, first.text, p.call(t, "GET", path, nil).text)
+
+	publisher.token, _, err = w.sessions.Issue(token.Claims{UserID: publisher.ID, Role: string(publisher.Role), Email: publisher.Email, Version: 1}, w.now)
+	require.NoError(t, err)
+	publisher.call(t, "GET", path+"&advertiser_id="+p.ID.String(), nil).fails(403, "forbidden")
+	publisher.call(t, "GET", path+"&developer_id="+p.DeveloperID.String(), nil).fails(403, "forbidden")
+	w.nobody().call(t, "GET", path, nil).fails(401, "invalid_token")
+	for _, bad := range []string{"", "&month=2026", "&month=2026-13", "&month=9999-01", "&month=2026-01-01", "&month=0001-01", "&month=2026-01&format=pdf"} {
+		p.call(t, "GET", "/api/billing?action=statement"+bad, nil).fails(400, "invalid_request")
+	}
+	// Dates bound the history too.
+	today := w.now.Format(time.DateOnly)
+	require.Len(t, p.call(t, "GET", "/api/billing?action=history&since="+today, nil).as(200)["entries"], 1)
+	require.Len(t, p.call(t, "GET", "/api/billing?action=history&until="+w.now.AddDate(0, 0, -1).Format(time.DateOnly), nil).as(200)["entries"], 2)
+	require.Empty(t, p.call(t, "GET", "/api/billing?action=history&since=2001-01-01&until=2001-12-31", nil).as(200)["entries"])
+	p.call(t, "GET", "/api/billing?action=history&since=2026-02-02&until=2026-02-01", nil).fails(400, "invalid_request")
+}
+
+// column is one column of CSV records.
+func column(records [][]string, name string, header []string) (values []string) {
+	at := slices.Index(header, name)
+	for _, r := range records {
+		values = append(values, r[at])
+	}
+	return values
+}
+
 // clean2 is clean for worlds whose charges did not come from events.
 func (w *world) clean2(t *testing.T) {
 	t.Helper()
@@ -256,7 +317,7 @@ func TestDemoCheckout(t *testing.T) {
 	path := strings.TrimPrefix(opened["checkout_url"].(string), "https://ads.example")
 	got := w.nobody().call(t, "GET", path, nil)
 	require.Equal(t, 200, got.code)
-	require.Contains(t, got.text, "12.5 USD")
+	require.Contains(t, got.text, "12.50 USD")
 	require.Contains(t, got.text, `name="viewport"`)
 	require.Contains(t, got.text, `<form method="post">`)
 	require.NotContains(t, got.text, "<script")

@@ -5,10 +5,12 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
+	"adnet/internal/money"
 
 	"github.com/gin-gonic/gin"
 )
@@ -47,11 +49,21 @@ func (a *API) checkoutPage(c *gin.Context) error {
 		return err
 	}
 	if d.Status() == ledger.DepositOpen {
-		return page(c, map[string]any{"Title": "Checkout", "Deposit": d, "Amount": d.Requested, "Open": true}, d.ReturnURL)
+		return page(c, map[string]any{"Title": "Checkout", "Deposit": d, "Amount": dollars(d.Requested), "Open": true}, d.ReturnURL)
 	}
 	return page(c, map[string]any{
-		"Title": "Paid", "Deposit": d, "Amount": d.Paid, "Text": "The amount is on your balance.", "Back": d.ReturnURL,
+		"Title": "Paid", "Deposit": d, "Amount": dollars(d.Paid), "Text": "The amount is on your balance.", "Back": d.ReturnURL,
 	}, d.ReturnURL)
+}
+
+// dollars is an amount as a bill shows it: two decimals, more only where there are more.
+func dollars(m money.Micros) string {
+	text := m.String()
+	switch whole, part, _ := strings.Cut(text, "."); len(part) {
+	case 0, 1:
+		return whole + "." + (part + "00")[:2]
+	}
+	return text
 }
 
 // payCheckout serves POST /checkout/{id}: the payment, and the way back. Sent again it pays nothing.

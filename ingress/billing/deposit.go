@@ -21,8 +21,10 @@ func (a *API) createCheckout(c *gin.Context) error {
 	}
 	var in struct {
 		asked
-		Amount    *money.Micros `json:"amount"`
-		ReturnURL string        `json:"return_url"`
+		Amount    *money.Micros   `json:"amount"`
+		ReturnURL string          `json:"return_url"`
+		Provider  ledger.Provider `json:"provider"`
+		Currency  string          `json:"currency"`
 	}
 	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
 		return err
@@ -37,7 +39,9 @@ func (a *API) createCheckout(c *gin.Context) error {
 	if p.advertiser == uuid.Nil {
 		return errs.New(errs.InvalidRequest, "advertiser_id is required").With("field", "advertiser_id")
 	}
-	opened, err := a.deps.Payments.Open(c.Request.Context(), p.caller, p.advertiser, *in.Amount, in.ReturnURL)
+	opened, err := a.deps.Payments.Open(c.Request.Context(), p.caller, payment.Wish{
+		Advertiser: p.advertiser, Amount: *in.Amount, ReturnURL: in.ReturnURL, Provider: in.Provider, Currency: in.Currency,
+	})
 	if err != nil {
 		return err
 	}
@@ -54,6 +58,7 @@ type depositReply struct {
 	Status       ledger.DepositStatus `json:"status"`
 	Amount       money.Micros         `json:"amount"`
 	Refunded     money.Micros         `json:"refunded"`
+	Held         money.Micros         `json:"held"` // by disputes
 	Requested    money.Micros         `json:"requested"`
 	Currency     ledger.Asset         `json:"currency"`
 	PaymentID    string               `json:"payment_id,omitempty"`
@@ -68,6 +73,7 @@ type claimRequest struct {
 	DepositID     string `json:"deposit_id"`
 	SessionID     string `json:"session_id"`     // Stripe
 	PaymentIntent string `json:"payment_intent"` // Stripe
+	OrderID       string `json:"order_id"`       // PayPal
 	CaptureID     string `json:"capture_id"`     // PayPal
 }
 
@@ -80,11 +86,13 @@ func (in claimRequest) claim() (payment.Claim, error) {
 		return payment.Claim{Provider: ledger.Stripe, Reference: in.SessionID}, nil
 	case in.PaymentIntent != "":
 		return payment.Claim{Provider: ledger.Stripe, Reference: in.PaymentIntent}, nil
+	case in.OrderID != "":
+		return payment.Claim{Provider: ledger.PayPal, Reference: in.OrderID}, nil
 	case in.CaptureID != "":
 		return payment.Claim{Provider: ledger.PayPal, Reference: in.CaptureID}, nil
 	}
 	return payment.Claim{}, errs.New(errs.InvalidRequest,
-		"name the deposit by deposit_id, session_id, payment_intent or capture_id; use action=create_checkout to pay in").With("field", "deposit_id")
+		"name the deposit by deposit_id, session_id, payment_intent, order_id or capture_id; use action=create_checkout to pay in").With("field", "deposit_id")
 }
 
 // deposit serves action=deposit: a payment is credited when the provider confirms it, by the amount that the
@@ -110,9 +118,42 @@ func (a *API) deposit(c *gin.Context) error {
 		return err
 	}
 	return httpapi.JSON(c, http.StatusOK, depositReply{
-		ID: d.ID, AdvertiserID: d.AdvertiserID, Provider: d.Provider, Status: d.Status(), Amount: d.Paid, Refunded: d.Reversed,
+		ID: d.ID, AdvertiserID: d.AdvertiserID, Provider: d.Provider, Status: d.Status(), Amount: d.Paid, Refunded: d.Reversed - d.Held, Held: d.Held,
 		Requested: d.Requested, Currency: ledger.USD, PaymentID: d.PaymentID, CreatedAt: d.CreatedAt.UTC(), Deduped: deduped,
 	})
+}
+
+// parkedReply is a delivery that a person must look at.
+type parkedReply struct {
+	Provider   ledger.Provider `json:"provider"`
+	EventID    string          `json:"event_id"`
+	PaymentID  string          `json:"payment_id"`
+	Reason     string          `json:"reason"`
+	ReceivedAt time.Time       `json:"received_at"`
+}
+
+// parked serves action=parked: to administrators, the provider's deliveries that could not be applied.
+func (a *API) parked(c *gin.Context) error {
+	caller, err := a.deps.Auth.User(c)
+	if err != nil {
+		return err
+	}
+	if !caller.IsAdmin() {
+		return errs.New(errs.Forbidden, "only administrators see parked deliveries")
+	}
+	limit, err := httpapi.QueryInt(c, "limit", defaultLines, 1, maxLines)
+	if err != nil {
+		return err
+	}
+	list, err := a.deps.Payments.Parked(c.Request.Context(), limit)
+	if err != nil {
+		return err
+	}
+	parked := make([]parkedReply, len(list))
+	for i, p := range list {
+		parked[i] = parkedReply{p.Provider, p.EventID, p.PaymentID, p.Reason, p.At.UTC()}
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"parked": parked})
 }
 
 // webhook serves action=webhook. There is no login: the signature over the raw body is the proof. The provider
@@ -144,6 +185,9 @@ func (a *API) webhook(c *gin.Context) error {
 	}
 	a.notices.WithLabelValues(string(provider), outcome).Inc()
 	reply["outcome"] = outcome
+	if receipt.Reason != "" {
+		reply["reason"] = receipt.Reason
+	}
 	if receipt.DepositID != uuid.Nil {
 		reply["deposit_id"] = receipt.DepositID
 	}

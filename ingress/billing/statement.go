@@ -34,7 +34,11 @@ func (a *API) balance(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	reply := map[string]any{"developer_id": p.developer, "credits": credits, "currency": ledger.USD, "funding": a.fundingMode()}
+	held, err := a.deps.Ledger.HeldCredits(ctx, p.developer)
+	if err != nil {
+		return err
+	}
+	reply := map[string]any{"developer_id": p.developer, "credits": credits, "credits_held": held, "currency": ledger.USD, "funding": a.fundingMode()}
 	if p.advertiser != uuid.Nil {
 		cash, err := a.deps.Ledger.AdvertiserBalance(ctx, p.advertiser)
 		if err != nil {
@@ -65,9 +69,9 @@ func answerLine(l ledger.Line) lineReply {
 		r.Amount, r.Balance = money.Micros(l.Amount), money.Micros(l.Balance)
 	}
 	switch l.Kind {
-	case ledger.KindCharge, ledger.KindCreditFund:
+	case ledger.KindCharge, ledger.KindCreditFund, ledger.KindTrafficRefund:
 		r.CampaignID = &l.Subject
-	case ledger.KindDeposit, ledger.KindRefund:
+	case ledger.KindDeposit, ledger.KindRefund, ledger.KindDispute, ledger.KindDisputeWon:
 		r.Reference = l.Ref
 	}
 	if l.Reverses != uuid.Nil {
@@ -95,6 +99,9 @@ func (a *API) history(c *gin.Context) error {
 			return errs.New(errs.InvalidRequest, "before must be the next of another page").With("field", "before")
 		}
 	}
+	if q.From, q.To, err = queryDates(c); err != nil {
+		return err
+	}
 	page := q
 	page.Limit++ // one more tells whether there is a next page
 	lines, err := a.deps.Ledger.History(c.Request.Context(), page)
@@ -112,6 +119,56 @@ func (a *API) history(c *gin.Context) error {
 	}
 	reply["entries"] = entries
 	return httpapi.JSON(c, http.StatusOK, reply)
+}
+
+// queryDates reads the optional bounds since and until, both days included.
+func queryDates(c *gin.Context) (from, to time.Time, err error) {
+	if c.Query("since") != "" {
+		day, err := queryDay(c, "since", 0)
+		if err != nil {
+			return from, to, err
+		}
+		from = day.Time()
+	}
+	if c.Query("until") != "" {
+		day, err := queryDay(c, "until", 0)
+		if err != nil {
+			return from, to, err
+		}
+		to = (day + 1).Time()
+	}
+	if !from.IsZero() && !to.IsZero() && !from.Before(to) {
+		return from, to, errs.New(errs.InvalidRequest, "since must not be after until").With("field", "since")
+	}
+	return from, to, nil
+}
+
+// statement serves action=statement: a month of the account as CSV. A past month's text never changes.
+func (a *API) statement(c *gin.Context) error {
+	p, err := a.partiesOf(c)
+	if err != nil {
+		return err
+	}
+	if format := c.DefaultQuery("format", "csv"); format != "csv" {
+		return errs.New(errs.InvalidRequest, "format must be csv").With("field", "format")
+	}
+	month, err := ledger.ParseMonth(c.Query("month"))
+	if err != nil {
+		return err
+	}
+	made, err := a.deps.Ledger.Statement(c.Request.Context(), ledger.StatementQuery{
+		Advertiser: p.advertiser, Developer: p.developer, Month: month, Now: a.deps.Now().UTC(),
+	})
+	if err != nil {
+		return err
+	}
+	text, err := made.CSV()
+	if err != nil {
+		return err
+	}
+	c.Header("Content-Disposition", `attachment; filename="adnet-`+month.String()+`.csv"`)
+	c.Data(http.StatusOK, "text/csv; charset=utf-8", text)
+	return nil
 }
 
 type dayReply struct {
@@ -141,6 +198,10 @@ func (a *API) earnings(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	held, err := a.deps.Ledger.HeldCredits(c.Request.Context(), p.developer)
+	if err != nil {
+		return err
+	}
 	minted := make(map[ledger.Day]money.Credits, len(e.Days))
 	for _, day := range e.Days {
 		minted[day.Day] = day.Credits
@@ -151,7 +212,7 @@ func (a *API) earnings(c *gin.Context) error {
 	}
 	return httpapi.JSON(c, http.StatusOK, map[string]any{
 		"developer_id": p.developer, "since": first.String(), "until": last.String(), "timezone": "UTC",
-		"daily": daily, "total": e.Total, "available": e.Available,
+		"daily": daily, "total": e.Total, "available": e.Available, "held": held,
 	})
 }
 

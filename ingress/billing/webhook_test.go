@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"adnet/internal/account"
 	"adnet/internal/money"
 	"adnet/internal/payment"
 
@@ -22,14 +23,26 @@ import (
 var providers = map[string]struct {
 	sign           func(body string, at time.Time) http.Header
 	paid, refunded func(to uuid.UUID) string
+	// The life of one dispute of that payment; the amount as text and in cents.
+	disputed, won, lost func(value string, cents int) string
 }{
 	"stripe": {
 		stripeSigned, func(to uuid.UUID) string { return stripePaid("evt_1", "pi_1", 1000, to) },
 		func(uuid.UUID) string { return stripeRefunded("evt_2", "pi_1", 400) },
+		func(_ string, cents int) string { return stripeDispute("evt_3", "created", "needs_response", cents) },
+		func(_ string, cents int) string { return stripeDispute("evt_4", "closed", "won", cents) },
+		func(_ string, cents int) string { return stripeDispute("evt_5", "closed", "lost", cents) },
 	},
 	"paypal": {
 		paypalSigned, func(to uuid.UUID) string { return paypalPaid("WH-1", "CAP-1", "10.00", to) },
 		func(uuid.UUID) string { return paypalRefunded("WH-2", "REF-1", "CAP-1", "4.00") },
+		func(value string, _ int) string { return paypalDispute("WH-3", "CREATED", "", value) },
+		func(value string, _ int) string {
+			return paypalDispute("WH-4", "RESOLVED", "RESOLVED_SELLER_FAVOUR", value)
+		},
+		func(value string, _ int) string {
+			return paypalDispute("WH-5", "RESOLVED", "RESOLVED_BUYER_FAVOUR", value)
+		},
 	},
 }
 
@@ -164,7 +177,7 @@ func TestUnpaidAndForeignEvents(t *testing.T) {
 	p := w.advertiser(t)
 	paid := stripePaid("evt_1", "pi_1", 1000, p.ID)
 	for _, body := range []string{
-		strings.Replace(paid, `"payment_status":"paid"`, `"payment_status":"unpaid"`, 1), strings.Replace(paid, `"usd"`, `"eur"`, 1),
+		strings.Replace(paid, `"payment_status":"paid"`, `"payment_status":"unpaid"`, 1),
 		strings.Replace(paid, "checkout.session.completed", "customer.created", 1),
 	} {
 		require.Equal(t, "ignored", w.deliver(t, stripeSigned(body, w.now), body).as(200)["outcome"])
@@ -182,6 +195,80 @@ func TestUnpaidAndForeignEvents(t *testing.T) {
 	body = stripePaid("evt_2", "pi_2", 1000, uuid.New())
 	require.Equal(t, "unattributed", w.deliver(t, stripeSigned(body, w.now), body).as(200)["outcome"])
 	w.clean(t)
+}
+
+// Money of another currency is never credited and never lost from sight: a person sees it, the provider need not send
+// it again.
+func TestForeignCurrencyIsParked(t *testing.T) {
+	for name, x := range providers {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, options{})
+			p, admin := w.advertiser(t), w.person(t, account.RoleAdmin)
+			foreign := strings.NewReplacer(`"usd"`, `"eur"`, `"USD"`, `"EUR"`)
+			for _, body := range []string{foreign.Replace(x.paid(p.ID)), foreign.Replace(x.refunded(p.ID)), foreign.Replace(x.disputed("7.00", 700)), foreign.Replace(x.paid(p.ID))} {
+				got := w.deliver(t, x.sign(body, w.now), body).as(200)
+				require.Equal(t, "parked", got["outcome"])
+				require.Contains(t, got["reason"], "EUR")
+			}
+			require.Zero(t, p.cash(t))
+			require.Empty(t, p.does(t, "history", nil).as(200)["entries"])
+			list := admin.call(t, "GET", "/api/billing?action=parked", nil).as(200)["parked"].([]any)
+			require.Len(t, list, 3)
+			for _, entry := range list {
+				require.Contains(t, entry.(object)["reason"], "EUR")
+				require.Equal(t, name, entry.(object)["provider"])
+			}
+			p.call(t, "GET", "/api/billing?action=parked", nil).fails(403, "forbidden")
+			w.nobody().call(t, "GET", "/api/billing?action=parked", nil).fails(401, "invalid_token")
+			for _, nothing := range []string{`{"id":"e","type":"charge.refunded","data":{"object":{"payment_intent":"p","currency":"eur\u0000' OR 1"}}}`} {
+				code := w.deliverRaw(x.sign(nothing, w.now), nothing)
+				require.Contains(t, []int{200, 400}, code)
+			}
+			w.clean(t)
+		})
+	}
+}
+
+// A chargeback takes the deposit back while it is open, and returns it when it is won.
+func TestDisputes(t *testing.T) {
+	for name, x := range providers {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, options{})
+			p := w.advertiser(t)
+			paid, opened, won := x.paid(p.ID), x.disputed("7.00", 700), x.won("7.00", 700)
+			id := w.deliver(t, x.sign(paid, w.now), paid).as(200)["deposit_id"]
+			got := w.deliver(t, x.sign(opened, w.now), opened).as(200)
+			require.Equal(t, "held", got["outcome"])
+			require.Equal(t, id, got["deposit_id"])
+			require.Equal(t, 3*money.USD, p.cash(t))
+			d := p.does(t, "deposit", object{"deposit_id": id}).as(200)
+			require.Equal(t, "disputed", d["status"])
+			require.EqualValues(t, 7, d["held"])
+			require.EqualValues(t, 0, d["refunded"])
+			require.Equal(t, true, w.deliver(t, x.sign(opened, w.now), opened).as(200)["deduped"])
+			require.Equal(t, "released", w.deliver(t, x.sign(won, w.now), won).as(200)["outcome"])
+			require.Equal(t, 10*money.USD, p.cash(t))
+			require.Equal(t, "paid", p.does(t, "deposit", object{"deposit_id": id}).as(200)["status"])
+			entries := p.does(t, "history", nil).as(200)["entries"].([]any)
+			require.Len(t, entries, 3)
+			require.Equal(t, "dispute_won", entries[0].(object)["kind"])
+			require.Equal(t, entries[1].(object)["id"], entries[0].(object)["reverses"])
+			require.Equal(t, entries[2].(object)["id"], entries[1].(object)["reverses"])
+			w.clean(t)
+
+			// In the other order, and lost: the same as if it had come in time.
+			w = newWorld(t, options{})
+			p = w.advertiser(t)
+			lost := x.lost("7.00", 700)
+			for _, body := range []string{lost, opened} {
+				require.Equal(t, "parked", w.deliver(t, x.sign(body, w.now), body).as(200)["outcome"])
+			}
+			paid = x.paid(p.ID)
+			w.deliver(t, x.sign(paid, w.now), paid).as(200)
+			require.Equal(t, 3*money.USD, p.cash(t))
+			w.clean(t)
+		})
+	}
 }
 
 // A payment finds the deposit of its checkout: one record from the first click to the refund.

@@ -76,11 +76,14 @@ func newWorld(t testing.TB, o options) *world {
 	require.NoError(t, err)
 	w.sessions, err = token.NewSessions([]token.Key{key})
 	require.NoError(t, err)
-	deps := payment.Deps{Store: w.store, Checkouts: o.checkouts, Log: log, BaseURL: w.http.BaseURL, Now: clock}
+	deps := payment.Deps{Store: w.store, Log: log, BaseURL: w.http.BaseURL, Now: clock}
+	if o.checkouts != nil {
+		deps.Checkouts = []payment.Checkouts{o.checkouts}
+	}
 	var demo *payment.Demo
 	if !o.noDemo && o.checkouts == nil {
 		demo = payment.NewDemo(w.store, w.http.BaseURL, clock)
-		deps.Checkouts = demo
+		deps.Checkouts = []payment.Checkouts{demo}
 	}
 	if !o.noWebhooks {
 		hook, err := stripe.NewWebhook(stripe.Config{WebhookSecret: stripeSecret})
@@ -94,7 +97,7 @@ func newWorld(t testing.TB, o options) *world {
 	payments, err := payment.New(payment.Config{}, deps)
 	require.NoError(t, err)
 	billing.New(billing.Deps{
-		Metrics: prometheus.NewRegistry(), Users: w.store, Ledger: w.store, Payments: payments, Demo: demo, Prepaid: o.prepaid, Now: clock,
+		Metrics: prometheus.NewRegistry(), Users: w.store, Ledger: w.store, Publishers: w.store, Payments: payments, Demo: demo, Prepaid: o.prepaid, Now: clock,
 		Auth: httpapi.NewAuth(httpapi.AuthDeps{Users: w.store, Keys: w.store, Sessions: w.sessions, Now: clock}),
 	}).Mount(w.http)
 	return w
@@ -277,4 +280,15 @@ func paypalPaid(event, capture, value string, to uuid.UUID) string {
 func paypalRefunded(event, refund, capture, value string) string {
 	return fmt.Sprintf(`{"id":%q,"event_type":"PAYMENT.CAPTURE.REFUNDED","resource":{"id":%q,"status":"COMPLETED","amount":{"currency_code":"USD","value":%q},
 		"links":[{"rel":"up","href":"https://api.paypal.com/v2/payments/captures/%s"}]}}`, event, refund, value, capture)
+}
+
+func stripeDispute(event, what, status string, cents int) string {
+	return fmt.Sprintf(`{"id":%q,"object":"event","type":"charge.dispute.%s","data":{"object":{"id":"dp_1","object":"dispute","charge":"ch_1","payment_intent":"pi_1",
+		"amount":%d,"currency":"usd","status":%q}}}`, event, what, cents, status)
+}
+
+func paypalDispute(event, what, outcome, value string) string {
+	return fmt.Sprintf(`{"id":%q,"event_type":"CUSTOMER.DISPUTE.%s","resource_type":"dispute","resource":{"dispute_id":"PP-D-1","status":"OPEN","reason":"UNAUTHORISED",
+		"disputed_transactions":[{"seller_transaction_id":"CAP-1","buyer_transaction_id":"B-1"}],"dispute_amount":{"currency_code":"USD","value":%q},
+		"dispute_outcome":{"outcome_code":%q}}}`, event, what, value, outcome)
 }

@@ -25,7 +25,7 @@ func TestCreateWithDefaults(t *testing.T) {
 		"optimization_goal": "manual", "skippable_after_sec": 3.0, "cta_label": "Learn more", "credit_funded": false,
 		"spent_today": 0.0, "spent_total": 0.0, "subtext": "", "media_url": "", "policy_violations": []any{},
 		"target_intent_tokens": []any{}, "target_keywords": []any{}, "target_active_tools": []any{}, "target_host_apps": []any{},
-		"target_surfaces": []any{}, "target_integration_methods": []any{}, "target_regions": []any{}, "target_languages": []any{},
+		"target_surfaces": []any{}, "target_integration_methods": []any{}, "target_regions": []any{}, "target_languages": []any{}, "deal_ids": []any{}, "logo_url": "",
 		"created_at": "2026-03-10T12:00:00Z",
 	} {
 		require.Equal(t, want, got[field], field)
@@ -37,11 +37,12 @@ func TestCreateWithEveryField(t *testing.T) {
 	me := newWorld(t).advertiser(t)
 	fields := object{
 		"name": "spring", "format": "video", "headline": "Ship faster", "subtext": "CI for people", "media_url": "https://cdn.example.com/a.mp4",
-		"poster_url": "https://cdn.example.com/a.png", "cta_label": "Try it", "cta_url": "https://example.com/?a=b#c", "skippable_after_sec": 0.0,
+		"poster_url": "https://cdn.example.com/a.png", "logo_url": "https://cdn.example.com/logo.png", "cta_label": "Try it", "cta_url": "https://example.com/?a=b#c", "skippable_after_sec": 0.0,
 		"billing_model": "cpa", "bid_amount": 0.01, "daily_budget": 1_000_000.0, "total_budget": 10_000_000.0, "target_cpa": 12.5,
 		"target_roas": 3.25, "optimization_goal": "target_roas", "target_intent_tokens": []any{"ci", "deploy"}, "target_keywords": []any{"build"},
 		"target_active_tools": []any{"github"}, "target_host_apps": []any{"discord"}, "target_surfaces": []any{"tool_result"},
 		"target_integration_methods": []any{"mcp", "rest"}, "target_regions": []any{"US"}, "target_languages": []any{"en"},
+		"deal_ids": []any{"AB-Agency1-0001", "x"},
 	}
 	sent := me.draft()
 	for field, value := range fields {
@@ -52,6 +53,13 @@ func TestCreateWithEveryField(t *testing.T) {
 	for field, want := range fields {
 		require.Equal(t, want, got[field], field)
 	}
+	listed := at(me.get(t, "/api/campaigns").as(200), "campaigns", 0).(object)
+	require.Equal(t, fields["deal_ids"], listed["deal_ids"])
+	require.Equal(t, fields["logo_url"], listed["logo_url"])
+	changed := at(me.call(t, "PATCH", "/api/campaigns/"+id, object{"deal_ids": []any{" new ", "new"}, "logo_url": ""}).as(200), "campaign").(object)
+	require.Equal(t, []any{"new"}, changed["deal_ids"])
+	require.Equal(t, "", changed["logo_url"])
+	require.Equal(t, []any{}, at(me.call(t, "PATCH", "/api/campaigns/"+id, object{"deal_ids": []any{}}).as(200), "campaign", "deal_ids"))
 }
 
 func TestCreateRefused(t *testing.T) {
@@ -75,6 +83,8 @@ func TestCreateRefused(t *testing.T) {
 		"bid":               {me.draft("bid_amount", 1000.01), "bid_amount"},
 		"bid as text":       {me.draft("bid_amount", "5"), "bid_amount"},
 		"active at once":    {me.draft("status", "active"), "status"},
+		"deals as text":     {me.draft("deal_ids", "x"), "deal_ids"},
+		"logo by http":      {me.draft("logo_url", "http://cdn.example.com/a.png"), "logo_url"},
 		"list of numbers":   {me.draft("target_regions", []int{1}), "target_regions.0"},
 		"bid twice":         {`{"bid_amount":1,"bid_amount":2}`, nil},
 		"bid in two cases":  {`{"bid_amount":1,"Bid_Amount":2}`, "bid_amount"},

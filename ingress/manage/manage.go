@@ -34,6 +34,7 @@ type Deps struct {
 	Campaigns *campaign.Service
 	Stats     StatsReader
 	Rollup    Aggregator
+	Audit     AuditLog
 	Now       func() time.Time
 	// Unfunded says that a new campaign cannot deliver for want of a deposit; nil for never.
 	Unfunded func(ctx context.Context, c campaign.Campaign) (bool, error)
@@ -66,6 +67,7 @@ func (a *API) Mount(s *httpapi.Server) {
 	s.Handle(http.MethodGet, "/api/campaigns/:id", a.getCampaign)
 	s.Handle(http.MethodPatch, "/api/campaigns/:id", a.updateCampaign)
 	s.Handle(http.MethodPatch, "/api/campaigns", a.updateCampaign)
+	s.Handle(http.MethodGet, "/api/audit", a.auditLog)
 	s.Handle(http.MethodGet, "/api/stats", a.stats)
 	s.Handle(http.MethodPost, "/api/stats", httpapi.Actions("type", map[string]httpapi.Handler{"aggregate": a.aggregate}))
 }

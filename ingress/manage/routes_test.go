@@ -43,7 +43,7 @@ func everything(t *testing.T) *world {
 	tools, err := mcp.New(mcp.Config{}, mcp.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Auth: auth})
 	require.NoError(t, err)
 	tools.Mount(w.http)
-	bids, err := rtb.New(rtb.Config{Seat: "adnet", VideoSec: 15, PerSecond: 10}, rtb.Deps{Metrics: prometheus.NewRegistry(), Auth: auth, Now: w.clock, BaseURL: w.http.BaseURL})
+	bids, err := rtb.New(rtb.Config{Seat: "adnet", VideoSec: 15}, rtb.Deps{Metrics: prometheus.NewRegistry(), Auth: auth, Now: w.clock, BaseURL: w.http.BaseURL})
 	require.NoError(t, err)
 	bids.Mount(w.http)
 	page, err := docs.New(docs.Deps{Document: openapi.Document, BaseURL: w.http.BaseURL})
@@ -53,7 +53,7 @@ func everything(t *testing.T) *world {
 	payments, err := payment.New(payment.Config{}, payment.Deps{Store: w.store, BaseURL: w.http.BaseURL, Now: w.clock})
 	require.NoError(t, err)
 	billing.New(billing.Deps{
-		Metrics: prometheus.NewRegistry(), Auth: auth, Users: w.store, Ledger: w.store, Payments: payments, Now: w.clock,
+		Metrics: prometheus.NewRegistry(), Auth: auth, Users: w.store, Ledger: w.store, Publishers: w.store, Payments: payments, Now: w.clock,
 	}).Mount(w.http)
 	explain.New(explain.Deps{Auth: auth, Campaigns: w.campaigns, Now: w.clock}).Mount(w.http)
 	return w

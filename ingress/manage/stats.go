@@ -193,12 +193,46 @@ type groupReply struct {
 	counts
 }
 
+// trafficReply is how many events have a reason.
+type trafficReply struct {
+	Reason      string `json:"reason,omitempty"`
+	Impressions int64  `json:"impressions"`
+	Clicks      int64  `json:"clicks"`
+	Other       int64  `json:"other"`
+}
+
+func (r *statsReply) addTraffic(list []report.Traffic) {
+	for _, t := range list {
+		switch reply := trafficReply(t); t.Reason {
+		case report.TrafficSelfServed:
+			reply.Reason = ""
+			r.SelfServed = reply
+		case report.TrafficCapped:
+			r.MintCapped = t.Impressions
+		case report.TrafficHeld:
+			r.MintHeld = t.Impressions
+		default:
+			r.InvalidImpressions += t.Impressions
+			r.InvalidClicks += t.Clicks
+			r.InvalidByReason = append(r.InvalidByReason, reply)
+		}
+	}
+}
+
 type statsReply struct {
 	Type     report.Type `json:"type"`
 	Since    string      `json:"since"` // UTC day, included
 	Until    string      `json:"until"` // UTC day, included
 	Timezone string      `json:"timezone"`
 	counts
+	// What was not paid for, and what earned nothing or not yet, over the whole range.
+	InvalidImpressions int64          `json:"invalid_impressions"`
+	InvalidClicks      int64          `json:"invalid_clicks"`
+	InvalidByReason    []trafficReply `json:"invalid_by_reason"`
+	SelfServed         trafficReply   `json:"self_served"`
+	MintCapped         int64          `json:"mint_capped"` // impressions
+	MintHeld           int64          `json:"mint_held"`   // impressions
+
 	Daily       []dayReply       `json:"daily"`
 	BreakdownBy report.Breakdown `json:"breakdown_by,omitempty"`
 	Breakdown   []groupReply     `json:"breakdown,omitzero"`
@@ -214,6 +248,8 @@ func statsReplyOf(kind report.Type, q report.Query, r report.Result, now time.Ti
 		Type: kind, Since: q.Since.String(), Until: q.Until.String(), Timezone: "UTC",
 		counts: countsOf(r.Counts), Daily: make([]dayReply, len(r.Daily)), BreakdownBy: q.Breakdown, AsOf: asOf,
 	}
+	reply.InvalidByReason = []trafficReply{}
+	reply.addTraffic(r.Traffic)
 	for i, day := range r.Daily {
 		reply.Daily[i] = dayReply{Date: day.Key, counts: countsOf(day.Counts)}
 	}

@@ -71,7 +71,7 @@ func newWorld(t *testing.T) *world {
 	w.campaigns = campaign.NewService(campaign.Deps{Store: w.store, Announcer: w.nodes, Now: clock, CreditValue: money.USD})
 	manage.New(manage.Deps{
 		Auth:     httpapi.NewAuth(httpapi.AuthDeps{Users: w.store, Keys: w.store, Sessions: w.sessions, Now: clock}),
-		Sessions: w.sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.reports, Rollup: w.reports, Now: clock,
+		Sessions: w.sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.reports, Rollup: w.reports, Audit: w.store, Now: clock,
 		Unfunded: func(_ context.Context, c campaign.Campaign) (bool, error) {
 			if w.unfunded == nil {
 				return false, nil

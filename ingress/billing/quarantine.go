@@ -1,0 +1,239 @@
+package billing
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/account"
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+)
+
+// Publishers is quarantine and mint caps as the store keeps them.
+type Publishers interface {
+	Quarantines(ctx context.Context, q ledger.QuarantineQuery) ([]ledger.Quarantine, error)
+	OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error)
+	EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (ledger.Quarantine, error)
+	SetMintCap(ctx context.Context, c ledger.MintCap) error
+}
+
+const (
+	defaultCases = 50
+	maxCases     = 500
+	maxNote      = 500 // code points of an administrator's note
+)
+
+// caseReply is a quarantine case on the wire.
+type caseReply struct {
+	ID          uuid.UUID                 `json:"id"`
+	DeveloperID uuid.UUID                 `json:"developer_id"`
+	State       string                    `json:"state"` // open, released or clawed_back
+	Rule        ledger.QuarantineRule     `json:"rule"`
+	Evidence    evidenceReply             `json:"evidence"`
+	OpenedAt    time.Time                 `json:"opened_at"`
+	Held        money.Credits             `json:"credits_held"` // minted into the case since it was opened
+	Charged     money.Micros              `json:"charged_usd"`  // to advertisers, for the traffic meanwhile
+	Decision    ledger.QuarantineDecision `json:"decision,omitempty"`
+	DecidedAt   *time.Time                `json:"decided_at,omitempty"`
+	DecidedBy   *uuid.UUID                `json:"decided_by,omitempty"`
+	Note        string                    `json:"note,omitempty"`
+}
+
+type evidenceReply struct {
+	Value       float64 `json:"value"`
+	Threshold   float64 `json:"threshold"`
+	Date        string  `json:"date"`
+	Impressions int64   `json:"impressions"`
+	Clicks      int64   `json:"clicks"`
+	Invalid     int64   `json:"invalid_traffic"`
+	Minted      int64   `json:"credits_minted"`
+
+	By   *uuid.UUID `json:"by,omitempty"` // of a manual case: the administrator, and why
+	Note string     `json:"note,omitempty"`
+}
+
+func answerCase(c ledger.Quarantine) caseReply {
+	e := c.Evidence
+	r := caseReply{
+		ID: c.ID, DeveloperID: c.DeveloperID, State: "open", Rule: e.Rule, OpenedAt: c.OpenedAt, Held: c.Held, Charged: c.Charged,
+		Decision: c.Decision, Note: c.Note,
+		Evidence: evidenceReply{
+			Value: e.Value, Threshold: e.Threshold, Date: e.Today.Day.String(),
+			Impressions: e.Today.Impressions, Clicks: e.Today.Clicks, Invalid: e.Today.Invalid, Minted: e.Today.Minted,
+		},
+	}
+	r.Evidence.Note = e.Note
+	if e.By != uuid.Nil {
+		r.Evidence.By = &e.By
+	}
+	switch c.Decision {
+	case ledger.QuarantineRelease:
+		r.State = "released"
+	case ledger.QuarantineClawback:
+		r.State = "clawed_back"
+	}
+	if c.Decision != "" {
+		r.DecidedAt, r.DecidedBy = &c.DecidedAt, &c.DecidedBy
+	}
+	return r
+}
+
+// administrator is who calls, if it is one.
+func (a *API) administrator(c *gin.Context) (account.User, error) {
+	caller, err := a.deps.Auth.User(c)
+	if err == nil && !caller.IsAdmin() {
+		err = errs.New(errs.Forbidden, "this is for administrators")
+	}
+	return caller, err
+}
+
+// quarantines serves GET action=quarantine: the cases, newest first. Administrators only.
+func (a *API) quarantines(c *gin.Context) error {
+	if _, err := a.administrator(c); err != nil {
+		return err
+	}
+	q := ledger.QuarantineQuery{}
+	var err error
+	if q.Limit, err = httpapi.QueryInt(c, "limit", defaultCases, 1, maxCases); err != nil {
+		return err
+	}
+	if text := c.Query("developer_id"); text != "" {
+		if q.Developer, err = httpapi.ParseID("developer_id", text); err != nil {
+			return err
+		}
+	}
+	switch c.DefaultQuery("state", "all") {
+	case "all":
+	case "open":
+		q.Open = true
+	default:
+		return errs.New(errs.InvalidRequest, "state must be open or all").With("field", "state")
+	}
+	list, err := a.deps.Publishers.Quarantines(c.Request.Context(), q)
+	if err != nil {
+		return err
+	}
+	cases := make([]caseReply, len(list))
+	for i := range list {
+		cases[i] = answerCase(list[i])
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"cases": cases, "limit": q.Limit})
+}
+
+// decision is what an administrator does about a publisher.
+type decision struct {
+	ID          string `json:"id"`           // of a case, to release or claw back
+	DeveloperID string `json:"developer_id"` // of a publisher, to hold
+	Decision    string `json:"decision"`     // release, clawback or hold
+	Note        string `json:"note"`
+}
+
+// decideQuarantine serves POST action=quarantine. release and clawback end a case; hold opens one by hand. Each may be
+// repeated: the second time changes nothing and answers the same case. Administrators only.
+func (a *API) decideQuarantine(c *gin.Context) error {
+	admin, err := a.administrator(c)
+	if err != nil {
+		return err
+	}
+	var in decision
+	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
+		return err
+	}
+	if in.Note, err = noteOf(in.Note); err != nil {
+		return err
+	}
+	if in.Decision == "hold" {
+		return a.hold(c, admin, in)
+	}
+	v := ledger.QuarantineVerdict{Decision: ledger.QuarantineDecision(in.Decision), By: admin.ID, Note: in.Note, At: a.deps.Now().UTC()}
+	if v.Decision != ledger.QuarantineRelease && v.Decision != ledger.QuarantineClawback {
+		return errs.New(errs.InvalidRequest, "decision must be release, clawback or hold").With("field", "decision")
+	}
+	if v.Case, err = httpapi.ParseID("id", in.ID); err != nil {
+		return err
+	}
+	ended, err := a.deps.Publishers.EndQuarantine(c.Request.Context(), v)
+	if err != nil {
+		return err
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"case": answerCase(ended)})
+}
+
+// hold opens a case by hand; who did it and why is its evidence.
+func (a *API) hold(c *gin.Context, admin account.User, in decision) error {
+	developer, err := httpapi.ParseID("developer_id", in.DeveloperID)
+	if err != nil {
+		return err
+	}
+	ctx, now := c.Request.Context(), a.deps.Now().UTC()
+	before, err := a.deps.Publishers.Quarantines(ctx, ledger.QuarantineQuery{Developer: developer, Limit: maxCases})
+	if err != nil {
+		return err
+	}
+	id := ledger.QuarantineID(developer, ledger.DayOf(now), len(before))
+	_, err = a.deps.Publishers.OpenQuarantine(ctx, ledger.Quarantine{
+		ID: id, DeveloperID: developer, OpenedAt: now,
+		Evidence: ledger.Evidence{Rule: ledger.QuarantineManual, By: admin.ID, Note: in.Note, Today: ledger.PublisherDay{DeveloperID: developer, Day: ledger.DayOf(now)}},
+	})
+	if err != nil {
+		return err
+	}
+	open, err := a.deps.Publishers.Quarantines(ctx, ledger.QuarantineQuery{Developer: developer, Open: true, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(open) == 0 {
+		return errs.New(errs.Conflict, "the case was ended meanwhile; ask again")
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"case": answerCase(open[0])})
+}
+
+// noteOf checks an administrator's reason, which is kept for ever.
+func noteOf(note string) (string, error) {
+	note = strings.TrimSpace(note)
+	if note == "" || utf8.RuneCountInString(note) > maxNote {
+		return "", errs.New(errs.InvalidRequest, "note is required: your reason, at most %d characters", maxNote).With("field", "note")
+	}
+	return note, nil
+}
+
+// capRequest sets a publisher's own mint cap.
+type capRequest struct {
+	DeveloperID string `json:"developer_id"`
+	Cap         *int64 `json:"cap"` // Credits per UTC day; 0 mints nothing, null is the installation's cap
+	Note        string `json:"note"`
+}
+
+// mintCap serves POST action=mint_cap: a publisher's own daily mint cap. Administrators only.
+func (a *API) mintCap(c *gin.Context) error {
+	admin, err := a.administrator(c)
+	if err != nil {
+		return err
+	}
+	var in capRequest
+	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
+		return err
+	}
+	if in.Note, err = noteOf(in.Note); err != nil {
+		return err
+	}
+	set := ledger.MintCap{Cap: (*money.Credits)(in.Cap), By: admin.ID, Note: in.Note, At: a.deps.Now().UTC()}
+	if set.DeveloperID, err = httpapi.ParseID("developer_id", in.DeveloperID); err != nil {
+		return err
+	}
+	if in.Cap != nil && *in.Cap < 0 {
+		return errs.New(errs.InvalidRequest, "cap must be 0 or more, or null").With("field", "cap")
+	}
+	if err := a.deps.Publishers.SetMintCap(c.Request.Context(), set); err != nil {
+		return err
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"developer_id": set.DeveloperID, "cap": set.Cap, "note": set.Note})
+}

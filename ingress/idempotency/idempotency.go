@@ -1,0 +1,382 @@
+// Package idempotency is what surrounds every mutating endpoint: it names the caller to the audit log, and honours
+// the Idempotency-Key header.
+//
+// A key is 16 to 255 printable ASCII characters and counts for one account (without a login: one address), method and
+// route, action included, for 24 hours. The same request under the same key gets the first reply again, with
+// "replayed": true in its JSON object and the header Idempotency-Replayed: true; another request gets 409
+// idempotency_conflict. A second call while the first runs waits for it up to 2 s and then gets 409
+// idempotency_in_progress with Retry-After. Replies of 401, 408, 429 and 5xx are not kept: a retry runs. What a crash
+// can and cannot do is the guarantee of internal/idempotency. A kept reply, which may hold a secret that is shown once, is sealed with
+// a key made from the caller's idempotency key and request, neither of which is stored: the database alone cannot
+// open it, so keys should be random.
+//
+// Not covered, because they have their own rules: ad requests, bids and rankings (every one is a new auction), beacons
+// (deduplicated per auction and event for ever), MCP (its session), the providers' webhooks (deduplicated by their event
+// ids), the demo checkout (by its id) and login (changes nothing).
+package idempotency
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/account"
+	"adnet/internal/errs"
+	"adnet/internal/idempotency"
+	"adnet/internal/obs"
+	"adnet/internal/trail"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// The header, and the one of a replay.
+const (
+	Header   = "Idempotency-Key"
+	Replayed = "Idempotency-Replayed"
+)
+
+// The limits of a key and of its life.
+const (
+	MinKey = 16
+	MaxKey = 255
+	life   = 24 * time.Hour
+	// lease is longer than a call can take: the server ends a reply after 30 s.
+	lease      = time.Minute
+	wait       = 2 * time.Second
+	look       = 50 * time.Millisecond
+	storeLimit = 5 * time.Second
+)
+
+// Caller finds out who calls. Errors carry errs.InvalidToken for nobody.
+type Caller interface {
+	User(c *gin.Context) (account.User, error)
+}
+
+// Deps are what the keys need.
+type Deps struct {
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
+	Store   idempotency.Store
+	Caller  Caller
+	// Recover reads what a call made that took effect but lost its reply; nil for no more than its id.
+	Recover func(ctx context.Context, caller account.User, e idempotency.Effect) (any, error)
+}
+
+// Keys implements [httpapi.Once].
+type Keys struct {
+	deps  Deps
+	calls *prometheus.CounterVec
+}
+
+// New makes the keys.
+func New(deps Deps) (*Keys, error) {
+	k := &Keys{deps: deps, calls: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "adnet_idempotency_total", Help: "Calls with an Idempotency-Key by result: first, replayed, recovered, conflict, in_progress.",
+	}, []string{"result"})}
+	return k, deps.Metrics.Register(k.calls)
+}
+
+// exempt are the routes of the package comment, by path.
+var exempt = []string{
+	"/v1/ad-request", "/api/track", "/s/:token", "/api/rtb", "/api/benna", "/api/mcp", "/checkout/:id", "/webhooks/",
+}
+
+// exemptActions are actions of routes that are otherwise covered.
+var exemptActions = map[string][]string{
+	"/api/auth":    {"", "login"},
+	"/api/billing": {"webhook"},
+}
+
+// Covers says whether a route is one that changes something and has no rules of its own.
+func (k *Keys) Covers(method, path string) bool {
+	return method != http.MethodGet && method != http.MethodHead && method != http.MethodOptions &&
+		!slices.ContainsFunc(exempt, func(prefix string) bool { return strings.HasPrefix(path, prefix) })
+}
+
+// Wrap surrounds the handler of a covered route. handle answers by itself, errors included.
+func (k *Keys) Wrap(method, path string, handle gin.HandlerFunc) httpapi.Handler {
+	return func(c *gin.Context) error {
+		action := c.Query("action")
+		if action == "" && path == "/api/stats" {
+			action = c.Query("type")
+		}
+		if slices.Contains(exemptActions[path], action) {
+			handle(c)
+			return nil
+		}
+		route := method + " " + path
+		if action != "" && len(action) <= 32 {
+			route += "?action=" + strings.ToValidUTF8(strings.ReplaceAll(action, "\x00", ""), "")
+		}
+		ctx := c.Request.Context()
+		c.Request = c.Request.WithContext(trail.With(ctx, trail.Actor{
+			Via: trail.API, Network: trail.Network(c.ClientIP()), Action: route, RequestID: obs.RequestID(ctx),
+		}))
+		values := c.Request.Header.Values(Header)
+		if len(values) == 0 {
+			handle(c)
+			return nil
+		}
+		if len(values) > 1 || !valid(values[0]) {
+			return errs.New(errs.InvalidIdempotencyKey, "%s must be one value of %d to %d printable ASCII characters", Header, MinKey, MaxKey)
+		}
+		return k.once(c, call{key: values[0], route: route, handle: handle})
+	}
+}
+
+func valid(key string) bool {
+	for i := range len(key) {
+		if key[i] < ' ' || key[i] > '~' {
+			return false
+		}
+	}
+	return len(key) >= MinKey && len(key) <= MaxKey
+}
+
+// call is one request with a key.
+type call struct {
+	key, route string
+	handle     gin.HandlerFunc
+	user       account.User // zero without a login
+	claim      idempotency.Claim
+	seal       [32]byte
+}
+
+func (k *Keys) once(c *gin.Context, in call) error {
+	scope := "address " + c.ClientIP()
+	if _, has := httpapi.Bearer(c); has {
+		user, err := k.deps.Caller.User(c)
+		if errs.Is(err, errs.InvalidToken) {
+			in.handle(c) // it says so itself
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		in.user, scope = user, "account "+user.ID.String()
+	}
+	if err := readRequest(c, &in); err != nil {
+		return err
+	}
+	in.claim.ID = sha256.Sum256([]byte(strings.Join([]string{scope, in.route, in.key}, "\n")))
+	in.claim.Token, in.claim.Lease, in.claim.Life = uuid.New(), lease, life
+	found, err := k.claim(c.Request.Context(), in.claim)
+	if err != nil {
+		return err
+	}
+	switch found.State {
+	case idempotency.Claimed:
+		k.calls.WithLabelValues("first").Inc()
+		return k.run(c, in)
+	case idempotency.Replied:
+		k.calls.WithLabelValues("replayed").Inc()
+		return replay(c, in, found.Reply)
+	case idempotency.Effected:
+		k.calls.WithLabelValues("recovered").Inc()
+		return k.recovered(c, in, found.Effect)
+	case idempotency.Differs:
+		k.calls.WithLabelValues("conflict").Inc()
+		return errs.New(errs.IdempotencyConflict, "this %s was used for another request; use a new one", Header)
+	}
+	k.calls.WithLabelValues("in_progress").Inc()
+	return httpapi.RetryAfter(errs.New(errs.IdempotencyInProgress, "the first call with this %s is still running", Header), 1)
+}
+
+// readRequest reads the body, leaves it for the handler, and makes the fingerprint and the seal.
+func readRequest(c *gin.Context, in *call) error {
+	var body []byte
+	err := httpapi.ReadBody(c, httpapi.MaxBody, func(b []byte) error { body = bytes.Clone(b); return nil })
+	if err != nil {
+		return err
+	}
+	c.Request.Body = http.NoBody
+	if len(body) > 0 {
+		c.Request.Body = readCloser{bytes.NewReader(body)}
+	}
+	// Encode sorts the query, so that the order of its parameters does not matter.
+	request := strings.Join([]string{c.Request.Method, c.Request.URL.Path, c.Request.URL.Query().Encode(), string(body)}, "\n")
+	in.claim.Fingerprint = keyed(in.key, "fingerprint\n"+request)
+	in.seal = keyed(in.key, "seal\n"+request)
+	return nil
+}
+
+type readCloser struct{ *bytes.Reader }
+
+// Close implements io.Closer.
+func (readCloser) Close() error { return nil }
+
+func keyed(key, text string) (sum [32]byte) {
+	mac := hmac.New(sha256.New, []byte(key))
+	mac.Write([]byte(text))
+	copy(sum[:], mac.Sum(nil))
+	return sum
+}
+
+// claim asks until the answer is final or the patience is used up.
+func (k *Keys) claim(ctx context.Context, claim idempotency.Claim) (idempotency.Found, error) {
+	patience := time.NewTimer(wait)
+	defer patience.Stop()
+	again := time.NewTicker(look)
+	defer again.Stop()
+	for {
+		found, err := k.deps.Store.ClaimKey(ctx, claim)
+		if err != nil || found.State != idempotency.Running {
+			return found, err
+		}
+		select {
+		case <-ctx.Done():
+			return found, ctx.Err()
+		case <-patience.C:
+			return found, nil
+		case <-again.C:
+		}
+	}
+}
+
+// run is the first call. Its reply is kept before it is sent: who has seen it can have it again.
+func (k *Keys) run(c *gin.Context, in call) error {
+	ctx := c.Request.Context()
+	recorded, done := &recorder{ResponseWriter: c.Writer, status: http.StatusOK}, false
+	defer func() {
+		if !done { // a panic: the effect, if there was one, is marked; the key is free otherwise
+			c.Writer = recorded.ResponseWriter
+			k.release(ctx, in.claim.Attempt)
+		}
+	}()
+	c.Writer = recorded
+	c.Request = c.Request.WithContext(idempotency.With(ctx, in.claim.Attempt))
+	in.handle(c)
+	c.Writer = recorded.ResponseWriter
+	done = true
+	if !keeps(recorded.status) {
+		k.release(ctx, in.claim.Attempt)
+	} else if err := k.finish(ctx, in, recorded); err != nil {
+		// The effect is committed and marked: the caller gets its reply, and a retry what the effect was.
+		k.deps.Log.ErrorContext(ctx, "reply under an idempotency key could not be kept", "route", in.route, "error", err)
+	}
+	c.Writer.WriteHeader(recorded.status)
+	_, err := c.Writer.Write(recorded.body.Bytes())
+	if err != nil {
+		return nil // the caller went away; there is nobody to tell
+	}
+	return nil
+}
+
+// keeps says whether a reply is the answer to the request, and not to its circumstances.
+func keeps(status int) bool {
+	return status < http.StatusInternalServerError && status != http.StatusUnauthorized && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout
+}
+
+func (k *Keys) finish(ctx context.Context, in call, r *recorder) error {
+	sealed, err := seal(in.seal, r.body.Bytes())
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeLimit)
+	defer cancel()
+	return k.deps.Store.FinishKey(ctx, in.claim.Attempt, idempotency.Reply{Status: r.status, ContentType: r.Header().Get("Content-Type"), Body: sealed})
+}
+
+func (k *Keys) release(ctx context.Context, a idempotency.Attempt) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeLimit)
+	defer cancel()
+	if err := k.deps.Store.ReleaseKey(ctx, a); err != nil {
+		k.deps.Log.WarnContext(ctx, "idempotency key could not be released; it frees itself after a minute", "error", err)
+	}
+}
+
+// replay answers what the first call answered.
+func replay(c *gin.Context, in call, r idempotency.Reply) error {
+	body, err := open(in.seal, r.Body)
+	if err != nil {
+		return errors.Join(errors.New("a kept reply cannot be opened"), err)
+	}
+	c.Header(Replayed, "true")
+	c.Data(r.Status, r.ContentType, marked(body))
+	return nil
+}
+
+// marked adds "replayed": true to a JSON object and leaves anything else as it is.
+func marked(body []byte) []byte {
+	trimmed := bytes.TrimRight(body, " \t\r\n")
+	if len(trimmed) < 2 || trimmed[0] != '{' || trimmed[len(trimmed)-1] != '}' {
+		return body
+	}
+	inner := bytes.TrimSpace(trimmed[1 : len(trimmed)-1])
+	out := append([]byte{'{'}, inner...)
+	if len(inner) > 0 {
+		out = append(out, ',')
+	}
+	return append(out, `"replayed":true}`...)
+}
+
+// recovered answers for a call that took effect and died before its reply was kept.
+func (k *Keys) recovered(c *gin.Context, in call, e idempotency.Effect) error {
+	body := map[string]any{
+		"replayed": true, "recovered": true, "id": e.ID, "kind": e.Kind,
+		"message": "the first call took effect, but its reply was lost; a secret that is shown once cannot be shown again",
+	}
+	if k.deps.Recover != nil {
+		made, err := k.deps.Recover(c.Request.Context(), in.user, e)
+		if err != nil {
+			return err
+		}
+		if made != nil {
+			body[e.Kind] = made
+		}
+	}
+	c.Header(Replayed, "true")
+	return httpapi.JSON(c, http.StatusOK, body)
+}
+
+// recorder holds a reply back until it is kept.
+type recorder struct {
+	gin.ResponseWriter
+	status int
+	body   bytes.Buffer
+	wrote  bool
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (r *recorder) WriteHeader(status int) {
+	if status > 0 && !r.wrote {
+		r.status = status
+	}
+}
+
+// WriteHeaderNow implements gin.ResponseWriter.
+func (r *recorder) WriteHeaderNow() { r.wrote = true }
+
+// Write implements http.ResponseWriter.
+func (r *recorder) Write(b []byte) (int, error) {
+	r.wrote = true
+	return r.body.Write(b)
+}
+
+// WriteString implements io.StringWriter.
+func (r *recorder) WriteString(s string) (int, error) {
+	r.wrote = true
+	return r.body.WriteString(s)
+}
+
+// Status implements gin.ResponseWriter.
+func (r *recorder) Status() int { return r.status }
+
+// Size implements gin.ResponseWriter.
+func (r *recorder) Size() int { return r.body.Len() }
+
+// Written implements gin.ResponseWriter.
+func (r *recorder) Written() bool { return r.wrote }
+
+// Flush implements http.Flusher; nothing leaves before the reply is kept.
+func (r *recorder) Flush() {}

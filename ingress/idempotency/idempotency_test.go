@@ -1,0 +1,273 @@
+package idempotency_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"adnet/ingress/httpapi"
+	"adnet/ingress/idempotency"
+	"adnet/internal/account"
+	"adnet/internal/errs"
+	keys "adnet/internal/idempotency"
+	"adnet/internal/memory"
+	"adnet/internal/obs"
+	"adnet/internal/trail"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+)
+
+// callers knows two bearers.
+type callers map[string]account.User
+
+func (u callers) User(c *gin.Context) (account.User, error) {
+	bearer, _ := httpapi.Bearer(c)
+	if user, ok := u[bearer]; ok {
+		return user, nil
+	}
+	return account.User{}, errs.New(errs.InvalidToken, "no")
+}
+
+type fixture struct {
+	http  *httpapi.Server
+	store *memory.Store
+	calls atomic.Int64
+	act   func(c *gin.Context) error
+	// die loses the reply of the next call, as a process does that is killed after its effect.
+	die atomic.Bool
+	// clock of the store
+	mu  sync.Mutex
+	now time.Time
+}
+
+// dying is a store whose process dies before it keeps a reply.
+type dying struct {
+	*memory.Store
+	f *fixture
+}
+
+func (d dying) FinishKey(ctx context.Context, a keys.Attempt, r keys.Reply) error {
+	if d.f.die.Swap(false) {
+		return errors.New("killed")
+	}
+	return d.Store.FinishKey(ctx, a, r)
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	f := &fixture{now: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}
+	f.store = memory.New(func() time.Time { f.mu.Lock(); defer f.mu.Unlock(); return f.now })
+	f.act = func(c *gin.Context) error {
+		return httpapi.JSON(c, http.StatusCreated, map[string]any{"n": f.calls.Load(), "key": "secret-shown-once"})
+	}
+	once, err := idempotency.New(idempotency.Deps{
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Store: dying{f.store, f},
+		Caller: callers{"alice": {ID: uuid.UUID{1}}, "bob": {ID: uuid.UUID{2}}},
+	})
+	require.NoError(t, err)
+	f.http, err = httpapi.New(httpapi.Config{}, httpapi.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(), Once: once})
+	require.NoError(t, err)
+	for _, path := range []string{"/api/things", "/api/others", "/api/things/:id", "/api/track", "/api/auth"} {
+		f.http.Handle(http.MethodPost, path, func(c *gin.Context) error {
+			f.calls.Add(1)
+			return f.act(c)
+		})
+	}
+	return f
+}
+
+func (f *fixture) advance(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.now = f.now.Add(d)
+}
+
+func (f *fixture) post(path, bearer, key, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
+	if bearer != "" {
+		r.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	if key != "" {
+		r.Header.Set(idempotency.Header, key)
+	}
+	w := httptest.NewRecorder()
+	f.http.ServeHTTP(w, r)
+	return w
+}
+
+const key = "0123456789abcdef"
+
+func TestReplay(t *testing.T) {
+	f := newFixture(t)
+	first := f.post("/api/things", "alice", key, `{"a":1}`)
+	require.Equal(t, 201, first.Code)
+	require.JSONEq(t, `{"n":1,"key":"secret-shown-once"}`, first.Body.String())
+	require.Empty(t, first.Header().Get(idempotency.Replayed))
+	for range 3 {
+		again := f.post("/api/things", "alice", key, `{"a":1}`)
+		require.Equal(t, 201, again.Code)
+		require.JSONEq(t, `{"n":1,"key":"secret-shown-once","replayed":true}`, again.Body.String())
+		require.Equal(t, "true", again.Header().Get(idempotency.Replayed))
+		require.Equal(t, first.Header().Get("Content-Type"), again.Header().Get("Content-Type"))
+	}
+	require.EqualValues(t, 1, f.calls.Load())
+	conflict := f.post("/api/things", "alice", key, `{"a":2}`)
+	require.Equal(t, 409, conflict.Code)
+	require.Contains(t, conflict.Body.String(), `"idempotency_conflict"`)
+	require.Equal(t, 409, f.post("/api/things?x=1", "alice", key, `{"a":1}`).Code)
+	require.EqualValues(t, 1, f.calls.Load())
+
+	for i, other := range []*httptest.ResponseRecorder{
+		f.post("/api/things", "bob", key, `{"a":2}`), f.post("/api/things", "", key, `{"a":2}`), f.post("/api/others", "alice", key, `{"a":2}`),
+		f.post("/api/things?action=go", "alice", key, `{"a":2}`), f.post("/api/things", "alice", key+"x", `{"a":2}`), f.post("/api/things", "alice", "", `{"a":1}`),
+	} {
+		require.Equal(t, 201, other.Code)
+		require.NotContains(t, other.Body.String(), "replayed", "%d", i)
+	}
+	require.EqualValues(t, 7, f.calls.Load())
+	f.advance(24*time.Hour - time.Second)
+	require.Contains(t, f.post("/api/things", "alice", key, `{"a":1}`).Body.String(), "replayed")
+	f.advance(time.Second)
+	require.NotContains(t, f.post("/api/things", "alice", key, `{"a":3}`).Body.String(), "replayed", "a day later the key is free")
+}
+
+func TestKeysThatAreNone(t *testing.T) {
+	f := newFixture(t)
+	for _, bad := range []string{"0123456789abcde", strings.Repeat("a", 256), "0123456789abcdefü", "01234567\x0189abcdef"} {
+		w := f.post("/api/things", "alice", bad, `{}`)
+		require.Equal(t, 400, w.Code, bad)
+		require.Contains(t, w.Body.String(), `"invalid_idempotency_key"`)
+	}
+	require.Zero(t, f.calls.Load())
+	for _, good := range []string{strings.Repeat("a", 16), strings.Repeat("a", 255), "with space and ~!"} {
+		require.Equal(t, 201, f.post("/api/things", "alice", good, `{}`).Code)
+	}
+	r := httptest.NewRequest(http.MethodPost, "/api/things", nil)
+	r.Header[idempotency.Header] = []string{key, key}
+	w := httptest.NewRecorder()
+	f.http.ServeHTTP(w, r)
+	require.Equal(t, 400, w.Code)
+}
+
+func TestWhatIsNotKept(t *testing.T) {
+	f := newFixture(t)
+	for status, code := range map[int]errs.Code{500: errs.Internal, 503: errs.Unavailable, 429: errs.RateLimited, 401: errs.InvalidToken} {
+		f.act = func(*gin.Context) error { return errs.New(code, "x") }
+		require.Equal(t, status, f.post("/api/things", "alice", key, `{}`).Code)
+		before := f.calls.Load()
+		require.Equal(t, status, f.post("/api/things", "alice", key, `{}`).Code)
+		require.Equal(t, before+1, f.calls.Load(), "a retry after %d runs", status)
+	}
+	f.act = func(*gin.Context) error { panic("x") }
+	require.Equal(t, 500, f.post("/api/things", "alice", key, `{}`).Code)
+	f.act = func(*gin.Context) error { return errs.New(errs.InvalidRequest, "wrong") }
+	require.Equal(t, 400, f.post("/api/things", "alice", key, `{}`).Code)
+	again := f.post("/api/things", "alice", key, `{}`)
+	require.Equal(t, 400, again.Code)
+	require.JSONEq(t, `{"error":"wrong","code":"invalid_request","replayed":true}`, again.Body.String())
+	require.Equal(t, 400, f.post("/api/things", "alice", key, `{}`).Code)
+	require.Equal(t, 413, f.post("/api/things", "alice", key, `{"a":"`+strings.Repeat("x", httpapi.MaxBody)+`"}`).Code)
+}
+
+func TestSecondCallWhileTheFirstRuns(t *testing.T) {
+	f := newFixture(t)
+	entered, leave := make(chan struct{}), make(chan struct{})
+	slow := f.act
+	f.act = func(c *gin.Context) error { close(entered); <-leave; return slow(c) }
+	first := make(chan *httptest.ResponseRecorder)
+	go func() { first <- f.post("/api/things", "alice", key, `{}`) }()
+	<-entered
+	busy := f.post("/api/things", "alice", key, `{}`)
+	require.Equal(t, 409, busy.Code)
+	require.Contains(t, busy.Body.String(), `"idempotency_in_progress"`)
+	require.Equal(t, "1", busy.Header().Get("Retry-After"))
+	waiting := make(chan *httptest.ResponseRecorder)
+	go func() { waiting <- f.post("/api/things", "alice", key, `{}`) }()
+	close(leave)
+	require.Equal(t, 201, (<-first).Code)
+	require.Contains(t, (<-waiting).Body.String(), `"replayed":true`)
+	require.EqualValues(t, 1, f.calls.Load())
+}
+
+// TestDeathBetweenEffectAndReply kills the process after its commit: the retry must not run again.
+func TestDeathBetweenEffectAndReply(t *testing.T) {
+	f := newFixture(t)
+	f.act = func(c *gin.Context) error {
+		u := account.User{ID: uuid.New(), DeveloperID: uuid.New(), Email: uuid.NewString() + "@example.com", Role: account.RoleAdvertiser}
+		if err := f.store.CreateUser(c.Request.Context(), u); err != nil {
+			return err
+		}
+		return httpapi.JSON(c, 201, map[string]any{"id": u.ID})
+	}
+	f.die.Store(true)
+	first := f.post("/api/things", "alice", key, `{}`)
+	require.Equal(t, 201, first.Code)
+	f.advance(time.Minute)
+	again := f.post("/api/things", "alice", key, `{}`)
+	require.Equal(t, 200, again.Code)
+	require.Contains(t, again.Body.String(), `"recovered":true`)
+	require.Contains(t, again.Body.String(), `"kind":"user"`)
+	require.EqualValues(t, 1, f.calls.Load())
+	list, err := f.store.AuditLog(t.Context(), trail.Query{Limit: 10})
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	require.Equal(t, trail.API, list[0].Actor.Via)
+	require.Equal(t, "POST /api/things", list[0].Actor.Action)
+	require.Equal(t, "192.0.2.0/24", list[0].Actor.Network)
+	require.NotEmpty(t, list[0].Actor.RequestID)
+}
+
+func TestWhatHasItsOwnRules(t *testing.T) {
+	f := newFixture(t)
+	for _, path := range []string{"/api/track", "/api/auth", "/api/auth?action=login"} {
+		before := f.calls.Load()
+		for range 2 {
+			require.NotContains(t, f.post(path, "", key, `{}`).Body.String(), "replayed")
+		}
+		require.Equal(t, before+2, f.calls.Load(), path)
+	}
+	f.post("/api/auth?action=register", "", key, `{}`)
+	require.Contains(t, f.post("/api/auth?action=register", "", key, `{}`).Body.String(), "replayed")
+	require.Equal(t, 201, f.post("/api/things", "mallory", key, `{}`).Code, "the handler judges a bad token")
+}
+
+// TestKeptRepliesAreSealed looks at what a reader of the store would see.
+func TestKeptRepliesAreSealed(t *testing.T) {
+	f := newFixture(t)
+	f.post("/api/things", "alice", key, `{"a":1}`)
+	seen := ""
+	spy := spyStore{f.store, &seen}
+	once, err := idempotency.New(idempotency.Deps{
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Store: spy, Caller: callers{"alice": {ID: uuid.UUID{1}}},
+	})
+	require.NoError(t, err)
+	h, err := httpapi.New(httpapi.Config{}, httpapi.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(), Once: once})
+	require.NoError(t, err)
+	h.Handle(http.MethodPost, "/api/keys", func(c *gin.Context) error { return f.act(c) })
+	r := httptest.NewRequest(http.MethodPost, "/api/keys", strings.NewReader(`{}`))
+	r.Header.Set("Authorization", "Bearer alice")
+	r.Header.Set(idempotency.Header, key)
+	h.ServeHTTP(httptest.NewRecorder(), r)
+	require.NotEmpty(t, seen)
+	require.NotContains(t, seen, "secret")
+}
+
+type spyStore struct {
+	*memory.Store
+	seen *string
+}
+
+func (s spyStore) FinishKey(ctx context.Context, a keys.Attempt, r keys.Reply) error {
+	*s.seen = string(r.Body)
+	return s.Store.FinishKey(ctx, a, r)
+}

@@ -1,0 +1,105 @@
+package manage
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/account"
+	"adnet/internal/errs"
+	"adnet/internal/trail"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+)
+
+// AuditLog reads who changed what.
+type AuditLog interface {
+	AuditLog(ctx context.Context, q trail.Query) ([]trail.Entry, error)
+}
+
+// Page sizes of the audit log.
+const (
+	auditLimit    = 50
+	maxAuditLimit = 500
+)
+
+// auditLog serves GET /api/audit: an owner sees what happened to its own account, an administrator everything.
+func (a *API) auditLog(c *gin.Context) error {
+	caller, err := a.deps.Auth.User(c)
+	if err != nil {
+		return err
+	}
+	q, err := auditQuery(c, caller)
+	if err != nil {
+		return err
+	}
+	entries, err := a.deps.Audit.AuditLog(c.Request.Context(), q)
+	if err != nil {
+		return err
+	}
+	if entries == nil {
+		entries = []trail.Entry{}
+	}
+	reply := map[string]any{"entries": entries, "next": nil}
+	if len(entries) == q.Limit {
+		reply["next"] = entries[len(entries)-1].Seq
+	}
+	return httpapi.JSON(c, http.StatusOK, reply)
+}
+
+func auditQuery(c *gin.Context, caller account.User) (q trail.Query, err error) {
+	if q.OwnerID, err = optionalID(c, "owner_id"); err != nil {
+		return q, err
+	}
+	if !caller.IsAdmin() {
+		if q.OwnerID != uuid.Nil && q.OwnerID != caller.ID {
+			return q, errs.New(errs.Forbidden, "owner_id must be your own")
+		}
+		q.OwnerID = caller.ID
+	}
+	if q.ActorID, err = optionalID(c, "actor_id"); err != nil {
+		return q, err
+	}
+	if !caller.IsAdmin() && q.ActorID != uuid.Nil && q.ActorID != caller.ID {
+		return q, errs.New(errs.Forbidden, "actor_id must be your own")
+	}
+	q.TargetKind, q.TargetID = c.Query("target_kind"), c.Query("target_id")
+	if q.Since, err = optionalTime(c, "since"); err != nil {
+		return q, err
+	}
+	if q.Until, err = optionalTime(c, "until"); err != nil {
+		return q, err
+	}
+	if c.Query("before") != "" {
+		before, err := httpapi.QueryInt(c, "before", 0, 1, 1<<53)
+		if err != nil {
+			return q, err
+		}
+		q.Before = int64(before)
+	}
+	q.Limit, err = httpapi.QueryInt(c, "limit", auditLimit, 1, maxAuditLimit)
+	return q, err
+}
+
+func optionalID(c *gin.Context, name string) (uuid.UUID, error) {
+	if text := c.Query(name); text != "" {
+		return httpapi.ParseID(name, text)
+	}
+	return uuid.Nil, nil
+}
+
+// optionalTime reads RFC 3339 or a UTC day.
+func optionalTime(c *gin.Context, name string) (time.Time, error) {
+	text := c.Query(name)
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, errs.New(errs.InvalidRequest, "%s must be a time like 2026-01-31T12:00:00Z or a day like 2026-01-31", name).With("field", name)
+}
