@@ -15,7 +15,7 @@ import (
 
 const (
 	// Columns in the order of fillEvents, fillAuctions and fillNotices.
-	insertEvents = `INSERT INTO events (event_id, received_at, type, verdict, price, charge, minted, auction_id, campaign_id, advertiser_id, developer_id, billing_model, format, integration_method, surface, region, language, host_app, session, conversion_type, conversion_value, currency, external_id)`
+	insertEvents = `INSERT INTO events (event_id, received_at, type, verdict, price, charge, minted, credit, auction_id, campaign_id, advertiser_id, developer_id, billing_model, format, integration_method, surface, region, language, host_app, session, conversion_type, conversion_value, currency, external_id)`
 
 	insertAuctions = `INSERT INTO auctions (auction_id, at, developer_id, campaign_id, reason, price, ecpm, format, integration_method, surface, region, language, host_app, sandbox, took_us, tokens, tools, floor, candidate_ids, candidate_ecpms, candidate_reasons, more_candidates)`
 
@@ -142,6 +142,7 @@ func fillEvents(b *block, rows []report.Row) {
 	numbers(func(r *report.Row) int64 { return int64(r.Price) })
 	numbers(func(r *report.Row) int64 { return int64(r.Charge) })
 	numbers(func(r *report.Row) int64 { return int64(r.Minted) })
+	texts(func(r *report.Row) string { return r.Credit.String() })
 	ids(func(r *report.Row) uuid.UUID { return r.AuctionID })
 	ids(func(r *report.Row) uuid.UUID { return r.CampaignID })
 	ids(func(r *report.Row) uuid.UUID { return r.AdvertiserID })

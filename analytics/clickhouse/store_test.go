@@ -135,7 +135,7 @@ func TestEveryFieldIsStored(t *testing.T) {
 	id := func(b byte) uuid.UUID { return uuid.UUID{b, 15: b} }
 	at := time.Date(2026, 5, 31, 23, 59, 59, 123456789, time.UTC)
 	require.NoError(t, s.Insert(t.Context(), "a", []report.Row{{
-		EventID: id(1), ReceivedAt: at, Type: ledger.Conversion, Verdict: ledger.OverBalance, Price: 4, Charge: 5, Minted: 6, AuctionID: id(2),
+		EventID: id(1), ReceivedAt: at, Type: ledger.Conversion, Verdict: ledger.OverBalance, Price: 4, Charge: 5, Minted: 6, Credit: ledger.CreditHeld, AuctionID: id(2),
 		CampaignID: id(3), AdvertiserID: id(4), DeveloperID: id(5), BillingModel: "cpa", Format: "f", IntegrationMethod: "m", Surface: "s",
 		Region: "r", Language: "l", HostApp: "h", Session: "se", ConversionType: "ct", ConversionValue: 7, Currency: "EUR", ExternalID: "x",
 	}}))
@@ -150,7 +150,7 @@ func TestEveryFieldIsStored(t *testing.T) {
 	for table, want := range map[string]string{
 		"notices": "02000000-0000-0000-0000-000000000002|loss|signed|2026-05-31 23:59:59.123456|2026-05-31|03000000-0000-0000-0000-000000000003|" +
 			"05000000-0000-0000-0000-000000000005|i|7|102|true",
-		"events": "01000000-0000-0000-0000-000000000001|2026-05-31 23:59:59.123456|2026-05-31|conversion|over_balance|counted|4|5|6|" +
+		"events": "01000000-0000-0000-0000-000000000001|2026-05-31 23:59:59.123456|2026-05-31|conversion|over_balance|counted|4|5|6|held|" +
 			"02000000-0000-0000-0000-000000000002|03000000-0000-0000-0000-000000000003|04000000-0000-0000-0000-000000000004|" +
 			"05000000-0000-0000-0000-000000000005|cpa|f|m|s|r|l|h|se|ct|7|EUR|x",
 		"auctions": "02000000-0000-0000-0000-000000000002|2026-05-31 23:59:59.123456|2026-05-31|05000000-0000-0000-0000-000000000005|" +

@@ -59,6 +59,29 @@ func countsQuery(q report.Query) (string, error) {
 	if !ok {
 		return "", errs.New(errs.InvalidRequest, "breakdown must be campaign, format, host_app, integration_method or day")
 	}
+	where := whereOf(q)
+	head, set := "SELECT day, '' AS key, toUInt8(0) AS kind,", "day"
+	if q.Breakdown != "" && q.Breakdown != report.ByDay {
+		// One pass over one state of the data for both, so that groups and days add up to the same totals.
+		head, set = "SELECT day, key, toUInt8(grouping(day)) AS kind,", "GROUPING SETS ((day), (key))"
+	}
+	var b strings.Builder
+	b.WriteString(head + sums + "\nFROM\n(\n")
+	b.WriteString("    SELECT day, " + key + " AS key, " + columns + " FROM stats_rollup" + where + " AND has({runs:Array(UUID)}, run)\n")
+	b.WriteString("    UNION ALL\n")
+	b.WriteString("    SELECT day, " + key + " AS key, " + columns + " FROM stats_daily" + where + " AND NOT has({rolled:Array(Date)}, day)\n")
+	b.WriteString(")\nGROUP BY " + set)
+	return b.String(), nil
+}
+
+// trafficQuery is the text of the query for the reasons of q's traffic.
+func trafficQuery(q report.Query) string {
+	return "SELECT toString(reason) AS reason, sum(impressions) AS impressions, sum(clicks) AS clicks, sum(other) AS other FROM traffic_daily" +
+		whereOf(q) + " GROUP BY reason ORDER BY reason"
+}
+
+// whereOf is the condition that selects q's rows.
+func whereOf(q report.Query) string {
 	where := " WHERE day BETWEEN {since:Date} AND {until:Date}"
 	for _, c := range []struct {
 		id        uuid.UUID
@@ -72,18 +95,7 @@ func countsQuery(q report.Query) (string, error) {
 			where += c.condition
 		}
 	}
-	head, set := "SELECT day, '' AS key, toUInt8(0) AS kind,", "day"
-	if q.Breakdown != "" && q.Breakdown != report.ByDay {
-		// One pass over one state of the data for both, so that groups and days add up to the same totals.
-		head, set = "SELECT day, key, toUInt8(grouping(day)) AS kind,", "GROUPING SETS ((day), (key))"
-	}
-	var b strings.Builder
-	b.WriteString(head + sums + "\nFROM\n(\n")
-	b.WriteString("    SELECT day, " + key + " AS key, " + columns + " FROM stats_rollup" + where + " AND has({runs:Array(UUID)}, run)\n")
-	b.WriteString("    UNION ALL\n")
-	b.WriteString("    SELECT day, " + key + " AS key, " + columns + " FROM stats_daily" + where + " AND NOT has({rolled:Array(Date)}, day)\n")
-	b.WriteString(")\nGROUP BY " + set)
-	return b.String(), nil
+	return where
 }
 
 // lastDay is the last day that a Date of the store can hold, 2149-06-06.

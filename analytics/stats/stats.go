@@ -83,6 +83,18 @@ func (r *Reader) Stats(ctx context.Context, q report.Query) (report.Result, erro
 		return report.Result{}, r.failure(ctx, err)
 	}
 	collect(&result, rows, q.Breakdown)
+	var reasons []struct {
+		Reason      string `ch:"reason"`
+		Impressions int64  `ch:"impressions"`
+		Clicks      int64  `ch:"clicks"`
+		Other       int64  `ch:"other"`
+	}
+	if err := r.store.Select(ctx, &reasons, trafficQuery(q), params); err != nil {
+		return report.Result{}, r.failure(ctx, err)
+	}
+	for _, t := range reasons {
+		result.Traffic = append(result.Traffic, report.Traffic(t))
+	}
 	return result, nil
 }
 

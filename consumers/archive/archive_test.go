@@ -320,6 +320,24 @@ func TestEventsWaitForTheirVerdict(t *testing.T) {
 	require.Zero(t, log.resets)
 }
 
+// With a backlog the least time between small inserts is not waited for: after the first record, inserted at once, the
+// next would be due in an hour.
+func TestBacklogDoesNotLinger(t *testing.T) {
+	const backlog = 5_000
+	store, into := memory.New(time.Now), newSink(nil)
+	cfg := config
+	cfg.Linger, cfg.ChunkRows, cfg.BufferRecords, cfg.BufferBytes = time.Hour, 50_000, 100_000, 64<<20
+	log := &scripted{polls: [][]event.Record{{record(t, 0, impression())}}}
+	for i := int64(1); i <= backlog; i++ {
+		log.polls = append(log.polls, []event.Record{record(t, i, impression())})
+	}
+	settled(t, store, 0, ok(1)...)
+	start(t, cfg, log, store, into)
+	require.Len(t, into.await(t, 1), 1)
+	settled(t, store, 1, ok(backlog)...)
+	require.Len(t, into.await(t, 1+backlog), 1+backlog)
+}
+
 // A plan from before a restart may be larger than the buffer: reading must go on until it is covered.
 func TestPlanLargerThanTheBufferIsCarriedOut(t *testing.T) {
 	store, into := memory.New(time.Now), newSink(nil)

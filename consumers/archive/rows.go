@@ -56,7 +56,7 @@ func rows(c ledger.Chunk, q *queue) (block []report.Row, missing int) {
 				missing++
 			}
 		}
-		row.Verdict, row.Charge, row.Minted = outcome.Verdict, outcome.Charge, outcome.Minted
+		row.Verdict, row.Charge, row.Minted, row.Credit = outcome.Verdict, outcome.Charge, outcome.Minted, outcome.Credit
 	}
 	return block, missing
 }

@@ -25,6 +25,16 @@ type Source interface {
 	ChangedCampaigns(ctx context.Context, since int64, limit int) (changed []campaign.Campaign, head int64, err error)
 	// Rooms lists what changed after cursor and the cursor to go on with; every room for cursor 0.
 	Rooms(ctx context.Context, cursor int64) (rooms []ledger.Room, next int64, err error)
+	Epochs
+}
+
+// Epochs remembers under which epoch the target's reservations were last rebuilt.
+type Epochs interface {
+	Epoch(ctx context.Context) (int64, error)
+	// NextEpoch is higher than every epoch before.
+	NextEpoch(ctx context.Context) (int64, error)
+	// Prune forgets what was released of minutes before minute.
+	Prune(ctx context.Context, minute ledger.Minute) error
 }
 
 // Target is the projection. Several processes write it at once: values are absolute and versioned, and
@@ -37,10 +47,26 @@ type Target interface {
 	// nothing: the target is still being filled.
 	PublishCampaigns(ctx context.Context, changed []campaign.Campaign, head int64) error
 	PublishRooms(ctx context.Context, rooms []ledger.Room) error
+	Reservations
 }
 
-// Deps are what a [Projector] works with. All are required.
+// Reservations is the part of the target that nodes reserve prices in. It lives in epochs: what was lost, or comes back
+// older than this process has seen it, is rebuilt under the next.
+type Reservations interface {
+	// Beat says that this process is at work in epoch, and answers the epoch of the target; 0 when its reservations are
+	// lost, older than what was seen, or were never built.
+	Beat(ctx context.Context, epoch int64) (current int64, err error)
+	// Rebuild makes rooms go to epoch, which nobody uses before Open.
+	Rebuild(epoch int64)
+	// Open lets nodes work in epoch; the answer is a later one when another process was quicker.
+	Open(ctx context.Context, epoch int64) (current int64, err error)
+}
+
+// Deps are what a [Projector] works with. All but Wake are required.
 type Deps struct {
+	// Wake calls wake whenever something was changed that nodes wait for, until ctx ends or it fails: it only saves
+	// waiting for the next round.
+	Wake       func(ctx context.Context, wake func()) error
 	Source     Source
 	Target     Target
 	Logger     *slog.Logger

@@ -12,10 +12,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"adnet/internal/campaign"
+	"adnet/internal/ledger"
 	"adnet/internal/obs"
 
 	"github.com/cenkalti/backoff/v5"
@@ -32,6 +35,8 @@ type Projector struct {
 	published int64 // config version
 	cursor    int64 // of rooms; 0 publishes all
 	repaired  time.Time
+	epoch     int64 // of the reservations; 0 before it is known
+	wake      chan struct{}
 
 	failing atomic.Pointer[error]
 	often   *obs.LimitedLogger // for failures that repeat
@@ -52,7 +57,7 @@ func New(cfg Config, deps Deps) (*Projector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("project: %w", err)
 	}
-	p := &Projector{cfg: cfg, deps: deps, metrics: m, often: obs.Limited(deps.Logger, time.Second)}
+	p := &Projector{cfg: cfg, deps: deps, metrics: m, wake: make(chan struct{}, 1), often: obs.Limited(deps.Logger, time.Second)}
 	p.failing.Store(&errNotYet)
 	return p, nil
 }
@@ -69,6 +74,11 @@ func (p *Projector) Ready() error {
 func (p *Projector) Run(ctx context.Context) error {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = p.cfg.Every, max(p.cfg.Every, 2*time.Second)
+	var listening sync.WaitGroup
+	defer listening.Wait()
+	if p.deps.Wake != nil {
+		listening.Go(func() { p.listen(ctx) })
+	}
 	for {
 		wait := p.cfg.Every
 		if err := p.round(ctx); err == nil {
@@ -85,7 +95,25 @@ func (p *Projector) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			timer.Stop()
 			return nil
+		case <-p.wake:
+			timer.Stop()
 		case <-timer.C:
+		}
+	}
+}
+
+// listen wakes the rounds. What it misses the next round finds anyway.
+func (p *Projector) listen(ctx context.Context) {
+	for ctx.Err() == nil {
+		_ = p.deps.Wake(ctx, func() {
+			select {
+			case p.wake <- struct{}{}:
+			default:
+			}
+		})
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
 		}
 	}
 }
@@ -190,13 +218,72 @@ func (p *Projector) publish(ctx context.Context, page []campaign.Campaign, head 
 }
 
 // rooms publishes what changed, and everything now and then: that repairs what an eviction or a lost write
-// of the target did to single values.
+// of the target did to single values. The epoch comes first: releases belong to one.
 func (p *Projector) rooms(ctx context.Context) error {
 	if time.Since(p.repaired) >= p.cfg.RepairEvery {
 		p.cursor = 0
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
+	next, err := p.follows(ctx)
+	if err != nil {
+		return err
+	}
+	if next != 0 {
+		p.cursor = 0
+		p.deps.Target.Rebuild(next)
+	}
+	if err := p.publishRooms(ctx); err != nil || next == 0 {
+		return err
+	}
+	// Only now: nodes must not grant by rooms of before.
+	level := slog.LevelWarn
+	if p.epoch == 0 { // a process that starts finds out what there is
+		level = slog.LevelDebug
+	}
+	if p.epoch, err = p.deps.Target.Open(ctx, next); err != nil {
+		p.epoch = 0
+		return fmt.Errorf("open the reservations: %w", err)
+	}
+	if p.epoch != next {
+		p.cursor = 0 // what this process published went to an epoch that nobody uses
+	}
+	p.metrics.epochs.Inc()
+	p.metrics.epoch.Set(float64(p.epoch))
+	p.deps.Logger.Log(ctx, level, "reservations were built anew: the target had none, or older ones", "epoch", p.epoch)
+	return nil
+}
+
+// follows makes sure that this process and the target are in the last epoch that the source knows. next is the epoch
+// to rebuild under when they are not.
+func (p *Projector) follows(ctx context.Context) (next int64, err error) {
+	current, err := p.deps.Target.Beat(ctx, p.epoch)
+	if err != nil {
+		return 0, fmt.Errorf("beat: %w", err)
+	}
+	if current == p.epoch && current != 0 {
+		return 0, nil
+	}
+	stored, err := p.deps.Source.Epoch(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read the epoch: %w", err)
+	}
+	if current == stored && current != 0 {
+		// Another process rebuilt it, or this one just started: what it published is repeated to be sure.
+		p.epoch, p.cursor = current, 0
+		p.metrics.epoch.Set(float64(p.epoch))
+		if current, err = p.deps.Target.Beat(ctx, p.epoch); err == nil && current == p.epoch {
+			return 0, nil
+		}
+	}
+	p.epoch = 0
+	if next, err = p.deps.Source.NextEpoch(ctx); err != nil {
+		return 0, fmt.Errorf("begin an epoch: %w", err)
+	}
+	return next, nil
+}
+
+func (p *Projector) publishRooms(ctx context.Context) error {
 	repair := p.cursor == 0
 	rooms, next, err := p.deps.Source.Rooms(ctx, p.cursor)
 	if err != nil {
@@ -208,16 +295,19 @@ func (p *Projector) rooms(ctx context.Context) error {
 		}
 	}
 	p.cursor = next // only now: rooms that were not published are read again
+	p.metrics.rooms.Add(float64(len(rooms)))
 	if repair {
 		p.repaired = time.Now()
+		if err := p.deps.Source.Prune(ctx, ledger.MinuteOf(p.repaired)-3*ledger.MaxReservation); err != nil {
+			return fmt.Errorf("prune releases: %w", err)
+		}
 	}
-	p.metrics.rooms.Add(float64(len(rooms)))
 	return nil
 }
 
 type metrics struct {
-	campaigns, rooms, fills, lost, failures prometheus.Counter
-	version                                 prometheus.Gauge
+	campaigns, rooms, fills, lost, failures, epochs prometheus.Counter
+	version, epoch                                  prometheus.Gauge
 }
 
 func newMetrics(r prometheus.Registerer) (*metrics, error) {
@@ -230,10 +320,12 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		fills:     counter("fills_total", "Times that everything was published."),
 		lost:      counter("target_lost_total", "Times that the target had lost what was published."),
 		failures:  counter("failures_total", "Rounds that failed."),
+		epochs:    counter("epochs_total", "Times that the reservations were rebuilt under a new epoch."),
+		epoch:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "adnet_project_epoch", Help: "Epoch of the reservations that this process works in."}),
 		version:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "adnet_project_version", Help: "Config version up to which campaigns are published."}),
 	}
 	var failed error
-	for _, c := range []prometheus.Collector{m.campaigns, m.rooms, m.fills, m.lost, m.failures, m.version} {
+	for _, c := range []prometheus.Collector{m.campaigns, m.rooms, m.fills, m.lost, m.failures, m.version, m.epochs, m.epoch} {
 		failed = errors.Join(failed, r.Register(c))
 	}
 	return m, failed

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"reflect"
 	"strconv"
 	"sync"
 	"testing"
@@ -164,7 +165,8 @@ func equal(t *testing.T, s source, client *redis.Client) {
 			byID[r.CampaignID] = r
 		}
 		for _, r := range rooms {
-			if byID[r.CampaignID] != r {
+			r.Released = nil // is told to nobody but the reservations
+			if !reflect.DeepEqual(byID[r.CampaignID], r) {
 				return false
 			}
 		}
@@ -231,6 +233,10 @@ type target struct {
 	kept  map[uuid.UUID]int64
 	heads []int64 // as they were given
 	rooms map[uuid.UUID]int64
+
+	epoch    int64         // open; 0 for none
+	building int64         // that rooms go to
+	ready    map[int64]int // rooms by the epoch they went to, until it opened
 }
 
 var errTarget = errors.New("target is out of reach")
@@ -265,7 +271,71 @@ func (g *target) PublishRooms(_ context.Context, rooms []ledger.Room) error {
 	for _, r := range rooms {
 		g.rooms[r.CampaignID] = r.Version
 	}
+	if g.ready == nil {
+		g.ready = make(map[int64]int)
+	}
+	g.ready[g.building] += len(rooms)
 	return nil
+}
+
+func (g *target) Beat(_ context.Context, epoch int64) (int64, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.epoch < epoch {
+		g.epoch = 0
+	}
+	return g.epoch, nil
+}
+
+func (g *target) Rebuild(epoch int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.building = epoch
+}
+
+func (g *target) Open(_ context.Context, epoch int64) (int64, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.epoch = max(g.epoch, epoch)
+	return g.epoch, nil
+}
+
+// Reservations that are gone, or of an epoch of before, are rebuilt under a higher one, after every room went there.
+func TestReservationsAreRebuiltUnderANewEpoch(t *testing.T) {
+	s := newSource()
+	ids := s.add(t, 3)
+	g := &target{kept: map[uuid.UUID]int64{}}
+	_, stop := start(t, config, s, g)
+	epoch := func(above int64) (epoch int64) {
+		require.Eventually(t, func() bool {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			epoch = g.epoch
+			return epoch > above
+		}, patience, time.Millisecond)
+		stored, err := s.Epoch(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, epoch, stored)
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		require.GreaterOrEqual(t, g.ready[epoch], len(ids))
+		return epoch
+	}
+	set := func(to int64) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.epoch = to
+	}
+	first := epoch(0)
+	set(0) // emptied
+	second := epoch(first)
+	set(first) // an old dump
+	third := epoch(second)
+	stop()
+	// A process that starts goes on where the reservations are, and repeats what it publishes.
+	_, stop = start(t, config, s, g)
+	require.Equal(t, third, epoch(0))
+	stop()
 }
 
 func (g *target) lose() {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"adnet/internal/ledger"
+	"adnet/internal/money"
 	"adnet/schemas/event"
 )
 
@@ -34,7 +35,7 @@ func (s *Settler) batch(ctx context.Context, records []event.Record) (b ledger.B
 			rest = true
 		}
 	}
-	b = ledger.Batch{At: s.now().UTC(), Prepaid: s.cfg.Prepaid}
+	b = ledger.Batch{At: s.now().UTC(), Prepaid: s.cfg.Prepaid, MintCap: money.Credits(s.cfg.MintCap)}
 	for _, run := range runs {
 		if len(run.Records) > 0 {
 			b.Runs = append(b.Runs, *run)

@@ -16,6 +16,7 @@ type Config struct {
 	MaxBatch  int           `name:"settle-batch" env:"ADNET_SETTLE_BATCH" default:"5000" help:"Most events that one transaction settles."`
 	TxTimeout time.Duration `name:"settle-tx-timeout" env:"ADNET_SETTLE_TX_TIMEOUT" default:"30s" help:"Longest time for one try of a transaction."`
 	RetryMax  time.Duration `name:"settle-retry-max" env:"ADNET_SETTLE_RETRY_MAX" default:"5s" help:"Longest pause between tries while the store is out of reach."`
+	MintCap   int64         `name:"mint-daily-cap" env:"ADNET_MINT_DAILY_CAP" default:"100000" help:"Most Credits that a publisher earns per UTC day; further impressions are recorded and billed and mint nothing. 0 is no cap."`
 
 	// Prepaid is ADNET_PREPAID=required: cash campaigns may only spend deposited balance. The setting
 	// belongs to the whole product, so the wiring sets it.

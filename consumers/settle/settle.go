@@ -44,8 +44,8 @@ type Settler struct {
 // New checks the settings. It opens nothing. Errors: a setting out of range, a missing dependency, a
 // metric registered twice.
 func New(cfg Config, deps Deps) (*Settler, error) {
-	if cfg.MaxBatch < 1 || cfg.TxTimeout <= 0 || cfg.RetryMax <= 0 {
-		return nil, errors.New("settle: batch size and time limits must be positive")
+	if cfg.MaxBatch < 1 || cfg.MintCap < 0 || cfg.TxTimeout <= 0 || cfg.RetryMax <= 0 {
+		return nil, errors.New("settle: batch size and time limits must be positive, the mint cap not negative")
 	}
 	if deps.Log == nil || deps.Store == nil || deps.Logger == nil || deps.Registerer == nil {
 		return nil, errors.New("settle: log, store, logger and registerer are required")
@@ -177,6 +177,11 @@ func decide(ctx context.Context, tx ledger.Tx, b ledger.Batch, ranges []ledger.R
 	if err := tx.Claim(ctx, ranges); err != nil {
 		return ledger.Effects{}, fmt.Errorf("claim: %w", err)
 	}
+	impressions, err := tx.Impressions(ctx, ledger.Clicked(b))
+	if err != nil {
+		return ledger.Effects{}, fmt.Errorf("impressions: %w", err)
+	}
+	ledger.Screen(b, impressions)
 	fresh, err := tx.MarkFirst(ctx, ledger.Candidates(b))
 	if err != nil {
 		return ledger.Effects{}, fmt.Errorf("mark: %w", err)

@@ -506,3 +506,62 @@ func BenchmarkSettle(b *testing.B) {
 	}
 	b.ReportMetric(float64(at)/b.Elapsed().Seconds(), "events/s")
 }
+
+// What ingress found and what settlement finds, through the decoder: recorded with a reason, never billed, never minted.
+func TestInvalidTrafficThroughTheWholeRoad(t *testing.T) {
+	w := newWorld(t, 100*money.USD)
+	view := w.impression()
+	of := func(auction []byte, kind event.Type, rule string) []byte {
+		e := w.impression()
+		e.AuctionId, e.Type, e.InvalidTraffic = auction, kind, rule
+		return marshal(t, e)
+	}
+	var values [][]byte
+	for _, rule := range ledger.InvalidRules() {
+		values = append(values, of(newID(), event.Type_IMPRESSION, rule))
+	}
+	self := w.impression()
+	self.DeveloperId = nil
+	c, err := w.store.Campaign(t.Context(), w.campaign)
+	require.NoError(t, err)
+	owner, err := w.store.User(t.Context(), c.AdvertiserID)
+	require.NoError(t, err)
+	self.DeveloperId = owner.DeveloperID[:]
+	values = append(values,
+		of(view.AuctionId, event.Type_CLICK, ""), // before its impression
+		marshal(t, view), of(view.AuctionId, event.Type_CLICK, ""), of(view.AuctionId, event.Type_CLICK, ""),
+		of(newID(), event.Type_CLICK, ""), marshal(t, self))
+	log := newScripted(records(0, values[:9]...), records(9, values[9:]...))
+	through(t, config, log, w.store)
+	_, verdicts := applied(t, w.store, []ledger.Partition{partition})
+	want := map[ledger.Verdict]int{ledger.OK: 2, ledger.Duplicate: 1, ledger.SelfServed: 1}
+	for _, rule := range ledger.InvalidRules() {
+		want[ledger.InvalidTraffic+ledger.Verdict(rule)]++
+	}
+	want[ledger.InvalidTraffic+ledger.RuleNoImpression] += 2
+	require.Equal(t, want, verdicts)
+	c, err = w.store.Campaign(t.Context(), w.campaign)
+	require.NoError(t, err)
+	require.Equal(t, money.Micros(5_000), c.SpentTotal, "one impression")
+	credits, err := w.store.DeveloperCredits(t.Context(), w.publisher)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, credits)
+	own, err := w.store.DeveloperCredits(t.Context(), owner.DeveloperID)
+	require.NoError(t, err)
+	require.Zero(t, own)
+}
+
+// The daily mint cap is a setting of settlement.
+func TestMintCapThroughTheWholeRoad(t *testing.T) {
+	w := newWorld(t, 100*money.USD)
+	capped := config
+	capped.MintCap = 2
+	log := newScripted(records(0, marshal(t, w.impression()), marshal(t, w.impression()), marshal(t, w.impression())), records(3, marshal(t, w.impression())))
+	through(t, capped, log, w.store)
+	credits, err := w.store.DeveloperCredits(t.Context(), w.publisher)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, credits)
+	c, err := w.store.Campaign(t.Context(), w.campaign)
+	require.NoError(t, err)
+	require.Equal(t, money.Micros(20_000), c.SpentTotal, "billed normally")
+}

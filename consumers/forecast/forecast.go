@@ -1,0 +1,109 @@
+// Package forecast tells the serving nodes how each campaign's traffic is usually spread over the UTC day: the curve
+// of the last seven whole days, counted from the auctions, by which pacing plans the next.
+//
+// Curves are absolute and made anew every time, so any number of processes may publish them and nothing is lost with
+// the target but an hour. A campaign that was offered fewer than 500 times has no curve, and its days are planned
+// evenly.
+package forecast
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"adnet/internal/campaign"
+	"adnet/internal/ledger"
+	"adnet/internal/obs"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+const (
+	every  = time.Hour
+	again  = time.Minute // after a failure
+	days   = 7
+	offset = 20 * time.Second // after the start, so that it is no part of starting
+)
+
+// Source counts opportunities; see stats.Reader.
+type Source interface {
+	Opportunities(ctx context.Context, first, last ledger.Day) (map[uuid.UUID]*[campaign.Quarters]int64, error)
+}
+
+// Target keeps the curves; see redis.Curves.
+type Target interface {
+	PublishCurves(ctx context.Context, all map[uuid.UUID]campaign.Curve) error
+}
+
+// Deps are what a forecast works with. All but Now are required.
+type Deps struct {
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
+	Source  Source
+	Target  Target
+	Now     func() time.Time
+}
+
+// Forecast is the component.
+type Forecast struct {
+	deps   Deps
+	often  *obs.LimitedLogger
+	curves prometheus.Gauge
+	failed prometheus.Counter
+}
+
+// New makes a forecast. It starts nothing. Errors: a metric registered twice.
+func New(deps Deps) (*Forecast, error) {
+	if deps.Now == nil {
+		deps.Now = time.Now
+	}
+	f := &Forecast{
+		deps: deps, often: obs.Limited(deps.Log, 10*time.Minute),
+		curves: prometheus.NewGauge(prometheus.GaugeOpts{Name: "adnet_forecast_curves", Help: "Campaigns whose traffic curve was published last."}),
+		failed: prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_forecast_failures_total", Help: "Times that traffic curves could not be made or published."}),
+	}
+	if err := deps.Metrics.Register(f.curves); err != nil {
+		return nil, err
+	}
+	return f, deps.Metrics.Register(f.failed)
+}
+
+// Run publishes curves every hour until ctx ends, and then returns nil.
+func (f *Forecast) Run(ctx context.Context) error {
+	for wait := offset; ; {
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		}
+		wait = every
+		if err := f.Publish(ctx); err != nil && ctx.Err() == nil {
+			wait = again
+			f.failed.Inc()
+			f.often.Warn(ctx, "traffic curves were not published: campaigns are paced by the last ones", "error", err)
+		}
+	}
+}
+
+// Publish makes and publishes every curve. Run calls it; tests may instead. Errors: those of the source and the target.
+func (f *Forecast) Publish(ctx context.Context) error {
+	today := ledger.DayOf(f.deps.Now())
+	counts, err := f.deps.Source.Opportunities(ctx, today-days, today-1)
+	if err != nil {
+		return err
+	}
+	curves := make(map[uuid.UUID]campaign.Curve)
+	for id, of := range counts {
+		if curve, ok := campaign.CurveOf(of); ok {
+			curves[id] = curve
+		}
+	}
+	if err := f.deps.Target.PublishCurves(ctx, curves); err != nil {
+		return err
+	}
+	f.curves.Set(float64(len(curves)))
+	return nil
+}

@@ -1,0 +1,155 @@
+// Package quarantine looks for publishers whose day is anomalous and puts them into quarantine: what they mint from then
+// on is held until an administrator decides (POST /api/billing?action=quarantine).
+//
+// It judges settlement's own sums per publisher and day, so it needs no analytics store, finds the same whoever
+// looks, and opens a case once however many processes look. It changes no charge and delays nothing.
+package quarantine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"adnet/internal/ledger"
+	"adnet/internal/obs"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Config is what an operator may choose. A threshold of 0 switches its rule off.
+type Config struct {
+	Every        time.Duration `name:"quarantine-every" env:"ADNET_QUARANTINE_EVERY" default:"1m" help:"How often publishers are judged; 0 puts none into quarantine."`
+	MinEvents    int64         `name:"quarantine-min-events" env:"ADNET_QUARANTINE_MIN_EVENTS" default:"1000" help:"Impressions (for the share of invalid traffic: events) of a UTC day below which no publisher is judged."`
+	CTR          float64       `name:"quarantine-ctr" env:"ADNET_QUARANTINE_CTR" default:"0.5" help:"Clicks per impression of a day above which a publisher's Credits are held."`
+	InvalidShare float64       `name:"quarantine-invalid-share" env:"ADNET_QUARANTINE_INVALID_SHARE" default:"0.5" help:"Share of invalid traffic of a day, 0 to 1, above which a publisher's Credits are held."`
+	Surge        float64       `name:"quarantine-surge" env:"ADNET_QUARANTINE_SURGE" default:"10" help:"How many times the mean of its last 7 days a publisher may mint in a day before its Credits are held."`
+}
+
+// Store is what the rules look at and where cases are kept.
+type Store interface {
+	// PublisherDays lists the days from since to last of the publishers that have one on last, by developer.
+	PublisherDays(ctx context.Context, since, last ledger.Day) ([]ledger.PublisherDay, error)
+	Quarantines(ctx context.Context, q ledger.QuarantineQuery) ([]ledger.Quarantine, error)
+	// OpenQuarantine opens a case; false when there is one.
+	OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error)
+}
+
+// Deps are what a [Detector] works with. All are required but Now.
+type Deps struct {
+	Store      Store
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+	Now        func() time.Time
+}
+
+// Detector judges publishers. Run may be called once.
+type Detector struct {
+	cfg    Config
+	store  Store
+	log    *slog.Logger
+	often  *obs.LimitedLogger
+	opened *prometheus.CounterVec
+	now    func() time.Time
+}
+
+// New checks the settings. Errors: a threshold out of range, a missing dependency, a metric registered twice.
+func New(cfg Config, deps Deps) (*Detector, error) {
+	if cfg.Every < 0 || cfg.MinEvents < 0 || cfg.CTR < 0 || cfg.InvalidShare < 0 || cfg.InvalidShare > 1 || cfg.Surge < 0 {
+		return nil, errors.New("quarantine: thresholds must not be negative, ADNET_QUARANTINE_INVALID_SHARE at most 1")
+	}
+	if deps.Store == nil || deps.Logger == nil || deps.Registerer == nil {
+		return nil, errors.New("quarantine: store, logger and registerer are required")
+	}
+	if deps.Now == nil {
+		deps.Now = time.Now
+	}
+	d := &Detector{cfg: cfg, store: deps.Store, log: deps.Logger, often: obs.Limited(deps.Logger, time.Minute), now: deps.Now,
+		opened: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "adnet_quarantine_opened_total", Help: "Publishers that this process put into quarantine, by rule.",
+		}, []string{"rule"})}
+	if err := deps.Registerer.Register(d.opened); err != nil {
+		return nil, fmt.Errorf("quarantine: %w", err)
+	}
+	return d, nil
+}
+
+// Run judges until ctx ends. A run that fails is repeated with the next. It returns nil.
+func (d *Detector) Run(ctx context.Context) error {
+	if d.cfg.Every == 0 {
+		<-ctx.Done()
+		return nil
+	}
+	ticker := time.NewTicker(d.cfg.Every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if _, err := d.Judge(ctx); err != nil && ctx.Err() == nil {
+			d.often.Warn(ctx, "publishers could not be judged, trying again", "error", err)
+		}
+	}
+}
+
+// Judge looks at the day once and answers how many cases it opened.
+func (d *Detector) Judge(ctx context.Context) (opened int, err error) {
+	now := d.now().UTC()
+	today := ledger.DayOf(now)
+	days, err := d.store.PublisherDays(ctx, today-ledger.SurgeDays, today)
+	if err != nil {
+		return 0, err
+	}
+	rules := ledger.QuarantineRules{MinEvents: d.cfg.MinEvents, CTR: d.cfg.CTR, InvalidShare: d.cfg.InvalidShare, Surge: d.cfg.Surge}
+	for len(days) > 0 {
+		n := 1
+		for n < len(days) && days[n].DeveloperID == days[0].DeveloperID {
+			n++
+		}
+		mine := days[:n]
+		days = days[n:]
+		evidence, found := rules.Anomaly(mine[n-1], mine[:n-1])
+		if !found || mine[n-1].Day != today {
+			continue
+		}
+		did, err := d.open(ctx, mine[0].DeveloperID, evidence, now)
+		if err != nil {
+			return opened, err
+		}
+		if did {
+			opened++
+		}
+	}
+	return opened, nil
+}
+
+// maxCases bounds what is read of one publisher's past.
+const maxCases = 1000
+
+// open opens a case unless there is one, or an administrator released one today: who looked at the day's numbers and
+// let them pass is not asked again before the next day. After a claw-back the same day's pattern is held again.
+func (d *Detector) open(ctx context.Context, developer uuid.UUID, e ledger.Evidence, now time.Time) (bool, error) {
+	cases, err := d.store.Quarantines(ctx, ledger.QuarantineQuery{Developer: developer, Limit: maxCases})
+	if err != nil {
+		return false, err
+	}
+	for _, c := range cases {
+		if c.Decision == "" || c.Decision == ledger.QuarantineRelease && ledger.DayOf(c.DecidedAt) == e.Today.Day {
+			return false, nil
+		}
+	}
+	did, err := d.store.OpenQuarantine(ctx, ledger.Quarantine{
+		ID: ledger.QuarantineID(developer, e.Today.Day, len(cases)), DeveloperID: developer, Evidence: e, OpenedAt: now,
+	})
+	if did {
+		d.opened.WithLabelValues(string(e.Rule)).Inc()
+		d.log.LogAttrs(ctx, slog.LevelWarn, "publisher put into quarantine: its Credits are held until an administrator decides",
+			slog.String("developer_id", developer.String()), slog.String("rule", string(e.Rule)),
+			slog.Float64("value", e.Value), slog.Float64("threshold", e.Threshold))
+	}
+	return did, err
+}

@@ -1,0 +1,111 @@
+package quarantine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"adnet/internal/ledger"
+	"adnet/internal/memory"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+)
+
+var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+
+// days is a store with given publisher days.
+type days struct {
+	*memory.Store
+	list []ledger.PublisherDay
+	err  error
+}
+
+func (d *days) PublisherDays(context.Context, ledger.Day, ledger.Day) ([]ledger.PublisherDay, error) {
+	return d.list, d.err
+}
+
+func newDetector(t *testing.T, store Store, now func() time.Time) *Detector {
+	t.Helper()
+	d, err := New(Config{Every: time.Minute, MinEvents: 100, CTR: 0.5, InvalidShare: 0.5, Surge: 10},
+		Deps{Store: store, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: now})
+	require.NoError(t, err)
+	return d
+}
+
+func TestJudge(t *testing.T) {
+	now := noon
+	today := ledger.DayOf(noon)
+	honest, clicker := uuid.UUID{1}, uuid.UUID{2}
+	store := &days{Store: memory.New(func() time.Time { return now }), list: []ledger.PublisherDay{
+		{DeveloperID: honest, Day: today - 1, Impressions: 100, Clicks: 100}, // a day that is over is not judged
+		{DeveloperID: honest, Day: today, Impressions: 1000, Clicks: 20, Minted: 1000},
+		{DeveloperID: clicker, Day: today, Impressions: 200, Clicks: 150, Minted: 200},
+	}}
+	d := newDetector(t, store, func() time.Time { return now })
+	judge := func(want int) {
+		t.Helper()
+		opened, err := d.Judge(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want, opened)
+	}
+	cases := func() []ledger.Quarantine {
+		list, err := store.Quarantines(t.Context(), ledger.QuarantineQuery{Limit: 10})
+		require.NoError(t, err)
+		return list
+	}
+	end := func(d ledger.QuarantineDecision) {
+		_, err := store.EndQuarantine(t.Context(), ledger.QuarantineVerdict{Case: cases()[0].ID, Decision: d, By: uuid.UUID{9}, At: now})
+		require.NoError(t, err)
+		now = now.Add(time.Minute)
+	}
+	judge(1)
+	judge(0)
+	list := cases()
+	require.Len(t, list, 1)
+	require.Equal(t, clicker, list[0].DeveloperID)
+	require.Equal(t, ledger.Evidence{Rule: ledger.QuarantineCTR, Value: 0.75, Threshold: 0.5, Today: store.list[2]}, list[0].Evidence)
+
+	end(ledger.QuarantineClawback)
+	judge(1) // the pattern goes on
+	end(ledger.QuarantineRelease)
+	judge(0) // somebody looked at this day
+	now = noon.AddDate(0, 0, 1)
+	judge(0) // today is another day, of which there is nothing
+	store.list[2].Day++
+	judge(1)
+	require.Len(t, cases(), 3)
+	store.err = errors.New("away")
+	_, err := d.Judge(t.Context())
+	require.ErrorIs(t, err, store.err)
+}
+
+func TestRunGoesOnAfterAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &days{Store: memory.New(time.Now), err: errors.New("away")}
+		d := newDetector(t, store, time.Now)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- d.Run(ctx) }()
+		time.Sleep(90 * time.Second)
+		store.err, store.list = nil, []ledger.PublisherDay{{DeveloperID: uuid.UUID{1}, Day: ledger.DayOf(time.Now()), Invalid: 1000}}
+		time.Sleep(time.Minute)
+		list, err := store.Quarantines(t.Context(), ledger.QuarantineQuery{Limit: 10})
+		require.NoError(t, err)
+		require.Len(t, list, 1)
+		require.Equal(t, ledger.QuarantineInvalid, list[0].Evidence.Rule)
+		cancel()
+		require.NoError(t, <-ended)
+	})
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	for _, bad := range []Config{{Every: -1}, {MinEvents: -1}, {CTR: -1}, {InvalidShare: 1.1}, {Surge: -1}} {
+		_, err := New(bad, Deps{Store: &days{}, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+		require.Error(t, err)
+	}
+}

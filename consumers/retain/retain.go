@@ -1,0 +1,140 @@
+// Package retain removes what is not needed any more, once a night: deduplication marks of days whose events nobody
+// may send any more, applied ranges that are archived, idempotency keys, dead letters. The analytics store drops
+// whole months by itself (its TTL).
+//
+// Contract: marks go only after the horizon passed their day, and settlement refuses events from before the
+// horizon; so a dropped mark can never make a repeat look new. Any number of processes may run it at once.
+package retain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"adnet/internal/ledger"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Config is how long what is kept. 0 days keeps for ever.
+type Config struct {
+	Marks   int           `name:"retention-marks-days" env:"ADNET_RETENTION_MARKS_DAYS" default:"60" help:"Days that deduplication marks are kept; at least the life of a conversion and a week. Events of earlier auctions expire. 0: for ever."`
+	Applied int           `name:"retention-applied-days" env:"ADNET_RETENTION_APPLIED_DAYS" default:"30" help:"Days that the verdicts of archived events are kept in PostgreSQL: as long as a backup may be restored, or a day of ClickHouse rebuilt. 0: for ever."`
+	Dead    int           `name:"retention-dlq-days" env:"ADNET_RETENTION_DLQ_DAYS" default:"90" help:"Days that dead letters are kept. 0: for ever."`
+	At      time.Duration `name:"retention-at" env:"ADNET_RETENTION_AT" default:"3h30m" help:"How long after midnight UTC the nightly removal runs."`
+}
+
+// keyLife is how long an idempotency key counts.
+const keyLife = 24 * time.Hour
+
+// slack is how much longer than a conversion marks must be kept: clocks, and events that wait in spools and the log.
+const slack = 7 * 24 * time.Hour
+
+// Cutoffs is what may go at now when an event counts for at most life after its auction. Error: marks would go
+// while their events are still accepted.
+func (c Config) Cutoffs(now time.Time, life time.Duration) (cut ledger.Cutoffs, err error) {
+	if c.Marks < 0 || c.Applied < 0 || c.Dead < 0 {
+		return cut, errors.New("ADNET_RETENTION_…: days must not be negative")
+	}
+	days := func(n int) time.Time {
+		if n == 0 {
+			return time.Time{}
+		}
+		return now.UTC().AddDate(0, 0, -n)
+	}
+	if least := int((life + slack + 24*time.Hour - 1) / (24 * time.Hour)); c.Marks > 0 && c.Marks < least {
+		return cut, fmt.Errorf("ADNET_RETENTION_MARKS_DAYS is %d: with ADNET_CONVERSION_LIFE=%s it must be at least %d", c.Marks, life, least)
+	}
+	if c.Marks > 0 {
+		cut.Horizon = ledger.DayOf(days(c.Marks))
+	}
+	cut.Applied, cut.Dead, cut.Keys = days(c.Applied), days(c.Dead), now.Add(-keyLife)
+	return cut, nil
+}
+
+// Store is what is cleaned.
+type Store interface {
+	Retain(ctx context.Context, cut ledger.Cutoffs, dry bool) (ledger.Removed, error)
+}
+
+// Deps is what the removal works with.
+type Deps struct {
+	Store      Store
+	Life       time.Duration // the longest that an event counts after its auction
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+	Now        func() time.Time // nil: the clock
+}
+
+// Retainer is the nightly removal.
+type Retainer struct {
+	cfg      Config
+	deps     Deps
+	removed  *prometheus.CounterVec
+	failures prometheus.Counter
+}
+
+// New checks the settings; nothing runs yet.
+func New(cfg Config, deps Deps) (*Retainer, error) {
+	if deps.Now == nil {
+		deps.Now = time.Now
+	}
+	if cfg.At < 0 || cfg.At >= 24*time.Hour {
+		return nil, errors.New("ADNET_RETENTION_AT must be less than 24h")
+	}
+	if _, err := cfg.Cutoffs(deps.Now(), deps.Life); err != nil {
+		return nil, err
+	}
+	r := &Retainer{cfg: cfg, deps: deps,
+		removed: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "adnet_retention_removed_total", Help: "Rows that retention removed: marks, records, dead letters, idempotency keys.",
+		}, []string{"what"}),
+		failures: prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_retention_failures_total", Help: "Runs of retention that failed and were tried again."}),
+	}
+	return r, errors.Join(deps.Registerer.Register(r.removed), deps.Registerer.Register(r.failures))
+}
+
+// Run removes every night until ctx ends, and then returns nil. A run that failed is tried again after ten minutes.
+func (r *Retainer) Run(ctx context.Context) error {
+	for {
+		now := r.deps.Now()
+		due := ledger.DayOf(now).Time().Add(r.cfg.At)
+		if !due.After(now) {
+			due = due.AddDate(0, 0, 1)
+		}
+		for wait := due.Sub(now); wait > 0; {
+			timer := time.NewTimer(wait)
+			select {
+			case <-ctx.Done():
+				timer.Stop()
+				return nil
+			case <-timer.C:
+			}
+			wait = 0
+			if err := r.once(ctx); err != nil && ctx.Err() == nil {
+				r.failures.Inc()
+				r.deps.Logger.Error("retention failed, will be tried again", "error", err)
+				wait = 10 * time.Minute
+			}
+		}
+	}
+}
+
+func (r *Retainer) once(ctx context.Context) error {
+	cut, err := r.cfg.Cutoffs(r.deps.Now(), r.deps.Life)
+	if err != nil {
+		return err
+	}
+	gone, err := r.deps.Store.Retain(ctx, cut, false)
+	for what, n := range map[string]int64{"marks": gone.Marks, "records": gone.Records, "dead_letters": gone.Dead, "idempotency_keys": gone.Keys} {
+		r.removed.WithLabelValues(what).Add(float64(n))
+	}
+	if err != nil {
+		return err
+	}
+	r.deps.Logger.Info("retention ran", "horizon", gone.Horizon.String(), "days", len(gone.Days), "marks", gone.Marks,
+		"ranges", gone.Ranges, "dead_letters", gone.Dead, "idempotency_keys", gone.Keys)
+	return nil
+}
