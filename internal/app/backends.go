@@ -10,13 +10,17 @@ import (
 	"adnet/analytics/rollup"
 	"adnet/analytics/stats"
 	"adnet/consumers/archive"
+	"adnet/consumers/forecast"
 	"adnet/consumers/project"
+	"adnet/consumers/quarantine"
+	"adnet/consumers/retain"
 	"adnet/consumers/settle"
 	"adnet/ingress/billing"
 	"adnet/ingress/explain"
 	"adnet/ingress/manage"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
+	"adnet/internal/idempotency"
 	"adnet/internal/kafka"
 	"adnet/internal/ledger"
 	"adnet/internal/memory"
@@ -55,6 +59,11 @@ type books interface {
 	archive.Plans
 	payment.Store
 	billing.Ledger
+	billing.Publishers
+	quarantine.Store
+	manage.AuditLog
+	idempotency.Store
+	retain.Store
 	Audit(ctx context.Context, o ledger.AuditOptions) ([]ledger.Check, error)
 	ArchivedTotals(ctx context.Context) (ledger.Totals, error)
 }
@@ -82,7 +91,8 @@ type backends struct {
 	stats     manage.StatsReader
 	past      explain.Past
 	rollup    manage.Aggregator
-	nightly   *rollup.Rollup // nil in memory, where nothing needs rolling up
+	nightly   *rollup.Rollup  // nil in memory, where nothing needs rolling up
+	counted   forecast.Source // of opportunities; nil in memory, which does not outlive a day
 	redis     *redis.Client
 	kafka     kafka.Config
 	close     func()
@@ -96,6 +106,7 @@ type roomSource struct {
 
 type roomReader interface {
 	Rooms(ctx context.Context, cursor int64) (rooms []ledger.Room, next int64, err error)
+	project.Epochs
 }
 
 // serversConfig is where the real servers are.
@@ -147,6 +158,7 @@ func openServers(h *host, cfg serversConfig, funds moneyConfig) (b backends, err
 		return b, err
 	}
 	b.books, b.analytics, b.stats, b.past, b.rollup, b.kafka = pg, ch, reader, reader, b.nightly, cfg.Kafka
+	b.counted = reader
 	b.rooms = roomSource{Changes: pg, roomReader: pg.RoomReader(ledger.RoomsOptions{Prepaid: funds.prepaid()})}
 	return b, nil
 }

@@ -25,16 +25,23 @@ func newBilling(h *host, p parts, b backends, auth *httpapi.Auth, baseURL func()
 		Store: b.books, Webhooks: make(map[ledger.Provider]payment.Webhook), Log: h.log, BaseURL: baseURL, Now: time.Now,
 	}
 	var demo *payment.Demo
-	if p.InMemory {
-		demo = payment.NewDemo(b.books, baseURL, time.Now)
-		deps.Checkouts = demo
-	}
 	if cfg.Stripe.Key != "" {
 		client, err := stripe.New(cfg.Stripe)
 		if err != nil {
 			return nil, err
 		}
-		deps.Checkouts = client
+		deps.Checkouts = append(deps.Checkouts, client)
+	}
+	if cfg.PayPal.ClientID != "" || cfg.PayPal.ClientSecret != "" {
+		orders, err := payment.NewPayPalOrders(cfg.PayPal, time.Now)
+		if err != nil {
+			return nil, err
+		}
+		deps.Checkouts = append(deps.Checkouts, orders)
+	}
+	if p.InMemory {
+		demo = payment.NewDemo(b.books, baseURL, time.Now)
+		deps.Checkouts = append(deps.Checkouts, demo)
 	}
 	if cfg.Stripe.WebhookSecret != "" {
 		hook, err := stripe.NewWebhook(cfg.Stripe)
@@ -55,6 +62,6 @@ func newBilling(h *host, p parts, b backends, auth *httpapi.Auth, baseURL func()
 		return nil, err
 	}
 	return billing.New(billing.Deps{
-		Metrics: h.metrics, Auth: auth, Users: b.books, Ledger: b.books, Payments: payments, Demo: demo, Prepaid: p.Money.prepaid(), Now: time.Now,
+		Metrics: h.metrics, Auth: auth, Users: b.books, Ledger: b.books, Publishers: b.books, Payments: payments, Demo: demo, Prepaid: p.Money.prepaid(), Now: time.Now,
 	}), nil
 }

@@ -143,6 +143,7 @@ type creditBooks interface {
 	account.KeyStore
 	campaign.Store
 	billing.Ledger
+	billing.Publishers
 	payment.Store
 	InTx(ctx context.Context, fn func(ledger.Tx) error) error
 }
@@ -170,7 +171,7 @@ func serveBooks(t *testing.T, store creditBooks) string {
 	payments, err := payment.New(payment.Config{}, payment.Deps{Store: store, Now: time.Now})
 	require.NoError(t, err)
 	billing.New(billing.Deps{
-		Metrics: prometheus.NewRegistry(), Auth: auth, Users: store, Ledger: store, Payments: payments, Now: time.Now,
+		Metrics: prometheus.NewRegistry(), Auth: auth, Users: store, Ledger: store, Publishers: store, Payments: payments, Now: time.Now,
 	}).Mount(server)
 	web := httptest.NewServer(server)
 	t.Cleanup(web.Close)
@@ -210,8 +211,10 @@ func mint(t *testing.T, store creditBooks, host campaign.Campaign, developer uui
 // TestCreditsFundCampaigns: with the database, Credits that were earned pay for a budget, at the configured value
 // (2 USD a Credit here); what is missing is said; and the deduction is a row.
 func TestCreditsFundCampaigns(t *testing.T) {
-	url := testenv.Postgres(t)
-	require.NoError(t, postgres.Migrate(t.Context(), url, func(string) {}))
+	owned := testenv.Postgres(t)
+	url := testenv.PostgresApp(t, owned)
+	require.NoError(t, postgres.Migrate(t.Context(), owned, func(string) {}))
+	require.NoError(t, postgres.Grant(t.Context(), owned, url, func(string) {}))
 	store, err := postgres.Open(t.Context(), postgres.Config{URL: url, MaxConns: 4})
 	require.NoError(t, err)
 	t.Cleanup(store.Close)

@@ -32,9 +32,16 @@ type commands struct {
 	Consumers  consumers  `cmd:"" help:"The consumer role: settlement, archive, projection, nightly roll-up."`
 	Migrate    migrate    `cmd:"" help:"Bring PostgreSQL, ClickHouse and the Kafka topics to this version."`
 	Verify     verify     `cmd:"" help:"Check the promises about money on the live stores; exit 1 on a difference."`
+	Statement  statement  `cmd:"" help:"Print an account's month as CSV."`
 	Rollup     rollupOnce `cmd:"" help:"Roll a day of stats up."`
 	User       user       `cmd:"" help:"Create, promote, disable users; issue and revoke their keys."`
 	Load       loadRun    `cmd:"" help:"Import campaigns and replay contexts through the public API."`
+	DLQ        dlq        `cmd:"" name:"dlq" help:"Dead letters: list them, send them again."`
+	Reconcile  reconcile  `cmd:"" help:"Compare Redis with PostgreSQL and ClickHouse with the ledger; --fix repairs; exit 1 on a difference."`
+	Backup     backup     `cmd:"" help:"Copy PostgreSQL and ClickHouse to a directory, at one watermark."`
+	Restore    restore    `cmd:"" help:"Bring a backup back into empty stores."`
+	Retention  retention  `cmd:"" help:"Remove what is not needed any more: marks, applied ranges, dead letters, idempotency keys."`
+	Audit      auditLog   `cmd:"" name:"audit" help:"Who changed what."`
 }
 
 // process is what every command works with.
@@ -84,5 +91,5 @@ func start(ctx context.Context, p Process) error {
 	if err != nil {
 		return err
 	}
-	return selected.Run(process{ctx: ctx, stdout: p.Stdout, stderr: p.Stderr, log: log})
+	return selected.Run(process{ctx: asCommand(ctx, selected.Command()), stdout: p.Stdout, stderr: p.Stderr, log: log})
 }

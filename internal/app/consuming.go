@@ -19,6 +19,7 @@ type consumers struct {
 	Role    consumersConfig `embed:""`
 	Money   moneyConfig     `embed:"" set:"prepaid=required"`
 	Servers serversConfig   `embed:""`
+	Life    conversionLife  `embed:""`
 }
 
 // Run runs the command until it is told to stop or has done its work.
@@ -32,6 +33,7 @@ func (c *consumers) Run(p process) error {
 		return err
 	}
 	defer b.close()
+	c.Role.Life = c.Life.Conversion
 	if err := addConsumers(h, c.Role, c.Money, b); err != nil {
 		return err
 	}
@@ -40,15 +42,20 @@ func (c *consumers) Run(p process) error {
 
 // migrate is `adnet migrate`: schemas and topics, each step only once, safe to repeat.
 type migrate struct {
-	Postgres   postgres.Config   `embed:""`
-	ClickHouse clickhouse.Config `embed:""`
-	Kafka      kafka.Config      `embed:""`
+	Postgres   postgres.Config      `embed:""`
+	Owner      postgres.OwnerConfig `embed:""`
+	ClickHouse clickhouse.Config    `embed:""`
+	Kafka      kafka.Config         `embed:""`
 }
 
 // Run runs the command until it is told to stop or has done its work.
 func (c *migrate) Run(p process) error {
 	say := func(line string) { fmt.Fprintln(p.stdout, line) }
-	if err := postgres.Migrate(p.ctx, c.Postgres.URL, say); err != nil {
+	owner := c.Owner.Or(c.Postgres)
+	if err := postgres.Migrate(p.ctx, owner, say); err != nil {
+		return err
+	}
+	if err := postgres.Grant(p.ctx, owner, c.Postgres.URL, say); err != nil {
 		return err
 	}
 	applied, err := clickhouse.Migrate(p.ctx, c.ClickHouse)

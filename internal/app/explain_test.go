@@ -58,6 +58,23 @@ func explained(t *testing.T, base, suffix string) {
 	require.Equal(t, seen["auction_id"], api.do("GET", path, key, "", 200)["auction_id"], "the publisher's key opens it too")
 	api.do("GET", path, rival.token, "", 403)
 
+	// A request that got no ad names what explains it.
+	none := api.do("POST", "/v1/ad-request", key, `{"context":"nothing that anybody sells, xyzzy"}`, 200)
+	require.Nil(t, none["ad"])
+	require.Eventually(t, func() bool {
+		request, err := http.NewRequest("GET", base+"/api/auctions/"+none["auction_id"].(string)+"/explain", nil)
+		require.NoError(t, err)
+		request.Header.Set("Authorization", "Bearer "+key)
+		reply, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		require.NoError(t, reply.Body.Close())
+		return reply.StatusCode == http.StatusOK
+	}, 30*time.Second, 100*time.Millisecond)
+	told := api.do("GET", "/api/auctions/"+none["auction_id"].(string)+"/explain", key, "", 200)
+	require.Equal(t, false, told["filled"])
+	require.Equal(t, none["reason"], told["reason"])
+	api.do("GET", "/api/auctions/"+none["auction_id"].(string)+"/explain", rival.token, "", 403)
+
 	cause := func(who login, id string) (first string, count any) {
 		d := api.do("GET", "/api/campaigns/"+id+"/diagnose", who.token, "", 200)
 		c := d["causes"].([]any)[0].(map[string]any)

@@ -37,7 +37,7 @@ func TestReadmeTour(t *testing.T) {
 // the default that is stated.
 func TestReadmeSettingsExist(t *testing.T) {
 	var known strings.Builder
-	for _, command := range []string{"standalone", "ingress", "consumers", "verify", "load"} {
+	for _, command := range []string{"standalone", "ingress", "consumers", "verify", "load", "migrate"} {
 		p := start(t, command, "--print-config")
 		require.Zero(t, p.ends(t, 5*time.Second))
 		known.WriteString(p.out.String())

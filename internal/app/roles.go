@@ -8,14 +8,20 @@ import (
 
 	"adnet/auction/ranker"
 	"adnet/consumers/archive"
+	"adnet/consumers/forecast"
 	"adnet/consumers/project"
+	"adnet/consumers/quarantine"
+	"adnet/consumers/retain"
 	"adnet/consumers/settle"
 	"adnet/ingress/benna"
+	"adnet/ingress/budget"
 	"adnet/ingress/catalog"
 	"adnet/ingress/docs"
 	"adnet/ingress/explain"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/limits"
+	"adnet/ingress/limits/frequency"
+	"adnet/ingress/limits/pacing"
 	"adnet/ingress/manage"
 	"adnet/ingress/mcp"
 	"adnet/ingress/rtb"
@@ -39,8 +45,12 @@ type ingressConfig struct {
 	Track  track.Config   `embed:""`
 	Serve  serve.Config   `embed:""`
 	Limits limits.Config  `embed:""`
-	MCP    mcp.Config     `embed:""`
-	RTB    rtb.Config     `embed:""`
+
+	Frequency frequency.Config `embed:""`
+
+	MCP    mcp.Config    `embed:""`
+	RTB    rtb.Config    `embed:""`
+	Budget budget.Config `embed:""`
 
 	Payments paymentConfig `embed:""`
 
@@ -89,6 +99,8 @@ type ingressRole struct {
 	http      *httpapi.Server
 	catalog   *catalog.Catalog
 	limits    *limits.Limits
+	delivery  *limits.Delivery
+	budget    *budget.Leases
 	producer  *kafka.Producer
 	spool     *spool.Spool
 	accounts  *account.Service
@@ -117,11 +129,18 @@ func newIngress(h *host, p parts, b backends) (*ingressRole, error) {
 		return nil, err
 	}
 	r := &ingressRole{}
-	r.limits, err = limits.New(p.Config.Limits, limits.Deps{Log: h.log, Metrics: h.metrics, Exchange: redis.NewExchange(b.redis, "limits", node)})
+	auth := httpapi.NewAuth(httpapi.AuthDeps{Users: b.books, Keys: b.books, Sessions: p.Sessions, Now: time.Now})
+	r.limits, err = limits.New(p.Config.Limits, limits.Deps{
+		Log: h.log, Metrics: h.metrics, Exchange: redis.NewExchange(b.redis, "limits", node), Holds: auth.Holds,
+	})
 	if err != nil {
 		return nil, err
 	}
-	if r.http, err = httpapi.New(p.Config.HTTP, httpapi.Deps{Log: h.log, Metrics: h.metrics, Readiness: h.readiness, Guard: r.limits}); err != nil {
+	once, err := newIdempotency(h, b, auth)
+	if err != nil {
+		return nil, err
+	}
+	if r.http, err = httpapi.New(p.Config.HTTP, httpapi.Deps{Log: h.log, Metrics: h.metrics, Readiness: h.readiness, Guard: r.limits, Once: once}); err != nil {
 		return nil, err
 	}
 	if r.producer, err = kafka.NewProducer(b.kafka, kafka.Deps{Log: h.log, Metrics: h.metrics}); err != nil {
@@ -131,27 +150,46 @@ func newIngress(h *host, p parts, b backends) (*ingressRole, error) {
 		return nil, err
 	}
 	view := redis.NewCatalog(b.redis)
-	r.catalog = catalog.New(catalog.Deps{Log: h.log, Metrics: h.metrics, Source: view, Feed: feed{view}, Node: node, Now: time.Now})
-	auth := httpapi.NewAuth(httpapi.AuthDeps{Users: b.books, Keys: b.books, Sessions: p.Sessions, Now: time.Now})
-	tracker, err := track.New(p.Config.Track, track.Deps{
-		Log: h.log, Metrics: h.metrics, Keyring: p.Ring, Producer: r.producer, Spool: r.spool,
-		Creatives: r.catalog, Auth: auth, Seen: b.redis, Now: time.Now,
+	r.catalog = catalog.New(catalog.Deps{Log: h.log, Metrics: h.metrics, Source: view, Feed: feed{view}, Node: node, Now: time.Now, Loaded: fitMemory})
+	caps, err := frequency.New(p.Config.Frequency, frequency.Deps{
+		Log: h.log, Metrics: h.metrics, Campaigns: r.catalog, Store: redis.NewSessions(b.redis), Exchange: redis.NewExchange(b.redis, "frequency", node),
 	})
 	if err != nil {
+		return nil, err
+	}
+	pacer := pacing.New(pacing.Deps{Log: h.log, Metrics: h.metrics, Campaigns: r.catalog, Curves: redis.NewCurves(b.redis)})
+	r.delivery = &limits.Delivery{Caps: caps, Pacer: pacer}
+	tracker, err := track.New(p.Config.Track, track.Deps{
+		Log: h.log, Metrics: h.metrics, Keyring: p.Ring, Producer: r.producer, Spool: r.spool,
+		Creatives: r.catalog, Exposures: caps, Auth: auth, Seen: b.redis, Now: time.Now,
+		Clicks: networkClicks{redis.NewClicks(b.redis)}, Views: r.limits,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if p.InMemory { // the store shares this process's cores, and nobody else's requests wait for it
+		p.Config.Budget.Wait = max(p.Config.Budget.Wait, 250*time.Millisecond)
+	}
+	if r.budget, err = budget.New(p.Config.Budget, budget.Deps{
+		Log: h.log, Metrics: h.metrics, Store: redis.NewReservations(b.redis), Node: node,
+		ImpressionLife: p.Config.Track.Life.Impression, Now: time.Now,
+	}); err != nil {
 		return nil, err
 	}
 	outcomes := new(benna.Diagnostics)
 	ads := serve.New(p.Config.Serve, serve.Deps{
 		Metrics: h.metrics, Auth: auth, Catalog: r.catalog, Limiter: r.limits, Keyring: p.Ring,
-		Producer: r.producer, Recording: tracker, BaseURL: r.http.BaseURL, Now: time.Now, Outcomes: outcomes,
+		Producer: r.producer, Recording: tracker, BaseURL: r.http.BaseURL, Now: time.Now, Delivery: r.delivery, Outcomes: outcomes,
+		Budget: r.budget,
 	})
 	tools, err := mcp.New(p.Config.MCP, mcp.Deps{Log: h.log, Metrics: h.metrics, Auth: auth, Ads: ads, Events: tracker})
 	if err != nil {
 		return nil, err
 	}
 	bids, err := rtb.New(p.Config.RTB, rtb.Deps{
-		Metrics: h.metrics, Auth: auth, Catalog: r.catalog, Keyring: p.Ring, Producer: r.producer, Recording: tracker, Outcomes: outcomes,
+		Metrics: h.metrics, Auth: auth, Catalog: r.catalog, Limiter: r.limits, Keyring: p.Ring, Producer: r.producer, Recording: tracker, Delivery: r.delivery, Outcomes: outcomes,
 		Disclosure: p.Config.Serve.Disclosure, Life: p.Config.Track.Life, BaseURL: r.http.BaseURL, Now: time.Now,
+		Budget: r.budget,
 	})
 	if err != nil {
 		return nil, err
@@ -159,7 +197,7 @@ func newIngress(h *host, p parts, b backends) (*ingressRole, error) {
 	r.accounts = account.NewService(account.Deps{Users: b.books, Keys: b.books, Now: time.Now})
 	r.campaigns = campaign.NewService(campaign.Deps{Store: b.books, Announcer: redis.NewCatalog(b.redis), Now: time.Now, CreditValue: creditValue})
 	management := manage.New(manage.Deps{
-		Auth: auth, Sessions: p.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: b.stats, Rollup: b.rollup, Now: time.Now,
+		Auth: auth, Sessions: p.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: b.stats, Rollup: b.rollup, Audit: b.books, Now: time.Now,
 		Unfunded: payment.Funding{Balances: b.books, Required: p.Money.prepaid()}.Unfunded,
 	})
 	bills, err := newBilling(h, p, b, auth, r.http.BaseURL)
@@ -190,6 +228,12 @@ func newIngress(h *host, p parts, b backends) (*ingressRole, error) {
 		}
 		return nil
 	})
+	h.readiness.Add("budget", func() error {
+		if !r.budget.Live(time.Now()) {
+			return errors.New("budgets cannot be reserved: Redis does not answer, or the consumers have not filled it")
+		}
+		return nil
+	})
 	h.readiness.Add("recording", func() error {
 		if !tracker.CanRecord(context.Background()) {
 			return errors.New("events can neither be sent to Kafka nor be spooled")
@@ -216,11 +260,28 @@ func (f feed) Subscribe(ctx context.Context, to catalog.Listener) error {
 	})
 }
 
+// wakes tells the projector about announced campaigns, whose rooms somebody waits for.
+func wakes(view *redis.Catalog) func(ctx context.Context, wake func()) error {
+	return func(ctx context.Context, wake func()) error {
+		return view.Subscribe(ctx, func(c redis.Change) {
+			if c.Confirm {
+				wake()
+			}
+		})
+	}
+}
+
 // consumersConfig is the settings of the consumer role.
 type consumersConfig struct {
 	Settle  settle.Config  `embed:""`
 	Archive archive.Config `embed:""`
 	Project project.Config `embed:""`
+
+	Quarantine quarantine.Config `embed:""`
+	Retain     retain.Config     `embed:""`
+
+	// Life is how long the last events of an auction count.
+	Life time.Duration `kong:"-"`
 }
 
 // The consumer groups.
@@ -267,7 +328,12 @@ func addConsumers(h *host, cfg consumersConfig, funds moneyConfig, b backends) e
 	if err != nil {
 		return err
 	}
-	projection, err := project.New(cfg.Project, project.Deps{Source: b.rooms, Target: redis.NewCatalog(b.redis), Logger: h.log, Registerer: h.metrics})
+	view := redis.NewCatalog(b.redis)
+	projection, err := project.New(cfg.Project, project.Deps{Wake: wakes(view), Source: b.rooms, Target: view, Logger: h.log, Registerer: h.metrics})
+	if err != nil {
+		return err
+	}
+	detector, err := quarantine.New(cfg.Quarantine, quarantine.Deps{Store: b.books, Logger: h.log, Registerer: h.metrics})
 	if err != nil {
 		return err
 	}
@@ -277,7 +343,19 @@ func addConsumers(h *host, cfg consumersConfig, funds moneyConfig, b backends) e
 		lifecycle.Named("archive", reading{archiver, archiveLog}),
 		lifecycle.Named("auctions", reading{auctions, auctionLog}),
 		lifecycle.Named("notices", reading{notices, noticeLog}),
-		lifecycle.Named("project", projection),
+		lifecycle.Named("project", projection), lifecycle.Named("quarantine", detector),
+	}
+	retainer, err := retain.New(cfg.Retain, retain.Deps{Store: b.books, Life: cfg.Life, Logger: h.log, Registerer: h.metrics})
+	if err != nil {
+		return err
+	}
+	members = append(members, lifecycle.Named("retention", retainer))
+	if b.counted != nil {
+		curves, err := forecast.New(forecast.Deps{Log: h.log, Metrics: h.metrics, Source: b.counted, Target: redis.NewCurves(b.redis)})
+		if err != nil {
+			return err
+		}
+		members = append(members, lifecycle.Named("forecast", curves))
 	}
 	if b.nightly != nil {
 		members = append(members, lifecycle.Named("rollup", b.nightly))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"adnet/ingress/track/spool"
 	"adnet/internal/account"
@@ -56,7 +57,8 @@ func (c *ingress) Run(p process) error {
 func (r *ingressRole) add(h *host) {
 	h.group.Add(lifecycle.Named("spool", r.spool))
 	h.group.Add(lifecycle.Named("producer", r.producer))
-	h.group.Add(lifecycle.Named("catalog", r.catalog), lifecycle.Named("limits", r.limits))
+	h.group.Add(lifecycle.Named("catalog", r.catalog), lifecycle.Named("budget", r.budget), lifecycle.Named("limits", r.limits),
+		lifecycle.Named("caps", r.delivery.Caps), lifecycle.Named("pacing", r.delivery.Pacer))
 	h.group.Add(lifecycle.Named("http", r.http))
 }
 
@@ -78,6 +80,9 @@ func ensureAdmin(ctx context.Context, accounts *account.Service, cfg ingressConf
 	}
 	return nil
 }
+
+// greetingWait is how long the greeting waits for budgets at most.
+const greetingWait = 5 * time.Second
 
 // standalone is `adnet standalone`: every role in one process, in memory.
 type standalone struct {
@@ -125,6 +130,7 @@ func (c *standalone) Run(p process) error {
 	h.group.Add(lifecycle.Task("topics", func(ctx context.Context) error {
 		return kafka.EnsureTopics(ctx, b.kafka, kafka.Deps{Log: h.log})
 	}))
+	c.Consumers.Life = c.Role.Track.Life.Conversion
 	if err := addConsumers(h, c.Consumers, c.Money, b); err != nil {
 		return err
 	}
@@ -137,7 +143,15 @@ func (c *standalone) Run(p process) error {
 		}))
 	}
 	role.add(h)
-	h.group.Add(lifecycle.Task("greeting", func(context.Context) error {
+	h.group.Add(lifecycle.Task("greeting", func(ctx context.Context) error {
+		// Who reads the greeting tries it at once: the budgets are open by then.
+		for started := time.Now(); !role.budget.Granting(time.Now()) && time.Since(started) < greetingWait; {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
 		if c.Demo == "on" {
 			return demo.Print(p.stdout, role.http.BaseURL(), shown)
 		}

@@ -37,16 +37,19 @@ func install(t testing.TB) *installation {
 	out, err := exec.Command("go", "build", "-o", bin, "adnet").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	prefix := "e2e-" + hex.EncodeToString(random(t, 4))
+	owner := testenv.Postgres(t)
 	var brokers []string
 	brokers = append(brokers, testenv.Kafka(t)...)
 	return &installation{t: t, bin: bin, env: append(os.Environ(),
-		"ADNET_POSTGRES_URL="+testenv.Postgres(t), "ADNET_CLICKHOUSE_URL="+testenv.ClickHouse(t),
+		"ADNET_POSTGRES_URL="+testenv.PostgresApp(t, owner), "ADNET_POSTGRES_OWNER_URL="+owner, "ADNET_CLICKHOUSE_URL="+testenv.ClickHouse(t),
 		"ADNET_REDIS_ADDR="+testenv.Redis(t), "ADNET_REDIS_PREFIX="+prefix,
 		"ADNET_KAFKA_BROKERS="+strings.Join(brokers, ","), "ADNET_KAFKA_TOPIC_PREFIX="+prefix+".", "ADNET_KAFKA_PARTITIONS=4",
 		"ADNET_TOKEN_KEYS=k1:"+base64.StdEncoding.EncodeToString(random(t, 32)),
 		"ADNET_SESSION_KEYS=k1:"+base64.StdEncoding.EncodeToString(random(t, 32)),
 		"ADNET_ADMIN_EMAIL=admin@e2e.example", "ADNET_ADMIN_PASSWORD=e2e admin password",
 		"ADNET_PREPAID=off", "ADNET_LOG_LEVEL=warn",
+		// The load client clicks from one address as fast as it can; TestInvalidTrafficOnTwoNodes has the rules on.
+		"ADNET_CLICK_MIN_DELAY=0", "ADNET_CLICK_RATES=off",
 	)}
 }
 

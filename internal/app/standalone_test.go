@@ -200,7 +200,7 @@ func TestPrintConfigShowsSettingsAndNoSecrets(t *testing.T) {
 // TestPauseStopsDeliveryAndCharging pauses a campaign under requests: the reply to the pause means that no later
 // request is filled with it, and an impression of an ad served before is hosted but not charged.
 func TestPauseStopsDeliveryAndCharging(t *testing.T) {
-	_, base, admin := standalone(t, "--demo=off")
+	_, base, admin := standalone(t, "--demo=off", "--click-min-delay=0")
 	api := client{t, base}
 	owner := api.register("owner@shop.example")
 	publisher := api.register("pub@bot.example")

@@ -1,0 +1,244 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"adnet/internal/errs"
+	"adnet/internal/kafka"
+	"adnet/internal/ledger"
+	"adnet/internal/obs"
+	"adnet/internal/postgres"
+	"adnet/schemas/event"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+)
+
+// dlq is `adnet dlq`: records of the events topic that could not be decoded.
+type dlq struct {
+	Postgres postgres.Config `embed:""`
+
+	List   dlqList   `cmd:"" help:"List dead letters, oldest first."`
+	Replay dlqReplay `cmd:"" help:"Send dead letters to the events topic again, after what made them poison was fixed."`
+}
+
+type dlqList struct {
+	Open   bool   `name:"open" help:"Only those that were never replayed."`
+	Stream string `name:"stream" help:"Only those of one stream (topic id in hex)."`
+	Limit  int    `name:"limit" default:"50" help:"At most so many (1 to 1000)."`
+	Offset int    `name:"offset" help:"Leave out so many from the start."`
+	JSON   bool   `name:"json" help:"Print one JSON object per line."`
+}
+
+// shownLetter is a dead letter as --json prints it.
+type shownLetter struct {
+	ID        string     `json:"id"` // what replay takes
+	Stream    string     `json:"stream"`
+	Partition int32      `json:"partition"`
+	Offset    int64      `json:"offset"`
+	Problem   string     `json:"problem"`
+	At        time.Time  `json:"at"`
+	Raw       []byte     `json:"raw"` // base64
+	Decoded   any        `json:"decoded"`
+	Replays   int        `json:"replays"`
+	StartedAt *time.Time `json:"replay_started_at"`
+	SentAt    *time.Time `json:"replayed_at"`
+	SentBy    string     `json:"replayed_by"`
+}
+
+func letterID(l ledger.Letter) string { return fmt.Sprintf("%s/%d:%d", l.Stream, l.Number, l.Offset) }
+
+// decodedOf is as much of the record as its bytes give away; nil for bytes that are no event.
+func decodedOf(raw []byte) any {
+	var m event.Event
+	if len(raw) == 0 || (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, &m) != nil {
+		return nil
+	}
+	text, err := protojson.Marshal(&m)
+	if err != nil {
+		return nil
+	}
+	return rawJSON(text)
+}
+
+type rawJSON []byte
+
+// MarshalJSON implements json.Marshaler.
+func (r rawJSON) MarshalJSON() ([]byte, error) { return r, nil }
+
+func nullTime(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// Run lists.
+func (c *dlqList) Run(d *dlq, p process) error {
+	store, err := postgres.Open(p.ctx, d.Postgres)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	letters, err := store.DeadLetters(p.ctx, ledger.LetterQuery{Open: c.Open, Stream: c.Stream, Limit: c.Limit, Offset: c.Offset})
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		for _, l := range letters {
+			err := printJSON(p.stdout, shownLetter{
+				ID: letterID(l), Stream: l.Stream, Partition: l.Number, Offset: l.Offset, Problem: l.Problem, At: l.At, Raw: l.Raw, Decoded: decodedOf(l.Raw),
+				Replays: l.Replays, StartedAt: nullTime(l.StartedAt), SentAt: nullTime(l.SentAt), SentBy: l.SentBy,
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "ID\tAT\tPROBLEM\tBYTES\tDECODED\tREPLAYED")
+	for _, l := range letters {
+		sent := "-"
+		if !l.SentAt.IsZero() {
+			sent = l.SentAt.Format(time.DateTime) + " by " + l.SentBy
+		} else if l.Replays > 0 {
+			sent = "begun " + l.StartedAt.Format(time.DateTime) + " by " + l.SentBy + ", not ended"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", letterID(l), l.At.Format(time.DateTime), l.Problem, len(l.Raw), shortOf(l.Raw), sent)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.stdout, "%d dead letters\n", len(letters))
+	return nil
+}
+
+// shortOf says in a few words what the bytes are.
+func shortOf(raw []byte) string {
+	var m event.Event
+	if len(raw) == 0 || (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, &m) != nil {
+		return "-"
+	}
+	return fmt.Sprintf("%s received %s", m.Type, time.UnixMicro(m.ReceivedAtUs).UTC().Format(time.DateTime))
+}
+
+type dlqReplay struct {
+	Kafka kafka.Config `embed:""`
+	IDs   []string     `arg:"" optional:"" name:"id" help:"Ids as list prints them: stream/partition:offset."`
+	All   bool         `name:"all" help:"Every dead letter that was never replayed."`
+	Again bool         `name:"again" help:"Also those that were replayed before. An event that was applied counts as a duplicate."`
+}
+
+// Run replays. An event that decodes now is applied once: its deduplication key says whether it was applied already. One that
+// does not becomes a new dead letter.
+func (c *dlqReplay) Run(d *dlq, p process) error {
+	if c.All == (len(c.IDs) > 0) {
+		return errors.New("name the dead letters to replay, or say --all")
+	}
+	ctx := p.ctx
+	store, err := postgres.Open(ctx, d.Postgres)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	targets, err := c.targets(ctx, store)
+	if err != nil {
+		return err
+	}
+	producer, err := kafka.NewProducer(c.Kafka, kafka.Deps{Log: p.log, Metrics: obs.NewRegistry()})
+	if err != nil {
+		return err
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan error, 1)
+	go func() { ended <- producer.Run(running) }()
+	defer func() { stop(); <-ended }()
+	sent, failed := 0, 0
+	for _, at := range targets {
+		err := replayOne(ctx, replaying{store: store, producer: producer, at: at, again: c.Again})
+		if err != nil {
+			failed++
+			fmt.Fprintf(p.stdout, "%s/%d:%d  not replayed: %s\n", at.Stream, at.Number, at.First, said(err))
+			if errs.Is(err, errs.Unavailable) {
+				break
+			}
+			continue
+		}
+		sent++
+		fmt.Fprintf(p.stdout, "%s/%d:%d  replayed\n", at.Stream, at.Number, at.First)
+	}
+	fmt.Fprintf(p.stdout, "%d replayed, %d not\n", sent, failed)
+	if failed > 0 {
+		return errExit
+	}
+	return nil
+}
+
+// targets are the places of the letters, each as a range of one.
+func (c *dlqReplay) targets(ctx context.Context, store *postgres.Store) (list []ledger.Range, err error) {
+	if c.All {
+		for offset := 0; ; offset += 1000 {
+			page, err := store.DeadLetters(ctx, ledger.LetterQuery{Open: true, Limit: 1000, Offset: offset})
+			if err != nil {
+				return nil, err
+			}
+			for _, l := range page {
+				if l.Replays == 0 && len(l.Raw) > 0 {
+					list = append(list, ledger.Range{Partition: l.Partition, First: l.Offset, Next: l.Offset + 1})
+				}
+			}
+			if len(page) < 1000 {
+				return list, nil
+			}
+		}
+	}
+	for _, id := range c.IDs {
+		r, err := ledger.ParsePlace(id)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}
+
+// replaying is one letter on its way back.
+type replaying struct {
+	store interface {
+		StartReplay(ctx context.Context, p ledger.Partition, offset int64, by string, again bool) (ledger.Letter, error)
+		EndReplay(ctx context.Context, p ledger.Partition, offset int64) error
+	}
+	producer interface {
+		Produce(topic string, key, value []byte, done func(error))
+	}
+	at    ledger.Range
+	again bool
+}
+
+// replayOne notes the replay, sends the record, and notes that the log has it. A crash between the notes leaves a letter
+// that is said to be perhaps in the log, and is not sent again unasked.
+func replayOne(ctx context.Context, r replaying) error {
+	letter, err := r.store.StartReplay(ctx, r.at.Partition, r.at.First, operator(), r.again)
+	if err != nil {
+		return err
+	}
+	if len(letter.Raw) == 0 {
+		return errs.New(errs.InvalidState, "the record itself was lost from the log; there is nothing to send")
+	}
+	var m event.Event
+	var key []byte
+	if (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(letter.Raw, &m) == nil && len(m.AuctionId) == 16 {
+		key = m.AuctionId // the partition of the auction's other events
+	}
+	acked := make(chan error, 1)
+	r.producer.Produce(event.TopicEvents, key, letter.Raw, func(err error) { acked <- err })
+	if err := <-acked; err != nil {
+		return err
+	}
+	return r.store.EndReplay(context.WithoutCancel(ctx), r.at.Partition, r.at.First)
+}

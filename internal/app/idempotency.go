@@ -1,0 +1,35 @@
+package app
+
+import (
+	"context"
+
+	"adnet/ingress/httpapi"
+	keys "adnet/ingress/idempotency"
+	"adnet/internal/account"
+	"adnet/internal/errs"
+	"adnet/internal/idempotency"
+	"adnet/internal/trail"
+
+	"github.com/google/uuid"
+)
+
+// newIdempotency constructs what surrounds the mutating endpoints.
+func newIdempotency(h *host, b backends, auth *httpapi.Auth) (*keys.Keys, error) {
+	return keys.New(keys.Deps{
+		Log: h.log, Metrics: h.metrics, Store: b.books, Caller: auth,
+		Recover: func(ctx context.Context, caller account.User, e idempotency.Effect) (any, error) {
+			id, err := uuid.Parse(e.ID)
+			if err != nil || e.Kind != trail.TargetCampaign {
+				return nil, nil
+			}
+			made, err := b.books.Campaign(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			if !caller.MayActFor(made.AdvertiserID) {
+				return nil, errs.New(errs.Forbidden, "the campaign belongs to another account")
+			}
+			return made, nil
+		},
+	})
+}

@@ -1,0 +1,174 @@
+package app_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// ownRules are mutating routes that have rules of their own instead of the header: see ingress/idempotency.
+var ownRules = []string{
+	"/v1/ad-request", "/api/mcp", "/api/benna", "/api/track", "/s/{token}", "/r/{token}", "/api/rtb", "/checkout/{id}",
+}
+
+// operations reads the mutating operations of openapi.json, which another test holds equal to the routes: one
+// per value of the parameter action.
+func operations(t *testing.T) (all []operation) {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("..", "..", "schemas", "openapi", "openapi.json"))
+	require.NoError(t, err)
+	var document struct {
+		Paths map[string]map[string]json.RawMessage `json:"paths"`
+	}
+	require.NoError(t, json.Unmarshal(raw, &document))
+	for path, methods := range document.Paths {
+		for method, text := range methods {
+			if !slices.Contains([]string{"post", "put", "patch", "delete"}, method) {
+				continue
+			}
+			var op struct {
+				Parameters []struct {
+					Ref    string `json:"$ref"`
+					Name   string `json:"name"`
+					Schema struct {
+						Enum []string `json:"enum"`
+					} `json:"schema"`
+				} `json:"parameters"`
+				Responses map[string]any `json:"responses"`
+			}
+			require.NoError(t, json.Unmarshal(text, &op), path)
+			o := operation{method: strings.ToUpper(method), path: path}
+			_, o.conflict = op.Responses["409"]
+			var values []string
+			for _, p := range op.Parameters {
+				o.documented = o.documented || strings.HasSuffix(p.Ref, "/IdempotencyKey")
+				if p.Name == "action" {
+					values = p.Schema.Enum
+				}
+			}
+			if len(values) == 0 {
+				values = []string{""}
+			}
+			for _, o.action = range values {
+				all = append(all, o)
+			}
+		}
+	}
+	return all
+}
+
+type operation struct {
+	method, path, action string
+	documented, conflict bool
+}
+
+// TestEveryMutatingRouteHonoursTheKey calls each operation of the document twice under one key, then with another body.
+func TestEveryMutatingRouteHonoursTheKey(t *testing.T) {
+	_, base, _ := standalone(t, "--demo=off")
+	owner := client{t, base}.register("owner@keys.example")
+	tried := 0
+	for _, op := range operations(t) {
+		if slices.Contains(ownRules, op.path) {
+			require.False(t, op.documented, "%s has its own rules", op.path)
+			continue
+		}
+		if op.path == "/api/auth" && op.action == "login" || op.path == "/api/billing" && op.action == "webhook" {
+			continue
+		}
+		t.Run(op.method+" "+op.path+" "+op.action, func(t *testing.T) {
+			require.True(t, op.documented, "the parameter IdempotencyKey is missing in openapi.json")
+			require.True(t, op.conflict, "the 409 is missing in openapi.json")
+			key := uuid.NewString()
+			send := func(body string) (int, string, http.Header) {
+				url := base + strings.NewReplacer("{id}", uuid.Nil.String(), "{campaign_id}", uuid.Nil.String()).Replace(op.path)
+				if op.action != "" {
+					url += "?action=" + op.action
+				}
+				r, err := http.NewRequest(op.method, url, strings.NewReader(body))
+				require.NoError(t, err)
+				if op.path != "/api/auth" {
+					r.Header.Set("Authorization", "Bearer "+owner.token)
+				}
+				r.Header.Set("Idempotency-Key", key)
+				reply, err := http.DefaultClient.Do(r)
+				require.NoError(t, err)
+				defer reply.Body.Close()
+				text, err := io.ReadAll(reply.Body)
+				require.NoError(t, err)
+				return reply.StatusCode, string(text), reply.Header
+			}
+			body := `{"advertiser_id":"` + owner.id + `","email":"` + uuid.NewString() + `@keys.example","password":"correct horse",
+				"kind":"publisher","name":"n","headline":"Chess","cta_url":"https://chess.example.com/","bid_amount":1,"id":"` + uuid.Nil.String() + `"}`
+			status, first, _ := send(body)
+			again, second, header := send(body)
+			other, _, _ := send(strings.Replace(body, "correct", "another", 1))
+			if status == http.StatusUnauthorized || status >= 500 { // an administrator's, or not in this mode: nothing to keep
+				require.Equal(t, status, again)
+				require.NotContains(t, second, "replayed")
+				return
+			}
+			require.Equal(t, status, again)
+			require.Equal(t, "true", header.Get("Idempotency-Replayed"))
+			require.JSONEq(t, strings.TrimSuffix(first, "}")+`,"replayed":true}`, second)
+			require.Equal(t, http.StatusConflict, other)
+			tried++
+		})
+	}
+	require.Greater(t, tried, 10)
+}
+
+// TestAuditOverHTTP follows what an owner did, from the routes to the log.
+func TestAuditOverHTTP(t *testing.T) {
+	_, base, _ := standalone(t, "--demo=off")
+	api := client{t, base}
+	owner, stranger := api.register("audited@keys.example"), api.register("stranger@keys.example")
+	made := api.do("POST", "/api/campaigns", owner.token, `{"advertiser_id":"`+owner.id+`","headline":"Chess","cta_url":"https://chess.example.com/","bid_amount":1}`, 201)
+	id := made["campaign"].(map[string]any)["id"].(string)
+	api.do("PATCH", "/api/campaigns/"+id, owner.token, `{"daily_budget":77}`, 200)
+	api.do("POST", "/api/campaigns?action=pause", owner.token, `{"id":"`+id+`"}`, 200)
+	key := api.do("POST", "/api/keys", owner.token, `{"kind":"publisher","name":"bot"}`, 201)
+	api.do("DELETE", "/api/keys/"+key["id"].(string), owner.token, ``, 200)
+	page := api.do("GET", "/api/audit?limit=3", owner.token, "", 200)
+	first := page["entries"].([]any)
+	require.Len(t, first, 3)
+	rest := api.do("GET", "/api/audit?before="+jsonNumber(page["next"]), owner.token, "", 200)["entries"].([]any)
+	var actions []string
+	for _, e := range append(first, rest...) {
+		entry := e.(map[string]any)
+		who := entry["actor"].(map[string]any)
+		actions = append(actions, who["action"].(string))
+		require.Equal(t, owner.id, entry["owner_id"])
+		require.Equal(t, "127.0.0.0/24", who["network"])
+		if who["action"] != "POST /api/auth?action=register" {
+			require.Equal(t, owner.id, who["account_id"])
+		}
+	}
+	require.Equal(t, []string{
+		"DELETE /api/keys/:id", "POST /api/keys", "POST /api/campaigns?action=pause", "PATCH /api/campaigns/:id", "POST /api/campaigns",
+		"POST /api/auth?action=register",
+	}, actions)
+	changes := rest[0].(map[string]any)["changes"].(map[string]any)
+	require.Equal(t, 77.0, changes["daily_budget"].(map[string]any)["after"])
+	require.Len(t, changes, 1)
+	raw, err := json.Marshal(append(first, rest...))
+	require.NoError(t, err)
+	require.NotContains(t, string(raw), key["key"])
+	api.do("GET", "/api/audit?owner_id="+owner.id, stranger.token, "", 403)
+	require.Len(t, api.do("GET", "/api/audit", stranger.token, "", 200)["entries"], 1)
+}
+
+func jsonNumber(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(raw)
+}

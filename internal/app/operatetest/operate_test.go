@@ -1,0 +1,392 @@
+// Package operatetest runs the operator's commands with the real binary on the real servers: every kind of damage is done,
+// found and repaired; a backup is made under traffic and restored into empty stores.
+package operatetest
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"adnet/analytics/clickhouse"
+	"adnet/internal/kafka"
+	"adnet/internal/obs"
+	"adnet/internal/testenv"
+	"adnet/schemas/event"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+)
+
+// installation is adnet on real servers with databases, topics and keys of its own.
+type installation struct {
+	t                  testing.TB
+	bin, prefix, redis string // redis: the prefix of its keys
+	owner, app, clicks string
+	brokers            []string
+	keys               []string
+}
+
+func install(t testing.TB) *installation {
+	t.Helper()
+	i := &installation{t: t, bin: filepath.Join(t.TempDir(), "adnet"), prefix: "op-" + hex.EncodeToString(random(t, 4))}
+	out, err := exec.Command("go", "build", "-o", i.bin, "adnet").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	i.brokers = testenv.Kafka(t)
+	i.keys = []string{
+		"ADNET_TOKEN_KEYS=k1:" + base64.StdEncoding.EncodeToString(random(t, 32)),
+		"ADNET_SESSION_KEYS=k1:" + base64.StdEncoding.EncodeToString(random(t, 32)),
+	}
+	return i.onEmptyStores()
+}
+
+// onEmptyStores is the same installation, with its log, on new databases.
+func (i *installation) onEmptyStores() *installation {
+	other := *i
+	other.owner, other.clicks = testenv.Postgres(i.t), testenv.ClickHouse(i.t)
+	other.app = testenv.PostgresApp(i.t, other.owner)
+	other.redis = "op-" + hex.EncodeToString(random(i.t, 4))
+	testenv.Redis(i.t)
+	return &other
+}
+
+func (i *installation) env() []string {
+	return append(append(os.Environ(), i.keys...),
+		"ADNET_POSTGRES_OWNER_URL="+i.owner, "ADNET_POSTGRES_URL="+i.app, "ADNET_CLICKHOUSE_URL="+i.clicks,
+		"ADNET_REDIS_ADDR="+testenv.Redis(i.t), "ADNET_REDIS_PREFIX="+i.redis,
+		"ADNET_KAFKA_BROKERS="+strings.Join(i.brokers, ","), "ADNET_KAFKA_TOPIC_PREFIX="+i.prefix+".", "ADNET_KAFKA_PARTITIONS=4",
+		"ADNET_ADMIN_EMAIL=admin@op.example", "ADNET_ADMIN_PASSWORD=operator admin password",
+		"ADNET_PREPAID=off", "ADNET_LOG_LEVEL=warn",
+	)
+}
+
+func random(t testing.TB, n int) []byte {
+	t.Helper()
+	b := make([]byte, n)
+	_, err := rand.Read(b)
+	require.NoError(t, err)
+	return b
+}
+
+// run runs a command to its end.
+func (i *installation) run(args ...string) (stdout string, err error) {
+	i.t.Helper()
+	command := exec.Command(i.bin, args...)
+	command.Env = i.env()
+	var out, said bytes.Buffer
+	command.Stdout, command.Stderr = &out, &said
+	err = command.Run()
+	i.t.Logf("adnet %s: %v\n%s%s", strings.Join(args, " "), err, out.String(), said.String())
+	return out.String() + said.String(), err
+}
+
+func (i *installation) must(args ...string) string {
+	i.t.Helper()
+	out, err := i.run(args...)
+	require.NoError(i.t, err, "%s", out)
+	return out
+}
+
+// service is a running role.
+type service struct {
+	*exec.Cmd
+	base, admin string
+	mu          sync.Mutex
+	log         bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (s *service) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.log.Write(b)
+}
+
+func (i *installation) serve(role string) *service {
+	i.t.Helper()
+	httpAddr, adminAddr := freeAddr(i.t), freeAddr(i.t)
+	s := &service{Cmd: exec.Command(i.bin, role), base: "http://" + httpAddr, admin: "http://" + adminAddr}
+	s.Env = append(i.env(), "ADNET_HTTP_ADDR="+httpAddr, "ADNET_ADMIN_ADDR="+adminAddr, "ADNET_SPOOL_DIR="+i.t.TempDir())
+	s.Stdout, s.Stderr = s, s
+	require.NoError(i.t, s.Start())
+	i.t.Cleanup(func() { // harmless for one that has ended
+		_ = s.Process.Kill()
+		_ = s.Wait()
+	})
+	require.Eventually(i.t, func() bool {
+		reply, err := http.Get(s.admin + "/readyz")
+		if err != nil {
+			return false
+		}
+		defer reply.Body.Close()
+		return reply.StatusCode == http.StatusOK
+	}, 60*time.Second, 50*time.Millisecond, "%s is not ready", role)
+	return s
+}
+
+func (s *service) end(t testing.TB) {
+	t.Helper()
+	require.NoError(t, s.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, s.Wait())
+}
+
+func freeAddr(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func (i *installation) load(s *service, extra ...string) {
+	i.t.Helper()
+	i.must(append([]string{"load", "--url", s.base, "--duplicates", "0.1", "--clicks", "0.2", "--conversions", "0.05", "--settle-wait", "60s", "--json"}, extra...)...)
+}
+
+// analytics runs a statement on ClickHouse.
+func (i *installation) analytics(sql string) {
+	i.t.Helper()
+	store, err := clickhouse.Open(i.t.Context(), clickhouse.Config{URL: i.clicks})
+	require.NoError(i.t, err)
+	defer func() { require.NoError(i.t, store.Close()) }()
+	require.NoError(i.t, store.Exec(i.t.Context(), sql, nil))
+}
+
+// cache sends one command to Redis.
+func (i *installation) cache(words ...string) string {
+	i.t.Helper()
+	conn, err := net.Dial("tcp", testenv.Redis(i.t))
+	require.NoError(i.t, err)
+	defer conn.Close()
+	_, err = fmt.Fprintf(conn, "*%d\r\n", len(words))
+	for _, w := range words {
+		require.NoError(i.t, err)
+		_, err = fmt.Fprintf(conn, "$%d\r\n%s\r\n", len(w), w)
+	}
+	require.NoError(i.t, err)
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	require.NoError(i.t, err)
+	return line
+}
+
+// produce writes a record to the events topic, as an ingress of another version could.
+func (i *installation) produce(value []byte) {
+	i.t.Helper()
+	p, err := kafka.NewProducer(kafka.Config{Brokers: i.brokers, TopicPrefix: i.prefix + "."}, kafka.Deps{Metrics: obs.NewRegistry()})
+	require.NoError(i.t, err)
+	done := make(chan error, 1)
+	p.Produce(event.TopicEvents, nil, value, func(err error) { done <- err })
+	require.NoError(i.t, <-done)
+}
+
+var place = regexp.MustCompile(`[0-9a-f]{32}/\d+:\d+`)
+
+// TestDeadLetters sends poison, lists it, "fixes" it, and replays it: it is applied exactly once.
+func TestDeadLetters(t *testing.T) {
+	i := install(t)
+	i.must("migrate")
+	consumers := i.serve("consumers")
+	i.produce([]byte("\xff\xffno event"))
+	var listed string
+	require.Eventually(t, func() bool { listed = i.must("dlq", "list"); return place.MatchString(listed) }, 30*time.Second, 200*time.Millisecond)
+	id := place.FindString(listed)
+	require.Contains(t, listed, "not a protobuf event")
+
+	// Still poison: it comes back as another dead letter, and the first says that it was replayed.
+	require.Contains(t, i.must("dlq", "replay", id), "1 replayed, 0 not")
+	require.Eventually(t, func() bool { return len(place.FindAllString(i.must("dlq", "list"), -1)) == 2 }, 30*time.Second, 200*time.Millisecond)
+	require.NotContains(t, i.must("dlq", "list", "--open"), id)
+	out, err := i.run("dlq", "replay", id)
+	require.Error(t, err)
+	require.Contains(t, out, "--again")
+	_, err = i.run("dlq", "replay", "nonsense")
+	require.Error(t, err)
+	_, err = i.run("dlq", "replay")
+	require.Error(t, err)
+
+	// The fix: the bytes decode now.
+	m := &event.Event{EventId: id16(), Type: event.Type_IMPRESSION, Proof: event.Proof_UNSIGNED, ReceivedAtUs: time.Now().UnixMicro()}
+	raw, err := proto.Marshal(m)
+	require.NoError(t, err)
+	testenv.Exec(t, i.owner, fmt.Sprintf(`UPDATE dlq SET raw = '\x%x' WHERE replays = 0`, raw))
+	require.Contains(t, i.must("dlq", "replay", "--all"), "1 replayed, 0 not")
+	require.Contains(t, i.must("dlq", "replay", "--all"), "0 replayed, 0 not", "nothing is left to replay")
+	require.Eventually(t, func() bool {
+		store, err := clickhouse.Open(t.Context(), clickhouse.Config{URL: i.clicks})
+		require.NoError(t, err)
+		defer func() { _ = store.Close() }()
+		totals, err := store.Totals(t.Context())
+		return err == nil && totals.ByVerdict["unsigned"] == 1 && totals.ByVerdict["poison"] == 2
+	}, 30*time.Second, 200*time.Millisecond)
+	var letter struct {
+		Replays int    `json:"replays"`
+		By      string `json:"replayed_by"`
+		Decoded any    `json:"decoded"`
+	}
+	lines := strings.Split(strings.TrimSpace(i.must("dlq", "list", "--json")), "\n")
+	require.Len(t, lines, 2)
+	require.NoError(t, json.Unmarshal([]byte(lines[1]), &letter))
+	require.Equal(t, 1, letter.Replays)
+	require.NotEmpty(t, letter.By)
+	require.NotNil(t, letter.Decoded)
+	require.Contains(t, i.must("audit", "--kind", "dead_letter"), "adnet dlq replay")
+	consumers.end(t)
+	require.Contains(t, i.must("verify"), "all clean")
+	require.Contains(t, i.must("retention", "--dry-run"), "would remove 0 dedup")
+	require.Contains(t, i.must("retention"), "removed 0 deduplication marks")
+	_, err = i.run("retention", "--retention-marks-days", "5")
+	require.ErrorContains(t, err, "exit status 1")
+}
+
+func id16() []byte {
+	id := uuid.Must(uuid.NewV7())
+	return id[:]
+}
+
+// TestReconcile does every damage and sees it found and repaired.
+func TestReconcile(t *testing.T) {
+	i := install(t)
+	i.must("migrate")
+	consumers, ingress := i.serve("consumers"), i.serve("ingress")
+	i.load(ingress)
+	ingress.end(t)
+	require.Contains(t, i.must("reconcile"), "ok")
+	catalog := i.redis + ":{catalog}:"
+	today := time.Now().UTC().Format(time.DateOnly)
+	i.must("rollup", "--date", today)
+	for name, damage := range map[string]func(){
+		"a campaign is missing in Redis": func() { i.cache("DEL", catalog+"objects") },
+		"an older version in Redis":      func() { i.cache("SET", catalog+"head", "1") },
+		"every room is gone":             func() { i.cache("DEL", catalog+"rooms") },
+		"a view counts twice": func() {
+			i.analytics("INSERT INTO stats_daily SELECT * FROM stats_daily")
+		},
+		"verdicts per day are gone": func() { i.analytics("TRUNCATE TABLE verdict_daily") },
+		"the roll-up is wrong": func() {
+			i.analytics("ALTER TABLE stats_rollup UPDATE spend = spend + 1 WHERE 1 SETTINGS mutations_sync = 2")
+		},
+		"charged events are missing": func() { i.analytics("ALTER TABLE events DELETE WHERE charge > 0 SETTINGS mutations_sync = 2") },
+		"free events are missing":    func() { i.analytics("ALTER TABLE events DELETE WHERE charge = 0 SETTINGS mutations_sync = 2") },
+		"events are there twice": func() {
+			i.analytics("INSERT INTO events SELECT * FROM events SETTINGS insert_deduplicate = 0")
+		},
+		"everything is gone": func() {
+			for _, table := range []string{"events", "stats_daily", "verdict_daily"} {
+				i.analytics("TRUNCATE TABLE " + table)
+			}
+			i.cache("DEL", catalog+"objects", catalog+"versions", catalog+"head", catalog+"epoch", catalog+"rooms")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i.t = t
+			if strings.Contains(name, "Redis") || strings.Contains(name, "room") || strings.Contains(name, "gone") {
+				if consumers != nil { // its projection would repair Redis before we look
+					consumers.end(t)
+					consumers = nil
+				}
+			}
+			damage()
+			out, err := i.run("reconcile", "--wait", "1s", "--days", "2")
+			require.Error(t, err, "damage was not found")
+			require.Contains(t, out, "FAIL")
+			out = i.must("reconcile", "--fix", "--wait", "3s", "--days", "2")
+			require.Contains(t, out, "repaired")
+			require.NotContains(t, out, "FAIL", "--fix compares again at its end")
+		})
+	}
+	i.t = t
+	require.Contains(t, i.must("verify"), "all clean")
+	require.Contains(t, i.must("audit", "--kind", "store"), "reconcile")
+	var report struct {
+		OK     bool `json:"ok"`
+		Checks []struct {
+			Name string `json:"name"`
+			OK   bool   `json:"ok"`
+		} `json:"checks"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(i.must("reconcile", "--json")), &report))
+	require.True(t, report.OK)
+	require.Len(t, report.Checks, 5)
+}
+
+// TestBackupUnderTraffic copies both stores while beacons arrive, loses them, restores into empty ones, and lets the
+// consumers go on from the log: everything is equal to the ledger, nothing doubled, nothing lost.
+func TestBackupUnderTraffic(t *testing.T) {
+	i := install(t)
+	i.must("migrate")
+	consumers, ingress := i.serve("consumers"), i.serve("ingress")
+	i.load(ingress)
+	dir := filepath.Join(t.TempDir(), "backup")
+	loaded := make(chan error, 1)
+	go func() {
+		_, err := i.run("load", "--url", ingress.base, "--campaigns", "none", "--requests", "1500", "--rate", "150", "--duplicates", "0.2", "--settle-wait", "60s")
+		loaded <- err
+	}()
+	time.Sleep(2 * time.Second)
+	i.must("backup", "--dir", dir)
+	require.NoError(t, <-loaded)
+	out, err := i.run("backup", "--dir", dir)
+	require.Error(t, err, "a backup is never overwritten")
+	require.Contains(t, out, "not empty")
+	ingress.end(t)
+	require.Contains(t, i.must("verify"), "all clean")
+	consumers.end(t)
+	want := i.totals()
+
+	restored := i.onEmptyStores()
+	require.Contains(t, restored.must("restore", "--dir", dir), "all clean")
+	before := restored.totals()
+	require.Less(t, before.Rows, want.Rows, "the backup was made while traffic went on")
+	out, err = restored.run("restore", "--dir", dir)
+	require.Error(t, err, "the stores are not empty any more")
+	require.Contains(t, out, "--force")
+	consumers = restored.serve("consumers")
+	require.Eventually(t, func() bool { return restored.totals().Rows == want.Rows }, 60*time.Second, 200*time.Millisecond)
+	require.Equal(t, want, restored.totals())
+	require.Contains(t, restored.must("verify"), "all clean")
+	require.NotContains(t, restored.must("reconcile"), "FAIL")
+	consumers.end(t)
+	require.Contains(t, restored.must("restore", "--dir", dir, "--force"), "all clean")
+	require.Equal(t, before, restored.totals())
+	require.Contains(t, restored.must("audit", "--kind", "store"), "restore")
+
+	// A damaged file is noticed before anything is touched.
+	file := filepath.Join(dir, "clickhouse.events.gob.gz")
+	content, err := os.ReadFile(file)
+	require.NoError(t, err)
+	content[len(content)/2] ^= 1
+	require.NoError(t, os.WriteFile(file, content, 0o600))
+	out, err = restored.run("restore", "--dir", dir, "--force")
+	require.Error(t, err)
+	require.Contains(t, out, "damaged")
+	require.Contains(t, restored.must("verify"), "all clean")
+}
+
+type totals struct {
+	Rows, Charge, Minted int64
+}
+
+func (i *installation) totals() totals {
+	i.t.Helper()
+	store, err := clickhouse.Open(i.t.Context(), clickhouse.Config{URL: i.clicks})
+	require.NoError(i.t, err)
+	defer func() { _ = store.Close() }()
+	sum, err := store.Totals(i.t.Context())
+	require.NoError(i.t, err)
+	return totals{sum.Rows, int64(sum.Charge), int64(sum.Minted)}
+}

@@ -1,0 +1,461 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"adnet/analytics/clickhouse"
+	"adnet/analytics/rollup"
+	"adnet/internal/kafka"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+	"adnet/internal/obs"
+	"adnet/internal/postgres"
+	"adnet/internal/redis"
+	"adnet/internal/trail"
+
+	"github.com/google/uuid"
+)
+
+// reconcile is `adnet reconcile`: the copies against what they are copies of.
+type reconcile struct {
+	Money      moneyConfig       `embed:"" set:"prepaid=required"`
+	Postgres   postgres.Config   `embed:""`
+	ClickHouse clickhouse.Config `embed:""`
+	Redis      redis.Config      `embed:""`
+	Kafka      kafka.Config      `embed:""`
+	Day        string            `name:"day" help:"Only this UTC day of ClickHouse, like 2026-01-31 (default: the last --days)."`
+	Days       int               `name:"days" default:"7" help:"How many days of ClickHouse are compared, today included."`
+	Wait       time.Duration     `name:"wait" env:"ADNET_RECONCILE_WAIT" default:"15s" help:"How long copies may take to catch up before a difference counts."`
+	Fix        bool              `name:"fix" help:"Repair what differs."`
+	JSON       bool              `name:"json" help:"Print JSON."`
+}
+
+// compared is one line of the result.
+type compared struct {
+	Name        string   `json:"name"`
+	OK          bool     `json:"ok"`
+	Compared    int64    `json:"compared"`
+	Differences int64    `json:"differences"`
+	Detail      []string `json:"detail,omitempty"` // the first few
+	Fixed       string   `json:"fixed,omitempty"`  // what was done
+	Unfixed     string   `json:"unfixed,omitempty"`
+}
+
+func (c *compared) differ(format string, args ...any) {
+	c.Differences++
+	if len(c.Detail) < 5 {
+		c.Detail = append(c.Detail, fmt.Sprintf(format, args...))
+	}
+}
+
+// reconciling is one run.
+type reconciling struct {
+	process
+	cfg         *reconcile
+	first, last ledger.Day
+	store       *postgres.Store
+	decided     *clickhouse.Store
+	cache       *redis.Client
+}
+
+// Run compares, repairs when told to, and compares again.
+func (c *reconcile) Run(p process) (err error) {
+	r := reconciling{process: p, cfg: c}
+	if r.first, r.last, err = c.span(time.Now()); err != nil {
+		return err
+	}
+	if r.store, err = postgres.Open(p.ctx, c.Postgres); err != nil {
+		return err
+	}
+	defer r.store.Close()
+	if r.decided, err = openClickHouse(p, c.ClickHouse); err != nil {
+		return err
+	}
+	defer logClose(p, "ClickHouse", r.decided.Close)
+	if r.cache, err = openRedis(p, c.Redis); err != nil {
+		return err
+	}
+	defer logClose(p, "Redis", r.cache.Close)
+	lines, err := r.compare()
+	if err != nil {
+		return err
+	}
+	if c.Fix && !allAgree(lines) {
+		if lines, err = r.fix(lines); err != nil {
+			return err
+		}
+	}
+	return r.print(lines)
+}
+
+func (c *reconcile) span(now time.Time) (first, last ledger.Day, err error) {
+	if c.Day != "" {
+		t, err := time.Parse(time.DateOnly, c.Day)
+		if err != nil {
+			return 0, 0, fmt.Errorf("--day must be a day like 2026-01-31, not %q", c.Day)
+		}
+		return ledger.DayOf(t), ledger.DayOf(t), nil
+	}
+	if c.Days < 1 || c.Days > 400 {
+		return 0, 0, errors.New("--days must be from 1 to 400")
+	}
+	return ledger.DayOf(now) - ledger.Day(c.Days-1), ledger.DayOf(now), nil
+}
+
+func allAgree(lines []compared) bool {
+	return !slices.ContainsFunc(lines, func(l compared) bool { return !l.OK })
+}
+
+// compare looks until everything agrees or the patience is used up: copies are behind, by design.
+func (r *reconciling) compare() (lines []compared, err error) {
+	deadline := time.Now().Add(r.cfg.Wait)
+	for {
+		lines = nil
+		for _, look := range []func() (compared, error){r.campaigns, r.rooms, r.charges, r.totals, r.days} {
+			line, err := look()
+			if err != nil {
+				return nil, err
+			}
+			line.OK = line.Differences == 0
+			lines = append(lines, line)
+		}
+		if allAgree(lines) || time.Now().After(deadline) {
+			return lines, nil
+		}
+		select {
+		case <-r.ctx.Done():
+			return nil, r.ctx.Err()
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
+
+// The names of the lines.
+const (
+	lineCampaigns = "Redis: campaigns and their versions equal PostgreSQL"
+	lineRooms     = "Redis: rooms and spent amounts equal PostgreSQL"
+	lineCharges   = "ClickHouse: charges per campaign and day equal the ledger"
+	lineTotals    = "ClickHouse: archived events, charges, Credits and verdicts equal PostgreSQL"
+	lineDays      = "ClickHouse: counters, verdicts per day and roll-up equal the events"
+)
+
+func (r *reconciling) campaigns() (line compared, err error) {
+	line.Name = lineCampaigns
+	want := make(map[uuid.UUID]int64)
+	head := int64(0)
+	for {
+		page, next, err := r.store.ChangedCampaigns(r.ctx, head, 1000)
+		if err != nil {
+			return line, err
+		}
+		for _, c := range page {
+			want[c.ID] = c.ConfigVersion
+		}
+		if head = next; len(page) < 1000 {
+			break
+		}
+	}
+	kept, at, err := redis.NewCatalog(r.cache).Campaigns(r.ctx)
+	if errors.Is(err, redis.ErrLost) {
+		line.differ("the catalog is not complete")
+		return line, nil
+	}
+	if err != nil {
+		return line, err
+	}
+	if at < head {
+		line.differ("complete up to version %d of %d", at, head)
+	}
+	if at > head {
+		line.differ("complete up to version %d, PostgreSQL is at %d: of another history", at, head)
+	}
+	got := make(map[uuid.UUID]int64, len(kept))
+	for i := range kept {
+		got[kept[i].ID] = kept[i].ConfigVersion
+		if full, err := r.store.Campaign(r.ctx, kept[i].ID); err == nil && full.ConfigVersion == kept[i].ConfigVersion && !sameCampaign(&full, &kept[i]) {
+			line.differ("campaign %s: same version %d, other content", full.ID, full.ConfigVersion)
+		}
+	}
+	line.Compared = int64(len(want))
+	for id, version := range want {
+		if got[id] != version {
+			line.differ("campaign %s: version %d, PostgreSQL %d", id, got[id], version)
+		}
+	}
+	for id := range got {
+		if _, known := want[id]; !known {
+			line.differ("campaign %s is unknown to PostgreSQL", id)
+		}
+	}
+	return line, nil
+}
+
+func (r *reconciling) rooms() (line compared, err error) {
+	line.Name = lineRooms
+	want, _, err := r.store.RoomReader(ledger.RoomsOptions{Prepaid: r.cfg.Money.prepaid()}).Rooms(r.ctx, 0)
+	if err != nil {
+		return line, err
+	}
+	kept, err := redis.NewCatalog(r.cache).Rooms(r.ctx)
+	if err != nil {
+		return line, err
+	}
+	got := make(map[uuid.UUID]ledger.Room, len(kept))
+	for _, room := range kept {
+		got[room.CampaignID] = room
+	}
+	line.Compared = int64(len(want))
+	for _, w := range want {
+		g, found := got[w.CampaignID]
+		switch {
+		case !found:
+			line.differ("campaign %s has no room", w.CampaignID)
+		case g.Version != w.Version:
+			line.differ("campaign %s: room of version %d, PostgreSQL %d", w.CampaignID, g.Version, w.Version)
+		case g.Total != w.Total || g.Balance != w.Balance || g.Day == w.Day && (g.Daily != w.Daily || g.Today != w.Today):
+			line.differ("campaign %s: left today %d of %d, in total %d; PostgreSQL %d of %d, %d", w.CampaignID, g.Today, g.Daily, g.Total, w.Today, w.Daily, w.Total)
+		}
+	}
+	return line, nil
+}
+
+func (r *reconciling) charges() (line compared, err error) {
+	line.Name = lineCharges
+	want, err := r.store.SpendBetween(r.ctx, r.first, r.last)
+	if err != nil {
+		return line, err
+	}
+	got, err := r.decided.Charges(r.ctx, r.first, r.last)
+	if err != nil {
+		return line, err
+	}
+	for day := r.first; day <= r.last; day++ {
+		line.Compared += int64(len(want[day]))
+		for _, id := range differing(want[day], got[day]) {
+			line.differ("%s campaign %s: events %d, ledger %d micro-USD", day, id, int64(got[day][id]), int64(want[day][id]))
+		}
+	}
+	return line, nil
+}
+
+// differing are the campaigns whose amounts are not the same in both, in order.
+func differing(a, b map[uuid.UUID]money.Micros) (ids []uuid.UUID) {
+	for id := range a {
+		if a[id] != b[id] {
+			ids = append(ids, id)
+		}
+	}
+	for id := range b {
+		if _, both := a[id]; !both && b[id] != 0 {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(x, y uuid.UUID) int { return slices.Compare(x[:], y[:]) })
+	return ids
+}
+
+func (r *reconciling) totals() (line compared, err error) {
+	line.Name = lineTotals
+	checks, err := compareAnalytics(r.ctx, promised{books: r.store, analytics: r.decided})
+	line.Compared = int64(len(checks))
+	for _, check := range checks {
+		if !check.OK() {
+			line.differ("%s: %d, not %d %s", check.Name, check.Got, check.Want, check.Detail)
+		}
+	}
+	return line, err
+}
+
+func (r *reconciling) days() (line compared, err error) {
+	line.Name, line.Compared = lineDays, int64(r.last-r.first)+1
+	found, err := r.decided.CompareDays(r.ctx, r.first, r.last)
+	for _, d := range found {
+		line.differ("%s %s %s: events say %d, it %d", d.Day, d.What, d.Key, d.Events, d.Other)
+	}
+	return line, err
+}
+
+func (r *reconciling) print(lines []compared) error {
+	ok := allAgree(lines)
+	if r.cfg.JSON {
+		if err := printJSON(r.stdout, map[string]any{"ok": ok, "first_day": r.first.String(), "last_day": r.last.String(), "checks": lines}); err != nil {
+			return err
+		}
+	} else {
+		for _, l := range lines {
+			verdict := "ok  "
+			if !l.OK {
+				verdict = "FAIL"
+			}
+			fmt.Fprintf(r.stdout, "%s  %-80s %8d compared, %d differ\n", verdict, l.Name, l.Compared, l.Differences)
+			for _, d := range l.Detail {
+				fmt.Fprintln(r.stdout, "        "+d)
+			}
+			for _, said := range []string{l.Fixed, l.Unfixed} {
+				if said != "" {
+					fmt.Fprintln(r.stdout, "        "+said)
+				}
+			}
+		}
+	}
+	if !ok {
+		return errExit
+	}
+	return nil
+}
+
+// fix repairs what the lines say, compares again, and notes the repair in the audit log.
+func (r *reconciling) fix(lines []compared) ([]compared, error) {
+	said, unsaid := make(map[string]string), make(map[string]string)
+	bad := make(map[string]bool)
+	for _, l := range lines {
+		bad[l.Name] = !l.OK
+	}
+	if bad[lineCampaigns] || bad[lineRooms] {
+		if err := r.refillRedis(); err != nil {
+			return nil, fmt.Errorf("repair Redis: %w", err)
+		}
+		said[lineCampaigns], said[lineRooms] = "repaired: Redis was rewritten from PostgreSQL", "repaired: Redis was rewritten from PostgreSQL"
+	}
+	if bad[lineCharges] || bad[lineTotals] || bad[lineDays] {
+		did, could, err := r.fixDays()
+		if err != nil {
+			return nil, fmt.Errorf("repair ClickHouse: %w", err)
+		}
+		for _, name := range []string{lineCharges, lineTotals, lineDays} {
+			if bad[name] {
+				said[name], unsaid[name] = did, could
+			}
+		}
+	}
+	changes := make(map[string]trail.Change)
+	for name, what := range said {
+		changes[name] = trail.Change{Before: "differs", After: what}
+	}
+	if err := r.store.RecordAudit(r.ctx, trail.Entry{TargetKind: trail.TargetStore, TargetID: "reconcile", Changes: changes}); err != nil {
+		return nil, err
+	}
+	after, err := r.compare()
+	for i := range after {
+		if bad[after[i].Name] {
+			after[i].Fixed = said[after[i].Name]
+			if !after[i].OK {
+				after[i].Unfixed = unsaid[after[i].Name]
+			}
+		}
+	}
+	return after, err
+}
+
+// fixDays rebuilds the days of the span that differ, while the archive stands still.
+func (r *reconciling) fixDays() (did, could string, err error) {
+	hold, err := r.store.HoldArchive(r.ctx, r.cfg.Wait)
+	if err != nil {
+		return "", "", err
+	}
+	defer func() { err = errors.Join(err, hold.Release(r.ctx)) }()
+	rebuilt, views, lost := []string{}, []string{}, []string{}
+	damaged, rolled, err := r.damagedDays()
+	if err != nil {
+		return "", "", err
+	}
+	for _, day := range slices.Sorted(maps.Keys(damaged)) {
+		if damaged[day] {
+			problem, err := r.rebuildDay(day, hold)
+			if err != nil {
+				return "", "", err
+			}
+			if problem != "" {
+				lost = append(lost, day.String()+" cannot be rebuilt: "+problem)
+				continue
+			}
+			rebuilt = append(rebuilt, day.String())
+		} else {
+			if err := r.decided.RebuildViews(r.ctx, day); err != nil {
+				return "", "", err
+			}
+			views = append(views, day.String())
+		}
+		if err := r.rollAgain(day, slices.Contains(rolled, day)); err != nil {
+			return "", "", err
+		}
+	}
+	if err := hold.Check(r.ctx); err != nil {
+		return "", "", err
+	}
+	if len(rebuilt) > 0 {
+		did += fmt.Sprintf("repaired: events of %v were put together again from Kafka and the verdicts. ", rebuilt)
+	}
+	if len(views) > 0 {
+		did += fmt.Sprintf("repaired: counters of %v were computed again from the events. ", views)
+	}
+	for _, l := range lost {
+		could += l + ". "
+	}
+	if len(damaged) == 0 {
+		could = "no day of the span differs: the difference is on an earlier day (--days)"
+	}
+	return did, could, nil
+}
+
+// damagedDays are the days that differ, true where the events themselves are wrong, and those whose roll-up does.
+func (r *reconciling) damagedDays() (damaged map[ledger.Day]bool, rolled []ledger.Day, err error) {
+	damaged = make(map[ledger.Day]bool)
+	found, err := r.decided.CompareDays(r.ctx, r.first, r.last)
+	if err != nil {
+		return nil, nil, err
+	}
+	verdicts := make(map[ledger.Day]bool)
+	for _, d := range found {
+		damaged[d.Day] = damaged[d.Day] || d.What == "repeats event ids"
+		verdicts[d.Day] = true
+		if strings.HasPrefix(d.What, "stats_rollup") {
+			rolled = append(rolled, d.Day)
+		}
+	}
+	want, err := r.store.SpendBetween(r.ctx, r.first, r.last)
+	if err != nil {
+		return nil, nil, err
+	}
+	got, err := r.decided.Charges(r.ctx, r.first, r.last)
+	if err != nil {
+		return nil, nil, err
+	}
+	for day := r.first; day <= r.last; day++ {
+		// What settlement applied since the archive stands still is not a difference, but cannot be told apart
+		// here; a day that is rebuilt without need is the same day.
+		if len(differing(want[day], got[day])) > 0 {
+			damaged[day] = true
+		}
+	}
+	totals, err := r.totals()
+	if err != nil {
+		return nil, nil, err
+	}
+	if totals.Differences > 0 {
+		// Events without a charge are missing or too many: the views still remember how many there were.
+		for day := range verdicts {
+			damaged[day] = true
+		}
+	}
+	return damaged, rolled, nil
+}
+
+// rollAgain rolls a closed day up, or one whose roll-up is wrong.
+func (r *reconciling) rollAgain(day ledger.Day, wrong bool) error {
+	if day >= ledger.DayOf(time.Now()) && !wrong {
+		return nil
+	}
+	roll, err := rollup.New(rollup.Config{}, rollup.Deps{Store: r.decided, Log: r.log, Registry: obs.NewRegistry()})
+	if err != nil {
+		return err
+	}
+	_, err = roll.Aggregate(context.WithoutCancel(r.ctx), day)
+	return err
+}

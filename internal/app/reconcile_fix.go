@@ -1,0 +1,174 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"adnet/consumers/archive"
+	"adnet/consumers/project"
+	"adnet/internal/campaign"
+	"adnet/internal/kafka"
+	"adnet/internal/ledger"
+	"adnet/internal/obs"
+	"adnet/internal/postgres"
+	"adnet/internal/redis"
+	"adnet/internal/report"
+	"adnet/schemas/event"
+
+	"github.com/go-json-experiment/json"
+)
+
+// sameCampaign compares what PostgreSQL and Redis say about a version of a campaign, the ledger's part aside.
+func sameCampaign(a, b *campaign.Campaign) bool {
+	text := func(c *campaign.Campaign) []byte {
+		plain := c.Clone()
+		plain.SpentToday, plain.SpentTotal = 0, 0
+		plain.Normalize()
+		out, err := json.Marshal(&plain, json.Deterministic(true))
+		if err != nil {
+			return nil
+		}
+		return out
+	}
+	return bytes.Equal(text(a), text(b))
+}
+
+// refillRedis removes the catalog and publishes everything again, as a projector does that finds it empty.
+func (r *reconciling) refillRedis() error {
+	return refillRedis(r.process, refill{store: r.store, cache: r.cache, prepaid: r.cfg.Money.prepaid()})
+}
+
+type refill struct {
+	store   *postgres.Store
+	cache   *redis.Client
+	prepaid bool
+}
+
+func refillRedis(p process, f refill) error {
+	view := redis.NewCatalog(f.cache)
+	if err := view.Clear(p.ctx); err != nil {
+		return err
+	}
+	source := roomSource{Changes: f.store, roomReader: f.store.RoomReader(ledger.RoomsOptions{Prepaid: f.prepaid})}
+	projection, err := project.New(project.Config{Every: 100 * time.Millisecond, RepairEvery: time.Hour, Page: 500, Timeout: 30 * time.Second},
+		project.Deps{Source: source, Target: view, Logger: p.log, Registerer: obs.NewRegistry()})
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithTimeout(p.ctx, time.Minute)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- projection.Run(ctx) }()
+	for projection.Ready() != nil && ctx.Err() == nil {
+		time.Sleep(20 * time.Millisecond)
+	}
+	failure := projection.Ready()
+	stop()
+	return errors.Join(<-ended, failure)
+}
+
+// rebuildDay puts a day's events together from the log and the verdicts, and takes them in place of the day when they
+// charge what the ledger says. problem says why it is not possible; then nothing has changed.
+func (r *reconciling) rebuildDay(day ledger.Day, hold *postgres.Hold) (problem string, err error) {
+	spans, err := kafka.Spans(r.ctx, r.cfg.Kafka, event.TopicEvents, kafka.Deps{Log: r.log})
+	if err != nil {
+		return "", err
+	}
+	build, err := r.decided.StartRebuild(r.ctx, day)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, build.Drop(r.ctx)) }()
+	for _, span := range spans {
+		archived := hold.Archived()[span.Partition]
+		if archived == 0 {
+			continue
+		}
+		if problem, err = r.rebuildPartition(day, build, kafka.Span{Partition: span.Partition, First: span.First, Next: archived}); err != nil || problem != "" {
+			return problem, err
+		}
+	}
+	for p := range hold.Archived() {
+		if len(spans) > 0 && p.Stream != spans[0].Stream {
+			return "some events came from a topic that was deleted", nil
+		}
+	}
+	want, err := r.store.SpendBetween(r.ctx, day, day)
+	if err != nil {
+		return "", err
+	}
+	got, err := build.Charges(r.ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, id := range differing(want[day], got) {
+		if got[id] > want[day][id] || day < ledger.DayOf(time.Now()) {
+			return fmt.Sprintf("campaign %s would have %d micro-USD, the ledger says %d", id, int64(got[id]), int64(want[day][id])), nil
+		}
+	}
+	return "", build.Replace(r.ctx)
+}
+
+// rebuildPartition adds the day's rows of one partition. It needs the verdict and the record of every offset from before
+// the day began.
+func (r *reconciling) rebuildPartition(day ledger.Day, build dayBuilder, span kafka.Span) (problem string, err error) {
+	outcomes := make(map[int64]ledger.Outcome)
+	from := int64(-1)
+	err = r.store.AppliedBelow(r.ctx, span.Partition, span.Next, func(c ledger.Chunk) error {
+		if from < 0 {
+			from = c.First
+		}
+		for i, o := range c.Outcomes {
+			outcomes[c.First+int64(i)] = o
+		}
+		return nil
+	})
+	if err != nil || from < 0 {
+		return "", err
+	}
+	complete := from == 0 && span.First == 0
+	from = max(from, span.First)
+	if from >= span.Next {
+		return fmt.Sprintf("Kafka has nothing left of partition %d", span.Number), nil
+	}
+	first := true
+	var page []report.Row
+	err = kafka.Read(r.ctx, r.cfg.Kafka, event.TopicEvents, []kafka.Span{{Partition: span.Partition, First: from, Next: span.Next}}, kafka.Deps{Log: r.log}, func(rec event.Record) error {
+		if first && !complete && !rec.Time.Before(day.Time()) {
+			problem = fmt.Sprintf("Kafka or the verdicts of partition %d begin at %s, after the day did", span.Number, rec.Time.Format(time.DateTime))
+			return errStopReading
+		}
+		first = false
+		outcome, known := outcomes[rec.Offset]
+		if !known {
+			return nil
+		}
+		row := archive.RowOf(&rec, outcome)
+		if ledger.DayOf(row.ReceivedAt) != day {
+			return nil
+		}
+		if page = append(page, row); len(page) < 20_000 {
+			return nil
+		}
+		err := build.Add(r.ctx, page)
+		page = page[:0]
+		return err
+	})
+	if errors.Is(err, errStopReading) {
+		return problem, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return "", build.Add(r.ctx, page)
+}
+
+var errStopReading = errors.New("enough was read")
+
+// dayBuilder takes the rows of a day.
+type dayBuilder interface {
+	Add(ctx context.Context, rows []report.Row) error
+}

@@ -1,0 +1,69 @@
+package app
+
+import (
+	"fmt"
+	"time"
+
+	"adnet/consumers/retain"
+	"adnet/internal/postgres"
+	"adnet/internal/trail"
+)
+
+// conversionLife is how long the last events of an auction count: marks must outlive them.
+type conversionLife struct {
+	Conversion time.Duration `name:"conversion-life" env:"ADNET_CONVERSION_LIFE" default:"720h" help:"How long after the auction a conversion still counts."`
+}
+
+// retention is `adnet retention`.
+type retention struct {
+	Postgres postgres.Config `embed:""`
+	Keep     retain.Config   `embed:""`
+	Life     conversionLife  `embed:""`
+	DryRun   bool            `name:"dry-run" help:"Change nothing; print what would go."`
+	JSON     bool            `name:"json" help:"Print JSON."`
+}
+
+// Run removes what is not needed any more.
+func (c *retention) Run(p process) error {
+	cut, err := c.Keep.Cutoffs(time.Now(), c.Life.Conversion)
+	if err != nil {
+		return err
+	}
+	ctx := p.ctx
+	store, err := postgres.Open(ctx, c.Postgres)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	gone, err := store.Retain(ctx, cut, c.DryRun)
+	if err != nil {
+		return err
+	}
+	if !c.DryRun {
+		err := store.RecordAudit(ctx, trail.Entry{TargetKind: trail.TargetStore, TargetID: "retention", Changes: map[string]trail.Change{
+			"horizon": {After: gone.Horizon.String()}, "marks": {After: -gone.Marks}, "records": {After: -gone.Records}, "dead_letters": {After: -gone.Dead},
+		}})
+		if err != nil {
+			return err
+		}
+	}
+	days := make([]string, len(gone.Days))
+	for i, day := range gone.Days {
+		days[i] = day.String()
+	}
+	if c.JSON {
+		return printJSON(p.stdout, map[string]any{
+			"dry_run": c.DryRun, "horizon": gone.Horizon.String(), "days": days, "marks": gone.Marks, "applied_ranges": gone.Ranges, "records": gone.Records,
+			"dead_letters": gone.Dead, "idempotency_keys": gone.Keys,
+		})
+	}
+	verb := "removed"
+	if c.DryRun {
+		verb = "would remove"
+	}
+	fmt.Fprintf(p.stdout, "events of auctions before %s expire\n", gone.Horizon)
+	fmt.Fprintf(p.stdout, "%s %d deduplication marks of %d days %v\n", verb, gone.Marks, len(days), days)
+	fmt.Fprintf(p.stdout, "%s %d applied ranges (%d records) that are archived\n", verb, gone.Ranges, gone.Records)
+	fmt.Fprintf(p.stdout, "%s %d dead letters and %d idempotency keys\n", verb, gone.Dead, gone.Keys)
+	return nil
+}
