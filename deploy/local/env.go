@@ -16,6 +16,9 @@ const (
 	testClickHouse = "ADNET_TEST_CLICKHOUSE"
 )
 
+// postgresOwner names the setting of the role that owns the tables; only migrate and its like get it.
+const postgresOwner = "ADNET_POSTGRES_OWNER_URL"
+
 // variable is one environment setting.
 type variable struct{ name, value string }
 
@@ -25,7 +28,11 @@ func (s *stack) variables(names []string) ([]variable, error) {
 	for _, name := range names {
 		switch name {
 		case namePostgres:
-			product, err := s.postgresURL("adnet")
+			product, err := s.postgresAppURL()
+			if err != nil {
+				return nil, err
+			}
+			owner, err := s.postgresURL("adnet")
 			if err != nil {
 				return nil, err
 			}
@@ -33,11 +40,11 @@ func (s *stack) variables(names []string) ([]variable, error) {
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, variable{"ADNET_POSTGRES_URL", product}, variable{testPostgres, tests})
+			all = append(all, variable{"ADNET_POSTGRES_URL", product}, variable{postgresOwner, owner}, variable{testPostgres, tests})
 		case nameRedis:
 			all = append(all, variable{"ADNET_REDIS_ADDR", s.address(nameRedis)}, variable{testRedis, s.address(nameRedis)})
 		case nameKafka:
-			all = append(all, variable{"ADNET_KAFKA_BROKERS", s.address(nameKafka)}, variable{testKafka, s.address(nameKafka)})
+			all = append(all, variable{"ADNET_KAFKA_BROKERS", s.brokers()}, variable{testKafka, s.brokers()})
 		case nameClickHouse:
 			server := "clickhouse://" + s.address(nameClickHouse)
 			all = append(all, variable{"ADNET_CLICKHOUSE_URL", server + "/adnet"}, variable{testClickHouse, server + "/default"})
@@ -58,7 +65,7 @@ func trial() variable {
 
 // requireRunning fails with the fix when a server of the stack does not run.
 func (s *stack) requireRunning() error {
-	for _, name := range everything() {
+	for _, name := range s.servers() {
 		if _, ok := s.processes.running(name); !ok {
 			return fmt.Errorf("%s of the stack in %s does not run: start it with `make stack` (go run ./deploy/local up)", name, s.cfg.Dir)
 		}
@@ -95,13 +102,13 @@ func (s *stack) addresses() string {
 	}
 	return fmt.Sprintf(`
 The stack answers. Data, logs and pid files: %s
-  PostgreSQL   %s   role %s, databases adnet (product) and postgres
+  PostgreSQL   %s   role %s owns, role %s serves; databases adnet (product) and postgres
   Redis        %s
   Kafka        %s   %s
   ClickHouse   %s   native; http://%s
 Variables for a shell:  eval "$(go run ./deploy/local env)"
 Run adnet against it:   make serve     Stop it: make stack-down`,
-		s.cfg.Dir, s.address(namePostgres), postgresRole, s.address(nameRedis), s.address(nameKafka), engine,
+		s.cfg.Dir, s.address(namePostgres), postgresRole, postgresAppRole, s.address(nameRedis), s.address(nameKafka), engine,
 		s.address(nameClickHouse), s.address(portClickHouseHTTP))
 }
 

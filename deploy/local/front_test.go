@@ -305,7 +305,7 @@ func children(t *testing.T, pid int) (pids []int) {
 func TestKfakeHostAnswersAndKeepsItsFolderForItself(t *testing.T) {
 	s := testStack(t)
 	s.state.KafkaEngine = engineKfake
-	srv := newKafka(s)
+	srv := newKafka(s, 1)
 	require.NoError(t, s.copySelf())
 	require.NoError(t, s.bringUp(t.Context(), srv))
 	t.Cleanup(func() { require.NoError(t, s.processes.stop(srv.name, srv.stop)) })

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -28,35 +29,118 @@ const (
 	kafkaRetention = 7 * 24 * time.Hour
 )
 
-func newKafka(s *stack) server {
+// newKafka is the broker with this id, from 1 on.
+func newKafka(s *stack, id int) server {
+	name := brokerName(id)
+	ports := []string{name, controllerPort(id)}
+	if len(s.state.Via) > 0 {
+		ports = append(ports, viaPort(id))
+	}
 	return server{
-		name:    nameKafka,
+		name:    name,
 		waits:   "broker metadata",
-		ports:   []string{nameKafka, portKafkaController},
-		prepare: s.initKafka,
-		command: s.kafkaCommand,
-		probe:   func(ctx context.Context) error { return probeKafka(ctx, s.address(nameKafka)) },
+		ports:   ports,
+		prepare: func(ctx context.Context) error { return s.initKafka(ctx, id) },
+		command: func() (*exec.Cmd, error) { return s.kafkaCommand(id) },
+		probe:   func(ctx context.Context) error { return probeKafka(ctx, s.address(name)) },
 		stop:    []escalation{{syscall.SIGTERM, 30 * time.Second}},
 		limit:   2 * time.Minute,
 	}
 }
 
-// kafkaDir holds the broker's files. The two engines never share data.
-func (s *stack) kafkaDir() string {
+// brokerName is "kafka" for the first broker: a stack of one is named as before there were more.
+func brokerName(id int) string {
+	if id == 1 {
+		return nameKafka
+	}
+	return nameKafka + "-" + strconv.Itoa(id)
+}
+
+func controllerPort(id int) string {
+	if id == 1 {
+		return portKafkaController
+	}
+	return brokerName(id) + "-controller"
+}
+
+func viaPort(id int) string { return brokerName(id) + "-via" }
+
+// chooseBrokers fixes how many brokers a new stack has, and names all of them where names asks for Kafka.
+func (s *stack) chooseBrokers(names []string) ([]string, error) {
+	if s.state.Brokers == 0 {
+		if s.cfg.Brokers == 0 {
+			s.cfg.Brokers = 1
+		}
+		if s.cfg.Brokers != 1 && s.cfg.Brokers != 3 {
+			return nil, fmt.Errorf("%d brokers: it must be 1 or 3", s.cfg.Brokers)
+		}
+		if n := len(s.cfg.KafkaVia); n != 0 && n != s.cfg.Brokers {
+			return nil, fmt.Errorf("%d proxy ports for %d brokers", n, s.cfg.Brokers)
+		}
+		if s.cfg.Brokers > 1 || len(s.cfg.KafkaVia) > 0 {
+			if s.cfg.Kafka == engineKfake || s.state.KafkaEngine == engineKfake {
+				return nil, errors.New("kfake is one broker without proxies")
+			}
+			s.cfg.Kafka = engineApache // auto must not fall back to less than was asked for
+		}
+		s.state.Brokers, s.state.Via = s.cfg.Brokers, s.cfg.KafkaVia
+		if err := s.saveState(); err != nil {
+			return nil, err
+		}
+	}
+	if !slices.Contains(names, nameKafka) {
+		return names, nil
+	}
+	for id := 2; id <= s.state.Brokers; id++ {
+		if name := brokerName(id); !slices.Contains(names, name) {
+			names = append(slices.Clip(names), name)
+		}
+	}
+	return names, nil
+}
+
+// brokers is the addresses of all brokers.
+func (s *stack) brokers() string {
+	list := []string{s.address(nameKafka)}
+	for id := 2; id <= s.state.Brokers; id++ {
+		list = append(list, s.address(brokerName(id)))
+	}
+	return strings.Join(list, ",")
+}
+
+// kafkaDir holds a broker's files. The two engines never share data.
+func (s *stack) kafkaDir(id int) string {
 	if s.state.KafkaEngine == engineKfake {
 		return filepath.Join(s.cfg.Dir, "kfake")
 	}
-	return filepath.Join(s.cfg.Dir, "kafka")
+	return filepath.Join(s.cfg.Dir, brokerName(id))
+}
+
+// clusterID is the same for all brokers of a stack, made by whichever is formatted first.
+func (s *stack) clusterID() (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name := filepath.Join(s.cfg.Dir, "kafka.cluster")
+	if id, err := os.ReadFile(name); err == nil {
+		return string(id), nil
+	}
+	var id [16]byte
+	if _, err := rand.Read(id[:]); err != nil {
+		return "", err
+	}
+	id[0] &= 0x7f // An id that starts with '-' (or '_') would be read as a flag.
+	text := base64.RawURLEncoding.EncodeToString(id[:])
+	return text, writeFile(name, []byte(text), 0o644)
 }
 
 // initKafka writes the broker's settings (ports may have moved) and formats the storage folder once.
-func (s *stack) initKafka(ctx context.Context) error {
-	dir := s.kafkaDir()
+func (s *stack) initKafka(ctx context.Context, id int) error {
+	dir := s.kafkaDir(id)
 	if err := os.MkdirAll(dir, 0o755); err != nil || s.state.KafkaEngine == engineKfake {
 		return err
 	}
 	err := errors.Join(
-		writeFile(filepath.Join(dir, "server.properties"), []byte(s.kafkaProperties()), 0o644),
+		writeFile(filepath.Join(dir, "server.properties"), []byte(s.kafkaProperties(id)), 0o644),
 		writeFile(filepath.Join(dir, "log4j2.properties"), []byte(kafkaLogging), 0o644),
 	)
 	if err != nil {
@@ -65,14 +149,13 @@ func (s *stack) initKafka(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(dir, "data", "meta.properties")); err == nil {
 		return nil
 	}
-	s.say(nameKafka, "formatting the storage folder %s", filepath.Join(dir, "data"))
-	var id [16]byte
-	if _, err := rand.Read(id[:]); err != nil {
+	s.say(brokerName(id), "formatting the storage folder %s", filepath.Join(dir, "data"))
+	cluster, err := s.clusterID()
+	if err != nil {
 		return err
 	}
-	id[0] &= 0x7f // An id that starts with '-' (or '_') would be read as a flag.
 	cmd := exec.CommandContext(ctx, "java", "-cp", filepath.Join(s.kafkaJars(), "*"), "-Dlog4j2.configurationFile="+filepath.Join(dir, "log4j2.properties"),
-		"kafka.tools.StorageTool", "format", "--ignore-formatted", "--cluster-id", base64.RawURLEncoding.EncodeToString(id[:]),
+		"kafka.tools.StorageTool", "format", "--ignore-formatted", "--cluster-id", cluster,
 		"--config", filepath.Join(dir, "server.properties"))
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -81,25 +164,40 @@ func (s *stack) initKafka(ctx context.Context) error {
 	return nil
 }
 
-func (s *stack) kafkaProperties() string {
-	public, controller := s.address(nameKafka), s.address(portKafkaController)
+func (s *stack) kafkaProperties(id int) string {
+	public, controller := s.address(brokerName(id)), s.address(controllerPort(id))
+	listeners := "PLAINTEXT://" + public + ",CONTROLLER://" + controller
+	advertised, protocols := "PLAINTEXT://"+public, "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT"
+	if len(s.state.Via) > 0 {
+		listeners += ",VIA://" + s.address(viaPort(id))
+		advertised += ",VIA://" + loopback(s.state.Via[id-1])
+		protocols += ",VIA:PLAINTEXT"
+	}
+	replicas, insync, voters := max(1, s.state.Brokers), 1, make([]string, max(1, s.state.Brokers))
+	if replicas > 1 {
+		insync = replicas - 1
+	}
+	for i := range voters {
+		voters[i] = strconv.Itoa(i+1) + "@" + s.address(controllerPort(i+1))
+	}
+	count := strconv.Itoa
 	return strings.Join([]string{
 		"process.roles=broker,controller",
-		"node.id=1",
-		"listeners=PLAINTEXT://" + public + ",CONTROLLER://" + controller,
-		"advertised.listeners=PLAINTEXT://" + public,
-		"listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+		"node.id=" + count(id),
+		"listeners=" + listeners,
+		"advertised.listeners=" + advertised,
+		"listener.security.protocol.map=" + protocols,
 		"controller.listener.names=CONTROLLER",
-		"controller.quorum.voters=1@" + controller,
-		"log.dirs=" + filepath.Join(s.kafkaDir(), "data"),
+		"controller.quorum.voters=" + strings.Join(voters, ","),
+		"log.dirs=" + filepath.Join(s.kafkaDir(id), "data"),
 		"auto.create.topics.enable=false",
-		"offsets.topic.replication.factor=1",
+		"offsets.topic.replication.factor=" + count(replicas),
 		"offsets.topic.num.partitions=8",
-		"transaction.state.log.replication.factor=1",
-		"transaction.state.log.min.isr=1",
+		"transaction.state.log.replication.factor=" + count(replicas),
+		"transaction.state.log.min.isr=" + count(insync),
 		"transaction.state.log.num.partitions=8",
-		"share.coordinator.state.topic.replication.factor=1",
-		"share.coordinator.state.topic.min.isr=1",
+		"share.coordinator.state.topic.replication.factor=" + count(replicas),
+		"share.coordinator.state.topic.min.isr=" + count(insync),
 		"group.initial.rebalance.delay.ms=0",
 		"log.retention.ms=" + strconv.FormatInt(kafkaRetention.Milliseconds(), 10),
 		"",
@@ -118,8 +216,8 @@ logger.server.name = kafka.server.KafkaRaftServer
 logger.server.level = info
 `
 
-func (s *stack) kafkaCommand() (*exec.Cmd, error) {
-	dir := s.kafkaDir()
+func (s *stack) kafkaCommand(id int) (*exec.Cmd, error) {
+	dir := s.kafkaDir(id)
 	if s.state.KafkaEngine == engineKfake {
 		return s.self("kfake-host", "--data="+dir, "--port="+strconv.Itoa(s.port(nameKafka))), nil
 	}

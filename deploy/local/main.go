@@ -32,6 +32,8 @@ type settings struct {
 	Cache          string `name:"cache" env:"ADNET_CACHE_DIR" help:"Folder of downloads (default ~/.cache/adnet)."`
 	Kafka          string `name:"kafka" env:"ADNET_STACK_KAFKA" enum:"auto,apache,kfake" default:"auto" help:"Broker: apache, kfake, or auto (kfake only where Java or Maven cannot be had)."`
 	KafkaHeap      string `name:"kafka-heap" env:"ADNET_STACK_KAFKA_HEAP" default:"512m" help:"Java heap of Kafka."`
+	Brokers        int    `name:"brokers" env:"ADNET_STACK_BROKERS" default:"1" help:"Apache Kafka brokers of a new stack: 1, or 3 that replicate."`
+	KafkaVia       []int  `name:"kafka-via" env:"ADNET_STACK_KAFKA_VIA" help:"Ports of proxies, one a broker: each broker of a new stack listens once more and tells who comes there to use its proxy."`
 	PostgresPort   int    `name:"postgres-port" env:"ADNET_STACK_POSTGRES_PORT" default:"25432" help:"PostgreSQL port."`
 	RedisPort      int    `name:"redis-port" env:"ADNET_STACK_REDIS_PORT" default:"26379" help:"Redis port."`
 	KafkaPort      int    `name:"kafka-port" env:"ADNET_STACK_KAFKA_PORT" default:"29092" help:"Kafka port."`

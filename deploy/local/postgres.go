@@ -22,6 +22,9 @@ import (
 
 const postgresRole = "adnet"
 
+// postgresAppRole is the role that adnet's processes use: `adnet migrate` makes it, and it cannot change the ledger.
+const postgresAppRole = "adnet_app"
+
 func newPostgres(s *stack) server {
 	return server{
 		name:    namePostgres,
@@ -189,8 +192,11 @@ func ownFolder(dir string, account *syscall.Credential) error {
 
 // postgresPassword is made once and kept readable for the owner of the stack only: other users of the machine
 // reach the loopback port too.
-func (s *stack) postgresPassword() (string, error) {
-	name := filepath.Join(s.cfg.Dir, "postgres.password")
+func (s *stack) postgresPassword() (string, error) { return s.password("postgres.password") }
+
+// password reads a password of this stack, or makes it.
+func (s *stack) password(file string) (string, error) {
+	name := filepath.Join(s.cfg.Dir, file)
 	if data, err := os.ReadFile(name); err == nil && len(data) > 0 {
 		return string(data), nil
 	}
@@ -239,6 +245,19 @@ func (s *stack) postgresURL(database string) (string, error) {
 	u := url.URL{
 		Scheme: "postgres", User: url.UserPassword(postgresRole, password), Host: s.address(namePostgres),
 		Path: "/" + database, RawQuery: "sslmode=disable",
+	}
+	return u.String(), nil
+}
+
+// postgresAppURL is the address of the product's database for the restricted role.
+func (s *stack) postgresAppURL() (string, error) {
+	password, err := s.password("postgres.app.password")
+	if err != nil {
+		return "", err
+	}
+	u := url.URL{
+		Scheme: "postgres", User: url.UserPassword(postgresAppRole, password), Host: s.address(namePostgres),
+		Path: "/adnet", RawQuery: "sslmode=disable",
 	}
 	return u.String(), nil
 }

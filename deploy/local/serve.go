@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -107,13 +108,14 @@ func (s *stack) roleEnv(c serveOpts) (map[string][]string, error) {
 	for _, v := range append(vars, trial()) {
 		common = append(common, v.name+"="+v.value)
 	}
-	with := func(more ...string) []string { return append(append([]string(nil), common...), more...) }
+	serving := slices.DeleteFunc(slices.Clone(common), func(setting string) bool { return strings.HasPrefix(setting, postgresOwner+"=") })
+	with := func(more ...string) []string { return append(slices.Clone(serving), more...) }
 	ingress := with("ADNET_HTTP_ADDR="+c.HTTPAddr, "ADNET_ADMIN_ADDR="+c.AdminAddr, "ADNET_SPOOL_DIR="+filepath.Join(s.cfg.Dir, "spool"))
 	for _, key := range keys {
 		ingress = append(ingress, key.name+"="+key.value)
 	}
 	return map[string][]string{
-		roleMigrate: with(), roleIngress: ingress, roleConsumers: with("ADNET_ADMIN_ADDR=" + neighbour),
+		roleMigrate: common, roleIngress: ingress, roleConsumers: with("ADNET_ADMIN_ADDR=" + neighbour),
 	}, nil
 }
 

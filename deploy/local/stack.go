@@ -35,6 +35,15 @@ const (
 // everything lists the servers in start order; they stop in reverse.
 func everything() []string { return []string{namePostgres, nameRedis, nameKafka, nameClickHouse} }
 
+// servers is everything, with all brokers of this stack.
+func (s *stack) servers() []string {
+	names := everything()
+	for id := 2; id <= s.state.Brokers; id++ {
+		names = append(names, brokerName(id))
+	}
+	return names
+}
+
 // server is one part of the stack.
 type server struct {
 	name  string
@@ -64,6 +73,10 @@ type state struct {
 	Ports map[string]int `json:"ports"`
 	// KafkaEngine is the broker whose data this folder holds, "" before the first start.
 	KafkaEngine string `json:"kafka_engine"`
+	// Brokers is how many Kafka brokers this folder has, fixed by its first start.
+	Brokers int `json:"brokers,omitempty"`
+	// Via are the ports of proxies that the brokers advertise to those who come through them.
+	Via []int `json:"via,omitempty"`
 }
 
 // openStack reads the state of a stack folder; nothing is created before something is started.
@@ -107,7 +120,11 @@ func (s *stack) server(name string) server {
 	case nameRedis:
 		return newRedis(s)
 	case nameKafka:
-		return newKafka(s)
+		return newKafka(s, 1)
+	case brokerName(2):
+		return newKafka(s, 2)
+	case brokerName(3):
+		return newKafka(s, 3)
 	default:
 		return newClickHouse(s)
 	}
@@ -129,6 +146,9 @@ func (s *stack) up(ctx context.Context, names []string) (started []string, err e
 	}
 	defer unlock()
 
+	if names, err = s.chooseBrokers(names); err != nil {
+		return nil, err
+	}
 	missing := names[:0:0]
 	for _, name := range names {
 		answers, err := s.settle(ctx, s.server(name))
@@ -147,6 +167,11 @@ func (s *stack) up(ctx context.Context, names []string) (started []string, err e
 	}
 	if err := s.copySelf(); err != nil {
 		return nil, err
+	}
+	for _, name := range missing { // before any starts: brokers must know each other's ports
+		if err := s.choosePorts(s.server(name)); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
 	}
 	group := make(chan error, len(missing))
 	for _, name := range missing {
@@ -290,6 +315,9 @@ func (s *stack) choosePorts(srv server) error {
 		}
 		if port == 0 || !isFree(port) {
 			free, err := publicPorts.free()
+			for err == nil && s.chosen(free) { // nobody listens there yet
+				free, err = publicPorts.free()
+			}
 			if err != nil {
 				return err
 			}
@@ -303,6 +331,18 @@ func (s *stack) choosePorts(srv server) error {
 		}
 	}
 	return nil
+}
+
+// chosen says whether a port is already meant for a server of this stack.
+func (s *stack) chosen(port int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.state.Ports {
+		if p == port {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *stack) port(name string) int {
@@ -339,7 +379,7 @@ func (s *stack) down(purge bool) error {
 		s.say("stack", "nothing was ever started in %s", s.cfg.Dir)
 		return nil
 	}
-	names := append(everything(), roleConsumers, roleIngress)
+	names := append(s.servers(), roleConsumers, roleIngress)
 	if err := s.stopNamed(names); err != nil || !purge {
 		return err
 	}
@@ -361,7 +401,7 @@ func (s *stack) stopNamed(names []string) error {
 	var failed error
 	for _, name := range slices.Backward(names) {
 		steps := []escalation{{syscall.SIGTERM, 15 * time.Second}}
-		if slices.Contains(everything(), name) {
+		if slices.Contains(s.servers(), name) {
 			steps = s.server(name).stop
 		}
 		pid, running := s.processes.running(name)
@@ -380,7 +420,7 @@ func (s *stack) stopNamed(names []string) error {
 // status prints one line a server and fails unless all answer.
 func (s *stack) status(ctx context.Context, w io.Writer) error {
 	healthy := true
-	for _, name := range everything() {
+	for _, name := range s.servers() {
 		pid, running := s.processes.running(name)
 		line := "stopped"
 		if running {

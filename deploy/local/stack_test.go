@@ -32,7 +32,7 @@ func TestEnvIsReadByAShellAsIs(t *testing.T) {
 	}
 	var script bytes.Buffer
 	require.NoError(t, s.printEnv(&script))
-	script.WriteString(`printf '%s\n' "$ADNET_POSTGRES_URL" "$ADNET_TEST_POSTGRES" "$ADNET_REDIS_ADDR" "$ADNET_TEST_REDIS" \
+	script.WriteString(`printf '%s\n' "$ADNET_POSTGRES_URL" "$ADNET_POSTGRES_OWNER_URL" "$ADNET_TEST_POSTGRES" "$ADNET_REDIS_ADDR" "$ADNET_TEST_REDIS" \
 		"$ADNET_KAFKA_BROKERS" "$ADNET_TEST_KAFKA" "$ADNET_CLICKHOUSE_URL" "$ADNET_TEST_CLICKHOUSE"`)
 	shell := exec.Command("sh")
 	shell.Stdin = &script
@@ -40,7 +40,11 @@ func TestEnvIsReadByAShellAsIs(t *testing.T) {
 	require.NoError(t, err)
 	password, err := s.postgresPassword()
 	require.NoError(t, err)
+	app, err := s.password("postgres.app.password")
+	require.NoError(t, err)
+	require.NotEqual(t, password, app)
 	require.Equal(t, []string{
+		"postgres://adnet_app:" + app + "@127.0.0.1:1/adnet?sslmode=disable",
 		"postgres://adnet:" + password + "@127.0.0.1:1/adnet?sslmode=disable",
 		"postgres://adnet:" + password + "@127.0.0.1:1/postgres?sslmode=disable",
 		"127.0.0.1:2", "127.0.0.1:2", "127.0.0.1:3", "127.0.0.1:3",

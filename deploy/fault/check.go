@@ -1,0 +1,271 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// settleAccounts waits until nothing is on its way and holds what was acknowledged against what was decided.
+func (s *suite) settleAccounts(ctx context.Context) error {
+	s.report.Acknowledged = s.load.acknowledged.Load()
+	s.say("the load has ended: %d ads asked for, %d filled", s.load.asked.Load(), s.load.filled.Load())
+	end := time.Now()
+	if err := s.spoolsEmpty(ctx); err != nil {
+		return err
+	}
+	lag, err := s.caughtUp(ctx, end, 2*time.Minute)
+	if err != nil {
+		return err
+	}
+	s.report.FinalLag = float64(lag.Milliseconds()) / 1000
+	if lag > promised {
+		s.breach("lag %.1f s after the end", lag.Seconds())
+	}
+	if !s.cfg.Short && len(s.cfg.Only) == 0 && s.report.Acknowledged < enough {
+		s.breach("only %d beacons were acknowledged, of %d", s.report.Acknowledged, enough)
+	}
+	if err := s.verify(ctx); err != nil {
+		return err
+	}
+	decided, err := s.decided(ctx)
+	if err != nil {
+		return err
+	}
+	s.compare(decided)
+	s.books(decided)
+	return s.ledger(ctx)
+}
+
+// spoolsEmpty waits until both ingress processes have handed over what they kept on disk.
+func (s *suite) spoolsEmpty(ctx context.Context) error {
+	for _, n := range s.nodes.ingress {
+		err := s.until(ctx, time.Minute, func() (bool, error) {
+			reply, err := http.Get("http://" + n.admin + "/metrics")
+			if err != nil {
+				return false, nil // it is starting
+			}
+			defer func() { _ = reply.Body.Close() }()
+			text, err := io.ReadAll(reply.Body)
+			return err == nil && strings.Contains(string(text), "\nadnet_spool_bytes 0\n"), nil
+		})
+		if errors.Is(err, errMissed) {
+			s.breach("the spool of %s is not empty a minute after the end", n.name)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verify runs adnet's own check.
+func (s *suite) verify(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, s.stack.bin, "verify", "--wait=30s")
+	cmd.Env = s.nodes.consumers[0].env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := cmd.Output()
+	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		s.say("verify: %s", line)
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		s.breach("adnet verify is not clean: %s", exit.Stderr)
+		return ctx.Err()
+	}
+	return err
+}
+
+// row is one record of the log as ClickHouse has it.
+type row struct {
+	beacon
+	verdict, campaign, day string
+	price, charge, minted  int64
+	received               time.Time
+}
+
+// decided reads every row.
+func (s *suite) decided(ctx context.Context) ([]row, error) {
+	body, err := s.stack.clickhouse(ctx, `SELECT auction_id, type, verdict, campaign_id, day, price, charge, minted, toUnixTimestamp64Micro(received_at)
+		FROM events FORMAT TabSeparated`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = body.Close() }()
+	var rows []row
+	for lines := bufio.NewScanner(body); ; {
+		if !lines.Scan() {
+			return rows, lines.Err()
+		}
+		f := strings.Split(lines.Text(), "\t")
+		if len(f) != 9 {
+			return nil, fmt.Errorf("clickhouse answered %q", lines.Text())
+		}
+		auction, err := uuid.Parse(f[0])
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row{
+			beacon: beacon{auction, f[1]}, verdict: f[2], campaign: f[3], day: f[4],
+			price: parseInt(f[5]), charge: parseInt(f[6]), minted: parseInt(f[7]), received: time.UnixMicro(parseInt(f[8])).UTC(),
+		})
+	}
+}
+
+// first says whether a verdict is that of the first record of its event: every event may have one such.
+func first(verdict string) bool {
+	switch verdict {
+	case "duplicate", "expired", "unsigned", "bad_signature", "poison":
+		return false
+	}
+	return !strings.HasPrefix(verdict, "invalid_traffic:")
+}
+
+// compare holds the witness against the rows: every answer must have a row, every event one effect.
+func (s *suite) compare(rows []row) {
+	type tally struct{ rows, firsts, charges, mints int }
+	have := make(map[beacon]*tally, len(rows))
+	s.report.Verdicts = make(map[string]int64)
+	for i := range rows {
+		r := &rows[i]
+		s.report.Verdicts[r.verdict]++
+		t := have[r.beacon]
+		if t == nil {
+			t = &tally{}
+			have[r.beacon] = t
+		}
+		t.rows++
+		if first(r.verdict) {
+			t.firsts++
+		}
+		if r.charge > 0 {
+			t.charges++
+		}
+		t.mints += int(r.minted)
+	}
+	example := ""
+	for b, answers := range s.load.acks {
+		t := have[b]
+		if t == nil {
+			t = &tally{}
+		}
+		if t.rows < answers {
+			s.report.Lost += int64(answers - t.rows)
+			example = fmt.Sprintf("%s of auction %s: %d answers, %d rows", b.kind, b.auction, answers, t.rows)
+		}
+	}
+	if s.report.Lost > 0 {
+		s.breach("%d acknowledged beacons are nowhere, like %s", s.report.Lost, example)
+	}
+	for b, t := range have {
+		if b.auction != uuid.Nil && (t.firsts > 1 || t.charges > 1 || t.mints > 1) {
+			s.report.Doubled++
+			example = fmt.Sprintf("%s of auction %s: %+v", b.kind, b.auction, *t)
+		}
+	}
+	if s.report.Doubled > 0 {
+		s.breach("%d events took effect twice, like %s", s.report.Doubled, example)
+	}
+}
+
+// books holds the rows against the budgets and the pauses.
+func (s *suite) books(rows []row) {
+	campaigns := make(map[string]*budget)
+	for _, b := range s.site.campaigns() {
+		campaigns[b.id] = b
+	}
+	spans := make(map[string][3]float64) // of each campaign's free ads: first and last, seconds into the run, and how many
+	perDay, perCampaign := make(map[[2]string]int64), make(map[string]int64)
+	free, freeFaulty, price := make(map[string]int64), make(map[string]int64), make(map[string]int64)
+	for i := range rows {
+		r := &rows[i]
+		perDay[[2]string{r.campaign, r.day}] += r.charge
+		perCampaign[r.campaign] += r.charge
+		s.report.Charged += r.charge
+		for _, p := range s.site.pauses {
+			if p.campaign == r.campaign && r.charge > 0 && r.received.After(p.from) && r.received.Before(p.to) {
+				s.report.AfterPause++
+			}
+		}
+		if r.kind != "impression" || r.verdict != "over_budget" && (r.verdict != "ok" || r.charge == r.price) || campaigns[r.campaign] == nil || campaigns[r.campaign].model != "cpm" {
+			continue
+		}
+		price[r.campaign] = max(price[r.campaign], r.price)
+		made := madeAt(r.auction).Add(-s.clock).Sub(s.began).Seconds()
+		span := spans[r.campaign]
+		if span[0] == 0 || made < span[0] {
+			span[0] = made
+		}
+		spans[r.campaign] = [3]float64{span[0], max(span[1], made), span[2] + 1}
+		if s.faulty.contain(madeAt(r.auction).Add(-s.clock)) {
+			freeFaulty[r.campaign] += r.price - r.charge
+		} else {
+			free[r.campaign] += r.price - r.charge
+		}
+	}
+	if s.report.AfterPause > 0 {
+		s.breach("%d events were charged after a pause was answered", s.report.AfterPause)
+	}
+	for key, spent := range perDay {
+		if b := campaigns[key[0]]; b != nil && spent > b.daily {
+			s.report.Overspend = max(s.report.Overspend, spent-b.daily)
+			s.breach("campaign %s was charged %d on %s, its daily budget is %d", key[0], spent, key[1], b.daily)
+		}
+	}
+	for id, spent := range perCampaign {
+		if b := campaigns[id]; b != nil && spent > b.total {
+			s.report.Overspend = max(s.report.Overspend, spent-b.total)
+			s.breach("campaign %s was charged %d, its total budget is %d", id, spent, b.total)
+		}
+	}
+	for id, span := range spans {
+		s.say("for free: %.0f ads of campaign %s at %d micro-USD, asked for between %.1f and %.1f s", span[2], id, price[id], span[0], span[1])
+	}
+	s.freeDelivery(free, freeFaulty, price)
+}
+
+// freeDelivery reports the campaign that gave most away, relative to what is promised: one price a node.
+func (s *suite) freeDelivery(free, faulty, price map[string]int64) {
+	worst := ""
+	for id, amount := range free {
+		if worst == "" || amount*price[worst] > free[worst]*price[id] {
+			worst = id
+		}
+	}
+	if worst != "" {
+		s.report.FreeDelivery, s.report.FreeBound = free[worst], 2*price[worst]
+		if s.report.FreeDelivery > s.report.FreeBound {
+			s.breach("campaign %s delivered %d micro-USD for free while Redis was healthy; two nodes may %d", worst, s.report.FreeDelivery, s.report.FreeBound)
+		}
+	}
+	for _, amount := range faulty {
+		s.report.FreeDeliveryFaulty = max(s.report.FreeDeliveryFaulty, amount)
+	}
+}
+
+// ledger holds the sum of the rows against the balances.
+func (s *suite) ledger(ctx context.Context) error {
+	var revenue int64
+	err := s.stack.db.QueryRow(ctx, `SELECT coalesce(sum(amount), 0)::bigint FROM balance WHERE account = 'house:revenue' AND asset = 'USD'`).Scan(&revenue)
+	if err == nil && revenue != s.report.Charged {
+		s.breach("ClickHouse has charges of %d, the ledger %d micro-USD", s.report.Charged, revenue)
+	}
+	return err
+}
+
+// madeAt is the time inside a UUIDv7, in adnet's clock.
+func madeAt(id uuid.UUID) time.Time {
+	ms := int64(0)
+	for _, b := range id[:6] {
+		ms = ms<<8 | int64(b)
+	}
+	return time.UnixMilli(ms).UTC()
+}

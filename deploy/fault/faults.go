@@ -1,0 +1,539 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"adnet/schemas/event"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+)
+
+// The kinds of faults.
+const (
+	ingressKill       = "ingress_kill"      // kill -9 with requests under way
+	bothIngressKill   = "both_ingress_kill" // of both nodes at once
+	consumersKill     = "consumers_kill"    // kill -9 at any moment
+	betweenCommits    = "consumers_kill_between_postgres_and_offset_commit"
+	betweenInsertMark = "archive_kill_between_insert_and_mark"
+	brokerKill        = "broker_kill"
+	kafkaCut          = "kafka_connections_cut"
+	postgresRestart   = "postgres_immediate_restart"
+	commitCut         = "connection_cut_mid_commit"
+	redisFlush        = "redis_flushall"
+	redisOldDump      = "redis_restart_from_old_dump"
+	clickhouseDown    = "clickhouse_down"
+	clickhouseReply   = "clickhouse_reply_lost_after_insert"
+	spoolFull         = "spool_disk_full"
+	consumerStopped   = "consumer_stopped_beyond_session_timeout"
+	campaignPause     = "pause"
+	dayBoundary       = "day_boundary"
+)
+
+// promised is how long everything may take from healing to no lag.
+const promised = 30 * time.Second
+
+// outstanding is longer than any beacon of the load comes after its ad.
+const outstanding = 15 * time.Second
+
+type fault struct {
+	kind  string
+	short bool // belongs to a short run
+	redis bool // Redis is not healthy while it lasts
+	run   func(context.Context) error
+}
+
+func (s *suite) kinds() []fault {
+	return []fault{
+		{ingressKill, true, false, s.killIngress},
+		{bothIngressKill, false, false, s.killBothIngress},
+		{consumersKill, true, false, s.killConsumers},
+		{betweenCommits, true, false, s.killBetweenCommits},
+		{betweenInsertMark, true, false, s.killBetweenInsertAndMark},
+		{brokerKill, true, false, s.killBroker},
+		{kafkaCut, false, false, s.cutKafka},
+		{postgresRestart, true, false, s.restartPostgres},
+		{commitCut, true, false, s.cutCommits},
+		{redisFlush, true, true, s.flushRedis},
+		{redisOldDump, false, true, s.restartOldRedis},
+		{clickhouseDown, false, false, s.stopClickHouse},
+		{clickhouseReply, true, false, s.loseReply},
+		{spoolFull, false, false, s.fillSpool},
+		{consumerStopped, false, false, s.stopConsumer},
+		{campaignPause, true, false, s.pauseOne},
+	}
+}
+
+// windows are times of the machine's clock.
+type windows []struct{ from, to time.Time }
+
+func (w windows) contain(at time.Time) bool {
+	return slices.ContainsFunc(w, func(one struct{ from, to time.Time }) bool { return !at.Before(one.from) && !at.After(one.to) })
+}
+
+// faults runs every kind once, in a drawn order, then drawn kinds until the limit. Each is healed, and waited for,
+// before the next begins.
+func (s *suite) faults(ctx context.Context) error {
+	pause(ctx, 3*time.Second) // some traffic first
+	if err := s.keepRedis(); err != nil {
+		return err
+	}
+	begin := time.Now()
+	var kinds, plan []fault
+	for _, f := range s.kinds() {
+		_, skip := s.report.Skipped[f.kind]
+		wanted := !s.cfg.Short || f.short
+		if len(s.cfg.Only) > 0 {
+			wanted = slices.Contains(s.cfg.Only, f.kind)
+		}
+		if wanted && !skip {
+			kinds = append(kinds, f)
+		}
+	}
+	plan = s.shuffled(kinds)
+	before := s.now()
+	for i := 0; ctx.Err() == nil; i++ {
+		if i == len(plan) {
+			if s.cfg.Short || len(s.cfg.Only) > 0 {
+				break
+			}
+			plan = append(plan, s.shuffled(kinds)...)
+		}
+		late := time.Since(begin) > s.cfg.Limit
+		if i >= len(kinds) && late || s.cfg.Short && late {
+			break
+		}
+		if err := s.one(ctx, plan[i]); err != nil {
+			return err
+		}
+		if now := s.now(); now.Truncate(24*time.Hour) != before.Truncate(24*time.Hour) {
+			s.say("a day ended on the way (%s)", now.Truncate(24*time.Hour).Format(time.DateOnly))
+			s.report.Faults[dayBoundary]++
+			before = now
+		}
+	}
+	return ctx.Err()
+}
+
+func (s *suite) shuffled(list []fault) []fault {
+	list = slices.Clone(list)
+	s.rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list
+}
+
+// errMissed says that the moment which a fault aims at did not come: it does not count.
+var errMissed = errors.New("the moment did not come")
+
+func (s *suite) one(ctx context.Context, f fault) error {
+	s.say("%s", f.kind)
+	began := time.Now()
+	err := f.run(ctx)
+	healed := time.Now()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, errMissed):
+		s.say("%s: %v", f.kind, err)
+	case err != nil:
+		return fmt.Errorf("%s: %w", f.kind, err)
+	default:
+		s.report.Faults[f.kind]++
+	}
+	took, err := s.caughtUp(ctx, healed, 2*time.Minute)
+	if err != nil {
+		return err
+	}
+	if f.redis {
+		// Ads that were out when Redis lost what they had reserved may be the ones that find a budget empty.
+		s.faulty = append(s.faulty, struct{ from, to time.Time }{began.Add(-outstanding), time.Now().Add(time.Second)})
+	}
+	if took > promised {
+		s.breach("%s: %.1f s from healing to no lag", f.kind, took.Seconds())
+	}
+	s.report.Recovery[f.kind] = max(s.report.Recovery[f.kind], float64(took.Milliseconds())/1000)
+	s.say("%s is over: settled and archived %.1f s after healing", f.kind, took.Seconds())
+	if !s.cfg.Short {
+		pause(ctx, time.Duration(s.rng.IntN(2000))*time.Millisecond)
+	}
+	return nil
+}
+
+// caughtUp waits until all processes are ready and everything that was in the log when it was healed is settled
+// and archived. The limit is a breach and no error.
+func (s *suite) caughtUp(ctx context.Context, healed time.Time, limit time.Duration) (time.Duration, error) {
+	var ends kadm.ListedOffsets
+	told := time.Now()
+	for {
+		missing := ""
+		if ends == nil {
+			if listed, err := s.stack.log.ListEndOffsets(ctx, event.TopicEvents); err == nil && listed.Error() == nil {
+				ends = listed
+			} else {
+				missing = "the log does not answer"
+			}
+		}
+		if ends != nil {
+			missing = s.behind(ctx, ends)
+		}
+		if missing == "" {
+			return time.Since(healed), nil
+		}
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		if time.Since(healed) > limit {
+			s.breach("not caught up %s after healing: %s", limit, missing)
+			return time.Since(healed), nil
+		}
+		if time.Since(told) > 5*time.Second {
+			told = time.Now()
+			s.say("waiting: %s", missing)
+		}
+		pause(ctx, 100*time.Millisecond)
+	}
+}
+
+// behind says what is missing, or nothing.
+func (s *suite) behind(ctx context.Context, ends kadm.ListedOffsets) string {
+	for _, n := range s.nodes.all() {
+		if err := n.ready(ctx, time.Second); err != nil {
+			return n.name + " is not ready"
+		}
+	}
+	settled, err := s.offsets(ctx, `SELECT partition, max(next_offset) FROM consumer_offset GROUP BY 1`)
+	if err != nil {
+		return err.Error()
+	}
+	archived, err := s.offsets(ctx, `SELECT partition, max(archived_next) FROM archive_progress GROUP BY 1`)
+	if err != nil {
+		return err.Error()
+	}
+	missing := ""
+	ends.Each(func(o kadm.ListedOffset) {
+		if settled[o.Partition] < o.Offset {
+			missing = fmt.Sprintf("partition %d is settled to %d of %d", o.Partition, settled[o.Partition], o.Offset)
+		} else if archived[o.Partition] < o.Offset {
+			missing = fmt.Sprintf("partition %d is archived to %d of %d", o.Partition, archived[o.Partition], o.Offset)
+		}
+	})
+	return missing
+}
+
+// offsets reads offsets by partition; there is one topic of events in this stack.
+func (s *suite) offsets(ctx context.Context, sql string) (map[int32]int64, error) {
+	rows, err := s.stack.db.Query(ctx, sql)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	all := make(map[int32]int64)
+	for rows.Next() {
+		var partition int32
+		var offset int64
+		if err := rows.Scan(&partition, &offset); err != nil {
+			return nil, err
+		}
+		all[partition] = offset
+	}
+	return all, rows.Err()
+}
+
+// hold is how long something stays broken.
+func (s *suite) hold(ctx context.Context, least, most time.Duration) {
+	pause(ctx, least+time.Duration(s.rng.Int64N(int64(most-least))))
+}
+
+func (s *suite) killIngress(ctx context.Context) error {
+	n := s.nodes.ingress[s.rng.IntN(2)]
+	n.kill()
+	s.hold(ctx, 200*time.Millisecond, 3*time.Second)
+	return n.start()
+}
+
+func (s *suite) killBothIngress(ctx context.Context) error {
+	for _, n := range s.nodes.ingress {
+		n.kill()
+	}
+	s.hold(ctx, 100*time.Millisecond, time.Second)
+	return errors.Join(s.nodes.ingress[0].start(), s.nodes.ingress[1].start())
+}
+
+func (s *suite) killConsumers(ctx context.Context) error {
+	n := s.nodes.consumers[s.rng.IntN(2)]
+	n.kill()
+	s.hold(ctx, 100*time.Millisecond, 2*time.Second)
+	return n.start()
+}
+
+// killBetweenCommits slows PostgreSQL until a settlement is under way, keeps every word from Kafka, lets the
+// settlement commit, and kills: the offsets are in PostgreSQL and cannot be in Kafka.
+func (s *suite) killBetweenCommits(ctx context.Context) error {
+	if err := s.proxy.postgres.slow(250 * time.Millisecond); err != nil {
+		return err
+	}
+	slow := true
+	quick := func() error {
+		if !slow {
+			return nil
+		}
+		slow = false
+		return s.proxy.postgres.Toxics.RemoveToxic(ctx, "slow")
+	}
+	err := s.until(ctx, 10*time.Second, func() (bool, error) {
+		var n int
+		err := s.stack.db.QueryRow(ctx, `SELECT count(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+			WHERE c.relname = 'consumer_offset' AND l.mode = 'RowExclusiveLock' AND l.granted AND l.pid <> pg_backend_pid()`).Scan(&n)
+		return n > 0, err
+	})
+	if err != nil {
+		return errors.Join(err, quick())
+	}
+	for _, c := range s.proxy.kafka {
+		if err := c.block(); err != nil {
+			return err
+		}
+	}
+	before, err := s.settledTotal(ctx)
+	if err == nil {
+		err = quick()
+	}
+	if err == nil {
+		err = s.until(ctx, 10*time.Second, func() (bool, error) {
+			now, err := s.settledTotal(ctx)
+			return now > before, err
+		})
+	}
+	for _, n := range s.nodes.consumers {
+		n.kill()
+	}
+	if err == nil {
+		err = s.hintIsBehind(ctx)
+	}
+	for _, c := range s.proxy.kafka {
+		err = errors.Join(err, c.Toxics.RemoveToxic(ctx, "block"), c.cut())
+	}
+	return errors.Join(err, quick(), s.nodes.consumers[0].start(), s.nodes.consumers[1].start())
+}
+
+func (s *suite) settledTotal(ctx context.Context) (n int64, err error) {
+	err = s.stack.db.QueryRow(ctx, `SELECT coalesce(sum(next_offset), 0)::bigint FROM consumer_offset`).Scan(&n)
+	return n, err
+}
+
+// hintIsBehind proves that Kafka was not told of everything that PostgreSQL has.
+func (s *suite) hintIsBehind(ctx context.Context) error {
+	stored, err := s.offsets(ctx, `SELECT partition, max(next_offset) FROM consumer_offset GROUP BY 1`)
+	if err != nil {
+		return err
+	}
+	hints, err := s.stack.log.FetchOffsets(ctx, "adnet-settle")
+	if err != nil {
+		return err
+	}
+	for partition, offset := range stored {
+		if hint, ok := hints.Lookup(event.TopicEvents, partition); !ok || hint.At < offset {
+			return nil
+		}
+	}
+	return errMissed
+}
+
+// until asks until the answer is yes; the limit is errMissed.
+func (s *suite) until(ctx context.Context, limit time.Duration, ask func() (bool, error)) error {
+	for end := time.Now().Add(limit); time.Now().Before(end); {
+		yes, err := ask()
+		if yes || err != nil || ctx.Err() != nil {
+			return errors.Join(err, ctx.Err())
+		}
+		pause(ctx, 10*time.Millisecond)
+	}
+	return errMissed
+}
+
+// darkInsert drops what ClickHouse answers from the moment that it is sent the rows of an insert, and waits until it
+// has applied them.
+func (s *suite) darkInsert(ctx context.Context) error {
+	const rows = `SELECT count() FROM events`
+	before, err := s.stack.count(ctx, rows)
+	if err != nil {
+		return err
+	}
+	if err := s.proxy.clickhouse.gate.wait(ctx, insertData); err != nil {
+		return err
+	}
+	return s.until(ctx, 10*time.Second, func() (bool, error) {
+		now, err := s.stack.count(ctx, rows)
+		return now > before, err
+	})
+}
+
+// wait arms the gate and waits until it met what it is armed for.
+func (g *gate) wait(ctx context.Context, what int32) error {
+	g.armed.Store(what)
+	select {
+	case <-g.met:
+		return nil
+	case <-time.After(10 * time.Second):
+	case <-ctx.Done():
+	}
+	if !g.armed.CompareAndSwap(what, disarmed) {
+		<-g.met
+		return nil
+	}
+	return errors.Join(ctx.Err(), errMissed)
+}
+
+func (s *suite) killBetweenInsertAndMark(ctx context.Context) error {
+	err := s.darkInsert(ctx)
+	for _, n := range s.nodes.consumers {
+		n.kill()
+	}
+	if err == nil { // the plan of the insert must still wait for its mark
+		var pending int
+		err = s.stack.db.QueryRow(ctx, `SELECT count(*) FROM archive_progress WHERE planned_next IS NOT NULL`).Scan(&pending)
+		if err == nil && pending == 0 {
+			err = errMissed
+		}
+	}
+	return errors.Join(err, s.proxy.clickhouse.cut(), s.nodes.consumers[0].start(), s.nodes.consumers[1].start())
+}
+
+func (s *suite) loseReply(ctx context.Context) error {
+	err := s.darkInsert(ctx)
+	s.hold(ctx, 100*time.Millisecond, 2*time.Second)
+	return errors.Join(err, s.proxy.clickhouse.cut())
+}
+
+func (s *suite) killBroker(ctx context.Context) error {
+	if err := s.stack.signal(brokerName(s.rng.IntN(brokers)), syscall.SIGKILL); err != nil {
+		return err
+	}
+	s.hold(ctx, 2*time.Second, 8*time.Second)
+	return s.stack.up(ctx)
+}
+
+func (s *suite) cutKafka(ctx context.Context) error {
+	for _, c := range s.proxy.kafka {
+		c.Stop()
+	}
+	s.hold(ctx, 2*time.Second, 8*time.Second)
+	var failed error
+	for _, c := range s.proxy.kafka {
+		failed = errors.Join(failed, c.Start())
+	}
+	return failed
+}
+
+func (s *suite) restartPostgres(ctx context.Context) error {
+	if err := s.stack.signal("postgres", syscall.SIGQUIT); err != nil {
+		return err
+	}
+	s.hold(ctx, 100*time.Millisecond, 3*time.Second)
+	return s.stack.up(ctx)
+}
+
+// cutCommits cuts connections at the moment of COMMIT: half of the time the server never hears of it, half of the
+// time it does and its answer is lost.
+func (s *suite) cutCommits(ctx context.Context) error {
+	for range 6 {
+		if err := s.proxy.postgres.gate.wait(ctx, commitBefore+int32(s.rng.IntN(2))); err != nil {
+			return err
+		}
+		pause(ctx, 100*time.Millisecond) // a commit that got through ends
+		if err := s.proxy.postgres.cut(); err != nil {
+			return err
+		}
+		s.hold(ctx, 50*time.Millisecond, 800*time.Millisecond)
+	}
+	return nil
+}
+
+func (s *suite) flushRedis(context.Context) error {
+	answer, err := s.stack.redis("FLUSHALL")
+	if err == nil && answer != "+OK" {
+		err = errors.New(answer)
+	}
+	return err
+}
+
+func (s *suite) redisDir() string { return filepath.Join(s.stack.folder(), "redis") }
+
+// keepRedis copies what Redis has on its disk now, to come back later.
+func (s *suite) keepRedis() error {
+	old := s.redisDir() + ".old"
+	return errors.Join(os.RemoveAll(old), os.CopyFS(old, os.DirFS(s.redisDir())))
+}
+
+func (s *suite) restartOldRedis(ctx context.Context) error {
+	if err := s.stack.signal("redis", syscall.SIGKILL); err != nil {
+		return err
+	}
+	s.hold(ctx, 100*time.Millisecond, 3*time.Second)
+	err := errors.Join(os.RemoveAll(s.redisDir()), os.CopyFS(s.redisDir(), os.DirFS(s.redisDir()+".old")))
+	return errors.Join(err, s.stack.up(ctx))
+}
+
+func (s *suite) stopClickHouse(ctx context.Context) error {
+	if err := s.stack.signal("clickhouse", syscall.SIGKILL); err != nil {
+		return err
+	}
+	s.say("ClickHouse is down for a minute")
+	pause(ctx, time.Minute)
+	return s.stack.up(ctx)
+}
+
+// fillSpool leaves 64 KiB on the disks of both spools and cuts Kafka off until beacons are refused.
+func (s *suite) fillSpool(ctx context.Context) error {
+	var failed error
+	for i := range 2 {
+		failed = errors.Join(failed, fill(spoolDir(s.cfg.Dir, i), 64<<10))
+	}
+	for _, c := range s.proxy.kafka {
+		c.Stop()
+	}
+	before := s.load.refused.Load()
+	if failed == nil {
+		failed = s.until(ctx, 40*time.Second, func() (bool, error) { return s.load.refused.Load() > before+20, nil })
+		s.say("the disks of the spools are full")
+		pause(ctx, 2*time.Second)
+	}
+	for i := range 2 {
+		failed = errors.Join(failed, os.Remove(filepath.Join(spoolDir(s.cfg.Dir, i), filler)))
+	}
+	for _, c := range s.proxy.kafka {
+		failed = errors.Join(failed, c.Start())
+	}
+	return failed
+}
+
+const filler = "somebody-elses-file"
+
+// fill takes all but free bytes of the disk that dir is on.
+func fill(dir string, free int64) error {
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(dir, &disk); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, filler), make([]byte, max(0, int64(disk.Bavail)*disk.Bsize-free)), 0o600)
+}
+
+func (s *suite) stopConsumer(ctx context.Context) error {
+	n := s.nodes.consumers[s.rng.IntN(2)]
+	if err := n.signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	pause(ctx, 14*time.Second) // its session ends after 10
+	return n.signal(syscall.SIGCONT)
+}
+
+// pauseOne pauses a campaign under traffic.
+func (s *suite) pauseOne(ctx context.Context) error {
+	b := s.site.campaigns()[s.rng.IntN(4)] // one of those with plenty of budget
+	return s.site.pauseCampaign(ctx, b, 4*time.Second)
+}

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"adnet/internal/token"
+
+	"github.com/google/uuid"
+)
+
+// load is the users of the ads: it asks for ads, fires their beacons at either node, and notes what was acknowledged.
+// It is the only witness, and is never killed.
+type load struct {
+	s    *suite
+	http *http.Client
+
+	acknowledged, refused, asked, filled atomic.Int64
+
+	mu   sync.Mutex
+	acks map[beacon]int // how many requests were answered 200
+}
+
+// beacon names an event as settlement does.
+type beacon struct {
+	auction uuid.UUID
+	kind    string
+}
+
+func newLoad(s *suite) *load {
+	return &load{s: s, acks: make(map[beacon]int), http: &http.Client{
+		Timeout:   6 * time.Second,
+		Transport: &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 20 * time.Second},
+	}}
+}
+
+// visitors is how many visits may be under way at once: a visit mostly waits.
+const visitors = 400
+
+// run makes visits at the rate until ctx ends, and returns when the last one is over.
+func (l *load) run(ctx context.Context) {
+	var all sync.WaitGroup
+	defer all.Wait()
+	slots := make(chan struct{}, visitors)
+	tick := time.NewTicker(time.Duration(float64(time.Second) / l.s.cfg.Rate))
+	defer tick.Stop()
+	all.Go(func() { l.newcomers(ctx) })
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		select {
+		case slots <- struct{}{}:
+			all.Go(func() {
+				defer func() { <-slots }()
+				l.visit(ctx)
+			})
+		default: // everybody waits for answers: no more of them
+		}
+	}
+}
+
+// newcomers adds campaigns with small budgets all the time, so that budgets run out under every fault.
+func (l *load) newcomers(ctx context.Context) {
+	every := 6 * time.Second
+	for i := 0; ctx.Err() == nil; i++ {
+		daily, total := int64(1+rand.IntN(3)), int64(1_000)
+		if rand.IntN(2) == 0 {
+			daily, total = total, daily
+		}
+		_, err := l.s.site.campaign(ctx, fmt.Sprintf("small-%d-%s", i, uuid.NewString()[:8]), "cpm", float64(20+rand.IntN(40)), daily, total, true)
+		if err != nil {
+			pause(ctx, time.Second)
+			continue
+		}
+		pause(ctx, every)
+	}
+}
+
+// choose takes a campaign to ask for: half of the visits are for those whose budgets run out.
+func (l *load) choose() *budget {
+	list := l.s.site.campaigns()
+	var open []*budget
+	small := rand.IntN(2) == 0
+	for _, b := range list {
+		if b.small == small {
+			open = append(open, b)
+		}
+	}
+	if small && len(open) > 5 && rand.IntN(10) > 0 { // mostly the newest: the others have run out
+		open = open[len(open)-5:]
+	}
+	return open[rand.IntN(len(open))]
+}
+
+// visit is one ad request and what follows from it.
+func (l *load) visit(ctx context.Context) {
+	who := visitor{address: fmt.Sprintf("%d.%d.%d.%d", 11+rand.IntN(80), rand.IntN(256), rand.IntN(256), 1+rand.IntN(254))}
+	b := l.choose()
+	link, ok := l.ad(ctx, who, b)
+	if !ok {
+		return
+	}
+	query := link.Query()
+	proof, err := l.s.site.ring.Verify(token.PurposeAuction, query.Get("auction_id"), l.s.now())
+	if err != nil {
+		l.s.say("a token of ours does not verify: %v", err)
+		return
+	}
+	fire := func(kind string) bool {
+		query.Set("event", kind)
+		return l.fire(ctx, who, beacon{proof.AuctionID, kind}, "/api/track?"+query.Encode())
+	}
+	wait(ctx, 100, 400)
+	if rand.IntN(20) == 0 || !fire("impression") { // some ads are never shown
+		return
+	}
+	for rand.IntN(10) == 0 { // a pixel that fires again
+		fire("impression")
+	}
+	if rand.IntN(3) == 0 {
+		wait(ctx, 300, 300)
+		fire("skip")
+	}
+	if b.model != "cpm" || rand.IntN(5) == 0 {
+		wait(ctx, 500, 500)
+		if fire("click") && (b.model == "cpa" || rand.IntN(5) == 0) {
+			wait(ctx, 100, 300)
+			l.convert(ctx, who, proof.AuctionID, query)
+		}
+	}
+	if rand.IntN(3) == 0 {
+		fire("close")
+	}
+}
+
+// visitor is a browser.
+type visitor struct{ address string }
+
+const browser = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Safari/537.36"
+
+func wait(ctx context.Context, least, more int) {
+	pause(ctx, time.Duration(least+rand.IntN(more))*time.Millisecond)
+}
+
+func (l *load) node() string { return l.s.nodes.ingress[rand.IntN(2)].http }
+
+// ad asks for an ad of the campaign and gives its beacon.
+func (l *load) ad(ctx context.Context, who visitor, b *budget) (*url.URL, bool) {
+	l.asked.Add(1)
+	body, err := json.Marshal(map[string]any{"context": b.word, "session_id": uuid.NewString(), "host_app": "fault", "surface": "chat"})
+	if err != nil {
+		return nil, false
+	}
+	status, text := l.send(ctx, who, http.MethodPost, "/v1/ad-request", l.s.site.keys[rand.IntN(len(l.s.site.keys))], body)
+	var reply struct {
+		Ad *struct {
+			Beacon string `json:"impression_url"`
+		} `json:"ad"`
+	}
+	if status != http.StatusOK || json.Unmarshal(text, &reply) != nil || reply.Ad == nil {
+		return nil, false
+	}
+	link, err := url.Parse(reply.Ad.Beacon)
+	if err != nil {
+		return nil, false
+	}
+	l.filled.Add(1)
+	return link, true
+}
+
+// fire sends a beacon until it is acknowledged, at most three times. A try without an answer may have been recorded.
+func (l *load) fire(ctx context.Context, who visitor, b beacon, path string) bool {
+	for range 3 {
+		if status, _ := l.send(ctx, who, http.MethodGet, path, "", nil); status == http.StatusOK {
+			l.note(b)
+			return true
+		}
+		l.refused.Add(1)
+		wait(ctx, 200, 800)
+	}
+	return false
+}
+
+func (l *load) convert(ctx context.Context, who visitor, auction uuid.UUID, query url.Values) {
+	body, err := json.Marshal(map[string]any{
+		"event": "conversion", "campaign_id": query.Get("campaign_id"), "auction_id": query.Get("auction_id"), "conversion_type": "sale", "value": 10, "currency": "USD",
+	})
+	if err != nil {
+		return
+	}
+	for range 3 {
+		if status, _ := l.send(ctx, who, http.MethodPost, "/api/track", "", body); status == http.StatusOK {
+			l.note(beacon{auction, "conversion"})
+			return
+		}
+		l.refused.Add(1)
+		wait(ctx, 200, 800)
+	}
+}
+
+func (l *load) note(b beacon) {
+	l.mu.Lock()
+	l.acks[b]++
+	l.mu.Unlock()
+	l.acknowledged.Add(1)
+}
+
+// send makes one request to either node. The load's own end does not cut requests short: they count or fail.
+func (l *load) send(ctx context.Context, who visitor, method, path, bearer string, body []byte) (int, []byte) {
+	request, err := http.NewRequestWithContext(context.WithoutCancel(ctx), method, "http://"+l.node()+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil
+	}
+	request.Header.Set("User-Agent", browser)
+	request.Header.Set("X-Forwarded-For", who.address)
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("X-Fault-Source", "rest-api")
+	}
+	if bearer != "" {
+		request.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	reply, err := l.http.Do(request)
+	if err != nil {
+		return 0, nil
+	}
+	defer func() { _ = reply.Body.Close() }()
+	text, err := io.ReadAll(reply.Body)
+	if err != nil || strings.Contains(path, "/api/track?") && len(text) == 0 {
+		return 0, nil // the answer was cut: it says nothing
+	}
+	return reply.StatusCode, text
+}

@@ -1,0 +1,246 @@
+// Command fault breaks adnet on purpose and counts what its promises about money are worth.
+//
+//	go run ./deploy/fault            at most 15 minutes on 2 cores; FAULT_SEED=n repeats a choice of faults
+//	go run ./deploy/fault --short    at most 3 minutes
+//
+// It starts a stack of its own (PostgreSQL, Redis, ClickHouse, three Kafka brokers) and two ingress and two
+// consumers processes of the real binary, fires beacons through both ingress nodes, notes every one that was
+// acknowledged, and meanwhile kills processes and servers, cuts connections, fills disks and lets a day end. When
+// everything is healed it holds what was acknowledged against what PostgreSQL and ClickHouse say.
+//
+// Contract: progress goes to standard error; the last line of standard output is one JSON object ([report]); the
+// exit code is 1 on any breach. Nothing keeps running afterwards, also after an interrupt. A failed run keeps its
+// logs and says where.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// settings are the command line.
+type settings struct {
+	Seed  uint64        `name:"seed" env:"FAULT_SEED" help:"Chooses faults, victims and moments; 0 takes one from the clock."`
+	Short bool          `name:"short" help:"A run of at most 3 minutes: each of the quick faults once."`
+	Dir   string        `name:"dir" env:"FAULT_DIR" default:".adnet/fault" help:"Folder of the run; emptied at the start."`
+	Rate  float64       `name:"rate" default:"60" help:"Visits (an ad request and its beacons) per second."`
+	Limit time.Duration `name:"limit" help:"When the last fault may begin, counted from the first beacon (default 8m30s, short 60s)."`
+	Only  []string      `name:"only" help:"Only faults of these kinds, each of them once."`
+}
+
+// enough is how many beacons a full run must have acknowledged.
+const enough = 50_000
+
+func main() {
+	var cfg settings
+	kong.Parse(&cfg, kong.Name("fault"), kong.Description("Breaks adnet on purpose and counts what was lost."))
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	result, err := run(ctx, cfg)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "fault:", err)
+	}
+	if result != nil {
+		if line, err := json.Marshal(result); err == nil {
+			fmt.Println(string(line))
+		}
+	}
+	if err != nil || result == nil || len(result.Breaches) > 0 {
+		os.Exit(1)
+	}
+}
+
+// suite is one run.
+type suite struct {
+	cfg     settings
+	began   time.Time
+	rng     *rand.Rand // choices of the plan; never used by the load, whose timing is not repeatable
+	stack   *stack
+	nodes   nodes
+	proxy   proxies
+	site    *site
+	load    *load
+	shifted bool          // the day ends in the middle of the run
+	clock   time.Duration // added to the machine's clock everywhere, so that a day ends in the middle
+	report  report
+	faulty  windows // when Redis was not healthy
+}
+
+// report is the last line of the output.
+type report struct {
+	Seed         uint64 `json:"seed"`
+	Acknowledged int64  `json:"acknowledged"` // beacons answered 200
+	Lost         int64  `json:"lost"`         // acknowledged, but without a verdict in the end
+	Doubled      int64  `json:"doubled"`      // events that took effect twice
+	Overspend    int64  `json:"overspend_micros"`
+	// FreeDelivery is the largest sum of prices of one campaign's valid unique impressions that were hosted and not
+	// charged because its budget had ended, of auctions while Redis was healthy; FreeDeliveryFaulty the same of
+	// the other auctions. FreeBound is what is promised for the first.
+	FreeDelivery       int64              `json:"free_delivery_micros"`
+	FreeBound          int64              `json:"free_delivery_bound_micros"`
+	FreeDeliveryFaulty int64              `json:"free_delivery_while_redis_faulty_micros"`
+	AfterPause         int64              `json:"charged_after_pause"` // events
+	Faults             map[string]int     `json:"faults"`
+	Skipped            map[string]string  `json:"skipped,omitempty"`
+	Recovery           map[string]float64 `json:"recovery_seconds"` // longest by kind, from healing to everything settled and archived
+	FinalLag           float64            `json:"final_lag_seconds"`
+	Verdicts           map[string]int64   `json:"verdicts"`
+	Charged            int64              `json:"charged_micros"`
+	Breaches           []string           `json:"breaches"`
+	Seconds            float64            `json:"seconds"`
+}
+
+// breach notes a broken promise.
+func (s *suite) breach(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	s.say("BREACH: %s", text)
+	s.report.Breaches = append(s.report.Breaches, text)
+}
+
+func (s *suite) say(format string, args ...any) {
+	counts := ""
+	if s.load != nil {
+		counts = fmt.Sprintf("  [%d acknowledged, %d refused]", s.load.acknowledged.Load(), s.load.refused.Load())
+	}
+	fmt.Fprintf(os.Stderr, "%7.1fs  %s%s\n", time.Since(s.began).Seconds(), fmt.Sprintf(format, args...), counts)
+}
+
+// run is one run to its end, with everything stopped again. The result is nil when it did not get to the end.
+func run(ctx context.Context, cfg settings) (result *report, err error) {
+	if cfg.Seed == 0 {
+		cfg.Seed = uint64(time.Now().UnixNano() % 1_000_000_000)
+	}
+	if cfg.Limit == 0 {
+		cfg.Limit = 8*time.Minute + 30*time.Second
+		if cfg.Short {
+			cfg.Limit = time.Minute
+		}
+	}
+	if cfg.Dir, err = filepath.Abs(cfg.Dir); err != nil {
+		return nil, err
+	}
+	s := &suite{cfg: cfg, began: time.Now(), rng: rand.New(rand.NewPCG(cfg.Seed, 1))}
+	s.report = report{
+		Seed: cfg.Seed, Faults: map[string]int{}, Skipped: map[string]string{}, Recovery: map[string]float64{}, Breaches: []string{},
+	}
+	s.say("FAULT_SEED=%d", cfg.Seed)
+	defer func() { err = errors.Join(err, s.tidy(result != nil && len(result.Breaches) == 0)) }()
+	for _, step := range []func(context.Context) error{s.prepare, s.breakThings, s.settleAccounts} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	s.report.Seconds = time.Since(s.began).Round(100 * time.Millisecond).Seconds()
+	return &s.report, nil
+}
+
+// prepare brings everything up and makes accounts and campaigns.
+func (s *suite) prepare(ctx context.Context) error {
+	s.shifted = !s.cfg.Short && (len(s.cfg.Only) == 0 || slices.Contains(s.cfg.Only, dayBoundary))
+	var err error
+	if s.stack, err = startStack(ctx, s); err != nil {
+		return err
+	}
+	if err := s.startProxies(); err != nil {
+		return err
+	}
+	if err := s.startNodes(ctx); err != nil {
+		return err
+	}
+	if s.site, err = openSite(ctx, s); err != nil {
+		return err
+	}
+	s.load = newLoad(s)
+	return nil
+}
+
+// setClock chooses the clock of adnet and of its database so that a day ends in the middle of the faults. Back in time,
+// never ahead: Kafka refuses records of the future.
+func (s *suite) setClock() {
+	if !s.shifted {
+		return
+	}
+	now := time.Now().UTC()
+	in := startTime + s.cfg.Limit/2
+	s.clock = now.Truncate(24 * time.Hour).Add(-in).Sub(now).Truncate(time.Second)
+	s.say("the clocks of adnet and of its database are set back by %s: midnight comes in %s", -s.clock, in.Round(time.Second))
+}
+
+// startTime is what remains to be prepared once the clock is chosen.
+const startTime = 15 * time.Second
+
+// breakThings runs the load and the plan of faults, then stops the load.
+func (s *suite) breakThings(ctx context.Context) error {
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.load.run(running)
+	}()
+	patience := time.Now().Add(s.cfg.Limit + 2*time.Minute)
+	err := s.faults(ctx)
+	if err == nil && !s.cfg.Short && len(s.cfg.Only) == 0 && s.load.acknowledged.Load() < enough {
+		s.say("all faults are over, waiting for %d beacons", enough)
+		for s.load.acknowledged.Load() < enough && time.Now().Before(patience) && ctx.Err() == nil {
+			pause(ctx, time.Second)
+		}
+	}
+	stop()
+	<-ended
+	return errors.Join(err, ctx.Err())
+}
+
+// tidy ends everything that was started. The logs of a failed run stay.
+func (s *suite) tidy(ok bool) error {
+	s.nodes.kill()
+	s.stopProxies()
+	var failed error
+	if s.stack != nil {
+		if !ok {
+			kept := filepath.Join(filepath.Dir(s.cfg.Dir), fmt.Sprintf("fault-failed-%d", s.cfg.Seed))
+			failed = keepLogs(s.cfg.Dir, kept)
+			s.say("the logs are in %s", kept)
+		}
+		failed = errors.Join(failed, s.stack.remove())
+	}
+	return failed
+}
+
+// keepLogs copies every log below from.
+func keepLogs(from, to string) error {
+	if err := os.RemoveAll(to); err != nil {
+		return err
+	}
+	return filepath.WalkDir(from, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".log") || strings.Contains(path, "/kafka") && strings.Contains(path, "/data/") {
+			return nil // a folder that goes away while it is read holds no log of ours
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil
+		}
+		target := filepath.Join(to, filepath.Base(path))
+		return errors.Join(os.MkdirAll(to, 0o755), os.WriteFile(target, data, 0o644))
+	})
+}
+
+// pause waits, and ends early with ctx.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

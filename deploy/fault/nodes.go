@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// node is one process of adnet. It is started again with the same addresses and, for ingress, the same spool.
+type node struct {
+	role, name  string
+	http, admin string // host:port; http is empty for consumers
+	bin, log    string
+	env         []string
+	spawn       chan func()
+
+	mu    sync.Mutex
+	cmd   *exec.Cmd
+	ended chan struct{}
+}
+
+// nodes are the four processes under test.
+type nodes struct {
+	ingress, consumers []*node
+	spawn              chan func()
+}
+
+func (n *nodes) all() []*node { return append(append([]*node(nil), n.ingress...), n.consumers...) }
+
+// kill ends all of them at once.
+func (n *nodes) kill() {
+	for _, p := range n.all() {
+		p.kill()
+	}
+	if n.spawn != nil {
+		close(n.spawn)
+		n.spawn = nil
+	}
+}
+
+const (
+	adminEmail    = "admin@fault.example"
+	adminPassword = "fault suite administrator"
+)
+
+// startNodes migrates and starts two ingress and two consumers processes.
+func (s *suite) startNodes(ctx context.Context) error {
+	via := make([]string, brokers)
+	for i, port := range s.stack.via {
+		via[i] = "127.0.0.1:" + strconv.Itoa(port)
+	}
+	env := append(os.Environ(),
+		// A role of its own: verify also checks that the processes could not change the ledger.
+		"ADNET_POSTGRES_OWNER_URL="+s.stack.url,
+		"ADNET_POSTGRES_URL="+strings.Replace(strings.Replace(s.stack.url, s.stack.addr("postgres"), s.proxy.postgres.Listen, 1), "//adnet:", "//adnet_app:", 1),
+		"ADNET_CLICKHOUSE_URL=clickhouse://"+s.proxy.clickhouse.Listen+"/adnet",
+		"ADNET_REDIS_ADDR="+s.stack.addr("redis"), "ADNET_KAFKA_BROKERS="+strings.Join(via, ","),
+		"ADNET_KAFKA_REPLICATION_FACTOR=3", "ADNET_KAFKA_MIN_INSYNC=2", "ADNET_KAFKA_PARTITIONS=6",
+		"ADNET_TOKEN_KEYS="+randomKey(), "ADNET_SESSION_KEYS="+randomKey(),
+		"ADNET_ADMIN_EMAIL="+adminEmail, "ADNET_ADMIN_PASSWORD="+adminPassword,
+		"ADNET_PREPAID=off", "ADNET_LOG_LEVEL=info", "ADNET_TRUSTED_PROXIES=127.0.0.0/8",
+		"ADNET_RATE_PER_MINUTE=0", "ADNET_RATE_REGISTER=100000", "ADNET_RATE_OPEN=1000000",
+		"ADNET_FAULT_CLOCK="+strconv.FormatInt(int64(s.clock.Seconds()), 10),
+	)
+	// A stack that was just formed elects leaders: the first try may come too early.
+	migrate := func() error { return command(ctx, env, s.stack.bin, "migrate") }
+	if err := migrate(); err != nil {
+		pause(ctx, 2*time.Second)
+		if err := migrate(); err != nil {
+			return err
+		}
+	}
+	s.nodes.spawn = make(chan func())
+	go func(work <-chan func()) {
+		// A child dies with the thread that started it (Pdeathsig), so this one must live as long as the suite.
+		runtime.LockOSThread()
+		for f := range work {
+			f()
+		}
+	}(s.nodes.spawn)
+	ports, err := freePorts(2*2 + 2 + 5 + brokers) // those of the proxies are taken
+	if err != nil {
+		return err
+	}
+	for i := range 2 {
+		spool := spoolDir(s.cfg.Dir, i)
+		if err := os.MkdirAll(spool, 0o755); err != nil {
+			return err
+		}
+		if err := syscall.Mount("tmpfs", spool, "tmpfs", 0, "size=8m"); err != nil {
+			s.report.Skipped[spoolFull] = "a small disk cannot be mounted here: " + err.Error()
+			s.say("%s is left out: %v (it needs root)", spoolFull, err)
+		}
+		http, admin := loopback(ports[3*i]), loopback(ports[3*i+1])
+		s.nodes.ingress = append(s.nodes.ingress, s.node("ingress", i, http, admin, append(env, "ADNET_SPOOL_DIR="+spool, "ADNET_HTTP_ADDR="+http)))
+		s.nodes.consumers = append(s.nodes.consumers, s.node("consumers", i, "", loopback(ports[3*i+2]), env))
+	}
+	for _, n := range s.nodes.all() {
+		if err := n.start(); err != nil {
+			return err
+		}
+	}
+	for _, n := range s.nodes.all() {
+		if err := n.ready(ctx, time.Minute); err != nil {
+			return err
+		}
+	}
+	s.say("two ingress and two consumers processes are ready")
+	return nil
+}
+
+func loopback(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }
+
+func spoolDir(dir string, i int) string { return filepath.Join(dir, fmt.Sprintf("spool-%d", i+1)) }
+
+func randomKey() string {
+	var key [32]byte
+	_, _ = rand.Read(key[:]) // never fails
+	return "k1:" + base64.StdEncoding.EncodeToString(key[:])
+}
+
+func (s *suite) node(role string, i int, http, admin string, env []string) *node {
+	name := fmt.Sprintf("%s-%d", role, i+1)
+	return &node{
+		role: role, name: name, http: http, admin: admin, bin: s.stack.bin, log: filepath.Join(s.cfg.Dir, name+".log"),
+		env: append(append([]string(nil), env...), "ADNET_ADMIN_ADDR="+admin), spawn: s.nodes.spawn,
+	}
+}
+
+// start runs the process; its output is appended to the log.
+func (n *node) start() error {
+	log, err := os.OpenFile(n.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	cmd := exec.Command(n.bin, n.role)
+	cmd.Env, cmd.Stdout, cmd.Stderr = n.env, log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	started := make(chan error)
+	n.spawn <- func() { started <- cmd.Start() }
+	if err := <-started; err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(ended)
+	}()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.cmd, n.ended = cmd, ended
+	return nil
+}
+
+// kill is kill -9, also of a stopped process.
+func (n *node) kill() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.cmd == nil {
+		return
+	}
+	_ = n.cmd.Process.Kill()
+	<-n.ended
+}
+
+func (n *node) signal(sig syscall.Signal) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.cmd.Process.Signal(sig)
+}
+
+// died says whether the process ended by itself.
+func (n *node) died() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	select {
+	case <-n.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// ready waits until the process says that it is.
+func (n *node) ready(ctx context.Context, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for ctx.Err() == nil {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.admin+"/readyz", nil)
+		if err != nil {
+			return err
+		}
+		if reply, err := http.DefaultClient.Do(request); err == nil {
+			_ = reply.Body.Close()
+			if reply.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		if n.died() {
+			return fmt.Errorf("%s ended by itself", n.name)
+		}
+		pause(ctx, 50*time.Millisecond)
+	}
+	return errors.Join(fmt.Errorf("%s is not ready", n.name), ctx.Err())
+}

@@ -1,0 +1,305 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+const brokers = 3
+
+// stack is the servers, run by deploy/local in a folder of this run, and direct connections to them that no
+// proxy can cut.
+type stack struct {
+	dir, launcher, bin string
+	ports              map[string]int
+	via                []int // what clients of Kafka are told to use: a proxy for each broker
+	url                string
+	db                 *pgxpool.Pool
+	log                *kadm.Client
+	logClient          *kgo.Client
+}
+
+// startStack builds the binaries, starts the servers and migrates.
+func startStack(ctx context.Context, s *suite) (*stack, error) {
+	k := &stack{dir: s.cfg.Dir, launcher: filepath.Join(s.cfg.Dir, "local"), bin: filepath.Join(s.cfg.Dir, "adnet")}
+	s.stack = k
+	if err := os.MkdirAll(s.cfg.Dir, 0o755); err != nil {
+		return k, err
+	}
+	s.say("building")
+	if err := command(ctx, nil, "go", "build", "-o", k.launcher, "adnet/deploy/local"); err != nil {
+		return k, err
+	}
+	if err := k.remove(); err != nil { // what a killed run left behind
+		return k, err
+	}
+	if err := os.MkdirAll(s.cfg.Dir, 0o755); err != nil {
+		return k, err
+	}
+	if err := command(ctx, nil, "go", "build", "-o", k.launcher, "adnet/deploy/local"); err != nil {
+		return k, err
+	}
+	if err := buildProduct(ctx, k, s.shifted); err != nil {
+		return k, err
+	}
+	var err error
+	if k.via, err = freePorts(brokers); err != nil {
+		return k, err
+	}
+	s.say("starting PostgreSQL, Redis, ClickHouse and %d Kafka brokers", brokers)
+	list := make([]string, brokers)
+	for i, port := range k.via {
+		list[i] = strconv.Itoa(port)
+	}
+	if err := k.up(ctx, "--brokers="+strconv.Itoa(brokers), "--kafka-via="+strings.Join(list, ",")); err != nil {
+		return k, err
+	}
+	s.setClock()
+	return k, k.connect(ctx, s.clock)
+}
+
+// connect opens the direct connections and sets the database's clock.
+func (k *stack) connect(ctx context.Context, clock time.Duration) error {
+	data, err := os.ReadFile(filepath.Join(k.folder(), "stack.json"))
+	if err != nil {
+		return err
+	}
+	var state struct {
+		Ports map[string]int `json:"ports"`
+	}
+	if err := json.Unmarshal(data, &state); err != nil {
+		return err
+	}
+	k.ports = state.Ports
+	password, err := os.ReadFile(filepath.Join(k.folder(), "postgres.password"))
+	if err != nil {
+		return err
+	}
+	k.url = fmt.Sprintf("postgres://adnet:%s@%s/adnet?sslmode=disable", password, k.addr("postgres"))
+	if k.db, err = pgxpool.New(ctx, k.url); err != nil {
+		return err
+	}
+	if k.logClient, err = kgo.NewClient(kgo.SeedBrokers(k.addr("kafka"), k.addr("kafka-2"), k.addr("kafka-3"))); err != nil {
+		return err
+	}
+	k.log = kadm.NewClient(k.logClient)
+	return k.setClock(ctx, clock)
+}
+
+// setClock gives the database the clock of the processes: the functions that tell the time are found in the schema
+// public before those of the server.
+func (k *stack) setClock(ctx context.Context, by time.Duration) error {
+	if by == 0 {
+		return nil
+	}
+	conn, err := pgx.Connect(ctx, k.url)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	sql := ""
+	for name, volatility := range map[string]string{
+		"now": "STABLE", "transaction_timestamp": "STABLE", "statement_timestamp": "STABLE", "clock_timestamp": "VOLATILE",
+	} {
+		sql += fmt.Sprintf("CREATE FUNCTION public.%s() RETURNS timestamptz LANGUAGE sql %s AS $$ SELECT pg_catalog.%s() + interval '%d seconds' $$;\n",
+			name, volatility, name, int64(by.Seconds()))
+	}
+	_, err = conn.Exec(ctx, sql+"ALTER DATABASE adnet SET search_path = public, pg_catalog")
+	return err
+}
+
+func (k *stack) folder() string          { return filepath.Join(k.dir, "stack") }
+func (k *stack) addr(name string) string { return "127.0.0.1:" + strconv.Itoa(k.ports[name]) }
+
+// up starts what does not run.
+func (k *stack) up(ctx context.Context, args ...string) error {
+	return command(ctx, nil, k.launcher, append([]string{"up", "--dir=" + k.folder(), "--ports=free"}, args...)...)
+}
+
+// remove stops the servers and deletes the folder.
+func (k *stack) remove() error {
+	if k.db != nil {
+		k.db.Close()
+		k.logClient.Close()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var failed error
+	if _, err := os.Stat(filepath.Join(k.folder(), "stack.json")); err == nil {
+		failed = command(ctx, nil, k.launcher, "down", "--purge", "--dir="+k.folder())
+	}
+	for i := range 2 {
+		_ = syscall.Unmount(spoolDir(k.dir, i), syscall.MNT_DETACH)
+	}
+	return errors.Join(failed, os.RemoveAll(k.dir))
+}
+
+// pid is the process of a server.
+func (k *stack) pid(name string) (int, error) {
+	data, err := os.ReadFile(filepath.Join(k.folder(), "run", name+".pid"))
+	if err != nil {
+		return 0, err
+	}
+	var record struct{ Pid int }
+	if err := json.Unmarshal(data, &record); err != nil || record.Pid < 2 {
+		return 0, fmt.Errorf("no process of %s: %s", name, data)
+	}
+	return record.Pid, nil
+}
+
+// signal reaches a server.
+func (k *stack) signal(name string, sig syscall.Signal) error {
+	pid, err := k.pid(name)
+	if err != nil {
+		return err
+	}
+	return syscall.Kill(pid, sig)
+}
+
+// clickhouse answers a query over HTTP, past every proxy.
+func (k *stack) clickhouse(ctx context.Context, sql string) (io.ReadCloser, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+k.addr("clickhouse-http")+"/?database=adnet", strings.NewReader(sql))
+	if err != nil {
+		return nil, err
+	}
+	reply, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if reply.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(reply.Body, 1000))
+		_ = reply.Body.Close()
+		return nil, fmt.Errorf("clickhouse: %s", text)
+	}
+	return reply.Body, nil
+}
+
+// count is a query with one number.
+func (k *stack) count(ctx context.Context, sql string) (int64, error) {
+	body, err := k.clickhouse(ctx, sql)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = body.Close() }()
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+}
+
+// redis sends one command.
+func (k *stack) redis(words ...string) (string, error) {
+	conn, err := net.DialTimeout("tcp", k.addr("redis"), 2*time.Second)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = conn.Close() }()
+	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		return "", err
+	}
+	if _, err := conn.Write([]byte(strings.Join(words, " ") + "\r\n")); err != nil {
+		return "", err
+	}
+	answer := make([]byte, 200)
+	n, err := conn.Read(answer)
+	return strings.TrimSpace(string(answer[:n])), err
+}
+
+// command runs a program to its end; what it said is in the error.
+func command(ctx context.Context, env []string, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt of the keyboard is handled here, in order
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+// freePorts are below what the system hands out by itself, so that nobody gets them by chance.
+func freePorts(n int) ([]int, error) {
+	var ports []int
+	for port := 20_000 + os.Getpid()%8_000; len(ports) < n && port < 32_000; port++ {
+		listener, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
+		if err != nil {
+			continue
+		}
+		_ = listener.Close()
+		ports = append(ports, port)
+	}
+	if len(ports) < n {
+		return nil, errors.New("no free ports")
+	}
+	return ports, nil
+}
+
+// buildProduct builds adnet, with another clock where one is wanted: the standard library's time.Now is compiled
+// from a changed copy that adds ADNET_FAULT_CLOCK seconds. Nothing of adnet differs from what is shipped.
+func buildProduct(ctx context.Context, k *stack, shifted bool) error {
+	args := []string{"build", "-o", k.bin}
+	if shifted {
+		overlay, err := clockOverlay(ctx, k.dir)
+		if err != nil {
+			return err
+		}
+		args = append(args, "-overlay="+overlay)
+	}
+	return command(ctx, nil, "go", append(args, "adnet")...)
+}
+
+func clockOverlay(ctx context.Context, dir string) (string, error) {
+	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
+	if err != nil {
+		return "", err
+	}
+	original := filepath.Join(strings.TrimSpace(string(root)), "src", "time", "time.go")
+	source, err := os.ReadFile(original)
+	if err != nil {
+		return "", err
+	}
+	const reading, importing = "sec, nsec, mono := runtimeNow()\n", "\t\"math/bits\"\n"
+	text := string(source)
+	if strings.Count(text, reading) != 1 || strings.Count(text, importing) != 1 {
+		return "", fmt.Errorf("%s is not what this suite knows how to change", original)
+	}
+	text = strings.Replace(text, reading, reading+"\tsec += faultClock\n", 1)
+	text = strings.Replace(text, importing, importing+"\t\"syscall\"\n", 1)
+	text += `
+var faultClock = readFaultClock()
+
+func readFaultClock() (sec int64) {
+	text, _ := syscall.Getenv("ADNET_FAULT_CLOCK")
+	for i := 0; i < len(text); i++ {
+		if c := text[i]; c != '-' {
+			sec = sec*10 + int64(c-'0')
+		}
+	}
+	return -sec
+}
+`
+	changed := filepath.Join(dir, "time.go.txt")
+	listing, err := json.Marshal(map[string]any{"Replace": map[string]string{original: changed}})
+	if err != nil {
+		return "", err
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	return overlay, errors.Join(os.WriteFile(changed, []byte(text), 0o644), os.WriteFile(overlay, listing, 0o644))
+}
