@@ -1,0 +1,211 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// row is one line of the benchmark.
+type row struct {
+	name, ours, baseline string
+	unit                 string
+	must, aim            float64 // of the ratio; of ours when there is no baseline
+	atMost               bool    // smaller is better
+	run                  func(context.Context, *session) (result, error)
+}
+
+// result is what a row measured. Rows without a baseline leave it 0.
+type result struct {
+	row            row
+	ours, baseline float64
+	p50, p99       time.Duration      // of ours, open loop at half its peak, from when a request was due
+	cpu            map[string]float64 // µs of processor time per unit, by process
+	note           string
+}
+
+// judged is the figure that must and aim speak of.
+func (r result) judged() float64 {
+	if r.baseline == 0 {
+		return r.ours
+	}
+	return r.ours / r.baseline
+}
+
+// reached says whether the row is as good as it must be.
+func (r result) reached() bool {
+	if r.row.atMost {
+		return r.judged() <= r.row.must
+	}
+	return r.judged() >= r.row.must
+}
+
+// json is the result as one line.
+func (r result) json() string {
+	line := struct {
+		Name     string             `json:"name"`
+		Ours     float64            `json:"ours"`
+		Baseline *float64           `json:"baseline,omitempty"`
+		Ratio    *float64           `json:"ratio,omitempty"`
+		Unit     string             `json:"unit"`
+		P50      *float64           `json:"p50_ms,omitempty"`
+		P99      *float64           `json:"p99_ms,omitempty"`
+		CPU      map[string]float64 `json:"cpu_us,omitempty"`
+		Note     string             `json:"note,omitempty"`
+	}{CPU: r.cpu, Name: r.row.name, Ours: rounded(r.ours), Unit: r.row.unit, Note: r.note}
+	if r.baseline != 0 {
+		baseline, ratio := rounded(r.baseline), rounded(r.ours/r.baseline)
+		line.Baseline, line.Ratio = &baseline, &ratio
+	}
+	if r.p99 > 0 {
+		p50, p99 := rounded(r.p50.Seconds()*1000), rounded(r.p99.Seconds()*1000)
+		line.P50, line.P99 = &p50, &p99
+	}
+	text, err := json.Marshal(line)
+	if err != nil {
+		return fmt.Sprintf(`{"name":%q,"error":%q}`, r.row.name, err)
+	}
+	return string(text)
+}
+
+// rounded keeps four significant digits: more would be noise.
+func rounded(v float64) float64 {
+	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+		return 0
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(math.Abs(v)))-3)
+	out := math.Round(v/unit) * unit
+	return math.Round(out*1e9) / 1e9
+}
+
+func number(v float64) string {
+	switch {
+	case v == 0:
+		return "–"
+	case v >= 1000:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 10:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.3f", v)
+}
+
+// table is the run for people; smoke runs are not judged.
+func table(done []result, machine string, smoke bool) string {
+	var out bytes.Buffer
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "row\tours\tbaseline\tunit\tfigure\tmust\taim\tp50 ms\tp99 ms\t")
+	for _, r := range done {
+		verdict := "reached"
+		if !r.reached() {
+			verdict = "MISSED"
+		}
+		if smoke {
+			verdict = "smoke, not judged"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.row.name, number(r.ours), number(r.baseline), r.row.unit, number(r.judged()),
+			bound(r.row, r.row.must), bound(r.row, r.row.aim), number(r.p50.Seconds()*1000), number(r.p99.Seconds()*1000), verdict)
+	}
+	w.Flush()
+	fmt.Fprintf(&out, "machine: %s. The load generator, the servers and their stores share its cores.\n", machine)
+	return out.String()
+}
+
+func bound(r row, v float64) string {
+	if r.atMost {
+		return "≤ " + number(v)
+	}
+	return "≥ " + number(v)
+}
+
+// describeMachine names what the figures were measured on.
+func describeMachine() string {
+	model := runtime.GOARCH
+	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(info)) {
+			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+				model = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	memory := ""
+	if info, err := os.ReadFile("/proc/meminfo"); err == nil {
+		var kib int64
+		if _, err := fmt.Sscanf(string(info), "MemTotal: %d kB", &kib); err == nil {
+			memory = fmt.Sprintf(", %.0f GiB", float64(kib)/(1<<20))
+		}
+	}
+	return fmt.Sprintf("%d cores of %s%s, %s/%s, %s", runtime.NumCPU(), model, memory, runtime.GOOS, runtime.GOARCH, runtime.Version())
+}
+
+// publish writes the results file and the README's table.
+func publish(cfg *runCmd, machine string, done []result) error {
+	now := time.Now().UTC()
+	if cfg.Results != "" {
+		if err := os.MkdirAll(cfg.Results, 0o755); err != nil {
+			return err
+		}
+		var out bytes.Buffer
+		commit, _ := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
+		header, err := json.Marshal(map[string]any{"at": now.Format(time.RFC3339), "machine": machine, "commit": strings.TrimSpace(string(commit)), "samples": cfg.Samples, "sample_seconds": cfg.Sample.Seconds()})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&out, "%s\n", header)
+		for _, r := range done {
+			fmt.Fprintln(&out, r.json())
+		}
+		name := filepath.Join(cfg.Results, now.Format("2006-01-02T150405Z")+".jsonl")
+		if err := os.WriteFile(name, out.Bytes(), 0o644); err != nil {
+			return err
+		}
+		fmt.Fprintln(os.Stderr, "bench: results in", name)
+	}
+	if cfg.Readme != "" {
+		return replaceTable(cfg.Readme, markdown(done, machine, now))
+	}
+	return nil
+}
+
+const (
+	tableStart = "<!-- bench: start, written by make bench -->\n"
+	tableEnd   = "<!-- bench: end -->\n"
+)
+
+func markdown(done []result, machine string, at time.Time) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "Measured %s on %s; the load generator, the servers and their stores share these cores.\n\n", at.Format(time.DateOnly), machine)
+	out.WriteString("| row | ours | baseline | figure | must | p50 / p99 ms |\n|---|---|---|---|---|---|\n")
+	for _, r := range done {
+		missed := ""
+		if !r.reached() {
+			missed = " (missed)"
+		}
+		fmt.Fprintf(&out, "| %s: %s | %s %s | %s: %s | %s%s | %s | %s / %s |\n", r.row.name, r.row.ours, number(r.ours), r.row.unit, r.row.baseline, number(r.baseline),
+			number(r.judged()), missed, bound(r.row, r.row.must), number(r.p50.Seconds()*1000), number(r.p99.Seconds()*1000))
+	}
+	return out.String()
+}
+
+func replaceTable(path, text string) error {
+	old, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	before, rest, found := strings.Cut(string(old), tableStart)
+	_, after, ended := strings.Cut(rest, tableEnd)
+	if !found || !ended {
+		return fmt.Errorf("%s has no bench markers", path)
+	}
+	return os.WriteFile(path, []byte(before+tableStart+text+tableEnd+after), 0o644)
+}

@@ -1,0 +1,23 @@
+package main
+
+// rows are the benchmark. must and aim are of ours over the baseline, or of ours where there is none.
+func rows() []row {
+	return []row{
+		{name: "beacon", ours: "GET /api/track, unique signed token, acked by Kafka (acks=all)", baseline: "bare gin, constant GIF", unit: "requests/s", must: 0.55, aim: 0.80, run: beacon},
+		{name: "beacon_nginx", ours: "the same", baseline: "nginx empty_gif, buffered access_log", unit: "requests/s", must: 0.30, aim: 0.45, run: beaconNginx},
+		{name: "ad_request_100k", ours: "POST /v1/ad-request, real contexts, 100,000 campaigns", baseline: "bare gin POST, same reply", unit: "requests/s", must: 0.45, aim: 0.70, run: adRequest},
+		{name: "ad_request_growth", ours: "POST /v1/ad-request at 1,000,000 campaigns", baseline: "at 10,000", unit: "requests/s", must: 0.90, aim: 1.00, run: adRequestGrowth},
+		{name: "rtb_100k", ours: "POST /api/rtb, shared bid requests, 100,000 campaigns", baseline: "bare gin POST, same reply", unit: "requests/s", must: 0.45, aim: 0.70, run: bidRequest},
+		{name: "mcp", ours: "POST /api/mcp tools/call, 100,000 campaigns", baseline: "POST /v1/ad-request", unit: "requests/s", must: 0.75, aim: 0.95, run: toolCall},
+		{name: "auction", ours: "auctions per core at 100,000 campaigns, in process", baseline: "", unit: "auctions/s", must: 1000, aim: 4000, run: auctions},
+		{name: "token_verify", ours: "parse, verify, expiry", baseline: "HMAC-SHA256 of the same bytes", unit: "tokens/s", must: 0.5, aim: 0.8, run: tokens},
+		{name: "settle", ours: "Kafka to committed ledger", baseline: "pgx COPY of the same keys into the same keyed table", unit: "events/s", must: 0.20, aim: 0.40, run: settling},
+		{name: "archive", ours: "Kafka to ClickHouse", baseline: "clickhouse-go batches of the same rows", unit: "rows/s", must: 0.70, aim: 0.90, run: archiving},
+		{name: "produce", ours: "impressions over HTTP, 100 a POST, verified, acked", baseline: "bare franz-go producer, same records, same acks", unit: "records/s", must: 0.15, aim: 0.40, run: producing},
+		{name: "freshness", ours: "p99 from beacon answered to visible in /api/stats at half of peak", unit: "s", must: 1, aim: 0.3, atMost: true, run: freshness},
+		{name: "memory_100k", ours: "ingress RSS with 100,000 campaigns", baseline: "the campaigns' JSON", unit: "bytes", must: 1.5, aim: 0.7, atMost: true, run: memory(100_000)},
+		{name: "memory_1m", ours: "ingress RSS with 1,000,000 campaigns", baseline: "the campaigns' JSON", unit: "bytes", must: 1.5, aim: 0.7, atMost: true, run: memory(1_000_000)},
+		{name: "start", ours: "ready after start with 100,000 campaigns in Redis", unit: "s", must: 2, aim: 0.5, atMost: true, run: starting},
+		{name: "pause", ours: "pause call to last served ad, 2 nodes under load, p99", unit: "s", must: 1, aim: 0.1, atMost: true, run: pausing},
+	}
+}

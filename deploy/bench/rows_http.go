@@ -1,0 +1,438 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"adnet/internal/demo"
+	"adnet/internal/money"
+	"adnet/internal/token"
+
+	"github.com/google/uuid"
+	"github.com/valyala/fasthttp"
+)
+
+// compare measures ours against a baseline at peak, then ours open loop at half of that.
+func (s *session) compare(ctx context.Context, ours, baseline traffic) (result, error) {
+	var r result
+	at := func(t traffic, cost *map[string]float64) sampler {
+		return func(ctx context.Context) (float64, error) {
+			before := s.usedCPU()
+			m, err := t.peak(ctx, s.cfg.Sample)
+			*cost = perUnit(before, s.usedCPU(), m.count)
+			return m.perSecond, err
+		}
+	}
+	var err error
+	var theirs map[string]float64
+	if r.ours, r.baseline, err = s.alternate(ctx, at(ours, &r.cpu), at(baseline, &theirs)); err != nil {
+		return r, err
+	}
+	s.say("CPU µs a request: ours %s; baseline %s", costs(r.cpu), costs(theirs))
+	m, err := ours.open(ctx, r.ours/2, s.cfg.Sample)
+	s.say("open loop at %s/s: p50 %s, p99 %s", number(r.ours/2), m.p50, m.p99)
+	r.p50, r.p99 = m.p50, m.p99
+	return r, err
+}
+
+// againstGin records what ours answers to its first request, and compares with a gin that always answers that.
+func (s *session) againstGin(ctx context.Context, ours traffic, method, path string) (result, error) {
+	recorded, err := ours.record(method, path)
+	if err != nil {
+		return result{}, err
+	}
+	bare, addr, err := s.bareGin(ctx, recorded)
+	if err != nil {
+		return result{}, err
+	}
+	defer bare.stop()
+	same := ours
+	same.addr = addr
+	return s.compare(ctx, ours, same)
+}
+
+func (t *traffic) record(method, path string) (reply, error) {
+	request, response := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+	t.next(0, request)
+	client := fasthttp.HostClient{Addr: t.addr, NoDefaultUserAgentHeader: true}
+	if err := client.Do(request, response); err != nil {
+		return reply{}, err
+	}
+	if response.StatusCode() != http.StatusOK {
+		return reply{}, fmt.Errorf("%s %s: status %d: %s", method, path, response.StatusCode(), response.Body())
+	}
+	r := reply{Method: method, Path: path, Header: http.Header{}, Body: append([]byte(nil), response.Body()...)}
+	for name, value := range response.Header.All() {
+		r.Header.Add(string(name), string(value))
+	}
+	return r, nil
+}
+
+// sample is an auction to sign, but for its id.
+func sample() token.Auction {
+	return token.Auction{
+		CampaignID: uuid.New(), AdvertiserID: uuid.New(), DeveloperID: uuid.New(), Price: 5 * money.USD / 1000,
+		BillingModel: "cpm", Format: "image", IntegrationMethod: "rest", Surface: "chat", Region: "US", Language: "en", HostApp: "discord",
+	}
+}
+
+// perBatch is how many events a batch of beacons holds.
+const perBatch = 100
+
+// sample is an auction that the site's own campaign won. A beacon of an unknown campaign would be another path.
+func (t *site) sample() token.Auction {
+	a := sample()
+	a.CampaignID = t.shown
+	return a
+}
+
+// batches are impressions as a publisher's server sends them, many in a request, each with a token of its own.
+func (t *site) batches(addr string) traffic {
+	signed := t.sample()
+	head := fmt.Sprintf(`{"event_type":"impression","campaign_id":"%s","auction_id":"`, signed.CampaignID)
+	return traffic{addr: addr, next: func(_ uint64, r *fasthttp.Request) {
+		r.Header.SetMethod(fasthttp.MethodPost)
+		r.SetRequestURI("/api/track?action=batch")
+		r.Header.SetHost("bench")
+		r.Header.SetContentType("application/json")
+		body := append(make([]byte, 0, 50_000), `{"events":[`...)
+		for i := range perBatch {
+			if i > 0 {
+				body = append(body, ',')
+			}
+			a := signed
+			a.AuctionID = uuid.Must(uuid.NewV7())
+			body = t.ring.AppendSign(append(body, head...), token.PurposeAuction, a)
+			body = append(body, `"}`...)
+		}
+		r.SetBodyRaw(append(body, `]}`...))
+	}, check: func(r *fasthttp.Response) error {
+		if r.StatusCode() != http.StatusOK || !strings.Contains(string(r.Body()), fmt.Sprintf(`"tracked":%d}`, perBatch)) {
+			return fmt.Errorf("status %d: %s", r.StatusCode(), r.Body())
+		}
+		return nil
+	}}
+}
+
+// beacons are impressions of auctions that were just held, each with a token of its own.
+func (t *site) beacons(addr string) traffic {
+	ring := t.ring
+	signed := t.sample()
+	return traffic{addr: addr, next: func(_ uint64, r *fasthttp.Request) {
+		a := signed
+		a.AuctionID = uuid.Must(uuid.NewV7())
+		r.SetRequestURI("/api/track?event=impression&campaign_id=" + a.CampaignID.String() + "&auction_id=" + ring.Sign(token.PurposeAuction, a) +
+			"&session=s1&dev=" + a.DeveloperID.String() + "&format=image")
+		r.Header.SetHost("bench")
+		r.Header.SetUserAgent("Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36")
+	}}
+}
+
+// trackingNode is a node with nothing beside it: settlement and archive run on machines of their own.
+func (s *session) trackingNode(ctx context.Context) (*site, *node, error) {
+	t, err := s.at(ctx, s.size(10_000))
+	if err != nil {
+		return nil, nil, err
+	}
+	n, err := t.ingress(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	t.consumers.stop()
+	return t, n, nil
+}
+
+// leave ends a tracking node and lets the consumers catch up beside nobody.
+func (t *site) leave(ctx context.Context, n *node) error {
+	n.stop()
+	return t.consume(ctx)
+}
+
+func beacon(ctx context.Context, s *session) (r result, err error) {
+	t, n, err := s.trackingNode(ctx)
+	if err != nil {
+		return r, err
+	}
+	if r, err = s.againstGin(ctx, t.beacons(n.addr), http.MethodGet, "/api/track"); err != nil {
+		return r, err
+	}
+	return r, t.leave(ctx, n)
+}
+
+const nginxConf = `
+worker_processes auto;
+pid nginx.pid;
+error_log stderr;
+events { worker_connections 1024; }
+http {
+  keepalive_requests 1000000;
+  client_body_temp_path t1; proxy_temp_path t2; fastcgi_temp_path t3; uwsgi_temp_path t4; scgi_temp_path t5;
+  access_log access.log combined buffer=64k;
+  server { listen %s; location = /api/track { empty_gif; } }
+}
+`
+
+func beaconNginx(ctx context.Context, s *session) (r result, err error) {
+	program, err := nginx(ctx, s)
+	if err != nil {
+		return r, err
+	}
+	addr, err := freeAddr()
+	if err != nil {
+		return r, err
+	}
+	dir := filepath.Join(s.dir, "nginx")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return r, err
+	}
+	conf := filepath.Join(dir, "nginx.conf")
+	if err := os.WriteFile(conf, fmt.Appendf(nil, nginxConf, addr), 0o644); err != nil {
+		return r, err
+	}
+	server, err := s.start("nginx", nil, program, "-p", dir, "-c", conf, "-g", "daemon off;")
+	if err != nil {
+		return r, err
+	}
+	defer server.stop()
+	if err := server.await(ctx, func() error { return answers(addr) }); err != nil {
+		return r, err
+	}
+	t, n, err := s.trackingNode(ctx)
+	if err != nil {
+		return r, err
+	}
+	ours := t.beacons(n.addr)
+	theirs := ours
+	theirs.addr = addr
+	if r, err = s.compare(ctx, ours, theirs); err != nil {
+		return r, err
+	}
+	return r, t.leave(ctx, n)
+}
+
+// nginx finds the program, installing the Debian package where that is possible.
+func nginx(ctx context.Context, s *session) (string, error) {
+	for _, candidate := range []string{"nginx", "/usr/sbin/nginx"} {
+		if path, err := exec.LookPath(candidate); err == nil {
+			return path, nil
+		}
+	}
+	if os.Geteuid() != 0 {
+		return "", fmt.Errorf("nginx is missing: install it (apt-get install nginx-light)")
+	}
+	s.say("installing nginx-light ...")
+	install := exec.CommandContext(ctx, "sh", "-c", "(apt-get install -y --no-install-recommends nginx-light || (apt-get update && apt-get install -y --no-install-recommends nginx-light)) 2>&1")
+	install.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1", "SYSTEMD_OFFLINE=1")
+	// The package must not start a server of its own.
+	policy := "/usr/sbin/policy-rc.d"
+	if _, err := os.Stat(policy); os.IsNotExist(err) {
+		if err := os.WriteFile(policy, []byte("#!/bin/sh\nexit 101\n"), 0o755); err == nil {
+			defer os.Remove(policy)
+		}
+	}
+	if out, err := install.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("nginx is missing and could not be installed: %w: %s", err, out)
+	}
+	return exec.LookPath("/usr/sbin/nginx")
+}
+
+// posts are JSON bodies sent in turn.
+func posts(addr, path, bearer string, bodies [][]byte) traffic {
+	return traffic{addr: addr, next: func(n uint64, r *fasthttp.Request) {
+		r.Header.SetMethod(fasthttp.MethodPost)
+		r.SetRequestURI(path)
+		r.Header.SetHost("bench")
+		r.Header.SetContentType("application/json")
+		r.Header.Set("Authorization", bearer)
+		r.SetBodyRaw(bodies[n%uint64(len(bodies))])
+	}}
+}
+
+// adRequests are the real contexts as bodies of POST /v1/ad-request.
+func (t *site) adRequests(addr string) (traffic, error) {
+	contexts, err := demo.Contexts()
+	if err != nil {
+		return traffic{}, err
+	}
+	bodies := make([][]byte, len(contexts))
+	for i := range contexts {
+		if bodies[i], err = json.Marshal(map[string]any{"context": contexts[i].Context}); err != nil {
+			return traffic{}, err
+		}
+	}
+	return posts(addr, "/v1/ad-request", "Bearer "+t.publisherKey, bodies), nil
+}
+
+// serving starts a node for the site of n campaigns.
+func (s *session) serving(ctx context.Context, n int) (*site, *node, error) {
+	t, err := s.at(ctx, s.size(n))
+	if err != nil {
+		return nil, nil, err
+	}
+	ingress, err := t.ingress(ctx)
+	return t, ingress, err
+}
+
+func adRequest(ctx context.Context, s *session) (result, error) {
+	t, n, err := s.serving(ctx, 100_000)
+	if err != nil {
+		return result{}, err
+	}
+	defer n.stop()
+	ours, err := t.adRequests(n.addr)
+	if err != nil {
+		return result{}, err
+	}
+	return s.againstGin(ctx, ours, http.MethodPost, "/v1/ad-request")
+}
+
+func adRequestGrowth(ctx context.Context, s *session) (result, error) {
+	small, few, err := s.serving(ctx, 10_000)
+	if err != nil {
+		return result{}, err
+	}
+	defer few.stop()
+	large, many, err := s.serving(ctx, 1_000_000)
+	if err != nil {
+		return result{}, err
+	}
+	defer many.stop()
+	ours, err := large.adRequests(many.addr)
+	if err != nil {
+		return result{}, err
+	}
+	baseline, err := small.adRequests(few.addr)
+	if err != nil {
+		return result{}, err
+	}
+	return s.compare(ctx, ours, baseline)
+}
+
+// bidRequests are the shared sample requests, as the tests of ingress/rtb keep them.
+const bidRequests = "ingress/rtb/testdata/openrtb/*.json"
+
+func bidRequest(ctx context.Context, s *session) (result, error) {
+	t, n, err := s.serving(ctx, 100_000)
+	if err != nil {
+		return result{}, err
+	}
+	defer n.stop()
+	all, err := bids()
+	if err != nil {
+		return result{}, err
+	}
+	bodies, err := answered(posts(n.addr, "/api/rtb", "Bearer "+t.seatKey, all), all)
+	if err != nil {
+		return result{}, err
+	}
+	s.say("%d of %d bid requests get a bid; the others are left out, since a reply of no bytes has no ratio", len(bodies), len(all))
+	return s.againstGin(ctx, posts(n.addr, "/api/rtb", "Bearer "+t.seatKey, bodies), http.MethodPost, "/api/rtb")
+}
+
+// answered are the bodies that get a bid.
+func answered(t traffic, all [][]byte) (with [][]byte, err error) {
+	client := fasthttp.HostClient{Addr: t.addr, NoDefaultUserAgentHeader: true}
+	for i := range all {
+		request, response := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+		t.next(uint64(i), request)
+		if err := client.Do(request, response); err != nil {
+			return nil, err
+		}
+		switch response.StatusCode() {
+		case http.StatusOK:
+			with = append(with, all[i])
+		case http.StatusNoContent:
+		default:
+			return nil, fmt.Errorf("bid request %d: status %d: %s", i, response.StatusCode(), response.Body())
+		}
+	}
+	if len(with) == 0 {
+		return nil, fmt.Errorf("none of %d bid requests got a bid", len(all))
+	}
+	return with, nil
+}
+
+// bids are the shared bid requests, each with one of the real contexts as what is talked about.
+func bids() ([][]byte, error) {
+	contexts, err := demo.Contexts()
+	if err != nil {
+		return nil, err
+	}
+	names, err := filepath.Glob(bidRequests)
+	if err != nil || len(names) == 0 {
+		return nil, fmt.Errorf("no files like %s: run from the root of the project", bidRequests)
+	}
+	all := make([][]byte, len(contexts))
+	for i := range contexts {
+		text, err := os.ReadFile(names[i%len(names)])
+		if err != nil {
+			return nil, err
+		}
+		var request map[string]any
+		if err := json.Unmarshal(text, &request); err != nil {
+			return nil, err
+		}
+		request["ext"] = map[string]any{"mcp_context": map[string]any{"intent": contexts[i].Context}}
+		if all[i], err = json.Marshal(request); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func toolCall(ctx context.Context, s *session) (result, error) {
+	t, n, err := s.serving(ctx, 100_000)
+	if err != nil {
+		return result{}, err
+	}
+	defer n.stop()
+	baseline, err := t.adRequests(n.addr)
+	if err != nil {
+		return result{}, err
+	}
+	contexts, err := demo.Contexts()
+	if err != nil {
+		return result{}, err
+	}
+	bodies := make([][]byte, len(contexts))
+	for i := range contexts {
+		bodies[i], err = json.Marshal(map[string]any{"jsonrpc": "2.0", "id": i, "method": "tools/call", "params": map[string]any{
+			"name": "get_sponsored_content", "arguments": map[string]any{"context_summary": contexts[i].Context},
+		}})
+		if err != nil {
+			return result{}, err
+		}
+	}
+	ours := posts(n.addr, "/api/mcp", "Bearer "+t.publisherKey, bodies)
+	ours.check = func(r *fasthttp.Response) error {
+		if r.StatusCode() != http.StatusOK || strings.Contains(string(r.Body()), `"error"`) {
+			return fmt.Errorf("status %d: %s", r.StatusCode(), r.Body())
+		}
+		return nil
+	}
+	return s.compare(ctx, ours, baseline)
+}
+
+// half is a node's load at half of what it can take, in the background until stop is called.
+func (t *traffic) inBackground(ctx context.Context, perSecond float64) (stop func() error) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := t.open(ctx, perSecond, time.Hour)
+		ended <- err
+	}()
+	return func() error {
+		cancel()
+		if err := <-ended; err != context.Canceled {
+			return err
+		}
+		return nil
+	}
+}

@@ -1,0 +1,491 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"adnet/analytics/clickhouse"
+	"adnet/consumers/archive"
+	"adnet/consumers/settle"
+	"adnet/internal/kafka"
+	"adnet/internal/ledger"
+	"adnet/internal/postgres"
+	"adnet/schemas/event"
+
+	chdriver "github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/alecthomas/kong"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"google.golang.org/protobuf/proto"
+)
+
+// pipeline is the consumers' components on a site whose own consumers are stopped, so that each can be
+// measured alone.
+type pipeline struct {
+	s         *session
+	site      *site
+	store     *postgres.Store
+	events    *clickhouse.Store
+	kafka     kafka.Config
+	settle    settle.Config
+	archive   archive.Config
+	log       *slog.Logger
+	campaigns []uuid.UUID
+}
+
+// pipeline opens the stores of a small site with the settings' defaults.
+func (s *session) pipeline(ctx context.Context) (*pipeline, error) {
+	t, err := s.at(ctx, s.size(10_000))
+	if err != nil {
+		return nil, err
+	}
+	t.consumers.stop()
+	p := &pipeline{s: s, site: t, log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	var defaults struct {
+		Settle  settle.Config  `embed:""`
+		Archive archive.Config `embed:""`
+	}
+	parser, err := kong.New(&defaults)
+	if err == nil {
+		_, err = parser.Parse(nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.settle, p.archive = defaults.Settle, defaults.Archive
+	p.kafka = kafka.Config{Brokers: []string{s.kafka}, TopicPrefix: t.prefix + "."}
+	if p.store, err = postgres.Open(ctx, postgres.Config{URL: t.database, MaxConns: 8}); err != nil {
+		return nil, err
+	}
+	if p.events, err = clickhouse.Open(ctx, clickhouse.Config{URL: t.analytics}); err != nil {
+		return nil, err
+	}
+	db, err := pgx.Connect(ctx, t.database)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close(ctx)
+	rows, err := db.Query(ctx, "SELECT id FROM campaign WHERE name = 'bench' ORDER BY id LIMIT 50")
+	if err != nil {
+		return nil, err
+	}
+	p.campaigns, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	return p, err
+}
+
+// close lets the site's own consumers run again.
+func (p *pipeline) close(ctx context.Context) error {
+	p.store.Close()
+	_ = p.events.Close()
+	return p.site.consume(ctx)
+}
+
+// impressions is the value of n records of adnet.events, with an auction each.
+func (p *pipeline) impression(i int) (key, value []byte, err error) {
+	id, auction := uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7())
+	campaign := p.campaigns[i%len(p.campaigns)]
+	owner, publisher := uuid.MustParse(p.site.owner.id), uuid.MustParse(p.site.publisher.id)
+	value, err = proto.Marshal(&event.Event{
+		EventId: id[:], Type: event.Type_IMPRESSION, Proof: event.Proof_SIGNED, ReceivedAtUs: time.Now().UnixMicro(), AuctionId: auction[:],
+		CampaignId: campaign[:], AdvertiserId: owner[:], DeveloperId: publisher[:], PriceMicros: 5000, BillingModel: event.BillingModel_CPM,
+		Placement: &event.Placement{Format: "image", IntegrationMethod: "rest", Surface: "chat", Region: "US", Language: "en", HostApp: "discord"}, Session: "s1",
+	})
+	return auction[:], value, err
+}
+
+// batch is how many events one measurement of the log's consumers takes.
+func (s *session) batch() int {
+	if s.cfg.Smoke {
+		return 4_000
+	}
+	return 200_000
+}
+
+// fill puts n events on the log.
+func (p *pipeline) fill(ctx context.Context, n int) error { return p.put(ctx, n, p.impression) }
+
+// put writes n records of adnet.events.
+func (p *pipeline) put(ctx context.Context, n int, record func(i int) (key, value []byte, err error)) error {
+	client, err := p.client(kgo.DefaultProduceTopic(p.kafka.TopicPrefix + event.TopicEvents))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	var failed atomic.Pointer[error]
+	for i := range n {
+		key, value, err := record(i)
+		if err != nil {
+			return err
+		}
+		client.Produce(ctx, &kgo.Record{Key: key, Value: value}, func(_ *kgo.Record, err error) {
+			if err != nil {
+				failed.Store(&err)
+			}
+		})
+	}
+	if err := client.Flush(ctx); err != nil {
+		return err
+	}
+	if err := failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+func (p *pipeline) client(more ...kgo.Opt) (*kgo.Client, error) {
+	return kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(p.s.kafka), kgo.ProducerLinger(2 * time.Millisecond), kgo.RequiredAcks(kgo.AllISRAcks())}, more...)...)
+}
+
+// meter counts what went through, from the first records to the last.
+type meter struct {
+	mu    sync.Mutex
+	want  int
+	seen  int
+	first time.Time
+	ended chan float64 // per second, when want have been seen
+}
+
+func newMeter(want int) *meter { return &meter{want: want, ended: make(chan float64, 1)} }
+
+func (m *meter) start() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.first.IsZero() {
+		m.first = time.Now()
+	}
+}
+
+func (m *meter) add(n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.seen += n; m.seen >= m.want {
+		select {
+		case m.ended <- float64(m.seen) / time.Since(m.first).Seconds():
+		default:
+		}
+	}
+}
+
+// wait answers the rate when everything went through.
+func (m *meter) wait(ctx context.Context, running <-chan error) (float64, error) {
+	limit := time.NewTimer(5 * time.Minute)
+	defer limit.Stop()
+	select {
+	case rate := <-m.ended:
+		return rate, nil
+	case err := <-running:
+		return 0, fmt.Errorf("the component ended: %w", err)
+	case <-limit.C:
+		return 0, fmt.Errorf("%d of %d went through in 5 minutes", m.seen, m.want)
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+// meteredGroup notes the first records and, where settled is set, what was done with.
+type meteredGroup struct {
+	*kafka.Group
+	meter   *meter
+	settled bool
+	polled  int
+}
+
+func (g *meteredGroup) Poll(ctx context.Context, limit int) ([]event.Record, error) {
+	records, err := g.Group.Poll(ctx, limit)
+	if len(records) > 0 {
+		g.meter.start()
+		g.polled += len(records)
+	}
+	return records, err
+}
+
+func (g *meteredGroup) Done(ctx context.Context) error {
+	if g.settled {
+		g.meter.add(g.polled)
+		g.polled = 0
+	}
+	return g.Group.Done(ctx)
+}
+
+// runs lets a component work until its meter is full.
+func runs(ctx context.Context, m *meter, group *kafka.Group, run func(context.Context) error) (float64, error) {
+	working, cancel := context.WithCancel(ctx)
+	running := make(chan error, 1)
+	go func() { running <- run(working) }()
+	rate, err := m.wait(ctx, running)
+	cancel()
+	if err == nil {
+		<-running
+	}
+	leave, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer stop()
+	group.Close(leave)
+	return rate, err
+}
+
+// settleAll applies what is on the log and answers events per second.
+func (p *pipeline) settleAll(ctx context.Context, n int) (float64, error) {
+	group, err := kafka.NewGroup(p.kafka, kafka.GroupConfig{Group: "adnet-settle", Topic: event.TopicEvents, Stored: p.store.Offsets}, kafka.Deps{Log: p.log})
+	if err != nil {
+		return 0, err
+	}
+	m := newMeter(n)
+	settler, err := settle.New(p.settle, settle.Deps{Log: &meteredGroup{Group: group, meter: m, settled: true}, Store: p.store, Logger: p.log, Registerer: prometheus.NewRegistry()})
+	if err != nil {
+		return 0, err
+	}
+	return runs(ctx, m, group, settler.Run)
+}
+
+func settling(ctx context.Context, s *session) (r result, err error) {
+	p, err := s.pipeline(ctx)
+	if err != nil {
+		return r, err
+	}
+	n := s.batch()
+	db, err := pgx.Connect(ctx, p.site.database)
+	if err != nil {
+		return r, err
+	}
+	defer db.Close(ctx)
+	// The same columns under the same unique key, as one plain table.
+	if _, err := db.Exec(ctx, "DROP TABLE IF EXISTS bench_copy; CREATE TABLE bench_copy (LIKE billed_event INCLUDING ALL)"); err != nil {
+		return r, err
+	}
+	ours := func(ctx context.Context) (float64, error) {
+		if err := p.fill(ctx, n); err != nil {
+			return 0, err
+		}
+		return p.settleAll(ctx, n)
+	}
+	bare := func(ctx context.Context) (float64, error) {
+		rows := make([][]any, n)
+		for i := range rows {
+			id := uuid.Must(uuid.NewV7())
+			rows[i] = []any{int32(ledger.AuctionDay(id)), id, "impression"}
+		}
+		started := time.Now()
+		_, err := db.CopyFrom(ctx, pgx.Identifier{"bench_copy"}, []string{"auction_day", "auction_id", "event_type"}, pgx.CopyFromRows(rows))
+		return float64(n) / time.Since(started).Seconds(), err
+	}
+	if r.ours, r.baseline, err = s.alternate(ctx, ours, bare); err != nil {
+		return r, err
+	}
+	return r, p.close(ctx)
+}
+
+// meteredPlans counts rows as they are known to be in ClickHouse.
+type meteredPlans struct {
+	archive.Plans
+	meter *meter
+}
+
+func (p meteredPlans) MarkArchived(ctx context.Context, c ledger.Chunk) error {
+	err := p.Plans.MarkArchived(ctx, c)
+	if err == nil {
+		p.meter.add(int(c.Next - c.First))
+	}
+	return err
+}
+
+// archiveAll copies what is settled and answers rows per second.
+func (p *pipeline) archiveAll(ctx context.Context, n int) (float64, error) {
+	group, err := kafka.NewGroup(p.kafka, kafka.GroupConfig{Group: "adnet-archive", Topic: event.TopicEvents, Stored: p.store.Archived}, kafka.Deps{Log: p.log})
+	if err != nil {
+		return 0, err
+	}
+	m := newMeter(n)
+	archiver, err := archive.New(p.archive, archive.Deps{
+		Log: &meteredGroup{Group: group, meter: m}, Plans: meteredPlans{p.store, m}, Sink: p.events, Logger: p.log, Registerer: prometheus.NewRegistry(),
+	})
+	if err != nil {
+		return 0, err
+	}
+	return runs(ctx, m, group, archiver.Run)
+}
+
+func archiving(ctx context.Context, s *session) (r result, err error) {
+	p, err := s.pipeline(ctx)
+	if err != nil {
+		return r, err
+	}
+	n := s.batch()
+	options, err := chdriver.ParseDSN(p.site.analytics)
+	if err != nil {
+		return r, err
+	}
+	options.Compression = &chdriver.Compression{Method: chdriver.CompressionLZ4}
+	conn, err := chdriver.Open(options)
+	if err != nil {
+		return r, err
+	}
+	defer conn.Close()
+	// Whatever earlier rows left on the log is archived first: only a measurement's own rows may count.
+	if err := p.catchUp(ctx); err != nil {
+		return r, err
+	}
+	if err := conn.Exec(ctx, "CREATE OR REPLACE TABLE bench_rows AS events ENGINE = MergeTree PARTITION BY toYYYYMM(day) ORDER BY (campaign_id, day, type, auction_id)"); err != nil {
+		return r, err
+	}
+	ours := func(ctx context.Context) (float64, error) {
+		if err := p.fill(ctx, n); err != nil {
+			return 0, err
+		}
+		if _, err := p.settleAll(ctx, n); err != nil {
+			return 0, err
+		}
+		return p.archiveAll(ctx, n)
+	}
+	bare := func(ctx context.Context) (float64, error) { return bareInsert(ctx, conn, n, p.archive.ChunkRows) }
+	if r.ours, r.baseline, err = s.alternate(ctx, ours, bare); err != nil {
+		return r, err
+	}
+	return r, p.close(ctx)
+}
+
+// catchUp lets the site's own consumers finish what is on the log.
+func (p *pipeline) catchUp(ctx context.Context) error {
+	if err := p.site.consume(ctx); err != nil {
+		return err
+	}
+	defer p.site.consumers.stop()
+	return p.site.consumers.await(ctx, func() error {
+		db, err := pgx.Connect(ctx, p.site.database)
+		if err != nil {
+			return err
+		}
+		defer db.Close(ctx)
+		client, err := p.client()
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		end, err := p.written(ctx, client)
+		if err != nil {
+			return err
+		}
+		var applied, archived int64
+		err = db.QueryRow(ctx, "SELECT (SELECT coalesce(sum(next_offset), 0) FROM consumer_offset)::bigint, (SELECT coalesce(sum(archived_next), 0) FROM archive_progress)::bigint").Scan(&applied, &archived)
+		if err == nil && (applied < end || archived < end) {
+			err = fmt.Errorf("%d written, %d applied, %d archived", end, applied, archived)
+			time.Sleep(100 * time.Millisecond)
+		}
+		return err
+	})
+}
+
+// bareInsert writes n rows of events as the driver's documentation shows it: batches of rows.
+func bareInsert(ctx context.Context, conn chdriver.Conn, n, perBatch int) (float64, error) {
+	rows, err := conn.Query(ctx, fmt.Sprintf("SELECT * FROM events LIMIT %d", n))
+	if err != nil {
+		return 0, err
+	}
+	var all [][]any
+	for rows.Next() {
+		into := make([]any, len(rows.ColumnTypes()))
+		for i, column := range rows.ColumnTypes() {
+			into[i] = reflect.New(column.ScanType()).Interface()
+		}
+		if err := rows.Scan(into...); err != nil {
+			return 0, err
+		}
+		for i := range into {
+			into[i] = reflect.ValueOf(into[i]).Elem().Interface()
+		}
+		all = append(all, into)
+	}
+	if err := rows.Err(); err != nil {
+		return 0, err
+	}
+	names := ""
+	for i, name := range rows.Columns() {
+		if i > 0 {
+			names += ", "
+		}
+		names += name
+	}
+	started := time.Now()
+	for from := 0; from < len(all); from += perBatch {
+		batch, err := conn.PrepareBatch(ctx, "INSERT INTO bench_rows ("+names+")")
+		if err != nil {
+			return 0, err
+		}
+		for _, row := range all[from:min(from+perBatch, len(all))] {
+			if err := batch.Append(row...); err != nil {
+				return 0, err
+			}
+		}
+		if err := batch.Send(); err != nil {
+			return 0, err
+		}
+	}
+	return float64(len(all)) / time.Since(started).Seconds(), nil
+}
+
+func producing(ctx context.Context, s *session) (r result, err error) {
+	p, err := s.pipeline(ctx)
+	if err != nil {
+		return r, err
+	}
+	n, err := p.site.ingress(ctx)
+	if err != nil {
+		return r, err
+	}
+	batches := p.site.batches(n.addr)
+	ours := func(ctx context.Context) (float64, error) {
+		m, err := batches.peak(ctx, s.cfg.Sample)
+		return m.perSecond * perBatch, err
+	}
+	bare := func(ctx context.Context) (float64, error) { return p.bareProduce(ctx, s.cfg.Sample) }
+	if r.ours, r.baseline, err = s.alternate(ctx, ours, bare); err != nil {
+		return r, err
+	}
+	n.stop()
+	return r, p.close(ctx)
+}
+
+// bareProduce writes records like a beacon's for d, to a topic of the same shape, and answers acked records per second.
+func (p *pipeline) bareProduce(ctx context.Context, d time.Duration) (float64, error) {
+	topic := "bench-bare-" + rand.Text()[:8]
+	client, err := p.client(kgo.DefaultProduceTopic(topic))
+	if err != nil {
+		return 0, err
+	}
+	defer client.Close()
+	if err := p.makeTopic(ctx, client, topic); err != nil {
+		return 0, err
+	}
+	var acked atomic.Int64
+	var failed atomic.Pointer[error]
+	started := time.Now()
+	for i := 0; time.Since(started) < d; i++ {
+		key, value, err := p.impression(i)
+		if err != nil {
+			return 0, err
+		}
+		client.Produce(ctx, &kgo.Record{Key: key, Value: value}, func(_ *kgo.Record, err error) {
+			if err != nil {
+				failed.Store(&err)
+				return
+			}
+			acked.Add(1)
+		})
+	}
+	if err := client.Flush(ctx); err != nil {
+		return 0, err
+	}
+	took := time.Since(started)
+	if err := failed.Load(); err != nil {
+		return 0, *err
+	}
+	return float64(acked.Load()) / took.Seconds(), p.dropTopic(ctx, client, topic)
+}

@@ -1,0 +1,384 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"adnet/internal/demo"
+	"adnet/internal/token"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/redis/go-redis/v9"
+)
+
+// site is an installation of adnet of its own: databases, topics, keys, and campaigns in PostgreSQL and Redis.
+type site struct {
+	s         *session
+	campaigns int
+	prefix    string
+	env       []string
+	database  string // postgres URL
+	analytics string // clickhouse URL
+	ring      *token.Keyring
+
+	consumers *process
+
+	admin, owner, publisher person
+	publisherKey, seatKey   string
+
+	shown uuid.UUID // the campaign that the others were copied from; beacons are about it
+}
+
+// person is a registered account.
+type person struct{ id, token string }
+
+// node is a running ingress.
+type node struct {
+	*process
+	addr, admin string // host:port
+}
+
+// at answers the site with n campaigns, made at its first use.
+func (s *session) at(ctx context.Context, n int) (*site, error) {
+	if made, ok := s.sites[n]; ok {
+		return made, nil
+	}
+	made, err := s.newSite(ctx, n)
+	if err != nil {
+		return nil, fmt.Errorf("site of %d campaigns: %w", n, err)
+	}
+	s.sites[n] = made
+	return made, nil
+}
+
+func (s *session) newSite(ctx context.Context, n int) (*site, error) {
+	t := &site{s: s, campaigns: n, prefix: "bench-" + strings.ToLower(rand.Text()[:8])}
+	if err := t.databases(ctx); err != nil {
+		return nil, err
+	}
+	signing := "bench:" + secret()
+	keys, err := token.ParseKeys(signing)
+	if err != nil {
+		return nil, err
+	}
+	if t.ring, err = token.NewKeyring(keys); err != nil {
+		return nil, err
+	}
+	t.env = []string{
+		"ADNET_POSTGRES_URL=" + t.database, "ADNET_POSTGRES_OWNER_URL=" + t.database, "ADNET_CLICKHOUSE_URL=" + t.analytics, "ADNET_REDIS_ADDR=" + s.redis, "ADNET_REDIS_PREFIX=" + t.prefix,
+		"ADNET_KAFKA_BROKERS=" + s.kafka, "ADNET_KAFKA_TOPIC_PREFIX=" + t.prefix + ".", "ADNET_KAFKA_PARTITIONS=4",
+		"ADNET_TOKEN_KEYS=" + signing,
+		"ADNET_SESSION_KEYS=s:" + secret(),
+		"ADNET_ADMIN_EMAIL=admin@bench.example", "ADNET_ADMIN_PASSWORD=bench admin password",
+		"ADNET_PREPAID=off", "ADNET_LOG_LEVEL=warn", "ADNET_RATE_PER_MINUTE=0",
+	}
+	if err := t.adnet(ctx, "migrate"); err != nil {
+		return nil, err
+	}
+	if err := t.consume(ctx); err != nil {
+		return nil, err
+	}
+	ingress, err := t.ingress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer ingress.stop()
+	if err := t.populate(ctx, ingress); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// databases makes a database on each server and has them dropped at the end.
+func (t *site) databases(ctx context.Context) error {
+	name := strings.ReplaceAll(t.prefix, "-", "_")
+	admin, err := pgx.Connect(ctx, t.s.postgres)
+	if err != nil {
+		return err
+	}
+	defer admin.Close(ctx)
+	if _, err := admin.Exec(ctx, "CREATE DATABASE "+name); err != nil {
+		return err
+	}
+	options, err := clickhouse.ParseDSN(t.s.clickhouse)
+	if err != nil {
+		return err
+	}
+	events, err := clickhouse.Open(options)
+	if err != nil {
+		return err
+	}
+	if err := events.Exec(ctx, "CREATE DATABASE "+name+" ENGINE = Atomic"); err != nil {
+		return err
+	}
+	t.s.cleanups = append(t.s.cleanups, func() error {
+		// The session may have been interrupted: its context is over, the databases still have to go.
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		admin, err := pgx.Connect(ctx, t.s.postgres)
+		if err == nil {
+			_, err = admin.Exec(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
+			err = errors.Join(err, admin.Close(ctx))
+		}
+		forget := t.eachKey(ctx, func(client *redis.Client, key string) error { return client.Unlink(ctx, key).Err() })
+		return errors.Join(err, forget, events.Exec(ctx, "DROP DATABASE IF EXISTS "+name+" SYNC"), events.Close())
+	})
+	if t.database, err = withPath(t.s.postgres, name); err != nil {
+		return err
+	}
+	t.analytics, err = withPath(t.s.clickhouse, name)
+	return err
+}
+
+func withPath(server, name string) (string, error) {
+	u, err := url.Parse(server)
+	if err != nil {
+		return "", err
+	}
+	u.Path = "/" + name
+	return u.String(), nil
+}
+
+// adnet runs a command of the binary to its end.
+func (t *site) adnet(ctx context.Context, args ...string) error {
+	command := exec.CommandContext(ctx, t.s.binary, args...)
+	command.Env = append(command.Environ(), t.env...)
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("adnet %s: %w: %s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+// consume starts the consumers and waits until they are ready.
+func (t *site) consume(ctx context.Context) error {
+	admin, err := freeAddr()
+	if err != nil {
+		return err
+	}
+	t.consumers, err = t.s.start("consumers", append(t.env, "ADNET_ADMIN_ADDR="+admin), t.s.binary, "consumers")
+	if err != nil {
+		return err
+	}
+	return t.consumers.await(ctx, func() error { return ready(admin) })
+}
+
+// ingress starts a node and waits until it serves the whole catalog.
+func (t *site) ingress(ctx context.Context, env ...string) (*node, error) {
+	n, err := t.launch(env...)
+	if err != nil {
+		return nil, err
+	}
+	return n, n.await(ctx, func() error { return ready(n.admin) })
+}
+
+func (t *site) launch(env ...string) (*node, error) {
+	addr, err := freeAddr()
+	if err != nil {
+		return nil, err
+	}
+	admin, err := freeAddr()
+	if err != nil {
+		return nil, err
+	}
+	spool, err := t.s.scratch("spool-*", nil)
+	if err != nil {
+		return nil, err
+	}
+	all := append(append(t.env[:len(t.env):len(t.env)], "ADNET_HTTP_ADDR="+addr, "ADNET_ADMIN_ADDR="+admin, "ADNET_SPOOL_DIR="+spool+".d"), env...)
+	p, err := t.s.start("ingress", all, t.s.binary, "ingress")
+	if err != nil {
+		return nil, err
+	}
+	return &node{process: p, addr: addr, admin: admin}, nil
+}
+
+func ready(admin string) error {
+	reply, err := http.Get("http://" + admin + "/readyz")
+	if err != nil {
+		return err
+	}
+	defer reply.Body.Close()
+	if reply.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(reply.Body)
+		return fmt.Errorf("not ready: %s", text)
+	}
+	return nil
+}
+
+// metric reads one unlabelled metric.
+func (n *node) metric(name string) (float64, error) {
+	reply, err := http.Get("http://" + n.admin + "/metrics")
+	if err != nil {
+		return 0, err
+	}
+	defer reply.Body.Close()
+	text, err := io.ReadAll(reply.Body)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			return strconv.ParseFloat(strings.TrimSpace(value), 64)
+		}
+	}
+	return 0, fmt.Errorf("no metric %s", name)
+}
+
+// call makes one request of the public API and decodes the reply.
+func (n *node) call(ctx context.Context, method, path, bearer, body string) (map[string]any, error) {
+	r, err := http.NewRequestWithContext(ctx, method, "http://"+n.addr+path, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if bearer != "" {
+		r.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	reply, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer reply.Body.Close()
+	text, err := io.ReadAll(reply.Body)
+	if err != nil {
+		return nil, err
+	}
+	if reply.StatusCode >= 300 {
+		return nil, fmt.Errorf("%s %s: %d %s", method, path, reply.StatusCode, text)
+	}
+	out := map[string]any{}
+	return out, json.Unmarshal(text, &out)
+}
+
+// populate registers people and makes the campaigns: one through the API, the others as its copies in
+// PostgreSQL with bids and targetings of their own, as many small advertisers would have.
+func (t *site) populate(ctx context.Context, n *node) error {
+	admin, err := n.call(ctx, "POST", "/api/auth", "", `{"email":"admin@bench.example","password":"bench admin password"}`)
+	if err != nil {
+		return err
+	}
+	t.admin.token, _ = admin["token"].(string)
+	for name, into := range map[string]*person{"owner": &t.owner, "publisher": &t.publisher} {
+		made, err := n.call(ctx, "POST", "/api/auth?action=register", "", fmt.Sprintf(`{"email":"%s@bench.example","password":"bench password"}`, name))
+		if err != nil {
+			return err
+		}
+		user, _ := made["user"].(map[string]any)
+		into.id, _ = user["id"].(string)
+		into.token, _ = made["token"].(string)
+	}
+	key, err := n.call(ctx, "POST", "/api/keys", t.publisher.token, `{"kind":"publisher","name":"bench"}`)
+	if err != nil {
+		return err
+	}
+	t.publisherKey, _ = key["key"].(string)
+	if key, err = n.call(ctx, "POST", "/api/keys", t.admin.token, `{"kind":"seat","name":"bench"}`); err != nil {
+		return err
+	}
+	t.seatKey, _ = key["key"].(string)
+	made, err := n.call(ctx, "POST", "/api/campaigns", t.owner.token, `{"advertiser_id":"`+t.owner.id+`","headline":"Zyzzyva field guide","subtext":"A campaign of the benchmark",
+		"cta_url":"https://zyzzyva.example.com/","bid_amount":1000,"daily_budget":1000000,"total_budget":10000000,"pacing":"asap","target_intent_tokens":["zyzzyva"]}`)
+	if err != nil {
+		return err
+	}
+	template, _ := made["campaign"].(map[string]any)
+	id, _ := template["id"].(string)
+	if template["status"] != "active" {
+		if _, err := n.call(ctx, "POST", "/api/campaigns?action=review", t.admin.token, `{"id":"`+id+`","decision":"approved"}`); err != nil {
+			return err
+		}
+	}
+	if t.shown, err = uuid.Parse(id); err != nil {
+		return err
+	}
+	if err := t.copies(ctx, id); err != nil {
+		return err
+	}
+	t.s.say("%d campaigns are in PostgreSQL; waiting until the node serves them", t.campaigns)
+	return n.await(ctx, func() error {
+		have, err := n.metric("adnet_catalog_deliverable")
+		if err == nil && int(have) < t.campaigns {
+			err = fmt.Errorf("%d of %d campaigns", int(have), t.campaigns)
+		}
+		return err
+	})
+}
+
+// copySQL makes $2 campaigns from the one of $1, whatever columns the table has.
+const copySQL = `
+WITH words AS (SELECT $3::text[] AS w), made AS (
+  INSERT INTO campaign SELECT r.* FROM campaign t, words, generate_series(1, $2::bigint) i,
+  LATERAL jsonb_populate_record(t, jsonb_build_object(
+    'id', gen_random_uuid(), 'name', 'bench', 'headline', 'Bench campaign ' || i, 'cta_url', 'https://bench.example.com/' || i,
+    'bid_amount', 1000000 + (i * 7919) % 20000000, 'config_version', (SELECT version FROM config_head) + i,
+    'target_intent_tokens', (SELECT jsonb_agg(w[1 + (i * 31 + k * 977) % array_length(w, 1)]) FROM generate_series(1, 1 + i % 4) k)
+  )) r WHERE t.id = $1)
+UPDATE config_head SET version = version + $2`
+
+func (t *site) copies(ctx context.Context, template string) error {
+	fields, err := demo.Campaigns()
+	if err != nil {
+		return err
+	}
+	var words []string
+	for i := range fields {
+		words = append(words, fields[i].IntentTokens...)
+	}
+	db, err := pgx.Connect(ctx, t.database)
+	if err != nil {
+		return err
+	}
+	defer db.Close(ctx)
+	_, err = db.Exec(ctx, copySQL, template, t.campaigns-1, words)
+	return err
+}
+
+// jsonSize is the size of the campaigns' JSON in Redis, in bytes.
+func (t *site) jsonSize(ctx context.Context) (sum int64, err error) {
+	err = t.eachKey(ctx, func(client *redis.Client, key string) error {
+		if !strings.HasSuffix(key, ":objects") {
+			return nil
+		}
+		all := client.HScan(ctx, key, 0, "", 1000).Iterator()
+		for isValue := false; all.Next(ctx); isValue = !isValue {
+			if isValue {
+				sum += int64(len(all.Val()))
+			}
+		}
+		return all.Err()
+	})
+	return sum, err
+}
+
+// eachKey visits what the site has in Redis.
+func (t *site) eachKey(ctx context.Context, visit func(*redis.Client, string) error) error {
+	client := redis.NewClient(&redis.Options{Addr: t.s.redis, ReadTimeout: 30 * time.Second})
+	defer client.Close()
+	all := client.Scan(ctx, 0, t.prefix+":*", 1000).Iterator()
+	for all.Next(ctx) {
+		if err := visit(client, all.Val()); err != nil {
+			return err
+		}
+	}
+	return all.Err()
+}
+
+// secret is a random key in the form of the key settings.
+func secret() string {
+	b := make([]byte, 32)
+	_, _ = rand.Read(b) // never fails
+	return base64.StdEncoding.EncodeToString(b)
+}

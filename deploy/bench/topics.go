@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+
+	"adnet/schemas/event"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// written is how many records the events topic has had, over all partitions.
+func (p *pipeline) written(ctx context.Context, client *kgo.Client) (sum int64, err error) {
+	ends, err := kadm.NewClient(client).ListEndOffsets(ctx, p.kafka.TopicPrefix+event.TopicEvents)
+	if err != nil {
+		return 0, err
+	}
+	ends.Each(func(o kadm.ListedOffset) { sum += o.Offset })
+	return sum, ends.Error()
+}
+
+func (p *pipeline) makeTopic(ctx context.Context, client *kgo.Client, topic string) error {
+	made, err := kadm.NewClient(client).CreateTopic(ctx, 4, 1, nil, topic)
+	if err == nil {
+		err = made.Err
+	}
+	return err
+}
+
+func (p *pipeline) dropTopic(ctx context.Context, client *kgo.Client, topic string) error {
+	_, err := kadm.NewClient(client).DeleteTopic(ctx, topic)
+	return err
+}
