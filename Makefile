@@ -9,7 +9,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
 FUZZLONG ?= $(FUZZTIME)
 
-.PHONY: help run build stack serve stack-down check test test-short race fuzz mutants lint-openapi bench generate
+.PHONY: help run build stack serve stack-down check test test-short race fuzz mutants fault lint-openapi bench generate
 
 help: ## List the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -50,11 +50,15 @@ fuzz: ## Each fuzz target for FUZZTIME, exposed ones for FUZZLONG; FUZZ="A B" fo
 mutants: ## Take each protection out: a test must notice. MUTANTS="mac fence" for some.
 	@deploy/test.sh --run go run ./deploy/mutants $(MUTANTS)
 
+fault: ## Kill, cut and fill everything on a real stack of its own, then count (15 minutes; SHORT=1: 3). FAULT_SEED=n.
+	@$(GO) run ./deploy/fault $(if $(SHORT),--short) $(if $(ONLY),--only $(ONLY))
+
 lint-openapi: ## openapi.json by Redocly's and Spectral's rules.
 	@deploy/openapi/lint.sh
 
-bench: ## The Go benchmarks of the hot paths.
-	@$(GO) test -run '^$$' -bench . -benchtime 2s ./auction/... ./internal/token ./internal/ledger ./ingress/... ./internal/postgres ./analytics/clickhouse
+bench: ## Speed as ratios, with a table; ONLY="row,row" for some rows, SMOKE=1 for seconds.
+	@deploy/test.sh --run $(GO) run ./deploy/bench $(if $(SMOKE),--smoke) $(if $(ONLY),--only $(ONLY)) \
+		$(if $(SMOKE)$(ONLY),,--results deploy/bench/results --readme README.md)
 
 generate: ## Make the generated code again.
 	@$(GO) generate ./...

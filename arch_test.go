@@ -25,6 +25,9 @@ var layers = map[string][]string{
 	"internal/ledger":   {"internal/errs", "internal/money", "internal/account", "internal/campaign"},
 	"internal/report":   {"internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
 
+	"internal/trail":       {"internal/errs", "internal/account", "internal/campaign", "internal/money"},
+	"internal/idempotency": {"internal/errs"},
+
 	"internal/payment": {"internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
 
 	"internal/lifecycle": {},
@@ -54,7 +57,7 @@ var layers = map[string][]string{
 
 var domain = []string{
 	"internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
-	"internal/payment",
+	"internal/payment", "internal/trail", "internal/idempotency",
 }
 
 // adapter may import the domain, the schemas and itself: never a role, never another adapter.
@@ -63,11 +66,11 @@ func adapter(self string) []string {
 }
 
 // forTests may be imported by test files of anybody.
-var forTests = []string{"internal/storetest", "internal/testenv", "internal/kafka/kafkatest", "internal/memory", "internal/kafka", "internal/redis", "internal/demo", "internal/errs", "internal/stripe"}
+var forTests = []string{"internal/storetest", "internal/testenv", "internal/kafka/kafkatest", "internal/memory", "internal/kafka", "internal/redis", "internal/demo", "internal/errs", "internal/stripe", "ingress/budget/budgettest"}
 
 // libraries names who alone may import a library: an adapter owns its technology.
 var libraries = map[string][]string{
-	"github.com/gin-gonic/gin":            {"ingress"},
+	"github.com/gin-gonic/gin":            {"ingress", "deploy/bench"}, // there as the baseline
 	"github.com/twmb/franz-go":            {"internal/kafka", "deploy", "internal/testenv"},
 	"github.com/jackc/pgx":                {"internal/postgres", "deploy", "internal/testenv"},
 	"github.com/redis/go-redis":           {"internal/redis", "deploy", "internal/testenv"},
@@ -77,7 +80,7 @@ var libraries = map[string][]string{
 	"github.com/stripe/stripe-go":         {"internal/stripe"},
 	"github.com/modelcontextprotocol":     {}, // the official client, in tests of ingress/mcp
 	"github.com/alecthomas/kong":          {"internal/app", "deploy"},
-	"github.com/prometheus/client_golang": {"internal/obs", "ingress", "consumers", "analytics", "internal/kafka", "internal/postgres", "internal/redis", "internal/app"},
+	"github.com/prometheus/client_golang": {"internal/obs", "ingress", "consumers", "analytics", "internal/kafka", "internal/postgres", "internal/redis", "internal/app", "deploy/bench"},
 }
 
 // testLibraries may be imported by any test: registries to pass in, flags to parse, a bare gin to compare with.
