@@ -31,7 +31,7 @@ WHERE campaign_id = ANY($1::uuid[]) AND from_at < $3 AND (to_at IS NULL OR to_at
 ORDER BY campaign_id, from_at`
 
 	// One day at a time, so that the planner opens that day's partition only.
-	readClicksSQL = `
+	readRecordedSQL = `
 SELECT auction_id FROM billed_event
 WHERE auction_day = $1 AND auction_id = ANY($2::uuid[]) AND event_type = $3`
 
@@ -70,7 +70,7 @@ func (b *batchTx) Books(ctx context.Context, need ledger.Need) (ledger.Books, er
 		}
 	}
 	var err error
-	books.Clicked, err = b.clicked(ctx, need.Clicks)
+	books.Clicked, err = b.recorded(ctx, need.Clicks, ledger.Click)
 	return books, err
 }
 
@@ -199,8 +199,8 @@ func (b *batchTx) lockCash(ctx context.Context, books *ledger.Books) error {
 	return nil
 }
 
-// clicked finds the auctions that have a recorded click.
-func (b *batchTx) clicked(ctx context.Context, auctions []uuid.UUID) (map[uuid.UUID]bool, error) {
+// recorded finds the auctions that have a recorded event of a type.
+func (b *batchTx) recorded(ctx context.Context, auctions []uuid.UUID, of ledger.EventType) (map[uuid.UUID]bool, error) {
 	found := make(map[uuid.UUID]bool)
 	if len(auctions) == 0 {
 		return found, nil
@@ -212,14 +212,14 @@ func (b *batchTx) clicked(ctx context.Context, auctions []uuid.UUID) (map[uuid.U
 	}
 	var batch pgx.Batch
 	for _, day := range sortedDays(byDay) {
-		batch.Queue(readClicksSQL, int32(day), byDay[day], string(ledger.Click)).Query(func(rows pgx.Rows) error {
+		batch.Queue(readRecordedSQL, int32(day), byDay[day], string(of)).Query(func(rows pgx.Rows) error {
 			var id [16]byte
 			_, err := pgx.ForEachRow(rows, []any{&id}, func() error { found[id] = true; return nil })
 			return err
 		})
 	}
 	if err := b.tx.SendBatch(ctx, &batch).Close(); err != nil {
-		return nil, fmt.Errorf("read clicks: %w", err)
+		return nil, fmt.Errorf("read recorded events of type %s: %w", of, err)
 	}
 	return found, nil
 }

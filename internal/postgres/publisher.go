@@ -18,10 +18,6 @@ import (
 
 const (
 	// One day at a time, so that the planner opens that day's partition only.
-	readImpressionsSQL = `
-SELECT auction_id FROM billed_event
-WHERE auction_day = $1 AND auction_id = ANY($2::uuid[]) AND event_type = $3`
-
 	// The rows are the lock under which caps are counted, so they are made before they are needed. Writing the value
 	// back is what locks a row that exists.
 	lockPublisherDaysSQL = `
@@ -88,27 +84,7 @@ WHERE q.developer_id = $1 AND q.decision IS NULL`
 
 // Impressions says which of the auctions have a recorded impression.
 func (b *batchTx) Impressions(ctx context.Context, auctions []uuid.UUID) (map[uuid.UUID]bool, error) {
-	found := make(map[uuid.UUID]bool)
-	if len(auctions) == 0 {
-		return found, nil
-	}
-	byDay := make(map[ledger.Day][][16]byte)
-	for _, id := range auctions {
-		day := ledger.AuctionDay(id)
-		byDay[day] = append(byDay[day], id)
-	}
-	var batch pgx.Batch
-	for _, day := range sortedDays(byDay) {
-		batch.Queue(readImpressionsSQL, int32(day), byDay[day], string(ledger.Impression)).Query(func(rows pgx.Rows) error {
-			var id [16]byte
-			_, err := pgx.ForEachRow(rows, []any{&id}, func() error { found[id] = true; return nil })
-			return err
-		})
-	}
-	if err := b.tx.SendBatch(ctx, &batch).Close(); err != nil {
-		return nil, fmt.Errorf("read impressions: %w", err)
-	}
-	return found, nil
+	return b.recorded(ctx, auctions, ledger.Impression)
 }
 
 // lockPublishers locks and reads what minting depends on, in one round trip: after it nobody else mints for these
