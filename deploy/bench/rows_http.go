@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"adnet/internal/demo"
@@ -333,7 +334,22 @@ func bidRequest(ctx context.Context, s *session) (result, error) {
 		return result{}, err
 	}
 	s.say("%d of %d bid requests get a bid; the others are left out, since a reply of no bytes has no ratio", len(bodies), len(all))
-	return s.againstGin(ctx, posts(n.addr, "/api/rtb", "Bearer "+t.seatKey, bodies), http.MethodPost, "/api/rtb")
+	ours := posts(n.addr, "/api/rtb", "Bearer "+t.seatKey, bodies)
+	var bids, none atomic.Int64
+	ours.check = func(r *fasthttp.Response) error {
+		switch r.StatusCode() {
+		case http.StatusOK:
+			bids.Add(1)
+		case http.StatusNoContent: // past the request's tmax, mostly
+			none.Add(1)
+		default:
+			return fmt.Errorf("status %d: %s", r.StatusCode(), r.Body())
+		}
+		return nil
+	}
+	r, err := s.againstGin(ctx, ours, http.MethodPost, "/api/rtb")
+	r.note = fmt.Sprintf("%.1f %% of all replies were no bid", 100*float64(none.Load())/float64(max(1, none.Load()+bids.Load())))
+	return r, err
 }
 
 // answered are the bodies that get a bid.
