@@ -436,7 +436,7 @@ func toolCall(ctx context.Context, s *session) (result, error) {
 	return s.compare(ctx, ours, baseline)
 }
 
-// half is a node's load at half of what it can take, in the background until stop is called.
+// inBackground sends at a fixed rate until stop is called.
 func (t *traffic) inBackground(ctx context.Context, perSecond float64) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)

@@ -3,8 +3,6 @@ package billing_test
 import (
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -48,24 +46,11 @@ type exchange struct {
 }
 
 func TestExchanges(t *testing.T) {
-	var files []string
-	for _, folder := range []string{"exemplary", "supplemental"} {
-		found, err := filepath.Glob("../testdata/" + folder + "/billing-*.json")
-		require.NoError(t, err)
-		require.NotEmpty(t, found, folder)
-		files = append(files, found...)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(filepath.Dir(file))+"/"+strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			require.NoError(t, err)
-			var x exchange
-			require.NoError(t, json.Unmarshal(text, &x, json.RejectUnknownMembers(true)))
-			require.NotEmpty(t, x.Description)
-			require.NotEmpty(t, x.Steps)
-			x.run(t)
-		})
-	}
+	apitest.Files(t, "billing", func(t *testing.T, x *exchange) {
+		require.NotEmpty(t, x.Description)
+		require.NotEmpty(t, x.Steps)
+		x.run(t)
+	})
 }
 
 func (x *exchange) run(t *testing.T) {

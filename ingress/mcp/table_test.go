@@ -3,8 +3,6 @@ package mcp_test
 import (
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -70,24 +68,11 @@ type exchange struct {
 }
 
 func TestExchanges(t *testing.T) {
-	var files []string
-	for _, folder := range []string{"exemplary", "supplemental"} {
-		found, err := filepath.Glob("../testdata/" + folder + "/mcp-*.json")
-		require.NoError(t, err)
-		require.NotEmpty(t, found, folder)
-		files = append(files, found...)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(filepath.Dir(file))+"/"+strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			require.NoError(t, err)
-			var x exchange
-			require.NoError(t, json.Unmarshal(text, &x, json.RejectUnknownMembers(true)))
-			require.NotEmpty(t, x.Description)
-			require.NotEmpty(t, x.Steps)
-			x.run(t)
-		})
-	}
+	apitest.Files(t, "mcp", func(t *testing.T, x *exchange) {
+		require.NotEmpty(t, x.Description)
+		require.NotEmpty(t, x.Steps)
+		x.run(t)
+	})
 }
 
 func (x *exchange) run(t *testing.T) {

@@ -33,10 +33,9 @@ type Exchange struct {
 	} `json:"steps"`
 }
 
-// Replay runs the files of ingress/testdata that begin with prefix, each in a world of its own, and holds every reply
-// to the contract too.
-func Replay(t *testing.T, prefix string, world func(t *testing.T) (http.Handler, map[string]string)) {
-	contract := Load(t)
+// Files runs each with every file of ingress/testdata that begins with prefix, exemplary and supplemental, decoded into X
+// without unknown members. Each file is a subtest; a folder without such a file fails.
+func Files[X any](t *testing.T, prefix string, each func(t *testing.T, x *X)) {
 	for _, folder := range []string{"exemplary", "supplemental"} {
 		files, err := filepath.Glob("../testdata/" + folder + "/" + prefix + "-*.json")
 		require.NoError(t, err)
@@ -45,15 +44,24 @@ func Replay(t *testing.T, prefix string, world func(t *testing.T) (http.Handler,
 			t.Run(folder+"/"+strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
 				text, err := os.ReadFile(file)
 				require.NoError(t, err)
-				var x Exchange
-				require.NoError(t, json.Unmarshal(text, &x, json.RejectUnknownMembers(true)))
-				require.NotEmpty(t, x.Description)
-				require.NotEmpty(t, x.Steps)
-				handler, names := world(t)
-				x.run(t, contract, handler, names)
+				x := new(X)
+				require.NoError(t, json.Unmarshal(text, x, json.RejectUnknownMembers(true)))
+				each(t, x)
 			})
 		}
 	}
+}
+
+// Replay runs the files of ingress/testdata that begin with prefix, each in a world of its own, and holds every reply
+// to the contract too.
+func Replay(t *testing.T, prefix string, world func(t *testing.T) (http.Handler, map[string]string)) {
+	contract := Load(t)
+	Files(t, prefix, func(t *testing.T, x *Exchange) {
+		require.NotEmpty(t, x.Description)
+		require.NotEmpty(t, x.Steps)
+		handler, names := world(t)
+		x.run(t, contract, handler, names)
+	})
 }
 
 func (x *Exchange) run(t *testing.T, contract *Contract, handler http.Handler, names map[string]string) {
