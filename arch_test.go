@@ -70,7 +70,8 @@ var forTests = []string{"internal/storetest", "internal/testenv", "internal/kafk
 
 // libraries names who alone may import a library: an adapter owns its technology.
 var libraries = map[string][]string{
-	"github.com/gin-gonic/gin":            {"ingress", "deploy/bench"}, // there as the baseline
+	"github.com/gin-gonic/gin":            {"ingress", "deploy/bench"},              // there as the baseline
+	"github.com/valyala/fasthttp":         {"ingress/httpapi/wire", "deploy/bench"}, // there as the load
 	"github.com/twmb/franz-go":            {"internal/kafka", "deploy", "internal/testenv"},
 	"github.com/jackc/pgx":                {"internal/postgres", "deploy", "internal/testenv"},
 	"github.com/redis/go-redis":           {"internal/redis", "deploy", "internal/testenv"},

@@ -8,7 +8,6 @@ package httpapi
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -17,11 +16,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"adnet/ingress/httpapi/wire"
 	"adnet/internal/errs"
 	"adnet/internal/obs"
 	"adnet/schemas/openapi"
 
 	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -67,7 +68,7 @@ type Server struct {
 	cfg     Config
 	deps    Deps
 	engine  *gin.Engine
-	http    *http.Server
+	wire    *wire.Server
 	metrics serverMetrics
 	log     *obs.LimitedLogger
 	forms   map[string]ErrorForm // by path
@@ -100,15 +101,7 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	s.Handle(http.MethodGet, "/healthz", alive)
 	s.Handle(http.MethodGet, "/readyz", s.readyz)
 	s.Handle(http.MethodGet, "/openapi.json", func(c *gin.Context) error { return Bytes(c, http.StatusOK, openapi.Document) })
-	s.http = &http.Server{
-		Handler:           s.engine,
-		ReadHeaderTimeout: 4 * time.Second,
-		ReadTimeout:       15 * time.Second,
-		WriteTimeout:      30 * time.Second,
-		IdleTimeout:       75 * time.Second,
-		MaxHeaderBytes:    12 << 10, // net/http adds 4 KiB of slack: 16 KiB and more is 431
-		ErrorLog:          slog.NewLogLogger(deps.Log.Handler(), slog.LevelWarn),
-	}
+	s.wire = wire.New(wire.Config{Handler: s.engine, Refuse: refuse, Log: deps.Log})
 	return s, nil
 }
 
@@ -179,7 +172,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	close(s.ready)
 	failed := make(chan error, 1)
-	go func() { failed <- s.http.Serve(listener) }()
+	go func() { failed <- s.wire.Serve(ctx, listener) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("http server: %w", err)
@@ -187,16 +180,27 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.DrainTimeout)
 	defer cancel()
-	if err := s.http.Shutdown(drain); err != nil {
+	if err := s.wire.Shutdown(drain); err != nil {
 		// A client that keeps its request open does not keep the process from stopping.
-		if closeErr := s.http.Close(); closeErr != nil {
-			return fmt.Errorf("http server: %w", closeErr)
-		}
+		s.wire.Close()
 	}
-	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+	if err := <-failed; err != nil {
 		return fmt.Errorf("http server: %w", err)
 	}
 	return nil
+}
+
+// refuse answers what is not given to the engine, in the form of its errors.
+func refuse(w http.ResponseWriter, status int, problem string) {
+	code := errs.InvalidRequest
+	if status >= http.StatusInternalServerError {
+		code = errs.Internal
+	}
+	header := w.Header()
+	header.Set("Content-Type", "application/json; charset=utf-8")
+	header["X-Content-Type-Options"], header["Cache-Control"] = nosniff, noStore
+	w.WriteHeader(status)
+	_ = json.MarshalWrite(w, map[string]string{"error": problem, "code": string(code)}, json.Deterministic(true)) // never fails: it is kept in memory
 }
 
 func alive(c *gin.Context) error { return JSON(c, http.StatusOK, gin.H{"status": "ok"}) }

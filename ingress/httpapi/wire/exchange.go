@@ -1,0 +1,301 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/valyala/fasthttp"
+	"golang.org/x/net/http/httpguts"
+)
+
+// exchange is a request and its reply in the terms of net/http. It is used again after its handler has returned, its
+// maps included, so handlers must not keep the request or its header map; strings of them they may keep.
+type exchange struct {
+	request http.Request
+	url     url.URL
+	body    body
+	reply   reply
+	text    []byte // the target and the header values of the request, one behind the other
+	ends    []int  // of the target and the values in text
+	names   []string
+}
+
+// exchanges are those at rest.
+type exchanges struct{ pool *sync.Pool }
+
+// newExchanges gives every request the context base.
+func newExchanges(base context.Context) exchanges {
+	return exchanges{&sync.Pool{New: func() any {
+		x := &exchange{reply: reply{header: make(http.Header, 16)}}
+		x.request = *new(http.Request).WithContext(base)
+		x.request.Header = make(http.Header, 16)
+		return x
+	}}}
+}
+
+func (e exchanges) take() *exchange { return e.pool.Get().(*exchange) }
+
+func (e exchanges) put(x *exchange) {
+	x.body = body{}
+	x.reply.ctx = nil
+	e.pool.Put(x)
+}
+
+// body is a body at hand, or why there is none.
+type body struct {
+	bytes.Reader
+	err error
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	return b.Reader.Read(p)
+}
+
+// WriteTo implements io.WriterTo; without it a reader's error would be passed over.
+func (b *body) WriteTo(w io.Writer) (int64, error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	return b.Reader.WriteTo(w)
+}
+
+// Close implements io.Closer.
+func (b *body) Close() error { return nil }
+
+// What is wrong with a request, for its sender.
+var (
+	errHeaderName = errors.New("a header name is malformed")
+	errTarget     = errors.New("the request target is malformed")
+)
+
+// read takes over what fasthttp has read. unread is why the body was not. Errors: the ones above.
+func (x *exchange) read(ctx *fasthttp.RequestCtx, said lengths, unread error) error {
+	head, r := &ctx.Request.Header, &x.request
+	if err := x.readHeader(head, said); err != nil {
+		return err
+	}
+	if err := x.readTarget(); err != nil {
+		return err
+	}
+	r.Method = method(head.Method())
+	r.URL = &x.url
+	r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/1.1", 1, 1
+	if !head.IsHTTP11() {
+		r.Proto, r.ProtoMinor = "HTTP/1.0", 0
+	}
+	r.RemoteAddr = peer(ctx)
+	r.Close = head.ConnectionClose()
+	sent := ctx.Request.Body()
+	x.body.Reset(sent)
+	x.body.err = unread
+	r.Body, r.ContentLength = &x.body, int64(len(sent))
+	if len(sent) == 0 && unread == nil {
+		r.Body = http.NoBody
+	}
+	x.reply.ctx, x.reply.status = ctx, 0
+	clear(x.reply.header)
+	return nil
+}
+
+// readHeader fills the request's header, host and target. All of their text is one string. Errors: a name that is none.
+func (x *exchange) readHeader(head *fasthttp.RequestHeader, said lengths) error {
+	x.text, x.names, x.ends = append(x.text[:0], head.RequestURI()...), x.names[:0], x.ends[:0]
+	x.ends = append(x.ends, len(x.text))
+	for name, value := range head.All() {
+		known := headerName(name)
+		if known == "" {
+			return errHeaderName
+		}
+		x.names = append(x.names, known)
+		x.text = append(x.text, value...)
+		x.ends = append(x.ends, len(x.text))
+	}
+	text, values, header := string(x.text), make([]string, len(x.names)), x.request.Header
+	clear(header)
+	x.request.RequestURI, x.request.Host = text[:x.ends[0]], ""
+	for i, name := range x.names {
+		values[i] = text[x.ends[i]:x.ends[i+1]]
+		switch before := header[name]; {
+		case name == "Host":
+			x.request.Host = values[i]
+		case name == "Transfer-Encoding", name == "Content-Length" && !said.sized: // undone, or of fasthttp
+		case before != nil:
+			header[name] = append(before, values[i])
+		default:
+			header[name] = values[i : i+1 : i+1]
+		}
+	}
+	return nil
+}
+
+// readTarget parses the request target (RFC 9112, section 3.2).
+func (x *exchange) readTarget() error {
+	target := x.request.RequestURI
+	if plain := len(target) > 1 && target[0] == '/' && target[1] != '/' && strings.IndexByte(target, '%') < 0; plain || target == "/" {
+		x.url = url.URL{}
+		var asked bool
+		x.url.Path, x.url.RawQuery, asked = strings.Cut(target, "?")
+		x.url.ForceQuery = asked && x.url.RawQuery == ""
+		return nil
+	}
+	parsed, err := url.ParseRequestURI(target)
+	if err != nil {
+		return errTarget
+	}
+	x.url = *parsed
+	if parsed.Host != "" { // absolute form: it outranks the header (RFC 9112, section 3.2.2)
+		x.request.Host = parsed.Host
+	}
+	return nil
+}
+
+// reply implements http.ResponseWriter. Everything leaves after the handler has returned.
+type reply struct {
+	ctx    *fasthttp.RequestCtx
+	header http.Header
+	names  []string
+	status int
+}
+
+// Header implements http.ResponseWriter.
+func (w *reply) Header() http.Header { return w.header }
+
+// WriteHeader implements http.ResponseWriter; informational statuses are not sent.
+func (w *reply) WriteHeader(status int) {
+	if w.status == 0 && status >= http.StatusOK {
+		w.status = status
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (w *reply) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	w.ctx.Response.AppendBody(p)
+	return len(p), nil
+}
+
+// WriteString implements io.StringWriter.
+func (w *reply) WriteString(s string) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	w.ctx.Response.AppendBodyString(s)
+	return len(s), nil
+}
+
+// Flush implements http.Flusher: see the package for when a reply leaves.
+func (w *reply) Flush() {}
+
+// write gives the reply to fasthttp, the header in the order of its names.
+func (w *reply) write() {
+	out := &w.ctx.Response
+	w.WriteHeader(http.StatusOK)
+	out.SetStatusCode(w.status)
+	w.names = w.names[:0]
+	for name := range w.header {
+		w.names = append(w.names, name)
+	}
+	slices.Sort(w.names)
+	for _, name := range w.names {
+		for _, value := range w.header[name] {
+			out.Header.Add(name, value)
+		}
+	}
+	if sent := out.Body(); len(sent) > 0 && w.header["Content-Type"] == nil && w.header["Content-Encoding"] == nil {
+		out.Header.SetContentType(http.DetectContentType(sent))
+	}
+}
+
+// peer is the address of the other end.
+func peer(ctx *fasthttp.RequestCtx) string {
+	if c, ok := ctx.Conn().(*conn); ok {
+		return c.peer
+	}
+	return ctx.RemoteAddr().String()
+}
+
+// ambiguous says what two readers of a request could disagree about: the status and the problem, or 0.
+func ambiguous(head *fasthttp.RequestHeader, said lengths) (status int, problem string) {
+	switch v := head.Protocol(); {
+	case len(v) != 8 || string(v[:7]) != "HTTP/1." || v[7] > '1':
+		return http.StatusHTTPVersionNotSupported, "the protocol must be HTTP/1.1 or HTTP/1.0"
+	case said.chunked && (said.sized || !head.IsHTTP11()):
+		return http.StatusBadRequest, "the request has two lengths"
+	}
+	return 0, ""
+}
+
+// lengths are the headers that say how long a body is. What fasthttp tells of them is as it read the body, not as they came.
+type lengths struct{ sized, chunked bool }
+
+func lengthsIn(raw []byte) (said lengths) {
+	for line := range bytes.Lines(raw) {
+		switch line[0] | 0x20 {
+		case 'c':
+			said.sized = said.sized || named(line, "content-length")
+		case 't':
+			said.chunked = said.chunked || named(line, "transfer-encoding")
+		}
+	}
+	return said
+}
+
+// named says whether a raw header line has this name.
+func named(line []byte, name string) bool {
+	return len(line) > len(name) && line[len(name)] == ':' && strings.EqualFold(string(line[:len(name)]), name)
+}
+
+func method(m []byte) string {
+	switch string(m) {
+	case http.MethodGet:
+		return http.MethodGet
+	case http.MethodPost:
+		return http.MethodPost
+	}
+	return string(m)
+}
+
+// headerName is a header's name as text, empty when it is none. Those that nearly every request has are not copied.
+func headerName(k []byte) string {
+	switch string(k) {
+	case "Accept":
+		return "Accept"
+	case "Accept-Encoding":
+		return "Accept-Encoding"
+	case "Accept-Language":
+		return "Accept-Language"
+	case "Authorization":
+		return "Authorization"
+	case "Connection":
+		return "Connection"
+	case "Content-Length":
+		return "Content-Length"
+	case "Content-Type":
+		return "Content-Type"
+	case "Host":
+		return "Host"
+	case "Referer":
+		return "Referer"
+	case "User-Agent":
+		return "User-Agent"
+	case "X-Forwarded-For":
+		return "X-Forwarded-For"
+	case "X-Openrtb-Version":
+		return "X-Openrtb-Version"
+	case "X-Request-Id":
+		return "X-Request-Id"
+	}
+	if !httpguts.ValidHeaderFieldName(string(k)) {
+		return ""
+	}
+	return string(k)
+}

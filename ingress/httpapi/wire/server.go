@@ -1,0 +1,156 @@
+// Package wire is the connection layer below the HTTP engine. fasthttp reads the requests of a connection and writes
+// the replies; what answers them is an ordinary http.Handler. With net/http's own loop a beacon costs half as much
+// again (rows beacon and ad_request_100k of deploy/bench): it starts and stops a second reader beside every handler.
+//
+// It speaks HTTP/1.1 and 1.0 without TLS, which end at a proxy before it. A request is wholly read before its handler
+// runs, and a reply leaves when the handler has returned: there is no streaming and no hijacking, and a client that goes
+// away does not cancel its request. What proxies and servers could read in two ways is refused (RFC 9112, section 11.2).
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// Limits of a connection and a request.
+const (
+	// MaxHeader is the size in bytes from which a request line with its header is 431.
+	MaxHeader = 16 << 10
+	// MaxBody is the most bytes of a body that are read. Handlers see a longer one as [http.MaxBytesError].
+	MaxBody = 256 << 10
+
+	headerTime = 4 * time.Second  // to send the header of a request
+	bodyTime   = 15 * time.Second // to send its body after that
+	replyTime  = 30 * time.Second // to take the reply
+	idleTime   = 75 * time.Second // between two requests
+)
+
+// Config is what a server works with; all of it is required.
+type Config struct {
+	Handler http.Handler
+	// Refuse answers a request that cannot be given to Handler; problem is for the caller to read.
+	Refuse func(w http.ResponseWriter, status int, problem string)
+	Log    *slog.Logger
+}
+
+// Server serves connections.
+type Server struct {
+	cfg   Config
+	http  *fasthttp.Server
+	conns *tracker
+	pool  exchanges
+	end   atomic.Pointer[context.CancelFunc] // of all requests
+}
+
+// New makes a server; it opens nothing.
+func New(cfg Config) *Server {
+	s := &Server{cfg: cfg, conns: newTracker()}
+	s.http = &fasthttp.Server{
+		Handler:      s.serve,
+		ErrorHandler: s.unreadable,
+		HeaderReceived: func(*fasthttp.RequestHeader) fasthttp.RequestConfig {
+			return fasthttp.RequestConfig{ReadTimeout: bodyTime}
+		},
+		ReadTimeout:                  headerTime,
+		WriteTimeout:                 replyTime,
+		IdleTimeout:                  idleTime,
+		ReadBufferSize:               MaxHeader,
+		MaxRequestBodySize:           MaxBody,
+		CloseOnShutdown:              true,
+		DisablePreParseMultipartForm: true,
+		NoDefaultServerHeader:        true,
+		NoDefaultContentType:         true,
+		SecureErrorLogMessage:        true,
+		Logger:                       slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug), // anybody can cause these lines
+	}
+	return s
+}
+
+// Serve takes connections until [Server.Shutdown]; then it returns nil. Requests have the values of ctx, but not its end:
+// they are cancelled by [Server.Close] alone. Call it once.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	base, end := context.WithCancel(context.WithoutCancel(ctx))
+	s.pool = newExchanges(base)
+	s.end.Store(&end)
+	return s.http.Serve(s.conns.listen(l))
+}
+
+// Shutdown takes no more connections, closes the idle ones, and returns when the last request is answered. When ctx
+// ends first it returns its error; requests still run then.
+func (s *Server) Shutdown(ctx context.Context) error { return s.http.ShutdownWithContext(ctx) }
+
+// Close cancels the requests that still run after a [Server.Shutdown] and closes their connections.
+func (s *Server) Close() {
+	if end := s.end.Load(); end != nil {
+		(*end)()
+	}
+	s.conns.close()
+}
+
+func (s *Server) serve(ctx *fasthttp.RequestCtx) { s.answer(ctx, nil) }
+
+// answer has the handler answer. A body that could not be read is unread's error.
+func (s *Server) answer(ctx *fasthttp.RequestCtx, unread error) {
+	said := lengthsIn(ctx.Request.Header.RawHeaders())
+	if status, problem := ambiguous(&ctx.Request.Header, said); status != 0 {
+		s.refuse(ctx, status, problem)
+		return
+	}
+	x := s.pool.take()
+	if err := x.read(ctx, said, unread); err != nil {
+		s.refuse(ctx, http.StatusBadRequest, err.Error())
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil { // the engine recovers by itself; nothing may end the process
+			s.cfg.Log.Error("panic below the HTTP engine", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			ctx.Response.Reset()
+			s.refuse(ctx, http.StatusInternalServerError, "internal error")
+		}
+	}()
+	s.cfg.Handler.ServeHTTP(&x.reply, &x.request)
+	x.reply.write()
+	s.pool.put(x)
+}
+
+// refuse answers without the handler and ends the connection.
+func (s *Server) refuse(ctx *fasthttp.RequestCtx, status int, problem string) {
+	reply := reply{ctx: ctx, header: make(http.Header)}
+	s.cfg.Refuse(&reply, status, problem)
+	reply.write()
+	s.hangUp(ctx)
+}
+
+// hangUp ends the connection behind the reply, which the client still gets to read.
+func (s *Server) hangUp(ctx *fasthttp.RequestCtx) {
+	ctx.SetConnectionClose()
+	if c, ok := ctx.Conn().(*conn); ok {
+		c.linger.Store(true)
+	}
+}
+
+// unreadable answers what fasthttp could not read.
+func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
+	var tooLong *fasthttp.ErrSmallBuffer
+	var timeout interface{ Timeout() bool }
+	switch {
+	case errors.Is(err, fasthttp.ErrBodyTooLarge):
+		s.answer(ctx, &http.MaxBytesError{Limit: MaxBody})
+		s.hangUp(ctx)
+	case errors.As(err, &tooLong):
+		s.refuse(ctx, http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("the request line and header are larger than %d bytes", MaxHeader))
+	case errors.As(err, &timeout) && timeout.Timeout():
+		s.refuse(ctx, http.StatusRequestTimeout, "the request did not arrive in time")
+	default:
+		s.refuse(ctx, http.StatusBadRequest, "this is no HTTP request")
+	}
+}
