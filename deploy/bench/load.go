@@ -14,8 +14,9 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// connections is enough that beacons which wait for Kafka's acknowledgement do not leave the cores idle.
-const connections = 128
+// connections is enough that beacons which wait for Kafka's acknowledgement do not leave the cores idle: 128 left a
+// quarter of them so.
+const connections = 512
 
 // traffic is requests against one server. next fills the n-th request; it may be called from many goroutines.
 type traffic struct {

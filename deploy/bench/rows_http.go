@@ -136,35 +136,25 @@ func (t *site) beacons(addr string) traffic {
 	}}
 }
 
-// trackingNode is a node with nothing beside it: settlement and archive run on machines of their own.
-func (s *session) trackingNode(ctx context.Context) (*site, *node, error) {
-	t, err := s.at(ctx, s.size(10_000))
+// serving starts a node for the site of n campaigns with nothing beside it: settlement and archive run on machines of
+// their own, and have rows of their own.
+func (s *session) serving(ctx context.Context, n int) (*site, *node, error) {
+	t, err := s.at(ctx, s.size(n))
 	if err != nil {
 		return nil, nil, err
 	}
-	n, err := t.ingress(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	t.consumers.stop()
-	return t, n, nil
+	t.rest()
+	ingress, err := t.ingress(ctx)
+	return t, ingress, err
 }
 
-// leave ends a tracking node and lets the consumers catch up beside nobody.
-func (t *site) leave(ctx context.Context, n *node) error {
-	n.stop()
-	return t.consume(ctx)
-}
-
-func beacon(ctx context.Context, s *session) (r result, err error) {
-	t, n, err := s.trackingNode(ctx)
+func beacon(ctx context.Context, s *session) (result, error) {
+	t, n, err := s.serving(ctx, 10_000)
 	if err != nil {
-		return r, err
+		return result{}, err
 	}
-	if r, err = s.againstGin(ctx, t.beacons(n.addr), http.MethodGet, "/api/track"); err != nil {
-		return r, err
-	}
-	return r, t.leave(ctx, n)
+	defer n.stop()
+	return s.againstGin(ctx, t.beacons(n.addr), http.MethodGet, "/api/track")
 }
 
 const nginxConf = `
@@ -205,17 +195,15 @@ func beaconNginx(ctx context.Context, s *session) (r result, err error) {
 	if err := server.await(ctx, func() error { return answers(addr) }); err != nil {
 		return r, err
 	}
-	t, n, err := s.trackingNode(ctx)
+	t, n, err := s.serving(ctx, 10_000)
 	if err != nil {
 		return r, err
 	}
+	defer n.stop()
 	ours := t.beacons(n.addr)
 	theirs := ours
 	theirs.addr = addr
-	if r, err = s.compare(ctx, ours, theirs); err != nil {
-		return r, err
-	}
-	return r, t.leave(ctx, n)
+	return s.compare(ctx, ours, theirs)
 }
 
 // nginx finds the program, installing the Debian package where that is possible.
@@ -269,16 +257,6 @@ func (t *site) adRequests(addr string) (traffic, error) {
 		}
 	}
 	return posts(addr, "/v1/ad-request", "Bearer "+t.publisherKey, bodies), nil
-}
-
-// serving starts a node for the site of n campaigns.
-func (s *session) serving(ctx context.Context, n int) (*site, *node, error) {
-	t, err := s.at(ctx, s.size(n))
-	if err != nil {
-		return nil, nil, err
-	}
-	ingress, err := t.ingress(ctx)
-	return t, ingress, err
 }
 
 func adRequest(ctx context.Context, s *session) (result, error) {

@@ -48,7 +48,7 @@ func (s *session) pipeline(ctx context.Context) (*pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.consumers.stop()
+	t.rest()
 	p := &pipeline{s: s, site: t, log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	var defaults struct {
 		Settle  settle.Config  `embed:""`
@@ -82,11 +82,9 @@ func (s *session) pipeline(ctx context.Context) (*pipeline, error) {
 	return p, err
 }
 
-// close lets the site's own consumers run again.
-func (p *pipeline) close(ctx context.Context) error {
+func (p *pipeline) close() error {
 	p.store.Close()
-	_ = p.events.Close()
-	return p.site.consume(ctx)
+	return p.events.Close()
 }
 
 // impressions is the value of n records of adnet.events, with an auction each.
@@ -280,7 +278,7 @@ func settling(ctx context.Context, s *session) (r result, err error) {
 	if r.ours, r.baseline, err = s.alternate(ctx, ours, bare); err != nil {
 		return r, err
 	}
-	return r, p.close(ctx)
+	return r, p.close()
 }
 
 // meteredPlans counts rows as they are known to be in ClickHouse.
@@ -349,7 +347,7 @@ func archiving(ctx context.Context, s *session) (r result, err error) {
 	if r.ours, r.baseline, err = s.alternate(ctx, ours, bare); err != nil {
 		return r, err
 	}
-	return r, p.close(ctx)
+	return r, p.close()
 }
 
 // catchUp lets the site's own consumers finish what is on the log.
@@ -357,7 +355,7 @@ func (p *pipeline) catchUp(ctx context.Context) error {
 	if err := p.site.consume(ctx); err != nil {
 		return err
 	}
-	defer p.site.consumers.stop()
+	defer p.site.rest()
 	return p.site.consumers.await(ctx, func() error {
 		db, err := pgx.Connect(ctx, p.site.database)
 		if err != nil {
@@ -450,7 +448,7 @@ func producing(ctx context.Context, s *session) (r result, err error) {
 		return r, err
 	}
 	n.stop()
-	return r, p.close(ctx)
+	return r, p.close()
 }
 
 // bareProduce writes records like a beacon's for d, to a topic of the same shape, and answers acked records per second.

@@ -27,6 +27,9 @@ func freshness(ctx context.Context, s *session) (r result, err error) {
 		return r, err
 	}
 	defer n.stop()
+	if err := t.consume(ctx); err != nil {
+		return r, err
+	}
 	tracers := 100
 	if s.cfg.Smoke {
 		tracers = 3
@@ -206,6 +209,9 @@ func pausing(ctx context.Context, s *session) (r result, err error) {
 		return r, err
 	}
 	defer here.stop()
+	if err := t.consume(ctx); err != nil {
+		return r, err
+	}
 	there, err := t.ingress(ctx)
 	if err != nil {
 		return r, err

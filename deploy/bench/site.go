@@ -34,7 +34,7 @@ type site struct {
 	analytics string // clickhouse URL
 	ring      *token.Keyring
 
-	consumers *process
+	consumers *process // nil while they rest
 
 	admin, owner, publisher person
 	publisherKey, seatKey   string
@@ -162,8 +162,11 @@ func (t *site) adnet(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// consume starts the consumers and waits until they are ready.
+// consume starts the consumers, unless they run, and waits until they are ready.
 func (t *site) consume(ctx context.Context) error {
+	if t.consumers != nil {
+		return nil
+	}
 	admin, err := freeAddr()
 	if err != nil {
 		return err
@@ -173,6 +176,14 @@ func (t *site) consume(ctx context.Context) error {
 		return err
 	}
 	return t.consumers.await(ctx, func() error { return ready(admin) })
+}
+
+// rest stops the consumers.
+func (t *site) rest() {
+	if t.consumers != nil {
+		t.consumers.stop()
+		t.consumers = nil
+	}
 }
 
 // ingress starts a node and waits until it serves the whole catalog.
@@ -308,13 +319,32 @@ func (t *site) populate(ctx context.Context, n *node) error {
 		return err
 	}
 	t.s.say("%d campaigns are in PostgreSQL; waiting until the node serves them", t.campaigns)
-	return n.await(ctx, func() error {
+	err = n.await(ctx, func() error {
 		have, err := n.metric("adnet_catalog_deliverable")
 		if err == nil && int(have) < t.campaigns {
 			err = fmt.Errorf("%d of %d campaigns", int(have), t.campaigns)
 		}
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	return t.tidy(ctx)
+}
+
+// tidy has PostgreSQL do at once what it would otherwise do beside the first rows.
+func (t *site) tidy(ctx context.Context) error {
+	db, err := pgx.Connect(ctx, t.database)
+	if err != nil {
+		return err
+	}
+	defer db.Close(ctx)
+	for _, command := range []string{"VACUUM (ANALYZE)", "CHECKPOINT"} {
+		if _, err := db.Exec(ctx, command); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // copySQL makes $2 campaigns from the one of $1, whatever columns the table has.
