@@ -352,22 +352,27 @@ func archiving(ctx context.Context, s *session) (r result, err error) {
 
 // catchUp lets the site's own consumers finish what is on the log.
 func (p *pipeline) catchUp(ctx context.Context) error {
-	if err := p.site.consume(ctx); err != nil {
+	defer p.site.rest()
+	return p.site.catchUp(ctx)
+}
+
+// catchUp has the consumers run and waits until they have settled and archived every event of the log.
+func (t *site) catchUp(ctx context.Context) error {
+	if err := t.consume(ctx); err != nil {
 		return err
 	}
-	defer p.site.rest()
-	return p.site.consumers.await(ctx, func() error {
-		db, err := pgx.Connect(ctx, p.site.database)
-		if err != nil {
-			return err
-		}
-		defer db.Close(ctx)
-		client, err := p.client()
-		if err != nil {
-			return err
-		}
-		defer client.Close()
-		end, err := p.written(ctx, client)
+	db, err := pgx.Connect(ctx, t.database)
+	if err != nil {
+		return err
+	}
+	defer db.Close(ctx)
+	client, err := kgo.NewClient(kgo.SeedBrokers(t.s.kafka))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	return t.consumers.await(ctx, func() error {
+		end, err := t.written(ctx, client)
 		if err != nil {
 			return err
 		}

@@ -43,14 +43,17 @@ func freshness(ctx context.Context, s *session) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	s.say("peak with settlement and archive beside it: %s/s", number(peak.perSecond))
+	s.say("peak with settlement and archive beside it: %s/s; waiting until they have caught up with it", number(peak.perSecond))
+	if err := t.catchUp(ctx); err != nil {
+		return r, err
+	}
 	stop := beacons.inBackground(ctx, peak.perSecond/2)
 	var mu sync.Mutex
 	var all []float64
 	var failed error
 	var wait sync.WaitGroup
 	for _, campaign := range campaigns {
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(300 * time.Millisecond) // so that few ask for stats at a time
 		wait.Go(func() {
 			took, err := t.trace(ctx, n, campaign)
 			mu.Lock()
@@ -94,7 +97,7 @@ func (t *site) trace(ctx context.Context, n *node, campaign uuid.UUID) (time.Dur
 		if counted(stats) {
 			return time.Since(answered), nil
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond)
 	}
 	return 0, fmt.Errorf("a beacon of campaign %s is not in stats after a minute", campaign)
 }

@@ -329,7 +329,29 @@ func (t *site) populate(ctx context.Context, n *node) error {
 	if err != nil {
 		return err
 	}
+	t.s.say("waiting until the budgets of all of them are known to the nodes")
+	if err := t.consumers.await(ctx, func() error { return t.budgeted(ctx) }); err != nil {
+		return err
+	}
 	return t.tidy(ctx)
+}
+
+// budgeted says whether Redis has the room of every campaign's budget: without it nothing can be reserved of it.
+func (t *site) budgeted(ctx context.Context) error {
+	var have int64
+	err := t.eachKey(ctx, func(client *redis.Client, key string) error {
+		if !strings.HasSuffix(key, ":rooms") {
+			return nil
+		}
+		var err error
+		have, err = client.HLen(ctx, key).Result()
+		return err
+	})
+	if err == nil && int(have) < t.campaigns {
+		time.Sleep(100 * time.Millisecond)
+		err = fmt.Errorf("budgets of %d of %d campaigns", have, t.campaigns)
+	}
+	return err
 }
 
 // tidy has PostgreSQL do at once what it would otherwise do beside the first rows.

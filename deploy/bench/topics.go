@@ -10,8 +10,8 @@ import (
 )
 
 // written is how many records the events topic has had, over all partitions.
-func (p *pipeline) written(ctx context.Context, client *kgo.Client) (sum int64, err error) {
-	ends, err := kadm.NewClient(client).ListEndOffsets(ctx, p.kafka.TopicPrefix+event.TopicEvents)
+func (t *site) written(ctx context.Context, client *kgo.Client) (sum int64, err error) {
+	ends, err := kadm.NewClient(client).ListEndOffsets(ctx, t.prefix+"."+event.TopicEvents)
 	if err != nil {
 		return 0, err
 	}
