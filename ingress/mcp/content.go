@@ -53,13 +53,15 @@ type noAd struct {
 }
 
 // sponsoredContent is the tool get_sponsored_content.
-func (s *Server) sponsoredContent(ctx context.Context, w *workspace, r *call) (result, *failure) {
+func (s *Server) sponsoredContent(ctx context.Context, r *call) (result, *failure) {
 	if err := s.deps.Ads.Admit(r.caller); err != nil {
 		return result{}, failed(err)
 	}
-	var in contentArguments
-	if err := httpapi.Unmarshal(r.arguments(), &in); err != nil {
-		return misused(err, nil)
+	in := &r.content
+	if !r.understood {
+		if err := httpapi.Unmarshal([]byte(r.params.arguments), in); err != nil {
+			return misused(err, nil)
+		}
 	}
 	if in.DeveloperAPIKey != "" && subtle.ConstantTimeCompare([]byte(in.DeveloperAPIKey), []byte(r.bearer)) != 1 {
 		return result{wrong: "developer_api_key must be the key of the Authorization header, or be left out"}, nil
@@ -67,27 +69,28 @@ func (s *Server) sponsoredContent(ctx context.Context, w *workspace, r *call) (r
 	if in.SessionLenMin != nil && *in.SessionLenMin < 0 {
 		return result{wrong: "session_len_min must not be negative"}, nil
 	}
-	request := in.request()
-	if err := request.Check(); err != nil {
+	in.fill(&r.request)
+	if err := r.request.Check(); err != nil {
 		return misused(err, in.name)
 	}
-	offer, err := s.deps.Ads.Offer(ctx, r.caller, request)
-	switch {
+	offer := &r.offer
+	switch err := s.deps.Ads.Offer(ctx, r.caller, &r.request, offer); {
 	case err != nil:
 		return result{}, failed(err)
 	case offer.Creative == nil:
-		return structured(w, noAd{AuctionID: offer.AuctionID, Reason: offer.Reason, RetryAfter: offer.RetryAfter, RetryTurns: offer.RetryTurns})
+		return structured(r, noAd{AuctionID: offer.AuctionID, Reason: offer.Reason, RetryAfter: offer.RetryAfter, RetryTurns: offer.RetryTurns})
 	}
-	w.value = appendAd(w.value, &offer)
-	return result{shown: markdown(&offer)}, nil
+	r.value = appendAd(r.value, offer)
+	return result{shown: true}, nil
 }
 
-func (in *contentArguments) request() *serve.Request {
+// fill makes the arguments a request.
+func (in *contentArguments) fill(to *serve.Request) {
 	var age time.Duration
 	if in.SessionLenMin != nil {
 		age = time.Duration(min(*in.SessionLenMin, maxSessionMin) * float64(time.Minute))
 	}
-	return &serve.Request{
+	*to = serve.Request{
 		SessionAge: age, Context: cmp.Or(in.Context, in.ContextSummary), ActiveTools: in.ActiveTools, HostApp: cmp.Or(in.HostApp, in.Host),
 		UserRegion: in.UserRegion, UserLanguage: in.UserLanguage, Surface: in.Surface, Method: integrationMethod,
 		SessionID: in.SessionID, Turn: in.Turn, FirstAdTurn: in.FirstAdTurn, TurnsBetweenAds: in.TurnsBetweenAds,
@@ -127,7 +130,7 @@ func misused(err error, name func(field string) string) (result, *failure) {
 // five bytes are links of ours, which need no look at each character.
 func appendAd(to []byte, o *serve.Offer) []byte {
 	k := o.Creative
-	to = append(append(to, `{"campaign_id":"`...), k.ID.String()...)
+	to = o.AppendCampaign(append(to, `{"campaign_id":"`...))
 	to = append(append(to, `","type":"`...), k.Format...)
 	to = appendText(append(to, `","headline":`...), k.Headline)
 	to = appendText(append(to, `,"subtext":`...), k.Subtext)
@@ -142,34 +145,29 @@ func appendAd(to []byte, o *serve.Offer) []byte {
 	// The landing page itself; tracking.click leads there.
 	to = appendText(append(to, `,"cta_url":`...), k.CTAURL)
 	to = strconv.AppendInt(append(to, `,"skippable_after_sec":`...), int64(k.SkippableAfterSec), 10)
-	to = appendQuoted(append(to, `,"tracking":{"impression":`...), o.BeaconURL("impression"))
-	to = appendQuoted(append(to, `,"click":`...), o.ClickURL())
-	to = appendQuoted(append(to, `,"close":`...), o.BeaconURL("close"))
-	to = appendQuoted(append(to, `,"video_complete":`...), o.BeaconURL("video_complete"))
-	to = appendQuoted(append(to, `},"auction_id":`...), o.Token)
-	to = appendText(append(to, `,"disclosure_label":`...), o.DisclosureLabel)
-	to = appendQuoted(append(to, `,"receipt_url":`...), o.ReceiptURL())
-	return append(strconv.AppendBool(append(to, `,"sandbox":`...), o.Sandbox), '}')
+	to = o.AppendBeacon(append(to, `,"tracking":{"impression":"`...), "impression")
+	to = o.AppendClick(append(to, `","click":"`...))
+	to = o.AppendBeacon(append(to, `","close":"`...), "close")
+	to = o.AppendBeacon(append(to, `","video_complete":"`...), "video_complete")
+	to = append(append(to, `"},"auction_id":"`...), o.Token...)
+	to = appendText(append(to, `","disclosure_label":`...), o.DisclosureLabel)
+	to = o.AppendReceipt(append(to, `,"receipt_url":"`...))
+	return append(strconv.AppendBool(append(to, `","sandbox":`...), o.Sandbox), '}')
 }
 
-// markdown is the ad for people: what it is comes first.
-func markdown(o *serve.Offer) string {
-	var b strings.Builder
-	b.Grow(1 << 10)
-	for _, part := range [...]string{"**", plain(o.DisclosureLabel), ":** ", plain(o.Creative.Headline), "\n\n"} {
-		b.WriteString(part)
-	}
+// appendMarkdown appends the ad for people as a JSON string: what it is comes first.
+func appendMarkdown(to []byte, o *serve.Offer) []byte {
+	to = appendInert(append(to, `"**`...), o.DisclosureLabel)
+	to = appendInert(append(to, `:** `...), o.Creative.Headline)
+	to = append(to, `\n\n`...)
 	if o.Creative.Subtext != "" {
-		b.WriteString(plain(o.Creative.Subtext))
-		b.WriteString("\n\n")
+		to = append(appendInert(to, o.Creative.Subtext), `\n\n`...)
 	}
+	to = appendInert(append(to, '['), cmp.Or(o.Creative.CTALabel, o.Creative.Headline))
 	// Links of ours hold nothing that Markdown reads.
-	for _, part := range [...]string{
-		"[", plain(cmp.Or(o.Creative.CTALabel, o.Creative.Headline)), "](", o.ClickURL(), ") · [Why this ad?](", o.ReceiptURL(), ")",
-	} {
-		b.WriteString(part)
-	}
-	return b.String()
+	to = o.AppendClick(append(to, `](`...))
+	to = o.AppendReceipt(append(to, `) · [Why this ad?](`...))
+	return append(to, `)"`...)
 }
 
 // inert makes text of others mean nothing to a reader of Markdown or HTML.
@@ -178,4 +176,28 @@ var inert = strings.NewReplacer(
 	"&", "&amp;", "<", "&lt;", ">", "&gt;", "\r", " ", "\n", " ",
 )
 
-func plain(text string) string { return strings.TrimSpace(inert.Replace(text)) }
+// appendInert appends text as a part of a JSON string that is Markdown.
+func appendInert(to []byte, text string) []byte {
+	if ordinary(text) {
+		return append(to, text...)
+	}
+	from := len(to)
+	to = appendText(to, inertText(text))
+	return append(to[:from], to[from+1:len(to)-1]...)
+}
+
+func inertText(text string) string { return strings.TrimSpace(inert.Replace(text)) }
+
+// ordinary says that text is the same in Markdown and in JSON, which most ads' texts are: letters, digits, and spaces
+// and marks between them.
+func ordinary(text string) bool {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case i > 0 && i < len(text)-1 && c == ' ', c == ',', c == '.', c == '-', c == ':', c == '\'', c == '?', c == '%', c == '$':
+		default:
+			return false
+		}
+	}
+	return true
+}

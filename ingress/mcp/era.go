@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // stateless is the revision whose requests say everything themselves. The others, newest first, open with initialize;
@@ -18,11 +16,11 @@ var (
 	supported = append([]string{stateless}, handshake...)
 )
 
-// meta is the _meta of a request, as far as it is read.
-type meta struct {
-	Version      string         `json:"io.modelcontextprotocol/protocolVersion"`
-	Capabilities jsontext.Value `json:"io.modelcontextprotocol/clientCapabilities"`
-}
+// What is read of the _meta of a request.
+const (
+	metaVersion      = "io.modelcontextprotocol/protocolVersion"
+	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+)
 
 const (
 	headerVersion = "Mcp-Protocol-Version"
@@ -34,10 +32,7 @@ const (
 // between us and the client routes by the headers, we act on the body.
 func era(header http.Header, r *call) (modern bool, f *failure) {
 	version, once := single(header, headerVersion)
-	said := ""
-	if r.Params.Meta != nil {
-		said = r.Params.Meta.Version
-	}
+	said := r.params.version
 	switch {
 	case !once:
 		return false, mismatch("the header MCP-Protocol-Version occurs twice")
@@ -54,7 +49,7 @@ func era(header http.Header, r *call) (modern bool, f *failure) {
 		return false, nil
 	case said == "":
 		return false, incomplete("_meta must hold io.modelcontextprotocol/protocolVersion")
-	case r.Params.Meta.Capabilities.Kind() != '{':
+	case r.params.abilities != '{':
 		return false, incomplete("_meta must hold io.modelcontextprotocol/clientCapabilities, an object")
 	}
 	return true, mirrored(header, r)
@@ -62,10 +57,10 @@ func era(header http.Header, r *call) (modern bool, f *failure) {
 
 // mirrored checks the headers that repeat the body.
 func mirrored(header http.Header, r *call) *failure {
-	if method, once := single(header, headerMethod); !once || method != r.Method {
+	if method, once := single(header, headerMethod); !once || method != r.method {
 		return mismatch("the header Mcp-Method is missing or does not match the method")
 	}
-	if r.Method != methodCall {
+	if r.method != methodCall {
 		return nil
 	}
 	name, once := single(header, headerName)
@@ -76,7 +71,7 @@ func mirrored(header http.Header, r *call) *failure {
 		}
 		name = string(plain)
 	}
-	if !once || name == "" || name != r.Params.Name {
+	if !once || name == "" || name != r.params.name {
 		return mismatch("the header Mcp-Name is missing or does not match params.name")
 	}
 	return nil

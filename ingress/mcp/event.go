@@ -12,9 +12,9 @@ import (
 
 // trackEvent is the tool track_event: POST /api/track for programs that cannot load the links. Who reports is the key's
 // owner, whatever the arguments say.
-func (s *Server) trackEvent(ctx context.Context, w *workspace, r *call) (result, *failure) {
+func (s *Server) trackEvent(ctx context.Context, r *call) (result, *failure) {
 	var in track.Report
-	if err := httpapi.Unmarshal(r.arguments(), &in); err != nil {
+	if err := httpapi.Unmarshal([]byte(r.params.arguments), &in); err != nil {
 		return misused(err, nil)
 	}
 	if in.CampaignID == "" && in.AuctionID == "" {
@@ -28,5 +28,5 @@ func (s *Server) trackEvent(ctx context.Context, w *workspace, r *call) (result,
 	if err != nil {
 		return misused(err, func(field string) string { return strings.Replace(field, "event_type", "event", 1) })
 	}
-	return structured(w, taken)
+	return structured(r, taken)
 }

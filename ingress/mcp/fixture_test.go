@@ -146,7 +146,6 @@ func (brokenStore) KeyByHash(context.Context, [32]byte) (account.Key, bool, erro
 type fixture struct {
 	t        testing.TB
 	http     *httpapi.Server
-	contract *apitest.Contract // every reply is held to it
 	ring     *token.Keyring
 	store    *memory.Store
 	shelf    *shelf
@@ -156,15 +155,17 @@ type fixture struct {
 	key      string          // a live publisher key of developerID
 	unsigned string          // ADNET_UNSIGNED_BEACONS
 	now      time.Time
+	clock    func() time.Time // says now
 }
 
 // newFixture is the endpoint over the real ads and tracking.
 func newFixture(t testing.TB, unsigned string) *fixture {
 	t.Helper()
 	f := &fixture{
-		t: t, unsigned: unsigned, contract: openAPI(t), shelf: &shelf{}, log: &sink{}, limiter: &limiter{left: 1 << 30},
+		t: t, unsigned: unsigned, shelf: &shelf{}, log: &sink{}, limiter: &limiter{left: 1 << 30},
 		now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC),
 	}
+	f.clock = func() time.Time { return f.now }
 	f.store = memory.New(f.clock)
 	f.shelf.put(generic())
 	master, err := token.NewKey("k1")
@@ -177,14 +178,14 @@ func newFixture(t testing.TB, unsigned string) *fixture {
 	return f
 }
 
-// catalog is what ads and links are found in.
-type catalog interface {
+// stock is what ads and links are found in.
+type stock interface {
 	serve.Catalog
 	track.Creatives
 }
 
 // serveFrom is an engine with the endpoints over a catalog and a log.
-func (f *fixture) serveFrom(shelf catalog, log track.Producer) *httpapi.Server {
+func (f *fixture) serveFrom(shelf stock, log track.Producer) *httpapi.Server {
 	t := f.t
 	t.Helper()
 	logger := f.logger()
@@ -238,7 +239,7 @@ func (f *fixture) do(method, path, body string, header http.Header) *httptest.Re
 	}
 	w := httptest.NewRecorder()
 	f.http.ServeHTTP(w, r)
-	f.contract.Check(f.t, r, w)
+	openAPI(f.t).Check(f.t, r, w)
 	return w
 }
 
@@ -261,4 +262,3 @@ func openAPI(t testing.TB) *apitest.Contract {
 }
 
 func (f *fixture) logger() *slog.Logger { return slog.New(slog.NewTextHandler(&f.lines, nil)) }
-func (f *fixture) clock() time.Time     { return f.now }

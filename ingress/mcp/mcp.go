@@ -44,7 +44,7 @@ type Config struct {
 // Ads answers requests for ads; see serve.Server.
 type Ads interface {
 	Admit(caller httpapi.Caller) error
-	Offer(ctx context.Context, caller httpapi.Caller, in *serve.Request) (serve.Offer, error)
+	Offer(ctx context.Context, caller httpapi.Caller, in *serve.Request, offer *serve.Offer) error
 }
 
 // Events records what happened to an ad; see track.Tracker.
@@ -67,7 +67,7 @@ type Server struct {
 	deps    Deps
 	log     *obs.LimitedLogger
 	fixed   fixed
-	work    sync.Pool                     // of *workspace
+	idle    sync.Pool                     // of *call
 	calls   map[string]prometheus.Counter // by method, or tool
 }
 
@@ -85,7 +85,7 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	}
 	s := &Server{
 		origins: cfg.Origins, deps: deps, log: obs.Limited(deps.Log, time.Second), fixed: replies,
-		work: sync.Pool{New: func() any { return new(workspace) }}, calls: map[string]prometheus.Counter{},
+		idle: sync.Pool{New: func() any { return new(call) }}, calls: map[string]prometheus.Counter{},
 	}
 	calls := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "adnet_mcp_requests_total", Help: "Requests understood by POST /api/mcp, by method or tool.",
@@ -109,47 +109,49 @@ func (s *Server) Mount(h *httpapi.Server) {
 // post serves POST /api/mcp.
 func (s *Server) post(c *gin.Context) error {
 	if !s.allowOrigin(c) {
-		return s.fail(c, nil, originRefused)
+		return s.fail(c, "", originRefused)
 	}
-	var m message
-	var malformed *failure
+	r := s.idle.Get().(*call)
 	defer func() {
 		if p := recover(); p != nil {
-			s.panicked(c, m.id(), p)
+			s.panicked(c, r.echo(), p)
+		}
+		if cap(r.reply) <= keep && cap(r.value) <= keep {
+			r.forget()
+			s.idle.Put(r)
 		}
 	}()
+	var malformed *failure
 	caller, denied := s.deps.Auth.Key(c, account.KindPublisher)
 	// The body is read even without a valid key: the answer carries its id.
 	unread := httpapi.ReadBody(c, httpapi.MaxBody, func(body []byte) error {
-		m, malformed = decode(body)
+		malformed = r.decode(body)
 		return nil
 	})
 	switch {
 	case denied != nil:
-		return s.fail(c, m.id(), failed(denied))
+		return s.fail(c, r.echo(), failed(denied))
 	case unread != nil:
-		return s.fail(c, nil, failed(unread))
+		return s.fail(c, "", failed(unread))
 	case malformed != nil:
-		return s.fail(c, m.id(), malformed)
-	case m.notification():
+		return s.fail(c, r.echo(), malformed)
+	case r.notification():
 		// None of ours does anything, and nothing is answered to one.
 		c.Status(http.StatusAccepted)
 		return nil
 	}
-	bearer, _ := httpapi.Bearer(c)
-	failure := s.answer(c.Request.Context(), c.Request.Header, &call{message: &m, caller: caller, bearer: bearer}, func(reply []byte) {
-		c.Data(http.StatusOK, contentType, reply)
-	})
-	if failure != nil {
-		return s.fail(c, m.id(), failure)
+	r.caller = caller
+	r.bearer, _ = httpapi.Bearer(c)
+	if failure := s.answer(c.Request.Context(), c.Request.Header, r); failure != nil {
+		return s.fail(c, r.echo(), failure)
 	}
-	return nil
+	return httpapi.Bytes(c, http.StatusOK, r.reply)
 }
 
 const contentType = "application/json; charset=utf-8"
 
 // fail answers with a JSON-RPC error; a failure of ours is logged here and only here.
-func (s *Server) fail(c *gin.Context, id []byte, f *failure) error {
+func (s *Server) fail(c *gin.Context, id string, f *failure) error {
 	if f.cause != nil && c.Request.Context().Err() == nil {
 		s.log.Error(c.Request.Context(), "mcp request failed", "code", f.code, "error", f.cause.Error())
 	}
@@ -175,11 +177,11 @@ func (s *Server) refuse(c *gin.Context, e *errs.Error, status int) error {
 	if status == http.StatusMethodNotAllowed {
 		f.message = "method " + c.Request.Method + " is not allowed here: there is no stream and no session; send JSON-RPC by POST"
 	}
-	return s.fail(c, nil, f)
+	return s.fail(c, "", f)
 }
 
 // panicked ends a request whose handler panicked, with its id, so that the client does not wait for the answer.
-func (s *Server) panicked(c *gin.Context, id []byte, p any) {
+func (s *Server) panicked(c *gin.Context, id string, p any) {
 	s.deps.Log.ErrorContext(c.Request.Context(), "panic in handler", "route", Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	if c.Writer.Written() {
 		return
@@ -219,7 +221,7 @@ func (s *Server) allowOrigin(c *gin.Context) bool {
 // preflight serves OPTIONS /api/mcp.
 func (s *Server) preflight(c *gin.Context) error {
 	if !s.allowOrigin(c) {
-		return s.fail(c, nil, originRefused)
+		return s.fail(c, "", originRefused)
 	}
 	c.Header("Allow", "OPTIONS, POST")
 	if c.GetHeader("Origin") != "" {

@@ -1,12 +1,14 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"net/http"
 	"slices"
 
 	"adnet/ingress/httpapi"
+	"adnet/ingress/serve"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -24,148 +26,139 @@ const (
 	toolTrack   = "track_event"
 )
 
-// call is a request that is being answered.
+// call is a request that is being answered, and the memory that this takes; it is used again for others.
 type call struct {
-	*message
-	modern bool // of the stateless revision
+	message
 	caller httpapi.Caller
 	bearer string
+	modern bool // of the stateless revision
+
+	content    contentArguments
+	understood bool // the arguments are in content
+	request    serve.Request
+	offer      serve.Offer
+	reply      []byte
+	value      []byte // the structured content of a tool; empty for an error
 }
 
-// workspace is what one answer is built in.
-type workspace struct {
-	reply []byte
-	value []byte // the structured content of a tool; empty for an error
-}
-
-// keep bounds what an idle workspace may hold, in bytes.
+// keep bounds what an idle call may hold, in bytes.
 const keep = 64 << 10
 
-// answer calls use with the whole reply to a request, which is valid only inside use.
-func (s *Server) answer(ctx context.Context, header http.Header, r *call, use func(reply []byte)) (f *failure) {
+// forget lets go of everything but memory.
+func (r *call) forget() {
+	*r = call{reply: r.reply[:0], value: r.value[:0], offer: serve.Offer{Token: r.offer.Token[:0]}}
+}
+
+// answer writes the whole reply to a request.
+func (s *Server) answer(ctx context.Context, header http.Header, r *call) (f *failure) {
 	if r.modern, f = era(header, r); f != nil {
 		return f
 	}
-	w := s.work.Get().(*workspace)
-	defer func() {
-		if cap(w.reply) <= keep && cap(w.value) <= keep {
-			s.work.Put(w)
-		}
-	}()
-	w.value = w.value[:0]
-	w.reply = append(w.reply[:0], `{"jsonrpc":"2.0","id":`...)
-	w.reply = append(w.reply, r.ID...)
-	w.reply = append(w.reply, `,"result":`...)
-	if f = s.result(ctx, w, r); f != nil {
+	r.value = r.value[:0]
+	r.reply = append(r.reply[:0], `{"jsonrpc":"2.0","id":`...)
+	r.reply = append(r.reply, r.id...)
+	r.reply = append(r.reply, `,"result":`...)
+	if f = s.result(ctx, r); f != nil {
 		return f
 	}
-	w.reply = append(w.reply, '}')
-	use(w.reply)
+	r.reply = append(r.reply, '}')
 	return nil
 }
 
 // result appends the result of a method.
-func (s *Server) result(ctx context.Context, w *workspace, r *call) *failure {
+func (s *Server) result(ctx context.Context, r *call) *failure {
 	var same []byte
 	switch {
-	case r.Method == methodCall:
-		return s.callTool(ctx, w, r)
-	case r.Method == methodList && r.modern:
+	case r.method == methodCall:
+		return s.callTool(ctx, r)
+	case r.method == methodList && r.modern:
 		same = s.fixed.listModern
-	case r.Method == methodList:
+	case r.method == methodList:
 		same = s.fixed.list
-	case r.Method == methodInitialize && !r.modern:
+	case r.method == methodInitialize && !r.modern:
 		version := handshake[0]
-		if slices.Contains(handshake, r.Params.ProtocolVersion) {
-			version = r.Params.ProtocolVersion
+		if slices.Contains(handshake, r.params.protocolVersion) {
+			version = r.params.protocolVersion
 		}
 		same = s.fixed.initialize[version]
-	case r.Method == methodPing && !r.modern:
+	case r.method == methodPing && !r.modern:
 		same = []byte("{}")
-	case r.Method == methodDiscover && r.modern:
+	case r.method == methodDiscover && r.modern:
 		same = s.fixed.discover
 	case r.modern:
 		return &failure{status: http.StatusNotFound, code: codeMethodNotFound, message: "no such method in " + stateless}
 	default:
 		return &failure{status: http.StatusOK, code: codeMethodNotFound, message: "no such method"}
 	}
-	s.calls[r.Method].Inc()
-	w.reply = append(w.reply, same...)
+	s.calls[r.method].Inc()
+	r.reply = append(r.reply, same...)
 	return nil
 }
 
 // callTool appends the result of a tool.
-func (s *Server) callTool(ctx context.Context, w *workspace, r *call) *failure {
-	if r.arguments() == nil {
+func (s *Server) callTool(ctx context.Context, r *call) *failure {
+	switch given := &r.params.arguments; {
+	case *given == "" || (*given)[0] == 'n':
+		*given = "{}"
+	case (*given)[0] != '{':
 		return invalid("arguments must be an object")
 	}
 	var done result
 	var f *failure
-	switch r.Params.Name {
+	switch r.params.name {
 	case toolContent:
-		done, f = s.sponsoredContent(ctx, w, r)
+		done, f = s.sponsoredContent(ctx, r)
 	case toolTrack:
-		done, f = s.trackEvent(ctx, w, r)
+		done, f = s.trackEvent(ctx, r)
 	default:
 		return invalid("unknown tool; the tools are " + toolContent + " and " + toolTrack)
 	}
 	if f != nil {
 		return f
 	}
-	s.calls[r.Params.Name].Inc()
-	s.appendResult(w, &done, r.modern)
+	s.calls[r.params.name].Inc()
+	s.appendResult(r, done)
 	return nil
 }
 
-// arguments are the arguments of a tool, an object; nil when they are something else.
-func (r *call) arguments() []byte {
-	switch {
-	case r.Params.Arguments == nil || r.Params.Arguments.Kind() == 'n':
-		return []byte("{}")
-	case r.Params.Arguments.Kind() != '{':
-		return nil
-	}
-	return r.Params.Arguments
-}
-
-// result is what a tool answers besides the structured content in its workspace.
+// result is what a tool answers besides its structured content.
 type result struct {
-	shown string // Markdown for people, when there is something to show
+	shown bool   // the call's offer is an ad, which people are shown as well
 	wrong string // why the tool could not do it
 }
 
 // structured is a result of v alone.
-func structured(w *workspace, v any) (result, *failure) {
+func structured(r *call, v any) (result, *failure) {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return result{}, failed(err)
 	}
-	w.value = append(w.value, text...)
+	r.value = append(r.value, text...)
 	return result{}, nil
 }
 
-// appendResult appends v with the structured content of w.
-func (s *Server) appendResult(w *workspace, v *result, modern bool) {
-	to := append(w.reply, '{')
-	if modern {
+// appendResult appends v with the structured content of r.
+func (s *Server) appendResult(r *call, v result) {
+	to := append(r.reply, '{')
+	if r.modern {
 		to = append(to, `"resultType":"complete",`...)
 		to = append(to, s.fixed.self...)
 	}
 	to = append(to, `"content":[{"type":"text","text":`...)
-	if len(w.value) == 0 {
+	if len(r.value) == 0 {
 		to = appendText(to, v.wrong)
-		w.reply = append(to, `}],"isError":true}`...)
+		r.reply = append(to, `}],"isError":true}`...)
 		return
 	}
-	to = appendQuoted(to, w.value)
-	if v.shown != "" {
+	to = appendQuoted(to, r.value)
+	if v.shown {
 		to = append(to, `},{"type":"text","text":`...)
-		to = appendText(to, v.shown)
+		to = appendMarkdown(to, &r.offer)
 		to = append(to, `,"annotations":{"audience":["user"]}`...)
 	}
 	to = append(to, `}],"structuredContent":`...)
-	to = append(to, w.value...)
-	w.reply = append(to, `,"isError":false}`...)
+	to = append(to, r.value...)
+	r.reply = append(to, `,"isError":false}`...)
 }
 
 // appendText appends a JSON string. Text from outside was checked to be UTF-8 when it came in; what is not would be
@@ -175,17 +168,27 @@ func appendText(to []byte, text string) []byte {
 	return to
 }
 
-// appendQuoted appends a JSON string of a text in which only quotes and backslashes need escaping: JSON without white
-// space, or a link of ours. It costs a fifth of what appendText does.
-func appendQuoted[T ~[]byte | ~string](to []byte, text T) []byte {
+// appendQuoted appends a JSON string of a JSON text without white space, in which only quotes and backslashes need
+// escaping. It costs a tenth of what appendText does.
+func appendQuoted(to []byte, text []byte) []byte {
 	to = append(to, '"')
-	for i := 0; i < len(text); i++ {
-		if text[i] == '"' || text[i] == '\\' {
-			to = append(append(to, text[:i]...), '\\', text[i])
-			text, i = text[i+1:], -1
+	if bytes.IndexByte(text, '\\') >= 0 {
+		for _, c := range text {
+			if c == '"' || c == '\\' {
+				to = append(to, '\\')
+			}
+			to = append(to, c)
 		}
+		return append(to, '"')
 	}
-	return append(append(to, text...), '"')
+	for {
+		i := bytes.IndexByte(text, '"')
+		if i < 0 {
+			return append(append(to, text...), '"')
+		}
+		to = append(append(to, text[:i]...), '\\', '"')
+		text = text[i+1:]
+	}
 }
 
 // fixed are the results that are the same for everybody.

@@ -23,7 +23,7 @@ type broken struct{}
 
 func (broken) Admit(httpapi.Caller) error { return nil }
 
-func (broken) Offer(context.Context, httpapi.Caller, *serve.Request) (serve.Offer, error) {
+func (broken) Offer(context.Context, httpapi.Caller, *serve.Request, *serve.Offer) error {
 	panic("secret of the handler")
 }
 
@@ -43,7 +43,7 @@ func TestPanicAnswersTheRequest(t *testing.T) {
 		r.Header.Set("Authorization", "Bearer "+f.key)
 		w := httptest.NewRecorder()
 		engine.ServeHTTP(w, r)
-		f.contract.Check(t, r, w)
+		openAPI(t).Check(t, r, w)
 		return w
 	}
 	const call = `"method":"tools/call","params":{"name":"get_sponsored_content","arguments":{"context":"chess"}}}`

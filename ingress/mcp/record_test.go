@@ -31,3 +31,33 @@ func TestRecordOfACall(t *testing.T) {
 		require.Equal(t, f.log.auctions[0].AuctionId, reply.Result.Said.AuctionID[:])
 	}
 }
+
+// A call is answered in the memory of an earlier one, of which nothing may show.
+func TestCallsShareNothing(t *testing.T) {
+	f := newFixture(t, track.UnsignedRecord)
+	ask := func(params string) string {
+		w := f.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content"` + params + `}}`)
+		return w.Body.String()
+	}
+	for range 20 { // the pool may give another call's memory, or none
+		before := len(f.log.auctions)
+		full := ask(`,"arguments":{"context":"secret-context","host":"secret-host","user_region":"US","session_id":"secret-session","session_len_min":7,"turn":3,"active_tools":["secret-tool"]}`)
+		require.Contains(t, full, "secret-session")
+		for _, none := range []string{``, `,"arguments":{}`, `,"arguments":{"context":" "}`} {
+			require.Contains(t, ask(none), `"isError":true`, none)
+		}
+		for _, bare := range []string{`,"arguments":{"context":"chess"}`, `,"arguments":{"context":"chess","extra":1}`} {
+			reply := ask(bare)
+			require.Contains(t, reply, `"isError":false`)
+			require.NotContains(t, reply, "secret")
+		}
+		require.Len(t, f.log.auctions, before+3)
+		for _, a := range f.log.auctions[before+1:] {
+			require.Empty(t, a.Placement.HostApp)
+			require.Empty(t, a.Placement.Region)
+			require.Zero(t, a.SessionS)
+			require.Zero(t, a.Tools)
+			require.EqualValues(t, 1, a.Tokens)
+		}
+	}
+}

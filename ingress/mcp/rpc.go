@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"net/http"
 	"strconv"
@@ -28,67 +29,95 @@ const (
 
 // message is a JSON-RPC request or notification.
 type message struct {
-	JSONRPC string         `json:"jsonrpc"`
-	ID      jsontext.Value `json:"id"`
-	Method  string         `json:"method"`
-	Params  params         `json:"params"`
+	id     string // the text of a value; empty when there is none
+	method string
+	params params
 }
 
-// params are the params of every method.
+// params are the params of every method, as far as they are read.
 type params struct {
-	ProtocolVersion string         `json:"protocolVersion"` // initialize
-	Name            string         `json:"name"`            // tools/call
-	Arguments       jsontext.Value `json:"arguments"`       // tools/call
-	Meta            *meta          `json:"_meta"`
+	protocolVersion string // initialize
+	name            string // tools/call
+	arguments       string // tools/call: the text of a value; empty when there is none
+	version         string // in _meta
+	abilities       byte   // the first character of the client's capabilities in _meta; 0 when there are none
 }
 
 // notification says whether the sender wants no answer: it gave no id, or null.
-func (m *message) notification() bool { return m.ID == nil || m.ID.Kind() == 'n' }
+func (m *message) notification() bool { return m.id == "" || m.id[0] == 'n' }
 
-// id is what an answer echoes, byte for byte as it came; nil when there is none that may be echoed.
-func (m *message) id() []byte {
-	if !echoes(m.ID) {
-		return nil
+// echo is the id that an answer echoes, byte for byte as it came; empty when there is none that may be echoed.
+func (m *message) echo() string {
+	if !echoes(m.id) {
+		return ""
 	}
-	return m.ID
+	return m.id
 }
 
 // echoes says whether id is a string or a number. One that no number type holds (1e400) would break the reader of the
 // answer.
-func echoes(id jsontext.Value) bool {
+func echoes(id string) bool {
 	switch {
-	case id == nil:
+	case id == "":
 		return false
-	case id.Kind() == '"':
+	case id[0] == '"':
 		return true
-	case id.Kind() != '0':
+	case id[0] != '-' && (id[0] < '0' || id[0] > '9'):
 		return false
 	}
-	_, err := strconv.ParseFloat(string(id), 64)
+	_, err := strconv.ParseFloat(id, 64)
 	return err == nil
+}
+
+// envelope is a message as the general decoder reads it.
+type envelope struct {
+	JSONRPC string         `json:"jsonrpc"`
+	ID      jsontext.Value `json:"id"`
+	Method  string         `json:"method"`
+	Params  struct {
+		ProtocolVersion string         `json:"protocolVersion"`
+		Name            string         `json:"name"`
+		Arguments       jsontext.Value `json:"arguments"`
+		Meta            struct {
+			Version      string         `json:"io.modelcontextprotocol/protocolVersion"`
+			Capabilities jsontext.Value `json:"io.modelcontextprotocol/clientCapabilities"`
+		} `json:"_meta"`
+	} `json:"params"`
+}
+
+func (e *envelope) message() message {
+	p := &e.Params
+	m := message{id: string(e.ID), method: e.Method, params: params{
+		protocolVersion: p.ProtocolVersion, name: p.Name, arguments: string(p.Arguments), version: p.Meta.Version,
+	}}
+	if len(p.Meta.Capabilities) > 0 {
+		m.params.abilities = p.Meta.Capabilities[0]
+	}
+	return m
 }
 
 // decode reads one message. With a failure the message holds what was understood, so that its id can be echoed.
 func decode(body []byte) (message, *failure) {
-	var m message
+	var e envelope
 	body = bytes.Trim(body, " \t\r\n")
 	switch {
 	case len(body) == 0:
-		return m, &failure{status: http.StatusBadRequest, code: codeParse, message: "the body is empty; send a JSON-RPC request"}
+		return message{}, &failure{status: http.StatusBadRequest, code: codeParse, message: "the body is empty; send a JSON-RPC request"}
 	case body[0] == '[':
-		return m, refused("batches are not supported; send one JSON-RPC request in each POST")
+		return message{}, refused("batches are not supported; send one JSON-RPC request in each POST")
 	case body[0] != '{' && jsontext.Value(body).IsValid():
-		return m, refused("the body must be a JSON-RPC request object")
+		return message{}, refused("the body must be a JSON-RPC request object")
 	}
-	if err := json.Unmarshal(body, &m); err != nil {
+	if err := json.Unmarshal(body, &e); err != nil {
 		return named(body), malformed(err)
 	}
-	switch kind := m.ID.Kind(); {
-	case m.ID != nil && kind != 'n' && !echoes(m.ID):
+	m := e.message()
+	switch {
+	case m.id != "" && m.id[0] != 'n' && !echoes(m.id):
 		return m, refused("id must be a string or a number")
-	case m.JSONRPC != "2.0":
+	case e.JSONRPC != "2.0":
 		return m, refused(`jsonrpc must be "2.0"`)
-	case m.Method == "":
+	case m.method == "":
 		return m, refused("method is required")
 	}
 	return m, nil
@@ -102,7 +131,7 @@ func named(body []byte) message {
 	if json.Unmarshal(body, &only) != nil {
 		return message{}
 	}
-	return message{ID: only.ID}
+	return message{id: string(only.ID)}
 }
 
 func malformed(err error) *failure {
@@ -156,10 +185,7 @@ func failed(err error) *failure {
 	return f
 }
 
-func (f *failure) reply(id []byte) ([]byte, error) {
-	if id == nil {
-		id = []byte("null")
-	}
+func (f *failure) reply(id string) ([]byte, error) {
 	type body struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
@@ -169,5 +195,5 @@ func (f *failure) reply(id []byte) ([]byte, error) {
 		JSONRPC string         `json:"jsonrpc"`
 		ID      jsontext.Value `json:"id"`
 		Error   body           `json:"error"`
-	}{"2.0", id, body{f.code, f.message, f.data}}, json.Deterministic(true))
+	}{"2.0", jsontext.Value(cmp.Or(id, "null")), body{f.code, f.message, f.data}}, json.Deterministic(true))
 }

@@ -35,22 +35,36 @@ func (s *Server) adRequest(c *gin.Context) error {
 	if err := s.Admit(caller); err != nil {
 		return err
 	}
-	var in Request
-	if err := httpapi.Decode(c, httpapi.MaxAdRequestBody, &in); err != nil {
+	asked := s.asked.Get().(*asked)
+	defer s.asked.Put(asked)
+	defer asked.forget()
+	in, offer := &asked.request, &asked.offer
+	if err := httpapi.ReadBody(c, httpapi.MaxAdRequestBody, in.decode); err != nil {
 		return err
 	}
 	if err := in.Check(); err != nil {
 		return err
 	}
 	in.Method = cmp.Or(in.Integration, "rest")
-	offer, err := s.Offer(c.Request.Context(), caller, &in)
-	if err != nil {
+	if err := s.Offer(c.Request.Context(), caller, in, offer); err != nil {
 		return err
 	}
 	if offer.Creative == nil {
 		return httpapi.JSON(c, http.StatusOK, noAd{AuctionID: offer.AuctionID, Reason: offer.Reason, RetryAfter: offer.RetryAfter, RetryTurns: offer.RetryTurns})
 	}
-	return httpapi.Appended(c, http.StatusOK, func(dst []byte) ([]byte, error) { return appendReply(dst, &offer) })
+	return httpapi.Appended(c, http.StatusOK, func(dst []byte) ([]byte, error) { return appendReply(dst, offer) })
+}
+
+// asked is the memory of one POST /v1/ad-request.
+type asked struct {
+	request Request
+	offer   Offer
+}
+
+// forget lets go of what the request said, but for the memory of the token.
+func (a *asked) forget() {
+	a.request = Request{}
+	a.offer.reset()
 }
 
 // placement is where an ad is shown and for whom, as the token and the log keep it.
@@ -68,15 +82,8 @@ type refusal struct {
 	seconds, turns int
 }
 
-// served is an ad that won or was drawn from the sandbox pool, with its signed token.
-type served struct {
-	creative *campaign.Campaign
-	token    string
-	sandbox  bool
-}
-
-// run is the auction of one request: snapshot, gate, winner, token. served is nil when nothing won.
-func (s *Server) run(ctx context.Context, a attempt, work *workspace) (*served, refusal) {
+// run is the auction of one request: snapshot, gate, winner, token. It fills offer with the ad, when one won.
+func (s *Server) run(ctx context.Context, a attempt, work *workspace, offer *Offer) refusal {
 	outcome, retry := s.decide(ctx, a, work)
 	var creative *campaign.Campaign
 	if outcome.Winner != nil {
@@ -91,16 +98,17 @@ func (s *Server) run(ctx context.Context, a attempt, work *workspace) (*served, 
 	if outcome.Winner == nil {
 		s.metrics.unfill.WithLabelValues(string(outcome.Reason)).Inc()
 		retry.reason = outcome.Reason
-		return nil, retry
+		return retry
 	}
 	s.metrics.filled.Inc()
-	signed := s.deps.Keyring.Sign(token.PurposeAuction, token.Auction{
+	offer.Creative = creative
+	offer.Token = s.deps.Keyring.AppendSign(offer.Token, token.PurposeAuction, token.Auction{
 		AuctionID: a.id, CampaignID: creative.ID, AdvertiserID: creative.AdvertiserID, DeveloperID: a.placed.developer,
 		Price: outcome.Price, BillingModel: outcome.Winner.Billing.String(), Format: string(creative.Format),
 		IntegrationMethod: a.placed.method, Surface: a.placed.surface, Region: a.placed.region, Language: a.placed.language,
 		HostApp: a.placed.host, CreditFunded: creative.CreditFunded,
 	})
-	return &served{creative: creative, token: signed}, refusal{}
+	return refusal{}
 }
 
 // attempt is one auction and where it takes place.

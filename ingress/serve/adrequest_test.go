@@ -335,3 +335,30 @@ func TestSandboxKeys(t *testing.T) {
 	}
 	require.Empty(t, f.log.auctions, "no auction took place")
 }
+
+// A request is answered in the memory of an earlier one, of which nothing may show.
+func TestRequestsShareNothing(t *testing.T) {
+	f := newFixture(t, 0)
+	for range 20 { // the pool may give another request's memory, or none
+		f.log.auctions = nil
+		full := f.ask(f.key, `{"context":"zebra okapi","platform":"secret-host","user_region":"US","session_id":"secret-session","turn":3,"active_tools":["secret-tool"],"format":"card"}`)
+		require.Contains(t, full.Ad.ImpressionURL, "secret-session")
+		for _, none := range []string{`{}`, `{"context":""}`, `{"extra":1}`} {
+			requireError(t, f.send(none, "Authorization", "Bearer "+f.key), http.StatusBadRequest, "missing_context", "context")
+		}
+		for _, bare := range []string{`{"context":"chess"}`, `{"context":"chess","extra":1}`} {
+			ad := f.ask(f.key, bare).Ad
+			require.NotContains(t, ad.ImpressionURL, "secret")
+			_, err := f.ring.Verify(token.PurposeAuction, ad.AuctionID, start)
+			require.NoError(t, err)
+		}
+		require.Len(t, f.log.auctions, 3)
+		for _, a := range f.log.auctions[1:] {
+			require.Equal(t, "embed", a.Placement.Format)
+			require.Empty(t, a.Placement.HostApp)
+			require.Empty(t, a.Placement.Region)
+			require.Zero(t, a.Tools)
+			require.EqualValues(t, 1, a.Tokens)
+		}
+	}
+}

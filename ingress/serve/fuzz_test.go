@@ -17,8 +17,12 @@ import (
 // what is accepted keeps every limit.
 func FuzzAdRequest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
-		var in Request
+		var in, plain Request
 		err := httpapi.Unmarshal(body, &in)
+		if plain.read(string(body)) {
+			require.NoError(t, err, "what the general decoder refuses was taken")
+			require.Equal(t, in, plain)
+		}
 		if err == nil {
 			err = in.Check()
 		}

@@ -2,7 +2,10 @@ package serve
 
 import (
 	"context"
+	"encoding/hex"
 	"net/url"
+	"strings"
+	"unicode/utf8"
 
 	"adnet/auction"
 	"adnet/ingress/httpapi"
@@ -12,10 +15,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// Offer is the answer to a [Request]: an ad with its signed links, or why there is none.
+// Offer is the answer to a [Request]: an ad with its signed links, or why there is none. It is filled by [Server.Offer], again
+// and again if its owner likes.
 type Offer struct {
 	Creative        *campaign.Campaign // nil when nothing won
-	Token           string             // the signed auction id
+	Token           []byte             // the signed auction id, of the URL alphabet; its memory is used again
 	Sandbox         bool
 	DisclosureLabel string // marks the ad as one; must be shown with it
 
@@ -28,6 +32,9 @@ type Offer struct {
 	developer uuid.UUID // in beacons, with session
 	session   string
 }
+
+// reset makes o as new, but for the memory of its token.
+func (o *Offer) reset() { *o = Offer{Token: o.Token[:0]} }
 
 // How long a caller should wait before it asks again for the same context, in seconds, where waiting helps.
 var retryAfter = map[auction.Reason]int{auction.Stale: 2}
@@ -45,10 +52,15 @@ func limitID(caller httpapi.Caller) uuid.UUID {
 	return caller.KeyID
 }
 
-// Offer answers a checked request: with the auction's winner, or for a sandbox key with an ad of the pool, whose
-// token says sandbox. Nobody is charged by it. Errors: errs.UpstreamError when the auction failed.
-func (s *Server) Offer(ctx context.Context, caller httpapi.Caller, in *Request) (Offer, error) {
-	placed := placement{
+// Offer answers a checked request: it fills offer with the auction's winner, or for a sandbox key with an ad of the
+// pool, whose token says sandbox. Nobody is charged by it. Errors: errs.UpstreamError when the auction failed.
+func (s *Server) Offer(ctx context.Context, caller httpapi.Caller, in *Request, offer *Offer) error {
+	offer.reset()
+	work := s.work.Get().(*workspace)
+	defer s.work.Put(work)
+	defer work.forget()
+	placed := &work.placed
+	*placed = placement{
 		developer: caller.DeveloperID, method: in.Method, format: in.Format, surface: in.surface(), host: in.host(),
 		region: in.UserRegion, language: in.UserLanguage, session: in.SessionID, sessionAge: in.SessionAge,
 		firstTurn: in.FirstAdTurn, turnGap: in.TurnsBetweenAds,
@@ -57,17 +69,13 @@ func (s *Server) Offer(ctx context.Context, caller httpapi.Caller, in *Request) 
 		placed.turn = *in.Turn
 	}
 	if caller.Sandbox {
-		drawn, err := s.draw(placed)
-		if err != nil {
-			return Offer{}, err
+		if err := s.draw(placed, offer); err != nil {
+			return err
 		}
-		return s.offer(drawn, placed), nil
+		s.complete(offer, placed)
+		return nil
 	}
-	work := s.work.Get().(*workspace)
-	defer s.work.Put(work)
-	defer work.forget()
 	request := &work.request
-	work.placed = placed
 	work.tokens = auction.AppendTokens(work.tokens[:0], in.Context)
 	*request = auction.Request{
 		Tokens: work.tokens, ActiveTools: in.ActiveTools, HostApp: placed.host, Surface: placed.surface,
@@ -75,27 +83,57 @@ func (s *Server) Offer(ctx context.Context, caller httpapi.Caller, in *Request) 
 	}
 	id, err := uuid.NewV7()
 	if err != nil {
-		return Offer{}, errs.Wrap(err, errs.UpstreamError, "the auction failed; treat it as no fill")
+		return errs.Wrap(err, errs.UpstreamError, "the auction failed; treat it as no fill")
 	}
-	won, why := s.run(ctx, attempt{id, request, &work.placed, s.deps.Now()}, work)
-	if won == nil {
-		return Offer{AuctionID: id, Reason: why.reason, RetryAfter: why.seconds, RetryTurns: why.turns}, nil
+	why := s.run(ctx, attempt{id, request, placed, s.deps.Now()}, work, offer)
+	if offer.Creative == nil {
+		offer.AuctionID, offer.Reason, offer.RetryAfter, offer.RetryTurns = id, why.reason, why.seconds, why.turns
+		return nil
 	}
-	return s.offer(won, placed), nil
+	s.complete(offer, placed)
+	return nil
 }
 
-func (s *Server) offer(v *served, placed placement) Offer {
-	return Offer{
-		Creative: v.creative, Token: v.token, Sandbox: v.sandbox, DisclosureLabel: s.cfg.Disclosure,
-		base: s.deps.BaseURL(), developer: placed.developer, session: placed.session,
-	}
+// complete adds what the links and the label of an ad need.
+func (s *Server) complete(offer *Offer, placed *placement) {
+	offer.DisclosureLabel, offer.base = s.cfg.Disclosure, s.linkBase()
+	offer.developer, offer.session = placed.developer, placed.session
 }
 
-// BeaconURL is the pixel that records event. Everything that counts is in the token; the query repeats what
-// integrations expect to see there.
-func (o *Offer) BeaconURL(event string) string { return string(o.appendBeacon(nil, event)) }
+// linkBase is the prefix of links, and the setting it was made from.
+type linkBase struct{ set, safe string }
 
-func (o *Offer) appendBeacon(b []byte, event string) []byte {
+// linkBase is the prefix of every link. Where the setting has characters that no URL has and that would have to be
+// escaped in JSON or Markdown, they are percent-encoded, so that links need no look at each of their characters.
+func (s *Server) linkBase() string {
+	set := s.deps.BaseURL()
+	if known := s.links.Load(); known != nil && known.set == set {
+		return known.safe
+	}
+	made := &linkBase{set: set, safe: safeURL(set)}
+	s.links.Store(made)
+	return made.safe
+}
+
+func safeURL(u string) string {
+	var safe []byte
+	text := utf8.ValidString(u)
+	for i := range len(u) {
+		if c := u[i]; c > ' ' && c != 0x7f && (c < utf8.RuneSelf || text) && strings.IndexByte("\"\\<>`", c) < 0 {
+			safe = append(safe, c)
+		} else {
+			safe = append(append(safe, '%'), hex.AppendEncode(nil, []byte{c})...)
+		}
+	}
+	return string(safe)
+}
+
+// AppendCampaign appends the id of the ad's campaign.
+func (o *Offer) AppendCampaign(b []byte) []byte { return appendID(b, o.Creative.ID) }
+
+// AppendBeacon appends the pixel that records event. Everything that counts is in the token; the query repeats what
+// integrations expect to see there. A JSON string takes it, like all links of an offer, as it is.
+func (o *Offer) AppendBeacon(b []byte, event string) []byte {
 	// Token, ids and format are of the URL alphabet.
 	b = append(append(append(b, o.base...), "/api/track?event="...), event...)
 	b = appendID(append(b, "&campaign_id="...), o.Creative.ID)
@@ -105,17 +143,13 @@ func (o *Offer) appendBeacon(b []byte, event string) []byte {
 	return append(append(b, "&format="...), o.Creative.Format...)
 }
 
-// ClickURL records a click and leads to the campaign's landing page.
-func (o *Offer) ClickURL() string { return string(o.appendClick(nil)) }
-
-func (o *Offer) appendClick(b []byte) []byte {
+// AppendClick appends the link that records a click and leads to the campaign's landing page.
+func (o *Offer) AppendClick(b []byte) []byte {
 	b = append(append(b, o.base...), "/s/"...)
 	return append(append(b, o.Token...), "?event=click"...)
 }
 
-// ReceiptURL is the public page that says who paid.
-func (o *Offer) ReceiptURL() string { return string(o.appendReceipt(nil)) }
-
-func (o *Offer) appendReceipt(b []byte) []byte {
+// AppendReceipt appends the public page that says who paid.
+func (o *Offer) AppendReceipt(b []byte) []byte {
 	return append(append(append(b, o.base...), "/r/"...), o.Token...)
 }

@@ -9,7 +9,6 @@ import (
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
-	"google.golang.org/protobuf/proto"
 )
 
 // Outcomes is told how each auction of this node ended.
@@ -32,6 +31,7 @@ type workspace struct {
 	id         uuid.UUID
 	record     event.Auction
 	placement  event.Placement
+	wire       []byte // of the record
 }
 
 // forget lets go of what the request said.
@@ -79,19 +79,15 @@ func (s *Server) log(d decided, work *workspace) {
 	if d.outcome.Winner != nil {
 		record.CampaignId = d.outcome.Winner.ID[:]
 	}
-	// Key and value in one allocation: they are the producer's, the workspace is not.
-	key := append(make([]byte, 0, len(d.id)+proto.Size(record)), d.id[:]...)
-	value, err := proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(key, record)
-	if err != nil {
+	var err error
+	if work.wire, err = record.AppendTo(append(work.wire[:0], d.id[:]...)); err != nil {
 		s.metrics.dropped.Inc()
 		return
 	}
-	key, value = key[:len(key):len(key)], value[len(key):]
-	s.deps.Producer.Produce(event.TopicAuctions, key, value, func(err error) {
-		if err != nil {
-			s.metrics.dropped.Inc()
-		}
-	})
+	// Key and value in one allocation: they are the producer's, the workspace is not.
+	both := append([]byte(nil), work.wire...)
+	key, value := both[:len(d.id):len(d.id)], both[len(d.id):]
+	s.deps.Producer.Produce(event.TopicAuctions, key, value, s.taken)
 }
 
 // traced is the trace on the wire, valid as long as the workspace.

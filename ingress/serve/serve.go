@@ -9,6 +9,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"adnet/auction"
@@ -79,6 +80,9 @@ type Server struct {
 	pool    []campaign.Campaign // sandbox creatives
 	turn    rotation
 	work    sync.Pool // of *workspace
+	asked   sync.Pool // of *asked
+	links   atomic.Pointer[linkBase]
+	taken   func(error) // is told what became of an outcome on its way to the log
 	metrics serveMetrics
 }
 
@@ -93,13 +97,18 @@ type serveMetrics struct {
 func New(cfg Config, deps Deps) *Server {
 	s := &Server{
 		cfg: cfg, deps: deps, pool: catalog.Sandbox(),
-		work: sync.Pool{New: newWorkspace},
+		work: sync.Pool{New: newWorkspace}, asked: sync.Pool{New: func() any { return new(asked) }},
 		metrics: serveMetrics{
 			filled:  prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_filled_total", Help: "Auctions with a winner."}),
 			sandbox: prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_sandbox_total", Help: "Requests of sandbox keys."}),
 			unfill:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "adnet_auctions_unfilled_total", Help: "Auctions without a winner, by reason."}, []string{"reason"}),
 			dropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_unrecorded_total", Help: "Outcomes that the log did not take (best effort)."}),
 		},
+	}
+	s.taken = func(err error) {
+		if err != nil {
+			s.metrics.dropped.Inc()
+		}
 	}
 	deps.Metrics.MustRegister(s.metrics.filled, s.metrics.sandbox, s.metrics.unfill, s.metrics.dropped)
 	return s

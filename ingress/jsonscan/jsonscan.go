@@ -1,0 +1,339 @@
+// Package jsonscan reads the JSON objects of the hot endpoints in one pass, without reflection and with one copy of the
+// text (benchmark rows ad_request_100k and mcp).
+//
+// It takes only what is plain, and declines everything else: errors, names that occur twice, names with escapes, numbers
+// that are not simple, deep nesting. What it takes, the general decoder takes, too, and understands the same; fuzz
+// targets of the packages that use it hold it to that. What it declines is given to the general decoder, which alone
+// says what is wrong. So it can make an endpoint faster, and nothing else.
+package jsonscan
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+const (
+	maxMembers = 24 // of an object
+	maxDepth   = 8  // of what is skipped
+	maxDigits  = 15 // of a number: every such number is exact as a float64, and an int
+)
+
+// Reader reads one JSON text. Its methods pass over white space and read the value that comes next; once one has
+// declined, all decline.
+type Reader struct {
+	text  string
+	at    int
+	depth int
+	odd   bool
+}
+
+// Read makes a Reader of text. The strings that it gives share the text's memory.
+func Read(text string) Reader { return Reader{text: text} }
+
+// Done says whether the whole text was read and nothing declined.
+func (r *Reader) Done() bool {
+	r.space()
+	return !r.odd && r.at == len(r.text)
+}
+
+// Odd says whether something was declined.
+func (r *Reader) Odd() bool { return r.odd }
+
+// Decline makes the reader decline: the caller has met something that is not plain.
+func (r *Reader) Decline() {
+	r.odd, r.at = true, len(r.text)
+}
+
+// Peek is the first byte of the value that comes next, 0 when none does.
+func (r *Reader) Peek() byte {
+	r.space()
+	if r.at == len(r.text) {
+		return 0
+	}
+	return r.text[r.at]
+}
+
+// At is where the next value begins, for [Reader.Since].
+func (r *Reader) At() int {
+	r.space()
+	return r.at
+}
+
+// Since is the text from at up to the end of what was read last.
+func (r *Reader) Since(at int) string { return r.text[at:r.at] }
+
+// Raw is the text of a value, which is checked.
+func (r *Reader) Raw() string {
+	at := r.At()
+	r.Skip()
+	return r.Since(at)
+}
+
+func (r *Reader) space() {
+	for r.at < len(r.text) {
+		switch r.text[r.at] {
+		case ' ', '\t', '\r', '\n':
+			r.at++
+		default:
+			return
+		}
+	}
+}
+
+// take passes over c, or declines.
+func (r *Reader) take(c byte) {
+	if r.at < len(r.text) && r.text[r.at] == c {
+		r.at++
+		return
+	}
+	if r.Peek() != c {
+		r.Decline()
+		return
+	}
+	r.at++
+}
+
+// null passes over a null, if one is next.
+func (r *Reader) null() bool {
+	if r.Peek() == 'n' && strings.HasPrefix(r.text[r.at:], "null") {
+		r.at += len("null")
+		return true
+	}
+	return false
+}
+
+// Object is an object that is being read.
+type Object struct {
+	r     *Reader
+	n     int
+	names [maxMembers]string
+}
+
+// Object begins to read an object.
+func (r *Reader) Object() (o Object) {
+	r.take('{')
+	o.r = r
+	return o
+}
+
+// Next is the name of the next member, whose value must be read then; more is false at the end. A name that occurred
+// before is declined.
+func (o *Object) Next() (name string, more bool) {
+	r := o.r
+	if r.Peek() == '}' {
+		r.at++
+		return "", false
+	}
+	if o.n > 0 {
+		r.take(',')
+	}
+	name, escaped := r.quoted()
+	if r.take(':'); r.odd || escaped || o.n == len(o.names) {
+		r.Decline()
+		return "", false
+	}
+	for i := range o.n {
+		if o.names[i] == name {
+			r.Decline()
+			return "", false
+		}
+	}
+	o.names[o.n] = name
+	o.n++
+	return name, true
+}
+
+// Text reads a string; null is empty.
+func (r *Reader) Text() string {
+	if r.null() {
+		return ""
+	}
+	text, escaped := r.quoted()
+	if !escaped {
+		return text
+	}
+	plain, err := jsontext.AppendUnquote(nil, text)
+	if err != nil {
+		r.Decline()
+		return ""
+	}
+	return string(plain)
+}
+
+// quoted reads a string: what is between its quotes, or all of it with them when it has escapes.
+func (r *Reader) quoted() (text string, escaped bool) {
+	r.take('"')
+	rest, bits := r.text[r.at:], byte(0)
+	for i := range len(rest) {
+		switch c := rest[i]; {
+		case c == '"':
+			if bits >= utf8.RuneSelf && !utf8.ValidString(rest[:i]) {
+				r.Decline()
+				return "", false
+			}
+			r.at += i + 1
+			return rest[:i], false
+		case c == '\\':
+			return r.escaped(i), true
+		case c < ' ':
+			r.Decline()
+			return "", false
+		default:
+			bits |= c
+		}
+	}
+	r.Decline()
+	return "", false
+}
+
+// escaped is the string with its quotes whose first escape is i bytes on.
+func (r *Reader) escaped(i int) string {
+	from := r.at - 1
+	for i += r.at; i < len(r.text); i++ {
+		switch r.text[i] {
+		case '\\':
+			i++
+		case '"':
+			r.at = i + 1
+			return r.text[from:r.at]
+		}
+	}
+	r.Decline()
+	return ""
+}
+
+// Texts reads an array of strings; null is nil.
+func (r *Reader) Texts() []string {
+	if r.null() {
+		return nil
+	}
+	list := []string{}
+	r.elements(func() {
+		if r.Peek() == 'n' {
+			r.Decline()
+		}
+		list = append(list, r.Text())
+	})
+	return list
+}
+
+// elements calls read for each element of an array.
+func (r *Reader) elements(read func()) {
+	r.take('[')
+	if r.Peek() == ']' {
+		r.at++
+		return
+	}
+	for !r.odd {
+		read()
+		if r.Peek() == ']' {
+			r.at++
+			return
+		}
+		r.take(',')
+	}
+}
+
+// Int reads an integer; null is nil.
+func (r *Reader) Int() *int {
+	if r.null() {
+		return nil
+	}
+	n, err := strconv.Atoi(r.number(false))
+	if err != nil {
+		r.Decline()
+		return nil
+	}
+	return &n
+}
+
+// Float reads a number; null is nil.
+func (r *Reader) Float() *float64 {
+	if r.null() {
+		return nil
+	}
+	f, err := strconv.ParseFloat(r.number(true), 64)
+	if err != nil {
+		r.Decline()
+		return nil
+	}
+	return &f
+}
+
+// number reads a number without an exponent; without a fraction, too, unless it may have one. Minus zero is declined.
+func (r *Reader) number(fraction bool) string {
+	r.space()
+	rest := r.text[r.at:]
+	unsigned := strings.TrimPrefix(rest, "-")
+	whole := digits(unsigned)
+	n := len(rest) - len(unsigned) + whole
+	if whole == 0 || unsigned[0] == '0' && (whole > 1 || n > whole) {
+		r.Decline()
+		return ""
+	}
+	if fraction && n < len(rest) && rest[n] == '.' {
+		part := digits(rest[n+1:])
+		if part == 0 {
+			r.Decline()
+			return ""
+		}
+		n += 1 + part
+	}
+	// What a longer number goes on with is found by whoever reads on: it is no end of a value.
+	if n > maxDigits {
+		r.Decline()
+		return ""
+	}
+	r.at += n
+	return rest[:n]
+}
+
+func digits(text string) int {
+	n := 0
+	for n < len(text) && '0' <= text[n] && text[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+// Skip passes over a value of any kind, which is checked.
+func (r *Reader) Skip() {
+	switch c := r.Peek(); c {
+	case '{':
+		r.enter()
+		o := r.Object()
+		for _, more := o.Next(); more; _, more = o.Next() {
+			r.Skip()
+		}
+		r.depth--
+	case '[':
+		r.enter()
+		r.elements(r.Skip)
+		r.depth--
+	case '"':
+		r.Text()
+	case 'n', 't', 'f':
+		r.literal()
+	default:
+		r.number(true)
+	}
+}
+
+func (r *Reader) enter() {
+	if r.depth++; r.depth > maxDepth {
+		r.Decline()
+	}
+}
+
+func (r *Reader) literal() {
+	for _, word := range [...]string{"null", "true", "false"} {
+		if strings.HasPrefix(r.text[r.at:], word) {
+			r.at += len(word)
+			return
+		}
+	}
+	r.Decline()
+}

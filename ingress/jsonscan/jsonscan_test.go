@@ -1,0 +1,128 @@
+package jsonscan
+
+import (
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/require"
+)
+
+// known is read member by member, as the endpoints do it.
+type known struct {
+	Text  string         `json:"text"`
+	Texts []string       `json:"texts"`
+	Int   *int           `json:"int"`
+	Float *float64       `json:"float"`
+	Raw   jsontext.Value `json:"raw"`
+}
+
+func read(text string) (known, bool) {
+	var k known
+	in := Read(text)
+	o := in.Object()
+	for name, more := o.Next(); more; name, more = o.Next() {
+		switch name {
+		case "text":
+			k.Text = in.Text()
+		case "texts":
+			k.Texts = in.Texts()
+		case "int":
+			k.Int = in.Int()
+		case "float":
+			k.Float = in.Float()
+		case "raw":
+			k.Raw = jsontext.Value(in.Raw())
+		default:
+			in.Skip()
+		}
+	}
+	return k, in.Done()
+}
+
+// same holds the reader to the general decoder; plain says whether it took the text.
+func same(t *testing.T, text string) (plain bool) {
+	got, plain := read(text)
+	if plain {
+		var want known
+		require.NoError(t, json.Unmarshal([]byte(text), &want), "%q", text)
+		require.Equal(t, want, got, "%q", text)
+	}
+	return plain
+}
+
+var (
+	taken = []string{
+		`{}`, " {\t} \r\n", `{"text":"a","texts":["b","c"],"int":-12,"float":0.25,"raw":{"x":[1,2.5,true,false,null,"é",{},[]]}}`,
+		`{"text":null,"texts":null,"int":null,"float":null,"raw":null}`, `{"texts":[]}`, `{"texts":[ "a" , "b" ]}`,
+		`{"text":"\"\\\/\b\f\n\r\té😀"}`, `{"text":"é😀` + "\x7f" + `"}`, `{"int":999999999999999}`, `{"float":-7}`, `{"float":3.5}`,
+		`{"Text":"another name","other":{"a":{"b":{"c":{"d":{"e":{"f":1}}}}}}}`, `{"raw":"\u0000"}`, `{"raw" : -1.5 }`, `{"int":0}`, `{"":1}`,
+	}
+	declined = []string{
+		``, ` `, `null`, `[]`, `"x"`, `{`, `}`, `{}{}`, `{}x`, `{"text"}`, `{"text":}`, `{"text":"a",}`, `{,"text":"a"}`, `{"text":"a" "int":1}`, `{text:"a"}`,
+		`{"text":"a","text":"a"}`, `{"x":1,"x":2}`, `{"raw":{"x":1,"x":2}}`, `{"raw":[{"x":1,"x":2}]}`, `{"te\u0078t":"a"}`,
+		`{"text":1}`, `{"text":"a`, `{"text":"a\"`, `{"text":"\x"}`, `{"text":"\ud800"}`, `{"text":"\ud800\u0041"}`, `{"text":"\u12"}`,
+		"{\"text\":\"\xff\"}", "{\"text\":\"\xed\xa0\x80\"}", "{\"text\":\"a\nb\"}", "{\"\xff\":1}", "{\"text\":\"\\n\xff\"}",
+		`{"texts":["a",null]}`, `{"texts":["a",]}`, `{"texts":["a" "b"]}`, `{"texts":"a"}`, `{"texts":[1]}`, `{"texts":["a"`,
+		`{"int":1.0}`, `{"int":1e3}`, `{"int":01}`, `{"int":-}`, `{"int":+1}`, `{"int":"1"}`, `{"int":9999999999999999}`, `{"int":1x}`,
+		`{"float":1.}`, `{"float":.5}`, `{"float":1e5}`, `{"float":00.5}`, `{"float":NaN}`, `{"raw":nul}`, `{"raw":True}`, `{"raw":nullx}`, `{"raw":[1 2]}`, `{"raw":[,]}`,
+		`{"raw":[[[[[[[[[[]]]]]]]]]]}`, "\ufeff{}", `{"raw":1}}`, `{"raw":[1]]}`,
+		`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"k":1,"l":1,"m":1,"n":1,"o":1,"p":1,"q":1,"r":1,"s":1,"t":1,"u":1,"v":1,"w":1,"x":1,"y":1}`,
+	}
+)
+
+func TestPlainIsTakenAsTheDecoderTakesIt(t *testing.T) {
+	for _, text := range taken {
+		require.True(t, same(t, text), text)
+	}
+	for _, text := range declined {
+		require.False(t, same(t, text), text)
+	}
+}
+
+// Every beginning of a plain text, and every text with one byte changed, is declined or means the same to both.
+func TestDamage(t *testing.T) {
+	for _, text := range taken {
+		for i := range len(text) {
+			same(t, text[:i])
+			for _, c := range []byte("\"\\{}[]:,. 0-1eE+n\x00\x80\xff") {
+				same(t, text[:i]+string([]byte{c})+text[i+1:])
+				same(t, text[:i]+string([]byte{c})+text[i:])
+			}
+		}
+	}
+}
+
+func FuzzSame(f *testing.F) {
+	for _, text := range append(taken, declined...) {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) { same(t, text) })
+}
+
+// What is plain is read in the memory of the text.
+func TestNoCopies(t *testing.T) {
+	plain := true
+	require.LessOrEqual(t, testing.AllocsPerRun(100, func() {
+		in := Read(`{"a":"b","c":{"d":[1,"e"]},"f":null}`)
+		in.Skip()
+		plain = plain && in.Done()
+	}), 1.0)
+	require.True(t, plain)
+}
+
+func TestDeclineIsFinal(t *testing.T) {
+	in := Read(`{"a":1,"b":"x"}`)
+	o := in.Object()
+	_, more := o.Next()
+	require.True(t, more)
+	require.Empty(t, in.Text(), "a number is no text")
+	require.True(t, in.Odd())
+	_, more = o.Next()
+	require.False(t, more)
+	require.Empty(t, in.Text())
+	require.Nil(t, in.Int())
+	require.Empty(t, in.Raw())
+	require.Zero(t, in.Peek())
+	require.False(t, in.Done())
+}

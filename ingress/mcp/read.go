@@ -1,0 +1,123 @@
+package mcp
+
+import (
+	"adnet/ingress/jsonscan"
+)
+
+// decode reads one message into r: what is plain in one pass, the arguments of get_sponsored_content included, all else
+// and every error by the general decoder. With a failure r holds what was understood, so that its id can be echoed.
+func (r *call) decode(body []byte) (f *failure) {
+	if r.read(string(body)) {
+		return nil
+	}
+	r.content, r.understood = contentArguments{}, false
+	r.message, f = decode(body)
+	return f
+}
+
+// read is decode for what is plain; false for all else.
+func (r *call) read(text string) bool {
+	in := jsonscan.Read(text)
+	r.message = message{}
+	version := ""
+	o := in.Object()
+	for name, more := o.Next(); more; name, more = o.Next() {
+		switch name {
+		case "jsonrpc":
+			version = in.Text()
+		case "id":
+			r.id = in.Raw()
+		case "method":
+			r.method = in.Text()
+		case "params":
+			r.readParams(&in)
+		default:
+			in.Skip()
+		}
+	}
+	return in.Done() && version == "2.0" && r.method != "" && (r.notification() || echoes(r.id))
+}
+
+func (r *call) readParams(in *jsonscan.Reader) {
+	o := in.Object()
+	for name, more := o.Next(); more; name, more = o.Next() {
+		switch name {
+		case "protocolVersion":
+			r.params.protocolVersion = in.Text()
+		case "name":
+			r.params.name = in.Text()
+		case "arguments":
+			r.readArguments(in)
+		case "_meta":
+			r.readMeta(in)
+		default:
+			in.Skip()
+		}
+	}
+}
+
+// readArguments keeps the text of the arguments, and reads them as those of get_sponsored_content, which most are. The
+// tool may not be known yet: its name may follow.
+func (r *call) readArguments(in *jsonscan.Reader) {
+	at, again := in.At(), *in
+	if r.understood = in.Peek() == '{' && r.content.read(in); !r.understood {
+		*in = again
+		in.Skip()
+	}
+	r.params.arguments = in.Since(at)
+}
+
+func (r *call) readMeta(in *jsonscan.Reader) {
+	o := in.Object()
+	for name, more := o.Next(); more; name, more = o.Next() {
+		switch name {
+		case metaVersion:
+			r.params.version = in.Text()
+		case metaCapabilities:
+			r.params.abilities = in.Peek()
+			in.Skip()
+		default:
+			in.Skip()
+		}
+	}
+}
+
+// read is the reading of plain arguments; false for all else.
+func (a *contentArguments) read(in *jsonscan.Reader) bool {
+	o := in.Object()
+	for name, more := o.Next(); more; name, more = o.Next() {
+		switch name {
+		case "context_summary":
+			a.ContextSummary = in.Text()
+		case "host":
+			a.Host = in.Text()
+		case "user_region":
+			a.UserRegion = in.Text()
+		case "user_language":
+			a.UserLanguage = in.Text()
+		case "session_len_min":
+			a.SessionLenMin = in.Float()
+		case "developer_api_key":
+			a.DeveloperAPIKey = in.Text()
+		case "context":
+			a.Context = in.Text()
+		case "active_tools":
+			a.ActiveTools = in.Texts()
+		case "host_app":
+			a.HostApp = in.Text()
+		case "surface":
+			a.Surface = in.Text()
+		case "session_id":
+			a.SessionID = in.Text()
+		case "turn":
+			a.Turn = in.Int()
+		case "first_ad_turn":
+			a.FirstAdTurn = in.Int()
+		case "turns_between_ads":
+			a.TurnsBetweenAds = in.Int()
+		default:
+			in.Decline() // may be a known name in another case
+		}
+	}
+	return !in.Odd()
+}

@@ -1,0 +1,112 @@
+package event
+
+import (
+	"errors"
+	"slices"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+var errNotUTF8 = errors.New("a text of the record is not UTF-8")
+
+// AppendTo appends x as proto.Marshal writes it, but for fields that this version does not know. One record is written for
+// every ad request, and proto.Size and Marshal take three times as long (BenchmarkAppendTo). A test sets every field there
+// is, so that none that is added to the schema can be forgotten here. Errors: a text that is not UTF-8.
+func (x *Auction) AppendTo(b []byte) ([]byte, error) {
+	w := writer{b: b}
+	w.bytes(1, x.AuctionId)
+	w.varint(2, uint64(x.AtUs))
+	w.bytes(3, x.DeveloperId)
+	w.bytes(4, x.CampaignId)
+	w.text(5, x.Reason)
+	w.varint(6, uint64(x.PriceMicros))
+	w.varint(7, uint64(x.EcpmMicros))
+	if p := x.Placement; p != nil {
+		start := w.begin(8)
+		w.text(1, p.Format)
+		w.text(2, p.IntegrationMethod)
+		w.text(3, p.Surface)
+		w.text(4, p.Region)
+		w.text(5, p.Language)
+		w.text(6, p.HostApp)
+		w.end(start)
+	}
+	w.bool(9, x.Sandbox)
+	w.varint(10, x.SnapshotVersion)
+	w.varint(11, uint64(x.TookUs))
+	w.varint(12, uint64(x.Tokens))
+	w.varint(13, uint64(x.Tools))
+	w.varint(14, uint64(x.FloorMicros))
+	for _, c := range x.Candidates {
+		start := w.begin(15)
+		w.bytes(1, c.CampaignId)
+		w.varint(2, uint64(c.EcpmMicros))
+		w.text(3, c.Reason)
+		w.end(start)
+	}
+	w.bool(16, x.MoreCandidates)
+	w.varint(17, uint64(x.SessionS))
+	return w.b, w.err
+}
+
+// writer writes fields that are not zero.
+type writer struct {
+	b   []byte
+	err error
+}
+
+func (w *writer) tag(field protowire.Number, as protowire.Type) {
+	if field < 16 {
+		w.b = append(w.b, byte(field)<<3|byte(as)) // all but the rarest
+		return
+	}
+	w.b = protowire.AppendTag(w.b, field, as)
+}
+
+func (w *writer) varint(field protowire.Number, v uint64) {
+	if v != 0 {
+		w.tag(field, protowire.VarintType)
+		w.b = protowire.AppendVarint(w.b, v)
+	}
+}
+
+func (w *writer) bool(field protowire.Number, v bool) {
+	if v {
+		w.varint(field, 1)
+	}
+}
+
+func (w *writer) bytes(field protowire.Number, v []byte) {
+	if len(v) > 0 {
+		w.tag(field, protowire.BytesType)
+		w.b = protowire.AppendBytes(w.b, v)
+	}
+}
+
+func (w *writer) text(field protowire.Number, v string) {
+	if v == "" {
+		return
+	}
+	if !utf8.ValidString(v) {
+		w.err = errNotUTF8
+	}
+	w.tag(field, protowire.BytesType)
+	w.b = protowire.AppendString(w.b, v)
+}
+
+// begin begins a message in a field and leaves one byte for its length, which is enough for most.
+func (w *writer) begin(field protowire.Number) (start int) {
+	w.tag(field, protowire.BytesType)
+	w.b = append(w.b, 0)
+	return len(w.b)
+}
+
+func (w *writer) end(start int) {
+	var room [10]byte
+	size := protowire.AppendVarint(room[:0], uint64(len(w.b)-start))
+	w.b[start-1] = size[0]
+	if len(size) > 1 {
+		w.b = slices.Insert(w.b, start, size[1:]...)
+	}
+}
