@@ -14,10 +14,10 @@ const (
 // flat is the height in CSS pixels up to which a banner is laid out in one row.
 const flat = 120
 
-// Banner is the ad as an HTML fragment of w × h CSS pixels without any script: a link around picture and
+// AppendBanner appends the ad as an HTML fragment of w × h CSS pixels without any script: a link around picture and
 // texts, a disclosure label that leads to the receipt, and the impression pixel.
-func Banner(ad *Ad, w, h int) string {
-	b := html{text: make([]byte, 0, 2048)}
+func AppendBanner(dst []byte, ad *Ad, w, h int) []byte {
+	b := html{dst}
 	direction, picture := "column", "max-width:100%;max-height:50%"
 	if h <= flat {
 		direction, picture = "row", "max-height:100%;max-width:40%"
@@ -43,7 +43,7 @@ func Banner(ad *Ad, w, h int) string {
 		b.raw(`<img src="`).put(pixel).raw(`" alt="" width="1" height="1" style="position:absolute;left:0;bottom:0;opacity:0">`)
 	}
 	b.raw(`</div>`)
-	return string(b.text)
+	return b.text
 }
 
 // label marks the ad as one.

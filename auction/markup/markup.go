@@ -41,12 +41,55 @@ type Creative struct {
 	SkipAfter int    // seconds until a video may be skipped
 }
 
+// class is what a byte means to the forms that this package writes.
+type class uint8
+
+const (
+	strange class = 1 << iota // a control character, or part of a character beyond ASCII
+	special                   // means something in HTML and XML, or may begin a macro
+	risky                     // could end a link, an attribute or a script, or begin a macro
+)
+
+var classes = classify()
+
+func classify() (of [256]class) {
+	for c := range of {
+		if c < ' ' || c >= utf8.RuneSelf {
+			of[c] |= strange
+		}
+		if strings.IndexByte(`&<>"'$`, byte(c)) >= 0 {
+			of[c] |= special
+		}
+		if strings.IndexByte("$[]\"'<>` \\", byte(c)) >= 0 {
+			of[c] |= risky
+		}
+	}
+	return of
+}
+
+// holds are the classes of all bytes of s.
+func holds(s string) (all class) {
+	for i := range len(s) {
+		all |= classes[s[i]]
+	}
+	return all
+}
+
 // appendText appends s as HTML or XML text or attribute value: what means something there is escaped, and the
 // dollar that could begin a macro. Control characters that XML cannot hold are left out.
 func appendText(b []byte, s string) []byte {
-	s = printable(s)
+	all := holds(s)
+	if all&strange != 0 {
+		s = printable(s)
+	}
+	if all&special == 0 {
+		return append(b, s...)
+	}
 	from := 0
 	for i := range len(s) {
+		if classes[s[i]]&special == 0 {
+			continue
+		}
 		by := ""
 		switch s[i] {
 		case '&':
@@ -64,8 +107,6 @@ func appendText(b []byte, s string) []byte {
 				continue
 			}
 			by = "&#36;"
-		default:
-			continue
 		}
 		b = append(append(b, s[from:i]...), by...)
 		from = i + 1
@@ -75,7 +116,7 @@ func appendText(b []byte, s string) []byte {
 
 // printable is s as valid UTF-8 without the characters that XML 1.0 refuses (section 2.2).
 func printable(s string) string {
-	if plain(s) {
+	if holds(s)&strange == 0 {
 		return s
 	}
 	return strings.Map(func(r rune) rune {
@@ -86,19 +127,13 @@ func printable(s string) string {
 	}, s)
 }
 
-func plain(s string) bool {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
-
 // link is u when it is an absolute http or https URL, with the characters encoded that could end an attribute
-// or begin a macro; else it is empty.
+// or begin a macro; else it is empty. Links of our own have none of them.
 func link(u string) string {
-	u = strings.TrimSpace(printable(u))
+	plain := holds(u)&(strange|risky) == 0
+	if !plain {
+		u = strings.TrimSpace(printable(u))
+	}
 	rest, secure := strings.CutPrefix(u, "https://")
 	if !secure {
 		var is bool
@@ -106,28 +141,13 @@ func link(u string) string {
 			return ""
 		}
 	}
-	if rest == "" || strings.ContainsAny(rest[:1], "/?#\\") {
+	switch {
+	case rest == "" || strings.ContainsAny(rest[:1], "/?#\\"):
 		return ""
-	}
-	if harmless(u) {
+	case plain:
 		return u
 	}
 	return encoded.Replace(u)
-}
-
-// harmless says that nothing of u needs to be encoded; links of our own never do.
-func harmless(u string) bool {
-	for i := range len(u) {
-		switch c := u[i]; c {
-		case '$', '[', ']', '"', '\'', '<', '>', '`', ' ', '\\':
-			return false
-		default:
-			if c < ' ' || c >= utf8.RuneSelf {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 var encoded = strings.NewReplacer("${", "%24%7B", "[", "%5B", "]", "%5D", `"`, "%22", "'", "%27", "<", "%3C", ">", "%3E",

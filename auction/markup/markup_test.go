@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -66,21 +65,23 @@ func elements(t require.TestingT, text string) (tags []string) {
 	}
 }
 
+func banner(ad *Ad, w, h int) string { return string(AppendBanner(nil, ad, w, h)) }
+
 func TestBanner(t *testing.T) {
 	ad := example()
 	ad.MediaURL = "https://cdn.example/i.png?a=1&b=2"
-	require.Equal(t, []string{"div", "a", "img", "span", "b", "br", "span", "a", "span", "img"}, elements(t, Banner(ad, 300, 250)))
-	require.Equal(t, []string{"div", "a", "img", "span", "b", "span", "a", "span", "img"}, elements(t, Banner(ad, 728, 90)), "a flat one has no body")
+	require.Equal(t, []string{"div", "a", "img", "span", "b", "br", "span", "a", "span", "img"}, elements(t, banner(ad, 300, 250)))
+	require.Equal(t, []string{"div", "a", "img", "span", "b", "span", "a", "span", "img"}, elements(t, banner(ad, 728, 90)), "a flat one has no body")
 	ad.MediaURL = ""
-	require.Equal(t, []string{"div", "a", "span", "b", "br", "span", "a", "span", "img"}, elements(t, Banner(ad, 300, 250)))
-	out := Banner(ad, 300, 250)
+	require.Equal(t, []string{"div", "a", "span", "b", "br", "span", "a", "span", "img"}, elements(t, banner(ad, 300, 250)))
+	out := banner(ad, 300, 250)
 	require.Contains(t, out, "width:300px;height:250px")
 	require.Contains(t, out, ">Sponsored<")
 	require.Contains(t, out, `src="https://ads.example/api/track?event=impression&amp;auction_id=t"`)
 	require.Equal(t, 1, strings.Count(out, "event=impression"))
 	for _, s := range nasty {
 		want := []string{"div", "a", "img", "span", "b", "br", "span", "a", "span", "img"}
-		out := Banner(hostile(s), 300, 250)
+		out := banner(hostile(s), 300, 250)
 		require.Equal(t, want, elements(t, out), s)
 		require.NotContains(t, out, "${")
 		require.True(t, utf8.ValidString(out))
@@ -101,10 +102,10 @@ func TestNativeForms(t *testing.T) {
 	require.True(t, r.FitsNative(&ad.Creative))
 	require.JSONEq(t, `{"ver":"1.2","assets":[{"id":7,"title":{"text":"Query Postgres"}},{"id":0,"img":{"type":3,"url":"https://cdn.example/i.png","w":600,"h":300}},
 		{"id":12,"data":{"type":1,"value":"shop.example"}}],"link":{"url":"https://ads.example/s/t?event=click"},
-		"imptrackers":["https://ads.example/api/track?event=impression&auction_id=t"]}`, string(r.Native(ad)))
+		"imptrackers":["https://ads.example/api/track?event=impression&auction_id=t"]}`, string(r.Append(nil, ad)))
 	r.PixelTracker, r.Privacy = true, true
 	var out nativeresponse.Response
-	strict(t, r.Native(ad), &out)
+	strict(t, r.Append(nil, ad), &out)
 	require.Empty(t, out.ImpTrackers)
 	require.Len(t, out.EventTrackers, 1)
 	require.EqualValues(t, 1, out.EventTrackers[0].Event)
@@ -140,7 +141,7 @@ func TestNativeForms(t *testing.T) {
 	ad.LogoURL = "https://cdn.example/logo.png"
 	require.True(t, icons.FitsNative(&ad.Creative))
 	out = nativeresponse.Response{}
-	strict(t, icons.Native(ad), &out)
+	strict(t, icons.Append(nil, ad), &out)
 	require.Len(t, out.Assets, 3)
 	require.Equal(t, ad.LogoURL, out.Assets[0].Img.URL)
 	require.EqualValues(t, 1, out.Assets[0].Img.Type)
@@ -149,7 +150,7 @@ func TestNativeForms(t *testing.T) {
 	ad.LogoURL = "https://cdn.example/logo.svg"
 	require.False(t, icons.FitsNative(&ad.Creative), "another form than asked for")
 	icons.Assets[0].Required = false
-	strict(t, icons.Native(ad), &out)
+	strict(t, icons.Append(nil, ad), &out)
 	require.EqualValues(t, 2, *out.Assets[0].ID, "what is optional and does not fit is left out")
 	ad.LogoURL = ""
 	// Characters count, not bytes.
@@ -169,7 +170,7 @@ func TestNativeIsInert(t *testing.T) {
 		{ID: 1, HasID: true, Kind: AssetTitle}, {ID: 2, HasID: true, Kind: AssetImage}, {ID: 3, HasID: true, Kind: AssetData, Type: DataDesc},
 	}}
 	for _, s := range nasty {
-		body := r.Native(hostile(s))
+		body := r.Append(nil, hostile(s))
 		var out nativeresponse.Response
 		strict(t, body, &out)
 		for _, bad := range []string{"<", ">", "&", "${", "\u2028", "\u2029"} {
@@ -330,8 +331,7 @@ func TestBestVersion(t *testing.T) {
 func TestVASTVersions(t *testing.T) {
 	for version := range grammars() {
 		r := VideoRequest{Skippable: true, Seconds: 15, W: 640, H: 480, Version: version}
-		out, err := r.VAST(example())
-		require.NoError(t, err)
+		out := r.Append(nil, example())
 		checkVAST(t, version, out)
 		text := string(out)
 		require.Contains(t, text, `<VAST version="`+version.String()+`"`)
@@ -364,8 +364,7 @@ func TestDelivery(t *testing.T) {
 	}
 	ad := example()
 	ad.MediaURL = stream.MediaURL
-	out, err := (&VideoRequest{Seconds: 15}).VAST(ad)
-	require.NoError(t, err)
+	out := (&VideoRequest{Seconds: 15}).Append(nil, ad)
 	require.Contains(t, string(out), `delivery="streaming" type="application/x-mpegURL"`)
 }
 
@@ -373,8 +372,7 @@ func TestVAST(t *testing.T) {
 	r := VideoRequest{Skippable: true, Seconds: 15, W: 640, H: 480, Mimes: []string{"video/mp4"}}
 	ad := example()
 	require.True(t, r.FitsVideo(&ad.Creative))
-	out, err := r.VAST(ad)
-	require.NoError(t, err)
+	out := r.Append(nil, ad)
 	checkVAST(t, VAST42, out)
 	text := string(out)
 	for _, want := range []string{
@@ -389,12 +387,10 @@ func TestVAST(t *testing.T) {
 	require.NotContains(t, text, `event="impression"`)
 
 	r.Skippable = false
-	out, err = r.VAST(ad)
-	require.NoError(t, err)
+	out = r.Append(nil, ad)
 	require.NotContains(t, string(out), "skipoffset")
 	r.Skippable, r.Seconds = true, 3
-	out, err = r.VAST(ad)
-	require.NoError(t, err)
+	out = r.Append(nil, ad)
 	require.NotContains(t, string(out), "skipoffset", "not after its end")
 
 	for url, want := range map[string]bool{
@@ -405,16 +401,15 @@ func TestVAST(t *testing.T) {
 	}
 	r.Mimes = []string{"video/*"}
 	require.True(t, r.FitsVideo(&Creative{MediaURL: "https://c.example/v.webm"}))
-	require.Equal(t, "01:02:03", clock(3723))
-	require.Equal(t, "00:00:00", clock(-1))
+	require.Equal(t, "01:02:03", string(new(vast).clock(3723).text))
+	require.Equal(t, "00:00:00", string(new(vast).clock(-1).text))
 }
 
 func TestVASTIsInert(t *testing.T) {
 	for version := range grammars() {
 		r := VideoRequest{Skippable: true, Seconds: 15, Version: version}
 		for _, s := range nasty {
-			out, err := r.VAST(hostile(s))
-			require.NoError(t, err)
+			out := r.Append(nil, hostile(s))
 			checkVAST(t, version, out)
 			require.NotContains(t, string(out), "${")
 			var document struct {
@@ -440,15 +435,14 @@ func TestAnyTextIsInert(t *testing.T) {
 		s = rapid.SampledFrom(nasty).Draw(t, "nasty") + s
 		ad := hostile(s)
 		video.Version = rapid.SampledFrom([]Version{VAST20, VAST30, VAST40, VAST41, VAST42}).Draw(t, "version")
-		out, err := video.VAST(ad)
-		require.NoError(t, err)
+		out := video.Append(nil, ad)
 		checkVAST(t, video.Version, out)
 		want := []string{"div", "a", "img", "span", "b", "br", "span", "a", "span", "img"}
-		got := elements(t, Banner(ad, 300, 250))
+		got := elements(t, banner(ad, 300, 250))
 		require.Subset(t, want, got)
 		require.LessOrEqual(t, len(got), len(want))
 		var answer nativeresponse.Response
-		strict(t, nativeAd.Native(ad), &answer)
+		strict(t, nativeAd.Append(nil, ad), &answer)
 	})
 }
 
@@ -465,19 +459,16 @@ func TestLinks(t *testing.T) {
 func BenchmarkMarkup(b *testing.B) {
 	ad, video := example(), VideoRequest{Seconds: 15, Skippable: true}
 	nativeAd := NativeRequest{Assets: []NativeAsset{{ID: 1, HasID: true, Kind: AssetTitle}, {ID: 2, HasID: true, Kind: AssetData, Type: DataDesc}}}
-	for name, write := range map[string]func(){
-		"banner": func() { Banner(ad, 300, 250) },
-		"native": func() { nativeAd.Native(ad) },
-		"vast": func() {
-			if _, err := video.VAST(ad); err != nil {
-				panic(fmt.Sprint(err))
-			}
-		},
+	for name, write := range map[string]func([]byte) []byte{
+		"banner": func(b []byte) []byte { return AppendBanner(b, ad, 300, 250) },
+		"native": func(b []byte) []byte { return nativeAd.Append(b, ad) },
+		"vast":   func(b []byte) []byte { return video.Append(b, ad) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
+			var memory []byte
 			for b.Loop() {
-				write()
+				memory = write(memory[:0])
 			}
 		})
 	}

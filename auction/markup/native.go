@@ -102,10 +102,9 @@ func (a *NativeAsset) image(c *Creative) (string, bool) {
 	return media, media != ""
 }
 
-// Native is the reply of Native 1.2 as a JSON object without a root wrapper. Call it for an ad that
+// Append appends the reply of Native 1.2 as a JSON object without a root wrapper. Call it for an ad that
 // [NativeRequest.FitsNative]; optional assets that the ad does not have are left out.
-func (r *NativeRequest) Native(ad *Ad) []byte {
-	b := make([]byte, 0, 1024)
+func (r *NativeRequest) Append(b []byte, ad *Ad) []byte {
 	b = append(b, `{"ver":"1.2","assets":[`...)
 	first := true
 	for i := range r.Assets {

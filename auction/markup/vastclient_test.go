@@ -93,9 +93,7 @@ func TestVASTWithTheDailymotionClient(t *testing.T) {
 	var in bytes.Buffer
 	for _, ad := range ads {
 		r := VideoRequest{Skippable: true, Seconds: 15, W: 640, H: 480, Version: ad.version}
-		written, err := r.VAST(ad.Ad)
-		require.NoError(t, err)
-		line, err := json.Marshal(string(written))
+		line, err := json.Marshal(string(r.Append(nil, ad.Ad)))
 		require.NoError(t, err)
 		in.Write(append(line, '\n'))
 	}

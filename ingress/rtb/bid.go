@@ -7,7 +7,6 @@ import (
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/ingress/budget"
-	"adnet/ingress/httpapi"
 	"adnet/ingress/limits/frequency"
 	"adnet/internal/account"
 	"adnet/internal/errs"
@@ -60,112 +59,66 @@ func (s *Server) bid(c *gin.Context) error {
 	if err := s.deps.Limiter.AllowSeat(caller.KeyID, started); err != nil {
 		return err
 	}
-	c.Header("X-Openrtb-Version", "2.6")
-	in := new(bidRequest)
-	err = readBody(c, func(body []byte) error { return parse(body, in) })
-	if err != nil {
+	c.Writer.Header()["X-Openrtb-Version"] = s.headers.version
+	t := s.begin(c, caller, started)
+	defer t.end()
+	if err := readBody(c, t.read); err != nil {
 		if m, is := isMalformed(err); is {
 			err = errs.New(errs.InvalidRequest, "%s", string(m))
 		}
 		if errs.Is(err, errs.InvalidRequest) {
-			s.metrics.requests.WithLabelValues("malformed").Inc()
+			s.metrics.malformed.Inc()
 			return errs.Of(err).With("nbr", nbrInvalid)
 		}
 		return err
 	}
-	t := s.turn(c, in, caller, started)
-	bids, reasons, err := t.run()
-	if err != nil {
-		s.metrics.requests.WithLabelValues("failed").Inc()
+	if err := t.run(); err != nil {
+		s.metrics.failed.Inc()
 		return errs.Wrap(err, errs.Internal, "technical error; safe to retry")
 	}
-	return s.reply(c, t, bids, reasons)
+	return t.reply()
 }
 
-// turn is the work on one request.
-type turn struct {
-	*Server
-	c         *gin.Context
-	in        *bidRequest
-	caller    httpapi.Caller
-	started   time.Time
-	tmax      time.Duration
-	sandbox   bool
-	debug     bool
-	base      string
-	secure    bool // our own links are https
-	developer string
-	blocked   []string // domains
-	signals   signals  // of the request level
-	work      *workspace
-	taken     []auction.ID  // campaigns that have an imp already
-	lost      []lostAuction // what explains the imps without a bid that were auctioned
-}
-
-// lostAuction is the auction of an imp that got no bid.
-type lostAuction struct {
-	imp text
-	id  uuid.UUID
-}
-
-func (s *Server) turn(c *gin.Context, in *bidRequest, caller httpapi.Caller, started time.Time) *turn {
-	t := &turn{Server: s, c: c, in: in, caller: caller, started: started, tmax: defaultTMax, sandbox: in.Test.is(1), base: s.deps.BaseURL()}
-	if in.TMax.n > 0 {
-		t.tmax = min(time.Duration(min(in.TMax.n, int64(maxTMax/time.Millisecond)))*time.Millisecond, maxTMax)
-	}
-	t.debug = t.sandbox || in.Ext.v.Debug.n != 0
-	t.secure = len(t.base) > 8 && t.base[:8] == "https://"
-	t.developer = caller.DeveloperID.String()
-	t.blocked = domains(in.BAdv)
-	t.signals = requestSignals(in)
-	return t
-}
-
-// run decides every imp: reasons[i] is empty where bids has one for it.
-func (t *turn) run() (bids []wireBid, reasons []auction.Reason, err error) {
+// run decides every imp: reasons[i] stays empty where there is a bid for it.
+func (t *turn) run() error {
 	imps := t.in.Imp.list
-	reasons = make([]auction.Reason, len(imps))
+	t.reasons = slices.Grow(t.reasons, len(imps))[:len(imps)]
 	if whole := t.unfit(); whole != "" {
-		for i := range reasons {
-			reasons[i] = whole
-		}
-		return nil, reasons, nil
+		t.refuseAll(whole)
+		return nil
 	}
-	t.work = t.Server.work.Get().(*workspace)
-	defer t.Server.work.Put(t.work)
-	t.work.held = t.work.held[:0]
 	defer func() {
-		if len(bids) == 0 { // nothing is handed out
+		if t.won == 0 { // nothing is handed out
 			t.release()
 		}
 	}()
-	seen := make(map[text]struct{}, min(len(imps), maxImps))
-	bids = make([]wireBid, 0, min(len(imps), maxImps))
 	for i := range imps {
-		if reasons[i] = t.skip(i, seen); reasons[i] != "" {
+		if t.reasons[i] = t.skip(i); t.reasons[i] != "" {
 			continue
 		}
-		seen[imps[i].ID] = struct{}{}
-		var b wireBid
-		if b, reasons[i], err = t.imp(&imps[i]); err != nil {
-			return nil, nil, err
-		}
-		if reasons[i] == "" {
-			bids = append(bids, b)
+		var err error
+		if t.reasons[i], err = t.imp(&imps[i]); err != nil {
+			t.won = 0
+			return err
 		}
 	}
 	if t.late() { // nobody waits for this answer any more
-		bids = nil
-		for i := range reasons {
-			reasons[i] = timeout
-		}
+		t.won = 0
+		t.refuseAll(timeout)
 	}
-	return bids, reasons, nil
+	return nil
+}
+
+// refuseAll gives every imp the same reason.
+func (t *turn) refuseAll(reason auction.Reason) {
+	for i := range t.reasons {
+		t.reasons[i] = reason
+	}
 }
 
 // unfit is why no imp of the request can be bid for.
 func (t *turn) unfit() auction.Reason {
-	in := t.in
+	in := &t.in
 	switch {
 	case !t.deps.Catalog.Fresh(t.started) || !t.deps.Recording.CanRecord(t.c.Request.Context()),
 		t.deps.Budget != nil && !t.deps.Budget.Live(t.started):
@@ -180,44 +133,49 @@ func (t *turn) unfit() auction.Reason {
 	return ""
 }
 
-func (t *turn) skip(i int, seen map[text]struct{}) auction.Reason {
-	if i >= maxImps {
+func (t *turn) skip(i int) auction.Reason {
+	switch {
+	case i >= maxImps:
 		return tooMany
-	}
-	if t.late() {
+	case t.late():
 		return timeout
 	}
-	if _, again := seen[t.in.Imp.list[i].ID]; again {
-		return duplicate
+	imps := t.in.Imp.list
+	for before := range i {
+		if imps[before].ID == imps[i].ID {
+			return duplicate
+		}
 	}
 	return ""
 }
 
-func (t *turn) late() bool { return t.deps.Now().Sub(t.started) >= t.tmax }
+// late looks at the clock and says whether the time for an answer is over.
+func (t *turn) late() bool {
+	t.now = t.deps.Now()
+	return t.now.Sub(t.started) >= t.tmax
+}
 
-// reserve makes the auction id take the price of its bid from the budget; test requests cost nothing.
-func (t *turn) reserve(id uuid.UUID, now time.Time) {
-	t.work.scratch.Reserver, t.work.holding = nil, budget.Reservation{}
+// reserve makes the auction under way take the price of its bid from the budget; test requests cost nothing.
+func (t *turn) reserve() {
+	t.scratch.Reserver, t.holding = nil, budget.Reservation{}
 	if t.deps.Budget != nil && !t.sandbox {
-		t.work.holding.Begin(t.deps.Budget, id, now, true)
-		t.work.scratch.Reserver = &t.work.holding
+		t.holding.Begin(t.deps.Budget, t.sale.id, t.sale.started, true)
+		t.scratch.Reserver = &t.holding
 	}
 }
 
 // bidPending is how long a bid counts for a frequency cap without its impression: most are never shown.
 const bidPending = time.Minute
 
-// gate is the gate of the auction id; test requests are neither capped nor paced.
-func (t *turn) gate(id uuid.UUID, place *place, now time.Time) auction.Gate {
-	delivery := t.deps.Delivery
+// guard makes the gate of the auction under way; test requests are neither capped nor paced.
+func (t *turn) guard() {
+	delivery, now := t.deps.Delivery, t.sale.started
 	if t.sandbox {
 		delivery = nil
 	}
-	never := 0 // a bid request is no turn of a conversation
-	delivery.Begin(t.c.Request.Context(), &t.work.gate, id, frequency.Ask{
-		Developer: t.caller.DeveloperID, Session: place.session, FirstTurn: &never, TurnGap: &never, Pending: bidPending, Now: now,
+	delivery.Begin(t.c.Request.Context(), &t.gate, t.sale.id, frequency.Ask{
+		Developer: t.caller.DeveloperID, Session: t.sale.place.session, FirstTurn: &t.noTurn, TurnGap: &t.noTurn, Pending: bidPending, Now: now,
 	}, t.deps.Catalog.Gate(now))
-	return &t.work.gate
 }
 
 // bidLife is how long the bid may wait to be shown: as long as its price is reserved.
@@ -230,58 +188,53 @@ func (t *turn) bidLife() time.Duration {
 
 // release gives back what the request's bids reserved.
 func (t *turn) release() {
-	for i := range t.work.held {
-		t.work.held[i].Cancel()
+	for i := range t.held {
+		t.held[i].Cancel()
 	}
 }
 
-// imp runs the auction of one impression.
-func (t *turn) imp(p *imp) (b wireBid, reason auction.Reason, err error) {
-	started := t.deps.Now()
+// imp runs the auction of one impression and writes its bid; the reason says why there is none.
+func (t *turn) imp(p *imp) (auction.Reason, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
-		return b, "", err
+		return "", err
 	}
-	place := t.signals.of(p)
-	request := auction.Request{
-		Tokens: place.tokens, ActiveTools: place.tools, HostApp: place.host, Surface: place.surface,
-		IntegrationMethod: method, Region: place.region, Language: place.language, BlockedDomains: t.blocked,
-	}
-	t.work.clear()
-	chosen := chooser{turn: t, inner: t.gate(id, &place, started)}
-	t.reserve(id, started)
-	defer t.work.gate.End(nil) // however it ends
-	outcome := t.decide(p, &request, &chosen)
-	t.work.gate.End(outcome.Winner)
-	t.log(decided{id: id, outcome: &outcome, request: &request, place: &place, started: started})
-	if outcome.Winner == nil {
+	s := t.sell(id, p)
+	t.guard()
+	t.reserve()
+	defer t.gate.End(nil) // however it ends
+	s.outcome = t.decide(s)
+	t.gate.End(s.outcome.Winner)
+	s.took = t.deps.Now().Sub(s.started)
+	t.log(s)
+	if s.outcome.Winner == nil {
 		t.lost = append(t.lost, lostAuction{p.ID, id})
-		return b, outcome.Reason, nil
+		return s.outcome.Reason, nil
 	}
-	t.taken = append(t.taken, outcome.Winner.ID)
-	t.work.held = append(t.work.held, t.work.holding)
-	b, err = t.wireBid(won{id: id, imp: p, place: &place, outcome: &outcome, chooser: &chosen, started: started})
-	return b, "", err
+	t.taken = append(t.taken, s.outcome.Winner.ID)
+	t.held = append(t.held, t.holding)
+	t.write(s)
+	return "", nil
 }
 
-// decide runs the auction of p. Candidates come by descending effective CPM: down to the imp's floor all of them, below it
+// decide runs the auction of s. Candidates come by descending effective CPM: down to the imp's floor all of them, below it
 // those whose deal has a lower one.
-func (t *turn) decide(p *imp, request *auction.Request, g *chooser) auction.Outcome {
-	o, reason := t.offer(p)
-	if reason != "" {
+func (t *turn) decide(s *sale) auction.Outcome {
+	g := &s.chooser
+	if reason := t.offer(s.imp, &g.offer); reason != "" {
 		return auction.Outcome{Reason: reason}
 	}
-	floor, reason := t.floor(p)
-	g.offer, g.deals, g.open = &o, t.deals(p, floor, reason), !p.PMP.v.Private.is(1)
-	request.Formats, request.FloorCPM = o.formats(), floor
+	floor, reason := t.floor(s.imp)
+	g.deals, g.open = t.deals(s.imp, floor, reason), !s.imp.PMP.v.Private.is(1)
+	s.request.Formats, s.request.FloorCPM = g.offer.formats(), floor
 	outcome := auction.Outcome{Reason: privateAuction}
 	if g.open {
 		if outcome.Reason = reason; reason == "" {
-			outcome = auction.Decide(request, t.deps.Catalog.Snapshot(), g, &t.work.scratch)
+			outcome = auction.Decide(&s.request, t.deps.Catalog.Snapshot(), g, &t.scratch)
 		}
 	}
 	if outcome.Winner == nil && len(g.deals) > 0 && !g.over {
-		outcome = t.decideDeals(request, g, outcome)
+		outcome = t.decideDeals(s, outcome)
 	}
 	if outcome.Winner != nil {
 		g.agree(&outcome)
@@ -290,20 +243,20 @@ func (t *turn) decide(p *imp, request *auction.Request, g *chooser) auction.Outc
 }
 
 // decideDeals is the auction among the campaigns that may answer a deal, after nobody won the one before.
-func (t *turn) decideDeals(request *auction.Request, g *chooser, before auction.Outcome) auction.Outcome {
-	private := *request
+func (t *turn) decideDeals(s *sale, before auction.Outcome) auction.Outcome {
+	private, g := s.request, &s.chooser
 	private.Deals, private.FloorCPM = ids(g.deals)
-	traced := t.work.trace
+	traced := t.trace
 	g.open, g.looked = false, 0
-	outcome := auction.Decide(&private, t.deps.Catalog.Snapshot(), g, &t.work.scratch)
+	outcome := auction.Decide(&private, t.deps.Catalog.Snapshot(), g, &t.scratch)
 	switch none := outcome.Reason == auction.NoMatch || outcome.Reason == auction.NoCampaigns; {
 	case outcome.Winner != nil:
-		request.FloorCPM = private.FloorCPM
+		s.request.FloorCPM = private.FloorCPM
 		return outcome
 	case before.Reason == privateAuction && !none:
 		return outcome
 	case before.Reason != privateAuction:
-		t.work.trace = traced // the open auction says more
+		t.trace = traced // the open auction says more
 	}
 	return before
 }

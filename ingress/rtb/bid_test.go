@@ -450,18 +450,19 @@ func TestSignals(t *testing.T) {
 		require.Equal(t, tc.want, region(tc.country, tc.part), tc)
 	}
 	var in bidRequest
-	require.NoError(t, parse([]byte(`{"id":"r","imp":[{"id":"1","banner":{},"tagid":"slot"}],"app":{"name":"Weather Pro","keywords":"storm,rain",`+
+	require.NoError(t, newReader().parse([]byte(`{"id":"r","imp":[{"id":"1","banner":{},"tagid":"slot"}],"app":{"name":"Weather Pro","keywords":"storm,rain",`+
 		`"kwarray":["hail"],"content":{"title":"Tornado season","kwarray":["wind"]}},"device":{"langb":"pt-BR"},"user":{"keywords":"secret","geo":{"country":"BRA"}}}`), &in))
-	s := requestSignals(&in)
+	var s signals
+	s.begin(&in)
 	got := s.of(&in.Imp.list[0])
 	require.Equal(t, place{tokens: []string{"tornado", "season", "storm", "rain", "weather", "pro", "wind", "hail"}, host: "slot", region: "BR", language: "pt-BR"}, got)
 	require.NotContains(t, got.tokens, "secret")
 
 	in = bidRequest{}
-	require.NoError(t, parse([]byte(`{"id":"r","imp":[{"id":"1","banner":{},"tagid":"slot","ext":{"mcp_context":{"mcp_tool":"t1","active_tools":["t2"],"surface":"chat",`+
+	require.NoError(t, newReader().parse([]byte(`{"id":"r","imp":[{"id":"1","banner":{},"tagid":"slot","ext":{"mcp_context":{"mcp_tool":"t1","active_tools":["t2"],"surface":"chat",`+
 		`"user_region":"us_ca","user_language":"de"}}}],"site":{"keywords":"none"},"ext":{"mcp_context":{"intent":"Sail boats","intent_tokens":["regatta"],"host_app":"h",`+
 		`"mcp_tool":"outer","surface":"outer"}}}`), &in))
-	s = requestSignals(&in)
+	s.begin(&in)
 	require.Equal(t, place{
 		tokens: []string{"sail", "boat", "regatta"}, tools: []string{"t1", "t2"}, host: "h", surface: "chat", region: "US-CA", language: "de",
 	}, s.of(&in.Imp.list[0]))

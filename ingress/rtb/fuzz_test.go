@@ -42,16 +42,17 @@ func FuzzBidRequest(f *testing.F) {
 		shows = append(shows, k)
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		in := new(bidRequest)
-		if err := parse(body, in); err != nil {
+		in, json := new(bidRequest), newReader()
+		if err := json.parse(body, in); err != nil {
 			if utf8.Valid(body) && stdjson.Valid(body) && len(body) < 9_000 { // no deeper than is read
 				require.True(t, mutation{body: body}.malformed(), "%s", body)
 			}
 			return
 		}
 		require.False(t, mutation{body: body}.malformed(), "%s", body)
-		turn := &turn{Server: &Server{cfg: x.cfg, rates: map[string]money.Micros{"USD": money.USD}}, in: in, secure: true}
-		turn.signals, turn.blocked = requestSignals(in), domains(in.BAdv)
+		turn := &turn{Server: &Server{cfg: x.cfg, rates: map[string]money.Micros{"USD": money.USD}}, asked: asked{in: *in, secure: true}, kept: kept{json: json}}
+		turn.signals.begin(in)
+		turn.blocked = domains(in.BAdv)
 		turn.categoryBlocked()
 		for i := range in.Imp.list {
 			p := &in.Imp.list[i]
@@ -69,7 +70,8 @@ func FuzzBidRequest(f *testing.F) {
 				require.NotEmpty(t, id)
 				require.Positive(t, d.floor)
 			}
-			o, reason := turn.offer(p)
+			var o offer
+			reason = turn.offer(p, &o)
 			require.Equal(t, reason == "", len(o.formats()) > 0)
 			for k := range shows {
 				if kind, fits := o.choose(&shows[k], anyKind); fits {
@@ -116,13 +118,16 @@ func FuzzNativeRequest(f *testing.F) {
 	campaign := catalogue()["hostile"]
 	show := creative(&campaign)
 	f.Fuzz(func(t *testing.T, text string) {
-		n := native{Request: embedded{text: []byte(text)}}
-		r, ok := n.request()
+		if !utf8.ValidString(text) {
+			return // a part of a body, which is valid
+		}
+		n := native{Request: embedded{text: text, isText: true}}
+		r, ok := n.request(newReader())
 		if !ok || !r.FitsNative(&show) {
 			return
 		}
 		var out nativeresponse.Response
-		reply := r.Native(&markup.Ad{Creative: show, ClickURL: "https://a.example/s/x", ImpressionURL: "https://a.example/i", ReceiptURL: "https://a.example/r"})
+		reply := r.Append(nil, &markup.Ad{Creative: show, ClickURL: "https://a.example/s/x", ImpressionURL: "https://a.example/i", ReceiptURL: "https://a.example/r"})
 		known(t, reply, &out)
 		require.LessOrEqual(t, len(out.Assets), len(r.Assets))
 		for _, bad := range []string{"<", "${", "&"} {

@@ -1,110 +1,194 @@
 package rtb
 
-import (
-	"adnet/auction/markup"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-)
+import "adnet/auction/markup"
 
 // native is an imp.native. Its request is a JSON text inside of a string; some exchanges send the object itself.
 type native struct {
-	Request embedded `json:"request"`
+	Request embedded
+}
+
+func (n *native) member(r *reader, name string) {
+	switch name {
+	case "request":
+		n.Request = r.embedded()
+	default:
+		r.skip()
+	}
 }
 
 // embedded is a JSON object, or the text of one.
 type embedded struct {
-	text   []byte
+	text   string
+	isText bool
 	object object[nativeRequest]
 }
 
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (e *embedded) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	*e = embedded{}
-	switch dec.PeekKind() {
-	case '"':
-		token, err := dec.ReadToken()
-		if err != nil {
-			return err
-		}
-		e.text = []byte(token.String())
-		return nil
-	case '{':
-		return e.object.UnmarshalJSONFrom(dec)
+func (r *reader) embedded() (e embedded) {
+	if r.dec.PeekKind() == '"' {
+		return embedded{text: r.quoted(), isText: true}
 	}
-	return dec.SkipValue()
+	into(r, &e.object)
+	return e
 }
 
 // nativeRequest is a Native 1.2 request (section 4.1), or the wrapper of Native 1.0 around one.
 type nativeRequest struct {
-	Wrapped       object[unwrapped]     `json:"native"`
-	Assets        objects[nativeAsset]  `json:"assets"`
-	EventTrackers objects[eventTracker] `json:"eventtrackers"`
-	Privacy       whole                 `json:"privacy"`
+	unwrapped
+	Wrapped object[unwrapped]
+}
+
+func (n *nativeRequest) member(r *reader, name string) {
+	switch name {
+	case "native":
+		into(r, &n.Wrapped)
+	default:
+		n.unwrapped.member(r, name)
+	}
 }
 
 type unwrapped struct {
-	Assets        objects[nativeAsset]  `json:"assets"`
-	EventTrackers objects[eventTracker] `json:"eventtrackers"`
-	Privacy       whole                 `json:"privacy"`
+	Assets        objects[nativeAsset]
+	EventTrackers objects[eventTracker]
+	Privacy       whole
+}
+
+func (u *unwrapped) member(r *reader, name string) {
+	switch name {
+	case "assets":
+		u.Assets = list(r, &r.assets)
+	case "eventtrackers":
+		u.EventTrackers = list(r, &r.trackers)
+	case "privacy":
+		u.Privacy = r.whole()
+	default:
+		r.skip()
+	}
 }
 
 type eventTracker struct {
-	Event   whole  `json:"event"`
-	Methods wholes `json:"methods"`
+	Event   whole
+	Methods wholes
+}
+
+func (e *eventTracker) member(r *reader, name string) {
+	switch name {
+	case "event":
+		e.Event = r.whole()
+	case "methods":
+		e.Methods = r.wholes()
+	default:
+		r.skip()
+	}
 }
 
 type nativeAsset struct {
-	ID       whole               `json:"id"`
-	Required whole               `json:"required"`
-	Title    object[nativeTitle] `json:"title"`
-	Img      object[nativeImage] `json:"img"`
-	Data     object[nativeData]  `json:"data"`
+	ID       whole
+	Required whole
+	Title    object[nativeTitle]
+	Img      object[nativeImage]
+	Data     object[nativeData]
+}
+
+func (n *nativeAsset) member(r *reader, name string) {
+	switch name {
+	case "id":
+		n.ID = r.whole()
+	case "required":
+		n.Required = r.whole()
+	case "title":
+		into(r, &n.Title)
+	case "img":
+		into(r, &n.Img)
+	case "data":
+		into(r, &n.Data)
+	default:
+		r.skip()
+	}
 }
 
 type nativeTitle struct {
-	Len whole `json:"len"`
+	Len whole
+}
+
+func (n *nativeTitle) member(r *reader, name string) {
+	switch name {
+	case "len":
+		n.Len = r.whole()
+	default:
+		r.skip()
+	}
 }
 
 type nativeImage struct {
-	Type  whole `json:"type"`
-	W     whole `json:"w"`
-	WMin  whole `json:"wmin"`
-	H     whole `json:"h"`
-	HMin  whole `json:"hmin"`
-	Mimes texts `json:"mimes"`
+	Type  whole
+	W     whole
+	WMin  whole
+	H     whole
+	HMin  whole
+	Mimes texts
+}
+
+func (n *nativeImage) member(r *reader, name string) {
+	switch name {
+	case "type":
+		n.Type = r.whole()
+	case "w":
+		n.W = r.whole()
+	case "wmin":
+		n.WMin = r.whole()
+	case "h":
+		n.H = r.whole()
+	case "hmin":
+		n.HMin = r.whole()
+	case "mimes":
+		n.Mimes = r.texts()
+	default:
+		r.skip()
+	}
 }
 
 type nativeData struct {
-	Type whole `json:"type"`
-	Len  whole `json:"len"`
+	Type whole
+	Len  whole
+}
+
+func (n *nativeData) member(r *reader, name string) {
+	switch name {
+	case "type":
+		n.Type = r.whole()
+	case "len":
+		n.Len = r.whole()
+	default:
+		r.skip()
+	}
 }
 
 // most assets of a native request that are read; real ones have a dozen.
 const maxAssets = 100
 
 // request is the native request for the markup; false when there is none that can be read.
-func (n *native) request() (markup.NativeRequest, bool) {
+func (n *native) request(r *reader) (markup.NativeRequest, bool) {
 	in := n.Request.object
-	if n.Request.text != nil {
-		if json.Unmarshal(n.Request.text, &in, decodeOptions()) != nil {
+	if n.Request.isText {
+		var err error
+		if in.set, err = r.document(n.Request.text, &in.v); err != nil {
 			return markup.NativeRequest{}, false
 		}
 	}
-	r := unwrapped{in.v.Assets, in.v.EventTrackers, in.v.Privacy}
+	wanted := in.v.unwrapped
 	if in.v.Wrapped.set {
-		r = in.v.Wrapped.v
+		wanted = in.v.Wrapped.v
 	}
-	if !in.set || len(r.Assets.list) == 0 || r.Assets.bad || len(r.Assets.list) > maxAssets {
+	if assets := wanted.Assets; !in.set || len(assets.list) == 0 || assets.bad || len(assets.list) > maxAssets {
 		return markup.NativeRequest{}, false
 	}
-	out := markup.NativeRequest{Privacy: r.Privacy.is(1), Assets: make([]markup.NativeAsset, len(r.Assets.list))}
-	for i := range r.EventTrackers.list {
-		t := &r.EventTrackers.list[i]
+	out := markup.NativeRequest{Privacy: wanted.Privacy.is(1), Assets: make([]markup.NativeAsset, len(wanted.Assets.list))}
+	for i := range wanted.EventTrackers.list {
+		t := &wanted.EventTrackers.list[i]
 		out.PixelTracker = out.PixelTracker || t.Event.is(1) && has(t.Methods, 1)
 	}
-	for i := range r.Assets.list {
-		out.Assets[i] = r.Assets.list[i].asset()
+	for i := range wanted.Assets.list {
+		out.Assets[i] = wanted.Assets.list[i].asset()
 	}
 	return out, true
 }

@@ -31,20 +31,20 @@ func (k markupKind) String() string { return [kinds]string{"native", "banner", "
 
 // offer is what can be shown in an imp.
 type offer struct {
+	list   [3]auction.Format // the memory of formats
 	has    [kinds]bool
 	w, h   int // of a banner, CSS pixels
 	native markup.NativeRequest
 	video  markup.VideoRequest
 }
 
-// offer reads what can be shown in p; the reason says why nothing of it is something that we have.
-func (t *turn) offer(p *imp) (o offer, reason auction.Reason) {
-	switch {
-	case p.Secure.is(1) && !t.secure:
-		return o, insecure
+// offer reads into o what can be shown in p; the reason says why nothing of it is something that we have.
+func (t *turn) offer(p *imp, o *offer) auction.Reason {
+	if p.Secure.is(1) && !t.secure {
+		return insecure
 	}
 	if p.Native.set {
-		o.native, o.has[asNative] = p.Native.v.request()
+		o.native, o.has[asNative] = p.Native.v.request(t.json)
 	}
 	if p.Banner.set && !has(p.Banner.v.BType, htmlBanner) {
 		o.has[asBanner] = true
@@ -54,14 +54,14 @@ func (t *turn) offer(p *imp) (o offer, reason auction.Reason) {
 		o.video, o.has[asVideo] = p.Video.v.request(t.cfg.VideoSec)
 	}
 	if o.has == ([kinds]bool{}) {
-		return o, unsupported
+		return unsupported
 	}
-	return o, ""
+	return ""
 }
 
 // formats are the creatives that fill o: image a native or a banner, native a native, video a video.
 func (o *offer) formats() []auction.Format {
-	list := make([]auction.Format, 0, 3)
+	list := o.list[:0]
 	if o.has[asNative] || o.has[asBanner] {
 		list = append(list, imageFormat)
 	}
@@ -184,7 +184,7 @@ const patience = 2_000
 // won another imp of the request, and the campaign may spend.
 type chooser struct {
 	turn     *turn
-	offer    *offer
+	offer    offer
 	inner    auction.Gate
 	deals    map[string]*terms
 	open     bool // bids without a deal are taken too

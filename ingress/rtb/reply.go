@@ -1,18 +1,15 @@
 package rtb
 
 import (
-	"bytes"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"adnet/auction"
 	"adnet/auction/markup"
 	"adnet/auction/target"
 	"adnet/ingress/httpapi"
-	"adnet/internal/money"
 	"adnet/internal/token"
 
 	"github.com/gin-gonic/gin"
@@ -27,152 +24,100 @@ const (
 	adapter = "adnet"
 )
 
-// wireResponse is a BidResponse (OpenRTB 2.6, 4.2.1).
-type wireResponse struct {
-	id         text
-	seat       string
-	bids       []wireBid
-	nbr        int // when there are no bids
-	processing time.Duration
-	tmax       time.Duration
-	version    string // of the ranking model
-	nonBids    []wireNonBid
-}
-
-// wireBid is a Bid (4.2.3).
-type wireBid struct {
-	id         string
-	imp        text
-	price      money.Micros
-	campaign   string // adid, crid
-	advertiser string // cid
-	domain     string
-	links      string // what nurl, burl and lurl share, between the op and the macro
-	adm        string
-	deal       string
-	w, h, dur  int64
-	mtype      int
-	prediction *auction.Prediction
-	latency    time.Duration
-}
-
-// wireNonBid is an entry of ext.seatnonbid (OpenRTB community extension Seat Non Bid).
-type wireNonBid struct {
-	imp     text
-	reason  auction.Reason
-	auction uuid.UUID // nil when the imp was not auctioned
-}
-
-// won is an imp with its winner.
-type won struct {
-	id       uuid.UUID
-	imp      *imp
-	place    *place
-	outcome  *auction.Outcome
-	*chooser // what passed it
-	started  time.Time
-}
-
-// wireBid is the bid for an imp, signed. The auction token in the markup counts and bills; the bid token in the
+// write writes the bid for the imp of s, signed. The auction token in the markup counts and bills; the bid token in the
 // notices only says that they are about a bid of ours, and at which price.
-func (t *turn) wireBid(w won) (wireBid, error) {
+func (t *turn) write(s *sale) {
+	shown := s.chooser.creative
 	said := token.Auction{
-		AuctionID: w.id, CampaignID: w.creative.ID, AdvertiserID: w.creative.AdvertiserID, DeveloperID: t.caller.DeveloperID,
-		Price: w.outcome.Price, BillingModel: w.outcome.Winner.Billing.String(), Format: string(w.creative.Format), IntegrationMethod: method,
-		Surface: w.place.surface, Region: w.place.region, Language: w.place.language, HostApp: w.place.host,
-		CreditFunded: w.creative.CreditFunded, Sandbox: t.sandbox,
+		AuctionID: s.id, CampaignID: shown.ID, AdvertiserID: shown.AdvertiserID, DeveloperID: t.caller.DeveloperID,
+		Price: s.outcome.Price, BillingModel: s.outcome.Winner.Billing.String(), Format: string(shown.Format), IntegrationMethod: method,
+		Surface: s.place.surface, Region: s.place.region, Language: s.place.language, HostApp: s.place.host,
+		CreditFunded: shown.CreditFunded, Sandbox: t.sandbox,
 	}
-	adToken := t.deps.Keyring.Sign(token.PurposeAuction, said)
-	said.Price, said.Surface, said.HostApp = w.outcome.EffectiveCPM, "", ""
-	bidToken := t.deps.Keyring.Sign(token.PurposeBid, said)
-
-	id := w.id.String()
-	b := wireBid{
-		id: id, imp: w.imp.ID, price: w.outcome.EffectiveCPM, campaign: w.creative.ID.String(), advertiser: w.creative.AdvertiserID.String(),
-		domain: advertiserDomain(w.creative.CTAURL), links: "&imp=" + url.QueryEscape(string(w.imp.ID)) + "&bid=" + id + "&t=" + bidToken,
-		mtype: mtypes[w.kind], prediction: &w.outcome.Prediction, latency: t.deps.Now().Sub(w.started),
+	t.token = t.deps.Keyring.AppendSign(t.token[:0], token.PurposeAuction, said)
+	said.Price, said.Surface, said.HostApp = s.outcome.EffectiveCPM, "", ""
+	t.noticed = append(append(t.noticed[:0], "&imp="...), url.QueryEscape(string(s.imp.ID))...)
+	t.noticed = appendID(append(t.noticed, "&bid="...), s.id)
+	t.noticed = t.deps.Keyring.AppendSign(append(t.noticed, "&t="...), token.PurposeBid, said)
+	size := t.show(s)
+	if t.won == 0 {
+		t.first = s.id
+	} else {
+		t.bids = append(t.bids, ',')
 	}
-	if w.deal != nil {
-		b.deal = w.deal.id
-	}
-	t.metrics.bids[w.kind].Inc()
-	return b, t.markup(&b, &w, adToken)
+	t.bids = t.appendBid(t.bids, s, size)
+	t.won++
+	t.metrics.bids[s.chooser.kind].Inc()
 }
 
-// markup fills the bid's adm and size.
-func (t *turn) markup(b *wireBid, w *won, adToken string) error {
-	beacon := "&campaign_id=" + b.campaign + "&auction_id=" + adToken + "&session=" + url.QueryEscape(w.place.session) + "&dev=" + t.developer + "&format=" + string(w.creative.Format)
-	track := t.base + "/api/track?event="
-	ad := markup.Ad{
-		Creative: creative(w.creative), ID: b.id, CampaignID: b.campaign, DisclosureLabel: t.deps.Disclosure,
-		ReceiptURL: t.base + "/r/" + adToken, ClickURL: t.base + "/s/" + adToken + "?event=click",
-		ImpressionURL: track + "impression" + beacon,
-	}
-	switch w.kind {
+// extent is the size of an ad in CSS pixels, and of a video the seconds; 0 for what is not said.
+type extent struct{ w, h, dur int64 }
+
+// show writes the markup of the bid for s.
+func (t *turn) show(s *sale) extent {
+	g := &s.chooser
+	ad := markup.Ad{Creative: creative(g.creative), DisclosureLabel: t.deps.Disclosure}
+	t.link(s, &ad)
+	switch offer := &g.offer; g.kind {
 	case asNative:
-		b.adm = string(w.offer.native.Native(&ad))
+		t.markup = offer.native.Append(t.markup[:0], &ad)
+		return extent{}
 	case asBanner:
-		b.adm = markup.Banner(&ad, w.offer.w, w.offer.h)
-		b.w, b.h = int64(w.offer.w), int64(w.offer.h)
+		t.markup = markup.AppendBanner(t.markup[:0], &ad, offer.w, offer.h)
+		return extent{w: int64(offer.w), h: int64(offer.h)}
 	default:
-		ad.CompleteURL, ad.SkipURL, ad.CloseURL = track+"video_complete"+beacon, track+"skip"+beacon, track+"close"+beacon
-		ad.ErrorURL = t.base + "/api/rtb?op=error" + b.links + "&reason="
-		document, err := w.offer.video.VAST(&ad)
-		if err != nil {
-			return err
-		}
-		b.adm = string(document)
-		b.w, b.h, b.dur = w.offer.video.W, w.offer.video.H, w.offer.video.Seconds
+		t.markup = offer.video.Append(t.markup[:0], &ad)
+		return extent{offer.video.W, offer.video.H, offer.video.Seconds}
 	}
-	return nil
+}
+
+// link gives ad its ids and its links, in the order in which they are written.
+func (t *turn) link(s *sale, ad *markup.Ad) {
+	shown := s.chooser.creative
+	p := &t.pieces
+	p.begin()
+	p.id(s.id).end()
+	p.id(shown.ID).end()
+	p.put(t.base, "/r/").write(t.token).end()
+	p.put(t.base, "/s/").write(t.token).put("?event=click").end()
+	pixels := []string{"impression"}
+	if s.chooser.kind == asVideo {
+		pixels = []string{"impression", "video_complete", "skip", "close"}
+	}
+	for _, event := range pixels {
+		p.put(t.base, "/api/track?event=", event, "&campaign_id=").id(shown.ID).put("&auction_id=").write(t.token)
+		p.put("&session=", url.QueryEscape(s.place.session), "&dev=").id(t.caller.DeveloperID).put("&format=", string(shown.Format)).end()
+	}
+	if s.chooser.kind == asVideo {
+		p.put(t.base, "/api/rtb?op=error").write(t.noticed).put("&reason=").end()
+	}
+	p.strings(&ad.ID, &ad.CampaignID, &ad.ReceiptURL, &ad.ClickURL, &ad.ImpressionURL, &ad.CompleteURL, &ad.SkipURL, &ad.CloseURL, &ad.ErrorURL)
 }
 
 // reply answers a request that is well-formed.
-func (s *Server) reply(c *gin.Context, t *turn, bids []wireBid, reasons []auction.Reason) error {
-	for _, reason := range reasons {
+func (t *turn) reply() error {
+	for _, reason := range t.reasons {
 		if reason != "" {
-			s.metrics.nobids.WithLabelValues(string(reason)).Inc()
+			t.metrics.nobids.WithLabelValues(string(reason)).Inc()
 		}
 	}
-	if len(bids) == 0 && len(t.lost) > 0 {
-		c.Writer.Header()["X-Adnet-Auction-Id"] = []string{t.lost[0].id.String()}
+	answer := t.metrics.bid
+	if t.won == 0 {
+		answer = t.metrics.noBid
 	}
-	if len(bids) == 0 && !t.debug {
-		s.metrics.requests.WithLabelValues("no_bid").Inc()
-		c.Status(http.StatusNoContent)
+	answer.Inc()
+	if t.won == 0 && len(t.lost) > 0 {
+		t.c.Writer.Header()["X-Adnet-Auction-Id"] = []string{t.lost[0].id.String()}
+	}
+	if t.won == 0 && !t.debug {
+		t.c.Status(http.StatusNoContent)
 		return nil
 	}
-	response := wireResponse{
-		id: t.in.ID, seat: s.cfg.Seat, bids: bids, processing: s.deps.Now().Sub(t.started), tmax: t.tmax, version: s.version(),
-	}
-	answer := "bid"
-	if len(bids) == 0 {
-		answer, response.nbr = "no_bid", nbr(reasons)
-	}
-	if t.debug {
-		response.nonBids = t.nonBids(reasons)
-	}
-	s.metrics.requests.WithLabelValues(answer).Inc()
-	out := buffers.Get().(*bytes.Buffer)
-	defer release(out)
-	out.Reset()
-	body := t.append(out.AvailableBuffer(), &response)
-	if cap(body) > out.Cap() {
-		*out = *bytes.NewBuffer(body) // keep the room that this reply took
-	}
-	return send(c, body)
+	t.out = t.append(t.out[:0])
+	return t.send(t.out)
 }
 
 func (s *Server) version() string { return s.deps.Catalog.Snapshot().Table().Version }
-
-func (t *turn) nonBids(reasons []auction.Reason) (list []wireNonBid) {
-	for i, reason := range reasons {
-		if reason != "" {
-			list = append(list, wireNonBid{imp: t.in.Imp.list[i].ID, reason: reason, auction: t.auctionOf(t.in.Imp.list[i].ID, reason)})
-		}
-	}
-	return list
-}
 
 // auctionOf is the auction that an imp lost.
 func (t *turn) auctionOf(imp text, reason auction.Reason) uuid.UUID {
@@ -231,12 +176,12 @@ func (s *Server) status(c *gin.Context) error {
 var vastVersions = []string{markup.VAST20.String(), markup.VAST30.String(), markup.VAST40.String(), markup.VAST41.String(), markup.VAST42.String()}
 
 // send answers 200 with a JSON body, compressed when the caller takes that.
-func send(c *gin.Context, body []byte) error {
-	c.Header("Vary", "Accept-Encoding")
-	if len(body) < compressFrom || !takesGzip(c.GetHeader("Accept-Encoding")) {
-		return httpapi.Bytes(c, http.StatusOK, body)
+func (t *turn) send(body []byte) error {
+	t.c.Writer.Header()["Vary"] = t.headers.vary
+	if len(body) < compressFrom || !takesGzip(t.c.GetHeader("Accept-Encoding")) {
+		return httpapi.Bytes(t.c, http.StatusOK, body)
 	}
-	return compressed(c, body)
+	return compressed(t.c, body)
 }
 
 // takesGzip reads an Accept-Encoding (RFC 9110, 12.5.3).

@@ -4,145 +4,416 @@ import (
 	"bytes"
 	"errors"
 	"unicode/utf8"
-
-	"github.com/go-json-experiment/json"
 )
 
 // bidRequest is what is used of a BidRequest (OpenRTB 2.6, 3.2.1). Nothing of user or device that could identify
 // a person is read, so consent, wherever an exchange puts it, has nothing to allow or forbid here.
 type bidRequest struct {
-	ID     text            `json:"id"`
-	Imp    objects[imp]    `json:"imp"`
-	Site   object[channel] `json:"site"`
-	App    object[channel] `json:"app"`
-	DOOH   object[channel] `json:"dooh"`
-	Device object[device]  `json:"device"`
-	User   object[user]    `json:"user"`
-	Test   whole           `json:"test"`
-	TMax   whole           `json:"tmax"`
-	Cur    texts           `json:"cur"`
-	BCat   texts           `json:"bcat"`
-	ACat   texts           `json:"acat"`
-	CatTax whole           `json:"cattax"`
-	BAdv   texts           `json:"badv"`
-	WSeat  texts           `json:"wseat"`
-	BSeat  texts           `json:"bseat"`
-	Ext    object[reqExt]  `json:"ext"`
+	ID     text
+	Imp    objects[imp]
+	Site   object[channel]
+	App    object[channel]
+	DOOH   object[channel]
+	Device object[device]
+	User   object[user]
+	Test   whole
+	TMax   whole
+	Cur    texts
+	BCat   texts
+	ACat   texts
+	CatTax whole
+	BAdv   texts
+	WSeat  texts
+	BSeat  texts
+	Ext    object[reqExt]
+}
+
+func (b *bidRequest) member(r *reader, name string) {
+	switch name {
+	case "id":
+		b.ID = r.string()
+	case "imp":
+		b.Imp = list(r, &r.imps)
+	case "site":
+		into(r, &b.Site)
+	case "app":
+		into(r, &b.App)
+	case "dooh":
+		into(r, &b.DOOH)
+	case "device":
+		into(r, &b.Device)
+	case "user":
+		into(r, &b.User)
+	case "test":
+		b.Test = r.whole()
+	case "tmax":
+		b.TMax = r.whole()
+	case "cur":
+		b.Cur = r.texts()
+	case "bcat":
+		b.BCat = r.texts()
+	case "acat":
+		b.ACat = r.texts()
+	case "cattax":
+		b.CatTax = r.whole()
+	case "badv":
+		b.BAdv = r.texts()
+	case "wseat":
+		b.WSeat = r.texts()
+	case "bseat":
+		b.BSeat = r.texts()
+	case "ext":
+		into(r, &b.Ext)
+	default:
+		r.skip()
+	}
 }
 
 type reqExt struct {
-	Context object[mcpContext] `json:"mcp_context"`
-	Debug   whole              `json:"debug"`
+	Context object[mcpContext]
+	Debug   whole
+}
+
+func (e *reqExt) member(r *reader, name string) {
+	switch name {
+	case "mcp_context":
+		into(r, &e.Context)
+	case "debug":
+		e.Debug = r.whole()
+	default:
+		r.skip()
+	}
 }
 
 // mcpContext is ext.mcp_context of a request or an imp: fields seen in the wild and both argument sets of
 // the JSON-RPC tool.
 type mcpContext struct {
-	Intent       text  `json:"intent"`
-	Summary      text  `json:"context_summary"`
-	Context      text  `json:"context"`
-	IntentTokens texts `json:"intent_tokens"`
-	Tool         text  `json:"mcp_tool"`
-	Tools        texts `json:"active_tools"`
-	Host         text  `json:"host"`
-	HostApp      text  `json:"host_app"`
-	Surface      text  `json:"surface"`
-	Region       text  `json:"user_region"`
-	RegionShort  text  `json:"region"`
-	Language     text  `json:"user_language"`
-	LangShort    text  `json:"language"`
-	Session      text  `json:"session_id"` // opaque, for frequency caps
+	Intent       text
+	Summary      text
+	Context      text
+	IntentTokens texts
+	Tool         text
+	Tools        texts
+	Host         text
+	HostApp      text
+	Surface      text
+	Region       text
+	RegionShort  text
+	Language     text
+	LangShort    text
+	Session      text // opaque, for frequency caps
+}
+
+func (m *mcpContext) member(r *reader, name string) {
+	switch name {
+	case "intent":
+		m.Intent = r.string()
+	case "context_summary":
+		m.Summary = r.string()
+	case "context":
+		m.Context = r.string()
+	case "intent_tokens":
+		m.IntentTokens = r.texts()
+	case "mcp_tool":
+		m.Tool = r.string()
+	case "active_tools":
+		m.Tools = r.texts()
+	case "host":
+		m.Host = r.string()
+	case "host_app":
+		m.HostApp = r.string()
+	case "surface":
+		m.Surface = r.string()
+	case "user_region":
+		m.Region = r.string()
+	case "region":
+		m.RegionShort = r.string()
+	case "user_language":
+		m.Language = r.string()
+	case "language":
+		m.LangShort = r.string()
+	case "session_id":
+		m.Session = r.string()
+	default:
+		r.skip()
+	}
 }
 
 // channel is a site, app or screen.
 type channel struct {
-	Name     text            `json:"name"`
-	Keywords text            `json:"keywords"`
-	KWArray  texts           `json:"kwarray"`
-	Search   text            `json:"search"`
-	Content  object[content] `json:"content"`
+	Name     text
+	Keywords text
+	KWArray  texts
+	Search   text
+	Content  object[content]
+}
+
+func (c *channel) member(r *reader, name string) {
+	switch name {
+	case "name":
+		c.Name = r.string()
+	case "keywords":
+		c.Keywords = r.string()
+	case "kwarray":
+		c.KWArray = r.texts()
+	case "search":
+		c.Search = r.string()
+	case "content":
+		into(r, &c.Content)
+	default:
+		r.skip()
+	}
 }
 
 type content struct {
-	Title    text  `json:"title"`
-	Series   text  `json:"series"`
-	Genre    text  `json:"genre"`
-	Keywords text  `json:"keywords"`
-	KWArray  texts `json:"kwarray"`
+	Title    text
+	Series   text
+	Genre    text
+	Keywords text
+	KWArray  texts
+}
+
+func (c *content) member(r *reader, name string) {
+	switch name {
+	case "title":
+		c.Title = r.string()
+	case "series":
+		c.Series = r.string()
+	case "genre":
+		c.Genre = r.string()
+	case "keywords":
+		c.Keywords = r.string()
+	case "kwarray":
+		c.KWArray = r.texts()
+	default:
+		r.skip()
+	}
 }
 
 type device struct {
-	Language text        `json:"language"`
-	LangB    text        `json:"langb"`
-	Geo      object[geo] `json:"geo"`
+	Language text
+	LangB    text
+	Geo      object[geo]
+}
+
+func (d *device) member(r *reader, name string) {
+	switch name {
+	case "language":
+		d.Language = r.string()
+	case "langb":
+		d.LangB = r.string()
+	case "geo":
+		into(r, &d.Geo)
+	default:
+		r.skip()
+	}
 }
 
 type user struct {
-	Geo object[geo] `json:"geo"`
+	Geo object[geo]
+}
+
+func (u *user) member(r *reader, name string) {
+	switch name {
+	case "geo":
+		into(r, &u.Geo)
+	default:
+		r.skip()
+	}
 }
 
 type geo struct {
-	Country text `json:"country"` // ISO 3166-1 alpha-3
-	Region  text `json:"region"`  // ISO 3166-2, of the USA two letters
+	Country text // ISO 3166-1 alpha-3
+	Region  text // ISO 3166-2, of the USA two letters
+}
+
+func (g *geo) member(r *reader, name string) {
+	switch name {
+	case "country":
+		g.Country = r.string()
+	case "region":
+		g.Region = r.string()
+	default:
+		r.skip()
+	}
 }
 
 // imp is what is used of an Imp (3.2.4).
 type imp struct {
-	ID          text           `json:"id"`
-	TagID       text           `json:"tagid"`
-	BidFloor    amount         `json:"bidfloor"`
-	BidFloorCur text           `json:"bidfloorcur"`
-	Secure      whole          `json:"secure"`
-	Native      object[native] `json:"native"`
-	Banner      object[banner] `json:"banner"`
-	Video       object[video]  `json:"video"`
-	Audio       object[empty]  `json:"audio"`
-	PMP         object[pmp]    `json:"pmp"`
-	Ext         object[reqExt] `json:"ext"`
+	ID          text
+	TagID       text
+	BidFloor    amount
+	BidFloorCur text
+	Secure      whole
+	Native      object[native]
+	Banner      object[banner]
+	Video       object[video]
+	Audio       object[empty]
+	PMP         object[pmp]
+	Ext         object[reqExt]
 }
 
+func (i *imp) member(r *reader, name string) {
+	switch name {
+	case "id":
+		i.ID = r.string()
+	case "tagid":
+		i.TagID = r.string()
+	case "bidfloor":
+		i.BidFloor = r.amount()
+	case "bidfloorcur":
+		i.BidFloorCur = r.string()
+	case "secure":
+		i.Secure = r.whole()
+	case "native":
+		into(r, &i.Native)
+	case "banner":
+		into(r, &i.Banner)
+	case "video":
+		into(r, &i.Video)
+	case "audio":
+		into(r, &i.Audio)
+	case "pmp":
+		into(r, &i.PMP)
+	case "ext":
+		into(r, &i.Ext)
+	default:
+		r.skip()
+	}
+}
+
+// empty is an object of which nothing but its presence is used.
 type empty struct{}
 
+func (*empty) member(r *reader, _ string) { r.skip() }
+
 type pmp struct {
-	Private whole         `json:"private_auction"`
-	Deals   objects[deal] `json:"deals"`
+	Private whole
+	Deals   objects[deal]
+}
+
+func (p *pmp) member(r *reader, name string) {
+	switch name {
+	case "private_auction":
+		p.Private = r.whole()
+	case "deals":
+		p.Deals = list(r, &r.deals)
+	default:
+		r.skip()
+	}
 }
 
 // deal is what is used of a Deal (3.2.12).
 type deal struct {
-	ID          text   `json:"id"`
-	BidFloor    amount `json:"bidfloor"`
-	BidFloorCur text   `json:"bidfloorcur"`
-	AT          whole  `json:"at"`
-	WSeat       texts  `json:"wseat"`
-	WADomain    texts  `json:"wadomain"`
-	MType       wholes `json:"mtype"` // not of the standard, but sent
+	ID          text
+	BidFloor    amount
+	BidFloorCur text
+	AT          whole
+	WSeat       texts
+	WADomain    texts
+	MType       wholes // not of the standard, but sent
+}
+
+func (d *deal) member(r *reader, name string) {
+	switch name {
+	case "id":
+		d.ID = r.string()
+	case "bidfloor":
+		d.BidFloor = r.amount()
+	case "bidfloorcur":
+		d.BidFloorCur = r.string()
+	case "at":
+		d.AT = r.whole()
+	case "wseat":
+		d.WSeat = r.texts()
+	case "wadomain":
+		d.WADomain = r.texts()
+	case "mtype":
+		d.MType = r.wholes()
+	default:
+		r.skip()
+	}
 }
 
 type banner struct {
-	W      whole         `json:"w"`
-	H      whole         `json:"h"`
-	Format objects[size] `json:"format"`
-	BType  wholes        `json:"btype"`
+	W      whole
+	H      whole
+	Format objects[size]
+	BType  wholes
+}
+
+func (b *banner) member(r *reader, name string) {
+	switch name {
+	case "w":
+		b.W = r.whole()
+	case "h":
+		b.H = r.whole()
+	case "format":
+		b.Format = list(r, &r.sizes)
+	case "btype":
+		b.BType = r.wholes()
+	default:
+		r.skip()
+	}
 }
 
 type size struct {
-	W whole `json:"w"`
-	H whole `json:"h"`
+	W whole
+	H whole
+}
+
+func (s *size) member(r *reader, name string) {
+	switch name {
+	case "w":
+		s.W = r.whole()
+	case "h":
+		s.H = r.whole()
+	default:
+		r.skip()
+	}
 }
 
 type video struct {
-	W           whole  `json:"w"`
-	H           whole  `json:"h"`
-	Mimes       texts  `json:"mimes"`
-	MinDuration whole  `json:"minduration"`
-	MaxDuration whole  `json:"maxduration"`
-	Protocols   wholes `json:"protocols"`
-	Protocol    whole  `json:"protocol"` // of 2.2
-	Linearity   whole  `json:"linearity"`
-	Skip        whole  `json:"skip"`
-	BAttr       wholes `json:"battr"`
-	Delivery    wholes `json:"delivery"`
+	W           whole
+	H           whole
+	Mimes       texts
+	MinDuration whole
+	MaxDuration whole
+	Protocols   wholes
+	Protocol    whole // of 2.2
+	Linearity   whole
+	Skip        whole
+	BAttr       wholes
+	Delivery    wholes
+}
+
+func (v *video) member(r *reader, name string) {
+	switch name {
+	case "w":
+		v.W = r.whole()
+	case "h":
+		v.H = r.whole()
+	case "mimes":
+		v.Mimes = r.texts()
+	case "minduration":
+		v.MinDuration = r.whole()
+	case "maxduration":
+		v.MaxDuration = r.whole()
+	case "protocols":
+		v.Protocols = r.wholes()
+	case "protocol":
+		v.Protocol = r.whole()
+	case "linearity":
+		v.Linearity = r.whole()
+	case "skip":
+		v.Skip = r.whole()
+	case "battr":
+		v.BAttr = r.wholes()
+	case "delivery":
+		v.Delivery = r.wholes()
+	default:
+		r.skip()
+	}
 }
 
 // malformed is what makes a request one that the standard calls malformed; its text is shown to the caller.
@@ -150,18 +421,18 @@ type malformed string
 
 func (m malformed) Error() string { return string(m) }
 
-// parse reads a body. Errors are malformed.
-func parse(body []byte, r *bidRequest) error {
+// parse reads a body; in is valid until r forgets it. Errors are malformed.
+func (r *reader) parse(body []byte, in *bidRequest) error {
 	if body = bytes.TrimLeft(body, " \t\r\n"); len(body) == 0 || body[0] != '{' {
 		return malformed("the body must be a JSON object")
 	}
 	if !utf8.Valid(body) {
 		return malformed("the body is not UTF-8")
 	}
-	if err := json.Unmarshal(body, r, decodeOptions()); err != nil {
+	if _, err := r.document(string(body), in); err != nil {
 		return malformed("the body is not well-formed JSON")
 	}
-	return r.check()
+	return in.check()
 }
 
 // check refuses what PROTOCOLS and the standard call malformed, and nothing else.

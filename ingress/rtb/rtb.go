@@ -106,24 +106,29 @@ type Deps struct {
 
 // Server is the OpenRTB endpoints.
 type Server struct {
-	cfg     Config
-	deps    Deps
-	rates   map[string]money.Micros
-	work    sync.Pool // of *workspace
-	metrics metrics
+	cfg      Config
+	deps     Deps
+	rates    map[string]money.Micros
+	turns    sync.Pool // of *turn
+	produced func(error)
+	metrics  metrics
+	headers  headers
 }
 
+// headers are values that many replies have.
+type headers struct{ version, vary []string }
+
 type metrics struct {
-	requests *prometheus.CounterVec // by outcome
-	bids     [kinds]prometheus.Counter
-	nobids   *prometheus.CounterVec // by reason
-	notices  *prometheus.CounterVec // by kind and proof
-	dropped  prometheus.Counter
+	bid, noBid, malformed, failed prometheus.Counter // requests by what they were answered
+	bids                          [kinds]prometheus.Counter
+	nobids                        *prometheus.CounterVec // by reason
+	notices                       *prometheus.CounterVec // by kind and proof
+	dropped                       prometheus.Counter
 }
 
 // New makes the endpoints. Errors: a setting that makes no sense.
 func New(cfg Config, deps Deps) (*Server, error) {
-	s := &Server{cfg: cfg, deps: deps, rates: map[string]money.Micros{"USD": money.USD}, work: sync.Pool{New: newWorkspace}}
+	s := &Server{cfg: cfg, deps: deps, rates: map[string]money.Micros{"USD": money.USD}, turns: sync.Pool{New: newTurn}, headers: headers{version: []string{"2.6"}, vary: []string{"Accept-Encoding"}}}
 	for currency, text := range cfg.Rates {
 		usd, err := money.Parse(text)
 		if err == nil && usd <= 0 {
@@ -146,11 +151,18 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	for kind := range s.metrics.bids {
 		s.metrics.bids[kind] = bids.WithLabelValues(markupKind(kind).String())
 	}
-	s.metrics.requests = counters("requests_total", "Bid requests, by what they were answered.", "answer")
+	requests := counters("requests_total", "Bid requests, by what they were answered.", "answer")
+	s.metrics.bid, s.metrics.noBid = requests.WithLabelValues("bid"), requests.WithLabelValues("no_bid")
+	s.metrics.malformed, s.metrics.failed = requests.WithLabelValues("malformed"), requests.WithLabelValues("failed")
 	s.metrics.nobids = counters("nobids_total", "Impressions that were not bid for, by reason.", "reason")
 	s.metrics.notices = counters("notices_total", "Notices of exchanges, by kind and what their token proved.", "kind", "proof")
 	s.metrics.dropped = prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_rtb_unrecorded_total", Help: "Outcomes and notices that the log did not take (best effort)."})
 	deps.Metrics.MustRegister(s.metrics.dropped)
+	s.produced = func(err error) {
+		if err != nil {
+			s.metrics.dropped.Inc()
+		}
+	}
 	return s, nil
 }
 
@@ -165,9 +177,5 @@ func (s *Server) Mount(h *httpapi.Server) {
 
 // produce hands a record to the log, best effort.
 func (s *Server) produce(topic string, key, value []byte) {
-	s.deps.Producer.Produce(topic, key, value, func(err error) {
-		if err != nil {
-			s.metrics.dropped.Inc()
-		}
-	})
+	s.deps.Producer.Produce(topic, key, value, s.produced)
 }

@@ -26,19 +26,22 @@ type place struct {
 	session                         string // for frequency caps
 }
 
-// signals is what the request level says.
+// signals is what the request level says, and the lists of all its places.
 type signals struct {
-	context  mcpContext
+	context  *mcpContext
 	given    bool // ext.mcp_context
 	region   string
 	language string
 	channel  *channel
-	words    []string // of the channel, once they are needed
+	words    []string // all tokens and tools that were read
+	tokens   []string // of the context, else of the channel; once an imp needs them
+	tools    []string // of the context
 	read     bool
 }
 
-func requestSignals(in *bidRequest) signals {
-	s := signals{context: in.Ext.v.Context.v, given: in.Ext.v.Context.set, channel: &in.Site.v}
+// begin reads what the request level of in says.
+func (s *signals) begin(in *bidRequest) {
+	*s = signals{context: &in.Ext.v.Context.v, given: in.Ext.v.Context.set, channel: &in.Site.v, words: s.words}
 	switch {
 	case in.App.set:
 		s.channel = &in.App.v
@@ -51,21 +54,23 @@ func requestSignals(in *bidRequest) signals {
 	}
 	s.region = region(string(where.v.Country), string(where.v.Region))
 	s.language = tag(first(in.Device.v.Language, in.Device.v.LangB))
-	return s
 }
 
-// of is the place of one imp: its own ext.mcp_context wins over the request's, field by field.
+// forget lets go of the request.
+func (s *signals) forget() { *s = signals{words: emptied(s.words)} }
+
+// of is the place of one imp: its own ext.mcp_context wins over the request's, field by field. It is valid until forget.
 func (s *signals) of(p *imp) place {
 	own, given := &p.Ext.v.Context.v, s.given || p.Ext.v.Context.set
-	outer := &s.context
+	outer := s.context
 	out := place{
 		host:     clean(first(own.HostApp, own.Host, outer.HostApp, outer.Host)),
 		surface:  clean(first(own.Surface, outer.Surface)),
 		session:  clean(first(own.Session, outer.Session)),
 		region:   s.region,
 		language: s.language,
-		tokens:   intent(own),
-		tools:    tools(own),
+		tokens:   s.intent(own),
+		tools:    s.toolsOf(own),
 	}
 	if !given {
 		out.host = clean(p.TagID)
@@ -77,51 +82,68 @@ func (s *signals) of(p *imp) place {
 	if stated := tag(first(own.Language, own.LangShort, outer.Language, outer.LangShort)); stated != "" {
 		out.language = stated
 	}
+	if len(out.tokens) == 0 || len(out.tools) == 0 {
+		s.readOuter()
+	}
 	if len(out.tokens) == 0 {
-		out.tokens = intent(outer)
+		out.tokens = s.tokens
 	}
 	if len(out.tools) == 0 {
-		out.tools = tools(outer)
-	}
-	if len(out.tokens) == 0 {
-		out.tokens = s.channelWords()
+		out.tools = s.tools
 	}
 	return out
 }
 
-// intent is the tokens that a context states.
-func intent(c *mcpContext) []string {
-	var tokens []string
-	if stated := first(c.Intent, c.Summary, c.Context); stated != "" {
-		tokens = auction.Tokenize(string(stated))
+// readOuter reads the tokens and tools of the request level, once for all imps that say none themselves.
+func (s *signals) readOuter() {
+	if s.read {
+		return
 	}
-	for _, t := range c.IntentTokens {
-		if t = string(clean(text(t))); t != "" && len(tokens) < maxTokens {
-			tokens = append(tokens, t)
-		}
+	s.read = true
+	s.tools = s.toolsOf(s.context)
+	if s.tokens = s.intent(s.context); len(s.tokens) == 0 {
+		s.tokens = s.channelWords()
 	}
-	return tokens
 }
 
-func tools(c *mcpContext) []string {
-	var list []string
-	if tool := clean(c.Tool); tool != "" {
-		list = append(list, tool)
+// since is what was appended to the words from a length on; nil for nothing.
+func (s *signals) since(from int) []string {
+	if len(s.words) == from {
+		return nil
 	}
-	for _, tool := range c.Tools {
-		if tool = clean(text(tool)); tool != "" && len(list) < maxTools {
-			list = append(list, tool)
+	return s.words[from:len(s.words):len(s.words)]
+}
+
+// intent is the tokens that a context states.
+func (s *signals) intent(c *mcpContext) []string {
+	from := len(s.words)
+	if stated := first(c.Intent, c.Summary, c.Context); stated != "" {
+		s.words = auction.AppendTokens(s.words, string(stated))
+	}
+	for _, t := range c.IntentTokens {
+		if t = clean(text(t)); t != "" && len(s.words)-from < maxTokens {
+			s.words = append(s.words, t)
 		}
 	}
-	return list
+	return s.since(from)
+}
+
+// toolsOf is the tools that a context states.
+func (s *signals) toolsOf(c *mcpContext) []string {
+	from := len(s.words)
+	if tool := clean(c.Tool); tool != "" {
+		s.words = append(s.words, tool)
+	}
+	for _, tool := range c.Tools {
+		if tool = clean(text(tool)); tool != "" && len(s.words)-from < maxTools {
+			s.words = append(s.words, tool)
+		}
+	}
+	return s.since(from)
 }
 
 // channelWords are the tokens of what the page, app and content say about themselves.
 func (s *signals) channelWords() []string {
-	if s.read {
-		return s.words
-	}
-	s.read = true
 	c, about := s.channel, &s.channel.Content.v
 	var b strings.Builder
 	for _, part := range []text{about.Title, about.Keywords, c.Keywords, c.Search, about.Genre, about.Series, c.Name} {
@@ -136,10 +158,9 @@ func (s *signals) channelWords() []string {
 			b.WriteByte(' ')
 		}
 	}
-	if b.Len() > 0 {
-		s.words = auction.Tokenize(b.String())
-	}
-	return s.words
+	from := len(s.words)
+	s.words = auction.AppendTokens(s.words, b.String())
+	return s.since(from)
 }
 
 func first(values ...text) text {
