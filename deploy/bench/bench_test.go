@@ -55,9 +55,9 @@ func TestLoadReportsRefusals(t *testing.T) {
 
 // The last request of a connection is due at the end of the run.
 func TestPace(t *testing.T) {
-	interval := pace(1280, 10*time.Second) // 100 requests on each of 128 connections
+	interval := pace(1280, 128, 10*time.Second) // 100 requests on each of 128 connections
 	require.InDelta(t, (10 * time.Second).Seconds(), 99*interval.Seconds(), 0.001)
-	require.Zero(t, pace(0, time.Second))
+	require.Zero(t, pace(0, 128, time.Second))
 }
 
 func TestMedianAndQuantile(t *testing.T) {

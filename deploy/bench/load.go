@@ -14,13 +14,17 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// connections is enough that beacons which wait for Kafka's acknowledgement do not leave the cores idle: 128 left a
-// quarter of them so.
-const connections = 512
+// Connections of the load. Servers send their requests over few of them. Beacons come from many browsers, and while
+// they wait for Kafka's acknowledgement others must keep the cores busy: with 128 a quarter of them was idle.
+const (
+	ofServers  = 128
+	ofBrowsers = 512
+)
 
 // traffic is requests against one server. next fills the n-th request; it may be called from many goroutines.
 type traffic struct {
 	addr  string // host:port
+	conns int    // 0: ofServers
 	next  func(n uint64, r *fasthttp.Request)
 	check func(r *fasthttp.Response) error // nil: status 200
 }
@@ -44,6 +48,10 @@ func (t *traffic) open(ctx context.Context, perSecond float64, d time.Duration) 
 
 func (t *traffic) drive(ctx context.Context, perSecond float64, d time.Duration) (measured, error) {
 	fortiolog.SetLogLevelQuiet(fortiolog.Error)
+	connections := t.conns
+	if connections == 0 {
+		connections = ofServers
+	}
 	client := &fasthttp.HostClient{
 		Addr: t.addr, MaxConns: connections, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
 		NoDefaultUserAgentHeader: true, DisablePathNormalizing: true, DisableHeaderNamesNormalizing: true,
@@ -59,12 +67,12 @@ func (t *traffic) drive(ctx context.Context, perSecond float64, d time.Duration)
 	workers := make([]*worker, connections)
 	runner.Options().Runners = make([]periodic.Runnable, connections)
 	for i := range workers {
-		workers[i] = &worker{traffic: t, client: client, sent: &sent, interval: pace(perSecond, d), latency: hdrhistogram.New(1, 60_000_000, 3)}
+		workers[i] = &worker{traffic: t, client: client, sent: &sent, interval: pace(perSecond, connections, d), latency: hdrhistogram.New(1, 60_000_000, 3)}
 		runner.Options().Runners[i] = workers[i]
 	}
 	started := time.Now()
 	for i, w := range workers {
-		w.due = started.Add(w.interval / connections * time.Duration(i)) // the generator staggers its connections so
+		w.due = started.Add(w.interval / time.Duration(connections) * time.Duration(i)) // the generator staggers its connections so
 	}
 	stop := context.AfterFunc(ctx, func() { abort.Abort(true) })
 	defer stop()
@@ -89,12 +97,12 @@ func (t *traffic) drive(ctx context.Context, perSecond float64, d time.Duration)
 
 // pace is the time between two requests of one connection in the generator's schedule, whose last request is due at
 // the end of d; 0 without a rate.
-func pace(perSecond float64, d time.Duration) time.Duration {
+func pace(perSecond float64, connections int, d time.Duration) time.Duration {
 	if perSecond == 0 {
 		return 0
 	}
-	each := float64(max(2, int64(perSecond*d.Seconds())/connections))
-	return time.Duration(each / (each - 1) * connections / perSecond * float64(time.Second))
+	each := float64(max(2, int64(perSecond*d.Seconds())/int64(connections)))
+	return time.Duration(each / (each - 1) * float64(connections) / perSecond * float64(time.Second))
 }
 
 // firstOf is one of many errors that say the same.

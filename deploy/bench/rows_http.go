@@ -126,7 +126,7 @@ func (t *site) batches(addr string) traffic {
 func (t *site) beacons(addr string) traffic {
 	ring := t.ring
 	signed := t.sample()
-	return traffic{addr: addr, next: func(_ uint64, r *fasthttp.Request) {
+	return traffic{addr: addr, conns: ofBrowsers, next: func(_ uint64, r *fasthttp.Request) {
 		a := signed
 		a.AuctionID = uuid.Must(uuid.NewV7())
 		r.SetRequestURI("/api/track?event=impression&campaign_id=" + a.CampaignID.String() + "&auction_id=" + ring.Sign(token.PurposeAuction, a) +
