@@ -21,7 +21,7 @@ func BenchmarkReserve(b *testing.B) {
 	for i := range campaigns {
 		campaigns[i] = perMille(7)
 		store.Publish(ledger.Room{
-			CampaignID: uuid.UUID(campaigns[i].ID), AdvertiserID: uuid.UUID(campaigns[i].Advertiser), Version: 1, Day: ledger.DayOf(time.Now()) + 1,
+			CampaignID: uuid.UUID(campaigns[i].ID), AdvertiserID: uuid.UUID(campaigns[i].Advertiser), Version: 1, Day: ledger.DayOf(time.Now().Add(-2 * ledger.MaxClockSkew)),
 			Daily: money.Max, Today: money.Max, Total: money.Max, Balance: ledger.Unlimited,
 		})
 	}

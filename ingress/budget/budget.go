@@ -12,6 +12,9 @@
 // for every impression would hold a budget for clicks that never come. A campaign needs room for one full price as
 // well, so that the next charge is never cut.
 //
+// Auctions are dated by the node's clock and reservations end by the store's, so a node whose clock is more than
+// [ledger.MaxClockSkew] from the store's is granted nothing and serves nothing: see adnet_budget_clock_ahead_seconds.
+//
 // A lease counts only while the store was heard from within [Config.Validity]: without it the node serves nothing, by a
 // monotonic clock. A store that was emptied, or came back older than this node has seen it, is another epoch: the node
 // says what it has reserved in the last hour before it serves again.

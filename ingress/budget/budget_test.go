@@ -92,7 +92,7 @@ type ledgerOf struct {
 
 func newLedger(store *budgettest.Store, c *auction.Campaign, left money.Micros) *ledgerOf {
 	l := &ledgerOf{store: store, released: map[ledger.Minute]money.Micros{}, room: ledger.Room{
-		CampaignID: uuid.UUID(c.ID), AdvertiserID: uuid.UUID(c.Advertiser), Day: ledger.DayOf(time.Now()) + 1,
+		CampaignID: uuid.UUID(c.ID), AdvertiserID: uuid.UUID(c.Advertiser), Day: ledger.DayOf(time.Now().Add(-2 * ledger.MaxClockSkew)),
 		Daily: left, Today: left, Total: left, Balance: ledger.Unlimited,
 	}}
 	l.publish()
@@ -313,7 +313,7 @@ func TestCampaignsShareTheirBalance(t *testing.T) {
 			c := perMille(10)
 			c.Advertiser = owner
 			store.Publish(ledger.Room{
-				CampaignID: uuid.UUID(c.ID), AdvertiserID: uuid.UUID(owner), Version: 1, Day: ledger.DayOf(time.Now()) + 1,
+				CampaignID: uuid.UUID(c.ID), AdvertiserID: uuid.UUID(owner), Version: 1, Day: ledger.DayOf(time.Now().Add(-2 * ledger.MaxClockSkew)),
 				Daily: 1000, Today: 1000, Total: 1000, Balance: 205,
 			})
 			campaigns = append(campaigns, c)
@@ -410,5 +410,35 @@ func TestCancelGivesBack(t *testing.T) {
 		require.EqualValues(t, 10, store.Outstanding(l.room.CampaignID))
 		n.stop()
 		require.Zero(t, store.Outstanding(l.room.CampaignID), "a node that leaves gives back what it did not use")
+	})
+}
+
+// A node whose clock is not that of the store fills nothing, and goes on when it is again.
+func TestASkewedClockServesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &budgettest.Store{Now: time.Now}
+		c := perMille(7)
+		newLedger(store, c, 7000)
+		store.Open(1)
+		n := start(t, store, "n")
+		time.Sleep(2 * time.Second)
+		_, ok := n.serve(t, c, false)
+		require.True(t, ok)
+		for _, by := range []time.Duration{3 * time.Second, -3 * time.Second, -8 * time.Hour} {
+			store.Lock()
+			store.Now = func() time.Time { return time.Now().Add(-by) }
+			store.Unlock()
+			time.Sleep(time.Second)
+			_, ok = n.serve(t, c, false)
+			require.False(t, ok, by)
+			require.False(t, n.Live(time.Now()), by)
+			store.Lock()
+			store.Now = time.Now
+			store.Unlock()
+			time.Sleep(time.Second)
+			_, ok = n.serve(t, c, false)
+			require.True(t, ok, by)
+		}
+		n.stop()
 	})
 }

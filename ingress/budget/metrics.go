@@ -3,9 +3,9 @@ package budget
 import "github.com/prometheus/client_golang/prometheus"
 
 type metrics struct {
-	acquired, failed, epochs, late prometheus.Counter
-	noRoom, unknown, opening       prometheus.Counter
-	leases, held                   prometheus.Gauge
+	acquired, failed, epochs, late, skewed prometheus.Counter
+	noRoom, unknown, opening               prometheus.Counter
+	leases, held, ahead                    prometheus.Gauge
 }
 
 func (m *metrics) register(r prometheus.Registerer, l *Leases) {
@@ -23,6 +23,8 @@ func (m *metrics) register(r prometheus.Registerer, l *Leases) {
 	m.late = counter("late_total", "Candidates that were passed over because Redis took longer than a request waits.")
 	m.failed = counter("failures_total", "Exchanges about leases that Redis did not answer.")
 	m.epochs = counter("epoch_changes_total", "Times that the shared reservations were found lost or rebuilt.")
+	m.skewed = counter("clock_skewed_total", "Heartbeats that Redis refused because this node's clock is more than 1 s from its own. While they come this node fills nothing.")
+	m.ahead = gauge("clock_ahead_seconds", "How far this node's clock is ahead of that of Redis, less the way there.")
 	refused := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "adnet_budget_refused_total", Help: "Leases that were not granted, by cause."}, []string{"cause"})
 	r.MustRegister(refused)
 	m.noRoom, m.unknown, m.opening = refused.WithLabelValues("no_room"), refused.WithLabelValues("unknown"), refused.WithLabelValues("opening")

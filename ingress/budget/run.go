@@ -13,12 +13,13 @@ func (l *Leases) call(ctx context.Context, epoch int64, claims []ledger.Claim) (
 	asked := l.deps.Now()
 	seq := l.seq.Add(1)
 	reply, err := l.deps.Store.Claim(ctx, ledger.ClaimCall{
-		Node: l.deps.Node, Epoch: epoch, Seq: seq, Acked: l.acked.Load(), Claims: claims,
+		Node: l.deps.Node, Epoch: epoch, Seq: seq, Acked: l.acked.Load(), Clock: asked, Claims: claims,
 	})
 	if err != nil {
 		l.metrics.failed.Inc()
 		return reply, err
 	}
+	l.metrics.ahead.Set(reply.Ahead.Seconds())
 	if epoch != l.epoch.Load() {
 		return reply, nil
 	}
@@ -80,6 +81,9 @@ func (l *Leases) beat(ctx context.Context) {
 	switch {
 	case err != nil:
 		l.log.Warn(ctx, "reservations cannot be reached; this node stops filling within a second", "error", err)
+	case reply.State == ledger.ClaimsSkewed:
+		l.metrics.skewed.Inc()
+		l.log.Error(ctx, "this node's clock and that of Redis differ: it fills nothing until they agree", "ahead", reply.Ahead, "allowed", ledger.MaxClockSkew)
 	case reply.State == ledger.ClaimsMoved:
 		if err := l.rejoin(ctx, reply.Epoch); err != nil {
 			l.log.Warn(ctx, "what this node reserved could not be told to the new store", "error", err)
@@ -114,7 +118,7 @@ func (l *Leases) rejoin(ctx context.Context, epoch int64) error {
 		rest = rest[len(chunk):]
 		seq := l.seq.Add(1)
 		call, cancel := context.WithTimeout(ctx, callFor)
-		reply, err := l.deps.Store.Claim(call, ledger.ClaimCall{Node: l.deps.Node, Epoch: epoch, Seq: seq, Claims: claimsOf(chunk)})
+		reply, err := l.deps.Store.Claim(call, ledger.ClaimCall{Node: l.deps.Node, Epoch: epoch, Seq: seq, Clock: l.deps.Now(), Claims: claimsOf(chunk)})
 		cancel()
 		if err != nil {
 			l.epoch.Store(0)
@@ -390,7 +394,7 @@ func (l *Leases) leave(ctx context.Context) {
 		chunk := told[:min(batch, len(told))]
 		told = told[len(chunk):]
 		if _, err := l.deps.Store.Claim(ctx, ledger.ClaimCall{
-			Node: l.deps.Node, Epoch: l.epoch.Load(), Seq: l.seq.Add(1), Acked: l.acked.Load(), Claims: claimsOf(chunk),
+			Node: l.deps.Node, Epoch: l.epoch.Load(), Seq: l.seq.Add(1), Acked: l.acked.Load(), Clock: l.deps.Now(), Claims: claimsOf(chunk),
 		}); err != nil {
 			l.log.Warn(ctx, "unused leases could not be given back; they end with their windows", "error", err)
 			return

@@ -97,7 +97,15 @@ const (
 	ClaimsLost
 	// ClaimsMoved: the store was rebuilt under another epoch. Nothing counted; the node has to say what it holds.
 	ClaimsMoved
+	// ClaimsSkewed: the node's clock and the store's are more than [MaxClockSkew] apart. Nothing counted.
+	ClaimsSkewed
 )
+
+// MaxClockSkew is how far a node's clock may be from the store's. Windows end by the store's clock and auctions are dated
+// by the node's, so beyond it a reservation could end before its beacon counts as late, and a day's budget be given
+// to auctions of another day. A new day's budget is granted twice this long after midnight: by then it has begun on
+// every node.
+const MaxClockSkew = time.Second
 
 // ClaimCall is one exchange of a node with the shared store of reservations.
 type ClaimCall struct {
@@ -106,13 +114,17 @@ type ClaimCall struct {
 	// Seq numbers the node's calls in the epoch; a call that arrives behind a later one about the same claim changes
 	// nothing. Acked is the highest one that was answered: a store that does not know it lost something.
 	Seq, Acked int64
-	Claims     []Claim
+	// Clock is the node's time when it calls; the zero time is not compared.
+	Clock  time.Time
+	Claims []Claim
 }
 
 // ClaimReply is the answer to a [ClaimCall]; Claims are in its order, and empty unless it was counted.
 type ClaimReply struct {
-	State  ClaimState
-	Epoch  int64 // of the store; 0 for none
-	Nodes  int   // live ones, ≥ 1
+	State ClaimState
+	Epoch int64 // of the store; 0 for none
+	Nodes int   // live ones, ≥ 1
+	// Ahead is Clock less the store's time when it was asked: how far the node's clock is ahead, less the way there.
+	Ahead  time.Duration
 	Claims []Claimed
 }

@@ -16,7 +16,7 @@ const (
 	// that only grow, read in one snapshot: a later snapshot never sums to less, and to more when any grew.
 	selectRooms = `
 SELECT c.id, c.config_version + coalesce(t.version, 0) + CASE WHEN $2 AND NOT c.credit_funded THEN coalesce(b.version, 0) ELSE 0 END,
-	c.daily_budget, c.daily_budget - coalesce(d.amount, 0), c.total_budget - coalesce(t.spent, 0),
+	c.daily_budget, c.daily_budget - coalesce(d.amount - d.refunded, 0), c.total_budget - coalesce(t.spent - t.refunded, 0),
 	CASE WHEN $2 AND NOT c.credit_funded THEN coalesce(b.amount, 0) ELSE $3::bigint END, c.advertiser_id
 FROM campaign c
 LEFT JOIN campaign_total t ON t.campaign_id = c.id

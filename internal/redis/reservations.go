@@ -60,6 +60,7 @@ func (k reservationKeys) holder(id, node, as string) string {
 //	reserve(...)            keeps out and the campaign's part of its advertiser's sum
 var luaReservations = `
 local KEEP, TTL = ` + strconv.Itoa(ledger.MaxReservation+5) + `, ` + strconv.FormatInt(reservationMemory.Milliseconds(), 10) + `
+local SKEW = ` + strconv.FormatInt(ledger.MaxClockSkew.Milliseconds(), 10) + `
 local function num(x) return string.format('%.0f', x) end
 local function recompute(key, beat)
   local all = redis.call('HGETALL', key)
@@ -99,36 +100,41 @@ local function reserve(key, account, limited, out, beat)
 end
 `
 
-// claimScript is a node's exchange. It answers state, epoch, live nodes, then amount and refusal of each claim.
+// claimScript is a node's exchange. It answers state, epoch, live nodes, how many ms the node's clock is ahead, then amount
+// and refusal of each claim. A new day's budget is for auctions that every node dates so, and none is granted of a room
+// that is of a later day.
 // KEYS: state, rooms, nodes, seen, then campaign, advertiser, holder of each claim.
-// ARGV: epoch, node, seq, acked, life of a node in ms, then 9 of each claim.
+// ARGV: epoch, node, seq, acked, life of a node in ms, the node's clock in ms (0: unknown), then 9 of each claim.
 var claimScript = goredis.NewScript(luaReservations + `
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local live = math.max(1, redis.call('ZCOUNT', KEYS[3], '(' .. num(now - ARGV[5]), '+inf'))
 local state = redis.call('HMGET', KEYS[1], 'epoch', 'opens', 'beat')
 local epoch, mine = tonumber(state[1] or '0'), tonumber(ARGV[1])
+local clock, ahead = tonumber(ARGV[6]), 0
+if clock > 0 then ahead = clock - now end
+if math.abs(ahead) > SKEW then return {'skewed', '0', live, ahead} end
 if epoch < mine then
   redis.call('DEL', KEYS[1])
-  return {'lost', '0', live}
+  return {'lost', '0', live, ahead}
 end
-if epoch == 0 then return {'lost', '0', live} end
-if epoch > mine then return {'moved', state[1], live} end
+if epoch == 0 then return {'lost', '0', live, ahead} end
+if epoch > mine then return {'moved', state[1], live, ahead} end
 local seen = tonumber(redis.call('HGET', KEYS[4], ARGV[2]) or '0')
 if seen < tonumber(ARGV[4]) then
   redis.call('DEL', KEYS[1])
-  return {'lost', '0', live}
+  return {'lost', '0', live, ahead}
 end
 local seq = tonumber(ARGV[3])
 if seen < seq then
   redis.call('HSET', KEYS[4], ARGV[2], ARGV[3])
   redis.call('PEXPIRE', KEYS[4], TTL)
 end
-local beat, day = math.floor(tonumber(state[3]) / 60000), math.floor((now - 2000) / 86400000)
+local beat, day = math.floor(tonumber(state[3]) / 60000), math.floor((now - 2 * SKEW) / 86400000)
 local opening = now < tonumber(state[2])
-local answer = {'ok', state[1], live}
+local answer = {'ok', state[1], live, ahead}
 local k = 5
-for i = 6, #ARGV, 9 do
+for i = 7, #ARGV, 9 do
   local key, account, holder = KEYS[k], KEYS[k+1], KEYS[k+2]
   k = k + 3
   local minute, window, exact = ARGV[i+1], ARGV[i+2], ARGV[i+3] == '1'
@@ -147,7 +153,8 @@ for i = 6, #ARGV, 9 do
     elseif not room then refusal = '2'
     else
       local r = cjson.decode(string.match(room, '|(.*)$'))
-      local today = day > r.day and r.daily or r.today
+      local today = r.today
+      if day > r.day then today = r.daily elseif day < r.day then today = 0 end
       local budget, limited = math.min(today, r.total), r.balance < 9e18
       local known = redis.call('HMGET', key, 'out', 'at')
       local out = tonumber(known[1] or '0')
@@ -222,7 +229,11 @@ func (r *Reservations) claimArgs(call ledger.ClaimCall, claims []ledger.Claim) (
 	names := keysOf(r.prefix, call.Epoch)
 	keys = append(make([]string, 0, 4+3*len(claims)), r.keys...)
 	keys = append(keys, names.seen())
-	args = append(make([]any, 0, 5+9*len(claims)), call.Epoch, call.Node, call.Seq, call.Acked, nodeLife.Milliseconds())
+	clock := int64(0)
+	if !call.Clock.IsZero() {
+		clock = call.Clock.UnixMilli()
+	}
+	args = append(make([]any, 0, 6+9*len(claims)), call.Epoch, call.Node, call.Seq, call.Acked, nodeLife.Milliseconds(), clock)
 	for i := range claims {
 		c := &claims[i]
 		id, exact, as := c.CampaignID.String(), 0, ""
@@ -238,10 +249,14 @@ func (r *Reservations) claimArgs(call ledger.ClaimCall, claims []ledger.Claim) (
 	return keys, args
 }
 
-var claimStates = map[string]ledger.ClaimState{"ok": ledger.ClaimsCounted, "lost": ledger.ClaimsLost, "moved": ledger.ClaimsMoved}
+var claimStates = map[string]ledger.ClaimState{
+	"ok": ledger.ClaimsCounted, "lost": ledger.ClaimsLost, "moved": ledger.ClaimsMoved, "skewed": ledger.ClaimsSkewed,
+}
+
+const claimHead = 4 // values before those of the claims
 
 func decodeClaims(values []any, claims int, reply *ledger.ClaimReply) error {
-	if len(values) < 3 {
+	if len(values) < claimHead {
 		return errors.New("short answer about reservations")
 	}
 	state, _ := values[0].(string)
@@ -255,14 +270,15 @@ func decodeClaims(values []any, claims int, reply *ledger.ClaimReply) error {
 	if reply.Epoch, err = strconv.ParseInt(epoch, 10, 64); err != nil {
 		return err
 	}
-	reply.Nodes = int(live)
+	ahead, _ := values[3].(int64)
+	reply.Nodes, reply.Ahead = int(live), time.Duration(ahead)*time.Millisecond
 	if reply.State != ledger.ClaimsCounted {
 		return nil
 	}
-	if len(values) != 3+2*claims {
-		return fmt.Errorf("%d answers to %d claims", (len(values)-3)/2, claims)
+	if len(values) != claimHead+2*claims {
+		return fmt.Errorf("%d answers to %d claims", (len(values)-claimHead)/2, claims)
 	}
-	for i := 3; i < len(values); i += 2 {
+	for i := claimHead; i < len(values); i += 2 {
 		amount, _ := values[i].(string)
 		refusal, _ := values[i+1].(string)
 		held, err := strconv.ParseInt(amount, 10, 64)

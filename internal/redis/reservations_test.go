@@ -34,7 +34,7 @@ func openNow(t testing.TB, client *Client) {
 
 func roomFor(id uuid.UUID, left money.Micros) ledger.Room {
 	return ledger.Room{
-		CampaignID: id, AdvertiserID: uuid.New(), Version: 1, Day: ledger.DayOf(time.Now()) + 1, Daily: left, Today: left, Total: left, Balance: ledger.Unlimited,
+		CampaignID: id, AdvertiserID: uuid.New(), Version: 1, Day: ledger.DayOf(time.Now().Add(-2 * ledger.MaxClockSkew)), Daily: left, Today: left, Total: left, Balance: ledger.Unlimited,
 	}
 }
 
@@ -60,13 +60,13 @@ func compare(t *rapid.T, client *Client) {
 		keys := client.rdb.Keys(ctx, client.cfg.Prefix+":*").Val()
 		client.rdb.Del(ctx, keys...)
 	}()
-	model := &budgettest.Store{Now: time.Now}
+	model := &budgettest.Store{Now: func() time.Time { return time.Now().Add(-time.Hour) }}
 	catalog, store := NewCatalog(client), NewReservations(client)
 	catalog.Rebuild(7)
 	_, err := catalog.Open(ctx, 7)
 	require.NoError(t, err)
 	model.Open(7)
-	model.Now = func() time.Time { return time.Now().Add(time.Hour) }
+	model.Now = time.Now
 	require.NoError(t, client.rdb.HSet(ctx, store.keys[0], "opens", 0).Err())
 	now := ledger.MinuteOf(time.Now())
 	setBeat := func(m ledger.Minute) {
@@ -78,7 +78,7 @@ func compare(t *rapid.T, client *Client) {
 	var rooms []ledger.Room
 	owner := uuid.New()
 	for i := range 3 {
-		r := ledger.Room{CampaignID: uuid.New(), AdvertiserID: owner, Version: 1, Day: ledger.DayOf(time.Now()) + 9, Daily: amount.Draw(t, "daily"), Total: amount.Draw(t, "total"), Balance: ledger.Unlimited}
+		r := ledger.Room{CampaignID: uuid.New(), AdvertiserID: owner, Version: 1, Day: ledger.DayOf(time.Now().Add(-2*ledger.MaxClockSkew)) + ledger.Day(rapid.IntRange(0, 1).Draw(t, "day")), Daily: amount.Draw(t, "daily"), Total: amount.Draw(t, "total"), Balance: ledger.Unlimited}
 		if r.Today = min(r.Daily, amount.Draw(t, "today")); i > 0 {
 			r.Balance = 50
 		}
@@ -232,5 +232,87 @@ func TestNothingIsGrantedWhileNodesSayWhatTheyHold(t *testing.T) {
 		reply, err = store.Claim(t.Context(), ledger.ClaimCall{Node: "b", Epoch: 2, Seq: 2, Claims: []ledger.Claim{claimOf(room, 50)}})
 		require.NoError(t, err)
 		require.Equal(t, []ledger.Claimed{{Held: 5}}, reply.Claims, "half of what the other left")
+	})
+}
+
+// Reservations are dated by the node and end by the store. Of a clock far behind, the store forgets at once what it was
+// told, and grants it again: so such a node is granted nothing.
+func TestAClockThatIsNotTheStoresIsGrantedNothing(t *testing.T) {
+	onEveryRedis(t, func(t *testing.T, client *Client) {
+		catalog, store := opened(t, client, 4)
+		seq := int64(0)
+		claim := func(r ledger.Room, clock time.Time, minute ledger.Minute) ledger.ClaimReply {
+			c := claimOf(r, 100)
+			c.Minute, seq = minute, seq+1
+			reply, err := store.Claim(t.Context(), ledger.ClaimCall{Node: "n" + uuid.NewString(), Epoch: 4, Seq: seq, Clock: clock, Claims: []ledger.Claim{c}})
+			require.NoError(t, err)
+			return reply
+		}
+		minuteOver := func() { // a later beat
+			_, err := client.rdb.HIncrBy(t.Context(), store.keys[0], "beat", 60_000).Result()
+			require.NoError(t, err)
+		}
+		night := time.Now().Add(-8 * time.Hour)
+		harmed := roomFor(uuid.New(), 100)
+		require.NoError(t, catalog.PublishRooms(t.Context(), []ledger.Room{harmed}))
+		first := claim(harmed, time.Time{}, ledger.MinuteOf(night))
+		require.Positive(t, first.Claims[0].Held)
+		minuteOver()
+		again := claim(harmed, time.Time{}, ledger.MinuteOf(night))
+		require.Equal(t, first.Claims, again.Claims, "what this test is about: without a clock to compare the same room is granted twice")
+
+		for name, by := range map[string]time.Duration{"behind": -1500 * time.Millisecond, "ahead": 1500 * time.Millisecond, "hours behind": -8 * time.Hour} {
+			t.Run(name, func(t *testing.T) {
+				room := roomFor(uuid.New(), 100)
+				require.NoError(t, catalog.PublishRooms(t.Context(), []ledger.Room{room}))
+				clock := time.Now().Add(by)
+				reply := claim(room, clock, ledger.MinuteOf(clock))
+				require.Equal(t, ledger.ClaimsSkewed, reply.State)
+				require.Empty(t, reply.Claims)
+				require.InDelta(t, by.Seconds(), reply.Ahead.Seconds(), 0.4)
+				out, err := store.Outstanding(t.Context(), room.CampaignID.String())
+				require.NoError(t, err)
+				require.Zero(t, out)
+			})
+		}
+		room := roomFor(uuid.New(), 100)
+		require.NoError(t, catalog.PublishRooms(t.Context(), []ledger.Room{room}))
+		clock := time.Now().Add(300 * time.Millisecond)
+		reply := claim(room, clock, ledger.MinuteOf(clock))
+		require.Equal(t, ledger.ClaimsCounted, reply.State)
+		require.Positive(t, reply.Claims[0].Held)
+	})
+}
+
+// The budget of a day is for auctions that every node dates so.
+func TestTomorrowsBudgetIsNotGrantedToday(t *testing.T) {
+	onEveryRedis(t, func(t *testing.T, client *Client) {
+		catalog, store := opened(t, client, 4)
+		room := roomFor(uuid.New(), 100)
+		room.Day += 2 // of a database whose clock is ahead
+		require.NoError(t, catalog.PublishRooms(t.Context(), []ledger.Room{room}))
+		reply, err := store.Claim(t.Context(), ledger.ClaimCall{Node: "n", Epoch: 4, Seq: 1, Claims: []ledger.Claim{claimOf(room, 100)}})
+		require.NoError(t, err)
+		require.Equal(t, []ledger.Claimed{{Refusal: ledger.NoRoom}}, reply.Claims)
+	})
+}
+
+// A database whose clock is behind would show yesterday's room while it releases what is spent today.
+func TestRoomsOfAPastDayAreRefused(t *testing.T) {
+	onEveryRedis(t, func(t *testing.T, client *Client) {
+		catalog, store := opened(t, client, 4)
+		room := roomFor(uuid.New(), 100)
+		require.NoError(t, catalog.PublishRooms(t.Context(), []ledger.Room{room}))
+		old := room
+		old.Day, old.Version, old.Released = room.Day-1, 2, []ledger.Released{{CampaignID: room.CampaignID, Minute: ledger.MinuteOf(time.Now()), Amount: 50}}
+		reply, err := store.Claim(t.Context(), ledger.ClaimCall{Node: "n", Epoch: 4, Seq: 1, Claims: []ledger.Claim{claimOf(room, 50)}})
+		require.NoError(t, err)
+		require.ErrorContains(t, catalog.PublishRooms(t.Context(), []ledger.Room{room, old}), "past day")
+		out, err := store.Outstanding(t.Context(), room.CampaignID.String())
+		require.NoError(t, err)
+		require.Equal(t, reply.Claims[0].Held, out, "nothing of it is released")
+		rooms, err := catalog.Rooms(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, int64(1), rooms[0].Version)
 	})
 }

@@ -46,10 +46,13 @@ func (r room) ledger() ledger.Room {
 // tells subscribers about those that were new. Versions are compared as decimal text: a Lua number would round large
 // ones. A room and its releases are of one instant of the ledger, and are seen at one instant here: between them a
 // price would be free twice, or reserved twice. Releases are sums that only grow, so the larger one is the later.
-// KEYS: rooms, state, then campaign, advertiser of each. ARGV: channel, then of each id, version, JSON, 1 when the
-// balance limits it, number of releases, minute and amount of each release.
+// Rooms of a day that is over by this clock change nothing, and the answer is -1: they do not show what is spent today, while
+// what they release was perhaps spent today.
+// KEYS: rooms, state, then campaign, advertiser of each. ARGV: channel, day of the rooms, then of each id, version, JSON,
+// 1 when the balance limits it, number of releases, minute and amount of each release.
 var roomsScript = goredis.NewScript(luaReservations + `
-local accepted, i, k = {}, 2, 3
+if tonumber(ARGV[2]) < math.floor((redis.call('TIME')[1] - 2 * SKEW / 1000) / 86400) then return -1 end
+local accepted, i, k = {}, 3, 3
 local beat = math.floor(tonumber(redis.call('HGET', KEYS[2], 'beat') or '0') / 60000)
 while i <= #ARGV do
   local id, version, json, limited, n = ARGV[i], ARGV[i+1], ARGV[i+2], ARGV[i+3] == '1', tonumber(ARGV[i+4])
@@ -74,7 +77,8 @@ return #accepted`)
 
 // PublishRooms writes absolute values, never an older version over a newer one, and tells every subscriber
 // about those that were new. What was released goes to the epoch of the last [Catalog.Beat] or [Catalog.Rebuild].
-// Versions must not be negative.
+// Versions must not be negative. Errors: Redis does not answer, or by its clock the rooms are of a past day; then nothing is
+// written until the clock of whoever made them agrees again, and nodes grant from what they have.
 func (c *Catalog) PublishRooms(ctx context.Context, rooms []ledger.Room) error {
 	c.mu.Lock()
 	names := keysOf(c.keys.reservations, c.reservations)
@@ -83,10 +87,12 @@ func (c *Catalog) PublishRooms(ctx context.Context, rooms []ledger.Room) error {
 		chunk := rooms[:min(roomChunk, len(rooms))]
 		rooms = rooms[len(chunk):]
 		keys := append(make([]string, 0, 2+2*len(chunk)), c.keys.rooms, c.keys.reservations+"state")
-		args := make([]any, 0, 1+5*len(chunk))
-		args = append(args, c.keys.channel)
+		args := make([]any, 0, 2+5*len(chunk))
+		args = append(args, c.keys.channel, 0)
+		day := chunk[0].Day
 		for i := range chunk {
 			r := &chunk[i]
+			day = min(day, r.Day)
 			if r.Version < 0 {
 				return fmt.Errorf("room of campaign %s has version %d", r.CampaignID, r.Version)
 			}
@@ -104,8 +110,13 @@ func (c *Catalog) PublishRooms(ctx context.Context, rooms []ledger.Room) error {
 				args = append(args, int64(released.Minute), int64(released.Amount))
 			}
 		}
-		if err := roomsScript.Run(ctx, c.client.rdb, keys, args...).Err(); err != nil {
+		args[1] = int64(day)
+		accepted, err := roomsScript.Run(ctx, c.client.rdb, keys, args...).Int64()
+		if err != nil {
 			return c.client.explain(err)
+		}
+		if accepted < 0 {
+			return fmt.Errorf("rooms of %s are of a past day by the clock of Redis: the database's clock is behind it", day)
 		}
 	}
 	return nil

@@ -178,9 +178,15 @@ func (s *Store) Claim(_ context.Context, call ledger.ClaimCall) (reply ledger.Cl
 	s.Lock()
 	defer s.Unlock()
 	reply.Nodes = max(1, s.Nodes)
+	if !call.Clock.IsZero() && s.Now != nil {
+		reply.Ahead = call.Clock.Sub(s.Now())
+	}
 	switch {
 	case s.Down:
 		return ledger.ClaimReply{}, ErrDown
+	case reply.Ahead.Abs() > ledger.MaxClockSkew:
+		reply.State = ledger.ClaimsSkewed
+		return reply, nil
 	case s.epoch < call.Epoch || s.epoch == 0, s.epoch == call.Epoch && s.seen[call.Node] < call.Acked:
 		s.epoch, reply.State = 0, ledger.ClaimsLost
 		return reply, nil
@@ -243,8 +249,11 @@ func (s *Store) grant(k *ledger.Claim, old money.Micros) (money.Micros, ledger.R
 		return old, ledger.NoBudget
 	}
 	limited, today := room.Balance != ledger.Unlimited, room.Today
-	if ledger.DayOf(now.Add(-2*time.Second)) > room.Day {
+	switch day := ledger.DayOf(now.Add(-2 * ledger.MaxClockSkew)); {
+	case day > room.Day:
 		today = room.Daily
+	case day < room.Day:
+		today = 0
 	}
 	c := s.campaigns[k.CampaignID]
 	out := money.Micros(0)
