@@ -25,7 +25,7 @@ var layers = map[string][]string{
 	"internal/ledger":   {"internal/errs", "internal/money", "internal/account", "internal/campaign"},
 	"internal/report":   {"internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
 
-	"internal/trail":       {"internal/errs", "internal/account", "internal/campaign", "internal/money"},
+	"internal/trail":       {"internal/errs", "internal/account", "internal/campaign", "internal/money", "internal/ledger"},
 	"internal/idempotency": {"internal/errs"},
 
 	"internal/payment": {"internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},

@@ -2,7 +2,9 @@ package clickhouse
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -196,33 +198,97 @@ func (s *Store) views(ctx context.Context) ([]view, error) {
 	return list, nil
 }
 
-// RebuildViews computes everything that is kept per day beside the events again, for one day. Nothing may be inserted into events
-// meanwhile. A run that is cut short leaves a day that CompareDays finds; the next run completes it.
-func (s *Store) RebuildViews(ctx context.Context, day ledger.Day) error {
-	views, err := s.views(ctx)
+// RebuildViews computes everything that is kept per day beside the events again, for one day. Nothing may be inserted into
+// events meanwhile. Each table changes in one statement: a run that is cut short leaves the day as it was in some and
+// right in others, which CompareDays finds.
+func (s *Store) RebuildViews(ctx context.Context, day ledger.Day) (err error) {
+	m := month{store: s, day: day, run: strings.ReplaceAll(uuid.NewString(), "-", "")}
+	defer func() { err = errors.Join(err, m.drop(ctx)) }()
+	if err := m.views(ctx, "events"); err != nil {
+		return err
+	}
+	return m.replace(ctx)
+}
+
+// month is the month of a day as it will be, put together beside the real tables: all of it is there before the first
+// statement that changes one. The parts of the other days are the real ones, linked and not copied.
+type month struct {
+	store *Store
+	day   ledger.Day
+	run   string   // makes the names of the tables its own
+	of    []string // tables that are put together
+}
+
+func (m *month) beside(table string) string { return table + "_rebuild_" + m.run }
+
+// partition is the id of the month in every table that is partitioned by month.
+func (m *month) partition() string { return "'" + m.day.Time().Format("200601") + "'" }
+
+// clone links a table's month and removes the day from it.
+func (m *month) clone(ctx context.Context, table string) error {
+	m.of = append(m.of, table)
+	if err := m.store.Exec(ctx, "CREATE TABLE "+m.beside(table)+" AS "+table, nil); err != nil {
+		return err
+	}
+	if err := m.store.Exec(ctx, "ALTER TABLE "+m.beside(table)+" ATTACH PARTITION ID "+m.partition()+" FROM "+table, nil); err != nil {
+		return err
+	}
+	return m.store.Exec(ctx, "ALTER TABLE "+m.beside(table)+" DELETE WHERE day = toDate('"+m.day.String()+"') SETTINGS mutations_sync = 2", nil)
+}
+
+// views puts the targets of the views together, computed from the events of a table.
+func (m *month) views(ctx context.Context, events string) error {
+	views, err := m.store.views(ctx)
 	if err != nil {
 		return err
 	}
 	for _, v := range views {
-		if err := s.deleteDay(ctx, v.Target, day); err != nil {
+		if err := m.clone(ctx, v.Target); err != nil {
 			return err
 		}
-		columns, err := s.columns(ctx, v.Target)
+		columns, err := m.store.columns(ctx, v.Target)
 		if err != nil {
 			return err
 		}
-		names := strings.Join(columns, ", ")
-		statement := fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM (%s) WHERE day = {day:Date} SETTINGS insert_deduplicate = 0", v.Target, names, names, v.Select)
-		if err := s.Exec(ctx, statement, map[string]string{"day": day.String()}); err != nil {
+		names, from := strings.Join(columns, ", "), fromEvents.ReplaceAllString(v.Select, "${1}"+events)
+		statement := fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM (%s) WHERE day = {day:Date} SETTINGS insert_deduplicate = 0", m.beside(v.Target), names, names, from)
+		if err := m.store.Exec(ctx, statement, map[string]string{"day": m.day.String()}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// deleteDay removes a day from a table and waits for it.
-func (s *Store) deleteDay(ctx context.Context, table string, day ledger.Day) error {
-	return s.Exec(ctx, "ALTER TABLE "+table+" DELETE WHERE day = toDate('"+day.String()+"') SETTINGS mutations_sync = 2", nil)
+// fromEvents is where a view's statement, as ClickHouse writes it, names the table of events.
+var fromEvents = regexp.MustCompile("(\\bFROM\\s+)(?:`?\\w+`?\\.)?`?events`?\\b`?")
+
+// replace puts every table's month in its place, one statement a table, events first: what is computed from them can be
+// computed again.
+func (m *month) replace(ctx context.Context) error {
+	for _, table := range m.of {
+		var left []struct {
+			Rows uint64 `ch:"n"`
+		}
+		if err := m.store.Select(ctx, &left, "SELECT count() AS n FROM "+m.beside(table), nil); err != nil {
+			return err
+		}
+		statement := "ALTER TABLE " + table + " REPLACE PARTITION ID " + m.partition() + " FROM " + m.beside(table)
+		if left[0].Rows == 0 {
+			statement = "ALTER TABLE " + table + " DROP PARTITION ID " + m.partition()
+		}
+		if err := m.store.Exec(ctx, statement, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drop forgets what was put together.
+func (m *month) drop(ctx context.Context) (err error) {
+	for _, table := range m.of {
+		err = errors.Join(err, m.store.Exec(context.WithoutCancel(ctx), "DROP TABLE IF EXISTS "+m.beside(table)+" SYNC", nil))
+	}
+	return err
 }
 
 // columns lists the columns of a table that are stored and not computed.
@@ -244,58 +310,43 @@ func (s *Store) columns(ctx context.Context, table string) ([]string, error) {
 
 // Rebuild is a day of events that is being put together beside the real one.
 type Rebuild struct {
-	store *Store
-	day   ledger.Day
+	month month
 	table string
 	n     int
 }
 
 // StartRebuild makes an empty day.
 func (s *Store) StartRebuild(ctx context.Context, day ledger.Day) (*Rebuild, error) {
-	r := &Rebuild{store: s, day: day, table: "events_rebuild_" + strings.ReplaceAll(uuid.NewString(), "-", "")}
-	return r, s.Exec(ctx, "CREATE TABLE "+r.table+" AS events", nil)
+	r := &Rebuild{month: month{store: s, day: day, run: strings.ReplaceAll(uuid.NewString(), "-", "")}}
+	r.table = r.month.beside("events")
+	return r, r.month.clone(ctx, "events")
 }
 
 // Add adds rows of the day.
 func (r *Rebuild) Add(ctx context.Context, rows []report.Row) error {
 	r.n++
 	statement := strings.Replace(insertEvents, "INTO events", "INTO "+r.table, 1)
-	return send(r.store, ctx, insertion{statement, fmt.Sprintf("%s-%d", r.table, r.n), "rebuild events"}, rows, fillEvents)
+	return send(r.month.store, ctx, insertion{statement, fmt.Sprintf("%s-%d", r.table, r.n), "rebuild events"}, rows, fillEvents)
 }
 
 // Charges is what the rebuilt day charges.
 func (r *Rebuild) Charges(ctx context.Context) (map[uuid.UUID]money.Micros, error) {
-	charges, err := r.store.chargesOf(ctx, r.table, r.day, r.day)
-	return charges[r.day], err
+	charges, err := r.month.store.chargesOf(ctx, r.table, r.month.day, r.month.day)
+	return charges[r.month.day], err
 }
 
 // Replace puts the day in the place of the real one, with everything that is computed from it. Nothing else may be
-// inserted meanwhile. A run that is cut short leaves a day that a comparison finds; the next run completes it.
+// inserted meanwhile. All is put together first; then each table changes in one statement, so that a run that is cut short
+// leaves no table with half a day: those that are not changed yet are as they were, and a comparison finds them.
 func (r *Rebuild) Replace(ctx context.Context) error {
-	columns, err := r.store.columns(ctx, "events")
-	if err != nil {
+	if err := r.month.views(ctx, r.table); err != nil {
 		return err
 	}
-	views, err := r.store.views(ctx)
-	if err != nil {
-		return err
-	}
-	for _, v := range views {
-		if err := r.store.deleteDay(ctx, v.Target, r.day); err != nil {
-			return err
-		}
-	}
-	if err := r.store.deleteDay(ctx, "events", r.day); err != nil {
-		return err
-	}
-	names := strings.Join(columns, ", ")
-	return r.store.Exec(ctx, "INSERT INTO events ("+names+") SELECT "+names+" FROM "+r.table+" WHERE day = toDate('"+r.day.String()+"') SETTINGS insert_deduplicate = 0", nil)
+	return r.month.replace(ctx)
 }
 
-// Drop forgets the day that was put together.
-func (r *Rebuild) Drop(ctx context.Context) error {
-	return r.store.Exec(context.WithoutCancel(ctx), "DROP TABLE IF EXISTS "+r.table+" SYNC", nil)
-}
+// Drop forgets what was put together.
+func (r *Rebuild) Drop(ctx context.Context) error { return r.month.drop(ctx) }
 
 // dayOf is how the driver gives a Date.
 type dayOf = time.Time

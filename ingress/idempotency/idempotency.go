@@ -110,10 +110,6 @@ func (k *Keys) Wrap(method, path string, handle gin.HandlerFunc) httpapi.Handler
 		if action == "" && path == "/api/stats" {
 			action = c.Query("type")
 		}
-		if slices.Contains(exemptActions[path], action) {
-			handle(c)
-			return nil
-		}
 		route := method + " " + path
 		if action != "" && len(action) <= 32 {
 			route += "?action=" + strings.ToValidUTF8(strings.ReplaceAll(action, "\x00", ""), "")
@@ -123,7 +119,7 @@ func (k *Keys) Wrap(method, path string, handle gin.HandlerFunc) httpapi.Handler
 			Via: trail.API, Network: trail.Network(c.ClientIP()), Action: route, RequestID: obs.RequestID(ctx),
 		}))
 		values := c.Request.Header.Values(Header)
-		if len(values) == 0 {
+		if len(values) == 0 || slices.Contains(exemptActions[path], action) {
 			handle(c)
 			return nil
 		}

@@ -14,9 +14,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// AuditLog reads who changed what.
+// AuditLog reads who changed what, and notes what no store notes by itself.
 type AuditLog interface {
 	AuditLog(ctx context.Context, q trail.Query) ([]trail.Entry, error)
+	RecordAudit(ctx context.Context, e trail.Entry) error
 }
 
 // Page sizes of the audit log.

@@ -12,6 +12,7 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/report"
+	"adnet/internal/trail"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -280,6 +281,9 @@ func (a *API) aggregate(c *gin.Context) error {
 	defer cancel()
 	rows, err := a.deps.Rollup.Aggregate(ctx, day)
 	if err != nil {
+		return err
+	}
+	if err := a.deps.Audit.RecordAudit(ctx, trail.OfRollup(day, rows)); err != nil {
 		return err
 	}
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"aggregated": true, "rows": rows, "date": day.String()})

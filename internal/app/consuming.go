@@ -11,6 +11,7 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/obs"
 	"adnet/internal/postgres"
+	"adnet/internal/trail"
 )
 
 // consumers is `adnet consumers`: settlement, archive, projection and the nightly roll-up.
@@ -75,6 +76,7 @@ func (c *migrate) Run(p process) error {
 // rollupOnce is `adnet rollup`.
 type rollupOnce struct {
 	ClickHouse clickhouse.Config `embed:""`
+	Postgres   postgres.Config   `embed:""`
 	Date       string            `name:"date" env:"ADNET_ROLLUP_DATE" help:"UTC day like 2026-01-31 (default: yesterday)."`
 }
 
@@ -100,6 +102,16 @@ func (c *rollupOnce) Run(p process) error {
 	rows, err := roll.Aggregate(context.WithoutCancel(p.ctx), day)
 	if err != nil {
 		return err
+	}
+	if c.Postgres.URL != "" { // a scheduler may know ClickHouse only
+		books, err := postgres.Open(p.ctx, c.Postgres)
+		if err != nil {
+			return err
+		}
+		defer books.Close()
+		if err := books.RecordAudit(context.WithoutCancel(p.ctx), trail.OfRollup(day, rows)); err != nil {
+			return err
+		}
 	}
 	fmt.Fprintf(p.stdout, "%s: %d rows\n", day, rows)
 	return nil

@@ -230,7 +230,7 @@ func newIngress(h *host, p parts, b backends) (*ingressRole, error) {
 	})
 	h.readiness.Add("budget", func() error {
 		if !r.budget.Live(time.Now()) {
-			return errors.New("budgets cannot be reserved: Redis does not answer, or the consumers have not filled it")
+			return errors.New("budgets cannot be reserved: Redis does not answer, its clock is not this node's, or the consumers have not filled it")
 		}
 		return nil
 	})

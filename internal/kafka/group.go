@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"adnet/internal/ledger"
@@ -16,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // commitTimeout bounds the commit of offsets, which is only a hint where positions are stored.
@@ -50,6 +52,12 @@ type Group struct {
 	topicID [16]byte
 	next    map[int32]int64 // by assigned partition: the offset of the next record that Poll returns
 	stale   bool            // a Reset has not yet succeeded: positions are ahead of what was applied
+
+	hinting bool                                 // a commit that nobody waits for is under way
+	hinted  map[string]map[int32]kgo.EpochOffset // what the next one says
+
+	hints      sync.WaitGroup        // commits that nobody waits for
+	hintFailed atomic.Pointer[error] // of one of them, not told yet
 
 	held bool // records were polled since the last Done or Reset; only the polling goroutine touches it
 
@@ -220,17 +228,76 @@ func (g *Group) takePartition(records []event.Record, p *kgo.FetchPartition) []e
 }
 
 // Done says that everything polled so far is applied: it commits the offsets to Kafka and lets partitions
-// move again. Where positions are stored the commit is a hint for lag monitors and its error harmless.
+// move again. Where positions are stored the commit is a hint for lag monitors that nobody waits for: the error, which
+// is harmless, is that of an earlier Done's.
 func (g *Group) Done(ctx context.Context) error {
 	client, err := g.open()
 	if err != nil {
 		return err
 	}
 	defer g.release(client)
+	if g.group.Stored != nil {
+		return g.hint(ctx, client)
+	}
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
 	if err := client.CommitUncommittedOffsets(ctx); err != nil {
 		return g.cfg.unavailable(fmt.Errorf("commit offsets of %s: %w", g.group.Group, err))
+	}
+	return nil
+}
+
+// hint commits without waiting and answers how the last hint ended that is known of. One is under way at a time, and what is
+// done meanwhile goes with the next: the client sends commits one after the other and joins no rebalance before the
+// last has ended, so a commit for each batch would pile up at a slow broker and keep partitions from moving.
+func (g *Group) hint(ctx context.Context, client *kgo.Client) error {
+	offsets := client.UncommittedOffsets()
+	g.mu.Lock()
+	if g.closed {
+		g.mu.Unlock()
+		return ErrStopped
+	}
+	if g.hinted = offsets; !g.hinting {
+		g.hinting = true
+		g.hints.Go(func() { g.sendHints(context.WithoutCancel(ctx), client) })
+	}
+	g.mu.Unlock()
+	if failed := g.hintFailed.Swap(nil); failed != nil {
+		return g.cfg.unavailable(fmt.Errorf("commit offsets of %s: %w", g.group.Group, *failed))
+	}
+	return nil
+}
+
+// sendHints commits until nothing new was done.
+func (g *Group) sendHints(ctx context.Context, client *kgo.Client) {
+	for {
+		g.mu.Lock()
+		offsets := g.hinted
+		g.hinted, g.hinting = nil, len(offsets) > 0
+		g.mu.Unlock()
+		if len(offsets) == 0 {
+			return
+		}
+		one, cancel := context.WithTimeout(ctx, commitTimeout)
+		client.CommitOffsetsSync(one, offsets, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, reply *kmsg.OffsetCommitResponse, err error) {
+			if err == nil {
+				err = refusedCommit(reply)
+			}
+			if err != nil {
+				g.hintFailed.Store(&err)
+			}
+		})
+		cancel()
+	}
+}
+
+func refusedCommit(reply *kmsg.OffsetCommitResponse) error {
+	for _, topic := range reply.Topics {
+		for _, p := range topic.Partitions {
+			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -317,6 +384,7 @@ func (g *Group) Close(ctx context.Context) {
 		return
 	}
 	client.AllowRebalance()
+	g.hints.Wait() // twice commitTimeout at most
 	if err := client.LeaveGroupContext(ctx); err != nil {
 		g.deps.log().Warn("left the consumer group without its leave", "group", g.group.Group, "error", err)
 	}
@@ -395,6 +463,7 @@ func (g *Group) adopt(id [16]byte, assigned map[int32]kgo.Offset, at map[int32]i
 func (g *Group) forget(_ context.Context, _ *kgo.Client, gone map[string][]int32) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.hinted = nil // of partitions that somebody else reads now
 	for _, p := range gone[g.topic] {
 		delete(g.next, p)
 	}

@@ -130,7 +130,7 @@ type Effects struct {
 	At           time.Time
 
 	Publishers  []PublisherDay // by developer, then day; sums to add
-	HeldCharges []HeldCharge   // by case, then campaign; sums to add
+	HeldCharges []HeldCharge   // by case, campaign, then day
 }
 
 // AppliedRange is the verdicts of a range: Outcomes[i] belongs to offset First+i.

@@ -392,11 +392,12 @@ type transfer struct {
 	asset    Asset
 	from, to Account
 	amount   int64
+	reverses uuid.UUID
 }
 
 func newTransfer(t transfer) Transaction {
 	return Transaction{
-		ID: TransactionID(t.kind, t.ref, t.subject), Kind: t.kind, Ref: t.ref, Subject: t.subject, At: t.at,
+		ID: TransactionID(t.kind, t.ref, t.subject), Kind: t.kind, Ref: t.ref, Subject: t.subject, At: t.at, Reverses: t.reverses,
 		Entries: []Entry{
 			{Account: t.from, Asset: t.asset, Amount: -t.amount},
 			{Account: t.to, Asset: t.asset, Amount: t.amount},

@@ -71,8 +71,16 @@ func (p *PublisherDay) Add(o PublisherDay) {
 // HeldCharge is what a campaign was charged for the traffic of a publisher in quarantine.
 type HeldCharge struct {
 	Case       uuid.UUID
+	Charge     uuid.UUID // the transaction that it is a part of
 	CampaignID uuid.UUID
+	Day        Day          // of the budget that it was taken from
 	Amount     money.Micros // > 0
+}
+
+// heldSum is where charges of a publisher in quarantine are summed.
+type heldSum struct {
+	campaign uuid.UUID
+	day      Day
 }
 
 // publisherTab is one publisher's running sums on top of its book.
@@ -81,7 +89,7 @@ type publisherTab struct {
 	book    PublisherBook
 	minted  int64
 	days    []PublisherDay
-	charges map[uuid.UUID]money.Micros // by campaign, while in quarantine
+	charges map[heldSum]money.Micros // while in quarantine
 }
 
 // publisher opens the running sums of a developer; nil for nobody.
@@ -113,9 +121,9 @@ func (p *publisherTab) earn(e *Event, out *Outcome, limit money.Credits) {
 	day := p.on(DayOf(e.ReceivedAt))
 	if p.book.Case != uuid.Nil && out.Charge > 0 {
 		if p.charges == nil {
-			p.charges = make(map[uuid.UUID]money.Micros)
+			p.charges = make(map[heldSum]money.Micros)
 		}
-		p.charges[e.CampaignID] += out.Charge
+		p.charges[heldSum{e.CampaignID, day.Day}] += out.Charge
 	}
 	switch e.Type {
 	case Click:
@@ -158,12 +166,14 @@ func (d *decider) publisherTotals() (days []PublisherDay, charges []HeldCharge) 
 				days = append(days, day)
 			}
 		}
-		for _, campaign := range sortedIDs(p.charges) {
-			charges = append(charges, HeldCharge{Case: p.book.Case, CampaignID: campaign, Amount: p.charges[campaign]})
+		for sum, amount := range p.charges {
+			charges = append(charges, HeldCharge{
+				Case: p.book.Case, Charge: TransactionID(KindCharge, d.batch.ref(), sum.campaign), CampaignID: sum.campaign, Day: sum.day, Amount: amount,
+			})
 		}
 	}
-	slices.SortStableFunc(charges, func(a, b HeldCharge) int {
-		return cmp.Or(bytes.Compare(a.Case[:], b.Case[:]), bytes.Compare(a.CampaignID[:], b.CampaignID[:]))
+	slices.SortFunc(charges, func(a, b HeldCharge) int {
+		return cmp.Or(bytes.Compare(a.Case[:], b.Case[:]), bytes.Compare(a.CampaignID[:], b.CampaignID[:]), cmp.Compare(a.Day, b.Day))
 	})
 	return days, charges
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// The kinds of transactions that end a quarantine. Their ref is the case; the Credits they move stand on the account
-// of the case ([HeldCredits]), whose other entries are the held mints, so each side leads to the other.
+// The kinds of transactions that end a quarantine. Their ref is the case. A claw-back and a refund name what they take
+// back: [Reversal]. What a release moves stands on the account of the case ([HeldCredits]), beside the held mints.
 const (
 	KindMintRelease   Kind = "mint_release"   // held Credits given to the publisher
 	KindMintClawback  Kind = "mint_clawback"  // held Credits destroyed
@@ -143,44 +143,62 @@ func (v QuarantineVerdict) Repeats(c Quarantine) (bool, error) {
 	return true, nil
 }
 
-// RefundableCharge is a [HeldCharge] with who paid it.
+// RefundableCharge is what a case's traffic cost a campaign on a day, and who paid it. Charge is the first transaction
+// of it; it is zero, and Day too, where an earlier build did not note them.
 type RefundableCharge struct {
 	HeldCharge
 	AdvertiserID uuid.UUID
 	CreditFunded bool
 }
 
+// Reversal says that a transaction takes back a part of another.
+type Reversal struct {
+	Transaction uuid.UUID
+	Reverses    uuid.UUID
+	Amount      int64 // micro-USD or Credits, > 0
+}
+
+// QuarantineBooks is what a decision moves.
+type QuarantineBooks struct {
+	FirstMint uuid.UUID          // the first transaction that minted into the case's account; zero when there is none
+	Charges   []RefundableCharge // one for each campaign and day
+}
+
 // EndQuarantine is the transactions that carry out a decision, in a fixed order. A release gives the held Credits to the
 // publisher. A claw-back destroys them and gives the advertisers back what the traffic cost, to the account that
-// paid it: cash, or the house's Credit funding. Budgets are not reopened: what a campaign has spent stays spent, only
-// the money returns.
-func EndQuarantine(c Quarantine, v QuarantineVerdict, charges []RefundableCharge) []Transaction {
+// paid it: cash, or the house's Credit funding. The store also reopens the budgets: what is refunded counts as not spent,
+// of the campaign's total and of the day that was charged.
+func EndQuarantine(c Quarantine, v QuarantineVerdict, b QuarantineBooks) []Transaction {
 	var written []Transaction
 	ref := c.ID.String()
 	if c.Held > 0 {
 		t := transfer{kind: KindMintRelease, ref: ref, subject: c.DeveloperID, at: v.At, asset: Credit,
 			from: HeldCredits(c.ID), to: DeveloperCredits(c.DeveloperID), amount: int64(c.Held)}
 		if v.Decision == QuarantineClawback {
-			t.kind, t.to = KindMintClawback, Mint
+			t.kind, t.to, t.reverses = KindMintClawback, Mint, b.FirstMint
 		}
 		written = append(written, newTransfer(t))
 	}
 	if v.Decision != QuarantineClawback {
 		return written
 	}
-	charges = slices.Clone(charges)
-	slices.SortFunc(charges, func(a, b RefundableCharge) int {
-		return cmp.Compare(a.CampaignID.String(), b.CampaignID.String())
+	charges := slices.Clone(b.Charges)
+	slices.SortStableFunc(charges, func(a, b RefundableCharge) int {
+		return cmp.Or(cmp.Compare(a.CampaignID.String(), b.CampaignID.String()), cmp.Compare(a.Day, b.Day))
 	})
-	for _, charge := range charges {
-		payer := AdvertiserCash(charge.AdvertiserID)
-		if charge.CreditFunded {
+	for len(charges) > 0 {
+		first, payer := charges[0], AdvertiserCash(charges[0].AdvertiserID)
+		if first.CreditFunded {
 			payer = CreditFunding
 		}
-		written = append(written, newTransfer(transfer{
-			kind: KindTrafficRefund, ref: ref, subject: charge.CampaignID, at: v.At,
-			asset: USD, from: Revenue, to: payer, amount: int64(charge.Amount),
-		}))
+		t := transfer{kind: KindTrafficRefund, ref: ref, subject: first.CampaignID, at: v.At, asset: USD, from: Revenue, to: payer}
+		for len(charges) > 0 && charges[0].CampaignID == first.CampaignID {
+			if t.amount += int64(charges[0].Amount); t.reverses == uuid.Nil {
+				t.reverses = charges[0].Charge
+			}
+			charges = charges[1:]
+		}
+		written = append(written, newTransfer(t))
 	}
 	return written
 }

@@ -1,8 +1,6 @@
 package ledger
 
 import (
-	"slices"
-
 	"github.com/google/uuid"
 )
 
@@ -54,24 +52,27 @@ func Clicked(b Batch) []uuid.UUID {
 // through a node's spool may come later than its click; then the click is free. An impression that was itself
 // invalid is none. Screening a batch again changes nothing.
 func Screen(b Batch, impressions map[uuid.UUID]bool) {
-	var before map[uuid.UUID]struct{} // impressions of this batch so far, when it has clicks
+	open := make(map[uuid.UUID]bool) // auctions that are asked about: whether their impression came in this batch by now
 	for i := range b.Runs {
-		records := b.Runs[i].Records
-		if !slices.ContainsFunc(records, func(r Record) bool { return r.screened() }) {
-			continue
-		}
-		if before == nil {
-			before = make(map[uuid.UUID]struct{})
-		}
-		for j := range records {
-			r := &records[j]
-			if r.Event.Type == Impression && r.Event.Proof == Signed && r.deduped() {
-				before[r.Event.AuctionID] = struct{}{}
+		for j := range b.Runs[i].Records {
+			if r := &b.Runs[i].Records[j]; r.screened() && !impressions[r.Event.AuctionID] {
+				open[r.Event.AuctionID] = false
 			}
-			if !r.screened() || impressions[r.Event.AuctionID] {
-				continue
-			}
-			if _, met := before[r.Event.AuctionID]; !met {
+		}
+	}
+	if len(open) == 0 {
+		return
+	}
+	// Every run, also one without clicks: after a change of the number of partitions an auction's events may be in two.
+	for i := range b.Runs {
+		for j := range b.Runs[i].Records {
+			r := &b.Runs[i].Records[j]
+			met, asked := open[r.Event.AuctionID]
+			switch {
+			case !asked:
+			case r.Event.Type == Impression && r.Event.Proof == Signed && r.deduped():
+				open[r.Event.AuctionID] = true
+			case !met && r.screened():
 				r.Event.InvalidTraffic = RuleNoImpression
 			}
 		}

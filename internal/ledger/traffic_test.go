@@ -91,6 +91,22 @@ func TestScreeningDoesNotDependOnTheCuts(t *testing.T) {
 	})
 }
 
+// After a change of the number of partitions an auction's impression may be in one run of the batch and its click in
+// another, which has no impression, as the first has no click.
+func TestScreeningLooksAtEveryRun(t *testing.T) {
+	runOf := func(number int32, events ...Event) Run {
+		r := Run{Range: Range{Partition: Partition{Stream: "s", Number: number}, Next: int64(len(events))}}
+		for _, e := range events {
+			r.Records = append(r.Records, Record{Event: e})
+		}
+		return r
+	}
+	b := batchOf(noon, runOf(0, impression(1)), runOf(1, click(1), click(2)), runOf(2, impression(2)))
+	Screen(b, nil)
+	require.Empty(t, b.Runs[1].Records[0].Event.InvalidTraffic)
+	require.Equal(t, RuleNoImpression, b.Runs[1].Records[1].Event.InvalidTraffic, "its impression comes later")
+}
+
 // decided is one batch over fresh keys.
 func decided(books Books, limit money.Credits, events ...Event) Effects {
 	books.Campaigns = map[uuid.UUID]*CampaignBook{}
@@ -151,7 +167,13 @@ func TestQuarantineHoldsCreditsAndNotesCharges(t *testing.T) {
 		{Verdict: OK, Charge: 5_000, Minted: 1, Credit: CreditHeld}, {Verdict: OK, Charge: 5_000, Minted: 1, Credit: CreditHeld},
 		{Verdict: OK, Charge: 5_000}, {Verdict: InvalidTraffic + RuleBot}, {Verdict: SelfServed},
 	}, effects.Applied[0].Outcomes)
-	require.Equal(t, []HeldCharge{{held, campaignA1, 10_000}, {held, campaignA2, 5_000}}, effects.HeldCharges)
+	charge := func(campaign uuid.UUID) uuid.UUID {
+		i := slices.IndexFunc(effects.Transactions, func(t Transaction) bool { return t.Kind == KindCharge && t.Subject == campaign })
+		return effects.Transactions[i].ID
+	}
+	require.Equal(t, []HeldCharge{
+		{held, charge(campaignA1), campaignA1, DayOf(noon), 10_000}, {held, charge(campaignA2), campaignA2, DayOf(noon), 5_000},
+	}, effects.HeldCharges)
 	require.Equal(t, []PublisherDay{{DeveloperID: publisher, Day: DayOf(noon), Minted: 2, Impressions: 2, Clicks: 1, Invalid: 1}}, effects.Publishers)
 	i := slices.IndexFunc(effects.Transactions, func(t Transaction) bool { return t.Kind == KindMint })
 	require.ElementsMatch(t, []Entry{{HeldCredits(held), Credit, 2}, {Mint, Credit, -2}}, effects.Transactions[i].Entries)
@@ -190,17 +212,21 @@ func TestAnomaly(t *testing.T) {
 
 func TestEndQuarantineIsBalanced(t *testing.T) {
 	c := Quarantine{ID: testID(1), DeveloperID: publisher, Held: 7}
-	charges := []RefundableCharge{
-		{HeldCharge{c.ID, campaignB, 30}, bert, true}, {HeldCharge{c.ID, campaignA1, 20}, anna, false},
-	}
-	release := EndQuarantine(c, QuarantineVerdict{Decision: QuarantineRelease, At: noon}, charges)
+	day := DayOf(noon)
+	books := QuarantineBooks{FirstMint: testID(7), Charges: []RefundableCharge{
+		{HeldCharge{c.ID, testID(8), campaignB, day, 30}, bert, true}, {HeldCharge{c.ID, testID(9), campaignA1, day, 15}, anna, false},
+		{HeldCharge{c.ID, testID(10), campaignA1, day - 1, 5}, anna, false},
+	}}
+	release := EndQuarantine(c, QuarantineVerdict{Decision: QuarantineRelease, At: noon}, books)
 	require.Len(t, release, 1)
 	require.Equal(t, []Entry{{HeldCredits(c.ID), Credit, -7}, {DeveloperCredits(publisher), Credit, 7}}, release[0].Entries)
-	clawback := EndQuarantine(c, QuarantineVerdict{Decision: QuarantineClawback, At: noon}, charges)
+	require.Zero(t, release[0].Reverses, "a release takes nothing back")
+	clawback := EndQuarantine(c, QuarantineVerdict{Decision: QuarantineClawback, At: noon}, books)
 	require.Len(t, clawback, 3)
 	require.Contains(t, clawback[0].Entries, Entry{Mint, Credit, 7})
 	require.Contains(t, clawback[1].Entries, Entry{AdvertiserCash(anna), USD, 20})
 	require.Contains(t, clawback[2].Entries, Entry{CreditFunding, USD, 30})
+	require.Equal(t, []uuid.UUID{testID(7), testID(10), testID(8)}, []uuid.UUID{clawback[0].Reverses, clawback[1].Reverses, clawback[2].Reverses})
 	for _, written := range append(release, clawback...) {
 		require.NoError(t, written.Balanced())
 		require.Equal(t, c.ID.String(), written.Ref)

@@ -22,6 +22,7 @@ func (s *Store) Audit(_ context.Context, o ledger.AuditOptions) ([]ledger.Check,
 	a.verdicts()
 	a.campaigns()
 	a.budgets()
+	a.clawbacks()
 	if o.Prepaid {
 		a.prepaid()
 	}
@@ -167,13 +168,45 @@ func (a *audit) campaigns() {
 func (a *audit) budgets() {
 	var daily, total promise
 	for key, day := range a.l.spend {
-		daily.look(day.amount > day.budget, "campaign %s day %d: spent %d of %d", key.campaign, key.day, int64(day.amount), int64(day.budget))
+		daily.look(day.net() > day.budget, "campaign %s day %d: spent %d of %d", key.campaign, key.day, int64(day.net()), int64(day.budget))
 	}
 	for id, sum := range a.l.totals {
-		total.look(sum.amount > sum.budget, "campaign %s: spent %d of %d", id, int64(sum.amount), int64(sum.budget))
+		total.look(sum.net() > sum.budget, "campaign %s: spent %d of %d", id, int64(sum.net()), int64(sum.budget))
 	}
 	a.none(ledger.CheckDailyBudget, daily)
 	a.none(ledger.CheckTotalBudget, total)
+}
+
+// clawbacks looks at what was taken back of what.
+func (a *audit) clawbacks() {
+	named, back, moved := make(map[uuid.UUID]int64), make(map[uuid.UUID]int64), make(map[uuid.UUID]int64)
+	for _, r := range a.l.publishers.taken {
+		named[r.Transaction] += r.Amount
+		back[r.Reverses] += r.Amount
+	}
+	var all, over promise
+	var refunds, reopened int64
+	for i := range a.l.transactions {
+		t := &a.l.transactions[i]
+		for _, e := range t.Entries {
+			moved[t.ID] += max(0, e.Amount)
+		}
+		if t.Kind == ledger.KindTrafficRefund {
+			refunds += moved[t.ID]
+		}
+		if t.Kind == ledger.KindTrafficRefund || t.Kind == ledger.KindMintClawback {
+			all.look(moved[t.ID] != named[t.ID], "%s %s: moves %d, names %d", t.Kind, t.ID, moved[t.ID], named[t.ID])
+		}
+	}
+	for id, amount := range back {
+		over.look(amount > moved[id], "%s: moved %d, taken back %d", id, moved[id], amount)
+	}
+	for _, total := range a.l.totals {
+		reopened += int64(total.refunded)
+	}
+	a.all(ledger.CheckClawbacks, all)
+	a.none(ledger.CheckReversed, over)
+	a.equal(ledger.CheckReopened, refunds, reopened)
 }
 
 func (a *audit) prepaid() {

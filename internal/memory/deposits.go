@@ -107,7 +107,7 @@ func (d *depositState) deposit(id uuid.UUID) ledger.Deposit {
 
 // ApplyNotice applies a provider's notice, all of it or nothing: see [ledger.DecideNotice]. Errors:
 // errs.InvalidRequest for a notice that is not Valid.
-func (s *Store) ApplyNotice(_ context.Context, n ledger.Notice) (ledger.NoticeResult, error) {
+func (s *Store) ApplyNotice(ctx context.Context, n ledger.Notice) (ledger.NoticeResult, error) {
 	if err := n.Valid(); err != nil {
 		return ledger.NoticeResult{}, err
 	}
@@ -121,23 +121,27 @@ func (s *Store) ApplyNotice(_ context.Context, n ledger.Notice) (ledger.NoticeRe
 		return ledger.NoticeResult{Outcome: outcome, Repeated: true, Deposit: p.deposit(book.DepositID)}, nil
 	}
 	var known ledger.Known
-	dispute := reference{n.Provider, n.DisputeID}
+	dispute, refund := reference{n.Provider, n.DisputeID}, reference{n.Provider, n.RefundID}
 	switch {
 	case n.Kind == ledger.NoticePaid && book.Paid == 0:
 		if known.Payer = s.payerOf(n); known.Payer.ID == uuid.Nil {
 			return ledger.NoticeResult{Outcome: ledger.NoticeUnattributed}, nil
 		}
 	case n.Kind == ledger.NoticeRefunded:
-		refund := reference{n.Provider, n.RefundID}
 		_, seen := p.refunds[refund]
 		known.NewRefund = !seen
-		p.refunds[refund] = struct{}{}
 	case n.IsDispute():
 		if known.Dispute = p.disputes[dispute]; known.Dispute.PaymentID != "" && known.Dispute.PaymentID != n.PaymentID {
 			return ledger.NoticeResult{}, errs.New(errs.InvalidRequest, "the dispute is about another payment")
 		}
 	}
 	effects := ledger.DecideNotice(book, n, known)
+	if err := s.record(ctx, trail.OfNotice(n, effects)); err != nil {
+		return ledger.NoticeResult{}, err
+	}
+	if n.Kind == ledger.NoticeRefunded {
+		p.refunds[refund] = struct{}{}
+	}
 	if n.IsDispute() {
 		p.disputes[dispute] = effects.Dispute
 	}

@@ -68,10 +68,18 @@ type spendKey struct {
 	day      ledger.Day
 }
 
-// spent is an amount and the budget that was in force when it was last raised.
+// spent is an amount, the budget that was in force when it was last raised, and what claw-backs gave back of it.
 type spent struct {
-	amount, budget money.Micros
+	amount, budget, refunded money.Micros
 }
+
+// add is s after a charge under a budget.
+func (s spent) add(amount, budget money.Micros) spent {
+	return spent{s.amount + amount, budget, s.refunded}
+}
+
+// net is what counts against the budget.
+func (s spent) net() money.Micros { return s.amount - s.refunded }
 
 // progress is how far the archive is; planned is 0 without a pending chunk.
 type progress struct {
@@ -108,7 +116,7 @@ func (l *ledgerState) campaignTouched(id uuid.UUID) {
 
 // spentOn is what a campaign spent on day and in total.
 func (l *ledgerState) spentOn(id uuid.UUID, day ledger.Day) (today, total money.Micros) {
-	return l.spend[spendKey{id, day}].amount, l.totals[id].amount
+	return l.spend[spendKey{id, day}].net(), l.totals[id].net()
 }
 
 // release counts what settlement used up of a minute's reservations; it is part of the campaign's room.
@@ -125,9 +133,19 @@ func (l *ledgerState) release(r ledger.Released) {
 // addSpend raises a campaign's day and total; daily and total are the budgets in force.
 func (l *ledgerState) addSpend(s ledger.Spend, daily, total money.Micros) {
 	key := spendKey{s.CampaignID, s.Day}
-	l.spend[key] = spent{l.spend[key].amount + s.Amount, daily}
-	l.totals[s.CampaignID] = spent{l.totals[s.CampaignID].amount + s.Amount, total}
+	l.spend[key] = l.spend[key].add(s.Amount, daily)
+	l.totals[s.CampaignID] = l.totals[s.CampaignID].add(s.Amount, total)
 	l.campaignTouched(s.CampaignID)
+}
+
+// reopen gives a charge back to the budgets that it was taken from.
+func (l *ledgerState) reopen(c ledger.HeldCharge) {
+	key := spendKey{c.CampaignID, c.Day}
+	day, total := l.spend[key], l.totals[c.CampaignID]
+	day.refunded += c.Amount
+	total.refunded += c.Amount
+	l.spend[key], l.totals[c.CampaignID] = day, total
+	l.campaignTouched(c.CampaignID)
 }
 
 // addTransaction keeps a transaction and moves its balances. The caller has checked it.
@@ -277,14 +295,14 @@ func (s *Store) book(k *kept, days []ledger.Day) *ledger.CampaignBook {
 		AdvertiserID: k.AdvertiserID, DeveloperID: s.users[k.AdvertiserID].DeveloperID,
 		BillingModel: k.BillingModel, Bid: k.BidAmount,
 		DailyBudget: k.DailyBudget, TotalBudget: k.TotalBudget, CreditFunded: k.CreditFunded,
-		SpentTotal: s.ledger.totals[k.ID].amount, SpentOn: make(map[ledger.Day]money.Micros, len(days)),
+		SpentTotal: s.ledger.totals[k.ID].net(), SpentOn: make(map[ledger.Day]money.Micros, len(days)),
 	}
 	if len(days) == 0 {
 		return book
 	}
 	for _, day := range days {
 		if d, ok := s.ledger.spend[spendKey{k.ID, day}]; ok {
-			book.SpentOn[day] = d.amount
+			book.SpentOn[day] = d.net()
 		}
 	}
 	from, to := days[0].Time(), (days[len(days)-1] + 1).Time()

@@ -79,6 +79,16 @@ func (s *Store) corruptions() map[string]func(context.Context) error {
 				return
 			}
 		},
+		ledger.CheckClawbacks: func(l *ledgerState) { l.transactions[0].Kind = ledger.KindMintClawback },
+		ledger.CheckReversed: func(l *ledgerState) {
+			l.publishers.taken = append(l.publishers.taken, ledger.Reversal{Reverses: l.transactions[0].ID, Amount: 1 << 40})
+		},
+		ledger.CheckReopened: func(l *ledgerState) {
+			for id, total := range l.totals {
+				total.refunded++
+				l.totals[id] = total
+			}
+		},
 		ledger.CheckDailyBudget: func(l *ledgerState) { raise(l.spend, 0, -1) },
 		ledger.CheckTotalBudget: func(l *ledgerState) { raise(l.totals, 0, -1) },
 		ledger.CheckPrepaid: func(l *ledgerState) {

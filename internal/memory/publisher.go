@@ -19,7 +19,8 @@ type publisherState struct {
 	days    map[publisherDay]ledger.PublisherDay
 	caps    []ledger.MintCap // oldest first; the newest of a publisher counts
 	cases   []*ledger.Quarantine
-	charges map[heldCharge]money.Micros
+	charges []ledger.HeldCharge // oldest first
+	taken   []ledger.Reversal
 }
 
 type publisherDay struct {
@@ -27,10 +28,8 @@ type publisherDay struct {
 	day       ledger.Day
 }
 
-type heldCharge struct{ quarantine, campaign uuid.UUID }
-
 func newPublisherState() publisherState {
-	return publisherState{days: make(map[publisherDay]ledger.PublisherDay), charges: make(map[heldCharge]money.Micros)}
+	return publisherState{days: make(map[publisherDay]ledger.PublisherDay)}
 }
 
 func (p *publisherState) books(need ledger.Need) map[uuid.UUID]ledger.PublisherBook {
@@ -74,9 +73,7 @@ func (p *publisherState) add(e ledger.Effects) {
 		sum.Add(d)
 		p.days[key] = sum
 	}
-	for _, c := range e.HeldCharges {
-		p.charges[heldCharge{c.Case, c.CampaignID}] += c.Amount
-	}
+	p.charges = append(p.charges, e.HeldCharges...)
 }
 
 // Impressions says which of the auctions have a recorded impression.
@@ -108,13 +105,16 @@ func (s *Store) PublisherDays(_ context.Context, since, last ledger.Day) ([]ledg
 }
 
 // OpenQuarantine opens a case; false when the publisher has an open one, or the case exists.
-func (s *Store) OpenQuarantine(_ context.Context, c ledger.Quarantine) (bool, error) {
+func (s *Store) OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := &s.ledger.publishers
 	exists := slices.ContainsFunc(p.cases, func(o *ledger.Quarantine) bool { return o.ID == c.ID })
 	if exists || p.open(c.DeveloperID) != nil {
 		return false, nil
+	}
+	if err := s.record(ctx, trail.OfCase(c)); err != nil {
+		return false, err
 	}
 	p.cases = append(p.cases, &ledger.Quarantine{ID: c.ID, DeveloperID: c.DeveloperID, Evidence: c.Evidence, OpenedAt: asStored(c.OpenedAt)})
 	return true, nil
@@ -146,9 +146,9 @@ func (s *Store) quarantine(c *ledger.Quarantine) ledger.Quarantine {
 			}
 		}
 	}
-	for key, amount := range s.ledger.publishers.charges {
-		if key.quarantine == c.ID {
-			out.Charged += amount
+	for _, charge := range s.ledger.publishers.charges {
+		if charge.Case == c.ID {
+			out.Charged += charge.Amount
 		}
 	}
 	return out
@@ -168,21 +168,14 @@ func (s *Store) EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (
 	if done, err := v.Repeats(c); done || err != nil {
 		return c, err
 	}
-	var charges []ledger.RefundableCharge
-	for key, amount := range p.charges {
-		if k := s.campaigns[key.campaign]; key.quarantine == c.ID && k != nil {
-			charges = append(charges, ledger.RefundableCharge{
-				HeldCharge:   ledger.HeldCharge{Case: c.ID, CampaignID: key.campaign, Amount: amount},
-				AdvertiserID: k.AdvertiserID, CreditFunded: k.CreditFunded,
-			})
-		}
-	}
+	books := s.quarantineBooks(c.ID)
 	if err := s.record(ctx, trail.Entry{TargetKind: trail.TargetQuarantine, TargetID: v.Case.String(), Changes: map[string]trail.Change{
 		"decision": {After: string(v.Decision)}, "note": {After: v.Note},
 	}}); err != nil {
 		return ledger.Quarantine{}, err
 	}
-	for _, t := range ledger.EndQuarantine(c, v, charges) {
+	for _, t := range ledger.EndQuarantine(c, v, books) {
+		s.takeBack(c.ID, &t)
 		s.ledger.addTransaction(t)
 	}
 	kept := p.cases[at]
@@ -190,10 +183,84 @@ func (s *Store) EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (
 	return s.quarantine(kept), nil
 }
 
-// SetMintCap gives a publisher a daily mint cap of its own; a nil Cap goes back to the installation's. Every change is kept.
-func (s *Store) SetMintCap(_ context.Context, c ledger.MintCap) error {
+// quarantineBooks sums the charges of a case by campaign and day. The store's mutex is held.
+func (s *Store) quarantineBooks(id uuid.UUID) (b ledger.QuarantineBooks) {
+	for _, charge := range s.ledger.publishers.charges {
+		k := s.campaigns[charge.CampaignID]
+		if charge.Case != id || k == nil {
+			continue
+		}
+		at := slices.IndexFunc(b.Charges, func(c ledger.RefundableCharge) bool {
+			return c.CampaignID == charge.CampaignID && c.Day == charge.Day
+		})
+		if at >= 0 {
+			b.Charges[at].Amount += charge.Amount
+			continue
+		}
+		b.Charges = append(b.Charges, ledger.RefundableCharge{HeldCharge: charge, AdvertiserID: k.AdvertiserID, CreditFunded: k.CreditFunded})
+	}
+	for _, l := range s.ledger.links {
+		if l.Account == ledger.HeldCredits(id) && l.Amount > 0 {
+			b.FirstMint = l.Transaction
+			break
+		}
+	}
+	return b
+}
+
+// takeBack names what a transaction of a case takes back, and reopens the budgets. The store's mutex is held.
+func (s *Store) takeBack(id uuid.UUID, t *ledger.Transaction) {
+	p := &s.ledger.publishers
+	name := func(reverses uuid.UUID, amount int64) {
+		at := slices.IndexFunc(p.taken, func(r ledger.Reversal) bool { return r.Transaction == t.ID && r.Reverses == reverses })
+		if at < 0 {
+			at, p.taken = len(p.taken), append(p.taken, ledger.Reversal{Transaction: t.ID, Reverses: reverses})
+		}
+		p.taken[at].Amount += amount
+	}
+	switch t.Kind {
+	case ledger.KindMintClawback:
+		for _, l := range s.ledger.links {
+			if l.Account == ledger.HeldCredits(id) && l.Amount > 0 {
+				name(l.Transaction, l.Amount)
+			}
+		}
+	case ledger.KindTrafficRefund:
+		for _, charge := range p.charges {
+			if charge.Case == id && charge.CampaignID == t.Subject {
+				name(charge.Charge, int64(charge.Amount))
+				s.ledger.reopen(charge)
+			}
+		}
+	}
+}
+
+// Reversals lists what a transaction takes back.
+func (s *Store) Reversals(_ context.Context, transaction uuid.UUID) (list []ledger.Reversal, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, r := range s.ledger.publishers.taken {
+		if r.Transaction == transaction {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b ledger.Reversal) int { return bytes.Compare(a.Reverses[:], b.Reverses[:]) })
+	return list, nil
+}
+
+// SetMintCap gives a publisher a daily mint cap of its own; a nil Cap goes back to the installation's. Every change is kept.
+func (s *Store) SetMintCap(ctx context.Context, c ledger.MintCap) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var before *int64
+	for _, old := range s.ledger.publishers.caps {
+		if old.DeveloperID == c.DeveloperID {
+			before = (*int64)(old.Cap)
+		}
+	}
+	if err := s.record(ctx, trail.OfMintCap(before, c)); err != nil {
+		return err
+	}
 	s.ledger.publishers.caps = append(s.ledger.publishers.caps, c)
 	return nil
 }

@@ -61,12 +61,28 @@ FROM (
 ) parts GROUP BY id`
 
 	auditDailyBudget = `
-SELECT format('campaign %s day %s: spent %s of %s', campaign_id, day, amount, daily_budget), coalesce(amount > daily_budget, false)
+SELECT format('campaign %s day %s: spent %s of %s', campaign_id, day, amount - refunded, daily_budget), coalesce(amount - refunded > daily_budget, false)
 FROM campaign_spend`
 
 	auditTotalBudget = `
-SELECT format('campaign %s: spent %s of %s', campaign_id, spent, total_budget), coalesce(spent > total_budget, false)
+SELECT format('campaign %s: spent %s of %s', campaign_id, spent - refunded, total_budget), coalesce(spent - refunded > total_budget, false)
 FROM campaign_total`
+
+	// Sums of earlier builds (quarantine_charge) name no transaction.
+	auditClawbacks = `
+SELECT format('%s %s: moves %s, names %s', t.kind, t.id, e.amount, coalesce(l.named, 0) + coalesce(q.amount, 0)),
+	e.amount <> coalesce(l.named, 0) + coalesce(q.amount, 0)
+FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id AND e.amount > 0
+LEFT JOIN (SELECT transaction_id, sum(amount) AS named FROM ledger_reversal GROUP BY 1) l ON l.transaction_id = t.id
+LEFT JOIN quarantine_charge q ON t.kind = 'traffic_refund' AND q.quarantine_id::text = t.ref AND q.campaign_id = t.subject
+WHERE t.kind IN ('mint_clawback', 'traffic_refund')`
+
+	auditReversed = `
+SELECT format('%s: moved %s, taken back %s', r.reverses, e.amount, r.back), e.amount IS NULL OR r.back > e.amount
+FROM (SELECT reverses, sum(amount) AS back FROM ledger_reversal GROUP BY 1) r
+LEFT JOIN ledger_entry e ON e.transaction_id = r.reverses AND e.amount > 0`
+
+	auditReopened = `SELECT coalesce(sum(refunded), 0)::bigint FROM campaign_total`
 
 	auditPrepaid = `
 SELECT format('%s: %s, given back %s', b.account, b.amount, coalesce(r.back, 0)), b.amount + coalesce(r.back, 0) < 0
@@ -142,6 +158,9 @@ func (a *audit) run() ([]ledger.Check, error) {
 	a.all(ledger.CheckCampaigns, auditCampaigns)
 	a.none(ledger.CheckDailyBudget, auditDailyBudget)
 	a.none(ledger.CheckTotalBudget, auditTotalBudget)
+	a.all(ledger.CheckClawbacks, auditClawbacks)
+	a.none(ledger.CheckReversed, auditReversed)
+	a.equal(ledger.CheckReopened, a.number(auditMoved, string(ledger.KindTrafficRefund), string(ledger.USD)), a.number(auditReopened))
 	if a.opts.Prepaid {
 		a.none(ledger.CheckPrepaid, auditPrepaid)
 	}

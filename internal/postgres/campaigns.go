@@ -26,7 +26,7 @@ const (
 		c.target_intent_tokens, c.target_keywords, c.target_active_tools, c.target_host_apps,
 		c.target_surfaces, c.target_integration_methods, c.target_regions, c.target_languages, c.deal_ids,
 		c.policy_violations, c.review, c.config_version, c.created_at, c.updated_at,
-		coalesce(d.amount, 0), coalesce(t.spent, 0)
+		coalesce(d.amount - d.refunded, 0), coalesce(t.spent - t.refunded, 0)
 		FROM campaign c
 		LEFT JOIN campaign_spend d ON d.campaign_id = c.id AND d.day = floor(extract(epoch FROM now()) / 86400)::int
 		LEFT JOIN campaign_total t ON t.campaign_id = c.id`

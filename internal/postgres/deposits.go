@@ -182,6 +182,9 @@ func applyNotice(ctx context.Context, tx pgx.Tx, n ledger.Notice) (ledger.Notice
 	if err := writeNotice(ctx, tx, n, effects); err != nil {
 		return result, err
 	}
+	if err := record(ctx, tx, trail.OfNotice(n, effects)); err != nil {
+		return result, err
+	}
 	return result, depositOf(ctx, tx, effects.Book, &result)
 }
 

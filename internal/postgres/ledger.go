@@ -91,22 +91,41 @@ func insertTransactions(ctx context.Context, tx pgx.Tx, ts []ledger.Transaction)
 	if len(ts) == 0 {
 		return nil
 	}
+	if err := balanced(ts); err != nil {
+		return err
+	}
+	var batch pgx.Batch
+	opened := queueTransactions(&batch, ts)
+	if err := tx.SendBatch(ctx, &batch).Close(); err != nil {
+		return fmt.Errorf("insert ledger transactions: %w", err)
+	}
+	return opened.link(ctx, tx)
+}
+
+func balanced(ts []ledger.Transaction) error {
 	for i := range ts {
 		if err := ts[i].Balanced(); err != nil {
 			return err
 		}
 	}
-	heads, err := openTransactions(ctx, tx, ts)
-	if err != nil {
-		return err
-	}
-	links := ledger.Chain(heads, ts)
-	return writeLinks(ctx, tx, links, heads)
+	return nil
 }
 
-// openTransactions writes the rows of the transactions and answers the heads of the sides that they touch, locked.
-func openTransactions(ctx context.Context, tx pgx.Tx, ts []ledger.Transaction) (map[ledger.Side]ledger.Head, error) {
+// opened is transactions whose rows are written and whose balances are locked, once the batch was sent that
+// queueTransactions filled.
+type opened struct {
+	transactions []ledger.Transaction
+	sides        int
+	heads        map[ledger.Side]ledger.Head
+}
+
+// queueTransactions writes the rows of the transactions and locks the balances of the sides that they touch.
+func queueTransactions(batch *pgx.Batch, ts []ledger.Transaction) *opened {
+	o := &opened{transactions: ts}
 	n := len(ts)
+	if n == 0 {
+		return o
+	}
 	ids, subjects, reverses := make([][16]byte, n), make([][16]byte, n), make([][16]byte, n)
 	kinds, refs, ats := make([]string, n), make([]string, n), make([]time.Time, n)
 	for i := range ts {
@@ -119,18 +138,22 @@ func openTransactions(ctx context.Context, tx pgx.Tx, ts []ledger.Transaction) (
 	for i, s := range sides {
 		accounts[i], assets[i] = string(s.Account), string(s.Asset)
 	}
-	heads := make(map[ledger.Side]ledger.Head, len(sides))
-	var batch pgx.Batch
+	o.sides, o.heads = len(sides), make(map[ledger.Side]ledger.Head, len(sides))
 	batch.Queue(insertTransactionsSQL, ids, kinds, refs, subjects, ats, reverses)
 	batch.Queue(openBalancesSQL, accounts, assets)
-	batch.Queue(lockHeadsSQL, accounts, assets).Query(func(rows pgx.Rows) error { return collectHeads(rows, heads) })
-	if err := tx.SendBatch(ctx, &batch).Close(); err != nil {
-		return nil, fmt.Errorf("insert ledger transactions: %w", err)
+	batch.Queue(lockHeadsSQL, accounts, assets).Query(func(rows pgx.Rows) error { return collectHeads(rows, o.heads) })
+	return o
+}
+
+// link writes the entries as links of their accounts' chains, and the new balances.
+func (o *opened) link(ctx context.Context, tx pgx.Tx) error {
+	if len(o.transactions) == 0 {
+		return nil
 	}
-	if len(heads) != len(sides) {
-		return nil, fmt.Errorf("%d of %d balances were locked", len(heads), len(sides))
+	if len(o.heads) != o.sides {
+		return fmt.Errorf("%d of %d balances were locked", len(o.heads), o.sides)
 	}
-	return heads, nil
+	return writeLinks(ctx, tx, ledger.Chain(o.heads, o.transactions), o.heads)
 }
 
 // collectHeads reads rows of (account, asset, chain_seq, amount, hash).
@@ -146,7 +169,7 @@ func collectHeads(rows pgx.Rows, heads map[ledger.Side]ledger.Head) error {
 	return err
 }
 
-// writeLinks writes the entries and moves the balances that openTransactions locked.
+// writeLinks writes the entries and moves the balances that queueTransactions locked.
 func writeLinks(ctx context.Context, tx pgx.Tx, links []ledger.Link, heads map[ledger.Side]ledger.Head) error {
 	n := len(links)
 	owners, legs, ats, hashes := make([][16]byte, n), make([]int16, n), make([]time.Time, n), make([][]byte, n)

@@ -15,7 +15,7 @@ import (
 
 const (
 	lockTotalsSQL = `
-SELECT campaign_id, spent FROM campaign_total WHERE campaign_id = ANY($1::uuid[]) ORDER BY campaign_id FOR UPDATE`
+SELECT campaign_id, spent - refunded FROM campaign_total WHERE campaign_id = ANY($1::uuid[]) ORDER BY campaign_id FOR UPDATE`
 
 	shareCampaignsSQL = `
 SELECT c.id, c.advertiser_id, u.developer_id, c.billing_model, c.bid_amount, c.daily_budget, c.total_budget, c.credit_funded
@@ -23,7 +23,7 @@ FROM campaign c JOIN app_user u ON u.id = c.advertiser_id
 WHERE c.id = ANY($1::uuid[]) ORDER BY c.id FOR SHARE OF c`
 
 	readSpendSQL = `
-SELECT campaign_id, day, amount FROM campaign_spend WHERE campaign_id = ANY($1::uuid[]) AND day = ANY($2::integer[])`
+SELECT campaign_id, day, amount - refunded FROM campaign_spend WHERE campaign_id = ANY($1::uuid[]) AND day = ANY($2::integer[])`
 
 	readInactiveSQL = `
 SELECT campaign_id, from_at, to_at FROM campaign_inactive
@@ -35,9 +35,12 @@ ORDER BY campaign_id, from_at`
 SELECT auction_id FROM billed_event
 WHERE auction_day = $1 AND auction_id = ANY($2::uuid[]) AND event_type = $3`
 
+	// The campaigns are locked, so who pays for them stands still.
 	lockCashSQL = `
-SELECT account, amount FROM balance WHERE account = ANY($1::text[]) AND asset = 'USD'
-ORDER BY account, asset FOR UPDATE`
+SELECT b.account, b.amount FROM balance b
+JOIN (SELECT DISTINCT 'advertiser:' || advertiser_id::text AS account FROM campaign WHERE id = ANY($1::uuid[]) AND NOT credit_funded) payer
+	ON payer.account = b.account
+WHERE b.asset = 'USD' ORDER BY b.account, b.asset FOR UPDATE OF b`
 )
 
 // Books locks and reads what the batch depends on.
@@ -54,84 +57,81 @@ ORDER BY account, asset FOR UPDATE`
 //
 // No deadlock: appliers take both tables in id order, totals before campaigns; a campaign change never waits
 // for a total; balances come after both, also in order, here and in moveBalances.
+//
+// All of it is one round trip. The server takes the statements one after the other, each with a snapshot of its own.
 func (b *batchTx) Books(ctx context.Context, need ledger.Need) (ledger.Books, error) {
-	books := ledger.Books{Campaigns: make(map[uuid.UUID]*ledger.CampaignBook, len(need.Campaigns)), Horizon: b.horizon}
+	books := ledger.Books{
+		Campaigns: make(map[uuid.UUID]*ledger.CampaignBook, len(need.Campaigns)), Clicked: make(map[uuid.UUID]bool), Horizon: b.horizon,
+	}
+	var batch pgx.Batch
+	if b.saved {
+		batch.Queue("RELEASE SAVEPOINT marks")
+		b.saved = false
+	}
 	if len(need.Campaigns) > 0 {
-		if err := b.lockCampaigns(ctx, need, &books); err != nil {
-			return ledger.Books{}, err
-		}
+		queueCampaigns(&batch, need, &books)
 	}
-	if err := b.lockPublishers(ctx, need, &books); err != nil {
-		return ledger.Books{}, err
-	}
+	queuePublishers(&batch, need, &books)
 	if need.Prepaid {
-		if err := b.lockCash(ctx, &books); err != nil {
-			return ledger.Books{}, err
-		}
+		queueCash(&batch, need, &books)
 	}
-	var err error
-	books.Clicked, err = b.recorded(ctx, need.Clicks, ledger.Click)
-	return books, err
+	queueRecorded(&batch, recorded{need.Clicks, ledger.Click, books.Clicked})
+	if batch.Len() == 0 {
+		return books, nil
+	}
+	if err := b.tx.SendBatch(ctx, &batch).Close(); err != nil {
+		return ledger.Books{}, fmt.Errorf("lock and read the books: %w", err)
+	}
+	return books, nil
 }
 
-func (b *batchTx) lockCampaigns(ctx context.Context, need ledger.Need, books *ledger.Books) error {
+// queueCampaigns locks the totals, then the campaigns, then reads their history.
+func queueCampaigns(batch *pgx.Batch, need ledger.Need, books *ledger.Books) {
 	ids := rawIDs(need.Campaigns)
-	rows, err := b.tx.Query(ctx, lockTotalsSQL, ids)
-	if err != nil {
-		return fmt.Errorf("lock campaign totals: %w", err)
-	}
 	totals := make(map[[16]byte]int64, len(ids))
-	var id [16]byte
-	var amount int64
-	if _, err = pgx.ForEachRow(rows, []any{&id, &amount}, func() error { totals[id] = amount; return nil }); err != nil {
-		return fmt.Errorf("lock campaign totals: %w", err)
-	}
-	if err := b.shareCampaigns(ctx, ids, books); err != nil {
+	batch.Queue(lockTotalsSQL, ids).Query(func(rows pgx.Rows) error {
+		var id [16]byte
+		var amount int64
+		_, err := pgx.ForEachRow(rows, []any{&id, &amount}, func() error { totals[id] = amount; return nil })
 		return err
-	}
-	for id, book := range books.Campaigns {
-		spent, ok := totals[id]
-		if !ok { // it cannot be charged safely without its lock
-			return fmt.Errorf("campaign %s has no total", id)
+	})
+	batch.Queue(shareCampaignsSQL, ids).Query(func(rows pgx.Rows) error {
+		if err := collectBooks(rows, books); err != nil {
+			return err
 		}
-		book.SpentTotal = money.Micros(spent)
+		for id, book := range books.Campaigns {
+			spent, ok := totals[id]
+			if !ok { // it cannot be charged safely without its lock
+				return fmt.Errorf("campaign %s has no total", id)
+			}
+			book.SpentTotal = money.Micros(spent)
+		}
+		return nil
+	})
+	if len(need.Days) > 0 {
+		queueHistory(batch, need, books)
 	}
-	return b.readHistory(ctx, need, books)
 }
 
-func (b *batchTx) shareCampaigns(ctx context.Context, ids [][16]byte, books *ledger.Books) error {
-	rows, err := b.tx.Query(ctx, shareCampaignsSQL, ids)
-	if err != nil {
-		return fmt.Errorf("lock campaigns: %w", err)
-	}
+func collectBooks(rows pgx.Rows, books *ledger.Books) error {
 	var id, advertiser, developer [16]byte
 	var c ledger.CampaignBook
 	fields := []any{&id, &advertiser, &developer, &c.BillingModel, &c.Bid, &c.DailyBudget, &c.TotalBudget, &c.CreditFunded}
-	_, err = pgx.ForEachRow(rows, fields, func() error {
+	_, err := pgx.ForEachRow(rows, fields, func() error {
 		book := c
 		book.AdvertiserID, book.DeveloperID = advertiser, developer
 		book.SpentOn = make(map[ledger.Day]money.Micros, 2)
 		books.Campaigns[id] = &book
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("lock campaigns: %w", err)
-	}
-	return nil
+	return err
 }
 
-// readHistory reads the spend and the inactive intervals of the days, in one round trip. Only intervals that
-// overlap the days can cover an event of the batch.
-func (b *batchTx) readHistory(ctx context.Context, need ledger.Need, books *ledger.Books) error {
-	if len(need.Days) == 0 {
-		return nil
-	}
-	ids, days := rawIDs(need.Campaigns), make([]int32, len(need.Days))
-	for i, day := range need.Days {
-		days[i] = int32(day)
-	}
+// queueHistory reads the spend and the inactive intervals of the days. Only intervals that overlap the days can cover
+// an event of the batch.
+func queueHistory(batch *pgx.Batch, need ledger.Need, books *ledger.Books) {
+	ids, days := rawIDs(need.Campaigns), rawDays(need.Days)
 	from, to := need.Days[0].Time(), (need.Days[len(need.Days)-1] + 1).Time()
-	var batch pgx.Batch
 	batch.Queue(readSpendSQL, ids, days).Query(func(rows pgx.Rows) error {
 		var id [16]byte
 		var day int32
@@ -160,68 +160,58 @@ func (b *batchTx) readHistory(ctx context.Context, need ledger.Need, books *ledg
 		})
 		return err
 	})
-	if err := b.tx.SendBatch(ctx, &batch).Close(); err != nil {
-		return fmt.Errorf("read campaign history: %w", err)
-	}
-	return nil
 }
 
-// lockCash reads the balances that cash campaigns pay from. A balance without a row is 0: nothing is
+// queueCash locks and reads the balances that cash campaigns pay from. A balance without a row is 0: nothing is
 // charged to it, and the deposit that creates it is seen by the next batch.
-func (b *batchTx) lockCash(ctx context.Context, books *ledger.Books) error {
-	owners := make(map[string]uuid.UUID)
-	for _, book := range books.Campaigns {
-		if !book.CreditFunded {
+func queueCash(batch *pgx.Batch, need ledger.Need, books *ledger.Books) {
+	books.Balances = make(map[uuid.UUID]money.Micros)
+	if len(need.Campaigns) == 0 {
+		return
+	}
+	batch.Queue(lockCashSQL, rawIDs(need.Campaigns)).Query(func(rows pgx.Rows) error {
+		owners := make(map[string]uuid.UUID)
+		for _, book := range books.Campaigns {
 			owners[string(ledger.AdvertiserCash(book.AdvertiserID))] = book.AdvertiserID
 		}
-	}
-	books.Balances = make(map[uuid.UUID]money.Micros, len(owners))
-	if len(owners) == 0 {
-		return nil
-	}
-	accounts := make([]string, 0, len(owners))
-	for account := range owners {
-		accounts = append(accounts, account)
-	}
-	rows, err := b.tx.Query(ctx, lockCashSQL, accounts)
-	if err != nil {
-		return fmt.Errorf("lock balances: %w", err)
-	}
-	var account string
-	var amount int64
-	_, err = pgx.ForEachRow(rows, []any{&account, &amount}, func() error {
-		books.Balances[owners[account]] = money.Micros(amount)
-		return nil
+		var account string
+		var amount int64
+		_, err := pgx.ForEachRow(rows, []any{&account, &amount}, func() error {
+			books.Balances[owners[account]] = money.Micros(amount)
+			return nil
+		})
+		return err
 	})
-	if err != nil {
-		return fmt.Errorf("lock balances: %w", err)
-	}
-	return nil
 }
 
-// recorded finds the auctions that have a recorded event of a type.
-func (b *batchTx) recorded(ctx context.Context, auctions []uuid.UUID, of ledger.EventType) (map[uuid.UUID]bool, error) {
-	found := make(map[uuid.UUID]bool)
-	if len(auctions) == 0 {
-		return found, nil
-	}
+// recorded asks which auctions have a recorded event of a type.
+type recorded struct {
+	auctions []uuid.UUID
+	of       ledger.EventType
+	found    map[uuid.UUID]bool
+}
+
+func queueRecorded(batch *pgx.Batch, ask recorded) {
 	byDay := make(map[ledger.Day][][16]byte)
-	for _, id := range auctions {
+	for _, id := range ask.auctions {
 		day := ledger.AuctionDay(id)
 		byDay[day] = append(byDay[day], id)
 	}
-	var batch pgx.Batch
 	for _, day := range sortedDays(byDay) {
-		batch.Queue(readRecordedSQL, int32(day), byDay[day], string(of)).Query(func(rows pgx.Rows) error {
+		batch.Queue(readRecordedSQL, int32(day), byDay[day], string(ask.of)).Query(func(rows pgx.Rows) error {
 			var id [16]byte
-			_, err := pgx.ForEachRow(rows, []any{&id}, func() error { found[id] = true; return nil })
+			_, err := pgx.ForEachRow(rows, []any{&id}, func() error { ask.found[id] = true; return nil })
 			return err
 		})
 	}
-	if err := b.tx.SendBatch(ctx, &batch).Close(); err != nil {
-		return nil, fmt.Errorf("read recorded events of type %s: %w", of, err)
+}
+
+func rawDays(days []ledger.Day) []int32 {
+	raw := make([]int32, len(days))
+	for i, day := range days {
+		raw[i] = int32(day)
 	}
-	return found, nil
+	return raw
 }
 
 func sortedDays[V any](m map[ledger.Day]V) []ledger.Day {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,6 +18,12 @@ import (
 )
 
 const (
+	// One day at a time, so that the planner opens that day's partition only.
+	seenSQL = `SELECT auction_id, event_type FROM billed_event WHERE auction_day = $1 AND auction_id = ANY($2::uuid[])`
+
+	// COPY writes rows a page at a time, an INSERT with ON CONFLICT one by one and each twice.
+	copyMarksSQL = `COPY billed_event (auction_day, auction_id, event_type) FROM STDIN (FORMAT binary)`
+
 	// Sorted, so that two appliers that meet on the same keys wait for each other in one order, and so that
 	// neighbours in the index are written together.
 	markSQL = `
@@ -30,8 +37,11 @@ RETURNING auction_day, auction_id, event_type`
 	addDaySQL = `SELECT billed_event_add_day($1)`
 )
 
-// checkViolation is also the SQLSTATE of a row that no partition takes.
-const checkViolation = "23514"
+// SQLSTATE codes. checkViolation is also the one of a row that no partition takes.
+const (
+	checkViolation  = "23514"
+	uniqueViolation = "23505"
+)
 
 // dayCache remembers which days have a partition. The zero value is ready.
 type dayCache struct {
@@ -72,60 +82,148 @@ func (c *dayCache) forget() {
 
 // MarkFirst records keys that were never recorded and says which they are. The unique index decides: of
 // two transactions with one key the second waits for the end of the first.
+//
+// What is seen already is asked first and the rest is copied in. Another transaction may mark one of the rest in
+// between: then the copy fails as a whole, is taken back, and the keys are inserted one by one. That is slow and
+// rare, since an auction's events are in one partition and Claim holds the partition.
 func (b *batchTx) MarkFirst(ctx context.Context, keys []ledger.Key) ([]bool, error) {
 	fresh := make([]bool, len(keys))
 	if len(keys) == 0 {
 		return fresh, nil
 	}
-	var err error
-	if b.horizon, err = horizonOf(ctx, b.tx); err != nil {
+	sorted, place := firstPlaces(keys)
+	seen, err := b.seen(ctx, sorted)
+	if err != nil {
 		return nil, err
 	}
-	sorted, place := firstPlaces(keys, b.horizon)
-	if len(sorted) == 0 {
-		return fresh, nil
+	rest, places := make([]ledger.Key, 0, len(sorted)), make([]int32, 0, len(sorted))
+	for i := range sorted {
+		if !seen[i] && b.horizon.Accepted(sorted[i].Day) {
+			rest, places = append(rest, sorted[i]), append(places, place[i])
+		}
 	}
-	for _, day := range b.store.days.missing(sorted) {
+	for _, day := range b.store.days.missing(rest) {
 		if err := b.store.addDay(ctx, day); err != nil {
 			return nil, err
 		}
 	}
-	days, ids, types := make([]int32, len(sorted)), make([][16]byte, len(sorted)), make([]string, len(sorted))
-	for i := range sorted {
-		days[i], ids[i], types[i] = int32(sorted[i].Day), sorted[i].Auction, string(sorted[i].Type)
-	}
-	rows, err := b.tx.Query(ctx, markSQL, days, ids, types)
-	if err != nil {
-		return nil, fmt.Errorf("mark events: %w", err)
-	}
-	var day int32
-	var id [16]byte
-	var eventType string
-	_, err = pgx.ForEachRow(rows, []any{&day, &id, &eventType}, func() error {
-		i, ok := slices.BinarySearchFunc(sorted, ledger.Key{Day: ledger.Day(day), Auction: id, Type: ledger.EventType(eventType)}, compareKeys)
-		if !ok {
-			return fmt.Errorf("the store marked %s %s, which was not asked for", id, eventType)
+	if err := b.mark(ctx, rest, func(i int) { fresh[places[i]] = true }); err != nil {
+		var refused *pgconn.PgError
+		if errors.As(err, &refused) && refused.Code == checkViolation {
+			b.store.days.forget() // a partition was dropped behind our back: the next try makes it again
 		}
-		fresh[place[i]] = true
-		return nil
-	})
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) && refused.Code == checkViolation {
-		b.store.days.forget() // a partition was dropped behind our back: the next try makes it again
-	}
-	if err != nil {
 		return nil, fmt.Errorf("mark events: %w", err)
 	}
 	return fresh, nil
 }
 
-// firstPlaces sorts keys and drops repeats, and those whose marks may be gone; place[i] is where sorted[i] stands first in keys.
-func firstPlaces(keys []ledger.Key, horizon ledger.Day) (sorted []ledger.Key, place []int32) {
-	place = make([]int32, 0, len(keys))
-	for i := range keys {
-		if horizon.Accepted(keys[i].Day) {
-			place = append(place, int32(i))
+// seen says which of the sorted keys are recorded, reads the horizon and keeps it from moving, and sets the savepoint
+// that mark needs, in one round trip.
+func (b *batchTx) seen(ctx context.Context, sorted []ledger.Key) ([]bool, error) {
+	seen := make([]bool, len(sorted))
+	var batch pgx.Batch
+	queueHorizon(&batch, &b.horizon)
+	for rest := sorted; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].Day == rest[0].Day {
+			n++
 		}
+		ofDay, before := rest[:n], len(sorted)-len(rest)
+		rest = rest[n:]
+		ids := make([][16]byte, 0, n)
+		for i := range ofDay {
+			if i == 0 || ofDay[i].Auction != ofDay[i-1].Auction {
+				ids = append(ids, ofDay[i].Auction)
+			}
+		}
+		batch.Queue(seenSQL, int32(ofDay[0].Day), ids).Query(func(rows pgx.Rows) error {
+			var id [16]byte
+			var kind string
+			_, err := pgx.ForEachRow(rows, []any{&id, &kind}, func() error {
+				key := ledger.Key{Day: ofDay[0].Day, Auction: id, Type: ledger.EventType(kind)}
+				if i, asked := slices.BinarySearchFunc(ofDay, key, compareKeys); asked {
+					seen[before+i] = true
+				}
+				return nil
+			})
+			return err
+		})
+	}
+	batch.Queue("SAVEPOINT marks")
+	if err := b.tx.SendBatch(ctx, &batch).Close(); err != nil {
+		return nil, fmt.Errorf("read marks: %w", err)
+	}
+	b.saved = true
+	return seen, nil
+}
+
+// mark records sorted keys and calls first for each that was new.
+func (b *batchTx) mark(ctx context.Context, keys []ledger.Key, first func(i int)) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	_, err := b.tx.Conn().PgConn().CopyFrom(ctx, bytes.NewReader(copyOfMarks(keys)), copyMarksSQL)
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && refused.Code == uniqueViolation {
+		return b.markEach(ctx, keys, first)
+	}
+	if err != nil {
+		return err
+	}
+	for i := range keys {
+		first(i)
+	}
+	return nil
+}
+
+// copyOfMarks is the keys as rows of COPY in its binary format (PostgreSQL manual, COPY, "Binary Format").
+func copyOfMarks(keys []ledger.Key) []byte {
+	b := make([]byte, 0, 32+len(keys)*48)
+	b = append(b, "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"...)
+	for i := range keys {
+		b = binary.BigEndian.AppendUint16(b, 3)
+		b = binary.BigEndian.AppendUint32(b, 4)
+		b = binary.BigEndian.AppendUint32(b, uint32(keys[i].Day))
+		b = binary.BigEndian.AppendUint32(b, uint32(len(keys[i].Auction)))
+		b = append(b, keys[i].Auction[:]...)
+		b = binary.BigEndian.AppendUint32(b, uint32(len(keys[i].Type)))
+		b = append(b, keys[i].Type...)
+	}
+	return binary.BigEndian.AppendUint16(b, 0xffff)
+}
+
+// markEach is mark after the savepoint, for keys that others mark at the same time.
+func (b *batchTx) markEach(ctx context.Context, keys []ledger.Key, first func(i int)) error {
+	if _, err := b.tx.Exec(ctx, "ROLLBACK TO SAVEPOINT marks"); err != nil {
+		return err
+	}
+	days, ids, types := make([]int32, len(keys)), make([][16]byte, len(keys)), make([]string, len(keys))
+	for i := range keys {
+		days[i], ids[i], types[i] = int32(keys[i].Day), keys[i].Auction, string(keys[i].Type)
+	}
+	rows, err := b.tx.Query(ctx, markSQL, days, ids, types)
+	if err != nil {
+		return err
+	}
+	var day int32
+	var id [16]byte
+	var kind string
+	_, err = pgx.ForEachRow(rows, []any{&day, &id, &kind}, func() error {
+		i, ok := slices.BinarySearchFunc(keys, ledger.Key{Day: ledger.Day(day), Auction: id, Type: ledger.EventType(kind)}, compareKeys)
+		if !ok {
+			return fmt.Errorf("the store marked %s %s, which was not asked for", id, kind)
+		}
+		first(i)
+		return nil
+	})
+	return err
+}
+
+// firstPlaces sorts keys and drops repeats; place[i] is where sorted[i] stands first in keys.
+func firstPlaces(keys []ledger.Key) (sorted []ledger.Key, place []int32) {
+	place = make([]int32, len(keys))
+	for i := range keys {
+		place[i] = int32(i)
 	}
 	slices.SortFunc(place, func(a, b int32) int {
 		return cmp.Or(compareKeys(keys[a], keys[b]), cmp.Compare(a, b))

@@ -83,9 +83,13 @@ func (s *Store) corruptions() map[string]func(context.Context) error {
 		ledger.CheckMinted:        s.reencode(func(o *ledger.Outcome) { o.Minted++ }),
 		ledger.CheckMintedUnique:  sql("billed_event", `DELETE FROM billed_event WHERE event_type = 'impression'`),
 		ledger.CheckMarks:         sql("billed_event", `DELETE FROM billed_event WHERE auction_id = (SELECT auction_id FROM billed_event LIMIT 1)`),
-		ledger.CheckDailyBudget:   sql("campaign_spend", `UPDATE campaign_spend SET daily_budget = amount - 1`),
-		ledger.CheckTotalBudget:   sql("campaign_total", `UPDATE campaign_total SET total_budget = spent - 1 WHERE spent > 0`),
-		ledger.CheckPrepaid:       sql("balance", `UPDATE balance SET amount = -1 WHERE account LIKE 'advertiser:%'`),
+		ledger.CheckClawbacks:     sql("ledger_transaction", `UPDATE ledger_transaction SET kind = 'mint_clawback' WHERE kind = 'deposit'`),
+		ledger.CheckReversed: sql("ledger_reversal", `INSERT INTO ledger_reversal
+			SELECT gen_random_uuid(), id, 1000000000000 FROM ledger_transaction WHERE kind = 'charge' LIMIT 1`),
+		ledger.CheckReopened:    sql("campaign_total", `UPDATE campaign_total SET refunded = 1 WHERE spent > 0`),
+		ledger.CheckDailyBudget: sql("campaign_spend", `UPDATE campaign_spend SET daily_budget = amount - 1`),
+		ledger.CheckTotalBudget: sql("campaign_total", `UPDATE campaign_total SET total_budget = spent - 1 WHERE spent > 0`),
+		ledger.CheckPrepaid:     sql("balance", `UPDATE balance SET amount = -1 WHERE account LIKE 'advertiser:%'`),
 		ledger.CheckGaps: sql("applied_batch", `DELETE FROM applied_batch
 			WHERE first_offset > 0 AND next_offset NOT IN (SELECT max(next_offset) FROM applied_batch GROUP BY stream, partition)`),
 		ledger.CheckOffsets: sql("consumer_offset", `UPDATE consumer_offset SET next_offset = next_offset + 1`),
@@ -164,8 +168,9 @@ func TestRoomsSurviveCommitOrder(t *testing.T) {
 	require.NoError(t, err)
 
 	spend := func(tx pgx.Tx, id uuid.UUID) {
-		b := &batchTx{store: s, tx: tx}
-		require.NoError(t, b.writeSpend(t.Context(), ledger.Effects{Spend: []ledger.Spend{{CampaignID: id, Day: 1, Amount: 5}}}))
+		var batch pgx.Batch
+		require.NoError(t, queueSpend(&batch, ledger.Effects{Spend: []ledger.Spend{{CampaignID: id, Day: 1, Amount: 5}}}))
+		require.NoError(t, tx.SendBatch(t.Context(), &batch).Close())
 	}
 	early, err := s.pool.Begin(t.Context())
 	require.NoError(t, err)

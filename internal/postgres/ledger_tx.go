@@ -8,6 +8,7 @@ import (
 	"adnet/internal/ledger"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 const (
@@ -24,8 +25,8 @@ ON CONFLICT DO NOTHING`
 
 	moveOffsetsSQL = `
 UPDATE consumer_offset o SET next_offset = want.next
-FROM unnest($1::text[], $2::integer[], $3::bigint[]) AS want (stream, partition, next)
-WHERE o.stream = want.stream AND o.partition = want.partition`
+FROM unnest($1::text[], $2::integer[], $3::bigint[], $4::bigint[]) AS want (stream, partition, first, next)
+WHERE o.stream = want.stream AND o.partition = want.partition AND o.next_offset = want.first`
 
 	insertAppliedSQL = `
 INSERT INTO applied_batch (stream, partition, first_offset, next_offset, outcomes, applied_at)
@@ -79,6 +80,7 @@ type batchTx struct {
 	tx      pgx.Tx
 	claimed map[ledger.Range]bool // true once Write kept its outcomes
 	horizon ledger.Day            // as MarkFirst found it; it cannot move until the transaction ends
+	saved   bool                  // the savepoint of MarkFirst stands
 }
 
 var _ ledger.Tx = (*batchTx)(nil)
@@ -88,41 +90,42 @@ var _ ledger.Tx = (*batchTx)(nil)
 // [ledger.ErrFenced]: it sees the moved offset, or finds the row it wanted to add.
 func (b *batchTx) Claim(ctx context.Context, ranges []ledger.Range) error {
 	b.claimed = make(map[ledger.Range]bool, len(ranges))
-	partitions := make([]ledger.Partition, len(ranges))
+	partitions, firsts, nexts := make([]ledger.Partition, len(ranges)), make([]int64, len(ranges)), make([]int64, len(ranges))
 	for i, r := range ranges {
 		if r.First < 0 || r.Next <= r.First {
 			return fmt.Errorf("claim %s: not a range", r)
 		}
-		b.claimed[r], partitions[i] = false, r.Partition
+		b.claimed[r], partitions[i], firsts[i], nexts[i] = false, r.Partition, r.First, r.Next
 	}
 	streams, numbers := splitPartitions(partitions)
-	rows, err := b.tx.Query(ctx, lockOffsetsSQL, streams, numbers)
-	if err != nil {
-		return fmt.Errorf("lock offsets: %w", err)
+	var stored map[ledger.Partition]int64
+	moved := int64(0)
+	var batch pgx.Batch // the second statement moves what the first has locked
+	batch.Queue(lockOffsetsSQL, streams, numbers).Query(func(rows pgx.Rows) (err error) {
+		stored, err = collectOffsets(rows)
+		return err
+	})
+	batch.Queue(moveOffsetsSQL, streams, numbers, firsts, nexts).Exec(func(tag pgconn.CommandTag) error {
+		moved = tag.RowsAffected()
+		return nil
+	})
+	if err := b.tx.SendBatch(ctx, &batch).Close(); err != nil {
+		return fmt.Errorf("move offsets: %w", err)
 	}
-	stored, err := collectOffsets(rows)
-	if err != nil {
-		return fmt.Errorf("lock offsets: %w", err)
+	if moved != int64(len(stored)) {
+		return fmt.Errorf("claim %v, stored are %v: %w", ranges, stored, ledger.ErrFenced)
 	}
-	var added, moved []ledger.Range
+	var added []ledger.Range
 	for _, r := range ranges {
-		offset, known := stored[r.Partition]
-		switch {
-		case !known:
+		if _, known := stored[r.Partition]; !known {
 			added = append(added, r)
-		case offset != r.First:
-			return fmt.Errorf("claim %s, next is %d: %w", r, offset, ledger.ErrFenced)
-		default:
-			moved = append(moved, r)
 		}
 	}
-	if err := b.setOffsets(ctx, moveOffsetsSQL, moved); err != nil {
-		return err
-	}
-	return b.setOffsets(ctx, addOffsetsSQL, added)
+	return b.addOffsets(ctx, added)
 }
 
-func (b *batchTx) setOffsets(ctx context.Context, sql string, ranges []ledger.Range) error {
+// addOffsets claims partitions that nobody has claimed before.
+func (b *batchTx) addOffsets(ctx context.Context, ranges []ledger.Range) error {
 	if len(ranges) == 0 {
 		return nil
 	}
@@ -130,7 +133,7 @@ func (b *batchTx) setOffsets(ctx context.Context, sql string, ranges []ledger.Ra
 	for i, r := range ranges {
 		streams[i], numbers[i], nexts[i] = r.Stream, r.Number, r.Next
 	}
-	tag, err := b.tx.Exec(ctx, sql, streams, numbers, nexts)
+	tag, err := b.tx.Exec(ctx, addOffsetsSQL, streams, numbers, nexts)
 	if err != nil {
 		return fmt.Errorf("claim offsets: %w", err)
 	}
@@ -140,26 +143,32 @@ func (b *batchTx) setOffsets(ctx context.Context, sql string, ranges []ledger.Ra
 	return nil
 }
 
-// Write keeps the effects. It refuses outcomes that do not cover exactly what was claimed, and transactions
-// that do not sum to zero. Balances come last: the house accounts are shared by every applier, so they
-// are locked for as short as can be.
+// Write keeps the effects, in two round trips: all that needs no answer together with the locks of the balances, then
+// the entries. It refuses outcomes that do not cover exactly what was claimed, and transactions that do not sum to
+// zero. Balances come last: the house accounts are shared by every applier, so they are locked for as short as can be.
 func (b *batchTx) Write(ctx context.Context, e ledger.Effects) error {
-	if err := b.writeApplied(ctx, e); err != nil {
+	if err := balanced(e.Transactions); err != nil {
 		return err
 	}
-	if err := b.writeDead(ctx, e); err != nil {
+	var batch pgx.Batch
+	if err := b.queueApplied(&batch, e); err != nil {
 		return err
 	}
-	if err := b.writeSpend(ctx, e); err != nil {
+	queueDead(&batch, e)
+	if err := queueSpend(&batch, e); err != nil {
 		return err
 	}
-	if err := b.writePublishers(ctx, e); err != nil {
-		return err
+	queuePublisherEffects(&batch, e)
+	opened := queueTransactions(&batch, e.Transactions)
+	if batch.Len() > 0 {
+		if err := b.tx.SendBatch(ctx, &batch).Close(); err != nil {
+			return fmt.Errorf("write effects: %w", err)
+		}
 	}
-	return insertTransactions(ctx, b.tx, e.Transactions)
+	return opened.link(ctx, b.tx)
 }
 
-func (b *batchTx) writeApplied(ctx context.Context, e ledger.Effects) error {
+func (b *batchTx) queueApplied(batch *pgx.Batch, e ledger.Effects) error {
 	n := len(e.Applied)
 	if n != len(b.claimed) {
 		return fmt.Errorf("%d ranges were claimed, %d applied", len(b.claimed), n)
@@ -181,16 +190,14 @@ func (b *batchTx) writeApplied(ctx context.Context, e ledger.Effects) error {
 		streams[i], numbers[i], firsts[i], nexts[i] = a.Stream, a.Number, a.First, a.Next
 		outcomes[i] = encodeOutcomes(nil, a.Outcomes)
 	}
-	if _, err := b.tx.Exec(ctx, insertAppliedSQL, streams, numbers, firsts, nexts, outcomes, e.At); err != nil {
-		return fmt.Errorf("insert applied ranges: %w", err)
-	}
+	batch.Queue(insertAppliedSQL, streams, numbers, firsts, nexts, outcomes, e.At)
 	return nil
 }
 
-func (b *batchTx) writeDead(ctx context.Context, e ledger.Effects) error {
+func queueDead(batch *pgx.Batch, e ledger.Effects) {
 	n := len(e.Dead)
 	if n == 0 {
-		return nil
+		return
 	}
 	streams, numbers, offsets := make([]string, n), make([]int32, n), make([]int64, n)
 	problems, raws := make([]string, n), make([][]byte, n)
@@ -200,10 +207,7 @@ func (b *batchTx) writeDead(ctx context.Context, e ledger.Effects) error {
 		problems[i] = plainText(d.Problem)
 		raws[i] = append([]byte{}, d.Raw...) // never nil, which would be NULL
 	}
-	if _, err := b.tx.Exec(ctx, insertDeadSQL, streams, numbers, offsets, problems, raws, e.At); err != nil {
-		return fmt.Errorf("insert dead letters: %w", err)
-	}
-	return nil
+	batch.Queue(insertDeadSQL, streams, numbers, offsets, problems, raws, e.At)
 }
 
 // plainText is s as a text column accepts it. A decoder's complaint may quote the record's bytes, and a dead
@@ -212,9 +216,9 @@ func plainText(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "�"), "\x00", "�")
 }
 
-// writeSpend adds what was charged and what was released. Both raise the total's version in one statement: who
+// queueSpend adds what was charged and what was released. Both raise the total's version in one statement: who
 // follows rooms sees the spend rise and the reservation fall at once.
-func (b *batchTx) writeSpend(ctx context.Context, e ledger.Effects) error {
+func queueSpend(batch *pgx.Batch, e ledger.Effects) error {
 	n, m := len(e.Spend), len(e.Released)
 	if n+m == 0 {
 		return nil
@@ -229,15 +233,9 @@ func (b *batchTx) writeSpend(ctx context.Context, e ledger.Effects) error {
 		campaigns[s.CampaignID] = struct{}{}
 	}
 	if n > 0 {
-		tag, err := b.tx.Exec(ctx, addSpendSQL, ids, days, amounts)
-		if err != nil {
-			return fmt.Errorf("add spend: %w", err)
-		}
-		if tag.RowsAffected() != int64(n) {
-			return fmt.Errorf("%d of %d spend rows belong to no campaign", int64(n)-tag.RowsAffected(), n)
-		}
+		batch.Queue(addSpendSQL, ids, days, amounts).Exec(expects(n, "spend rows belong to campaigns"))
 	}
-	if err := b.writeReleased(ctx, e.Released); err != nil {
+	if err := queueReleased(batch, e.Released); err != nil {
 		return err
 	}
 	for _, r := range e.Released {
@@ -247,17 +245,11 @@ func (b *batchTx) writeSpend(ctx context.Context, e ledger.Effects) error {
 		}
 	}
 	// No order is needed here: Books holds these rows.
-	tag, err := b.tx.Exec(ctx, addTotalsSQL, ids, amounts)
-	if err != nil {
-		return fmt.Errorf("add totals: %w", err)
-	}
-	if tag.RowsAffected() != int64(len(campaigns)) {
-		return fmt.Errorf("%d campaign totals were raised, not %d", tag.RowsAffected(), len(campaigns))
-	}
+	batch.Queue(addTotalsSQL, ids, amounts).Exec(expects(len(campaigns), "campaign totals were raised"))
 	return nil
 }
 
-func (b *batchTx) writeReleased(ctx context.Context, released []ledger.Released) error {
+func queueReleased(batch *pgx.Batch, released []ledger.Released) error {
 	n := len(released)
 	if n == 0 {
 		return nil
@@ -269,8 +261,16 @@ func (b *batchTx) writeReleased(ctx context.Context, released []ledger.Released)
 		}
 		ids[i], minutes[i], amounts[i] = r.CampaignID, int32(r.Minute), int64(r.Amount)
 	}
-	if _, err := b.tx.Exec(ctx, addReleasedSQL, ids, minutes, amounts); err != nil {
-		return fmt.Errorf("add released reservations: %w", err)
-	}
+	batch.Queue(addReleasedSQL, ids, minutes, amounts)
 	return nil
+}
+
+// expects fails a statement that did not touch n rows.
+func expects(n int, what string) func(pgconn.CommandTag) error {
+	return func(tag pgconn.CommandTag) error {
+		if tag.RowsAffected() != int64(n) {
+			return fmt.Errorf("%d of %d %s", tag.RowsAffected(), n, what)
+		}
+		return nil
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"adnet/internal/errs"
@@ -44,10 +45,8 @@ ON CONFLICT (developer_id, day) DO UPDATE SET minted = p.minted + EXCLUDED.minte
 	impressions = p.impressions + EXCLUDED.impressions, clicks = p.clicks + EXCLUDED.clicks, invalid = p.invalid + EXCLUDED.invalid`
 
 	addHeldChargesSQL = `
-INSERT INTO quarantine_charge AS q (quarantine_id, campaign_id, amount)
-SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) AS c (quarantine_id, campaign_id, amount)
-ORDER BY quarantine_id, campaign_id
-ON CONFLICT (quarantine_id, campaign_id) DO UPDATE SET amount = q.amount + EXCLUDED.amount`
+INSERT INTO quarantine_source (quarantine_id, transaction_id, campaign_id, day, amount)
+SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[], $5::bigint[])`
 
 	publisherDaysSQL = `
 SELECT developer_id, day, minted, capped, impressions, clicks, invalid FROM publisher_day
@@ -60,7 +59,8 @@ INSERT INTO quarantine (id, developer_id, rule, evidence, opened_at) VALUES ($1,
 	selectQuarantineSQL = `
 SELECT q.id, q.developer_id, q.evidence, q.opened_at, coalesce(q.decision, ''), q.decided_at, q.decided_by, q.note,
 	coalesce((SELECT sum(e.amount) FROM ledger_entry e WHERE e.account = 'held:' || q.id AND e.asset = 'CREDIT' AND e.amount > 0), 0)::bigint,
-	coalesce((SELECT sum(c.amount) FROM quarantine_charge c WHERE c.quarantine_id = q.id), 0)::bigint
+	(coalesce((SELECT sum(c.amount) FROM quarantine_source c WHERE c.quarantine_id = q.id), 0)
+		+ coalesce((SELECT sum(c.amount) FROM quarantine_charge c WHERE c.quarantine_id = q.id), 0))::bigint
 FROM quarantine q `
 
 	listQuarantineSQL = selectQuarantineSQL + `
@@ -71,10 +71,41 @@ ORDER BY q.opened_at DESC, q.id LIMIT $4`
 
 	decideQuarantineSQL = `UPDATE quarantine SET decision = $2, decided_at = $3, decided_by = $4, note = $5 WHERE id = $1`
 
-	refundableSQL = `
-SELECT q.campaign_id, q.amount, c.advertiser_id, c.credit_funded
-FROM quarantine_charge q JOIN campaign c ON c.id = q.campaign_id WHERE q.quarantine_id = $1 ORDER BY 1`
+	// quarantine_charge has what earlier builds noted, without a day and a transaction.
+	heldCampaignsSQL = `
+SELECT campaign_id FROM quarantine_source WHERE quarantine_id = $1 UNION SELECT campaign_id FROM quarantine_charge WHERE quarantine_id = $1 ORDER BY 1`
 
+	refundableSQL = `
+SELECT q.campaign_id, q.day, q.amount, q.first, c.advertiser_id, c.credit_funded
+FROM (SELECT campaign_id, day, sum(amount)::bigint AS amount, (array_agg(transaction_id ORDER BY seq))[1] AS first
+		FROM quarantine_source WHERE quarantine_id = $1 GROUP BY 1, 2
+	UNION ALL SELECT campaign_id, 0, amount, '00000000-0000-0000-0000-000000000000' FROM quarantine_charge WHERE quarantine_id = $1) q
+JOIN campaign c ON c.id = q.campaign_id ORDER BY 1, 2`
+
+	firstMintSQL = `
+SELECT transaction_id FROM ledger_entry WHERE account = 'held:' || $1::uuid AND asset = 'CREDIT' AND amount > 0 ORDER BY seq LIMIT 1`
+
+	addMintReversalsSQL = `
+INSERT INTO ledger_reversal (transaction_id, reverses, amount)
+SELECT $2, transaction_id, amount FROM ledger_entry WHERE account = 'held:' || $1::uuid AND asset = 'CREDIT' AND amount > 0`
+
+	addChargeReversalsSQL = `
+INSERT INTO ledger_reversal (transaction_id, reverses, amount)
+SELECT back.id, s.transaction_id, sum(s.amount) FROM quarantine_source s
+JOIN unnest($2::uuid[], $3::uuid[]) AS back (id, campaign_id) USING (campaign_id) WHERE s.quarantine_id = $1 GROUP BY 1, 2`
+
+	reopenDaysSQL = `
+UPDATE campaign_spend s SET refunded = s.refunded + r.amount
+FROM unnest($1::uuid[], $2::integer[], $3::bigint[]) AS r (campaign_id, day, amount) WHERE s.campaign_id = r.campaign_id AND s.day = r.day`
+
+	reopenTotalsSQL = `
+UPDATE campaign_total t SET refunded = t.refunded + r.amount, version = t.version + 1, changed_xid = room_xid()
+FROM (SELECT campaign_id, sum(amount)::bigint AS amount FROM unnest($1::uuid[], $2::bigint[]) AS r (campaign_id, amount) GROUP BY 1) r
+WHERE t.campaign_id = r.campaign_id`
+
+	reversalsSQL = `SELECT transaction_id, reverses, amount FROM ledger_reversal WHERE transaction_id = $1 ORDER BY reverses`
+
+	readCapSQL       = `SELECT cap FROM mint_cap WHERE developer_id = $1 ORDER BY id DESC LIMIT 1`
 	insertMintCapSQL = `INSERT INTO mint_cap (developer_id, cap, set_by, note, set_at) VALUES ($1, $2, $3, $4, $5)`
 
 	heldCreditsSQL = `
@@ -84,32 +115,42 @@ WHERE q.developer_id = $1 AND q.decision IS NULL`
 
 // Impressions says which of the auctions have a recorded impression.
 func (b *batchTx) Impressions(ctx context.Context, auctions []uuid.UUID) (map[uuid.UUID]bool, error) {
-	return b.recorded(ctx, auctions, ledger.Impression)
-}
-
-// lockPublishers locks and reads what minting depends on, in one round trip: after it nobody else mints for these
-// publishers or decides about their quarantine until the transaction ends. It comes after the campaigns and before
-// every balance; rows are taken by developer and day.
-func (b *batchTx) lockPublishers(ctx context.Context, need ledger.Need, books *ledger.Books) error {
-	if len(need.Publishers) == 0 || len(need.Days) == 0 {
-		return nil
-	}
-	all := make(map[[16]byte]*ledger.PublisherBook, len(need.Publishers))
-	for _, id := range need.Publishers {
-		all[id] = &ledger.PublisherBook{MintedOn: make(map[ledger.Day]int64, len(need.Days))}
-	}
-	ids, days := rawIDs(need.Publishers), make([]int32, len(need.Days))
-	for i, day := range need.Days {
-		days[i] = int32(day)
+	ask := recorded{auctions, ledger.Impression, make(map[uuid.UUID]bool)}
+	if len(auctions) == 0 {
+		return ask.found, nil
 	}
 	var batch pgx.Batch
+	queueRecorded(&batch, ask)
+	if err := b.tx.SendBatch(ctx, &batch).Close(); err != nil {
+		return nil, fmt.Errorf("read recorded impressions: %w", err)
+	}
+	return ask.found, nil
+}
+
+// queuePublishers locks and reads what minting depends on: after it nobody else mints for these publishers or decides
+// about their quarantine until the transaction ends. It comes after the campaigns and before every balance; rows are
+// taken by developer and day.
+func queuePublishers(batch *pgx.Batch, need ledger.Need, books *ledger.Books) {
+	if len(need.Publishers) == 0 || len(need.Days) == 0 {
+		return
+	}
+	books.Publishers = make(map[uuid.UUID]ledger.PublisherBook, len(need.Publishers))
+	for _, id := range need.Publishers {
+		books.Publishers[id] = ledger.PublisherBook{MintedOn: make(map[ledger.Day]int64, len(need.Days))}
+	}
+	change := func(id uuid.UUID, edit func(*ledger.PublisherBook)) {
+		book := books.Publishers[id]
+		edit(&book)
+		books.Publishers[id] = book
+	}
+	ids, days := rawIDs(need.Publishers), rawDays(need.Days)
 	var id, open [16]byte
 	var day int32
 	var n int64
 	var limit *int64
 	batch.Queue(lockPublisherDaysSQL, ids, days).Query(func(rows pgx.Rows) error {
 		_, err := pgx.ForEachRow(rows, []any{&id, &day, &n}, func() error {
-			all[id].MintedOn[ledger.Day(day)] = n
+			books.Publishers[id].MintedOn[ledger.Day(day)] = n
 			return nil
 		})
 		return err
@@ -117,29 +158,23 @@ func (b *batchTx) lockPublishers(ctx context.Context, need ledger.Need, books *l
 	batch.Queue(readCapsSQL, ids).Query(func(rows pgx.Rows) error {
 		_, err := pgx.ForEachRow(rows, []any{&id, &limit}, func() error {
 			if limit != nil {
-				all[id].HasCap, all[id].Cap = true, money.Credits(*limit)
+				change(id, func(b *ledger.PublisherBook) { b.HasCap, b.Cap = true, money.Credits(*limit) })
 			}
 			return nil
 		})
 		return err
 	})
 	batch.Queue(shareCasesSQL, ids).Query(func(rows pgx.Rows) error {
-		_, err := pgx.ForEachRow(rows, []any{&id, &open}, func() error { all[id].Case = open; return nil })
+		_, err := pgx.ForEachRow(rows, []any{&id, &open}, func() error {
+			change(id, func(b *ledger.PublisherBook) { b.Case = open })
+			return nil
+		})
 		return err
 	})
-	if err := b.tx.SendBatch(ctx, &batch).Close(); err != nil {
-		return fmt.Errorf("lock publishers: %w", err)
-	}
-	books.Publishers = make(map[uuid.UUID]ledger.PublisherBook, len(all))
-	for id, book := range all {
-		books.Publishers[id] = *book
-	}
-	return nil
 }
 
-// writePublishers adds what the batch did with publishers, in one round trip.
-func (b *batchTx) writePublishers(ctx context.Context, e ledger.Effects) error {
-	var batch pgx.Batch
+// queuePublisherEffects adds what the batch did with publishers.
+func queuePublisherEffects(batch *pgx.Batch, e ledger.Effects) {
 	if n := len(e.Publishers); n > 0 {
 		ids, days := make([][16]byte, n), make([]int32, n)
 		var numbers [5][]int64
@@ -152,19 +187,13 @@ func (b *batchTx) writePublishers(ctx context.Context, e ledger.Effects) error {
 		batch.Queue(addPublisherDaysSQL, ids, days, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4])
 	}
 	if n := len(e.HeldCharges); n > 0 {
-		cases, campaigns, amounts := make([][16]byte, n), make([][16]byte, n), make([]int64, n)
+		cases, charges, campaigns := make([][16]byte, n), make([][16]byte, n), make([][16]byte, n)
+		days, amounts := make([]int32, n), make([]int64, n)
 		for i, c := range e.HeldCharges {
-			cases[i], campaigns[i], amounts[i] = c.Case, c.CampaignID, int64(c.Amount)
+			cases[i], charges[i], campaigns[i], days[i], amounts[i] = c.Case, c.Charge, c.CampaignID, int32(c.Day), int64(c.Amount)
 		}
-		batch.Queue(addHeldChargesSQL, cases, campaigns, amounts)
+		batch.Queue(addHeldChargesSQL, cases, charges, campaigns, days, amounts)
 	}
-	if batch.Len() == 0 {
-		return nil
-	}
-	if err := b.tx.SendBatch(ctx, &batch).Close(); err != nil {
-		return fmt.Errorf("add publisher days: %w", err)
-	}
-	return nil
 }
 
 // PublisherDays lists the days since (included) of the publishers that have one on last, by developer, then day.
@@ -186,8 +215,15 @@ func (s *Store) OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, 
 	if err != nil {
 		return false, err
 	}
-	tag, err := s.pool.Exec(ctx, openQuarantineSQL, c.ID, c.DeveloperID, string(c.Evidence.Rule), evidence, c.OpenedAt)
-	return err == nil && tag.RowsAffected() == 1, failure("open quarantine", err)
+	opened := false
+	err = s.inTx(ctx, "open quarantine", func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, openQuarantineSQL, c.ID, c.DeveloperID, string(c.Evidence.Rule), evidence, c.OpenedAt)
+		if opened = err == nil && tag.RowsAffected() == 1; !opened {
+			return err
+		}
+		return record(ctx, tx, trail.OfCase(c))
+	})
+	return opened && err == nil, err
 }
 
 // Quarantines lists cases, newest first.
@@ -222,17 +258,31 @@ func scanQuarantine(row pgx.CollectableRow) (c ledger.Quarantine, err error) {
 	return c, json.Unmarshal(evidence, &c.Evidence)
 }
 
+// errMoreCampaigns says that settlement has charged a further campaign before the case was locked.
+var errMoreCampaigns = errors.New("a further campaign was charged for the traffic of the case")
+
 // EndQuarantine carries out a decision in one transaction: see [ledger.EndQuarantine]. The same decision again answers
 // the same case and writes nothing. Errors: errs.NotFound, errs.Conflict after the other decision.
 func (s *Store) EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (c ledger.Quarantine, err error) {
-	err = s.inTx(ctx, "end quarantine", func(tx pgx.Tx) error {
-		c, err = endQuarantine(ctx, tx, v)
-		return err
-	})
-	return c, err
+	for range 20 {
+		err = s.inTx(ctx, "end quarantine", func(tx pgx.Tx) error {
+			c, err = endQuarantine(ctx, tx, v)
+			return err
+		})
+		if !errors.Is(err, errMoreCampaigns) {
+			return c, err
+		}
+	}
+	return c, errs.Wrap(err, errs.Unavailable, "the case's traffic is being settled: try again")
 }
 
+// endQuarantine locks in the order of settlement: the totals of the campaigns, whose budgets a claw-back reopens, then
+// the case, then balances. Which campaigns these are is only certain under the lock of the case.
 func endQuarantine(ctx context.Context, tx pgx.Tx, v ledger.QuarantineVerdict) (c ledger.Quarantine, err error) {
+	locked, err := lockHeldTotals(ctx, tx, v)
+	if err != nil {
+		return c, err
+	}
 	var one int
 	err = tx.QueryRow(ctx, lockQuarantineSQL, v.Case).Scan(&one)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -248,7 +298,7 @@ func endQuarantine(ctx context.Context, tx pgx.Tx, v ledger.QuarantineVerdict) (
 	if done, err := v.Repeats(c); done || err != nil {
 		return c, err
 	}
-	charges, err := refundable(ctx, tx, v.Case)
+	books, err := quarantineBooks(ctx, tx, v.Case)
 	if err != nil {
 		return c, err
 	}
@@ -260,10 +310,105 @@ func endQuarantine(ctx context.Context, tx pgx.Tx, v ledger.QuarantineVerdict) (
 	}}); err != nil {
 		return c, err
 	}
-	if err := insertTransactions(ctx, tx, ledger.EndQuarantine(c, v, charges)); err != nil {
+	written := ledger.EndQuarantine(c, v, books)
+	if v.Decision == ledger.QuarantineClawback {
+		for _, charge := range books.Charges {
+			if !slices.Contains(locked, charge.CampaignID) {
+				return c, errMoreCampaigns
+			}
+		}
+		if err := takeBack(ctx, tx, v.Case, clawback{written, books.Charges}); err != nil {
+			return c, err
+		}
+	}
+	if err := insertTransactions(ctx, tx, written); err != nil {
 		return c, err
 	}
 	return readQuarantine(ctx, tx, v.Case)
+}
+
+// lockHeldTotals locks what a claw-back reopens, as far as it is known, and answers the campaigns.
+func lockHeldTotals(ctx context.Context, tx pgx.Tx, v ledger.QuarantineVerdict) ([]uuid.UUID, error) {
+	if v.Decision != ledger.QuarantineClawback {
+		return nil, nil
+	}
+	rows, err := tx.Query(ctx, heldCampaignsSQL, v.Case)
+	if err != nil {
+		return nil, err
+	}
+	campaigns, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil {
+		return nil, err
+	}
+	_, err = tx.Exec(ctx, lockTotalsSQL, rawIDs(campaigns))
+	return campaigns, err
+}
+
+func quarantineBooks(ctx context.Context, tx pgx.Tx, id uuid.UUID) (b ledger.QuarantineBooks, err error) {
+	rows, err := tx.Query(ctx, refundableSQL, id)
+	if err != nil {
+		return b, err
+	}
+	b.Charges, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (c ledger.RefundableCharge, err error) {
+		c.Case = id
+		err = row.Scan(&c.CampaignID, &c.Day, &c.Amount, &c.Charge, &c.AdvertiserID, &c.CreditFunded)
+		return c, err
+	})
+	if err != nil {
+		return b, err
+	}
+	if err = tx.QueryRow(ctx, firstMintSQL, id).Scan(&b.FirstMint); errors.Is(err, pgx.ErrNoRows) {
+		err = nil
+	}
+	return b, err
+}
+
+// clawback is the transactions of one and the charges that they give back.
+type clawback struct {
+	written []ledger.Transaction
+	charges []ledger.RefundableCharge
+}
+
+// takeBack names what the transactions take back, and reopens the budgets.
+func takeBack(ctx context.Context, tx pgx.Tx, id uuid.UUID, c clawback) error {
+	var batch pgx.Batch
+	var backs, subjects [][16]byte
+	for i := range c.written {
+		switch t := &c.written[i]; t.Kind {
+		case ledger.KindMintClawback:
+			batch.Queue(addMintReversalsSQL, id, t.ID)
+		case ledger.KindTrafficRefund:
+			backs, subjects = append(backs, t.ID), append(subjects, t.Subject)
+		}
+	}
+	batch.Queue(addChargeReversalsSQL, id, backs, subjects)
+	n := len(c.charges)
+	ids, amounts := make([][16]byte, n), make([]int64, n)
+	var dayIDs [][16]byte
+	var days []int32
+	var dayAmounts []int64
+	for i, charge := range c.charges {
+		ids[i], amounts[i] = charge.CampaignID, int64(charge.Amount)
+		if charge.Day != 0 {
+			dayIDs, days, dayAmounts = append(dayIDs, charge.CampaignID), append(days, int32(charge.Day)), append(dayAmounts, int64(charge.Amount))
+		}
+	}
+	batch.Queue(reopenDaysSQL, dayIDs, days, dayAmounts).Exec(expects(len(days), "days of campaigns were reopened"))
+	batch.Queue(reopenTotalsSQL, ids, amounts).Exec(expects(len(backs), "campaign totals were reopened"))
+	if err := tx.SendBatch(ctx, &batch).Close(); err != nil {
+		return fmt.Errorf("take back: %w", err)
+	}
+	return nil
+}
+
+// Reversals lists what a transaction takes back.
+func (s *Store) Reversals(ctx context.Context, transaction uuid.UUID) ([]ledger.Reversal, error) {
+	rows, err := s.pool.Query(ctx, reversalsSQL, transaction)
+	if err != nil {
+		return nil, failure("read reversals", err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[ledger.Reversal])
+	return list, failure("read reversals", err)
 }
 
 func readQuarantine(ctx context.Context, tx pgx.Tx, id uuid.UUID) (ledger.Quarantine, error) {
@@ -274,22 +419,19 @@ func readQuarantine(ctx context.Context, tx pgx.Tx, id uuid.UUID) (ledger.Quaran
 	return pgx.CollectExactlyOneRow(rows, scanQuarantine)
 }
 
-func refundable(ctx context.Context, tx pgx.Tx, id uuid.UUID) ([]ledger.RefundableCharge, error) {
-	rows, err := tx.Query(ctx, refundableSQL, id)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (c ledger.RefundableCharge, err error) {
-		c.Case = id
-		err = row.Scan(&c.CampaignID, &c.Amount, &c.AdvertiserID, &c.CreditFunded)
-		return c, err
-	})
-}
-
 // SetMintCap gives a publisher a daily mint cap of its own; a nil Cap goes back to the installation's. Every change is kept.
 func (s *Store) SetMintCap(ctx context.Context, c ledger.MintCap) error {
-	_, err := s.pool.Exec(ctx, insertMintCapSQL, c.DeveloperID, (*int64)(c.Cap), c.By, c.Note, c.At)
-	return failure("set mint cap", err)
+	return s.inTx(ctx, "set mint cap", func(tx pgx.Tx) error {
+		var before *int64
+		err := tx.QueryRow(ctx, readCapSQL, c.DeveloperID).Scan(&before)
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		if _, err := tx.Exec(ctx, insertMintCapSQL, c.DeveloperID, (*int64)(c.Cap), c.By, c.Note, c.At); err != nil {
+			return err
+		}
+		return record(ctx, tx, trail.OfMintCap(before, c))
+	})
 }
 
 // HeldCredits is how many Credits of a publisher are held by an open quarantine case.

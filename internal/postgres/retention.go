@@ -48,15 +48,11 @@ ON CONFLICT (name) DO UPDATE SET amount = p.amount + EXCLUDED.amount`
 	countKeysSQL = `SELECT count(*) FROM idempotency_key WHERE created_at < $1`
 )
 
-// horizonOf reads the horizon and keeps it from moving until the transaction ends.
-func horizonOf(ctx context.Context, tx pgx.Tx) (day ledger.Day, err error) {
-	batch := &pgx.Batch{} // one round trip; the second statement sees what the wait for the first let commit
+// queueHorizon reads the horizon and keeps it from moving until the transaction ends: the second statement sees what
+// the wait for the first let commit.
+func queueHorizon(batch *pgx.Batch, day *ledger.Day) {
 	batch.Queue(shareHorizonSQL)
-	batch.Queue(readHorizonSQL).QueryRow(func(row pgx.Row) error { return row.Scan(&day) })
-	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
-		return 0, fmt.Errorf("read the retention horizon: %w", err)
-	}
-	return day, nil
+	batch.Queue(readHorizonSQL).QueryRow(func(row pgx.Row) error { return row.Scan(day) })
 }
 
 // Retain removes what is not needed any more. The horizon moves first and in a transaction of its own, so that a

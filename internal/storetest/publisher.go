@@ -20,6 +20,7 @@ type Publishers interface {
 	OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error)
 	Quarantines(ctx context.Context, q ledger.QuarantineQuery) ([]ledger.Quarantine, error)
 	EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (ledger.Quarantine, error)
+	Reversals(ctx context.Context, transaction uuid.UUID) ([]ledger.Reversal, error)
 	SetMintCap(ctx context.Context, c ledger.MintCap) error
 	HeldCredits(ctx context.Context, developer uuid.UUID) (money.Credits, error)
 }
@@ -31,6 +32,9 @@ var publisherCases = []ledgerCase{
 	{"PublisherDays", publisherDays},
 	{"QuarantineReleased", quarantineReleased},
 	{"QuarantineClawedBack", quarantineClawedBack},
+	{"ClawbackNamesWhatItTakesBack", clawbackNames},
+	{"ClawbackReopensBudgets", clawbackReopens},
+	{"ClawbackUnderLoad", clawbackUnderLoad},
 	{"QuarantineOnce", quarantineOnce},
 	{"QuarantineEndsUnderLoad", quarantineEndsUnderLoad},
 }
@@ -246,6 +250,133 @@ func quarantineClawedBack(t *testing.T, l Ledger) {
 		requireCredits(t, l, c.DeveloperID, 1)
 		requireCash(t, l, advertiser, -10_000)
 	}
+	requireClean(t, l, ledger.AuditOptions{})
+}
+
+// quarantined opens a case of a publisher.
+func quarantined(t *testing.T, l Ledger, developer uuid.UUID) ledger.Quarantine {
+	t.Helper()
+	c := ledger.Quarantine{ID: ledger.QuarantineID(developer, ledger.DayOf(now), 0), DeveloperID: developer, OpenedAt: now}
+	opened, err := publishersOf(t, l).OpenQuarantine(t.Context(), c)
+	require.NoError(t, err)
+	require.True(t, opened)
+	return c
+}
+
+// clawbackNames ends a case that two batches charged and minted for, beside a publisher who has nothing to do with it.
+func clawbackNames(t *testing.T, l Ledger) {
+	owner := AddUser(t, l.Stores)
+	k := priced(t, l, owner, money.USD, 10*money.USD)
+	developer, other, p := newID(t), newID(t), publishersOf(t, l)
+	c := quarantined(t, l, developer)
+	var charges, mints []uuid.UUID
+	for first := range int64(2) {
+		effects, err := apply(t.Context(), l.Settler, batchOf(partition(0), 3*first,
+			eventOf(t, k, developer, ledger.Impression), eventOf(t, k, developer, ledger.Impression), eventOf(t, k, other, ledger.Impression)))
+		require.NoError(t, err)
+		for _, written := range effects.Transactions {
+			switch {
+			case written.Kind == ledger.KindCharge:
+				charges = append(charges, written.ID)
+			case written.Subject == developer:
+				mints = append(mints, written.ID)
+			}
+		}
+	}
+	v := decide(t, c, ledger.QuarantineClawback)
+	_, err := p.EndQuarantine(t.Context(), v)
+	require.NoError(t, err)
+	for kind, want := range map[ledger.Kind]struct {
+		subject uuid.UUID
+		of      []uuid.UUID
+		amount  int64
+	}{
+		ledger.KindMintClawback: {developer, mints, 2}, ledger.KindTrafficRefund: {k.ID, charges, 20_000},
+	} {
+		back := ledger.TransactionID(kind, c.ID.String(), want.subject)
+		named, err := p.Reversals(t.Context(), back)
+		require.NoError(t, err)
+		require.ElementsMatch(t, []ledger.Reversal{
+			{Transaction: back, Reverses: want.of[0], Amount: want.amount}, {Transaction: back, Reverses: want.of[1], Amount: want.amount},
+		}, named)
+	}
+	lines, err := l.Deposits.History(t.Context(), ledger.HistoryQuery{Advertiser: owner.ID, Limit: 10})
+	require.NoError(t, err)
+	require.Equal(t, ledger.KindTrafficRefund, lines[0].Kind)
+	require.Equal(t, charges[0], lines[0].Reverses, "the first of them")
+	requireClean(t, l, ledger.AuditOptions{})
+}
+
+// clawbackReopens spends a campaign's budgets on traffic that is clawed back: they can be spent again, of the day that
+// was charged and in total, and never more.
+func clawbackReopens(t *testing.T, l Ledger) {
+	k := priced(t, l, AddUser(t, l.Stores), 30_000, 50_000)
+	developer, other := newID(t), newID(t)
+	c := quarantined(t, l, developer)
+	at := func(developer uuid.UUID, days int) ledger.Record {
+		r := eventOf(t, k, developer, ledger.Impression)
+		r.Event.ReceivedAt = now.AddDate(0, 0, days)
+		return r
+	}
+	charges := func(first int64, records ...ledger.Record) (got []money.Micros) {
+		for _, o := range impressions(t, l, developer, 0, first, records...) {
+			got = append(got, o.Charge)
+		}
+		return got
+	}
+	require.Equal(t, []money.Micros{10_000, 10_000, 10_000, 0}, charges(0, at(developer, 0), at(developer, 0), at(other, 0), at(developer, 0)))
+	require.Equal(t, []money.Micros{10_000, 10_000, 0}, charges(4, at(developer, 1), at(other, 1), at(other, 1)), "the total is spent")
+	_, before, err := roomOf(t, l, k.ID)
+	require.NoError(t, err)
+	_, err = publishersOf(t, l).EndQuarantine(t.Context(), decide(t, c, ledger.QuarantineClawback))
+	require.NoError(t, err)
+	requireClean(t, l, ledger.AuditOptions{})
+	room, after, err := roomOf(t, l, k.ID)
+	require.NoError(t, err)
+	require.EqualValues(t, 30_000, room.Total)
+	require.Greater(t, after, before, "the nodes are told")
+	require.Equal(t, []money.Micros{10_000, 10_000, 0}, charges(7, at(other, 0), at(other, 0), at(other, 0)), "two of the day's three came back")
+	require.Equal(t, []money.Micros{10_000, 0}, charges(10, at(other, 1), at(other, 1)), "and one of the next day's, and of the total")
+	requireClean(t, l, ledger.AuditOptions{})
+}
+
+// roomOf is a campaign's room and its version.
+func roomOf(t *testing.T, l Ledger, id uuid.UUID) (ledger.Room, int64, error) {
+	t.Helper()
+	rooms, _, err := l.Rooms(ledger.RoomsOptions{}).Rooms(t.Context(), 0)
+	for _, r := range rooms {
+		if r.CampaignID == id {
+			return r, r.Version, err
+		}
+	}
+	t.Fatal("no room")
+	return ledger.Room{}, 0, err
+}
+
+// clawbackUnderLoad claws back while further campaigns are charged for the case.
+func clawbackUnderLoad(t *testing.T, l Ledger) {
+	developer, p := newID(t), publishersOf(t, l)
+	owner := AddUser(t, l.Stores)
+	c := quarantined(t, l, developer)
+	const appliers, rounds = 3, 12
+	batches := make([][]ledger.Batch, appliers)
+	for i := range batches {
+		for n := range rounds {
+			k := priced(t, l, owner, money.USD, money.USD)
+			batches[i] = append(batches[i], batchOf(partition(int32(i)), int64(n), eventOf(t, k, developer, ledger.Impression)))
+		}
+	}
+	together(appliers+1, func(i int) {
+		if i == appliers {
+			_, err := p.EndQuarantine(t.Context(), decide(t, c, ledger.QuarantineClawback))
+			require.NoError(t, err)
+			return
+		}
+		for _, b := range batches[i] {
+			_, err := apply(t.Context(), l.Settler, b)
+			require.NoError(t, err)
+		}
+	})
 	requireClean(t, l, ledger.AuditOptions{})
 }
 

@@ -11,6 +11,8 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/idempotency"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
 	"adnet/internal/trail"
 
 	"github.com/go-json-experiment/json"
@@ -34,7 +36,7 @@ type Operations struct {
 // RunOperations runs the cases of the audit log and of idempotency keys.
 func RunOperations(t *testing.T, newStore func(t *testing.T) Operations) {
 	for name, run := range map[string]func(*testing.T, Operations){
-		"EveryChangeHasItsEntry": everyChange, "NoChangeNoEntry": noChange, "AuditQueries": auditQueries, "NoSecretInAudit": noSecret,
+		"EveryChangeHasItsEntry": everyChange, "MoneyHasItsEntries": moneyEntries, "NoChangeNoEntry": noChange, "AuditQueries": auditQueries, "NoSecretInAudit": noSecret,
 		"KeyIsClaimedOnce": claimedOnce, "KeyReplays": keyReplays, "KeyDies": keyDies, "EffectIsFenced": effectIsFenced,
 		"EffectOutlivesItsCall": effectOutlives,
 	} {
@@ -110,6 +112,55 @@ func noChange(t *testing.T, o Operations) {
 	require.Error(t, o.Users.CreateUser(t.Context(), u), "exists")
 	require.Error(t, o.Stores.Keys.RevokeKey(t.Context(), u.ID, newID(t), time.Now()))
 	require.Len(t, entries(t, o, trail.Query{}), before)
+}
+
+// moneyEntries are those of what administrators and payment providers do. What changes nothing leaves none.
+func moneyEntries(t *testing.T, o Operations) {
+	u := AddUser(t, o.Stores)
+	p, pays := o.Trail.(Publishers), o.Trail.(Deposits)
+	ctx := trail.With(t.Context(), actor)
+	newest := func() trail.Entry { return entries(t, o, trail.Query{Limit: 1})[0] }
+	requireNew := func(before int, kind, id string) trail.Entry {
+		t.Helper()
+		require.Len(t, entries(t, o, trail.Query{}), before+1)
+		e := newest()
+		require.Equal(t, actor, e.Actor)
+		require.Equal(t, []string{kind, id}, []string{e.TargetKind, e.TargetID})
+		return e
+	}
+	count := func() int { return len(entries(t, o, trail.Query{})) }
+
+	n, limit, other := count(), money.Credits(7), money.Credits(9)
+	require.NoError(t, p.SetMintCap(ctx, ledger.MintCap{DeveloperID: u.DeveloperID, Cap: &limit, By: u.ID, Note: "new", At: now}))
+	e := requireNew(n, trail.TargetPublisher, u.DeveloperID.String())
+	require.Equal(t, trail.Change{After: 7.0}, e.Changes["mint_cap"])
+	require.NoError(t, p.SetMintCap(ctx, ledger.MintCap{DeveloperID: u.DeveloperID, Cap: &other, By: u.ID, Note: "more", At: now}))
+	require.Equal(t, trail.Change{Before: 7.0, After: 9.0}, requireNew(n+1, trail.TargetPublisher, u.DeveloperID.String()).Changes["mint_cap"])
+
+	c := ledger.Quarantine{ID: newID(t), DeveloperID: u.DeveloperID, OpenedAt: now, Evidence: ledger.Evidence{Rule: ledger.QuarantineManual}}
+	n = count()
+	for range 2 {
+		_, err := p.OpenQuarantine(ctx, c)
+		require.NoError(t, err)
+	}
+	requireNew(n, trail.TargetQuarantine, c.ID.String())
+	for range 2 {
+		_, err := p.EndQuarantine(ctx, ledger.QuarantineVerdict{Case: c.ID, Decision: ledger.QuarantineRelease, By: u.ID, At: now})
+		require.NoError(t, err)
+	}
+	require.Equal(t, trail.Change{After: "release"}, requireNew(n+1, trail.TargetQuarantine, c.ID.String()).Changes["decision"])
+
+	n = count()
+	paid, back := paid("pi_1", 5*money.USD, u.ID), refundedTo("pi_1", money.USD)
+	var deposit string
+	for _, notice := range []ledger.Notice{paid, paid, back, back} {
+		result, err := pays.ApplyNotice(ctx, notice)
+		require.NoError(t, err)
+		deposit = result.Deposit.ID.String()
+	}
+	require.Len(t, entries(t, o, trail.Query{OwnerID: u.ID, TargetKind: trail.TargetDeposit, TargetID: deposit}), 2)
+	require.Equal(t, trail.Change{After: string(ledger.NoticeReversed)}, newest().Changes["outcome"])
+	require.Equal(t, n+2, count())
 }
 
 func auditQueries(t *testing.T, o Operations) {

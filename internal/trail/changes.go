@@ -5,9 +5,11 @@ import (
 
 	"adnet/internal/account"
 	"adnet/internal/campaign"
+	"adnet/internal/ledger"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
 )
 
 // unsaid are fields that change with everything or belong to the ledger.
@@ -87,4 +89,36 @@ func OfKey(k account.Key, revoked bool) Entry {
 	}
 	e.Changes["kind"], e.Changes["name"], e.Changes["prefix"] = Change{After: k.Kind}, Change{After: k.Name}, Change{After: k.Prefix}
 	return e
+}
+
+// OfMintCap is the entry of a publisher's own mint cap; nil is the installation's, before and after.
+func OfMintCap(before *int64, c ledger.MintCap) Entry {
+	return Entry{TargetKind: TargetPublisher, TargetID: c.DeveloperID.String(), Changes: map[string]Change{
+		"mint_cap": {Before: before, After: (*int64)(c.Cap)}, "note": {After: c.Note},
+	}}
+}
+
+// OfCase is the entry of a quarantine case that was opened.
+func OfCase(c ledger.Quarantine) Entry {
+	return Entry{TargetKind: TargetQuarantine, TargetID: c.ID.String(), Changes: map[string]Change{
+		"developer_id": {After: c.DeveloperID}, "rule": {After: string(c.Evidence.Rule)}, "note": {After: c.Evidence.Note},
+	}}
+}
+
+// OfNotice is the entry of what a payment provider told, once it was applied. Its target is the deposit, or the payment
+// where none is known yet.
+func OfNotice(n ledger.Notice, e ledger.NoticeEffects) Entry {
+	entry := Entry{TargetKind: TargetDeposit, TargetID: e.Book.DepositID.String(), OwnerID: e.Book.AdvertiserID, Changes: map[string]Change{
+		"notice": {After: string(n.Kind)}, "event": {After: n.EventID}, "payment": {After: string(n.Provider) + ":" + n.PaymentID},
+		"amount": {After: n.Amount}, "outcome": {After: string(e.Outcome)},
+	}}
+	if e.Book.DepositID == uuid.Nil {
+		entry.TargetID = string(n.Provider) + ":" + n.PaymentID
+	}
+	return entry
+}
+
+// OfRollup is the entry of a day that was rolled up when somebody asked for it.
+func OfRollup(day ledger.Day, rows int) Entry {
+	return Entry{TargetKind: TargetStore, TargetID: "rollup", Changes: map[string]Change{"date": {After: day.String()}, "rows": {After: rows}}}
 }

@@ -32,7 +32,8 @@ const (
 	TargetDeposit    = "deposit"
 	TargetDeadLetter = "dead_letter"
 	TargetQuarantine = "quarantine"
-	TargetStore      = "store" // a repair, a restore, a retention run
+	TargetPublisher  = "publisher" // id: its developer id
+	TargetStore      = "store"     // a repair, a restore, a retention run
 )
 
 // Actor is who changes something, from where and by what.

@@ -286,7 +286,7 @@ func (h *history) quarantine() {
 		opened, err := h.w.db.OpenQuarantine(h.w.t.Context(), c)
 		require.NoError(h, err)
 		require.True(h, opened)
-		h.ref.cases[developer] = &refCase{id: c.ID, charged: map[uuid.UUID]int64{}}
+		h.ref.cases[developer] = &refCase{id: c.ID, charged: map[uuid.UUID]map[string]int64{}}
 		return
 	}
 	v := ledger.QuarantineVerdict{Case: open.id, Decision: ledger.QuarantineRelease, By: h.advertisers[0].ID, At: h.now()}
@@ -496,12 +496,15 @@ func (h *history) compareSpend() {
 			want[id.String()] = c.spent
 		}
 		for date, amount := range c.spentOn {
-			want[id.String()+" "+date] = amount
+			if amount > 0 {
+				want[id.String()+" "+date] = amount
+			}
 		}
 	}
 	got := map[string]int64{}
-	for _, row := range h.w.read(`SELECT campaign_id::text, spent FROM campaign_total WHERE campaign_id = ANY($1::uuid[]) AND spent <> 0
-		UNION ALL SELECT campaign_id::text || ' ' || (date '1970-01-01' + day)::text, amount FROM campaign_spend WHERE campaign_id = ANY($1::uuid[])`, ids) {
+	for _, row := range h.w.read(`SELECT campaign_id::text, spent - refunded FROM campaign_total WHERE campaign_id = ANY($1::uuid[]) AND spent <> refunded
+		UNION ALL SELECT campaign_id::text || ' ' || (date '1970-01-01' + day)::text, amount - refunded FROM campaign_spend
+		WHERE campaign_id = ANY($1::uuid[]) AND amount <> refunded`, ids) {
 		got[row[0].(string)] = row[1].(int64)
 	}
 	require.Equal(h, want, got)
@@ -548,6 +551,7 @@ func (h *history) auction() happening {
 	if !h.once(20, "unknown campaign") {
 		a.campaign = rapid.SampledFrom(h.campaigns).Draw(h.T, "campaign")
 	}
+	a.auction[15] = byte(h.number(0, partitions-1, "partition")) // drawn, so that a failure can be found again
 	h.auctions = append(h.auctions, a)
 	return a
 }
@@ -565,7 +569,9 @@ func (h *history) event() happening {
 	e.kind = rapid.SampledFrom(kinds).Draw(h.T, "kind")
 	e.proof = rapid.SampledFrom(proofs).Draw(h.T, "proof")
 	if e.proof == "unsigned_billable" { // named by a hash, never by a token's auction
+		part := e.auction[15]
 		e.auction = uuid.NewSHA1(e.auction, []byte("unsigned"))
+		e.auction[15] = part
 	}
 	e.at = h.now()
 	if h.once(8, "odd time") {

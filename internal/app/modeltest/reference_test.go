@@ -37,7 +37,7 @@ type refCampaign struct {
 type refCase struct {
 	id      uuid.UUID
 	held    int64
-	charged map[uuid.UUID]int64 // by campaign
+	charged map[uuid.UUID]map[string]int64 // by campaign and UTC date
 }
 
 type refPayment struct {
@@ -103,7 +103,10 @@ func (r *reference) event(h happening) result {
 	}
 	held := r.cases[h.developer]
 	if held != nil {
-		held.charged[h.campaign] += out.charge
+		if held.charged[h.campaign] == nil {
+			held.charged[h.campaign] = map[string]int64{}
+		}
+		held.charged[h.campaign][h.at.UTC().Format(time.DateOnly)] += out.charge
 	}
 	if h.kind == "impression" && h.developer != uuid.Nil {
 		limit, own := r.ownCap[h.developer]
@@ -187,7 +190,8 @@ func (r *reference) take(c *refCampaign, date string, price int64) (string, int6
 	return "ok", price
 }
 
-// endCase gives the held Credits to the publisher, or destroys them and gives the advertisers back what they paid.
+// endCase gives the held Credits to the publisher, or destroys them and gives the advertisers back what they paid, and
+// their campaigns what they spent, as if the traffic had never been.
 func (r *reference) endCase(developer uuid.UUID, clawBack bool) {
 	held := r.cases[developer]
 	delete(r.cases, developer)
@@ -196,12 +200,17 @@ func (r *reference) endCase(developer uuid.UUID, clawBack bool) {
 		return
 	}
 	r.mint += held.held
-	for id, amount := range held.charged {
-		r.revenue -= amount
-		if c := r.campaigns[id]; c.byCredits {
-			r.creditFunding += amount
-		} else {
-			r.cash[c.owner] += amount
+	for id, days := range held.charged {
+		c := r.campaigns[id]
+		for date, amount := range days {
+			r.revenue -= amount
+			c.spent -= amount
+			c.spentOn[date] -= amount
+			if c.byCredits {
+				r.creditFunding += amount
+			} else {
+				r.cash[c.owner] += amount
+			}
 		}
 	}
 }

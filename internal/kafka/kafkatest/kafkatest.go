@@ -3,6 +3,8 @@
 package kafkatest
 
 import (
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -45,4 +47,19 @@ func LoseAcks(c *kfake.Cluster, topic string, count int) *kfake.FaultHandle {
 // RefuseCommits makes the next count offset commits of group fail.
 func RefuseCommits(c *kfake.Cluster, group string, count int) *kfake.FaultHandle {
 	return c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Group: group, Err: kerr.GroupAuthorizationFailed, Count: count})
+}
+
+// HoldCommits keeps every offset commit of group unanswered until release is called, and counts them.
+func HoldCommits(c *kfake.Cluster, group string) (seen func() int64, release func()) {
+	var count atomic.Int64
+	open := make(chan struct{})
+	c.ControlKey(int16(kmsg.OffsetCommit), func(request kmsg.Request) (kmsg.Response, error, bool) {
+		c.KeepControl()
+		if request.(*kmsg.OffsetCommitRequest).Group == group {
+			count.Add(1)
+			c.SleepControl(func() { <-open })
+		}
+		return nil, nil, false
+	})
+	return count.Load, sync.OnceFunc(func() { close(open) })
 }

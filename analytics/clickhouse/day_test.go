@@ -1,0 +1,79 @@
+package clickhouse_test
+
+import (
+	"context"
+	"testing"
+
+	"adnet/internal/ledger"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A day that is put together again takes its place at once: whoever reads meanwhile, or after a crash anywhere in it, finds
+// in each table the day as it was or as it should be, and never a part of one. Other days of the month stay.
+func TestARebuiltDayIsNeverHalfThere(t *testing.T) {
+	s := open(t)
+	rows := testRows(5000) // of 31 May and 1 June
+	require.NoError(t, s.Insert(t.Context(), "topic/0:0-5000", rows))
+	day := ledger.DayOf(rows[0].ReceivedAt)
+	whole := rows[:0:0]
+	for _, r := range rows {
+		if ledger.DayOf(r.ReceivedAt) == day {
+			whole = append(whole, r)
+		}
+	}
+	want := int64(len(whole))
+	other := rows[0] // a day of the same month that nobody touches
+	other.ReceivedAt = other.ReceivedAt.AddDate(0, 0, -3)
+	require.NoError(t, s.Insert(t.Context(), "topic/0:5000-5001", append(rows[:0:0], other)))
+	exec(t, s, "ALTER TABLE events DELETE WHERE day = '2026-05-31' AND campaign_id = toUUID('01070000-0000-0000-0000-000000000000') SETTINGS mutations_sync = 2")
+	damaged := number(t, s, "(SELECT count() FROM events WHERE day = '2026-05-31')")
+	require.Less(t, damaged, want)
+
+	seen := make(chan error, 1)
+	watching, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() {
+		defer close(seen)
+		for watching.Err() == nil {
+			for table, sum := range map[string]string{"events": "count()", "stats_daily": "sum(events)", "verdict_daily": "sum(events)"} {
+				var read []struct {
+					N int64 `ch:"n"`
+				}
+				if s.Select(watching, &read, "SELECT toInt64("+sum+") AS n FROM "+table+" WHERE day = '2026-05-31'", nil) != nil {
+					continue
+				}
+				if n := read[0].N; n != want && (n != damaged || table != "events") {
+					select {
+					case seen <- &halfDay{table, n}:
+					default:
+					}
+				}
+			}
+		}
+	}()
+	for range 3 {
+		build, err := s.StartRebuild(t.Context(), day)
+		require.NoError(t, err)
+		require.NoError(t, build.Add(t.Context(), whole))
+		require.NoError(t, build.Replace(t.Context()))
+		require.NoError(t, build.Drop(t.Context()))
+		require.NoError(t, s.RebuildViews(t.Context(), day))
+	}
+	stop()
+	for err := range seen {
+		require.NoError(t, err)
+	}
+	found, err := s.CompareDays(t.Context(), day-5, day+2)
+	require.NoError(t, err)
+	require.Empty(t, found)
+	require.Equal(t, [3]int64{5001, 5001, 5001}, counts(t, s))
+	require.Zero(t, number(t, s, "(SELECT count() FROM system.tables WHERE database = currentDatabase() AND name LIKE '%_rebuild_%')"))
+}
+
+type halfDay struct {
+	table string
+	n     int64
+}
+
+func (h *halfDay) Error() string { return h.table + " was seen with a part of the day" }

@@ -1,0 +1,200 @@
+package app_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// unaudited are the mutating routes that change nothing of an owner or of the installation.
+var unaudited = []string{
+	// Traffic of publishers, exchanges and browsers: it is in the log of events, not in the audit log.
+	"POST /v1/ad-request ", "POST /api/mcp ", "POST /api/track batch", "POST /api/rtb ",
+	// Questions with a body.
+	"POST /api/benna ", "POST /api/billing balance", "POST /api/billing earnings", "POST /api/billing history", "POST /api/billing statement",
+	// A session is in its token and nowhere else.
+	"POST /api/auth login",
+	// Asks the provider; what it answers is a notice like a webhook's, whose entry storetest wants of every store.
+	"POST /api/billing deposit",
+	// Answers 410, always.
+	"POST /api/billing payout",
+}
+
+// auditCall is one call that succeeds and changes something.
+type auditCall struct {
+	path   string // with query
+	token  string
+	body   string
+	status int
+	header http.Header
+}
+
+// auditWorld is an installation with an administrator and an owner.
+type auditWorld struct {
+	client
+	admin, owner login
+}
+
+// made is the id of a new campaign; more is further fields.
+func (w *auditWorld) made(more string) string {
+	reply := w.do("POST", "/api/campaigns", w.owner.token, `{"advertiser_id":"`+w.owner.id+`","headline":"Chess","cta_url":"https://chess.example.com/",
+		"bid_amount":1`+more+`}`, 201)
+	id := reply["campaign"].(map[string]any)["id"].(string)
+	if reply["auto_approved"] == false && more == "" {
+		w.do("POST", "/api/campaigns?action=review", w.admin.token, `{"id":"`+id+`","decision":"approved"}`, 200)
+	}
+	return id
+}
+
+func (w *auditWorld) key() string {
+	return w.do("POST", "/api/keys", w.owner.token, `{"kind":"publisher","name":"bot"}`, 201)["id"].(string)
+}
+
+func (w *auditWorld) checkout() string {
+	return w.do("POST", "/api/billing?action=create_checkout", w.owner.token, `{"advertiser_id":"`+w.owner.id+`","amount":5}`, 200)["deposit_id"].(string)
+}
+
+const auditSecret = "whsec_audit"
+
+// delivery is a signed delivery of the payment provider.
+func delivery(body string) http.Header {
+	at := strconv.FormatInt(time.Now().Unix(), 10)
+	mac := hmac.New(sha256.New, []byte(auditSecret))
+	fmt.Fprintf(mac, "%s.%s", at, body)
+	return http.Header{"Stripe-Signature": {"t=" + at + ",v1=" + hex.EncodeToString(mac.Sum(nil))}}
+}
+
+// calls are how each mutating route is made to change something.
+func auditCalls() map[string]func(w *auditWorld) auditCall {
+	moves := func(action, from string) func(*auditWorld) auditCall {
+		return func(w *auditWorld) auditCall {
+			id := w.made(from)
+			if action == "resume" {
+				w.do("POST", "/api/campaigns?action=pause", w.owner.token, `{"id":"`+id+`"}`, 200)
+			}
+			return auditCall{"/api/campaigns?action=" + action, w.owner.token, `{"id":"` + id + `"}`, 200, nil}
+		}
+	}
+	developer := uuid.NewString()
+	return map[string]func(w *auditWorld) auditCall{
+		"POST /api/auth register": func(w *auditWorld) auditCall {
+			return auditCall{"/api/auth?action=register", "", `{"email":"` + uuid.NewString() + `@audit.example","password":"correct horse"}`, 201, nil}
+		},
+		"POST /api/keys ": func(w *auditWorld) auditCall {
+			return auditCall{"/api/keys", w.owner.token, `{"kind":"publisher","name":"bot"}`, 201, nil}
+		},
+		"DELETE /api/keys ": func(w *auditWorld) auditCall {
+			return auditCall{"/api/keys?id=" + w.key(), w.owner.token, ``, 200, nil}
+		},
+		"DELETE /api/keys/{id} ": func(w *auditWorld) auditCall { return auditCall{"/api/keys/" + w.key(), w.owner.token, ``, 200, nil} },
+		"POST /api/campaigns create": func(w *auditWorld) auditCall {
+			return auditCall{"/api/campaigns?action=create", w.owner.token, `{"advertiser_id":"` + w.owner.id + `","headline":"Go","cta_url":"https://go.example.com/","bid_amount":1}`, 201, nil}
+		},
+		"POST /api/campaigns update": func(w *auditWorld) auditCall {
+			return auditCall{"/api/campaigns?action=update", w.owner.token, `{"id":"` + w.made("") + `","daily_budget":71}`, 200, nil}
+		},
+		"PATCH /api/campaigns ": func(w *auditWorld) auditCall {
+			return auditCall{"/api/campaigns", w.owner.token, `{"id":"` + w.made("") + `","daily_budget":72}`, 200, nil}
+		},
+		"PATCH /api/campaigns/{id} ": func(w *auditWorld) auditCall {
+			return auditCall{"/api/campaigns/" + w.made(""), w.owner.token, `{"daily_budget":73}`, 200, nil}
+		},
+		"POST /api/campaigns pause": moves("pause", ""), "POST /api/campaigns resume": moves("resume", ""),
+		"POST /api/campaigns submit": moves("submit", `,"status":"draft"`), "POST /api/campaigns archive": moves("archive", ""),
+		"POST /api/campaigns review": func(w *auditWorld) auditCall {
+			return auditCall{"/api/campaigns?action=review", w.admin.token, `{"id":"` + w.made(`,"daily_budget":70`) + `","decision":"rejected","notes":"no"}`, 200, nil}
+		},
+		"POST /api/billing create_checkout": func(w *auditWorld) auditCall {
+			return auditCall{"/api/billing?action=create_checkout", w.owner.token, `{"advertiser_id":"` + w.owner.id + `","amount":5}`, 200, nil}
+		},
+		"POST /checkout/{id} ": func(w *auditWorld) auditCall { return auditCall{"/checkout/" + w.checkout(), "", ``, 303, nil} },
+		"POST /api/billing webhook": func(w *auditWorld) auditCall {
+			body := `{"id":"evt_` + uuid.NewString() + `","object":"event","type":"checkout.session.completed","data":{"object":{"id":"cs_1","payment_status":"paid",
+				"payment_intent":"pi_` + uuid.NewString() + `","amount_total":500,"currency":"usd","client_reference_id":"` + w.owner.id + `","metadata":{}}}}`
+			return auditCall{"/api/billing?action=webhook", "", body, 200, delivery(body)}
+		},
+		"POST /api/billing quarantine": func(w *auditWorld) auditCall {
+			return auditCall{"/api/billing?action=quarantine", w.admin.token, `{"developer_id":"` + developer + `","decision":"hold","note":"odd"}`, 200, nil}
+		},
+		"POST /api/billing mint_cap": func(w *auditWorld) auditCall {
+			return auditCall{"/api/billing?action=mint_cap", w.admin.token, `{"developer_id":"` + developer + `","cap":7,"note":"new"}`, 200, nil}
+		},
+		"POST /api/stats ": func(w *auditWorld) auditCall {
+			return auditCall{"/api/stats?type=aggregate", w.admin.token, ``, 200, nil}
+		},
+	}
+}
+
+// TestEveryMutatingRouteIsAudited walks the document, which another test holds equal to the route table: a mutating
+// route either leaves its entry in the audit log, with who called it, or is in the list above with its reason.
+func TestEveryMutatingRouteIsAudited(t *testing.T) {
+	_, base, _ := standalone(t, "--demo=off", "--admin-email", "boss@audit.example", "--admin-password", "long enough!", "--stripe-webhook-secret", auditSecret)
+	w := &auditWorld{client: client{t, base}}
+	w.owner = w.register("owner@audit.example")
+	session := w.do("POST", "/api/auth?action=login", "", `{"email":"boss@audit.example","password":"long enough!"}`, 200)
+	w.admin = login{token: session["token"].(string), id: session["user"].(map[string]any)["id"].(string)}
+	w.made("") // an owner's first is approved at once, later ones wait for review
+	newest := func() map[string]any {
+		return w.do("GET", "/api/audit?limit=1", w.admin.token, "", 200)["entries"].([]any)[0].(map[string]any)
+	}
+	calls := auditCalls()
+	for _, op := range operations(t) {
+		name := op.method + " " + op.path + " " + op.action
+		if slices.Contains(unaudited, name) {
+			require.NotContains(t, calls, name)
+			continue
+		}
+		call, known := calls[name]
+		require.True(t, known, "%s: say how it changes something, or why it is not audited", name)
+		delete(calls, name)
+		t.Run(name, func(t *testing.T) {
+			w := *w
+			w.t = t
+			c := call(&w)
+			before := newest()["seq"].(float64)
+			w.send(op.method, c)
+			entry := newest()
+			require.Greater(t, entry["seq"].(float64), before, "the change left no entry")
+			actor := entry["actor"].(map[string]any)
+			route := op.method + " " + strings.ReplaceAll(op.path, "{id}", ":id")
+			require.True(t, strings.HasPrefix(actor["action"].(string), route), actor["action"])
+			require.Contains(t, actor["action"], op.action)
+			switch c.token {
+			case w.owner.token:
+				require.Equal(t, w.owner.id, actor["account_id"])
+			case w.admin.token:
+				require.Equal(t, w.admin.id, actor["account_id"])
+				require.Equal(t, "admin", actor["role"])
+			}
+			require.NotEmpty(t, entry["changes"])
+		})
+	}
+	require.Empty(t, calls, "there are no such routes")
+}
+
+func (w *auditWorld) send(method string, c auditCall) {
+	w.t.Helper()
+	r, err := http.NewRequest(method, w.base+c.path, strings.NewReader(c.body))
+	require.NoError(w.t, err)
+	r.Header = c.header.Clone()
+	if r.Header == nil {
+		r.Header = http.Header{}
+	}
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	reply, err := (&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Do(r)
+	require.NoError(w.t, err)
+	defer reply.Body.Close()
+	require.Equal(w.t, c.status, reply.StatusCode, "%s %s", method, c.path)
+}
