@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -145,10 +146,8 @@ func later(a, b time.Time) time.Time {
 // round archives what is settled, of every partition whose turn it is.
 func (a *Archiver) round(ctx, work context.Context) {
 	err := a.sweep(work)
-	for _, p := range a.buffer.partitions() {
-		for more := true; more && err == nil && ctx.Err() == nil; {
-			more, err = a.archive(work, p)
-		}
+	for more := true; more && err == nil && ctx.Err() == nil; {
+		more, err = a.pass(work)
 	}
 	a.metrics.held.Set(float64(a.buffer.records))
 	switch {
@@ -193,44 +192,98 @@ func (a *Archiver) sweep(ctx context.Context) error {
 	return nil
 }
 
-// archive inserts the next chunk of a partition, if it is its turn and its records are here. more says that
-// another full chunk may wait.
-func (a *Archiver) archive(ctx context.Context, p ledger.Partition) (more bool, err error) {
+// insertsAtOnce is how many partitions are inserted at a time. An insert is mostly waiting for the store's disk (row
+// freshness of the benchmark).
+const insertsAtOnce = 4
+
+// due is a chunk whose rows are ready to be inserted.
+type due struct {
+	queue   *queue
+	chunk   ledger.Chunk
+	block   []report.Row
+	missing int  // rows of which the log has nothing any more
+	full    bool // another full chunk may wait
+	err     error
+}
+
+// pass inserts the next chunk of up to [insertsAtOnce] partitions at a time, of every partition whose turn it is. A
+// partition's chunks go one after the other. more says that another full chunk may wait.
+func (a *Archiver) pass(ctx context.Context) (more bool, err error) {
+	for some := range slices.Chunk(a.buffer.partitions(), insertsAtOnce) {
+		again, err := a.together(ctx, some)
+		if err != nil {
+			return false, err
+		}
+		more = more || again
+	}
+	return more, nil
+}
+
+// together inserts the next chunks of some partitions, all at once.
+func (a *Archiver) together(ctx context.Context, some []ledger.Partition) (more bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.InsertTimeout)
+	defer cancel()
+	var ready []*due
+	for _, p := range some {
+		d, planned := a.next(ctx, p)
+		if d != nil {
+			ready = append(ready, d)
+		}
+		if err = planned; err != nil {
+			break // what is ready is inserted all the same
+		}
+	}
+	var inserting sync.WaitGroup
+	for _, d := range ready {
+		inserting.Go(func() { d.err = a.insert(ctx, d.chunk, d.block) })
+	}
+	inserting.Wait()
+	for _, d := range ready {
+		if d.err == nil {
+			a.archived(d)
+			more = more || d.full
+		}
+		err = errors.Join(err, d.err)
+	}
+	return more, err
+}
+
+// next is the next chunk of a partition, if it is its turn and its records are here; else nil.
+func (a *Archiver) next(ctx context.Context, p ledger.Partition) (*due, error) {
 	q := a.buffer.queues[p]
 	full := len(q.records) >= a.cfg.ChunkRows
 	enough := full || len(q.records) >= worthInserting
 	if len(q.records) == 0 || !enough && time.Since(q.inserted) < a.cfg.Linger {
-		return false, nil
+		return nil, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.cfg.InsertTimeout)
-	defer cancel()
 	// No more than what is held, so that the plan can be carried out at once.
 	chunk, ok, err := a.deps.Plans.NextChunk(ctx, p, min(a.cfg.ChunkRows, len(q.records)))
 	if err != nil {
-		return false, fmt.Errorf("plan: %w", err)
+		return nil, fmt.Errorf("plan: %w", err)
 	}
 	if !ok {
-		return false, nil // settlement has not been here yet
+		return nil, nil // settlement has not been here yet
 	}
 	a.buffer.drop(q, chunk.First)
 	if q.end < chunk.Next || len(q.records) == 0 {
 		q.wanted = chunk.Next // a plan from before a restart may need more than was read so far
-		return false, nil
+		return nil, nil
 	}
 	block, missing := rows(chunk, q)
 	if missing > 0 && !q.again {
-		return false, a.readAgain(ctx, q, chunk, missing)
+		return nil, a.readAgain(ctx, q, chunk, missing)
 	}
-	if err := a.insert(ctx, chunk, block); err != nil {
-		return false, err
+	return &due{queue: q, chunk: chunk, block: block, missing: missing, full: full}, nil
+}
+
+// archived lets go of the records of a chunk that is inserted and marked.
+func (a *Archiver) archived(d *due) {
+	if d.missing > 0 {
+		a.metrics.missing.Add(float64(d.missing))
+		a.deps.Logger.Error("settled events are not in the log any more; archived with their verdicts alone", "chunk", d.chunk.Token(), "missing", d.missing)
 	}
-	if missing > 0 {
-		a.metrics.missing.Add(float64(missing))
-		a.deps.Logger.Error("settled events are not in the log any more; archived with their verdicts alone", "chunk", chunk.Token(), "missing", missing)
-	}
-	q.wanted, q.again, q.inserted = 0, false, time.Now()
-	a.buffer.drop(q, chunk.Next)
-	return full, nil
+	d.queue.wanted, d.queue.again, d.queue.inserted = 0, false, time.Now()
+	a.buffer.drop(d.queue, d.chunk.Next)
 }
 
 // insert writes a block and marks its chunk.
