@@ -9,7 +9,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
 FUZZLONG ?= $(FUZZTIME)
 
-.PHONY: help run build stack serve stack-down check test test-short race fuzz mutants fault lint-openapi bench generate
+.PHONY: help run build stack serve stack-down check test test-short race fuzz mutants fault fault-breaks lint-openapi bench generate
 
 help: ## List the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -50,8 +50,14 @@ fuzz: ## Each fuzz target for FUZZTIME, exposed ones for FUZZLONG; FUZZ="A B" fo
 mutants: ## Take each protection out: a test must notice. MUTANTS="mac fence" for some.
 	@deploy/test.sh --run go run ./deploy/mutants $(MUTANTS)
 
-fault: ## Kill, cut and fill everything on a real stack of its own, then count (15 minutes; SHORT=1: 3). FAULT_SEED=n.
-	@$(GO) run ./deploy/fault $(if $(SHORT),--short) $(if $(ONLY),--only $(ONLY))
+fault: ## Kill, cut and fill everything on a real stack of its own, then count (15 minutes; SHORT=1: 3). FAULT_SEED=n ONLY=kind,kind BREAK=spool|double.
+	@$(GO) run ./deploy/fault $(if $(SHORT),--short) $(if $(ONLY),--only $(ONLY)) $(if $(BREAK),--break $(BREAK))
+
+fault-breaks: ## Build adnet without a protection, twice: a run of the fault suite must notice each.
+	@set -e; for what in spool:lost double:doubled; do \
+		line=$$($(GO) run ./deploy/fault --only ingress_kill_on_spool --break $${what%:*} | tail -n 1) || true; \
+		grep -q "\"$${what#*:}\":[1-9]" <<<"$$line" || { echo "not noticed without $${what%:*}: $$line"; exit 1; }; \
+		echo "noticed without $${what%:*}: $$line"; done
 
 lint-openapi: ## openapi.json by Redocly's and Spectral's rules.
 	@deploy/openapi/lint.sh

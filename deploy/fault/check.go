@@ -183,19 +183,22 @@ func (s *suite) books(rows []row) {
 		campaigns[b.id] = b
 	}
 	spans := make(map[string][3]float64) // of each campaign's free ads: first and last, seconds into the run, and how many
-	perDay, perCampaign := make(map[[2]string]int64), make(map[string]int64)
+	perDay, perCampaign, perAdvertiser := make(map[[2]string]int64), make(map[string]int64), make(map[string]int64)
 	free, freeFaulty, price := make(map[string]int64), make(map[string]int64), make(map[string]int64)
 	for i := range rows {
 		r := &rows[i]
 		perDay[[2]string{r.campaign, r.day}] += r.charge
 		perCampaign[r.campaign] += r.charge
+		if b := campaigns[r.campaign]; b != nil {
+			perAdvertiser[b.advertiser] += r.charge
+		}
 		s.report.Charged += r.charge
 		for _, p := range s.site.pauses {
 			if p.campaign == r.campaign && r.charge > 0 && r.received.After(p.from) && r.received.Before(p.to) {
 				s.report.AfterPause++
 			}
 		}
-		if r.kind != "impression" || r.verdict != "over_budget" && (r.verdict != "ok" || r.charge == r.price) || campaigns[r.campaign] == nil || campaigns[r.campaign].model != "cpm" {
+		if r.kind != "impression" || !r.free() || campaigns[r.campaign] == nil || campaigns[r.campaign].model != "cpm" {
 			continue
 		}
 		price[r.campaign] = max(price[r.campaign], r.price)
@@ -226,10 +229,41 @@ func (s *suite) books(rows []row) {
 			s.breach("campaign %s was charged %d, its total budget is %d", id, spent, b.total)
 		}
 	}
+	for id, spent := range perAdvertiser {
+		if paid := s.site.deposits[id]; spent > paid {
+			s.report.Overspend = max(s.report.Overspend, spent-paid)
+			s.breach("advertiser %s was charged %d, it has paid in %d", id, spent, paid)
+		}
+	}
+	s.spent = perAdvertiser
+	s.exhausted()
 	for id, span := range spans {
 		s.say("for free: %.0f ads of campaign %s at %d micro-USD, asked for between %.1f and %.1f s", span[2], id, price[id], span[0], span[1])
 	}
 	s.freeDelivery(free, freeFaulty, price)
+}
+
+// exhausted counts what ran out: a run in which nothing does shows nothing about budgets.
+func (s *suite) exhausted() {
+	s.report.Exhausted = map[string]int{dailyBudget: 0, totalBudget: 0, balance: 0}
+	for _, b := range s.site.campaigns() {
+		if b.limit != "" && b.refused.Load() {
+			s.report.Exhausted[b.limit]++
+		}
+	}
+	if len(s.cfg.Only) > 0 {
+		return
+	}
+	for what, n := range s.report.Exhausted {
+		if n == 0 {
+			s.breach("no %s ran out", what)
+		}
+	}
+}
+
+// free says whether the event was hosted and not, or not wholly, paid for because a budget or balance had ended.
+func (r *row) free() bool {
+	return r.verdict == "over_budget" || r.verdict == "over_balance" || r.verdict == "ok" && r.charge < r.price
 }
 
 // freeDelivery reports the campaign that gave most away, relative to what is promised: one price a node.
@@ -251,14 +285,36 @@ func (s *suite) freeDelivery(free, faulty, price map[string]int64) {
 	}
 }
 
-// ledger holds the sum of the rows against the balances.
+// ledger holds the rows against the balances.
 func (s *suite) ledger(ctx context.Context) error {
-	var revenue int64
-	err := s.stack.db.QueryRow(ctx, `SELECT coalesce(sum(amount), 0)::bigint FROM balance WHERE account = 'house:revenue' AND asset = 'USD'`).Scan(&revenue)
-	if err == nil && revenue != s.report.Charged {
+	rows, err := s.stack.db.Query(ctx, `SELECT account, amount::bigint FROM balance WHERE asset = 'USD'`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	balances := make(map[string]int64)
+	for rows.Next() {
+		var account string
+		var amount int64
+		if err := rows.Scan(&account, &amount); err != nil {
+			return err
+		}
+		balances[account] = amount
+	}
+	s.balances(balances)
+	return rows.Err()
+}
+
+// balances holds what ClickHouse says was charged against the ledger's balances, micro-USD by account.
+func (s *suite) balances(balances map[string]int64) {
+	if revenue := balances["house:revenue"]; revenue != s.report.Charged {
 		s.breach("ClickHouse has charges of %d, the ledger %d micro-USD", s.report.Charged, revenue)
 	}
-	return err
+	for id, paid := range s.site.deposits {
+		if left := balances["advertiser:"+id]; left != paid-s.spent[id] {
+			s.breach("advertiser %s has paid in %d and was charged %d, its balance is %d micro-USD", id, paid, s.spent[id], left)
+		}
+	}
 }
 
 // madeAt is the time inside a UUIDv7, in adnet's clock.

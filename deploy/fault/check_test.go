@@ -1,6 +1,9 @@
 package main
 
 import (
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,7 +16,12 @@ func world(t *testing.T) (*suite, []row) {
 	t.Helper()
 	s := &suite{began: time.Now(), report: report{Breaches: []string{}}}
 	s.load = newLoad(s)
-	s.site = &site{s: s, list: []*budget{{id: "c", model: "cpm", daily: 1_000_000, total: 2_000_000}}}
+	s.site = &site{s: s, list: []*budget{{id: "c", advertiser: "a", model: "cpm", daily: 1_000_000, total: 2_000_000}}, deposits: map[string]int64{"a": 5_000_000}}
+	for _, limit := range []string{dailyBudget, totalBudget, balance} {
+		ended := &budget{id: limit, limit: limit}
+		ended.refused.Store(true)
+		s.site.list = append(s.site.list, ended)
+	}
 	auction := uuid.Must(uuid.NewV7())
 	seen := beacon{auction, "impression"}
 	s.load.note(seen)
@@ -27,6 +35,11 @@ func world(t *testing.T) (*suite, []row) {
 func judge(s *suite, rows []row) report {
 	s.compare(rows)
 	s.books(rows)
+	var charged int64
+	for _, r := range rows {
+		charged += r.charge
+	}
+	s.balances(map[string]int64{"house:revenue": charged, "advertiser:a": s.site.deposits["a"] - charged})
 	return s.report
 }
 
@@ -35,6 +48,7 @@ func TestACleanRunHasNoBreach(t *testing.T) {
 	got := judge(s, rows)
 	require.Empty(t, got.Breaches)
 	require.EqualValues(t, 900_000, got.Charged)
+	require.Equal(t, map[string]int{"daily_budget": 1, "total_budget": 1, "balance": 1}, got.Exhausted)
 	require.Equal(t, map[string]int64{"ok": 1, "duplicate": 1}, got.Verdicts)
 }
 
@@ -66,6 +80,14 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 			s.site.list[0].total = 899_999
 			return rows
 		}, func(r report) int64 { return r.Overspend }, 1},
+		"above the balance": {func(s *suite, rows []row) []row {
+			s.site.deposits["a"] = 899_998
+			return rows
+		}, func(r report) int64 { return r.Overspend }, 2},
+		"nothing that ran out": {func(s *suite, rows []row) []row {
+			s.site.list[2].refused.Store(false)
+			return rows
+		}, func(r report) int64 { return int64(r.Exhausted[totalBudget]) }, 0},
 		"charged after a pause": {func(s *suite, rows []row) []row {
 			s.site.pauses = []pauseMark{{"c", rows[0].received.Add(-time.Second), rows[0].received.Add(time.Second)}}
 			return rows
@@ -95,4 +117,39 @@ func TestFreeDeliveryIsPromisedWhileRedisIsHealthy(t *testing.T) {
 	got := judge(s, rows)
 	require.Empty(t, got.Breaches)
 	require.EqualValues(t, 2_700_000, got.FreeDeliveryFaulty)
+}
+
+func TestBalancesAreWhatWasPaidLessWhatWasCharged(t *testing.T) {
+	for name, balances := range map[string]map[string]int64{
+		"the revenue":             {"house:revenue": 900_001, "advertiser:a": 4_100_000},
+		"the advertiser's":        {"house:revenue": 900_000, "advertiser:a": 4_099_999},
+		"an advertiser's missing": {"house:revenue": 900_000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, rows := world(t)
+			s.compare(rows)
+			s.books(rows)
+			s.balances(balances)
+			require.Len(t, s.report.Breaches, 1)
+		})
+	}
+}
+
+// The protections that a run can be built without are still where they are said to be.
+func TestBreaksFit(t *testing.T) {
+	for name, b := range breaks {
+		t.Run(name, func(t *testing.T) {
+			text, err := b.apply(filepath.Join("..", "..", b.file))
+			require.NoError(t, err)
+			require.Contains(t, text, b.new)
+		})
+	}
+}
+
+func TestTheClockFitsThisGo(t *testing.T) {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	require.NoError(t, err)
+	text, err := clockSource(filepath.Join(strings.TrimSpace(string(root)), "src", "time", "time.go"))
+	require.NoError(t, err)
+	require.Contains(t, text, "sec += faultClock")
 }

@@ -72,21 +72,41 @@ func (l *load) run(ctx context.Context) {
 	}
 }
 
-// newcomers adds campaigns with small budgets all the time, so that budgets run out under every fault.
+// newcomers adds campaigns with little to spend all the time, so that budgets and balances run out under every fault:
+// by turns a daily budget, a total budget, and a balance that two campaigns share.
 func (l *load) newcomers(ctx context.Context) {
-	every := 6 * time.Second
+	const every = 6 * time.Second
 	for i := 0; ctx.Err() == nil; i++ {
-		daily, total := int64(1+rand.IntN(3)), int64(1_000)
-		if rand.IntN(2) == 0 {
-			daily, total = total, daily
-		}
-		_, err := l.s.site.campaign(ctx, fmt.Sprintf("small-%d-%s", i, uuid.NewString()[:8]), "cpm", float64(20+rand.IntN(40)), daily, total, true)
-		if err != nil {
+		if err := l.newcomer(ctx, i); err != nil {
 			pause(ctx, time.Second)
 			continue
 		}
 		pause(ctx, every)
 	}
+}
+
+func (l *load) newcomer(ctx context.Context, i int) error {
+	const much = 1_000
+	little := int64(1 + rand.IntN(2))
+	o := offer{name: fmt.Sprintf("small-%d-%s", i, uuid.NewString()[:8]), model: "cpm", bid: float64(20 + rand.IntN(40)), daily: much, total: much}
+	deposit := int64(much)
+	switch i % 3 {
+	case 0:
+		o.daily, o.limit = little, dailyBudget
+	case 1:
+		deposit, o.limit = little, balance
+	default:
+		o.total, o.limit = little, totalBudget
+	}
+	who, err := l.s.site.advertiser(ctx, o.name, deposit)
+	if err != nil {
+		return err
+	}
+	if err := l.s.site.campaign(ctx, who, o); err != nil || deposit == much {
+		return err
+	}
+	o.name += "-b"
+	return l.s.site.campaign(ctx, who, o)
 }
 
 // choose takes a campaign to ask for: half of the visits are for those whose budgets run out.
@@ -95,7 +115,7 @@ func (l *load) choose() *budget {
 	var open []*budget
 	small := rand.IntN(2) == 0
 	for _, b := range list {
-		if b.small == small {
+		if (b.limit != "") == small {
 			open = append(open, b)
 		}
 	}
@@ -169,8 +189,15 @@ func (l *load) ad(ctx context.Context, who visitor, b *budget) (*url.URL, bool) 
 		Ad *struct {
 			Beacon string `json:"impression_url"`
 		} `json:"ad"`
+		Reason string `json:"reason"`
 	}
-	if status != http.StatusOK || json.Unmarshal(text, &reply) != nil || reply.Ad == nil {
+	if status != http.StatusOK || json.Unmarshal(text, &reply) != nil {
+		return nil, false
+	}
+	if reply.Ad == nil {
+		if reply.Reason == "budget" {
+			b.refused.Store(true)
+		}
 		return nil, false
 	}
 	link, err := url.Parse(reply.Ad.Beacon)

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"adnet/internal/token"
@@ -18,10 +21,30 @@ import (
 // budget is a campaign of the run. Amounts are micro-USD.
 type budget struct {
 	id, owner, word string
+	advertiser      string
 	model           string
 	daily, total    int64
-	small           bool // meant to run out
+	limit           string      // what is meant to run out, or nothing
+	refused         atomic.Bool // a request had no ad for want of budget
 }
+
+// account is an advertiser, who pays before anything is delivered. What all its campaigns spend comes from one balance.
+type account struct{ id, bearer string }
+
+// offer is a campaign to be made. Budgets are in USD.
+type offer struct {
+	name, model  string
+	bid          float64
+	daily, total int64
+	limit        string
+}
+
+// What runs out.
+const (
+	dailyBudget = "daily_budget"
+	totalBudget = "total_budget"
+	balance     = "balance"
+)
 
 // pauseMark is a pause as its caller saw it, in adnet's clock.
 type pauseMark struct {
@@ -36,14 +59,15 @@ type site struct {
 	ring *token.Keyring
 	keys []string // of publishers
 
-	mu     sync.Mutex
-	list   []*budget
-	pauses []pauseMark
+	mu       sync.Mutex
+	list     []*budget
+	pauses   []pauseMark
+	deposits map[string]int64 // micro-USD by advertiser
 }
 
 // openSite makes publishers and the first campaigns, while everything works.
 func openSite(ctx context.Context, s *suite) (*site, error) {
-	t := &site{s: s, http: &http.Client{Timeout: 5 * time.Second}}
+	t := &site{s: s, http: &http.Client{Timeout: 5 * time.Second}, deposits: make(map[string]int64)}
 	for _, setting := range s.nodes.ingress[0].env {
 		if value, ok := strings.CutPrefix(setting, "ADNET_TOKEN_KEYS="); ok {
 			keys, err := token.ParseKeys(value)
@@ -66,7 +90,6 @@ func openSite(ctx context.Context, s *suite) (*site, error) {
 		}
 		t.keys = append(t.keys, reply["key"].(string))
 	}
-	const plenty = 1_000_000
 	for i, b := range []struct {
 		model string
 		bid   float64
@@ -75,11 +98,52 @@ func openSite(ctx context.Context, s *suite) (*site, error) {
 		{"cpm", 5, plenty}, {"cpm", 7, plenty}, {"cpm", 3, plenty}, {"cpm", 4, plenty}, {"cpc", 0.5, plenty}, {"cpc", 0.3, plenty},
 		{"cpa", 2, plenty}, {"cpa", 3, plenty}, {"cpm", 20, 3}, {"cpm", 30, 2},
 	} {
-		if _, err := t.campaign(ctx, fmt.Sprintf("base-%d", i), b.model, b.bid, b.daily, plenty, b.daily < plenty); err != nil {
+		who, err := t.advertiser(ctx, fmt.Sprintf("base-%d", i), plenty)
+		if err != nil {
+			return nil, err
+		}
+		o := offer{name: fmt.Sprintf("base-%d", i), model: b.model, bid: b.bid, daily: b.daily, total: plenty}
+		if b.daily < plenty {
+			o.limit = dailyBudget
+		}
+		if err := t.campaign(ctx, who, o); err != nil {
 			return nil, err
 		}
 	}
 	return t, nil
+}
+
+// plenty is more than any campaign spends in a run, USD.
+const plenty = 100_000
+
+// advertiser makes an account and pays in, USD.
+func (t *site) advertiser(ctx context.Context, name string, deposit int64) (account, error) {
+	id, bearer, err := t.register(ctx, name)
+	if err != nil {
+		return account{}, err
+	}
+	return account{id, bearer}, t.pay(ctx, id, deposit)
+}
+
+// pay delivers what the payment provider would send of a payment, USD. A try without an answer may have been credited; a
+// second delivery of the same payment changes nothing.
+func (t *site) pay(ctx context.Context, advertiser string, amount int64) error {
+	body := fmt.Sprintf(`{"id":"evt_%s","object":"event","type":"checkout.session.completed","data":{"object":{"id":"cs_%[1]s","payment_status":"paid",`+
+		`"payment_intent":"pi_%[1]s","amount_total":%d,"currency":"usd","client_reference_id":%q,"metadata":{}}}}`, advertiser, amount*100, advertiser)
+	at := t.s.now().Unix()
+	mac := hmac.New(sha256.New, []byte(t.s.paySecret))
+	_, _ = fmt.Fprintf(mac, "%d.%s", at, body) // never fails
+	_, err := t.send(ctx, request{
+		method: "POST", path: "/api/billing?action=webhook", body: []byte(body), want: 200,
+		header: http.Header{"Stripe-Signature": {fmt.Sprintf("t=%d,v1=%x", at, mac.Sum(nil))}},
+	})
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.deposits[advertiser] += amount * 1_000_000
+	return nil
 }
 
 // register makes an account.
@@ -91,29 +155,24 @@ func (t *site) register(ctx context.Context, name string) (id, bearer string, er
 	return reply["user"].(map[string]any)["id"].(string), reply["token"].(string), nil
 }
 
-// campaign makes an account with one campaign, which delivers at once, to requests with a word of its own.
-// Budgets are in USD.
-func (t *site) campaign(ctx context.Context, name, model string, bid float64, daily, total int64, small bool) (*budget, error) {
-	id, bearer, err := t.register(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	word := "zq" + strings.ReplaceAll(name, "-", "") + "qz"
-	reply, err := t.ask(ctx, "POST", "/api/campaigns", bearer, map[string]any{
-		"advertiser_id": id, "headline": "Fault " + name, "cta_url": "https://fault.example.com/" + name, "billing_model": model, "bid_amount": bid,
-		"daily_budget": daily, "total_budget": total, "target_intent_tokens": []string{word}, "pacing": "asap",
+// campaign makes a campaign that delivers at once, to requests with a word of its own.
+func (t *site) campaign(ctx context.Context, who account, o offer) error {
+	word := "zq" + strings.ReplaceAll(o.name, "-", "") + "qz"
+	reply, err := t.ask(ctx, "POST", "/api/campaigns", who.bearer, map[string]any{
+		"advertiser_id": who.id, "headline": "Fault " + o.name, "cta_url": "https://fault.example.com/" + o.name, "billing_model": o.model, "bid_amount": o.bid,
+		"daily_budget": o.daily, "total_budget": o.total, "target_intent_tokens": []string{word}, "pacing": "asap",
 	}, 201)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	b := &budget{
-		id: reply["campaign"].(map[string]any)["id"].(string), owner: bearer, word: word, model: model,
-		daily: daily * 1_000_000, total: total * 1_000_000, small: small,
+		id: reply["campaign"].(map[string]any)["id"].(string), owner: who.bearer, advertiser: who.id, word: word, model: o.model,
+		daily: o.daily * 1_000_000, total: o.total * 1_000_000, limit: o.limit,
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.list = append(t.list, b)
-	return b, nil
+	return nil
 }
 
 // campaigns is a copy of the list.
@@ -123,23 +182,37 @@ func (t *site) campaigns() []*budget {
 	return append([]*budget(nil), t.list...)
 }
 
-// ask sends a request to an ingress node that answers.
+// ask is send with JSON and a login.
 func (t *site) ask(ctx context.Context, method, path, bearer string, body any, want int) (map[string]any, error) {
 	data, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
+	header := http.Header{}
+	if bearer != "" {
+		header.Set("Authorization", "Bearer "+bearer)
+	}
+	return t.send(ctx, request{method: method, path: path, header: header, body: data, want: want})
+}
+
+type request struct {
+	method, path string
+	header       http.Header
+	body         []byte
+	want         int // status
+}
+
+// send sends a request to an ingress node that answers.
+func (t *site) send(ctx context.Context, r request) (map[string]any, error) {
 	var failed error
 	for try := range 6 {
 		n := t.s.nodes.ingress[try%2]
-		request, err := http.NewRequestWithContext(ctx, method, "http://"+n.http+path, bytes.NewReader(data))
+		request, err := http.NewRequestWithContext(ctx, r.method, "http://"+n.http+r.path, bytes.NewReader(r.body))
 		if err != nil {
 			return nil, err
 		}
+		request.Header = r.header.Clone()
 		request.Header.Set("Content-Type", "application/json")
-		if bearer != "" {
-			request.Header.Set("Authorization", "Bearer "+bearer)
-		}
 		reply, err := t.http.Do(request)
 		if err != nil {
 			failed = err
@@ -148,8 +221,8 @@ func (t *site) ask(ctx context.Context, method, path, bearer string, body any, w
 		}
 		text, err := io.ReadAll(reply.Body)
 		_ = reply.Body.Close()
-		if err != nil || reply.StatusCode != want {
-			failed = fmt.Errorf("%s %s: %d %s", method, path, reply.StatusCode, text)
+		if err != nil || reply.StatusCode != r.want {
+			failed = fmt.Errorf("%s %s: %d %s", r.method, r.path, reply.StatusCode, text)
 			if reply.StatusCode < 500 {
 				break
 			}

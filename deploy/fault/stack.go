@@ -28,6 +28,7 @@ const brokers = 3
 // proxy can cut.
 type stack struct {
 	dir, launcher, bin string
+	clock              time.Duration // of Redis, added to the machine's
 	ports              map[string]int
 	via                []int // what clients of Kafka are told to use: a proxy for each broker
 	url                string
@@ -56,7 +57,7 @@ func startStack(ctx context.Context, s *suite) (*stack, error) {
 	if err := command(ctx, nil, "go", "build", "-o", k.launcher, "adnet/deploy/local"); err != nil {
 		return k, err
 	}
-	if err := buildProduct(ctx, k, s.shifted); err != nil {
+	if err := buildProduct(ctx, k, build{shifted: s.shifted, without: s.cfg.Break}); err != nil {
 		return k, err
 	}
 	var err error
@@ -72,7 +73,26 @@ func startStack(ctx context.Context, s *suite) (*stack, error) {
 		return k, err
 	}
 	s.setClock()
+	if err := k.setRedisClock(ctx, s.clock); err != nil {
+		return k, err
+	}
 	return k, k.connect(ctx, s.clock)
+}
+
+// setRedisClock starts Redis, which is still empty, again with the clock of the processes: reservations and days are
+// decided by it.
+func (k *stack) setRedisClock(ctx context.Context, by time.Duration) error {
+	if k.clock = by; by == 0 {
+		return nil
+	}
+	if err := k.signal("redis", syscall.SIGKILL); err != nil {
+		return err
+	}
+	pause(ctx, 200*time.Millisecond)
+	if err := os.RemoveAll(filepath.Join(k.folder(), "redis")); err != nil {
+		return err
+	}
+	return k.up(ctx)
 }
 
 // connect opens the direct connections and sets the database's clock.
@@ -130,7 +150,8 @@ func (k *stack) addr(name string) string { return "127.0.0.1:" + strconv.Itoa(k.
 
 // up starts what does not run.
 func (k *stack) up(ctx context.Context, args ...string) error {
-	return command(ctx, nil, k.launcher, append([]string{"up", "--dir=" + k.folder(), "--ports=free"}, args...)...)
+	return command(ctx, nil, k.launcher, append([]string{"up", "--dir=" + k.folder(), "--ports=free",
+		"--redis-clock=" + strconv.FormatInt(int64(k.clock.Seconds()), 10)}, args...)...)
 }
 
 // remove stops the servers and deletes the folder.
@@ -228,6 +249,8 @@ func command(ctx context.Context, env []string, name string, args ...string) err
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt of the keyboard is handled here, in order
+	// The launcher must note what it has just started, so that it can be stopped: it is asked, and killed much later.
+	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(syscall.SIGINT) }, 20*time.Second
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), err, out)
 	}
@@ -249,57 +272,4 @@ func freePorts(n int) ([]int, error) {
 		return nil, errors.New("no free ports")
 	}
 	return ports, nil
-}
-
-// buildProduct builds adnet, with another clock where one is wanted: the standard library's time.Now is compiled
-// from a changed copy that adds ADNET_FAULT_CLOCK seconds. Nothing of adnet differs from what is shipped.
-func buildProduct(ctx context.Context, k *stack, shifted bool) error {
-	args := []string{"build", "-o", k.bin}
-	if shifted {
-		overlay, err := clockOverlay(ctx, k.dir)
-		if err != nil {
-			return err
-		}
-		args = append(args, "-overlay="+overlay)
-	}
-	return command(ctx, nil, "go", append(args, "adnet")...)
-}
-
-func clockOverlay(ctx context.Context, dir string) (string, error) {
-	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
-	if err != nil {
-		return "", err
-	}
-	original := filepath.Join(strings.TrimSpace(string(root)), "src", "time", "time.go")
-	source, err := os.ReadFile(original)
-	if err != nil {
-		return "", err
-	}
-	const reading, importing = "sec, nsec, mono := runtimeNow()\n", "\t\"math/bits\"\n"
-	text := string(source)
-	if strings.Count(text, reading) != 1 || strings.Count(text, importing) != 1 {
-		return "", fmt.Errorf("%s is not what this suite knows how to change", original)
-	}
-	text = strings.Replace(text, reading, reading+"\tsec += faultClock\n", 1)
-	text = strings.Replace(text, importing, importing+"\t\"syscall\"\n", 1)
-	text += `
-var faultClock = readFaultClock()
-
-func readFaultClock() (sec int64) {
-	text, _ := syscall.Getenv("ADNET_FAULT_CLOCK")
-	for i := 0; i < len(text); i++ {
-		if c := text[i]; c != '-' {
-			sec = sec*10 + int64(c-'0')
-		}
-	}
-	return -sec
-}
-`
-	changed := filepath.Join(dir, "time.go.txt")
-	listing, err := json.Marshal(map[string]any{"Replace": map[string]string{original: changed}})
-	if err != nil {
-		return "", err
-	}
-	overlay := filepath.Join(dir, "overlay.json")
-	return overlay, errors.Join(os.WriteFile(changed, []byte(text), 0o644), os.WriteFile(overlay, listing, 0o644))
 }

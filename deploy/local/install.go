@@ -58,6 +58,9 @@ func (s *stack) install(ctx context.Context, names []string) error {
 			}
 		case nameRedis:
 			needs = append(needs, absent(need{"redis-server", "redis-server", "redis"})...)
+			if s.cfg.RedisClock != 0 && len(absent(need{"cc", "", ""})) > 0 {
+				needs = append(needs, need{"cc", "gcc", "gcc"}, need{"the C library's headers", "libc6-dev", "gcc"})
+			}
 		case nameKafka:
 			forKafka = s.kafkaNeeds(ctx)
 		case nameClickHouse:

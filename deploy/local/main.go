@@ -39,6 +39,7 @@ type settings struct {
 	KafkaPort      int    `name:"kafka-port" env:"ADNET_STACK_KAFKA_PORT" default:"29092" help:"Kafka port."`
 	ClickHousePort int    `name:"clickhouse-port" env:"ADNET_STACK_CLICKHOUSE_PORT" default:"29000" help:"ClickHouse native protocol port."`
 	ClickHouseHTTP int    `name:"clickhouse-http-port" env:"ADNET_STACK_CLICKHOUSE_HTTP_PORT" default:"28123" help:"ClickHouse HTTP port."`
+	RedisClock     int64  `name:"redis-clock" hidden:"" help:"Seconds added to the wall clock of Redis: for the fault suite."`
 	Ports          string `name:"ports" env:"ADNET_STACK_PORTS" enum:"fixed,free" default:"fixed" help:"fixed: the ports above; free: any free ports."`
 }
 

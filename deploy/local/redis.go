@@ -2,7 +2,9 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"net"
@@ -19,8 +21,8 @@ func newRedis(s *stack) server {
 		name:  nameRedis,
 		waits: "PONG",
 		ports: []string{nameRedis},
-		prepare: func(context.Context) error {
-			return os.MkdirAll(filepath.Join(s.cfg.Dir, "redis"), 0o700)
+		prepare: func(ctx context.Context) error {
+			return errors.Join(os.MkdirAll(filepath.Join(s.cfg.Dir, "redis"), 0o700), s.buildClock(ctx))
 		},
 		command: s.redisCommand,
 		probe:   func(ctx context.Context) error { return probeRedis(ctx, s.address(nameRedis)) },
@@ -38,7 +40,34 @@ func (s *stack) redisCommand() (*exec.Cmd, error) {
 		"--dir", filepath.Join(s.cfg.Dir, "redis"), "--appendonly", "yes", "--appendfsync", "everysec", "--daemonize", "no")
 	cmd.Dir = s.cfg.Dir
 	cmd.Env = serverEnv()
+	if s.cfg.RedisClock != 0 {
+		cmd.Env = append(cmd.Env, "LD_PRELOAD="+s.binary("clock.so"), "ADNET_FAULT_CLOCK="+strconv.FormatInt(s.cfg.RedisClock, 10))
+	}
 	return cmd, nil
+}
+
+//go:embed clock/clock.c
+var clockSource []byte
+
+// buildClock compiles the other clock of Redis, where one is wanted.
+func (s *stack) buildClock(ctx context.Context) error {
+	if s.cfg.RedisClock == 0 {
+		return nil
+	}
+	source, library := s.binary("clock.c"), s.binary("clock.so")
+	if have, err := os.ReadFile(source); err == nil && bytes.Equal(have, clockSource) {
+		if _, err := os.Stat(library); err == nil {
+			return nil
+		}
+	}
+	if err := writeFile(source, clockSource, 0o644); err != nil {
+		return err
+	}
+	out, err := exec.CommandContext(ctx, "cc", "-shared", "-fPIC", "-O2", "-o", library, source).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("compile the clock of Redis: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // probeRedis is satisfied only by PONG: a server that still loads its file answers LOADING.

@@ -2,7 +2,9 @@ package main
 
 // The variables that internal/testenv reads.
 const (
-	postgres = "ADNET_TEST_POSTGRES"
+	postgres   = "ADNET_TEST_POSTGRES"
+	clickhouse = "ADNET_TEST_CLICKHOUSE"
+	redis      = "ADNET_TEST_REDIS"
 )
 
 // mutants are the protections that money and tenants rest on. A new one of their rank gets a line here.
@@ -11,7 +13,7 @@ var mutants = []mutant{
 		name: "dedupe-postgres", protects: "an event is applied once",
 		file: "internal/postgres/ledger_marks.go",
 		old:  "ON CONFLICT DO NOTHING\nRETURNING auction_day", new: "RETURNING auction_day",
-		tests: []string{"./internal/postgres"}, run: "Ledger", servers: []string{postgres},
+		tests: []string{"./internal/postgres"}, run: "LedgerConformance/Settle", servers: []string{postgres},
 	},
 	{
 		name: "dedupe-decide", protects: "a repeat is a duplicate",
@@ -22,14 +24,63 @@ var mutants = []mutant{
 	{
 		name: "fence-postgres", protects: "a range is applied by one consumer",
 		file: "internal/postgres/ledger_tx.go",
-		old:  "case offset != r.First:", new: "case offset != r.First && false:",
-		tests: []string{"./internal/postgres"}, run: "Ledger", servers: []string{postgres},
+		old:  "if moved != int64(len(stored)) {", new: "if moved < 0 {",
+		tests: []string{"./internal/postgres"}, run: "LedgerConformance/Settle", servers: []string{postgres},
+	},
+	{
+		name: "fence-postgres-cas", protects: "an offset moves from where the batch begins only",
+		file: "internal/postgres/ledger_tx.go",
+		old:  " AND o.next_offset = want.first`", new: "`",
+		tests: []string{"./internal/postgres"}, run: "LedgerConformance/Settle", servers: []string{postgres},
+	},
+	{
+		name: "dedupe-race", protects: "of two appliers with one key both go on and one has it",
+		file: "internal/postgres/ledger_marks.go",
+		old:  "refused.Code == uniqueViolation {", new: "refused.Code == \"\" {",
+		tests: []string{"./internal/postgres"}, run: "LedgerConformance/Settle", servers: []string{postgres},
+	},
+	{
+		name: "clawback-budget", protects: "what a claw-back refunds can be spent again",
+		file: "internal/postgres/publisher.go",
+		old:  "SET refunded = s.refunded + r.amount", new: "SET refunded = s.refunded",
+		tests: []string{"./internal/postgres"}, run: "LedgerConformance/Publishers", servers: []string{postgres},
+	},
+	{
+		name: "clawback-names", protects: "a claw-back names every row that it takes back",
+		file: "internal/postgres/publisher.go",
+		old:  "			batch.Queue(addMintReversalsSQL, id, t.ID)\n", new: "",
+		tests: []string{"./internal/postgres"}, run: "LedgerConformance/Publishers", servers: []string{postgres},
+	},
+	{
+		name: "clawback-upgrade", protects: "an upgrade names what earlier claw-backs took back",
+		file: "schemas/postgres/0011_clawbacks.sql",
+		old:  "WHERE back.kind = 'mint_clawback'", new: "WHERE false",
+		tests: []string{"./internal/postgres"}, run: "FilledDatabase", servers: []string{postgres},
+	},
+	{
+		name: "audit-notice", protects: "what a payment provider tells is in the audit log",
+		file: "internal/postgres/deposits.go",
+		old:  "record(ctx, tx, trail.OfNotice(n, effects))", new: "error(nil)",
+		tests: []string{"./internal/postgres"}, run: "Operations", servers: []string{postgres},
+	},
+	{
+		name: "audit-route", protects: "the audit log says by which call a notice came",
+		file: "ingress/billing/checkout.go",
+		old:  `Action: "POST /checkout/:id"`, new: `Action: ""`,
+		tests: []string{"./internal/app"}, run: "EveryMutatingRouteIsAudited",
+	},
+	{
+		name: "rebuild-at-once", protects: "a repair of the analytics store is never half there",
+		file:  "analytics/clickhouse/day.go",
+		old:   "	for _, table := range m.of {\n		var left",
+		new:   "	for _, table := range m.of {\n		_ = m.store.Exec(ctx, \"ALTER TABLE \"+table+\" DELETE WHERE day = toDate('\"+m.day.String()+\"') SETTINGS mutations_sync = 2\", nil)\n		var left",
+		tests: []string{"./analytics/clickhouse"}, run: "RebuiltDay", servers: []string{clickhouse},
 	},
 	{
 		name: "fence-postgres-new", protects: "a new partition is claimed by one consumer",
 		file: "internal/postgres/ledger_tx.go",
 		old:  "if tag.RowsAffected() != int64(len(ranges)) {\n		return fmt.Errorf(\"claim of", new: "if false {\n		return fmt.Errorf(\"claim of",
-		tests: []string{"./internal/postgres"}, run: "Ledger", servers: []string{postgres},
+		tests: []string{"./internal/postgres"}, run: "LedgerConformance/Settle", servers: []string{postgres},
 	},
 	{
 		name: "budget-clamp", protects: "never charged above a budget",
@@ -54,6 +105,24 @@ var mutants = []mutant{
 		file: "internal/ledger/batch.go",
 		old:  "return !t.Before(i.From) && (i.To.IsZero() || t.Before(i.To))", new: "return i.To.IsZero() && !t.Before(i.From)",
 		tests: []string{"./internal/ledger"},
+	},
+	{
+		name: "clock-skew", protects: "a node whose clock is not the store's is granted nothing",
+		file: "internal/redis/reservations.go",
+		old:  "if math.abs(ahead) > SKEW then", new: "if math.abs(ahead) > SKEW and false then",
+		tests: []string{"./internal/redis"}, run: "TestAClockThatIsNotTheStores", servers: []string{redis},
+	},
+	{
+		name: "clock-skew-node", protects: "a node says what time it has when it asks for budget",
+		file: "ingress/budget/run.go",
+		old:  "Acked: l.acked.Load(), Clock: asked, Claims: claims,", new: "Acked: l.acked.Load(), Claims: claims,",
+		tests: []string{"./ingress/budget"}, run: "TestASkewedClock",
+	},
+	{
+		name: "tomorrow", protects: "a day's budget is for auctions that every node dates so",
+		file: "internal/redis/reservations.go",
+		old:  "elseif day < r.day then today = 0 end", new: "end",
+		tests: []string{"./internal/redis"}, run: "TestTomorrows", servers: []string{redis},
 	},
 	{
 		name: "chain", protects: "a changed entry is seen",
@@ -212,6 +281,12 @@ var mutants = []mutant{
 		tests: []string{"./internal/app"}, run: "TestLargeBodies",
 	},
 	{
+		name: "bid-request-forgotten", protects: "a bid request sees nothing of the one before it",
+		file: "ingress/rtb/turn.go",
+		old:  "	t.asked = asked{}\n", new: "",
+		tests: []string{"./ingress/rtb"}, run: "TestTurns",
+	},
+	{
 		name: "bot-agent", protects: "a robot's beacon is invalid traffic",
 		file: "ingress/track/traffic.go",
 		old:  "case t.agents.Listed(agent[0]):", new: "case t.agents.Listed(agent[0]) && false:",
@@ -264,5 +339,17 @@ var mutants = []mutant{
 		file: "internal/ledger/publisher.go",
 		old:  "		return HeldCredits(p.book.Case)", new: "		return DeveloperCredits(p.id)",
 		tests: []string{"./internal/ledger"},
+	},
+	{
+		name: "two-lengths", protects: "a request whose length two readers would see differently is refused",
+		file: "ingress/httpapi/wire/exchange.go",
+		old:  "said.chunked && (said.sized || !head.IsHTTP11())", new: "false",
+		tests: []string{"./ingress/httpapi/wire"},
+	},
+	{
+		name: "leaked-header", protects: "a request shows nothing of the one before it",
+		file: "ingress/httpapi/wire/exchange.go",
+		old:  "	clear(header)\n", new: "",
+		tests: []string{"./ingress/httpapi/wire"},
 	},
 }
