@@ -307,7 +307,7 @@ var mutants = []mutant{
 	{
 		name: "click-order", protects: "a click needs an impression before it",
 		file: "internal/ledger/traffic.go",
-		old:  "if _, met := before[r.Event.AuctionID]; !met {", new: "if _, met := before[r.Event.AuctionID]; !met && false {",
+		old:  "case !met && r.screened():", new: "case !met && r.screened() && false:",
 		tests: []string{"./internal/ledger"},
 	},
 	{
