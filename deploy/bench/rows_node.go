@@ -48,76 +48,91 @@ func freshness(ctx context.Context, s *session) (r result, err error) {
 		return r, err
 	}
 	stop := beacons.inBackground(ctx, peak.perSecond/2)
-	var mu sync.Mutex
-	var all []float64
-	var failed error
-	var wait sync.WaitGroup
+	look := &lookout{site: t, node: n, answered: map[string]time.Time{}}
+	watching, ended := context.WithCancel(ctx)
+	defer ended()
+	watched := make(chan error, 1)
+	go func() { watched <- look.watch(watching, len(campaigns)) }()
 	for _, campaign := range campaigns {
-		time.Sleep(300 * time.Millisecond) // so that few ask for stats at a time
-		wait.Go(func() {
-			took, err := t.trace(ctx, n, campaign)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				failed = err
-			}
-			all = append(all, took.Seconds())
-		})
+		time.Sleep(100 * time.Millisecond)
+		if err := look.trace(campaign); err != nil {
+			return r, err
+		}
 	}
-	wait.Wait()
+	if err := <-watched; err != nil {
+		return r, err
+	}
 	if err := stop(); err != nil {
 		return r, err
 	}
-	r.ours = quantile(all, 0.99)
-	r.p50, r.p99 = seconds(quantile(all, 0.5)), seconds(r.ours)
-	return r, failed
+	r.ours = quantile(look.took, 0.99)
+	r.p50, r.p99 = seconds(quantile(look.took, 0.5)), seconds(r.ours)
+	return r, nil
 }
 
-// trace fires one impression of a campaign and answers how long after the reply stats count it.
-func (t *site) trace(ctx context.Context, n *node, campaign uuid.UUID) (time.Duration, error) {
+// lookout sees beacons appear in stats. One reader asks for all of them, as a dashboard does: a reader for each would
+// be most of the load.
+type lookout struct {
+	site *site
+	node *node
+
+	mu       sync.Mutex
+	answered map[string]time.Time // when the beacon of a campaign was answered, until stats count it
+	took     []float64            // seconds
+}
+
+// trace fires one impression of a campaign.
+func (l *lookout) trace(campaign uuid.UUID) error {
+	t := l.site
 	signed := token.Auction{
 		AuctionID: uuid.Must(uuid.NewV7()), CampaignID: campaign, AdvertiserID: uuid.MustParse(t.owner.id), DeveloperID: uuid.MustParse(t.publisher.id),
 		Price: 5 * money.USD / 1000, BillingModel: "cpm", Format: "image", IntegrationMethod: "rest", Surface: "chat",
 	}
-	link := "http://" + n.addr + "/api/track?event=impression&campaign_id=" + campaign.String() + "&auction_id=" + url.QueryEscape(t.ring.Sign(token.PurposeAuction, signed))
+	link := "http://" + l.node.addr + "/api/track?event=impression&campaign_id=" + campaign.String() + "&auction_id=" + url.QueryEscape(t.ring.Sign(token.PurposeAuction, signed))
 	reply, err := http.Get(link)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	reply.Body.Close()
 	if reply.StatusCode != http.StatusOK {
-		return 0, fmt.Errorf("beacon: status %d", reply.StatusCode)
+		return fmt.Errorf("beacon: status %d", reply.StatusCode)
 	}
-	answered := time.Now()
-	for time.Since(answered) < time.Minute {
-		stats, err := n.call(ctx, "GET", "/api/stats?type=campaign&campaign_id="+campaign.String(), t.owner.token, "")
-		if err != nil {
-			return 0, err
-		}
-		if counted(stats) {
-			return time.Since(answered), nil
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	return 0, fmt.Errorf("a beacon of campaign %s is not in stats after a minute", campaign)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.answered[campaign.String()] = time.Now()
+	return nil
 }
 
-// counted says whether the reply shows an impression, at whatever depth.
-func counted(v any) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		if n, ok := v["impressions"].(float64); ok && n > 0 {
-			return true
+// watch asks for stats until n campaigns were seen.
+func (l *lookout) watch(ctx context.Context, n int) error {
+	for last := time.Now(); time.Since(last) < time.Minute; {
+		stats, err := l.node.call(ctx, "GET", "/api/stats?breakdown=campaign", l.site.owner.token, "")
+		if err != nil {
+			return err
 		}
-		for _, inner := range v {
-			if counted(inner) {
-				return true
+		groups, _ := stats["breakdown"].([]any)
+		now := time.Now()
+		l.mu.Lock()
+		for _, group := range groups {
+			key, _ := group.(map[string]any)["key"].(string)
+			if since, waiting := l.answered[key]; waiting {
+				l.took = append(l.took, now.Sub(since).Seconds())
+				delete(l.answered, key)
+				last = now
 			}
 		}
-	case []any:
-		return slices.ContainsFunc(v, counted)
+		seen := len(l.took)
+		l.mu.Unlock()
+		if seen == n {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
-	return false
+	return fmt.Errorf("no more of %d beacons came into stats for a minute", n)
 }
 
 // ids are n of the site's campaigns that nothing was counted for.
