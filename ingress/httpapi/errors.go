@@ -81,12 +81,16 @@ func (s *Server) fail(c *gin.Context, err error) {
 
 // WriteError answers with the envelope {error, code, ...extra} of the specification.
 func WriteError(c *gin.Context, e *errs.Error, status int) error {
+	return JSON(c, status, envelope(e))
+}
+
+func envelope(e *errs.Error) map[string]any {
 	body := make(map[string]any, len(e.Extra)+2)
 	for name, value := range e.Extra {
 		body[name] = value
 	}
 	body["error"], body["code"] = e.Message, string(e.Code)
-	return JSON(c, status, body)
+	return body
 }
 
 func methodNotAllowed(c *gin.Context) error {

@@ -197,10 +197,9 @@ func refuse(w http.ResponseWriter, status int, problem string) {
 		code = errs.Internal
 	}
 	header := w.Header()
-	header.Set("Content-Type", "application/json; charset=utf-8")
-	header["X-Content-Type-Options"], header["Cache-Control"] = nosniff, noStore
+	header["Content-Type"], header["X-Content-Type-Options"], header["Cache-Control"] = jsonReply, nosniff, noStore
 	w.WriteHeader(status)
-	_ = json.MarshalWrite(w, map[string]string{"error": problem, "code": string(code)}, json.Deterministic(true)) // never fails: it is kept in memory
+	_ = json.MarshalWrite(w, envelope(errs.New(code, "%s", problem)), json.Deterministic(true)) // never fails: it is kept in memory
 }
 
 func alive(c *gin.Context) error { return JSON(c, http.StatusOK, gin.H{"status": "ok"}) }

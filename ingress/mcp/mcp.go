@@ -148,8 +148,6 @@ func (s *Server) post(c *gin.Context) error {
 	return httpapi.Bytes(c, http.StatusOK, r.reply)
 }
 
-const contentType = "application/json; charset=utf-8"
-
 // fail answers with a JSON-RPC error; a failure of ours is logged here and only here.
 func (s *Server) fail(c *gin.Context, id string, f *failure) error {
 	if f.cause != nil && c.Request.Context().Err() == nil {
@@ -165,8 +163,7 @@ func (s *Server) fail(c *gin.Context, id string, f *failure) error {
 	if err != nil {
 		return err
 	}
-	c.Data(f.status, contentType, body)
-	return nil
+	return httpapi.Bytes(c, f.status, body)
 }
 
 // refuse is the httpapi.ErrorForm of the endpoint.

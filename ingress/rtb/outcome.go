@@ -2,8 +2,6 @@ package rtb
 
 import (
 	"adnet/schemas/event"
-
-	"google.golang.org/protobuf/proto"
 )
 
 // log hands the outcome to the log, best effort: it explains auctions, no money depends on it. Of the request it
@@ -27,14 +25,14 @@ func (t *turn) log(s *sale) {
 		record.CampaignId = winner.ID[:]
 		t.placed.Format = winner.Format.String()
 	}
-	// Key and value in one allocation: they are the producer's, the record is not.
-	key := append(make([]byte, 0, len(s.id)+proto.Size(record)), s.id[:]...)
-	value, err := proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(key, record)
-	if err != nil {
+	var err error
+	if t.wire, err = record.AppendTo(append(t.wire[:0], s.id[:]...)); err != nil {
 		t.metrics.dropped.Inc()
 		return
 	}
-	t.produce(event.TopicAuctions, key[:len(key):len(key)], value[len(key):])
+	// Key and value in one allocation: they are the producer's, the turn is not.
+	both := append([]byte(nil), t.wire...)
+	t.produce(event.TopicAuctions, both[:len(s.id):len(s.id)], both[len(s.id):])
 }
 
 // candidates are those of the trace on the wire, valid until the next auction.

@@ -61,6 +61,7 @@ type kept struct {
 	out     []byte        // the reply
 	entry   event.Auction // of the auction under way, for the log
 	placed  event.Placement
+	wire    []byte // entry with its key
 	traced  [auction.MaxTrace]event.Candidate
 	refs    [auction.MaxTrace]*event.Candidate
 }
