@@ -2,10 +2,14 @@
 // and charge, the outcomes of auctions, and what exchanges say about bids.
 //
 // Contract of [Archiver]: each offset of the events topic becomes exactly one row. It reads the topic in a
-// group of its own and holds records until settlement has decided them; the plan of a chunk is stored
-// before its first insert, so whoever tries it again, after a crash or beside us, builds the same block
+// group of its own and holds records until settlement has decided them; the plan of an insert is stored
+// before its first try, so whoever tries it again, after a crash or beside us, builds the same block
 // under the same token, and the sink takes it once. Where it goes on is [Plans.Archived], never the
 // broker's offset. It never decides about money and never writes to the ledger.
+//
+// A block has what settled of all partitions here, or of as many as fill it: small blocks cost the sink as much as large
+// ones. Its records may therefore belong to partitions that another process owns by now; those are read from the log
+// directly.
 //
 // [Auctions] and [Notices] are best effort: a crash may lose or repeat some of them.
 package archive
@@ -15,8 +19,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,17 +30,17 @@ import (
 	"adnet/internal/report"
 
 	"github.com/cenkalti/backoff/v5"
+	"golang.org/x/sync/errgroup"
 )
 
-// maxPoll bounds the records of one poll.
-const maxPoll = 10_000
+// maxPoll bounds the records of one poll: more than is ever fetched ahead.
+const maxPoll = 200_000
 
 // sweepEvery is how often held records are compared with what others archived.
 const sweepEvery = time.Second
 
-// worthInserting is how many rows of a partition do not wait for Linger: with a backlog the waiting is what the time goes
-// to (benchmark row archive), and inserts of this size are few enough at any rate.
-const worthInserting = 5_000
+// insertsAtOnce is how many full blocks are built and inserted at a time.
+const insertsAtOnce = 4
 
 // Archiver archives events. Run may be called once.
 type Archiver struct {
@@ -44,12 +48,13 @@ type Archiver struct {
 	deps    Deps
 	metrics *metrics
 
-	buffer  buffer
-	swept   time.Time
-	pauses  *backoff.ExponentialBackOff // between failing rounds
-	resume  time.Time                   // no round before, after a failure
-	failing atomic.Pointer[error]
-	often   *obs.LimitedLogger // for failures that repeat
+	buffer   buffer
+	swept    time.Time
+	inserted time.Time                   // when the last inserts began
+	pauses   *backoff.ExponentialBackOff // between failing rounds
+	resume   time.Time                   // no round before, after a failure
+	failing  atomic.Pointer[error]
+	often    *obs.LimitedLogger // for failures that repeat
 }
 
 // New checks the settings. It opens nothing. Errors: a setting out of range, a missing dependency, a
@@ -100,19 +105,19 @@ func (a *Archiver) Run(ctx context.Context) error {
 	next := time.Now()
 	for ctx.Err() == nil {
 		a.read(ctx, next)
-		if now := time.Now(); !now.Before(next) && !now.Before(a.resume) {
-			a.round(ctx, work)
-			next = time.Now().Add(a.cfg.Tick) // counted from the end, so that slow rounds leave time to read
+		if now := time.Now(); now.Before(next) || now.Before(a.resume) {
+			continue
 		}
+		next = a.round(ctx, work)
 	}
 	return nil
 }
 
-// read polls until something came or the next round is due. With a full buffer it only waits: settlement
-// is behind, and the log keeps what is not read.
+// read polls until something came or the next round is due, and at least takes what was fetched ahead. With a full buffer
+// it only waits: settlement is behind, and the log keeps what is not read.
 func (a *Archiver) read(ctx context.Context, until time.Time) {
-	until = later(until, a.resume)
-	if (a.buffer.records >= a.cfg.BufferRecords || a.buffer.bytes >= a.cfg.BufferBytes) && !a.buffer.starving() {
+	until = later(later(until, a.resume), time.Now().Add(time.Millisecond))
+	if a.full() {
 		a.metrics.full.Inc()
 		pause(ctx, time.Until(until))
 		return
@@ -136,6 +141,11 @@ func (a *Archiver) read(ctx context.Context, until time.Time) {
 	}
 }
 
+// full says that reading must wait.
+func (a *Archiver) full() bool {
+	return a.buffer.records >= a.cfg.BufferRecords || a.buffer.bytes >= a.cfg.BufferBytes
+}
+
 func later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
@@ -143,11 +153,12 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// round archives what is settled, of every partition whose turn it is.
-func (a *Archiver) round(ctx, work context.Context) {
+// round inserts what is settled, and says when the next round is.
+func (a *Archiver) round(ctx, work context.Context) (next time.Time) {
+	some := false
 	err := a.sweep(work)
-	for more := true; more && err == nil && ctx.Err() == nil; {
-		more, err = a.pass(work)
+	if err == nil {
+		some, err = a.pass(work)
 	}
 	a.metrics.held.Set(float64(a.buffer.records))
 	switch {
@@ -159,6 +170,15 @@ func (a *Archiver) round(ctx, work context.Context) {
 		a.trouble(ctx, err)
 		a.resume = time.Now().Add(a.pauses.NextBackOff())
 	}
+	now := time.Now()
+	next = now.Add(a.cfg.Tick) // settlement may have been here by then
+	if due := a.inserted.Add(a.cfg.Linger); some && due.Before(next) {
+		next = due
+	}
+	if some && a.buffer.records >= a.cfg.ChunkRows {
+		next = now
+	}
+	return next
 }
 
 // sweep drops what others archived: a partition that went to another process leaves its records here.
@@ -177,144 +197,136 @@ func (a *Archiver) sweep(ctx context.Context) error {
 		return fmt.Errorf("read archived offsets: %w", err)
 	}
 	for p, next := range archived {
-		q := a.buffer.queues[p]
-		a.buffer.drop(q, next)
-		if q.wanted <= next {
-			q.wanted = 0
-		}
-	}
-	for p, q := range a.buffer.queues {
-		if len(q.records) == 0 && q.wanted == 0 && time.Since(q.inserted) > a.cfg.Linger {
-			delete(a.buffer.queues, p)
-		}
+		a.buffer.drop(p, next)
 	}
 	a.swept = time.Now()
 	return nil
 }
 
-// insertsAtOnce is how many partitions are inserted at a time. An insert is mostly waiting for the store's disk (row
-// freshness of the benchmark).
-const insertsAtOnce = 4
-
-// due is a chunk whose rows are ready to be inserted.
-type due struct {
-	queue   *queue
-	chunk   ledger.Chunk
-	block   []report.Row
-	missing int  // rows of which the log has nothing any more
-	full    bool // another full chunk may wait
-	err     error
-}
-
-// pass inserts the next chunk of up to [insertsAtOnce] partitions at a time, of every partition whose turn it is. A
-// partition's chunks go one after the other. more says that another full chunk may wait.
-func (a *Archiver) pass(ctx context.Context) (more bool, err error) {
-	for some := range slices.Chunk(a.buffer.partitions(), insertsAtOnce) {
-		again, err := a.together(ctx, some)
-		if err != nil {
-			return false, err
-		}
-		more = more || again
+// pass carries out a plan for each group of partitions that is due, some at a time, and says whether there was one.
+func (a *Archiver) pass(ctx context.Context) (some bool, err error) {
+	began := time.Now()
+	groups := a.due(began)
+	plans := make([]ledger.Plan, len(groups))
+	var working errgroup.Group // without a context: one failure does not stop the others
+	working.SetLimit(insertsAtOnce)
+	for i, held := range groups {
+		working.Go(func() (err error) {
+			plans[i], err = a.carryOut(ctx, held)
+			return err
+		})
 	}
-	return more, nil
+	err = working.Wait()
+	for _, plan := range plans {
+		for _, c := range plan {
+			a.buffer.drop(c.Partition, c.Next)
+			some, a.inserted = true, began
+		}
+	}
+	return some, err
 }
 
-// together inserts the next chunks of some partitions, all at once.
-func (a *Archiver) together(ctx context.Context, some []ledger.Partition) (more bool, err error) {
+// due groups the partitions whose turn it is: each group is one insert. Less than a full block waits until Linger after
+// the last began.
+func (a *Archiver) due(now time.Time) (groups [][]ledger.Range) {
+	if a.buffer.records < a.cfg.ChunkRows && now.Sub(a.inserted) < a.cfg.Linger {
+		return nil
+	}
+	rows := 0
+	for _, p := range a.buffer.partitions() {
+		records := a.buffer.queues[p].records
+		if len(groups) == 0 || rows+len(records) > a.cfg.ChunkRows {
+			groups, rows = append(groups, nil), 0
+		}
+		last := len(groups) - 1
+		// No more than what is held, so that the plan can be carried out at once.
+		groups[last] = append(groups[last], ledger.Range{Partition: p, First: records[0].offset, Next: records[len(records)-1].offset + 1})
+		rows += len(records)
+	}
+	return groups
+}
+
+// carryOut plans, builds, inserts and marks one block. The plan is empty when settlement has not been here yet; it is
+// another than what is held, when someone began it before.
+func (a *Archiver) carryOut(ctx context.Context, held []ledger.Range) (ledger.Plan, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.InsertTimeout)
 	defer cancel()
-	var ready []*due
-	for _, p := range some {
-		d, planned := a.next(ctx, p)
-		if d != nil {
-			ready = append(ready, d)
+	plan, err := a.deps.Plans.NextPlan(ctx, held, a.cfg.ChunkRows)
+	if err == nil && len(plan) == 0 && a.full() {
+		// What settlement applied as one may be more than the buffer takes.
+		for i := range held {
+			held[i].Next = math.MaxInt64
 		}
-		if err = planned; err != nil {
-			break // what is ready is inserted all the same
-		}
+		plan, err = a.deps.Plans.NextPlan(ctx, held, 1)
 	}
-	var inserting sync.WaitGroup
-	for _, d := range ready {
-		inserting.Go(func() { d.err = a.insert(ctx, d.chunk, d.block) })
-	}
-	inserting.Wait()
-	for _, d := range ready {
-		if d.err == nil {
-			a.archived(d)
-			more = more || d.full
-		}
-		err = errors.Join(err, d.err)
-	}
-	return more, err
-}
-
-// next is the next chunk of a partition, if it is its turn and its records are here; else nil.
-func (a *Archiver) next(ctx context.Context, p ledger.Partition) (*due, error) {
-	q := a.buffer.queues[p]
-	full := len(q.records) >= a.cfg.ChunkRows
-	enough := full || len(q.records) >= worthInserting
-	if len(q.records) == 0 || !enough && time.Since(q.inserted) < a.cfg.Linger {
-		return nil, nil
-	}
-	// No more than what is held, so that the plan can be carried out at once.
-	chunk, ok, err := a.deps.Plans.NextChunk(ctx, p, min(a.cfg.ChunkRows, len(q.records)))
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
-	if !ok {
-		return nil, nil // settlement has not been here yet
-	}
-	a.buffer.drop(q, chunk.First)
-	if q.end < chunk.Next || len(q.records) == 0 {
-		q.wanted = chunk.Next // a plan from before a restart may need more than was read so far
+	if len(plan) == 0 {
 		return nil, nil
 	}
-	block, missing := rows(chunk, q)
-	if missing > 0 && !q.again {
-		return nil, a.readAgain(ctx, q, chunk, missing)
+	block, missing, err := a.block(ctx, plan)
+	if err != nil {
+		return nil, err
 	}
-	return &due{queue: q, chunk: chunk, block: block, missing: missing, full: full}, nil
+	if err := a.insert(ctx, plan, block); err != nil {
+		return nil, err
+	}
+	if missing > 0 {
+		a.metrics.missing.Add(float64(missing))
+		a.deps.Logger.Error("settled events are not in the log any more; archived with their verdicts alone", "plan", plan.Token(), "missing", missing)
+	}
+	return plan, nil
 }
 
-// archived lets go of the records of a chunk that is inserted and marked.
-func (a *Archiver) archived(d *due) {
-	if d.missing > 0 {
-		a.metrics.missing.Add(float64(d.missing))
-		a.deps.Logger.Error("settled events are not in the log any more; archived with their verdicts alone", "chunk", d.chunk.Token(), "missing", d.missing)
+// block builds the rows of a plan. missing counts those of which the log has nothing any more.
+func (a *Archiver) block(ctx context.Context, plan ledger.Plan) (block []report.Row, missing int, err error) {
+	block = make([]report.Row, 0, plan.Rows())
+	for _, c := range plan {
+		records, complete := a.buffer.within(c.Range)
+		if !complete {
+			if records, err = a.readAgain(ctx, c.Range); err != nil {
+				return nil, 0, err
+			}
+		}
+		lost := 0
+		block, lost = appendRows(block, c, records)
+		missing += lost
 	}
-	d.queue.wanted, d.queue.again, d.queue.inserted = 0, false, time.Now()
-	a.buffer.drop(d.queue, d.chunk.Next)
+	return block, missing, nil
 }
 
-// insert writes a block and marks its chunk.
-func (a *Archiver) insert(ctx context.Context, chunk ledger.Chunk, block []report.Row) error {
+// readAgain reads a planned range from the log directly: its partition went to another process, or our own reading
+// skipped something.
+func (a *Archiver) readAgain(ctx context.Context, r ledger.Range) ([]held, error) {
+	a.deps.Logger.Info("a planned chunk is not held here; reading it from the log", "chunk", r)
+	r.Next++ // a row without a record takes the time of the next
+	records, err := a.deps.Log.Read(ctx, r)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", r, err)
+	}
+	list := make([]held, len(records))
+	for i := range records {
+		list[i] = held{offset: records[i].Offset, at: records[i].Time.UTC(), value: records[i].Value}
+	}
+	return list, nil
+}
+
+// insert writes a block and marks its plan.
+func (a *Archiver) insert(ctx context.Context, plan ledger.Plan, block []report.Row) error {
 	start := time.Now()
-	if err := a.deps.Sink.Insert(ctx, chunk.Token(), block); err != nil {
-		return fmt.Errorf("insert %s: %w", chunk.Token(), err)
+	if err := a.deps.Sink.Insert(ctx, plan.Token(), block); err != nil {
+		return fmt.Errorf("insert %s: %w", plan.Token(), err)
 	}
 	// Durable here: the rows. A crash before the mark makes someone insert the same block under the same
 	// token again, which the sink refuses silently.
-	if err := a.deps.Plans.MarkArchived(ctx, chunk); err != nil {
-		return fmt.Errorf("mark %s: %w", chunk.Token(), err)
+	if err := a.deps.Plans.MarkArchived(ctx, plan); err != nil {
+		return fmt.Errorf("mark %s: %w", plan.Token(), err)
 	}
 	a.metrics.insert.Observe(time.Since(start).Seconds())
 	a.metrics.chunk.Observe(float64(len(block)))
 	a.metrics.rows.Add(float64(len(block)))
 	a.metrics.age.Set(max(0, time.Since(block[len(block)-1].ReceivedAt).Seconds()))
-	return nil
-}
-
-// readAgain goes back to the archived offset, once per chunk: records that settlement had must be in the
-// log, so it was probably our own reading that skipped them.
-func (a *Archiver) readAgain(ctx context.Context, q *queue, chunk ledger.Chunk, missing int) error {
-	a.deps.Logger.Warn("settled events were not read; reading again from the archived offset", "chunk", chunk.Token(), "missing", missing)
-	for _, other := range a.buffer.queues {
-		a.buffer.drop(other, other.end)
-	}
-	if err := a.deps.Log.Reset(ctx); err != nil {
-		return fmt.Errorf("reset: %w", err)
-	}
-	q.again, q.wanted, q.end = true, chunk.Next, 0
 	return nil
 }
 

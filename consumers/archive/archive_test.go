@@ -222,12 +222,12 @@ func TestEveryOffsetIsOneRow(t *testing.T) {
 
 var partition = ledger.Partition{Stream: "00ff", Number: 1}
 
-// scripted is the log of one partition. Reset makes it start over from what again says.
+// scripted is what polls bring of one partition, and what the log has of it when it is read directly.
 type scripted struct {
-	mu     sync.Mutex
-	polls  [][]event.Record
-	again  [][]event.Record
-	resets int
+	mu    sync.Mutex
+	polls [][]event.Record
+	log   []event.Record
+	reads int
 }
 
 func (s *scripted) Poll(ctx context.Context, _ int) ([]event.Record, error) {
@@ -245,22 +245,35 @@ func (s *scripted) Poll(ctx context.Context, _ int) ([]event.Record, error) {
 
 func (s *scripted) Done(context.Context) error { return nil }
 
-func (s *scripted) Reset(context.Context) error {
+func (s *scripted) Read(_ context.Context, r ledger.Range) (records []event.Record, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.resets++
-	s.polls = s.again
-	return nil
+	s.reads++
+	for _, record := range s.log {
+		if (ledger.Partition{Stream: record.TopicID, Number: record.Partition}) == r.Partition && record.Offset >= r.First && record.Offset < r.Next {
+			records = append(records, record)
+		}
+	}
+	return records, nil
 }
 
 func record(t *testing.T, offset int64, m proto.Message) event.Record {
-	return event.Record{TopicID: partition.Stream, Partition: partition.Number, Offset: offset, Value: marshal(t, m), Time: time.UnixMilli(1_700_000_000_000 + offset)}
+	return recordOf(t, partition.Number, offset, m)
+}
+
+func recordOf(t *testing.T, number int32, offset int64, m proto.Message) event.Record {
+	return event.Record{TopicID: partition.Stream, Partition: number, Offset: offset, Value: marshal(t, m), Time: time.UnixMilli(1_700_000_000_000 + offset)}
 }
 
 // settled makes outcomes for a range in the store.
 func settled(t *testing.T, store *memory.Store, first int64, outcomes ...ledger.Outcome) {
 	t.Helper()
-	r := ledger.Range{Partition: partition, First: first, Next: first + int64(len(outcomes))}
+	settledOf(t, store, partition.Number, first, outcomes...)
+}
+
+func settledOf(t *testing.T, store *memory.Store, number int32, first int64, outcomes ...ledger.Outcome) {
+	t.Helper()
+	r := ledger.Range{Partition: ledger.Partition{Stream: partition.Stream, Number: number}, First: first, Next: first + int64(len(outcomes))}
 	require.NoError(t, store.InTx(t.Context(), func(tx ledger.Tx) error {
 		return errors.Join(tx.Claim(t.Context(), []ledger.Range{r}), tx.Write(t.Context(), ledger.Effects{Applied: []ledger.AppliedRange{{Range: r, Outcomes: outcomes}}}))
 	}))
@@ -317,16 +330,16 @@ func TestEventsWaitForTheirVerdict(t *testing.T) {
 	require.Len(t, into.await(t, 2), 2)
 	settled(t, store, 2, ok(1)...)
 	require.Len(t, into.await(t, 3), 3)
-	require.Zero(t, log.resets)
+	require.Zero(t, log.reads)
 }
 
 // With a backlog the least time between small inserts is not waited for: after the first record, inserted at once, the
 // next would be due in an hour.
 func TestBacklogDoesNotLinger(t *testing.T) {
-	const backlog = 5_000
+	const backlog = 500
 	store, into := memory.New(time.Now), newSink(nil)
 	cfg := config
-	cfg.Linger, cfg.ChunkRows, cfg.BufferRecords, cfg.BufferBytes = time.Hour, 50_000, 100_000, 64<<20
+	cfg.Linger, cfg.ChunkRows = time.Hour, backlog
 	log := &scripted{polls: [][]event.Record{{record(t, 0, impression())}}}
 	for i := int64(1); i <= backlog; i++ {
 		log.polls = append(log.polls, []event.Record{record(t, i, impression())})
@@ -338,19 +351,78 @@ func TestBacklogDoesNotLinger(t *testing.T) {
 	require.Len(t, into.await(t, 1+backlog), 1+backlog)
 }
 
-// A plan from before a restart may be larger than the buffer: reading must go on until it is covered.
+// What little each partition has is one insert, up to the size of a block.
+func TestPartitionsShareABlock(t *testing.T) {
+	store, into := memory.New(time.Now), newSink(nil)
+	log := &scripted{polls: [][]event.Record{nil}}
+	for _, n := range []int32{2, 0, 1, 3} {
+		log.polls[0] = append(log.polls[0], recordOf(t, n, 0, impression()), recordOf(t, n, 1, impression()))
+		settledOf(t, store, n, 0, ok(2)...)
+	}
+	cfg := config
+	cfg.ChunkRows = 6
+	start(t, cfg, log, store, into)
+	require.Len(t, into.await(t, 8), 8)
+	require.Len(t, into.blocks, 2)
+	var sizes []int
+	for _, block := range into.blocks {
+		sizes = append(sizes, len(block))
+	}
+	require.ElementsMatch(t, []int{6, 2}, sizes)
+}
+
+// Another process planned a block of two partitions, inserted it and died before the mark; one of its partitions came here.
+func TestPlanOfOthersIsEndedAsItBegan(t *testing.T) {
+	store, into := memory.New(time.Now), newSink(nil)
+	log := &scripted{}
+	var held []ledger.Range
+	for n := range int32(2) {
+		settledOf(t, store, n, 0, ok(3)...)
+		for i := range int64(3) {
+			log.log = append(log.log, recordOf(t, n, i, impression()))
+		}
+		held = append(held, ledger.Range{Partition: ledger.Partition{Stream: "00ff", Number: n}, Next: 3})
+	}
+	planned, err := store.NextPlan(t.Context(), held, 50_000)
+	require.NoError(t, err)
+	require.Len(t, planned, 2)
+	a, stop := start(t, config, &scripted{polls: [][]event.Record{{recordOf(t, 7, 0, impression())}}, log: log.log}, store, into) // of neither
+	time.Sleep(20 * time.Millisecond)
+	stop()
+	require.NoError(t, a.Ready())
+	require.Zero(t, into.len())
+
+	log.polls = [][]event.Record{log.log[3:4]} // the first record of the second one
+	_, stop = start(t, config, log, store, into)
+	require.Len(t, into.await(t, 6), 6)
+	block := into.blocks[planned.Token()]
+	require.Len(t, block, 6)
+	for i, row := range block {
+		var e event.Event
+		require.NoError(t, proto.Unmarshal(log.log[i].Value, &e))
+		require.Equal(t, uuid.UUID(e.EventId), row.EventID)
+	}
+	require.Eventually(t, func() bool {
+		archived, err := store.Archived(t.Context(), []ledger.Partition{held[0].Partition, held[1].Partition})
+		return err == nil && archived[held[0].Partition] == 3 && archived[held[1].Partition] == 3
+	}, patience, time.Millisecond)
+	stop()
+}
+
+// A plan from before a restart may be larger than the buffer.
 func TestPlanLargerThanTheBufferIsCarriedOut(t *testing.T) {
 	store, into := memory.New(time.Now), newSink(nil)
 	settled(t, store, 0, ok(6)...)
-	planned, _, err := store.NextChunk(t.Context(), partition, 50_000)
+	planned, err := store.NextPlan(t.Context(), []ledger.Range{{Partition: partition, Next: 6}}, 50_000)
 	require.NoError(t, err)
 	cfg := config
 	cfg.BufferRecords = 2
-	var polls [][]event.Record
+	log := &scripted{}
 	for i := range int64(6) {
-		polls = append(polls, []event.Record{record(t, i, impression())})
+		log.log = append(log.log, record(t, i, impression()))
+		log.polls = append(log.polls, log.log[i:])
 	}
-	start(t, cfg, &scripted{polls: polls}, store, into)
+	start(t, cfg, log, store, into)
 	require.Len(t, into.await(t, 6), 6)
 	require.Len(t, into.blocks[planned.Token()], 6)
 }
@@ -361,7 +433,8 @@ func TestFullBufferStopsReadingUntilSettlementCatchesUp(t *testing.T) {
 	cfg.BufferRecords = 2
 	log := &scripted{}
 	for i := range int64(5) {
-		log.polls = append(log.polls, []event.Record{record(t, i, impression())})
+		log.log = append(log.log, record(t, i, impression()))
+		log.polls = append(log.polls, log.log[i:])
 	}
 	left := func() int { log.mu.Lock(); defer log.mu.Unlock(); return len(log.polls) }
 	registry := prometheus.NewRegistry()
@@ -370,8 +443,10 @@ func TestFullBufferStopsReadingUntilSettlementCatchesUp(t *testing.T) {
 	run(t, a.Run)
 	require.Eventually(t, func() bool { return waits(t, registry) >= 5 }, patience, time.Millisecond)
 	require.Equal(t, 3, left(), "nothing was read while the buffer was full")
-	settled(t, store, 0, ok(5)...)
-	require.Len(t, into.await(t, 5), 5)
+	settled(t, store, 0, ok(5)...) // as one: more than the buffer takes
+	for _, row := range into.await(t, 5) {
+		require.NotZero(t, row.EventID)
+	}
 }
 
 // waits is how often reading waited for settlement.
@@ -390,12 +465,12 @@ func TestRecordsThatWereSkippedAreReadAgain(t *testing.T) {
 	store, into := memory.New(time.Now), newSink(nil)
 	a, b, c := record(t, 0, impression()), record(t, 1, impression()), record(t, 2, impression())
 	settled(t, store, 0, ok(3)...)
-	log := &scripted{polls: [][]event.Record{{a, c}}, again: [][]event.Record{{a, b, c}}}
+	log := &scripted{polls: [][]event.Record{{a, c}}, log: []event.Record{a, b, c}}
 	start(t, config, log, store, into)
 	for _, row := range into.await(t, 3) {
 		require.NotZero(t, row.EventID)
 	}
-	require.Equal(t, 1, log.resets)
+	require.Equal(t, 1, log.reads)
 }
 
 func TestRecordsThatAreGoneKeepTheirVerdictAndCharge(t *testing.T) {
@@ -404,20 +479,26 @@ func TestRecordsThatAreGoneKeepTheirVerdictAndCharge(t *testing.T) {
 	outcomes := ok(3)
 	outcomes[1].Charge = 7
 	settled(t, store, 0, outcomes...)
-	log := &scripted{polls: [][]event.Record{{a, c}}, again: [][]event.Record{{a, c}}}
+	log := &scripted{polls: [][]event.Record{{a, c}}, log: []event.Record{a, c}}
 	start(t, config, log, store, into)
 	require.Equal(t, report.Row{Verdict: ledger.OK, Charge: 7, ReceivedAt: c.Time.UTC()}, into.await(t, 3)[1])
-	require.Equal(t, 1, log.resets)
+	require.Equal(t, 1, log.reads)
 }
 
+// Their rows take the time of the next record, in the chunk or after it.
 func TestOffsetsThatSettlementFoundLostAreRowsToo(t *testing.T) {
 	store, into := memory.New(time.Now), newSink(nil)
 	lost := ledger.Outcome{Verdict: ledger.Poison}
-	settled(t, store, 0, lost, lost, ledger.Outcome{Verdict: ledger.OK})
-	log := &scripted{polls: [][]event.Record{{record(t, 2, impression())}}}
+	settled(t, store, 0, lost, lost)
+	found := record(t, 2, impression())
+	log := &scripted{polls: [][]event.Record{{found}}, log: []event.Record{found}}
 	start(t, config, log, store, into)
+	for _, row := range into.await(t, 2) {
+		require.Equal(t, report.Row{Verdict: ledger.Poison, ReceivedAt: found.Time.UTC()}, row)
+	}
+	settled(t, store, 2, ok(1)...)
 	require.Len(t, into.await(t, 3), 3)
-	require.Zero(t, log.resets)
+	require.Equal(t, 1, log.reads)
 }
 
 func TestWhatOthersArchivedIsForgotten(t *testing.T) {
@@ -426,9 +507,9 @@ func TestWhatOthersArchivedIsForgotten(t *testing.T) {
 	cfg.BufferRecords = 1
 	log := &scripted{polls: [][]event.Record{{record(t, 0, impression()), record(t, 1, impression())}, {record(t, 2, impression())}}}
 	settled(t, store, 0, ok(2)...)
-	chunk, _, err := store.NextChunk(t.Context(), partition, 10)
+	plan, err := store.NextPlan(t.Context(), []ledger.Range{{Partition: partition, Next: 2}}, 10)
 	require.NoError(t, err)
-	require.NoError(t, store.MarkArchived(t.Context(), chunk))
+	require.NoError(t, store.MarkArchived(t.Context(), plan))
 	start(t, cfg, log, store, into)
 	settled(t, store, 2, ok(1)...)
 	require.Len(t, into.await(t, 1), 1)

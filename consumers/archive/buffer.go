@@ -2,6 +2,7 @@ package archive
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -20,10 +21,6 @@ type held struct {
 type queue struct {
 	records []held
 	end     int64 // one past the last offset that was read
-	wanted  int64 // the pending chunk needs records below this offset; 0 when none is known
-
-	inserted time.Time // the last insert
-	again    bool      // the log was read a second time for records that were missing
 }
 
 // buffer is the queues of all partitions, and how full they are.
@@ -49,7 +46,7 @@ func (b *buffer) add(records []event.Record) {
 			q = &queue{}
 			b.queues[p] = q
 		}
-		if len(q.records) > 0 && r.Offset < q.end {
+		if r.Offset < q.end {
 			continue
 		}
 		start := len(slab)
@@ -61,15 +58,31 @@ func (b *buffer) add(records []event.Record) {
 	}
 }
 
-// drop forgets the records of a partition below next, and the partition when nothing of it is left to do.
-func (b *buffer) drop(q *queue, next int64) {
+// drop forgets the records of a partition below next, and the partition when nothing of it is left.
+func (b *buffer) drop(p ledger.Partition, next int64) {
+	q := b.queues[p]
+	if q == nil {
+		return
+	}
 	n := q.find(next)
 	for _, r := range q.records[:n] {
 		b.bytes -= len(r.value)
 	}
 	b.records -= n
 	clear(q.records[:n]) // or the slice would keep the values alive
-	q.records = q.records[n:]
+	if q.records = q.records[n:]; len(q.records) == 0 {
+		delete(b.queues, p)
+	}
+}
+
+// within is what is held of a range, and whether that is all of it. It may run beside other calls of within.
+func (b *buffer) within(r ledger.Range) (records []held, complete bool) {
+	q := b.queues[r.Partition]
+	if q == nil {
+		return nil, false
+	}
+	records = q.records[q.find(r.First):q.find(r.Next)]
+	return records, int64(len(records)) == r.Next-r.First
 }
 
 // find is the index of the first record at or above offset.
@@ -80,25 +93,5 @@ func (q *queue) find(offset int64) int {
 
 // partitions lists those that have records, in a fixed order.
 func (b *buffer) partitions() []ledger.Partition {
-	list := make([]ledger.Partition, 0, len(b.queues))
-	for p, q := range b.queues {
-		if len(q.records) > 0 {
-			list = append(list, p)
-		}
-	}
-	slices.SortFunc(list, func(a, b ledger.Partition) int {
-		return cmp.Or(cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Number, b.Number))
-	})
-	return list
-}
-
-// starving says that some planned chunk waits for records that were not read yet: reading must go on even
-// when the buffer is full, or nothing would ever leave it.
-func (b *buffer) starving() bool {
-	for _, q := range b.queues {
-		if q.wanted > q.end {
-			return true
-		}
-	}
-	return false
+	return slices.SortedFunc(maps.Keys(b.queues), ledger.ComparePartitions)
 }

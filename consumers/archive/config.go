@@ -15,8 +15,8 @@ import (
 // Config is what an operator may choose. It serves both [Archiver] and [Auctions].
 type Config struct {
 	ChunkRows     int           `name:"archive-chunk-rows" env:"ADNET_ARCHIVE_CHUNK_ROWS" default:"50000" help:"Most rows of one insert into the analytics store."`
-	Linger        time.Duration `name:"archive-linger" env:"ADNET_ARCHIVE_LINGER" default:"250ms" help:"Least time between two smaller inserts of one partition. Longer is less work for the analytics store, shorter is fresher stats."`
-	Tick          time.Duration `name:"archive-tick" env:"ADNET_ARCHIVE_TICK" default:"100ms" help:"How often settled events are looked for."`
+	Linger        time.Duration `name:"archive-linger" env:"ADNET_ARCHIVE_LINGER" default:"250ms" help:"Least time between two inserts of less than a full block. Longer is less work for the analytics store, shorter is fresher stats."`
+	Tick          time.Duration `name:"archive-tick" env:"ADNET_ARCHIVE_TICK" default:"50ms" help:"How often settled events are looked for."`
 	BufferRecords int           `name:"archive-buffer-records" env:"ADNET_ARCHIVE_BUFFER_RECORDS" default:"400000" help:"Events that may wait in memory for their verdicts before reading stops."`
 	BufferBytes   int           `name:"archive-buffer-bytes" env:"ADNET_ARCHIVE_BUFFER_BYTES" default:"134217728" help:"Bytes of events that may wait in memory for their verdicts before reading stops."`
 	InsertTimeout time.Duration `name:"archive-insert-timeout" env:"ADNET_ARCHIVE_INSERT_TIMEOUT" default:"30s" help:"Longest time for one insert into the analytics store."`
@@ -29,20 +29,20 @@ type Log interface {
 	Poll(ctx context.Context, max int) ([]event.Record, error)
 	// Done commits the offsets polled so far and lets rebalances go on.
 	Done(ctx context.Context) error
-	// Reset reads every assigned partition again from its stored offset, which for the archive is
-	// [Plans.Archived].
-	Reset(ctx context.Context) error
+	// Read answers what the log still has of a range, in the order of offsets, whoever is assigned its partition.
+	Read(ctx context.Context, r ledger.Range) ([]event.Record, error)
 }
 
 // Plans keeps what is to be archived in which pieces.
 type Plans interface {
 	// Archived answers up to where each partition is archived; one that never was is absent.
 	Archived(ctx context.Context, partitions []ledger.Partition) (map[ledger.Partition]int64, error)
-	// NextChunk plans and answers the next chunk; the same one until it is marked. maxRows bounds a new
-	// plan, but never to less than one applied range. false: everything settled is archived.
-	NextChunk(ctx context.Context, p ledger.Partition, maxRows int) (ledger.Chunk, bool, error)
-	// MarkArchived says that the chunk is in the analytics store. It is idempotent.
-	MarkArchived(ctx context.Context, c ledger.Chunk) error
+	// NextPlan plans and answers the next insert of some partitions, of what is settled below each one's Next and at most
+	// maxRows rows, but never less than one applied range. While one of them is in a plan that is not yet marked, that plan
+	// is the answer. Empty: everything settled is archived.
+	NextPlan(ctx context.Context, held []ledger.Range, maxRows int) (ledger.Plan, error)
+	// MarkArchived says that the plan's block is in the analytics store. It is idempotent.
+	MarkArchived(ctx context.Context, p ledger.Plan) error
 }
 
 // Sink is the analytics store. Inserting the same rows under the same token again changes nothing.

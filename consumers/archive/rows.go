@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"slices"
 	"time"
 
 	"adnet/internal/campaign"
@@ -22,23 +23,22 @@ var billingModels = map[event.BillingModel]campaign.BillingModel{
 	event.BillingModel_CPM: campaign.CPM, event.BillingModel_CPC: campaign.CPC, event.BillingModel_CPA: campaign.CPA,
 }
 
-// rows builds the block of a chunk: one row per offset, a function of the chunk and the log alone, so that a
-// second try is the same block. missing counts settled records that are neither held nor poison; their rows
-// have the outcome and nothing else, so that sums stay equal to the ledger.
-func rows(c ledger.Chunk, q *queue) (block []report.Row, missing int) {
-	block = make([]report.Row, len(c.Outcomes))
-	records := q.records[q.find(c.First):]
+// appendRows builds the rows of a chunk: one row per offset, a function of the chunk and the log alone, so that a
+// second try is the same block. records are what the log has of the chunk, by offset, and perhaps some more. missing
+// counts settled records that are neither there nor poison; their rows have the outcome and nothing else, so that
+// sums stay equal to the ledger.
+func appendRows(block []report.Row, c ledger.Chunk, records []held) (_ []report.Row, missing int) {
+	from := len(block)
+	block = slices.Grow(block, len(c.Outcomes))[:from+len(c.Outcomes)]
 	var message event.Event
 	at := time.Unix(0, 0).UTC()
-	for i := len(records) - 1; i >= 0; i-- { // a row without a record takes the time of the next that has one
-		if records[i].offset < c.Next {
-			break
-		}
-		at = records[i].at
+	n := len(records)
+	for ; n > 0 && records[n-1].offset >= c.Next; n-- {
+		at = records[n-1].at // a row without a record takes the time of the next that has one
 	}
-	n := q.find(c.Next) - q.find(c.First)
 	for i := len(c.Outcomes) - 1; i >= 0; i-- {
-		outcome, row := c.Outcomes[i], &block[i]
+		outcome, row := c.Outcomes[i], &block[from+i]
+		*row = report.Row{}
 		if n > 0 && records[n-1].offset == c.First+int64(i) {
 			n--
 			at = records[n].at

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -193,18 +194,19 @@ func applied(t *testing.T, store *memory.Store, partitions []ledger.Partition) (
 	for _, p := range partitions {
 		var next int64
 		for {
-			chunk, ok, err := store.NextChunk(t.Context(), p, 1_000_000)
+			plan, err := store.NextPlan(t.Context(), []ledger.Range{{Partition: p, Next: math.MaxInt64}}, 1_000_000)
 			require.NoError(t, err)
-			if !ok {
+			if len(plan) == 0 {
 				break
 			}
+			chunk := plan[0]
 			require.Equal(t, next, chunk.First)
 			next = chunk.Next
 			for _, o := range chunk.Outcomes {
 				verdicts[o.Verdict]++
 				n++
 			}
-			require.NoError(t, store.MarkArchived(t.Context(), chunk))
+			require.NoError(t, store.MarkArchived(t.Context(), plan))
 		}
 	}
 	return n, verdicts

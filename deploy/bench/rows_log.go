@@ -287,10 +287,10 @@ type meteredPlans struct {
 	meter *meter
 }
 
-func (p meteredPlans) MarkArchived(ctx context.Context, c ledger.Chunk) error {
-	err := p.Plans.MarkArchived(ctx, c)
+func (p meteredPlans) MarkArchived(ctx context.Context, plan ledger.Plan) error {
+	err := p.Plans.MarkArchived(ctx, plan)
 	if err == nil {
-		p.meter.add(int(c.Next - c.First))
+		p.meter.add(plan.Rows())
 	}
 	return err
 }

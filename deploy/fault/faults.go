@@ -434,7 +434,7 @@ func (s *suite) killBetweenInsertAndMark(ctx context.Context) error {
 	}
 	if err == nil { // the plan of the insert must still wait for its mark
 		var pending int
-		err = s.stack.db.QueryRow(ctx, `SELECT count(*) FROM archive_progress WHERE planned_next IS NOT NULL`).Scan(&pending)
+		err = s.stack.db.QueryRow(ctx, `SELECT count(*) FROM archive_progress WHERE planned_to IS NOT NULL`).Scan(&pending)
 		if err == nil && pending == 0 {
 			err = errMissed
 		}

@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
@@ -53,6 +54,28 @@ func Spans(ctx context.Context, cfg Config, topic string, deps Deps) ([]Span, er
 		spans = append(spans, Span{Partition: ledger.Partition{Stream: stream(id), Number: p.Partition}, First: start.Offset, Next: p.At})
 	}
 	return spans, nil
+}
+
+// Read answers what the topic still has of a range, in the order of offsets, whoever is assigned its partition. It opens
+// a connection of its own: it is for what polling did not bring.
+func (g *Group) Read(ctx context.Context, r ledger.Range) ([]event.Record, error) {
+	spans, err := Spans(ctx, g.cfg, g.group.Topic, g.deps)
+	if err != nil {
+		return nil, err
+	}
+	var records []event.Record
+	for _, s := range spans {
+		if s.Partition != r.Partition { // also a topic that was made again: its stream has another name
+			continue
+		}
+		s.First, s.Next = max(s.First, r.First), min(s.Next, r.Next)
+		err = Read(ctx, g.cfg, g.group.Topic, []Span{s}, g.deps, func(record event.Record) error {
+			record.Key, record.Value = bytes.Clone(record.Key), bytes.Clone(record.Value)
+			records = append(records, record)
+			return nil
+		})
+	}
+	return records, err
 }
 
 // Read calls use for every record of the spans, each partition's in the order of offsets, in no group and without

@@ -1,7 +1,9 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"time"
@@ -154,16 +156,41 @@ type DeadLetter struct {
 	Raw     []byte
 }
 
-// Chunk is a planned insert into the analytics store: whole applied ranges of one partition, written
-// as one block under one token. The plan is stored before the first try, so a retry after a crash builds
-// the same block.
+// Chunk is whole applied ranges of one partition: Outcomes[i] belongs to offset First+i.
 type Chunk struct {
 	Range
 	Outcomes []Outcome
 }
 
-// Token is the insert-deduplication token of the chunk.
-func (c Chunk) Token() string { return c.Range.String() }
+// Plan is a planned insert into the analytics store: a chunk of each of some partitions, ordered by stream and number,
+// written as one block under one token. The plan is stored before the first try, so a retry after a crash, by whoever
+// owns the partitions then, builds the same block.
+type Plan []Chunk
+
+// Token is the insert-deduplication token: a function of the ranges alone, never of what is in them.
+func (p Plan) Token() string {
+	if len(p) == 1 {
+		return p[0].Range.String()
+	}
+	h := sha256.New()
+	for _, c := range p {
+		fmt.Fprintln(h, c.Range)
+	}
+	return fmt.Sprintf("%d:%x", len(p), h.Sum(nil)[:16])
+}
+
+// Rows is how many rows the block has.
+func (p Plan) Rows() (n int) {
+	for _, c := range p {
+		n += int(c.Next - c.First)
+	}
+	return n
+}
+
+// ComparePartitions orders partitions by stream, then number, as everything that locks or lists them does.
+func ComparePartitions(a, b Partition) int {
+	return cmp.Or(cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Number, b.Number))
+}
 
 // Check is one promise compared on live stores: Got must equal Want.
 type Check struct {

@@ -23,55 +23,78 @@ func (s *Store) Archived(_ context.Context, partitions []ledger.Partition) (map[
 	return offsets, nil
 }
 
-// NextChunk is the chunk to archive next: the pending one, the same until it is marked, else a new plan of whole
-// applied ranges, at least one and then as many as stay within maxRows. ok is false when everything
-// applied is archived.
-func (s *Store) NextChunk(_ context.Context, p ledger.Partition, maxRows int) (ledger.Chunk, bool, error) {
+// NextPlan is the next insert of some partitions: the pending plan of which one of them is a part, the same until it is
+// marked, else a new plan of whole applied ranges below each partition's Next, no more than maxRows rows but at least
+// one range. An empty plan says that there is nothing to archive.
+func (s *Store) NextPlan(_ context.Context, held []ledger.Range, maxRows int) (ledger.Plan, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	applied := s.ledger.applied[p]
-	if len(applied) == 0 {
-		return ledger.Chunk{}, false, nil
-	}
-	at, started := s.ledger.archive[p]
-	if !started {
-		at.archived = applied[0].First
-	}
-	from := slices.IndexFunc(applied, func(a ledger.AppliedRange) bool { return a.First >= at.archived })
-	if from < 0 {
-		return ledger.Chunk{}, false, nil
-	}
-	chunk := ledger.Chunk{Range: ledger.Range{Partition: p, First: at.archived, Next: at.archived}}
-	for _, a := range applied[from:] {
-		if at.planned != 0 && a.First >= at.planned {
-			break
+	held = slices.SortedFunc(slices.Values(held), func(a, b ledger.Range) int { return ledger.ComparePartitions(a.Partition, b.Partition) })
+	for _, r := range held {
+		if plan := s.ledger.archive[r.Partition].plan; plan != nil {
+			return plan, nil
 		}
-		if at.planned == 0 && a.First > at.archived && a.Next-at.archived > int64(maxRows) {
-			break
-		}
-		if a.First != chunk.Next {
-			return ledger.Chunk{}, false, fmt.Errorf("applied ranges of %s/%d have a gap at %d", p.Stream, p.Number, chunk.Next)
-		}
-		chunk.Next, chunk.Outcomes = a.Next, append(chunk.Outcomes, a.Outcomes...)
 	}
-	at.planned = chunk.Next
-	s.ledger.archive[p] = at
-	return chunk, true, nil
+	var plan ledger.Plan
+	rows := 0
+	for _, r := range held {
+		chunk, err := s.ledger.chunk(r, maxRows, rows)
+		if err != nil {
+			return nil, err
+		}
+		if rows += len(chunk.Outcomes); len(chunk.Outcomes) > 0 {
+			plan = append(plan, chunk)
+		}
+	}
+	for _, c := range plan {
+		s.ledger.archive[c.Partition] = progress{archived: c.First, plan: plan}
+	}
+	return plan, nil
 }
 
-// MarkArchived says that the pending chunk is in the analytics store. Marking a chunk again changes nothing.
-// Errors: errs.Conflict when the chunk is neither archived nor the pending one.
-func (s *Store) MarkArchived(_ context.Context, c ledger.Chunk) error {
+// chunk is what of a partition fits into a plan that has some rows already.
+func (l *ledgerState) chunk(within ledger.Range, maxRows, rows int) (ledger.Chunk, error) {
+	applied := l.applied[within.Partition]
+	chunk := ledger.Chunk{Range: ledger.Range{Partition: within.Partition}}
+	if len(applied) == 0 {
+		return chunk, nil
+	}
+	chunk.First = applied[0].First
+	if at, started := l.archive[within.Partition]; started {
+		chunk.First = at.archived
+	}
+	chunk.Next = chunk.First
+	for _, a := range applied {
+		switch {
+		case a.Next <= chunk.First:
+			continue
+		case a.Next > within.Next, rows > 0 && rows+int(a.Next-a.First) > maxRows:
+			return chunk, nil
+		case a.First != chunk.Next:
+			return chunk, fmt.Errorf("applied ranges of %s/%d have a gap at %d", chunk.Stream, chunk.Number, chunk.Next)
+		}
+		chunk.Next, chunk.Outcomes = a.Next, append(chunk.Outcomes, a.Outcomes...)
+		rows += int(a.Next - a.First)
+	}
+	return chunk, nil
+}
+
+// MarkArchived says that a pending plan is in the analytics store. Marking it again changes nothing.
+// Errors: errs.Conflict when it is neither archived nor pending as it is.
+func (s *Store) MarkArchived(_ context.Context, plan ledger.Plan) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := s.ledger.archive[c.Partition]
-	switch {
-	case at.archived >= c.Next:
-		return nil
-	case at.archived != c.First || at.planned != c.Next:
-		return errs.New(errs.Conflict, "chunk %s is not the pending one", c.Range)
+	for _, c := range plan {
+		at := s.ledger.archive[c.Partition]
+		if at.archived < c.Next && (at.plan == nil || at.plan.Token() != plan.Token()) {
+			return errs.New(errs.Conflict, "chunk %s is not a pending one", c.Range)
+		}
 	}
-	s.ledger.archive[c.Partition] = progress{archived: c.Next}
+	for _, c := range plan {
+		if s.ledger.archive[c.Partition].archived < c.Next {
+			s.ledger.archive[c.Partition] = progress{archived: c.Next}
+		}
+	}
 	return nil
 }
 

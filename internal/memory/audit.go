@@ -259,7 +259,7 @@ func (a *audit) ranges() {
 		offsets.look(ends[p] != offset, "%s/%d: applied to %d, stored %d", p.Stream, p.Number, ends[p], offset)
 	}
 	for p, at := range a.l.archive {
-		to := max(at.archived, at.planned)
+		to := at.reaches(p)
 		archive.look(to > a.l.offsets[p], "%s/%d: archived or planned to %d, applied to %d", p.Stream, p.Number, to, a.l.offsets[p])
 	}
 	a.none(ledger.CheckGaps, gaps)

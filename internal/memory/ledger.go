@@ -81,9 +81,20 @@ func (s spent) add(amount, budget money.Micros) spent {
 // net is what counts against the budget.
 func (s spent) net() money.Micros { return s.amount - s.refunded }
 
-// progress is how far the archive is; planned is 0 without a pending chunk.
+// progress is how far the archive is, and the pending plan that the partition is a part of, if any.
 type progress struct {
-	archived, planned int64
+	archived int64
+	plan     ledger.Plan
+}
+
+// reaches is up to where the partition is archived or planned.
+func (at progress) reaches(p ledger.Partition) int64 {
+	for _, c := range at.plan {
+		if c.Partition == p {
+			return c.Next
+		}
+	}
+	return at.archived
 }
 
 func newLedgerState() ledgerState {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -16,37 +18,50 @@ const (
 SELECT a.stream, a.partition, a.archived_next FROM archive_progress a
 JOIN unnest($1::text[], $2::integer[]) AS want (stream, partition) USING (stream, partition)`
 
+	// Where the next plan of each partition would start, and the plan that is pending, if any. A partition that was never
+	// planned starts where it was first applied.
 	progressSQL = `
-SELECT archived_next, planned_next FROM archive_progress WHERE stream = $1 AND partition = $2`
+SELECT want.stream, want.partition, coalesce(a.archived_next,
+	(SELECT min(first_offset) FROM applied_batch b WHERE b.stream = want.stream AND b.partition = want.partition)), a.plan
+FROM unnest($1::text[], $2::integer[]) AS want (stream, partition) LEFT JOIN archive_progress a USING (stream, partition)`
 
-	firstAppliedSQL = `
-SELECT min(first_offset) FROM applied_batch WHERE stream = $1 AND partition = $2`
+	pendingSQL = `
+SELECT stream, partition, archived_next, planned_to FROM archive_progress WHERE plan = $1`
 
-	// The inner limit keeps a long backlog from being summed; every range has at least one row.
-	planSQL = `
-SELECT max(next_offset) FROM (
-	SELECT first_offset, next_offset FROM applied_batch
-	WHERE stream = $1 AND partition = $2 AND first_offset >= $3 ORDER BY first_offset LIMIT least($4::bigint, 10000)
-) ahead WHERE next_offset - $3 <= $4 OR first_offset = $3`
+	// The limit keeps a long backlog from being read; every range has at least one row.
+	appliedSQL = `
+SELECT want.nr, b.first_offset, b.next_offset, b.outcomes
+FROM unnest($1::text[], $2::integer[], $3::bigint[], $4::bigint[]) WITH ORDINALITY AS want (stream, partition, first, upto, nr)
+CROSS JOIN LATERAL (
+	SELECT first_offset, next_offset, outcomes FROM applied_batch
+	WHERE stream = want.stream AND partition = want.partition AND first_offset >= want.first AND next_offset <= want.upto
+	ORDER BY first_offset LIMIT $5
+) b ORDER BY want.nr, b.first_offset`
 
-	// Whoever plans first wins; the other reads the winner's plan. The row's archived_next must still be what the
-	// plan was made from.
+	// Whoever plans first wins; the other reads the winner's plan. A row's archived_next must still be what the plan
+	// was made from. Rows are locked in the order of the plan.
 	storePlanSQL = `
-INSERT INTO archive_progress AS a (stream, partition, archived_next, planned_next)
-SELECT $1, $2, $3::bigint, $4::bigint WHERE NOT EXISTS (SELECT FROM archive_hold WHERE held_until > clock_timestamp())
-ON CONFLICT (stream, partition) DO UPDATE SET planned_next = EXCLUDED.planned_next
-WHERE a.archived_next = EXCLUDED.archived_next AND a.planned_next IS NULL`
+INSERT INTO archive_progress AS a (stream, partition, archived_next, planned_to, plan)
+SELECT stream, partition, first, upto, $5 FROM unnest($1::text[], $2::integer[], $3::bigint[], $4::bigint[]) AS new (stream, partition, first, upto)
+WHERE NOT EXISTS (SELECT FROM archive_hold WHERE held_until > clock_timestamp())
+ON CONFLICT (stream, partition) DO UPDATE SET planned_to = EXCLUDED.planned_to, plan = EXCLUDED.plan
+WHERE a.archived_next = EXCLUDED.archived_next AND a.plan IS NULL`
 
 	heldSQL = `SELECT EXISTS (SELECT FROM archive_hold WHERE held_until > clock_timestamp())`
 
-	chunkSQL = `
-SELECT first_offset, next_offset, outcomes FROM applied_batch
-WHERE stream = $1 AND partition = $2 AND first_offset >= $3 AND first_offset < $4 ORDER BY first_offset`
-
 	markArchivedSQL = `
-UPDATE archive_progress SET archived_next = planned_next, planned_next = NULL
-WHERE stream = $1 AND partition = $2 AND archived_next = $3 AND planned_next = $4`
+UPDATE archive_progress a SET archived_next = planned_to, planned_to = NULL, plan = NULL
+FROM (
+	SELECT stream, partition, first, upto FROM archive_progress
+	JOIN unnest($1::text[], $2::integer[], $3::bigint[], $4::bigint[]) AS done (stream, partition, first, upto) USING (stream, partition)
+	ORDER BY stream, partition FOR UPDATE OF archive_progress
+) done
+WHERE a.stream = done.stream AND a.partition = done.partition AND a.archived_next = done.first AND a.planned_to = done.upto
+	AND (SELECT count(*) FROM archive_progress whole WHERE whole.plan = a.plan) = cardinality($1)`
 )
+
+// maxPlannedRanges bounds the applied ranges of one partition in one plan.
+const maxPlannedRanges = 10_000
 
 // Archived answers, for each partition, the offset below which everything is in the analytics store.
 // Partitions of which nothing was ever planned are absent.
@@ -60,106 +75,197 @@ func (s *Store) Archived(ctx context.Context, partitions []ledger.Partition) (ma
 	return offsets, failure("read archive offsets", err)
 }
 
-// NextChunk is the chunk to archive next: the pending one, the same until it is marked, else a new plan of whole
-// applied ranges, at least one and then as many as stay within maxRows. The plan is stored before it is
-// returned, so a crash at any later point is followed by the same block under the same token; two
-// owners that ask at once get the same plan. ok is false when everything applied is archived.
-func (s *Store) NextChunk(ctx context.Context, p ledger.Partition, maxRows int) (ledger.Chunk, bool, error) {
+// NextPlan is the next insert of some partitions: the plan of which one of them is already a part, the same until it is
+// marked, with all its other partitions; else a new plan. A new plan has whole applied ranges below each partition's
+// Next, which is how far the caller could carry it out, and no more than maxRows rows, but at least one range.
+// It is stored before it is returned, so a crash at any later point is followed by the same block under the
+// same token; owners that ask at once get the same plan. An empty plan says that there is nothing to archive.
+func (s *Store) NextPlan(ctx context.Context, held []ledger.Range, maxRows int) (ledger.Plan, error) {
 	for range 3 { // a lost race leaves a pending plan, so the second look finds it unless it is already archived
-		plan, pending, err := s.progress(ctx, p)
+		from, pending, err := s.progress(ctx, held)
 		if err != nil {
-			return ledger.Chunk{}, false, failure("read archive plan", err)
+			return nil, failure("read archive plan", err)
 		}
-		if pending {
-			chunk, err := s.loadChunk(ctx, plan)
-			return chunk, err == nil, failure("read chunk", err)
+		if pending != uuid.Nil {
+			plan, err := s.pending(ctx, pending)
+			if err != nil || len(plan) > 0 {
+				return plan, failure("read plan", err)
+			}
+			continue // it was marked meanwhile
 		}
-		stored, empty, err := s.plan(ctx, plan, maxRows)
-		if err != nil || empty {
-			return ledger.Chunk{}, false, failure("plan chunk", err)
+		plan, err := s.applied(ctx, from, maxRows)
+		if err != nil || len(plan) == 0 {
+			return nil, failure("plan", err)
 		}
-		if stored.Next != 0 {
-			chunk, err := s.loadChunk(ctx, stored)
-			return chunk, err == nil, failure("read chunk", err)
+		stored, err := s.storePlan(ctx, plan)
+		if stored {
+			return plan, nil
 		}
-	}
-	return ledger.Chunk{}, false, errs.New(errs.Unavailable, "another archiver is working on %s/%d", p.Stream, p.Number)
-}
-
-// progress is the pending range of a partition, or an empty one at the offset where the next plan starts.
-func (s *Store) progress(ctx context.Context, p ledger.Partition) (r ledger.Range, pending bool, err error) {
-	var planned, first *int64
-	r.Partition = p
-	err = s.pool.QueryRow(ctx, progressSQL, p.Stream, p.Number).Scan(&r.First, &planned)
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		err = s.pool.QueryRow(ctx, firstAppliedSQL, p.Stream, p.Number).Scan(&first)
-		if first != nil {
-			r.First = *first
-		}
-	case planned != nil:
-		r.Next, pending = *planned, true
-	}
-	return r, pending, err
-}
-
-// plan chooses and stores the range that starts at from.First. The result has no Next when another owner was
-// quicker; empty says that nothing is left to archive.
-func (s *Store) plan(ctx context.Context, from ledger.Range, maxRows int) (r ledger.Range, empty bool, err error) {
-	var next *int64
-	err = s.pool.QueryRow(ctx, planSQL, from.Stream, from.Number, from.First, int64(max(1, maxRows))).Scan(&next)
-	if err != nil || next == nil {
-		return ledger.Range{}, err == nil, err
-	}
-	tag, err := s.pool.Exec(ctx, storePlanSQL, from.Stream, from.Number, from.First, *next)
-	if err == nil && tag.RowsAffected() == 0 {
 		// Another owner was quicker, or a backup holds the archive: then there is nothing to do for now.
-		err = s.pool.QueryRow(ctx, heldSQL).Scan(&empty)
+		var hold bool
+		if err == nil {
+			err = s.pool.QueryRow(ctx, heldSQL).Scan(&hold)
+		}
+		if err != nil || hold {
+			return nil, failure("store plan", err)
+		}
 	}
-	if err != nil || tag.RowsAffected() == 0 {
-		return ledger.Range{}, empty, err
-	}
-	from.Next = *next
-	return from, false, nil
+	return nil, errs.New(errs.Unavailable, "another archiver is working on the same partitions")
 }
 
-// loadChunk reads the outcomes of a planned range. They never change, so every load of one plan is equal.
-func (s *Store) loadChunk(ctx context.Context, r ledger.Range) (ledger.Chunk, error) {
-	rows, err := s.pool.Query(ctx, chunkSQL, r.Stream, r.Number, r.First, r.Next)
-	if err != nil {
-		return ledger.Chunk{}, err
+// progress is where each of the partitions goes on, ordered, and a pending plan that one of them is a part of. Partitions
+// of which nothing was applied are left out.
+func (s *Store) progress(ctx context.Context, held []ledger.Range) (from []ledger.Range, pending uuid.UUID, err error) {
+	upto := make(map[ledger.Partition]int64, len(held))
+	partitions := make([]ledger.Partition, len(held))
+	for i, r := range held {
+		partitions[i], upto[r.Partition] = r.Partition, r.Next
 	}
-	chunk := ledger.Chunk{Range: r}
-	at := r.First
-	var first, next int64
-	var packed []byte
-	_, err = pgx.ForEachRow(rows, []any{&first, &next, &packed}, func() error {
-		if first != at {
-			return fmt.Errorf("applied ranges of %s/%d have a gap or overlap at %d", r.Stream, r.Number, at)
+	streams, numbers := splitPartitions(partitions)
+	rows, err := s.pool.Query(ctx, progressSQL, streams, numbers)
+	if err != nil {
+		return nil, uuid.Nil, err
+	}
+	var p ledger.Partition
+	var first *int64
+	var plan *uuid.UUID
+	_, err = pgx.ForEachRow(rows, []any{&p.Stream, &p.Number, &first, &plan}, func() error {
+		if plan != nil {
+			pending = *plan
 		}
-		at = next
+		if first != nil {
+			from = append(from, ledger.Range{Partition: p, First: *first, Next: upto[p]})
+		}
+		return nil
+	})
+	slices.SortFunc(from, func(a, b ledger.Range) int { return ledger.ComparePartitions(a.Partition, b.Partition) })
+	return from, pending, err
+}
+
+// pending reads a plan with its outcomes. They never change, so every load of one plan is equal.
+func (s *Store) pending(ctx context.Context, plan uuid.UUID) (ledger.Plan, error) {
+	rows, err := s.pool.Query(ctx, pendingSQL, plan)
+	if err != nil {
+		return nil, err
+	}
+	var ranges []ledger.Range
+	var r ledger.Range
+	_, err = pgx.ForEachRow(rows, []any{&r.Stream, &r.Number, &r.First, &r.Next}, func() error {
+		ranges = append(ranges, r)
+		return nil
+	})
+	if err != nil || len(ranges) == 0 {
+		return nil, err
+	}
+	slices.SortFunc(ranges, func(a, b ledger.Range) int { return ledger.ComparePartitions(a.Partition, b.Partition) })
+	chunks, err := s.applied(ctx, ranges, 0)
+	for i, r := range ranges {
+		if err == nil && (i >= len(chunks) || chunks[i].Range != r) {
+			err = fmt.Errorf("applied ranges of the plan for %s are not there", r)
+		}
+	}
+	return chunks, err
+}
+
+// applied is what settlement decided within some ranges, from the first offset of each on, and without a gap. maxRows
+// bounds all of it, but never to less than one applied range; 0 is no bound.
+func (s *Store) applied(ctx context.Context, within []ledger.Range, maxRows int) (ledger.Plan, error) {
+	streams, numbers, firsts, nexts := splitRanges(within)
+	var limit *int64 // no limit
+	if maxRows > 0 {
+		most := int64(min(maxRows, maxPlannedRanges))
+		limit = &most
+	}
+	rows, err := s.pool.Query(ctx, appliedSQL, streams, numbers, firsts, nexts, limit)
+	if err != nil {
+		return nil, err
+	}
+	var plan ledger.Plan
+	var nr, first, next int64
+	var packed []byte
+	total, full, last := 0, int64(0), int64(0)
+	_, err = pgx.ForEachRow(rows, []any{&nr, &first, &next, &packed}, func() error {
+		if full == nr || maxRows > 0 && total > 0 && total+int(next-first) > maxRows {
+			full = nr // a partition's ranges after one that was left out must be left out, too
+			return nil
+		}
+		if nr != last {
+			r := within[nr-1]
+			plan, last = append(plan, ledger.Chunk{Range: ledger.Range{Partition: r.Partition, First: r.First, Next: r.First}}), nr
+		}
+		chunk := &plan[len(plan)-1]
+		if first != chunk.Next {
+			return fmt.Errorf("applied ranges of %s/%d have a gap or overlap at %d", chunk.Stream, chunk.Number, chunk.Next)
+		}
+		chunk.Next, total = next, total+int(next-first)
 		chunk.Outcomes, err = decodeOutcomes(chunk.Outcomes, packed)
 		return err
 	})
-	if err == nil && (at != r.Next || int64(len(chunk.Outcomes)) != r.Next-r.First) {
-		err = fmt.Errorf("chunk %s has %d outcomes up to %d", r, len(chunk.Outcomes), at)
+	for _, c := range plan {
+		if err == nil && int64(len(c.Outcomes)) != c.Next-c.First {
+			err = fmt.Errorf("chunk %s has %d outcomes", c.Range, len(c.Outcomes))
+		}
 	}
-	return chunk, err
+	return plan, err
 }
 
-// MarkArchived says that the pending chunk is in the analytics store. Marking a chunk again changes nothing.
-// Errors: errs.Conflict when the chunk is neither archived nor the pending one.
-func (s *Store) MarkArchived(ctx context.Context, c ledger.Chunk) error {
-	tag, err := s.pool.Exec(ctx, markArchivedSQL, c.Stream, c.Number, c.First, c.Next)
-	if err != nil || tag.RowsAffected() == 1 {
-		return failure("mark chunk", err)
+// errOutrun ends the transaction of a plan that cannot be stored as a whole.
+var errOutrun = errors.New("another owner was quicker")
+
+// storePlan stores all of a plan or nothing.
+func (s *Store) storePlan(ctx context.Context, plan ledger.Plan) (bool, error) {
+	streams, numbers, firsts, nexts := splitRanges(ranges(plan))
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, storePlanSQL, streams, numbers, firsts, nexts, uuid.New())
+		if err == nil && tag.RowsAffected() != int64(len(plan)) {
+			err = errOutrun
+		}
+		return err
+	})
+	if errors.Is(err, errOutrun) {
+		return false, nil
 	}
-	archived, err := s.Archived(ctx, []ledger.Partition{c.Partition})
+	return err == nil, err
+}
+
+// MarkArchived says that a pending plan is in the analytics store. Marking it again changes nothing.
+// Errors: errs.Conflict when it is neither archived nor pending as it is.
+func (s *Store) MarkArchived(ctx context.Context, plan ledger.Plan) error {
+	all := ranges(plan)
+	streams, numbers, firsts, nexts := splitRanges(all)
+	tag, err := s.pool.Exec(ctx, markArchivedSQL, streams, numbers, firsts, nexts)
+	if err != nil || tag.RowsAffected() == int64(len(plan)) {
+		return failure("mark plan", err)
+	}
+	partitions := make([]ledger.Partition, len(all))
+	for i, r := range all {
+		partitions[i] = r.Partition
+	}
+	archived, err := s.Archived(ctx, partitions)
 	if err != nil {
 		return err
 	}
-	if archived[c.Partition] < c.Next {
-		return errs.New(errs.Conflict, "chunk %s is not the pending one", c.Range)
+	for _, r := range all {
+		if archived[r.Partition] < r.Next {
+			return errs.New(errs.Conflict, "chunk %s is not a pending one", r)
+		}
 	}
 	return nil
+}
+
+func ranges(plan ledger.Plan) []ledger.Range {
+	list := make([]ledger.Range, len(plan))
+	for i, c := range plan {
+		list[i] = c.Range
+	}
+	return list
+}
+
+// splitRanges is ranges as the columns of unnest.
+func splitRanges(ranges []ledger.Range) (streams []string, numbers []int32, firsts, nexts []int64) {
+	for _, r := range ranges {
+		streams, numbers = append(streams, r.Stream), append(numbers, r.Number)
+		firsts, nexts = append(firsts, r.First), append(nexts, r.Next)
+	}
+	return streams, numbers, firsts, nexts
 }

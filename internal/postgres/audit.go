@@ -106,8 +106,8 @@ FROM consumer_offset o FULL JOIN (SELECT stream, partition, max(next_offset) AS 
 	ON b.stream = o.stream AND b.partition = o.partition`
 
 	auditArchive = `
-SELECT format('%s/%s: archived or planned to %s, applied to %s', a.stream, a.partition, coalesce(a.planned_next, a.archived_next), o.next_offset),
-	coalesce(coalesce(a.planned_next, a.archived_next) > o.next_offset, true)
+SELECT format('%s/%s: archived or planned to %s, applied to %s', a.stream, a.partition, coalesce(a.planned_to, a.archived_next), o.next_offset),
+	coalesce(coalesce(a.planned_to, a.archived_next) > o.next_offset, true)
 FROM archive_progress a LEFT JOIN consumer_offset o ON o.stream = a.stream AND o.partition = a.partition`
 )
 

@@ -21,9 +21,9 @@ ON CONFLICT (only_row) DO UPDATE SET holder = EXCLUDED.holder, held_until = EXCL
 WHERE h.holder = EXCLUDED.holder OR h.held_until < clock_timestamp()`
 	endHold = `DELETE FROM archive_hold WHERE holder = $1`
 
-	pendingPlans = `SELECT count(*) FROM archive_progress WHERE planned_next IS NOT NULL`
+	pendingPlans = `SELECT count(DISTINCT plan) FROM archive_progress`
 
-	selectProgress = `SELECT stream, partition, archived_next, coalesce(planned_next, 0) FROM archive_progress ORDER BY 1, 2`
+	selectProgress = `SELECT stream, partition, archived_next, coalesce(planned_to, 0) FROM archive_progress ORDER BY 1, 2`
 
 	selectSpend = `SELECT campaign_id, day, amount FROM campaign_spend WHERE day BETWEEN $1 AND $2`
 )
@@ -31,7 +31,7 @@ WHERE h.holder = EXCLUDED.holder OR h.held_until < clock_timestamp()`
 // holdLease is how long a hold outlives its process.
 const holdLease = 30 * time.Second
 
-// Hold keeps the archive where it is: while it lasts no chunk is planned, so the analytics store has exactly what is
+// Hold keeps the archive where it is: while it lasts nothing is planned, so the analytics store has exactly what is
 // below the archived offsets. Settlement goes on.
 type Hold struct {
 	store  *Store
@@ -42,8 +42,8 @@ type Hold struct {
 	Lost   error // set by Release when the archive moved all the same
 }
 
-// HoldArchive takes the hold and waits until no chunk is pending. A pending chunk needs a running archive to end.
-// Errors: errs.Conflict while another holds it; errs.Unavailable when a chunk is still pending after patience.
+// HoldArchive takes the hold and waits until no plan is pending. A pending plan needs a running archive to end.
+// Errors: errs.Conflict while another holds it; errs.Unavailable when a plan is still pending after patience.
 func (s *Store) HoldArchive(ctx context.Context, patience time.Duration) (*Hold, error) {
 	h := &Hold{store: s, holder: uuid.New(), ended: make(chan struct{})}
 	if err := h.renew(ctx); err != nil {
@@ -66,7 +66,7 @@ func (s *Store) HoldArchive(ctx context.Context, patience time.Duration) (*Hold,
 			break
 		}
 		if time.Now().After(deadline) {
-			return nil, errors.Join(errs.New(errs.Unavailable, "%d chunks of the archive are pending: run `adnet consumers`, which ends them, and try again", pending), h.Release(ctx))
+			return nil, errors.Join(errs.New(errs.Unavailable, "%d inserts of the archive are pending: run `adnet consumers`, which ends them, and try again", pending), h.Release(ctx))
 		}
 	}
 	var err error
@@ -140,7 +140,7 @@ func (h *Hold) Release(ctx context.Context) error {
 	return failure("release the archive", err)
 }
 
-// progressOf reads the archive's offsets; a pending chunk is an error of the hold.
+// progressOf reads the archive's offsets; a pending plan is an error of the hold.
 func (s *Store) progressOf(ctx context.Context, q querier) (map[ledger.Partition]int64, error) {
 	rows, err := q.Query(ctx, selectProgress)
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *Store) progressOf(ctx context.Context, q querier) (map[ledger.Partition
 	var archived, planned int64
 	_, err = pgx.ForEachRow(rows, []any{&p.Stream, &p.Number, &archived, &planned}, func() error {
 		if planned != 0 {
-			return errs.New(errs.Conflict, "the archive planned a chunk while it was held; try again")
+			return errs.New(errs.Conflict, "the archive planned an insert while it was held; try again")
 		}
 		at[p] = archived
 		return nil

@@ -94,7 +94,7 @@ func (s *Store) corruptions() map[string]func(context.Context) error {
 			WHERE first_offset > 0 AND next_offset NOT IN (SELECT max(next_offset) FROM applied_batch GROUP BY stream, partition)`),
 		ledger.CheckOffsets: sql("consumer_offset", `UPDATE consumer_offset SET next_offset = next_offset + 1`),
 		ledger.CheckArchive: sql("archive_progress", `INSERT INTO archive_progress VALUES ('a1b2c3', 0, 1000000, NULL)
-			ON CONFLICT (stream, partition) DO UPDATE SET archived_next = 1000000, planned_next = NULL`),
+			ON CONFLICT (stream, partition) DO UPDATE SET archived_next = 1000000, planned_to = NULL, plan = NULL`),
 		ledger.CheckDead:  sql("dlq", `DELETE FROM dlq`),
 		ledger.CheckChain: sql("ledger_transaction", `UPDATE ledger_transaction SET at = at + interval '1 microsecond' WHERE kind = 'deposit'`),
 		ledger.CheckRights: func(ctx context.Context) error {

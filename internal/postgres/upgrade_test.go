@@ -31,6 +31,10 @@ func TestFilledDatabaseUpgrades(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, migrate(t.Context(), conn, migrationsBefore(t, next), func(string) {}))
 			old := fillOldDatabase(t, conn, next > "0008")
+			if next > "0012" { // what 0011 made of claw-backs
+				_, err := conn.Exec(t.Context(), namedClawbacks)
+				require.NoError(t, err)
+			}
 			require.NoError(t, Migrate(t.Context(), owner, func(string) {}))
 			app := testenv.PostgresApp(t, owner)
 			require.NoError(t, Grant(t.Context(), owner, app, func(string) {}))
@@ -65,9 +69,17 @@ const (
 	oldViews = 4
 )
 
+// namedClawbacks brings what fillOldDatabase wrote to what a build since 0011_clawbacks.sql would have.
+const namedClawbacks = `
+INSERT INTO ledger_reversal (transaction_id, reverses, amount)
+SELECT back.id, held.transaction_id, held.amount
+FROM ledger_transaction back JOIN ledger_entry held ON held.account = 'held:' || back.ref AND held.asset = 'CREDIT' AND held.amount > 0
+WHERE back.kind = 'mint_clawback';
+UPDATE campaign_total SET refunded = 5000 WHERE EXISTS (SELECT FROM ledger_transaction WHERE kind = 'traffic_refund' AND subject = campaign_id)`
+
 // fillOldDatabase writes, in plain SQL, what a build of that time would have: a payment with a refund, a campaign, four
-// charged impressions, a record that could not be decoded, and, with quarantine, a case that was clawed back and one that
-// is open, an impression each.
+// charged impressions, a record that could not be decoded, an insert into the analytics store that is under way, and,
+// with quarantine, a case that was clawed back and one that is open, an impression each.
 func fillOldDatabase(t *testing.T, conn *pgx.Conn, quarantine bool) oldDatabase {
 	t.Helper()
 	exec := func(sql string, args ...any) {
@@ -134,7 +146,7 @@ func fillOldDatabase(t *testing.T, conn *pgx.Conn, quarantine bool) oldDatabase 
 	exec(`INSERT INTO consumer_offset VALUES ('b2b2', 0, 5)`)
 	exec(`INSERT INTO applied_batch VALUES ('b2b2', 0, 0, 5, $1, now())`, encodeOutcomes(nil, outcomes))
 	exec(`INSERT INTO dlq (stream, partition, record_offset, problem, raw, at) VALUES ('b2b2', 0, 0, 'not a protobuf event', 'x', now())`)
-	exec(`INSERT INTO archive_progress VALUES ('b2b2', 0, 3, NULL)`)
+	exec(`INSERT INTO archive_progress VALUES ('b2b2', 0, 0, 5)`)
 	exec(`INSERT INTO campaign_spend VALUES ($1, $2, $3, 1000000)`, old.campaign, int32(day), oldViews*oldPrice)
 	exec(`UPDATE campaign_total SET spent = $2, total_budget = 9000000, version = 7 WHERE campaign_id = $1`, old.campaign, oldViews*oldPrice)
 	exec(`INSERT INTO reservation_released (campaign_id, minute, amount) VALUES ($1, $2, 5000)`, old.campaign, int32(ledger.MinuteOf(at)))
@@ -163,9 +175,13 @@ func writeOldLedger(t *testing.T, conn *pgx.Conn, written []ledger.Transaction) 
 	require.NoError(t, conn.SendBatch(t.Context(), &batch).Close())
 }
 
-// goesOn settles one impression more and ends the case that was open.
+// goesOn ends the insert that was under way, as it began, settles one impression more and ends the case that was open.
 func (old oldDatabase) goesOn(t *testing.T, s *Store) {
 	t.Helper()
+	plan, err := s.NextPlan(t.Context(), []ledger.Range{{Partition: old.stream, Next: 5}}, 1)
+	require.NoError(t, err)
+	require.Equal(t, "b2b2/0:0-5", plan.Token())
+	require.NoError(t, s.MarkArchived(t.Context(), plan))
 	now := time.Now().UTC()
 	batch := ledger.Batch{At: now, Prepaid: true, Runs: []ledger.Run{{
 		Range: ledger.Range{Partition: old.stream, First: 5, Next: 6},

@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"context"
+	"math"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,10 +17,13 @@ import (
 )
 
 var archiveCases = []ledgerCase{
-	{"WholeRangesUpToTheLimit", chunkSizes},
+	{"WholeRangesUpToTheLimit", planSizes},
+	{"NoMoreThanIsHeld", planHeld},
+	{"SeveralPartitionsAreOnePlan", planSeveral},
 	{"PlanIsStable", planIsStable},
 	{"TwoOwnersGetOnePlan", onePlan},
-	{"MarkRefusesAnotherChunk", markRefuses},
+	{"OwnersOfOtherPartitions", overlappingPlans},
+	{"MarkRefusesAnotherPlan", markRefuses},
 	{"Totals", archivedTotals},
 }
 
@@ -36,87 +41,188 @@ func applyPoison(t *testing.T, l Ledger, p ledger.Partition, first int64, length
 	}
 }
 
-func nextChunk(t *testing.T, l Ledger, p ledger.Partition, maxRows int) ledger.Chunk {
-	t.Helper()
-	c, ok, err := l.Archive.NextChunk(t.Context(), p, maxRows)
-	require.NoError(t, err)
-	require.True(t, ok)
-	require.Len(t, c.Outcomes, int(c.Next-c.First))
-	return c
+// everything asks for all that is applied in some partitions.
+func everything(partitions ...ledger.Partition) (held []ledger.Range) {
+	for _, p := range partitions {
+		held = append(held, ledger.Range{Partition: p, Next: math.MaxInt64})
+	}
+	return held
 }
 
-func chunkSizes(t *testing.T, l Ledger) {
-	p := partition(0)
-	_, ok, err := l.Archive.NextChunk(t.Context(), p, 10)
+func nextPlan(t *testing.T, l Ledger, maxRows int, held ...ledger.Range) ledger.Plan {
+	t.Helper()
+	plan, err := l.Archive.NextPlan(t.Context(), held, maxRows)
 	require.NoError(t, err)
-	require.False(t, ok)
+	require.NotEmpty(t, plan)
+	for _, c := range plan {
+		require.NotEmpty(t, c.Outcomes)
+		require.Len(t, c.Outcomes, int(c.Next-c.First))
+	}
+	return plan
+}
+
+// spans is what a plan has of which partition.
+func spans(plan ledger.Plan) (list [][3]int64) {
+	for _, c := range plan {
+		list = append(list, [3]int64{int64(c.Number), c.First, c.Next})
+	}
+	return list
+}
+
+func planSizes(t *testing.T, l Ledger) {
+	p := partition(0)
+	none, err := l.Archive.NextPlan(t.Context(), everything(p), 10)
+	require.NoError(t, err)
+	require.Empty(t, none)
 	applyPoison(t, l, p, 100, 4, 4, 3, 12, 1)
 	applyPoison(t, l, partition(1), 0, 5)
-	for _, want := range [][2]int64{{100, 108}, {108, 111}, {111, 123}, {123, 124}} { // 4+4 | 3 | 12 alone is above the limit | 1
-		c := nextChunk(t, l, p, 10)
-		require.Equal(t, want, [2]int64{c.First, c.Next})
-		require.NoError(t, l.Archive.MarkArchived(t.Context(), c))
+	for _, want := range [][3]int64{{0, 100, 108}, {0, 108, 111}, {0, 111, 123}, {0, 123, 124}} { // 4+4 | 3 | 12 alone is above the limit | 1
+		plan := nextPlan(t, l, 10, everything(p)...)
+		require.Equal(t, [][3]int64{want}, spans(plan))
+		require.NoError(t, l.Archive.MarkArchived(t.Context(), plan))
 		archived, err := l.Archive.Archived(t.Context(), []ledger.Partition{p})
 		require.NoError(t, err)
-		require.Equal(t, map[ledger.Partition]int64{p: c.Next}, archived)
+		require.Equal(t, map[ledger.Partition]int64{p: want[2]}, archived)
 	}
-	_, ok, err = l.Archive.NextChunk(t.Context(), p, 10)
+	none, err = l.Archive.NextPlan(t.Context(), everything(p), 10)
 	require.NoError(t, err)
-	require.False(t, ok)
+	require.Empty(t, none)
 	applyPoison(t, l, p, 124, 2)
-	c := nextChunk(t, l, p, 10)
-	require.Equal(t, [2]int64{124, 126}, [2]int64{c.First, c.Next})
+	require.Equal(t, [][3]int64{{0, 124, 126}}, spans(nextPlan(t, l, 10, everything(p)...)))
+	requireClean(t, l, ledger.AuditOptions{})
+}
+
+// What the caller could not carry out at once is not planned.
+func planHeld(t *testing.T, l Ledger) {
+	p := partition(0)
+	applyPoison(t, l, p, 0, 4, 4)
+	none, err := l.Archive.NextPlan(t.Context(), []ledger.Range{{Partition: p, Next: 3}}, 10)
+	require.NoError(t, err)
+	require.Empty(t, none)
+	require.Equal(t, [][3]int64{{0, 0, 4}}, spans(nextPlan(t, l, 10, ledger.Range{Partition: p, Next: 7})))
+}
+
+func planSeveral(t *testing.T, l Ledger) {
+	applyPoison(t, l, partition(0), 0, 4, 4)
+	applyPoison(t, l, partition(1), 7, 3)
+	applyPoison(t, l, partition(3), 0, 5, 1)
+	held := everything(partition(3), partition(2), partition(1), partition(0))
+	first := nextPlan(t, l, 12, held...) // 4+4+3, then 5 is above the limit and what follows it must wait with it
+	require.Equal(t, [][3]int64{{0, 0, 8}, {1, 7, 10}}, spans(first))
+	require.Equal(t, 11, first.Rows())
+	for _, one := range []ledger.Partition{partition(0), partition(1)} { // whoever has a part of it gets all of it
+		require.Equal(t, first, nextPlan(t, l, 1, everything(one)...))
+	}
+	second := nextPlan(t, l, 12, everything(partition(3))...) // of the others nothing is pending
+	require.Equal(t, [][3]int64{{3, 0, 6}}, spans(second))
+	require.NotEqual(t, first.Token(), second.Token())
+	applyPoison(t, l, partition(1), 10, 2)
+	require.NoError(t, l.Archive.MarkArchived(t.Context(), first))
+	archived, err := l.Archive.Archived(t.Context(), []ledger.Partition{partition(0), partition(1), partition(2), partition(3)})
+	require.NoError(t, err)
+	require.Equal(t, map[ledger.Partition]int64{partition(0): 8, partition(1): 10, partition(3): 0}, archived)
+	require.NoError(t, l.Archive.MarkArchived(t.Context(), second))
+	third := nextPlan(t, l, 12, held...)
+	require.Equal(t, [][3]int64{{1, 10, 12}}, spans(third))
+	require.NoError(t, l.Archive.MarkArchived(t.Context(), first)) // once more, late
+	require.Equal(t, third, nextPlan(t, l, 12, held...))
 	requireClean(t, l, ledger.AuditOptions{})
 }
 
 func planIsStable(t *testing.T, l Ledger) {
 	p := partition(3)
 	applyPoison(t, l, p, 0, 4, 4)
-	planned := nextChunk(t, l, p, 6)
-	require.Equal(t, "a1b2c3/3:0-4", planned.Token())
+	planned := nextPlan(t, l, 6, everything(p)...)
+	require.Equal(t, "a1b2c3/3:0-4", planned.Token()) // as builds before named it
 	applyPoison(t, l, p, 8, 9)
+	applyPoison(t, l, partition(4), 0, 9)
 	for _, maxRows := range []int{1, 6, 1000} { // neither more rows nor another limit change what may be half inserted
-		require.Equal(t, planned, nextChunk(t, l, p, maxRows))
+		require.Equal(t, planned, nextPlan(t, l, maxRows, everything(p, partition(4))...))
 	}
 	require.NoError(t, l.Archive.MarkArchived(t.Context(), planned))
-	next := nextChunk(t, l, p, 1000)
-	require.Equal(t, [2]int64{4, 17}, [2]int64{next.First, next.Next})
+	next := nextPlan(t, l, 1000, everything(p)...)
+	require.Equal(t, [][3]int64{{3, 4, 17}}, spans(next))
 	require.NoError(t, l.Archive.MarkArchived(t.Context(), planned)) // once more, late
-	require.Equal(t, next, nextChunk(t, l, p, 1))
+	require.Equal(t, next, nextPlan(t, l, 1, everything(p)...))
 	requireClean(t, l, ledger.AuditOptions{})
 }
 
 func onePlan(t *testing.T, l Ledger) {
-	p := partition(0)
-	applyPoison(t, l, p, 0, 3, 3, 3, 3)
-	for range 2 { // the first plan adds the row, the second finds it
-		var chunks [4]ledger.Chunk
-		together(len(chunks), func(i int) {
-			c, ok, err := l.Archive.NextChunk(t.Context(), p, 3*(1+i%2))
-			if err != nil || !ok {
-				t.Errorf("no chunk: %v", err)
+	p := []ledger.Partition{partition(0), partition(1)}
+	applyPoison(t, l, p[0], 0, 3, 3, 3, 3)
+	applyPoison(t, l, p[1], 0, 3, 3, 3, 3)
+	for range 2 { // the first plan adds the rows, the second finds them
+		var plans [4]ledger.Plan
+		together(len(plans), func(i int) {
+			plan, err := l.Archive.NextPlan(t.Context(), everything(p[i%2], p[(i+1)%2]), 9)
+			if err != nil {
+				t.Errorf("no plan: %v", err)
 			}
-			chunks[i] = c
+			plans[i] = plan
 		})
-		for _, c := range chunks {
-			require.Equal(t, chunks[0], c)
+		for _, plan := range plans {
+			require.NotEmpty(t, plan)
+			require.Equal(t, plans[0], plan)
 		}
-		together(len(chunks), func(i int) {
-			if err := l.Archive.MarkArchived(t.Context(), chunks[i]); err != nil {
+		together(len(plans), func(i int) {
+			if err := l.Archive.MarkArchived(t.Context(), plans[i]); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 }
 
+// Owners of some of the same partitions, as while a group rebalances, archive each offset under one token.
+func overlappingPlans(t *testing.T, l Ledger) {
+	for n := range int32(4) {
+		applyPoison(t, l, partition(n), 0, 2, 2, 2, 2, 2)
+	}
+	var mu sync.Mutex
+	tokens := make(map[[2]int64]string) // of each partition and offset
+	together(4, func(i int) {
+		held := everything(partition(int32(i)), partition(int32(i+1)%4))
+		for {
+			plan, err := l.Archive.NextPlan(t.Context(), held, 7)
+			if errs.Is(err, errs.Unavailable) {
+				continue
+			}
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if len(plan) == 0 {
+				return
+			}
+			mu.Lock()
+			for _, c := range plan {
+				for at := c.First; at < c.Next; at++ {
+					key := [2]int64{int64(c.Number), at}
+					if before, again := tokens[key]; again && before != plan.Token() {
+						t.Errorf("offset %d of partition %d is in two plans: %s and %s", at, c.Number, before, plan.Token())
+					}
+					tokens[key] = plan.Token()
+				}
+			}
+			mu.Unlock()
+			if err := l.Archive.MarkArchived(t.Context(), plan); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	require.Len(t, tokens, 40)
+}
+
 func markRefuses(t *testing.T, l Ledger) {
 	p := partition(0)
 	applyPoison(t, l, p, 0, 3, 3)
-	unplanned := ledger.Chunk{Range: ledger.Range{Partition: p, First: 0, Next: 3}}
+	applyPoison(t, l, partition(1), 0, 3)
+	unplanned := ledger.Plan{{Range: ledger.Range{Partition: p, First: 0, Next: 3}}}
 	require.True(t, errs.Is(l.Archive.MarkArchived(t.Context(), unplanned), errs.Conflict))
-	planned := nextChunk(t, l, p, 6)
+	planned := nextPlan(t, l, 9, everything(p, partition(1))...)
 	require.True(t, errs.Is(l.Archive.MarkArchived(t.Context(), unplanned), errs.Conflict))
-	require.Equal(t, planned, nextChunk(t, l, p, 6))
+	require.True(t, errs.Is(l.Archive.MarkArchived(t.Context(), planned[1:]), errs.Conflict), "a part of a plan is not in the store under its token")
+	require.Equal(t, planned, nextPlan(t, l, 6, everything(p)...))
 }
 
 func archivedTotals(t *testing.T, l Ledger) {
@@ -130,8 +236,8 @@ func archivedTotals(t *testing.T, l Ledger) {
 	require.NoError(t, err)
 	_, err = apply(t.Context(), l.Settler, batchOf(partition(0), 3, eventOf(t, c, newID(t), ledger.Impression)))
 	require.NoError(t, err)
-	require.NoError(t, l.Archive.MarkArchived(t.Context(), nextChunk(t, l, partition(0), 3)))
-	nextChunk(t, l, partition(0), 3) // planned, not archived
+	require.NoError(t, l.Archive.MarkArchived(t.Context(), nextPlan(t, l, 3, everything(partition(0))...)))
+	nextPlan(t, l, 3, everything(partition(0))...) // planned, not archived
 	totals, err = l.Archive.ArchivedTotals(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, ledger.Totals{

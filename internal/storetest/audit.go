@@ -150,12 +150,12 @@ func (h *history) step() {
 }
 
 func (h *history) archive(p ledger.Partition, maxRows int) bool {
-	c, ok, err := h.l.Archive.NextChunk(h.t.Context(), p, maxRows)
+	plan, err := h.l.Archive.NextPlan(h.t.Context(), everything(p), maxRows)
 	require.NoError(h.t, err)
-	if ok {
-		require.NoError(h.t, h.l.Archive.MarkArchived(h.t.Context(), c))
+	if len(plan) > 0 {
+		require.NoError(h.t, h.l.Archive.MarkArchived(h.t.Context(), plan))
 	}
-	return ok
+	return len(plan) > 0
 }
 
 func randomHistory(seed uint64) func(t *testing.T, l Ledger) {

@@ -27,8 +27,8 @@ type Settler interface {
 // Archive is what the archive needs of a store.
 type Archive interface {
 	Archived(ctx context.Context, partitions []ledger.Partition) (map[ledger.Partition]int64, error)
-	NextChunk(ctx context.Context, p ledger.Partition, maxRows int) (ledger.Chunk, bool, error)
-	MarkArchived(ctx context.Context, c ledger.Chunk) error
+	NextPlan(ctx context.Context, held []ledger.Range, maxRows int) (ledger.Plan, error)
+	MarkArchived(ctx context.Context, p ledger.Plan) error
 	ArchivedTotals(ctx context.Context) (ledger.Totals, error)
 }
 
@@ -298,9 +298,9 @@ func rollbackLeavesNothing(t *testing.T, l Ledger) {
 	dead, err := l.Dead(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, dead)
-	_, ok, err := l.Archive.NextChunk(t.Context(), partition(0), 10)
+	plan, err := l.Archive.NextPlan(t.Context(), everything(partition(0)), 10)
 	require.NoError(t, err)
-	require.False(t, ok)
+	require.Empty(t, plan)
 	requireClean(t, l, ledger.AuditOptions{})
 
 	again, err := apply(t.Context(), l.Settler, batch)

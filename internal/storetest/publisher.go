@@ -108,8 +108,8 @@ func mintCap(t *testing.T, l Ledger) {
 	require.Equal(t, []ledger.Outcome{plain}, impressions(t, l, developer, 3, 8, tomorrow))
 	requireCredits(t, l, developer, 5)
 	// What was decided is what is kept.
-	chunk := nextChunk(t, l, partition(0), 100)
-	require.Equal(t, capped, chunk.Outcomes[7])
+	plan := nextPlan(t, l, 100, everything(partition(0))...)
+	require.Equal(t, capped, plan[0].Outcomes[7])
 	requireClean(t, l, ledger.AuditOptions{})
 }
 

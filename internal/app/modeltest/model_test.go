@@ -417,9 +417,10 @@ func (h *history) follow() (moved bool) {
 		if len(want[i]) == 0 {
 			continue
 		}
-		chunk, ok, err := h.w.db.NextChunk(h.w.t.Context(), p, 1<<20)
+		plan, err := h.w.db.NextPlan(h.w.t.Context(), []ledger.Range{{Partition: p, Next: h.next[i]}}, 1<<20)
 		require.NoError(h, err)
-		require.True(h, ok)
+		require.Len(h, plan, 1)
+		chunk := plan[0]
 		require.Equal(h, h.next[i], chunk.Next)
 		require.Len(h, chunk.Outcomes, len(want[i]))
 		for j, got := range chunk.Outcomes {
@@ -434,7 +435,7 @@ func (h *history) follow() (moved bool) {
 				h.w.verdicts["credit "+note]++
 			}
 		}
-		require.NoError(h, h.w.db.MarkArchived(h.w.t.Context(), chunk))
+		require.NoError(h, h.w.db.MarkArchived(h.w.t.Context(), plan))
 	}
 	return moved
 }
