@@ -40,6 +40,30 @@ var mutants = []mutant{
 		tests: []string{"./internal/postgres"}, run: "LedgerConformance/Settle", servers: []string{postgres},
 	},
 	{
+		name: "plan-whole", protects: "a block of several partitions is stored as one plan or not at all",
+		file: "internal/postgres/archive.go",
+		old:  "tag.RowsAffected() != int64(len(plan)) {", new: "tag.RowsAffected() == 0 {",
+		tests: []string{"./internal/postgres"}, run: "PlanIsStoredWhole", servers: []string{postgres},
+	},
+	{
+		name: "plan-mark", protects: "a plan is marked as a whole",
+		file: "internal/postgres/archive.go",
+		old:  "WHERE whole.plan = a.plan) = cardinality($1)", new: "WHERE whole.plan = a.plan) >= cardinality($1)",
+		tests: []string{"./internal/postgres"}, run: "LedgerConformance/Archive", servers: []string{postgres},
+	},
+	{
+		name: "plan-others", protects: "a block that another archive began is ended with all of its partitions",
+		file: "consumers/archive/archive.go",
+		old:  "		if !complete {", new: "		if !complete && len(records) > 0 {",
+		tests: []string{"./consumers/archive"}, run: "PlanOfOthers",
+	},
+	{
+		name: "midnight", protects: "a batch looks up its own auctions, however new the day is to the planner",
+		file: "internal/postgres/ledger_marks.go",
+		old:  "auction_id = want.auction_id OFFSET 0) b`", new: "auction_id = want.auction_id OR want.auction_id IS NULL OFFSET 0) b`",
+		tests: []string{"./internal/postgres"}, run: "NewDayIsNotReadWhole", servers: []string{postgres},
+	},
+	{
 		name: "clawback-budget", protects: "what a claw-back refunds can be spent again",
 		file: "internal/postgres/publisher.go",
 		old:  "SET refunded = s.refunded + r.amount", new: "SET refunded = s.refunded",

@@ -30,10 +30,10 @@ SELECT campaign_id, from_at, to_at FROM campaign_inactive
 WHERE campaign_id = ANY($1::uuid[]) AND from_at < $3 AND (to_at IS NULL OR to_at > $2)
 ORDER BY campaign_id, from_at`
 
-	// One day at a time, so that the planner opens that day's partition only.
+	// As seenSQL.
 	readRecordedSQL = `
-SELECT auction_id FROM billed_event
-WHERE auction_day = $1 AND auction_id = ANY($2::uuid[]) AND event_type = $3`
+SELECT want.auction_id FROM unnest($2::uuid[]) AS want (auction_id)
+CROSS JOIN LATERAL (SELECT FROM billed_event WHERE auction_day = $1 AND auction_id = want.auction_id AND event_type = $3 OFFSET 0) b`
 
 	// The campaigns are locked, so who pays for them stands still.
 	lockCashSQL = `
