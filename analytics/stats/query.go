@@ -13,19 +13,12 @@ import (
 )
 
 const (
-	asOfQuery = `
-SELECT max(last_received_at) AS at FROM stats_daily WHERE day = (SELECT max(day) FROM stats_daily)`
-
-	// rolledQuery lists the days that the roll-up may answer, each with one run that counts at least as many
-	// events as the live counters. Both sides are answered from a projection of a few rows per part.
-	rolledQuery = `
-SELECT rolled.day AS day, max(rolled.run) AS run
-FROM (SELECT day, run, sum(events) AS n FROM stats_rollup WHERE day BETWEEN {since:Date} AND {until:Date} GROUP BY day, run) AS rolled
-INNER JOIN (SELECT day, sum(events) AS n FROM stats_daily WHERE day BETWEEN {since:Date} AND {until:Date} GROUP BY day) AS live
-ON rolled.day = live.day
-WHERE rolled.n >= live.n
-GROUP BY rolled.day
-ORDER BY day`
+	// daysQuery counts the events of each day in the live counters, with the newest receipt, and in each run of the
+	// roll-up. Both sides are answered from a projection of a few rows per part.
+	daysQuery = `
+SELECT day, toUUID('00000000-0000-0000-0000-000000000000') AS run, sum(events) AS n, max(last_received_at) AS at FROM stats_daily GROUP BY day
+UNION ALL
+SELECT day, run, sum(events) AS n, toDateTime64(0, 6, 'UTC') AS at FROM stats_rollup WHERE day BETWEEN {since:Date} AND {until:Date} GROUP BY day, run`
 
 	sums = `
     sum(impressions) AS impressions, sum(clicks) AS clicks, sum(closes) AS closes, sum(skips) AS skips,
@@ -104,13 +97,13 @@ const lastDay ledger.Day = 65535
 // bind makes the parameters of q; some is false when the range holds no day that can have events.
 func bind(q report.Query) (params map[string]string, some bool) {
 	since, until := max(q.Since, 0), min(q.Until, lastDay)
-	if since > until {
-		return nil, false
+	if some = since <= until; !some {
+		since, until = 0, 0
 	}
 	return map[string]string{
 		"since": since.String(), "until": until.String(),
 		"advertiser": q.AdvertiserID.String(), "campaign": q.CampaignID.String(), "developer": q.DeveloperID.String(),
-	}, true
+	}, some
 }
 
 // counted is one row of the counts query.

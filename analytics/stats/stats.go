@@ -7,7 +7,9 @@
 package stats
 
 import (
+	"bytes"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"adnet/internal/report"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 )
 
 // Config bounds what one question may cost.
@@ -29,22 +32,15 @@ type Store interface {
 	Select(ctx context.Context, dest any, query string, params map[string]string) error
 }
 
-// Progress tells up to which time of receipt everything is archived.
-type Progress interface {
-	ArchivedUntil(ctx context.Context) (time.Time, error)
-}
-
 // Deps is what a reader works with.
 type Deps struct {
-	Store    Store
-	Progress Progress // nil: the newest time of receipt in the store
+	Store Store
 }
 
 // Reader answers queries. It is safe for concurrent use.
 type Reader struct {
-	timeout  time.Duration
-	store    Store
-	progress Progress
+	timeout time.Duration
+	store   Store
 }
 
 // New makes a reader. A zero Config.Timeout takes the default.
@@ -55,7 +51,7 @@ func New(cfg Config, deps Deps) (*Reader, error) {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 10 * time.Second
 	}
-	return &Reader{timeout: cfg.Timeout, store: deps.Store, progress: deps.Progress}, nil
+	return &Reader{timeout: cfg.Timeout, store: deps.Store}, nil
 }
 
 // Stats answers q. Errors: errs.InvalidRequest for a breakdown outside the closed list; errs.Unavailable when the
@@ -67,35 +63,35 @@ func (r *Reader) Stats(ctx context.Context, q report.Query) (report.Result, erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
+	params, some := bind(q)
 	var result report.Result
-	if result.AsOf, err = r.asOf(ctx); err != nil {
+	if result.AsOf, err = r.days(ctx, params); err != nil {
 		return report.Result{}, r.failure(ctx, err)
 	}
-	params, some := bind(q)
 	if !some {
 		return result, nil
 	}
-	if err = r.bindRolled(ctx, params); err != nil {
-		return report.Result{}, r.failure(ctx, err)
-	}
 	var rows []counted
-	if err := r.store.Select(ctx, &rows, text, params); err != nil {
+	var reasons []reason
+	both, bound := errgroup.WithContext(ctx)
+	both.Go(func() error { return r.store.Select(bound, &rows, text, params) })
+	both.Go(func() error { return r.store.Select(bound, &reasons, trafficQuery(q), params) })
+	if err := both.Wait(); err != nil {
 		return report.Result{}, r.failure(ctx, err)
 	}
 	collect(&result, rows, q.Breakdown)
-	var reasons []struct {
-		Reason      string `ch:"reason"`
-		Impressions int64  `ch:"impressions"`
-		Clicks      int64  `ch:"clicks"`
-		Other       int64  `ch:"other"`
-	}
-	if err := r.store.Select(ctx, &reasons, trafficQuery(q), params); err != nil {
-		return report.Result{}, r.failure(ctx, err)
-	}
 	for _, t := range reasons {
 		result.Traffic = append(result.Traffic, report.Traffic(t))
 	}
 	return result, nil
+}
+
+// reason is one row of the traffic query.
+type reason struct {
+	Reason      string `ch:"reason"`
+	Impressions int64  `ch:"impressions"`
+	Clicks      int64  `ch:"clicks"`
+	Other       int64  `ch:"other"`
 }
 
 // failure turns the reader's own time limit into a code; a caller that went away keeps its error.
@@ -106,39 +102,45 @@ func (r *Reader) failure(ctx context.Context, err error) error {
 	return err
 }
 
-func (r *Reader) asOf(ctx context.Context) (time.Time, error) {
-	if r.progress != nil {
-		return r.progress.ArchivedUntil(ctx)
-	}
-	var rows []struct {
-		At time.Time `ch:"at"`
-	}
-	if err := r.store.Select(ctx, &rows, asOfQuery, nil); err != nil || len(rows) == 0 {
-		return time.Time{}, err
-	}
-	if rows[0].At.Unix() <= 0 { // max of nothing is the epoch
-		return time.Time{}, nil
-	}
-	return rows[0].At.UTC(), nil
-}
-
-// bindRolled adds the days that the roll-up answers, and the runs to read them from.
-func (r *Reader) bindRolled(ctx context.Context, params map[string]string) error {
+// days reads how new the counters are, and binds the days that the roll-up answers with a run for each that counts at least
+// as many events as the live counters. It is asked before the counts: asked after them, it would promise events
+// that came in between.
+func (r *Reader) days(ctx context.Context, params map[string]string) (asOf time.Time, err error) {
 	var rows []struct {
 		Day time.Time `ch:"day"`
 		Run uuid.UUID `ch:"run"`
+		N   int64     `ch:"n"`
+		At  time.Time `ch:"at"`
 	}
-	if err := r.store.Select(ctx, &rows, rolledQuery, params); err != nil {
-		return err
+	if err := r.store.Select(ctx, &rows, daysQuery, params); err != nil {
+		return time.Time{}, err
 	}
-	days, runs := make([]string, len(rows)), make([]string, len(rows))
+	live := make(map[ledger.Day]int64)
 	for i := range rows {
-		days[i] = "'" + ledger.DayOf(rows[i].Day).String() + "'"
-		runs[i] = "'" + rows[i].Run.String() + "'"
+		if rows[i].Run == uuid.Nil {
+			live[ledger.DayOf(rows[i].Day)] = rows[i].N
+			if at := rows[i].At; at.Unix() > 0 && at.After(asOf) {
+				asOf = at.UTC()
+			}
+		}
+	}
+	chosen := make(map[ledger.Day]uuid.UUID)
+	for i := range rows {
+		row, day := &rows[i], ledger.DayOf(rows[i].Day)
+		counted, lives := live[day]
+		best := chosen[day]
+		if row.Run != uuid.Nil && lives && row.N >= counted && bytes.Compare(row.Run[:], best[:]) > 0 {
+			chosen[day] = row.Run
+		}
+	}
+	days, runs := make([]string, 0, len(chosen)), make([]string, 0, len(chosen))
+	for _, day := range slices.Sorted(maps.Keys(chosen)) {
+		days = append(days, "'"+day.String()+"'")
+		runs = append(runs, "'"+chosen[day].String()+"'")
 	}
 	params["rolled"] = "[" + strings.Join(days, ",") + "]"
 	params["runs"] = "[" + strings.Join(runs, ",") + "]"
-	return nil
+	return asOf, nil
 }
 
 // collect turns rows of the two grouping sets into the result.
