@@ -38,7 +38,7 @@ type Config struct {
 	AuctionRetention  time.Duration `name:"kafka-auction-retention" env:"ADNET_KAFKA_AUCTION_RETENTION" default:"24h" help:"How long auction outcomes stay in the log."`
 	RetentionBytes    int64         `name:"kafka-retention-bytes" env:"ADNET_KAFKA_RETENTION_BYTES" default:"-1" help:"Bytes kept per partition, -1 for no bound. A bound drops events that no consumer has read yet."`
 
-	Linger                time.Duration `name:"kafka-linger" env:"ADNET_KAFKA_LINGER" default:"2ms" help:"How long a record waits for company before it is sent."`
+	Linger                time.Duration `name:"kafka-linger" env:"ADNET_KAFKA_LINGER" default:"5ms" help:"How long a record waits for company before it is sent."`
 	AuctionLinger         time.Duration `name:"kafka-auction-linger" env:"ADNET_KAFKA_AUCTION_LINGER" default:"50ms" help:"How long the outcome of an auction waits for company; nobody waits for it."`
 	RecordDeliveryTimeout time.Duration `name:"kafka-delivery-timeout" env:"ADNET_KAFKA_DELIVERY_TIMEOUT" default:"10s" help:"After this long an unsent or refused record fails."`
 	MaxBufferedBytes      int64         `name:"kafka-max-buffered-bytes" env:"ADNET_KAFKA_MAX_BUFFERED_BYTES" default:"67108864" help:"Bytes that may wait for the broker; further records fail at once."`
@@ -88,7 +88,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.Retention, 7*24*time.Hour)
 	setDefault(&c.AuctionRetention, 24*time.Hour)
 	setDefault(&c.RetentionBytes, -1)
-	setDefault(&c.Linger, 2*time.Millisecond)
+	setDefault(&c.Linger, 5*time.Millisecond)
 	setDefault(&c.AuctionLinger, 50*time.Millisecond)
 	setDefault(&c.RecordDeliveryTimeout, 10*time.Second)
 	setDefault(&c.MaxBufferedBytes, 64<<20)

@@ -90,7 +90,10 @@ func NewGroup(cfg Config, group GroupConfig, deps Deps) (*Group, error) {
 		kgo.AdjustFetchOffsetsFn(g.place),
 		kgo.OnPartitionsRevoked(g.forget),
 		kgo.OnPartitionsLost(g.forget),
-		kgo.FetchMaxWait(100*time.Millisecond),
+		// The broker answers with this much, or with what there is after this long. Without it each record that is
+		// produced is a fetch and a transaction of its own (row freshness of the benchmark).
+		kgo.FetchMinBytes(64<<10),
+		kgo.FetchMaxWait(50*time.Millisecond),
 		kgo.FetchMaxBytes(16<<20),
 		kgo.SessionTimeout(cfg.SessionTimeout),
 		kgo.HeartbeatInterval(min(time.Second, cfg.SessionTimeout/3)),
