@@ -66,8 +66,10 @@ func TestMedianAndQuantile(t *testing.T) {
 	for i := range all {
 		all[i] = float64(100 - i)
 	}
-	require.InDelta(t, 100, quantile(all, 0.99), 0)
-	require.InDelta(t, 51, quantile(all, 0.5), 0)
+	require.InDelta(t, 99, quantile(all, 0.99), 0) // 99 of 100 are not above it
+	require.InDelta(t, 50, quantile(all, 0.5), 0)
+	require.InDelta(t, 1, quantile(all, 0), 0)
+	require.InDelta(t, 100, quantile(all, 1), 0)
 }
 
 func TestResultLines(t *testing.T) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"runtime"
@@ -30,7 +31,7 @@ func freshness(ctx context.Context, s *session) (r result, err error) {
 	if err := t.consume(ctx); err != nil {
 		return r, err
 	}
-	tracers := 100
+	tracers := 200
 	if s.cfg.Smoke {
 		tracers = 3
 	}
@@ -39,15 +40,11 @@ func freshness(ctx context.Context, s *session) (r result, err error) {
 		return r, err
 	}
 	beacons := t.beacons(n.addr)
-	peak, err := beacons.peak(ctx, s.cfg.Sample)
+	peak, err := t.together(ctx, beacons)
 	if err != nil {
 		return r, err
 	}
-	s.say("peak with settlement and archive beside it: %s/s; waiting until they have caught up with it", number(peak.perSecond))
-	if err := t.catchUp(ctx); err != nil {
-		return r, err
-	}
-	stop := beacons.inBackground(ctx, peak.perSecond/2)
+	stop := beacons.inBackground(ctx, peak/2)
 	look := &lookout{site: t, node: n, answered: map[string]time.Time{}}
 	watching, ended := context.WithCancel(ctx)
 	defer ended()
@@ -68,6 +65,22 @@ func freshness(ctx context.Context, s *session) (r result, err error) {
 	r.ours = quantile(look.took, 0.99)
 	r.p50, r.p99 = seconds(quantile(look.took, 0.5)), seconds(r.ours)
 	return r, nil
+}
+
+// together is how many beacons a second go all the way, from the node through settlement into the archive. Those that the
+// node has answered when the load ends count when they are archived.
+func (t *site) together(ctx context.Context, beacons traffic) (perSecond float64, err error) {
+	began := time.Now()
+	sent, err := beacons.peak(ctx, t.s.cfg.Sample)
+	if err != nil {
+		return 0, err
+	}
+	if err := t.catchUp(ctx); err != nil {
+		return 0, err
+	}
+	perSecond = sent.count / time.Since(began).Seconds()
+	t.s.say("the node answers %s beacons/s with the consumers beside it; %s/s go all the way", number(sent.perSecond), number(perSecond))
+	return perSecond, nil
 }
 
 // lookout sees beacons appear in stats. One reader asks for all of them, as a dashboard does: a reader for each would
@@ -129,7 +142,7 @@ func (l *lookout) watch(ctx context.Context, n int) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(100 * time.Millisecond):
 		}
 	}
 	return fmt.Errorf("no more of %d beacons came into stats for a minute", n)
@@ -158,7 +171,7 @@ func quantile(all []float64, q float64) float64 {
 		return 0
 	}
 	slices.Sort(all)
-	return all[min(len(all)-1, int(q*float64(len(all))))]
+	return all[max(0, int(math.Ceil(q*float64(len(all))))-1)]
 }
 
 func seconds(v float64) time.Duration { return time.Duration(v * float64(time.Second)) }
