@@ -13,6 +13,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"go.uber.org/goleak"
 )
 
@@ -297,4 +299,52 @@ func TestRemovedRecordsAreCountedAsAGap(t *testing.T) {
 	require.False(t, offsets.apply(records))
 	require.EqualValues(t, 1, testutil.ToFloat64(second.gaps))
 	require.Zero(t, testutil.ToFloat64(first.gaps))
+}
+
+// What a plan of somebody else's partition needs is read whoever owns it: as much of it as the log still has.
+func TestReadIsOfAnyPartition(t *testing.T) {
+	onEveryBroker(t, func(t *testing.T, brokers []string) {
+		cfg := testLog(t, brokers, 2)
+		p, _ := startProducer(t, cfg)
+		write(t, p, numbered(0, 40)...)
+		owner := joinGroup(t, cfg, newLedger())
+		byPartition := make(map[ledger.Partition][]event.Record)
+		for _, r := range read(t, owner, 40) {
+			at := ledger.Partition{Stream: r.TopicID, Number: r.Partition}
+			byPartition[at] = append(byPartition[at], r)
+		}
+		stranger := joinGroup(t, cfg, newLedger()) // it never polls, so it owns nothing
+		within := func(at ledger.Partition, first, next int64) []string {
+			records, err := stranger.Read(deadline(t), ledger.Range{Partition: at, First: first, Next: next})
+			require.NoError(t, err)
+			for i, r := range records {
+				require.Equal(t, max(first, records[0].Offset)+int64(i), r.Offset)
+				require.Equal(t, at, ledger.Partition{Stream: r.TopicID, Number: r.Partition})
+			}
+			return values(records)
+		}
+		for at, all := range byPartition {
+			n := int64(len(all))
+			require.Equal(t, values(all[1:n-1]), within(at, 1, n-1))
+			require.Equal(t, values(all[n-1:]), within(at, n-1, n+5), "it does not wait for what is not written")
+			require.Empty(t, within(at, n, n+5))
+			require.Empty(t, within(ledger.Partition{Stream: "another topic", Number: at.Number}, 0, n))
+			removeBelow(t, cfg, at.Number, 2)
+			require.Equal(t, values(all[2:4]), within(at, 0, 4))
+			require.Empty(t, within(at, 0, 2))
+		}
+	})
+}
+
+// removeBelow has the broker forget the records of a partition below an offset, as its retention does.
+func removeBelow(t *testing.T, cfg Config, partition int32, offset int64) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(cfg.Brokers...))
+	require.NoError(t, err)
+	defer client.Close()
+	offsets := kadm.Offsets{}
+	offsets.AddOffset(cfg.TopicPrefix+event.TopicEvents, partition, offset, -1)
+	done, err := kadm.NewClient(client).DeleteRecords(deadline(t), offsets)
+	require.NoError(t, err)
+	require.NoError(t, done.Error())
 }
