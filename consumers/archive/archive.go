@@ -326,8 +326,18 @@ func (a *Archiver) insert(ctx context.Context, plan ledger.Plan, block []report.
 	a.metrics.insert.Observe(time.Since(start).Seconds())
 	a.metrics.chunk.Observe(float64(len(block)))
 	a.metrics.rows.Add(float64(len(block)))
-	a.metrics.age.Set(max(0, time.Since(block[len(block)-1].ReceivedAt).Seconds()))
+	a.metrics.age.Set(max(0, time.Since(newest(plan, block)).Seconds()))
 	return nil
+}
+
+// newest is when the newest event of a block was received, as each partition is in about that order.
+func newest(plan ledger.Plan, block []report.Row) (at time.Time) {
+	end := 0
+	for _, c := range plan {
+		end += len(c.Outcomes)
+		at = later(at, block[end-1].ReceivedAt)
+	}
+	return at
 }
 
 // trouble makes the archiver not ready until its next success.
