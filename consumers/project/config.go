@@ -14,7 +14,7 @@ import (
 // Config is what an operator may choose.
 type Config struct {
 	Every       time.Duration `name:"project-every" env:"ADNET_PROJECT_EVERY" default:"200ms" help:"How often changes are looked for and published."`
-	RepairEvery time.Duration `name:"project-repair-every" env:"ADNET_PROJECT_REPAIR_EVERY" default:"30s" help:"How often every campaign's room to spend is published again."`
+	RepairEvery time.Duration `name:"project-repair-every" env:"ADNET_PROJECT_REPAIR_EVERY" default:"30s" help:"How long after every campaign's room to spend was published that begins again."`
 	Page        int           `name:"project-page" env:"ADNET_PROJECT_PAGE" default:"1000" help:"Most campaigns published at once."`
 	Timeout     time.Duration `name:"project-timeout" env:"ADNET_PROJECT_TIMEOUT" default:"10s" help:"Longest time for one question to the source or the target."`
 }

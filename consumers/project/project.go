@@ -12,13 +12,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"adnet/internal/campaign"
-	"adnet/internal/ledger"
 	"adnet/internal/obs"
 
 	"github.com/cenkalti/backoff/v5"
@@ -33,10 +31,12 @@ type Projector struct {
 
 	filled    bool  // everything up to published was published to the target as it is now
 	published int64 // config version
+	followed  time.Time
 	cursor    int64 // of rooms; 0 publishes all
-	repaired  time.Time
+	repair    repair
 	epoch     int64 // of the reservations; 0 before it is known
 	wake      chan struct{}
+	aside     sync.WaitGroup // what runs beside the rounds
 
 	failing atomic.Pointer[error]
 	often   *obs.LimitedLogger // for failures that repeat
@@ -74,10 +74,9 @@ func (p *Projector) Ready() error {
 func (p *Projector) Run(ctx context.Context) error {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = p.cfg.Every, max(p.cfg.Every, 2*time.Second)
-	var listening sync.WaitGroup
-	defer listening.Wait()
+	defer p.aside.Wait()
 	if p.deps.Wake != nil {
-		listening.Go(func() { p.listen(ctx) })
+		p.aside.Go(func() { p.listen(ctx) })
 	}
 	for {
 		wait := p.cfg.Every
@@ -172,6 +171,7 @@ func (p *Projector) fill(ctx context.Context) error {
 
 // follow publishes changes page by page; after each the target is complete up to its version.
 func (p *Projector) follow(ctx context.Context) error {
+	p.followed = time.Now()
 	_, err := p.pages(ctx, p.published, func(page []campaign.Campaign, head int64) error {
 		if err := p.publish(ctx, page, head); err != nil {
 			return err
@@ -214,94 +214,6 @@ func (p *Projector) publish(ctx context.Context, page []campaign.Campaign, head 
 		return fmt.Errorf("publish campaigns up to version %d: %w", head, err)
 	}
 	p.metrics.campaigns.Add(float64(len(page)))
-	return nil
-}
-
-// rooms publishes what changed, and everything now and then: that repairs what an eviction or a lost write
-// of the target did to single values. The epoch comes first: releases belong to one.
-func (p *Projector) rooms(ctx context.Context) error {
-	if time.Since(p.repaired) >= p.cfg.RepairEvery {
-		p.cursor = 0
-	}
-	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
-	defer cancel()
-	next, err := p.follows(ctx)
-	if err != nil {
-		return err
-	}
-	if next != 0 {
-		p.cursor = 0
-		p.deps.Target.Rebuild(next)
-	}
-	if err := p.publishRooms(ctx); err != nil || next == 0 {
-		return err
-	}
-	// Only now: nodes must not grant by rooms of before.
-	level := slog.LevelWarn
-	if p.epoch == 0 { // a process that starts finds out what there is
-		level = slog.LevelDebug
-	}
-	if p.epoch, err = p.deps.Target.Open(ctx, next); err != nil {
-		p.epoch = 0
-		return fmt.Errorf("open the reservations: %w", err)
-	}
-	if p.epoch != next {
-		p.cursor = 0 // what this process published went to an epoch that nobody uses
-	}
-	p.metrics.epochs.Inc()
-	p.metrics.epoch.Set(float64(p.epoch))
-	p.deps.Logger.Log(ctx, level, "reservations were built anew: the target had none, or older ones", "epoch", p.epoch)
-	return nil
-}
-
-// follows makes sure that this process and the target are in the last epoch that the source knows. next is the epoch
-// to rebuild under when they are not.
-func (p *Projector) follows(ctx context.Context) (next int64, err error) {
-	current, err := p.deps.Target.Beat(ctx, p.epoch)
-	if err != nil {
-		return 0, fmt.Errorf("beat: %w", err)
-	}
-	if current == p.epoch && current != 0 {
-		return 0, nil
-	}
-	stored, err := p.deps.Source.Epoch(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("read the epoch: %w", err)
-	}
-	if current == stored && current != 0 {
-		// Another process rebuilt it, or this one just started: what it published is repeated to be sure.
-		p.epoch, p.cursor = current, 0
-		p.metrics.epoch.Set(float64(p.epoch))
-		if current, err = p.deps.Target.Beat(ctx, p.epoch); err == nil && current == p.epoch {
-			return 0, nil
-		}
-	}
-	p.epoch = 0
-	if next, err = p.deps.Source.NextEpoch(ctx); err != nil {
-		return 0, fmt.Errorf("begin an epoch: %w", err)
-	}
-	return next, nil
-}
-
-func (p *Projector) publishRooms(ctx context.Context) error {
-	repair := p.cursor == 0
-	rooms, next, err := p.deps.Source.Rooms(ctx, p.cursor)
-	if err != nil {
-		return fmt.Errorf("read rooms: %w", err)
-	}
-	if len(rooms) > 0 {
-		if err := p.deps.Target.PublishRooms(ctx, rooms); err != nil {
-			return fmt.Errorf("publish rooms: %w", err)
-		}
-	}
-	p.cursor = next // only now: rooms that were not published are read again
-	p.metrics.rooms.Add(float64(len(rooms)))
-	if repair {
-		p.repaired = time.Now()
-		if err := p.deps.Source.Prune(ctx, ledger.MinuteOf(p.repaired)-3*ledger.MaxReservation); err != nil {
-			return fmt.Errorf("prune releases: %w", err)
-		}
-	}
 	return nil
 }
 

@@ -233,6 +233,8 @@ type target struct {
 	kept  map[uuid.UUID]int64
 	heads []int64 // as they were given
 	rooms map[uuid.UUID]int64
+	pages int           // of rooms
+	slow  time.Duration // each page of rooms takes this long
 
 	epoch    int64         // open; 0 for none
 	building int64         // that rooms go to
@@ -262,9 +264,15 @@ func (g *target) PublishCampaigns(_ context.Context, changed []campaign.Campaign
 	return nil
 }
 
-func (g *target) PublishRooms(_ context.Context, rooms []ledger.Room) error {
+func (g *target) PublishRooms(ctx context.Context, rooms []ledger.Room) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(g.slow):
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.pages++
 	if g.rooms == nil {
 		g.rooms = make(map[uuid.UUID]int64)
 	}
@@ -384,6 +392,46 @@ func TestLostRoomsAreRepaired(t *testing.T) {
 		clear(g.rooms)
 		g.mu.Unlock()
 	}
+}
+
+// The time limit is of a page: many campaigns take longer, and do not begin again and again.
+func TestManyRoomsTakeLongerThanOneTimeout(t *testing.T) {
+	s := newSource()
+	s.add(t, 100)
+	cfg := config
+	cfg.Timeout = 100 * time.Millisecond
+	g := &target{kept: make(map[uuid.UUID]int64), slow: 10 * time.Millisecond} // 50 pages
+	p, _ := start(t, cfg, s, g)
+	require.Eventually(t, func() bool { return p.Ready() == nil }, patience, time.Millisecond)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	require.Equal(t, 50, g.pages, "each page once")
+}
+
+// A change of a campaign, which may be a pause, does not wait for all rooms, neither when they are published for the first
+// time nor when they are repaired.
+func TestChangesGoBetweenPagesOfRooms(t *testing.T) {
+	s := newSource()
+	ids := s.add(t, 400)
+	cfg := config
+	cfg.RepairEvery = time.Millisecond
+	g := &target{kept: make(map[uuid.UUID]int64), slow: 5 * time.Millisecond} // 200 pages
+	p, _ := start(t, cfg, s, g)
+	pages := func() int { g.mu.Lock(); defer g.mu.Unlock(); return g.pages }
+	change := func() {
+		s.rename(t, ids[7], uuid.NewString())
+		before := pages()
+		_, head, err := s.ChangedCampaigns(t.Context(), 0, 1_000)
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { h, _, _ := g.state(); return h == head }, patience, time.Millisecond)
+		require.Less(t, pages()-before, 50)
+	}
+	require.Eventually(t, func() bool { return pages() > 10 }, patience, time.Millisecond)
+	change()
+	require.Error(t, p.Ready(), "still publishing for the first time")
+	require.Eventually(t, func() bool { return pages() > 210 }, patience, time.Millisecond)
+	require.NoError(t, p.Ready())
+	change()
 }
 
 func TestFailuresSkipNothing(t *testing.T) {

@@ -1,0 +1,213 @@
+package project
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"adnet/internal/ledger"
+)
+
+// repairShare is the part of the rounds' time that a repair may take.
+const repairShare = 5
+
+// repair publishes every room again, a little in each round, which mends what an eviction or a lost write of the
+// target did to single values. Nothing waits for it: with a million campaigns it takes minutes.
+type repair struct {
+	ended   time.Time
+	reading chan everything // of the read that is under way, if any
+	left    []ledger.Room   // read and not yet published
+}
+
+// everything is all rooms, or why they could not be read.
+type everything struct {
+	rooms []ledger.Room
+	err   error
+}
+
+// rooms publishes those that changed, or all. The epoch comes first: releases belong to one.
+func (p *Projector) rooms(ctx context.Context) error {
+	next, err := p.follows(ctx)
+	if err != nil {
+		return err
+	}
+	if next != 0 {
+		p.cursor = 0
+		p.deps.Target.Rebuild(next)
+	}
+	if err := p.publishChanged(ctx); err != nil {
+		return err
+	}
+	if next != 0 {
+		return p.open(ctx, next)
+	}
+	return p.mend(ctx)
+}
+
+// open lets nodes reserve in a new epoch. Only now: they must not grant by rooms of before.
+func (p *Projector) open(ctx context.Context, next int64) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
+	defer cancel()
+	level := slog.LevelWarn
+	if p.epoch == 0 { // a process that starts finds out what there is
+		level = slog.LevelDebug
+	}
+	if p.epoch, err = p.deps.Target.Open(ctx, next); err != nil {
+		p.epoch = 0
+		return fmt.Errorf("open the reservations: %w", err)
+	}
+	if p.epoch != next {
+		p.cursor = 0 // what this process published went to an epoch that nobody uses
+	}
+	p.metrics.epochs.Inc()
+	p.metrics.epoch.Set(float64(p.epoch))
+	p.deps.Logger.Log(ctx, level, "reservations were built anew: the target had none, or older ones", "epoch", p.epoch)
+	return nil
+}
+
+// follows makes sure that this process and the target are in the last epoch that the source knows. next is the epoch
+// to rebuild under when they are not.
+func (p *Projector) follows(ctx context.Context) (next int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
+	defer cancel()
+	current, err := p.deps.Target.Beat(ctx, p.epoch)
+	if err != nil {
+		return 0, fmt.Errorf("beat: %w", err)
+	}
+	if current == p.epoch && current != 0 {
+		return 0, nil
+	}
+	stored, err := p.deps.Source.Epoch(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read the epoch: %w", err)
+	}
+	if current == stored && current != 0 {
+		// Another process rebuilt it, or this one just started: what it published is repeated to be sure.
+		p.epoch, p.cursor = current, 0
+		p.metrics.epoch.Set(float64(p.epoch))
+		if current, err = p.deps.Target.Beat(ctx, p.epoch); err == nil && current == p.epoch {
+			return 0, nil
+		}
+	}
+	p.epoch = 0
+	if next, err = p.deps.Source.NextEpoch(ctx); err != nil {
+		return 0, fmt.Errorf("begin an epoch: %w", err)
+	}
+	return next, nil
+}
+
+// publishChanged publishes what changed after the cursor.
+func (p *Projector) publishChanged(ctx context.Context) error {
+	all := p.cursor == 0
+	rooms, next, err := p.readRooms(ctx, p.cursor)
+	if err != nil {
+		return err
+	}
+	for len(rooms) > 0 {
+		if rooms, err = p.publishPage(ctx, rooms); err != nil {
+			return err
+		}
+		if err := p.meanwhile(ctx); err != nil {
+			return err
+		}
+	}
+	p.cursor = next // only now: rooms that were not published are read again
+	if all {
+		return p.mended(ctx)
+	}
+	return nil
+}
+
+// readRooms is as Source.Rooms.
+func (p *Projector) readRooms(ctx context.Context, cursor int64) ([]ledger.Room, int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
+	defer cancel()
+	rooms, next, err := p.deps.Source.Rooms(ctx, cursor)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read rooms: %w", err)
+	}
+	return rooms, next, nil
+}
+
+// publishPage publishes the first of some rooms and answers the rest. Each page has its time, so that many campaigns take
+// longer and do not fail.
+func (p *Projector) publishPage(ctx context.Context, rooms []ledger.Room) (rest []ledger.Room, err error) {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
+	defer cancel()
+	page := rooms[:min(p.cfg.Page, len(rooms))]
+	if err := p.deps.Target.PublishRooms(ctx, page); err != nil {
+		return rooms, fmt.Errorf("publish rooms: %w", err)
+	}
+	p.metrics.rooms.Add(float64(len(page)))
+	return rooms[len(page):], nil
+}
+
+// meanwhile publishes changes of campaigns between two pages of rooms: a pause waits for them.
+func (p *Projector) meanwhile(ctx context.Context) error {
+	select {
+	case <-p.wake:
+	default:
+		if time.Since(p.followed) < p.cfg.Every {
+			return nil
+		}
+	}
+	return p.follow(ctx)
+}
+
+// mend carries the repair on for a part of a round. Its rooms may be older than what was published since: versions
+// keep the newer.
+func (p *Projector) mend(ctx context.Context) error {
+	if !p.mendable(ctx) {
+		return nil
+	}
+	for until := time.Now().Add(p.cfg.Every / repairShare); ; {
+		var err error
+		if p.repair.left, err = p.publishPage(ctx, p.repair.left); err != nil {
+			p.repair.left, p.repair.ended = nil, time.Now() // read anew next time: they may be of a day that is over
+			return err
+		}
+		if len(p.repair.left) == 0 {
+			return p.mended(ctx)
+		}
+		if !time.Now().Before(until) {
+			return nil
+		}
+	}
+}
+
+// mendable has everything read beside the rounds when a repair is due, and says whether there is something to publish.
+func (p *Projector) mendable(ctx context.Context) bool {
+	r := &p.repair
+	if r.reading == nil && len(r.left) == 0 && time.Since(r.ended) >= p.cfg.RepairEvery {
+		reading := make(chan everything, 1)
+		r.reading = reading
+		p.aside.Go(func() {
+			rooms, _, err := p.readRooms(ctx, 0)
+			reading <- everything{rooms, err}
+		})
+	}
+	select {
+	case read := <-r.reading: // never, when it is nil
+		r.reading = nil
+		if r.left = read.rooms; len(read.rooms) == 0 {
+			r.ended = time.Now()
+		}
+		if read.err != nil && ctx.Err() == nil {
+			p.often.Warn(ctx, "a repair of the rooms is put off", "error", read.err)
+		}
+	default:
+	}
+	return len(r.left) > 0
+}
+
+// mended notes that every room was published, and forgets releases that no reservation is left for.
+func (p *Projector) mended(ctx context.Context) error {
+	p.repair.left, p.repair.ended = nil, time.Now()
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
+	defer cancel()
+	if err := p.deps.Source.Prune(ctx, ledger.MinuteOf(p.repair.ended)-3*ledger.MaxReservation); err != nil {
+		return fmt.Errorf("prune releases: %w", err)
+	}
+	return nil
+}
