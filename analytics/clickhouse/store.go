@@ -152,8 +152,6 @@ FROM
     WHERE toYYYYMM(day) NOT IN (SELECT DISTINCT toYYYYMM(day) FROM events)
 )
 SETTINGS max_bytes_before_external_group_by = 500000000`
-	archivedUntilQuery = `
-SELECT max(last_received_at) AS at FROM stats_daily WHERE day = (SELECT max(day) FROM stats_daily)`
 	auctionsQuery = `SELECT toInt64(count()) AS n FROM auctions FINAL`
 	noticesQuery  = `SELECT toInt64(count()) AS n FROM notices FINAL`
 )
@@ -189,20 +187,6 @@ func (s *Store) Billable(ctx context.Context) (ledger.Billable, error) {
 		return ledger.Billable{}, err
 	}
 	return ledger.Billable{Worth: money.Micros(rows[0].Worth), Cut: rows[0].Cut}, nil
-}
-
-// ArchivedUntil is the newest time of receipt among the events (UTC); the zero time when there are none.
-func (s *Store) ArchivedUntil(ctx context.Context) (time.Time, error) {
-	var rows []struct {
-		At time.Time `ch:"at"`
-	}
-	if err := s.Select(ctx, &rows, archivedUntilQuery, nil); err != nil || len(rows) == 0 {
-		return time.Time{}, err
-	}
-	if rows[0].At.Unix() <= 0 { // max of nothing is the epoch
-		return time.Time{}, nil
-	}
-	return rows[0].At.UTC(), nil
 }
 
 // Auctions counts the auctions that are stored, each once.

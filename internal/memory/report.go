@@ -277,13 +277,6 @@ func (r *Reports) Totals(context.Context) (ledger.Totals, error) {
 	return totals, nil
 }
 
-// ArchivedUntil is the newest time of receipt among the events (UTC); the zero time when there are none.
-func (r *Reports) ArchivedUntil(context.Context) (time.Time, error) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return r.until, nil
-}
-
 // Aggregate answers how many rows a roll-up of the day has. The sums are always current here, so there is
 // nothing to compute. Error: errs.InvalidRequest for a day outside 1970 to 2105.
 func (r *Reports) Aggregate(_ context.Context, day ledger.Day) (int, error) {

@@ -42,7 +42,6 @@ type ReportAudit interface {
 	Billable(ctx context.Context) (ledger.Billable, error)
 	Auctions(ctx context.Context) (int64, error)
 	Notices(ctx context.Context) (int64, error)
-	ArchivedUntil(ctx context.Context) (time.Time, error)
 }
 
 // RunReports runs every case of the analytics store. open gives an empty store that is closed by the test's own
@@ -137,9 +136,7 @@ func reportsEmpty(t *testing.T, s Reports) {
 	totals, err := s.Audit.Totals(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, ledger.Totals{ByVerdict: map[ledger.Verdict]int64{}}, totals)
-	until, err := s.Audit.ArchivedUntil(t.Context())
-	require.NoError(t, err)
-	require.True(t, until.IsZero())
+	require.True(t, stats(t, s, report.Query{}).AsOf.IsZero())
 	rows, err := s.Rollup.Aggregate(t.Context(), reportDay)
 	require.NoError(t, err)
 	require.Zero(t, rows)
@@ -562,9 +559,6 @@ func reportsAsOf(t *testing.T, s Reports) {
 	newest := reportNoon.Add(123456 * time.Microsecond)
 	insertRows(t, s, "1", reportRow(func(r *report.Row) { r.ReceivedAt = newest }))
 	insertRows(t, s, "2", reportRow(onDay(reportDay-40)), reportRow())
-	until, err := s.Audit.ArchivedUntil(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, newest, until)
 	require.Equal(t, newest, stats(t, s, report.Query{}).AsOf)
 	// Also when the range does not hold the newest event, or nothing at all.
 	require.Equal(t, newest, stats(t, s, report.Query{Since: reportDay - 60, Until: reportDay - 30}).AsOf)
