@@ -234,14 +234,14 @@ func (a *Archiver) due(now time.Time) (groups [][]ledger.Range) {
 	}
 	rows := 0
 	for _, p := range a.buffer.partitions() {
-		records := a.buffer.queues[p].records
-		if len(groups) == 0 || rows+len(records) > a.cfg.ChunkRows {
+		q := a.buffer.queues[p]
+		if len(groups) == 0 || rows+len(q.records) > a.cfg.ChunkRows {
 			groups, rows = append(groups, nil), 0
 		}
 		last := len(groups) - 1
 		// No more than what is held, so that the plan can be carried out at once.
-		groups[last] = append(groups[last], ledger.Range{Partition: p, First: records[0].offset, Next: records[len(records)-1].offset + 1})
-		rows += len(records)
+		groups[last] = append(groups[last], ledger.Range{Partition: p, First: q.records[0].offset, Next: q.end()})
+		rows += len(q.records)
 	}
 	return groups
 }

@@ -18,14 +18,11 @@ type held struct {
 }
 
 // queue is the records of one partition, by offset, perhaps with gaps.
-type queue struct {
-	records []held
-	end     int64 // one past the last offset that was read
-}
+type queue struct{ records []held }
 
 // buffer is the queues of all partitions, and how full they are.
 type buffer struct {
-	queues  map[ledger.Partition]*queue
+	queues  map[ledger.Partition]*queue // none is empty
 	records int
 	bytes   int
 }
@@ -46,13 +43,12 @@ func (b *buffer) add(records []event.Record) {
 			q = &queue{}
 			b.queues[p] = q
 		}
-		if r.Offset < q.end {
+		if r.Offset < q.end() {
 			continue
 		}
 		start := len(slab)
 		slab = append(slab, r.Value...)
 		q.records = append(q.records, held{offset: r.Offset, at: r.Time.UTC(), value: slab[start:len(slab):len(slab)]})
-		q.end = r.Offset + 1
 		b.records++
 		b.bytes += len(r.Value)
 	}
@@ -89,6 +85,14 @@ func (b *buffer) within(r ledger.Range) (records []held, complete bool) {
 func (q *queue) find(offset int64) int {
 	n, _ := slices.BinarySearchFunc(q.records, offset, func(r held, offset int64) int { return cmp.Compare(r.offset, offset) })
 	return n
+}
+
+// end is one past the last offset that is held.
+func (q *queue) end() int64 {
+	if len(q.records) == 0 {
+		return 0
+	}
+	return q.records[len(q.records)-1].offset + 1
 }
 
 // partitions lists those that have records, in a fixed order.
