@@ -1,7 +1,6 @@
 package settle
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -41,9 +40,7 @@ func (s *Settler) batch(ctx context.Context, records []event.Record) (b ledger.B
 			b.Runs = append(b.Runs, *run)
 		}
 	}
-	slices.SortFunc(b.Runs, func(a, b ledger.Run) int {
-		return cmp.Or(cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Number, b.Number))
-	})
+	slices.SortFunc(b.Runs, func(a, b ledger.Run) int { return ledger.ComparePartitions(a.Partition, b.Partition) })
 	return b, rest, nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
@@ -23,10 +22,11 @@ JOIN unnest($1::text[], $2::integer[]) AS want (stream, partition) USING (stream
 	progressSQL = `
 SELECT want.stream, want.partition, coalesce(a.archived_next,
 	(SELECT min(first_offset) FROM applied_batch b WHERE b.stream = want.stream AND b.partition = want.partition)), a.plan
-FROM unnest($1::text[], $2::integer[]) AS want (stream, partition) LEFT JOIN archive_progress a USING (stream, partition)`
+FROM unnest($1::text[], $2::integer[]) AS want (stream, partition) LEFT JOIN archive_progress a USING (stream, partition)
+ORDER BY want.stream COLLATE "C", want.partition`
 
 	pendingSQL = `
-SELECT stream, partition, archived_next, planned_to FROM archive_progress WHERE plan = $1`
+SELECT stream, partition, archived_next, planned_to FROM archive_progress WHERE plan = $1 ORDER BY stream, partition`
 
 	// The limit keeps a long backlog from being read; every range has at least one row.
 	appliedSQL = `
@@ -138,7 +138,6 @@ func (s *Store) progress(ctx context.Context, held []ledger.Range) (from []ledge
 		}
 		return nil
 	})
-	slices.SortFunc(from, func(a, b ledger.Range) int { return ledger.ComparePartitions(a.Partition, b.Partition) })
 	return from, pending, err
 }
 
@@ -157,7 +156,6 @@ func (s *Store) pending(ctx context.Context, plan uuid.UUID) (ledger.Plan, error
 	if err != nil || len(ranges) == 0 {
 		return nil, err
 	}
-	slices.SortFunc(ranges, func(a, b ledger.Range) int { return ledger.ComparePartitions(a.Partition, b.Partition) })
 	chunks, err := s.applied(ctx, ranges, 0)
 	for i, r := range ranges {
 		if err == nil && (i >= len(chunks) || chunks[i].Range != r) {
@@ -259,13 +257,4 @@ func ranges(plan ledger.Plan) []ledger.Range {
 		list[i] = c.Range
 	}
 	return list
-}
-
-// splitRanges is ranges as the columns of unnest.
-func splitRanges(ranges []ledger.Range) (streams []string, numbers []int32, firsts, nexts []int64) {
-	for _, r := range ranges {
-		streams, numbers = append(streams, r.Stream), append(numbers, r.Number)
-		firsts, nexts = append(firsts, r.First), append(nexts, r.Next)
-	}
-	return streams, numbers, firsts, nexts
 }

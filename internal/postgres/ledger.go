@@ -222,6 +222,15 @@ func splitPartitions(partitions []ledger.Partition) (streams []string, numbers [
 	return streams, numbers
 }
 
+// splitRanges is ranges as the columns of unnest.
+func splitRanges(ranges []ledger.Range) (streams []string, numbers []int32, firsts, nexts []int64) {
+	for _, r := range ranges {
+		streams, numbers = append(streams, r.Stream), append(numbers, r.Number)
+		firsts, nexts = append(firsts, r.First), append(nexts, r.Next)
+	}
+	return streams, numbers, firsts, nexts
+}
+
 // collectOffsets reads rows of (stream, partition, offset).
 func collectOffsets(rows pgx.Rows) (map[ledger.Partition]int64, error) {
 	offsets := make(map[ledger.Partition]int64)

@@ -90,14 +90,13 @@ var _ ledger.Tx = (*batchTx)(nil)
 // [ledger.ErrFenced]: it sees the moved offset, or finds the row it wanted to add.
 func (b *batchTx) Claim(ctx context.Context, ranges []ledger.Range) error {
 	b.claimed = make(map[ledger.Range]bool, len(ranges))
-	partitions, firsts, nexts := make([]ledger.Partition, len(ranges)), make([]int64, len(ranges)), make([]int64, len(ranges))
-	for i, r := range ranges {
+	for _, r := range ranges {
 		if r.First < 0 || r.Next <= r.First {
 			return fmt.Errorf("claim %s: not a range", r)
 		}
-		b.claimed[r], partitions[i], firsts[i], nexts[i] = false, r.Partition, r.First, r.Next
+		b.claimed[r] = false
 	}
-	streams, numbers := splitPartitions(partitions)
+	streams, numbers, firsts, nexts := splitRanges(ranges)
 	var stored map[ledger.Partition]int64
 	moved := int64(0)
 	var batch pgx.Batch // the second statement moves what the first has locked
@@ -129,10 +128,7 @@ func (b *batchTx) addOffsets(ctx context.Context, ranges []ledger.Range) error {
 	if len(ranges) == 0 {
 		return nil
 	}
-	streams, numbers, nexts := make([]string, len(ranges)), make([]int32, len(ranges)), make([]int64, len(ranges))
-	for i, r := range ranges {
-		streams[i], numbers[i], nexts[i] = r.Stream, r.Number, r.Next
-	}
+	streams, numbers, _, nexts := splitRanges(ranges)
 	tag, err := b.tx.Exec(ctx, addOffsetsSQL, streams, numbers, nexts)
 	if err != nil {
 		return fmt.Errorf("claim offsets: %w", err)
