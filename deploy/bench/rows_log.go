@@ -472,19 +472,10 @@ func (p *pipeline) bareProduce(ctx context.Context, d time.Duration) (float64, e
 	}
 	var acked atomic.Int64
 	var failed atomic.Pointer[error]
-	var started time.Time
-	for i := 0; i <= unmeasured || time.Since(started) < d; i++ {
-		if i == unmeasured {
-			// Until the broker leads every partition of a new topic the client waits for seconds between its questions.
-			if err := client.Flush(ctx); err != nil {
-				return 0, err
-			}
-			acked.Store(0)
-			started = time.Now()
-		}
+	produce := func(i int) error {
 		key, value, err := p.impression(i)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		client.Produce(ctx, &kgo.Record{Key: key, Value: value}, func(_ *kgo.Record, err error) {
 			if err != nil {
@@ -493,6 +484,23 @@ func (p *pipeline) bareProduce(ctx context.Context, d time.Duration) (float64, e
 			}
 			acked.Add(1)
 		})
+		return nil
+	}
+	// Until the broker leads every partition of a new topic the client waits for seconds between its questions.
+	for i := range unmeasured {
+		if err := produce(i); err != nil {
+			return 0, err
+		}
+	}
+	if err := client.Flush(ctx); err != nil {
+		return 0, err
+	}
+	acked.Store(0)
+	started := time.Now()
+	for i := 0; time.Since(started) < d; i++ {
+		if err := produce(i); err != nil {
+			return 0, err
+		}
 	}
 	if err := client.Flush(ctx); err != nil {
 		return 0, err

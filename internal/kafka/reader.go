@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	"adnet/internal/ledger"
 	"adnet/schemas/event"
@@ -63,18 +64,17 @@ func (g *Group) Read(ctx context.Context, r ledger.Range) ([]event.Record, error
 	if err != nil {
 		return nil, err
 	}
-	var records []event.Record
-	for _, s := range spans {
-		if s.Partition != r.Partition { // also a topic that was made again: its stream has another name
-			continue
-		}
-		s.First, s.Next = max(s.First, r.First), min(s.Next, r.Next)
-		err = Read(ctx, g.cfg, g.group.Topic, []Span{s}, g.deps, func(record event.Record) error {
-			record.Key, record.Value = bytes.Clone(record.Key), bytes.Clone(record.Value)
-			records = append(records, record)
-			return nil
-		})
+	i := slices.IndexFunc(spans, func(s Span) bool { return s.Partition == r.Partition })
+	if i < 0 {
+		return nil, nil // the topic was made again: its stream has another name
 	}
+	there := Span{Partition: r.Partition, First: max(spans[i].First, r.First), Next: min(spans[i].Next, r.Next)}
+	var records []event.Record
+	err = Read(ctx, g.cfg, g.group.Topic, []Span{there}, g.deps, func(record event.Record) error {
+		record.Key, record.Value = bytes.Clone(record.Key), bytes.Clone(record.Value)
+		records = append(records, record)
+		return nil
+	})
 	return records, err
 }
 
