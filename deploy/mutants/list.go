@@ -193,19 +193,31 @@ var mutants = []mutant{
 	{
 		name: "mac", protects: "a link that was not made here counts nowhere",
 		file: "internal/token/auction.go",
-		old:  "	if !genuine {", new: "	if !genuine && false {",
+		old:  "if !hmac.Equal(w.sum(hasher, signed), mac) {", new: "if !hmac.Equal(w.sum(hasher, signed), mac) && false {",
 		tests: []string{"./internal/token"},
 	},
 	{
 		name: "mac-purpose-content", protects: "a token of one purpose does not serve another (its content)",
 		file: "internal/token/auction.go",
-		old:  "if s == nil || raw[1] != byte(purpose) {", new: "if s == nil {",
+		old:  "if hasher == nil || raw[1] != byte(purpose) {", new: "if hasher == nil {",
 		tests: []string{"./internal/token"},
 	},
 	{
 		name: "mac-purpose-key", protects: "a token of one purpose does not serve another (its key)",
 		file: "internal/token/auction.go",
 		old:  "key.derive(purposeUses[purpose])", new: "key.derive(purposeUses[PurposeAuction])",
+		tests: []string{"./internal/token"},
+	},
+	{
+		name: "token-texts", protects: "what is kept of the texts of tokens is bounded",
+		file: "internal/token/work.go",
+		old:  "		clear(t)\n", new: "",
+		tests: []string{"./internal/token"},
+	},
+	{
+		name: "token-one-text", protects: "a link has one spelling: a line break in it is refused",
+		file: "internal/token/work.go",
+		old:  "n != strict.DecodedLen(len(token))", new: "n > strict.DecodedLen(len(token))",
 		tests: []string{"./internal/token"},
 	},
 	{

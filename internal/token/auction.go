@@ -2,10 +2,8 @@ package token
 
 import (
 	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"hash"
 	"math"
 	"slices"
 	"strings"
@@ -103,11 +101,12 @@ func (a Auction) IssuedAt() time.Time {
 // Keyring signs and verifies auction tokens.
 type Keyring struct {
 	keys []auctionKey // the first one signs
+	work sync.Pool    // of *work
 }
 
 type auctionKey struct {
 	Key
-	signers [len(purposeUses)]*signer // by purpose
+	secrets [len(purposeUses)][]byte // by purpose; nil for one that does not exist
 }
 
 // NewKeyring takes keys as [ParseKeys] gives them. An empty list, a first key with an end, an
@@ -124,10 +123,11 @@ func NewKeyring(keys []Key) (*Keyring, error) {
 			if err != nil {
 				return nil, err
 			}
-			derived.signers[purpose] = newSigner(secret)
+			derived.secrets[purpose] = secret
 		}
 		ring.keys = append(ring.keys, derived)
 	}
+	ring.work.New = func() any { return &work{macs: make([]keyMACs, len(ring.keys)), seen: texts{}} }
 	return ring, nil
 }
 
@@ -135,24 +135,28 @@ func NewKeyring(keys []Key) (*Keyring, error) {
 // limit are cut, bytes that are not UTF-8 dropped. AuctionID must be a UUIDv7 and purpose one of the
 // constants, otherwise the token does not verify.
 func (r *Keyring) Sign(purpose Purpose, a Auction) string {
-	b := buffers.Get().(*buffer)
-	defer buffers.Put(b)
-	return string(r.AppendSign(b.text[:0], purpose, a))
+	w := r.get()
+	defer r.put(w)
+	return string(r.appendSigned(w.text[:0], w, purpose, a))
 }
 
 // AppendSign appends the token of a to dst, as [Keyring.Sign].
 func (r *Keyring) AppendSign(dst []byte, purpose Purpose, a Auction) []byte {
-	key := &r.keys[0]
-	s := key.signer(purpose)
-	if s == nil {
+	w := r.get()
+	defer r.put(w)
+	return r.appendSigned(dst, w, purpose, a)
+}
+
+func (r *Keyring) appendSigned(dst []byte, w *work, purpose Purpose, a Auction) []byte {
+	mac := r.mac(w, 0, purpose)
+	if mac == nil {
 		return dst
 	}
-	w := s.get()
-	defer s.put(w)
-	raw := append(w.raw[:0], version, byte(purpose), byte(len(key.ID)))
-	raw = append(raw, key.ID...)
+	id := r.keys[0].ID
+	raw := append(w.raw[:0], version, byte(purpose), byte(len(id)))
+	raw = append(raw, id...)
 	raw = appendAuction(raw, a)
-	raw = append(raw, w.sum(raw)...)
+	raw = append(raw, w.sum(mac, raw)...)
 	from := len(dst)
 	dst = slices.Grow(dst, base64.RawURLEncoding.EncodedLen(len(raw)))[:from+base64.RawURLEncoding.EncodedLen(len(raw))]
 	base64.RawURLEncoding.Encode(dst[from:], raw)
@@ -162,88 +166,54 @@ func (r *Keyring) AppendSign(dst []byte, purpose Purpose, a Auction) []byte {
 // Verify gives back what was signed for purpose. It says nothing about the age of the auction: see
 // [Life]. Errors: [ErrMalformed], [ErrSignature], [ErrUnknownKey], [ErrKeyExpired].
 func (r *Keyring) Verify(purpose Purpose, token string, now time.Time) (a Auction, err error) {
-	b := buffers.Get().(*buffer)
-	defer buffers.Put(b)
-	raw, err := b.decode(token)
+	w := r.get()
+	defer r.put(w)
+	raw, err := w.decode(token)
 	if err != nil {
 		return a, err
 	}
-	key, body, err := r.open(purpose, raw)
+	key, content, err := r.open(w, purpose, raw)
 	if err != nil {
 		return a, err
 	}
 	if key.ended(now) {
 		return a, ErrKeyExpired
 	}
-	if !a.read(body) {
+	if !a.read(content, w.seen) {
 		return Auction{}, ErrMalformed
 	}
 	return a, nil
 }
 
 // open checks the MAC and returns the content between header and MAC.
-func (r *Keyring) open(purpose Purpose, raw []byte) (*auctionKey, []byte, error) {
+func (r *Keyring) open(w *work, purpose Purpose, raw []byte) (*auctionKey, []byte, error) {
 	if len(raw) < headerMin+macSize || raw[0] != version || int(raw[2]) > len(raw)-headerMin-macSize {
 		return nil, nil, ErrMalformed
 	}
 	idEnd := headerMin + int(raw[2])
 	key := r.find(raw[headerMin:idEnd])
-	if key == nil {
+	if key < 0 {
 		return nil, nil, ErrUnknownKey
 	}
-	s := key.signer(purpose)
-	if s == nil || raw[1] != byte(purpose) {
+	hasher := r.mac(w, key, purpose)
+	if hasher == nil || raw[1] != byte(purpose) {
 		return nil, nil, ErrSignature
 	}
 	signed, mac := raw[:len(raw)-macSize], raw[len(raw)-macSize:]
-	w := s.get()
-	genuine := hmac.Equal(w.sum(signed), mac)
-	s.put(w)
-	if !genuine {
+	if !hmac.Equal(w.sum(hasher, signed), mac) {
 		return nil, nil, ErrSignature
 	}
-	return key, signed[idEnd:], nil
+	return &r.keys[key], signed[idEnd:], nil
 }
 
-func (r *Keyring) find(id []byte) *auctionKey {
+// find gives the position of the key, or -1.
+func (r *Keyring) find(id []byte) int {
 	for i := range r.keys {
 		if r.keys[i].ID == string(id) {
-			return &r.keys[i]
+			return i
 		}
 	}
-	return nil
-}
-
-// signer is nil for a purpose that does not exist.
-func (k *auctionKey) signer(purpose Purpose) *signer {
-	if int(purpose) >= len(k.signers) {
-		return nil
-	}
-	return k.signers[purpose]
-}
-
-var strict = base64.RawURLEncoding.Strict()
-
-// buffer holds a token while it is read. It is pooled because the vectorised decoder is called through a pointer, which
-// moves its arguments off the stack.
-type buffer struct {
-	text [MaxLen]byte
-	raw  [maxRaw + 32]byte // the decoder stores whole vectors
-}
-
-var buffers = sync.Pool{New: func() any { return new(buffer) }}
-
-// decode gives the bytes of token, valid until the buffer goes back. The decoder skips line breaks even when
-// strict, which would give one content several texts: they are refused first.
-func (b *buffer) decode(token string) ([]byte, error) {
-	if len(token) > MaxLen || strings.IndexByte(token, '\n') >= 0 || strings.IndexByte(token, '\r') >= 0 {
-		return nil, ErrMalformed
-	}
-	n, err := strict.Decode(b.raw[:], b.text[:copy(b.text[:], token)])
-	if err != nil {
-		return nil, ErrMalformed
-	}
-	return b.raw[:n], nil
+	return -1
 }
 
 func appendAuction(b []byte, a Auction) []byte {
@@ -300,7 +270,7 @@ func cut(text string, limit int) string {
 }
 
 // read fills a from a content and says whether it was one.
-func (a *Auction) read(b []byte) bool {
+func (a *Auction) read(b []byte, seen texts) bool {
 	if len(b) < 4*idSize {
 		return false
 	}
@@ -314,7 +284,7 @@ func (a *Auction) read(b []byte) bool {
 		return false
 	}
 	a.Price = money.Micros(price)
-	r := reader{rest: string(b[n:])}
+	r := reader{rest: seen.text(b[n:])}
 	flags := r.byte()
 	a.Sandbox, a.CreditFunded = flags&flagSandbox != 0, flags&flagCredit != 0
 	a.BillingModel, a.Format, a.IntegrationMethod = r.word(), r.word(), r.word()
@@ -363,30 +333,4 @@ func (r *reader) text(limit int) string {
 	text := r.rest[:n]
 	r.rest = r.rest[n:]
 	return text
-}
-
-// signer keeps hashers of one key: keying an HMAC costs more than the MAC of a token.
-type signer struct {
-	pool sync.Pool // of *work
-}
-
-// work is a hasher and its buffers; it belongs to the caller between get and put.
-type work struct {
-	mac    hash.Hash
-	digest [sha256.Size]byte
-	raw    [maxRaw]byte
-}
-
-func newSigner(secret []byte) *signer {
-	return &signer{pool: sync.Pool{New: func() any { return &work{mac: hmac.New(sha256.New, secret)} }}}
-}
-
-func (s *signer) get() *work  { return s.pool.Get().(*work) }
-func (s *signer) put(w *work) { s.pool.Put(w) }
-
-// sum is the truncated MAC of b, valid until the next call.
-func (w *work) sum(b []byte) []byte {
-	w.mac.Reset()
-	w.mac.Write(b)
-	return w.mac.Sum(w.digest[:0])[:macSize]
 }
