@@ -16,7 +16,7 @@ help: ## List the targets.
 
 build: ## Build the binary into .adnet/bin.
 	@mkdir -p $(dir $(BIN))
-	@$(GO) build -trimpath -ldflags "-s -w" -o $(BIN) .
+	@CGO_ENABLED=0 $(GO) build -trimpath -tags nomsgpack -ldflags "-s -w" -o $(BIN) .
 
 run: ## Everything in one process, in memory, with a demo.
 	@echo "building (the first time fetches modules: a minute or two) ..."

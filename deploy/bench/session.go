@@ -49,7 +49,9 @@ func newSession(cfg *runCmd) (*session, error) {
 	}
 	s.binary = filepath.Join(s.dir, "adnet")
 	s.say("building adnet ...")
-	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", s.binary, "adnet").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-trimpath", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", s.binary, "adnet")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // all as deploy/docker has it
+	if out, err := build.CombinedOutput(); err != nil {
 		return nil, errors.Join(fmt.Errorf("build: %w: %s", err, out), s.close())
 	}
 	return s, nil

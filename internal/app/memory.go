@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	headRoom    = 20 << 20 // bytes of garbage that a node lets come together before it collects
+	headRoom    = 16 << 20 // bytes of garbage that a node lets come together before it collects
 	leastGrowth = 25       // % of the live heap, should that be more
 	mostGrowth  = 100      // % as Go has it
 )
