@@ -49,6 +49,26 @@ func (s *Service) CreateAdmin(ctx context.Context, email, password string) (User
 	return s.create(ctx, email, password, RoleAdmin)
 }
 
+// EnsureAdmin is [Service.CreateAdmin] for an account that may exist, which is left alone: its password may have been
+// changed since. It hashes only where it creates.
+func (s *Service) EnsureAdmin(ctx context.Context, email, password string) error {
+	cleaned, err := cleanEmail(email)
+	if err != nil {
+		return err
+	}
+	if err := checkPassword(password); err != nil {
+		return err
+	}
+	_, err = s.deps.Users.UserByEmail(ctx, cleaned)
+	if errs.Is(err, errs.NotFound) {
+		_, err = s.CreateAdmin(ctx, email, password)
+	}
+	if errs.Is(err, errs.Conflict) { // another node was quicker
+		return nil
+	}
+	return err
+}
+
 func (s *Service) create(ctx context.Context, email, password string, role Role) (User, error) {
 	email, err := cleanEmail(email)
 	if err != nil {

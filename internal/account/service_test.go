@@ -38,6 +38,47 @@ func TestRegister(t *testing.T) {
 	require.True(t, errs.Is(err, errs.Conflict), "an account does not become an administrator that way")
 }
 
+// creations counts the accounts that were asked for; late finds none, as a node that looks before another one creates.
+type creations struct {
+	account.UserStore
+	n    int
+	late bool
+}
+
+func (c *creations) CreateUser(ctx context.Context, u account.User) error {
+	c.n++
+	return c.UserStore.CreateUser(ctx, u)
+}
+
+func (c *creations) UserByEmail(ctx context.Context, email string) (account.User, error) {
+	if c.late {
+		return account.User{}, errs.New(errs.NotFound, "not yet")
+	}
+	return c.UserStore.UserByEmail(ctx, email)
+}
+
+func TestEnsureAdmin(t *testing.T) {
+	store := memory.New(time.Now)
+	users := &creations{UserStore: store}
+	s := account.NewService(account.Deps{Users: users, Keys: store, Now: time.Now})
+	require.True(t, errs.Is(s.EnsureAdmin(t.Context(), "a b", password), errs.InvalidRequest))
+	require.True(t, errs.Is(s.EnsureAdmin(t.Context(), "a@example.com", "short"), errs.InvalidRequest))
+	require.Zero(t, users.n)
+
+	require.NoError(t, s.EnsureAdmin(t.Context(), "A@example.com", password))
+	u, err := s.SetPassword(t.Context(), "a@example.com", "another password")
+	require.NoError(t, err)
+	require.Equal(t, account.RoleAdmin, u.Role)
+	require.NoError(t, s.EnsureAdmin(t.Context(), "a@example.COM", password))
+	require.Equal(t, 1, users.n, "a start with the account there hashes nothing")
+	_, err = s.Login(t.Context(), "a@example.com", "another password")
+	require.NoError(t, err, "the password is that of the account, not of the settings")
+
+	users.late = true
+	require.NoError(t, s.EnsureAdmin(t.Context(), "a@example.com", password))
+	require.Equal(t, 2, users.n)
+}
+
 func TestWhatMayBeEntered(t *testing.T) {
 	s, _ := newService()
 	for email, ok := range map[string]bool{

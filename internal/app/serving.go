@@ -62,8 +62,7 @@ func (r *ingressRole) add(h *host) {
 	h.group.Add(lifecycle.Named("http", r.http))
 }
 
-// ensureAdmin creates the administrator of the settings. An account that exists is left alone: its
-// password may have been changed since.
+// ensureAdmin creates the administrator of the settings, if there is none of that e-mail.
 func ensureAdmin(ctx context.Context, accounts *account.Service, cfg ingressConfig) error {
 	if cfg.AdminEmail == "" && cfg.AdminPassword == "" {
 		return nil
@@ -71,11 +70,7 @@ func ensureAdmin(ctx context.Context, accounts *account.Service, cfg ingressConf
 	if cfg.AdminEmail == "" || cfg.AdminPassword == "" {
 		return errors.New("set ADNET_ADMIN_EMAIL and ADNET_ADMIN_PASSWORD together")
 	}
-	_, err := accounts.CreateAdmin(ctx, cfg.AdminEmail, cfg.AdminPassword)
-	if errs.Is(err, errs.Conflict) {
-		return nil
-	}
-	if err != nil {
+	if err := accounts.EnsureAdmin(ctx, cfg.AdminEmail, cfg.AdminPassword); err != nil {
 		return fmt.Errorf("ADNET_ADMIN_EMAIL, ADNET_ADMIN_PASSWORD: %s", errs.Of(err).Message)
 	}
 	return nil
