@@ -19,9 +19,10 @@ var layers = map[string][]string{
 	"auction":           {"auction", "internal/money"},
 	"internal/errs":     {},
 	"internal/money":    {},
+	"internal/jsonscan": {},
 	"internal/account":  {"internal/errs", "internal/money"},
 	"internal/token":    {"internal/errs", "internal/money"},
-	"internal/campaign": {"internal/errs", "internal/money", "internal/account"},
+	"internal/campaign": {"internal/errs", "internal/money", "internal/jsonscan", "internal/account"},
 	"internal/ledger":   {"internal/errs", "internal/money", "internal/account", "internal/campaign"},
 	"internal/report":   {"internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
 
@@ -56,7 +57,7 @@ var layers = map[string][]string{
 }
 
 var domain = []string{
-	"internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
+	"internal/errs", "internal/money", "internal/jsonscan", "internal/account", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
 	"internal/payment", "internal/trail", "internal/idempotency",
 }
 

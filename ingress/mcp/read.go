@@ -1,7 +1,7 @@
 package mcp
 
 import (
-	"adnet/ingress/jsonscan"
+	"adnet/internal/jsonscan"
 )
 
 // decode reads one message into r: what is plain in one pass, the arguments of get_sponsored_content included, all else

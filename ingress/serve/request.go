@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 
 	"adnet/ingress/httpapi"
-	"adnet/ingress/jsonscan"
 	"adnet/ingress/limits/frequency"
 	"adnet/internal/errs"
+	"adnet/internal/jsonscan"
 )
 
 // Limits of an ad request (specification, section Limits; lists and short texts are adnet's own).

@@ -126,3 +126,55 @@ func TestDeclineIsFinal(t *testing.T) {
 	require.Zero(t, in.Peek())
 	require.False(t, in.Done())
 }
+
+func TestMembersComeInOrder(t *testing.T) {
+	in := Read(`{"a":1,"b":true,"d":"x"}`)
+	m := in.Members()
+	require.False(t, m.Next("b"), "not yet")
+	require.True(t, m.Next("a"))
+	require.EqualValues(t, 1, in.Whole())
+	require.True(t, m.Next("b"))
+	require.True(t, in.Bool())
+	require.False(t, m.Next("c"))
+	require.True(t, m.Next("d"), "one that may be missing was asked for and nothing was passed over")
+	require.Equal(t, "x", in.Text())
+	m.End()
+	require.True(t, in.Done())
+
+	for _, text := range []string{
+		``, `{`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{,"a":1}`, `{"a" :1}`, `{"ab":1}`, `{"":1}`, `["a":1]`, `{"a":1}}`, `{"a":1"b":2}`, `{"a":1,"b":2}`,
+	} {
+		in := Read(text)
+		m := in.Members()
+		if m.Next("a") {
+			in.Whole()
+		}
+		m.End()
+		require.False(t, in.Done(), text)
+	}
+}
+
+func TestWholeAndBool(t *testing.T) {
+	for text, want := range map[string]int64{
+		"0": 0, "-1": -1, "9223372036854775807": 9223372036854775807, "-9223372036854775808": -9223372036854775808,
+	} {
+		in := Read(text)
+		require.Equal(t, want, in.Whole())
+		require.True(t, in.Done(), text)
+	}
+	for _, text := range []string{"", "-", "-0", "01", "1.0", "1e3", "9223372036854775808", "00000000000000000000001", "null", `"1"`, "1 2"} {
+		in := Read(text)
+		in.Whole()
+		require.False(t, in.Done(), text)
+	}
+	for text, want := range map[string]bool{"true": true, " false": false} {
+		in := Read(text)
+		require.Equal(t, want, in.Bool())
+		require.True(t, in.Done(), text)
+	}
+	for _, text := range []string{"", "null", "tru", "truee", "1", `"true"`} {
+		in := Read(text)
+		in.Bool()
+		require.False(t, in.Done(), text)
+	}
+}

@@ -244,14 +244,12 @@ func (c *Catalog) loadChunk(ctx context.Context, ids []string, into []campaign.C
 	if err != nil {
 		return c.client.explain(err)
 	}
-	var buf []byte
 	for i, object := range objects {
 		text, ok := object.(string)
 		if !ok {
 			return ErrLost
 		}
-		buf = append(buf[:0], text...)
-		if err := json.Unmarshal(buf, &into[i]); err != nil {
+		if into[i], err = campaign.Read(text); err != nil {
 			return fmt.Errorf("decode campaign %s: %w", ids[i], err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"adnet/internal/jsonscan"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 
@@ -137,7 +138,6 @@ func (c *Catalog) Rooms(ctx context.Context) ([]ledger.Room, error) {
 // It may show a room twice.
 func (c *Catalog) EachRoom(ctx context.Context, take func(page []ledger.Room)) error {
 	var page []ledger.Room
-	var buf []byte
 	for cursor := uint64(0); ; {
 		pairs, next, err := c.client.rdb.HScan(ctx, c.keys.rooms, cursor, "", readChunk).Result()
 		if err != nil {
@@ -145,10 +145,9 @@ func (c *Catalog) EachRoom(ctx context.Context, take func(page []ledger.Room)) e
 		}
 		page = page[:0]
 		for i := 0; i+1 < len(pairs); i += 2 {
-			var r room
 			_, text, _ := strings.Cut(pairs[i+1], "|")
-			buf = append(buf[:0], text...)
-			if err := json.Unmarshal(buf, &r); err != nil {
+			r, err := readRoom(text)
+			if err != nil {
 				return fmt.Errorf("decode room of campaign %s: %w", pairs[i], err)
 			}
 			page = append(page, r.ledger())
@@ -158,4 +157,40 @@ func (c *Catalog) EachRoom(ctx context.Context, take func(page []ledger.Room)) e
 			return nil
 		}
 	}
+}
+
+// readRoom reads what this build has written without the general decoder, which takes all else (benchmark row start).
+func readRoom(text string) (r room, err error) {
+	if r, ok := readOwnRoom(text); ok {
+		return r, nil
+	}
+	err = json.Unmarshal([]byte(text), &r)
+	return r, err
+}
+
+// readOwnRoom reads the fields in the order of [room].
+func readOwnRoom(text string) (r room, ok bool) {
+	in := jsonscan.Read(text)
+	fields := in.Members()
+	for _, id := range []struct {
+		name string
+		to   *uuid.UUID
+	}{{"id", &r.CampaignID}, {"adv", &r.Advertiser}} {
+		if !fields.Next(id.name) || id.to.UnmarshalText([]byte(in.Text())) != nil {
+			return r, false
+		}
+	}
+	var day int64
+	for _, number := range []struct {
+		name string
+		to   *int64
+	}{{"v", &r.Version}, {"day", &day}, {"daily", &r.Daily}, {"today", &r.Today}, {"total", &r.Total}, {"balance", &r.Balance}} {
+		if !fields.Next(number.name) {
+			return r, false
+		}
+		*number.to = in.Whole()
+	}
+	fields.End()
+	r.Day = int32(day)
+	return r, in.Done() && int64(r.Day) == day
 }

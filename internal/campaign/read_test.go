@@ -1,0 +1,120 @@
+package campaign
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"adnet/internal/money"
+)
+
+// whole is a campaign without an empty field.
+func whole() Campaign {
+	roas := money.Micros(1_500_000)
+	at := time.Date(2026, 11, 21, 12, 30, 1, 123456000, time.UTC)
+	return Campaign{
+		ID: uuid.New(), AdvertiserID: uuid.New(), Name: "Ä \"quoted\" name\n", Status: Active,
+		Format: Native, Headline: "Postgres, hosted", Subtext: "Backups \u2028 included", MediaURL: "https://cdn.example/a.png",
+		PosterURL: "https://cdn.example/p.png", LogoURL: "https://cdn.example/l.png", CTALabel: "Try it", CTAURL: "https://example.com/?a=1&b=2",
+		SkippableAfterSec: 5, BillingModel: CPC, BidAmount: 12_020_000, DailyBudget: 88_000_001, TotalBudget: 7_473_500_000,
+		TargetCPA: 1, TargetROAS: &roas, Goal: GoalManual, CreditFunded: true, Pacing: PacingASAP, FrequencyCap: 3,
+		Targeting: Targeting{
+			IntentTokens: []string{"local", "ünïcode"}, Keywords: []string{"k"}, ActiveTools: []string{"a", "b"}, HostApps: []string{"chatgpt"},
+			Surfaces: []string{"s"}, IntegrationMethods: []string{"mcp"}, Regions: []string{"DE"}, Languages: []string{"de"},
+		},
+		Deals:            []string{"Deal-1"},
+		PolicyViolations: []Violation{{Rule: "claims", Field: "headline", Message: "no \"best\""}, {Rule: "r", Field: "f", Message: "m"}},
+		Review:           &Review{Decision: "approved", Notes: "fine", ReviewerID: uuid.New(), At: at},
+		ConfigVersion:    123_456_789, CreatedAt: at, UpdatedAt: at.Add(time.Hour), SpentToday: 5, SpentTotal: 6_000_000,
+	}
+}
+
+func written(t testing.TB, c Campaign) string {
+	text, err := json.Marshal(&c)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// A field that Read does not know makes every load slow: whole must have it, and then this test fails.
+func TestReadKnowsEveryField(t *testing.T) {
+	full := whole()
+	for i, v := 0, reflect.ValueOf(full); i < v.NumField(); i++ {
+		require.False(t, v.Field(i).IsZero(), v.Type().Field(i).Name)
+	}
+	unreviewed := full
+	unreviewed.Review, unreviewed.TargetROAS = nil, nil
+	silent := full
+	silent.Review = &Review{Decision: "rejected", At: full.CreatedAt}
+	for _, c := range []Campaign{full, unreviewed, silent, {}} {
+		got, ok := readOwn(written(t, c))
+		require.True(t, ok)
+		var want Campaign
+		require.NoError(t, json.Unmarshal([]byte(written(t, c)), &want))
+		require.Equal(t, want, got)
+	}
+}
+
+func TestReadTakesOtherBuilds(t *testing.T) {
+	text := written(t, whole())
+	for name, other := range map[string]string{
+		"a field more": strings.Replace(text, `"pacing":`, `"new_field":[{"a":1}],"pacing":`, 1),
+		"a field less": strings.Replace(text, `"credit_funded":true,`, ``, 1),
+		"white space":  strings.Replace(text, `,"pacing":`, ` , "pacing" : `, 1),
+		"other order":  strings.Replace(text, `"pacing":"asap","frequency_cap":3`, `"frequency_cap":3,"pacing":"asap"`, 1),
+	} {
+		require.NotEqual(t, text, other, name)
+		_, ok := readOwn(other)
+		require.False(t, ok, name)
+		var want Campaign
+		require.NoError(t, json.Unmarshal([]byte(other), &want))
+		got, err := Read(other)
+		require.NoError(t, err, name)
+		require.Equal(t, want, got, name)
+	}
+	for _, broken := range []string{"", "{}x", text[:len(text)-1], text + "}", "[" + text + "]"} {
+		_, err := Read(broken)
+		require.Error(t, err)
+	}
+}
+
+// What the fast reader takes, the general one takes, and understands the same.
+func FuzzRead(f *testing.F) {
+	text := written(f, whole())
+	f.Add(text)
+	f.Add(written(f, Campaign{}))
+	for _, swap := range [][2]string{{"12.02", "1e2"}, {"12.02", "-0"}, {"12.02", "012"}, {"12.02", "null"}, {`"DE"`, "null"}, {"true", "nulL"}, {"12:30:01", "2:30:01"}, {"01.123456Z", "01,123456Z"}, {"01.123456Z", "01.123456+01:00"}, {`\u2028`, `\ud800`}} {
+		f.Add(strings.Replace(text, swap[0], swap[1], 1))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, ok := readOwn(text)
+		if !ok {
+			return
+		}
+		var want Campaign
+		require.NoError(t, json.Unmarshal([]byte(text), &want))
+		require.Equal(t, want, got)
+	})
+}
+
+func BenchmarkRead(b *testing.B) {
+	text := written(b, whole())
+	b.Run("own", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, err := Read(text)
+			require.NoError(b, err)
+		}
+	})
+	b.Run("general", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			var c Campaign
+			require.NoError(b, json.Unmarshal([]byte(text), &c))
+		}
+	})
+}
