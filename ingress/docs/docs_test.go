@@ -29,18 +29,23 @@ import (
 
 const base = "https://ads.example.com"
 
-// read mounts the page of a document and reads it.
-func read(t *testing.T, document []byte) *httptest.ResponseRecorder {
+// ask mounts the page of a document and asks for it.
+func ask(t *testing.T, document []byte) *httptest.ResponseRecorder {
 	t.Helper()
 	s, err := httpapi.New(httpapi.Config{BaseURL: base}, httpapi.Deps{
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(),
 	})
 	require.NoError(t, err)
-	page, err := docs.New(docs.Deps{Document: document, BaseURL: s.BaseURL})
-	require.NoError(t, err)
-	page.Mount(s)
+	docs.New(docs.Deps{Document: document, BaseURL: s.BaseURL}).Mount(s)
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/docs", nil))
+	return w
+}
+
+// read is the page of a document that can be shown.
+func read(t *testing.T, document []byte) *httptest.ResponseRecorder {
+	t.Helper()
+	w := ask(t, document)
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Equal(t, "text/html; charset=utf-8", w.Header().Get("Content-Type"))
 	return w
@@ -147,7 +152,7 @@ func TestTextsAreEscaped(t *testing.T) {
 	require.Contains(t, page, html.EscapeString("<script>alert(1)"))
 }
 
-func TestADocumentThatCannotBeShownFailsTheStart(t *testing.T) {
+func TestADocumentThatCannotBeShownIsAnError(t *testing.T) {
 	for name, document := range map[string]string{
 		"no JSON":       `{`,
 		"dangling":      `{"tags":[{"name":"a"}],"paths":{"/x":{"get":{"tags":["a"],"responses":{"200":{"$ref":"#/components/responses/None"}}}}}}`,
@@ -155,8 +160,9 @@ func TestADocumentThatCannotBeShownFailsTheStart(t *testing.T) {
 		"elsewhere":     `{"tags":[{"name":"a"}],"paths":{"/x":{"get":{"tags":["a"],"parameters":[{"$ref":"http://example.com/p.json"}]}}}}`,
 		"tag not known": `{"tags":[],"paths":{"/x":{"get":{"tags":["a"]}}}}`,
 	} {
-		_, err := docs.New(docs.Deps{Document: []byte(document), BaseURL: func() string { return "" }})
-		require.Error(t, err, name)
+		w := ask(t, []byte(document))
+		require.Equal(t, http.StatusInternalServerError, w.Code, name)
+		require.NotContains(t, w.Body.String(), "reference", "%s: the cause is for the log", name)
 	}
 }
 

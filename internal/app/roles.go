@@ -204,16 +204,12 @@ func newIngress(h *host, p parts, b backends) (*ingressRole, error) {
 	if err != nil {
 		return nil, err
 	}
-	reference, err := docs.New(docs.Deps{Document: openapi.Document, BaseURL: r.http.BaseURL})
-	if err != nil {
-		return nil, err
-	}
 	tracker.Mount(r.http)
 	ads.Mount(r.http)
 	tools.Mount(r.http)
 	bids.Mount(r.http)
 	management.Mount(r.http)
-	reference.Mount(r.http)
+	docs.New(docs.Deps{Document: openapi.Document, BaseURL: r.http.BaseURL}).Mount(r.http)
 	benna.New(benna.Deps{
 		Table: func() ranker.Table { return r.catalog.Snapshot().Table() }, Diagnostics: outcomes, Now: time.Now,
 	}).Mount(r.http)
