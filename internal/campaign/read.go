@@ -12,20 +12,19 @@ import (
 	"github.com/google/uuid"
 )
 
-// Read is the campaign that [json.Marshal] made text of. Its strings share the text's memory. A text of another build
-// with other fields is read, too, only slower.
-func Read(text string) (Campaign, error) {
-	if c, ok := readOwn(text); ok {
-		return c, nil
+// Read fills c with the campaign that [json.Marshal] made text of. Its strings share the text's memory. A text of
+// another build with other fields is read, too, only slower.
+func Read(text string, c *Campaign) error {
+	if c.readOwn(text) {
+		return nil
 	}
-	var c Campaign
-	err := json.Unmarshal([]byte(text), &c)
-	return c, err
+	*c = Campaign{}
+	return json.Unmarshal([]byte(text), c)
 }
 
 // readOwn reads what this build has written, which is every campaign of a loading node (benchmark row start); false for
 // all else. The fields are in the order of [Campaign].
-func readOwn(text string) (c Campaign, ok bool) {
+func (c *Campaign) readOwn(text string) bool {
 	in := jsonscan.Read(text)
 	f := fields{in: &in, of: in.Members()}
 	c.ID = f.id("id")
@@ -68,7 +67,7 @@ func readOwn(text string) (c Campaign, ok bool) {
 	c.SpentToday = f.amount("spent_today")
 	c.SpentTotal = f.amount("spent_total")
 	f.of.End()
-	return c, in.Done()
+	return in.Done()
 }
 
 // fields reads the fields of one object one after the other. It declines when another one comes next.

@@ -51,8 +51,8 @@ func TestReadKnowsEveryField(t *testing.T) {
 	silent := full
 	silent.Review = &Review{Decision: "rejected", At: full.CreatedAt}
 	for _, c := range []Campaign{full, unreviewed, silent, {}} {
-		got, ok := readOwn(written(t, c))
-		require.True(t, ok)
+		var got Campaign
+		require.True(t, got.readOwn(written(t, c)))
 		var want Campaign
 		require.NoError(t, json.Unmarshal([]byte(written(t, c)), &want))
 		require.Equal(t, want, got)
@@ -68,17 +68,15 @@ func TestReadTakesOtherBuilds(t *testing.T) {
 		"other order":  strings.Replace(text, `"pacing":"asap","frequency_cap":3`, `"frequency_cap":3,"pacing":"asap"`, 1),
 	} {
 		require.NotEqual(t, text, other, name)
-		_, ok := readOwn(other)
-		require.False(t, ok, name)
+		require.False(t, new(Campaign).readOwn(other), name)
 		var want Campaign
 		require.NoError(t, json.Unmarshal([]byte(other), &want))
-		got, err := Read(other)
-		require.NoError(t, err, name)
+		var got Campaign
+		require.NoError(t, Read(other, &got), name)
 		require.Equal(t, want, got, name)
 	}
 	for _, broken := range []string{"", "{}x", text[:len(text)-1], text + "}", "[" + text + "]"} {
-		_, err := Read(broken)
-		require.Error(t, err)
+		require.Error(t, Read(broken, new(Campaign)))
 	}
 }
 
@@ -91,8 +89,8 @@ func FuzzRead(f *testing.F) {
 		f.Add(strings.Replace(text, swap[0], swap[1], 1))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, ok := readOwn(text)
-		if !ok {
+		var got Campaign
+		if !got.readOwn(text) {
 			return
 		}
 		var want Campaign
@@ -106,8 +104,8 @@ func BenchmarkRead(b *testing.B) {
 	b.Run("own", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			_, err := Read(text)
-			require.NoError(b, err)
+			var c Campaign
+			require.NoError(b, Read(text, &c))
 		}
 	})
 	b.Run("general", func(b *testing.B) {

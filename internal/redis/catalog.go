@@ -249,7 +249,7 @@ func (c *Catalog) loadChunk(ctx context.Context, ids []string, into []campaign.C
 		if !ok {
 			return ErrLost
 		}
-		if into[i], err = campaign.Read(text); err != nil {
+		if err := campaign.Read(text, &into[i]); err != nil {
 			return fmt.Errorf("decode campaign %s: %w", ids[i], err)
 		}
 	}
