@@ -24,30 +24,44 @@ type Candidate struct {
 type Search struct {
 	walks   [2]walk // base and overlay
 	heap    []entry
+	opened  []opened
+	last    entry // what [Search.Next] gave out last
+	given   bool  // and what follows it in its group is not in the heap yet
 	formats uint8 // bit per Format; 0 is any
 	buf     []byte
 }
 
 // walk is the part of a search in one segment: a merge of the posting lists that the query touches.
 type walk struct {
-	seg     *segment
-	dead    []uint64
-	ids     [dims][]uint32 // the query's terms that the segment knows, ascending
-	heads   []uint32       // the next group of each list
-	lists   [][]uint32     // what follows each head
-	ofToken []bool         // whether it is the list of a token
-	next    uint32         // the lowest head
+	seg   *segment
+	dead  []uint64
+	ids   [dims][]uint32 // the query's terms that the segment knows, ascending
+	lists []cursor
+	next  uint32 // the lowest head
+}
+
+// cursor is a posting list that is being read.
+type cursor struct {
+	head   uint32 // the next group
+	tokens uint32 // 1 for the list of a token, else 0
+	rest   []uint32
 }
 
 // entry is a group that was met but not looked at, with a limit as its score; or a member of one that was
-// opened. The heap holds, for each opened group, every member that could come next in it.
+// opened. The heap holds, for each opened group, every member that could come next in it. Most entries are groups that
+// nothing comes of, so an entry is small.
 type entry struct {
-	score   money.Micros
+	score money.Micros
+	at    uint32 // of an unopened group its number, else into Search.opened
+	walk  uint8
+	state state
+}
+
+// opened is the rest of an entry of an opened group.
+type opened struct {
 	group   uint32
 	at      uint32 // into members
 	slot    uint32
-	walk    uint8
-	state   state
 	signals ranker.Signals
 }
 
@@ -61,7 +75,7 @@ const (
 
 // Start begins the search for q, dropping any earlier one.
 func (s *Search) Start(x *Index, q *Query) {
-	s.heap = s.heap[:0]
+	s.heap, s.opened, s.given = s.heap[:0], s.opened[:0], false
 	s.formats = 0
 	for _, f := range q.Formats {
 		s.formats |= 1 << min(f, 7) // an unknown format still restricts
@@ -75,7 +89,7 @@ func (s *Search) Start(x *Index, q *Query) {
 
 // open resolves the query's values and collects the lists to merge.
 func (s *Search) open(w *walk, q *Query) {
-	w.heads, w.lists, w.ofToken, w.next = w.heads[:0], w.lists[:0], w.ofToken[:0], none
+	w.lists, w.next = w.lists[:0], none
 	if len(w.seg.campaigns) == 0 {
 		return
 	}
@@ -94,25 +108,25 @@ func (s *Search) open(w *walk, q *Query) {
 
 // addLists adds the lists of all the query's terms for one host, or for campaigns of every host.
 func (w *walk) addLists(host uint32) {
-	for _, d := range [...]int{dimToken, dimTool} {
-		for _, term := range w.ids[d] {
-			w.add(keyOf(d, term, host), d == dimToken)
-		}
+	for _, term := range w.ids[dimToken] {
+		w.add(w.seg.list(dimToken, term, host), 1)
 	}
-	w.add(keyOf(dims, none, host), false)
+	for _, term := range w.ids[dimTool] {
+		w.add(w.seg.list(dimTool, term, host), 0)
+	}
+	w.add(w.seg.list(dims, 0, host), 0)
 }
 
 // addDeals adds the lists of the query's deals, which hold every group that may answer one.
 func (w *walk) addDeals() {
 	for _, deal := range w.ids[dimDeal] {
-		w.add(keyOf(dimDeal, deal, none), false)
+		w.add(w.seg.list(dimDeal, deal, none), 0)
 	}
 }
 
-func (w *walk) add(key listKey, ofToken bool) {
-	if list := w.seg.lists[key]; len(list) > 0 {
-		w.heads, w.lists = append(w.heads, list[0]), append(w.lists, list[1:])
-		w.ofToken = append(w.ofToken, ofToken)
+func (w *walk) add(list []uint32, tokens uint32) {
+	if len(list) > 0 {
+		w.lists = append(w.lists, cursor{head: list[0], tokens: tokens, rest: list[1:]})
 		w.next = min(w.next, list[0])
 	}
 }
@@ -125,7 +139,7 @@ func (s *Search) resolve(ids []uint32, seg *segment, d int, q *Query) []uint32 {
 	}
 	switch d {
 	case dimToken:
-		ids = resolveTokens(ids, vocab, q.Tokens)
+		ids = resolveTokens(ids, seg, q.Tokens)
 	case dimTool:
 		for _, tool := range q.ActiveTools {
 			ids = s.lookUp(ids, vocab, d, tool)
@@ -141,18 +155,14 @@ func (s *Search) resolve(ids []uint32, seg *segment, d int, q *Query) []uint32 {
 	return slices.Compact(ids)
 }
 
-func resolveTokens(ids []uint32, vocab map[string]uint32, tokens []string) []uint32 {
+func resolveTokens(ids []uint32, seg *segment, tokens []string) []uint32 {
 	for _, token := range tokens {
 		if isTerm(token) {
-			if id, ok := vocab[token]; ok {
-				ids = append(ids, id)
-			}
+			ids = seg.appendToken(ids, token)
 			continue
 		}
 		for _, term := range terms(token) {
-			if id, ok := vocab[term]; ok {
-				ids = append(ids, id)
-			}
+			ids = seg.appendToken(ids, term)
 		}
 	}
 	return ids
@@ -196,6 +206,10 @@ func (q *Query) value(d int) string {
 
 // Next is the best match that was not given out yet; ok is false when there is none.
 func (s *Search) Next() (c Candidate, ok bool) {
+	if s.given { // only now, as many a search ends with its first candidate
+		s.given = false
+		s.follow(s.last)
+	}
 	for {
 		ahead := s.ahead()
 		if ahead < 0 {
@@ -211,11 +225,12 @@ func (s *Search) Next() (c Candidate, ok bool) {
 			s.look(e)
 			continue
 		}
-		s.follow(e)
-		w := &s.walks[e.walk]
-		if !isDead(w.dead, e.slot) {
-			return Candidate{&w.seg.campaigns[e.slot], e.score, e.signals}, true
+		w, o := &s.walks[e.walk], &s.opened[e.at]
+		if !isDead(w.dead, o.slot) {
+			s.last, s.given = e, true
+			return Candidate{&w.seg.campaigns[o.slot], e.score, o.signals}, true
 		}
+		s.follow(e)
 	}
 }
 
@@ -236,7 +251,7 @@ func (s *Search) ahead() int {
 }
 
 // done says that the walk has no group left.
-func (w *walk) done() bool { return len(w.heads) == 0 }
+func (w *walk) done() bool { return len(w.lists) == 0 }
 
 // bound is the bound of the walk's next group.
 func (w *walk) bound() money.Micros { return w.seg.limits[w.next].bound() }
@@ -250,7 +265,7 @@ func (s *Search) settled(w *walk) bool {
 	}
 	for i := range s.walks {
 		w := &s.walks[i]
-		if !w.done() && w.bound() == bound && compareID(w.id(w.seg.groups[w.next].first), s.id(top)) < 0 {
+		if !w.done() && w.bound() == bound && s.lower(uint8(i), w.seg.groups[w.next].first, top.walk, s.opened[top.at].slot) {
 			return false
 		}
 	}
@@ -258,8 +273,16 @@ func (s *Search) settled(w *walk) bool {
 }
 
 func (w *walk) id(slot uint32) *ID { return &w.seg.campaigns[slot].ID }
-func (s *Search) id(e *entry) *ID  { return s.walks[e.walk].id(e.slot) }
-func compareID(a, b *ID) int       { return bytes.Compare(a[:], b[:]) }
+
+// lower says whether the campaign in slot a of walk v has a lower id than that in slot b of walk w. Within a segment
+// the slots say so.
+func (s *Search) lower(v uint8, a uint32, w uint8, b uint32) bool {
+	if v == w {
+		return a < b
+	}
+	return bytes.Compare(s.walks[v].id(a)[:], s.walks[w].id(b)[:]) < 0
+}
+
 func (s *Search) before(a, b *entry) bool {
 	if a.score != b.score {
 		return a.score > b.score
@@ -267,7 +290,7 @@ func (s *Search) before(a, b *entry) bool {
 	if a.state == unopened || b.state == unopened { // may hold any id, so it is looked at first
 		return b.state != unopened
 	}
-	return compareID(s.id(a), s.id(b)) < 0
+	return s.lower(a.walk, s.opened[a.at].slot, b.walk, s.opened[b.at].slot)
 }
 
 // visit takes the next group of a walk and puts it in its place by the limit for the tokens it shares.
@@ -276,13 +299,13 @@ func (s *Search) visit(which uint8) {
 	w := &s.walks[which]
 	at := w.next
 	tokens := w.advance()
-	s.push(entry{score: w.seg.limits[at].with(tokens), group: at, walk: which})
+	s.push(entry{score: w.seg.limits[at].with(tokens), at: at, walk: which})
 }
 
 // look opens a group when the query passes its filters.
 func (s *Search) look(e entry) {
 	w := &s.walks[e.walk]
-	g := &w.seg.groups[e.group]
+	g := &w.seg.groups[e.at]
 	if s.formats != 0 && s.formats&(1<<g.format) == 0 {
 		return
 	}
@@ -290,27 +313,25 @@ func (s *Search) look(e entry) {
 	if !ok {
 		return
 	}
-	e.at, e.signals = g.begin, signals
-	s.openTiers(e, w.seg.table.Relevance(signals))
+	s.openTiers(e.walk, opened{group: e.at, at: g.begin, signals: signals}, w.seg.table.Relevance(signals))
 }
 
 // advance moves every list past the group w.next and counts the token lists that held it. A group that is
 // listed by its tokens is in the list of each, so that is the number of tokens it shares.
 func (w *walk) advance() (tokens int) {
 	at, next := w.next, none
-	for i := 0; i < len(w.heads); i++ {
-		if w.heads[i] == at {
-			if w.ofToken[i] {
-				tokens++
-			}
-			if len(w.lists[i]) == 0 {
+	for i := 0; i < len(w.lists); i++ {
+		c := &w.lists[i]
+		if c.head == at {
+			tokens += int(c.tokens)
+			if len(c.rest) == 0 {
 				w.drop(i)
 				i--
 				continue
 			}
-			w.heads[i], w.lists[i] = w.lists[i][0], w.lists[i][1:]
+			c.head, c.rest = c.rest[0], c.rest[1:]
 		}
-		next = min(next, w.heads[i])
+		next = min(next, c.head)
 	}
 	w.next = next
 	return tokens
@@ -318,9 +339,9 @@ func (w *walk) advance() (tokens int) {
 
 // drop removes an exhausted list.
 func (w *walk) drop(i int) {
-	last := len(w.heads) - 1
-	w.heads[i], w.lists[i], w.ofToken[i] = w.heads[last], w.lists[last], w.ofToken[last]
-	w.heads, w.lists, w.ofToken = w.heads[:last], w.lists[:last], w.ofToken[:last]
+	last := len(w.lists) - 1
+	w.lists[i] = w.lists[last]
+	w.lists = w.lists[:last]
 }
 
 // signals applies the hard filters of a group.
@@ -363,42 +384,48 @@ func overlap(a, b []uint32) (n uint16) {
 	return n
 }
 
-// openTiers makes the tier that begins at e.at available, and with it every following tier of the same
+// openTiers makes the tier that begins at o.at available, and with it every following tier of the same
 // score: rounding down makes neighbouring bids equal, and then a lower bid with a lower id comes first.
-func (s *Search) openTiers(e entry, relevance ranker.PerMille) {
-	seg := s.walks[e.walk].seg
-	g := &seg.groups[e.group]
-	e.state = tierHead
-	for first := true; e.at < g.end; e.at = seg.members[e.at].tierEnd {
-		score := seg.table.EffectiveCPM(g.billing, seg.bid(e.at), relevance)
-		if !first && score != e.score {
+func (s *Search) openTiers(which uint8, o opened, relevance ranker.PerMille) {
+	seg := s.walks[which].seg
+	g := &seg.groups[o.group]
+	var of money.Micros
+	for first := true; o.at < g.end; o.at = seg.members[o.at].tierEnd {
+		score := seg.table.EffectiveCPM(g.billing, seg.members[o.at].bid, relevance)
+		if !first && score != of {
 			return
 		}
-		first = false
-		e.score, e.slot = score, seg.members[e.at].slot
-		s.push(e)
+		first, of = false, score
+		s.offer(which, tierHead, score, o)
 	}
 }
 
 // follow makes available what comes after e in its group: the next member of its tier, and, when e was
 // the first of it, the next tier unless openTiers already did.
 func (s *Search) follow(e entry) {
+	o := s.opened[e.at]
 	seg := s.walks[e.walk].seg
-	g := &seg.groups[e.group]
-	tierEnd := seg.members[e.at].tierEnd
+	g := &seg.groups[o.group]
+	tierEnd := seg.members[o.at].tierEnd
 	if e.state == tierHead && tierEnd < g.end {
-		relevance := seg.table.Relevance(e.signals)
-		if seg.table.EffectiveCPM(g.billing, seg.bid(tierEnd), relevance) != e.score {
-			next := e
+		relevance := seg.table.Relevance(o.signals)
+		if seg.table.EffectiveCPM(g.billing, seg.members[tierEnd].bid, relevance) != e.score {
+			next := o
 			next.at = tierEnd
-			s.openTiers(next, relevance)
+			s.openTiers(e.walk, next, relevance)
 		}
 	}
-	if e.at+1 < tierEnd {
-		e.at++
-		e.slot, e.state = seg.members[e.at].slot, tierRest
-		s.push(e)
+	if o.at+1 < tierEnd {
+		o.at++
+		s.offer(e.walk, tierRest, e.score, o)
 	}
+}
+
+// offer puts the member at o.at into the heap.
+func (s *Search) offer(which uint8, st state, score money.Micros, o opened) {
+	o.slot = s.walks[which].seg.members[o.at].slot
+	s.opened = append(s.opened, o)
+	s.push(entry{score: score, at: uint32(len(s.opened) - 1), walk: which, state: st})
 }
 
 func (s *Search) push(e entry) {

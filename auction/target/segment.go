@@ -21,11 +21,19 @@ type segment struct {
 	members   []member // of all groups, each group's by (bid descending, slot ascending)
 	terms     []uint32 // of all groups, see group.ends
 	vocab     [dims]map[string]uint32
-	lists     map[listKey][]uint32 // ascending groups, see list
+	words     *wordSet             // of the tokens in vocab
+	lists     [dims + 1][]postings // by dimension and term; of dims there is one, of groups that target neither
+	hosted    map[listKey][]uint32 // ascending groups of one term and one host app
+}
+
+// postings are the groups of one term.
+type postings struct {
+	any    []uint32 // ascending groups that run in every host app
+	hosted bool     // there are more that run in one
 }
 
 // listKey names a posting list: the groups that target one token or one tool, or neither (dim is dims and
-// term none), and run in one host app, or in all (host none).
+// term 0), and run in one host app.
 type listKey uint64
 
 func keyOf(dim int, term, host uint32) listKey {
@@ -59,8 +67,12 @@ type group struct {
 	format    Format
 }
 
-// member is a campaign in its group. The members [.., tierEnd) from it on have the same bid.
-type member struct{ slot, tierEnd uint32 }
+// member is a campaign in its group. The members [.., tierEnd) from it on have the same bid, which is here, too,
+// because a search reads more bids than campaigns.
+type member struct {
+	slot, tierEnd uint32
+	bid           money.Micros
+}
 
 func (g *group) terms(s *segment, d int) []uint32 {
 	from := g.termBegin
@@ -121,7 +133,7 @@ func newSegment(table ranker.Table, campaigns []Campaign) *segment {
 		p.slots[kind] = append(p.slots[kind], uint32(slot))
 	}
 	b.seg.fillGroups(order)
-	b.seg.list()
+	b.seg.fillLists()
 	return b.seg
 }
 
@@ -204,18 +216,16 @@ func (s *segment) addMembers(slots []uint32) {
 	})
 	begin := len(s.members)
 	for _, slot := range slots {
-		s.members = append(s.members, member{slot: slot})
+		s.members = append(s.members, member{slot: slot, bid: s.campaigns[slot].Bid})
 	}
 	tierEnd := uint32(len(s.members))
 	for i := len(s.members) - 1; i >= begin; i-- {
 		s.members[i].tierEnd = tierEnd
-		if i > begin && s.bid(uint32(i-1)) != s.bid(uint32(i)) {
+		if i > begin && s.members[i-1].bid != s.members[i].bid {
 			tierEnd = uint32(i)
 		}
 	}
 }
-
-func (s *segment) bid(at uint32) money.Micros { return s.campaigns[s.members[at].slot].Bid }
 
 // setLimits gives the limits and sets, as rounding down can give the bound to neighbouring bids too, the
 // lowest slot among all members that reach it.
@@ -225,13 +235,13 @@ func (s *segment) setLimits(g *group) (l limits) {
 	for i := range l {
 		some := best
 		some.IntentMatched = min(best.IntentMatched, uint16(i+1))
-		l[i] = s.table.EffectiveCPM(g.billing, s.bid(g.begin), s.table.Relevance(some))
+		l[i] = s.table.EffectiveCPM(g.billing, s.members[g.begin].bid, s.table.Relevance(some))
 	}
-	bound := s.table.EffectiveCPM(g.billing, s.bid(g.begin), relevance)
+	bound := s.table.EffectiveCPM(g.billing, s.members[g.begin].bid, relevance)
 	l[len(l)-1] = bound
 	g.first = s.members[g.begin].slot
 	for at := s.members[g.begin].tierEnd; at < g.end; at = s.members[at].tierEnd {
-		if s.table.EffectiveCPM(g.billing, s.bid(at), relevance) < bound {
+		if s.table.EffectiveCPM(g.billing, s.members[at].bid, relevance) < bound {
 			break
 		}
 		g.first = min(g.first, s.members[at].slot)
@@ -239,10 +249,10 @@ func (s *segment) setLimits(g *group) (l limits) {
 	return l
 }
 
-// list enters every group into its posting lists. A search reads the lists of the query's own terms and
+// fillLists enters every group into its posting lists. A search reads the lists of the query's own terms and
 // host, so what it meets there rarely fails a filter, and a bound never promises a tool or host that
 // the request cannot have. Of tokens and tools the rarer ones are chosen.
-func (s *segment) list() {
+func (s *segment) fillLists() {
 	var used [dims][]int
 	for d := range used {
 		used[d] = make([]int, len(s.vocab[d]))
@@ -254,8 +264,15 @@ func (s *segment) list() {
 			}
 		}
 	}
-	s.lists = map[listKey][]uint32{}
-	anyHost, anyTerm := []uint32{none}, []uint32{none}
+	s.hosted, s.words = map[listKey][]uint32{}, &wordSet{}
+	for _, d := range []int{dimToken, dimTool, dimDeal} {
+		s.lists[d] = make([]postings, len(s.vocab[d]))
+	}
+	s.lists[dims] = make([]postings, 1)
+	for token := range s.vocab[dimToken] {
+		s.words.add(token)
+	}
+	anyHost, anyTerm := []uint32{none}, []uint32{0}
 	for i := range s.groups {
 		g := &s.groups[i]
 		dim, terms := s.rarer(g, used)
@@ -267,19 +284,79 @@ func (s *segment) list() {
 			hosts = anyHost
 		}
 		for _, deal := range g.terms(s, dimDeal) {
-			key := keyOf(dimDeal, deal, none)
-			s.lists[key] = append(s.lists[key], uint32(i))
+			s.enter(uint32(i), dimDeal, deal, none)
 		}
 		for _, term := range terms {
 			for _, host := range hosts {
-				key := keyOf(dim, term, host)
-				s.lists[key] = append(s.lists[key], uint32(i))
+				s.enter(uint32(i), dim, term, host)
 			}
 		}
 	}
-	for key, list := range s.lists {
-		s.lists[key] = slices.Clip(list)
+	for key, list := range s.hosted {
+		s.hosted[key] = slices.Clip(list)
 	}
+	for _, terms := range s.lists {
+		for i := range terms {
+			terms[i].any = slices.Clip(terms[i].any)
+		}
+	}
+}
+
+// enter puts a group into a list, those of a list in ascending order.
+func (s *segment) enter(group uint32, dim int, term, host uint32) {
+	of := &s.lists[dim][term]
+	if host == none {
+		of.any = append(of.any, group)
+		return
+	}
+	of.hosted = true
+	key := keyOf(dim, term, host)
+	s.hosted[key] = append(s.hosted[key], group)
+}
+
+// list is the posting list of a term in one host app, or in all (host none).
+func (s *segment) list(dim int, term, host uint32) []uint32 {
+	of := &s.lists[dim][term]
+	switch {
+	case host == none:
+		return of.any
+	case of.hosted:
+		return s.hosted[keyOf(dim, term, host)]
+	}
+	return nil
+}
+
+// appendToken appends the term of a token, if a campaign targets it. Most words of a context nobody does.
+func (s *segment) appendToken(ids []uint32, token string) []uint32 {
+	if s.words.may(token) {
+		if id, ok := s.vocab[dimToken][token]; ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// wordSet answers whether a word may be in a set, from a bit for a few of its bytes.
+type wordSet [1 << 10]uint64
+
+func (w *wordSet) add(word string) {
+	bit := wordBit(word)
+	w[bit/64] |= 1 << (bit % 64)
+}
+
+func (w *wordSet) may(word string) bool {
+	bit := wordBit(word)
+	return w[bit/64]&(1<<(bit%64)) != 0
+}
+
+// wordBit mixes the length and four bytes.
+func wordBit(word string) uint32 {
+	n := len(word)
+	if n == 0 {
+		return 0
+	}
+	h := uint32(word[0]) | uint32(word[n/3])<<8 | uint32(word[n/2])<<16 | uint32(word[n-1])<<24
+	return (h ^ uint32(n)*0x85ebca6b) * 0x9e3779b1 >> 16
 }
 
 // maxLists keeps campaigns with very long lists from filling the memory with the product of two of them.

@@ -53,9 +53,10 @@ func TestMembersAreInOrder(t *testing.T) {
 				require.Equal(t, g.format, s.campaigns[m.slot].Format)
 				require.Greater(t, m.tierEnd, at)
 				require.LessOrEqual(t, m.tierEnd, g.end)
-				require.Equal(t, s.bid(at), s.bid(m.tierEnd-1))
+				require.Equal(t, s.campaigns[m.slot].Bid, m.bid)
+				require.Equal(t, m.bid, s.members[m.tierEnd-1].bid)
 				if m.tierEnd < g.end {
-					require.Greater(t, s.bid(at), s.bid(m.tierEnd), "tiers by descending bid")
+					require.Greater(t, m.bid, s.members[m.tierEnd].bid, "tiers by descending bid")
 				}
 				if at+1 < m.tierEnd {
 					require.Less(t, m.slot, s.members[at+1].slot, "within a tier by id")
@@ -97,7 +98,7 @@ func checkLimits(t *rapid.T, s *segment, i int, signals ranker.Signals) {
 	g, l := &s.groups[i], &s.limits[i]
 	relevance := s.table.Relevance(signals)
 	for at := g.begin; at < g.end; at++ {
-		score := s.table.EffectiveCPM(g.billing, s.bid(at), relevance)
+		score := s.table.EffectiveCPM(g.billing, s.members[at].bid, relevance)
 		require.LessOrEqual(t, score, l.with(int(signals.IntentMatched)))
 		require.LessOrEqual(t, score, l.with(0))
 		if score == l.bound() {
@@ -110,9 +111,16 @@ func checkLimits(t *rapid.T, s *segment, i int, signals ranker.Signals) {
 func TestEveryGroupIsListedWhereASearchLooks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSegment(t)
-		for _, list := range s.lists {
-			require.True(t, slices.IsSorted(list))
-			require.Len(t, slices.Compact(slices.Clone(list)), len(list))
+		for _, terms := range s.lists {
+			for _, of := range terms {
+				checkList(t, of.any)
+			}
+		}
+		for _, list := range s.hosted {
+			checkList(t, list)
+		}
+		for token := range s.vocab[dimToken] {
+			require.True(t, s.words.may(token))
 		}
 		for slot := range s.campaigns {
 			c := &s.campaigns[slot]
@@ -122,6 +130,11 @@ func TestEveryGroupIsListedWhereASearchLooks(t *testing.T) {
 			}
 		}
 	})
+}
+
+func checkList(t *rapid.T, list []uint32) {
+	require.True(t, slices.IsSorted(list))
+	require.Len(t, slices.Compact(slices.Clone(list)), len(list))
 }
 
 // narrowQueries match a targeting with exactly one value of each targeted dimension.
