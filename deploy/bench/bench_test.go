@@ -114,6 +114,25 @@ func TestRows(t *testing.T) {
 	}
 }
 
+func TestPick(t *testing.T) {
+	names := func(of ...string) (names []string) {
+		chosen, err := pick(rows(), of)
+		require.NoError(t, err)
+		for _, r := range chosen {
+			names = append(names, r.name)
+		}
+		return names
+	}
+	require.Len(t, names(), len(rows()))
+	require.Equal(t, []string{"beacon", "mcp"}, names("mcp", "beacon"))
+	require.Equal(t, []string{"memory_100k", "memory_1m"}, names("memory"), "as the contract names the row")
+	require.Equal(t, []string{"memory_1m"}, names("memory_1m"))
+	for _, wrong := range []string{"", "beacons", "beacon,mcp"} {
+		_, err := pick(rows(), []string{"beacon", wrong})
+		require.Error(t, err, wrong)
+	}
+}
+
 func TestCosts(t *testing.T) {
 	cost := perUnit(map[string]float64{"ingress": 1}, map[string]float64{"ingress": 3, "kafka": 0.5, "idle": 0}, 100_000)
 	require.Equal(t, map[string]float64{"ingress": 20, "kafka": 5}, cost)

@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -57,15 +56,17 @@ func (c *runCmd) Run(ctx context.Context) (err error) {
 	chosen := rows()
 	if c.List {
 		for _, r := range chosen {
-			fmt.Printf("%-18s %s; baseline: %s\n", r.name, r.ours, r.baseline)
+			against := ""
+			if r.baseline != "" {
+				against = "; baseline: " + r.baseline
+			}
+			fmt.Printf("%-18s %s%s\n", r.name, r.ours, against)
 		}
 		return nil
 	}
-	if len(c.Only) > 0 {
-		chosen = slices.DeleteFunc(chosen, func(r row) bool { return !slices.Contains(c.Only, r.name) })
-		if len(chosen) != len(c.Only) {
-			return fmt.Errorf("--only %s: not all are rows; see --list", strings.Join(c.Only, ","))
-		}
+	chosen, err = pick(chosen, c.Only)
+	if err != nil {
+		return err
 	}
 	s, err := newSession(c)
 	if err != nil {
@@ -104,4 +105,24 @@ func (s *session) measure(ctx context.Context, chosen []row) error {
 		return failed
 	}
 	return publish(s.cfg, machine, done)
+}
+
+// pick leaves the rows of the given names, or of families of them; all when there are none.
+func pick(all []row, names []string) (chosen []row, err error) {
+	if len(names) == 0 {
+		return all, nil
+	}
+	known := map[string]bool{}
+	for _, r := range all {
+		known[r.name], known[r.family] = true, true
+		if slices.Contains(names, r.name) || r.family != "" && slices.Contains(names, r.family) {
+			chosen = append(chosen, r)
+		}
+	}
+	for _, name := range names {
+		if !known[name] || name == "" {
+			return nil, fmt.Errorf("--only: there is no row %q; --list names them", name)
+		}
+	}
+	return chosen, nil
 }

@@ -18,6 +18,7 @@ import (
 // row is one line of the benchmark.
 type row struct {
 	name, ours, baseline string
+	family               string // of rows that are asked for by one name, too
 	unit                 string
 	must, aim            float64 // of the ratio; of ours when there is no baseline
 	atMost               bool    // smaller is better

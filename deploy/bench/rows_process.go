@@ -37,8 +37,13 @@ func (s *session) goBenchmark(pkg, name string) sampler {
 
 func auctions(ctx context.Context, s *session) (result, error) {
 	ours, linear, err := s.alternate(ctx, s.goBenchmark("./auction", "^BenchmarkDecide$/^replicated$/^100000$"), s.goBenchmark("./auction", "^BenchmarkLinearScan$"))
-	// The row is judged by auctions per second; the linear scan is told beside it.
-	return result{ours: ours, note: fmt.Sprintf("a linear scan reaches %s/s: %.0f times less", number(linear), ours/linear)}, err
+	if err != nil {
+		return result{}, err
+	}
+	// The campaigns share 534 targetings, which a scan can make use of without an index.
+	sharing, err := s.goBenchmark("./auction", "^BenchmarkScanOfTargetings$")(ctx)
+	note := fmt.Sprintf("a scan that matches each distinct targeting once reaches %s/s: %.0f times less", number(sharing), ours/sharing)
+	return result{ours: ours, baseline: linear, note: note}, err
 }
 
 func tokens(ctx context.Context, s *session) (result, error) {
