@@ -86,6 +86,16 @@ func TestResultLines(t *testing.T) {
 	}
 }
 
+func TestMarkdown(t *testing.T) {
+	text := markdown([]result{
+		{row: row{name: "beacon", ours: "GET", baseline: "bare gin", unit: "requests/s", must: 0.55, aim: 0.8}, ours: 27204, baseline: 55755, p50: 2091 * time.Microsecond, p99: 8983 * time.Microsecond},
+		{row: row{name: "start", ours: "ready", unit: "s", must: 2, aim: 0.5, atMost: true}, ours: 0.7},
+	}, "a machine", time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
+	require.Contains(t, text, "2026-11-21 on a machine")
+	require.Contains(t, text, "| beacon: GET | 27,204 requests/s | bare gin: 55,755 | 0.488 (missed) | ≥ 0.550 | ≥ 0.800 | 2.091 / 8.983 |\n")
+	require.Contains(t, text, "| start: ready | 0.700 s |  | 0.700 | ≤ 2.000 | ≤ 0.500 |  |\n")
+}
+
 func TestReadmeTable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "README.md")
 	require.NoError(t, os.WriteFile(path, []byte("before\n"+tableStart+"old\n"+tableEnd+"after\n"), 0o644))

@@ -13,6 +13,9 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 )
 
 // row is one line of the benchmark.
@@ -93,7 +96,7 @@ func number(v float64) string {
 	case v == 0:
 		return "–"
 	case v >= 1000:
-		return fmt.Sprintf("%.0f", v)
+		return message.NewPrinter(language.English).Sprintf("%.0f", v)
 	case v >= 10:
 		return fmt.Sprintf("%.1f", v)
 	}
@@ -186,14 +189,21 @@ const (
 func markdown(done []result, machine string, at time.Time) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Measured %s on %s; the load generator, the servers and their stores share these cores.\n\n", at.Format(time.DateOnly), machine)
-	out.WriteString("| row | ours | baseline | figure | must | p50 / p99 ms |\n|---|---|---|---|---|---|\n")
+	out.WriteString("A figure is ours over the baseline's, or ours where there is none.\n\n")
+	out.WriteString("| row | ours | baseline | figure | must | aim | p50 / p99 ms |\n|---|---|---|---|---|---|---|\n")
 	for _, r := range done {
-		missed := ""
+		missed, baseline, latency := "", "", ""
 		if !r.reached() {
 			missed = " (missed)"
 		}
-		fmt.Fprintf(&out, "| %s: %s | %s %s | %s: %s | %s%s | %s | %s / %s |\n", r.row.name, r.row.ours, number(r.ours), r.row.unit, r.row.baseline, number(r.baseline),
-			number(r.judged()), missed, bound(r.row, r.row.must), number(r.p50.Seconds()*1000), number(r.p99.Seconds()*1000))
+		if r.row.baseline != "" {
+			baseline = r.row.baseline + ": " + number(r.baseline)
+		}
+		if r.p99 > 0 {
+			latency = number(r.p50.Seconds()*1000) + " / " + number(r.p99.Seconds()*1000)
+		}
+		fmt.Fprintf(&out, "| %s: %s | %s %s | %s | %s%s | %s | %s | %s |\n", r.row.name, r.row.ours, number(r.ours), r.row.unit, baseline,
+			number(r.judged()), missed, bound(r.row, r.row.must), bound(r.row, r.row.aim), latency)
 	}
 	return out.String()
 }
