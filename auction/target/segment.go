@@ -336,7 +336,7 @@ func (s *segment) appendToken(ids []uint32, token string) []uint32 {
 	return ids
 }
 
-// wordSet answers whether a word may be in a set, from a bit for a few of its bytes.
+// wordSet answers whether a word may be in a set, from a bit for a few of its bytes (benchmark row auction).
 type wordSet [1 << 10]uint64
 
 func (w *wordSet) add(word string) {
