@@ -26,20 +26,6 @@ type segment struct {
 	hosted    map[listKey][]uint32 // ascending groups of one term and one host app
 }
 
-// postings are the groups of one term.
-type postings struct {
-	any    []uint32 // ascending groups that run in every host app
-	hosted bool     // there are more that run in one
-}
-
-// listKey names a posting list: the groups that target one token or one tool, or neither (dim is dims and
-// term 0), and run in one host app.
-type listKey uint64
-
-func keyOf(dim int, term, host uint32) listKey {
-	return listKey(dim)<<60 | listKey(term)<<30&(1<<60-1) | listKey(host)&(1<<30-1)
-}
-
 // none is past every term and every group number.
 const none = ^uint32(0)
 
@@ -134,6 +120,7 @@ func newSegment(table ranker.Table, campaigns []Campaign) *segment {
 	}
 	b.seg.fillGroups(order)
 	b.seg.fillLists()
+	b.seg.words = wordsOf(b.seg.vocab[dimToken])
 	return b.seg
 }
 
@@ -247,132 +234,4 @@ func (s *segment) setLimits(g *group) (l limits) {
 		g.first = min(g.first, s.members[at].slot)
 	}
 	return l
-}
-
-// fillLists enters every group into its posting lists. A search reads the lists of the query's own terms and
-// host, so what it meets there rarely fails a filter, and a bound never promises a tool or host that
-// the request cannot have. Of tokens and tools the rarer ones are chosen.
-func (s *segment) fillLists() {
-	var used [dims][]int
-	for d := range used {
-		used[d] = make([]int, len(s.vocab[d]))
-	}
-	for i := range s.groups {
-		for _, d := range []int{dimToken, dimTool} {
-			for _, term := range s.groups[i].terms(s, d) {
-				used[d][term]++
-			}
-		}
-	}
-	s.hosted, s.words = map[listKey][]uint32{}, &wordSet{}
-	for _, d := range []int{dimToken, dimTool, dimDeal} {
-		s.lists[d] = make([]postings, len(s.vocab[d]))
-	}
-	s.lists[dims] = make([]postings, 1)
-	for token := range s.vocab[dimToken] {
-		s.words.add(token)
-	}
-	anyHost, anyTerm := []uint32{none}, []uint32{0}
-	for i := range s.groups {
-		g := &s.groups[i]
-		dim, terms := s.rarer(g, used)
-		if len(terms) == 0 {
-			dim, terms = dims, anyTerm
-		}
-		hosts := g.terms(s, dimHost)
-		if len(hosts) == 0 || len(hosts)*len(terms) > maxLists {
-			hosts = anyHost
-		}
-		for _, deal := range g.terms(s, dimDeal) {
-			s.enter(uint32(i), dimDeal, deal, none)
-		}
-		for _, term := range terms {
-			for _, host := range hosts {
-				s.enter(uint32(i), dim, term, host)
-			}
-		}
-	}
-	for key, list := range s.hosted {
-		s.hosted[key] = slices.Clip(list)
-	}
-	for _, terms := range s.lists {
-		for i := range terms {
-			terms[i].any = slices.Clip(terms[i].any)
-		}
-	}
-}
-
-// enter puts a group into a list, those of a list in ascending order.
-func (s *segment) enter(group uint32, dim int, term, host uint32) {
-	of := &s.lists[dim][term]
-	if host == none {
-		of.any = append(of.any, group)
-		return
-	}
-	of.hosted = true
-	key := keyOf(dim, term, host)
-	s.hosted[key] = append(s.hosted[key], group)
-}
-
-// list is the posting list of a term in one host app, or in all (host none).
-func (s *segment) list(dim int, term, host uint32) []uint32 {
-	of := &s.lists[dim][term]
-	switch {
-	case host == none:
-		return of.any
-	case of.hosted:
-		return s.hosted[keyOf(dim, term, host)]
-	}
-	return nil
-}
-
-// appendToken appends the term of a token, if a campaign targets it. Most words of a context nobody does.
-func (s *segment) appendToken(ids []uint32, token string) []uint32 {
-	if s.words.may(token) {
-		if id, ok := s.vocab[dimToken][token]; ok {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
-// wordSet answers whether a word may be in a set, from a bit for a few of its bytes (benchmark row auction).
-type wordSet [1 << 10]uint64
-
-func (w *wordSet) add(word string) {
-	bit := wordBit(word)
-	w[bit/64] |= 1 << (bit % 64)
-}
-
-func (w *wordSet) may(word string) bool {
-	bit := wordBit(word)
-	return w[bit/64]&(1<<(bit%64)) != 0
-}
-
-// wordBit mixes the length and four bytes.
-func wordBit(word string) uint32 {
-	n := len(word)
-	if n == 0 {
-		return 0
-	}
-	h := uint32(word[0]) | uint32(word[n/3])<<8 | uint32(word[n/2])<<16 | uint32(word[n-1])<<24
-	return (h ^ uint32(n)*0x85ebca6b) * 0x9e3779b1 >> 16
-}
-
-// maxLists keeps campaigns with very long lists from filling the memory with the product of two of them.
-const maxLists = 256
-
-// rarer is the dimension, tokens or tools, whose terms of g occur in fewer groups.
-func (s *segment) rarer(g *group, used [dims][]int) (dim int, terms []uint32) {
-	sum := func(d int) (n int) {
-		for _, term := range g.terms(s, d) {
-			n += used[d][term]
-		}
-		return n
-	}
-	tokens, tools := g.terms(s, dimToken), g.terms(s, dimTool)
-	if len(tokens) == 0 || len(tools) > 0 && sum(dimTool) < sum(dimToken) {
-		return dimTool, tools
-	}
-	return dimToken, tokens
 }
