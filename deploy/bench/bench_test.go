@@ -62,6 +62,9 @@ func TestPace(t *testing.T) {
 
 func TestMedianAndQuantile(t *testing.T) {
 	require.InDelta(t, 3, median([]float64{9, 1, 3}), 0)
+	// Two slow minutes: each side's median would be of another one, and their ratio 0.88.
+	slow := []round{{24.4, 24.0}, {15.0, 12.3}, {14.2, 13.7}, {19.1, 21.7}, {24.9, 28.0}}
+	require.Equal(t, round{24.4, 24.0}, medianRound(slow))
 	all := make([]float64, 100)
 	for i := range all {
 		all[i] = float64(100 - i)
