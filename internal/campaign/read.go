@@ -26,89 +26,62 @@ func Read(text string, c *Campaign) error {
 // all else. The fields are in the order of [Campaign].
 func (c *Campaign) readOwn(text string) bool {
 	in := jsonscan.Read(text)
-	f := fields{in: &in, of: in.Members()}
+	f := fields{in.Members()}
 	c.ID = f.id("id")
 	c.AdvertiserID = f.id("advertiser_id")
-	c.Name = f.text("name")
-	c.Status = Status(f.text("status"))
-	c.Format = Format(f.text("format"))
-	c.Headline = f.text("headline")
-	c.Subtext = f.text("subtext")
-	c.MediaURL = f.text("media_url")
-	c.PosterURL = f.text("poster_url")
-	c.LogoURL = f.text("logo_url")
-	c.CTALabel = f.text("cta_label")
-	c.CTAURL = f.text("cta_url")
-	c.SkippableAfterSec = int(f.whole("skippable_after_sec"))
-	c.BillingModel = BillingModel(f.text("billing_model"))
+	c.Name = f.Value("name").Text()
+	c.Status = Status(f.Value("status").Text())
+	c.Format = Format(f.Value("format").Text())
+	c.Headline = f.Value("headline").Text()
+	c.Subtext = f.Value("subtext").Text()
+	c.MediaURL = f.Value("media_url").Text()
+	c.PosterURL = f.Value("poster_url").Text()
+	c.LogoURL = f.Value("logo_url").Text()
+	c.CTALabel = f.Value("cta_label").Text()
+	c.CTAURL = f.Value("cta_url").Text()
+	c.SkippableAfterSec = int(f.Value("skippable_after_sec").Whole())
+	c.BillingModel = BillingModel(f.Value("billing_model").Text())
 	c.BidAmount = f.amount("bid_amount")
 	c.DailyBudget = f.amount("daily_budget")
 	c.TotalBudget = f.amount("total_budget")
 	c.TargetCPA = f.amount("target_cpa")
 	c.TargetROAS = f.amountOrNull("target_roas")
-	c.Goal = Goal(f.text("optimization_goal"))
-	c.CreditFunded = f.truth("credit_funded")
-	c.Pacing = Pacing(f.text("pacing"))
-	c.FrequencyCap = int(f.whole("frequency_cap"))
-	c.IntentTokens = f.texts("target_intent_tokens")
-	c.Keywords = f.texts("target_keywords")
-	c.ActiveTools = f.texts("target_active_tools")
-	c.HostApps = f.texts("target_host_apps")
-	c.Surfaces = f.texts("target_surfaces")
-	c.IntegrationMethods = f.texts("target_integration_methods")
-	c.Regions = f.texts("target_regions")
-	c.Languages = f.texts("target_languages")
-	c.Deals = f.texts("deal_ids")
+	c.Goal = Goal(f.Value("optimization_goal").Text())
+	c.CreditFunded = f.Value("credit_funded").Bool()
+	c.Pacing = Pacing(f.Value("pacing").Text())
+	c.FrequencyCap = int(f.Value("frequency_cap").Whole())
+	c.IntentTokens = f.Value("target_intent_tokens").Texts()
+	c.Keywords = f.Value("target_keywords").Texts()
+	c.ActiveTools = f.Value("target_active_tools").Texts()
+	c.HostApps = f.Value("target_host_apps").Texts()
+	c.Surfaces = f.Value("target_surfaces").Texts()
+	c.IntegrationMethods = f.Value("target_integration_methods").Texts()
+	c.Regions = f.Value("target_regions").Texts()
+	c.Languages = f.Value("target_languages").Texts()
+	c.Deals = f.Value("deal_ids").Texts()
 	c.PolicyViolations = f.violations("policy_violations")
-	c.Review = f.review("review")
-	c.ConfigVersion = f.whole("config_version")
+	c.Review = f.review(&in, "review")
+	c.ConfigVersion = f.Value("config_version").Whole()
 	c.CreatedAt = f.time("created_at")
 	c.UpdatedAt = f.time("updated_at")
 	c.SpentToday = f.amount("spent_today")
 	c.SpentTotal = f.amount("spent_total")
-	f.of.End()
+	f.End()
 	return in.Done()
 }
 
-// fields reads the fields of one object one after the other. It declines when another one comes next.
-type fields struct {
-	in *jsonscan.Reader
-	of jsonscan.Members
+// fields are those of one object, one after the other.
+type fields struct{ jsonscan.Members }
+
+func (f *fields) id(name string) uuid.UUID {
+	in := f.Value(name)
+	return jsonscan.Parsed(in, in.Text(), uuid.Parse)
 }
 
-func (f *fields) next(name string) {
-	if !f.of.Next(name) {
-		f.in.Decline()
-	}
+func (f *fields) time(name string) time.Time {
+	in := f.Value(name)
+	return jsonscan.Parsed(in, in.Text(), parseTime)
 }
-
-// read reads a field whose text parse understands.
-func read[T any](f *fields, text string, parse func(string) (T, error)) T {
-	value, err := parse(text)
-	if err != nil {
-		f.in.Decline()
-	}
-	return value
-}
-
-func (f *fields) text(name string) string {
-	f.next(name)
-	return f.in.Text()
-}
-
-func (f *fields) texts(name string) []string {
-	f.next(name)
-	return f.in.Texts()
-}
-
-func (f *fields) truth(name string) bool {
-	f.next(name)
-	return f.in.Bool()
-}
-
-func (f *fields) id(name string) uuid.UUID { return read(f, f.text(name), uuid.Parse) }
-
-func (f *fields) time(name string) time.Time { return read(f, f.text(name), parseTime) }
 
 var errOtherTime = errors.New("not a time as this build writes it")
 
@@ -120,48 +93,42 @@ func parseTime(s string) (time.Time, error) {
 	return time.Parse(time.RFC3339, s)
 }
 
-func (f *fields) whole(name string) int64 {
-	f.next(name)
-	return f.in.Whole()
-}
-
-func (f *fields) amount(name string) money.Micros {
-	f.next(name)
-	return read(f, f.in.Number(), money.Parse)
-}
+func (f *fields) amount(name string) money.Micros { return amount(f.Value(name)) }
 
 func (f *fields) amountOrNull(name string) *money.Micros {
-	f.next(name)
-	if f.in.Peek() == 'n' {
-		f.in.Skip()
+	in := f.Value(name)
+	if in.Peek() == 'n' {
+		in.Skip()
 		return nil
 	}
-	amount := read(f, f.in.Number(), money.Parse)
-	return &amount
+	present := amount(in)
+	return &present
 }
 
+func amount(in *jsonscan.Reader) money.Micros { return jsonscan.Parsed(in, in.Number(), money.Parse) }
+
 func (f *fields) violations(name string) []Violation {
-	f.next(name)
-	list := []Violation{}
-	f.in.Each(func() {
-		v := fields{in: f.in, of: f.in.Members()}
-		list = append(list, Violation{Rule: v.text("rule"), Field: v.text("field"), Message: v.text("message")})
-		v.of.End()
+	in, list := f.Value(name), []Violation{}
+	in.Each(func() {
+		v := in.Members()
+		list = append(list, Violation{Rule: v.Value("rule").Text(), Field: v.Value("field").Text(), Message: v.Value("message").Text()})
+		v.End()
 	})
 	return list
 }
 
-func (f *fields) review(name string) *Review {
-	if !f.of.Next(name) {
+// review is nil when the field, which may be left out, does not come next.
+func (f *fields) review(in *jsonscan.Reader, name string) *Review {
+	if !f.Next(name) {
 		return nil
 	}
-	r := fields{in: f.in, of: f.in.Members()}
-	review := Review{Decision: r.text("decision")}
-	if r.of.Next("notes") {
-		review.Notes = r.in.Text()
+	r := fields{in.Members()}
+	review := Review{Decision: r.Value("decision").Text()}
+	if r.Next("notes") {
+		review.Notes = in.Text()
 	}
 	review.ReviewerID = r.id("reviewer_id")
 	review.At = r.time("at")
-	r.of.End()
+	r.End()
 	return &review
 }

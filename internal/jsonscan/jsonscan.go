@@ -170,8 +170,25 @@ func (m *Members) Next(name string) bool {
 	return true
 }
 
+// Value passes over a name that cannot be missing, for its value to be read: another name, or none, is declined.
+func (m *Members) Value(name string) *Reader {
+	if !m.Next(name) {
+		m.r.Decline()
+	}
+	return m.r
+}
+
 // End ends the object, which must have no other member.
 func (m *Members) End() { m.r.take('}') }
+
+// Parsed is what parse makes of a text that r has read; what it cannot is declined.
+func Parsed[T any](r *Reader, text string, parse func(string) (T, error)) T {
+	value, err := parse(text)
+	if err != nil {
+		r.Decline()
+	}
+	return value
+}
 
 // Text reads a string; null is empty.
 func (r *Reader) Text() string {

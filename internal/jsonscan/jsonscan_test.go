@@ -152,6 +152,12 @@ func TestMembersComeInOrder(t *testing.T) {
 		m.End()
 		require.False(t, in.Done(), text)
 	}
+
+	in = Read(`{"a":1}`)
+	m = in.Members()
+	require.Zero(t, m.Value("b").Whole(), "another one comes next")
+	require.Zero(t, m.Value("a").Whole(), "declined is declined")
+	require.False(t, in.Done())
 }
 
 func TestWholeAndBool(t *testing.T) {

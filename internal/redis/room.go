@@ -172,24 +172,14 @@ func readRoom(text string) (r room, err error) {
 func readOwnRoom(text string) (r room, ok bool) {
 	in := jsonscan.Read(text)
 	fields := in.Members()
-	for _, id := range []struct {
-		name string
-		to   *uuid.UUID
-	}{{"id", &r.CampaignID}, {"adv", &r.Advertiser}} {
-		if !fields.Next(id.name) || id.to.UnmarshalText([]byte(in.Text())) != nil {
-			return r, false
-		}
-	}
-	var day int64
-	for _, number := range []struct {
-		name string
-		to   *int64
-	}{{"v", &r.Version}, {"day", &day}, {"daily", &r.Daily}, {"today", &r.Today}, {"total", &r.Total}, {"balance", &r.Balance}} {
-		if !fields.Next(number.name) {
-			return r, false
-		}
-		*number.to = in.Whole()
-	}
+	r.CampaignID = jsonscan.Parsed(&in, fields.Value("id").Text(), uuid.Parse)
+	r.Advertiser = jsonscan.Parsed(&in, fields.Value("adv").Text(), uuid.Parse)
+	r.Version = fields.Value("v").Whole()
+	day := fields.Value("day").Whole()
+	r.Daily = fields.Value("daily").Whole()
+	r.Today = fields.Value("today").Whole()
+	r.Total = fields.Value("total").Whole()
+	r.Balance = fields.Value("balance").Whole()
 	fields.End()
 	r.Day = int32(day)
 	return r, in.Done() && int64(r.Day) == day
