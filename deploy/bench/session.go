@@ -49,9 +49,7 @@ func newSession(cfg *runCmd) (*session, error) {
 	}
 	s.binary = filepath.Join(s.dir, "adnet")
 	s.say("building adnet ...")
-	build := exec.Command("go", "build", "-trimpath", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", s.binary, "adnet")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // all as deploy/docker has it
-	if out, err := build.CombinedOutput(); err != nil {
+	if out, err := exec.Command("make", "build", "BIN="+s.binary).CombinedOutput(); err != nil {
 		return nil, errors.Join(fmt.Errorf("build: %w: %s", err, out), s.close())
 	}
 	return s, nil
