@@ -81,6 +81,24 @@ func TestNormalizeTokenIsTheFormOfTheContext(t *testing.T) {
 	require.Equal(t, "c++", NormalizeToken(" C++ "))
 }
 
+// What looks at eight bytes at a time says what the standard library says, for every byte in every place.
+func TestLowerASCII(t *testing.T) {
+	for c := range 256 {
+		for at := range 17 {
+			s := strings.Repeat("a", at) + string([]byte{byte(c)}) + strings.Repeat("Z", 16-at)
+			require.Equal(t, c < utf8.RuneSelf, isASCII(s), "%q", s)
+			if isASCII(s) {
+				require.Equal(t, strings.ToLower(s), lowerASCII(s))
+			}
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.StringMatching(`[\x00-\x7f]{0,40}`).Draw(t, "ascii")
+		require.True(t, isASCII(s))
+		require.Equal(t, strings.ToLower(s), lowerASCII(s))
+	})
+}
+
 func TestTermsNeverLoseAStatedValue(t *testing.T) {
 	require.Equal(t, []string{"vector", "database"}, terms("Vector Databases"))
 	require.Equal(t, []string{"ai"}, terms(" AI "), "too short for a context, kept for callers' own tokens")
