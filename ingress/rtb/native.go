@@ -24,7 +24,7 @@ type embedded struct {
 }
 
 func (r *reader) embedded() (e embedded) {
-	if r.dec.PeekKind() == '"' {
+	if r.kind() == '"' {
 		return embedded{text: r.quoted(), isText: true}
 	}
 	into(r, &e.object)

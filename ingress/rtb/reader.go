@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"adnet/internal/jsonscan"
 	"adnet/internal/money"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -21,14 +22,19 @@ import (
 //
 // What is read is made of parts of the text and of the reader's own lists, so that a request costs no allocation for each
 // of its values (BenchmarkRTB100k). It is valid until forget.
+//
+// A text is read by scan, and again by dec, which alone says what is wrong, where scan declines something. As the last
+// value counts, nothing of the first reading stays.
 type reader struct {
+	scan    jsonscan.Reader
+	general bool // dec reads
 	dec     jsontext.Decoder
 	options []jsontext.Options
-	raw     []byte // the text for the decoder
-	plain   []byte // of the string that was read last, if it has escapes
+	raw     []byte // the text for dec
+	plain   []byte // of the string that dec read last, if it has escapes
 	in      bytes.Buffer
 	text    string
-	err     error // the first one; after it everything counts as absent
+	err     error // the first one of dec; after it everything counts as absent
 
 	strings  []string
 	numbers  []int64
@@ -53,7 +59,24 @@ var errTrailing = errors.New("text after the object")
 
 // document reads a text, which is UTF-8, into o. is says whether it is an object; the error, that it is no JSON.
 func (r *reader) document(text string, o members) (is bool, err error) {
-	r.raw, r.text, r.err = append(r.raw[:0], text...), text, nil
+	if is, plain := r.scanned(text, o); plain {
+		return is, nil
+	}
+	return r.decoded(text, o)
+}
+
+// scanned reads with scan; plain is false when it declined something.
+func (r *reader) scanned(text string, o members) (is, plain bool) {
+	r.text, r.err, r.general = text, nil, false
+	r.scan = jsonscan.Loose(text)
+	is = r.object(o)
+	return is, r.scan.Done()
+}
+
+// decoded reads with dec.
+func (r *reader) decoded(text string, o members) (is bool, err error) {
+	r.text, r.err, r.general = text, nil, true
+	r.raw = append(r.raw[:0], text...)
 	r.in = *bytes.NewBuffer(r.raw)
 	r.dec.Reset(&r.in, r.options...)
 	is = r.object(o)
@@ -68,7 +91,7 @@ func (r *reader) forget() {
 	if cap(r.raw) > keptBuffer {
 		r.raw, r.plain = nil, nil
 	}
-	r.in, r.text, r.err = bytes.Buffer{}, "", nil
+	r.scan, r.in, r.text, r.err = jsonscan.Reader{}, bytes.Buffer{}, "", nil
 	r.strings, r.numbers = emptied(r.strings), emptied(r.numbers)
 	r.imps, r.deals, r.sizes = emptied(r.imps), emptied(r.deals), emptied(r.sizes)
 	r.assets, r.trackers = emptied(r.assets), emptied(r.trackers)
@@ -88,8 +111,23 @@ func emptied[T any](list []T) []T {
 
 func (r *reader) fail(err error) { r.err = cmp.Or(r.err, err) }
 
+// kind is the first character of the next value, 0 where none comes; that of every number is '0'.
+func (r *reader) kind() byte {
+	if r.general {
+		return byte(r.dec.PeekKind())
+	}
+	c := r.scan.Peek()
+	if c == '-' || '0' <= c && c <= '9' {
+		return '0'
+	}
+	return c
+}
+
 // value is the next value as the text writes it.
 func (r *reader) value() string {
+	if !r.general {
+		return r.scan.Raw()
+	}
 	v, err := r.dec.ReadValue()
 	if err != nil {
 		r.fail(err)
@@ -99,10 +137,27 @@ func (r *reader) value() string {
 	return r.text[end-len(v) : end]
 }
 
-func (r *reader) skip() { r.value() }
+func (r *reader) skip() {
+	if r.general {
+		r.value()
+	} else {
+		r.scan.Skip()
+	}
+}
+
+// number is the next value as the text writes it, which is a number.
+func (r *reader) number() string {
+	if r.general {
+		return r.value()
+	}
+	return r.scan.Numeral()
+}
 
 // quoted is what the next value says, which is a string.
 func (r *reader) quoted() string {
+	if !r.general {
+		return r.scan.Text()
+	}
 	v := r.value()
 	switch {
 	case r.err != nil:
@@ -114,15 +169,27 @@ func (r *reader) quoted() string {
 	return string(r.plain)
 }
 
-// delimiter reads the begin or the end of an object or array.
+// enter reads begin, with which the next object or array begins.
+func (r *reader) enter(begin byte) {
+	if r.general {
+		r.delimiter()
+	} else {
+		r.scan.Enter(begin)
+	}
+}
+
+// delimiter reads the begin or the end of an object or array with dec.
 func (r *reader) delimiter() {
 	if _, err := r.dec.ReadToken(); err != nil {
 		r.fail(err)
 	}
 }
 
-// more says whether the object or array goes on; if not, its end is read.
-func (r *reader) more() bool {
+// more says whether the object or array goes on that ends with end; if not, that is read.
+func (r *reader) more(end byte) bool {
+	if !r.general {
+		return r.scan.More(end)
+	}
 	if r.err != nil {
 		return false
 	}
@@ -134,14 +201,22 @@ func (r *reader) more() bool {
 	return true
 }
 
+// name is the name of the next member.
+func (r *reader) name() string {
+	if r.general {
+		return r.quoted()
+	}
+	return r.scan.Name()
+}
+
 // object reads an object into o; false for another value.
 func (r *reader) object(o members) bool {
-	if r.dec.PeekKind() != '{' {
+	if r.kind() != '{' {
 		r.skip()
 		return false
 	}
-	for r.delimiter(); r.more(); {
-		o.member(r, r.quoted())
+	for r.enter('{'); r.more('}'); {
+		o.member(r, r.name())
 	}
 	return true
 }
@@ -173,12 +248,12 @@ func into[T any, M membersOf[T]](r *reader, o *object[T]) {
 // list reads a list of objects at the end of all, which holds all lists of T; an object of a T must not hold such a list itself.
 func list[T any, M membersOf[T]](r *reader, all *[]T) (o objects[T]) {
 	from := len(*all)
-	if r.dec.PeekKind() != '[' {
+	if r.kind() != '[' {
 		r.skip()
 		return o
 	}
-	for r.delimiter(); r.more(); {
-		if r.dec.PeekKind() != '{' {
+	for r.enter('['); r.more(']'); {
+		if r.kind() != '{' {
 			o.bad = true
 			r.skip()
 			continue
@@ -194,7 +269,7 @@ func list[T any, M membersOf[T]](r *reader, all *[]T) (o objects[T]) {
 type text string
 
 func (r *reader) string() text {
-	if r.dec.PeekKind() != '"' {
+	if r.kind() != '"' {
 		r.skip()
 		return ""
 	}
@@ -210,9 +285,9 @@ type whole struct {
 func (w whole) is(n int64) bool { return w.set && w.n == n }
 
 func (r *reader) whole() (w whole) {
-	switch r.dec.PeekKind() {
+	switch r.kind() {
 	case '0':
-		w.n, w.set = parseWhole(r.value())
+		w.n, w.set = parseWhole(r.number())
 	case '"':
 		w.n, w.set = parseWhole(r.quoted())
 	case 't':
@@ -248,9 +323,9 @@ type amount struct {
 
 func (r *reader) amount() (a amount) {
 	var stated string
-	switch r.dec.PeekKind() {
+	switch r.kind() {
 	case '0':
-		stated = r.value()
+		stated = r.number()
 	case '"':
 		stated = r.quoted()
 	case 'n':
@@ -293,12 +368,12 @@ type texts []string
 
 func (r *reader) texts() texts {
 	from := len(r.strings)
-	switch r.dec.PeekKind() {
+	switch r.kind() {
 	case '"':
 		r.strings = append(r.strings, r.quoted())
 	case '[':
-		for r.delimiter(); r.more(); {
-			if r.dec.PeekKind() != '"' {
+		for r.enter('['); r.more(']'); {
+			if r.kind() != '"' {
 				r.skip()
 				continue
 			}
@@ -315,11 +390,11 @@ type wholes []int64
 
 func (r *reader) wholes() wholes {
 	from := len(r.numbers)
-	if r.dec.PeekKind() != '[' {
+	if r.kind() != '[' {
 		r.skip()
 		return nil
 	}
-	for r.delimiter(); r.more(); {
+	for r.enter('['); r.more(']'); {
 		if n := r.whole(); n.set {
 			r.numbers = append(r.numbers, n.n)
 		}

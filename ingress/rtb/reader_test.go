@@ -3,6 +3,8 @@ package rtb
 import (
 	"bytes"
 	stdjson "encoding/json"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strconv"
 	"strings"
@@ -93,9 +95,9 @@ func TestReaderTakesWhatItCan(t *testing.T) {
 	} {
 		for _, spaced := range []string{value, " \n" + value + "\t"} {
 			r := newReader()
-			for range 2 { // the second time with used lists
+			for _, read := range []func(string, members) (bool, error){r.document, r.document, r.decoded, r.decoded} { // the second time with used lists
 				var got everything
-				is, err := r.document(all(spaced), &got)
+				is, err := read(all(spaced), &got)
 				require.NoError(t, err, value)
 				require.True(t, is)
 				got.same(t, want, value)
@@ -157,6 +159,8 @@ func TestReaderRefuses(t *testing.T) {
 		var e everything
 		_, err := newReader().document(bad, &e)
 		require.Error(t, err, bad)
+		_, plain := newReader().scanned(bad, &e)
+		require.False(t, plain, bad)
 	}
 	for _, other := range []string{`1`, `"x"`, `null`, `[{"text":"x"}]`} {
 		var e everything
@@ -164,6 +168,33 @@ func TestReaderRefuses(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, is, other)
 		require.Zero(t, e, other)
+	}
+}
+
+// What exchanges send is read without the general decoder, which row rtb_100k would notice; and what is not plain, with it.
+func TestReaderTakesPlainRequestsItself(t *testing.T) {
+	files, err := filepath.Glob("testdata/openrtb/*.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var plainly, generally bidRequest
+		is, plain := newReader().scanned(string(raw), &plainly)
+		require.True(t, is && plain, file)
+		_, err = newReader().decoded(string(raw), &generally)
+		require.NoError(t, err)
+		require.Equal(t, generally, plainly)
+	}
+	for _, odd := range []string{`{"text":"x","\u0074ext":"y"}`, `{"text":"a","text":"cut \ud83d"}`, `{"x":` + strings.Repeat("[", 20) + strings.Repeat("]", 20) + `}`} {
+		var got, want everything
+		_, plain := newReader().scanned(odd, new(everything))
+		require.False(t, plain, odd)
+		_, err := newReader().document(odd, &got)
+		require.NoError(t, err)
+		_, err = newReader().decoded(odd, &want)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
 	}
 }
 
@@ -179,6 +210,10 @@ func FuzzReader(f *testing.F) {
 		var got everything
 		is, err := newReader().document(string(body), &got)
 		require.Equal(t, stdjson.Valid(body), err == nil, "%s", body)
+		var decoded everything
+		if _, err := newReader().decoded(string(body), &decoded); err == nil {
+			got.same(t, decoded, string(body))
+		}
 		var members map[string]any
 		decoder := stdjson.NewDecoder(bytes.NewReader(body))
 		decoder.UseNumber()

@@ -4,10 +4,12 @@
 // It takes only what is plain, and declines everything else: errors, names that occur twice, names with escapes, numbers
 // that are not simple, deep nesting. What it takes, the general decoder takes, too, and understands the same; fuzz
 // targets of the packages that use it hold it to that. What it declines is given to the general decoder, which alone
-// says what is wrong. So it can make an endpoint faster, and nothing else.
+// says what is wrong. So it can make an endpoint faster, and nothing else. [Loose] is for a general decoder that takes
+// names that occur twice.
 package jsonscan
 
 import (
+	"math/bits"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -28,6 +30,8 @@ type Reader struct {
 	at    int
 	depth int
 	odd   bool
+	loose bool
+	begun bool // an object or array that was entered: no comma comes first
 }
 
 // Read makes a Reader of text. The strings that it gives share the text's memory.
@@ -196,10 +200,16 @@ func (r *Reader) Text() string {
 		return ""
 	}
 	text, escaped := r.quoted()
-	if !escaped {
-		return text
+	if escaped {
+		return r.unquoted(text)
 	}
-	plain, err := jsontext.AppendUnquote(nil, text)
+	return text
+}
+
+// unquoted is what a string with escapes says.
+func (r *Reader) unquoted(text string) string {
+	var room [512]byte
+	plain, err := jsontext.AppendUnquote(room[:0], text)
 	if err != nil {
 		r.Decline()
 		return ""
@@ -210,11 +220,16 @@ func (r *Reader) Text() string {
 // quoted reads a string: what is between its quotes, or all of it with them when it has escapes.
 func (r *Reader) quoted() (text string, escaped bool) {
 	r.take('"')
-	rest, bits := r.text[r.at:], byte(0)
-	for i := range len(rest) {
+	rest := r.text[r.at:]
+	i := plainASCII(rest)
+	if i < len(rest) && rest[i] == '"' {
+		r.at += i + 1
+		return rest[:i], false
+	}
+	for ; i < len(rest); i++ {
 		switch c := rest[i]; {
 		case c == '"':
-			if bits >= utf8.RuneSelf && !utf8.ValidString(rest[:i]) {
+			if !utf8.ValidString(rest[:i]) {
 				r.Decline()
 				return "", false
 			}
@@ -225,12 +240,31 @@ func (r *Reader) quoted() (text string, escaped bool) {
 		case c < ' ':
 			r.Decline()
 			return "", false
-		default:
-			bits |= c
 		}
 	}
 	r.Decline()
 	return "", false
+}
+
+// plainASCII is how many bytes text begins with that are ASCII and stand for themselves in a JSON string. It looks at
+// eight at a time (benchmark row rtb_100k).
+func plainASCII(text string) int {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	i := 0
+	for ; i+8 <= len(text); i += 8 {
+		eight := uint64(text[i]) | uint64(text[i+1])<<8 | uint64(text[i+2])<<16 | uint64(text[i+3])<<24 |
+			uint64(text[i+4])<<32 | uint64(text[i+5])<<40 | uint64(text[i+6])<<48 | uint64(text[i+7])<<56
+		quote, slash := eight^ones*'"', eight^ones*'\\'
+		// Set for a control character, a quote, a backslash, and what is not ASCII. A borrow can set a bit too many only
+		// above such a byte, so the lowest one is right.
+		if odd := ((eight - ones*' ') | (quote - ones) | (slash - ones) | eight) & high; odd != 0 {
+			return i + bits.TrailingZeros64(odd)/8
+		}
+	}
+	for i < len(text) && text[i] >= ' ' && text[i] < utf8.RuneSelf && text[i] != '"' && text[i] != '\\' {
+		i++
+	}
+	return i
 }
 
 // escaped is the string with its quotes whose first escape is i bytes on.
@@ -374,9 +408,16 @@ func (r *Reader) Skip() {
 	switch c := r.Peek(); c {
 	case '{':
 		r.enter()
-		o := r.Object()
-		for _, more := o.Next(); more; _, more = o.Next() {
-			r.Skip()
+		if r.loose {
+			for r.Enter('{'); r.More('}'); {
+				r.Name()
+				r.Skip()
+			}
+		} else {
+			o := r.Object()
+			for _, more := o.Next(); more; _, more = o.Next() {
+				r.Skip()
+			}
 		}
 		r.depth--
 	case '[':
@@ -388,7 +429,11 @@ func (r *Reader) Skip() {
 	case 'n', 't', 'f':
 		r.literal()
 	default:
-		r.number(true)
+		if r.loose {
+			r.Numeral()
+		} else {
+			r.number(true)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package jsonscan
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -182,5 +183,74 @@ func TestWholeAndBool(t *testing.T) {
 		in := Read(text)
 		in.Bool()
 		require.False(t, in.Done(), text)
+	}
+}
+
+// A loose reader takes a text only if it is JSON, and says what is in it; sure says that it must.
+func loosely(t *testing.T, text string, sure bool) {
+	t.Helper()
+	in := Loose(text)
+	var got, want [2]string // the last of a name counts
+	for in.Enter('{'); in.More('}'); {
+		switch in.Name() {
+		case "text":
+			got[0] = in.Text()
+		case "number":
+			got[1] = in.Numeral()
+		default:
+			in.Skip()
+		}
+	}
+	if !in.Done() {
+		require.False(t, sure, text)
+		return
+	}
+	var members struct {
+		Text   *string        `json:"text"`
+		Number jsontext.Value `json:"number"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(text), &members, jsontext.AllowDuplicateNames(true)), "%q", text)
+	if members.Text != nil {
+		want[0] = *members.Text
+	}
+	want[1] = string(members.Number)
+	require.Equal(t, want, got, "%q", text)
+}
+
+func TestLoose(t *testing.T) {
+	texts := []string{
+		`{}`, " {\t} ", `{"text":"a","text":"b"}`, `{"x":{"y":1,"y":[1,"\n",{}]},"x":[]}`, `{"number":-1.5e+300}`, `{ "number" : 0E0 , "text" : "é\/" }`,
+		`{"number":123456789012345678901234567890.5}`, `{"x":[1e5,-0,0.10000000000000000001,2E-7,true,null,false]}`, `{"number":-0.0}`,
+		`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"k":1,"l":1,"m":1,"n":1,"o":1,"p":1,"q":1,"r":1,"s":1,"t":1,"u":1,"v":1,"w":1,"x":1,"y":1}`,
+	}
+	for _, text := range texts {
+		loosely(t, text, true)
+		for i := range len(text) {
+			loosely(t, text[:i], false)
+			for _, c := range []byte("\"\\{}[]:,. 0-1eE+n\x00\x80\xff") {
+				loosely(t, text[:i]+string([]byte{c})+text[i+1:], false)
+				loosely(t, text[:i]+string([]byte{c})+text[i:], false)
+			}
+		}
+	}
+	for _, text := range []string{
+		``, `{]`, `{"x":[1}`, `{"x":[1,]}`, `{"x":[,]}`, `{"x":1,}`, `{,}`, `{"x":[1 2]}`, `{"x":1 "y":2}`, `{"x":01}`, `{"x":1.}`, `{"x":.5}`, `{"x":1e}`, `{"x":1e+}`, `{"x":+1}`,
+		`{"x":-}`, `{"x":"\q"}`, `{"number":1x}`, `{"number":00}`, `{}}`, `{} {}`, `{"x"}`, `{"x":}`,
+	} {
+		in := Loose(text)
+		in.Skip()
+		require.False(t, in.Done(), text)
+		loosely(t, text, false)
+	}
+}
+
+// Every byte in every place of the eight that are looked at together.
+func TestQuoted(t *testing.T) {
+	for c := range 256 {
+		for at := range 17 {
+			text := `{"text":"` + strings.Repeat("a", at) + string([]byte{byte(c)}) + strings.Repeat("~", 16-at) + `"}`
+			plain := same(t, text)
+			require.Equal(t, c >= ' ' && c < 0x80 && c != '"' && c != '\\', plain, "%q", text)
+		}
 	}
 }
