@@ -1,6 +1,7 @@
 package budget_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -441,4 +442,41 @@ func TestASkewedClockServesNothing(t *testing.T) {
 		}
 		n.stop()
 	})
+}
+
+// hanging is a store whose answers come only when somebody gives up.
+type hanging struct{ asked chan struct{} }
+
+func (h hanging) Claim(ctx context.Context, _ ledger.ClaimCall) (ledger.ClaimReply, error) {
+	h.asked <- struct{}{}
+	<-ctx.Done()
+	return ledger.ClaimReply{}, ctx.Err()
+}
+
+// A stop in the middle of a call is no failure that somebody must be told about; a store that does not answer is.
+func TestAStopIsNotToldAsAFailure(t *testing.T) {
+	for _, stopped := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			var out bytes.Buffer
+			store := hanging{make(chan struct{}, 100)}
+			l, err := budget.New(budget.DefaultConfig(), budget.Deps{
+				Log: slog.New(slog.NewTextHandler(&out, nil)), Metrics: prometheus.NewRegistry(), Store: store, Node: "n", ImpressionLife: time.Hour, Now: time.Now,
+			})
+			require.NoError(t, err)
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- l.Run(ctx) }()
+			<-store.asked
+			if !stopped {
+				<-store.asked // again, after it gave up
+			}
+			cancel()
+			require.NoError(t, <-ended)
+			if stopped {
+				require.Empty(t, out.String())
+			} else {
+				require.Contains(t, out.String(), "reservations cannot be reached")
+			}
+		})
+	}
 }

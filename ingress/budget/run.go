@@ -74,18 +74,19 @@ func (l *Leases) Run(ctx context.Context) error {
 
 // beat proves that the store lives and is the one that this node knows.
 func (l *Leases) beat(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, callFor)
+	call, cancel := context.WithTimeout(ctx, callFor)
 	defer cancel()
 	epoch := l.epoch.Load()
-	reply, err := l.call(ctx, epoch, nil)
+	reply, err := l.call(call, epoch, nil)
 	switch {
+	case ctx.Err() != nil: // a stop is nobody's failure
 	case err != nil:
 		l.log.Warn(ctx, "reservations cannot be reached; this node stops filling within a second", "error", err)
 	case reply.State == ledger.ClaimsSkewed:
 		l.metrics.skewed.Inc()
 		l.log.Error(ctx, "this node's clock and that of Redis differ: it fills nothing until they agree", "ahead", reply.Ahead, "allowed", ledger.MaxClockSkew)
 	case reply.State == ledger.ClaimsMoved:
-		if err := l.rejoin(ctx, reply.Epoch); err != nil {
+		if err := l.rejoin(call, reply.Epoch); err != nil && ctx.Err() == nil {
 			l.log.Warn(ctx, "what this node reserved could not be told to the new store", "error", err)
 		}
 	}
@@ -327,11 +328,11 @@ func (l *Leases) run(ctx context.Context, errands []errand) {
 	for i := range errands {
 		claims = append(claims, errands[i].claims...)
 	}
-	ctx, cancel := context.WithTimeout(ctx, callFor)
+	call, cancel := context.WithTimeout(ctx, callFor)
 	defer cancel()
 	epoch := l.epoch.Load()
-	reply, err := l.call(ctx, epoch, claims)
-	if err != nil {
+	reply, err := l.call(call, epoch, claims)
+	if err != nil && ctx.Err() == nil {
 		l.log.Warn(ctx, "leases could not be renewed", "error", err)
 	}
 	counted := err == nil && reply.State == ledger.ClaimsCounted && epoch == l.epoch.Load()
