@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"adnet/analytics/clickhouse"
 	"adnet/internal/ledger"
 
 	"github.com/stretchr/testify/require"
@@ -69,6 +70,28 @@ func TestARebuiltDayIsNeverHalfThere(t *testing.T) {
 	require.Empty(t, found)
 	require.Equal(t, [3]int64{5001, 5001, 5001}, counts(t, s))
 	require.Zero(t, number(t, s, "(SELECT count() FROM system.tables WHERE database = currentDatabase() AND name LIKE '%_rebuild_%')"))
+}
+
+// A record that came twice, because its acknowledgement was late, is no difference: settlement took one of the two. The
+// same event archived twice is one.
+func TestARecordThatCameTwiceIsNoDifference(t *testing.T) {
+	s := open(t)
+	rows := testRows(2)
+	day := ledger.DayOf(rows[0].ReceivedAt)
+	again := append(rows[:0:0], rows...)
+	for i := range again {
+		again[i].Verdict, again[i].Charge, again[i].Minted = ledger.Duplicate, 0, 0
+	}
+	require.NoError(t, s.Insert(t.Context(), "topic/0:0-2", rows))
+	require.NoError(t, s.Insert(t.Context(), "topic/0:2-4", again))
+	found, err := s.CompareDays(t.Context(), day, day+1)
+	require.NoError(t, err)
+	require.Empty(t, found)
+
+	require.NoError(t, s.Insert(t.Context(), "topic/0:4-6", rows))
+	found, err = s.CompareDays(t.Context(), day, day+1)
+	require.NoError(t, err)
+	require.Equal(t, []clickhouse.Difference{{Day: day, What: "repeats event ids", Events: 4, Other: 2}}, found)
 }
 
 type halfDay struct {

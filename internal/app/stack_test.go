@@ -143,7 +143,9 @@ func TestRealStack(t *testing.T) {
 	require.Equal(t, report.Filled, report.Impressions.Fired)
 	require.InDelta(t, 0.1*float64(report.Filled), float64(report.Impressions.Repeated), 0.05*float64(report.Filled))
 	require.True(t, report.Settled, "stats account for every answered beacon: %d missing", report.Missing)
-	require.Equal(t, report.DuplicatesSent, report.Stats.Duplicates, "every repeat was refused, and nothing else")
+	extra := report.Stats.Duplicates - report.DuplicatesSent
+	require.GreaterOrEqual(t, extra, int64(0), "every repeat was refused")
+	require.LessOrEqual(t, extra, spooled(t, ingress, second), "and nothing else")
 	require.Equal(t, report.Impressions.Fired, report.Stats.Impressions)
 	require.Equal(t, report.Impressions.Fired, report.Stats.Credits)
 	require.Positive(t, report.Stats.Billed)
@@ -241,6 +243,16 @@ func TestVerifyFindsADifference(t *testing.T) {
 	out, err := i.run("verify", "--wait", "0s")
 	require.Error(t, err)
 	require.Contains(t, out, "FAIL")
+}
+
+// spooled is how many events the nodes wrote to disk because Kafka was slow or away. Each may be on the log twice then,
+// and be refused once.
+func spooled(t testing.TB, nodes ...*service) (n int64) {
+	t.Helper()
+	for _, node := range nodes {
+		n += int64(metric(t, node.admin, "adnet_spool_records_total"))
+	}
+	return n
 }
 
 // metric reads one value of a process's metrics; -1 while it cannot be read.

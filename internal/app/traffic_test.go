@@ -79,10 +79,13 @@ func TestInvalidTrafficOnTwoNodes(t *testing.T) {
 	click(0, lonely) // without an impression; counts for its network
 	click(1, one)    // the second of the minute, on the other node
 	var stats map[string]any
+	whole := func(n any) int64 { return int64(n.(float64)) }
 	require.Eventually(t, func() bool {
 		stats = api.do("GET", "/api/stats?type=campaign&campaign_id="+id, owner.token, "", 200)
+		more := spooled(t, nodes...)
+		refused, invalid := whole(stats["duplicates"])-99, whole(stats["invalid_traffic"])-4
 		// The reasons are a query of their own, which may be some milliseconds older than the counts.
-		return stats["impressions"] == 1.0 && stats["duplicates"] == 99.0 && stats["invalid_traffic"] == 4.0 && len(stats["invalid_by_reason"].([]any)) == 4
+		return stats["impressions"] == 1.0 && refused >= 0 && invalid >= 0 && refused+invalid <= more && len(stats["invalid_by_reason"].([]any)) == 4
 	}, 60*time.Second, 100*time.Millisecond, "%v", &stats)
 	require.Equal(t, 1.0, stats["credits"])
 	require.Equal(t, 1.0, stats["billed"])
@@ -92,7 +95,11 @@ func TestInvalidTrafficOnTwoNodes(t *testing.T) {
 		entry := r.(map[string]any)
 		reasons[entry["reason"].(string)] = entry["impressions"].(float64) + entry["clicks"].(float64)
 	}
-	require.Equal(t, map[string]float64{"bot_user_agent": 1, "empty_user_agent": 1, "click_rate": 1, "click_without_impression": 1}, reasons)
+	for _, reason := range []string{"bot_user_agent", "empty_user_agent", "click_rate", "click_without_impression"} {
+		require.GreaterOrEqual(t, reasons[reason], 1.0, reason)
+		delete(reasons, reason)
+	}
+	require.Empty(t, reasons)
 	require.Eventually(t, func() bool { _, err := i.run("verify"); return err == nil }, 30*time.Second, time.Second)
 	consumers.end(t)
 }
