@@ -29,7 +29,9 @@ import (
 const (
 	pollEvery  = 250 * time.Millisecond
 	freshFor   = time.Second
-	roomsEvery = 30 * time.Second
+	roomsEvery = 30 * time.Second // or what reading takes, if that is more
+	roomsRest  = 19               // times as long as a page of it took, after the page
+	restMost   = time.Second
 	retryAfter = 500 * time.Millisecond
 	listenFor  = 100 * time.Millisecond // how long the first load waits for the subscription, after which it is not repeated
 	queuedMax  = 8192

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"adnet/auction"
@@ -410,6 +411,39 @@ func TestANewSubscriptionReadsTheRoomsAgain(t *testing.T) {
 	w.advance(1)
 	w.listener().Subscribed()
 	soon(t, func() bool { room, known := c.Room(id(1)); return known && room.Version == 3 })
+}
+
+// Reading all budgets again takes a twentieth of the time, unless somebody waits for it.
+func TestRoomsAreReadSparingly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCatalog(newWorld())
+		s := c.emptyShelf()
+		c.shelf.Store(s)
+		ctx, cancel := context.WithCancel(t.Context())
+		take := c.sparingly(ctx, s)
+		rested := func(took time.Duration) time.Duration {
+			time.Sleep(took)
+			done := time.Now()
+			take([]ledger.Room{{CampaignID: id(1), Version: 3}})
+			return time.Since(done)
+		}
+		require.Equal(t, 190*time.Millisecond, rested(10*time.Millisecond))
+		require.Equal(t, 19*time.Millisecond, rested(time.Millisecond), "a rest is no part of the next page")
+		require.Equal(t, time.Second, rested(time.Minute), "one that the store was slow with")
+		room, known := s.room(id(1))
+		require.True(t, known && room.Version == 3)
+
+		c.wakeRooms()
+		require.Zero(t, rested(10*time.Millisecond), "the feed was lost meanwhile")
+		<-c.staleRooms
+		require.NotZero(t, rested(10*time.Millisecond))
+		cancel()
+		require.Zero(t, rested(10*time.Millisecond))
+
+		take = c.sparingly(t.Context(), s)
+		c.shelf.Store(c.emptyShelf())
+		require.Zero(t, rested(10*time.Millisecond), "another shelf took the place of this one")
+	})
 }
 
 func TestAFullLoadAfterTheSubscriptionIsNotRepeated(t *testing.T) {

@@ -306,22 +306,42 @@ func (s *shelf) entry(k *campaign.Campaign, equal *targetings) auction.Campaign 
 	}
 }
 
-// followRooms reads all budgets now and then, should one that was published have been lost. It takes seconds with a
-// million campaigns, while which freshness must be proven.
+// followRooms reads all budgets now and then, should one that was published have been lost, and at once when the feed
+// was. It takes seconds with a million campaigns, while which freshness must be proven.
 func (c *Catalog) followRooms(ctx context.Context) {
 	again := time.NewTicker(roomsEvery)
 	defer again.Stop()
 	for {
+		// Those of one projection never get onto the shelf of the next, whose versions begin anew.
+		var take func([]ledger.Room)
 		select {
 		case <-ctx.Done():
 			return
 		case <-again.C:
+			take = c.sparingly(ctx, c.shelf.Load())
 		case <-c.staleRooms:
+			take = c.shelf.Load().putRooms
 		}
-		// Those of one projection never get onto the shelf of the next, whose versions begin anew.
-		if err := c.deps.Source.EachRoom(ctx, c.shelf.Load().putRooms); err != nil && ctx.Err() == nil {
+		if err := c.deps.Source.EachRoom(ctx, take); err != nil && ctx.Err() == nil {
 			c.log.Warn(ctx, "budgets could not be read", "error", err)
 		}
+	}
+}
+
+// sparingly puts rooms onto s and rests after each page, so that reading takes a part of the time and not a burst of it,
+// which requests would wait for (benchmark row ad_request_growth). It does not rest when somebody waits for it: budgets are
+// to be read anew, or s is not the shelf any more.
+func (c *Catalog) sparingly(ctx context.Context, s *shelf) func(page []ledger.Room) {
+	began := time.Now()
+	return func(page []ledger.Room) {
+		s.putRooms(page)
+		if len(c.staleRooms) == 0 && c.shelf.Load() == s {
+			select {
+			case <-ctx.Done():
+			case <-time.After(min(roomsRest*time.Since(began), restMost)):
+			}
+		}
+		began = time.Now()
 	}
 }
 
