@@ -156,6 +156,15 @@ func (c *Catalog) Creative(id uuid.UUID) (*campaign.Campaign, bool) {
 	return c.shelf.Load().creative(id)
 }
 
+// FrequencyCap is how many impressions of a campaign a session may see in a UTC day, 0 for any number.
+func (c *Catalog) FrequencyCap(id uuid.UUID) (impressions int, known bool) {
+	found := c.shelf.Load().packed(id)
+	if found == "" {
+		return 0, false
+	}
+	return found.frequencyCap(), true
+}
+
 // Room is how much a campaign may still spend, as far as this node has heard; without the advertiser and releases.
 func (c *Catalog) Room(id uuid.UUID) (ledger.Room, bool) {
 	return c.shelf.Load().room(id)

@@ -413,6 +413,23 @@ func TestANewSubscriptionReadsTheRoomsAgain(t *testing.T) {
 	soon(t, func() bool { room, known := c.Room(id(1)); return known && room.Version == 3 })
 }
 
+func TestTellsTheFrequencyCap(t *testing.T) {
+	k := make1(1, 1, campaign.Paused)
+	k.FrequencyCap = 7
+	c := newCatalog(newWorld())
+	s := c.emptyShelf()
+	s.put([]campaign.Campaign{k})
+	s.putRooms([]ledger.Room{{CampaignID: id(2), Version: 1}})
+	c.shelf.Store(s)
+	impressions, known := c.FrequencyCap(id(1))
+	require.True(t, known)
+	require.Equal(t, 7, impressions)
+	for _, unknown := range []byte{2, 3} { // of one only the room is known
+		_, known = c.FrequencyCap(id(unknown))
+		require.False(t, known)
+	}
+}
+
 // Reading all budgets again takes a twentieth of the time, unless somebody waits for it.
 func TestRoomsAreReadSparingly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

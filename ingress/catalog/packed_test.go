@@ -51,6 +51,7 @@ func TestWhatIsPackedComesBack(t *testing.T) {
 		require.Equal(t, &list[0], slab[:ends[0]].campaign(list[0].ID))
 		require.Equal(t, &list[1], slab[ends[0]:ends[1]].campaign(list[1].ID))
 		require.Equal(t, list[1].ConfigVersion, slab[ends[0]:].version())
+		require.Equal(t, list[1].FrequencyCap, slab[ends[0]:].frequencyCap())
 	})
 }
 

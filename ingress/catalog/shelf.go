@@ -44,17 +44,22 @@ func (s *shelf) slot(id uuid.UUID) uint32 {
 
 // creative is a campaign as far as it is kept.
 func (s *shelf) creative(id uuid.UUID) (*campaign.Campaign, bool) {
-	s.mu.RLock()
-	slot, ok := s.slots[id]
-	var found packed
-	if ok {
-		found = s.creatives[slot]
-	}
-	s.mu.RUnlock()
+	found := s.packed(id)
 	if found == "" {
 		return nil, false
 	}
 	return found.campaign(id), true
+}
+
+// packed is empty for a campaign of which nothing but perhaps its room is known.
+func (s *shelf) packed(id uuid.UUID) packed {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	slot, ok := s.slots[id]
+	if !ok {
+		return ""
+	}
+	return s.creatives[slot]
 }
 
 // put takes in the campaigns that are newer than what is known, and answers those.

@@ -57,7 +57,8 @@ const (
 
 // Campaigns tells the cap of a campaign; see catalog.Catalog.
 type Campaigns interface {
-	Creative(id uuid.UUID) (*campaign.Campaign, bool)
+	// FrequencyCap is in impressions a session and UTC day; 0 is no cap.
+	FrequencyCap(id uuid.UUID) (impressions int, known bool)
 }
 
 // Store keeps sessions for all nodes; see redis.Sessions.
@@ -228,8 +229,8 @@ func (v *Visit) Check(c *auction.Campaign) auction.Reason {
 	if len(shown) == 0 {
 		return ""
 	}
-	of, known := v.caps.deps.Campaigns.Creative(uuid.UUID(c.ID))
-	if !known || of.FrequencyCap <= 0 {
+	most, _ := v.caps.deps.Campaigns.FrequencyCap(uuid.UUID(c.ID))
+	if most <= 0 {
 		return ""
 	}
 	now, n, soonest := v.now.Unix(), 0, int64(v.day+1)*86400
@@ -241,7 +242,7 @@ func (v *Visit) Check(c *auction.Campaign) auction.Reason {
 			}
 		}
 	}
-	if n < of.FrequencyCap {
+	if n < most {
 		return ""
 	}
 	if v.soonest == 0 || soonest < v.soonest {
@@ -275,8 +276,7 @@ func (v *Visit) End(id uuid.UUID, winner *auction.Campaign) {
 	if winner == nil {
 		return
 	}
-	of, known := v.caps.deps.Campaigns.Creative(uuid.UUID(winner.ID))
-	if !v.tell && (!known || of.FrequencyCap <= 0) {
+	if most, _ := v.caps.deps.Campaigns.FrequencyCap(uuid.UUID(winner.ID)); most <= 0 && !v.tell {
 		return // nobody will ask for it
 	}
 	e := campaign.Exposure{
@@ -323,7 +323,7 @@ func (c *Caps) Confirm(developer uuid.UUID, sessionID string, campaignID, auctio
 	if sessionID == "" {
 		return
 	}
-	if of, known := c.deps.Campaigns.Creative(campaignID); known && of.FrequencyCap <= 0 {
+	if most, known := c.deps.Campaigns.FrequencyCap(campaignID); known && most <= 0 {
 		return
 	}
 	day := int32(ledger.AuctionDay(auctionID))

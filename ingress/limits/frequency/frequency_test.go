@@ -23,9 +23,7 @@ var publisher = uuid.MustParse("33333333-3333-4333-8333-333333333333")
 // shelf holds campaigns by their cap: the last byte of the id is the cap.
 type shelf struct{}
 
-func (shelf) Creative(id uuid.UUID) (*campaign.Campaign, bool) {
-	return &campaign.Campaign{ID: id, FrequencyCap: int(id[15])}, true
-}
+func (shelf) FrequencyCap(id uuid.UUID) (int, bool) { return int(id[15]), true }
 
 func capped(impressions byte) *auction.Campaign {
 	return &auction.Campaign{ID: auction.ID{0: 1, 15: impressions}}
@@ -420,13 +418,13 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-type same struct{ campaign *campaign.Campaign }
+type same int
 
-func (s same) Creative(uuid.UUID) (*campaign.Campaign, bool) { return s.campaign, true }
+func (s same) FrequencyCap(uuid.UUID) (int, bool) { return int(s), true }
 
 // BenchmarkVisit is what a session costs an ad request on the node that knows it.
 func BenchmarkVisit(b *testing.B) {
-	c, err := New(settings, Deps{Campaigns: same{&campaign.Campaign{FrequencyCap: 255}}})
+	c, err := New(settings, Deps{Campaigns: same(255)})
 	require.NoError(b, err)
 	k, now := capped(255), time.Now()
 	id := auctionAt(now)
