@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/binary"
+	"slices"
 	"strconv"
 	"time"
 
@@ -59,39 +60,84 @@ func (s *Sessions) Session(ctx context.Context, session campaign.SessionKey, day
 	return found, turns, nil
 }
 
-// confirmScript confirms a decision that is known and makes none: a beacon says for itself which session it is of.
-// KEYS: session. ARGV: auction.
-const confirmScript = `
-local v = redis.call('HGET', KEYS[1], ARGV[1])
-if v then redis.call('HSET', KEYS[1], ARGV[1], string.sub(v, 1, 26) .. '\1') end
-return 1`
+// confirmScript confirms decisions that are known and makes none: a beacon says for itself which session it is of.
+// KEYS: session. ARGV: auctions. What exists has its expiry.
+var confirmScript = goredis.NewScript(`
+for _, auction in ipairs(ARGV) do
+  local v = redis.call('HGET', KEYS[1], auction)
+  if v then redis.call('HSET', KEYS[1], auction, string.sub(v, 1, 26) .. '\1') end
+end
+return 1`)
 
-// Record keeps exposures, in one pipeline. Decisions and confirmations may be repeated; a turn that is repeated counts
-// again.
+// mostConfirmed is how many auctions one call of the script takes, so that a session that stands for a crowd keeps
+// nobody waiting.
+const mostConfirmed = 1_000
+
+// Record keeps exposures: decisions and turns in one pipeline, and confirmations, which are of earlier decisions, in
+// another. Decisions and confirmations may be repeated; a turn that is repeated counts again.
 func (s *Sessions) Record(ctx context.Context, list []campaign.Exposure) error {
-	if len(list) == 0 {
+	if err := s.decide(ctx, list); err != nil {
+		return s.client.explain(err)
+	}
+	return s.client.explain(s.confirm(ctx, list))
+}
+
+// decide writes the decisions and turns of a list.
+func (s *Sessions) decide(ctx context.Context, list []campaign.Exposure) error {
+	pipe := s.client.rdb.Pipeline()
+	for i := range list {
+		e := &list[i]
+		if e.Kind == campaign.Confirmed {
+			continue
+		}
+		key := s.key(e.Session, e.Day)
+		if e.Kind == campaign.Turned {
+			pipe.HIncrBy(ctx, key, turnsField, 1)
+		} else {
+			value := make([]byte, 0, exposureSize)
+			value = append(value, e.Campaign[:]...)
+			value = binary.BigEndian.AppendUint64(value, uint64(e.Until.Unix()))
+			value = binary.BigEndian.AppendUint16(value, e.Turn)
+			pipe.HSetNX(ctx, key, string(e.Auction[:]), append(value, 0))
+		}
+		pipe.PExpireAt(ctx, key, time.Unix(int64(e.Day+1)*86400, 0).Add(sessionLife))
+	}
+	_, err := pipe.Exec(ctx)
+	return err
+}
+
+// confirm writes the confirmations of a list, those of a session with one call of the script (benchmark row beacon).
+func (s *Sessions) confirm(ctx context.Context, list []campaign.Exposure) error {
+	type session struct {
+		key campaign.SessionKey
+		day int32
+	}
+	auctions := make(map[session][]any)
+	for i := range list {
+		if e := &list[i]; e.Kind == campaign.Confirmed {
+			of := session{e.Session, e.Day}
+			auctions[of] = append(auctions[of], string(e.Auction[:]))
+		}
+	}
+	if len(auctions) == 0 {
 		return nil
 	}
-	_, err := s.client.rdb.Pipelined(ctx, func(p goredis.Pipeliner) error {
-		for i := range list {
-			e := &list[i]
-			key := s.key(e.Session, e.Day)
-			switch e.Kind {
-			case campaign.Confirmed:
-				p.Eval(ctx, confirmScript, []string{key}, string(e.Auction[:]))
-				continue // what exists has its expiry
-			case campaign.Turned:
-				p.HIncrBy(ctx, key, turnsField, 1)
-			default:
-				value := make([]byte, 0, exposureSize)
-				value = append(value, e.Campaign[:]...)
-				value = binary.BigEndian.AppendUint64(value, uint64(e.Until.Unix()))
-				value = binary.BigEndian.AppendUint16(value, e.Turn)
-				p.HSetNX(ctx, key, string(e.Auction[:]), append(value, 0))
+	run := func() error {
+		_, err := s.client.rdb.Pipelined(ctx, func(p goredis.Pipeliner) error {
+			for of, all := range auctions {
+				for some := range slices.Chunk(all, mostConfirmed) {
+					confirmScript.EvalSha(ctx, p, []string{s.key(of.key, of.day)}, some...)
+				}
 			}
-			p.PExpireAt(ctx, key, time.Unix(int64(e.Day+1)*86400, 0).Add(sessionLife))
+			return nil
+		})
+		return err
+	}
+	err := run()
+	if goredis.HasErrorPrefix(err, "NOSCRIPT") { // it forgets them when it starts
+		if err = confirmScript.Load(ctx, s.client.rdb).Err(); err == nil {
+			err = run()
 		}
-		return nil
-	})
-	return s.client.explain(err)
+	}
+	return err
 }
