@@ -118,7 +118,7 @@ type Object struct {
 
 // Object begins to read an object.
 func (r *Reader) Object() (o Object) {
-	r.take('{')
+	r.Enter('{')
 	o.r = r
 	return o
 }
@@ -127,23 +127,20 @@ func (r *Reader) Object() (o Object) {
 // before is declined.
 func (o *Object) Next() (name string, more bool) {
 	r := o.r
-	if r.Peek() == '}' {
-		r.at++
+	if !r.More('}') {
 		return "", false
 	}
-	if o.n > 0 {
-		r.take(',')
-	}
-	name, escaped := r.quoted()
-	if r.take(':'); r.odd || escaped || o.n == len(o.names) {
+	name = r.Name()
+	if o.n == len(o.names) {
 		r.Decline()
-		return "", false
 	}
 	for i := range o.n {
 		if o.names[i] == name {
 			r.Decline()
-			return "", false
 		}
+	}
+	if r.odd {
+		return "", false
 	}
 	o.names[o.n] = name
 	o.n++
@@ -300,18 +297,8 @@ func (r *Reader) Texts() []string {
 
 // Each calls read for each element of an array.
 func (r *Reader) Each(read func()) {
-	r.take('[')
-	if r.Peek() == ']' {
-		r.at++
-		return
-	}
-	for !r.odd {
+	for r.Enter('['); r.More(']'); {
 		read()
-		if r.Peek() == ']' {
-			r.at++
-			return
-		}
-		r.take(',')
 	}
 }
 
@@ -367,40 +354,56 @@ func (r *Reader) Whole() int64 {
 func (r *Reader) number(fraction bool) string { return r.numeral(fraction, maxDigits) }
 
 // numeral reads a number of at most most characters without an exponent; without a fraction, too, unless it may have one.
-// Minus zero is declined.
+// Minus zero is declined. What a longer number goes on with is found by whoever reads on: it is no end of a value.
 func (r *Reader) numeral(fraction bool, most int) string {
-	r.space()
-	rest := r.text[r.at:]
-	unsigned := strings.TrimPrefix(rest, "-")
-	whole := digits(unsigned)
-	n := len(rest) - len(unsigned) + whole
-	if whole == 0 || unsigned[0] == '0' && (whole > 1 || n > whole) {
+	n := r.scanNumber(fraction, false)
+	if len(n) > most || strings.HasPrefix(n, "-0") {
 		r.Decline()
 		return ""
-	}
-	if fraction && n < len(rest) && rest[n] == '.' {
-		part := digits(rest[n+1:])
-		if part == 0 {
-			r.Decline()
-			return ""
-		}
-		n += 1 + part
-	}
-	// What a longer number goes on with is found by whoever reads on: it is no end of a value.
-	if n > most {
-		r.Decline()
-		return ""
-	}
-	r.at += n
-	return rest[:n]
-}
-
-func digits(text string) int {
-	n := 0
-	for n < len(text) && '0' <= text[n] && text[n] <= '9' {
-		n++
 	}
 	return n
+}
+
+// scanNumber reads a number (RFC 8259, section 6) as far as it may go.
+func (r *Reader) scanNumber(fraction, exponent bool) string {
+	from := r.At()
+	r.skipOne("-")
+	if zero := r.at; r.digits() > 1 && r.text[zero] == '0' {
+		r.Decline()
+	}
+	if fraction && r.skipOne(".") {
+		r.digits()
+	}
+	if exponent && r.skipOne("eE") {
+		r.skipOne("+-")
+		r.digits()
+	}
+	if r.odd {
+		return ""
+	}
+	return r.Since(from)
+}
+
+// skipOne passes over one of some characters, if one is next.
+func (r *Reader) skipOne(of string) bool {
+	if r.at == len(r.text) || strings.IndexByte(of, r.text[r.at]) < 0 {
+		return false
+	}
+	r.at++
+	return true
+}
+
+// digits passes over at least one digit.
+func (r *Reader) digits() int {
+	from := r.at
+	for r.at < len(r.text) && '0' <= r.text[r.at] && r.text[r.at] <= '9' {
+		r.at++
+	}
+	if r.at == from {
+		r.Decline()
+		return 0
+	}
+	return r.at - from
 }
 
 // Skip passes over a value of any kind, which is checked.

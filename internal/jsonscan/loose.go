@@ -36,38 +36,5 @@ func (r *Reader) Name() string {
 	return name
 }
 
-// Numeral reads a number of any form, as it is written (RFC 8259, section 6).
-func (r *Reader) Numeral() string {
-	from := r.At()
-	if r.Peek() == '-' {
-		r.at++
-	}
-	if zero := r.at; r.digits() > 1 && r.text[zero] == '0' {
-		r.Decline()
-	}
-	if r.at < len(r.text) && r.text[r.at] == '.' {
-		r.at++
-		r.digits()
-	}
-	if r.at < len(r.text) && r.text[r.at]|0x20 == 'e' {
-		r.at++
-		if r.at < len(r.text) && (r.text[r.at] == '+' || r.text[r.at] == '-') {
-			r.at++
-		}
-		r.digits()
-	}
-	if r.odd {
-		return ""
-	}
-	return r.Since(from)
-}
-
-// digits passes over at least one digit.
-func (r *Reader) digits() int {
-	n := digits(r.text[r.at:])
-	if n == 0 {
-		r.Decline()
-	}
-	r.at += n
-	return n
-}
+// Numeral reads a number of any form, as it is written.
+func (r *Reader) Numeral() string { return r.scanNumber(true, true) }
