@@ -45,17 +45,17 @@ race: ## All unit tests under the race detector.
 	@$(GO) test -race ./...
 
 fuzz: ## Each fuzz target for FUZZTIME, exposed ones for FUZZLONG; FUZZ="A B" for some.
-	@FUZZTIME=$(FUZZTIME) FUZZLONG=$(FUZZLONG) FUZZ="$(FUZZ)" deploy/fuzz.sh
+	@FUZZTIME=$(FUZZTIME) FUZZLONG=$(FUZZLONG) FUZZ="$(FUZZ)" lab/fuzz/fuzz.sh
 
 mutants: ## Take each protection out: a test must notice. MUTANTS="mac fence" for some.
-	@deploy/test.sh --run go run ./deploy/mutants $(MUTANTS)
+	@deploy/test.sh --run go run ./lab/mutants $(MUTANTS)
 
 fault: ## Kill, cut and fill everything on a real stack of its own, then count (15 minutes; SHORT=1: 3). FAULT_SEED=n ONLY=kind,kind BREAK=spool|double.
-	@$(GO) run ./deploy/fault $(if $(SHORT),--short) $(if $(ONLY),--only $(ONLY)) $(if $(BREAK),--break $(BREAK))
+	@$(GO) run ./lab/fault $(if $(SHORT),--short) $(if $(ONLY),--only $(ONLY)) $(if $(BREAK),--break $(BREAK))
 
 fault-breaks: ## Build adnet without a protection, twice: a run of the fault suite must notice each.
 	@set -e; for what in spool:lost double:doubled; do \
-		line=$$($(GO) run ./deploy/fault --only ingress_kill_on_spool --break $${what%:*} | tail -n 1) || true; \
+		line=$$($(GO) run ./lab/fault --only ingress_kill_on_spool --break $${what%:*} | tail -n 1) || true; \
 		grep -q "\"$${what#*:}\":[1-9]" <<<"$$line" || { echo "not noticed without $${what%:*}: $$line"; exit 1; }; \
 		echo "noticed without $${what%:*}: $$line"; done
 
@@ -63,8 +63,8 @@ lint-openapi: ## openapi.json by Redocly's and Spectral's rules.
 	@deploy/openapi/lint.sh
 
 bench: ## Speed as ratios, with a table; ONLY="row,row" for some rows, SMOKE=1 for seconds.
-	@deploy/test.sh --run $(GO) run ./deploy/bench $(if $(SMOKE),--smoke) $(if $(ONLY),--only $(ONLY)) \
-		$(if $(SMOKE)$(ONLY),,--results deploy/bench/results --readme README.md)
+	@deploy/test.sh --run $(GO) run ./lab/bench $(if $(SMOKE),--smoke) $(if $(ONLY),--only $(ONLY)) \
+		$(if $(SMOKE)$(ONLY),,--results lab/bench/results --readme README.md)
 
 generate: ## Make the generated code again.
 	@$(GO) generate ./...

@@ -53,6 +53,7 @@ var layers = map[string][]string{
 
 	"internal/app": {"*"},
 	"deploy":       {"*"},
+	"lab":          {"*"},
 	"":             {"*"},
 }
 
@@ -71,18 +72,18 @@ var forTests = []string{"internal/storetest", "internal/testenv", "internal/kafk
 
 // libraries names who alone may import a library: an adapter owns its technology.
 var libraries = map[string][]string{
-	"github.com/gin-gonic/gin":            {"ingress", "deploy/bench"},              // there as the baseline
-	"github.com/valyala/fasthttp":         {"ingress/httpapi/wire", "deploy/bench"}, // there as the load
-	"github.com/twmb/franz-go":            {"internal/kafka", "deploy", "internal/testenv"},
-	"github.com/jackc/pgx":                {"internal/postgres", "deploy", "internal/testenv"},
-	"github.com/redis/go-redis":           {"internal/redis", "deploy", "internal/testenv"},
+	"github.com/gin-gonic/gin":            {"ingress", "lab/bench"},              // there as the baseline
+	"github.com/valyala/fasthttp":         {"ingress/httpapi/wire", "lab/bench"}, // there as the load
+	"github.com/twmb/franz-go":            {"internal/kafka", "deploy", "lab", "internal/testenv"},
+	"github.com/jackc/pgx":                {"internal/postgres", "deploy", "lab", "internal/testenv"},
+	"github.com/redis/go-redis":           {"internal/redis", "deploy", "lab", "internal/testenv"},
 	"github.com/alicebob/miniredis":       {"internal/redis"},
-	"github.com/ClickHouse/clickhouse-go": {"analytics/clickhouse", "deploy", "internal/testenv"},
+	"github.com/ClickHouse/clickhouse-go": {"analytics/clickhouse", "deploy", "lab", "internal/testenv"},
 	"github.com/golang-jwt/jwt":           {"internal/token"},
 	"github.com/stripe/stripe-go":         {"internal/stripe"},
 	"github.com/modelcontextprotocol":     {}, // the official client, in tests of ingress/mcp
-	"github.com/alecthomas/kong":          {"internal/app", "deploy"},
-	"github.com/prometheus/client_golang": {"internal/obs", "ingress", "consumers", "analytics", "internal/kafka", "internal/postgres", "internal/redis", "internal/app", "deploy/bench"},
+	"github.com/alecthomas/kong":          {"internal/app", "deploy", "lab"},
+	"github.com/prometheus/client_golang": {"internal/obs", "ingress", "consumers", "analytics", "internal/kafka", "internal/postgres", "internal/redis", "internal/app", "lab/bench"},
 }
 
 // testLibraries may be imported by any test: registries to pass in, flags to parse, a bare gin to compare with.

@@ -1,6 +1,6 @@
 // Package wire is the connection layer below the HTTP engine. fasthttp reads the requests of a connection and writes
 // the replies; what answers them is an ordinary http.Handler. With net/http's own loop a beacon costs half as much
-// again (rows beacon and ad_request_100k of deploy/bench): it starts and stops a second reader beside every handler.
+// again (rows beacon and ad_request_100k of lab/bench): it starts and stops a second reader beside every handler.
 //
 // It speaks HTTP/1.1 and 1.0 without TLS, which end at a proxy before it. A request is wholly read before its handler
 // runs, and a reply leaves when the handler has returned: there is no streaming and no hijacking, and a client that goes

@@ -1,4 +1,4 @@
-package deploy_test
+package fuzz_test
 
 import (
 	"fmt"

@@ -1,7 +1,7 @@
 // Command mutants takes protections out of adnet, one at a time, and fails unless the tests notice each.
 //
-//	go run ./deploy/mutants            all of them
-//	go run ./deploy/mutants fence mac  those whose names hold one of the words
+//	go run ./lab/mutants            all of them
+//	go run ./lab/mutants fence mac  those whose names hold one of the words
 //
 // A protection is taken out with `go test -overlay`: the tree is never changed. A mutant whose text is no longer in
 // its file, once, or that does not compile, is an error: the list in list.go follows the code. Tests that need a
@@ -124,7 +124,7 @@ func (m mutant) source(root string) (string, error) {
 		return "", fmt.Errorf("%s: %w", m.name, err)
 	}
 	if n := strings.Count(string(raw), m.old); n != 1 {
-		return "", fmt.Errorf("%s: its text is %d times in %s, not once: follow the code in deploy/mutants/list.go", m.name, n, m.file)
+		return "", fmt.Errorf("%s: its text is %d times in %s, not once: follow the code in lab/mutants/list.go", m.name, n, m.file)
 	}
 	return strings.Replace(string(raw), m.old, m.new, 1), nil
 }

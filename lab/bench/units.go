@@ -20,7 +20,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// unitsCmd measures what one ad request, one beacon and one event cost: the figures that deploy/bench/scale.md multiplies.
+// unitsCmd measures what one ad request, one beacon and one event cost: the figures that lab/bench/scale.md multiplies.
 type unitsCmd struct {
 	Events    int           `name:"events" default:"200000" help:"Events that are put on the log, settled and archived."`
 	Campaigns int           `name:"campaigns" default:"1000" help:"Campaigns that the events are of, the first far more often than the last (Zipf); at most 10000."`

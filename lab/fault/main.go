@@ -1,7 +1,7 @@
 // Command fault breaks adnet on purpose and counts what its promises about money are worth.
 //
-//	go run ./deploy/fault            at most 15 minutes on 2 cores; FAULT_SEED=n repeats a choice of faults
-//	go run ./deploy/fault --short    at most 3 minutes
+//	go run ./lab/fault            at most 15 minutes on 2 cores; FAULT_SEED=n repeats a choice of faults
+//	go run ./lab/fault --short    at most 3 minutes
 //
 // It starts a stack of its own (PostgreSQL, Redis, ClickHouse, three Kafka brokers) and two ingress and two
 // consumers processes of the real binary, fires beacons through both ingress nodes, notes every one that was

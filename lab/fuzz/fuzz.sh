@@ -5,7 +5,7 @@
 # The corpus is kept: seeds and finds in testdata/fuzz of the package, for the repository; what only covers more
 # code in Go's cache (go env GOCACHE, folder fuzz), for the next run here. A find is a file to commit with its fix.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 time=${FUZZTIME:-10s}
 long=${FUZZLONG:-$time}
 exposed=(FuzzBidRequest FuzzBidEndpoint FuzzNativeRequest FuzzMessage FuzzWebhook)
