@@ -26,8 +26,8 @@ var layers = map[string][]string{
 	"internal/ledger":   {"internal/errs", "internal/money", "internal/account", "internal/campaign"},
 	"internal/report":   {"internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
 
-	"internal/trail":       {"internal/errs", "internal/account", "internal/campaign", "internal/money", "internal/ledger"},
-	"internal/idempotency": {"internal/errs"},
+	"internal/trail": {"internal/errs", "internal/account", "internal/campaign", "internal/money", "internal/ledger"},
+	"internal/once":  {"internal/errs"},
 
 	"internal/payment": {"internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
 
@@ -59,7 +59,7 @@ var layers = map[string][]string{
 
 var domain = []string{
 	"internal/errs", "internal/money", "internal/jsonscan", "internal/account", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
-	"internal/payment", "internal/trail", "internal/idempotency",
+	"internal/payment", "internal/trail", "internal/once",
 }
 
 // adapter may import the domain, the schemas and itself: never a role, never another adapter.

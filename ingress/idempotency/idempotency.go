@@ -1,18 +1,19 @@
-// Package idempotency is what surrounds every mutating endpoint: it names the caller to the audit log, and honours
-// the Idempotency-Key header.
+// Package idempotency is what surrounds every mutating endpoint: it names the caller to the audit log,
+// and honours the Idempotency-Key header.
 //
-// A key is 16 to 255 printable ASCII characters and counts for one account (without a login: one address), method and
-// route, action included, for 24 hours. The same request under the same key gets the first reply again, with
-// "replayed": true in its JSON object and the header Idempotency-Replayed: true; another request gets 409
-// idempotency_conflict. A second call while the first runs waits for it up to 2 s and then gets 409
-// idempotency_in_progress with Retry-After. Replies of 401, 408, 429 and 5xx are not kept: a retry runs. What a crash
-// can and cannot do is the guarantee of internal/idempotency. A kept reply, which may hold a secret that is shown once, is sealed with
-// a key made from the caller's idempotency key and request, neither of which is stored: the database alone cannot
-// open it, so keys should be random.
+// A key is 16 to 255 printable ASCII characters and counts for one account (without a login: one
+// address), method and route, action included, for 24 hours. The same request under the same key gets
+// the first reply again, with "replayed": true in its JSON object and the header Idempotency-Replayed:
+// true; another request gets 409 idempotency_conflict. A second call while the first runs waits for it
+// up to 2 s and then gets 409 idempotency_in_progress with Retry-After. Replies of 401, 408, 429 and 5xx
+// are not kept: a retry runs. What a crash can and cannot do is the guarantee of internal/once. A kept
+// reply, which may hold a secret that is shown once, is sealed with a key made from the caller's
+// idempotency key and request, neither of which is stored: the database alone cannot open it, so keys
+// should be random.
 //
-// Not covered, because they have their own rules: ad requests, bids and rankings (every one is a new auction), beacons
-// (deduplicated per auction and event for ever), MCP (its session), the providers' webhooks (deduplicated by their event
-// ids), the demo checkout (by its id) and login (changes nothing).
+// Not covered, because they have their own rules: ad requests, bids and rankings (every one is a new
+// auction), beacons (deduplicated per auction and event for ever), MCP (its session), the providers'
+// webhooks (deduplicated by their event ids), the demo checkout (by its id) and login (changes nothing).
 package idempotency
 
 import (
@@ -30,8 +31,8 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/errs"
-	"adnet/internal/idempotency"
 	"adnet/internal/obs"
+	"adnet/internal/once"
 	"adnet/internal/trail"
 
 	"github.com/gin-gonic/gin"
@@ -66,10 +67,10 @@ type Caller interface {
 type Deps struct {
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
-	Store   idempotency.Store
+	Store   once.Store
 	Caller  Caller
 	// Recover reads what a call made that took effect but lost its reply; nil for no more than its id.
-	Recover func(ctx context.Context, caller account.User, e idempotency.Effect) (any, error)
+	Recover func(ctx context.Context, caller account.User, e once.Effect) (any, error)
 }
 
 // Keys implements [httpapi.Once].
@@ -144,7 +145,7 @@ type call struct {
 	key, route string
 	handle     gin.HandlerFunc
 	user       account.User // zero without a login
-	claim      idempotency.Claim
+	claim      once.Claim
 	seal       [32]byte
 }
 
@@ -171,16 +172,16 @@ func (k *Keys) once(c *gin.Context, in call) error {
 		return err
 	}
 	switch found.State {
-	case idempotency.Claimed:
+	case once.Claimed:
 		k.calls.WithLabelValues("first").Inc()
 		return k.run(c, in)
-	case idempotency.Replied:
+	case once.Replied:
 		k.calls.WithLabelValues("replayed").Inc()
 		return replay(c, in, found.Reply)
-	case idempotency.Effected:
+	case once.Effected:
 		k.calls.WithLabelValues("recovered").Inc()
 		return k.recovered(c, in, found.Effect)
-	case idempotency.Differs:
+	case once.Differs:
 		k.calls.WithLabelValues("conflict").Inc()
 		return errs.New(errs.IdempotencyConflict, "this %s was used for another request; use a new one", Header)
 	}
@@ -219,14 +220,14 @@ func keyed(key, text string) (sum [32]byte) {
 }
 
 // claim asks until the answer is final or the patience is used up.
-func (k *Keys) claim(ctx context.Context, claim idempotency.Claim) (idempotency.Found, error) {
+func (k *Keys) claim(ctx context.Context, claim once.Claim) (once.Found, error) {
 	patience := time.NewTimer(wait)
 	defer patience.Stop()
 	again := time.NewTicker(look)
 	defer again.Stop()
 	for {
 		found, err := k.deps.Store.ClaimKey(ctx, claim)
-		if err != nil || found.State != idempotency.Running {
+		if err != nil || found.State != once.Running {
 			return found, err
 		}
 		select {
@@ -250,7 +251,7 @@ func (k *Keys) run(c *gin.Context, in call) error {
 		}
 	}()
 	c.Writer = recorded
-	c.Request = c.Request.WithContext(idempotency.With(ctx, in.claim.Attempt))
+	c.Request = c.Request.WithContext(once.With(ctx, in.claim.Attempt))
 	in.handle(c)
 	c.Writer = recorded.ResponseWriter
 	done = true
@@ -280,10 +281,10 @@ func (k *Keys) finish(ctx context.Context, in call, r *recorder) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeLimit)
 	defer cancel()
-	return k.deps.Store.FinishKey(ctx, in.claim.Attempt, idempotency.Reply{Status: r.status, ContentType: r.Header().Get("Content-Type"), Body: sealed})
+	return k.deps.Store.FinishKey(ctx, in.claim.Attempt, once.Reply{Status: r.status, ContentType: r.Header().Get("Content-Type"), Body: sealed})
 }
 
-func (k *Keys) release(ctx context.Context, a idempotency.Attempt) {
+func (k *Keys) release(ctx context.Context, a once.Attempt) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeLimit)
 	defer cancel()
 	if err := k.deps.Store.ReleaseKey(ctx, a); err != nil {
@@ -292,7 +293,7 @@ func (k *Keys) release(ctx context.Context, a idempotency.Attempt) {
 }
 
 // replay answers what the first call answered.
-func replay(c *gin.Context, in call, r idempotency.Reply) error {
+func replay(c *gin.Context, in call, r once.Reply) error {
 	body, err := open(in.seal, r.Body)
 	if err != nil {
 		return errors.Join(errors.New("a kept reply cannot be opened"), err)
@@ -317,7 +318,7 @@ func marked(body []byte) []byte {
 }
 
 // recovered answers for a call that took effect and died before its reply was kept.
-func (k *Keys) recovered(c *gin.Context, in call, e idempotency.Effect) error {
+func (k *Keys) recovered(c *gin.Context, in call, e once.Effect) error {
 	body := map[string]any{
 		"replayed": true, "recovered": true, "id": e.ID, "kind": e.Kind,
 		"message": "the first call took effect, but its reply was lost; a secret that is shown once cannot be shown again",

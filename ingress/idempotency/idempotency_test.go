@@ -16,9 +16,9 @@ import (
 	"adnet/ingress/idempotency"
 	"adnet/internal/account"
 	"adnet/internal/errs"
-	keys "adnet/internal/idempotency"
 	"adnet/internal/memory"
 	"adnet/internal/obs"
+	"adnet/internal/once"
 	"adnet/internal/trail"
 
 	"github.com/gin-gonic/gin"
@@ -56,7 +56,7 @@ type dying struct {
 	f *fixture
 }
 
-func (d dying) FinishKey(ctx context.Context, a keys.Attempt, r keys.Reply) error {
+func (d dying) FinishKey(ctx context.Context, a once.Attempt, r once.Reply) error {
 	if d.f.die.Swap(false) {
 		return errors.New("killed")
 	}
@@ -267,7 +267,7 @@ type spyStore struct {
 	seen *string
 }
 
-func (s spyStore) FinishKey(ctx context.Context, a keys.Attempt, r keys.Reply) error {
+func (s spyStore) FinishKey(ctx context.Context, a once.Attempt, r once.Reply) error {
 	*s.seen = string(r.Body)
 	return s.Store.FinishKey(ctx, a, r)
 }

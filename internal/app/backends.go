@@ -20,11 +20,11 @@ import (
 	"adnet/ingress/manage"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
-	"adnet/internal/idempotency"
 	"adnet/internal/kafka"
 	"adnet/internal/ledger"
 	"adnet/internal/memory"
 	"adnet/internal/money"
+	"adnet/internal/once"
 	"adnet/internal/payment"
 	"adnet/internal/postgres"
 	"adnet/internal/redis"
@@ -62,7 +62,7 @@ type books interface {
 	billing.Publishers
 	quarantine.Store
 	manage.AuditLog
-	idempotency.Store
+	once.Store
 	retain.Store
 	Audit(ctx context.Context, o ledger.AuditOptions) ([]ledger.Check, error)
 	ArchivedTotals(ctx context.Context) (ledger.Totals, error)

@@ -4,20 +4,20 @@ import (
 	"context"
 
 	"adnet/ingress/httpapi"
-	keys "adnet/ingress/idempotency"
+	"adnet/ingress/idempotency"
 	"adnet/internal/account"
 	"adnet/internal/errs"
-	"adnet/internal/idempotency"
+	"adnet/internal/once"
 	"adnet/internal/trail"
 
 	"github.com/google/uuid"
 )
 
 // newIdempotency constructs what surrounds the mutating endpoints.
-func newIdempotency(h *host, b backends, auth *httpapi.Auth) (*keys.Keys, error) {
-	return keys.New(keys.Deps{
+func newIdempotency(h *host, b backends, auth *httpapi.Auth) (*idempotency.Keys, error) {
+	return idempotency.New(idempotency.Deps{
 		Log: h.log, Metrics: h.metrics, Store: b.books, Caller: auth,
-		Recover: func(ctx context.Context, caller account.User, e idempotency.Effect) (any, error) {
+		Recover: func(ctx context.Context, caller account.User, e once.Effect) (any, error) {
 			id, err := uuid.Parse(e.ID)
 			if err != nil || e.Kind != trail.TargetCampaign {
 				return nil, nil

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"adnet/internal/account"
-	"adnet/internal/idempotency"
+	"adnet/internal/once"
 	"adnet/internal/trail"
 
 	"github.com/google/uuid"
@@ -35,7 +35,7 @@ type Store struct {
 	ledger    ledgerState
 	payments  depositState
 	trail     []trail.Entry // oldest first
-	claims    map[idempotency.ID]*claim
+	claims    map[once.ID]*claim
 }
 
 // New makes an empty store that reads the time from now.
@@ -51,7 +51,7 @@ func New(now func() time.Time) *Store {
 		head:      1, // as in PostgreSQL: 0 means that there is no catalog
 		ledger:    newLedgerState(),
 		payments:  newDepositState(),
-		claims:    make(map[idempotency.ID]*claim),
+		claims:    make(map[once.ID]*claim),
 	}
 }
 

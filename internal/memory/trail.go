@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"adnet/internal/errs"
-	"adnet/internal/idempotency"
+	"adnet/internal/once"
 	"adnet/internal/trail"
 
 	"github.com/go-json-experiment/json"
@@ -16,12 +16,12 @@ import (
 // ctx carries; the caller holds s.mu and makes the change only when it returns nil. Errors: errs.Conflict when
 // another call has taken that key over.
 func (s *Store) record(ctx context.Context, e trail.Entry) error {
-	if attempt, ok := idempotency.From(ctx); ok {
+	if attempt, ok := once.From(ctx); ok {
 		held := s.claims[attempt.ID]
 		if held == nil || held.Token != attempt.Token || held.reply.Status != 0 {
 			return errs.New(errs.Conflict, "another call with this Idempotency-Key has taken over")
 		}
-		held.effect = idempotency.Effect{Kind: e.TargetKind, ID: e.TargetID}
+		held.effect = once.Effect{Kind: e.TargetKind, ID: e.TargetID}
 	}
 	if len(e.Changes) == 0 {
 		return nil
@@ -62,16 +62,16 @@ func (s *Store) AuditLog(_ context.Context, q trail.Query) ([]trail.Entry, error
 
 // claim is what is kept of an idempotency key.
 type claim struct {
-	idempotency.Claim
+	once.Claim
 	made, leased time.Time
-	effect       idempotency.Effect
-	reply        idempotency.Reply
+	effect       once.Effect
+	reply        once.Reply
 }
 
-var _ idempotency.Store = (*Store)(nil)
+var _ once.Store = (*Store)(nil)
 
 // ClaimKey claims an idempotency key, or says what became of it.
-func (s *Store) ClaimKey(_ context.Context, c idempotency.Claim) (found idempotency.Found, err error) {
+func (s *Store) ClaimKey(_ context.Context, c once.Claim) (found once.Found, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
@@ -81,22 +81,22 @@ func (s *Store) ClaimKey(_ context.Context, c idempotency.Claim) (found idempote
 	case held == nil || !held.made.Add(c.Life).After(now):
 		s.claims[c.ID] = &claim{Claim: c, made: now, leased: now.Add(c.Lease)}
 	case held.Fingerprint != c.Fingerprint:
-		found.State = idempotency.Differs
+		found.State = once.Differs
 	case held.reply.Status != 0:
-		found.State, found.Reply = idempotency.Replied, held.reply
+		found.State, found.Reply = once.Replied, held.reply
 		found.Reply.Body = slices.Clone(held.reply.Body)
 	case held.effect.Kind != "" && dead:
-		found.State, found.Effect = idempotency.Effected, held.effect
+		found.State, found.Effect = once.Effected, held.effect
 	case held.effect.Kind == "" && dead:
 		s.claims[c.ID] = &claim{Claim: c, made: held.made, leased: now.Add(c.Lease)}
 	default:
-		found.State = idempotency.Running
+		found.State = once.Running
 	}
 	return found, nil
 }
 
 // FinishKey keeps the reply of an attempt that still holds its key.
-func (s *Store) FinishKey(_ context.Context, a idempotency.Attempt, r idempotency.Reply) error {
+func (s *Store) FinishKey(_ context.Context, a once.Attempt, r once.Reply) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if held := s.claims[a.ID]; held != nil && held.Token == a.Token && held.reply.Status == 0 {
@@ -107,7 +107,7 @@ func (s *Store) FinishKey(_ context.Context, a idempotency.Attempt, r idempotenc
 }
 
 // ReleaseKey frees the key of an attempt that had no effect.
-func (s *Store) ReleaseKey(_ context.Context, a idempotency.Attempt) error {
+func (s *Store) ReleaseKey(_ context.Context, a once.Attempt) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	held := s.claims[a.ID]

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"adnet/internal/errs"
-	"adnet/internal/idempotency"
+	"adnet/internal/once"
 	"adnet/internal/trail"
 
 	"github.com/go-json-experiment/json"
@@ -47,9 +47,9 @@ func record(ctx context.Context, tx pgx.Tx, e trail.Entry) error {
 	return mark(ctx, tx, e)
 }
 
-// mark is the fence of internal/idempotency: the row says, from this commit on, that the call took effect.
+// mark is the fence of internal/once: the row says, from this commit on, that the call took effect.
 func mark(ctx context.Context, tx pgx.Tx, e trail.Entry) error {
-	attempt, ok := idempotency.From(ctx)
+	attempt, ok := once.From(ctx)
 	if !ok {
 		return nil
 	}
@@ -136,7 +136,7 @@ func nullID(id uuid.UUID) *uuid.UUID {
 	return &id
 }
 
-var _ idempotency.Store = (*Store)(nil)
+var _ once.Store = (*Store)(nil)
 
 const (
 	// One statement decides: a free, outlived or dead row is taken over, any other stays and is read next.
@@ -165,14 +165,14 @@ UPDATE idempotency_key SET leased_until = clock_timestamp() WHERE id = $1 AND at
 )
 
 // ClaimKey claims an idempotency key, or says what became of it.
-func (s *Store) ClaimKey(ctx context.Context, c idempotency.Claim) (found idempotency.Found, err error) {
+func (s *Store) ClaimKey(ctx context.Context, c once.Claim) (found once.Found, err error) {
 	for range 3 { // a row may be released between the two statements
 		tag, err := s.pool.Exec(ctx, claimKey, c.ID[:], c.Fingerprint[:], c.Token, c.Lease.Milliseconds(), c.Life.Milliseconds())
 		if err != nil {
 			return found, failure("claim idempotency key", err)
 		}
 		if tag.RowsAffected() == 1 {
-			return idempotency.Found{State: idempotency.Claimed}, nil
+			return once.Found{State: once.Claimed}, nil
 		}
 		var fingerprint []byte
 		var dead bool
@@ -186,27 +186,27 @@ func (s *Store) ClaimKey(ctx context.Context, c idempotency.Claim) (found idempo
 		}
 		switch {
 		case string(fingerprint) != string(c.Fingerprint[:]):
-			found.State = idempotency.Differs
+			found.State = once.Differs
 		case r.Status != 0:
-			found.State = idempotency.Replied
+			found.State = once.Replied
 		case e.Kind != "" && dead:
-			found.State = idempotency.Effected
+			found.State = once.Effected
 		default:
-			found.State = idempotency.Running
+			found.State = once.Running
 		}
 		return found, nil
 	}
-	return idempotency.Found{State: idempotency.Running}, nil
+	return once.Found{State: once.Running}, nil
 }
 
 // FinishKey keeps the reply of an attempt that still holds its key.
-func (s *Store) FinishKey(ctx context.Context, a idempotency.Attempt, r idempotency.Reply) error {
+func (s *Store) FinishKey(ctx context.Context, a once.Attempt, r once.Reply) error {
 	_, err := s.pool.Exec(ctx, finishKey, a.ID[:], a.Token, r.Status, r.ContentType, r.Body)
 	return failure("finish idempotency key", err)
 }
 
 // ReleaseKey frees the key of an attempt that had no effect.
-func (s *Store) ReleaseKey(ctx context.Context, a idempotency.Attempt) error {
+func (s *Store) ReleaseKey(ctx context.Context, a once.Attempt) error {
 	err := s.inTx(ctx, "release idempotency key", func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, releaseKey, a.ID[:], a.Token); err != nil {
 			return err

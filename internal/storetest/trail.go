@@ -10,9 +10,9 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
-	"adnet/internal/idempotency"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/once"
 	"adnet/internal/trail"
 
 	"github.com/go-json-experiment/json"
@@ -30,7 +30,7 @@ type Trail interface {
 type Operations struct {
 	Stores
 	Trail Trail
-	Keys  idempotency.Store
+	Keys  once.Store
 }
 
 // RunOperations runs the cases of the audit log and of idempotency keys.
@@ -209,13 +209,13 @@ func noSecret(t *testing.T, o Operations) {
 	require.NotContains(t, string(text), "q83v") // base64 of the hash
 }
 
-func claimOf(key byte) idempotency.Claim {
-	return idempotency.Claim{
-		Attempt: idempotency.Attempt{ID: idempotency.ID{key}, Token: uuid.New()}, Fingerprint: [32]byte{1}, Lease: time.Minute, Life: 24 * time.Hour,
+func claimOf(key byte) once.Claim {
+	return once.Claim{
+		Attempt: once.Attempt{ID: once.ID{key}, Token: uuid.New()}, Fingerprint: [32]byte{1}, Lease: time.Minute, Life: 24 * time.Hour,
 	}
 }
 
-func stateOf(t *testing.T, o Operations, c idempotency.Claim) idempotency.State {
+func stateOf(t *testing.T, o Operations, c once.Claim) once.State {
 	t.Helper()
 	found, err := o.Keys.ClaimKey(t.Context(), c)
 	require.NoError(t, err)
@@ -226,52 +226,52 @@ func claimedOnce(t *testing.T, o Operations) {
 	var claimed atomic.Int64
 	together(16, func(int) {
 		found, err := o.Keys.ClaimKey(t.Context(), claimOf(1))
-		if err == nil && found.State == idempotency.Claimed {
+		if err == nil && found.State == once.Claimed {
 			claimed.Add(1)
 		}
 	})
 	require.EqualValues(t, 1, claimed.Load())
-	require.Equal(t, idempotency.Running, stateOf(t, o, claimOf(1)))
-	require.Equal(t, idempotency.Claimed, stateOf(t, o, claimOf(2)), "another key is another call")
+	require.Equal(t, once.Running, stateOf(t, o, claimOf(1)))
+	require.Equal(t, once.Claimed, stateOf(t, o, claimOf(2)), "another key is another call")
 	other := claimOf(1)
 	other.Fingerprint = [32]byte{2}
-	require.Equal(t, idempotency.Differs, stateOf(t, o, other))
+	require.Equal(t, once.Differs, stateOf(t, o, other))
 }
 
 func keyReplays(t *testing.T, o Operations) {
 	c := claimOf(1)
-	require.Equal(t, idempotency.Claimed, stateOf(t, o, c))
+	require.Equal(t, once.Claimed, stateOf(t, o, c))
 	stranger := c.Attempt
 	stranger.Token = uuid.New()
-	require.NoError(t, o.Keys.FinishKey(t.Context(), stranger, idempotency.Reply{Status: 200}))
-	require.Equal(t, idempotency.Running, stateOf(t, o, claimOf(1)), "a reply of another attempt is not kept")
-	reply := idempotency.Reply{Status: 201, ContentType: "application/json", Body: []byte("sealed")}
+	require.NoError(t, o.Keys.FinishKey(t.Context(), stranger, once.Reply{Status: 200}))
+	require.Equal(t, once.Running, stateOf(t, o, claimOf(1)), "a reply of another attempt is not kept")
+	reply := once.Reply{Status: 201, ContentType: "application/json", Body: []byte("sealed")}
 	require.NoError(t, o.Keys.FinishKey(t.Context(), c.Attempt, reply))
-	require.NoError(t, o.Keys.FinishKey(t.Context(), c.Attempt, idempotency.Reply{Status: 500}))
+	require.NoError(t, o.Keys.FinishKey(t.Context(), c.Attempt, once.Reply{Status: 500}))
 	found, err := o.Keys.ClaimKey(t.Context(), claimOf(1))
 	require.NoError(t, err)
-	require.Equal(t, idempotency.Found{State: idempotency.Replied, Reply: reply}, found)
+	require.Equal(t, once.Found{State: once.Replied, Reply: reply}, found)
 	require.NoError(t, o.Keys.ReleaseKey(t.Context(), c.Attempt))
-	require.Equal(t, idempotency.Replied, stateOf(t, o, claimOf(1)), "what was answered cannot be released")
+	require.Equal(t, once.Replied, stateOf(t, o, claimOf(1)), "what was answered cannot be released")
 	outlived := claimOf(1)
 	outlived.Life = 0
-	require.Equal(t, idempotency.Claimed, stateOf(t, o, outlived))
+	require.Equal(t, once.Claimed, stateOf(t, o, outlived))
 }
 
 func keyDies(t *testing.T, o Operations) {
 	first := claimOf(1)
 	first.Lease = 0
-	require.Equal(t, idempotency.Claimed, stateOf(t, o, first))
+	require.Equal(t, once.Claimed, stateOf(t, o, first))
 	other := claimOf(1)
 	other.Fingerprint = [32]byte{2}
-	require.Equal(t, idempotency.Differs, stateOf(t, o, other), "also of a call that died")
+	require.Equal(t, once.Differs, stateOf(t, o, other), "also of a call that died")
 	second := claimOf(1)
-	require.Equal(t, idempotency.Claimed, stateOf(t, o, second), "a dead call without effect runs anew")
-	require.Equal(t, idempotency.Running, stateOf(t, o, claimOf(1)))
+	require.Equal(t, once.Claimed, stateOf(t, o, second), "a dead call without effect runs anew")
+	require.Equal(t, once.Running, stateOf(t, o, claimOf(1)))
 	require.NoError(t, o.Keys.ReleaseKey(t.Context(), first.Attempt))
-	require.Equal(t, idempotency.Running, stateOf(t, o, claimOf(1)), "the dead one cannot release what it lost")
+	require.Equal(t, once.Running, stateOf(t, o, claimOf(1)), "the dead one cannot release what it lost")
 	require.NoError(t, o.Keys.ReleaseKey(t.Context(), second.Attempt))
-	require.Equal(t, idempotency.Claimed, stateOf(t, o, claimOf(1)))
+	require.Equal(t, once.Claimed, stateOf(t, o, claimOf(1)))
 }
 
 // effectIsFenced is the case that doubles money without a fence: a call that was taken for dead wakes up and
@@ -280,10 +280,10 @@ func effectIsFenced(t *testing.T, o Operations) {
 	u := AddUser(t, o.Stores)
 	slow, quick := claimOf(1), claimOf(1)
 	slow.Lease = 0
-	require.Equal(t, idempotency.Claimed, stateOf(t, o, slow))
-	require.Equal(t, idempotency.Claimed, stateOf(t, o, quick))
-	create := func(c idempotency.Claim) error {
-		_, err := o.Campaigns.CreateCampaign(idempotency.With(t.Context(), c.Attempt), campaign.NewCampaign{
+	require.Equal(t, once.Claimed, stateOf(t, o, slow))
+	require.Equal(t, once.Claimed, stateOf(t, o, quick))
+	create := func(c once.Claim) error {
+		_, err := o.Campaigns.CreateCampaign(once.With(t.Context(), c.Attempt), campaign.NewCampaign{
 			Campaign: NewCampaign(t, u.ID), Admit: func(bool) campaign.Status { return campaign.Active },
 		})
 		return err
@@ -293,7 +293,7 @@ func effectIsFenced(t *testing.T, o Operations) {
 	_, total, err := o.Campaigns.Campaigns(t.Context(), campaign.Filter{AdvertiserID: u.ID, Limit: 10})
 	require.NoError(t, err)
 	require.Equal(t, 1, total)
-	require.True(t, errs.Is(o.Users.CreateUser(idempotency.With(t.Context(), slow.Attempt), account.User{
+	require.True(t, errs.Is(o.Users.CreateUser(once.With(t.Context(), slow.Attempt), account.User{
 		ID: newID(t), DeveloperID: newID(t), Email: "late@example.com", Role: account.RoleAdvertiser, CreatedAt: time.Now(),
 	}), errs.Conflict))
 	_, err = o.Users.UserByEmail(t.Context(), "late@example.com")
@@ -305,17 +305,17 @@ func effectOutlives(t *testing.T, o Operations) {
 	u := AddUser(t, o.Stores)
 	c := claimOf(1)
 	c.Lease = 0
-	require.Equal(t, idempotency.Claimed, stateOf(t, o, c))
-	kept, err := o.Campaigns.CreateCampaign(idempotency.With(t.Context(), c.Attempt), campaign.NewCampaign{Campaign: NewCampaign(t, u.ID)})
+	require.Equal(t, once.Claimed, stateOf(t, o, c))
+	kept, err := o.Campaigns.CreateCampaign(once.With(t.Context(), c.Attempt), campaign.NewCampaign{Campaign: NewCampaign(t, u.ID)})
 	require.NoError(t, err)
 	found, err := o.Keys.ClaimKey(t.Context(), claimOf(1))
 	require.NoError(t, err)
-	require.Equal(t, idempotency.Found{State: idempotency.Effected, Effect: idempotency.Effect{Kind: "campaign", ID: kept.ID.String()}}, found)
+	require.Equal(t, once.Found{State: once.Effected, Effect: once.Effect{Kind: "campaign", ID: kept.ID.String()}}, found)
 	long := claimOf(2)
-	require.Equal(t, idempotency.Claimed, stateOf(t, o, long))
-	_, err = o.Campaigns.UpdateCampaign(idempotency.With(t.Context(), long.Attempt), kept.ID, func(c *campaign.Campaign) error { c.Name = "other"; return nil })
+	require.Equal(t, once.Claimed, stateOf(t, o, long))
+	_, err = o.Campaigns.UpdateCampaign(once.With(t.Context(), long.Attempt), kept.ID, func(c *campaign.Campaign) error { c.Name = "other"; return nil })
 	require.NoError(t, err)
-	require.Equal(t, idempotency.Running, stateOf(t, o, claimOf(2)))
+	require.Equal(t, once.Running, stateOf(t, o, claimOf(2)))
 	require.NoError(t, o.Keys.ReleaseKey(t.Context(), long.Attempt))
-	require.Equal(t, idempotency.Effected, stateOf(t, o, claimOf(2)), "a failed call that took effect does not run again")
+	require.Equal(t, once.Effected, stateOf(t, o, claimOf(2)), "a failed call that took effect does not run again")
 }

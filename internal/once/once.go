@@ -1,4 +1,4 @@
-// Package idempotency is how a call that is sent twice takes effect once: what is kept about an idempotency key
+// Package once is how a call that is sent twice takes effect once: what is kept about an idempotency key
 // and how the store ties it to the effect.
 //
 // Guarantee. A key's row is claimed before the call runs. A change that a store makes under the claim's context marks the row in
@@ -8,7 +8,7 @@
 // retry meets the mark and does not. Only the reply's own text can be lost, when the process dies between the commit
 // of the effect and the storing of the reply; the retry then answers what the effect was. Changes elsewhere (a
 // payment provider, analytics) are protected while the process lives and by their own keys.
-package idempotency
+package once
 
 import (
 	"context"
