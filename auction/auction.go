@@ -39,17 +39,8 @@ type (
 // use it. Reused, it spares every allocation.
 type Scratch struct {
 	// Trace, when set, is filled with the candidates of each auction; nil costs nothing.
-	Trace *Trace
-	// Reserver, when set, has the last word about a candidate that would win.
-	Reserver Reserver
-	search   target.Search
-}
-
-// Reserver reserves what an ad is expected to cost.
-type Reserver interface {
-	// Reserve takes the expected price of one impression of c, whose score is effectiveCPM (micro-USD), or gives the
-	// reason why c cannot serve. It is asked only about candidates that passed everything else; "" makes c the winner.
-	Reserve(c *Campaign, effectiveCPM money.Micros) Reason
+	Trace  *Trace
+	search target.Search
 }
 
 // Reason says why a request was not filled or a campaign did not win; the values are those of the wire.
@@ -72,7 +63,8 @@ const (
 	FrequencyCapped Reason = "frequency_capped"
 	// Blocked: the request blocks the landing domain or the advertiser.
 	Blocked Reason = "blocked"
-	// Stale: the node cannot prove that its snapshot is fresh. Only the caller of this package can say so.
+	// Stale: the node cannot prove that its snapshot is fresh or, from a [Gate], cannot say in time whether the
+	// campaign has budget left. Only the caller of this package can say so.
 	Stale Reason = "stale"
 	// RateLimited: the caller asks too often. Only the caller of this package can say so.
 	RateLimited Reason = "rate_limited"
@@ -108,32 +100,45 @@ func (r *Request) query() target.Query {
 	}
 }
 
-// Gate is asked about candidates in score order until it lets one pass, which then wins: budgets, pacing
-// and frequency caps. It may reserve what it grants.
+// Gate is asked about candidates in score order until it lets one pass, which then wins: the fit of the creative,
+// frequency caps, budgets, pacing, and last the reservation of the price. [Chain] joins several.
 type Gate interface {
-	// Check gives the reason to refuse c, or "" when it may serve.
-	Check(c *Campaign) Reason
+	// Check gives the reason to refuse c, whose score is effectiveCPM (micro-USD), or "" when it may serve. It may
+	// count or reserve what it grants.
+	Check(c *Campaign, effectiveCPM money.Micros) Reason
+	// Undo takes back what the last Check counted or reserved for c, which it granted: c is not shown.
+	Undo(c *Campaign)
 }
 
-// ScoredGate is a [Gate] that judges a candidate also by its effective CPM, in micro-USD: the floor of a private deal
-// holds for some campaigns only. Where a gate has CheckScored, Check is not called.
-type ScoredGate interface {
-	Gate
-	CheckScored(c *Campaign, effectiveCPM money.Micros) Reason
-}
-
-// CountingGate is a [Gate] that counts what it grants, and is told when the grant came to nothing.
-type CountingGate interface {
-	Gate
-	// TakeBack undoes the last Check of c, which granted it.
-	TakeBack(c *Campaign)
-}
-
-// GateFunc is a function as a [Gate].
-type GateFunc func(c *Campaign) Reason
+// GateFunc is a function as a [Gate] that counts nothing.
+type GateFunc func(c *Campaign, effectiveCPM money.Micros) Reason
 
 // Check calls f.
-func (f GateFunc) Check(c *Campaign) Reason { return f(c) }
+func (f GateFunc) Check(c *Campaign, effectiveCPM money.Micros) Reason { return f(c, effectiveCPM) }
+
+// Undo does nothing.
+func (GateFunc) Undo(*Campaign) {}
+
+// Chain is gates as one, asked in their order: a gate that reserves is the last. Empty, it lets everything pass.
+type Chain []Gate
+
+// Check grants c when every gate does. After a refusal the gates before it undo what they granted.
+func (chain Chain) Check(c *Campaign, effectiveCPM money.Micros) Reason {
+	for i, gate := range chain {
+		if reason := gate.Check(c, effectiveCPM); reason != "" {
+			chain[:i].Undo(c)
+			return reason
+		}
+	}
+	return ""
+}
+
+// Undo undoes the grants of all gates, the last one first.
+func (chain Chain) Undo(c *Campaign) {
+	for i := range chain {
+		chain[len(chain)-1-i].Undo(c)
+	}
+}
 
 // Outcome of an auction.
 type Outcome struct {
@@ -170,13 +175,8 @@ func Decide(req *Request, snapshot *Snapshot, gate Gate, scratch *Scratch) Outco
 			return Outcome{Reason: cmp.Or(reason, NoMatch)}
 		}
 		refusal := refuse(req, gate, c)
-		if refusal == "" && scratch.Reserver != nil {
-			if refusal = scratch.Reserver.Reserve(c.Campaign, c.EffectiveCPM); refusal != "" {
-				takeBack(gate, c)
-				if refusal == Stale {
-					unreserved++
-				}
-			}
+		if refusal == Stale {
+			unreserved++
 		}
 		if trace != nil {
 			trace.add(c, refusal)
@@ -197,16 +197,10 @@ func Decide(req *Request, snapshot *Snapshot, gate Gate, scratch *Scratch) Outco
 	}
 }
 
-// maxUnreserved is how many candidates an auction looks past because nobody could say in time whether they have budget
-// left: when the store of reservations does not answer, a request must not walk through the whole catalog.
+// maxUnreserved is how many candidates an auction looks past because their gate could not say in time whether they have
+// budget left ([Stale]): when the store of reservations does not answer, a request must not walk through the whole
+// catalog.
 const maxUnreserved = 64
-
-// takeBack tells a gate that counts what it grants that nothing came of it.
-func takeBack(gate Gate, c target.Candidate) {
-	if counting, is := gate.(CountingGate); is {
-		counting.TakeBack(c.Campaign)
-	}
-}
 
 // refuse checks a candidate that matches; the gate comes last, as it may reserve what it grants.
 func refuse(req *Request, gate Gate, c target.Candidate) Reason {
@@ -216,10 +210,7 @@ func refuse(req *Request, gate Gate, c target.Candidate) Reason {
 	case blocked(req, c.Campaign):
 		return Blocked
 	case gate != nil:
-		if scored, is := gate.(ScoredGate); is {
-			return scored.CheckScored(c.Campaign, c.EffectiveCPM)
-		}
-		return gate.Check(c.Campaign)
+		return gate.Check(c.Campaign, c.EffectiveCPM)
 	}
 	return ""
 }

@@ -71,7 +71,7 @@ func TestFirstPrice(t *testing.T) {
 
 func TestReasonIsThatOfTheBestRefusedCandidate(t *testing.T) {
 	gate := func(reasons map[int]auction.Reason) auction.Gate {
-		return auction.GateFunc(func(c *auction.Campaign) auction.Reason { return reasons[int(c.ID[15])] })
+		return auction.GateFunc(func(c *auction.Campaign, _ money.Micros) auction.Reason { return reasons[int(c.ID[15])] })
 	}
 	two := snapshot(cpm(1, 10), cpm(2, 5)) // 4.00 and 2.00 effective
 	unmatched := cpm(3, 900)
@@ -124,7 +124,7 @@ func TestGateIsAskedInScoreOrderUntilItGrants(t *testing.T) {
 		"explain": func(g auction.Gate) { auction.Explain(&auction.Request{}, snap, g) },
 	} {
 		var asked []int
-		run(auction.GateFunc(func(c *auction.Campaign) auction.Reason {
+		run(auction.GateFunc(func(c *auction.Campaign, _ money.Micros) auction.Reason {
 			asked = append(asked, int(c.ID[15]))
 			if c.ID == id(2) {
 				return ""
@@ -141,7 +141,7 @@ func TestExplainAccountsForEveryLoser(t *testing.T) {
 	video.Format = target.Video
 	snap := snapshot(cpm(1, 10), cpm(2, 5), cpm(3, 20), cpm(4, 1), elsewhere, video)
 	req := auction.Request{Region: "US", Formats: []auction.Format{target.Image}, FloorCPM: 1_000_000}
-	got := auction.Explain(&req, snap, auction.GateFunc(func(c *auction.Campaign) auction.Reason {
+	got := auction.Explain(&req, snap, auction.GateFunc(func(c *auction.Campaign, _ money.Micros) auction.Reason {
 		if c.ID == id(3) {
 			return auction.Paced
 		}
@@ -192,16 +192,18 @@ func TestTokensOfAContextMeetStatedTargets(t *testing.T) {
 // nothing reserves nothing, and counts how often it is asked.
 type nothing struct{ asked int }
 
-func (n *nothing) Reserve(*auction.Campaign, money.Micros) auction.Reason {
+func (n *nothing) Check(*auction.Campaign, money.Micros) auction.Reason {
 	n.asked++
 	return auction.Stale
 }
 
+func (n *nothing) Undo(*auction.Campaign) { panic("nothing was granted") }
+
 // counting grants everything, and counts what of it stands.
 type counting struct{ granted int }
 
-func (g *counting) Check(*auction.Campaign) auction.Reason { g.granted++; return "" }
-func (g *counting) TakeBack(*auction.Campaign)             { g.granted-- }
+func (g *counting) Check(*auction.Campaign, money.Micros) auction.Reason { g.granted++; return "" }
+func (g *counting) Undo(*auction.Campaign)                               { g.granted-- }
 
 // When nothing can be reserved an auction gives up after some candidates, and gates learn that nothing came of it.
 func TestUnreservedCandidatesAreBounded(t *testing.T) {
@@ -210,12 +212,39 @@ func TestUnreservedCandidatesAreBounded(t *testing.T) {
 	most := 0
 	for i := range requests {
 		reserver, gate := &nothing{}, &counting{}
-		scratch := auction.Scratch{Reserver: reserver}
-		out := auction.Decide(&requests[i], index, gate, &scratch)
+		out := auction.Decide(&requests[i], index, auction.Chain{gate, reserver}, new(auction.Scratch))
 		require.Nil(t, out.Winner)
 		require.LessOrEqual(t, reserver.asked, 64)
 		require.Zero(t, gate.granted)
 		most = max(most, reserver.asked)
 	}
 	require.Equal(t, 64, most, "some request has more candidates than are looked past")
+}
+
+// link is a gate that writes down what it is asked.
+type link struct {
+	name   string
+	refuse auction.Reason
+	asked  *[]string
+}
+
+func (l link) Check(*auction.Campaign, money.Micros) auction.Reason {
+	*l.asked = append(*l.asked, l.name)
+	return l.refuse
+}
+
+func (l link) Undo(*auction.Campaign) { *l.asked = append(*l.asked, "undo "+l.name) }
+
+// A chain asks in order, stops at the first refusal, and undoes in reverse what was granted before it.
+func TestChain(t *testing.T) {
+	var asked []string
+	c := new(auction.Campaign)
+	chain := auction.Chain{link{"caps", "", &asked}, link{"budget", "", &asked}, link{"reservation", auction.Stale, &asked}}
+	require.Equal(t, auction.Stale, chain.Check(c, 1))
+	require.Equal(t, []string{"caps", "budget", "reservation", "undo budget", "undo caps"}, asked)
+	asked = nil
+	require.Empty(t, chain[:2].Check(c, 1))
+	chain[:2].Undo(c)
+	require.Equal(t, []string{"caps", "budget", "undo budget", "undo caps"}, asked)
+	require.Empty(t, auction.Chain{}.Check(c, 1))
 }

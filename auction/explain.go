@@ -11,7 +11,8 @@ import (
 
 // Explanation is an [Outcome] together with what happened to every other campaign.
 type Explanation struct {
-	// Outcome equals what [Decide] answers for the same arguments.
+	// Outcome equals what [Decide] answers for the same arguments, unless a gate answers [Stale] so often that Decide
+	// gives up.
 	Outcome
 	// Losers are all other campaigns: first those that matched, in score order, then the others by id.
 	Losers []Loser

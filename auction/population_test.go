@@ -103,7 +103,7 @@ func drawGate(t *rapid.T) auction.Gate {
 	for _, n := range rapid.SliceOfN(rapid.IntRange(0, 40), 0, 30).Draw(t, "refused") {
 		refused[id(n)] = []auction.Reason{auction.Budget, auction.Paced, auction.FrequencyCapped, auction.NoMatch}[n%4]
 	}
-	gate := auction.GateFunc(func(c *auction.Campaign) auction.Reason { return refused[c.ID] })
+	gate := auction.GateFunc(func(c *auction.Campaign, _ money.Micros) auction.Reason { return refused[c.ID] })
 	if rapid.Bool().Draw(t, "scored") {
 		return floorGate{gate}
 	}
@@ -113,11 +113,11 @@ func drawGate(t *rapid.T) auction.Gate {
 // floorGate has a floor of its own for every third campaign, as deals have.
 type floorGate struct{ auction.Gate }
 
-func (g floorGate) CheckScored(c *auction.Campaign, score money.Micros) auction.Reason {
+func (g floorGate) Check(c *auction.Campaign, score money.Micros) auction.Reason {
 	if c.ID[15]%3 == 0 && score < 2_000_000 {
 		return auction.BelowFloor
 	}
-	return g.Check(c)
+	return g.Gate.Check(c, score)
 }
 
 // population makes campaigns with the shape of real ones: bids from 0.50 to 20 USD, two to twelve intent

@@ -9,6 +9,7 @@ import (
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/auction/target"
+	"adnet/internal/money"
 )
 
 // The index and the linear scan must agree on every auction, after any history of changes.
@@ -123,7 +124,7 @@ func checkOrder(t *rapid.T, req *auction.Request, index *auction.Snapshot, scrat
 	open := *req
 	open.FloorCPM, open.BlockedAdvertisers, open.BlockedDomains = 0, nil, nil
 	order := func(decide func(auction.Gate)) (ids []auction.ID) {
-		decide(auction.GateFunc(func(c *auction.Campaign) auction.Reason {
+		decide(auction.GateFunc(func(c *auction.Campaign, _ money.Micros) auction.Reason {
 			ids = append(ids, c.ID)
 			return auction.Paced
 		}))
@@ -150,7 +151,7 @@ func TestDecideEqualsLinearScanOnManyCampaigns(t *testing.T) {
 			var scratch auction.Scratch
 			wins := 0
 			for i, req := range p.contexts(60) {
-				gate := auction.GateFunc(func(c *auction.Campaign) auction.Reason {
+				gate := auction.GateFunc(func(c *auction.Campaign, _ money.Micros) auction.Reason {
 					if int(c.ID[15])%7 < i%7 {
 						return auction.Budget
 					}

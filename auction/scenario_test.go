@@ -15,7 +15,9 @@ import (
 type budgets map[auction.ID]money.Micros
 
 // Check refuses when the price no longer fits.
-func (b budgets) Check(c *auction.Campaign) auction.Reason {
+func (budgets) Undo(*auction.Campaign) {}
+
+func (b budgets) Check(c *auction.Campaign, _ money.Micros) auction.Reason {
 	price := c.Billing.Price(c.Bid)
 	if b[c.ID] < price {
 		return auction.Budget
@@ -88,7 +90,7 @@ func TestManyEqualCampaignsAreServedById(t *testing.T) {
 	}
 	snap := target.Build(ranker.OverlapV1(), equal)
 	next := 0
-	got := auction.Decide(&auction.Request{}, snap, auction.GateFunc(func(c *auction.Campaign) auction.Reason {
+	got := auction.Decide(&auction.Request{}, snap, auction.GateFunc(func(c *auction.Campaign, _ money.Micros) auction.Reason {
 		require.Equal(t, id(next), c.ID)
 		next++
 		return auction.Paced

@@ -168,8 +168,8 @@ func expected(c *auction.Campaign, effectiveCPM money.Micros) money.Micros {
 	return max(1, effectiveCPM/1000)
 }
 
-// Reservation is one auction's use of the leases; it is the auction's [auction.Reserver]. The zero value is ready for
-// [Reservation.Begin]; one goroutine uses it at a time.
+// Reservation is one auction's use of the leases; it is the last [auction.Gate] of its chain. The zero value is ready
+// for [Reservation.Begin]; one goroutine uses it at a time.
 type Reservation struct {
 	leases *Leases
 	now    time.Time
@@ -190,9 +190,9 @@ func (r *Reservation) Begin(leases *Leases, id uuid.UUID, now time.Time, bid boo
 	*r = Reservation{leases: leases, now: now, minute: minute, bid: bid}
 }
 
-// Reserve implements [auction.Reserver]: it takes the expected price from the node's lease. A campaign without a lease
+// Check implements [auction.Gate]: it takes the expected price from the node's lease. A campaign without a lease
 // is asked for at the shared store, for at most [Config.Wait] in all for one auction.
-func (r *Reservation) Reserve(c *auction.Campaign, effectiveCPM money.Micros) auction.Reason {
+func (r *Reservation) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.Reason {
 	l := r.leases
 	if !l.Live(r.now) {
 		return auction.Stale
@@ -222,6 +222,9 @@ func (r *Reservation) Reserve(c *auction.Campaign, effectiveCPM money.Micros) au
 	r.taken, r.amount = s, price
 	return ""
 }
+
+// Undo implements [auction.Gate]: it gives back what the last Check reserved.
+func (r *Reservation) Undo(*auction.Campaign) { r.Cancel() }
 
 // Cancel gives back what the auction reserved: the ad was not handed out.
 func (r *Reservation) Cancel() {
@@ -262,4 +265,4 @@ func (l *Leases) make(k key, c *auction.Campaign) *lease {
 	return held
 }
 
-var _ auction.Reserver = (*Reservation)(nil)
+var _ auction.Gate = (*Reservation)(nil)

@@ -61,7 +61,7 @@ func (n *node) serve(t testing.TB, c *auction.Campaign, bid bool) (served, bool)
 	}
 	var r budget.Reservation
 	r.Begin(n.Leases, auctionID(now), now, bid)
-	if r.Reserve(c, 1000*c.Bid) != "" {
+	if r.Check(c, 1000*c.Bid) != "" {
 		return served{}, false
 	}
 	return served{ledger.MinuteOf(now), r.Amount()}, true
@@ -377,7 +377,7 @@ func TestExpectedPriceOfClicks(t *testing.T) {
 		reserve := func() (money.Micros, auction.Reason) {
 			var r budget.Reservation
 			r.Begin(n.Leases, auctionID(time.Now()), time.Now(), false)
-			reason := r.Reserve(c, 40*money.USD) // of 1,000 impressions
+			reason := r.Check(c, 40*money.USD) // of 1,000 impressions
 			return r.Amount(), reason
 		}
 		amount, reason := reserve()
@@ -402,7 +402,7 @@ func TestCancelGivesBack(t *testing.T) {
 		for range 3 {
 			var r budget.Reservation
 			r.Begin(n.Leases, auctionID(time.Now()), time.Now(), false)
-			require.Empty(t, r.Reserve(c, 0))
+			require.Empty(t, r.Check(c, 0))
 			require.EqualValues(t, 10, r.Amount())
 			r.Cancel()
 			r.Cancel()

@@ -253,7 +253,7 @@ func (m *member) offer(l *line) bool {
 	var r budget.Reservation
 	b := beacon{line: l, node: m, id: auctionID(now), minute: ledger.MinuteOf(now), served: now}
 	r.Begin(m.Leases, b.id, now, false)
-	if r.Reserve(l.auction, l.auction.Bid) != "" {
+	if r.Check(l.auction, l.auction.Bid) != "" {
 		return false
 	}
 	n := m.net

@@ -19,6 +19,7 @@ import (
 	"adnet/auction/target"
 	"adnet/internal/campaign"
 	"adnet/internal/ledger"
+	"adnet/internal/money"
 	"adnet/internal/obs"
 
 	"github.com/google/uuid"
@@ -182,9 +183,12 @@ type roomGate struct {
 }
 
 // Check implements [auction.Gate].
-func (g roomGate) Check(c *auction.Campaign) auction.Reason {
+func (g roomGate) Check(c *auction.Campaign, _ money.Micros) auction.Reason {
 	if room, known := g.shelf.room(uuid.UUID(c.ID)); known && room.Left(g.day) < c.Billing.Price(c.Bid) {
 		return auction.Budget
 	}
 	return ""
 }
+
+// Undo implements [auction.Gate]; looking at a room takes nothing from it.
+func (roomGate) Undo(*auction.Campaign) {}

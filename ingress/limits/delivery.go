@@ -6,6 +6,7 @@ import (
 	"adnet/auction"
 	"adnet/ingress/limits/frequency"
 	"adnet/ingress/limits/pacing"
+	"adnet/internal/money"
 
 	"github.com/google/uuid"
 )
@@ -43,25 +44,32 @@ func (d *Delivery) Begin(ctx context.Context, g *Gate, id uuid.UUID, ask frequen
 }
 
 // Check implements [auction.Gate].
-func (g *Gate) Check(c *auction.Campaign) auction.Reason {
+func (g *Gate) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.Reason {
 	if reason := g.visit.Check(c); reason != "" {
 		return reason
 	}
 	if g.inner != nil {
-		if reason := g.inner.Check(c); reason != "" {
+		if reason := g.inner.Check(c, effectiveCPM); reason != "" {
 			return reason
 		}
 	}
-	if g.pacer != nil {
-		return g.pacer.Check(g.id, c)
+	if g.pacer == nil {
+		return ""
 	}
-	return ""
+	reason := g.pacer.Check(g.id, c)
+	if reason != "" && g.inner != nil {
+		g.inner.Undo(c)
+	}
+	return reason
 }
 
-// TakeBack implements [auction.CountingGate].
-func (g *Gate) TakeBack(c *auction.Campaign) {
+// Undo implements [auction.Gate].
+func (g *Gate) Undo(c *auction.Campaign) {
 	if g.pacer != nil {
-		g.pacer.TakeBack(c)
+		g.pacer.Undo(c)
+	}
+	if g.inner != nil {
+		g.inner.Undo(c)
 	}
 }
 

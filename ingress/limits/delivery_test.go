@@ -6,6 +6,7 @@ import (
 
 	"adnet/auction"
 	"adnet/ingress/limits/frequency"
+	"adnet/internal/money"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -16,16 +17,16 @@ func TestNoDelivery(t *testing.T) {
 	var none *Delivery
 	var g Gate
 	refuse := auction.Budget
-	none.Begin(t.Context(), &g, uuid.New(), frequency.Ask{Session: "s", Now: time.Now()}, auction.GateFunc(func(*auction.Campaign) auction.Reason { return refuse }))
+	none.Begin(t.Context(), &g, uuid.New(), frequency.Ask{Session: "s", Now: time.Now()}, auction.GateFunc(func(*auction.Campaign, money.Micros) auction.Reason { return refuse }))
 	c := &auction.Campaign{}
-	require.Equal(t, auction.Budget, g.Check(c))
+	require.Equal(t, auction.Budget, g.Check(c, 0))
 	refuse = ""
-	require.Empty(t, g.Check(c))
+	require.Empty(t, g.Check(c, 0))
 	require.Zero(t, g.Early())
 	seconds, turns := g.RetryAfter(auction.FrequencyCapped)
 	require.Zero(t, seconds+turns)
 	seconds, _ = g.RetryAfter(auction.Paced)
 	require.Equal(t, 60, seconds)
 	g.End(c)
-	require.Empty(t, new(Gate).Check(c), "the zero value lets everything pass")
+	require.Empty(t, new(Gate).Check(c, 0), "the zero value lets everything pass")
 }

@@ -67,7 +67,7 @@ func (s *shelf) Snapshot() *auction.Snapshot { return s.snapshot }
 func (s *shelf) Version() int64              { return 77 }
 func (s *shelf) Fresh(time.Time) bool        { return !s.stale }
 func (s *shelf) Gate(time.Time) auction.Gate {
-	return auction.GateFunc(func(*auction.Campaign) auction.Reason { return s.refuse })
+	return auction.GateFunc(func(*auction.Campaign, money.Micros) auction.Reason { return s.refuse })
 }
 
 func (s *shelf) Creative(id uuid.UUID) (*campaign.Campaign, bool) {

@@ -157,10 +157,10 @@ func (t *turn) late() bool {
 
 // reserve makes the auction under way take the price of its bid from the budget; test requests cost nothing.
 func (t *turn) reserve() {
-	t.scratch.Reserver, t.holding = nil, budget.Reservation{}
+	t.holding = budget.Reservation{}
 	if t.deps.Budget != nil && !t.sandbox {
 		t.holding.Begin(t.deps.Budget, t.sale.id, t.sale.started, true)
-		t.scratch.Reserver = &t.holding
+		t.chain = append(t.chain, &t.holding)
 	}
 }
 
@@ -176,6 +176,7 @@ func (t *turn) guard() {
 	delivery.Begin(t.c.Request.Context(), &t.gate, t.sale.id, frequency.Ask{
 		Developer: t.caller.DeveloperID, Session: t.sale.place.session, FirstTurn: &t.noTurn, TurnGap: &t.noTurn, Pending: bidPending, Now: now,
 	}, t.deps.Catalog.Gate(now))
+	t.chain = append(t.chain[:0], &t.sale.chooser, &t.gate)
 }
 
 // bidLife is how long the bid may wait to be shown: as long as its price is reserved.
@@ -230,7 +231,7 @@ func (t *turn) decide(s *sale) auction.Outcome {
 	outcome := auction.Outcome{Reason: privateAuction}
 	if g.open {
 		if outcome.Reason = reason; reason == "" {
-			outcome = auction.Decide(&s.request, t.deps.Catalog.Snapshot(), g, &t.scratch)
+			outcome = auction.Decide(&s.request, t.deps.Catalog.Snapshot(), &t.chain, &t.scratch)
 		}
 	}
 	if outcome.Winner == nil && len(g.deals) > 0 && !g.over {
@@ -248,7 +249,7 @@ func (t *turn) decideDeals(s *sale, before auction.Outcome) auction.Outcome {
 	private.Deals, private.FloorCPM = ids(g.deals)
 	traced := t.trace
 	g.open, g.looked = false, 0
-	outcome := auction.Decide(&private, t.deps.Catalog.Snapshot(), g, &t.scratch)
+	outcome := auction.Decide(&private, t.deps.Catalog.Snapshot(), &t.chain, &t.scratch)
 	switch none := outcome.Reason == auction.NoMatch || outcome.Reason == auction.NoCampaigns; {
 	case outcome.Winner != nil:
 		s.request.FloorCPM = private.FloorCPM

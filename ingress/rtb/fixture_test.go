@@ -73,7 +73,7 @@ func (s *shelf) Version() int64              { return 77 }
 func (s *shelf) Fresh(time.Time) bool        { return !s.stale }
 
 func (s *shelf) Gate(time.Time) auction.Gate {
-	return auction.GateFunc(func(c *auction.Campaign) auction.Reason {
+	return auction.GateFunc(func(c *auction.Campaign, _ money.Micros) auction.Reason {
 		if s.check == nil {
 			return ""
 		}

@@ -180,12 +180,11 @@ func (t *turn) price(of amount, in text) (money.Micros, auction.Reason) {
 // patience is how many candidates are looked at whose creative does not fit or whose budget is spent.
 const patience = 2_000
 
-// chooser is the auction's gate: a candidate passes when its creative fits the imp, for a deal or in the open, it has not
-// won another imp of the request, and the campaign may spend.
+// chooser is the first gate of the auction: a candidate passes when its creative fits the imp, for a deal or in the open,
+// and it has not won another imp of the request.
 type chooser struct {
 	turn     *turn
 	offer    offer
-	inner    auction.Gate
 	deals    map[string]*terms
 	open     bool // bids without a deal are taken too
 	looked   int
@@ -195,11 +194,8 @@ type chooser struct {
 	deal     *terms // that it bids for; nil in the open
 }
 
-// Check implements [auction.Gate]; auctions call CheckScored.
-func (g *chooser) Check(c *auction.Campaign) auction.Reason { return g.CheckScored(c, money.Max) }
-
-// CheckScored implements [auction.ScoredGate].
-func (g *chooser) CheckScored(c *auction.Campaign, effectiveCPM money.Micros) auction.Reason {
+// Check implements [auction.Gate].
+func (g *chooser) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.Reason {
 	g.looked++
 	if g.looked%64 == 0 && g.turn.late() {
 		g.over = true
@@ -221,19 +217,12 @@ func (g *chooser) CheckScored(c *auction.Campaign, effectiveCPM money.Micros) au
 	if reason != "" {
 		return reason
 	}
-	if reason := g.inner.Check(c); reason != "" {
-		return reason
-	}
 	g.creative, g.kind, g.deal = found, kind, deal
 	return ""
 }
 
-// TakeBack implements [auction.CountingGate].
-func (g *chooser) TakeBack(c *auction.Campaign) {
-	if counting, is := g.inner.(auction.CountingGate); is {
-		counting.TakeBack(c)
-	}
-}
+// Undo implements [auction.Gate]; what was chosen for one candidate is chosen anew for the next.
+func (*chooser) Undo(*auction.Campaign) {}
 
 // place is how a campaign would be shown: for a deal when it can, else in the open where that is allowed.
 func (g *chooser) place(c *campaign.Campaign, effectiveCPM money.Micros) (*terms, markupKind, auction.Reason) {

@@ -47,7 +47,8 @@ type kept struct {
 	json    *reader
 	scratch auction.Scratch
 	trace   auction.Trace
-	gate    limits.Gate          // of the auction under way
+	gate    limits.Gate // of the auction under way, as the chain
+	chain   auction.Chain
 	held    []budget.Reservation // of the bids so far
 	reasons []auction.Reason     // of each imp
 	taken   []auction.ID         // campaigns that have an imp already
@@ -141,7 +142,7 @@ type sale struct {
 func (t *turn) sell(id uuid.UUID, p *imp) *sale {
 	s := &t.sale
 	*s = sale{id: id, imp: p, started: t.now, place: t.signals.of(p)}
-	s.chooser = chooser{turn: t, inner: &t.gate}
+	s.chooser = chooser{turn: t}
 	s.request = auction.Request{
 		Tokens: s.place.tokens, ActiveTools: s.place.tools, HostApp: s.place.host, Surface: s.place.surface,
 		IntegrationMethod: method, Region: s.place.region, Language: s.place.language, BlockedDomains: t.blocked,

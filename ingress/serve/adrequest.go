@@ -131,9 +131,12 @@ func (s *Server) decide(ctx context.Context, a attempt, work *workspace) (outcom
 			return auction.Outcome{Reason: auction.Stale}, refusal{auction.Stale, retryAfter[auction.Stale], 0}
 		}
 		work.held.Begin(s.deps.Budget, a.id, a.now, false)
-		work.scratch.Reserver = &work.held
 	}
 	gate := &work.gate
+	work.chain = append(work.chain[:0], gate)
+	if s.deps.Budget != nil {
+		work.chain = append(work.chain, &work.held)
+	}
 	s.deps.Delivery.Begin(ctx, gate, a.id, frequency.Ask{
 		Developer: a.placed.developer, Session: a.placed.session, Turn: a.placed.turn,
 		FirstTurn: a.placed.firstTurn, TurnGap: a.placed.turnGap, Now: a.now,
@@ -142,7 +145,7 @@ func (s *Server) decide(ctx context.Context, a attempt, work *workspace) (outcom
 	if gate.Early() > 0 {
 		outcome.Reason = auction.FrequencyCapped
 	} else {
-		outcome = auction.Decide(a.request, s.deps.Catalog.Snapshot(), gate, &work.scratch)
+		outcome = auction.Decide(a.request, s.deps.Catalog.Snapshot(), &work.chain, &work.scratch)
 	}
 	retry.reason = outcome.Reason
 	retry.seconds, retry.turns = gate.RetryAfter(outcome.Reason)

@@ -22,6 +22,7 @@ type workspace struct {
 	scratch    auction.Scratch
 	trace      auction.Trace
 	gate       limits.Gate
+	chain      auction.Chain // of gates
 	held       budget.Reservation
 	candidates [auction.MaxTrace]event.Candidate
 	refs       [auction.MaxTrace]*event.Candidate

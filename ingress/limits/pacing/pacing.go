@@ -133,9 +133,9 @@ func (p *Pacer) Check(id uuid.UUID, c *auction.Campaign) auction.Reason {
 	return ""
 }
 
-// TakeBack undoes a Check that let c pass into an auction which it then could not win for want of budget: what spends
+// Undo undoes a Check that let c pass into an auction which it then could not win for want of budget: what spends
 // nothing must not use up the plan.
-func (p *Pacer) TakeBack(c *auction.Campaign) {
+func (p *Pacer) Undo(c *auction.Campaign) {
 	if k, known := (*p.cells.Load())[c.ID]; known {
 		k.takeBack()
 		return
