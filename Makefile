@@ -15,11 +15,9 @@ help: ## List the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 build: ## Build the binary into .adnet/bin.
-	@mkdir -p $(dir $(BIN))
-	@CGO_ENABLED=0 $(GO) build -trimpath -tags nomsgpack -ldflags "-s -w" -o $(BIN) .
+	@GO=$(GO) deploy/build.sh $(BIN)
 
 run: ## Everything in one process, in memory, with a demo.
-	@echo "building (the first time fetches modules: a minute or two) ..."
 	@$(MAKE) -s build
 	@exec $(BIN) standalone
 

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Builds adnet: make build. The first build of a machine fetches modules and compiles some hundred packages, which
+# takes minutes on two cores: it says what it does meanwhile. The argument is the file to write.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+out=$1
+go=${GO:-go}
+export CGO_ENABLED=0
+flags=(-trimpath -tags nomsgpack)
+
+command -v "$go" >/dev/null || { echo "there is no '$go' command: install Go $(sed -n 's/^go //p' go.mod) or newer (https://go.dev/dl)" >&2; exit 1; }
+mkdir -p "$(dirname "$out")"
+
+# Lists what is linked, which fetches the modules: go itself prints "go: downloading MODULE VERSION" for each.
+echo "adnet: looking for modules" >&2
+total=$("$go" list "${flags[@]}" -deps . | wc -l)
+
+# Shows one line that counts on a terminal, and a line every ten seconds elsewhere.
+progress() {
+  local done=0 shown=$SECONDS
+  while IFS= read -r line; do
+    case $line in
+      *[[:space:]:]*) printf '%s\n' "$line" >&2; continue ;; # errors and warnings, as they are
+    esac
+    done=$((done + 1))
+    if [ -t 2 ]; then
+      printf '\r\033[Kadnet: compiling, package %d of at most %d: %s' "$done" "$total" "${line:0:60}" >&2
+    elif [ $((SECONDS - shown)) -ge 10 ]; then
+      shown=$SECONDS
+      printf 'adnet: compiling, package %d of at most %d\n' "$done" "$total" >&2
+    fi
+  done
+  if [ "$done" -gt 0 ] && [ -t 2 ]; then printf '\r\033[K' >&2; fi
+}
+
+# pipefail: the status is that of go build.
+"$go" build -v "${flags[@]}" -ldflags '-s -w' -o "$out" . 2>&1 | progress
+echo "adnet: built $out in $SECONDS s" >&2
