@@ -33,7 +33,7 @@ const (
 // nodes of one process each take their own with [NewCatalog].
 type Catalog struct {
 	client *Client
-	keys   keys
+	keys   *keys
 
 	mu    sync.Mutex
 	epoch string // of the catalog this value works on; empty before it has seen one
@@ -44,55 +44,10 @@ type Catalog struct {
 	beats, beatsAcked int64  // see [Catalog.Beat]
 }
 
-// keys are the names in Redis, with the layout that the scripts rely on.
-type keys struct {
-	objects  string // hash: campaign id → JSON
-	versions string // sorted set: campaign id by config version
-	head     string // versions up to this one are complete
-	epoch    string // random, made with the first object: another value is another catalog
-	rooms    string // hash: campaign id → "version|JSON"
-	nodes    string // sorted set: node by the time of its last heartbeat, ms of Redis's clock
-	applied  string // hash: node → the head it has applied
-	confirm  string // + config version: list of the nodes that applied it
-	channel  string // every accepted change
-
-	reservations string // prefix of what [Reservations] says
-}
-
 // NewCatalog makes a view of the catalog. It does no I/O.
 func NewCatalog(client *Client) *Catalog {
-	p := client.cfg.Prefix + ":{catalog}:"
-	return &Catalog{client: client, writer: rand.Text(), keys: keys{
-		objects: p + "objects", versions: p + "versions", head: p + "head", epoch: p + "epoch", rooms: p + "rooms",
-		nodes: p + "nodes", applied: p + "applied", confirm: p + "confirm:", channel: p + "changes",
-		reservations: p + "reserved:",
-	}}
+	return &Catalog{client: client, writer: rand.Text(), keys: &client.keys}
 }
-
-// publishScript writes campaigns that are newer than what is there, tells subscribers about each, and raises
-// the head. It answers the catalog's epoch, or an empty string when it is not the expected one.
-// KEYS: objects, versions, head, epoch. ARGV: channel, expected epoch or "", epoch for a new catalog, head or "",
-// then id, version, JSON of each.
-var publishScript = goredis.NewScript(`
-local epoch = redis.call('GET', KEYS[4])
-if ARGV[2] ~= '' and epoch ~= ARGV[2] then return '' end
-if not epoch then
-  epoch = ARGV[3]
-  redis.call('SET', KEYS[4], epoch)
-end
-for i = 5, #ARGV, 3 do
-  local current = redis.call('ZSCORE', KEYS[2], ARGV[i])
-  if not current or tonumber(current) < tonumber(ARGV[i+1]) then
-    redis.call('HSET', KEYS[1], ARGV[i], ARGV[i+2])
-    redis.call('ZADD', KEYS[2], ARGV[i+1], ARGV[i])
-    redis.call('PUBLISH', ARGV[1], '{"campaign":' .. ARGV[i+2] .. '}')
-  end
-end
-if ARGV[4] ~= '' then
-  local head = redis.call('GET', KEYS[3])
-  if not head or tonumber(head) < tonumber(ARGV[4]) then redis.call('SET', KEYS[3], ARGV[4]) end
-end
-return epoch`)
 
 // PublishCampaigns writes changed campaigns, never an older one over a newer one, and tells every subscriber
 // about each that was new. After it versions up to head are complete; head never goes down. With nothing
@@ -118,7 +73,7 @@ func (c *Catalog) publish(ctx context.Context, changed []campaign.Campaign, head
 		return ErrLost
 	}
 	args := make([]any, 0, 4+3*len(changed))
-	args = append(args, c.keys.channel, expected, rand.Text(), head)
+	args = append(args, c.keys.changes, expected, rand.Text(), head)
 	for i := range changed {
 		object, err := json.Marshal(&changed[i])
 		if err != nil {

@@ -43,6 +43,8 @@ type Client struct {
 	cfg Config
 	log *slog.Logger
 	rdb goredis.UniversalClient
+
+	keys keys
 }
 
 // Open checks the settings and makes the pool. It connects on first use; see [Client.Ping].
@@ -70,7 +72,7 @@ func Open(cfg Config, deps Deps) (*Client, error) {
 		DialTimeout: time.Second, DialerRetries: 1, MaxRetries: 2, ContextTimeoutEnabled: true,
 		ReadTimeout: 3 * time.Second, WriteTimeout: 3 * time.Second,
 	})
-	return &Client{cfg: cfg, log: log, rdb: rdb}, nil
+	return &Client{cfg: cfg, log: log, rdb: rdb, keys: keysOf(cfg.Prefix)}, nil
 }
 
 // silence stops go-redis from printing to standard error, once for the process: what it would say is also
@@ -94,7 +96,7 @@ func (c *Client) Close() error { return c.rdb.Close() }
 // replies only: a mark can be lost with Redis, so it must never decide about money, which is
 // deduplicated in the ledger's transaction.
 func (c *Client) Seen(ctx context.Context, key string, life time.Duration) (first bool, err error) {
-	err = c.rdb.SetArgs(ctx, c.cfg.Prefix+":seen:"+key, 1, goredis.SetArgs{Mode: "NX", TTL: life}).Err()
+	err = c.rdb.SetArgs(ctx, c.keys.seen(key), 1, goredis.SetArgs{Mode: "NX", TTL: life}).Err()
 	if errors.Is(err, goredis.Nil) {
 		return false, nil
 	}

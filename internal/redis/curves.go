@@ -20,7 +20,7 @@ type Curves struct {
 
 // NewCurves makes a view of the curves. It does no I/O.
 func NewCurves(client *Client) *Curves {
-	return &Curves{client: client, hash: client.cfg.Prefix + ":{pacing}:curves"}
+	return &Curves{client: client, hash: client.keys.curves}
 }
 
 // Curves answers the curves of those campaigns that have one.

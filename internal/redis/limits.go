@@ -30,7 +30,7 @@ type Exchange struct {
 
 // NewExchange makes the exchange of the given name. node must be unique among the processes. It does no I/O.
 func NewExchange(client *Client, name, node string) *Exchange {
-	return &Exchange{client: client, stream: client.cfg.Prefix + ":{" + name + "}:exchange", node: node, cursor: "0"}
+	return &Exchange{client: client, stream: client.keys.exchange(name), node: node, cursor: "0"}
 }
 
 // Exchange says mine, unless it is empty, and calls hear for what the other nodes said since the last call, in the

@@ -51,7 +51,7 @@ type message struct {
 // again and to load what is newer than what it has. A silent connection is given up after 3 s. apply must be quick: while it
 // runs nothing is read, and Redis drops a subscriber that is far behind.
 func (c *Catalog) Subscribe(ctx context.Context, apply func(Change)) error {
-	subscription := c.client.rdb.Subscribe(ctx, c.keys.channel)
+	subscription := c.client.rdb.Subscribe(ctx, c.keys.changes)
 	watched, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	var heard atomic.Int64 // when something last arrived, ns of the monotonic clock since start
@@ -116,18 +116,6 @@ func (c *Catalog) deliver(received any, apply func(Change)) {
 	}
 }
 
-// heartbeatScript notes a node and forgets those long gone. KEYS: nodes, applied. ARGV: node, version, memory in ms.
-var heartbeatScript = goredis.NewScript(`
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
-redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[1])
-redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
-for _, gone in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now - ARGV[3]))) do
-  redis.call('ZREM', KEYS[1], gone)
-  redis.call('HDEL', KEYS[2], gone)
-end
-return 1`)
-
 // Heartbeat says that node serves and has applied every change up to version. A node counts as live for 2 s, by
 // Redis's clock; pauses then wait for its confirmation.
 func (c *Catalog) Heartbeat(ctx context.Context, node string, version int64) error {
@@ -142,7 +130,7 @@ func (c *Catalog) Leave(ctx context.Context, node string) error {
 
 // Applied confirms that node serves the campaign of an announced version, or a newer one.
 func (c *Catalog) Applied(ctx context.Context, node string, configVersion int64) error {
-	key := c.keys.confirm + strconv.FormatInt(configVersion, 10)
+	key := c.keys.confirmed(configVersion)
 	_, err := c.client.rdb.TxPipelined(ctx, func(p goredis.Pipeliner) error {
 		p.RPush(ctx, key, node)
 		p.PExpire(ctx, key, confirmLife)
@@ -150,33 +138,6 @@ func (c *Catalog) Applied(ctx context.Context, node string, configVersion int64)
 	})
 	return c.client.explain(err)
 }
-
-// announceScript writes a campaign when it is newer, tells subscribers, and moves the head when nothing is between
-// it and this version. It answers the live nodes. KEYS: objects, versions, head, nodes.
-// ARGV: channel, id, version, JSON, life of a node in ms.
-var announceScript = goredis.NewScript(`
-local current = redis.call('ZSCORE', KEYS[2], ARGV[2])
-if not current or tonumber(current) < tonumber(ARGV[3]) then
-  redis.call('HSET', KEYS[1], ARGV[2], ARGV[4])
-  redis.call('ZADD', KEYS[2], ARGV[3], ARGV[2])
-end
-local head = redis.call('GET', KEYS[3])
-if head and tonumber(head) + 1 == tonumber(ARGV[3]) then redis.call('SET', KEYS[3], ARGV[3]) end
-redis.call('PUBLISH', ARGV[1], '{"campaign":' .. ARGV[4] .. ',"confirm":true}')
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
-return redis.call('ZRANGEBYSCORE', KEYS[4], '(' .. string.format('%.0f', now - ARGV[5]), '+inf')`)
-
-// liveScript answers node, applied version of every live node. KEYS: nodes, applied. ARGV: life of a node in ms.
-var liveScript = goredis.NewScript(`
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
-local answer = {}
-for _, node in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. string.format('%.0f', now - ARGV[1]), '+inf')) do
-  answer[#answer+1] = node
-  answer[#answer+1] = redis.call('HGET', KEYS[2], node) or '0'
-end
-return answer`)
 
 var _ campaign.Announcer = (*Catalog)(nil)
 
@@ -191,7 +152,7 @@ func (c *Catalog) Announce(ctx context.Context, announced campaign.Campaign) (al
 	}
 	until := time.Now().Add(announceWait)
 	keys := []string{c.keys.objects, c.keys.versions, c.keys.head, c.keys.nodes}
-	live, err := announceScript.Run(ctx, c.client.rdb, keys, c.keys.channel,
+	live, err := announceScript.Run(ctx, c.client.rdb, keys, c.keys.changes,
 		announced.ID.String(), announced.ConfigVersion, object, nodeLife.Milliseconds()).StringSlice()
 	if err != nil {
 		return false, c.client.explain(err)
@@ -238,7 +199,7 @@ func (c *Catalog) awaitRoom(ctx context.Context, announced *campaign.Campaign, w
 // awaitConfirmation waits for one node's confirmation and removes it from waiting. When none comes it looks
 // at the heartbeats: a node that missed the message catches up by the head, and one that left is not waited for.
 func (c *Catalog) awaitConfirmation(ctx context.Context, version int64, wait time.Duration, waiting map[string]bool) error {
-	key := c.keys.confirm + strconv.FormatInt(version, 10)
+	key := c.keys.confirmed(version)
 	// Redis reads 0 as "for ever", and not every server takes more than milliseconds.
 	seconds := strconv.FormatFloat(max(wait, time.Millisecond).Seconds(), 'f', 3, 64)
 	reply, err := c.client.rdb.Do(ctx, "BLPOP", key, seconds).StringSlice()

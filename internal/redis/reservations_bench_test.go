@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"strconv"
 	"testing"
 
 	"adnet/internal/ledger"
@@ -10,28 +11,38 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkClaim is one campaign's lease raised and lowered, as a node's exchange asks for it.
+// BenchmarkClaim is the leases of one campaign, and of as many as one script takes, raised as a node's
+// exchange asks for it.
 func BenchmarkClaim(b *testing.B) {
-	run := func(b *testing.B, addr string) {
+	run := func(b *testing.B, addr string, campaigns int) {
 		client, err := Open(Config{Addr: addr, Prefix: "bench-" + uuid.NewString()}, Deps{})
 		require.NoError(b, err)
 		defer func() { require.NoError(b, client.Close()) }()
 		catalog, store := opened(b, client, 1)
-		room := roomFor(uuid.New(), 1<<40)
-		require.NoError(b, catalog.PublishRooms(b.Context(), []ledger.Room{room}))
-		c, seq := claimOf(room, 0), int64(0)
+		var claims []ledger.Claim
+		for range campaigns {
+			room := roomFor(uuid.New(), 1<<40)
+			require.NoError(b, catalog.PublishRooms(b.Context(), []ledger.Room{room}))
+			claims = append(claims, claimOf(room, 0))
+		}
+		seq := int64(0)
 		for b.Loop() {
 			seq++
-			c.Held += 10
-			_, err := store.Claim(b.Context(), ledger.ClaimCall{Node: "n", Epoch: 1, Seq: seq, Acked: seq - 1, Claims: []ledger.Claim{c}})
+			for i := range claims {
+				claims[i].Held += 10
+			}
+			_, err := store.Claim(b.Context(), ledger.ClaimCall{Node: "n", Epoch: 1, Seq: seq, Acked: seq - 1, Claims: claims})
 			require.NoError(b, err)
 		}
 	}
-	b.Run("embedded", func(b *testing.B) {
-		e, err := NewEmbedded(EmbeddedConfig{})
-		require.NoError(b, err)
-		require.NoError(b, e.Start())
-		run(b, e.Addr())
-	})
-	b.Run("redis", func(b *testing.B) { run(b, testenv.Redis(b)) })
+	for _, campaigns := range []int{1, claimChunk} {
+		n := strconv.Itoa(campaigns)
+		b.Run("embedded/"+n, func(b *testing.B) {
+			e, err := NewEmbedded(EmbeddedConfig{})
+			require.NoError(b, err)
+			require.NoError(b, e.Start())
+			run(b, e.Addr(), campaigns)
+		})
+		b.Run("redis/"+n, func(b *testing.B) { run(b, testenv.Redis(b), campaigns) })
+	}
 }

@@ -29,7 +29,7 @@ func opened(t testing.TB, client *Client, epoch int64) (*Catalog, *Reservations)
 // openNow ends the time in which nodes say what they hold.
 func openNow(t testing.TB, client *Client) {
 	t.Helper()
-	require.NoError(t, client.rdb.HSet(t.Context(), NewReservations(client).keys[0], "opens", 0).Err())
+	require.NoError(t, client.rdb.HSet(t.Context(), client.keys.reservations, "opens", 0).Err())
 }
 
 func roomFor(id uuid.UUID, left money.Micros) ledger.Room {
@@ -47,7 +47,8 @@ func claimOf(r ledger.Room, held money.Micros) ledger.Claim {
 func TestReservationsAreTheReference(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
 		rapid.Check(t, func(t *rapid.T) {
-			compare(t, &Client{cfg: Config{Prefix: "test-" + uuid.NewString()}, log: client.log, rdb: client.rdb})
+			prefix := "test-" + uuid.NewString()
+			compare(t, &Client{cfg: Config{Prefix: prefix}, log: client.log, rdb: client.rdb, keys: keysOf(prefix)})
 		})
 	})
 }
@@ -67,11 +68,11 @@ func compare(t *rapid.T, client *Client) {
 	require.NoError(t, err)
 	model.Open(7)
 	model.Now = time.Now
-	require.NoError(t, client.rdb.HSet(ctx, store.keys[0], "opens", 0).Err())
+	require.NoError(t, client.rdb.HSet(ctx, client.keys.reservations, "opens", 0).Err())
 	now := ledger.MinuteOf(time.Now())
 	setBeat := func(m ledger.Minute) {
 		model.Beat(m.Time())
-		require.NoError(t, client.rdb.HSet(ctx, store.keys[0], "beat", m.Time().UnixMilli()).Err())
+		require.NoError(t, client.rdb.HSet(ctx, client.keys.reservations, "beat", m.Time().UnixMilli()).Err())
 	}
 	setBeat(now)
 	amount := rapid.Custom(func(t *rapid.T) money.Micros { return money.Micros(rapid.Int64Range(0, 60).Draw(t, "amount")) })
@@ -165,7 +166,7 @@ func TestALostOrOldStoreIsNoticed(t *testing.T) {
 			return reply
 		}
 		require.Equal(t, ledger.ClaimsLost, ask(0, 1, 0).State, "never built")
-		catalog, store := opened(t, client, 5)
+		catalog, _ := opened(t, client, 5)
 		reply := ask(0, 1, 0)
 		require.Equal(t, ledger.ClaimsMoved, reply.State)
 		require.EqualValues(t, 5, reply.Epoch)
@@ -175,7 +176,7 @@ func TestALostOrOldStoreIsNoticed(t *testing.T) {
 			require.NoError(t, err)
 			require.EqualValues(t, 5, current)
 		}
-		seen := keysOf(store.prefix, 5).seen()
+		seen := client.keys.reserved(5).seen()
 		forget := func(who string, to int64) {
 			require.NoError(t, client.rdb.HSet(t.Context(), seen, who, to).Err())
 		}
@@ -197,7 +198,7 @@ func TestALostOrOldStoreIsNoticed(t *testing.T) {
 			require.NoError(t, err)
 			require.EqualValues(t, 9, current)
 		}
-		require.NoError(t, client.rdb.Del(t.Context(), keysOf(store.prefix, 9).seen()).Err())
+		require.NoError(t, client.rdb.Del(t.Context(), client.keys.reserved(9).seen()).Err())
 		current, err := catalog.Beat(t.Context(), 9)
 		require.NoError(t, err)
 		require.Zero(t, current)
@@ -214,12 +215,12 @@ func TestNothingIsGrantedWhileNodesSayWhatTheyHold(t *testing.T) {
 		require.NoError(t, catalog.PublishRooms(t.Context(), []ledger.Room{room}))
 		_, err := catalog.Open(t.Context(), 2)
 		require.NoError(t, err)
-		opens, err := client.rdb.HGet(t.Context(), store.keys[0], "opens").Int64()
+		opens, err := client.rdb.HGet(t.Context(), client.keys.reservations, "opens").Int64()
 		require.NoError(t, err)
-		beat, err := client.rdb.HGet(t.Context(), store.keys[0], "beat").Int64()
+		beat, err := client.rdb.HGet(t.Context(), client.keys.reservations, "beat").Int64()
 		require.NoError(t, err)
 		require.Equal(t, gatherFor.Milliseconds(), opens-beat)
-		require.NoError(t, client.rdb.HSet(t.Context(), store.keys[0], "opens", beat+3_600_000).Err())
+		require.NoError(t, client.rdb.HSet(t.Context(), client.keys.reservations, "opens", beat+3_600_000).Err())
 		exact := claimOf(room, 90)
 		exact.Exact = true
 		reply, err := store.Claim(t.Context(), ledger.ClaimCall{Node: "a", Epoch: 2, Seq: 1, Claims: []ledger.Claim{exact}})
@@ -249,7 +250,7 @@ func TestAClockThatIsNotTheStoresIsGrantedNothing(t *testing.T) {
 			return reply
 		}
 		minuteOver := func() { // a later beat
-			_, err := client.rdb.HIncrBy(t.Context(), store.keys[0], "beat", 60_000).Result()
+			_, err := client.rdb.HIncrBy(t.Context(), client.keys.reservations, "beat", 60_000).Result()
 			require.NoError(t, err)
 		}
 		night := time.Now().Add(-8 * time.Hour)

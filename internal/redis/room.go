@@ -13,7 +13,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
-	goredis "github.com/redis/go-redis/v9"
 )
 
 // room is a ledger.Room on the wire. Amounts are plain micro-USD: the balance of a campaign that is not prepaid
@@ -43,53 +42,20 @@ func (r room) ledger() ledger.Room {
 	}
 }
 
-// roomsScript writes rooms that are newer than what is there, with what settlement released of their reservations, and
-// tells subscribers about those that were new. Versions are compared as decimal text: a Lua number would round large
-// ones. A room and its releases are of one instant of the ledger, and are seen at one instant here: between them a
-// price would be free twice, or reserved twice. Releases are sums that only grow, so the larger one is the later.
-// Rooms of a day that is over by this clock change nothing, and the answer is -1: they do not show what is spent today, while
-// what they release was perhaps spent today.
-// KEYS: rooms, state, then campaign, advertiser of each. ARGV: channel, day of the rooms, then of each id, version, JSON,
-// 1 when the balance limits it, number of releases, minute and amount of each release.
-var roomsScript = goredis.NewScript(luaReservations + `
-if tonumber(ARGV[2]) < math.floor((redis.call('TIME')[1] - 2 * SKEW / 1000) / 86400) then return -1 end
-local accepted, i, k = {}, 3, 3
-local beat = math.floor(tonumber(redis.call('HGET', KEYS[2], 'beat') or '0') / 60000)
-while i <= #ARGV do
-  local id, version, json, limited, n = ARGV[i], ARGV[i+1], ARGV[i+2], ARGV[i+3] == '1', tonumber(ARGV[i+4])
-  local key, account = KEYS[k], KEYS[k+1]
-  local old = redis.call('HGET', KEYS[1], id)
-  local current = old and string.match(old, '^%d+')
-  if not current or #current < #version or (#current == #version and current < version) then
-    redis.call('HSET', KEYS[1], id, version .. '|' .. json)
-    accepted[#accepted+1] = json
-  end
-  for r = i + 5, i + 4 + 2 * n, 2 do
-    local field = 's:' .. ARGV[r]
-    if tonumber(redis.call('HGET', key, field) or '0') < tonumber(ARGV[r+1]) then redis.call('HSET', key, field, ARGV[r+1]) end
-  end
-  if n > 0 or redis.call('HEXISTS', key, 'out') == 1 then reserve(key, account, limited, recompute(key, beat), beat) end
-  i, k = i + 5 + 2 * n, k + 2
-end
-if #accepted > 0 then
-  redis.call('PUBLISH', ARGV[1], '{"rooms":[' .. table.concat(accepted, ',') .. ']}')
-end
-return #accepted`)
-
 // PublishRooms writes absolute values, never an older version over a newer one, and tells every subscriber
 // about those that were new. What was released goes to the epoch of the last [Catalog.Beat] or [Catalog.Rebuild].
 // Versions must not be negative. Errors: Redis does not answer, or by its clock the rooms are of a past day; then nothing is
 // written until the clock of whoever made them agrees again, and nodes grant from what they have.
 func (c *Catalog) PublishRooms(ctx context.Context, rooms []ledger.Room) error {
 	c.mu.Lock()
-	names := keysOf(c.keys.reservations, c.reservations)
+	names := c.keys.reserved(c.reservations)
 	c.mu.Unlock()
 	for len(rooms) > 0 {
 		chunk := rooms[:min(roomChunk, len(rooms))]
 		rooms = rooms[len(chunk):]
-		keys := append(make([]string, 0, 2+2*len(chunk)), c.keys.rooms, c.keys.reservations+"state")
-		args := make([]any, 0, 2+5*len(chunk))
-		args = append(args, c.keys.channel, 0)
+		keys := append(make([]string, 0, 2+2*len(chunk)), c.keys.rooms, c.keys.reservations)
+		args := append(make([]any, 0, 5+5*len(chunk)), reservationArgs[:]...)
+		args = append(args, c.keys.changes, 0)
 		day := chunk[0].Day
 		for i := range chunk {
 			r := &chunk[i]
@@ -111,7 +77,7 @@ func (c *Catalog) PublishRooms(ctx context.Context, rooms []ledger.Room) error {
 				args = append(args, int64(released.Minute), int64(released.Amount))
 			}
 		}
-		args[1] = int64(day)
+		args[4] = int64(day)
 		accepted, err := roomsScript.Run(ctx, c.client.rdb, keys, args...).Int64()
 		if err != nil {
 			return c.client.explain(err)

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/binary"
 	"slices"
 	"strconv"
@@ -28,13 +27,9 @@ const turnsField = "t"
 // exposureSize is the length of a field's value: campaign, until in unix seconds, turn, 1 when confirmed.
 const exposureSize = 16 + 8 + 2 + 1
 
-func (s *Sessions) key(session campaign.SessionKey, day int32) string {
-	return s.client.cfg.Prefix + ":{seen:" + base64.RawURLEncoding.EncodeToString(session[:]) + "}:" + strconv.Itoa(int(day))
-}
-
 // Session reads what is known of a session's day: its exposures in no order, and how many turns were counted.
 func (s *Sessions) Session(ctx context.Context, session campaign.SessionKey, day int32) (found []campaign.Exposure, turns int, err error) {
-	fields, err := s.client.rdb.HGetAll(ctx, s.key(session, day)).Result()
+	fields, err := s.client.rdb.HGetAll(ctx, s.client.keys.session(session, day)).Result()
 	if err != nil {
 		return nil, 0, s.client.explain(err)
 	}
@@ -52,22 +47,13 @@ func (s *Sessions) Session(ctx context.Context, session campaign.SessionKey, day
 		}
 		copy(e.Auction[:], field)
 		copy(e.Campaign[:], value)
-		if value[26] == 1 {
+		if value[exposureSize-1] == 1 {
 			e.Kind = campaign.Confirmed
 		}
 		found = append(found, e)
 	}
 	return found, turns, nil
 }
-
-// confirmScript confirms decisions that are known and makes none: a beacon says for itself which session it is of.
-// KEYS: session. ARGV: auctions. What exists has its expiry.
-var confirmScript = goredis.NewScript(`
-for _, auction in ipairs(ARGV) do
-  local v = redis.call('HGET', KEYS[1], auction)
-  if v then redis.call('HSET', KEYS[1], auction, string.sub(v, 1, 26) .. '\1') end
-end
-return 1`)
 
 // mostConfirmed is how many auctions one call of the script takes, so that a session that stands for a crowd keeps
 // nobody waiting.
@@ -90,7 +76,7 @@ func (s *Sessions) decide(ctx context.Context, list []campaign.Exposure) error {
 		if e.Kind == campaign.Confirmed {
 			continue
 		}
-		key := s.key(e.Session, e.Day)
+		key := s.client.keys.session(e.Session, e.Day)
 		if e.Kind == campaign.Turned {
 			pipe.HIncrBy(ctx, key, turnsField, 1)
 		} else {
@@ -126,7 +112,7 @@ func (s *Sessions) confirm(ctx context.Context, list []campaign.Exposure) error 
 		_, err := s.client.rdb.Pipelined(ctx, func(p goredis.Pipeliner) error {
 			for of, all := range auctions {
 				for some := range slices.Chunk(all, mostConfirmed) {
-					confirmScript.EvalSha(ctx, p, []string{s.key(of.key, of.day)}, some...)
+					confirmScript.EvalSha(ctx, p, []string{s.client.keys.session(of.key, of.day)}, some...)
 				}
 			}
 			return nil

@@ -132,7 +132,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "clock-skew", protects: "a node whose clock is not the store's is granted nothing",
-		file: "internal/redis/reservations.go",
+		file: "internal/redis/claim.lua",
 		old:  "if math.abs(ahead) > SKEW then", new: "if math.abs(ahead) > SKEW and false then",
 		tests: []string{"./internal/redis"}, run: "TestAClockThatIsNotTheStores", servers: []string{redis},
 	},
@@ -144,8 +144,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "tomorrow", protects: "a day's budget is for auctions that every node dates so",
-		file: "internal/redis/reservations.go",
-		old:  "elseif day < r.day then today = 0 end", new: "end",
+		file: "internal/redis/claim.lua",
+		old:  "elseif day < room.day then today = 0 end", new: "end",
 		tests: []string{"./internal/redis"}, run: "TestTomorrows", servers: []string{redis},
 	},
 	{
@@ -336,7 +336,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "click-rate", protects: "the clicks of one network are limited over all nodes",
-		file: "internal/redis/clicks.go",
+		file: "internal/redis/click.lua",
 		old:  "then return 0 end", new: "then return 1 end",
 		tests: []string{"./internal/redis"}, run: "TestClickRates",
 	},

@@ -1,0 +1,80 @@
+package redis
+
+import (
+	"encoding/base64"
+	"strconv"
+
+	"adnet/internal/campaign"
+)
+
+// keys are the names of everything in Redis, with the layout that the scripts rely on. All of the catalog
+// and the reservations share one hash tag, and so one slot of a cluster.
+type keys struct {
+	prefix string // of the installation
+
+	objects  string // hash: campaign id → JSON
+	versions string // sorted set: campaign id by config version
+	head     string // versions up to this one are complete
+	epoch    string // random, made with the first object: another value is another catalog
+	rooms    string // hash: campaign id → "version|JSON"
+	nodes    string // sorted set: node by the time of its last heartbeat, ms of Redis's clock
+	applied  string // hash: node → the head it has applied
+	changes  string // channel: every accepted change
+
+	reservations string // hash: epoch, opens and beat (ms of Redis's clock) of the reservations
+	curves       string // hash: campaign id → traffic curve
+}
+
+func keysOf(prefix string) keys {
+	p := prefix + ":{catalog}:"
+	return keys{
+		prefix:  prefix,
+		objects: p + "objects", versions: p + "versions", head: p + "head", epoch: p + "epoch", rooms: p + "rooms",
+		nodes: p + "nodes", applied: p + "applied", changes: p + "changes",
+		reservations: p + "reserved:state", curves: prefix + ":{pacing}:curves",
+	}
+}
+
+// confirmed is a list of the nodes that applied a config version.
+func (k *keys) confirmed(version int64) string {
+	return k.prefix + ":{catalog}:confirm:" + strconv.FormatInt(version, 10)
+}
+
+// reserved are the names of an epoch of the reservations.
+func (k *keys) reserved(epoch int64) epochKeys {
+	return epochKeys{k.prefix + ":{catalog}:reserved:" + strconv.FormatInt(epoch, 10) + ":"}
+}
+
+// exchange is a stream of messages between the nodes.
+func (k *keys) exchange(name string) string { return k.prefix + ":{" + name + "}:exchange" }
+
+// clicks is a sorted set of a network: auctions whose click counted by the click's time, ms.
+func (k *keys) clicks(network string) string { return k.prefix + ":clicks:{" + network + "}" }
+
+// session is a hash of a session's day: auction id → exposure.
+func (k *keys) session(session campaign.SessionKey, day int32) string {
+	return k.prefix + ":{seen:" + base64.RawURLEncoding.EncodeToString(session[:]) + "}:" + strconv.Itoa(int(day))
+}
+
+// seen is the mark of [Client.Seen].
+func (k *keys) seen(mark string) string { return k.prefix + ":seen:" + mark }
+
+// epochKeys are the names of one epoch of the reservations, so that nothing of a lost or older store is
+// ever read in a new one.
+type epochKeys struct{ prefix string }
+
+// seen is a hash: node or projector → number of its last call.
+func (k epochKeys) seen() string { return k.prefix + "seen" }
+
+// campaign is a hash: `g:minute:window` → sum that nodes hold, `s:minute` → what settlement released of it,
+// `out` → what is reserved, `counted` → its part of the advertiser's sum, `limited`, `at`.
+func (k epochKeys) campaign(id string) string { return k.prefix + "c:" + id }
+
+// advertiser is a hash: `out` → what is reserved of all campaigns that the balance limits.
+func (k epochKeys) advertiser(id string) string { return k.prefix + "a:" + id }
+
+// holder is a hash: `minute:window` → what a node holds of a campaign, with `q:` before it the number of
+// the call that said so. as tells the holders of one node apart.
+func (k epochKeys) holder(id, node, as string) string {
+	return k.prefix + "n:" + id + ":" + node + as
+}

@@ -1,0 +1,46 @@
+package redis
+
+import (
+	"embed"
+	"strings"
+
+	goredis "github.com/redis/go-redis/v9"
+)
+
+// sources are the scripts, whose first comments say what they do, take and answer. What a constant of Go
+// decides comes in ARGV.
+//
+//go:embed *.lua
+var sources embed.FS
+
+var (
+	publishScript   = script("publish")
+	announceScript  = script("base", "announce")
+	heartbeatScript = script("base", "heartbeat")
+	liveScript      = script("base", "live")
+	claimScript     = script("base", "reservations", "claim")
+	roomsScript     = script("base", "reservations", "rooms")
+	beatScript      = script("base", "beat")
+	openScript      = script("base", "open")
+	clickScript     = script("click")
+	confirmScript   = script("confirm")
+)
+
+// script is files one after the other. Their comments are left empty: a server in the process compiles a
+// script each time that it runs.
+func script(files ...string) *goredis.Script {
+	var text strings.Builder
+	for _, name := range files {
+		source, err := sources.ReadFile(name + ".lua")
+		if err != nil {
+			panic(err) // the file is not part of the binary
+		}
+		for line := range strings.Lines(string(source)) {
+			if strings.HasPrefix(strings.TrimSpace(line), "--") {
+				line = "\n"
+			}
+			text.WriteString(line)
+		}
+	}
+	return goredis.NewScript(text.String())
+}
