@@ -18,15 +18,16 @@ var layers = map[string][]string{
 	"schemas/event":     {"schemas/event"},
 	"auction":           {"auction", "internal/money"},
 	"internal/errs":     {},
+	"internal/day":      {"internal/errs"},
 	"internal/money":    {},
 	"internal/jsonscan": {},
 	"internal/account":  {"internal/errs", "internal/money"},
-	"internal/token":    {"internal/errs", "internal/money"},
+	"internal/token":    {"internal/day", "internal/errs", "internal/money"},
 	"internal/campaign": {"internal/errs", "internal/money", "internal/jsonscan", "internal/account"},
-	"internal/ledger":   {"internal/errs", "internal/money", "internal/account", "internal/campaign"},
-	"internal/report":   {"internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
+	"internal/ledger":   {"internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign"},
+	"internal/report":   {"internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
 
-	"internal/trail": {"internal/errs", "internal/account", "internal/campaign", "internal/money", "internal/ledger"},
+	"internal/trail": {"internal/day", "internal/errs", "internal/account", "internal/campaign", "internal/money", "internal/ledger"},
 	"internal/once":  {"internal/errs"},
 
 	"internal/payment": {"internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
@@ -58,7 +59,7 @@ var layers = map[string][]string{
 }
 
 var domain = []string{
-	"internal/errs", "internal/money", "internal/jsonscan", "internal/account", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
+	"internal/errs", "internal/day", "internal/money", "internal/jsonscan", "internal/account", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
 	"internal/payment", "internal/trail", "internal/once",
 }
 

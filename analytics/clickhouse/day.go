@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/errs"
-	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/report"
 
@@ -19,7 +19,7 @@ import (
 
 // Difference is one comparison of a day: what events say and what somebody else says.
 type Difference struct {
-	Day    ledger.Day
+	Day    day.Day
 	What   string // what was compared: a name that stays
 	Key    string // of what: a campaign, a verdict
 	Events int64
@@ -93,16 +93,16 @@ INNER JOIN (SELECT day, sum(events) AS live FROM stats_daily GROUP BY day) AS co
 WHERE rolled.n >= counted.live AND rolled.day >= {first:Date} AND rolled.day <= {last:Date}`
 )
 
-func between(first, last ledger.Day) map[string]string {
+func between(first, last day.Day) map[string]string {
 	return map[string]string{"first": first.String(), "last": last.String()}
 }
 
 // Charges is what events say campaigns were charged on the days from first to last.
-func (s *Store) Charges(ctx context.Context, first, last ledger.Day) (map[ledger.Day]map[uuid.UUID]money.Micros, error) {
+func (s *Store) Charges(ctx context.Context, first, last day.Day) (map[day.Day]map[uuid.UUID]money.Micros, error) {
 	return s.chargesOf(ctx, "events", first, last)
 }
 
-func (s *Store) chargesOf(ctx context.Context, table string, first, last ledger.Day) (map[ledger.Day]map[uuid.UUID]money.Micros, error) {
+func (s *Store) chargesOf(ctx context.Context, table string, first, last day.Day) (map[day.Day]map[uuid.UUID]money.Micros, error) {
 	var rows []struct {
 		Day      dayOf     `ch:"day"`
 		Campaign uuid.UUID `ch:"campaign_id"`
@@ -111,20 +111,20 @@ func (s *Store) chargesOf(ctx context.Context, table string, first, last ledger.
 	if err := s.Select(ctx, &rows, strings.Replace(chargesQuery, "FROM events", "FROM "+table, 1), between(first, last)); err != nil {
 		return nil, err
 	}
-	charges := make(map[ledger.Day]map[uuid.UUID]money.Micros)
+	charges := make(map[day.Day]map[uuid.UUID]money.Micros)
 	for _, r := range rows {
-		day := ledger.DayOf(r.Day.UTC())
-		if charges[day] == nil {
-			charges[day] = make(map[uuid.UUID]money.Micros)
+		date := day.Of(r.Day.UTC())
+		if charges[date] == nil {
+			charges[date] = make(map[uuid.UUID]money.Micros)
 		}
-		charges[day][r.Campaign] = money.Micros(r.Charge)
+		charges[date][r.Campaign] = money.Micros(r.Charge)
 	}
 	return charges, nil
 }
 
 // CompareDays compares the events of the days from first to last with everything that is computed from them: the live
 // counters, the verdicts per day and the roll-up, and looks for events that counted and are there twice.
-func (s *Store) CompareDays(ctx context.Context, first, last ledger.Day) (found []Difference, err error) {
+func (s *Store) CompareDays(ctx context.Context, first, last day.Day) (found []Difference, err error) {
 	type row struct {
 		Day    dayOf  `ch:"day"`
 		What   string `ch:"what"`
@@ -132,19 +132,19 @@ func (s *Store) CompareDays(ctx context.Context, first, last ledger.Day) (found 
 		Events int64  `ch:"events"`
 		Other  int64  `ch:"other"`
 	}
-	add := func(source, query string, keep func(ledger.Day) bool) error {
+	add := func(source, query string, keep func(day.Day) bool) error {
 		var rows []row
 		if err := s.Select(ctx, &rows, query, between(first, last)); err != nil {
 			return err
 		}
 		for _, r := range rows {
-			if day := ledger.DayOf(r.Day.UTC()); keep(day) {
-				found = append(found, Difference{Day: day, What: source + " " + r.What, Key: r.Key, Events: r.Events, Other: r.Other})
+			if date := day.Of(r.Day.UTC()); keep(date) {
+				found = append(found, Difference{Day: date, What: source + " " + r.What, Key: r.Key, Events: r.Events, Other: r.Other})
 			}
 		}
 		return nil
 	}
-	every := func(ledger.Day) bool { return true }
+	every := func(day.Day) bool { return true }
 	if err := add("repeats", strings.Replace(repeatsQuery, "SELECT day,", "SELECT day, 'event ids' AS what, '' AS key,", 1), every); err != nil {
 		return nil, err
 	}
@@ -163,9 +163,9 @@ func (s *Store) CompareDays(ctx context.Context, first, last ledger.Day) (found 
 	if len(rolled) == 0 {
 		return found, nil
 	}
-	return found, add("stats_rollup", fmt.Sprintf(countersQuery, rollupRuns), func(day ledger.Day) bool {
+	return found, add("stats_rollup", fmt.Sprintf(countersQuery, rollupRuns), func(date day.Day) bool {
 		for _, r := range rolled {
-			if ledger.DayOf(r.Day.UTC()) == day {
+			if day.Of(r.Day.UTC()) == date {
 				return true
 			}
 		}
@@ -204,8 +204,8 @@ func (s *Store) views(ctx context.Context) ([]view, error) {
 // RebuildViews computes everything that is kept per day beside the events again, for one day. Nothing may be inserted into
 // events meanwhile. Each table changes in one statement: a run that is cut short leaves the day as it was in some and
 // right in others, which CompareDays finds.
-func (s *Store) RebuildViews(ctx context.Context, day ledger.Day) (err error) {
-	m := month{store: s, day: day, run: strings.ReplaceAll(uuid.NewString(), "-", "")}
+func (s *Store) RebuildViews(ctx context.Context, date day.Day) (err error) {
+	m := month{store: s, day: date, run: strings.ReplaceAll(uuid.NewString(), "-", "")}
 	defer func() { err = errors.Join(err, m.drop(ctx)) }()
 	if err := m.views(ctx, "events"); err != nil {
 		return err
@@ -217,7 +217,7 @@ func (s *Store) RebuildViews(ctx context.Context, day ledger.Day) (err error) {
 // statement that changes one. The parts of the other days are the real ones, linked and not copied.
 type month struct {
 	store *Store
-	day   ledger.Day
+	day   day.Day
 	run   string   // makes the names of the tables its own
 	of    []string // tables that are put together
 }
@@ -319,8 +319,8 @@ type Rebuild struct {
 }
 
 // StartRebuild makes an empty day.
-func (s *Store) StartRebuild(ctx context.Context, day ledger.Day) (*Rebuild, error) {
-	r := &Rebuild{month: month{store: s, day: day, run: strings.ReplaceAll(uuid.NewString(), "-", "")}}
+func (s *Store) StartRebuild(ctx context.Context, date day.Day) (*Rebuild, error) {
+	r := &Rebuild{month: month{store: s, day: date, run: strings.ReplaceAll(uuid.NewString(), "-", "")}}
 	r.table = r.month.beside("events")
 	return r, r.month.clone(ctx, "events")
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"adnet/analytics/clickhouse"
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 
 	"github.com/stretchr/testify/require"
@@ -16,10 +17,10 @@ func TestARebuiltDayIsNeverHalfThere(t *testing.T) {
 	s := open(t)
 	rows := testRows(5000) // of 31 May and 1 June
 	require.NoError(t, s.Insert(t.Context(), "topic/0:0-5000", rows))
-	day := ledger.DayOf(rows[0].ReceivedAt)
+	date := day.Of(rows[0].ReceivedAt)
 	whole := rows[:0:0]
 	for _, r := range rows {
-		if ledger.DayOf(r.ReceivedAt) == day {
+		if day.Of(r.ReceivedAt) == date {
 			whole = append(whole, r)
 		}
 	}
@@ -54,18 +55,18 @@ func TestARebuiltDayIsNeverHalfThere(t *testing.T) {
 		}
 	}()
 	for range 3 {
-		build, err := s.StartRebuild(t.Context(), day)
+		build, err := s.StartRebuild(t.Context(), date)
 		require.NoError(t, err)
 		require.NoError(t, build.Add(t.Context(), whole))
 		require.NoError(t, build.Replace(t.Context()))
 		require.NoError(t, build.Drop(t.Context()))
-		require.NoError(t, s.RebuildViews(t.Context(), day))
+		require.NoError(t, s.RebuildViews(t.Context(), date))
 	}
 	stop()
 	for err := range seen {
 		require.NoError(t, err)
 	}
-	found, err := s.CompareDays(t.Context(), day-5, day+2)
+	found, err := s.CompareDays(t.Context(), date-5, date+2)
 	require.NoError(t, err)
 	require.Empty(t, found)
 	require.Equal(t, [3]int64{5001, 5001, 5001}, counts(t, s))
@@ -77,21 +78,21 @@ func TestARebuiltDayIsNeverHalfThere(t *testing.T) {
 func TestARecordThatCameTwiceIsNoDifference(t *testing.T) {
 	s := open(t)
 	rows := testRows(2)
-	day := ledger.DayOf(rows[0].ReceivedAt)
+	date := day.Of(rows[0].ReceivedAt)
 	again := append(rows[:0:0], rows...)
 	for i := range again {
 		again[i].Verdict, again[i].Charge, again[i].Minted = ledger.Duplicate, 0, 0
 	}
 	require.NoError(t, s.Insert(t.Context(), "topic/0:0-2", rows))
 	require.NoError(t, s.Insert(t.Context(), "topic/0:2-4", again))
-	found, err := s.CompareDays(t.Context(), day, day+1)
+	found, err := s.CompareDays(t.Context(), date, date+1)
 	require.NoError(t, err)
 	require.Empty(t, found)
 
 	require.NoError(t, s.Insert(t.Context(), "topic/0:4-6", rows))
-	found, err = s.CompareDays(t.Context(), day, day+1)
+	found, err = s.CompareDays(t.Context(), date, date+1)
 	require.NoError(t, err)
-	require.Equal(t, []clickhouse.Difference{{Day: day, What: "repeats event ids", Events: 4, Other: 2}}, found)
+	require.Equal(t, []clickhouse.Difference{{Day: date, What: "repeats event ids", Events: 4, Other: 2}}, found)
 }
 
 type halfDay struct {

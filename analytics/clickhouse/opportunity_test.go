@@ -6,7 +6,7 @@ import (
 
 	"adnet/analytics/stats"
 	"adnet/internal/campaign"
-	"adnet/internal/ledger"
+	"adnet/internal/day"
 	"adnet/internal/report"
 
 	"github.com/google/uuid"
@@ -18,21 +18,21 @@ func TestOpportunities(t *testing.T) {
 	s := open(t)
 	reader, err := stats.New(stats.Config{}, stats.Deps{Store: s})
 	require.NoError(t, err)
-	day := ledger.DayOf(time.Now()) - 2
-	at := func(day ledger.Day, clock time.Duration, reasons ...string) report.Auction {
-		a := report.Auction{AuctionID: uuid.Must(uuid.NewV7()), At: day.Time().Add(clock)}
+	date := day.Of(time.Now()) - 2
+	at := func(date day.Day, clock time.Duration, reasons ...string) report.Auction {
+		a := report.Auction{AuctionID: uuid.Must(uuid.NewV7()), At: date.Time().Add(clock)}
 		for i, reason := range reasons {
 			a.Candidates = append(a.Candidates, report.Candidate{CampaignID: uuid.UUID{byte(i + 1)}, Reason: reason})
 		}
 		return a
 	}
-	sandbox := at(day, 0, "", "")
+	sandbox := at(date, 0, "", "")
 	sandbox.Sandbox = true
 	require.NoError(t, s.InsertAuctions(t.Context(), "a", []report.Auction{
-		at(day, 0, "paced", ""), at(day, 14*time.Minute+59*time.Second, "budget", "outbid"), at(day, 15*time.Minute, "", "frequency_capped"),
-		at(day+1, 24*time.Hour-time.Second, "", "below_floor"), at(day-1, time.Hour, "", ""), at(day+2, time.Hour, "", ""), sandbox,
+		at(date, 0, "paced", ""), at(date, 14*time.Minute+59*time.Second, "budget", "outbid"), at(date, 15*time.Minute, "", "frequency_capped"),
+		at(date+1, 24*time.Hour-time.Second, "", "below_floor"), at(date-1, time.Hour, "", ""), at(date+2, time.Hour, "", ""), sandbox,
 	}))
-	all, err := reader.Opportunities(t.Context(), day, day+1)
+	all, err := reader.Opportunities(t.Context(), date, date+1)
 	require.NoError(t, err)
 	require.Equal(t, map[uuid.UUID]*[campaign.Quarters]int64{{1}: {0: 2, 1: 1, 95: 1}, {2}: {0: 1}}, all)
 }

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/errs"
-	"adnet/internal/ledger"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
@@ -108,8 +108,8 @@ func (r *Rollup) Run(ctx context.Context) error {
 // turn is one run; it answers how long to wait for the next.
 func (r *Rollup) turn(ctx context.Context) time.Duration {
 	now := r.now()
-	day := ledger.DayOf(now.Add(-r.cfg.At)) - 1
-	rows, err := r.Aggregate(ctx, day)
+	date := day.Of(now.Add(-r.cfg.At)) - 1
+	rows, err := r.Aggregate(ctx, date)
 	if err == nil {
 		err = r.sweep(ctx)
 	}
@@ -119,17 +119,17 @@ func (r *Rollup) turn(ctx context.Context) time.Duration {
 	case err != nil:
 		r.failures.Inc()
 		r.log.LogAttrs(ctx, slog.LevelError, "roll-up failed, will be tried again",
-			slog.String("day", day.String()), slog.Duration("in", r.cfg.Retry), slog.Any("error", err))
+			slog.String("day", date.String()), slog.Duration("in", r.cfg.Retry), slog.Any("error", err))
 		return r.cfg.Retry
 	}
-	r.newest.Set(float64(day.Time().Unix()))
-	r.log.LogAttrs(ctx, slog.LevelInfo, "rolled up", slog.String("day", day.String()), slog.Int("rows", rows))
+	r.newest.Set(float64(date.Time().Unix()))
+	r.log.LogAttrs(ctx, slog.LevelInfo, "rolled up", slog.String("day", date.String()), slog.Int("rows", rows))
 	return r.next(now).Sub(now)
 }
 
 // next is the first instant after now at which a run is due.
 func (r *Rollup) next(now time.Time) time.Time {
-	due := ledger.DayOf(now).Time().Add(r.cfg.At)
+	due := day.Of(now).Time().Add(r.cfg.At)
 	if !due.After(now) {
 		due = due.AddDate(0, 0, 1)
 	}
@@ -173,8 +173,8 @@ WHERE database = currentDatabase() AND startsWith(name, {prefix:String}) AND met
 
 // Aggregate computes a UTC day again and answers how many rows it has now (see the package contract). A day
 // without events has none. Errors: errs.InvalidRequest for a day outside 1970 to 2105; errs.Unavailable.
-func (r *Rollup) Aggregate(ctx context.Context, day ledger.Day) (rows int, err error) {
-	if day < 0 || day.Time().Year() > 2105 {
+func (r *Rollup) Aggregate(ctx context.Context, date day.Day) (rows int, err error) {
+	if date < 0 || date.Time().Year() > 2105 {
 		return 0, errs.New(errs.InvalidRequest, "the day must lie between 1970 and 2105")
 	}
 	run := uuid.NewString()
@@ -188,7 +188,7 @@ func (r *Rollup) Aggregate(ctx context.Context, day ledger.Day) (rows int, err e
 		defer cancel()
 		err = errors.Join(err, r.drop(ctx, staging))
 	}()
-	params := map[string]string{"day": day.String(), "run": run}
+	params := map[string]string{"day": date.String(), "run": run}
 	if err := r.store.Exec(ctx, fmt.Sprintf(fillQuery, staging), params); err != nil {
 		return 0, err
 	}
@@ -202,9 +202,9 @@ func (r *Rollup) Aggregate(ctx context.Context, day ledger.Day) (rows int, err e
 		rows = int(counted[0].N)
 	}
 	if rows == 0 { // a replacement by nothing would leave the old rows
-		return 0, r.store.Exec(ctx, "ALTER TABLE stats_rollup DROP PARTITION '"+day.String()+"'", nil)
+		return 0, r.store.Exec(ctx, "ALTER TABLE stats_rollup DROP PARTITION '"+date.String()+"'", nil)
 	}
-	return rows, r.store.Exec(ctx, "ALTER TABLE stats_rollup REPLACE PARTITION '"+day.String()+"' FROM "+staging, nil)
+	return rows, r.store.Exec(ctx, "ALTER TABLE stats_rollup REPLACE PARTITION '"+date.String()+"' FROM "+staging, nil)
 }
 
 func (r *Rollup) drop(ctx context.Context, table string) error {

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/errs"
-	"adnet/internal/ledger"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -36,8 +36,8 @@ func (r *recorder) note(statement string, params map[string]string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.statements = append(r.statements, statement)
-	if day := params["day"]; day != "" {
-		r.days = append(r.days, day)
+	if date := params["day"]; date != "" {
+		r.days = append(r.days, date)
 	}
 	if r.fail != "" && r.failures != 0 && strings.Contains(statement, r.fail) {
 		r.failures--
@@ -101,7 +101,7 @@ func TestFailuresLeaveNothing(t *testing.T) {
 	for _, fail := range []string{"CREATE TABLE", "INSERT INTO", "count()", "PARTITION", "DROP TABLE"} {
 		s := &recorder{fail: fail, failures: 1}
 		r := newRollup(t, Config{}, s, time.Unix(1e9, 0))
-		_, err := r.Aggregate(t.Context(), ledger.Day(100))
+		_, err := r.Aggregate(t.Context(), day.Day(100))
 		require.ErrorIs(t, err, errBroken, fail)
 		if fail != "CREATE TABLE" {
 			last := s.statements[len(s.statements)-1]

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -76,10 +77,10 @@ type auctionRow struct {
 func (r *Reader) Auction(ctx context.Context, id uuid.UUID, at time.Time) (report.Auction, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	day := storedDay(at)
+	date := storedDay(at)
 	var rows []auctionRow
 	err := r.store.Select(ctx, &rows, auctionQuery, map[string]string{
-		"auction": id.String(), "since": max(day-1, 0).String(), "until": min(day+1, lastDay).String(),
+		"auction": id.String(), "since": max(date-1, 0).String(), "until": min(date+1, lastDay).String(),
 	})
 	if err != nil {
 		return report.Auction{}, r.failure(ctx, err)
@@ -91,7 +92,7 @@ func (r *Reader) Auction(ctx context.Context, id uuid.UUID, at time.Time) (repor
 }
 
 // storedDay is the day of t where the store keeps it.
-func storedDay(t time.Time) ledger.Day { return min(max(ledger.DayOf(t), 0), lastDay) }
+func storedDay(t time.Time) day.Day { return min(max(day.Of(t), 0), lastDay) }
 
 func (r *auctionRow) auction() report.Auction {
 	a := report.Auction{
@@ -111,7 +112,7 @@ func (r *auctionRow) auction() report.Auction {
 func (r *Reader) AuctionEvents(ctx context.Context, id, campaign uuid.UUID, at time.Time) ([]report.Row, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	day := storedDay(at)
+	date := storedDay(at)
 	var rows []struct {
 		EventID         uuid.UUID `ch:"event_id"`
 		ReceivedAt      time.Time `ch:"received_at"`
@@ -126,8 +127,8 @@ func (r *Reader) AuctionEvents(ctx context.Context, id, campaign uuid.UUID, at t
 		Currency        string    `ch:"currency"`
 	}
 	err := r.store.Select(ctx, &rows, auctionEventsQuery, map[string]string{
-		"auction": id.String(), "campaign": campaign.String(), "since": max(day-1, 0).String(),
-		"until": min(day+eventsFor, lastDay).String(), "most": strconv.Itoa(MaxAuctionEvents),
+		"auction": id.String(), "campaign": campaign.String(), "since": max(date-1, 0).String(),
+		"until": min(date+eventsFor, lastDay).String(), "most": strconv.Itoa(MaxAuctionEvents),
 	})
 	if err != nil {
 		return nil, r.failure(ctx, err)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"adnet/internal/campaign"
-	"adnet/internal/ledger"
+	"adnet/internal/day"
 
 	"github.com/google/uuid"
 )
@@ -31,7 +31,7 @@ const opportunitiesWait = time.Minute
 // Opportunities counts, per campaign and quarter of an hour of the UTC day, the auctions from day first to last
 // together in which the campaign would have been shown but for its budget and pacing; of the 50,000 busiest campaigns.
 // Errors: as [Reader.Stats].
-func (r *Reader) Opportunities(ctx context.Context, first, last ledger.Day) (map[uuid.UUID]*[campaign.Quarters]int64, error) {
+func (r *Reader) Opportunities(ctx context.Context, first, last day.Day) (map[uuid.UUID]*[campaign.Quarters]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, opportunitiesWait)
 	defer cancel()
 	var rows []struct {

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/errs"
-	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/report"
 
@@ -92,7 +92,7 @@ func whereOf(q report.Query) string {
 }
 
 // lastDay is the last day that a Date of the store can hold, 2149-06-06.
-const lastDay ledger.Day = 65535
+const lastDay day.Day = 65535
 
 // bind makes the parameters of q; some is false when the range holds no day that can have events.
 func bind(q report.Query) (params map[string]string, some bool) {

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/errs"
-	"adnet/internal/ledger"
 	"adnet/internal/report"
 
 	"github.com/google/uuid"
@@ -115,28 +115,28 @@ func (r *Reader) days(ctx context.Context, params map[string]string) (asOf time.
 	if err := r.store.Select(ctx, &rows, daysQuery, params); err != nil {
 		return time.Time{}, err
 	}
-	live := make(map[ledger.Day]int64)
+	live := make(map[day.Day]int64)
 	for i := range rows {
 		if rows[i].Run == uuid.Nil {
-			live[ledger.DayOf(rows[i].Day)] = rows[i].N
+			live[day.Of(rows[i].Day)] = rows[i].N
 			if at := rows[i].At; at.Unix() > 0 && at.After(asOf) {
 				asOf = at.UTC()
 			}
 		}
 	}
-	chosen := make(map[ledger.Day]uuid.UUID)
+	chosen := make(map[day.Day]uuid.UUID)
 	for i := range rows {
-		row, day := &rows[i], ledger.DayOf(rows[i].Day)
-		counted, lives := live[day]
-		best := chosen[day]
+		row, date := &rows[i], day.Of(rows[i].Day)
+		counted, lives := live[date]
+		best := chosen[date]
 		if row.Run != uuid.Nil && lives && row.N >= counted && bytes.Compare(row.Run[:], best[:]) > 0 {
-			chosen[day] = row.Run
+			chosen[date] = row.Run
 		}
 	}
 	days, runs := make([]string, 0, len(chosen)), make([]string, 0, len(chosen))
-	for _, day := range slices.Sorted(maps.Keys(chosen)) {
-		days = append(days, "'"+day.String()+"'")
-		runs = append(runs, "'"+chosen[day].String()+"'")
+	for _, date := range slices.Sorted(maps.Keys(chosen)) {
+		days = append(days, "'"+date.String()+"'")
+		runs = append(runs, "'"+chosen[date].String()+"'")
 	}
 	params["rolled"] = "[" + strings.Join(days, ",") + "]"
 	params["runs"] = "[" + strings.Join(runs, ",") + "]"
@@ -151,9 +151,9 @@ func collect(result *report.Result, rows []counted, by report.Breakdown) {
 			result.Groups = append(result.Groups, report.Group{Key: row.Key, Counts: row.counts()})
 			continue
 		}
-		day := report.Group{Key: ledger.DayOf(row.Day).String(), Counts: row.counts()}
-		result.Daily = append(result.Daily, day)
-		result.Counts.Add(day.Counts)
+		group := report.Group{Key: day.Of(row.Day).String(), Counts: row.counts()}
+		result.Daily = append(result.Daily, group)
+		result.Counts.Add(group.Counts)
 	}
 	slices.SortFunc(result.Daily, func(a, b report.Group) int { return strings.Compare(a.Key, b.Key) })
 	if by == report.ByDay {

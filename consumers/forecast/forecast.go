@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"adnet/internal/campaign"
-	"adnet/internal/ledger"
+	"adnet/internal/day"
 	"adnet/internal/obs"
 
 	"github.com/google/uuid"
@@ -28,7 +28,7 @@ const (
 
 // Source counts opportunities; see stats.Reader.
 type Source interface {
-	Opportunities(ctx context.Context, first, last ledger.Day) (map[uuid.UUID]*[campaign.Quarters]int64, error)
+	Opportunities(ctx context.Context, first, last day.Day) (map[uuid.UUID]*[campaign.Quarters]int64, error)
 }
 
 // Target keeps the curves; see redis.Curves.
@@ -90,7 +90,7 @@ func (f *Forecast) Run(ctx context.Context) error {
 
 // Publish makes and publishes every curve. Run calls it; tests may instead. Errors: those of the source and the target.
 func (f *Forecast) Publish(ctx context.Context) error {
-	today := ledger.DayOf(f.deps.Now())
+	today := day.Of(f.deps.Now())
 	counts, err := f.deps.Source.Opportunities(ctx, today-days, today-1)
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"adnet/internal/campaign"
-	"adnet/internal/ledger"
+	"adnet/internal/day"
 	"adnet/internal/redis"
 
 	"github.com/google/uuid"
@@ -20,12 +20,12 @@ import (
 // past is the auctions of some days.
 type past struct {
 	counts      map[uuid.UUID]*[campaign.Quarters]int64
-	first, last ledger.Day
+	first, last day.Day
 	asked       int
 	err         error
 }
 
-func (p *past) Opportunities(_ context.Context, first, last ledger.Day) (map[uuid.UUID]*[campaign.Quarters]int64, error) {
+func (p *past) Opportunities(_ context.Context, first, last day.Day) (map[uuid.UUID]*[campaign.Quarters]int64, error) {
 	p.first, p.last, p.asked = first, last, p.asked+1
 	return p.counts, p.err
 }
@@ -47,8 +47,8 @@ func TestCurvesReachTheNodes(t *testing.T) {
 	f, err := New(Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: source, Target: store, Now: func() time.Time { return now }})
 	require.NoError(t, err)
 	require.NoError(t, f.Publish(t.Context()))
-	require.Equal(t, ledger.DayOf(now)-7, source.first)
-	require.Equal(t, ledger.DayOf(now)-1, source.last, "whole days only")
+	require.Equal(t, day.Of(now)-7, source.first)
+	require.Equal(t, day.Of(now)-1, source.last, "whole days only")
 	found, err := store.Curves(t.Context(), []uuid.UUID{evening, quiet, gone})
 	require.NoError(t, err)
 	require.Len(t, found, 1, "too few say nothing, and what is not counted any more is gone")

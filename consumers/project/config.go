@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -34,7 +35,7 @@ type Epochs interface {
 	// NextEpoch is higher than every epoch before.
 	NextEpoch(ctx context.Context) (int64, error)
 	// Prune forgets what was released of minutes before minute.
-	Prune(ctx context.Context, minute ledger.Minute) error
+	Prune(ctx context.Context, minute day.Minute) error
 }
 
 // Target is the projection. Several processes write it at once: values are absolute and versioned, and

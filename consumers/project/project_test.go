@@ -15,6 +15,7 @@ import (
 	"adnet/consumers/project"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/memory"
 	"adnet/internal/money"
@@ -71,7 +72,7 @@ func (s source) spend(t *testing.T, id uuid.UUID, first int64, amount money.Micr
 	require.NoError(t, s.InTx(t.Context(), func(tx ledger.Tx) error {
 		return errors.Join(tx.Claim(t.Context(), []ledger.Range{r}), tx.Write(t.Context(), ledger.Effects{
 			Applied: []ledger.AppliedRange{{Range: r, Outcomes: make([]ledger.Outcome, 1)}},
-			Spend:   []ledger.Spend{{CampaignID: id, Day: ledger.DayOf(time.Now()), Amount: amount}},
+			Spend:   []ledger.Spend{{CampaignID: id, Day: day.Of(time.Now()), Amount: amount}},
 		}))
 	}))
 }

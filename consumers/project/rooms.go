@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 )
 
@@ -206,7 +207,7 @@ func (p *Projector) mended(ctx context.Context) error {
 	p.repair.left, p.repair.ended = nil, time.Now()
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
-	if err := p.deps.Source.Prune(ctx, ledger.MinuteOf(p.repair.ended)-3*ledger.MaxReservation); err != nil {
+	if err := p.deps.Source.Prune(ctx, day.MinuteOf(p.repair.ended)-3*ledger.MaxReservation); err != nil {
 		return fmt.Errorf("prune releases: %w", err)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/obs"
 
@@ -31,7 +32,7 @@ type Config struct {
 // Store is what the rules look at and where cases are kept.
 type Store interface {
 	// PublisherDays lists the days from since to last of the publishers that have one on last, by developer.
-	PublisherDays(ctx context.Context, since, last ledger.Day) ([]ledger.PublisherDay, error)
+	PublisherDays(ctx context.Context, since, last day.Day) ([]ledger.PublisherDay, error)
 	Quarantines(ctx context.Context, q ledger.QuarantineQuery) ([]ledger.Quarantine, error)
 	// OpenQuarantine opens a case; false when there is one.
 	OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error)
@@ -99,7 +100,7 @@ func (d *Detector) Run(ctx context.Context) error {
 // Judge looks at the day once and answers how many cases it opened.
 func (d *Detector) Judge(ctx context.Context) (opened int, err error) {
 	now := d.now().UTC()
-	today := ledger.DayOf(now)
+	today := day.Of(now)
 	days, err := d.store.PublisherDays(ctx, today-ledger.SurgeDays, today)
 	if err != nil {
 		return 0, err
@@ -138,7 +139,7 @@ func (d *Detector) open(ctx context.Context, developer uuid.UUID, e ledger.Evide
 		return false, err
 	}
 	for _, c := range cases {
-		if c.Decision == "" || c.Decision == ledger.QuarantineRelease && ledger.DayOf(c.DecidedAt) == e.Today.Day {
+		if c.Decision == "" || c.Decision == ledger.QuarantineRelease && day.Of(c.DecidedAt) == e.Today.Day {
 			return false, nil
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/memory"
 
@@ -25,7 +26,7 @@ type days struct {
 	err  error
 }
 
-func (d *days) PublisherDays(context.Context, ledger.Day, ledger.Day) ([]ledger.PublisherDay, error) {
+func (d *days) PublisherDays(context.Context, day.Day, day.Day) ([]ledger.PublisherDay, error) {
 	return d.list, d.err
 }
 
@@ -39,7 +40,7 @@ func newDetector(t *testing.T, store Store, now func() time.Time) *Detector {
 
 func TestJudge(t *testing.T) {
 	now := noon
-	today := ledger.DayOf(noon)
+	today := day.Of(noon)
 	honest, clicker := uuid.UUID{1}, uuid.UUID{2}
 	store := &days{Store: memory.New(func() time.Time { return now }), list: []ledger.PublisherDay{
 		{DeveloperID: honest, Day: today - 1, Impressions: 100, Clicks: 100}, // a day that is over is not judged
@@ -92,7 +93,7 @@ func TestRunGoesOnAfterAFailure(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- d.Run(ctx) }()
 		time.Sleep(90 * time.Second)
-		store.err, store.list = nil, []ledger.PublisherDay{{DeveloperID: uuid.UUID{1}, Day: ledger.DayOf(time.Now()), Invalid: 1000}}
+		store.err, store.list = nil, []ledger.PublisherDay{{DeveloperID: uuid.UUID{1}, Day: day.Of(time.Now()), Invalid: 1000}}
 		time.Sleep(time.Minute)
 		list, err := store.Quarantines(t.Context(), ledger.QuarantineQuery{Limit: 10})
 		require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -48,7 +49,7 @@ func (c Config) Cutoffs(now time.Time, life time.Duration) (cut ledger.Cutoffs, 
 		return cut, fmt.Errorf("ADNET_RETENTION_MARKS_DAYS is %d: with ADNET_CONVERSION_LIFE=%s it must be at least %d", c.Marks, life, least)
 	}
 	if c.Marks > 0 {
-		cut.Horizon = ledger.DayOf(days(c.Marks))
+		cut.Horizon = day.Of(days(c.Marks))
 	}
 	cut.Applied, cut.Dead, cut.Keys = days(c.Applied), days(c.Dead), now.Add(-keyLife)
 	return cut, nil
@@ -100,7 +101,7 @@ func New(cfg Config, deps Deps) (*Retainer, error) {
 func (r *Retainer) Run(ctx context.Context) error {
 	for {
 		now := r.deps.Now()
-		due := ledger.DayOf(now).Time().Add(r.cfg.At)
+		due := day.Of(now).Time().Add(r.cfg.At)
 		if !due.After(now) {
 			due = due.AddDate(0, 0, 1)
 		}

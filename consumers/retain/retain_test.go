@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,7 +24,7 @@ func TestMarksOutliveEveryEvent(t *testing.T) {
 		require.Equal(t, ok, err == nil, "%d days", days)
 		if days > 0 && ok {
 			// The last event that can be accepted belongs to an auction whose day stays.
-			require.True(t, cut.Horizon.Accepted(ledger.DayOf(now.Add(-conversions-slack))))
+			require.True(t, ledger.Accepted(cut.Horizon, day.Of(now.Add(-conversions-slack))))
 		}
 	}
 	cut, err := Config{}.Cutoffs(now, conversions)
@@ -31,7 +32,7 @@ func TestMarksOutliveEveryEvent(t *testing.T) {
 	require.Equal(t, ledger.Cutoffs{Keys: now.Add(-24 * time.Hour)}, cut, "0 keeps for ever")
 	cut, err = Config{Marks: 60, Applied: 30, Dead: 90}.Cutoffs(now, conversions)
 	require.NoError(t, err)
-	require.Equal(t, ledger.DayOf(now)-60, cut.Horizon)
+	require.Equal(t, day.Of(now)-60, cut.Horizon)
 	require.Equal(t, now.AddDate(0, 0, -30), cut.Applied)
 	require.Equal(t, now.AddDate(0, 0, -90), cut.Dead)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/schemas/event"
@@ -118,8 +119,8 @@ func plausible(e ledger.Event, written time.Time) bool {
 	if e.ReceivedAt.Before(earliest) || e.ReceivedAt.After(written.Add(skew)) {
 		return false
 	}
-	day := ledger.AuctionDay(e.AuctionID)
-	return e.AuctionID.Version() != 7 || day >= ledger.DayOf(earliest) && day <= ledger.DayOf(e.ReceivedAt.Add(skew))
+	date := day.OfUUID(e.AuctionID)
+	return e.AuctionID.Version() != 7 || date >= day.Of(earliest) && date <= day.Of(e.ReceivedAt.Add(skew))
 }
 
 func ruleName(s string) bool {

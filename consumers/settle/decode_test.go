@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/schemas/event"
@@ -137,7 +138,7 @@ func FuzzDecode(f *testing.F) {
 		require.NotEmpty(t, r.Event.Type)
 		require.NotEmpty(t, r.Event.Proof)
 		require.GreaterOrEqual(t, r.Event.Price, money.Micros(0))
-		require.GreaterOrEqual(t, ledger.AuctionDay(r.Event.AuctionID), ledger.Day(0))
+		require.GreaterOrEqual(t, day.OfUUID(r.Event.AuctionID), day.Day(0))
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -26,7 +27,7 @@ type Ledger interface {
 	DeveloperCredits(ctx context.Context, developer uuid.UUID) (money.Credits, error)
 	History(ctx context.Context, q ledger.HistoryQuery) ([]ledger.Line, error)
 	Statement(ctx context.Context, q ledger.StatementQuery) (ledger.Statement, error)
-	Earnings(ctx context.Context, developer uuid.UUID, first, last ledger.Day) (ledger.Earnings, error)
+	Earnings(ctx context.Context, developer uuid.UUID, first, last day.Day) (ledger.Earnings, error)
 	HeldCredits(ctx context.Context, developer uuid.UUID) (money.Credits, error)
 }
 

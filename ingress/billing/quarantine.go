@@ -9,6 +9,7 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -178,10 +179,10 @@ func (a *API) hold(c *gin.Context, admin account.User, in decision) error {
 	if err != nil {
 		return err
 	}
-	id := ledger.QuarantineID(developer, ledger.DayOf(now), len(before))
+	id := ledger.QuarantineID(developer, day.Of(now), len(before))
 	_, err = a.deps.Publishers.OpenQuarantine(ctx, ledger.Quarantine{
 		ID: id, DeveloperID: developer, OpenedAt: now,
-		Evidence: ledger.Evidence{Rule: ledger.QuarantineManual, By: admin.ID, Note: in.Note, Today: ledger.PublisherDay{DeveloperID: developer, Day: ledger.DayOf(now)}},
+		Evidence: ledger.Evidence{Rule: ledger.QuarantineManual, By: admin.ID, Note: in.Note, Today: ledger.PublisherDay{DeveloperID: developer, Day: day.Of(now)}},
 	})
 	if err != nil {
 		return err

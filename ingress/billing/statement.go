@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"adnet/ingress/httpapi"
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -124,18 +125,18 @@ func (a *API) history(c *gin.Context) error {
 // queryDates reads the optional bounds since and until, both days included.
 func queryDates(c *gin.Context) (from, to time.Time, err error) {
 	if c.Query("since") != "" {
-		day, err := queryDay(c, "since", 0)
+		date, err := queryDay(c, "since", 0)
 		if err != nil {
 			return from, to, err
 		}
-		from = day.Time()
+		from = date.Time()
 	}
 	if c.Query("until") != "" {
-		day, err := queryDay(c, "until", 0)
+		date, err := queryDay(c, "until", 0)
 		if err != nil {
 			return from, to, err
 		}
-		to = (day + 1).Time()
+		to = (date + 1).Time()
 	}
 	if !from.IsZero() && !to.IsZero() && !from.Before(to) {
 		return from, to, errs.New(errs.InvalidRequest, "since must not be after until").With("field", "since")
@@ -152,7 +153,7 @@ func (a *API) statement(c *gin.Context) error {
 	if format := c.DefaultQuery("format", "csv"); format != "csv" {
 		return errs.New(errs.InvalidRequest, "format must be csv").With("field", "format")
 	}
-	month, err := ledger.ParseMonth(c.Query("month"))
+	month, err := day.ParseMonth(c.Query("month"))
 	if err != nil {
 		return err
 	}
@@ -182,7 +183,7 @@ func (a *API) earnings(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	today := ledger.DayOf(a.deps.Now())
+	today := day.Of(a.deps.Now())
 	last, err := queryDay(c, "until", today)
 	if err != nil {
 		return err
@@ -202,13 +203,13 @@ func (a *API) earnings(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	minted := make(map[ledger.Day]money.Credits, len(e.Days))
-	for _, day := range e.Days {
-		minted[day.Day] = day.Credits
+	minted := make(map[day.Day]money.Credits, len(e.Days))
+	for _, date := range e.Days {
+		minted[date.Day] = date.Credits
 	}
 	daily := make([]dayReply, 0, last-first+1)
-	for day := first; day <= last; day++ {
-		daily = append(daily, dayReply{day.String(), minted[day]})
+	for date := first; date <= last; date++ {
+		daily = append(daily, dayReply{date.String(), minted[date]})
 	}
 	return httpapi.JSON(c, http.StatusOK, map[string]any{
 		"developer_id": p.developer, "since": first.String(), "until": last.String(), "timezone": "UTC",
@@ -217,7 +218,7 @@ func (a *API) earnings(c *gin.Context) error {
 }
 
 // queryDay reads a date of the query.
-func queryDay(c *gin.Context, name string, fallback ledger.Day) (ledger.Day, error) {
+func queryDay(c *gin.Context, name string, fallback day.Day) (day.Day, error) {
 	text := c.Query(name)
 	if text == "" {
 		return fallback, nil
@@ -226,5 +227,5 @@ func queryDay(c *gin.Context, name string, fallback ledger.Day) (ledger.Day, err
 	if err != nil || at.Unix()/86400 > math.MaxInt32/2 || at.Year() < 1970 {
 		return 0, errs.New(errs.InvalidRequest, "%s must be a date like 2026-01-31", name).With("field", name)
 	}
-	return ledger.DayOf(at), nil
+	return day.Of(at), nil
 }

@@ -7,6 +7,7 @@ import (
 	"adnet/auction"
 	"adnet/ingress/budget"
 	"adnet/ingress/budget/budgettest"
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 
@@ -21,7 +22,7 @@ func BenchmarkReserve(b *testing.B) {
 	for i := range campaigns {
 		campaigns[i] = perMille(7)
 		store.Publish(ledger.Room{
-			CampaignID: uuid.UUID(campaigns[i].ID), AdvertiserID: uuid.UUID(campaigns[i].Advertiser), Version: 1, Day: ledger.DayOf(time.Now().Add(-2 * ledger.MaxClockSkew)),
+			CampaignID: uuid.UUID(campaigns[i].ID), AdvertiserID: uuid.UUID(campaigns[i].Advertiser), Version: 1, Day: day.Of(time.Now().Add(-2 * ledger.MaxClockSkew)),
 			Daily: money.Max, Today: money.Max, Total: money.Max, Balance: ledger.Unlimited,
 		})
 	}

@@ -31,6 +31,7 @@ import (
 
 	"adnet/auction"
 	"adnet/auction/ranker"
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/obs"
@@ -173,7 +174,7 @@ func expected(c *auction.Campaign, effectiveCPM money.Micros) money.Micros {
 type Reservation struct {
 	leases *Leases
 	now    time.Time
-	minute ledger.Minute
+	minute day.Minute
 	bid    bool
 	waited time.Duration // on the store, by this auction
 
@@ -183,9 +184,9 @@ type Reservation struct {
 
 // Begin starts the reservation of the auction id; now is the caller's time. bid says that the ad is an OpenRTB bid.
 func (r *Reservation) Begin(leases *Leases, id uuid.UUID, now time.Time, bid bool) {
-	minute, dated := ledger.AuctionMinute(id)
+	minute, dated := day.MinuteOfUUID(id)
 	if !dated {
-		minute = ledger.MinuteOf(now)
+		minute = day.MinuteOf(now)
 	}
 	*r = Reservation{leases: leases, now: now, minute: minute, bid: bid}
 }

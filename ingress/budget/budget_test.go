@@ -14,6 +14,7 @@ import (
 	"adnet/auction/ranker"
 	"adnet/ingress/budget"
 	"adnet/ingress/budget/budgettest"
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 
@@ -48,7 +49,7 @@ func startFor(t testing.TB, store budget.Store, name string, life time.Duration)
 
 // served is an ad: what a token would say.
 type served struct {
-	minute ledger.Minute
+	minute day.Minute
 	price  money.Micros
 }
 
@@ -64,7 +65,7 @@ func (n *node) serve(t testing.TB, c *auction.Campaign, bid bool) (served, bool)
 	if r.Check(c, 1000*c.Bid) != "" {
 		return served{}, false
 	}
-	return served{ledger.MinuteOf(now), r.Amount()}, true
+	return served{day.MinuteOf(now), r.Amount()}, true
 }
 
 // auctionID is a UUIDv7 of the clock of the test.
@@ -88,12 +89,12 @@ type ledgerOf struct {
 	room     ledger.Room
 	charged  money.Micros
 	free     money.Micros // worth of settled ads that could not be charged
-	released map[ledger.Minute]money.Micros
+	released map[day.Minute]money.Micros
 }
 
 func newLedger(store *budgettest.Store, c *auction.Campaign, left money.Micros) *ledgerOf {
-	l := &ledgerOf{store: store, released: map[ledger.Minute]money.Micros{}, room: ledger.Room{
-		CampaignID: uuid.UUID(c.ID), AdvertiserID: uuid.UUID(c.Advertiser), Day: ledger.DayOf(time.Now().Add(-2 * ledger.MaxClockSkew)),
+	l := &ledgerOf{store: store, released: map[day.Minute]money.Micros{}, room: ledger.Room{
+		CampaignID: uuid.UUID(c.ID), AdvertiserID: uuid.UUID(c.Advertiser), Day: day.Of(time.Now().Add(-2 * ledger.MaxClockSkew)),
 		Daily: left, Today: left, Total: left, Balance: ledger.Unlimited,
 	}}
 	l.publish()
@@ -157,7 +158,7 @@ func simulate(t *testing.T, count int) {
 		time.Sleep(6 * time.Second)
 		kept := pending[:0]
 		for _, ad := range pending {
-			switch age := ledger.MinuteOf(time.Now()) - ad.minute; {
+			switch age := day.MinuteOf(time.Now()) - ad.minute; {
 			case age > 59: // its life is over
 			case rng.IntN(40) == 0:
 				l.settle(ad)
@@ -314,7 +315,7 @@ func TestCampaignsShareTheirBalance(t *testing.T) {
 			c := perMille(10)
 			c.Advertiser = owner
 			store.Publish(ledger.Room{
-				CampaignID: uuid.UUID(c.ID), AdvertiserID: uuid.UUID(owner), Version: 1, Day: ledger.DayOf(time.Now().Add(-2 * ledger.MaxClockSkew)),
+				CampaignID: uuid.UUID(c.ID), AdvertiserID: uuid.UUID(owner), Version: 1, Day: day.Of(time.Now().Add(-2 * ledger.MaxClockSkew)),
 				Daily: 1000, Today: 1000, Total: 1000, Balance: 205,
 			})
 			campaigns = append(campaigns, c)
@@ -384,7 +385,7 @@ func TestExpectedPriceOfClicks(t *testing.T) {
 		require.Empty(t, reason)
 		require.Equal(t, 40*money.USD/1000, amount)
 		time.Sleep(5 * time.Second) // the lease goes back
-		l.settle(served{ledger.MinuteOf(time.Now()), 2 * money.USD}, served{ledger.MinuteOf(time.Now()), 2 * money.USD})
+		l.settle(served{day.MinuteOf(time.Now()), 2 * money.USD}, served{day.MinuteOf(time.Now()), 2 * money.USD})
 		l.publish()
 		_, reason = reserve()
 		require.Equal(t, auction.Budget, reason, "no room for one full click")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"adnet/auction"
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 
@@ -47,7 +48,7 @@ type want struct {
 
 // slot is the part of a lease for the auctions of one minute. Whoever takes from left has reserved.
 type slot struct {
-	minute ledger.Minute
+	minute day.Minute
 	window int64
 	left   atomic.Int64
 	owner  *lease
@@ -59,14 +60,14 @@ type slot struct {
 
 // reserved is a sealed slot: an absolute amount that the store has to know as long as it counts.
 type reserved struct {
-	minute ledger.Minute
+	minute day.Minute
 	window int64
 	amount money.Micros
 	told   bool // the store has confirmed this amount
 }
 
 // take reserves price from the slot of minute; nil when it has too little.
-func (h *lease) take(minute ledger.Minute, price money.Micros) *slot {
+func (h *lease) take(minute day.Minute, price money.Micros) *slot {
 	s := h.slots[minute&1].Load()
 	if s == nil || s.minute != minute {
 		return nil
@@ -99,7 +100,7 @@ func (s *slot) giveBack(price money.Micros) {
 }
 
 // open gives the slot of minute, with mu held. A minute that was sealed and is needed again goes on where it was.
-func (h *lease) open(minute ledger.Minute, window int64) *slot {
+func (h *lease) open(minute day.Minute, window int64) *slot {
 	at := &h.slots[minute&1]
 	if s := at.Load(); s != nil {
 		if s.minute == minute && s.window == window {
@@ -173,7 +174,7 @@ func (r *Reservation) acquire(h *lease, w want) *slot {
 		if flight == nil {
 			now := l.deps.Now()
 			// A minute that is long over is sealed everywhere: nothing more is reserved for it.
-			if int64(now.Sub(l.start)) < h.quiet.Load() || r.minute+1 < ledger.MinuteOf(now) {
+			if int64(now.Sub(l.start)) < h.quiet.Load() || r.minute+1 < day.MinuteOf(now) {
 				h.mu.Unlock()
 				return nil
 			}

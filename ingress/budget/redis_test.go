@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"adnet/auction/ranker"
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/redis"
@@ -29,7 +30,7 @@ func TestTwoNodesOnRedis(t *testing.T) {
 	c := perMille(price)
 	require.Equal(t, ranker.CPM, c.Billing)
 	room := ledger.Room{
-		CampaignID: uuid.UUID(c.ID), AdvertiserID: uuid.UUID(c.Advertiser), Version: 1, Day: ledger.DayOf(time.Now().Add(-2 * ledger.MaxClockSkew)),
+		CampaignID: uuid.UUID(c.ID), AdvertiserID: uuid.UUID(c.Advertiser), Version: 1, Day: day.Of(time.Now().Add(-2 * ledger.MaxClockSkew)),
 		Daily: ads * price, Today: ads * price, Total: ads * price, Balance: ads*price + 5,
 	}
 	epoch := time.Now().Unix()

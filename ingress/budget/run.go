@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 )
@@ -99,7 +100,7 @@ func (l *Leases) rejoin(ctx context.Context, epoch int64) error {
 	l.epoch.Store(-epoch) // nobody works in it yet
 	l.acked.Store(0)
 	l.metrics.epochs.Inc()
-	now := ledger.MinuteOf(l.deps.Now())
+	now := day.MinuteOf(l.deps.Now())
 	var told []telling
 	l.each(func(h *lease) {
 		h.mu.Lock()
@@ -182,11 +183,11 @@ func confirm(list []telling, answers []ledger.Claimed) {
 }
 
 // forget drops what no store counts any more, with mu held.
-func (h *lease) forget(now ledger.Minute) {
+func (h *lease) forget(now day.Minute) {
 	kept := h.past[:0]
 	for _, p := range h.past {
 		// An amount of nothing is told once, and then not missed.
-		if p.minute+ledger.Minute(p.window)+3 > now && (p.amount > 0 || !p.told) {
+		if p.minute+day.Minute(p.window)+3 > now && (p.amount > 0 || !p.told) {
 			kept = append(kept, p)
 		}
 	}
@@ -263,7 +264,7 @@ func (l *Leases) look(h *lease, now time.Time, full bool) (e errand, open int, h
 	h.rate += (float64(taken-h.seen)/tick.Seconds() - h.rate) * 0.05
 	h.seen = taken
 	idle := since-h.last.Load() > int64(idleAfter)
-	minute := ledger.MinuteOf(now)
+	minute := day.MinuteOf(now)
 	for i := range h.slots {
 		s := h.slots[i].Load()
 		if s == nil {
@@ -305,7 +306,7 @@ func (l *Leases) look(h *lease, now time.Time, full bool) (e errand, open int, h
 // toRaise are the slots that run low, with mu held: that of now, and that of the next minute shortly before it begins.
 func (h *lease) toRaise(now time.Time, ahead time.Duration) (list []*slot) {
 	low := int64(max(h.rate*ahead.Seconds()/2, float64(h.want.price)*firstTake/2))
-	minute := ledger.MinuteOf(now)
+	minute := day.MinuteOf(now)
 	if s := h.slots[minute&1].Load(); s != nil && s.minute == minute && s.left.Load() < low {
 		list = append(list, s)
 	}

@@ -16,6 +16,7 @@ import (
 	"adnet/ingress/budget"
 	"adnet/ingress/budget/budgettest"
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 
@@ -89,7 +90,7 @@ type network struct {
 	seen    map[ledger.Key]bool
 
 	count, served, received int
-	looked                  ledger.Minute // for ends of reservations
+	looked                  day.Minute // for ends of reservations
 	balances                map[uuid.UUID]money.Micros
 }
 
@@ -98,9 +99,9 @@ type line struct {
 	auction  *auction.Campaign
 	book     *ledger.CampaignBook
 	version  int64
-	released map[ledger.Minute]money.Micros
+	released map[day.Minute]money.Micros
 	pending  map[uuid.UUID]beacon // ads that may still be charged, by auction
-	sold     map[*member]map[ledger.Minute]money.Micros
+	sold     map[*member]map[day.Minute]money.Micros
 
 	charged, free, allowed money.Micros
 }
@@ -110,7 +111,7 @@ type beacon struct {
 	line   *line
 	node   *member
 	id     uuid.UUID
-	minute ledger.Minute
+	minute day.Minute
 	served time.Time
 	due    time.Time
 	came   bool // received within its life
@@ -197,11 +198,11 @@ func newNetwork(t *testing.T, count int, f faults) *network {
 func (n *network) campaign(price, daily, total, balance money.Micros) {
 	c := perMille(price)
 	l := &line{
-		auction: c, released: map[ledger.Minute]money.Micros{}, pending: map[uuid.UUID]beacon{},
-		sold: map[*member]map[ledger.Minute]money.Micros{},
+		auction: c, released: map[day.Minute]money.Micros{}, pending: map[uuid.UUID]beacon{},
+		sold: map[*member]map[day.Minute]money.Micros{},
 		book: &ledger.CampaignBook{
 			AdvertiserID: uuid.UUID(c.Advertiser), BillingModel: campaign.CPM, Bid: c.Bid, DailyBudget: daily, TotalBudget: total,
-			SpentOn: map[ledger.Day]money.Micros{},
+			SpentOn: map[day.Day]money.Micros{},
 		},
 	}
 	n.lines, n.by[uuid.UUID(c.ID)], n.balances[uuid.UUID(c.Advertiser)] = append(n.lines, l), l, balance
@@ -251,7 +252,7 @@ func (m *member) offer(l *line) bool {
 		return false
 	}
 	var r budget.Reservation
-	b := beacon{line: l, node: m, id: auctionID(now), minute: ledger.MinuteOf(now), served: now}
+	b := beacon{line: l, node: m, id: auctionID(now), minute: day.MinuteOf(now), served: now}
 	r.Begin(m.Leases, b.id, now, false)
 	if r.Check(l.auction, l.auction.Bid) != "" {
 		return false
@@ -265,7 +266,7 @@ func (m *member) offer(l *line) bool {
 	n.served++
 	l.pending[b.id] = b
 	if l.sold[m] == nil {
-		l.sold[m] = map[ledger.Minute]money.Micros{}
+		l.sold[m] = map[day.Minute]money.Micros{}
 	}
 	l.sold[m][b.minute] += l.price()
 	switch dice := m.rng.Float64(); {
@@ -435,10 +436,10 @@ func (n *network) receive() {
 	}
 	n.coming = rest
 	// Time comes from the projector: what is not settled when its reservation ends is not reserved any more.
-	if n.looked == ledger.MinuteOf(now) {
+	if n.looked == day.MinuteOf(now) {
 		return
 	}
-	n.looked = ledger.MinuteOf(now)
+	n.looked = day.MinuteOf(now)
 	for _, l := range n.lines {
 		for id, b := range l.pending {
 			if !b.ended && !reserves(b.minute, now) {
@@ -454,8 +455,8 @@ func (n *network) receive() {
 }
 
 // reserves says whether reservations of ads of the minute still count.
-func reserves(minute ledger.Minute, now time.Time) bool {
-	return minute+ledger.Minute(adLife/time.Minute)+2 > ledger.MinuteOf(now)
+func reserves(minute day.Minute, now time.Time) bool {
+	return minute+day.Minute(adLife/time.Minute)+2 > day.MinuteOf(now)
 }
 
 // late says that the beacon comes after the ad's life.
@@ -521,12 +522,12 @@ func (n *network) take(t *testing.T, part []beacon, effects ledger.Effects) {
 func (n *network) publish() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	day := ledger.DayOf(time.Now())
+	date := day.Of(time.Now())
 	for id, l := range n.by {
 		l.version++
 		room := ledger.Room{
-			CampaignID: id, AdvertiserID: l.book.AdvertiserID, Version: l.version, Day: day, Daily: l.book.DailyBudget,
-			Today: l.book.DailyBudget - l.book.SpentOn[day], Total: l.book.TotalBudget - l.book.SpentTotal, Balance: n.balances[l.book.AdvertiserID],
+			CampaignID: id, AdvertiserID: l.book.AdvertiserID, Version: l.version, Day: date, Daily: l.book.DailyBudget,
+			Today: l.book.DailyBudget - l.book.SpentOn[date], Total: l.book.TotalBudget - l.book.SpentTotal, Balance: n.balances[l.book.AdvertiserID],
 		}
 		for minute, amount := range l.released {
 			room.Released = append(room.Released, ledger.Released{CampaignID: id, Minute: minute, Amount: amount})
@@ -542,8 +543,8 @@ func (n *network) judge(t *testing.T) {
 	defer n.mu.Unlock()
 	for i, l := range n.lines {
 		require.LessOrEqual(t, l.charged, l.book.TotalBudget, "campaign %d", i)
-		for day, spent := range l.book.SpentOn {
-			require.LessOrEqual(t, spent, l.book.DailyBudget, "campaign %d on %s", i, day)
+		for date, spent := range l.book.SpentOn {
+			require.LessOrEqual(t, spent, l.book.DailyBudget, "campaign %d on %s", i, date)
 		}
 		require.GreaterOrEqual(t, n.balances[l.book.AdvertiserID], money.Micros(0), "balance of campaign %d", i)
 		if !n.faults.mayBeFree {

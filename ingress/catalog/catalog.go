@@ -18,6 +18,7 @@ import (
 	"adnet/auction/ranker"
 	"adnet/auction/target"
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/obs"
@@ -174,12 +175,12 @@ func (c *Catalog) Room(id uuid.UUID) (ledger.Room, bool) {
 // Gate refuses campaigns without room for their price on the day of now. A campaign whose room is not
 // known yet may serve: settlement's clamp decides what is charged.
 func (c *Catalog) Gate(now time.Time) auction.Gate {
-	return roomGate{shelf: c.shelf.Load(), day: ledger.DayOf(now)}
+	return roomGate{shelf: c.shelf.Load(), day: day.Of(now)}
 }
 
 type roomGate struct {
 	shelf *shelf
-	day   ledger.Day
+	day   day.Day
 }
 
 // Check implements [auction.Gate].

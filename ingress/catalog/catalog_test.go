@@ -13,6 +13,7 @@ import (
 
 	"adnet/auction"
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 
@@ -308,9 +309,9 @@ func (noRooms) EachRoom(context.Context, func([]ledger.Room)) error { return err
 
 func TestTheGateKnowsTheRooms(t *testing.T) {
 	w := newWorld(make1(1, 1, campaign.Active)) // 2 USD a click
-	today := ledger.DayOf(start)
-	room := func(version int64, day ledger.Day, left money.Micros) ledger.Room {
-		return ledger.Room{CampaignID: id(1), Version: version, Day: day, Daily: 5 * money.USD, Today: left, Total: 100 * money.USD, Balance: 100 * money.USD}
+	today := day.Of(start)
+	room := func(version int64, date day.Day, left money.Micros) ledger.Room {
+		return ledger.Room{CampaignID: id(1), Version: version, Day: date, Daily: 5 * money.USD, Today: left, Total: 100 * money.USD, Balance: 100 * money.USD}
 	}
 	w.rooms = []ledger.Room{room(5, today, 2*money.USD)}
 	c, _ := run(t, w)

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 
@@ -25,7 +26,7 @@ type shelf struct {
 type room struct {
 	version                     int64
 	daily, today, total, credit money.Micros
-	day                         ledger.Day
+	day                         day.Day
 	known                       bool
 }
 

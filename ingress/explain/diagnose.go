@@ -11,7 +11,7 @@ import (
 	"adnet/auction/ranker"
 	"adnet/ingress/httpapi"
 	"adnet/internal/campaign"
-	"adnet/internal/ledger"
+	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/report"
 
@@ -175,7 +175,7 @@ func (a *API) ofCampaign(k *campaign.Campaign, s stateReply, now time.Time) (cau
 	}
 	if k.DailyBudget-k.SpentToday < s.UnitPrice {
 		add(DailyBudgetSpent, "of today's budget %s USD are left, one unit costs %s; it goes on at %s",
-			max(0, k.DailyBudget-k.SpentToday), s.UnitPrice, (ledger.DayOf(now) + 1).Time().Format(time.RFC3339))
+			max(0, k.DailyBudget-k.SpentToday), s.UnitPrice, (day.Of(now) + 1).Time().Format(time.RFC3339))
 	}
 	if s.Balance != nil && *s.Balance < s.UnitPrice {
 		add(Unfunded, "the account's balance is %s USD, one unit costs %s: deposit", max(0, *s.Balance), s.UnitPrice)

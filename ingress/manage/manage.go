@@ -11,7 +11,7 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
-	"adnet/internal/ledger"
+	"adnet/internal/day"
 	"adnet/internal/report"
 	"adnet/internal/token"
 )
@@ -23,7 +23,7 @@ type StatsReader interface {
 
 // Aggregator rolls a day up; doing it again gives the same rows.
 type Aggregator interface {
-	Aggregate(ctx context.Context, day ledger.Day) (rows int, err error)
+	Aggregate(ctx context.Context, date day.Day) (rows int, err error)
 }
 
 // Deps are what the endpoints work with.

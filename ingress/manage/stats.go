@@ -8,8 +8,8 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
+	"adnet/internal/day"
 	"adnet/internal/errs"
-	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/report"
 	"adnet/internal/trail"
@@ -126,8 +126,8 @@ func (a *API) publisher(c *gin.Context) (developer uuid.UUID, admin bool, err er
 	return user.DeveloperID, user.IsAdmin(), err
 }
 
-func (a *API) daysOf(c *gin.Context) (since, until ledger.Day, err error) {
-	today := ledger.DayOf(a.deps.Now())
+func (a *API) daysOf(c *gin.Context) (since, until day.Day, err error) {
+	today := day.Of(a.deps.Now())
 	if until, err = dayOf("until", c.Query("until"), today); err != nil {
 		return 0, 0, err
 	}
@@ -140,7 +140,7 @@ func (a *API) daysOf(c *gin.Context) (since, until ledger.Day, err error) {
 	return since, until, nil
 }
 
-func dayOf(field, text string, fallback ledger.Day) (ledger.Day, error) {
+func dayOf(field, text string, fallback day.Day) (day.Day, error) {
 	if text == "" {
 		return fallback, nil
 	}
@@ -148,7 +148,7 @@ func dayOf(field, text string, fallback ledger.Day) (ledger.Day, error) {
 	if err != nil || t.Year() < 2000 || t.Year() > 2200 {
 		return 0, errs.New(errs.InvalidRequest, "%s must be a date like 2026-01-31 (UTC)", field).With("field", field)
 	}
-	return ledger.DayOf(t), nil
+	return day.Of(t), nil
 }
 
 // counts is report.Counts on the wire.
@@ -251,8 +251,8 @@ func statsReplyOf(kind report.Type, q report.Query, r report.Result, now time.Ti
 	}
 	reply.InvalidByReason = []trafficReply{}
 	reply.addTraffic(r.Traffic)
-	for i, day := range r.Daily {
-		reply.Daily[i] = dayReply{Date: day.Key, counts: countsOf(day.Counts)}
+	for i, date := range r.Daily {
+		reply.Daily[i] = dayReply{Date: date.Key, counts: countsOf(date.Counts)}
 	}
 	if q.Breakdown != "" {
 		reply.Breakdown = make([]groupReply, 0, len(r.Groups))
@@ -268,23 +268,23 @@ func (a *API) aggregate(c *gin.Context) error {
 	if _, err := a.deps.Auth.Admin(c); err != nil {
 		return err
 	}
-	today := ledger.DayOf(a.deps.Now())
-	day, err := dayOf("date", c.Query("date"), today-1)
+	today := day.Of(a.deps.Now())
+	date, err := dayOf("date", c.Query("date"), today-1)
 	if err != nil {
 		return err
 	}
-	if day > today {
+	if date > today {
 		return errs.New(errs.InvalidRequest, "date must not be in the future").With("field", "date")
 	}
 	// A roll-up of a large day outlives an impatient client: it is idempotent, but half of one is waste.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), 5*time.Minute)
 	defer cancel()
-	rows, err := a.deps.Rollup.Aggregate(ctx, day)
+	rows, err := a.deps.Rollup.Aggregate(ctx, date)
 	if err != nil {
 		return err
 	}
-	if err := a.deps.Audit.RecordAudit(ctx, trail.OfRollup(day, rows)); err != nil {
+	if err := a.deps.Audit.RecordAudit(ctx, trail.OfRollup(date, rows)); err != nil {
 		return err
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"aggregated": true, "rows": rows, "date": day.String()})
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"aggregated": true, "rows": rows, "date": date.String()})
 }

@@ -7,8 +7,8 @@ import (
 
 	"adnet/analytics/clickhouse"
 	"adnet/analytics/rollup"
+	"adnet/internal/day"
 	"adnet/internal/kafka"
-	"adnet/internal/ledger"
 	"adnet/internal/obs"
 	"adnet/internal/postgres"
 	"adnet/internal/trail"
@@ -82,13 +82,13 @@ type rollupOnce struct {
 
 // Run runs the command until it is told to stop or has done its work.
 func (c *rollupOnce) Run(p process) error {
-	day := ledger.DayOf(time.Now()) - 1
+	date := day.Of(time.Now()) - 1
 	if c.Date != "" {
 		t, err := time.Parse(time.DateOnly, c.Date)
 		if err != nil {
 			return fmt.Errorf("--date must be a day like 2026-01-31, not %q", c.Date)
 		}
-		day = ledger.DayOf(t)
+		date = day.Of(t)
 	}
 	store, err := openClickHouse(p, c.ClickHouse)
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *rollupOnce) Run(p process) error {
 	if err != nil {
 		return err
 	}
-	rows, err := roll.Aggregate(context.WithoutCancel(p.ctx), day)
+	rows, err := roll.Aggregate(context.WithoutCancel(p.ctx), date)
 	if err != nil {
 		return err
 	}
@@ -109,10 +109,10 @@ func (c *rollupOnce) Run(p process) error {
 			return err
 		}
 		defer books.Close()
-		if err := books.RecordAudit(context.WithoutCancel(p.ctx), trail.OfRollup(day, rows)); err != nil {
+		if err := books.RecordAudit(context.WithoutCancel(p.ctx), trail.OfRollup(date, rows)); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(p.stdout, "%s: %d rows\n", day, rows)
+	fmt.Fprintf(p.stdout, "%s: %d rows\n", date, rows)
 	return nil
 }

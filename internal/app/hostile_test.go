@@ -24,6 +24,7 @@ import (
 	"adnet/ingress/httpapi/apitest"
 	"adnet/ingress/track/spool"
 	"adnet/internal/account"
+	"adnet/internal/day"
 	"adnet/internal/kafka"
 	"adnet/internal/ledger"
 	"adnet/internal/lifecycle"
@@ -474,7 +475,7 @@ type brokenAnalytics struct{}
 func (brokenAnalytics) Stats(context.Context, report.Query) (report.Result, error) {
 	return report.Result{}, errRaw
 }
-func (brokenAnalytics) Aggregate(context.Context, ledger.Day) (int, error) { return 0, errRaw }
+func (brokenAnalytics) Aggregate(context.Context, day.Day) (int, error) { return 0, errRaw }
 func (brokenAnalytics) Auction(context.Context, uuid.UUID, time.Time) (report.Auction, error) {
 	return report.Auction{}, errRaw
 }

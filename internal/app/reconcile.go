@@ -11,6 +11,7 @@ import (
 
 	"adnet/analytics/clickhouse"
 	"adnet/analytics/rollup"
+	"adnet/internal/day"
 	"adnet/internal/kafka"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -58,7 +59,7 @@ func (c *compared) differ(format string, args ...any) {
 type reconciling struct {
 	process
 	cfg         *reconcile
-	first, last ledger.Day
+	first, last day.Day
 	store       *postgres.Store
 	decided     *clickhouse.Store
 	cache       *redis.Client
@@ -94,18 +95,18 @@ func (c *reconcile) Run(p process) (err error) {
 	return r.print(lines)
 }
 
-func (c *reconcile) span(now time.Time) (first, last ledger.Day, err error) {
+func (c *reconcile) span(now time.Time) (first, last day.Day, err error) {
 	if c.Day != "" {
 		t, err := time.Parse(time.DateOnly, c.Day)
 		if err != nil {
 			return 0, 0, fmt.Errorf("--day must be a day like 2026-01-31, not %q", c.Day)
 		}
-		return ledger.DayOf(t), ledger.DayOf(t), nil
+		return day.Of(t), day.Of(t), nil
 	}
 	if c.Days < 1 || c.Days > 400 {
 		return 0, 0, errors.New("--days must be from 1 to 400")
 	}
-	return ledger.DayOf(now) - ledger.Day(c.Days-1), ledger.DayOf(now), nil
+	return day.Of(now) - day.Day(c.Days-1), day.Of(now), nil
 }
 
 func allAgree(lines []compared) bool {
@@ -235,10 +236,10 @@ func (r *reconciling) charges() (line compared, err error) {
 	if err != nil {
 		return line, err
 	}
-	for day := r.first; day <= r.last; day++ {
-		line.Compared += int64(len(want[day]))
-		for _, id := range differing(want[day], got[day]) {
-			line.differ("%s campaign %s: events %d, ledger %d micro-USD", day, id, int64(got[day][id]), int64(want[day][id]))
+	for date := r.first; date <= r.last; date++ {
+		line.Compared += int64(len(want[date]))
+		for _, id := range differing(want[date], got[date]) {
+			line.differ("%s campaign %s: events %d, ledger %d micro-USD", date, id, int64(got[date][id]), int64(want[date][id]))
 		}
 	}
 	return line, nil
@@ -365,24 +366,24 @@ func (r *reconciling) fixDays() (did, could string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	for _, day := range slices.Sorted(maps.Keys(damaged)) {
-		if damaged[day] {
-			problem, err := r.rebuildDay(day, hold)
+	for _, date := range slices.Sorted(maps.Keys(damaged)) {
+		if damaged[date] {
+			problem, err := r.rebuildDay(date, hold)
 			if err != nil {
 				return "", "", err
 			}
 			if problem != "" {
-				lost = append(lost, day.String()+" cannot be rebuilt: "+problem)
+				lost = append(lost, date.String()+" cannot be rebuilt: "+problem)
 				continue
 			}
-			rebuilt = append(rebuilt, day.String())
+			rebuilt = append(rebuilt, date.String())
 		} else {
-			if err := r.decided.RebuildViews(r.ctx, day); err != nil {
+			if err := r.decided.RebuildViews(r.ctx, date); err != nil {
 				return "", "", err
 			}
-			views = append(views, day.String())
+			views = append(views, date.String())
 		}
-		if err := r.rollAgain(day, slices.Contains(rolled, day)); err != nil {
+		if err := r.rollAgain(date, slices.Contains(rolled, date)); err != nil {
 			return "", "", err
 		}
 	}
@@ -405,13 +406,13 @@ func (r *reconciling) fixDays() (did, could string, err error) {
 }
 
 // damagedDays are the days that differ, true where the events themselves are wrong, and those whose roll-up does.
-func (r *reconciling) damagedDays() (damaged map[ledger.Day]bool, rolled []ledger.Day, err error) {
-	damaged = make(map[ledger.Day]bool)
+func (r *reconciling) damagedDays() (damaged map[day.Day]bool, rolled []day.Day, err error) {
+	damaged = make(map[day.Day]bool)
 	found, err := r.decided.CompareDays(r.ctx, r.first, r.last)
 	if err != nil {
 		return nil, nil, err
 	}
-	verdicts := make(map[ledger.Day]bool)
+	verdicts := make(map[day.Day]bool)
 	for _, d := range found {
 		damaged[d.Day] = damaged[d.Day] || d.What == "repeats event ids"
 		verdicts[d.Day] = true
@@ -427,11 +428,11 @@ func (r *reconciling) damagedDays() (damaged map[ledger.Day]bool, rolled []ledge
 	if err != nil {
 		return nil, nil, err
 	}
-	for day := r.first; day <= r.last; day++ {
+	for date := r.first; date <= r.last; date++ {
 		// What settlement applied since the archive stands still is not a difference, but cannot be told apart
 		// here; a day that is rebuilt without need is the same day.
-		if len(differing(want[day], got[day])) > 0 {
-			damaged[day] = true
+		if len(differing(want[date], got[date])) > 0 {
+			damaged[date] = true
 		}
 	}
 	totals, err := r.totals()
@@ -440,22 +441,22 @@ func (r *reconciling) damagedDays() (damaged map[ledger.Day]bool, rolled []ledge
 	}
 	if totals.Differences > 0 {
 		// Events without a charge are missing or too many: the views still remember how many there were.
-		for day := range verdicts {
-			damaged[day] = true
+		for date := range verdicts {
+			damaged[date] = true
 		}
 	}
 	return damaged, rolled, nil
 }
 
 // rollAgain rolls a closed day up, or one whose roll-up is wrong.
-func (r *reconciling) rollAgain(day ledger.Day, wrong bool) error {
-	if day >= ledger.DayOf(time.Now()) && !wrong {
+func (r *reconciling) rollAgain(date day.Day, wrong bool) error {
+	if date >= day.Of(time.Now()) && !wrong {
 		return nil
 	}
 	roll, err := rollup.New(rollup.Config{}, rollup.Deps{Store: r.decided, Log: r.log, Registry: obs.NewRegistry()})
 	if err != nil {
 		return err
 	}
-	_, err = roll.Aggregate(context.WithoutCancel(r.ctx), day)
+	_, err = roll.Aggregate(context.WithoutCancel(r.ctx), date)
 	return err
 }

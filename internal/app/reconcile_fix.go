@@ -10,6 +10,7 @@ import (
 	"adnet/consumers/archive"
 	"adnet/consumers/project"
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/kafka"
 	"adnet/internal/ledger"
 	"adnet/internal/obs"
@@ -72,12 +73,12 @@ func refillRedis(p process, f refill) error {
 
 // rebuildDay puts a day's events together from the log and the verdicts, and takes them in place of the day when they
 // charge what the ledger says. problem says why it is not possible; then nothing has changed.
-func (r *reconciling) rebuildDay(day ledger.Day, hold *postgres.Hold) (problem string, err error) {
+func (r *reconciling) rebuildDay(date day.Day, hold *postgres.Hold) (problem string, err error) {
 	spans, err := kafka.Spans(r.ctx, r.cfg.Kafka, event.TopicEvents, kafka.Deps{Log: r.log})
 	if err != nil {
 		return "", err
 	}
-	build, err := r.decided.StartRebuild(r.ctx, day)
+	build, err := r.decided.StartRebuild(r.ctx, date)
 	if err != nil {
 		return "", err
 	}
@@ -87,7 +88,7 @@ func (r *reconciling) rebuildDay(day ledger.Day, hold *postgres.Hold) (problem s
 		if archived == 0 {
 			continue
 		}
-		if problem, err = r.rebuildPartition(day, build, kafka.Span{Partition: span.Partition, First: span.First, Next: archived}); err != nil || problem != "" {
+		if problem, err = r.rebuildPartition(date, build, kafka.Span{Partition: span.Partition, First: span.First, Next: archived}); err != nil || problem != "" {
 			return problem, err
 		}
 	}
@@ -96,7 +97,7 @@ func (r *reconciling) rebuildDay(day ledger.Day, hold *postgres.Hold) (problem s
 			return "some events came from a topic that was deleted", nil
 		}
 	}
-	want, err := r.store.SpendBetween(r.ctx, day, day)
+	want, err := r.store.SpendBetween(r.ctx, date, date)
 	if err != nil {
 		return "", err
 	}
@@ -104,9 +105,9 @@ func (r *reconciling) rebuildDay(day ledger.Day, hold *postgres.Hold) (problem s
 	if err != nil {
 		return "", err
 	}
-	for _, id := range differing(want[day], got) {
-		if got[id] > want[day][id] || day < ledger.DayOf(time.Now()) {
-			return fmt.Sprintf("campaign %s would have %d micro-USD, the ledger says %d", id, int64(got[id]), int64(want[day][id])), nil
+	for _, id := range differing(want[date], got) {
+		if got[id] > want[date][id] || date < day.Of(time.Now()) {
+			return fmt.Sprintf("campaign %s would have %d micro-USD, the ledger says %d", id, int64(got[id]), int64(want[date][id])), nil
 		}
 	}
 	return "", build.Replace(r.ctx)
@@ -114,7 +115,7 @@ func (r *reconciling) rebuildDay(day ledger.Day, hold *postgres.Hold) (problem s
 
 // rebuildPartition adds the day's rows of one partition. It needs the verdict and the record of every offset from before
 // the day began.
-func (r *reconciling) rebuildPartition(day ledger.Day, build dayBuilder, span kafka.Span) (problem string, err error) {
+func (r *reconciling) rebuildPartition(date day.Day, build dayBuilder, span kafka.Span) (problem string, err error) {
 	outcomes := make(map[int64]ledger.Outcome)
 	from := int64(-1)
 	err = r.store.AppliedBelow(r.ctx, span.Partition, span.Next, func(c ledger.Chunk) error {
@@ -137,7 +138,7 @@ func (r *reconciling) rebuildPartition(day ledger.Day, build dayBuilder, span ka
 	first := true
 	var page []report.Row
 	err = kafka.Read(r.ctx, r.cfg.Kafka, event.TopicEvents, []kafka.Span{{Partition: span.Partition, First: from, Next: span.Next}}, kafka.Deps{Log: r.log}, func(rec event.Record) error {
-		if first && !complete && !rec.Time.Before(day.Time()) {
+		if first && !complete && !rec.Time.Before(date.Time()) {
 			problem = fmt.Sprintf("Kafka or the verdicts of partition %d begin at %s, after the day did", span.Number, rec.Time.Format(time.DateTime))
 			return errStopReading
 		}
@@ -147,7 +148,7 @@ func (r *reconciling) rebuildPartition(day ledger.Day, build dayBuilder, span ka
 			return nil
 		}
 		row := archive.RowOf(&rec, outcome)
-		if ledger.DayOf(row.ReceivedAt) != day {
+		if day.Of(row.ReceivedAt) != date {
 			return nil
 		}
 		if page = append(page, row); len(page) < 20_000 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"adnet/internal/account"
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/postgres"
 
@@ -22,7 +23,7 @@ type statement struct {
 
 // Run prints the CSV that the account's owner gets from /api/billing?action=statement.
 func (c *statement) Run(p process) error {
-	month, err := ledger.ParseMonth(c.Month)
+	month, err := day.ParseMonth(c.Month)
 	if err != nil {
 		return said(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/money"
 
 	"github.com/google/uuid"
@@ -82,7 +83,7 @@ type Tx interface {
 // Need names the books that a batch touches. Lists are sorted and without repeats.
 type Need struct {
 	Campaigns []uuid.UUID
-	Days      []Day       // days that spend is counted on
+	Days      []day.Day   // days that spend is counted on
 	Clicks    []uuid.UUID // auctions whose recorded click matters
 	Prepaid   bool        // balances are needed
 
@@ -94,7 +95,7 @@ type Books struct {
 	Campaigns map[uuid.UUID]*CampaignBook // unknown campaigns are absent
 	Balances  map[uuid.UUID]money.Micros  // cash by advertiser, only with Need.Prepaid
 	Clicked   map[uuid.UUID]bool          // auctions with a click recorded before this batch
-	Horizon   Day                         // of retention, as MarkFirst obeyed it: earlier auctions have expired
+	Horizon   day.Day                     // of retention, as MarkFirst obeyed it: earlier auctions have expired
 
 	Publishers map[uuid.UUID]PublisherBook // by developer; an absent one never earned and has no limit of its own
 }
@@ -109,7 +110,7 @@ type CampaignBook struct {
 	TotalBudget  money.Micros
 	CreditFunded bool
 	SpentTotal   money.Micros
-	SpentOn      map[Day]money.Micros
+	SpentOn      map[day.Day]money.Micros
 	Inactive     []Interval
 }
 
@@ -144,7 +145,7 @@ type AppliedRange struct {
 // Spend is an amount added to a campaign's day and total.
 type Spend struct {
 	CampaignID uuid.UUID
-	Day        Day
+	Day        day.Day
 	Amount     money.Micros // > 0
 }
 

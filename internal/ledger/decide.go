@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/money"
 
 	"github.com/google/uuid"
@@ -86,12 +87,12 @@ type tab struct {
 }
 
 type minuteSum struct {
-	minute Minute
+	minute day.Minute
 	sum    money.Micros
 }
 
 type daySum struct {
-	day         Day
+	day         day.Day
 	before, sum money.Micros // spent before the batch, charged in it
 }
 
@@ -153,7 +154,7 @@ func (d *decider) record(r *Record) Outcome {
 		return Outcome{Verdict: VerdictExpired}
 	case e.Proof != Signed && e.Proof != UnsignedBillable:
 		return Outcome{Verdict: VerdictUnsigned}
-	case !d.books.Horizon.Accepted(AuctionDay(e.AuctionID)):
+	case !Accepted(d.books.Horizon, day.OfUUID(e.AuctionID)):
 		// The day's marks may be gone: nothing can be said about a repeat, and nothing held against the publisher.
 		if r.deduped() {
 			d.takeMark() // keeps the marks in step; the store never answers "new" here
@@ -161,7 +162,7 @@ func (d *decider) record(r *Record) Outcome {
 		return Outcome{Verdict: VerdictExpired}
 	case e.InvalidTraffic != "":
 		if p := d.publisher(e.DeveloperID); p != nil {
-			p.on(DayOf(e.ReceivedAt)).Invalid++
+			p.on(day.Of(e.ReceivedAt)).Invalid++
 		}
 		return Outcome{Verdict: d.invalidVerdict(e.InvalidTraffic)}
 	case !d.takeMark():
@@ -187,7 +188,7 @@ func (d *decider) record(r *Record) Outcome {
 	if t.inactive(e.ReceivedAt) {
 		out.Verdict = VerdictPaused
 	} else if price := d.price(e, t.book); price > 0 {
-		out.Verdict, out.Charge = t.charge(DayOf(e.ReceivedAt), price)
+		out.Verdict, out.Charge = t.charge(day.Of(e.ReceivedAt), price)
 	}
 	if p := d.publisher(e.DeveloperID); p != nil {
 		p.earn(e, &out, d.batch.MintCap)
@@ -270,8 +271,8 @@ func (t *tab) inactive(at time.Time) bool {
 
 // charge takes price or what is left, whichever is less. A part is a charge; only nothing at all is a
 // refusal.
-func (t *tab) charge(day Day, price money.Micros) (Verdict, money.Micros) {
-	sum := t.day(day)
+func (t *tab) charge(date day.Day, price money.Micros) (Verdict, money.Micros) {
+	sum := t.day(date)
 	budget := min(t.book.DailyBudget-sum.before-sum.sum, t.book.TotalBudget-t.book.SpentTotal-t.charged)
 	if budget <= 0 {
 		return OverBudget, 0
@@ -292,13 +293,13 @@ func (t *tab) charge(day Day, price money.Micros) (Verdict, money.Micros) {
 	return OK, amount
 }
 
-func (t *tab) day(day Day) *daySum {
+func (t *tab) day(date day.Day) *daySum {
 	for i := range t.days {
-		if t.days[i].day == day {
+		if t.days[i].day == date {
 			return &t.days[i]
 		}
 	}
-	t.days = append(t.days, daySum{day: day, before: t.book.SpentOn[day]})
+	t.days = append(t.days, daySum{day: date, before: t.book.SpentOn[date]})
 	return &t.days[len(t.days)-1]
 }
 
@@ -344,9 +345,9 @@ func (d *decider) totals() ([]Spend, []Transaction) {
 			continue
 		}
 		slices.SortFunc(t.days, func(a, b daySum) int { return cmp.Compare(a.day, b.day) })
-		for _, day := range t.days {
-			if day.sum > 0 {
-				spend = append(spend, Spend{CampaignID: id, Day: day.day, Amount: day.sum})
+		for _, d := range t.days {
+			if d.sum > 0 {
+				spend = append(spend, Spend{CampaignID: id, Day: d.day, Amount: d.sum})
 			}
 		}
 		payer := AdvertiserCash(t.book.AdvertiserID)

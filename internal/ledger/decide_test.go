@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	. "adnet/internal/ledger"
 	"adnet/internal/money"
 
@@ -41,8 +42,8 @@ func TestVerdictsOfOneRecord(t *testing.T) {
 		{"paused is hosted, not charged", nil, func(b *CampaignBook) { b.Inactive = []Interval{paused} }, Outcome{Verdict: VerdictPaused, Charge: 0, Minted: 1}},
 		{"still paused", nil, func(b *CampaignBook) { b.Inactive = []Interval{{From: noon}} }, Outcome{Verdict: VerdictPaused, Charge: 0, Minted: 1}},
 		{"resumed at this instant", nil, func(b *CampaignBook) { b.Inactive = []Interval{{From: noon.Add(-time.Hour), To: noon}} }, Outcome{Verdict: OK, Charge: 5_000, Minted: 1}},
-		{"day is spent", nil, func(b *CampaignBook) { b.SpentOn = map[Day]money.Micros{DayOf(noon): 20_000} }, Outcome{Verdict: OverBudget, Charge: 0, Minted: 1}},
-		{"another day is spent", nil, func(b *CampaignBook) { b.SpentOn = map[Day]money.Micros{DayOf(noon) - 1: 20_000} }, Outcome{Verdict: OK, Charge: 5_000, Minted: 1}},
+		{"day is spent", nil, func(b *CampaignBook) { b.SpentOn = map[day.Day]money.Micros{day.Of(noon): 20_000} }, Outcome{Verdict: OverBudget, Charge: 0, Minted: 1}},
+		{"another day is spent", nil, func(b *CampaignBook) { b.SpentOn = map[day.Day]money.Micros{day.Of(noon) - 1: 20_000} }, Outcome{Verdict: OK, Charge: 5_000, Minted: 1}},
 		{"total is spent", nil, func(b *CampaignBook) { b.SpentTotal = 50_000 }, Outcome{Verdict: OverBudget, Charge: 0, Minted: 1}},
 		{"budget was lowered under the spend", nil, func(b *CampaignBook) { b.SpentTotal = 90_000 }, Outcome{Verdict: OverBudget, Charge: 0, Minted: 1}},
 		{"a part is left", nil, func(b *CampaignBook) { b.SpentTotal = 49_999 }, Outcome{Verdict: OK, Charge: 1, Minted: 1}},
@@ -173,7 +174,7 @@ func TestEffectsAreGroupedAndOrdered(t *testing.T) {
 	}
 	effects := Decide(b, []bool{true, true, true, true}, books)
 
-	today := DayOf(noon)
+	today := day.Of(noon)
 	require.Equal(t, []Spend{
 		{campaignA1, today, 10_000}, {campaignA1, today + 1, 5_000}, {campaignA2, today, 5_000},
 	}, effects.Spend)
@@ -206,7 +207,7 @@ func TestNeedNamesOnlyWhatDecidesMoney(t *testing.T) {
 	b := batchOf(noon, run)
 	b.Prepaid = true
 	require.Equal(t, Need{
-		Campaigns: []uuid.UUID{campaignA1, campaignB}, Days: []Day{DayOf(noon) - 1, DayOf(noon)},
+		Campaigns: []uuid.UUID{campaignA1, campaignB}, Days: []day.Day{day.Of(noon) - 1, day.Of(noon)},
 		Clicks: []uuid.UUID{auctionID(5)}, Prepaid: true, Publishers: []uuid.UUID{publisher},
 	}, NeedOf(b))
 	require.Len(t, Candidates(b), 4, "sandbox events are deduplicated too")

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/money"
 
@@ -366,6 +367,6 @@ type Earnings struct {
 
 // DayCredits is the Credits of one UTC day.
 type DayCredits struct {
-	Day     Day
+	Day     day.Day
 	Credits money.Credits
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/money"
 
 	"github.com/google/uuid"
@@ -118,36 +119,14 @@ type Event struct {
 
 // Key identifies an event for deduplication: one per auction and event type, for ever.
 type Key struct {
-	Day     Day // the UTC day inside the auction id, so one auction always meets the same unique index
+	Day     day.Day // the UTC day inside the auction id, so one auction always meets the same unique index
 	Auction uuid.UUID
 	Type    EventType
 }
 
 // Key is the event's deduplication key.
 func (e *Event) Key() Key {
-	return Key{Day: AuctionDay(e.AuctionID), Auction: e.AuctionID, Type: e.Type}
-}
-
-// Day is a UTC day, counted from 1970-01-01.
-type Day int32
-
-// DayOf is the UTC day of t.
-func DayOf(t time.Time) Day { return Day(t.Unix() / 86400) }
-
-// Time is the first instant of the day, UTC.
-func (d Day) Time() time.Time { return time.Unix(int64(d)*86400, 0).UTC() }
-
-// String is the day as 2006-01-02.
-func (d Day) String() string { return d.Time().Format(time.DateOnly) }
-
-// AuctionDay is the UTC day inside a UUIDv7; day 0 for any other id, so that an id that carries no
-// time still has one fixed day.
-func AuctionDay(id uuid.UUID) Day {
-	if id.Version() != 7 {
-		return 0
-	}
-	ms := int64(id[0])<<40 | int64(id[1])<<32 | int64(id[2])<<24 | int64(id[3])<<16 | int64(id[4])<<8 | int64(id[5])
-	return Day(ms / 86_400_000)
+	return Key{Day: day.OfUUID(e.AuctionID), Auction: e.AuctionID, Type: e.Type}
 }
 
 // Verdict is what settlement decided about a record. Every record of the events topic gets exactly one.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	. "adnet/internal/ledger"
 	"adnet/internal/money"
 
@@ -101,9 +102,9 @@ func (m *model) books(need Need, seen map[Key]bool) Books {
 		if !ok {
 			continue
 		}
-		spent := map[Day]money.Micros{}
-		for _, day := range need.Days {
-			spent[day] = book.SpentOn[day]
+		spent := map[day.Day]money.Micros{}
+		for _, date := range need.Days {
+			spent[date] = book.SpentOn[date]
 		}
 		book.SpentOn = spent
 		books.Campaigns[id] = &book
@@ -137,7 +138,7 @@ func (m *model) write(t require.TestingT, b Batch, effects Effects) {
 		book := m.campaigns[s.CampaignID]
 		book.SpentOn = maps.Clone(book.SpentOn)
 		if book.SpentOn == nil {
-			book.SpentOn = map[Day]money.Micros{}
+			book.SpentOn = map[day.Day]money.Micros{}
 		}
 		book.SpentOn[s.Day] += s.Amount
 		book.SpentTotal += s.Amount
@@ -172,8 +173,8 @@ func (m *model) write(t require.TestingT, b Batch, effects Effects) {
 func (m *model) within(t require.TestingT) {
 	for id, book := range m.campaigns {
 		require.LessOrEqual(t, book.SpentTotal, book.TotalBudget, "total budget of %s", id)
-		for day, spent := range book.SpentOn {
-			require.LessOrEqual(t, spent, book.DailyBudget, "daily budget of %s on %s", id, day)
+		for date, spent := range book.SpentOn {
+			require.LessOrEqual(t, spent, book.DailyBudget, "daily budget of %s on %s", id, date)
 		}
 		if m.prepaid {
 			require.GreaterOrEqual(t, m.balances[AdvertiserCash(book.AdvertiserID)][USD], int64(0), "prepaid balance")

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 
 	"github.com/google/uuid"
 )
@@ -50,7 +51,7 @@ func Candidates(b Batch) []Key {
 // NeedOf names the books that [Decide] will ask for.
 func NeedOf(b Batch) Need {
 	campaigns := make(map[uuid.UUID]struct{})
-	days := make(map[Day]struct{}, 2)
+	days := make(map[day.Day]struct{}, 2)
 	clicks := make(map[uuid.UUID]struct{})
 	publishers := make(map[uuid.UUID]struct{})
 	for i := range b.Runs {
@@ -59,13 +60,13 @@ func NeedOf(b Batch) Need {
 			e := &records[j].Event
 			if records[j].invalid() && e.DeveloperID != uuid.Nil { // only counted, but under the same lock
 				publishers[e.DeveloperID] = struct{}{}
-				days[DayOf(e.ReceivedAt)] = struct{}{}
+				days[day.Of(e.ReceivedAt)] = struct{}{}
 			}
 			if !records[j].deduped() || e.Sandbox {
 				continue
 			}
 			campaigns[e.CampaignID] = struct{}{}
-			days[DayOf(e.ReceivedAt)] = struct{}{}
+			days[day.Of(e.ReceivedAt)] = struct{}{}
 			if e.DeveloperID != uuid.Nil {
 				publishers[e.DeveloperID] = struct{}{}
 			}
@@ -75,8 +76,8 @@ func NeedOf(b Batch) Need {
 		}
 	}
 	need := Need{Campaigns: sortedIDs(campaigns), Clicks: sortedIDs(clicks), Prepaid: b.Prepaid, Publishers: sortedIDs(publishers)}
-	for day := range days {
-		need.Days = append(need.Days, day)
+	for date := range days {
+		need.Days = append(need.Days, date)
 	}
 	slices.Sort(need.Days)
 	return need

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"slices"
 
+	"adnet/internal/day"
 	"adnet/internal/money"
 
 	"github.com/google/uuid"
@@ -41,17 +42,17 @@ func HeldCredits(quarantine uuid.UUID) Account { return Account("held:" + quaran
 
 // PublisherBook is a publisher as minting sees it.
 type PublisherBook struct {
-	MintedOn map[Day]int64 // Credits minted per UTC day of receipt, held ones included
-	HasCap   bool          // the account has a cap of its own
-	Cap      money.Credits // per UTC day, with HasCap; 0 mints nothing
-	Case     uuid.UUID     // the open quarantine case; zero when there is none
+	MintedOn map[day.Day]int64 // Credits minted per UTC day of receipt, held ones included
+	HasCap   bool              // the account has a cap of its own
+	Cap      money.Credits     // per UTC day, with HasCap; 0 mints nothing
+	Case     uuid.UUID         // the open quarantine case; zero when there is none
 }
 
 // PublisherDay is what happened with a publisher's ads on a UTC day of receipt. Repeats, sandbox events and
 // self-served ads are in none of the numbers.
 type PublisherDay struct {
 	DeveloperID uuid.UUID `json:"developer_id"`
-	Day         Day       `json:"day"`
+	Day         day.Day   `json:"day"`
 	Minted      int64     `json:"minted"` // Credits, held ones included
 	Capped      int64     `json:"capped"` // impressions that minted nothing because of the cap
 	Impressions int64     `json:"impressions"`
@@ -73,14 +74,14 @@ type HeldCharge struct {
 	Case       uuid.UUID
 	Charge     uuid.UUID // the transaction that it is a part of
 	CampaignID uuid.UUID
-	Day        Day          // of the budget that it was taken from
+	Day        day.Day      // of the budget that it was taken from
 	Amount     money.Micros // > 0
 }
 
 // heldSum is where charges of a publisher in quarantine are summed.
 type heldSum struct {
 	campaign uuid.UUID
-	day      Day
+	day      day.Day
 }
 
 // publisherTab is one publisher's running sums on top of its book.
@@ -105,41 +106,41 @@ func (d *decider) publisher(id uuid.UUID) *publisherTab {
 	return p
 }
 
-func (p *publisherTab) on(day Day) *PublisherDay {
+func (p *publisherTab) on(date day.Day) *PublisherDay {
 	for i := range p.days {
-		if p.days[i].Day == day {
+		if p.days[i].Day == date {
 			return &p.days[i]
 		}
 	}
-	p.days = append(p.days, PublisherDay{DeveloperID: p.id, Day: day})
+	p.days = append(p.days, PublisherDay{DeveloperID: p.id, Day: date})
 	return &p.days[len(p.days)-1]
 }
 
 // earn counts an accepted event and mints for it: one Credit per impression, up to the day's cap, into the
 // quarantine's account while there is one. What the advertiser pays does not change.
 func (p *publisherTab) earn(e *Event, out *Outcome, limit money.Credits) {
-	day := p.on(DayOf(e.ReceivedAt))
+	today := p.on(day.Of(e.ReceivedAt))
 	if p.book.Case != uuid.Nil && out.Charge > 0 {
 		if p.charges == nil {
 			p.charges = make(map[heldSum]money.Micros)
 		}
-		p.charges[heldSum{e.CampaignID, day.Day}] += out.Charge
+		p.charges[heldSum{e.CampaignID, today.Day}] += out.Charge
 	}
 	switch e.Type {
 	case Click:
-		day.Clicks++
+		today.Clicks++
 	case Impression:
-		day.Impressions++
+		today.Impressions++
 		limited := limit > 0
 		if p.book.HasCap {
 			limit, limited = p.book.Cap, true
 		}
-		if limited && p.book.MintedOn[day.Day]+day.Minted >= int64(limit) {
-			day.Capped++
+		if limited && p.book.MintedOn[today.Day]+today.Minted >= int64(limit) {
+			today.Capped++
 			out.Credit = CreditCapped
 			return
 		}
-		day.Minted++
+		today.Minted++
 		p.minted++
 		out.Minted = 1
 		if p.book.Case != uuid.Nil {
@@ -161,9 +162,9 @@ func (d *decider) publisherTotals() (days []PublisherDay, charges []HeldCharge) 
 	for _, id := range sortedIDs(d.publishers) {
 		p := d.publishers[id]
 		slices.SortFunc(p.days, func(a, b PublisherDay) int { return cmp.Compare(a.Day, b.Day) })
-		for _, day := range p.days {
-			if day != (PublisherDay{DeveloperID: id, Day: day.Day}) { // e.g. only closes
-				days = append(days, day)
+		for _, sums := range p.days {
+			if sums != (PublisherDay{DeveloperID: id, Day: sums.Day}) { // e.g. only closes
+				days = append(days, sums)
 			}
 		}
 		for sum, amount := range p.charges {

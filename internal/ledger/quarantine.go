@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/money"
 
@@ -73,9 +74,9 @@ func (r QuarantineRules) Anomaly(today PublisherDay, before []PublisherDay) (Evi
 		}
 	}
 	var minted, active int64
-	for _, day := range before {
-		if day.Day < today.Day && day.Day >= today.Day-SurgeDays && day.Minted > 0 {
-			minted += day.Minted
+	for _, date := range before {
+		if date.Day < today.Day && date.Day >= today.Day-SurgeDays && date.Minted > 0 {
+			minted += date.Minted
 			active++
 		}
 	}
@@ -205,8 +206,8 @@ func EndQuarantine(c Quarantine, v QuarantineVerdict, b QuarantineBooks) []Trans
 
 // QuarantineID is the id of the case that a publisher's day opens: the same for the same publisher, day and number of
 // cases before, whoever computes it.
-func QuarantineID(developer uuid.UUID, day Day, before int) uuid.UUID {
-	return TransactionID("quarantine", day.String()+"#"+strconv.Itoa(before), developer)
+func QuarantineID(developer uuid.UUID, date day.Day, before int) uuid.UUID {
+	return TransactionID("quarantine", date.String()+"#"+strconv.Itoa(before), developer)
 }
 
 // MintCap is a publisher's own daily mint cap.

@@ -4,28 +4,11 @@ import (
 	"math"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/money"
 
 	"github.com/google/uuid"
 )
-
-// Minute is a UTC minute, counted from 1970-01-01. Reservations are counted per minute of their auctions.
-type Minute int64
-
-// MinuteOf is the UTC minute of t.
-func MinuteOf(t time.Time) Minute { return Minute(t.Unix() / 60) }
-
-// Time is the first instant of the minute, UTC.
-func (m Minute) Time() time.Time { return time.Unix(int64(m)*60, 0).UTC() }
-
-// AuctionMinute is the UTC minute inside a UUIDv7; false for any other id, for which nothing was ever reserved.
-func AuctionMinute(id uuid.UUID) (Minute, bool) {
-	if id.Version() != 7 {
-		return 0, false
-	}
-	ms := int64(id[0])<<40 | int64(id[1])<<32 | int64(id[2])<<24 | int64(id[3])<<16 | int64(id[4])<<8 | int64(id[5])
-	return Minute(ms / 60_000), true
-}
 
 const (
 	// MaxReservation is the longest that a served ad's price stays reserved, in minutes from its auction.
@@ -42,13 +25,13 @@ const Unlimited = money.Micros(math.MaxInt64)
 // verdict was. It is an absolute sum and only grows.
 type Released struct {
 	CampaignID uuid.UUID
-	Minute     Minute
+	Minute     day.Minute
 	Amount     money.Micros // > 0
 }
 
 // releases says which minute's reservation a settled event uses up.
-func (e *Event) releases() (Minute, bool) {
-	minute, dated := AuctionMinute(e.AuctionID)
+func (e *Event) releases() (day.Minute, bool) {
+	minute, dated := day.MinuteOfUUID(e.AuctionID)
 	return minute, dated && e.Proof == Signed && !e.Sandbox && e.ReceivedAt.Before(minute.Time().Add(releaseFor))
 }
 
@@ -57,7 +40,7 @@ func (e *Event) releases() (Minute, bool) {
 type Claim struct {
 	CampaignID   uuid.UUID
 	AdvertiserID uuid.UUID
-	Minute       Minute
+	Minute       day.Minute
 	Window       int64 // minutes after which what is held counts as expired, 1 … MaxReservation
 	Bid          bool  // held for OpenRTB bids, which are counted apart
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/money"
 )
 
@@ -11,7 +12,7 @@ import (
 type Cutoffs struct {
 	// Horizon: events of auctions of earlier days are not accepted ever again (verdict expired), so their
 	// deduplication marks can go without a repeat becoming new. It only rises. Ids without a time are kept.
-	Horizon Day
+	Horizon day.Day
 	Applied time.Time // archived ranges applied before it; the last one of each partition stays
 	Dead    time.Time // dead letters from before it
 	Keys    time.Time // idempotency keys from before it
@@ -19,17 +20,18 @@ type Cutoffs struct {
 
 // Removed is what retention removed, or with a dry run would.
 type Removed struct {
-	Horizon Day   // as it is now
-	Days    []Day // whose marks
-	Marks   int64 // of these days
-	Ranges  int64 // applied ranges
-	Records int64 // of these ranges
+	Horizon day.Day   // as it is now
+	Days    []day.Day // whose marks
+	Marks   int64     // of these days
+	Ranges  int64     // applied ranges
+	Records int64     // of these ranges
 	Dead    int64
 	Keys    int64
 }
 
-// Accepted says whether the day of an auction is one that events may still come from.
-func (horizon Day) Accepted(auction Day) bool { return auction == 0 || auction >= horizon }
+// Accepted says whether events of an auction's day may still come in while retention's horizon is the given one. Day 0
+// is that of an id without a time, which is always accepted.
+func Accepted(horizon, auction day.Day) bool { return auction == 0 || auction >= horizon }
 
 // Pruned is the sums of what retention removed, by name: the audit adds them to what is still there.
 type Pruned map[string]int64

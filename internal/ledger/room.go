@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"adnet/internal/day"
 	"adnet/internal/money"
 
 	"github.com/google/uuid"
@@ -12,8 +13,8 @@ type Room struct {
 	CampaignID uuid.UUID
 	// AdvertiserID owns Balance, which all of an advertiser's prepaid campaigns share.
 	AdvertiserID uuid.UUID
-	Version      int64 // raised whenever the campaign's spend or budget, or its advertiser's balance, changes
-	Day          Day   // the UTC day of Today; on a later day the whole daily budget is free again
+	Version      int64   // raised whenever the campaign's spend or budget, or its advertiser's balance, changes
+	Day          day.Day // the UTC day of Today; on a later day the whole daily budget is free again
 	Daily        money.Micros
 	Today        money.Micros // left of Daily on Day
 	Total        money.Micros // left of the total budget
@@ -24,9 +25,9 @@ type Room struct {
 }
 
 // Left is the most that the campaign may be charged on day.
-func (r Room) Left(day Day) money.Micros {
+func (r Room) Left(date day.Day) money.Micros {
 	today := r.Today
-	if day > r.Day {
+	if date > r.Day {
 		today = r.Daily
 	}
 	return max(0, min(today, r.Total, r.Balance))

@@ -9,43 +9,18 @@ import (
 	"strconv"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/money"
 
 	"github.com/google/uuid"
 )
 
-// Month is a UTC month: twelve times the year, plus 0 for January.
-type Month int32
-
-// MonthOf is the UTC month of t.
-func MonthOf(t time.Time) Month { return Month(t.UTC().Year()*12 + int(t.UTC().Month()) - 1) }
-
-// ParseMonth reads 2006-01. Errors: errs.InvalidRequest.
-func ParseMonth(text string) (Month, error) {
-	t, err := time.Parse("2006-01", text)
-	if err != nil || t.Year() < 1970 {
-		return 0, errs.New(errs.InvalidRequest, "month must be a month like 2026-01").With("field", "month")
-	}
-	return MonthOf(t), nil
-}
-
-// Start is the first instant of the month, UTC.
-func (m Month) Start() time.Time {
-	return time.Date(int(m)/12, time.Month(int(m)%12+1), 1, 0, 0, 0, 0, time.UTC)
-}
-
-// End is the first instant after the month, UTC.
-func (m Month) End() time.Time { return (m + 1).Start() }
-
-// String is the month as 2006-01.
-func (m Month) String() string { return m.Start().Format("2006-01") }
-
 // StatementQuery asks for one owner's month.
 type StatementQuery struct {
 	Advertiser uuid.UUID // zero for none
 	Developer  uuid.UUID
-	Month      Month
+	Month      day.Month
 	Now        time.Time // months that ended before it are closed
 }
 
@@ -66,7 +41,7 @@ func (q StatementQuery) Closed() bool { return !q.Now.Before(q.Month.End()) }
 // account. An entry that is written later, whatever its date, belongs to the next month that is open. So a
 // closed month's statement is always the same, byte for byte.
 type Statement struct {
-	Month    Month
+	Month    day.Month
 	Closed   bool
 	Accounts []AccountStatement
 }
@@ -81,7 +56,7 @@ type AccountStatement struct {
 
 // StatementRow is one movement, or one day's charges of a campaign or mints.
 type StatementRow struct {
-	Day         Day
+	Day         day.Day
 	Kind        Kind
 	Campaign    uuid.UUID // zero for none
 	Transaction uuid.UUID // zero for sums
@@ -94,7 +69,7 @@ type StatementRow struct {
 
 // statementSum is what rows are summed by.
 type statementSum struct {
-	day      Day
+	day      day.Day
 	kind     Kind
 	campaign uuid.UUID
 }
@@ -117,7 +92,7 @@ func NewAccountBuilder(side Side, opening Head) *AccountBuilder {
 // Add takes the next link of the side.
 func (b *AccountBuilder) Add(l *Link) {
 	b.s.Closing, b.s.Head = l.Balance, l.Hash
-	row := StatementRow{Day: DayOf(l.At), Kind: l.Kind, Reverses: l.Reverses, Movements: 1, Amount: l.Amount, first: l.Seq}
+	row := StatementRow{Day: day.Of(l.At), Kind: l.Kind, Reverses: l.Reverses, Movements: 1, Amount: l.Amount, first: l.Seq}
 	switch l.Kind {
 	case KindCharge, KindCreditFund, KindTrafficRefund:
 		row.Campaign = l.Subject

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	. "adnet/internal/ledger"
 	"adnet/internal/money"
 
@@ -124,7 +125,7 @@ func decided(books Books, limit money.Credits, events ...Event) Effects {
 }
 
 func TestMintCap(t *testing.T) {
-	day, plain := DayOf(noon), Outcome{Verdict: OK, Charge: 5_000, Minted: 1}
+	date, plain := day.Of(noon), Outcome{Verdict: OK, Charge: 5_000, Minted: 1}
 	capped := Outcome{Verdict: OK, Charge: 5_000, Credit: CreditCapped}
 	yesterday := with(impression(3), func(e *Event) { e.ReceivedAt = noon.Add(-24 * time.Hour) })
 	for _, c := range []struct {
@@ -133,10 +134,10 @@ func TestMintCap(t *testing.T) {
 		book  PublisherBook
 		want  []Outcome
 	}{
-		{"none", 0, PublisherBook{MintedOn: map[Day]int64{day: 1 << 40}}, []Outcome{plain, plain, plain}},
+		{"none", 0, PublisherBook{MintedOn: map[day.Day]int64{date: 1 << 40}}, []Outcome{plain, plain, plain}},
 		{"reached in the batch", 1, PublisherBook{}, []Outcome{plain, capped, plain}},
-		{"reached before", 7, PublisherBook{MintedOn: map[Day]int64{day: 7}}, []Outcome{capped, capped, plain}},
-		{"another day's", 7, PublisherBook{MintedOn: map[Day]int64{day - 1: 7}}, []Outcome{plain, plain, capped}},
+		{"reached before", 7, PublisherBook{MintedOn: map[day.Day]int64{date: 7}}, []Outcome{capped, capped, plain}},
+		{"another day's", 7, PublisherBook{MintedOn: map[day.Day]int64{date - 1: 7}}, []Outcome{plain, plain, capped}},
 		{"a higher one of its own", 1, PublisherBook{HasCap: true, Cap: 9}, []Outcome{plain, plain, plain}},
 		{"nothing at all", 0, PublisherBook{HasCap: true}, []Outcome{capped, capped, capped}},
 	} {
@@ -172,9 +173,9 @@ func TestQuarantineHoldsCreditsAndNotesCharges(t *testing.T) {
 		return effects.Transactions[i].ID
 	}
 	require.Equal(t, []HeldCharge{
-		{held, charge(campaignA1), campaignA1, DayOf(noon), 10_000}, {held, charge(campaignA2), campaignA2, DayOf(noon), 5_000},
+		{held, charge(campaignA1), campaignA1, day.Of(noon), 10_000}, {held, charge(campaignA2), campaignA2, day.Of(noon), 5_000},
 	}, effects.HeldCharges)
-	require.Equal(t, []PublisherDay{{DeveloperID: publisher, Day: DayOf(noon), Minted: 2, Impressions: 2, Clicks: 1, Invalid: 1}}, effects.Publishers)
+	require.Equal(t, []PublisherDay{{DeveloperID: publisher, Day: day.Of(noon), Minted: 2, Impressions: 2, Clicks: 1, Invalid: 1}}, effects.Publishers)
 	i := slices.IndexFunc(effects.Transactions, func(t Transaction) bool { return t.Kind == KindMint })
 	require.ElementsMatch(t, []Entry{{HeldCredits(held), Credit, 2}, {Mint, Credit, -2}}, effects.Transactions[i].Entries)
 }
@@ -212,10 +213,10 @@ func TestAnomaly(t *testing.T) {
 
 func TestEndQuarantineIsBalanced(t *testing.T) {
 	c := Quarantine{ID: testID(1), DeveloperID: publisher, Held: 7}
-	day := DayOf(noon)
+	date := day.Of(noon)
 	books := QuarantineBooks{FirstMint: testID(7), Charges: []RefundableCharge{
-		{HeldCharge{c.ID, testID(8), campaignB, day, 30}, bert, true}, {HeldCharge{c.ID, testID(9), campaignA1, day, 15}, anna, false},
-		{HeldCharge{c.ID, testID(10), campaignA1, day - 1, 5}, anna, false},
+		{HeldCharge{c.ID, testID(8), campaignB, date, 30}, bert, true}, {HeldCharge{c.ID, testID(9), campaignA1, date, 15}, anna, false},
+		{HeldCharge{c.ID, testID(10), campaignA1, date - 1, 5}, anna, false},
 	}}
 	release := EndQuarantine(c, QuarantineVerdict{Decision: QuarantineRelease, At: noon}, books)
 	require.Len(t, release, 1)

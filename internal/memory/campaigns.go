@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/trail"
@@ -196,7 +197,7 @@ func (s *Store) ChangedCampaigns(_ context.Context, since int64, limit int) ([]c
 // heldCampaign is a copy of k with its spend as the ledger knows it now; the caller holds s.mu.
 func (s *Store) heldCampaign(k *kept) campaign.Campaign {
 	c := k.Clone()
-	c.SpentToday, c.SpentTotal = s.ledger.spentOn(c.ID, ledger.DayOf(s.now()))
+	c.SpentToday, c.SpentTotal = s.ledger.spentOn(c.ID, day.Of(s.now()))
 	return c
 }
 

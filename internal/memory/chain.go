@@ -5,13 +5,14 @@ import (
 	"math"
 	"slices"
 
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 )
 
 // closedMonth names a month of a side.
 type closedMonth struct {
 	ledger.Side
-	month ledger.Month
+	month day.Month
 }
 
 // chains walks every chain from its first entry to its balance, with what the transactions say now.
@@ -75,7 +76,7 @@ func (s *Store) Statement(_ context.Context, q ledger.StatementQuery) (ledger.St
 }
 
 // closeMonth answers the number of the last entry of a month that is over, and fixes it when nobody has before.
-func (l *ledgerState) closeMonth(side ledger.Side, m ledger.Month) int64 {
+func (l *ledgerState) closeMonth(side ledger.Side, m day.Month) int64 {
 	key := closedMonth{side, m}
 	if last, ok := l.closed[key]; ok {
 		return last

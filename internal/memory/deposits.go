@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -216,12 +217,12 @@ func (s *Store) History(_ context.Context, q ledger.HistoryQuery) ([]ledger.Line
 }
 
 // Earnings sums the Credits that a publisher minted on the days from first to last, and ever.
-func (s *Store) Earnings(_ context.Context, developer uuid.UUID, first, last ledger.Day) (ledger.Earnings, error) {
+func (s *Store) Earnings(_ context.Context, developer uuid.UUID, first, last day.Day) (ledger.Earnings, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	account := ledger.DeveloperCredits(developer)
 	e := ledger.Earnings{Days: []ledger.DayCredits{}, Available: money.Credits(s.ledger.balances[side{account, ledger.Credit}])}
-	byDay := make(map[ledger.Day]money.Credits)
+	byDay := make(map[day.Day]money.Credits)
 	for i := range s.ledger.transactions {
 		t := &s.ledger.transactions[i]
 		for _, entry := range t.Entries {
@@ -229,14 +230,14 @@ func (s *Store) Earnings(_ context.Context, developer uuid.UUID, first, last led
 				continue
 			}
 			e.Total += money.Credits(entry.Amount)
-			if day := ledger.DayOf(t.At); t.Kind == ledger.KindMint && day >= first && day <= last {
-				byDay[day] += money.Credits(entry.Amount)
+			if date := day.Of(t.At); t.Kind == ledger.KindMint && date >= first && date <= last {
+				byDay[date] += money.Credits(entry.Amount)
 			}
 		}
 	}
-	for day := first; day <= last; day++ {
-		if minted, ok := byDay[day]; ok {
-			e.Days = append(e.Days, ledger.DayCredits{Day: day, Credits: minted})
+	for date := first; date <= last; date++ {
+		if minted, ok := byDay[date]; ok {
+			e.Days = append(e.Days, ledger.DayCredits{Day: date, Credits: minted})
 		}
 	}
 	return e, nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -30,7 +31,7 @@ type ledgerState struct {
 	totals       map[uuid.UUID]spent
 	archive      map[ledger.Partition]progress
 	publishers   publisherState
-	horizon      ledger.Day
+	horizon      day.Day
 	pruned       ledger.Pruned
 	appliedAt    map[ledger.Range]time.Time
 
@@ -38,8 +39,8 @@ type ledgerState struct {
 	// advertiser.
 	tick              int64
 	campaignChanged   map[uuid.UUID]int64
-	released          map[uuid.UUID]map[ledger.Minute]money.Micros // see ledger.Released
-	epoch             int64                                        // of the shared reservations
+	released          map[uuid.UUID]map[day.Minute]money.Micros // see ledger.Released
+	epoch             int64                                     // of the shared reservations
 	advertiserChanged map[uuid.UUID]int64
 }
 
@@ -65,7 +66,7 @@ type side struct {
 // spendKey is one campaign's UTC day.
 type spendKey struct {
 	campaign uuid.UUID
-	day      ledger.Day
+	day      day.Day
 }
 
 // spent is an amount, the budget that was in force when it was last raised, and what claw-backs gave back of it.
@@ -114,7 +115,7 @@ func newLedgerState() ledgerState {
 		archive:           make(map[ledger.Partition]progress),
 		publishers:        newPublisherState(),
 		campaignChanged:   make(map[uuid.UUID]int64),
-		released:          make(map[uuid.UUID]map[ledger.Minute]money.Micros),
+		released:          make(map[uuid.UUID]map[day.Minute]money.Micros),
 		advertiserChanged: make(map[uuid.UUID]int64),
 	}
 }
@@ -126,15 +127,15 @@ func (l *ledgerState) campaignTouched(id uuid.UUID) {
 }
 
 // spentOn is what a campaign spent on day and in total.
-func (l *ledgerState) spentOn(id uuid.UUID, day ledger.Day) (today, total money.Micros) {
-	return l.spend[spendKey{id, day}].net(), l.totals[id].net()
+func (l *ledgerState) spentOn(id uuid.UUID, date day.Day) (today, total money.Micros) {
+	return l.spend[spendKey{id, date}].net(), l.totals[id].net()
 }
 
 // release counts what settlement used up of a minute's reservations; it is part of the campaign's room.
 func (l *ledgerState) release(r ledger.Released) {
 	minutes := l.released[r.CampaignID]
 	if minutes == nil {
-		minutes = make(map[ledger.Minute]money.Micros)
+		minutes = make(map[day.Minute]money.Micros)
 		l.released[r.CampaignID] = minutes
 	}
 	minutes[r.Minute] += r.Amount
@@ -152,10 +153,10 @@ func (l *ledgerState) addSpend(s ledger.Spend, daily, total money.Micros) {
 // reopen gives a charge back to the budgets that it was taken from.
 func (l *ledgerState) reopen(c ledger.HeldCharge) {
 	key := spendKey{c.CampaignID, c.Day}
-	day, total := l.spend[key], l.totals[c.CampaignID]
-	day.refunded += c.Amount
+	date, total := l.spend[key], l.totals[c.CampaignID]
+	date.refunded += c.Amount
 	total.refunded += c.Amount
-	l.spend[key], l.totals[c.CampaignID] = day, total
+	l.spend[key], l.totals[c.CampaignID] = date, total
 	l.campaignTouched(c.CampaignID)
 }
 
@@ -258,7 +259,7 @@ func (b *batchTx) MarkFirst(_ context.Context, keys []ledger.Key) ([]bool, error
 	fresh := make([]bool, len(keys))
 	inBatch := make(map[ledger.Key]struct{}, len(keys))
 	for i, key := range keys {
-		if _, seen := b.store.ledger.billed[key]; seen || !b.store.ledger.horizon.Accepted(key.Day) {
+		if _, seen := b.store.ledger.billed[key]; seen || !ledger.Accepted(b.store.ledger.horizon, key.Day) {
 			continue
 		}
 		if _, seen := inBatch[key]; seen {
@@ -293,7 +294,7 @@ func (b *batchTx) Books(_ context.Context, need ledger.Need) (ledger.Books, erro
 	}
 	books.Publishers = l.publishers.books(need)
 	for _, auction := range need.Clicks {
-		key := ledger.Key{Day: ledger.AuctionDay(auction), Auction: auction, Type: ledger.Click}
+		key := ledger.Key{Day: day.OfUUID(auction), Auction: auction, Type: ledger.Click}
 		if _, ok := l.billed[key]; ok {
 			books.Clicked[auction] = true
 		}
@@ -301,19 +302,19 @@ func (b *batchTx) Books(_ context.Context, need ledger.Need) (ledger.Books, erro
 	return books, nil
 }
 
-func (s *Store) book(k *kept, days []ledger.Day) *ledger.CampaignBook {
+func (s *Store) book(k *kept, days []day.Day) *ledger.CampaignBook {
 	book := &ledger.CampaignBook{
 		AdvertiserID: k.AdvertiserID, DeveloperID: s.users[k.AdvertiserID].DeveloperID,
 		BillingModel: k.BillingModel, Bid: k.BidAmount,
 		DailyBudget: k.DailyBudget, TotalBudget: k.TotalBudget, CreditFunded: k.CreditFunded,
-		SpentTotal: s.ledger.totals[k.ID].net(), SpentOn: make(map[ledger.Day]money.Micros, len(days)),
+		SpentTotal: s.ledger.totals[k.ID].net(), SpentOn: make(map[day.Day]money.Micros, len(days)),
 	}
 	if len(days) == 0 {
 		return book
 	}
-	for _, day := range days {
-		if d, ok := s.ledger.spend[spendKey{k.ID, day}]; ok {
-			book.SpentOn[day] = d.net()
+	for _, date := range days {
+		if d, ok := s.ledger.spend[spendKey{k.ID, date}]; ok {
+			book.SpentOn[date] = d.net()
 		}
 	}
 	from, to := days[0].Time(), (days[len(days)-1] + 1).Time()

@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -25,7 +26,7 @@ type publisherState struct {
 
 type publisherDay struct {
 	developer uuid.UUID
-	day       ledger.Day
+	day       day.Day
 }
 
 func newPublisherState() publisherState {
@@ -35,9 +36,9 @@ func newPublisherState() publisherState {
 func (p *publisherState) books(need ledger.Need) map[uuid.UUID]ledger.PublisherBook {
 	books := make(map[uuid.UUID]ledger.PublisherBook, len(need.Publishers))
 	for _, id := range need.Publishers {
-		book := ledger.PublisherBook{MintedOn: make(map[ledger.Day]int64, len(need.Days))}
-		for _, day := range need.Days {
-			book.MintedOn[day] = p.days[publisherDay{id, day}].Minted
+		book := ledger.PublisherBook{MintedOn: make(map[day.Day]int64, len(need.Days))}
+		for _, date := range need.Days {
+			book.MintedOn[date] = p.days[publisherDay{id, date}].Minted
 		}
 		for i := len(p.caps) - 1; i >= 0; i-- {
 			if c := &p.caps[i]; c.DeveloperID == id {
@@ -80,7 +81,7 @@ func (p *publisherState) add(e ledger.Effects) {
 func (b *batchTx) Impressions(_ context.Context, auctions []uuid.UUID) (map[uuid.UUID]bool, error) {
 	found := make(map[uuid.UUID]bool)
 	for _, id := range auctions {
-		if _, ok := b.store.ledger.billed[ledger.Key{Day: ledger.AuctionDay(id), Auction: id, Type: ledger.Impression}]; ok {
+		if _, ok := b.store.ledger.billed[ledger.Key{Day: day.OfUUID(id), Auction: id, Type: ledger.Impression}]; ok {
 			found[id] = true
 		}
 	}
@@ -88,7 +89,7 @@ func (b *batchTx) Impressions(_ context.Context, auctions []uuid.UUID) (map[uuid
 }
 
 // PublisherDays lists the days since (included) of the publishers that have one on last, by developer, then day.
-func (s *Store) PublisherDays(_ context.Context, since, last ledger.Day) ([]ledger.PublisherDay, error) {
+func (s *Store) PublisherDays(_ context.Context, since, last day.Day) ([]ledger.PublisherDay, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := &s.ledger.publishers

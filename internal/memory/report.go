@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/report"
@@ -24,8 +25,8 @@ const tokenWindow = 100_000
 // auctions, to explain them. It is safe for concurrent use.
 type Reports struct {
 	mu       sync.RWMutex
-	days     map[ledger.Day]map[dimensions]*report.Counts
-	traffic  map[ledger.Day]map[trafficKey]*report.Traffic
+	days     map[day.Day]map[dimensions]*report.Counts
+	traffic  map[day.Day]map[trafficKey]*report.Traffic
 	totals   ledger.Totals
 	billable ledger.Billable
 	billed   map[billedKey]struct{}
@@ -60,8 +61,8 @@ type dimensions struct {
 // NewReports makes an empty store.
 func NewReports() *Reports {
 	return &Reports{
-		days:    make(map[ledger.Day]map[dimensions]*report.Counts),
-		traffic: make(map[ledger.Day]map[trafficKey]*report.Traffic),
+		days:    make(map[day.Day]map[dimensions]*report.Counts),
+		traffic: make(map[day.Day]map[trafficKey]*report.Traffic),
 
 		totals: ledger.Totals{ByVerdict: make(map[ledger.Verdict]int64)},
 		billed: make(map[billedKey]struct{}), notices: make(map[noticeKey]struct{}),
@@ -122,26 +123,26 @@ func (r *Reports) insert(row *report.Row) {
 	if received.Before(time.Unix(0, 0)) {
 		received = time.Unix(0, 0)
 	}
-	day := r.days[ledger.DayOf(received)]
-	if day == nil {
-		day = make(map[dimensions]*report.Counts)
-		r.days[ledger.DayOf(received)] = day
+	date := r.days[day.Of(received)]
+	if date == nil {
+		date = make(map[dimensions]*report.Counts)
+		r.days[day.Of(received)] = date
 	}
 	key := dimensions{
 		advertiser: row.AdvertiserID, campaign: row.CampaignID, developer: row.DeveloperID,
 		format: row.Format, integrationMethod: row.IntegrationMethod, hostApp: row.HostApp,
 	}
-	counts := day[key]
+	counts := date[key]
 	if counts == nil {
 		counts = new(report.Counts)
 		// The texts may be parts of a decoded record; the key must not keep all of it.
 		key.format, key.integrationMethod = strings.Clone(key.format), strings.Clone(key.integrationMethod)
 		key.hostApp = strings.Clone(key.hostApp)
-		day[key] = counts
+		date[key] = counts
 	}
 	count(counts, row)
 	if reason := report.TrafficReason(row.Verdict, row.Credit); reason != "" {
-		r.addTraffic(ledger.DayOf(received), row, reason)
+		r.addTraffic(day.Of(received), row, reason)
 	}
 	if key := (billedKey{row.AuctionID, row.Type}); row.Charge > 0 {
 		if _, known := r.billed[key]; !known {
@@ -279,13 +280,13 @@ func (r *Reports) Totals(context.Context) (ledger.Totals, error) {
 
 // Aggregate answers how many rows a roll-up of the day has. The sums are always current here, so there is
 // nothing to compute. Error: errs.InvalidRequest for a day outside 1970 to 2105.
-func (r *Reports) Aggregate(_ context.Context, day ledger.Day) (int, error) {
-	if day < 0 || day.Time().Year() > 2105 {
+func (r *Reports) Aggregate(_ context.Context, date day.Day) (int, error) {
+	if date < 0 || date.Time().Year() > 2105 {
 		return 0, errs.New(errs.InvalidRequest, "the day must lie between 1970 and 2105")
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return len(r.days[day]), nil
+	return len(r.days[date]), nil
 }
 
 // keyOf is how the breakdowns read a row's dimensions; by day there is nothing to read.
@@ -308,11 +309,11 @@ func (r *Reports) Stats(_ context.Context, q report.Query) (report.Result, error
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	result := report.Result{AsOf: r.until}
-	for day, rows := range r.days {
-		if day < q.Since || day > q.Until {
+	for date, rows := range r.days {
+		if date < q.Since || date > q.Until {
 			continue
 		}
-		daily, some := report.Group{Key: day.String()}, false
+		daily, some := report.Group{Key: date.String()}, false
 		for d, counts := range rows {
 			if !matches(q, &d) {
 				continue
@@ -346,15 +347,15 @@ type trafficKey struct {
 	reason     string
 }
 
-func (r *Reports) addTraffic(day ledger.Day, row *report.Row, reason string) {
-	if r.traffic[day] == nil {
-		r.traffic[day] = make(map[trafficKey]*report.Traffic)
+func (r *Reports) addTraffic(date day.Day, row *report.Row, reason string) {
+	if r.traffic[date] == nil {
+		r.traffic[date] = make(map[trafficKey]*report.Traffic)
 	}
 	key := trafficKey{dimensions{advertiser: row.AdvertiserID, campaign: row.CampaignID, developer: row.DeveloperID}, strings.Clone(reason)}
-	t := r.traffic[day][key]
+	t := r.traffic[date][key]
 	if t == nil {
 		t = &report.Traffic{Reason: key.reason}
-		r.traffic[day][key] = t
+		r.traffic[date][key] = t
 	}
 	addTraffic(t, row.Type, 1)
 }
@@ -373,9 +374,9 @@ func addTraffic(t *report.Traffic, kind ledger.EventType, n int64) {
 // trafficOf sums the reasons of q. The mutex is held.
 func (r *Reports) trafficOf(q report.Query) []report.Traffic {
 	sums := make(map[string]report.Traffic)
-	for day, rows := range r.traffic {
+	for date, rows := range r.traffic {
 		for key, t := range rows {
-			if day < q.Since || day > q.Until || !matches(q, &key.dimensions) {
+			if date < q.Since || date > q.Until || !matches(q, &key.dimensions) {
 				continue
 			}
 			sum := sums[key.reason]

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/report"
 	"adnet/internal/storetest"
@@ -30,7 +31,7 @@ func TestReportsAreBounded(t *testing.T) {
 		require.NoError(t, r.Insert(t.Context(), fmt.Sprint(i), []report.Row{row, row}))
 	}
 	require.Len(t, r.days, 1)
-	require.Len(t, r.days[ledger.DayOf(row.ReceivedAt)], 1)
+	require.Len(t, r.days[day.Of(row.ReceivedAt)], 1)
 	require.Len(t, r.events.seen, tokenWindow)
 	require.Len(t, r.events.ring, tokenWindow)
 	require.Equal(t, int64(2*inserts), r.totals.Rows)

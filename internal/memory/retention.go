@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 )
 
@@ -15,9 +16,9 @@ func (s *Store) Retain(_ context.Context, cut ledger.Cutoffs, dry bool) (ledger.
 	l := &s.ledger
 	r := ledger.Removed{Horizon: max(l.horizon, cut.Horizon)}
 	sums := make(ledger.Pruned)
-	days := make(map[ledger.Day]bool)
+	days := make(map[day.Day]bool)
 	for key := range l.billed {
-		if r.Horizon.Accepted(key.Day) {
+		if ledger.Accepted(r.Horizon, key.Day) {
 			continue
 		}
 		days[key.Day] = true
@@ -30,8 +31,8 @@ func (s *Store) Retain(_ context.Context, cut ledger.Cutoffs, dry bool) (ledger.
 			delete(l.billed, key)
 		}
 	}
-	for day := range days {
-		r.Days = append(r.Days, day)
+	for date := range days {
+		r.Days = append(r.Days, date)
 	}
 	slices.Sort(r.Days)
 	totals, tally := ledger.Totals{ByVerdict: make(map[ledger.Verdict]int64)}, ledger.Tally{}

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 )
@@ -25,7 +26,7 @@ func (r *RoomReader) Rooms(_ context.Context, cursor int64) (rooms []ledger.Room
 	s := r.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	today := ledger.DayOf(s.now())
+	today := day.Of(s.now())
 	for id, k := range s.campaigns {
 		l := &s.ledger
 		// Both ticks only grow and every change raises one of them, so their sum is a version.
@@ -45,7 +46,7 @@ func (r *RoomReader) Rooms(_ context.Context, cursor int64) (rooms []ledger.Room
 			room.Balance = max(0, money.Micros(l.balances[side{ledger.AdvertiserCash(k.AdvertiserID), ledger.USD}]))
 		}
 		for minute, amount := range l.released[id] {
-			if minute < ledger.MinuteOf(s.now())-ledger.MaxReservation-5 {
+			if minute < day.MinuteOf(s.now())-ledger.MaxReservation-5 {
 				delete(l.released[id], minute)
 				continue
 			}
@@ -73,11 +74,11 @@ func (r *RoomReader) NextEpoch(context.Context) (int64, error) {
 }
 
 // Prune forgets what was released of minutes before minute.
-func (r *RoomReader) Prune(_ context.Context, minute ledger.Minute) error {
+func (r *RoomReader) Prune(_ context.Context, minute day.Minute) error {
 	r.store.mu.Lock()
 	defer r.store.mu.Unlock()
 	for id, minutes := range r.store.ledger.released {
-		maps.DeleteFunc(minutes, func(m ledger.Minute, _ money.Micros) bool { return m < minute })
+		maps.DeleteFunc(minutes, func(m day.Minute, _ money.Micros) bool { return m < minute })
 		if len(minutes) == 0 {
 			delete(r.store.ledger.released, id)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/storetest"
 
@@ -68,7 +69,7 @@ func TestSpentTodayIsAnUTCDay(t *testing.T) {
 	clock := &handClock{at: time.Date(2026, 3, 1, 23, 59, 59, 0, time.UTC)}
 	s := storesOf(New(clock.now))
 	c := storetest.AddCampaign(t, s, storetest.AddUser(t, s).ID, campaign.Active)
-	require.NoError(t, s.Inside.Spend(t.Context(), ledger.Spend{CampaignID: c.ID, Day: ledger.DayOf(clock.now()), Amount: 70}))
+	require.NoError(t, s.Inside.Spend(t.Context(), ledger.Spend{CampaignID: c.ID, Day: day.Of(clock.now()), Amount: 70}))
 	got, err := s.Campaigns.Campaign(t.Context(), c.ID)
 	require.NoError(t, err)
 	require.EqualValues(t, 70, got.SpentToday)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -343,7 +344,7 @@ func scanLine(row pgx.CollectableRow) (l ledger.Line, err error) {
 }
 
 // Earnings sums the Credits that a publisher minted on the days from first to last, and ever.
-func (s *Store) Earnings(ctx context.Context, developer uuid.UUID, first, last ledger.Day) (e ledger.Earnings, err error) {
+func (s *Store) Earnings(ctx context.Context, developer uuid.UUID, first, last day.Day) (e ledger.Earnings, err error) {
 	account := string(ledger.DeveloperCredits(developer))
 	err = s.snapshot(ctx, func(tx pgx.Tx) error {
 		var total, available int64

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -160,17 +161,17 @@ func (s *Store) progressOf(ctx context.Context, q querier) (map[ledger.Partition
 }
 
 // SpendBetween is what campaigns were charged on the days from first to last.
-func (s *Store) SpendBetween(ctx context.Context, first, last ledger.Day) (map[ledger.Day]map[uuid.UUID]money.Micros, error) {
+func (s *Store) SpendBetween(ctx context.Context, first, last day.Day) (map[day.Day]map[uuid.UUID]money.Micros, error) {
 	rows, err := s.pool.Query(ctx, selectSpend, int32(first), int32(last))
 	if err != nil {
 		return nil, failure("read spend", err)
 	}
-	spend := make(map[ledger.Day]map[uuid.UUID]money.Micros)
+	spend := make(map[day.Day]map[uuid.UUID]money.Micros)
 	var id uuid.UUID
-	var day int32
+	var date int32
 	var amount int64
-	_, err = pgx.ForEachRow(rows, []any{&id, &day, &amount}, func() error {
-		d := ledger.Day(day)
+	_, err = pgx.ForEachRow(rows, []any{&id, &date, &amount}, func() error {
+		d := day.Day(date)
 		if spend[d] == nil {
 			spend[d] = make(map[uuid.UUID]money.Micros)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/storetest"
@@ -102,7 +103,7 @@ func BenchmarkMarkFirst(b *testing.B) {
 		batches[i] = make([]ledger.Key, benchBatch)
 		for j := range batches[i] {
 			id := uuid.Must(uuid.NewV7())
-			batches[i][j] = ledger.Key{Day: ledger.AuctionDay(id), Auction: id, Type: ledger.Impression}
+			batches[i][j] = ledger.Key{Day: day.OfUUID(id), Auction: id, Type: ledger.Impression}
 		}
 	}
 	b.ResetTimer()

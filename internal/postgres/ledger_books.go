@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 
@@ -120,7 +121,7 @@ func collectBooks(rows pgx.Rows, books *ledger.Books) error {
 	_, err := pgx.ForEachRow(rows, fields, func() error {
 		book := c
 		book.AdvertiserID, book.DeveloperID = advertiser, developer
-		book.SpentOn = make(map[ledger.Day]money.Micros, 2)
+		book.SpentOn = make(map[day.Day]money.Micros, 2)
 		books.Campaigns[id] = &book
 		return nil
 	})
@@ -134,11 +135,11 @@ func queueHistory(batch *pgx.Batch, need ledger.Need, books *ledger.Books) {
 	from, to := need.Days[0].Time(), (need.Days[len(need.Days)-1] + 1).Time()
 	batch.Queue(readSpendSQL, ids, days).Query(func(rows pgx.Rows) error {
 		var id [16]byte
-		var day int32
+		var date int32
 		var amount int64
-		_, err := pgx.ForEachRow(rows, []any{&id, &day, &amount}, func() error {
+		_, err := pgx.ForEachRow(rows, []any{&id, &date, &amount}, func() error {
 			if book := books.Campaigns[id]; book != nil {
-				book.SpentOn[ledger.Day(day)] = money.Micros(amount)
+				book.SpentOn[day.Day(date)] = money.Micros(amount)
 			}
 			return nil
 		})
@@ -192,13 +193,13 @@ type recorded struct {
 }
 
 func queueRecorded(batch *pgx.Batch, ask recorded) {
-	byDay := make(map[ledger.Day][][16]byte)
+	byDay := make(map[day.Day][][16]byte)
 	for _, id := range ask.auctions {
-		day := ledger.AuctionDay(id)
-		byDay[day] = append(byDay[day], id)
+		date := day.OfUUID(id)
+		byDay[date] = append(byDay[date], id)
 	}
-	for _, day := range sortedDays(byDay) {
-		batch.Queue(readRecordedSQL, int32(day), byDay[day], string(ask.of)).Query(func(rows pgx.Rows) error {
+	for _, date := range sortedDays(byDay) {
+		batch.Queue(readRecordedSQL, int32(date), byDay[date], string(ask.of)).Query(func(rows pgx.Rows) error {
 			var id [16]byte
 			_, err := pgx.ForEachRow(rows, []any{&id}, func() error { ask.found[id] = true; return nil })
 			return err
@@ -206,18 +207,18 @@ func queueRecorded(batch *pgx.Batch, ask recorded) {
 	}
 }
 
-func rawDays(days []ledger.Day) []int32 {
+func rawDays(days []day.Day) []int32 {
 	raw := make([]int32, len(days))
-	for i, day := range days {
-		raw[i] = int32(day)
+	for i, date := range days {
+		raw[i] = int32(date)
 	}
 	return raw
 }
 
-func sortedDays[V any](m map[ledger.Day]V) []ledger.Day {
-	days := make([]ledger.Day, 0, len(m))
-	for day := range m {
-		days = append(days, day)
+func sortedDays[V any](m map[day.Day]V) []day.Day {
+	days := make([]day.Day, 0, len(m))
+	for date := range m {
+		days = append(days, date)
 	}
 	slices.Sort(days)
 	return days

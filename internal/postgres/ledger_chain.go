@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 
 	"github.com/google/uuid"
@@ -128,7 +129,7 @@ func (s *Store) accountStatement(ctx context.Context, q ledger.StatementQuery, s
 
 // closeMonth answers the number of the last entry of a month that is over, and fixes it when nobody has before. The
 // lock on the balance keeps entries out that are being written: they get numbers after the close.
-func closeMonth(ctx context.Context, tx pgx.Tx, side ledger.Side, m ledger.Month) (last int64, err error) {
+func closeMonth(ctx context.Context, tx pgx.Tx, side ledger.Side, m day.Month) (last int64, err error) {
 	account, asset := string(side.Account), string(side.Asset)
 	look := func() error { return tx.QueryRow(ctx, selectCloseSQL, account, asset, int32(m)).Scan(&last) }
 	if err = look(); err == nil || !errors.Is(err, pgx.ErrNoRows) {

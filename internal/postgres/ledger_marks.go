@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 
 	"github.com/jackc/pgx/v5"
@@ -50,32 +51,32 @@ const (
 // dayCache remembers which days have a partition. The zero value is ready.
 type dayCache struct {
 	mu   sync.Mutex
-	have map[ledger.Day]struct{}
+	have map[day.Day]struct{}
 }
 
-func (c *dayCache) missing(keys []ledger.Key) []ledger.Day {
+func (c *dayCache) missing(keys []ledger.Key) []day.Day {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var missing []ledger.Day
-	last, some := ledger.Day(0), false
+	var missing []day.Day
+	last, some := day.Day(0), false
 	for i := range keys { // sorted: equal days are neighbours
-		if day := keys[i].Day; !some || day != last {
-			last, some = day, true
-			if _, ok := c.have[day]; !ok {
-				missing = append(missing, day)
+		if date := keys[i].Day; !some || date != last {
+			last, some = date, true
+			if _, ok := c.have[date]; !ok {
+				missing = append(missing, date)
 			}
 		}
 	}
 	return missing
 }
 
-func (c *dayCache) add(day ledger.Day) {
+func (c *dayCache) add(date day.Day) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.have == nil {
-		c.have = make(map[ledger.Day]struct{})
+		c.have = make(map[day.Day]struct{})
 	}
-	c.have[day] = struct{}{}
+	c.have[date] = struct{}{}
 }
 
 func (c *dayCache) forget() {
@@ -102,12 +103,12 @@ func (b *batchTx) MarkFirst(ctx context.Context, keys []ledger.Key) ([]bool, err
 	}
 	rest, places := make([]ledger.Key, 0, len(sorted)), make([]int32, 0, len(sorted))
 	for i := range sorted {
-		if !seen[i] && b.horizon.Accepted(sorted[i].Day) {
+		if !seen[i] && ledger.Accepted(b.horizon, sorted[i].Day) {
 			rest, places = append(rest, sorted[i]), append(places, place[i])
 		}
 	}
-	for _, day := range b.store.days.missing(rest) {
-		if err := b.store.addDay(ctx, day); err != nil {
+	for _, date := range b.store.days.missing(rest) {
+		if err := b.store.addDay(ctx, date); err != nil {
 			return nil, err
 		}
 	}
@@ -209,11 +210,11 @@ func (b *batchTx) markEach(ctx context.Context, keys []ledger.Key, first func(i 
 	if err != nil {
 		return err
 	}
-	var day int32
+	var date int32
 	var id [16]byte
 	var kind string
-	_, err = pgx.ForEachRow(rows, []any{&day, &id, &kind}, func() error {
-		i, ok := slices.BinarySearchFunc(keys, ledger.Key{Day: ledger.Day(day), Auction: id, Type: ledger.EventType(kind)}, compareKeys)
+	_, err = pgx.ForEachRow(rows, []any{&date, &id, &kind}, func() error {
+		i, ok := slices.BinarySearchFunc(keys, ledger.Key{Day: day.Day(date), Auction: id, Type: ledger.EventType(kind)}, compareKeys)
 		if !ok {
 			return fmt.Errorf("the store marked %s %s, which was not asked for", id, kind)
 		}
@@ -247,15 +248,15 @@ func compareKeys(a, b ledger.Key) int {
 
 // addDay makes the partition of a day, in a connection and a transaction of its own: the batch's transaction
 // never holds a schema lock, and a pool that is empty because every batch waits for a partition cannot exist.
-func (s *Store) addDay(ctx context.Context, day ledger.Day) error {
+func (s *Store) addDay(ctx context.Context, date day.Day) error {
 	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
 	if err != nil {
-		return fmt.Errorf("connect to add the partition of %s: %w", day, err)
+		return fmt.Errorf("connect to add the partition of %s: %w", date, err)
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	if _, err := conn.Exec(ctx, addDaySQL, int32(day)); err != nil {
-		return fmt.Errorf("add the partition of %s: %w", day, err)
+	if _, err := conn.Exec(ctx, addDaySQL, int32(date)); err != nil {
+		return fmt.Errorf("add the partition of %s: %w", date, err)
 	}
-	s.days.add(day)
+	s.days.add(date)
 	return nil
 }

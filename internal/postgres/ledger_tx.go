@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 
 	"github.com/jackc/pgx/v5"
@@ -79,7 +80,7 @@ type batchTx struct {
 	store   *Store
 	tx      pgx.Tx
 	claimed map[ledger.Range]bool // true once Write kept its outcomes
-	horizon ledger.Day            // as MarkFirst found it; it cannot move until the transaction ends
+	horizon day.Day               // as MarkFirst found it; it cannot move until the transaction ends
 	saved   bool                  // the savepoint of MarkFirst stands
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/testenv"
 
@@ -20,18 +21,18 @@ func TestNewDayIsNotReadWhole(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), owner)
 	require.NoError(t, err)
 	defer conn.Close(t.Context())
-	day := int32(ledger.DayOf(time.Now()))
-	_, err = conn.Exec(t.Context(), `SELECT billed_event_add_day($1)`, day)
+	date := int32(day.Of(time.Now()))
+	_, err = conn.Exec(t.Context(), `SELECT billed_event_add_day($1)`, date)
 	require.NoError(t, err)
-	_, err = conn.Exec(t.Context(), `INSERT INTO billed_event SELECT $1, gen_random_uuid(), 'impression' FROM generate_series(1, 20000)`, day)
+	_, err = conn.Exec(t.Context(), `INSERT INTO billed_event SELECT $1, gen_random_uuid(), 'impression' FROM generate_series(1, 20000)`, date)
 	require.NoError(t, err)
 	asked := make([]uuid.UUID, 50)
 	for i := range asked {
 		asked[i] = uuid.Must(uuid.NewV7())
 	}
 	for name, query := range map[string][]any{
-		seenSQL:         {day, asked},
-		readRecordedSQL: {day, asked, string(ledger.Click)},
+		seenSQL:         {date, asked},
+		readRecordedSQL: {date, asked, string(ledger.Click)},
 	} {
 		var plan []struct {
 			Plan node

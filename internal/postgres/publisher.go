@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -136,7 +137,7 @@ func queuePublishers(batch *pgx.Batch, need ledger.Need, books *ledger.Books) {
 	}
 	books.Publishers = make(map[uuid.UUID]ledger.PublisherBook, len(need.Publishers))
 	for _, id := range need.Publishers {
-		books.Publishers[id] = ledger.PublisherBook{MintedOn: make(map[ledger.Day]int64, len(need.Days))}
+		books.Publishers[id] = ledger.PublisherBook{MintedOn: make(map[day.Day]int64, len(need.Days))}
 	}
 	change := func(id uuid.UUID, edit func(*ledger.PublisherBook)) {
 		book := books.Publishers[id]
@@ -145,12 +146,12 @@ func queuePublishers(batch *pgx.Batch, need ledger.Need, books *ledger.Books) {
 	}
 	ids, days := rawIDs(need.Publishers), rawDays(need.Days)
 	var id, open [16]byte
-	var day int32
+	var date int32
 	var n int64
 	var limit *int64
 	batch.Queue(lockPublisherDaysSQL, ids, days).Query(func(rows pgx.Rows) error {
-		_, err := pgx.ForEachRow(rows, []any{&id, &day, &n}, func() error {
-			books.Publishers[id].MintedOn[ledger.Day(day)] = n
+		_, err := pgx.ForEachRow(rows, []any{&id, &date, &n}, func() error {
+			books.Publishers[id].MintedOn[day.Day(date)] = n
 			return nil
 		})
 		return err
@@ -197,7 +198,7 @@ func queuePublisherEffects(batch *pgx.Batch, e ledger.Effects) {
 }
 
 // PublisherDays lists the days since (included) of the publishers that have one on last, by developer, then day.
-func (s *Store) PublisherDays(ctx context.Context, since, last ledger.Day) ([]ledger.PublisherDay, error) {
+func (s *Store) PublisherDays(ctx context.Context, since, last day.Day) ([]ledger.PublisherDay, error) {
 	rows, err := s.pool.Query(ctx, publisherDaysSQL, int32(since), int32(last))
 	if err != nil {
 		return nil, failure("read publisher days", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 
 	"github.com/jackc/pgx/v5"
@@ -50,9 +51,9 @@ ON CONFLICT (name) DO UPDATE SET amount = p.amount + EXCLUDED.amount`
 
 // queueHorizon reads the horizon and keeps it from moving until the transaction ends: the second statement sees what
 // the wait for the first let commit.
-func queueHorizon(batch *pgx.Batch, day *ledger.Day) {
+func queueHorizon(batch *pgx.Batch, date *day.Day) {
 	batch.Queue(shareHorizonSQL)
-	batch.Queue(readHorizonSQL).QueryRow(func(row pgx.Row) error { return row.Scan(day) })
+	batch.Queue(readHorizonSQL).QueryRow(func(row pgx.Row) error { return row.Scan(date) })
 }
 
 // Retain removes what is not needed any more. The horizon moves first and in a transaction of its own, so that a
@@ -112,12 +113,12 @@ func (s *Store) wouldRemove(ctx context.Context, cut ledger.Cutoffs, r ledger.Re
 	return r, failure("count what retention would remove", err)
 }
 
-func markedDays(ctx context.Context, q querier, horizon ledger.Day) ([]ledger.Day, error) {
+func markedDays(ctx context.Context, q querier, horizon day.Day) ([]day.Day, error) {
 	rows, err := q.Query(ctx, markedDaysSQL, int32(horizon))
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, pgx.RowTo[ledger.Day])
+	return pgx.CollectRows(rows, pgx.RowTo[day.Day])
 }
 
 // dropMarks drops the partitions before the horizon, one transaction each.
@@ -126,19 +127,19 @@ func (s *Store) dropMarks(ctx context.Context, r *ledger.Removed) error {
 	if err != nil {
 		return failure("list marked days", err)
 	}
-	for _, day := range days {
+	for _, date := range days {
 		var marks int64
 		err := s.inTx(ctx, "drop marks", func(tx pgx.Tx) error {
 			// Whoever waits here makes settlement wait: better to come back tomorrow.
 			if _, err := tx.Exec(ctx, `SET LOCAL lock_timeout = '5s'`); err != nil {
 				return err
 			}
-			return tx.QueryRow(ctx, dropDaySQL, int32(day)).Scan(&marks)
+			return tx.QueryRow(ctx, dropDaySQL, int32(date)).Scan(&marks)
 		})
 		if err != nil {
-			return fmt.Errorf("marks of %s: %w", day, err)
+			return fmt.Errorf("marks of %s: %w", date, err)
 		}
-		r.Days, r.Marks = append(r.Days, day), r.Marks+marks
+		r.Days, r.Marks = append(r.Days, date), r.Marks+marks
 	}
 	s.days.forget()
 	return nil

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 
@@ -78,7 +79,7 @@ func (r *RoomReader) Rooms(ctx context.Context, cursor int64) (rooms []ledger.Ro
 		if err := tx.QueryRow(ctx, selectCursor).Scan(&next, &ahead, &now); err != nil {
 			return err
 		}
-		sql, args := selectRooms, []any{int32(ledger.DayOf(now)), r.opts.Prepaid, int64(math.MaxInt64)}
+		sql, args := selectRooms, []any{int32(day.Of(now)), r.opts.Prepaid, int64(math.MaxInt64)}
 		changes := cursor > 0 && cursor <= ahead
 		if changes {
 			sql, args = selectChangedRooms, append(args, cursor)
@@ -87,18 +88,18 @@ func (r *RoomReader) Rooms(ctx context.Context, cursor int64) (rooms []ledger.Ro
 		if err != nil {
 			return err
 		}
-		if rooms, err = collectRooms(found, ledger.DayOf(now)); err != nil || len(rooms) == 0 {
+		if rooms, err = collectRooms(found, day.Of(now)); err != nil || len(rooms) == 0 {
 			return err
 		}
 		if !changes {
 			cursor = 0
 		}
-		return addReleased(ctx, tx, rooms, releasedSince{cursor, ledger.MinuteOf(now) - ledger.MaxReservation - 5})
+		return addReleased(ctx, tx, rooms, releasedSince{cursor, day.MinuteOf(now) - ledger.MaxReservation - 5})
 	})
 	return rooms, next, failure("read rooms", err)
 }
 
-func collectRooms(rows pgx.Rows, today ledger.Day) ([]ledger.Room, error) {
+func collectRooms(rows pgx.Rows, today day.Day) ([]ledger.Room, error) {
 	var rooms []ledger.Room
 	var id [16]byte
 	var advertiser [16]byte
@@ -116,7 +117,7 @@ func collectRooms(rows pgx.Rows, today ledger.Day) ([]ledger.Room, error) {
 // releasedSince bounds what addReleased reads: changes since a cursor (0 for all), of minutes that still matter.
 type releasedSince struct {
 	cursor int64
-	minute ledger.Minute
+	minute day.Minute
 }
 
 // addReleased fills in what settlement released, from the snapshot of the rooms.
@@ -139,7 +140,7 @@ func addReleased(ctx context.Context, tx pgx.Tx, rooms []ledger.Room, since rele
 	var amount int64
 	_, err = pgx.ForEachRow(rows, []any{&id, &minute, &amount}, func() error {
 		if i, listed := at[id]; listed {
-			rooms[i].Released = append(rooms[i].Released, ledger.Released{CampaignID: id, Minute: ledger.Minute(minute), Amount: money.Micros(amount)})
+			rooms[i].Released = append(rooms[i].Released, ledger.Released{CampaignID: id, Minute: day.Minute(minute), Amount: money.Micros(amount)})
 		}
 		return nil
 	})
@@ -157,7 +158,7 @@ func (r *RoomReader) NextEpoch(ctx context.Context) (epoch int64, err error) {
 }
 
 // Prune forgets what was released of minutes before minute.
-func (r *RoomReader) Prune(ctx context.Context, minute ledger.Minute) error {
+func (r *RoomReader) Prune(ctx context.Context, minute day.Minute) error {
 	_, err := r.store.pool.Exec(ctx, pruneReleased, int32(minute))
 	return failure("forget released reservations", err)
 }

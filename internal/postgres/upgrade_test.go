@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/storetest"
@@ -133,23 +134,23 @@ func fillOldDatabase(t *testing.T, conn *pgx.Conn, quarantine bool) oldDatabase 
 	exec(`INSERT INTO payment (provider, payment_id, deposit_id, paid, refund_sum, reversed) VALUES ('stripe', 'p', $1, 1000000, 200000, 200000)`, deposit)
 
 	outcomes := []ledger.Outcome{{Verdict: ledger.Poison}}
-	day := ledger.DayOf(at)
-	exec(`SELECT billed_event_add_day($1)`, int32(day))
+	date := day.Of(at)
+	exec(`SELECT billed_event_add_day($1)`, int32(date))
 	for i := range oldViews {
 		o := ledger.Outcome{Verdict: ledger.OK, Charge: oldPrice, Minted: 1}
 		if quarantine && i >= oldViews/2 {
 			o.Credit = ledger.CreditHeld
 		}
 		outcomes = append(outcomes, o)
-		exec(`INSERT INTO billed_event VALUES ($1, $2, 'impression')`, int32(day), id())
+		exec(`INSERT INTO billed_event VALUES ($1, $2, 'impression')`, int32(date), id())
 	}
 	exec(`INSERT INTO consumer_offset VALUES ('b2b2', 0, 5)`)
 	exec(`INSERT INTO applied_batch VALUES ('b2b2', 0, 0, 5, $1, now())`, encodeOutcomes(nil, outcomes))
 	exec(`INSERT INTO dlq (stream, partition, record_offset, problem, raw, at) VALUES ('b2b2', 0, 0, 'not a protobuf event', 'x', now())`)
 	exec(`INSERT INTO archive_progress VALUES ('b2b2', 0, 0, 5)`)
-	exec(`INSERT INTO campaign_spend VALUES ($1, $2, $3, 1000000)`, old.campaign, int32(day), oldViews*oldPrice)
+	exec(`INSERT INTO campaign_spend VALUES ($1, $2, $3, 1000000)`, old.campaign, int32(date), oldViews*oldPrice)
 	exec(`UPDATE campaign_total SET spent = $2, total_budget = 9000000, version = 7 WHERE campaign_id = $1`, old.campaign, oldViews*oldPrice)
-	exec(`INSERT INTO reservation_released (campaign_id, minute, amount) VALUES ($1, $2, 5000)`, old.campaign, int32(ledger.MinuteOf(at)))
+	exec(`INSERT INTO reservation_released (campaign_id, minute, amount) VALUES ($1, $2, 5000)`, old.campaign, int32(day.MinuteOf(at)))
 	return old
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -362,8 +363,8 @@ func TestRoomsAreAbsoluteAndVersioned(t *testing.T) {
 		catalog := NewCatalog(client)
 		told := make(chan Change, 10)
 		subscribe(t, NewCatalog(client), func(c Change) { told <- c })
-		first := ledger.Room{CampaignID: uuid.New(), Version: math.MaxInt64 - 1, Day: ledger.DayOf(time.Now()), Daily: 5, Today: 3, Total: 9, Balance: math.MaxInt64}
-		other := ledger.Room{CampaignID: uuid.New(), Version: 9, Day: ledger.DayOf(time.Now())}
+		first := ledger.Room{CampaignID: uuid.New(), Version: math.MaxInt64 - 1, Day: day.Of(time.Now()), Daily: 5, Today: 3, Total: 9, Balance: math.MaxInt64}
+		other := ledger.Room{CampaignID: uuid.New(), Version: 9, Day: day.Of(time.Now())}
 		require.NoError(t, catalog.PublishRooms(t.Context(), []ledger.Room{first, other}))
 		require.Equal(t, Change{Rooms: []ledger.Room{first, other}}, await(t, told, "rooms"))
 
@@ -388,7 +389,7 @@ func TestTenThousandCampaignsLoad(t *testing.T) {
 		const n = 10_000
 		catalog := NewCatalog(client)
 		list := make([]campaign.Campaign, n)
-		rooms, today := make([]ledger.Room, n), ledger.DayOf(time.Now())
+		rooms, today := make([]ledger.Room, n), day.Of(time.Now())
 		for i := range list {
 			list[i] = someCampaign(int64(i + 1))
 			rooms[i] = ledger.Room{CampaignID: list[i].ID, Version: int64(i), Day: today}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"adnet/ingress/budget/budgettest"
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 
@@ -34,13 +35,13 @@ func openNow(t testing.TB, client *Client) {
 
 func roomFor(id uuid.UUID, left money.Micros) ledger.Room {
 	return ledger.Room{
-		CampaignID: id, AdvertiserID: uuid.New(), Version: 1, Day: ledger.DayOf(time.Now().Add(-2 * ledger.MaxClockSkew)), Daily: left, Today: left, Total: left, Balance: ledger.Unlimited,
+		CampaignID: id, AdvertiserID: uuid.New(), Version: 1, Day: day.Of(time.Now().Add(-2 * ledger.MaxClockSkew)), Daily: left, Today: left, Total: left, Balance: ledger.Unlimited,
 	}
 }
 
 func claimOf(r ledger.Room, held money.Micros) ledger.Claim {
 	return ledger.Claim{
-		CampaignID: r.CampaignID, AdvertiserID: r.AdvertiserID, Minute: ledger.MinuteOf(time.Now()), Window: 60, Held: held, Least: 1, Step: 1, Price: 1,
+		CampaignID: r.CampaignID, AdvertiserID: r.AdvertiserID, Minute: day.MinuteOf(time.Now()), Window: 60, Held: held, Least: 1, Step: 1, Price: 1,
 	}
 }
 
@@ -69,8 +70,8 @@ func compare(t *rapid.T, client *Client) {
 	model.Open(7)
 	model.Now = time.Now
 	require.NoError(t, client.rdb.HSet(ctx, client.keys.reservations, "opens", 0).Err())
-	now := ledger.MinuteOf(time.Now())
-	setBeat := func(m ledger.Minute) {
+	now := day.MinuteOf(time.Now())
+	setBeat := func(m day.Minute) {
 		model.Beat(m.Time())
 		require.NoError(t, client.rdb.HSet(ctx, client.keys.reservations, "beat", m.Time().UnixMilli()).Err())
 	}
@@ -79,14 +80,14 @@ func compare(t *rapid.T, client *Client) {
 	var rooms []ledger.Room
 	owner := uuid.New()
 	for i := range 3 {
-		r := ledger.Room{CampaignID: uuid.New(), AdvertiserID: owner, Version: 1, Day: ledger.DayOf(time.Now().Add(-2*ledger.MaxClockSkew)) + ledger.Day(rapid.IntRange(0, 1).Draw(t, "day")), Daily: amount.Draw(t, "daily"), Total: amount.Draw(t, "total"), Balance: ledger.Unlimited}
+		r := ledger.Room{CampaignID: uuid.New(), AdvertiserID: owner, Version: 1, Day: day.Of(time.Now().Add(-2*ledger.MaxClockSkew)) + day.Day(rapid.IntRange(0, 1).Draw(t, "day")), Daily: amount.Draw(t, "daily"), Total: amount.Draw(t, "total"), Balance: ledger.Unlimited}
 		if r.Today = min(r.Daily, amount.Draw(t, "today")); i > 0 {
 			r.Balance = 50
 		}
 		rooms = append(rooms, r)
 	}
 	nodes, seqs := []string{"a", "b"}, map[string]int64{}
-	released := map[ledger.Minute]money.Micros{}
+	released := map[day.Minute]money.Micros{}
 	t.Repeat(map[string]func(*rapid.T){
 		"publish": func(t *rapid.T) {
 			r := &rooms[rapid.IntRange(0, 2).Draw(t, "room")]
@@ -97,14 +98,14 @@ func compare(t *rapid.T, client *Client) {
 			}
 			r.Total, r.Released = amount.Draw(t, "left"), nil
 			for range rapid.IntRange(0, 2).Draw(t, "releases") {
-				minute := now - ledger.Minute(rapid.IntRange(0, 70).Draw(t, "minute"))
+				minute := now - day.Minute(rapid.IntRange(0, 70).Draw(t, "minute"))
 				released[minute] += 1 + amount.Draw(t, "released")/4
 				r.Released = append(r.Released, ledger.Released{CampaignID: r.CampaignID, Minute: minute, Amount: released[minute]})
 			}
 			model.Publish(*r)
 			require.NoError(t, catalog.PublishRooms(ctx, []ledger.Room{*r}))
 		},
-		"beat": func(t *rapid.T) { setBeat(now + ledger.Minute(rapid.IntRange(0, 80).Draw(t, "minutes"))) },
+		"beat": func(t *rapid.T) { setBeat(now + day.Minute(rapid.IntRange(0, 80).Draw(t, "minutes"))) },
 		"claim": func(t *rapid.T) {
 			node := rapid.SampledFrom(nodes).Draw(t, "node")
 			seqs[node] += rapid.Int64Range(0, 1).Draw(t, "seq")
@@ -112,7 +113,7 @@ func compare(t *rapid.T, client *Client) {
 			for range rapid.IntRange(0, 3).Draw(t, "claims") {
 				r := rapid.SampledFrom(rooms).Draw(t, "room")
 				call.Claims = append(call.Claims, ledger.Claim{
-					CampaignID: r.CampaignID, AdvertiserID: r.AdvertiserID, Minute: now - ledger.Minute(rapid.IntRange(0, 3).Draw(t, "ago")*17),
+					CampaignID: r.CampaignID, AdvertiserID: r.AdvertiserID, Minute: now - day.Minute(rapid.IntRange(0, 3).Draw(t, "ago")*17),
 					Window: rapid.SampledFrom([]int64{5, 60}).Draw(t, "window"), Bid: rapid.Bool().Draw(t, "bid"), Held: amount.Draw(t, "held"),
 					Exact: rapid.IntRange(0, 3).Draw(t, "exact") == 0, Least: amount.Draw(t, "least"), Step: 1 + amount.Draw(t, "step")/10, Price: amount.Draw(t, "price"),
 				})
@@ -242,7 +243,7 @@ func TestAClockThatIsNotTheStoresIsGrantedNothing(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
 		catalog, store := opened(t, client, 4)
 		seq := int64(0)
-		claim := func(r ledger.Room, clock time.Time, minute ledger.Minute) ledger.ClaimReply {
+		claim := func(r ledger.Room, clock time.Time, minute day.Minute) ledger.ClaimReply {
 			c := claimOf(r, 100)
 			c.Minute, seq = minute, seq+1
 			reply, err := store.Claim(t.Context(), ledger.ClaimCall{Node: "n" + uuid.NewString(), Epoch: 4, Seq: seq, Clock: clock, Claims: []ledger.Claim{c}})
@@ -256,10 +257,10 @@ func TestAClockThatIsNotTheStoresIsGrantedNothing(t *testing.T) {
 		night := time.Now().Add(-8 * time.Hour)
 		harmed := roomFor(uuid.New(), 100)
 		require.NoError(t, catalog.PublishRooms(t.Context(), []ledger.Room{harmed}))
-		first := claim(harmed, time.Time{}, ledger.MinuteOf(night))
+		first := claim(harmed, time.Time{}, day.MinuteOf(night))
 		require.Positive(t, first.Claims[0].Held)
 		minuteOver()
-		again := claim(harmed, time.Time{}, ledger.MinuteOf(night))
+		again := claim(harmed, time.Time{}, day.MinuteOf(night))
 		require.Equal(t, first.Claims, again.Claims, "what this test is about: without a clock to compare the same room is granted twice")
 
 		for name, by := range map[string]time.Duration{"behind": -1500 * time.Millisecond, "ahead": 1500 * time.Millisecond, "hours behind": -8 * time.Hour} {
@@ -267,7 +268,7 @@ func TestAClockThatIsNotTheStoresIsGrantedNothing(t *testing.T) {
 				room := roomFor(uuid.New(), 100)
 				require.NoError(t, catalog.PublishRooms(t.Context(), []ledger.Room{room}))
 				clock := time.Now().Add(by)
-				reply := claim(room, clock, ledger.MinuteOf(clock))
+				reply := claim(room, clock, day.MinuteOf(clock))
 				require.Equal(t, ledger.ClaimsSkewed, reply.State)
 				require.Empty(t, reply.Claims)
 				require.InDelta(t, by.Seconds(), reply.Ahead.Seconds(), 0.4)
@@ -279,7 +280,7 @@ func TestAClockThatIsNotTheStoresIsGrantedNothing(t *testing.T) {
 		room := roomFor(uuid.New(), 100)
 		require.NoError(t, catalog.PublishRooms(t.Context(), []ledger.Room{room}))
 		clock := time.Now().Add(300 * time.Millisecond)
-		reply := claim(room, clock, ledger.MinuteOf(clock))
+		reply := claim(room, clock, day.MinuteOf(clock))
 		require.Equal(t, ledger.ClaimsCounted, reply.State)
 		require.Positive(t, reply.Claims[0].Held)
 	})
@@ -305,7 +306,7 @@ func TestRoomsOfAPastDayAreRefused(t *testing.T) {
 		room := roomFor(uuid.New(), 100)
 		require.NoError(t, catalog.PublishRooms(t.Context(), []ledger.Room{room}))
 		old := room
-		old.Day, old.Version, old.Released = room.Day-1, 2, []ledger.Released{{CampaignID: room.CampaignID, Minute: ledger.MinuteOf(time.Now()), Amount: 50}}
+		old.Day, old.Version, old.Released = room.Day-1, 2, []ledger.Released{{CampaignID: room.CampaignID, Minute: day.MinuteOf(time.Now()), Amount: 50}}
 		reply, err := store.Claim(t.Context(), ledger.ClaimCall{Node: "n", Epoch: 4, Seq: 1, Claims: []ledger.Claim{claimOf(room, 50)}})
 		require.NoError(t, err)
 		require.ErrorContains(t, catalog.PublishRooms(t.Context(), []ledger.Room{room, old}), "past day")

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"adnet/internal/day"
 	"adnet/internal/jsonscan"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -37,7 +38,7 @@ func roomOf(r ledger.Room) room {
 
 func (r room) ledger() ledger.Room {
 	return ledger.Room{
-		CampaignID: r.CampaignID, AdvertiserID: r.Advertiser, Version: r.Version, Day: ledger.Day(r.Day),
+		CampaignID: r.CampaignID, AdvertiserID: r.Advertiser, Version: r.Version, Day: day.Day(r.Day),
 		Daily: money.Micros(r.Daily), Today: money.Micros(r.Today), Total: money.Micros(r.Total), Balance: money.Micros(r.Balance),
 	}
 }
@@ -56,10 +57,10 @@ func (c *Catalog) PublishRooms(ctx context.Context, rooms []ledger.Room) error {
 		keys := append(make([]string, 0, 2+2*len(chunk)), c.keys.rooms, c.keys.reservations)
 		args := append(make([]any, 0, 5+5*len(chunk)), reservationArgs[:]...)
 		args = append(args, c.keys.changes, 0)
-		day := chunk[0].Day
+		date := chunk[0].Day
 		for i := range chunk {
 			r := &chunk[i]
-			day = min(day, r.Day)
+			date = min(date, r.Day)
 			if r.Version < 0 {
 				return fmt.Errorf("room of campaign %s has version %d", r.CampaignID, r.Version)
 			}
@@ -77,13 +78,13 @@ func (c *Catalog) PublishRooms(ctx context.Context, rooms []ledger.Room) error {
 				args = append(args, int64(released.Minute), int64(released.Amount))
 			}
 		}
-		args[4] = int64(day)
+		args[4] = int64(date)
 		accepted, err := roomsScript.Run(ctx, c.client.rdb, keys, args...).Int64()
 		if err != nil {
 			return c.client.explain(err)
 		}
 		if accepted < 0 {
-			return fmt.Errorf("rooms of %s are of a past day by the clock of Redis: the database's clock is behind it", day)
+			return fmt.Errorf("rooms of %s are of a past day by the clock of Redis: the database's clock is behind it", date)
 		}
 	}
 	return nil
@@ -141,12 +142,12 @@ func readOwnRoom(text string) (r room, ok bool) {
 	r.CampaignID = jsonscan.Parsed(&in, fields.Value("id").Text(), uuid.Parse)
 	r.Advertiser = jsonscan.Parsed(&in, fields.Value("adv").Text(), uuid.Parse)
 	r.Version = fields.Value("v").Whole()
-	day := fields.Value("day").Whole()
+	date := fields.Value("day").Whole()
 	r.Daily = fields.Value("daily").Whole()
 	r.Today = fields.Value("today").Whole()
 	r.Total = fields.Value("total").Whole()
 	r.Balance = fields.Value("balance").Whole()
 	fields.End()
-	r.Day = int32(day)
-	return r, in.Done() && int64(r.Day) == day
+	r.Day = int32(date)
+	return r, in.Done() && int64(r.Day) == date
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 
@@ -67,7 +68,7 @@ type Query struct {
 	AdvertiserID uuid.UUID
 	CampaignID   uuid.UUID
 	DeveloperID  uuid.UUID
-	Since, Until ledger.Day
+	Since, Until day.Day
 	Breakdown    Breakdown // empty: none
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -332,14 +333,14 @@ func roomsRelease(t *testing.T, l Ledger) {
 		records[i] = eventOf(t, c, newID(t), ledger.Impression)
 	}
 	records[3] = records[0]
-	want := make(map[ledger.Minute]money.Micros)
+	want := make(map[day.Minute]money.Micros)
 	for _, r := range records[:3] {
-		minute, dated := ledger.AuctionMinute(r.Event.AuctionID)
+		minute, dated := day.MinuteOfUUID(r.Event.AuctionID)
 		require.True(t, dated)
 		want[minute] += r.Event.Price
 	}
-	released := func() map[ledger.Minute]money.Micros {
-		got := make(map[ledger.Minute]money.Micros)
+	released := func() map[day.Minute]money.Micros {
+		got := make(map[day.Minute]money.Micros)
 		for _, r := range f.rooms[c.ID].Released {
 			require.Equal(t, c.ID, r.CampaignID)
 			got[r.Minute] += r.Amount
@@ -354,7 +355,7 @@ func roomsRelease(t *testing.T, l Ledger) {
 
 	// Nothing is left to charge: a release alone is a new version, too.
 	late := eventOf(t, c, newID(t), ledger.Impression)
-	minute, _ := ledger.AuctionMinute(late.Event.AuctionID)
+	minute, _ := day.MinuteOfUUID(late.Event.AuctionID)
 	want[minute] += late.Event.Price
 	_, err = apply(t.Context(), l.Settler, batchOf(partition(0), 4, late))
 	require.NoError(t, err)
@@ -374,7 +375,7 @@ func roomsRelease(t *testing.T, l Ledger) {
 	require.Equal(t, want, released())
 
 	epochs := l.Rooms(ledger.RoomsOptions{}).(interface {
-		Prune(ctx context.Context, minute ledger.Minute) error
+		Prune(ctx context.Context, minute day.Minute) error
 	})
 	require.NoError(t, epochs.Prune(t.Context(), minute+1))
 	all = follow(t, l.Rooms(ledger.RoomsOptions{}))

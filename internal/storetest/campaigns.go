@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -246,7 +247,7 @@ var campaignCases = []testCase{
 	}},
 	{"SpendIsFilledFromTheLedger", func(t *testing.T, s Stores) {
 		c := AddCampaign(t, s, AddUser(t, s).ID, campaign.Active)
-		today := ledger.DayOf(c.UpdatedAt) // the store's clock
+		today := day.Of(c.UpdatedAt) // the store's clock
 		for _, spend := range []ledger.Spend{{CampaignID: c.ID, Day: today, Amount: 300}, {CampaignID: c.ID, Day: today - 1, Amount: 50}, {CampaignID: c.ID, Day: today, Amount: 7}} {
 			require.NoError(t, s.Inside.Spend(t.Context(), spend))
 		}

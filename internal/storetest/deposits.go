@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -28,7 +29,7 @@ type Deposits interface {
 	Parked(ctx context.Context, limit int) ([]ledger.Parked, error)
 	History(ctx context.Context, q ledger.HistoryQuery) ([]ledger.Line, error)
 	Statement(ctx context.Context, q ledger.StatementQuery) (ledger.Statement, error)
-	Earnings(ctx context.Context, developer uuid.UUID, first, last ledger.Day) (ledger.Earnings, error)
+	Earnings(ctx context.Context, developer uuid.UUID, first, last day.Day) (ledger.Earnings, error)
 }
 
 // Pay credits an advertiser as a provider would.
@@ -411,7 +412,7 @@ func roomFollowsDeposit(t *testing.T, l Ledger) {
 	rooms, cursor, err := reader.Rooms(t.Context(), 0)
 	require.NoError(t, err)
 	require.Len(t, rooms, 1)
-	require.Zero(t, rooms[0].Left(ledger.DayOf(time.Now())))
+	require.Zero(t, rooms[0].Left(day.Of(time.Now())))
 	version := rooms[0].Version
 	for _, step := range []struct {
 		n    ledger.Notice
@@ -426,7 +427,7 @@ func roomFollowsDeposit(t *testing.T, l Ledger) {
 		require.NoError(t, err)
 		require.Len(t, rooms, 1, "the change must be seen")
 		require.Equal(t, c.ID, rooms[0].CampaignID)
-		require.Equal(t, step.left, rooms[0].Left(ledger.DayOf(time.Now())))
+		require.Equal(t, step.left, rooms[0].Left(day.Of(time.Now())))
 		require.Greater(t, rooms[0].Version, version)
 		version = rooms[0].Version
 	}
@@ -500,7 +501,7 @@ func ledgerHistory(t *testing.T, l Ledger) {
 func earnings(t *testing.T, l Ledger) {
 	u, publisher := AddUser(t, l.Stores), AddUser(t, l.Stores)
 	c := priced(t, l, u, money.USD, 10*money.USD)
-	today := ledger.DayOf(now)
+	today := day.Of(now)
 	got, err := l.Deposits.Earnings(t.Context(), publisher.DeveloperID, today-30, today)
 	require.NoError(t, err)
 	require.Empty(t, got.Days)
@@ -538,13 +539,13 @@ func historyByDate(t *testing.T, l Ledger) {
 		n.At = now.AddDate(0, 0, i)
 		applyNotice(t, l, n, ledger.NoticeCredited)
 	}
-	day := func(i int) time.Time { return ledger.DayOf(now.AddDate(0, 0, i)).Time() }
+	date := func(i int) time.Time { return day.Of(now.AddDate(0, 0, i)).Time() }
 	for _, c := range []struct {
 		from, to time.Time
 		want     []int64
 	}{
-		{day(1), day(3), []int64{6_000_000, 3_000_000}}, {time.Time{}, day(1), []int64{1_000_000}}, {day(3), time.Time{}, []int64{10_000_000}},
-		{day(9), time.Time{}, nil}, {now.AddDate(0, 0, 1), now.AddDate(0, 0, 2), []int64{3_000_000}}, // to is excluded
+		{date(1), date(3), []int64{6_000_000, 3_000_000}}, {time.Time{}, date(1), []int64{1_000_000}}, {date(3), time.Time{}, []int64{10_000_000}},
+		{date(9), time.Time{}, nil}, {now.AddDate(0, 0, 1), now.AddDate(0, 0, 2), []int64{3_000_000}}, // to is excluded
 	} {
 		lines, err := l.Deposits.History(t.Context(), ledger.HistoryQuery{Advertiser: u.ID, Developer: u.DeveloperID, Limit: 9, From: c.from, To: c.to})
 		require.NoError(t, err)
@@ -557,7 +558,7 @@ func historyByDate(t *testing.T, l Ledger) {
 }
 
 // monthsAfter is a UTC month after that of now.
-func monthsAfter(n int) ledger.Month { return ledger.MonthOf(now) + ledger.Month(n) }
+func monthsAfter(n int) day.Month { return day.MonthOf(now) + day.Month(n) }
 
 func statementText(t *testing.T, l Ledger, q ledger.StatementQuery) string {
 	t.Helper()
@@ -603,12 +604,12 @@ func statements(t *testing.T, l Ledger) {
 	require.NoError(t, err)
 	lines := strings.Split(strings.TrimSuffix(string(text), "\r\n"), "\r\n")
 	require.Len(t, lines, 1+5+2)
-	day := now.Format(time.DateOnly)
+	date := now.Format(time.DateOnly)
 	account := string(ledger.AdvertiserCash(u.ID))
 	require.Equal(t, fmt.Sprintf("2026-05,%s,USD,opening,2026-05-01,,,,,,,,,0,0,,", account), lines[1])
-	require.Contains(t, lines[2], ",USD,deposit,"+day+",,")
+	require.Contains(t, lines[2], ",USD,deposit,"+date+",,")
 	require.Contains(t, lines[2], ",stripe:pi_1,,1,5000000,5,,5000000,5,,")
-	require.Equal(t, fmt.Sprintf("2026-05,%s,USD,charge,%s,%s,,,,2,-40000,-0.04,,4960000,4.96,,", account, day, c.ID), lines[3])
+	require.Equal(t, fmt.Sprintf("2026-05,%s,USD,charge,%s,%s,,,,2,-40000,-0.04,,4960000,4.96,,", account, date, c.ID), lines[3])
 	require.Contains(t, lines[5], ",USD,closing,2026-05-31,,,,,,,,,4940000,4.94,,")
 	require.Contains(t, lines[6], ",CREDIT,opening,2026-05-01,,,,,,,,,,,0,")
 

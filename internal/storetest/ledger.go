@@ -10,6 +10,7 @@ import (
 
 	"adnet/internal/account"
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -309,8 +310,8 @@ func rollbackLeavesNothing(t *testing.T, l Ledger) {
 }
 
 func markFirst(t *testing.T, l Ledger) {
-	day := ledger.DayOf(now)
-	timed := func(d ledger.Day) uuid.UUID { // a UUIDv7 of that day
+	date := day.Of(now)
+	timed := func(d day.Day) uuid.UUID { // a UUIDv7 of that day
 		id := newID(t)
 		ms := d.Time().UnixMilli()
 		for i := range 6 {
@@ -319,11 +320,11 @@ func markFirst(t *testing.T, l Ledger) {
 		return id
 	}
 	key := func(id uuid.UUID, kind ledger.EventType) ledger.Key {
-		return ledger.Key{Day: ledger.AuctionDay(id), Auction: id, Type: kind}
+		return ledger.Key{Day: day.OfUUID(id), Auction: id, Type: kind}
 	}
-	today, before, untimed := timed(day), timed(day-3), uuid.NewSHA1(uuid.NameSpaceURL, []byte("a"))
-	require.Equal(t, day, ledger.AuctionDay(today))
-	require.Zero(t, ledger.AuctionDay(untimed))
+	today, before, untimed := timed(date), timed(date-3), uuid.NewSHA1(uuid.NameSpaceURL, []byte("a"))
+	require.Equal(t, date, day.OfUUID(today))
+	require.Zero(t, day.OfUUID(untimed))
 	mark := func(keys ...ledger.Key) (fresh []bool) {
 		require.NoError(t, l.Settler.InTx(t.Context(), func(tx ledger.Tx) (err error) {
 			fresh, err = tx.MarkFirst(t.Context(), keys)
@@ -346,7 +347,7 @@ func markFirstAtOnce(t *testing.T, l Ledger) {
 	keys := make([]ledger.Key, n)
 	for i := range keys {
 		id := newID(t)
-		keys[i] = ledger.Key{Day: ledger.AuctionDay(id), Auction: id, Type: ledger.Impression}
+		keys[i] = ledger.Key{Day: day.OfUUID(id), Auction: id, Type: ledger.Impression}
 	}
 	var wins [n]atomic.Int64
 	together(appliers, func(a int) {
@@ -387,23 +388,23 @@ func books(t *testing.T, l Ledger) {
 	require.NoError(t, err)
 	require.NoError(t, l.Deposit(t.Context(), owner.ID, money.USD))
 
-	unknown, day := newID(t), ledger.DayOf(now)
+	unknown, date := newID(t), day.Of(now)
 	need := ledger.Need{
-		Campaigns: []uuid.UUID{c.ID, unknown}, Days: []ledger.Day{day},
+		Campaigns: []uuid.UUID{c.ID, unknown}, Days: []day.Day{date},
 		Clicks: []uuid.UUID{yesterday.Event.AuctionID, click.Event.AuctionID, uuid.NewSHA1(uuid.NameSpaceURL, []byte("b"))}, Prepaid: true,
 	}
 	got := readBooks(t, l, need)
 	require.Equal(t, &ledger.CampaignBook{
 		AdvertiserID: owner.ID, DeveloperID: owner.DeveloperID, BillingModel: campaign.CPM, Bid: 10 * money.USD,
-		DailyBudget: 2 * money.USD, TotalBudget: 5 * money.USD, SpentTotal: 20_000, SpentOn: map[ledger.Day]money.Micros{day: 10_000},
+		DailyBudget: 2 * money.USD, TotalBudget: 5 * money.USD, SpentTotal: 20_000, SpentOn: map[day.Day]money.Micros{date: 10_000},
 	}, got.Campaigns[c.ID])
 	require.Len(t, got.Campaigns, 1)
 	require.Equal(t, map[uuid.UUID]bool{click.Event.AuctionID: true}, got.Clicked)
 	require.Equal(t, map[uuid.UUID]money.Micros{owner.ID: money.USD - 20_000}, got.Balances)
 
-	need.Days, need.Prepaid, need.Clicks = []ledger.Day{day - 1, day}, false, nil
+	need.Days, need.Prepaid, need.Clicks = []day.Day{date - 1, date}, false, nil
 	got = readBooks(t, l, need)
-	require.Equal(t, map[ledger.Day]money.Micros{day - 1: 10_000, day: 10_000}, got.Campaigns[c.ID].SpentOn)
+	require.Equal(t, map[day.Day]money.Micros{date - 1: 10_000, date: 10_000}, got.Campaigns[c.ID].SpentOn)
 	require.Empty(t, got.Balances)
 	require.Empty(t, readBooks(t, l, ledger.Need{}).Campaigns)
 }
@@ -434,10 +435,10 @@ func booksInactive(t *testing.T, l Ledger) {
 	require.NoError(t, err)
 	require.Len(t, intervals, 2)
 
-	on := func(days ...ledger.Day) []ledger.Interval {
+	on := func(days ...day.Day) []ledger.Interval {
 		return readBooks(t, l, ledger.Need{Campaigns: []uuid.UUID{c.ID}, Days: days}).Campaigns[c.ID].Inactive
 	}
-	first, last := ledger.DayOf(started), ledger.DayOf(time.Now())
+	first, last := day.Of(started), day.Of(time.Now())
 	if first == last {
 		require.Equal(t, intervals, on(first))
 		require.Equal(t, intervals, on(first-40, first)) // a late event and one of today in a batch

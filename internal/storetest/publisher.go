@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -16,7 +17,7 @@ import (
 
 // Publishers is what invalid-traffic control needs of a store.
 type Publishers interface {
-	PublisherDays(ctx context.Context, since, last ledger.Day) ([]ledger.PublisherDay, error)
+	PublisherDays(ctx context.Context, since, last day.Day) ([]ledger.PublisherDay, error)
 	OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error)
 	Quarantines(ctx context.Context, q ledger.QuarantineQuery) ([]ledger.Quarantine, error)
 	EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (ledger.Quarantine, error)
@@ -137,7 +138,7 @@ func mintCapAtOnce(t *testing.T, l Ledger) {
 	for _, developer := range developers {
 		requireCredits(t, l, developer, 13)
 	}
-	days, err := publishersOf(t, l).PublisherDays(t.Context(), 0, ledger.DayOf(now))
+	days, err := publishersOf(t, l).PublisherDays(t.Context(), 0, day.Of(now))
 	require.NoError(t, err)
 	require.Len(t, days, 2)
 	var sum ledger.PublisherDay
@@ -161,9 +162,9 @@ func publisherDays(t *testing.T, l Ledger) {
 	old := eventOf(t, c, other, ledger.Impression)
 	old.Event.ReceivedAt = now.AddDate(0, 0, -1)
 	impressions(t, l, developer, 0, 0, view, click, click, before, robot, sandbox, own, old)
-	day := ledger.DayOf(now)
+	date := day.Of(now)
 	p := publishersOf(t, l)
-	read := func(since, last ledger.Day) (mine []ledger.PublisherDay) {
+	read := func(since, last day.Day) (mine []ledger.PublisherDay) {
 		days, err := p.PublisherDays(t.Context(), since, last)
 		require.NoError(t, err)
 		for _, d := range days { // rows without a number are allowed
@@ -173,11 +174,11 @@ func publisherDays(t *testing.T, l Ledger) {
 		}
 		return mine
 	}
-	today := ledger.PublisherDay{DeveloperID: developer, Day: day, Minted: 1, Impressions: 1, Clicks: 1, Invalid: 1}
-	require.Contains(t, read(day-1, day), today)
-	require.Contains(t, read(day-2, day), ledger.PublisherDay{DeveloperID: developer, Day: day - 2, Minted: 1, Impressions: 1})
-	require.NotContains(t, read(day-1, day), ledger.PublisherDay{DeveloperID: developer, Day: day - 2, Minted: 1, Impressions: 1})
-	for _, d := range read(day-2, day) {
+	today := ledger.PublisherDay{DeveloperID: developer, Day: date, Minted: 1, Impressions: 1, Clicks: 1, Invalid: 1}
+	require.Contains(t, read(date-1, date), today)
+	require.Contains(t, read(date-2, date), ledger.PublisherDay{DeveloperID: developer, Day: date - 2, Minted: 1, Impressions: 1})
+	require.NotContains(t, read(date-1, date), ledger.PublisherDay{DeveloperID: developer, Day: date - 2, Minted: 1, Impressions: 1})
+	for _, d := range read(date-2, date) {
 		require.NotEqual(t, owner.DeveloperID, d.DeveloperID, "self-served ads are in no number")
 	}
 }
@@ -191,8 +192,8 @@ func inQuarantine(t *testing.T, l Ledger) (c ledger.Quarantine, advertiser uuid.
 	view := func() ledger.Record { return eventOf(t, k, developer, ledger.Impression) }
 	impressions(t, l, developer, 0, 0, view())
 	c = ledger.Quarantine{
-		ID: ledger.QuarantineID(developer, ledger.DayOf(now), 0), DeveloperID: developer, OpenedAt: now,
-		Evidence: ledger.Evidence{Rule: ledger.QuarantineCTR, Value: 0.9, Threshold: 0.3, Today: ledger.PublisherDay{DeveloperID: developer, Day: ledger.DayOf(now), Clicks: 9}},
+		ID: ledger.QuarantineID(developer, day.Of(now), 0), DeveloperID: developer, OpenedAt: now,
+		Evidence: ledger.Evidence{Rule: ledger.QuarantineCTR, Value: 0.9, Threshold: 0.3, Today: ledger.PublisherDay{DeveloperID: developer, Day: day.Of(now), Clicks: 9}},
 	}
 	p := publishersOf(t, l)
 	opened, err := p.OpenQuarantine(t.Context(), c)
@@ -256,7 +257,7 @@ func quarantineClawedBack(t *testing.T, l Ledger) {
 // quarantined opens a case of a publisher.
 func quarantined(t *testing.T, l Ledger, developer uuid.UUID) ledger.Quarantine {
 	t.Helper()
-	c := ledger.Quarantine{ID: ledger.QuarantineID(developer, ledger.DayOf(now), 0), DeveloperID: developer, OpenedAt: now}
+	c := ledger.Quarantine{ID: ledger.QuarantineID(developer, day.Of(now), 0), DeveloperID: developer, OpenedAt: now}
 	opened, err := publishersOf(t, l).OpenQuarantine(t.Context(), c)
 	require.NoError(t, err)
 	require.True(t, opened)

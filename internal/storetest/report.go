@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -24,7 +25,7 @@ type Reports struct {
 		Stats(ctx context.Context, q report.Query) (report.Result, error)
 	}
 	Rollup interface {
-		Aggregate(ctx context.Context, day ledger.Day) (rows int, err error)
+		Aggregate(ctx context.Context, date day.Day) (rows int, err error)
 	}
 	Explain ReportExplainer
 }
@@ -81,7 +82,7 @@ func RunReports(t *testing.T, open func(t *testing.T) Reports) {
 
 // noon of a fixed day: nothing here depends on the clock.
 var (
-	reportDay  = ledger.DayOf(time.Date(2026, 3, 10, 0, 0, 0, 0, time.UTC))
+	reportDay  = day.Of(time.Date(2026, 3, 10, 0, 0, 0, 0, time.UTC))
 	reportNoon = reportDay.Time().Add(12 * time.Hour)
 )
 
@@ -109,7 +110,7 @@ func withVerdict(v ledger.Verdict) func(*report.Row) {
 	}
 }
 
-func onDay(d ledger.Day) func(*report.Row) {
+func onDay(d day.Day) func(*report.Row) {
 	return func(r *report.Row) { r.ReceivedAt = d.Time().Add(12 * time.Hour) }
 }
 
@@ -261,7 +262,7 @@ func spread(t *testing.T, s Reports) {
 	var rows []report.Row
 	for i := range 3 {
 		for range i + 1 {
-			rows = append(rows, reportRow(onDay(reportDay+ledger.Day(i)), func(r *report.Row) {
+			rows = append(rows, reportRow(onDay(reportDay+day.Day(i)), func(r *report.Row) {
 				r.CampaignID = uuid.UUID{0xc, byte(i)}
 				r.Format, r.HostApp, r.IntegrationMethod = fmt.Sprintf("f%d", i), fmt.Sprintf("h%d", i), fmt.Sprintf("m%d", i)
 			}))
@@ -284,7 +285,7 @@ func reportsBreakdowns(t *testing.T, s Reports) {
 		report.ByFormat:            func(i int) string { return fmt.Sprintf("f%d", i) },
 		report.ByHostApp:           func(i int) string { return fmt.Sprintf("h%d", i) },
 		report.ByIntegrationMethod: func(i int) string { return fmt.Sprintf("m%d", i) },
-		report.ByDay:               func(i int) string { return (reportDay + ledger.Day(i)).String() },
+		report.ByDay:               func(i int) string { return (reportDay + day.Day(i)).String() },
 	}
 	for by, name := range key {
 		got := stats(t, s, report.Query{Breakdown: by})
@@ -311,14 +312,14 @@ func reportsUnknownBreakdown(t *testing.T, s Reports) {
 }
 
 func reportsRanges(t *testing.T, s Reports) {
-	at := func(d ledger.Day, offset time.Duration) report.Row {
+	at := func(d day.Day, offset time.Duration) report.Row {
 		return reportRow(func(r *report.Row) { r.ReceivedAt = d.Time().Add(offset) })
 	}
 	insertRows(t, s, "r",
 		at(reportDay, -time.Microsecond), at(reportDay, 0), at(reportDay+1, -time.Microsecond), // the day before, twice the day
 		at(reportDay+2, -time.Microsecond), at(reportDay+2, 0)) // the last instant of the next day, the first after it
 	for _, c := range []struct {
-		since, until ledger.Day
+		since, until day.Day
 		want         []int64
 	}{
 		{reportDay, reportDay, []int64{2}},
@@ -445,7 +446,7 @@ func reportsOtherToken(t *testing.T, s Reports) {
 // A block across months is stored in several parts, each refused by itself when repeated.
 func reportsManyMonths(t *testing.T, s Reports) {
 	var rows []report.Row
-	for i := range ledger.Day(6) {
+	for i := range day.Day(6) {
 		rows = append(rows, reportRow(onDay(reportDay+30*i)))
 	}
 	insertRows(t, s, "m", rows...)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -60,10 +61,10 @@ func droppedDay(t *testing.T, l Ledger, r Retention) {
 	}
 	require.Equal(t, []ledger.Verdict{ledger.OK, ledger.OK, ledger.OK}, verdict(0, old, fresh, day0))
 	require.Equal(t, []ledger.Verdict{ledger.Duplicate, ledger.Duplicate}, verdict(3, old, day0))
-	cut := ledger.Cutoffs{Horizon: ledger.DayOf(now) - 60}
+	cut := ledger.Cutoffs{Horizon: day.Of(now) - 60}
 	would, err := r.Retain(t.Context(), cut, true)
 	require.NoError(t, err)
-	require.Equal(t, []ledger.Day{ledger.DayOf(now) - 90}, would.Days)
+	require.Equal(t, []day.Day{day.Of(now) - 90}, would.Days)
 	require.EqualValues(t, 1, would.Marks)
 	require.Equal(t, []ledger.Verdict{ledger.Duplicate}, verdict(5, old), "a dry run drops nothing")
 	did, err := r.Retain(t.Context(), cut, false)
@@ -74,7 +75,7 @@ func droppedDay(t *testing.T, l Ledger, r Retention) {
 	other.Event.Type = ledger.Close
 	require.Equal(t, []ledger.Verdict{ledger.VerdictExpired}, verdict(9, other), "nothing of the day is accepted any more")
 	// The horizon never goes back, whatever a later run says.
-	did, err = r.Retain(t.Context(), ledger.Cutoffs{Horizon: ledger.DayOf(now) - 100}, false)
+	did, err = r.Retain(t.Context(), ledger.Cutoffs{Horizon: day.Of(now) - 100}, false)
 	require.NoError(t, err)
 	require.Equal(t, cut.Horizon, did.Horizon)
 	require.Empty(t, did.Days)
@@ -103,7 +104,7 @@ func sumsSurvive(t *testing.T, l Ledger, r Retention) {
 		}
 	}
 	later := time.Now().Add(time.Hour)
-	cut := ledger.Cutoffs{Horizon: ledger.DayOf(time.Now()) + 3, Applied: later, Dead: later, Keys: later}
+	cut := ledger.Cutoffs{Horizon: day.Of(time.Now()) + 3, Applied: later, Dead: later, Keys: later}
 	would, err := r.Retain(t.Context(), cut, true)
 	require.NoError(t, err)
 	require.Positive(t, would.Marks)

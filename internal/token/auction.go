@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/segmentio/asm/base64"
 
+	"adnet/internal/day"
 	"adnet/internal/money"
 )
 
@@ -91,11 +92,11 @@ type Auction struct {
 	CreditFunded bool // paid by Credits, not cash
 }
 
-// IssuedAt is the time of the auction in UTC, in whole milliseconds: the timestamp of AuctionID.
+// IssuedAt is the time of the auction in UTC, in whole milliseconds: the timestamp of AuctionID. It is zero, and
+// so long past, when AuctionID is not a UUIDv7; nothing here issues such a token.
 func (a Auction) IssuedAt() time.Time {
-	var ms [8]byte
-	copy(ms[2:], a.AuctionID[:6])
-	return time.UnixMilli(int64(binary.BigEndian.Uint64(ms[:]))).UTC()
+	at, _ := day.TimeOfUUID(a.AuctionID)
+	return at
 }
 
 // Keyring signs and verifies auction tokens.

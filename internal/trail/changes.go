@@ -5,6 +5,7 @@ import (
 
 	"adnet/internal/account"
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 
 	"github.com/go-json-experiment/json"
@@ -119,6 +120,6 @@ func OfNotice(n ledger.Notice, e ledger.NoticeEffects) Entry {
 }
 
 // OfRollup is the entry of a day that was rolled up when somebody asked for it.
-func OfRollup(day ledger.Day, rows int) Entry {
-	return Entry{TargetKind: TargetStore, TargetID: "rollup", Changes: map[string]Change{"date": {After: day.String()}, "rows": {After: rows}}}
+func OfRollup(date day.Day, rows int) Entry {
+	return Entry{TargetKind: TargetStore, TargetID: "rollup", Changes: map[string]Change{"date": {After: date.String()}, "rows": {After: rows}}}
 }

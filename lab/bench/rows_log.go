@@ -14,6 +14,7 @@ import (
 	"adnet/analytics/clickhouse"
 	"adnet/consumers/archive"
 	"adnet/consumers/settle"
+	"adnet/internal/day"
 	"adnet/internal/kafka"
 	"adnet/internal/ledger"
 	"adnet/internal/postgres"
@@ -269,7 +270,7 @@ func settling(ctx context.Context, s *session) (r result, err error) {
 		rows := make([][]any, n)
 		for i := range rows {
 			id := uuid.Must(uuid.NewV7())
-			rows[i] = []any{int32(ledger.AuctionDay(id)), id, "impression"}
+			rows[i] = []any{int32(day.OfUUID(id)), id, "impression"}
 		}
 		started := time.Now()
 		_, err := db.CopyFrom(ctx, pgx.Identifier{"bench_copy"}, []string{"auction_day", "auction_id", "event_type"}, pgx.CopyFromRows(rows))

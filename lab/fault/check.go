@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"adnet/internal/day"
+
 	"github.com/google/uuid"
 )
 
@@ -319,9 +321,6 @@ func (s *suite) balances(balances map[string]int64) {
 
 // madeAt is the time inside a UUIDv7, in adnet's clock.
 func madeAt(id uuid.UUID) time.Time {
-	ms := int64(0)
-	for _, b := range id[:6] {
-		ms = ms<<8 | int64(b)
-	}
-	return time.UnixMilli(ms).UTC()
+	at, _ := day.TimeOfUUID(id)
+	return at
 }

@@ -361,7 +361,7 @@ var mutants = []mutant{
 	{
 		name: "mint-cap", protects: "a publisher mints at most its cap a day",
 		file: "internal/ledger/publisher.go",
-		old:  "if limited && p.book.MintedOn[day.Day]+day.Minted >= int64(limit) {", new: "if limited && p.book.MintedOn[day.Day]+day.Minted > 1<<50 {",
+		old:  "if limited && p.book.MintedOn[today.Day]+today.Minted >= int64(limit) {", new: "if limited && p.book.MintedOn[today.Day]+today.Minted > 1<<50 {",
 		tests: []string{"./internal/ledger"},
 	},
 	{

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 
@@ -33,7 +34,7 @@ type Store struct {
 	sync.Mutex
 	epoch      int64
 	opens      time.Time
-	beat       ledger.Minute
+	beat       day.Minute
 	rooms      map[uuid.UUID]ledger.Room
 	campaigns  map[uuid.UUID]*campaign
 	advertiser map[uuid.UUID]money.Micros // reserved
@@ -41,7 +42,7 @@ type Store struct {
 }
 
 type slot struct {
-	minute ledger.Minute
+	minute day.Minute
 	window int64
 }
 
@@ -59,12 +60,12 @@ type mark struct {
 
 type campaign struct {
 	held     map[slot]money.Micros
-	released map[ledger.Minute]money.Micros
+	released map[day.Minute]money.Micros
 	holders  map[holder]mark
 	out      money.Micros
 	counted  money.Micros // of out, at the advertiser
 	limited  bool
-	at       ledger.Minute // when out was summed; 0 for never
+	at       day.Minute // when out was summed; 0 for never
 }
 
 // Open begins an epoch, as a projector does after it published every room.
@@ -74,7 +75,7 @@ func (s *Store) Open(epoch int64) {
 	if s.epoch >= epoch {
 		return
 	}
-	s.epoch, s.opens, s.beat = epoch, s.Now().Add(GatherFor), ledger.MinuteOf(s.Now())
+	s.epoch, s.opens, s.beat = epoch, s.Now().Add(GatherFor), day.MinuteOf(s.Now())
 	s.campaigns, s.advertiser, s.seen = nil, nil, nil
 }
 
@@ -89,7 +90,7 @@ func (s *Store) Lose() {
 func (s *Store) Beat(at time.Time) {
 	s.Lock()
 	defer s.Unlock()
-	s.beat = ledger.MinuteOf(at)
+	s.beat = day.MinuteOf(at)
 }
 
 // Publish writes a room as the projector does.
@@ -126,7 +127,7 @@ func (s *Store) Outstanding(id uuid.UUID) money.Micros {
 func (s *Store) campaign(id uuid.UUID) *campaign {
 	c := s.campaigns[id]
 	if c == nil {
-		c = &campaign{held: map[slot]money.Micros{}, released: map[ledger.Minute]money.Micros{}, holders: map[holder]mark{}}
+		c = &campaign{held: map[slot]money.Micros{}, released: map[day.Minute]money.Micros{}, holders: map[holder]mark{}}
 		if s.campaigns == nil {
 			s.campaigns, s.advertiser = map[uuid.UUID]*campaign{}, map[uuid.UUID]money.Micros{}
 		}
@@ -138,14 +139,14 @@ func (s *Store) campaign(id uuid.UUID) *campaign {
 // sum is what is reserved: held within its window, and what is late only as far as it was released.
 func (s *Store) sum(c *campaign) (out money.Micros) {
 	type part struct{ alive, late money.Micros }
-	parts := map[ledger.Minute]part{}
+	parts := map[day.Minute]part{}
 	for at, amount := range c.held {
 		if at.minute+keep < s.beat {
 			delete(c.held, at)
 			continue
 		}
 		p := parts[at.minute]
-		if at.minute+ledger.Minute(at.window)+2 > s.beat {
+		if at.minute+day.Minute(at.window)+2 > s.beat {
 			p.alive += amount
 		} else {
 			p.late += amount
@@ -249,10 +250,10 @@ func (s *Store) grant(k *ledger.Claim, old money.Micros) (money.Micros, ledger.R
 		return old, ledger.NoBudget
 	}
 	limited, today := room.Balance != ledger.Unlimited, room.Today
-	switch day := ledger.DayOf(now.Add(-2 * ledger.MaxClockSkew)); {
-	case day > room.Day:
+	switch date := day.Of(now.Add(-2 * ledger.MaxClockSkew)); {
+	case date > room.Day:
 		today = room.Daily
-	case day < room.Day:
+	case date < room.Day:
 		today = 0
 	}
 	c := s.campaigns[k.CampaignID]

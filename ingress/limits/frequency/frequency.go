@@ -23,7 +23,7 @@ import (
 
 	"adnet/auction"
 	"adnet/internal/campaign"
-	"adnet/internal/ledger"
+	"adnet/internal/day"
 	"adnet/internal/obs"
 
 	"github.com/google/uuid"
@@ -63,7 +63,7 @@ type Campaigns interface {
 
 // Store keeps sessions for all nodes; see redis.Sessions.
 type Store interface {
-	Session(ctx context.Context, session campaign.SessionKey, day int32) ([]campaign.Exposure, int, error)
+	Session(ctx context.Context, session campaign.SessionKey, date int32) ([]campaign.Exposure, int, error)
 	Record(ctx context.Context, list []campaign.Exposure) error
 }
 
@@ -195,7 +195,7 @@ func (c *Caps) Begin(ctx context.Context, ask Ask, v *Visit) {
 	if ask.TurnGap != nil {
 		gap = *ask.TurnGap
 	}
-	*v = Visit{caps: c, now: ask.Now, day: int32(ledger.DayOf(ask.Now)), turn: ask.Turn, pending: ask.Pending, tell: first > 1 || gap > 1}
+	*v = Visit{caps: c, now: ask.Now, day: int32(day.Of(ask.Now)), turn: ask.Turn, pending: ask.Pending, tell: first > 1 || gap > 1}
 	if v.pending == 0 {
 		v.pending = c.cfg.Pending
 	}
@@ -326,9 +326,9 @@ func (c *Caps) Confirm(developer uuid.UUID, sessionID string, campaignID, auctio
 	if most, known := c.deps.Campaigns.FrequencyCap(campaignID); known && most <= 0 {
 		return
 	}
-	day := int32(ledger.AuctionDay(auctionID))
+	date := int32(day.OfUUID(auctionID))
 	e := campaign.Exposure{
-		Kind: campaign.Confirmed, Session: campaign.SessionDay(developer, sessionID, day), Day: day, Auction: auctionID, Campaign: campaignID,
+		Kind: campaign.Confirmed, Session: campaign.SessionDay(developer, sessionID, date), Day: date, Auction: auctionID, Campaign: campaignID,
 	}
 	c.known(e.Session, func(s *session) { s.confirm(&e) })
 	c.mu.Lock()
@@ -352,7 +352,7 @@ func (c *Caps) known(key campaign.SessionKey, with func(*session)) {
 }
 
 // session finds the session, with what the other nodes know of it.
-func (c *Caps) session(ctx context.Context, key campaign.SessionKey, day int32) *session {
+func (c *Caps) session(ctx context.Context, key campaign.SessionKey, date int32) *session {
 	at := &c.shards[key[0]%shards]
 	at.mu.Lock()
 	s, ok := at.sessions.Get(key)
@@ -370,13 +370,13 @@ func (c *Caps) session(ctx context.Context, key campaign.SessionKey, day int32) 
 	current := s.read == lapses
 	s.mu.Unlock()
 	if !current {
-		c.fetch(ctx, s, key, day, lapses)
+		c.fetch(ctx, s, key, date, lapses)
 	}
 	return s
 }
 
 // fetch reads a session. Failing that, the node goes by what it knows and tries again with a later request.
-func (c *Caps) fetch(ctx context.Context, s *session, key campaign.SessionKey, day int32, lapses int64) {
+func (c *Caps) fetch(ctx context.Context, s *session, key campaign.SessionKey, date int32, lapses int64) {
 	now := time.Now()
 	if now.UnixNano() < c.rest.Load() {
 		c.unknown.Inc()
@@ -384,7 +384,7 @@ func (c *Caps) fetch(ctx context.Context, s *session, key campaign.SessionKey, d
 	}
 	reading, cancel := context.WithTimeout(ctx, readWait)
 	defer cancel()
-	found, turns, err := c.deps.Store.Session(reading, key, day)
+	found, turns, err := c.deps.Store.Session(reading, key, date)
 	if err != nil {
 		c.unknown.Inc()
 		if ctx.Err() == nil {

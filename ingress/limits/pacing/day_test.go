@@ -12,6 +12,7 @@ import (
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 
@@ -91,7 +92,7 @@ func (s scenario) run() dayOut {
 	budget := money.Micros(s.units) * price
 	w := &world{
 		campaign: campaign.Campaign{ID: uuid.UUID{15: byte(s.seed), 3: 9}, Pacing: campaign.PacingEven, BillingModel: s.model, BidAmount: bid, DailyBudget: budget},
-		room:     ledger.Room{Day: ledger.DayOf(midnight), Daily: budget, Today: budget, Total: 100 * budget, Balance: money.Max},
+		room:     ledger.Room{Day: day.Of(midnight), Daily: budget, Today: budget, Total: 100 * budget, Balance: money.Max},
 	}
 	billing, _ := ranker.ParseBilling(string(s.model))
 	entry := &auction.Campaign{ID: auction.ID(w.campaign.ID), Bid: bid, Billing: billing}
@@ -156,8 +157,8 @@ func (s scenario) yesterday() campaign.Curve {
 		if shape == "spike" {
 			shape = "flat" // nobody knew
 		}
-		for day := range uint64(7) {
-			counts[second/900] += int64(poisson(r, s.supply*s.units/86400*shapes[shape](float64(second), s.seed+1000*day+1000)))
+		for date := range uint64(7) {
+			counts[second/900] += int64(poisson(r, s.supply*s.units/86400*shapes[shape](float64(second), s.seed+1000*date+1000)))
 		}
 	}
 	curve, _ := campaign.CurveOf(&counts)

@@ -21,6 +21,7 @@ import (
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/obs"
@@ -249,7 +250,7 @@ func (p *Pacer) step(id auction.ID, k *cell, now time.Time) {
 	}
 	billing, _ := ranker.ParseBilling(string(of.BillingModel))
 	price := billing.Price(of.BidAmount)
-	spent, budget := today(room, ledger.DayOf(now))
+	spent, budget := today(room, day.Of(now))
 	if price <= 0 || budget < Tiny*price {
 		k.stop()
 		return
@@ -293,11 +294,11 @@ func expected(model campaign.BillingModel) float64 {
 }
 
 // today is what a campaign has spent on day and what it may spend on it altogether.
-func today(room ledger.Room, day ledger.Day) (spent, budget money.Micros) {
-	if day <= room.Day {
+func today(room ledger.Room, date day.Day) (spent, budget money.Micros) {
+	if date <= room.Day {
 		spent = max(0, room.Daily-room.Today)
 	}
-	return spent, spent + room.Left(day)
+	return spent, spent + room.Left(date)
 }
 
 // follow reads the curves of campaigns that have none yet or an old one.

@@ -12,6 +12,7 @@ import (
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 
@@ -24,7 +25,7 @@ func paced(units money.Micros) *world {
 	price := 5 * money.USD / 1000
 	return &world{
 		campaign: campaign.Campaign{ID: uuid.UUID{15: 9}, Pacing: campaign.PacingEven, BillingModel: campaign.CPM, BidAmount: 5 * money.USD, DailyBudget: units * price},
-		room:     ledger.Room{Day: ledger.DayOf(midnight), Daily: units * price, Today: units * price, Total: 100 * units * price, Balance: money.Max},
+		room:     ledger.Room{Day: day.Of(midnight), Daily: units * price, Today: units * price, Total: 100 * units * price, Balance: money.Max},
 	}
 }
 
@@ -176,7 +177,7 @@ func TestWeights(t *testing.T) {
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := paced(10_000)
-		w.room.Day = ledger.DayOf(time.Now())
+		w.room.Day = day.Of(time.Now())
 		known := &curves{}
 		p := New(Deps{Campaigns: w, Curves: known})
 		ctx, cancel := context.WithCancel(t.Context())
