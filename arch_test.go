@@ -52,6 +52,10 @@ var layers = map[string][]string{
 	"consumers":                   append([]string{"consumers", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
 	"analytics":                   append([]string{"analytics", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
 
+	"internal/cli":      domain,
+	"internal/backends": append([]string{"analytics", "consumers", "ingress", "internal/lifecycle"}, outside...),
+	"internal/operate":  append([]string{"analytics", "consumers", "internal/backends", "internal/cli", "internal/obs", "schemas"}, outside...),
+
 	"internal/app": {"*"},
 	"deploy":       {"*"},
 	"lab":          {"*"},
@@ -62,6 +66,9 @@ var domain = []string{
 	"internal/errs", "internal/day", "internal/money", "internal/jsonscan", "internal/account", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
 	"internal/payment", "internal/trail", "internal/once",
 }
+
+// outside is the domain with every adapter: what joins them may import it.
+var outside = append([]string{"internal/kafka", "internal/postgres", "internal/redis", "internal/memory", "internal/stripe"}, domain...)
 
 // adapter may import the domain, the schemas and itself: never a role, never another adapter.
 func adapter(self string) []string {
@@ -84,7 +91,7 @@ var libraries = map[string][]string{
 	"github.com/stripe/stripe-go":         {"internal/stripe"},
 	"github.com/modelcontextprotocol":     {}, // the official client, in tests of ingress/mcp
 	"github.com/alecthomas/kong":          {"internal/app", "deploy", "lab"},
-	"github.com/prometheus/client_golang": {"internal/obs", "ingress", "consumers", "analytics", "internal/kafka", "internal/postgres", "internal/redis", "internal/app", "lab/bench"},
+	"github.com/prometheus/client_golang": {"internal/obs", "ingress", "consumers", "analytics", "internal/kafka", "internal/postgres", "internal/redis", "internal/app", "internal/backends", "lab/bench"},
 }
 
 // testLibraries may be imported by any test: registries to pass in, flags to parse, a bare gin to compare with.

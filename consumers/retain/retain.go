@@ -27,6 +27,11 @@ type Config struct {
 	At      time.Duration `name:"retention-at" env:"ADNET_RETENTION_AT" default:"3h30m" help:"How long after midnight UTC the nightly removal runs."`
 }
 
+// Life is how long the last events of an auction count: marks must outlive them.
+type Life struct {
+	Conversion time.Duration `name:"conversion-life" env:"ADNET_CONVERSION_LIFE" default:"720h" help:"How long after the auction a conversion still counts."`
+}
+
 // keyLife is how long an idempotency key counts.
 const keyLife = 24 * time.Hour
 

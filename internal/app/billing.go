@@ -5,6 +5,7 @@ import (
 
 	"adnet/ingress/billing"
 	"adnet/ingress/httpapi"
+	"adnet/internal/backends"
 	"adnet/internal/ledger"
 	"adnet/internal/payment"
 	"adnet/internal/stripe"
@@ -19,10 +20,10 @@ type paymentConfig struct {
 
 // newBilling constructs the billing endpoints. A provider without its settings is off; in in-memory mode the demo
 // provider takes the place of a checkout that is off.
-func newBilling(h *host, p parts, b backends, auth *httpapi.Auth, baseURL func() string) (*billing.API, error) {
+func newBilling(h *host, p parts, b *backends.All, auth *httpapi.Auth, baseURL func() string) (*billing.API, error) {
 	cfg := p.Config.Payments
 	deps := payment.Deps{
-		Store: b.books, Webhooks: make(map[ledger.Provider]payment.Webhook), Log: h.log, BaseURL: baseURL, Now: time.Now,
+		Store: b.Books, Webhooks: make(map[ledger.Provider]payment.Webhook), Log: h.Log, BaseURL: baseURL, Now: time.Now,
 	}
 	var demo *payment.Demo
 	if cfg.Stripe.Key != "" {
@@ -40,7 +41,7 @@ func newBilling(h *host, p parts, b backends, auth *httpapi.Auth, baseURL func()
 		deps.Checkouts = append(deps.Checkouts, orders)
 	}
 	if p.InMemory {
-		demo = payment.NewDemo(b.books, baseURL, time.Now)
+		demo = payment.NewDemo(b.Books, baseURL, time.Now)
 		deps.Checkouts = append(deps.Checkouts, demo)
 	}
 	if cfg.Stripe.WebhookSecret != "" {
@@ -62,6 +63,6 @@ func newBilling(h *host, p parts, b backends, auth *httpapi.Auth, baseURL func()
 		return nil, err
 	}
 	return billing.New(billing.Deps{
-		Metrics: h.metrics, Auth: auth, Users: b.books, Ledger: b.books, Publishers: b.books, Payments: payments, Demo: demo, Prepaid: p.Money.prepaid(), Now: time.Now,
+		Metrics: h.metrics, Auth: auth, Users: b.Books, Ledger: b.Books, Publishers: b.Books, Payments: payments, Demo: demo, Prepaid: p.Money.Required(), Now: time.Now,
 	}), nil
 }

@@ -7,10 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 
+	"adnet/internal/cli"
 	"adnet/internal/obs"
+	"adnet/internal/operate"
 
 	"github.com/alecthomas/kong"
 )
@@ -27,32 +28,22 @@ type commands struct {
 	LogLevel    string `name:"log-level" env:"ADNET_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"Least level of a log line."`
 	PrintConfig bool   `name:"print-config" help:"Print the settings of the command, without secrets, and stop."`
 
-	Standalone standalone `cmd:"" help:"Everything in one process, in memory, with a demo. The way to try adnet."`
-	Ingress    ingress    `cmd:"" help:"The HTTP role: auctions, tracking, management."`
-	Consumers  consumers  `cmd:"" help:"The consumer role: settlement, archive, projection, nightly roll-up."`
-	Migrate    migrate    `cmd:"" help:"Bring PostgreSQL, ClickHouse and the Kafka topics to this version."`
-	Verify     verify     `cmd:"" help:"Check the promises about money on the live stores; exit 1 on a difference."`
-	Statement  statement  `cmd:"" help:"Print an account's month as CSV."`
-	Rollup     rollupOnce `cmd:"" help:"Roll a day of stats up."`
-	User       user       `cmd:"" help:"Create, promote, disable users; issue and revoke their keys."`
-	Load       loadRun    `cmd:"" help:"Import campaigns and replay contexts through the public API."`
-	DLQ        dlq        `cmd:"" name:"dlq" help:"Dead letters: list them, send them again."`
-	Reconcile  reconcile  `cmd:"" help:"Compare Redis with PostgreSQL and ClickHouse with the ledger; --fix repairs; exit 1 on a difference."`
-	Backup     backup     `cmd:"" help:"Copy PostgreSQL and ClickHouse to a directory, at one watermark."`
-	Restore    restore    `cmd:"" help:"Bring a backup back into empty stores."`
-	Retention  retention  `cmd:"" help:"Remove what is not needed any more: marks, applied ranges, dead letters, idempotency keys."`
-	Audit      auditLog   `cmd:"" name:"audit" help:"Who changed what."`
+	Standalone standalone        `cmd:"" help:"Everything in one process, in memory, with a demo. The way to try adnet."`
+	Ingress    ingress           `cmd:"" help:"The HTTP role: auctions, tracking, management."`
+	Consumers  consumers         `cmd:"" help:"The consumer role: settlement, archive, projection, nightly roll-up."`
+	Migrate    migrate           `cmd:"" help:"Bring PostgreSQL, ClickHouse and the Kafka topics to this version."`
+	Verify     operate.Verify    `cmd:"" help:"Check the promises about money on the live stores; exit 1 on a difference."`
+	Statement  operate.Statement `cmd:"" help:"Print an account's month as CSV."`
+	Rollup     operate.Rollup    `cmd:"" help:"Roll a day of stats up."`
+	User       user              `cmd:"" help:"Create, promote, disable users; issue and revoke their keys."`
+	Load       loadRun           `cmd:"" help:"Import campaigns and replay contexts through the public API."`
+	DLQ        operate.DLQ       `cmd:"" name:"dlq" help:"Dead letters: list them, send them again."`
+	Reconcile  operate.Reconcile `cmd:"" help:"Compare Redis with PostgreSQL and ClickHouse with the ledger; --fix repairs; exit 1 on a difference."`
+	Backup     operate.Backup    `cmd:"" help:"Copy PostgreSQL and ClickHouse to a directory, at one watermark."`
+	Restore    operate.Restore   `cmd:"" help:"Bring a backup back into empty stores."`
+	Retention  operate.Retention `cmd:"" help:"Remove what is not needed any more: marks, applied ranges, dead letters, idempotency keys."`
+	Audit      operate.AuditLog  `cmd:"" name:"audit" help:"Who changed what."`
 }
-
-// process is what every command works with.
-type process struct {
-	ctx            context.Context
-	stdout, stderr io.Writer
-	log            *slog.Logger
-}
-
-// errExit ends the program with status 1 after the command has said why itself.
-var errExit = errors.New("exit")
 
 // Main parses the command line, runs the command until it ends or ctx does, and returns the exit status:
 // 0, or 1 after one line on standard error.
@@ -61,7 +52,7 @@ func Main(ctx context.Context, p Process) int {
 	if err == nil {
 		return 0
 	}
-	if !errors.Is(err, errExit) {
+	if !errors.Is(err, cli.ErrExit) {
 		// Joined errors and those of drivers hold line breaks; scripts and people read one line.
 		fmt.Fprintln(p.Stderr, "adnet:", strings.Join(strings.Fields(err.Error()), " "))
 	}
@@ -91,5 +82,5 @@ func start(ctx context.Context, p Process) error {
 	if err != nil {
 		return err
 	}
-	return selected.Run(process{ctx: asCommand(ctx, selected.Command()), stdout: p.Stdout, stderr: p.Stderr, log: log})
+	return selected.Run(cli.Process{Ctx: cli.AsCommand(ctx, selected.Command()), Stdout: p.Stdout, Stderr: p.Stderr, Log: log})
 }

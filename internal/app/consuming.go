@@ -1,39 +1,36 @@
 package app
 
 import (
-	"context"
 	"fmt"
-	"time"
 
 	"adnet/analytics/clickhouse"
-	"adnet/analytics/rollup"
-	"adnet/internal/day"
+	"adnet/consumers/retain"
+	"adnet/internal/backends"
+	"adnet/internal/cli"
 	"adnet/internal/kafka"
-	"adnet/internal/obs"
 	"adnet/internal/postgres"
-	"adnet/internal/trail"
 )
 
 // consumers is `adnet consumers`: settlement, archive, projection and the nightly roll-up.
 type consumers struct {
-	Host    hostConfig      `embed:""`
-	Role    consumersConfig `embed:""`
-	Money   moneyConfig     `embed:"" set:"prepaid=required"`
-	Servers serversConfig   `embed:""`
-	Life    conversionLife  `embed:""`
+	Host    hostConfig       `embed:""`
+	Role    consumersConfig  `embed:""`
+	Money   backends.Money   `embed:"" set:"prepaid=required"`
+	Servers backends.Servers `embed:""`
+	Life    retain.Life      `embed:""`
 }
 
 // Run runs the command until it is told to stop or has done its work.
-func (c *consumers) Run(p process) error {
+func (c *consumers) Run(p cli.Process) error {
 	h, err := newHost(p, c.Host)
 	if err != nil {
 		return err
 	}
-	b, err := openServers(h, c.Servers, c.Money)
+	b, err := backends.Open(h.Ctx, c.Servers, c.Money, backends.Deps{Log: h.Log, Metrics: h.metrics})
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	defer b.Close()
 	c.Role.Life = c.Life.Conversion
 	if err := addConsumers(h, c.Role, c.Money, b); err != nil {
 		return err
@@ -50,69 +47,25 @@ type migrate struct {
 }
 
 // Run runs the command until it is told to stop or has done its work.
-func (c *migrate) Run(p process) error {
-	say := func(line string) { fmt.Fprintln(p.stdout, line) }
+func (c *migrate) Run(p cli.Process) error {
+	say := func(line string) { fmt.Fprintln(p.Stdout, line) }
 	owner := c.Owner.Or(c.Postgres)
-	if err := postgres.Migrate(p.ctx, owner, say); err != nil {
+	if err := postgres.Migrate(p.Ctx, owner, say); err != nil {
 		return err
 	}
-	if err := postgres.Grant(p.ctx, owner, c.Postgres.URL, say); err != nil {
+	if err := postgres.Grant(p.Ctx, owner, c.Postgres.URL, say); err != nil {
 		return err
 	}
-	applied, err := clickhouse.Migrate(p.ctx, c.ClickHouse)
+	applied, err := clickhouse.Migrate(p.Ctx, c.ClickHouse)
 	if err != nil {
 		return err
 	}
 	for _, name := range applied {
-		fmt.Fprintln(p.stdout, "ClickHouse: applied", name)
+		fmt.Fprintln(p.Stdout, "ClickHouse: applied", name)
 	}
-	if err := kafka.EnsureTopics(p.ctx, c.Kafka, kafka.Deps{Log: p.log}); err != nil {
+	if err := kafka.EnsureTopics(p.Ctx, c.Kafka, kafka.Deps{Log: p.Log}); err != nil {
 		return err
 	}
-	fmt.Fprintln(p.stdout, "PostgreSQL, ClickHouse and the Kafka topics are at this version.")
-	return nil
-}
-
-// rollupOnce is `adnet rollup`.
-type rollupOnce struct {
-	ClickHouse clickhouse.Config `embed:""`
-	Postgres   postgres.Config   `embed:""`
-	Date       string            `name:"date" env:"ADNET_ROLLUP_DATE" help:"UTC day like 2026-01-31 (default: yesterday)."`
-}
-
-// Run runs the command until it is told to stop or has done its work.
-func (c *rollupOnce) Run(p process) error {
-	date := day.Of(time.Now()) - 1
-	if c.Date != "" {
-		t, err := time.Parse(time.DateOnly, c.Date)
-		if err != nil {
-			return fmt.Errorf("--date must be a day like 2026-01-31, not %q", c.Date)
-		}
-		date = day.Of(t)
-	}
-	store, err := openClickHouse(p, c.ClickHouse)
-	if err != nil {
-		return err
-	}
-	defer logClose(p, "ClickHouse", store.Close)
-	roll, err := rollup.New(rollup.Config{}, rollup.Deps{Store: store, Log: p.log, Registry: obs.NewRegistry()})
-	if err != nil {
-		return err
-	}
-	rows, err := roll.Aggregate(context.WithoutCancel(p.ctx), date)
-	if err != nil {
-		return err
-	}
-	if c.Postgres.URL != "" { // a scheduler may know ClickHouse only
-		books, err := postgres.Open(p.ctx, c.Postgres)
-		if err != nil {
-			return err
-		}
-		defer books.Close()
-		if err := books.RecordAudit(context.WithoutCancel(p.ctx), trail.OfRollup(date, rows)); err != nil {
-			return err
-		}
-	}
-	fmt.Fprintf(p.stdout, "%s: %d rows\n", date, rows)
+	fmt.Fprintln(p.Stdout, "PostgreSQL, ClickHouse and the Kafka topics are at this version.")
 	return nil
 }

@@ -4,12 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"log/slog"
 	"os"
-	"time"
 
+	"adnet/internal/cli"
 	"adnet/internal/lifecycle"
 	"adnet/internal/obs"
 
@@ -19,7 +17,7 @@ import (
 // host is the frame of a long-running process: its parts in their order, metrics, readiness and the
 // admin listener.
 type host struct {
-	process
+	cli.Process
 	metrics   *prometheus.Registry
 	readiness *obs.Readiness
 	admin     *obs.Admin
@@ -32,13 +30,13 @@ type hostConfig struct {
 	Lifecycle lifecycle.Config `embed:""`
 }
 
-func newHost(p process, cfg hostConfig) (*host, error) {
-	h := &host{process: p, metrics: obs.NewRegistry(), readiness: obs.NewReadiness()}
+func newHost(p cli.Process, cfg hostConfig) (*host, error) {
+	h := &host{Process: p, metrics: obs.NewRegistry(), readiness: obs.NewReadiness()}
 	var err error
-	if h.admin, err = obs.NewAdmin(cfg.Admin, obs.AdminDeps{Logger: p.log, Readiness: h.readiness, Gatherer: h.metrics}); err != nil {
+	if h.admin, err = obs.NewAdmin(cfg.Admin, obs.AdminDeps{Logger: p.Log, Readiness: h.readiness, Gatherer: h.metrics}); err != nil {
 		return nil, err
 	}
-	if h.group, err = lifecycle.New(cfg.Lifecycle, lifecycle.Deps{Logger: p.log}); err != nil {
+	if h.group, err = lifecycle.New(cfg.Lifecycle, lifecycle.Deps{Logger: p.Log}); err != nil {
 		return nil, err
 	}
 	// The admin listener is up before and after everything else.
@@ -48,14 +46,14 @@ func newHost(p process, cfg hostConfig) (*host, error) {
 
 // run starts the stages and blocks until the process is told to stop or a part fails.
 func (h *host) run() error {
-	stop := context.AfterFunc(h.ctx, h.readiness.SetDraining)
+	stop := context.AfterFunc(h.Ctx, h.readiness.SetDraining)
 	defer stop()
-	err := h.group.Run(h.ctx)
-	if err != nil && h.ctx.Err() == nil {
+	err := h.group.Run(h.Ctx)
+	if err != nil && h.Ctx.Err() == nil {
 		return err
 	}
 	if err != nil {
-		h.log.Error("not everything stopped in time", "error", err)
+		h.Log.Error("not everything stopped in time", "error", err)
 		return fmt.Errorf("stop: %w", err)
 	}
 	return nil
@@ -72,28 +70,4 @@ func nodeName() (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("%s-%d-%s", name, os.Getpid(), hex.EncodeToString(nonce[:])), nil
-}
-
-// await calls ready until it returns nil, and says once a while what it waits for. It is for servers
-// that start together with adnet.
-func await(ctx context.Context, log *slog.Logger, what string, ready func(context.Context) error) error {
-	const patience = 30 * time.Second
-	deadline := time.Now().Add(patience)
-	for said := false; ; {
-		err := ready(ctx)
-		if err == nil {
-			return nil
-		}
-		if time.Now().After(deadline) || ctx.Err() != nil {
-			return errors.Join(ctx.Err(), err)
-		}
-		if !said {
-			log.Warn("waiting for "+what, "error", err, "for_at_most", patience.String())
-			said = true
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
-		}
-	}
 }

@@ -24,9 +24,10 @@ import (
 	"adnet/ingress/httpapi/apitest"
 	"adnet/ingress/track/spool"
 	"adnet/internal/account"
+	"adnet/internal/backends"
+	"adnet/internal/cli"
 	"adnet/internal/day"
 	"adnet/internal/kafka"
-	"adnet/internal/ledger"
 	"adnet/internal/lifecycle"
 	"adnet/internal/postgres"
 	"adnet/internal/report"
@@ -51,7 +52,7 @@ type wired struct {
 	callers  int
 }
 
-func wire(t *testing.T, change func(*backends)) *wired {
+func wire(t *testing.T, change func(*backends.All)) *wired {
 	t.Helper()
 	var line commands
 	parser, err := kong.New(&line)
@@ -60,26 +61,26 @@ func wire(t *testing.T, change func(*backends)) *wired {
 	require.NoError(t, err)
 	c := line.Standalone
 	ctx, cancel := context.WithCancel(context.Background())
-	h, err := newHost(process{ctx: ctx, stdout: io.Discard, stderr: io.Discard, log: slog.New(slog.DiscardHandler)}, c.Host)
+	h, err := newHost(cli.Process{Ctx: ctx, Stdout: io.Discard, Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, c.Host)
 	require.NoError(t, err)
-	b, broker, cache, err := embedded(h, c.Broker, c.Money)
+	b, err := backends.OpenEmbedded(c.Broker, c.Money, backends.Deps{Log: h.Log, Metrics: h.metrics})
 	require.NoError(t, err)
 	if change != nil {
-		change(&b)
+		change(&b.All)
 	}
 	ring, sessions, err := c.Role.keys(true)
 	require.NoError(t, err)
 	role, err := newIngress(h, parts{
 		Config: c.Role, Money: c.Money, Ring: ring, Sessions: sessions, InMemory: true,
 		Spool: spool.Config{Dir: filepath.Join(t.TempDir(), "spool"), MaxBytes: 1 << 20},
-	}, b)
+	}, &b.All)
 	require.NoError(t, err)
 	require.NoError(t, role.spool.Open())
-	h.group.Add(lifecycle.Named("broker", broker), lifecycle.Named("redis", cache))
+	h.group.Add(lifecycle.Named("broker", b.Broker), lifecycle.Named("redis", b.Cache))
 	h.group.Add(lifecycle.Task("topics", func(ctx context.Context) error {
-		return kafka.EnsureTopics(ctx, b.kafka, kafka.Deps{Log: h.log})
+		return kafka.EnsureTopics(ctx, b.Kafka, kafka.Deps{Log: h.Log})
 	}))
-	require.NoError(t, addConsumers(h, c.Consumers, c.Money, b)) // the catalog is ready once it was projected
+	require.NoError(t, addConsumers(h, c.Consumers, c.Money, &b.All)) // the catalog is ready once it was projected
 	role.add(h)
 	var failure error
 	ended := make(chan struct{})
@@ -90,7 +91,7 @@ func wire(t *testing.T, change func(*backends)) *wired {
 	t.Cleanup(func() {
 		cancel()
 		<-ended
-		b.close()
+		b.Close()
 		require.NoError(t, failure)
 	})
 	select {
@@ -540,9 +541,9 @@ func TestErrorsOfBrokenStoresSayNothing(t *testing.T) {
 	store, err := postgres.Open(t.Context(), postgres.Config{URL: address.String(), MaxConns: 4})
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
-	w := wire(t, func(b *backends) {
-		b.books, b.rooms = store, roomSource{Changes: store, roomReader: store.RoomReader(ledger.RoomsOptions{})}
-		b.stats, b.rollup, b.past = brokenAnalytics{}, brokenAnalytics{}, brokenAnalytics{}
+	w := wire(t, func(b *backends.All) {
+		b.Books, b.Rooms = store, backends.RoomsOf(store, backends.Money{})
+		b.Stats, b.Rollup, b.Past = brokenAnalytics{}, brokenAnalytics{}, brokenAnalytics{}
 	})
 	all := w.endpoints(t)
 	for _, e := range all { // so that keys and users are known when the store goes

@@ -6,6 +6,7 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/ingress/idempotency"
 	"adnet/internal/account"
+	"adnet/internal/backends"
 	"adnet/internal/errs"
 	"adnet/internal/once"
 	"adnet/internal/trail"
@@ -14,15 +15,15 @@ import (
 )
 
 // newIdempotency constructs what surrounds the mutating endpoints.
-func newIdempotency(h *host, b backends, auth *httpapi.Auth) (*idempotency.Keys, error) {
+func newIdempotency(h *host, b *backends.All, auth *httpapi.Auth) (*idempotency.Keys, error) {
 	return idempotency.New(idempotency.Deps{
-		Log: h.log, Metrics: h.metrics, Store: b.books, Caller: auth,
+		Log: h.Log, Metrics: h.metrics, Store: b.Books, Caller: auth,
 		Recover: func(ctx context.Context, caller account.User, e once.Effect) (any, error) {
 			id, err := uuid.Parse(e.ID)
 			if err != nil || e.Kind != trail.TargetCampaign {
 				return nil, nil
 			}
-			made, err := b.books.Campaign(ctx, id)
+			made, err := b.Books.Campaign(ctx, id)
 			if err != nil {
 				return nil, err
 			}

@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 
+	"adnet/internal/cli"
 	"adnet/internal/load"
 )
 
@@ -12,15 +13,15 @@ type loadRun struct {
 }
 
 // Run replays and prints the table. It fails when answered beacons are missing from stats after the wait.
-func (c *loadRun) Run(p process) error {
-	run, err := load.New(c.Config, load.Deps{Log: p.log, Out: p.stdout, Progress: p.stderr})
+func (c *loadRun) Run(p cli.Process) error {
+	run, err := load.New(c.Config, load.Deps{Log: p.Log, Out: p.Stdout, Progress: p.Stderr})
 	if err != nil {
 		return err
 	}
-	report, err := run.Run(p.ctx)
+	report, err := run.Run(p.Ctx)
 	if err != nil || report.Interrupted || report.Settled || c.Config.SettleWait == 0 {
 		return err
 	}
-	fmt.Fprintf(p.stderr, "adnet: stats lack %d answered beacons after %s; is the consumers role running?\n", report.Missing, c.Config.SettleWait)
-	return errExit
+	fmt.Fprintf(p.Stderr, "adnet: stats lack %d answered beacons after %s; is the consumers role running?\n", report.Missing, c.Config.SettleWait)
+	return cli.ErrExit
 }

@@ -29,6 +29,7 @@ import (
 	"adnet/ingress/track"
 	"adnet/ingress/track/spool"
 	"adnet/internal/account"
+	"adnet/internal/backends"
 	"adnet/internal/campaign"
 	"adnet/internal/kafka"
 	"adnet/internal/lifecycle"
@@ -111,7 +112,7 @@ type ingressRole struct {
 // parts is what the HTTP role is made from besides the backends.
 type parts struct {
 	Config   ingressConfig
-	Money    moneyConfig
+	Money    backends.Money
 	Spool    spool.Config
 	Ring     *token.Keyring
 	Sessions *token.Sessions
@@ -119,19 +120,19 @@ type parts struct {
 }
 
 // newIngress constructs the HTTP role over b.
-func newIngress(h *host, p parts, b backends) (*ingressRole, error) {
+func newIngress(h *host, p parts, b *backends.All) (*ingressRole, error) {
 	node, err := nodeName()
 	if err != nil {
 		return nil, err
 	}
-	creditValue, err := p.Money.creditValue()
+	creditValue, err := p.Money.Value()
 	if err != nil {
 		return nil, err
 	}
 	r := &ingressRole{}
-	auth := httpapi.NewAuth(httpapi.AuthDeps{Users: b.books, Keys: b.books, Sessions: p.Sessions, Now: time.Now})
+	auth := httpapi.NewAuth(httpapi.AuthDeps{Users: b.Books, Keys: b.Books, Sessions: p.Sessions, Now: time.Now})
 	r.limits, err = limits.New(p.Config.Limits, limits.Deps{
-		Log: h.log, Metrics: h.metrics, Exchange: redis.NewExchange(b.redis, "limits", node), Holds: auth.Holds,
+		Log: h.Log, Metrics: h.metrics, Exchange: redis.NewExchange(b.Redis, "limits", node), Holds: auth.Holds,
 	})
 	if err != nil {
 		return nil, err
@@ -140,29 +141,29 @@ func newIngress(h *host, p parts, b backends) (*ingressRole, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.http, err = httpapi.New(p.Config.HTTP, httpapi.Deps{Log: h.log, Metrics: h.metrics, Readiness: h.readiness, Guard: r.limits, Once: once}); err != nil {
+	if r.http, err = httpapi.New(p.Config.HTTP, httpapi.Deps{Log: h.Log, Metrics: h.metrics, Readiness: h.readiness, Guard: r.limits, Once: once}); err != nil {
 		return nil, err
 	}
-	if r.producer, err = kafka.NewProducer(b.kafka, kafka.Deps{Log: h.log, Metrics: h.metrics}); err != nil {
+	if r.producer, err = kafka.NewProducer(b.Kafka, kafka.Deps{Log: h.Log, Metrics: h.metrics}); err != nil {
 		return nil, err
 	}
-	if r.spool, err = spool.New(p.Spool, spool.Deps{Log: h.log, Metrics: h.metrics, Producer: r.producer}); err != nil {
+	if r.spool, err = spool.New(p.Spool, spool.Deps{Log: h.Log, Metrics: h.metrics, Producer: r.producer}); err != nil {
 		return nil, err
 	}
-	view := redis.NewCatalog(b.redis)
-	r.catalog = catalog.New(catalog.Deps{Log: h.log, Metrics: h.metrics, Source: view, Feed: feed{view}, Node: node, Now: time.Now, Loaded: fitMemory})
+	view := redis.NewCatalog(b.Redis)
+	r.catalog = catalog.New(catalog.Deps{Log: h.Log, Metrics: h.metrics, Source: view, Feed: feed{view}, Node: node, Now: time.Now, Loaded: fitMemory})
 	caps, err := frequency.New(p.Config.Frequency, frequency.Deps{
-		Log: h.log, Metrics: h.metrics, Campaigns: r.catalog, Store: redis.NewSessions(b.redis), Exchange: redis.NewExchange(b.redis, "frequency", node),
+		Log: h.Log, Metrics: h.metrics, Campaigns: r.catalog, Store: redis.NewSessions(b.Redis), Exchange: redis.NewExchange(b.Redis, "frequency", node),
 	})
 	if err != nil {
 		return nil, err
 	}
-	pacer := pacing.New(pacing.Deps{Log: h.log, Metrics: h.metrics, Campaigns: r.catalog, Curves: redis.NewCurves(b.redis)})
+	pacer := pacing.New(pacing.Deps{Log: h.Log, Metrics: h.metrics, Campaigns: r.catalog, Curves: redis.NewCurves(b.Redis)})
 	r.delivery = &limits.Delivery{Caps: caps, Pacer: pacer}
 	tracker, err := track.New(p.Config.Track, track.Deps{
-		Log: h.log, Metrics: h.metrics, Keyring: p.Ring, Producer: r.producer, Spool: r.spool,
-		Creatives: r.catalog, Exposures: caps, Auth: auth, Seen: b.redis, Now: time.Now,
-		Clicks: networkClicks{redis.NewClicks(b.redis)}, Views: r.limits,
+		Log: h.Log, Metrics: h.metrics, Keyring: p.Ring, Producer: r.producer, Spool: r.spool,
+		Creatives: r.catalog, Exposures: caps, Auth: auth, Seen: b.Redis, Now: time.Now,
+		Clicks: networkClicks{redis.NewClicks(b.Redis)}, Views: r.limits,
 	})
 	if err != nil {
 		return nil, err
@@ -171,7 +172,7 @@ func newIngress(h *host, p parts, b backends) (*ingressRole, error) {
 		p.Config.Budget.Wait = max(p.Config.Budget.Wait, 250*time.Millisecond)
 	}
 	if r.budget, err = budget.New(p.Config.Budget, budget.Deps{
-		Log: h.log, Metrics: h.metrics, Store: redis.NewReservations(b.redis), Node: node,
+		Log: h.Log, Metrics: h.metrics, Store: redis.NewReservations(b.Redis), Node: node,
 		ImpressionLife: p.Config.Track.Life.Impression, Now: time.Now,
 	}); err != nil {
 		return nil, err
@@ -182,7 +183,7 @@ func newIngress(h *host, p parts, b backends) (*ingressRole, error) {
 		Producer: r.producer, Recording: tracker, BaseURL: r.http.BaseURL, Now: time.Now, Delivery: r.delivery, Outcomes: outcomes,
 		Budget: r.budget,
 	})
-	tools, err := mcp.New(p.Config.MCP, mcp.Deps{Log: h.log, Metrics: h.metrics, Auth: auth, Ads: ads, Events: tracker})
+	tools, err := mcp.New(p.Config.MCP, mcp.Deps{Log: h.Log, Metrics: h.metrics, Auth: auth, Ads: ads, Events: tracker})
 	if err != nil {
 		return nil, err
 	}
@@ -194,11 +195,11 @@ func newIngress(h *host, p parts, b backends) (*ingressRole, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.accounts = account.NewService(account.Deps{Users: b.books, Keys: b.books, Now: time.Now})
-	r.campaigns = campaign.NewService(campaign.Deps{Store: b.books, Announcer: redis.NewCatalog(b.redis), Now: time.Now, CreditValue: creditValue})
+	r.accounts = account.NewService(account.Deps{Users: b.Books, Keys: b.Books, Now: time.Now})
+	r.campaigns = campaign.NewService(campaign.Deps{Store: b.Books, Announcer: redis.NewCatalog(b.Redis), Now: time.Now, CreditValue: creditValue})
 	management := manage.New(manage.Deps{
-		Auth: auth, Sessions: p.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: b.stats, Rollup: b.rollup, Audit: b.books, Now: time.Now,
-		Unfunded: payment.Funding{Balances: b.books, Required: p.Money.prepaid()}.Unfunded,
+		Auth: auth, Sessions: p.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: b.Stats, Rollup: b.Rollup, Audit: b.Books, Now: time.Now,
+		Unfunded: payment.Funding{Balances: b.Books, Required: p.Money.Required()}.Unfunded,
 	})
 	bills, err := newBilling(h, p, b, auth, r.http.BaseURL)
 	if err != nil {
@@ -214,7 +215,7 @@ func newIngress(h *host, p parts, b backends) (*ingressRole, error) {
 		Table: func() ranker.Table { return r.catalog.Snapshot().Table() }, Diagnostics: outcomes, Now: time.Now,
 	}).Mount(r.http)
 	explain.New(explain.Deps{
-		Auth: auth, Keyring: p.Ring, Past: b.past, Catalog: r.catalog, Campaigns: r.campaigns, Store: b.books, Now: time.Now,
+		Auth: auth, Keyring: p.Ring, Past: b.Past, Catalog: r.catalog, Campaigns: r.campaigns, Store: b.Books, Now: time.Now,
 	}).Mount(r.http)
 	bills.Mount(r.http)
 	r.admin = func(ctx context.Context) error { return ensureAdmin(ctx, r.accounts, p.Config) }
@@ -289,47 +290,47 @@ const (
 )
 
 // addConsumers constructs the consumer role over b and adds it as a stage.
-func addConsumers(h *host, cfg consumersConfig, funds moneyConfig, b backends) error {
-	deps := kafka.Deps{Log: h.log, Metrics: h.metrics}
-	settleLog, err := kafka.NewGroup(b.kafka, kafka.GroupConfig{Group: groupSettle, Topic: event.TopicEvents, Stored: b.books.Offsets}, deps)
+func addConsumers(h *host, cfg consumersConfig, funds backends.Money, b *backends.All) error {
+	deps := kafka.Deps{Log: h.Log, Metrics: h.metrics}
+	settleLog, err := kafka.NewGroup(b.Kafka, kafka.GroupConfig{Group: groupSettle, Topic: event.TopicEvents, Stored: b.Books.Offsets}, deps)
 	if err != nil {
 		return err
 	}
-	archiveLog, err := kafka.NewGroup(b.kafka, kafka.GroupConfig{Group: groupArchive, Topic: event.TopicEvents, Stored: b.books.Archived}, deps)
+	archiveLog, err := kafka.NewGroup(b.Kafka, kafka.GroupConfig{Group: groupArchive, Topic: event.TopicEvents, Stored: b.Books.Archived}, deps)
 	if err != nil {
 		return err
 	}
-	auctionLog, err := kafka.NewGroup(b.kafka, kafka.GroupConfig{Group: groupAuctions, Topic: event.TopicAuctions}, deps)
+	auctionLog, err := kafka.NewGroup(b.Kafka, kafka.GroupConfig{Group: groupAuctions, Topic: event.TopicAuctions}, deps)
 	if err != nil {
 		return err
 	}
-	noticeLog, err := kafka.NewGroup(b.kafka, kafka.GroupConfig{Group: groupNotices, Topic: event.TopicNotices}, deps)
+	noticeLog, err := kafka.NewGroup(b.Kafka, kafka.GroupConfig{Group: groupNotices, Topic: event.TopicNotices}, deps)
 	if err != nil {
 		return err
 	}
-	cfg.Settle.Prepaid = funds.prepaid()
-	settler, err := settle.New(cfg.Settle, settle.Deps{Log: settleLog, Store: b.books, Logger: h.log, Registerer: h.metrics})
+	cfg.Settle.Prepaid = funds.Required()
+	settler, err := settle.New(cfg.Settle, settle.Deps{Log: settleLog, Store: b.Books, Logger: h.Log, Registerer: h.metrics})
 	if err != nil {
 		return err
 	}
-	archiver, err := archive.New(cfg.Archive, archive.Deps{Log: archiveLog, Plans: b.books, Sink: b.analytics, Logger: h.log, Registerer: h.metrics})
+	archiver, err := archive.New(cfg.Archive, archive.Deps{Log: archiveLog, Plans: b.Books, Sink: b.Analytics, Logger: h.Log, Registerer: h.metrics})
 	if err != nil {
 		return err
 	}
-	auctions, err := archive.NewAuctions(cfg.Archive, archive.AuctionDeps{Log: auctionLog, Sink: b.analytics, Logger: h.log, Registerer: h.metrics})
+	auctions, err := archive.NewAuctions(cfg.Archive, archive.AuctionDeps{Log: auctionLog, Sink: b.Analytics, Logger: h.Log, Registerer: h.metrics})
 	if err != nil {
 		return err
 	}
-	notices, err := archive.NewNotices(cfg.Archive, archive.NoticeDeps{Log: noticeLog, Sink: b.analytics, Logger: h.log, Registerer: h.metrics})
+	notices, err := archive.NewNotices(cfg.Archive, archive.NoticeDeps{Log: noticeLog, Sink: b.Analytics, Logger: h.Log, Registerer: h.metrics})
 	if err != nil {
 		return err
 	}
-	view := redis.NewCatalog(b.redis)
-	projection, err := project.New(cfg.Project, project.Deps{Wake: wakes(view), Source: b.rooms, Target: view, Logger: h.log, Registerer: h.metrics})
+	view := redis.NewCatalog(b.Redis)
+	projection, err := project.New(cfg.Project, project.Deps{Wake: wakes(view), Source: b.Rooms, Target: view, Logger: h.Log, Registerer: h.metrics})
 	if err != nil {
 		return err
 	}
-	detector, err := quarantine.New(cfg.Quarantine, quarantine.Deps{Store: b.books, Logger: h.log, Registerer: h.metrics})
+	detector, err := quarantine.New(cfg.Quarantine, quarantine.Deps{Store: b.Books, Logger: h.Log, Registerer: h.metrics})
 	if err != nil {
 		return err
 	}
@@ -341,20 +342,20 @@ func addConsumers(h *host, cfg consumersConfig, funds moneyConfig, b backends) e
 		lifecycle.Named("notices", reading{notices, noticeLog}),
 		lifecycle.Named("project", projection), lifecycle.Named("quarantine", detector),
 	}
-	retainer, err := retain.New(cfg.Retain, retain.Deps{Store: b.books, Life: cfg.Life, Logger: h.log, Registerer: h.metrics})
+	retainer, err := retain.New(cfg.Retain, retain.Deps{Store: b.Books, Life: cfg.Life, Logger: h.Log, Registerer: h.metrics})
 	if err != nil {
 		return err
 	}
 	members = append(members, lifecycle.Named("retention", retainer))
-	if b.counted != nil {
-		curves, err := forecast.New(forecast.Deps{Log: h.log, Metrics: h.metrics, Source: b.counted, Target: redis.NewCurves(b.redis)})
+	if b.Counted != nil {
+		curves, err := forecast.New(forecast.Deps{Log: h.Log, Metrics: h.metrics, Source: b.Counted, Target: redis.NewCurves(b.Redis)})
 		if err != nil {
 			return err
 		}
 		members = append(members, lifecycle.Named("forecast", curves))
 	}
-	if b.nightly != nil {
-		members = append(members, lifecycle.Named("rollup", b.nightly))
+	if b.Nightly != nil {
+		members = append(members, lifecycle.Named("rollup", b.Nightly))
 	}
 	h.group.Add(members...)
 	return nil

@@ -10,23 +10,26 @@ import (
 
 	"adnet/ingress/track/spool"
 	"adnet/internal/account"
+	"adnet/internal/backends"
+	"adnet/internal/cli"
 	"adnet/internal/demo"
 	"adnet/internal/errs"
 	"adnet/internal/kafka"
 	"adnet/internal/lifecycle"
+	"adnet/internal/operate"
 )
 
 // ingress is `adnet ingress`: the HTTP role against the real servers.
 type ingress struct {
-	Host    hostConfig    `embed:""`
-	Role    ingressConfig `embed:"" set:"unsigned_beacons=record"`
-	Money   moneyConfig   `embed:"" set:"prepaid=required"`
-	Spool   spool.Config  `embed:""`
-	Servers serversConfig `embed:""`
+	Host    hostConfig       `embed:""`
+	Role    ingressConfig    `embed:"" set:"unsigned_beacons=record"`
+	Money   backends.Money   `embed:"" set:"prepaid=required"`
+	Spool   spool.Config     `embed:""`
+	Servers backends.Servers `embed:""`
 }
 
 // Run runs the command until it is told to stop or has done its work.
-func (c *ingress) Run(p process) error {
+func (c *ingress) Run(p cli.Process) error {
 	ring, sessions, err := c.Role.keys(false)
 	if err != nil {
 		return err
@@ -35,11 +38,11 @@ func (c *ingress) Run(p process) error {
 	if err != nil {
 		return err
 	}
-	b, err := openServers(h, c.Servers, c.Money)
+	b, err := backends.Open(h.Ctx, c.Servers, c.Money, backends.Deps{Log: h.Log, Metrics: h.metrics})
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	defer b.Close()
 	role, err := newIngress(h, parts{Config: c.Role, Money: c.Money, Spool: c.Spool, Ring: ring, Sessions: sessions}, b)
 	if err != nil {
 		return err
@@ -83,14 +86,14 @@ const greetingWait = 5 * time.Second
 type standalone struct {
 	Host      hostConfig           `embed:""`
 	Role      ingressConfig        `embed:"" set:"unsigned_beacons=bill"`
-	Money     moneyConfig          `embed:"" set:"prepaid=off"`
+	Money     backends.Money       `embed:"" set:"prepaid=off"`
 	Consumers consumersConfig      `embed:""`
 	Broker    kafka.EmbeddedConfig `embed:""`
 	Demo      string               `name:"demo" env:"ADNET_DEMO" default:"on" enum:"on,off" help:"Load demo accounts and campaigns."`
 }
 
 // Run runs the command until it is told to stop or has done its work.
-func (c *standalone) Run(p process) error {
+func (c *standalone) Run(p cli.Process) error {
 	ring, sessions, err := c.Role.keys(true)
 	if err != nil {
 		return err
@@ -105,28 +108,28 @@ func (c *standalone) Run(p process) error {
 	if err != nil {
 		return err
 	}
-	b, broker, cache, err := embedded(h, c.Broker, c.Money)
+	b, err := backends.OpenEmbedded(c.Broker, c.Money, backends.Deps{Log: h.Log, Metrics: h.metrics})
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	defer b.Close()
 	role, err := newIngress(h, parts{
 		Config: c.Role, Money: c.Money, Ring: ring, Sessions: sessions, InMemory: true,
 		Spool: spool.Config{Dir: filepath.Join(scratch, "spool"), MaxBytes: 256 << 20},
-	}, b)
+	}, &b.All)
 	if err != nil {
 		return err
 	}
 	if err := role.spool.Open(); err != nil {
 		return err
 	}
-	h.admin.Handle("GET /internal/verify", verifyHandler(b, c.Money))
-	h.group.Add(lifecycle.Named("broker", broker), lifecycle.Named("redis", cache))
+	h.admin.Handle("GET /internal/verify", operate.VerifyHandler(&b.All, c.Money))
+	h.group.Add(lifecycle.Named("broker", b.Broker), lifecycle.Named("redis", b.Cache))
 	h.group.Add(lifecycle.Task("topics", func(ctx context.Context) error {
-		return kafka.EnsureTopics(ctx, b.kafka, kafka.Deps{Log: h.log})
+		return kafka.EnsureTopics(ctx, b.Kafka, kafka.Deps{Log: h.Log})
 	}))
 	c.Consumers.Life = c.Role.Track.Life.Conversion
-	if err := addConsumers(h, c.Consumers, c.Money, b); err != nil {
+	if err := addConsumers(h, c.Consumers, c.Money, &b.All); err != nil {
 		return err
 	}
 	h.group.Add(lifecycle.Task("administrator", role.admin))
@@ -148,9 +151,9 @@ func (c *standalone) Run(p process) error {
 			}
 		}
 		if c.Demo == "on" {
-			return demo.Print(p.stdout, role.http.BaseURL(), shown)
+			return demo.Print(p.Stdout, role.http.BaseURL(), shown)
 		}
-		_, err := fmt.Fprintf(p.stdout, "adnet listens on %s\n", role.http.BaseURL())
+		_, err := fmt.Fprintf(p.Stdout, "adnet listens on %s\n", role.http.BaseURL())
 		return err
 	}))
 	return h.run()

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"adnet/internal/account"
-	"adnet/internal/errs"
+	"adnet/internal/cli"
 	"adnet/internal/postgres"
 
 	"github.com/google/uuid"
@@ -29,20 +29,12 @@ type user struct {
 }
 
 // open connects to the accounts; the caller closes the store.
-func (u *user) open(p process) (*account.Service, *postgres.Store, error) {
-	store, err := postgres.Open(p.ctx, u.Postgres)
+func (u *user) open(p cli.Process) (*account.Service, *postgres.Store, error) {
+	store, err := postgres.Open(p.Ctx, u.Postgres)
 	if err != nil {
 		return nil, nil, err
 	}
 	return account.NewService(account.Deps{Users: store, Keys: store, Now: time.Now}), store, nil
-}
-
-// said turns an error into its sentence: codes are for the API.
-func said(err error) error {
-	if err == nil || errs.Of(err).Code == errs.Internal || errs.Of(err).Code == errs.Unavailable {
-		return err
-	}
-	return errors.New(errs.Of(err).Message)
 }
 
 type email struct {
@@ -54,11 +46,11 @@ type secretText struct {
 	Text string `name:"password" env:"ADNET_USER_PASSWORD" help:"The password; read from standard input when not set."`
 }
 
-func (s secretText) read(p process) (string, error) {
+func (s secretText) read(p cli.Process) (string, error) {
 	if s.Text != "" {
 		return s.Text, nil
 	}
-	fmt.Fprintln(p.stderr, "password (one line on standard input):")
+	fmt.Fprintln(p.Stderr, "password (one line on standard input):")
 	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
 	if line = strings.TrimRight(line, "\r\n"); line == "" {
 		return "", errors.Join(errors.New("no password given: set ADNET_USER_PASSWORD or write it to standard input"), err)
@@ -73,7 +65,7 @@ type userCreate struct {
 }
 
 // Run creates the account and prints its ids.
-func (c *userCreate) Run(u *user, p process) error {
+func (c *userCreate) Run(u *user, p cli.Process) error {
 	password, err := c.read(p)
 	if err != nil {
 		return err
@@ -87,11 +79,11 @@ func (c *userCreate) Run(u *user, p process) error {
 	if c.Role == string(account.RoleAdmin) {
 		create = accounts.CreateAdmin
 	}
-	made, err := create(p.ctx, c.Email, password)
+	made, err := create(p.Ctx, c.Email, password)
 	if err != nil {
-		return said(err)
+		return cli.Sentence(err)
 	}
-	fmt.Fprintf(p.stdout, "created %s: role %s, id %s, developer_id %s\n", made.Email, made.Role, made.ID, made.DeveloperID)
+	fmt.Fprintf(p.Stdout, "created %s: role %s, id %s, developer_id %s\n", made.Email, made.Role, made.ID, made.DeveloperID)
 	return nil
 }
 
@@ -101,9 +93,9 @@ type userPromote struct {
 }
 
 // Run changes the role.
-func (c *userPromote) Run(u *user, p process) error {
+func (c *userPromote) Run(u *user, p cli.Process) error {
 	return u.change(p, func(accounts *account.Service) (account.User, error) {
-		return accounts.Promote(p.ctx, c.Email, account.Role(c.Role))
+		return accounts.Promote(p.Ctx, c.Email, account.Role(c.Role))
 	})
 }
 
@@ -113,13 +105,13 @@ type userPassword struct {
 }
 
 // Run changes the password.
-func (c *userPassword) Run(u *user, p process) error {
+func (c *userPassword) Run(u *user, p cli.Process) error {
 	password, err := c.read(p)
 	if err != nil {
 		return err
 	}
 	return u.change(p, func(accounts *account.Service) (account.User, error) {
-		return accounts.SetPassword(p.ctx, c.Email, password)
+		return accounts.SetPassword(p.Ctx, c.Email, password)
 	})
 }
 
@@ -128,9 +120,9 @@ type userDisable struct {
 }
 
 // Run disables the account.
-func (c *userDisable) Run(u *user, p process) error {
+func (c *userDisable) Run(u *user, p cli.Process) error {
 	return u.change(p, func(accounts *account.Service) (account.User, error) {
-		return accounts.Disable(p.ctx, c.Email, true)
+		return accounts.Disable(p.Ctx, c.Email, true)
 	})
 }
 
@@ -139,13 +131,13 @@ type userEnable struct {
 }
 
 // Run enables the account.
-func (c *userEnable) Run(u *user, p process) error {
+func (c *userEnable) Run(u *user, p cli.Process) error {
 	return u.change(p, func(accounts *account.Service) (account.User, error) {
-		return accounts.Disable(p.ctx, c.Email, false)
+		return accounts.Disable(p.Ctx, c.Email, false)
 	})
 }
 
-func (u *user) change(p process, edit func(*account.Service) (account.User, error)) error {
+func (u *user) change(p cli.Process, edit func(*account.Service) (account.User, error)) error {
 	accounts, store, err := u.open(p)
 	if err != nil {
 		return err
@@ -153,9 +145,9 @@ func (u *user) change(p process, edit func(*account.Service) (account.User, erro
 	defer store.Close()
 	changed, err := edit(accounts)
 	if err != nil {
-		return said(err)
+		return cli.Sentence(err)
 	}
-	fmt.Fprintf(p.stdout, "%s: role %s, disabled %t; earlier logins have ended\n", changed.Email, changed.Role, changed.Disabled)
+	fmt.Fprintf(p.Stdout, "%s: role %s, disabled %t; earlier logins have ended\n", changed.Email, changed.Role, changed.Disabled)
 	return nil
 }
 
@@ -167,39 +159,39 @@ type userKeys struct {
 }
 
 // Run issues or revokes a key, then lists those that work.
-func (c *userKeys) Run(u *user, p process) error {
+func (c *userKeys) Run(u *user, p cli.Process) error {
 	accounts, store, err := u.open(p)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	owner, err := store.UserByEmail(p.ctx, strings.ToLower(c.Email))
+	owner, err := store.UserByEmail(p.Ctx, strings.ToLower(c.Email))
 	if err != nil {
-		return said(err)
+		return cli.Sentence(err)
 	}
 	if c.Revoke != "" {
 		id, err := uuid.Parse(c.Revoke)
 		if err != nil {
 			return errors.New("--revoke takes the id of a key, as this command lists them")
 		}
-		if err := accounts.RevokeKey(p.ctx, owner, id); err != nil {
-			return said(err)
+		if err := accounts.RevokeKey(p.Ctx, owner, id); err != nil {
+			return cli.Sentence(err)
 		}
 	}
 	if c.Issue != "" {
 		issuer := owner
 		issuer.Role = account.RoleAdmin // whoever runs this command administers the database
-		key, err := accounts.CreateKey(p.ctx, issuer, account.KeyKind(c.Issue), c.Name)
+		key, err := accounts.CreateKey(p.Ctx, issuer, account.KeyKind(c.Issue), c.Name)
 		if err != nil {
-			return said(err)
+			return cli.Sentence(err)
 		}
-		fmt.Fprintf(p.stdout, "%s  (shown only now)\n", key.Plain)
+		fmt.Fprintf(p.Stdout, "%s  (shown only now)\n", key.Plain)
 	}
-	keys, err := accounts.Working(p.ctx, owner)
+	keys, err := accounts.Working(p.Ctx, owner)
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tKIND\tPREFIX\tNAME\tCREATED")
 	for _, k := range keys {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", k.ID, k.Kind, k.Prefix, k.Name, k.CreatedAt.Format(time.DateTime))

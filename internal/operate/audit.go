@@ -1,4 +1,4 @@
-package app
+package operate
 
 import (
 	"encoding/json"
@@ -6,14 +6,15 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"adnet/internal/cli"
 	"adnet/internal/postgres"
 	"adnet/internal/trail"
 
 	"github.com/google/uuid"
 )
 
-// auditLog is `adnet audit`: who changed what.
-type auditLog struct {
+// AuditLog is `adnet audit`: who changed what.
+type AuditLog struct {
 	Postgres postgres.Config `embed:""`
 	Owner    string          `name:"owner" help:"Only what belongs to this account (id)."`
 	Actor    string          `name:"actor" help:"Only what this account did (id)."`
@@ -26,7 +27,7 @@ type auditLog struct {
 }
 
 // Run lists entries, newest first.
-func (c *auditLog) Run(p process) error {
+func (c *AuditLog) Run(p cli.Process) error {
 	q := trail.Query{TargetKind: c.Kind, TargetID: c.Target, Before: c.Before, Limit: c.Limit}
 	var err error
 	for _, id := range []struct {
@@ -46,24 +47,24 @@ func (c *auditLog) Run(p process) error {
 			return fmt.Errorf("--since must be a day like 2026-01-31, not %q", c.Since)
 		}
 	}
-	store, err := postgres.Open(p.ctx, c.Postgres)
+	store, err := postgres.Open(p.Ctx, c.Postgres)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	entries, err := store.AuditLog(p.ctx, q)
+	entries, err := store.AuditLog(p.Ctx, q)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
 		for _, e := range entries {
-			if err := printJSON(p.stdout, e); err != nil {
+			if err := cli.PrintJSON(p.Stdout, e); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "SEQ\tAT\tWHO\tFROM\tACTION\tTARGET\tCHANGES")
 	for _, e := range entries {
 		who := e.Actor.Name

@@ -1,4 +1,4 @@
-package app
+package operate
 
 import (
 	"compress/gzip"
@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"adnet/analytics/clickhouse"
+	"adnet/internal/backends"
+	"adnet/internal/cli"
 	"adnet/internal/kafka"
 	"adnet/internal/ledger"
 	"adnet/internal/postgres"
@@ -55,8 +57,8 @@ type tableFile struct {
 	backupFile
 }
 
-// backup is `adnet backup`.
-type backup struct {
+// Backup is `adnet backup`.
+type Backup struct {
 	Postgres   postgres.Config      `embed:""`
 	Owner      postgres.OwnerConfig `embed:""`
 	Client     postgres.Client      `embed:""`
@@ -68,27 +70,27 @@ type backup struct {
 // Run copies both stores while adnet runs. The archive stands still from before the snapshot of PostgreSQL until ClickHouse is
 // copied, so ClickHouse has exactly the events below the archived offsets of the snapshot. Settlement goes on all the
 // while; what it applies after the snapshot is in Kafka, above the offsets of the snapshot.
-func (c *backup) Run(p process) (err error) {
+func (c *Backup) Run(p cli.Process) (err error) {
 	if entries, err := os.ReadDir(c.Dir); err == nil && len(entries) > 0 {
 		return fmt.Errorf("--dir %s is not empty", c.Dir)
 	}
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return err
 	}
-	store, err := postgres.Open(p.ctx, c.Postgres)
+	store, err := postgres.Open(p.Ctx, c.Postgres)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	decided, err := openClickHouse(p, c.ClickHouse)
+	decided, err := backends.OpenClickHouse(p.Ctx, p.Log, c.ClickHouse)
 	if err != nil {
 		return err
 	}
-	defer logClose(p, "ClickHouse", decided.Close)
+	defer backends.Close(p.Log, "ClickHouse", decided.Close)
 	m := manifest{Format: 1, MadeAt: time.Now().UTC()}
 	snapshot, err := c.watermark(p, store, decided, &m)
 	if snapshot != nil {
-		defer func() { err = errors.Join(err, snapshot.Close(p.ctx)) }()
+		defer func() { err = errors.Join(err, snapshot.Close(p.Ctx)) }()
 	}
 	if err != nil {
 		return err
@@ -96,7 +98,7 @@ func (c *backup) Run(p process) (err error) {
 	m.Postgres.File.Name, m.Postgres.Schema, m.Postgres.Rows = "postgres.dump", snapshot.Schema, snapshot.Rows
 	m.Offsets, m.Archived = placesOf(snapshot.Offsets), placesOf(snapshot.Archive)
 	file := filepath.Join(c.Dir, m.Postgres.File.Name)
-	if err := c.Client.Dump(p.ctx, c.Owner.Or(c.Postgres), snapshot, file); err != nil {
+	if err := c.Client.Dump(p.Ctx, c.Owner.Or(c.Postgres), snapshot, file); err != nil {
 		return err
 	}
 	if m.Postgres.File.Bytes, m.Postgres.File.SHA256, err = sumOf(file); err != nil {
@@ -109,31 +111,31 @@ func (c *backup) Run(p process) (err error) {
 	for _, t := range m.ClickHouse {
 		rows += t.Rows
 	}
-	fmt.Fprintf(p.stdout, "backup: PostgreSQL %d tables (%d bytes), ClickHouse %d tables (%d rows), in %s\n", len(m.Postgres.Rows), m.Postgres.File.Bytes, len(m.ClickHouse), rows, c.Dir)
+	fmt.Fprintf(p.Stdout, "backup: PostgreSQL %d tables (%d bytes), ClickHouse %d tables (%d rows), in %s\n", len(m.Postgres.Rows), m.Postgres.File.Bytes, len(m.ClickHouse), rows, c.Dir)
 	return nil
 }
 
 // watermark takes PostgreSQL's snapshot and copies ClickHouse while the archive stands still.
-func (c *backup) watermark(p process, store *postgres.Store, decided *clickhouse.Store, m *manifest) (snapshot *postgres.Snapshot, err error) {
-	hold, err := store.HoldArchive(p.ctx, c.Wait)
+func (c *Backup) watermark(p cli.Process, store *postgres.Store, decided *clickhouse.Store, m *manifest) (snapshot *postgres.Snapshot, err error) {
+	hold, err := store.HoldArchive(p.Ctx, c.Wait)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, hold.Release(p.ctx)) }()
-	if snapshot, err = postgres.TakeSnapshot(p.ctx, c.Owner.Or(c.Postgres)); err != nil {
+	defer func() { err = errors.Join(err, hold.Release(p.Ctx)) }()
+	if snapshot, err = postgres.TakeSnapshot(p.Ctx, c.Owner.Or(c.Postgres)); err != nil {
 		return nil, err
 	}
 	if !maps.Equal(snapshot.Archive, hold.Archived()) {
 		return snapshot, errors.New("the archive moved while it was held; try again")
 	}
-	tables, err := decided.Tables(p.ctx)
+	tables, err := decided.Tables(p.Ctx)
 	if err != nil {
 		return snapshot, err
 	}
 	for _, table := range tables {
 		t := tableFile{Table: table, backupFile: backupFile{Name: "clickhouse." + table + ".gob.gz"}}
 		err := writeFile(filepath.Join(c.Dir, t.Name), &t.backupFile, func(w io.Writer) (err error) {
-			t.Rows, err = decided.CopyOut(p.ctx, table, w)
+			t.Rows, err = decided.CopyOut(p.Ctx, table, w)
 			return err
 		})
 		if err != nil {
@@ -141,7 +143,7 @@ func (c *backup) watermark(p process, store *postgres.Store, decided *clickhouse
 		}
 		m.ClickHouse = append(m.ClickHouse, t)
 	}
-	return snapshot, hold.Check(p.ctx)
+	return snapshot, hold.Check(p.Ctx)
 }
 
 func placesOf(offsets map[ledger.Partition]int64) map[string]int64 {
@@ -239,9 +241,9 @@ func readManifest(dir string) (m manifest, err error) {
 	return m, nil
 }
 
-// restore is `adnet restore`.
-type restore struct {
-	Money      moneyConfig          `embed:"" set:"prepaid=required"`
+// Restore is `adnet restore`.
+type Restore struct {
+	Money      backends.Money       `embed:"" set:"prepaid=required"`
 	Postgres   postgres.Config      `embed:""`
 	Owner      postgres.OwnerConfig `embed:""`
 	Client     postgres.Client      `embed:""`
@@ -254,48 +256,48 @@ type restore struct {
 
 // Run restores ClickHouse, then PostgreSQL in one transaction, then writes Redis again. Stop ingress and consumers first. The
 // consumers then go on in Kafka from the restored offsets; nothing that Kafka still has is lost or doubled.
-func (c *restore) Run(p process) error {
+func (c *Restore) Run(p cli.Process) error {
 	m, err := readManifest(c.Dir)
 	if err != nil {
 		return err
 	}
 	owner := c.Owner.Or(c.Postgres)
-	say := func(line string) { fmt.Fprintln(p.stdout, line) }
-	if _, err := clickhouse.Migrate(p.ctx, c.ClickHouse); err != nil {
+	say := func(line string) { fmt.Fprintln(p.Stdout, line) }
+	if _, err := clickhouse.Migrate(p.Ctx, c.ClickHouse); err != nil {
 		return err
 	}
-	decided, err := openClickHouse(p, c.ClickHouse)
+	decided, err := backends.OpenClickHouse(p.Ctx, p.Log, c.ClickHouse)
 	if err != nil {
 		return err
 	}
-	defer logClose(p, "ClickHouse", decided.Close)
-	if err := c.refuseFilled(p.ctx, owner, decided); err != nil {
+	defer backends.Close(p.Log, "ClickHouse", decided.Close)
+	if err := c.refuseFilled(p.Ctx, owner, decided); err != nil {
 		return err
 	}
-	if err := decided.Clear(p.ctx); err != nil {
+	if err := decided.Clear(p.Ctx); err != nil {
 		return err
 	}
 	for _, t := range m.ClickHouse {
-		if err := c.load(p.ctx, decided, t); err != nil {
+		if err := c.load(p.Ctx, decided, t); err != nil {
 			return fmt.Errorf("restore %s: %w", t.Table, err)
 		}
 	}
-	if err := c.Client.Load(p.ctx, owner, filepath.Join(c.Dir, m.Postgres.File.Name)); err != nil {
+	if err := c.Client.Load(p.Ctx, owner, filepath.Join(c.Dir, m.Postgres.File.Name)); err != nil {
 		return err
 	}
-	if err := postgres.Migrate(p.ctx, owner, say); err != nil {
+	if err := postgres.Migrate(p.Ctx, owner, say); err != nil {
 		return err
 	}
-	if err := postgres.Grant(p.ctx, owner, c.Postgres.URL, say); err != nil {
+	if err := postgres.Grant(p.Ctx, owner, c.Postgres.URL, say); err != nil {
 		return err
 	}
-	if err := kafka.EnsureTopics(p.ctx, c.Kafka, kafka.Deps{Log: p.log}); err != nil {
+	if err := kafka.EnsureTopics(p.Ctx, c.Kafka, kafka.Deps{Log: p.Log}); err != nil {
 		return err
 	}
 	return c.finish(p, m, decided)
 }
 
-func (c *restore) load(ctx context.Context, decided *clickhouse.Store, t tableFile) error {
+func (c *Restore) load(ctx context.Context, decided *clickhouse.Store, t tableFile) error {
 	in, err := os.Open(filepath.Join(c.Dir, t.Name))
 	if err != nil {
 		return err
@@ -313,7 +315,7 @@ func (c *restore) load(ctx context.Context, decided *clickhouse.Store, t tableFi
 }
 
 // refuseFilled keeps a restore from overwriting an installation by mistake.
-func (c *restore) refuseFilled(ctx context.Context, owner string, decided *clickhouse.Store) error {
+func (c *Restore) refuseFilled(ctx context.Context, owner string, decided *clickhouse.Store) error {
 	if c.Force {
 		return nil
 	}
@@ -341,8 +343,8 @@ func (c *restore) refuseFilled(ctx context.Context, owner string, decided *click
 }
 
 // finish writes Redis from the restored PostgreSQL, notes the restore, and checks what was restored.
-func (c *restore) finish(p process, m manifest, decided *clickhouse.Store) error {
-	store, err := postgres.Open(p.ctx, c.Postgres)
+func (c *Restore) finish(p cli.Process, m manifest, decided *clickhouse.Store) error {
+	store, err := postgres.Open(p.Ctx, c.Postgres)
 	if err != nil {
 		return err
 	}
@@ -351,7 +353,7 @@ func (c *restore) finish(p process, m manifest, decided *clickhouse.Store) error
 		if _, held := map[string]bool{"archive_hold": true, "schema_migration": true}[table]; held {
 			continue
 		}
-		n, err := store.CountRows(p.ctx, table)
+		n, err := store.CountRows(p.Ctx, table)
 		if err != nil {
 			return err
 		}
@@ -359,30 +361,30 @@ func (c *restore) finish(p process, m manifest, decided *clickhouse.Store) error
 			return fmt.Errorf("PostgreSQL table %s has %d rows after the restore, the backup had %d", table, n, want)
 		}
 	}
-	cache, err := openRedis(p, c.Redis)
+	cache, err := backends.OpenRedis(p.Ctx, p.Log, c.Redis)
 	if err != nil {
 		return err
 	}
-	defer logClose(p, "Redis", cache.Close)
-	if err := refillRedis(p, refill{store: store, cache: cache, prepaid: c.Money.prepaid()}); err != nil {
+	defer backends.Close(p.Log, "Redis", cache.Close)
+	if err := refillRedis(p, refill{store: store, cache: cache, funds: c.Money}); err != nil {
 		return err
 	}
-	err = store.RecordAudit(p.ctx, trail.Entry{TargetKind: trail.TargetStore, TargetID: "restore", Changes: map[string]trail.Change{
+	err = store.RecordAudit(p.Ctx, trail.Entry{TargetKind: trail.TargetStore, TargetID: "restore", Changes: map[string]trail.Change{
 		"backup": {After: m.MadeAt.Format(time.RFC3339)},
 	}})
 	if err != nil {
 		return err
 	}
-	checks, err := promises(p.ctx, promised{books: store, analytics: decided, prepaid: c.Money.prepaid()})
+	checks, err := promises(p.Ctx, promised{books: store, analytics: decided, prepaid: c.Money.Required()})
 	if err != nil {
 		return err
 	}
 	for _, place := range slices.Sorted(maps.Keys(m.Offsets)) {
-		fmt.Fprintf(p.stdout, "restore: consumers go on at %s offset %d\n", place, m.Offsets[place])
+		fmt.Fprintf(p.Stdout, "restore: consumers go on at %s offset %d\n", place, m.Offsets[place])
 	}
-	fmt.Fprintf(p.stdout, "restore: of the backup of %s\n", m.MadeAt.Format(time.DateTime))
-	if !printChecks(p.stdout, checks) {
-		return errExit
+	fmt.Fprintf(p.Stdout, "restore: of the backup of %s\n", m.MadeAt.Format(time.DateTime))
+	if !printChecks(p.Stdout, checks) {
+		return cli.ErrExit
 	}
 	return nil
 }

@@ -1,35 +1,31 @@
-package app
+package operate
 
 import (
 	"fmt"
 	"time"
 
 	"adnet/consumers/retain"
+	"adnet/internal/cli"
 	"adnet/internal/postgres"
 	"adnet/internal/trail"
 )
 
-// conversionLife is how long the last events of an auction count: marks must outlive them.
-type conversionLife struct {
-	Conversion time.Duration `name:"conversion-life" env:"ADNET_CONVERSION_LIFE" default:"720h" help:"How long after the auction a conversion still counts."`
-}
-
-// retention is `adnet retention`.
-type retention struct {
+// Retention is `adnet retention`.
+type Retention struct {
 	Postgres postgres.Config `embed:""`
 	Keep     retain.Config   `embed:""`
-	Life     conversionLife  `embed:""`
+	Life     retain.Life     `embed:""`
 	DryRun   bool            `name:"dry-run" help:"Change nothing; print what would go."`
 	JSON     bool            `name:"json" help:"Print JSON."`
 }
 
 // Run removes what is not needed any more.
-func (c *retention) Run(p process) error {
+func (c *Retention) Run(p cli.Process) error {
 	cut, err := c.Keep.Cutoffs(time.Now(), c.Life.Conversion)
 	if err != nil {
 		return err
 	}
-	ctx := p.ctx
+	ctx := p.Ctx
 	store, err := postgres.Open(ctx, c.Postgres)
 	if err != nil {
 		return err
@@ -52,7 +48,7 @@ func (c *retention) Run(p process) error {
 		days[i] = day.String()
 	}
 	if c.JSON {
-		return printJSON(p.stdout, map[string]any{
+		return cli.PrintJSON(p.Stdout, map[string]any{
 			"dry_run": c.DryRun, "horizon": gone.Horizon.String(), "days": days, "marks": gone.Marks, "applied_ranges": gone.Ranges, "records": gone.Records,
 			"dead_letters": gone.Dead, "idempotency_keys": gone.Keys,
 		})
@@ -61,9 +57,9 @@ func (c *retention) Run(p process) error {
 	if c.DryRun {
 		verb = "would remove"
 	}
-	fmt.Fprintf(p.stdout, "events of auctions before %s expire\n", gone.Horizon)
-	fmt.Fprintf(p.stdout, "%s %d deduplication marks of %d days %v\n", verb, gone.Marks, len(days), days)
-	fmt.Fprintf(p.stdout, "%s %d applied ranges (%d records) that are archived\n", verb, gone.Ranges, gone.Records)
-	fmt.Fprintf(p.stdout, "%s %d dead letters and %d idempotency keys\n", verb, gone.Dead, gone.Keys)
+	fmt.Fprintf(p.Stdout, "events of auctions before %s expire\n", gone.Horizon)
+	fmt.Fprintf(p.Stdout, "%s %d deduplication marks of %d days %v\n", verb, gone.Marks, len(days), days)
+	fmt.Fprintf(p.Stdout, "%s %d applied ranges (%d records) that are archived\n", verb, gone.Ranges, gone.Records)
+	fmt.Fprintf(p.Stdout, "%s %d dead letters and %d idempotency keys\n", verb, gone.Dead, gone.Keys)
 	return nil
 }

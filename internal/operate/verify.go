@@ -1,4 +1,4 @@
-package app
+package operate
 
 import (
 	"context"
@@ -9,36 +9,38 @@ import (
 	"time"
 
 	"adnet/analytics/clickhouse"
+	"adnet/internal/backends"
+	"adnet/internal/cli"
 	"adnet/internal/ledger"
 	"adnet/internal/postgres"
 )
 
-// verify is `adnet verify`: the promises about money, on the live stores.
-type verify struct {
-	Money      moneyConfig       `embed:"" set:"prepaid=required"`
+// Verify is `adnet verify`: the promises about money, on the live stores.
+type Verify struct {
+	Money      backends.Money    `embed:"" set:"prepaid=required"`
 	Postgres   postgres.Config   `embed:""`
 	ClickHouse clickhouse.Config `embed:""`
 	Wait       time.Duration     `name:"wait" env:"ADNET_VERIFY_WAIT" default:"15s" help:"How long ClickHouse may take to catch up with the ledger before a difference counts."`
 }
 
 // Run runs the command until it is told to stop or has done its work.
-func (c *verify) Run(p process) error {
-	store, err := postgres.Open(p.ctx, c.Postgres)
+func (c *Verify) Run(p cli.Process) error {
+	store, err := postgres.Open(p.Ctx, c.Postgres)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	decided, err := openClickHouse(p, c.ClickHouse)
+	decided, err := backends.OpenClickHouse(p.Ctx, p.Log, c.ClickHouse)
 	if err != nil {
 		return err
 	}
-	defer logClose(p, "ClickHouse", decided.Close)
-	checks, err := promises(p.ctx, promised{books: store, analytics: decided, prepaid: c.Money.prepaid(), wait: c.Wait})
+	defer backends.Close(p.Log, "ClickHouse", decided.Close)
+	checks, err := promises(p.Ctx, promised{books: store, analytics: decided, prepaid: c.Money.Required(), wait: c.Wait})
 	if err != nil {
 		return err
 	}
-	if !printChecks(p.stdout, checks) {
-		return errExit
+	if !printChecks(p.Stdout, checks) {
+		return cli.ErrExit
 	}
 	return nil
 }
@@ -144,10 +146,10 @@ func printChecks(w io.Writer, checks []ledger.Check) bool {
 	return true
 }
 
-// verifyHandler serves the same checks at GET /internal/verify in in-memory mode.
-func verifyHandler(b backends, funds moneyConfig) http.Handler {
+// VerifyHandler serves the same checks at GET /internal/verify in in-memory mode.
+func VerifyHandler(b *backends.All, funds backends.Money) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		checks, err := promises(r.Context(), promised{books: b.books, analytics: b.analytics, prepaid: funds.prepaid(), wait: 2 * time.Second})
+		checks, err := promises(r.Context(), promised{books: b.Books, analytics: b.Analytics, prepaid: funds.Required(), wait: 2 * time.Second})
 		if err != nil {
 			http.Error(w, "the stores could not be read", http.StatusInternalServerError)
 			return

@@ -1,4 +1,4 @@
-package app
+package operate
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"adnet/internal/account"
+	"adnet/internal/cli"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/postgres"
@@ -14,37 +15,37 @@ import (
 	"github.com/google/uuid"
 )
 
-// statement is `adnet statement`: what an account's money did in a month.
-type statement struct {
+// Statement is `adnet statement`: what an account's money did in a month.
+type Statement struct {
 	Postgres postgres.Config `embed:""`
 	Account  string          `name:"account" required:"" help:"E-mail or id of the account."`
 	Month    string          `name:"month" required:"" help:"UTC month like 2026-01."`
 }
 
 // Run prints the CSV that the account's owner gets from /api/billing?action=statement.
-func (c *statement) Run(p process) error {
+func (c *Statement) Run(p cli.Process) error {
 	month, err := day.ParseMonth(c.Month)
 	if err != nil {
-		return said(err)
+		return cli.Sentence(err)
 	}
-	store, err := postgres.Open(p.ctx, c.Postgres)
+	store, err := postgres.Open(p.Ctx, c.Postgres)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	owner, err := accountOf(p.ctx, store, c.Account)
+	owner, err := accountOf(p.Ctx, store, c.Account)
 	if err != nil {
-		return said(err)
+		return cli.Sentence(err)
 	}
-	made, err := store.Statement(p.ctx, ledger.StatementQuery{Advertiser: owner.ID, Developer: owner.DeveloperID, Month: month, Now: time.Now().UTC()})
+	made, err := store.Statement(p.Ctx, ledger.StatementQuery{Advertiser: owner.ID, Developer: owner.DeveloperID, Month: month, Now: time.Now().UTC()})
 	if err != nil {
-		return said(err)
+		return cli.Sentence(err)
 	}
 	text, err := made.CSV()
 	if err != nil {
 		return err
 	}
-	_, err = p.stdout.Write(text)
+	_, err = p.Stdout.Write(text)
 	return err
 }
 

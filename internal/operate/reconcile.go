@@ -1,4 +1,4 @@
-package app
+package operate
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 
 	"adnet/analytics/clickhouse"
 	"adnet/analytics/rollup"
+	"adnet/internal/backends"
+	"adnet/internal/cli"
 	"adnet/internal/day"
 	"adnet/internal/kafka"
 	"adnet/internal/ledger"
@@ -23,9 +25,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// reconcile is `adnet reconcile`: the copies against what they are copies of.
-type reconcile struct {
-	Money      moneyConfig       `embed:"" set:"prepaid=required"`
+// Reconcile is `adnet reconcile`: the copies against what they are copies of.
+type Reconcile struct {
+	Money      backends.Money    `embed:"" set:"prepaid=required"`
 	Postgres   postgres.Config   `embed:""`
 	ClickHouse clickhouse.Config `embed:""`
 	Redis      redis.Config      `embed:""`
@@ -57,8 +59,8 @@ func (c *compared) differ(format string, args ...any) {
 
 // reconciling is one run.
 type reconciling struct {
-	process
-	cfg         *reconcile
+	cli.Process
+	cfg         *Reconcile
 	first, last day.Day
 	store       *postgres.Store
 	decided     *clickhouse.Store
@@ -66,23 +68,23 @@ type reconciling struct {
 }
 
 // Run compares, repairs when told to, and compares again.
-func (c *reconcile) Run(p process) (err error) {
-	r := reconciling{process: p, cfg: c}
+func (c *Reconcile) Run(p cli.Process) (err error) {
+	r := reconciling{Process: p, cfg: c}
 	if r.first, r.last, err = c.span(time.Now()); err != nil {
 		return err
 	}
-	if r.store, err = postgres.Open(p.ctx, c.Postgres); err != nil {
+	if r.store, err = postgres.Open(p.Ctx, c.Postgres); err != nil {
 		return err
 	}
 	defer r.store.Close()
-	if r.decided, err = openClickHouse(p, c.ClickHouse); err != nil {
+	if r.decided, err = backends.OpenClickHouse(p.Ctx, p.Log, c.ClickHouse); err != nil {
 		return err
 	}
-	defer logClose(p, "ClickHouse", r.decided.Close)
-	if r.cache, err = openRedis(p, c.Redis); err != nil {
+	defer backends.Close(p.Log, "ClickHouse", r.decided.Close)
+	if r.cache, err = backends.OpenRedis(p.Ctx, p.Log, c.Redis); err != nil {
 		return err
 	}
-	defer logClose(p, "Redis", r.cache.Close)
+	defer backends.Close(p.Log, "Redis", r.cache.Close)
 	lines, err := r.compare()
 	if err != nil {
 		return err
@@ -95,7 +97,7 @@ func (c *reconcile) Run(p process) (err error) {
 	return r.print(lines)
 }
 
-func (c *reconcile) span(now time.Time) (first, last day.Day, err error) {
+func (c *Reconcile) span(now time.Time) (first, last day.Day, err error) {
 	if c.Day != "" {
 		t, err := time.Parse(time.DateOnly, c.Day)
 		if err != nil {
@@ -130,8 +132,8 @@ func (r *reconciling) compare() (lines []compared, err error) {
 			return lines, nil
 		}
 		select {
-		case <-r.ctx.Done():
-			return nil, r.ctx.Err()
+		case <-r.Ctx.Done():
+			return nil, r.Ctx.Err()
 		case <-time.After(500 * time.Millisecond):
 		}
 	}
@@ -151,7 +153,7 @@ func (r *reconciling) campaigns() (line compared, err error) {
 	want := make(map[uuid.UUID]int64)
 	head := int64(0)
 	for {
-		page, next, err := r.store.ChangedCampaigns(r.ctx, head, 1000)
+		page, next, err := r.store.ChangedCampaigns(r.Ctx, head, 1000)
 		if err != nil {
 			return line, err
 		}
@@ -162,7 +164,7 @@ func (r *reconciling) campaigns() (line compared, err error) {
 			break
 		}
 	}
-	kept, at, err := redis.NewCatalog(r.cache).Campaigns(r.ctx)
+	kept, at, err := redis.NewCatalog(r.cache).Campaigns(r.Ctx)
 	if errors.Is(err, redis.ErrLost) {
 		line.differ("the catalog is not complete")
 		return line, nil
@@ -179,7 +181,7 @@ func (r *reconciling) campaigns() (line compared, err error) {
 	got := make(map[uuid.UUID]int64, len(kept))
 	for i := range kept {
 		got[kept[i].ID] = kept[i].ConfigVersion
-		if full, err := r.store.Campaign(r.ctx, kept[i].ID); err == nil && full.ConfigVersion == kept[i].ConfigVersion && !sameCampaign(&full, &kept[i]) {
+		if full, err := r.store.Campaign(r.Ctx, kept[i].ID); err == nil && full.ConfigVersion == kept[i].ConfigVersion && !sameCampaign(&full, &kept[i]) {
 			line.differ("campaign %s: same version %d, other content", full.ID, full.ConfigVersion)
 		}
 	}
@@ -199,11 +201,11 @@ func (r *reconciling) campaigns() (line compared, err error) {
 
 func (r *reconciling) rooms() (line compared, err error) {
 	line.Name = lineRooms
-	want, _, err := r.store.RoomReader(ledger.RoomsOptions{Prepaid: r.cfg.Money.prepaid()}).Rooms(r.ctx, 0)
+	want, _, err := r.store.RoomReader(ledger.RoomsOptions{Prepaid: r.cfg.Money.Required()}).Rooms(r.Ctx, 0)
 	if err != nil {
 		return line, err
 	}
-	kept, err := redis.NewCatalog(r.cache).Rooms(r.ctx)
+	kept, err := redis.NewCatalog(r.cache).Rooms(r.Ctx)
 	if err != nil {
 		return line, err
 	}
@@ -228,11 +230,11 @@ func (r *reconciling) rooms() (line compared, err error) {
 
 func (r *reconciling) charges() (line compared, err error) {
 	line.Name = lineCharges
-	want, err := r.store.SpendBetween(r.ctx, r.first, r.last)
+	want, err := r.store.SpendBetween(r.Ctx, r.first, r.last)
 	if err != nil {
 		return line, err
 	}
-	got, err := r.decided.Charges(r.ctx, r.first, r.last)
+	got, err := r.decided.Charges(r.Ctx, r.first, r.last)
 	if err != nil {
 		return line, err
 	}
@@ -263,7 +265,7 @@ func differing(a, b map[uuid.UUID]money.Micros) (ids []uuid.UUID) {
 
 func (r *reconciling) totals() (line compared, err error) {
 	line.Name = lineTotals
-	checks, err := compareAnalytics(r.ctx, promised{books: r.store, analytics: r.decided})
+	checks, err := compareAnalytics(r.Ctx, promised{books: r.store, analytics: r.decided})
 	line.Compared = int64(len(checks))
 	for _, check := range checks {
 		if !check.OK() {
@@ -275,7 +277,7 @@ func (r *reconciling) totals() (line compared, err error) {
 
 func (r *reconciling) days() (line compared, err error) {
 	line.Name, line.Compared = lineDays, int64(r.last-r.first)+1
-	found, err := r.decided.CompareDays(r.ctx, r.first, r.last)
+	found, err := r.decided.CompareDays(r.Ctx, r.first, r.last)
 	for _, d := range found {
 		line.differ("%s %s %s: events say %d, it %d", d.Day, d.What, d.Key, d.Events, d.Other)
 	}
@@ -285,7 +287,7 @@ func (r *reconciling) days() (line compared, err error) {
 func (r *reconciling) print(lines []compared) error {
 	ok := allAgree(lines)
 	if r.cfg.JSON {
-		if err := printJSON(r.stdout, map[string]any{"ok": ok, "first_day": r.first.String(), "last_day": r.last.String(), "checks": lines}); err != nil {
+		if err := cli.PrintJSON(r.Stdout, map[string]any{"ok": ok, "first_day": r.first.String(), "last_day": r.last.String(), "checks": lines}); err != nil {
 			return err
 		}
 	} else {
@@ -294,19 +296,19 @@ func (r *reconciling) print(lines []compared) error {
 			if !l.OK {
 				verdict = "FAIL"
 			}
-			fmt.Fprintf(r.stdout, "%s  %-80s %8d compared, %d differ\n", verdict, l.Name, l.Compared, l.Differences)
+			fmt.Fprintf(r.Stdout, "%s  %-80s %8d compared, %d differ\n", verdict, l.Name, l.Compared, l.Differences)
 			for _, d := range l.Detail {
-				fmt.Fprintln(r.stdout, "        "+d)
+				fmt.Fprintln(r.Stdout, "        "+d)
 			}
 			for _, said := range []string{l.Fixed, l.Unfixed} {
 				if said != "" {
-					fmt.Fprintln(r.stdout, "        "+said)
+					fmt.Fprintln(r.Stdout, "        "+said)
 				}
 			}
 		}
 	}
 	if !ok {
-		return errExit
+		return cli.ErrExit
 	}
 	return nil
 }
@@ -339,7 +341,7 @@ func (r *reconciling) fix(lines []compared) ([]compared, error) {
 	for name, what := range said {
 		changes[name] = trail.Change{Before: "differs", After: what}
 	}
-	if err := r.store.RecordAudit(r.ctx, trail.Entry{TargetKind: trail.TargetStore, TargetID: "reconcile", Changes: changes}); err != nil {
+	if err := r.store.RecordAudit(r.Ctx, trail.Entry{TargetKind: trail.TargetStore, TargetID: "reconcile", Changes: changes}); err != nil {
 		return nil, err
 	}
 	after, err := r.compare()
@@ -356,11 +358,11 @@ func (r *reconciling) fix(lines []compared) ([]compared, error) {
 
 // fixDays rebuilds the days of the span that differ, while the archive stands still.
 func (r *reconciling) fixDays() (did, could string, err error) {
-	hold, err := r.store.HoldArchive(r.ctx, r.cfg.Wait)
+	hold, err := r.store.HoldArchive(r.Ctx, r.cfg.Wait)
 	if err != nil {
 		return "", "", err
 	}
-	defer func() { err = errors.Join(err, hold.Release(r.ctx)) }()
+	defer func() { err = errors.Join(err, hold.Release(r.Ctx)) }()
 	rebuilt, views, lost := []string{}, []string{}, []string{}
 	damaged, rolled, err := r.damagedDays()
 	if err != nil {
@@ -378,7 +380,7 @@ func (r *reconciling) fixDays() (did, could string, err error) {
 			}
 			rebuilt = append(rebuilt, date.String())
 		} else {
-			if err := r.decided.RebuildViews(r.ctx, date); err != nil {
+			if err := r.decided.RebuildViews(r.Ctx, date); err != nil {
 				return "", "", err
 			}
 			views = append(views, date.String())
@@ -387,7 +389,7 @@ func (r *reconciling) fixDays() (did, could string, err error) {
 			return "", "", err
 		}
 	}
-	if err := hold.Check(r.ctx); err != nil {
+	if err := hold.Check(r.Ctx); err != nil {
 		return "", "", err
 	}
 	if len(rebuilt) > 0 {
@@ -408,7 +410,7 @@ func (r *reconciling) fixDays() (did, could string, err error) {
 // damagedDays are the days that differ, true where the events themselves are wrong, and those whose roll-up does.
 func (r *reconciling) damagedDays() (damaged map[day.Day]bool, rolled []day.Day, err error) {
 	damaged = make(map[day.Day]bool)
-	found, err := r.decided.CompareDays(r.ctx, r.first, r.last)
+	found, err := r.decided.CompareDays(r.Ctx, r.first, r.last)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -420,11 +422,11 @@ func (r *reconciling) damagedDays() (damaged map[day.Day]bool, rolled []day.Day,
 			rolled = append(rolled, d.Day)
 		}
 	}
-	want, err := r.store.SpendBetween(r.ctx, r.first, r.last)
+	want, err := r.store.SpendBetween(r.Ctx, r.first, r.last)
 	if err != nil {
 		return nil, nil, err
 	}
-	got, err := r.decided.Charges(r.ctx, r.first, r.last)
+	got, err := r.decided.Charges(r.Ctx, r.first, r.last)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -453,10 +455,10 @@ func (r *reconciling) rollAgain(date day.Day, wrong bool) error {
 	if date >= day.Of(time.Now()) && !wrong {
 		return nil
 	}
-	roll, err := rollup.New(rollup.Config{}, rollup.Deps{Store: r.decided, Log: r.log, Registry: obs.NewRegistry()})
+	roll, err := rollup.New(rollup.Config{}, rollup.Deps{Store: r.decided, Log: r.Log, Registry: obs.NewRegistry()})
 	if err != nil {
 		return err
 	}
-	_, err = roll.Aggregate(context.WithoutCancel(r.ctx), date)
+	_, err = roll.Aggregate(context.WithoutCancel(r.Ctx), date)
 	return err
 }

@@ -1,4 +1,4 @@
-package app
+package operate
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"adnet/internal/cli"
 	"adnet/internal/errs"
 	"adnet/internal/kafka"
 	"adnet/internal/ledger"
@@ -18,8 +19,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// dlq is `adnet dlq`: records of the events topic that could not be decoded.
-type dlq struct {
+// DLQ is `adnet dlq`: records of the events topic that could not be decoded.
+type DLQ struct {
 	Postgres postgres.Config `embed:""`
 
 	List   dlqList   `cmd:"" help:"List dead letters, oldest first."`
@@ -78,19 +79,19 @@ func nullTime(t time.Time) *time.Time {
 }
 
 // Run lists.
-func (c *dlqList) Run(d *dlq, p process) error {
-	store, err := postgres.Open(p.ctx, d.Postgres)
+func (c *dlqList) Run(d *DLQ, p cli.Process) error {
+	store, err := postgres.Open(p.Ctx, d.Postgres)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	letters, err := store.DeadLetters(p.ctx, ledger.LetterQuery{Open: c.Open, Stream: c.Stream, Limit: c.Limit, Offset: c.Offset})
+	letters, err := store.DeadLetters(p.Ctx, ledger.LetterQuery{Open: c.Open, Stream: c.Stream, Limit: c.Limit, Offset: c.Offset})
 	if err != nil {
 		return err
 	}
 	if c.JSON {
 		for _, l := range letters {
-			err := printJSON(p.stdout, shownLetter{
+			err := cli.PrintJSON(p.Stdout, shownLetter{
 				ID: letterID(l), Stream: l.Stream, Partition: l.Number, Offset: l.Offset, Problem: l.Problem, At: l.At, Raw: l.Raw, Decoded: decodedOf(l.Raw),
 				Replays: l.Replays, StartedAt: nullTime(l.StartedAt), SentAt: nullTime(l.SentAt), SentBy: l.SentBy,
 			})
@@ -100,7 +101,7 @@ func (c *dlqList) Run(d *dlq, p process) error {
 		}
 		return nil
 	}
-	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tAT\tPROBLEM\tBYTES\tDECODED\tREPLAYED")
 	for _, l := range letters {
 		sent := "-"
@@ -114,7 +115,7 @@ func (c *dlqList) Run(d *dlq, p process) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.stdout, "%d dead letters\n", len(letters))
+	fmt.Fprintf(p.Stdout, "%d dead letters\n", len(letters))
 	return nil
 }
 
@@ -136,11 +137,11 @@ type dlqReplay struct {
 
 // Run replays. An event that decodes now is applied once: its deduplication key says whether it was applied already. One that
 // does not becomes a new dead letter.
-func (c *dlqReplay) Run(d *dlq, p process) error {
+func (c *dlqReplay) Run(d *DLQ, p cli.Process) error {
 	if c.All == (len(c.IDs) > 0) {
 		return errors.New("name the dead letters to replay, or say --all")
 	}
-	ctx := p.ctx
+	ctx := p.Ctx
 	store, err := postgres.Open(ctx, d.Postgres)
 	if err != nil {
 		return err
@@ -150,7 +151,7 @@ func (c *dlqReplay) Run(d *dlq, p process) error {
 	if err != nil {
 		return err
 	}
-	producer, err := kafka.NewProducer(c.Kafka, kafka.Deps{Log: p.log, Metrics: obs.NewRegistry()})
+	producer, err := kafka.NewProducer(c.Kafka, kafka.Deps{Log: p.Log, Metrics: obs.NewRegistry()})
 	if err != nil {
 		return err
 	}
@@ -163,18 +164,18 @@ func (c *dlqReplay) Run(d *dlq, p process) error {
 		err := replayOne(ctx, replaying{store: store, producer: producer, at: at, again: c.Again})
 		if err != nil {
 			failed++
-			fmt.Fprintf(p.stdout, "%s/%d:%d  not replayed: %s\n", at.Stream, at.Number, at.First, said(err))
+			fmt.Fprintf(p.Stdout, "%s/%d:%d  not replayed: %s\n", at.Stream, at.Number, at.First, cli.Sentence(err))
 			if errs.Is(err, errs.Unavailable) {
 				break
 			}
 			continue
 		}
 		sent++
-		fmt.Fprintf(p.stdout, "%s/%d:%d  replayed\n", at.Stream, at.Number, at.First)
+		fmt.Fprintf(p.Stdout, "%s/%d:%d  replayed\n", at.Stream, at.Number, at.First)
 	}
-	fmt.Fprintf(p.stdout, "%d replayed, %d not\n", sent, failed)
+	fmt.Fprintf(p.Stdout, "%d replayed, %d not\n", sent, failed)
 	if failed > 0 {
-		return errExit
+		return cli.ErrExit
 	}
 	return nil
 }
@@ -223,7 +224,7 @@ type replaying struct {
 // replayOne notes the replay, sends the record, and notes that the log has it. A crash between the notes leaves a letter
 // that is said to be perhaps in the log, and is not sent again unasked.
 func replayOne(ctx context.Context, r replaying) error {
-	letter, err := r.store.StartReplay(ctx, r.at.Partition, r.at.First, operator(), r.again)
+	letter, err := r.store.StartReplay(ctx, r.at.Partition, r.at.First, cli.Operator(), r.again)
 	if err != nil {
 		return err
 	}

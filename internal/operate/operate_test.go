@@ -1,6 +1,4 @@
-// Package operatetest runs the operator's commands with the real binary on the real servers: every kind of damage is done,
-// found and repaired; a backup is made under traffic and restored into empty stores.
-package operatetest
+package operate_test
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-package app
+package operate
 
 import (
 	"bytes"
@@ -9,7 +9,9 @@ import (
 
 	"adnet/consumers/archive"
 	"adnet/consumers/project"
+	"adnet/internal/backends"
 	"adnet/internal/campaign"
+	"adnet/internal/cli"
 	"adnet/internal/day"
 	"adnet/internal/kafka"
 	"adnet/internal/ledger"
@@ -39,27 +41,27 @@ func sameCampaign(a, b *campaign.Campaign) bool {
 
 // refillRedis removes the catalog and publishes everything again, as a projector does that finds it empty.
 func (r *reconciling) refillRedis() error {
-	return refillRedis(r.process, refill{store: r.store, cache: r.cache, prepaid: r.cfg.Money.prepaid()})
+	return refillRedis(r.Process, refill{store: r.store, cache: r.cache, funds: r.cfg.Money})
 }
 
 type refill struct {
-	store   *postgres.Store
-	cache   *redis.Client
-	prepaid bool
+	store *postgres.Store
+	cache *redis.Client
+	funds backends.Money
 }
 
-func refillRedis(p process, f refill) error {
+func refillRedis(p cli.Process, f refill) error {
 	view := redis.NewCatalog(f.cache)
-	if err := view.Clear(p.ctx); err != nil {
+	if err := view.Clear(p.Ctx); err != nil {
 		return err
 	}
-	source := roomSource{Changes: f.store, roomReader: f.store.RoomReader(ledger.RoomsOptions{Prepaid: f.prepaid})}
+	source := backends.RoomsOf(f.store, f.funds)
 	projection, err := project.New(project.Config{Every: 100 * time.Millisecond, RepairEvery: time.Hour, Page: 500, Timeout: 30 * time.Second},
-		project.Deps{Source: source, Target: view, Logger: p.log, Registerer: obs.NewRegistry()})
+		project.Deps{Source: source, Target: view, Logger: p.Log, Registerer: obs.NewRegistry()})
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithTimeout(p.ctx, time.Minute)
+	ctx, stop := context.WithTimeout(p.Ctx, time.Minute)
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- projection.Run(ctx) }()
@@ -74,15 +76,15 @@ func refillRedis(p process, f refill) error {
 // rebuildDay puts a day's events together from the log and the verdicts, and takes them in place of the day when they
 // charge what the ledger says. problem says why it is not possible; then nothing has changed.
 func (r *reconciling) rebuildDay(date day.Day, hold *postgres.Hold) (problem string, err error) {
-	spans, err := kafka.Spans(r.ctx, r.cfg.Kafka, event.TopicEvents, kafka.Deps{Log: r.log})
+	spans, err := kafka.Spans(r.Ctx, r.cfg.Kafka, event.TopicEvents, kafka.Deps{Log: r.Log})
 	if err != nil {
 		return "", err
 	}
-	build, err := r.decided.StartRebuild(r.ctx, date)
+	build, err := r.decided.StartRebuild(r.Ctx, date)
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, build.Drop(r.ctx)) }()
+	defer func() { err = errors.Join(err, build.Drop(r.Ctx)) }()
 	for _, span := range spans {
 		archived := hold.Archived()[span.Partition]
 		if archived == 0 {
@@ -97,11 +99,11 @@ func (r *reconciling) rebuildDay(date day.Day, hold *postgres.Hold) (problem str
 			return "some events came from a topic that was deleted", nil
 		}
 	}
-	want, err := r.store.SpendBetween(r.ctx, date, date)
+	want, err := r.store.SpendBetween(r.Ctx, date, date)
 	if err != nil {
 		return "", err
 	}
-	got, err := build.Charges(r.ctx)
+	got, err := build.Charges(r.Ctx)
 	if err != nil {
 		return "", err
 	}
@@ -110,7 +112,7 @@ func (r *reconciling) rebuildDay(date day.Day, hold *postgres.Hold) (problem str
 			return fmt.Sprintf("campaign %s would have %d micro-USD, the ledger says %d", id, int64(got[id]), int64(want[date][id])), nil
 		}
 	}
-	return "", build.Replace(r.ctx)
+	return "", build.Replace(r.Ctx)
 }
 
 // rebuildPartition adds the day's rows of one partition. It needs the verdict and the record of every offset from before
@@ -118,7 +120,7 @@ func (r *reconciling) rebuildDay(date day.Day, hold *postgres.Hold) (problem str
 func (r *reconciling) rebuildPartition(date day.Day, build dayBuilder, span kafka.Span) (problem string, err error) {
 	outcomes := make(map[int64]ledger.Outcome)
 	from := int64(-1)
-	err = r.store.AppliedBelow(r.ctx, span.Partition, span.Next, func(c ledger.Chunk) error {
+	err = r.store.AppliedBelow(r.Ctx, span.Partition, span.Next, func(c ledger.Chunk) error {
 		if from < 0 {
 			from = c.First
 		}
@@ -137,7 +139,7 @@ func (r *reconciling) rebuildPartition(date day.Day, build dayBuilder, span kafk
 	}
 	first := true
 	var page []report.Row
-	err = kafka.Read(r.ctx, r.cfg.Kafka, event.TopicEvents, []kafka.Span{{Partition: span.Partition, First: from, Next: span.Next}}, kafka.Deps{Log: r.log}, func(rec event.Record) error {
+	err = kafka.Read(r.Ctx, r.cfg.Kafka, event.TopicEvents, []kafka.Span{{Partition: span.Partition, First: from, Next: span.Next}}, kafka.Deps{Log: r.Log}, func(rec event.Record) error {
 		if first && !complete && !rec.Time.Before(date.Time()) {
 			problem = fmt.Sprintf("Kafka or the verdicts of partition %d begin at %s, after the day did", span.Number, rec.Time.Format(time.DateTime))
 			return errStopReading
@@ -154,7 +156,7 @@ func (r *reconciling) rebuildPartition(date day.Day, build dayBuilder, span kafk
 		if page = append(page, row); len(page) < 20_000 {
 			return nil
 		}
-		err := build.Add(r.ctx, page)
+		err := build.Add(r.Ctx, page)
 		page = page[:0]
 		return err
 	})
@@ -164,7 +166,7 @@ func (r *reconciling) rebuildPartition(date day.Day, build dayBuilder, span kafk
 	if err != nil {
 		return "", err
 	}
-	return "", build.Add(r.ctx, page)
+	return "", build.Add(r.Ctx, page)
 }
 
 var errStopReading = errors.New("enough was read")

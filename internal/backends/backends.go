@@ -1,0 +1,109 @@
+// Package backends opens what is outside the roles, the stores and the log, on real servers or in memory, and holds the
+// settings that roles and operator commands share. It decides nothing.
+package backends
+
+import (
+	"context"
+	"log/slog"
+
+	"adnet/analytics/rollup"
+	"adnet/consumers/archive"
+	"adnet/consumers/forecast"
+	"adnet/consumers/project"
+	"adnet/consumers/quarantine"
+	"adnet/consumers/retain"
+	"adnet/consumers/settle"
+	"adnet/ingress/billing"
+	"adnet/ingress/explain"
+	"adnet/ingress/manage"
+	"adnet/internal/account"
+	"adnet/internal/campaign"
+	"adnet/internal/kafka"
+	"adnet/internal/ledger"
+	"adnet/internal/memory"
+	"adnet/internal/once"
+	"adnet/internal/payment"
+	"adnet/internal/postgres"
+	"adnet/internal/redis"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Books is what both kinds of storage keep.
+type Books interface {
+	account.UserStore
+	account.KeyStore
+	campaign.Store
+	campaign.Changes
+	settle.Store
+	archive.Plans
+	payment.Store
+	billing.Ledger
+	billing.Publishers
+	quarantine.Store
+	manage.AuditLog
+	once.Store
+	retain.Store
+	Audit(ctx context.Context, o ledger.AuditOptions) ([]ledger.Check, error)
+	ArchivedTotals(ctx context.Context) (ledger.Totals, error)
+}
+
+// Both kinds of storage are products, held to one conformance suite (internal/storetest).
+var (
+	_ Books = (*postgres.Store)(nil)
+	_ Books = (*memory.Store)(nil)
+)
+
+// Analytics is the store of decided events.
+type Analytics interface {
+	archive.Sink
+	archive.AuctionSink
+	archive.NoticeSink
+	Totals(ctx context.Context) (ledger.Totals, error)
+	Billable(ctx context.Context) (ledger.Billable, error)
+}
+
+// All is everything outside the roles, real or in memory; the roles cannot tell.
+type All struct {
+	Books     Books
+	Rooms     project.Source
+	Analytics Analytics
+	Stats     manage.StatsReader
+	Past      explain.Past
+	Rollup    manage.Aggregator
+	Nightly   *rollup.Rollup  // nil in memory, where nothing needs rolling up
+	Counted   forecast.Source // of opportunities; nil in memory, which does not outlive a day
+	Redis     *redis.Client
+	Kafka     kafka.Config
+
+	closers []func()
+}
+
+// Close closes every connection, the last one opened first.
+func (b *All) Close() {
+	for i := len(b.closers) - 1; i >= 0; i-- {
+		b.closers[i]()
+	}
+}
+
+// Deps is what opening needs besides the settings.
+type Deps struct {
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
+}
+
+// roomSource joins the two halves of what the projection follows.
+type roomSource struct {
+	campaign.Changes
+	roomReader
+}
+
+type roomReader interface {
+	Rooms(ctx context.Context, cursor int64) (rooms []ledger.Room, next int64, err error)
+	project.Epochs
+}
+
+// RoomsOf is what the projection follows of PostgreSQL: changed campaigns and what is left of their budgets.
+func RoomsOf(store *postgres.Store, funds Money) project.Source {
+	return roomSource{Changes: store, roomReader: store.RoomReader(funds.rooms())}
+}

@@ -1,0 +1,48 @@
+package backends
+
+import (
+	"errors"
+	"fmt"
+
+	"adnet/analytics/clickhouse"
+	"adnet/analytics/rollup"
+	"adnet/analytics/stats"
+	"adnet/internal/kafka"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+	"adnet/internal/postgres"
+	"adnet/internal/redis"
+)
+
+// Money is the settings about funding, which ingress and settlement must agree on.
+type Money struct {
+	Prepaid     string `name:"prepaid" env:"ADNET_PREPAID" default:"${prepaid}" enum:"off,required" help:"required: cash campaigns spend deposited balance only. off: they spend up to their budget and the account owes."`
+	CreditValue string `name:"credit-value-usd" env:"ADNET_CREDIT_VALUE_USD" default:"1" help:"Total budget in USD that one Credit pays for."`
+}
+
+// Required says whether cash campaigns spend deposited balance only.
+func (c Money) Required() bool { return c.Prepaid == "required" }
+
+func (c Money) rooms() ledger.RoomsOptions { return ledger.RoomsOptions{Prepaid: c.Required()} }
+
+// Value is the total budget that one Credit pays for.
+func (c Money) Value() (money.Micros, error) {
+	value, err := money.Parse(c.CreditValue)
+	if err == nil && value <= 0 {
+		err = errors.New("must be above 0")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("ADNET_CREDIT_VALUE_USD: %w", err)
+	}
+	return value, nil
+}
+
+// Servers is where the real servers are.
+type Servers struct {
+	Postgres   postgres.Config   `embed:""`
+	ClickHouse clickhouse.Config `embed:""`
+	Redis      redis.Config      `embed:""`
+	Kafka      kafka.Config      `embed:""`
+	Stats      stats.Config      `embed:""`
+	Rollup     rollup.Config     `embed:""`
+}

@@ -1,0 +1,46 @@
+package backends
+
+import (
+	"time"
+
+	"adnet/internal/kafka"
+	"adnet/internal/memory"
+	"adnet/internal/redis"
+)
+
+// Embedded is the backends of in-memory mode with the servers that are part of it. The servers listen on loopback ports
+// of their own; as components of a group they run until the group stops.
+type Embedded struct {
+	All
+	Broker *kafka.Embedded
+	Cache  *redis.Embedded
+}
+
+// OpenEmbedded starts the broker and the Redis of in-memory mode and makes the stores.
+func OpenEmbedded(cfg kafka.EmbeddedConfig, funds Money, deps Deps) (*Embedded, error) {
+	broker, err := kafka.NewEmbedded(cfg, kafka.Deps{Log: deps.Log})
+	if err != nil {
+		return nil, err
+	}
+	if err := broker.Start(); err != nil {
+		return nil, err
+	}
+	cache, err := redis.NewEmbedded(redis.EmbeddedConfig{})
+	if err != nil {
+		return nil, err
+	}
+	if err := cache.Start(); err != nil {
+		return nil, err
+	}
+	client, err := redis.Open(redis.Config{Addr: cache.Addr()}, redis.Deps{Log: deps.Log})
+	if err != nil {
+		return nil, err
+	}
+	store, reports := memory.New(time.Now), memory.NewReports()
+	return &Embedded{Broker: broker, Cache: cache, All: All{
+		Books: store, Rooms: roomSource{Changes: store, roomReader: store.RoomReader(funds.rooms())},
+		Analytics: reports, Stats: reports, Past: reports, Rollup: reports,
+		Redis: client, Kafka: kafka.Config{Brokers: []string{broker.Addr()}},
+		closers: []func(){func() { Close(deps.Log, "Redis", client.Close) }},
+	}}, nil
+}

@@ -1,0 +1,105 @@
+package backends
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"adnet/analytics/clickhouse"
+	"adnet/analytics/rollup"
+	"adnet/analytics/stats"
+	"adnet/internal/postgres"
+	"adnet/internal/redis"
+)
+
+// Open connects to the real servers; each must answer within half a minute.
+func Open(ctx context.Context, cfg Servers, funds Money, deps Deps) (_ *All, err error) {
+	b := &All{Kafka: cfg.Kafka}
+	defer func() {
+		if err != nil {
+			b.Close()
+		}
+	}()
+	pg, err := openPostgres(ctx, deps.Log, cfg.Postgres)
+	if err != nil {
+		return nil, err
+	}
+	b.closers = append(b.closers, pg.Close)
+	ch, err := OpenClickHouse(ctx, deps.Log, cfg.ClickHouse)
+	if err != nil {
+		return nil, err
+	}
+	b.closers = append(b.closers, func() { Close(deps.Log, "ClickHouse", ch.Close) })
+	if b.Redis, err = OpenRedis(ctx, deps.Log, cfg.Redis); err != nil {
+		return nil, err
+	}
+	b.closers = append(b.closers, func() { Close(deps.Log, "Redis", b.Redis.Close) })
+	reader, err := stats.New(cfg.Stats, stats.Deps{Store: ch})
+	if err != nil {
+		return nil, err
+	}
+	if b.Nightly, err = rollup.New(cfg.Rollup, rollup.Deps{Store: ch, Log: deps.Log, Registry: deps.Metrics}); err != nil {
+		return nil, err
+	}
+	b.Books, b.Rooms, b.Analytics = pg, RoomsOf(pg, funds), ch
+	b.Stats, b.Past, b.Counted, b.Rollup = reader, reader, reader, b.Nightly
+	return b, nil
+}
+
+func openPostgres(ctx context.Context, log *slog.Logger, cfg postgres.Config) (store *postgres.Store, err error) {
+	err = await(ctx, log, "PostgreSQL (ADNET_POSTGRES_URL)", func(ctx context.Context) (err error) {
+		store, err = postgres.Open(ctx, cfg)
+		return err
+	})
+	return store, err
+}
+
+// OpenClickHouse connects to ClickHouse, which must answer within half a minute.
+func OpenClickHouse(ctx context.Context, log *slog.Logger, cfg clickhouse.Config) (store *clickhouse.Store, err error) {
+	err = await(ctx, log, "ClickHouse (ADNET_CLICKHOUSE_URL)", func(ctx context.Context) (err error) {
+		store, err = clickhouse.Open(ctx, cfg)
+		return err
+	})
+	return store, err
+}
+
+// OpenRedis connects to Redis, which must answer within half a minute.
+func OpenRedis(ctx context.Context, log *slog.Logger, cfg redis.Config) (*redis.Client, error) {
+	client, err := redis.Open(cfg, redis.Deps{Log: log})
+	if err != nil {
+		return nil, err
+	}
+	return client, await(ctx, log, "Redis (ADNET_REDIS_ADDR)", client.Ping)
+}
+
+// Close closes a connection and logs when that fails.
+func Close(log *slog.Logger, what string, closing func() error) {
+	if err := closing(); err != nil {
+		log.Warn("not closed cleanly", "what", what, "error", err)
+	}
+}
+
+// await calls ready until it returns nil, and says once a while what it waits for. It is for servers
+// that start together with adnet.
+func await(ctx context.Context, log *slog.Logger, what string, ready func(context.Context) error) error {
+	const patience = 30 * time.Second
+	deadline := time.Now().Add(patience)
+	for said := false; ; {
+		err := ready(ctx)
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(deadline) || ctx.Err() != nil {
+			return errors.Join(ctx.Err(), err)
+		}
+		if !said {
+			log.Warn("waiting for "+what, "error", err, "for_at_most", patience.String())
+			said = true
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
