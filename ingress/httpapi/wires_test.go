@@ -67,7 +67,7 @@ func everything(t *testing.T) *httpapi.Server {
 	bids.Mount(h)
 	events.Mount(h)
 	docs.New(docs.Deps{Document: openapi.Document, BaseURL: h.BaseURL}).Mount(h)
-	serve.New(serve.Config{}, serve.Deps{Metrics: metrics, Auth: auth}).Mount(h)
+	serve.New(serve.Deps{Auth: auth}).Mount(h)
 	manage.New(manage.Deps{Auth: auth, Now: time.Now}).Mount(h)
 	billing.New(billing.Deps{Metrics: metrics, Auth: auth, Now: time.Now}).Mount(h)
 	benna.New(benna.Deps{Now: time.Now}).Mount(h)

@@ -39,7 +39,7 @@ func everything(t *testing.T) *world {
 	})
 	require.NoError(t, err)
 	tracker.Mount(w.http)
-	serve.New(serve.Config{}, serve.Deps{Metrics: prometheus.NewRegistry(), Auth: auth, Now: w.clock}).Mount(w.http)
+	serve.New(serve.Deps{Auth: auth}).Mount(w.http)
 	tools, err := mcp.New(mcp.Config{}, mcp.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Auth: auth})
 	require.NoError(t, err)
 	tools.Mount(w.http)

@@ -11,7 +11,7 @@ import (
 
 	"adnet/auction"
 	"adnet/ingress/httpapi"
-	"adnet/ingress/serve"
+	"adnet/ingress/offer"
 	"adnet/internal/errs"
 
 	"github.com/google/uuid"
@@ -73,24 +73,24 @@ func (s *Server) sponsoredContent(ctx context.Context, r *call) (result, *failur
 	if err := r.request.Check(); err != nil {
 		return misused(err, in.name)
 	}
-	offer := &r.offer
-	switch err := s.deps.Ads.Offer(ctx, r.caller, &r.request, offer); {
+	answer := &r.answer
+	switch err := s.deps.Ads.Answer(ctx, r.caller, &r.request, answer); {
 	case err != nil:
 		return result{}, failed(err)
-	case offer.Creative == nil:
-		return structured(r, noAd{AuctionID: offer.AuctionID, Reason: offer.Reason, RetryAfter: offer.RetryAfter, RetryTurns: offer.RetryTurns})
+	case answer.Creative == nil:
+		return structured(r, noAd{AuctionID: answer.AuctionID, Reason: answer.Reason, RetryAfter: answer.RetryAfter, RetryTurns: answer.RetryTurns})
 	}
-	r.value = appendAd(r.value, offer)
+	r.value = appendAd(r.value, &answer.Ad)
 	return result{shown: true}, nil
 }
 
 // fill makes the arguments a request.
-func (in *contentArguments) fill(to *serve.Request) {
+func (in *contentArguments) fill(to *offer.Request) {
 	var age time.Duration
 	if in.SessionLenMin != nil {
 		age = time.Duration(min(*in.SessionLenMin, maxSessionMin) * float64(time.Minute))
 	}
-	*to = serve.Request{
+	*to = offer.Request{
 		SessionAge: age, Context: cmp.Or(in.Context, in.ContextSummary), ActiveTools: in.ActiveTools, HostApp: cmp.Or(in.HostApp, in.Host),
 		UserRegion: in.UserRegion, UserLanguage: in.UserLanguage, Surface: in.Surface, Method: integrationMethod,
 		SessionID: in.SessionID, Turn: in.Turn, FirstAdTurn: in.FirstAdTurn, TurnsBetweenAds: in.TurnsBetweenAds,
@@ -128,7 +128,7 @@ func misused(err error, name func(field string) string) (result, *failure) {
 // appendAd appends the sponsored ad of the specification, and what we add to it: auction_id, disclosure_label,
 // receipt_url and sandbox. It is written by hand because it is most of the cost of a call (BenchmarkToolCall): four of
 // five bytes are links of ours, which need no look at each character.
-func appendAd(to []byte, o *serve.Offer) []byte {
+func appendAd(to []byte, o *offer.Ad) []byte {
 	k := o.Creative
 	to = o.AppendCampaign(append(to, `{"campaign_id":"`...))
 	to = append(append(to, `","type":"`...), k.Format...)
@@ -156,7 +156,7 @@ func appendAd(to []byte, o *serve.Offer) []byte {
 }
 
 // appendMarkdown appends the ad for people as a JSON string: what it is comes first.
-func appendMarkdown(to []byte, o *serve.Offer) []byte {
+func appendMarkdown(to []byte, o *offer.Ad) []byte {
 	to = appendInert(append(to, `"**`...), o.DisclosureLabel)
 	to = appendInert(append(to, `:** `...), o.Creative.Headline)
 	to = append(to, `\n\n`...)

@@ -17,6 +17,7 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/ingress/httpapi/apitest"
 	"adnet/ingress/mcp"
+	"adnet/ingress/offer"
 	"adnet/ingress/serve"
 	"adnet/ingress/track"
 	"adnet/internal/account"
@@ -180,7 +181,7 @@ func newFixture(t testing.TB, unsigned string) *fixture {
 
 // stock is what ads and links are found in.
 type stock interface {
-	serve.Catalog
+	offer.Catalog
 	track.Creatives
 }
 
@@ -197,8 +198,8 @@ func (f *fixture) serveFrom(shelf stock, log track.Producer) *httpapi.Server {
 		Seen: &seen{keys: map[string]bool{}}, Now: f.clock, Auth: auth,
 	})
 	require.NoError(t, err)
-	ads := serve.New(serve.Config{Disclosure: "Sponsored"}, serve.Deps{
-		Metrics: prometheus.NewRegistry(), Auth: auth, Catalog: shelf, Limiter: f.limiter, Keyring: f.ring, Producer: log,
+	ads := offer.New(offer.Config{Disclosure: "Sponsored"}, offer.Deps{
+		Metrics: prometheus.NewRegistry(), Catalog: shelf, Limiter: f.limiter, Keyring: f.ring, Producer: log,
 		Recording: tracker, BaseURL: engine.BaseURL, Now: f.clock,
 	})
 	endpoint, err := mcp.New(mcp.Config{Origins: []string{origin}}, mcp.Deps{
@@ -206,7 +207,7 @@ func (f *fixture) serveFrom(shelf stock, log track.Producer) *httpapi.Server {
 	})
 	require.NoError(t, err)
 	tracker.Mount(engine)
-	ads.Mount(engine)
+	serve.New(serve.Deps{Auth: auth, Ads: ads}).Mount(engine)
 	endpoint.Mount(engine)
 	return engine
 }

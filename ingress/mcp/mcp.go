@@ -1,5 +1,5 @@
 // Package mcp serves POST /api/mcp: the Model Context Protocol over JSON-RPC 2.0, with the tools
-// get_sponsored_content and track_event. Ads come from [serve.Server], events go to [track.Tracker]: the rules are
+// get_sponsored_content and track_event. Ads come from [offer.Seller], events go to [track.Tracker]: the rules are
 // theirs, this package is their wire.
 //
 // Two eras of the protocol are served on the one path, each request for itself and without any session: the
@@ -23,7 +23,7 @@ import (
 	"time"
 
 	"adnet/ingress/httpapi"
-	"adnet/ingress/serve"
+	"adnet/ingress/offer"
 	"adnet/ingress/track"
 	"adnet/internal/account"
 	"adnet/internal/errs"
@@ -41,10 +41,10 @@ type Config struct {
 	Origins []string `name:"mcp-origins" env:"ADNET_MCP_ORIGINS" help:"Origins (https://app.example) whose browser pages may call /api/mcp (default: none)."`
 }
 
-// Ads answers requests for ads; see serve.Server.
+// Ads answers requests for ads; see offer.Seller.
 type Ads interface {
 	Admit(caller httpapi.Caller) error
-	Offer(ctx context.Context, caller httpapi.Caller, in *serve.Request, offer *serve.Offer) error
+	Answer(ctx context.Context, caller httpapi.Caller, in *offer.Request, answer *offer.Answer) error
 }
 
 // Events records what happened to an ad; see track.Tracker.

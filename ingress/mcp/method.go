@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"adnet/ingress/httpapi"
-	"adnet/ingress/serve"
+	"adnet/ingress/offer"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -35,8 +35,8 @@ type call struct {
 
 	content    contentArguments
 	understood bool // the arguments are in content
-	request    serve.Request
-	offer      serve.Offer
+	request    offer.Request
+	answer     offer.Answer
 	reply      []byte
 	value      []byte // the structured content of a tool; empty for an error
 }
@@ -46,7 +46,7 @@ const keep = 64 << 10
 
 // forget lets go of everything but memory.
 func (r *call) forget() {
-	*r = call{reply: r.reply[:0], value: r.value[:0], offer: serve.Offer{Token: r.offer.Token[:0]}}
+	*r = call{reply: r.reply[:0], value: r.value[:0], answer: offer.Answer{Ad: offer.Ad{Token: r.answer.Token[:0]}}}
 }
 
 // answer writes the whole reply to a request.
@@ -153,7 +153,7 @@ func (s *Server) appendResult(r *call, v result) {
 	to = appendQuoted(to, r.value)
 	if v.shown {
 		to = append(to, `},{"type":"text","text":`...)
-		to = appendMarkdown(to, &r.offer)
+		to = appendMarkdown(to, &r.answer.Ad)
 		to = append(to, `,"annotations":{"audience":["user"]}`...)
 	}
 	to = append(to, `}],"structuredContent":`...)

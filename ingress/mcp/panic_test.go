@@ -10,7 +10,7 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/ingress/mcp"
-	"adnet/ingress/serve"
+	"adnet/ingress/offer"
 	"adnet/ingress/track"
 	"adnet/internal/obs"
 
@@ -23,7 +23,7 @@ type broken struct{}
 
 func (broken) Admit(httpapi.Caller) error { return nil }
 
-func (broken) Offer(context.Context, httpapi.Caller, *serve.Request, *serve.Offer) error {
+func (broken) Answer(context.Context, httpapi.Caller, *offer.Request, *offer.Answer) error {
 	panic("secret of the handler")
 }
 

@@ -14,6 +14,7 @@ import (
 	"adnet/ingress/catalog/catalogtest"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/limits"
+	"adnet/ingress/offer"
 	"adnet/internal/demo"
 	"adnet/internal/obs"
 	"adnet/internal/token"
@@ -102,9 +103,12 @@ func benchServer(b *testing.B, source catalogtest.Projection) (server *httpapi.S
 	require.NoError(b, err)
 	server, err = httpapi.New(httpapi.Config{BaseURL: "https://ads.example"}, httpapi.Deps{Log: quiet, Metrics: metrics, Readiness: obs.NewReadiness()})
 	require.NoError(b, err)
-	New(Config{Disclosure: "Sponsored"}, Deps{
-		Metrics: metrics, Auth: httpapi.NewAuth(httpapi.AuthDeps{Users: f.store, Keys: f.store, Now: time.Now}),
-		Catalog: shelf, Limiter: rate, Keyring: ring, Producer: acked{}, Recording: &f.recording, BaseURL: server.BaseURL, Now: time.Now,
+	New(Deps{
+		Auth: httpapi.NewAuth(httpapi.AuthDeps{Users: f.store, Keys: f.store, Now: time.Now}),
+		Ads: offer.New(offer.Config{Disclosure: "Sponsored"}, offer.Deps{
+			Metrics: metrics, Catalog: shelf, Limiter: rate, Keyring: ring, Producer: acked{}, Recording: &f.recording,
+			BaseURL: server.BaseURL, Now: time.Now,
+		}),
 	}).Mount(server)
 	return server, f.key
 }

@@ -17,6 +17,7 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/ingress/httpapi/apitest"
 	"adnet/ingress/limits"
+	"adnet/ingress/offer"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/memory"
@@ -103,7 +104,7 @@ func (r *recording) CanRecord(context.Context) bool { return bool(*r) }
 type fixture struct {
 	t         testing.TB
 	http      *httpapi.Server
-	server    *Server
+	told      *outcomes
 	contract  *apitest.Contract // every reply of a test is held to it
 	ring      *token.Keyring
 	store     *memory.Store
@@ -116,7 +117,7 @@ type fixture struct {
 
 func newFixture(t testing.TB, perMinute int) *fixture {
 	t.Helper()
-	f := &fixture{t: t, contract: openAPI(t), now: start, shelf: &shelf{}, log: &sink{}, recording: true}
+	f := &fixture{t: t, contract: openAPI(t), now: start, shelf: &shelf{}, log: &sink{}, told: &outcomes{}, recording: true}
 	clock := func() time.Time { return f.now }
 	f.store = memory.New(clock)
 	f.shelf.put(generic())
@@ -130,11 +131,13 @@ func newFixture(t testing.TB, perMinute int) *fixture {
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(),
 	})
 	require.NoError(t, err)
-	f.server = New(Config{Disclosure: "Sponsored"}, Deps{
-		Metrics: prometheus.NewRegistry(), Auth: httpapi.NewAuth(httpapi.AuthDeps{Users: f.store, Keys: f.store, Now: clock}),
-		Catalog: f.shelf, Limiter: rate, Keyring: f.ring, Producer: f.log, Recording: &f.recording, BaseURL: f.http.BaseURL, Now: clock,
-	})
-	f.server.Mount(f.http)
+	New(Deps{
+		Auth: httpapi.NewAuth(httpapi.AuthDeps{Users: f.store, Keys: f.store, Now: clock}),
+		Ads: offer.New(offer.Config{Disclosure: "Sponsored"}, offer.Deps{
+			Metrics: prometheus.NewRegistry(), Catalog: f.shelf, Limiter: rate, Keyring: f.ring, Producer: f.log, Recording: &f.recording,
+			Outcomes: f.told, BaseURL: f.http.BaseURL, Now: clock,
+		}),
+	}).Mount(f.http)
 	require.NoError(t, f.store.CreateUser(t.Context(), account.User{ID: ownerID, DeveloperID: developerID, Email: "p@example.com"}))
 	f.key = f.newKey(account.KindPublisher)
 	return f

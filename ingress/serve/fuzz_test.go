@@ -8,6 +8,7 @@ import (
 
 	"adnet/auction"
 	"adnet/ingress/httpapi"
+	"adnet/ingress/offer"
 	"adnet/internal/errs"
 
 	"github.com/stretchr/testify/require"
@@ -17,9 +18,9 @@ import (
 // what is accepted keeps every limit.
 func FuzzAdRequest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
-		var in, plain Request
+		var in, plain offer.Request
 		err := httpapi.Unmarshal(body, &in)
-		if plain.read(string(body)) {
+		if read(string(body), &plain) {
 			require.NoError(t, err, "what the general decoder refuses was taken")
 			require.Equal(t, in, plain)
 		}
@@ -33,15 +34,14 @@ func FuzzAdRequest(f *testing.F) {
 			return
 		}
 		require.NotEmpty(t, strings.TrimSpace(in.Context))
-		require.LessOrEqual(t, utf8.RuneCountInString(in.Context), maxContext)
-		require.Contains(t, formats, in.Format)
-		require.Contains(t, placements, in.Placement)
-		require.LessOrEqual(t, len(in.ActiveTools), maxTools)
+		require.LessOrEqual(t, utf8.RuneCountInString(in.Context), 2000)
+		require.Contains(t, []string{"embed", "card", "text", "native", "banner"}, in.Format)
+		require.Contains(t, []string{"", "card", "welcome", "buttons", "toolrec"}, in.Placement)
+		require.LessOrEqual(t, len(in.ActiveTools), 64)
 		for _, text := range append(slices.Clone(in.ActiveTools), in.Context, in.Platform, in.HostApp, in.UserRegion, in.UserLanguage, in.SessionID) {
 			require.True(t, utf8.ValidString(text))
 			require.NotContains(t, text, "\x00")
 		}
-		require.NotEmpty(t, in.surface())
 		auction.Tokenize(in.Context)
 	})
 }

@@ -92,10 +92,9 @@ func TestMadeUpSandboxKeysShareALimit(t *testing.T) {
 }
 
 func TestOutcomesAreTold(t *testing.T) {
-	f, told := newFixture(t, 0), &outcomes{}
-	f.server.deps.Outcomes = told
+	f := newFixture(t, 0)
 	require.NotNil(t, f.ask(f.key, body(t, nil)).Ad)
 	f.shelf.refuse = auction.Paced
 	f.ask(f.key, body(t, nil))
-	require.Equal(t, []auction.Reason{"", auction.Paced}, told.reasons)
+	require.Equal(t, []auction.Reason{"", auction.Paced}, f.told.reasons)
 }

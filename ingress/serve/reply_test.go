@@ -1,17 +1,15 @@
 package serve
 
 import (
-	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"adnet/auction"
-	"adnet/ingress/httpapi"
+	"adnet/ingress/offer"
 	"adnet/internal/campaign"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -38,13 +36,15 @@ func TestAppendedReplyIsTheMarshalled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.RuneFrom([]rune("a\"\\/<>&\x00\n\u2028é😀\x7f"))))
 		draw := func(name string) string { return words.Draw(t, name) }
-		o := Offer{
+		base := draw("base")
+		o := offer.Ad{
 			Creative: &campaign.Campaign{
 				ID: uuid.New(), Format: rapid.SampledFrom([]campaign.Format{campaign.Image, campaign.Video, campaign.Native}).Draw(t, "format"), Headline: draw("headline"), Subtext: draw("body"), MediaURL: draw("image"), CTALabel: draw("label"),
 			},
 			Token: []byte("AQEC-_token"), Sandbox: rapid.Bool().Draw(t, "sandbox"), DisclosureLabel: draw("disclosure"),
-			base: safeURL("https://ads.example/" + draw("base")), developer: uuid.New(), session: draw("session"),
 		}
+		seller := offer.New(offer.Config{}, offer.Deps{Metrics: prometheus.NewRegistry(), BaseURL: func() string { return "https://ads.example/" + base }})
+		o.SetLinks(seller.Base(), uuid.New(), draw("session"))
 		var want marshalled
 		ad := &want.Ad
 		ad.AdID, ad.AuctionID, ad.Type, ad.Headline, ad.Body = o.Creative.ID, string(o.Token), string(o.Creative.Format), o.Creative.Headline, o.Creative.Subtext
@@ -56,59 +56,8 @@ func TestAppendedReplyIsTheMarshalled(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "before"+string(text), string(got))
 	})
-	require.Equal(t, uuid.Nil.String(), string(appendID(nil, uuid.Nil)))
-	broken := Offer{Creative: &campaign.Campaign{Headline: "a\xffb"}}
+	broken := offer.Ad{Creative: &campaign.Campaign{Headline: "a\xffb"}}
 	require.False(t, utf8.ValidString(broken.Creative.Headline))
 	_, err := appendReply(nil, &broken)
 	require.Error(t, err)
-}
-
-// A base URL makes links that JSON strings and Markdown take as they are; one of a URL's characters stays what it is.
-func TestLinksAreSafe(t *testing.T) {
-	for _, same := range []string{"", "https://ads.example:8443/a-b_c~d/(x)?y=1&z=%20", "https://werbung.öffentlich.example"} {
-		require.Equal(t, same, safeURL(same))
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		safe := safeURL(rapid.OneOf(rapid.String(), rapid.StringOf(rapid.RuneFrom([]rune("a\"\\/<>&`\x00\n é\x7f"))), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "base"))
-		quoted, err := jsontext.AppendQuote(nil, safe)
-		require.NoError(t, err)
-		require.Equal(t, `"`+safe+`"`, string(quoted))
-		require.False(t, strings.ContainsAny(safe, "<>` \n"))
-	})
-	f := newFixture(t, 0)
-	base := "https://one.example"
-	f.server.deps.BaseURL = func() string { return base }
-	require.Equal(t, "https://one.example", f.server.linkBase())
-	base = `https://two.example/"`
-	require.Equal(t, "https://two.example/%22", f.server.linkBase(), "the listener's address is known after the first question")
-}
-
-// An offer may be filled again: nothing is left of what it was.
-func TestOffersAreFilledAfresh(t *testing.T) {
-	f := newFixture(t, 0)
-	caller := httpapi.Caller{DeveloperID: developerID}
-	var offer Offer
-	ask := func() Offer {
-		in := Request{Context: "chess", SessionID: "s"}
-		require.NoError(t, in.Check())
-		require.NoError(t, f.server.Offer(t.Context(), caller, &in, &offer))
-		return offer
-	}
-	first := string(ask().Token)
-	require.NotNil(t, offer.Creative)
-	second := ask()
-	require.Len(t, second.Token, len(first))
-	require.NotEqual(t, first, string(second.Token))
-	f.shelf.refuse = auction.Paced
-	none := ask()
-	require.Nil(t, none.Creative)
-	require.Empty(t, none.Token)
-	require.Empty(t, none.session)
-	require.Equal(t, auction.Paced, none.Reason)
-	f.shelf.refuse, caller.Sandbox = "", true
-	drawn := ask()
-	require.True(t, drawn.Sandbox)
-	require.Empty(t, drawn.Reason)
-	caller.Sandbox = false
-	require.False(t, ask().Sandbox)
 }

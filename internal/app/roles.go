@@ -24,6 +24,7 @@ import (
 	"adnet/ingress/limits/pacing"
 	"adnet/ingress/manage"
 	"adnet/ingress/mcp"
+	"adnet/ingress/offer"
 	"adnet/ingress/rtb"
 	"adnet/ingress/serve"
 	"adnet/ingress/track"
@@ -44,7 +45,7 @@ import (
 type ingressConfig struct {
 	HTTP   httpapi.Config `embed:""`
 	Track  track.Config   `embed:""`
-	Serve  serve.Config   `embed:""`
+	Offer  offer.Config   `embed:""`
 	Limits limits.Config  `embed:""`
 
 	Frequency frequency.Config `embed:""`
@@ -178,10 +179,10 @@ func newIngress(h *host, p parts, b *backends.All) (*ingressRole, error) {
 		return nil, err
 	}
 	outcomes := new(benna.Diagnostics)
-	ads := serve.New(p.Config.Serve, serve.Deps{
-		Metrics: h.metrics, Auth: auth, Catalog: r.catalog, Limiter: r.limits, Keyring: p.Ring,
+	ads := offer.New(p.Config.Offer, offer.Deps{
+		Metrics: h.metrics, Catalog: r.catalog, Limiter: r.limits, Keyring: p.Ring,
 		Producer: r.producer, Recording: tracker, BaseURL: r.http.BaseURL, Now: time.Now, Delivery: r.delivery, Outcomes: outcomes,
-		Budget: r.budget,
+		Budget: r.budget, Life: p.Config.Track.Life,
 	})
 	tools, err := mcp.New(p.Config.MCP, mcp.Deps{Log: h.Log, Metrics: h.metrics, Auth: auth, Ads: ads, Events: tracker})
 	if err != nil {
@@ -189,7 +190,7 @@ func newIngress(h *host, p parts, b *backends.All) (*ingressRole, error) {
 	}
 	bids, err := rtb.New(p.Config.RTB, rtb.Deps{
 		Metrics: h.metrics, Auth: auth, Catalog: r.catalog, Limiter: r.limits, Keyring: p.Ring, Producer: r.producer, Recording: tracker, Delivery: r.delivery, Outcomes: outcomes,
-		Disclosure: p.Config.Serve.Disclosure, Life: p.Config.Track.Life, BaseURL: r.http.BaseURL, Now: time.Now,
+		Disclosure: p.Config.Offer.Disclosure, Life: p.Config.Track.Life, BaseURL: r.http.BaseURL, Now: time.Now,
 		Budget: r.budget,
 	})
 	if err != nil {
@@ -206,7 +207,7 @@ func newIngress(h *host, p parts, b *backends.All) (*ingressRole, error) {
 		return nil, err
 	}
 	tracker.Mount(r.http)
-	ads.Mount(r.http)
+	serve.New(serve.Deps{Auth: auth, Ads: ads}).Mount(r.http)
 	tools.Mount(r.http)
 	bids.Mount(r.http)
 	management.Mount(r.http)

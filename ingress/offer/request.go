@@ -1,4 +1,4 @@
-package serve
+package offer
 
 import (
 	"regexp"
@@ -7,10 +7,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"adnet/ingress/httpapi"
 	"adnet/ingress/limits/frequency"
 	"adnet/internal/errs"
-	"adnet/internal/jsonscan"
+
+	"github.com/google/uuid"
 )
 
 // Limits of an ad request (specification, section Limits; lists and short texts are adnet's own).
@@ -23,7 +23,7 @@ const (
 )
 
 // Request is a publisher's request for an ad: the body of POST /v1/ad-request. Other wires fill it from
-// their own fields, so that one set of rules holds on all of them.
+// their own fields, so that one set of rules holds on all of them; the JSON names are what errors call the fields.
 type Request struct {
 	Context      string   `json:"context"`
 	Format       string   `json:"format"`
@@ -62,54 +62,6 @@ var (
 	// ISO 639-1, with the subtags that clients append (BCP 47).
 	language = regexp.MustCompile(`^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$`)
 )
-
-// decode reads a body: what is plain in one pass, all else and every error by [httpapi.Unmarshal].
-func (r *Request) decode(body []byte) error {
-	if r.read(string(body)) {
-		return nil
-	}
-	*r = Request{}
-	return httpapi.Unmarshal(body, r)
-}
-
-// read is decode for what is plain; false for all else.
-func (r *Request) read(text string) bool {
-	in := jsonscan.Read(text)
-	o := in.Object()
-	for name, more := o.Next(); more; name, more = o.Next() {
-		switch name {
-		case "context":
-			r.Context = in.Text()
-		case "format":
-			r.Format = in.Text()
-		case "placement":
-			r.Placement = in.Text()
-		case "platform":
-			r.Platform = in.Text()
-		case "active_tools":
-			r.ActiveTools = in.Texts()
-		case "host_app":
-			r.HostApp = in.Text()
-		case "user_region":
-			r.UserRegion = in.Text()
-		case "user_language":
-			r.UserLanguage = in.Text()
-		case "session_id":
-			r.SessionID = in.Text()
-		case "turn":
-			r.Turn = in.Int()
-		case "first_ad_turn":
-			r.FirstAdTurn = in.Int()
-		case "turns_between_ads":
-			r.TurnsBetweenAds = in.Int()
-		case "integration_method":
-			r.Integration = in.Text()
-		default:
-			in.Decline() // may be a known name in another case
-		}
-	}
-	return in.Done()
-}
 
 // Check applies the specification's rules and fills the default format. Errors: errs.MissingContext,
 // errs.InvalidRequest; their extra field `field` is the JSON name above, or surface.
@@ -199,4 +151,16 @@ func (r *Request) host() string {
 		return r.HostApp
 	}
 	return r.Platform
+}
+
+// place is where the ad of r is shown, for a publisher.
+func (r *Request) place(developer uuid.UUID) Place {
+	p := Place{
+		Developer: developer, Method: r.Method, Format: r.Format, Surface: r.surface(), Host: r.host(), Region: r.UserRegion,
+		Language: r.UserLanguage, Session: r.SessionID, SessionAge: r.SessionAge, FirstTurn: r.FirstAdTurn, TurnGap: r.TurnsBetweenAds,
+	}
+	if r.Turn != nil {
+		p.Turn = *r.Turn
+	}
+	return p
 }

@@ -1,0 +1,147 @@
+package offer
+
+import (
+	"encoding/hex"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"adnet/internal/campaign"
+	"adnet/internal/money"
+	"adnet/internal/token"
+
+	"github.com/google/uuid"
+)
+
+// Ad is what was sold, with its signed token and what its links need.
+type Ad struct {
+	Creative        *campaign.Campaign
+	Token           []byte // the signed auction id, of the URL alphabet; its memory is used again
+	Sandbox         bool
+	DisclosureLabel string // marks the ad as one; must be shown with it
+
+	base      string    // prefix of every link
+	developer uuid.UUID // in beacons, with session
+	session   string
+}
+
+// sold is what a token says of an ad.
+type sold struct {
+	id       uuid.UUID
+	place    *Place
+	creative *campaign.Campaign
+	price    money.Micros
+	billing  string
+	sandbox  bool
+}
+
+// claims are what the token of an ad says.
+func (o *sold) claims() token.Auction {
+	return token.Auction{
+		AuctionID: o.id, CampaignID: o.creative.ID, AdvertiserID: o.creative.AdvertiserID, DeveloperID: o.place.Developer,
+		Price: o.price, BillingModel: o.billing, Format: string(o.creative.Format),
+		IntegrationMethod: o.place.Method, Surface: o.place.Surface, Region: o.place.Region, Language: o.place.Language,
+		HostApp: o.place.Host, CreditFunded: o.creative.CreditFunded, Sandbox: o.sandbox,
+	}
+}
+
+// sold is the winner of a.
+func (a *Auction) sold() sold {
+	return sold{
+		id: a.ID, place: &a.Place, creative: a.creative, price: a.Outcome.Price, billing: a.Outcome.Winner.Billing.String(),
+		sandbox: a.Sandbox,
+	}
+}
+
+// sign fills ad with the winner of a.
+func (s *Seller) sign(a *Auction, ad *Ad) {
+	winner := a.sold()
+	s.hand(ad, &winner)
+}
+
+// hand fills ad with what was sold.
+func (s *Seller) hand(ad *Ad, o *sold) {
+	*ad = Ad{
+		Creative: o.creative, Sandbox: o.sandbox, DisclosureLabel: s.cfg.Disclosure,
+		Token: s.deps.Keyring.AppendSign(ad.Token[:0], token.PurposeAuction, o.claims()),
+	}
+	ad.SetLinks(s.Base(), o.place.Developer, o.place.Session)
+}
+
+// SetLinks makes ad's links begin with base ([Seller.Base]) and its beacons name a publisher and a session.
+func (ad *Ad) SetLinks(base string, developer uuid.UUID, session string) {
+	ad.base, ad.developer, ad.session = base, developer, session
+}
+
+// AppendBidToken appends a token that says that a notice is about the bid for a's winner, and at which price (effective
+// CPM). It counts and bills nothing.
+func (s *Seller) AppendBidToken(b []byte, a *Auction) []byte {
+	winner := a.sold()
+	said := winner.claims()
+	said.Price, said.Surface, said.HostApp = a.Outcome.EffectiveCPM, "", ""
+	return s.deps.Keyring.AppendSign(b, token.PurposeBid, said)
+}
+
+// linkBase is the prefix of links, and the setting it was made from.
+type linkBase struct{ set, safe string }
+
+// Base is the prefix of every link. Where the setting has characters that no URL has and that would have to be
+// escaped in JSON or Markdown, they are percent-encoded, so that links need no look at each of their characters.
+func (s *Seller) Base() string {
+	set := s.deps.BaseURL()
+	if known := s.links.Load(); known != nil && known.set == set {
+		return known.safe
+	}
+	made := &linkBase{set: set, safe: safeURL(set)}
+	s.links.Store(made)
+	return made.safe
+}
+
+// safeURL percent-encodes what a URL cannot hold and JSON or Markdown would escape.
+func safeURL(u string) string {
+	var safe []byte
+	text := utf8.ValidString(u)
+	for i := range len(u) {
+		if c := u[i]; c > ' ' && c != 0x7f && (c < utf8.RuneSelf || text) && strings.IndexByte("\"\\<>`", c) < 0 {
+			safe = append(safe, c)
+		} else {
+			safe = append(append(safe, '%'), hex.AppendEncode(nil, []byte{c})...)
+		}
+	}
+	return string(safe)
+}
+
+// AppendCampaign appends the id of the ad's campaign.
+func (ad *Ad) AppendCampaign(b []byte) []byte { return AppendID(b, ad.Creative.ID) }
+
+// AppendBeacon appends the pixel that records event. Everything that counts is in the token; the query repeats what
+// integrations expect to see there. A JSON string takes it, like all links of an ad, as it is.
+func (ad *Ad) AppendBeacon(b []byte, event string) []byte {
+	// Token, ids and format are of the URL alphabet.
+	b = append(append(append(b, ad.base...), "/api/track?event="...), event...)
+	b = AppendID(append(b, "&campaign_id="...), ad.Creative.ID)
+	b = append(append(b, "&auction_id="...), ad.Token...)
+	b = append(append(b, "&session="...), url.QueryEscape(ad.session)...)
+	b = AppendID(append(b, "&dev="...), ad.developer)
+	return append(append(b, "&format="...), ad.Creative.Format...)
+}
+
+// AppendClick appends the link that records a click and leads to the campaign's landing page.
+func (ad *Ad) AppendClick(b []byte) []byte {
+	b = append(append(b, ad.base...), "/s/"...)
+	return append(append(b, ad.Token...), "?event=click"...)
+}
+
+// AppendReceipt appends the public page that says who paid.
+func (ad *Ad) AppendReceipt(b []byte) []byte {
+	return append(append(append(b, ad.base...), "/r/"...), ad.Token...)
+}
+
+// AppendID appends the form of a UUID that [uuid.UUID.String] gives.
+func AppendID(b []byte, id uuid.UUID) []byte {
+	b = append(hex.AppendEncode(b, id[:4]), '-')
+	b = append(hex.AppendEncode(b, id[4:6]), '-')
+	b = append(hex.AppendEncode(b, id[6:8]), '-')
+	b = append(hex.AppendEncode(b, id[8:10]), '-')
+	return hex.AppendEncode(b, id[10:])
+}

@@ -1,0 +1,79 @@
+package offer
+
+import (
+	"context"
+
+	"adnet/auction"
+	"adnet/ingress/httpapi"
+	"adnet/internal/errs"
+
+	"github.com/google/uuid"
+)
+
+// Answer is what becomes of a [Request]: an ad with its signed links, or why there is none. It is filled by
+// [Seller.Answer], again and again if its owner likes.
+type Answer struct {
+	Ad // its Creative is nil when nothing won
+
+	AuctionID  uuid.UUID      // what to ask for an explanation with, when nothing won
+	Reason     auction.Reason // why there is no ad
+	RetryAfter int            // seconds until the same request may be answered otherwise; 0 where waiting does not help
+	RetryTurns int            // turns of the conversation until it may have an ad; RetryAfter is then an estimate of their time
+}
+
+// Reset makes a as new, but for the memory of its token.
+func (a *Answer) Reset() { *a = Answer{Ad: Ad{Token: a.Token[:0]}} }
+
+// work is the memory of one answer.
+type work struct {
+	Auction
+	tokens []string
+}
+
+// forget lets go of what the request said.
+func (w *work) forget() {
+	w.Forget()
+	clear(w.tokens)
+}
+
+// Admit counts a request against the caller's rate. Errors: errs.RateLimited.
+func (s *Seller) Admit(caller httpapi.Caller) error {
+	return s.deps.Limiter.Allow(caller.Reply, limitID(caller), s.deps.Now())
+}
+
+// limitID is whom a request counts for: the publisher, whatever the key; a public sandbox key for itself.
+func limitID(caller httpapi.Caller) uuid.UUID {
+	if caller.DeveloperID != uuid.Nil {
+		return caller.DeveloperID
+	}
+	return caller.KeyID
+}
+
+// Answer answers a checked request: it fills answer with the auction's winner, or for a sandbox key with an ad of the
+// pool, whose token says sandbox. Nobody is charged by it. Errors: errs.UpstreamError when the auction failed.
+func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request, answer *Answer) error {
+	answer.Reset()
+	if caller.Sandbox {
+		place := in.place(caller.DeveloperID)
+		return s.draw(&place, &answer.Ad)
+	}
+	w := s.work.Get().(*work)
+	defer s.work.Put(w)
+	defer w.forget()
+	w.tokens = auction.AppendTokens(w.tokens[:0], in.Context)
+	w.Terms = Terms{
+		Request: auction.Request{Tokens: w.tokens, ActiveTools: in.ActiveTools},
+		Place:   in.place(caller.DeveloperID), Asked: s.deps.Now(),
+	}
+	if err := s.Sell(ctx, &w.Auction, &answer.Ad); err != nil {
+		return errs.Wrap(err, errs.UpstreamError, "the auction failed; treat it as no fill")
+	}
+	if w.Outcome.Winner == nil {
+		s.metrics.unfill.WithLabelValues(string(w.Outcome.Reason)).Inc()
+		answer.AuctionID, answer.Reason = w.ID, w.Outcome.Reason
+		answer.RetryAfter, answer.RetryTurns = w.RetryAfter()
+		return nil
+	}
+	s.metrics.filled.Inc()
+	return nil
+}

@@ -1,0 +1,143 @@
+// Package offer is the one place that sells: it decides whether this node may serve at all, runs the auction through
+// its gates, reserves the price, records the outcome, and signs the ad's token and links.
+//
+// The wires (ingress/serve, ingress/mcp, ingress/rtb) read what they are asked, ask this package, and write what it
+// answers. [Seller.Sell] is one auction, for any wire; [Seller.Answer] is a publisher's [Request], with the sandbox and
+// with advice when to ask again.
+//
+// Contract. Nothing is sold while the catalog is not fresh, events cannot be recorded, or reservations do not count
+// ([Seller.Ready]); nor too early in a conversation, nor to a campaign that a link of the chain of gates refuses: the
+// fit of the creative (a wire's own), frequency caps, budgets, pacing, and last the reservation. What was reserved for
+// an ad that is not handed out goes back by [Auction.Held].
+//
+// Nothing here waits for a store, but for the limits that frequency and budget state: campaigns and budgets are in
+// memory, and the outcome goes to the log best effort.
+package offer
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"adnet/auction"
+	"adnet/ingress/budget"
+	"adnet/ingress/catalog"
+	"adnet/ingress/limits"
+	"adnet/internal/campaign"
+	"adnet/internal/token"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Config is the settings of ads.
+type Config struct {
+	Disclosure string `name:"disclosure-label" env:"ADNET_DISCLOSURE_LABEL" default:"Sponsored" help:"Label that marks an ad as one."`
+}
+
+// Catalog is what auctions run over.
+type Catalog interface {
+	Snapshot() *auction.Snapshot
+	Version() int64
+	Fresh(now time.Time) bool
+	Gate(now time.Time) auction.Gate
+	Creative(id uuid.UUID) (*campaign.Campaign, bool)
+}
+
+// Limiter counts a caller's requests.
+type Limiter interface {
+	// Allow returns errs.RateLimited when the caller must slow down, and says in the reply's headers how much is
+	// left; reply may be nil.
+	Allow(reply http.Header, caller uuid.UUID, now time.Time) error
+}
+
+// Producer hands a record to Kafka; see track.Producer.
+type Producer interface {
+	Produce(topic string, key, value []byte, done func(error))
+}
+
+// Recording says whether events can be recorded now. While they cannot, no ad is served: it would be
+// money that nobody can account for.
+type Recording interface {
+	CanRecord(ctx context.Context) bool
+}
+
+// Outcomes is told how each auction of this node ended.
+type Outcomes interface {
+	// Observe counts one auction: reason is empty when it was filled, took is the time of the decision.
+	Observe(reason auction.Reason, took time.Duration, now time.Time)
+}
+
+// Deps are what selling works with.
+type Deps struct {
+	Metrics   prometheus.Registerer
+	Catalog   Catalog
+	Limiter   Limiter
+	Keyring   *token.Keyring
+	Producer  Producer
+	Recording Recording
+	BaseURL   func() string
+	Outcomes  Outcomes // may be nil
+	// Budget reserves what is served. Without it nothing is reserved, which is for tests of an endpoint alone.
+	Budget   *budget.Leases
+	Delivery *limits.Delivery // frequency caps and pacing; nil for none
+	Life     token.Life       // how long an impression counts, which is how long a bid may be shown without Budget
+	Now      func() time.Time
+}
+
+// Seller sells impressions. Its methods may be called from any goroutine.
+type Seller struct {
+	cfg     Config
+	deps    Deps
+	pool    []campaign.Campaign // sandbox creatives
+	turn    rotation
+	work    sync.Pool // of *work
+	links   atomic.Pointer[linkBase]
+	taken   func(error) // is told what became of an outcome on its way to the log
+	metrics sellerMetrics
+}
+
+type sellerMetrics struct {
+	filled  prometheus.Counter
+	sandbox prometheus.Counter
+	unfill  *prometheus.CounterVec
+	dropped prometheus.Counter
+}
+
+// New makes the seller. It starts nothing.
+func New(cfg Config, deps Deps) *Seller {
+	s := &Seller{
+		cfg: cfg, deps: deps, pool: catalog.Sandbox(), work: sync.Pool{New: func() any { return new(work) }},
+		metrics: sellerMetrics{
+			filled:  prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_filled_total", Help: "Requests of publishers that got an ad."}),
+			sandbox: prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_sandbox_total", Help: "Requests of sandbox keys."}),
+			unfill:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "adnet_auctions_unfilled_total", Help: "Requests of publishers without an ad, by reason."}, []string{"reason"}),
+			dropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_unrecorded_total", Help: "Outcomes of auctions, those of bids included, that the log did not take (best effort)."}),
+		},
+	}
+	s.taken = func(err error) {
+		if err != nil {
+			s.metrics.dropped.Inc()
+		}
+	}
+	deps.Metrics.MustRegister(s.metrics.filled, s.metrics.sandbox, s.metrics.unfill, s.metrics.dropped)
+	return s
+}
+
+// Ready says whether this node may sell at now: its catalog is fresh, events can be recorded, and reservations count.
+func (s *Seller) Ready(ctx context.Context, now time.Time) bool {
+	return s.deps.Catalog.Fresh(now) && s.deps.Recording.CanRecord(ctx) && (s.deps.Budget == nil || s.deps.Budget.Live(now))
+}
+
+// Model is the version of the ranking model that auctions are decided by.
+func (s *Seller) Model() string { return s.deps.Catalog.Snapshot().Table().Version }
+
+// BidLife is how long a bid may wait to be shown: as long as its price is reserved.
+func (s *Seller) BidLife() time.Duration {
+	if s.deps.Budget == nil {
+		return s.deps.Life.Impression
+	}
+	return s.deps.Budget.BidLife()
+}

@@ -1,0 +1,202 @@
+package offer
+
+import (
+	"context"
+	"time"
+
+	"adnet/auction"
+	"adnet/ingress/budget"
+	"adnet/ingress/limits"
+	"adnet/ingress/limits/frequency"
+	"adnet/internal/campaign"
+	"adnet/schemas/event"
+
+	"github.com/google/uuid"
+)
+
+// Place is where an ad is shown and for whom, as the token and the log keep it.
+type Place struct {
+	Developer                       uuid.UUID
+	Method                          string // integration method
+	Format                          string // that was asked for
+	Surface, Host, Region, Language string
+	Session                         string
+	SessionAge                      time.Duration
+	Turn                            int  // of the conversation, 0 when unknown
+	FirstTurn, TurnGap              *int // nil: the settings
+}
+
+// Terms are what a wire says of one impression.
+type Terms struct {
+	// Request says what is wanted; host, surface, method, region and language are taken from Place.
+	Request auction.Request
+	Place   Place
+	Asked   time.Time
+	// Bid is set for a bid in an auction of others. Most are never shown: one is reserved for the time of a bid, counts
+	// for a frequency cap no longer than [bidPending] without its impression, and is no turn of a conversation.
+	Bid bool
+	// Sandbox is set for a test: neither capped, paced nor reserved, and its token says so.
+	Sandbox bool
+	// Fit is the first gate of the chain: whether the wire has a place for a candidate's creative. nil lets all pass.
+	Fit auction.Gate
+	// Rounds decides an auction of more than one round; nil is one [Auction.Round] of Request.
+	Rounds Rounds
+}
+
+// Rounds decides an auction by its rounds.
+type Rounds interface {
+	Decide(a *Auction) auction.Outcome
+}
+
+// bidPending is how long a bid counts for a frequency cap without its impression.
+const bidPending = time.Minute
+
+// noTurn is the pacing of conversations where there is none; never written.
+var noTurn int
+
+// Auction is one impression from its terms to its ad, with the memory for it. The zero value is ready; its owner sets
+// Terms, has it sold by [Seller.Sell], lets go of it by [Auction.Forget], and uses it again. One goroutine uses it at a
+// time.
+type Auction struct {
+	Terms
+	ID      uuid.UUID
+	Outcome auction.Outcome
+	Took    time.Duration      // of the decision
+	Held    budget.Reservation // of the winner's price; to be cancelled when the ad is not handed out
+	Trace   auction.Trace      // of the last round
+
+	catalog  Catalog
+	snapshot *auction.Snapshot
+	creative *campaign.Campaign // that was looked at last
+	limits   limits.Gate
+	chain    auction.Chain
+	scratch  auction.Scratch
+	written  written
+}
+
+// Forget lets go of everything but memory.
+func (a *Auction) Forget() {
+	a.Terms, a.Outcome, a.Held = Terms{}, auction.Outcome{}, budget.Reservation{}
+	a.Trace.Reset()
+	a.catalog, a.snapshot, a.creative, a.limits = nil, nil, nil, limits.Gate{}
+	a.written.forget()
+}
+
+// Sell runs the auction a and records how it ended. With a winner it fills ad, signed; without one a.Outcome says why,
+// and ad is left alone. Errors: no auction took place.
+func (s *Seller) Sell(ctx context.Context, a *Auction, ad *Ad) error {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return err
+	}
+	a.begin(id, s.deps.Catalog)
+	a.Outcome = s.decide(ctx, a)
+	a.Took = s.deps.Now().Sub(a.Asked)
+	s.record(a)
+	if a.Outcome.Winner != nil {
+		s.sign(a, ad)
+	}
+	return nil
+}
+
+func (a *Auction) begin(id uuid.UUID, from Catalog) {
+	a.ID, a.Outcome, a.Held = id, auction.Outcome{}, budget.Reservation{}
+	a.Trace.Reset()
+	a.scratch.Trace = &a.Trace
+	a.catalog, a.snapshot, a.creative, a.limits = from, from.Snapshot(), nil, limits.Gate{}
+	r, p := &a.Request, &a.Place
+	r.HostApp, r.Surface, r.IntegrationMethod, r.Region, r.Language = p.Host, p.Surface, p.Method, p.Region, p.Language
+}
+
+// decide runs the auction where this node may, and not too early in the conversation.
+func (s *Seller) decide(ctx context.Context, a *Auction) (outcome auction.Outcome) {
+	if !s.Ready(ctx, a.Asked) {
+		return auction.Outcome{Reason: auction.Stale}
+	}
+	s.guard(ctx, a)
+	defer func() { a.limits.End(outcome.Winner) }() // however it ends: the session is locked
+	switch {
+	case a.limits.Early() > 0:
+		return auction.Outcome{Reason: auction.FrequencyCapped}
+	case a.Rounds != nil:
+		outcome = a.Rounds.Decide(a)
+	default:
+		outcome = a.Round(&a.Request)
+	}
+	if outcome.Winner == nil {
+		return outcome
+	}
+	if _, known := a.Creative(outcome.Winner); !known {
+		// The catalog was loaded anew since the snapshot was taken, and the campaign is gone.
+		a.Held.Cancel()
+		return auction.Outcome{Reason: auction.NoMatch}
+	}
+	return outcome
+}
+
+// guard puts the gates of a together; the reservation is the last.
+func (s *Seller) guard(ctx context.Context, a *Auction) {
+	p, delivery, reserved := &a.Place, s.deps.Delivery, s.deps.Budget != nil
+	if a.Sandbox {
+		delivery, reserved = nil, false
+	}
+	ask := frequency.Ask{
+		Developer: p.Developer, Session: p.Session, Turn: p.Turn, FirstTurn: p.FirstTurn, TurnGap: p.TurnGap, Now: a.Asked,
+	}
+	if a.Bid {
+		ask.Pending, ask.FirstTurn, ask.TurnGap = bidPending, &noTurn, &noTurn
+	}
+	delivery.Begin(ctx, &a.limits, a.ID, ask, s.deps.Catalog.Gate(a.Asked))
+	a.chain = a.chain[:0]
+	if a.Fit != nil {
+		a.chain = append(a.chain, a.Fit)
+	}
+	a.chain = append(a.chain, &a.limits)
+	if reserved {
+		a.Held.Begin(s.deps.Budget, a.ID, a.Asked, a.Bid)
+		a.chain = append(a.chain, &a.Held)
+	}
+}
+
+// Round runs one round of the auction: request over the snapshot that a has begun with, through all its gates.
+func (a *Auction) Round(request *auction.Request) auction.Outcome {
+	return auction.Decide(request, a.snapshot, &a.chain, &a.scratch)
+}
+
+// Creative is the campaign of a candidate; false when it is gone since the snapshot was taken.
+func (a *Auction) Creative(c *auction.Campaign) (creative *campaign.Campaign, known bool) {
+	if a.creative == nil || a.creative.ID != uuid.UUID(c.ID) {
+		if creative, known = a.catalog.Creative(uuid.UUID(c.ID)); !known {
+			creative = nil
+		}
+		a.creative = creative
+	}
+	return a.creative, a.creative != nil
+}
+
+// staleFor is how long the caller of a node that may not sell should wait, in seconds.
+const staleFor = 2
+
+// RetryAfter is when asking again may help after a sold nothing, in seconds, and in turns of the conversation where that
+// is what is waited for; 0 when waiting does not help.
+func (a *Auction) RetryAfter() (seconds, turns int) {
+	if a.Outcome.Reason == auction.Stale {
+		return staleFor, 0
+	}
+	return a.limits.RetryAfter(a.Outcome.Reason)
+}
+
+// written is the memory of the record of an auction.
+type written struct {
+	id         uuid.UUID
+	record     event.Auction
+	placement  event.Placement
+	candidates [auction.MaxTrace]event.Candidate
+	refs       [auction.MaxTrace]*event.Candidate
+	wire       []byte // of the record, after its key
+}
+
+func (w *written) forget() {
+	w.record.Reset()
+	w.placement.Reset()
+}
