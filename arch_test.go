@@ -49,17 +49,19 @@ var layers = map[string][]string{
 	"ingress": append([]string{"ingress", "auction", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
 	// Test support of the roles: may bring the demo data in, as their tests may.
 	"ingress/catalog/catalogtest": append([]string{"ingress", "internal/demo"}, domain...),
-	"consumers":                   append([]string{"consumers", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
-	"analytics":                   append([]string{"analytics", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
+	// Holds settlement on PostgreSQL against a reference: tests alone.
+	"consumers/settle/modeltest": append([]string{"consumers", "schemas", "internal/postgres"}, domain...),
+	"consumers":                  append([]string{"consumers", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
+	"analytics":                  append([]string{"analytics", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
 
 	"internal/cli":      domain,
 	"internal/backends": append([]string{"analytics", "consumers", "ingress", "internal/lifecycle"}, outside...),
 	"internal/operate":  append([]string{"analytics", "consumers", "internal/backends", "internal/cli", "internal/obs", "schemas"}, outside...),
 
-	"internal/app": {"*"},
-	"deploy":       {"*"},
-	"lab":          {"*"},
-	"":             {"*"},
+	"cmd":    {"*"},
+	"deploy": {"*"},
+	"lab":    {"*"},
+	"":       {"*"},
 }
 
 var domain = []string{
@@ -90,8 +92,8 @@ var libraries = map[string][]string{
 	"github.com/golang-jwt/jwt":           {"internal/token"},
 	"github.com/stripe/stripe-go":         {"internal/stripe"},
 	"github.com/modelcontextprotocol":     {}, // the official client, in tests of ingress/mcp
-	"github.com/alecthomas/kong":          {"internal/app", "deploy", "lab"},
-	"github.com/prometheus/client_golang": {"internal/obs", "ingress", "consumers", "analytics", "internal/kafka", "internal/postgres", "internal/redis", "internal/app", "internal/backends", "lab/bench"},
+	"github.com/alecthomas/kong":          {"cmd", "deploy", "lab"},
+	"github.com/prometheus/client_golang": {"internal/obs", "ingress", "consumers", "analytics", "internal/kafka", "internal/postgres", "internal/redis", "cmd", "internal/backends", "lab/bench"},
 }
 
 // testLibraries may be imported by any test: registries to pass in, flags to parse, a bare gin to compare with.

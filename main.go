@@ -8,7 +8,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"adnet/internal/app"
+	"adnet/cmd"
 )
 
 func main() {
@@ -19,6 +19,6 @@ func main() {
 		stop()
 		fmt.Fprintln(os.Stderr, "adnet: stopping; once more to stop at once")
 	}()
-	finished := app.Main(ctx, app.Process{Args: os.Args[1:], Stdout: os.Stdout, Stderr: os.Stderr})
+	finished := cmd.Main(ctx, cmd.Invocation{Args: os.Args[1:], Stdout: os.Stdout, Stderr: os.Stderr})
 	os.Exit(finished)
 }

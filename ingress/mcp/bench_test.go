@@ -117,7 +117,7 @@ func BenchmarkToolCall(b *testing.B) {
 
 const (
 	perTurn  = 50       // requests before the next kind has its turn: few, so that all meet the same neighbours
-	headRoom = 16 << 20 // bytes between collections, as internal/app has it
+	headRoom = 16 << 20 // bytes between collections, as cmd has it
 )
 
 // kind is a way to ask for an ad, and what it has used so far.

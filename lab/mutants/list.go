@@ -91,7 +91,7 @@ var mutants = []mutant{
 		name: "audit-route", protects: "the audit log says by which call a notice came",
 		file: "ingress/billing/checkout.go",
 		old:  `Action: "POST /checkout/:id"`, new: `Action: ""`,
-		tests: []string{"./internal/app"}, run: "EveryMutatingRouteIsAudited",
+		tests: []string{"./cmd"}, run: "EveryMutatingRouteIsAudited",
 	},
 	{
 		name: "rebuild-at-once", protects: "a repair of the analytics store is never half there",
@@ -308,13 +308,13 @@ var mutants = []mutant{
 		name: "error-words", protects: "a caller never reads what a server or driver said",
 		file: "internal/errs/errs.go",
 		old:  "return Wrap(err, Internal, \"internal error\")", new: "return Wrap(err, Internal, \"%s\", err.Error())",
-		tests: []string{"./internal/app"}, run: "TestErrorsOfBrokenStores", servers: []string{postgres},
+		tests: []string{"./cmd"}, run: "TestErrorsOfBrokenStores", servers: []string{postgres},
 	},
 	{
 		name: "gzip-bomb", protects: "a small body does not open to a large one",
 		file: "ingress/rtb/body.go",
 		old:  "counts what comes out of it\n	return httpapi.ReadBody(c, MaxBody, use)", new: "counts what comes out of it\n	return httpapi.ReadBody(c, 1<<40, use)",
-		tests: []string{"./internal/app"}, run: "TestLargeBodies",
+		tests: []string{"./cmd"}, run: "TestLargeBodies",
 	},
 	{
 		name: "bid-request-forgotten", protects: "a bid request sees nothing of the one before it",

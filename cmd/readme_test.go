@@ -1,4 +1,4 @@
-package app_test
+package cmd_test
 
 import (
 	"os"
@@ -13,7 +13,7 @@ import (
 
 func readme(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile("../README.md")
 	require.NoError(t, err)
 	return string(text)
 }

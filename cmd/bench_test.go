@@ -1,4 +1,4 @@
-package app_test
+package cmd_test
 
 import (
 	"bufio"
@@ -28,7 +28,7 @@ import (
 // sends the same bytes.
 //
 //	eval "$(go run ./deploy/local env)"
-//	go test ./internal/app -run '^$' -bench . -benchtime 20000x -count 5
+//	go test ./cmd -run '^$' -bench . -benchtime 20000x -count 5
 
 const benchConnections = 256 // enough that a beacon that waits for Kafka does not leave the cores idle
 

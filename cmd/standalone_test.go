@@ -1,4 +1,4 @@
-package app_test
+package cmd_test
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/app"
+	"adnet/cmd"
 
 	"github.com/stretchr/testify/require"
 )
@@ -37,7 +37,7 @@ func (o *output) String() string {
 	return o.b.String()
 }
 
-// program is a run of app.Main, the same code as the binary's.
+// program is a run of cmd.Main, the same code as the binary's.
 type program struct {
 	out, err *output
 	stop     context.CancelFunc
@@ -48,7 +48,7 @@ func start(t *testing.T, args ...string) *program {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &program{out: new(output), err: new(output), stop: cancel, status: make(chan int, 1)}
-	go func() { p.status <- app.Main(ctx, app.Process{Args: args, Stdout: p.out, Stderr: p.err}) }()
+	go func() { p.status <- cmd.Main(ctx, cmd.Invocation{Args: args, Stdout: p.out, Stderr: p.err}) }()
 	t.Cleanup(cancel)
 	return p
 }

@@ -1,6 +1,6 @@
-// Package app wires the commands of the binary: constructor calls in order, and the order in which the
+// Package cmd is the commands of the binary: each role put together by constructor calls, and the order in which the
 // parts start and stop. It decides nothing else.
-package app
+package cmd
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Process is what a run of the program gets from outside, so that tests run it like main does.
-type Process struct {
+// Invocation is what a run of the program gets from outside, so that tests run it like main does.
+type Invocation struct {
 	Args           []string
 	Stdout, Stderr io.Writer
 }
@@ -47,7 +47,7 @@ type commands struct {
 
 // Main parses the command line, runs the command until it ends or ctx does, and returns the exit status:
 // 0, or 1 after one line on standard error.
-func Main(ctx context.Context, p Process) int {
+func Main(ctx context.Context, p Invocation) int {
 	err := start(ctx, p)
 	if err == nil {
 		return 0
@@ -59,7 +59,7 @@ func Main(ctx context.Context, p Process) int {
 	return 1
 }
 
-func start(ctx context.Context, p Process) error {
+func start(ctx context.Context, p Invocation) error {
 	var line commands
 	exited := false
 	parser, err := kong.New(&line, kong.Name("adnet"), kong.UsageOnError(), kong.Writers(p.Stdout, p.Stderr),
