@@ -166,7 +166,7 @@ func serveBooks(t *testing.T, store creditBooks) string {
 	auth := httpapi.NewAuth(httpapi.AuthDeps{Users: store, Keys: store, Sessions: sessions, Now: time.Now})
 	manage.New(manage.Deps{
 		Auth: auth, Sessions: sessions, Accounts: account.NewService(account.Deps{Users: store, Keys: store, Now: time.Now}), Now: time.Now,
-		Campaigns: campaign.NewService(campaign.Deps{Store: store, Announcer: redis.NewCatalog(client), Now: time.Now, CreditValue: 2 * money.USD}),
+		Campaigns: campaign.NewService(campaign.Deps{Store: store, Announcer: redis.NewNodes(client), Now: time.Now, CreditValue: 2 * money.USD}),
 	}).Mount(server)
 	payments, err := payment.New(payment.Config{}, payment.Deps{Store: store, Now: time.Now})
 	require.NoError(t, err)

@@ -151,8 +151,10 @@ func newIngress(h *host, p parts, b *backends.All) (*ingressRole, error) {
 	if r.spool, err = spool.New(p.Spool, spool.Deps{Log: h.Log, Metrics: h.metrics, Producer: r.producer}); err != nil {
 		return nil, err
 	}
-	view := redis.NewCatalog(b.Redis)
-	r.catalog = catalog.New(catalog.Deps{Log: h.Log, Metrics: h.metrics, Source: view, Feed: feed{view}, Node: node, Now: time.Now, Loaded: fitMemory})
+	r.catalog = catalog.New(catalog.Deps{
+		Log: h.Log, Metrics: h.metrics, Source: redis.NewProjection(b.Redis), Feed: feed{redis.NewNodes(b.Redis)},
+		Node: node, Now: time.Now, Loaded: fitMemory,
+	})
 	caps, err := frequency.New(p.Config.Frequency, frequency.Deps{
 		Log: h.Log, Metrics: h.metrics, Campaigns: r.catalog, Store: redis.NewSessions(b.Redis), Exchange: redis.NewExchange(b.Redis, "frequency", node),
 	})
@@ -197,7 +199,7 @@ func newIngress(h *host, p parts, b *backends.All) (*ingressRole, error) {
 		return nil, err
 	}
 	r.accounts = account.NewService(account.Deps{Users: b.Books, Keys: b.Books, Now: time.Now})
-	r.campaigns = campaign.NewService(campaign.Deps{Store: b.Books, Announcer: redis.NewCatalog(b.Redis), Now: time.Now, CreditValue: creditValue})
+	r.campaigns = campaign.NewService(campaign.Deps{Store: b.Books, Announcer: redis.NewNodes(b.Redis), Now: time.Now, CreditValue: creditValue})
 	management := manage.New(manage.Deps{
 		Auth: auth, Sessions: p.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: b.Stats, Rollup: b.Rollup, Audit: b.Books, Now: time.Now,
 		Unfunded: payment.Funding{Balances: b.Books, Required: p.Money.Required()}.Unfunded,
@@ -242,11 +244,11 @@ func newIngress(h *host, p parts, b *backends.All) (*ingressRole, error) {
 }
 
 // feed is Redis as the catalog listens to it.
-type feed struct{ *redis.Catalog }
+type feed struct{ *redis.Nodes }
 
 // Subscribe implements catalog.Feed.
 func (f feed) Subscribe(ctx context.Context, to catalog.Listener) error {
-	return f.Catalog.Subscribe(ctx, func(c redis.Change) {
+	return f.Nodes.Subscribe(ctx, func(c redis.Change) {
 		switch {
 		case c.Ready:
 			to.Subscribed()
@@ -259,9 +261,9 @@ func (f feed) Subscribe(ctx context.Context, to catalog.Listener) error {
 }
 
 // wakes tells the projector about announced campaigns, whose rooms somebody waits for.
-func wakes(view *redis.Catalog) func(ctx context.Context, wake func()) error {
+func wakes(nodes *redis.Nodes) func(ctx context.Context, wake func()) error {
 	return func(ctx context.Context, wake func()) error {
-		return view.Subscribe(ctx, func(c redis.Change) {
+		return nodes.Subscribe(ctx, func(c redis.Change) {
 			if c.Confirm {
 				wake()
 			}
@@ -326,8 +328,9 @@ func addConsumers(h *host, cfg consumersConfig, funds backends.Money, b *backend
 	if err != nil {
 		return err
 	}
-	view := redis.NewCatalog(b.Redis)
-	projection, err := project.New(cfg.Project, project.Deps{Wake: wakes(view), Source: b.Rooms, Target: view, Logger: h.Log, Registerer: h.metrics})
+	projector, err := project.New(cfg.Project, project.Deps{
+		Wake: wakes(redis.NewNodes(b.Redis)), Source: b.Rooms, Target: redis.NewProjection(b.Redis), Logger: h.Log, Registerer: h.metrics,
+	})
 	if err != nil {
 		return err
 	}
@@ -341,7 +344,7 @@ func addConsumers(h *host, cfg consumersConfig, funds backends.Money, b *backend
 		lifecycle.Named("archive", reading{archiver, archiveLog}),
 		lifecycle.Named("auctions", reading{auctions, auctionLog}),
 		lifecycle.Named("notices", reading{notices, noticeLog}),
-		lifecycle.Named("project", projection), lifecycle.Named("quarantine", detector),
+		lifecycle.Named("project", projector), lifecycle.Named("quarantine", detector),
 	}
 	retainer, err := retain.New(cfg.Retain, retain.Deps{Store: b.Books, Life: cfg.Life, Logger: h.Log, Registerer: h.metrics})
 	if err != nil {

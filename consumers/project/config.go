@@ -47,7 +47,8 @@ type Target interface {
 	// PublishCampaigns keeps changed, then raises the head to head; it never lowers it. Head 0 promises
 	// nothing: the target is still being filled.
 	PublishCampaigns(ctx context.Context, changed []campaign.Campaign, head int64) error
-	PublishRooms(ctx context.Context, rooms []ledger.Room) error
+	// PublishRooms keeps rooms, and what was released of them for the reservations of epoch, which need not be open yet.
+	PublishRooms(ctx context.Context, epoch int64, rooms []ledger.Room) error
 	Reservations
 }
 
@@ -57,9 +58,7 @@ type Reservations interface {
 	// Beat says that this process is at work in epoch, and answers the epoch of the target; 0 when its reservations are
 	// lost, older than what was seen, or were never built.
 	Beat(ctx context.Context, epoch int64) (current int64, err error)
-	// Rebuild makes rooms go to epoch, which nobody uses before Open.
-	Rebuild(epoch int64)
-	// Open lets nodes work in epoch; the answer is a later one when another process was quicker.
+	// Open lets nodes work in epoch, whose rooms are all published; the answer is a later one when another process was quicker.
 	Open(ctx context.Context, epoch int64) (current int64, err error)
 }
 

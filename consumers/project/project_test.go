@@ -143,11 +143,11 @@ func (s *server) lose(t *testing.T) {
 // equal waits until the catalog shows exactly the source's campaigns and rooms.
 func equal(t *testing.T, s source, client *redis.Client) {
 	t.Helper()
-	reader := redis.NewCatalog(client)
+	campaigns, projected := redis.NewCampaigns(client), redis.NewRooms(client)
 	require.Eventually(t, func() bool {
 		ctx := context.Background()
 		want, head, err := s.ChangedCampaigns(ctx, 0, 10_000)
-		got, gotHead, gotErr := reader.Campaigns(ctx)
+		got, gotHead, gotErr := campaigns.All(ctx)
 		if err != nil || gotErr != nil || head != gotHead || len(want) != len(got) {
 			return false
 		}
@@ -157,7 +157,7 @@ func equal(t *testing.T, s source, client *redis.Client) {
 			}
 		}
 		rooms, _, err := s.Rooms(ctx, 0)
-		shown, shownErr := reader.Rooms(ctx)
+		shown, shownErr := projected.All(ctx)
 		if err != nil || shownErr != nil || len(rooms) != len(shown) {
 			return false
 		}
@@ -179,7 +179,7 @@ func TestCatalogFollowsTheStore(t *testing.T) {
 	s := newSource()
 	ids := s.add(t, 5)
 	_, client := newRedis(t)
-	p, _ := start(t, config, s, redis.NewCatalog(client))
+	p, _ := start(t, config, s, redis.NewProjection(client))
 	equal(t, s, client)
 	require.Eventually(t, func() bool { return p.Ready() == nil }, patience, time.Millisecond)
 
@@ -195,7 +195,7 @@ func TestLostCatalogIsPublishedAgain(t *testing.T) {
 	s := newSource()
 	ids := s.add(t, 5)
 	server, client := newRedis(t)
-	start(t, config, s, redis.NewCatalog(client))
+	start(t, config, s, redis.NewProjection(client))
 	equal(t, s, client)
 	server.lose(t)
 	equal(t, s, client)
@@ -209,9 +209,9 @@ func TestSeveralProjectorsAgree(t *testing.T) {
 	s := newSource()
 	ids := s.add(t, 7)
 	server, client := newRedis(t)
-	start(t, config, s, redis.NewCatalog(client))
-	_, stop := start(t, config, s, redis.NewCatalog(client))
-	start(t, config, s, redis.NewCatalog(client))
+	start(t, config, s, redis.NewProjection(client))
+	_, stop := start(t, config, s, redis.NewProjection(client))
+	start(t, config, s, redis.NewProjection(client))
 	for i := range 60 {
 		s.rename(t, ids[i%len(ids)], uuid.NewString())
 		s.spend(t, ids[i*3%len(ids)], int64(i), 1)
@@ -237,9 +237,8 @@ type target struct {
 	pages int           // of rooms
 	slow  time.Duration // each page of rooms takes this long
 
-	epoch    int64         // open; 0 for none
-	building int64         // that rooms go to
-	ready    map[int64]int // rooms by the epoch they went to, until it opened
+	epoch int64         // open; 0 for none
+	ready map[int64]int // rooms by the epoch they went to
 }
 
 var errTarget = errors.New("target is out of reach")
@@ -265,7 +264,7 @@ func (g *target) PublishCampaigns(_ context.Context, changed []campaign.Campaign
 	return nil
 }
 
-func (g *target) PublishRooms(ctx context.Context, rooms []ledger.Room) error {
+func (g *target) PublishRooms(ctx context.Context, epoch int64, rooms []ledger.Room) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -283,7 +282,7 @@ func (g *target) PublishRooms(ctx context.Context, rooms []ledger.Room) error {
 	if g.ready == nil {
 		g.ready = make(map[int64]int)
 	}
-	g.ready[g.building] += len(rooms)
+	g.ready[epoch] += len(rooms)
 	return nil
 }
 
@@ -294,12 +293,6 @@ func (g *target) Beat(_ context.Context, epoch int64) (int64, error) {
 		g.epoch = 0
 	}
 	return g.epoch, nil
-}
-
-func (g *target) Rebuild(epoch int64) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.building = epoch
 }
 
 func (g *target) Open(_ context.Context, epoch int64) (int64, error) {

@@ -33,17 +33,17 @@ func (p *Projector) rooms(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if next != 0 {
-		p.cursor = 0
-		p.deps.Target.Rebuild(next)
+	if next == 0 {
+		if err := p.publishChanged(ctx, p.epoch); err != nil {
+			return err
+		}
+		return p.mend(ctx)
 	}
-	if err := p.publishChanged(ctx); err != nil {
+	p.cursor = 0
+	if err := p.publishChanged(ctx, next); err != nil {
 		return err
 	}
-	if next != 0 {
-		return p.open(ctx, next)
-	}
-	return p.mend(ctx)
+	return p.open(ctx, next)
 }
 
 // open lets nodes reserve in a new epoch. Only now: they must not grant by rooms of before.
@@ -98,15 +98,15 @@ func (p *Projector) follows(ctx context.Context) (next int64, err error) {
 	return next, nil
 }
 
-// publishChanged publishes what changed after the cursor.
-func (p *Projector) publishChanged(ctx context.Context) error {
+// publishChanged publishes what changed after the cursor, for the reservations of epoch.
+func (p *Projector) publishChanged(ctx context.Context, epoch int64) error {
 	all := p.cursor == 0
 	rooms, next, err := p.readRooms(ctx, p.cursor)
 	if err != nil {
 		return err
 	}
 	for len(rooms) > 0 {
-		if rooms, err = p.publishPage(ctx, rooms); err != nil {
+		if rooms, err = p.publishPage(ctx, epoch, rooms); err != nil {
 			return err
 		}
 		if err := p.meanwhile(ctx); err != nil {
@@ -133,11 +133,11 @@ func (p *Projector) readRooms(ctx context.Context, cursor int64) ([]ledger.Room,
 
 // publishPage publishes the first of some rooms and answers the rest. Each page has its time, so that many campaigns take
 // longer and do not fail.
-func (p *Projector) publishPage(ctx context.Context, rooms []ledger.Room) (rest []ledger.Room, err error) {
+func (p *Projector) publishPage(ctx context.Context, epoch int64, rooms []ledger.Room) (rest []ledger.Room, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
 	page := rooms[:min(p.cfg.Page, len(rooms))]
-	if err := p.deps.Target.PublishRooms(ctx, page); err != nil {
+	if err := p.deps.Target.PublishRooms(ctx, epoch, page); err != nil {
 		return rooms, fmt.Errorf("publish rooms: %w", err)
 	}
 	p.metrics.rooms.Add(float64(len(page)))
@@ -164,7 +164,7 @@ func (p *Projector) mend(ctx context.Context) error {
 	}
 	for until := time.Now().Add(p.cfg.Every / repairShare); ; {
 		var err error
-		if p.repair.left, err = p.publishPage(ctx, p.repair.left); err != nil {
+		if p.repair.left, err = p.publishPage(ctx, p.epoch, p.repair.left); err != nil {
 			p.repair.left, p.repair.ended = nil, time.Now() // read anew next time: they may be of a day that is over
 			return err
 		}

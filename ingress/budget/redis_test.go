@@ -24,7 +24,7 @@ func TestTwoNodesOnRedis(t *testing.T) {
 	client, err := redis.Open(redis.Config{Addr: testenv.Redis(t), Prefix: "test-" + uuid.NewString()}, redis.Deps{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, client.Close()) }()
-	view := redis.NewCatalog(client)
+	rooms, epochs := redis.NewRooms(client), redis.NewEpochs(client)
 	const price = money.Micros(10)
 	const ads = 2000
 	c := perMille(price)
@@ -36,9 +36,8 @@ func TestTwoNodesOnRedis(t *testing.T) {
 	epoch := time.Now().Unix()
 	build := func() {
 		epoch++
-		view.Rebuild(epoch)
-		require.NoError(t, view.PublishRooms(t.Context(), []ledger.Room{room}))
-		current, err := view.Open(t.Context(), epoch)
+		require.NoError(t, rooms.PublishRooms(t.Context(), epoch, []ledger.Room{room}))
+		current, err := epochs.Open(t.Context(), epoch)
 		require.NoError(t, err)
 		require.Equal(t, epoch, current)
 	}

@@ -162,7 +162,7 @@ func (l *line) Leave(ctx context.Context, node string) error {
 	return l.call(ctx, func(h *hub) { delete(h.nodes, node) })
 }
 
-// announce writes, tells and waits by the rules of redis.Catalog.Announce; at is when Redis took it.
+// announce writes, tells and waits by the rules of redis.Nodes.Announce; at is when Redis took it.
 func (h *hub) announce(k campaign.Campaign) (at time.Time, all bool) {
 	until := time.Now().Add(patience)
 	time.Sleep(time.Millisecond)

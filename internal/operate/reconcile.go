@@ -164,7 +164,7 @@ func (r *reconciling) campaigns() (line compared, err error) {
 			break
 		}
 	}
-	kept, at, err := redis.NewCatalog(r.cache).Campaigns(r.Ctx)
+	kept, at, err := redis.NewCampaigns(r.cache).All(r.Ctx)
 	if errors.Is(err, redis.ErrLost) {
 		line.differ("the catalog is not complete")
 		return line, nil
@@ -205,7 +205,7 @@ func (r *reconciling) rooms() (line compared, err error) {
 	if err != nil {
 		return line, err
 	}
-	kept, err := redis.NewCatalog(r.cache).Rooms(r.Ctx)
+	kept, err := redis.NewRooms(r.cache).All(r.Ctx)
 	if err != nil {
 		return line, err
 	}

@@ -51,13 +51,13 @@ type refill struct {
 }
 
 func refillRedis(p cli.Process, f refill) error {
-	view := redis.NewCatalog(f.cache)
-	if err := view.Clear(p.Ctx); err != nil {
+	target := redis.NewProjection(f.cache)
+	if err := target.Clear(p.Ctx); err != nil {
 		return err
 	}
 	source := backends.RoomsOf(f.store, f.funds)
 	projection, err := project.New(project.Config{Every: 100 * time.Millisecond, RepairEvery: time.Hour, Page: 500, Timeout: 30 * time.Second},
-		project.Deps{Source: source, Target: view, Logger: p.Log, Registerer: obs.NewRegistry()})
+		project.Deps{Source: source, Target: target, Logger: p.Log, Registerer: obs.NewRegistry()})
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,7 @@
 //
 // Redis is a projection and never the truth. Every object carries a version and an older one never
 // replaces a newer one, so writers may repeat and race. Everything can be rebuilt from the stores: a Redis that
-// was emptied is noticed by [Catalog.Head] and by [ErrLost]. Nothing here decides money.
+// was emptied is noticed by [Campaigns.Head] and by [ErrLost]. Nothing here decides money.
 //
 // All keys of the catalog share one hash tag and so one slot of a cluster.
 package redis

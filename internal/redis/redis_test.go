@@ -54,6 +54,16 @@ func startEmbedded(t *testing.T) (addr string) {
 	return addr
 }
 
+// catalog is everything that a projector and the nodes see together.
+type catalog struct {
+	Projection
+	*Nodes
+}
+
+func newCatalog(client *Client) catalog {
+	return catalog{NewProjection(client), NewNodes(client)}
+}
+
 // empty removes every key of the test, as a flushed or lost Redis would.
 func empty(t *testing.T, client *Client) {
 	t.Helper()
@@ -89,7 +99,7 @@ func byID(list []campaign.Campaign) map[uuid.UUID]campaign.Campaign {
 }
 
 // subscribe listens until the end of the test; it returns when the subscription stands.
-func subscribe(t *testing.T, catalog *Catalog, apply func(Change)) {
+func subscribe(t *testing.T, catalog catalog, apply func(Change)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, ended := make(chan struct{}), make(chan error, 1)
@@ -119,13 +129,13 @@ func await[T any](t *testing.T, from <-chan T, what string) T {
 
 func TestCampaignsComeBackAsTheyWere(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
-		writer, reader := NewCatalog(client), NewCatalog(client)
+		writer, reader := newCatalog(client), newCatalog(client)
 		a, b := someCampaign(1), someCampaign(2)
 		b.Review = &campaign.Review{Decision: "rejected", Notes: "n", ReviewerID: uuid.New(), At: a.CreatedAt}
 		b.PolicyViolations = []campaign.Violation{{Rule: "r", Field: "headline", Message: "m"}}
 		require.NoError(t, writer.PublishCampaigns(t.Context(), []campaign.Campaign{a, b}, 2))
 
-		all, head, err := reader.Campaigns(t.Context())
+		all, head, err := reader.Campaigns.All(t.Context())
 		require.NoError(t, err)
 		require.EqualValues(t, 2, head)
 		require.Equal(t, []campaign.Campaign{a, b}, all)
@@ -139,7 +149,7 @@ func TestCampaignsComeBackAsTheyWere(t *testing.T) {
 
 func TestOlderNeverOverwritesNewer(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
-		catalog := NewCatalog(client)
+		catalog := newCatalog(client)
 		old := someCampaign(7)
 		fresh := old.Clone()
 		fresh.ConfigVersion, fresh.Status = 9, campaign.Paused
@@ -148,7 +158,7 @@ func TestOlderNeverOverwritesNewer(t *testing.T) {
 		_, err := catalog.Announce(t.Context(), old)
 		require.NoError(t, err)
 
-		all, head, err := catalog.Campaigns(t.Context())
+		all, head, err := catalog.Campaigns.All(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, []campaign.Campaign{fresh}, all)
 		require.EqualValues(t, 9, head, "the head went down")
@@ -157,9 +167,9 @@ func TestOlderNeverOverwritesNewer(t *testing.T) {
 
 func TestOnlyNewVersionsAreTold(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
-		catalog := NewCatalog(client)
+		catalog := newCatalog(client)
 		told := make(chan Change, 10)
-		subscribe(t, NewCatalog(client), func(c Change) { told <- c })
+		subscribe(t, newCatalog(client), func(c Change) { told <- c })
 		first, last := someCampaign(1), someCampaign(2)
 		require.NoError(t, catalog.PublishCampaigns(t.Context(), []campaign.Campaign{first}, 1))
 		require.NoError(t, catalog.PublishCampaigns(t.Context(), []campaign.Campaign{first, last}, 2))
@@ -170,7 +180,7 @@ func TestOnlyNewVersionsAreTold(t *testing.T) {
 
 func TestHeadNoticesALostCatalog(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
-		writer, node := NewCatalog(client), NewCatalog(client)
+		writer, node := newCatalog(client), newCatalog(client)
 		_, found, err := node.Head(t.Context())
 		require.NoError(t, err)
 		require.False(t, found)
@@ -199,7 +209,7 @@ func TestHeadNoticesALostCatalog(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, found)
 		require.EqualValues(t, 2, head)
-		all, _, err := node.Campaigns(t.Context())
+		all, _, err := node.Campaigns.All(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, []campaign.Campaign{one, two}, all)
 	})
@@ -208,7 +218,7 @@ func TestHeadNoticesALostCatalog(t *testing.T) {
 // Pages are used again: nothing of an earlier campaign may show in a later one.
 func TestPagesHoldWhatListsHold(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
-		catalog := NewCatalog(client)
+		catalog := newCatalog(client)
 		const n = (readers + 2) * readChunk
 		list := make([]campaign.Campaign, n)
 		for i := range list {
@@ -232,7 +242,7 @@ func TestPagesHoldWhatListsHold(t *testing.T) {
 
 func TestARebuildBetweenTwoLooksIsNoticed(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
-		writer, other, node := NewCatalog(client), NewCatalog(client), NewCatalog(client)
+		writer, other, node := newCatalog(client), newCatalog(client), newCatalog(client)
 		list := []campaign.Campaign{someCampaign(1)}
 		require.NoError(t, writer.PublishCampaigns(t.Context(), list, 1))
 		_, found, err := node.Head(t.Context())
@@ -253,7 +263,7 @@ func TestARebuildBetweenTwoLooksIsNoticed(t *testing.T) {
 
 func TestAnnounceWithoutNodesIsDone(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
-		all, err := NewCatalog(client).Announce(t.Context(), someCampaign(1))
+		all, err := newCatalog(client).Announce(t.Context(), someCampaign(1))
 		require.NoError(t, err)
 		require.True(t, all)
 	})
@@ -261,7 +271,7 @@ func TestAnnounceWithoutNodesIsDone(t *testing.T) {
 
 func TestAnnounceMovesTheHeadOnlyByOne(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
-		catalog := NewCatalog(client)
+		catalog := newCatalog(client)
 		head := func() int64 {
 			head, found, err := catalog.Head(t.Context())
 			require.NoError(t, err)
@@ -280,12 +290,12 @@ func TestAnnounceMovesTheHeadOnlyByOne(t *testing.T) {
 
 func TestPauseReachesEveryNodeBeforeAnnounceReturns(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
-		catalog := NewCatalog(client)
+		catalog := newCatalog(client)
 		running := someCampaign(1)
 		require.NoError(t, catalog.PublishCampaigns(t.Context(), []campaign.Campaign{running}, 1))
 		var stopped atomic.Int32
 		for _, name := range []string{"a", "b", "c"} {
-			node := NewCatalog(client)
+			node := newCatalog(client)
 			require.NoError(t, node.Heartbeat(t.Context(), name, 1))
 			subscribe(t, node, func(c Change) {
 				if c.Campaign != nil && c.Confirm {
@@ -306,14 +316,14 @@ func TestPauseReachesEveryNodeBeforeAnnounceReturns(t *testing.T) {
 
 func TestAnnounceGivesUpOnASilentNode(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
-		catalog := NewCatalog(client)
+		catalog := newCatalog(client)
 		require.NoError(t, catalog.Heartbeat(t.Context(), "silent", 1))
 		require.NoError(t, catalog.Heartbeat(t.Context(), "good", 1))
 		require.NoError(t, catalog.Applied(t.Context(), "good", 2))
 		all, err := catalog.Announce(t.Context(), someCampaign(2))
 		require.NoError(t, err)
 		require.False(t, all)
-		stored, _, err := catalog.Campaigns(t.Context())
+		stored, _, err := catalog.Campaigns.All(t.Context())
 		require.NoError(t, err)
 		require.Len(t, stored, 1, "the change has to be published all the same")
 
@@ -327,10 +337,10 @@ func TestAnnounceGivesUpOnASilentNode(t *testing.T) {
 
 func TestANodeThatCaughtUpByTheHeadCounts(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
-		catalog := NewCatalog(client)
+		catalog := newCatalog(client)
 		require.NoError(t, catalog.Heartbeat(t.Context(), "reconnecting", 1))
 		caughtUp := make(chan error, 1)
-		subscribe(t, NewCatalog(client), func(c Change) {
+		subscribe(t, newCatalog(client), func(c Change) {
 			if c.Confirm {
 				caughtUp <- catalog.Heartbeat(context.WithoutCancel(t.Context()), "reconnecting", c.Campaign.ConfigVersion)
 			}
@@ -344,28 +354,28 @@ func TestANodeThatCaughtUpByTheHeadCounts(t *testing.T) {
 
 func TestANodeWithoutHeartbeatIsForgotten(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
-		catalog := NewCatalog(client)
+		catalog := newCatalog(client)
 		require.NoError(t, catalog.Heartbeat(t.Context(), "dead", 1))
 		// Its last heartbeat was longer ago than a node lives.
-		require.NoError(t, client.rdb.ZIncrBy(t.Context(), catalog.keys.nodes, -float64(nodeLife.Milliseconds()), "dead").Err())
+		require.NoError(t, client.rdb.ZIncrBy(t.Context(), client.keys.nodes, -float64(nodeLife.Milliseconds()), "dead").Err())
 		all, err := catalog.Announce(t.Context(), someCampaign(2))
 		require.NoError(t, err)
 		require.True(t, all)
 
-		require.NoError(t, client.rdb.ZIncrBy(t.Context(), catalog.keys.nodes, -float64(nodeMemory.Milliseconds()), "dead").Err())
+		require.NoError(t, client.rdb.ZIncrBy(t.Context(), client.keys.nodes, -float64(nodeMemory.Milliseconds()), "dead").Err())
 		require.NoError(t, catalog.Heartbeat(t.Context(), "alive", 1))
-		require.Equal(t, map[string]string{"alive": "1"}, client.rdb.HGetAll(t.Context(), catalog.keys.applied).Val())
+		require.Equal(t, map[string]string{"alive": "1"}, client.rdb.HGetAll(t.Context(), client.keys.applied).Val())
 	})
 }
 
 func TestRoomsAreAbsoluteAndVersioned(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
-		catalog := NewCatalog(client)
+		catalog := newCatalog(client)
 		told := make(chan Change, 10)
-		subscribe(t, NewCatalog(client), func(c Change) { told <- c })
+		subscribe(t, newCatalog(client), func(c Change) { told <- c })
 		first := ledger.Room{CampaignID: uuid.New(), Version: math.MaxInt64 - 1, Day: day.Of(time.Now()), Daily: 5, Today: 3, Total: 9, Balance: math.MaxInt64}
 		other := ledger.Room{CampaignID: uuid.New(), Version: 9, Day: day.Of(time.Now())}
-		require.NoError(t, catalog.PublishRooms(t.Context(), []ledger.Room{first, other}))
+		require.NoError(t, catalog.PublishRooms(t.Context(), 0, []ledger.Room{first, other}))
 		require.Equal(t, Change{Rooms: []ledger.Room{first, other}}, await(t, told, "rooms"))
 
 		newer, older := first, first
@@ -373,21 +383,21 @@ func TestRoomsAreAbsoluteAndVersioned(t *testing.T) {
 		older.Version, older.Today = 100, 5
 		grown := other
 		grown.Version, grown.Total = 10, 7
-		require.NoError(t, catalog.PublishRooms(t.Context(), []ledger.Room{newer, grown}))
-		require.NoError(t, catalog.PublishRooms(t.Context(), []ledger.Room{older, first, other}))
+		require.NoError(t, catalog.PublishRooms(t.Context(), 0, []ledger.Room{newer, grown}))
+		require.NoError(t, catalog.PublishRooms(t.Context(), 0, []ledger.Room{older, first, other}))
 		require.Equal(t, Change{Rooms: []ledger.Room{newer, grown}}, await(t, told, "newer rooms"))
-		rooms, err := NewCatalog(client).Rooms(t.Context())
+		rooms, err := NewRooms(client).All(t.Context())
 		require.NoError(t, err)
 		require.ElementsMatch(t, []ledger.Room{newer, grown}, rooms)
 		require.Empty(t, told, "refused rooms were told")
-		require.Error(t, catalog.PublishRooms(t.Context(), []ledger.Room{{Version: -1}}))
+		require.Error(t, catalog.PublishRooms(t.Context(), 0, []ledger.Room{{Version: -1}}))
 	})
 }
 
 func TestTenThousandCampaignsLoad(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
 		const n = 10_000
-		catalog := NewCatalog(client)
+		catalog := newCatalog(client)
 		list := make([]campaign.Campaign, n)
 		rooms, today := make([]ledger.Room, n), day.Of(time.Now())
 		for i := range list {
@@ -395,14 +405,14 @@ func TestTenThousandCampaignsLoad(t *testing.T) {
 			rooms[i] = ledger.Room{CampaignID: list[i].ID, Version: int64(i), Day: today}
 		}
 		require.NoError(t, catalog.PublishCampaigns(t.Context(), list, n))
-		require.NoError(t, catalog.PublishRooms(t.Context(), rooms))
+		require.NoError(t, catalog.PublishRooms(t.Context(), 0, rooms))
 		began := time.Now()
-		all, head, err := NewCatalog(client).Campaigns(t.Context())
+		all, head, err := NewCampaigns(client).All(t.Context())
 		require.NoError(t, err)
 		t.Logf("%d campaigns in %v", n, time.Since(began))
 		require.EqualValues(t, n, head)
 		require.Equal(t, byID(list), byID(all))
-		back, err := catalog.Rooms(t.Context())
+		back, err := catalog.Rooms.All(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, versions(rooms), versions(back))
 	})
@@ -435,7 +445,7 @@ func TestUnreachableRedisNamesTheSetting(t *testing.T) {
 	client, err := Open(Config{Addr: "127.0.0.1:1"}, Deps{})
 	require.NoError(t, err)
 	defer client.Close()
-	catalog := NewCatalog(client)
+	catalog := newCatalog(client)
 	_, _, headErr := catalog.Head(t.Context())
 	_, announceErr := catalog.Announce(t.Context(), someCampaign(1))
 	for _, err := range []error{client.Ping(t.Context()), headErr, announceErr, catalog.Subscribe(t.Context(), func(Change) {})} {
@@ -464,7 +474,7 @@ func TestSubscribeEndsWhenTheConnectionIsLost(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- NewCatalog(client).Subscribe(t.Context(), func(c Change) { close(ready) })
+		ended <- newCatalog(client).Subscribe(t.Context(), func(c Change) { close(ready) })
 	}()
 	await(t, ready, "subscription")
 	cancel()
@@ -488,15 +498,15 @@ func BenchmarkLoadCampaigns(b *testing.B) {
 	client, err := Open(Config{Addr: testenv.Redis(b), Prefix: "bench-" + uuid.NewString()}, Deps{})
 	require.NoError(b, err)
 	defer client.Close()
-	catalog := NewCatalog(client)
+	catalog := newCatalog(client)
 	list := make([]campaign.Campaign, n)
 	for i := range list {
 		list[i] = someCampaign(int64(i + 1))
 	}
 	require.NoError(b, catalog.PublishCampaigns(b.Context(), list, n))
-	defer client.rdb.Del(context.WithoutCancel(b.Context()), catalog.keys.objects, catalog.keys.versions, catalog.keys.head, catalog.keys.epoch)
+	defer client.rdb.Del(context.WithoutCancel(b.Context()), client.keys.objects, client.keys.versions, client.keys.head, client.keys.epoch)
 	for b.Loop() {
-		all, _, err := catalog.Campaigns(b.Context())
+		all, _, err := catalog.Campaigns.All(b.Context())
 		require.NoError(b, err)
 		require.Len(b, all, n)
 	}

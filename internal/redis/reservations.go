@@ -15,7 +15,6 @@ import (
 
 const (
 	reservationMemory = (ledger.MaxReservation + 10) * time.Minute // how long an untouched key is kept
-	gatherFor         = time.Second                                // how long nodes say what they hold before a rebuilt store grants
 	claimChunk        = 100                                        // claims per script
 	holderFields      = 256                                        // a holder with more is tidied
 )
@@ -130,52 +129,6 @@ func decodeClaims(values []any, claims int, reply *ledger.ClaimReply) error {
 		reply.Claims = append(reply.Claims, ledger.Claimed{Held: money.Micros(held), Refusal: ledger.Refusal(why)})
 	}
 	return nil
-}
-
-// Beat says that this writer projects, and answers the epoch of the reservations as they are there: the writer's own
-// when all is well, another when somebody rebuilt them, 0 when they are lost and have to be rebuilt.
-func (c *Catalog) Beat(ctx context.Context, epoch int64) (current int64, err error) {
-	c.mu.Lock()
-	if c.reservations != epoch {
-		c.reservations, c.beats, c.beatsAcked = epoch, 0, 0
-	}
-	c.beats++
-	seq, acked := c.beats, c.beatsAcked
-	c.mu.Unlock()
-	keys := []string{c.keys.reservations, c.keys.reserved(epoch).seen()}
-	text, err := beatScript.Run(ctx, c.client.rdb, keys, epoch, "projector/"+c.writer, seq, acked, reservationMemory.Milliseconds()).Text()
-	if err != nil {
-		return 0, c.client.explain(err)
-	}
-	if current, err = strconv.ParseInt(text, 10, 64); err != nil {
-		return 0, c.client.explain(err)
-	}
-	if current == epoch {
-		c.mu.Lock()
-		if c.reservations == epoch {
-			c.beatsAcked = max(c.beatsAcked, seq)
-		}
-		c.mu.Unlock()
-	}
-	return current, nil
-}
-
-// Rebuild makes rooms be published for epoch from now on, which nobody uses before [Catalog.Open].
-func (c *Catalog) Rebuild(epoch int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.reservations, c.beats, c.beatsAcked = epoch, 0, 0
-}
-
-// Open lets nodes work in epoch: its rooms must all be published. It answers the epoch that holds, which is a later one
-// when another writer was quicker. For a second after it nothing is granted: the nodes first say what they hold.
-func (c *Catalog) Open(ctx context.Context, epoch int64) (current int64, err error) {
-	text, err := openScript.Run(ctx, c.client.rdb, []string{c.keys.reservations}, epoch, gatherFor.Milliseconds()).Text()
-	if err != nil {
-		return 0, c.client.explain(err)
-	}
-	current, err = strconv.ParseInt(text, 10, 64)
-	return current, err
 }
 
 // Outstanding is what is reserved of a campaign now, micro-USD, as the last writer counted it; 0 when nothing is known.

@@ -22,7 +22,7 @@ func BenchmarkClaim(b *testing.B) {
 		var claims []ledger.Claim
 		for range campaigns {
 			room := roomFor(uuid.New(), 1<<40)
-			require.NoError(b, catalog.PublishRooms(b.Context(), []ledger.Room{room}))
+			require.NoError(b, catalog.PublishRooms(b.Context(), 1, []ledger.Room{room}))
 			claims = append(claims, claimOf(room, 0))
 		}
 		seq := int64(0)

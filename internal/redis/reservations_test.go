@@ -16,10 +16,9 @@ import (
 )
 
 // opened is a store of reservations that has been open for long.
-func opened(t testing.TB, client *Client, epoch int64) (*Catalog, *Reservations) {
+func opened(t testing.TB, client *Client, epoch int64) (catalog, *Reservations) {
 	t.Helper()
-	catalog, reservations := NewCatalog(client), NewReservations(client)
-	catalog.Rebuild(epoch)
+	catalog, reservations := newCatalog(client), NewReservations(client)
 	current, err := catalog.Open(t.Context(), epoch)
 	require.NoError(t, err)
 	require.Equal(t, epoch, current)
@@ -63,8 +62,7 @@ func compare(t *rapid.T, client *Client) {
 		client.rdb.Del(ctx, keys...)
 	}()
 	model := &budgettest.Store{Now: func() time.Time { return time.Now().Add(-time.Hour) }}
-	catalog, store := NewCatalog(client), NewReservations(client)
-	catalog.Rebuild(7)
+	catalog, store := newCatalog(client), NewReservations(client)
 	_, err := catalog.Open(ctx, 7)
 	require.NoError(t, err)
 	model.Open(7)
@@ -103,7 +101,7 @@ func compare(t *rapid.T, client *Client) {
 				r.Released = append(r.Released, ledger.Released{CampaignID: r.CampaignID, Minute: minute, Amount: released[minute]})
 			}
 			model.Publish(*r)
-			require.NoError(t, catalog.PublishRooms(ctx, []ledger.Room{*r}))
+			require.NoError(t, catalog.PublishRooms(ctx, 7, []ledger.Room{*r}))
 		},
 		"beat": func(t *rapid.T) { setBeat(now + day.Minute(rapid.IntRange(0, 80).Draw(t, "minutes"))) },
 		"claim": func(t *rapid.T) {
@@ -139,7 +137,7 @@ func TestRepeatedAndLateClaimsChangeNothing(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
 		catalog, store := opened(t, client, 3)
 		room := roomFor(uuid.New(), 100)
-		require.NoError(t, catalog.PublishRooms(t.Context(), []ledger.Room{room}))
+		require.NoError(t, catalog.PublishRooms(t.Context(), 3, []ledger.Room{room}))
 		call := func(seq int64, c ledger.Claim) money.Micros {
 			reply, err := store.Claim(t.Context(), ledger.ClaimCall{Node: "n", Epoch: 3, Seq: seq, Claims: []ledger.Claim{c}})
 			require.NoError(t, err)
@@ -210,10 +208,9 @@ func TestALostOrOldStoreIsNoticed(t *testing.T) {
 
 func TestNothingIsGrantedWhileNodesSayWhatTheyHold(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
-		catalog, store := NewCatalog(client), NewReservations(client)
+		catalog, store := newCatalog(client), NewReservations(client)
 		room := roomFor(uuid.New(), 100)
-		catalog.Rebuild(2)
-		require.NoError(t, catalog.PublishRooms(t.Context(), []ledger.Room{room}))
+		require.NoError(t, catalog.PublishRooms(t.Context(), 2, []ledger.Room{room}))
 		_, err := catalog.Open(t.Context(), 2)
 		require.NoError(t, err)
 		opens, err := client.rdb.HGet(t.Context(), client.keys.reservations, "opens").Int64()
@@ -256,7 +253,7 @@ func TestAClockThatIsNotTheStoresIsGrantedNothing(t *testing.T) {
 		}
 		night := time.Now().Add(-8 * time.Hour)
 		harmed := roomFor(uuid.New(), 100)
-		require.NoError(t, catalog.PublishRooms(t.Context(), []ledger.Room{harmed}))
+		require.NoError(t, catalog.PublishRooms(t.Context(), 4, []ledger.Room{harmed}))
 		first := claim(harmed, time.Time{}, day.MinuteOf(night))
 		require.Positive(t, first.Claims[0].Held)
 		minuteOver()
@@ -266,7 +263,7 @@ func TestAClockThatIsNotTheStoresIsGrantedNothing(t *testing.T) {
 		for name, by := range map[string]time.Duration{"behind": -1500 * time.Millisecond, "ahead": 1500 * time.Millisecond, "hours behind": -8 * time.Hour} {
 			t.Run(name, func(t *testing.T) {
 				room := roomFor(uuid.New(), 100)
-				require.NoError(t, catalog.PublishRooms(t.Context(), []ledger.Room{room}))
+				require.NoError(t, catalog.PublishRooms(t.Context(), 4, []ledger.Room{room}))
 				clock := time.Now().Add(by)
 				reply := claim(room, clock, day.MinuteOf(clock))
 				require.Equal(t, ledger.ClaimsSkewed, reply.State)
@@ -278,7 +275,7 @@ func TestAClockThatIsNotTheStoresIsGrantedNothing(t *testing.T) {
 			})
 		}
 		room := roomFor(uuid.New(), 100)
-		require.NoError(t, catalog.PublishRooms(t.Context(), []ledger.Room{room}))
+		require.NoError(t, catalog.PublishRooms(t.Context(), 4, []ledger.Room{room}))
 		clock := time.Now().Add(300 * time.Millisecond)
 		reply := claim(room, clock, day.MinuteOf(clock))
 		require.Equal(t, ledger.ClaimsCounted, reply.State)
@@ -292,7 +289,7 @@ func TestTomorrowsBudgetIsNotGrantedToday(t *testing.T) {
 		catalog, store := opened(t, client, 4)
 		room := roomFor(uuid.New(), 100)
 		room.Day += 2 // of a database whose clock is ahead
-		require.NoError(t, catalog.PublishRooms(t.Context(), []ledger.Room{room}))
+		require.NoError(t, catalog.PublishRooms(t.Context(), 4, []ledger.Room{room}))
 		reply, err := store.Claim(t.Context(), ledger.ClaimCall{Node: "n", Epoch: 4, Seq: 1, Claims: []ledger.Claim{claimOf(room, 100)}})
 		require.NoError(t, err)
 		require.Equal(t, []ledger.Claimed{{Refusal: ledger.NoRoom}}, reply.Claims)
@@ -304,16 +301,16 @@ func TestRoomsOfAPastDayAreRefused(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
 		catalog, store := opened(t, client, 4)
 		room := roomFor(uuid.New(), 100)
-		require.NoError(t, catalog.PublishRooms(t.Context(), []ledger.Room{room}))
+		require.NoError(t, catalog.PublishRooms(t.Context(), 4, []ledger.Room{room}))
 		old := room
 		old.Day, old.Version, old.Released = room.Day-1, 2, []ledger.Released{{CampaignID: room.CampaignID, Minute: day.MinuteOf(time.Now()), Amount: 50}}
 		reply, err := store.Claim(t.Context(), ledger.ClaimCall{Node: "n", Epoch: 4, Seq: 1, Claims: []ledger.Claim{claimOf(room, 50)}})
 		require.NoError(t, err)
-		require.ErrorContains(t, catalog.PublishRooms(t.Context(), []ledger.Room{room, old}), "past day")
+		require.ErrorContains(t, catalog.PublishRooms(t.Context(), 4, []ledger.Room{room, old}), "past day")
 		out, err := store.Outstanding(t.Context(), room.CampaignID.String())
 		require.NoError(t, err)
 		require.Equal(t, reply.Claims[0].Held, out, "nothing of it is released")
-		rooms, err := catalog.Rooms(t.Context())
+		rooms, err := catalog.Rooms.All(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, int64(1), rooms[0].Version)
 	})

@@ -27,13 +27,19 @@ const (
 	pingEvery    = time.Second            // how often Subscribe checks a silent connection
 )
 
+// Nodes is how the serving nodes hear of changes and are waited for. Its methods may be called from any goroutine.
+type Nodes struct{ client *Client }
+
+// NewNodes makes a view of the nodes. It does no I/O.
+func NewNodes(client *Client) *Nodes { return &Nodes{client} }
+
 // Change is what subscribers are told: exactly one of Ready, Campaign and Rooms is set.
 type Change struct {
 	// Ready says that the subscription stands: changes from now on arrive, so what is loaded now misses none.
 	Ready bool
 	// Campaign is a campaign as it was published. It may be older than what the node has: compare ConfigVersion.
 	Campaign *campaign.Campaign
-	// Confirm asks for [Catalog.Applied] of the campaign's ConfigVersion as soon as the node serves it or a newer one.
+	// Confirm asks for [Nodes.Applied] of the campaign's ConfigVersion as soon as the node serves it or a newer one.
 	Confirm bool
 	// Rooms are absolute; compare Version.
 	Rooms []ledger.Room
@@ -50,8 +56,8 @@ type message struct {
 // ends, and an error when the connection is lost: changes may then have been missed, so the node has to subscribe
 // again and to load what is newer than what it has. A silent connection is given up after 3 s. apply must be quick: while it
 // runs nothing is read, and Redis drops a subscriber that is far behind.
-func (c *Catalog) Subscribe(ctx context.Context, apply func(Change)) error {
-	subscription := c.client.rdb.Subscribe(ctx, c.keys.changes)
+func (n *Nodes) Subscribe(ctx context.Context, apply func(Change)) error {
+	subscription := n.client.rdb.Subscribe(ctx, n.client.keys.changes)
 	watched, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	var heard atomic.Int64 // when something last arrived, ns of the monotonic clock since start
@@ -69,10 +75,10 @@ func (c *Catalog) Subscribe(ctx context.Context, apply func(Change)) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			return c.client.explain(fmt.Errorf("subscription lost: %w", err))
+			return n.client.explain(fmt.Errorf("subscription lost: %w", err))
 		}
 		heard.Store(int64(time.Since(start)))
-		c.deliver(received, apply)
+		n.deliver(received, apply)
 	}
 }
 
@@ -92,7 +98,7 @@ func watch(ctx context.Context, subscription *goredis.PubSub, silence func() tim
 	}
 }
 
-func (c *Catalog) deliver(received any, apply func(Change)) {
+func (n *Nodes) deliver(received any, apply func(Change)) {
 	switch r := received.(type) {
 	case *goredis.Subscription:
 		apply(Change{Ready: true})
@@ -100,7 +106,7 @@ func (c *Catalog) deliver(received any, apply func(Change)) {
 		var m message
 		if err := json.Unmarshal([]byte(r.Payload), &m); err != nil {
 			// What it said is not lost: nodes also follow the head.
-			c.client.log.Error("change that cannot be decoded", "error", err)
+			n.client.log.Error("change that cannot be decoded", "error", err)
 			return
 		}
 		if m.Campaign != nil {
@@ -118,44 +124,44 @@ func (c *Catalog) deliver(received any, apply func(Change)) {
 
 // Heartbeat says that node serves and has applied every change up to version. A node counts as live for 2 s, by
 // Redis's clock; pauses then wait for its confirmation.
-func (c *Catalog) Heartbeat(ctx context.Context, node string, version int64) error {
-	keys := []string{c.keys.nodes, c.keys.applied}
-	return c.client.explain(heartbeatScript.Run(ctx, c.client.rdb, keys, node, version, nodeMemory.Milliseconds()).Err())
+func (n *Nodes) Heartbeat(ctx context.Context, node string, version int64) error {
+	keys := []string{n.client.keys.nodes, n.client.keys.applied}
+	return n.client.explain(heartbeatScript.Run(ctx, n.client.rdb, keys, node, version, nodeMemory.Milliseconds()).Err())
 }
 
 // Leave says that node serves no more, so that nobody waits for it.
-func (c *Catalog) Leave(ctx context.Context, node string) error {
-	return c.client.explain(c.client.rdb.ZRem(ctx, c.keys.nodes, node).Err())
+func (n *Nodes) Leave(ctx context.Context, node string) error {
+	return n.client.explain(n.client.rdb.ZRem(ctx, n.client.keys.nodes, node).Err())
 }
 
 // Applied confirms that node serves the campaign of an announced version, or a newer one.
-func (c *Catalog) Applied(ctx context.Context, node string, configVersion int64) error {
-	key := c.keys.confirmed(configVersion)
-	_, err := c.client.rdb.TxPipelined(ctx, func(p goredis.Pipeliner) error {
+func (n *Nodes) Applied(ctx context.Context, node string, configVersion int64) error {
+	key := n.client.keys.confirmed(configVersion)
+	_, err := n.client.rdb.TxPipelined(ctx, func(p goredis.Pipeliner) error {
 		p.RPush(ctx, key, node)
 		p.PExpire(ctx, key, confirmLife)
 		return nil
 	})
-	return c.client.explain(err)
+	return n.client.explain(err)
 }
 
-var _ campaign.Announcer = (*Catalog)(nil)
+var _ campaign.Announcer = (*Nodes)(nil)
 
 // Announce implements campaign.Announcer: it publishes a committed campaign and waits, at most 1 s, until each
 // node that was live confirmed its version or is gone. Without live nodes all is true. Of a campaign that delivers it
 // also waits, at most half a second of that, until its room of this version is there: before, no node may serve it. An error says that Redis
 // failed; the nodes then stop serving by themselves when they cannot prove freshness.
-func (c *Catalog) Announce(ctx context.Context, announced campaign.Campaign) (all bool, err error) {
+func (n *Nodes) Announce(ctx context.Context, announced campaign.Campaign) (all bool, err error) {
 	object, err := json.Marshal(&announced)
 	if err != nil {
 		return false, fmt.Errorf("encode campaign %s: %w", announced.ID, err)
 	}
 	until := time.Now().Add(announceWait)
-	keys := []string{c.keys.objects, c.keys.versions, c.keys.head, c.keys.nodes}
-	live, err := announceScript.Run(ctx, c.client.rdb, keys, c.keys.changes,
+	keys := []string{n.client.keys.objects, n.client.keys.versions, n.client.keys.head, n.client.keys.nodes}
+	live, err := announceScript.Run(ctx, n.client.rdb, keys, n.client.keys.changes,
 		announced.ID.String(), announced.ConfigVersion, object, nodeLife.Milliseconds()).StringSlice()
 	if err != nil {
-		return false, c.client.explain(err)
+		return false, n.client.explain(err)
 	}
 	waiting := make(map[string]bool, len(live))
 	for _, node := range live {
@@ -166,26 +172,26 @@ func (c *Catalog) Announce(ctx context.Context, announced campaign.Campaign) (al
 		if left <= 0 {
 			return false, nil
 		}
-		if err := c.awaitConfirmation(ctx, announced.ConfigVersion, min(left, announceLook), waiting); err != nil {
-			return false, c.client.explain(err)
+		if err := n.awaitConfirmation(ctx, announced.ConfigVersion, min(left, announceLook), waiting); err != nil {
+			return false, n.client.explain(err)
 		}
 	}
 	if announced.Delivers() {
-		c.awaitRoom(ctx, &announced, min(roomWait, time.Until(until)))
+		n.awaitRoom(ctx, &announced, min(roomWait, time.Until(until)))
 	}
 	return true, nil
 }
 
 // awaitRoom waits for the projector; without one the campaign is served as soon as there is one.
-func (c *Catalog) awaitRoom(ctx context.Context, announced *campaign.Campaign, wait time.Duration) {
+func (n *Nodes) awaitRoom(ctx context.Context, announced *campaign.Campaign, wait time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	ticker := time.NewTicker(roomLook)
 	defer ticker.Stop()
 	for {
-		room, err := c.client.rdb.HGet(ctx, c.keys.rooms, announced.ID.String()).Result()
+		room, err := n.client.rdb.HGet(ctx, n.client.keys.rooms, announced.ID.String()).Result()
 		version, _, _ := strings.Cut(room, "|")
-		if n, bad := strconv.ParseInt(version, 10, 64); bad == nil && n >= announced.ConfigVersion || err != nil && !errors.Is(err, goredis.Nil) {
+		if v, bad := strconv.ParseInt(version, 10, 64); bad == nil && v >= announced.ConfigVersion || err != nil && !errors.Is(err, goredis.Nil) {
 			return
 		}
 		select {
@@ -198,11 +204,11 @@ func (c *Catalog) awaitRoom(ctx context.Context, announced *campaign.Campaign, w
 
 // awaitConfirmation waits for one node's confirmation and removes it from waiting. When none comes it looks
 // at the heartbeats: a node that missed the message catches up by the head, and one that left is not waited for.
-func (c *Catalog) awaitConfirmation(ctx context.Context, version int64, wait time.Duration, waiting map[string]bool) error {
-	key := c.keys.confirmed(version)
+func (n *Nodes) awaitConfirmation(ctx context.Context, version int64, wait time.Duration, waiting map[string]bool) error {
+	key := n.client.keys.confirmed(version)
 	// Redis reads 0 as "for ever", and not every server takes more than milliseconds.
 	seconds := strconv.FormatFloat(max(wait, time.Millisecond).Seconds(), 'f', 3, 64)
-	reply, err := c.client.rdb.Do(ctx, "BLPOP", key, seconds).StringSlice()
+	reply, err := n.client.rdb.Do(ctx, "BLPOP", key, seconds).StringSlice()
 	switch {
 	case err == nil && len(reply) == 2:
 		delete(waiting, reply[1])
@@ -210,7 +216,7 @@ func (c *Catalog) awaitConfirmation(ctx context.Context, version int64, wait tim
 	case err != nil && !errors.Is(err, goredis.Nil):
 		return err
 	}
-	pairs, err := liveScript.Run(ctx, c.client.rdb, []string{c.keys.nodes, c.keys.applied}, nodeLife.Milliseconds()).StringSlice()
+	pairs, err := liveScript.Run(ctx, n.client.rdb, []string{n.client.keys.nodes, n.client.keys.applied}, nodeLife.Milliseconds()).StringSlice()
 	if err != nil {
 		return err
 	}

@@ -18,36 +18,28 @@ import (
 )
 
 // ErrLost says that the catalog was emptied or rebuilt by another process since this one last looked. The
-// writer has to read [Catalog.Head] and to go on from there.
+// writer has to read [Campaigns.Head] and to go on from there.
 var ErrLost error = errs.New(errs.Conflict, "the catalog was emptied or rebuilt meanwhile")
 
 const (
 	writeChunk = 500  // objects per script: Redis serves nobody else while one runs
-	roomChunk  = 100  // rooms per script, each of which may be a sum over an hour's minutes
-	readChunk  = 1000 // objects per read
+	readChunk  = 1000 // objects, or rooms, per read
 	readers    = 4    // reads at once
 )
 
-// Catalog is the projection of campaigns and of their room to spend. Its methods may be called from any
+// Campaigns is the projection of the campaigns, as objects with versions. Its methods may be called from any
 // goroutine, but a value remembers which catalog it has seen and belongs to one role: the writer and the
-// nodes of one process each take their own with [NewCatalog].
-type Catalog struct {
+// nodes of one process each take their own with [NewCampaigns].
+type Campaigns struct {
 	client *Client
-	keys   *keys
 
 	mu    sync.Mutex
 	epoch string // of the catalog this value works on; empty before it has seen one
 	lost  bool   // a write was refused and Head has not been read since
-
-	writer            string // unique name of this value
-	reservations      int64  // epoch that rooms are published for
-	beats, beatsAcked int64  // see [Catalog.Beat]
 }
 
-// NewCatalog makes a view of the catalog. It does no I/O.
-func NewCatalog(client *Client) *Catalog {
-	return &Catalog{client: client, writer: rand.Text(), keys: &client.keys}
-}
+// NewCampaigns makes a view of the campaigns. It does no I/O.
+func NewCampaigns(client *Client) *Campaigns { return &Campaigns{client: client} }
 
 // PublishCampaigns writes changed campaigns, never an older one over a newer one, and tells every subscriber
 // about each that was new. After it versions up to head are complete; head never goes down. With nothing
@@ -55,7 +47,7 @@ func NewCatalog(client *Client) *Catalog {
 //
 // Errors: [ErrLost] when the catalog is not the one this value knows, also for every further call until Head
 // is read; nothing was written then, so a change can never be missing below the head.
-func (c *Catalog) PublishCampaigns(ctx context.Context, changed []campaign.Campaign, head int64) error {
+func (c *Campaigns) PublishCampaigns(ctx context.Context, changed []campaign.Campaign, head int64) error {
 	for len(changed) > writeChunk {
 		if err := c.publish(ctx, changed[:writeChunk], ""); err != nil {
 			return err
@@ -65,7 +57,7 @@ func (c *Catalog) PublishCampaigns(ctx context.Context, changed []campaign.Campa
 	return c.publish(ctx, changed, strconv.FormatInt(head, 10))
 }
 
-func (c *Catalog) publish(ctx context.Context, changed []campaign.Campaign, head string) error {
+func (c *Campaigns) publish(ctx context.Context, changed []campaign.Campaign, head string) error {
 	c.mu.Lock()
 	expected, lost := c.epoch, c.lost
 	c.mu.Unlock()
@@ -73,7 +65,7 @@ func (c *Catalog) publish(ctx context.Context, changed []campaign.Campaign, head
 		return ErrLost
 	}
 	args := make([]any, 0, 4+3*len(changed))
-	args = append(args, c.keys.changes, expected, rand.Text(), head)
+	args = append(args, c.client.keys.changes, expected, rand.Text(), head)
 	for i := range changed {
 		object, err := json.Marshal(&changed[i])
 		if err != nil {
@@ -81,7 +73,8 @@ func (c *Catalog) publish(ctx context.Context, changed []campaign.Campaign, head
 		}
 		args = append(args, changed[i].ID.String(), changed[i].ConfigVersion, object)
 	}
-	keys := []string{c.keys.objects, c.keys.versions, c.keys.head, c.keys.epoch}
+	k := &c.client.keys
+	keys := []string{k.objects, k.versions, k.head, k.epoch}
 	epoch, err := publishScript.Run(ctx, c.client.rdb, keys, args...).Text()
 	if err != nil {
 		return c.client.explain(err)
@@ -99,8 +92,8 @@ func (c *Catalog) publish(ctx context.Context, changed []campaign.Campaign, head
 // Head is the version up to which the catalog is complete. found is false when there is no complete catalog,
 // and once when it is another one than this value has seen before: whatever was read from the old one has to be
 // read again, and a writer has to start at version 0.
-func (c *Catalog) Head(ctx context.Context) (version int64, found bool, err error) {
-	values, err := c.client.rdb.MGet(ctx, c.keys.head, c.keys.epoch).Result()
+func (c *Campaigns) Head(ctx context.Context) (version int64, found bool, err error) {
+	values, err := c.client.rdb.MGet(ctx, c.client.keys.head, c.client.keys.epoch).Result()
 	if err != nil {
 		return 0, false, c.client.explain(err)
 	}
@@ -121,7 +114,7 @@ func (c *Catalog) Head(ctx context.Context) (version int64, found bool, err erro
 // EachCampaign reads the whole catalog and hands it over in pages: to one goroutine at a time, and a page is used again
 // when take returns. Versions up to head are in it, and perhaps some newer ones; head is 0 when there is no complete
 // catalog. Errors: [ErrLost] when it was emptied meanwhile.
-func (c *Catalog) EachCampaign(ctx context.Context, take func(page []campaign.Campaign)) (head int64, err error) {
+func (c *Campaigns) EachCampaign(ctx context.Context, take func(page []campaign.Campaign)) (head int64, err error) {
 	head, ids, err := c.versions(ctx, "-inf")
 	if err != nil {
 		return 0, err
@@ -151,32 +144,32 @@ func (c *Catalog) EachCampaign(ctx context.Context, take func(page []campaign.Ca
 	return head, group.Wait()
 }
 
-// Campaigns loads the whole catalog, in order of version. Head and errors are those of [Catalog.EachCampaign].
-func (c *Catalog) Campaigns(ctx context.Context) (all []campaign.Campaign, head int64, err error) {
+// All loads the whole catalog, in order of version. Head and errors are those of [Campaigns.EachCampaign].
+func (c *Campaigns) All(ctx context.Context) (all []campaign.Campaign, head int64, err error) {
 	return c.load(ctx, "-inf")
 }
 
 // CampaignsSince loads campaigns with a config version above version, in order of version. Head and errors
-// are those of [Catalog.EachCampaign].
-func (c *Catalog) CampaignsSince(ctx context.Context, version int64) (changed []campaign.Campaign, head int64, err error) {
+// are those of [Campaigns.EachCampaign].
+func (c *Campaigns) CampaignsSince(ctx context.Context, version int64) (changed []campaign.Campaign, head int64, err error) {
 	return c.load(ctx, "("+strconv.FormatInt(version, 10))
 }
 
 // versions are the head and, in order of version, the campaigns from one on.
-func (c *Catalog) versions(ctx context.Context, from string) (head int64, ids []string, err error) {
+func (c *Campaigns) versions(ctx context.Context, from string) (head int64, ids []string, err error) {
 	// The head is read before the objects, so that what it promises is among them.
-	head, err = c.client.rdb.Get(ctx, c.keys.head).Int64()
+	head, err = c.client.rdb.Get(ctx, c.client.keys.head).Int64()
 	if err != nil && !errors.Is(err, goredis.Nil) {
 		return 0, nil, c.client.explain(err)
 	}
-	ids, err = c.client.rdb.ZRangeByScore(ctx, c.keys.versions, &goredis.ZRangeBy{Min: from, Max: "+inf"}).Result()
+	ids, err = c.client.rdb.ZRangeByScore(ctx, c.client.keys.versions, &goredis.ZRangeBy{Min: from, Max: "+inf"}).Result()
 	if err != nil {
 		return 0, nil, c.client.explain(err)
 	}
 	return head, ids, nil
 }
 
-func (c *Catalog) load(ctx context.Context, from string) ([]campaign.Campaign, int64, error) {
+func (c *Campaigns) load(ctx context.Context, from string) ([]campaign.Campaign, int64, error) {
 	head, ids, err := c.versions(ctx, from)
 	if err != nil {
 		return nil, 0, err
@@ -194,8 +187,8 @@ func (c *Catalog) load(ctx context.Context, from string) ([]campaign.Campaign, i
 	return list, head, nil
 }
 
-func (c *Catalog) loadChunk(ctx context.Context, ids []string, into []campaign.Campaign) error {
-	objects, err := c.client.rdb.HMGet(ctx, c.keys.objects, ids...).Result()
+func (c *Campaigns) loadChunk(ctx context.Context, ids []string, into []campaign.Campaign) error {
+	objects, err := c.client.rdb.HMGet(ctx, c.client.keys.objects, ids...).Result()
 	if err != nil {
 		return c.client.explain(err)
 	}
@@ -209,4 +202,12 @@ func (c *Catalog) loadChunk(ctx context.Context, ids []string, into []campaign.C
 		}
 	}
 	return nil
+}
+
+// Clear removes the catalog: campaigns, versions, head, epoch and rooms. Nodes stop serving until a projector has
+// published everything again, which a running one does by itself at its next look. It is for a catalog that is
+// known to be wrong and that newer-wins rules would protect: after a restore, or damage.
+func (c *Campaigns) Clear(ctx context.Context) error {
+	k := &c.client.keys
+	return c.client.explain(c.client.rdb.Del(ctx, k.objects, k.versions, k.head, k.epoch, k.rooms).Err())
 }

@@ -16,6 +16,15 @@ import (
 	"github.com/google/uuid"
 )
 
+// roomChunk is how many rooms one script takes, each of which may be a sum over an hour's minutes.
+const roomChunk = 100
+
+// Rooms is the projection of what campaigns may still spend. Its methods may be called from any goroutine.
+type Rooms struct{ client *Client }
+
+// NewRooms makes a view of the rooms. It does no I/O.
+func NewRooms(client *Client) *Rooms { return &Rooms{client} }
+
 // room is a ledger.Room on the wire. Amounts are plain micro-USD: the balance of a campaign that is not prepaid
 // is the largest integer, which the decimal form of money refuses.
 type room struct {
@@ -44,58 +53,70 @@ func (r room) ledger() ledger.Room {
 }
 
 // PublishRooms writes absolute values, never an older version over a newer one, and tells every subscriber
-// about those that were new. What was released goes to the epoch of the last [Catalog.Beat] or [Catalog.Rebuild].
+// about those that were new. What was released goes to the reservations of epoch.
 // Versions must not be negative. Errors: Redis does not answer, or by its clock the rooms are of a past day; then nothing is
 // written until the clock of whoever made them agrees again, and nodes grant from what they have.
-func (c *Catalog) PublishRooms(ctx context.Context, rooms []ledger.Room) error {
-	c.mu.Lock()
-	names := c.keys.reserved(c.reservations)
-	c.mu.Unlock()
+func (r *Rooms) PublishRooms(ctx context.Context, epoch int64, rooms []ledger.Room) error {
 	for len(rooms) > 0 {
 		chunk := rooms[:min(roomChunk, len(rooms))]
 		rooms = rooms[len(chunk):]
-		keys := append(make([]string, 0, 2+2*len(chunk)), c.keys.rooms, c.keys.reservations)
-		args := append(make([]any, 0, 5+5*len(chunk)), reservationArgs[:]...)
-		args = append(args, c.keys.changes, 0)
-		date := chunk[0].Day
-		for i := range chunk {
-			r := &chunk[i]
-			date = min(date, r.Day)
-			if r.Version < 0 {
-				return fmt.Errorf("room of campaign %s has version %d", r.CampaignID, r.Version)
-			}
-			text, err := json.Marshal(roomOf(*r))
-			if err != nil {
-				return fmt.Errorf("encode room of campaign %s: %w", r.CampaignID, err)
-			}
-			limited := 0
-			if r.Balance != ledger.Unlimited {
-				limited = 1
-			}
-			keys = append(keys, names.campaign(r.CampaignID.String()), names.advertiser(r.AdvertiserID.String()))
-			args = append(args, r.CampaignID.String(), r.Version, text, limited, len(r.Released))
-			for _, released := range r.Released {
-				args = append(args, int64(released.Minute), int64(released.Amount))
-			}
-		}
-		args[4] = int64(date)
-		accepted, err := roomsScript.Run(ctx, c.client.rdb, keys, args...).Int64()
+		keys, args, err := r.publishArgs(epoch, chunk)
 		if err != nil {
-			return c.client.explain(err)
+			return err
+		}
+		accepted, err := roomsScript.Run(ctx, r.client.rdb, keys, args...).Int64()
+		if err != nil {
+			return r.client.explain(err)
 		}
 		if accepted < 0 {
-			return fmt.Errorf("rooms of %s are of a past day by the clock of Redis: the database's clock is behind it", date)
+			return fmt.Errorf("rooms of %s are of a past day by the clock of Redis: the database's clock is behind it", oldest(chunk))
 		}
 	}
 	return nil
 }
 
-// Rooms loads every room, in no order.
-func (c *Catalog) Rooms(ctx context.Context) ([]ledger.Room, error) {
+func oldest(rooms []ledger.Room) day.Day {
+	first := rooms[0].Day
+	for i := range rooms {
+		first = min(first, rooms[i].Day)
+	}
+	return first
+}
+
+func (r *Rooms) publishArgs(epoch int64, rooms []ledger.Room) (keys []string, args []any, err error) {
+	names := r.client.keys.reserved(epoch)
+	keys = append(make([]string, 0, 2+2*len(rooms)), r.client.keys.rooms, r.client.keys.reservations)
+	args = append(make([]any, 0, 5+5*len(rooms)), reservationArgs[:]...)
+	args = append(args, r.client.keys.changes, int64(oldest(rooms)))
+	for i := range rooms {
+		room := &rooms[i]
+		if room.Version < 0 {
+			return nil, nil, fmt.Errorf("room of campaign %s has version %d", room.CampaignID, room.Version)
+		}
+		text, err := json.Marshal(roomOf(*room))
+		if err != nil {
+			return nil, nil, fmt.Errorf("encode room of campaign %s: %w", room.CampaignID, err)
+		}
+		limited := 0
+		if room.Balance != ledger.Unlimited {
+			limited = 1
+		}
+		id := room.CampaignID.String()
+		keys = append(keys, names.campaign(id), names.advertiser(room.AdvertiserID.String()))
+		args = append(args, id, room.Version, text, limited, len(room.Released))
+		for _, released := range room.Released {
+			args = append(args, int64(released.Minute), int64(released.Amount))
+		}
+	}
+	return keys, args, nil
+}
+
+// All loads every room, in no order.
+func (r *Rooms) All(ctx context.Context) ([]ledger.Room, error) {
 	found := make(map[uuid.UUID]ledger.Room)
-	err := c.EachRoom(ctx, func(page []ledger.Room) {
-		for _, r := range page {
-			found[r.CampaignID] = r // a scan may show one twice
+	err := r.EachRoom(ctx, func(page []ledger.Room) {
+		for _, one := range page {
+			found[one.CampaignID] = one // a scan may show one twice
 		}
 	})
 	return slices.Collect(maps.Values(found)), err
@@ -103,21 +124,21 @@ func (c *Catalog) Rooms(ctx context.Context) ([]ledger.Room, error) {
 
 // EachRoom reads every room, in no order, and hands them over in pages, each of which is used again when take returns.
 // It may show a room twice.
-func (c *Catalog) EachRoom(ctx context.Context, take func(page []ledger.Room)) error {
+func (r *Rooms) EachRoom(ctx context.Context, take func(page []ledger.Room)) error {
 	var page []ledger.Room
 	for cursor := uint64(0); ; {
-		pairs, next, err := c.client.rdb.HScan(ctx, c.keys.rooms, cursor, "", readChunk).Result()
+		pairs, next, err := r.client.rdb.HScan(ctx, r.client.keys.rooms, cursor, "", readChunk).Result()
 		if err != nil {
-			return c.client.explain(err)
+			return r.client.explain(err)
 		}
 		page = page[:0]
 		for i := 0; i+1 < len(pairs); i += 2 {
 			_, text, _ := strings.Cut(pairs[i+1], "|")
-			r, err := readRoom(text)
+			one, err := readRoom(text)
 			if err != nil {
 				return fmt.Errorf("decode room of campaign %s: %w", pairs[i], err)
 			}
-			page = append(page, r.ledger())
+			page = append(page, one.ledger())
 		}
 		take(page)
 		if cursor = next; cursor == 0 {
