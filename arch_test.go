@@ -18,14 +18,15 @@ var layers = map[string][]string{
 	"schemas/event":     {"schemas/event"},
 	"auction":           {"auction", "internal/money"},
 	"internal/errs":     {},
+	"internal/stream":   {"internal/errs"},
 	"internal/day":      {"internal/errs"},
 	"internal/money":    {},
 	"internal/jsonscan": {},
 	"internal/account":  {"internal/errs", "internal/money"},
 	"internal/token":    {"internal/day", "internal/errs", "internal/money"},
 	"internal/campaign": {"internal/errs", "internal/money", "internal/jsonscan", "internal/account"},
-	"internal/ledger":   {"internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign"},
-	"internal/report":   {"internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
+	"internal/ledger":   {"internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign"},
+	"internal/report":   {"internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
 
 	"internal/trail": {"internal/day", "internal/errs", "internal/account", "internal/campaign", "internal/money", "internal/ledger"},
 	"internal/once":  {"internal/errs"},
@@ -65,7 +66,7 @@ var layers = map[string][]string{
 }
 
 var domain = []string{
-	"internal/errs", "internal/day", "internal/money", "internal/jsonscan", "internal/account", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
+	"internal/errs", "internal/stream", "internal/day", "internal/money", "internal/jsonscan", "internal/account", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
 	"internal/payment", "internal/trail", "internal/once",
 }
 

@@ -24,6 +24,7 @@ import (
 	"adnet/internal/payment"
 	"adnet/internal/postgres"
 	"adnet/internal/redis"
+	"adnet/internal/stream"
 	"adnet/internal/testenv"
 	"adnet/internal/token"
 
@@ -182,7 +183,7 @@ func serveBooks(t *testing.T, store creditBooks) string {
 func mint(t *testing.T, store creditBooks, host campaign.Campaign, developer uuid.UUID, n int) {
 	t.Helper()
 	at := time.Now().UTC()
-	run := ledger.Run{Range: ledger.Range{Partition: ledger.Partition{Stream: uuid.NewString()}, Next: int64(n)}}
+	run := ledger.Run{Range: stream.Range{Partition: stream.Partition{Stream: uuid.NewString()}, Next: int64(n)}}
 	for range n {
 		id, err := uuid.NewV7()
 		require.NoError(t, err)
@@ -193,7 +194,7 @@ func mint(t *testing.T, store creditBooks, host campaign.Campaign, developer uui
 	}
 	b := ledger.Batch{Runs: []ledger.Run{run}, At: at}
 	require.NoError(t, store.InTx(t.Context(), func(tx ledger.Tx) error {
-		if err := tx.Claim(t.Context(), []ledger.Range{run.Range}); err != nil {
+		if err := tx.Claim(t.Context(), []stream.Range{run.Range}); err != nil {
 			return err
 		}
 		fresh, err := tx.MarkFirst(t.Context(), ledger.Candidates(b))

@@ -28,6 +28,7 @@ import (
 	"adnet/internal/lifecycle"
 	"adnet/internal/obs"
 	"adnet/internal/report"
+	"adnet/internal/stream"
 
 	"github.com/cenkalti/backoff/v5"
 	"golang.org/x/sync/errgroup"
@@ -74,7 +75,7 @@ func New(cfg Config, deps Deps) (*Archiver, error) {
 	pauses.InitialInterval, pauses.MaxInterval = cfg.Tick, max(cfg.Tick, 5*time.Second)
 	return &Archiver{
 		cfg: cfg, deps: deps, metrics: m, pauses: pauses, often: obs.Limited(deps.Logger, time.Second),
-		buffer: buffer{queues: make(map[ledger.Partition]*queue)},
+		buffer: buffer{queues: make(map[stream.Partition]*queue)},
 	}, nil
 }
 
@@ -207,7 +208,7 @@ func (a *Archiver) sweep(ctx context.Context) error {
 func (a *Archiver) pass(ctx context.Context) (some bool, err error) {
 	began := time.Now()
 	groups := a.due(began)
-	plans := make([]ledger.Plan, len(groups))
+	plans := make([]ledger.Planned, len(groups))
 	var working errgroup.Group // without a context: one failure does not stop the others
 	working.SetLimit(insertsAtOnce)
 	for i, held := range groups {
@@ -228,7 +229,7 @@ func (a *Archiver) pass(ctx context.Context) (some bool, err error) {
 
 // due groups the partitions whose turn it is: each group is one insert. Less than a full block waits until Linger after
 // the last began.
-func (a *Archiver) due(now time.Time) (groups [][]ledger.Range) {
+func (a *Archiver) due(now time.Time) (groups [][]stream.Range) {
 	if a.buffer.records < a.cfg.ChunkRows && now.Sub(a.inserted) < a.cfg.Linger {
 		return nil
 	}
@@ -240,7 +241,7 @@ func (a *Archiver) due(now time.Time) (groups [][]ledger.Range) {
 		}
 		last := len(groups) - 1
 		// No more than what is held, so that the plan can be carried out at once.
-		groups[last] = append(groups[last], ledger.Range{Partition: p, First: q.records[0].offset, Next: q.end()})
+		groups[last] = append(groups[last], stream.Range{Partition: p, First: q.records[0].offset, Next: q.end()})
 		rows += len(q.records)
 	}
 	return groups
@@ -248,7 +249,7 @@ func (a *Archiver) due(now time.Time) (groups [][]ledger.Range) {
 
 // carryOut plans, builds, inserts and marks one block. The plan is empty when settlement has not been here yet; it is
 // another than what is held, when someone began it before.
-func (a *Archiver) carryOut(ctx context.Context, held []ledger.Range) (ledger.Plan, error) {
+func (a *Archiver) carryOut(ctx context.Context, held []stream.Range) (ledger.Planned, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.InsertTimeout)
 	defer cancel()
 	plan, err := a.deps.Plans.NextPlan(ctx, held, a.cfg.ChunkRows)
@@ -274,15 +275,15 @@ func (a *Archiver) carryOut(ctx context.Context, held []ledger.Range) (ledger.Pl
 	}
 	if missing > 0 {
 		a.metrics.missing.Add(float64(missing))
-		a.deps.Logger.Error("settled events are not in the log any more; archived with their verdicts alone", "plan", plan.Token(), "missing", missing)
+		a.deps.Logger.Error("settled events are not in the log any more; archived with their verdicts alone", "plan", plan.Plan().Token(), "missing", missing)
 	}
 	return plan, nil
 }
 
 // block builds the rows of a plan. missing counts those of which the log has nothing any more.
-func (a *Archiver) block(ctx context.Context, plan ledger.Plan) (block []report.Row, missing int, err error) {
-	block = make([]report.Row, 0, plan.Rows())
-	for _, c := range plan {
+func (a *Archiver) block(ctx context.Context, planned ledger.Planned) (block []report.Row, missing int, err error) {
+	block = make([]report.Row, 0, planned.Plan().Rows())
+	for _, c := range planned {
 		records, complete := a.buffer.within(c.Range)
 		if !complete {
 			if records, err = a.readAgain(ctx, c.Range); err != nil {
@@ -298,7 +299,7 @@ func (a *Archiver) block(ctx context.Context, plan ledger.Plan) (block []report.
 
 // readAgain reads a planned range from the log directly: its partition went to another process, or our own reading
 // skipped something.
-func (a *Archiver) readAgain(ctx context.Context, r ledger.Range) ([]held, error) {
+func (a *Archiver) readAgain(ctx context.Context, r stream.Range) ([]held, error) {
 	a.deps.Logger.Info("a planned chunk is not held here; reading it from the log", "chunk", r)
 	r.Next++ // a row without a record takes the time of the next
 	records, err := a.deps.Log.Read(ctx, r)
@@ -313,8 +314,8 @@ func (a *Archiver) readAgain(ctx context.Context, r ledger.Range) ([]held, error
 }
 
 // insert writes a block and marks its plan.
-func (a *Archiver) insert(ctx context.Context, plan ledger.Plan, block []report.Row) error {
-	start := time.Now()
+func (a *Archiver) insert(ctx context.Context, planned ledger.Planned, block []report.Row) error {
+	start, plan := time.Now(), planned.Plan()
 	if err := a.deps.Sink.Insert(ctx, plan.Token(), block); err != nil {
 		return fmt.Errorf("insert %s: %w", plan.Token(), err)
 	}
@@ -326,14 +327,14 @@ func (a *Archiver) insert(ctx context.Context, plan ledger.Plan, block []report.
 	a.metrics.insert.Observe(time.Since(start).Seconds())
 	a.metrics.chunk.Observe(float64(len(block)))
 	a.metrics.rows.Add(float64(len(block)))
-	a.metrics.age.Set(max(0, time.Since(newest(plan, block)).Seconds()))
+	a.metrics.age.Set(max(0, time.Since(newest(planned, block)).Seconds()))
 	return nil
 }
 
 // newest is when the newest event of a block was received, as each partition is in about that order.
-func newest(plan ledger.Plan, block []report.Row) (at time.Time) {
+func newest(planned ledger.Planned, block []report.Row) (at time.Time) {
 	end := 0
-	for _, c := range plan {
+	for _, c := range planned {
 		end += len(c.Outcomes)
 		at = later(at, block[end-1].ReceivedAt)
 	}

@@ -17,6 +17,7 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/memory"
 	"adnet/internal/report"
+	"adnet/internal/stream"
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
@@ -220,7 +221,7 @@ func TestEveryOffsetIsOneRow(t *testing.T) {
 	require.Zero(t, into.differ, "a repeated block must be the same block")
 }
 
-var partition = ledger.Partition{Stream: "00ff", Number: 1}
+var partition = stream.Partition{Stream: "00ff", Number: 1}
 
 // scripted is what polls bring of one partition, and what the log has of it when it is read directly.
 type scripted struct {
@@ -245,12 +246,12 @@ func (s *scripted) Poll(ctx context.Context, _ int) ([]event.Record, error) {
 
 func (s *scripted) Done(context.Context) error { return nil }
 
-func (s *scripted) Read(_ context.Context, r ledger.Range) (records []event.Record, _ error) {
+func (s *scripted) Read(_ context.Context, r stream.Range) (records []event.Record, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reads++
 	for _, record := range s.log {
-		if (ledger.Partition{Stream: record.TopicID, Number: record.Partition}) == r.Partition && record.Offset >= r.First && record.Offset < r.Next {
+		if (stream.Partition{Stream: record.TopicID, Number: record.Partition}) == r.Partition && record.Offset >= r.First && record.Offset < r.Next {
 			records = append(records, record)
 		}
 	}
@@ -273,9 +274,9 @@ func settled(t *testing.T, store *memory.Store, first int64, outcomes ...ledger.
 
 func settledOf(t *testing.T, store *memory.Store, number int32, first int64, outcomes ...ledger.Outcome) {
 	t.Helper()
-	r := ledger.Range{Partition: ledger.Partition{Stream: partition.Stream, Number: number}, First: first, Next: first + int64(len(outcomes))}
+	r := stream.Range{Partition: stream.Partition{Stream: partition.Stream, Number: number}, First: first, Next: first + int64(len(outcomes))}
 	require.NoError(t, store.InTx(t.Context(), func(tx ledger.Tx) error {
-		return errors.Join(tx.Claim(t.Context(), []ledger.Range{r}), tx.Write(t.Context(), ledger.Effects{Applied: []ledger.AppliedRange{{Range: r, Outcomes: outcomes}}}))
+		return errors.Join(tx.Claim(t.Context(), []stream.Range{r}), tx.Write(t.Context(), ledger.Effects{Applied: []ledger.AppliedRange{{Range: r, Outcomes: outcomes}}}))
 	}))
 }
 
@@ -375,13 +376,13 @@ func TestPartitionsShareABlock(t *testing.T) {
 func TestPlanOfOthersIsEndedAsItBegan(t *testing.T) {
 	store, into := memory.New(time.Now), newSink(nil)
 	log := &scripted{}
-	var held []ledger.Range
+	var held []stream.Range
 	for n := range int32(2) {
 		settledOf(t, store, n, 0, ok(3)...)
 		for i := range int64(3) {
 			log.log = append(log.log, recordOf(t, n, i, impression()))
 		}
-		held = append(held, ledger.Range{Partition: ledger.Partition{Stream: "00ff", Number: n}, Next: 3})
+		held = append(held, stream.Range{Partition: stream.Partition{Stream: "00ff", Number: n}, Next: 3})
 	}
 	planned, err := store.NextPlan(t.Context(), held, 50_000)
 	require.NoError(t, err)
@@ -395,7 +396,7 @@ func TestPlanOfOthersIsEndedAsItBegan(t *testing.T) {
 	log.polls = [][]event.Record{log.log[3:4]} // the first record of the second one
 	_, stop = start(t, config, log, store, into)
 	require.Len(t, into.await(t, 6), 6)
-	block := into.blocks[planned.Token()]
+	block := into.blocks[planned.Plan().Token()]
 	require.Len(t, block, 6)
 	for i, row := range block {
 		var e event.Event
@@ -403,7 +404,7 @@ func TestPlanOfOthersIsEndedAsItBegan(t *testing.T) {
 		require.Equal(t, uuid.UUID(e.EventId), row.EventID)
 	}
 	require.Eventually(t, func() bool {
-		archived, err := store.Archived(t.Context(), []ledger.Partition{held[0].Partition, held[1].Partition})
+		archived, err := store.Archived(t.Context(), []stream.Partition{held[0].Partition, held[1].Partition})
 		return err == nil && archived[held[0].Partition] == 3 && archived[held[1].Partition] == 3
 	}, patience, time.Millisecond)
 	stop()
@@ -413,7 +414,7 @@ func TestPlanOfOthersIsEndedAsItBegan(t *testing.T) {
 func TestPlanLargerThanTheBufferIsCarriedOut(t *testing.T) {
 	store, into := memory.New(time.Now), newSink(nil)
 	settled(t, store, 0, ok(6)...)
-	planned, err := store.NextPlan(t.Context(), []ledger.Range{{Partition: partition, Next: 6}}, 50_000)
+	planned, err := store.NextPlan(t.Context(), []stream.Range{{Partition: partition, Next: 6}}, 50_000)
 	require.NoError(t, err)
 	cfg := config
 	cfg.BufferRecords = 2
@@ -424,7 +425,7 @@ func TestPlanLargerThanTheBufferIsCarriedOut(t *testing.T) {
 	}
 	start(t, cfg, log, store, into)
 	require.Len(t, into.await(t, 6), 6)
-	require.Len(t, into.blocks[planned.Token()], 6)
+	require.Len(t, into.blocks[planned.Plan().Token()], 6)
 }
 
 func TestFullBufferStopsReadingUntilSettlementCatchesUp(t *testing.T) {
@@ -507,13 +508,13 @@ func TestWhatOthersArchivedIsForgotten(t *testing.T) {
 	cfg.BufferRecords = 1
 	log := &scripted{polls: [][]event.Record{{record(t, 0, impression()), record(t, 1, impression())}, {record(t, 2, impression())}}}
 	settled(t, store, 0, ok(2)...)
-	plan, err := store.NextPlan(t.Context(), []ledger.Range{{Partition: partition, Next: 2}}, 10)
+	plan, err := store.NextPlan(t.Context(), []stream.Range{{Partition: partition, Next: 2}}, 10)
 	require.NoError(t, err)
-	require.NoError(t, store.MarkArchived(t.Context(), plan))
+	require.NoError(t, store.MarkArchived(t.Context(), plan.Plan()))
 	start(t, cfg, log, store, into)
 	settled(t, store, 2, ok(1)...)
 	require.Len(t, into.await(t, 1), 1)
-	require.Contains(t, into.blocks, ledger.Range{Partition: partition, First: 2, Next: 3}.String())
+	require.Contains(t, into.blocks, stream.Range{Partition: partition, First: 2, Next: 3}.String())
 }
 
 // broken is a sink that never answers well.
@@ -527,7 +528,7 @@ func TestSinkOutOfReachMakesNotReadyAndDoesNotDelayTheStop(t *testing.T) {
 	a, stop := start(t, config, &scripted{polls: [][]event.Record{{record(t, 0, impression())}}}, store, broken{})
 	require.Eventually(t, func() bool { return errors.Is(a.Ready(), errSink) }, patience, time.Millisecond)
 	stop()
-	archived, err := store.Archived(t.Context(), []ledger.Partition{partition})
+	archived, err := store.Archived(t.Context(), []stream.Partition{partition})
 	require.NoError(t, err)
 	require.Zero(t, archived[partition])
 }

@@ -33,7 +33,7 @@ type Auctions struct{ *copier[report.Auction] }
 
 // NewAuctions checks the settings. It opens nothing. Errors: as [New].
 func NewAuctions(cfg Config, deps AuctionDeps) (*Auctions, error) {
-	s := stream[report.Auction]{
+	s := topic[report.Auction]{
 		name: "auctions", help: "Outcomes of auctions", log: deps.Log, logger: deps.Logger, registerer: deps.Registerer, decode: auctionRow,
 	}
 	if deps.Sink != nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"adnet/consumers/archive"
-	"adnet/internal/ledger"
 	"adnet/internal/report"
+	"adnet/internal/stream"
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
@@ -59,7 +59,7 @@ func TestAuctionsAreArchivedAndTriedAgain(t *testing.T) {
 		AuctionID: id, At: time.UnixMicro(1_700_000_000_000_123).UTC(), DeveloperID: developer, CampaignID: id, Price: 5, ECPM: 5_000,
 		Format: "image", HostApp: "app", Sandbox: true, Took: 42 * time.Microsecond,
 	}}, sink.rows)
-	token := ledger.Range{Partition: partition, First: 7, Next: 9}.String()
+	token := stream.Range{Partition: partition, First: 7, Next: 9}.String()
 	require.Equal(t, []string{token, token}, sink.tokens)
 	require.NotEqual(t, uuid.Nil, sink.rows[0].AuctionID)
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"adnet/internal/ledger"
 	"adnet/internal/obs"
+	"adnet/internal/stream"
 	"adnet/schemas/event"
 
 	"github.com/cenkalti/backoff/v5"
@@ -19,8 +19,8 @@ import (
 // patience is how long one block of a best-effort stream is tried before it is dropped.
 const patience = 30 * time.Second
 
-// stream is what a best-effort copy of a topic needs to know of it.
-type stream[R any] struct {
+// topic is what a best-effort copy of a topic needs to know of it.
+type topic[R any] struct {
 	name       string // of the metrics and log lines: auctions, notices
 	help       string
 	log        Log // by its committed offsets
@@ -35,13 +35,13 @@ type stream[R any] struct {
 // twice. No money depends on them.
 type copier[R any] struct {
 	cfg     Config
-	stream  stream[R]
+	topic   topic[R]
 	rows    prometheus.Counter
 	dropped prometheus.Counter
 	often   *obs.LimitedLogger
 }
 
-func newCopier[R any](cfg Config, s stream[R]) (*copier[R], error) {
+func newCopier[R any](cfg Config, s topic[R]) (*copier[R], error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func newCopier[R any](cfg Config, s stream[R]) (*copier[R], error) {
 		return nil, errors.New("archive: log, sink, logger and registerer are required")
 	}
 	c := &copier[R]{
-		cfg: cfg, stream: s, often: obs.Limited(s.logger, time.Second),
+		cfg: cfg, topic: s, often: obs.Limited(s.logger, time.Second),
 		rows:    prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_archive_" + s.name + "_total", Help: s.help + " archived."}),
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_archive_" + s.name + "_dropped_total", Help: s.help + " dropped: not decodable, or refused by the store."}),
 	}
@@ -63,10 +63,10 @@ func newCopier[R any](cfg Config, s stream[R]) (*copier[R], error) {
 // it has no other end.
 func (c *copier[R]) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		records, err := c.stream.log.Poll(ctx, c.cfg.ChunkRows)
+		records, err := c.topic.log.Poll(ctx, c.cfg.ChunkRows)
 		if err != nil {
 			if ctx.Err() == nil {
-				c.often.Warn(ctx, "poll of "+c.stream.name+" failed", "error", err)
+				c.often.Warn(ctx, "poll of "+c.topic.name+" failed", "error", err)
 				pause(ctx, time.Second)
 			}
 			continue
@@ -77,10 +77,10 @@ func (c *copier[R]) Run(ctx context.Context) error {
 				break // not committed: read again by the next
 			}
 			c.dropped.Add(float64(len(rows)))
-			c.often.Warn(ctx, c.stream.name+" dropped: the analytics store refused them", "error", err)
+			c.often.Warn(ctx, c.topic.name+" dropped: the analytics store refused them", "error", err)
 		}
-		if err := c.stream.log.Done(ctx); err != nil && ctx.Err() == nil {
-			c.often.Warn(ctx, "commit of "+c.stream.name+" failed", "error", err)
+		if err := c.topic.log.Done(ctx); err != nil && ctx.Err() == nil {
+			c.often.Warn(ctx, "commit of "+c.topic.name+" failed", "error", err)
 		}
 		if len(records) < c.cfg.ChunkRows {
 			pause(ctx, c.cfg.Linger)
@@ -96,7 +96,7 @@ func (c *copier[R]) insert(ctx context.Context, token string, rows []R) error {
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		try, cancel := context.WithTimeout(ctx, c.cfg.InsertTimeout)
 		defer cancel()
-		return struct{}{}, c.stream.insert(try, token, rows)
+		return struct{}{}, c.topic.insert(try, token, rows)
 	}, backoff.WithMaxElapsedTime(patience))
 	if err == nil {
 		c.rows.Add(float64(len(rows)))
@@ -108,18 +108,18 @@ func (c *copier[R]) insert(ctx context.Context, token string, rows []R) error {
 func (c *copier[R]) block(records []event.Record) (token string, rows []R) {
 	rows = make([]R, 0, len(records))
 	var ranges []string
-	var open ledger.Range
+	var open stream.Range
 	for i := range records {
 		r := &records[i]
-		p := ledger.Partition{Stream: r.TopicID, Number: r.Partition}
+		p := stream.Partition{Stream: r.TopicID, Number: r.Partition}
 		if i == 0 || p != open.Partition || r.Offset != open.Next {
 			if i > 0 {
 				ranges = append(ranges, open.String())
 			}
-			open = ledger.Range{Partition: p, First: r.Offset, Next: r.Offset}
+			open = stream.Range{Partition: p, First: r.Offset, Next: r.Offset}
 		}
 		open.Next++
-		row, ok := c.stream.decode(r.Value)
+		row, ok := c.topic.decode(r.Value)
 		if !ok {
 			c.dropped.Inc()
 			continue

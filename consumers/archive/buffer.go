@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"adnet/internal/ledger"
+	"adnet/internal/stream"
 	"adnet/schemas/event"
 )
 
@@ -22,7 +22,7 @@ type queue struct{ records []held }
 
 // buffer is the queues of all partitions, and how full they are.
 type buffer struct {
-	queues  map[ledger.Partition]*queue // none is empty
+	queues  map[stream.Partition]*queue // none is empty
 	records int
 	bytes   int
 }
@@ -37,7 +37,7 @@ func (b *buffer) add(records []event.Record) {
 	slab := make([]byte, 0, size)
 	for i := range records {
 		r := &records[i]
-		p := ledger.Partition{Stream: r.TopicID, Number: r.Partition}
+		p := stream.Partition{Stream: r.TopicID, Number: r.Partition}
 		q := b.queues[p]
 		if q == nil {
 			q = &queue{}
@@ -55,7 +55,7 @@ func (b *buffer) add(records []event.Record) {
 }
 
 // drop forgets the records of a partition below next, and the partition when nothing of it is left.
-func (b *buffer) drop(p ledger.Partition, next int64) {
+func (b *buffer) drop(p stream.Partition, next int64) {
 	q := b.queues[p]
 	if q == nil {
 		return
@@ -72,7 +72,7 @@ func (b *buffer) drop(p ledger.Partition, next int64) {
 }
 
 // within is what is held of a range, and whether that is all of it. It may run beside other calls of within.
-func (b *buffer) within(r ledger.Range) (records []held, complete bool) {
+func (b *buffer) within(r stream.Range) (records []held, complete bool) {
 	q := b.queues[r.Partition]
 	if q == nil {
 		return nil, false
@@ -96,6 +96,6 @@ func (q *queue) end() int64 {
 }
 
 // partitions lists those that have records, in a fixed order.
-func (b *buffer) partitions() []ledger.Partition {
-	return slices.SortedFunc(maps.Keys(b.queues), ledger.ComparePartitions)
+func (b *buffer) partitions() []stream.Partition {
+	return slices.SortedFunc(maps.Keys(b.queues), stream.Partition.Compare)
 }

@@ -7,6 +7,7 @@ import (
 
 	"adnet/internal/ledger"
 	"adnet/internal/report"
+	"adnet/internal/stream"
 	"adnet/schemas/event"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -30,19 +31,19 @@ type Log interface {
 	// Done commits the offsets polled so far and lets rebalances go on.
 	Done(ctx context.Context) error
 	// Read answers what the log still has of a range, in the order of offsets, whoever is assigned its partition.
-	Read(ctx context.Context, r ledger.Range) ([]event.Record, error)
+	Read(ctx context.Context, r stream.Range) ([]event.Record, error)
 }
 
 // Plans keeps what is to be archived in which pieces.
 type Plans interface {
 	// Archived answers up to where each partition is archived; one that never was is absent.
-	Archived(ctx context.Context, partitions []ledger.Partition) (map[ledger.Partition]int64, error)
+	Archived(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error)
 	// NextPlan plans and answers the next insert of some partitions, of what is settled below each one's Next and at most
 	// maxRows rows, but never less than one applied range. While one of them is in a plan that is not yet marked, that plan
 	// is the answer. Empty: everything settled is archived.
-	NextPlan(ctx context.Context, held []ledger.Range, maxRows int) (ledger.Plan, error)
+	NextPlan(ctx context.Context, held []stream.Range, maxRows int) (ledger.Planned, error)
 	// MarkArchived says that the plan's block is in the analytics store. It is idempotent.
-	MarkArchived(ctx context.Context, p ledger.Plan) error
+	MarkArchived(ctx context.Context, p stream.Plan) error
 }
 
 // Sink is the analytics store. Inserting the same rows under the same token again changes nothing.

@@ -31,7 +31,7 @@ type Notices struct{ *copier[report.Notice] }
 
 // NewNotices checks the settings. It opens nothing. Errors: as [New].
 func NewNotices(cfg Config, deps NoticeDeps) (*Notices, error) {
-	s := stream[report.Notice]{
+	s := topic[report.Notice]{
 		name: "notices", help: "OpenRTB notices", log: deps.Log, logger: deps.Logger, registerer: deps.Registerer, decode: noticeRow,
 	}
 	if deps.Sink != nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"adnet/consumers/archive"
-	"adnet/internal/ledger"
 	"adnet/internal/report"
+	"adnet/internal/stream"
 	"adnet/schemas/event"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -70,7 +70,7 @@ func TestNoticesAreArchivedAndTriedAgain(t *testing.T) {
 		},
 		{AuctionID: bid, At: time.UnixMicro(0).UTC(), Kind: "loss", Proof: "bad_signature", Reason: 0},
 	}, sink.rows)
-	token := ledger.Range{Partition: partition, First: 7, Next: 14}.String()
+	token := stream.Range{Partition: partition, First: 7, Next: 14}.String()
 	require.Equal(t, []string{token, token}, sink.tokens)
 
 	// Auctions and notices report beside each other.

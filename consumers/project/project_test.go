@@ -20,6 +20,7 @@ import (
 	"adnet/internal/memory"
 	"adnet/internal/money"
 	"adnet/internal/redis"
+	"adnet/internal/stream"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
@@ -68,9 +69,9 @@ func (s source) rename(t *testing.T, id uuid.UUID, name string) {
 // spend charges a campaign the way settlement does.
 func (s source) spend(t *testing.T, id uuid.UUID, first int64, amount money.Micros) {
 	t.Helper()
-	r := ledger.Range{Partition: ledger.Partition{Stream: "s"}, First: first, Next: first + 1}
+	r := stream.Range{Partition: stream.Partition{Stream: "s"}, First: first, Next: first + 1}
 	require.NoError(t, s.InTx(t.Context(), func(tx ledger.Tx) error {
-		return errors.Join(tx.Claim(t.Context(), []ledger.Range{r}), tx.Write(t.Context(), ledger.Effects{
+		return errors.Join(tx.Claim(t.Context(), []stream.Range{r}), tx.Write(t.Context(), ledger.Effects{
 			Applied: []ledger.AppliedRange{{Range: r, Outcomes: make([]ledger.Outcome, 1)}},
 			Spend:   []ledger.Spend{{CampaignID: id, Day: day.Of(time.Now()), Amount: amount}},
 		}))

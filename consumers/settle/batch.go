@@ -7,6 +7,7 @@ import (
 
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/stream"
 	"adnet/schemas/event"
 )
 
@@ -40,18 +41,18 @@ func (s *Settler) batch(ctx context.Context, records []event.Record) (b ledger.B
 			b.Runs = append(b.Runs, *run)
 		}
 	}
-	slices.SortFunc(b.Runs, func(a, b ledger.Run) int { return ledger.ComparePartitions(a.Partition, b.Partition) })
+	slices.SortFunc(b.Runs, func(a, b ledger.Run) int { return a.Partition.Compare(b.Partition) })
 	return b, rest, nil
 }
 
 // openRuns starts an empty run for every partition of the records, at the partition's next offset. What
 // is remembered is only asked again when it does not fit the records: another settler may have had the
 // partition in between.
-func (s *Settler) openRuns(ctx context.Context, records []event.Record) (map[ledger.Partition]*ledger.Run, error) {
-	runs := make(map[ledger.Partition]*ledger.Run)
-	counts := make(map[ledger.Partition]int)
-	first := make(map[ledger.Partition]int64)
-	var doubtful []ledger.Partition
+func (s *Settler) openRuns(ctx context.Context, records []event.Record) (map[stream.Partition]*ledger.Run, error) {
+	runs := make(map[stream.Partition]*ledger.Run)
+	counts := make(map[stream.Partition]int)
+	first := make(map[stream.Partition]int64)
+	var doubtful []stream.Partition
 	for i := range records {
 		p := partitionOf(&records[i])
 		counts[p]++
@@ -60,7 +61,7 @@ func (s *Settler) openRuns(ctx context.Context, records []event.Record) (map[led
 		}
 		first[p] = records[i].Offset
 		next, known := s.next[p]
-		runs[p] = &ledger.Run{Range: ledger.Range{Partition: p, First: next, Next: next}}
+		runs[p] = &ledger.Run{Range: stream.Range{Partition: p, First: next, Next: next}}
 		if !known || next != records[i].Offset {
 			doubtful = append(doubtful, p)
 		}
@@ -84,6 +85,6 @@ func (s *Settler) openRuns(ctx context.Context, records []event.Record) (map[led
 	return runs, nil
 }
 
-func partitionOf(r *event.Record) ledger.Partition {
-	return ledger.Partition{Stream: r.TopicID, Number: r.Partition}
+func partitionOf(r *event.Record) stream.Partition {
+	return stream.Partition{Stream: r.TopicID, Number: r.Partition}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"adnet/internal/ledger"
+	"adnet/internal/stream"
 	"adnet/schemas/event"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -39,7 +40,7 @@ type Store interface {
 	// InTx runs apply in one transaction and commits when it returns nil.
 	InTx(ctx context.Context, apply func(ledger.Tx) error) error
 	// Offsets answers the next offset to apply; a partition that was never applied is absent.
-	Offsets(ctx context.Context, partitions []ledger.Partition) (map[ledger.Partition]int64, error)
+	Offsets(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error)
 }
 
 // Deps are what a [Settler] works with. All are required but Now.

@@ -21,6 +21,7 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/lifecycle"
 	"adnet/internal/obs"
+	"adnet/internal/stream"
 	"adnet/schemas/event"
 
 	"github.com/cenkalti/backoff/v5"
@@ -37,7 +38,7 @@ type Settler struct {
 	now     func() time.Time
 
 	decoder decoder
-	next    map[ledger.Partition]int64 // where each partition goes on, as this process last applied it
+	next    map[stream.Partition]int64 // where each partition goes on, as this process last applied it
 	failing atomic.Pointer[error]      // why the last try failed; nil after a success
 }
 
@@ -59,7 +60,7 @@ func New(cfg Config, deps Deps) (*Settler, error) {
 	}
 	return &Settler{
 		cfg: cfg, log: deps.Log, store: deps.Store, logger: deps.Logger, often: obs.Limited(deps.Logger, time.Second),
-		metrics: m, now: deps.Now, next: make(map[ledger.Partition]int64),
+		metrics: m, now: deps.Now, next: make(map[stream.Partition]int64),
 	}, nil
 }
 
@@ -149,7 +150,7 @@ func (s *Settler) apply(ctx context.Context, records []event.Record) (rest bool,
 	if err != nil || len(b.Runs) == 0 {
 		return rest, err
 	}
-	ranges := make([]ledger.Range, len(b.Runs))
+	ranges := make([]stream.Range, len(b.Runs))
 	for i := range b.Runs {
 		ranges[i] = b.Runs[i].Range
 	}
@@ -173,7 +174,7 @@ func (s *Settler) apply(ctx context.Context, records []event.Record) (rest bool,
 }
 
 // decide is the body of the transaction. Nothing in it outlives a rollback.
-func decide(ctx context.Context, tx ledger.Tx, b ledger.Batch, ranges []ledger.Range) (ledger.Effects, error) {
+func decide(ctx context.Context, tx ledger.Tx, b ledger.Batch, ranges []stream.Range) (ledger.Effects, error) {
 	if err := tx.Claim(ctx, ranges); err != nil {
 		return ledger.Effects{}, fmt.Errorf("claim: %w", err)
 	}

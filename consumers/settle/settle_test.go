@@ -23,6 +23,7 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/memory"
 	"adnet/internal/money"
+	"adnet/internal/stream"
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
@@ -111,7 +112,7 @@ func (f *faulty) InTx(ctx context.Context, apply func(ledger.Tx) error) error {
 	return nil
 }
 
-func (f *faulty) Offsets(ctx context.Context, partitions []ledger.Partition) (map[ledger.Partition]int64, error) {
+func (f *faulty) Offsets(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error) {
 	if fail, _ := f.dice(); fail {
 		return nil, errStore
 	}
@@ -188,13 +189,13 @@ func (l logged) settler(t *testing.T, store settle.Store) (stop func()) {
 }
 
 // applied counts outcomes and asserts that each partition's ranges follow each other without a gap.
-func applied(t *testing.T, store *memory.Store, partitions []ledger.Partition) (n int, verdicts map[ledger.Verdict]int) {
+func applied(t *testing.T, store *memory.Store, partitions []stream.Partition) (n int, verdicts map[ledger.Verdict]int) {
 	t.Helper()
 	verdicts = make(map[ledger.Verdict]int)
 	for _, p := range partitions {
 		var next int64
 		for {
-			plan, err := store.NextPlan(t.Context(), []ledger.Range{{Partition: p, Next: math.MaxInt64}}, 1_000_000)
+			plan, err := store.NextPlan(t.Context(), []stream.Range{{Partition: p, Next: math.MaxInt64}}, 1_000_000)
 			require.NoError(t, err)
 			if len(plan) == 0 {
 				break
@@ -206,7 +207,7 @@ func applied(t *testing.T, store *memory.Store, partitions []ledger.Partition) (
 				verdicts[o.Verdict]++
 				n++
 			}
-			require.NoError(t, store.MarkArchived(t.Context(), plan))
+			require.NoError(t, store.MarkArchived(t.Context(), plan.Plan()))
 		}
 	}
 	return n, verdicts
@@ -216,10 +217,10 @@ func applied(t *testing.T, store *memory.Store, partitions []ledger.Partition) (
 type seen struct {
 	settle.Store
 	mu         sync.Mutex
-	partitions []ledger.Partition
+	partitions []stream.Partition
 }
 
-func (s *seen) Offsets(ctx context.Context, partitions []ledger.Partition) (map[ledger.Partition]int64, error) {
+func (s *seen) Offsets(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error) {
 	s.mu.Lock()
 	for _, p := range partitions {
 		if !slices.Contains(s.partitions, p) {
@@ -332,7 +333,7 @@ func (s *scripted) Reset(context.Context) error {
 	return nil
 }
 
-var partition = ledger.Partition{Stream: "00ff", Number: 2}
+var partition = stream.Partition{Stream: "00ff", Number: 2}
 
 func records(first int64, values ...[]byte) []event.Record {
 	list := make([]event.Record, len(values))
@@ -358,7 +359,7 @@ func TestRedeliveryIsLeftOut(t *testing.T) {
 	a, b, c := marshal(t, w.impression()), marshal(t, w.impression()), marshal(t, w.impression())
 	log := newScripted(records(0, a, b), records(0, a, b, c), records(0, a))
 	through(t, config, log, w.store)
-	n, verdicts := applied(t, w.store, []ledger.Partition{partition})
+	n, verdicts := applied(t, w.store, []stream.Partition{partition})
 	require.Equal(t, 3, n)
 	require.Equal(t, 3, verdicts[ledger.OK])
 	require.Equal(t, 3, log.dones)
@@ -371,7 +372,7 @@ func TestOffsetsThatTheLogLostArePoisonAndNeverBlock(t *testing.T) {
 	cfg := config
 	cfg.MaxBatch = 3
 	through(t, cfg, newScripted(records(0, a), records(8, b)), w.store)
-	n, verdicts := applied(t, w.store, []ledger.Partition{partition})
+	n, verdicts := applied(t, w.store, []stream.Partition{partition})
 	require.Equal(t, 9, n)
 	require.Equal(t, map[ledger.Verdict]int{ledger.OK: 2, ledger.Poison: 7}, verdicts)
 }
@@ -379,7 +380,7 @@ func TestOffsetsThatTheLogLostArePoisonAndNeverBlock(t *testing.T) {
 func TestLogWhoseHeadWasRemovedStartsWhereItStarts(t *testing.T) {
 	w := newWorld(t, money.USD)
 	through(t, config, newScripted(records(1_000_000, marshal(t, w.impression()))), w.store)
-	offsets, err := w.store.Offsets(t.Context(), []ledger.Partition{partition})
+	offsets, err := w.store.Offsets(t.Context(), []stream.Partition{partition})
 	require.NoError(t, err)
 	require.EqualValues(t, 1_000_001, offsets[partition])
 }
@@ -393,8 +394,8 @@ type stolen struct {
 func (s *stolen) InTx(ctx context.Context, apply func(ledger.Tx) error) error {
 	s.once.Do(func() {
 		_ = s.Store.InTx(ctx, func(tx ledger.Tx) error {
-			other := ledger.Range{Partition: partition, First: 0, Next: 5}
-			return errors.Join(tx.Claim(ctx, []ledger.Range{other}), tx.Write(ctx, ledger.Effects{
+			other := stream.Range{Partition: partition, First: 0, Next: 5}
+			return errors.Join(tx.Claim(ctx, []stream.Range{other}), tx.Write(ctx, ledger.Effects{
 				Applied: []ledger.AppliedRange{{Range: other, Outcomes: make([]ledger.Outcome, 5)}},
 			}))
 		})
@@ -441,7 +442,7 @@ func TestStopFinishesTheRunningTransaction(t *testing.T) {
 	cancel()
 	close(store.allowed)
 	require.NoError(t, <-ended)
-	n, _ := applied(t, w.store, []ledger.Partition{partition})
+	n, _ := applied(t, w.store, []stream.Partition{partition})
 	require.Equal(t, 1, n)
 	require.Equal(t, 1, log.dones)
 }
@@ -470,7 +471,7 @@ func TestBudgetBindsThroughTheWholeRoad(t *testing.T) {
 	c, err := w.store.Campaign(t.Context(), w.campaign)
 	require.NoError(t, err)
 	require.Equal(t, money.Micros(12_000), c.SpentTotal)
-	_, verdicts := applied(t, w.store, []ledger.Partition{partition})
+	_, verdicts := applied(t, w.store, []stream.Partition{partition})
 	require.Equal(t, map[ledger.Verdict]int{ledger.OK: 3, ledger.OverBudget: 1}, verdicts)
 }
 
@@ -535,7 +536,7 @@ func TestInvalidTrafficThroughTheWholeRoad(t *testing.T) {
 		of(newID(), event.Type_CLICK, ""), marshal(t, self))
 	log := newScripted(records(0, values[:9]...), records(9, values[9:]...))
 	through(t, config, log, w.store)
-	_, verdicts := applied(t, w.store, []ledger.Partition{partition})
+	_, verdicts := applied(t, w.store, []stream.Partition{partition})
 	want := map[ledger.Verdict]int{ledger.OK: 2, ledger.Duplicate: 1, ledger.SelfServed: 1}
 	for _, rule := range ledger.InvalidRules() {
 		want[ledger.InvalidTraffic+ledger.Verdict(rule)]++

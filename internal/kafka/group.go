@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"adnet/internal/ledger"
+	"adnet/internal/stream"
 	"adnet/schemas/event"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -30,7 +30,7 @@ type GroupConfig struct {
 	// Stored reads the next offset to apply of each partition; a partition that is absent starts at the
 	// beginning of its log. It is asked on every assignment and Reset, and asked again until it answers.
 	// Nil: the offsets committed to Kafka count.
-	Stored func(ctx context.Context, partitions []ledger.Partition) (map[ledger.Partition]int64, error)
+	Stored func(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error)
 }
 
 // Group is one member of a consumer group. Poll, Done and Reset belong to one goroutine; Assigned and
@@ -214,7 +214,7 @@ func (g *Group) take(fetches kgo.Fetches) []event.Record {
 }
 
 func (g *Group) takePartition(records []event.Record, p *kgo.FetchPartition) []event.Record {
-	id := stream(g.topicID)
+	id := streamOf(g.topicID)
 	for _, r := range p.Records {
 		if next, ok := g.next[r.Partition]; ok && r.Offset != next && (next > 0 || r.Offset < next) {
 			g.gaps.Inc()
@@ -364,13 +364,13 @@ func (g *Group) positions(ctx context.Context, client *kgo.Client) (map[int32]in
 }
 
 // Assigned lists the partitions that this member reads, by number.
-func (g *Group) Assigned() []ledger.Partition {
+func (g *Group) Assigned() []stream.Partition {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	id := stream(g.topicID)
-	list := make([]ledger.Partition, 0, len(g.next))
+	id := streamOf(g.topicID)
+	list := make([]stream.Partition, 0, len(g.next))
 	for _, number := range slices.Sorted(maps.Keys(g.next)) {
-		list = append(list, ledger.Partition{Stream: id, Number: number})
+		list = append(list, stream.Partition{Stream: id, Number: number})
 	}
 	return list
 }
@@ -432,9 +432,9 @@ func (g *Group) placeOnce(ctx context.Context, assigned map[int32]kgo.Offset) (i
 		}
 		return id, at, nil
 	}
-	partitions := make([]ledger.Partition, 0, len(assigned))
+	partitions := make([]stream.Partition, 0, len(assigned))
 	for _, p := range slices.Sorted(maps.Keys(assigned)) {
-		partitions = append(partitions, ledger.Partition{Stream: stream(id), Number: p})
+		partitions = append(partitions, stream.Partition{Stream: streamOf(id), Number: p})
 	}
 	stored, err := g.group.Stored(ctx, partitions)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"adnet/internal/kafka/kafkatest"
-	"adnet/internal/ledger"
+	"adnet/internal/stream"
 	"adnet/internal/testenv"
 	"adnet/schemas/event"
 
@@ -278,7 +278,7 @@ func TestTopicMadeAgainIsAnotherStream(t *testing.T) {
 		require.Equal(t, numbered(100, 103), values(fresh))
 		require.NotEqual(t, old[0].TopicID, fresh[0].TopicID)
 		require.True(t, offsets.apply(fresh), "the new topic has to start at offset 0")
-		require.Equal(t, []ledger.Partition{{Stream: fresh[0].TopicID, Number: 0}}, g.Assigned())
+		require.Equal(t, []stream.Partition{{Stream: fresh[0].TopicID, Number: 0}}, g.Assigned())
 	})
 }
 
@@ -308,18 +308,18 @@ func TestReadIsOfAnyPartition(t *testing.T) {
 		p, _ := startProducer(t, cfg)
 		write(t, p, numbered(0, 40)...)
 		owner := joinGroup(t, cfg, newLedger())
-		byPartition := make(map[ledger.Partition][]event.Record)
+		byPartition := make(map[stream.Partition][]event.Record)
 		for _, r := range read(t, owner, 40) {
-			at := ledger.Partition{Stream: r.TopicID, Number: r.Partition}
+			at := stream.Partition{Stream: r.TopicID, Number: r.Partition}
 			byPartition[at] = append(byPartition[at], r)
 		}
 		stranger := joinGroup(t, cfg, newLedger()) // it never polls, so it owns nothing
-		within := func(at ledger.Partition, first, next int64) []string {
-			records, err := stranger.Read(deadline(t), ledger.Range{Partition: at, First: first, Next: next})
+		within := func(at stream.Partition, first, next int64) []string {
+			records, err := stranger.Read(deadline(t), stream.Range{Partition: at, First: first, Next: next})
 			require.NoError(t, err)
 			for i, r := range records {
 				require.Equal(t, max(first, records[0].Offset)+int64(i), r.Offset)
-				require.Equal(t, at, ledger.Partition{Stream: r.TopicID, Number: r.Partition})
+				require.Equal(t, at, stream.Partition{Stream: r.TopicID, Number: r.Partition})
 			}
 			return values(records)
 		}
@@ -328,7 +328,7 @@ func TestReadIsOfAnyPartition(t *testing.T) {
 			require.Equal(t, values(all[1:n-1]), within(at, 1, n-1))
 			require.Equal(t, values(all[n-1:]), within(at, n-1, n+5), "it does not wait for what is not written")
 			require.Empty(t, within(at, n, n+5))
-			require.Empty(t, within(ledger.Partition{Stream: "another topic", Number: at.Number}, 0, n))
+			require.Empty(t, within(stream.Partition{Stream: "another topic", Number: at.Number}, 0, n))
 			removeBelow(t, cfg, at.Number, 2)
 			require.Equal(t, values(all[2:4]), within(at, 0, 4))
 			require.Empty(t, within(at, 0, 2))

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"adnet/internal/kafka/kafkatest"
-	"adnet/internal/ledger"
+	"adnet/internal/stream"
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
@@ -107,21 +107,21 @@ func numbered(from, to int) []string {
 // ledgerOffsets plays the offset table of the ledger.
 type ledgerOffsets struct {
 	mu    sync.Mutex
-	next  map[ledger.Partition]int64
+	next  map[stream.Partition]int64
 	fail  atomic.Int32 // how many more reads fail
 	reads atomic.Int32
 }
 
-func newLedger() *ledgerOffsets { return &ledgerOffsets{next: make(map[ledger.Partition]int64)} }
+func newLedger() *ledgerOffsets { return &ledgerOffsets{next: make(map[stream.Partition]int64)} }
 
-func (l *ledgerOffsets) stored(_ context.Context, partitions []ledger.Partition) (map[ledger.Partition]int64, error) {
+func (l *ledgerOffsets) stored(_ context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error) {
 	l.reads.Add(1)
 	if l.fail.Add(-1) >= 0 {
 		return nil, fmt.Errorf("the store is away")
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	found := make(map[ledger.Partition]int64)
+	found := make(map[stream.Partition]int64)
 	for _, p := range partitions {
 		if at, ok := l.next[p]; ok {
 			found[p] = at
@@ -135,9 +135,9 @@ func (l *ledgerOffsets) stored(_ context.Context, partitions []ledger.Partition)
 func (l *ledgerOffsets) apply(records []event.Record) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	moved := make(map[ledger.Partition]int64)
+	moved := make(map[stream.Partition]int64)
 	for _, r := range records {
-		p := ledger.Partition{Stream: r.TopicID, Number: r.Partition}
+		p := stream.Partition{Stream: r.TopicID, Number: r.Partition}
 		at, ok := moved[p]
 		if !ok {
 			at = l.next[p]

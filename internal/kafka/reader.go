@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"adnet/internal/ledger"
+	"adnet/internal/stream"
 	"adnet/schemas/event"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -15,7 +15,7 @@ import (
 
 // Span is what a partition of a topic still holds: offsets from First, up to but not including Next.
 type Span struct {
-	ledger.Partition
+	stream.Partition
 	First, Next int64
 }
 
@@ -52,14 +52,14 @@ func Spans(ctx context.Context, cfg Config, topic string, deps Deps) ([]Span, er
 	var spans []Span
 	for _, p := range next.Offsets().Sorted() {
 		start, _ := first.Lookup(name, p.Partition)
-		spans = append(spans, Span{Partition: ledger.Partition{Stream: stream(id), Number: p.Partition}, First: start.Offset, Next: p.At})
+		spans = append(spans, Span{Partition: stream.Partition{Stream: streamOf(id), Number: p.Partition}, First: start.Offset, Next: p.At})
 	}
 	return spans, nil
 }
 
 // Read answers what the topic still has of a range, in the order of offsets, whoever is assigned its partition. It opens
 // a connection of its own: it is for what polling did not bring.
-func (g *Group) Read(ctx context.Context, r ledger.Range) ([]event.Record, error) {
+func (g *Group) Read(ctx context.Context, r stream.Range) ([]event.Record, error) {
 	spans, err := Spans(ctx, g.cfg, g.group.Topic, g.deps)
 	if err != nil {
 		return nil, err

@@ -141,8 +141,8 @@ func describe(ctx context.Context, admin *kadm.Client, topic string) (id kadm.To
 	return detail.ID, ready, nil
 }
 
-// stream is the name of a topic id in ledger.Partition and event.Record.
-func stream(id [16]byte) string { return hex.EncodeToString(id[:]) }
+// streamOf is the name of a topic id in stream.Partition and event.Record.
+func streamOf(id [16]byte) string { return hex.EncodeToString(id[:]) }
 
 // retriable says whether a broker's answer may be different next time.
 func retriable(err error) bool {

@@ -1,37 +1,17 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
-	"fmt"
 	"time"
 
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/money"
+	"adnet/internal/stream"
 
 	"github.com/google/uuid"
 )
-
-// Partition is one ordered log of events. Stream is the broker's topic id in hex, not its name: a topic
-// that is deleted and made again starts at offset 0 and must not look already applied.
-type Partition struct {
-	Stream string
-	Number int32
-}
-
-// Range is a run of offsets of a partition, First included, Next excluded.
-type Range struct {
-	Partition
-	First, Next int64
-}
-
-// String is the range's name in refs and insert tokens.
-func (r Range) String() string {
-	return fmt.Sprintf("%s/%d:%d-%d", r.Stream, r.Number, r.First, r.Next)
-}
 
 // Batch is what one poll brought: whole runs of partitions, each record in the order of its offset.
 type Batch struct {
@@ -47,7 +27,7 @@ type Batch struct {
 
 // Run is the records of one range. Records[i] has offset First+i.
 type Run struct {
-	Range
+	stream.Range
 	Records []Record
 }
 
@@ -66,7 +46,7 @@ var ErrFenced = errors.New("partition is applied by another consumer")
 // an error of any rolls all of it back.
 type Tx interface {
 	// Claim moves every partition's offset from First to Next, or fails with [ErrFenced].
-	Claim(ctx context.Context, ranges []Range) error
+	Claim(ctx context.Context, ranges []stream.Range) error
 	// Impressions says which of the auctions have a recorded impression: what [Screen] asks. An auction's events
 	// are in one partition, which Claim holds, so the answer stays true until the transaction ends.
 	Impressions(ctx context.Context, auctions []uuid.UUID) (map[uuid.UUID]bool, error)
@@ -136,10 +116,23 @@ type Effects struct {
 	HeldCharges []HeldCharge   // by case, campaign, then day
 }
 
-// AppliedRange is the verdicts of a range: Outcomes[i] belongs to offset First+i.
+// AppliedRange is the verdicts of a range, or of several that follow each other: Outcomes[i] belongs to offset First+i.
 type AppliedRange struct {
-	Range
+	stream.Range
 	Outcomes []Outcome
+}
+
+// Planned is a [stream.Plan] with what settlement decided about its offsets: what the analytics store is given as one
+// block.
+type Planned []AppliedRange
+
+// Plan is the ranges alone.
+func (p Planned) Plan() stream.Plan {
+	plan := make(stream.Plan, len(p))
+	for i := range p {
+		plan[i] = p[i].Range
+	}
+	return plan
 }
 
 // Spend is an amount added to a campaign's day and total.
@@ -151,46 +144,10 @@ type Spend struct {
 
 // DeadLetter is a record that could not be decoded.
 type DeadLetter struct {
-	Partition
+	stream.Partition
 	Offset  int64
 	Problem string
 	Raw     []byte
-}
-
-// Chunk is whole applied ranges of one partition: Outcomes[i] belongs to offset First+i.
-type Chunk struct {
-	Range
-	Outcomes []Outcome
-}
-
-// Plan is a planned insert into the analytics store: a chunk of each of some partitions, ordered by stream and number,
-// written as one block under one token. The plan is stored before the first try, so a retry after a crash, by whoever
-// owns the partitions then, builds the same block.
-type Plan []Chunk
-
-// Token is the insert-deduplication token: a function of the ranges alone, never of what is in them.
-func (p Plan) Token() string {
-	if len(p) == 1 {
-		return p[0].Range.String()
-	}
-	h := sha256.New()
-	for _, c := range p {
-		fmt.Fprintln(h, c.Range)
-	}
-	return fmt.Sprintf("%d:%x", len(p), h.Sum(nil)[:16])
-}
-
-// Rows is how many rows the block has.
-func (p Plan) Rows() (n int) {
-	for _, c := range p {
-		n += int(c.Next - c.First)
-	}
-	return n
-}
-
-// ComparePartitions orders partitions by stream, then number, as everything that locks or lists them does.
-func ComparePartitions(a, b Partition) int {
-	return cmp.Or(cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Number, b.Number))
 }
 
 // Check is one promise compared on live stores: Got must equal Want.

@@ -9,6 +9,7 @@ import (
 	"adnet/internal/day"
 	. "adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/stream"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -118,7 +119,7 @@ func TestClickOfTheSameBatchShownByTheStoreDoesNotCount(t *testing.T) {
 		e.Type, e.CampaignID, e.BillingModel, e.Price = Conversion, campaignB, campaign.CPA, 12_000
 	})
 	click := with(conversion, func(e *Event) { e.Type = Click })
-	run := Run{Range: Range{Next: 2}, Records: []Record{{Event: conversion}, {Event: click}}}
+	run := Run{Range: stream.Range{Next: 2}, Records: []Record{{Event: conversion}, {Event: click}}}
 	book := plainBooks()[campaignB]
 	effects := Decide(batchOf(noon, run), []bool{true, true}, Books{
 		Campaigns: map[uuid.UUID]*CampaignBook{campaignB: &book}, Clicked: map[uuid.UUID]bool{conversion.AuctionID: true},
@@ -155,7 +156,7 @@ func TestEffectsAreGroupedAndOrdered(t *testing.T) {
 	tomorrow := func(e *Event) { e.ReceivedAt = noon.Add(24 * time.Hour) }
 	click := func(e *Event) { e.Type, e.CampaignID, e.BillingModel = Click, campaignA2, campaign.CPC }
 	run := func(number int32, events ...Event) Run {
-		r := Run{Range: Range{Partition: Partition{Stream: "topic", Number: number}, First: 10, Next: 10 + int64(len(events))}}
+		r := Run{Range: stream.Range{Partition: stream.Partition{Stream: "topic", Number: number}, First: 10, Next: 10 + int64(len(events))}}
 		for _, e := range events {
 			r.Records = append(r.Records, Record{Event: e})
 		}
@@ -214,7 +215,7 @@ func TestNeedNamesOnlyWhatDecidesMoney(t *testing.T) {
 }
 
 func TestMissingMarksCountAsSeen(t *testing.T) {
-	run := Run{Range: Range{Next: 1}, Records: []Record{{Event: impression(1)}}}
+	run := Run{Range: stream.Range{Next: 1}, Records: []Record{{Event: impression(1)}}}
 	book := plainBooks()[campaignA1]
 	effects := Decide(batchOf(noon, run), nil, Books{Campaigns: map[uuid.UUID]*CampaignBook{campaignA1: &book}})
 	require.Equal(t, Duplicate, effects.Applied[0].Outcomes[0].Verdict)
@@ -246,7 +247,7 @@ func BenchmarkDecide(b *testing.B) {
 	for i := range 500 {
 		books.Campaigns[testID2(i)] = &CampaignBook{AdvertiserID: testID(byte(i)), DailyBudget: money.Max, TotalBudget: money.Max}
 	}
-	run := Run{Range: Range{Next: n}}
+	run := Run{Range: stream.Range{Next: n}}
 	for i := range n {
 		e := impression(i)
 		e.CampaignID, e.DeveloperID = testID2(i%500), testID2(600+i%50)

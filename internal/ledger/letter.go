@@ -1,11 +1,7 @@
 package ledger
 
 import (
-	"strconv"
-	"strings"
 	"time"
-
-	"adnet/internal/errs"
 )
 
 // Letter is a dead letter with its life. Times are UTC, zero while it has not happened.
@@ -28,22 +24,3 @@ type LetterQuery struct {
 
 // Page is the limit and offset inside their bounds.
 func (q LetterQuery) Page() (limit, offset int) { return min(max(q.Limit, 1), 1000), max(q.Offset, 0) }
-
-// ParsePlace reads the place of one record: stream/partition:offset. Errors carry errs.InvalidRequest.
-func ParsePlace(text string) (Range, error) {
-	wrong := errs.New(errs.InvalidRequest, "%q is no place of a record like 0f1e…/3:1234", text)
-	stream, rest, ok := strings.Cut(text, "/")
-	partition, offset, both := strings.Cut(rest, ":")
-	if !ok || !both || stream == "" {
-		return Range{}, wrong
-	}
-	number, err := strconv.ParseInt(partition, 10, 32)
-	if err != nil {
-		return Range{}, wrong
-	}
-	first, err := strconv.ParseInt(offset, 10, 64)
-	if err != nil || first < 0 {
-		return Range{}, wrong
-	}
-	return Range{Partition: Partition{Stream: stream, Number: int32(number)}, First: first, Next: first + 1}, nil
-}

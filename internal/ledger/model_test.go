@@ -10,6 +10,7 @@ import (
 	"adnet/internal/day"
 	. "adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/stream"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -45,19 +46,19 @@ func auctionID(n int) uuid.UUID {
 // model is a store in memory that keeps what Tx promises, and nothing else.
 type model struct {
 	prepaid   bool
-	next      map[Partition]int64
+	next      map[stream.Partition]int64
 	seen      map[Key]bool
 	campaigns map[uuid.UUID]CampaignBook
 	balances  map[Account]map[Asset]int64
 	ids       map[uuid.UUID]bool
-	outcomes  map[Partition][]Outcome
+	outcomes  map[stream.Partition][]Outcome
 	dead      []DeadLetter
 }
 
 func newModel(books map[uuid.UUID]CampaignBook, deposits map[uuid.UUID]money.Micros) *model {
 	m := &model{
-		next: map[Partition]int64{}, seen: map[Key]bool{}, campaigns: maps.Clone(books),
-		balances: map[Account]map[Asset]int64{}, ids: map[uuid.UUID]bool{}, outcomes: map[Partition][]Outcome{},
+		next: map[stream.Partition]int64{}, seen: map[Key]bool{}, campaigns: maps.Clone(books),
+		balances: map[Account]map[Asset]int64{}, ids: map[uuid.UUID]bool{}, outcomes: map[stream.Partition][]Outcome{},
 	}
 	for id, amount := range deposits {
 		m.prepaid = true
@@ -188,8 +189,8 @@ func batchOf(at time.Time, runs ...Run) Batch { return Batch{At: at, Runs: runs}
 // single applies events as one batch of partition 0 and gives their outcomes.
 func (m *model) single(t *testing.T, events ...Event) []Outcome {
 	t.Helper()
-	p := Partition{Stream: "s"}
-	run := Run{Range: Range{Partition: p, First: m.next[p], Next: m.next[p] + int64(len(events))}}
+	p := stream.Partition{Stream: "s"}
+	run := Run{Range: stream.Range{Partition: p, First: m.next[p], Next: m.next[p] + int64(len(events))}}
 	for _, e := range events {
 		run.Records = append(run.Records, Record{Event: e})
 	}

@@ -9,6 +9,7 @@ import (
 	"adnet/internal/campaign"
 	. "adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/stream"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -106,8 +107,8 @@ func settle(t *rapid.T, m *model, order []Record, maxBatch int) {
 func (m *model) cut(records []Record) Batch {
 	runs := make([]Run, partitions)
 	for i := range runs {
-		p := Partition{Stream: "topic", Number: int32(i)}
-		runs[i].Range = Range{Partition: p, First: m.next[p], Next: m.next[p]}
+		p := stream.Partition{Stream: "topic", Number: int32(i)}
+		runs[i].Range = stream.Range{Partition: p, First: m.next[p], Next: m.next[p]}
 	}
 	for _, r := range records {
 		h := fnv.New32a()
@@ -140,9 +141,9 @@ func TestPropertyCutsChangeNothing(t *testing.T) {
 		order := interleave(t, s.auctions)
 		whole, cut := newModel(s.books, s.deposits), newModel(s.books, s.deposits)
 		apply := func(m *model, records []Record) {
-			p := Partition{Stream: "topic"}
+			p := stream.Partition{Stream: "topic"}
 			first := m.next[p]
-			m.apply(t, batchOf(noon, Run{Range: Range{Partition: p, First: first, Next: first + int64(len(records))}, Records: records}))
+			m.apply(t, batchOf(noon, Run{Range: stream.Range{Partition: p, First: first, Next: first + int64(len(records))}, Records: records}))
 		}
 		apply(whole, order)
 		for rest := order; len(rest) > 0; {

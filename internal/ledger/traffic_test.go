@@ -9,6 +9,7 @@ import (
 	"adnet/internal/day"
 	. "adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/stream"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -96,7 +97,7 @@ func TestScreeningDoesNotDependOnTheCuts(t *testing.T) {
 // another, which has no impression, as the first has no click.
 func TestScreeningLooksAtEveryRun(t *testing.T) {
 	runOf := func(number int32, events ...Event) Run {
-		r := Run{Range: Range{Partition: Partition{Stream: "s", Number: number}, Next: int64(len(events))}}
+		r := Run{Range: stream.Range{Partition: stream.Partition{Stream: "s", Number: number}, Next: int64(len(events))}}
 		for _, e := range events {
 			r.Records = append(r.Records, Record{Event: e})
 		}
@@ -115,7 +116,7 @@ func decided(books Books, limit money.Credits, events ...Event) Effects {
 		book.DailyBudget, book.TotalBudget = money.USD, money.USD
 		books.Campaigns[id] = &book
 	}
-	run := Run{Range: Range{Partition: Partition{Stream: "s"}, Next: int64(len(events))}}
+	run := Run{Range: stream.Range{Partition: stream.Partition{Stream: "s"}, Next: int64(len(events))}}
 	for _, e := range events {
 		run.Records = append(run.Records, Record{Event: e})
 	}

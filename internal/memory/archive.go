@@ -7,14 +7,15 @@ import (
 
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
+	"adnet/internal/stream"
 )
 
 // Archived answers, for each partition, the offset below which everything is in the analytics store.
 // Partitions of which nothing was ever planned are absent.
-func (s *Store) Archived(_ context.Context, partitions []ledger.Partition) (map[ledger.Partition]int64, error) {
+func (s *Store) Archived(_ context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	offsets := make(map[ledger.Partition]int64, len(partitions))
+	offsets := make(map[stream.Partition]int64, len(partitions))
 	for _, p := range partitions {
 		if at, ok := s.ledger.archive[p]; ok {
 			offsets[p] = at.archived
@@ -26,16 +27,16 @@ func (s *Store) Archived(_ context.Context, partitions []ledger.Partition) (map[
 // NextPlan is the next insert of some partitions: the pending plan of which one of them is a part, the same until it is
 // marked, else a new plan of whole applied ranges below each partition's Next, no more than maxRows rows but at least
 // one range. An empty plan says that there is nothing to archive.
-func (s *Store) NextPlan(_ context.Context, held []ledger.Range, maxRows int) (ledger.Plan, error) {
+func (s *Store) NextPlan(_ context.Context, held []stream.Range, maxRows int) (ledger.Planned, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	held = slices.SortedFunc(slices.Values(held), func(a, b ledger.Range) int { return ledger.ComparePartitions(a.Partition, b.Partition) })
+	held = slices.SortedFunc(slices.Values(held), func(a, b stream.Range) int { return a.Partition.Compare(b.Partition) })
 	for _, r := range held {
 		if plan := s.ledger.archive[r.Partition].plan; plan != nil {
 			return plan, nil
 		}
 	}
-	var plan ledger.Plan
+	var plan ledger.Planned
 	rows := 0
 	for _, r := range held {
 		chunk, err := s.ledger.chunk(r, maxRows, rows)
@@ -53,9 +54,9 @@ func (s *Store) NextPlan(_ context.Context, held []ledger.Range, maxRows int) (l
 }
 
 // chunk is what of a partition fits into a plan that has some rows already.
-func (l *ledgerState) chunk(within ledger.Range, maxRows, rows int) (ledger.Chunk, error) {
+func (l *ledgerState) chunk(within stream.Range, maxRows, rows int) (ledger.AppliedRange, error) {
 	applied := l.applied[within.Partition]
-	chunk := ledger.Chunk{Range: ledger.Range{Partition: within.Partition}}
+	chunk := ledger.AppliedRange{Range: stream.Range{Partition: within.Partition}}
 	if len(applied) == 0 {
 		return chunk, nil
 	}
@@ -81,13 +82,13 @@ func (l *ledgerState) chunk(within ledger.Range, maxRows, rows int) (ledger.Chun
 
 // MarkArchived says that a pending plan is in the analytics store. Marking it again changes nothing.
 // Errors: errs.Conflict when it is neither archived nor pending as it is.
-func (s *Store) MarkArchived(_ context.Context, plan ledger.Plan) error {
+func (s *Store) MarkArchived(_ context.Context, plan stream.Plan) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range plan {
 		at := s.ledger.archive[c.Partition]
-		if at.archived < c.Next && (at.plan == nil || at.plan.Token() != plan.Token()) {
-			return errs.New(errs.Conflict, "chunk %s is not a pending one", c.Range)
+		if at.archived < c.Next && (at.plan == nil || at.plan.Plan().Token() != plan.Token()) {
+			return errs.New(errs.Conflict, "chunk %s is not a pending one", c)
 		}
 	}
 	for _, c := range plan {

@@ -8,6 +8,7 @@ import (
 
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/stream"
 
 	"github.com/google/uuid"
 )
@@ -245,7 +246,7 @@ func (a *audit) deposits() {
 
 func (a *audit) ranges() {
 	var gaps, offsets, archive promise
-	ends := make(map[ledger.Partition]int64)
+	ends := make(map[stream.Partition]int64)
 	for p, ranges := range a.l.applied {
 		for i, r := range ranges {
 			gaps.look(i > 0 && r.First != ends[p], "%s/%d: %d follows %d", p.Stream, p.Number, r.First, ends[p])

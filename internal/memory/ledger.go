@@ -11,15 +11,16 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/stream"
 
 	"github.com/google/uuid"
 )
 
 // ledgerState is the money of a [Store]. The zero value is not usable: see newLedgerState. Guarded by Store.mu.
 type ledgerState struct {
-	offsets      map[ledger.Partition]int64
+	offsets      map[stream.Partition]int64
 	billed       map[ledger.Key]struct{}
-	applied      map[ledger.Partition][]ledger.AppliedRange // in order of First
+	applied      map[stream.Partition][]ledger.AppliedRange // in order of First
 	transactions []ledger.Transaction
 	links        []ledger.Link // of all entries, in the order of the transactions
 	heads        map[ledger.Side]ledger.Head
@@ -29,11 +30,11 @@ type ledgerState struct {
 	balances     map[side]int64
 	spend        map[spendKey]spent
 	totals       map[uuid.UUID]spent
-	archive      map[ledger.Partition]progress
+	archive      map[stream.Partition]progress
 	publishers   publisherState
 	horizon      day.Day
 	pruned       ledger.Pruned
-	appliedAt    map[ledger.Range]time.Time
+	appliedAt    map[stream.Range]time.Time
 
 	// tick is raised by every change that a room shows; changed remembers the last tick per campaign and per
 	// advertiser.
@@ -53,7 +54,7 @@ type transactionKey struct {
 
 // deadKey is the place of a record that could not be decoded.
 type deadKey struct {
-	ledger.Partition
+	stream.Partition
 	offset int64
 }
 
@@ -85,11 +86,11 @@ func (s spent) net() money.Micros { return s.amount - s.refunded }
 // progress is how far the archive is, and the pending plan that the partition is a part of, if any.
 type progress struct {
 	archived int64
-	plan     ledger.Plan
+	plan     ledger.Planned
 }
 
 // reaches is up to where the partition is archived or planned.
-func (at progress) reaches(p ledger.Partition) int64 {
+func (at progress) reaches(p stream.Partition) int64 {
 	for _, c := range at.plan {
 		if c.Partition == p {
 			return c.Next
@@ -101,18 +102,18 @@ func (at progress) reaches(p ledger.Partition) int64 {
 func newLedgerState() ledgerState {
 	return ledgerState{
 		tick:              1, // a reader's cursor is never 0, which asks for everything
-		offsets:           make(map[ledger.Partition]int64),
+		offsets:           make(map[stream.Partition]int64),
 		billed:            make(map[ledger.Key]struct{}),
-		applied:           make(map[ledger.Partition][]ledger.AppliedRange),
+		applied:           make(map[stream.Partition][]ledger.AppliedRange),
 		heads:             make(map[ledger.Side]ledger.Head),
 		closed:            make(map[closedMonth]int64),
 		written:           make(map[transactionKey]struct{}),
 		dead:              make(map[deadKey]*ledger.Letter),
-		appliedAt:         make(map[ledger.Range]time.Time),
+		appliedAt:         make(map[stream.Range]time.Time),
 		balances:          make(map[side]int64),
 		spend:             make(map[spendKey]spent),
 		totals:            make(map[uuid.UUID]spent),
-		archive:           make(map[ledger.Partition]progress),
+		archive:           make(map[stream.Partition]progress),
 		publishers:        newPublisherState(),
 		campaignChanged:   make(map[uuid.UUID]int64),
 		released:          make(map[uuid.UUID]map[day.Minute]money.Micros),
@@ -199,10 +200,10 @@ func (s *Store) InTx(_ context.Context, fn func(ledger.Tx) error) error {
 }
 
 // Offsets answers where each partition's next batch starts. Partitions that were never applied are absent.
-func (s *Store) Offsets(_ context.Context, partitions []ledger.Partition) (map[ledger.Partition]int64, error) {
+func (s *Store) Offsets(_ context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	offsets := make(map[ledger.Partition]int64, len(partitions))
+	offsets := make(map[stream.Partition]int64, len(partitions))
 	for _, p := range partitions {
 		if offset, ok := s.ledger.offsets[p]; ok {
 			offsets[p] = offset
@@ -231,7 +232,7 @@ func (s *Store) balance(account ledger.Account, asset ledger.Asset) int64 {
 // the committed state, as the contract of [ledger.Tx] never reads what it wrote.
 type batchTx struct {
 	store   *Store
-	claimed map[ledger.Range]bool // true once Write kept its outcomes
+	claimed map[stream.Range]bool // true once Write kept its outcomes
 	marked  []ledger.Key
 	effects ledger.Effects
 }
@@ -240,8 +241,8 @@ var _ ledger.Tx = (*batchTx)(nil)
 
 // Claim moves the offsets from First to Next, or fails with [ledger.ErrFenced]. A partition without a stored
 // offset may start anywhere.
-func (b *batchTx) Claim(_ context.Context, ranges []ledger.Range) error {
-	b.claimed = make(map[ledger.Range]bool, len(ranges))
+func (b *batchTx) Claim(_ context.Context, ranges []stream.Range) error {
+	b.claimed = make(map[stream.Range]bool, len(ranges))
 	for _, r := range ranges {
 		if r.First < 0 || r.Next <= r.First {
 			return fmt.Errorf("claim %s: not a range", r)

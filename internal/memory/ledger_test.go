@@ -10,6 +10,7 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/storetest"
+	"adnet/internal/stream"
 
 	"github.com/google/uuid"
 )
@@ -99,8 +100,8 @@ func (s *Store) corruptions() map[string]func(context.Context) error {
 				l.applied[p] = slices.Delete(ranges, 1, 2)
 			}
 		},
-		ledger.CheckOffsets: func(l *ledgerState) { l.offsets[ledger.Partition{Stream: "a1b2c3"}]++ },
-		ledger.CheckArchive: func(l *ledgerState) { l.archive[ledger.Partition{Stream: "a1b2c3"}] = progress{archived: 1 << 40} },
+		ledger.CheckOffsets: func(l *ledgerState) { l.offsets[stream.Partition{Stream: "a1b2c3"}]++ },
+		ledger.CheckArchive: func(l *ledgerState) { l.archive[stream.Partition{Stream: "a1b2c3"}] = progress{archived: 1 << 40} },
 		ledger.CheckDead:    func(l *ledgerState) { clear(l.dead) },
 		ledger.CheckDeposits: func(*ledgerState) {
 			for ref, book := range s.payments.payments {
@@ -123,7 +124,7 @@ func entryOf(l *ledgerState, kind ledger.Kind) *ledger.Entry {
 }
 
 func rangeOf(l *ledgerState) *ledger.AppliedRange {
-	return &l.applied[ledger.Partition{Stream: "a1b2c3"}][0]
+	return &l.applied[stream.Partition{Stream: "a1b2c3"}][0]
 }
 
 func outcomeOf(l *ledgerState, match func(ledger.Outcome) bool) *ledger.Outcome {

@@ -10,6 +10,7 @@ import (
 
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
+	"adnet/internal/stream"
 	"adnet/internal/trail"
 )
 
@@ -35,7 +36,7 @@ func (s *Store) DeadLetters(_ context.Context, q ledger.LetterQuery) ([]ledger.L
 
 // StartReplay notes that a dead letter is about to be sent again. Errors: errs.NotFound; errs.Conflict when it was sent
 // before, or may have been, unless again is set.
-func (s *Store) StartReplay(ctx context.Context, p ledger.Partition, offset int64, by string, again bool) (ledger.Letter, error) {
+func (s *Store) StartReplay(ctx context.Context, p stream.Partition, offset int64, by string, again bool) (ledger.Letter, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.ledger.dead[deadKey{p, offset}]
@@ -62,7 +63,7 @@ func (s *Store) StartReplay(ctx context.Context, p ledger.Partition, offset int6
 }
 
 // EndReplay notes that the log has it.
-func (s *Store) EndReplay(_ context.Context, p ledger.Partition, offset int64) error {
+func (s *Store) EndReplay(_ context.Context, p stream.Partition, offset int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.ledger.dead[deadKey{p, offset}]; l != nil && !l.StartedAt.IsZero() {

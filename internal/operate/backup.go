@@ -21,9 +21,9 @@ import (
 	"adnet/internal/backends"
 	"adnet/internal/cli"
 	"adnet/internal/kafka"
-	"adnet/internal/ledger"
 	"adnet/internal/postgres"
 	"adnet/internal/redis"
+	"adnet/internal/stream"
 	"adnet/internal/trail"
 )
 
@@ -146,7 +146,7 @@ func (c *Backup) watermark(p cli.Process, store *postgres.Store, decided *clickh
 	return snapshot, hold.Check(p.Ctx)
 }
 
-func placesOf(offsets map[ledger.Partition]int64) map[string]int64 {
+func placesOf(offsets map[stream.Partition]int64) map[string]int64 {
 	places := make(map[string]int64, len(offsets))
 	for p, at := range offsets {
 		places[fmt.Sprintf("%s/%d", p.Stream, p.Number)] = at

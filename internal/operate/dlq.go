@@ -13,6 +13,7 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/obs"
 	"adnet/internal/postgres"
+	"adnet/internal/stream"
 	"adnet/schemas/event"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -181,7 +182,7 @@ func (c *dlqReplay) Run(d *DLQ, p cli.Process) error {
 }
 
 // targets are the places of the letters, each as a range of one.
-func (c *dlqReplay) targets(ctx context.Context, store *postgres.Store) (list []ledger.Range, err error) {
+func (c *dlqReplay) targets(ctx context.Context, store *postgres.Store) (list []stream.Range, err error) {
 	if c.All {
 		for offset := 0; ; offset += 1000 {
 			page, err := store.DeadLetters(ctx, ledger.LetterQuery{Open: true, Limit: 1000, Offset: offset})
@@ -190,7 +191,7 @@ func (c *dlqReplay) targets(ctx context.Context, store *postgres.Store) (list []
 			}
 			for _, l := range page {
 				if l.Replays == 0 && len(l.Raw) > 0 {
-					list = append(list, ledger.Range{Partition: l.Partition, First: l.Offset, Next: l.Offset + 1})
+					list = append(list, stream.Range{Partition: l.Partition, First: l.Offset, Next: l.Offset + 1})
 				}
 			}
 			if len(page) < 1000 {
@@ -199,7 +200,7 @@ func (c *dlqReplay) targets(ctx context.Context, store *postgres.Store) (list []
 		}
 	}
 	for _, id := range c.IDs {
-		r, err := ledger.ParsePlace(id)
+		r, err := stream.ParsePlace(id)
 		if err != nil {
 			return nil, err
 		}
@@ -211,13 +212,13 @@ func (c *dlqReplay) targets(ctx context.Context, store *postgres.Store) (list []
 // replaying is one letter on its way back.
 type replaying struct {
 	store interface {
-		StartReplay(ctx context.Context, p ledger.Partition, offset int64, by string, again bool) (ledger.Letter, error)
-		EndReplay(ctx context.Context, p ledger.Partition, offset int64) error
+		StartReplay(ctx context.Context, p stream.Partition, offset int64, by string, again bool) (ledger.Letter, error)
+		EndReplay(ctx context.Context, p stream.Partition, offset int64) error
 	}
 	producer interface {
 		Produce(topic string, key, value []byte, done func(error))
 	}
-	at    ledger.Range
+	at    stream.Range
 	again bool
 }
 

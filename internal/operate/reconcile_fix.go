@@ -120,7 +120,7 @@ func (r *reconciling) rebuildDay(date day.Day, hold *postgres.Hold) (problem str
 func (r *reconciling) rebuildPartition(date day.Day, build dayBuilder, span kafka.Span) (problem string, err error) {
 	outcomes := make(map[int64]ledger.Outcome)
 	from := int64(-1)
-	err = r.store.AppliedBelow(r.Ctx, span.Partition, span.Next, func(c ledger.Chunk) error {
+	err = r.store.AppliedBelow(r.Ctx, span.Partition, span.Next, func(c ledger.AppliedRange) error {
 		if from < 0 {
 			from = c.First
 		}

@@ -7,6 +7,7 @@ import (
 
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
+	"adnet/internal/stream"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -65,7 +66,7 @@ const maxPlannedRanges = 10_000
 
 // Archived answers, for each partition, the offset below which everything is in the analytics store.
 // Partitions of which nothing was ever planned are absent.
-func (s *Store) Archived(ctx context.Context, partitions []ledger.Partition) (map[ledger.Partition]int64, error) {
+func (s *Store) Archived(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error) {
 	streams, numbers := splitPartitions(partitions)
 	rows, err := s.pool.Query(ctx, archivedSQL, streams, numbers)
 	if err != nil {
@@ -80,7 +81,7 @@ func (s *Store) Archived(ctx context.Context, partitions []ledger.Partition) (ma
 // Next, which is how far the caller could carry it out, and no more than maxRows rows, but at least one range.
 // It is stored before it is returned, so a crash at any later point is followed by the same block under the
 // same token; owners that ask at once get the same plan. An empty plan says that there is nothing to archive.
-func (s *Store) NextPlan(ctx context.Context, held []ledger.Range, maxRows int) (ledger.Plan, error) {
+func (s *Store) NextPlan(ctx context.Context, held []stream.Range, maxRows int) (ledger.Planned, error) {
 	for range 3 { // a lost race leaves a pending plan, so the second look finds it unless it is already archived
 		from, pending, err := s.progress(ctx, held)
 		if err != nil {
@@ -97,7 +98,7 @@ func (s *Store) NextPlan(ctx context.Context, held []ledger.Range, maxRows int) 
 		if err != nil || len(plan) == 0 {
 			return nil, failure("plan", err)
 		}
-		stored, err := s.storePlan(ctx, plan)
+		stored, err := s.storePlan(ctx, plan.Plan())
 		if stored {
 			return plan, nil
 		}
@@ -115,9 +116,9 @@ func (s *Store) NextPlan(ctx context.Context, held []ledger.Range, maxRows int) 
 
 // progress is where each of the partitions goes on, ordered, and a pending plan that one of them is a part of. Partitions
 // of which nothing was applied are left out.
-func (s *Store) progress(ctx context.Context, held []ledger.Range) (from []ledger.Range, pending uuid.UUID, err error) {
-	upto := make(map[ledger.Partition]int64, len(held))
-	partitions := make([]ledger.Partition, len(held))
+func (s *Store) progress(ctx context.Context, held []stream.Range) (from []stream.Range, pending uuid.UUID, err error) {
+	upto := make(map[stream.Partition]int64, len(held))
+	partitions := make([]stream.Partition, len(held))
 	for i, r := range held {
 		partitions[i], upto[r.Partition] = r.Partition, r.Next
 	}
@@ -126,7 +127,7 @@ func (s *Store) progress(ctx context.Context, held []ledger.Range) (from []ledge
 	if err != nil {
 		return nil, uuid.Nil, err
 	}
-	var p ledger.Partition
+	var p stream.Partition
 	var first *int64
 	var plan *uuid.UUID
 	_, err = pgx.ForEachRow(rows, []any{&p.Stream, &p.Number, &first, &plan}, func() error {
@@ -134,7 +135,7 @@ func (s *Store) progress(ctx context.Context, held []ledger.Range) (from []ledge
 			pending = *plan
 		}
 		if first != nil {
-			from = append(from, ledger.Range{Partition: p, First: *first, Next: upto[p]})
+			from = append(from, stream.Range{Partition: p, First: *first, Next: upto[p]})
 		}
 		return nil
 	})
@@ -142,13 +143,13 @@ func (s *Store) progress(ctx context.Context, held []ledger.Range) (from []ledge
 }
 
 // pending reads a plan with its outcomes. They never change, so every load of one plan is equal.
-func (s *Store) pending(ctx context.Context, plan uuid.UUID) (ledger.Plan, error) {
+func (s *Store) pending(ctx context.Context, plan uuid.UUID) (ledger.Planned, error) {
 	rows, err := s.pool.Query(ctx, pendingSQL, plan)
 	if err != nil {
 		return nil, err
 	}
-	var ranges []ledger.Range
-	var r ledger.Range
+	var ranges []stream.Range
+	var r stream.Range
 	_, err = pgx.ForEachRow(rows, []any{&r.Stream, &r.Number, &r.First, &r.Next}, func() error {
 		ranges = append(ranges, r)
 		return nil
@@ -167,7 +168,7 @@ func (s *Store) pending(ctx context.Context, plan uuid.UUID) (ledger.Plan, error
 
 // applied is what settlement decided within some ranges, from the first offset of each on, and without a gap. maxRows
 // bounds all of it, but never to less than one applied range; 0 is no bound.
-func (s *Store) applied(ctx context.Context, within []ledger.Range, maxRows int) (ledger.Plan, error) {
+func (s *Store) applied(ctx context.Context, within []stream.Range, maxRows int) (ledger.Planned, error) {
 	streams, numbers, firsts, nexts := splitRanges(within)
 	var limit *int64 // no limit
 	if maxRows > 0 {
@@ -178,7 +179,7 @@ func (s *Store) applied(ctx context.Context, within []ledger.Range, maxRows int)
 	if err != nil {
 		return nil, err
 	}
-	var plan ledger.Plan
+	var plan ledger.Planned
 	var nr, first, next int64
 	var packed []byte
 	total, full, last := 0, int64(0), int64(0)
@@ -189,7 +190,7 @@ func (s *Store) applied(ctx context.Context, within []ledger.Range, maxRows int)
 		}
 		if nr != last {
 			r := within[nr-1]
-			plan, last = append(plan, ledger.Chunk{Range: ledger.Range{Partition: r.Partition, First: r.First, Next: r.First}}), nr
+			plan, last = append(plan, ledger.AppliedRange{Range: stream.Range{Partition: r.Partition, First: r.First, Next: r.First}}), nr
 		}
 		chunk := &plan[len(plan)-1]
 		if first != chunk.Next {
@@ -211,8 +212,8 @@ func (s *Store) applied(ctx context.Context, within []ledger.Range, maxRows int)
 var errOutrun = errors.New("another owner was quicker")
 
 // storePlan stores all of a plan or nothing.
-func (s *Store) storePlan(ctx context.Context, plan ledger.Plan) (bool, error) {
-	streams, numbers, firsts, nexts := splitRanges(ranges(plan))
+func (s *Store) storePlan(ctx context.Context, plan stream.Plan) (bool, error) {
+	streams, numbers, firsts, nexts := splitRanges(plan)
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, storePlanSQL, streams, numbers, firsts, nexts, uuid.New())
 		if err == nil && tag.RowsAffected() != int64(len(plan)) {
@@ -228,33 +229,24 @@ func (s *Store) storePlan(ctx context.Context, plan ledger.Plan) (bool, error) {
 
 // MarkArchived says that a pending plan is in the analytics store. Marking it again changes nothing.
 // Errors: errs.Conflict when it is neither archived nor pending as it is.
-func (s *Store) MarkArchived(ctx context.Context, plan ledger.Plan) error {
-	all := ranges(plan)
-	streams, numbers, firsts, nexts := splitRanges(all)
+func (s *Store) MarkArchived(ctx context.Context, plan stream.Plan) error {
+	streams, numbers, firsts, nexts := splitRanges(plan)
 	tag, err := s.pool.Exec(ctx, markArchivedSQL, streams, numbers, firsts, nexts)
 	if err != nil || tag.RowsAffected() == int64(len(plan)) {
 		return failure("mark plan", err)
 	}
-	partitions := make([]ledger.Partition, len(all))
-	for i, r := range all {
+	partitions := make([]stream.Partition, len(plan))
+	for i, r := range plan {
 		partitions[i] = r.Partition
 	}
 	archived, err := s.Archived(ctx, partitions)
 	if err != nil {
 		return err
 	}
-	for _, r := range all {
+	for _, r := range plan {
 		if archived[r.Partition] < r.Next {
 			return errs.New(errs.Conflict, "chunk %s is not a pending one", r)
 		}
 	}
 	return nil
-}
-
-func ranges(plan ledger.Plan) []ledger.Range {
-	list := make([]ledger.Range, len(plan))
-	for i, c := range plan {
-		list[i] = c.Range
-	}
-	return list
 }

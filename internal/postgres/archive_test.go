@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"adnet/internal/ledger"
+	"adnet/internal/stream"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -14,9 +15,9 @@ import (
 func TestPlanIsStoredWholeOrNotAtAll(t *testing.T) {
 	s := openStore(t)
 	var batch ledger.Batch
-	var held []ledger.Range
+	var held []stream.Range
 	for n := range int32(3) {
-		r := ledger.Range{Partition: ledger.Partition{Stream: "a1b2c3", Number: n}, First: 0, Next: 1}
+		r := stream.Range{Partition: stream.Partition{Stream: "a1b2c3", Number: n}, First: 0, Next: 1}
 		held = append(held, r)
 		batch.Runs = append(batch.Runs, ledger.Run{Range: r, Records: []ledger.Record{{Problem: "x"}}})
 	}
@@ -24,7 +25,7 @@ func TestPlanIsStoredWholeOrNotAtAll(t *testing.T) {
 	for n := range held { // the rows are there, so that the first can lock one of them
 		plan, err := s.NextPlan(t.Context(), held[n:n+1], 1)
 		require.NoError(t, err)
-		require.NoError(t, s.MarkArchived(t.Context(), plan))
+		require.NoError(t, s.MarkArchived(t.Context(), plan.Plan()))
 	}
 	for i := range batch.Runs {
 		batch.Runs[i].First, batch.Runs[i].Next, held[i].Next = 1, 2, 2
@@ -36,7 +37,7 @@ func TestPlanIsStoredWholeOrNotAtAll(t *testing.T) {
 	defer first.Rollback(t.Context())
 	_, err = first.Exec(t.Context(), `UPDATE archive_progress SET planned_to = 2, plan = $1 WHERE partition IN (1, 2)`, uuid.New())
 	require.NoError(t, err)
-	second := make(chan ledger.Plan)
+	second := make(chan ledger.Planned)
 	go func() {
 		plan, err := s.NextPlan(t.Context(), held[:2], 10)
 		if err != nil {
@@ -49,7 +50,7 @@ func TestPlanIsStoredWholeOrNotAtAll(t *testing.T) {
 
 	plan := <-second // that of the first, with the partition that the second knew nothing of
 	require.Equal(t, []int32{1, 2}, []int32{plan[0].Number, plan[1].Number})
-	require.NoError(t, s.MarkArchived(t.Context(), plan))
+	require.NoError(t, s.MarkArchived(t.Context(), plan.Plan()))
 	plan, err = s.NextPlan(t.Context(), held[:1], 10)
 	require.NoError(t, err)
 	require.Len(t, plan, 1, "partition 0 is free for a plan of its own")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"adnet/internal/ledger"
+	"adnet/internal/stream"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -258,7 +259,7 @@ func (a *applied) readEach(ctx context.Context, tx pgx.Tx, sql string, each func
 		return err
 	}
 	a.totals.ByVerdict = make(map[ledger.Verdict]int64)
-	var r ledger.Range
+	var r stream.Range
 	var packed []byte
 	var outcomes []ledger.Outcome
 	_, err = pgx.ForEachRow(rows, []any{&r.Stream, &r.Number, &r.First, &r.Next, &packed}, func() error {

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"adnet/internal/errs"
-	"adnet/internal/ledger"
+	"adnet/internal/stream"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -78,8 +78,8 @@ func (c Client) run(ctx context.Context, url, name string, args ...string) error
 type Snapshot struct {
 	ID      string
 	Rows    map[string]int64 // by table
-	Offsets map[ledger.Partition]int64
-	Archive map[ledger.Partition]int64
+	Offsets map[stream.Partition]int64
+	Archive map[stream.Partition]int64
 	Schema  []string // applied migrations
 
 	conn *pgx.Conn
@@ -131,7 +131,7 @@ func (s *Snapshot) read(ctx context.Context) (err error) {
 		}
 		s.Rows[table] = n
 	}
-	for sql, into := range map[string]*map[ledger.Partition]int64{
+	for sql, into := range map[string]*map[stream.Partition]int64{
 		`SELECT stream, partition, next_offset FROM consumer_offset`:    &s.Offsets,
 		`SELECT stream, partition, archived_next FROM archive_progress`: &s.Archive,
 	} {

@@ -10,6 +10,7 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/stream"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -39,7 +40,7 @@ type Hold struct {
 	holder uuid.UUID
 	stop   context.CancelFunc
 	ended  chan struct{}
-	at     map[ledger.Partition]int64
+	at     map[stream.Partition]int64
 	Lost   error // set by Release when the archive moved all the same
 }
 
@@ -111,7 +112,7 @@ func (h *Hold) keep(ctx context.Context) {
 }
 
 // Archived is the offset of each partition below which the analytics store has everything.
-func (h *Hold) Archived() map[ledger.Partition]int64 { return h.at }
+func (h *Hold) Archived() map[stream.Partition]int64 { return h.at }
 
 // Check fails when the archive has moved since the hold was taken: what was read from the analytics store is then of no
 // watermark.
@@ -142,13 +143,13 @@ func (h *Hold) Release(ctx context.Context) error {
 }
 
 // progressOf reads the archive's offsets; a pending plan is an error of the hold.
-func (s *Store) progressOf(ctx context.Context, q querier) (map[ledger.Partition]int64, error) {
+func (s *Store) progressOf(ctx context.Context, q querier) (map[stream.Partition]int64, error) {
 	rows, err := q.Query(ctx, selectProgress)
 	if err != nil {
 		return nil, failure("read archive progress", err)
 	}
-	at := make(map[ledger.Partition]int64)
-	var p ledger.Partition
+	at := make(map[stream.Partition]int64)
+	var p stream.Partition
 	var archived, planned int64
 	_, err = pgx.ForEachRow(rows, []any{&p.Stream, &p.Number, &archived, &planned}, func() error {
 		if planned != 0 {
@@ -185,13 +186,13 @@ const appliedRangesSQL = `
 SELECT first_offset, next_offset, outcomes FROM applied_batch WHERE stream = $1 AND partition = $2 AND first_offset < $3 ORDER BY first_offset`
 
 // AppliedBelow calls use for every applied range of a partition below next that is still kept, in order.
-func (s *Store) AppliedBelow(ctx context.Context, p ledger.Partition, next int64, use func(ledger.Chunk) error) error {
+func (s *Store) AppliedBelow(ctx context.Context, p stream.Partition, next int64, use func(ledger.AppliedRange) error) error {
 	rows, err := s.pool.Query(ctx, appliedRangesSQL, p.Stream, p.Number, next)
 	if err != nil {
 		return failure("read applied ranges", err)
 	}
 	var packed []byte
-	c := ledger.Chunk{Range: ledger.Range{Partition: p}}
+	c := ledger.AppliedRange{Range: stream.Range{Partition: p}}
 	_, err = pgx.ForEachRow(rows, []any{&c.First, &c.Next, &packed}, func() (err error) {
 		if c.Outcomes, err = decodeOutcomes(nil, packed); err != nil {
 			return fmt.Errorf("range %s: %w", c.Range, err)

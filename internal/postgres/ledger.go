@@ -8,6 +8,7 @@ import (
 
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/stream"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -51,7 +52,7 @@ JOIN unnest($1::text[], $2::integer[]) AS want (stream, partition) USING (stream
 )
 
 // Offsets answers where each partition's next batch starts. Partitions that were never applied are absent.
-func (s *Store) Offsets(ctx context.Context, partitions []ledger.Partition) (map[ledger.Partition]int64, error) {
+func (s *Store) Offsets(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error) {
 	streams, numbers := splitPartitions(partitions)
 	rows, err := s.pool.Query(ctx, offsetsSQL, streams, numbers)
 	if err != nil {
@@ -214,7 +215,7 @@ func scanBalance(row pgx.Row) (int64, error) {
 }
 
 // splitPartitions is partitions as the columns of unnest.
-func splitPartitions(partitions []ledger.Partition) (streams []string, numbers []int32) {
+func splitPartitions(partitions []stream.Partition) (streams []string, numbers []int32) {
 	streams, numbers = make([]string, len(partitions)), make([]int32, len(partitions))
 	for i, p := range partitions {
 		streams[i], numbers[i] = p.Stream, p.Number
@@ -223,7 +224,7 @@ func splitPartitions(partitions []ledger.Partition) (streams []string, numbers [
 }
 
 // splitRanges is ranges as the columns of unnest.
-func splitRanges(ranges []ledger.Range) (streams []string, numbers []int32, firsts, nexts []int64) {
+func splitRanges(ranges []stream.Range) (streams []string, numbers []int32, firsts, nexts []int64) {
 	for _, r := range ranges {
 		streams, numbers = append(streams, r.Stream), append(numbers, r.Number)
 		firsts, nexts = append(firsts, r.First), append(nexts, r.Next)
@@ -232,9 +233,9 @@ func splitRanges(ranges []ledger.Range) (streams []string, numbers []int32, firs
 }
 
 // collectOffsets reads rows of (stream, partition, offset).
-func collectOffsets(rows pgx.Rows) (map[ledger.Partition]int64, error) {
-	offsets := make(map[ledger.Partition]int64)
-	var p ledger.Partition
+func collectOffsets(rows pgx.Rows) (map[stream.Partition]int64, error) {
+	offsets := make(map[stream.Partition]int64)
+	var p stream.Partition
 	var offset int64
 	_, err := pgx.ForEachRow(rows, []any{&p.Stream, &p.Number, &offset}, func() error {
 		offsets[p] = offset

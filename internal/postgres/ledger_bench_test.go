@@ -10,6 +10,7 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/storetest"
+	"adnet/internal/stream"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -43,7 +44,7 @@ func benchBatches(b *testing.B, s *Store, n int) []ledger.Batch {
 		for p := range batches[i].Runs {
 			run := &batches[i].Runs[p]
 			const size = benchBatch / 4
-			run.Range = ledger.Range{Partition: ledger.Partition{Stream: "bench", Number: int32(p)}, First: int64(i) * size, Next: int64(i+1) * size}
+			run.Range = stream.Range{Partition: stream.Partition{Stream: "bench", Number: int32(p)}, First: int64(i) * size, Next: int64(i+1) * size}
 			run.Records = make([]ledger.Record, size)
 			for j := range run.Records {
 				c := &campaigns[(j*7+p)%len(campaigns)]
@@ -71,7 +72,7 @@ func BenchmarkApply(b *testing.B) {
 				batch := batches[i]
 				batch.Prepaid = prepaid
 				err := s.InTx(b.Context(), func(tx ledger.Tx) error {
-					ranges := make([]ledger.Range, len(batch.Runs))
+					ranges := make([]stream.Range, len(batch.Runs))
 					for i := range batch.Runs {
 						ranges[i] = batch.Runs[i].Range
 					}

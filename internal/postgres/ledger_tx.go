@@ -7,6 +7,7 @@ import (
 
 	"adnet/internal/day"
 	"adnet/internal/ledger"
+	"adnet/internal/stream"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -79,7 +80,7 @@ func (s *Store) InTx(ctx context.Context, fn func(ledger.Tx) error) error {
 type batchTx struct {
 	store   *Store
 	tx      pgx.Tx
-	claimed map[ledger.Range]bool // true once Write kept its outcomes
+	claimed map[stream.Range]bool // true once Write kept its outcomes
 	horizon day.Day               // as MarkFirst found it; it cannot move until the transaction ends
 	saved   bool                  // the savepoint of MarkFirst stands
 }
@@ -89,8 +90,8 @@ var _ ledger.Tx = (*batchTx)(nil)
 // Claim moves the offsets from First to Next. A partition without a stored offset may start anywhere: its
 // log may have lost its head to retention. A second claimer waits here for the first, then fails with
 // [ledger.ErrFenced]: it sees the moved offset, or finds the row it wanted to add.
-func (b *batchTx) Claim(ctx context.Context, ranges []ledger.Range) error {
-	b.claimed = make(map[ledger.Range]bool, len(ranges))
+func (b *batchTx) Claim(ctx context.Context, ranges []stream.Range) error {
+	b.claimed = make(map[stream.Range]bool, len(ranges))
 	for _, r := range ranges {
 		if r.First < 0 || r.Next <= r.First {
 			return fmt.Errorf("claim %s: not a range", r)
@@ -98,7 +99,7 @@ func (b *batchTx) Claim(ctx context.Context, ranges []ledger.Range) error {
 		b.claimed[r] = false
 	}
 	streams, numbers, firsts, nexts := splitRanges(ranges)
-	var stored map[ledger.Partition]int64
+	var stored map[stream.Partition]int64
 	moved := int64(0)
 	var batch pgx.Batch // the second statement moves what the first has locked
 	batch.Queue(lockOffsetsSQL, streams, numbers).Query(func(rows pgx.Rows) (err error) {
@@ -115,7 +116,7 @@ func (b *batchTx) Claim(ctx context.Context, ranges []ledger.Range) error {
 	if moved != int64(len(stored)) {
 		return fmt.Errorf("claim %v, stored are %v: %w", ranges, stored, ledger.ErrFenced)
 	}
-	var added []ledger.Range
+	var added []stream.Range
 	for _, r := range ranges {
 		if _, known := stored[r.Partition]; !known {
 			added = append(added, r)
@@ -125,7 +126,7 @@ func (b *batchTx) Claim(ctx context.Context, ranges []ledger.Range) error {
 }
 
 // addOffsets claims partitions that nobody has claimed before.
-func (b *batchTx) addOffsets(ctx context.Context, ranges []ledger.Range) error {
+func (b *batchTx) addOffsets(ctx context.Context, ranges []stream.Range) error {
 	if len(ranges) == 0 {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
+	"adnet/internal/stream"
 	"adnet/internal/trail"
 
 	"github.com/jackc/pgx/v5"
@@ -43,7 +44,7 @@ func (s *Store) DeadLetters(ctx context.Context, q ledger.LetterQuery) ([]ledger
 // StartReplay notes that a dead letter is about to be sent again, before it is sent: a crash in between leaves a
 // row that says so, never one that was sent twice unseen. Errors: errs.NotFound; errs.Conflict when it was sent before,
 // or may have been, unless again is set.
-func (s *Store) StartReplay(ctx context.Context, p ledger.Partition, offset int64, by string, again bool) (l ledger.Letter, err error) {
+func (s *Store) StartReplay(ctx context.Context, p stream.Partition, offset int64, by string, again bool) (l ledger.Letter, err error) {
 	err = s.inTx(ctx, "start replay", func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, lockLetter, p.Stream, p.Number, offset)
 		if err != nil {
@@ -82,7 +83,7 @@ func mayReplay(l *ledger.Letter, again bool) error {
 }
 
 // EndReplay notes that the log has it.
-func (s *Store) EndReplay(ctx context.Context, p ledger.Partition, offset int64) error {
+func (s *Store) EndReplay(ctx context.Context, p stream.Partition, offset int64) error {
 	_, err := s.pool.Exec(ctx, endReplay, p.Stream, p.Number, offset)
 	return failure("end replay", err)
 }

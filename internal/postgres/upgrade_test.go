@@ -12,6 +12,7 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/storetest"
+	"adnet/internal/stream"
 	"adnet/internal/testenv"
 	schema "adnet/schemas/postgres"
 
@@ -62,7 +63,7 @@ func requireAudit(t *testing.T, s *Store) {
 type oldDatabase struct {
 	campaign, advertiser, developer uuid.UUID
 	open                            uuid.UUID // case; zero before there were any
-	stream                          ledger.Partition
+	stream                          stream.Partition
 }
 
 const (
@@ -89,7 +90,7 @@ func fillOldDatabase(t *testing.T, conn *pgx.Conn, quarantine bool) oldDatabase 
 		require.NoError(t, err)
 	}
 	id := func() uuid.UUID { return uuid.Must(uuid.NewV7()) }
-	old := oldDatabase{campaign: id(), advertiser: id(), developer: id(), stream: ledger.Partition{Stream: "b2b2"}}
+	old := oldDatabase{campaign: id(), advertiser: id(), developer: id(), stream: stream.Partition{Stream: "b2b2"}}
 	exec(`INSERT INTO app_user VALUES ($1, $2, 'a@example.com', 'x', 'advertiser', false, 1, now())`, old.advertiser, id())
 	exec(`INSERT INTO campaign (id, advertiser_id, name, status, format, headline, subtext, media_url, poster_url, cta_label, cta_url, skippable_after_sec,
 		billing_model, bid_amount, daily_budget, total_budget, target_cpa, optimization_goal, credit_funded, target_intent_tokens, target_keywords,
@@ -179,13 +180,13 @@ func writeOldLedger(t *testing.T, conn *pgx.Conn, written []ledger.Transaction) 
 // goesOn ends the insert that was under way, as it began, settles one impression more and ends the case that was open.
 func (old oldDatabase) goesOn(t *testing.T, s *Store) {
 	t.Helper()
-	plan, err := s.NextPlan(t.Context(), []ledger.Range{{Partition: old.stream, Next: 5}}, 1)
+	plan, err := s.NextPlan(t.Context(), []stream.Range{{Partition: old.stream, Next: 5}}, 1)
 	require.NoError(t, err)
-	require.Equal(t, "b2b2/0:0-5", plan.Token())
-	require.NoError(t, s.MarkArchived(t.Context(), plan))
+	require.Equal(t, "b2b2/0:0-5", plan.Plan().Token())
+	require.NoError(t, s.MarkArchived(t.Context(), plan.Plan()))
 	now := time.Now().UTC()
 	batch := ledger.Batch{At: now, Prepaid: true, Runs: []ledger.Run{{
-		Range: ledger.Range{Partition: old.stream, First: 5, Next: 6},
+		Range: stream.Range{Partition: old.stream, First: 5, Next: 6},
 		Records: []ledger.Record{{Event: ledger.Event{
 			Type: ledger.Impression, Proof: ledger.Signed, ReceivedAt: now, AuctionID: uuid.Must(uuid.NewV7()), CampaignID: old.campaign,
 			AdvertiserID: old.advertiser, DeveloperID: old.developer, Price: oldPrice, BillingModel: campaign.CPM,
@@ -220,7 +221,7 @@ func applyBatch(t *testing.T, s *Store, b ledger.Batch) (effects ledger.Effects)
 
 func settleIn(ctx context.Context, t *testing.T, tx ledger.Tx, b ledger.Batch) ledger.Effects {
 	t.Helper()
-	ranges := make([]ledger.Range, len(b.Runs))
+	ranges := make([]stream.Range, len(b.Runs))
 	for i := range b.Runs {
 		ranges[i] = b.Runs[i].Range
 	}

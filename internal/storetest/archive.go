@@ -12,6 +12,7 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/stream"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -29,7 +30,7 @@ var archiveCases = []ledgerCase{
 }
 
 // applyPoison applies ranges of the given lengths, back to back from first. A dead record needs no campaign.
-func applyPoison(t *testing.T, l Ledger, p ledger.Partition, first int64, lengths ...int) {
+func applyPoison(t *testing.T, l Ledger, p stream.Partition, first int64, lengths ...int) {
 	t.Helper()
 	for _, n := range lengths {
 		records := make([]ledger.Record, n)
@@ -43,14 +44,14 @@ func applyPoison(t *testing.T, l Ledger, p ledger.Partition, first int64, length
 }
 
 // everything asks for all that is applied in some partitions.
-func everything(partitions ...ledger.Partition) (held []ledger.Range) {
+func everything(partitions ...stream.Partition) (held []stream.Range) {
 	for _, p := range partitions {
-		held = append(held, ledger.Range{Partition: p, Next: math.MaxInt64})
+		held = append(held, stream.Range{Partition: p, Next: math.MaxInt64})
 	}
 	return held
 }
 
-func nextPlan(t *testing.T, l Ledger, maxRows int, held ...ledger.Range) ledger.Plan {
+func nextPlan(t *testing.T, l Ledger, maxRows int, held ...stream.Range) ledger.Planned {
 	t.Helper()
 	plan, err := l.Archive.NextPlan(t.Context(), held, maxRows)
 	require.NoError(t, err)
@@ -63,7 +64,7 @@ func nextPlan(t *testing.T, l Ledger, maxRows int, held ...ledger.Range) ledger.
 }
 
 // spans is what a plan has of which partition.
-func spans(plan ledger.Plan) (list [][3]int64) {
+func spans(plan ledger.Planned) (list [][3]int64) {
 	for _, c := range plan {
 		list = append(list, [3]int64{int64(c.Number), c.First, c.Next})
 	}
@@ -80,10 +81,10 @@ func planSizes(t *testing.T, l Ledger) {
 	for _, want := range [][3]int64{{0, 100, 108}, {0, 108, 111}, {0, 111, 123}, {0, 123, 124}} { // 4+4 | 3 | 12 alone is above the limit | 1
 		plan := nextPlan(t, l, 10, everything(p)...)
 		require.Equal(t, [][3]int64{want}, spans(plan))
-		require.NoError(t, l.Archive.MarkArchived(t.Context(), plan))
-		archived, err := l.Archive.Archived(t.Context(), []ledger.Partition{p})
+		require.NoError(t, l.Archive.MarkArchived(t.Context(), plan.Plan()))
+		archived, err := l.Archive.Archived(t.Context(), []stream.Partition{p})
 		require.NoError(t, err)
-		require.Equal(t, map[ledger.Partition]int64{p: want[2]}, archived)
+		require.Equal(t, map[stream.Partition]int64{p: want[2]}, archived)
 	}
 	none, err = l.Archive.NextPlan(t.Context(), everything(p), 10)
 	require.NoError(t, err)
@@ -97,10 +98,10 @@ func planSizes(t *testing.T, l Ledger) {
 func planHeld(t *testing.T, l Ledger) {
 	p := partition(0)
 	applyPoison(t, l, p, 0, 4, 4)
-	none, err := l.Archive.NextPlan(t.Context(), []ledger.Range{{Partition: p, Next: 3}}, 10)
+	none, err := l.Archive.NextPlan(t.Context(), []stream.Range{{Partition: p, Next: 3}}, 10)
 	require.NoError(t, err)
 	require.Empty(t, none)
-	require.Equal(t, [][3]int64{{0, 0, 4}}, spans(nextPlan(t, l, 10, ledger.Range{Partition: p, Next: 7})))
+	require.Equal(t, [][3]int64{{0, 0, 4}}, spans(nextPlan(t, l, 10, stream.Range{Partition: p, Next: 7})))
 }
 
 func planSeveral(t *testing.T, l Ledger) {
@@ -110,22 +111,22 @@ func planSeveral(t *testing.T, l Ledger) {
 	held := everything(partition(3), partition(2), partition(1), partition(0))
 	first := nextPlan(t, l, 12, held...) // 4+4+3, then 5 is above the limit and what follows it must wait with it
 	require.Equal(t, [][3]int64{{0, 0, 8}, {1, 7, 10}}, spans(first))
-	require.Equal(t, 11, first.Rows())
-	for _, one := range []ledger.Partition{partition(0), partition(1)} { // whoever has a part of it gets all of it
+	require.Equal(t, 11, first.Plan().Rows())
+	for _, one := range []stream.Partition{partition(0), partition(1)} { // whoever has a part of it gets all of it
 		require.Equal(t, first, nextPlan(t, l, 1, everything(one)...))
 	}
 	second := nextPlan(t, l, 12, everything(partition(3))...) // of the others nothing is pending
 	require.Equal(t, [][3]int64{{3, 0, 6}}, spans(second))
-	require.NotEqual(t, first.Token(), second.Token())
+	require.NotEqual(t, first.Plan().Token(), second.Plan().Token())
 	applyPoison(t, l, partition(1), 10, 2)
-	require.NoError(t, l.Archive.MarkArchived(t.Context(), first))
-	archived, err := l.Archive.Archived(t.Context(), []ledger.Partition{partition(0), partition(1), partition(2), partition(3)})
+	require.NoError(t, l.Archive.MarkArchived(t.Context(), first.Plan()))
+	archived, err := l.Archive.Archived(t.Context(), []stream.Partition{partition(0), partition(1), partition(2), partition(3)})
 	require.NoError(t, err)
-	require.Equal(t, map[ledger.Partition]int64{partition(0): 8, partition(1): 10, partition(3): 0}, archived)
-	require.NoError(t, l.Archive.MarkArchived(t.Context(), second))
+	require.Equal(t, map[stream.Partition]int64{partition(0): 8, partition(1): 10, partition(3): 0}, archived)
+	require.NoError(t, l.Archive.MarkArchived(t.Context(), second.Plan()))
 	third := nextPlan(t, l, 12, held...)
 	require.Equal(t, [][3]int64{{1, 10, 12}}, spans(third))
-	require.NoError(t, l.Archive.MarkArchived(t.Context(), first)) // once more, late
+	require.NoError(t, l.Archive.MarkArchived(t.Context(), first.Plan())) // once more, late
 	require.Equal(t, third, nextPlan(t, l, 12, held...))
 	requireClean(t, l, ledger.AuditOptions{})
 }
@@ -134,26 +135,26 @@ func planIsStable(t *testing.T, l Ledger) {
 	p := partition(3)
 	applyPoison(t, l, p, 0, 4, 4)
 	planned := nextPlan(t, l, 6, everything(p)...)
-	require.Equal(t, "a1b2c3/3:0-4", planned.Token()) // as builds before named it
+	require.Equal(t, "a1b2c3/3:0-4", planned.Plan().Token()) // as builds before named it
 	applyPoison(t, l, p, 8, 9)
 	applyPoison(t, l, partition(4), 0, 9)
 	for _, maxRows := range []int{1, 6, 1000} { // neither more rows nor another limit change what may be half inserted
 		require.Equal(t, planned, nextPlan(t, l, maxRows, everything(p, partition(4))...))
 	}
-	require.NoError(t, l.Archive.MarkArchived(t.Context(), planned))
+	require.NoError(t, l.Archive.MarkArchived(t.Context(), planned.Plan()))
 	next := nextPlan(t, l, 1000, everything(p)...)
 	require.Equal(t, [][3]int64{{3, 4, 17}}, spans(next))
-	require.NoError(t, l.Archive.MarkArchived(t.Context(), planned)) // once more, late
+	require.NoError(t, l.Archive.MarkArchived(t.Context(), planned.Plan())) // once more, late
 	require.Equal(t, next, nextPlan(t, l, 1, everything(p)...))
 	requireClean(t, l, ledger.AuditOptions{})
 }
 
 func onePlan(t *testing.T, l Ledger) {
-	p := []ledger.Partition{partition(0), partition(1)}
+	p := []stream.Partition{partition(0), partition(1)}
 	applyPoison(t, l, p[0], 0, 3, 3, 3, 3)
 	applyPoison(t, l, p[1], 0, 3, 3, 3, 3)
 	for range 2 { // the first plan adds the rows, the second finds them
-		var plans [4]ledger.Plan
+		var plans [4]ledger.Planned
 		together(len(plans), func(i int) {
 			plan, err := l.Archive.NextPlan(t.Context(), everything(p[i%2], p[(i+1)%2]), 9)
 			if err != nil {
@@ -166,7 +167,7 @@ func onePlan(t *testing.T, l Ledger) {
 			require.Equal(t, plans[0], plan)
 		}
 		together(len(plans), func(i int) {
-			if err := l.Archive.MarkArchived(t.Context(), plans[i]); err != nil {
+			if err := l.Archive.MarkArchived(t.Context(), plans[i].Plan()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -198,14 +199,14 @@ func overlappingPlans(t *testing.T, l Ledger) {
 			for _, c := range plan {
 				for at := c.First; at < c.Next; at++ {
 					key := [2]int64{int64(c.Number), at}
-					if before, again := tokens[key]; again && before != plan.Token() {
-						t.Errorf("offset %d of partition %d is in two plans: %s and %s", at, c.Number, before, plan.Token())
+					if before, again := tokens[key]; again && before != plan.Plan().Token() {
+						t.Errorf("offset %d of partition %d is in two plans: %s and %s", at, c.Number, before, plan.Plan().Token())
 					}
-					tokens[key] = plan.Token()
+					tokens[key] = plan.Plan().Token()
 				}
 			}
 			mu.Unlock()
-			if err := l.Archive.MarkArchived(t.Context(), plan); err != nil {
+			if err := l.Archive.MarkArchived(t.Context(), plan.Plan()); err != nil {
 				t.Error(err)
 				return
 			}
@@ -218,11 +219,11 @@ func markRefuses(t *testing.T, l Ledger) {
 	p := partition(0)
 	applyPoison(t, l, p, 0, 3, 3)
 	applyPoison(t, l, partition(1), 0, 3)
-	unplanned := ledger.Plan{{Range: ledger.Range{Partition: p, First: 0, Next: 3}}}
-	require.True(t, errs.Is(l.Archive.MarkArchived(t.Context(), unplanned), errs.Conflict))
+	unplanned := ledger.Planned{{Range: stream.Range{Partition: p, First: 0, Next: 3}}}
+	require.True(t, errs.Is(l.Archive.MarkArchived(t.Context(), unplanned.Plan()), errs.Conflict))
 	planned := nextPlan(t, l, 9, everything(p, partition(1))...)
-	require.True(t, errs.Is(l.Archive.MarkArchived(t.Context(), unplanned), errs.Conflict))
-	require.True(t, errs.Is(l.Archive.MarkArchived(t.Context(), planned[1:]), errs.Conflict), "a part of a plan is not in the store under its token")
+	require.True(t, errs.Is(l.Archive.MarkArchived(t.Context(), unplanned.Plan()), errs.Conflict))
+	require.True(t, errs.Is(l.Archive.MarkArchived(t.Context(), planned[1:].Plan()), errs.Conflict), "a part of a plan is not in the store under its token")
 	require.Equal(t, planned, nextPlan(t, l, 6, everything(p)...))
 }
 
@@ -237,7 +238,7 @@ func archivedTotals(t *testing.T, l Ledger) {
 	require.NoError(t, err)
 	_, err = apply(t.Context(), l.Settler, batchOf(partition(0), 3, eventOf(t, c, newID(t), ledger.Impression)))
 	require.NoError(t, err)
-	require.NoError(t, l.Archive.MarkArchived(t.Context(), nextPlan(t, l, 3, everything(partition(0))...)))
+	require.NoError(t, l.Archive.MarkArchived(t.Context(), nextPlan(t, l, 3, everything(partition(0))...).Plan()))
 	nextPlan(t, l, 3, everything(partition(0))...) // planned, not archived
 	totals, err = l.Archive.ArchivedTotals(t.Context())
 	require.NoError(t, err)

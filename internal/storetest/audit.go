@@ -8,6 +8,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/stream"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -149,11 +150,11 @@ func (h *history) step() {
 	}
 }
 
-func (h *history) archive(p ledger.Partition, maxRows int) bool {
+func (h *history) archive(p stream.Partition, maxRows int) bool {
 	plan, err := h.l.Archive.NextPlan(h.t.Context(), everything(p), maxRows)
 	require.NoError(h.t, err)
 	if len(plan) > 0 {
-		require.NoError(h.t, h.l.Archive.MarkArchived(h.t.Context(), plan))
+		require.NoError(h.t, h.l.Archive.MarkArchived(h.t.Context(), plan.Plan()))
 	}
 	return len(plan) > 0
 }

@@ -14,6 +14,7 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/stream"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -22,14 +23,14 @@ import (
 // Settler is what settlement needs of a store.
 type Settler interface {
 	InTx(ctx context.Context, fn func(ledger.Tx) error) error
-	Offsets(ctx context.Context, partitions []ledger.Partition) (map[ledger.Partition]int64, error)
+	Offsets(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error)
 }
 
 // Archive is what the archive needs of a store.
 type Archive interface {
-	Archived(ctx context.Context, partitions []ledger.Partition) (map[ledger.Partition]int64, error)
-	NextPlan(ctx context.Context, held []ledger.Range, maxRows int) (ledger.Plan, error)
-	MarkArchived(ctx context.Context, p ledger.Plan) error
+	Archived(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error)
+	NextPlan(ctx context.Context, held []stream.Range, maxRows int) (ledger.Planned, error)
+	MarkArchived(ctx context.Context, p stream.Plan) error
 	ArchivedTotals(ctx context.Context) (ledger.Totals, error)
 }
 
@@ -101,7 +102,7 @@ var settleCases = []ledgerCase{
 }
 
 // partition is a partition of the suite.
-func partition(n int32) ledger.Partition { return ledger.Partition{Stream: "a1b2c3", Number: n} }
+func partition(n int32) stream.Partition { return stream.Partition{Stream: "a1b2c3", Number: n} }
 
 // now is when the suite's events happen, inside one UTC day.
 var now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
@@ -110,7 +111,7 @@ var now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 func apply(ctx context.Context, s Settler, b ledger.Batch) (ledger.Effects, error) {
 	var effects ledger.Effects
 	err := s.InTx(ctx, func(tx ledger.Tx) error {
-		ranges := make([]ledger.Range, len(b.Runs))
+		ranges := make([]stream.Range, len(b.Runs))
 		for i := range b.Runs {
 			ranges[i] = b.Runs[i].Range
 		}
@@ -137,8 +138,8 @@ func apply(ctx context.Context, s Settler, b ledger.Batch) (ledger.Effects, erro
 }
 
 // batchOf is a batch of one run.
-func batchOf(p ledger.Partition, first int64, records ...ledger.Record) ledger.Batch {
-	r := ledger.Range{Partition: p, First: first, Next: first + int64(len(records))}
+func batchOf(p stream.Partition, first int64, records ...ledger.Record) ledger.Batch {
+	r := stream.Range{Partition: p, First: first, Next: first + int64(len(records))}
 	return ledger.Batch{At: now, Runs: []ledger.Run{{Range: r, Records: records}}}
 }
 
@@ -177,15 +178,15 @@ func requireClean(t *testing.T, l Ledger, o ledger.AuditOptions) {
 	}
 }
 
-func requireOffset(t *testing.T, l Ledger, p ledger.Partition, want int64) {
+func requireOffset(t *testing.T, l Ledger, p stream.Partition, want int64) {
 	t.Helper()
-	offsets, err := l.Settler.Offsets(t.Context(), []ledger.Partition{p, partition(99)})
+	offsets, err := l.Settler.Offsets(t.Context(), []stream.Partition{p, partition(99)})
 	require.NoError(t, err)
-	require.Equal(t, map[ledger.Partition]int64{p: want}, offsets)
+	require.Equal(t, map[stream.Partition]int64{p: want}, offsets)
 }
 
 func offsetsMove(t *testing.T, l Ledger) {
-	offsets, err := l.Settler.Offsets(t.Context(), []ledger.Partition{partition(0)})
+	offsets, err := l.Settler.Offsets(t.Context(), []stream.Partition{partition(0)})
 	require.NoError(t, err)
 	require.Empty(t, offsets)
 
@@ -199,8 +200,8 @@ func offsetsMove(t *testing.T, l Ledger) {
 	require.NoError(t, err)
 	requireOffset(t, l, partition(0), 42)
 
-	other := ledger.Partition{Stream: "ffff", Number: 0} // a topic that was made again
-	offsets, err = l.Settler.Offsets(t.Context(), []ledger.Partition{other})
+	other := stream.Partition{Stream: "ffff", Number: 0} // a topic that was made again
+	offsets, err = l.Settler.Offsets(t.Context(), []stream.Partition{other})
 	require.NoError(t, err)
 	require.Empty(t, offsets)
 
@@ -233,7 +234,7 @@ func replayIsFenced(t *testing.T, l Ledger) {
 	_, err = apply(t.Context(), l.Settler, both)
 	require.ErrorIs(t, err, ledger.ErrFenced)
 	requireOffset(t, l, partition(0), 1)
-	offsets, err := l.Settler.Offsets(t.Context(), []ledger.Partition{partition(1)})
+	offsets, err := l.Settler.Offsets(t.Context(), []stream.Partition{partition(1)})
 	require.NoError(t, err)
 	require.Empty(t, offsets)
 
@@ -267,8 +268,8 @@ func oneClaimerWins(t *testing.T, l Ledger) {
 }
 
 func claimRefusesNonsense(t *testing.T, l Ledger) {
-	for _, r := range []ledger.Range{{Partition: partition(0), First: 3, Next: 3}, {Partition: partition(0), First: 3, Next: 2}, {Partition: partition(0), First: -1, Next: 2}} {
-		err := l.Settler.InTx(t.Context(), func(tx ledger.Tx) error { return tx.Claim(t.Context(), []ledger.Range{r}) })
+	for _, r := range []stream.Range{{Partition: partition(0), First: 3, Next: 3}, {Partition: partition(0), First: 3, Next: 2}, {Partition: partition(0), First: -1, Next: 2}} {
+		err := l.Settler.InTx(t.Context(), func(tx ledger.Tx) error { return tx.Claim(t.Context(), []stream.Range{r}) })
 		require.Error(t, err, r.String())
 	}
 }
@@ -280,7 +281,7 @@ func rollbackLeavesNothing(t *testing.T, l Ledger) {
 	crash := errors.New("crash")
 	var first ledger.Effects
 	err := l.Settler.InTx(t.Context(), func(tx ledger.Tx) error {
-		require.NoError(t, tx.Claim(t.Context(), []ledger.Range{batch.Runs[0].Range}))
+		require.NoError(t, tx.Claim(t.Context(), []stream.Range{batch.Runs[0].Range}))
 		fresh, err := tx.MarkFirst(t.Context(), ledger.Candidates(batch))
 		require.NoError(t, err)
 		books, err := tx.Books(t.Context(), ledger.NeedOf(batch))
@@ -290,7 +291,7 @@ func rollbackLeavesNothing(t *testing.T, l Ledger) {
 		return crash
 	})
 	require.ErrorIs(t, err, crash)
-	offsets, err := l.Settler.Offsets(t.Context(), []ledger.Partition{partition(0)})
+	offsets, err := l.Settler.Offsets(t.Context(), []stream.Partition{partition(0)})
 	require.NoError(t, err)
 	require.Empty(t, offsets)
 	credits, err := l.Accounts.DeveloperCredits(t.Context(), developer)
@@ -577,7 +578,7 @@ func writeRefuses(t *testing.T, l Ledger) {
 	for name, effects := range map[string]ledger.Effects{
 		"nothing applied":     {},
 		"outcomes missing":    {Applied: []ledger.AppliedRange{{Range: r}}},
-		"other range":         {Applied: []ledger.AppliedRange{{Range: ledger.Range{Partition: r.Partition, First: 1, Next: 2}, Outcomes: outcomes}}},
+		"other range":         {Applied: []ledger.AppliedRange{{Range: stream.Range{Partition: r.Partition, First: 1, Next: 2}, Outcomes: outcomes}}},
 		"applied twice":       {Applied: []ledger.AppliedRange{applied[0], applied[0]}},
 		"not balanced":        {Applied: applied, Transactions: []ledger.Transaction{transfer("x", 5, -4)}},
 		"no entries":          {Applied: applied, Transactions: []ledger.Transaction{transfer("x")}},
@@ -590,7 +591,7 @@ func writeRefuses(t *testing.T, l Ledger) {
 	} {
 		effects.At = now
 		err := l.Settler.InTx(t.Context(), func(tx ledger.Tx) error {
-			require.NoError(t, tx.Claim(t.Context(), []ledger.Range{r}))
+			require.NoError(t, tx.Claim(t.Context(), []stream.Range{r}))
 			return tx.Write(t.Context(), effects)
 		})
 		require.Error(t, err, name)

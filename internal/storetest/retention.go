@@ -9,6 +9,7 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/stream"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -22,8 +23,8 @@ type Retention interface {
 // Letters is what the operator of dead letters needs of a store.
 type Letters interface {
 	DeadLetters(ctx context.Context, q ledger.LetterQuery) ([]ledger.Letter, error)
-	StartReplay(ctx context.Context, p ledger.Partition, offset int64, by string, again bool) (ledger.Letter, error)
-	EndReplay(ctx context.Context, p ledger.Partition, offset int64) error
+	StartReplay(ctx context.Context, p stream.Partition, offset int64, by string, again bool) (ledger.Letter, error)
+	EndReplay(ctx context.Context, p stream.Partition, offset int64) error
 }
 
 // RunRetention runs the cases of retention and of dead letters: of a ledger that is also Retention and Letters.

@@ -16,8 +16,8 @@ import (
 	"adnet/consumers/settle"
 	"adnet/internal/day"
 	"adnet/internal/kafka"
-	"adnet/internal/ledger"
 	"adnet/internal/postgres"
+	"adnet/internal/stream"
 	"adnet/schemas/event"
 
 	chdriver "github.com/ClickHouse/clickhouse-go/v2"
@@ -288,7 +288,7 @@ type meteredPlans struct {
 	meter *meter
 }
 
-func (p meteredPlans) MarkArchived(ctx context.Context, plan ledger.Plan) error {
+func (p meteredPlans) MarkArchived(ctx context.Context, plan stream.Plan) error {
 	err := p.Plans.MarkArchived(ctx, plan)
 	if err == nil {
 		p.meter.add(plan.Rows())

@@ -15,6 +15,7 @@ import (
 	"adnet/consumers/settle"
 	"adnet/internal/ledger"
 	"adnet/internal/postgres"
+	"adnet/internal/stream"
 	"adnet/schemas/event"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -46,7 +47,7 @@ type commits struct {
 
 type commit struct {
 	place  int64
-	ranges []ledger.Range
+	ranges []stream.Range
 }
 
 // take hands out the commits since the last call, in their order.
@@ -100,7 +101,7 @@ type orderedTx struct {
 	commit
 }
 
-func (t *orderedTx) Claim(ctx context.Context, ranges []ledger.Range) error {
+func (t *orderedTx) Claim(ctx context.Context, ranges []stream.Range) error {
 	t.ranges = ranges
 	return t.Tx.Claim(ctx, ranges)
 }

@@ -20,6 +20,7 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/postgres"
 	"adnet/internal/storetest"
+	"adnet/internal/stream"
 	"adnet/internal/testenv"
 	"adnet/schemas/event"
 
@@ -413,11 +414,11 @@ func (h *history) follow() (moved bool) {
 		}
 	}
 	for i := range want {
-		p := ledger.Partition{Stream: h.stream, Number: int32(i)}
+		p := stream.Partition{Stream: h.stream, Number: int32(i)}
 		if len(want[i]) == 0 {
 			continue
 		}
-		plan, err := h.w.db.NextPlan(h.w.t.Context(), []ledger.Range{{Partition: p, Next: h.next[i]}}, 1<<20)
+		plan, err := h.w.db.NextPlan(h.w.t.Context(), []stream.Range{{Partition: p, Next: h.next[i]}}, 1<<20)
 		require.NoError(h, err)
 		require.Len(h, plan, 1)
 		chunk := plan[0]
@@ -435,7 +436,7 @@ func (h *history) follow() (moved bool) {
 				h.w.verdicts["credit "+note]++
 			}
 		}
-		require.NoError(h, h.w.db.MarkArchived(h.w.t.Context(), plan))
+		require.NoError(h, h.w.db.MarkArchived(h.w.t.Context(), plan.Plan()))
 	}
 	return moved
 }

@@ -1,0 +1,31 @@
+package stream
+
+import (
+	"crypto/sha256"
+	"fmt"
+)
+
+// Plan is a planned insert into another store: a range of each of some partitions, ordered by [Partition.Compare],
+// written as one block under one token. It is stored before the first try, so a retry after a crash, by whichever process
+// owns the partitions then, builds the same block.
+type Plan []Range
+
+// Token is the insert-deduplication token: a function of the ranges alone, never of what is in them.
+func (p Plan) Token() string {
+	if len(p) == 1 {
+		return p[0].String()
+	}
+	h := sha256.New()
+	for _, r := range p {
+		fmt.Fprintln(h, r)
+	}
+	return fmt.Sprintf("%d:%x", len(p), h.Sum(nil)[:16])
+}
+
+// Rows is how many rows the block has: one for each offset.
+func (p Plan) Rows() (n int) {
+	for _, r := range p {
+		n += int(r.Next - r.First)
+	}
+	return n
+}
