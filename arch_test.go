@@ -191,3 +191,35 @@ func TestArchitectureLibraries(t *testing.T) {
 		}
 	}
 }
+
+// never are the arrows between parts of ingress that their common row would allow: the wires sell through ingress/offer
+// and never through each other, and what they share knows none of them.
+var never = map[string][]string{
+	"ingress/offer":  {"ingress/serve", "ingress/mcp", "ingress/rtb", "ingress/track"},
+	"ingress/serve":  {"ingress/mcp", "ingress/rtb", "ingress/track"},
+	"ingress/mcp":    {"ingress/serve", "ingress/rtb"},
+	"ingress/rtb":    {"ingress/serve", "ingress/mcp", "ingress/track"},
+	"ingress/track":  {"ingress/offer", "ingress/serve", "ingress/mcp", "ingress/rtb"},
+	"ingress/budget": {"ingress/offer", "ingress/serve", "ingress/mcp", "ingress/rtb", "ingress/catalog"},
+	"ingress/limits": {"ingress/offer", "ingress/serve", "ingress/mcp", "ingress/rtb", "ingress/catalog"},
+}
+
+func TestArchitectureWires(t *testing.T) {
+	seen := map[string]bool{}
+	for _, i := range imports(t) {
+		for dir, forbidden := range never {
+			if i.test || !within(i.dir, []string{dir}) {
+				continue
+			}
+			seen[dir] = true
+			if ours, is := strings.CutPrefix(i.path, "adnet/"); is && within(ours, forbidden) {
+				t.Errorf("%s: %s must not import %s", i.file, dir, ours)
+			}
+		}
+	}
+	for dir := range never {
+		if !seen[dir] {
+			t.Errorf("folder %s does not exist", dir)
+		}
+	}
+}

@@ -191,9 +191,7 @@ func newIngress(h *host, p parts, b *backends.All) (*ingressRole, error) {
 		return nil, err
 	}
 	bids, err := rtb.New(p.Config.RTB, rtb.Deps{
-		Metrics: h.metrics, Auth: auth, Catalog: r.catalog, Limiter: r.limits, Keyring: p.Ring, Producer: r.producer, Recording: tracker, Delivery: r.delivery, Outcomes: outcomes,
-		Disclosure: p.Config.Offer.Disclosure, Life: p.Config.Track.Life, BaseURL: r.http.BaseURL, Now: time.Now,
-		Budget: r.budget,
+		Metrics: h.metrics, Auth: auth, Seller: ads, Limiter: r.limits, Keyring: p.Ring, Producer: r.producer, Now: time.Now,
 	})
 	if err != nil {
 		return nil, err

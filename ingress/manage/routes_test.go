@@ -14,6 +14,7 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/ingress/httpapi/apitest"
 	"adnet/ingress/mcp"
+	"adnet/ingress/offer"
 	"adnet/ingress/rtb"
 	"adnet/ingress/serve"
 	"adnet/ingress/track"
@@ -43,7 +44,10 @@ func everything(t *testing.T) *world {
 	tools, err := mcp.New(mcp.Config{}, mcp.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Auth: auth})
 	require.NoError(t, err)
 	tools.Mount(w.http)
-	bids, err := rtb.New(rtb.Config{Seat: "adnet", VideoSec: 15}, rtb.Deps{Metrics: prometheus.NewRegistry(), Auth: auth, Now: w.clock, BaseURL: w.http.BaseURL})
+	bids, err := rtb.New(rtb.Config{Seat: "adnet", VideoSec: 15}, rtb.Deps{
+		Metrics: prometheus.NewRegistry(), Auth: auth, Now: w.clock,
+		Seller: offer.New(offer.Config{}, offer.Deps{Metrics: prometheus.NewRegistry(), BaseURL: w.http.BaseURL, Now: w.clock}),
+	})
 	require.NoError(t, err)
 	bids.Mount(w.http)
 	docs.New(docs.Deps{Document: openapi.Document, BaseURL: w.http.BaseURL}).Mount(w.http)

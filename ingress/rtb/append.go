@@ -1,12 +1,12 @@
 package rtb
 
 import (
-	"encoding/hex"
 	"slices"
 	"strconv"
 	"time"
 
 	"adnet/auction"
+	"adnet/ingress/offer"
 	"adnet/internal/money"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,7 +20,7 @@ import (
 func (t *turn) append(b []byte) []byte {
 	b = quote(append(b, `{"id":`...), string(t.in.ID))
 	if t.won > 0 {
-		b = appendID(append(b, `,"bidid":"`...), t.first) // unique, as the bid's is
+		b = offer.AppendID(append(b, `,"bidid":"`...), t.first) // unique, as the bid's is
 		b = quote(append(b, `","cur":"USD","seatbid":[{"seat":`...), t.cfg.Seat)
 		b = append(append(append(b, `,"bid":[`...), t.bids...), `]}]`...)
 	} else {
@@ -29,7 +29,7 @@ func (t *turn) append(b []byte) []byte {
 	b = append(b, `,"ext":{"adapter":"`+adapter+`","processing_ms":`...)
 	b = appendMillis(b, t.now.Sub(t.started))
 	b = strconv.AppendInt(append(b, `,"tmax":`...), t.tmax.Milliseconds(), 10)
-	b = quote(append(b, `,"benna_version":`...), t.version())
+	b = quote(append(b, `,"benna_version":`...), t.deps.Seller.Model())
 	if t.debug {
 		b = t.appendNonBids(b)
 	}
@@ -53,7 +53,7 @@ func (t *turn) appendNonBids(b []byte) []byte {
 		b = strconv.AppendInt(append(b, `,"statuscode":`...), int64(statusCodes[reason]), 10)
 		b = quote(append(b, `,"ext":{"reason":`...), string(reason))
 		if id := t.auctionOf(imp, reason); id != uuid.Nil {
-			b = append(appendID(append(b, `,"auction_id":"`...), id), '"')
+			b = append(offer.AppendID(append(b, `,"auction_id":"`...), id), '"')
 		}
 		b = append(b, `}}`...)
 	}
@@ -65,14 +65,14 @@ func (t *turn) appendNonBids(b []byte) []byte {
 
 // appendBid writes the Bid (4.2.3) for s, whose markup and notices are written.
 func (t *turn) appendBid(b []byte, s *sale, size extent) []byte {
-	g := &s.chooser
-	b = appendID(append(b, `{"id":"`...), s.id)
+	g, shown := &s.chooser, t.ad.Creative
+	b = offer.AppendID(append(b, `{"id":"`...), t.auction.ID)
 	b = quote(append(b, `","impid":`...), string(s.imp.ID))
-	b = s.outcome.EffectiveCPM.Append(append(b, `,"price":`...))
-	b = appendID(append(b, `,"adid":"`...), g.creative.ID)
-	b = appendID(append(b, `","crid":"`...), g.creative.ID)
-	b = appendID(append(b, `","cid":"`...), g.creative.AdvertiserID)
-	b = append(quote(append(b, `","adomain":[`...), advertiserDomain(g.creative.CTAURL)), ']')
+	b = t.auction.Outcome.EffectiveCPM.Append(append(b, `,"price":`...))
+	b = offer.AppendID(append(b, `,"adid":"`...), shown.ID)
+	b = offer.AppendID(append(b, `","crid":"`...), shown.ID)
+	b = offer.AppendID(append(b, `","cid":"`...), shown.AdvertiserID)
+	b = append(quote(append(b, `","adomain":[`...), advertiserDomain(shown.CTAURL)), ']')
 	// Macros come after everything that is encoded: an encoded one is never replaced.
 	b = t.appendNotice(append(b, `,"nurl":`...), "win", "&price=${AUCTION_PRICE}")
 	b = t.appendNotice(append(b, `,"burl":`...), "bill", "&price=${AUCTION_PRICE}")
@@ -98,9 +98,9 @@ func (t *turn) appendBid(b []byte, s *sale, size extent) []byte {
 	if size.dur > 0 {
 		b = strconv.AppendInt(append(b, `,"dur":`...), size.dur, 10)
 	}
-	b = strconv.AppendInt(append(b, `,"exp":`...), int64(t.bidLife()/time.Second), 10)
+	b = strconv.AppendInt(append(b, `,"exp":`...), int64(t.deps.Seller.BidLife()/time.Second), 10)
 	b = strconv.AppendInt(append(b, `,"mtype":`...), int64(mtypes[g.kind]), 10)
-	b = appendBenna(append(b, `,"ext":{"benna":`...), &s.outcome.Prediction, s.took)
+	b = appendBenna(append(b, `,"ext":{"benna":`...), &t.auction.Outcome.Prediction, t.auction.Took)
 	return append(b, `}}`...)
 }
 
@@ -109,15 +109,6 @@ func (t *turn) appendNotice(b []byte, op, macro string) []byte {
 	b = quote(b, t.base)
 	b = append(append(b[:len(b)-1], "/api/rtb?op="...), op...)
 	return append(append(append(b, t.noticed...), macro...), '"')
-}
-
-// appendID writes a UUID as text.
-func appendID(b []byte, id uuid.UUID) []byte {
-	b = append(hex.AppendEncode(b, id[:4]), '-')
-	b = append(hex.AppendEncode(b, id[4:6]), '-')
-	b = append(hex.AppendEncode(b, id[6:8]), '-')
-	b = append(hex.AppendEncode(b, id[8:10]), '-')
-	return hex.AppendEncode(b, id[10:])
 }
 
 // appendBenna writes a ranking prediction with its contributions as an object; shares and probabilities are

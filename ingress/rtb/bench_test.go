@@ -17,6 +17,7 @@ import (
 	"adnet/ingress/catalog/catalogtest"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/limits"
+	"adnet/ingress/offer"
 	"adnet/internal/demo"
 	"adnet/internal/obs"
 	"adnet/internal/token"
@@ -155,8 +156,11 @@ func benchServer(b *testing.B, source catalogtest.Projection) (server *httpapi.S
 	require.NoError(b, err)
 	s, err := New(defaults(), Deps{
 		Metrics: metrics, Auth: httpapi.NewAuth(httpapi.AuthDeps{Users: f.store, Keys: f.store, Now: time.Now}),
-		Catalog: shelf, Limiter: rate, Keyring: f.ring, Producer: acked{}, Recording: &f.recording, Disclosure: "Sponsored", Life: token.DefaultLife(),
-		BaseURL: server.BaseURL, Now: time.Now,
+		Limiter: rate, Keyring: f.ring, Producer: acked{}, Now: time.Now,
+		Seller: offer.New(offer.Config{Disclosure: "Sponsored"}, offer.Deps{
+			Metrics: metrics, Catalog: shelf, Keyring: f.ring, Producer: acked{}, Recording: &f.recording,
+			Life: token.DefaultLife(), BaseURL: server.BaseURL, Now: time.Now,
+		}),
 	})
 	require.NoError(b, err)
 	s.Mount(server)

@@ -6,13 +6,11 @@ import (
 
 	"adnet/auction"
 	"adnet/auction/ranker"
-	"adnet/ingress/budget"
-	"adnet/ingress/limits/frequency"
+	"adnet/ingress/offer"
 	"adnet/internal/account"
 	"adnet/internal/errs"
 
 	"github.com/gin-gonic/gin"
-	"github.com/google/uuid"
 )
 
 // Limits of a bid request.
@@ -120,8 +118,7 @@ func (t *turn) refuseAll(reason auction.Reason) {
 func (t *turn) unfit() auction.Reason {
 	in := &t.in
 	switch {
-	case !t.deps.Catalog.Fresh(t.started) || !t.deps.Recording.CanRecord(t.c.Request.Context()),
-		t.deps.Budget != nil && !t.deps.Budget.Live(t.started):
+	case !t.deps.Seller.Ready(t.c.Request.Context(), t.started):
 		return auction.Stale
 	case len(in.Cur) > 0 && !slices.ContainsFunc(in.Cur, func(c string) bool { return upper(c) == "USD" }):
 		return currency
@@ -155,38 +152,6 @@ func (t *turn) late() bool {
 	return t.now.Sub(t.started) >= t.tmax
 }
 
-// reserve makes the auction under way take the price of its bid from the budget; test requests cost nothing.
-func (t *turn) reserve() {
-	t.holding = budget.Reservation{}
-	if t.deps.Budget != nil && !t.sandbox {
-		t.holding.Begin(t.deps.Budget, t.sale.id, t.sale.started, true)
-		t.chain = append(t.chain, &t.holding)
-	}
-}
-
-// bidPending is how long a bid counts for a frequency cap without its impression: most are never shown.
-const bidPending = time.Minute
-
-// guard makes the gate of the auction under way; test requests are neither capped nor paced.
-func (t *turn) guard() {
-	delivery, now := t.deps.Delivery, t.sale.started
-	if t.sandbox {
-		delivery = nil
-	}
-	delivery.Begin(t.c.Request.Context(), &t.gate, t.sale.id, frequency.Ask{
-		Developer: t.caller.DeveloperID, Session: t.sale.place.session, FirstTurn: &t.noTurn, TurnGap: &t.noTurn, Pending: bidPending, Now: now,
-	}, t.deps.Catalog.Gate(now))
-	t.chain = append(t.chain[:0], &t.sale.chooser, &t.gate)
-}
-
-// bidLife is how long the bid may wait to be shown: as long as its price is reserved.
-func (t *turn) bidLife() time.Duration {
-	if t.deps.Budget == nil {
-		return t.deps.Life.Impression
-	}
-	return t.deps.Budget.BidLife()
-}
-
 // release gives back what the request's bids reserved.
 func (t *turn) release() {
 	for i := range t.held {
@@ -194,48 +159,41 @@ func (t *turn) release() {
 	}
 }
 
-// imp runs the auction of one impression and writes its bid; the reason says why there is none.
+// imp sells one impression and writes its bid; the reason says why there is none.
 func (t *turn) imp(p *imp) (auction.Reason, error) {
-	id, err := uuid.NewV7()
-	if err != nil {
+	s, a := t.sell(p), &t.auction
+	if err := t.deps.Seller.Sell(t.c.Request.Context(), a, &t.ad); err != nil {
 		return "", err
 	}
-	s := t.sell(id, p)
-	t.guard()
-	t.reserve()
-	defer t.gate.End(nil) // however it ends
-	s.outcome = t.decide(s)
-	t.gate.End(s.outcome.Winner)
-	s.took = t.deps.Now().Sub(s.started)
-	t.log(s)
-	if s.outcome.Winner == nil {
-		t.lost = append(t.lost, lostAuction{p.ID, id})
-		return s.outcome.Reason, nil
+	if a.Outcome.Winner == nil {
+		t.lost = append(t.lost, lostAuction{p.ID, a.ID})
+		return a.Outcome.Reason, nil
 	}
-	t.taken = append(t.taken, s.outcome.Winner.ID)
-	t.held = append(t.held, t.holding)
+	t.taken = append(t.taken, a.Outcome.Winner.ID)
+	t.held = append(t.held, a.Held)
 	t.write(s)
 	return "", nil
 }
 
-// decide runs the auction of s. Candidates come by descending effective CPM: down to the imp's floor all of them, below it
-// those whose deal has a lower one.
-func (t *turn) decide(s *sale) auction.Outcome {
+// Decide implements [offer.Rounds] for the sale under way. Candidates come by descending effective CPM: down to the imp's
+// floor all of them, below it those whose deal has a lower one.
+func (t *turn) Decide(a *offer.Auction) auction.Outcome {
+	s := &t.sale
 	g := &s.chooser
-	if reason := t.offer(s.imp, &g.offer); reason != "" {
+	if reason := t.slot(s.imp, &g.slot); reason != "" {
 		return auction.Outcome{Reason: reason}
 	}
 	floor, reason := t.floor(s.imp)
 	g.deals, g.open = t.deals(s.imp, floor, reason), !s.imp.PMP.v.Private.is(1)
-	s.request.Formats, s.request.FloorCPM = g.offer.formats(), floor
+	a.Request.Formats, a.Request.FloorCPM = g.slot.formats(), floor
 	outcome := auction.Outcome{Reason: privateAuction}
 	if g.open {
 		if outcome.Reason = reason; reason == "" {
-			outcome = auction.Decide(&s.request, t.deps.Catalog.Snapshot(), &t.chain, &t.scratch)
+			outcome = a.Round(&a.Request)
 		}
 	}
 	if outcome.Winner == nil && len(g.deals) > 0 && !g.over {
-		outcome = t.decideDeals(s, outcome)
+		outcome = t.decideDeals(a, outcome)
 	}
 	if outcome.Winner != nil {
 		g.agree(&outcome)
@@ -244,20 +202,20 @@ func (t *turn) decide(s *sale) auction.Outcome {
 }
 
 // decideDeals is the auction among the campaigns that may answer a deal, after nobody won the one before.
-func (t *turn) decideDeals(s *sale, before auction.Outcome) auction.Outcome {
-	private, g := s.request, &s.chooser
+func (t *turn) decideDeals(a *offer.Auction, before auction.Outcome) auction.Outcome {
+	private, g := a.Request, &t.sale.chooser
 	private.Deals, private.FloorCPM = ids(g.deals)
-	traced := t.trace
+	traced := a.Trace
 	g.open, g.looked = false, 0
-	outcome := auction.Decide(&private, t.deps.Catalog.Snapshot(), &t.chain, &t.scratch)
+	outcome := a.Round(&private)
 	switch none := outcome.Reason == auction.NoMatch || outcome.Reason == auction.NoCampaigns; {
 	case outcome.Winner != nil:
-		s.request.FloorCPM = private.FloorCPM
+		a.Request.FloorCPM = private.FloorCPM
 		return outcome
 	case before.Reason == privateAuction && !none:
 		return outcome
 	case before.Reason != privateAuction:
-		t.trace = traced // the open auction says more
+		a.Trace = traced // the open auction says more
 	}
 	return before
 }

@@ -90,7 +90,7 @@ func TestBidIsSigned(t *testing.T) {
 	require.Equal(t, int64(2*money.USD), logged.EcpmMicros)
 	require.Equal(t, int64(5000), logged.PriceMicros)
 	require.Equal(t, "rest", logged.Placement.IntegrationMethod)
-	require.Equal(t, "image", logged.Placement.Format)
+	require.Equal(t, "banner", logged.Placement.Format)
 	require.False(t, logged.Sandbox)
 	require.Len(t, logged.Candidates, 1)
 }

@@ -79,7 +79,7 @@ func (g *chooser) best(c *campaign.Campaign, effectiveCPM money.Micros) (best *t
 		if d == nil || !d.admits(advertiserDomain(c.CTAURL)) {
 			continue
 		}
-		fits, ok := g.offer.choose(c, d.kinds)
+		fits, ok := g.slot.choose(c, d.kinds)
 		if !ok {
 			continue
 		}

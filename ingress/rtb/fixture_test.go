@@ -18,6 +18,7 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/ingress/httpapi/apitest"
 	"adnet/ingress/limits"
+	"adnet/ingress/offer"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/memory"
@@ -160,8 +161,11 @@ func newLimitedFixture(t testing.TB, cfg Config, base string, perSecond int) *fi
 	require.NoError(t, err)
 	s, err := New(cfg, Deps{
 		Metrics: prometheus.NewRegistry(), Auth: httpapi.NewAuth(httpapi.AuthDeps{Users: f.store, Keys: f.store, Now: clock}),
-		Catalog: f.shelf, Limiter: f.limits, Keyring: f.ring, Producer: f.log, Recording: &f.recording, Disclosure: "Sponsored", Life: token.DefaultLife(),
-		BaseURL: f.http.BaseURL, Now: clock,
+		Limiter: f.limits, Keyring: f.ring, Producer: f.log, Now: clock,
+		Seller: offer.New(offer.Config{Disclosure: "Sponsored"}, offer.Deps{
+			Metrics: prometheus.NewRegistry(), Catalog: f.shelf, Keyring: f.ring, Producer: f.log, Recording: &f.recording,
+			Life: token.DefaultLife(), BaseURL: f.http.BaseURL, Now: clock,
+		}),
 	})
 	require.NoError(t, err)
 	s.Mount(f.http)

@@ -70,8 +70,8 @@ func FuzzBidRequest(f *testing.F) {
 				require.NotEmpty(t, id)
 				require.Positive(t, d.floor)
 			}
-			var o offer
-			reason = turn.offer(p, &o)
+			var o slot
+			reason = turn.slot(p, &o)
 			require.Equal(t, reason == "", len(o.formats()) > 0)
 			for k := range shows {
 				if kind, fits := o.choose(&shows[k], anyKind); fits {

@@ -15,7 +15,6 @@ import (
 	"adnet/internal/money"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -336,7 +335,7 @@ func TestTurnsLetGo(t *testing.T) {
 	turn := newTurn().(*turn)
 	turn.Server = &Server{}
 	require.NoError(t, turn.read([]byte(`{"id":"r","imp":[{"id":"1","banner":{}}],"badv":["a.example"],"ext":{"mcp_context":{"intent":"restore postgres","active_tools":["db"]}}}`)))
-	place := turn.sell(uuid.New(), &turn.in.Imp.list[0]).place
+	place := turn.sell(&turn.in.Imp.list[0]).place
 	require.Equal(t, []string{"restore", "postgre"}, place.tokens)
 	turn.end()
 	require.Equal(t, []string{"", ""}, place.tokens)

@@ -10,7 +10,7 @@ import (
 	"adnet/auction/markup"
 	"adnet/auction/target"
 	"adnet/ingress/httpapi"
-	"adnet/internal/token"
+	"adnet/ingress/offer"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -24,24 +24,16 @@ const (
 	adapter = "adnet"
 )
 
-// write writes the bid for the imp of s, signed. The auction token in the markup counts and bills; the bid token in the
+// write writes the bid for the imp of s. The auction token in the markup counts and bills; the bid token in the
 // notices only says that they are about a bid of ours, and at which price.
 func (t *turn) write(s *sale) {
-	shown := s.chooser.creative
-	said := token.Auction{
-		AuctionID: s.id, CampaignID: shown.ID, AdvertiserID: shown.AdvertiserID, DeveloperID: t.caller.DeveloperID,
-		Price: s.outcome.Price, BillingModel: s.outcome.Winner.Billing.String(), Format: string(shown.Format), IntegrationMethod: method,
-		Surface: s.place.surface, Region: s.place.region, Language: s.place.language, HostApp: s.place.host,
-		CreditFunded: shown.CreditFunded, Sandbox: t.sandbox,
-	}
-	t.token = t.deps.Keyring.AppendSign(t.token[:0], token.PurposeAuction, said)
-	said.Price, said.Surface, said.HostApp = s.outcome.EffectiveCPM, "", ""
+	a := &t.auction
 	t.noticed = append(append(t.noticed[:0], "&imp="...), url.QueryEscape(string(s.imp.ID))...)
-	t.noticed = appendID(append(t.noticed, "&bid="...), s.id)
-	t.noticed = t.deps.Keyring.AppendSign(append(t.noticed, "&t="...), token.PurposeBid, said)
+	t.noticed = offer.AppendID(append(t.noticed, "&bid="...), a.ID)
+	t.noticed = t.deps.Seller.AppendBidToken(append(t.noticed, "&t="...), a)
 	size := t.show(s)
 	if t.won == 0 {
-		t.first = s.id
+		t.first = a.ID
 	} else {
 		t.bids = append(t.bids, ',')
 	}
@@ -56,39 +48,46 @@ type extent struct{ w, h, dur int64 }
 // show writes the markup of the bid for s.
 func (t *turn) show(s *sale) extent {
 	g := &s.chooser
-	ad := markup.Ad{Creative: creative(g.creative), DisclosureLabel: t.deps.Disclosure}
+	ad := markup.Ad{Creative: creative(t.ad.Creative), DisclosureLabel: t.ad.DisclosureLabel}
 	t.link(s, &ad)
-	switch offer := &g.offer; g.kind {
+	switch slot := &g.slot; g.kind {
 	case asNative:
-		t.markup = offer.native.Append(t.markup[:0], &ad)
+		t.markup = slot.native.Append(t.markup[:0], &ad)
 		return extent{}
 	case asBanner:
-		t.markup = markup.AppendBanner(t.markup[:0], &ad, offer.w, offer.h)
-		return extent{w: int64(offer.w), h: int64(offer.h)}
+		t.markup = markup.AppendBanner(t.markup[:0], &ad, slot.w, slot.h)
+		return extent{w: int64(slot.w), h: int64(slot.h)}
 	default:
-		t.markup = offer.video.Append(t.markup[:0], &ad)
-		return extent{offer.video.W, offer.video.H, offer.video.Seconds}
+		t.markup = slot.video.Append(t.markup[:0], &ad)
+		return extent{slot.video.W, slot.video.H, slot.video.Seconds}
 	}
 }
 
+// pixels are the events whose beacons a markup has: an image or a native the first, a video all of them.
+var pixels = [...]string{"impression", "video_complete", "skip", "close"}
+
 // link gives ad its ids and its links, in the order in which they are written.
 func (t *turn) link(s *sale, ad *markup.Ad) {
-	shown := s.chooser.creative
 	p := &t.pieces
 	p.begin()
-	p.id(s.id).end()
-	p.id(shown.ID).end()
-	p.put(t.base, "/r/").write(t.token).end()
-	p.put(t.base, "/s/").write(t.token).put("?event=click").end()
-	pixels := []string{"impression"}
-	if s.chooser.kind == asVideo {
-		pixels = []string{"impression", "video_complete", "skip", "close"}
+	p.text = offer.AppendID(p.text, t.auction.ID)
+	p.end()
+	p.text = t.ad.AppendCampaign(p.text)
+	p.end()
+	p.text = t.ad.AppendReceipt(p.text)
+	p.end()
+	p.text = t.ad.AppendClick(p.text)
+	p.end()
+	video := s.chooser.kind == asVideo
+	beacons := pixels[:1]
+	if video {
+		beacons = pixels[:]
 	}
-	for _, event := range pixels {
-		p.put(t.base, "/api/track?event=", event, "&campaign_id=").id(shown.ID).put("&auction_id=").write(t.token)
-		p.put("&session=", url.QueryEscape(s.place.session), "&dev=").id(t.caller.DeveloperID).put("&format=", string(shown.Format)).end()
+	for _, event := range beacons {
+		p.text = t.ad.AppendBeacon(p.text, event)
+		p.end()
 	}
-	if s.chooser.kind == asVideo {
+	if video {
 		p.put(t.base, "/api/rtb?op=error").write(t.noticed).put("&reason=").end()
 	}
 	p.strings(&ad.ID, &ad.CampaignID, &ad.ReceiptURL, &ad.ClickURL, &ad.ImpressionURL, &ad.CompleteURL, &ad.SkipURL, &ad.CloseURL, &ad.ErrorURL)
@@ -116,8 +115,6 @@ func (t *turn) reply() error {
 	t.out = t.append(t.out[:0])
 	return t.send(t.out)
 }
-
-func (s *Server) version() string { return s.deps.Catalog.Snapshot().Table().Version }
 
 // auctionOf is the auction that an imp lost.
 func (t *turn) auctionOf(imp text, reason auction.Reason) uuid.UUID {
@@ -158,7 +155,7 @@ func nbr(reasons []auction.Reason) int {
 // status serves GET /api/rtb?op=status.
 func (s *Server) status(c *gin.Context) error {
 	state := "ok"
-	if !s.deps.Catalog.Fresh(s.deps.Now()) || !s.deps.Recording.CanRecord(c.Request.Context()) {
+	if !s.deps.Seller.Ready(c.Request.Context(), s.deps.Now()) {
 		state = "degraded"
 	}
 	formats := make([]string, kinds)
@@ -168,7 +165,7 @@ func (s *Server) status(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, gin.H{
 		"status": state, "adapter": adapter, "openrtb_version": "2.6", "native_version": "1.2", "vast_version": markup.VAST42.String(), "vast_versions": vastVersions, "currencies": []string{"USD"},
 		"auction_type": 1, "tmax_recommended": defaultTMax.Milliseconds(), "supported_formats": formats, "seat": s.cfg.Seat,
-		"benna_version": s.version(),
+		"benna_version": s.deps.Seller.Model(),
 	})
 }
 

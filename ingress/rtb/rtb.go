@@ -26,7 +26,6 @@
 package rtb
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -34,11 +33,8 @@ import (
 	"sync"
 	"time"
 
-	"adnet/auction"
-	"adnet/ingress/budget"
 	"adnet/ingress/httpapi"
-	"adnet/ingress/limits"
-	"adnet/internal/campaign"
+	"adnet/ingress/offer"
 	"adnet/internal/money"
 	"adnet/internal/token"
 
@@ -55,23 +51,9 @@ type Config struct {
 	VideoSec   int64             `name:"rtb-video-seconds" env:"ADNET_RTB_VIDEO_SECONDS" default:"15" help:"Length of videos in seconds: campaigns do not say it, and VAST must."`
 }
 
-// Catalog is what auctions run over.
-type Catalog interface {
-	Snapshot() *auction.Snapshot
-	Version() int64
-	Fresh(now time.Time) bool
-	Gate(now time.Time) auction.Gate
-	Creative(id uuid.UUID) (*campaign.Campaign, bool)
-}
-
 // Producer hands a record to Kafka; see track.Producer.
 type Producer interface {
 	Produce(topic string, key, value []byte, done func(error))
-}
-
-// Recording says whether events can be recorded now; while they cannot, nothing is bid.
-type Recording interface {
-	CanRecord(ctx context.Context) bool
 }
 
 // Limiter counts the bid requests of each seat; see limits.Limits.
@@ -80,28 +62,15 @@ type Limiter interface {
 	AllowSeat(seatKey uuid.UUID, now time.Time) error
 }
 
-// Outcomes is told how each auction of this node ended; see serve.Outcomes.
-type Outcomes interface {
-	Observe(reason auction.Reason, took time.Duration, now time.Time)
-}
-
-// Deps are what the endpoint works with. All but Outcomes are required.
+// Deps are what the endpoint works with. All are required.
 type Deps struct {
-	Metrics   prometheus.Registerer
-	Auth      *httpapi.Auth
-	Catalog   Catalog
-	Limiter   Limiter
-	Keyring   *token.Keyring
-	Producer  Producer
-	Recording Recording
-	Outcomes  Outcomes
-	// Budget reserves what is bid. Without it nothing is reserved, which is for tests of the endpoint alone.
-	Budget     *budget.Leases
-	Delivery   *limits.Delivery // frequency caps and pacing; nil for none
-	Disclosure string           // label that marks an ad as one
-	Life       token.Life       // how long an impression still counts, which is how long a bid may be shown
-	BaseURL    func() string
-	Now        func() time.Time
+	Metrics  prometheus.Registerer
+	Auth     *httpapi.Auth
+	Seller   *offer.Seller
+	Limiter  Limiter
+	Keyring  *token.Keyring // that notices are verified with
+	Producer Producer       // of notices
+	Now      func() time.Time
 }
 
 // Server is the OpenRTB endpoints.
@@ -156,7 +125,7 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	s.metrics.malformed, s.metrics.failed = requests.WithLabelValues("malformed"), requests.WithLabelValues("failed")
 	s.metrics.nobids = counters("nobids_total", "Impressions that were not bid for, by reason.", "reason")
 	s.metrics.notices = counters("notices_total", "Notices of exchanges, by kind and what their token proved.", "kind", "proof")
-	s.metrics.dropped = prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_rtb_unrecorded_total", Help: "Outcomes and notices that the log did not take (best effort)."})
+	s.metrics.dropped = prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_rtb_unrecorded_total", Help: "Notices that the log did not take (best effort)."})
 	deps.Metrics.MustRegister(s.metrics.dropped)
 	s.produced = func(err error) {
 		if err != nil {

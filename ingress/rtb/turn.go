@@ -7,8 +7,7 @@ import (
 	"adnet/auction"
 	"adnet/ingress/budget"
 	"adnet/ingress/httpapi"
-	"adnet/ingress/limits"
-	"adnet/schemas/event"
+	"adnet/ingress/offer"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -33,38 +32,28 @@ type asked struct {
 	sandbox bool
 	debug   bool
 	base    string
-	secure  bool     // our own links are https
-	blocked []string // domains
-	sale    sale     // the auction under way
-	holding budget.Reservation
+	secure  bool      // our own links are https
+	blocked []string  // domains
+	sale    sale      // the auction under way
 	won     int       // bids
 	first   uuid.UUID // the auction of the first bid
-	noTurn  int       // a bid request is no turn of a conversation
 }
 
 // kept is what a turn keeps for the next request, all of it empty between them.
 type kept struct {
 	json    *reader
-	scratch auction.Scratch
-	trace   auction.Trace
-	gate    limits.Gate // of the auction under way, as the chain
-	chain   auction.Chain
+	auction offer.Auction        // under way
+	ad      offer.Ad             // that is being written
 	held    []budget.Reservation // of the bids so far
 	reasons []auction.Reason     // of each imp
 	taken   []auction.ID         // campaigns that have an imp already
 	lost    []lostAuction        // what explains the imps without a bid that were auctioned
 	signals signals              // of the request level
 	bids    []byte               // as JSON
-	token   []byte               // of the bid that is being written, as are the next three
 	noticed []byte               // what the links of its notices share, between the op and the macro
 	markup  []byte
 	pieces  pieces
-	out     []byte        // the reply
-	entry   event.Auction // of the auction under way, for the log
-	placed  event.Placement
-	wire    []byte // entry with its key
-	traced  [auction.MaxTrace]event.Candidate
-	refs    [auction.MaxTrace]*event.Candidate
+	out     []byte // the reply
 }
 
 // lostAuction is the auction of an imp that got no bid.
@@ -73,19 +62,12 @@ type lostAuction struct {
 	id  uuid.UUID
 }
 
-func newTurn() any {
-	t := &turn{kept: kept{json: newReader()}}
-	t.scratch.Trace = &t.trace
-	for i := range t.refs {
-		t.refs[i] = &t.traced[i]
-	}
-	return t
-}
+func newTurn() any { return &turn{kept: kept{json: newReader()}} }
 
 // begin is the turn of a request that is still to be read.
 func (s *Server) begin(c *gin.Context, caller httpapi.Caller, started time.Time) *turn {
 	t := s.turns.Get().(*turn)
-	t.Server, t.c, t.caller, t.base = s, c, caller, s.deps.BaseURL()
+	t.Server, t.c, t.caller, t.base = s, c, caller, s.deps.Seller.Base()
 	t.started, t.now = started, started
 	t.secure = strings.HasPrefix(t.base, "https://")
 	return t
@@ -115,10 +97,8 @@ func (t *turn) end() {
 	t.asked = asked{}
 	t.json.forget()
 	t.signals.forget()
-	t.trace.Reset()
-	t.gate = limits.Gate{}
-	t.entry.Reset()
-	t.placed.Reset()
+	t.auction.Forget()
+	t.ad = offer.Ad{Token: t.ad.Token[:0]}
 	t.held, t.reasons, t.taken, t.lost = emptied(t.held), emptied(t.reasons), emptied(t.taken), emptied(t.lost)
 	if t.bids = t.bids[:0]; cap(t.bids) > keptBuffer {
 		t.bids, t.out = nil, nil
@@ -126,29 +106,41 @@ func (t *turn) end() {
 	turns.Put(t)
 }
 
-// sale is the auction of one imp, from its beginning to its bid.
+// sale is what a turn knows of the imp whose auction is under way.
 type sale struct {
-	id      uuid.UUID
 	imp     *imp
-	started time.Time
 	place   place
-	request auction.Request
 	chooser chooser
-	outcome auction.Outcome
-	took    time.Duration
 }
 
-// sell begins the auction of p.
-func (t *turn) sell(id uuid.UUID, p *imp) *sale {
+// sell sets the terms of the auction of p.
+func (t *turn) sell(p *imp) *sale {
 	s := &t.sale
-	*s = sale{id: id, imp: p, started: t.now, place: t.signals.of(p)}
-	s.chooser = chooser{turn: t}
-	s.request = auction.Request{
-		Tokens: s.place.tokens, ActiveTools: s.place.tools, HostApp: s.place.host, Surface: s.place.surface,
-		IntegrationMethod: method, Region: s.place.region, Language: s.place.language, BlockedDomains: t.blocked,
+	*s = sale{imp: p, place: t.signals.of(p), chooser: chooser{turn: t}}
+	at := &s.place
+	t.auction.Terms = offer.Terms{
+		Request: auction.Request{Tokens: at.tokens, ActiveTools: at.tools, BlockedDomains: t.blocked},
+		Place: offer.Place{
+			Developer: t.caller.DeveloperID, Method: method, Format: p.format(), Surface: at.surface, Host: at.host,
+			Region: at.region, Language: at.language, Session: at.session,
+		},
+		Asked: t.now, Bid: true, Sandbox: t.sandbox, Fit: &s.chooser, Rounds: t,
 	}
-	t.trace.Reset() // an imp without an auction has no candidates
 	return s
+}
+
+// asks are the formats that an imp may ask for: the kinds of markup that it takes.
+var asks = [...]string{"", "native", "banner", "native+banner", "video", "native+video", "banner+video", "native+banner+video"}
+
+// format is what p asks for, whether or not we have it.
+func (p *imp) format() string {
+	at := 0
+	for kind, asked := range [kinds]bool{asNative: p.Native.set, asBanner: p.Banner.set, asVideo: p.Video.set} {
+		if asked {
+			at |= 1 << kind
+		}
+	}
+	return asks[at]
 }
 
 // pieces are texts that are written one after the other and become strings in one allocation.
@@ -169,11 +161,6 @@ func (p *pieces) put(parts ...string) *pieces {
 
 func (p *pieces) write(part []byte) *pieces {
 	p.text = append(p.text, part...)
-	return p
-}
-
-func (p *pieces) id(id uuid.UUID) *pieces {
-	p.text = appendID(p.text, id)
 	return p
 }
 

@@ -9,8 +9,6 @@ import (
 	"adnet/auction/markup"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
 )
 
 // markupKind is what a bid's adm is; the values of mtype are in mtypes.
@@ -29,8 +27,8 @@ var mtypes = [kinds]int{asNative: 4, asBanner: 1, asVideo: 2}
 // String is the name in metrics and in the status object.
 func (k markupKind) String() string { return [kinds]string{"native", "banner", "video"}[k] }
 
-// offer is what can be shown in an imp.
-type offer struct {
+// slot is what can be shown in an imp.
+type slot struct {
 	list   [3]auction.Format // the memory of formats
 	has    [kinds]bool
 	w, h   int // of a banner, CSS pixels
@@ -38,8 +36,8 @@ type offer struct {
 	video  markup.VideoRequest
 }
 
-// offer reads into o what can be shown in p; the reason says why nothing of it is something that we have.
-func (t *turn) offer(p *imp, o *offer) auction.Reason {
+// slot reads into o what can be shown in p; the reason says why nothing of it is something that we have.
+func (t *turn) slot(p *imp, o *slot) auction.Reason {
 	if p.Secure.is(1) && !t.secure {
 		return insecure
 	}
@@ -60,7 +58,7 @@ func (t *turn) offer(p *imp, o *offer) auction.Reason {
 }
 
 // formats are the creatives that fill o: image a native or a banner, native a native, video a video.
-func (o *offer) formats() []auction.Format {
+func (o *slot) formats() []auction.Format {
 	list := o.list[:0]
 	if o.has[asNative] || o.has[asBanner] {
 		list = append(list, imageFormat)
@@ -79,7 +77,7 @@ var anyKind = [kinds]bool{true, true, true}
 
 // choose is the markup of an allowed kind that a creative becomes; false when o has no place for it. An image is shown as a native
 // where it fits, because that looks like the page around it.
-func (o *offer) choose(c *campaign.Campaign, allowed [kinds]bool) (markupKind, bool) {
+func (o *slot) choose(c *campaign.Campaign, allowed [kinds]bool) (markupKind, bool) {
 	show := creative(c)
 	switch c.Format {
 	case campaign.Video:
@@ -183,15 +181,14 @@ const patience = 2_000
 // chooser is the first gate of the auction: a candidate passes when its creative fits the imp, for a deal or in the open,
 // and it has not won another imp of the request.
 type chooser struct {
-	turn     *turn
-	offer    offer
-	deals    map[string]*terms
-	open     bool // bids without a deal are taken too
-	looked   int
-	over     bool
-	creative *campaign.Campaign // of the candidate that passed
-	kind     markupKind
-	deal     *terms // that it bids for; nil in the open
+	turn   *turn
+	slot   slot
+	deals  map[string]*terms
+	open   bool // bids without a deal are taken too
+	looked int
+	over   bool
+	kind   markupKind // of the candidate that passed
+	deal   *terms     // that it bids for; nil in the open
 }
 
 // Check implements [auction.Gate].
@@ -206,7 +203,7 @@ func (g *chooser) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.
 	if g.looked > patience {
 		return auction.NoMatch
 	}
-	found, ok := g.turn.deps.Catalog.Creative(uuid.UUID(c.ID))
+	found, ok := g.turn.auction.Creative(c)
 	if !ok { // gone since the snapshot was taken
 		return auction.NoMatch
 	}
@@ -217,7 +214,7 @@ func (g *chooser) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.
 	if reason != "" {
 		return reason
 	}
-	g.creative, g.kind, g.deal = found, kind, deal
+	g.kind, g.deal = kind, deal
 	return ""
 }
 
@@ -240,7 +237,7 @@ func (g *chooser) place(c *campaign.Campaign, effectiveCPM money.Micros) (*terms
 	case !g.open:
 		return nil, 0, privateAuction
 	}
-	kind, fits := g.offer.choose(c, anyKind)
+	kind, fits := g.slot.choose(c, anyKind)
 	if !fits {
 		return nil, 0, noFit
 	}
