@@ -101,7 +101,7 @@ func appendPost(buffer []byte, path, key, body string) []byte {
 	return fmt.Appendf(buffer, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, key, len(body), body)
 }
 
-// campaigns fills the installation with n active campaigns that target one to four words of the real campaigns'.
+// campaigns fills the installation with n active campaigns that target one to four words of the demo's.
 func (i *installation) campaigns(b *testing.B, owner string, n int) {
 	var words []string
 	fields, err := demo.Campaigns()
@@ -156,7 +156,7 @@ func BenchmarkAdRequest100k(b *testing.B) {
 	owner, publisher := api.register("owner@bench.example"), api.register("pub@bench.example")
 	key := api.do("POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bench"}`, 201)["key"].(string)
 	i.campaigns(b, owner.id, n)
-	contexts, err := demo.Contexts()
+	contexts, err := demo.Requests()
 	require.NoError(b, err)
 	requests := make([][]byte, len(contexts))
 	for k, c := range contexts {

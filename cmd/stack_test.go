@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"adnet/internal/demo"
 	"adnet/internal/load"
 	"adnet/internal/testenv"
 
@@ -136,8 +137,12 @@ func TestRealStack(t *testing.T) {
 
 	var report load.Report
 	require.NoError(t, json.Unmarshal([]byte(text), &report))
-	require.EqualValues(t, 534, report.Campaigns.Imported)
-	require.EqualValues(t, 412, report.Requests)
+	campaigns, err := demo.Campaigns()
+	require.NoError(t, err)
+	requests, err := demo.Requests()
+	require.NoError(t, err)
+	require.EqualValues(t, len(campaigns), report.Campaigns.Imported)
+	require.EqualValues(t, len(requests), report.Requests)
 	require.Zero(t, report.Failed)
 	require.Positive(t, report.Filled)
 	require.Equal(t, report.Filled, report.Impressions.Fired)

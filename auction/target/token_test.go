@@ -146,7 +146,7 @@ func TestAppendValue(t *testing.T) {
 }
 
 func BenchmarkTokenize(b *testing.B) {
-	context := strings.Repeat("Compose an engaging travel blog post about a recent trip to Hawaii, highlighting cultural experiences and must-see attractions. ", 16)[:2000]
+	context := strings.Repeat("Draft a friendly reminder for clients whose invoices are overdue, mentioning the late-payment fee and two ways to settle by Monday. ", 16)[:2000]
 	b.SetBytes(int64(len(context)))
 	b.ReportAllocs()
 	var tokens []string

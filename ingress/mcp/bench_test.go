@@ -135,7 +135,7 @@ type kind struct {
 // toolCalls are the kinds: the ad request is the first.
 func toolCalls(b *testing.B, handler http.Handler, key string) []*kind {
 	b.Helper()
-	contexts, err := demo.Contexts()
+	contexts, err := demo.Requests()
 	require.NoError(b, err)
 	text := func(v any) string {
 		out, err := json.Marshal(v, json.Deterministic(true))

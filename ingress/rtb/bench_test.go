@@ -35,7 +35,7 @@ func (acked) Produce(_ string, _, _ []byte, done func(error)) { done(nil) }
 // BenchmarkRTB100k is a bid request over 100,000 campaigns beside a bare gin handler that reads the same body and
 // answers the same bytes: in process, and over kept-alive loopback connections.
 func BenchmarkRTB100k(b *testing.B) {
-	contexts, err := demo.Contexts()
+	contexts, err := demo.Requests()
 	require.NoError(b, err)
 	bodies := make([]string, len(contexts))
 	for i := range contexts {

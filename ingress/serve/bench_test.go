@@ -32,7 +32,7 @@ func (acked) Produce(_ string, _, _ []byte, done func(error)) { done(nil) }
 // BenchmarkAdRequest is an ad request through the engine, without sockets, over 100,000 campaigns, beside a
 // bare gin handler that reads the same body and answers the same bytes.
 func BenchmarkAdRequest(b *testing.B) {
-	contexts, err := demo.Contexts()
+	contexts, err := demo.Requests()
 	require.NoError(b, err)
 	bodies := make([]string, len(contexts))
 	for i := range contexts {

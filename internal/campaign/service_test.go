@@ -1,20 +1,23 @@
 package campaign_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"maps"
+	"os"
 	"slices"
 	"testing"
 	"time"
 
 	"adnet/internal/account"
 	"adnet/internal/campaign"
-	"adnet/internal/demo"
 	"adnet/internal/errs"
 	"adnet/internal/memory"
 	"adnet/internal/money"
+	"adnet/internal/testenv"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -263,15 +266,18 @@ func TestOnlyAnAdministratorReviews(t *testing.T) {
 	require.True(t, errs.Is(err, errs.Forbidden))
 }
 
-// The 534 real campaigns are honest: all validate and none breaks a rule.
+// The campaigns of ../shared describe real products honestly: all validate and none breaks a rule. (That the
+// demo's pass is tested in internal/demo.)
 func TestRealCampaigns(t *testing.T) {
-	all, err := demo.Campaigns()
+	raw, err := os.ReadFile(testenv.Shared(t, "data/campaigns.jsonl"))
 	require.NoError(t, err)
-	require.NotEmpty(t, all)
 	f := newFixture()
 	u := f.user(t, account.RoleAdvertiser)
-	flagged := 0
-	for _, fields := range all {
+	all, flagged := slices.Collect(bytes.Lines(raw)), 0
+	require.NotEmpty(t, all)
+	for _, line := range all {
+		var fields campaign.Fields
+		require.NoError(t, json.Unmarshal(line, &fields))
 		created, err := f.service.Create(t.Context(), u, campaign.Create{Fields: fields, AdvertiserID: u.ID})
 		require.NoError(t, err, "%v", *fields.Headline)
 		if found := created.Campaign.PolicyViolations; len(found) > 0 {

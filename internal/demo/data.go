@@ -1,5 +1,6 @@
-// Package demo is what a first run of adnet shows: real campaigns and contexts, accounts to log in with,
-// and four commands to paste.
+// Package demo is the world that a first run of adnet shows, and that tests and benchmarks work on:
+// invented companies, their campaigns, requests that are labelled with the campaigns that answer them,
+// accounts to log in with, and four commands to paste.
 //
 // The password is public. Whoever loads the demo gives everybody who can reach the service the rights of
 // its administrator, so it belongs into the in-memory mode on a loopback address.
@@ -10,6 +11,7 @@ import (
 	"embed"
 	"fmt"
 	"io"
+	"net/url"
 
 	"adnet/internal/campaign"
 
@@ -17,35 +19,99 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Origin and licence of the files: data/README.md.
+// Origin, licence and fields of the files: data/README.md.
 //
 //go:embed data
 var files embed.FS
 
 const (
+	companiesFile = "data/companies.jsonl"
 	campaignsFile = "data/campaigns.jsonl"
-	contextsFile  = "data/contexts.jsonl"
+	requestsFile  = "data/requests.jsonl"
 )
 
-// Context is one request of a user to an AI assistant.
-type Context struct {
-	Source   string `json:"source"` // data set it comes from
-	ID       string `json:"id"`     // its id there
-	Category string `json:"category"`
-	Context  string `json:"context"` // at most 2,000 code points, as an ad request allows
+// Company is an invented advertiser.
+type Company struct {
+	Domain   string `json:"domain"` // host of the landing pages of all its campaigns
+	Name     string `json:"name"`
+	Category string `json:"category"` // what it sells, one of 15
 }
 
-// Campaigns are the demo campaigns in the order of the file: what their advertiser would send to create them.
+// Request is what a user of an AI app says, with what the app tells of the user, as the body of an ad
+// request has it, and with the judgement which campaigns would be right.
+type Request struct {
+	ID   string `json:"id"`   // language and number, unique
+	Lang string `json:"lang"` // ISO 639-1 code of the language that the context is mostly in
+
+	// Label names the campaigns that answer the request, the best first. Empty means that no ad should be
+	// shown. What a labelled campaign targets besides words is true of the request.
+	Label []string `json:"label"`
+	// Category is that of the first labelled campaign, empty without one. Other campaigns of the category
+	// are acceptable answers; those of another category are wrong unless they are labelled.
+	Category string `json:"category"`
+
+	Context      string   `json:"context"` // at most 2,000 code points, as an ad request allows
+	UserLanguage string   `json:"user_language,omitempty"`
+	UserRegion   string   `json:"user_region,omitempty"`
+	HostApp      string   `json:"host_app,omitempty"`
+	Placement    string   `json:"placement,omitempty"`
+	ActiveTools  []string `json:"active_tools,omitempty"`
+}
+
+// Companies are the advertisers in the order of the file. Errors say where a file cannot be read, which
+// no built binary's can.
+func Companies() ([]Company, error) { return read[Company](companiesFile) }
+
+// Campaigns are the demo campaigns in the order of the file: what their advertiser would send to create
+// them. Their names are unique. Errors: as of [Companies].
 func Campaigns() ([]campaign.Fields, error) { return read[campaign.Fields](campaignsFile) }
 
-// Contexts are the demo contexts in the order of the file.
-func Contexts() ([]Context, error) { return read[Context](contextsFile) }
+// Requests are the labelled requests in the order of the file, grouped by language: for judging how
+// relevant the ads are that a ranking model chooses, and as the traffic of benchmarks. The first one
+// finds an ad. Errors: as of [Companies].
+func Requests() ([]Request, error) { return read[Request](requestsFile) }
+
+// Categories gives the category of each campaign by its name. Errors: as of [Companies], and a campaign
+// whose landing page is no company's.
+func Categories() (map[string]string, error) {
+	companies, err := Companies()
+	if err != nil {
+		return nil, err
+	}
+	campaigns, err := Campaigns()
+	if err != nil {
+		return nil, err
+	}
+	of := make(map[string]string, len(campaigns))
+	for i := range campaigns {
+		k, err := companyOf(companies, &campaigns[i])
+		if err != nil {
+			return nil, err
+		}
+		of[*campaigns[i].Name] = companies[k].Category
+	}
+	return of, nil
+}
+
+// companyOf is the index of the company whose campaign f is.
+func companyOf(companies []Company, f *campaign.Fields) (int, error) {
+	landing, err := url.Parse(*f.CTAURL)
+	if err != nil {
+		return 0, fmt.Errorf("campaign %q: %w", *f.Name, err)
+	}
+	for i := range companies {
+		if companies[i].Domain == landing.Hostname() {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("campaign %q: no company has the domain %s", *f.Name, landing.Hostname())
+}
 
 // CampaignsJSONL is the file of [Campaigns], one JSON object a line.
 func CampaignsJSONL() ([]byte, error) { return files.ReadFile(campaignsFile) }
 
-// ContextsJSONL is the file of [Contexts], one JSON object a line.
-func ContextsJSONL() ([]byte, error) { return files.ReadFile(contextsFile) }
+// RequestsJSONL is the file of [Requests], one JSON object a line.
+func RequestsJSONL() ([]byte, error) { return files.ReadFile(requestsFile) }
 
 func read[T any](name string) ([]T, error) {
 	raw, err := files.ReadFile(name)

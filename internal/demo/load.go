@@ -25,7 +25,7 @@ const (
 	advertisers = 8
 )
 
-// Advertiser is the e-mail of the n-th advertiser, from 1 to 8.
+// Advertiser is the e-mail of the n-th advertiser account, from 1 to 8. Each is an agency of several companies.
 func Advertiser(n int) string { return fmt.Sprintf("advertiser%d@demo.adnet.example", n) }
 
 // Deps are what the demo is created through.
@@ -51,7 +51,7 @@ type Credentials struct {
 // instead, adds only the campaigns that are missing and issues another publisher key. Errors:
 // errs.InvalidCredentials when a demo e-mail has another password, and those of the services.
 func Load(ctx context.Context, deps Deps) (Credentials, error) {
-	fields, err := Campaigns()
+	lists, err := byAccount()
 	if err != nil {
 		return Credentials{}, err
 	}
@@ -75,7 +75,7 @@ func Load(ctx context.Context, deps Deps) (Credentials, error) {
 	})
 	for n := range advertisers {
 		out.Advertisers = append(out.Advertisers, Advertiser(n+1))
-		g.Go(func() error { return l.advertiser(gctx, Advertiser(n+1), every(fields, n)) })
+		g.Go(func() error { return l.advertiser(gctx, Advertiser(n+1), lists[n]) })
 	}
 	if err := g.Wait(); err != nil {
 		return Credentials{}, fmt.Errorf("load the demo: %w", err)
@@ -84,13 +84,26 @@ func Load(ctx context.Context, deps Deps) (Credentials, error) {
 	return out, nil
 }
 
-// every is each eighth campaign from the n-th on, so that neighbours in the file compete.
-func every(all []campaign.Fields, n int) []campaign.Fields {
-	var mine []campaign.Fields
-	for i := n; i < len(all); i += advertisers {
-		mine = append(mine, all[i])
+// byAccount gives each advertiser account, as an agency, every eighth company, so that neighbours in the
+// file, which sell the same, compete.
+func byAccount() (lists [advertisers][]campaign.Fields, err error) {
+	companies, err := Companies()
+	if err != nil {
+		return lists, err
 	}
-	return mine
+	campaigns, err := Campaigns()
+	if err != nil {
+		return lists, err
+	}
+	for i := range campaigns {
+		company, err := companyOf(companies, &campaigns[i])
+		if err != nil {
+			return lists, err
+		}
+		account := company % advertisers
+		lists[account] = append(lists[account], campaigns[i])
+	}
+	return lists, nil
 }
 
 type loader struct {

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// sampleContext is a request that demo campaigns of every billing model compete for.
-const sampleContext = "Search the web for recent news, fetch the pages and store a summary in a PostgreSQL database"
+// sampleContext is the first demo request: campaigns of every billing model compete for it.
+const sampleContext = "Our build is slow and one flaky test keeps blocking the release. How do I cache the monorepo pipeline, " +
+	"and how do I roll back a bad deployment on our Kubernetes cluster?"
 
 // Commands are four lines for a POSIX shell with curl and sed: ad request, impression, click, stats. Each
 // is complete in itself but for the variable AD, which the first sets. The pauses are a person's: a click

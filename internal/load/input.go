@@ -35,7 +35,7 @@ type adRequest struct {
 type newCampaign map[string]jsontext.Value
 
 func readContexts(name string) ([]adRequest, error) {
-	list, err := readLines[adRequest](name, demo.ContextsJSONL)
+	list, err := readLines[adRequest](name, demo.RequestsJSONL)
 	if err == nil && len(list) == 0 {
 		err = fmt.Errorf("contexts: %s holds none", name)
 	}

@@ -8,6 +8,8 @@
 // An empty variable skips the test with the command that starts the servers, but fails it when CI=true: in CI
 // nothing real may be skipped. A variable that names a server which does not answer always fails the test.
 //
+// [Shared] finds the data beside the repository by the same rule.
+//
 // Only tests import this package.
 package testenv
 

@@ -5,7 +5,7 @@ func rows() []row {
 	return []row{
 		{name: "beacon", ours: "GET /api/track, unique signed token, acked by Kafka (acks=all)", baseline: "bare gin, constant GIF", unit: "requests/s", must: 0.55, aim: 0.80, run: beacon},
 		{name: "beacon_nginx", ours: "the same", baseline: "nginx empty_gif, buffered access_log", unit: "requests/s", must: 0.30, aim: 0.45, run: beaconNginx},
-		{name: "ad_request_100k", ours: "POST /v1/ad-request, real contexts, 100,000 campaigns", baseline: "bare gin POST, same reply", unit: "requests/s", must: 0.45, aim: 0.70, run: adRequest},
+		{name: "ad_request_100k", ours: "POST /v1/ad-request, the demo's requests, 100,000 campaigns", baseline: "bare gin POST, same reply", unit: "requests/s", must: 0.45, aim: 0.70, run: adRequest},
 		{name: "ad_request_growth", ours: "POST /v1/ad-request at 1,000,000 campaigns", baseline: "at 10,000", unit: "requests/s", must: 0.90, aim: 1.00, run: adRequestGrowth},
 		{name: "rtb_100k", ours: "POST /api/rtb, shared bid requests, 100,000 campaigns", baseline: "bare gin POST, same reply", unit: "requests/s", must: 0.45, aim: 0.70, run: bidRequest},
 		{name: "mcp", ours: "POST /api/mcp tools/call, 100,000 campaigns", baseline: "POST /v1/ad-request", unit: "requests/s", must: 0.75, aim: 0.95, run: toolCall},

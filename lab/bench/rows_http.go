@@ -244,9 +244,9 @@ func posts(addr, path, bearer string, bodies [][]byte) traffic {
 	}}
 }
 
-// adRequests are the real contexts as bodies of POST /v1/ad-request.
+// adRequests are the contexts of the demo's requests as bodies of POST /v1/ad-request.
 func (t *site) adRequests(addr string) (traffic, error) {
-	contexts, err := demo.Contexts()
+	contexts, err := demo.Requests()
 	if err != nil {
 		return traffic{}, err
 	}
@@ -353,9 +353,9 @@ func answered(t traffic, all [][]byte) (with [][]byte, err error) {
 	return with, nil
 }
 
-// bids are the shared bid requests, each with one of the real contexts as what is talked about.
+// bids are the bid requests of the tests, each with the context of one of the demo's requests as what is talked about.
 func bids() ([][]byte, error) {
-	contexts, err := demo.Contexts()
+	contexts, err := demo.Requests()
 	if err != nil {
 		return nil, err
 	}
@@ -391,7 +391,7 @@ func toolCall(ctx context.Context, s *session) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	contexts, err := demo.Contexts()
+	contexts, err := demo.Requests()
 	if err != nil {
 		return result{}, err
 	}

@@ -58,7 +58,8 @@ func (Projection) Applied(context.Context, string, int64) error { return nil }
 // Leave implements catalog.Feed.
 func (Projection) Leave(context.Context, string) error { return nil }
 
-// Many is the demo's campaigns again and again, n in all, each with a bid of its own.
+// Many is the demo's campaigns again and again, n in all, each with a bid of its own. So that there are as many
+// different targetings as a network has campaigns of its own, three copies of four leave out a token.
 func Many(b *testing.B, advertiser uuid.UUID, n int) Projection {
 	b.Helper()
 	fields, err := demo.Campaigns()
@@ -72,9 +73,17 @@ func Many(b *testing.B, advertiser uuid.UUID, n int) Projection {
 		k.BidAmount, k.DailyBudget, k.TotalBudget = money.Micros(1_000_000+i*37%9_000_000), 50*money.USD, 1000*money.USD
 		k.Headline, k.CTAURL = *f.Headline, *f.CTAURL
 		k.Targeting = campaign.Targeting{
-			IntentTokens: f.IntentTokens, Keywords: f.Keywords, ActiveTools: f.ActiveTools, HostApps: f.HostApps, Surfaces: f.Surfaces,
+			IntentTokens: without(f.IntentTokens, i/len(fields)%4), Keywords: f.Keywords, ActiveTools: f.ActiveTools, HostApps: f.HostApps, Surfaces: f.Surfaces,
 			IntegrationMethods: f.IntegrationMethods, Regions: f.Regions, Languages: f.Languages,
 		}
 	}
 	return list
+}
+
+// without is tokens without the k-th, counted from 1.
+func without(tokens []string, k int) []string {
+	if k == 0 || k > len(tokens) || len(tokens) == 1 {
+		return tokens
+	}
+	return append(tokens[:k-1:k-1], tokens[k:]...)
 }

@@ -1,0 +1,42 @@
+package testenv
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Shared returns the path of a file or folder of ../shared, beside the repository, where data lies that is
+// too large or too foreign to be part of adnet. Where it is absent the test is skipped, in CI it fails.
+func Shared(t testing.TB, name string) string {
+	t.Helper()
+	path := filepath.Join(root(t), "..", "shared", filepath.FromSlash(name))
+	if _, err := os.Stat(path); err == nil {
+		return path
+	} else if !os.IsNotExist(err) {
+		t.Fatalf("%s: %v", path, err)
+	}
+	const how = "%s is absent: the folder shared belongs beside the repository"
+	if os.Getenv("CI") == "true" {
+		t.Fatalf(how+" (CI=true: tests on shared data may not be skipped)", path)
+	}
+	t.Skipf(how, path)
+	return ""
+}
+
+// root is the folder of go.mod: tests run in the folder of their package, somewhere below.
+func root(t testing.TB) string {
+	t.Helper()
+	at, err := os.Getwd()
+	if err != nil {
+		t.Fatalf("working directory: %v", err)
+	}
+	for dir := at; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			t.Fatalf("no go.mod above %s", at)
+		}
+	}
+}
