@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"adnet/ingress/httpapi"
 	"adnet/ingress/httpapi/apitest"
 	"adnet/ingress/track/spool"
 	"adnet/internal/account"
@@ -165,39 +166,48 @@ type endpoint struct {
 
 var pathParameter = regexp.MustCompile(`\{\w+\}`)
 
-// endpoints are all that are mounted. One that openapi.json does not describe fails the test.
+// endpoints are all that are mounted, by the table of routes. One that openapi.json does not describe fails the test.
 func (w *wired) endpoints(t *testing.T) (all []endpoint) {
 	t.Helper()
-	var mounted []string
+	documented := map[string]apitest.Operation{}
+	for _, op := range w.contract.Describe() {
+		documented[op.Method+" "+op.Path] = op
+	}
 	colon := regexp.MustCompile(`:(\w+)`)
 	for _, route := range w.http.Routes() {
-		mounted = append(mounted, route.Method+" "+colon.ReplaceAllString(route.Path, "{$1}"))
-	}
-	require.ElementsMatch(t, mounted, w.contract.Operations(), "routes and openapi.json differ")
-	for _, op := range w.contract.Describe() {
-		e := endpoint{method: op.Method, path: pathParameter.ReplaceAllString(op.Path, w.campaign), takesJSON: op.Body, locked: len(op.Security) > 0}
-		if !e.locked {
-			e.scheme = "userToken" // some actions of it may need somebody; the others do not care
-		}
-		for _, scheme := range []string{"userToken", "publisherKey", "seatKey"} {
-			if e.scheme == "" && op.Security[scheme] {
-				e.scheme = scheme
-			}
-		}
-		values := op.Values
-		if len(values) == 0 {
-			e.name = op.Method + " " + op.Path
-			all = append(all, e)
+		name := route.Method + " " + colon.ReplaceAllString(route.Path, "{$1}")
+		op, known := documented[name]
+		require.True(t, known, "%s is not in openapi.json", name)
+		values := []string{route.Value}
+		if route.Param == "" && len(op.Values) > 0 {
+			values = op.Values // chosen by the handler
 		}
 		for _, value := range values {
-			one := e
-			one.name = op.Method + " " + op.Path + " " + value
-			one.path += "?" + op.Selector + "=" + value
-			all = append(all, one)
+			e := endpoint{
+				name: name, method: route.Method, path: pathParameter.ReplaceAllString(op.Path, w.campaign),
+				takesJSON: op.Body && value != "engine-status", // which has no body
+				scheme:    schemeOf(route.Policy.Auth), locked: route.Policy.Auth&httpapi.Anyone == 0,
+			}
+			if value != "" {
+				e.name += " " + value
+				e.path += "?" + op.Selector + "=" + value
+			}
+			all = append(all, e)
 		}
 	}
 	require.Greater(t, len(all), 30)
 	return all
+}
+
+// schemeOf is the security scheme that a caller of a route uses here. A token does no harm where none is needed.
+func schemeOf(callers httpapi.Access) string {
+	switch {
+	case callers&(httpapi.Anyone|httpapi.UserToken|httpapi.AdminToken) != 0:
+		return "userToken"
+	case callers&httpapi.PublisherKey != 0:
+		return "publisherKey"
+	}
+	return "seatKey"
 }
 
 // refusal fails unless the answer is an error of the form of its wire, without anything internal.

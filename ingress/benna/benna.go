@@ -32,9 +32,10 @@ func New(deps Deps) *API { return &API{deps: deps} }
 
 // Mount adds the route to h.
 func (a *API) Mount(h *httpapi.Server) {
-	h.Handle(http.MethodPost, "/api/benna", httpapi.Actions("op", map[string]httpapi.Handler{
-		"": a.score, "score": a.score, "engine-status": a.status,
-	}))
+	// No Idempotency-Key: it changes nothing.
+	h.HandleActions(http.MethodPost, "/api/benna", httpapi.Actions{Param: "op", Of: map[string]httpapi.Action{
+		"": {Do: a.score}, "score": {Do: a.score}, "engine-status": {Do: a.status},
+	}}, httpapi.Policy{Limit: httpapi.LimitRanking, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No})
 }
 
 // share is per mille as the wire's fraction.

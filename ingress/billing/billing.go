@@ -68,18 +68,33 @@ func New(deps Deps) *API {
 
 // Mount adds the routes to s.
 func (a *API) Mount(s *httpapi.Server) {
-	s.Handle(http.MethodPost, "/api/billing", httpapi.Actions("action", map[string]httpapi.Handler{
-		"create_checkout": a.createCheckout, "deposit": a.deposit, "webhook": a.webhook, "payout": retired,
-		"balance": a.balance, "history": a.history, "earnings": a.earnings, "statement": a.statement,
-		"quarantine": a.decideQuarantine, "mint_cap": a.mintCap,
-	}))
-	s.Handle(http.MethodGet, "/api/billing", httpapi.Actions("action", map[string]httpapi.Handler{
-		"balance": a.balance, "history": a.history, "earnings": a.earnings, "statement": a.statement, "parked": a.parked,
-		"quarantine": a.quarantines,
-	}))
+	reads := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken}
+	// Questions with a body: they change nothing, but have always taken an Idempotency-Key.
+	asks := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes, Audited: httpapi.No}
+	changes := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes, Audited: httpapi.Yes}
+	ofAdmin := func(p httpapi.Policy) httpapi.Policy { p.Auth = httpapi.AdminToken; return p }
+	s.HandleActions(http.MethodPost, "/api/billing", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
+		"balance": {Do: a.balance}, "history": {Do: a.history}, "earnings": {Do: a.earnings}, "statement": {Do: a.statement},
+		"create_checkout": {Do: a.createCheckout, Policy: changes}, "deposit": {Do: a.deposit, Policy: changes},
+		"quarantine": {Do: a.decideQuarantine, Policy: ofAdmin(changes)}, "mint_cap": {Do: a.mintCap, Policy: ofAdmin(changes)},
+		// No Idempotency-Key: providers' deliveries count once by their event ids.
+		"webhook": {Do: a.webhook, Policy: httpapi.Policy{
+			Limit: httpapi.LimitRefused, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.Yes,
+		}},
+		"payout": {Do: retired, Policy: httpapi.Policy{
+			Limit: httpapi.LimitRefused, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.No,
+		}},
+	}}, asks)
+	s.HandleActions(http.MethodGet, "/api/billing", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
+		"balance": {Do: a.balance}, "history": {Do: a.history}, "earnings": {Do: a.earnings}, "statement": {Do: a.statement},
+		"parked": {Do: a.parked, Policy: ofAdmin(reads)}, "quarantine": {Do: a.quarantines, Policy: ofAdmin(reads)},
+	}}, reads)
 	// Registered in every mode, so that the routes are the same; without the demo provider it knows no checkout.
-	s.Handle(http.MethodGet, "/checkout/:id", a.checkoutPage)
-	s.Handle(http.MethodPost, "/checkout/:id", a.payCheckout)
+	s.Handle(http.MethodGet, "/checkout/:id", a.checkoutPage, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone})
+	// No Idempotency-Key: a checkout is paid once by its id.
+	s.Handle(http.MethodPost, "/checkout/:id", a.payCheckout, httpapi.Policy{
+		Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.Yes,
+	})
 }
 
 // retired answers the actions of the cash-payout feature that is no more.

@@ -67,6 +67,8 @@ func New(deps Deps) *API { return &API{deps: deps} }
 
 // Mount adds the routes to h.
 func (a *API) Mount(h *httpapi.Server) {
-	h.Handle(http.MethodGet, "/api/auctions/:auction_id/explain", a.auction)
-	h.Handle(http.MethodGet, "/api/campaigns/:id/diagnose", a.diagnose)
+	h.Handle(http.MethodGet, "/api/auctions/:auction_id/explain", a.auction, httpapi.Policy{
+		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey | httpapi.SeatKey,
+	})
+	h.Handle(http.MethodGet, "/api/campaigns/:id/diagnose", a.diagnose, httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken})
 }

@@ -93,6 +93,8 @@ func envelope(e *errs.Error) map[string]any {
 	return body
 }
 
+func noSuchPath(*gin.Context) error { return errs.New(errs.NotFound, "no such path") }
+
 func methodNotAllowed(c *gin.Context) error {
 	// gin has set Allow to the methods of the path.
 	allowed := c.Writer.Header().Get("Allow")

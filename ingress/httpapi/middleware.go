@@ -98,15 +98,6 @@ func (s *Server) around(c *gin.Context) {
 	c.Next()
 }
 
-func (s *Server) guarded(c *gin.Context) {
-	if err := s.deps.Guard.Enter(c); err != nil {
-		s.fail(c, err)
-		return
-	}
-	c.Next()
-	s.deps.Guard.Leave(c)
-}
-
 func (s *Server) panicked(c *gin.Context, p any) {
 	s.deps.Log.ErrorContext(c.Request.Context(), "panic in handler", "route", c.FullPath(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	if !c.Writer.Written() {
@@ -138,19 +129,5 @@ func (s *Server) wrap(h Handler) gin.HandlerFunc {
 		if err := h(c); err != nil {
 			s.fail(c, err)
 		}
-	}
-}
-
-// Actions routes by the query parameter action (or the name given), as the specification's
-// multiplexed endpoints do. The empty key answers a request without the parameter; without one,
-// and for unknown values, the reply is 400 and names the values there are.
-func Actions(param string, table map[string]Handler) Handler {
-	names := sortedNames(table)
-	return func(c *gin.Context) error {
-		h, ok := table[c.Query(param)]
-		if !ok {
-			return errs.New(errs.InvalidRequest, "query parameter %s must be one of %s", param, names).With("field", param)
-		}
-		return h(c)
 	}
 }

@@ -13,10 +13,13 @@ import (
 	"github.com/google/uuid"
 )
 
-func sortedNames(table map[string]Handler) string {
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(table)), func(name string) bool { return name == "" })
+// sortedNames lists the keys of table but the empty one.
+func sortedNames[V any](table map[string]V) string {
+	names := slices.DeleteFunc(sortedKeys(table), func(name string) bool { return name == "" })
 	return strings.Join(names, ", ")
 }
+
+func sortedKeys[V any](table map[string]V) []string { return slices.Sorted(maps.Keys(table)) }
 
 // ParseID reads a UUID; field names it in the error.
 func ParseID(field, text string) (uuid.UUID, error) {

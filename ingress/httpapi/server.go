@@ -8,6 +8,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -46,17 +47,15 @@ type Deps struct {
 // Guard sees every request of a route before and after its handler.
 type Guard interface {
 	// Enter refuses a request by an error. It must not read the body.
-	Enter(c *gin.Context) error
+	Enter(c *gin.Context, l Limit) error
 	// Leave is called after the answer to a request that was let in.
-	Leave(c *gin.Context)
+	Leave(c *gin.Context, l Limit)
 }
 
-// Once surrounds the endpoints that change something: see ingress/idempotency.
+// Once surrounds the endpoints whose policy says [Policy.Idempotent]: see ingress/idempotency.
 type Once interface {
-	// Covers says whether a route is surrounded.
-	Covers(method, path string) bool
-	// Wrap surrounds a handler that answers by itself, errors included.
-	Wrap(method, path string, handle gin.HandlerFunc) Handler
+	// Do has handle answer, errors included, or answers what handle did before. route names the endpoint.
+	Do(c *gin.Context, route string, handle gin.HandlerFunc) error
 }
 
 // Handler answers a request or returns an error for the envelope. After an error nothing may have
@@ -71,7 +70,9 @@ type Server struct {
 	wire    *wire.Server
 	metrics serverMetrics
 	log     *obs.LimitedLogger
-	forms   map[string]ErrorForm // by path
+	routes  []Route
+	faults  []error              // routes that could not be mounted
+	forms   map[string]ErrorForm // by path; nil for the envelope
 	baseURL atomic.Pointer[string]
 	addr    atomic.Pointer[string]
 	ready   chan struct{}
@@ -93,14 +94,13 @@ func New(cfg Config, deps Deps) (*Server, error) {
 		return nil, err
 	}
 	s.engine.Use(s.around)
-	if deps.Guard != nil {
-		s.engine.Use(s.guarded)
-	}
-	s.engine.NoRoute(s.wrap(func(*gin.Context) error { return errs.New(errs.NotFound, "no such path") }))
-	s.engine.NoMethod(s.wrap(methodNotAllowed))
-	s.Handle(http.MethodGet, "/healthz", alive)
-	s.Handle(http.MethodGet, "/readyz", s.readyz)
-	s.Handle(http.MethodGet, "/openapi.json", func(c *gin.Context) error { return Bytes(c, http.StatusOK, openapi.Document) })
+	open := Policy{Limit: LimitOpen, Auth: Anyone}
+	s.engine.NoRoute(s.serve(&entrance{other: s.endpoint(noSuchPath, open)}))
+	s.engine.NoMethod(s.serve(&entrance{other: s.endpoint(methodNotAllowed, open)}))
+	health := Policy{Limit: LimitNone, Auth: Anyone}
+	s.Handle(http.MethodGet, "/healthz", alive, health)
+	s.Handle(http.MethodGet, "/readyz", s.readyz, health)
+	s.Handle(http.MethodGet, "/openapi.json", document, open)
 	s.wire = wire.New(wire.Config{Handler: s.engine, Refuse: refuse, Log: deps.Log})
 	return s, nil
 }
@@ -116,22 +116,6 @@ func (s *Server) setBaseURL(u string) error {
 	s.baseURL.Store(&u)
 	return nil
 }
-
-// Handle mounts h. The path may hold gin parameters.
-func (s *Server) Handle(method, path string, h Handler) {
-	handle := s.wrap(h)
-	if s.deps.Once != nil && s.deps.Once.Covers(method, path) {
-		handle = s.wrap(s.deps.Once.Wrap(method, path, handle))
-	}
-	s.engine.Handle(method, path, handle)
-}
-
-// ErrorForm has the errors of a path (without parameters) written by form, whatever the method and wherever they come
-// from: the guard, an unknown method, a panic, a handler. Call it before the server runs.
-func (s *Server) ErrorForm(path string, form ErrorForm) { s.forms[path] = form }
-
-// Routes lists what is mounted, for the checks against openapi.json.
-func (s *Server) Routes() gin.RoutesInfo { return s.engine.Routes() }
 
 // ServeHTTP lets tests call the engine without a socket.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.engine.ServeHTTP(w, r) }
@@ -158,7 +142,11 @@ func (s *Server) Ready() <-chan struct{} { return s.ready }
 
 // Run listens and serves until ctx ends, then lets running requests finish for DrainTimeout. What
 // the handlers started elsewhere (produce, spool) outlives Run: stop those components after it.
+// Errors: the address is taken, or a route could not be mounted.
 func (s *Server) Run(ctx context.Context) error {
+	if err := errors.Join(s.faults...); err != nil {
+		return err
+	}
 	listener, err := net.Listen("tcp", s.cfg.Addr)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s (ADNET_HTTP_ADDR): %w", s.cfg.Addr, err)
@@ -201,6 +189,8 @@ func refuse(w http.ResponseWriter, status int, problem string) {
 	w.WriteHeader(status)
 	_ = json.MarshalWrite(w, envelope(errs.New(code, "%s", problem)), json.Deterministic(true)) // never fails: it is kept in memory
 }
+
+func document(c *gin.Context) error { return Bytes(c, http.StatusOK, openapi.Document) }
 
 func alive(c *gin.Context) error { return JSON(c, http.StatusOK, gin.H{"status": "ok"}) }
 

@@ -44,6 +44,12 @@ func server(t *testing.T, cfg httpapi.Config) *setup {
 	return s
 }
 
+// Policies of routes that are none of the product.
+var (
+	open   = httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone}
+	change = httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.Yes}
+)
+
 func (s *setup) get(path string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	for i := 0; i < len(headers); i += 2 {
@@ -63,8 +69,8 @@ func envelope(t *testing.T, w *httptest.ResponseRecorder) map[string]any {
 
 func TestUnknownPathAndMethod(t *testing.T) {
 	s := server(t, httpapi.Config{})
-	s.Handle(http.MethodGet, "/thing", ok)
-	s.Handle(http.MethodPatch, "/thing", ok)
+	s.Handle(http.MethodGet, "/thing", ok, open)
+	s.Handle(http.MethodPatch, "/thing", ok, change)
 
 	w := s.get("/nothing")
 	require.Equal(t, http.StatusNotFound, w.Code)
@@ -102,7 +108,7 @@ func TestEnvelope(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := server(t, httpapi.Config{})
-			s.Handle(http.MethodGet, "/x", func(*gin.Context) error { return tc.err })
+			s.Handle(http.MethodGet, "/x", func(*gin.Context) error { return tc.err }, open)
 			w := s.get("/x")
 			require.Equal(t, tc.status, w.Code)
 			require.JSONEq(t, tc.body, w.Body.String())
@@ -114,7 +120,7 @@ func TestEnvelope(t *testing.T) {
 
 func TestClientThatLeftIsNoFailure(t *testing.T) {
 	s := server(t, httpapi.Config{})
-	s.Handle(http.MethodGet, "/x", func(c *gin.Context) error { return c.Request.Context().Err() })
+	s.Handle(http.MethodGet, "/x", func(c *gin.Context) error { return c.Request.Context().Err() }, open)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/x", nil))
@@ -123,7 +129,7 @@ func TestClientThatLeftIsNoFailure(t *testing.T) {
 
 func TestPanicIsAnEnvelope(t *testing.T) {
 	s := server(t, httpapi.Config{})
-	s.Handle(http.MethodGet, "/x", func(*gin.Context) error { panic("secret place") })
+	s.Handle(http.MethodGet, "/x", func(*gin.Context) error { panic("secret place") }, open)
 	w := s.get("/x")
 	require.Equal(t, http.StatusInternalServerError, w.Code)
 	require.JSONEq(t, `{"code":"internal","error":"internal error"}`, w.Body.String())
@@ -164,7 +170,7 @@ func TestForwardedFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := server(t, httpapi.Config{TrustedProxies: tc.proxies})
-			s.Handle(http.MethodGet, "/ip", func(c *gin.Context) error { return httpapi.JSON(c, 200, c.ClientIP()) })
+			s.Handle(http.MethodGet, "/ip", func(c *gin.Context) error { return httpapi.JSON(c, 200, c.ClientIP()) }, open)
 			require.Equal(t, `"`+tc.want+`"`, s.get("/ip", "X-Forwarded-For", "198.51.100.9").Body.String())
 		})
 	}
@@ -274,7 +280,7 @@ func TestDrain(t *testing.T) {
 				return err // a stop must not cancel running requests
 			}
 			return ok(c)
-		})
+		}, open)
 		stop := listening(t, s)
 		replied := make(chan string, 1)
 		go func() { replied <- raw(s.Addr(), "/slow") }()
@@ -298,7 +304,7 @@ func TestDrain(t *testing.T) {
 			close(entered)
 			<-release
 			return nil
-		})
+		}, open)
 		defer close(release)
 		stop := listening(t, s)
 		replied := make(chan string, 1)

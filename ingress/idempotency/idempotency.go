@@ -1,5 +1,4 @@
-// Package idempotency is what surrounds every mutating endpoint: it names the caller to the audit log,
-// and honours the Idempotency-Key header.
+// Package idempotency honours the Idempotency-Key header of the endpoints whose policy says so.
 //
 // A key is 16 to 255 printable ASCII characters and counts for one account (without a login: one
 // address), method and route, action included, for 24 hours. The same request under the same key gets
@@ -24,16 +23,13 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/errs"
-	"adnet/internal/obs"
 	"adnet/internal/once"
-	"adnet/internal/trail"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -87,48 +83,17 @@ func New(deps Deps) (*Keys, error) {
 	return k, deps.Metrics.Register(k.calls)
 }
 
-// exempt are the routes of the package comment, by path.
-var exempt = []string{
-	"/v1/ad-request", "/api/track", "/s/:token", "/api/rtb", "/api/benna", "/api/mcp", "/checkout/:id", "/webhooks/",
-}
-
-// exemptActions are actions of routes that are otherwise covered.
-var exemptActions = map[string][]string{
-	"/api/auth":    {"", "login"},
-	"/api/billing": {"webhook"},
-}
-
-// Covers says whether a route is one that changes something and has no rules of its own.
-func (k *Keys) Covers(method, path string) bool {
-	return method != http.MethodGet && method != http.MethodHead && method != http.MethodOptions &&
-		!slices.ContainsFunc(exempt, func(prefix string) bool { return strings.HasPrefix(path, prefix) })
-}
-
-// Wrap surrounds the handler of a covered route. handle answers by itself, errors included.
-func (k *Keys) Wrap(method, path string, handle gin.HandlerFunc) httpapi.Handler {
-	return func(c *gin.Context) error {
-		action := c.Query("action")
-		if action == "" && path == "/api/stats" {
-			action = c.Query("type")
-		}
-		route := method + " " + path
-		if action != "" && len(action) <= 32 {
-			route += "?action=" + strings.ToValidUTF8(strings.ReplaceAll(action, "\x00", ""), "")
-		}
-		ctx := c.Request.Context()
-		c.Request = c.Request.WithContext(trail.With(ctx, trail.Actor{
-			Via: trail.API, Network: trail.Network(c.ClientIP()), Action: route, RequestID: obs.RequestID(ctx),
-		}))
-		values := c.Request.Header.Values(Header)
-		if len(values) == 0 || slices.Contains(exemptActions[path], action) {
-			handle(c)
-			return nil
-		}
-		if len(values) > 1 || !valid(values[0]) {
-			return errs.New(errs.InvalidIdempotencyKey, "%s must be one value of %d to %d printable ASCII characters", Header, MinKey, MaxKey)
-		}
-		return k.once(c, call{key: values[0], route: route, handle: handle})
+// Do implements [httpapi.Once].
+func (k *Keys) Do(c *gin.Context, route string, handle gin.HandlerFunc) error {
+	values := c.Request.Header.Values(Header)
+	if len(values) == 0 {
+		handle(c)
+		return nil
 	}
+	if len(values) > 1 || !valid(values[0]) {
+		return errs.New(errs.InvalidIdempotencyKey, "%s must be one value of %d to %d printable ASCII characters", Header, MinKey, MaxKey)
+	}
+	return k.once(c, call{key: values[0], route: route, handle: handle})
 }
 
 func valid(key string) bool {

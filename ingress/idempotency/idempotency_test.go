@@ -63,6 +63,11 @@ func (d dying) FinishKey(ctx context.Context, a once.Attempt, r once.Reply) erro
 	return d.Store.FinishKey(ctx, a, r)
 }
 
+var (
+	covered   = httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes, Audited: httpapi.Yes}
+	uncovered = httpapi.Policy{Limit: httpapi.LimitNone, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No}
+)
+
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{now: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}
@@ -77,12 +82,20 @@ func newFixture(t *testing.T) *fixture {
 	require.NoError(t, err)
 	f.http, err = httpapi.New(httpapi.Config{}, httpapi.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(), Once: once})
 	require.NoError(t, err)
-	for _, path := range []string{"/api/things", "/api/others", "/api/things/:id", "/api/track", "/api/auth"} {
-		f.http.Handle(http.MethodPost, path, func(c *gin.Context) error {
-			f.calls.Add(1)
-			return f.act(c)
-		})
+	act := func(c *gin.Context) error {
+		f.calls.Add(1)
+		return f.act(c)
 	}
+	for _, path := range []string{"/api/others", "/api/things/:id"} {
+		f.http.Handle(http.MethodPost, path, act, covered)
+	}
+	f.http.HandleActions(http.MethodPost, "/api/things", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
+		"": {Do: act}, "go": {Do: act},
+	}}, covered)
+	f.http.Handle(http.MethodPost, "/api/track", act, uncovered)
+	f.http.HandleActions(http.MethodPost, "/api/auth", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
+		"": {Do: act}, "login": {Do: act}, "register": {Do: act, Policy: covered},
+	}}, uncovered)
 	return f
 }
 
@@ -253,7 +266,7 @@ func TestKeptRepliesAreSealed(t *testing.T) {
 	require.NoError(t, err)
 	h, err := httpapi.New(httpapi.Config{}, httpapi.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(), Once: once})
 	require.NoError(t, err)
-	h.Handle(http.MethodPost, "/api/keys", func(c *gin.Context) error { return f.act(c) })
+	h.Handle(http.MethodPost, "/api/keys", func(c *gin.Context) error { return f.act(c) }, covered)
 	r := httptest.NewRequest(http.MethodPost, "/api/keys", strings.NewReader(`{}`))
 	r.Header.Set("Authorization", "Bearer alice")
 	r.Header.Set(idempotency.Header, key)

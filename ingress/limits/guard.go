@@ -10,24 +10,38 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// gate is how a route is limited by address.
+// gate is how requests of a class are counted.
 type gate uint8
 
 const (
-	free    gate = iota // beacons, redirects, notices, health
-	counted             // each request counts in its class
-	login               // only failures count
-	guarded             // refused callers count: they look for a key that works
-	keyed               // what comes without a good key counts; a good key is always let in
+	free    gate = iota
+	counted      // each request counts
+	login        // only failures count
+	guarded      // refused callers count: they look for a key that works
+	keyed        // requests without a good key count; a good key is always let in
 )
+
+// gates are the class and the gate of each limit that a route can have.
+var gates = [...]struct {
+	class byte
+	how   gate
+}{
+	httpapi.LimitNone:          {0, free},
+	httpapi.LimitOpen:          {open, counted},
+	httpapi.LimitRegistrations: {register, counted},
+	httpapi.LimitRanking:       {benna, counted},
+	httpapi.LimitLogins:        {badLogin, login},
+	httpapi.LimitRefused:       {refused, guarded},
+	httpapi.LimitKeyless:       {keyless, keyed},
+}
 
 // Enter refuses a request of an address that has used up the limit of the route, before anything is read of it.
 // The address is the connection's, or what a trusted proxy says; see httpapi.Config.TrustedProxies. Beacons and
 // redirects are never refused: there is money behind each, and one server may send many people's. Calls of /api/mcp and
 // /api/rtb with a good key have limits per key instead, so that many may come from one exchange's address.
 // Errors: errs.RateLimited.
-func (l *Limits) Enter(c *gin.Context) error {
-	id, how := routeClass(c)
+func (l *Limits) Enter(c *gin.Context, limit httpapi.Limit) error {
+	id, how := gates[limit].class, gates[limit].how
 	if how == free {
 		return nil
 	}
@@ -47,8 +61,8 @@ func (l *Limits) Enter(c *gin.Context) error {
 }
 
 // Leave sees how a request that was let in ended.
-func (l *Limits) Leave(c *gin.Context) {
-	id, how := routeClass(c)
+func (l *Limits) Leave(c *gin.Context, limit httpapi.Limit) {
+	id, how := gates[limit].class, gates[limit].how
 	status := c.Writer.Status()
 	switch {
 	case how == guarded && status == http.StatusUnauthorized:
@@ -77,23 +91,4 @@ func (l *Limits) holds(c *gin.Context, now time.Time) bool {
 func sandbox(c *gin.Context) bool {
 	bearer, _ := httpapi.Bearer(c)
 	return account.IsSandbox(bearer)
-}
-
-func routeClass(c *gin.Context) (class byte, how gate) {
-	switch c.FullPath() {
-	case "/api/track", "/s/:token", "/healthz", "/readyz":
-		return 0, free
-	case "/api/rtb", "/api/mcp":
-		return keyless, keyed
-	case "/api/auth":
-		if c.Query("action") == "register" {
-			return register, counted
-		}
-		return badLogin, login
-	case "/api/benna":
-		return benna, counted
-	case "", "/r/:token", "/openapi.json", "/docs", "/checkout/:id":
-		return open, counted
-	}
-	return refused, guarded
 }

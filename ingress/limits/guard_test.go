@@ -43,13 +43,26 @@ func newFront(t *testing.T, cfg Config, proxies ...string) *front {
 		}
 		return httpapi.JSON(c, http.StatusOK, "fine")
 	}
-	for _, path := range []string{"/api/auth", "/api/benna", "/v1/ad-request", "/api/track", "/api/mcp", "/api/rtb"} {
-		f.http.Handle(http.MethodPost, path, answer)
+	for path, limit := range map[string]httpapi.Limit{
+		"/api/benna": httpapi.LimitRanking, "/v1/ad-request": httpapi.LimitRefused, "/api/track": httpapi.LimitNone,
+		"/api/mcp": httpapi.LimitKeyless, "/api/rtb": httpapi.LimitKeyless,
+	} {
+		f.http.Handle(http.MethodPost, path, answer, limitedBy(limit))
 	}
-	for _, path := range []string{"/api/track", "/s/:token", "/r/:token", "/api/campaigns", "/api/rtb"} {
-		f.http.Handle(http.MethodGet, path, answer)
+	f.http.HandleActions(http.MethodPost, "/api/auth", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
+		"": {Do: answer}, "login": {Do: answer}, "register": {Do: answer, Policy: limitedBy(httpapi.LimitRegistrations)},
+	}}, limitedBy(httpapi.LimitLogins))
+	for path, limit := range map[string]httpapi.Limit{
+		"/api/track": httpapi.LimitNone, "/s/:token": httpapi.LimitNone, "/r/:token": httpapi.LimitOpen,
+		"/api/campaigns": httpapi.LimitRefused, "/api/rtb": httpapi.LimitKeyless,
+	} {
+		f.http.Handle(http.MethodGet, path, answer, limitedBy(limit))
 	}
 	return f
+}
+
+func limitedBy(l httpapi.Limit) httpapi.Policy {
+	return httpapi.Policy{Limit: l, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No}
 }
 
 func (f *front) from(ip, method, path string, header ...string) *httptest.ResponseRecorder {
@@ -112,7 +125,7 @@ func TestManyBadLoginsAtOnceAreNotMoreTries(t *testing.T) {
 		mu.Unlock()
 		<-inside
 		return errs.New(errs.InvalidCredentials, "no")
-	})
+	}, limitedBy(httpapi.LimitLogins))
 	var all sync.WaitGroup
 	refused := make(chan int, 100)
 	for range 100 {
@@ -174,6 +187,11 @@ func TestWhatIsLimitedByAddress(t *testing.T) {
 		})
 	}
 	f := newFront(t, cfg)
+	for range 5 {
+		require.Equal(t, 404, f.from("192.0.2.1", "GET", "/api/tracking").Code)
+	}
+	requireLimited(t, f.from("192.0.2.1", "GET", "/api/tracking"))
+	f = newFront(t, cfg)
 	for range 100 {
 		for _, path := range []string{"/api/track?event=impression", "/s/token", "/healthz", "/readyz"} {
 			require.NotEqual(t, 429, f.from("192.0.2.1", "GET", path).Code, "beacons are never refused")

@@ -48,26 +48,37 @@ func New(deps Deps) *API { return &API{deps: deps} }
 
 // Mount adds the routes to s.
 func (a *API) Mount(s *httpapi.Server) {
-	s.Handle(http.MethodPost, "/api/auth", httpapi.Actions("action", map[string]httpapi.Handler{
-		"": a.login, "login": a.login, "register": a.register,
-	}))
-	s.Handle(http.MethodGet, "/api/keys", a.listKeys)
-	s.Handle(http.MethodPost, "/api/keys", a.createKey)
-	s.Handle(http.MethodDelete, "/api/keys", a.revokeKey)
-	s.Handle(http.MethodDelete, "/api/keys/:id", a.revokeKey)
-	s.Handle(http.MethodGet, "/api/campaigns", httpapi.Actions("action", map[string]httpapi.Handler{
-		"": a.listCampaigns, "list": a.listCampaigns, "review_queue": a.reviewQueue,
-	}))
-	s.Handle(http.MethodPost, "/api/campaigns", httpapi.Actions("action", map[string]httpapi.Handler{
-		"": a.createCampaign, "create": a.createCampaign, "update": a.updateCampaign,
-		"pause": a.moveCampaign(a.deps.Campaigns.Pause), "resume": a.moveCampaign(a.deps.Campaigns.Resume),
-		"submit": a.moveCampaign(a.deps.Campaigns.Submit), "archive": a.moveCampaign(a.deps.Campaigns.Archive),
-		"review": a.reviewCampaign,
-	}))
-	s.Handle(http.MethodGet, "/api/campaigns/:id", a.getCampaign)
-	s.Handle(http.MethodPatch, "/api/campaigns/:id", a.updateCampaign)
-	s.Handle(http.MethodPatch, "/api/campaigns", a.updateCampaign)
-	s.Handle(http.MethodGet, "/api/audit", a.auditLog)
-	s.Handle(http.MethodGet, "/api/stats", a.stats)
-	s.Handle(http.MethodPost, "/api/stats", httpapi.Actions("type", map[string]httpapi.Handler{"aggregate": a.aggregate}))
+	reads := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken}
+	changes := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes, Audited: httpapi.Yes}
+	ofAdmin := func(p httpapi.Policy) httpapi.Policy { p.Auth = httpapi.AdminToken; return p }
+	s.HandleActions(http.MethodPost, "/api/auth", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
+		"": {Do: a.login}, "login": {Do: a.login},
+		"register": {Do: a.register, Policy: httpapi.Policy{
+			Limit: httpapi.LimitRegistrations, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
+		}},
+		// No Idempotency-Key for a login: it changes nothing, a session is in its token and nowhere else.
+	}}, httpapi.Policy{Limit: httpapi.LimitLogins, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No})
+	s.Handle(http.MethodGet, "/api/keys", a.listKeys, reads)
+	s.Handle(http.MethodPost, "/api/keys", a.createKey, changes)
+	s.Handle(http.MethodDelete, "/api/keys", a.revokeKey, changes)
+	s.Handle(http.MethodDelete, "/api/keys/:id", a.revokeKey, changes)
+	s.HandleActions(http.MethodGet, "/api/campaigns", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
+		"": {Do: a.listCampaigns}, "list": {Do: a.listCampaigns}, "review_queue": {Do: a.reviewQueue, Policy: ofAdmin(reads)},
+	}}, reads)
+	s.HandleActions(http.MethodPost, "/api/campaigns", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
+		"": {Do: a.createCampaign}, "create": {Do: a.createCampaign}, "update": {Do: a.updateCampaign},
+		"pause": {Do: a.moveCampaign(a.deps.Campaigns.Pause)}, "resume": {Do: a.moveCampaign(a.deps.Campaigns.Resume)},
+		"submit": {Do: a.moveCampaign(a.deps.Campaigns.Submit)}, "archive": {Do: a.moveCampaign(a.deps.Campaigns.Archive)},
+		"review": {Do: a.reviewCampaign, Policy: ofAdmin(changes)},
+	}}, changes)
+	s.Handle(http.MethodGet, "/api/campaigns/:id", a.getCampaign, reads)
+	s.Handle(http.MethodPatch, "/api/campaigns/:id", a.updateCampaign, changes)
+	s.Handle(http.MethodPatch, "/api/campaigns", a.updateCampaign, changes)
+	s.Handle(http.MethodGet, "/api/audit", a.auditLog, reads)
+	s.Handle(http.MethodGet, "/api/stats", a.stats, httpapi.Policy{
+		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey,
+	})
+	s.HandleActions(http.MethodPost, "/api/stats", httpapi.Actions{Param: "type", Of: map[string]httpapi.Action{
+		"aggregate": {Do: a.aggregate},
+	}}, ofAdmin(changes))
 }

@@ -1,29 +1,19 @@
 package manage_test
 
 import (
-	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"adnet/ingress/benna"
 	"adnet/ingress/billing"
-	"adnet/ingress/docs"
-	"adnet/ingress/explain"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/httpapi/apitest"
-	"adnet/ingress/mcp"
-	"adnet/ingress/offer"
-	"adnet/ingress/rtb"
-	"adnet/ingress/serve"
-	"adnet/ingress/track"
+	"adnet/ingress/ingresstest"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
 	"adnet/internal/payment"
-	"adnet/internal/token"
-	"adnet/schemas/openapi"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,45 +23,22 @@ import (
 // everything mounts the other endpoints too. Only their doors are tried here: they have no producer.
 func everything(t *testing.T) *world {
 	t.Helper()
-	w := newWorld(t)
+	w := emptyWorld(t)
 	auth := httpapi.NewAuth(httpapi.AuthDeps{Users: w.store, Keys: w.store, Sessions: w.sessions, Now: w.clock})
-	tracker, err := track.New(track.Config{Unsigned: track.UnsignedRecord, Life: token.DefaultLife()}, track.Deps{
-		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Auth: auth, Now: w.clock,
-	})
-	require.NoError(t, err)
-	tracker.Mount(w.http)
-	serve.New(serve.Deps{Auth: auth}).Mount(w.http)
-	tools, err := mcp.New(mcp.Config{}, mcp.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Auth: auth})
-	require.NoError(t, err)
-	tools.Mount(w.http)
-	bids, err := rtb.New(rtb.Config{Seat: "adnet", VideoSec: 15}, rtb.Deps{
-		Metrics: prometheus.NewRegistry(), Auth: auth, Now: w.clock,
-		Seller: offer.New(offer.Config{}, offer.Deps{Metrics: prometheus.NewRegistry(), BaseURL: w.http.BaseURL, Now: w.clock}),
-	})
-	require.NoError(t, err)
-	bids.Mount(w.http)
-	docs.New(docs.Deps{Document: openapi.Document, BaseURL: w.http.BaseURL}).Mount(w.http)
-	benna.New(benna.Deps{}).Mount(w.http)
 	payments, err := payment.New(payment.Config{}, payment.Deps{Store: w.store, BaseURL: w.http.BaseURL, Now: w.clock})
 	require.NoError(t, err)
-	billing.New(billing.Deps{
-		Metrics: prometheus.NewRegistry(), Auth: auth, Users: w.store, Ledger: w.store, Publishers: w.store, Payments: payments, Now: w.clock,
-	}).Mount(w.http)
-	explain.New(explain.Deps{Auth: auth, Campaigns: w.campaigns, Now: w.clock}).Mount(w.http)
+	ingresstest.Mount(t, w.http, ingresstest.Parts{
+		Auth: auth, Campaigns: w.campaigns, Management: w.management(auth), Now: w.clock,
+		Billing: billing.New(billing.Deps{
+			Metrics: prometheus.NewRegistry(), Auth: auth, Users: w.store, Ledger: w.store, Publishers: w.store, Payments: payments, Now: w.clock,
+		}),
+	})
 	return w
 }
 
-var parameter = regexp.MustCompile(`:(\w+)`)
-
-func TestRoutesAndDocumentAgree(t *testing.T) {
+// The actions of the document are those that the 400 of an unknown action names.
+func TestUnknownActionsNameTheKnown(t *testing.T) {
 	w := everything(t)
-	var mounted []string
-	for _, route := range w.http.Routes() {
-		mounted = append(mounted, route.Method+" "+parameter.ReplaceAllString(route.Path, "{$1}"))
-	}
-	require.ElementsMatch(t, mounted, w.contract.Operations())
-
-	// The actions of the document are those that the 400 of an unknown action names.
 	for _, op := range w.contract.Describe() {
 		if op.Selector == "" || op.Path == "/api/stats" && op.Method == "GET" {
 			continue
@@ -103,6 +70,7 @@ func TestDocumentedLimits(t *testing.T) {
 type endpoint struct {
 	apitest.Operation
 	value string // of the selector
+	auth  httpapi.Access
 }
 
 func (e endpoint) String() string {
@@ -120,25 +88,38 @@ func (e endpoint) url(id string) string {
 	return path + "?" + e.Selector + "=" + e.value + "&"
 }
 
-// authenticated are the endpoints that need somebody, from the document, which equals the routes.
-func authenticated(w *world) (all []endpoint) {
+// authenticated are the endpoints that need a caller, from the table of routes; what of their requests may
+// hold an id is in the document.
+func authenticated(t *testing.T, w *world) (all []endpoint) {
+	t.Helper()
+	documented := map[string]apitest.Operation{}
 	for _, op := range w.contract.Describe() {
-		if len(op.Security) == 0 {
+		documented[op.Method+" "+op.Path] = op
+	}
+	for _, route := range w.http.Routes() {
+		if route.Policy.Auth&httpapi.Anyone != 0 {
 			continue
 		}
+		op, known := documented[route.Method+" "+parameter.ReplaceAllString(route.Path, "{$1}")]
+		require.True(t, known, "%s %s is not in openapi.json", route.Method, route.Path)
+		if route.Param != "" {
+			op.Selector, op.Values = route.Param, []string{route.Value}
+		}
 		if len(op.Values) == 0 {
-			all = append(all, endpoint{op, ""})
+			op.Values = []string{""}
 		}
 		for _, value := range op.Values {
-			all = append(all, endpoint{op, value})
+			all = append(all, endpoint{op, value, route.Policy.Auth})
 		}
 	}
 	return all
 }
 
+var parameter = regexp.MustCompile(`:(\w+)`)
+
 func TestNothingWithoutToken(t *testing.T) {
 	w := everything(t)
-	all := authenticated(w)
+	all := authenticated(t, w)
 	require.Greater(t, len(all), 20)
 	id := uuid.NewString()
 	for _, e := range all {
@@ -149,6 +130,22 @@ func TestNothingWithoutToken(t *testing.T) {
 			require.Equal(t, "invalid_token", codeOf(got))
 		})
 	}
+}
+
+func TestAdministratorsRoutesAreClosedToOthers(t *testing.T) {
+	w := everything(t)
+	advertiser, id, tried := w.advertiser(t), uuid.NewString(), 0
+	for _, e := range authenticated(t, w) {
+		if e.auth != httpapi.AdminToken {
+			continue
+		}
+		tried++
+		t.Run(e.String(), func(t *testing.T) {
+			got := advertiser.call(t, e.Method, e.url(id), object{"id": id, "developer_id": id, "decision": "approved"})
+			require.Contains(t, []int{401, 403}, got.code, got.text)
+		})
+	}
+	require.Greater(t, tried, 5)
 }
 
 // codeOf is an error's code on the REST wire, and on the JSON-RPC one.
@@ -184,7 +181,7 @@ func TestForeignIDs(t *testing.T) {
 		"campaign": foreignCampaign, "key": key.ID.String(), "user": victim.ID.String(), "developer": victim.DeveloperID.String(),
 	}
 	tried := 0
-	for _, e := range authenticated(w) {
+	for _, e := range authenticated(t, w) {
 		// At each place, an id of each kind.
 		places := append(slices.Clone(e.IDs), "body")
 		if strings.Contains(e.Path, "{id}") {

@@ -55,6 +55,14 @@ func (n *nodes) Announce(_ context.Context, c campaign.Campaign) (bool, error) {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	w := emptyWorld(t)
+	w.management(httpapi.NewAuth(httpapi.AuthDeps{Users: w.store, Keys: w.store, Sessions: w.sessions, Now: w.clock})).Mount(w.http)
+	return w
+}
+
+// emptyWorld is a world without routes.
+func emptyWorld(t *testing.T) *world {
+	t.Helper()
 	w := &world{nodes: &nodes{}, contract: apitest.Load(t), now: time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)}
 	clock := w.clock
 	w.store, w.reports = memory.New(clock), memory.NewReports()
@@ -69,17 +77,19 @@ func newWorld(t *testing.T) *world {
 	require.NoError(t, err)
 	w.accounts = account.NewService(account.Deps{Users: w.store, Keys: w.store, Now: clock})
 	w.campaigns = campaign.NewService(campaign.Deps{Store: w.store, Announcer: w.nodes, Now: clock, CreditValue: money.USD})
-	manage.New(manage.Deps{
-		Auth:     httpapi.NewAuth(httpapi.AuthDeps{Users: w.store, Keys: w.store, Sessions: w.sessions, Now: clock}),
-		Sessions: w.sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.reports, Rollup: w.reports, Audit: w.store, Now: clock,
+	return w
+}
+
+func (w *world) management(auth *httpapi.Auth) *manage.API {
+	return manage.New(manage.Deps{
+		Auth: auth, Sessions: w.sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.reports, Rollup: w.reports, Audit: w.store, Now: w.clock,
 		Unfunded: func(_ context.Context, c campaign.Campaign) (bool, error) {
 			if w.unfunded == nil {
 				return false, nil
 			}
 			return w.unfunded(c)
 		},
-	}).Mount(w.http)
-	return w
+	})
 }
 
 func (w *world) clock() time.Time { return w.now }

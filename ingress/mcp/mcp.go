@@ -101,9 +101,11 @@ func New(cfg Config, deps Deps) (*Server, error) {
 // Errors that the engine finds (a method, too many requests, a panic) are JSON-RPC errors too; the body is not read
 // for them, so they answer the id null.
 func (s *Server) Mount(h *httpapi.Server) {
-	h.ErrorForm(Path, s.refuse)
-	h.Handle(http.MethodPost, Path, s.post)
-	h.Handle(http.MethodOptions, Path, s.preflight)
+	// No Idempotency-Key: JSON-RPC has ids of its own, every ad request is a new auction, and events count once anyway.
+	h.Handle(http.MethodPost, Path, s.post, httpapi.Policy{
+		Limit: httpapi.LimitKeyless, Auth: httpapi.PublisherKey, Idempotent: httpapi.No, Audited: httpapi.No, Errors: s.refuse,
+	})
+	h.Handle(http.MethodOptions, Path, s.preflight, httpapi.Policy{Limit: httpapi.LimitKeyless, Auth: httpapi.Anyone, Errors: s.refuse})
 }
 
 // post serves POST /api/mcp.

@@ -137,11 +137,14 @@ func New(cfg Config, deps Deps) (*Server, error) {
 
 // Mount adds the routes to h.
 func (s *Server) Mount(h *httpapi.Server) {
-	h.ErrorForm("/api/rtb", s.refuse)
-	h.Handle(http.MethodPost, "/api/rtb", s.bid)
-	h.Handle(http.MethodGet, "/api/rtb", httpapi.Actions("op", map[string]httpapi.Handler{
-		"win": s.notice(win), "loss": s.notice(loss), "bill": s.notice(bill), "error": s.notice(failed), "status": s.status,
-	}))
+	// No Idempotency-Key: every bid request is a new auction.
+	h.Handle(http.MethodPost, "/api/rtb", s.bid, httpapi.Policy{
+		Limit: httpapi.LimitKeyless, Auth: httpapi.SeatKey, Idempotent: httpapi.No, Audited: httpapi.No, Errors: s.refuse,
+	})
+	h.HandleActions(http.MethodGet, "/api/rtb", httpapi.Actions{Param: "op", Of: map[string]httpapi.Action{
+		"win": {Do: s.notice(win)}, "loss": {Do: s.notice(loss)}, "bill": {Do: s.notice(bill)}, "error": {Do: s.notice(failed)},
+		"status": {Do: s.status},
+	}}, httpapi.Policy{Limit: httpapi.LimitKeyless, Auth: httpapi.Anyone, Errors: s.refuse})
 }
 
 // produce hands a record to the log, best effort.

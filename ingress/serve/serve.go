@@ -36,5 +36,8 @@ func New(deps Deps) *Server {
 
 // Mount adds the routes to h.
 func (s *Server) Mount(h *httpapi.Server) {
-	h.Handle(http.MethodPost, "/v1/ad-request", s.adRequest)
+	// No Idempotency-Key: every ad request is a new auction.
+	h.Handle(http.MethodPost, "/v1/ad-request", s.adRequest, httpapi.Policy{
+		Limit: httpapi.LimitRefused, Auth: httpapi.PublisherKey, Idempotent: httpapi.No, Audited: httpapi.No,
+	})
 }

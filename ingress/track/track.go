@@ -124,9 +124,13 @@ func (t *Tracker) CanRecord(context.Context) bool { return t.recorder.canRecord(
 
 // Mount adds the routes to s.
 func (t *Tracker) Mount(s *httpapi.Server) {
-	s.Handle(http.MethodGet, "/api/track", t.pixel)
-	s.Handle(http.MethodPost, "/api/track", httpapi.Actions("action", map[string]httpapi.Handler{"": t.post, "batch": t.batch}))
-	s.Handle(http.MethodGet, "/s/:token", t.redirect)
-	s.Handle(http.MethodHead, "/s/:token", t.redirect)
-	s.Handle(http.MethodGet, "/r/:token", t.receipt)
+	beacon := httpapi.Policy{Limit: httpapi.LimitNone, Auth: httpapi.Anyone}
+	s.Handle(http.MethodGet, "/api/track", t.pixel, beacon)
+	// No Idempotency-Key: an event counts once per auction for ever.
+	s.HandleActions(http.MethodPost, "/api/track", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
+		"": {Do: t.post}, "batch": {Do: t.batch},
+	}}, httpapi.Policy{Limit: httpapi.LimitNone, Auth: httpapi.Anyone | httpapi.UserToken, Idempotent: httpapi.No, Audited: httpapi.No})
+	s.Handle(http.MethodGet, "/s/:token", t.redirect, beacon)
+	s.Handle(http.MethodHead, "/s/:token", t.redirect, beacon)
+	s.Handle(http.MethodGet, "/r/:token", t.receipt, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone})
 }

@@ -160,37 +160,41 @@ func matches(template, path string) bool {
 // Operation is what a test needs to know of an operation to call it.
 type Operation struct {
 	Method, Path string
-	Selector     string          // query parameter that chooses among logical endpoints: action, type or none
+	Selector     string          // query parameter that chooses among logical endpoints: action, type, op or none
 	Values       []string        // of the selector
-	Security     map[string]bool // names of the schemes that are accepted; empty for public operations
+	Callers      map[string]bool // names of the schemes that are accepted; "" for anyone
 	IDs          []string        // query parameters that hold a UUID
 	Body         bool
+	Idempotent   bool // takes an Idempotency-Key, and describes the 409 of its misuse
 }
 
 // Describe lists the operations.
 func (c *Contract) Describe() (all []Operation) {
 	for path, item := range c.published.Paths.Map() {
 		for method, op := range item.Operations() {
-			o := Operation{Method: method, Path: path, Security: map[string]bool{}, Body: op.RequestBody != nil}
+			o := Operation{Method: method, Path: path, Callers: map[string]bool{}, Body: op.RequestBody != nil}
 			for _, p := range op.Parameters {
 				switch {
+				case p.Value.In == "header" && p.Value.Name == "Idempotency-Key":
+					o.Idempotent = op.Responses.Value("409") != nil
 				case p.Value.In == "query" && p.Value.Schema.Value.Format == "uuid":
 					o.IDs = append(o.IDs, p.Value.Name)
-				case p.Value.In == "query" && (p.Value.Name == "action" || p.Value.Name == "type"):
+				case p.Value.In == "query" && slices.Contains([]string{"action", "type", "op"}, p.Value.Name):
 					o.Selector = p.Value.Name
 					for _, v := range p.Value.Schema.Value.Enum {
 						o.Values = append(o.Values, v.(string))
 					}
 				}
 			}
-			if op.Security != nil {
+			if op.Security == nil || len(*op.Security) == 0 {
+				o.Callers[""] = true
+			} else {
 				for _, alternative := range *op.Security {
 					for scheme := range alternative {
-						o.Security[scheme] = true
+						o.Callers[scheme] = true
 					}
 					if len(alternative) == 0 {
-						o.Security = map[string]bool{}
-						break
+						o.Callers[""] = true
 					}
 				}
 			}

@@ -1,0 +1,254 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"adnet/internal/errs"
+	"adnet/internal/obs"
+	"adnet/internal/trail"
+
+	"github.com/gin-gonic/gin"
+)
+
+// Limit says which of a route's requests count against their address; ingress/limits has the numbers.
+type Limit uint8
+
+// The limits.
+const (
+	_                  Limit = iota
+	LimitNone                // none: there is money behind each beacon, and one server may send many people's
+	LimitOpen                // each: pages and paths that need no key
+	LimitRegistrations       // each
+	LimitRanking             // each
+	LimitLogins              // failed ones
+	LimitRefused             // those answered 401: their sender looks for a key that works
+	LimitKeyless             // those without a good key; a good key is always let in, and has a limit of its own
+)
+
+// Access is who may call a route: a set.
+type Access uint8
+
+// The callers. Their names in openapi.json are {}, userToken (for both kinds of token), publisherKey
+// and seatKey.
+const (
+	Anyone Access = 1 << iota
+	UserToken
+	AdminToken // the access token of an administrator
+	PublisherKey
+	SeatKey
+)
+
+// Answer is yes or no, said aloud.
+type Answer uint8
+
+// The answers.
+const (
+	_ Answer = iota
+	Yes
+	No
+)
+
+// Policy is what holds for a route besides its handler.
+type Policy struct {
+	Limit Limit
+	// Auth states who may call. Handlers ask [Auth] themselves, since more than a refusal may depend on
+	// the caller; tests hold each route, and openapi.json, to what stands here.
+	Auth Access
+	// Idempotent routes honour Idempotency-Key: see ingress/idempotency. Where a route that changes
+	// something does not, a comment at its mount gives the reason.
+	Idempotent Answer
+	// Audited routes change something of an account or of the installation: what they change goes to the
+	// audit log with who called.
+	Audited Answer
+	// Errors writes the errors of the path, whatever the method and wherever they come from: the guard,
+	// an unknown method, a panic, a handler. nil is [WriteError]. The methods of a path share it.
+	Errors ErrorForm
+}
+
+// stated says whether p is more than the zero value.
+func (p *Policy) stated() bool {
+	return p.Limit != 0 || p.Auth != 0 || p.Idempotent != 0 || p.Audited != 0 || p.Errors != nil
+}
+
+// missing names what p does not say of a route with this method.
+func (p *Policy) missing(method string) (names []string) {
+	changes := !slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, method)
+	for _, field := range []struct {
+		name    string
+		missing bool
+	}{
+		{"Limit", p.Limit == 0}, {"Auth", p.Auth == 0},
+		{"Idempotent", changes && p.Idempotent == 0}, {"Audited", changes && p.Audited == 0},
+	} {
+		if field.missing {
+			names = append(names, field.name)
+		}
+	}
+	return names
+}
+
+// Route is a logical endpoint that is mounted.
+type Route struct {
+	Method, Path string // the path's parameters are written :name
+	// Param is the query parameter whose Value chooses it among the endpoints of its method and path;
+	// both are empty where there is one only. An empty Value with a Param stands for its absence.
+	Param, Value string
+	Policy       Policy
+}
+
+// Action is one endpoint of several behind a method and a path.
+type Action struct {
+	Do     Handler
+	Policy Policy // the zero value is the route's
+}
+
+// Actions are the endpoints behind a method and a path by the value of the query parameter Param. The
+// value "" answers a request without the parameter. Other values than these are 400 and are told which
+// there are.
+type Actions struct {
+	Param string
+	Of    map[string]Action
+}
+
+// Handle mounts h. The path may hold parameters, written :name. A route whose policy does not say
+// everything is not mounted, and [Server.Run] says so.
+func (s *Server) Handle(method, path string, h Handler, p Policy) {
+	s.mount(&entrance{method: method, path: path, other: s.endpoint(h, p)})
+}
+
+// HandleActions mounts several endpoints behind one method and path. p holds for those that have no
+// policy of their own and for unknown values.
+func (s *Server) HandleActions(method, path string, a Actions, p Policy) {
+	names := sortedNames(a.Of)
+	e := &entrance{method: method, path: path, param: a.Param, actions: make(map[string]*endpoint, len(a.Of))}
+	e.other = s.endpoint(func(*gin.Context) error {
+		return errs.New(errs.InvalidRequest, "query parameter %s must be one of %s", a.Param, names).With("field", a.Param)
+	}, p)
+	for value, action := range a.Of {
+		if !action.Policy.stated() {
+			action.Policy = p
+		}
+		action.Policy.Errors = p.Errors // of the path
+		e.actions[value] = s.endpoint(action.Do, action.Policy)
+	}
+	s.mount(e)
+}
+
+// Routes lists what is mounted.
+func (s *Server) Routes() []Route { return s.routes }
+
+// entrance is a method and path: where a request comes in, and which endpoint it asks for.
+type entrance struct {
+	method, path string
+	param        string               // of the query; empty with one endpoint only
+	actions      map[string]*endpoint // by its value
+	other        *endpoint            // for every other value
+}
+
+// endpoint is a handler with its policy.
+type endpoint struct {
+	handle  Handler
+	answers gin.HandlerFunc // handle, which answers its errors too
+	policy  Policy
+}
+
+func (s *Server) endpoint(h Handler, p Policy) *endpoint { return &endpoint{h, s.wrap(h), p} }
+
+func (e *entrance) choose(c *gin.Context) *endpoint {
+	if e.param != "" {
+		if chosen, ok := e.actions[c.Query(e.param)]; ok {
+			return chosen
+		}
+	}
+	return e.other
+}
+
+// name is the entrance with the action that c asks for, as the audit log and idempotency keys have it.
+func (e *entrance) name(c *gin.Context) string {
+	name := e.method + " " + e.path
+	if e.param == "" {
+		return name
+	}
+	if value := c.Query(e.param); value != "" && len(value) <= 32 {
+		name += "?action=" + strings.ToValidUTF8(strings.ReplaceAll(value, "\x00", ""), "")
+	}
+	return name
+}
+
+// endpoints are the routes behind e.
+func (e *entrance) endpoints() []Route {
+	if e.param == "" {
+		return []Route{{Method: e.method, Path: e.path, Policy: e.other.policy}}
+	}
+	var all []Route
+	for _, value := range sortedKeys(e.actions) {
+		all = append(all, Route{e.method, e.path, e.param, value, e.actions[value].policy})
+	}
+	return all
+}
+
+// mount adds e to the engine, unless its policies leave something open.
+func (s *Server) mount(e *entrance) {
+	problem := e.problem()
+	if form, known := s.forms[e.path]; problem == nil && known && (form == nil) != (e.other.policy.Errors == nil) {
+		problem = errors.New("its errors have another form than those of the path's other methods")
+	}
+	if problem != nil {
+		s.faults = append(s.faults, fmt.Errorf("route %s %s is not mounted: %w", e.method, e.path, problem))
+		return
+	}
+	s.forms[e.path] = e.other.policy.Errors
+	s.routes = append(s.routes, e.endpoints()...)
+	s.engine.Handle(e.method, e.path, s.serve(e))
+}
+
+// problem is what e's policies leave open.
+func (e *entrance) problem() error {
+	if missing := e.other.policy.missing(e.method); missing != nil {
+		return fmt.Errorf("its policy does not say %s", strings.Join(missing, ", "))
+	}
+	for _, value := range sortedKeys(e.actions) {
+		if missing := e.actions[value].policy.missing(e.method); missing != nil {
+			return fmt.Errorf("the policy of %s=%s does not say %s", e.param, value, strings.Join(missing, ", "))
+		}
+	}
+	return nil
+}
+
+// serve answers the requests of e as their policies say.
+func (s *Server) serve(e *entrance) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		to := e.choose(c)
+		if s.deps.Guard == nil {
+			s.call(c, e, to)
+			return
+		}
+		if err := s.deps.Guard.Enter(c, to.policy.Limit); err != nil {
+			s.fail(c, err)
+			return
+		}
+		s.call(c, e, to)
+		s.deps.Guard.Leave(c, to.policy.Limit)
+	}
+}
+
+// call runs an endpoint's handler, under the caller's key and with its name for the audit log.
+func (s *Server) call(c *gin.Context, e *entrance, to *endpoint) {
+	if to.policy.Audited == Yes {
+		ctx := c.Request.Context()
+		c.Request = c.Request.WithContext(trail.With(ctx, trail.Actor{
+			Via: trail.API, Network: trail.Network(c.ClientIP()), Action: e.name(c), RequestID: obs.RequestID(ctx),
+		}))
+	}
+	if to.policy.Idempotent != Yes || s.deps.Once == nil {
+		to.answers(c)
+		return
+	}
+	if err := s.deps.Once.Do(c, e.name(c), to.answers); err != nil {
+		s.fail(c, err)
+	}
+}

@@ -1,0 +1,86 @@
+// Package ingresstest mounts every endpoint of the HTTP role, for tests of what must hold for all routes.
+package ingresstest
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"adnet/ingress/benna"
+	"adnet/ingress/billing"
+	"adnet/ingress/docs"
+	"adnet/ingress/explain"
+	"adnet/ingress/httpapi"
+	"adnet/ingress/manage"
+	"adnet/ingress/mcp"
+	"adnet/ingress/offer"
+	"adnet/ingress/rtb"
+	"adnet/ingress/serve"
+	"adnet/ingress/track"
+	"adnet/internal/campaign"
+	"adnet/internal/obs"
+	"adnet/internal/token"
+	"adnet/schemas/openapi"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+)
+
+// Parts are what some endpoints work with. The zero value has none: it will do for the routes and their
+// doors.
+type Parts struct {
+	Auth       *httpapi.Auth
+	Campaigns  *campaign.Service
+	Management *manage.API
+	Billing    *billing.API
+	Now        func() time.Time
+}
+
+// Mount mounts every endpoint on h.
+func Mount(t testing.TB, h *httpapi.Server, p Parts) {
+	t.Helper()
+	log, metrics := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
+	if p.Now == nil {
+		p.Now = time.Now
+	}
+	if p.Auth == nil {
+		p.Auth = httpapi.NewAuth(httpapi.AuthDeps{Now: p.Now})
+	}
+	if p.Management == nil {
+		p.Management = manage.New(manage.Deps{Auth: p.Auth, Now: p.Now})
+	}
+	if p.Billing == nil {
+		p.Billing = billing.New(billing.Deps{Metrics: metrics, Auth: p.Auth, Now: p.Now})
+	}
+	tools, err := mcp.New(mcp.Config{}, mcp.Deps{Log: log, Metrics: metrics, Auth: p.Auth})
+	require.NoError(t, err)
+	bids, err := rtb.New(rtb.Config{Seat: "adnet", VideoSec: 15}, rtb.Deps{
+		Metrics: metrics, Auth: p.Auth, Now: p.Now,
+		Seller: offer.New(offer.Config{}, offer.Deps{Metrics: metrics, BaseURL: h.BaseURL, Now: p.Now}),
+	})
+	require.NoError(t, err)
+	events, err := track.New(track.Config{Unsigned: track.UnsignedRecord, AckWait: time.Minute, Life: token.DefaultLife()}, track.Deps{
+		Log: log, Metrics: metrics, Auth: p.Auth, Now: p.Now,
+	})
+	require.NoError(t, err)
+	tools.Mount(h)
+	bids.Mount(h)
+	events.Mount(h)
+	docs.New(docs.Deps{Document: openapi.Document, BaseURL: h.BaseURL}).Mount(h)
+	serve.New(serve.Deps{Auth: p.Auth}).Mount(h)
+	p.Management.Mount(h)
+	p.Billing.Mount(h)
+	benna.New(benna.Deps{Now: p.Now}).Mount(h)
+	explain.New(explain.Deps{Auth: p.Auth, Campaigns: p.Campaigns, Now: p.Now}).Mount(h)
+}
+
+// Routes is every route with its policy.
+func Routes(t testing.TB) []httpapi.Route {
+	t.Helper()
+	h, err := httpapi.New(httpapi.Config{BaseURL: "https://ads.example"}, httpapi.Deps{
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(),
+	})
+	require.NoError(t, err)
+	Mount(t, h, Parts{})
+	return h.Routes()
+}

@@ -1,0 +1,73 @@
+package ingresstest_test
+
+import (
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"testing"
+
+	"adnet/ingress/httpapi"
+	"adnet/ingress/httpapi/apitest"
+	"adnet/ingress/ingresstest"
+
+	"github.com/stretchr/testify/require"
+)
+
+// schemes are the callers of a policy as openapi.json names them.
+var schemes = map[httpapi.Access]string{
+	httpapi.Anyone: "", httpapi.UserToken: "userToken", httpapi.AdminToken: "userToken",
+	httpapi.PublisherKey: "publisherKey", httpapi.SeatKey: "seatKey",
+}
+
+// mounted is what the routes behind one method and path say together.
+type mounted struct {
+	callers    map[string]bool
+	values     []string
+	idempotent bool
+}
+
+var parameter = regexp.MustCompile(`:(\w+)`)
+
+// The table of routes and openapi.json have the same operations, with the same actions, callers and
+// idempotency keys.
+func TestRoutesAndDocumentAgree(t *testing.T) {
+	routes := map[string]*mounted{}
+	for _, route := range ingresstest.Routes(t) {
+		name := route.Method + " " + parameter.ReplaceAllString(route.Path, "{$1}")
+		if routes[name] == nil {
+			routes[name] = &mounted{callers: map[string]bool{}}
+		}
+		m := routes[name]
+		for access, scheme := range schemes {
+			if route.Policy.Auth&access != 0 {
+				m.callers[scheme] = true
+			}
+		}
+		if route.Value != "" {
+			m.values = append(m.values, route.Value)
+		}
+		m.idempotent = m.idempotent || route.Policy.Idempotent == httpapi.Yes
+	}
+	contract := apitest.Load(t)
+	require.ElementsMatch(t, contract.Operations(), slices.Collect(maps.Keys(routes)))
+	for _, op := range contract.Describe() {
+		name := op.Method + " " + op.Path
+		m := routes[name]
+		require.Equal(t, m.callers, op.Callers, "the callers of %s", name)
+		require.Equal(t, m.idempotent, op.Idempotent, "the Idempotency-Key of %s", name)
+		if name != "GET /api/stats" { // its type is read with the rest of the question
+			require.ElementsMatch(t, m.values, op.Values, "the actions of %s", name)
+		}
+	}
+}
+
+// What changes nothing is not audited and takes no key: only a route that may change something can say yes.
+func TestReadsChangeNothing(t *testing.T) {
+	for _, route := range ingresstest.Routes(t) {
+		if route.Method == http.MethodGet || route.Method == http.MethodHead || route.Method == http.MethodOptions {
+			require.NotEqual(t, httpapi.Yes, route.Policy.Audited, "%s %s", route.Method, route.Path)
+			require.NotEqual(t, httpapi.Yes, route.Policy.Idempotent, "%s %s", route.Method, route.Path)
+		}
+	}
+}
