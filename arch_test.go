@@ -22,18 +22,19 @@ var layers = map[string][]string{
 	"internal/day":      {"internal/errs"},
 	"internal/money":    {},
 	"internal/jsonscan": {},
-	"internal/account":  {"internal/errs", "internal/money"},
-	"internal/token":    {"internal/day", "internal/errs", "internal/money"},
-	"internal/campaign": {"internal/errs", "internal/money", "internal/jsonscan", "internal/account"},
+	"internal/account":  {"internal/schedule", "internal/errs", "internal/money"},
+	"internal/token":    {"internal/schedule", "internal/day", "internal/errs", "internal/money"},
+	"internal/campaign": {"internal/schedule", "internal/errs", "internal/money", "internal/jsonscan", "internal/account"},
 	"internal/ledger":   {"internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign"},
 	"internal/report":   {"internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
 
 	"internal/trail": {"internal/day", "internal/errs", "internal/account", "internal/campaign", "internal/money", "internal/ledger"},
 	"internal/once":  {"internal/errs"},
 
-	"internal/payment": {"internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
+	"internal/payment": {"internal/schedule", "internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
 
 	"internal/lifecycle": {},
+	"internal/schedule":  {},
 	"internal/obs":       {"internal/lifecycle"},
 
 	"internal/kafka":    adapter("internal/kafka"),
@@ -66,7 +67,7 @@ var layers = map[string][]string{
 }
 
 var domain = []string{
-	"internal/errs", "internal/stream", "internal/day", "internal/money", "internal/jsonscan", "internal/account", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
+	"internal/errs", "internal/stream", "internal/day", "internal/schedule", "internal/money", "internal/jsonscan", "internal/account", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
 	"internal/payment", "internal/trail", "internal/once",
 }
 

@@ -33,10 +33,10 @@ type hostConfig struct {
 func newHost(p cli.Process, cfg hostConfig) (*host, error) {
 	h := &host{Process: p, metrics: obs.NewRegistry(), readiness: obs.NewReadiness()}
 	var err error
-	if h.admin, err = obs.NewAdmin(cfg.Admin, obs.AdminDeps{Logger: p.Log, Readiness: h.readiness, Gatherer: h.metrics}); err != nil {
+	if h.admin, err = obs.NewAdmin(cfg.Admin, obs.AdminDeps{Log: p.Log, Readiness: h.readiness, Gatherer: h.metrics}); err != nil {
 		return nil, err
 	}
-	if h.group, err = lifecycle.New(cfg.Lifecycle, lifecycle.Deps{Logger: p.Log}); err != nil {
+	if h.group, err = lifecycle.New(cfg.Lifecycle, lifecycle.Deps{Log: p.Log}); err != nil {
 		return nil, err
 	}
 	// The admin listener is up before and after everything else.

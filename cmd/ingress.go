@@ -310,29 +310,29 @@ func addConsumers(h *host, cfg consumersConfig, funds backends.Money, b *backend
 		return err
 	}
 	cfg.Settle.Prepaid = funds.Required()
-	settler, err := settle.New(cfg.Settle, settle.Deps{Log: settleLog, Store: b.Books, Logger: h.Log, Registerer: h.metrics})
+	settler, err := settle.New(cfg.Settle, settle.Deps{Records: settleLog, Store: b.Books, Log: h.Log, Metrics: h.metrics})
 	if err != nil {
 		return err
 	}
-	archiver, err := archive.New(cfg.Archive, archive.Deps{Log: archiveLog, Plans: b.Books, Sink: b.Analytics, Logger: h.Log, Registerer: h.metrics})
+	archiver, err := archive.New(cfg.Archive, archive.Deps{Records: archiveLog, Plans: b.Books, Sink: b.Analytics, Log: h.Log, Metrics: h.metrics})
 	if err != nil {
 		return err
 	}
-	auctions, err := archive.NewAuctions(cfg.Archive, archive.AuctionDeps{Log: auctionLog, Sink: b.Analytics, Logger: h.Log, Registerer: h.metrics})
+	auctions, err := archive.NewAuctions(cfg.Archive, archive.AuctionDeps{Records: auctionLog, Sink: b.Analytics, Log: h.Log, Metrics: h.metrics})
 	if err != nil {
 		return err
 	}
-	notices, err := archive.NewNotices(cfg.Archive, archive.NoticeDeps{Log: noticeLog, Sink: b.Analytics, Logger: h.Log, Registerer: h.metrics})
+	notices, err := archive.NewNotices(cfg.Archive, archive.NoticeDeps{Records: noticeLog, Sink: b.Analytics, Log: h.Log, Metrics: h.metrics})
 	if err != nil {
 		return err
 	}
 	projector, err := project.New(cfg.Project, project.Deps{
-		Wake: wakes(redis.NewNodes(b.Redis)), Source: b.Rooms, Target: redis.NewProjection(b.Redis), Logger: h.Log, Registerer: h.metrics,
+		Wake: wakes(redis.NewNodes(b.Redis)), Source: b.Rooms, Target: redis.NewProjection(b.Redis), Log: h.Log, Metrics: h.metrics,
 	})
 	if err != nil {
 		return err
 	}
-	detector, err := quarantine.New(cfg.Quarantine, quarantine.Deps{Store: b.Books, Logger: h.Log, Registerer: h.metrics})
+	detector, err := quarantine.New(cfg.Quarantine, quarantine.Deps{Store: b.Books, Log: h.Log, Metrics: h.metrics})
 	if err != nil {
 		return err
 	}
@@ -344,16 +344,13 @@ func addConsumers(h *host, cfg consumersConfig, funds backends.Money, b *backend
 		lifecycle.Named("notices", reading{notices, noticeLog}),
 		lifecycle.Named("project", projector), lifecycle.Named("quarantine", detector),
 	}
-	retainer, err := retain.New(cfg.Retain, retain.Deps{Store: b.Books, Life: cfg.Life, Logger: h.Log, Registerer: h.metrics})
+	retainer, err := retain.New(cfg.Retain, retain.Deps{Store: b.Books, Life: cfg.Life, Log: h.Log, Metrics: h.metrics})
 	if err != nil {
 		return err
 	}
 	members = append(members, lifecycle.Named("retention", retainer))
 	if b.Counted != nil {
-		curves, err := forecast.New(forecast.Deps{Log: h.Log, Metrics: h.metrics, Source: b.Counted, Target: redis.NewCurves(b.Redis)})
-		if err != nil {
-			return err
-		}
+		curves := forecast.New(forecast.Deps{Log: h.Log, Metrics: h.metrics, Source: b.Counted, Target: redis.NewCurves(b.Redis)})
 		members = append(members, lifecycle.Named("forecast", curves))
 	}
 	if b.Nightly != nil {

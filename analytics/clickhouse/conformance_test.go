@@ -36,7 +36,7 @@ func TestReports(t *testing.T) {
 		s := open(t)
 		reader, err := stats.New(stats.Config{}, stats.Deps{Store: s})
 		require.NoError(t, err)
-		daily, err := rollup.New(rollup.Config{}, rollup.Deps{Store: s, Log: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry()})
+		daily, err := rollup.New(rollup.Config{}, rollup.Deps{Store: s, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 		require.NoError(t, err)
 		return storetest.Reports{Writer: s, Audit: s, Reader: reader, Rollup: daily, Explain: reader}
 	})

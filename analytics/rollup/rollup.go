@@ -17,6 +17,8 @@ import (
 
 	"adnet/internal/day"
 	"adnet/internal/errs"
+	"adnet/internal/obs"
+	"adnet/internal/schedule"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
@@ -37,10 +39,10 @@ type Store interface {
 
 // Deps is what a roll-up works with.
 type Deps struct {
-	Store    Store
-	Log      *slog.Logger
-	Registry prometheus.Registerer
-	Now      func() time.Time // nil: the clock
+	Store   Store
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
+	Now     func() time.Time // nil: the clock
 }
 
 // Rollup is the daily roll-up.
@@ -65,44 +67,26 @@ func New(cfg Config, deps Deps) (*Rollup, error) {
 	if cfg.Retry <= 0 {
 		cfg.Retry = time.Minute
 	}
-	if deps.Store == nil || deps.Log == nil || deps.Registry == nil {
-		return nil, errs.New(errs.Internal, "rollup: a store, a logger and a registry are needed")
+	if deps.Store == nil || deps.Log == nil || deps.Metrics == nil {
+		return nil, errs.New(errs.Internal, "rollup: a store, a log and metrics are needed")
 	}
-	if deps.Now == nil {
-		deps.Now = time.Now
-	}
-	r := &Rollup{
-		cfg: cfg, store: deps.Store, log: deps.Log, now: deps.Now,
-		failures: prometheus.NewCounter(prometheus.CounterOpts{
+	return &Rollup{
+		cfg: cfg, store: deps.Store, log: deps.Log, now: schedule.Clock(deps.Now),
+		failures: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "adnet_rollup_failures_total", Help: "Runs of the daily roll-up that failed and were tried again.",
-		}),
-		newest: prometheus.NewGauge(prometheus.GaugeOpts{
+		})),
+		newest: obs.Register(deps.Metrics, prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "adnet_rollup_newest_day_timestamp_seconds", Help: "Midnight UTC of the newest day that this process rolled up.",
-		}),
-	}
-	for _, c := range []prometheus.Collector{r.failures, r.newest} {
-		if err := deps.Registry.Register(c); err != nil {
-			return nil, fmt.Errorf("rollup: %w", err)
-		}
-	}
-	return r, nil
+		})),
+	}, nil
 }
 
 // Run rolls up yesterday at once, so that a run missed while the process was down is made up for, and then
 // every day at Config.At after midnight UTC. A failed run is tried again until it succeeds. Run returns
 // nil when ctx is cancelled.
 func (r *Rollup) Run(ctx context.Context) error {
-	wait := time.Duration(0)
-	for {
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return nil
-		case <-timer.C:
-		}
-		wait = r.turn(ctx)
-	}
+	schedule.Loop(ctx, 0, r.turn)
+	return nil
 }
 
 // turn is one run; it answers how long to wait for the next.
@@ -124,16 +108,7 @@ func (r *Rollup) turn(ctx context.Context) time.Duration {
 	}
 	r.newest.Set(float64(date.Time().Unix()))
 	r.log.LogAttrs(ctx, slog.LevelInfo, "rolled up", slog.String("day", date.String()), slog.Int("rows", rows))
-	return r.next(now).Sub(now)
-}
-
-// next is the first instant after now at which a run is due.
-func (r *Rollup) next(now time.Time) time.Time {
-	due := day.Of(now).Time().Add(r.cfg.At)
-	if !due.After(now) {
-		due = due.AddDate(0, 0, 1)
-	}
-	return due
+	return schedule.UntilTimeOfDay(now, r.cfg.At)
 }
 
 const (

@@ -28,6 +28,7 @@ import (
 	"adnet/internal/lifecycle"
 	"adnet/internal/obs"
 	"adnet/internal/report"
+	"adnet/internal/schedule"
 	"adnet/internal/stream"
 
 	"github.com/cenkalti/backoff/v5"
@@ -58,23 +59,18 @@ type Archiver struct {
 	often    *obs.LimitedLogger // for failures that repeat
 }
 
-// New checks the settings. It opens nothing. Errors: a setting out of range, a missing dependency, a
-// metric registered twice.
+// New checks the settings. It opens nothing. Errors: a setting out of range or a missing dependency.
 func New(cfg Config, deps Deps) (*Archiver, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	if deps.Log == nil || deps.Plans == nil || deps.Sink == nil || deps.Logger == nil || deps.Registerer == nil {
-		return nil, errors.New("archive: log, plans, sink, logger and registerer are required")
-	}
-	m, err := newMetrics(deps.Registerer)
-	if err != nil {
-		return nil, fmt.Errorf("archive: %w", err)
+	if deps.Records == nil || deps.Plans == nil || deps.Sink == nil || deps.Log == nil || deps.Metrics == nil {
+		return nil, errors.New("archive: records, plans, sink, log and metrics are required")
 	}
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = cfg.Tick, max(cfg.Tick, 5*time.Second)
 	return &Archiver{
-		cfg: cfg, deps: deps, metrics: m, pauses: pauses, often: obs.Limited(deps.Logger, time.Second),
+		cfg: cfg, deps: deps, metrics: newMetrics(deps.Metrics), pauses: pauses, often: obs.Limited(deps.Log, time.Second),
 		buffer: buffer{queues: make(map[stream.Partition]*queue)},
 	}, nil
 }
@@ -120,16 +116,16 @@ func (a *Archiver) read(ctx context.Context, until time.Time) {
 	until = later(later(until, a.resume), time.Now().Add(time.Millisecond))
 	if a.full() {
 		a.metrics.full.Inc()
-		pause(ctx, time.Until(until))
+		_ = schedule.Pause(ctx, time.Until(until))
 		return
 	}
 	poll, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
-	records, err := a.deps.Log.Poll(poll, maxPoll)
+	records, err := a.deps.Records.Poll(poll, maxPoll)
 	if err != nil {
 		if poll.Err() == nil {
 			a.trouble(ctx, fmt.Errorf("poll: %w", err))
-			pause(ctx, a.cfg.Tick)
+			_ = schedule.Pause(ctx, a.cfg.Tick)
 		}
 		return
 	}
@@ -137,7 +133,7 @@ func (a *Archiver) read(ctx context.Context, until time.Time) {
 	a.metrics.held.Set(float64(a.buffer.records))
 	// The records are copied, not archived: the broker's offset is a hint for lag monitors. A crash here
 	// reads them again, because reading starts at Plans.Archived.
-	if err := a.deps.Log.Done(ctx); err != nil && ctx.Err() == nil {
+	if err := a.deps.Records.Done(ctx); err != nil && ctx.Err() == nil {
 		a.often.Warn(ctx, "commit of the broker's offset failed; it is a hint only", "error", err)
 	}
 }
@@ -275,7 +271,7 @@ func (a *Archiver) carryOut(ctx context.Context, held []stream.Range) (ledger.Pl
 	}
 	if missing > 0 {
 		a.metrics.missing.Add(float64(missing))
-		a.deps.Logger.Error("settled events are not in the log any more; archived with their verdicts alone", "plan", plan.Plan().Token(), "missing", missing)
+		a.deps.Log.Error("settled events are not in the log any more; archived with their verdicts alone", "plan", plan.Plan().Token(), "missing", missing)
 	}
 	return plan, nil
 }
@@ -300,9 +296,9 @@ func (a *Archiver) block(ctx context.Context, planned ledger.Planned) (block []r
 // readAgain reads a planned range from the log directly: its partition went to another process, or our own reading
 // skipped something.
 func (a *Archiver) readAgain(ctx context.Context, r stream.Range) ([]held, error) {
-	a.deps.Logger.Info("a planned chunk is not held here; reading it from the log", "chunk", r)
+	a.deps.Log.Info("a planned chunk is not held here; reading it from the log", "chunk", r)
 	r.Next++ // a row without a record takes the time of the next
-	records, err := a.deps.Log.Read(ctx, r)
+	records, err := a.deps.Records.Read(ctx, r)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", r, err)
 	}
@@ -345,13 +341,4 @@ func newest(planned ledger.Planned, block []report.Row) (at time.Time) {
 func (a *Archiver) trouble(ctx context.Context, err error) {
 	a.failing.Store(&err)
 	a.often.Warn(ctx, "archiving is failing, trying again", "error", err)
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

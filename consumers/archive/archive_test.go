@@ -160,13 +160,13 @@ func TestEveryOffsetIsOneRow(t *testing.T) {
 
 	member(t, cfg, kafka.GroupConfig{Group: "settle", Topic: event.TopicEvents, Stored: store.Offsets}, func(g *kafka.Group) func(context.Context) error {
 		s, err := settle.New(settle.Config{MaxBatch: 70, TxTimeout: time.Second, RetryMax: time.Second},
-			settle.Deps{Log: g, Store: store, Logger: quiet(), Registerer: prometheus.NewRegistry()})
+			settle.Deps{Records: g, Store: store, Log: quiet(), Metrics: prometheus.NewRegistry()})
 		require.NoError(t, err)
 		return s.Run
 	})
 	archiver := func() (stop func()) {
 		return member(t, cfg, kafka.GroupConfig{Group: "archive", Topic: event.TopicEvents, Stored: store.Archived}, func(g *kafka.Group) func(context.Context) error {
-			a, err := archive.New(config, archive.Deps{Log: g, Plans: store, Sink: into, Logger: quiet(), Registerer: prometheus.NewRegistry()})
+			a, err := archive.New(config, archive.Deps{Records: g, Plans: store, Sink: into, Log: quiet(), Metrics: prometheus.NewRegistry()})
 			require.NoError(t, err)
 			return a.Run
 		})
@@ -280,9 +280,9 @@ func settledOf(t *testing.T, store *memory.Store, number int32, first int64, out
 	}))
 }
 
-func start(t *testing.T, cfg archive.Config, log archive.Log, store archive.Plans, into archive.Sink) (*archive.Archiver, func()) {
+func start(t *testing.T, cfg archive.Config, log archive.Records, store archive.Plans, into archive.Sink) (*archive.Archiver, func()) {
 	t.Helper()
-	a, err := archive.New(cfg, archive.Deps{Log: log, Plans: store, Sink: into, Logger: quiet(), Registerer: prometheus.NewRegistry()})
+	a, err := archive.New(cfg, archive.Deps{Records: log, Plans: store, Sink: into, Log: quiet(), Metrics: prometheus.NewRegistry()})
 	require.NoError(t, err)
 	return a, run(t, a.Run)
 }
@@ -439,7 +439,7 @@ func TestFullBufferStopsReadingUntilSettlementCatchesUp(t *testing.T) {
 	}
 	left := func() int { log.mu.Lock(); defer log.mu.Unlock(); return len(log.polls) }
 	registry := prometheus.NewRegistry()
-	a, err := archive.New(cfg, archive.Deps{Log: log, Plans: store, Sink: into, Logger: quiet(), Registerer: registry})
+	a, err := archive.New(cfg, archive.Deps{Records: log, Plans: store, Sink: into, Log: quiet(), Metrics: registry})
 	require.NoError(t, err)
 	run(t, a.Run)
 	require.Eventually(t, func() bool { return waits(t, registry) >= 5 }, patience, time.Millisecond)

@@ -20,10 +20,10 @@ type AuctionSink interface {
 
 // AuctionDeps are what [Auctions] works with. All are required.
 type AuctionDeps struct {
-	Log        Log // of the auctions topic, by its committed offsets
-	Sink       AuctionSink
-	Logger     *slog.Logger
-	Registerer prometheus.Registerer
+	Records Records // of the auctions topic, by its committed offsets
+	Sink    AuctionSink
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
 }
 
 // Auctions archives the outcomes of auctions, best effort: a block that the store refuses for half a
@@ -34,7 +34,7 @@ type Auctions struct{ *copier[report.Auction] }
 // NewAuctions checks the settings. It opens nothing. Errors: as [New].
 func NewAuctions(cfg Config, deps AuctionDeps) (*Auctions, error) {
 	s := topic[report.Auction]{
-		name: "auctions", help: "Outcomes of auctions", log: deps.Log, logger: deps.Logger, registerer: deps.Registerer, decode: auctionRow,
+		name: "auctions", help: "Outcomes of auctions", records: deps.Records, log: deps.Log, metrics: deps.Metrics, decode: auctionRow,
 	}
 	if deps.Sink != nil {
 		s.insert = deps.Sink.InsertAuctions

@@ -3,12 +3,12 @@ package archive
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"time"
 
 	"adnet/internal/obs"
+	"adnet/internal/schedule"
 	"adnet/internal/stream"
 	"adnet/schemas/event"
 
@@ -21,13 +21,13 @@ const patience = 30 * time.Second
 
 // topic is what a best-effort copy of a topic needs to know of it.
 type topic[R any] struct {
-	name       string // of the metrics and log lines: auctions, notices
-	help       string
-	log        Log // by its committed offsets
-	logger     *slog.Logger
-	registerer prometheus.Registerer
-	decode     func(value []byte) (row R, ok bool)
-	insert     func(ctx context.Context, token string, rows []R) error
+	name    string // of the metrics and log lines: auctions, notices
+	help    string
+	records Records // by its committed offsets
+	log     *slog.Logger
+	metrics prometheus.Registerer
+	decode  func(value []byte) (row R, ok bool)
+	insert  func(ctx context.Context, token string, rows []R) error
 }
 
 // copier archives one topic, best effort: a block that the store refuses for half a minute is counted and
@@ -45,16 +45,17 @@ func newCopier[R any](cfg Config, s topic[R]) (*copier[R], error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	if s.log == nil || s.insert == nil || s.logger == nil || s.registerer == nil {
-		return nil, errors.New("archive: log, sink, logger and registerer are required")
+	if s.records == nil || s.insert == nil || s.log == nil || s.metrics == nil {
+		return nil, errors.New("archive: records, sink, log and metrics are required")
 	}
 	c := &copier[R]{
-		cfg: cfg, topic: s, often: obs.Limited(s.logger, time.Second),
-		rows:    prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_archive_" + s.name + "_total", Help: s.help + " archived."}),
-		dropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_archive_" + s.name + "_dropped_total", Help: s.help + " dropped: not decodable, or refused by the store."}),
-	}
-	if err := errors.Join(s.registerer.Register(c.rows), s.registerer.Register(c.dropped)); err != nil {
-		return nil, fmt.Errorf("archive: %w", err)
+		cfg: cfg, topic: s, often: obs.Limited(s.log, time.Second),
+		rows: obs.Register(s.metrics, prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "adnet_archive_" + s.name + "_total", Help: s.help + " archived.",
+		})),
+		dropped: obs.Register(s.metrics, prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "adnet_archive_" + s.name + "_dropped_total", Help: s.help + " dropped: not decodable, or refused by the store.",
+		})),
 	}
 	return c, nil
 }
@@ -63,11 +64,11 @@ func newCopier[R any](cfg Config, s topic[R]) (*copier[R], error) {
 // it has no other end.
 func (c *copier[R]) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		records, err := c.topic.log.Poll(ctx, c.cfg.ChunkRows)
+		records, err := c.topic.records.Poll(ctx, c.cfg.ChunkRows)
 		if err != nil {
 			if ctx.Err() == nil {
 				c.often.Warn(ctx, "poll of "+c.topic.name+" failed", "error", err)
-				pause(ctx, time.Second)
+				_ = schedule.Pause(ctx, time.Second)
 			}
 			continue
 		}
@@ -79,11 +80,11 @@ func (c *copier[R]) Run(ctx context.Context) error {
 			c.dropped.Add(float64(len(rows)))
 			c.often.Warn(ctx, c.topic.name+" dropped: the analytics store refused them", "error", err)
 		}
-		if err := c.topic.log.Done(ctx); err != nil && ctx.Err() == nil {
+		if err := c.topic.records.Done(ctx); err != nil && ctx.Err() == nil {
 			c.often.Warn(ctx, "commit of "+c.topic.name+" failed", "error", err)
 		}
 		if len(records) < c.cfg.ChunkRows {
-			pause(ctx, c.cfg.Linger)
+			_ = schedule.Pause(ctx, c.cfg.Linger)
 		}
 	}
 	return nil

@@ -23,8 +23,8 @@ type Config struct {
 	InsertTimeout time.Duration `name:"archive-insert-timeout" env:"ADNET_ARCHIVE_INSERT_TIMEOUT" default:"30s" help:"Longest time for one insert into the analytics store."`
 }
 
-// Log is a consumer group's view of a topic.
-type Log interface {
+// Records is a consumer group's view of a topic.
+type Records interface {
 	// Poll blocks until there are records or ctx ends. From then on rebalances wait for Done. The
 	// records of one partition are in the order of their offsets, and valid until the next Poll.
 	Poll(ctx context.Context, max int) ([]event.Record, error)
@@ -53,9 +53,9 @@ type Sink interface {
 
 // Deps are what an [Archiver] works with. All are required.
 type Deps struct {
-	Log        Log
-	Plans      Plans
-	Sink       Sink
-	Logger     *slog.Logger
-	Registerer prometheus.Registerer
+	Records Records
+	Plans   Plans
+	Sink    Sink
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
 }

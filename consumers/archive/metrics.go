@@ -1,7 +1,7 @@
 package archive
 
 import (
-	"errors"
+	"adnet/internal/obs"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -13,30 +13,26 @@ type metrics struct {
 	held, age                    prometheus.Gauge
 }
 
-func newMetrics(r prometheus.Registerer) (*metrics, error) {
+func newMetrics(r prometheus.Registerer) *metrics {
 	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_archive_" + name, Help: help})
+		return obs.Register(r, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_archive_" + name, Help: help}))
 	}
 	gauge := func(name, help string) prometheus.Gauge {
-		return prometheus.NewGauge(prometheus.GaugeOpts{Name: "adnet_archive_" + name, Help: help})
+		return obs.Register(r, prometheus.NewGauge(prometheus.GaugeOpts{Name: "adnet_archive_" + name, Help: help}))
 	}
 	m := &metrics{
 		rows:    counter("rows_total", "Events archived."),
 		retries: counter("retries_total", "Rounds that failed and were made again."),
 		missing: counter("missing_total", "Settled events that were not in the log any more."),
 		full:    counter("buffer_full_total", "Times that reading waited because settlement is behind."),
-		chunk: prometheus.NewHistogram(prometheus.HistogramOpts{
+		chunk: obs.Register(r, prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "adnet_archive_chunk_rows", Help: "Rows per insert.", Buckets: prometheus.ExponentialBuckets(1, 4, 9),
-		}),
-		insert: prometheus.NewHistogram(prometheus.HistogramOpts{
+		})),
+		insert: obs.Register(r, prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "adnet_archive_insert_seconds", Help: "Duration of an insert and its mark.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 15),
-		}),
+		})),
 		held: gauge("held_records", "Events that wait in memory for their verdict or their insert."),
 		age:  gauge("age_seconds", "Age of the newest event of the last insert."),
 	}
-	var failed error
-	for _, c := range []prometheus.Collector{m.rows, m.retries, m.missing, m.full, m.chunk, m.insert, m.held, m.age} {
-		failed = errors.Join(failed, r.Register(c))
-	}
-	return m, failed
+	return m
 }

@@ -20,10 +20,10 @@ type NoticeSink interface {
 
 // NoticeDeps are what [Notices] works with. All are required.
 type NoticeDeps struct {
-	Log        Log // of the notices topic, by its committed offsets
-	Sink       NoticeSink
-	Logger     *slog.Logger
-	Registerer prometheus.Registerer
+	Records Records // of the notices topic, by its committed offsets
+	Sink    NoticeSink
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
 }
 
 // Notices archives what exchanges say about bids, best effort in the way of [Auctions].
@@ -32,7 +32,7 @@ type Notices struct{ *copier[report.Notice] }
 // NewNotices checks the settings. It opens nothing. Errors: as [New].
 func NewNotices(cfg Config, deps NoticeDeps) (*Notices, error) {
 	s := topic[report.Notice]{
-		name: "notices", help: "OpenRTB notices", log: deps.Log, logger: deps.Logger, registerer: deps.Registerer, decode: noticeRow,
+		name: "notices", help: "OpenRTB notices", records: deps.Records, log: deps.Log, metrics: deps.Metrics, decode: noticeRow,
 	}
 	if deps.Sink != nil {
 		s.insert = deps.Sink.InsertNotices

@@ -58,7 +58,7 @@ func TestNoticesAreArchivedAndTriedAgain(t *testing.T) {
 	}}}
 	sink := &noticeSink{fail: 1}
 	metrics := prometheus.NewRegistry()
-	n, err := archive.NewNotices(config, archive.NoticeDeps{Log: log, Sink: sink, Logger: quiet(), Registerer: metrics})
+	n, err := archive.NewNotices(config, archive.NoticeDeps{Records: log, Sink: sink, Log: quiet(), Metrics: metrics})
 	require.NoError(t, err)
 	stop := run(t, n.Run)
 	require.Eventually(t, func() bool { return sink.len() == 2 }, patience, time.Millisecond)
@@ -74,8 +74,8 @@ func TestNoticesAreArchivedAndTriedAgain(t *testing.T) {
 	require.Equal(t, []string{token, token}, sink.tokens)
 
 	// Auctions and notices report beside each other.
-	_, err = archive.NewAuctions(config, archive.AuctionDeps{Log: log, Sink: &auctionSink{}, Logger: quiet(), Registerer: metrics})
+	_, err = archive.NewAuctions(config, archive.AuctionDeps{Records: log, Sink: &auctionSink{}, Log: quiet(), Metrics: metrics})
 	require.NoError(t, err)
-	_, err = archive.NewNotices(config, archive.NoticeDeps{Log: log, Logger: quiet(), Registerer: prometheus.NewRegistry()})
+	_, err = archive.NewNotices(config, archive.NoticeDeps{Records: log, Log: quiet(), Metrics: prometheus.NewRegistry()})
 	require.Error(t, err)
 }

@@ -14,6 +14,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/obs"
+	"adnet/internal/schedule"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
@@ -53,39 +54,27 @@ type Forecast struct {
 	failed prometheus.Counter
 }
 
-// New makes a forecast. It starts nothing. Errors: a metric registered twice.
-func New(deps Deps) (*Forecast, error) {
-	if deps.Now == nil {
-		deps.Now = time.Now
-	}
-	f := &Forecast{
+// New makes a forecast. It starts nothing.
+func New(deps Deps) *Forecast {
+	deps.Now = schedule.Clock(deps.Now)
+	return &Forecast{
 		deps: deps, often: obs.Limited(deps.Log, 10*time.Minute),
-		curves: prometheus.NewGauge(prometheus.GaugeOpts{Name: "adnet_forecast_curves", Help: "Campaigns whose traffic curve was published last."}),
-		failed: prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_forecast_failures_total", Help: "Times that traffic curves could not be made or published."}),
+		curves: obs.Register(deps.Metrics, prometheus.NewGauge(prometheus.GaugeOpts{Name: "adnet_forecast_curves", Help: "Campaigns whose traffic curve was published last."})),
+		failed: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_forecast_failures_total", Help: "Times that traffic curves could not be made or published."})),
 	}
-	if err := deps.Metrics.Register(f.curves); err != nil {
-		return nil, err
-	}
-	return f, deps.Metrics.Register(f.failed)
 }
 
 // Run publishes curves every hour until ctx ends, and then returns nil.
 func (f *Forecast) Run(ctx context.Context) error {
-	for wait := offset; ; {
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return nil
-		case <-timer.C:
-		}
-		wait = every
+	schedule.Loop(ctx, offset, func(ctx context.Context) time.Duration {
 		if err := f.Publish(ctx); err != nil && ctx.Err() == nil {
-			wait = again
 			f.failed.Inc()
 			f.often.Warn(ctx, "traffic curves were not published: campaigns are paced by the last ones", "error", err)
+			return again
 		}
-	}
+		return every
+	})
+	return nil
 }
 
 // Publish makes and publishes every curve. Run calls it; tests may instead. Errors: those of the source and the target.

@@ -44,8 +44,7 @@ func TestCurvesReachTheNodes(t *testing.T) {
 	evening, quiet, gone := uuid.New(), uuid.New(), uuid.New()
 	require.NoError(t, store.PublishCurves(t.Context(), map[uuid.UUID]campaign.Curve{gone: {0: 1}}))
 	source := &past{counts: map[uuid.UUID]*[campaign.Quarters]int64{evening: {80: 3000, 81: 3000}, quiet: {5: 499}}}
-	f, err := New(Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: source, Target: store, Now: func() time.Time { return now }})
-	require.NoError(t, err)
+	f := New(Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: source, Target: store, Now: func() time.Time { return now }})
 	require.NoError(t, f.Publish(t.Context()))
 	require.Equal(t, day.Of(now)-7, source.first)
 	require.Equal(t, day.Of(now)-1, source.last, "whole days only")
@@ -62,8 +61,7 @@ func TestCurvesReachTheNodes(t *testing.T) {
 func TestRunTriesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &past{err: errors.New("away")}
-		f, err := New(Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: source, Target: nothing{}})
-		require.NoError(t, err)
+		f := New(Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: source, Target: nothing{}})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- f.Run(ctx) }()

@@ -66,9 +66,9 @@ type Reservations interface {
 type Deps struct {
 	// Wake calls wake whenever something was changed that nodes wait for, until ctx ends or it fails: it only saves
 	// waiting for the next round.
-	Wake       func(ctx context.Context, wake func()) error
-	Source     Source
-	Target     Target
-	Logger     *slog.Logger
-	Registerer prometheus.Registerer
+	Wake    func(ctx context.Context, wake func()) error
+	Source  Source
+	Target  Target
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
 }

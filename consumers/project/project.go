@@ -44,20 +44,15 @@ type Projector struct {
 
 var errNotYet = errors.New("campaigns are not published yet")
 
-// New checks the settings. It opens nothing. Errors: a setting out of range, a missing dependency, a
-// metric registered twice.
+// New checks the settings. It opens nothing. Errors: a setting out of range or a missing dependency.
 func New(cfg Config, deps Deps) (*Projector, error) {
 	if cfg.Every <= 0 || cfg.RepairEvery <= 0 || cfg.Page < 1 || cfg.Timeout <= 0 {
 		return nil, errors.New("project: times and the page size must be positive")
 	}
-	if deps.Source == nil || deps.Target == nil || deps.Logger == nil || deps.Registerer == nil {
-		return nil, errors.New("project: source, target, logger and registerer are required")
+	if deps.Source == nil || deps.Target == nil || deps.Log == nil || deps.Metrics == nil {
+		return nil, errors.New("project: source, target, log and metrics are required")
 	}
-	m, err := newMetrics(deps.Registerer)
-	if err != nil {
-		return nil, fmt.Errorf("project: %w", err)
-	}
-	p := &Projector{cfg: cfg, deps: deps, metrics: m, wake: make(chan struct{}, 1), often: obs.Limited(deps.Logger, time.Second)}
+	p := &Projector{cfg: cfg, deps: deps, metrics: newMetrics(deps.Metrics), wake: make(chan struct{}, 1), often: obs.Limited(deps.Log, time.Second)}
 	p.failing.Store(&errNotYet)
 	return p, nil
 }
@@ -147,7 +142,7 @@ func (p *Projector) look(ctx context.Context) error {
 	}
 	if p.filled {
 		p.metrics.lost.Inc()
-		p.deps.Logger.Warn("the target lost its state: publishing everything again", "published", p.published, "found", found, "head", head)
+		p.deps.Log.Warn("the target lost its state: publishing everything again", "published", p.published, "found", found, "head", head)
 	}
 	p.filled = false
 	return nil
@@ -222,9 +217,9 @@ type metrics struct {
 	version, epoch                                  prometheus.Gauge
 }
 
-func newMetrics(r prometheus.Registerer) (*metrics, error) {
+func newMetrics(r prometheus.Registerer) *metrics {
 	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_project_" + name, Help: help})
+		return obs.Register(r, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_project_" + name, Help: help}))
 	}
 	m := &metrics{
 		campaigns: counter("campaigns_total", "Campaigns published."),
@@ -233,12 +228,8 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		lost:      counter("target_lost_total", "Times that the target had lost what was published."),
 		failures:  counter("failures_total", "Rounds that failed."),
 		epochs:    counter("epochs_total", "Times that the reservations were rebuilt under a new epoch."),
-		epoch:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "adnet_project_epoch", Help: "Epoch of the reservations that this process works in."}),
-		version:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "adnet_project_version", Help: "Config version up to which campaigns are published."}),
+		epoch:     obs.Register(r, prometheus.NewGauge(prometheus.GaugeOpts{Name: "adnet_project_epoch", Help: "Epoch of the reservations that this process works in."})),
+		version:   obs.Register(r, prometheus.NewGauge(prometheus.GaugeOpts{Name: "adnet_project_version", Help: "Config version up to which campaigns are published."})),
 	}
-	var failed error
-	for _, c := range []prometheus.Collector{m.campaigns, m.rooms, m.fills, m.lost, m.failures, m.version, m.epochs, m.epoch} {
-		failed = errors.Join(failed, r.Register(c))
-	}
-	return m, failed
+	return m
 }

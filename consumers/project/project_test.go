@@ -82,7 +82,7 @@ func (s source) spend(t *testing.T, id uuid.UUID, first int64, amount money.Micr
 func start(t *testing.T, cfg project.Config, from project.Source, to project.Target) (p *project.Projector, stop func()) {
 	t.Helper()
 	p, err := project.New(cfg, project.Deps{
-		Source: from, Target: to, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Registerer: prometheus.NewRegistry(),
+		Source: from, Target: to, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Metrics: prometheus.NewRegistry(),
 	})
 	require.NoError(t, err)
 	require.Error(t, p.Ready(), "nothing is published yet")

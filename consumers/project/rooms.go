@@ -63,7 +63,7 @@ func (p *Projector) open(ctx context.Context, next int64) (err error) {
 	}
 	p.metrics.epochs.Inc()
 	p.metrics.epoch.Set(float64(p.epoch))
-	p.deps.Logger.Log(ctx, level, "reservations were built anew: the target had none, or older ones", "epoch", p.epoch)
+	p.deps.Log.Log(ctx, level, "reservations were built anew: the target had none, or older ones", "epoch", p.epoch)
 	return nil
 }
 

@@ -8,13 +8,13 @@ package quarantine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/obs"
+	"adnet/internal/schedule"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
@@ -40,10 +40,10 @@ type Store interface {
 
 // Deps are what a [Detector] works with. All are required but Now.
 type Deps struct {
-	Store      Store
-	Logger     *slog.Logger
-	Registerer prometheus.Registerer
-	Now        func() time.Time
+	Store   Store
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
+	Now     func() time.Time
 }
 
 // Detector judges publishers. Run may be called once.
@@ -56,24 +56,18 @@ type Detector struct {
 	now    func() time.Time
 }
 
-// New checks the settings. Errors: a threshold out of range, a missing dependency, a metric registered twice.
+// New checks the settings. Errors: a threshold out of range or a missing dependency.
 func New(cfg Config, deps Deps) (*Detector, error) {
 	if cfg.Every < 0 || cfg.MinEvents < 0 || cfg.CTR < 0 || cfg.InvalidShare < 0 || cfg.InvalidShare > 1 || cfg.Surge < 0 {
 		return nil, errors.New("quarantine: thresholds must not be negative, ADNET_QUARANTINE_INVALID_SHARE at most 1")
 	}
-	if deps.Store == nil || deps.Logger == nil || deps.Registerer == nil {
-		return nil, errors.New("quarantine: store, logger and registerer are required")
+	if deps.Store == nil || deps.Log == nil || deps.Metrics == nil {
+		return nil, errors.New("quarantine: store, log and metrics are required")
 	}
-	if deps.Now == nil {
-		deps.Now = time.Now
-	}
-	d := &Detector{cfg: cfg, store: deps.Store, log: deps.Logger, often: obs.Limited(deps.Logger, time.Minute), now: deps.Now,
-		opened: prometheus.NewCounterVec(prometheus.CounterOpts{
+	d := &Detector{cfg: cfg, store: deps.Store, log: deps.Log, often: obs.Limited(deps.Log, time.Minute), now: schedule.Clock(deps.Now),
+		opened: obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "adnet_quarantine_opened_total", Help: "Publishers that this process put into quarantine, by rule.",
-		}, []string{"rule"})}
-	if err := deps.Registerer.Register(d.opened); err != nil {
-		return nil, fmt.Errorf("quarantine: %w", err)
-	}
+		}, []string{"rule"}))}
 	return d, nil
 }
 
@@ -83,18 +77,13 @@ func (d *Detector) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	ticker := time.NewTicker(d.cfg.Every)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
+	schedule.Loop(ctx, d.cfg.Every, func(ctx context.Context) time.Duration {
 		if _, err := d.Judge(ctx); err != nil && ctx.Err() == nil {
 			d.often.Warn(ctx, "publishers could not be judged, trying again", "error", err)
 		}
-	}
+		return d.cfg.Every
+	})
+	return nil
 }
 
 // Judge looks at the day once and answers how many cases it opened.

@@ -33,7 +33,7 @@ func (d *days) PublisherDays(context.Context, day.Day, day.Day) ([]ledger.Publis
 func newDetector(t *testing.T, store Store, now func() time.Time) *Detector {
 	t.Helper()
 	d, err := New(Config{Every: time.Minute, MinEvents: 100, CTR: 0.5, InvalidShare: 0.5, Surge: 10},
-		Deps{Store: store, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: now})
+		Deps{Store: store, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Now: now})
 	require.NoError(t, err)
 	return d
 }
@@ -106,7 +106,7 @@ func TestRunGoesOnAfterAFailure(t *testing.T) {
 
 func TestConfigIsChecked(t *testing.T) {
 	for _, bad := range []Config{{Every: -1}, {MinEvents: -1}, {CTR: -1}, {InvalidShare: 1.1}, {Surge: -1}} {
-		_, err := New(bad, Deps{Store: &days{}, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+		_, err := New(bad, Deps{Store: &days{}, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 		require.Error(t, err)
 	}
 }

@@ -15,6 +15,8 @@ import (
 
 	"adnet/internal/day"
 	"adnet/internal/ledger"
+	"adnet/internal/obs"
+	"adnet/internal/schedule"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -67,11 +69,11 @@ type Store interface {
 
 // Deps is what the removal works with.
 type Deps struct {
-	Store      Store
-	Life       time.Duration // the longest that an event counts after its auction
-	Logger     *slog.Logger
-	Registerer prometheus.Registerer
-	Now        func() time.Time // nil: the clock
+	Store   Store
+	Life    time.Duration // the longest that an event counts after its auction
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
+	Now     func() time.Time // nil: the clock
 }
 
 // Retainer is the nightly removal.
@@ -84,48 +86,33 @@ type Retainer struct {
 
 // New checks the settings; nothing runs yet.
 func New(cfg Config, deps Deps) (*Retainer, error) {
-	if deps.Now == nil {
-		deps.Now = time.Now
-	}
+	deps.Now = schedule.Clock(deps.Now)
 	if cfg.At < 0 || cfg.At >= 24*time.Hour {
 		return nil, errors.New("ADNET_RETENTION_AT must be less than 24h")
 	}
 	if _, err := cfg.Cutoffs(deps.Now(), deps.Life); err != nil {
 		return nil, err
 	}
-	r := &Retainer{cfg: cfg, deps: deps,
-		removed: prometheus.NewCounterVec(prometheus.CounterOpts{
+	return &Retainer{cfg: cfg, deps: deps,
+		removed: obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "adnet_retention_removed_total", Help: "Rows that retention removed: marks, records, dead letters, idempotency keys.",
-		}, []string{"what"}),
-		failures: prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_retention_failures_total", Help: "Runs of retention that failed and were tried again."}),
-	}
-	return r, errors.Join(deps.Registerer.Register(r.removed), deps.Registerer.Register(r.failures))
+		}, []string{"what"})),
+		failures: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_retention_failures_total", Help: "Runs of retention that failed and were tried again."})),
+	}, nil
 }
 
 // Run removes every night until ctx ends, and then returns nil. A run that failed is tried again after ten minutes.
 func (r *Retainer) Run(ctx context.Context) error {
-	for {
-		now := r.deps.Now()
-		due := day.Of(now).Time().Add(r.cfg.At)
-		if !due.After(now) {
-			due = due.AddDate(0, 0, 1)
+	next := func() time.Duration { return schedule.UntilTimeOfDay(r.deps.Now(), r.cfg.At) }
+	schedule.Loop(ctx, next(), func(ctx context.Context) time.Duration {
+		if err := r.once(ctx); err != nil && ctx.Err() == nil {
+			r.failures.Inc()
+			r.deps.Log.Error("retention failed, will be tried again", "error", err)
+			return 10 * time.Minute
 		}
-		for wait := due.Sub(now); wait > 0; {
-			timer := time.NewTimer(wait)
-			select {
-			case <-ctx.Done():
-				timer.Stop()
-				return nil
-			case <-timer.C:
-			}
-			wait = 0
-			if err := r.once(ctx); err != nil && ctx.Err() == nil {
-				r.failures.Inc()
-				r.deps.Logger.Error("retention failed, will be tried again", "error", err)
-				wait = 10 * time.Minute
-			}
-		}
-	}
+		return next()
+	})
+	return nil
 }
 
 func (r *Retainer) once(ctx context.Context) error {
@@ -140,7 +127,7 @@ func (r *Retainer) once(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.deps.Logger.Info("retention ran", "horizon", gone.Horizon.String(), "days", len(gone.Days), "marks", gone.Marks,
+	r.deps.Log.Info("retention ran", "horizon", gone.Horizon.String(), "days", len(gone.Days), "marks", gone.Marks,
 		"ranges", gone.Ranges, "dead_letters", gone.Dead, "idempotency_keys", gone.Keys)
 	return nil
 }

@@ -53,7 +53,7 @@ func (s *store) Retain(context.Context, ledger.Cutoffs, bool) (ledger.Removed, e
 func TestRunsEveryNight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{fail: 1}
-		r, err := New(Config{Marks: 60, At: 3 * time.Hour}, Deps{Store: s, Life: conversions, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+		r, err := New(Config{Marks: 60, At: 3 * time.Hour}, Deps{Store: s, Life: conversions, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), 73*time.Hour)
 		defer cancel()
@@ -67,7 +67,7 @@ func TestRunsEveryNight(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	for _, cfg := range []Config{{Marks: 10}, {At: 24 * time.Hour}, {At: -1}, {Dead: -1}} {
-		_, err := New(cfg, Deps{Life: conversions, Registerer: prometheus.NewRegistry()})
+		_, err := New(cfg, Deps{Life: conversions, Metrics: prometheus.NewRegistry()})
 		require.ErrorContains(t, err, "ADNET_RETENTION_")
 	}
 }

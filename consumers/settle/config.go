@@ -24,8 +24,8 @@ type Config struct {
 	Prepaid bool `kong:"-"`
 }
 
-// Log is the consumer group's view of the events topic.
-type Log interface {
+// Records is the consumer group's view of the events topic.
+type Records interface {
 	// Poll blocks until there are records or ctx ends. From then on rebalances wait for Done. The
 	// records of one partition are in the order of their offsets, and valid until the next Poll.
 	Poll(ctx context.Context, max int) ([]event.Record, error)
@@ -45,9 +45,9 @@ type Store interface {
 
 // Deps are what a [Settler] works with. All are required but Now.
 type Deps struct {
-	Log        Log
-	Store      Store
-	Logger     *slog.Logger
-	Registerer prometheus.Registerer
-	Now        func() time.Time // dates the rows; time.Now when nil
+	Records Records
+	Store   Store
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
+	Now     func() time.Time // dates the rows; time.Now when nil
 }

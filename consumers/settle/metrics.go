@@ -1,11 +1,11 @@
 package settle
 
 import (
-	"errors"
 	"strings"
 	"time"
 
 	"adnet/internal/ledger"
+	"adnet/internal/obs"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -25,28 +25,28 @@ type metrics struct {
 	hintFailures prometheus.Counter
 }
 
-func newMetrics(r prometheus.Registerer) (*metrics, error) {
+func newMetrics(r prometheus.Registerer) *metrics {
 	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_settle_" + name, Help: help})
+		return obs.Register(r, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_settle_" + name, Help: help}))
 	}
-	events := prometheus.NewCounterVec(prometheus.CounterOpts{
+	events := obs.Register(r, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "adnet_settle_events_total", Help: "Settled events by verdict; all invalid-traffic rules are one label.",
-	}, []string{"verdict"})
+	}, []string{"verdict"}))
 	m := &metrics{
 		verdicts: make(map[ledger.Verdict]prometheus.Counter),
 		invalid:  events.WithLabelValues("invalid_traffic"),
 		charged:  counter("charge_micros_total", "Charged to advertisers, micro-USD."),
 		minted:   counter("credits_minted_total", "Credits minted for publishers."),
-		batch: prometheus.NewHistogram(prometheus.HistogramOpts{
+		batch: obs.Register(r, prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "adnet_settle_batch_events", Help: "Events per transaction.", Buckets: prometheus.ExponentialBuckets(1, 4, 8),
-		}),
-		tx: prometheus.NewHistogram(prometheus.HistogramOpts{
+		})),
+		tx: obs.Register(r, prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "adnet_settle_tx_seconds", Help: "Duration of a try of a transaction, failed ones included.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 15),
-		}),
-		age: prometheus.NewGauge(prometheus.GaugeOpts{
+		})),
+		age: obs.Register(r, prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "adnet_settle_age_seconds", Help: "Age of the oldest event of the last batch when it was applied.",
-		}),
+		})),
 		retries:      counter("retries_total", "Tries that failed and were made again."),
 		fenced:       counter("fenced_total", "Batches dropped because the partition was applied elsewhere."),
 		lost:         counter("lost_offsets_total", "Offsets that the log did not have any more; settled as poison."),
@@ -59,13 +59,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	} {
 		m.verdicts[v] = events.WithLabelValues(string(v))
 	}
-	var failed error
-	for _, c := range []prometheus.Collector{
-		events, m.charged, m.minted, m.batch, m.tx, m.age, m.retries, m.fenced, m.lost, m.hintFailures,
-	} {
-		failed = errors.Join(failed, r.Register(c))
-	}
-	return m, failed
+	return m
 }
 
 // applied counts a committed batch.

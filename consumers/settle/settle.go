@@ -21,6 +21,7 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/lifecycle"
 	"adnet/internal/obs"
+	"adnet/internal/schedule"
 	"adnet/internal/stream"
 	"adnet/schemas/event"
 
@@ -30,9 +31,9 @@ import (
 // Settler applies the events topic to the ledger. Run may be called once.
 type Settler struct {
 	cfg     Config
-	log     Log
+	records Records
 	store   Store
-	logger  *slog.Logger
+	log     *slog.Logger
 	often   *obs.LimitedLogger // for failures that repeat
 	metrics *metrics
 	now     func() time.Time
@@ -42,25 +43,17 @@ type Settler struct {
 	failing atomic.Pointer[error]      // why the last try failed; nil after a success
 }
 
-// New checks the settings. It opens nothing. Errors: a setting out of range, a missing dependency, a
-// metric registered twice.
+// New checks the settings. It opens nothing. Errors: a setting out of range or a missing dependency.
 func New(cfg Config, deps Deps) (*Settler, error) {
 	if cfg.MaxBatch < 1 || cfg.MintCap < 0 || cfg.TxTimeout <= 0 || cfg.RetryMax <= 0 {
 		return nil, errors.New("settle: batch size and time limits must be positive, the mint cap not negative")
 	}
-	if deps.Log == nil || deps.Store == nil || deps.Logger == nil || deps.Registerer == nil {
-		return nil, errors.New("settle: log, store, logger and registerer are required")
-	}
-	if deps.Now == nil {
-		deps.Now = time.Now
-	}
-	m, err := newMetrics(deps.Registerer)
-	if err != nil {
-		return nil, fmt.Errorf("settle: %w", err)
+	if deps.Records == nil || deps.Store == nil || deps.Log == nil || deps.Metrics == nil {
+		return nil, errors.New("settle: records, store, log and metrics are required")
 	}
 	return &Settler{
-		cfg: cfg, log: deps.Log, store: deps.Store, logger: deps.Logger, often: obs.Limited(deps.Logger, time.Second),
-		metrics: m, now: deps.Now, next: make(map[stream.Partition]int64),
+		cfg: cfg, records: deps.Records, store: deps.Store, log: deps.Log, often: obs.Limited(deps.Log, time.Second),
+		metrics: newMetrics(deps.Metrics), now: schedule.Clock(deps.Now), next: make(map[stream.Partition]int64),
 	}, nil
 }
 
@@ -79,11 +72,11 @@ func (s *Settler) Ready() error {
 func (s *Settler) Run(ctx context.Context) error {
 	work := lifecycle.FlushContext(ctx)
 	for ctx.Err() == nil {
-		records, err := s.log.Poll(ctx, s.cfg.MaxBatch)
+		records, err := s.records.Poll(ctx, s.cfg.MaxBatch)
 		if err != nil {
 			if ctx.Err() == nil {
 				s.trouble(ctx, fmt.Errorf("poll: %w", err))
-				pause(ctx, time.Second)
+				_ = schedule.Pause(ctx, time.Second)
 			}
 			continue
 		}
@@ -103,7 +96,7 @@ func (s *Settler) settle(ctx, work context.Context, records []event.Record) {
 			// Nothing of the batch was written: either another settler owns a partition now, or our own
 			// commit went through although its answer was lost. Both are settled by the stored offset.
 			s.metrics.fenced.Inc()
-			s.logger.Info("partition is applied by another consumer, or was applied already: reading again from the stored offset")
+			s.log.Info("partition is applied by another consumer, or was applied already: reading again from the stored offset")
 			s.reset(ctx, work)
 			return
 		default: // stopping: the batch stays in the log
@@ -112,7 +105,7 @@ func (s *Settler) settle(ctx, work context.Context, records []event.Record) {
 	}
 	// Durable before this line: the ledger. A crash here leaves the broker's offset behind the store's;
 	// the store's is used, so nothing is applied again.
-	if err := s.log.Done(work); err != nil && ctx.Err() == nil {
+	if err := s.records.Done(work); err != nil && ctx.Err() == nil {
 		s.metrics.hintFailures.Inc()
 		s.often.Warn(ctx, "commit of the broker's offset failed; it is a hint only", "error", err)
 	}
@@ -204,7 +197,7 @@ func (s *Settler) reset(ctx, work context.Context) {
 	_, _ = backoff.Retry(ctx, func() (struct{}, error) {
 		try, cancel := context.WithTimeout(work, s.cfg.TxTimeout)
 		defer cancel()
-		err := s.log.Reset(try)
+		err := s.records.Reset(try)
 		if err != nil {
 			s.trouble(ctx, fmt.Errorf("reset: %w", err))
 		}
@@ -216,13 +209,4 @@ func (s *Settler) reset(ctx, work context.Context) {
 func (s *Settler) trouble(ctx context.Context, err error) {
 	s.failing.Store(&err)
 	s.often.Warn(ctx, "settlement is failing, trying again", "error", err)
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

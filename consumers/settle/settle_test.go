@@ -172,7 +172,7 @@ func (l logged) settler(t *testing.T, store settle.Store) (stop func()) {
 	t.Helper()
 	group, err := kafka.NewGroup(l.cfg, kafka.GroupConfig{Group: "settle", Topic: event.TopicEvents, Stored: store.Offsets}, kafka.Deps{})
 	require.NoError(t, err)
-	s, err := settle.New(config, settle.Deps{Log: group, Store: store, Logger: quiet(), Registerer: prometheus.NewRegistry()})
+	s, err := settle.New(config, settle.Deps{Records: group, Store: store, Log: quiet(), Metrics: prometheus.NewRegistry()})
 	require.NoError(t, err)
 	end := run(t, s.Run)
 	var once sync.Once
@@ -346,7 +346,7 @@ func records(first int64, values ...[]byte) []event.Record {
 // through settles everything that the log has, then stops.
 func through(t testing.TB, cfg settle.Config, log *scripted, store settle.Store) *settle.Settler {
 	t.Helper()
-	s, err := settle.New(cfg, settle.Deps{Log: log, Store: store, Logger: quiet(), Registerer: prometheus.NewRegistry()})
+	s, err := settle.New(cfg, settle.Deps{Records: log, Store: store, Log: quiet(), Metrics: prometheus.NewRegistry()})
 	require.NoError(t, err)
 	stop := run(t, s.Run)
 	<-log.idle
@@ -433,7 +433,7 @@ func TestStopFinishesTheRunningTransaction(t *testing.T) {
 	w := newWorld(t, money.USD)
 	store := &slow{Store: w.store, entered: make(chan struct{}), allowed: make(chan struct{})}
 	log := newScripted(records(0, marshal(t, w.impression())))
-	s, err := settle.New(config, settle.Deps{Log: log, Store: store, Logger: quiet(), Registerer: prometheus.NewRegistry()})
+	s, err := settle.New(config, settle.Deps{Records: log, Store: store, Log: quiet(), Metrics: prometheus.NewRegistry()})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -455,7 +455,7 @@ func (down) InTx(context.Context, func(ledger.Tx) error) error { return errStore
 func TestStoreOutOfReachMakesNotReadyAndDoesNotDelayTheStop(t *testing.T) {
 	w := newWorld(t, money.USD)
 	log := newScripted(records(0, marshal(t, w.impression())))
-	s, err := settle.New(config, settle.Deps{Log: log, Store: down{w.store}, Logger: quiet(), Registerer: prometheus.NewRegistry()})
+	s, err := settle.New(config, settle.Deps{Records: log, Store: down{w.store}, Log: quiet(), Metrics: prometheus.NewRegistry()})
 	require.NoError(t, err)
 	require.NoError(t, s.Ready())
 	stop := run(t, s.Run)

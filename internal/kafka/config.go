@@ -154,18 +154,6 @@ func backoff(n int) time.Duration {
 	return min(50*time.Millisecond<<min(max(n-1, 0), 5), time.Second)
 }
 
-// pause waits for d or until ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}
-
 // unavailable wraps a failure of the log for callers, who see the setting but no address.
 func (c Config) unavailable(cause error) error {
 	return errs.Wrap(fmt.Errorf("kafka %s: %w", strings.Join(c.Brokers, ","), cause),

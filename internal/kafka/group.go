@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"adnet/internal/schedule"
 	"adnet/internal/stream"
 	"adnet/schemas/event"
 
@@ -144,7 +145,7 @@ func (g *Group) Poll(ctx context.Context, limit int) ([]event.Record, error) {
 		}
 		g.problems.Inc()
 		g.deps.log().Warn("poll failed, trying again", "topic", g.topic, "group", g.group.Group, "try", try, "error", err)
-		if err := pause(ctx, backoff(try)); err != nil {
+		if err := schedule.Pause(ctx, backoff(try)); err != nil {
 			return nil, err
 		}
 	}
@@ -409,7 +410,7 @@ func (g *Group) place(ctx context.Context, offsets map[string]map[int32]kgo.Offs
 			return offsets, nil
 		}
 		g.deps.log().Warn("waiting for the stored offsets", "topic", g.topic, "group", g.group.Group, "try", try, "error", err)
-		if err := pause(ctx, backoff(try)); err != nil {
+		if err := schedule.Pause(ctx, backoff(try)); err != nil {
 			return nil, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"adnet/internal/schedule"
 	"adnet/schemas/event"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -54,7 +55,7 @@ func ensure(ctx context.Context, cfg Config, deps Deps, specs []topicSpec) error
 			return err
 		}
 		deps.log().Warn("waiting for Kafka (ADNET_KAFKA_BROKERS)", "brokers", cfg.Brokers, "try", try, "error", err)
-		if pause(ctx, backoff(try)) != nil {
+		if schedule.Pause(ctx, backoff(try)) != nil {
 			return cfg.unavailable(err)
 		}
 	}
@@ -115,7 +116,7 @@ func awaitLeaders(ctx context.Context, admin *kadm.Client, topic string) error {
 		if ready {
 			return nil
 		}
-		if err := pause(ctx, 50*time.Millisecond); err != nil {
+		if err := schedule.Pause(ctx, 50*time.Millisecond); err != nil {
 			return fmt.Errorf("topic %s: not every partition has a leader: %w", topic, err)
 		}
 	}

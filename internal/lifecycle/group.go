@@ -64,7 +64,7 @@ const progressEvery = 5 * time.Second
 
 // Deps are what a [Group] works with. A nil Logger logs nothing.
 type Deps struct {
-	Logger *slog.Logger
+	Log *slog.Logger
 }
 
 // Group runs components in stages. It is itself a [Component] and a [Readier].
@@ -81,7 +81,7 @@ func New(config Config, deps Deps) (*Group, error) {
 	if config.StartTimeout < 0 || config.StopTimeout <= 0 || config.HardTimeout < 0 {
 		return nil, errors.New("start, stop and hard timeout must not be negative, and stop timeout not 0")
 	}
-	log := deps.Logger
+	log := deps.Log
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}

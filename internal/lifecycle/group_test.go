@@ -279,7 +279,7 @@ func TestNotReadyInTimeIsNamed(t *testing.T) {
 		slow := j.part("slow")
 		slow.warm = time.Hour
 		var log bytes.Buffer
-		g, err := New(DefaultConfig(), Deps{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		g, err := New(DefaultConfig(), Deps{Log: slog.New(slog.NewTextHandler(&log, nil))})
 		require.NoError(t, err)
 		g.Add(j.part("quick").member(), slow.member())
 		require.EqualError(t, g.Run(t.Context()), "not ready after 2m0s: slow")

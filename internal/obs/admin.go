@@ -25,7 +25,7 @@ type AdminConfig struct {
 
 // AdminDeps are what an [Admin] shows. All are needed but Logger.
 type AdminDeps struct {
-	Logger    *slog.Logger
+	Log       *slog.Logger
 	Gatherer  prometheus.Gatherer
 	Readiness *Readiness
 }
@@ -53,7 +53,7 @@ func NewAdmin(config AdminConfig, deps AdminDeps) (*Admin, error) {
 	if _, _, err := net.SplitHostPort(config.Addr); err != nil {
 		return nil, fmt.Errorf("admin address %q: expected host:port", config.Addr)
 	}
-	a := &Admin{config: config, log: deps.Logger, mux: http.NewServeMux(), ready: make(chan struct{})}
+	a := &Admin{config: config, log: deps.Log, mux: http.NewServeMux(), ready: make(chan struct{})}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}

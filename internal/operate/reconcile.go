@@ -455,7 +455,7 @@ func (r *reconciling) rollAgain(date day.Day, wrong bool) error {
 	if date >= day.Of(time.Now()) && !wrong {
 		return nil
 	}
-	roll, err := rollup.New(rollup.Config{}, rollup.Deps{Store: r.decided, Log: r.Log, Registry: obs.NewRegistry()})
+	roll, err := rollup.New(rollup.Config{}, rollup.Deps{Store: r.decided, Log: r.Log, Metrics: obs.NewRegistry()})
 	if err != nil {
 		return err
 	}

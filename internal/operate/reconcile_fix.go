@@ -57,7 +57,7 @@ func refillRedis(p cli.Process, f refill) error {
 	}
 	source := backends.RoomsOf(f.store, f.funds)
 	projection, err := project.New(project.Config{Every: 100 * time.Millisecond, RepairEvery: time.Hour, Page: 500, Timeout: 30 * time.Second},
-		project.Deps{Source: source, Target: target, Logger: p.Log, Registerer: obs.NewRegistry()})
+		project.Deps{Source: source, Target: target, Log: p.Log, Metrics: obs.NewRegistry()})
 	if err != nil {
 		return err
 	}

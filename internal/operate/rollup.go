@@ -37,7 +37,7 @@ func (c *Rollup) Run(p cli.Process) error {
 		return err
 	}
 	defer backends.Close(p.Log, "ClickHouse", store.Close)
-	roll, err := rollup.New(rollup.Config{}, rollup.Deps{Store: store, Log: p.Log, Registry: obs.NewRegistry()})
+	roll, err := rollup.New(rollup.Config{}, rollup.Deps{Store: store, Log: p.Log, Metrics: obs.NewRegistry()})
 	if err != nil {
 		return err
 	}

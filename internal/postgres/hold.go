@@ -10,6 +10,7 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/schedule"
 	"adnet/internal/stream"
 
 	"github.com/google/uuid"
@@ -57,7 +58,7 @@ func (s *Store) HoldArchive(ctx context.Context, patience time.Duration) (*Hold,
 	deadline := time.Now().Add(patience)
 	for {
 		// A planner that did not see the hold has stored its plan by the second look.
-		if err := pauseFor(ctx, 300*time.Millisecond); err != nil {
+		if err := schedule.Pause(ctx, 300*time.Millisecond); err != nil {
 			return nil, errors.Join(err, h.Release(ctx))
 		}
 		var pending int
@@ -76,17 +77,6 @@ func (s *Store) HoldArchive(ctx context.Context, patience time.Duration) (*Hold,
 		return nil, errors.Join(err, h.Release(ctx))
 	}
 	return h, nil
-}
-
-func pauseFor(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 func (h *Hold) renew(ctx context.Context) error {

@@ -238,7 +238,7 @@ func (p *pipeline) settleAll(ctx context.Context, n int) (float64, error) {
 		return 0, err
 	}
 	m := newMeter(n)
-	settler, err := settle.New(p.settle, settle.Deps{Log: &meteredGroup{Group: group, meter: m, settled: true}, Store: p.store, Logger: p.log, Registerer: prometheus.NewRegistry()})
+	settler, err := settle.New(p.settle, settle.Deps{Records: &meteredGroup{Group: group, meter: m, settled: true}, Store: p.store, Log: p.log, Metrics: prometheus.NewRegistry()})
 	if err != nil {
 		return 0, err
 	}
@@ -304,7 +304,7 @@ func (p *pipeline) archiveAll(ctx context.Context, n int) (float64, error) {
 	}
 	m := newMeter(n)
 	archiver, err := archive.New(p.archive, archive.Deps{
-		Log: &meteredGroup{Group: group, meter: m}, Plans: meteredPlans{p.store, m}, Sink: p.events, Logger: p.log, Registerer: prometheus.NewRegistry(),
+		Records: &meteredGroup{Group: group, meter: m}, Plans: meteredPlans{p.store, m}, Sink: p.events, Log: p.log, Metrics: prometheus.NewRegistry(),
 	})
 	if err != nil {
 		return 0, err

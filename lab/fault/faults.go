@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"adnet/internal/schedule"
 	"adnet/schemas/event"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -87,7 +88,7 @@ const tries = 3
 // faults runs every kind once, in a drawn order, then drawn kinds until the limit. Each is healed, and waited for,
 // before the next begins. A run that did not meet one of its kinds has not shown what it says.
 func (s *suite) faults(ctx context.Context) error {
-	pause(ctx, 3*time.Second) // some traffic first
+	_ = schedule.Pause(ctx, 3*time.Second) // some traffic first
 	if err := s.keepRedis(); err != nil {
 		return err
 	}
@@ -174,7 +175,7 @@ func (s *suite) one(ctx context.Context, f fault) error {
 	s.report.Recovery[f.kind] = max(s.report.Recovery[f.kind], float64(took.Milliseconds())/1000)
 	s.say("%s is over: settled and archived %.1f s after healing", f.kind, took.Seconds())
 	if !s.cfg.Short {
-		pause(ctx, time.Duration(s.rng.IntN(2000))*time.Millisecond)
+		_ = schedule.Pause(ctx, time.Duration(s.rng.IntN(2000))*time.Millisecond)
 	}
 	return nil
 }
@@ -210,7 +211,7 @@ func (s *suite) caughtUp(ctx context.Context, healed time.Time, limit time.Durat
 			told = time.Now()
 			s.say("waiting: %s", missing)
 		}
-		pause(ctx, 100*time.Millisecond)
+		_ = schedule.Pause(ctx, 100*time.Millisecond)
 	}
 }
 
@@ -261,7 +262,7 @@ func (s *suite) offsets(ctx context.Context, sql string) (map[int32]int64, error
 
 // hold is how long something stays broken.
 func (s *suite) hold(ctx context.Context, least, most time.Duration) {
-	pause(ctx, least+time.Duration(s.rng.Int64N(int64(most-least))))
+	_ = schedule.Pause(ctx, least+time.Duration(s.rng.Int64N(int64(most-least))))
 }
 
 func (s *suite) killIngress(ctx context.Context) error {
@@ -285,7 +286,7 @@ func (s *suite) killOnSpool(ctx context.Context) error {
 	for _, c := range s.proxy.kafka {
 		c.Stop()
 	}
-	pause(ctx, time.Second) // longer than ingress waits for Kafka: what is acknowledged from here on is in no log
+	_ = schedule.Pause(ctx, time.Second) // longer than ingress waits for Kafka: what is acknowledged from here on is in no log
 	before := s.load.acknowledged.Load()
 	err := s.until(ctx, 15*time.Second, func() (bool, error) { return s.load.acknowledged.Load() >= before+40, nil })
 	for _, n := range s.nodes.ingress {
@@ -389,7 +390,7 @@ func (s *suite) until(ctx context.Context, limit time.Duration, ask func() (bool
 		if yes || err != nil || ctx.Err() != nil {
 			return errors.Join(err, ctx.Err())
 		}
-		pause(ctx, 10*time.Millisecond)
+		_ = schedule.Pause(ctx, 10*time.Millisecond)
 	}
 	return errMissed
 }
@@ -483,7 +484,7 @@ func (s *suite) cutCommits(ctx context.Context) error {
 		if err := s.proxy.postgres.gate.wait(ctx, commitBefore+int32(s.rng.IntN(2))); err != nil {
 			return err
 		}
-		pause(ctx, 100*time.Millisecond) // a commit that got through ends
+		_ = schedule.Pause(ctx, 100*time.Millisecond) // a commit that got through ends
 		if err := s.proxy.postgres.cut(); err != nil {
 			return err
 		}
@@ -522,7 +523,7 @@ func (s *suite) stopClickHouse(ctx context.Context) error {
 		return err
 	}
 	s.say("ClickHouse is down for a minute")
-	pause(ctx, time.Minute)
+	_ = schedule.Pause(ctx, time.Minute)
 	return s.stack.up(ctx)
 }
 
@@ -539,7 +540,7 @@ func (s *suite) fillSpool(ctx context.Context) error {
 	if failed == nil {
 		failed = s.until(ctx, 40*time.Second, func() (bool, error) { return s.load.refused.Load() > before+20, nil })
 		s.say("the disks of the spools are full")
-		pause(ctx, 2*time.Second)
+		_ = schedule.Pause(ctx, 2*time.Second)
 	}
 	for i := range 2 {
 		failed = errors.Join(failed, os.Remove(filepath.Join(spoolDir(s.cfg.Dir, i), filler)))
@@ -566,7 +567,7 @@ func (s *suite) stopConsumer(ctx context.Context) error {
 	if err := n.signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	pause(ctx, 14*time.Second) // its session ends after 10
+	_ = schedule.Pause(ctx, 14*time.Second) // its session ends after 10
 	return n.signal(syscall.SIGCONT)
 }
 

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"adnet/internal/schedule"
 	"adnet/internal/token"
 
 	"github.com/google/uuid"
@@ -78,10 +79,10 @@ func (l *load) newcomers(ctx context.Context) {
 	const every = 6 * time.Second
 	for i := 0; ctx.Err() == nil; i++ {
 		if err := l.newcomer(ctx, i); err != nil {
-			pause(ctx, time.Second)
+			_ = schedule.Pause(ctx, time.Second)
 			continue
 		}
-		pause(ctx, every)
+		_ = schedule.Pause(ctx, every)
 	}
 }
 
@@ -172,7 +173,7 @@ type visitor struct{ address string }
 const browser = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Safari/537.36"
 
 func wait(ctx context.Context, least, more int) {
-	pause(ctx, time.Duration(least+rand.IntN(more))*time.Millisecond)
+	_ = schedule.Pause(ctx, time.Duration(least+rand.IntN(more))*time.Millisecond)
 }
 
 func (l *load) node() string { return l.s.nodes.ingress[rand.IntN(2)].http }

@@ -14,6 +14,7 @@
 package main
 
 import (
+	"adnet/internal/schedule"
 	"context"
 	"encoding/json"
 	"errors"
@@ -207,7 +208,7 @@ func (s *suite) breakThings(ctx context.Context) error {
 	if err == nil && !s.cfg.Short && len(s.cfg.Only) == 0 && s.load.acknowledged.Load() < enough {
 		s.say("all faults are over, waiting for %d beacons", enough)
 		for s.load.acknowledged.Load() < enough && time.Now().Before(patience) && ctx.Err() == nil {
-			pause(ctx, time.Second)
+			_ = schedule.Pause(ctx, time.Second)
 		}
 	}
 	stop()
@@ -247,12 +248,4 @@ func keepLogs(from, to string) error {
 		target := filepath.Join(to, filepath.Base(path))
 		return errors.Join(os.MkdirAll(to, 0o755), os.WriteFile(target, data, 0o644))
 	})
-}
-
-// pause waits, and ends early with ctx.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }

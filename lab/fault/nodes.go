@@ -1,6 +1,7 @@
 package main
 
 import (
+	"adnet/internal/schedule"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -77,7 +78,7 @@ func (s *suite) startNodes(ctx context.Context) error {
 	// A stack that was just formed elects leaders: the first try may come too early.
 	migrate := func() error { return command(ctx, env, s.stack.bin, "migrate") }
 	if err := migrate(); err != nil {
-		pause(ctx, 2*time.Second)
+		_ = schedule.Pause(ctx, 2*time.Second)
 		if err := migrate(); err != nil {
 			return err
 		}
@@ -212,7 +213,7 @@ func (n *node) ready(ctx context.Context, limit time.Duration) error {
 		if n.died() {
 			return fmt.Errorf("%s ended by itself", n.name)
 		}
-		pause(ctx, 50*time.Millisecond)
+		_ = schedule.Pause(ctx, 50*time.Millisecond)
 	}
 	return errors.Join(fmt.Errorf("%s is not ready", n.name), ctx.Err())
 }

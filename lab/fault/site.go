@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"adnet/internal/schedule"
 	"adnet/internal/token"
 )
 
@@ -216,7 +217,7 @@ func (t *site) send(ctx context.Context, r request) (map[string]any, error) {
 		reply, err := t.http.Do(request)
 		if err != nil {
 			failed = err
-			pause(ctx, 300*time.Millisecond)
+			_ = schedule.Pause(ctx, 300*time.Millisecond)
 			continue
 		}
 		text, err := io.ReadAll(reply.Body)
@@ -226,7 +227,7 @@ func (t *site) send(ctx context.Context, r request) (map[string]any, error) {
 			if reply.StatusCode < 500 {
 				break
 			}
-			pause(ctx, 300*time.Millisecond)
+			_ = schedule.Pause(ctx, 300*time.Millisecond)
 			continue
 		}
 		var out map[string]any
@@ -245,7 +246,7 @@ func (t *site) pauseCampaign(ctx context.Context, b *budget, d time.Duration) er
 		return err
 	}
 	mark := pauseMark{campaign: b.id, from: t.s.now()}
-	pause(ctx, d)
+	_ = schedule.Pause(ctx, d)
 	mark.to = t.s.now()
 	t.mu.Lock()
 	t.pauses = append(t.pauses, mark)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"adnet/internal/schedule"
 	"context"
 	"encoding/json"
 	"errors"
@@ -88,7 +89,7 @@ func (k *stack) setRedisClock(ctx context.Context, by time.Duration) error {
 	if err := k.signal("redis", syscall.SIGKILL); err != nil {
 		return err
 	}
-	pause(ctx, 200*time.Millisecond)
+	_ = schedule.Pause(ctx, 200*time.Millisecond)
 	if err := os.RemoveAll(filepath.Join(k.folder(), "redis")); err != nil {
 		return err
 	}

@@ -1,10 +1,10 @@
 package spool
 
 import (
+	"adnet/internal/schedule"
 	"context"
 	"os"
 	"sync/atomic"
-	"time"
 )
 
 // damagedSuffix marks a segment that was set aside because not all of it could be read.
@@ -12,21 +12,9 @@ const damagedSuffix = ".damaged"
 
 // drain hands closed segments to the log, oldest first, at a steady pace until ctx ends.
 func (s *Spool) drain(ctx context.Context) {
-	for s.pause(ctx) {
+	for schedule.Pause(ctx, s.pace) == nil {
 		for path := s.oldest(ctx); path != "" && s.drainSegment(ctx, path); path = s.oldest(ctx) {
 		}
-	}
-}
-
-// pause waits for the drain's pace; false says that ctx has ended.
-func (s *Spool) pause(ctx context.Context) bool {
-	timer := time.NewTimer(s.pace)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
 	}
 }
 
@@ -56,7 +44,7 @@ func (s *Spool) drainSegment(ctx context.Context, path string) bool {
 		return false
 	}
 	for left := records; len(left) > 0; {
-		if left = s.produceAll(ctx, left); len(left) > 0 && !s.pause(ctx) {
+		if left = s.produceAll(ctx, left); len(left) > 0 && schedule.Pause(ctx, s.pace) != nil {
 			return false
 		}
 	}

@@ -1,0 +1,30 @@
+package obs
+
+import (
+	"errors"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Register adds c to r and returns the collector that r then has: c itself, or the one that was registered before
+// under the same name and labels, so that two components of one process count into one metric. With a nil r the
+// metric is kept and never exposed. Register never panics, and a metric never stops a start: one that contradicts
+// another is left out and said so in the log.
+func Register[C prometheus.Collector](r prometheus.Registerer, c C) C {
+	if r == nil {
+		return c
+	}
+	err := r.Register(c)
+	if err == nil {
+		return c
+	}
+	var taken prometheus.AlreadyRegisteredError
+	if errors.As(err, &taken) {
+		if existing, same := taken.ExistingCollector.(C); same {
+			return existing
+		}
+	}
+	slog.Error("a metric is not exposed", "error", err)
+	return c
+}
