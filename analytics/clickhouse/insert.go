@@ -17,7 +17,7 @@ const (
 	// Columns in the order of fillEvents, fillAuctions and fillNotices.
 	insertEvents = `INSERT INTO events (event_id, received_at, type, verdict, price, charge, minted, credit, auction_id, campaign_id, advertiser_id, developer_id, billing_model, format, integration_method, surface, region, language, host_app, session, conversion_type, conversion_value, currency, external_id)`
 
-	insertAuctions = `INSERT INTO auctions (auction_id, at, developer_id, campaign_id, reason, price, ecpm, format, integration_method, surface, region, language, host_app, sandbox, took_us, tokens, tools, floor, candidate_ids, candidate_ecpms, candidate_reasons, more_candidates)`
+	insertAuctions = `INSERT INTO auctions (auction_id, at, developer_id, campaign_id, reason, price, ecpm, format, creative_format, integration_method, surface, region, language, host_app, sandbox, took_us, tokens, tools, floor, candidate_ids, candidate_ecpms, candidate_reasons, more_candidates)`
 
 	insertNotices = `INSERT INTO notices (auction_id, at, kind, proof, campaign_id, developer_id, impression_id, price, reason, sandbox)`
 )
@@ -176,6 +176,7 @@ func fillAuctions(b *block, rows []report.Auction) {
 	numbers(func(r *report.Auction) int64 { return int64(r.Price) })
 	numbers(func(r *report.Auction) int64 { return int64(r.ECPM) })
 	texts(func(r *report.Auction) string { return r.Format })
+	texts(func(r *report.Auction) string { return r.CreativeFormat })
 	texts(func(r *report.Auction) string { return r.IntegrationMethod })
 	texts(func(r *report.Auction) string { return r.Surface })
 	texts(func(r *report.Auction) string { return r.Region })

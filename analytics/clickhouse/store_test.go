@@ -140,7 +140,7 @@ func TestEveryFieldIsStored(t *testing.T) {
 		Region: "r", Language: "l", HostApp: "h", Session: "se", ConversionType: "ct", ConversionValue: 7, Currency: "EUR", ExternalID: "x",
 	}}))
 	require.NoError(t, s.InsertAuctions(t.Context(), "a", []report.Auction{{
-		AuctionID: id(2), At: at, DeveloperID: id(5), CampaignID: id(3), Reason: "budget", Price: 8, ECPM: 9, Format: "f", IntegrationMethod: "m",
+		AuctionID: id(2), At: at, DeveloperID: id(5), CampaignID: id(3), Reason: "budget", Price: 8, ECPM: 9, Format: "f", CreativeFormat: "cf", IntegrationMethod: "m",
 		Surface: "s", Region: "r", Language: "l", HostApp: "h", Sandbox: true, Took: 1500 * time.Nanosecond,
 		Tokens: 3, Tools: 4, Floor: 5, Candidates: []report.Candidate{{CampaignID: id(7), ECPM: 6, Reason: "outbid"}}, MoreCandidates: true,
 	}}))
@@ -154,7 +154,7 @@ func TestEveryFieldIsStored(t *testing.T) {
 			"02000000-0000-0000-0000-000000000002|03000000-0000-0000-0000-000000000003|04000000-0000-0000-0000-000000000004|" +
 			"05000000-0000-0000-0000-000000000005|cpa|f|m|s|r|l|h|se|ct|7|EUR|x",
 		"auctions": "02000000-0000-0000-0000-000000000002|2026-05-31 23:59:59.123456|2026-05-31|05000000-0000-0000-0000-000000000005|" +
-			"03000000-0000-0000-0000-000000000003|budget|8|9|f|m|s|r|l|h|true|1|3|4|5|['07000000-0000-0000-0000-000000000007']|[6]|['outbid']|true",
+			"03000000-0000-0000-0000-000000000003|budget|8|9|f|cf|m|s|r|l|h|true|1|3|4|5|['07000000-0000-0000-0000-000000000007']|[6]|['outbid']|true",
 	} {
 		var rows []struct {
 			Text string `ch:"text"`

@@ -17,7 +17,8 @@ import (
 const (
 	// The day bounds the partitions; the id is the sorting key. A record that came twice is one.
 	auctionQuery = `
-SELECT auction_id, at, developer_id, campaign_id, reason, price, ecpm, format, integration_method, surface, region, language, host_app, sandbox,
+SELECT auction_id, at, developer_id, campaign_id, reason, price, ecpm, format, creative_format, integration_method, surface, region, language,
+    host_app, sandbox,
     took_us, tokens, tools, floor, candidate_ids, candidate_ecpms, arrayMap(x -> toString(x), candidate_reasons) AS candidate_reasons, more_candidates
 FROM auctions
 WHERE auction_id = {auction:UUID} AND day BETWEEN {since:Date} AND {until:Date}
@@ -56,6 +57,7 @@ type auctionRow struct {
 	Price             int64       `ch:"price"`
 	ECPM              int64       `ch:"ecpm"`
 	Format            string      `ch:"format"`
+	CreativeFormat    string      `ch:"creative_format"`
 	IntegrationMethod string      `ch:"integration_method"`
 	Surface           string      `ch:"surface"`
 	Region            string      `ch:"region"`
@@ -97,7 +99,7 @@ func storedDay(t time.Time) day.Day { return min(max(day.Of(t), 0), lastDay) }
 func (r *auctionRow) auction() report.Auction {
 	a := report.Auction{
 		AuctionID: r.AuctionID, At: r.At.UTC(), DeveloperID: r.DeveloperID, CampaignID: r.CampaignID, Reason: r.Reason,
-		Price: money.Micros(r.Price), ECPM: money.Micros(r.ECPM), Format: r.Format, IntegrationMethod: r.IntegrationMethod,
+		Price: money.Micros(r.Price), ECPM: money.Micros(r.ECPM), Format: r.Format, CreativeFormat: r.CreativeFormat, IntegrationMethod: r.IntegrationMethod,
 		Surface: r.Surface, Region: r.Region, Language: r.Language, HostApp: r.HostApp, Sandbox: r.Sandbox,
 		Took: time.Duration(r.TookUS) * time.Microsecond, Tokens: r.Tokens, Tools: r.Tools, Floor: money.Micros(r.Floor), MoreCandidates: r.More,
 	}

@@ -53,7 +53,7 @@ func auctionRow(value []byte) (report.Auction, bool) {
 		AuctionID: readID(m.AuctionId), At: time.UnixMicro(m.AtUs).UTC(),
 		DeveloperID: readID(m.DeveloperId), CampaignID: readID(m.CampaignId), Reason: m.Reason,
 		Price: money.Micros(m.PriceMicros), ECPM: money.Micros(m.EcpmMicros),
-		Format: p.GetFormat(), IntegrationMethod: p.GetIntegrationMethod(), Surface: p.GetSurface(),
+		Format: p.GetFormat(), CreativeFormat: m.CreativeFormat, IntegrationMethod: p.GetIntegrationMethod(), Surface: p.GetSurface(),
 		Region: p.GetRegion(), Language: p.GetLanguage(), HostApp: p.GetHostApp(),
 		Sandbox: m.Sandbox, Took: time.Duration(m.TookUs) * time.Microsecond,
 		Tokens: int64(m.Tokens), Tools: int64(m.Tools), Floor: money.Micros(m.FloorMicros), MoreCandidates: m.MoreCandidates,

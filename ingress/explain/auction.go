@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -97,6 +98,7 @@ func (a *API) facts(ctx context.Context, text string) (facts, error) {
 	switch {
 	case err == nil:
 		sandbox := f.Sandbox
+		record.CreativeFormat = cmp.Or(record.CreativeFormat, f.CreativeFormat) // older records lack it
 		f.Auction, f.recorded = record, true
 		f.Sandbox = f.Sandbox || sandbox
 	case !errs.Is(err, errs.NotFound):
@@ -111,7 +113,7 @@ func (a *API) facts(ctx context.Context, text string) (facts, error) {
 func factsOf(t token.Auction) facts {
 	return facts{
 		Auction: report.Auction{
-			AuctionID: t.AuctionID, At: t.IssuedAt(), DeveloperID: t.DeveloperID, CampaignID: t.CampaignID, Price: t.Price, Format: t.Format,
+			AuctionID: t.AuctionID, At: t.IssuedAt(), DeveloperID: t.DeveloperID, CampaignID: t.CampaignID, Price: t.Price, CreativeFormat: t.Format,
 			IntegrationMethod: t.IntegrationMethod, Surface: t.Surface, Region: t.Region, Language: t.Language, HostApp: t.HostApp, Sandbox: t.Sandbox,
 		},
 		advertiser: t.AdvertiserID, billingModel: t.BillingModel,
@@ -137,7 +139,7 @@ func (a *API) findWinner(ctx context.Context, f *facts) error {
 
 type requestReply struct {
 	DeveloperID       *uuid.UUID   `json:"developer_id"` // null for the advertiser
-	Format            string       `json:"format"`
+	Format            string       `json:"format"`       // asked for; empty when only the token is known
 	IntegrationMethod string       `json:"integration_method"`
 	Surface           string       `json:"surface"`
 	Region            string       `json:"region"`
@@ -153,6 +155,7 @@ type winnerReply struct {
 	BillingModel string       `json:"billing_model"`
 	Price        money.Micros `json:"price_usd"` // per billed unit
 	ECPM         money.Micros `json:"effective_cpm"`
+	Format       string       `json:"creative_format"`
 }
 
 type candidateReply struct {
@@ -214,7 +217,7 @@ func (a *API) answer(who viewer, f facts, events []report.Row) auctionReply {
 		r.Request.DeveloperID = &f.DeveloperID
 	}
 	if r.Filled {
-		r.Winner = &winnerReply{CampaignID: f.CampaignID, BillingModel: f.billingModel, Price: f.Price, ECPM: f.ECPM}
+		r.Winner = &winnerReply{CampaignID: f.CampaignID, BillingModel: f.billingModel, Price: f.Price, ECPM: f.ECPM, Format: f.CreativeFormat}
 	}
 	for i := range f.Candidates {
 		r.Candidates[i] = a.candidate(who, i+1, f.Candidates[i])

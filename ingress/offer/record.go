@@ -29,7 +29,7 @@ func (s *Seller) record(a *Auction) {
 		SessionS: uint32(place.SessionAge / time.Second),
 	}
 	if outcome.Winner != nil {
-		w.record.CampaignId = outcome.Winner.ID[:]
+		w.record.CampaignId, w.record.CreativeFormat = outcome.Winner.ID[:], string(a.creative.Format)
 	}
 	var err error
 	if w.wire, err = w.record.AppendTo(append(w.wire[:0], a.ID[:]...)); err != nil {

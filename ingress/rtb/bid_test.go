@@ -91,6 +91,7 @@ func TestBidIsSigned(t *testing.T) {
 	require.Equal(t, int64(5000), logged.PriceMicros)
 	require.Equal(t, "rest", logged.Placement.IntegrationMethod)
 	require.Equal(t, "banner", logged.Placement.Format)
+	require.Equal(t, "image", logged.CreativeFormat)
 	require.False(t, logged.Sandbox)
 	require.Len(t, logged.Candidates, 1)
 }

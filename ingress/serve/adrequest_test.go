@@ -242,6 +242,7 @@ func TestTheAd(t *testing.T) {
 		logged.Placement.Format, logged.Placement.IntegrationMethod, logged.Placement.Surface,
 		logged.Placement.Region, logged.Placement.Language, logged.Placement.HostApp,
 	})
+	require.Equal(t, "native", logged.CreativeFormat)
 	f.log.err = errDown
 	require.NotNil(t, f.ask(f.key, body(t, nil)).Ad, "the log of auctions is best effort")
 }
@@ -300,6 +301,7 @@ func TestNoFill(t *testing.T) {
 			require.Equal(t, uuid.UUID(logged.AuctionId).String(), r.AuctionID, "what explains it")
 			require.Equal(t, string(c.reason), logged.Reason, "the log says what the caller was told")
 			require.Empty(t, logged.CampaignId)
+			require.Empty(t, logged.CreativeFormat)
 			sandbox := f.ask(account.PublicSandboxKey, body(t, nil))
 			require.NotNil(t, sandbox.Ad, "the sandbox depends on nothing")
 		})

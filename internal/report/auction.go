@@ -18,7 +18,8 @@ type Auction struct {
 	Reason            string       // why nothing won, from the closed list of no-fill reasons; empty on a fill
 	Price             money.Micros // what the winner pays per billed unit of its model
 	ECPM              money.Micros // the winner's effective price of 1,000 impressions
-	Format            string
+	Format            string       // that was asked for
+	CreativeFormat    string       // of the winner; empty when nothing won
 	IntegrationMethod string
 	Surface           string
 	Region            string

@@ -47,6 +47,7 @@ func (x *Auction) AppendTo(b []byte) ([]byte, error) {
 	}
 	w.bool(16, x.MoreCandidates)
 	w.varint(17, uint64(x.SessionS))
+	w.text(18, x.CreativeFormat)
 	return w.b, w.err
 }
 

@@ -251,10 +251,10 @@ func (Notice_Kind) EnumDescriptor() ([]byte, []int) {
 	return file_event_proto_rawDescGZIP(), []int{5, 0}
 }
 
-// Where and how an ad was placed; copied from the token.
+// Where and how an ad was placed; of an event copied from the token.
 type Placement struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
-	Format            string                 `protobuf:"bytes,1,opt,name=format,proto3" json:"format,omitempty"`
+	Format            string                 `protobuf:"bytes,1,opt,name=format,proto3" json:"format,omitempty"` // of an event that of the creative, of an auction the one that was asked for
 	IntegrationMethod string                 `protobuf:"bytes,2,opt,name=integration_method,json=integrationMethod,proto3" json:"integration_method,omitempty"`
 	Surface           string                 `protobuf:"bytes,3,opt,name=surface,proto3" json:"surface,omitempty"`
 	Region            string                 `protobuf:"bytes,4,opt,name=region,proto3" json:"region,omitempty"`
@@ -597,6 +597,7 @@ type Auction struct {
 	Candidates      []*Candidate           `protobuf:"bytes,15,rep,name=candidates,proto3" json:"candidates,omitempty"`                                // the best ones, at most 10, best first
 	MoreCandidates  bool                   `protobuf:"varint,16,opt,name=more_candidates,json=moreCandidates,proto3" json:"more_candidates,omitempty"` // there may have been others behind them
 	SessionS        uint32                 `protobuf:"varint,17,opt,name=session_s,json=sessionS,proto3" json:"session_s,omitempty"`                   // how old the user's session was, in seconds; 0 when the caller did not say
+	CreativeFormat  string                 `protobuf:"bytes,18,opt,name=creative_format,json=creativeFormat,proto3" json:"creative_format,omitempty"`  // of the winner; empty when nothing won
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -748,6 +749,13 @@ func (x *Auction) GetSessionS() uint32 {
 		return x.SessionS
 	}
 	return 0
+}
+
+func (x *Auction) GetCreativeFormat() string {
+	if x != nil {
+		return x.CreativeFormat
+	}
+	return ""
 }
 
 // A campaign that took part in an auction.
@@ -969,7 +977,7 @@ const file_event_proto_rawDesc = "" +
 	"\bcurrency\x18\x03 \x01(\tR\bcurrency\x12\x1f\n" +
 	"\vexternal_id\x18\x04 \x01(\tR\n" +
 	"externalId\x12'\n" +
-	"\x0fown_credentials\x18\x05 \x01(\bR\x0eownCredentials\"\xc6\x04\n" +
+	"\x0fown_credentials\x18\x05 \x01(\bR\x0eownCredentials\"\xef\x04\n" +
 	"\aAuction\x12\x1d\n" +
 	"\n" +
 	"auction_id\x18\x01 \x01(\fR\tauctionId\x12\x13\n" +
@@ -993,7 +1001,8 @@ const file_event_proto_rawDesc = "" +
 	"candidates\x18\x0f \x03(\v2\x19.adnet.event.v1.CandidateR\n" +
 	"candidates\x12'\n" +
 	"\x0fmore_candidates\x18\x10 \x01(\bR\x0emoreCandidates\x12\x1b\n" +
-	"\tsession_s\x18\x11 \x01(\rR\bsessionS\"e\n" +
+	"\tsession_s\x18\x11 \x01(\rR\bsessionS\x12'\n" +
+	"\x0fcreative_format\x18\x12 \x01(\tR\x0ecreativeFormat\"e\n" +
 	"\tCandidate\x12\x1f\n" +
 	"\vcampaign_id\x18\x01 \x01(\fR\n" +
 	"campaignId\x12\x1f\n" +
