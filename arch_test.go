@@ -18,6 +18,7 @@ var layers = map[string][]string{
 	"schemas/event":     {"schemas/event"},
 	"auction":           {"auction", "internal/money"},
 	"internal/errs":     {},
+	"internal/reserve":  {"internal/day", "internal/money"},
 	"internal/stream":   {"internal/errs"},
 	"internal/day":      {"internal/errs"},
 	"internal/money":    {},
@@ -25,7 +26,7 @@ var layers = map[string][]string{
 	"internal/account":  {"internal/schedule", "internal/errs", "internal/money"},
 	"internal/token":    {"internal/schedule", "internal/day", "internal/errs", "internal/money"},
 	"internal/campaign": {"internal/schedule", "internal/errs", "internal/money", "internal/jsonscan", "internal/account"},
-	"internal/ledger":   {"internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign"},
+	"internal/ledger":   {"internal/reserve", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign"},
 	"internal/report":   {"internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
 
 	"internal/trail": {"internal/day", "internal/errs", "internal/account", "internal/campaign", "internal/money", "internal/ledger"},
@@ -67,7 +68,7 @@ var layers = map[string][]string{
 }
 
 var domain = []string{
-	"internal/errs", "internal/stream", "internal/day", "internal/schedule", "internal/money", "internal/jsonscan", "internal/account", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
+	"internal/errs", "internal/reserve", "internal/stream", "internal/day", "internal/schedule", "internal/money", "internal/jsonscan", "internal/account", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
 	"internal/payment", "internal/trail", "internal/once",
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"adnet/internal/campaign"
 	"adnet/internal/day"
-	"adnet/internal/ledger"
+	"adnet/internal/reserve"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -25,7 +25,7 @@ type Source interface {
 	// ChangedCampaigns is as [campaign.Changes] says.
 	ChangedCampaigns(ctx context.Context, since int64, limit int) (changed []campaign.Campaign, head int64, err error)
 	// Rooms lists what changed after cursor and the cursor to go on with; every room for cursor 0.
-	Rooms(ctx context.Context, cursor int64) (rooms []ledger.Room, next int64, err error)
+	Rooms(ctx context.Context, cursor int64) (rooms []reserve.Room, next int64, err error)
 	Epochs
 }
 
@@ -48,7 +48,7 @@ type Target interface {
 	// nothing: the target is still being filled.
 	PublishCampaigns(ctx context.Context, changed []campaign.Campaign, head int64) error
 	// PublishRooms keeps rooms, and what was released of them for the reservations of epoch, which need not be open yet.
-	PublishRooms(ctx context.Context, epoch int64, rooms []ledger.Room) error
+	PublishRooms(ctx context.Context, epoch int64, rooms []reserve.Room) error
 	Reservations
 }
 

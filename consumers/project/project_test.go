@@ -20,6 +20,7 @@ import (
 	"adnet/internal/memory"
 	"adnet/internal/money"
 	"adnet/internal/redis"
+	"adnet/internal/reserve"
 	"adnet/internal/stream"
 
 	"github.com/google/uuid"
@@ -42,7 +43,7 @@ type source struct {
 
 func newSource() source {
 	store := memory.New(time.Now)
-	return source{store, store.RoomReader(ledger.RoomsOptions{})}
+	return source{store, store.RoomReader(reserve.RoomOptions{})}
 }
 
 func (s source) add(t *testing.T, n int) (ids []uuid.UUID) {
@@ -162,7 +163,7 @@ func equal(t *testing.T, s source, client *redis.Client) {
 		if err != nil || shownErr != nil || len(rooms) != len(shown) {
 			return false
 		}
-		byID := make(map[uuid.UUID]ledger.Room)
+		byID := make(map[uuid.UUID]reserve.Room)
 		for _, r := range shown {
 			byID[r.CampaignID] = r
 		}
@@ -265,7 +266,7 @@ func (g *target) PublishCampaigns(_ context.Context, changed []campaign.Campaign
 	return nil
 }
 
-func (g *target) PublishRooms(ctx context.Context, epoch int64, rooms []ledger.Room) error {
+func (g *target) PublishRooms(ctx context.Context, epoch int64, rooms []reserve.Room) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"adnet/internal/day"
-	"adnet/internal/ledger"
+	"adnet/internal/reserve"
 )
 
 // repairShare is the part of the rounds' time that a repair may take.
@@ -18,12 +18,12 @@ const repairShare = 5
 type repair struct {
 	ended   time.Time
 	reading chan everything // of the read that is under way, if any
-	left    []ledger.Room   // read and not yet published
+	left    []reserve.Room  // read and not yet published
 }
 
 // everything is all rooms, or why they could not be read.
 type everything struct {
-	rooms []ledger.Room
+	rooms []reserve.Room
 	err   error
 }
 
@@ -121,7 +121,7 @@ func (p *Projector) publishChanged(ctx context.Context, epoch int64) error {
 }
 
 // readRooms is as Source.Rooms.
-func (p *Projector) readRooms(ctx context.Context, cursor int64) ([]ledger.Room, int64, error) {
+func (p *Projector) readRooms(ctx context.Context, cursor int64) ([]reserve.Room, int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
 	rooms, next, err := p.deps.Source.Rooms(ctx, cursor)
@@ -133,7 +133,7 @@ func (p *Projector) readRooms(ctx context.Context, cursor int64) ([]ledger.Room,
 
 // publishPage publishes the first of some rooms and answers the rest. Each page has its time, so that many campaigns take
 // longer and do not fail.
-func (p *Projector) publishPage(ctx context.Context, epoch int64, rooms []ledger.Room) (rest []ledger.Room, err error) {
+func (p *Projector) publishPage(ctx context.Context, epoch int64, rooms []reserve.Room) (rest []reserve.Room, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
 	page := rooms[:min(p.cfg.Page, len(rooms))]
@@ -207,7 +207,7 @@ func (p *Projector) mended(ctx context.Context) error {
 	p.repair.left, p.repair.ended = nil, time.Now()
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
-	if err := p.deps.Source.Prune(ctx, day.MinuteOf(p.repair.ended)-3*ledger.MaxReservation); err != nil {
+	if err := p.deps.Source.Prune(ctx, day.MinuteOf(p.repair.ended)-3*reserve.MaxMinutes); err != nil {
 		return fmt.Errorf("prune releases: %w", err)
 	}
 	return nil

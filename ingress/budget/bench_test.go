@@ -8,8 +8,8 @@ import (
 	"adnet/ingress/budget"
 	"adnet/ingress/budget/budgettest"
 	"adnet/internal/day"
-	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -21,9 +21,9 @@ func BenchmarkReserve(b *testing.B) {
 	campaigns := make([]*auction.Campaign, 1000)
 	for i := range campaigns {
 		campaigns[i] = perMille(7)
-		store.Publish(ledger.Room{
-			CampaignID: uuid.UUID(campaigns[i].ID), AdvertiserID: uuid.UUID(campaigns[i].Advertiser), Version: 1, Day: day.Of(time.Now().Add(-2 * ledger.MaxClockSkew)),
-			Daily: money.Max, Today: money.Max, Total: money.Max, Balance: ledger.Unlimited,
+		store.Publish(reserve.Room{
+			CampaignID: uuid.UUID(campaigns[i].ID), AdvertiserID: uuid.UUID(campaigns[i].Advertiser), Version: 1, Day: day.Of(time.Now().Add(-2 * reserve.MaxClockSkew)),
+			Daily: money.Max, Today: money.Max, Total: money.Max, Balance: reserve.Unlimited,
 		})
 	}
 	store.Open(1)

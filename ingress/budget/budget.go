@@ -13,7 +13,7 @@
 // well, so that the next charge is never cut.
 //
 // Auctions are dated by the node's clock and reservations end by the store's, so a node whose clock is more than
-// [ledger.MaxClockSkew] from the store's is granted nothing and serves nothing: see adnet_budget_clock_ahead_seconds.
+// [reserve.MaxClockSkew] from the store's is granted nothing and serves nothing: see adnet_budget_clock_ahead_seconds.
 //
 // A lease counts only while the store was heard from within [Config.Validity]: without it the node serves nothing, by a
 // monotonic clock. A store that was emptied, or came back older than this node has seen it, is another epoch: the node
@@ -32,9 +32,9 @@ import (
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/internal/day"
-	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/obs"
+	"adnet/internal/reserve"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
@@ -56,7 +56,7 @@ func DefaultConfig() Config {
 
 // Store is the shared reservations. Errors leave open what was counted.
 type Store interface {
-	Claim(ctx context.Context, call ledger.ClaimCall) (ledger.ClaimReply, error)
+	Claim(ctx context.Context, call reserve.Call) (reserve.Reply, error)
 }
 
 // Deps are what leases work with. All are required.
@@ -121,7 +121,7 @@ type key struct {
 // New checks the settings. It opens nothing.
 func New(cfg Config, deps Deps) (*Leases, error) {
 	for _, window := range []time.Duration{cfg.ClickWindow, cfg.BidWindow} {
-		if window < time.Minute || window > ledger.MaxReservation*time.Minute {
+		if window < time.Minute || window > reserve.MaxMinutes*time.Minute {
 			return nil, errors.New("ADNET_CLICK_RESERVATION and ADNET_BID_RESERVATION must be between 1m and 1h")
 		}
 	}
@@ -148,7 +148,7 @@ func (l *Leases) Granting(now time.Time) bool {
 
 // Windows in minutes, rounded up.
 func (l *Leases) window(billing ranker.Billing, bid bool) int64 {
-	window := min(l.deps.ImpressionLife, ledger.MaxReservation*time.Minute)
+	window := min(l.deps.ImpressionLife, reserve.MaxMinutes*time.Minute)
 	switch {
 	case billing != ranker.CPM:
 		window = min(window, l.cfg.ClickWindow)

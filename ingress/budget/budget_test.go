@@ -15,8 +15,8 @@ import (
 	"adnet/ingress/budget"
 	"adnet/ingress/budget/budgettest"
 	"adnet/internal/day"
-	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
@@ -86,16 +86,16 @@ func perMille(price money.Micros) *auction.Campaign {
 // ledgerOf plays settlement and the projector for one campaign.
 type ledgerOf struct {
 	store    *budgettest.Store
-	room     ledger.Room
+	room     reserve.Room
 	charged  money.Micros
 	free     money.Micros // worth of settled ads that could not be charged
 	released map[day.Minute]money.Micros
 }
 
 func newLedger(store *budgettest.Store, c *auction.Campaign, left money.Micros) *ledgerOf {
-	l := &ledgerOf{store: store, released: map[day.Minute]money.Micros{}, room: ledger.Room{
-		CampaignID: uuid.UUID(c.ID), AdvertiserID: uuid.UUID(c.Advertiser), Day: day.Of(time.Now().Add(-2 * ledger.MaxClockSkew)),
-		Daily: left, Today: left, Total: left, Balance: ledger.Unlimited,
+	l := &ledgerOf{store: store, released: map[day.Minute]money.Micros{}, room: reserve.Room{
+		CampaignID: uuid.UUID(c.ID), AdvertiserID: uuid.UUID(c.Advertiser), Day: day.Of(time.Now().Add(-2 * reserve.MaxClockSkew)),
+		Daily: left, Today: left, Total: left, Balance: reserve.Unlimited,
 	}}
 	l.publish()
 	return l
@@ -114,7 +114,7 @@ func (l *ledgerOf) publish() {
 	l.room.Version++
 	l.room.Released = nil
 	for minute, amount := range l.released {
-		l.room.Released = append(l.room.Released, ledger.Released{CampaignID: l.room.CampaignID, Minute: minute, Amount: amount})
+		l.room.Released = append(l.room.Released, reserve.Released{CampaignID: l.room.CampaignID, Minute: minute, Amount: amount})
 	}
 	l.store.Publish(l.room)
 	l.store.Beat(time.Now())
@@ -291,16 +291,16 @@ type losing struct {
 	off bool
 }
 
-func (l *losing) Claim(ctx context.Context, call ledger.ClaimCall) (ledger.ClaimReply, error) {
+func (l *losing) Claim(ctx context.Context, call reserve.Call) (reserve.Reply, error) {
 	l.Lock()
 	dice, off := l.rng.IntN(9), l.off
 	l.Unlock()
 	if dice == 0 && !off {
-		return ledger.ClaimReply{}, budgettest.ErrDown
+		return reserve.Reply{}, budgettest.ErrDown
 	}
 	reply, err := l.Store.Claim(ctx, call)
 	if dice < 4 && !off {
-		return ledger.ClaimReply{}, budgettest.ErrDown
+		return reserve.Reply{}, budgettest.ErrDown
 	}
 	return reply, err
 }
@@ -314,8 +314,8 @@ func TestCampaignsShareTheirBalance(t *testing.T) {
 		for range 5 {
 			c := perMille(10)
 			c.Advertiser = owner
-			store.Publish(ledger.Room{
-				CampaignID: uuid.UUID(c.ID), AdvertiserID: uuid.UUID(owner), Version: 1, Day: day.Of(time.Now().Add(-2 * ledger.MaxClockSkew)),
+			store.Publish(reserve.Room{
+				CampaignID: uuid.UUID(c.ID), AdvertiserID: uuid.UUID(owner), Version: 1, Day: day.Of(time.Now().Add(-2 * reserve.MaxClockSkew)),
 				Daily: 1000, Today: 1000, Total: 1000, Balance: 205,
 			})
 			campaigns = append(campaigns, c)
@@ -375,19 +375,19 @@ func TestExpectedPriceOfClicks(t *testing.T) {
 		n := start(t, store, "n")
 		defer n.stop()
 		time.Sleep(1500 * time.Millisecond)
-		reserve := func() (money.Micros, auction.Reason) {
+		hold := func() (money.Micros, auction.Reason) {
 			var r budget.Reservation
 			r.Begin(n.Leases, auctionID(time.Now()), time.Now(), false)
 			reason := r.Check(c, 40*money.USD) // of 1,000 impressions
 			return r.Amount(), reason
 		}
-		amount, reason := reserve()
+		amount, reason := hold()
 		require.Empty(t, reason)
 		require.Equal(t, 40*money.USD/1000, amount)
 		time.Sleep(5 * time.Second) // the lease goes back
 		l.settle(served{day.MinuteOf(time.Now()), 2 * money.USD}, served{day.MinuteOf(time.Now()), 2 * money.USD})
 		l.publish()
-		_, reason = reserve()
+		_, reason = hold()
 		require.Equal(t, auction.Budget, reason, "no room for one full click")
 	})
 }
@@ -448,10 +448,10 @@ func TestASkewedClockServesNothing(t *testing.T) {
 // hanging is a store whose answers come only when somebody gives up.
 type hanging struct{ asked chan struct{} }
 
-func (h hanging) Claim(ctx context.Context, _ ledger.ClaimCall) (ledger.ClaimReply, error) {
+func (h hanging) Claim(ctx context.Context, _ reserve.Call) (reserve.Reply, error) {
 	h.asked <- struct{}{}
 	<-ctx.Done()
-	return ledger.ClaimReply{}, ctx.Err()
+	return reserve.Reply{}, ctx.Err()
 }
 
 // A stop in the middle of a call is no failure that somebody must be told about; a store that does not answer is.

@@ -8,8 +8,8 @@ import (
 
 	"adnet/auction"
 	"adnet/internal/day"
-	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 
 	"github.com/google/uuid"
 )
@@ -134,20 +134,20 @@ func (h *lease) seal(i int) {
 }
 
 // claim asks for a slot to be raised to more for the time ahead, with mu held.
-func (h *lease) claim(s *slot, w want, ahead time.Duration) ledger.Claim {
+func (h *lease) claim(s *slot, w want, ahead time.Duration) reserve.Claim {
 	s.sure = false
 	left := money.Micros(max(0, s.left.Load()))
 	target := max(money.Micros(h.rate*ahead.Seconds()), firstTake*w.price)
 	more := max(target-left, w.price)
 	more -= more % w.price
-	return ledger.Claim{
+	return reserve.Claim{
 		CampaignID: h.campaign, AdvertiserID: h.advertiser, Minute: s.minute, Window: s.window, Bid: h.bid,
 		Held: s.held + more, Least: s.held + w.price, Step: w.price, Price: w.full,
 	}
 }
 
 // granted takes the answer to a claim, with mu held.
-func (h *lease) granted(s *slot, c ledger.Claimed) {
+func (h *lease) granted(s *slot, c reserve.Claimed) {
 	if h.slots[s.minute&1].Load() != s {
 		return
 	}
@@ -191,7 +191,7 @@ func (r *Reservation) acquire(h *lease, w want) *slot {
 }
 
 // ask begins the exchange of one claim, with mu held. It ends by itself.
-func (l *Leases) ask(h *lease, s *slot, c ledger.Claim) (flight chan struct{}) {
+func (l *Leases) ask(h *lease, s *slot, c reserve.Claim) (flight chan struct{}) {
 	flight = make(chan struct{})
 	h.flight = flight
 	l.metrics.acquired.Inc()
@@ -199,12 +199,12 @@ func (l *Leases) ask(h *lease, s *slot, c ledger.Claim) (flight chan struct{}) {
 		ctx, cancel := context.WithTimeout(l.calls, callFor)
 		defer cancel()
 		epoch := l.epoch.Load()
-		reply, err := l.call(ctx, epoch, []ledger.Claim{c})
+		reply, err := l.call(ctx, epoch, []reserve.Claim{c})
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.flight = nil
 		close(flight)
-		if err != nil || reply.State != ledger.ClaimsCounted || epoch != l.epoch.Load() {
+		if err != nil || reply.State != reserve.Counted || epoch != l.epoch.Load() {
 			h.quiet.Store(int64(l.deps.Now().Sub(l.start) + askSoon))
 			return
 		}
@@ -223,21 +223,21 @@ func (h *lease) refusal() auction.Reason {
 }
 
 // note keeps a refused campaign from being asked for again at once, with mu held.
-func (l *Leases) note(h *lease, c ledger.Claimed) {
+func (l *Leases) note(h *lease, c reserve.Claimed) {
 	wait := askSoon
-	h.spent.Store(c.Refusal == ledger.NoRoom)
+	h.spent.Store(c.Refusal == reserve.NoRoom)
 	switch c.Refusal {
-	case ledger.Granted:
+	case reserve.Granted:
 		h.denied = 0
 		return
-	case ledger.NoRoom:
+	case reserve.NoRoom:
 		l.metrics.noRoom.Inc()
 		// Many nodes may want what is left of many campaigns.
 		wait = askAgain << min(h.denied, 4)
 		h.denied++
-	case ledger.NoBudget:
+	case reserve.NoBudget:
 		l.metrics.unknown.Inc()
-	case ledger.Opening:
+	case reserve.Opening:
 		l.metrics.opening.Inc()
 	}
 	h.quiet.Store(int64(l.deps.Now().Sub(l.start) + wait))

@@ -9,9 +9,9 @@ import (
 
 	"adnet/auction/ranker"
 	"adnet/internal/day"
-	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/redis"
+	"adnet/internal/reserve"
 	"adnet/internal/testenv"
 
 	"github.com/google/uuid"
@@ -29,14 +29,14 @@ func TestTwoNodesOnRedis(t *testing.T) {
 	const ads = 2000
 	c := perMille(price)
 	require.Equal(t, ranker.CPM, c.Billing)
-	room := ledger.Room{
-		CampaignID: uuid.UUID(c.ID), AdvertiserID: uuid.UUID(c.Advertiser), Version: 1, Day: day.Of(time.Now().Add(-2 * ledger.MaxClockSkew)),
+	room := reserve.Room{
+		CampaignID: uuid.UUID(c.ID), AdvertiserID: uuid.UUID(c.Advertiser), Version: 1, Day: day.Of(time.Now().Add(-2 * reserve.MaxClockSkew)),
 		Daily: ads * price, Today: ads * price, Total: ads * price, Balance: ads*price + 5,
 	}
 	epoch := time.Now().Unix()
 	build := func() {
 		epoch++
-		require.NoError(t, rooms.PublishRooms(t.Context(), epoch, []ledger.Room{room}))
+		require.NoError(t, rooms.PublishRooms(t.Context(), epoch, []reserve.Room{room}))
 		current, err := epochs.Open(t.Context(), epoch)
 		require.NoError(t, err)
 		require.Equal(t, epoch, current)

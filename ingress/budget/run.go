@@ -5,15 +5,15 @@ import (
 	"time"
 
 	"adnet/internal/day"
-	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 )
 
 // call is one exchange. Its success proves that the store lives, from the moment before it was asked.
-func (l *Leases) call(ctx context.Context, epoch int64, claims []ledger.Claim) (ledger.ClaimReply, error) {
+func (l *Leases) call(ctx context.Context, epoch int64, claims []reserve.Claim) (reserve.Reply, error) {
 	asked := l.deps.Now()
 	seq := l.seq.Add(1)
-	reply, err := l.deps.Store.Claim(ctx, ledger.ClaimCall{
+	reply, err := l.deps.Store.Claim(ctx, reserve.Call{
 		Node: l.deps.Node, Epoch: epoch, Seq: seq, Acked: l.acked.Load(), Clock: asked, Claims: claims,
 	})
 	if err != nil {
@@ -25,7 +25,7 @@ func (l *Leases) call(ctx context.Context, epoch int64, claims []ledger.Claim) (
 		return reply, nil
 	}
 	switch reply.State {
-	case ledger.ClaimsCounted:
+	case reserve.Counted:
 		raise(&l.acked, seq)
 		if epoch != 0 {
 			raise(&l.until, int64(asked.Sub(l.start)+l.cfg.Validity))
@@ -83,10 +83,10 @@ func (l *Leases) beat(ctx context.Context) {
 	case ctx.Err() != nil: // a stop is nobody's failure
 	case err != nil:
 		l.log.Warn(ctx, "reservations cannot be reached; this node stops filling within a second", "error", err)
-	case reply.State == ledger.ClaimsSkewed:
+	case reply.State == reserve.Skewed:
 		l.metrics.skewed.Inc()
-		l.log.Error(ctx, "this node's clock and that of Redis differ: it fills nothing until they agree", "ahead", reply.Ahead, "allowed", ledger.MaxClockSkew)
-	case reply.State == ledger.ClaimsMoved:
+		l.log.Error(ctx, "this node's clock and that of Redis differ: it fills nothing until they agree", "ahead", reply.Ahead, "allowed", reserve.MaxClockSkew)
+	case reply.State == reserve.Moved:
 		if err := l.rejoin(call, reply.Epoch); err != nil && ctx.Err() == nil {
 			l.log.Warn(ctx, "what this node reserved could not be told to the new store", "error", err)
 		}
@@ -120,13 +120,13 @@ func (l *Leases) rejoin(ctx context.Context, epoch int64) error {
 		rest = rest[len(chunk):]
 		seq := l.seq.Add(1)
 		call, cancel := context.WithTimeout(ctx, callFor)
-		reply, err := l.deps.Store.Claim(call, ledger.ClaimCall{Node: l.deps.Node, Epoch: epoch, Seq: seq, Clock: l.deps.Now(), Claims: claimsOf(chunk)})
+		reply, err := l.deps.Store.Claim(call, reserve.Call{Node: l.deps.Node, Epoch: epoch, Seq: seq, Clock: l.deps.Now(), Claims: claimsOf(chunk)})
 		cancel()
 		if err != nil {
 			l.epoch.Store(0)
 			return err
 		}
-		if reply.State != ledger.ClaimsCounted {
+		if reply.State != reserve.Counted {
 			l.epoch.Store(0) // it moved again
 			return nil
 		}
@@ -145,11 +145,11 @@ func (l *Leases) rejoin(ctx context.Context, epoch int64) error {
 // telling is an amount that the store has to be told.
 type telling struct {
 	lease *lease
-	claim ledger.Claim
+	claim reserve.Claim
 }
 
-func claimsOf(list []telling) []ledger.Claim {
-	claims := make([]ledger.Claim, len(list))
+func claimsOf(list []telling) []reserve.Claim {
+	claims := make([]reserve.Claim, len(list))
 	for i := range list {
 		claims[i] = list[i].claim
 	}
@@ -161,7 +161,7 @@ func (h *lease) untold() (list []telling) {
 	defer func() { h.dirty = len(list) > 0 }()
 	for _, p := range h.past {
 		if !p.told {
-			list = append(list, telling{h, ledger.Claim{
+			list = append(list, telling{h, reserve.Claim{
 				CampaignID: h.campaign, AdvertiserID: h.advertiser, Minute: p.minute, Window: p.window, Bid: h.bid, Held: p.amount, Exact: true, Step: 1,
 			}})
 		}
@@ -169,7 +169,7 @@ func (h *lease) untold() (list []telling) {
 	return list
 }
 
-func confirm(list []telling, answers []ledger.Claimed) {
+func confirm(list []telling, answers []reserve.Claimed) {
 	for i, t := range list {
 		t.lease.mu.Lock()
 		for j := range t.lease.past {
@@ -215,7 +215,7 @@ type errand struct {
 	flight chan struct{}
 	raise  []*slot
 	told   []telling
-	claims []ledger.Claim // raises first
+	claims []reserve.Claim // raises first
 }
 
 // tend looks at every lease: minutes that are over are sealed, idle ones given back, busy ones raised ahead of need.
@@ -325,7 +325,7 @@ func (h *lease) toRaise(now time.Time, ahead time.Duration) (list []*slot) {
 
 // run exchanges errands. Between look and the answer nobody else exchanges for these leases.
 func (l *Leases) run(ctx context.Context, errands []errand) {
-	var claims []ledger.Claim
+	var claims []reserve.Claim
 	for i := range errands {
 		claims = append(claims, errands[i].claims...)
 	}
@@ -336,10 +336,10 @@ func (l *Leases) run(ctx context.Context, errands []errand) {
 	if err != nil && ctx.Err() == nil {
 		l.log.Warn(ctx, "leases could not be renewed", "error", err)
 	}
-	counted := err == nil && reply.State == ledger.ClaimsCounted && epoch == l.epoch.Load()
+	counted := err == nil && reply.State == reserve.Counted && epoch == l.epoch.Load()
 	at := 0
 	for _, e := range errands {
-		var answers []ledger.Claimed
+		var answers []reserve.Claimed
 		if counted {
 			answers = reply.Claims[at : at+len(e.claims)]
 		}
@@ -395,7 +395,7 @@ func (l *Leases) leave(ctx context.Context) {
 	for len(told) > 0 {
 		chunk := told[:min(batch, len(told))]
 		told = told[len(chunk):]
-		if _, err := l.deps.Store.Claim(ctx, ledger.ClaimCall{
+		if _, err := l.deps.Store.Claim(ctx, reserve.Call{
 			Node: l.deps.Node, Epoch: l.epoch.Load(), Seq: l.seq.Add(1), Acked: l.acked.Load(), Clock: l.deps.Now(), Claims: claimsOf(chunk),
 		}); err != nil {
 			l.log.Warn(ctx, "unused leases could not be given back; they end with their windows", "error", err)

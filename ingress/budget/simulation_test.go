@@ -19,6 +19,7 @@ import (
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -132,28 +133,28 @@ type member struct {
 }
 
 // Claim is the way to the store and back.
-func (m *member) Claim(ctx context.Context, call ledger.ClaimCall) (ledger.ClaimReply, error) {
+func (m *member) Claim(ctx context.Context, call reserve.Call) (reserve.Reply, error) {
 	m.net.mu.Lock()
 	away := m.dead || m.cut
 	wait := time.Duration(m.rng.Int64N(int64(max(m.net.faults.slow, 300*time.Microsecond))))
 	lost := m.rng.Float64() < m.net.faults.lost
 	m.net.mu.Unlock()
 	if away {
-		return ledger.ClaimReply{}, budgettest.ErrDown
+		return reserve.Reply{}, budgettest.ErrDown
 	}
 	select {
 	case <-time.After(wait):
 	case <-ctx.Done():
-		return ledger.ClaimReply{}, ctx.Err()
+		return reserve.Reply{}, ctx.Err()
 	}
 	reply, err := m.net.store.Claim(ctx, call)
 	m.net.mu.Lock()
 	defer m.net.mu.Unlock()
-	if err == nil && reply.State == ledger.ClaimsCounted && len(call.Claims) == 0 {
+	if err == nil && reply.State == reserve.Counted && len(call.Claims) == 0 {
 		m.joined[call.Epoch] = true // a node beats in an epoch only after it told everything
 	}
 	if m.dead || m.cut || lost {
-		return ledger.ClaimReply{}, budgettest.ErrDown
+		return reserve.Reply{}, budgettest.ErrDown
 	}
 	return reply, err
 }
@@ -525,12 +526,12 @@ func (n *network) publish() {
 	date := day.Of(time.Now())
 	for id, l := range n.by {
 		l.version++
-		room := ledger.Room{
+		room := reserve.Room{
 			CampaignID: id, AdvertiserID: l.book.AdvertiserID, Version: l.version, Day: date, Daily: l.book.DailyBudget,
 			Today: l.book.DailyBudget - l.book.SpentOn[date], Total: l.book.TotalBudget - l.book.SpentTotal, Balance: n.balances[l.book.AdvertiserID],
 		}
 		for minute, amount := range l.released {
-			room.Released = append(room.Released, ledger.Released{CampaignID: id, Minute: minute, Amount: amount})
+			room.Released = append(room.Released, reserve.Released{CampaignID: id, Minute: minute, Amount: amount})
 		}
 		n.store.Publish(room)
 	}

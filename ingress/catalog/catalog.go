@@ -19,9 +19,9 @@ import (
 	"adnet/auction/target"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
-	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/obs"
+	"adnet/internal/reserve"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
@@ -48,7 +48,7 @@ type Source interface {
 	EachCampaign(ctx context.Context, take func(page []campaign.Campaign)) (head int64, err error)
 	CampaignsSince(ctx context.Context, version int64) (changed []campaign.Campaign, head int64, err error)
 	// EachRoom may bring a room more than once.
-	EachRoom(ctx context.Context, take func(page []ledger.Room)) error
+	EachRoom(ctx context.Context, take func(page []reserve.Room)) error
 }
 
 // Feed tells about changes as they happen and is told what this node knows.
@@ -70,7 +70,7 @@ type Listener struct {
 	// Changed brings a campaign, perhaps an older state than the one known. confirm asks for
 	// [Feed.Applied] as soon as it is served by.
 	Changed func(c campaign.Campaign, confirm bool)
-	Rooms   func(rooms []ledger.Room)
+	Rooms   func(rooms []reserve.Room)
 }
 
 // Deps are what the catalog works with.
@@ -115,7 +115,7 @@ type Catalog struct {
 type change struct {
 	campaign *campaign.Campaign
 	confirm  bool // with campaign: somebody waits for the confirmation
-	rooms    []ledger.Room
+	rooms    []reserve.Room
 	resync   time.Time // when the subscription began: what was missed before it must be loaded
 }
 
@@ -168,7 +168,7 @@ func (c *Catalog) FrequencyCap(id uuid.UUID) (impressions int, known bool) {
 }
 
 // Room is how much a campaign may still spend, as far as this node has heard; without the advertiser and releases.
-func (c *Catalog) Room(id uuid.UUID) (ledger.Room, bool) {
+func (c *Catalog) Room(id uuid.UUID) (reserve.Room, bool) {
 	return c.shelf.Load().room(id)
 }
 

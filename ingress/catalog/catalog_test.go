@@ -14,8 +14,8 @@ import (
 	"adnet/auction"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
-	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
@@ -30,7 +30,7 @@ type world struct {
 	campaigns map[uuid.UUID]campaign.Campaign
 	head      int64
 	missing   bool // no complete projection
-	rooms     []ledger.Room
+	rooms     []reserve.Room
 	err       error // of every read
 	to        *Listener
 	onApplied func(version int64)
@@ -98,7 +98,7 @@ func (w *world) CampaignsSince(_ context.Context, version int64) (changed []camp
 	return changed, w.head, w.err
 }
 
-func (w *world) EachRoom(_ context.Context, take func([]ledger.Room)) error {
+func (w *world) EachRoom(_ context.Context, take func([]reserve.Room)) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	take(slices.Clone(w.rooms))
@@ -250,12 +250,12 @@ func TestAnotherProjectionIsLoadedInFull(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(make1(1, 8, campaign.Active), make1(2, 9, campaign.Active))
-			w.rooms = []ledger.Room{{CampaignID: id(2), Version: 100}}
+			w.rooms = []reserve.Room{{CampaignID: id(2), Version: 100}}
 			c := newCatalog(w)
 			c.sync(t.Context())
 			require.True(t, in(c, 1))
 			w.campaigns = map[uuid.UUID]campaign.Campaign{id(2): make1(2, 2, campaign.Active)}
-			w.rooms = []ledger.Room{{CampaignID: id(2), Version: 1, Day: 1 << 20, Today: money.USD, Total: 9 * money.USD, Balance: 9 * money.USD}}
+			w.rooms = []reserve.Room{{CampaignID: id(2), Version: 1, Day: 1 << 20, Today: money.USD, Total: 9 * money.USD, Balance: 9 * money.USD}}
 			change(w)
 			if w.missing {
 				w.advance(time.Second)
@@ -305,23 +305,23 @@ func TestWithoutBudgetsNothingIsLoaded(t *testing.T) {
 
 type noRooms struct{ *world }
 
-func (noRooms) EachRoom(context.Context, func([]ledger.Room)) error { return errors.New("no") }
+func (noRooms) EachRoom(context.Context, func([]reserve.Room)) error { return errors.New("no") }
 
 func TestTheGateKnowsTheRooms(t *testing.T) {
 	w := newWorld(make1(1, 1, campaign.Active)) // 2 USD a click
 	today := day.Of(start)
-	room := func(version int64, date day.Day, left money.Micros) ledger.Room {
-		return ledger.Room{CampaignID: id(1), Version: version, Day: date, Daily: 5 * money.USD, Today: left, Total: 100 * money.USD, Balance: 100 * money.USD}
+	room := func(version int64, date day.Day, left money.Micros) reserve.Room {
+		return reserve.Room{CampaignID: id(1), Version: version, Day: date, Daily: 5 * money.USD, Today: left, Total: 100 * money.USD, Balance: 100 * money.USD}
 	}
-	w.rooms = []ledger.Room{room(5, today, 2*money.USD)}
+	w.rooms = []reserve.Room{room(5, today, 2*money.USD)}
 	c, _ := run(t, w)
 	check := func(at time.Time) auction.Reason {
 		return c.Gate(at).Check(&auction.Campaign{ID: auction.ID(id(1)), Bid: 2 * money.USD, Billing: 1}, 0)
 	}
 	require.Empty(t, check(start), "exactly the price is left")
-	w.listener().Rooms([]ledger.Room{room(6, today, 2*money.USD-1)})
+	w.listener().Rooms([]reserve.Room{room(6, today, 2*money.USD-1)})
 	soon(t, func() bool { return check(start) == auction.Budget })
-	w.listener().Rooms([]ledger.Room{room(5, today, 5*money.USD), {CampaignID: id(2), Version: 1}})
+	w.listener().Rooms([]reserve.Room{room(5, today, 5*money.USD), {CampaignID: id(2), Version: 1}})
 	soon(t, func() bool {
 		return c.Gate(start).Check(&auction.Campaign{ID: auction.ID(id(2)), Bid: 1, Billing: 1}, 0) == auction.Budget
 	})
@@ -392,7 +392,7 @@ func TestReadersRaceWithChanges(t *testing.T) {
 		k := make1(byte(v%7), v+2, status)
 		w.put(k)
 		to.Changed(k, v == 299)
-		to.Rooms([]ledger.Room{{CampaignID: k.ID, Version: v}})
+		to.Rooms([]reserve.Room{{CampaignID: k.ID, Version: v}})
 	}
 	soon(t, func() bool { w.mu.Lock(); defer w.mu.Unlock(); return slices.Contains(w.applied, 301) })
 	close(done)
@@ -408,7 +408,7 @@ func TestReadersRaceWithChanges(t *testing.T) {
 func TestANewSubscriptionReadsTheRoomsAgain(t *testing.T) {
 	w := newWorld(make1(1, 1, campaign.Active))
 	c, _ := run(t, w)
-	w.set(func() { w.rooms = []ledger.Room{{CampaignID: id(1), Version: 3}} })
+	w.set(func() { w.rooms = []reserve.Room{{CampaignID: id(1), Version: 3}} })
 	w.advance(1)
 	w.listener().Subscribed()
 	soon(t, func() bool { room, known := c.Room(id(1)); return known && room.Version == 3 })
@@ -420,7 +420,7 @@ func TestTellsTheFrequencyCap(t *testing.T) {
 	c := newCatalog(newWorld())
 	s := c.emptyShelf()
 	s.put([]campaign.Campaign{k})
-	s.putRooms([]ledger.Room{{CampaignID: id(2), Version: 1}})
+	s.putRooms([]reserve.Room{{CampaignID: id(2), Version: 1}})
 	c.shelf.Store(s)
 	impressions, known := c.FrequencyCap(id(1))
 	require.True(t, known)
@@ -442,7 +442,7 @@ func TestRoomsAreReadSparingly(t *testing.T) {
 		rested := func(took time.Duration) time.Duration {
 			time.Sleep(took)
 			done := time.Now()
-			take([]ledger.Room{{CampaignID: id(1), Version: 3}})
+			take([]reserve.Room{{CampaignID: id(1), Version: 3}})
 			return time.Since(done)
 		}
 		require.Equal(t, 190*time.Millisecond, rested(10*time.Millisecond))

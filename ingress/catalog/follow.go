@@ -12,7 +12,7 @@ import (
 	"adnet/auction/ranker"
 	"adnet/auction/target"
 	"adnet/internal/campaign"
-	"adnet/internal/ledger"
+	"adnet/internal/reserve"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -62,7 +62,7 @@ func (c *Catalog) listen(ctx context.Context) {
 	to := Listener{
 		Subscribed: func() { c.queue(ctx, change{resync: c.deps.Now()}) },
 		Changed:    func(k campaign.Campaign, confirm bool) { c.queue(ctx, change{campaign: &k, confirm: confirm}) },
-		Rooms:      func(rooms []ledger.Room) { c.queue(ctx, change{rooms: rooms}) },
+		Rooms:      func(rooms []reserve.Room) { c.queue(ctx, change{rooms: rooms}) },
 	}
 	for ctx.Err() == nil {
 		err := c.deps.Feed.Subscribe(ctx, to)
@@ -313,7 +313,7 @@ func (c *Catalog) followRooms(ctx context.Context) {
 	defer again.Stop()
 	for {
 		// Those of one projection never get onto the shelf of the next, whose versions begin anew.
-		var take func([]ledger.Room)
+		var take func([]reserve.Room)
 		select {
 		case <-ctx.Done():
 			return
@@ -331,9 +331,9 @@ func (c *Catalog) followRooms(ctx context.Context) {
 // sparingly puts rooms onto s and rests after each page, so that reading takes a part of the time and not a burst of it,
 // which requests would wait for (benchmark row ad_request_growth). It does not rest when somebody waits for it: budgets are
 // to be read anew, or s is not the shelf any more.
-func (c *Catalog) sparingly(ctx context.Context, s *shelf) func(page []ledger.Room) {
+func (c *Catalog) sparingly(ctx context.Context, s *shelf) func(page []reserve.Room) {
 	began := time.Now()
-	return func(page []ledger.Room) {
+	return func(page []reserve.Room) {
 		s.putRooms(page)
 		if len(c.staleRooms) == 0 && c.shelf.Load() == s {
 			select {

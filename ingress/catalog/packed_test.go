@@ -6,8 +6,8 @@ import (
 
 	"adnet/auction"
 	"adnet/internal/campaign"
-	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -87,8 +87,8 @@ func TestTheShelfKeepsTheNewest(t *testing.T) {
 	require.Equal(t, campaign.Paused, kept.Status)
 	_, ok = s.room(id(1))
 	require.False(t, ok, "a room is known when it was told")
-	room := ledger.Room{CampaignID: id(3), Version: 7, Day: 3, Daily: 4, Today: 3, Total: 2, Balance: ledger.Unlimited}
-	s.putRooms([]ledger.Room{room, {CampaignID: id(3), Version: 6}})
+	room := reserve.Room{CampaignID: id(3), Version: 7, Day: 3, Daily: 4, Today: 3, Total: 2, Balance: reserve.Unlimited}
+	s.putRooms([]reserve.Room{room, {CampaignID: id(3), Version: 6}})
 	s.fit()
 	told, ok := s.room(id(3))
 	require.True(t, ok)

@@ -6,8 +6,8 @@ import (
 
 	"adnet/internal/campaign"
 	"adnet/internal/day"
-	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 
 	"github.com/google/uuid"
 )
@@ -22,7 +22,7 @@ type shelf struct {
 	rooms     []room   // by slot
 }
 
-// room is a ledger.Room without what a node has no use for.
+// room is a reserve.Room without what a node has no use for.
 type room struct {
 	version                     int64
 	daily, today, total, credit money.Micros
@@ -82,22 +82,22 @@ func (s *shelf) put(list []campaign.Campaign) (newer []*campaign.Campaign) {
 }
 
 // room is how much a campaign may still spend.
-func (s *shelf) room(id uuid.UUID) (ledger.Room, bool) {
+func (s *shelf) room(id uuid.UUID) (reserve.Room, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	slot, ok := s.slots[id]
 	if !ok || !s.rooms[slot].known {
-		return ledger.Room{}, false
+		return reserve.Room{}, false
 	}
 	return s.rooms[slot].ledger(id), true
 }
 
-func (r *room) ledger(id uuid.UUID) ledger.Room {
-	return ledger.Room{CampaignID: id, Version: r.version, Day: r.day, Daily: r.daily, Today: r.today, Total: r.total, Balance: r.credit}
+func (r *room) ledger(id uuid.UUID) reserve.Room {
+	return reserve.Room{CampaignID: id, Version: r.version, Day: r.day, Daily: r.daily, Today: r.today, Total: r.total, Balance: r.credit}
 }
 
 // putRooms takes in the rooms that are no older than what is known.
-func (s *shelf) putRooms(list []ledger.Room) {
+func (s *shelf) putRooms(list []reserve.Room) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range list {

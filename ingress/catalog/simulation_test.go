@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"adnet/internal/campaign"
-	"adnet/internal/ledger"
+	"adnet/internal/reserve"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -124,7 +124,7 @@ func (l *line) CampaignsSince(ctx context.Context, version int64) (changed []cam
 	return changed, head, err
 }
 
-func (l *line) EachRoom(ctx context.Context, _ func([]ledger.Room)) error {
+func (l *line) EachRoom(ctx context.Context, _ func([]reserve.Room)) error {
 	return l.call(ctx, func(*hub) {})
 }
 

@@ -14,8 +14,8 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
-	"adnet/internal/ledger"
 	"adnet/internal/report"
+	"adnet/internal/reserve"
 	"adnet/internal/token"
 
 	"github.com/google/uuid"
@@ -34,7 +34,7 @@ type Past interface {
 // Catalog is this node's view of campaigns.
 type Catalog interface {
 	Creative(id uuid.UUID) (*campaign.Campaign, bool)
-	Room(id uuid.UUID) (ledger.Room, bool)
+	Room(id uuid.UUID) (reserve.Room, bool)
 	Fresh(now time.Time) bool
 }
 

@@ -10,9 +10,9 @@ import (
 	"adnet/auction"
 	"adnet/ingress/httpapi/apitest"
 	"adnet/internal/campaign"
-	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/report"
+	"adnet/internal/reserve"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -68,8 +68,8 @@ func TestDiagnosis(t *testing.T) {
 		"one unit is left":     {books: spent(49_995_000, 49_995_000), auctions: candidates(""), delivers: true, want: []counted{{OK, 1}}},
 		"total":                {books: spent(0, 999_999_000), want: []counted{{TotalBudgetSpent, none}}},
 		"was out of budget":    {auctions: candidates("budget", ""), delivers: true, want: []counted{{OK, 1}, {DailyBudgetSpent, 1}}},
-		"no balance":           {world: func(w *world) { w.view.rooms[id] = ledger.Room{Balance: 4999} }, auctions: candidates("budget"), want: []counted{{Unfunded, 1}}},
-		"enough balance":       {world: func(w *world) { w.view.rooms[id] = ledger.Room{Balance: 5000} }, auctions: candidates(""), delivers: true, want: []counted{{OK, 1}}},
+		"no balance":           {world: func(w *world) { w.view.rooms[id] = reserve.Room{Balance: 4999} }, auctions: candidates("budget"), want: []counted{{Unfunded, 1}}},
+		"enough balance":       {world: func(w *world) { w.view.rooms[id] = reserve.Room{Balance: 5000} }, auctions: candidates(""), delivers: true, want: []counted{{OK, 1}}},
 		"node is behind":       {world: func(w *world) { w.view.campaigns[id] = &campaign.Campaign{} }, want: []counted{{NotPropagated, none}}},
 		"node knows nothing":   {world: func(w *world) { delete(w.view.campaigns, id) }, want: []counted{{NotPropagated, none}}},
 		"node is not fresh":    {world: func(w *world) { w.view.stale = true }, want: []counted{{NotPropagated, none}}},

@@ -17,6 +17,7 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/obs"
 	"adnet/internal/report"
+	"adnet/internal/reserve"
 	"adnet/internal/token"
 
 	"github.com/google/uuid"
@@ -29,7 +30,7 @@ var start = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 // view is the catalog of a node.
 type view struct {
 	campaigns map[uuid.UUID]*campaign.Campaign
-	rooms     map[uuid.UUID]ledger.Room
+	rooms     map[uuid.UUID]reserve.Room
 	stale     bool
 }
 
@@ -38,7 +39,7 @@ func (v *view) Creative(id uuid.UUID) (*campaign.Campaign, bool) {
 	return c, ok
 }
 
-func (v *view) Room(id uuid.UUID) (ledger.Room, bool) {
+func (v *view) Room(id uuid.UUID) (reserve.Room, bool) {
 	r, ok := v.rooms[id]
 	return r, ok
 }
@@ -73,7 +74,7 @@ func newWorld(t *testing.T) *world {
 	clock := func() time.Time { return start }
 	w := &world{
 		store: memory.New(clock), reports: memory.NewReports(), names: map[string]string{}, users: map[string]account.User{},
-		view: &view{campaigns: map[uuid.UUID]*campaign.Campaign{}, rooms: map[uuid.UUID]ledger.Room{}},
+		view: &view{campaigns: map[uuid.UUID]*campaign.Campaign{}, rooms: map[uuid.UUID]reserve.Room{}},
 	}
 	master, err := token.NewKey("k1")
 	require.NoError(t, err)
@@ -126,7 +127,7 @@ func (w *world) campaign(t *testing.T, id uuid.UUID, owner string, edit ...func(
 	kept, err := w.store.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: k, Admit: func(bool) campaign.Status { return status }})
 	require.NoError(t, err)
 	w.view.campaigns[id] = &kept
-	w.view.rooms[id] = ledger.Room{CampaignID: id, Daily: kept.DailyBudget, Today: kept.DailyBudget, Total: kept.TotalBudget, Balance: math.MaxInt64}
+	w.view.rooms[id] = reserve.Room{CampaignID: id, Daily: kept.DailyBudget, Today: kept.DailyBudget, Total: kept.TotalBudget, Balance: math.MaxInt64}
 	return &kept
 }
 

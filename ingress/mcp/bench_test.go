@@ -20,7 +20,7 @@ import (
 	"adnet/ingress/track"
 	"adnet/internal/campaign"
 	"adnet/internal/demo"
-	"adnet/internal/ledger"
+	"adnet/internal/reserve"
 
 	"github.com/go-json-experiment/json"
 	"github.com/prometheus/client_golang/prometheus"
@@ -42,7 +42,7 @@ func (l *loaded) EachCampaign(ctx context.Context, take func([]campaign.Campaign
 }
 
 // EachRoom implements catalog.Source.
-func (l *loaded) EachRoom(ctx context.Context, take func([]ledger.Room)) error {
+func (l *loaded) EachRoom(ctx context.Context, take func([]reserve.Room)) error {
 	if list := l.list.Load(); list != nil {
 		return list.EachRoom(ctx, take)
 	}

@@ -25,6 +25,7 @@ import (
 	"adnet/internal/payment"
 	"adnet/internal/postgres"
 	"adnet/internal/redis"
+	"adnet/internal/reserve"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -99,7 +100,7 @@ type roomSource struct {
 }
 
 type roomReader interface {
-	Rooms(ctx context.Context, cursor int64) (rooms []ledger.Room, next int64, err error)
+	Rooms(ctx context.Context, cursor int64) (rooms []reserve.Room, next int64, err error)
 	project.Epochs
 }
 

@@ -8,10 +8,10 @@ import (
 	"adnet/analytics/rollup"
 	"adnet/analytics/stats"
 	"adnet/internal/kafka"
-	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/postgres"
 	"adnet/internal/redis"
+	"adnet/internal/reserve"
 )
 
 // Money is the settings about funding, which ingress and settlement must agree on.
@@ -23,7 +23,7 @@ type Money struct {
 // Required says whether cash campaigns spend deposited balance only.
 func (c Money) Required() bool { return c.Prepaid == "required" }
 
-func (c Money) rooms() ledger.RoomsOptions { return ledger.RoomsOptions{Prepaid: c.Required()} }
+func (c Money) rooms() reserve.RoomOptions { return reserve.RoomOptions{Prepaid: c.Required()} }
 
 // Value is the total budget that one Credit pays for.
 func (c Money) Value() (money.Micros, error) {

@@ -8,6 +8,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 	"adnet/internal/stream"
 
 	"github.com/google/uuid"
@@ -106,9 +107,9 @@ func (i Interval) Covers(t time.Time) bool {
 // order, so that stores lock rows in the same order everywhere.
 type Effects struct {
 	Applied      []AppliedRange
-	Spend        []Spend       // by campaign id, then day
-	Released     []Released    // by campaign id, then minute
-	Transactions []Transaction // by kind, then subject
+	Spend        []Spend            // by campaign id, then day
+	Released     []reserve.Released // by campaign id, then minute
+	Transactions []Transaction      // by kind, then subject
 	Dead         []DeadLetter
 	At           time.Time
 

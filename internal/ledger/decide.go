@@ -11,6 +11,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 
 	"github.com/google/uuid"
 )
@@ -303,6 +304,12 @@ func (t *tab) day(date day.Day) *daySum {
 	return &t.days[len(t.days)-1]
 }
 
+// releases says which minute's reservation a settled event uses up.
+func (e *Event) releases() (day.Minute, bool) {
+	minute, dated := day.MinuteOfUUID(e.AuctionID)
+	return minute, dated && e.Proof == Signed && !e.Sandbox && e.ReceivedAt.Before(minute.Time().Add(reserve.ReleaseFor))
+}
+
 // release counts the price of an event that used up the reservation of its ad: also when nothing was charged, as
 // nothing will be charged for it later.
 func (t *tab) release(e *Event, price money.Micros) {
@@ -320,7 +327,7 @@ func (t *tab) release(e *Event, price money.Micros) {
 }
 
 // released lists the sums in a fixed order.
-func (d *decider) released() (list []Released) {
+func (d *decider) released() (list []reserve.Released) {
 	for _, id := range sortedIDs(d.tabs) {
 		t := d.tabs[id]
 		if t == nil {
@@ -328,7 +335,7 @@ func (d *decider) released() (list []Released) {
 		}
 		slices.SortFunc(t.minutes, func(a, b minuteSum) int { return cmp.Compare(a.minute, b.minute) })
 		for _, m := range t.minutes {
-			list = append(list, Released{CampaignID: id, Minute: m.minute, Amount: m.sum})
+			list = append(list, reserve.Released{CampaignID: id, Minute: m.minute, Amount: m.sum})
 		}
 	}
 	return list

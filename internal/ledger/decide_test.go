@@ -233,14 +233,6 @@ func TestTransactionIDIsFixedAndCollisionFree(t *testing.T) {
 	require.False(t, slices.Contains(others, id))
 }
 
-func TestRoomLeft(t *testing.T) {
-	r := Room{Day: 10, Daily: 100, Today: 30, Total: 80, Balance: 1_000}
-	require.Equal(t, money.Micros(30), r.Left(10))
-	require.Equal(t, money.Micros(80), r.Left(11), "a new day frees the daily budget, never the total")
-	r.Balance = -5
-	require.Zero(t, r.Left(11))
-}
-
 func BenchmarkDecide(b *testing.B) {
 	const n = 5_000
 	books := Books{Campaigns: map[uuid.UUID]*CampaignBook{}}

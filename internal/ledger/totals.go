@@ -88,11 +88,6 @@ func (t *Transaction) Balanced() error {
 	return nil
 }
 
-// RoomsOptions says how rooms are computed.
-type RoomsOptions struct {
-	Prepaid bool // the deposited balance limits cash campaigns (ADNET_PREPAID=required)
-}
-
 // AuditOptions says which promises hold on this installation.
 type AuditOptions struct {
 	Prepaid bool // cash campaigns never spend more than was deposited (ADNET_PREPAID=required)

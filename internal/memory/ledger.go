@@ -11,6 +11,7 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 	"adnet/internal/stream"
 
 	"github.com/google/uuid"
@@ -40,7 +41,7 @@ type ledgerState struct {
 	// advertiser.
 	tick              int64
 	campaignChanged   map[uuid.UUID]int64
-	released          map[uuid.UUID]map[day.Minute]money.Micros // see ledger.Released
+	released          map[uuid.UUID]map[day.Minute]money.Micros // see reserve.Released
 	epoch             int64                                     // of the shared reservations
 	advertiserChanged map[uuid.UUID]int64
 }
@@ -133,7 +134,7 @@ func (l *ledgerState) spentOn(id uuid.UUID, date day.Day) (today, total money.Mi
 }
 
 // release counts what settlement used up of a minute's reservations; it is part of the campaign's room.
-func (l *ledgerState) release(r ledger.Released) {
+func (l *ledgerState) release(r reserve.Released) {
 	minutes := l.released[r.CampaignID]
 	if minutes == nil {
 		minutes = make(map[day.Minute]money.Micros)

@@ -9,6 +9,7 @@ import (
 
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 	"adnet/internal/storetest"
 	"adnet/internal/stream"
 
@@ -20,7 +21,7 @@ func TestLedgerConformance(t *testing.T) {
 		s := New(time.Now)
 		return storetest.Ledger{
 			Stores: storesOf(s), Settler: s, Archive: s, Accounts: s,
-			Rooms: func(o ledger.RoomsOptions) storetest.RoomReader { return s.RoomReader(o) },
+			Rooms: func(o reserve.RoomOptions) storetest.RoomReader { return s.RoomReader(o) },
 			Deposit: func(ctx context.Context, id uuid.UUID, amount money.Micros) error {
 				return storetest.Pay(ctx, s, id, amount)
 			},

@@ -9,20 +9,21 @@ import (
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 )
 
 // RoomReader reads how much campaigns may still spend.
 type RoomReader struct {
 	store *Store
-	opts  ledger.RoomsOptions
+	opts  reserve.RoomOptions
 }
 
 // RoomReader answers rooms under the options.
-func (s *Store) RoomReader(opts ledger.RoomsOptions) *RoomReader { return &RoomReader{s, opts} }
+func (s *Store) RoomReader(opts reserve.RoomOptions) *RoomReader { return &RoomReader{s, opts} }
 
 // Rooms lists the rooms of all campaigns that are neither archived nor rejected when cursor is 0, else of
 // those that changed since the call that answered cursor as next.
-func (r *RoomReader) Rooms(_ context.Context, cursor int64) (rooms []ledger.Room, next int64, err error) {
+func (r *RoomReader) Rooms(_ context.Context, cursor int64) (rooms []reserve.Room, next int64, err error) {
 	s := r.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,7 +39,7 @@ func (r *RoomReader) Rooms(_ context.Context, cursor int64) (rooms []ledger.Room
 			continue
 		}
 		spentToday, spentTotal := l.spentOn(id, today)
-		room := ledger.Room{
+		room := reserve.Room{
 			CampaignID: id, AdvertiserID: k.AdvertiserID, Version: changed + balanceChanged, Day: today, Daily: k.DailyBudget,
 			Today: max(0, k.DailyBudget-spentToday), Total: max(0, k.TotalBudget-spentTotal), Balance: money.Micros(math.MaxInt64),
 		}
@@ -46,11 +47,11 @@ func (r *RoomReader) Rooms(_ context.Context, cursor int64) (rooms []ledger.Room
 			room.Balance = max(0, money.Micros(l.balances[side{ledger.AdvertiserCash(k.AdvertiserID), ledger.USD}]))
 		}
 		for minute, amount := range l.released[id] {
-			if minute < day.MinuteOf(s.now())-ledger.MaxReservation-5 {
+			if minute < day.MinuteOf(s.now())-reserve.MaxMinutes-5 {
 				delete(l.released[id], minute)
 				continue
 			}
-			room.Released = append(room.Released, ledger.Released{CampaignID: id, Minute: minute, Amount: amount})
+			room.Released = append(room.Released, reserve.Released{CampaignID: id, Minute: minute, Amount: amount})
 		}
 		rooms = append(rooms, room)
 	}

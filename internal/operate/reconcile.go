@@ -15,11 +15,11 @@ import (
 	"adnet/internal/cli"
 	"adnet/internal/day"
 	"adnet/internal/kafka"
-	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/obs"
 	"adnet/internal/postgres"
 	"adnet/internal/redis"
+	"adnet/internal/reserve"
 	"adnet/internal/trail"
 
 	"github.com/google/uuid"
@@ -201,7 +201,7 @@ func (r *reconciling) campaigns() (line compared, err error) {
 
 func (r *reconciling) rooms() (line compared, err error) {
 	line.Name = lineRooms
-	want, _, err := r.store.RoomReader(ledger.RoomsOptions{Prepaid: r.cfg.Money.Required()}).Rooms(r.Ctx, 0)
+	want, _, err := r.store.RoomReader(reserve.RoomOptions{Prepaid: r.cfg.Money.Required()}).Rooms(r.Ctx, 0)
 	if err != nil {
 		return line, err
 	}
@@ -209,7 +209,7 @@ func (r *reconciling) rooms() (line compared, err error) {
 	if err != nil {
 		return line, err
 	}
-	got := make(map[uuid.UUID]ledger.Room, len(kept))
+	got := make(map[uuid.UUID]reserve.Room, len(kept))
 	for _, room := range kept {
 		got[room.CampaignID] = room
 	}

@@ -8,6 +8,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 	"adnet/internal/storetest"
 
 	"github.com/google/uuid"
@@ -20,7 +21,7 @@ func TestLedgerConformance(t *testing.T) {
 		s := openStore(t)
 		return storetest.Ledger{
 			Stores: storesOf(s), Settler: s, Archive: s, Accounts: s,
-			Rooms: func(o ledger.RoomsOptions) storetest.RoomReader { return s.RoomReader(o) },
+			Rooms: func(o reserve.RoomOptions) storetest.RoomReader { return s.RoomReader(o) },
 			Deposit: func(ctx context.Context, id uuid.UUID, amount money.Micros) error {
 				return storetest.Pay(ctx, s, id, amount)
 			},
@@ -163,7 +164,7 @@ func TestRoomsSurviveCommitOrder(t *testing.T) {
 	owner := storetest.AddUser(t, stores)
 	slow := storetest.AddCampaign(t, stores, owner.ID, campaign.Active)
 	quick := storetest.AddCampaign(t, stores, owner.ID, campaign.Active)
-	reader := s.RoomReader(ledger.RoomsOptions{})
+	reader := s.RoomReader(reserve.RoomOptions{})
 	_, cursor, err := reader.Rooms(t.Context(), 0)
 	require.NoError(t, err)
 
@@ -189,7 +190,7 @@ func TestRoomsSurviveCommitOrder(t *testing.T) {
 	require.Len(t, rooms, 2)
 }
 
-func roomIDs(rooms []ledger.Room) []uuid.UUID {
+func roomIDs(rooms []reserve.Room) []uuid.UUID {
 	var ids []uuid.UUID
 	for _, r := range rooms {
 		ids = append(ids, r.CampaignID)

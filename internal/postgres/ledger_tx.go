@@ -7,6 +7,7 @@ import (
 
 	"adnet/internal/day"
 	"adnet/internal/ledger"
+	"adnet/internal/reserve"
 	"adnet/internal/stream"
 
 	"github.com/jackc/pgx/v5"
@@ -247,7 +248,7 @@ func queueSpend(batch *pgx.Batch, e ledger.Effects) error {
 	return nil
 }
 
-func queueReleased(batch *pgx.Batch, released []ledger.Released) error {
+func queueReleased(batch *pgx.Batch, released []reserve.Released) error {
 	n := len(released)
 	if n == 0 {
 		return nil

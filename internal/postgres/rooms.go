@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"adnet/internal/day"
-	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -56,11 +56,11 @@ SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
 // RoomReader reads how much campaigns may still spend.
 type RoomReader struct {
 	store *Store
-	opts  ledger.RoomsOptions
+	opts  reserve.RoomOptions
 }
 
 // RoomReader answers rooms under the options.
-func (s *Store) RoomReader(opts ledger.RoomsOptions) *RoomReader { return &RoomReader{s, opts} }
+func (s *Store) RoomReader(opts reserve.RoomOptions) *RoomReader { return &RoomReader{s, opts} }
 
 // Rooms lists the rooms of all campaigns that are neither archived nor rejected when cursor is 0, else of
 // those that may have changed since the call that answered cursor as next; some may come again unchanged.
@@ -70,7 +70,7 @@ func (s *Store) RoomReader(opts ledger.RoomsOptions) *RoomReader { return &RoomR
 // was running then or began later, so its number is ≥ xmin and the next call finds it, in whatever
 // order the transactions commit. A clock or a sequence has no such bound. A cursor from another server (a
 // dump that was restored) may be ahead of this one's numbers: then everything is listed.
-func (r *RoomReader) Rooms(ctx context.Context, cursor int64) (rooms []ledger.Room, next int64, err error) {
+func (r *RoomReader) Rooms(ctx context.Context, cursor int64) (rooms []reserve.Room, next int64, err error) {
 	// REPEATABLE READ: the cursor and the rooms must be of the same snapshot.
 	opts := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err = pgx.BeginTxFunc(ctx, r.store.pool, opts, func(tx pgx.Tx) error {
@@ -94,18 +94,18 @@ func (r *RoomReader) Rooms(ctx context.Context, cursor int64) (rooms []ledger.Ro
 		if !changes {
 			cursor = 0
 		}
-		return addReleased(ctx, tx, rooms, releasedSince{cursor, day.MinuteOf(now) - ledger.MaxReservation - 5})
+		return addReleased(ctx, tx, rooms, releasedSince{cursor, day.MinuteOf(now) - reserve.MaxMinutes - 5})
 	})
 	return rooms, next, failure("read rooms", err)
 }
 
-func collectRooms(rows pgx.Rows, today day.Day) ([]ledger.Room, error) {
-	var rooms []ledger.Room
+func collectRooms(rows pgx.Rows, today day.Day) ([]reserve.Room, error) {
+	var rooms []reserve.Room
 	var id [16]byte
 	var advertiser [16]byte
 	var version, daily, left, total, balance int64
 	_, err := pgx.ForEachRow(rows, []any{&id, &version, &daily, &left, &total, &balance, &advertiser}, func() error {
-		rooms = append(rooms, ledger.Room{
+		rooms = append(rooms, reserve.Room{
 			CampaignID: id, AdvertiserID: advertiser, Version: version, Day: today, Daily: money.Micros(daily),
 			Today: money.Micros(max(0, left)), Total: money.Micros(max(0, total)), Balance: money.Micros(max(0, balance)),
 		})
@@ -121,7 +121,7 @@ type releasedSince struct {
 }
 
 // addReleased fills in what settlement released, from the snapshot of the rooms.
-func addReleased(ctx context.Context, tx pgx.Tx, rooms []ledger.Room, since releasedSince) error {
+func addReleased(ctx context.Context, tx pgx.Tx, rooms []reserve.Room, since releasedSince) error {
 	at := make(map[[16]byte]int, len(rooms))
 	ids := make([][16]byte, len(rooms))
 	for i := range rooms {
@@ -140,7 +140,7 @@ func addReleased(ctx context.Context, tx pgx.Tx, rooms []ledger.Room, since rele
 	var amount int64
 	_, err = pgx.ForEachRow(rows, []any{&id, &minute, &amount}, func() error {
 		if i, listed := at[id]; listed {
-			rooms[i].Released = append(rooms[i].Released, ledger.Released{CampaignID: id, Minute: day.Minute(minute), Amount: money.Micros(amount)})
+			rooms[i].Released = append(rooms[i].Released, reserve.Released{CampaignID: id, Minute: day.Minute(minute), Amount: money.Micros(amount)})
 		}
 		return nil
 	})

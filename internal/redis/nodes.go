@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"adnet/internal/campaign"
-	"adnet/internal/ledger"
+	"adnet/internal/reserve"
 
 	"github.com/go-json-experiment/json"
 	goredis "github.com/redis/go-redis/v9"
@@ -42,7 +42,7 @@ type Change struct {
 	// Confirm asks for [Nodes.Applied] of the campaign's ConfigVersion as soon as the node serves it or a newer one.
 	Confirm bool
 	// Rooms are absolute; compare Version.
-	Rooms []ledger.Room
+	Rooms []reserve.Room
 }
 
 // message is a Change on the wire.
@@ -113,7 +113,7 @@ func (n *Nodes) deliver(received any, apply func(Change)) {
 			apply(Change{Campaign: m.Campaign, Confirm: m.Confirm})
 		}
 		if len(m.Rooms) > 0 {
-			rooms := make([]ledger.Room, len(m.Rooms))
+			rooms := make([]reserve.Room, len(m.Rooms))
 			for i, wire := range m.Rooms {
 				rooms[i] = wire.ledger()
 			}

@@ -12,8 +12,8 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/errs"
-	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 	"adnet/internal/testenv"
 
 	"github.com/google/uuid"
@@ -373,24 +373,24 @@ func TestRoomsAreAbsoluteAndVersioned(t *testing.T) {
 		catalog := newCatalog(client)
 		told := make(chan Change, 10)
 		subscribe(t, newCatalog(client), func(c Change) { told <- c })
-		first := ledger.Room{CampaignID: uuid.New(), Version: math.MaxInt64 - 1, Day: day.Of(time.Now()), Daily: 5, Today: 3, Total: 9, Balance: math.MaxInt64}
-		other := ledger.Room{CampaignID: uuid.New(), Version: 9, Day: day.Of(time.Now())}
-		require.NoError(t, catalog.PublishRooms(t.Context(), 0, []ledger.Room{first, other}))
-		require.Equal(t, Change{Rooms: []ledger.Room{first, other}}, await(t, told, "rooms"))
+		first := reserve.Room{CampaignID: uuid.New(), Version: math.MaxInt64 - 1, Day: day.Of(time.Now()), Daily: 5, Today: 3, Total: 9, Balance: math.MaxInt64}
+		other := reserve.Room{CampaignID: uuid.New(), Version: 9, Day: day.Of(time.Now())}
+		require.NoError(t, catalog.PublishRooms(t.Context(), 0, []reserve.Room{first, other}))
+		require.Equal(t, Change{Rooms: []reserve.Room{first, other}}, await(t, told, "rooms"))
 
 		newer, older := first, first
 		newer.Version, newer.Today = math.MaxInt64, 1
 		older.Version, older.Today = 100, 5
 		grown := other
 		grown.Version, grown.Total = 10, 7
-		require.NoError(t, catalog.PublishRooms(t.Context(), 0, []ledger.Room{newer, grown}))
-		require.NoError(t, catalog.PublishRooms(t.Context(), 0, []ledger.Room{older, first, other}))
-		require.Equal(t, Change{Rooms: []ledger.Room{newer, grown}}, await(t, told, "newer rooms"))
+		require.NoError(t, catalog.PublishRooms(t.Context(), 0, []reserve.Room{newer, grown}))
+		require.NoError(t, catalog.PublishRooms(t.Context(), 0, []reserve.Room{older, first, other}))
+		require.Equal(t, Change{Rooms: []reserve.Room{newer, grown}}, await(t, told, "newer rooms"))
 		rooms, err := NewRooms(client).All(t.Context())
 		require.NoError(t, err)
-		require.ElementsMatch(t, []ledger.Room{newer, grown}, rooms)
+		require.ElementsMatch(t, []reserve.Room{newer, grown}, rooms)
 		require.Empty(t, told, "refused rooms were told")
-		require.Error(t, catalog.PublishRooms(t.Context(), 0, []ledger.Room{{Version: -1}}))
+		require.Error(t, catalog.PublishRooms(t.Context(), 0, []reserve.Room{{Version: -1}}))
 	})
 }
 
@@ -399,10 +399,10 @@ func TestTenThousandCampaignsLoad(t *testing.T) {
 		const n = 10_000
 		catalog := newCatalog(client)
 		list := make([]campaign.Campaign, n)
-		rooms, today := make([]ledger.Room, n), day.Of(time.Now())
+		rooms, today := make([]reserve.Room, n), day.Of(time.Now())
 		for i := range list {
 			list[i] = someCampaign(int64(i + 1))
-			rooms[i] = ledger.Room{CampaignID: list[i].ID, Version: int64(i), Day: today}
+			rooms[i] = reserve.Room{CampaignID: list[i].ID, Version: int64(i), Day: today}
 		}
 		require.NoError(t, catalog.PublishCampaigns(t.Context(), list, n))
 		require.NoError(t, catalog.PublishRooms(t.Context(), 0, rooms))
@@ -418,7 +418,7 @@ func TestTenThousandCampaignsLoad(t *testing.T) {
 	})
 }
 
-func versions(rooms []ledger.Room) map[uuid.UUID]int64 {
+func versions(rooms []reserve.Room) map[uuid.UUID]int64 {
 	found := make(map[uuid.UUID]int64, len(rooms))
 	for _, r := range rooms {
 		found[r.CampaignID] = r.Version

@@ -7,20 +7,20 @@ import (
 	"strconv"
 	"time"
 
-	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 
 	goredis "github.com/redis/go-redis/v9"
 )
 
 const (
-	reservationMemory = (ledger.MaxReservation + 10) * time.Minute // how long an untouched key is kept
-	claimChunk        = 100                                        // claims per script
-	holderFields      = 256                                        // a holder with more is tidied
+	reservationMemory = (reserve.MaxMinutes + 10) * time.Minute // how long an untouched key is kept
+	claimChunk        = 100                                     // claims per script
+	holderFields      = 256                                     // a holder with more is tidied
 )
 
 // reservationArgs are the first of every script that writes reservations; see reservations.lua.
-var reservationArgs = [...]any{int64(ledger.MaxReservation + 5), reservationMemory.Milliseconds(), ledger.MaxClockSkew.Milliseconds()}
+var reservationArgs = [...]any{int64(reserve.MaxMinutes + 5), reservationMemory.Milliseconds(), reserve.MaxClockSkew.Milliseconds()}
 
 // Reservations is what the nodes hold of campaigns' room: prices of served ads until their beacon or expiry, and what
 // a node may still reserve without asking. Its keys carry the epoch, so that nothing of a lost or older store is ever
@@ -42,26 +42,26 @@ func NewReservations(client *Client) *Reservations {
 // Claim exchanges what a node holds. Claims of one call are counted together for up to 100 claims, and in pieces above;
 // each may be repeated. Errors: Redis does not answer; what was counted is then unknown, and the next call about the
 // same claims finds out.
-func (r *Reservations) Claim(ctx context.Context, call ledger.ClaimCall) (reply ledger.ClaimReply, err error) {
-	reply.Claims = make([]ledger.Claimed, 0, len(call.Claims))
+func (r *Reservations) Claim(ctx context.Context, call reserve.Call) (reply reserve.Reply, err error) {
+	reply.Claims = make([]reserve.Claimed, 0, len(call.Claims))
 	for rest := call.Claims; ; {
 		chunk := rest[:min(claimChunk, len(rest))]
 		rest = rest[len(chunk):]
 		keys, args := r.claimArgs(call, chunk)
 		values, err := claimScript.Run(ctx, r.client.rdb, keys, args...).Slice()
 		if err != nil {
-			return ledger.ClaimReply{}, r.client.explain(err)
+			return reserve.Reply{}, r.client.explain(err)
 		}
 		if err := decodeClaims(values, len(chunk), &reply); err != nil {
-			return ledger.ClaimReply{}, r.client.explain(err)
+			return reserve.Reply{}, r.client.explain(err)
 		}
-		if len(rest) == 0 || reply.State != ledger.ClaimsCounted {
+		if len(rest) == 0 || reply.State != reserve.Counted {
 			return reply, nil
 		}
 	}
 }
 
-func (r *Reservations) claimArgs(call ledger.ClaimCall, claims []ledger.Claim) (keys []string, args []any) {
+func (r *Reservations) claimArgs(call reserve.Call, claims []reserve.Claim) (keys []string, args []any) {
 	k := &r.client.keys
 	names := k.reserved(call.Epoch)
 	keys = append(make([]string, 0, 4+3*len(claims)), k.reservations, k.rooms, k.nodes, names.seen())
@@ -86,13 +86,13 @@ func (r *Reservations) claimArgs(call ledger.ClaimCall, claims []ledger.Claim) (
 	return keys, args
 }
 
-var claimStates = map[string]ledger.ClaimState{
-	"ok": ledger.ClaimsCounted, "lost": ledger.ClaimsLost, "moved": ledger.ClaimsMoved, "skewed": ledger.ClaimsSkewed,
+var claimStates = map[string]reserve.State{
+	"ok": reserve.Counted, "lost": reserve.Lost, "moved": reserve.Moved, "skewed": reserve.Skewed,
 }
 
 const claimHead = 4 // values before those of the claims
 
-func decodeClaims(values []any, claims int, reply *ledger.ClaimReply) error {
+func decodeClaims(values []any, claims int, reply *reserve.Reply) error {
 	if len(values) < claimHead {
 		return errors.New("short answer about reservations")
 	}
@@ -109,7 +109,7 @@ func decodeClaims(values []any, claims int, reply *ledger.ClaimReply) error {
 	}
 	ahead, _ := values[3].(int64)
 	reply.Nodes, reply.Ahead = int(live), time.Duration(ahead)*time.Millisecond
-	if reply.State != ledger.ClaimsCounted {
+	if reply.State != reserve.Counted {
 		return nil
 	}
 	if len(values) != claimHead+2*claims {
@@ -126,7 +126,7 @@ func decodeClaims(values []any, claims int, reply *ledger.ClaimReply) error {
 		if err != nil {
 			return err
 		}
-		reply.Claims = append(reply.Claims, ledger.Claimed{Held: money.Micros(held), Refusal: ledger.Refusal(why)})
+		reply.Claims = append(reply.Claims, reserve.Claimed{Held: money.Micros(held), Refusal: reserve.Refusal(why)})
 	}
 	return nil
 }

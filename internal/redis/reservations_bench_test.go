@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"testing"
 
-	"adnet/internal/ledger"
+	"adnet/internal/reserve"
 	"adnet/internal/testenv"
 
 	"github.com/google/uuid"
@@ -19,10 +19,10 @@ func BenchmarkClaim(b *testing.B) {
 		require.NoError(b, err)
 		defer func() { require.NoError(b, client.Close()) }()
 		catalog, store := opened(b, client, 1)
-		var claims []ledger.Claim
+		var claims []reserve.Claim
 		for range campaigns {
 			room := roomFor(uuid.New(), 1<<40)
-			require.NoError(b, catalog.PublishRooms(b.Context(), 1, []ledger.Room{room}))
+			require.NoError(b, catalog.PublishRooms(b.Context(), 1, []reserve.Room{room}))
 			claims = append(claims, claimOf(room, 0))
 		}
 		seq := int64(0)
@@ -31,7 +31,7 @@ func BenchmarkClaim(b *testing.B) {
 			for i := range claims {
 				claims[i].Held += 10
 			}
-			_, err := store.Claim(b.Context(), ledger.ClaimCall{Node: "n", Epoch: 1, Seq: seq, Acked: seq - 1, Claims: claims})
+			_, err := store.Claim(b.Context(), reserve.Call{Node: "n", Epoch: 1, Seq: seq, Acked: seq - 1, Claims: claims})
 			require.NoError(b, err)
 		}
 	}

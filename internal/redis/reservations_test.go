@@ -7,8 +7,8 @@ import (
 
 	"adnet/ingress/budget/budgettest"
 	"adnet/internal/day"
-	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -32,14 +32,14 @@ func openNow(t testing.TB, client *Client) {
 	require.NoError(t, client.rdb.HSet(t.Context(), client.keys.reservations, "opens", 0).Err())
 }
 
-func roomFor(id uuid.UUID, left money.Micros) ledger.Room {
-	return ledger.Room{
-		CampaignID: id, AdvertiserID: uuid.New(), Version: 1, Day: day.Of(time.Now().Add(-2 * ledger.MaxClockSkew)), Daily: left, Today: left, Total: left, Balance: ledger.Unlimited,
+func roomFor(id uuid.UUID, left money.Micros) reserve.Room {
+	return reserve.Room{
+		CampaignID: id, AdvertiserID: uuid.New(), Version: 1, Day: day.Of(time.Now().Add(-2 * reserve.MaxClockSkew)), Daily: left, Today: left, Total: left, Balance: reserve.Unlimited,
 	}
 }
 
-func claimOf(r ledger.Room, held money.Micros) ledger.Claim {
-	return ledger.Claim{
+func claimOf(r reserve.Room, held money.Micros) reserve.Claim {
+	return reserve.Claim{
 		CampaignID: r.CampaignID, AdvertiserID: r.AdvertiserID, Minute: day.MinuteOf(time.Now()), Window: 60, Held: held, Least: 1, Step: 1, Price: 1,
 	}
 }
@@ -75,10 +75,10 @@ func compare(t *rapid.T, client *Client) {
 	}
 	setBeat(now)
 	amount := rapid.Custom(func(t *rapid.T) money.Micros { return money.Micros(rapid.Int64Range(0, 60).Draw(t, "amount")) })
-	var rooms []ledger.Room
+	var rooms []reserve.Room
 	owner := uuid.New()
 	for i := range 3 {
-		r := ledger.Room{CampaignID: uuid.New(), AdvertiserID: owner, Version: 1, Day: day.Of(time.Now().Add(-2*ledger.MaxClockSkew)) + day.Day(rapid.IntRange(0, 1).Draw(t, "day")), Daily: amount.Draw(t, "daily"), Total: amount.Draw(t, "total"), Balance: ledger.Unlimited}
+		r := reserve.Room{CampaignID: uuid.New(), AdvertiserID: owner, Version: 1, Day: day.Of(time.Now().Add(-2*reserve.MaxClockSkew)) + day.Day(rapid.IntRange(0, 1).Draw(t, "day")), Daily: amount.Draw(t, "daily"), Total: amount.Draw(t, "total"), Balance: reserve.Unlimited}
 		if r.Today = min(r.Daily, amount.Draw(t, "today")); i > 0 {
 			r.Balance = 50
 		}
@@ -91,26 +91,26 @@ func compare(t *rapid.T, client *Client) {
 			r := &rooms[rapid.IntRange(0, 2).Draw(t, "room")]
 			r.Version += rapid.Int64Range(-1, 2).Draw(t, "version")
 			r.Version = max(r.Version, 0)
-			if r.Balance != ledger.Unlimited {
+			if r.Balance != reserve.Unlimited {
 				r.Balance = amount.Draw(t, "balance")
 			}
 			r.Total, r.Released = amount.Draw(t, "left"), nil
 			for range rapid.IntRange(0, 2).Draw(t, "releases") {
 				minute := now - day.Minute(rapid.IntRange(0, 70).Draw(t, "minute"))
 				released[minute] += 1 + amount.Draw(t, "released")/4
-				r.Released = append(r.Released, ledger.Released{CampaignID: r.CampaignID, Minute: minute, Amount: released[minute]})
+				r.Released = append(r.Released, reserve.Released{CampaignID: r.CampaignID, Minute: minute, Amount: released[minute]})
 			}
 			model.Publish(*r)
-			require.NoError(t, catalog.PublishRooms(ctx, 7, []ledger.Room{*r}))
+			require.NoError(t, catalog.PublishRooms(ctx, 7, []reserve.Room{*r}))
 		},
 		"beat": func(t *rapid.T) { setBeat(now + day.Minute(rapid.IntRange(0, 80).Draw(t, "minutes"))) },
 		"claim": func(t *rapid.T) {
 			node := rapid.SampledFrom(nodes).Draw(t, "node")
 			seqs[node] += rapid.Int64Range(0, 1).Draw(t, "seq")
-			call := ledger.ClaimCall{Node: node, Epoch: 7, Seq: seqs[node]}
+			call := reserve.Call{Node: node, Epoch: 7, Seq: seqs[node]}
 			for range rapid.IntRange(0, 3).Draw(t, "claims") {
 				r := rapid.SampledFrom(rooms).Draw(t, "room")
-				call.Claims = append(call.Claims, ledger.Claim{
+				call.Claims = append(call.Claims, reserve.Claim{
 					CampaignID: r.CampaignID, AdvertiserID: r.AdvertiserID, Minute: now - day.Minute(rapid.IntRange(0, 3).Draw(t, "ago")*17),
 					Window: rapid.SampledFrom([]int64{5, 60}).Draw(t, "window"), Bid: rapid.Bool().Draw(t, "bid"), Held: amount.Draw(t, "held"),
 					Exact: rapid.IntRange(0, 3).Draw(t, "exact") == 0, Least: amount.Draw(t, "least"), Step: 1 + amount.Draw(t, "step")/10, Price: amount.Draw(t, "price"),
@@ -121,7 +121,7 @@ func compare(t *rapid.T, client *Client) {
 			got, err := store.Claim(ctx, call)
 			require.NoError(t, err)
 			if len(want.Claims) == 0 {
-				want.Claims = []ledger.Claimed{}
+				want.Claims = []reserve.Claimed{}
 			}
 			require.Equal(t, want, got)
 		},
@@ -137,11 +137,11 @@ func TestRepeatedAndLateClaimsChangeNothing(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
 		catalog, store := opened(t, client, 3)
 		room := roomFor(uuid.New(), 100)
-		require.NoError(t, catalog.PublishRooms(t.Context(), 3, []ledger.Room{room}))
-		call := func(seq int64, c ledger.Claim) money.Micros {
-			reply, err := store.Claim(t.Context(), ledger.ClaimCall{Node: "n", Epoch: 3, Seq: seq, Claims: []ledger.Claim{c}})
+		require.NoError(t, catalog.PublishRooms(t.Context(), 3, []reserve.Room{room}))
+		call := func(seq int64, c reserve.Claim) money.Micros {
+			reply, err := store.Claim(t.Context(), reserve.Call{Node: "n", Epoch: 3, Seq: seq, Claims: []reserve.Claim{c}})
 			require.NoError(t, err)
-			require.Equal(t, ledger.ClaimsCounted, reply.State)
+			require.Equal(t, reserve.Counted, reply.State)
 			return reply.Claims[0].Held
 		}
 		exact := claimOf(room, 20)
@@ -159,18 +159,18 @@ func TestRepeatedAndLateClaimsChangeNothing(t *testing.T) {
 // Whatever the server forgot that was acknowledged makes it another one, for nodes and projectors alike.
 func TestALostOrOldStoreIsNoticed(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
-		ask := func(epoch, seq, acked int64) ledger.ClaimReply {
-			reply, err := NewReservations(client).Claim(t.Context(), ledger.ClaimCall{Node: "n", Epoch: epoch, Seq: seq, Acked: acked})
+		ask := func(epoch, seq, acked int64) reserve.Reply {
+			reply, err := NewReservations(client).Claim(t.Context(), reserve.Call{Node: "n", Epoch: epoch, Seq: seq, Acked: acked})
 			require.NoError(t, err)
 			return reply
 		}
-		require.Equal(t, ledger.ClaimsLost, ask(0, 1, 0).State, "never built")
+		require.Equal(t, reserve.Lost, ask(0, 1, 0).State, "never built")
 		catalog, _ := opened(t, client, 5)
 		reply := ask(0, 1, 0)
-		require.Equal(t, ledger.ClaimsMoved, reply.State)
+		require.Equal(t, reserve.Moved, reply.State)
 		require.EqualValues(t, 5, reply.Epoch)
 		for seq := range int64(3) {
-			require.Equal(t, ledger.ClaimsCounted, ask(5, seq+1, seq).State)
+			require.Equal(t, reserve.Counted, ask(5, seq+1, seq).State)
 			current, err := catalog.Beat(t.Context(), 5)
 			require.NoError(t, err)
 			require.EqualValues(t, 5, current)
@@ -181,14 +181,14 @@ func TestALostOrOldStoreIsNoticed(t *testing.T) {
 		}
 		// An old dump: the same epoch, but the node's last calls are not in it.
 		forget("n", 2)
-		require.Equal(t, ledger.ClaimsLost, ask(5, 4, 3).State)
-		require.Equal(t, ledger.ClaimsLost, ask(5, 5, 3).State, "also for everybody else")
+		require.Equal(t, reserve.Lost, ask(5, 4, 3).State)
+		require.Equal(t, reserve.Lost, ask(5, 5, 3).State, "also for everybody else")
 		_, err := catalog.Open(t.Context(), 6)
 		require.NoError(t, err)
-		require.Equal(t, ledger.ClaimsMoved, ask(5, 6, 3).State)
-		require.Equal(t, ledger.ClaimsCounted, ask(6, 7, 0).State)
+		require.Equal(t, reserve.Moved, ask(5, 6, 3).State)
+		require.Equal(t, reserve.Counted, ask(6, 7, 0).State)
 		// An older epoch than the node has seen.
-		require.Equal(t, ledger.ClaimsLost, ask(9, 8, 0).State)
+		require.Equal(t, reserve.Lost, ask(9, 8, 0).State)
 		// The projector notices, too.
 		for range 2 {
 			_, err = catalog.Open(t.Context(), 9)
@@ -202,7 +202,7 @@ func TestALostOrOldStoreIsNoticed(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, current)
 		empty(t, client)
-		require.Equal(t, ledger.ClaimsLost, ask(9, 9, 0).State)
+		require.Equal(t, reserve.Lost, ask(9, 9, 0).State)
 	})
 }
 
@@ -210,7 +210,7 @@ func TestNothingIsGrantedWhileNodesSayWhatTheyHold(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
 		catalog, store := newCatalog(client), NewReservations(client)
 		room := roomFor(uuid.New(), 100)
-		require.NoError(t, catalog.PublishRooms(t.Context(), 2, []ledger.Room{room}))
+		require.NoError(t, catalog.PublishRooms(t.Context(), 2, []reserve.Room{room}))
 		_, err := catalog.Open(t.Context(), 2)
 		require.NoError(t, err)
 		opens, err := client.rdb.HGet(t.Context(), client.keys.reservations, "opens").Int64()
@@ -221,16 +221,16 @@ func TestNothingIsGrantedWhileNodesSayWhatTheyHold(t *testing.T) {
 		require.NoError(t, client.rdb.HSet(t.Context(), client.keys.reservations, "opens", beat+3_600_000).Err())
 		exact := claimOf(room, 90)
 		exact.Exact = true
-		reply, err := store.Claim(t.Context(), ledger.ClaimCall{Node: "a", Epoch: 2, Seq: 1, Claims: []ledger.Claim{exact}})
+		reply, err := store.Claim(t.Context(), reserve.Call{Node: "a", Epoch: 2, Seq: 1, Claims: []reserve.Claim{exact}})
 		require.NoError(t, err)
-		require.Equal(t, []ledger.Claimed{{Held: 90}}, reply.Claims)
-		reply, err = store.Claim(t.Context(), ledger.ClaimCall{Node: "b", Epoch: 2, Seq: 1, Claims: []ledger.Claim{claimOf(room, 50)}})
+		require.Equal(t, []reserve.Claimed{{Held: 90}}, reply.Claims)
+		reply, err = store.Claim(t.Context(), reserve.Call{Node: "b", Epoch: 2, Seq: 1, Claims: []reserve.Claim{claimOf(room, 50)}})
 		require.NoError(t, err)
-		require.Equal(t, []ledger.Claimed{{Refusal: ledger.Opening}}, reply.Claims)
+		require.Equal(t, []reserve.Claimed{{Refusal: reserve.Opening}}, reply.Claims)
 		openNow(t, client)
-		reply, err = store.Claim(t.Context(), ledger.ClaimCall{Node: "b", Epoch: 2, Seq: 2, Claims: []ledger.Claim{claimOf(room, 50)}})
+		reply, err = store.Claim(t.Context(), reserve.Call{Node: "b", Epoch: 2, Seq: 2, Claims: []reserve.Claim{claimOf(room, 50)}})
 		require.NoError(t, err)
-		require.Equal(t, []ledger.Claimed{{Held: 5}}, reply.Claims, "half of what the other left")
+		require.Equal(t, []reserve.Claimed{{Held: 5}}, reply.Claims, "half of what the other left")
 	})
 }
 
@@ -240,10 +240,10 @@ func TestAClockThatIsNotTheStoresIsGrantedNothing(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
 		catalog, store := opened(t, client, 4)
 		seq := int64(0)
-		claim := func(r ledger.Room, clock time.Time, minute day.Minute) ledger.ClaimReply {
+		claim := func(r reserve.Room, clock time.Time, minute day.Minute) reserve.Reply {
 			c := claimOf(r, 100)
 			c.Minute, seq = minute, seq+1
-			reply, err := store.Claim(t.Context(), ledger.ClaimCall{Node: "n" + uuid.NewString(), Epoch: 4, Seq: seq, Clock: clock, Claims: []ledger.Claim{c}})
+			reply, err := store.Claim(t.Context(), reserve.Call{Node: "n" + uuid.NewString(), Epoch: 4, Seq: seq, Clock: clock, Claims: []reserve.Claim{c}})
 			require.NoError(t, err)
 			return reply
 		}
@@ -253,7 +253,7 @@ func TestAClockThatIsNotTheStoresIsGrantedNothing(t *testing.T) {
 		}
 		night := time.Now().Add(-8 * time.Hour)
 		harmed := roomFor(uuid.New(), 100)
-		require.NoError(t, catalog.PublishRooms(t.Context(), 4, []ledger.Room{harmed}))
+		require.NoError(t, catalog.PublishRooms(t.Context(), 4, []reserve.Room{harmed}))
 		first := claim(harmed, time.Time{}, day.MinuteOf(night))
 		require.Positive(t, first.Claims[0].Held)
 		minuteOver()
@@ -263,10 +263,10 @@ func TestAClockThatIsNotTheStoresIsGrantedNothing(t *testing.T) {
 		for name, by := range map[string]time.Duration{"behind": -1500 * time.Millisecond, "ahead": 1500 * time.Millisecond, "hours behind": -8 * time.Hour} {
 			t.Run(name, func(t *testing.T) {
 				room := roomFor(uuid.New(), 100)
-				require.NoError(t, catalog.PublishRooms(t.Context(), 4, []ledger.Room{room}))
+				require.NoError(t, catalog.PublishRooms(t.Context(), 4, []reserve.Room{room}))
 				clock := time.Now().Add(by)
 				reply := claim(room, clock, day.MinuteOf(clock))
-				require.Equal(t, ledger.ClaimsSkewed, reply.State)
+				require.Equal(t, reserve.Skewed, reply.State)
 				require.Empty(t, reply.Claims)
 				require.InDelta(t, by.Seconds(), reply.Ahead.Seconds(), 0.4)
 				out, err := store.Outstanding(t.Context(), room.CampaignID.String())
@@ -275,10 +275,10 @@ func TestAClockThatIsNotTheStoresIsGrantedNothing(t *testing.T) {
 			})
 		}
 		room := roomFor(uuid.New(), 100)
-		require.NoError(t, catalog.PublishRooms(t.Context(), 4, []ledger.Room{room}))
+		require.NoError(t, catalog.PublishRooms(t.Context(), 4, []reserve.Room{room}))
 		clock := time.Now().Add(300 * time.Millisecond)
 		reply := claim(room, clock, day.MinuteOf(clock))
-		require.Equal(t, ledger.ClaimsCounted, reply.State)
+		require.Equal(t, reserve.Counted, reply.State)
 		require.Positive(t, reply.Claims[0].Held)
 	})
 }
@@ -289,10 +289,10 @@ func TestTomorrowsBudgetIsNotGrantedToday(t *testing.T) {
 		catalog, store := opened(t, client, 4)
 		room := roomFor(uuid.New(), 100)
 		room.Day += 2 // of a database whose clock is ahead
-		require.NoError(t, catalog.PublishRooms(t.Context(), 4, []ledger.Room{room}))
-		reply, err := store.Claim(t.Context(), ledger.ClaimCall{Node: "n", Epoch: 4, Seq: 1, Claims: []ledger.Claim{claimOf(room, 100)}})
+		require.NoError(t, catalog.PublishRooms(t.Context(), 4, []reserve.Room{room}))
+		reply, err := store.Claim(t.Context(), reserve.Call{Node: "n", Epoch: 4, Seq: 1, Claims: []reserve.Claim{claimOf(room, 100)}})
 		require.NoError(t, err)
-		require.Equal(t, []ledger.Claimed{{Refusal: ledger.NoRoom}}, reply.Claims)
+		require.Equal(t, []reserve.Claimed{{Refusal: reserve.NoRoom}}, reply.Claims)
 	})
 }
 
@@ -301,12 +301,12 @@ func TestRoomsOfAPastDayAreRefused(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
 		catalog, store := opened(t, client, 4)
 		room := roomFor(uuid.New(), 100)
-		require.NoError(t, catalog.PublishRooms(t.Context(), 4, []ledger.Room{room}))
+		require.NoError(t, catalog.PublishRooms(t.Context(), 4, []reserve.Room{room}))
 		old := room
-		old.Day, old.Version, old.Released = room.Day-1, 2, []ledger.Released{{CampaignID: room.CampaignID, Minute: day.MinuteOf(time.Now()), Amount: 50}}
-		reply, err := store.Claim(t.Context(), ledger.ClaimCall{Node: "n", Epoch: 4, Seq: 1, Claims: []ledger.Claim{claimOf(room, 50)}})
+		old.Day, old.Version, old.Released = room.Day-1, 2, []reserve.Released{{CampaignID: room.CampaignID, Minute: day.MinuteOf(time.Now()), Amount: 50}}
+		reply, err := store.Claim(t.Context(), reserve.Call{Node: "n", Epoch: 4, Seq: 1, Claims: []reserve.Claim{claimOf(room, 50)}})
 		require.NoError(t, err)
-		require.ErrorContains(t, catalog.PublishRooms(t.Context(), 4, []ledger.Room{room, old}), "past day")
+		require.ErrorContains(t, catalog.PublishRooms(t.Context(), 4, []reserve.Room{room, old}), "past day")
 		out, err := store.Outstanding(t.Context(), room.CampaignID.String())
 		require.NoError(t, err)
 		require.Equal(t, reply.Claims[0].Held, out, "nothing of it is released")

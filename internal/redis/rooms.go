@@ -9,8 +9,8 @@ import (
 
 	"adnet/internal/day"
 	"adnet/internal/jsonscan"
-	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
@@ -25,7 +25,7 @@ type Rooms struct{ client *Client }
 // NewRooms makes a view of the rooms. It does no I/O.
 func NewRooms(client *Client) *Rooms { return &Rooms{client} }
 
-// room is a ledger.Room on the wire. Amounts are plain micro-USD: the balance of a campaign that is not prepaid
+// room is a reserve.Room on the wire. Amounts are plain micro-USD: the balance of a campaign that is not prepaid
 // is the largest integer, which the decimal form of money refuses.
 type room struct {
 	CampaignID uuid.UUID `json:"id"`
@@ -38,15 +38,15 @@ type room struct {
 	Balance    int64     `json:"balance"`
 }
 
-func roomOf(r ledger.Room) room {
+func roomOf(r reserve.Room) room {
 	return room{
 		CampaignID: r.CampaignID, Advertiser: r.AdvertiserID, Version: r.Version, Day: int32(r.Day),
 		Daily: int64(r.Daily), Today: int64(r.Today), Total: int64(r.Total), Balance: int64(r.Balance),
 	}
 }
 
-func (r room) ledger() ledger.Room {
-	return ledger.Room{
+func (r room) ledger() reserve.Room {
+	return reserve.Room{
 		CampaignID: r.CampaignID, AdvertiserID: r.Advertiser, Version: r.Version, Day: day.Day(r.Day),
 		Daily: money.Micros(r.Daily), Today: money.Micros(r.Today), Total: money.Micros(r.Total), Balance: money.Micros(r.Balance),
 	}
@@ -56,7 +56,7 @@ func (r room) ledger() ledger.Room {
 // about those that were new. What was released goes to the reservations of epoch.
 // Versions must not be negative. Errors: Redis does not answer, or by its clock the rooms are of a past day; then nothing is
 // written until the clock of whoever made them agrees again, and nodes grant from what they have.
-func (r *Rooms) PublishRooms(ctx context.Context, epoch int64, rooms []ledger.Room) error {
+func (r *Rooms) PublishRooms(ctx context.Context, epoch int64, rooms []reserve.Room) error {
 	for len(rooms) > 0 {
 		chunk := rooms[:min(roomChunk, len(rooms))]
 		rooms = rooms[len(chunk):]
@@ -75,7 +75,7 @@ func (r *Rooms) PublishRooms(ctx context.Context, epoch int64, rooms []ledger.Ro
 	return nil
 }
 
-func oldest(rooms []ledger.Room) day.Day {
+func oldest(rooms []reserve.Room) day.Day {
 	first := rooms[0].Day
 	for i := range rooms {
 		first = min(first, rooms[i].Day)
@@ -83,7 +83,7 @@ func oldest(rooms []ledger.Room) day.Day {
 	return first
 }
 
-func (r *Rooms) publishArgs(epoch int64, rooms []ledger.Room) (keys []string, args []any, err error) {
+func (r *Rooms) publishArgs(epoch int64, rooms []reserve.Room) (keys []string, args []any, err error) {
 	names := r.client.keys.reserved(epoch)
 	keys = append(make([]string, 0, 2+2*len(rooms)), r.client.keys.rooms, r.client.keys.reservations)
 	args = append(make([]any, 0, 5+5*len(rooms)), reservationArgs[:]...)
@@ -98,7 +98,7 @@ func (r *Rooms) publishArgs(epoch int64, rooms []ledger.Room) (keys []string, ar
 			return nil, nil, fmt.Errorf("encode room of campaign %s: %w", room.CampaignID, err)
 		}
 		limited := 0
-		if room.Balance != ledger.Unlimited {
+		if room.Balance != reserve.Unlimited {
 			limited = 1
 		}
 		id := room.CampaignID.String()
@@ -112,9 +112,9 @@ func (r *Rooms) publishArgs(epoch int64, rooms []ledger.Room) (keys []string, ar
 }
 
 // All loads every room, in no order.
-func (r *Rooms) All(ctx context.Context) ([]ledger.Room, error) {
-	found := make(map[uuid.UUID]ledger.Room)
-	err := r.EachRoom(ctx, func(page []ledger.Room) {
+func (r *Rooms) All(ctx context.Context) ([]reserve.Room, error) {
+	found := make(map[uuid.UUID]reserve.Room)
+	err := r.EachRoom(ctx, func(page []reserve.Room) {
 		for _, one := range page {
 			found[one.CampaignID] = one // a scan may show one twice
 		}
@@ -124,8 +124,8 @@ func (r *Rooms) All(ctx context.Context) ([]ledger.Room, error) {
 
 // EachRoom reads every room, in no order, and hands them over in pages, each of which is used again when take returns.
 // It may show a room twice.
-func (r *Rooms) EachRoom(ctx context.Context, take func(page []ledger.Room)) error {
-	var page []ledger.Room
+func (r *Rooms) EachRoom(ctx context.Context, take func(page []reserve.Room)) error {
+	var page []reserve.Room
 	for cursor := uint64(0); ; {
 		pairs, next, err := r.client.rdb.HScan(ctx, r.client.keys.rooms, cursor, "", readChunk).Result()
 		if err != nil {

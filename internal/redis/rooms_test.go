@@ -9,13 +9,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"adnet/internal/ledger"
+	"adnet/internal/reserve"
 )
 
 func TestRoomsAreReadAsWritten(t *testing.T) {
 	one := room{
 		CampaignID: uuid.New(), Advertiser: uuid.New(), Version: math.MaxInt64, Day: math.MinInt32,
-		Daily: 1, Today: -2, Total: 3, Balance: int64(ledger.Unlimited),
+		Daily: 1, Today: -2, Total: 3, Balance: int64(reserve.Unlimited),
 	}
 	for _, want := range []room{one, {}} {
 		text, err := json.Marshal(want)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"adnet/internal/day"
-	"adnet/internal/ledger"
+	"adnet/internal/reserve"
 
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -165,7 +165,7 @@ func dump(t *testing.T, client *Client, now time.Time) (got db, expires []string
 var timeInText = regexp.MustCompile(`<now([+-]\d+s)?>`)
 
 func today(now time.Time) string {
-	return strconv.Itoa(int(day.Of(now.Add(-2 * ledger.MaxClockSkew))))
+	return strconv.Itoa(int(day.Of(now.Add(-2 * reserve.MaxClockSkew))))
 }
 
 func expandTimes(text string, now time.Time) string {

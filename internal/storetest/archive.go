@@ -12,6 +12,7 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 	"adnet/internal/stream"
 
 	"github.com/google/uuid"
@@ -260,11 +261,11 @@ type follower struct {
 	t      *testing.T
 	reader RoomReader
 	cursor int64
-	rooms  map[uuid.UUID]ledger.Room
+	rooms  map[uuid.UUID]reserve.Room
 }
 
 func follow(t *testing.T, reader RoomReader) *follower {
-	return &follower{t: t, reader: reader, rooms: make(map[uuid.UUID]ledger.Room)}
+	return &follower{t: t, reader: reader, rooms: make(map[uuid.UUID]reserve.Room)}
 }
 
 // read takes what changed and returns which campaigns got a newer version.
@@ -291,7 +292,7 @@ func (f *follower) read() map[uuid.UUID]bool {
 }
 
 func roomsFollow(t *testing.T, l Ledger) {
-	f := follow(t, l.Rooms(ledger.RoomsOptions{}))
+	f := follow(t, l.Rooms(reserve.RoomOptions{}))
 	require.Empty(t, f.read())
 	owner := AddUser(t, l.Stores)
 	a, b := priced(t, l, owner, 2*money.USD, 5*money.USD), priced(t, l, owner, 3*money.USD, 4*money.USD)
@@ -317,14 +318,14 @@ func roomsFollow(t *testing.T, l Ledger) {
 	require.Equal(t, map[uuid.UUID]bool{b.ID: true}, f.read())
 	require.Equal(t, money.USD, f.rooms[b.ID].Today)
 
-	all := follow(t, l.Rooms(ledger.RoomsOptions{})) // a reader that lost everything
+	all := follow(t, l.Rooms(reserve.RoomOptions{})) // a reader that lost everything
 	require.Len(t, all.read(), 2)
 	require.Equal(t, f.rooms, all.rooms)
 }
 
 // roomsRelease: a settled event releases its ad's price once, in the room of the same instant, whatever the verdict.
 func roomsRelease(t *testing.T, l Ledger) {
-	f := follow(t, l.Rooms(ledger.RoomsOptions{}))
+	f := follow(t, l.Rooms(reserve.RoomOptions{}))
 	owner := AddUser(t, l.Stores)
 	c := priced(t, l, owner, 25_000, 5*money.USD)
 	f.read()
@@ -370,23 +371,23 @@ func roomsRelease(t *testing.T, l Ledger) {
 	unsigned.Event.Proof = ledger.UnsignedBillable
 	_, err = apply(t.Context(), l.Settler, batchOf(partition(0), 5, old, unsigned))
 	require.NoError(t, err)
-	all := follow(t, l.Rooms(ledger.RoomsOptions{}))
+	all := follow(t, l.Rooms(reserve.RoomOptions{}))
 	all.read()
 	f.rooms = all.rooms
 	require.Equal(t, want, released())
 
-	epochs := l.Rooms(ledger.RoomsOptions{}).(interface {
+	epochs := l.Rooms(reserve.RoomOptions{}).(interface {
 		Prune(ctx context.Context, minute day.Minute) error
 	})
 	require.NoError(t, epochs.Prune(t.Context(), minute+1))
-	all = follow(t, l.Rooms(ledger.RoomsOptions{}))
+	all = follow(t, l.Rooms(reserve.RoomOptions{}))
 	all.read()
 	require.Empty(t, all.rooms[c.ID].Released)
 	requireClean(t, l, ledger.AuditOptions{})
 }
 
 func roomsEpochs(t *testing.T, l Ledger) {
-	epochs := l.Rooms(ledger.RoomsOptions{}).(interface {
+	epochs := l.Rooms(reserve.RoomOptions{}).(interface {
 		Epoch(ctx context.Context) (int64, error)
 		NextEpoch(ctx context.Context) (int64, error)
 	})
@@ -406,7 +407,7 @@ func roomsEpochs(t *testing.T, l Ledger) {
 func roomsPrepaid(t *testing.T, l Ledger) {
 	rich, poor := AddUser(t, l.Stores), AddUser(t, l.Stores)
 	a, b := priced(t, l, rich, 9*money.USD, 9*money.USD), priced(t, l, poor, 9*money.USD, 9*money.USD)
-	f, open := follow(t, l.Rooms(ledger.RoomsOptions{Prepaid: true})), follow(t, l.Rooms(ledger.RoomsOptions{}))
+	f, open := follow(t, l.Rooms(reserve.RoomOptions{Prepaid: true})), follow(t, l.Rooms(reserve.RoomOptions{}))
 	f.read()
 	open.read()
 	require.Zero(t, f.rooms[a.ID].Balance)
@@ -426,5 +427,5 @@ func roomsStates(t *testing.T, l Ledger) {
 	}
 	AddCampaign(t, l.Stores, owner.ID, campaign.Rejected)
 	AddCampaign(t, l.Stores, owner.ID, campaign.Archived)
-	require.Equal(t, kept, follow(t, l.Rooms(ledger.RoomsOptions{})).read())
+	require.Equal(t, kept, follow(t, l.Rooms(reserve.RoomOptions{})).read())
 }

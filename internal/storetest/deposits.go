@@ -14,6 +14,7 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -408,7 +409,7 @@ func anyOrderAtOnce(t *testing.T, l Ledger) {
 func roomFollowsDeposit(t *testing.T, l Ledger) {
 	u := AddUser(t, l.Stores)
 	c := priced(t, l, u, money.USD, money.USD)
-	reader := l.Rooms(ledger.RoomsOptions{Prepaid: true})
+	reader := l.Rooms(reserve.RoomOptions{Prepaid: true})
 	rooms, cursor, err := reader.Rooms(t.Context(), 0)
 	require.NoError(t, err)
 	require.Len(t, rooms, 1)

@@ -14,6 +14,7 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 	"adnet/internal/stream"
 
 	"github.com/google/uuid"
@@ -43,7 +44,7 @@ type Accounts interface {
 
 // RoomReader is how the projection follows budgets.
 type RoomReader interface {
-	Rooms(ctx context.Context, cursor int64) (rooms []ledger.Room, next int64, err error)
+	Rooms(ctx context.Context, cursor int64) (rooms []reserve.Room, next int64, err error)
 }
 
 // Ledger is the ledger side of the implementation under test, empty.
@@ -52,7 +53,7 @@ type Ledger struct {
 	Settler  Settler
 	Archive  Archive
 	Accounts Accounts
-	Rooms    func(ledger.RoomsOptions) RoomReader
+	Rooms    func(reserve.RoomOptions) RoomReader
 	// Deposit credits an advertiser's cash account with a balanced transaction.
 	Deposit func(ctx context.Context, advertiser uuid.UUID, amount money.Micros) error
 	// Deposits is what payment providers move.

@@ -10,6 +10,7 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -342,16 +343,16 @@ func clawbackReopens(t *testing.T, l Ledger) {
 }
 
 // roomOf is a campaign's room and its version.
-func roomOf(t *testing.T, l Ledger, id uuid.UUID) (ledger.Room, int64, error) {
+func roomOf(t *testing.T, l Ledger, id uuid.UUID) (reserve.Room, int64, error) {
 	t.Helper()
-	rooms, _, err := l.Rooms(ledger.RoomsOptions{}).Rooms(t.Context(), 0)
+	rooms, _, err := l.Rooms(reserve.RoomOptions{}).Rooms(t.Context(), 0)
 	for _, r := range rooms {
 		if r.CampaignID == id {
 			return r, r.Version, err
 		}
 	}
 	t.Fatal("no room")
-	return ledger.Room{}, 0, err
+	return reserve.Room{}, 0, err
 }
 
 // clawbackUnderLoad claws back while further campaigns are charged for the case.

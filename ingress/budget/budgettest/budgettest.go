@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"adnet/internal/day"
-	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 
 	"github.com/google/uuid"
 )
@@ -19,7 +19,7 @@ import (
 const GatherFor = time.Second
 
 // keep is how many minutes a minute is counted at most.
-const keep = ledger.MaxReservation + 5
+const keep = reserve.MaxMinutes + 5
 
 // ErrDown is the answer while [Store.Down].
 var ErrDown = errors.New("the store is down")
@@ -35,7 +35,7 @@ type Store struct {
 	epoch      int64
 	opens      time.Time
 	beat       day.Minute
-	rooms      map[uuid.UUID]ledger.Room
+	rooms      map[uuid.UUID]reserve.Room
 	campaigns  map[uuid.UUID]*campaign
 	advertiser map[uuid.UUID]money.Micros // reserved
 	seen       map[string]int64
@@ -94,11 +94,11 @@ func (s *Store) Beat(at time.Time) {
 }
 
 // Publish writes a room as the projector does.
-func (s *Store) Publish(r ledger.Room) {
+func (s *Store) Publish(r reserve.Room) {
 	s.Lock()
 	defer s.Unlock()
 	if s.rooms == nil {
-		s.rooms = make(map[uuid.UUID]ledger.Room)
+		s.rooms = make(map[uuid.UUID]reserve.Room)
 	}
 	if old, known := s.rooms[r.CampaignID]; !known || old.Version < r.Version {
 		s.rooms[r.CampaignID] = r
@@ -111,7 +111,7 @@ func (s *Store) Publish(r ledger.Room) {
 	for _, released := range r.Released {
 		c.released[released.Minute] = max(c.released[released.Minute], released.Amount)
 	}
-	s.reserve(c, r.AdvertiserID, r.Balance != ledger.Unlimited, s.sum(c))
+	s.reserve(c, r.AdvertiserID, r.Balance != reserve.Unlimited, s.sum(c))
 }
 
 // Outstanding is what is reserved of a campaign, as it was last summed.
@@ -175,7 +175,7 @@ func (s *Store) reserve(c *campaign, advertiser uuid.UUID, limited bool, out mon
 }
 
 // Claim implements budget.Store.
-func (s *Store) Claim(_ context.Context, call ledger.ClaimCall) (reply ledger.ClaimReply, err error) {
+func (s *Store) Claim(_ context.Context, call reserve.Call) (reply reserve.Reply, err error) {
 	s.Lock()
 	defer s.Unlock()
 	reply.Nodes = max(1, s.Nodes)
@@ -184,15 +184,15 @@ func (s *Store) Claim(_ context.Context, call ledger.ClaimCall) (reply ledger.Cl
 	}
 	switch {
 	case s.Down:
-		return ledger.ClaimReply{}, ErrDown
-	case reply.Ahead.Abs() > ledger.MaxClockSkew:
-		reply.State = ledger.ClaimsSkewed
+		return reserve.Reply{}, ErrDown
+	case reply.Ahead.Abs() > reserve.MaxClockSkew:
+		reply.State = reserve.Skewed
 		return reply, nil
 	case s.epoch < call.Epoch || s.epoch == 0, s.epoch == call.Epoch && s.seen[call.Node] < call.Acked:
-		s.epoch, reply.State = 0, ledger.ClaimsLost
+		s.epoch, reply.State = 0, reserve.Lost
 		return reply, nil
 	case s.epoch > call.Epoch:
-		reply.State, reply.Epoch = ledger.ClaimsMoved, s.epoch
+		reply.State, reply.Epoch = reserve.Moved, s.epoch
 		return reply, nil
 	}
 	if s.seen == nil {
@@ -206,23 +206,23 @@ func (s *Store) Claim(_ context.Context, call ledger.ClaimCall) (reply ledger.Cl
 	return reply, nil
 }
 
-func (s *Store) claim(call *ledger.ClaimCall, k *ledger.Claim) ledger.Claimed {
+func (s *Store) claim(call *reserve.Call, k *reserve.Claim) reserve.Claimed {
 	who := holder{call.Node, k.Bid, slot{k.Minute, k.Window}}
 	var old mark
 	if c := s.campaigns[k.CampaignID]; c != nil {
 		old = c.holders[who]
 	}
-	granted, refusal := old.amount, ledger.Granted
+	granted, refusal := old.amount, reserve.Granted
 	switch {
 	case old.known && old.seq >= call.Seq: // a later call has spoken
-		return ledger.Claimed{Held: granted}
+		return reserve.Claimed{Held: granted}
 	case k.Exact:
 		granted = k.Held
 	case k.Held > old.amount:
 		granted, refusal = s.grant(k, old.amount)
 	}
 	if granted == old.amount && !k.Exact {
-		return ledger.Claimed{Held: granted, Refusal: refusal}
+		return reserve.Claimed{Held: granted, Refusal: refusal}
 	}
 	c := s.campaign(k.CampaignID)
 	c.holders[who] = mark{granted, call.Seq, true}
@@ -231,26 +231,26 @@ func (s *Store) claim(call *ledger.ClaimCall, k *ledger.Claim) ledger.Claimed {
 		out := c.out + granted - old.amount
 		if k.Exact {
 			if room, known := s.rooms[k.CampaignID]; known {
-				c.limited = room.Balance != ledger.Unlimited
+				c.limited = room.Balance != reserve.Unlimited
 			}
 			out = s.sum(c)
 		}
 		s.reserve(c, k.AdvertiserID, c.limited, out)
 	}
-	return ledger.Claimed{Held: granted, Refusal: refusal}
+	return reserve.Claimed{Held: granted, Refusal: refusal}
 }
 
-func (s *Store) grant(k *ledger.Claim, old money.Micros) (money.Micros, ledger.Refusal) {
+func (s *Store) grant(k *reserve.Claim, old money.Micros) (money.Micros, reserve.Refusal) {
 	now := s.Now()
 	room, known := s.rooms[k.CampaignID]
 	switch {
 	case now.Before(s.opens):
-		return old, ledger.Opening
+		return old, reserve.Opening
 	case !known:
-		return old, ledger.NoBudget
+		return old, reserve.NoBudget
 	}
-	limited, today := room.Balance != ledger.Unlimited, room.Today
-	switch date := day.Of(now.Add(-2 * ledger.MaxClockSkew)); {
+	limited, today := room.Balance != reserve.Unlimited, room.Today
+	switch date := day.Of(now.Add(-2 * reserve.MaxClockSkew)); {
 	case date > room.Day:
 		today = room.Daily
 	case date < room.Day:
@@ -273,8 +273,8 @@ func (s *Store) grant(k *ledger.Claim, old money.Micros) (money.Micros, ledger.R
 	delta := min(k.Held-old, max(k.Step, free/money.Micros(2*max(1, s.Nodes))), free)
 	delta -= delta % k.Step
 	if budget < k.Price || old+delta < k.Least || delta <= 0 {
-		return old, ledger.NoRoom
+		return old, reserve.NoRoom
 	}
 	s.campaign(k.CampaignID).limited = limited
-	return old + delta, ledger.Granted
+	return old + delta, reserve.Granted
 }

@@ -9,8 +9,8 @@ import (
 	"adnet/ingress/catalog"
 	"adnet/internal/campaign"
 	"adnet/internal/demo"
-	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -34,10 +34,10 @@ func (p Projection) CampaignsSince(context.Context, int64) ([]campaign.Campaign,
 }
 
 // EachRoom implements catalog.Source.
-func (p Projection) EachRoom(_ context.Context, take func([]ledger.Room)) error {
-	rooms := make([]ledger.Room, len(p))
+func (p Projection) EachRoom(_ context.Context, take func([]reserve.Room)) error {
+	rooms := make([]reserve.Room, len(p))
 	for i := range p {
-		rooms[i] = ledger.Room{CampaignID: p[i].ID, Daily: p[i].DailyBudget, Today: p[i].DailyBudget, Total: p[i].TotalBudget, Balance: money.Max}
+		rooms[i] = reserve.Room{CampaignID: p[i].ID, Daily: p[i].DailyBudget, Today: p[i].DailyBudget, Total: p[i].TotalBudget, Balance: money.Max}
 	}
 	take(rooms)
 	return nil

@@ -13,8 +13,8 @@ import (
 	"adnet/auction/ranker"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
-	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -75,11 +75,11 @@ func (q *queue) Pop() any          { old := *q; x := old[len(old)-1]; *q = old[:
 // world is the catalog of the simulation.
 type world struct {
 	campaign campaign.Campaign
-	room     ledger.Room
+	room     reserve.Room
 }
 
 func (w *world) Creative(uuid.UUID) (*campaign.Campaign, bool) { return &w.campaign, true }
-func (w *world) Room(uuid.UUID) (ledger.Room, bool)            { return w.room, true }
+func (w *world) Room(uuid.UUID) (reserve.Room, bool)           { return w.room, true }
 
 func (s scenario) run() dayOut {
 	r := rand.New(rand.NewPCG(s.seed, 77))
@@ -92,7 +92,7 @@ func (s scenario) run() dayOut {
 	budget := money.Micros(s.units) * price
 	w := &world{
 		campaign: campaign.Campaign{ID: uuid.UUID{15: byte(s.seed), 3: 9}, Pacing: campaign.PacingEven, BillingModel: s.model, BidAmount: bid, DailyBudget: budget},
-		room:     ledger.Room{Day: day.Of(midnight), Daily: budget, Today: budget, Total: 100 * budget, Balance: money.Max},
+		room:     reserve.Room{Day: day.Of(midnight), Daily: budget, Today: budget, Total: 100 * budget, Balance: money.Max},
 	}
 	billing, _ := ranker.ParseBilling(string(s.model))
 	entry := &auction.Campaign{ID: auction.ID(w.campaign.ID), Bid: bid, Billing: billing}

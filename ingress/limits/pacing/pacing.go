@@ -22,9 +22,9 @@ import (
 	"adnet/auction/ranker"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
-	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/obs"
+	"adnet/internal/reserve"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
@@ -47,7 +47,7 @@ const (
 // Campaigns is what this node knows of campaigns and of their spend; see catalog.Catalog.
 type Campaigns interface {
 	Creative(id uuid.UUID) (*campaign.Campaign, bool)
-	Room(id uuid.UUID) (ledger.Room, bool)
+	Room(id uuid.UUID) (reserve.Room, bool)
 }
 
 // Curves answers the traffic curves of those campaigns that have one; see redis.Curves.
@@ -294,7 +294,7 @@ func expected(model campaign.BillingModel) float64 {
 }
 
 // today is what a campaign has spent on day and what it may spend on it altogether.
-func today(room ledger.Room, date day.Day) (spent, budget money.Micros) {
+func today(room reserve.Room, date day.Day) (spent, budget money.Micros) {
 	if date <= room.Day {
 		spent = max(0, room.Daily-room.Today)
 	}

@@ -13,8 +13,8 @@ import (
 	"adnet/auction/ranker"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
-	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -25,7 +25,7 @@ func paced(units money.Micros) *world {
 	price := 5 * money.USD / 1000
 	return &world{
 		campaign: campaign.Campaign{ID: uuid.UUID{15: 9}, Pacing: campaign.PacingEven, BillingModel: campaign.CPM, BidAmount: 5 * money.USD, DailyBudget: units * price},
-		room:     ledger.Room{Day: day.Of(midnight), Daily: units * price, Today: units * price, Total: 100 * units * price, Balance: money.Max},
+		room:     reserve.Room{Day: day.Of(midnight), Daily: units * price, Today: units * price, Total: 100 * units * price, Balance: money.Max},
 	}
 }
 

@@ -1,4 +1,4 @@
-package ledger
+package reserve
 
 import (
 	"adnet/internal/day"
@@ -6,6 +6,11 @@ import (
 
 	"github.com/google/uuid"
 )
+
+// RoomOptions says how rooms are computed.
+type RoomOptions struct {
+	Prepaid bool // the deposited balance limits cash campaigns (ADNET_PREPAID=required)
+}
 
 // Room is how much a campaign may still spend, as the ledger knew it when it was read. It is an
 // absolute value, never a difference: writing an older one over a newer one is refused by Version.
@@ -24,11 +29,19 @@ type Room struct {
 	Released []Released
 }
 
-// Left is the most that the campaign may be charged on day.
-func (r Room) Left(date day.Day) money.Micros {
+// Left is the most that the campaign may be charged on a day.
+func (r Room) Left(on day.Day) money.Micros {
 	today := r.Today
-	if date > r.Day {
+	if on > r.Day {
 		today = r.Daily
 	}
 	return max(0, min(today, r.Total, r.Balance))
+}
+
+// Released is how much of a campaign's reservations of one minute's auctions settlement has used up, whatever the
+// verdict was. It is an absolute sum and only grows.
+type Released struct {
+	CampaignID uuid.UUID
+	Minute     day.Minute
+	Amount     money.Micros // > 0
 }

@@ -1,0 +1,81 @@
+package reserve
+
+import (
+	"time"
+
+	"adnet/internal/day"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// Claim asks to move what a node holds of a campaign, for the auctions of one minute, to an absolute amount. Amounts
+// are sums of the node's reservations in micro-USD and of what it may still reserve without asking.
+type Claim struct {
+	CampaignID   uuid.UUID
+	AdvertiserID uuid.UUID
+	Minute       day.Minute
+	Window       int64 // minutes after which what is held counts as expired, 1 … [MaxMinutes]
+	Bid          bool  // held for OpenRTB bids, which are counted apart
+
+	// Held is what is asked for. With Exact the answer is this amount, more or less than before: what the node says is
+	// reserved is reserved. Otherwise it is raised as far as the room allows and never lowered.
+	Held  money.Micros
+	Exact bool
+	Least money.Micros // raising to less than this is no use: then nothing is raised
+	Step  money.Micros // one reservation, > 0; raised by whole steps
+	Price money.Micros // what one charge may cost: nothing is raised while the room is smaller
+}
+
+// Refusal says why a claim was not raised to what is useful.
+type Refusal int
+
+// The refusals.
+const (
+	Granted  Refusal = iota
+	NoRoom           // what is left of the budgets or of the balance is reserved or spent
+	NoBudget         // the campaign's room is not known (yet)
+	Opening          // the reservations of a rebuilt store are still being gathered
+)
+
+// Claimed is the answer to a [Claim].
+type Claimed struct {
+	Held    money.Micros // absolute, after it
+	Refusal Refusal
+}
+
+// State says whether a [Call] counted.
+type State int
+
+// The states of the shared store of reservations, as one node sees it.
+const (
+	Counted State = iota
+	// Lost: the store is empty, older than what the node has seen, or not rebuilt yet. Nothing counted.
+	Lost
+	// Moved: the store was rebuilt under another epoch. Nothing counted; the node has to say what it holds.
+	Moved
+	// Skewed: the node's clock and the store's are more than [MaxClockSkew] apart. Nothing counted.
+	Skewed
+)
+
+// Call is one exchange of a node with the shared store of reservations.
+type Call struct {
+	Node  string
+	Epoch int64 // that the node works in
+	// Seq numbers the node's calls in the epoch; a call that arrives behind a later one about the same claim changes
+	// nothing. Acked is the highest one that was answered: a store that does not know it lost something.
+	Seq, Acked int64
+	// Clock is the node's time when it calls; the zero time is not compared.
+	Clock  time.Time
+	Claims []Claim
+}
+
+// Reply is the answer to a [Call]; Claims are in its order, and empty unless it was counted.
+type Reply struct {
+	State State
+	Epoch int64 // of the store; 0 for none
+	Nodes int   // live ones, ≥ 1
+	// Ahead is Clock less the store's time when it was asked: how far the node's clock is ahead, less the way there.
+	Ahead  time.Duration
+	Claims []Claimed
+}
