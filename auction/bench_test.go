@@ -8,6 +8,7 @@ import (
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/auction/target"
+	"adnet/internal/cputime"
 	"adnet/internal/money"
 )
 
@@ -35,12 +36,14 @@ func BenchmarkDecide(b *testing.B) {
 				var scratch auction.Scratch
 				b.ReportAllocs()
 				filled, i := 0, 0
+				used := cputime.Start(b)
 				for b.Loop() {
 					if auction.Decide(&requests[i%len(requests)], index, nil, &scratch).Winner != nil {
 						filled++
 					}
 					i++
 				}
+				used.Report()
 				b.ReportMetric(float64(filled)/float64(i), "fill")
 			})
 		}
@@ -81,6 +84,7 @@ func BenchmarkLinearScan(b *testing.B) {
 	p := newPopulation(7, 534)
 	campaigns, requests, table := scannable(p.campaigns(100_000)), p.contexts(1000), ranker.OverlapV1()
 	tokens, tools := map[string]bool{}, map[string]bool{}
+	used := cputime.Start(b)
 	for i := 0; b.Loop(); i++ {
 		req := &requests[i%len(requests)]
 		clear(tokens)
@@ -118,6 +122,7 @@ func BenchmarkLinearScan(b *testing.B) {
 			b.Fatal("nothing matches")
 		}
 	}
+	used.Report()
 }
 
 // BenchmarkScanOfTargetings looks at every campaign, too, but matches each distinct targeting, of 534, only once an
@@ -126,6 +131,7 @@ func BenchmarkScanOfTargetings(b *testing.B) {
 	p := newPopulation(7, 534)
 	index, requests := target.Build(ranker.OverlapV1(), p.campaigns(100_000)), p.contexts(1000)
 	table := index.Table()
+	used := cputime.Start(b)
 	for i := 0; b.Loop(); i++ {
 		req := &requests[i%len(requests)]
 		matcher := target.NewMatcher(&target.Query{
@@ -145,6 +151,7 @@ func BenchmarkScanOfTargetings(b *testing.B) {
 			b.Fatal("nothing matches")
 		}
 	}
+	used.Report()
 }
 
 func BenchmarkBuild(b *testing.B) {

@@ -10,7 +10,6 @@ import (
 	"runtime/metrics"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"adnet/ingress/mcp"
 	"adnet/ingress/track"
 	"adnet/internal/campaign"
+	"adnet/internal/cputime"
 	"adnet/internal/demo"
 	"adnet/internal/reserve"
 
@@ -175,7 +175,7 @@ func (k *kind) send(b *testing.B, n int) {
 	body := &closable{}
 	w := &writer{header: http.Header{}}
 	allocated, objects := allocations()
-	before := cpu(b)
+	before := cputime.Used(b)
 	for range n {
 		body.Reset(k.bodies[k.sent%len(k.bodies)])
 		clear(w.header)
@@ -189,7 +189,7 @@ func (k *kind) send(b *testing.B, n int) {
 		}
 		k.sent++
 	}
-	k.used += cpu(b) - before
+	k.used += cputime.Used(b) - before
 	allocatedAfter, objectsAfter := allocations()
 	k.bytes, k.objects, k.fresh = k.bytes+allocatedAfter-allocated, k.objects+objectsAfter-objects, k.fresh+allocatedAfter-allocated
 }
@@ -205,9 +205,9 @@ func collect(b *testing.B, kinds []*kind) {
 	if total < headRoom {
 		return
 	}
-	before := cpu(b)
+	before := cputime.Used(b)
 	runtime.GC()
-	took := cpu(b) - before
+	took := cputime.Used(b) - before
 	for _, k := range kinds {
 		k.used += time.Duration(float64(took) * float64(k.fresh) / float64(total))
 		k.fresh = 0
@@ -219,14 +219,6 @@ func allocations() (bytes, objects uint64) {
 	samples := [...]metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/allocs:objects"}}
 	metrics.Read(samples[:])
 	return samples[0].Value.Uint64(), samples[1].Value.Uint64()
-}
-
-// cpu is what the process has used; unlike time it does not depend on who else is running.
-func cpu(b *testing.B) time.Duration {
-	b.Helper()
-	var used syscall.Rusage
-	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // closable is a request's body at hand.

@@ -4,64 +4,218 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
-
-// servers tell the stack's processes by a part of their command line.
-var servers = map[string]string{"kafka.Kafka": "kafka", "clickhouse-child": "clickhouse", "redis-server": "redis", "postgres": "postgres"}
 
 // ticksPerSecond is the unit of /proc's times, fixed for user space on Linux.
 const ticksPerSecond = 100
 
-// usedCPU is the processor time that each kind of process has used, in seconds: what the session started, itself
-// as "generator", and the stack's servers.
-func (s *session) usedCPU() map[string]float64 {
-	names := map[int]string{os.Getpid(): "generator"}
+// generator names this process: the load generator, and whatever a row runs in it.
+const generator = "generator"
+
+// reading is what /proc says at one moment. Times are in seconds of processor time, machine and processes since each began.
+type reading struct {
+	ours    map[string]float64 // what the session started, itself as generator, and its servers
+	session float64            // all of these, and what ended of them
+	kernel  float64            // the kernel's own threads, which work for everybody
+	machine machineTime
+}
+
+// machineTime is the first line of /proc/stat, of all processors together.
+type machineTime struct{ busy, idle, steal float64 }
+
+// processTime is what the accounting says of one process.
+type processTime struct {
+	parent        int
+	used, reaped  float64 // its own, and that of children that it waited for
+	kernelsThread bool
+}
+
+// read takes a reading. Processes that are gone while it reads count with what their parents inherit.
+func (s *session) read() reading {
+	names := map[int]string{os.Getpid(): generator}
 	for _, p := range s.processes {
 		names[p.cmd.Process.Pid] = p.name
 	}
-	used := map[string]float64{}
+	all := map[int]processTime{}
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range dirs {
 		pid, _ := strconv.Atoi(filepath.Base(dir))
-		name := names[pid]
-		if name == "" {
-			if name = serverOf(dir); name == "" {
-				continue
+		if text, err := os.ReadFile(filepath.Join(dir, "stat")); err == nil {
+			all[pid] = parseProcess(pid, text)
+		}
+	}
+	text, _ := os.ReadFile("/proc/stat")
+	r := reading{ours: map[string]float64{}, machine: parseMachine(text)}
+	for pid, p := range all {
+		if p.kernelsThread {
+			r.kernel += p.used
+			continue
+		}
+		name, server := s.kind(all, names, pid)
+		switch {
+		case name == "":
+			continue
+		case server:
+			r.ours[name] += p.used + p.reaped
+		default: // what a process of the session has reaped had a name of its own
+			r.ours[name] += p.used
+		}
+		r.session += p.used + p.reaped
+	}
+	return r
+}
+
+// kind names a process by itself or its nearest ancestor that has a name; empty for a stranger.
+func (s *session) kind(all map[int]processTime, names map[int]string, pid int) (name string, server bool) {
+	for range 64 { // a chain of parents is short; the table may be torn
+		if name := names[pid]; name != "" {
+			return name, false
+		}
+		if name := s.servers[pid]; name != "" {
+			return name, true
+		}
+		p, known := all[pid]
+		if !known || p.parent == 0 {
+			break
+		}
+		pid = p.parent
+	}
+	return "", false
+}
+
+// kthreadd is the parent of the kernel's threads.
+const kthreadd = 2
+
+func parseProcess(pid int, text []byte) (p processTime) {
+	// The name in parentheses may hold anything; the parent is the second field after it, the times the 12th to 15th.
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) < 15 {
+		return p
+	}
+	p.parent, _ = strconv.Atoi(fields[1])
+	p.used = ticks(fields[11]) + ticks(fields[12])
+	p.reaped = ticks(fields[13]) + ticks(fields[14])
+	p.kernelsThread = p.parent == kthreadd || pid == kthreadd && p.parent == 0
+	return p
+}
+
+func parseMachine(text []byte) (m machineTime) {
+	line, _, _ := strings.Cut(string(text), "\n")
+	fields := strings.Fields(line) // cpu user nice system idle iowait irq softirq steal …
+	if len(fields) < 9 || fields[0] != "cpu" {
+		return m
+	}
+	m.busy = ticks(fields[1]) + ticks(fields[2]) + ticks(fields[3]) + ticks(fields[6]) + ticks(fields[7])
+	m.idle = ticks(fields[4]) + ticks(fields[5])
+	m.steal = ticks(fields[8])
+	return m
+}
+
+func ticks(field string) float64 {
+	n, _ := strconv.ParseFloat(field, 64)
+	return n / ticksPerSecond
+}
+
+// findServers names the processes that listen on the stack's addresses, as far as they are on this machine and may be
+// looked at. Another stack beside ours is a stranger.
+func (s *session) findServers() {
+	s.servers = map[int]string{}
+	ports := map[string]string{}
+	for name, addr := range map[string]string{"kafka": s.kafka, "redis": s.redis, "postgres": hostOf(s.postgres), "clickhouse": hostOf(s.clickhouse)} {
+		if _, port, err := net.SplitHostPort(addr); err == nil {
+			ports[port] = name
+		}
+	}
+	sockets := map[string]string{} // inode: name
+	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		text, _ := os.ReadFile(table)
+		for line := range strings.Lines(string(text)) {
+			if name, inode := listener(line, ports); name != "" {
+				sockets["socket:["+inode+"]"] = name
 			}
 		}
-		used[name] += cpuSeconds(dir)
 	}
-	return used
-}
-
-func serverOf(dir string) string {
-	line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
-	for part, name := range servers {
-		if bytes.Contains(line, []byte(part)) {
-			return name
+	links, _ := filepath.Glob("/proc/[0-9]*/fd/*")
+	for _, link := range links {
+		target, err := os.Readlink(link)
+		if name := sockets[target]; err == nil && name != "" {
+			pid, _ := strconv.Atoi(strings.Split(link, "/")[2])
+			s.servers[pid] = name
 		}
 	}
-	return ""
 }
 
-func cpuSeconds(dir string) float64 {
-	text, err := os.ReadFile(filepath.Join(dir, "stat"))
+// listener reads a line of /proc/net/tcp: whose listening socket it is, by port, and the socket's inode.
+func listener(line string, ports map[string]string) (name, inode string) {
+	const listening = "0A"
+	fields := strings.Fields(line)
+	if len(fields) < 10 || fields[3] != listening {
+		return "", ""
+	}
+	_, hex, _ := strings.Cut(fields[1], ":")
+	port, err := strconv.ParseUint(hex, 16, 16)
 	if err != nil {
-		return 0
+		return "", ""
 	}
-	// The name in parentheses may hold anything; the times are the 12th and 13th field after it.
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	if len(fields) < 13 {
-		return 0
+	return ports[strconv.FormatUint(port, 10)], fields[9]
+}
+
+// hostOf is host:port of a URL.
+func hostOf(server string) string {
+	u, err := url.Parse(server)
+	if err != nil {
+		return ""
 	}
-	user, _ := strconv.ParseFloat(fields[11], 64)
-	system, _ := strconv.ParseFloat(fields[12], 64)
-	return (user + system) / ticksPerSecond
+	return u.Host
+}
+
+// stretch is a piece of a run whose processor time is counted.
+type stretch struct {
+	s     *session
+	began time.Time
+	from  reading
+	probe *probe // nil where the machine reports stolen time
+}
+
+// begin starts to count.
+func (s *session) begin() *stretch {
+	w := &stretch{s: s, began: time.Now(), from: s.read()}
+	if w.from.machine.steal == 0 {
+		w.probe = startProbe()
+	}
+	return w
+}
+
+// end answers the processor time of each kind of process in µs for each of n units, and the share of the machine's
+// time that the session did not get.
+func (w *stretch) end(n float64) (cost map[string]float64, stolen float64) {
+	to := w.s.read()
+	hidden := 0.0
+	if w.probe != nil {
+		hidden = w.probe.end()
+	}
+	return perUnit(w.from.ours, to.ours, n), stolenShare(w.from, to, hidden)
+}
+
+// stolenShare is the share of the machine's time between two readings that went elsewhere: what the hypervisor reports
+// as stolen, hidden (a share that it took without saying so), and what processes of others used.
+func stolenShare(from, to reading, hidden float64) float64 {
+	a, b := from.machine, to.machine
+	steal, busy := b.steal-a.steal, b.busy-a.busy
+	all := busy + b.idle - a.idle + steal
+	if all <= 0 {
+		return hidden
+	}
+	strangers := max(0, busy-(to.session-from.session)-(to.kernel-from.kernel))
+	return min(1, (steal+strangers)/all+hidden)
 }
 
 // perUnit is the processor time between two readings, in µs for each of n units.
@@ -73,6 +227,16 @@ func perUnit(before, after map[string]float64, n float64) map[string]float64 {
 		}
 	}
 	return cost
+}
+
+// total adds up what processes cost, but for the ones left out.
+func total(cost map[string]float64, without ...string) (sum float64) {
+	for name, us := range cost {
+		if !slices.Contains(without, name) {
+			sum += us
+		}
+	}
+	return sum
 }
 
 func costs(cost map[string]float64) string {

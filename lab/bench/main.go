@@ -84,7 +84,7 @@ func (s *session) measure(ctx context.Context, chosen []row) error {
 	var failed error
 	for i, r := range chosen {
 		started := time.Now()
-		s.row = r.name
+		s.row = r
 		s.say("row %d of %d: %s against %s", i+1, len(chosen), r.ours, r.baseline)
 		got, err := r.run(ctx, s)
 		if err != nil {

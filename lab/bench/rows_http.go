@@ -20,23 +20,25 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// compare measures ours against a baseline at peak, then ours open loop at half of that.
+// compare measures ours against a baseline at peak, then ours open loop at half of that. The load generator belongs to
+// neither side.
 func (s *session) compare(ctx context.Context, ours, baseline traffic) (result, error) {
-	var r result
+	var mine, theirs map[string]float64
 	at := func(t traffic, cost *map[string]float64) sampler {
-		return func(ctx context.Context) (float64, error) {
-			before := s.usedCPU()
+		return func(ctx context.Context) (one sample, err error) {
+			counted := s.begin()
 			m, err := t.peak(ctx, s.cfg.Sample)
-			*cost = perUnit(before, s.usedCPU(), m.count)
-			return m.perSecond, err
+			*cost, one.stolen = counted.end(m.count)
+			one.rate, one.cpu = m.perSecond, total(*cost, generator)
+			return one, err
 		}
 	}
-	var err error
-	var theirs map[string]float64
-	if r.ours, r.baseline, err = s.alternate(ctx, at(ours, &r.cpu), at(baseline, &theirs)); err != nil {
+	r, err := s.alternate(ctx, at(ours, &mine), at(baseline, &theirs))
+	if err != nil {
 		return r, err
 	}
-	s.say("CPU µs a request: ours %s; baseline %s", costs(r.cpu), costs(theirs))
+	r.cpu = mine
+	s.say("CPU µs a request: ours %s; baseline %s", costs(mine), costs(theirs))
 	m, err := ours.open(ctx, r.ours/2, s.cfg.Sample)
 	s.say("open loop at %s/s: p50 %s, p99 %s", number(r.ours/2), m.p50, m.p99)
 	r.p50, r.p99 = m.p50, m.p99
@@ -76,8 +78,8 @@ func (t *traffic) record(method, path string) (reply, error) {
 	return r, nil
 }
 
-// sample is an auction to sign, but for its id.
-func sample() token.Auction {
+// anAuction is one to sign, but for its id.
+func anAuction() token.Auction {
 	return token.Auction{
 		CampaignID: uuid.New(), AdvertiserID: uuid.New(), DeveloperID: uuid.New(), Price: 5 * money.USD / 1000,
 		BillingModel: "cpm", Format: "image", IntegrationMethod: "rest", Surface: "chat", Region: "US", Language: "en", HostApp: "discord",
@@ -89,7 +91,7 @@ const perBatch = 100
 
 // sample is an auction that the site's own campaign won. A beacon of an unknown campaign would be another path.
 func (t *site) sample() token.Auction {
-	a := sample()
+	a := anAuction()
 	a.CampaignID = t.shown
 	return a
 }

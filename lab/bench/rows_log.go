@@ -144,49 +144,60 @@ func (p *pipeline) client(more ...kgo.Opt) (*kgo.Client, error) {
 	return kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(p.s.kafka), kgo.ProducerLinger(2 * time.Millisecond), kgo.RequiredAcks(kgo.AllISRAcks())}, more...)...)
 }
 
+// sample ends the stretch in which n units went through. Where components run in this process, or the baseline does,
+// its processor time belongs to the side.
+func (w *stretch) sample(n float64, without ...string) (one sample) {
+	one.rate = n / time.Since(w.began).Seconds()
+	var cost map[string]float64
+	cost, one.stolen = w.end(n)
+	one.cpu = total(cost, without...)
+	return one
+}
+
 // meter counts what went through, from the first records to the last.
 type meter struct {
+	s     *session
 	mu    sync.Mutex
 	want  int
 	seen  int
-	first time.Time
-	ended chan float64 // per second, when want have been seen
+	first *stretch
+	ended chan sample // when want have been seen
 }
 
-func newMeter(want int) *meter { return &meter{want: want, ended: make(chan float64, 1)} }
+func (s *session) newMeter(want int) *meter {
+	return &meter{s: s, want: want, ended: make(chan sample, 1)}
+}
 
 func (m *meter) start() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.first.IsZero() {
-		m.first = time.Now()
+	if m.first == nil {
+		m.first = m.s.begin()
 	}
 }
 
 func (m *meter) add(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.seen += n; m.seen >= m.want {
-		select {
-		case m.ended <- float64(m.seen) / time.Since(m.first).Seconds():
-		default:
-		}
+	if m.seen += n; m.seen >= m.want && m.first != nil {
+		m.ended <- m.first.sample(float64(m.seen))
+		m.first = nil
 	}
 }
 
-// wait answers the rate when everything went through.
-func (m *meter) wait(ctx context.Context, running <-chan error) (float64, error) {
+// wait answers the measurement when everything went through.
+func (m *meter) wait(ctx context.Context, running <-chan error) (sample, error) {
 	limit := time.NewTimer(5 * time.Minute)
 	defer limit.Stop()
 	select {
-	case rate := <-m.ended:
-		return rate, nil
+	case one := <-m.ended:
+		return one, nil
 	case err := <-running:
-		return 0, fmt.Errorf("the component ended: %w", err)
+		return sample{}, fmt.Errorf("the component ended: %w", err)
 	case <-limit.C:
-		return 0, fmt.Errorf("%d of %d went through in 5 minutes", m.seen, m.want)
+		return sample{}, fmt.Errorf("%d of %d went through in 5 minutes", m.seen, m.want)
 	case <-ctx.Done():
-		return 0, ctx.Err()
+		return sample{}, ctx.Err()
 	}
 }
 
@@ -216,11 +227,11 @@ func (g *meteredGroup) Done(ctx context.Context) error {
 }
 
 // runs lets a component work until its meter is full.
-func runs(ctx context.Context, m *meter, group *kafka.Group, run func(context.Context) error) (float64, error) {
+func runs(ctx context.Context, m *meter, group *kafka.Group, run func(context.Context) error) (sample, error) {
 	working, cancel := context.WithCancel(ctx)
 	running := make(chan error, 1)
 	go func() { running <- run(working) }()
-	rate, err := m.wait(ctx, running)
+	one, err := m.wait(ctx, running)
 	cancel()
 	if err == nil {
 		<-running
@@ -228,19 +239,19 @@ func runs(ctx context.Context, m *meter, group *kafka.Group, run func(context.Co
 	leave, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer stop()
 	group.Close(leave)
-	return rate, err
+	return one, err
 }
 
-// settleAll applies what is on the log and answers events per second.
-func (p *pipeline) settleAll(ctx context.Context, n int) (float64, error) {
+// settleAll applies what is on the log and measures it.
+func (p *pipeline) settleAll(ctx context.Context, n int) (sample, error) {
 	group, err := kafka.NewGroup(p.kafka, kafka.GroupConfig{Group: "adnet-settle", Topic: event.TopicEvents, Stored: p.store.Offsets}, kafka.Deps{Log: p.log})
 	if err != nil {
-		return 0, err
+		return sample{}, err
 	}
-	m := newMeter(n)
+	m := p.s.newMeter(n)
 	settler, err := settle.New(p.settle, settle.Deps{Records: &meteredGroup{Group: group, meter: m, settled: true}, Store: p.store, Log: p.log, Metrics: prometheus.NewRegistry()})
 	if err != nil {
-		return 0, err
+		return sample{}, err
 	}
 	return runs(ctx, m, group, settler.Run)
 }
@@ -260,23 +271,23 @@ func settling(ctx context.Context, s *session) (r result, err error) {
 	if _, err := db.Exec(ctx, "DROP TABLE IF EXISTS bench_copy; CREATE TABLE bench_copy (LIKE billed_event INCLUDING ALL)"); err != nil {
 		return r, err
 	}
-	ours := func(ctx context.Context) (float64, error) {
+	ours := func(ctx context.Context) (sample, error) {
 		if err := p.fill(ctx, n); err != nil {
-			return 0, err
+			return sample{}, err
 		}
 		return p.settleAll(ctx, n)
 	}
-	bare := func(ctx context.Context) (float64, error) {
+	bare := func(ctx context.Context) (sample, error) {
 		rows := make([][]any, n)
 		for i := range rows {
 			id := uuid.Must(uuid.NewV7())
 			rows[i] = []any{int32(day.OfUUID(id)), id, "impression"}
 		}
-		started := time.Now()
+		counted := s.begin()
 		_, err := db.CopyFrom(ctx, pgx.Identifier{"bench_copy"}, []string{"auction_day", "auction_id", "event_type"}, pgx.CopyFromRows(rows))
-		return float64(n) / time.Since(started).Seconds(), err
+		return counted.sample(float64(n)), err
 	}
-	if r.ours, r.baseline, err = s.alternate(ctx, ours, bare); err != nil {
+	if r, err = s.alternate(ctx, ours, bare); err != nil {
 		return r, err
 	}
 	return r, p.close()
@@ -296,18 +307,18 @@ func (p meteredPlans) MarkArchived(ctx context.Context, plan stream.Plan) error 
 	return err
 }
 
-// archiveAll copies what is settled and answers rows per second.
-func (p *pipeline) archiveAll(ctx context.Context, n int) (float64, error) {
+// archiveAll copies what is settled and measures it.
+func (p *pipeline) archiveAll(ctx context.Context, n int) (sample, error) {
 	group, err := kafka.NewGroup(p.kafka, kafka.GroupConfig{Group: "adnet-archive", Topic: event.TopicEvents, Stored: p.store.Archived}, kafka.Deps{Log: p.log})
 	if err != nil {
-		return 0, err
+		return sample{}, err
 	}
-	m := newMeter(n)
+	m := p.s.newMeter(n)
 	archiver, err := archive.New(p.archive, archive.Deps{
 		Records: &meteredGroup{Group: group, meter: m}, Plans: meteredPlans{p.store, m}, Sink: p.events, Log: p.log, Metrics: prometheus.NewRegistry(),
 	})
 	if err != nil {
-		return 0, err
+		return sample{}, err
 	}
 	return runs(ctx, m, group, archiver.Run)
 }
@@ -335,17 +346,17 @@ func archiving(ctx context.Context, s *session) (r result, err error) {
 	if err := conn.Exec(ctx, "CREATE OR REPLACE TABLE bench_rows AS events ENGINE = MergeTree PARTITION BY toYYYYMM(day) ORDER BY (campaign_id, day, type, auction_id)"); err != nil {
 		return r, err
 	}
-	ours := func(ctx context.Context) (float64, error) {
+	ours := func(ctx context.Context) (sample, error) {
 		if err := p.fill(ctx, n); err != nil {
-			return 0, err
+			return sample{}, err
 		}
 		if _, err := p.settleAll(ctx, n); err != nil {
-			return 0, err
+			return sample{}, err
 		}
 		return p.archiveAll(ctx, n)
 	}
-	bare := func(ctx context.Context) (float64, error) { return bareInsert(ctx, conn, n, p.archive.ChunkRows) }
-	if r.ours, r.baseline, err = s.alternate(ctx, ours, bare); err != nil {
+	bare := func(ctx context.Context) (sample, error) { return s.bareInsert(ctx, conn, n, p.archive.ChunkRows) }
+	if r, err = s.alternate(ctx, ours, bare); err != nil {
 		return r, err
 	}
 	return r, p.close()
@@ -388,10 +399,10 @@ func (t *site) catchUp(ctx context.Context) error {
 }
 
 // bareInsert writes n rows of events as the driver's documentation shows it: batches of rows.
-func bareInsert(ctx context.Context, conn chdriver.Conn, n, perBatch int) (float64, error) {
+func (s *session) bareInsert(ctx context.Context, conn chdriver.Conn, n, perBatch int) (sample, error) {
 	rows, err := conn.Query(ctx, fmt.Sprintf("SELECT * FROM events LIMIT %d", n))
 	if err != nil {
-		return 0, err
+		return sample{}, err
 	}
 	var all [][]any
 	for rows.Next() {
@@ -400,7 +411,7 @@ func bareInsert(ctx context.Context, conn chdriver.Conn, n, perBatch int) (float
 			into[i] = reflect.New(column.ScanType()).Interface()
 		}
 		if err := rows.Scan(into...); err != nil {
-			return 0, err
+			return sample{}, err
 		}
 		for i := range into {
 			into[i] = reflect.ValueOf(into[i]).Elem().Interface()
@@ -408,7 +419,7 @@ func bareInsert(ctx context.Context, conn chdriver.Conn, n, perBatch int) (float
 		all = append(all, into)
 	}
 	if err := rows.Err(); err != nil {
-		return 0, err
+		return sample{}, err
 	}
 	names := ""
 	for i, name := range rows.Columns() {
@@ -417,22 +428,22 @@ func bareInsert(ctx context.Context, conn chdriver.Conn, n, perBatch int) (float
 		}
 		names += name
 	}
-	started := time.Now()
+	counted := s.begin()
 	for from := 0; from < len(all); from += perBatch {
 		batch, err := conn.PrepareBatch(ctx, "INSERT INTO bench_rows ("+names+")")
 		if err != nil {
-			return 0, err
+			return sample{}, err
 		}
 		for _, row := range all[from:min(from+perBatch, len(all))] {
 			if err := batch.Append(row...); err != nil {
-				return 0, err
+				return sample{}, err
 			}
 		}
 		if err := batch.Send(); err != nil {
-			return 0, err
+			return sample{}, err
 		}
 	}
-	return float64(len(all)) / time.Since(started).Seconds(), nil
+	return counted.sample(float64(len(all))), nil
 }
 
 func producing(ctx context.Context, s *session) (r result, err error) {
@@ -445,12 +456,15 @@ func producing(ctx context.Context, s *session) (r result, err error) {
 		return r, err
 	}
 	batches := p.site.batches(n.addr)
-	ours := func(ctx context.Context) (float64, error) {
+	ours := func(ctx context.Context) (sample, error) {
+		counted := s.begin()
 		m, err := batches.peak(ctx, s.cfg.Sample)
-		return m.perSecond * perBatch, err
+		one := counted.sample(m.count*perBatch, generator)
+		one.rate = m.perSecond * perBatch
+		return one, err
 	}
-	bare := func(ctx context.Context) (float64, error) { return p.bareProduce(ctx, s.cfg.Sample) }
-	if r.ours, r.baseline, err = s.alternate(ctx, ours, bare); err != nil {
+	bare := func(ctx context.Context) (sample, error) { return p.bareProduce(ctx, s.cfg.Sample) }
+	if r, err = s.alternate(ctx, ours, bare); err != nil {
 		return r, err
 	}
 	n.stop()
@@ -460,16 +474,16 @@ func producing(ctx context.Context, s *session) (r result, err error) {
 // unmeasured is how many records go to a new topic before the clock starts.
 const unmeasured = 1_000
 
-// bareProduce writes records like a beacon's for d, to a topic of the same shape, and answers acked records per second.
-func (p *pipeline) bareProduce(ctx context.Context, d time.Duration) (float64, error) {
+// bareProduce writes records like a beacon's for d, to a topic of the same shape, and measures the acked ones.
+func (p *pipeline) bareProduce(ctx context.Context, d time.Duration) (sample, error) {
 	topic := "bench-bare-" + rand.Text()[:8]
 	client, err := p.client(kgo.DefaultProduceTopic(topic))
 	if err != nil {
-		return 0, err
+		return sample{}, err
 	}
 	defer client.Close()
 	if err := p.makeTopic(ctx, client, topic); err != nil {
-		return 0, err
+		return sample{}, err
 	}
 	var acked atomic.Int64
 	var failed atomic.Pointer[error]
@@ -490,25 +504,25 @@ func (p *pipeline) bareProduce(ctx context.Context, d time.Duration) (float64, e
 	// Until the broker leads every partition of a new topic the client waits for seconds between its questions.
 	for i := range unmeasured {
 		if err := produce(i); err != nil {
-			return 0, err
+			return sample{}, err
 		}
 	}
 	if err := client.Flush(ctx); err != nil {
-		return 0, err
+		return sample{}, err
 	}
 	acked.Store(0)
-	started := time.Now()
-	for i := 0; time.Since(started) < d; i++ {
+	counted := p.s.begin()
+	for i := 0; time.Since(counted.began) < d; i++ {
 		if err := produce(i); err != nil {
-			return 0, err
+			return sample{}, err
 		}
 	}
 	if err := client.Flush(ctx); err != nil {
-		return 0, err
+		return sample{}, err
 	}
-	took := time.Since(started)
+	one := counted.sample(float64(acked.Load()))
 	if err := failed.Load(); err != nil {
-		return 0, *err
+		return sample{}, *err
 	}
-	return float64(acked.Load()) / took.Seconds(), p.dropTopic(ctx, client, topic)
+	return one, p.dropTopic(ctx, client, topic)
 }

@@ -35,16 +35,22 @@ func freshness(ctx context.Context, s *session) (r result, err error) {
 	if s.cfg.Smoke {
 		tracers = 3
 	}
-	campaigns, err := t.ids(ctx, tracers)
-	if err != nil {
-		return r, err
-	}
 	beacons := t.beacons(n.addr)
 	peak, err := t.together(ctx, beacons)
 	if err != nil {
 		return r, err
 	}
-	stop := beacons.inBackground(ctx, peak/2)
+	return s.quietly(ctx, func(ctx context.Context) (result, error) { return t.fresh(ctx, n, tracers, peak/2) })
+}
+
+// fresh follows as many beacons as tracers says while others come at a rate.
+func (t *site) fresh(ctx context.Context, n *node, tracers int, perSecond float64) (r result, err error) {
+	campaigns, err := t.ids(ctx, tracers)
+	if err != nil {
+		return r, err
+	}
+	beacons := t.beacons(n.addr)
+	stop := beacons.inBackground(ctx, perSecond)
 	look := &lookout{site: t, node: n, answered: map[string]time.Time{}}
 	watching, ended := context.WithCancel(ctx)
 	defer ended()
@@ -187,8 +193,7 @@ func memory(campaigns int) func(context.Context, *session) (result, error) {
 		if err != nil {
 			return r, err
 		}
-		r.baseline = float64(size)
-		r.ours, err = s.repeat(ctx, func(ctx context.Context) (float64, error) {
+		r, err = s.repeat(ctx, func(ctx context.Context) (float64, error) {
 			n, err := t.ingress(ctx)
 			if err != nil {
 				return 0, err
@@ -204,6 +209,7 @@ func memory(campaigns int) func(context.Context, *session) (result, error) {
 			rss, err := n.rss()
 			return float64(rss), err
 		})
+		r.baseline = float64(size)
 		return r, err
 	}
 }
@@ -214,7 +220,7 @@ func starting(ctx context.Context, s *session) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	r.ours, err = s.repeat(ctx, func(ctx context.Context) (float64, error) {
+	return s.repeat(ctx, func(ctx context.Context) (float64, error) {
 		runtime.GC() // of this process, so that it does not disturb
 		started := time.Now()
 		n, err := t.ingress(ctx)
@@ -229,7 +235,6 @@ func starting(ctx context.Context, s *session) (r result, err error) {
 		n.stop()
 		return took, err
 	})
-	return r, err
 }
 
 // pausing pauses and resumes a campaign that every request is filled with, while two nodes serve, and takes the time
@@ -279,35 +284,42 @@ func pausing(ctx context.Context, s *session) (r result, err error) {
 	if s.cfg.Smoke {
 		rounds = 3
 	}
-	var all []float64
 	served := func() time.Time { mu.Lock(); defer mu.Unlock(); return last }
-	for range rounds {
+	once := func() (float64, error) {
 		before := time.Now()
 		for !served().After(before) { // it is served before it is paused
 			if time.Since(before) > 30*time.Second {
-				return r, fmt.Errorf("the campaign is not served 30 s after it was resumed")
+				return 0, fmt.Errorf("the campaign is not served 30 s after it was resumed")
 			}
 			time.Sleep(time.Millisecond)
 		}
 		called := time.Now()
 		if _, err := here.call(ctx, "POST", "/api/campaigns?action=pause", t.owner.token, `{"id":"`+id+`"}`); err != nil {
-			return r, err
+			return 0, err
 		}
 		time.Sleep(300 * time.Millisecond) // a late reply would show
-		all = append(all, max(0, served().Sub(called).Seconds()))
-		if _, err := there.call(ctx, "POST", "/api/campaigns?action=resume", t.owner.token, `{"id":"`+id+`"}`); err != nil {
-			return r, err
+		took := max(0, served().Sub(called).Seconds())
+		_, err := there.call(ctx, "POST", "/api/campaigns?action=resume", t.owner.token, `{"id":"`+id+`"}`)
+		return took, err
+	}
+	r, err = s.quietly(ctx, func(context.Context) (r result, err error) {
+		all := make([]float64, rounds)
+		for i := range all {
+			if all[i], err = once(); err != nil {
+				return r, err
+			}
 		}
+		r.ours = quantile(all, 0.99)
+		r.p50, r.p99 = seconds(quantile(all, 0.5)), seconds(r.ours)
+		return r, nil
+	})
+	if err != nil {
+		return r, err
 	}
 	if err := stopFirst(); err != nil {
 		return r, err
 	}
-	if err := stopSecond(); err != nil {
-		return r, err
-	}
-	r.ours = quantile(all, 0.99)
-	r.p50, r.p99 = seconds(quantile(all, 0.5)), seconds(r.ours)
-	return r, nil
+	return r, stopSecond()
 }
 
 // template is the campaign that the others were copied from.

@@ -10,43 +10,59 @@ import (
 
 // The rows without servers are Go benchmarks of their packages, which live beside the code.
 
-var perOperation = regexp.MustCompile(`(?m)^Benchmark\S+\s+\d+\s+([0-9.]+) ns/op`)
+var (
+	perOperation    = regexp.MustCompile(`(?m)^Benchmark\S+\s+\d+\s+([0-9.]+) ns/op`)
+	cpuPerOperation = regexp.MustCompile(`(?m)^Benchmark.*\s([0-9.]+) cpu-ns/op`) // of testenv.ReportCPU
+)
 
-// goBenchmark answers operations per second of one benchmark on one core.
+// goBenchmark measures operations per second of one benchmark on one core. Time that is stolen is looked for while its
+// package is built, too.
 func (s *session) goBenchmark(pkg, name string) sampler {
-	return func(ctx context.Context) (float64, error) {
+	return func(ctx context.Context) (one sample, err error) {
 		length := "1s"
 		if s.cfg.Smoke {
 			length = "20x"
 		}
+		counted := s.begin()
 		out, err := exec.CommandContext(ctx, "go", "test", pkg, "-run", "^$", "-bench", name, "-benchtime", length, "-cpu", "1").CombinedOutput()
 		if err != nil {
-			return 0, fmt.Errorf("%s: %w: %s", name, err, out)
+			return one, fmt.Errorf("%s: %w: %s", name, err, out)
 		}
-		found := perOperation.FindSubmatch(out)
-		if found == nil {
-			return 0, fmt.Errorf("no figure in: %s", out)
+		_, one.stolen = counted.end(1)
+		took, err := figure(perOperation, out)
+		if err != nil {
+			return one, err
 		}
-		ns, err := strconv.ParseFloat(string(found[1]), 64)
-		if err != nil || ns == 0 {
-			return 0, fmt.Errorf("figure %q: %w", found[1], err)
-		}
-		return 1e9 / ns, nil
+		used, err := figure(cpuPerOperation, out)
+		one.rate, one.cpu = 1e9/took, used/1000
+		return one, err
 	}
+}
+
+// figure finds one of a benchmark's figures in what go test printed.
+func figure(in *regexp.Regexp, out []byte) (float64, error) {
+	found := in.FindSubmatch(out)
+	if found == nil {
+		return 0, fmt.Errorf("no figure like %s in: %s", in, out)
+	}
+	ns, err := strconv.ParseFloat(string(found[1]), 64)
+	if err != nil || ns == 0 {
+		return 0, fmt.Errorf("figure %q: %w", found[1], err)
+	}
+	return ns, nil
 }
 
 func auctions(ctx context.Context, s *session) (result, error) {
-	ours, linear, err := s.alternate(ctx, s.goBenchmark("./auction", "^BenchmarkDecide$/^replicated$/^100000$"), s.goBenchmark("./auction", "^BenchmarkLinearScan$"))
+	r, err := s.alternate(ctx, s.goBenchmark("./auction", "^BenchmarkDecide$/^replicated$/^100000$"), s.goBenchmark("./auction", "^BenchmarkLinearScan$"))
 	if err != nil {
-		return result{}, err
+		return r, err
 	}
 	// The campaigns share 534 targetings, which a scan can make use of without an index.
 	sharing, err := s.goBenchmark("./auction", "^BenchmarkScanOfTargetings$")(ctx)
-	note := fmt.Sprintf("a scan that matches each distinct targeting once reaches %s/s: %.0f times less", number(sharing), ours/sharing)
-	return result{ours: ours, baseline: linear, note: note}, err
+	r.note = fmt.Sprintf("a scan that matches each distinct targeting once reaches %s/s: %.0f times less", number(sharing.rate), r.ours/sharing.rate)
+	return r, err
 }
 
 func tokens(ctx context.Context, s *session) (result, error) {
-	ours, raw, err := s.alternate(ctx, s.goBenchmark("./internal/token", "^BenchmarkVerify$"), s.goBenchmark("./internal/token", "^BenchmarkRawHMAC$"))
-	return result{ours: ours, baseline: raw}, err
+	return s.alternate(ctx, s.goBenchmark("./internal/token", "^BenchmarkVerify$"), s.goBenchmark("./internal/token", "^BenchmarkRawHMAC$"))
 }

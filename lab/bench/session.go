@@ -17,10 +17,11 @@ type session struct {
 	cfg    *runCmd
 	dir    string // scratch, removed at the end
 	binary string
-	row    string
+	row    row // that is measured
 	begun  time.Time
 
 	postgres, redis, kafka, clickhouse string
+	servers                            map[int]string // processes of them, by id
 
 	sites     map[int]*site
 	processes []*process
@@ -29,7 +30,7 @@ type session struct {
 
 // newSession builds adnet and finds the servers.
 func newSession(cfg *runCmd) (*session, error) {
-	s := &session{cfg: cfg, begun: time.Now(), sites: map[int]*site{}, row: "setup"}
+	s := &session{cfg: cfg, begun: time.Now(), sites: map[int]*site{}, row: row{name: "setup"}}
 	for name, into := range map[string]*string{
 		"ADNET_TEST_POSTGRES": &s.postgres, "ADNET_TEST_REDIS": &s.redis, "ADNET_TEST_KAFKA": &s.kafka, "ADNET_TEST_CLICKHOUSE": &s.clickhouse,
 	} {
@@ -43,6 +44,7 @@ func newSession(cfg *runCmd) (*session, error) {
 	if cfg.Smoke {
 		cfg.Samples, cfg.Sample = 1, 500*time.Millisecond
 	}
+	s.findServers()
 	var err error
 	if s.dir, err = os.MkdirTemp("", "adnet-bench-"); err != nil {
 		return nil, err
@@ -57,7 +59,7 @@ func newSession(cfg *runCmd) (*session, error) {
 
 // say prints progress.
 func (s *session) say(format string, args ...any) {
-	fmt.Fprintf(os.Stderr, "bench %6.1fs  %-17s %s\n", time.Since(s.begun).Seconds(), s.row, fmt.Sprintf(format, args...))
+	fmt.Fprintf(os.Stderr, "bench %6.1fs  %-17s %s\n", time.Since(s.begun).Seconds(), s.row.name, fmt.Sprintf(format, args...))
 }
 
 // close ends every process, drops every database and removes the scratch folder.

@@ -58,7 +58,7 @@ func (c *unitsCmd) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.row = "units"
+	s.row = row{name: "units"}
 	defer func() { err = errors.Join(err, s.close()) }()
 	u := &units{Machine: describeMachine(), Events: c.Events, Campaigns: c.Campaigns, CPU: map[string]map[string]float64{}, Kafka: map[string]float64{}}
 	if err := s.units(ctx, u); err != nil {
@@ -94,11 +94,11 @@ func (s *session) units(ctx context.Context, u *units) error {
 
 // costing runs work of n units and keeps what each cost.
 func (u *units) costing(s *session, name string, n float64, work func() error) error {
-	before := s.usedCPU()
+	counted := s.begin()
 	if err := work(); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	u.CPU[name] = perUnit(before, s.usedCPU(), n)
+	u.CPU[name], _ = counted.end(n)
 	s.say("%s: CPU µs a unit: %s", name, costs(u.CPU[name]))
 	return nil
 }
@@ -223,12 +223,12 @@ func (p *pipeline) httpUnits(ctx context.Context, u *units) error {
 		if err != nil {
 			return err
 		}
-		before := p.s.usedCPU()
+		counted := p.s.begin()
 		m, err := part.traffic.peak(ctx, p.s.cfg.Sample)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		u.CPU[name] = perUnit(before, p.s.usedCPU(), m.count)
+		u.CPU[name], _ = counted.end(m.count)
 		p.s.say("%s: %.0f requests, CPU µs each: %s", name, m.count, costs(u.CPU[name]))
 		time.Sleep(time.Second) // outcomes of auctions wait for company
 		after, err := p.logBytes(ctx, part.topic)
