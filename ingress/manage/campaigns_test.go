@@ -42,7 +42,7 @@ func TestCreateWithEveryField(t *testing.T) {
 		"target_roas": 3.25, "optimization_goal": "target_roas", "target_intent_tokens": []any{"ci", "deploy"}, "target_keywords": []any{"build"},
 		"target_active_tools": []any{"github"}, "target_host_apps": []any{"discord"}, "target_surfaces": []any{"tool_result"},
 		"target_integration_methods": []any{"mcp", "rest"}, "target_regions": []any{"US"}, "target_languages": []any{"en"},
-		"deal_ids": []any{"AB-Agency1-0001", "x"},
+		"deal_ids": []any{"quay-7", "x"},
 	}
 	sent := me.draft()
 	for field, value := range fields {

@@ -40,19 +40,19 @@ func BenchmarkRTB100k(b *testing.B) {
 	bodies := make([]string, len(contexts))
 	for i := range contexts {
 		body, err := json.Marshal(map[string]any{
-			"id": "80ce30c53c16e6ede735f123ef6e32361bfc7b22", "at": 1, "cur": []string{"USD"}, "tmax": 200, "bcat": []string{"IAB25", "IAB7-39", "IAB8-18"},
-			"badv": []string{"apple.com", "go-text.me", "heywire.com"},
+			"id": "quay-2026-00031-0c9f2a6b41d84f6e8a", "at": 1, "cur": []string{"USD"}, "tmax": 200, "bcat": []string{"IAB25", "IAB7-39", "IAB8-18"},
+			"badv": []string{"rival-goods.example", "loud.example", "tin.example"},
 			"imp": []any{map[string]any{
-				"id": "1", "bidfloor": 0.03, "secure": 1, "tagid": "agltb3B1Yi1pbmNyDQsSBFNpdGUY7fD0FAw",
+				"id": "1", "bidfloor": 0.03, "secure": 1, "tagid": "harbourpost/article/side/upper/300x250",
 				"banner": map[string]any{"w": 300, "h": 250, "pos": 0, "battr": []int{13}, "expdir": []int{2, 4}},
 				"ext":    map[string]any{"mcp_context": map[string]any{"intent": contexts[i].Context}},
 			}},
 			"site": map[string]any{
-				"id": "102855", "cat": []string{"IAB3-1"}, "domain": "www.foobar.com", "page": "http://www.foobar.com/1234.html",
-				"publisher": map[string]any{"id": "8953", "name": "foobar.com", "cat": []string{"IAB3-1"}, "domain": "foobar.com"},
+				"id": "site-41", "cat": []string{"IAB12"}, "domain": "harbourpost.example", "page": "https://harbourpost.example/1234",
+				"publisher": map[string]any{"id": "pub-7", "name": "Harbour Media", "cat": []string{"IAB12"}, "domain": "harbourmedia.example"},
 			},
-			"device": map[string]any{"ua": "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_6_8) AppleWebKit/537.13", "language": "en", "geo": map[string]any{"country": "USA"}},
-			"user":   map[string]any{"id": "55816b39711f9b5acf3b90e313ed29e51665623f"},
+			"device": map[string]any{"ua": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "language": "en", "geo": map[string]any{"country": "USA"}},
+			"user":   map[string]any{"id": "u-5b1f0c9f2a6b41d84f6e8a17c3d2e5f60718293a"},
 		})
 		require.NoError(b, err)
 		bodies[i] = string(body)

@@ -20,6 +20,7 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
+	"adnet/internal/testenv"
 	"adnet/internal/token"
 	"adnet/schemas/event"
 
@@ -483,17 +484,80 @@ func TestStatus(t *testing.T) {
 	require.Equal(t, 400, f.get("").Code)
 }
 
-// What the shared examples of the standard are answered, each by a campaign that can fill it.
+// answer is what a bid request of testdata/openrtb is answered: the kind of markup, or the reason for none.
+type answer struct {
+	mtype  openrtb2.MarkupType
+	imp    string
+	more   []string // imps of further bids
+	price  float64
+	deal   string
+	adm    []string // parts of the markup
+	reason string
+}
+
+func TestBidRequestsAreAnswered(t *testing.T) {
+	cfg := defaults()
+	cfg.Categories = []string{"IAB19"}
+	for name, want := range map[string]answer{
+		"article-banner":     {mtype: openrtb2.MarkupBanner, imp: "side", price: 2, adm: []string{"width:300px;height:250px"}},
+		"assistant-native":   {mtype: openrtb2.MarkupNative, imp: "answer", price: 2},
+		"clip-skippable":     {mtype: openrtb2.MarkupVideo, imp: "clip", price: 2.4, adm: []string{`<VAST version="4.2"`, `width="640" height="360"`, `skipoffset="00:00:03"`}},
+		"preroll-old-player": {mtype: openrtb2.MarkupVideo, imp: "pre", price: 2.4, adm: []string{`<VAST version="3.0"`, `width="854" height="480"`}},
+		"private-deal":       {mtype: openrtb2.MarkupBanner, imp: "1", price: 1.35, deal: "quay-7", adm: []string{"width:728px;height:90px"}},
+		"open-deals":         {mtype: openrtb2.MarkupBanner, imp: "1", price: 2, adm: []string{"width:320px;height:50px"}},
+		"many-imps":          {mtype: openrtb2.MarkupBanner, imp: "top", more: []string{"clip", "inline"}, price: 2, adm: []string{"width:970px;height:250px"}},
+		"floor-eur":          {reason: "currency"},
+		"blocked":            {reason: "blocked"},
+		"consent":            {mtype: openrtb2.MarkupBanner, imp: "1", price: 2, adm: []string{"width:320px;height:50px"}},
+		"radio-audio":        {reason: "unsupported_format"},
+		"platform-screen":    {mtype: openrtb2.MarkupBanner, imp: "screen", price: 2, adm: []string{"width:1080px;height:1920px"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := cfg
+			raw, err := os.ReadFile("testdata/openrtb/" + name + ".json")
+			require.NoError(t, err)
+			var official openrtb2.BidRequest
+			require.NoError(t, stdjson.Unmarshal(raw, &official), "the official types read it")
+			f := newFixtureOf(t, cfg, "https://ads.example")
+			f.shelf.put(shelfOf("image", "native", "video", "deal")...)
+			if want.reason != "" {
+				require.Equal(t, want.reason, f.none(string(raw)))
+				if want.reason == "currency" {
+					cfg.Rates = map[string]string{"EUR": "1.10"}
+					f = newFixtureOf(t, cfg, "https://ads.example")
+					require.Equal(t, openrtb2.MarkupBanner, f.bids(string(raw))[0].MType, "with a rate")
+				}
+				return
+			}
+			bids := f.bids(string(raw))
+			b, more := bids[0], []string(nil)
+			for i := range bids[1:] {
+				more = append(more, bids[i+1].ImpID)
+			}
+			require.Equal(t, want.more, more)
+			require.Equal(t, want.mtype, b.MType)
+			require.Equal(t, want.imp, b.ImpID)
+			require.Equal(t, want.deal, b.DealID)
+			require.InDelta(t, want.price, b.Price, 1e-9)
+			for _, part := range want.adm {
+				require.Contains(t, b.AdM, part)
+			}
+		})
+	}
+}
+
+// What the examples of the standard (OpenRTB 2.6, 6.2) are answered, each by a campaign that can fill it.
 func TestExamplesOfTheStandardAreAnswered(t *testing.T) {
+	folder := testenv.Shared(t, "data/openrtb")
 	cfg := defaults()
 	for name, want := range map[string]openrtb2.MarkupType{
 		"simple-banner": openrtb2.MarkupBanner, "expandable": openrtb2.MarkupBanner, "mobile": openrtb2.MarkupBanner, "video": openrtb2.MarkupVideo, "pmp-deal": openrtb2.MarkupBanner,
 	} {
-		raw, err := os.ReadFile("testdata/openrtb/" + name + ".json")
+		raw, err := os.ReadFile(filepath.Join(folder, name+".json"))
 		require.NoError(t, err)
 		f := newFixtureOf(t, cfg, "https://ads.example")
 		private := catalogue()["deal"]
-		private.BidAmount = 10 * money.USD
+		private.BidAmount, private.Deals = 10*money.USD, []string{"AB-Agency1-0001"}
 		f.shelf.put(append(shelfOf("video"), private)...)
 		if name == "pmp-deal" {
 			require.Equal(t, "private_auction", f.none(string(raw)), "the deals are for other seats")
@@ -513,24 +577,28 @@ func TestExamplesOfTheStandardAreAnswered(t *testing.T) {
 	}
 }
 
-// The shared examples of the standard, and what breaks of them: each value removed, of every other kind, huge,
-// and twice. Never a 500, and a 400 only where the standard calls it malformed.
-func TestExamplesOfTheStandardAndTheirMutations(t *testing.T) {
+// The bid requests, and what breaks of them: each value removed, of other kinds, huge, and twice. Never a 500, and a
+// 400 only where the standard calls it malformed. Each file tries a third of the values.
+func TestBidRequestsAndTheirMutations(t *testing.T) {
 	f := newFixture(t)
 	files, err := filepath.Glob("testdata/openrtb/*.json")
 	require.NoError(t, err)
-	require.Len(t, files, 5)
+	require.Len(t, files, 12)
 	huge := `"` + strings.Repeat("x", 20_000) + `"`
 	values := []string{
 		"null", "true", "false", "0", "-1", "1", "200.5", "1e400", "99999999999999999999", `""`, `"x"`, `"\u0000"`, "[]", "{}", "[[]]", `[{}]`, `[null]`, `["x",1]`,
 		`{"a":{}}`, huge, "[" + strings.Repeat("7,", 5_000) + "7]", "[" + strings.Repeat("{},", 2_000) + "{}]",
 	}
 	tried, refused := 0, 0
-	for _, file := range files {
+	for i, file := range files {
 		raw, err := os.ReadFile(file)
 		require.NoError(t, err)
 		require.NotEqual(t, 400, f.send(raw).Code, file)
-		for _, m := range mutations(t, raw, values) {
+		var some []string
+		for k := i % 3; k < len(values); k += 3 {
+			some = append(some, values[k])
+		}
+		for _, m := range mutations(t, raw, some) {
 			w, _ := f.try(m.body)
 			tried++
 			switch w.Code {

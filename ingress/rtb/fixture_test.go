@@ -227,7 +227,7 @@ func catalogue() map[string]campaign.Campaign {
 	logo := base(14, campaign.Native, 3*money.USD)
 	logo.LogoURL = "https://cdn.shop.example/logo.png"
 	deal := base(15, campaign.Image, 4*money.USD)
-	deal.Deals = []string{"AB-Agency1-0001", "fixed"}
+	deal.Deals = []string{"quay-7", "fixed"}
 	dealVideo := base(16, campaign.Video, 10*money.USD)
 	dealVideo.MediaURL, dealVideo.Deals = "https://cdn.shop.example/v.mp4", []string{"video"}
 	hostileNative := hostile

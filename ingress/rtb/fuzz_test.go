@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// seeds are the standard's examples and the requests of the table tests.
+// seeds are the bid requests of testdata/openrtb and of the table tests.
 func seeds(f *testing.F) {
 	f.Helper()
 	for _, pattern := range []string{"testdata/openrtb/*.json", "../testdata/*/rtb-*.json"} {

@@ -11,7 +11,7 @@ func rows() []row {
 		{name: "beacon_nginx", ours: "the same", baseline: "nginx empty_gif, buffered access_log", unit: "requests/s", must: 0.30, aim: 0.45, run: beaconNginx},
 		{name: "ad_request_100k", ours: "POST /v1/ad-request, the demo's requests, 100,000 campaigns", baseline: "bare gin POST, same reply", unit: "requests/s", must: 0.45, aim: 0.70, cpuMust: 2.5, run: adRequest},
 		{name: "ad_request_growth", ours: "POST /v1/ad-request at 1,000,000 campaigns", baseline: "at 10,000", unit: "requests/s", must: 0.90, aim: 1.00, run: adRequestGrowth},
-		{name: "rtb_100k", ours: "POST /api/rtb, shared bid requests, 100,000 campaigns", baseline: "bare gin POST, same reply", unit: "requests/s", must: 0.45, aim: 0.70, run: bidRequest},
+		{name: "rtb_100k", ours: "POST /api/rtb, the tests' bid requests, 100,000 campaigns", baseline: "bare gin POST, same reply", unit: "requests/s", must: 0.45, aim: 0.70, run: bidRequest},
 		{name: "mcp", ours: "POST /api/mcp tools/call, 100,000 campaigns", baseline: "POST /v1/ad-request", unit: "requests/s", must: 0.75, aim: 0.95, run: toolCall},
 		{name: "auction", ours: "auctions per core at 100,000 campaigns, in process", baseline: "linear scan of them", unit: "auctions/s", must: 1000, aim: 4000, run: auctions},
 		{name: "token_verify", ours: "parse, verify, expiry", baseline: "HMAC-SHA256 of the same bytes", unit: "tokens/s", must: 0.5, aim: 0.8, run: tokens},

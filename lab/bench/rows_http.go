@@ -296,7 +296,7 @@ func adRequestGrowth(ctx context.Context, s *session) (result, error) {
 	return s.compare(ctx, ours, baseline)
 }
 
-// bidRequests are the shared sample requests, as the tests of ingress/rtb keep them.
+// bidRequests are the bid requests of the tests of ingress/rtb.
 const bidRequests = "ingress/rtb/testdata/openrtb/*.json"
 
 func bidRequest(ctx context.Context, s *session) (result, error) {
