@@ -2,34 +2,22 @@ package cmd_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
-	"adnet/ingress/billing"
-	"adnet/ingress/httpapi"
-	"adnet/ingress/manage"
-	"adnet/internal/account"
+	"adnet/cmd"
+	"adnet/internal/backends"
 	"adnet/internal/campaign"
 	"adnet/internal/ledger"
-	"adnet/internal/memory"
-	"adnet/internal/money"
-	"adnet/internal/obs"
-	"adnet/internal/payment"
 	"adnet/internal/postgres"
-	"adnet/internal/redis"
 	"adnet/internal/stream"
 	"adnet/internal/testenv"
-	"adnet/internal/token"
 
 	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 )
 
@@ -138,49 +126,8 @@ func TestPaymentSecretsAreMasked(t *testing.T) {
 	require.NotContains(t, p.out.String(), "canary")
 }
 
-// creditBooks is a store whose campaigns Credits can fund, or not.
-type creditBooks interface {
-	account.UserStore
-	account.KeyStore
-	campaign.Store
-	billing.Ledger
-	billing.Publishers
-	payment.Store
-	InTx(ctx context.Context, fn func(ledger.Tx) error) error
-}
-
-// serveBooks is the management and billing endpoints over a store.
-func serveBooks(t *testing.T, store creditBooks) string {
-	t.Helper()
-	server, err := httpapi.New(httpapi.Config{}, httpapi.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness()})
-	require.NoError(t, err)
-	key, err := token.NewKey("k1")
-	require.NoError(t, err)
-	sessions, err := token.NewSessions([]token.Key{key})
-	require.NoError(t, err)
-	cache, err := redis.NewEmbedded(redis.EmbeddedConfig{})
-	require.NoError(t, err)
-	require.NoError(t, cache.Start())
-	client, err := redis.Open(redis.Config{Addr: cache.Addr()}, redis.Deps{Log: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = client.Close() })
-	auth := httpapi.NewAuth(httpapi.AuthDeps{Users: store, Keys: store, Sessions: sessions, Now: time.Now})
-	manage.New(manage.Deps{
-		Auth: auth, Sessions: sessions, Accounts: account.NewService(account.Deps{Users: store, Keys: store, Now: time.Now}), Now: time.Now,
-		Campaigns: campaign.NewService(campaign.Deps{Store: store, Announcer: redis.NewNodes(client), Now: time.Now, CreditValue: 2 * money.USD}),
-	}).Mount(server)
-	payments, err := payment.New(payment.Config{}, payment.Deps{Store: store, Now: time.Now})
-	require.NoError(t, err)
-	billing.New(billing.Deps{
-		Metrics: prometheus.NewRegistry(), Auth: auth, Users: store, Ledger: store, Publishers: store, Payments: payments, Now: time.Now,
-	}).Mount(server)
-	web := httptest.NewServer(server)
-	t.Cleanup(web.Close)
-	return web.URL
-}
-
 // mint gives a publisher Credits in the only way there is: impressions.
-func mint(t *testing.T, store creditBooks, host campaign.Campaign, developer uuid.UUID, n int) {
+func mint(t *testing.T, store *postgres.Store, host campaign.Campaign, developer uuid.UUID, n int) {
 	t.Helper()
 	at := time.Now().UTC()
 	run := ledger.Run{Range: stream.Range{Partition: stream.Partition{Stream: uuid.NewString()}, Next: int64(n)}}
@@ -219,7 +166,7 @@ func TestCreditsFundCampaigns(t *testing.T) {
 	store, err := postgres.Open(t.Context(), postgres.Config{URL: url, MaxConns: 4})
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
-	base := serveBooks(t, store)
+	base := cmd.ServeOver(t, func(b *backends.All) { b.Books, b.Rooms = store, backends.RoomsOf(store, backends.Money{}) }, "--credit-value-usd", "2")
 	owner, host := registered(t, base, "me@shop.example"), registered(t, base, "host@example.com")
 	host.asks(201, "POST", "/api/campaigns", host.draft(nil))
 	hosted, _, err := store.Campaigns(t.Context(), campaign.Filter{})
@@ -260,8 +207,7 @@ func TestCreditsFundCampaigns(t *testing.T) {
 
 // TestCreditsNeedTheDatabase: in memory the answer is demo_mode, whatever was earned.
 func TestCreditsNeedTheDatabase(t *testing.T) {
-	store := memory.New(time.Now)
-	base := serveBooks(t, store)
+	base := cmd.ServeOver(t, nil)
 	owner := registered(t, base, "me@shop.example")
 	refused := owner.asks(503, "POST", "/api/campaigns", owner.draft(map[string]any{"use_ad_credit": true}))
 	require.Equal(t, "demo_mode", refused["code"])

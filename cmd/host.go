@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 
+	"adnet/internal/backends"
 	"adnet/internal/cli"
 	"adnet/internal/lifecycle"
 	"adnet/internal/obs"
@@ -43,6 +44,9 @@ func newHost(p cli.Process, cfg hostConfig) (*host, error) {
 	h.group.Add(lifecycle.Named("admin", h.admin))
 	return h, nil
 }
+
+// backendDeps is what opening the backends needs of the process.
+func (h *host) backendDeps() backends.Deps { return backends.Deps{Log: h.Log, Metrics: h.metrics} }
 
 // run starts the stages and blocks until the process is told to stop or a part fails.
 func (h *host) run() error {

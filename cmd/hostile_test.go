@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -23,13 +22,10 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/ingress/httpapi/apitest"
-	"adnet/ingress/track/spool"
 	"adnet/internal/account"
 	"adnet/internal/backends"
 	"adnet/internal/cli"
 	"adnet/internal/day"
-	"adnet/internal/kafka"
-	"adnet/internal/lifecycle"
 	"adnet/internal/postgres"
 	"adnet/internal/report"
 	"adnet/internal/testenv"
@@ -43,7 +39,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// wired is the whole HTTP role as newIngress makes it, so that every route there is, or will be, is in these tests,
+// wired is the whole of in-memory mode as the command puts it together, so that every route there is, or will be, is in these tests,
 // run over the broker and the cache of in-memory mode.
 type wired struct {
 	*ingressRole
@@ -53,55 +49,37 @@ type wired struct {
 	callers  int
 }
 
-func wire(t *testing.T, change func(*backends.All)) *wired {
+func wire(t *testing.T, change func(*backends.All), flags ...string) *wired {
 	t.Helper()
 	var line commands
 	parser, err := kong.New(&line)
 	require.NoError(t, err)
-	_, err = parser.Parse([]string{"standalone", "--http-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--http-drain", "1s"})
+	_, err = parser.Parse(append([]string{
+		"standalone", "--demo", "off", "--http-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--http-drain", "1s",
+	}, flags...))
 	require.NoError(t, err)
-	c := line.Standalone
 	ctx, cancel := context.WithCancel(context.Background())
-	h, err := newHost(cli.Process{Ctx: ctx, Stdout: io.Discard, Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, c.Host)
+	made, err := line.Standalone.build(cli.Process{Ctx: ctx, Stdout: io.Discard, Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, change)
 	require.NoError(t, err)
-	b, err := backends.OpenEmbedded(c.Broker, c.Money, backends.Deps{Log: h.Log, Metrics: h.metrics})
-	require.NoError(t, err)
-	if change != nil {
-		change(&b.All)
-	}
-	ring, sessions, err := c.Role.keys(true)
-	require.NoError(t, err)
-	role, err := newIngress(h, parts{
-		Config: c.Role, Money: c.Money, Ring: ring, Sessions: sessions, InMemory: true,
-		Spool: spool.Config{Dir: filepath.Join(t.TempDir(), "spool"), MaxBytes: 1 << 20},
-	}, &b.All)
-	require.NoError(t, err)
-	require.NoError(t, role.spool.Open())
-	h.group.Add(lifecycle.Named("broker", b.Broker), lifecycle.Named("redis", b.Cache))
-	h.group.Add(lifecycle.Task("topics", func(ctx context.Context) error {
-		return kafka.EnsureTopics(ctx, b.Kafka, kafka.Deps{Log: h.Log})
-	}))
-	require.NoError(t, addConsumers(h, c.Consumers, c.Money, &b.All)) // the catalog is ready once it was projected
-	role.add(h)
 	var failure error
 	ended := make(chan struct{})
 	go func() {
-		failure = h.run()
+		failure = made.run()
 		close(ended)
 	}()
 	t.Cleanup(func() {
 		cancel()
 		<-ended
-		b.Close()
+		made.close()
 		require.NoError(t, failure)
 	})
 	select {
-	case <-role.http.Ready():
+	case <-made.role.http.Ready():
 	case <-ended:
 		require.NoError(t, failure)
 	}
-	w := &wired{ingressRole: role, contract: apitest.Load(t), bearer: map[string]string{}}
-	w.login(t, sessions)
+	w := &wired{ingressRole: made.role, contract: apitest.Load(t), bearer: map[string]string{}}
+	w.login(t, made.role.given.Sessions)
 	return w
 }
 

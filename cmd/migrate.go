@@ -4,39 +4,10 @@ import (
 	"fmt"
 
 	"adnet/analytics/clickhouse"
-	"adnet/consumers/retain"
-	"adnet/internal/backends"
 	"adnet/internal/cli"
 	"adnet/internal/kafka"
 	"adnet/internal/postgres"
 )
-
-// consumers is `adnet consumers`: settlement, archive, projection and the nightly roll-up.
-type consumers struct {
-	Host    hostConfig       `embed:""`
-	Role    consumersConfig  `embed:""`
-	Money   backends.Money   `embed:"" set:"prepaid=required"`
-	Servers backends.Servers `embed:""`
-	Life    retain.Life      `embed:""`
-}
-
-// Run runs the command until it is told to stop or has done its work.
-func (c *consumers) Run(p cli.Process) error {
-	h, err := newHost(p, c.Host)
-	if err != nil {
-		return err
-	}
-	b, err := backends.Open(h.Ctx, c.Servers, c.Money, backends.Deps{Log: h.Log, Metrics: h.metrics})
-	if err != nil {
-		return err
-	}
-	defer b.Close()
-	c.Role.Life = c.Life.Conversion
-	if err := addConsumers(h, c.Role, c.Money, b); err != nil {
-		return err
-	}
-	return h.run()
-}
 
 // migrate is `adnet migrate`: schemas and topics, each step only once, safe to repeat.
 type migrate struct {

@@ -1,0 +1,216 @@
+package cmd
+
+import (
+	"context"
+	"time"
+
+	"adnet/consumers/archive"
+	"adnet/consumers/forecast"
+	"adnet/consumers/project"
+	"adnet/consumers/quarantine"
+	"adnet/consumers/retain"
+	"adnet/consumers/settle"
+	"adnet/internal/backends"
+	"adnet/internal/cli"
+	"adnet/internal/kafka"
+	"adnet/internal/lifecycle"
+	"adnet/internal/redis"
+	"adnet/schemas/event"
+)
+
+// consumers is `adnet consumers`: settlement, archive, projection and the nightly roll-up.
+type consumers struct {
+	Host    hostConfig       `embed:""`
+	Role    consumersConfig  `embed:""`
+	Money   backends.Money   `embed:"" set:"prepaid=required"`
+	Servers backends.Servers `embed:""`
+	Life    retain.Life      `embed:""`
+}
+
+// Run runs the command until it is told to stop or has done its work.
+func (c *consumers) Run(p cli.Process) error {
+	h, err := newHost(p, c.Host)
+	if err != nil {
+		return err
+	}
+	b, err := backends.Open(h.Ctx, c.Servers, c.Money, h.backendDeps())
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	c.Role.Life = c.Life.Conversion
+	role, err := newConsumers(h, c.Role, c.Money, b)
+	if err != nil {
+		return err
+	}
+	role.addStage()
+	return h.run()
+}
+
+// consumersConfig is the settings of the consumer role.
+type consumersConfig struct {
+	Settle  settle.Config  `embed:""`
+	Archive archive.Config `embed:""`
+	Project project.Config `embed:""`
+
+	Quarantine quarantine.Config `embed:""`
+	Retain     retain.Config     `embed:""`
+
+	// Life is how long the last events of an auction count.
+	Life time.Duration `kong:"-"`
+}
+
+// The consumer groups.
+const (
+	groupSettle   = "adnet-settle"
+	groupArchive  = "adnet-archive"
+	groupAuctions = "adnet-auctions"
+	groupNotices  = "adnet-notices"
+)
+
+// consumersRole is the constructed consumer role.
+type consumersRole struct {
+	*host
+	*backends.All
+	cfg     consumersConfig
+	funds   backends.Money
+	members []lifecycle.Member // run together, as one stage
+}
+
+// newConsumers constructs the consumer role over b.
+func newConsumers(h *host, cfg consumersConfig, funds backends.Money, b *backends.All) (*consumersRole, error) {
+	r := &consumersRole{host: h, All: b, cfg: cfg, funds: funds}
+	for _, area := range []func() error{r.settling, r.archiving, r.projecting, r.cleaning, r.counting} {
+		if err := area(); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// addStage lets the group run the role's components.
+func (r *consumersRole) addStage() { r.group.Add(r.members...) }
+
+func (r *consumersRole) runs(name string, c lifecycle.Component) {
+	r.members = append(r.members, lifecycle.Named(name, c))
+}
+
+// reads makes a consumer group of a topic; stored says where it goes on, nil leaves that to Kafka.
+func (r *consumersRole) reads(cfg kafka.GroupConfig) (*kafka.Group, error) {
+	return kafka.NewGroup(r.Kafka, cfg, kafka.Deps{Log: r.Log, Metrics: r.metrics})
+}
+
+// settling makes what charges and mints: one transaction a poll.
+func (r *consumersRole) settling() error {
+	events, err := r.reads(kafka.GroupConfig{Group: groupSettle, Topic: event.TopicEvents, Stored: r.Books.Offsets})
+	if err != nil {
+		return err
+	}
+	cfg := r.cfg.Settle
+	cfg.Prepaid = r.funds.Required()
+	settler, err := settle.New(cfg, settle.Deps{Records: events, Store: r.Books, Log: r.Log, Metrics: r.metrics})
+	if err != nil {
+		return err
+	}
+	r.readiness.Add("settle", settler.Ready)
+	r.runs("settle", reading{settler, events})
+	return nil
+}
+
+// archiving makes what fills the analytics store: decided events, auctions, exchanges' notices.
+func (r *consumersRole) archiving() error {
+	events, err := r.reads(kafka.GroupConfig{Group: groupArchive, Topic: event.TopicEvents, Stored: r.Books.Archived})
+	if err != nil {
+		return err
+	}
+	archiver, err := archive.New(r.cfg.Archive, archive.Deps{Records: events, Plans: r.Books, Sink: r.Analytics, Log: r.Log, Metrics: r.metrics})
+	if err != nil {
+		return err
+	}
+	r.runs("archive", reading{archiver, events})
+	held, err := r.reads(kafka.GroupConfig{Group: groupAuctions, Topic: event.TopicAuctions})
+	if err != nil {
+		return err
+	}
+	auctions, err := archive.NewAuctions(r.cfg.Archive, archive.AuctionDeps{Records: held, Sink: r.Analytics, Log: r.Log, Metrics: r.metrics})
+	if err != nil {
+		return err
+	}
+	r.runs("auctions", reading{auctions, held})
+	sent, err := r.reads(kafka.GroupConfig{Group: groupNotices, Topic: event.TopicNotices})
+	if err != nil {
+		return err
+	}
+	notices, err := archive.NewNotices(r.cfg.Archive, archive.NoticeDeps{Records: sent, Sink: r.Analytics, Log: r.Log, Metrics: r.metrics})
+	if err != nil {
+		return err
+	}
+	r.runs("notices", reading{notices, sent})
+	return nil
+}
+
+// projecting makes what copies campaigns and the rest of their budgets to Redis.
+func (r *consumersRole) projecting() error {
+	projector, err := project.New(r.cfg.Project, project.Deps{
+		Wake: wakes(redis.NewNodes(r.Redis)), Source: r.Rooms, Target: redis.NewProjection(r.Redis), Log: r.Log, Metrics: r.metrics,
+	})
+	if err != nil {
+		return err
+	}
+	r.runs("project", projector)
+	return nil
+}
+
+// cleaning makes what holds suspicious earnings back, and what removes the old.
+func (r *consumersRole) cleaning() error {
+	detector, err := quarantine.New(r.cfg.Quarantine, quarantine.Deps{Store: r.Books, Log: r.Log, Metrics: r.metrics})
+	if err != nil {
+		return err
+	}
+	r.runs("quarantine", detector)
+	retainer, err := retain.New(r.cfg.Retain, retain.Deps{Store: r.Books, Life: r.cfg.Life, Log: r.Log, Metrics: r.metrics})
+	if err != nil {
+		return err
+	}
+	r.runs("retention", retainer)
+	return nil
+}
+
+// counting takes what works on the counters of closed days, where the backends have them: traffic curves, roll-up.
+func (r *consumersRole) counting() error {
+	if r.Counted != nil {
+		curves := forecast.New(forecast.Deps{Log: r.Log, Metrics: r.metrics, Source: r.Counted, Target: redis.NewCurves(r.Redis)})
+		r.runs("forecast", curves)
+	}
+	if r.Nightly != nil {
+		r.runs("rollup", r.Nightly)
+	}
+	return nil
+}
+
+// wakes tells the projector about announced campaigns: a node waits for their rooms.
+func wakes(nodes *redis.Nodes) func(ctx context.Context, wake func()) error {
+	return func(ctx context.Context, wake func()) error {
+		return nodes.Subscribe(ctx, func(c redis.Change) {
+			if c.Confirm {
+				wake()
+			}
+		})
+	}
+}
+
+// reading is a consumer that leaves its group when it ends, so that others take over at once.
+type reading struct {
+	lifecycle.Component
+	log *kafka.Group
+}
+
+// Run implements lifecycle.Component.
+func (r reading) Run(ctx context.Context) error {
+	defer func() {
+		leave, cancel := context.WithTimeout(lifecycle.FlushContext(ctx), 2*time.Second)
+		defer cancel()
+		r.log.Close(leave)
+	}()
+	return r.Component.Run(ctx)
+}

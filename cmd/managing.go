@@ -1,0 +1,79 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"adnet/ingress/docs"
+	"adnet/ingress/explain"
+	"adnet/ingress/idempotency"
+	"adnet/ingress/manage"
+	"adnet/internal/account"
+	"adnet/internal/campaign"
+	"adnet/internal/errs"
+	"adnet/internal/once"
+	"adnet/internal/payment"
+	"adnet/internal/redis"
+	"adnet/internal/trail"
+	"adnet/schemas/openapi"
+)
+
+// managing makes and mounts what advertisers, publishers and administrators work with: accounts, campaigns, stats,
+// explanations, and the reference page.
+func (r *ingressRole) managing() error {
+	creditValue, err := r.given.Money.Value()
+	if err != nil {
+		return err
+	}
+	r.accounts = account.NewService(account.Deps{Users: r.Books, Keys: r.Books, Now: time.Now})
+	r.campaigns = campaign.NewService(campaign.Deps{Store: r.Books, Announcer: redis.NewNodes(r.Redis), Now: time.Now, CreditValue: creditValue})
+	manage.New(manage.Deps{
+		Auth: r.auth, Sessions: r.given.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: r.Stats, Rollup: r.Rollup, Audit: r.Books, Now: time.Now,
+		Unfunded: payment.Funding{Balances: r.Books, Required: r.given.Money.Required()}.Unfunded,
+	}).Mount(r.http)
+	explain.New(explain.Deps{
+		Auth: r.auth, Keyring: r.given.Ring, Past: r.Past, Catalog: r.catalog, Campaigns: r.campaigns, Store: r.Books, Now: time.Now,
+	}).Mount(r.http)
+	docs.New(docs.Deps{Document: openapi.Document, BaseURL: r.http.BaseURL}).Mount(r.http)
+	return nil
+}
+
+// ensureAdmin creates the administrator of the settings, if there is none of that e-mail.
+func (r *ingressRole) ensureAdmin(ctx context.Context) error {
+	cfg := r.given.Config
+	if cfg.AdminEmail == "" && cfg.AdminPassword == "" {
+		return nil
+	}
+	if cfg.AdminEmail == "" || cfg.AdminPassword == "" {
+		return errors.New("set ADNET_ADMIN_EMAIL and ADNET_ADMIN_PASSWORD together")
+	}
+	if err := r.accounts.EnsureAdmin(ctx, cfg.AdminEmail, cfg.AdminPassword); err != nil {
+		return fmt.Errorf("ADNET_ADMIN_EMAIL, ADNET_ADMIN_PASSWORD: %s", errs.Of(err).Message)
+	}
+	return nil
+}
+
+// idempotency makes what surrounds the mutating endpoints.
+func (r *ingressRole) idempotency() (*idempotency.Keys, error) {
+	return idempotency.New(idempotency.Deps{
+		Log: r.Log, Metrics: r.metrics, Store: r.Books, Caller: r.auth,
+		Recover: func(ctx context.Context, caller account.User, e once.Effect) (any, error) {
+			id, err := uuid.Parse(e.ID)
+			if err != nil || e.Kind != trail.TargetCampaign {
+				return nil, nil
+			}
+			made, err := r.Books.Campaign(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			if !caller.MayActFor(made.AdvertiserID) {
+				return nil, errs.New(errs.Forbidden, "the campaign belongs to another account")
+			}
+			return made, nil
+		},
+	})
+}

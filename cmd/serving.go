@@ -1,0 +1,104 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"adnet/auction/ranker"
+	"adnet/ingress/benna"
+	"adnet/ingress/budget"
+	"adnet/ingress/catalog"
+	"adnet/ingress/limits"
+	"adnet/ingress/limits/frequency"
+	"adnet/ingress/limits/pacing"
+	"adnet/ingress/mcp"
+	"adnet/ingress/offer"
+	"adnet/ingress/rtb"
+	"adnet/ingress/serve"
+	"adnet/internal/redis"
+)
+
+// following makes what the node knows and holds for its auctions: campaigns, frequency caps, pacing, reservations.
+func (r *ingressRole) following() error {
+	r.catalog = catalog.New(catalog.Deps{
+		Log: r.Log, Metrics: r.metrics, Source: redis.NewProjection(r.Redis), Feed: feed{redis.NewNodes(r.Redis)},
+		Node: r.node, Now: time.Now, Loaded: fitMemory,
+	})
+	caps, err := frequency.New(r.given.Config.Frequency, frequency.Deps{
+		Log: r.Log, Metrics: r.metrics, Campaigns: r.catalog, Store: redis.NewSessions(r.Redis), Exchange: redis.NewExchange(r.Redis, "frequency", r.node),
+	})
+	if err != nil {
+		return err
+	}
+	pacer := pacing.New(pacing.Deps{Log: r.Log, Metrics: r.metrics, Campaigns: r.catalog, Curves: redis.NewCurves(r.Redis)})
+	r.delivery = &limits.Delivery{Caps: caps, Pacer: pacer}
+	reserving := r.given.Config.Budget
+	if r.given.InMemory { // the store shares this process's cores, and other processes' requests do not wait for it
+		reserving.Wait = max(reserving.Wait, 250*time.Millisecond)
+	}
+	r.budget, err = budget.New(reserving, budget.Deps{
+		Log: r.Log, Metrics: r.metrics, Store: redis.NewReservations(r.Redis), Node: r.node,
+		ImpressionLife: r.given.Config.Track.Life.Impression, Now: time.Now,
+	})
+	if err != nil {
+		return err
+	}
+	r.readiness.Add("catalog", func() error {
+		if !r.catalog.Fresh(time.Now()) {
+			return errors.New("campaigns cannot be proven up to date")
+		}
+		return nil
+	})
+	r.readiness.Add("budget", func() error {
+		if !r.budget.Live(time.Now()) {
+			return errors.New("budgets cannot be reserved: Redis does not answer, its clock is not this node's, or the consumers have not filled it")
+		}
+		return nil
+	})
+	return nil
+}
+
+// serving makes and mounts what sells impressions, one place under three wires: REST, MCP and OpenRTB.
+func (r *ingressRole) serving() error {
+	outcomes := new(benna.Diagnostics)
+	ads := offer.New(r.given.Config.Offer, offer.Deps{
+		Metrics: r.metrics, Catalog: r.catalog, Limiter: r.limits, Keyring: r.given.Ring,
+		Producer: r.producer, Recording: r.tracker, BaseURL: r.http.BaseURL, Now: time.Now, Delivery: r.delivery, Outcomes: outcomes,
+		Budget: r.budget, Life: r.given.Config.Track.Life,
+	})
+	tools, err := mcp.New(r.given.Config.MCP, mcp.Deps{Log: r.Log, Metrics: r.metrics, Auth: r.auth, Ads: ads, Events: r.tracker})
+	if err != nil {
+		return err
+	}
+	bids, err := rtb.New(r.given.Config.RTB, rtb.Deps{
+		Metrics: r.metrics, Auth: r.auth, Seller: ads, Limiter: r.limits, Keyring: r.given.Ring, Producer: r.producer, Now: time.Now,
+	})
+	if err != nil {
+		return err
+	}
+	serve.New(serve.Deps{Auth: r.auth, Ads: ads}).Mount(r.http)
+	tools.Mount(r.http)
+	bids.Mount(r.http)
+	benna.New(benna.Deps{
+		Table: func() ranker.Table { return r.catalog.Snapshot().Table() }, Diagnostics: outcomes, Now: time.Now,
+	}).Mount(r.http)
+	return nil
+}
+
+// feed is Redis as the catalog listens to it.
+type feed struct{ *redis.Nodes }
+
+// Subscribe implements catalog.Feed.
+func (f feed) Subscribe(ctx context.Context, to catalog.Listener) error {
+	return f.Nodes.Subscribe(ctx, func(c redis.Change) {
+		switch {
+		case c.Ready:
+			to.Subscribed()
+		case c.Campaign != nil:
+			to.Changed(*c.Campaign, c.Confirm)
+		default:
+			to.Rooms(c.Rooms)
+		}
+	})
+}
