@@ -62,7 +62,7 @@ lint-openapi: ## openapi.json by Redocly's and Spectral's rules.
 
 bench: ## Speed as ratios, with a table; ONLY="row,row" for some rows, SMOKE=1 for seconds.
 	@deploy/test.sh --run $(GO) run ./lab/bench $(if $(SMOKE),--smoke) $(if $(ONLY),--only $(ONLY)) \
-		$(if $(SMOKE)$(ONLY),,--results lab/bench/results --readme README.md)
+		$(if $(SMOKE)$(ONLY),,--results lab/bench/results --readme lab/bench/README.md)
 
 generate: ## Make the generated code again.
 	@$(GO) generate ./...

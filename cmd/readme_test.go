@@ -1,12 +1,11 @@
 package cmd_test
 
 import (
+	"net/http"
 	"os"
 	"os/exec"
-	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -33,20 +32,32 @@ func TestReadmeTour(t *testing.T) {
 	}
 }
 
-// TestReadmeSettingsExist holds the table against the program: every variable there is one of a command, with
-// the default that is stated.
-func TestReadmeSettingsExist(t *testing.T) {
-	var known strings.Builder
-	for _, command := range []string{"standalone", "ingress", "consumers", "verify", "load", "migrate"} {
-		p := start(t, command, "--print-config")
-		require.Zero(t, p.ends(t, 5*time.Second))
-		known.WriteString(p.out.String())
+// TestIntegratingExamples runs the examples of docs/integrating.md as they stand there, in their order. An exchange has its
+// seat key from the operator.
+func TestIntegratingExamples(t *testing.T) {
+	_, base, _ := standalone(t, "--admin-email", "root@adnet.example", "--admin-password", "a long password")
+	text, err := os.ReadFile("../docs/integrating.md")
+	require.NoError(t, err)
+	var examples strings.Builder
+	for i, block := range strings.Split(string(text), "```") {
+		if commands, shell := strings.CutPrefix(block, "sh\n"); shell && i%2 == 1 {
+			examples.WriteString(commands)
+		}
 	}
-	_, table, _ := strings.Cut(readme(t), "## Settings")
-	table, _, _ = strings.Cut(table, "## Documents")
-	names := regexp.MustCompile(`ADNET_[A-Z_]+`).FindAllString(table, -1)
-	require.Greater(t, len(names), 15)
-	for _, name := range names {
-		require.Contains(t, known.String(), name+"=")
+	api := client{t, base}
+	admin := api.do("POST", "/api/auth", "", `{"email":"root@adnet.example","password":"a long password"}`, http.StatusOK)["token"].(string)
+	seat := api.do("POST", "/api/keys", admin, `{"kind":"seat","name":"exchange"}`, http.StatusCreated)["key"].(string)
+	script := strings.Replace(examples.String(), "http://127.0.0.1:8080", base, 1)
+	shell := exec.Command("sh", "-euc", script)
+	shell.Env = append(os.Environ(), "SEAT="+seat)
+	out, err := shell.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for _, want := range []string{
+		`"disclosure_label":"Sponsored"`, "impression: 200\n", "click: 302\n", `"event":"close"`, `{"tracked":2}`, `"structuredContent":{"campaign_id"`,
+		`"credits":1`, `"auto_approved":true`, `"status":"paused"`, `"bid_amount":1.2`, `"status":"paid"`, `"available":50,`, `"event":"conversion"`,
+		`"conversion_type":"signup"`, `"type":"campaign"`, `"causes":[`, `"seatbid":[`, `"openrtb_version":"2.6"`,
+	} {
+		require.Contains(t, string(out), want)
 	}
+	require.NotContains(t, string(out), `"error"`)
 }

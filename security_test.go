@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// TestSecurityTableIsTrue looks every test up that CONTRIBUTING.md names under "Hostile input".
+// TestSecurityTableIsTrue looks every test up that SECURITY.md names under "Hostile input".
 func TestSecurityTableIsTrue(t *testing.T) {
-	text, err := os.ReadFile("CONTRIBUTING.md")
+	text, err := os.ReadFile("SECURITY.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, section, found := strings.Cut(string(text), "## Hostile input")
 	if !found {
-		t.Fatal("CONTRIBUTING.md has no section Hostile input")
+		t.Fatal("SECURITY.md has no section Hostile input")
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
 	rows, tests := 0, 0

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// documents are the Markdown files of the repository by path, those of test data and fetched tools aside.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	return texts(t, ".md")
+}
+
+// texts reads every file with one of the endings.
+func texts(t *testing.T, endings ...string) map[string]string {
+	t.Helper()
+	files := make(map[string]string)
+	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") && name != "." || slices.Contains([]string{"testdata", "node_modules"}, entry.Name())) {
+			return filepath.SkipDir
+		}
+		if !slices.Contains(endings, filepath.Ext(name)) {
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		files[filepath.ToSlash(name)] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// prose calls each for the lines of a document outside of code.
+func prose(text string, each func(number int, line string)) {
+	code := false
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimRight(line, "\n")
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			code = !code
+			continue
+		}
+		if !code && !strings.HasPrefix(line, "    ") {
+			each(number, line)
+		}
+	}
+}
+
+const maxColumns = 100
+
+// TestDocumentsAreWrapped holds prose to 100 columns; tables may be wider.
+func TestDocumentsAreWrapped(t *testing.T) {
+	for name, text := range documents(t) {
+		if slices.Contains(unfinished, name) {
+			continue
+		}
+		prose(text, func(number int, line string) {
+			if n := utf8.RuneCountInString(line); n > maxColumns && !strings.HasPrefix(line, "|") && strings.Contains(strings.TrimSpace(line), " ") {
+				t.Errorf("%s:%d has %d columns", name, number, n)
+			}
+		})
+	}
+}
+
+// TestReadmeIsShort keeps the README what a newcomer reads.
+func TestReadmeIsShort(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), "\n"); n > 120 {
+		t.Errorf("README.md has %d lines, at most 120 are for newcomers: the rest belongs into docs/", n)
+	}
+}
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	quoted  = regexp.MustCompile("`([^`\n]+)`")
+	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	// place is a path below one of the top-level folders, or a file beside go.mod.
+	place = regexp.MustCompile(`^(analytics|auction|cmd|consumers|deploy|docs|ingress|internal|lab|schemas)(/[A-Za-z0-9_.*-]+)*/?$`)
+	file  = regexp.MustCompile(`^[A-Za-z0-9_-]+\.(go|md|yml)$|^Makefile$`)
+)
+
+// anchors are the names under which the headings of a document can be linked to.
+func anchors(text string) map[string]bool {
+	found := make(map[string]bool)
+	for _, match := range heading.FindAllStringSubmatch(text, -1) {
+		name := strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r > 127:
+				return r
+			}
+			return -1
+		}, strings.ToLower(match[1]))
+		found[name] = true
+	}
+	return found
+}
+
+// history is what names files that are gone.
+var history = []string{"CHANGELOG.md"}
+
+// unfinished documents are rewritten after everything has moved.
+var unfinished = []string{"ARCHITECTURE.md"}
+
+// TestDocumentsNameFilesThatExist follows every relative link, and looks up every path in backquotes.
+func TestDocumentsNameFilesThatExist(t *testing.T) {
+	all := documents(t)
+	for name, text := range all {
+		for _, match := range link.FindAllStringSubmatch(text, -1) {
+			target, anchor, _ := strings.Cut(match[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			to := name
+			if target != "" {
+				to = path.Join(path.Dir(name), target)
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s links to %s, which is not there", name, match[1])
+			} else if anchor != "" && !anchors(all[to])[anchor] {
+				t.Errorf("%s links to %s, which has no such heading", name, match[1])
+			}
+		}
+		if slices.Contains(history, name) || slices.Contains(unfinished, name) {
+			continue
+		}
+		prose(text, func(number int, line string) {
+			for _, match := range quoted.FindAllStringSubmatch(line, -1) {
+				if !place.MatchString(match[1]) && !(path.Dir(name) == "." && file.MatchString(match[1])) {
+					continue
+				}
+				if found, err := filepath.Glob(match[1]); err != nil || len(found) == 0 {
+					t.Errorf("%s:%d names %s, which is not there", name, number, match[1])
+				}
+			}
+		})
+	}
+}
+
+// TestDocumentsNameSettingsThatExist looks every variable up in the sources, and every one of the program in settings.md.
+func TestDocumentsNameSettingsThatExist(t *testing.T) {
+	known := make(map[string]bool)
+	defined := regexp.MustCompile(`"(ADNET_[A-Z0-9_]+)"|\$\{?(ADNET_[A-Z0-9_]+)`)
+	for _, text := range texts(t, ".go", ".sh", ".yml", ".xml") {
+		for _, match := range defined.FindAllStringSubmatch(text, -1) {
+			known[match[1]+match[2]] = true
+		}
+	}
+	for name, text := range documents(t) {
+		for _, variable := range regexp.MustCompile(`ADNET_[A-Z0-9_]*`).FindAllString(text, -1) {
+			if strings.HasSuffix(variable, "_") { // of a group, like ADNET_LEASE_*
+				found := false
+				for one := range known {
+					found = found || strings.HasPrefix(one, variable)
+				}
+				if !found {
+					t.Errorf("%s names settings %s*, there are none", name, variable)
+				}
+			} else if !known[variable] {
+				t.Errorf("%s names the setting %s, there is none", name, variable)
+			}
+		}
+	}
+}
+
+// metrics are the names of the metrics of the program. Some are put together of a prefix and a rest in one package.
+func metrics(t *testing.T) map[string]bool {
+	t.Helper()
+	whole := regexp.MustCompile(`"(adnet_[a-z0-9_]*[a-z0-9])"`)
+	prefix := regexp.MustCompile(`"(adnet_[a-z0-9_]*_)" ?\+`)
+	rest := regexp.MustCompile(`"([a-z][a-z0-9_]*[a-z0-9])"|"(_[a-z0-9_]+)"`)
+	prefixes, rests, known := map[string][]string{}, map[string][]string{}, map[string]bool{}
+	for name, text := range texts(t, ".go") {
+		if strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "lab/") || strings.HasPrefix(name, "deploy/") {
+			continue
+		}
+		folder := path.Dir(name)
+		for _, match := range whole.FindAllStringSubmatch(text, -1) {
+			known[match[1]] = true
+		}
+		for _, match := range prefix.FindAllStringSubmatch(text, -1) {
+			prefixes[folder] = append(prefixes[folder], match[1])
+		}
+		for _, match := range rest.FindAllStringSubmatch(text, -1) {
+			rests[folder] = append(rests[folder], match[1]+match[2])
+		}
+	}
+	for folder, list := range prefixes {
+		for _, one := range list {
+			for _, end := range rests[folder] {
+				known[one+end] = true
+				for _, tail := range rests[folder] { // adnet_archive_ + auctions + _total
+					if strings.HasPrefix(tail, "_") {
+						known[one+end+tail] = true
+					}
+				}
+			}
+		}
+	}
+	return known
+}
+
+// TestDocumentsNameMetricsThatExist looks every metric up in the sources.
+func TestDocumentsNameMetricsThatExist(t *testing.T) {
+	known := metrics(t)
+	others := []string{"adnet_app", "adnet_test"} // roles and databases
+	for name, text := range documents(t) {
+		for _, metric := range regexp.MustCompile(`adnet_[a-z0-9_]*[a-z0-9]`).FindAllString(text, -1) {
+			if !known[metric] && !slices.Contains(others, metric) {
+				t.Errorf("%s names the metric %s, there is none", name, metric)
+			}
+		}
+	}
+}
+
+// TestOperatingKnowsEveryVerifyLine wants a row for each line that adnet verify and adnet reconcile print.
+func TestOperatingKnowsEveryVerifyLine(t *testing.T) {
+	manual := documents(t)["docs/operating.md"]
+	named := regexp.MustCompile(`\b(?:Check[A-Z]\w+|line[A-Z]\w+) += "([^"]+)"|Name: "((?:analytics|charges) [^"]+)"`)
+	lines := 0
+	for name, text := range texts(t, ".go") {
+		if !strings.HasPrefix(name, "internal/ledger/") && !strings.HasPrefix(name, "internal/operate/") || strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		for _, match := range named.FindAllStringSubmatch(text, -1) {
+			lines++
+			if line := match[1] + match[2]; !strings.Contains(manual, "| "+line+" |") {
+				t.Errorf("docs/operating.md does not say what to do about %q", line)
+			}
+		}
+	}
+	if lines < 30 {
+		t.Errorf("found %d lines in the sources: is the test reading them right?", lines)
+	}
+}
+
+// TestDataKnowsEveryColumn wants each table, view and column of ClickHouse and each table of PostgreSQL in data.md.
+func TestDataKnowsEveryColumn(t *testing.T) {
+	manual := documents(t)["docs/data.md"]
+	created := regexp.MustCompile(`(?m)^CREATE (?:TABLE|VIEW)(?: IF NOT EXISTS)? (\w+)|^ALTER TABLE \w+ ADD COLUMN IF NOT EXISTS (\w+)|^    (\w+) .*COMMENT '`)
+	found := 0
+	for name, text := range texts(t, ".sql") {
+		if !strings.HasPrefix(name, "schemas/") {
+			continue
+		}
+		for _, match := range created.FindAllStringSubmatch(text, -1) {
+			found++
+			if word := match[1] + match[2] + match[3]; !strings.Contains(manual, "`"+word+"`") {
+				t.Errorf("docs/data.md does not have %s of %s", word, name)
+			}
+		}
+	}
+	if found < 100 {
+		t.Errorf("found %d names in the schemas: is the test reading them right?", found)
+	}
+}

@@ -1,0 +1,30 @@
+package postgres
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestDocumentedQueries runs the queries of docs/data.md.
+func TestDocumentedQueries(t *testing.T) {
+	text, err := os.ReadFile("../../docs/data.md")
+	require.NoError(t, err)
+	s, asked := openStore(t), 0
+	for i, block := range strings.Split(string(text), "```") {
+		queries, marked := strings.CutPrefix(block, "postgresql\n")
+		if !marked || i%2 == 0 {
+			continue
+		}
+		for query := range strings.SplitSeq(queries, ";\n") {
+			if query = strings.TrimSpace(query); query != "" {
+				_, err := s.pool.Exec(t.Context(), query)
+				require.NoError(t, err, query)
+				asked++
+			}
+		}
+	}
+	require.Greater(t, asked, 4)
+}
