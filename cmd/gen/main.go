@@ -1,0 +1,22 @@
+// Command gen writes docs/settings.md from the flags of the program. It is run by go generate ./cmd, in that folder.
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+
+	"adnet/cmd"
+)
+
+func main() {
+	var text bytes.Buffer
+	err := cmd.WriteSettings(&text)
+	if err == nil {
+		err = os.WriteFile("../docs/settings.md", text.Bytes(), 0o644)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "cmd/gen:", err)
+		os.Exit(1)
+	}
+}
