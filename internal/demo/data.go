@@ -12,6 +12,9 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"adnet/internal/campaign"
 
@@ -91,6 +94,32 @@ func Categories() (map[string]string, error) {
 		of[*campaigns[i].Name] = companies[k].Category
 	}
 	return of, nil
+}
+
+// Words are the intent tokens of all campaigns and the longer words of their texts, repeated as often as they
+// occur and in lower case, letters and digits only. Benchmarks draw the targeting of their campaigns from
+// them: the tokens alone, chosen to set companies apart, are shared by far fewer campaigns than those of a
+// large network. Errors: as of [Companies].
+func Words() ([]string, error) {
+	campaigns, err := Campaigns()
+	if err != nil {
+		return nil, err
+	}
+	var words []string
+	for i := range campaigns {
+		f := &campaigns[i]
+		words = append(words, f.IntentTokens...)
+		for _, word := range strings.FieldsFunc(strings.ToLower(*f.Headline+" "+*f.Subtext), notOfAWord) {
+			if utf8.RuneCountInString(word) > 3 { // nearly all shorter ones are articles, pronouns and the like
+				words = append(words, word)
+			}
+		}
+	}
+	return words, nil
+}
+
+func notOfAWord(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
 }
 
 // companyOf is the index of the company whose campaign f is.

@@ -381,13 +381,9 @@ WITH words AS (SELECT $3::text[] AS w), made AS (
 UPDATE config_head SET version = version + $2`
 
 func (t *site) copies(ctx context.Context, template string) error {
-	fields, err := demo.Campaigns()
+	words, err := demo.Words()
 	if err != nil {
 		return err
-	}
-	var words []string
-	for i := range fields {
-		words = append(words, fields[i].IntentTokens...)
 	}
 	db, err := pgx.Connect(ctx, t.database)
 	if err != nil {
