@@ -41,6 +41,9 @@ const maxPoll = 200_000
 // sweepEvery is how often held records are compared with what others archived.
 const sweepEvery = time.Second
 
+// idlePoll is how long one poll lasts while nothing waits to be inserted.
+const idlePoll = time.Second
+
 // insertsAtOnce is how many full blocks are built and inserted at a time.
 const insertsAtOnce = 4
 
@@ -101,7 +104,11 @@ func (a *Archiver) Run(ctx context.Context) error {
 	work := lifecycle.FlushContext(ctx)
 	next := time.Now()
 	for ctx.Err() == nil {
-		a.read(ctx, next)
+		until := next
+		if a.buffer.records == 0 {
+			until = later(until, time.Now().Add(idlePoll)) // the first record ends it
+		}
+		a.read(ctx, until)
 		if now := time.Now(); now.Before(next) || now.Before(a.resume) {
 			continue
 		}

@@ -21,6 +21,18 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
+// The rhythm of polls. The broker answers a fetch with the first record, so a silent topic costs a fetch every fetchWait
+// and the first record after a silence arrives at once. Polls that bring little are kept gatherFor apart: without it
+// each record that is produced is a fetch and a transaction of its own (row freshness of the benchmark).
+const (
+	// fetchWait is how long the broker holds a fetch of a silent topic. A fetch that is given up, by a Reset or when
+	// partitions move, still occupies its connection for that long.
+	fetchWait  = 500 * time.Millisecond
+	gatherFor  = 50 * time.Millisecond
+	gatherLast = 5 * time.Millisecond // for the fetch of what came meanwhile
+	enough     = 64 << 10             // bytes of a poll after which the next one does not wait
+)
+
 // commitTimeout bounds the commit of offsets, which is only a hint where positions are stored.
 const commitTimeout = 2 * time.Second
 
@@ -60,7 +72,10 @@ type Group struct {
 	hints      sync.WaitGroup        // commits that nobody waits for
 	hintFailed atomic.Pointer[error] // of one of them, not told yet
 
-	held bool // records were polled since the last Done or Reset; only the polling goroutine touches it
+	// Only the polling goroutine touches these.
+	held   bool      // records were polled since the last Done or Reset
+	gather time.Time // before it the next poll lets records gather
+	late   error     // came with records that were returned
 
 	polled, gaps prometheus.Counter
 	problems     prometheus.Counter
@@ -91,10 +106,7 @@ func NewGroup(cfg Config, group GroupConfig, deps Deps) (*Group, error) {
 		kgo.AdjustFetchOffsetsFn(g.place),
 		kgo.OnPartitionsRevoked(g.forget),
 		kgo.OnPartitionsLost(g.forget),
-		// The broker answers with this much, or with what there is after this long. Without it each record that is
-		// produced is a fetch and a transaction of its own (row freshness of the benchmark).
-		kgo.FetchMinBytes(64<<10),
-		kgo.FetchMaxWait(50*time.Millisecond),
+		kgo.FetchMaxWait(fetchWait),
 		kgo.FetchMaxBytes(16<<20),
 		kgo.SessionTimeout(cfg.SessionTimeout),
 		kgo.HeartbeatInterval(min(time.Second, cfg.SessionTimeout/3)),
@@ -119,16 +131,14 @@ func (g *Group) Poll(ctx context.Context, limit int) ([]event.Record, error) {
 		}
 		err := g.settleStale(ctx)
 		if err == nil {
-			fetches := client.PollRecords(ctx, limit)
-			records := g.take(fetches)
-			if len(records) > 0 {
+			var records []event.Record
+			if records, err = g.fetched(ctx, client, limit); len(records) > 0 {
 				g.held = true
 				return records, nil
 			}
 			if !g.held {
 				client.AllowRebalance() // it need not wait for a Done that would have nothing to say
 			}
-			err = firstError(fetches)
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -149,6 +159,55 @@ func (g *Group) Poll(ctx context.Context, limit int) ([]event.Record, error) {
 			return nil, err
 		}
 	}
+}
+
+// fetched is one poll. The client fetches ahead: right after a poll it asks again and is answered with the next record
+// alone. So after a pause there is that record, and what came since is fetched while the record is taken. An error that
+// comes with records is told by the next poll.
+func (g *Group) fetched(ctx context.Context, client *kgo.Client, limit int) (records []event.Record, err error) {
+	if err, g.late = g.late, nil; err != nil {
+		return nil, err
+	}
+	if wait := time.Until(g.gather); wait > 0 {
+		if err := schedule.Pause(ctx, wait); err != nil {
+			return nil, err
+		}
+	}
+	gathered := time.Since(g.gather) < gatherFor
+	fetches := client.PollRecords(ctx, limit)
+	if records, err = g.take(fetches), firstError(fetches); len(records) == 0 {
+		return nil, err
+	}
+	if g.late = err; gathered {
+		records = g.last(ctx, client, records, limit)
+	}
+	g.gather = time.Time{}
+	if len(records) < limit && size(records) < enough {
+		g.gather = time.Now().Add(gatherFor)
+	}
+	return records, nil
+}
+
+// last adds what was fetched while records were taken.
+func (g *Group) last(ctx context.Context, client *kgo.Client, records []event.Record, limit int) []event.Record {
+	ctx, cancel := context.WithTimeout(ctx, gatherLast)
+	defer cancel()
+	for g.late == nil && len(records) < limit && ctx.Err() == nil {
+		fetches := client.PollRecords(ctx, limit-len(records))
+		records = append(records, g.take(fetches)...)
+		if err := firstError(fetches); ctx.Err() == nil {
+			g.late = err
+		}
+	}
+	return records
+}
+
+// size is the bytes of records.
+func size(records []event.Record) (sum int) {
+	for i := range records {
+		sum += len(records[i].Key) + len(records[i].Value)
+	}
+	return sum
 }
 
 func (g *Group) open() (*kgo.Client, error) {

@@ -195,6 +195,36 @@ func TestGroupLeavesNoGoroutine(t *testing.T) {
 	goleak.VerifyNone(t, before)
 }
 
+// The first record after a silence does not wait. What comes while it is applied gathers: a poll, and so a transaction,
+// a record would be hundreds here.
+func TestPollsGatherWhatComesSlowly(t *testing.T) {
+	onEveryBroker(t, func(t *testing.T, brokers []string) {
+		cfg := testLog(t, brokers, 2)
+		p, _ := startProducer(t, cfg)
+		g := joinGroup(t, cfg, newLedger())
+		write(t, p, "first")
+		read(t, g, 1)
+		require.NoError(t, g.Done(deadline(t)))
+		const count = 300
+		written := make(chan struct{})
+		go func() {
+			defer close(written)
+			for _, value := range numbered(0, count) {
+				write(t, p, value)
+			}
+		}()
+		began, polls, seen := time.Now(), 0, 0
+		for seen < count {
+			records, err := g.Poll(deadline(t), 1000)
+			require.NoError(t, err)
+			polls, seen = polls+1, seen+len(records)
+			require.NoError(t, g.Done(deadline(t)))
+		}
+		<-written
+		require.LessOrEqual(t, polls, int(time.Since(began)/gatherFor)+2)
+	})
+}
+
 // TestTwoMembersLoseNothing applies records in two members, of which one joins later and leaves early,
 // while more are written. The fence refuses a record that is not the next of its partition, so what is
 // applied at the end is every record exactly once.

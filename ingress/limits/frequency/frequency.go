@@ -91,9 +91,10 @@ type Caps struct {
 	rest   atomic.Int64 // UnixNano until which the store is not asked
 	lapses atomic.Int64 // times that news may have been missed: what was read before must be read again
 
-	mu   sync.Mutex
-	news []campaign.Exposure // to be written and told
-	held []heldBeacon        // oldest first
+	mu    sync.Mutex
+	news  []campaign.Exposure // to be written and told
+	held  []heldBeacon        // oldest first
+	heard time.Time           // when there were news last, here or from elsewhere
 
 	failures prometheus.Counter
 	unknown  prometheus.Counter

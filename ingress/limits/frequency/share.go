@@ -11,6 +11,8 @@ import (
 // The rhythm of the exchange.
 const (
 	shareEvery = 50 * time.Millisecond
+	calmAfter  = time.Second            // without news of anybody: then
+	calmEvery  = 200 * time.Millisecond // is how often others are listened to; own news do not wait
 	shareWait  = time.Second
 	holdBeacon = time.Second
 	pageNews   = 5_000
@@ -26,6 +28,7 @@ func (c *Caps) Run(ctx context.Context) error {
 	}
 	ticker := time.NewTicker(shareEvery)
 	defer ticker.Stop()
+	var shared time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -38,11 +41,23 @@ func (c *Caps) Run(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
+		now := time.Now()
+		if c.calm(now) && now.Sub(shared) < calmEvery {
+			continue
+		}
+		shared = now
 		if err := c.Share(ctx); err != nil && ctx.Err() == nil {
 			c.failures.Inc()
 			c.often.Warn(ctx, "frequency caps are this node's own: news cannot be exchanged", "error", err)
 		}
 	}
+}
+
+// calm says that there are no news: none here, and for a while none from elsewhere.
+func (c *Caps) calm(now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.news) == 0 && len(c.held) == 0 && now.Sub(c.heard) >= calmAfter
 }
 
 // Share writes what was decided and confirmed here, tells the other nodes, and hears what they did. What could not be
@@ -54,6 +69,9 @@ func (c *Caps) Share(ctx context.Context) error {
 	c.mu.Lock()
 	page := c.news[:min(len(c.news), pageNews)]
 	c.news = c.news[len(page):]
+	if len(page) > 0 {
+		c.heard = time.Now()
+	}
 	c.mu.Unlock()
 	// First the hash, then the news: a node that reads the hash after it heard nothing yet has missed nothing.
 	err := c.deps.Store.Record(ctx, page)
@@ -106,6 +124,9 @@ func encode(page []campaign.Exposure) []byte {
 
 // hear takes the news of another node. Sessions that this node does not know it reads when they come.
 func (c *Caps) hear(_ string, data []byte) {
+	c.mu.Lock()
+	c.heard = time.Now()
+	c.mu.Unlock()
 	for ; len(data) >= newsSize; data = data[newsSize:] {
 		e := campaign.Exposure{Kind: campaign.ExposureKind(data[0]), Day: int32(binary.BigEndian.Uint32(data[17:]))}
 		copy(e.Session[:], data[1:])
