@@ -171,10 +171,7 @@ func (r *ingressRole) listening() (err error) {
 	if err != nil {
 		return err
 	}
-	once, err := r.idempotency()
-	if err != nil {
-		return err
-	}
+	once := r.idempotency()
 	r.http, err = httpapi.New(r.given.Config.HTTP, httpapi.Deps{Log: r.Log, Metrics: r.metrics, Readiness: r.readiness, Guard: r.limits, Once: once})
 	return err
 }

@@ -58,7 +58,7 @@ func (r *ingressRole) ensureAdmin(ctx context.Context) error {
 }
 
 // idempotency makes what surrounds the mutating endpoints.
-func (r *ingressRole) idempotency() (*idempotency.Keys, error) {
+func (r *ingressRole) idempotency() *idempotency.Keys {
 	return idempotency.New(idempotency.Deps{
 		Log: r.Log, Metrics: r.metrics, Store: r.Books, Caller: r.auth,
 		Recover: func(ctx context.Context, caller account.User, e once.Effect) (any, error) {

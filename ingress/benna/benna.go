@@ -12,6 +12,7 @@ import (
 
 	"adnet/auction/ranker"
 	"adnet/ingress/httpapi"
+	"adnet/internal/schedule"
 
 	"github.com/gin-gonic/gin"
 )
@@ -28,7 +29,10 @@ type Deps struct {
 type API struct{ deps Deps }
 
 // New makes the endpoint.
-func New(deps Deps) *API { return &API{deps: deps} }
+func New(deps Deps) *API {
+	deps.Now = schedule.Clock(deps.Now)
+	return &API{deps: deps}
+}
 
 // Mount adds the route to h.
 func (a *API) Mount(h *httpapi.Server) {

@@ -14,7 +14,9 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/obs"
 	"adnet/internal/payment"
+	"adnet/internal/schedule"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -59,10 +61,10 @@ type API struct {
 
 // New makes the endpoints.
 func New(deps Deps) *API {
-	a := &API{deps: deps, notices: prometheus.NewCounterVec(prometheus.CounterOpts{
+	deps.Now = schedule.Clock(deps.Now)
+	a := &API{deps: deps, notices: obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "adnet_payment_webhooks_total", Help: "Webhook deliveries of payment providers, by provider and outcome.",
-	}, []string{"provider", "outcome"})}
-	deps.Metrics.MustRegister(a.notices)
+	}, []string{"provider", "outcome"}))}
 	return a
 }
 

@@ -35,6 +35,7 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/obs"
 	"adnet/internal/reserve"
+	"adnet/internal/schedule"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
@@ -120,6 +121,7 @@ type key struct {
 
 // New checks the settings. It opens nothing.
 func New(cfg Config, deps Deps) (*Leases, error) {
+	deps.Now = schedule.Clock(deps.Now)
 	for _, window := range []time.Duration{cfg.ClickWindow, cfg.BidWindow} {
 		if window < time.Minute || window > reserve.MaxMinutes*time.Minute {
 			return nil, errors.New("ADNET_CLICK_RESERVATION and ADNET_BID_RESERVATION must be between 1m and 1h")

@@ -1,6 +1,10 @@
 package budget
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"adnet/internal/obs"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 type metrics struct {
 	acquired, failed, epochs, late, skewed prometheus.Counter
@@ -10,14 +14,10 @@ type metrics struct {
 
 func (m *metrics) register(r prometheus.Registerer, l *Leases) {
 	counter := func(name, help string) prometheus.Counter {
-		c := prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_budget_" + name, Help: help})
-		r.MustRegister(c)
-		return c
+		return obs.Register(r, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_budget_" + name, Help: help}))
 	}
 	gauge := func(name, help string) prometheus.Gauge {
-		g := prometheus.NewGauge(prometheus.GaugeOpts{Name: "adnet_budget_" + name, Help: help})
-		r.MustRegister(g)
-		return g
+		return obs.Register(r, prometheus.NewGauge(prometheus.GaugeOpts{Name: "adnet_budget_" + name, Help: help}))
 	}
 	m.acquired = counter("acquisitions_total", "Ad requests that asked Redis for a lease.")
 	m.late = counter("late_total", "Candidates that were passed over because Redis took longer than a request waits.")
@@ -25,12 +25,11 @@ func (m *metrics) register(r prometheus.Registerer, l *Leases) {
 	m.epochs = counter("epoch_changes_total", "Times that the shared reservations were found lost or rebuilt.")
 	m.skewed = counter("clock_skewed_total", "Heartbeats that Redis refused because this node's clock is more than 1 s from its own. While they come this node fills nothing.")
 	m.ahead = gauge("clock_ahead_seconds", "How far this node's clock is ahead of that of Redis, less the way there.")
-	refused := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "adnet_budget_refused_total", Help: "Leases that were not granted, by cause."}, []string{"cause"})
-	r.MustRegister(refused)
+	refused := obs.Register(r, prometheus.NewCounterVec(prometheus.CounterOpts{Name: "adnet_budget_refused_total", Help: "Leases that were not granted, by cause."}, []string{"cause"}))
 	m.noRoom, m.unknown, m.opening = refused.WithLabelValues("no_room"), refused.WithLabelValues("unknown"), refused.WithLabelValues("opening")
 	m.leases = gauge("leases", "Leases that this node holds: campaigns with budget for the running minute.")
 	m.held = gauge("held_micros", "Micro-USD that this node has reserved or leased and that have not expired; settled ones included.")
-	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "adnet_budget_live", Help: "1 while leases count, 0 while this node may not serve."},
+	obs.Register(r, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "adnet_budget_live", Help: "1 while leases count, 0 while this node may not serve."},
 		func() float64 {
 			if l.Live(l.deps.Now()) {
 				return 1

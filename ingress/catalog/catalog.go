@@ -22,6 +22,7 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/obs"
 	"adnet/internal/reserve"
+	"adnet/internal/schedule"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
@@ -121,20 +122,20 @@ type change struct {
 
 // New makes a Catalog; it reads nothing yet.
 func New(deps Deps) *Catalog {
+	deps.Now = schedule.Clock(deps.Now)
 	c := &Catalog{
 		deps: deps, table: ranker.OverlapV1(), ready: make(chan struct{}), log: obs.Limited(deps.Log, time.Second),
 		sandbox: Sandbox(), changes: make(chan change, queuedMax), staleRooms: make(chan struct{}, 1),
 	}
 	c.snapshot.Store(target.Build(c.table, nil))
 	c.shelf.Store(c.emptyShelf())
-	c.reloads = prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_catalog_reloads_total", Help: "Full loads of the campaigns."})
-	deps.Metrics.MustRegister(c.reloads,
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "adnet_catalog_deliverable", Help: "Campaigns that auctions may choose."},
-			func() float64 { return float64(c.Snapshot().Len()) }),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "adnet_catalog_version", Help: "Config version that this node serves by."},
-			func() float64 { return float64(c.version.Load()) }),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "adnet_catalog_proof_age_seconds", Help: "Time since this node last proved that it is up to date."},
-			func() float64 { return deps.Now().Sub(time.Unix(0, c.freshness.Load())).Seconds() }))
+	c.reloads = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_catalog_reloads_total", Help: "Full loads of the campaigns."}))
+	obs.Register(deps.Metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "adnet_catalog_deliverable", Help: "Campaigns that auctions may choose."},
+		func() float64 { return float64(c.Snapshot().Len()) }))
+	obs.Register(deps.Metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "adnet_catalog_version", Help: "Config version that this node serves by."},
+		func() float64 { return float64(c.version.Load()) }))
+	obs.Register(deps.Metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "adnet_catalog_proof_age_seconds", Help: "Time since this node last proved that it is up to date."},
+		func() float64 { return deps.Now().Sub(time.Unix(0, c.freshness.Load())).Seconds() }))
 	return c
 }
 

@@ -16,6 +16,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/report"
 	"adnet/internal/reserve"
+	"adnet/internal/schedule"
 	"adnet/internal/token"
 
 	"github.com/google/uuid"
@@ -63,7 +64,10 @@ type Deps struct {
 type API struct{ deps Deps }
 
 // New makes the endpoints.
-func New(deps Deps) *API { return &API{deps: deps} }
+func New(deps Deps) *API {
+	deps.Now = schedule.Clock(deps.Now)
+	return &API{deps: deps}
+}
 
 // Mount adds the routes to h.
 func (a *API) Mount(h *httpapi.Server) {

@@ -9,6 +9,7 @@ import (
 
 	"adnet/internal/account"
 	"adnet/internal/errs"
+	"adnet/internal/schedule"
 	"adnet/internal/token"
 	"adnet/internal/trail"
 
@@ -52,6 +53,7 @@ type entry[T any] struct {
 
 // NewAuth makes an Auth with empty caches.
 func NewAuth(deps AuthDeps) *Auth {
+	deps.Now = schedule.Clock(deps.Now)
 	return &Auth{
 		deps:  deps,
 		users: expirable.NewLRU[uuid.UUID, entry[account.User]](cacheSize, nil, outageFor),

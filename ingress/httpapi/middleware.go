@@ -34,16 +34,15 @@ type routeMetrics struct {
 
 func newServerMetrics(r prometheus.Registerer) serverMetrics {
 	m := serverMetrics{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+		requests: obs.Register(r, prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "adnet_http_requests_total", Help: "Requests answered, by route and status.",
-		}, []string{"route", "status"}),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		}, []string{"route", "status"})),
+		seconds: obs.Register(r, prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "adnet_http_request_seconds", Help: "Time to answer, by route.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 12),
-		}, []string{"route"}),
+		}, []string{"route"})),
 		routes: new(sync.Map),
 	}
-	r.MustRegister(m.requests, m.seconds)
 	return m
 }
 

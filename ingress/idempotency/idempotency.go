@@ -29,6 +29,7 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/errs"
+	"adnet/internal/obs"
 	"adnet/internal/once"
 
 	"github.com/gin-gonic/gin"
@@ -76,11 +77,10 @@ type Keys struct {
 }
 
 // New makes the keys.
-func New(deps Deps) (*Keys, error) {
-	k := &Keys{deps: deps, calls: prometheus.NewCounterVec(prometheus.CounterOpts{
+func New(deps Deps) *Keys {
+	return &Keys{deps: deps, calls: obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "adnet_idempotency_total", Help: "Calls with an Idempotency-Key by result: first, replayed, recovered, conflict, in_progress.",
-	}, []string{"result"})}
-	return k, deps.Metrics.Register(k.calls)
+	}, []string{"result"}))}
 }
 
 // Do implements [httpapi.Once].

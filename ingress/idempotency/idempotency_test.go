@@ -75,11 +75,11 @@ func newFixture(t *testing.T) *fixture {
 	f.act = func(c *gin.Context) error {
 		return httpapi.JSON(c, http.StatusCreated, map[string]any{"n": f.calls.Load(), "key": "secret-shown-once"})
 	}
-	once, err := idempotency.New(idempotency.Deps{
+	once := idempotency.New(idempotency.Deps{
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Store: dying{f.store, f},
 		Caller: callers{"alice": {ID: uuid.UUID{1}}, "bob": {ID: uuid.UUID{2}}},
 	})
-	require.NoError(t, err)
+	var err error
 	f.http, err = httpapi.New(httpapi.Config{}, httpapi.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(), Once: once})
 	require.NoError(t, err)
 	act := func(c *gin.Context) error {
@@ -260,10 +260,9 @@ func TestKeptRepliesAreSealed(t *testing.T) {
 	f.post("/api/things", "alice", key, `{"a":1}`)
 	seen := ""
 	spy := spyStore{f.store, &seen}
-	once, err := idempotency.New(idempotency.Deps{
+	once := idempotency.New(idempotency.Deps{
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Store: spy, Caller: callers{"alice": {ID: uuid.UUID{1}}},
 	})
-	require.NoError(t, err)
 	h, err := httpapi.New(httpapi.Config{}, httpapi.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(), Once: once})
 	require.NoError(t, err)
 	h.Handle(http.MethodPost, "/api/keys", func(c *gin.Context) error { return f.act(c) }, covered)

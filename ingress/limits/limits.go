@@ -23,6 +23,7 @@ import (
 
 	"adnet/internal/errs"
 	"adnet/internal/obs"
+	"adnet/internal/schedule"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -89,9 +90,7 @@ type Limits struct {
 
 // New makes the limits. It starts nothing.
 func New(cfg Config, deps Deps) (*Limits, error) {
-	if deps.Now == nil {
-		deps.Now = time.Now
-	}
+	deps.Now = schedule.Clock(deps.Now)
 	if deps.Log == nil {
 		deps.Log = slog.New(slog.DiscardHandler)
 	}
@@ -117,17 +116,14 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 			return nil, err
 		}
 	}
-	stopped := prometheus.NewCounterVec(prometheus.CounterOpts{
+	stopped := obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "adnet_limits_refused_total", Help: "Requests refused with 429, by limit.",
-	}, []string{"limit"})
-	l.failures = prometheus.NewCounter(prometheus.CounterOpts{
+	}, []string{"limit"}))
+	l.failures = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "adnet_limits_exchange_failures_total", Help: "Exchanges of counts with the other nodes that failed; limits were this node's own meanwhile.",
-	})
+	}))
 	for id := publisher; id < classes; id++ {
 		l.stopped[id] = stopped.WithLabelValues(l.classes[id].name)
-	}
-	if deps.Metrics != nil {
-		deps.Metrics.MustRegister(stopped, l.failures)
 	}
 	return l, nil
 }

@@ -13,6 +13,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/report"
+	"adnet/internal/schedule"
 	"adnet/internal/token"
 )
 
@@ -44,7 +45,10 @@ type Deps struct {
 type API struct{ deps Deps }
 
 // New makes the endpoints.
-func New(deps Deps) *API { return &API{deps: deps} }
+func New(deps Deps) *API {
+	deps.Now = schedule.Clock(deps.Now)
+	return &API{deps: deps}
+}
 
 // Mount adds the routes to s.
 func (a *API) Mount(s *httpapi.Server) {

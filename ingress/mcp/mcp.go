@@ -87,10 +87,9 @@ func New(cfg Config, deps Deps) (*Server, error) {
 		origins: cfg.Origins, deps: deps, log: obs.Limited(deps.Log, time.Second), fixed: replies,
 		idle: sync.Pool{New: func() any { return new(call) }}, calls: map[string]prometheus.Counter{},
 	}
-	calls := prometheus.NewCounterVec(prometheus.CounterOpts{
+	calls := obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "adnet_mcp_requests_total", Help: "Requests understood by POST /api/mcp, by method or tool.",
-	}, []string{"method"})
-	deps.Metrics.MustRegister(calls)
+	}, []string{"method"}))
 	for _, name := range []string{methodInitialize, methodPing, methodDiscover, methodList, toolContent, toolTrack} {
 		s.calls[name] = calls.WithLabelValues(name)
 	}

@@ -26,6 +26,8 @@ import (
 	"adnet/ingress/catalog"
 	"adnet/ingress/limits"
 	"adnet/internal/campaign"
+	"adnet/internal/obs"
+	"adnet/internal/schedule"
 	"adnet/internal/token"
 
 	"github.com/google/uuid"
@@ -108,13 +110,14 @@ type sellerMetrics struct {
 
 // New makes the seller. It starts nothing.
 func New(cfg Config, deps Deps) *Seller {
+	deps.Now = schedule.Clock(deps.Now)
 	s := &Seller{
 		cfg: cfg, deps: deps, pool: catalog.Sandbox(), work: sync.Pool{New: func() any { return new(work) }},
 		metrics: sellerMetrics{
-			filled:  prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_filled_total", Help: "Requests of publishers that got an ad."}),
-			sandbox: prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_sandbox_total", Help: "Requests of sandbox keys."}),
-			unfill:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "adnet_auctions_unfilled_total", Help: "Requests of publishers without an ad, by reason."}, []string{"reason"}),
-			dropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_unrecorded_total", Help: "Outcomes of auctions, those of bids included, that the log did not take (best effort)."}),
+			filled:  obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_filled_total", Help: "Requests of publishers that got an ad."})),
+			sandbox: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_sandbox_total", Help: "Requests of sandbox keys."})),
+			unfill:  obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{Name: "adnet_auctions_unfilled_total", Help: "Requests of publishers without an ad, by reason."}, []string{"reason"})),
+			dropped: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_unrecorded_total", Help: "Outcomes of auctions, those of bids included, that the log did not take (best effort)."})),
 		},
 	}
 	s.taken = func(err error) {
@@ -122,7 +125,6 @@ func New(cfg Config, deps Deps) *Seller {
 			s.metrics.dropped.Inc()
 		}
 	}
-	deps.Metrics.MustRegister(s.metrics.filled, s.metrics.sandbox, s.metrics.unfill, s.metrics.dropped)
 	return s
 }
 

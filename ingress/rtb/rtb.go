@@ -36,6 +36,8 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
 	"adnet/internal/money"
+	"adnet/internal/obs"
+	"adnet/internal/schedule"
 	"adnet/internal/token"
 
 	"github.com/google/uuid"
@@ -97,6 +99,7 @@ type metrics struct {
 
 // New makes the endpoints. Errors: a setting that makes no sense.
 func New(cfg Config, deps Deps) (*Server, error) {
+	deps.Now = schedule.Clock(deps.Now)
 	s := &Server{cfg: cfg, deps: deps, rates: map[string]money.Micros{"USD": money.USD}, turns: sync.Pool{New: newTurn}, headers: headers{version: []string{"2.6"}, vary: []string{"Accept-Encoding"}}}
 	for currency, text := range cfg.Rates {
 		usd, err := money.Parse(text)
@@ -112,9 +115,7 @@ func New(cfg Config, deps Deps) (*Server, error) {
 		return nil, errors.New("ADNET_RTB_SEAT must not be empty, ADNET_RTB_VIDEO_SECONDS must be positive")
 	}
 	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
-		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "adnet_rtb_" + name, Help: help}, labels)
-		deps.Metrics.MustRegister(c)
-		return c
+		return obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{Name: "adnet_rtb_" + name, Help: help}, labels))
 	}
 	bids := counters("bids_total", "Bids made, by markup.", "markup")
 	for kind := range s.metrics.bids {
@@ -125,8 +126,7 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	s.metrics.malformed, s.metrics.failed = requests.WithLabelValues("malformed"), requests.WithLabelValues("failed")
 	s.metrics.nobids = counters("nobids_total", "Impressions that were not bid for, by reason.", "reason")
 	s.metrics.notices = counters("notices_total", "Notices of exchanges, by kind and what their token proved.", "kind", "proof")
-	s.metrics.dropped = prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_rtb_unrecorded_total", Help: "Notices that the log did not take (best effort)."})
-	deps.Metrics.MustRegister(s.metrics.dropped)
+	s.metrics.dropped = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_rtb_unrecorded_total", Help: "Notices that the log did not take (best effort)."}))
 	s.produced = func(err error) {
 		if err != nil {
 			s.metrics.dropped.Inc()

@@ -74,11 +74,10 @@ const (
 func newRecorder(cfg Config, deps Deps) *recorder {
 	r := &recorder{
 		waiters: sync.Pool{New: newWaiter}, wait: cfg.AckWait, producer: deps.Producer, spool: deps.Spool, now: deps.Now, log: obs.Limited(deps.Log, time.Second),
-		lost: prometheus.NewCounter(prometheus.CounterOpts{
+		lost: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "adnet_track_unrecorded_total", Help: "Events that neither Kafka nor the spool took. Beacons among them were answered 503; clicks were redirected.",
-		}),
+		})),
 	}
-	deps.Metrics.MustRegister(r.lost)
 	return r
 }
 

@@ -16,6 +16,8 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/internal/campaign"
 	"adnet/internal/ledger"
+	"adnet/internal/obs"
+	"adnet/internal/schedule"
 	"adnet/internal/token"
 	"adnet/schemas/event"
 
@@ -76,6 +78,7 @@ type Tracker struct {
 
 // New makes the endpoints. A life or mode that makes no sense is an error.
 func New(cfg Config, deps Deps) (*Tracker, error) {
+	deps.Now = schedule.Clock(deps.Now)
 	if err := cfg.Life.Validate(); err != nil {
 		return nil, err
 	}
@@ -87,16 +90,15 @@ func New(cfg Config, deps Deps) (*Tracker, error) {
 		return nil, err
 	}
 	t := &Tracker{cfg: cfg, deps: deps, recorder: newRecorder(cfg, deps), traffic: judge, invalid: make(map[string]prometheus.Counter)}
-	taken := prometheus.NewCounterVec(prometheus.CounterOpts{
+	taken := obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "adnet_track_events_total", Help: "Events taken, by type and what the token proved.",
-	}, []string{"event", "proof"})
-	invalid := prometheus.NewCounterVec(prometheus.CounterOpts{
+	}, []string{"event", "proof"}))
+	invalid := obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "adnet_track_invalid_total", Help: "Events found to be invalid traffic, by rule.",
-	}, []string{"rule"})
-	t.missed = prometheus.NewCounter(prometheus.CounterOpts{
+	}, []string{"rule"}))
+	t.missed = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "adnet_track_clicks_uncounted_total", Help: "Clicks that passed because their network's count was out of reach.",
-	})
-	deps.Metrics.MustRegister(taken, invalid, t.missed)
+	}))
 	for _, rule := range ledger.InvalidRules() {
 		t.invalid[rule] = invalid.WithLabelValues(rule)
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"adnet/internal/errs"
+	"adnet/internal/schedule"
 
 	"github.com/google/uuid"
 )
@@ -33,7 +34,10 @@ type Deps struct {
 type Service struct{ deps Deps }
 
 // NewService makes a Service.
-func NewService(deps Deps) *Service { return &Service{deps: deps} }
+func NewService(deps Deps) *Service {
+	deps.Now = schedule.Clock(deps.Now)
+	return &Service{deps: deps}
+}
 
 // errCredentials does not tell whether the e-mail exists.
 var errCredentials = errs.New(errs.InvalidCredentials, "the e-mail or the password is wrong")

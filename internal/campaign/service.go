@@ -9,6 +9,7 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/errs"
 	"adnet/internal/money"
+	"adnet/internal/schedule"
 
 	"github.com/google/uuid"
 )
@@ -32,7 +33,10 @@ type Deps struct {
 type Service struct{ deps Deps }
 
 // NewService makes a Service.
-func NewService(deps Deps) *Service { return &Service{deps: deps} }
+func NewService(deps Deps) *Service {
+	deps.Now = schedule.Clock(deps.Now)
+	return &Service{deps: deps}
+}
 
 // Create is the request to create a campaign.
 type Create struct {

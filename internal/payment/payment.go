@@ -19,6 +19,7 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/schedule"
 
 	"github.com/google/uuid"
 )
@@ -106,6 +107,7 @@ type Service struct {
 
 // New makes a Service. It fails for a return URL that no payer could be sent to.
 func New(cfg Config, deps Deps) (*Service, error) {
+	deps.Now = schedule.Clock(deps.Now)
 	if cfg.ReturnURL != "" {
 		if err := checkReturnURL(cfg.ReturnURL); err != nil {
 			return nil, errs.New(errs.InvalidRequest, "ADNET_PAYMENT_RETURN_URL %s", err)

@@ -25,6 +25,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/obs"
+	"adnet/internal/schedule"
 
 	"github.com/google/uuid"
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -136,9 +137,7 @@ func New(cfg Config, deps Deps) (*Caps, error) {
 	if cfg.FirstTurn < 0 || cfg.FirstTurn > MaxTurn || cfg.TurnGap < 0 || cfg.TurnGap > MaxTurn {
 		return nil, errors.New("ADNET_FIRST_AD_TURN and ADNET_TURNS_BETWEEN_ADS must be from 0 to 10000")
 	}
-	if deps.Now == nil {
-		deps.Now = time.Now
-	}
+	deps.Now = schedule.Clock(deps.Now)
 	if deps.Log == nil {
 		deps.Log = slog.New(slog.DiscardHandler)
 	}
@@ -149,15 +148,12 @@ func New(cfg Config, deps Deps) (*Caps, error) {
 			return nil, err
 		}
 	}
-	c.failures = prometheus.NewCounter(prometheus.CounterOpts{
+	c.failures = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "adnet_caps_exchange_failures_total", Help: "Exchanges of frequency caps with the other nodes that failed.",
-	})
-	c.unknown = prometheus.NewCounter(prometheus.CounterOpts{
+	}))
+	c.unknown = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "adnet_caps_unread_total", Help: "Requests that were capped by this node's knowledge alone because Redis did not answer in 20 ms.",
-	})
-	if deps.Metrics != nil {
-		deps.Metrics.MustRegister(c.failures, c.unknown)
-	}
+	}))
 	return c, nil
 }
 

@@ -25,6 +25,7 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/obs"
 	"adnet/internal/reserve"
+	"adnet/internal/schedule"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
@@ -96,19 +97,15 @@ type cell struct {
 
 // New makes the pacer. It starts nothing.
 func New(deps Deps) *Pacer {
-	if deps.Now == nil {
-		deps.Now = time.Now
-	}
+	deps.Now = schedule.Clock(deps.Now)
 	if deps.Log == nil {
 		deps.Log = slog.New(slog.DiscardHandler)
 	}
 	p := &Pacer{deps: deps, even: weigh(campaign.Curve{}), often: obs.Limited(deps.Log, time.Minute), fresh: map[auction.ID]*cell{}}
 	p.cells.Store(&map[auction.ID]*cell{})
-	if deps.Metrics != nil {
-		deps.Metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "adnet_pacing_campaigns", Help: "Campaigns that this node paces or has looked at in the last hour.",
-		}, func() float64 { return float64(len(*p.cells.Load())) }))
-	}
+	obs.Register(deps.Metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "adnet_pacing_campaigns", Help: "Campaigns that this node paces or has looked at in the last hour.",
+	}, func() float64 { return float64(len(*p.cells.Load())) }))
 	return p
 }
 

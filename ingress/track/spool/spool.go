@@ -77,11 +77,10 @@ func New(cfg Config, deps Deps) (*Spool, error) {
 	}
 	s := &Spool{
 		cfg: cfg, deps: deps, log: obs.Limited(deps.Log, time.Second), pace: drainEvery, sync: (*os.File).Sync, queue: queue{wake: make(chan struct{}, 1)},
-		size:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "adnet_spool_bytes", Help: "Bytes of events waiting on disk."}),
-		spooled: prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_spool_records_total", Help: "Events written to disk because Kafka did not take them."}),
-		drained: prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_spool_drained_total", Help: "Events handed to Kafka from disk."}),
+		size:    obs.Register(deps.Metrics, prometheus.NewGauge(prometheus.GaugeOpts{Name: "adnet_spool_bytes", Help: "Bytes of events waiting on disk."})),
+		spooled: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_spool_records_total", Help: "Events written to disk because Kafka did not take them."})),
+		drained: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_spool_drained_total", Help: "Events handed to Kafka from disk."})),
 	}
-	deps.Metrics.MustRegister(s.size, s.spooled, s.drained)
 	return s, nil
 }
 
