@@ -1,6 +1,7 @@
 package main
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -50,7 +51,22 @@ var layers = map[string][]string{
 	"internal/demo":      append([]string{"internal/obs"}, domain...),
 	"internal/load":      append([]string{"internal/demo", "internal/obs"}, domain...),
 
-	"ingress": append([]string{"ingress", "auction", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
+	"ingress/httpapi":     ingress("ingress/httpapi"),
+	"ingress/idempotency": ingress("ingress/httpapi"),
+	"ingress/limits":      ingress("ingress/httpapi"),
+	"ingress/catalog":     ingress(),
+	"ingress/budget":      ingress(),
+	"ingress/offer":       ingress("ingress/httpapi", "ingress/catalog", "ingress/budget", "ingress/limits"),
+	"ingress/serve":       ingress("ingress/httpapi", "ingress/offer"),
+	"ingress/mcp":         ingress("ingress/httpapi", "ingress/offer", "ingress/track"),
+	"ingress/rtb":         ingress("ingress/httpapi", "ingress/offer", "ingress/budget"),
+	"ingress/track":       ingress("ingress/httpapi"),
+	"ingress/manage":      ingress("ingress/httpapi"),
+	"ingress/billing":     ingress("ingress/httpapi"),
+	"ingress/explain":     ingress("ingress/httpapi"),
+	"ingress/docs":        ingress("ingress/httpapi"),
+	"ingress/benna":       ingress("ingress/httpapi"),
+	"ingress/ingresstest": ingress("ingress"),
 	// Test support of the roles: may bring the demo data in, as their tests may.
 	"ingress/catalog/catalogtest": append([]string{"ingress", "internal/demo"}, domain...),
 	// Holds settlement on PostgreSQL against a reference: tests alone.
@@ -75,6 +91,11 @@ var domain = []string{
 
 // outside is the domain with every adapter: what joins them may import it.
 var outside = append([]string{"internal/kafka", "internal/postgres", "internal/redis", "internal/memory", "internal/stripe"}, domain...)
+
+// ingress is a row of the HTTP role: the named packages of it, besides the domain and the decision.
+func ingress(siblings ...string) []string {
+	return append(append(siblings, "auction", "schemas", "internal/obs", "internal/lifecycle"), domain...)
+}
 
 // adapter may import the domain, the schemas and itself: never a role, never another adapter.
 func adapter(self string) []string {
@@ -177,6 +198,10 @@ func TestArchitectureArrows(t *testing.T) {
 		if within(ours, may) || within(ours, []string{row}) && row != "" || i.test && within(ours, forTests) {
 			continue
 		}
+		// The tests of a package of ingress run it among the others.
+		if i.test && within(i.dir, []string{"ingress"}) && within(ours, []string{"ingress"}) {
+			continue
+		}
 		t.Errorf("%s: %s must not import %s", i.file, row, ours)
 	}
 }
@@ -184,7 +209,7 @@ func TestArchitectureArrows(t *testing.T) {
 func TestArchitectureLibraries(t *testing.T) {
 	for _, i := range imports(t) {
 		for library, owners := range libraries {
-			if !strings.HasPrefix(i.path, library) || within(i.dir, owners) || i.dir == "zzdeps" {
+			if !strings.HasPrefix(i.path, library) || within(i.dir, owners) {
 				continue
 			}
 			if i.test && slices.Contains(testLibraries, library) {
@@ -195,34 +220,95 @@ func TestArchitectureLibraries(t *testing.T) {
 	}
 }
 
-// never are the arrows between parts of ingress that their common row would allow: the wires sell through ingress/offer
-// and never through each other, and what they share knows none of them.
-var never = map[string][]string{
-	"ingress/offer":  {"ingress/serve", "ingress/mcp", "ingress/rtb", "ingress/track"},
-	"ingress/serve":  {"ingress/mcp", "ingress/rtb", "ingress/track"},
-	"ingress/mcp":    {"ingress/serve", "ingress/rtb"},
-	"ingress/rtb":    {"ingress/serve", "ingress/mcp", "ingress/track"},
-	"ingress/track":  {"ingress/offer", "ingress/serve", "ingress/mcp", "ingress/rtb"},
-	"ingress/budget": {"ingress/offer", "ingress/serve", "ingress/mcp", "ingress/rtb", "ingress/catalog"},
-	"ingress/limits": {"ingress/offer", "ingress/serve", "ingress/mcp", "ingress/rtb", "ingress/catalog"},
+// TestArchitectureNamesFolders: what the tables name exists, and a row has code.
+func TestArchitectureNamesFolders(t *testing.T) {
+	named := map[string]bool{}
+	for row, may := range layers {
+		named[row] = true
+		for _, folder := range may {
+			named[folder] = true
+		}
+	}
+	for _, owners := range libraries {
+		for _, folder := range owners {
+			named[folder] = true
+		}
+	}
+	for _, folder := range slices.Concat(forTests, domain, outside) {
+		named[folder] = true
+	}
+	delete(named, "*")
+	for folder := range named {
+		found := false
+		_ = filepath.WalkDir(filepath.Join(".", folder), func(path string, _ fs.DirEntry, err error) error {
+			if found = found || err == nil && strings.HasSuffix(path, ".go"); found {
+				return filepath.SkipAll
+			}
+			return nil
+		})
+		if !found {
+			t.Errorf("the tables name %s, which has no Go files", folder)
+		}
+	}
 }
 
-func TestArchitectureWires(t *testing.T) {
-	seen := map[string]bool{}
-	for _, i := range imports(t) {
-		for dir, forbidden := range never {
-			if i.test || !within(i.dir, []string{dir}) {
-				continue
+// httpClient is what of net/http calls somewhere.
+var httpClient = []string{
+	"Client", "Transport", "DefaultClient", "DefaultTransport", "Get", "Head", "Post", "PostForm", "NewRequest", "NewRequestWithContext",
+}
+
+// TestArchitectureDomainCallsNoServer: the domain and the decision know of HTTP at most its statuses and headers.
+func TestArchitectureDomainCallsNoServer(t *testing.T) {
+	// What is still to move to an adapter.
+	exceptions := map[string]bool{"internal/payment": false}
+	for _, folder := range append([]string{"auction"}, domain...) {
+		err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
 			}
-			seen[dir] = true
-			if ours, is := strings.CutPrefix(i.path, "adnet/"); is && within(ours, forbidden) {
-				t.Errorf("%s: %s must not import %s", i.file, dir, ours)
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+			if err != nil {
+				return err
+			}
+			for _, used := range clientUses(file) {
+				if _, known := exceptions[folder]; known {
+					exceptions[folder] = true
+				} else {
+					t.Errorf("%s uses http.%s: the domain calls no server, an adapter does", path, used)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for folder, needed := range exceptions {
+		if !needed {
+			t.Errorf("%s calls no server any more: take it out of the exceptions", folder)
+		}
+	}
+}
+
+// clientUses are the names of httpClient that file uses, under whatever name it imports net/http.
+func clientUses(file *ast.File) (used []string) {
+	name := ""
+	for _, spec := range file.Imports {
+		if spec.Path.Value == `"net/http"` {
+			if name = "http"; spec.Name != nil {
+				name = spec.Name.Name
 			}
 		}
 	}
-	for dir := range never {
-		if !seen[dir] {
-			t.Errorf("folder %s does not exist", dir)
+	ast.Inspect(file, func(n ast.Node) bool {
+		selector, is := n.(*ast.SelectorExpr)
+		if !is || name == "" {
+			return true
 		}
-	}
+		if of, is := selector.X.(*ast.Ident); is && of.Name == name && slices.Contains(httpClient, selector.Sel.Name) {
+			used = append(used, selector.Sel.Name)
+		}
+		return true
+	})
+	return used
 }
