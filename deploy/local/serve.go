@@ -223,7 +223,7 @@ func (s *stack) announce(ctx context.Context, c serveOpts, ingress *role) {
 		}
 	}
 	s.say("serve", "adnet is ready at %s; Ctrl-C stops it", base)
-	s.say("serve", `make an admin:  eval "$(go run ./deploy/local env)"; %s user create --role admin --email you@example.com`, s.binary("adnet"))
+	s.say("serve", `make an admin:  eval "$(go run ./deploy/local env)"; %s user create --role admin you@example.com`, s.binary("adnet"))
 }
 
 func ready(ctx context.Context, url string) bool {

@@ -19,7 +19,6 @@ import (
 )
 
 const (
-	// One day at a time, so that the planner opens that day's partition only.
 	// The rows are the lock under which caps are counted, so they are made before they are needed. Writing the value
 	// back is what locks a row that exists.
 	lockPublisherDaysSQL = `

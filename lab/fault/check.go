@@ -80,7 +80,7 @@ func (s *suite) verify(ctx context.Context) error {
 	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		s.breach("adnet verify is not clean: %s", exit.Stderr)
+		s.breach("verify is not clean: %s", exit.Stderr)
 		return ctx.Err()
 	}
 	return err
