@@ -1,5 +1,10 @@
 // Package cmd is the commands of the binary: each role put together by constructor calls, and the order in which the
 // parts start and stop. It decides nothing else.
+//
+// # Not obvious
+//
+// After a full load of the catalog, memory.go sets the garbage collector to 16 MiB or 25 % of
+// head-room, unless GOGC is set.
 package cmd
 
 import (

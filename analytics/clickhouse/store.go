@@ -4,6 +4,11 @@
 // the same rows again, because the reply was lost or by a second writer at the same time, changes nothing, in
 // events and in everything computed from it, as long as fewer than 100,000 other blocks came between. A call
 // that returned nil is on disk (fsynced) and visible to every read that starts later.
+//
+// # Not obvious
+//
+// Views need a deduplication window of their own: without one, a block that the source table
+// refuses is still pushed to the view.
 package clickhouse
 
 import (

@@ -5,6 +5,11 @@
 // Two at once are safe although the server may then keep the rows of both: every row names its run, and readers
 // take the rows of one run per day, one that counts at least as many events as the live counters. A run that
 // is half visible, or that missed events, is thereby never read.
+//
+// # Not obvious
+//
+// The rule of one run a day has a reason: two REPLACE PARTITION at the same time can both stay
+// (measured on ClickHouse 26.7).
 package rollup
 
 import (

@@ -4,6 +4,11 @@
 // data. Totals, the daily series and the groups of one answer come from one query and so agree. A day comes from
 // the roll-up when that counts at least as many events as the live counters of the day, else from the live
 // counters: a roll-up changes no answer, and an event that arrives after it is not lost.
+//
+// # Not obvious
+//
+// An idle AsOf stands still: it is the newest received event that is counted, not the time of
+// the question.
 package stats
 
 import (

@@ -5,6 +5,11 @@
 // macro (${…}), which exchanges replace as plain text anywhere in a markup. Links that are not absolute
 // http or https URLs are left out. What an ad cannot satisfy (a required asset, a length, a MIME type) is said
 // before the auction is decided, by [FitsNative] and [FitsVideo], so that no bid is made with half a markup.
+//
+// # Not obvious
+//
+// VAST 2 and 3 are not VAST 4 with another number: order, namespace, events and attributes
+// differ, so there are two structures.
 package markup
 
 import (

@@ -8,6 +8,11 @@
 // sorted by an upper bound of the score and are read only as far as that bound demands.
 //
 // [Match] states the same matching rules for one campaign without any index; tests hold the two together.
+//
+// # Not obvious
+//
+// Deals are not targeting. The index has a list of campaigns for each deal, which only a search
+// for deals reads. It compares without case; the bid's gate compares the exact id.
 package target
 
 import (

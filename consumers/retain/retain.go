@@ -4,6 +4,11 @@
 //
 // Contract: marks go only after the horizon passed their day, and settlement refuses events from before the
 // horizon; so a dropped mark can never make a repeat look new. Any number of processes may run it at once.
+//
+// # Not obvious
+//
+// Retention keeps sums (pruned_total) of the verdicts, marks and dead letters that it removes,
+// so that adnet verify still adds up to the first day.
 package retain
 
 import (

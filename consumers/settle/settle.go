@@ -8,6 +8,11 @@
 //
 // A record that cannot be understood becomes a dead letter and never stops its partition. While the
 // store is out of reach the same batch is tried again for as long as it takes: nothing is skipped.
+//
+// # Not obvious
+//
+// The commit of the broker's offset is not waited for: it is a hint, and its failure is told
+// with the next one.
 package settle
 
 import (

@@ -12,6 +12,11 @@
 // (ADNET_STACK_DIR), next to data and logs. A second up starts only what does not answer. down touches only
 // processes that still match their record, so a pid that was reused by somebody else is never signalled.
 // Downloads (Kafka's jars, the ClickHouse library) are pinned, verified and kept in ADNET_CACHE_DIR.
+//
+// # Not obvious
+//
+// The ClickHouse library server dies of a reset connection or a refused hello, so front.go
+// stands before it. The official server needs no such thing.
 package main
 
 import (

@@ -18,6 +18,14 @@
 // A lease counts only while the store was heard from within [Config.Validity]: without it the node serves nothing, by a
 // monotonic clock. A store that was emptied, or came back older than this node has seen it, is another epoch: the node
 // says what it has reserved in the last hour before it serves again.
+//
+// # Not obvious
+//
+// For cpc and cpa, free delivery is therefore bounded in expectation only, and by the clamp of
+// settlement.
+//
+// A lease is for one minute, and its amounts are absolute. An answer that was lost is found by
+// the next call; a call that is overtaken changes nothing.
 package budget
 
 import (

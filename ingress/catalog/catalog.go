@@ -5,6 +5,12 @@
 // within milliseconds and, should the publish be lost, by the version that is polled every 250 ms. When
 // the node cannot prove for a second that it knows the newest version, it stops filling: a paused
 // campaign must not be served by a node that did not hear of it.
+//
+// # Not obvious
+//
+// A node keeps a campaign packed: one string for each, budgets beside it, targeting only in the
+// index and shared between equal ones. Creative unpacks what ads, links and gates read. Name,
+// budgets, review and times of a campaign are not there.
 package catalog
 
 import (

@@ -4,6 +4,14 @@
 // recorded is told from its signed token where there is one, and counts of the last hour may miss some. Nobody
 // learns who else took part: an advertiser sees its own candidates and of others only how they ended; a publisher
 // sees prices and reasons without names.
+//
+// # Not obvious
+//
+// An auction's record keeps its ten best candidates and how many tokens the request had, never
+// the context. Why a campaign does not deliver is counted from those candidates by minute, so
+// that the question does not read every auction. The count is a lower bound, and says so
+// (sampled): an auction stops looking where one may win, and counting every loser would cost
+// each request a look at all of them.
 package explain
 
 import (

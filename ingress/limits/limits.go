@@ -10,6 +10,12 @@
 // count plus what it last heard. So N nodes let through at most what one caller sends to N−1 of them in the time
 // that news takes (about 400 ms) above the limit, and never more than N times the limit. Without the exchange
 // every node goes on by itself. A node that starts hears the last minute first.
+//
+// # Not obvious
+//
+// Over an address's keyless limit a good key still gets in on /api/mcp and /api/rtb: what the
+// node has seen to be good passes, and 50 unseen keys a second are looked up, so that made-up
+// ones cannot flood the store.
 package limits
 
 import (

@@ -4,6 +4,14 @@
 //
 // Guarantee: a beacon or conversion is answered 200 only after Kafka acknowledged the event on all
 // in-sync replicas, or after it is on stable storage in the local spool. A redirect never waits.
+//
+// # Not obvious
+//
+// What a server reports is not counted by network: POST and MCP of mcp and rest ads, since one
+// server reports for many people. Links (/s/…) and pixels are counted.
+//
+// Clicks ask Redis for the count of their network (one script, 50 ms at most, passed when Redis
+// is away). Impressions never do: their rate is the exchange of limits.
 package track
 
 import (

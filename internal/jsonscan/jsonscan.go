@@ -6,6 +6,12 @@
 // targets of the packages that use it hold it to that. What it declines is given to the general decoder, which alone
 // says what is wrong. So it can make an endpoint faster, and nothing else. [Loose] is for a general decoder that takes
 // names that occur twice.
+//
+// # Not obvious
+//
+// Bid requests are read loosely, as exchanges do: names may occur twice, numbers have any form.
+// A loading node reads campaigns through this package (campaign.Read): one that another build
+// wrote is read slower, not wrong.
 package jsonscan
 
 import (

@@ -10,6 +10,11 @@
 // Topics are named by the constants of schemas/event; a prefix ([Config.TopicPrefix]) is added and removed
 // here. Streams are named by the broker's topic id in hex, so a topic that was deleted and made again
 // is another stream.
+//
+// # Not obvious
+//
+// Consumers let the broker wait for 64 KiB or 50 ms. Without it every record that is produced is
+// a fetch, and a transaction, of its own.
 package kafka
 
 import (

@@ -1,8 +1,3 @@
-// Package ledger is the money of adnet: what an event costs whom, and the double-entry rows that say so.
-//
-// The package decides and never does I/O. [Decide] is a pure function from events, first-time marks
-// and books to effects; a store applies them in one transaction (see [Tx]). Every transaction's
-// entries sum to zero per asset. Rows are only ever appended.
 package ledger
 
 import (

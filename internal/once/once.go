@@ -8,6 +8,11 @@
 // retry meets the mark and does not. Only the reply's own text can be lost, when the process dies between the commit
 // of the effect and the storing of the reply; the retry then answers what the effect was. Changes elsewhere (a
 // payment provider, analytics) are protected while the process lives and by their own keys.
+//
+// # Not obvious
+//
+// When the reply's text was lost, the retry is told what the effect was (recovered). Kept
+// replies are sealed with a key made of the caller's key and request, which are not stored.
 package once
 
 import (

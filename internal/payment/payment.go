@@ -5,6 +5,15 @@
 // asks for and nothing else. Evidence is a webhook whose signature was verified over the raw body, or the
 // provider's own answer about one of our checkouts; both become a [ledger.Notice], which the store applies once,
 // in whatever order and however often it comes.
+//
+// # Not obvious
+//
+// A refund may come before its payment. It waits in the payment's row, and is taken when the
+// payment is credited. A refund of money that was spent leaves the account owing; adnet verify
+// allows a prepaid balance below zero by what was refunded and no more.
+//
+// A dispute's state only goes up (open, lost, won). It counts at most what refunds have left of
+// the payment.
 package payment
 
 import (

@@ -4,6 +4,13 @@
 //
 // The package has values and limits only. The store's side is internal/redis, the node's ingress/budget, the publisher's
 // consumers/project.
+//
+// # Not obvious
+//
+// Reservations are counted by campaign and minute of the auction. Settlement can say how much of
+// a minute it used up, in one row, from the token alone, so no key for a single ad is kept
+// anywhere. A room and what was released of its reservations come from one PostgreSQL snapshot
+// and enter Redis in one script; between them a price would be free twice.
 package reserve
 
 import (

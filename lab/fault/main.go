@@ -11,6 +11,13 @@
 // Contract: progress goes to standard error; the last line of standard output is one JSON object ([report]); the
 // exit code is 1 on any breach. Nothing keeps running afterwards, also after an interrupt. A failed run keeps its
 // logs and says where.
+//
+// # Not obvious
+//
+// A day ends in the suite without a clock setting in adnet. The binary is built with another
+// time.Now (go build -overlay of the standard library), the database's now() is found in the
+// schema public first, and Redis has another wall clock (deploy/local/clock/clock.c, preloaded).
+// All are set back together so that midnight comes in the middle.
 package main
 
 import (

@@ -5,6 +5,11 @@
 // It speaks HTTP/1.1 and 1.0 without TLS, which end at a proxy before it. A request is wholly read before its handler
 // runs, and a reply leaves when the handler has returned: there is no streaming and no hijacking, and a client that goes
 // away does not cancel its request. What proxies and servers could read in two ways is refused (RFC 9112, section 11.2).
+//
+// # Not obvious
+//
+// Bodies over 256 KiB reach the handler as http.MaxBytesError; two lengths, odd header names and
+// other versions are refused. TestAsNetHTTP compares it with net/http request by request.
 package wire
 
 import (

@@ -11,6 +11,13 @@
 // 100 ms. So a session whose requests hit n nodes within that time can be shown a campaign up to n times as often as
 // the cap says; one that pauses for 100 ms between its requests never more than the cap. While Redis is away each
 // node caps by what it knows itself.
+//
+// # Not obvious
+//
+// Decisions and confirmations are written behind every 50 ms under the auction's id. A
+// confirmation waits a second, so that it never overtakes its decision; it confirms only what
+// was decided, because a beacon says for itself which session it is of. Sessions are kept as
+// hashes.
 package frequency
 
 import (

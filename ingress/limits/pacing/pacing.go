@@ -7,6 +7,16 @@
 //
 // Not paced are campaigns with `pacing: asap`, and those whose daily budget buys fewer than 100 billed events: for
 // them the pieces would be larger than the plan.
+//
+// # Not obvious
+//
+// There is no state of the day to lose: a node that restarts, a campaign that joins at noon and
+// a wrong forecast correct themselves. Curves come hourly from ClickHouse through Redis
+// (consumers/forecast); in-memory mode plans evenly.
+//
+// Nodes need not count each other to pace. A node compares the network's spend with its own
+// passes, so with two nodes a pass seems to spend twice as much, and each takes half of the
+// plan.
 package pacing
 
 import (

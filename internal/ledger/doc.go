@@ -1,0 +1,21 @@
+// Package ledger is the money of adnet: what an event costs whom, and the double-entry rows that say so.
+//
+// The package decides and never does I/O. [Decide] is a pure function from events, first-time marks
+// and books to effects; a store applies them in one transaction (see [Tx]). Every transaction's
+// entries sum to zero per asset. Rows are only ever appended.
+//
+// # Not obvious
+//
+// A conversion is deduplicated by its auction, as the specification says, not by type or order.
+//
+// A month is closed when its statement is first asked for: the number of its last entry is kept.
+// What is settled later belongs to the next month that is open.
+//
+// Held Credits have an account for each quarantine case (held:<case>). A claw-back takes back
+// many rows: Reverses in its row is the first, and ledger_reversal has each with its amount;
+// verify adds them up. What a claw-back refunds counts as not spent (refunded beside spent,
+// which stays what was charged, as in the verdicts and ClickHouse), so the total budget and the
+// budget of the day that was charged can be spent again. Credits that funded a campaign are not
+// given back: the house's funding account is. A claw-back locks in the order of settlement,
+// totals before the case, and begins again when a further campaign was charged meanwhile.
+package ledger
