@@ -13,8 +13,10 @@
 //
 // # Not obvious
 //
-// Consumers let the broker wait for 64 KiB or 50 ms. Without it every record that is produced is
-// a fetch, and a transaction, of its own.
+// Polls of consumers that bring less than 64 KiB are 50 ms apart. Without that every record that is
+// produced is a fetch, and a transaction, of its own. The broker itself is not told to wait for
+// company: a silent topic costs two fetches a second instead of twenty, and the first record after
+// a silence arrives at once.
 package kafka
 
 import (

@@ -14,10 +14,10 @@
 //
 // # Not obvious
 //
-// Decisions and confirmations are written behind every 50 ms under the auction's id. A
-// confirmation waits a second, so that it never overtakes its decision; it confirms only what
-// was decided, because a beacon says for itself which session it is of. Sessions are kept as
-// hashes.
+// Decisions and confirmations are written behind every 50 ms under the auction's id (other nodes
+// are listened to every 200 ms after a second without news). A confirmation waits a second, so that
+// it never overtakes its decision; it confirms only what was decided, because a beacon says for
+// itself which session it is of. Sessions are kept as hashes.
 package frequency
 
 import (
