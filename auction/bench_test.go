@@ -17,8 +17,8 @@ type benchmarkShape struct {
 	templates int
 }
 
-// benchmarkShapes are the populations: few distinct targetings with many bids, as the shared data
-// replicated; and every campaign with a targeting of its own, the index's worst case.
+// benchmarkShapes are the populations: few distinct targetings with many bids, as a catalog that is
+// its first 534 campaigns again and again; and every campaign with a targeting of its own, the index's worst case.
 func benchmarkShapes() []benchmarkShape {
 	return []benchmarkShape{{"replicated", 534}, {"distinct", 0}}
 }

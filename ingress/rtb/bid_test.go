@@ -484,7 +484,7 @@ func TestStatus(t *testing.T) {
 	require.Equal(t, 400, f.get("").Code)
 }
 
-// answer is what a bid request of testdata/openrtb is answered: the kind of markup, or the reason for none.
+// answer is what a bid request of testdata/openrtb gets: a kind of markup, or a reason for none.
 type answer struct {
 	mtype  openrtb2.MarkupType
 	imp    string
@@ -546,7 +546,7 @@ func TestBidRequestsAreAnswered(t *testing.T) {
 	}
 }
 
-// What the examples of the standard (OpenRTB 2.6, 6.2) are answered, each by a campaign that can fill it.
+// The examples of the standard (OpenRTB 2.6, 6.2) are answered, each by a campaign that can fill it.
 func TestExamplesOfTheStandardAreAnswered(t *testing.T) {
 	folder := testenv.Shared(t, "data/openrtb")
 	cfg := defaults()
@@ -577,8 +577,9 @@ func TestExamplesOfTheStandardAreAnswered(t *testing.T) {
 	}
 }
 
-// The bid requests, and what breaks of them: each value removed, of other kinds, huge, and twice. Never a 500, and a
-// 400 only where the standard calls it malformed. Each file tries a third of the values.
+// The bid requests, and what breaks of them: each value removed, of other kinds, huge, and twice.
+// Never a 500, and a 400 only where the standard calls it malformed. Each file tries a third of the
+// values.
 func TestBidRequestsAndTheirMutations(t *testing.T) {
 	f := newFixture(t)
 	files, err := filepath.Glob("testdata/openrtb/*.json")

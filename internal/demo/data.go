@@ -1,9 +1,9 @@
 // Package demo is the world that a first run of adnet shows, and that tests and benchmarks work on:
-// invented companies, their campaigns, requests that are labelled with the campaigns that answer them,
-// accounts to log in with, and four commands to paste.
+// invented companies, their campaigns, requests that are labelled with the campaigns that answer
+// them, accounts to log in with, and four commands to paste.
 //
-// The password is public. Whoever loads the demo gives everybody who can reach the service the rights of
-// its administrator, so it belongs into the in-memory mode on a loopback address.
+// The password is public. Whoever loads the demo gives everybody who can reach the service the
+// rights of its administrator, so it belongs into the in-memory mode on a loopback address.
 package demo
 
 import (
@@ -40,17 +40,18 @@ type Company struct {
 	Category string `json:"category"` // what it sells, one of 15
 }
 
-// Request is what a user of an AI app says, with what the app tells of the user, as the body of an ad
-// request has it, and with the judgement which campaigns would be right.
+// Request is what a user of an AI app says, with what the app tells of the user, as the body of an
+// ad request has it, and with the judgement which campaigns would be right.
 type Request struct {
 	ID   string `json:"id"`   // language and number, unique
 	Lang string `json:"lang"` // ISO 639-1 code of the language that the context is mostly in
 
-	// Label names the campaigns that answer the request, the best first. Empty means that no ad should be
-	// shown. What a labelled campaign targets besides words is true of the request.
+	// Label names the campaigns that answer the request, the best first. Empty means that no ad
+	// should be shown. What a labelled campaign targets besides words is true of the request.
 	Label []string `json:"label"`
-	// Category is that of the first labelled campaign, empty without one. Other campaigns of the category
-	// are acceptable answers; those of another category are wrong unless they are labelled.
+	// Category is that of the first labelled campaign, empty without one. Other campaigns of the
+	// category are acceptable answers; those of another category are wrong unless they are
+	// labelled.
 	Category string `json:"category"`
 
 	Context      string   `json:"context"` // at most 2,000 code points, as an ad request allows
@@ -61,21 +62,21 @@ type Request struct {
 	ActiveTools  []string `json:"active_tools,omitempty"`
 }
 
-// Companies are the advertisers in the order of the file. Errors say where a file cannot be read, which
-// no built binary's can.
+// Companies are the advertisers in the order of the file. Errors say where a file cannot be read,
+// which no built binary's can.
 func Companies() ([]Company, error) { return read[Company](companiesFile) }
 
-// Campaigns are the demo campaigns in the order of the file: what their advertiser would send to create
-// them. Their names are unique. Errors: as of [Companies].
+// Campaigns are the demo campaigns in the order of the file: what their advertiser would send to
+// create them. Their names are unique. Errors: as of [Companies].
 func Campaigns() ([]campaign.Fields, error) { return read[campaign.Fields](campaignsFile) }
 
 // Requests are the labelled requests in the order of the file, grouped by language: for judging how
-// relevant the ads are that a ranking model chooses, and as the traffic of benchmarks. The first one
-// finds an ad. Errors: as of [Companies].
+// relevant the ads are that a ranking model chooses, and as the traffic of benchmarks. The first
+// one finds an ad. Errors: as of [Companies].
 func Requests() ([]Request, error) { return read[Request](requestsFile) }
 
-// Categories gives the category of each campaign by its name. Errors: as of [Companies], and a campaign
-// whose landing page is no company's.
+// Categories gives the category of each campaign by its name. Errors: as of [Companies], and a
+// campaign whose landing page is no company's.
 func Categories() (map[string]string, error) {
 	companies, err := Companies()
 	if err != nil {
@@ -96,10 +97,10 @@ func Categories() (map[string]string, error) {
 	return of, nil
 }
 
-// Words are the intent tokens of all campaigns and the longer words of their texts, repeated as often as they
-// occur and in lower case, letters and digits only. Benchmarks draw the targeting of their campaigns from
-// them: the tokens alone, chosen to set companies apart, are shared by far fewer campaigns than those of a
-// large network. Errors: as of [Companies].
+// Words are the intent tokens of all campaigns and the longer words of their texts, repeated as
+// often as they occur and in lower case, letters and digits only. Benchmarks draw the targeting of
+// their campaigns from them: the tokens alone, chosen to set companies apart, are shared by far
+// fewer campaigns than those of a large network. Errors: as of [Companies].
 func Words() ([]string, error) {
 	campaigns, err := Campaigns()
 	if err != nil {

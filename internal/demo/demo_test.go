@@ -132,7 +132,8 @@ func (p *printed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			p.errors = append(p.errors, "ad request body")
 		}
 		query := url.Values{"event": {"impression"}, "auction_id": {p.token}, "session": {""}, "dev": {uuid.Nil.String()}}
-		// The way and order of encoding of ingress/httpapi and ingress/serve; texts that a shell could trip over.
+		// The way and order of encoding of ingress/httpapi and ingress/serve; texts that a shell
+		// could trip over.
 		raw, err := json.Marshal(map[string]any{"ad": struct {
 			Headline      string `json:"headline"`
 			ClickURL      string `json:"click_url"`
@@ -172,6 +173,10 @@ func TestPrintedCommandsWork(t *testing.T) {
 	} {
 		require.Contains(t, greeting.String(), part)
 	}
+
+	requests, err := demo.Requests()
+	require.NoError(t, err)
+	require.Contains(t, greeting.String(), requests[0].Context, "the first request is the sample")
 
 	// Pasted: the commands as they stand in the text, found by what they call.
 	var lines []string

@@ -25,7 +25,8 @@ const (
 	advertisers = 8
 )
 
-// Advertiser is the e-mail of the n-th advertiser account, from 1 to 8. Each is an agency of several companies.
+// Advertiser is the e-mail of the n-th advertiser account, from 1 to 8. Each is an agency of
+// several companies.
 func Advertiser(n int) string { return fmt.Sprintf("advertiser%d@demo.adnet.example", n) }
 
 // Deps are what the demo is created through.
@@ -46,10 +47,11 @@ type Credentials struct {
 	InReview     int // campaigns that broke a policy rule and wait for a person
 }
 
-// Load creates the demo: accounts, a publisher key, and the campaigns spread over the advertisers, all that
-// the policy check finds clean approved by the administrator. On a store that has the demo it logs in
-// instead, adds only the campaigns that are missing and issues another publisher key. Errors:
-// errs.InvalidCredentials when a demo e-mail has another password, and those of the services.
+// Load creates the demo: accounts, a publisher key, and the campaigns spread over the advertisers,
+// all that the policy check finds clean approved by the administrator. On a store that has the demo
+// it logs in instead, adds only the campaigns that are missing and issues another publisher key.
+// Errors: errs.InvalidCredentials when a demo e-mail has another password, and those of the
+// services.
 func Load(ctx context.Context, deps Deps) (Credentials, error) {
 	lists, err := byAccount()
 	if err != nil {
@@ -84,8 +86,8 @@ func Load(ctx context.Context, deps Deps) (Credentials, error) {
 	return out, nil
 }
 
-// byAccount gives each advertiser account, as an agency, every eighth company, so that neighbours in the
-// file, which sell the same, compete.
+// byAccount gives each advertiser account, as an agency, every eighth company, so that neighbours
+// in the file, which sell the same, compete.
 func byAccount() (lists [advertisers][]campaign.Fields, err error) {
 	companies, err := Companies()
 	if err != nil {
@@ -125,8 +127,8 @@ func (l *loader) account(ctx context.Context, email string, create func(context.
 	return u, nil
 }
 
-// advertiser makes one advertiser with its campaigns. They are created in order, so those of an earlier
-// run are the first ones.
+// advertiser makes one advertiser with its campaigns. They are created in order, so those of an
+// earlier run are the first ones.
 func (l *loader) advertiser(ctx context.Context, email string, list []campaign.Fields) error {
 	owner, err := l.account(ctx, email, l.deps.Accounts.Register)
 	if err != nil {

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// Shared returns the path of a file or folder of ../shared, beside the repository, where data lies that is
-// too large or too foreign to be part of adnet. Where it is absent the test is skipped, in CI it fails.
+// Shared returns the path of a file or folder of ../shared, beside the repository, where data lies
+// that is too large or too foreign to be part of adnet. Where it is absent the test is skipped, in
+// CI it fails.
 func Shared(t testing.TB, name string) string {
 	t.Helper()
 	path := filepath.Join(root(t), "..", "shared", filepath.FromSlash(name))

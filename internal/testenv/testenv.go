@@ -1,12 +1,13 @@
 // Package testenv hands the real services of the test run to tests.
 //
-// Contract: each function reads one ADNET_TEST_… variable, checks that the server behind it answers, and
-// returns what a client needs. Postgres and ClickHouse give every caller a database of its own, dropped in
-// t.Cleanup, so tests on one server may run in parallel. Redis and Kafka are shared: a test there must pick
-// key prefixes and topic names that nobody else uses.
+// Contract: each function reads one ADNET_TEST_… variable, checks that the server behind it
+// answers, and returns what a client needs. Postgres and ClickHouse give every caller a database of
+// its own, dropped in t.Cleanup, so tests on one server may run in parallel. Redis and Kafka are
+// shared: a test there must pick key prefixes and topic names that nobody else uses.
 //
-// An empty variable skips the test with the command that starts the servers, but fails it when CI=true: in CI
-// nothing real may be skipped. A variable that names a server which does not answer always fails the test.
+// An empty variable skips the test with the command that starts the servers, but fails it when
+// CI=true: in CI nothing real may be skipped. A variable that names a server which does not answer
+// always fails the test.
 //
 // [Shared] finds the data beside the repository by the same rule.
 //
@@ -24,7 +25,8 @@ import (
 	"time"
 )
 
-// Names of the variables that point tests at real servers. `go run ./deploy/local env` prints all four.
+// Names of the variables that point tests at real servers. `go run ./deploy/local env` prints all
+// four.
 const (
 	// EnvPostgres is a postgres:// URL of a role that may create databases.
 	EnvPostgres = "ADNET_TEST_POSTGRES"
@@ -36,7 +38,8 @@ const (
 	EnvClickHouse = "ADNET_TEST_CLICKHOUSE"
 )
 
-// answerTimeout bounds every single question to a server; a test server that needs longer is broken.
+// answerTimeout bounds every single question to a server; a test server that needs longer is
+// broken.
 const answerTimeout = 30 * time.Second
 
 // Redis returns the host:port of the test Redis. The server is shared with every other test.
@@ -66,7 +69,8 @@ func Kafka(t testing.TB) []string {
 	return brokers
 }
 
-// lookup returns the value of a variable, or ends the test: skipped on a developer's machine, failed in CI.
+// lookup returns the value of a variable, or ends the test: skipped on a developer's machine,
+// failed in CI.
 func lookup(t testing.TB, name string) string {
 	t.Helper()
 	value := strings.TrimSpace(os.Getenv(name))
@@ -95,7 +99,8 @@ func dial(t testing.TB, name, addr string) {
 	_ = conn.Close()
 }
 
-// databaseName is unique among concurrent tests and processes, and a plain lower-case SQL identifier.
+// databaseName is unique among concurrent tests and processes, and a plain lower-case SQL
+// identifier.
 func databaseName(t testing.TB) string {
 	t.Helper()
 	var b [8]byte
@@ -105,7 +110,8 @@ func databaseName(t testing.TB) string {
 	return "adnet_test_" + hex.EncodeToString(b[:])
 }
 
-// forCleanup is a bounded context that outlives t.Context, which is cancelled before clean-up functions run.
+// forCleanup is a bounded context that outlives t.Context, which is cancelled before clean-up
+// functions run.
 func forCleanup(t testing.TB) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(t.Context()), answerTimeout)
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Projection is a catalog's source and feed that never change. All it holds is served within the budgets.
+// Projection is a catalog's source and feed that never change. All it holds is served within the
+// budgets.
 type Projection []campaign.Campaign
 
 // Head implements catalog.Source.
@@ -58,8 +59,9 @@ func (Projection) Applied(context.Context, string, int64) error { return nil }
 // Leave implements catalog.Feed.
 func (Projection) Leave(context.Context, string) error { return nil }
 
-// Many is the demo's campaigns again and again, n in all, each with a bid of its own. So that there are as many
-// different targetings as a network has campaigns of its own, three copies of four leave out a token.
+// Many is the demo's campaigns again and again, n in all, each with a bid of its own. So that there
+// are as many different targetings as a network has campaigns of its own, three copies of four
+// leave out a token.
 func Many(b *testing.B, advertiser uuid.UUID, n int) Projection {
 	b.Helper()
 	fields, err := demo.Campaigns()
