@@ -107,7 +107,7 @@ var forTests = []string{"internal/storetest", "internal/testenv", "internal/cput
 
 // libraries names who alone may import a library: an adapter owns its technology.
 var libraries = map[string][]string{
-	"github.com/gin-gonic/gin":            {"ingress", "lab/bench"},              // there as the baseline
+	"github.com/gin-gonic/gin":            {"lab/bench"},                         // the baseline
 	"github.com/valyala/fasthttp":         {"ingress/httpapi/wire", "lab/bench"}, // there as the load
 	"github.com/twmb/franz-go":            {"internal/kafka", "deploy", "lab", "internal/testenv"},
 	"github.com/jackc/pgx":                {"internal/postgres", "deploy", "lab", "internal/testenv"},

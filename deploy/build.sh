@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 out=$1
 go=${GO:-go}
 export CGO_ENABLED=0
-flags=(-trimpath -tags nomsgpack)
+flags=(-trimpath)
 
 command -v "$go" >/dev/null || { echo "there is no '$go' command: install Go $(sed -n 's/^go //p' go.mod) or newer (https://go.dev/dl)" >&2; exit 1; }
 mkdir -p "$(dirname "$out")"

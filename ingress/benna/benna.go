@@ -13,8 +13,6 @@ import (
 	"adnet/auction/ranker"
 	"adnet/ingress/httpapi"
 	"adnet/internal/schedule"
-
-	"github.com/gin-gonic/gin"
 )
 
 // Deps are what the endpoint works with. All are required.
@@ -70,7 +68,7 @@ type statusReply struct {
 }
 
 // status serves op=engine-status.
-func (a *API) status(c *gin.Context) error {
+func (a *API) status(c *httpapi.Context) error {
 	t := a.deps.Table()
 	return httpapi.JSON(c, http.StatusOK, statusReply{
 		ModelVersion: t.Version, Kind: "targeting-overlap", Signals: signalNames[:],

@@ -12,8 +12,6 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/money"
-
-	"github.com/gin-gonic/gin"
 )
 
 const (
@@ -77,7 +75,7 @@ type scoreReply struct {
 }
 
 // score serves op=score.
-func (a *API) score(c *gin.Context) error {
+func (a *API) score(c *httpapi.Context) error {
 	started := a.deps.Now()
 	var in scoreRequest
 	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {

@@ -18,7 +18,6 @@ import (
 	"adnet/internal/payment"
 	"adnet/internal/schedule"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -100,7 +99,7 @@ func (a *API) Mount(s *httpapi.Server) {
 }
 
 // retired answers the actions of the cash-payout feature that is no more.
-func retired(*gin.Context) error {
+func retired(*httpapi.Context) error {
 	return errs.New(errs.Retired, "there are no cash payouts; Credits promote your own product in the network")
 }
 
@@ -118,7 +117,7 @@ type parties struct {
 }
 
 // parties checks who calls and whom in names: the caller itself, or any account for an administrator.
-func (a *API) parties(c *gin.Context, in asked) (p parties, err error) {
+func (a *API) parties(c *httpapi.Context, in asked) (p parties, err error) {
 	if p.caller, err = a.deps.Auth.User(c); err != nil {
 		return p, err
 	}
@@ -164,7 +163,7 @@ func (a *API) parties(c *gin.Context, in asked) (p parties, err error) {
 }
 
 // partiesOf is parties for the actions whose body is optional.
-func (a *API) partiesOf(c *gin.Context) (parties, error) {
+func (a *API) partiesOf(c *httpapi.Context) (parties, error) {
 	// Who calls comes first: a stranger learns nothing from how the body is judged.
 	if _, err := a.deps.Auth.User(c); err != nil {
 		return parties{}, err

@@ -10,12 +10,11 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/payment"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 )
 
 // createCheckout serves action=create_checkout.
-func (a *API) createCheckout(c *gin.Context) error {
+func (a *API) createCheckout(c *httpapi.Context) error {
 	if _, err := a.deps.Auth.User(c); err != nil {
 		return err
 	}
@@ -97,7 +96,7 @@ func (in claimRequest) claim() (payment.Claim, error) {
 
 // deposit serves action=deposit: a payment is credited when the provider confirms it, by the amount that the
 // provider names.
-func (a *API) deposit(c *gin.Context) error {
+func (a *API) deposit(c *httpapi.Context) error {
 	if _, err := a.deps.Auth.User(c); err != nil {
 		return err
 	}
@@ -133,7 +132,7 @@ type parkedReply struct {
 }
 
 // parked serves action=parked: to administrators, the provider's deliveries that could not be applied.
-func (a *API) parked(c *gin.Context) error {
+func (a *API) parked(c *httpapi.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
@@ -158,7 +157,7 @@ func (a *API) parked(c *gin.Context) error {
 
 // webhook serves action=webhook. There is no login: the signature over the raw body is the proof. The provider
 // is told by its own header.
-func (a *API) webhook(c *gin.Context) error {
+func (a *API) webhook(c *httpapi.Context) error {
 	var provider ledger.Provider
 	switch header := c.Request.Header; {
 	case header.Get("Stripe-Signature") != "":

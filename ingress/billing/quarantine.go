@@ -14,7 +14,6 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 )
 
@@ -88,7 +87,7 @@ func answerCase(c ledger.Quarantine) caseReply {
 }
 
 // administrator is who calls, if it is one.
-func (a *API) administrator(c *gin.Context) (account.User, error) {
+func (a *API) administrator(c *httpapi.Context) (account.User, error) {
 	caller, err := a.deps.Auth.User(c)
 	if err == nil && !caller.IsAdmin() {
 		err = errs.New(errs.Forbidden, "this is for administrators")
@@ -97,7 +96,7 @@ func (a *API) administrator(c *gin.Context) (account.User, error) {
 }
 
 // quarantines serves GET action=quarantine: the cases, newest first. Administrators only.
-func (a *API) quarantines(c *gin.Context) error {
+func (a *API) quarantines(c *httpapi.Context) error {
 	if _, err := a.administrator(c); err != nil {
 		return err
 	}
@@ -139,7 +138,7 @@ type decision struct {
 
 // decideQuarantine serves POST action=quarantine. release and clawback end a case; hold opens one by hand. Each may be
 // repeated: the second time changes nothing and answers the same case. Administrators only.
-func (a *API) decideQuarantine(c *gin.Context) error {
+func (a *API) decideQuarantine(c *httpapi.Context) error {
 	admin, err := a.administrator(c)
 	if err != nil {
 		return err
@@ -169,7 +168,7 @@ func (a *API) decideQuarantine(c *gin.Context) error {
 }
 
 // hold opens a case by hand; who did it and why is its evidence.
-func (a *API) hold(c *gin.Context, admin account.User, in decision) error {
+func (a *API) hold(c *httpapi.Context, admin account.User, in decision) error {
 	developer, err := httpapi.ParseID("developer_id", in.DeveloperID)
 	if err != nil {
 		return err
@@ -214,7 +213,7 @@ type capRequest struct {
 }
 
 // mintCap serves POST action=mint_cap: a publisher's own daily mint cap. Administrators only.
-func (a *API) mintCap(c *gin.Context) error {
+func (a *API) mintCap(c *httpapi.Context) error {
 	admin, err := a.administrator(c)
 	if err != nil {
 		return err

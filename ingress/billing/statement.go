@@ -12,7 +12,6 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 )
 
@@ -25,7 +24,7 @@ const (
 )
 
 // balance serves action=balance.
-func (a *API) balance(c *gin.Context) error {
+func (a *API) balance(c *httpapi.Context) error {
 	p, err := a.partiesOf(c)
 	if err != nil {
 		return err
@@ -82,7 +81,7 @@ func answerLine(l ledger.Line) lineReply {
 }
 
 // history serves action=history: a page, newest first, with the cursor of the next one.
-func (a *API) history(c *gin.Context) error {
+func (a *API) history(c *httpapi.Context) error {
 	p, err := a.partiesOf(c)
 	if err != nil {
 		return err
@@ -123,7 +122,7 @@ func (a *API) history(c *gin.Context) error {
 }
 
 // queryDates reads the optional bounds since and until, both days included.
-func queryDates(c *gin.Context) (from, to time.Time, err error) {
+func queryDates(c *httpapi.Context) (from, to time.Time, err error) {
 	if c.Query("since") != "" {
 		date, err := queryDay(c, "since", 0)
 		if err != nil {
@@ -145,7 +144,7 @@ func queryDates(c *gin.Context) (from, to time.Time, err error) {
 }
 
 // statement serves action=statement: a month of the account as CSV. A past month's text never changes.
-func (a *API) statement(c *gin.Context) error {
+func (a *API) statement(c *httpapi.Context) error {
 	p, err := a.partiesOf(c)
 	if err != nil {
 		return err
@@ -178,7 +177,7 @@ type dayReply struct {
 }
 
 // earnings serves action=earnings: Credits by UTC day, days without any included.
-func (a *API) earnings(c *gin.Context) error {
+func (a *API) earnings(c *httpapi.Context) error {
 	p, err := a.partiesOf(c)
 	if err != nil {
 		return err
@@ -218,7 +217,7 @@ func (a *API) earnings(c *gin.Context) error {
 }
 
 // queryDay reads a date of the query.
-func queryDay(c *gin.Context, name string, fallback day.Day) (day.Day, error) {
+func queryDay(c *httpapi.Context, name string, fallback day.Day) (day.Day, error) {
 	text := c.Query(name)
 	if text == "" {
 		return fallback, nil

@@ -16,8 +16,6 @@ import (
 	"sync"
 
 	"adnet/ingress/httpapi"
-
-	"github.com/gin-gonic/gin"
 )
 
 //go:embed page.tmpl
@@ -75,7 +73,7 @@ func (p *Page) Mount(s *httpapi.Server) {
 	s.Handle(http.MethodGet, "/docs", p.show, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone})
 }
 
-func (p *Page) show(c *gin.Context) error {
+func (p *Page) show(c *httpapi.Context) error {
 	page, err := p.html()
 	if err != nil {
 		return err

@@ -14,7 +14,6 @@ import (
 	"adnet/internal/report"
 	"adnet/internal/token"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 )
 
@@ -36,7 +35,7 @@ type facts struct {
 }
 
 // auction serves GET /api/auctions/{auction_id}/explain. The id is the token that an ad carries, or the UUID in it.
-func (a *API) auction(c *gin.Context) error {
+func (a *API) auction(c *httpapi.Context) error {
 	who, err := a.viewer(c)
 	if err != nil {
 		return err
@@ -61,7 +60,7 @@ func (a *API) auction(c *gin.Context) error {
 }
 
 // viewer takes a login, or a publisher or seat key.
-func (a *API) viewer(c *gin.Context) (viewer, error) {
+func (a *API) viewer(c *httpapi.Context) (viewer, error) {
 	if bearer, ok := httpapi.Bearer(c); ok {
 		if kind, _, err := account.ParseKey(bearer); err == nil {
 			caller, err := a.deps.Auth.Key(c, kind)

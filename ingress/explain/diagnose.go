@@ -15,7 +15,6 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/report"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 )
 
@@ -90,7 +89,7 @@ type diagnosis struct {
 }
 
 // diagnose serves GET /api/campaigns/{id}/diagnose.
-func (a *API) diagnose(c *gin.Context) error {
+func (a *API) diagnose(c *httpapi.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err

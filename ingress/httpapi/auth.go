@@ -13,7 +13,6 @@ import (
 	"adnet/internal/token"
 	"adnet/internal/trail"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 	"github.com/hashicorp/golang-lru/v2/expirable"
 	"golang.org/x/sync/singleflight"
@@ -79,7 +78,7 @@ var (
 )
 
 // Bearer is the value of a well-formed Authorization header.
-func Bearer(c *gin.Context) (string, bool) {
+func Bearer(c *Context) (string, bool) {
 	scheme, value, found := strings.Cut(c.GetHeader("Authorization"), " ")
 	value = strings.TrimSpace(value)
 	if !found || !strings.EqualFold(scheme, "Bearer") || value == "" || strings.ContainsAny(value, " \t") {
@@ -89,7 +88,7 @@ func Bearer(c *gin.Context) (string, bool) {
 }
 
 // User is the logged-in caller. Errors: errs.InvalidToken.
-func (a *Auth) User(c *gin.Context) (account.User, error) {
+func (a *Auth) User(c *Context) (account.User, error) {
 	bearer, ok := Bearer(c)
 	if !ok {
 		return account.User{}, errSession
@@ -114,7 +113,7 @@ func (a *Auth) User(c *gin.Context) (account.User, error) {
 }
 
 // Admin is the logged-in caller when it is an administrator; others get 401 as the specification says.
-func (a *Auth) Admin(c *gin.Context) (account.User, error) {
+func (a *Auth) Admin(c *Context) (account.User, error) {
 	user, err := a.User(c)
 	if err == nil && !user.IsAdmin() {
 		return account.User{}, errAdmin
@@ -124,7 +123,7 @@ func (a *Auth) Admin(c *gin.Context) (account.User, error) {
 
 // Key is the caller that holds a key of kind. Errors: errs.MissingAuthorization without a well-formed
 // header, errs.InvalidToken for a key that does not work here.
-func (a *Auth) Key(c *gin.Context, kind account.KeyKind) (Caller, error) {
+func (a *Auth) Key(c *Context, kind account.KeyKind) (Caller, error) {
 	bearer, ok := Bearer(c)
 	if !ok {
 		return Caller{}, errNoBearer
@@ -146,7 +145,7 @@ func (a *Auth) Key(c *gin.Context, kind account.KeyKind) (Caller, error) {
 
 // Holds says what this node already knows of the caller's key: known for one that was good when it was last looked up
 // (a handler looks again), formed for one that may be good and costs a look-up. It never asks the store.
-func (a *Auth) Holds(c *gin.Context) (known, formed bool) {
+func (a *Auth) Holds(c *Context) (known, formed bool) {
 	bearer, ok := Bearer(c)
 	if !ok {
 		return false, false
@@ -161,7 +160,7 @@ func (a *Auth) Holds(c *gin.Context) (known, formed bool) {
 
 // sandbox answers for any sandbox key. One that was issued to an account names its developer; the
 // public ones name nobody.
-func (a *Auth) sandbox(c *gin.Context, bearer string) Caller {
+func (a *Auth) sandbox(c *Context, bearer string) Caller {
 	caller := Caller{Sandbox: true, Reply: c.Writer.Header()}
 	if _, hash, err := account.ParseKey(bearer); err == nil {
 		if key, err := a.key(c.Request.Context(), hash); err == nil {

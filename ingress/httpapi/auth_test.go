@@ -17,7 +17,6 @@ import (
 	"adnet/internal/memory"
 	"adnet/internal/token"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 )
@@ -75,8 +74,8 @@ func newDoor(t *testing.T) *door {
 	d.accounts = account.NewService(account.Deps{Users: d.store, Keys: d.store, Now: clock})
 	d.sessions = sessions(t, "k1")
 	auth := httpapi.NewAuth(httpapi.AuthDeps{Users: d.flaky, Keys: d.flaky, Sessions: d.sessions, Now: clock})
-	user := func(of func(*gin.Context) (account.User, error)) httpapi.Handler {
-		return func(c *gin.Context) error {
+	user := func(of func(*httpapi.Context) (account.User, error)) httpapi.Handler {
+		return func(c *httpapi.Context) error {
 			d.entered.Add(1)
 			u, err := of(c)
 			if err != nil {
@@ -86,12 +85,12 @@ func newDoor(t *testing.T) *door {
 		}
 	}
 	key := func(kind account.KeyKind) httpapi.Handler {
-		return func(c *gin.Context) error {
+		return func(c *httpapi.Context) error {
 			caller, err := auth.Key(c, kind)
 			if err != nil {
 				return err
 			}
-			return httpapi.JSON(c, http.StatusOK, gin.H{"sandbox": caller.Sandbox, "developer": caller.DeveloperID, "known": caller.KeyID != uuid.Nil})
+			return httpapi.JSON(c, http.StatusOK, map[string]any{"sandbox": caller.Sandbox, "developer": caller.DeveloperID, "known": caller.KeyID != uuid.Nil})
 		}
 	}
 	d.Handle(http.MethodGet, "/user", user(auth.User), open)

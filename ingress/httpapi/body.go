@@ -11,7 +11,6 @@ import (
 
 	"adnet/internal/errs"
 
-	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -26,7 +25,7 @@ var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // ReadBody calls use with the whole body, which is valid only inside use. A body over limit bytes is
 // errs.PayloadTooLarge; one that cannot be read (the client went away) errs.InvalidRequest.
-func ReadBody(c *gin.Context, limit int64, use func(body []byte) error) error {
+func ReadBody(c *Context, limit int64, use func(body []byte) error) error {
 	buffer := bodies.Get().(*bytes.Buffer)
 	defer bodies.Put(buffer)
 	buffer.Reset()
@@ -48,7 +47,7 @@ func ReadBody(c *gin.Context, limit int64, use func(body []byte) error) error {
 // Decode reads a JSON object into dst, a pointer to a struct. Unknown fields are ignored; duplicate
 // names, known names in another case, invalid UTF-8, wrong types and anything after the object are
 // errs.InvalidRequest naming the field.
-func Decode(c *gin.Context, limit int64, dst any) error {
+func Decode(c *Context, limit int64, dst any) error {
 	return ReadBody(c, limit, func(body []byte) error { return Unmarshal(body, dst) })
 }
 
@@ -137,7 +136,7 @@ func jsonError(err error) error {
 }
 
 // JSON answers with v.
-func JSON(c *gin.Context, status int, v any) error {
+func JSON(c *Context, status int, v any) error {
 	buffer := bodies.Get().(*bytes.Buffer)
 	defer bodies.Put(buffer)
 	buffer.Reset()
@@ -149,7 +148,7 @@ func JSON(c *gin.Context, status int, v any) error {
 
 // Appended answers with the JSON text that appendTo adds to an empty buffer, for replies whose encoding costs more than
 // what they say (benchmark row ad_request).
-func Appended(c *gin.Context, status int, appendTo func(dst []byte) ([]byte, error)) error {
+func Appended(c *Context, status int, appendTo func(dst []byte) ([]byte, error)) error {
 	buffer := bodies.Get().(*bytes.Buffer)
 	defer bodies.Put(buffer)
 	buffer.Reset()
@@ -164,13 +163,10 @@ func Appended(c *gin.Context, status int, appendTo func(dst []byte) ([]byte, err
 // jsonReply is the header value of every JSON reply; shared by all, never changed in place.
 var jsonReply = []string{"application/json; charset=utf-8"}
 
-// Bytes answers with a JSON text that is already encoded. It is what gin's Data does, less its five allocations: the
-// length is the connection's to say.
-func Bytes(c *gin.Context, status int, body []byte) error {
+// Bytes answers with a JSON text that is already encoded. The length is the connection's to say.
+func Bytes(c *Context, status int, body []byte) error {
 	c.Writer.Header()["Content-Type"] = jsonReply
 	c.Status(status)
-	if _, err := c.Writer.Write(body); err != nil {
-		_ = c.Error(err) // the client is gone
-	}
+	_, _ = c.Writer.Write(body) // fails only if the client is gone
 	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/money"
 
-	"github.com/gin-gonic/gin"
 	"github.com/stretchr/testify/require"
 )
 
@@ -74,11 +73,9 @@ func TestUnmarshal(t *testing.T) {
 }
 
 func TestDecodeLimit(t *testing.T) {
-	gin.SetMode(gin.ReleaseMode)
 	decode := func(text string) error {
-		c, _ := gin.CreateTestContext(httptest.NewRecorder())
-		c.Request = httptest.NewRequest(http.MethodPost, "/", strings.NewReader(text))
-		return Decode(c, 100, new(body))
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(text))
+		return Decode(NewContext(httptest.NewRecorder(), r), 100, new(body))
 	}
 	fill := func(n int) string { return `{"name":"` + strings.Repeat("x", n-len(`{"name":""}`)) + `"}` }
 	require.NoError(t, decode(fill(100)))

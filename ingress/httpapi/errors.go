@@ -7,8 +7,6 @@ import (
 	"strconv"
 
 	"adnet/internal/errs"
-
-	"github.com/gin-gonic/gin"
 )
 
 // statusOf is the HTTP wire's table of error codes (specification, section Errors).
@@ -53,9 +51,9 @@ func RetryAfter(e *errs.Error, seconds int) *errs.Error { return e.With(retryAft
 
 // ErrorForm writes the answer to a request that failed with e, whose HTTP status is status. Retry-After and
 // WWW-Authenticate are set already. See [WriteError] for the form that all others have.
-type ErrorForm func(c *gin.Context, e *errs.Error, status int) error
+type ErrorForm func(c *Context, e *errs.Error, status int) error
 
-func (s *Server) fail(c *gin.Context, err error) {
+func (s *Server) fail(c *Context, err error) {
 	e := errs.Of(err)
 	status := Status(e.Code)
 	gone := errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil
@@ -69,18 +67,17 @@ func (s *Server) fail(c *gin.Context, err error) {
 	if status == http.StatusUnauthorized {
 		c.Header("WWW-Authenticate", `Bearer realm="adnet"`)
 	}
-	form := s.forms[c.Request.URL.Path]
-	if form == nil {
-		form = WriteError
+	form := WriteError
+	if c.site != nil && c.site.form != nil {
+		form = c.site.form
 	}
-	c.Abort()
 	if err := form(c, e, status); err != nil {
 		c.Status(http.StatusInternalServerError)
 	}
 }
 
 // WriteError answers with the envelope {error, code, ...extra} of the specification.
-func WriteError(c *gin.Context, e *errs.Error, status int) error {
+func WriteError(c *Context, e *errs.Error, status int) error {
 	return JSON(c, status, envelope(e))
 }
 
@@ -93,10 +90,9 @@ func envelope(e *errs.Error) map[string]any {
 	return body
 }
 
-func noSuchPath(*gin.Context) error { return errs.New(errs.NotFound, "no such path") }
+func noSuchPath(*Context) error { return errs.New(errs.NotFound, "no such path") }
 
-func methodNotAllowed(c *gin.Context) error {
-	// gin has set Allow to the methods of the path.
-	allowed := c.Writer.Header().Get("Allow")
+func methodNotAllowed(c *Context) error {
+	allowed := c.site.allow
 	return errs.New(errs.MethodNotAllowed, "method %s is not allowed here; use %s", c.Request.Method, allowed).With("allow", allowed)
 }

@@ -13,7 +13,6 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/obs"
 
-	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -73,7 +72,7 @@ var (
 )
 
 // around gives every request its id, its headers, its metrics, and an end for panics.
-func (s *Server) around(c *gin.Context) {
+func (s *Server) around(c *Context) {
 	started := time.Now()
 	id := c.GetHeader(requestIDHeader)
 	if !plainID(id) {
@@ -94,15 +93,15 @@ func (s *Server) around(c *gin.Context) {
 		}
 		s.metrics.answered(route, c.Writer.Status(), time.Since(started))
 	}()
-	c.Next()
+	s.serve(c)
 }
 
-func (s *Server) panicked(c *gin.Context, p any) {
+func (s *Server) panicked(c *Context, p any) {
 	s.deps.Log.ErrorContext(c.Request.Context(), "panic in handler", "route", c.FullPath(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	if !c.Writer.Written() {
 		s.fail(c, errs.New(errs.Internal, "internal error"))
 	}
-	c.AbortWithStatus(http.StatusInternalServerError)
+	c.Status(http.StatusInternalServerError)
 }
 
 // newID is unique enough to find a request by; nothing is protected by it.
@@ -123,8 +122,8 @@ func plainID(id string) bool {
 	return true
 }
 
-func (s *Server) wrap(h Handler) gin.HandlerFunc {
-	return func(c *gin.Context) {
+func (s *Server) wrap(h Handler) func(*Context) {
+	return func(c *Context) {
 		if err := h(c); err != nil {
 			s.fail(c, err)
 		}

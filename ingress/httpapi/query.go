@@ -9,7 +9,6 @@ import (
 
 	"adnet/internal/errs"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 )
 
@@ -36,7 +35,7 @@ func ParseID(field, text string) (uuid.UUID, error) {
 }
 
 // QueryInt reads a whole number of the query between low and high, fallback when absent.
-func QueryInt(c *gin.Context, name string, fallback, low, high int) (int, error) {
+func QueryInt(c *Context, name string, fallback, low, high int) (int, error) {
 	text := c.Query(name)
 	if text == "" {
 		return fallback, nil

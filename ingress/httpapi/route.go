@@ -10,8 +10,6 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/obs"
 	"adnet/internal/trail"
-
-	"github.com/gin-gonic/gin"
 )
 
 // Limit says which of a route's requests count against their address; ingress/limits has the numbers.
@@ -125,7 +123,7 @@ func (s *Server) Handle(method, path string, h Handler, p Policy) {
 func (s *Server) HandleActions(method, path string, a Actions, p Policy) {
 	names := sortedNames(a.Of)
 	e := &entrance{method: method, path: path, param: a.Param, actions: make(map[string]*endpoint, len(a.Of))}
-	e.other = s.endpoint(func(*gin.Context) error {
+	e.other = s.endpoint(func(*Context) error {
 		return errs.New(errs.InvalidRequest, "query parameter %s must be one of %s", a.Param, names).With("field", a.Param)
 	}, p)
 	for value, action := range a.Of {
@@ -152,13 +150,13 @@ type entrance struct {
 // endpoint is a handler with its policy.
 type endpoint struct {
 	handle  Handler
-	answers gin.HandlerFunc // handle, which answers its errors too
+	answers func(*Context) // handle, which answers its errors too
 	policy  Policy
 }
 
 func (s *Server) endpoint(h Handler, p Policy) *endpoint { return &endpoint{h, s.wrap(h), p} }
 
-func (e *entrance) choose(c *gin.Context) *endpoint {
+func (e *entrance) choose(c *Context) *endpoint {
 	if e.param != "" {
 		if chosen, ok := e.actions[c.Query(e.param)]; ok {
 			return chosen
@@ -168,7 +166,7 @@ func (e *entrance) choose(c *gin.Context) *endpoint {
 }
 
 // name is the entrance with the action that c asks for, as the audit log and idempotency keys have it.
-func (e *entrance) name(c *gin.Context) string {
+func (e *entrance) name(c *Context) string {
 	name := e.method + " " + e.path
 	if e.param == "" {
 		return name
@@ -191,19 +189,28 @@ func (e *entrance) endpoints() []Route {
 	return all
 }
 
-// mount adds e to the engine, unless its policies leave something open.
+// mount makes e reachable, unless its policies leave something open.
 func (s *Server) mount(e *entrance) {
-	problem := e.problem()
-	if form, known := s.forms[e.path]; problem == nil && known && (form == nil) != (e.other.policy.Errors == nil) {
-		problem = errors.New("its errors have another form than those of the path's other methods")
+	if err := s.tryMount(e); err != nil {
+		s.faults = append(s.faults, fmt.Errorf("route %s %s is not mounted: %w", e.method, e.path, err))
 	}
-	if problem != nil {
-		s.faults = append(s.faults, fmt.Errorf("route %s %s is not mounted: %w", e.method, e.path, problem))
-		return
+}
+
+func (s *Server) tryMount(e *entrance) error {
+	if err := e.problem(); err != nil {
+		return err
 	}
-	s.forms[e.path] = e.other.policy.Errors
+	form := e.other.policy.Errors
+	if known := s.router.named(e.path); known != nil && (known.form == nil) != (form == nil) {
+		return errors.New("its errors have another form than those of the path's other methods")
+	}
+	at, free := s.router.add(e)
+	if !free {
+		return errors.New("it is mounted already")
+	}
+	at.form = form
 	s.routes = append(s.routes, e.endpoints()...)
-	s.engine.Handle(e.method, e.path, s.serve(e))
+	return nil
 }
 
 // problem is what e's policies leave open.
@@ -219,36 +226,34 @@ func (e *entrance) problem() error {
 	return nil
 }
 
-// serve answers the requests of e as their policies say.
-func (s *Server) serve(e *entrance) gin.HandlerFunc {
-	return func(c *gin.Context) {
-		to := e.choose(c)
-		if s.deps.Guard == nil {
-			s.call(c, e, to)
-			return
-		}
-		if err := s.deps.Guard.Enter(c, to.policy.Limit); err != nil {
-			s.fail(c, err)
-			return
-		}
-		s.call(c, e, to)
-		s.deps.Guard.Leave(c, to.policy.Limit)
+// serve answers a request as the policy of its endpoint says.
+func (s *Server) serve(c *Context) {
+	to := c.at.choose(c)
+	if s.deps.Guard == nil {
+		s.call(c, to)
+		return
 	}
+	if err := s.deps.Guard.Enter(c, to.policy.Limit); err != nil {
+		s.fail(c, err)
+		return
+	}
+	s.call(c, to)
+	s.deps.Guard.Leave(c, to.policy.Limit)
 }
 
 // call runs an endpoint's handler, under the caller's key and with its name for the audit log.
-func (s *Server) call(c *gin.Context, e *entrance, to *endpoint) {
+func (s *Server) call(c *Context, to *endpoint) {
 	if to.policy.Audited == Yes {
 		ctx := c.Request.Context()
 		c.Request = c.Request.WithContext(trail.With(ctx, trail.Actor{
-			Via: trail.API, Network: trail.Network(c.ClientIP()), Action: e.name(c), RequestID: obs.RequestID(ctx),
+			Via: trail.API, Network: trail.Network(c.ClientIP()), Action: c.at.name(c), RequestID: obs.RequestID(ctx),
 		}))
 	}
 	if to.policy.Idempotent != Yes || s.deps.Once == nil {
 		to.answers(c)
 		return
 	}
-	if err := s.deps.Once.Do(c, e.name(c), to.answers); err != nil {
+	if err := s.deps.Once.Do(c, c.at.name(c), to.answers); err != nil {
 		s.fail(c, err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,7 +23,6 @@ import (
 	"adnet/internal/obs"
 	"adnet/schemas/openapi"
 
-	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -47,61 +47,61 @@ type Deps struct {
 // Guard sees every request of a route before and after its handler.
 type Guard interface {
 	// Enter refuses a request by an error. It must not read the body.
-	Enter(c *gin.Context, l Limit) error
+	Enter(c *Context, l Limit) error
 	// Leave is called after the answer to a request that was let in.
-	Leave(c *gin.Context, l Limit)
+	Leave(c *Context, l Limit)
 }
 
 // Once surrounds the endpoints whose policy says [Policy.Idempotent]: see ingress/idempotency.
 type Once interface {
 	// Do has handle answer, errors included, or answers what handle did before. route names the endpoint.
-	Do(c *gin.Context, route string, handle gin.HandlerFunc) error
+	Do(c *Context, route string, handle func(*Context)) error
 }
 
 // Handler answers a request or returns an error for the envelope. After an error nothing may have
 // been written.
-type Handler func(c *gin.Context) error
+type Handler func(c *Context) error
 
 // Server is the public HTTP component.
 type Server struct {
 	cfg     Config
 	deps    Deps
-	engine  *gin.Engine
+	router  router
+	proxies proxies
+	none    entrance // for a path that was not mounted
+	refused entrance // for a method that was not mounted at its path
 	wire    *wire.Server
 	metrics serverMetrics
 	log     *obs.LimitedLogger
 	routes  []Route
-	faults  []error              // routes that could not be mounted
-	forms   map[string]ErrorForm // by path; nil for the envelope
-	baseURL atomic.Pointer[string]
-	addr    atomic.Pointer[string]
-	ready   chan struct{}
+	faults  []error // routes that could not be mounted
+
+	contexts sync.Pool // of *Context
+	baseURL  atomic.Pointer[string]
+	addr     atomic.Pointer[string]
+	ready    chan struct{}
 }
 
 // New builds the engine with the routes every role has; it opens no socket.
 func New(cfg Config, deps Deps) (*Server, error) {
-	gin.SetMode(gin.ReleaseMode)
-	s := &Server{cfg: cfg, deps: deps, engine: gin.New(), ready: make(chan struct{}), forms: map[string]ErrorForm{}}
+	s := &Server{cfg: cfg, deps: deps, router: router{fixed: map[string]*site{}}, ready: make(chan struct{})}
+	s.contexts.New = func() any { return &Context{server: s} }
 	s.metrics = newServerMetrics(deps.Metrics)
 	s.log = obs.Limited(deps.Log, time.Second)
-	s.engine.HandleMethodNotAllowed = true
-	s.engine.RedirectTrailingSlash = false
-	// gin believes X-Forwarded-For of everybody unless told otherwise.
-	if err := s.engine.SetTrustedProxies(cfg.TrustedProxies); err != nil {
+	var err error
+	if s.proxies, err = readProxies(cfg.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("ADNET_TRUSTED_PROXIES: %w", err)
 	}
 	if err := s.setBaseURL(cfg.BaseURL); err != nil {
 		return nil, err
 	}
-	s.engine.Use(s.around)
 	open := Policy{Limit: LimitOpen, Auth: Anyone}
-	s.engine.NoRoute(s.serve(&entrance{other: s.endpoint(noSuchPath, open)}))
-	s.engine.NoMethod(s.serve(&entrance{other: s.endpoint(methodNotAllowed, open)}))
+	s.none.other, s.refused.other = s.endpoint(noSuchPath, open), s.endpoint(methodNotAllowed, open)
 	health := Policy{Limit: LimitNone, Auth: Anyone}
 	s.Handle(http.MethodGet, "/healthz", alive, health)
 	s.Handle(http.MethodGet, "/readyz", s.readyz, health)
 	s.Handle(http.MethodGet, "/openapi.json", document, open)
-	s.wire = wire.New(wire.Config{Handler: s.engine, Refuse: refuse, Log: deps.Log})
+	s.wire = wire.New(wire.Config{Handler: s, Refuse: refuse, Log: deps.Log})
 	return s, nil
 }
 
@@ -117,8 +117,21 @@ func (s *Server) setBaseURL(u string) error {
 	return nil
 }
 
-// ServeHTTP lets tests call the engine without a socket.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.engine.ServeHTTP(w, r) }
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := s.contexts.Get().(*Context)
+	c.begin(w, r)
+	c.at = &s.none
+	if c.site, c.values = s.router.find(r.URL.Path, c.values); c.site != nil {
+		if c.at = c.site.entrance(r.Method); c.at == nil {
+			c.at = &s.refused
+			w.Header().Set("Allow", c.site.allow)
+		}
+	}
+	s.around(c)
+	c.reply.end()
+	s.contexts.Put(c)
+}
 
 // BaseURL is the prefix of links, without a slash at the end. Unless set it is known once the
 // server is [Server.Ready].
@@ -190,11 +203,11 @@ func refuse(w http.ResponseWriter, status int, problem string) {
 	_ = json.MarshalWrite(w, envelope(errs.New(code, "%s", problem)), json.Deterministic(true)) // never fails: it is kept in memory
 }
 
-func document(c *gin.Context) error { return Bytes(c, http.StatusOK, openapi.Document) }
+func document(c *Context) error { return Bytes(c, http.StatusOK, openapi.Document) }
 
-func alive(c *gin.Context) error { return JSON(c, http.StatusOK, gin.H{"status": "ok"}) }
+func alive(c *Context) error { return JSON(c, http.StatusOK, map[string]any{"status": "ok"}) }
 
-func (s *Server) readyz(c *gin.Context) error {
+func (s *Server) readyz(c *Context) error {
 	status := http.StatusOK
 	report := s.deps.Readiness.Check()
 	if !report.Ready {

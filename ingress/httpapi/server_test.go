@@ -21,7 +21,6 @@ import (
 	"adnet/internal/obs"
 	"adnet/schemas/openapi"
 
-	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -88,7 +87,7 @@ func TestUnknownPathAndMethod(t *testing.T) {
 	}
 }
 
-func ok(c *gin.Context) error { return httpapi.JSON(c, http.StatusOK, gin.H{"ok": true}) }
+func ok(c *httpapi.Context) error { return httpapi.JSON(c, http.StatusOK, map[string]any{"ok": true}) }
 
 func TestEnvelope(t *testing.T) {
 	secret := errors.New("dial postgres://root:hunter2@db")
@@ -108,7 +107,7 @@ func TestEnvelope(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := server(t, httpapi.Config{})
-			s.Handle(http.MethodGet, "/x", func(*gin.Context) error { return tc.err }, open)
+			s.Handle(http.MethodGet, "/x", func(*httpapi.Context) error { return tc.err }, open)
 			w := s.get("/x")
 			require.Equal(t, tc.status, w.Code)
 			require.JSONEq(t, tc.body, w.Body.String())
@@ -120,7 +119,7 @@ func TestEnvelope(t *testing.T) {
 
 func TestClientThatLeftIsNoFailure(t *testing.T) {
 	s := server(t, httpapi.Config{})
-	s.Handle(http.MethodGet, "/x", func(c *gin.Context) error { return c.Request.Context().Err() }, open)
+	s.Handle(http.MethodGet, "/x", func(c *httpapi.Context) error { return c.Request.Context().Err() }, open)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/x", nil))
@@ -129,7 +128,7 @@ func TestClientThatLeftIsNoFailure(t *testing.T) {
 
 func TestPanicIsAnEnvelope(t *testing.T) {
 	s := server(t, httpapi.Config{})
-	s.Handle(http.MethodGet, "/x", func(*gin.Context) error { panic("secret place") }, open)
+	s.Handle(http.MethodGet, "/x", func(*httpapi.Context) error { panic("secret place") }, open)
 	w := s.get("/x")
 	require.Equal(t, http.StatusInternalServerError, w.Code)
 	require.JSONEq(t, `{"code":"internal","error":"internal error"}`, w.Body.String())
@@ -170,7 +169,7 @@ func TestForwardedFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := server(t, httpapi.Config{TrustedProxies: tc.proxies})
-			s.Handle(http.MethodGet, "/ip", func(c *gin.Context) error { return httpapi.JSON(c, 200, c.ClientIP()) }, open)
+			s.Handle(http.MethodGet, "/ip", func(c *httpapi.Context) error { return httpapi.JSON(c, 200, c.ClientIP()) }, open)
 			require.Equal(t, `"`+tc.want+`"`, s.get("/ip", "X-Forwarded-For", "198.51.100.9").Body.String())
 		})
 	}
@@ -273,7 +272,7 @@ func TestDrain(t *testing.T) {
 	t.Run("a running request is finished", func(t *testing.T) {
 		s := server(t, local(time.Minute))
 		entered, release := make(chan struct{}), make(chan struct{})
-		s.Handle(http.MethodGet, "/slow", func(c *gin.Context) error {
+		s.Handle(http.MethodGet, "/slow", func(c *httpapi.Context) error {
 			close(entered)
 			<-release
 			if err := c.Request.Context().Err(); err != nil {
@@ -300,7 +299,7 @@ func TestDrain(t *testing.T) {
 	t.Run("a request that does not end is cut", func(t *testing.T) {
 		s := server(t, local(time.Millisecond))
 		entered, release := make(chan struct{}), make(chan struct{})
-		s.Handle(http.MethodGet, "/stuck", func(c *gin.Context) error {
+		s.Handle(http.MethodGet, "/stuck", func(c *httpapi.Context) error {
 			close(entered)
 			<-release
 			return nil

@@ -17,7 +17,6 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/obs"
 
-	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -26,7 +25,7 @@ import (
 // trouble is a guard that fails each request in the way that its header says, as any code before or in a handler may.
 type trouble struct{}
 
-func (trouble) Enter(c *gin.Context, _ httpapi.Limit) error {
+func (trouble) Enter(c *httpapi.Context, _ httpapi.Limit) error {
 	switch c.GetHeader("X-Trouble") {
 	case "panic":
 		panic("secret of the handler")
@@ -38,7 +37,7 @@ func (trouble) Enter(c *gin.Context, _ httpapi.Limit) error {
 	return nil
 }
 
-func (trouble) Leave(*gin.Context, httpapi.Limit) {}
+func (trouble) Leave(*httpapi.Context, httpapi.Limit) {}
 
 // everything is every endpoint of the HTTP role; none has anything to work with.
 func everything(t *testing.T) *httpapi.Server {

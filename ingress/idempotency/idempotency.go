@@ -32,7 +32,6 @@ import (
 	"adnet/internal/obs"
 	"adnet/internal/once"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -57,7 +56,7 @@ const (
 
 // Caller finds out who calls. Errors carry errs.InvalidToken for nobody.
 type Caller interface {
-	User(c *gin.Context) (account.User, error)
+	User(c *httpapi.Context) (account.User, error)
 }
 
 // Deps are what the keys need.
@@ -84,7 +83,7 @@ func New(deps Deps) *Keys {
 }
 
 // Do implements [httpapi.Once].
-func (k *Keys) Do(c *gin.Context, route string, handle gin.HandlerFunc) error {
+func (k *Keys) Do(c *httpapi.Context, route string, handle func(*httpapi.Context)) error {
 	values := c.Request.Header.Values(Header)
 	if len(values) == 0 {
 		handle(c)
@@ -108,13 +107,13 @@ func valid(key string) bool {
 // call is one request with a key.
 type call struct {
 	key, route string
-	handle     gin.HandlerFunc
+	handle     func(*httpapi.Context)
 	user       account.User // zero without a login
 	claim      once.Claim
 	seal       [32]byte
 }
 
-func (k *Keys) once(c *gin.Context, in call) error {
+func (k *Keys) once(c *httpapi.Context, in call) error {
 	scope := "address " + c.ClientIP()
 	if _, has := httpapi.Bearer(c); has {
 		user, err := k.deps.Caller.User(c)
@@ -155,7 +154,7 @@ func (k *Keys) once(c *gin.Context, in call) error {
 }
 
 // readRequest reads the body, leaves it for the handler, and makes the fingerprint and the seal.
-func readRequest(c *gin.Context, in *call) error {
+func readRequest(c *httpapi.Context, in *call) error {
 	var body []byte
 	err := httpapi.ReadBody(c, httpapi.MaxBody, func(b []byte) error { body = bytes.Clone(b); return nil })
 	if err != nil {
@@ -206,7 +205,7 @@ func (k *Keys) claim(ctx context.Context, claim once.Claim) (once.Found, error) 
 }
 
 // run is the first call. Its reply is kept before it is sent: who has seen it can have it again.
-func (k *Keys) run(c *gin.Context, in call) error {
+func (k *Keys) run(c *httpapi.Context, in call) error {
 	ctx := c.Request.Context()
 	recorded, done := &recorder{ResponseWriter: c.Writer, status: http.StatusOK}, false
 	defer func() {
@@ -258,7 +257,7 @@ func (k *Keys) release(ctx context.Context, a once.Attempt) {
 }
 
 // replay answers what the first call answered.
-func replay(c *gin.Context, in call, r once.Reply) error {
+func replay(c *httpapi.Context, in call, r once.Reply) error {
 	body, err := open(in.seal, r.Body)
 	if err != nil {
 		return errors.Join(errors.New("a kept reply cannot be opened"), err)
@@ -283,7 +282,7 @@ func marked(body []byte) []byte {
 }
 
 // recovered answers for a call that took effect and died before its reply was kept.
-func (k *Keys) recovered(c *gin.Context, in call, e once.Effect) error {
+func (k *Keys) recovered(c *httpapi.Context, in call, e once.Effect) error {
 	body := map[string]any{
 		"replayed": true, "recovered": true, "id": e.ID, "kind": e.Kind,
 		"message": "the first call took effect, but its reply was lost; a secret that is shown once cannot be shown again",
@@ -303,7 +302,7 @@ func (k *Keys) recovered(c *gin.Context, in call, e once.Effect) error {
 
 // recorder holds a reply back until it is kept.
 type recorder struct {
-	gin.ResponseWriter
+	httpapi.ResponseWriter
 	status int
 	body   bytes.Buffer
 	wrote  bool
@@ -316,29 +315,14 @@ func (r *recorder) WriteHeader(status int) {
 	}
 }
 
-// WriteHeaderNow implements gin.ResponseWriter.
-func (r *recorder) WriteHeaderNow() { r.wrote = true }
-
 // Write implements http.ResponseWriter.
 func (r *recorder) Write(b []byte) (int, error) {
 	r.wrote = true
 	return r.body.Write(b)
 }
 
-// WriteString implements io.StringWriter.
-func (r *recorder) WriteString(s string) (int, error) {
-	r.wrote = true
-	return r.body.WriteString(s)
-}
-
-// Status implements gin.ResponseWriter.
+// Status implements httpapi.ResponseWriter.
 func (r *recorder) Status() int { return r.status }
 
-// Size implements gin.ResponseWriter.
-func (r *recorder) Size() int { return r.body.Len() }
-
-// Written implements gin.ResponseWriter.
+// Written implements httpapi.ResponseWriter.
 func (r *recorder) Written() bool { return r.wrote }
-
-// Flush implements http.Flusher; nothing leaves before the reply is kept.
-func (r *recorder) Flush() {}

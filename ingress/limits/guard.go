@@ -6,8 +6,6 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
-
-	"github.com/gin-gonic/gin"
 )
 
 // gate is how requests of a class are counted.
@@ -40,7 +38,7 @@ var gates = [...]struct {
 // redirects are never refused: there is money behind each, and one server may send many people's. Calls of /api/mcp and
 // /api/rtb with a good key have limits per key instead, so that many may come from one exchange's address.
 // Errors: errs.RateLimited.
-func (l *Limits) Enter(c *gin.Context, limit httpapi.Limit) error {
+func (l *Limits) Enter(c *httpapi.Context, limit httpapi.Limit) error {
 	id, how := gates[limit].class, gates[limit].how
 	if how == free {
 		return nil
@@ -61,7 +59,7 @@ func (l *Limits) Enter(c *gin.Context, limit httpapi.Limit) error {
 }
 
 // Leave sees how a request that was let in ended.
-func (l *Limits) Leave(c *gin.Context, limit httpapi.Limit) {
+func (l *Limits) Leave(c *httpapi.Context, limit httpapi.Limit) {
 	id, how := gates[limit].class, gates[limit].how
 	status := c.Writer.Status()
 	switch {
@@ -79,7 +77,7 @@ func (l *Limits) Leave(c *gin.Context, limit httpapi.Limit) {
 const lookupsPerSecond = 50
 
 // holds says whether a caller whose address is over its limit is let in for its key.
-func (l *Limits) holds(c *gin.Context, now time.Time) bool {
+func (l *Limits) holds(c *httpapi.Context, now time.Time) bool {
 	if l.deps.Holds == nil || c.Request.Method != http.MethodPost {
 		return false
 	}
@@ -88,7 +86,7 @@ func (l *Limits) holds(c *gin.Context, now time.Time) bool {
 }
 
 // sandbox says whether the caller shows a sandbox key: anybody has one.
-func sandbox(c *gin.Context) bool {
+func sandbox(c *httpapi.Context) bool {
 	bearer, _ := httpapi.Bearer(c)
 	return account.IsSandbox(bearer)
 }

@@ -27,11 +27,11 @@ import (
 	"strconv"
 	"time"
 
+	"adnet/ingress/httpapi"
 	"adnet/internal/errs"
 	"adnet/internal/obs"
 	"adnet/internal/schedule"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/time/rate"
@@ -65,7 +65,7 @@ type Deps struct {
 	Exchange Exchange
 	Now      func() time.Time // for the limits per address; nil is the clock
 	// Holds says what is known of a caller's key without looking it up; see httpapi.Auth.Holds. nil: nothing.
-	Holds func(c *gin.Context) (known, formed bool)
+	Holds func(c *httpapi.Context) (known, formed bool)
 }
 
 // The classes; the values are in the keys that nodes exchange.

@@ -10,7 +10,6 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/token"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 )
 
@@ -19,7 +18,7 @@ type credentials struct {
 	Password string `json:"password"`
 }
 
-func readCredentials(c *gin.Context) (credentials, error) {
+func readCredentials(c *httpapi.Context) (credentials, error) {
 	var in credentials
 	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
 		return in, err
@@ -34,7 +33,7 @@ func readCredentials(c *gin.Context) (credentials, error) {
 	return in, nil
 }
 
-func (a *API) login(c *gin.Context) error {
+func (a *API) login(c *httpapi.Context) error {
 	in, err := readCredentials(c)
 	if err != nil {
 		return err
@@ -46,7 +45,7 @@ func (a *API) login(c *gin.Context) error {
 	return a.answerSession(c, http.StatusOK, u)
 }
 
-func (a *API) register(c *gin.Context) error {
+func (a *API) register(c *httpapi.Context) error {
 	in, err := readCredentials(c)
 	if err != nil {
 		return err
@@ -76,7 +75,7 @@ type sessionReply struct {
 	} `json:"user"`
 }
 
-func (a *API) answerSession(c *gin.Context, status int, u account.User) error {
+func (a *API) answerSession(c *httpapi.Context, status int, u account.User) error {
 	claims := token.Claims{UserID: u.ID, Role: string(u.Role), Email: u.Email, Version: u.TokenVersion}
 	access, expiresIn, err := a.deps.Sessions.Issue(claims, a.deps.Now())
 	if err != nil {
@@ -102,7 +101,7 @@ func answerKey(k account.Key, plain string) keyReply {
 	return keyReply{ID: k.ID, Key: plain, Kind: k.Kind, Name: k.Name, Prefix: k.Prefix, DeveloperID: k.DeveloperID, CreatedAt: k.CreatedAt}
 }
 
-func (a *API) listKeys(c *gin.Context) error {
+func (a *API) listKeys(c *httpapi.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
@@ -118,7 +117,7 @@ func (a *API) listKeys(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"keys": reply})
 }
 
-func (a *API) createKey(c *gin.Context) error {
+func (a *API) createKey(c *httpapi.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
@@ -138,7 +137,7 @@ func (a *API) createKey(c *gin.Context) error {
 }
 
 // revokeKey takes the id from the path, the query or the body.
-func (a *API) revokeKey(c *gin.Context) error {
+func (a *API) revokeKey(c *httpapi.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
@@ -154,7 +153,7 @@ func (a *API) revokeKey(c *gin.Context) error {
 }
 
 // idOf finds the id that a request names: in the path, else the query, else the body.
-func idOf(c *gin.Context) (uuid.UUID, error) {
+func idOf(c *httpapi.Context) (uuid.UUID, error) {
 	text := c.Param("id")
 	if text == "" {
 		text = c.Query("id")

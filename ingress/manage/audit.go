@@ -10,7 +10,6 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/trail"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 )
 
@@ -27,7 +26,7 @@ const (
 )
 
 // auditLog serves GET /api/audit: an owner sees what happened to its own account, an administrator everything.
-func (a *API) auditLog(c *gin.Context) error {
+func (a *API) auditLog(c *httpapi.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
@@ -50,7 +49,7 @@ func (a *API) auditLog(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, reply)
 }
 
-func auditQuery(c *gin.Context, caller account.User) (q trail.Query, err error) {
+func auditQuery(c *httpapi.Context, caller account.User) (q trail.Query, err error) {
 	if q.OwnerID, err = optionalID(c, "owner_id"); err != nil {
 		return q, err
 	}
@@ -84,7 +83,7 @@ func auditQuery(c *gin.Context, caller account.User) (q trail.Query, err error) 
 	return q, err
 }
 
-func optionalID(c *gin.Context, name string) (uuid.UUID, error) {
+func optionalID(c *httpapi.Context, name string) (uuid.UUID, error) {
 	if text := c.Query(name); text != "" {
 		return httpapi.ParseID(name, text)
 	}
@@ -92,7 +91,7 @@ func optionalID(c *gin.Context, name string) (uuid.UUID, error) {
 }
 
 // optionalTime reads RFC 3339 or a UTC day.
-func optionalTime(c *gin.Context, name string) (time.Time, error) {
+func optionalTime(c *httpapi.Context, name string) (time.Time, error) {
 	text := c.Query(name)
 	if text == "" {
 		return time.Time{}, nil

@@ -10,7 +10,6 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 )
 
@@ -37,7 +36,7 @@ func policyOf(k campaign.Campaign) policyReply {
 	return policyReply{OK: len(k.PolicyViolations) == 0, Violations: k.PolicyViolations}
 }
 
-func (a *API) createCampaign(c *gin.Context) error {
+func (a *API) createCampaign(c *httpapi.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
@@ -71,7 +70,7 @@ func (a *API) createCampaign(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusCreated, reply)
 }
 
-func (a *API) listCampaigns(c *gin.Context) error {
+func (a *API) listCampaigns(c *httpapi.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
@@ -90,7 +89,7 @@ func (a *API) listCampaigns(c *gin.Context) error {
 	return answerList(c, page, total, f)
 }
 
-func (a *API) listOne(c *gin.Context, caller account.User, text string) error {
+func (a *API) listOne(c *httpapi.Context, caller account.User, text string) error {
 	id, err := httpapi.ParseID("id", text)
 	if err != nil {
 		return err
@@ -102,7 +101,7 @@ func (a *API) listOne(c *gin.Context, caller account.User, text string) error {
 	return answerList(c, []campaign.Campaign{one}, 1, campaign.Filter{Limit: 1})
 }
 
-func filterOf(c *gin.Context) (campaign.Filter, error) {
+func filterOf(c *httpapi.Context) (campaign.Filter, error) {
 	f := campaign.Filter{Status: campaign.Status(c.Query("status"))}
 	if f.Status == "pending_review" {
 		f.Status = campaign.InReview
@@ -125,7 +124,7 @@ func filterOf(c *gin.Context) (campaign.Filter, error) {
 }
 
 // answerList answers the object form, or with shape=array the bare array of the interface description.
-func answerList(c *gin.Context, page []campaign.Campaign, total int, f campaign.Filter) error {
+func answerList(c *httpapi.Context, page []campaign.Campaign, total int, f campaign.Filter) error {
 	if page == nil {
 		page = []campaign.Campaign{}
 	}
@@ -135,7 +134,7 @@ func answerList(c *gin.Context, page []campaign.Campaign, total int, f campaign.
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"campaigns": page, "total": total, "limit": f.Limit, "offset": f.Offset})
 }
 
-func (a *API) getCampaign(c *gin.Context) error {
+func (a *API) getCampaign(c *httpapi.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
@@ -160,7 +159,7 @@ type updateRequest struct {
 // updateCampaign serves PATCH /api/campaigns/{id} and action=update with the id in the body. What the
 // owner may not set (spent amounts, advertiser, funding) is not among the fields and has no effect;
 // status knows only "paused", which pauses.
-func (a *API) updateCampaign(c *gin.Context) error {
+func (a *API) updateCampaign(c *httpapi.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
@@ -188,7 +187,7 @@ func (a *API) updateCampaign(c *gin.Context) error {
 	return answerChanged(c, changed)
 }
 
-func answerChanged(c *gin.Context, changed campaign.Changed) error {
+func answerChanged(c *httpapi.Context, changed campaign.Changed) error {
 	return httpapi.JSON(c, http.StatusOK, map[string]any{
 		"campaign": changed.Campaign, "policy": policyOf(changed.Campaign), "propagated": changed.Propagated,
 	})
@@ -198,7 +197,7 @@ type move func(ctx context.Context, caller account.User, id uuid.UUID) (campaign
 
 // moveCampaign serves a change of state. An id that does not exist is 400 here, as the specification says.
 func (a *API) moveCampaign(to move) httpapi.Handler {
-	return func(c *gin.Context) error {
+	return func(c *httpapi.Context) error {
 		caller, err := a.deps.Auth.User(c)
 		if err != nil {
 			return err
@@ -218,7 +217,7 @@ func (a *API) moveCampaign(to move) httpapi.Handler {
 	}
 }
 
-func (a *API) reviewQueue(c *gin.Context) error {
+func (a *API) reviewQueue(c *httpapi.Context) error {
 	admin, err := a.deps.Auth.Admin(c)
 	if err != nil {
 		return err
@@ -235,7 +234,7 @@ func (a *API) reviewQueue(c *gin.Context) error {
 	return answerList(c, page, total, f)
 }
 
-func (a *API) reviewCampaign(c *gin.Context) error {
+func (a *API) reviewCampaign(c *httpapi.Context) error {
 	admin, err := a.deps.Auth.Admin(c)
 	if err != nil {
 		return err

@@ -14,7 +14,6 @@ import (
 	"adnet/internal/report"
 	"adnet/internal/trail"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 )
 
@@ -24,7 +23,7 @@ const (
 	maxDays     = 3 * 366
 )
 
-func (a *API) stats(c *gin.Context) error {
+func (a *API) stats(c *httpapi.Context) error {
 	q, kind, err := a.statsQuery(c)
 	if err != nil {
 		return err
@@ -36,7 +35,7 @@ func (a *API) stats(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, statsReplyOf(kind, q, result, a.deps.Now()))
 }
 
-func (a *API) statsQuery(c *gin.Context) (report.Query, report.Type, error) {
+func (a *API) statsQuery(c *httpapi.Context) (report.Query, report.Type, error) {
 	kind := report.Type(c.DefaultQuery("type", string(report.Overview)))
 	var q report.Query
 	var err error
@@ -65,7 +64,7 @@ func (a *API) statsQuery(c *gin.Context) (report.Query, report.Type, error) {
 }
 
 // overviewOf is the caller's own side; an administrator sees everybody.
-func (a *API) overviewOf(c *gin.Context) (uuid.UUID, error) {
+func (a *API) overviewOf(c *httpapi.Context) (uuid.UUID, error) {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil || caller.IsAdmin() {
 		return uuid.Nil, err
@@ -73,7 +72,7 @@ func (a *API) overviewOf(c *gin.Context) (uuid.UUID, error) {
 	return caller.ID, nil
 }
 
-func (a *API) campaignOf(c *gin.Context) (uuid.UUID, error) {
+func (a *API) campaignOf(c *httpapi.Context) (uuid.UUID, error) {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return uuid.Nil, err
@@ -89,7 +88,7 @@ func (a *API) campaignOf(c *gin.Context) (uuid.UUID, error) {
 
 // developerOf accepts a login or a publisher key, and the publisher as developer_id or key; without
 // either it is the caller's own.
-func (a *API) developerOf(c *gin.Context) (uuid.UUID, error) {
+func (a *API) developerOf(c *httpapi.Context) (uuid.UUID, error) {
 	own, admin, err := a.publisher(c)
 	if err != nil {
 		return uuid.Nil, err
@@ -111,7 +110,7 @@ func (a *API) developerOf(c *gin.Context) (uuid.UUID, error) {
 	return id, nil
 }
 
-func (a *API) publisher(c *gin.Context) (developer uuid.UUID, admin bool, err error) {
+func (a *API) publisher(c *httpapi.Context) (developer uuid.UUID, admin bool, err error) {
 	if bearer, ok := httpapi.Bearer(c); ok {
 		if _, _, err := account.ParseKey(bearer); err == nil {
 			caller, err := a.deps.Auth.Key(c, account.KindPublisher)
@@ -126,7 +125,7 @@ func (a *API) publisher(c *gin.Context) (developer uuid.UUID, admin bool, err er
 	return user.DeveloperID, user.IsAdmin(), err
 }
 
-func (a *API) daysOf(c *gin.Context) (since, until day.Day, err error) {
+func (a *API) daysOf(c *httpapi.Context) (since, until day.Day, err error) {
 	today := day.Of(a.deps.Now())
 	if until, err = dayOf("until", c.Query("until"), today); err != nil {
 		return 0, 0, err
@@ -264,7 +263,7 @@ func statsReplyOf(kind report.Type, q report.Query, r report.Result, now time.Ti
 }
 
 // aggregate rolls a day up, by default yesterday (UTC). For schedulers and backfills: administrators only.
-func (a *API) aggregate(c *gin.Context) error {
+func (a *API) aggregate(c *httpapi.Context) error {
 	if _, err := a.deps.Auth.Admin(c); err != nil {
 		return err
 	}

@@ -29,7 +29,6 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/obs"
 
-	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -108,7 +107,7 @@ func (s *Server) Mount(h *httpapi.Server) {
 }
 
 // post serves POST /api/mcp.
-func (s *Server) post(c *gin.Context) error {
+func (s *Server) post(c *httpapi.Context) error {
 	if !s.allowOrigin(c) {
 		return s.fail(c, "", originRefused)
 	}
@@ -150,7 +149,7 @@ func (s *Server) post(c *gin.Context) error {
 }
 
 // fail answers with a JSON-RPC error; a failure of ours is logged here and only here.
-func (s *Server) fail(c *gin.Context, id string, f *failure) error {
+func (s *Server) fail(c *httpapi.Context, id string, f *failure) error {
 	if f.cause != nil && c.Request.Context().Err() == nil {
 		s.log.Error(c.Request.Context(), "mcp request failed", "code", f.code, "error", f.cause.Error())
 	}
@@ -168,7 +167,7 @@ func (s *Server) fail(c *gin.Context, id string, f *failure) error {
 }
 
 // refuse is the httpapi.ErrorForm of the endpoint.
-func (s *Server) refuse(c *gin.Context, e *errs.Error, status int) error {
+func (s *Server) refuse(c *httpapi.Context, e *errs.Error, status int) error {
 	s.allowOrigin(c) // a page that may call must be able to read the refusal
 	f := failed(e)
 	f.cause = nil // the engine has logged it
@@ -179,7 +178,7 @@ func (s *Server) refuse(c *gin.Context, e *errs.Error, status int) error {
 }
 
 // panicked ends a request whose handler panicked, with its id, so that the client does not wait for the answer.
-func (s *Server) panicked(c *gin.Context, id string, p any) {
+func (s *Server) panicked(c *httpapi.Context, id string, p any) {
 	s.deps.Log.ErrorContext(c.Request.Context(), "panic in handler", "route", Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	if c.Writer.Written() {
 		return
@@ -201,7 +200,7 @@ var byOrigin = []string{"Origin"}
 
 // allowOrigin refuses pages of origins that are not listed: a browser must not be made to use a key that a page found
 // nearby. Programs send no Origin.
-func (s *Server) allowOrigin(c *gin.Context) bool {
+func (s *Server) allowOrigin(c *httpapi.Context) bool {
 	header := c.Writer.Header()
 	header["Vary"] = byOrigin
 	origins := c.Request.Header["Origin"]
@@ -217,7 +216,7 @@ func (s *Server) allowOrigin(c *gin.Context) bool {
 }
 
 // preflight serves OPTIONS /api/mcp.
-func (s *Server) preflight(c *gin.Context) error {
+func (s *Server) preflight(c *httpapi.Context) error {
 	if !s.allowOrigin(c) {
 		return s.fail(c, "", originRefused)
 	}

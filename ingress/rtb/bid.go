@@ -6,11 +6,10 @@ import (
 
 	"adnet/auction"
 	"adnet/auction/ranker"
+	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
 	"adnet/internal/account"
 	"adnet/internal/errs"
-
-	"github.com/gin-gonic/gin"
 )
 
 // Limits of a bid request.
@@ -48,7 +47,7 @@ const (
 )
 
 // bid serves POST /api/rtb.
-func (s *Server) bid(c *gin.Context) error {
+func (s *Server) bid(c *httpapi.Context) error {
 	started := s.deps.Now()
 	caller, err := s.deps.Auth.Key(c, account.KindSeat)
 	if err != nil {

@@ -10,8 +10,6 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/errs"
-
-	"github.com/gin-gonic/gin"
 )
 
 // compressFrom is the size in bytes from which a reply is worth compressing.
@@ -42,7 +40,7 @@ func release(out *bytes.Buffer) {
 // readBody calls use with the whole body, opened when it is gzip, whatever its content type says: exchanges send
 // text/plain, or none. The limit counts after decompression, and what is sent may not be larger either. Errors:
 // errs.PayloadTooLarge; errs.InvalidRequest for another encoding and for what is no gzip.
-func readBody(c *gin.Context, use func(body []byte) error) error {
+func readBody(c *httpapi.Context, use func(body []byte) error) error {
 	switch encoding := strings.ToLower(strings.TrimSpace(c.GetHeader("Content-Encoding"))); encoding {
 	case "", "identity":
 		return httpapi.ReadBody(c, MaxBody, use)
@@ -60,7 +58,7 @@ func readBody(c *gin.Context, use func(body []byte) error) error {
 }
 
 // compressed answers 200 with a JSON body as gzip.
-func compressed(c *gin.Context, body []byte) error {
+func compressed(c *httpapi.Context, body []byte) error {
 	out := buffers.Get().(*bytes.Buffer)
 	out.Reset()
 	defer release(out)

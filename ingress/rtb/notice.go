@@ -15,7 +15,6 @@ import (
 	"adnet/internal/token"
 	"adnet/schemas/event"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 )
@@ -49,7 +48,7 @@ const (
 // effort, and bills nobody; said again it is the same record.
 func (s *Server) notice(kind event.Notice_Kind) httpapi.Handler {
 	gif, err := hex.DecodeString(gifHex)
-	return func(c *gin.Context) error {
+	return func(c *httpapi.Context) error {
 		if err != nil {
 			return err
 		}
@@ -61,7 +60,7 @@ func (s *Server) notice(kind event.Notice_Kind) httpapi.Handler {
 
 // refuse is the httpapi.ErrorForm of the endpoint. A notice is answered with its pixel even when it is not taken, as
 // the specification says; a bid request with the envelope, and nbr where the no-bid table has one for it.
-func (s *Server) refuse(c *gin.Context, e *errs.Error, status int) error {
+func (s *Server) refuse(c *httpapi.Context, e *errs.Error, status int) error {
 	_, notice := noticeOps[c.Query("op")]
 	_, known := e.Extra["nbr"]
 	bid := c.Request.Method == http.MethodPost && !known
@@ -89,7 +88,7 @@ func withNBR(e *errs.Error, nbr int) *errs.Error {
 // noticeOps are the values of op that are answered with the pixel.
 var noticeOps = map[string]event.Notice_Kind{"win": win, "loss": loss, "bill": bill, "error": failed}
 
-func (s *Server) record(c *gin.Context, kind event.Notice_Kind) {
+func (s *Server) record(c *httpapi.Context, kind event.Notice_Kind) {
 	now := s.deps.Now()
 	n := &event.Notice{AtUs: now.UnixMicro(), Kind: kind, ImpressionId: cut(c.Query("imp"), maxImpID)}
 	most := maxCPM

@@ -12,7 +12,6 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 )
 
@@ -153,7 +152,7 @@ func nbr(reasons []auction.Reason) int {
 }
 
 // status serves GET /api/rtb?op=status.
-func (s *Server) status(c *gin.Context) error {
+func (s *Server) status(c *httpapi.Context) error {
 	state := "ok"
 	if !s.deps.Seller.Ready(c.Request.Context(), s.deps.Now()) {
 		state = "degraded"
@@ -162,7 +161,7 @@ func (s *Server) status(c *gin.Context) error {
 	for kind := range formats {
 		formats[kind] = markupKind(kind).String()
 	}
-	return httpapi.JSON(c, http.StatusOK, gin.H{
+	return httpapi.JSON(c, http.StatusOK, map[string]any{
 		"status": state, "adapter": adapter, "openrtb_version": "2.6", "native_version": "1.2", "vast_version": markup.VAST42.String(), "vast_versions": vastVersions, "currencies": []string{"USD"},
 		"auction_type": 1, "tmax_recommended": defaultTMax.Milliseconds(), "supported_formats": formats, "seat": s.cfg.Seat,
 		"benna_version": s.deps.Seller.Model(),

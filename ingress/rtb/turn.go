@@ -9,7 +9,6 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 )
 
@@ -23,7 +22,7 @@ type turn struct {
 
 // asked is what a turn has of its request.
 type asked struct {
-	c       *gin.Context
+	c       *httpapi.Context
 	in      bidRequest
 	caller  httpapi.Caller
 	started time.Time
@@ -65,7 +64,7 @@ type lostAuction struct {
 func newTurn() any { return &turn{kept: kept{json: newReader()}} }
 
 // begin is the turn of a request that is still to be read.
-func (s *Server) begin(c *gin.Context, caller httpapi.Caller, started time.Time) *turn {
+func (s *Server) begin(c *httpapi.Context, caller httpapi.Caller, started time.Time) *turn {
 	t := s.turns.Get().(*turn)
 	t.Server, t.c, t.caller, t.base = s, c, caller, s.deps.Seller.Base()
 	t.started, t.now = started, started

@@ -9,7 +9,6 @@ import (
 	"adnet/ingress/offer"
 	"adnet/internal/account"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 )
 
@@ -23,7 +22,7 @@ type noAd struct {
 }
 
 // adRequest serves POST /v1/ad-request.
-func (s *Server) adRequest(c *gin.Context) error {
+func (s *Server) adRequest(c *httpapi.Context) error {
 	caller, err := s.deps.Auth.Key(c, account.KindPublisher)
 	if err != nil {
 		return err

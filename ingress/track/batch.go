@@ -10,7 +10,6 @@ import (
 	"adnet/internal/errs"
 	"adnet/schemas/event"
 
-	"github.com/gin-gonic/gin"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -41,7 +40,7 @@ type rejected struct {
 
 // batch serves POST /api/track?action=batch. A wrong report does not stop the others. 200 is answered only when every
 // other report is durable; after a 503 the whole batch may be sent again, since repeats count once.
-func (t *Tracker) batch(c *gin.Context) error {
+func (t *Tracker) batch(c *httpapi.Context) error {
 	var in batch
 	if err := httpapi.Decode(c, maxBatchBody, &in); err != nil {
 		return err

@@ -11,7 +11,6 @@ import (
 	"adnet/internal/errs"
 	"adnet/schemas/event"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 )
 
@@ -47,7 +46,7 @@ const (
 
 // pixel serves GET /api/track. Whatever the token turns out to be, a well-formed beacon is answered
 // with the pixel: a page must not break because an ad is old.
-func (t *Tracker) pixel(c *gin.Context) error {
+func (t *Tracker) pixel(c *httpapi.Context) error {
 	var said [len(beaconNames)]string
 	httpapi.QueryValues(c.Request.URL.RawQuery, beaconNames[:], said[:])
 	kind, ok := eventTypes[said[saidEvent]]

@@ -13,7 +13,6 @@ import (
 	"adnet/internal/money"
 	"adnet/schemas/event"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 )
 
@@ -68,7 +67,7 @@ const (
 var currencyCode = regexp.MustCompile(`^[A-Z]{3}$`) // ISO 4217
 
 // post serves POST /api/track: the JSON form of a beacon, and conversions.
-func (t *Tracker) post(c *gin.Context) error {
+func (t *Tracker) post(c *httpapi.Context) error {
 	var in Report
 	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
 		return err
@@ -122,7 +121,7 @@ func claimOf(in *Report) (claim, error) {
 }
 
 // caller is the login that came along, if any: a beacon needs none, so a bad one is no error.
-func (t *Tracker) caller(c *gin.Context) *account.User {
+func (t *Tracker) caller(c *httpapi.Context) *account.User {
 	if _, ok := httpapi.Bearer(c); !ok {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/gin-gonic/gin"
+	"adnet/ingress/httpapi"
 )
 
 // receiptPage tells a reader of an ad, without any account, that the ad is one and who paid for it.
@@ -24,7 +24,7 @@ dt{color:#666;font-size:.85rem;margin-top:.8rem}dd{margin:0;overflow-wrap:anywhe
 `))
 
 // receipt serves GET /r/<token>, the receipt_url of a served ad.
-func (t *Tracker) receipt(c *gin.Context) error {
+func (t *Tracker) receipt(c *httpapi.Context) error {
 	auction, creative, err := t.served(c.Param("token"))
 	if err != nil {
 		return err

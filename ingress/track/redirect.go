@@ -3,12 +3,11 @@ package track
 import (
 	"net/http"
 
+	"adnet/ingress/httpapi"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/token"
 	"adnet/schemas/event"
-
-	"github.com/gin-gonic/gin"
 )
 
 var errNoLink = errs.New(errs.NotFound, "this link was not made by this service")
@@ -16,7 +15,7 @@ var errNoLink = errs.New(errs.NotFound, "this link was not made by this service"
 // redirect serves GET /s/<token>: 302 to the campaign's landing page. The destination is the
 // campaign's, never the query's. A valid token always redirects, also when it is expired or the
 // campaign paused or out of budget; a forged one is 404 without a Location.
-func (t *Tracker) redirect(c *gin.Context) error {
+func (t *Tracker) redirect(c *httpapi.Context) error {
 	auction, creative, err := t.served(c.Param("token"))
 	if err != nil {
 		return err
@@ -32,7 +31,7 @@ func (t *Tracker) redirect(c *gin.Context) error {
 	return nil
 }
 
-func (t *Tracker) click(c *gin.Context, auction *token.Auction) error {
+func (t *Tracker) click(c *httpapi.Context, auction *token.Auction) error {
 	now := t.deps.Now()
 	made, err := newEvent(event.Type_CLICK, c.Query("session"), now)
 	if err != nil {

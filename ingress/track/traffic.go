@@ -10,11 +10,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"adnet/ingress/httpapi"
 	"adnet/ingress/track/agents"
 	"adnet/internal/ledger"
 	"adnet/schemas/event"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 )
 
@@ -75,7 +75,7 @@ type Views interface {
 // Origin is what a request tells about who sent it. The zero value is a report without a request of a browser, as that
 // of an MCP tool.
 type Origin struct {
-	request *gin.Context
+	request *httpapi.Context
 	posted  bool   // a JSON report, which a server may send for many people
 	method  string // integration method that the request names; believed only where it makes the rules stricter
 }

@@ -90,7 +90,7 @@ var mutants = []mutant{
 	{
 		name: "audit-route", protects: "the audit log says by which call a notice came",
 		file: "ingress/httpapi/route.go",
-		old:  `Action: e.name(c)`, new: `Action: ""`,
+		old:  `Action: c.at.name(c)`, new: `Action: ""`,
 		tests: []string{"./cmd"}, run: "EveryMutatingRouteIsAudited",
 	},
 	{
