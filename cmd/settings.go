@@ -147,11 +147,15 @@ func (s *setting) row() string {
 	switch {
 	case secret.MatchString(s.flag.Name):
 		value += ", **secret**"
-	case strings.Contains(s.flag.Help, "password@"):
+	case slices.Contains([]string{"postgres-url", "postgres-owner-url", "clickhouse-url"}, s.flag.Name):
 		value = "URL, its password is **secret**"
 	}
 	help := perCommand(s.helps, func(text string) string { return text })
-	cells := []string{"`" + s.env + "`", perCommand(s.defaults, quoted), value, commands, help}
+	standard := perCommand(s.defaults, quoted)
+	if standard == "" && s.flag.Target.Kind() == reflect.Bool {
+		standard = "`false`"
+	}
+	cells := []string{"`" + s.env + "`", standard, value, commands, help}
 	for i := range cells {
 		cells[i] = strings.ReplaceAll(cells[i], "|", `\|`)
 	}

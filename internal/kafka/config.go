@@ -46,7 +46,7 @@ type Config struct {
 	RetentionBytes    int64         `name:"kafka-retention-bytes" env:"ADNET_KAFKA_RETENTION_BYTES" default:"-1" help:"Bytes kept per partition, -1 for no bound. A bound drops events that no consumer has read yet."`
 
 	Linger                time.Duration `name:"kafka-linger" env:"ADNET_KAFKA_LINGER" default:"5ms" help:"How long a record waits for company before it is sent."`
-	AuctionLinger         time.Duration `name:"kafka-auction-linger" env:"ADNET_KAFKA_AUCTION_LINGER" default:"50ms" help:"How long the outcome of an auction waits for company; nobody waits for it."`
+	AuctionLinger         time.Duration `name:"kafka-auction-linger" env:"ADNET_KAFKA_AUCTION_LINGER" default:"50ms" help:"How long the outcome of an auction waits for company; no request waits for it."`
 	RecordDeliveryTimeout time.Duration `name:"kafka-delivery-timeout" env:"ADNET_KAFKA_DELIVERY_TIMEOUT" default:"10s" help:"After this long an unsent or refused record fails."`
 	MaxBufferedBytes      int64         `name:"kafka-max-buffered-bytes" env:"ADNET_KAFKA_MAX_BUFFERED_BYTES" default:"67108864" help:"Bytes that may wait for the broker; further records fail at once."`
 	FlushTimeout          time.Duration `name:"kafka-flush-timeout" env:"ADNET_KAFKA_FLUSH_TIMEOUT" default:"2s" help:"How long a stop waits for the broker before the rest fails."`
