@@ -143,6 +143,24 @@ var mutants = []mutant{
 		tests: []string{"./ingress/budget"}, run: "TestASkewedClock",
 	},
 	{
+		name: "sold-stale", protects: "no wire serves from a catalog that is not fresh",
+		file: "ingress/offer/offer.go",
+		old:  "return s.deps.Catalog.Fresh(now) && s.deps", new: "return s.deps",
+		tests: []string{"./ingress/offer"}, run: "TestNeverServesWhen",
+	},
+	{
+		name: "sold-unrecorded", protects: "no wire serves while events cannot be recorded",
+		file: "ingress/offer/offer.go",
+		old:  "s.deps.Recording.CanRecord(ctx) && ", new: "",
+		tests: []string{"./ingress/offer"}, run: "TestNeverServesWhen",
+	},
+	{
+		name: "sold-unreserved", protects: "on every wire the price is reserved before the answer",
+		file: "ingress/offer/sell.go",
+		old:  "a.chain = append(a.chain, &a.Held)\n", new: "",
+		tests: []string{"./ingress/offer"}, run: "TestNeverServesWhen",
+	},
+	{
 		name: "tomorrow", protects: "a day's budget is for auctions that every node dates so",
 		file: "internal/redis/claim.lua",
 		old:  "elseif day < room.day then today = 0 end", new: "end",
