@@ -265,3 +265,77 @@ func TestDataKnowsEveryColumn(t *testing.T) {
 		t.Errorf("found %d names in the schemas: is the test reading them right?", found)
 	}
 }
+
+// glossary is the words of ARCHITECTURE.md's table, each once.
+func glossary(t *testing.T) map[string]bool {
+	t.Helper()
+	_, section, found := strings.Cut(documents(t)["ARCHITECTURE.md"], "\n## Glossary\n")
+	if !found {
+		t.Fatal("ARCHITECTURE.md has no glossary")
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	words := make(map[string]bool)
+	for _, row := range rows(section) {
+		for word := range strings.SplitSeq(row[0], ", ") {
+			if words[word] {
+				t.Errorf("the glossary has %q twice: one meaning for each word", word)
+			}
+			words[word] = true
+		}
+	}
+	if len(words) < 30 {
+		t.Fatalf("the glossary has %d words: is it read right?", len(words))
+	}
+	return words
+}
+
+// rows are the cells of the tables of a text, head rows aside.
+func rows(text string) (list [][]string) {
+	head := true
+	for line := range strings.Lines(text) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
+		switch {
+		case !strings.HasPrefix(line, "|"):
+			head = true
+		case strings.HasPrefix(line, "|--"):
+			head = false
+		case !head:
+			for i := range cells {
+				cells[i] = strings.TrimSpace(cells[i])
+			}
+			list = append(list, cells)
+		}
+	}
+	return list
+}
+
+// TestStrangersQuestionsAreAnswered holds the stranger's test of docs/development.md: its words are in the glossary, its files
+// are there, and a function that it names is in them.
+func TestStrangersQuestionsAreAnswered(t *testing.T) {
+	words := glossary(t)
+	_, section, _ := strings.Cut(documents(t)["docs/development.md"], "\n## A stranger's test\n")
+	questions := rows(section)
+	if len(questions) != 5 {
+		t.Fatalf("there are %d questions, not five", len(questions))
+	}
+	for _, row := range questions {
+		for word := range strings.SplitSeq(row[1], ", ") {
+			if !words[word] {
+				t.Errorf("%q is not in the glossary: %s", word, row[0])
+			}
+		}
+		text := ""
+		for _, match := range quoted.FindAllStringSubmatch(row[2], -1) {
+			switch {
+			case place.MatchString(match[1]):
+				read, err := os.ReadFile(match[1])
+				if err != nil {
+					t.Error(err)
+				}
+				text = string(read)
+			case !strings.Contains(text, "\nfunc "+match[1]+"("):
+				t.Errorf("%s is not in the file: %s", match[1], row[2])
+			}
+		}
+	}
+}
