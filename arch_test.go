@@ -22,7 +22,8 @@ var layers = map[string][]string{
 	"internal/reserve":  {"internal/day", "internal/money"},
 	"internal/stream":   {"internal/errs"},
 	"internal/day":      {"internal/errs"},
-	"internal/money":    {},
+	"internal/decimal":  {},
+	"internal/money":    {"internal/decimal"},
 	"internal/jsonscan": {},
 	"internal/account":  {"internal/schedule", "internal/errs", "internal/money"},
 	"internal/token":    {"internal/schedule", "internal/day", "internal/errs", "internal/money"},
@@ -85,7 +86,7 @@ var layers = map[string][]string{
 }
 
 var domain = []string{
-	"internal/errs", "internal/reserve", "internal/stream", "internal/day", "internal/schedule", "internal/money", "internal/jsonscan", "internal/account", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
+	"internal/errs", "internal/reserve", "internal/stream", "internal/day", "internal/schedule", "internal/decimal", "internal/money", "internal/jsonscan", "internal/account", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
 	"internal/payment", "internal/trail", "internal/once",
 }
 

@@ -19,7 +19,7 @@ import (
 	"adnet/ingress/track"
 	"adnet/internal/campaign"
 	"adnet/internal/obs"
-	"adnet/internal/token"
+	"adnet/internal/token/tokentest"
 	"adnet/schemas/openapi"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -59,7 +59,7 @@ func Mount(t testing.TB, h *httpapi.Server, p Parts) {
 		Seller: offer.New(offer.Config{}, offer.Deps{Metrics: metrics, BaseURL: h.BaseURL, Now: p.Now}),
 	})
 	require.NoError(t, err)
-	events, err := track.New(track.Config{Unsigned: track.UnsignedRecord, AckWait: time.Minute, Life: token.DefaultLife()}, track.Deps{
+	events, err := track.New(track.Config{Unsigned: track.UnsignedRecord, AckWait: time.Minute, Life: tokentest.Life()}, track.Deps{
 		Log: log, Metrics: metrics, Auth: p.Auth, Now: p.Now,
 	})
 	require.NoError(t, err)

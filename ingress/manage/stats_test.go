@@ -131,7 +131,7 @@ func TestStatsOwners(t *testing.T) {
 	seat, err := w.accounts.CreateKey(t.Context(), admin.User, account.KindSeat, "")
 	require.NoError(t, err)
 	// A sandbox key with a valid checksum that anybody can compute: it belongs to nobody.
-	orphan, _ := account.GenerateSandboxKey()
+	const orphan = "pub_test_YXtiwHsy1PJG1zRthC7O8ta71dRosY4VIrig"
 	bearer := func(text string) *person { return &person{w: w, token: text} }
 	dev := publisher.DeveloperID.String()
 

@@ -27,6 +27,7 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/obs"
 	"adnet/internal/token"
+	"adnet/internal/token/tokentest"
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
@@ -193,7 +194,7 @@ func (f *fixture) serveFrom(shelf stock, log track.Producer) *httpapi.Server {
 	engine, err := httpapi.New(httpapi.Config{BaseURL: "https://ads.example"}, httpapi.Deps{Log: logger, Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness()})
 	require.NoError(t, err)
 	auth := httpapi.NewAuth(httpapi.AuthDeps{Users: f.store, Keys: f.store, Now: f.clock})
-	tracker, err := track.New(track.Config{Unsigned: f.unsigned, AckWait: time.Minute, Life: token.DefaultLife()}, track.Deps{
+	tracker, err := track.New(track.Config{Unsigned: f.unsigned, AckWait: time.Minute, Life: tokentest.Life()}, track.Deps{
 		Log: logger, Metrics: prometheus.NewRegistry(), Keyring: f.ring, Producer: log, Spool: f.log, Creatives: shelf,
 		Seen: &seen{keys: map[string]bool{}}, Now: f.clock, Auth: auth,
 	})

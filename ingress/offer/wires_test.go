@@ -31,6 +31,7 @@ import (
 	"adnet/internal/obs"
 	"adnet/internal/reserve"
 	"adnet/internal/token"
+	"adnet/internal/token/tokentest"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
@@ -204,7 +205,7 @@ func newWorld(t *testing.T, store *memory.Store, auth *httpapi.Auth, opts option
 	require.NoError(t, err)
 	ads := offer.New(offer.Config{Disclosure: "Sponsored"}, offer.Deps{
 		Metrics: metrics, Catalog: shelf, Limiter: rates, Keyring: ring, Producer: w.net, Recording: w.net, BaseURL: w.http.BaseURL,
-		Budget: leases, Delivery: &limits.Delivery{Caps: caps}, Life: token.DefaultLife(), Now: time.Now,
+		Budget: leases, Delivery: &limits.Delivery{Caps: caps}, Life: tokentest.Life(), Now: time.Now,
 	})
 	serve.New(serve.Deps{Auth: auth, Ads: ads}).Mount(w.http)
 	tools, err := mcp.New(mcp.Config{}, mcp.Deps{Log: quiet, Metrics: metrics, Auth: auth, Ads: ads})

@@ -7,7 +7,7 @@ import (
 
 	"adnet/auction"
 	"adnet/ingress/offer"
-	"adnet/internal/money"
+	"adnet/internal/decimal"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
@@ -116,17 +116,17 @@ func (t *turn) appendNotice(b []byte, op, macro string) []byte {
 func appendBenna(b []byte, p *auction.Prediction, took time.Duration) []byte {
 	b = quote(append(b, `{"model_version":`...), p.ModelVersion)
 	b = p.Bid.Append(append(b, `,"bid_usd":`...))
-	b = money.Micros(p.PClick).Append(append(b, `,"p_click":`...))
-	b = money.Micros(p.PConvert).Append(append(b, `,"p_convert":`...))
-	b = money.Micros(p.Contributions.IntentOverlap * 1000).Append(append(b, `,"signal_contributions":{"intent_overlap":`...))
-	b = money.Micros(p.Contributions.ToolOverlap * 1000).Append(append(b, `,"tool_overlap":`...))
-	b = money.Micros(p.Contributions.HostMatch * 1000).Append(append(b, `,"host_match":`...))
+	b = decimal.AppendMillionths(append(b, `,"p_click":`...), int64(p.PClick))
+	b = decimal.AppendMillionths(append(b, `,"p_convert":`...), int64(p.PConvert))
+	b = decimal.AppendMillionths(append(b, `,"signal_contributions":{"intent_overlap":`...), int64(p.Contributions.IntentOverlap)*1000)
+	b = decimal.AppendMillionths(append(b, `,"tool_overlap":`...), int64(p.Contributions.ToolOverlap)*1000)
+	b = decimal.AppendMillionths(append(b, `,"host_match":`...), int64(p.Contributions.HostMatch)*1000)
 	return append(appendMillis(append(b, `},"latency_ms":`...), took), '}')
 }
 
 // appendMillis writes milliseconds with at most three decimals.
 func appendMillis(b []byte, d time.Duration) []byte {
-	return money.Micros(max(d, 0) / time.Microsecond * 1000).Append(b)
+	return decimal.AppendMillionths(b, max(d, 0).Microseconds()*1000)
 }
 
 // quote writes s as a JSON string; bytes that are not UTF-8 become replacement characters.

@@ -20,7 +20,7 @@ import (
 	"adnet/ingress/offer"
 	"adnet/internal/demo"
 	"adnet/internal/obs"
-	"adnet/internal/token"
+	"adnet/internal/token/tokentest"
 
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
@@ -159,7 +159,7 @@ func benchServer(b *testing.B, source catalogtest.Projection) (server *httpapi.S
 		Limiter: rate, Keyring: f.ring, Producer: acked{}, Now: time.Now,
 		Seller: offer.New(offer.Config{Disclosure: "Sponsored"}, offer.Deps{
 			Metrics: metrics, Catalog: shelf, Keyring: f.ring, Producer: acked{}, Recording: &f.recording,
-			Life: token.DefaultLife(), BaseURL: server.BaseURL, Now: time.Now,
+			Life: tokentest.Life(), BaseURL: server.BaseURL, Now: time.Now,
 		}),
 	})
 	require.NoError(b, err)

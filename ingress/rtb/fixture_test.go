@@ -25,6 +25,7 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/obs"
 	"adnet/internal/token"
+	"adnet/internal/token/tokentest"
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
@@ -164,7 +165,7 @@ func newLimitedFixture(t testing.TB, cfg Config, base string, perSecond int) *fi
 		Limiter: f.limits, Keyring: f.ring, Producer: f.log, Now: clock,
 		Seller: offer.New(offer.Config{Disclosure: "Sponsored"}, offer.Deps{
 			Metrics: prometheus.NewRegistry(), Catalog: f.shelf, Keyring: f.ring, Producer: f.log, Recording: &f.recording,
-			Life: token.DefaultLife(), BaseURL: f.http.BaseURL, Now: clock,
+			Life: tokentest.Life(), BaseURL: f.http.BaseURL, Now: clock,
 		}),
 	})
 	require.NoError(t, err)

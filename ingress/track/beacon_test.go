@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"adnet/internal/token"
+	"adnet/internal/token/tokentest"
 	"adnet/schemas/event"
 
 	"github.com/go-json-experiment/json"
@@ -206,7 +207,7 @@ func TestSandboxEventsSaySo(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	_, err := New(Config{Unsigned: "maybe", Life: token.DefaultLife()}, Deps{})
+	_, err := New(Config{Unsigned: "maybe", Life: tokentest.Life()}, Deps{})
 	require.ErrorContains(t, err, "ADNET_UNSIGNED_BEACONS")
 	_, err = New(Config{Unsigned: UnsignedBill}, Deps{})
 	require.Error(t, err)

@@ -20,6 +20,7 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/obs"
 	"adnet/internal/token"
+	"adnet/internal/token/tokentest"
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
@@ -123,7 +124,7 @@ func newFixture(t testing.TB, change ...func(*Config)) *fixture {
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(),
 	})
 	require.NoError(t, err)
-	cfg := Config{Unsigned: UnsignedRecord, AckWait: time.Minute, Life: token.DefaultLife()}
+	cfg := Config{Unsigned: UnsignedRecord, AckWait: time.Minute, Life: tokentest.Life()}
 	for _, c := range change {
 		c(&cfg)
 	}

@@ -59,17 +59,14 @@ func GenerateKey(kind KeyKind) (plain string, material KeyMaterial, err error) {
 	return plain, material, nil
 }
 
-// GenerateSandboxKey makes a random publisher key for tests, in the form of [GenerateKey]. See [IsSandbox].
-func GenerateSandboxKey() (plain string, material KeyMaterial) { return issueKey(prefixTest) }
-
 func issueKey(prefix string) (string, KeyMaterial) {
 	body := prefix + randomBase62(keyRandom)
 	plain := body + checksum(body)
 	return plain, KeyMaterial{Hash: sha256.Sum256([]byte(plain)), Prefix: plain[:len(prefix)+keyShown]}
 }
 
-// ParseKey gives the kind and the hash to look a key up by, for the forms that [GenerateKey] and
-// [GenerateSandboxKey] make. Whether the key exists or is revoked only the store knows. Where sandbox keys
+// ParseKey gives the kind and the hash to look a key up by, for the form that [GenerateKey] makes,
+// also with the prefix of a sandbox key. Whether the key exists or is revoked only the store knows. Where sandbox keys
 // work, ask [IsSandbox] first: most of them were never issued. Errors: [ErrKeyFormat].
 func ParseKey(plain string) (KeyKind, [sha256.Size]byte, error) {
 	kind, prefix := KindPublisher, ""

@@ -29,7 +29,7 @@ func TestGenerateKeyRoundTrip(t *testing.T) {
 }
 
 func TestSandboxKeys(t *testing.T) {
-	plain, material := GenerateSandboxKey()
+	plain, material := issueKey(prefixTest)
 	kind, hash, err := ParseKey(plain)
 	require.NoError(t, err)
 	require.Equal(t, KindPublisher, kind)

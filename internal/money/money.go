@@ -9,6 +9,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"adnet/internal/decimal"
 )
 
 // Micros is an amount of cash in micro-USD: 1 USD is 1,000,000. A bid "per mille" (CPM) is also held
@@ -91,23 +93,7 @@ func digits(s string) bool {
 }
 
 // Append writes m as a JSON number of dollars with no more decimals than it needs.
-func (m Micros) Append(b []byte) []byte {
-	n := uint64(m)
-	if m < 0 {
-		b, n = append(b, '-'), uint64(-m)
-	}
-	b = strconv.AppendUint(b, n/uint64(USD), 10)
-	rest := n % uint64(USD)
-	if rest == 0 {
-		return b
-	}
-	b = append(b, '.')
-	for unit := uint64(USD) / 10; rest > 0; unit /= 10 {
-		b = append(b, byte('0'+rest/unit))
-		rest %= unit
-	}
-	return b
-}
+func (m Micros) Append(b []byte) []byte { return decimal.AppendMillionths(b, int64(m)) }
 
 // String is the amount in dollars, "3.37".
 func (m Micros) String() string { return string(m.Append(nil)) }

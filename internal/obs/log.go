@@ -15,7 +15,7 @@ import (
 )
 
 // NewLogger makes a logger that writes lines to w and adds the request id of the context (see
-// [WithRequestID]) to every line as request_id. format is "json" or "text"; level is "debug", "info",
+// [Identify]) to every line as request_id. format is "json" or "text"; level is "debug", "info",
 // "warn" or "error". Times are UTC. Any other format or level is an error.
 func NewLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 	var least slog.Level
@@ -72,9 +72,6 @@ func (i *Identity) Value(key any) any {
 	}
 	return i.Context.Value(key)
 }
-
-// WithRequestID is [Identify] where no header is needed.
-func WithRequestID(ctx context.Context, id string) context.Context { return Identify(ctx, id) }
 
 // RequestID is the id given by [Identify], or "".
 func RequestID(ctx context.Context) string {

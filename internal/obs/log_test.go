@@ -32,7 +32,7 @@ func TestLoggerAddsTheRequestID(t *testing.T) {
 	var out bytes.Buffer
 	log, err := NewLogger(&out, "json", "info")
 	require.NoError(t, err)
-	ctx := WithRequestID(t.Context(), "r-1")
+	ctx := Identify(t.Context(), "r-1")
 	require.Equal(t, "r-1", RequestID(ctx))
 	require.Empty(t, RequestID(t.Context()))
 
@@ -64,7 +64,7 @@ func TestRecordIsNotShared(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 4 {
 		all.Go(func() {
-			assert.NoError(t, handler.Handle(WithRequestID(t.Context(), fmt.Sprint(i)), record))
+			assert.NoError(t, handler.Handle(Identify(t.Context(), fmt.Sprint(i)), record))
 		})
 	}
 	all.Wait()
@@ -104,7 +104,7 @@ func TestLimitedWritesOncePerInterval(t *testing.T) {
 	limited := Limited(log, time.Second)
 	clock := time.Unix(1000, 0)
 	limited.now = func() time.Time { return clock }
-	ctx := WithRequestID(t.Context(), "r-1")
+	ctx := Identify(t.Context(), "r-1")
 
 	for range 5 {
 		limited.Error(ctx, "store is away", "error", errors.New("refused"))

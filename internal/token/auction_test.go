@@ -282,7 +282,7 @@ func TestKeysRotate(t *testing.T) {
 }
 
 func TestLife(t *testing.T) {
-	l := DefaultLife()
+	l := testLife
 	for event, life := range map[string]time.Duration{
 		"impression": time.Hour, "click": 24 * time.Hour, "close": 24 * time.Hour, "skip": 24 * time.Hour,
 		"video_complete": 24 * time.Hour, "conversion": 720 * time.Hour,
@@ -387,7 +387,7 @@ func benched(b *testing.B) []string {
 
 func BenchmarkVerify(b *testing.B) {
 	r, tokens := defaultRing(b), benched(b)
-	life := DefaultLife()
+	life := testLife
 	b.ReportAllocs()
 	used := cputime.Start(b)
 	for i := 0; b.Loop(); i++ {

@@ -13,11 +13,6 @@ type Life struct {
 	Conversion time.Duration `name:"conversion-life" env:"ADNET_CONVERSION_LIFE" default:"720h" help:"How long after the auction a conversion still counts."`
 }
 
-// DefaultLife is 1 hour, 24 hours, 30 days.
-func DefaultLife() Life {
-	return Life{Impression: time.Hour, Click: 24 * time.Hour, Conversion: 30 * 24 * time.Hour}
-}
-
 // Validate refuses a life that is not positive, or shorter than that of the event that comes before.
 func (l Life) Validate() error {
 	if l.Impression <= 0 || l.Click < l.Impression || l.Conversion < l.Click {

@@ -1,0 +1,26 @@
+// Package decimal writes fixed-point numbers as JSON has them.
+package decimal
+
+import "strconv"
+
+// One is 1, in millionths.
+const One = 1_000_000
+
+// AppendMillionths writes n ÷ 1,000,000 as a JSON number with no more decimals than it needs. Any n is exact.
+func AppendMillionths(b []byte, n int64) []byte {
+	left := uint64(n)
+	if n < 0 {
+		b, left = append(b, '-'), uint64(-n)
+	}
+	b = strconv.AppendUint(b, left/One, 10)
+	rest := left % One
+	if rest == 0 {
+		return b
+	}
+	b = append(b, '.')
+	for unit := uint64(One / 10); rest > 0; unit /= 10 {
+		b = append(b, byte('0'+rest/unit))
+		rest %= unit
+	}
+	return b
+}
