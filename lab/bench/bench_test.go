@@ -122,6 +122,9 @@ func TestRows(t *testing.T) {
 			require.Positive(t, r.must, r.name)
 		}
 		require.NotEmpty(t, r.unit, r.name)
+		if r.baseline != "" && !r.steady && r.must > 0 {
+			require.Positive(t, r.cpuMust, "%s: it has to be held against something on a noisy machine", r.name)
+		}
 		if r.atMost {
 			require.LessOrEqual(t, r.aim, r.must, r.name)
 		} else {

@@ -5,19 +5,25 @@ const cpuAim = 1.3
 
 // rows are the benchmark. must and aim are of ours over the baseline, or of ours where there is none. cpuMust bounds the
 // ratio of processor time per request; its aim is cpuAim.
+//
+// The bounds of beacon and ad_request_100k are set. The others allow a quarter more than what was seen on two cores of an
+// AMD EPYC: over HTTP in three quiet full runs (µs of ours from their results, the baseline's from its rate and the
+// generator's share: rtb 2.8 to 3.3, nginx 3.6 to 4.8 because it needs 9 µs, mcp 1.0 to 1.2, growth 0.9 to 1.2), the
+// log's in samples beside busy neighbours (settle 2.0 to 3.1, archive 0.9 to 2.4, produce 1.2 to 1.8), in process both
+// ways (auction 0.0004, token_verify 1.75 to 2.2: cold caches make verifying dearer and the bare MAC not).
 func rows() []row {
 	return []row{
 		{name: "beacon", ours: "GET /api/track, unique signed token, acked by Kafka (acks=all)", baseline: "bare gin, constant GIF", unit: "requests/s", must: 0.55, aim: 0.80, cpuMust: 2.4, run: beacon},
-		{name: "beacon_nginx", ours: "the same", baseline: "nginx empty_gif, buffered access_log", unit: "requests/s", must: 0.30, aim: 0.45, run: beaconNginx},
+		{name: "beacon_nginx", ours: "the same", baseline: "nginx empty_gif, buffered access_log", unit: "requests/s", must: 0.30, aim: 0.45, cpuMust: 6, run: beaconNginx},
 		{name: "ad_request_100k", ours: "POST /v1/ad-request, the demo's requests, 100,000 campaigns", baseline: "bare gin POST, same reply", unit: "requests/s", must: 0.45, aim: 0.70, cpuMust: 2.5, run: adRequest},
-		{name: "ad_request_growth", ours: "POST /v1/ad-request at 1,000,000 campaigns", baseline: "at 10,000", unit: "requests/s", must: 0.90, aim: 1.00, run: adRequestGrowth},
-		{name: "rtb_100k", ours: "POST /api/rtb, the tests' bid requests, 100,000 campaigns", baseline: "bare gin POST, same reply", unit: "requests/s", must: 0.45, aim: 0.70, run: bidRequest},
-		{name: "mcp", ours: "POST /api/mcp tools/call, 100,000 campaigns", baseline: "POST /v1/ad-request", unit: "requests/s", must: 0.75, aim: 0.95, run: toolCall},
-		{name: "auction", ours: "auctions per core at 100,000 campaigns, in process", baseline: "linear scan of them", unit: "auctions/s", must: 1000, aim: 4000, run: auctions},
-		{name: "token_verify", ours: "parse, verify, expiry", baseline: "HMAC-SHA256 of the same bytes", unit: "tokens/s", must: 0.5, aim: 0.8, run: tokens},
-		{name: "settle", ours: "Kafka to committed ledger", baseline: "pgx COPY of the same keys into the same keyed table", unit: "events/s", must: 0.20, aim: 0.40, run: settling},
-		{name: "archive", ours: "Kafka to ClickHouse", baseline: "clickhouse-go batches of the same rows", unit: "rows/s", must: 0.70, aim: 0.90, run: archiving},
-		{name: "produce", ours: "impressions over HTTP, 100 a POST, verified, acked", baseline: "bare franz-go producer, same records, same acks", unit: "records/s", must: 0.15, aim: 0.40, run: producing},
+		{name: "ad_request_growth", ours: "POST /v1/ad-request at 1,000,000 campaigns", baseline: "at 10,000", unit: "requests/s", must: 0.90, aim: 1.00, cpuMust: 1.4, run: adRequestGrowth},
+		{name: "rtb_100k", ours: "POST /api/rtb, the tests' bid requests, 100,000 campaigns", baseline: "bare gin POST, same reply", unit: "requests/s", must: 0.45, aim: 0.70, cpuMust: 4, run: bidRequest},
+		{name: "mcp", ours: "POST /api/mcp tools/call, 100,000 campaigns", baseline: "POST /v1/ad-request", unit: "requests/s", must: 0.75, aim: 0.95, cpuMust: 1.5, run: toolCall},
+		{name: "auction", ours: "auctions per core at 100,000 campaigns, in process", baseline: "linear scan of them", unit: "auctions/s", must: 1000, aim: 4000, cpuMust: 0.001, run: auctions},
+		{name: "token_verify", ours: "parse, verify, expiry", baseline: "HMAC-SHA256 of the same bytes", unit: "tokens/s", must: 0.5, aim: 0.8, cpuMust: 2.5, run: tokens},
+		{name: "settle", ours: "Kafka to committed ledger", baseline: "pgx COPY of the same keys into the same keyed table", unit: "events/s", must: 0.20, aim: 0.40, cpuMust: 3.8, run: settling},
+		{name: "archive", ours: "Kafka to ClickHouse", baseline: "clickhouse-go batches of the same rows", unit: "rows/s", must: 0.70, aim: 0.90, cpuMust: 3, run: archiving},
+		{name: "produce", ours: "impressions over HTTP, 100 a POST, verified, acked", baseline: "bare franz-go producer, same records, same acks", unit: "records/s", must: 0.15, aim: 0.40, cpuMust: 2.2, run: producing},
 		{name: "freshness", ours: "p99 from beacon answered to visible in /api/stats at half of peak", unit: "s", must: 1, aim: 0.3, atMost: true, run: freshness},
 		{name: "memory_100k", family: "memory", ours: "ingress RSS with 100,000 campaigns", baseline: "the campaigns' JSON", unit: "bytes", must: 1.5, aim: 0.7, atMost: true, steady: true, run: memory(100_000)},
 		{name: "memory_1m", family: "memory", ours: "ingress RSS with 1,000,000 campaigns", baseline: "the campaigns' JSON", unit: "bytes", must: 1.5, aim: 0.7, atMost: true, steady: true, run: memory(1_000_000)},
