@@ -81,6 +81,9 @@ func (c *standalone) build(p cli.Process, change func(*backends.All)) (_ *inMemo
 		return nil, err
 	}
 	c.Consumers.Life = c.Role.Track.Life.Conversion
+	// Every look is a few scripts for the Redis inside the process, which is far slower at them than a real one. Changes
+	// of campaigns wake it at once.
+	c.Consumers.Project.Every = max(c.Consumers.Project.Every, 500*time.Millisecond)
 	consumers, err := newConsumers(m.host, c.Consumers, c.Money, &m.backends.All)
 	if err != nil {
 		return nil, err

@@ -37,6 +37,7 @@ import (
 // The rhythm of the catalog.
 const (
 	pollEvery  = 250 * time.Millisecond
+	aliveEvery = 500 * time.Millisecond // between two reports of the same version; a node is forgotten after 2 s
 	freshFor   = time.Second
 	roomsEvery = 30 * time.Second // or what reading takes, if that is more
 	roomsRest  = 19               // times as long as a page of it took, after the page
@@ -116,6 +117,8 @@ type Catalog struct {
 	compacting compaction
 	roomsAsked time.Time // since when all budgets are read that were published before
 	patience   time.Time // until when a missing projection is not logged
+	reported   int64     // version of the last heartbeat
+	alive      time.Time // of the last heartbeat; zero when the next one must not wait
 }
 
 // change is one message of the feed; one of campaign, rooms and resync is set.

@@ -131,6 +131,7 @@ func (c *Catalog) take(ctx context.Context, first change) {
 func (c *Catalog) sync(ctx context.Context) {
 	asked := c.deps.Now()
 	if err := c.catchUp(ctx); err != nil {
+		c.alive = time.Time{} // the list of nodes may be lost, too
 		// Where all roles start together the projection comes a moment later.
 		starting := errors.Is(err, errNotProjected) && asked.Before(c.patience)
 		if ctx.Err() == nil && !starting {
@@ -139,7 +140,13 @@ func (c *Catalog) sync(ctx context.Context) {
 		return
 	}
 	c.freshness.Store(asked.UnixNano())
-	if err := c.deps.Feed.Heartbeat(ctx, c.deps.Node, c.version.Load()); err != nil && ctx.Err() == nil {
+	version := c.version.Load()
+	if version == c.reported && asked.Sub(c.alive) < aliveEvery {
+		return
+	}
+	if err := c.deps.Feed.Heartbeat(ctx, c.deps.Node, version); err == nil {
+		c.reported, c.alive = version, asked
+	} else if ctx.Err() == nil {
 		c.log.Warn(ctx, "this node could not report itself alive", "error", err)
 	}
 }
