@@ -67,7 +67,9 @@ var layers = map[string][]string{
 	"ingress/explain":     ingress("ingress/httpapi"),
 	"ingress/docs":        ingress("ingress/httpapi"),
 	"ingress/benna":       ingress("ingress/httpapi"),
-	"ingress/ingresstest": ingress("ingress"),
+	// Test support: the world that an endpoint is tested in, and all endpoints mounted together.
+	"ingress/ingresstest":           append([]string{"internal/memory"}, ingress("ingress/httpapi", "ingress/offer")...),
+	"ingress/ingresstest/endpoints": ingress("ingress"),
 	// Test support of the roles: may bring the demo data in, as their tests may.
 	"ingress/catalog/catalogtest": append([]string{"ingress", "internal/demo"}, domain...),
 	// Holds settlement on PostgreSQL against a reference: tests alone.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"adnet/ingress/httpapi"
-	"adnet/ingress/ingresstest"
+	"adnet/ingress/ingresstest/endpoints"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -146,7 +146,7 @@ func TestEveryMutatingRouteIsAudited(t *testing.T) {
 		return w.do("GET", "/api/audit?limit=1", w.admin.token, "", 200)["entries"].([]any)[0].(map[string]any)
 	}
 	calls := auditCalls()
-	for _, route := range ingresstest.Routes(t) {
+	for _, route := range endpoints.Routes(t) {
 		name := route.Method + " " + route.Path + " " + route.Value
 		if route.Policy.Audited != httpapi.Yes || slices.Contains(auditedElsewhere, name) {
 			require.NotContains(t, calls, name)

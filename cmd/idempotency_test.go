@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"adnet/ingress/httpapi"
-	"adnet/ingress/ingresstest"
+	"adnet/ingress/ingresstest/endpoints"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -20,7 +20,7 @@ func TestEveryMutatingRouteHonoursTheKey(t *testing.T) {
 	_, base, _ := standalone(t, "--demo=off")
 	owner := client{t, base}.register("owner@keys.example")
 	tried := 0
-	for _, route := range ingresstest.Routes(t) {
+	for _, route := range endpoints.Routes(t) {
 		if route.Policy.Idempotent != httpapi.Yes {
 			continue
 		}

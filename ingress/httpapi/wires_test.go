@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"adnet/ingress/httpapi"
-	"adnet/ingress/ingresstest"
+	"adnet/ingress/ingresstest/endpoints"
 	"adnet/ingress/mcp"
 	"adnet/internal/errs"
 	"adnet/internal/obs"
@@ -44,7 +44,7 @@ func everything(t *testing.T) *httpapi.Server {
 	log, metrics := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
 	h, err := httpapi.New(httpapi.Config{BaseURL: "https://ads.example"}, httpapi.Deps{Log: log, Metrics: metrics, Readiness: obs.NewReadiness(), Guard: trouble{}})
 	require.NoError(t, err)
-	ingresstest.Mount(t, h, ingresstest.Parts{})
+	endpoints.Mount(t, h, endpoints.Parts{})
 	return h
 }
 

@@ -9,7 +9,7 @@ import (
 	"adnet/ingress/billing"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/httpapi/apitest"
-	"adnet/ingress/ingresstest"
+	"adnet/ingress/ingresstest/endpoints"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
@@ -27,7 +27,7 @@ func everything(t *testing.T) *world {
 	auth := httpapi.NewAuth(httpapi.AuthDeps{Users: w.store, Keys: w.store, Sessions: w.sessions, Now: w.clock})
 	payments, err := payment.New(payment.Config{}, payment.Deps{Store: w.store, BaseURL: w.http.BaseURL, Now: w.clock})
 	require.NoError(t, err)
-	ingresstest.Mount(t, w.http, ingresstest.Parts{
+	endpoints.Mount(t, w.http, endpoints.Parts{
 		Auth: auth, Campaigns: w.campaigns, Management: w.management(auth), Now: w.clock,
 		Billing: billing.New(billing.Deps{
 			Metrics: prometheus.NewRegistry(), Auth: auth, Users: w.store, Ledger: w.store, Publishers: w.store, Payments: payments, Now: w.clock,

@@ -12,6 +12,7 @@ import (
 
 	"adnet/auction"
 	"adnet/ingress/catalog"
+	"adnet/ingress/ingresstest"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
@@ -93,7 +94,7 @@ func TestFields(t *testing.T) {
 			if c.code == "" {
 				c.code = "invalid_request"
 			}
-			requireError(t, w, http.StatusBadRequest, c.code, c.field)
+			ingresstest.RequireError(t, w, http.StatusBadRequest, c.code, c.field)
 		})
 	}
 	for _, format := range []string{"embed", "card", "text", "native", "banner"} {
@@ -132,7 +133,7 @@ func TestBodies(t *testing.T) {
 			w := f.send(c.body, "Authorization", "Bearer "+f.key)
 			require.Equal(t, c.status, w.Code, w.Body)
 			if c.code != "" {
-				requireError(t, w, c.status, c.code, "")
+				ingresstest.RequireError(t, w, c.status, c.code, "")
 			}
 		})
 	}
@@ -142,7 +143,7 @@ func TestAuthorization(t *testing.T) {
 	f := newFixture(t, 0)
 	revoked, material, err := account.GenerateKey(account.KindPublisher)
 	require.NoError(t, err)
-	require.NoError(t, f.store.RevokeKey(t.Context(), ownerID, f.keep(account.KindPublisher, material), start))
+	require.NoError(t, f.Store.RevokeKey(t.Context(), ingresstest.OwnerID, f.Keep(account.KindPublisher, material), ingresstest.Start))
 	unknown, _, err := account.GenerateKey(account.KindPublisher)
 	require.NoError(t, err)
 	for name, c := range map[string]struct{ header, code string }{
@@ -154,7 +155,7 @@ func TestAuthorization(t *testing.T) {
 		"unknown":       {"Bearer " + unknown, "invalid_token"},
 		"bad checksum":  {"Bearer " + f.key[:len(f.key)-1] + "!", "invalid_token"},
 		"garbage":       {"Bearer x", "invalid_token"},
-		"a seat's":      {"Bearer " + f.newKey(account.KindSeat), "invalid_token"},
+		"a seat's":      {"Bearer " + f.Key(account.KindSeat), "invalid_token"},
 		"revoked":       {"Bearer " + revoked, "invalid_token"},
 		"a JWT":         {"Bearer eyJhbGciOiJub25lIn0.e30.", "invalid_token"},
 		"a whole JSON":  {`Bearer {"access_token":"x"}`, "invalid_token"},
@@ -162,7 +163,7 @@ func TestAuthorization(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := f.send(body(t, nil), "Authorization", c.header)
-			requireError(t, w, http.StatusUnauthorized, c.code, "")
+			ingresstest.RequireError(t, w, http.StatusUnauthorized, c.code, "")
 			require.NotEmpty(t, w.Header().Get("WWW-Authenticate"))
 		})
 	}
@@ -174,8 +175,8 @@ func TestOnlyPOST(t *testing.T) {
 	f := newFixture(t, 0)
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete} {
 		w := httptest.NewRecorder()
-		f.http.ServeHTTP(w, httptest.NewRequest(method, "/v1/ad-request", nil))
-		requireError(t, w, http.StatusMethodNotAllowed, "method_not_allowed", "")
+		f.HTTP.ServeHTTP(w, httptest.NewRequest(method, "/v1/ad-request", nil))
+		ingresstest.RequireError(t, w, http.StatusMethodNotAllowed, "method_not_allowed", "")
 		require.Contains(t, w.Body.String(), "use POST")
 		require.Equal(t, "POST", w.Header().Get("Allow"))
 	}
@@ -183,7 +184,7 @@ func TestOnlyPOST(t *testing.T) {
 
 func TestRateLimit(t *testing.T) {
 	f := newFixture(t, 1000)
-	second := f.newKey(account.KindPublisher)
+	second := f.Key(account.KindPublisher)
 	for i := range 1000 {
 		key := f.key
 		if i%2 == 1 {
@@ -192,12 +193,12 @@ func TestRateLimit(t *testing.T) {
 		require.Equal(t, 200, f.send(body(t, nil), "Authorization", "Bearer "+key).Code, i)
 	}
 	w := f.send(body(t, nil), "Authorization", "Bearer "+second, "X-Forwarded-For", "198.51.100.7")
-	requireError(t, w, http.StatusTooManyRequests, "rate_limited", "")
+	ingresstest.RequireError(t, w, http.StatusTooManyRequests, "rate_limited", "")
 	seconds, err := strconv.Atoi(w.Header().Get("Retry-After"))
 	require.NoError(t, err, "the limit is the publisher's, not the key's or the address's")
 	require.GreaterOrEqual(t, seconds, 1)
 	require.Equal(t, 200, f.send(body(t, nil), "Authorization", "Bearer "+account.PublicSandboxKey).Code, "others go on")
-	f.now = f.now.Add(time.Duration(seconds) * time.Second)
+	f.Now = f.Now.Add(time.Duration(seconds) * time.Second)
 	require.Equal(t, 200, f.send(body(t, nil), "Authorization", "Bearer "+f.key).Code)
 }
 
@@ -213,12 +214,12 @@ func TestTheAd(t *testing.T) {
 		[]string{ad.AdID, ad.Type, ad.Headline, ad.Body, ad.ImageURL, ad.CTALabel, ad.DisclosureLabel})
 	require.False(t, ad.Sandbox)
 
-	signed, err := f.ring.Verify(token.PurposeAuction, ad.AuctionID, start)
+	signed, err := f.Ring.Verify(token.PurposeAuction, ad.AuctionID, ingresstest.Start)
 	require.NoError(t, err)
 	id := signed.AuctionID
 	require.EqualValues(t, 7, id.Version())
 	require.Equal(t, token.Auction{
-		AuctionID: id, CampaignID: k.ID, AdvertiserID: advertiserID, DeveloperID: developerID, Price: 5 * money.USD / 1000, BillingModel: "cpm",
+		AuctionID: id, CampaignID: k.ID, AdvertiserID: ingresstest.AdvertiserID, DeveloperID: ingresstest.DeveloperID, Price: 5 * money.USD / 1000, BillingModel: "cpm",
 		Format: "native", IntegrationMethod: "rest", Surface: "tool_result", Region: "US-CA", Language: "en", HostApp: "Editor", CreditFunded: true,
 	}, signed)
 
@@ -227,16 +228,16 @@ func TestTheAd(t *testing.T) {
 	require.Equal(t, "https://ads.example/api/track", link.Scheme+"://"+link.Host+link.Path)
 	require.Equal(t, url.Values{
 		"event": {"impression"}, "campaign_id": {k.ID.String()}, "auction_id": {ad.AuctionID}, "session": {"s 1&event=click#"},
-		"dev": {developerID.String()}, "format": {"native"},
+		"dev": {ingresstest.DeveloperID.String()}, "format": {"native"},
 	}, link.Query())
 	require.Equal(t, "https://ads.example/s/"+ad.AuctionID+"?event=click", ad.ClickURL)
 	require.Equal(t, "https://ads.example/r/"+ad.AuctionID, ad.ReceiptURL)
 
-	logged := f.log.auctions[0]
+	logged := f.Log.Auctions[0]
 	require.Equal(t, id[:], logged.AuctionId)
 	require.Equal(t, k.ID[:], logged.CampaignId)
-	require.Equal(t, developerID[:], logged.DeveloperId)
-	require.Equal(t, start.UnixMicro(), logged.AtUs)
+	require.Equal(t, ingresstest.DeveloperID[:], logged.DeveloperId)
+	require.Equal(t, ingresstest.Start.UnixMicro(), logged.AtUs)
 	require.EqualValues(t, 77, logged.SnapshotVersion)
 	require.EqualValues(t, 5000, logged.PriceMicros)
 	require.Equal(t, []string{"embed", "rest", "tool_result", "US-CA", "en", "Editor"}, []string{
@@ -244,7 +245,7 @@ func TestTheAd(t *testing.T) {
 		logged.Placement.Region, logged.Placement.Language, logged.Placement.HostApp,
 	})
 	require.Equal(t, "native", logged.CreativeFormat)
-	f.log.err = errDown
+	f.Log.Err = ingresstest.ErrDown
 	require.NotNil(t, f.ask(f.key, body(t, nil)).Ad, "the log of auctions is best effort")
 }
 
@@ -256,7 +257,7 @@ func TestTargeting(t *testing.T) {
 		IntentTokens: []string{"database"}, ActiveTools: []string{"git"}, HostApps: []string{"discord"}, Surfaces: []string{"chat"},
 		IntegrationMethods: []string{"rest"}, Regions: []string{"DE"}, Languages: []string{"de"},
 	}
-	f.shelf.put(k)
+	f.Shelf.Put(k)
 	right := map[string]any{"active_tools": []string{"fetch", "git"}, "platform": "discord", "user_region": "de", "user_language": "de"}
 	require.NotNil(t, f.ask(f.key, body(t, right)).Ad)
 	for field, value := range map[string]any{
@@ -273,7 +274,7 @@ func TestTargeting(t *testing.T) {
 }
 
 func TestNoFill(t *testing.T) {
-	off := recording(false)
+	off := ingresstest.Recording(false)
 	picky := generic()
 	picky.Languages = []string{"fi"}
 	for name, c := range map[string]struct {
@@ -281,13 +282,13 @@ func TestNoFill(t *testing.T) {
 		reason auction.Reason
 		retry  int
 	}{
-		"nothing to serve":     {func(f *fixture) { f.shelf.put() }, "no_campaigns", 0},
-		"nothing that matches": {func(f *fixture) { f.shelf.put(picky) }, "no_match", 0},
-		"budget used up":       {func(f *fixture) { f.shelf.refuse = auction.Budget }, "budget", 0},
-		"paced":                {func(f *fixture) { f.shelf.refuse = auction.Paced }, "paced", 60},
-		"catalog not fresh":    {func(f *fixture) { f.shelf.stale = true }, "stale", 2},
-		"nothing is recorded":  {func(f *fixture) { f.recording = off }, "stale", 2},
-		"the creative is gone": {func(f *fixture) { f.shelf.campaigns = nil }, "no_match", 0},
+		"nothing to serve":     {func(f *fixture) { f.Shelf.Put() }, "no_campaigns", 0},
+		"nothing that matches": {func(f *fixture) { f.Shelf.Put(picky) }, "no_match", 0},
+		"budget used up":       {func(f *fixture) { f.Shelf.Refuse = auction.Budget }, "budget", 0},
+		"paced":                {func(f *fixture) { f.Shelf.Refuse = auction.Paced }, "paced", 60},
+		"catalog not fresh":    {func(f *fixture) { f.Shelf.Stale = true }, "stale", 2},
+		"nothing is recorded":  {func(f *fixture) { f.Recording = off }, "stale", 2},
+		"the creative is gone": {func(f *fixture) { f.Shelf.Campaigns = nil }, "no_match", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, 0)
@@ -298,7 +299,7 @@ func TestNoFill(t *testing.T) {
 			r := f.ask(f.key, body(t, nil))
 			require.Equal(t, string(c.reason), r.Reason)
 			require.Equal(t, c.retry, r.RetryAfter)
-			logged := f.log.auctions[1]
+			logged := f.Log.Auctions[1]
 			require.Equal(t, uuid.UUID(logged.AuctionId).String(), r.AuctionID, "what explains it")
 			require.Equal(t, string(c.reason), logged.Reason, "the log says what the caller was told")
 			require.Empty(t, logged.CampaignId)
@@ -312,9 +313,9 @@ func TestNoFill(t *testing.T) {
 func TestSandboxKeys(t *testing.T) {
 	f := newFixture(t, 0)
 	const issued = "pub_test_YXtiwHsy1PJG1zRthC7O8ta71dRosY4VIrig" // with a valid checksum
-	f.keep(account.KindPublisher, account.KeyMaterial{Hash: sha256.Sum256([]byte(issued)), Prefix: issued[:13]})
+	f.Keep(account.KindPublisher, account.KeyMaterial{Hash: sha256.Sum256([]byte(issued)), Prefix: issued[:13]})
 	for key, developer := range map[string]uuid.UUID{
-		account.PublicSandboxKey: uuid.Nil, "sk_test_anything": uuid.Nil, "pub_test_x": uuid.Nil, "sk_test_": uuid.Nil, issued: developerID,
+		account.PublicSandboxKey: uuid.Nil, "sk_test_anything": uuid.Nil, "pub_test_x": uuid.Nil, "sk_test_": uuid.Nil, issued: ingresstest.DeveloperID,
 	} {
 		t.Run(key, func(t *testing.T) {
 			shown := map[string]bool{}
@@ -323,7 +324,7 @@ func TestSandboxKeys(t *testing.T) {
 				require.NotNil(t, ad)
 				require.True(t, ad.Sandbox)
 				shown[ad.AdID] = true
-				signed, err := f.ring.Verify(token.PurposeAuction, ad.AuctionID, start)
+				signed, err := f.Ring.Verify(token.PurposeAuction, ad.AuctionID, ingresstest.Start)
 				require.NoError(t, err)
 				require.True(t, signed.Sandbox)
 				require.Zero(t, signed.Price)
@@ -333,30 +334,30 @@ func TestSandboxKeys(t *testing.T) {
 				require.Contains(t, ad.ImpressionURL, "https://ads.example/api/track?event=impression&campaign_id="+ad.AdID+"&auction_id="+ad.AuctionID)
 			}
 			require.Len(t, shown, len(catalog.Sandbox()), "the pool rotates")
-			requireError(t, f.send(`{}`, "Authorization", "Bearer "+key), http.StatusBadRequest, "missing_context", "context")
+			ingresstest.RequireError(t, f.send(`{}`, "Authorization", "Bearer "+key), http.StatusBadRequest, "missing_context", "context")
 		})
 	}
-	require.Empty(t, f.log.auctions, "no auction took place")
+	require.Empty(t, f.Log.Auctions, "no auction took place")
 }
 
 // A request is answered in the memory of an earlier one, of which nothing may show.
 func TestRequestsShareNothing(t *testing.T) {
 	f := newFixture(t, 0)
 	for range 20 { // the pool may give another request's memory, or none
-		f.log.auctions = nil
+		f.Log.Auctions = nil
 		full := f.ask(f.key, `{"context":"zebra okapi","platform":"secret-host","user_region":"US","session_id":"secret-session","turn":3,"active_tools":["secret-tool"],"format":"card"}`)
 		require.Contains(t, full.Ad.ImpressionURL, "secret-session")
 		for _, none := range []string{`{}`, `{"context":""}`, `{"extra":1}`} {
-			requireError(t, f.send(none, "Authorization", "Bearer "+f.key), http.StatusBadRequest, "missing_context", "context")
+			ingresstest.RequireError(t, f.send(none, "Authorization", "Bearer "+f.key), http.StatusBadRequest, "missing_context", "context")
 		}
 		for _, bare := range []string{`{"context":"chess"}`, `{"context":"chess","extra":1}`} {
 			ad := f.ask(f.key, bare).Ad
 			require.NotContains(t, ad.ImpressionURL, "secret")
-			_, err := f.ring.Verify(token.PurposeAuction, ad.AuctionID, start)
+			_, err := f.Ring.Verify(token.PurposeAuction, ad.AuctionID, ingresstest.Start)
 			require.NoError(t, err)
 		}
-		require.Len(t, f.log.auctions, 3)
-		for _, a := range f.log.auctions[1:] {
+		require.Len(t, f.Log.Auctions, 3)
+		for _, a := range f.Log.Auctions[1:] {
 			require.Equal(t, "embed", a.Placement.Format)
 			require.Empty(t, a.Placement.HostApp)
 			require.Empty(t, a.Placement.Region)

@@ -1,33 +1,24 @@
 package serve
 
 import (
-	"context"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
-	"adnet/ingress/catalog"
 	"adnet/ingress/catalog/catalogtest"
 	"adnet/ingress/httpapi"
+	"adnet/ingress/ingresstest"
 	"adnet/ingress/limits"
-	"adnet/ingress/offer"
+	"adnet/internal/account"
 	"adnet/internal/demo"
-	"adnet/internal/obs"
-	"adnet/internal/token"
 
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 )
-
-type acked struct{}
-
-func (acked) Produce(_ string, _, _ []byte, done func(error)) { done(nil) }
 
 // BenchmarkAdRequest is an ad request through the engine, without sockets, over 100,000 campaigns, beside a
 // bare gin handler that reads the same body and answers the same bytes.
@@ -38,17 +29,17 @@ func BenchmarkAdRequest(b *testing.B) {
 	for i := range contexts {
 		bodies[i] = body(b, map[string]any{"context": contexts[i].Context, "platform": "discord", "user_language": "en", "session_id": "s1"})
 	}
-	server, key := benchServer(b, catalogtest.Many(b, advertiserID, 100_000))
-	answer := &writer{header: http.Header{}}
+	server, key := benchServer(b, catalogtest.Many(b, ingresstest.AdvertiserID, 100_000))
+	answer := ingresstest.NewWriter()
 	server.ServeHTTP(answer, post(bodies[0], key))
-	require.Equal(b, http.StatusOK, answer.status)
+	require.Equal(b, http.StatusOK, answer.Status)
 	var last reply
-	require.NoError(b, json.Unmarshal(answer.body, &last))
+	require.NoError(b, json.Unmarshal(answer.Body, &last))
 	require.NotNil(b, last.Ad)
 
 	gin.SetMode(gin.ReleaseMode)
 	bare := gin.New()
-	same := append([]byte(nil), answer.body...)
+	same := append([]byte(nil), answer.Body...)
 	bare.POST("/v1/ad-request", func(c *gin.Context) {
 		if _, err := io.Copy(io.Discard, c.Request.Body); err != nil {
 			panic(err)
@@ -61,13 +52,13 @@ func BenchmarkAdRequest(b *testing.B) {
 	}{{"adnet", server}, {"bare-gin", bare}} {
 		b.Run(h.name, func(b *testing.B) {
 			b.ReportAllocs()
-			w := &writer{header: http.Header{}}
+			w := ingresstest.NewWriter()
 			i := 0
 			for b.Loop() {
-				clear(w.header)
+				clear(w.Fields)
 				h.handler.ServeHTTP(w, post(bodies[i%len(bodies)], key))
-				if w.status != http.StatusOK {
-					b.Fatal(w.status)
+				if w.Status != http.StatusOK {
+					b.Fatal(w.Status)
 				}
 				i++
 			}
@@ -82,47 +73,14 @@ func post(body, key string) *http.Request {
 	}
 }
 
+// benchServer is the endpoint over a running catalog, with a log that acknowledges at once.
 func benchServer(b *testing.B, source catalogtest.Projection) (server *httpapi.Server, key string) {
 	b.Helper()
-	f := newFixture(b, 0)
-	quiet, metrics := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
-	shelf := catalog.New(catalog.Deps{Log: quiet, Metrics: metrics, Source: source, Feed: source, Node: "n", Now: time.Now})
-	ctx, cancel := context.WithCancel(b.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- shelf.Run(ctx) }()
-	b.Cleanup(func() { cancel(); <-ended })
-	<-shelf.Ready()
-	for !shelf.Fresh(time.Now()) {
-		time.Sleep(time.Millisecond)
-	}
-	master, err := token.NewKey("k1")
-	require.NoError(b, err)
-	ring, err := token.NewKeyring([]token.Key{master})
-	require.NoError(b, err)
+	w := ingresstest.New(b, ingresstest.Options{Clock: time.Now})
 	rate, err := limits.New(limits.Config{PerMinute: 1 << 30, Burst: 1 << 30}, limits.Deps{})
 	require.NoError(b, err)
-	server, err = httpapi.New(httpapi.Config{BaseURL: "https://ads.example"}, httpapi.Deps{Log: quiet, Metrics: metrics, Readiness: obs.NewReadiness()})
-	require.NoError(b, err)
-	New(Deps{
-		Auth: httpapi.NewAuth(httpapi.AuthDeps{Users: f.store, Keys: f.store, Now: time.Now}),
-		Ads: offer.New(offer.Config{Disclosure: "Sponsored"}, offer.Deps{
-			Metrics: metrics, Catalog: shelf, Limiter: rate, Keyring: ring, Producer: acked{}, Recording: &f.recording,
-			BaseURL: server.BaseURL, Now: time.Now,
-		}),
-	}).Mount(server)
-	return server, f.key
-}
-
-// writer is a response writer that costs nothing.
-type writer struct {
-	header http.Header
-	status int
-	body   []byte
-}
-
-func (w *writer) Header() http.Header { return w.header }
-func (w *writer) WriteHeader(s int)   { w.status = s }
-func (w *writer) Write(b []byte) (int, error) {
-	w.body = append(w.body[:0], b...)
-	return len(b), nil
+	selling := w.Selling()
+	selling.Catalog, selling.Limiter, selling.Producer = catalogtest.Running(b, source), rate, ingresstest.Acked{}
+	New(Deps{Auth: w.Auth, Ads: ingresstest.Seller(selling)}).Mount(w.HTTP)
+	return w.HTTP, w.Key(account.KindPublisher)
 }

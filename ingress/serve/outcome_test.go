@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"strconv"
 	"testing"
-	"time"
 
 	"adnet/auction"
+	"adnet/ingress/ingresstest"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
 
@@ -14,13 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 )
-
-// outcomes keeps what it is told.
-type outcomes struct{ reasons []auction.Reason }
-
-func (o *outcomes) Observe(reason auction.Reason, _ time.Duration, _ time.Time) {
-	o.reasons = append(o.reasons, reason)
-}
 
 // The record of an auction names the best candidates and why each lost, and of the request only how much there was.
 func TestRecordExplainsTheAuction(t *testing.T) {
@@ -31,12 +24,12 @@ func TestRecordExplainsTheAuction(t *testing.T) {
 		k.ID, k.BidAmount, k.IntentTokens = uuid.UUID{15: byte(i + 1)}, money.Micros(20-i)*money.USD, []string{"zebra", "okapi"}
 		list = append(list, k)
 	}
-	f.shelf.put(list...)
+	f.Shelf.Put(list...)
 	ask := func() {
 		f.ask(f.key, `{"context":"A zebra and an okapi at night","active_tools":["secret-tool"],"session_id":"secret-session"}`)
 	}
 	ask()
-	logged := f.log.auctions[0]
+	logged := f.Log.Auctions[0]
 	require.EqualValues(t, 3, logged.Tokens)
 	require.EqualValues(t, 1, logged.Tools)
 	require.True(t, logged.MoreCandidates)
@@ -54,18 +47,18 @@ func TestRecordExplainsTheAuction(t *testing.T) {
 		require.NotContains(t, string(raw), said, "what a conversation is about is not kept")
 	}
 
-	f.shelf.refuse = auction.Budget
+	f.Shelf.Refuse = auction.Budget
 	ask()
-	refused := f.log.auctions[1]
+	refused := f.Log.Auctions[1]
 	require.Len(t, refused.Candidates, auction.MaxTrace)
 	require.True(t, refused.MoreCandidates)
 	for _, c := range refused.Candidates {
 		require.Equal(t, string(auction.Budget), c.Reason)
 	}
-	f.shelf.refuse, f.shelf.stale = "", true
+	f.Shelf.Refuse, f.Shelf.Stale = "", true
 	ask()
-	require.Empty(t, f.log.auctions[2].Candidates, "no auction took place, and nothing is left of the one before")
-	require.False(t, f.log.auctions[2].MoreCandidates)
+	require.Empty(t, f.Log.Auctions[2].Candidates, "no auction took place, and nothing is left of the one before")
+	require.False(t, f.Log.Auctions[2].MoreCandidates)
 }
 
 func TestLimitFieldsAreInTheReply(t *testing.T) {
@@ -87,14 +80,14 @@ func TestMadeUpSandboxKeysShareALimit(t *testing.T) {
 	for i := range 5 {
 		require.Equal(t, http.StatusOK, f.send(body(t, nil), "Authorization", "Bearer pub_test_"+strconv.Itoa(i)).Code)
 	}
-	requireError(t, f.send(body(t, nil), "Authorization", "Bearer sk_test_new", "X-Forwarded-For", "198.51.100.9"), http.StatusTooManyRequests, "rate_limited", "")
+	ingresstest.RequireError(t, f.send(body(t, nil), "Authorization", "Bearer sk_test_new", "X-Forwarded-For", "198.51.100.9"), http.StatusTooManyRequests, "rate_limited", "")
 	require.Equal(t, http.StatusOK, f.send(body(t, nil), "Authorization", "Bearer "+f.key).Code)
 }
 
 func TestOutcomesAreTold(t *testing.T) {
 	f := newFixture(t, 0)
 	require.NotNil(t, f.ask(f.key, body(t, nil)).Ad)
-	f.shelf.refuse = auction.Paced
+	f.Shelf.Refuse = auction.Paced
 	f.ask(f.key, body(t, nil))
 	require.Equal(t, []auction.Reason{"", auction.Paced}, f.told.reasons)
 }

@@ -4,7 +4,9 @@ package catalogtest
 import (
 	"context"
 	"encoding/binary"
+	"log/slog"
 	"testing"
+	"time"
 
 	"adnet/ingress/catalog"
 	"adnet/internal/campaign"
@@ -13,6 +15,7 @@ import (
 	"adnet/internal/reserve"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 )
 
@@ -88,4 +91,27 @@ func without(tokens []string, k int) []string {
 		return tokens
 	}
 	return append(tokens[:k-1:k-1], tokens[k:]...)
+}
+
+// Source is what a catalog follows.
+type Source interface {
+	catalog.Source
+	catalog.Feed
+}
+
+// Running is a catalog of source that is fresh, until the test ends.
+func Running(t testing.TB, source Source) *catalog.Catalog {
+	t.Helper()
+	c := catalog.New(catalog.Deps{
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: source, Feed: source, Node: "n", Now: time.Now,
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-ended })
+	<-c.Ready()
+	for !c.Fresh(time.Now()) {
+		time.Sleep(time.Millisecond)
+	}
+	return c
 }

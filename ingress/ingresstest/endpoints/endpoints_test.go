@@ -1,4 +1,4 @@
-package ingresstest_test
+package endpoints_test
 
 import (
 	"maps"
@@ -9,7 +9,7 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/ingress/httpapi/apitest"
-	"adnet/ingress/ingresstest"
+	"adnet/ingress/ingresstest/endpoints"
 
 	"github.com/stretchr/testify/require"
 )
@@ -33,7 +33,7 @@ var parameter = regexp.MustCompile(`:(\w+)`)
 // idempotency keys.
 func TestRoutesAndDocumentAgree(t *testing.T) {
 	routes := map[string]*mounted{}
-	for _, route := range ingresstest.Routes(t) {
+	for _, route := range endpoints.Routes(t) {
 		name := route.Method + " " + parameter.ReplaceAllString(route.Path, "{$1}")
 		if routes[name] == nil {
 			routes[name] = &mounted{callers: map[string]bool{}}
@@ -64,7 +64,7 @@ func TestRoutesAndDocumentAgree(t *testing.T) {
 
 // What changes nothing is not audited and takes no key: only a route that may change something can say yes.
 func TestReadsChangeNothing(t *testing.T) {
-	for _, route := range ingresstest.Routes(t) {
+	for _, route := range endpoints.Routes(t) {
 		if route.Method == http.MethodGet || route.Method == http.MethodHead || route.Method == http.MethodOptions {
 			require.NotEqual(t, httpapi.Yes, route.Policy.Audited, "%s %s", route.Method, route.Path)
 			require.NotEqual(t, httpapi.Yes, route.Policy.Idempotent, "%s %s", route.Method, route.Path)

@@ -1,5 +1,5 @@
-// Package ingresstest mounts every endpoint of the HTTP role, for tests of what must hold for all routes.
-package ingresstest
+// Package endpoints mounts every endpoint of the HTTP role, for tests of what must hold for all routes.
+package endpoints
 
 import (
 	"log/slog"

@@ -1,0 +1,168 @@
+package ingresstest
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"adnet/internal/account"
+	"adnet/internal/token"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// Send sends a request. Its reply is held to the document, unless it is packed, a picture or a page.
+func (w *World) Send(t testing.TB, r *http.Request) *httptest.ResponseRecorder {
+	t.Helper()
+	reply := httptest.NewRecorder()
+	w.HTTP.ServeHTTP(reply, r)
+	kind := reply.Header().Get("Content-Type")
+	if w.Contract != nil && reply.Header().Get("Content-Encoding") == "" && kind != "image/gif" && !strings.HasPrefix(kind, "text/html") {
+		w.Contract.Check(t, r, reply)
+	}
+	return reply
+}
+
+// Do sends a request with pairs of header fields.
+func (w *World) Do(method, target, body string, header ...string) *httptest.ResponseRecorder {
+	w.T.Helper()
+	return w.Send(w.T, Request(method, target, body, header...))
+}
+
+// Request is a request with pairs of header fields.
+func Request(method, target, body string, header ...string) *http.Request {
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	return r
+}
+
+// RequireError holds a reply to the envelope of errors and to the field that it names.
+func RequireError(t testing.TB, w *httptest.ResponseRecorder, status int, code, field string) {
+	t.Helper()
+	var envelope struct{ Error, Code, Field string }
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &envelope, json.MatchCaseInsensitiveNames(true)), w.Body)
+	require.Equal(t, status, w.Code, envelope)
+	require.Equal(t, code, envelope.Code)
+	require.NotEmpty(t, envelope.Error)
+	require.Equal(t, field, envelope.Field, envelope.Error)
+}
+
+// Person is a caller of the API: logged in, or anyone when Token is empty.
+type Person struct {
+	account.User
+	Token string
+	World *World
+}
+
+// Login makes an account and logs it in. What the user lacks is made up; a password, which is slow, is not.
+func (w *World) Login(t testing.TB, u account.User) *Person {
+	t.Helper()
+	if u.ID == uuid.Nil {
+		u.ID = uuid.New()
+	}
+	if u.DeveloperID == uuid.Nil {
+		u.DeveloperID = uuid.New()
+	}
+	if u.Email == "" {
+		u.Email = u.ID.String() + "@example.com"
+	}
+	if u.Role == "" {
+		u.Role = account.RoleAdvertiser
+	}
+	u.TokenVersion, u.CreatedAt = 1, w.Clock()
+	require.NoError(t, w.Store.CreateUser(t.Context(), u))
+	text, _, err := w.Sessions.Issue(token.Claims{UserID: u.ID, Role: string(u.Role), Email: u.Email, Version: 1}, w.Clock())
+	require.NoError(t, err)
+	return &Person{User: u, Token: text, World: w}
+}
+
+// Call sends a request as p; body is an object, a text that is sent as it is, or nil. A body that the service takes must
+// be one of the document's.
+func (p *Person) Call(t testing.TB, method, path string, body any) Reply {
+	t.Helper()
+	text, raw := body.(string)
+	if !raw && body != nil {
+		b, err := json.Marshal(body)
+		require.NoError(t, err)
+		text = string(b)
+	}
+	r := Request(method, path, text)
+	if p.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+p.Token)
+	}
+	reply := p.World.Send(t, r)
+	if reply.Code < 300 {
+		p.World.Contract.Accepts(t, r, text)
+	}
+	return Answer(t, reply)
+}
+
+// Get asks as p.
+func (p *Person) Get(t testing.TB, path string) Reply { t.Helper(); return p.Call(t, "GET", path, nil) }
+
+// Post sends body as p.
+func (p *Person) Post(t testing.TB, path string, body any) Reply {
+	t.Helper()
+	return p.Call(t, "POST", path, body)
+}
+
+// Object is a JSON object.
+type Object = map[string]any
+
+// Reply is an answer with its body read.
+type Reply struct {
+	T      testing.TB
+	Code   int
+	Header http.Header
+	Text   string
+}
+
+// Answer reads what was recorded.
+func Answer(t testing.TB, w *httptest.ResponseRecorder) Reply {
+	return Reply{T: t, Code: w.Code, Header: w.Header(), Text: w.Body.String()}
+}
+
+// As expects a status and decodes the object.
+func (r Reply) As(status int) Object {
+	r.T.Helper()
+	require.Equal(r.T, status, r.Code, r.Text)
+	var body Object
+	require.NoError(r.T, json.Unmarshal([]byte(r.Text), &body), r.Text)
+	return body
+}
+
+// Fails expects an error.
+func (r Reply) Fails(status int, code string) Object {
+	r.T.Helper()
+	body := r.As(status)
+	require.Equal(r.T, code, body["code"], r.Text)
+	require.NotEmpty(r.T, body["error"])
+	return body
+}
+
+// Writer is a response writer that costs nothing: for benchmarks.
+type Writer struct {
+	Fields http.Header // empty, not nil
+	Status int
+	Body   []byte // of the last Write
+}
+
+// NewWriter makes a writer.
+func NewWriter() *Writer { return &Writer{Fields: http.Header{}} }
+
+// Header implements http.ResponseWriter.
+func (w *Writer) Header() http.Header { return w.Fields }
+
+// WriteHeader implements http.ResponseWriter.
+func (w *Writer) WriteHeader(status int) { w.Status = status }
+
+// Write implements http.ResponseWriter.
+func (w *Writer) Write(b []byte) (int, error) {
+	w.Body = append(w.Body[:0], b...)
+	return len(b), nil
+}

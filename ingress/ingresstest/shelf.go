@@ -1,0 +1,75 @@
+package ingresstest
+
+import (
+	"net/url"
+	"time"
+
+	"adnet/auction"
+	"adnet/auction/ranker"
+	"adnet/auction/target"
+	"adnet/internal/campaign"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// Shelf is a catalog: campaigns that may be served, and what the gate says of them.
+type Shelf struct {
+	Campaigns map[uuid.UUID]*campaign.Campaign
+	Stale     bool
+	Refuse    auction.Reason                         // of every campaign; "" for none
+	Check     func(*auction.Campaign) auction.Reason // instead of Refuse, when there is one
+
+	snapshot *auction.Snapshot
+}
+
+// Put replaces what is on the shelf.
+func (s *Shelf) Put(list ...campaign.Campaign) {
+	s.Campaigns = map[uuid.UUID]*campaign.Campaign{}
+	var entries []auction.Campaign
+	for i := range list {
+		k := &list[i]
+		s.Campaigns[k.ID] = k
+		billing, _ := ranker.ParseBilling(string(k.BillingModel))
+		format, _ := target.ParseFormat(string(k.Format))
+		domain := ""
+		if u, err := url.Parse(k.CTAURL); err == nil {
+			domain = u.Hostname()
+		}
+		t := k.Targeting
+		entries = append(entries, auction.Campaign{
+			ID: auction.ID(k.ID), Advertiser: auction.ID(k.AdvertiserID), Bid: k.BidAmount, Billing: billing, Format: format,
+			LandingDomain: domain,
+			Targeting: &auction.Targeting{
+				IntentTokens: t.IntentTokens, ActiveTools: t.ActiveTools, HostApps: t.HostApps, Surfaces: t.Surfaces,
+				IntegrationMethods: t.IntegrationMethods, Regions: t.Regions, Languages: t.Languages, Deals: k.Deals,
+			},
+		})
+	}
+	s.snapshot = target.Build(ranker.OverlapV1(), entries)
+}
+
+// Snapshot implements offer.Catalog.
+func (s *Shelf) Snapshot() *auction.Snapshot { return s.snapshot }
+
+// Version implements offer.Catalog.
+func (s *Shelf) Version() int64 { return 77 }
+
+// Fresh implements offer.Catalog.
+func (s *Shelf) Fresh(time.Time) bool { return !s.Stale }
+
+// Gate implements offer.Catalog.
+func (s *Shelf) Gate(time.Time) auction.Gate {
+	return auction.GateFunc(func(c *auction.Campaign, _ money.Micros) auction.Reason {
+		if s.Check != nil {
+			return s.Check(c)
+		}
+		return s.Refuse
+	})
+}
+
+// Creative implements offer.Catalog and track.Creatives.
+func (s *Shelf) Creative(id uuid.UUID) (*campaign.Campaign, bool) {
+	k, ok := s.Campaigns[id]
+	return k, ok
+}

@@ -1,0 +1,76 @@
+package ingresstest
+
+import (
+	"sync"
+
+	"adnet/schemas/event"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// Sink is a producer or a spool that remembers what it was given. A record that does not decode, or whose key does not
+// fit its topic, panics.
+type Sink struct {
+	Err      error // what it answers; nil takes the record
+	Silent   bool  // it answers nothing: the answers are Held
+	Auctions []*event.Auction
+	Notices  []*event.Notice
+	Events   []*event.Event // that were taken
+	Keys     []string       // of all events, refused ones too
+	Held     []func(error)
+
+	mu    sync.Mutex
+	asked []*event.Event
+}
+
+// Produce implements the producers of offer, track and rtb.
+func (s *Sink) Produce(topic string, key, value []byte, done func(error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var err error
+	switch topic {
+	case event.TopicAuctions:
+		a := new(event.Auction)
+		err = proto.Unmarshal(value, a)
+		s.Auctions = append(s.Auctions, a)
+	case event.TopicNotices:
+		n := new(event.Notice)
+		err = proto.Unmarshal(value, n)
+		s.Notices = append(s.Notices, n)
+	case event.TopicEvents:
+		e := new(event.Event)
+		err = proto.Unmarshal(value, e)
+		s.asked, s.Keys = append(s.asked, e), append(s.Keys, string(key))
+		if s.Err == nil {
+			s.Events = append(s.Events, e)
+		}
+	default:
+		panic("no records go to " + topic)
+	}
+	if err != nil || len(key) != 16 {
+		panic("not a record of " + topic)
+	}
+	if s.Silent {
+		s.Held = append(s.Held, done)
+		return
+	}
+	done(s.Err)
+}
+
+// Append lets a sink be the spool.
+func (s *Sink) Append(topic string, key, value []byte, done func(error)) {
+	s.Produce(topic, key, value, done)
+}
+
+// Asked are all events that it was given, refused ones too.
+func (s *Sink) Asked() []*event.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked
+}
+
+// Acked is a producer that takes everything at once and keeps nothing: for benchmarks.
+type Acked struct{}
+
+// Produce implements the producers of offer, track and rtb.
+func (Acked) Produce(_ string, _, _ []byte, done func(error)) { done(nil) }
