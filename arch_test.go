@@ -19,6 +19,7 @@ var layers = map[string][]string{
 	"schemas/event":     {"schemas/event"},
 	"auction":           {"auction", "internal/money"},
 	"internal/errs":     {},
+	"internal/traffic":  {"internal/day"},
 	"internal/reserve":  {"internal/day", "internal/money"},
 	"internal/stream":   {"internal/errs"},
 	"internal/day":      {"internal/errs"},
@@ -28,10 +29,10 @@ var layers = map[string][]string{
 	"internal/account":  {"internal/schedule", "internal/errs", "internal/money"},
 	"internal/token":    {"internal/schedule", "internal/day", "internal/errs", "internal/money"},
 	"internal/campaign": {"internal/schedule", "internal/errs", "internal/money", "internal/jsonscan", "internal/account"},
-	"internal/ledger":   {"internal/reserve", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign"},
-	"internal/report":   {"internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
+	"internal/ledger":   {"internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign"},
+	"internal/report":   {"internal/traffic", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
 
-	"internal/trail": {"internal/day", "internal/errs", "internal/account", "internal/campaign", "internal/money", "internal/ledger"},
+	"internal/trail": {"internal/traffic", "internal/day", "internal/errs", "internal/account", "internal/campaign", "internal/money", "internal/ledger"},
 	"internal/once":  {"internal/errs"},
 
 	"internal/payment": {"internal/schedule", "internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
@@ -88,7 +89,7 @@ var layers = map[string][]string{
 }
 
 var domain = []string{
-	"internal/errs", "internal/reserve", "internal/stream", "internal/day", "internal/schedule", "internal/decimal", "internal/money", "internal/jsonscan", "internal/account", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
+	"internal/errs", "internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/schedule", "internal/decimal", "internal/money", "internal/jsonscan", "internal/account", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
 	"internal/payment", "internal/trail", "internal/once",
 }
 

@@ -15,6 +15,7 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/obs"
 	"adnet/internal/schedule"
+	"adnet/internal/traffic"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
@@ -32,7 +33,7 @@ type Config struct {
 // Store is what the rules look at and where cases are kept.
 type Store interface {
 	// PublisherDays lists the days from since to last of the publishers that have one on last, by developer.
-	PublisherDays(ctx context.Context, since, last day.Day) ([]ledger.PublisherDay, error)
+	PublisherDays(ctx context.Context, since, last day.Day) ([]traffic.PublisherDay, error)
 	Quarantines(ctx context.Context, q ledger.QuarantineQuery) ([]ledger.Quarantine, error)
 	// OpenQuarantine opens a case; false when there is one.
 	OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error)
@@ -90,11 +91,11 @@ func (d *Detector) Run(ctx context.Context) error {
 func (d *Detector) Judge(ctx context.Context) (opened int, err error) {
 	now := d.now().UTC()
 	today := day.Of(now)
-	days, err := d.store.PublisherDays(ctx, today-ledger.SurgeDays, today)
+	days, err := d.store.PublisherDays(ctx, today-traffic.SurgeDays, today)
 	if err != nil {
 		return 0, err
 	}
-	rules := ledger.QuarantineRules{MinEvents: d.cfg.MinEvents, CTR: d.cfg.CTR, InvalidShare: d.cfg.InvalidShare, Surge: d.cfg.Surge}
+	rules := traffic.QuarantineRules{MinEvents: d.cfg.MinEvents, CTR: d.cfg.CTR, InvalidShare: d.cfg.InvalidShare, Surge: d.cfg.Surge}
 	for len(days) > 0 {
 		n := 1
 		for n < len(days) && days[n].DeveloperID == days[0].DeveloperID {
@@ -122,7 +123,7 @@ const maxCases = 1000
 
 // open opens a case unless there is one, or an administrator released one today: who looked at the day's numbers and
 // let them pass is not asked again before the next day. After a claw-back the same day's pattern is held again.
-func (d *Detector) open(ctx context.Context, developer uuid.UUID, e ledger.Evidence, now time.Time) (bool, error) {
+func (d *Detector) open(ctx context.Context, developer uuid.UUID, e traffic.Evidence, now time.Time) (bool, error) {
 	cases, err := d.store.Quarantines(ctx, ledger.QuarantineQuery{Developer: developer, Limit: maxCases})
 	if err != nil {
 		return false, err

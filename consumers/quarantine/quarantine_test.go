@@ -11,6 +11,7 @@ import (
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/memory"
+	"adnet/internal/traffic"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,11 +23,11 @@ var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 // days is a store with given publisher days.
 type days struct {
 	*memory.Store
-	list []ledger.PublisherDay
+	list []traffic.PublisherDay
 	err  error
 }
 
-func (d *days) PublisherDays(context.Context, day.Day, day.Day) ([]ledger.PublisherDay, error) {
+func (d *days) PublisherDays(context.Context, day.Day, day.Day) ([]traffic.PublisherDay, error) {
 	return d.list, d.err
 }
 
@@ -42,7 +43,7 @@ func TestJudge(t *testing.T) {
 	now := noon
 	today := day.Of(noon)
 	honest, clicker := uuid.UUID{1}, uuid.UUID{2}
-	store := &days{Store: memory.New(func() time.Time { return now }), list: []ledger.PublisherDay{
+	store := &days{Store: memory.New(func() time.Time { return now }), list: []traffic.PublisherDay{
 		{DeveloperID: honest, Day: today - 1, Impressions: 100, Clicks: 100}, // a day that is over is not judged
 		{DeveloperID: honest, Day: today, Impressions: 1000, Clicks: 20, Minted: 1000},
 		{DeveloperID: clicker, Day: today, Impressions: 200, Clicks: 150, Minted: 200},
@@ -69,7 +70,7 @@ func TestJudge(t *testing.T) {
 	list := cases()
 	require.Len(t, list, 1)
 	require.Equal(t, clicker, list[0].DeveloperID)
-	require.Equal(t, ledger.Evidence{Rule: ledger.QuarantineCTR, Value: 0.75, Threshold: 0.5, Today: store.list[2]}, list[0].Evidence)
+	require.Equal(t, traffic.Evidence{Rule: traffic.QuarantineCTR, Value: 0.75, Threshold: 0.5, Today: store.list[2]}, list[0].Evidence)
 
 	end(ledger.QuarantineClawback)
 	judge(1) // the pattern goes on
@@ -93,12 +94,12 @@ func TestRunGoesOnAfterAFailure(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- d.Run(ctx) }()
 		time.Sleep(90 * time.Second)
-		store.err, store.list = nil, []ledger.PublisherDay{{DeveloperID: uuid.UUID{1}, Day: day.Of(time.Now()), Invalid: 1000}}
+		store.err, store.list = nil, []traffic.PublisherDay{{DeveloperID: uuid.UUID{1}, Day: day.Of(time.Now()), Invalid: 1000}}
 		time.Sleep(time.Minute)
 		list, err := store.Quarantines(t.Context(), ledger.QuarantineQuery{Limit: 10})
 		require.NoError(t, err)
 		require.Len(t, list, 1)
-		require.Equal(t, ledger.QuarantineInvalid, list[0].Evidence.Rule)
+		require.Equal(t, traffic.QuarantineInvalid, list[0].Evidence.Rule)
 		cancel()
 		require.NoError(t, <-ended)
 	})

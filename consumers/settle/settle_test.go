@@ -24,6 +24,7 @@ import (
 	"adnet/internal/memory"
 	"adnet/internal/money"
 	"adnet/internal/stream"
+	"adnet/internal/traffic"
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
@@ -520,7 +521,7 @@ func TestInvalidTrafficThroughTheWholeRoad(t *testing.T) {
 		return marshal(t, e)
 	}
 	var values [][]byte
-	for _, rule := range ledger.InvalidRules() {
+	for _, rule := range traffic.InvalidRules() {
 		values = append(values, of(newID(), event.Type_IMPRESSION, rule))
 	}
 	self := w.impression()
@@ -538,10 +539,10 @@ func TestInvalidTrafficThroughTheWholeRoad(t *testing.T) {
 	through(t, config, log, w.store)
 	_, verdicts := applied(t, w.store, []stream.Partition{partition})
 	want := map[ledger.Verdict]int{ledger.OK: 2, ledger.Duplicate: 1, ledger.SelfServed: 1}
-	for _, rule := range ledger.InvalidRules() {
+	for _, rule := range traffic.InvalidRules() {
 		want[ledger.InvalidTraffic+ledger.Verdict(rule)]++
 	}
-	want[ledger.InvalidTraffic+ledger.RuleNoImpression] += 2
+	want[ledger.InvalidTraffic+traffic.RuleNoImpression] += 2
 	require.Equal(t, want, verdicts)
 	c, err = w.store.Campaign(t.Context(), w.campaign)
 	require.NoError(t, err)

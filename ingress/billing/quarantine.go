@@ -13,6 +13,7 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/traffic"
 
 	"github.com/google/uuid"
 )
@@ -36,7 +37,7 @@ type caseReply struct {
 	ID          uuid.UUID                 `json:"id"`
 	DeveloperID uuid.UUID                 `json:"developer_id"`
 	State       string                    `json:"state"` // open, released or clawed_back
-	Rule        ledger.QuarantineRule     `json:"rule"`
+	Rule        traffic.QuarantineRule    `json:"rule"`
 	Evidence    evidenceReply             `json:"evidence"`
 	OpenedAt    time.Time                 `json:"opened_at"`
 	Held        money.Credits             `json:"credits_held"` // minted into the case since it was opened
@@ -181,7 +182,7 @@ func (a *API) hold(c *httpapi.Context, admin account.User, in decision) error {
 	id := ledger.QuarantineID(developer, day.Of(now), len(before))
 	_, err = a.deps.Publishers.OpenQuarantine(ctx, ledger.Quarantine{
 		ID: id, DeveloperID: developer, OpenedAt: now,
-		Evidence: ledger.Evidence{Rule: ledger.QuarantineManual, By: admin.ID, Note: in.Note, Today: ledger.PublisherDay{DeveloperID: developer, Day: day.Of(now)}},
+		Evidence: traffic.Evidence{Rule: traffic.QuarantineManual, By: admin.ID, Note: in.Note, Today: traffic.PublisherDay{DeveloperID: developer, Day: day.Of(now)}},
 	})
 	if err != nil {
 		return err

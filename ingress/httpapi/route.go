@@ -9,6 +9,7 @@ import (
 
 	"adnet/internal/errs"
 	"adnet/internal/obs"
+	"adnet/internal/traffic"
 	"adnet/internal/trail"
 )
 
@@ -246,7 +247,7 @@ func (s *Server) call(c *Context, to *endpoint) {
 	if to.policy.Audited == Yes {
 		ctx := c.Request.Context()
 		c.Request = c.Request.WithContext(trail.With(ctx, trail.Actor{
-			Via: trail.API, Network: trail.Network(c.ClientIP()), Action: c.at.name(c), RequestID: obs.RequestID(ctx),
+			Via: trail.API, Network: traffic.Network(c.ClientIP()), Action: c.at.name(c), RequestID: obs.RequestID(ctx),
 		}))
 	}
 	if to.policy.Idempotent != Yes || s.deps.Once == nil {

@@ -23,10 +23,10 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/campaign"
-	"adnet/internal/ledger"
 	"adnet/internal/obs"
 	"adnet/internal/schedule"
 	"adnet/internal/token"
+	"adnet/internal/traffic"
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
@@ -78,7 +78,7 @@ type Tracker struct {
 	cfg      Config
 	deps     Deps
 	recorder *recorder
-	traffic  *traffic
+	traffic  *screening
 	invalid  map[string]prometheus.Counter // by rule
 	missed   prometheus.Counter
 	events   [len(wireNames)][event.Proof_BAD_SIGNATURE + 1]prometheus.Counter // by type and proof
@@ -93,7 +93,7 @@ func New(cfg Config, deps Deps) (*Tracker, error) {
 	if cfg.Unsigned != UnsignedRecord && cfg.Unsigned != UnsignedBill {
 		return nil, fmt.Errorf("ADNET_UNSIGNED_BEACONS must be record or bill, not %q", cfg.Unsigned)
 	}
-	judge, err := newTraffic(cfg.Traffic, deps)
+	judge, err := newScreening(cfg.Traffic, deps)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func New(cfg Config, deps Deps) (*Tracker, error) {
 	t.missed = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "adnet_track_clicks_uncounted_total", Help: "Clicks that passed because their network's count was out of reach.",
 	}))
-	for _, rule := range ledger.InvalidRules() {
+	for _, rule := range traffic.InvalidRules() {
 		t.invalid[rule] = invalid.WithLabelValues(rule)
 	}
 	for _, kind := range eventTypes {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -12,7 +11,8 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/ingress/track/agents"
-	"adnet/internal/ledger"
+	"adnet/internal/day"
+	"adnet/internal/traffic"
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
@@ -91,8 +91,8 @@ const (
 	countRest = time.Second
 )
 
-// traffic judges events; everything it finds is in the closed list of ledger.InvalidRules.
-type traffic struct {
+// screening judges events; everything it finds is in the closed list of traffic.InvalidRules.
+type screening struct {
 	cfg    TrafficConfig
 	rates  []Rate
 	agents *agents.List // nil when off
@@ -101,11 +101,11 @@ type traffic struct {
 	rest   atomic.Int64 // UnixNano until when clicks are not counted
 }
 
-func newTraffic(cfg TrafficConfig, deps Deps) (*traffic, error) {
+func newScreening(cfg TrafficConfig, deps Deps) (*screening, error) {
 	if cfg.ClickDelay < 0 {
 		return nil, errors.New("ADNET_CLICK_MIN_DELAY must not be negative")
 	}
-	t := &traffic{cfg: cfg, clicks: deps.Clicks, views: deps.Views}
+	t := &screening{cfg: cfg, clicks: deps.Clicks, views: deps.Views}
 	var err error
 	if t.rates, err = cfg.rates(); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func newTraffic(cfg TrafficConfig, deps Deps) (*traffic, error) {
 
 // judge writes the first rule that finds e invalid into it. Only what could cost or earn something is judged; a
 // conversion is reported by servers, whatever showed the ad.
-func (t *traffic) judge(ctx context.Context, e *event.Event, o Origin, now time.Time) (counted bool) {
+func (t *screening) judge(ctx context.Context, e *event.Event, o Origin, now time.Time) (counted bool) {
 	if e.Proof != event.Proof_SIGNED && e.Proof != event.Proof_UNSIGNED_BILLABLE || e.Sandbox || e.Type == event.Type_CONVERSION {
 		return true
 	}
@@ -131,41 +131,41 @@ func (t *traffic) judge(ctx context.Context, e *event.Event, o Origin, now time.
 	switch e.Type {
 	case event.Type_CLICK:
 		auction := uuid.UUID(e.AuctionId)
-		if e.Proof == event.Proof_SIGNED && now.Sub(issuedAt(auction)) < t.cfg.ClickDelay {
-			e.InvalidTraffic = ledger.RuleClickTooFast
+		if issued, _ := day.TimeOfUUID(auction); e.Proof == event.Proof_SIGNED && now.Sub(issued) < t.cfg.ClickDelay {
+			e.InvalidTraffic = traffic.RuleClickTooFast
 			return true
 		}
 		if o.request == nil || o.posted && !browser || t.clicks == nil || len(t.rates) == 0 {
 			return true
 		}
-		inside, err := t.count(ctx, NetworkClick{Network: network(o.request.ClientIP()), Auction: auction, At: now})
+		inside, err := t.count(ctx, NetworkClick{Network: traffic.Network(o.request.ClientIP()), Auction: auction, At: now})
 		if !inside {
-			e.InvalidTraffic = ledger.RuleClickRate
+			e.InvalidTraffic = traffic.RuleClickRate
 		}
 		return err == nil
 	case event.Type_IMPRESSION:
-		if browser && o.request != nil && t.views != nil && !t.views.View(network(o.request.ClientIP()), now) {
-			e.InvalidTraffic = ledger.RuleViewRate
+		if browser && o.request != nil && t.views != nil && !t.views.View(traffic.Network(o.request.ClientIP()), now) {
+			e.InvalidTraffic = traffic.RuleViewRate
 		}
 	}
 	return true
 }
 
 // sender judges the headers of a browser-side request.
-func (t *traffic) sender(o Origin) string {
+func (t *screening) sender(o Origin) string {
 	if o.request == nil {
-		return ledger.RuleNoAgent // a browser's ad that no browser reports
+		return traffic.RuleNoAgent // a browser's ad that no browser reports
 	}
 	header := o.request.Request.Header
 	if purpose(header["Sec-Purpose"]) || purpose(header["Purpose"]) {
-		return ledger.RulePrefetch
+		return traffic.RulePrefetch
 	}
 	agent := header["User-Agent"]
 	switch {
 	case len(agent) == 0 || strings.TrimSpace(agent[0]) == "":
-		return ledger.RuleNoAgent
+		return traffic.RuleNoAgent
 	case t.agents.Listed(agent[0]):
-		return ledger.RuleBot
+		return traffic.RuleBot
 	}
 	return ""
 }
@@ -181,7 +181,7 @@ func purpose(values []string) bool {
 }
 
 // count asks for the network's rates; true with an error when nobody could say.
-func (t *traffic) count(ctx context.Context, click NetworkClick) (inside bool, err error) {
+func (t *screening) count(ctx context.Context, click NetworkClick) (inside bool, err error) {
 	if click.At.UnixNano() < t.rest.Load() {
 		return true, errResting
 	}
@@ -195,26 +195,3 @@ func (t *traffic) count(ctx context.Context, click NetworkClick) (inside bool, e
 }
 
 var errResting = errors.New("clicks are not counted for a moment")
-
-// issuedAt is the time inside a UUIDv7.
-func issuedAt(id uuid.UUID) time.Time {
-	seconds, nanoseconds := id.Time().UnixTime()
-	return time.Unix(seconds, nanoseconds)
-}
-
-// network is the part of an address that may be counted or stored: IPv4 /24, IPv6 /56. What is no address is empty.
-func network(address string) string {
-	a, err := netip.ParseAddr(address)
-	if err != nil {
-		return ""
-	}
-	bits := 24
-	if a = a.Unmap().WithZone(""); a.Is6() {
-		bits = 56
-	}
-	prefix, err := a.Prefix(bits)
-	if err != nil {
-		return ""
-	}
-	return prefix.String()
-}

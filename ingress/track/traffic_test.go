@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"adnet/ingress/limits"
-	"adnet/internal/ledger"
+	"adnet/internal/day"
 	"adnet/internal/token"
+	"adnet/internal/traffic"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
@@ -80,12 +81,12 @@ func TestWhoSendsABrowsersBeacon(t *testing.T) {
 		want   string
 	}{
 		{"a browser", []string{"User-Agent", browser}, ""},
-		{"a listed robot", []string{"User-Agent", "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"}, ledger.RuleBot},
-		{"a tool", []string{"User-Agent", "python-requests/2.32"}, ledger.RuleBot},
-		{"nobody", nil, ledger.RuleNoAgent},
-		{"spaces", []string{"User-Agent", "   "}, ledger.RuleNoAgent},
-		{"a prefetch", []string{"User-Agent", browser, "Sec-Purpose", "prefetch;prerender"}, ledger.RulePrefetch},
-		{"an old prefetch", []string{"User-Agent", browser, "Purpose", "Prefetch"}, ledger.RulePrefetch},
+		{"a listed robot", []string{"User-Agent", "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"}, traffic.RuleBot},
+		{"a tool", []string{"User-Agent", "python-requests/2.32"}, traffic.RuleBot},
+		{"nobody", nil, traffic.RuleNoAgent},
+		{"spaces", []string{"User-Agent", "   "}, traffic.RuleNoAgent},
+		{"a prefetch", []string{"User-Agent", browser, "Sec-Purpose", "prefetch;prerender"}, traffic.RulePrefetch},
+		{"an old prefetch", []string{"User-Agent", browser, "Purpose", "Prefetch"}, traffic.RulePrefetch},
 	} {
 		for method, judged := range map[string]bool{"js_snippet": true, "npm_sdk": true, "mcp": false, "rest": false} {
 			for _, kind := range []string{"impression", "close", "video_complete"} {
@@ -105,7 +106,7 @@ func TestWhoSendsABrowsersBeacon(t *testing.T) {
 	rule, _ := off.fire("GET", beacon("impression", off.ad("js_snippet", time.Second)), "", "192.0.2.1:1")
 	require.Empty(t, rule)
 	// No browser reports through a tool; a conversion never comes from one.
-	for kind, want := range map[string]string{"impression": ledger.RuleNoAgent, "conversion": ""} {
+	for kind, want := range map[string]string{"impression": traffic.RuleNoAgent, "conversion": ""} {
 		_, err := f.tracker.Take(t.Context(), &Report{Event: kind, AuctionID: f.ad("js_snippet", time.Second)})
 		require.NoError(t, err)
 		require.Equal(t, want, f.last().InvalidTraffic, kind)
@@ -116,7 +117,7 @@ func TestWhoSendsABrowsersBeacon(t *testing.T) {
 func TestClickTooFast(t *testing.T) {
 	f, clicks := guarded(t)
 	for age, want := range map[time.Duration]string{
-		0: ledger.RuleClickTooFast, 299 * time.Millisecond: ledger.RuleClickTooFast, 300 * time.Millisecond: "", time.Hour: "",
+		0: traffic.RuleClickTooFast, 299 * time.Millisecond: traffic.RuleClickTooFast, 300 * time.Millisecond: "", time.Hour: "",
 	} {
 		ad := f.ad("rest", age)
 		rule, w := f.fire("GET", "/s/"+ad, "", "192.0.2.1:1", "User-Agent", browser)
@@ -129,7 +130,8 @@ func TestClickTooFast(t *testing.T) {
 		require.Equal(t, want, rule)
 	}
 	for _, asked := range clicks.asked {
-		require.GreaterOrEqual(t, f.now.Sub(issuedAt(asked.Auction)), 300*time.Millisecond, "an invalid click is not counted")
+		issued, _ := day.TimeOfUUID(asked.Auction)
+		require.GreaterOrEqual(t, f.now.Sub(issued), 300*time.Millisecond, "an invalid click is not counted")
 	}
 	rule, _ := f.fire("GET", beacon("impression", f.ad("rest", 0)), "", "192.0.2.1:1")
 	require.Empty(t, rule, "an impression may be at once")
@@ -157,10 +159,10 @@ func TestClicksAreCountedByNetwork(t *testing.T) {
 	clicks.allow = false
 	require.Empty(t, report("rest"), "a server reports many people's clicks")
 	require.Len(t, clicks.asked, n)
-	require.Equal(t, ledger.RuleClickRate, report("js_snippet"))
+	require.Equal(t, traffic.RuleClickRate, report("js_snippet"))
 	for _, target := range []string{"/s/" + f.ad("mcp", time.Second), beacon("click", f.ad("rest", time.Second))} {
 		rule, w := f.fire("GET", target, "", "203.0.113.77:1")
-		require.Equal(t, ledger.RuleClickRate, rule)
+		require.Equal(t, traffic.RuleClickRate, rule)
 		require.Less(t, w.Code, 400)
 	}
 	// A cache that is down harms nobody's click and is not asked again for a moment.
@@ -173,7 +175,7 @@ func TestClicksAreCountedByNetwork(t *testing.T) {
 	require.Len(t, clicks.asked, n+1)
 	clicks.err, f.now = nil, f.now.Add(2*time.Second)
 	rule, _ := f.fire("GET", "/s/"+f.ad("rest", time.Second), "", "203.0.113.77:1")
-	require.Equal(t, ledger.RuleClickRate, rule)
+	require.Equal(t, traffic.RuleClickRate, rule)
 }
 
 func TestViewsAboveTheRate(t *testing.T) {
@@ -186,7 +188,7 @@ func TestViewsAboveTheRate(t *testing.T) {
 	for range 5 {
 		require.Empty(t, view("js_snippet", "203.0.113.1:1"))
 	}
-	require.Equal(t, ledger.RuleViewRate, view("js_snippet", "203.0.113.200:1"), "one network")
+	require.Equal(t, traffic.RuleViewRate, view("js_snippet", "203.0.113.200:1"), "one network")
 	require.Empty(t, view("js_snippet", "203.0.114.1:1"), "another network")
 	for range 20 {
 		require.Empty(t, view("rest", "203.0.113.1:1"), "a server shows many people's")
@@ -203,7 +205,7 @@ func TestTrafficSettings(t *testing.T) {
 	none, err := TrafficConfig{ClickRates: "off"}.rates()
 	require.NoError(t, err)
 	require.Empty(t, none)
-	_, err = newTraffic(TrafficConfig{ClickDelay: -1}, Deps{})
+	_, err = newScreening(TrafficConfig{ClickDelay: -1}, Deps{})
 	require.ErrorContains(t, err, "ADNET_CLICK_MIN_DELAY")
 }
 
@@ -223,7 +225,7 @@ func TestEventsHoldNoAddress(t *testing.T) {
 // A rule that ingress writes is one that settlement can name.
 func TestRulesAreAClosedList(t *testing.T) {
 	seen := map[string]bool{}
-	for _, rule := range ledger.InvalidRules() {
+	for _, rule := range traffic.InvalidRules() {
 		require.Regexp(t, `^[a-z0-9_]{1,64}$`, rule)
 		require.False(t, seen[rule])
 		seen[rule] = true

@@ -10,6 +10,7 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/reserve"
 	"adnet/internal/stream"
+	"adnet/internal/traffic"
 
 	"github.com/google/uuid"
 )
@@ -113,8 +114,8 @@ type Effects struct {
 	Dead         []DeadLetter
 	At           time.Time
 
-	Publishers  []PublisherDay // by developer, then day; sums to add
-	HeldCharges []HeldCharge   // by case, campaign, then day
+	Publishers  []traffic.PublisherDay // by developer, then day; sums to add
+	HeldCharges []HeldCharge           // by case, campaign, then day
 }
 
 // AppliedRange is the verdicts of a range, or of several that follow each other: Outcomes[i] belongs to offset First+i.

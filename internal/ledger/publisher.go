@@ -7,6 +7,7 @@ import (
 
 	"adnet/internal/day"
 	"adnet/internal/money"
+	"adnet/internal/traffic"
 
 	"github.com/google/uuid"
 )
@@ -48,27 +49,6 @@ type PublisherBook struct {
 	Case     uuid.UUID         // the open quarantine case; zero when there is none
 }
 
-// PublisherDay is what happened with a publisher's ads on a UTC day of receipt. Repeats, sandbox events and
-// self-served ads are in none of the numbers.
-type PublisherDay struct {
-	DeveloperID uuid.UUID `json:"developer_id"`
-	Day         day.Day   `json:"day"`
-	Minted      int64     `json:"minted"` // Credits, held ones included
-	Capped      int64     `json:"capped"` // impressions that minted nothing because of the cap
-	Impressions int64     `json:"impressions"`
-	Clicks      int64     `json:"clicks"`
-	Invalid     int64     `json:"invalid"` // events found invalid
-}
-
-// Add adds the numbers of o.
-func (p *PublisherDay) Add(o PublisherDay) {
-	p.Minted += o.Minted
-	p.Capped += o.Capped
-	p.Impressions += o.Impressions
-	p.Clicks += o.Clicks
-	p.Invalid += o.Invalid
-}
-
 // HeldCharge is what a campaign was charged for the traffic of a publisher in quarantine.
 type HeldCharge struct {
 	Case       uuid.UUID
@@ -89,7 +69,7 @@ type publisherTab struct {
 	id      uuid.UUID
 	book    PublisherBook
 	minted  int64
-	days    []PublisherDay
+	days    []traffic.PublisherDay
 	charges map[heldSum]money.Micros // while in quarantine
 }
 
@@ -106,13 +86,13 @@ func (d *decider) publisher(id uuid.UUID) *publisherTab {
 	return p
 }
 
-func (p *publisherTab) on(date day.Day) *PublisherDay {
+func (p *publisherTab) on(date day.Day) *traffic.PublisherDay {
 	for i := range p.days {
 		if p.days[i].Day == date {
 			return &p.days[i]
 		}
 	}
-	p.days = append(p.days, PublisherDay{DeveloperID: p.id, Day: date})
+	p.days = append(p.days, traffic.PublisherDay{DeveloperID: p.id, Day: date})
 	return &p.days[len(p.days)-1]
 }
 
@@ -158,12 +138,12 @@ func (p *publisherTab) account() Account {
 }
 
 // publisherTotals writes the sums in a fixed order.
-func (d *decider) publisherTotals() (days []PublisherDay, charges []HeldCharge) {
+func (d *decider) publisherTotals() (days []traffic.PublisherDay, charges []HeldCharge) {
 	for _, id := range sortedIDs(d.publishers) {
 		p := d.publishers[id]
-		slices.SortFunc(p.days, func(a, b PublisherDay) int { return cmp.Compare(a.Day, b.Day) })
+		slices.SortFunc(p.days, func(a, b traffic.PublisherDay) int { return cmp.Compare(a.Day, b.Day) })
 		for _, sums := range p.days {
-			if sums != (PublisherDay{DeveloperID: id, Day: sums.Day}) { // e.g. only closes
+			if sums != (traffic.PublisherDay{DeveloperID: id, Day: sums.Day}) { // e.g. only closes
 				days = append(days, sums)
 			}
 		}

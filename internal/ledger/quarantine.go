@@ -9,6 +9,7 @@ import (
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/money"
+	"adnet/internal/traffic"
 
 	"github.com/google/uuid"
 )
@@ -21,78 +22,11 @@ const (
 	KindTrafficRefund Kind = "traffic_refund" // what a campaign was charged for clawed-back traffic, given back
 )
 
-// QuarantineRule says why a publisher is in quarantine.
-type QuarantineRule string
-
-// The rules, a closed list.
-const (
-	QuarantineCTR     QuarantineRule = "ctr"           // clicks per impression of the day
-	QuarantineInvalid QuarantineRule = "invalid_share" // invalid events among all of the day
-	QuarantineSurge   QuarantineRule = "mint_surge"    // Credits of the day against the mean of the seven days before
-	QuarantineManual  QuarantineRule = "manual"        // an administrator's decision
-)
-
-// QuarantineRules are the thresholds. A rule with a threshold of 0 is off.
-type QuarantineRules struct {
-	MinEvents    int64   // impressions (for invalid_share: events) of the day below which no rule looks
-	CTR          float64 // clicks per impression
-	InvalidShare float64 // 0 to 1
-	Surge        float64 // times the mean
-}
-
-// SurgeDays is how far mint_surge looks back; at least surgeActive of these days must have mints, since a new publisher
-// has no usual rate.
-const (
-	SurgeDays   = 7
-	surgeActive = 3
-)
-
-// Evidence is what a rule saw.
-type Evidence struct {
-	Rule      QuarantineRule `json:"rule"`
-	Value     float64        `json:"value"`       // what was measured
-	Threshold float64        `json:"threshold"`   // what it may be at most
-	Today     PublisherDay   `json:"day"`         // the numbers of the day
-	By        uuid.UUID      `json:"by,omitzero"` // of a manual case: the administrator
-	Note      string         `json:"note,omitempty"`
-}
-
-// Anomaly judges one publisher's day by the days before it (any order, other publishers' not among them). It is pure;
-// of several rules that strike the first of the list answers.
-func (r QuarantineRules) Anomaly(today PublisherDay, before []PublisherDay) (Evidence, bool) {
-	found := func(rule QuarantineRule, value, threshold float64) (Evidence, bool) {
-		return Evidence{Rule: rule, Value: value, Threshold: threshold, Today: today}, true
-	}
-	if r.CTR > 0 && today.Impressions >= max(1, r.MinEvents) {
-		if ctr := float64(today.Clicks) / float64(today.Impressions); ctr > r.CTR {
-			return found(QuarantineCTR, ctr, r.CTR)
-		}
-	}
-	if events := today.Impressions + today.Clicks + today.Invalid; r.InvalidShare > 0 && events >= max(1, r.MinEvents) {
-		if share := float64(today.Invalid) / float64(events); share > r.InvalidShare {
-			return found(QuarantineInvalid, share, r.InvalidShare)
-		}
-	}
-	var minted, active int64
-	for _, date := range before {
-		if date.Day < today.Day && date.Day >= today.Day-SurgeDays && date.Minted > 0 {
-			minted += date.Minted
-			active++
-		}
-	}
-	if r.Surge > 0 && today.Minted >= max(1, r.MinEvents) && active >= surgeActive {
-		if times := float64(today.Minted) * SurgeDays / float64(minted); times > r.Surge {
-			return found(QuarantineSurge, times, r.Surge)
-		}
-	}
-	return Evidence{}, false
-}
-
 // Quarantine is a case: from OpenedAt to DecidedAt everything that the publisher minted was held.
 type Quarantine struct {
 	ID          uuid.UUID
 	DeveloperID uuid.UUID
-	Evidence    Evidence
+	Evidence    traffic.Evidence
 	OpenedAt    time.Time
 
 	Held    money.Credits // minted since, whatever was decided

@@ -10,6 +10,7 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/traffic"
 	"adnet/internal/trail"
 
 	"github.com/google/uuid"
@@ -17,7 +18,7 @@ import (
 
 // publisherState is what publishers did, their caps and their quarantine. Guarded by Store.mu.
 type publisherState struct {
-	days    map[publisherDay]ledger.PublisherDay
+	days    map[publisherDay]traffic.PublisherDay
 	caps    []ledger.MintCap // oldest first; the newest of a publisher counts
 	cases   []*ledger.Quarantine
 	charges []ledger.HeldCharge // oldest first
@@ -30,7 +31,7 @@ type publisherDay struct {
 }
 
 func newPublisherState() publisherState {
-	return publisherState{days: make(map[publisherDay]ledger.PublisherDay)}
+	return publisherState{days: make(map[publisherDay]traffic.PublisherDay)}
 }
 
 func (p *publisherState) books(need ledger.Need) map[uuid.UUID]ledger.PublisherBook {
@@ -89,17 +90,17 @@ func (b *batchTx) Impressions(_ context.Context, auctions []uuid.UUID) (map[uuid
 }
 
 // PublisherDays lists the days since (included) of the publishers that have one on last, by developer, then day.
-func (s *Store) PublisherDays(_ context.Context, since, last day.Day) ([]ledger.PublisherDay, error) {
+func (s *Store) PublisherDays(_ context.Context, since, last day.Day) ([]traffic.PublisherDay, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := &s.ledger.publishers
-	var days []ledger.PublisherDay
+	var days []traffic.PublisherDay
 	for key, d := range p.days {
 		if _, active := p.days[publisherDay{key.developer, last}]; active && key.day >= since && key.day <= last {
 			days = append(days, d)
 		}
 	}
-	slices.SortFunc(days, func(a, b ledger.PublisherDay) int {
+	slices.SortFunc(days, func(a, b traffic.PublisherDay) int {
 		return cmp.Or(bytes.Compare(a.DeveloperID[:], b.DeveloperID[:]), cmp.Compare(a.Day, b.Day))
 	})
 	return days, nil

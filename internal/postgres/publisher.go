@@ -11,6 +11,7 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/traffic"
 	"adnet/internal/trail"
 
 	"github.com/go-json-experiment/json"
@@ -197,12 +198,12 @@ func queuePublisherEffects(batch *pgx.Batch, e ledger.Effects) {
 }
 
 // PublisherDays lists the days since (included) of the publishers that have one on last, by developer, then day.
-func (s *Store) PublisherDays(ctx context.Context, since, last day.Day) ([]ledger.PublisherDay, error) {
+func (s *Store) PublisherDays(ctx context.Context, since, last day.Day) ([]traffic.PublisherDay, error) {
 	rows, err := s.pool.Query(ctx, publisherDaysSQL, int32(since), int32(last))
 	if err != nil {
 		return nil, failure("read publisher days", err)
 	}
-	days, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d ledger.PublisherDay, err error) {
+	days, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d traffic.PublisherDay, err error) {
 		err = row.Scan(&d.DeveloperID, &d.Day, &d.Minted, &d.Capped, &d.Impressions, &d.Clicks, &d.Invalid)
 		return d, err
 	})

@@ -104,7 +104,7 @@ type Result struct {
 	Daily  []Group // one per day of the range that has events, ascending
 	Groups []Group // of the breakdown, by spend then key; nil without one
 	// Traffic says why events were not paid for or earned nothing, over the whole range, by reason: the rules of
-	// ledger.InvalidRules, and [TrafficSelfServed], [TrafficCapped] and [TrafficHeld].
+	// traffic.InvalidRules, and [TrafficSelfServed], [TrafficCapped] and [TrafficHeld].
 	Traffic []Traffic
 	// AsOf is the time up to which events are included: all received before it are counted.
 	AsOf time.Time

@@ -11,6 +11,7 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
+	"adnet/internal/traffic"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -18,7 +19,7 @@ import (
 
 // Publishers is what invalid-traffic control needs of a store.
 type Publishers interface {
-	PublisherDays(ctx context.Context, since, last day.Day) ([]ledger.PublisherDay, error)
+	PublisherDays(ctx context.Context, since, last day.Day) ([]traffic.PublisherDay, error)
 	OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error)
 	Quarantines(ctx context.Context, q ledger.QuarantineQuery) ([]ledger.Quarantine, error)
 	EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (ledger.Quarantine, error)
@@ -125,7 +126,7 @@ func mintCapAtOnce(t *testing.T, l Ledger) {
 		for n := range 10 {
 			r := eventOf(t, c, developers[(n+i)%2], ledger.Impression)
 			if n == 3 {
-				r.Event.InvalidTraffic = ledger.RuleBot
+				r.Event.InvalidTraffic = traffic.RuleBot
 			}
 			records = append(records, r)
 		}
@@ -142,11 +143,11 @@ func mintCapAtOnce(t *testing.T, l Ledger) {
 	days, err := publishersOf(t, l).PublisherDays(t.Context(), 0, day.Of(now))
 	require.NoError(t, err)
 	require.Len(t, days, 2)
-	var sum ledger.PublisherDay
+	var sum traffic.PublisherDay
 	for _, d := range days {
 		sum.Add(d)
 	}
-	require.Equal(t, ledger.PublisherDay{Minted: 26, Capped: 46, Impressions: 72, Invalid: 8}, sum)
+	require.Equal(t, traffic.PublisherDay{Minted: 26, Capped: 46, Impressions: 72, Invalid: 8}, sum)
 	requireClean(t, l, ledger.AuditOptions{})
 }
 
@@ -159,26 +160,26 @@ func publisherDays(t *testing.T, l Ledger) {
 	click.Event.Type = ledger.Click
 	before.Event.ReceivedAt = now.AddDate(0, 0, -2)
 	robot, sandbox, own := eventOf(t, c, developer, ledger.Impression), eventOf(t, c, developer, ledger.Impression), eventOf(t, c, owner.DeveloperID, ledger.Impression)
-	robot.Event.InvalidTraffic, sandbox.Event.Sandbox = ledger.RuleBot, true
+	robot.Event.InvalidTraffic, sandbox.Event.Sandbox = traffic.RuleBot, true
 	old := eventOf(t, c, other, ledger.Impression)
 	old.Event.ReceivedAt = now.AddDate(0, 0, -1)
 	impressions(t, l, developer, 0, 0, view, click, click, before, robot, sandbox, own, old)
 	date := day.Of(now)
 	p := publishersOf(t, l)
-	read := func(since, last day.Day) (mine []ledger.PublisherDay) {
+	read := func(since, last day.Day) (mine []traffic.PublisherDay) {
 		days, err := p.PublisherDays(t.Context(), since, last)
 		require.NoError(t, err)
 		for _, d := range days { // rows without a number are allowed
-			if d != (ledger.PublisherDay{DeveloperID: d.DeveloperID, Day: d.Day}) {
+			if d != (traffic.PublisherDay{DeveloperID: d.DeveloperID, Day: d.Day}) {
 				mine = append(mine, d)
 			}
 		}
 		return mine
 	}
-	today := ledger.PublisherDay{DeveloperID: developer, Day: date, Minted: 1, Impressions: 1, Clicks: 1, Invalid: 1}
+	today := traffic.PublisherDay{DeveloperID: developer, Day: date, Minted: 1, Impressions: 1, Clicks: 1, Invalid: 1}
 	require.Contains(t, read(date-1, date), today)
-	require.Contains(t, read(date-2, date), ledger.PublisherDay{DeveloperID: developer, Day: date - 2, Minted: 1, Impressions: 1})
-	require.NotContains(t, read(date-1, date), ledger.PublisherDay{DeveloperID: developer, Day: date - 2, Minted: 1, Impressions: 1})
+	require.Contains(t, read(date-2, date), traffic.PublisherDay{DeveloperID: developer, Day: date - 2, Minted: 1, Impressions: 1})
+	require.NotContains(t, read(date-1, date), traffic.PublisherDay{DeveloperID: developer, Day: date - 2, Minted: 1, Impressions: 1})
 	for _, d := range read(date-2, date) {
 		require.NotEqual(t, owner.DeveloperID, d.DeveloperID, "self-served ads are in no number")
 	}
@@ -194,7 +195,7 @@ func inQuarantine(t *testing.T, l Ledger) (c ledger.Quarantine, advertiser uuid.
 	impressions(t, l, developer, 0, 0, view())
 	c = ledger.Quarantine{
 		ID: ledger.QuarantineID(developer, day.Of(now), 0), DeveloperID: developer, OpenedAt: now,
-		Evidence: ledger.Evidence{Rule: ledger.QuarantineCTR, Value: 0.9, Threshold: 0.3, Today: ledger.PublisherDay{DeveloperID: developer, Day: day.Of(now), Clicks: 9}},
+		Evidence: traffic.Evidence{Rule: traffic.QuarantineCTR, Value: 0.9, Threshold: 0.3, Today: traffic.PublisherDay{DeveloperID: developer, Day: day.Of(now), Clicks: 9}},
 	}
 	p := publishersOf(t, l)
 	opened, err := p.OpenQuarantine(t.Context(), c)

@@ -12,6 +12,7 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/report"
+	"adnet/internal/traffic"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -207,7 +208,7 @@ func reportsTraffic(t *testing.T, s Reports) {
 	of := func(id uuid.UUID, v ledger.Verdict, kind ledger.EventType, note ledger.CreditNote) report.Row {
 		return reportRow(withVerdict(v), func(r *report.Row) { r.CampaignID, r.Type, r.Credit = id, kind, note })
 	}
-	bot, fast := ledger.InvalidTraffic+ledger.RuleBot, ledger.InvalidTraffic+ledger.RuleClickTooFast
+	bot, fast := ledger.InvalidTraffic+traffic.RuleBot, ledger.InvalidTraffic+traffic.RuleClickTooFast
 	for range 2 { // the second is refused
 		insertRows(t, s, "traffic",
 			of(one, bot, ledger.Impression, 0), of(one, bot, ledger.Impression, 0), of(one, bot, ledger.Click, 0), of(other, bot, ledger.Close, 0),
@@ -215,10 +216,10 @@ func reportsTraffic(t *testing.T, s Reports) {
 			of(one, ledger.OK, ledger.Impression, ledger.CreditHeld), of(one, ledger.OK, ledger.Impression, 0), of(one, ledger.Duplicate, ledger.Impression, 0))
 	}
 	require.Equal(t, []report.Traffic{
-		{Reason: ledger.RuleBot, Impressions: 2, Clicks: 1, Other: 1}, {Reason: ledger.RuleClickTooFast, Clicks: 1},
+		{Reason: traffic.RuleBot, Impressions: 2, Clicks: 1, Other: 1}, {Reason: traffic.RuleClickTooFast, Clicks: 1},
 		{Reason: report.TrafficCapped, Impressions: 1}, {Reason: report.TrafficHeld, Impressions: 1}, {Reason: report.TrafficSelfServed, Impressions: 1},
 	}, stats(t, s, report.Query{}).Traffic)
-	require.Equal(t, []report.Traffic{{Reason: ledger.RuleBot, Other: 1}, {Reason: report.TrafficSelfServed, Impressions: 1}},
+	require.Equal(t, []report.Traffic{{Reason: traffic.RuleBot, Other: 1}, {Reason: report.TrafficSelfServed, Impressions: 1}},
 		stats(t, s, report.Query{CampaignID: other}).Traffic)
 	require.Empty(t, stats(t, s, report.Query{Since: reportDay + 1, Until: reportDay + 2}).Traffic)
 }

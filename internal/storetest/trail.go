@@ -13,6 +13,7 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/once"
+	"adnet/internal/traffic"
 	"adnet/internal/trail"
 
 	"github.com/go-json-experiment/json"
@@ -137,7 +138,7 @@ func moneyEntries(t *testing.T, o Operations) {
 	require.NoError(t, p.SetMintCap(ctx, ledger.MintCap{DeveloperID: u.DeveloperID, Cap: &other, By: u.ID, Note: "more", At: now}))
 	require.Equal(t, trail.Change{Before: 7.0, After: 9.0}, requireNew(n+1, trail.TargetPublisher, u.DeveloperID.String()).Changes["mint_cap"])
 
-	c := ledger.Quarantine{ID: newID(t), DeveloperID: u.DeveloperID, OpenedAt: now, Evidence: ledger.Evidence{Rule: ledger.QuarantineManual}}
+	c := ledger.Quarantine{ID: newID(t), DeveloperID: u.DeveloperID, OpenedAt: now, Evidence: traffic.Evidence{Rule: traffic.QuarantineManual}}
 	n = count()
 	for range 2 {
 		_, err := p.OpenQuarantine(ctx, c)

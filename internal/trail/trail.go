@@ -7,7 +7,6 @@ package trail
 
 import (
 	"context"
-	"net/netip"
 	"sync"
 	"time"
 
@@ -42,7 +41,7 @@ type Actor struct {
 	Role      string    `json:"role"`       // of the account
 	Name      string    `json:"name"`       // of a command: the operating system's user
 	Via       Via       `json:"via"`
-	Network   string    `json:"network"` // of the caller: its /24 or /56, never the address
+	Network   string    `json:"network"` // of the caller: [traffic.Network], never the address
 	Action    string    `json:"action"`  // method, route and action, or the command
 	RequestID string    `json:"request_id"`
 }
@@ -116,21 +115,4 @@ func From(ctx context.Context) Actor {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.actor
-}
-
-// Network is the network of an address as entries keep it: /24 of IPv4, /56 of IPv6, empty for what is no address.
-func Network(address string) string {
-	ip, err := netip.ParseAddr(address)
-	if err != nil {
-		return ""
-	}
-	bits := 24
-	if ip = ip.Unmap().WithZone(""); ip.Is6() {
-		bits = 56
-	}
-	prefix, err := ip.Prefix(bits)
-	if err != nil {
-		return ""
-	}
-	return prefix.String()
 }

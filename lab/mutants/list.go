@@ -349,7 +349,7 @@ var mutants = []mutant{
 	{
 		name: "click-too-fast", protects: "a click sooner than a person can is invalid traffic",
 		file: "ingress/track/traffic.go",
-		old:  "now.Sub(issuedAt(auction)) < t.cfg.ClickDelay", new: "now.Sub(issuedAt(auction)) < 0",
+		old:  "now.Sub(issued) < t.cfg.ClickDelay", new: "now.Sub(issued) < 0",
 		tests: []string{"./ingress/track"}, run: "TestClickTooFast",
 	},
 	{
@@ -360,7 +360,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "click-order", protects: "a click needs an impression before it",
-		file: "internal/ledger/traffic.go",
+		file: "internal/ledger/screen.go",
 		old:  "case !met && r.screened():", new: "case !met && r.screened() && false:",
 		tests: []string{"./internal/ledger"},
 	},

@@ -22,6 +22,7 @@ import (
 	"adnet/internal/storetest"
 	"adnet/internal/stream"
 	"adnet/internal/testenv"
+	"adnet/internal/traffic"
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
@@ -283,7 +284,7 @@ func (h *history) quarantine() {
 	developer := rapid.SampledFrom(h.publishers[:len(h.publishers)-1]).Draw(h.T, "publisher")
 	open := h.ref.cases[developer]
 	if open == nil {
-		c := ledger.Quarantine{ID: newUUID(), DeveloperID: developer, Evidence: ledger.Evidence{Rule: ledger.QuarantineManual}, OpenedAt: h.now()}
+		c := ledger.Quarantine{ID: newUUID(), DeveloperID: developer, Evidence: traffic.Evidence{Rule: traffic.QuarantineManual}, OpenedAt: h.now()}
 		opened, err := h.w.db.OpenQuarantine(h.w.t.Context(), c)
 		require.NoError(h, err)
 		require.True(h, opened)

@@ -1,27 +1,10 @@
 package ledger
 
 import (
+	"adnet/internal/traffic"
+
 	"github.com/google/uuid"
 )
-
-// The rules that make traffic invalid: a closed list. An event that one of them found is recorded with the verdict
-// "invalid_traffic:" and the rule's name, is answered like any other, costs nothing, earns nothing, and does not use
-// up the deduplication key of the real event. All but [RuleNoImpression] are decided by ingress, which alone sees
-// the request, and are written into the event, so a replay decides the same.
-const (
-	RuleBot          = "bot_user_agent"           // the user agent is a listed robot's or tool's; browser-side methods only
-	RuleNoAgent      = "empty_user_agent"         // no user agent; browser-side methods only
-	RulePrefetch     = "prefetch"                 // Purpose or Sec-Purpose says prefetch; browser-side methods only
-	RuleClickTooFast = "click_too_fast"           // clicked sooner after the auction than a person can
-	RuleClickRate    = "click_rate"               // too many clicks of one network (IPv4 /24, IPv6 /56)
-	RuleViewRate     = "view_rate"                // too many impressions of one network; browser-side methods only
-	RuleNoImpression = "click_without_impression" // no impression of the auction stands before the click in the log
-)
-
-// InvalidRules lists the rules in the order in which they are documented.
-func InvalidRules() []string {
-	return []string{RuleBot, RuleNoAgent, RulePrefetch, RuleClickTooFast, RuleClickRate, RuleViewRate, RuleNoImpression}
-}
 
 // screened says whether a click must have an impression before it. Sandbox clicks keep their own verdict, and an
 // event without a token belongs to no auction.
@@ -42,8 +25,8 @@ func Clicked(b Batch) []uuid.UUID {
 	return sortedIDs(auctions)
 }
 
-// Screen marks the clicks of b that have no impression of their auction before them as [RuleNoImpression]. impressions
-// says which auctions had one recorded before the batch, as [Tx.Impressions] answers for [Clicked]. It comes before
+// Screen marks the clicks of b that have no impression of their auction before them as [traffic.RuleNoImpression].
+// impressions says which auctions had one recorded before the batch, as [Tx.Impressions] answers for [Clicked]. It comes before
 // [Candidates], so that such a click uses up no key: the next click of the auction may be the real one.
 //
 // The rule is the order of the log. All events of an auction are in one partition, so the order is the one in which
@@ -73,7 +56,7 @@ func Screen(b Batch, impressions map[uuid.UUID]bool) {
 			case r.Event.Type == Impression && r.Event.Proof == Signed && r.deduped():
 				open[r.Event.AuctionID] = true
 			case !met && r.screened():
-				r.Event.InvalidTraffic = RuleNoImpression
+				r.Event.InvalidTraffic = traffic.RuleNoImpression
 			}
 		}
 	}

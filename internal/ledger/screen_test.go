@@ -10,6 +10,7 @@ import (
 	. "adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/stream"
+	"adnet/internal/traffic"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -54,18 +55,18 @@ func screened(log []Event, cuts []int) []string {
 }
 
 func TestClickNeedsAnImpressionBefore(t *testing.T) {
-	bot := func(e *Event) { e.InvalidTraffic = RuleBot }
+	bot := func(e *Event) { e.InvalidTraffic = traffic.RuleBot }
 	for _, c := range []struct {
 		name string
 		log  []Event
 		want string // of the last
 	}{
 		{"after its impression", []Event{impression(1), click(1)}, ""},
-		{"without one", []Event{click(1)}, RuleNoImpression},
-		{"before it", []Event{impression(2), click(1)}, RuleNoImpression},
-		{"impression of a robot", []Event{with(impression(1), bot), click(1)}, RuleNoImpression},
-		{"expired impression", []Event{with(impression(1), func(e *Event) { e.Proof = Expired }), click(1)}, RuleNoImpression},
-		{"found invalid before", []Event{impression(1), with(click(1), bot)}, RuleBot},
+		{"without one", []Event{click(1)}, traffic.RuleNoImpression},
+		{"before it", []Event{impression(2), click(1)}, traffic.RuleNoImpression},
+		{"impression of a robot", []Event{with(impression(1), bot), click(1)}, traffic.RuleNoImpression},
+		{"expired impression", []Event{with(impression(1), func(e *Event) { e.Proof = Expired }), click(1)}, traffic.RuleNoImpression},
+		{"found invalid before", []Event{impression(1), with(click(1), bot)}, traffic.RuleBot},
 		{"sandbox", []Event{with(click(1), func(e *Event) { e.Sandbox = true })}, ""},
 		{"no token, no auction", []Event{with(click(1), func(e *Event) { e.Proof = UnsignedBillable })}, ""},
 		{"a conversion is none", []Event{with(click(1), func(e *Event) { e.Type = Conversion })}, ""},
@@ -84,7 +85,7 @@ func TestScreeningDoesNotDependOnTheCuts(t *testing.T) {
 			n := rapid.IntRange(1, 4).Draw(t, "auction")
 			e := rapid.SampledFrom([]Event{impression(n), click(n), click(n)}).Draw(t, "event")
 			if rapid.IntRange(0, 5).Draw(t, "bot") == 0 {
-				e.InvalidTraffic = RuleBot
+				e.InvalidTraffic = traffic.RuleBot
 			}
 			log = append(log, e)
 		}
@@ -106,7 +107,7 @@ func TestScreeningLooksAtEveryRun(t *testing.T) {
 	b := batchOf(noon, runOf(0, impression(1)), runOf(1, click(1), click(2)), runOf(2, impression(2)))
 	Screen(b, nil)
 	require.Empty(t, b.Runs[1].Records[0].Event.InvalidTraffic)
-	require.Equal(t, RuleNoImpression, b.Runs[1].Records[1].Event.InvalidTraffic, "its impression comes later")
+	require.Equal(t, traffic.RuleNoImpression, b.Runs[1].Records[1].Event.InvalidTraffic, "its impression comes later")
 }
 
 // decided is one batch over fresh keys.
@@ -152,11 +153,11 @@ func TestMintCap(t *testing.T) {
 			}
 			_ = i
 		}
-		var sum PublisherDay
+		var sum traffic.PublisherDay
 		for _, d := range effects.Publishers {
 			sum.Add(d)
 		}
-		require.Equal(t, PublisherDay{Minted: minted, Capped: noted, Impressions: 3}, sum, c.name)
+		require.Equal(t, traffic.PublisherDay{Minted: minted, Capped: noted, Impressions: 3}, sum, c.name)
 	}
 }
 
@@ -164,10 +165,10 @@ func TestQuarantineHoldsCreditsAndNotesCharges(t *testing.T) {
 	held := testID(77)
 	books := Books{Publishers: map[uuid.UUID]PublisherBook{publisher: {Case: held}}}
 	self := with(impression(5), func(e *Event) { e.DeveloperID = annaDev })
-	effects := decided(books, 0, impression(1), impression(2), click(1), with(impression(4), func(e *Event) { e.InvalidTraffic = RuleBot }), self)
+	effects := decided(books, 0, impression(1), impression(2), click(1), with(impression(4), func(e *Event) { e.InvalidTraffic = traffic.RuleBot }), self)
 	require.Equal(t, []Outcome{
 		{Verdict: OK, Charge: 5_000, Minted: 1, Credit: CreditHeld}, {Verdict: OK, Charge: 5_000, Minted: 1, Credit: CreditHeld},
-		{Verdict: OK, Charge: 5_000}, {Verdict: InvalidTraffic + RuleBot}, {Verdict: SelfServed},
+		{Verdict: OK, Charge: 5_000}, {Verdict: InvalidTraffic + traffic.RuleBot}, {Verdict: SelfServed},
 	}, effects.Applied[0].Outcomes)
 	charge := func(campaign uuid.UUID) uuid.UUID {
 		i := slices.IndexFunc(effects.Transactions, func(t Transaction) bool { return t.Kind == KindCharge && t.Subject == campaign })
@@ -176,40 +177,9 @@ func TestQuarantineHoldsCreditsAndNotesCharges(t *testing.T) {
 	require.Equal(t, []HeldCharge{
 		{held, charge(campaignA1), campaignA1, day.Of(noon), 10_000}, {held, charge(campaignA2), campaignA2, day.Of(noon), 5_000},
 	}, effects.HeldCharges)
-	require.Equal(t, []PublisherDay{{DeveloperID: publisher, Day: day.Of(noon), Minted: 2, Impressions: 2, Clicks: 1, Invalid: 1}}, effects.Publishers)
+	require.Equal(t, []traffic.PublisherDay{{DeveloperID: publisher, Day: day.Of(noon), Minted: 2, Impressions: 2, Clicks: 1, Invalid: 1}}, effects.Publishers)
 	i := slices.IndexFunc(effects.Transactions, func(t Transaction) bool { return t.Kind == KindMint })
 	require.ElementsMatch(t, []Entry{{HeldCredits(held), Credit, 2}, {Mint, Credit, -2}}, effects.Transactions[i].Entries)
-}
-
-func TestAnomaly(t *testing.T) {
-	rules := QuarantineRules{MinEvents: 100, CTR: 0.3, InvalidShare: 0.5, Surge: 10}
-	today := PublisherDay{Day: 10}
-	week := []PublisherDay{{Day: 3, Minted: 20}, {Day: 5, Minted: 30}, {Day: 9, Minted: 20}, {Day: 2, Minted: 1 << 40}}
-	for _, c := range []struct {
-		name   string
-		today  PublisherDay
-		before []PublisherDay
-		want   QuarantineRule
-	}{
-		{"quiet", PublisherDay{Impressions: 10, Clicks: 10, Invalid: 79, Minted: 10}, week, ""},
-		{"usual", PublisherDay{Impressions: 1000, Clicks: 300, Invalid: 1300, Minted: 100}, week, ""},
-		{"clicked too much", PublisherDay{Impressions: 100, Clicks: 31}, nil, QuarantineCTR},
-		{"mostly invalid", PublisherDay{Impressions: 49, Invalid: 51}, nil, QuarantineInvalid},
-		{"ten times its week", PublisherDay{Minted: 100}, week, ""},
-		{"more than ten times", PublisherDay{Minted: 101}, week, QuarantineSurge},
-		{"a new publisher has no usual rate", PublisherDay{Minted: 1 << 40}, week[:2], ""},
-	} {
-		c.today.Day = today.Day
-		got, found := rules.Anomaly(c.today, c.before)
-		require.Equal(t, c.want != "", found, c.name)
-		require.Equal(t, c.want, got.Rule, c.name)
-		if found {
-			require.Greater(t, got.Value, got.Threshold, c.name)
-			require.Equal(t, c.today, got.Today, c.name)
-		}
-		_, found = QuarantineRules{MinEvents: 1}.Anomaly(c.today, c.before)
-		require.False(t, found, "rules without a threshold are off")
-	}
 }
 
 func TestEndQuarantineIsBalanced(t *testing.T) {

@@ -1,0 +1,21 @@
+package traffic
+
+import "net/netip"
+
+// Network is the part of an address that may be counted or stored: /24 of IPv4, /56 of IPv6. It is empty if address does
+// not parse.
+func Network(address string) string {
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return ""
+	}
+	bits := 24
+	if ip = ip.Unmap().WithZone(""); ip.Is6() {
+		bits = 56
+	}
+	prefix, err := ip.Prefix(bits)
+	if err != nil {
+		return ""
+	}
+	return prefix.String()
+}
