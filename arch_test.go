@@ -46,6 +46,7 @@ var layers = map[string][]string{
 	"internal/redis":    adapter("internal/redis"),
 	"internal/memory":   adapter("internal/memory"),
 	"internal/stripe":   adapter("internal/stripe"),
+	"internal/paypal":   adapter("internal/paypal"),
 
 	"internal/storetest": append([]string{"internal/testenv"}, domain...),
 	"internal/testenv":   {},
@@ -107,7 +108,7 @@ func adapter(self string) []string {
 }
 
 // forTests may be imported by test files of anybody.
-var forTests = []string{"internal/storetest", "internal/testenv", "internal/cputime", "internal/kafka/kafkatest", "internal/memory", "internal/kafka", "internal/redis", "internal/demo", "internal/errs", "internal/stripe", "ingress/budget/budgettest"}
+var forTests = []string{"internal/storetest", "internal/testenv", "internal/cputime", "internal/kafka/kafkatest", "internal/memory", "internal/kafka", "internal/redis", "internal/demo", "internal/errs", "internal/stripe", "internal/paypal", "ingress/budget/budgettest"}
 
 // libraries names who alone may import a library: an adapter owns its technology.
 var libraries = map[string][]string{

@@ -6,14 +6,15 @@ import (
 	"adnet/ingress/billing"
 	"adnet/internal/ledger"
 	"adnet/internal/payment"
+	"adnet/internal/paypal"
 	"adnet/internal/stripe"
 )
 
 // paymentConfig is the settings about paying in.
 type paymentConfig struct {
-	Payment payment.Config       `embed:""`
-	Stripe  stripe.Config        `embed:""`
-	PayPal  payment.PayPalConfig `embed:""`
+	Payment payment.Config `embed:""`
+	Stripe  stripe.Config  `embed:""`
+	PayPal  paypal.Config  `embed:""`
 }
 
 // billing makes and mounts deposits, webhooks and statements. A provider without its settings is off; in in-memory mode
@@ -44,7 +45,7 @@ func (r *ingressRole) payments() (_ *payment.Service, demo *payment.Demo, err er
 		deps.Checkouts = append(deps.Checkouts, client)
 	}
 	if cfg.PayPal.ClientID != "" || cfg.PayPal.ClientSecret != "" {
-		orders, err := payment.NewPayPalOrders(cfg.PayPal, time.Now)
+		orders, err := paypal.New(cfg.PayPal, time.Now)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -62,7 +63,7 @@ func (r *ingressRole) payments() (_ *payment.Service, demo *payment.Demo, err er
 		deps.Webhooks[ledger.Stripe] = hook
 	}
 	if cfg.PayPal.WebhookID != "" {
-		hook, err := payment.NewPayPal(cfg.PayPal, payment.PayPalDeps{Certificates: payment.NewFetcher(nil, time.Now), Now: time.Now})
+		hook, err := paypal.NewWebhook(cfg.PayPal, paypal.WebhookDeps{Certificates: paypal.NewFetcher(nil, time.Now), Now: time.Now})
 		if err != nil {
 			return nil, nil, err
 		}

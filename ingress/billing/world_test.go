@@ -32,6 +32,7 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/obs"
 	"adnet/internal/payment"
+	"adnet/internal/paypal"
 	"adnet/internal/stripe"
 	"adnet/internal/token"
 
@@ -88,8 +89,8 @@ func newWorld(t testing.TB, o options) *world {
 	if !o.noWebhooks {
 		hook, err := stripe.NewWebhook(stripe.Config{WebhookSecret: stripeSecret})
 		require.NoError(t, err)
-		wallet, err := payment.NewPayPal(payment.PayPalConfig{WebhookID: "WH-1", Environment: "sandbox", Tolerance: 300 * time.Second}, payment.PayPalDeps{
-			Certificates: paypal(), Roots: paypal().roots, Now: clock,
+		wallet, err := paypal.NewWebhook(paypal.Config{WebhookID: "WH-1", Environment: "sandbox", Tolerance: 300 * time.Second}, paypal.WebhookDeps{
+			Certificates: payPalWallet(), Roots: payPalWallet().roots, Now: clock,
 		})
 		require.NoError(t, err)
 		deps.Webhooks = map[ledger.Provider]payment.Webhook{ledger.Stripe: hook, ledger.PayPal: wallet}
@@ -211,8 +212,8 @@ type wallet struct {
 	roots *x509.CertPool
 }
 
-// paypal makes the wallet once: keys are slow.
-var paypal = sync.OnceValue(func() *wallet {
+// payPalWallet makes the wallet once: keys are slow.
+var payPalWallet = sync.OnceValue(func() *wallet {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		panic(err)
@@ -234,14 +235,14 @@ var paypal = sync.OnceValue(func() *wallet {
 	return &wallet{key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), roots}
 })
 
-// Certificates implements payment.CertificateSource.
+// Certificates implements paypal.CertificateSource.
 func (w *wallet) Certificates(context.Context, string) ([]byte, error) { return w.cert, nil }
 
 // paypalSigned is a delivery as PayPal signs it.
 func paypalSigned(body string, at time.Time) http.Header {
 	stamp := at.UTC().Format(time.RFC3339)
 	digest := sha256.Sum256([]byte(fmt.Sprintf("tx-1|%s|WH-1|%d", stamp, crc32.ChecksumIEEE([]byte(body)))))
-	signature, err := rsa.SignPKCS1v15(rand.Reader, paypal().key, crypto.SHA256, digest[:])
+	signature, err := rsa.SignPKCS1v15(rand.Reader, payPalWallet().key, crypto.SHA256, digest[:])
 	if err != nil {
 		panic(err)
 	}

@@ -295,3 +295,37 @@ func TestUnfunded(t *testing.T) {
 		require.Equal(t, c.unfunded, got, name)
 	}
 }
+
+// second is a provider beside the first.
+type second struct{ *provider }
+
+func (second) Provider() ledger.Provider { return ledger.PayPal }
+
+func TestProvidersAndCurrencies(t *testing.T) {
+	w := newWorld(t, payment.Config{})
+	var err error
+	w.service, err = payment.New(payment.Config{}, payment.Deps{
+		Store: w.store, Checkouts: []payment.Checkouts{w.provider, second{w.provider}}, Webhooks: map[ledger.Provider]payment.Webhook{ledger.PayPal: w.hook},
+		Log: w.logger(), BaseURL: func() string { return "https://ads.example" }, Now: func() time.Time { return now },
+	})
+	require.NoError(t, err)
+	u := w.user(t, account.RoleAdvertiser)
+	wish := payment.Wish{Advertiser: u.ID, Amount: 5 * money.USD}
+	opened, err := w.service.Open(t.Context(), u, wish)
+	require.NoError(t, err)
+	require.Equal(t, ledger.Stripe, opened.Deposit.Provider, "the first is the default")
+	wish.Provider = "bank"
+	_, err = w.service.Open(t.Context(), u, wish)
+	require.True(t, errs.Is(err, errs.InvalidRequest))
+	wish.Provider = ledger.Demo
+	_, err = w.service.Open(t.Context(), u, wish)
+	require.True(t, errs.Is(err, errs.Unavailable), "not configured here")
+	wish.Provider, wish.Currency = "", "USD"
+	_, err = w.service.Open(t.Context(), u, wish)
+	require.NoError(t, err)
+	for _, currency := range []string{"EUR", "usd", "USDT"} {
+		wish.Currency = currency
+		_, err = w.service.Open(t.Context(), u, wish)
+		require.True(t, errs.Is(err, errs.InvalidRequest), currency)
+	}
+}

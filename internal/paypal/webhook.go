@@ -1,4 +1,8 @@
-package payment
+// Package paypal is PayPal as a payment provider: its orders through the REST API, and its webhook.
+//
+// Contract: payments are in USD and keyed by their capture. The client's secret never appears in errors or logs. Nothing
+// is sent before a method is called, and certificates are fetched from PayPal's hosts only.
+package paypal
 
 import (
 	"context"
@@ -20,13 +24,14 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/payment"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 )
 
-// PayPalConfig is the settings of PayPal: its orders and its webhook.
-type PayPalConfig struct {
+// Config is the settings of PayPal.
+type Config struct {
 	WebhookID    string        `name:"paypal-webhook-id" env:"ADNET_PAYPAL_WEBHOOK_ID" default:"" help:"Id of the webhook that PayPal delivers to; empty refuses its deliveries."`
 	Environment  string        `name:"paypal-environment" env:"ADNET_PAYPAL_ENVIRONMENT" default:"live" enum:"live,sandbox" help:"Whose signatures count: live or sandbox."`
 	ClientID     string        `name:"paypal-client-id" env:"ADNET_PAYPAL_CLIENT_ID" default:"" help:"Client id of the PayPal REST app that is paid; empty switches its checkouts off."`
@@ -42,45 +47,44 @@ type CertificateSource interface {
 	Certificates(ctx context.Context, url string) ([]byte, error)
 }
 
-// PayPalDeps are what the verification works with.
-type PayPalDeps struct {
+// WebhookDeps are what a [Webhook] works with. Certificates and Now are required.
+type WebhookDeps struct {
 	Certificates CertificateSource
 	Roots        *x509.CertPool // nil for the system's
 	Now          func() time.Time
 }
 
-// PayPal verifies PayPal's webhook signatures here, without asking PayPal: SDKs that do ask send the body
+// Webhook verifies PayPal's webhook signatures here, without asking PayPal: SDKs that do ask send the body
 // decoded and encoded again, and a signature is over the bytes.
-type PayPal struct {
-	cfg  PayPalConfig
-	deps PayPalDeps
+type Webhook struct {
+	cfg  Config
+	deps WebhookDeps
 }
 
-var _ Webhook = (*PayPal)(nil)
+var _ payment.Webhook = (*Webhook)(nil)
 
-// NewPayPal makes the verification. It fails without a webhook id, since then a delivery for anybody's webhook
-// would do.
-func NewPayPal(cfg PayPalConfig, deps PayPalDeps) (*PayPal, error) {
+// NewWebhook makes the verification. It fails without a webhook id, since then a delivery for any webhook would do.
+func NewWebhook(cfg Config, deps WebhookDeps) (*Webhook, error) {
 	if cfg.WebhookID == "" || strings.ContainsRune(cfg.WebhookID, '|') {
 		return nil, errors.New("ADNET_PAYPAL_WEBHOOK_ID is not a webhook id")
 	}
 	if cfg.Tolerance <= 0 {
 		return nil, errors.New("ADNET_PAYPAL_TOLERANCE must be above 0")
 	}
-	return &PayPal{cfg: cfg, deps: deps}, nil
+	return &Webhook{cfg: cfg, deps: deps}, nil
 }
 
-// Read implements [Webhook].
-func (p *PayPal) Read(ctx context.Context, header http.Header, body []byte) (Delivery, error) {
+// Read implements [payment.Webhook].
+func (p *Webhook) Read(ctx context.Context, header http.Header, body []byte) (payment.Delivery, error) {
 	if err := p.verify(ctx, header, body); err != nil {
-		return Delivery{}, errs.Wrap(err, errs.InvalidRequest, "the delivery is not signed by PayPal for this webhook")
+		return payment.Delivery{}, errs.Wrap(err, errs.InvalidRequest, "the delivery is not signed by PayPal for this webhook")
 	}
-	return readPayPal(body)
+	return readEvent(body)
 }
 
 // verify checks the RSA-SHA256 signature over transmission id | time | webhook id | CRC-32 of the raw body as an
 // unsigned decimal.
-func (p *PayPal) verify(ctx context.Context, header http.Header, body []byte) error {
+func (p *Webhook) verify(ctx context.Context, header http.Header, body []byte) error {
 	id, sent := header.Get("Paypal-Transmission-Id"), header.Get("Paypal-Transmission-Time")
 	// A separator inside a part would let one signature stand for another message.
 	if id == "" || strings.ContainsRune(id+sent, '|') {
@@ -109,18 +113,18 @@ func (p *PayPal) verify(ctx context.Context, header http.Header, body []byte) er
 	return rsa.VerifyPKCS1v15(key, crypto.SHA256, digest[:], signature)
 }
 
-// payPalHosts are the only hosts that a certificate is fetched from: whoever controls the header must not
+// hosts are the only hosts that a certificate is fetched from: whoever controls the header must not
 // choose where the server connects to, nor which certificate it believes.
-var payPalHosts = map[string][]string{
+var hosts = map[string][]string{
 	"live":    {"api.paypal.com", "api-m.paypal.com"},
 	"sandbox": {"api.sandbox.paypal.com", "api-m.sandbox.paypal.com"},
 }
 
 // signer fetches the certificates and gives the signer's key once its chain leads to a root, it is valid now and
 // it is PayPal's.
-func (p *PayPal) signer(ctx context.Context, address string) (*rsa.PublicKey, error) {
+func (p *Webhook) signer(ctx context.Context, address string) (*rsa.PublicKey, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" || u.User != nil || !slices.Contains(payPalHosts[p.cfg.Environment], u.Host) {
+	if err != nil || u.Scheme != "https" || u.User != nil || !slices.Contains(hosts[p.cfg.Environment], u.Host) {
 		return nil, errors.New("the certificate's address is not PayPal's")
 	}
 	text, err := p.deps.Certificates.Certificates(ctx, u.String())
@@ -159,28 +163,28 @@ func (p *PayPal) signer(ctx context.Context, address string) (*rsa.PublicKey, er
 	return key, nil
 }
 
-// payPalAmount is an amount as PayPal writes it.
-type payPalAmount struct {
+// wireAmount is an amount as PayPal writes it.
+type wireAmount struct {
 	Value    string `json:"value"`
 	Currency string `json:"currency_code"`
 }
 
-// payPalEvent is what of an event matters.
-type payPalEvent struct {
-	ID       string         `json:"id"`
-	Type     string         `json:"event_type"`
-	Resource payPalResource `json:"resource"`
+// wireEvent is what of an event matters.
+type wireEvent struct {
+	ID       string       `json:"id"`
+	Type     string       `json:"event_type"`
+	Resource wireResource `json:"resource"`
 }
 
-type payPalResource struct {
-	ID       string       `json:"id"` // of the capture, the refund or the order
-	Status   string       `json:"status"`
-	Amount   payPalAmount `json:"amount"`
-	CustomID string       `json:"custom_id"`
-	Links    []payPalLink `json:"links"`
+type wireResource struct {
+	ID       string     `json:"id"` // of the capture, the refund or the order
+	Status   string     `json:"status"`
+	Amount   wireAmount `json:"amount"`
+	CustomID string     `json:"custom_id"`
+	Links    []wireLink `json:"links"`
 
-	DisputeID    string       `json:"dispute_id"`
-	Disputed     payPalAmount `json:"dispute_amount"`
+	DisputeID    string     `json:"dispute_id"`
+	Disputed     wireAmount `json:"dispute_amount"`
 	Transactions []struct {
 		Seller string `json:"seller_transaction_id"` // the capture
 	} `json:"disputed_transactions"`
@@ -189,16 +193,16 @@ type payPalResource struct {
 	} `json:"dispute_outcome"`
 }
 
-type payPalLink struct {
+type wireLink struct {
 	Rel  string `json:"rel"`
 	Href string `json:"href"`
 }
 
-// readPayPal reads a verified body.
-func readPayPal(body []byte) (Delivery, error) {
-	var e payPalEvent
+// readEvent reads a verified body.
+func readEvent(body []byte) (payment.Delivery, error) {
+	var e wireEvent
 	if err := json.Unmarshal(body, &e); err != nil {
-		return Delivery{}, errs.Wrap(err, errs.InvalidRequest, "the event cannot be read")
+		return payment.Delivery{}, errs.Wrap(err, errs.InvalidRequest, "the event cannot be read")
 	}
 	r := &e.Resource
 	n := ledger.Notice{Provider: ledger.PayPal, EventID: e.ID}
@@ -206,9 +210,9 @@ func readPayPal(body []byte) (Delivery, error) {
 	switch e.Type {
 	case "CHECKOUT.ORDER.APPROVED":
 		if r.ID == "" {
-			return Delivery{}, errs.New(errs.InvalidRequest, "the event names no order")
+			return payment.Delivery{}, errs.New(errs.InvalidRequest, "the event names no order")
 		}
-		return Delivery{Approved: r.ID}, nil
+		return payment.Delivery{Approved: r.ID}, nil
 	case "PAYMENT.CAPTURE.COMPLETED":
 		n.Kind, n.PaymentID = ledger.NoticePaid, r.ID
 		if id, err := uuid.Parse(r.CustomID); err == nil {
@@ -218,36 +222,36 @@ func readPayPal(body []byte) (Delivery, error) {
 		n.Kind, n.RefundID, n.PaymentID = ledger.NoticeRefunded, r.ID, captureOf(r.Links)
 	case "CUSTOMER.DISPUTE.CREATED", "CUSTOMER.DISPUTE.UPDATED", "CUSTOMER.DISPUTE.RESOLVED":
 		if n.Kind = disputeKind(e.Type, r.Outcome.Code); n.Kind == "" {
-			return Delivery{Ignored: "dispute_outcome"}, nil
+			return payment.Delivery{Ignored: "dispute_outcome"}, nil
 		}
 		n.DisputeID, amount = r.DisputeID, r.Disputed
 		if len(r.Transactions) > 0 {
 			n.PaymentID = r.Transactions[0].Seller
 		}
 	default:
-		return Delivery{Ignored: "event_type"}, nil
+		return payment.Delivery{Ignored: "event_type"}, nil
 	}
 	if !n.IsDispute() && r.Status != "" && r.Status != "COMPLETED" {
-		return Delivery{Ignored: "status"}, nil
+		return payment.Delivery{Ignored: "status"}, nil
 	}
 	if amount.Currency != string(ledger.USD) {
-		return ForeignCurrency(n, amount.Currency)
+		return payment.ForeignCurrency(n, amount.Currency)
 	}
 	var err error
 	if n.Amount, err = money.Parse(amount.Value); err != nil {
-		return Delivery{}, errs.Wrap(err, errs.InvalidRequest, "the event's amount cannot be read")
+		return payment.Delivery{}, errs.Wrap(err, errs.InvalidRequest, "the event's amount cannot be read")
 	}
 	if err := n.Valid(); err != nil {
-		return Delivery{}, err
+		return payment.Delivery{}, err
 	}
 	if len(r.Transactions) > 1 { // PayPal does not say how much of each
-		return Delivery{Notice: n, Parked: "the dispute is about several payments"}, nil
+		return payment.Delivery{Notice: n, Parked: "the dispute is about several payments"}, nil
 	}
-	return Delivery{Notice: n}, nil
+	return payment.Delivery{Notice: n}, nil
 }
 
 // captureOf finds the capture that a refund is of: https://…/v2/payments/captures/<id>.
-func captureOf(links []payPalLink) (id string) {
+func captureOf(links []wireLink) (id string) {
 	for _, link := range links {
 		if link.Rel == "up" {
 			id = link.Href[strings.LastIndexByte(link.Href, '/')+1:]

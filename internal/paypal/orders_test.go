@@ -1,4 +1,4 @@
-package payment_test
+package paypal_test
 
 import (
 	"fmt"
@@ -15,6 +15,7 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/payment"
+	"adnet/internal/paypal"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
@@ -50,9 +51,9 @@ func newPayPalServer(t *testing.T) *payPalServer {
 	return s
 }
 
-func (s *payPalServer) client(t *testing.T) *payment.PayPalOrders {
+func (s *payPalServer) client(t *testing.T) *paypal.Client {
 	t.Helper()
-	c, err := payment.NewPayPalOrders(payment.PayPalConfig{ClientID: "app", ClientSecret: "canary-secret", BaseURL: s.URL + "/", Timeout: 5 * time.Second}, time.Now)
+	c, err := paypal.New(paypal.Config{ClientID: "app", ClientSecret: "canary-secret", BaseURL: s.URL + "/", Timeout: 5 * time.Second}, time.Now)
 	require.NoError(t, err)
 	return c
 }
@@ -195,18 +196,6 @@ func (s *payPalServer) approve(id string) {
 	s.orders[id]["status"] = "APPROVED"
 }
 
-// bothWorld is a service with two providers, PayPal on its protocol server.
-func bothWorld(t *testing.T) (*world, *payPalServer) {
-	w, server := newWorld(t, payment.Config{}), newPayPalServer(t)
-	var err error
-	w.service, err = payment.New(payment.Config{}, payment.Deps{
-		Store: w.store, Checkouts: []payment.Checkouts{w.provider, server.client(t)}, Webhooks: map[ledger.Provider]payment.Webhook{ledger.PayPal: w.hook},
-		Log: w.logger(), BaseURL: func() string { return "https://ads.example" }, Now: func() time.Time { return now },
-	})
-	require.NoError(t, err)
-	return w, server
-}
-
 func TestPayPalFromOrderToCredit(t *testing.T) {
 	w, server := bothWorld(t)
 	u := w.user(t, account.RoleAdvertiser)
@@ -327,42 +316,19 @@ func TestPayPalFailures(t *testing.T) {
 	require.NotContains(t, err.Error(), "canary")
 	require.Zero(t, w.cash(t, u))
 
-	wrong, err := payment.NewPayPalOrders(payment.PayPalConfig{ClientID: "app", ClientSecret: "no", BaseURL: newPayPalServer(t).URL, Timeout: time.Second}, time.Now)
+	wrong, err := paypal.New(paypal.Config{ClientID: "app", ClientSecret: "no", BaseURL: newPayPalServer(t).URL, Timeout: time.Second}, time.Now)
 	require.NoError(t, err)
 	_, err = wrong.Open(t.Context(), payment.Request{DepositID: uuid.New(), Amount: money.USD})
 	require.True(t, errs.Is(err, errs.UpstreamError))
-	for _, cfg := range []payment.PayPalConfig{
+	for _, cfg := range []paypal.Config{
 		{}, {ClientID: "a"}, {ClientSecret: "b"}, {ClientID: "a", ClientSecret: "b"},
 		{ClientID: "a", ClientSecret: "b", BaseURL: "ftp://x"}, {ClientID: "a", ClientSecret: "b", BaseURL: "https://u:p@x"},
 	} {
-		_, err := payment.NewPayPalOrders(cfg, time.Now)
+		_, err := paypal.New(cfg, time.Now)
 		require.Error(t, err)
 	}
 	for _, environment := range []string{"live", "sandbox"} {
-		_, err := payment.NewPayPalOrders(payment.PayPalConfig{ClientID: "a", ClientSecret: "b", Environment: environment}, time.Now)
+		_, err := paypal.New(paypal.Config{ClientID: "a", ClientSecret: "b", Environment: environment}, time.Now)
 		require.NoError(t, err)
-	}
-}
-
-func TestProvidersAndCurrencies(t *testing.T) {
-	w, _ := bothWorld(t)
-	u := w.user(t, account.RoleAdvertiser)
-	wish := payment.Wish{Advertiser: u.ID, Amount: 5 * money.USD}
-	opened, err := w.service.Open(t.Context(), u, wish)
-	require.NoError(t, err)
-	require.Equal(t, ledger.Stripe, opened.Deposit.Provider, "the first is the default")
-	wish.Provider = "bank"
-	_, err = w.service.Open(t.Context(), u, wish)
-	require.True(t, errs.Is(err, errs.InvalidRequest))
-	wish.Provider = ledger.Demo
-	_, err = w.service.Open(t.Context(), u, wish)
-	require.True(t, errs.Is(err, errs.Unavailable), "not configured here")
-	wish.Provider, wish.Currency = "", "USD"
-	_, err = w.service.Open(t.Context(), u, wish)
-	require.NoError(t, err)
-	for _, currency := range []string{"EUR", "usd", "USDT"} {
-		wish.Currency = currency
-		_, err = w.service.Open(t.Context(), u, wish)
-		require.True(t, errs.Is(err, errs.InvalidRequest), currency)
 	}
 }

@@ -1,4 +1,4 @@
-package payment
+package paypal
 
 import (
 	"context"
@@ -25,6 +25,7 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/payment"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -88,7 +89,7 @@ func (c *certificates) Certificates(_ context.Context, url string) ([]byte, erro
 }
 
 type paypalWorld struct {
-	hook  *PayPal
+	hook  *Webhook
 	key   *rsa.PrivateKey
 	certs *certificates
 	ca    *authority
@@ -101,7 +102,7 @@ func newPayPalWorld(t testing.TB) *paypalWorld {
 	w.key, err = rsa.GenerateKey(rand.Reader, 2048)
 	require.NoError(t, err)
 	w.certs.text = w.ca.issue(t, w.key, nil)
-	w.hook, err = NewPayPal(PayPalConfig{WebhookID: "WH-1", Environment: "live", Tolerance: 300 * time.Second}, PayPalDeps{
+	w.hook, err = NewWebhook(Config{WebhookID: "WH-1", Environment: "live", Tolerance: 300 * time.Second}, WebhookDeps{
 		Certificates: w.certs, Roots: w.ca.roots, Now: func() time.Time { return sentAt },
 	})
 	require.NoError(t, err)
@@ -135,14 +136,14 @@ func TestPayPalReads(t *testing.T) {
 	w := newPayPalWorld(t)
 	d, err := w.hook.Read(t.Context(), w.sign(t, completed, sentAt), []byte(completed))
 	require.NoError(t, err)
-	require.Equal(t, Delivery{Notice: ledger.Notice{
+	require.Equal(t, payment.Delivery{Notice: ledger.Notice{
 		Provider: ledger.PayPal, EventID: "WH-EVT-1", Kind: ledger.NoticePaid, PaymentID: "42311647XV020574X", Amount: 30_010_000,
 		Names: []uuid.UUID{uuid.MustParse("0192f0c1-7a51-7c60-8a51-3f1f7d4c2b11")},
 	}}, d)
 	// The refund's own id and amount; the capture is the link up.
 	d, err = w.hook.Read(t.Context(), w.sign(t, refundedOnce, sentAt), []byte(refundedOnce))
 	require.NoError(t, err)
-	require.Equal(t, Delivery{Notice: ledger.Notice{
+	require.Equal(t, payment.Delivery{Notice: ledger.Notice{
 		Provider: ledger.PayPal, EventID: "WH-EVT-2", Kind: ledger.NoticeRefunded, PaymentID: "42311647XV020574X", RefundID: "1JU08902781691411",
 		Amount: 7_500_000,
 	}}, d)
@@ -151,7 +152,7 @@ func TestPayPalReads(t *testing.T) {
 
 func TestPayPalIgnoresAndRefusesContent(t *testing.T) {
 	w := newPayPalWorld(t)
-	read := func(old, with string) (Delivery, error) {
+	read := func(old, with string) (payment.Delivery, error) {
 		body := strings.Replace(completed, old, with, 1)
 		require.NotEqual(t, completed, body)
 		return w.hook.Read(t.Context(), w.sign(t, body, sentAt), []byte(body))
@@ -161,7 +162,7 @@ func TestPayPalIgnoresAndRefusesContent(t *testing.T) {
 	} {
 		d, err := read(change[0], change[1])
 		require.NoError(t, err)
-		require.Equal(t, Delivery{Ignored: reason}, d)
+		require.Equal(t, payment.Delivery{Ignored: reason}, d)
 	}
 	d, err := read("USD", "EUR")
 	require.NoError(t, err)
@@ -169,7 +170,7 @@ func TestPayPalIgnoresAndRefusesContent(t *testing.T) {
 	require.Equal(t, "42311647XV020574X", d.Notice.PaymentID)
 	d, err = read("PAYMENT.CAPTURE.COMPLETED", "CHECKOUT.ORDER.APPROVED")
 	require.NoError(t, err)
-	require.Equal(t, Delivery{Approved: "42311647XV020574X"}, d)
+	require.Equal(t, payment.Delivery{Approved: "42311647XV020574X"}, d)
 	for name, change := range map[string][2]string{
 		"amount as number": {`"30.01"`, `30.01`}, "negative": {`30.01`, `-30.01`}, "too fine": {`30.01`, `0.0000001`}, "nothing": {`30.01`, `0`},
 		"no event id": {`"id":"WH-EVT-1"`, `"id":""`}, "no capture": {`42311647XV020574X`, ``}, "cut": {`true}}`, `true}`}, "twice": {`"final_capture":true`, `"id":"x"`},
@@ -196,20 +197,20 @@ func TestPayPalReadsDisputes(t *testing.T) {
 		{"RESOLVED", "ACCEPTED", ledger.NoticeDisputeLost}, {"RESOLVED", "RESOLVED_SELLER_FAVOUR", ledger.NoticeDisputeWon},
 		{"RESOLVED", "CANCELED_BY_BUYER", ledger.NoticeDisputeWon}, {"RESOLVED", "RESOLVED_WITH_PAYOUT", ledger.NoticeDisputeWon},
 	} {
-		d, err := readPayPal([]byte(event(c.what, c.outcome, "")))
+		d, err := readEvent([]byte(event(c.what, c.outcome, "")))
 		require.NoError(t, err)
-		require.Equal(t, Delivery{Notice: ledger.Notice{
+		require.Equal(t, payment.Delivery{Notice: ledger.Notice{
 			Provider: ledger.PayPal, EventID: "WH-9", Kind: c.kind, PaymentID: "CAP-1", DisputeID: "PP-D-1", Amount: 7_000_000,
 		}}, d)
 	}
-	d, err := readPayPal([]byte(event("RESOLVED", "NONE", "")))
+	d, err := readEvent([]byte(event("RESOLVED", "NONE", "")))
 	require.NoError(t, err)
-	require.Equal(t, Delivery{Ignored: "dispute_outcome"}, d)
-	d, err = readPayPal([]byte(event("CREATED", "", `,{"seller_transaction_id":"CAP-2"}`)))
+	require.Equal(t, payment.Delivery{Ignored: "dispute_outcome"}, d)
+	d, err = readEvent([]byte(event("CREATED", "", `,{"seller_transaction_id":"CAP-2"}`)))
 	require.NoError(t, err)
 	require.Contains(t, d.Parked, "several payments")
 	for _, spoil := range []string{`"dispute_id":"PP-D-1"`, `"seller_transaction_id":"CAP-1"`} {
-		_, err = readPayPal([]byte(strings.Replace(event("CREATED", "", ""), spoil, `"x":"y"`, 1)))
+		_, err = readEvent([]byte(strings.Replace(event("CREATED", "", ""), spoil, `"x":"y"`, 1)))
 		require.True(t, errs.Is(err, errs.InvalidRequest), spoil)
 	}
 }
@@ -291,8 +292,8 @@ func TestPayPalFetchesFromPayPalOnly(t *testing.T) {
 }
 
 func TestPayPalNeedsItsSettings(t *testing.T) {
-	for _, cfg := range []PayPalConfig{{Tolerance: time.Second}, {WebhookID: "a|b", Tolerance: time.Second}, {WebhookID: "a"}} {
-		_, err := NewPayPal(cfg, PayPalDeps{})
+	for _, cfg := range []Config{{Tolerance: time.Second}, {WebhookID: "a|b", Tolerance: time.Second}, {WebhookID: "a"}} {
+		_, err := NewWebhook(cfg, WebhookDeps{})
 		require.Error(t, err)
 	}
 }
@@ -339,12 +340,12 @@ func TestFetcher(t *testing.T) {
 	}
 }
 
-func FuzzReadPayPal(f *testing.F) {
+func FuzzReadEvent(f *testing.F) {
 	f.Add([]byte(completed))
 	f.Add([]byte(refundedOnce))
 	f.Add([]byte(`{"id":"x","event_type":"PAYMENT.CAPTURE.REFUNDED","resource":{"links":[{"rel":"up","href":""}],"amount":{"value":"1e30"}}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		d, err := readPayPal(body)
+		d, err := readEvent(body)
 		if err != nil {
 			require.True(t, errs.Is(err, errs.InvalidRequest))
 		} else if d.Ignored == "" && d.Approved == "" {

@@ -1,4 +1,4 @@
-package payment
+package paypal
 
 import (
 	"bytes"
@@ -16,23 +16,25 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/payment"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 )
 
-// payPalAPI is PayPal's API by environment.
-var payPalAPI = map[string]string{"live": "https://api-m.paypal.com", "sandbox": "https://api-m.sandbox.paypal.com"}
+// apis is PayPal's API by environment.
+var apis = map[string]string{"live": "https://api-m.paypal.com", "sandbox": "https://api-m.sandbox.paypal.com"}
 
 const (
-	maxPayPalReply = 1 << 20 // bytes
-	tokenSlack     = time.Minute
+	maxReply   = 1 << 20 // bytes
+	tokenSlack = time.Minute
+	cent       = money.USD / 100
 )
 
-// PayPalOrders opens and captures PayPal's orders (Orders API v2), with a token of the app's own credentials. It
+// Client opens and captures PayPal's orders (Orders API v2), with a token of the app's own credentials. It
 // is safe for concurrent use; nothing is sent before a method is called. The secret appears in no error.
-type PayPalOrders struct {
-	cfg    PayPalConfig
+type Client struct {
+	cfg    Config
 	base   string
 	client *http.Client
 	now    func() time.Time
@@ -42,48 +44,48 @@ type PayPalOrders struct {
 	until time.Time // guarded by mu
 }
 
-var _ Checkouts = (*PayPalOrders)(nil)
+var _ payment.Checkouts = (*Client)(nil)
 
-// NewPayPalOrders makes the client. Errors: no credentials, or a base URL that is none.
-func NewPayPalOrders(cfg PayPalConfig, now func() time.Time) (*PayPalOrders, error) {
+// New makes the client. Errors: no credentials, or a base URL that is none.
+func New(cfg Config, now func() time.Time) (*Client, error) {
 	if cfg.ClientID == "" || cfg.ClientSecret == "" {
 		return nil, errors.New("set ADNET_PAYPAL_CLIENT_ID and ADNET_PAYPAL_CLIENT_SECRET together")
 	}
 	base := cfg.BaseURL
 	if base == "" {
-		base = payPalAPI[cfg.Environment]
+		base = apis[cfg.Environment]
 	}
 	if u, err := url.Parse(base); err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
 		return nil, errors.New("ADNET_PAYPAL_BASE_URL must be an http or https address")
 	}
-	return &PayPalOrders{cfg: cfg, base: strings.TrimRight(base, "/"), now: now, client: &http.Client{
+	return &Client{cfg: cfg, base: strings.TrimRight(base, "/"), now: now, client: &http.Client{
 		Timeout: cfg.Timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
 
-// Provider implements [Checkouts].
-func (p *PayPalOrders) Provider() ledger.Provider { return ledger.PayPal }
+// Provider implements [payment.Checkouts].
+func (p *Client) Provider() ledger.Provider { return ledger.PayPal }
 
-type payPalUnit struct {
-	ReferenceID string       `json:"reference_id,omitzero"`
-	CustomID    string       `json:"custom_id,omitzero"`
-	Description string       `json:"description,omitzero"`
-	Amount      payPalAmount `json:"amount,omitzero"`
+type wireUnit struct {
+	ReferenceID string     `json:"reference_id,omitzero"`
+	CustomID    string     `json:"custom_id,omitzero"`
+	Description string     `json:"description,omitzero"`
+	Amount      wireAmount `json:"amount,omitzero"`
 	Payments    struct {
-		Captures []payPalResource `json:"captures,omitempty"`
+		Captures []wireResource `json:"captures,omitempty"`
 	} `json:"payments,omitzero"`
 }
 
-// payPalOrder is an order as PayPal answers it.
-type payPalOrder struct {
-	ID     string       `json:"id"`
-	Status string       `json:"status"`
-	Units  []payPalUnit `json:"purchase_units"`
-	Links  []payPalLink `json:"links"`
+// wireOrder is an order as PayPal answers it.
+type wireOrder struct {
+	ID     string     `json:"id"`
+	Status string     `json:"status"`
+	Units  []wireUnit `json:"purchase_units"`
+	Links  []wireLink `json:"links"`
 }
 
-// Open implements [Checkouts]. Repeating it for one deposit opens one order.
-func (p *PayPalOrders) Open(ctx context.Context, r Request) (Session, error) {
+// Open implements [payment.Checkouts]. Repeating it for one deposit opens one order.
+func (p *Client) Open(ctx context.Context, r payment.Request) (payment.Session, error) {
 	type experience struct {
 		ReturnURL string `json:"return_url"`
 		CancelURL string `json:"cancel_url"`
@@ -91,45 +93,45 @@ func (p *PayPalOrders) Open(ctx context.Context, r Request) (Session, error) {
 		Shipping  string `json:"shipping_preference"`
 	}
 	order := struct {
-		Intent  string       `json:"intent"`
-		Units   []payPalUnit `json:"purchase_units"`
-		Context experience   `json:"application_context"`
+		Intent  string     `json:"intent"`
+		Units   []wireUnit `json:"purchase_units"`
+		Context experience `json:"application_context"`
 	}{
 		Intent: "CAPTURE",
-		Units: []payPalUnit{{
+		Units: []wireUnit{{
 			ReferenceID: r.DepositID.String(), CustomID: r.DepositID.String(), Description: "Advertising balance",
-			Amount: payPalAmount{Value: cents(r.Amount), Currency: string(ledger.USD)},
+			Amount: wireAmount{Value: cents(r.Amount), Currency: string(ledger.USD)},
 		}},
 		Context: experience{ReturnURL: r.ReturnURL, CancelURL: r.CancelURL, Action: "PAY_NOW", Shipping: "NO_SHIPPING"},
 	}
 	body, err := json.Marshal(order)
 	if err != nil {
-		return Session{}, err
+		return payment.Session{}, err
 	}
-	var made payPalOrder
-	err = p.call(ctx, payPalCall{method: http.MethodPost, path: "/v2/checkout/orders", id: "adnet-deposit-" + r.DepositID.String(), body: body}, &made)
+	var made wireOrder
+	err = p.call(ctx, request{method: http.MethodPost, path: "/v2/checkout/orders", id: "adnet-deposit-" + r.DepositID.String(), body: body}, &made)
 	if err != nil {
-		return Session{}, payPalFailure("open a checkout", err)
+		return payment.Session{}, failure("open a checkout", err)
 	}
 	for _, link := range made.Links {
 		if link.Rel == "approve" || link.Rel == "payer-action" {
 			if u, err := url.Parse(link.Href); made.ID != "" && err == nil && u.Host != "" && (u.Scheme == "https" || strings.HasPrefix(link.Href, p.base)) {
-				return Session{ID: made.ID, URL: link.Href}, nil
+				return payment.Session{ID: made.ID, URL: link.Href}, nil
 			}
 		}
 	}
-	return Session{}, errs.New(errs.UpstreamError, "PayPal answered without a checkout")
+	return payment.Session{}, errs.New(errs.UpstreamError, "PayPal answered without a checkout")
 }
 
-// Verify implements [Checkouts]: an order that its payer approved is captured, once however often it is asked for;
+// Verify implements [payment.Checkouts]: an order that its payer approved is captured, once however often it is asked for;
 // only a completed capture in USD is a payment.
-func (p *PayPalOrders) Verify(ctx context.Context, orderID string) (ledger.Notice, bool, error) {
+func (p *Client) Verify(ctx context.Context, orderID string) (ledger.Notice, bool, error) {
 	order, err := p.order(ctx, orderID)
 	if err == nil && order.Status == "APPROVED" {
 		order, err = p.capture(ctx, orderID)
 	}
 	if err != nil {
-		return ledger.Notice{}, false, payPalFailure("read a checkout", err)
+		return ledger.Notice{}, false, failure("read a checkout", err)
 	}
 	if order.Status != "COMPLETED" {
 		return ledger.Notice{}, false, nil
@@ -153,50 +155,50 @@ func (p *PayPalOrders) Verify(ctx context.Context, orderID string) (ledger.Notic
 	return ledger.Notice{}, false, nil
 }
 
-func (p *PayPalOrders) order(ctx context.Context, id string) (order payPalOrder, err error) {
-	err = p.call(ctx, payPalCall{method: http.MethodGet, path: "/v2/checkout/orders/" + url.PathEscape(id)}, &order)
+func (p *Client) order(ctx context.Context, id string) (order wireOrder, err error) {
+	err = p.call(ctx, request{method: http.MethodGet, path: "/v2/checkout/orders/" + url.PathEscape(id)}, &order)
 	return order, err
 }
 
 // capture takes the money. Another call, or another node, may have taken it first: the order says so then.
-func (p *PayPalOrders) capture(ctx context.Context, id string) (order payPalOrder, err error) {
-	err = p.call(ctx, payPalCall{
+func (p *Client) capture(ctx context.Context, id string) (order wireOrder, err error) {
+	err = p.call(ctx, request{
 		method: http.MethodPost, path: "/v2/checkout/orders/" + url.PathEscape(id) + "/capture", id: "adnet-capture-" + id, body: []byte("{}"),
 	}, &order)
-	var refused *payPalError
+	var refused *refusal
 	if errors.As(err, &refused) && refused.status == http.StatusUnprocessableEntity {
 		return p.order(ctx, id)
 	}
 	return order, err
 }
 
-// payPalCall is one request. id makes a repeated one the same.
-type payPalCall struct {
+// request is one request. id makes a repeated one the same.
+type request struct {
 	method, path, id string
 	body             []byte
 }
 
-// payPalError is a refusal, without PayPal's words: they may repeat the request.
-type payPalError struct {
+// refusal is a refusal, without PayPal's words: they may repeat the request.
+type refusal struct {
 	status int
 	name   string
 	debug  string
 }
 
 // Error implements error.
-func (e *payPalError) Error() string {
+func (e *refusal) Error() string {
 	return fmt.Sprintf("status %d, name %s, debug id %s", e.status, e.name, e.debug)
 }
 
 // call sends a request with a token, and once more with a new one when PayPal does not know the first any more.
-func (p *PayPalOrders) call(ctx context.Context, c payPalCall, into any) error {
+func (p *Client) call(ctx context.Context, c request, into any) error {
 	for again := false; ; again = true {
 		token, err := p.bearer(ctx)
 		if err != nil {
 			return err
 		}
 		err = p.send(ctx, c, "Bearer "+token, into)
-		var refused *payPalError
+		var refused *refusal
 		if again || !errors.As(err, &refused) || refused.status != http.StatusUnauthorized {
 			return err
 		}
@@ -204,7 +206,7 @@ func (p *PayPalOrders) call(ctx context.Context, c payPalCall, into any) error {
 	}
 }
 
-func (p *PayPalOrders) forget(token string) {
+func (p *Client) forget(token string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.token == token {
@@ -213,7 +215,7 @@ func (p *PayPalOrders) forget(token string) {
 }
 
 // bearer is a token that is still good for a while. Whoever needs a new one at the same time waits for the first.
-func (p *PayPalOrders) bearer(ctx context.Context) (string, error) {
+func (p *Client) bearer(ctx context.Context) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.token != "" && p.now().Before(p.until) {
@@ -224,7 +226,7 @@ func (p *PayPalOrders) bearer(ctx context.Context) (string, error) {
 		Life  int64  `json:"expires_in"` // seconds
 	}
 	login := base64.StdEncoding.EncodeToString([]byte(p.cfg.ClientID + ":" + p.cfg.ClientSecret))
-	err := p.send(ctx, payPalCall{method: http.MethodPost, path: "/v1/oauth2/token", body: []byte("grant_type=client_credentials")}, "Basic "+login, &granted)
+	err := p.send(ctx, request{method: http.MethodPost, path: "/v1/oauth2/token", body: []byte("grant_type=client_credentials")}, "Basic "+login, &granted)
 	if err == nil && granted.Token == "" {
 		err = errors.New("no token in the answer")
 	}
@@ -235,7 +237,7 @@ func (p *PayPalOrders) bearer(ctx context.Context) (string, error) {
 	return p.token, nil
 }
 
-func (p *PayPalOrders) send(ctx context.Context, c payPalCall, authorization string, into any) error {
+func (p *Client) send(ctx context.Context, c request, authorization string, into any) error {
 	request, err := http.NewRequestWithContext(ctx, c.method, p.base+c.path, bytes.NewReader(c.body))
 	if err != nil {
 		return err
@@ -257,15 +259,15 @@ func (p *PayPalOrders) send(ctx context.Context, c payPalCall, authorization str
 		return err
 	}
 	defer reply.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(reply.Body, maxPayPalReply+1))
+	body, err := io.ReadAll(io.LimitReader(reply.Body, maxReply+1))
 	if err != nil {
 		return err
 	}
-	if len(body) > maxPayPalReply {
+	if len(body) > maxReply {
 		return errors.New("the answer is too large")
 	}
 	if reply.StatusCode != http.StatusOK && reply.StatusCode != http.StatusCreated {
-		refused := &payPalError{status: reply.StatusCode, debug: plainID(reply.Header.Get("Paypal-Debug-Id"))}
+		refused := &refusal{status: reply.StatusCode, debug: plainID(reply.Header.Get("Paypal-Debug-Id"))}
 		var said struct {
 			Name string `json:"name"`
 		}
@@ -277,7 +279,7 @@ func (p *PayPalOrders) send(ctx context.Context, c payPalCall, authorization str
 	return json.Unmarshal(body, into)
 }
 
-// plainID is what may stand in a log of an identifier that somebody else wrote.
+// plainID is what of an identifier from outside may stand in a log.
 func plainID(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -288,7 +290,7 @@ func plainID(text string) string {
 	return text[:min(64, len(text))]
 }
 
-func payPalFailure(what string, err error) error {
+func failure(what string, err error) error {
 	return errs.Wrap(fmt.Errorf("%s: %w", what, err), errs.UpstreamError, "the payment provider could not %s", what)
 }
 
