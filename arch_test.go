@@ -32,8 +32,8 @@ var layers = map[string][]string{
 	"internal/ledger":   {"internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign"},
 	"internal/report":   {"internal/traffic", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
 
-	"internal/trail": {"internal/traffic", "internal/day", "internal/errs", "internal/account", "internal/campaign", "internal/money", "internal/ledger"},
-	"internal/once":  {"internal/errs"},
+	"internal/auditlog": {"internal/traffic", "internal/day", "internal/errs", "internal/account", "internal/campaign", "internal/money", "internal/ledger"},
+	"internal/once":     {"internal/errs"},
 
 	"internal/payment": {"internal/schedule", "internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
 
@@ -91,7 +91,7 @@ var layers = map[string][]string{
 
 var domain = []string{
 	"internal/errs", "internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/schedule", "internal/decimal", "internal/money", "internal/jsonscan", "internal/account", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
-	"internal/payment", "internal/trail", "internal/once",
+	"internal/payment", "internal/auditlog", "internal/once",
 }
 
 // outside is the domain with every adapter: what joins them may import it.

@@ -198,7 +198,7 @@ func TestCreditsFundCampaigns(t *testing.T) {
 	earned := owner.asks(200, "GET", "/api/billing?action=earnings", nil)
 	require.EqualValues(t, 25, earned["total"])
 	require.EqualValues(t, 4, earned["available"])
-	checks, err := store.Audit(t.Context(), ledger.AuditOptions{})
+	checks, err := store.Verify(t.Context(), ledger.VerifyOptions{})
 	require.NoError(t, err)
 	for _, c := range checks {
 		require.True(t, c.OK(), "%s: want %d, got %d: %s", c.Name, c.Want, c.Got, c.Detail)

@@ -13,12 +13,12 @@ import (
 	"adnet/ingress/idempotency"
 	"adnet/ingress/manage"
 	"adnet/internal/account"
+	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/once"
 	"adnet/internal/payment"
 	"adnet/internal/redis"
-	"adnet/internal/trail"
 	"adnet/schemas/openapi"
 )
 
@@ -63,7 +63,7 @@ func (r *ingressRole) idempotency() *idempotency.Keys {
 		Log: r.Log, Metrics: r.metrics, Store: r.Books, Caller: r.auth,
 		Recover: func(ctx context.Context, caller account.User, e once.Effect) (any, error) {
 			id, err := uuid.Parse(e.ID)
-			if err != nil || e.Kind != trail.TargetCampaign {
+			if err != nil || e.Kind != auditlog.TargetCampaign {
 				return nil, nil
 			}
 			made, err := r.Books.Campaign(ctx, id)

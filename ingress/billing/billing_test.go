@@ -300,7 +300,7 @@ func column(records [][]string, name string, header []string) (values []string) 
 // clean2 is clean for worlds whose charges did not come from events.
 func (w *world) clean2(t *testing.T) {
 	t.Helper()
-	checks, err := w.store.Audit(t.Context(), ledger.AuditOptions{})
+	checks, err := w.store.Verify(t.Context(), ledger.VerifyOptions{})
 	require.NoError(t, err)
 	for _, c := range checks {
 		if c.Name == ledger.CheckDeposits || c.Name == ledger.CheckBalances || c.Name == ledger.CheckSumUSD {

@@ -191,7 +191,7 @@ func (p *person) cash(t testing.TB) money.Micros {
 
 func (w *world) clean(t testing.TB) {
 	t.Helper()
-	checks, err := w.store.Audit(t.Context(), ledger.AuditOptions{Prepaid: true})
+	checks, err := w.store.Verify(t.Context(), ledger.VerifyOptions{Prepaid: true})
 	require.NoError(t, err)
 	for _, c := range checks {
 		require.True(t, c.OK(), "%s: want %d, got %d: %s", c.Name, c.Want, c.Got, c.Detail)

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"adnet/internal/account"
+	"adnet/internal/auditlog"
 	"adnet/internal/errs"
 	"adnet/internal/schedule"
 	"adnet/internal/token"
-	"adnet/internal/trail"
 
 	"github.com/google/uuid"
 	"github.com/hashicorp/golang-lru/v2/expirable"
@@ -108,7 +108,7 @@ func (a *Auth) User(c *Context) (account.User, error) {
 	case user.TokenVersion != claims.Version:
 		return account.User{}, errSession
 	}
-	trail.Identify(c.Request.Context(), user.ID, string(user.Role))
+	auditlog.Identify(c.Request.Context(), user.ID, string(user.Role))
 	return user, nil
 }
 

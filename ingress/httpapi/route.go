@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"adnet/internal/auditlog"
 	"adnet/internal/errs"
 	"adnet/internal/obs"
 	"adnet/internal/traffic"
-	"adnet/internal/trail"
 )
 
 // Limit says which of a route's requests count against their address; ingress/limits has the numbers.
@@ -246,8 +246,8 @@ func (s *Server) serve(c *Context) {
 func (s *Server) call(c *Context, to *endpoint) {
 	if to.policy.Audited == Yes {
 		ctx := c.Request.Context()
-		c.Request = c.Request.WithContext(trail.With(ctx, trail.Actor{
-			Via: trail.API, Network: traffic.Network(c.ClientIP()), Action: c.at.name(c), RequestID: obs.RequestID(ctx),
+		c.Request = c.Request.WithContext(auditlog.With(ctx, auditlog.Actor{
+			Via: auditlog.API, Network: traffic.Network(c.ClientIP()), Action: c.at.name(c), RequestID: obs.RequestID(ctx),
 		}))
 	}
 	if to.policy.Idempotent != Yes || s.deps.Once == nil {

@@ -15,11 +15,11 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/ingress/idempotency"
 	"adnet/internal/account"
+	"adnet/internal/auditlog"
 	"adnet/internal/errs"
 	"adnet/internal/memory"
 	"adnet/internal/obs"
 	"adnet/internal/once"
-	"adnet/internal/trail"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
@@ -230,10 +230,10 @@ func TestDeathBetweenEffectAndReply(t *testing.T) {
 	require.Contains(t, again.Body.String(), `"recovered":true`)
 	require.Contains(t, again.Body.String(), `"kind":"user"`)
 	require.EqualValues(t, 1, f.calls.Load())
-	list, err := f.store.AuditLog(t.Context(), trail.Query{Limit: 10})
+	list, err := f.store.AuditLog(t.Context(), auditlog.Query{Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, list, 1)
-	require.Equal(t, trail.API, list[0].Actor.Via)
+	require.Equal(t, auditlog.API, list[0].Actor.Via)
 	require.Equal(t, "POST /api/things", list[0].Actor.Action)
 	require.Equal(t, "192.0.2.0/24", list[0].Actor.Network)
 	require.NotEmpty(t, list[0].Actor.RequestID)

@@ -8,11 +8,11 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
+	"adnet/internal/auditlog"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/money"
 	"adnet/internal/report"
-	"adnet/internal/trail"
 
 	"github.com/google/uuid"
 )
@@ -282,7 +282,7 @@ func (a *API) aggregate(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.deps.Audit.RecordAudit(ctx, trail.OfRollup(date, rows)); err != nil {
+	if err := a.deps.Audit.RecordAudit(ctx, auditlog.OfRollup(date, rows)); err != nil {
 		return err
 	}
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"aggregated": true, "rows": rows, "date": date.String()})

@@ -45,7 +45,7 @@ type Books interface {
 	manage.AuditLog
 	once.Store
 	retain.Store
-	Audit(ctx context.Context, o ledger.AuditOptions) ([]ledger.Check, error)
+	Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Check, error)
 	ArchivedTotals(ctx context.Context) (ledger.Totals, error)
 }
 

@@ -12,8 +12,8 @@ import (
 	osuser "os/user"
 	"strings"
 
+	"adnet/internal/auditlog"
 	"adnet/internal/errs"
-	"adnet/internal/trail"
 )
 
 // Process is what every command works with.
@@ -28,7 +28,7 @@ var ErrExit = errors.New("exit")
 
 // AsCommand names whoever runs a command to the audit log.
 func AsCommand(ctx context.Context, command string) context.Context {
-	return trail.With(ctx, trail.Actor{Via: trail.CLI, Role: "operator", Name: Operator(), Action: "adnet " + command})
+	return auditlog.With(ctx, auditlog.Actor{Via: auditlog.CLI, Role: "operator", Name: Operator(), Action: "adnet " + command})
 }
 
 // Operator is the user of the operating system.

@@ -33,7 +33,7 @@ type Removed struct {
 // is that of an id without a time, which is always accepted.
 func Accepted(horizon, auction day.Day) bool { return auction == 0 || auction >= horizon }
 
-// Pruned is the sums of what retention removed, by name: the audit adds them to what is still there.
+// Pruned is the sums of what retention removed, by name: Verify adds them to what is still there.
 type Pruned map[string]int64
 
 // The names of the sums. A verdict's count has the name prunedVerdict and the verdict.

@@ -88,12 +88,12 @@ func (t *Transaction) Balanced() error {
 	return nil
 }
 
-// AuditOptions says which promises hold on this installation.
-type AuditOptions struct {
+// VerifyOptions says which promises hold on this installation.
+type VerifyOptions struct {
 	Prepaid bool // cash campaigns never spend more than was deposited (ADNET_PREPAID=required)
 }
 
-// The names of the checks of an audit, alike in every store.
+// the names of the checks of a verification, alike in every store.
 const (
 	CheckSumUSD         = "ledger sums to zero, micro-USD"
 	CheckSumCredit      = "ledger sums to zero, Credits"

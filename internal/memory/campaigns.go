@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
+	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
-	"adnet/internal/trail"
 
 	"github.com/google/uuid"
 )
@@ -63,7 +63,7 @@ func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (cam
 	}
 	c.SpentToday, c.SpentTotal = 0, 0
 	c.Normalize()
-	if err := s.record(ctx, trail.OfCampaign(nil, &c)); err != nil {
+	if err := s.record(ctx, auditlog.OfCampaign(nil, &c)); err != nil {
 		return campaign.Campaign{}, err
 	}
 	k := &kept{}
@@ -126,7 +126,7 @@ func (s *Store) UpdateCampaign(ctx context.Context, id uuid.UUID, edit func(*cam
 	}
 	edited := draft.Clone() // edit may have kept hold of the draft
 	if campaign.Keep(&before, &edited) {
-		if err := s.record(ctx, trail.OfCampaign(&before, &edited)); err != nil {
+		if err := s.record(ctx, auditlog.OfCampaign(&before, &edited)); err != nil {
 			return campaign.Campaign{}, err
 		}
 		edited.UpdatedAt = s.clock()

@@ -5,11 +5,11 @@ import (
 	"context"
 	"slices"
 
+	"adnet/internal/auditlog"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
-	"adnet/internal/trail"
 
 	"github.com/google/uuid"
 )
@@ -52,7 +52,7 @@ func (s *Store) CreateDeposit(ctx context.Context, d ledger.Deposit) error {
 		}
 	}
 	d.PaymentID, d.Paid, d.Reversed, d.Held, d.CreatedAt = "", 0, 0, 0, asStored(d.CreatedAt)
-	if err := s.record(ctx, trail.Entry{TargetKind: trail.TargetDeposit, TargetID: d.ID.String(), OwnerID: d.AdvertiserID, Changes: map[string]trail.Change{
+	if err := s.record(ctx, auditlog.Entry{TargetKind: auditlog.TargetDeposit, TargetID: d.ID.String(), OwnerID: d.AdvertiserID, Changes: map[string]auditlog.Change{
 		"provider": {After: string(d.Provider)}, "requested": {After: d.Requested},
 	}}); err != nil {
 		return err
@@ -137,7 +137,7 @@ func (s *Store) ApplyNotice(ctx context.Context, n ledger.Notice) (ledger.Notice
 		}
 	}
 	effects := ledger.DecideNotice(book, n, known)
-	if err := s.record(ctx, trail.OfNotice(n, effects)); err != nil {
+	if err := s.record(ctx, auditlog.OfNotice(n, effects)); err != nil {
 		return ledger.NoticeResult{}, err
 	}
 	if n.Kind == ledger.NoticeRefunded {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"adnet/internal/account"
+	"adnet/internal/auditlog"
 	"adnet/internal/errs"
-	"adnet/internal/trail"
 
 	"github.com/google/uuid"
 )
@@ -30,7 +30,7 @@ func (s *Store) CreateKey(ctx context.Context, k account.Key) error {
 	if sameID || sameHash {
 		return errs.New(errs.Conflict, "it exists already")
 	}
-	if err := s.record(ctx, trail.OfKey(k, false)); err != nil {
+	if err := s.record(ctx, auditlog.OfKey(k, false)); err != nil {
 		return err
 	}
 	s.keys[k.ID], s.byHash[k.Hash] = k, k.ID
@@ -74,7 +74,7 @@ func (s *Store) RevokeKey(ctx context.Context, owner, id uuid.UUID, at time.Time
 		return errs.New(errs.NotFound, "no such key")
 	}
 	if !k.Revoked() {
-		if err := s.record(ctx, trail.OfKey(k, true)); err != nil {
+		if err := s.record(ctx, auditlog.OfKey(k, true)); err != nil {
 			return err
 		}
 		k.RevokedAt = asStored(at)

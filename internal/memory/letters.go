@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"adnet/internal/auditlog"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/stream"
-	"adnet/internal/trail"
 )
 
 // DeadLetters lists records that could not be decoded, oldest first.
@@ -51,9 +51,9 @@ func (s *Store) StartReplay(ctx context.Context, p stream.Partition, offset int6
 		return ledger.Letter{}, errs.New(errs.Conflict, "a replay was begun at %s by %s and never ended; say --again to do it once more", l.StartedAt.Format(time.RFC3339), l.SentBy)
 	}
 	before := *l
-	err := s.record(ctx, trail.Entry{
-		TargetKind: trail.TargetDeadLetter, TargetID: fmt.Sprintf("%s/%d:%d", p.Stream, p.Number, offset),
-		Changes: map[string]trail.Change{"replays": {Before: l.Replays, After: l.Replays + 1}},
+	err := s.record(ctx, auditlog.Entry{
+		TargetKind: auditlog.TargetDeadLetter, TargetID: fmt.Sprintf("%s/%d:%d", p.Stream, p.Number, offset),
+		Changes: map[string]auditlog.Change{"replays": {Before: l.Replays, After: l.Replays + 1}},
 	})
 	if err != nil {
 		return ledger.Letter{}, err

@@ -6,12 +6,12 @@ import (
 	"context"
 	"slices"
 
+	"adnet/internal/auditlog"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/traffic"
-	"adnet/internal/trail"
 
 	"github.com/google/uuid"
 )
@@ -115,7 +115,7 @@ func (s *Store) OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, 
 	if exists || p.open(c.DeveloperID) != nil {
 		return false, nil
 	}
-	if err := s.record(ctx, trail.OfCase(c)); err != nil {
+	if err := s.record(ctx, auditlog.OfCase(c)); err != nil {
 		return false, err
 	}
 	p.cases = append(p.cases, &ledger.Quarantine{ID: c.ID, DeveloperID: c.DeveloperID, Evidence: c.Evidence, OpenedAt: asStored(c.OpenedAt)})
@@ -171,7 +171,7 @@ func (s *Store) EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (
 		return c, err
 	}
 	books := s.quarantineBooks(c.ID)
-	if err := s.record(ctx, trail.Entry{TargetKind: trail.TargetQuarantine, TargetID: v.Case.String(), Changes: map[string]trail.Change{
+	if err := s.record(ctx, auditlog.Entry{TargetKind: auditlog.TargetQuarantine, TargetID: v.Case.String(), Changes: map[string]auditlog.Change{
 		"decision": {After: string(v.Decision)}, "note": {After: v.Note},
 	}}); err != nil {
 		return ledger.Quarantine{}, err
@@ -260,7 +260,7 @@ func (s *Store) SetMintCap(ctx context.Context, c ledger.MintCap) error {
 			before = (*int64)(old.Cap)
 		}
 	}
-	if err := s.record(ctx, trail.OfMintCap(before, c)); err != nil {
+	if err := s.record(ctx, auditlog.OfMintCap(before, c)); err != nil {
 		return err
 	}
 	s.ledger.publishers.caps = append(s.ledger.publishers.caps, c)

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"adnet/internal/account"
+	"adnet/internal/auditlog"
 	"adnet/internal/once"
-	"adnet/internal/trail"
 
 	"github.com/google/uuid"
 )
@@ -34,7 +34,7 @@ type Store struct {
 	changes   []versioned           // by version; see changesSince
 	ledger    ledgerState
 	payments  depositState
-	trail     []trail.Entry // oldest first
+	auditLog  []auditlog.Entry // oldest first
 	claims    map[once.ID]*claim
 }
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"adnet/internal/account"
+	"adnet/internal/auditlog"
 	"adnet/internal/errs"
-	"adnet/internal/trail"
 
 	"github.com/google/uuid"
 )
@@ -24,7 +24,7 @@ func (s *Store) CreateUser(ctx context.Context, u account.User) error {
 	if _, taken := s.users[u.ID]; taken {
 		return errEmailTaken()
 	}
-	if err := s.record(ctx, trail.OfUser(nil, &u)); err != nil {
+	if err := s.record(ctx, auditlog.OfUser(nil, &u)); err != nil {
 		return err
 	}
 	s.users[u.ID], s.byEmail[u.Email] = u, u.ID
@@ -63,7 +63,7 @@ func (s *Store) UpdateUser(ctx context.Context, id uuid.UUID, edit func(*account
 	if owner, taken := s.byEmail[u.Email]; taken && owner != id {
 		return account.User{}, errEmailTaken()
 	}
-	if err := s.record(ctx, trail.OfUser(&before, &u)); err != nil {
+	if err := s.record(ctx, auditlog.OfUser(&before, &u)); err != nil {
 		return account.User{}, err
 	}
 	delete(s.byEmail, before.Email)

@@ -18,13 +18,13 @@ import (
 	"time"
 
 	"adnet/analytics/clickhouse"
+	"adnet/internal/auditlog"
 	"adnet/internal/backends"
 	"adnet/internal/cli"
 	"adnet/internal/kafka"
 	"adnet/internal/postgres"
 	"adnet/internal/redis"
 	"adnet/internal/stream"
-	"adnet/internal/trail"
 )
 
 // manifestName is the file that is written last: a folder without it is no backup.
@@ -369,7 +369,7 @@ func (c *Restore) finish(p cli.Process, m manifest, decided *clickhouse.Store) e
 	if err := refillRedis(p, refill{store: store, cache: cache, funds: c.Money}); err != nil {
 		return err
 	}
-	err = store.RecordAudit(p.Ctx, trail.Entry{TargetKind: trail.TargetStore, TargetID: "restore", Changes: map[string]trail.Change{
+	err = store.RecordAudit(p.Ctx, auditlog.Entry{TargetKind: auditlog.TargetStore, TargetID: "restore", Changes: map[string]auditlog.Change{
 		"backup": {After: m.MadeAt.Format(time.RFC3339)},
 	}})
 	if err != nil {

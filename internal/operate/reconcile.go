@@ -11,6 +11,7 @@ import (
 
 	"adnet/analytics/clickhouse"
 	"adnet/analytics/rollup"
+	"adnet/internal/auditlog"
 	"adnet/internal/backends"
 	"adnet/internal/cli"
 	"adnet/internal/day"
@@ -20,7 +21,6 @@ import (
 	"adnet/internal/postgres"
 	"adnet/internal/redis"
 	"adnet/internal/reserve"
-	"adnet/internal/trail"
 
 	"github.com/google/uuid"
 )
@@ -337,11 +337,11 @@ func (r *reconciling) fix(lines []compared) ([]compared, error) {
 			}
 		}
 	}
-	changes := make(map[string]trail.Change)
+	changes := make(map[string]auditlog.Change)
 	for name, what := range said {
-		changes[name] = trail.Change{Before: "differs", After: what}
+		changes[name] = auditlog.Change{Before: "differs", After: what}
 	}
-	if err := r.store.RecordAudit(r.Ctx, trail.Entry{TargetKind: trail.TargetStore, TargetID: "reconcile", Changes: changes}); err != nil {
+	if err := r.store.RecordAudit(r.Ctx, auditlog.Entry{TargetKind: auditlog.TargetStore, TargetID: "reconcile", Changes: changes}); err != nil {
 		return nil, err
 	}
 	after, err := r.compare()

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"adnet/consumers/retain"
+	"adnet/internal/auditlog"
 	"adnet/internal/cli"
 	"adnet/internal/postgres"
-	"adnet/internal/trail"
 )
 
 // Retention is `adnet retention`.
@@ -36,7 +36,7 @@ func (c *Retention) Run(p cli.Process) error {
 		return err
 	}
 	if !c.DryRun {
-		err := store.RecordAudit(ctx, trail.Entry{TargetKind: trail.TargetStore, TargetID: "retention", Changes: map[string]trail.Change{
+		err := store.RecordAudit(ctx, auditlog.Entry{TargetKind: auditlog.TargetStore, TargetID: "retention", Changes: map[string]auditlog.Change{
 			"horizon": {After: gone.Horizon.String()}, "marks": {After: -gone.Marks}, "records": {After: -gone.Records}, "dead_letters": {After: -gone.Dead},
 		}})
 		if err != nil {

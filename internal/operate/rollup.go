@@ -7,12 +7,12 @@ import (
 
 	"adnet/analytics/clickhouse"
 	"adnet/analytics/rollup"
+	"adnet/internal/auditlog"
 	"adnet/internal/backends"
 	"adnet/internal/cli"
 	"adnet/internal/day"
 	"adnet/internal/obs"
 	"adnet/internal/postgres"
-	"adnet/internal/trail"
 )
 
 // Rollup is `adnet rollup`.
@@ -51,7 +51,7 @@ func (c *Rollup) Run(p cli.Process) error {
 			return err
 		}
 		defer books.Close()
-		if err := books.RecordAudit(context.WithoutCancel(p.Ctx), trail.OfRollup(date, rows)); err != nil {
+		if err := books.RecordAudit(context.WithoutCancel(p.Ctx), auditlog.OfRollup(date, rows)); err != nil {
 			return err
 		}
 	}

@@ -48,7 +48,7 @@ func (c *Verify) Run(p cli.Process) error {
 // promised is the stores that are held against each other.
 type promised struct {
 	books interface {
-		Audit(ctx context.Context, o ledger.AuditOptions) ([]ledger.Check, error)
+		Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Check, error)
 		ArchivedTotals(ctx context.Context) (ledger.Totals, error)
 	}
 	analytics interface {
@@ -62,7 +62,7 @@ type promised struct {
 // promises runs every check. The ledger's own hold at any moment; the analytics store follows the
 // ledger, so a difference there counts only when it is still there after the wait.
 func promises(ctx context.Context, s promised) ([]ledger.Check, error) {
-	checks, err := s.books.Audit(ctx, ledger.AuditOptions{Prepaid: s.prepaid})
+	checks, err := s.books.Verify(ctx, ledger.VerifyOptions{Prepaid: s.prepaid})
 	if err != nil {
 		return nil, err
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"adnet/internal/auditlog"
 	"adnet/internal/errs"
 	"adnet/internal/once"
-	"adnet/internal/trail"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
@@ -30,7 +30,7 @@ UPDATE idempotency_key SET effect_kind = $3, effect_id = $4 WHERE id = $1 AND at
 
 // record writes the entry of a change inside its transaction, and ties the change to the idempotency key that ctx
 // carries. Errors: errs.Conflict when another call has taken that key over; the change must then not be kept.
-func record(ctx context.Context, tx pgx.Tx, e trail.Entry) error {
+func record(ctx context.Context, tx pgx.Tx, e auditlog.Entry) error {
 	if len(e.Changes) == 0 {
 		return mark(ctx, tx, e)
 	}
@@ -38,7 +38,7 @@ func record(ctx context.Context, tx pgx.Tx, e trail.Entry) error {
 	if err != nil {
 		return err
 	}
-	actor := trail.From(ctx)
+	actor := auditlog.From(ctx)
 	_, err = tx.Exec(ctx, insertAudit, nullID(actor.AccountID), actor.Role, actor.Name, actor.Via, actor.Network, actor.Action, actor.RequestID,
 		e.TargetKind, e.TargetID, nullID(e.OwnerID), changes)
 	if err != nil {
@@ -48,7 +48,7 @@ func record(ctx context.Context, tx pgx.Tx, e trail.Entry) error {
 }
 
 // mark is the fence of internal/once: the row says, from this commit on, that the call took effect.
-func mark(ctx context.Context, tx pgx.Tx, e trail.Entry) error {
+func mark(ctx context.Context, tx pgx.Tx, e auditlog.Entry) error {
 	attempt, ok := once.From(ctx)
 	if !ok {
 		return nil
@@ -65,12 +65,12 @@ func mark(ctx context.Context, tx pgx.Tx, e trail.Entry) error {
 
 // RecordAudit writes an entry of a change that no other transaction of this store makes: a repair of another
 // store, a command.
-func (s *Store) RecordAudit(ctx context.Context, e trail.Entry) error {
+func (s *Store) RecordAudit(ctx context.Context, e auditlog.Entry) error {
 	return s.inTx(ctx, "write audit entry", func(tx pgx.Tx) error { return record(ctx, tx, e) })
 }
 
 // AuditLog answers a page, newest first.
-func (s *Store) AuditLog(ctx context.Context, q trail.Query) ([]trail.Entry, error) {
+func (s *Store) AuditLog(ctx context.Context, q auditlog.Query) ([]auditlog.Entry, error) {
 	var parts []string
 	var args []any
 	add := func(condition string, value any) {
@@ -111,7 +111,7 @@ func (s *Store) AuditLog(ctx context.Context, q trail.Query) ([]trail.Entry, err
 	return list, failure("read audit log", err)
 }
 
-func scanAudit(row pgx.CollectableRow) (e trail.Entry, err error) {
+func scanAudit(row pgx.CollectableRow) (e auditlog.Entry, err error) {
 	var actor, owner *uuid.UUID
 	var changes []byte
 	a := &e.Actor

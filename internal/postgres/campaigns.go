@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
-	"adnet/internal/trail"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
@@ -274,9 +274,9 @@ func writeCampaign(ctx context.Context, tx pgx.Tx, ch change) error {
 		return err
 	}
 	if ch.sql == insertCampaign {
-		return record(ctx, tx, trail.OfCampaign(nil, ch.after))
+		return record(ctx, tx, auditlog.OfCampaign(nil, ch.after))
 	}
-	return record(ctx, tx, trail.OfCampaign(ch.before, ch.after))
+	return record(ctx, tx, auditlog.OfCampaign(ch.before, ch.after))
 }
 
 func campaignArgs(c *campaign.Campaign) (pgx.NamedArgs, error) {

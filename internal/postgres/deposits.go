@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"math"
 
+	"adnet/internal/auditlog"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
-	"adnet/internal/trail"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -105,7 +105,7 @@ func (s *Store) CreateDeposit(ctx context.Context, d ledger.Deposit) error {
 		if err != nil {
 			return err
 		}
-		return record(ctx, tx, trail.Entry{TargetKind: trail.TargetDeposit, TargetID: d.ID.String(), OwnerID: d.AdvertiserID, Changes: map[string]trail.Change{
+		return record(ctx, tx, auditlog.Entry{TargetKind: auditlog.TargetDeposit, TargetID: d.ID.String(), OwnerID: d.AdvertiserID, Changes: map[string]auditlog.Change{
 			"provider": {After: string(d.Provider)}, "requested": {After: d.Requested},
 		}})
 	})
@@ -183,7 +183,7 @@ func applyNotice(ctx context.Context, tx pgx.Tx, n ledger.Notice) (ledger.Notice
 	if err := writeNotice(ctx, tx, n, effects); err != nil {
 		return result, err
 	}
-	if err := record(ctx, tx, trail.OfNotice(n, effects)); err != nil {
+	if err := record(ctx, tx, auditlog.OfNotice(n, effects)); err != nil {
 		return result, err
 	}
 	return result, depositOf(ctx, tx, effects.Book, &result)

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"adnet/internal/account"
+	"adnet/internal/auditlog"
 	"adnet/internal/errs"
-	"adnet/internal/trail"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -41,7 +41,7 @@ func (s *Store) CreateKey(ctx context.Context, k account.Key) error {
 		if err != nil {
 			return err
 		}
-		return record(ctx, tx, trail.OfKey(k, false))
+		return record(ctx, tx, auditlog.OfKey(k, false))
 	})
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) && pgErr.Code == "23503" { // foreign_key_violation
@@ -94,7 +94,7 @@ func (s *Store) RevokeKey(ctx context.Context, owner, id uuid.UUID, at time.Time
 		if _, err := tx.Exec(ctx, revokeKey, owner, id, at); err != nil {
 			return err
 		}
-		return record(ctx, tx, trail.OfKey(account.Key{ID: id, OwnerID: owner}, true))
+		return record(ctx, tx, auditlog.OfKey(account.Key{ID: id, OwnerID: owner}, true))
 	})
 }
 

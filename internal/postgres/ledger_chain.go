@@ -20,9 +20,9 @@ SELECT e.account, e.asset, e.chain_seq, e.amount, e.balance_after, e.transaction
 	coalesce(t.subject, e.transaction_id), t.reverses, CASE WHEN e.at = t.at THEN e.at ELSE 'epoch' END, e.hash
 FROM ledger_entry e LEFT JOIN ledger_transaction t ON t.id = e.transaction_id `
 
-	auditLinks = selectLinks + `ORDER BY e.account, e.asset, e.chain_seq, e.seq`
+	verifyLinks = selectLinks + `ORDER BY e.account, e.asset, e.chain_seq, e.seq`
 
-	auditHeads = `SELECT account, asset, chain_seq, amount, hash FROM balance`
+	verifyHeads = `SELECT account, asset, chain_seq, amount, hash FROM balance`
 
 	selectCloseSQL = `SELECT chain_seq FROM statement_close WHERE account = $1 AND asset = $2 AND month = $3`
 
@@ -63,18 +63,18 @@ func forEachLink(rows pgx.Rows, fn func(*ledger.Link)) error {
 }
 
 // chains walks every account's chain from its first entry to its balance.
-func (a *audit) chains() {
+func (a *verification) chains() {
 	if a.err != nil {
 		return
 	}
 	var walk ledger.ChainWalk
-	rows, err := a.tx.Query(a.ctx, auditLinks)
+	rows, err := a.tx.Query(a.ctx, verifyLinks)
 	if err == nil {
 		err = forEachLink(rows, walk.Add)
 	}
 	heads := make(map[ledger.Side]ledger.Head)
 	if err == nil {
-		if rows, err = a.tx.Query(a.ctx, auditHeads); err == nil {
+		if rows, err = a.tx.Query(a.ctx, verifyHeads); err == nil {
 			err = collectHeads(rows, heads)
 		}
 	}

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"adnet/internal/auditlog"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/stream"
-	"adnet/internal/trail"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -62,9 +62,9 @@ func (s *Store) StartReplay(ctx context.Context, p stream.Partition, offset int6
 		if _, err := tx.Exec(ctx, startReplay, p.Stream, p.Number, offset, by); err != nil {
 			return err
 		}
-		return record(ctx, tx, trail.Entry{
-			TargetKind: trail.TargetDeadLetter, TargetID: fmt.Sprintf("%s/%d:%d", p.Stream, p.Number, offset),
-			Changes: map[string]trail.Change{"replays": {Before: l.Replays, After: l.Replays + 1}},
+		return record(ctx, tx, auditlog.Entry{
+			TargetKind: auditlog.TargetDeadLetter, TargetID: fmt.Sprintf("%s/%d:%d", p.Stream, p.Number, offset),
+			Changes: map[string]auditlog.Change{"replays": {Before: l.Replays, After: l.Replays + 1}},
 		})
 	})
 	return l, err

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
+	"adnet/internal/auditlog"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/traffic"
-	"adnet/internal/trail"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
@@ -222,7 +222,7 @@ func (s *Store) OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, 
 		if opened = err == nil && tag.RowsAffected() == 1; !opened {
 			return err
 		}
-		return record(ctx, tx, trail.OfCase(c))
+		return record(ctx, tx, auditlog.OfCase(c))
 	})
 	return opened && err == nil, err
 }
@@ -306,7 +306,7 @@ func endQuarantine(ctx context.Context, tx pgx.Tx, v ledger.QuarantineVerdict) (
 	if _, err := tx.Exec(ctx, decideQuarantineSQL, v.Case, string(v.Decision), v.At, v.By, v.Note); err != nil {
 		return c, err
 	}
-	if err := record(ctx, tx, trail.Entry{TargetKind: trail.TargetQuarantine, TargetID: v.Case.String(), Changes: map[string]trail.Change{
+	if err := record(ctx, tx, auditlog.Entry{TargetKind: auditlog.TargetQuarantine, TargetID: v.Case.String(), Changes: map[string]auditlog.Change{
 		"decision": {After: string(v.Decision)}, "note": {After: v.Note},
 	}}); err != nil {
 		return c, err
@@ -431,7 +431,7 @@ func (s *Store) SetMintCap(ctx context.Context, c ledger.MintCap) error {
 		if _, err := tx.Exec(ctx, insertMintCapSQL, c.DeveloperID, (*int64)(c.Cap), c.By, c.Note, c.At); err != nil {
 			return err
 		}
-		return record(ctx, tx, trail.OfMintCap(before, c))
+		return record(ctx, tx, auditlog.OfMintCap(before, c))
 	})
 }
 

@@ -144,8 +144,8 @@ func literal(text string) string {
 	return "E'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
 }
 
-// auditRights lists what the role at hand could do to rows that must never change, each with how.
-const auditRights = `
+// verifyRights lists what the role at hand could do to rows that must never change, each with how.
+const verifyRights = `
 SELECT format('%s on %s', how, c.relname)
 FROM (` + appendOnly + ` UNION SELECT oid FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relname IN ('ledger_transaction', 'ledger_entry')) guarded
 JOIN pg_class c ON c.oid = guarded.oid
@@ -159,11 +159,11 @@ CROSS JOIN LATERAL (
 ORDER BY 1`
 
 // rights says what the role of this connection could do to the ledger.
-func (a *audit) rights() {
+func (a *verification) rights() {
 	if a.err != nil {
 		return
 	}
-	rows, err := a.tx.Query(a.ctx, auditRights)
+	rows, err := a.tx.Query(a.ctx, verifyRights)
 	if err != nil {
 		a.err = err
 		return

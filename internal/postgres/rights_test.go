@@ -67,7 +67,7 @@ func requireNoRight(t *testing.T, err error, statement string) {
 
 func check(t *testing.T, s *Store, name string) ledger.Check {
 	t.Helper()
-	checks, err := s.Audit(t.Context(), ledger.AuditOptions{})
+	checks, err := s.Verify(t.Context(), ledger.VerifyOptions{})
 	require.NoError(t, err)
 	for _, c := range checks {
 		if c.Name == name {

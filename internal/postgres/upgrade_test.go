@@ -43,16 +43,16 @@ func TestFilledDatabaseUpgrades(t *testing.T) {
 			s, err := Open(t.Context(), Config{URL: app, MaxConns: 4})
 			require.NoError(t, err)
 			t.Cleanup(s.Close)
-			requireAudit(t, s)
+			requireVerified(t, s)
 			old.goesOn(t, s)
-			requireAudit(t, s)
+			requireVerified(t, s)
 		})
 	}
 }
 
-func requireAudit(t *testing.T, s *Store) {
+func requireVerified(t *testing.T, s *Store) {
 	t.Helper()
-	checks, err := s.Audit(t.Context(), ledger.AuditOptions{Prepaid: true})
+	checks, err := s.Verify(t.Context(), ledger.VerifyOptions{Prepaid: true})
 	require.NoError(t, err)
 	for _, c := range checks {
 		require.Truef(t, c.OK(), "%s: want %d, got %d: %s", c.Name, c.Want, c.Got, c.Detail)

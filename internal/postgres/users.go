@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"adnet/internal/account"
+	"adnet/internal/auditlog"
 	"adnet/internal/errs"
-	"adnet/internal/trail"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -38,7 +38,7 @@ func (s *Store) CreateUser(ctx context.Context, u account.User) error {
 		if err != nil {
 			return emailTaken(failure("create user", err))
 		}
-		return record(ctx, tx, trail.OfUser(nil, &u))
+		return record(ctx, tx, auditlog.OfUser(nil, &u))
 	})
 }
 
@@ -71,7 +71,7 @@ func (s *Store) UpdateUser(ctx context.Context, id uuid.UUID, edit func(*account
 		if _, err = tx.Exec(ctx, updateUser, u.ID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion); err != nil {
 			return emailTaken(failure("update user", err))
 		}
-		return record(ctx, tx, trail.OfUser(&before, &u))
+		return record(ctx, tx, auditlog.OfUser(&before, &u))
 	})
 	if err != nil {
 		return account.User{}, err

@@ -92,7 +92,7 @@ func planSizes(t *testing.T, l Ledger) {
 	require.Empty(t, none)
 	applyPoison(t, l, p, 124, 2)
 	require.Equal(t, [][3]int64{{0, 124, 126}}, spans(nextPlan(t, l, 10, everything(p)...)))
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }
 
 // What the caller could not carry out at once is not planned.
@@ -129,7 +129,7 @@ func planSeveral(t *testing.T, l Ledger) {
 	require.Equal(t, [][3]int64{{1, 10, 12}}, spans(third))
 	require.NoError(t, l.Archive.MarkArchived(t.Context(), first.Plan())) // once more, late
 	require.Equal(t, third, nextPlan(t, l, 12, held...))
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }
 
 func planIsStable(t *testing.T, l Ledger) {
@@ -147,7 +147,7 @@ func planIsStable(t *testing.T, l Ledger) {
 	require.Equal(t, [][3]int64{{3, 4, 17}}, spans(next))
 	require.NoError(t, l.Archive.MarkArchived(t.Context(), planned.Plan())) // once more, late
 	require.Equal(t, next, nextPlan(t, l, 1, everything(p)...))
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }
 
 func onePlan(t *testing.T, l Ledger) {
@@ -383,7 +383,7 @@ func roomsRelease(t *testing.T, l Ledger) {
 	all = follow(t, l.Rooms(reserve.RoomOptions{}))
 	all.read()
 	require.Empty(t, all.rooms[c.ID].Released)
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }
 
 func roomsEpochs(t *testing.T, l Ledger) {

@@ -158,7 +158,7 @@ func depositRecords(t *testing.T, l Ledger) {
 	require.Equal(t, d, applyNotice(t, l, refundedTo("pi_1", 20*money.USD), ledger.NoticeReversed).Deposit)
 	require.Equal(t, ledger.DepositRefunded, d.Status())
 	requireCash(t, l, u.ID, 0)
-	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
 }
 
 func sameEventAtOnce(t *testing.T, l Ledger) {
@@ -178,7 +178,7 @@ func sameEventAtOnce(t *testing.T, l Ledger) {
 	require.EqualValues(t, 1, credited.Load())
 	require.EqualValues(t, 9, repeated.Load())
 	requireCash(t, l, u.ID, 7*money.USD)
-	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
 }
 
 func onePaymentSeveralEvents(t *testing.T, l Ledger) {
@@ -198,7 +198,7 @@ func onePaymentSeveralEvents(t *testing.T, l Ledger) {
 	n.Provider, n.Names = ledger.PayPal, []uuid.UUID{u.ID}
 	applyNotice(t, l, n, ledger.NoticeCredited)
 	requireCash(t, l, u.ID, 16*money.USD)
-	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
 }
 
 func runningTotals(t *testing.T, l Ledger) {
@@ -213,7 +213,7 @@ func runningTotals(t *testing.T, l Ledger) {
 	requireCash(t, l, u.ID, 2*money.USD)
 	applyNotice(t, l, refundedTo("pi_1", 99*money.USD), ledger.NoticeReversed) // no more than was paid
 	requireCash(t, l, u.ID, 0)
-	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
 }
 
 func singleRefunds(t *testing.T, l Ledger) {
@@ -226,7 +226,7 @@ func singleRefunds(t *testing.T, l Ledger) {
 	again.EventID = "evt_another" // the same refund in another event is not
 	applyNotice(t, l, again, ledger.NoticeNothing)
 	requireCash(t, l, u.ID, 4*money.USD)
-	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
 }
 
 func refundsAtOnce(t *testing.T, l Ledger) {
@@ -240,7 +240,7 @@ func refundsAtOnce(t *testing.T, l Ledger) {
 		}
 	})
 	requireCash(t, l, u.ID, 6*money.USD)
-	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
 }
 
 func refundFirst(t *testing.T, l Ledger) {
@@ -250,13 +250,13 @@ func refundFirst(t *testing.T, l Ledger) {
 	applyNotice(t, l, refunded("cap_1", "r1", money.USD), ledger.NoticeParked)
 	applyNotice(t, l, refunded("cap_1", "r2", money.USD), ledger.NoticeParked)
 	requireCash(t, l, u.ID, 0)
-	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
 	applyNotice(t, l, paid("pi_1", 10*money.USD, u.ID), ledger.NoticeCredited)
 	requireCash(t, l, u.ID, 6*money.USD)
 	got := applyNotice(t, l, paid("cap_1", 5*money.USD, u.ID), ledger.NoticeCredited)
 	require.Equal(t, 2*money.USD, got.Deposit.Reversed)
 	requireCash(t, l, u.ID, 9*money.USD)
-	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
 }
 
 // refundOfSpent: what was spent and then refunded is owed, by exactly that amount, and no promise is broken.
@@ -271,7 +271,7 @@ func refundOfSpent(t *testing.T, l Ledger) {
 	requireCash(t, l, u.ID, 0)
 	applyNotice(t, l, refundedTo("pi_1", 15_000), ledger.NoticeReversed)
 	requireCash(t, l, u.ID, -15_000)
-	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
 	b = batchOf(partition(0), 2, eventOf(t, c, newID(t), ledger.Impression))
 	b.Prepaid = true
 	effects, err := apply(t.Context(), l.Settler, b)
@@ -279,7 +279,7 @@ func refundOfSpent(t *testing.T, l Ledger) {
 	require.Equal(t, ledger.OverBalance, effects.Applied[0].Outcomes[0].Verdict)
 	applyNotice(t, l, paid("pi_2", 15_000, u.ID), ledger.NoticeCredited) // pays the debt, and buys nothing
 	requireCash(t, l, u.ID, 0)
-	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
 }
 
 func nobodysMoney(t *testing.T, l Ledger) {
@@ -288,7 +288,7 @@ func nobodysMoney(t *testing.T, l Ledger) {
 	require.Zero(t, applyNotice(t, l, n, ledger.NoticeUnattributed).Deposit)
 	n.Names = nil
 	applyNotice(t, l, n, ledger.NoticeUnattributed)
-	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
 	n.Names = []uuid.UUID{newID(t), u.ID} // nothing was kept, so the same event counts once it names somebody
 	result := applyNotice(t, l, n, ledger.NoticeCredited)
 	require.False(t, result.Repeated)
@@ -389,7 +389,7 @@ func anyOrder(t *testing.T, l Ledger) {
 		}
 		requireCash(t, l, u.ID, s.left)
 	}
-	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
 }
 
 func anyOrderAtOnce(t *testing.T, l Ledger) {
@@ -403,7 +403,7 @@ func anyOrderAtOnce(t *testing.T, l Ledger) {
 		})
 		requireCash(t, l, u.ID, s.left)
 	}
-	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
 }
 
 func roomFollowsDeposit(t *testing.T, l Ledger) {
@@ -631,7 +631,7 @@ func statements(t *testing.T, l Ledger) {
 	q.Now = q.Month.Start().Add(-time.Second)
 	_, err = l.Deposits.Statement(t.Context(), q)
 	requireCode(t, err, errs.InvalidRequest)
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }
 
 // closedMonths: whatever is written afterwards, with whatever date, a statement that was handed out stays as it is,
@@ -690,7 +690,7 @@ func closedMonths(t *testing.T, l Ledger) {
 		sum = made.Accounts[0].Closing
 	}
 	require.EqualValues(t, 5*money.USD, sum)
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }
 
 // closesAtOnce: statements that are asked for while money moves, all alike.
@@ -714,7 +714,7 @@ func closesAtOnce(t *testing.T, l Ledger) {
 		require.Equal(t, texts[0], text)
 	}
 	requireCash(t, l, u.ID, 12*money.USD)
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }
 
 func disputes(t *testing.T, l Ledger) {
@@ -730,7 +730,7 @@ func disputes(t *testing.T, l Ledger) {
 	again.EventID = "evt_withdrawn" // the same dispute in another event
 	applyNotice(t, l, again, ledger.NoticeNothing)
 	requireCash(t, l, u.ID, 6*money.USD)
-	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
 
 	won := applyNotice(t, l, disputed("pi_1", "dp_1", 4*money.USD, ledger.NoticeDisputeWon), ledger.NoticeReleased)
 	require.Equal(t, ledger.DepositPaid, won.Deposit.Status())
@@ -753,7 +753,7 @@ func disputes(t *testing.T, l Ledger) {
 	require.Equal(t, lines[3].Transaction, lines[2].Reverses)
 	require.Equal(t, lines[2].Transaction, lines[1].Reverses)
 	require.Equal(t, first.Deposit.AdvertiserID, lines[0].Subject)
-	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
 }
 
 func disputeFirst(t *testing.T, l Ledger) {
@@ -765,7 +765,7 @@ func disputeFirst(t *testing.T, l Ledger) {
 	requireCash(t, l, u.ID, 6*money.USD)
 	applyNotice(t, l, paid("pi_2", 10*money.USD, u.ID), ledger.NoticeCredited)
 	requireCash(t, l, u.ID, 16*money.USD)
-	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
 }
 
 // disputeAndRefund: both take from one payment, and together no more than it.
@@ -779,7 +779,7 @@ func disputeAndRefund(t *testing.T, l Ledger) {
 	requireCash(t, l, u.ID, 0)
 	applyNotice(t, l, disputed("pi_1", "dp_1", 10*money.USD, ledger.NoticeDisputeWon), ledger.NoticeReleased)
 	requireCash(t, l, u.ID, 7*money.USD)
-	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
 }
 
 func parkedDeliveries(t *testing.T, l Ledger) {

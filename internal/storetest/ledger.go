@@ -37,7 +37,7 @@ type Archive interface {
 
 // Accounts answers questions about money.
 type Accounts interface {
-	Audit(ctx context.Context, o ledger.AuditOptions) ([]ledger.Check, error)
+	Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Check, error)
 	AdvertiserBalance(ctx context.Context, id uuid.UUID) (money.Micros, error)
 	DeveloperCredits(ctx context.Context, developer uuid.UUID) (money.Credits, error)
 }
@@ -75,14 +75,14 @@ func RunLedger(t *testing.T, newLedger func(t *testing.T) Ledger) {
 	for _, group := range []struct {
 		name  string
 		cases []ledgerCase
-	}{{"Settle", settleCases}, {"Archive", archiveCases}, {"Rooms", roomCases}, {"Audit", auditCases}, {"Deposits", depositCases}, {"Publishers", publisherCases}} {
+	}{{"Settle", settleCases}, {"Archive", archiveCases}, {"Rooms", roomCases}, {"Audit", verifyCases}, {"Deposits", depositCases}, {"Publishers", publisherCases}} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {
 				t.Run(c.name, func(t *testing.T) { c.run(t, newLedger(t)) })
 			}
 		})
 	}
-	t.Run("AuditFindsDamage", func(t *testing.T) { auditFindsDamage(t, newLedger) })
+	t.Run("VerifyFindsDamage", func(t *testing.T) { verifyFindsDamage(t, newLedger) })
 }
 
 var settleCases = []ledgerCase{
@@ -169,9 +169,9 @@ func priced(t *testing.T, l Ledger, owner account.User, daily, total money.Micro
 	return c
 }
 
-func requireClean(t *testing.T, l Ledger, o ledger.AuditOptions) {
+func requireClean(t *testing.T, l Ledger, o ledger.VerifyOptions) {
 	t.Helper()
-	checks, err := l.Accounts.Audit(t.Context(), o)
+	checks, err := l.Accounts.Verify(t.Context(), o)
 	require.NoError(t, err)
 	require.NotEmpty(t, checks)
 	for _, c := range checks {
@@ -215,7 +215,7 @@ func offsetsMove(t *testing.T, l Ledger) {
 	stored, err := l.Campaigns.Campaign(t.Context(), c.ID)
 	require.NoError(t, err)
 	require.EqualValues(t, 20_000, stored.SpentTotal)
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }
 
 func replayIsFenced(t *testing.T, l Ledger) {
@@ -243,7 +243,7 @@ func replayIsFenced(t *testing.T, l Ledger) {
 	effects, err := apply(t.Context(), l.Settler, batchOf(partition(1), 0, batch.Runs[0].Records...))
 	require.NoError(t, err)
 	require.Equal(t, ledger.Duplicate, effects.Applied[0].Outcomes[0].Verdict)
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }
 
 func oneClaimerWins(t *testing.T, l Ledger) {
@@ -265,7 +265,7 @@ func oneClaimerWins(t *testing.T, l Ledger) {
 		require.EqualValues(t, 3, fenced.Load())
 	}
 	requireOffset(t, l, partition(0), 5)
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }
 
 func claimRefusesNonsense(t *testing.T, l Ledger) {
@@ -304,7 +304,7 @@ func rollbackLeavesNothing(t *testing.T, l Ledger) {
 	plan, err := l.Archive.NextPlan(t.Context(), everything(partition(0)), 10)
 	require.NoError(t, err)
 	require.Empty(t, plan)
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 
 	again, err := apply(t.Context(), l.Settler, batch)
 	require.NoError(t, err)
@@ -455,7 +455,7 @@ func booksInactive(t *testing.T, l Ledger) {
 	effects, err := apply(t.Context(), l.Settler, batchOf(partition(0), 0, e))
 	require.NoError(t, err)
 	require.Equal(t, []ledger.Outcome{{Verdict: ledger.VerdictPaused, Minted: 1}}, effects.Applied[0].Outcomes)
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }
 
 func budgetAtOnce(t *testing.T, l Ledger) {
@@ -489,7 +489,7 @@ func budgetAtOnce(t *testing.T, l Ledger) {
 	credits, err := l.Accounts.DeveloperCredits(t.Context(), developer)
 	require.NoError(t, err)
 	require.EqualValues(t, 2*appliers*rounds*size, credits)
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }
 
 func prepaidBalance(t *testing.T, l Ledger) {
@@ -514,7 +514,7 @@ func prepaidBalance(t *testing.T, l Ledger) {
 	balance, err := l.Accounts.AdvertiserBalance(t.Context(), owner.ID)
 	require.NoError(t, err)
 	require.Zero(t, balance)
-	requireClean(t, l, ledger.AuditOptions{Prepaid: true})
+	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
 }
 
 // pauseGetsThrough keeps a campaign under settlement from several sides and pauses and resumes it again and
@@ -602,7 +602,7 @@ func writeRefuses(t *testing.T, l Ledger) {
 	}
 	_, err = apply(t.Context(), l.Settler, batch) // nothing of all that stayed
 	require.NoError(t, err)
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }
 
 func deadLetters(t *testing.T, l Ledger) {
@@ -618,5 +618,5 @@ func deadLetters(t *testing.T, l Ledger) {
 	require.EqualValues(t, 8, dead[1].Offset)
 	require.Equal(t, "empty", dead[1].Problem)
 	require.Empty(t, dead[1].Raw)
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }

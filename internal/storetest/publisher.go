@@ -86,7 +86,7 @@ func clickNeedsImpression(t *testing.T, l Ledger) {
 	require.Equal(t, []ledger.Verdict{ledger.OK}, verdict(7, other))
 	other.Event.Type = ledger.Click
 	require.Equal(t, []ledger.Verdict{ledger.OK}, verdict(8, other), "the impression is in an earlier batch")
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }
 
 func mintCap(t *testing.T, l Ledger) {
@@ -113,7 +113,7 @@ func mintCap(t *testing.T, l Ledger) {
 	// What was decided is what is kept.
 	plan := nextPlan(t, l, 100, everything(partition(0))...)
 	require.Equal(t, capped, plan[0].Outcomes[7])
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }
 
 // mintCapAtOnce mints for one publisher from several partitions at once: the cap holds to the Credit.
@@ -148,7 +148,7 @@ func mintCapAtOnce(t *testing.T, l Ledger) {
 		sum.Add(d)
 	}
 	require.Equal(t, traffic.PublisherDay{Minted: 26, Capped: 46, Impressions: 72, Invalid: 8}, sum)
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }
 
 func publisherDays(t *testing.T, l Ledger) {
@@ -211,7 +211,7 @@ func inQuarantine(t *testing.T, l Ledger) (c ledger.Quarantine, advertiser uuid.
 	list, err := p.Quarantines(t.Context(), ledger.QuarantineQuery{Developer: developer, Open: true, Limit: 10})
 	require.NoError(t, err)
 	require.Equal(t, []ledger.Quarantine{c}, list)
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 	return c, owner.ID
 }
 
@@ -239,7 +239,7 @@ func quarantineReleased(t *testing.T, l Ledger) {
 	n, err := p.HeldCredits(t.Context(), c.DeveloperID)
 	require.NoError(t, err)
 	require.Zero(t, n)
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }
 
 func quarantineClawedBack(t *testing.T, l Ledger) {
@@ -253,7 +253,7 @@ func quarantineClawedBack(t *testing.T, l Ledger) {
 		requireCredits(t, l, c.DeveloperID, 1)
 		requireCash(t, l, advertiser, -10_000)
 	}
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }
 
 // quarantined opens a case of a publisher.
@@ -307,7 +307,7 @@ func clawbackNames(t *testing.T, l Ledger) {
 	require.NoError(t, err)
 	require.Equal(t, ledger.KindTrafficRefund, lines[0].Kind)
 	require.Equal(t, charges[0], lines[0].Reverses, "the first of them")
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }
 
 // clawbackReopens spends a campaign's budgets on traffic that is clawed back: they can be spent again, of the day that
@@ -333,14 +333,14 @@ func clawbackReopens(t *testing.T, l Ledger) {
 	require.NoError(t, err)
 	_, err = publishersOf(t, l).EndQuarantine(t.Context(), decide(t, c, ledger.QuarantineClawback))
 	require.NoError(t, err)
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 	room, after, err := roomOf(t, l, k.ID)
 	require.NoError(t, err)
 	require.EqualValues(t, 30_000, room.Total)
 	require.Greater(t, after, before, "the nodes are told")
 	require.Equal(t, []money.Micros{10_000, 10_000, 0}, charges(7, at(other, 0), at(other, 0), at(other, 0)), "two of the day's three came back")
 	require.Equal(t, []money.Micros{10_000, 0}, charges(10, at(other, 1), at(other, 1)), "and one of the next day's, and of the total")
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }
 
 // roomOf is a campaign's room and its version.
@@ -380,7 +380,7 @@ func clawbackUnderLoad(t *testing.T, l Ledger) {
 			require.NoError(t, err)
 		}
 	})
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }
 
 func quarantineOnce(t *testing.T, l Ledger) {
@@ -428,5 +428,5 @@ func quarantineEndsUnderLoad(t *testing.T, l Ledger) {
 		}
 	})
 	requireCredits(t, l, developer, appliers*rounds)
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }

@@ -81,7 +81,7 @@ func droppedDay(t *testing.T, l Ledger, r Retention) {
 	require.Equal(t, cut.Horizon, did.Horizon)
 	require.Empty(t, did.Days)
 	require.Equal(t, []ledger.Verdict{ledger.VerdictExpired}, verdict(10, old))
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }
 
 func auctionOn(t *testing.T, at time.Time) uuid.UUID {
@@ -114,7 +114,7 @@ func sumsSurvive(t *testing.T, l Ledger, r Retention) {
 	did, err := r.Retain(t.Context(), cut, false)
 	require.NoError(t, err)
 	require.Equal(t, would, did)
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 	totals, err := l.Archive.ArchivedTotals(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, h.totals, totals)
@@ -124,7 +124,7 @@ func sumsSurvive(t *testing.T, l Ledger, r Retention) {
 	for range 5 {
 		h.step()
 	}
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }
 
 func letterLife(t *testing.T, l Ledger, letters Letters) {
@@ -161,5 +161,5 @@ func letterLife(t *testing.T, l Ledger, letters Letters) {
 	require.False(t, all[0].SentAt.IsZero())
 	_, err = letters.StartReplay(t.Context(), partition(0), 7, "you", true)
 	require.NoError(t, err)
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }

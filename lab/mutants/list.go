@@ -84,7 +84,7 @@ var mutants = []mutant{
 	{
 		name: "audit-notice", protects: "what a payment provider tells is in the audit log",
 		file: "internal/postgres/deposits.go",
-		old:  "record(ctx, tx, trail.OfNotice(n, effects))", new: "error(nil)",
+		old:  "record(ctx, tx, auditlog.OfNotice(n, effects))", new: "error(nil)",
 		tests: []string{"./internal/postgres"}, run: "Operations", servers: []string{postgres},
 	},
 	{

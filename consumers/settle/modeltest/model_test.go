@@ -156,7 +156,7 @@ func (w *world) history(r *rapid.T) {
 		"money": h.do(h.notice), "quarantine": h.do(h.quarantine), "mint cap": h.do(h.ownCap), "next day": h.do(h.midnight),
 	})
 	h.settle(plan{worker: 0, parts: []int{0, 1, 2}, records: 1 << 20})
-	checks, err := w.db.Audit(w.t.Context(), ledger.AuditOptions{Prepaid: w.prepaid})
+	checks, err := w.db.Verify(w.t.Context(), ledger.VerifyOptions{Prepaid: w.prepaid})
 	require.NoError(h, err)
 	for _, c := range checks {
 		require.Truef(h, c.OK(), "%s: want %d, got %d: %s", c.Name, c.Want, c.Got, c.Detail)

@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	auditSums = `SELECT coalesce(sum(amount), 0)::bigint FROM ledger_entry WHERE asset = $1`
+	verifySums = `SELECT coalesce(sum(amount), 0)::bigint FROM ledger_entry WHERE asset = $1`
 
-	auditMoved = `
+	verifyMoved = `
 SELECT coalesce(sum(e.amount), 0)::bigint FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id
 WHERE t.kind = $1 AND e.asset = $2 AND e.amount > 0`
 
-	auditDays   = `SELECT coalesce(sum(amount), 0)::bigint FROM campaign_spend`
-	auditTotals = `SELECT coalesce(sum(spent), 0)::bigint FROM campaign_total`
-	auditMarks  = `SELECT count(*), count(*) FILTER (WHERE event_type = $1) FROM billed_event`
-	auditDead   = `SELECT count(*) FROM dlq`
+	verifyDays   = `SELECT coalesce(sum(amount), 0)::bigint FROM campaign_spend`
+	verifyTotals = `SELECT coalesce(sum(spent), 0)::bigint FROM campaign_total`
+	verifyMarks  = `SELECT count(*), count(*) FILTER (WHERE event_type = $1) FROM billed_event`
+	verifyDead   = `SELECT count(*) FROM dlq`
 
-	auditApplied = `SELECT stream, partition, first_offset, next_offset, outcomes FROM applied_batch ORDER BY 1, 2, 3`
+	verifyApplied = `SELECT stream, partition, first_offset, next_offset, outcomes FROM applied_batch ORDER BY 1, 2, 3`
 
 	archivedRanges = `
 SELECT b.stream, b.partition, b.first_offset, b.next_offset, b.outcomes
@@ -31,27 +31,27 @@ FROM applied_batch b JOIN archive_progress a USING (stream, partition) WHERE b.n
 )
 
 // A counted check names what it looks at, one row each (everything), and says which rows break the promise.
-const auditCounted = `
+const verifyCounted = `
 WITH everything (what, bad) AS (%s)
 SELECT count(*), count(*) FILTER (WHERE bad),
 	coalesce((SELECT string_agg(what, '; ') FROM (SELECT what FROM everything WHERE bad ORDER BY what LIMIT 3) offenders), '')
 FROM everything`
 
 const (
-	auditTransactions = `
+	verifyTransactions = `
 SELECT coalesce(t.id, e.transaction_id)::text, t.id IS NULL OR e.balanced IS NOT TRUE
 FROM ledger_transaction t FULL JOIN (
 	SELECT transaction_id, bool_and(total = 0) AS balanced FROM (
 		SELECT transaction_id, asset, sum(amount) AS total FROM ledger_entry GROUP BY 1, 2) sums
 	GROUP BY 1) e ON e.transaction_id = t.id`
 
-	auditBalances = `
+	verifyBalances = `
 SELECT format('%s %s: balance %s, entries %s', coalesce(b.account, e.account), coalesce(b.asset, e.asset), coalesce(b.amount, 0), coalesce(e.total, 0)),
 	coalesce(b.amount, 0) <> coalesce(e.total, 0)
 FROM balance b FULL JOIN (SELECT account, asset, sum(amount) AS total FROM ledger_entry GROUP BY 1, 2) e
 	ON e.account = b.account AND e.asset = b.asset`
 
-	auditCampaigns = `
+	verifyCampaigns = `
 SELECT format('campaign %s: ledger %s, days %s, total %s', id, sum(ledger), sum(days), sum(total)),
 	sum(ledger) <> sum(days) OR sum(days) <> sum(total)
 FROM (
@@ -61,16 +61,16 @@ FROM (
 	UNION ALL SELECT campaign_id, 0, 0, spent FROM campaign_total
 ) parts GROUP BY id`
 
-	auditDailyBudget = `
+	verifyDailyBudget = `
 SELECT format('campaign %s day %s: spent %s of %s', campaign_id, day, amount - refunded, daily_budget), coalesce(amount - refunded > daily_budget, false)
 FROM campaign_spend`
 
-	auditTotalBudget = `
+	verifyTotalBudget = `
 SELECT format('campaign %s: spent %s of %s', campaign_id, spent - refunded, total_budget), coalesce(spent - refunded > total_budget, false)
 FROM campaign_total`
 
 	// Sums of earlier builds (quarantine_charge) name no transaction.
-	auditClawbacks = `
+	verifyClawbacks = `
 SELECT format('%s %s: moves %s, names %s', t.kind, t.id, e.amount, coalesce(l.named, 0) + coalesce(q.amount, 0)),
 	e.amount <> coalesce(l.named, 0) + coalesce(q.amount, 0)
 FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id AND e.amount > 0
@@ -78,49 +78,49 @@ LEFT JOIN (SELECT transaction_id, sum(amount) AS named FROM ledger_reversal GROU
 LEFT JOIN quarantine_charge q ON t.kind = 'traffic_refund' AND q.quarantine_id::text = t.ref AND q.campaign_id = t.subject
 WHERE t.kind IN ('mint_clawback', 'traffic_refund')`
 
-	auditReversed = `
+	verifyReversed = `
 SELECT format('%s: moved %s, taken back %s', r.reverses, e.amount, r.back), e.amount IS NULL OR r.back > e.amount
 FROM (SELECT reverses, sum(amount) AS back FROM ledger_reversal GROUP BY 1) r
 LEFT JOIN ledger_entry e ON e.transaction_id = r.reverses AND e.amount > 0`
 
-	auditReopened = `SELECT coalesce(sum(refunded), 0)::bigint FROM campaign_total`
+	verifyReopened = `SELECT coalesce(sum(refunded), 0)::bigint FROM campaign_total`
 
-	auditPrepaid = `
+	verifyPrepaid = `
 SELECT format('%s: %s, given back %s', b.account, b.amount, coalesce(r.back, 0)), b.amount + coalesce(r.back, 0) < 0
 FROM balance b LEFT JOIN (
 	SELECT e.account, -sum(e.amount) AS back FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id
 	WHERE t.kind IN ('refund', 'dispute', 'dispute_won') AND e.asset = 'USD' GROUP BY 1) r ON r.account = b.account
 WHERE b.asset = 'USD' AND b.account LIKE 'advertiser:%'`
 
-	auditPayments = `SELECT coalesce(sum(paid - reversed), 0)::bigint FROM payment`
-	auditDeposits = `SELECT coalesce(-sum(amount), 0)::bigint FROM ledger_entry WHERE account = $1 AND asset = 'USD'`
+	verifyPayments = `SELECT coalesce(sum(paid - reversed), 0)::bigint FROM payment`
+	verifyDeposits = `SELECT coalesce(-sum(amount), 0)::bigint FROM ledger_entry WHERE account = $1 AND asset = 'USD'`
 
-	auditGaps = `
+	verifyGaps = `
 SELECT format('%s/%s: %s follows %s', stream, partition, first_offset, before), coalesce(first_offset <> before, false)
 FROM (SELECT stream, partition, first_offset, lag(next_offset) OVER (PARTITION BY stream, partition ORDER BY first_offset) AS before
 	FROM applied_batch) ranges`
 
-	auditOffsets = `
+	verifyOffsets = `
 SELECT format('%s/%s: applied to %s, stored %s', coalesce(o.stream, b.stream), coalesce(o.partition, b.partition), b.applied, o.next_offset),
 	o.next_offset IS DISTINCT FROM b.applied
 FROM consumer_offset o FULL JOIN (SELECT stream, partition, max(next_offset) AS applied FROM applied_batch GROUP BY 1, 2) b
 	ON b.stream = o.stream AND b.partition = o.partition`
 
-	auditArchive = `
+	verifyArchive = `
 SELECT format('%s/%s: archived or planned to %s, applied to %s', a.stream, a.partition, coalesce(a.planned_to, a.archived_next), o.next_offset),
 	coalesce(coalesce(a.planned_to, a.archived_next) > o.next_offset, true)
 FROM archive_progress a LEFT JOIN consumer_offset o ON o.stream = a.stream AND o.partition = a.partition`
 )
 
-// Audit compares the promises that the database alone can answer, in one snapshot, so settlement may go on
+// Verify compares the promises that the database alone can answer, in one snapshot, so settlement may go on
 // meanwhile. It reads every row of the ledger and is meant for verification, not for a timer.
-func (s *Store) Audit(ctx context.Context, o ledger.AuditOptions) ([]ledger.Check, error) {
+func (s *Store) Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Check, error) {
 	var checks []ledger.Check
 	err := s.snapshot(ctx, func(tx pgx.Tx) (err error) {
-		checks, err = (&audit{ctx: ctx, tx: tx, opts: o}).run()
+		checks, err = (&verification{ctx: ctx, tx: tx, opts: o}).run()
 		return err
 	})
-	return checks, failure("audit", err)
+	return checks, failure("verify", err)
 }
 
 // ArchivedTotals sums what was marked as archived; the analytics store must count the same.
@@ -138,70 +138,70 @@ func (s *Store) snapshot(ctx context.Context, fn func(pgx.Tx) error) error {
 	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, fn)
 }
 
-// audit is one run. The first error stops it.
-type audit struct {
+// verification is one run. The first error stops it.
+type verification struct {
 	ctx    context.Context
 	tx     pgx.Tx
-	opts   ledger.AuditOptions
+	opts   ledger.VerifyOptions
 	checks []ledger.Check
 	err    error
 }
 
-func (a *audit) run() ([]ledger.Check, error) {
-	a.equal(ledger.CheckSumUSD, 0, a.number(auditSums, string(ledger.USD)))
-	a.equal(ledger.CheckSumCredit, 0, a.number(auditSums, string(ledger.Credit)))
-	a.all(ledger.CheckTransactions, auditTransactions)
-	a.all(ledger.CheckBalances, auditBalances)
+func (a *verification) run() ([]ledger.Check, error) {
+	a.equal(ledger.CheckSumUSD, 0, a.number(verifySums, string(ledger.USD)))
+	a.equal(ledger.CheckSumCredit, 0, a.number(verifySums, string(ledger.Credit)))
+	a.all(ledger.CheckTransactions, verifyTransactions)
+	a.all(ledger.CheckBalances, verifyBalances)
 	a.chains()
 	a.rights()
-	a.equal(ledger.CheckDeposits, a.number(auditPayments), a.number(auditDeposits, string(ledger.Deposits)))
+	a.equal(ledger.CheckDeposits, a.number(verifyPayments), a.number(verifyDeposits, string(ledger.Deposits)))
 	a.verdicts()
-	a.all(ledger.CheckCampaigns, auditCampaigns)
-	a.none(ledger.CheckDailyBudget, auditDailyBudget)
-	a.none(ledger.CheckTotalBudget, auditTotalBudget)
-	a.all(ledger.CheckClawbacks, auditClawbacks)
-	a.none(ledger.CheckReversed, auditReversed)
-	a.equal(ledger.CheckReopened, a.number(auditMoved, string(ledger.KindTrafficRefund), string(ledger.USD)), a.number(auditReopened))
+	a.all(ledger.CheckCampaigns, verifyCampaigns)
+	a.none(ledger.CheckDailyBudget, verifyDailyBudget)
+	a.none(ledger.CheckTotalBudget, verifyTotalBudget)
+	a.all(ledger.CheckClawbacks, verifyClawbacks)
+	a.none(ledger.CheckReversed, verifyReversed)
+	a.equal(ledger.CheckReopened, a.number(verifyMoved, string(ledger.KindTrafficRefund), string(ledger.USD)), a.number(verifyReopened))
 	if a.opts.Prepaid {
-		a.none(ledger.CheckPrepaid, auditPrepaid)
+		a.none(ledger.CheckPrepaid, verifyPrepaid)
 	}
-	a.none(ledger.CheckGaps, auditGaps)
-	a.all(ledger.CheckOffsets, auditOffsets)
-	a.all(ledger.CheckArchive, auditArchive)
+	a.none(ledger.CheckGaps, verifyGaps)
+	a.all(ledger.CheckOffsets, verifyOffsets)
+	a.all(ledger.CheckArchive, verifyArchive)
 	return a.checks, a.err
 }
 
 // verdicts compares the sums of the applied outcomes with the ledger and with the marks.
-func (a *audit) verdicts() {
+func (a *verification) verdicts() {
 	var applied applied
 	if a.err == nil {
-		a.err = applied.read(a.ctx, a.tx, auditApplied)
+		a.err = applied.read(a.ctx, a.tx, verifyApplied)
 	}
-	charged := a.number(auditMoved, string(ledger.KindCharge), string(ledger.USD))
-	minted := a.number(auditMoved, string(ledger.KindMint), string(ledger.Credit))
+	charged := a.number(verifyMoved, string(ledger.KindCharge), string(ledger.USD))
+	minted := a.number(verifyMoved, string(ledger.KindMint), string(ledger.Credit))
 	var marks, impressions int64
 	if a.err == nil {
-		a.err = a.tx.QueryRow(a.ctx, auditMarks, string(ledger.Impression)).Scan(&marks, &impressions)
+		a.err = a.tx.QueryRow(a.ctx, verifyMarks, string(ledger.Impression)).Scan(&marks, &impressions)
 	}
 	marks, impressions = marks+applied.pruned[ledger.PrunedMarks], impressions+applied.pruned[ledger.PrunedImpressions]
 	t := &applied.totals
 	a.checks = append(a.checks, ledger.Check{Name: ledger.CheckRecords, Want: applied.claimed, Got: t.Rows, Detail: applied.damaged})
 	a.equal(ledger.CheckChargeVerdicts, int64(t.Charge), charged)
-	a.equal(ledger.CheckChargeDays, charged, a.number(auditDays))
-	a.equal(ledger.CheckChargeTotals, charged, a.number(auditTotals))
+	a.equal(ledger.CheckChargeDays, charged, a.number(verifyDays))
+	a.equal(ledger.CheckChargeTotals, charged, a.number(verifyTotals))
 	a.equal(ledger.CheckChargedOK, applied.tally.Charged, applied.tally.ChargedOK)
 	a.equal(ledger.CheckChargedUnique, applied.tally.Charged, min(applied.tally.Charged, marks))
 	a.equal(ledger.CheckMinted, int64(t.Minted), minted)
 	a.equal(ledger.CheckMintedUnique, applied.tally.Minting, min(applied.tally.Minting, impressions))
 	a.equal(ledger.CheckMarks, t.Marked(), marks)
-	a.equal(ledger.CheckDead, t.ByVerdict[ledger.Poison], a.number(auditDead)+applied.pruned[ledger.PrunedDead])
+	a.equal(ledger.CheckDead, t.ByVerdict[ledger.Poison], a.number(verifyDead)+applied.pruned[ledger.PrunedDead])
 }
 
-func (a *audit) equal(name string, want, got int64) {
+func (a *verification) equal(name string, want, got int64) {
 	a.checks = append(a.checks, ledger.Check{Name: name, Want: want, Got: got})
 }
 
-func (a *audit) number(sql string, args ...any) int64 {
+func (a *verification) number(sql string, args ...any) int64 {
 	var n int64
 	if a.err == nil {
 		a.err = a.tx.QueryRow(a.ctx, sql, args...).Scan(&n)
@@ -210,20 +210,20 @@ func (a *audit) number(sql string, args ...any) int64 {
 }
 
 // all wants every row of everything to keep the promise.
-func (a *audit) all(name, everything string) {
+func (a *verification) all(name, everything string) {
 	rows, bad, detail := a.counted(everything)
 	a.checks = append(a.checks, ledger.Check{Name: name, Want: rows, Got: rows - bad, Detail: detail})
 }
 
 // none wants no row of everything to break it.
-func (a *audit) none(name, everything string) {
+func (a *verification) none(name, everything string) {
 	_, bad, detail := a.counted(everything)
 	a.checks = append(a.checks, ledger.Check{Name: name, Got: bad, Detail: detail})
 }
 
-func (a *audit) counted(everything string) (rows, bad int64, detail string) {
+func (a *verification) counted(everything string) (rows, bad int64, detail string) {
 	if a.err == nil {
-		sql := strings.Replace(auditCounted, "%s", everything, 1)
+		sql := strings.Replace(verifyCounted, "%s", everything, 1)
 		a.err = a.tx.QueryRow(a.ctx, sql).Scan(&rows, &bad, &detail)
 	}
 	return rows, bad, detail

@@ -13,11 +13,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// Audit compares the promises that the store alone can answer, under the names that the database's audit uses.
-func (s *Store) Audit(_ context.Context, o ledger.AuditOptions) ([]ledger.Check, error) {
+// Verify compares the promises that the store alone can answer, under the names that the database's Verify uses.
+func (s *Store) Verify(_ context.Context, o ledger.VerifyOptions) ([]ledger.Check, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a := audit{l: &s.ledger, p: &s.payments}
+	a := verification{l: &s.ledger, p: &s.payments}
 	a.entries()
 	a.deposits()
 	a.verdicts()
@@ -31,8 +31,8 @@ func (s *Store) Audit(_ context.Context, o ledger.AuditOptions) ([]ledger.Check,
 	return a.checks, nil
 }
 
-// audit is one run; the store's mutex is held.
-type audit struct {
+// verification is one run; the store's mutex is held.
+type verification struct {
 	l       *ledgerState
 	p       *depositState
 	charged map[uuid.UUID]int64 // by campaign, from the entries
@@ -59,19 +59,19 @@ func (p *promise) detail() string {
 	return strings.Join(p.offenders[:min(3, len(p.offenders))], "; ")
 }
 
-func (a *audit) equal(name string, want, got int64) {
+func (a *verification) equal(name string, want, got int64) {
 	a.checks = append(a.checks, ledger.Check{Name: name, Want: want, Got: got})
 }
 
-func (a *audit) all(name string, p promise) {
+func (a *verification) all(name string, p promise) {
 	a.checks = append(a.checks, ledger.Check{Name: name, Want: p.rows, Got: p.rows - p.bad, Detail: p.detail()})
 }
 
-func (a *audit) none(name string, p promise) {
+func (a *verification) none(name string, p promise) {
 	a.checks = append(a.checks, ledger.Check{Name: name, Got: p.bad, Detail: p.detail()})
 }
 
-func (a *audit) entries() {
+func (a *verification) entries() {
 	sums, accounts := make(map[ledger.Asset]int64), make(map[side]int64)
 	var transactions, balances promise
 	a.charged = make(map[uuid.UUID]int64)
@@ -103,7 +103,7 @@ func (a *audit) entries() {
 	a.checks = append(a.checks, a.l.chains())
 }
 
-func (a *audit) verdicts() {
+func (a *verification) verdicts() {
 	totals, tally := ledger.Totals{ByVerdict: make(map[ledger.Verdict]int64)}, ledger.Tally{}
 	var claimed int64
 	for _, ranges := range a.l.applied {
@@ -144,7 +144,7 @@ func (a *audit) verdicts() {
 	a.equal(ledger.CheckDead, totals.ByVerdict[ledger.Poison], int64(len(a.l.dead))+a.l.pruned[ledger.PrunedDead])
 }
 
-func (a *audit) campaigns() {
+func (a *verification) campaigns() {
 	days := make(map[uuid.UUID]money.Micros)
 	ids := make(map[uuid.UUID]struct{})
 	for key, day := range a.l.spend {
@@ -166,7 +166,7 @@ func (a *audit) campaigns() {
 	a.all(ledger.CheckCampaigns, p)
 }
 
-func (a *audit) budgets() {
+func (a *verification) budgets() {
 	var daily, total promise
 	for key, day := range a.l.spend {
 		daily.look(day.net() > day.budget, "campaign %s day %d: spent %d of %d", key.campaign, key.day, int64(day.net()), int64(day.budget))
@@ -179,7 +179,7 @@ func (a *audit) budgets() {
 }
 
 // clawbacks looks at what was taken back of what.
-func (a *audit) clawbacks() {
+func (a *verification) clawbacks() {
 	named, back, moved := make(map[uuid.UUID]int64), make(map[uuid.UUID]int64), make(map[uuid.UUID]int64)
 	for _, r := range a.l.publishers.taken {
 		named[r.Transaction] += r.Amount
@@ -210,7 +210,7 @@ func (a *audit) clawbacks() {
 	a.equal(ledger.CheckReopened, refunds, reopened)
 }
 
-func (a *audit) prepaid() {
+func (a *verification) prepaid() {
 	var p promise
 	back := make(map[ledger.Account]int64) // given back by providers: only this may take a balance below zero
 	for i := range a.l.transactions {
@@ -229,7 +229,7 @@ func (a *audit) prepaid() {
 }
 
 // deposits compares the ledger's deposits with what the providers reported.
-func (a *audit) deposits() {
+func (a *verification) deposits() {
 	var reported, booked int64
 	for _, book := range a.p.payments {
 		reported += int64(book.Paid - book.Reversed)
@@ -244,7 +244,7 @@ func (a *audit) deposits() {
 	a.equal(ledger.CheckDeposits, reported, booked)
 }
 
-func (a *audit) ranges() {
+func (a *verification) ranges() {
 	var gaps, offsets, archive promise
 	ends := make(map[stream.Partition]int64)
 	for p, ranges := range a.l.applied {

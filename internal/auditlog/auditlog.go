@@ -1,9 +1,9 @@
-// Package trail is the audit log: who changed what. It has the entry, the actor (carried by the context from the
+// Package auditlog is the audit log: who changed what. It has the entry, the actor (carried by the context from the
 // edge to the store), and how two states of a thing become a list of changed fields.
 //
 // Contract: stores write the entry of a change in the transaction of the change, so there is no change without
 // its entry and no entry without its change. Entries hold no secret.
-package trail
+package auditlog
 
 import (
 	"context"

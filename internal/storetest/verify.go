@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var auditCases = []ledgerCase{
-	{"CleanWhenEmpty", func(t *testing.T, l Ledger) { requireClean(t, l, ledger.AuditOptions{Prepaid: true}) }},
+var verifyCases = []ledgerCase{
+	{"CleanWhenEmpty", func(t *testing.T, l Ledger) { requireClean(t, l, ledger.VerifyOptions{Prepaid: true}) }},
 	{"CleanAfterRandomHistory1", randomHistory(1)},
 	{"CleanAfterRandomHistory2", randomHistory(2)},
 	{"CleanAfterRandomHistory3", randomHistory(3)},
@@ -166,7 +166,7 @@ func randomHistory(seed uint64) func(t *testing.T, l Ledger) {
 		for range 30 {
 			h.step()
 		}
-		requireClean(t, l, ledger.AuditOptions{Prepaid: prepaid})
+		requireClean(t, l, ledger.VerifyOptions{Prepaid: prepaid})
 		require.Positive(t, h.totals.Charge, "a history without charges proves nothing")
 		for p := range h.next {
 			for h.archive(partition(int32(p)), 50) {
@@ -175,7 +175,7 @@ func randomHistory(seed uint64) func(t *testing.T, l Ledger) {
 		got, err := l.Archive.ArchivedTotals(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, h.totals, got)
-		requireClean(t, l, ledger.AuditOptions{Prepaid: prepaid})
+		requireClean(t, l, ledger.VerifyOptions{Prepaid: prepaid})
 	}
 }
 
@@ -192,14 +192,14 @@ func budgetLowered(t *testing.T, l Ledger) {
 	effects, err := apply(t.Context(), l.Settler, batchOf(partition(0), 1, eventOf(t, c, newID(t), ledger.Impression)))
 	require.NoError(t, err)
 	require.Equal(t, ledger.OverBudget, effects.Applied[0].Outcomes[0].Verdict)
-	requireClean(t, l, ledger.AuditOptions{})
+	requireClean(t, l, ledger.VerifyOptions{})
 }
 
-// auditFindsDamage breaks every promise once. A check without its damage is an error too: a check that
+// verifyFindsDamage breaks every promise once. A check without its damage is an error too: a check that
 // cannot fail proves nothing.
-func auditFindsDamage(t *testing.T, newLedger func(t *testing.T) Ledger) {
-	options := ledger.AuditOptions{Prepaid: true}
-	checks, err := newLedger(t).Accounts.Audit(t.Context(), options)
+func verifyFindsDamage(t *testing.T, newLedger func(t *testing.T) Ledger) {
+	options := ledger.VerifyOptions{Prepaid: true}
+	checks, err := newLedger(t).Accounts.Verify(t.Context(), options)
 	require.NoError(t, err)
 	for _, check := range checks {
 		t.Run(check.Name, func(t *testing.T) {
@@ -213,7 +213,7 @@ func auditFindsDamage(t *testing.T, newLedger func(t *testing.T) Ledger) {
 			damage := l.Corrupt[check.Name]
 			require.NotNil(t, damage, "no damage is known for this check")
 			require.NoError(t, damage(t.Context()))
-			after, err := l.Accounts.Audit(t.Context(), options)
+			after, err := l.Accounts.Verify(t.Context(), options)
 			require.NoError(t, err)
 			for _, c := range after {
 				if c.Name == check.Name {

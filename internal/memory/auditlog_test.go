@@ -14,7 +14,7 @@ import (
 func TestOperationsConformance(t *testing.T) {
 	storetest.RunOperations(t, func(t *testing.T) storetest.Operations {
 		s := New(time.Now)
-		return storetest.Operations{Stores: storesOf(s), Trail: s, Keys: s}
+		return storetest.Operations{Stores: storesOf(s), AuditLog: s, Keys: s}
 	})
 }
 

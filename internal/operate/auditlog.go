@@ -6,9 +6,9 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"adnet/internal/auditlog"
 	"adnet/internal/cli"
 	"adnet/internal/postgres"
-	"adnet/internal/trail"
 
 	"github.com/google/uuid"
 )
@@ -28,7 +28,7 @@ type AuditLog struct {
 
 // Run lists entries, newest first.
 func (c *AuditLog) Run(p cli.Process) error {
-	q := trail.Query{TargetKind: c.Kind, TargetID: c.Target, Before: c.Before, Limit: c.Limit}
+	q := auditlog.Query{TargetKind: c.Kind, TargetID: c.Target, Before: c.Before, Limit: c.Limit}
 	var err error
 	for _, id := range []struct {
 		text string

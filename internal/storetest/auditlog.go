@@ -8,30 +8,30 @@ import (
 	"time"
 
 	"adnet/internal/account"
+	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/once"
 	"adnet/internal/traffic"
-	"adnet/internal/trail"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 )
 
-// Trail is the audit log of a store.
-type Trail interface {
-	AuditLog(ctx context.Context, q trail.Query) ([]trail.Entry, error)
-	RecordAudit(ctx context.Context, e trail.Entry) error
+// AuditLog is the audit log of a store.
+type AuditLog interface {
+	AuditLog(ctx context.Context, q auditlog.Query) ([]auditlog.Entry, error)
+	RecordAudit(ctx context.Context, e auditlog.Entry) error
 }
 
 // Operations is the side of a store that operators and careful callers see, on a store that is empty.
 type Operations struct {
 	Stores
-	Trail Trail
-	Keys  once.Store
+	AuditLog AuditLog
+	Keys     once.Store
 }
 
 // RunOperations runs the cases of the audit log and of idempotency keys.
@@ -45,25 +45,25 @@ func RunOperations(t *testing.T, newStore func(t *testing.T) Operations) {
 	}
 }
 
-var actor = trail.Actor{
-	AccountID: uuid.MustParse("0197a5f0-0000-7000-8000-000000000001"), Role: "admin", Via: trail.API, Network: "192.0.2.0/24",
+var actor = auditlog.Actor{
+	AccountID: uuid.MustParse("0197a5f0-0000-7000-8000-000000000001"), Role: "admin", Via: auditlog.API, Network: "192.0.2.0/24",
 	Action: "PATCH /api/campaigns/:id", RequestID: "r1",
 }
 
-func entries(t *testing.T, o Operations, q trail.Query) []trail.Entry {
+func entries(t *testing.T, o Operations, q auditlog.Query) []auditlog.Entry {
 	t.Helper()
 	if q.Limit == 0 {
 		q.Limit = 500
 	}
-	list, err := o.Trail.AuditLog(t.Context(), q)
+	list, err := o.AuditLog.AuditLog(t.Context(), q)
 	require.NoError(t, err)
 	return list
 }
 
 func everyChange(t *testing.T, o Operations) {
-	ctx := trail.With(t.Context(), actor)
+	ctx := auditlog.With(t.Context(), actor)
 	u := AddUser(t, o.Stores)
-	require.Equal(t, trail.System, entries(t, o, trail.Query{})[0].Actor.Via)
+	require.Equal(t, auditlog.System, entries(t, o, auditlog.Query{})[0].Actor.Via)
 	c, err := o.Campaigns.CreateCampaign(ctx, campaign.NewCampaign{Campaign: NewCampaign(t, u.ID), Admit: func(bool) campaign.Status { return campaign.Active }})
 	require.NoError(t, err)
 	_, err = o.Campaigns.UpdateCampaign(ctx, c.ID, func(c *campaign.Campaign) error { c.Status, c.DailyBudget = campaign.Paused, 7_000_000; return nil })
@@ -75,7 +75,7 @@ func everyChange(t *testing.T, o Operations) {
 	_, err = o.Users.UpdateUser(ctx, u.ID, func(u *account.User) error { u.Disabled, u.PasswordHash = true, "$argon2id$y"; return nil })
 	require.NoError(t, err)
 
-	list := entries(t, o, trail.Query{})
+	list := entries(t, o, auditlog.Query{})
 	kinds := make([]string, len(list))
 	for i, e := range list {
 		kinds[len(list)-1-i] = e.TargetKind
@@ -88,13 +88,13 @@ func everyChange(t *testing.T, o Operations) {
 		}
 	}
 	require.Equal(t, []string{"user", "campaign", "campaign", "key", "key", "user"}, kinds)
-	require.Equal(t, map[string]trail.Change{
+	require.Equal(t, map[string]auditlog.Change{
 		"status": {Before: "active", After: "paused"}, "daily_budget": {Before: 50.0, After: 7.0},
 	}, list[3].Changes)
 	require.Nil(t, list[4].Changes["status"].Before, "a creation has nothing before")
 	require.Equal(t, "active", list[4].Changes["status"].After)
-	require.Equal(t, map[string]trail.Change{"revoked": {Before: false, After: true}}, list[1].Changes)
-	require.Equal(t, map[string]trail.Change{
+	require.Equal(t, map[string]auditlog.Change{"revoked": {Before: false, After: true}}, list[1].Changes)
+	require.Equal(t, map[string]auditlog.Change{
 		"disabled": {Before: false, After: true}, "password": {Before: "(secret)", After: "(changed)"},
 	}, list[0].Changes)
 }
@@ -102,7 +102,7 @@ func everyChange(t *testing.T, o Operations) {
 func noChange(t *testing.T, o Operations) {
 	u := AddUser(t, o.Stores)
 	c := AddCampaign(t, o.Stores, u.ID, campaign.Active)
-	before := len(entries(t, o, trail.Query{}))
+	before := len(entries(t, o, auditlog.Query{}))
 	_, err := o.Campaigns.UpdateCampaign(t.Context(), c.ID, func(*campaign.Campaign) error { return nil })
 	require.NoError(t, err)
 	_, err = o.Campaigns.UpdateCampaign(t.Context(), c.ID, func(c *campaign.Campaign) error {
@@ -112,31 +112,31 @@ func noChange(t *testing.T, o Operations) {
 	require.Error(t, err)
 	require.Error(t, o.Users.CreateUser(t.Context(), u), "exists")
 	require.Error(t, o.Stores.Keys.RevokeKey(t.Context(), u.ID, newID(t), time.Now()))
-	require.Len(t, entries(t, o, trail.Query{}), before)
+	require.Len(t, entries(t, o, auditlog.Query{}), before)
 }
 
 // moneyEntries are those of what administrators and payment providers do. What changes nothing leaves none.
 func moneyEntries(t *testing.T, o Operations) {
 	u := AddUser(t, o.Stores)
-	p, pays := o.Trail.(Publishers), o.Trail.(Deposits)
-	ctx := trail.With(t.Context(), actor)
-	newest := func() trail.Entry { return entries(t, o, trail.Query{Limit: 1})[0] }
-	requireNew := func(before int, kind, id string) trail.Entry {
+	p, pays := o.AuditLog.(Publishers), o.AuditLog.(Deposits)
+	ctx := auditlog.With(t.Context(), actor)
+	newest := func() auditlog.Entry { return entries(t, o, auditlog.Query{Limit: 1})[0] }
+	requireNew := func(before int, kind, id string) auditlog.Entry {
 		t.Helper()
-		require.Len(t, entries(t, o, trail.Query{}), before+1)
+		require.Len(t, entries(t, o, auditlog.Query{}), before+1)
 		e := newest()
 		require.Equal(t, actor, e.Actor)
 		require.Equal(t, []string{kind, id}, []string{e.TargetKind, e.TargetID})
 		return e
 	}
-	count := func() int { return len(entries(t, o, trail.Query{})) }
+	count := func() int { return len(entries(t, o, auditlog.Query{})) }
 
 	n, limit, other := count(), money.Credits(7), money.Credits(9)
 	require.NoError(t, p.SetMintCap(ctx, ledger.MintCap{DeveloperID: u.DeveloperID, Cap: &limit, By: u.ID, Note: "new", At: now}))
-	e := requireNew(n, trail.TargetPublisher, u.DeveloperID.String())
-	require.Equal(t, trail.Change{After: 7.0}, e.Changes["mint_cap"])
+	e := requireNew(n, auditlog.TargetPublisher, u.DeveloperID.String())
+	require.Equal(t, auditlog.Change{After: 7.0}, e.Changes["mint_cap"])
 	require.NoError(t, p.SetMintCap(ctx, ledger.MintCap{DeveloperID: u.DeveloperID, Cap: &other, By: u.ID, Note: "more", At: now}))
-	require.Equal(t, trail.Change{Before: 7.0, After: 9.0}, requireNew(n+1, trail.TargetPublisher, u.DeveloperID.String()).Changes["mint_cap"])
+	require.Equal(t, auditlog.Change{Before: 7.0, After: 9.0}, requireNew(n+1, auditlog.TargetPublisher, u.DeveloperID.String()).Changes["mint_cap"])
 
 	c := ledger.Quarantine{ID: newID(t), DeveloperID: u.DeveloperID, OpenedAt: now, Evidence: traffic.Evidence{Rule: traffic.QuarantineManual}}
 	n = count()
@@ -144,12 +144,12 @@ func moneyEntries(t *testing.T, o Operations) {
 		_, err := p.OpenQuarantine(ctx, c)
 		require.NoError(t, err)
 	}
-	requireNew(n, trail.TargetQuarantine, c.ID.String())
+	requireNew(n, auditlog.TargetQuarantine, c.ID.String())
 	for range 2 {
 		_, err := p.EndQuarantine(ctx, ledger.QuarantineVerdict{Case: c.ID, Decision: ledger.QuarantineRelease, By: u.ID, At: now})
 		require.NoError(t, err)
 	}
-	require.Equal(t, trail.Change{After: "release"}, requireNew(n+1, trail.TargetQuarantine, c.ID.String()).Changes["decision"])
+	require.Equal(t, auditlog.Change{After: "release"}, requireNew(n+1, auditlog.TargetQuarantine, c.ID.String()).Changes["decision"])
 
 	n = count()
 	paid, back := paid("pi_1", 5*money.USD, u.ID), refundedTo("pi_1", money.USD)
@@ -159,33 +159,33 @@ func moneyEntries(t *testing.T, o Operations) {
 		require.NoError(t, err)
 		deposit = result.Deposit.ID.String()
 	}
-	require.Len(t, entries(t, o, trail.Query{OwnerID: u.ID, TargetKind: trail.TargetDeposit, TargetID: deposit}), 2)
-	require.Equal(t, trail.Change{After: string(ledger.NoticeReversed)}, newest().Changes["outcome"])
+	require.Len(t, entries(t, o, auditlog.Query{OwnerID: u.ID, TargetKind: auditlog.TargetDeposit, TargetID: deposit}), 2)
+	require.Equal(t, auditlog.Change{After: string(ledger.NoticeReversed)}, newest().Changes["outcome"])
 	require.Equal(t, n+2, count())
 }
 
 func auditQueries(t *testing.T, o Operations) {
 	a, b := newID(t), newID(t)
-	ctx := trail.With(t.Context(), actor)
+	ctx := auditlog.With(t.Context(), actor)
 	for i := range 7 {
 		owner := a
 		if i%2 == 1 {
 			owner = b
 		}
-		require.NoError(t, o.Trail.RecordAudit(ctx, trail.Entry{
-			TargetKind: trail.TargetDeadLetter, TargetID: string(rune('a' + i)), OwnerID: owner, Changes: map[string]trail.Change{"replayed": {After: true}},
+		require.NoError(t, o.AuditLog.RecordAudit(ctx, auditlog.Entry{
+			TargetKind: auditlog.TargetDeadLetter, TargetID: string(rune('a' + i)), OwnerID: owner, Changes: map[string]auditlog.Change{"replayed": {After: true}},
 		}))
 	}
-	require.Len(t, entries(t, o, trail.Query{OwnerID: a}), 4)
-	require.Len(t, entries(t, o, trail.Query{OwnerID: b, ActorID: actor.AccountID}), 3)
-	require.Empty(t, entries(t, o, trail.Query{ActorID: a}))
-	require.Len(t, entries(t, o, trail.Query{TargetKind: trail.TargetDeadLetter, TargetID: "c"}), 1)
-	require.Empty(t, entries(t, o, trail.Query{TargetKind: trail.TargetUser}))
-	require.Empty(t, entries(t, o, trail.Query{Until: time.Now().Add(-time.Hour)}))
-	require.Len(t, entries(t, o, trail.Query{Since: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)}), 7)
+	require.Len(t, entries(t, o, auditlog.Query{OwnerID: a}), 4)
+	require.Len(t, entries(t, o, auditlog.Query{OwnerID: b, ActorID: actor.AccountID}), 3)
+	require.Empty(t, entries(t, o, auditlog.Query{ActorID: a}))
+	require.Len(t, entries(t, o, auditlog.Query{TargetKind: auditlog.TargetDeadLetter, TargetID: "c"}), 1)
+	require.Empty(t, entries(t, o, auditlog.Query{TargetKind: auditlog.TargetUser}))
+	require.Empty(t, entries(t, o, auditlog.Query{Until: time.Now().Add(-time.Hour)}))
+	require.Len(t, entries(t, o, auditlog.Query{Since: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)}), 7)
 	var ids []string
 	for before := int64(0); ; {
-		page := entries(t, o, trail.Query{Limit: 3, Before: before})
+		page := entries(t, o, auditlog.Query{Limit: 3, Before: before})
 		if len(page) == 0 {
 			break
 		}
@@ -203,7 +203,7 @@ func noSecret(t *testing.T, o Operations) {
 	require.NoError(t, err)
 	k := account.Key{ID: newID(t), OwnerID: u.ID, DeveloperID: u.DeveloperID, Kind: account.KindSeat, Prefix: "seat_live_abcd", Hash: [32]byte{0xab, 0xcd, 0xef}, CreatedAt: time.Now()}
 	require.NoError(t, o.Stores.Keys.CreateKey(t.Context(), k))
-	text, err := json.Marshal(entries(t, o, trail.Query{}))
+	text, err := json.Marshal(entries(t, o, auditlog.Query{}))
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "argon2id")
 	require.NotContains(t, string(text), "abcdef")

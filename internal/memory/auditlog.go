@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"adnet/internal/auditlog"
 	"adnet/internal/errs"
 	"adnet/internal/once"
-	"adnet/internal/trail"
 
 	"github.com/go-json-experiment/json"
 )
@@ -15,7 +15,7 @@ import (
 // record keeps the entry of a change that is about to be made, and ties the change to the idempotency key that
 // ctx carries; the caller holds s.mu and makes the change only when it returns nil. Errors: errs.Conflict when
 // another call has taken that key over.
-func (s *Store) record(ctx context.Context, e trail.Entry) error {
+func (s *Store) record(ctx context.Context, e auditlog.Entry) error {
 	if attempt, ok := once.From(ctx); ok {
 		held := s.claims[attempt.ID]
 		if held == nil || held.Token != attempt.Token || held.reply.Status != 0 {
@@ -35,26 +35,26 @@ func (s *Store) record(ctx context.Context, e trail.Entry) error {
 	if err := json.Unmarshal(text, &e.Changes); err != nil {
 		return err
 	}
-	e.Actor, e.At, e.Seq = trail.From(ctx), s.clock(), int64(len(s.trail))+1
-	s.trail = append(s.trail, e)
+	e.Actor, e.At, e.Seq = auditlog.From(ctx), s.clock(), int64(len(s.auditLog))+1
+	s.auditLog = append(s.auditLog, e)
 	return nil
 }
 
 // RecordAudit writes an entry of a change that no other method of this store makes.
-func (s *Store) RecordAudit(ctx context.Context, e trail.Entry) error {
+func (s *Store) RecordAudit(ctx context.Context, e auditlog.Entry) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.record(ctx, e)
 }
 
 // AuditLog answers a page, newest first.
-func (s *Store) AuditLog(_ context.Context, q trail.Query) ([]trail.Entry, error) {
+func (s *Store) AuditLog(_ context.Context, q auditlog.Query) ([]auditlog.Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := []trail.Entry{}
-	for i := len(s.trail) - 1; i >= 0 && len(list) < min(max(q.Limit, 1), 500); i-- {
-		if q.Matches(&s.trail[i]) {
-			list = append(list, s.trail[i])
+	list := []auditlog.Entry{}
+	for i := len(s.auditLog) - 1; i >= 0 && len(list) < min(max(q.Limit, 1), 500); i-- {
+		if q.Matches(&s.auditLog[i]) {
+			list = append(list, s.auditLog[i])
 		}
 	}
 	return list, nil

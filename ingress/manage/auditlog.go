@@ -7,16 +7,16 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
+	"adnet/internal/auditlog"
 	"adnet/internal/errs"
-	"adnet/internal/trail"
 
 	"github.com/google/uuid"
 )
 
 // AuditLog reads who changed what, and notes what no store notes by itself.
 type AuditLog interface {
-	AuditLog(ctx context.Context, q trail.Query) ([]trail.Entry, error)
-	RecordAudit(ctx context.Context, e trail.Entry) error
+	AuditLog(ctx context.Context, q auditlog.Query) ([]auditlog.Entry, error)
+	RecordAudit(ctx context.Context, e auditlog.Entry) error
 }
 
 // Page sizes of the audit log.
@@ -40,7 +40,7 @@ func (a *API) auditLog(c *httpapi.Context) error {
 		return err
 	}
 	if entries == nil {
-		entries = []trail.Entry{}
+		entries = []auditlog.Entry{}
 	}
 	reply := map[string]any{"entries": entries, "next": nil}
 	if len(entries) == q.Limit {
@@ -49,7 +49,7 @@ func (a *API) auditLog(c *httpapi.Context) error {
 	return httpapi.JSON(c, http.StatusOK, reply)
 }
 
-func auditQuery(c *httpapi.Context, caller account.User) (q trail.Query, err error) {
+func auditQuery(c *httpapi.Context, caller account.User) (q auditlog.Query, err error) {
 	if q.OwnerID, err = optionalID(c, "owner_id"); err != nil {
 		return q, err
 	}
