@@ -264,8 +264,6 @@ var httpClient = []string{
 
 // TestArchitectureDomainCallsNoServer: the domain and the decision know of HTTP at most its statuses and headers.
 func TestArchitectureDomainCallsNoServer(t *testing.T) {
-	// What is still to move to an adapter.
-	exceptions := map[string]bool{"internal/payment": false}
 	for _, folder := range append([]string{"auction"}, domain...) {
 		err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
@@ -276,21 +274,12 @@ func TestArchitectureDomainCallsNoServer(t *testing.T) {
 				return err
 			}
 			for _, used := range clientUses(file) {
-				if _, known := exceptions[folder]; known {
-					exceptions[folder] = true
-				} else {
-					t.Errorf("%s uses http.%s: the domain calls no server, an adapter does", path, used)
-				}
+				t.Errorf("%s uses http.%s: the domain calls no server, an adapter does", path, used)
 			}
 			return nil
 		})
 		if err != nil {
 			t.Fatal(err)
-		}
-	}
-	for folder, needed := range exceptions {
-		if !needed {
-			t.Errorf("%s calls no server any more: take it out of the exceptions", folder)
 		}
 	}
 }
