@@ -51,11 +51,11 @@ func (x *exchange) post(path, body string, into any) {
 	require.NoError(x.t, json.NewDecoder(bytes.NewReader(text)).Decode(into), "%s", text)
 }
 
-// bid is the only bid for a banner in a conversation about databases.
+// bid is the only bid for a banner in a conversation about music lessons; the demo world has such a campaign.
 func (x *exchange) bid(member string) openrtb2.Bid {
 	x.t.Helper()
 	var r openrtb2.BidResponse
-	x.post("/api/rtb", `{"id":"r",`+member+`"imp":[{"id":"1","banner":{"w":300,"h":250},"ext":{"mcp_context":{"intent":"back up a postgres database"}}}]}`, &r)
+	x.post("/api/rtb", `{"id":"r",`+member+`"imp":[{"id":"1","banner":{"w":300,"h":250},"ext":{"mcp_context":{"intent":"learn to play the guitar"}}}]}`, &r)
 	require.Len(x.t, r.SeatBid, 1)
 	require.Len(x.t, r.SeatBid[0].Bid, 1)
 	return r.SeatBid[0].Bid[0]
