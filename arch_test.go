@@ -12,8 +12,9 @@ import (
 	"testing"
 )
 
-// layers is the import table of ARCHITECTURE.md: what a folder may import of ours. The longest prefix
-// that matches a package decides. A package may always import what lies below its own row's folder.
+// layers is the import table of ARCHITECTURE.md: the packages of this module that a folder may
+// import. The row with the longest matching prefix applies to a package. A package may always
+// import packages below the folder of its row.
 var layers = map[string][]string{
 	"schemas":           {},
 	"schemas/event":     {"schemas/event"},
@@ -74,7 +75,7 @@ var layers = map[string][]string{
 	"ingress/ingresstest/endpoints": ingress("ingress"),
 	// Test support of the roles: may bring the demo data in, as their tests may.
 	"ingress/catalog/catalogtest": append([]string{"ingress", "internal/demo"}, domain...),
-	// Holds settlement on PostgreSQL against a reference: tests alone.
+	// Compares settlement on PostgreSQL with a reference; tests only.
 	"consumers/settle/modeltest": append([]string{"consumers", "schemas", "internal/postgres"}, domain...),
 	"consumers":                  append([]string{"consumers", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
 	"analytics":                  append([]string{"analytics", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
@@ -94,10 +95,11 @@ var domain = []string{
 	"internal/payment", "internal/auditlog", "internal/once",
 }
 
-// outside is the domain with every adapter: what joins them may import it.
+// outside is the domain with every adapter, for the packages that connect them.
 var outside = append([]string{"internal/kafka", "internal/postgres", "internal/redis", "internal/memory", "internal/stripe"}, domain...)
 
-// ingress is a row of the HTTP role: the named packages of it, besides the domain and the decision.
+// ingress is a row of the HTTP role: the named packages of the role, besides the domain and the
+// decision.
 func ingress(siblings ...string) []string {
 	return append(append(siblings, "auction", "schemas", "internal/obs", "internal/lifecycle"), domain...)
 }
@@ -110,7 +112,7 @@ func adapter(self string) []string {
 // forTests may be imported by test files of anybody.
 var forTests = []string{"internal/storetest", "internal/testenv", "internal/cputime", "internal/kafka/kafkatest", "internal/memory", "internal/kafka", "internal/redis", "internal/demo", "internal/errs", "internal/stripe", "internal/paypal", "ingress/budget/budgettest"}
 
-// libraries names who alone may import a library: an adapter owns its technology.
+// libraries lists the only packages that may import a library: an adapter owns its technology.
 var libraries = map[string][]string{
 	"github.com/gin-gonic/gin":            {"lab/bench"},                         // the baseline
 	"github.com/valyala/fasthttp":         {"ingress/httpapi/wire", "lab/bench"}, // there as the load
@@ -225,7 +227,8 @@ func TestArchitectureLibraries(t *testing.T) {
 	}
 }
 
-// TestArchitectureNamesFolders: what the tables name exists, and a row has code.
+// TestArchitectureNamesFolders checks that every folder named in the tables exists and that every
+// row has code.
 func TestArchitectureNamesFolders(t *testing.T) {
 	named := map[string]bool{}
 	for row, may := range layers {
@@ -257,12 +260,13 @@ func TestArchitectureNamesFolders(t *testing.T) {
 	}
 }
 
-// httpClient is what of net/http calls somewhere.
+// httpClient lists the names of net/http that make outgoing calls.
 var httpClient = []string{
 	"Client", "Transport", "DefaultClient", "DefaultTransport", "Get", "Head", "Post", "PostForm", "NewRequest", "NewRequestWithContext",
 }
 
-// TestArchitectureDomainCallsNoServer: the domain and the decision know of HTTP at most its statuses and headers.
+// TestArchitectureDomainCallsNoServer allows the domain and the decision no more of HTTP than its
+// statuses and headers.
 func TestArchitectureDomainCallsNoServer(t *testing.T) {
 	for _, folder := range append([]string{"auction"}, domain...) {
 		err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
@@ -284,7 +288,7 @@ func TestArchitectureDomainCallsNoServer(t *testing.T) {
 	}
 }
 
-// clientUses are the names of httpClient that file uses, under whatever name it imports net/http.
+// clientUses lists the names of httpClient that file uses, whatever name it imports net/http under.
 func clientUses(file *ast.File) (used []string) {
 	name := ""
 	for _, spec := range file.Imports {

@@ -19,8 +19,8 @@ import (
 // advice is a command line that adnet, its tools or its documents tell people to run.
 type advice struct{ where, line string }
 
-// TestAdvisedCommandsParse hands every command line that a text of ours names to the parser of the command line: texts
-// of the code (errors, logs, help, greetings) and code of the documents.
+// TestAdvisedCommandsParse passes every command line that our texts mention to the command-line
+// parser: texts of the code (errors, logs, help, greetings) and code in the documents.
 func TestAdvisedCommandsParse(t *testing.T) {
 	var line commands
 	parser, err := kong.New(&line, kong.Exit(func(int) {}))
@@ -34,7 +34,7 @@ func TestAdvisedCommandsParse(t *testing.T) {
 	all := append(advised(t, named), documented(t, named)...)
 	require.Greater(t, len(all), 15, "is it read right?")
 	for _, a := range all {
-		args := strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(a.line)) // what is optional is there
+		args := strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(a.line)) // optional arguments are included
 		_, err := parser.Parse(args)
 		if err != nil {
 			t.Errorf("%s advises: adnet %s: %v", a.where, a.line, err)
@@ -42,7 +42,8 @@ func TestAdvisedCommandsParse(t *testing.T) {
 	}
 }
 
-// TestAdvisedSettingsExist: a flag and a variable that a text of the product names is one of a command.
+// TestAdvisedSettingsExist checks that every flag and variable in a text of the product belongs to
+// a command.
 func TestAdvisedSettingsExist(t *testing.T) {
 	known := map[string]bool{"--help": true}
 	for _, setting := range settings(t) {
@@ -111,7 +112,7 @@ func documented(t *testing.T, named *regexp.Regexp) (all []advice) {
 	return all
 }
 
-// texts calls see with every string of the Go files in folders, tests aside.
+// texts calls see with every string literal of the Go files in folders, except tests.
 func texts(t *testing.T, folders []string, see func(where, text string)) {
 	t.Helper()
 	for _, folder := range folders {

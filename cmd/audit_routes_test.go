@@ -19,9 +19,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// auditedElsewhere are audited routes that leave no entry by themselves in this mode.
+// auditedElsewhere lists audited routes that write no entry of their own in this mode.
 var auditedElsewhere = []string{
-	// Asks the provider; what it answers is a notice like a webhook's, whose entry storetest wants of every store.
+	// This route asks the provider. The answer is a notice like a webhook's, and storetest requires
+	// its entry of every store.
 	"POST /api/billing deposit",
 }
 
@@ -69,7 +70,7 @@ func delivery(body string) http.Header {
 	return http.Header{"Stripe-Signature": {"t=" + at + ",v1=" + hex.EncodeToString(mac.Sum(nil))}}
 }
 
-// calls are how each mutating route is made to change something.
+// calls says how to make each mutating route change something.
 func auditCalls() map[string]func(w *auditWorld) auditCall {
 	moves := func(action, from string) func(*auditWorld) auditCall {
 		return func(w *auditWorld) auditCall {
@@ -133,15 +134,16 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 	}
 }
 
-// TestEveryMutatingRouteIsAudited walks the table of routes: one whose policy says that it is audited leaves an entry in
-// the audit log, with who called it. A route that changes something and does not say whether it is audited does not mount.
+// TestEveryMutatingRouteIsAudited walks the route table: a route whose policy says that it is
+// audited must leave an entry in the audit log that names its caller. A mutating route whose policy
+// does not say whether it is audited cannot be mounted.
 func TestEveryMutatingRouteIsAudited(t *testing.T) {
 	_, base, _ := standalone(t, "--demo=off", "--admin-email", "boss@audit.example", "--admin-password", "long enough!", "--stripe-webhook-secret", auditSecret)
 	w := &auditWorld{client: client{t, base}}
 	w.owner = w.register("owner@audit.example")
 	session := w.do("POST", "/api/auth?action=login", "", `{"email":"boss@audit.example","password":"long enough!"}`, 200)
 	w.admin = login{token: session["token"].(string), id: session["user"].(map[string]any)["id"].(string)}
-	w.made("") // an owner's first is approved at once, later ones wait for review
+	w.made("") // an owner's first creative is approved at once, later ones wait for review
 	newest := func() map[string]any {
 		return w.do("GET", "/api/audit?limit=1", w.admin.token, "", 200)["entries"].([]any)[0].(map[string]any)
 	}

@@ -23,14 +23,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The benchmarks of the whole binary over loopback, on the real stack: adnet is its own processes, the load comes
-// from this one, and all of them share the cores. Each of ours has a bare gin handler beside it that takes and
-// sends the same bytes.
+// Benchmarks of the whole binary over loopback, on the real stack. adnet runs as its own processes,
+// this process generates the load, and all of them share the cores. Each benchmark has a bare gin
+// handler beside it that receives and sends the same bytes.
 //
 //	eval "$(go run ./deploy/local env)"
 //	go test ./cmd -run '^$' -bench . -benchtime 20000x -count 5
 
-const benchConnections = 256 // enough that a beacon that waits for Kafka does not leave the cores idle
+const benchConnections = 256 // enough that beacons waiting for Kafka do not leave the cores idle
 
 // connection speaks just enough HTTP/1.1 to keep the client's share of the cores small.
 type connection struct {

@@ -10,15 +10,15 @@ import (
 	"adnet/internal/stripe"
 )
 
-// paymentConfig is the settings about paying in.
+// paymentConfig holds the settings of payments.
 type paymentConfig struct {
 	Payment payment.Config `embed:""`
 	Stripe  stripe.Config  `embed:""`
 	PayPal  paypal.Config  `embed:""`
 }
 
-// billing makes and mounts deposits, webhooks and statements. A provider without its settings is off; in in-memory mode
-// the demo provider takes the place of a checkout that is off.
+// billing makes and mounts deposits, webhooks and statements. A provider without settings is off;
+// in in-memory mode the demo provider takes the place of a checkout that is off.
 func (r *ingressRole) billing() error {
 	payments, demo, err := r.payments()
 	if err != nil {
@@ -31,7 +31,8 @@ func (r *ingressRole) billing() error {
 	return nil
 }
 
-// payments makes the providers' checkouts and webhooks; demo is nil unless deposits may be played.
+// payments makes the providers' checkouts and webhooks; demo is nil unless deposits may be
+// simulated.
 func (r *ingressRole) payments() (_ *payment.Service, demo *payment.Demo, err error) {
 	cfg := r.given.Config.Payments
 	deps := payment.Deps{

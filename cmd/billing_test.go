@@ -28,7 +28,7 @@ type customer struct {
 	id          string
 }
 
-// asks sends JSON and wants a status; the reply's object is returned.
+// asks sends JSON, requires a status, and returns the reply's object.
 func (c *customer) asks(status int, method, path string, body any) map[string]any {
 	c.t.Helper()
 	text, err := json.Marshal(body)
@@ -69,8 +69,8 @@ func (c *customer) draft(more map[string]any) map[string]any {
 	return body
 }
 
-// TestDepositStartsDelivery is the whole road of a deposit where deposits are required: a campaign that says it is
-// unfunded and does not deliver, a checkout, its page, and ads.
+// TestDepositStartsDelivery follows a deposit from start to end where deposits are required: a
+// campaign that says it is unfunded and does not deliver, a checkout, its page, and ads.
 func TestDepositStartsDelivery(t *testing.T) {
 	_, base, admin := standalone(t, "--prepaid", "required", "--demo", "off")
 	advertiser, publisher := registered(t, base, "me@shop.example"), registered(t, base, "bot@example.com")
@@ -84,7 +84,7 @@ func TestDepositStartsDelivery(t *testing.T) {
 	ask := func() any {
 		return reader.asks(200, "POST", "/v1/ad-request", map[string]any{"context": "Explain the Sicilian opening in chess"})["ad"]
 	}
-	// A node fills with a new campaign until it has heard of its room, 200 ms later.
+	// A node delivers a new campaign only once it knows the campaign's room, 200 ms later.
 	require.Eventually(t, func() bool { return ask() == nil }, 20*time.Second, 20*time.Millisecond)
 	for range 20 {
 		require.Nil(t, ask(), "nothing delivers without a deposit")
@@ -118,7 +118,7 @@ func TestDepositStartsDelivery(t *testing.T) {
 	requireVerified(t, admin)
 }
 
-// TestPaymentSecretsAreMasked: the payment settings are secrets too.
+// TestPaymentSecretsAreMasked checks that the payment settings are masked as secrets.
 func TestPaymentSecretsAreMasked(t *testing.T) {
 	p := start(t, "ingress", "--stripe-key", "sk_live_canary", "--stripe-webhook-secret", "whsec_canary", "--print-config")
 	require.Zero(t, p.ends(t, 5*time.Second))
@@ -126,7 +126,7 @@ func TestPaymentSecretsAreMasked(t *testing.T) {
 	require.NotContains(t, p.out.String(), "canary")
 }
 
-// mint gives a publisher Credits in the only way there is: impressions.
+// mint gives a publisher Credits in the only possible way: impressions.
 func mint(t *testing.T, store *postgres.Store, host campaign.Campaign, developer uuid.UUID, n int) {
 	t.Helper()
 	at := time.Now().UTC()
@@ -156,8 +156,9 @@ func mint(t *testing.T, store *postgres.Store, host campaign.Campaign, developer
 	}))
 }
 
-// TestCreditsFundCampaigns: with the database, Credits that were earned pay for a budget, at the configured value
-// (2 USD a Credit here); what is missing is said; and the deduction is a row.
+// TestCreditsFundCampaigns checks that, with the database, earned Credits pay for a budget at the
+// configured value (2 USD a Credit here), that a shortfall is reported, and that the deduction is a
+// row.
 func TestCreditsFundCampaigns(t *testing.T) {
 	owned := testenv.Postgres(t)
 	url := testenv.PostgresApp(t, owned)
@@ -205,7 +206,7 @@ func TestCreditsFundCampaigns(t *testing.T) {
 	}
 }
 
-// TestCreditsNeedTheDatabase: in memory the answer is demo_mode, whatever was earned.
+// TestCreditsNeedTheDatabase expects demo_mode as the answer in memory, whatever was earned.
 func TestCreditsNeedTheDatabase(t *testing.T) {
 	base := cmd.ServeOver(t, nil)
 	owner := registered(t, base, "me@shop.example")

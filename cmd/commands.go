@@ -1,5 +1,5 @@
-// Package cmd is the commands of the binary: each role put together by constructor calls, and the order in which the
-// parts start and stop. It decides nothing else.
+// Package cmd contains the commands of the binary. It builds each role by constructor calls and
+// sets the order in which the parts start and stop. It decides nothing else.
 //
 // # Not obvious
 //
@@ -21,7 +21,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Invocation is what a run of the program gets from outside, so that tests run it like main does.
+// Invocation is everything that a run of the program receives from outside, so that tests run it as
+// main does.
 type Invocation struct {
 	Args           []string
 	Stdout, Stderr io.Writer

@@ -56,7 +56,7 @@ type consumersConfig struct {
 	Quarantine quarantine.Config `embed:""`
 	Retain     retain.Config     `embed:""`
 
-	// Life is how long the last events of an auction count.
+	// Life is how long after an auction its events still count.
 	Life time.Duration `kong:"-"`
 }
 
@@ -95,12 +95,13 @@ func (r *consumersRole) runs(name string, c lifecycle.Component) {
 	r.members = append(r.members, lifecycle.Named(name, c))
 }
 
-// reads makes a consumer group of a topic; stored says where it goes on, nil leaves that to Kafka.
+// reads makes a consumer group for a topic. stored holds the positions to continue from; with nil,
+// Kafka holds them.
 func (r *consumersRole) reads(cfg kafka.GroupConfig) (*kafka.Group, error) {
 	return kafka.NewGroup(r.Kafka, cfg, kafka.Deps{Log: r.Log, Metrics: r.metrics})
 }
 
-// settling makes what charges and mints: one transaction a poll.
+// settling makes the settler, which charges and mints in one transaction per poll.
 func (r *consumersRole) settling() error {
 	events, err := r.reads(kafka.GroupConfig{Group: groupSettle, Topic: event.TopicEvents, Stored: r.Books.Offsets})
 	if err != nil {
@@ -117,7 +118,8 @@ func (r *consumersRole) settling() error {
 	return nil
 }
 
-// archiving makes what fills the analytics store: decided events, auctions, exchanges' notices.
+// archiving makes the components that fill the analytics store: decided events, auctions,
+// exchanges' notices.
 func (r *consumersRole) archiving() error {
 	events, err := r.reads(kafka.GroupConfig{Group: groupArchive, Topic: event.TopicEvents, Stored: r.Books.Archived})
 	if err != nil {
@@ -149,7 +151,7 @@ func (r *consumersRole) archiving() error {
 	return nil
 }
 
-// projecting makes what copies campaigns and the rest of their budgets to Redis.
+// projecting makes the projector, which copies campaigns and their remaining budgets to Redis.
 func (r *consumersRole) projecting() error {
 	projector, err := project.New(r.cfg.Project, project.Deps{
 		Wake: wakes(redis.NewNodes(r.Redis)), Source: r.Rooms, Target: redis.NewProjection(r.Redis), Log: r.Log, Metrics: r.metrics,
@@ -161,7 +163,7 @@ func (r *consumersRole) projecting() error {
 	return nil
 }
 
-// cleaning makes what holds suspicious earnings back, and what removes the old.
+// cleaning makes the components that hold suspicious earnings back and that remove old data.
 func (r *consumersRole) cleaning() error {
 	detector, err := quarantine.New(r.cfg.Quarantine, quarantine.Deps{Store: r.Books, Log: r.Log, Metrics: r.metrics})
 	if err != nil {
@@ -176,7 +178,8 @@ func (r *consumersRole) cleaning() error {
 	return nil
 }
 
-// counting takes what works on the counters of closed days, where the backends have them: traffic curves, roll-up.
+// counting adds the components that work on the counters of closed days, where the backends have
+// them: traffic curves, roll-up.
 func (r *consumersRole) counting() error {
 	if r.Counted != nil {
 		curves := forecast.New(forecast.Deps{Log: r.Log, Metrics: r.metrics, Source: r.Counted, Target: redis.NewCurves(r.Redis)})

@@ -23,7 +23,7 @@ func (c client) publisherKey(email string) string {
 	return c.do("POST", "/api/keys", c.register(email).token, `{"kind":"publisher","name":"bot"}`, 201)["key"].(string)
 }
 
-// ad asks until the campaign is known on the node.
+// ad repeats the request until the node knows the campaign.
 func (c client) firstAd(key, body string) (ad map[string]any) {
 	c.t.Helper()
 	require.Eventually(c.t, func() bool {
@@ -33,7 +33,7 @@ func (c client) firstAd(key, body string) (ad map[string]any) {
 	return ad
 }
 
-// TestFrequencyCapsOnEverySurface holds one session to its cap over REST, MCP and OpenRTB together.
+// TestFrequencyCapsOnEverySurface checks that REST, MCP and OpenRTB share one session's cap.
 func TestFrequencyCapsOnEverySurface(t *testing.T) {
 	_, base, _ := standalone(t, "--demo=off")
 	api := client{t, base}
@@ -122,8 +122,8 @@ func TestConversationPacing(t *testing.T) {
 	require.Equal(t, "turn", api.do("POST", "/v1/ad-request", key, `{"context":"chess","turn":0}`, 400)["field"])
 }
 
-// TestPacingHoldsAFlood floods a campaign: it is paced long before its daily budget is gone, says so, and with
-// pacing asap it is not.
+// TestPacingHoldsAFlood floods a campaign: it is paced long before its daily budget is spent, and
+// says so; with pacing asap it is not paced.
 func TestPacingHoldsAFlood(t *testing.T) {
 	_, base, _ := standalone(t, "--demo=off", "--rate-per-minute=0")
 	api := client{t, base}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// explained is the road of one impression as its two sides can look at it afterwards.
+// explained follows one impression and then looks at it as each of its two sides can.
 func explained(t *testing.T, base, suffix string) {
 	api := client{t, base}
 	owner, rival, publisher := api.register("owner"+suffix), api.register("rival"+suffix), api.register("pub"+suffix)
@@ -27,7 +27,7 @@ func explained(t *testing.T, base, suffix string) {
 		return ad != nil && ad["ad_id"] == winner
 	}
 	require.Eventually(t, ask, 10*time.Second, 50*time.Millisecond)
-	// The catalog has both by now: what is asked next is between the two.
+	// The catalog now has both, so the next request is an auction between the two.
 	require.Eventually(t, func() bool {
 		return api.do("GET", "/api/campaigns/"+loser+"/diagnose", rival.token, "", 200)["delivers"] == true
 	}, 10*time.Second, 50*time.Millisecond)
@@ -58,7 +58,7 @@ func explained(t *testing.T, base, suffix string) {
 	require.Equal(t, seen["auction_id"], api.do("GET", path, key, "", 200)["auction_id"], "the publisher's key opens it too")
 	api.do("GET", path, rival.token, "", 403)
 
-	// A request that got no ad names what explains it.
+	// A request that got no ad names the campaigns that explain it.
 	none := api.do("POST", "/v1/ad-request", key, `{"context":"nothing that anybody sells, xyzzy"}`, 200)
 	require.Nil(t, none["ad"])
 	require.Eventually(t, func() bool {
@@ -99,8 +99,9 @@ func TestExplain(t *testing.T) {
 	explained(t, base, "@explain.example")
 }
 
-// TestLimitsOverTwoNodes is the same questions on the real servers, and a publisher whose requests go to two nodes:
-// its minute is one. The address that it states changes nothing.
+// TestLimitsOverTwoNodes asks the same questions on the real servers, for a publisher whose
+// requests go to two nodes: both count towards one minute. The address that the publisher states
+// changes nothing.
 func TestLimitsOverTwoNodes(t *testing.T) {
 	i := install(t)
 	i.env = append(i.env, "ADNET_RATE_PER_MINUTE=100")
@@ -130,7 +131,7 @@ func TestLimitsOverTwoNodes(t *testing.T) {
 		}
 	}
 	require.Equal(t, 60, passed)
-	// Once one node has heard of the other's half, it alone is asked, and counts both.
+	// Once one node has heard of the other's half, requests go to it alone, and it counts both.
 	require.Eventually(t, func() bool {
 		passed++
 		return ask(1).Header.Get("RateLimit-Remaining") == strconv.Itoa(100-passed)

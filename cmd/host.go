@@ -45,7 +45,7 @@ func newHost(p cli.Process, cfg hostConfig) (*host, error) {
 	return h, nil
 }
 
-// backendDeps is what opening the backends needs of the process.
+// backendDeps are the dependencies that opening the backends needs from the process.
 func (h *host) backendDeps() backends.Deps { return backends.Deps{Log: h.Log, Metrics: h.metrics} }
 
 // run starts the stages and blocks until the process is told to stop or a part fails.
@@ -63,7 +63,7 @@ func (h *host) run() error {
 	return nil
 }
 
-// nodeName tells processes apart, also two on one machine and one that was restarted.
+// nodeName distinguishes processes, including two on one machine and one that was restarted.
 func nodeName() (string, error) {
 	name, err := os.Hostname()
 	if err != nil {

@@ -39,8 +39,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// wired is the whole of in-memory mode as the command puts it together, so that every route there is, or will be, is in these tests,
-// run over the broker and the cache of in-memory mode.
+// wired is all of in-memory mode as the command assembles it, so that these tests cover every
+// present and future route. It runs over the broker and the cache of in-memory mode.
 type wired struct {
 	*ingressRole
 	contract *apitest.Contract
@@ -83,7 +83,7 @@ func wire(t *testing.T, change func(*backends.All), flags ...string) *wired {
 	return w
 }
 
-// login makes an administrator, who may enter everywhere, with a key of each kind.
+// login makes an administrator, who may call every route, with a key of each kind.
 func (w *wired) login(t *testing.T, sessions *token.Sessions) {
 	t.Helper()
 	user, err := w.accounts.CreateAdmin(t.Context(), "admin@example.com", "a long password")
@@ -112,7 +112,8 @@ type request struct {
 	header                     map[string]string
 }
 
-// send calls the role from an address of its own, so that limits by address do not answer instead of the route.
+// send calls the role from a fresh address, so that the route answers and not the limits by
+// address.
 func (w *wired) send(t *testing.T, q request) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(q.method, q.path, strings.NewReader(q.body))
@@ -144,7 +145,8 @@ type endpoint struct {
 
 var pathParameter = regexp.MustCompile(`\{\w+\}`)
 
-// endpoints are all that are mounted, by the table of routes. One that openapi.json does not describe fails the test.
+// endpoints lists all mounted endpoints by the route table. One that openapi.json does not describe
+// fails the test.
 func (w *wired) endpoints(t *testing.T) (all []endpoint) {
 	t.Helper()
 	documented := map[string]apitest.Operation{}
@@ -188,7 +190,7 @@ func schemeOf(callers httpapi.Access) string {
 	return "seatKey"
 }
 
-// refusal fails unless the answer is an error of the form of its wire, without anything internal.
+// refusal fails unless the answer is an error in the form of its wire, without internal details.
 func refusal(t *testing.T, e endpoint, reply *httptest.ResponseRecorder) {
 	t.Helper()
 	text := reply.Body.String()
@@ -201,16 +203,17 @@ func refusal(t *testing.T, e endpoint, reply *httptest.ResponseRecorder) {
 	require.True(t, jsontext.Value(text).IsValid() && text[0] == '{', "%s answered %d %s", e.name, reply.Code, text)
 }
 
-// internals never stand in an error: words of SQL, of drivers, of Go, and addresses.
+// internals lists what must never stand in an error: words of SQL, of drivers, of Go, and
+// addresses.
 var internals = []string{
 	"sqlstate", "select ", "insert into", "relation", "pgx", "pgconn", "postgres", "clickhouse", "redis", "kafka", "kgo",
 	"goroutine", "panic", "runtime error", ".go:", "adnet/", "/work", "dial tcp", "connection refused", "127.0.0.1", "user=", "unknown table", "gin-gonic",
 }
 
-// nested is n levels of arrays.
+// nested returns n nested arrays.
 func nested(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 
-// SECURITY.md 23: no text makes a 500, and what is no JSON is refused by every route that takes JSON.
+// SECURITY.md 23: no text causes a 500, and every route that takes JSON refuses invalid JSON.
 func TestHostileJSON(t *testing.T) {
 	w := wire(t, nil)
 	fields := bodyFields(t)
@@ -271,12 +274,14 @@ func TestHostileJSON(t *testing.T) {
 	require.Greater(t, tried, 12)
 }
 
-// readsTwice are the routes about money and accounts: there a field that occurs twice, or in another case, is refused.
+// readsTwice lists the routes about money and accounts, which refuse a field that occurs twice or
+// in another case.
 func readsTwice(path string) bool {
 	return slices.ContainsFunc([]string{"/api/auth", "/api/keys", "/api/campaigns", "/api/billing", "/v1/"}, func(p string) bool { return strings.HasPrefix(path, p) })
 }
 
-// SECURITY.md 23, the part on money and accounts: two readers of one body never see two amounts.
+// SECURITY.md 23, the part on money and accounts: two readers of one body never see different
+// amounts.
 func TestFieldsThatOccurTwice(t *testing.T) {
 	w := wire(t, nil)
 	fields := bodyFields(t)
@@ -302,7 +307,7 @@ func templateOf(e endpoint) string {
 	return path
 }
 
-// bodyFields are the top fields of each operation's body, from openapi.json.
+// bodyFields returns the top-level fields of each operation's body, from openapi.json.
 func bodyFields(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	var doc map[string]any
@@ -350,8 +355,8 @@ func collect(doc map[string]any, n any, names map[string]bool, depth int) {
 	}
 }
 
-// SECURITY.md 22: a body over the limit is 413, and 100 KB of gzip that open to 100 MiB are stopped early, on routes
-// that take gzip; the others see bytes that are no JSON.
+// SECURITY.md 22: a body over the limit gets 413, and 100 KB of gzip that expand to 100 MiB are
+// stopped early on routes that take gzip; to the other routes the bytes are not valid JSON.
 func TestLargeBodies(t *testing.T) {
 	w := wire(t, nil)
 	plain := `{"x":"` + strings.Repeat("a", 1<<20) + `"}`
@@ -373,7 +378,7 @@ func TestLargeBodies(t *testing.T) {
 			continue
 		}
 		reply := w.send(t, request{method: e.method, path: e.path, scheme: e.scheme, body: plain})
-		// A route may refuse a body before it reads it.
+		// A route may refuse a body before reading it.
 		if !strings.Contains(e.name, "webhook") && !strings.Contains(e.name, "payout") {
 			require.Equal(t, 413, reply.Code, "%s: %s", e.name, reply.Body)
 		}
@@ -393,7 +398,7 @@ func TestLargeBodies(t *testing.T) {
 	require.Positive(t, unpacked, "no route takes gzip: then this test proves nothing about unpacking")
 }
 
-// SECURITY.md 25: 500 connections that send nothing on do not keep a normal request from its answer, and are closed.
+// SECURITY.md 25: 500 connections that stop sending do not delay a normal request, and are closed.
 func TestSlowConnections(t *testing.T) {
 	w := wire(t, nil)
 	var slow []net.Conn
@@ -458,7 +463,7 @@ func TestNoCookiesAndNoForeignOrigins(t *testing.T) {
 
 var errRaw = errors.New(`code: 60, message: Unknown table expression identifier 'adnet.events' in scope SELECT sum(charge) FROM adnet.events (clickhouse 127.0.0.1:9000)`)
 
-// brokenAnalytics answers every question with a server's own words.
+// brokenAnalytics answers every question with a server's raw error text.
 type brokenAnalytics struct{}
 
 func (brokenAnalytics) Stats(context.Context, report.Query) (report.Result, error) {
@@ -475,7 +480,7 @@ func (brokenAnalytics) Delivery(context.Context, uuid.UUID, time.Time, time.Time
 	return report.Delivery{}, errRaw
 }
 
-// cable leads to PostgreSQL until it is cut.
+// cable forwards connections to PostgreSQL until it is cut.
 type cable struct {
 	listener net.Listener
 	mu       sync.Mutex
@@ -518,8 +523,8 @@ func (c *cable) cut() {
 	}
 }
 
-// SECURITY.md 29: with PostgreSQL gone and ClickHouse failing, every route answers its own form of error, and nothing
-// of what the servers and drivers said.
+// SECURITY.md 29: with PostgreSQL gone and ClickHouse failing, every route answers its own form of
+// error, without any text of the servers or drivers.
 func TestErrorsOfBrokenStoresSayNothing(t *testing.T) {
 	address, err := url.Parse(testenv.Postgres(t))
 	require.NoError(t, err)
@@ -534,7 +539,7 @@ func TestErrorsOfBrokenStoresSayNothing(t *testing.T) {
 		b.Stats, b.Rollup, b.Past = brokenAnalytics{}, brokenAnalytics{}, brokenAnalytics{}
 	})
 	all := w.endpoints(t)
-	for _, e := range all { // so that keys and users are known when the store goes
+	for _, e := range all { // so that keys and users are cached when the store goes
 		w.send(t, request{method: "GET", path: "/api/keys", scheme: e.scheme})
 	}
 	w.send(t, request{method: "POST", path: "/v1/ad-request", scheme: "publisherKey", body: `{"context":"x"}`})

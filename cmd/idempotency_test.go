@@ -14,8 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEveryMutatingRouteHonoursTheKey calls each route whose policy says that it takes an Idempotency-Key twice under one
-// key, then with another body. A route that changes something and does not say whether it takes one does not mount.
+// TestEveryMutatingRouteHonoursTheKey calls each route whose policy says that it takes an
+// Idempotency-Key twice under one key, then with another body. A mutating route whose policy does
+// not say whether it takes one cannot be mounted.
 func TestEveryMutatingRouteHonoursTheKey(t *testing.T) {
 	_, base, _ := standalone(t, "--demo=off")
 	owner := client{t, base}.register("owner@keys.example")

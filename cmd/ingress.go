@@ -83,7 +83,8 @@ type ingressConfig struct {
 	AdminPassword string `name:"admin-password" env:"ADNET_ADMIN_PASSWORD" help:"Password of the administrator to create."`
 }
 
-// keys reads both key lists; random stands in for an empty list where tokens need not outlive the process.
+// keys reads both key lists. A random key replaces an empty list where tokens need not outlive the
+// process.
 func (c ingressConfig) keys(random bool) (*token.Keyring, *token.Sessions, error) {
 	signing, err := keyList("ADNET_TOKEN_KEYS", c.TokenKeys, random)
 	if err != nil {
@@ -116,17 +117,18 @@ func keyList(setting, value string, random bool) ([]token.Key, error) {
 	return keys, nil
 }
 
-// parts is what the HTTP role is made from besides the backends.
+// parts holds everything that the HTTP role is made from, besides the backends.
 type parts struct {
 	Config   ingressConfig
 	Money    backends.Money
 	Spool    spool.Config
 	Ring     *token.Keyring
 	Sessions *token.Sessions
-	InMemory bool // nothing outlives the process: deposits may be played
+	InMemory bool // nothing outlives the process: deposits may be simulated
 }
 
-// ingressRole is the constructed HTTP role: what it was made from, what its areas share, and the components that run.
+// ingressRole is the constructed HTTP role: its inputs, the state that its areas share, and the
+// components that run.
 type ingressRole struct {
 	*host
 	*backends.All
@@ -153,7 +155,7 @@ func newIngress(h *host, given parts, b *backends.All) (*ingressRole, error) {
 	if r.node, err = nodeName(); err != nil {
 		return nil, err
 	}
-	// Each area uses what those before it have made.
+	// Each area uses the results of those before it.
 	for _, area := range []func() error{r.listening, r.following, r.tracking, r.serving, r.managing, r.billing} {
 		if err := area(); err != nil {
 			return nil, err
@@ -162,7 +164,7 @@ func newIngress(h *host, given parts, b *backends.All) (*ingressRole, error) {
 	return r, nil
 }
 
-// listening makes the engine with what surrounds every route: who calls, how often, and whether it is a repeat.
+// listening makes the engine with the middleware of every route: caller, rate limits, repeats.
 func (r *ingressRole) listening() (err error) {
 	r.auth = httpapi.NewAuth(httpapi.AuthDeps{Users: r.Books, Keys: r.Books, Sessions: r.given.Sessions, Now: time.Now})
 	r.limits, err = limits.New(r.given.Config.Limits, limits.Deps{
@@ -176,8 +178,9 @@ func (r *ingressRole) listening() (err error) {
 	return err
 }
 
-// addStages puts the role's components into stages. They stop in reverse: first no request is taken any
-// more, then the producer hands over what it holds, then what it could not goes to the spool.
+// addStages puts the role's components into stages, which stop in reverse: first the listener stops
+// taking requests, then the producer hands over its buffer, and records that it could not deliver
+// go to the spool.
 func (r *ingressRole) addStages() {
 	r.group.Add(lifecycle.Named("spool", r.spool))
 	r.group.Add(lifecycle.Named("producer", r.producer))

@@ -22,8 +22,8 @@ import (
 	"adnet/schemas/openapi"
 )
 
-// managing makes and mounts what advertisers, publishers and administrators work with: accounts, campaigns, stats,
-// explanations, and the reference page.
+// managing makes and mounts the routes of advertisers, publishers and administrators: accounts,
+// campaigns, stats, explanations, and the reference page.
 func (r *ingressRole) managing() error {
 	creditValue, err := r.given.Money.Value()
 	if err != nil {
@@ -42,7 +42,7 @@ func (r *ingressRole) managing() error {
 	return nil
 }
 
-// ensureAdmin creates the administrator of the settings, if there is none of that e-mail.
+// ensureAdmin creates the administrator of the settings unless an account with that e-mail exists.
 func (r *ingressRole) ensureAdmin(ctx context.Context) error {
 	cfg := r.given.Config
 	if cfg.AdminEmail == "" && cfg.AdminPassword == "" {
@@ -57,7 +57,7 @@ func (r *ingressRole) ensureAdmin(ctx context.Context) error {
 	return nil
 }
 
-// idempotency makes what surrounds the mutating endpoints.
+// idempotency makes the middleware of the mutating endpoints.
 func (r *ingressRole) idempotency() *idempotency.Keys {
 	return idempotency.New(idempotency.Deps{
 		Log: r.Log, Metrics: r.metrics, Store: r.Books, Caller: r.auth,

@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	headRoom    = 16 << 20 // bytes of garbage that a node lets come together before it collects
-	leastGrowth = 25       // % of the live heap, should that be more
-	mostGrowth  = 100      // % as Go has it
+	headRoom    = 16 << 20 // bytes of garbage that a node allows before it collects
+	leastGrowth = 25       // % of the live heap, if that is more
+	mostGrowth  = 100      // %, Go's default
 )
 
-// fitMemory is for the time after a large load: it gives back what decoding left behind, which is more than what is
-// kept, and sets how far the heap may grow between collections. Go's own 100 % would double a catalog of a million
-// campaigns, of which the collector has little to look into (benchmark rows memory_100k and memory_1m). Who sets GOGC
-// decides instead.
+// fitMemory runs after a large load. It returns the memory that decoding left behind, which is more
+// than the catalog keeps, and limits how far the heap may grow between collections. Go's default of
+// 100 % would double a catalog of a million campaigns, which the collector scans quickly (benchmark
+// rows memory_100k and memory_1m). A GOGC in the environment takes precedence.
 func fitMemory() {
 	debug.FreeOSMemory()
 	if os.Getenv("GOGC") != "" {

@@ -81,8 +81,8 @@ func impressionOf(t *testing.T, adm string) string {
 	return html.UnescapeString(found[1])
 }
 
-// An exchange buys: what it shows is billed by its impression and by nothing else, its notices are kept, and a
-// test request costs nobody anything.
+// An exchange buys: only the impression bills, its notices are kept, and a test request costs
+// nothing.
 func TestExchange(t *testing.T) {
 	p, base, admin := standalone(t, "--admin-email", "boss@example.com", "--admin-password", "long enough!")
 	x := newExchange(t, base, "boss@example.com", "long enough!")

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// canaries are secrets by what they are. Each is unmistakable, so that a find is a leak.
+// canaries are secrets by their kind. Each is unmistakable, so that finding one proves a leak.
 type canaries map[string]string
 
 // settings gives every secret that is a setting a known value.
@@ -37,7 +37,7 @@ func (c canaries) settings() (env []string) {
 	}
 }
 
-// absent fails for each secret that text holds, also in the forms in which it may be written down.
+// absent fails for each secret that text contains, in any form in which it may be written down.
 func (c canaries) absent(t *testing.T, where, text string) {
 	t.Helper()
 	require.NotEmpty(t, text, "nothing to look into: %s", where)
@@ -52,8 +52,8 @@ func (c canaries) absent(t *testing.T, where, text string) {
 	}
 }
 
-// suite uses every secret in the places where it belongs and in those where it does not, and gives the bodies of
-// all answers that are errors.
+// suite uses every secret both where it belongs and where it does not, and returns the bodies of
+// all error answers.
 func (c canaries) suite(t *testing.T, base string) (refusals string) {
 	t.Helper()
 	api := client{t, base}
@@ -102,7 +102,7 @@ func (c canaries) suite(t *testing.T, base string) (refusals string) {
 	mcp := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":{"context":"chess","developer_api_key":%s}}}`
 	for what, secret := range c {
 		if strings.Contains(what, "e-mail") {
-			continue // an address is no credential: it can only be sent where addresses belong
+			continue // an address is not a credential: it can only be sent where addresses belong
 		}
 		q := url.QueryEscape(secret)
 		for _, scheme := range []string{"Bearer ", "Basic ", ""} {
@@ -135,7 +135,7 @@ func (c canaries) suite(t *testing.T, base string) (refusals string) {
 	return bodies.String()
 }
 
-// records reads all that the topics hold, until nothing more comes.
+// records reads everything in the topics, until nothing more comes.
 func records(t *testing.T, cfg kafka.Config) string {
 	t.Helper()
 	var all strings.Builder
@@ -160,8 +160,8 @@ func records(t *testing.T, cfg kafka.Config) string {
 	return all.String()
 }
 
-// TestSecretsStayInside is line 18 of SECURITY.md: known secrets through the whole API, then searched in all that
-// is written down.
+// TestSecretsStayInside is line 18 of SECURITY.md: known secrets go through the whole API, then
+// everything written down is searched for them.
 func TestSecretsStayInside(t *testing.T) {
 	secrets := canaries{}
 	for _, setting := range secrets.settings() {
@@ -188,7 +188,7 @@ func TestSecretsStayInside(t *testing.T) {
 	secrets.absent(t, "the program's log", p.err.String())
 }
 
-// TestSecretsStayInsideOnServers is the same on the real servers, ClickHouse's rows included.
+// TestSecretsStayInsideOnServers does the same on the real servers, including ClickHouse's rows.
 func TestSecretsStayInsideOnServers(t *testing.T) {
 	i := install(t)
 	secrets := canaries{}

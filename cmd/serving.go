@@ -19,7 +19,8 @@ import (
 	"adnet/internal/redis"
 )
 
-// following makes what the node knows and holds for its auctions: campaigns, frequency caps, pacing, reservations.
+// following makes the state that the node keeps for its auctions: campaigns, frequency caps,
+// pacing, reservations.
 func (r *ingressRole) following() error {
 	r.catalog = catalog.New(catalog.Deps{
 		Log: r.Log, Metrics: r.metrics, Source: redis.NewProjection(r.Redis), Feed: feed{redis.NewNodes(r.Redis)},
@@ -59,7 +60,7 @@ func (r *ingressRole) following() error {
 	return nil
 }
 
-// serving makes and mounts what sells impressions, one place under three wires: REST, MCP and OpenRTB.
+// serving makes the seller of impressions and mounts its three wires: REST, MCP and OpenRTB.
 func (r *ingressRole) serving() error {
 	outcomes := new(benna.Diagnostics)
 	ads := offer.New(r.given.Config.Offer, offer.Deps{
@@ -86,7 +87,7 @@ func (r *ingressRole) serving() error {
 	return nil
 }
 
-// feed is Redis as the catalog listens to it.
+// feed adapts Redis to the catalog's feed of changes.
 type feed struct{ *redis.Nodes }
 
 // Subscribe implements catalog.Feed.

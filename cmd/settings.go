@@ -60,7 +60,7 @@ One setting is Go's own: ` + "`GOGC`" + `, the growth of the heap between two co
 Without it ingress chooses 25 to 100 by the size of the catalog; set it to trade memory for CPU.
 `
 
-// setting is one variable as the commands have it.
+// setting is one variable, combined from all commands.
 type setting struct {
 	flag     *kong.Flag
 	env      string
@@ -169,7 +169,7 @@ func quoted(text string) string {
 	return "`" + text + "`"
 }
 
-// perCommand is one text, or each text with the commands that it is for.
+// perCommand is one text, or each text with the commands to which it applies.
 func perCommand(texts map[string][]string, show func(string) string) string {
 	if len(texts) == 1 {
 		for text := range texts {
@@ -184,7 +184,7 @@ func perCommand(texts map[string][]string, show func(string) string) string {
 	return strings.Join(parts, "; ")
 }
 
-// value says what may be written, and in which unit.
+// value describes the allowed values and their unit.
 func (s *setting) value() string {
 	name := strings.ToLower(s.env)
 	switch {

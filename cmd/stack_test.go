@@ -25,7 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// installation is adnet on real servers, with databases, topics and keys of its own.
+// installation is adnet on real servers, with its own databases, topics and keys.
 type installation struct {
 	t   testing.TB
 	bin string
@@ -104,16 +104,16 @@ func (i *installation) serve(role string) *service {
 	return s
 }
 
-// end stops a process as an operator does and requires a clean exit.
+// end stops a process as an operator would and requires a clean exit.
 func (s *service) end(t *testing.T) {
 	t.Helper()
 	require.NoError(t, s.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, s.Wait(), "%s", s.log)
 }
 
-// TestRealStack is the road of an impression on PostgreSQL, Redis, Kafka and ClickHouse with the real binary: all
-// demo campaigns and contexts, a tenth of the beacons fired twice, a consumers process killed in the middle, and
-// every promise checked at the end.
+// TestRealStack follows impressions through PostgreSQL, Redis, Kafka and ClickHouse with the real
+// binary: all demo campaigns and contexts, a tenth of the beacons fired twice, a consumers process
+// killed in the middle, and every promise checked at the end.
 func TestRealStack(t *testing.T) {
 	i := install(t)
 	_, err := i.run("migrate")
@@ -123,7 +123,7 @@ func TestRealStack(t *testing.T) {
 	consumers := i.serve("consumers")
 	ingress, second := i.serve("ingress"), i.serve("ingress")
 
-	// One process dies without a word while beacons arrive; another takes over.
+	// One process is killed while beacons arrive; another takes over.
 	killed := make(chan *service, 1)
 	go func() {
 		time.Sleep(4 * time.Second)
@@ -170,8 +170,8 @@ func TestRealStack(t *testing.T) {
 	require.Contains(t, checks, "all clean")
 }
 
-// pauseReachesTheOtherNode pauses on one node while the other fills: after the reply no request is filled with
-// the campaign there either.
+// pauseReachesTheOtherNode pauses on one node while the other serves: after the reply that node
+// does not serve the campaign either.
 func pauseReachesTheOtherNode(t *testing.T, here, there *service) {
 	api, other := client{t, here.base}, client{t, there.base}
 	owner, publisher := api.register("pause-owner@e2e.example"), api.register("pause-pub@e2e.example")
@@ -192,7 +192,7 @@ func pauseReachesTheOtherNode(t *testing.T, here, there *service) {
 	}
 }
 
-// TestUserCommands is the operator's way to accounts: what the API must not offer.
+// TestUserCommands checks the operator's commands for accounts, which the API must not offer.
 func TestUserCommands(t *testing.T) {
 	i := install(t)
 	_, err := i.run("migrate")
@@ -250,8 +250,8 @@ func TestVerifyFindsADifference(t *testing.T) {
 	require.Contains(t, out, "FAIL")
 }
 
-// spooled is how many events the nodes wrote to disk because Kafka was slow or away. Each may be on the log twice then,
-// and be refused once.
+// spooled is the number of events that the nodes wrote to disk because Kafka was slow or away. Each
+// of them may be on the log twice and be refused once.
 func spooled(t testing.TB, nodes ...*service) (n int64) {
 	t.Helper()
 	for _, node := range nodes {

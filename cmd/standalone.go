@@ -41,11 +41,12 @@ type inMemory struct {
 	*host
 	backends *backends.Embedded
 	role     *ingressRole
-	scratch  string // a folder that goes with the process
+	scratch  string // a folder that is removed with the process
 	shown    demo.Credentials
 }
 
-// build puts everything together and runs nothing. change, unless it is nil, puts other backends into place first.
+// build constructs everything and starts nothing. change, unless it is nil, replaces backends
+// first.
 func (c *standalone) build(p cli.Process, change func(*backends.All)) (_ *inMemory, err error) {
 	ring, sessions, err := c.Role.keys(true)
 	if err != nil {
@@ -81,8 +82,8 @@ func (c *standalone) build(p cli.Process, change func(*backends.All)) (_ *inMemo
 		return nil, err
 	}
 	c.Consumers.Life = c.Role.Track.Life.Conversion
-	// Every look is a few scripts for the Redis inside the process, which is far slower at them than a real one. Changes
-	// of campaigns wake it at once.
+	// Every look runs a few scripts in the in-process Redis, which runs them far slower than a real
+	// one. Changes of campaigns wake the node at once.
 	c.Consumers.Project.Every = max(c.Consumers.Project.Every, 500*time.Millisecond)
 	consumers, err := newConsumers(m.host, c.Consumers, c.Money, &m.backends.All)
 	if err != nil {
@@ -93,7 +94,7 @@ func (c *standalone) build(p cli.Process, change func(*backends.All)) (_ *inMemo
 	return m, nil
 }
 
-// addStages orders the parts: what others need comes first.
+// addStages orders the parts: dependencies come first.
 func (m *inMemory) addStages(consumers *consumersRole, shows bool) {
 	m.group.Add(lifecycle.Named("broker", m.backends.Broker), lifecycle.Named("redis", m.backends.Cache))
 	m.group.Add(lifecycle.Task("topics", func(ctx context.Context) error {
@@ -114,7 +115,8 @@ func (m *inMemory) addStages(consumers *consumersRole, shows bool) {
 // greetingWait is how long the greeting waits for budgets at most.
 const greetingWait = 5 * time.Second
 
-// greet prints what to try. It is tried at once, so the greeting waits until budgets can be reserved.
+// greet prints commands to try. Readers try them at once, so the greeting waits until budgets can
+// be reserved.
 func (m *inMemory) greet(ctx context.Context, shows bool) error {
 	for started := time.Now(); !m.role.budget.Granting(time.Now()) && time.Since(started) < greetingWait; {
 		select {
@@ -130,7 +132,7 @@ func (m *inMemory) greet(ctx context.Context, shows bool) error {
 	return err
 }
 
-// close gives back what build opened, also where it did not get to its end.
+// close releases everything that build opened, even after a build that failed half-way.
 func (m *inMemory) close() {
 	if m.backends != nil {
 		m.backends.Close()

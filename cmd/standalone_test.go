@@ -88,8 +88,9 @@ func freeAddr(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// TestGreetingLinesWorkWhenPasted is the newcomer: the four printed lines go to a shell as they are, and the
-// impression and its Credit are in the stats that the last one shows, three seconds later.
+// TestGreetingLinesWorkWhenPasted plays the newcomer: the four printed lines go to a shell as they
+// are, and three seconds later the impression and its Credit are in the stats that the last line
+// shows.
 func TestGreetingLinesWorkWhenPasted(t *testing.T) {
 	p, base, admin := standalone(t)
 	p.says(t, "Ctrl-C")
@@ -197,8 +198,9 @@ func TestPrintConfigShowsSettingsAndNoSecrets(t *testing.T) {
 	}
 }
 
-// TestPauseStopsDeliveryAndCharging pauses a campaign under requests: the reply to the pause means that no later
-// request is filled with it, and an impression of an ad served before is hosted but not charged.
+// TestPauseStopsDeliveryAndCharging pauses a campaign under requests: after the reply to the pause
+// no request is served the campaign, and an impression of an ad served before is hosted but not
+// charged.
 func TestPauseStopsDeliveryAndCharging(t *testing.T) {
 	_, base, admin := standalone(t, "--demo=off", "--click-min-delay=0")
 	api := client{t, base}

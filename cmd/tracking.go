@@ -11,7 +11,8 @@ import (
 	"adnet/internal/redis"
 )
 
-// tracking makes and mounts what records events: the producer, the spool behind it, and the beacons.
+// tracking makes and mounts the recording of events: the producer, the spool behind it, and the
+// beacons.
 func (r *ingressRole) tracking() (err error) {
 	if r.producer, err = kafka.NewProducer(r.Kafka, kafka.Deps{Log: r.Log, Metrics: r.metrics}); err != nil {
 		return err
@@ -37,7 +38,7 @@ func (r *ingressRole) tracking() (err error) {
 	return nil
 }
 
-// networkClicks is Redis as tracking counts clicks with it.
+// networkClicks adapts Redis to the click counters of tracking.
 type networkClicks struct{ redis.Clicks }
 
 // Allow implements track.Clicks.

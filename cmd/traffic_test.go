@@ -84,7 +84,8 @@ func TestInvalidTrafficOnTwoNodes(t *testing.T) {
 		stats = api.do("GET", "/api/stats?type=campaign&campaign_id="+id, owner.token, "", 200)
 		more := spooled(t, nodes...)
 		refused, invalid := whole(stats["duplicates"])-99, whole(stats["invalid_traffic"])-4
-		// The reasons are a query of their own, which may be some milliseconds older than the counts.
+		// The reasons come from a query of their own, which may be some milliseconds older than the
+		// counts.
 		return stats["impressions"] == 1.0 && refused >= 0 && invalid >= 0 && refused+invalid <= more && len(stats["invalid_by_reason"].([]any)) == 4
 	}, 60*time.Second, 100*time.Millisecond, "%v", &stats)
 	require.Equal(t, 1.0, stats["credits"])

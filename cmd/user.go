@@ -16,7 +16,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// user is `adnet user`: what no API call may do.
+// user is `adnet user`: operations that no API call may perform.
 type user struct {
 	Postgres postgres.Config `embed:""`
 
@@ -41,7 +41,8 @@ type email struct {
 	Email string `arg:"" help:"E-mail of the account."`
 }
 
-// secretText is a password from the environment or, so that it is in no process list, standard input.
+// secretText reads a password from the environment or from standard input, so that it appears in no
+// process list.
 type secretText struct {
 	Text string `name:"password" env:"ADNET_USER_PASSWORD" help:"The password; read from standard input when not set."`
 }

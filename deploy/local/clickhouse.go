@@ -114,7 +114,7 @@ func (c clickhouseHostCmd) run(ctx context.Context) error {
 		}
 	}
 	native, web := fronts[0], fronts[1]
-	// Dialled like a relayed client: while the child is started again, the question waits too.
+	// Dials like a relayed client: while the child restarts, the question waits too.
 	patient := &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return web.dial(ctx) },
@@ -136,8 +136,8 @@ func (c clickhouseHostCmd) run(ctx context.Context) error {
 	return err
 }
 
-// keepChild starts the child again whenever it ends, until ctx is cancelled. Every child gets ports of its own:
-// those of the last one may be taken by now.
+// keepChild restarts the child whenever it ends, until ctx is cancelled. Every child gets its own
+// ports: another process may have taken those of the last one by now.
 func (c clickhouseHostCmd) keepChild(ctx context.Context, fronts [2]*front) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -166,8 +166,9 @@ func (c clickhouseHostCmd) keepChild(ctx context.Context, fronts [2]*front) erro
 	return nil
 }
 
-// runChild runs one child to its end. The write end of the child's standard input is held here and never
-// written: when this process dies, in whatever way, the child reads the end of it and exits too.
+// runChild runs one child to its end. This process holds the write end of the child's standard
+// input and never writes to it: however this process dies, the child reads end of file and exits
+// too.
 func (c clickhouseHostCmd) runChild(ctx context.Context, self string, ports [2]int) error {
 	cmd := exec.Command(self, "clickhouse-child", "--library="+c.Library, "--data="+c.Data, "--log="+c.Log,
 		"--native-port="+strconv.Itoa(ports[0]), "--http-port="+strconv.Itoa(ports[1]))

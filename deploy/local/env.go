@@ -53,8 +53,9 @@ func (s *stack) variables(names []string) ([]variable, error) {
 	return all, nil
 }
 
-// trial is how adnet runs on this stack unless the environment says otherwise: campaigns deliver without a
-// deposit, because there is no payment provider here. Serve and verify must agree on it.
+// trial holds the settings of adnet on this stack unless the environment sets others: campaigns
+// deliver without a deposit, because the stack has no payment provider. Serve and verify must agree
+// on it.
 func trial() variable {
 	value := os.Getenv("ADNET_PREPAID")
 	if value == "" {
@@ -63,7 +64,7 @@ func trial() variable {
 	return variable{"ADNET_PREPAID", value}
 }
 
-// requireRunning fails with the fix when a server of the stack does not run.
+// requireRunning fails, and names the remedy, when a server of the stack does not run.
 func (s *stack) requireRunning() error {
 	for _, name := range s.servers() {
 		if _, ok := s.processes.running(name); !ok {
@@ -94,7 +95,7 @@ func shellQuote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// addresses is the summary after up.
+// addresses prints the summary after up.
 func (s *stack) addresses() string {
 	engine := "Apache Kafka " + kafkaVersion
 	if s.state.KafkaEngine == engineKfake {

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// front is a TCP relay that protects a server which dies when a client resets a connection (ClickHouse hosted
-// as a library: nothing catches errors around its connection threads).
+// front is a TCP relay that protects a server which dies when a client resets a connection
+// (ClickHouse hosted as a library does not catch errors around its connection threads).
 //
-// Guarantee: while the front lives, upstream never receives a reset. When the client is gone, in whatever way,
-// upstream is half-closed, read to its end, and only then closed; a socket closed with unread data would send
-// a reset. What upstream says to a client that is gone is discarded.
+// Guarantee: while the front lives, upstream never receives a reset. When the client leaves, in
+// whatever way, upstream is half-closed, read to its end, and only then closed; closing a socket
+// with unread data would send a reset. Upstream's data for a client that left is discarded.
 type front struct {
 	listener net.Listener
 	// admit, when set, reads a new client's first message and returns it for upstream, or refuses the client.
@@ -131,7 +131,7 @@ func (f *front) relay(ctx context.Context, client net.Conn) {
 		_ = upstream.CloseWrite()
 	}()
 	_, _ = io.Copy(client, upstream)
-	// The client may be gone, so the rest of what upstream says is read and dropped, up to its end.
+	// The client may have left, so the rest of upstream's data is read and dropped.
 	_, _ = io.Copy(io.Discard, upstream)
 	_ = client.Close()
 	<-sent

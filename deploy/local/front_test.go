@@ -42,7 +42,8 @@ func reset(t *testing.T, conn net.Conn) {
 	require.NoError(t, conn.Close())
 }
 
-// fragile is a server that notes every connection error: what a library-hosted ClickHouse dies of.
+// fragile is a server that notes every connection error, any of which kills a library-hosted
+// ClickHouse.
 type fragile struct {
 	listener net.Listener
 	conns    sync.WaitGroup
@@ -74,7 +75,8 @@ func startFragile(t *testing.T) *fragile {
 	return f
 }
 
-// serve talks and listens at once, more than any socket buffer holds, so that clients leave in mid-talk.
+// serve writes and reads at once, more than any socket buffer holds, so that clients leave in
+// mid-transfer.
 func (f *fragile) serve(conn net.Conn) {
 	defer func() { _ = conn.Close() }()
 	read := make(chan error, 1)
@@ -221,7 +223,7 @@ func TestClickHouseSurvivesKilledClients(t *testing.T) {
 	require.NoError(t, srv.probe(t.Context()), tail(s.logFile(srv.name), 40)+tail(s.logFile("clickhouse-server"), 40))
 	require.Equal(t, child, children(t, cmd.Process.Pid), "the child must not have been replaced")
 
-	// A child that dies all the same is replaced, with its data.
+	// A child that still dies is replaced, with its data.
 	require.NoError(t, syscall.Kill(child[0], syscall.SIGKILL))
 	var count string
 	require.Eventually(t, func() bool {
@@ -259,7 +261,8 @@ func insertThenDie(t *testing.T, native string) {
 	}
 }
 
-// offend sends what clients send that die, lie or speak another protocol, and then resets the connection.
+// offend sends the data of clients that die, lie or speak another protocol, and then resets the
+// connection.
 func offend(t *testing.T, native, http string) {
 	t.Helper()
 	greet := func(database, user string) string {

@@ -33,16 +33,16 @@ type hello struct {
 	database, user, password string
 }
 
-// gate keeps hellos that ClickHouse would refuse away from it. Hosted as a library it aborts when it refuses
-// one (measured: garbage, a wrong user or password, an unknown database); everything after the hello, also a
-// client that vanishes there, it survives.
+// gate keeps hellos that ClickHouse would refuse away from it. Hosted as a library, ClickHouse
+// aborts when it refuses one (measured: garbage, a wrong user or password, an unknown database); it
+// survives everything after the hello, including a client that vanishes there.
 type gate struct {
 	// exists tells whether a database exists.
 	exists func(ctx context.Context, database string) (bool, error)
 }
 
-// admit reads the client's hello and returns its bytes to be sent upstream. A client that is refused has been
-// told so in its protocol; one that does not speak it is refused without a word.
+// admit reads the client's hello and returns its bytes for upstream. A refused client gets the
+// reason in its protocol; one that does not speak the protocol gets nothing.
 func (g gate) admit(ctx context.Context, client net.Conn) ([]byte, error) {
 	if err := client.SetReadDeadline(time.Now().Add(helloPatience)); err != nil {
 		return nil, err

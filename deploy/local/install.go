@@ -31,8 +31,8 @@ const (
 	downloadReport = 5 * time.Second
 )
 
-// chdbIntegrity holds the known hashes of the library package by platform. For a platform that is not listed
-// npm's own check against its registry is the only one.
+// chdbIntegrity holds the known hashes of the library package by platform. A platform that is not
+// listed has only npm's own check against its registry.
 func chdbIntegrity(platform string) string {
 	return map[string]string{
 		"linux-x64-gnu": "sha512-XP97mMqnc5tZpKQywR8N7cLTsHNiTmHr30pC5mzo3jWmukjKn2IBa60c2B/gWUNcuFjOMjWoorQICCqBVj5wpw==",
@@ -46,8 +46,9 @@ type need struct {
 	brew    string
 }
 
-// install brings what the named servers need: programs by the system's package manager, Kafka's jars and the
-// ClickHouse library by their registries' clients. The choice of Kafka's engine falls here.
+// install fetches what the named servers need: programs through the system's package manager,
+// Kafka's jars and the ClickHouse library through the clients of their registries. It also chooses
+// Kafka's engine.
 func (s *stack) install(ctx context.Context, names []string) error {
 	var needs, forKafka []need
 	for _, name := range names {
@@ -91,7 +92,7 @@ func absent(needs ...need) []need {
 	})
 }
 
-// kafkaNeeds lists what is missing for Apache Kafka. Maven only serves the download.
+// kafkaNeeds lists the programs that Apache Kafka still needs. Maven only serves the download.
 func (s *stack) kafkaNeeds(ctx context.Context) (needs []need) {
 	if javaVersion(ctx) < minimumJava {
 		needs = append(needs, need{"java", "default-jre-headless", "openjdk"})
@@ -102,8 +103,9 @@ func (s *stack) kafkaNeeds(ctx context.Context) (needs []need) {
 	return needs
 }
 
-// chooseKafka settles the engine and fetches it. A folder keeps the engine that its data belongs to, unless the
-// setting says otherwise. kfake comes in by itself only where Java or Maven cannot be had, and never in CI.
+// chooseKafka settles the engine and fetches it. A folder keeps the engine that its data belongs
+// to, unless the setting names another. kfake is chosen automatically only where Java or Maven
+// cannot be installed, and never in CI.
 func (s *stack) chooseKafka(ctx context.Context, missing []need) error {
 	engine := s.cfg.Kafka
 	if engine == "auto" {
@@ -138,7 +140,7 @@ func (s *stack) chooseKafka(ctx context.Context, missing []need) error {
 	return s.fetchKafka(ctx)
 }
 
-// javaVersion is the major version of the java in PATH, 0 when there is none.
+// javaVersion returns the major version of the java in PATH, 0 if there is no java.
 func javaVersion(ctx context.Context) int {
 	out, err := exec.CommandContext(ctx, "java", "-version").CombinedOutput()
 	if err != nil {
@@ -159,7 +161,7 @@ func parseJavaVersion(text string) int {
 	return version
 }
 
-// installPackages installs Debian packages as root; anybody else is told the command.
+// installPackages installs Debian packages as root; other users are told the command.
 func (s *stack) installPackages(ctx context.Context, needs []need) error {
 	if len(needs) == 0 {
 		return nil
@@ -191,7 +193,7 @@ func (s *stack) installPackages(ctx context.Context, needs []need) error {
 		return err
 	}
 	defer restore()
-	// A failed update is not final: the lists at hand may do.
+	// A failed update is not final: the lists on disk may be enough.
 	if err := s.runStep(ctx, "install", "", "apt-get", "update"); err != nil {
 		s.say("install", "%v", err)
 	}
@@ -320,7 +322,7 @@ func (s *stack) fetch(dir string, fill func(fresh string) error) error {
 	return os.Rename(fresh, dir)
 }
 
-// chdbPlatform is the library package's name for this machine, "" where there is none.
+// chdbPlatform returns the library package's name for this machine, "" if none exists.
 func chdbPlatform() string {
 	return map[string]string{
 		"linux/amd64": "linux-x64-gnu", "linux/arm64": "linux-arm64-gnu",

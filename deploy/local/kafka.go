@@ -81,7 +81,7 @@ func (s *stack) chooseBrokers(names []string) ([]string, error) {
 			if s.cfg.Kafka == engineKfake || s.state.KafkaEngine == engineKfake {
 				return nil, errors.New("kfake is one broker without proxies")
 			}
-			s.cfg.Kafka = engineApache // auto must not fall back to less than was asked for
+			s.cfg.Kafka = engineApache // auto must not fall back to fewer brokers than requested
 		}
 		s.state.Brokers, s.state.Via = s.cfg.Brokers, s.cfg.KafkaVia
 		if err := s.saveState(); err != nil {

@@ -9,9 +9,10 @@
 //	go run ./deploy/local down     stop what up started; data stays
 //
 // Contract: everything that is started is recorded with its pid and start time in one folder
-// (ADNET_STACK_DIR), next to data and logs. A second up starts only what does not answer. down touches only
-// processes that still match their record, so a pid that was reused by somebody else is never signalled.
-// Downloads (Kafka's jars, the ClickHouse library) are pinned, verified and kept in ADNET_CACHE_DIR.
+// (ADNET_STACK_DIR), next to data and logs. A second up starts only the servers that do not answer.
+// down touches only processes that still match their record, so it never signals a pid that another
+// process reuses. Downloads (Kafka's jars, the ClickHouse library) are pinned, verified and kept in
+// ADNET_CACHE_DIR.
 //
 // # Not obvious
 //

@@ -76,7 +76,8 @@ func (s *stack) postgresData() (string, error) {
 	return filepath.Join("/var/tmp", "adnet-postgres-"+folderKey(s.cfg.Dir)), nil
 }
 
-// postgresAccount is the user PostgreSQL runs as: nil for the current one, postgres or nobody under root.
+// postgresAccount is the user that PostgreSQL runs as: nil for the current user; postgres or the
+// system account "nobody" under root.
 func postgresAccount() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -174,7 +175,8 @@ func (s *stack) initPostgres(ctx context.Context) error {
 	return os.Rename(fresh, cluster)
 }
 
-// ownFolder refuses a folder in a shared place that somebody else made: whoever owns it could read the data.
+// ownFolder refuses a folder in a shared place that another user made: its owner could read the
+// data.
 func ownFolder(dir string, account *syscall.Credential) error {
 	info, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {

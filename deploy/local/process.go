@@ -27,7 +27,7 @@ type processes struct{ dir string }
 
 func (p processes) file(name string) string { return filepath.Join(p.dir, name+".pid") }
 
-// load returns the record of name; ok is false when there is none or it cannot be read as one.
+// load returns the record of name; ok is false if the record is missing or unreadable.
 func (p processes) load(name string) (r record, ok bool) {
 	data, err := os.ReadFile(p.file(name))
 	if err != nil {
@@ -61,7 +61,7 @@ func (p processes) running(name string) (pid int, ok bool) {
 	return r.Pid, ok && r.alive()
 }
 
-// alive is true while the very process that was recorded runs; a zombie is dead.
+// alive is true while the recorded process itself runs; a zombie counts as dead.
 func (r record) alive() bool {
 	start, err := startTime(r.Pid)
 	return err == nil && start == r.Start
@@ -87,7 +87,8 @@ type escalation struct {
 	grace  time.Duration
 }
 
-// stop ends the recorded process of name, politely first, by kill at last, and removes its pid file.
+// stop ends the recorded process of name, politely first and with kill at last, and removes its pid
+// file.
 func (p processes) stop(name string, steps []escalation) error {
 	r, ok := p.load(name)
 	if !ok {
@@ -144,7 +145,8 @@ func (p processes) detach(name string, cmd *exec.Cmd, logFile string) (<-chan st
 func (p processes) remember(name string, pid int) error {
 	start, err := startTime(pid)
 	if err != nil {
-		// It ended already. An empty record would be refused by load, so nothing can be mistaken for it.
+		// It ended already. load refuses an empty record, so no other process can be mistaken for
+		// it.
 		start = "ended"
 	}
 	return p.save(name, record{Pid: pid, Start: start})
@@ -211,8 +213,8 @@ func writeFile(name string, data []byte, mode fs.FileMode) error {
 	return os.Rename(tmp.Name(), name)
 }
 
-// lock takes an exclusive lock that ends with this process. It reports once, through waiting, when somebody
-// else holds it.
+// lock takes an exclusive lock that ends with this process. While another process holds it, lock
+// waits and says so once through waiting.
 func lock(name string, waiting func()) (unlock func(), err error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -240,7 +242,7 @@ func tryLock(name string) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// tail returns the last lines of a file, for the error message of a server that died.
+// tail returns the last lines of a file, for the error message about a server that died.
 func tail(name string, lines int) string {
 	data, err := os.ReadFile(name)
 	if err != nil {

@@ -86,7 +86,7 @@ func (s *stack) runRoles(ctx context.Context, c serveOpts, env map[string][]stri
 	case <-consumers.ended:
 		err = fmt.Errorf("consumers ended: %v", consumers.err)
 	}
-	// Ingress first: what it still flushes is consumed by its neighbour.
+	// Ingress stops first: consumers can still read the records that it flushes.
 	return errors.Join(err, s.stopRole(ingress), s.stopRole(consumers))
 }
 
@@ -135,8 +135,8 @@ func nextPort(addr string) (string, error) {
 	return net.JoinHostPort(host, strconv.FormatUint(number+1, 10)), nil
 }
 
-// roleKeys returns the signing keys of ingress: those of the environment, else those of this stack, made once
-// and readable for the owner only. New ones would void every token that was handed out.
+// roleKeys returns the signing keys of ingress: those of the environment, else those of this stack,
+// made once and readable only by the owner. New keys would void every token in use.
 func (s *stack) roleKeys() ([]variable, error) {
 	var keys []variable
 	for _, name := range []string{"ADNET_TOKEN_KEYS", "ADNET_SESSION_KEYS"} {
@@ -205,7 +205,7 @@ func (s *stack) stopRole(r *role) error {
 	return err
 }
 
-// announce waits until ingress is ready and says where it is.
+// announce waits until ingress is ready and prints its address.
 func (s *stack) announce(ctx context.Context, c serveOpts, ingress *role) {
 	base := "http://" + c.HTTPAddr
 	began, told := time.Now(), time.Now()

@@ -47,12 +47,12 @@ func (s *stack) servers() []string {
 // server is one part of the stack.
 type server struct {
 	name  string
-	waits string // What an answer is, for the user.
+	waits string // The answer that shows the server is ready, for the user.
 	ports []string
 	// prepare makes data folders and settings; it is called before every start and must be repeatable.
 	prepare func(context.Context) error
 	command func() (*exec.Cmd, error)
-	// probe returns nil when the server really answers, and nothing is missing in it.
+	// probe returns nil when the server really answers and is complete.
 	probe func(context.Context) error
 	stop  []escalation
 	limit time.Duration // From start to first answer; after a crash that includes recovery.
@@ -68,14 +68,15 @@ type stack struct {
 	state state
 }
 
-// state is what must be remembered between calls. It holds no secret.
+// state must be remembered between calls. It holds no secret.
 type state struct {
 	Ports map[string]int `json:"ports"`
 	// KafkaEngine is the broker whose data this folder holds, "" before the first start.
 	KafkaEngine string `json:"kafka_engine"`
 	// Brokers is how many Kafka brokers this folder has, fixed by its first start.
 	Brokers int `json:"brokers,omitempty"`
-	// Via are the ports of proxies that the brokers advertise to those who come through them.
+	// Via lists the ports of proxies that the brokers advertise to clients that connect through
+	// them.
 	Via []int `json:"via,omitempty"`
 }
 
@@ -301,8 +302,8 @@ func (s *stack) await(ctx context.Context, srv server, limit time.Duration, ende
 	}
 }
 
-// choosePorts settles the ports of a server that is about to start: those it had, else those of the settings,
-// else free ones when a foreign process holds them.
+// choosePorts settles the ports of a server that is about to start: its earlier ports, else those
+// of the settings, else free ones when a foreign process holds them.
 func (s *stack) choosePorts(srv server) error {
 	wanted := map[string]int{
 		namePostgres: s.cfg.PostgresPort, nameRedis: s.cfg.RedisPort, nameKafka: s.cfg.KafkaPort,
@@ -315,7 +316,7 @@ func (s *stack) choosePorts(srv server) error {
 		}
 		if port == 0 || !isFree(port) {
 			free, err := publicPorts.free()
-			for err == nil && s.chosen(free) { // nobody listens there yet
+			for err == nil && s.chosen(free) { // no process listens there yet
 				free, err = publicPorts.free()
 			}
 			if err != nil {
@@ -480,7 +481,7 @@ var (
 	upstreamPorts = portRange{10000, 19999} // The ClickHouse child behind its front.
 )
 
-// free returns a random port of the range on which nobody listens at this moment. Whoever starts a server on it
+// free returns a random port of the range on which no process listens at this moment. The caller
 // must be ready to try another.
 func (r portRange) free() (int, error) {
 	for range 200 {

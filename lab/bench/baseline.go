@@ -92,7 +92,7 @@ func (s *session) bareGin(ctx context.Context, r reply) (*process, string, error
 	return p, addr, p.await(ctx, func() error { return answers(addr) })
 }
 
-// answers says whether somebody listens.
+// answers reports whether a server listens at the address.
 func answers(addr string) error {
 	conn, err := net.DialTimeout("tcp", addr, time.Second)
 	if err != nil {

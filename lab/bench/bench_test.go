@@ -15,7 +15,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// get is requests that nothing is special about.
+// get makes plain requests.
 func get(server *httptest.Server) traffic {
 	return traffic{addr: strings.TrimPrefix(server.URL, "http://"), next: func(_ uint64, r *fasthttp.Request) {
 		r.SetRequestURI("/")
@@ -23,8 +23,9 @@ func get(server *httptest.Server) traffic {
 	}}
 }
 
-// A server that stands still for a second delays every request that was due meanwhile, not only those it had
-// accepted: the open loop must show that, or a stall hides itself (coordinated omission).
+// A server that stands still for a second delays every request that was due meanwhile, not only
+// those that it had accepted. The open loop must show that; otherwise a stall hides itself
+// (coordinated omission).
 func TestOpenLoopSeesStalls(t *testing.T) {
 	begun := time.Now()
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -118,7 +119,7 @@ func TestRows(t *testing.T) {
 		require.False(t, seen[r.name], r.name)
 		seen[r.name] = true
 		require.NotNil(t, r.run, r.name)
-		if r.name != "small" { // it is to be known, not to be reached
+		if r.name != "small" { // this row informs and has no goal
 			require.Positive(t, r.must, r.name)
 		}
 		require.NotEmpty(t, r.unit, r.name)
@@ -273,7 +274,7 @@ func TestParseAccounting(t *testing.T) {
 	require.Empty(t, name, "a connection, not a listener")
 }
 
-// The session's own processes are found with their children, others are strangers.
+// The session finds its own processes with their children; all others are strangers.
 func TestKind(t *testing.T) {
 	s := &session{servers: map[int]string{30: "postgres"}}
 	all := map[int]processTime{1: {}, 10: {parent: 1}, 11: {parent: 10}, 30: {parent: 1}, 31: {parent: 30}, 40: {parent: 1}, 50: {parent: 50}}

@@ -17,10 +17,11 @@ import (
 // ticksPerSecond is the unit of /proc's times, fixed for user space on Linux.
 const ticksPerSecond = 100
 
-// generator names this process: the load generator, and whatever a row runs in it.
+// generator names this process: the load generator, and everything that a row runs in it.
 const generator = "generator"
 
-// reading is what /proc says at one moment. Times are in seconds of processor time, machine and processes since each began.
+// reading holds the values of /proc at one moment. Times are in seconds of processor time, machine
+// and processes since each began.
 type reading struct {
 	ours    map[string]float64 // what the session started, itself as generator, and its servers
 	session float64            // all of these, and what ended of them
@@ -31,7 +32,7 @@ type reading struct {
 // machineTime is the first line of /proc/stat, of all processors together.
 type machineTime struct{ busy, idle, steal float64 }
 
-// processTime is what the accounting says of one process.
+// processTime holds the accounted times of one process.
 type processTime struct {
 	parent        int
 	used, reaped  float64 // its own, and that of children that it waited for

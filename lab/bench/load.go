@@ -60,7 +60,7 @@ func (t *traffic) drive(ctx context.Context, perSecond float64, d time.Duration)
 	var sent atomic.Uint64
 	options := periodic.RunnerOptions{QPS: perSecond, Duration: d, NumThreads: connections, Out: io.Discard, Uniform: true, Stop: periodic.NewAborter()}
 	if perSecond == 0 {
-		options.QPS = -1 // as fast as it goes
+		options.QPS = -1 // as fast as possible
 	}
 	abort := options.Stop
 	runner := periodic.NewPeriodicRunner(&options)
@@ -105,7 +105,7 @@ func pace(perSecond float64, connections int, d time.Duration) time.Duration {
 	return time.Duration(each / (each - 1) * float64(connections) / perSecond * float64(time.Second))
 }
 
-// firstOf is one of many errors that say the same.
+// firstOf shortens many errors that say the same to one.
 func firstOf(err error) error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return firstOf(joined.Unwrap()[0])

@@ -107,7 +107,7 @@ func (s *session) measure(ctx context.Context, chosen []row) error {
 	return publish(s.cfg, machine, done)
 }
 
-// pick leaves the rows of the given names, or of families of them; all when there are none.
+// pick keeps the rows, or families of rows, with the given names; all rows when no names are given.
 func pick(all []row, names []string) (chosen []row, err error) {
 	if len(names) == 0 {
 		return all, nil

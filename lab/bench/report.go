@@ -23,7 +23,7 @@ type row struct {
 	name, ours, baseline string
 	family               string // of rows that are asked for by one name, too
 	unit                 string
-	must, aim            float64 // of the ratio; of ours when there is no baseline; 0 for a row that is not judged
+	must, aim            float64 // of the ratio, or of ours without a baseline; 0 for a row that is not judged
 	cpuMust              float64 // most that the ratio of processor time may be where too much time is stolen for must
 	atMost               bool    // smaller is better
 	steady               bool    // stolen time does not move the figure
@@ -50,7 +50,7 @@ func (r result) judged() float64 {
 	return r.ours / r.baseline
 }
 
-// verdict is how a row did.
+// verdict is the outcome of a row.
 type verdict string
 
 const (

@@ -3,8 +3,8 @@ package main
 // cpuAim is what every ratio of processor time per request aims at.
 const cpuAim = 1.3
 
-// rows are the benchmark. must and aim are of ours over the baseline, or of ours where there is none. cpuMust bounds the
-// ratio of processor time per request; its aim is cpuAim.
+// rows are the benchmark. must and aim apply to ours over the baseline, or to ours without a
+// baseline. cpuMust bounds the ratio of processor time per request; its aim is cpuAim.
 //
 // The bounds of beacon and ad_request_100k are set. The others allow a quarter more than what was seen on two cores of an
 // AMD EPYC: over HTTP in three quiet full runs (µs of ours from their results, the baseline's from its rate and the

@@ -78,7 +78,7 @@ func (t *traffic) record(method, path string) (reply, error) {
 	return r, nil
 }
 
-// anAuction is one to sign, but for its id.
+// anAuction is an auction to sign, except for its id.
 func anAuction() token.Auction {
 	return token.Auction{
 		CampaignID: uuid.New(), AdvertiserID: uuid.New(), DeveloperID: uuid.New(), Price: 5 * money.USD / 1000,
@@ -355,7 +355,8 @@ func answered(t traffic, all [][]byte) (with [][]byte, err error) {
 	return with, nil
 }
 
-// bids are the bid requests of the tests, each with the context of one of the demo's requests as what is talked about.
+// bids are the bid requests of the tests, each with the context of one of the demo's requests as
+// its conversation.
 func bids() ([][]byte, error) {
 	contexts, err := demo.Requests()
 	if err != nil {

@@ -201,7 +201,7 @@ func (m *meter) wait(ctx context.Context, running <-chan error) (sample, error) 
 	}
 }
 
-// meteredGroup notes the first records and, where settled is set, what was done with.
+// meteredGroup notes the first records and, where settled is set, the result for each.
 type meteredGroup struct {
 	*kafka.Group
 	meter   *meter
@@ -242,7 +242,7 @@ func runs(ctx context.Context, m *meter, group *kafka.Group, run func(context.Co
 	return one, err
 }
 
-// settleAll applies what is on the log and measures it.
+// settleAll settles the records on the log and measures it.
 func (p *pipeline) settleAll(ctx context.Context, n int) (sample, error) {
 	group, err := kafka.NewGroup(p.kafka, kafka.GroupConfig{Group: "adnet-settle", Topic: event.TopicEvents, Stored: p.store.Offsets}, kafka.Deps{Log: p.log})
 	if err != nil {
@@ -307,7 +307,7 @@ func (p meteredPlans) MarkArchived(ctx context.Context, plan stream.Plan) error 
 	return err
 }
 
-// archiveAll copies what is settled and measures it.
+// archiveAll copies the settled records and measures it.
 func (p *pipeline) archiveAll(ctx context.Context, n int) (sample, error) {
 	group, err := kafka.NewGroup(p.kafka, kafka.GroupConfig{Group: "adnet-archive", Topic: event.TopicEvents, Stored: p.store.Archived}, kafka.Deps{Log: p.log})
 	if err != nil {
@@ -362,7 +362,7 @@ func archiving(ctx context.Context, s *session) (r result, err error) {
 	return r, p.close()
 }
 
-// catchUp lets the site's own consumers finish what is on the log.
+// catchUp lets the site's own consumers finish the records on the log.
 func (p *pipeline) catchUp(ctx context.Context) error {
 	defer p.site.rest()
 	return p.site.catchUp(ctx)

@@ -10,9 +10,11 @@ import (
 	"time"
 )
 
-// The rows of an installation at rest: what it costs when nobody asks, and what one request takes that meets no other.
+// The rows of an installation at rest: its cost without requests, and the latency of one request
+// that meets no other.
 
-// How long idling processes are left alone before, and while, their processor time is counted.
+// How long idling processes are left alone before their processor time is counted, and how long it
+// is counted.
 const (
 	calmFor  = 15 * time.Second
 	idleFor  = 60 * time.Second
@@ -129,7 +131,7 @@ func small(ctx context.Context, s *session) (r result, err error) {
 	return r, nil
 }
 
-// calm is what single requests took.
+// calm holds the figures of single requests.
 type calm struct {
 	measured
 	cpu, stolen float64

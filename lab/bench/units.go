@@ -27,8 +27,8 @@ type unitsCmd struct {
 	Sample    time.Duration `name:"sample" default:"4s" help:"Length of each measurement over HTTP."`
 }
 
-// units is what was measured. CPU is µs of processor time a unit, by process; servers that others use at the same time
-// look dearer than they are. Bytes are of one copy, before replication.
+// units is the result. CPU is µs of processor time a unit, by process; servers that others use at
+// the same time look more expensive than they are. Bytes are of one copy, before replication.
 type units struct {
 	Machine   string                        `json:"machine"`
 	Events    int                           `json:"events"`
@@ -201,7 +201,7 @@ func (p *pipeline) walPosition(ctx context.Context) (at float64, err error) {
 	return at, err
 }
 
-// httpUnits is what a node needs for a request, and what its requests leave on the log.
+// httpUnits measures a node's cost of a request, and the bytes that its requests leave on the log.
 func (p *pipeline) httpUnits(ctx context.Context, u *units) error {
 	n, err := p.site.ingress(ctx)
 	if err != nil {
@@ -269,7 +269,8 @@ func (p *pipeline) logBytes(ctx context.Context, topic string) (sum float64, err
 	return sum, nil
 }
 
-// tableBytes is every table with its indexes and what was moved out of line; partitions count for their parent.
+// tableBytes returns the size of every table with its indexes and out-of-line storage; partitions
+// count for their parent.
 func (p *pipeline) tableBytes(ctx context.Context) (map[string]float64, error) {
 	db, err := pgx.Connect(ctx, p.site.database)
 	if err != nil {

@@ -16,10 +16,10 @@ type build struct {
 	without string // a protection of breaks, or none
 }
 
-// replacement is text of a file that is compiled differently.
+// replacement is text of a file to be compiled differently.
 type replacement struct{ file, old, new string }
 
-// breaks are the protections that a run can be without, to see that the suite notices.
+// breaks lists the protections that a run can do without, to prove that the suite notices.
 var breaks = map[string]replacement{
 	"spool": {"ingress/track/recorder.go",
 		"	kept := make(chan error, 1)\n	r.spool.Append(event.TopicEvents, e.AuctionId, value, func(err error) { kept <- err })\n",
@@ -27,8 +27,8 @@ var breaks = map[string]replacement{
 	"double": {"internal/ledger/decide.go", "	return first\n}", "	return first || true\n}"},
 }
 
-// buildProduct builds adnet. With another clock the standard library's time.Now is compiled from a changed copy that adds
-// ADNET_FAULT_CLOCK seconds: nothing of adnet differs from what is shipped.
+// buildProduct builds adnet. With another clock, the standard library's time.Now is compiled from a
+// changed copy that adds ADNET_FAULT_CLOCK seconds: adnet's own code is what ships.
 func buildProduct(ctx context.Context, k *stack, how build) error {
 	replaced := make(map[string]string)
 	if how.shifted {
@@ -75,7 +75,7 @@ func (r replacement) apply(file string) (string, error) {
 	return strings.Replace(string(source), r.old, r.new, 1), nil
 }
 
-// writeOverlay notes changed texts by file, for `go build -overlay`.
+// writeOverlay writes the changed texts by file, for `go build -overlay`.
 func writeOverlay(dir string, texts map[string]string) (overlay string, err error) {
 	files := make(map[string]string, len(texts))
 	for original, text := range texts {

@@ -17,7 +17,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// settleAccounts waits until nothing is on its way and holds what was acknowledged against what was decided.
+// settleAccounts waits until nothing is in flight and compares the acknowledged events with the
+// decided ones.
 func (s *suite) settleAccounts(ctx context.Context) error {
 	s.report.Acknowledged = s.load.acknowledged.Load()
 	s.say("the load has ended: %d ads asked for, %d filled", s.load.asked.Load(), s.load.filled.Load())
@@ -131,7 +132,8 @@ func first(verdict string) bool {
 	return !strings.HasPrefix(verdict, "invalid_traffic:")
 }
 
-// compare holds the witness against the rows: every answer must have a row, every event one effect.
+// compare checks the witness against the rows: every answer must have a row, every event one
+// effect.
 func (s *suite) compare(rows []row) {
 	type tally struct{ rows, firsts, charges, mints int }
 	have := make(map[beacon]*tally, len(rows))
@@ -178,7 +180,7 @@ func (s *suite) compare(rows []row) {
 	}
 }
 
-// books holds the rows against the budgets and the pauses.
+// books checks the rows against the budgets and the pauses.
 func (s *suite) books(rows []row) {
 	campaigns := make(map[string]*budget)
 	for _, b := range s.site.campaigns() {
@@ -245,7 +247,7 @@ func (s *suite) books(rows []row) {
 	s.freeDelivery(free, freeFaulty, price)
 }
 
-// exhausted counts what ran out: a run in which nothing does shows nothing about budgets.
+// exhausted counts the budgets that ran out: a run in which none does proves nothing about budgets.
 func (s *suite) exhausted() {
 	s.report.Exhausted = map[string]int{dailyBudget: 0, totalBudget: 0, balance: 0}
 	for _, b := range s.site.campaigns() {
@@ -263,12 +265,13 @@ func (s *suite) exhausted() {
 	}
 }
 
-// free says whether the event was hosted and not, or not wholly, paid for because a budget or balance had ended.
+// free reports whether the event was hosted but not, or not fully, paid for because a budget or
+// balance had ended.
 func (r *row) free() bool {
 	return r.verdict == "over_budget" || r.verdict == "over_balance" || r.verdict == "ok" && r.charge < r.price
 }
 
-// freeDelivery reports the campaign that gave most away, relative to what is promised: one price a node.
+// freeDelivery reports the campaign that gave most away, relative to the promise: one price a node.
 func (s *suite) freeDelivery(free, faulty, price map[string]int64) {
 	worst := ""
 	for id, amount := range free {
@@ -287,7 +290,7 @@ func (s *suite) freeDelivery(free, faulty, price map[string]int64) {
 	}
 }
 
-// ledger holds the rows against the balances.
+// ledger checks the rows against the balances.
 func (s *suite) ledger(ctx context.Context) error {
 	rows, err := s.stack.db.Query(ctx, `SELECT account, amount::bigint FROM balance WHERE asset = 'USD'`)
 	if err != nil {
@@ -307,7 +310,7 @@ func (s *suite) ledger(ctx context.Context) error {
 	return rows.Err()
 }
 
-// balances holds what ClickHouse says was charged against the ledger's balances, micro-USD by account.
+// balances compares the charges in ClickHouse with the ledger's balances, micro-USD by account.
 func (s *suite) balances(balances map[string]int64) {
 	if revenue := balances["house:revenue"]; revenue != s.report.Charged {
 		s.breach("ClickHouse has charges of %d, the ledger %d micro-USD", s.report.Charged, revenue)

@@ -38,12 +38,13 @@ const (
 	dayBoundary       = "day_boundary"
 )
 
-// promised is how long everything may take from healing to no lag. There is no slack on top of it: a killed consumer's
-// partitions wait for the end of its session (10 s), which with two rebalances makes 9 to 14 s on 2 cores, the longest of
-// all kinds. A machine that others use as well needs a lower --rate, as short runs have it.
+// promised is how long everything may take from healing to no lag. It has no slack: a killed
+// consumer's partitions wait for the end of its session (10 s), which with two rebalances makes 9
+// to 14 s on 2 cores, the longest of all kinds. A machine that others use as well needs a lower
+// --rate, as short runs have.
 const promised = 30 * time.Second
 
-// outstanding is longer than any beacon of the load comes after its ad.
+// outstanding is longer than any beacon of the load takes to follow its ad.
 const outstanding = 15 * time.Second
 
 type fault struct {
@@ -85,8 +86,9 @@ func (w windows) contain(at time.Time) bool {
 // tries is how often a fault is tried whose moment does not come.
 const tries = 3
 
-// faults runs every kind once, in a drawn order, then drawn kinds until the limit. Each is healed, and waited for,
-// before the next begins. A run that did not meet one of its kinds has not shown what it says.
+// faults runs every kind once, in random order, then random kinds until the limit. Each is healed,
+// and recovery awaited, before the next begins. A run that missed one of its kinds has not shown
+// what it claims.
 func (s *suite) faults(ctx context.Context) error {
 	_ = schedule.Pause(ctx, 3*time.Second) // some traffic first
 	if err := s.keepRedis(); err != nil {
@@ -143,7 +145,7 @@ func (s *suite) shuffled(list []fault) []fault {
 	return list
 }
 
-// errMissed says that the moment which a fault aims at did not come: it does not count.
+// errMissed says that the moment that a fault aims at did not come; the try does not count.
 var errMissed = errors.New("the moment did not come")
 
 func (s *suite) one(ctx context.Context, f fault) error {
@@ -180,8 +182,8 @@ func (s *suite) one(ctx context.Context, f fault) error {
 	return nil
 }
 
-// caughtUp waits until all processes are ready and everything that was in the log when it was healed is settled
-// and archived. The limit is a breach and no error.
+// caughtUp waits until all processes are ready and everything that was on the log at the healing is
+// settled and archived. Exceeding the limit is a breach, not an error.
 func (s *suite) caughtUp(ctx context.Context, healed time.Time, limit time.Duration) (time.Duration, error) {
 	var ends kadm.ListedOffsets
 	told := time.Now()
@@ -215,7 +217,7 @@ func (s *suite) caughtUp(ctx context.Context, healed time.Time, limit time.Durat
 	}
 }
 
-// behind says what is missing, or nothing.
+// behind names the missing part, or "" when nothing is missing.
 func (s *suite) behind(ctx context.Context, ends kadm.ListedOffsets) string {
 	for _, n := range s.nodes.all() {
 		if err := n.ready(ctx, time.Second); err != nil {
@@ -280,8 +282,8 @@ func (s *suite) killBothIngress(ctx context.Context) error {
 	return errors.Join(s.nodes.ingress[0].start(), s.nodes.ingress[1].start())
 }
 
-// killOnSpool cuts Kafka off, lets both nodes acknowledge beacons that only their disks have, and kills both. The
-// connections come back when the new processes may have begun to read what was kept.
+// killOnSpool cuts Kafka off, lets both nodes acknowledge beacons that only their disks have, and
+// kills both. The connections come back when the new processes may have begun to read their spools.
 func (s *suite) killOnSpool(ctx context.Context) error {
 	for _, c := range s.proxy.kafka {
 		c.Stop()

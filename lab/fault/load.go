@@ -126,7 +126,7 @@ func (l *load) choose() *budget {
 	return open[rand.IntN(len(open))]
 }
 
-// visit is one ad request and what follows from it.
+// visit is one ad request with its beacons.
 func (l *load) visit(ctx context.Context) {
 	who := visitor{address: fmt.Sprintf("%d.%d.%d.%d", 11+rand.IntN(80), rand.IntN(256), rand.IntN(256), 1+rand.IntN(254))}
 	b := l.choose()

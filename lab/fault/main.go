@@ -1,16 +1,17 @@
-// Command fault breaks adnet on purpose and counts what its promises about money are worth.
+// Command fault breaks adnet on purpose and measures whether its promises about money hold.
 //
 //	go run ./lab/fault            at most 15 minutes on 2 cores; FAULT_SEED=n repeats a choice of faults
 //	go run ./lab/fault --short    at most 3 minutes
 //
-// It starts a stack of its own (PostgreSQL, Redis, ClickHouse, three Kafka brokers) and two ingress and two
-// consumers processes of the real binary, fires beacons through both ingress nodes, notes every one that was
-// acknowledged, and meanwhile kills processes and servers, cuts connections, fills disks and lets a day end. When
-// everything is healed it holds what was acknowledged against what PostgreSQL and ClickHouse say.
+// It starts its own stack (PostgreSQL, Redis, ClickHouse, three Kafka brokers) and two ingress and
+// two consumers processes of the real binary. It fires beacons through both ingress nodes and notes
+// every one that was acknowledged. Meanwhile it kills processes and servers, cuts connections,
+// fills disks and lets a day end. When everything is healed it compares the acknowledged beacons
+// with the contents of PostgreSQL and ClickHouse.
 //
-// Contract: progress goes to standard error; the last line of standard output is one JSON object ([report]); the
-// exit code is 1 on any breach. Nothing keeps running afterwards, also after an interrupt. A failed run keeps its
-// logs and says where.
+// Contract: progress goes to standard error; the last line of standard output is one JSON object
+// ([report]); the exit code is 1 on any breach. Nothing keeps running afterwards, even after an
+// interrupt. A failed run keeps its logs and prints their location.
 //
 // # Not obvious
 //
@@ -97,9 +98,10 @@ type report struct {
 	Lost         int64  `json:"lost"`         // acknowledged, but without a verdict in the end
 	Doubled      int64  `json:"doubled"`      // events that took effect twice
 	Overspend    int64  `json:"overspend_micros"`
-	// FreeDelivery is the largest sum of prices of one campaign's valid unique impressions that were hosted and not
-	// charged because its budget had ended, of auctions while Redis was healthy; FreeDeliveryFaulty the same of
-	// the other auctions. FreeBound is what is promised for the first.
+	// FreeDelivery is the largest sum of prices of one campaign's valid unique impressions that
+	// were hosted and not charged because its budget had ended, of auctions while Redis was
+	// healthy; FreeDeliveryFaulty is the same for the other auctions. FreeBound is the promised
+	// limit of the first.
 	FreeDelivery       int64              `json:"free_delivery_micros"`
 	FreeBound          int64              `json:"free_delivery_bound_micros"`
 	FreeDeliveryFaulty int64              `json:"free_delivery_while_redis_faulty_micros"`
@@ -131,7 +133,8 @@ func (s *suite) say(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%7.1fs  %s%s\n", time.Since(s.began).Seconds(), fmt.Sprintf(format, args...), counts)
 }
 
-// run is one run to its end, with everything stopped again. The result is nil when it did not get to the end.
+// run is one run to its end, with everything stopped again. The result is nil when the run did not
+// finish.
 func run(ctx context.Context, cfg settings) (result *report, err error) {
 	if cfg.Seed == 0 {
 		cfg.Seed = uint64(time.Now().UnixNano() % 1_000_000_000)

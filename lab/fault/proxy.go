@@ -30,14 +30,14 @@ type cuttable struct {
 type gate struct {
 	dark  atomic.Bool // answers of the server are dropped
 	armed atomic.Int32
-	met   chan struct{} // told when an armed gate met what it waits for; answers are dropped from then on
+	met   chan struct{} // closed when an armed gate meets its moment; answers are dropped from then on
 }
 
-// What a gate waits for, once.
+// The moments that a gate can wait for, once each.
 const (
 	disarmed     int32 = iota
 	commitBefore       // a COMMIT, which is dropped too
-	commitAfter        // a COMMIT: the server gets it, and nobody hears its answer
+	commitAfter        // a COMMIT: the server gets it, and its answer is lost
 	insertData         // the rows of an INSERT of ClickHouse; it answers once before them, which is let through
 )
 
@@ -168,7 +168,7 @@ func (c *cuttable) slow(by time.Duration) error {
 	return err
 }
 
-// block drops what clients say.
+// block drops the clients' data.
 func (c *cuttable) block() error {
 	_, err := c.Toxics.AddToxicJson(strings.NewReader(`{"name":"block","type":"timeout","stream":"upstream","attributes":{"timeout":0}}`))
 	return err

@@ -25,11 +25,12 @@ type budget struct {
 	advertiser      string
 	model           string
 	daily, total    int64
-	limit           string      // what is meant to run out, or nothing
+	limit           string      // the limit that is meant to run out, or ""
 	refused         atomic.Bool // a request had no ad for want of budget
 }
 
-// account is an advertiser, who pays before anything is delivered. What all its campaigns spend comes from one balance.
+// account is an advertiser, who pays before delivery starts. All its campaigns spend from one
+// balance.
 type account struct{ id, bearer string }
 
 // offer is a campaign to be made. Budgets are in USD.
@@ -40,7 +41,7 @@ type offer struct {
 	limit        string
 }
 
-// What runs out.
+// Limits that run out.
 const (
 	dailyBudget = "daily_budget"
 	totalBudget = "total_budget"
@@ -126,8 +127,8 @@ func (t *site) advertiser(ctx context.Context, name string, deposit int64) (acco
 	return account{id, bearer}, t.pay(ctx, id, deposit)
 }
 
-// pay delivers what the payment provider would send of a payment, USD. A try without an answer may have been credited; a
-// second delivery of the same payment changes nothing.
+// pay delivers the webhook of a payment, in USD, as the payment provider would. A try without an
+// answer may have been credited; a second delivery of the same payment changes nothing.
 func (t *site) pay(ctx context.Context, advertiser string, amount int64) error {
 	body := fmt.Sprintf(`{"id":"evt_%s","object":"event","type":"checkout.session.completed","data":{"object":{"id":"cs_%[1]s","payment_status":"paid",`+
 		`"payment_intent":"pi_%[1]s","amount_total":%d,"currency":"usd","client_reference_id":%q,"metadata":{}}}}`, advertiser, amount*100, advertiser)

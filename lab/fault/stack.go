@@ -31,7 +31,7 @@ type stack struct {
 	dir, launcher, bin string
 	clock              time.Duration // of Redis, added to the machine's
 	ports              map[string]int
-	via                []int // what clients of Kafka are told to use: a proxy for each broker
+	via                []int // addresses that clients of Kafka are told to use: a proxy for each broker
 	url                string
 	db                 *pgxpool.Pool
 	log                *kadm.Client
@@ -49,7 +49,7 @@ func startStack(ctx context.Context, s *suite) (*stack, error) {
 	if err := command(ctx, nil, "go", "build", "-o", k.launcher, "adnet/deploy/local"); err != nil {
 		return k, err
 	}
-	if err := k.remove(); err != nil { // what a killed run left behind
+	if err := k.remove(); err != nil { // remains of a killed run
 		return k, err
 	}
 	if err := os.MkdirAll(s.cfg.Dir, 0o755); err != nil {
@@ -149,7 +149,7 @@ func (k *stack) setClock(ctx context.Context, by time.Duration) error {
 func (k *stack) folder() string          { return filepath.Join(k.dir, "stack") }
 func (k *stack) addr(name string) string { return "127.0.0.1:" + strconv.Itoa(k.ports[name]) }
 
-// up starts what does not run.
+// up starts the servers that do not run.
 func (k *stack) up(ctx context.Context, args ...string) error {
 	return command(ctx, nil, k.launcher, append([]string{"up", "--dir=" + k.folder(), "--ports=free",
 		"--redis-clock=" + strconv.FormatInt(int64(k.clock.Seconds()), 10)}, args...)...)
@@ -245,7 +245,7 @@ func (k *stack) redis(words ...string) (string, error) {
 	return strings.TrimSpace(string(answer[:n])), err
 }
 
-// command runs a program to its end; what it said is in the error.
+// command runs a program to its end; its output is in the error.
 func command(ctx context.Context, env []string, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = env
@@ -258,7 +258,8 @@ func command(ctx context.Context, env []string, name string, args ...string) err
 	return nil
 }
 
-// freePorts are below what the system hands out by itself, so that nobody gets them by chance.
+// freePorts are below the range from which the system picks ports, so no other process gets one by
+// chance.
 func freePorts(n int) ([]int, error) {
 	var ports []int
 	for port := 20_000 + os.Getpid()%8_000; len(ports) < n && port < 32_000; port++ {

@@ -7,7 +7,8 @@ const (
 	redis      = "ADNET_TEST_REDIS"
 )
 
-// mutants are the protections that money and tenants rest on. A new one of their rank gets a line here.
+// mutants lists the protections that money and tenants rest on. A new protection of that rank gets
+// an entry here.
 var mutants = []mutant{
 	{
 		name: "dedupe-postgres", protects: "an event is applied once",

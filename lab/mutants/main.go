@@ -3,11 +3,11 @@
 //	go run ./lab/mutants            all of them
 //	go run ./lab/mutants fence mac  those whose names hold one of the words
 //
-// A protection is taken out with `go test -overlay`: the tree is never changed. A mutant whose text is no longer in
-// its file, once, or that does not compile, is an error: the list in list.go follows the code. Tests that need a
-// server must have it, because a test that is skipped notices nothing, and a test that fails without its server
-// would notice everything: `make mutants` starts the stack. The tests are first run without a change for the same
-// reason.
+// A protection is removed with `go test -overlay`: the tree never changes. A mutant is an error if
+// its text does not occur exactly once in its file or if it does not compile: the list in list.go
+// follows the code. Tests that need a server must have it, because a skipped test notices nothing,
+// and a test that fails without its server would notice everything: `make mutants` starts the
+// stack. For the same reason the tests first run without a change.
 //
 // Exit status: 0 all killed, 1 a survivor, 2 the check itself cannot be trusted.
 package main
@@ -30,7 +30,7 @@ import (
 // mutant is a protection and how it is taken out.
 type mutant struct {
 	name     string
-	protects string   // what is promised
+	protects string   // the promise
 	file     string   // relative to the module
 	old, new string   // old stands in file exactly once
 	tests    []string // packages whose tests must notice
@@ -38,7 +38,7 @@ type mutant struct {
 	servers  []string // variables that these tests need
 }
 
-// result is what became of a mutant.
+// result is the outcome of a mutant.
 type result int
 
 const (
@@ -117,7 +117,7 @@ func moduleRoot(ctx context.Context) (string, error) {
 	return filepath.Dir(strings.TrimSpace(string(out))), nil
 }
 
-// source is the file with the protection taken out.
+// source returns the file without the protection.
 func (m mutant) source(root string) (string, error) {
 	raw, err := os.ReadFile(filepath.Join(root, m.file))
 	if err != nil {
