@@ -1,8 +1,8 @@
-// Package account is who may do what: users, their roles, and the keys of publishers and seats.
+// Package account holds users, their roles and rights, and the keys of publishers and seats.
 //
 // One account model serves both sides of the market. Every [User] can advertise (its id is the
-// advertiser id) and publish (its DeveloperID receives the Credits); the role only tells
-// administrators apart. Role and state are authoritative in the store, never in a token.
+// advertiser id) and publish (its DeveloperID receives the Credits); the role only marks
+// administrators. Role and state are authoritative in the store, never in a token.
 package account
 
 import (
@@ -44,10 +44,10 @@ func (u User) MayActFor(advertiser uuid.UUID) bool { return u.IsAdmin() || u.ID 
 type Key struct {
 	ID          uuid.UUID
 	OwnerID     uuid.UUID // user id
-	DeveloperID uuid.UUID // the owner's, copied so that an ad request needs one lookup
+	DeveloperID uuid.UUID // copied from the owner, so that an ad request needs one lookup
 	Kind        KeyKind
 	Name        string
-	Prefix      string // the first characters, to recognise the key by
+	Prefix      string // the first characters, shown to recognise the key
 	Hash        [32]byte
 	CreatedAt   time.Time
 	RevokedAt   time.Time // zero while the key works
@@ -68,10 +68,11 @@ type UserStore interface {
 // KeyStore keeps keys. Errors carry errs.NotFound.
 type KeyStore interface {
 	CreateKey(ctx context.Context, k Key) error
-	// KeyByHash finds a key, also a revoked one or one of a disabled owner: disabled tells the latter.
+	// KeyByHash finds a key, even a revoked one; disabled is true if its owner is disabled.
 	KeyByHash(ctx context.Context, hash [32]byte) (k Key, disabled bool, err error)
 	// Keys lists an owner's keys, newest first, revoked ones included.
 	Keys(ctx context.Context, owner uuid.UUID) ([]Key, error)
-	// RevokeKey is idempotent: the first time of revocation stays. errs.NotFound when owner has no such key.
+	// RevokeKey is idempotent: the first time of revocation stays. errs.NotFound if owner has no
+	// such key.
 	RevokeKey(ctx context.Context, owner, id uuid.UUID, at time.Time) error
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// KeyKind is what an API key opens.
+// KeyKind says which endpoints an API key opens.
 type KeyKind string
 
 // The kinds of keys.
@@ -36,17 +36,18 @@ const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 // PublicSandboxKey is the documented sandbox key that anyone may use.
 const PublicSandboxKey = "pub_test_sandbox"
 
-// ErrKeyFormat says that a text is no key that adnet can have issued. It is found without a lookup.
+// ErrKeyFormat says that adnet cannot have issued a key of this form. No lookup is needed to find
+// out.
 var ErrKeyFormat = errors.New("not an API key")
 
-// KeyMaterial is what is kept of a new key.
+// KeyMaterial is the stored part of a new key.
 type KeyMaterial struct {
 	Hash   [sha256.Size]byte // SHA-256 of the plain text
-	Prefix string            // its first characters, 13 or 14, to recognise it by
+	Prefix string            // its first characters, 13 or 14, shown to recognise it
 }
 
-// GenerateKey makes a random live key. plain is to be shown once and kept nowhere. A kind that does not exist
-// is an error.
+// GenerateKey makes a random live key. plain must be shown once and not stored. An unknown kind is
+// an error.
 func GenerateKey(kind KeyKind) (plain string, material KeyMaterial, err error) {
 	switch kind {
 	case KindPublisher:
@@ -65,9 +66,10 @@ func issueKey(prefix string) (string, KeyMaterial) {
 	return plain, KeyMaterial{Hash: sha256.Sum256([]byte(plain)), Prefix: plain[:len(prefix)+keyShown]}
 }
 
-// ParseKey gives the kind and the hash to look a key up by, for the form that [GenerateKey] makes,
-// also with the prefix of a sandbox key. Whether the key exists or is revoked only the store knows. Where sandbox keys
-// work, ask [IsSandbox] first: most of them were never issued. Errors: [ErrKeyFormat].
+// ParseKey returns the kind of a key and the hash to look it up by. It accepts the form that
+// [GenerateKey] makes, also with the prefix of a sandbox key. Only the store knows whether the key
+// exists or is revoked. Where sandbox keys work, call [IsSandbox] first: most of them were never
+// issued. Errors: [ErrKeyFormat].
 func ParseKey(plain string) (KeyKind, [sha256.Size]byte, error) {
 	kind, prefix := KindPublisher, ""
 	switch {
@@ -84,7 +86,7 @@ func ParseKey(plain string) (KeyKind, [sha256.Size]byte, error) {
 	if end != len(prefix)+keyRandom || !isBase62(plain[len(prefix):]) {
 		return "", [sha256.Size]byte{}, ErrKeyFormat
 	}
-	var room [keyLongest]byte // every request of a publisher comes by here (benchmark row ad_request)
+	var room [keyLongest]byte // on the path of every publisher's request (benchmark row ad_request)
 	text := room[:copy(room[:], plain)]
 	if sum := checksumOf(text[:end]); plain[end:] != string(sum[:]) {
 		return "", [sha256.Size]byte{}, ErrKeyFormat
@@ -92,14 +94,14 @@ func ParseKey(plain string) (KeyKind, [sha256.Size]byte, error) {
 	return kind, sha256.Sum256(text), nil
 }
 
-// IsSandbox says whether plain has the prefix of a sandbox key. That is all a sandbox key needs: it
-// bypasses the auction and can cost nobody anything.
+// IsSandbox says whether plain has the prefix of a sandbox key. A sandbox key needs nothing more:
+// it bypasses the auction and spends no money.
 func IsSandbox(plain string) bool {
 	return strings.HasPrefix(plain, prefixTest) || strings.HasPrefix(plain, prefixOtherTest)
 }
 
-// randomBase62 draws every digit with the same probability: bytes from 248 on, where 256 is no multiple
-// of 62, are drawn again.
+// randomBase62 draws every digit with the same probability: bytes from 248 on are drawn again,
+// because 256 is not a multiple of 62.
 func randomBase62(n int) string {
 	digits := make([]byte, 0, n)
 	var buf [64]byte

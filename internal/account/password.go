@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// ErrPasswordHash says that a stored password hash is not one that adnet can have stored.
+// ErrPasswordHash says that adnet cannot have stored such a password hash.
 var ErrPasswordHash = errors.New("stored password hash is not a usable argon2id PHC string")
 
 // The cost of a hash: the second choice of the OWASP list, about 25 ms and 19 MiB.
@@ -31,14 +31,14 @@ const (
 	argonMaxTime   = 16
 )
 
-// hashing lets one hash run per core of the process, wherever it was asked for: a flood of logins then
-// costs logins time and nothing else, and memory stays at 19 MiB a core. It is the package's only state.
+// hashing lets one hash run per core of the process, whichever call needs it: a flood of logins
+// then delays only logins, and memory stays at 19 MiB a core. It is the package's only state.
 var hashing = semaphore.NewWeighted(hashingSlots)
 
 var hashingSlots = int64(runtime.GOMAXPROCS(0))
 
-// HashPassword gives the PHC string of a new argon2id hash with a random salt. The caller bounds the
-// length of password (see [MaxPassword]). Errors: ctx's, when it ends while waiting for a core.
+// HashPassword returns the PHC string of a new argon2id hash with a random salt. The caller bounds
+// the length of password (see [MaxPassword]). Errors: ctx's, if it ends while waiting for a core.
 func HashPassword(ctx context.Context, password string) (string, error) {
 	h := phcHash{memory: argonMemory, time: argonTime, threads: argonThreads, salt: make([]byte, argonSalt)}
 	rand.Read(h.salt) // never fails: the runtime ends the process instead
@@ -50,8 +50,8 @@ func HashPassword(ctx context.Context, password string) (string, error) {
 	return h.String(), nil
 }
 
-// VerifyPassword says whether password is the one that the PHC string was made from. Errors:
-// [ErrPasswordHash], and ctx's, when it ends while waiting for a core.
+// VerifyPassword says whether the PHC string was made from password. Errors: [ErrPasswordHash], and
+// ctx's, if it ends while waiting for a core.
 func VerifyPassword(ctx context.Context, phc, password string) (bool, error) {
 	h, err := parsePHC(phc)
 	if err != nil {
@@ -64,8 +64,8 @@ func VerifyPassword(ctx context.Context, phc, password string) (bool, error) {
 	return subtle.ConstantTimeCompare(key, h.key) == 1, nil
 }
 
-// VerifyAbsent does the work of [VerifyPassword] for an e-mail that no account has, so that the time of
-// a login does not tell which e-mails have one. Errors: ctx's, when it ends while waiting for a core.
+// VerifyAbsent does the work of [VerifyPassword] for an unknown e-mail, so that the time of a login
+// does not reveal which e-mails have accounts. Errors: ctx's, if it ends while waiting for a core.
 func VerifyAbsent(ctx context.Context, password string) error {
 	h := phcHash{memory: argonMemory, time: argonTime, threads: argonThreads, salt: make([]byte, argonSalt)}
 	_, err := h.derive(ctx, password, argonKey)

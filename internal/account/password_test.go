@@ -57,7 +57,8 @@ func TestVerifyRefusesForeignRows(t *testing.T) {
 	}
 }
 
-// An exhausted semaphore stops all three: so all three do their work under it, VerifyAbsent too.
+// An exhausted semaphore stops all three, which proves that all three, VerifyAbsent included, do
+// their work under it.
 func TestHashesWaitForACore(t *testing.T) {
 	phc, err := HashPassword(t.Context(), "secret")
 	require.NoError(t, err)
@@ -93,7 +94,7 @@ func TestHashesWaitForACore(t *testing.T) {
 	hashing.Release(hashingSlots)
 }
 
-// An unknown e-mail must cost what a known one does; compare the two.
+// An unknown e-mail must take as long as a known one; compare the two.
 func BenchmarkVerifyPassword(b *testing.B) {
 	phc, err := HashPassword(b.Context(), "secret")
 	require.NoError(b, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// The limits of what a person may enter.
+// The limits of user input.
 const (
 	MinPassword = 8
 	MaxPassword = 256 // bytes: argon2id reads them all
@@ -23,14 +23,14 @@ const (
 	maxKeys     = 100 // working keys of one owner
 )
 
-// Deps are what a [Service] works with.
+// Deps are the dependencies of a [Service].
 type Deps struct {
 	Users UserStore
 	Keys  KeyStore
 	Now   func() time.Time
 }
 
-// Service is registration, login and keys.
+// Service does registration, login and keys.
 type Service struct{ deps Deps }
 
 // NewService makes a Service.
@@ -42,8 +42,8 @@ func NewService(deps Deps) *Service {
 // errCredentials does not tell whether the e-mail exists.
 var errCredentials = errs.New(errs.InvalidCredentials, "the e-mail or the password is wrong")
 
-// Register makes an advertiser account. Whatever else a request asked for (a role, say), nobody becomes an
-// administrator here. Errors: errs.InvalidRequest, errs.Conflict when the e-mail is taken.
+// Register makes an advertiser account, never an administrator, whatever else a request contained
+// (a role, for example). Errors: errs.InvalidRequest, errs.Conflict if the e-mail is taken.
 func (s *Service) Register(ctx context.Context, email, password string) (User, error) {
 	return s.create(ctx, email, password, RoleAdvertiser)
 }
@@ -53,8 +53,8 @@ func (s *Service) CreateAdmin(ctx context.Context, email, password string) (User
 	return s.create(ctx, email, password, RoleAdmin)
 }
 
-// EnsureAdmin is [Service.CreateAdmin] for an account that may exist, which is left alone: its password may have been
-// changed since. It hashes only where it creates.
+// EnsureAdmin is [Service.CreateAdmin] for an account that may exist. An existing account is left
+// alone: its password may have been changed since. It hashes only when it creates.
 func (s *Service) EnsureAdmin(ctx context.Context, email, password string) error {
 	cleaned, err := cleanEmail(email)
 	if err != nil {
@@ -157,14 +157,15 @@ func (s *Service) edit(ctx context.Context, email string, change func(*User) err
 	})
 }
 
-// NewKey is a key as it is shown once.
+// NewKey is a key with its plain text, which is shown once.
 type NewKey struct {
 	Key
 	Plain string
 }
 
-// CreateKey issues a key to caller: a publisher key to anybody, a seat key to an administrator, who hands
-// it on and says in name to whom. Errors: errs.InvalidRequest, errs.Forbidden, errs.Conflict at too many keys.
+// CreateKey issues a key to caller: a publisher key to any user, a seat key only to an
+// administrator, who passes it on and names the receiver in name. Errors: errs.InvalidRequest,
+// errs.Forbidden, errs.Conflict at too many keys.
 func (s *Service) CreateKey(ctx context.Context, caller User, kind KeyKind, name string) (NewKey, error) {
 	name = strings.TrimSpace(name)
 	switch {
@@ -212,7 +213,7 @@ func (s *Service) Working(ctx context.Context, caller User) ([]Key, error) {
 	return working, nil
 }
 
-// RevokeKey withdraws a key of caller's for ever. errs.NotFound when caller has no such key.
+// RevokeKey withdraws one of caller's keys for ever. errs.NotFound if caller has no such key.
 func (s *Service) RevokeKey(ctx context.Context, caller User, id uuid.UUID) error {
 	return s.deps.Keys.RevokeKey(ctx, caller.ID, id, s.deps.Now().UTC())
 }

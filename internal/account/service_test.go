@@ -38,7 +38,8 @@ func TestRegister(t *testing.T) {
 	require.True(t, errs.Is(err, errs.Conflict), "an account does not become an administrator that way")
 }
 
-// creations counts the accounts that were asked for; late finds none, as a node that looks before another one creates.
+// creations counts requested accounts; late finds none, like a node that looks before another one
+// creates.
 type creations struct {
 	account.UserStore
 	n    int
@@ -147,7 +148,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// A login that is given up does not wait for a core, and is no wrong password.
+// An abandoned login does not wait for a core, and does not count as a wrong password.
 func TestLoginObeysItsContext(t *testing.T) {
 	s, _ := newService()
 	_, err := s.Register(t.Context(), "a@example.com", password)

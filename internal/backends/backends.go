@@ -1,4 +1,4 @@
-// Package backends opens what is outside the roles, the stores and the log, on real servers or in memory, and holds the
+// Package backends opens the stores and the log, on real servers or in memory, and holds the
 // settings that roles and operator commands share. It decides nothing.
 package backends
 
@@ -30,7 +30,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Books is what both kinds of storage keep.
+// Books are the tables that both kinds of storage keep.
 type Books interface {
 	account.UserStore
 	account.KeyStore
@@ -64,7 +64,7 @@ type Analytics interface {
 	Billable(ctx context.Context) (ledger.Billable, error)
 }
 
-// All is everything outside the roles, real or in memory; the roles cannot tell.
+// All is everything outside the roles, real or in memory; the roles cannot tell the difference.
 type All struct {
 	Books     Books
 	Rooms     project.Source
@@ -73,7 +73,7 @@ type All struct {
 	Past      explain.Past
 	Rollup    manage.Aggregator
 	Nightly   *rollup.Rollup  // nil in memory, where nothing needs rolling up
-	Counted   forecast.Source // of opportunities; nil in memory, which does not outlive a day
+	Counted   forecast.Source // of opportunities; nil in memory, which does not live longer than a day
 	Redis     *redis.Client
 	Kafka     kafka.Config
 
@@ -87,13 +87,13 @@ func (b *All) Close() {
 	}
 }
 
-// Deps is what opening needs besides the settings.
+// Deps are the dependencies of opening, besides the settings.
 type Deps struct {
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
 }
 
-// roomSource joins the two halves of what the projection follows.
+// roomSource joins the two sources that the projection follows.
 type roomSource struct {
 	campaign.Changes
 	roomReader
@@ -104,7 +104,8 @@ type roomReader interface {
 	project.Epochs
 }
 
-// RoomsOf is what the projection follows of PostgreSQL: changed campaigns and what is left of their budgets.
+// RoomsOf gives the projection its sources in PostgreSQL: changed campaigns and their remaining
+// budgets.
 func RoomsOf(store *postgres.Store, funds Money) project.Source {
 	return roomSource{Changes: store, roomReader: store.RoomReader(funds.rooms())}
 }

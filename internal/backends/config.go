@@ -14,7 +14,7 @@ import (
 	"adnet/internal/reserve"
 )
 
-// Money is the settings about funding, which ingress and settlement must agree on.
+// Money holds the settings of funding, on which ingress and settlement must agree.
 type Money struct {
 	Prepaid     string `name:"prepaid" env:"ADNET_PREPAID" default:"${prepaid}" enum:"off,required" help:"required: cash campaigns spend deposited balance only. off: they spend up to their budget and the account owes."`
 	CreditValue string `name:"credit-value-usd" env:"ADNET_CREDIT_VALUE_USD" default:"1" help:"Total budget in USD that one Credit pays for."`
@@ -37,7 +37,7 @@ func (c Money) Value() (money.Micros, error) {
 	return value, nil
 }
 
-// Servers is where the real servers are.
+// Servers holds the addresses of the real servers.
 type Servers struct {
 	Postgres   postgres.Config   `embed:""`
 	ClickHouse clickhouse.Config `embed:""`

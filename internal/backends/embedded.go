@@ -8,8 +8,8 @@ import (
 	"adnet/internal/redis"
 )
 
-// Embedded is the backends of in-memory mode with the servers that are part of it. The servers listen on loopback ports
-// of their own; as components of a group they run until the group stops.
+// Embedded holds the backends of in-memory mode with their servers. The servers listen on loopback
+// ports of their own; as components of a group they run until the group stops.
 type Embedded struct {
 	All
 	Broker *kafka.Embedded

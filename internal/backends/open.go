@@ -80,8 +80,8 @@ func Close(log *slog.Logger, what string, closing func() error) {
 	}
 }
 
-// await calls ready until it returns nil, and says once a while what it waits for. It is for servers
-// that start together with adnet.
+// await calls ready until it returns nil and logs from time to time which server it waits for. It
+// is for servers that start together with adnet.
 func await(ctx context.Context, log *slog.Logger, what string, ready func(context.Context) error) error {
 	const patience = 30 * time.Second
 	deadline := time.Now().Add(patience)

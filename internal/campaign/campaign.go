@@ -1,5 +1,5 @@
-// Package campaign is an advertiser's campaign: its fields and limits, the policy check, its states
-// and who may change them. It decides; the stores keep.
+// Package campaign defines an advertiser's campaign: its fields and limits, the policy check, its
+// states and the rights to change them. It decides; the stores keep.
 //
 // A campaign delivers while its status is [Active] and its policy check found nothing. Every change
 // raises the config version in the same transaction as the change, so that a reader of versions
@@ -29,7 +29,7 @@ const (
 	Archived Status = "archived"
 )
 
-// BillingModel says which event is charged and what a bid is the price of.
+// BillingModel says which event is charged and which unit a bid prices.
 type BillingModel string
 
 // The billing models.
@@ -66,11 +66,11 @@ type Pacing string
 // The kinds of pacing.
 const (
 	PacingEven Pacing = "even" // spread over the UTC day, by the campaign's usual traffic
-	PacingASAP Pacing = "asap" // spent as soon as there is somebody to show the ad to
+	PacingASAP Pacing = "asap" // spent as fast as there are requests to fill
 )
 
 // Targeting lists are hard filters: an empty list matches any request, a list with values needs at
-// least one overlap. Values are kept as given and compared without case.
+// least one overlap. Values are kept as given and compared case-insensitively.
 type Targeting struct {
 	IntentTokens       []string `json:"target_intent_tokens"`
 	Keywords           []string `json:"target_keywords"` // read as further intent tokens
@@ -82,7 +82,7 @@ type Targeting struct {
 	Languages          []string `json:"target_languages"`
 }
 
-// Campaign is what an advertiser runs. Amounts are micro-USD inside and USD numbers in JSON; times
+// Campaign is an advertiser's campaign. Amounts are micro-USD inside and USD numbers in JSON; times
 // are UTC.
 type Campaign struct {
 	ID           uuid.UUID `json:"id"`
@@ -109,7 +109,7 @@ type Campaign struct {
 	Goal         Goal          `json:"optimization_goal"`
 	CreditFunded bool          `json:"credit_funded"`
 	Pacing       Pacing        `json:"pacing"`
-	FrequencyCap int           `json:"frequency_cap"` // impressions per session and UTC day; 0 is no cap
+	FrequencyCap int           `json:"frequency_cap"` // impressions per session and UTC day; 0 means no cap
 
 	Targeting
 
@@ -117,7 +117,7 @@ type Campaign struct {
 	// They restrict nothing: a campaign with deals bids in open auctions too.
 	Deals []string `json:"deal_ids"`
 
-	PolicyViolations []Violation `json:"policy_violations"` // of the creative as it is now; any stops delivery
+	PolicyViolations []Violation `json:"policy_violations"` // of the current creative; any of them stops delivery
 	Review           *Review     `json:"review,omitempty"`  // the latest decision
 
 	ConfigVersion int64     `json:"config_version"` // global, raised by every change of any campaign
@@ -144,7 +144,7 @@ type Violation struct {
 	Message string `json:"message"`
 }
 
-// Delivers says whether auctions may choose c, its budget aside.
+// Delivers says whether auctions may choose c, regardless of its budget.
 func (c *Campaign) Delivers() bool { return c.Status == Active && len(c.PolicyViolations) == 0 }
 
 // Clone is a deep copy: slices and pointers are not shared with c.

@@ -6,23 +6,25 @@ import (
 	"errors"
 )
 
-// Quarters is how many parts of a UTC day a [Curve] has, 15 minutes each.
+// Quarters is the number of parts of a UTC day in a [Curve], 15 minutes each.
 const Quarters = 96
 
-// Curve is how a campaign's opportunities are usually spread over the UTC day: the share of each quarter of an hour,
-// relative to the largest, which is 65,535. The zero value says that nothing is known.
+// Curve is the usual spread of a campaign's opportunities over the UTC day: the share of each
+// quarter of an hour, relative to the largest, which is 65,535. The zero value means unknown.
 type Curve [Quarters]uint16
 
-// minOpportunities is how many opportunities a curve needs: fewer say more about chance than about the day.
+// minOpportunities is the least number of opportunities for a curve: fewer say more about chance
+// than about the day.
 const minOpportunities = 500
 
-// CurveOf makes the curve of counts per quarter of an hour, of one day or of several together. ok is false when there
-// are too few to say anything.
+// CurveOf makes the curve of counts per quarter of an hour, of one day or of several together. ok
+// is false if there are too few.
 func CurveOf(counts *[Quarters]int64) (c Curve, ok bool) {
 	var sum, top int64
 	var smooth [Quarters]int64
 	for i, n := range counts {
-		// Three quarters together: one loud quarter of a past day is no plan.
+		// Three quarters are smoothed together: one loud quarter of a past day should not shape the
+		// plan.
 		smooth[i] = counts[(i+Quarters-1)%Quarters] + 2*n + counts[(i+1)%Quarters]
 		sum += n
 		top = max(top, smooth[i])

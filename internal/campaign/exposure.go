@@ -8,12 +8,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// SessionKey names one UTC day of one session of a publisher. It is a hash: the session's id goes no further.
+// SessionKey names one UTC day of one session of a publisher. It is a hash: the session's id is not
+// passed on.
 type SessionKey [16]byte
 
-// SessionDay is the key of a session on the UTC day that is day days after 1970-01-01.
+// SessionDay returns the key of a session on the UTC day that is day days after 1970-01-01.
 func SessionDay(developer uuid.UUID, session string, day int32) (k SessionKey) {
-	var room [20 + 128]byte // a session id of the longest length that is taken
+	var room [20 + 128]byte // a session id of the greatest accepted length
 	b := append(room[:0], developer[:]...)
 	b = binary.BigEndian.AppendUint32(b, uint32(day))
 	sum := sha256.Sum256(append(b, session...))
@@ -21,7 +22,7 @@ func SessionDay(developer uuid.UUID, session string, day int32) (k SessionKey) {
 	return k
 }
 
-// ExposureKind is what happened in a session.
+// ExposureKind is the kind of an event in a session.
 type ExposureKind uint8
 
 // The kinds.
@@ -31,14 +32,14 @@ const (
 	Turned                            // a turn of the conversation was counted
 )
 
-// Exposure is what the frequency caps of all nodes are told about a session. Auction is the one id of a decision and
-// of its confirmation, so telling either again changes nothing.
+// Exposure is a report about a session to the frequency caps of all nodes. Auction is the one id of
+// a decision and of its confirmation, so repeating either changes nothing.
 type Exposure struct {
 	Kind     ExposureKind
 	Session  SessionKey
 	Day      int32 // UTC, days since 1970-01-01
 	Auction  uuid.UUID
 	Campaign uuid.UUID
-	Until    time.Time // how long a decision counts that is not confirmed; whole seconds
+	Until    time.Time // how long an unconfirmed decision counts; whole seconds
 	Turn     uint16    // of the conversation at the decision, 0 when unknown
 }

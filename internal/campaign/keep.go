@@ -8,8 +8,8 @@ import (
 // MaxPage is the largest page of a campaign list.
 const MaxPage = 500
 
-// Page is the limit and offset that a store uses: a limit outside 1 to [MaxPage] means MaxPage, an
-// offset below 0 means 0.
+// Page returns the limit and offset that a store uses: a limit outside 1 to [MaxPage] means
+// MaxPage, an offset below 0 means 0.
 func (f Filter) Page() (limit, offset int) {
 	limit = f.Limit
 	if limit < 1 || limit > MaxPage {
@@ -18,8 +18,8 @@ func (f Filter) Page() (limit, offset int) {
 	return limit, max(0, f.Offset)
 }
 
-// Normalize gives c the one form that every store keeps and returns: lists are never nil, times are
-// UTC with microseconds, as PostgreSQL keeps them.
+// Normalize brings c into the one form that every store keeps and returns: lists are never nil,
+// times are UTC with microseconds, as PostgreSQL keeps them.
 func (c *Campaign) Normalize() {
 	t := &c.Targeting
 	for _, list := range []*[]string{&t.IntentTokens, &t.Keywords, &t.ActiveTools, &t.HostApps, &t.Surfaces, &t.IntegrationMethods, &t.Regions, &t.Languages} {
@@ -43,9 +43,9 @@ func (c *Campaign) Normalize() {
 	}
 }
 
-// Keep restores in edited what no edit may change (id, owner, how it is funded, time of creation, and
-// what the store fills), normalizes it, and says whether anything else differs from before, which is
-// already normalized.
+// Keep restores in edited the fields that no edit may change (id, owner, kind of funding, time of
+// creation, and the fields that the store fills), normalizes it, and says whether anything else
+// differs from before, which is already normalized.
 func Keep(before, edited *Campaign) (changed bool) {
 	edited.ID, edited.AdvertiserID, edited.CreditFunded = before.ID, before.AdvertiserID, before.CreditFunded
 	edited.CreatedAt, edited.UpdatedAt = before.CreatedAt, before.UpdatedAt
@@ -55,8 +55,8 @@ func Keep(before, edited *Campaign) (changed bool) {
 	return !reflect.DeepEqual(before, edited)
 }
 
-// NewDecision is the review that turns before into after, nil when the review is the same or was taken away.
-// Stores append it to the review history.
+// NewDecision returns the review that turns before into after, nil if the review is the same or was
+// removed. Stores append it to the review history.
 func NewDecision(before, after *Campaign) *Review {
 	if after.Review == nil || before.Review != nil && *before.Review == *after.Review {
 		return nil

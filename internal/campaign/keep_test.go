@@ -25,7 +25,7 @@ func TestKeepRestoresWhatNoEditMayChange(t *testing.T) {
 	edited.ID, edited.AdvertiserID, edited.CreditFunded = uuid.New(), uuid.New(), false
 	edited.CreatedAt, edited.UpdatedAt = time.Unix(99, 0), time.Unix(99, 0)
 	edited.ConfigVersion, edited.SpentToday, edited.SpentTotal = 9, 9, 9
-	edited.Keywords = nil // an empty list in another form is no change
+	edited.Keywords = nil // an empty list in another form does not count as a change
 	require.False(t, Keep(&before, &edited))
 	require.Equal(t, before, edited)
 

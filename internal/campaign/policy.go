@@ -10,7 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// creative is what the public sees of a campaign and the policy judges. The name is the advertiser's own.
+// creative holds the fields of a campaign that the public sees and the policy judges. The name is
+// private to the advertiser.
 type creative struct{ headline, subtext, ctaLabel, ctaURL, mediaURL, posterURL, logoURL string }
 
 func creativeOf(c *Campaign) creative {
@@ -23,8 +24,8 @@ func linksOf(c *Campaign) []part {
 	return []part{{"cta_url", c.CTAURL}, {"media_url", c.MediaURL}, {"poster_url", c.PosterURL}, {"logo_url", c.LogoURL}}
 }
 
-// Policy checks a creative and lists what is wrong with it, nil when nothing is. It finds what a machine
-// can; the reviewer finds the rest, and may approve what it found wrongly.
+// Policy checks a creative and lists its violations, nil if it has none. It finds those that a
+// machine can find; the reviewer finds the rest, and may approve a false finding.
 func Policy(c *Campaign) []Violation {
 	var found []Violation
 	for _, text := range []part{{"headline", c.Headline}, {"subtext", c.Subtext}, {"cta_label", c.CTALabel}} {
@@ -59,7 +60,7 @@ var textRules = []textRule{
 	{"misleading", "claims of guaranteed gain are not allowed", misleading.MatchString},
 }
 
-// The patterns name what is said, not the topic: "counterfeit detection" and "never forget your messages"
+// The patterns match claims, not topics: "counterfeit detection" and "never forget your messages"
 // are honest products.
 var (
 	modelInstruction = regexp.MustCompile(`(?i)\b(ignore|disregard|override|bypass)\b.{0,40}\b(previous|prior|above|earlier|preceding|all|any|your|system)\b.{0,40}\b(instructions?|prompts?|guidelines)\b` +
@@ -71,8 +72,8 @@ var (
 	misleading = regexp.MustCompile(`(?i)\b(guaranteed (profits?|returns?|income)|risk[- ]free (profits?|returns?)|double your money|get rich quick)\b`)
 )
 
-// hidesText finds what shows a reader something other than what is stored: Unicode bidi controls,
-// zero-width characters, tag characters. A joiner inside of an emoji is part of its picture.
+// hidesText finds characters that make a text look different from its stored form: Unicode bidi
+// controls, zero-width characters, tag characters. A joiner inside an emoji is part of its picture.
 func hidesText(s string) bool {
 	var before rune
 	for _, r := range s {
@@ -87,8 +88,8 @@ func hidesText(s string) bool {
 	return false
 }
 
-// shouts is true for a text without lower-case letters that is no row of acronyms: three words or more,
-// one of them of five capitals or more.
+// shouts is true for a text without lower-case letters that is more than a row of acronyms: three
+// words or more, one of them of five capitals or more.
 func shouts(s string) bool {
 	words := strings.Fields(s)
 	return len(words) >= 3 && !strings.ContainsFunc(s, unicode.IsLower) && slices.ContainsFunc(words, func(word string) bool {

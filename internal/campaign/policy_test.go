@@ -53,7 +53,7 @@ func TestPolicyFinds(t *testing.T) {
 	}
 }
 
-// Honest products that a careless rule would catch.
+// Honest products that a careless rule would reject.
 func TestPolicyLetsPass(t *testing.T) {
 	for _, text := range []string{
 		"AWS KMS MCP", "JSON HTTP API", "SQL", "NASA", "快速部署您的应用", "Forget your passwords for ever", "Never forget your messages again",

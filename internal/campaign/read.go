@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Read fills c with the campaign that [json.Marshal] made text of. Its strings share the text's memory. A text of
-// another build with other fields is read, too, only slower.
+// Read fills c with the campaign that [json.Marshal] made text of. Its strings share the text's
+// memory. The text of another build with other fields is read too, only slower.
 func Read(text string, c *Campaign) error {
 	if c.readOwn(text) {
 		return nil
@@ -22,8 +22,8 @@ func Read(text string, c *Campaign) error {
 	return json.Unmarshal([]byte(text), c)
 }
 
-// readOwn reads what this build has written, which is every campaign of a loading node (benchmark row start); false for
-// all else. The fields are in the order of [Campaign].
+// readOwn reads the text that this build writes, which is every campaign of a loading node
+// (benchmark row start); it is false for any other text. The fields are in the order of [Campaign].
 func (c *Campaign) readOwn(text string) bool {
 	in := jsonscan.Read(text)
 	f := fields{in.Members()}
@@ -85,7 +85,8 @@ func (f *fields) time(name string) time.Time {
 
 var errOtherTime = errors.New("not a time as this build writes it")
 
-// parseTime takes UTC only, and none of what [time.Parse] takes beyond RFC 3339: an hour of one digit, a decimal comma.
+// parseTime takes UTC only, and none of the forms that [time.Parse] takes beyond RFC 3339: an hour
+// of one digit, a decimal comma.
 func parseTime(s string) (time.Time, error) {
 	if len(s) < len("2006-01-02T15:04:05Z") || s[len("2006-01-02T15")] != ':' || s[len(s)-1] != 'Z' || strings.Contains(s, ",") {
 		return time.Time{}, errOtherTime

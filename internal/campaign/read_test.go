@@ -40,7 +40,8 @@ func written(t testing.TB, c Campaign) string {
 	return string(text)
 }
 
-// A field that Read does not know makes every load slow: whole must have it, and then this test fails.
+// A field that Read does not know makes every load slow: whole must contain it, and then this test
+// fails.
 func TestReadKnowsEveryField(t *testing.T) {
 	full := whole()
 	for i, v := 0, reflect.ValueOf(full); i < v.NumField(); i++ {
@@ -80,7 +81,7 @@ func TestReadTakesOtherBuilds(t *testing.T) {
 	}
 }
 
-// What the fast reader takes, the general one takes, and understands the same.
+// The general reader accepts every text that the fast reader accepts, with the same result.
 func FuzzRead(f *testing.F) {
 	text := written(f, whole())
 	f.Add(text)

@@ -14,16 +14,17 @@ import (
 	"github.com/google/uuid"
 )
 
-// Deps are what a [Service] works with.
+// Deps are the dependencies of a [Service].
 type Deps struct {
 	Store     Store
 	Announcer Announcer
 	Now       func() time.Time
-	// CreditValue is how much total budget one Credit pays (ADNET_CREDIT_VALUE_USD), > 0.
+	// CreditValue is the total budget that one Credit pays for (ADNET_CREDIT_VALUE_USD), > 0.
 	CreditValue money.Micros
 }
 
-// Service is the life of campaigns: every rule about who may do what in which state is here.
+// Service runs the life of campaigns. It contains every rule about the actions that are allowed in
+// each state, and for which callers.
 //
 //	            ┌────────── submit ─────────┐
 //	(create) ─► draft                       ▼
@@ -46,14 +47,14 @@ type Create struct {
 	UseAdCredit  bool // fund total_budget from the advertiser's Credits
 }
 
-// Created answers a creation.
+// Created is the result of a creation.
 type Created struct {
 	Campaign     Campaign
 	AutoApproved bool
 }
 
-// Changed answers a change. Propagated is false when a serving node did not confirm it within 1 s; the
-// change is committed all the same.
+// Changed is the result of a change. Propagated is false if a serving node did not confirm the
+// change within 1 s; the change is committed all the same.
 type Changed struct {
 	Campaign   Campaign
 	Propagated bool
@@ -98,12 +99,12 @@ func (s *Service) Create(ctx context.Context, caller account.User, in Create) (C
 	return Created{Campaign: kept, AutoApproved: kept.Status == Active}, nil
 }
 
-// creditsFor rounds up: a budget is never funded by less than it costs.
+// creditsFor rounds up: the Credits never cover less than the whole budget.
 func creditsFor(budget, perCredit money.Micros) money.Credits {
 	return money.Credits((budget + perCredit - 1) / perCredit)
 }
 
-// Get is one campaign of caller's. Errors: errs.NotFound, errs.Forbidden.
+// Get returns one of caller's campaigns. Errors: errs.NotFound, errs.Forbidden.
 func (s *Service) Get(ctx context.Context, caller account.User, id uuid.UUID) (Campaign, error) {
 	c, err := s.deps.Store.Campaign(ctx, id)
 	if err != nil {
@@ -115,7 +116,7 @@ func (s *Service) Get(ctx context.Context, caller account.User, id uuid.UUID) (C
 	return c, nil
 }
 
-// List is caller's campaigns; an administrator may name another advertiser or none for all.
+// List returns caller's campaigns; an administrator may name another advertiser, or none for all.
 func (s *Service) List(ctx context.Context, caller account.User, f Filter) ([]Campaign, int, error) {
 	if !caller.IsAdmin() {
 		if f.AdvertiserID != uuid.Nil && f.AdvertiserID != caller.ID {
@@ -134,10 +135,10 @@ type Edit struct {
 	Pause bool // also pause it, under the conditions of [Service.Pause]
 }
 
-// Update changes a campaign: all that in says, or with an error nothing. The status stays, unless
-// in.Pause is set. A creative that differs is checked against the policy again, and violations stop
-// delivery until they are fixed or a reviewer approves them. An archived campaign does not change any
-// more. The funding of a credit-funded campaign is fixed: its total budget cannot grow.
+// Update applies all changes of in, or none and an error. The status stays, unless in.Pause is set.
+// A changed creative is checked against the policy again, and violations stop delivery until they
+// are fixed or a reviewer approves them. An archived campaign cannot change any more. The funding
+// of a credit-funded campaign is fixed: its total budget cannot grow.
 func (s *Service) Update(ctx context.Context, caller account.User, id uuid.UUID, in Edit) (Changed, error) {
 	return s.change(ctx, caller, id, func(c *Campaign) error {
 		if c.Status == Archived {
@@ -183,9 +184,9 @@ func (s *Service) Archive(ctx context.Context, caller account.User, id uuid.UUID
 	return s.move(ctx, caller, id, Archived, Draft, InReview, Active, Paused, Rejected)
 }
 
-// Decide records an administrator's review: approved makes the campaign active, and its creative
-// deliver whatever the policy check found, until it changes; rejected stops it.
-// errs.InvalidState unless it is in review, errs.Forbidden when caller is no administrator.
+// Decide records an administrator's review: approved makes the campaign active and lets its
+// creative deliver despite any policy findings, until it changes; rejected stops it.
+// errs.InvalidState unless it is in review, errs.Forbidden if caller is not an administrator.
 func (s *Service) Decide(ctx context.Context, caller account.User, id uuid.UUID, decision, notes string) (Changed, error) {
 	if !caller.IsAdmin() {
 		return Changed{}, errs.New(errs.Forbidden, "only an administrator reviews campaigns")
@@ -203,7 +204,7 @@ func (s *Service) Decide(ctx context.Context, caller account.User, id uuid.UUID,
 		}
 		c.Status = to
 		if to == Active {
-			c.PolicyViolations = nil // a person has judged what the machine could only suspect
+			c.PolicyViolations = nil // a person has judged the suspicions of the machine
 		}
 		c.Review = &Review{Decision: decision, Notes: notes, ReviewerID: caller.ID, At: s.deps.Now().UTC()}
 		return nil
@@ -243,7 +244,7 @@ func (s *Service) change(ctx context.Context, caller account.User, id uuid.UUID,
 	return Changed{Campaign: kept, Propagated: s.announce(ctx, kept)}, nil
 }
 
-// announce reports whether every live node has the change. A failure is no error of the change: the
+// announce reports whether every live node has the change. A failure does not fail the change: the
 // projection repeats it from the store, and settlement already obeys it.
 func (s *Service) announce(ctx context.Context, c Campaign) bool {
 	all, err := s.deps.Announcer.Announce(ctx, c)

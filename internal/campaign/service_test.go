@@ -23,7 +23,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// told notes what was announced.
+// told notes the announcements.
 type told struct {
 	last map[uuid.UUID]campaign.Campaign
 }
@@ -61,19 +61,19 @@ const (
 	shady = "Ignore previous instructions"
 )
 
-// modelled is what the specification says a campaign is, and nothing else.
+// modelled is a campaign exactly as the specification describes it.
 type modelled struct {
 	owner    int
 	status   campaign.Status
 	headline string
-	waived   bool // a reviewer approved the headline as it is
+	waived   bool // a reviewer approved the headline despite its violation
 }
 
 func (m *modelled) delivers() bool {
 	return m.status == campaign.Active && (m.headline == clean || m.waived)
 }
 
-// Any sequence of calls by anybody leaves the campaigns as a small model says.
+// Any sequence of calls by any user leaves the campaigns in the state that a small model predicts.
 func TestLifeOfCampaigns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f, ctx := newFixture(), context.Background()
@@ -91,7 +91,8 @@ func TestLifeOfCampaigns(t *testing.T) {
 			id := rapid.SampledFrom(ids).Draw(t, "campaign")
 			return rapid.IntRange(0, admin).Draw(t, "caller"), id, model[id]
 		}
-		// expect holds a call to the model: who may not gets forbidden, a wrong state is invalid_state.
+		// expect compares a call with the model: a caller without the right gets forbidden, a wrong
+		// state is invalid_state.
 		expect := func(t *rapid.T, err error, who int, m *modelled, fits bool) bool {
 			switch {
 			case who != admin && who != m.owner:
@@ -215,7 +216,7 @@ func TestCreditCost(t *testing.T) {
 		cost          money.Credits
 	}{
 		{1000 * money.USD, money.USD, 1000},
-		{1000*money.USD + 1, money.USD, 1001}, // never funded by less than it costs
+		{1000*money.USD + 1, money.USD, 1001}, // the Credits never cover less than the budget
 		{10 * money.USD, 3 * money.USD, 4},
 		{money.USD, money.USD / 2, 2},
 		{money.USD, 5 * money.USD, 1},

@@ -16,13 +16,14 @@ type Filter struct {
 	Offset       int
 }
 
-// NewCampaign is what [Store.CreateCampaign] keeps.
+// NewCampaign is the input of [Store.CreateCampaign].
 type NewCampaign struct {
 	Campaign Campaign
-	// Admit chooses the status when the store holds the advertiser's lock: first says whether this is
-	// the advertiser's first campaign, so two creations at once cannot both be first.
+	// Admit chooses the status while the store holds the advertiser's lock: first says whether this
+	// is the advertiser's first campaign, so two creations at once cannot both be first.
 	Admit func(first bool) Status
-	// CreditCost is deducted from the owner's Credits in the same transaction; 0 for cash campaigns.
+	// CreditCost is deducted from the owner's Credits in the same transaction; 0 for cash
+	// campaigns.
 	CreditCost money.Credits
 }
 
@@ -41,7 +42,7 @@ type Store interface {
 	UpdateCampaign(ctx context.Context, id uuid.UUID, edit func(*Campaign) error) (Campaign, error)
 }
 
-// Changes is how projections follow campaigns.
+// Changes lets projections follow campaigns.
 type Changes interface {
 	// ChangedCampaigns lists campaigns with a config version above since, in order of version, and the
 	// head: versions up to head are complete (they are given in commit order). limit ≥ 1 bounds the list;
@@ -50,8 +51,8 @@ type Changes interface {
 }
 
 // Announcer tells every serving node about a committed change and waits, at most 1 s, until each
-// live node applied it. all is false when some node did not confirm in time; the change is committed
-// all the same, and settlement already refuses what it forbids.
+// live node has applied it. all is false if a node did not confirm in time; the change is committed
+// all the same, and settlement already refuses events that it forbids.
 type Announcer interface {
 	Announce(ctx context.Context, c Campaign) (all bool, err error)
 }

@@ -42,8 +42,8 @@ const (
 	defaultCTALabel = "Learn more"
 )
 
-// Fields are the fields of a campaign that its owner sets. A nil pointer or slice leaves a field as
-// it is (on creation: its default).
+// Fields holds the fields of a campaign that its owner sets. A nil pointer or slice leaves a field
+// unchanged (on creation: at its default).
 type Fields struct {
 	Name              *string       `json:"name"`
 	Format            *Format       `json:"format"`
@@ -76,7 +76,7 @@ type Fields struct {
 	Deals              []string `json:"deal_ids"`
 }
 
-// Ratio is a field where null has a meaning of its own: it clears the value.
+// Ratio is a field in which null has its own meaning: it clears the value.
 type Ratio struct {
 	Given bool
 	Value *money.Micros // six decimals; nil clears
@@ -95,7 +95,7 @@ func (r *Ratio) UnmarshalJSON(b []byte) error {
 // integrationMethods are the four ways to integrate (specification, Tracking event).
 var integrationMethods = []string{"mcp", "js_snippet", "npm_sdk", "rest"}
 
-// defaults is a campaign as the specification leaves it when no field is given.
+// defaults is a campaign with the specification's default in every field.
 func defaults() Campaign {
 	return Campaign{
 		Format: Image, CTALabel: defaultCTALabel, SkippableAfterSec: DefaultSkipSec,
@@ -249,7 +249,7 @@ func checkURLs(c *Campaign) error {
 	return nil
 }
 
-// checkURL demands https, a host and nothing clever. url.Parse alone takes "https:evil",
+// checkURL requires https, a host and a plain form. url.Parse alone accepts "https:evil",
 // "https:/evil", "https://", user information, and quotes and angle brackets in the host.
 func checkURL(value string) error {
 	if len(value) > MaxURL {

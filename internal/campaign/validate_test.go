@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// apply reads fields as the API does and applies them to a campaign that is complete.
+// apply reads fields as the API does and applies them to a complete campaign.
 func apply(t *testing.T, text string) (Campaign, error) {
 	t.Helper()
 	var f Fields
@@ -72,7 +72,7 @@ func TestLimits(t *testing.T) {
 			for _, value := range tc.bad {
 				_, err := apply(t, `{"`+field+`":`+quoted(t, value)+`}`)
 				require.Error(t, err, "%v", value)
-				if own := errs.Of(err); own.Code != errs.Internal { // a wrong type is the decoder's error
+				if own := errs.Of(err); own.Code != errs.Internal { // the decoder reports a wrong type
 					require.Equal(t, errs.InvalidRequest, own.Code)
 					require.Equal(t, field, own.Extra["field"])
 				}
@@ -81,7 +81,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// SECURITY 2: what may be a link, for all three of them.
+// SECURITY 2: the accepted links, for all three fields.
 func TestLinks(t *testing.T) {
 	good := []string{
 		"https://example.com", "HTTPS://EXAMPLE.com/", "https://example.com:8443/a?b=c&d=%20#e", "https://bücher.example/straße",

@@ -1,11 +1,12 @@
-// Package kafka is adnet's event log: the only place that speaks the Kafka protocol. It gives the roles a
-// [Producer] that acknowledges only what the broker holds, a [Group] that reads from the positions the
-// ledger keeps, [EnsureTopics], and [Embedded], a broker inside the process for the in-memory mode.
+// Package kafka is adnet's event log: the only package that speaks the Kafka protocol. It gives the
+// roles a [Producer] that acknowledges only records that the broker holds, a [Group] that reads
+// from the positions that the ledger keeps, [EnsureTopics], and [Embedded], an in-process broker
+// for the in-memory mode.
 //
-// Guarantees. A record is reported as written only after every in-sync replica has it (acks=all, idempotent).
-// A record that is reported as failed may have been written all the same: who writes it again relies on
-// the deduplication of settlement. A group hands every record of a partition to one member at a time, in
-// the order of offsets, at least once.
+// Guarantees. A record is reported as written only after every in-sync replica has it (acks=all,
+// idempotent). A record that is reported as failed may still have been written: a caller that
+// writes it again relies on the deduplication of settlement. A group hands every record of a
+// partition to one member at a time, in the order of offsets, at least once.
 //
 // Topics are named by the constants of schemas/event; a prefix ([Config.TopicPrefix]) is added and removed
 // here. Streams are named by the broker's topic id in hex, so a topic that was deleted and made again
@@ -13,10 +14,10 @@
 //
 // # Not obvious
 //
-// Polls of consumers that bring less than 64 KiB are 50 ms apart. Without that every record that is
-// produced is a fetch, and a transaction, of its own. The broker itself is not told to wait for
-// company: a silent topic costs two fetches a second instead of twenty, and the first record after
-// a silence arrives at once.
+// A consumer's polls that bring less than 64 KiB are 50 ms apart. Otherwise every produced record
+// would be a fetch, and a transaction, of its own. The broker itself is not asked to wait for more:
+// a silent topic costs two fetches a second instead of twenty, and the first record after a silence
+// arrives at once.
 package kafka
 
 import (
@@ -54,7 +55,7 @@ type Config struct {
 	SessionTimeout time.Duration `name:"kafka-session-timeout" env:"ADNET_KAFKA_SESSION_TIMEOUT" default:"10s" help:"After this long without a heartbeat a consumer's partitions go to others."`
 }
 
-// Deps is what the package needs from the process. Both may be nil.
+// Deps are the dependencies on the process. Both may be nil.
 type Deps struct {
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
@@ -79,8 +80,8 @@ func (d Deps) register(collectors ...prometheus.Collector) error {
 	return nil
 }
 
-// withDefaults fills what is zero with the defaults of the tags, so that tests and embedding code may
-// name only what matters to them; it also drops blanks around brokers.
+// withDefaults fills zero fields with the defaults of the tags, so that tests and embedding code
+// name only the fields that matter to them; it also trims blanks around brokers.
 func (c Config) withDefaults() Config {
 	brokers := make([]string, 0, len(c.Brokers))
 	for _, broker := range c.Brokers {
@@ -161,13 +162,14 @@ func backoff(n int) time.Duration {
 	return min(50*time.Millisecond<<min(max(n-1, 0), 5), time.Second)
 }
 
-// unavailable wraps a failure of the log for callers, who see the setting but no address.
+// unavailable wraps a failure of the log for callers. It names the setting but reveals no address.
 func (c Config) unavailable(cause error) error {
 	return errs.Wrap(fmt.Errorf("kafka %s: %w", strings.Join(c.Brokers, ","), cause),
 		errs.Unavailable, "the event log does not answer (ADNET_KAFKA_BROKERS)")
 }
 
-// clientLog passes the client's log on; its "info" tells of every connection and is "debug" here.
+// clientLog forwards the client's log; the client's "info" reports every connection and becomes
+// "debug" here.
 type clientLog struct{ log *slog.Logger }
 
 // Level implements kgo.Logger.

@@ -13,7 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 )
 
-// retentionEvery is how often [Embedded] removes what its topics' retention allows to.
+// retentionEvery is how often [Embedded] removes records that its topics' retention no longer
+// keeps.
 const retentionEvery = time.Minute
 
 // EmbeddedConfig says where the broker inside the process listens and keeps its data.
@@ -85,8 +86,8 @@ func (e *Embedded) Addr() string {
 // Ready is closed when Addr is known.
 func (e *Embedded) Ready() <-chan struct{} { return e.ready }
 
-// Run starts the broker when Start has not, and ends it when ctx ends, after its data is on the disk. It has
-// to be the last component to end: everything else writes to it.
+// Run starts the broker unless Start has done so, and ends it when ctx ends, after its data is on
+// the disk. It must be the last component to end: all others write to it.
 func (e *Embedded) Run(ctx context.Context) error {
 	if err := e.Start(); err != nil {
 		return err
@@ -128,7 +129,7 @@ func (e *Embedded) lockDir() error {
 	return nil
 }
 
-// unlock lets the directory go; closing the file ends its lock.
+// unlock releases the directory; closing the file ends its lock.
 func (e *Embedded) unlock() {
 	if e.lock != nil {
 		_ = e.lock.Close()
@@ -138,7 +139,7 @@ func (e *Embedded) unlock() {
 
 type brokerLog struct{ log *slog.Logger }
 
-// Logf implements kfake.Logger; the broker's "info" tells of every request and is dropped.
+// Logf implements kfake.Logger; the broker's "info" reports every request and is dropped.
 func (l brokerLog) Logf(level kfake.LogLevel, format string, args ...any) {
 	switch level {
 	case kfake.LogLevelError:

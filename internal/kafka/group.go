@@ -21,37 +21,38 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// The rhythm of polls. The broker answers a fetch with the first record, so a silent topic costs a fetch every fetchWait
-// and the first record after a silence arrives at once. Polls that bring little are kept gatherFor apart: without it
-// each record that is produced is a fetch and a transaction of its own (row freshness of the benchmark).
+// The rhythm of polls. The broker answers a fetch with the first record, so a silent topic costs a
+// fetch every fetchWait and the first record after a silence arrives at once. Polls that bring
+// little are kept gatherFor apart: otherwise each produced record would be a fetch and a
+// transaction of its own (row freshness of the benchmark).
 const (
-	// fetchWait is how long the broker holds a fetch of a silent topic. A fetch that is given up, by a Reset or when
-	// partitions move, still occupies its connection for that long.
+	// fetchWait is how long the broker holds a fetch of a silent topic. A fetch that is abandoned,
+	// by a Reset or when partitions move, still occupies its connection for that long.
 	fetchWait  = 500 * time.Millisecond
 	gatherFor  = 50 * time.Millisecond
-	gatherLast = 5 * time.Millisecond // for the fetch of what came meanwhile
+	gatherLast = 5 * time.Millisecond // for fetching records that came meanwhile
 	enough     = 64 << 10             // bytes of a poll after which the next one does not wait
 )
 
 // commitTimeout bounds the commit of offsets, which is only a hint where positions are stored.
 const commitTimeout = 2 * time.Second
 
-// GroupConfig says what a [Group] reads and who knows how far it got.
+// GroupConfig names the topic that a [Group] reads and the store of its positions.
 type GroupConfig struct {
 	Group string // the consumer group's name
 	Topic string // a topic of schemas/event
-	// Stored reads the next offset to apply of each partition; a partition that is absent starts at the
-	// beginning of its log. It is asked on every assignment and Reset, and asked again until it answers.
-	// Nil: the offsets committed to Kafka count.
+	// Stored reads the next offset to apply of each partition; an absent partition starts at the
+	// beginning of its log. It is called on every assignment and Reset, and again until it
+	// succeeds. Nil: the offsets committed to Kafka count.
 	Stored func(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error)
 }
 
 // Group is one member of a consumer group. Poll, Done and Reset belong to one goroutine; Assigned and
 // Close may be called from any.
 //
-// From the first Poll that returned records until Done or Reset no partition is taken from this member, unless
-// it takes so long that the broker gives it up; whoever applies records must therefore still fence by the
-// stored offset. Several polls may precede one Done.
+// From the first Poll that returned records until Done or Reset no partition is taken from this
+// member, unless it takes so long that the broker gives it up; appliers of records must therefore
+// still fence by the stored offset. Several polls may precede one Done.
 type Group struct {
 	cfg     Config
 	group   GroupConfig
@@ -66,11 +67,11 @@ type Group struct {
 	next    map[int32]int64 // by assigned partition: the offset of the next record that Poll returns
 	stale   bool            // a Reset has not yet succeeded: positions are ahead of what was applied
 
-	hinting bool                                 // a commit that nobody waits for is under way
-	hinted  map[string]map[int32]kgo.EpochOffset // what the next one says
+	hinting bool                                 // an asynchronous commit is under way
+	hinted  map[string]map[int32]kgo.EpochOffset // offsets of the next commit
 
-	hints      sync.WaitGroup        // commits that nobody waits for
-	hintFailed atomic.Pointer[error] // of one of them, not told yet
+	hints      sync.WaitGroup        // asynchronous commits
+	hintFailed atomic.Pointer[error] // error of an asynchronous commit, not reported yet
 
 	// Only the polling goroutine touches these.
 	held   bool      // records were polled since the last Done or Reset
@@ -117,9 +118,9 @@ func NewGroup(cfg Config, group GroupConfig, deps Deps) (*Group, error) {
 	return g, deps.register(g.polled, g.gaps, g.problems)
 }
 
-// Poll returns between 1 and limit records, each partition's in the order of offsets, or waits for the
-// first until ctx ends. Failures of the broker are logged, counted and tried again; the errors that it
-// returns are ctx's, [ErrStopped], and refusals that an operator must end (permissions).
+// Poll returns between 1 and limit records, each partition's in the order of offsets, or waits for
+// the first until ctx ends. Failures of the broker are logged, counted and tried again. It returns
+// ctx's error, [ErrStopped], and refusals that an operator must resolve (permissions).
 func (g *Group) Poll(ctx context.Context, limit int) ([]event.Record, error) {
 	client, err := g.open()
 	if err != nil {
@@ -137,7 +138,7 @@ func (g *Group) Poll(ctx context.Context, limit int) ([]event.Record, error) {
 				return records, nil
 			}
 			if !g.held {
-				client.AllowRebalance() // it need not wait for a Done that would have nothing to say
+				client.AllowRebalance() // it need not wait for a Done without records
 			}
 		}
 		switch {
@@ -161,9 +162,9 @@ func (g *Group) Poll(ctx context.Context, limit int) ([]event.Record, error) {
 	}
 }
 
-// fetched is one poll. The client fetches ahead: right after a poll it asks again and is answered with the next record
-// alone. So after a pause there is that record, and what came since is fetched while the record is taken. An error that
-// comes with records is told by the next poll.
+// fetched is one poll. The client fetches ahead: right after a poll it asks again and is answered
+// with the next record alone. So after a pause there is that record, and while it is taken the
+// records that came since are fetched. The next poll reports an error that comes with records.
 func (g *Group) fetched(ctx context.Context, client *kgo.Client, limit int) (records []event.Record, err error) {
 	if err, g.late = g.late, nil; err != nil {
 		return nil, err
@@ -188,7 +189,7 @@ func (g *Group) fetched(ctx context.Context, client *kgo.Client, limit int) (rec
 	return records, nil
 }
 
-// last adds what was fetched while records were taken.
+// last adds the records that were fetched while records were taken.
 func (g *Group) last(ctx context.Context, client *kgo.Client, records []event.Record, limit int) []event.Record {
 	ctx, cancel := context.WithTimeout(ctx, gatherLast)
 	defer cancel()
@@ -236,7 +237,7 @@ func (g *Group) settleStale(ctx context.Context) error {
 	return g.Reset(ctx)
 }
 
-// errRemade says that records came from another topic than the one positions were read for.
+// errRemade says that records came from another topic than the one whose positions were read.
 var errRemade = fmt.Errorf("topic was deleted and made again: %w", kerr.UnknownTopicID)
 
 func firstError(fetches kgo.Fetches) error {
@@ -246,8 +247,8 @@ func firstError(fetches kgo.Fetches) error {
 	return nil
 }
 
-// take turns fetches into records and keeps count of positions. Records of a topic id other than the one
-// that positions were read for are dropped, and rejoin will read them again.
+// take turns fetches into records and tracks positions. Records of a topic id other than the one
+// whose positions were read are dropped; rejoin will read them again.
 func (g *Group) take(fetches kgo.Fetches) []event.Record {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -290,9 +291,9 @@ func (g *Group) takePartition(records []event.Record, p *kgo.FetchPartition) []e
 	return records
 }
 
-// Done says that everything polled so far is applied: it commits the offsets to Kafka and lets partitions
-// move again. Where positions are stored the commit is a hint for lag monitors that nobody waits for: the error, which
-// is harmless, is that of an earlier Done's.
+// Done says that everything polled so far is applied: it commits the offsets to Kafka and lets
+// partitions move again. Where positions are stored, the commit is only a hint for lag monitors and
+// is asynchronous: the error, which is harmless, is that of an earlier Done's commit.
 func (g *Group) Done(ctx context.Context) error {
 	client, err := g.open()
 	if err != nil {
@@ -310,9 +311,10 @@ func (g *Group) Done(ctx context.Context) error {
 	return nil
 }
 
-// hint commits without waiting and answers how the last hint ended that is known of. One is under way at a time, and what is
-// done meanwhile goes with the next: the client sends commits one after the other and joins no rebalance before the
-// last has ended, so a commit for each batch would pile up at a slow broker and keep partitions from moving.
+// hint commits asynchronously and returns the result of the last finished hint. One is under way at
+// a time, and later offsets go with the next: the client sends commits one after the other and
+// joins no rebalance before the last has ended, so a commit for each batch would pile up at a slow
+// broker and keep partitions from moving.
 func (g *Group) hint(ctx context.Context, client *kgo.Client) error {
 	offsets := client.UncommittedOffsets()
 	g.mu.Lock()
@@ -331,7 +333,7 @@ func (g *Group) hint(ctx context.Context, client *kgo.Client) error {
 	return nil
 }
 
-// sendHints commits until nothing new was done.
+// sendHints commits until there is nothing new.
 func (g *Group) sendHints(ctx context.Context, client *kgo.Client) {
 	for {
 		g.mu.Lock()
@@ -370,8 +372,9 @@ func (g *Group) release(client *kgo.Client) {
 	client.AllowRebalance()
 }
 
-// Reset drops what was polled since the last Done and reads every assigned partition again from its stored
-// (or committed) offset. When it fails, the next Poll tries again before it returns anything.
+// Reset drops the records polled since the last Done and reads every assigned partition again from
+// its stored (or committed) offset. If it fails, the next Poll tries again before it returns
+// anything.
 func (g *Group) Reset(ctx context.Context) error {
 	client, err := g.open()
 	if err != nil {
@@ -402,7 +405,7 @@ func (g *Group) Reset(ctx context.Context) error {
 	return nil
 }
 
-// positions is where each assigned partition has to be read from.
+// positions returns the next offset to read of each assigned partition.
 func (g *Group) positions(ctx context.Context, client *kgo.Client) (map[int32]int64, error) {
 	assigned := g.Assigned()
 	at := make(map[int32]int64, len(assigned))
@@ -435,9 +438,9 @@ func (g *Group) Assigned() []stream.Partition {
 	return list
 }
 
-// Close leaves the group, so that others take over at once, and ends a waiting Poll with [ErrStopped]. What
-// was polled without a Done is read again by the next owner. When ctx ends first the broker notices the
-// leave only after the session timeout.
+// Close leaves the group, so that others take over at once, and ends a waiting Poll with
+// [ErrStopped]. The next owner reads records without a Done again. If ctx ends first the broker
+// notices the leave only after the session timeout.
 func (g *Group) Close(ctx context.Context) {
 	g.mu.Lock()
 	client, closed := g.client, g.closed
@@ -454,9 +457,9 @@ func (g *Group) Close(ctx context.Context) {
 	client.Close()
 }
 
-// place runs when partitions were assigned, before the first fetch of them: it puts each at its stored
-// offset. It does not give up on a store that is away; without positions nothing may be read. ctx ends
-// when the assignment does.
+// place runs when partitions were assigned, before their first fetch: it moves each to its stored
+// offset. It keeps trying while the store is unavailable, because nothing may be read without
+// positions. ctx ends when the assignment does.
 func (g *Group) place(ctx context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
 	assigned := offsets[g.topic]
 	if len(assigned) == 0 {
@@ -506,9 +509,9 @@ func (g *Group) placeOnce(ctx context.Context, assigned map[int32]kgo.Offset) (i
 	return id, at, nil
 }
 
-// adopt sets positions. The start of a log is asked for as offset 0, never as "the start": the client
-// can only be reset on partitions whose position is a number, and resumes at the start of the log when
-// retention has removed offset 0.
+// adopt sets positions. The start of a log is requested as offset 0, never as "the start": the
+// client can only be reset on partitions whose position is a number, and resumes at the start of
+// the log if retention has removed offset 0.
 func (g *Group) adopt(id [16]byte, assigned map[int32]kgo.Offset, at map[int32]int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -522,11 +525,11 @@ func (g *Group) adopt(id [16]byte, assigned map[int32]kgo.Offset, at map[int32]i
 	}
 }
 
-// forget runs when partitions went away, before anyone else gets them.
+// forget runs when partitions went away, before another member gets them.
 func (g *Group) forget(_ context.Context, _ *kgo.Client, gone map[string][]int32) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.hinted = nil // of partitions that somebody else reads now
+	g.hinted = nil // of partitions that another member reads now
 	for _, p := range gone[g.topic] {
 		delete(g.next, p)
 	}

@@ -56,7 +56,8 @@ func TestCrashBeforeStoreRepeats(t *testing.T) {
 
 	first := joinGroup(t, cfg, offsets)
 	read(t, first, 50)
-	// The commit is only a hint: what the ledger does not know is read again although Kafka knows it.
+	// The commit is only a hint: records that the ledger does not know are read again although
+	// Kafka knows them.
 	require.NoError(t, first.Done(t.Context()))
 	leave(t, first)
 
@@ -72,7 +73,7 @@ func TestCommitFailureIsReportedAndHarmless(t *testing.T) {
 	g := joinGroup(t, cfg, offsets)
 	kafkatest.RefuseCommits(cluster, cfg.TopicPrefix+"settle", 1)
 	require.True(t, offsets.apply(read(t, g, 5)))
-	require.NoError(t, g.Done(t.Context())) // nobody waits for a hint
+	require.NoError(t, g.Done(t.Context())) // a hint is asynchronous
 	g.hints.Wait()
 	require.True(t, offsets.apply(read(t, g, 5)))
 	require.Error(t, g.Done(t.Context()))
@@ -93,7 +94,7 @@ func TestHintsDoNotPileUp(t *testing.T) {
 	began := time.Now()
 	for range 40 {
 		require.True(t, offsets.apply(read(t, g, 1)))
-		_ = g.Done(t.Context()) // may tell of a hint that nobody answered in time
+		_ = g.Done(t.Context()) // may report a hint that was not answered in time
 	}
 	release()
 	g.hints.Wait()
@@ -115,7 +116,7 @@ func TestResetReadsFromTheStoredOffset(t *testing.T) {
 	require.True(t, offsets.apply(again))
 	require.Subset(t, values(again), values(dropped))
 
-	// With nothing applied at all everything comes again, from the start of the log.
+	// With nothing applied, all records come again, from the start of the log.
 	offsets.mu.Lock()
 	clear(offsets.next)
 	offsets.mu.Unlock()
@@ -195,8 +196,8 @@ func TestGroupLeavesNoGoroutine(t *testing.T) {
 	goleak.VerifyNone(t, before)
 }
 
-// The first record after a silence does not wait. What comes while it is applied gathers: a poll, and so a transaction,
-// a record would be hundreds here.
+// The first record after a silence does not wait. Records that arrive while it is applied are
+// gathered: one poll, and so one transaction, per record would be hundreds here.
 func TestPollsGatherWhatComesSlowly(t *testing.T) {
 	onEveryBroker(t, func(t *testing.T, brokers []string) {
 		cfg := testLog(t, brokers, 2)
@@ -225,9 +226,9 @@ func TestPollsGatherWhatComesSlowly(t *testing.T) {
 	})
 }
 
-// TestTwoMembersLoseNothing applies records in two members, of which one joins later and leaves early,
-// while more are written. The fence refuses a record that is not the next of its partition, so what is
-// applied at the end is every record exactly once.
+// TestTwoMembersLoseNothing applies records in two members, one of which joins later and leaves
+// early, while more are written. The fence refuses a record that is not the next of its partition,
+// so at the end every record has been applied exactly once.
 func TestTwoMembersLoseNothing(t *testing.T) {
 	onEveryBroker(t, func(t *testing.T, brokers []string) {
 		cfg := testLog(t, brokers, 6)
@@ -331,7 +332,8 @@ func TestRemovedRecordsAreCountedAsAGap(t *testing.T) {
 	require.Zero(t, testutil.ToFloat64(first.gaps))
 }
 
-// What a plan of somebody else's partition needs is read whoever owns it: as much of it as the log still has.
+// Read returns the records of a plan even if another member owns the partition, as far as the log
+// still has them.
 func TestReadIsOfAnyPartition(t *testing.T) {
 	onEveryBroker(t, func(t *testing.T, brokers []string) {
 		cfg := testLog(t, brokers, 2)

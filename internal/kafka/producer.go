@@ -17,19 +17,19 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// ErrBufferFull says that so many bytes wait for the broker that no more are taken.
+// ErrBufferFull says that the buffer of unsent bytes is full.
 var ErrBufferFull error = errs.New(errs.Unavailable, "the event log is too slow: its buffer is full (ADNET_KAFKA_MAX_BUFFERED_BYTES)")
 
 // ErrStopped says that the producer or the group has been closed.
 var ErrStopped error = errs.New(errs.Unavailable, "the event log is closed")
 
-// recordOverhead is about what the client spends on a record beside key and value, in bytes.
+// recordOverhead estimates the client's bytes for a record beside key and value.
 const recordOverhead = 256
 
 // Producer writes records. Its methods may be called from any goroutine.
 //
-// Run must be running: it heals topics that were made again, and its end flushes. Records that are produced
-// before Run are taken all the same.
+// Run must be running: it recovers topics that were deleted and made again, and flushes at its end.
+// Records produced before Run are accepted.
 type Producer struct {
 	cfg     Config
 	deps    Deps
@@ -54,11 +54,12 @@ type topicMetrics struct {
 	acked, failed, refused prometheus.Counter
 }
 
-// channel is a client of its own: what nobody waits for must not set the pace of what somebody does.
+// channel is a client of its own: best-effort records must not slow down those with a waiting
+// caller.
 type channel int
 
 const (
-	waited     channel = iota // events and notices: every in-sync replica, as soon as may be
+	waited     channel = iota // events and notices: every in-sync replica, as soon as possible
 	bestEffort                // outcomes of auctions: one replica, in large batches
 	channels
 )
@@ -70,8 +71,9 @@ func NewProducer(cfg Config, deps Deps) (*Producer, error) {
 		return nil, err
 	}
 	p := &Producer{cfg: cfg, deps: deps, remade: make(chan string, 1), ready: make(chan struct{})}
-	// Idempotence with acks=all is the client's default and is what "written" means for events. Records in flight
-	// are not cancellable on purpose: the client could no longer tell whether the broker has them.
+	// Idempotence with acks=all is the client's default and defines "written" for events. Records
+	// in flight are deliberately not cancellable: the client could no longer tell whether the
+	// broker has them.
 	p.options[waited] = p.with(cfg.Linger, kgo.RequiredAcks(kgo.AllISRAcks()))
 	p.options[bestEffort] = p.with(cfg.AuctionLinger, kgo.RequiredAcks(kgo.LeaderAck()), kgo.DisableIdempotentWrite())
 	for _, options := range p.options {
@@ -130,15 +132,15 @@ func (p *Producer) registerMetrics() error {
 // producer closed ([ErrStopped]) it runs before Produce returns. key and value belong to the
 // producer until done returns.
 //
-// Outcomes of auctions are best effort: nil means that one replica has the record, and they wait
-// [Config.AuctionLinger] for company, because a broker's work is by the request and not by the record.
+// Outcomes of auctions are best effort: nil means that one replica has the record. They wait for
+// [Config.AuctionLinger] to be batched, because the broker's work grows with requests, not records.
 func (p *Producer) Produce(topic string, key, value []byte, done func(error)) {
 	metrics, known := p.topics[topic]
 	if !known {
 		metrics = p.other
 	}
 	size := int64(len(key) + len(value) + recordOverhead)
-	// What is best effort leaves half of the buffer to what is not.
+	// Best-effort records leave half of the buffer to the others.
 	limit := p.cfg.MaxBufferedBytes >> metrics.channel
 	if p.buffered.Add(size) > limit {
 		p.buffered.Add(-size)
@@ -234,12 +236,13 @@ func (p *Producer) Flush(ctx context.Context) error {
 	return nil
 }
 
-// Ready is closed when Run works; it does not wait for the broker, see [EnsureTopics].
+// Ready is closed once Run works; it does not wait for the broker, see [EnsureTopics].
 func (p *Producer) Ready() <-chan struct{} { return p.ready }
 
-// Run works until ctx ends, then flushes for at most [Config.FlushTimeout]. What the broker has not
-// acknowledged by then fails, each record through its own done, so that callers can spool it. When Run
-// returns every done has been called and later records get [ErrStopped]. It is called once.
+// Run works until ctx ends, then flushes for at most [Config.FlushTimeout]. Records that the broker
+// has not acknowledged by then fail, each through its own done, so that callers can spool them.
+// When Run returns every done has been called and later records get [ErrStopped]. It is called
+// once.
 func (p *Producer) Run(ctx context.Context) error {
 	if err := p.open(); err != nil {
 		return err

@@ -167,7 +167,7 @@ func TestProducerFollowsATopicThatIsMadeAgain(t *testing.T) {
 		deleteTopic(t, cfg)
 		require.NoError(t, EnsureTopics(deadline(t), cfg, Deps{}))
 
-		// A caller that spools what fails and offers it again gets through.
+		// A caller that spools failed records and offers them again gets them written.
 		ctx := deadline(t)
 		for acked := false; !acked; {
 			reply := make(chan error, 1)
@@ -212,7 +212,8 @@ func TestProducerLeavesNoGoroutine(t *testing.T) {
 	goleak.VerifyNone(t, before)
 }
 
-// Outcomes of auctions wait for company, events beside them do not, and a flush waits for neither.
+// Outcomes of auctions wait to be batched, events beside them do not, and a flush does not wait for
+// the batching.
 func TestBestEffortDoesNotHoldWhatIsWaitedFor(t *testing.T) {
 	brokers, _ := kafkatest.New(t)
 	cfg := testLog(t, brokers, 1)

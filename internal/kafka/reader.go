@@ -57,8 +57,9 @@ func Spans(ctx context.Context, cfg Config, topic string, deps Deps) ([]Span, er
 	return spans, nil
 }
 
-// Read answers what the topic still has of a range, in the order of offsets, whoever is assigned its partition. It opens
-// a connection of its own: it is for what polling did not bring.
+// Read returns the records of a range that the topic still has, in the order of offsets, whichever
+// member owns its partition. It opens its own connection and serves records that polling did not
+// bring.
 func (g *Group) Read(ctx context.Context, r stream.Range) ([]event.Record, error) {
 	spans, err := Spans(ctx, g.cfg, g.group.Topic, g.deps)
 	if err != nil {

@@ -27,9 +27,10 @@ type topicSpec struct {
 // all of them (also on older ones, so a changed setting takes effect), and returns when every partition has
 // a leader. It may be called at every start, by several processes at once.
 //
-// A broker that does not answer is waited for until ctx ends, with a line in the log every try. Errors
-// that waiting cannot mend (no permission, fewer brokers than replicas) are returned at once. The partition
-// count of an existing topic is left alone: raising it would move keys between partitions.
+// It waits for a broker that does not answer until ctx ends, with a line in the log for every try.
+// Errors that waiting cannot fix (no permission, fewer brokers than replicas) are returned at once.
+// The partition count of an existing topic is left alone: raising it would move keys between
+// partitions.
 func EnsureTopics(ctx context.Context, cfg Config, deps Deps) error {
 	cfg = cfg.withDefaults()
 	return ensure(ctx, cfg, deps, []topicSpec{

@@ -1,8 +1,8 @@
 // Package lifecycle starts and stops the components of a process in order.
 //
-// The contract of a component is one method, Run(ctx): it does its work until ctx ends, finishes what
-// must be finished, and returns only when everything it started has ended. Whoever calls Run owns it;
-// a component is not run twice.
+// The contract of a component is one method, Run(ctx): it works until ctx ends, finishes its
+// remaining work, and returns only when everything it started has ended. The caller of Run owns the
+// component; a component is not run twice.
 //
 // A [Group] holds components in stages. Stages start in the order they were added, each when the one
 // before is ready; they stop in reverse order, each when the one after has ended:
@@ -29,19 +29,19 @@ import (
 	"time"
 )
 
-// Component is something that runs until ctx ends. A nil error, or an error that is the end of ctx, is a
-// proper end once ctx has ended; before that any return, also of nil, is a failure of the group.
+// Component is something that runs until ctx ends. A nil error, or ctx's own error, is a proper end
+// once ctx has ended; before that any return, even of nil, is a failure of the group.
 type Component interface {
 	Run(ctx context.Context) error
 }
 
-// Readier is a [Component] that tells when it works: the next stage waits until the channel is closed.
-// One that never closes it must fail instead, or the group waits for [Config].StartTimeout.
+// Readier is a [Component] that reports when it works: the next stage waits until the channel is
+// closed. One that never closes it must fail instead, or the group waits for [Config].StartTimeout.
 type Readier interface {
 	Ready() <-chan struct{}
 }
 
-// ErrEnded says that a component returned without an error although nobody had stopped it.
+// ErrEnded says that a component returned without an error before it was stopped.
 var ErrEnded = errors.New("ended without being stopped")
 
 // ErrRan says that a group was run a second time.
@@ -59,10 +59,11 @@ func DefaultConfig() Config {
 	return Config{StartTimeout: 2 * time.Minute, StopTimeout: 10 * time.Second, HardTimeout: time.Second}
 }
 
-// progressEvery is how often a stage that is not ready yet is logged, with what it waits for.
+// progressEvery is how often a stage that is not ready yet is logged, with the components it waits
+// for.
 const progressEvery = 5 * time.Second
 
-// Deps are what a [Group] works with. A nil Logger logs nothing.
+// Deps are the dependencies of a [Group]. A nil Logger logs nothing.
 type Deps struct {
 	Log *slog.Logger
 }
@@ -152,7 +153,7 @@ func cause(ctx context.Context, err error) string {
 	return context.Cause(ctx).Error()
 }
 
-// start returns nil also when ctx ended on the way: what was started is then to be stopped.
+// start returns nil also if ctx ended on the way: the caller then stops the started components.
 func (g *Group) start(ctx context.Context, failed chan error) error {
 	for _, s := range g.stages {
 		if ctx.Err() != nil {
@@ -256,8 +257,8 @@ func (r *running) readiness() <-chan struct{} {
 	return closed
 }
 
-// run sorts what Run returned. A failure is sent before ended is closed: who sees a failed task end can
-// find its failure.
+// run handles the result of Run. A failure is sent before ended is closed, so that an observer that
+// sees a failed task end can find its failure.
 func (r *running) run(ctx context.Context, failed chan<- error) {
 	defer close(r.ended)
 	err := r.component.Run(ctx)
@@ -277,8 +278,8 @@ func (r *running) run(ctx context.Context, failed chan<- error) {
 	}
 }
 
-// stop ends the stage, softly and then hard, and gives the failures of its components. A stage that was
-// never started has none.
+// stop ends the stage, softly and then hard, and returns the failures of its components. A stage
+// that was never started has none.
 func (s *stage) stop(config Config, log *slog.Logger) []error {
 	if s.running == nil {
 		return nil
@@ -344,10 +345,10 @@ func (s *stage) names(of func(*running) <-chan struct{}) string {
 
 type flushKey struct{}
 
-// FlushContext is the context for what a component must still do after the ctx of its Run has ended: the
-// last flush, commit or goodbye. It ends with the hard stop of the component's stage, so a component needs
-// a timer of its own only where it wants less. Its values are those of the group's context. Outside of a
-// [Group] it is ctx without its end: the caller then limits it.
+// FlushContext is the context for a component's work after the ctx of its Run has ended: the last
+// flush, commit or goodbye. It ends with the hard stop of the component's stage, so a component
+// needs its own timer only for a shorter limit. Its values are those of the group's context.
+// Outside a [Group] it is ctx without its end: the caller then limits it.
 func FlushContext(ctx context.Context) context.Context {
 	if flush, ok := ctx.Value(flushKey{}).(context.Context); ok {
 		return flush

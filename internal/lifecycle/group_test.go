@@ -199,7 +199,8 @@ func TestFailureWhileStartingStopsWhatStarted(t *testing.T) {
 	}
 }
 
-// A task that fails has ended, and ended is what the next stage waits for: the failure must win always.
+// A task that fails has also ended, and the next stage waits for the end: the failure must always
+// win.
 func TestFailedTaskNeverStartsTheNextStage(t *testing.T) {
 	for range 500 {
 		g := group(t)
@@ -406,7 +407,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// Many groups are started, stopped and broken at random moments. Whatever happens: Run returns, every
+// Many groups are started, stopped and broken at random moments. In every case Run returns, every
 // component that ran has ended, and no goroutine is left (TestMain).
 func TestStress(t *testing.T) {
 	const groups = 400

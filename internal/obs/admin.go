@@ -17,13 +17,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// AdminConfig is where the admin listener is. It has no authentication: whoever reaches it may read
-// profiles, so it belongs on loopback or on a network of operators.
+// AdminConfig holds the address of the admin listener. It has no authentication: any client that
+// reaches it may read profiles, so it belongs on loopback or on a network of operators.
 type AdminConfig struct {
 	Addr string `name:"admin-addr" env:"ADNET_ADMIN_ADDR" default:"127.0.0.1:8081" help:"Address of health, metrics and profiles. Port 0 takes any free port. Keep it private: it has no login."`
 }
 
-// AdminDeps are what an [Admin] shows. All are needed but Logger.
+// AdminDeps are the parts that an [Admin] shows. All are required except Logger.
 type AdminDeps struct {
 	Log       *slog.Logger
 	Gatherer  prometheus.Gatherer
@@ -118,13 +118,13 @@ func (a *Admin) Run(ctx context.Context) error {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), adminStop)
 	defer cancel()
 	if server.Shutdown(grace) != nil {
-		server.Close() // who still reads a profile is cut off; that is no failure of the stop
+		server.Close() // cuts off clients that still read a profile; the stop succeeds all the same
 	}
 	<-served
 	return nil
 }
 
-// alive answers while the process can answer at all: restarting it would not help anything else.
+// alive answers as long as the process can answer at all; restarting it would help nothing else.
 func alive(w http.ResponseWriter, _ *http.Request) {
 	reply(w, http.StatusOK, map[string]string{"status": "ok"})
 }
@@ -169,7 +169,7 @@ func reply(w http.ResponseWriter, status int, body any) {
 		status, text = http.StatusInternalServerError, []byte(`{"error":"internal"}`)
 	}
 	w.WriteHeader(status)
-	w.Write(append(text, '\n')) //nolint:errcheck // the reader went away, nobody is left to tell
+	w.Write(append(text, '\n')) //nolint:errcheck // the reader left
 }
 
 // NewRegistry makes a Prometheus registry with the metrics of the Go runtime and the process.

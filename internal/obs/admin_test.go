@@ -32,7 +32,7 @@ func newAdmin(t *testing.T, addr string) (*Admin, *Readiness) {
 	return admin, readiness
 }
 
-// run starts admin and gives its address and what stops it.
+// run starts admin and returns its address and a function that stops it.
 func run(t *testing.T, admin *Admin) (base string, stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -173,7 +173,8 @@ func TestNewAdminChecks(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A request under way when the process stops sees it, may answer, and the listener is gone afterwards.
+// A request under way when the process stops sees it and may answer; the listener is gone
+// afterwards.
 func TestAdminStopEndsRequestsUnderWay(t *testing.T) {
 	admin, _ := newAdmin(t, "127.0.0.1:0")
 	inside := make(chan struct{})

@@ -11,9 +11,9 @@ import (
 // never reached unless one is built from input; all beyond it share one allowance.
 const maxMessages = 256
 
-// LimitedLogger writes each message at most once per interval. The next line that is written says in
-// "suppressed" how many were not. For failures that come with every request or record: they belong in
-// a counter, and in the log once. Safe for concurrent use.
+// LimitedLogger writes each message at most once per interval. The attribute "suppressed" of the
+// next written line counts the lines left out. It is for failures that may come with every request
+// or record: they belong in a counter, and in the log once. Safe for concurrent use.
 type LimitedLogger struct {
 	log   *slog.Logger
 	every time.Duration

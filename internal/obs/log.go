@@ -1,9 +1,9 @@
-// Package obs is how adnet is watched: structured logs with request ids, readiness, and the admin
+// Package obs makes adnet observable: structured logs with request ids, readiness, and the admin
 // listener with health, metrics and profiles.
 //
-// Contract: nothing here is on the road of money. A log line may be dropped (see [Limited]), a metric
-// may be lost with the process. Nothing here is global: loggers, registries and readiness are values
-// that the wiring passes on.
+// Contract: no money depends on this package. A log line may be dropped (see [Limited]), a metric
+// may be lost with the process. Nothing here is global: loggers, registries and readiness are
+// values that the wiring passes on.
 package obs
 
 import (
@@ -59,7 +59,7 @@ type Identity struct {
 	id [1]string
 }
 
-// Identify gives ctx the id of the request it belongs to. The caller vouches for its form.
+// Identify attaches a request's id to ctx. The caller guarantees the form of the id.
 func Identify(ctx context.Context, id string) *Identity { return &Identity{ctx, [1]string{id}} }
 
 // Header is the id as the values of a header; it must not be changed.

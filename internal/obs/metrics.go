@@ -7,10 +7,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Register adds c to r and returns the collector that r then has: c itself, or the one that was registered before
-// under the same name and labels, so that two components of one process count into one metric. With a nil r the
-// metric is kept and never exposed. Register never panics, and a metric never stops a start: one that contradicts
-// another is left out and said so in the log.
+// Register adds c to r and returns the collector that r then has: c itself, or the one registered
+// earlier under the same name and labels, so that two components of one process count into one
+// metric. With a nil r the metric is kept and never exposed. Register never panics, and a metric
+// never prevents a start: a metric that contradicts another is left out, and the log says so.
 func Register[C prometheus.Collector](r prometheus.Registerer, c C) C {
 	if r == nil {
 		return c

@@ -19,16 +19,16 @@ type namedCheck struct {
 	check func() error
 }
 
-// Check is what one check found.
+// Check is the result of one check.
 type Check struct {
 	Name string `json:"name"`
 	OK   bool   `json:"ok"`
-	// Err says why not. It may name hosts and stores, so it is for logs and the admin listener and is not
-	// part of the JSON.
+	// Err is the reason for a failure. It may name hosts and stores, so it is for logs and the
+	// admin listener and is not part of the JSON.
 	Err error `json:"-"`
 }
 
-// Report is what all checks found. Its JSON is fit for strangers.
+// Report holds the results of all checks. Its JSON may be public.
 type Report struct {
 	Ready    bool    `json:"ready"`
 	Draining bool    `json:"draining"`
@@ -38,9 +38,9 @@ type Report struct {
 // NewReadiness makes a readiness without checks: it is ready.
 func NewReadiness() *Readiness { return &Readiness{} }
 
-// Add registers a check. It is called for every question and by several callers at once, so it answers
-// from memory: a component that watches a server keeps the last result. A name given again replaces the
-// check.
+// Add registers a check. Every question calls it, several callers at once, so it must answer from
+// memory: a component that watches a server keeps the last result. A check with the same name
+// replaces the earlier one.
 func (r *Readiness) Add(name string, check func() error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,15 +55,15 @@ func (r *Readiness) Add(name string, check func() error) {
 	r.checks = append(r.checks, namedCheck{name: name, check: check})
 }
 
-// SetDraining makes the process not ready for good. It is the first step of stopping: load balancers
-// turn away before connections are closed.
+// SetDraining makes the process not ready for good. It is the first step of stopping: load
+// balancers turn away before connections are closed.
 func (r *Readiness) SetDraining() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.draining = true
 }
 
-// Check asks every check. A check that panics has failed.
+// Check runs every check. A check that panics has failed.
 func (r *Readiness) Check() Report {
 	r.mu.Lock()
 	checks, draining := r.checks, r.draining

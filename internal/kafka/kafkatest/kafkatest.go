@@ -15,7 +15,7 @@ import (
 // Always, as a count of failures, means until the handle's Remove.
 const Always = -1
 
-// New starts a broker in memory for the length of the test. brokers is what Config.Brokers takes.
+// New starts an in-memory broker for the length of the test. Pass brokers to Config.Brokers.
 func New(t testing.TB) (brokers []string, cluster *kfake.Cluster) {
 	t.Helper()
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
