@@ -39,7 +39,7 @@ func (r *ingressRole) following() error {
 		reserving.Wait = max(reserving.Wait, 250*time.Millisecond)
 	}
 	r.budget, err = budget.New(reserving, budget.Deps{
-		Log: r.Log, Metrics: r.metrics, Store: redis.NewReservations(r.Redis), Node: r.node,
+		Log: r.Log, Metrics: r.metrics, Store: redis.NewReservations(r.Redis), Node: r.node, Journal: r.Books,
 		ImpressionLife: r.given.Config.Track.Life.Impression, Now: time.Now,
 	})
 	if err != nil {

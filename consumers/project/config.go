@@ -36,6 +36,17 @@ type Epochs interface {
 	NextEpoch(ctx context.Context) (int64, error)
 	// Prune forgets what was released of minutes before minute.
 	Prune(ctx context.Context, minute day.Minute) error
+	Journal
+}
+
+// Journal is what nodes have said of their reservations, and the projectors of themselves; see [reserve.Page].
+type Journal interface {
+	// Watch says that a projector is at work. silent is for how long the nodes did not hear of one though the target's
+	// reservations stayed; missed, that none was at work for a while.
+	Watch(ctx context.Context, silent time.Duration) (missed bool, err error)
+	Journal(ctx context.Context) (reserve.Journal, error)
+	// Entries are those of a node's pages, the older first.
+	Entries(ctx context.Context, node string) ([]reserve.Entry, error)
 }
 
 // Target is the projection. Several processes write it at once: values are absolute and versioned, and
@@ -58,8 +69,15 @@ type Reservations interface {
 	// Beat says that this process is at work in epoch, and answers the epoch of the target; 0 when its reservations are
 	// lost, older than what was seen, or were never built.
 	Beat(ctx context.Context, epoch int64) (current int64, err error)
-	// Open lets nodes work in epoch, whose rooms are all published; the answer is a later one when another process was quicker.
+	// Open lets nodes say in epoch, whose rooms are all published, what they have reserved; the answer is a later one when
+	// another process was quicker. Nothing is granted before Grant.
 	Open(ctx context.Context, epoch int64) (current int64, err error)
+	// Tell says in the name of a node what it has reserved.
+	Tell(ctx context.Context, epoch int64, call reserve.Call) error
+	Grant(ctx context.Context, epoch int64) error
+	Grants(ctx context.Context, epoch int64) (bool, error)
+	// Knows says whether the target has heard of calls: the last ones of nodes, by their numbers.
+	Knows(ctx context.Context, epoch int64, calls map[string]int64) (bool, error)
 }
 
 // Deps are what a [Projector] works with. All but Wake are required.

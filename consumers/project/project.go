@@ -34,9 +34,9 @@ type Projector struct {
 	followed  time.Time
 	cursor    int64 // of rooms; 0 publishes all
 	repair    repair
-	epoch     int64 // of the reservations; 0 before it is known
-	wake      chan struct{}
-	aside     sync.WaitGroup // what runs beside the rounds
+	epochs
+	wake  chan struct{}
+	aside sync.WaitGroup // what runs beside the rounds
 
 	failing atomic.Pointer[error]
 	often   *obs.LimitedLogger // for failures that repeat
@@ -114,6 +114,9 @@ func (p *Projector) listen(ctx context.Context) {
 
 // round publishes what changed since the last one, or everything.
 func (p *Projector) round(ctx context.Context) error {
+	if err := p.watch(ctx); err != nil {
+		return err
+	}
 	if err := p.look(ctx); err != nil {
 		return err
 	}

@@ -168,7 +168,7 @@ func equal(t *testing.T, s source, client *redis.Client) {
 			byID[r.CampaignID] = r
 		}
 		for _, r := range rooms {
-			r.Released = nil // is told to nobody but the reservations
+			r.Released, r.Price = nil, 0 // are told to nobody but the reservations
 			if !reflect.DeepEqual(byID[r.CampaignID], r) {
 				return false
 			}
@@ -241,6 +241,9 @@ type target struct {
 
 	epoch int64         // open; 0 for none
 	ready map[int64]int // rooms by the epoch they went to
+	told  []reserve.Call
+	grant int64            // the epoch that grants
+	calls map[string]int64 // the last ones it knows
 }
 
 var errTarget = errors.New("target is out of reach")
@@ -295,6 +298,38 @@ func (g *target) Beat(_ context.Context, epoch int64) (int64, error) {
 		g.epoch = 0
 	}
 	return g.epoch, nil
+}
+
+func (g *target) Tell(_ context.Context, epoch int64, call reserve.Call) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	call.Epoch = epoch
+	g.told = append(g.told, call)
+	return nil
+}
+
+func (g *target) Grant(_ context.Context, epoch int64) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.grant = epoch
+	return nil
+}
+
+func (g *target) Grants(_ context.Context, epoch int64) (bool, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.grant == epoch, nil
+}
+
+func (g *target) Knows(_ context.Context, _ int64, calls map[string]int64) (bool, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for node, seq := range calls {
+		if g.calls[node] < seq {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 func (g *target) Open(_ context.Context, epoch int64) (int64, error) {

@@ -3,7 +3,6 @@ package project
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"adnet/internal/day"
@@ -37,6 +36,9 @@ func (p *Projector) rooms(ctx context.Context) error {
 		if err := p.publishChanged(ctx, p.epoch); err != nil {
 			return err
 		}
+		if err := p.grant(ctx); err != nil {
+			return err
+		}
 		return p.mend(ctx)
 	}
 	p.cursor = 0
@@ -44,58 +46,6 @@ func (p *Projector) rooms(ctx context.Context) error {
 		return err
 	}
 	return p.open(ctx, next)
-}
-
-// open lets nodes reserve in a new epoch. Only now: they must not grant by rooms of before.
-func (p *Projector) open(ctx context.Context, next int64) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
-	defer cancel()
-	level := slog.LevelWarn
-	if p.epoch == 0 { // a process that starts finds out what there is
-		level = slog.LevelDebug
-	}
-	if p.epoch, err = p.deps.Target.Open(ctx, next); err != nil {
-		p.epoch = 0
-		return fmt.Errorf("open the reservations: %w", err)
-	}
-	if p.epoch != next {
-		p.cursor = 0 // what this process published went to an epoch that nobody uses
-	}
-	p.metrics.epochs.Inc()
-	p.metrics.epoch.Set(float64(p.epoch))
-	p.deps.Log.Log(ctx, level, "reservations were built anew: the target had none, or older ones", "epoch", p.epoch)
-	return nil
-}
-
-// follows makes sure that this process and the target are in the last epoch that the source knows. next is the epoch
-// to rebuild under when they are not.
-func (p *Projector) follows(ctx context.Context) (next int64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
-	defer cancel()
-	current, err := p.deps.Target.Beat(ctx, p.epoch)
-	if err != nil {
-		return 0, fmt.Errorf("beat: %w", err)
-	}
-	if current == p.epoch && current != 0 {
-		return 0, nil
-	}
-	stored, err := p.deps.Source.Epoch(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("read the epoch: %w", err)
-	}
-	if current == stored && current != 0 {
-		// Another process rebuilt it, or this one just started: what it published is repeated to be sure.
-		p.epoch, p.cursor = current, 0
-		p.metrics.epoch.Set(float64(p.epoch))
-		if current, err = p.deps.Target.Beat(ctx, p.epoch); err == nil && current == p.epoch {
-			return 0, nil
-		}
-	}
-	p.epoch = 0
-	if next, err = p.deps.Source.NextEpoch(ctx); err != nil {
-		return 0, fmt.Errorf("begin an epoch: %w", err)
-	}
-	return next, nil
 }
 
 // publishChanged publishes what changed after the cursor, for the reservations of epoch.

@@ -19,6 +19,11 @@
 // monotonic clock. A store that was emptied, or came back older than this node has seen it, is another epoch: the node
 // says what it has reserved in the last hour before it serves again.
 //
+// A node that cannot speak then is spoken for by its [Journal]: every second it says in PostgreSQL what it may have reserved,
+// as ceilings, and it reserves at most [reserve.Unkept] prices of a lease beyond them. What is told in a node's name counts
+// until its window ends, an hour at most, or until the node itself speaks of the minute; a node that ends in order leaves
+// exact amounts. While the store lives nothing is held back.
+//
 // # Not obvious
 //
 // For cpc and cpa, free delivery is therefore bounded in expectation only, and by the clamp of
@@ -68,12 +73,13 @@ type Store interface {
 	Claim(ctx context.Context, call reserve.Call) (reserve.Reply, error)
 }
 
-// Deps are what leases work with. All are required.
+// Deps are what leases work with. All but Journal are required.
 type Deps struct {
 	Log            *slog.Logger
 	Metrics        prometheus.Registerer
 	Store          Store
 	Node           string        // unique name of this process
+	Journal        Journal       // may be nil: then what this node has reserved is forgotten with it and the store
 	ImpressionLife time.Duration // how long after the auction an impression counts
 	Now            func() time.Time
 }
@@ -86,11 +92,10 @@ const (
 	callFor    = 500 * time.Millisecond // longest background call
 	idleAfter  = 3 * time.Second        // a lease that nothing was taken from for this long goes back
 	askAgain   = 100 * time.Millisecond // after a refusal for want of room; doubles up to 16 times of it
-	gathering  = time.Second            // how long a rebuilt store grants nothing; the store's clock decides, this is an estimate
 	askSoon    = 10 * time.Millisecond  // after a refusal that soon ends
 	sealAfter  = 2 * time.Second        // how long after its end a minute's lease is kept for requests that began in it
 	openBefore = 1500 * time.Millisecond
-	firstTake  = 4 // reservations that a new lease asks for
+	firstTake  = reserve.Unkept // reservations that a new lease asks for
 	batch      = 100
 	shards     = 64
 	sealed     = math.MinInt64 / 2
@@ -104,10 +109,13 @@ type Leases struct {
 	start time.Time // of the monotonic clock
 
 	until  atomic.Int64 // since start, ns: leases count before it
-	opened atomic.Int64 // since start, ns: the newest epoch grants from about then
+	grants atomic.Bool  // the epoch grants, by the last answer
 	epoch  atomic.Int64 // that leases are of; calls of another change nothing
 	seq    atomic.Int64
 	acked  atomic.Int64
+	worked atomic.Int64 // since start, ns: when a projector was last at work
+	keptAt atomic.Int64 // since start, ns: what the node had reserved then is in the journal; 0 before
+	pages  pages
 
 	shards  [shards]shard
 	metrics metrics
@@ -144,6 +152,7 @@ func New(cfg Config, deps Deps) (*Leases, error) {
 	for i := range l.shards {
 		l.shards[i].leases = make(map[key]*lease)
 	}
+	l.pages.kick = make(chan struct{}, 1)
 	l.metrics.register(deps.Metrics, l)
 	return l, nil
 }
@@ -153,7 +162,7 @@ func (l *Leases) Live(now time.Time) bool { return int64(now.Sub(l.start)) < l.u
 
 // Granting says whether an epoch's start is over: before it new reservations are refused while nodes say what they hold.
 func (l *Leases) Granting(now time.Time) bool {
-	return l.Live(now) && int64(now.Sub(l.start)) >= l.opened.Load()
+	return l.Live(now) && l.grants.Load()
 }
 
 // Windows in minutes, rounded up.

@@ -31,14 +31,14 @@ type node struct {
 
 func start(t testing.TB, store budget.Store, name string) *node {
 	t.Helper()
-	return startFor(t, store, name, time.Hour)
+	return startFor(t, store, name, time.Hour, nil)
 }
 
 // startFor starts a node whose impressions count for life.
-func startFor(t testing.TB, store budget.Store, name string, life time.Duration) *node {
+func startFor(t testing.TB, store budget.Store, name string, life time.Duration, journal budget.Journal) *node {
 	t.Helper()
 	l, err := budget.New(budget.DefaultConfig(), budget.Deps{
-		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Store: store, Node: name, ImpressionLife: life, Now: time.Now,
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Store: store, Node: name, Journal: journal, ImpressionLife: life, Now: time.Now,
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))

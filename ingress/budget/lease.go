@@ -56,6 +56,7 @@ type slot struct {
 	// Guarded by the lease's mu:
 	held money.Micros // absolute, as the store last said
 	sure bool         // the store has nothing else
+	kept money.Micros // what the journal says, at least
 }
 
 // reserved is a sealed slot: an absolute amount that the store has to know as long as it counts.
@@ -63,7 +64,8 @@ type reserved struct {
 	minute day.Minute
 	window int64
 	amount money.Micros
-	told   bool // the store has confirmed this amount
+	told   bool         // the store has confirmed this amount
+	kept   money.Micros // what the journal says, at least
 }
 
 // take reserves price from the slot of minute; nil when it has too little.
@@ -111,7 +113,7 @@ func (h *lease) open(minute day.Minute, window int64) *slot {
 	s := &slot{minute: minute, window: window, owner: h}
 	for i, p := range h.past {
 		if p.minute == minute && p.window == window {
-			s.held, s.sure = p.amount, p.told
+			s.held, s.sure, s.kept = p.amount, p.told, p.kept
 			h.past = append(h.past[:i], h.past[i+1:]...)
 			break
 		}
@@ -129,21 +131,25 @@ func (h *lease) seal(i int) {
 	unused := max(0, s.left.Swap(sealed))
 	h.slots[i].Store(nil)
 	told := s.sure && unused == 0
-	h.past = append(h.past, reserved{minute: s.minute, window: s.window, amount: s.held - money.Micros(unused), told: told})
+	h.past = append(h.past, reserved{minute: s.minute, window: s.window, amount: s.held - money.Micros(unused), told: told, kept: s.kept})
 	h.dirty = h.dirty || !told
 }
 
-// claim asks for a slot to be raised to more for the time ahead, with mu held.
-func (h *lease) claim(s *slot, w want, ahead time.Duration) reserve.Claim {
-	s.sure = false
+// claim asks for a slot to be raised to more for the time ahead, at most to most, with mu held. ok is false when that is no
+// use.
+func (h *lease) claim(s *slot, w want, ahead time.Duration, most money.Micros) (c reserve.Claim, ok bool) {
 	left := money.Micros(max(0, s.left.Load()))
 	target := max(money.Micros(h.rate*ahead.Seconds()), firstTake*w.price)
-	more := max(target-left, w.price)
+	more := min(max(target-left, w.price), most-s.held)
+	if more < w.price {
+		return c, false
+	}
 	more -= more % w.price
+	s.sure = false
 	return reserve.Claim{
 		CampaignID: h.campaign, AdvertiserID: h.advertiser, Minute: s.minute, Window: s.window, Bid: h.bid,
 		Held: s.held + more, Least: s.held + w.price, Step: w.price, Price: w.full,
-	}
+	}, true
 }
 
 // granted takes the answer to a claim, with mu held.
@@ -158,7 +164,8 @@ func (h *lease) granted(s *slot, c reserve.Claimed) {
 	}
 }
 
-// acquire waits for room for one price: by the exchange that is under way, or by one that it begins. The exchange goes on
+// acquire waits for room for one price: by the exchange that is under way, or by one that it begins, or by a page of the
+// journal without which no more may be asked for. The exchange goes on
 // when nobody waits for it any more: its answer is of use to the next request.
 func (r *Reservation) acquire(h *lease, w want) *slot {
 	l := r.leases
@@ -170,7 +177,7 @@ func (r *Reservation) acquire(h *lease, w want) *slot {
 			h.mu.Unlock()
 			return s
 		}
-		flight := h.flight
+		var flight <-chan struct{} = h.flight
 		if flight == nil {
 			now := l.deps.Now()
 			// A minute that is long over is sealed everywhere: nothing more is reserved for it.
@@ -180,7 +187,11 @@ func (r *Reservation) acquire(h *lease, w want) *slot {
 			}
 			h.want = w
 			s := h.open(r.minute, w.window)
-			flight = l.ask(h, s, h.claim(s, w, l.cfg.Ahead))
+			if c, ok := h.claim(s, w, l.cfg.Ahead, l.mayHold(h, s, w.price)); ok {
+				flight = l.ask(h, s, c)
+			} else {
+				flight = l.pages.soon()
+			}
 		}
 		h.mu.Unlock()
 		if !within(flight, l.cfg.Wait-r.waited-time.Since(began)) {

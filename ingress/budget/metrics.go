@@ -8,6 +8,7 @@ import (
 
 type metrics struct {
 	acquired, failed, epochs, late, skewed prometheus.Counter
+	unkept                                 prometheus.Counter
 	noRoom, unknown, opening               prometheus.Counter
 	leases, held, ahead                    prometheus.Gauge
 }
@@ -22,6 +23,7 @@ func (m *metrics) register(r prometheus.Registerer, l *Leases) {
 	m.acquired = counter("acquisitions_total", "Ad requests that asked Redis for a lease.")
 	m.late = counter("late_total", "Candidates that were passed over because Redis took longer than a request waits.")
 	m.failed = counter("failures_total", "Exchanges about leases that Redis did not answer.")
+	m.unkept = counter("pages_failed_total", "Pages of the journal of reservations that PostgreSQL did not take. While they fail and the consumers work, leases are not raised.")
 	m.epochs = counter("epoch_changes_total", "Times that the shared reservations were found lost or rebuilt.")
 	m.skewed = counter("clock_skewed_total", "Heartbeats that Redis refused because this node's clock is more than 1 s from its own. While they come this node fills nothing.")
 	m.ahead = gauge("clock_ahead_seconds", "How far this node's clock is ahead of that of Redis, less the way there.")

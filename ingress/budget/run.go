@@ -2,6 +2,8 @@ package budget
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"time"
 
 	"adnet/internal/day"
@@ -28,6 +30,8 @@ func (l *Leases) call(ctx context.Context, epoch int64, claims []reserve.Claim) 
 	case reserve.Counted:
 		raise(&l.acked, seq)
 		if epoch != 0 {
+			l.grants.Store(reply.Grants)
+			raise(&l.worked, int64(asked.Sub(l.start)-reply.Idle))
 			raise(&l.until, int64(asked.Sub(l.start)+l.cfg.Validity))
 		}
 	default:
@@ -51,6 +55,10 @@ func raise(at interface {
 // Run keeps leases ahead of need, gives back what is not used, and follows the store's epochs until ctx ends. Then it
 // gives everything back that was not reserved. It is called once.
 func (l *Leases) Run(ctx context.Context) error {
+	var keeper sync.WaitGroup
+	if l.deps.Journal != nil {
+		keeper.Go(func() { l.keep(ctx) })
+	}
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	var beat time.Time
@@ -65,6 +73,7 @@ func (l *Leases) Run(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
+			keeper.Wait()
 			l.leave(ctx)
 			l.stop()
 			return nil
@@ -133,8 +142,8 @@ func (l *Leases) rejoin(ctx context.Context, epoch int64) error {
 		raise(&l.acked, seq)
 		confirm(chunk, reply.Claims)
 	}
-	l.opened.Store(int64(l.deps.Now().Sub(l.start) + gathering))
 	l.epoch.Store(epoch)
+	l.pages.soon() // that this node has spoken
 	l.deps.Log.Debug("reservations: this node works in a new epoch", "epoch", epoch, "told", len(told))
 	beat, cancel := context.WithTimeout(context.WithoutCancel(ctx), callFor)
 	defer cancel()
@@ -187,7 +196,7 @@ func (h *lease) forget(now day.Minute) {
 	kept := h.past[:0]
 	for _, p := range h.past {
 		// An amount of nothing is told once, and then not missed.
-		if p.minute+day.Minute(p.window)+3 > now && (p.amount > 0 || !p.told) {
+		if p.minute+day.Minute(p.window)+3 > now && (p.amount > 0 || !p.told || p.kept > 0) {
 			kept = append(kept, p)
 		}
 	}
@@ -286,9 +295,13 @@ func (l *Leases) look(h *lease, now time.Time, full bool) (e errand, open int, h
 	e = errand{lease: h}
 	if !idle && h.want.price > 0 && since >= h.quiet.Load() {
 		e.raise = h.toRaise(now, l.cfg.Ahead)
-		for _, s := range e.raise {
-			e.claims = append(e.claims, h.claim(s, h.want, l.cfg.Ahead))
-		}
+		e.raise = slices.DeleteFunc(e.raise, func(s *slot) bool {
+			c, ok := h.claim(s, h.want, l.cfg.Ahead, l.mayHold(h, s, h.want.price))
+			if ok {
+				e.claims = append(e.claims, c)
+			}
+			return !ok
+		})
 	}
 	if h.dirty {
 		e.told = h.untold()
@@ -399,7 +412,12 @@ func (l *Leases) leave(ctx context.Context) {
 			Node: l.deps.Node, Epoch: l.epoch.Load(), Seq: l.seq.Add(1), Acked: l.acked.Load(), Clock: l.deps.Now(), Claims: claimsOf(chunk),
 		}); err != nil {
 			l.log.Warn(ctx, "unused leases could not be given back; they end with their windows", "error", err)
-			return
+			break
+		}
+	}
+	if l.deps.Journal != nil {
+		if err := l.writePage(ctx, true); err != nil {
+			l.log.Warn(ctx, "the journal of reservations could not be closed", "error", err)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"adnet/consumers/retain"
 	"adnet/consumers/settle"
 	"adnet/ingress/billing"
+	"adnet/ingress/budget"
 	"adnet/ingress/explain"
 	"adnet/ingress/manage"
 	"adnet/internal/account"
@@ -44,6 +45,7 @@ type Books interface {
 	quarantine.Store
 	manage.AuditLog
 	once.Store
+	budget.Journal
 	retain.Store
 	Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Check, error)
 	ArchivedTotals(ctx context.Context) (ledger.Totals, error)

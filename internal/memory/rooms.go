@@ -41,7 +41,7 @@ func (r *RoomReader) Rooms(_ context.Context, cursor int64) (rooms []reserve.Roo
 		spentToday, spentTotal := l.spentOn(id, today)
 		room := reserve.Room{
 			CampaignID: id, AdvertiserID: k.AdvertiserID, Version: changed + balanceChanged, Day: today, Daily: k.DailyBudget,
-			Today: max(0, k.DailyBudget-spentToday), Total: max(0, k.TotalBudget-spentTotal), Balance: money.Micros(math.MaxInt64),
+			Price: priceOf(k.BillingModel, k.BidAmount), Today: max(0, k.DailyBudget-spentToday), Total: max(0, k.TotalBudget-spentTotal), Balance: money.Micros(math.MaxInt64),
 		}
 		if r.opts.Prepaid && !k.CreditFunded {
 			room.Balance = max(0, money.Micros(l.balances[side{ledger.AdvertiserCash(k.AdvertiserID), ledger.USD}]))
@@ -74,7 +74,7 @@ func (r *RoomReader) NextEpoch(context.Context) (int64, error) {
 	return l.epoch, nil
 }
 
-// Prune forgets what was released of minutes before minute.
+// Prune forgets what was released of minutes before minute, and the journal of nodes that nothing is held back for.
 func (r *RoomReader) Prune(_ context.Context, minute day.Minute) error {
 	r.store.mu.Lock()
 	defer r.store.mu.Unlock()
@@ -84,5 +84,14 @@ func (r *RoomReader) Prune(_ context.Context, minute day.Minute) error {
 			delete(r.store.ledger.released, id)
 		}
 	}
+	r.store.journal.prune(r.store.now())
 	return nil
+}
+
+// priceOf is what one charge costs by a campaign's bid.
+func priceOf(billing campaign.BillingModel, bid money.Micros) money.Micros {
+	if billing == campaign.CPM {
+		return bid.PerMille()
+	}
+	return bid
 }

@@ -33,6 +33,7 @@ type Store struct {
 	head      int64                 // the last config version given
 	changes   []versioned           // by version; see changesSince
 	ledger    ledgerState
+	journal   journal
 	payments  depositState
 	auditLog  []auditlog.Entry // oldest first
 	claims    map[once.ID]*claim

@@ -18,7 +18,8 @@ const (
 	selectRooms = `
 SELECT c.id, c.config_version + coalesce(t.version, 0) + CASE WHEN $2 AND NOT c.credit_funded THEN coalesce(b.version, 0) ELSE 0 END,
 	c.daily_budget, c.daily_budget - coalesce(d.amount - d.refunded, 0), c.total_budget - coalesce(t.spent - t.refunded, 0),
-	CASE WHEN $2 AND NOT c.credit_funded THEN coalesce(b.amount, 0) ELSE $3::bigint END, c.advertiser_id
+	CASE WHEN $2 AND NOT c.credit_funded THEN coalesce(b.amount, 0) ELSE $3::bigint END, c.advertiser_id,
+	CASE WHEN c.billing_model = 'cpm' THEN c.bid_amount / 1000 ELSE c.bid_amount END
 FROM campaign c
 LEFT JOIN campaign_total t ON t.campaign_id = c.id
 LEFT JOIN campaign_spend d ON d.campaign_id = c.id AND d.day = $1
@@ -103,11 +104,12 @@ func collectRooms(rows pgx.Rows, today day.Day) ([]reserve.Room, error) {
 	var rooms []reserve.Room
 	var id [16]byte
 	var advertiser [16]byte
-	var version, daily, left, total, balance int64
-	_, err := pgx.ForEachRow(rows, []any{&id, &version, &daily, &left, &total, &balance, &advertiser}, func() error {
+	var version, daily, left, total, balance, price int64
+	_, err := pgx.ForEachRow(rows, []any{&id, &version, &daily, &left, &total, &balance, &advertiser, &price}, func() error {
 		rooms = append(rooms, reserve.Room{
 			CampaignID: id, AdvertiserID: advertiser, Version: version, Day: today, Daily: money.Micros(daily),
 			Today: money.Micros(max(0, left)), Total: money.Micros(max(0, total)), Balance: money.Micros(max(0, balance)),
+			Price: money.Micros(price),
 		})
 		return nil
 	})
@@ -157,8 +159,11 @@ func (r *RoomReader) NextEpoch(ctx context.Context) (epoch int64, err error) {
 	return epoch, failure("begin an epoch of reservations", r.store.pool.QueryRow(ctx, nextEpoch).Scan(&epoch))
 }
 
-// Prune forgets what was released of minutes before minute.
+// Prune forgets what was released of minutes before minute, and the journal of nodes that nothing is held back for.
 func (r *RoomReader) Prune(ctx context.Context, minute day.Minute) error {
-	_, err := r.store.pool.Exec(ctx, pruneReleased, int32(minute))
-	return failure("forget released reservations", err)
+	if _, err := r.store.pool.Exec(ctx, pruneReleased, int32(minute)); err != nil {
+		return failure("forget released reservations", err)
+	}
+	_, err := r.store.pool.Exec(ctx, pruneJournal, reserve.JournalMemory)
+	return failure("forget the journal of reservations", err)
 }

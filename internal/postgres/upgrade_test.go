@@ -32,7 +32,7 @@ func TestFilledDatabaseUpgrades(t *testing.T) {
 			conn, err := pgx.Connect(t.Context(), owner)
 			require.NoError(t, err)
 			require.NoError(t, migrate(t.Context(), conn, migrationsBefore(t, next), func(string) {}))
-			old := fillOldDatabase(t, conn, next > "0008")
+			old := fillOldDatabase(t, conn, next)
 			if next > "0012" { // what 0011 made of claw-backs
 				_, err := conn.Exec(t.Context(), namedClawbacks)
 				require.NoError(t, err)
@@ -79,11 +79,12 @@ FROM ledger_transaction back JOIN ledger_entry held ON held.account = 'held:' ||
 WHERE back.kind = 'mint_clawback';
 UPDATE campaign_total SET refunded = 5000 WHERE EXISTS (SELECT FROM ledger_transaction WHERE kind = 'traffic_refund' AND subject = campaign_id)`
 
-// fillOldDatabase writes, in plain SQL, what a build of that time would have: a payment with a refund, a campaign, four
+// fillOldDatabase writes, in plain SQL, what a build before the migration next would have: a payment with a refund, a campaign, four
 // charged impressions, a record that could not be decoded, an insert into the analytics store that is under way, and,
 // with quarantine, a case that was clawed back and one that is open, an impression each.
-func fillOldDatabase(t *testing.T, conn *pgx.Conn, quarantine bool) oldDatabase {
+func fillOldDatabase(t *testing.T, conn *pgx.Conn, next string) oldDatabase {
 	t.Helper()
+	quarantine := next > "0008"
 	exec := func(sql string, args ...any) {
 		t.Helper()
 		_, err := conn.Exec(t.Context(), sql, args...)
@@ -148,7 +149,11 @@ func fillOldDatabase(t *testing.T, conn *pgx.Conn, quarantine bool) oldDatabase 
 	exec(`INSERT INTO consumer_offset VALUES ('b2b2', 0, 5)`)
 	exec(`INSERT INTO applied_batch VALUES ('b2b2', 0, 0, 5, $1, now())`, encodeOutcomes(nil, outcomes))
 	exec(`INSERT INTO dlq (stream, partition, record_offset, problem, raw, at) VALUES ('b2b2', 0, 0, 'not a protobuf event', 'x', now())`)
-	exec(`INSERT INTO archive_progress VALUES ('b2b2', 0, 0, 5)`)
+	if next > "0013" {
+		exec(`INSERT INTO archive_progress VALUES ('b2b2', 0, 0, 5, gen_random_uuid())`)
+	} else {
+		exec(`INSERT INTO archive_progress VALUES ('b2b2', 0, 0, 5)`)
+	}
 	exec(`INSERT INTO campaign_spend VALUES ($1, $2, $3, 1000000)`, old.campaign, int32(date), oldViews*oldPrice)
 	exec(`UPDATE campaign_total SET spent = $2, total_budget = 9000000, version = 7 WHERE campaign_id = $1`, old.campaign, oldViews*oldPrice)
 	exec(`INSERT INTO reservation_released (campaign_id, minute, amount) VALUES ($1, $2, 5000)`, old.campaign, int32(day.MinuteOf(at)))

@@ -4,7 +4,8 @@
 -- ARGV: as reservations.lua says, then epoch, node, number of the call, number of the last call that was
 -- answered, life of a node in ms, the node's clock in ms (0: unknown), most fields of a holder, then of
 -- each claim campaign, minute, window in minutes, 1 when exact, amount, least, step, price.
--- Answers state, epoch, live nodes, how many ms the node's clock is ahead, then amount and refusal of
+-- Answers state, epoch, live nodes, how many ms the node's clock is ahead, how many ms ago a projector was
+-- last at work and 1 when the epoch grants (both 0 unless the claims count), then amount and refusal of
 -- each claim.
 local STATE, ROOMS, NODES, SEEN = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local mine, node, seq, acked = tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
@@ -38,12 +39,13 @@ local function door()
 end
 
 local answered, in_epoch = door()
-local answer = {answered, in_epoch, live, ahead}
+local answer = {answered, in_epoch, live, ahead, 0, 0}
 if answered ~= 'ok' then return answer end
 
 local beat = math.floor(tonumber(state[3]) / 60000)
 local day = math.floor((now - 2 * SKEW) / 86400000)
 local opening = now < tonumber(state[2])
+answer[5], answer[6] = math.max(0, now - tonumber(state[3])), opening and 0 or 1
 
 -- room_of is the room of a campaign, nil when there is none.
 local function room_of(id)
@@ -116,12 +118,17 @@ local function claim(key, account, holder, id, minute, window, exact, amount, le
   local held = redis.call('HMGET', holder, field, 'q:' .. field)
   local old, more, refusal = tonumber(held[1] or '0'), 0, NOT_REFUSED
   if held[2] and tonumber(held[2]) >= seq then return old, refusal end -- a later call has spoken
+  local told = held[2] == '0' and not exact -- in the node's name, which now speaks for itself and has nothing
+  if told and old > 0 then
+    hold(id, key, account, field, -old, true)
+    old = 0
+  end
   if exact then
     more = amount - old
   elseif amount > old then
     more, refusal = grant(id, key, account, old, amount, least, step, price)
   end
-  if more ~= 0 or exact then
+  if more ~= 0 or exact or told then
     if not held[1] then tidy(holder) end
     redis.call('HSET', holder, field, num(old + more), 'q:' .. field, ARGV[6])
     redis.call('PEXPIRE', holder, TTL)

@@ -3,13 +3,12 @@ package redis
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"strconv"
 	"sync"
-	"time"
-)
 
-// gatherFor is how long nodes say what they hold before rebuilt reservations grant.
-const gatherFor = time.Second
+	"adnet/internal/reserve"
+)
 
 // Projection is all that a projector writes, and what a node loads of it.
 type Projection struct {
@@ -66,13 +65,67 @@ func (e *Epochs) Beat(ctx context.Context, epoch int64) (current int64, err erro
 	return current, nil
 }
 
-// Open lets nodes work in epoch: its rooms must all be published. It answers the epoch that holds, which is a later one
-// when another writer was quicker. For a second after it nothing is granted: the nodes first say what they hold.
+// Open lets nodes say in epoch what they hold: its rooms must all be published. It answers the epoch that holds, which is
+// a later one when another writer was quicker. Nothing is granted before [Epochs.Grant].
 func (e *Epochs) Open(ctx context.Context, epoch int64) (current int64, err error) {
-	text, err := openScript.Run(ctx, e.client.rdb, []string{e.client.keys.reservations}, epoch, gatherFor.Milliseconds()).Text()
+	text, err := openScript.Run(ctx, e.client.rdb, []string{e.client.keys.reservations}, epoch, never).Text()
 	if err != nil {
 		return 0, e.client.explain(err)
 	}
 	current, err = strconv.ParseInt(text, 10, 64)
 	return current, err
+}
+
+// Tell says in the name of a node what it holds. Errors: Redis does not answer, or epoch does not hold any more.
+func (e *Epochs) Tell(ctx context.Context, epoch int64, call reserve.Call) error {
+	call.Epoch = epoch
+	reply, err := NewReservations(e.client).Claim(ctx, call)
+	if err != nil {
+		return err
+	}
+	if reply.State != reserve.Counted {
+		return errEpoch
+	}
+	return nil
+}
+
+// never is when an epoch grants that nobody let grant, ms.
+const never = 1 << 52
+
+var errEpoch = errors.New("the reservations are of another epoch meanwhile")
+
+// Grant lets epoch grant: what nodes hold that cannot speak was told. Errors: Redis does not answer, or epoch does not
+// hold any more.
+func (e *Epochs) Grant(ctx context.Context, epoch int64) error {
+	granted, err := grantScript.Run(ctx, e.client.rdb, []string{e.client.keys.reservations}, epoch).Int()
+	if err != nil {
+		return e.client.explain(err)
+	}
+	if granted == 0 {
+		return errEpoch
+	}
+	return nil
+}
+
+// Grants says whether epoch holds and grants.
+func (e *Epochs) Grants(ctx context.Context, epoch int64) (bool, error) {
+	values, err := e.client.rdb.HMGet(ctx, e.client.keys.reservations, "epoch", "opens").Result()
+	if err != nil {
+		return false, e.client.explain(err)
+	}
+	return values[0] == strconv.FormatInt(epoch, 10) && values[1] != nil && values[1] != strconv.Itoa(never), nil
+}
+
+// Knows says whether the reservations of epoch have heard calls: the last ones of nodes, by their numbers.
+func (e *Epochs) Knows(ctx context.Context, epoch int64, calls map[string]int64) (bool, error) {
+	heard, err := e.client.rdb.HGetAll(ctx, e.client.keys.reserved(epoch).seen()).Result()
+	if err != nil {
+		return false, e.client.explain(err)
+	}
+	for node, seq := range calls {
+		if last, err := strconv.ParseInt(heard[node], 10, 64); seq > 0 && (err != nil || last < seq) {
+			return false, nil
+		}
+	}
+	return true, nil
 }

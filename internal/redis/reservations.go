@@ -90,7 +90,7 @@ var claimStates = map[string]reserve.State{
 	"ok": reserve.Counted, "lost": reserve.Lost, "moved": reserve.Moved, "skewed": reserve.Skewed,
 }
 
-const claimHead = 4 // values before those of the claims
+const claimHead = 6 // values before those of the claims
 
 func decodeClaims(values []any, claims int, reply *reserve.Reply) error {
 	if len(values) < claimHead {
@@ -108,7 +108,10 @@ func decodeClaims(values []any, claims int, reply *reserve.Reply) error {
 		return err
 	}
 	ahead, _ := values[3].(int64)
-	reply.Nodes, reply.Ahead = int(live), time.Duration(ahead)*time.Millisecond
+	idle, _ := values[4].(int64)
+	grants, _ := values[5].(int64)
+	reply.Grants = grants == 1
+	reply.Nodes, reply.Ahead, reply.Idle = int(live), time.Duration(ahead)*time.Millisecond, time.Duration(idle)*time.Millisecond
 	if reply.State != reserve.Counted {
 		return nil
 	}

@@ -22,6 +22,7 @@ var (
 	roomsScript     = script("base", "reservations", "rooms")
 	beatScript      = script("base", "beat")
 	openScript      = script("base", "open")
+	grantScript     = script("base", "grant")
 	clickScript     = script("click")
 	confirmScript   = script("confirm")
 )

@@ -197,6 +197,9 @@ func shorten(value any, now time.Time) any {
 		}
 		return fmt.Sprintf("<now%+.0fs>", by.Seconds())
 	case int64: // a difference of clocks
+		if v > 1e12 {
+			return "<long>" // since 1970
+		}
 		if v < -10_000 || v > 10_000 {
 			return (time.Duration(v) * time.Millisecond).Round(30 * time.Second)
 		}
@@ -248,7 +251,7 @@ func scriptTables() map[string]scriptTable {
 	return map[string]scriptTable{
 		"publish": {publishScript, publishCalls()}, "announce": {announceScript, announceCalls()},
 		"heartbeat": {heartbeatScript, heartbeatCalls()}, "live": {liveScript, liveCalls()},
-		"beat": {beatScript, beatCalls()}, "open": {openScript, openCalls()}, "rooms": {roomsScript, roomsCalls()},
+		"beat": {beatScript, beatCalls()}, "open": {openScript, openCalls()}, "grant": {grantScript, grantCalls()}, "rooms": {roomsScript, roomsCalls()},
 		"claim": {claimScript, claimCalls()}, "click": {clickScript, clickCalls()}, "confirm": {confirmScript, confirmCalls()},
 	}
 }
@@ -320,12 +323,22 @@ func liveCalls() []call {
 
 func openCalls() []call {
 	keys := []string{"state"}
-	opened := db{"state": hash{"epoch": "5", "opens": "<now+60s>", "beat": "<now>"}}
+	opened := db{"state": hash{"epoch": "5", "opens": "7", "beat": "<now>"}}
 	return []call{
-		{name: "empty", keys: keys, argv: []any{5, 60_000}, reply: "5", after: opened},
-		{name: "after an older", given: db{"state": hash{"epoch": "4", "opens": "1", "beat": "1"}}, keys: keys, argv: []any{5, 60_000}, reply: "5", after: opened},
-		{name: "again", given: db{"state": hash{"epoch": "5", "opens": "1", "beat": "1"}}, keys: keys, argv: []any{5, 60_000}, reply: "5"},
-		{name: "a later one holds", given: db{"state": hash{"epoch": "10", "opens": "1", "beat": "1"}}, keys: keys, argv: []any{9, 60_000}, reply: "10"},
+		{name: "empty", keys: keys, argv: []any{5, 7}, reply: "5", after: opened},
+		{name: "after an older", given: db{"state": hash{"epoch": "4", "opens": "1", "beat": "1"}}, keys: keys, argv: []any{5, 7}, reply: "5", after: opened},
+		{name: "again", given: db{"state": hash{"epoch": "5", "opens": "1", "beat": "1"}}, keys: keys, argv: []any{5, 7}, reply: "5"},
+		{name: "a later one holds", given: db{"state": hash{"epoch": "10", "opens": "1", "beat": "1"}}, keys: keys, argv: []any{9, 7}, reply: "10"},
+	}
+}
+
+func grantCalls() []call {
+	keys := []string{"state"}
+	given := db{"state": hash{"epoch": "5", "opens": "9", "beat": "1"}}
+	return []call{
+		{name: "the epoch that holds", given: given, keys: keys, argv: []any{5}, reply: int64(1), after: db{"state": hash{"epoch": "5", "opens": "<now>", "beat": "1"}}},
+		{name: "another", given: given, keys: keys, argv: []any{4}, reply: int64(0)},
+		{name: "none", keys: keys, argv: []any{5}, reply: int64(0), after: db{}},
 	}
 }
 
@@ -437,18 +450,23 @@ func claimCalls() []call {
 	}
 	known := with(open, db{"seen": hash{"n": "3"}})
 	after := func(changed db) db { return with(with(known, db{"seen": hash{"n": "4"}}), changed) }
-	ok := func(rest ...any) []any { return append([]any{"ok", "5", int64(2), int64(0)}, rest...) }
+	ok := func(rest ...any) []any {
+		return append([]any{"ok", "5", int64(2), int64(0), "<long>", int64(1)}, rest...)
+	}
+	gathering := func(rest ...any) []any {
+		return append([]any{"ok", "5", int64(2), int64(0), "<long>", int64(0)}, rest...)
+	}
 	all := []string{"seen", "c", "h"}
 	limited := with(known, db{"rooms": hash{"a": room("<day>", "80", "60")}, "adv": hash{"out": "40"}})
 	holding := with(known, db{
 		"h": hash{"1000:60": "20", "q:1000:60": "2"}, "c": hash{"g:1000:60": "25", "out": "25", "counted": "0", "at": "1000", "limited": "0"},
 	})
 	return []call{
-		{name: "a store that was never built", keys: keys, argv: head(0, 1, 0, 0), reply: []any{"lost", "0", int64(1), int64(0)}, after: db{}},
-		{name: "of an epoch before", given: open, keys: keys, argv: head(4, 1, 0, 0), reply: []any{"moved", "5", int64(2), int64(0)}},
-		{name: "an older epoch than was seen", given: open, keys: keys, argv: head(6, 1, 0, 0), reply: []any{"lost", "0", int64(2), int64(0)}, after: with(open, db{"state": nil})},
-		{name: "an old dump", given: known, keys: keys, argv: head(5, 6, 5, 0), reply: []any{"lost", "0", int64(2), int64(0)}, after: with(known, db{"state": nil})},
-		{name: "a clock that is behind", given: open, keys: keys, argv: head(5, 1, 0, "<now-600s>"), reply: []any{"skewed", "0", int64(2), -10 * time.Minute}},
+		{name: "a store that was never built", keys: keys, argv: head(0, 1, 0, 0), reply: []any{"lost", "0", int64(1), int64(0), int64(0), int64(0)}, after: db{}},
+		{name: "of an epoch before", given: open, keys: keys, argv: head(4, 1, 0, 0), reply: []any{"moved", "5", int64(2), int64(0), int64(0), int64(0)}},
+		{name: "an older epoch than was seen", given: open, keys: keys, argv: head(6, 1, 0, 0), reply: []any{"lost", "0", int64(2), int64(0), int64(0), int64(0)}, after: with(open, db{"state": nil})},
+		{name: "an old dump", given: known, keys: keys, argv: head(5, 6, 5, 0), reply: []any{"lost", "0", int64(2), int64(0), int64(0), int64(0)}, after: with(known, db{"state": nil})},
+		{name: "a clock that is behind", given: open, keys: keys, argv: head(5, 1, 0, "<now-600s>"), reply: []any{"skewed", "0", int64(2), -10 * time.Minute, int64(0), int64(0)}},
 		{name: "the first call", given: open, keys: keys, argv: head(5, 1, 0, 0), reply: ok(), after: with(open, db{"seen": hash{"n": "1"}}), expires: []string{"seen"}},
 		{name: "an overtaken call", given: known, keys: keys, argv: head(5, 2, 1, 0), reply: ok()},
 		{
@@ -464,11 +482,11 @@ func claimCalls() []call {
 		{name: "no room", given: with(known, db{"rooms": nil}), keys: claimKeys, argv: want(0, 60, 1, 1, 1), reply: ok("0", "2"), expires: []string{"seen"}, after: after(db{"rooms": nil})},
 		{
 			name: "while nodes say what they hold", given: with(known, db{"state": hash{"epoch": "5", "opens": "<now+60s>", "beat": "60000000"}}), keys: claimKeys,
-			argv: want(0, 60, 1, 1, 1), reply: ok("0", "3"), expires: []string{"seen"}, after: after(db{"state": hash{"epoch": "5", "opens": "<now+60s>", "beat": "60000000"}}),
+			argv: want(0, 60, 1, 1, 1), reply: gathering("0", "3"), expires: []string{"seen"}, after: after(db{"state": hash{"epoch": "5", "opens": "<now+60s>", "beat": "60000000"}}),
 		},
 		{
 			name: "exactly, meanwhile", given: with(known, db{"state": hash{"epoch": "5", "opens": "<now+60s>", "beat": "60000000"}}), keys: claimKeys,
-			argv: want(1, 500, 1, 1, 1), reply: ok("500", "0"), expires: all,
+			argv: want(1, 500, 1, 1, 1), reply: gathering("500", "0"), expires: all,
 			after: after(db{
 				"state": hash{"epoch": "5", "opens": "<now+60s>", "beat": "60000000"},
 				"h":     hash{"1000:60": "500", "q:1000:60": "4"}, "c": hash{"g:1000:60": "500", "out": "500", "counted": "0", "at": "1000", "limited": "0"},
@@ -504,6 +522,11 @@ func claimCalls() []call {
 		{
 			name: "a later call has spoken", given: with(holding, db{"h": hash{"1000:60": "20", "q:1000:60": "5"}}), keys: claimKeys, argv: want(1, 5, 1, 1, 1),
 			reply: ok("20", "0"), expires: []string{"seen"}, after: with(with(holding, db{"h": hash{"1000:60": "20", "q:1000:60": "5"}}), db{"seen": hash{"n": "4"}}),
+		},
+		{
+			name: "what was told in its name ends when it speaks", given: with(holding, db{"h": hash{"1000:60": "20", "q:1000:60": "0"}}), keys: claimKeys, argv: want(0, 10, 1, 1, 1),
+			reply: ok("10", "0"), expires: all,
+			after: after(db{"h": hash{"1000:60": "10", "q:1000:60": "4"}, "c": hash{"g:1000:60": "15", "out": "15", "counted": "0", "at": "1000", "limited": "0"}}),
 		},
 		{
 			name:  "a minute has passed: what is past its window is free again",

@@ -76,6 +76,10 @@ type Reply struct {
 	Epoch int64 // of the store; 0 for none
 	Nodes int   // live ones, ≥ 1
 	// Ahead is Clock less the store's time when it was asked: how far the node's clock is ahead, less the way there.
-	Ahead  time.Duration
+	Ahead time.Duration
+	// Idle is how long ago a projector was last at work; 0 unless the call was counted.
+	Idle time.Duration
+	// Grants says that claims may be raised; false while a rebuilt store gathers what nodes hold, and unless counted.
+	Grants bool
 	Claims []Claimed
 }

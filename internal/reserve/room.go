@@ -24,6 +24,7 @@ type Room struct {
 	Today        money.Micros // left of Daily on Day
 	Total        money.Micros // left of the total budget
 	Balance      money.Micros // left of the prepaid balance; [Unlimited] when not prepaid
+	Price        money.Micros // of one charge by the campaign's bid
 	// Released is what settlement has used up of the reservations of recent minutes, as of the same instant: all that
 	// changed since the reader's cursor, and perhaps more. In no order.
 	Released []Released

@@ -254,6 +254,8 @@ var roomCases = []ledgerCase{
 	{"ReleasedReservations", roomsRelease},
 	{"Epochs", roomsEpochs},
 	{"StatesThatNeverSpend", roomsStates},
+	{"Journal", roomsJournal},
+	{"JournalGaps", roomsJournalGaps},
 }
 
 // follower keeps the newest room of each campaign, as the projection does.

@@ -168,6 +168,36 @@ var mutants = []mutant{
 		tests: []string{"./internal/redis"}, run: "TestTomorrows", servers: []string{redis},
 	},
 	{
+		name: "journal-pages", protects: "what a dead node has out is held back when Redis is lost",
+		file: "internal/reserve/holdback.go",
+		old:  "len(claims) > 0 {", new: "len(claims) > 0 && false {",
+		tests: []string{"./ingress/budget"}, run: "TestADeadNodes",
+	},
+	{
+		name: "journal-slack", protects: "what a dead node took after its last page is held back",
+		file: "internal/reserve/holdback.go",
+		old:  "if held > 0 {", new: "if held > 0 && false {",
+		tests: []string{"./internal/reserve"}, run: "TestHoldBack",
+	},
+	{
+		name: "journal-unkept", protects: "a node takes little of what no page says",
+		file: "ingress/budget/journal.go",
+		old:  "spare := firstTake * price", new: "spare := 1000 * price",
+		tests: []string{"./ingress/budget"}, run: "TestWithoutPages",
+	},
+	{
+		name: "journal-await", protects: "a rebuilt epoch grants when living nodes have spoken",
+		file: "consumers/project/epoch.go",
+		old:  "since < gatherMost && j.Awaited(p.epoch)", new: "since < gatherMost && j.Awaited(p.epoch) && false",
+		tests: []string{"./consumers/project"}, run: "TestUnheardNodes",
+	},
+	{
+		name: "journal-name", protects: "what was told in a node's name is no grant",
+		file: "internal/redis/claim.lua",
+		old:  "local told = held[2] == '0' and not exact", new: "local told = held[2] == '0' and false",
+		tests: []string{"./internal/redis"}, run: "TestScripts/claim",
+	},
+	{
 		name: "chain", protects: "a changed entry is seen",
 		file: "internal/ledger/chain.go",
 		old:  "case !bytes.Equal(want[:], l.Hash[:]):", new: "case !bytes.Equal(want[:], want[:]):",

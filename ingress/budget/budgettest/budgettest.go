@@ -199,7 +199,7 @@ func (s *Store) Claim(_ context.Context, call reserve.Call) (reply reserve.Reply
 		s.seen = map[string]int64{}
 	}
 	s.seen[call.Node] = max(s.seen[call.Node], call.Seq)
-	reply.Epoch = s.epoch
+	reply.Epoch, reply.Grants = s.epoch, s.Now == nil || !s.Now().Before(s.opens)
 	for i := range call.Claims {
 		reply.Claims = append(reply.Claims, s.claim(&call, &call.Claims[i]))
 	}
@@ -212,10 +212,15 @@ func (s *Store) claim(call *reserve.Call, k *reserve.Claim) reserve.Claimed {
 	if c := s.campaigns[k.CampaignID]; c != nil {
 		old = c.holders[who]
 	}
+	if old.known && old.seq >= call.Seq { // a later call has spoken
+		return reserve.Claimed{Held: old.amount}
+	}
+	if old.known && old.seq == 0 && !k.Exact { // told in the node's name, which speaks for itself now and has nothing
+		s.set(k, who, mark{0, call.Seq, true}, old.amount)
+		old = mark{0, call.Seq, true}
+	}
 	granted, refusal := old.amount, reserve.Granted
 	switch {
-	case old.known && old.seq >= call.Seq: // a later call has spoken
-		return reserve.Claimed{Held: granted}
 	case k.Exact:
 		granted = k.Held
 	case k.Held > old.amount:
@@ -224,20 +229,26 @@ func (s *Store) claim(call *reserve.Call, k *reserve.Claim) reserve.Claimed {
 	if granted == old.amount && !k.Exact {
 		return reserve.Claimed{Held: granted, Refusal: refusal}
 	}
-	c := s.campaign(k.CampaignID)
-	c.holders[who] = mark{granted, call.Seq, true}
-	if granted != old.amount {
-		c.held[who.slot] += granted - old.amount
-		out := c.out + granted - old.amount
-		if k.Exact {
-			if room, known := s.rooms[k.CampaignID]; known {
-				c.limited = room.Balance != reserve.Unlimited
-			}
-			out = s.sum(c)
-		}
-		s.reserve(c, k.AdvertiserID, c.limited, out)
-	}
+	s.set(k, who, mark{granted, call.Seq, true}, old.amount)
 	return reserve.Claimed{Held: granted, Refusal: refusal}
+}
+
+// set notes what a node holds now. After what it said exactly, or gave back, everything is counted anew.
+func (s *Store) set(k *reserve.Claim, who holder, now mark, old money.Micros) {
+	c := s.campaign(k.CampaignID)
+	c.holders[who] = now
+	if now.amount == old {
+		return
+	}
+	c.held[who.slot] += now.amount - old
+	out := c.out + now.amount - old
+	if k.Exact || now.amount < old {
+		if room, known := s.rooms[k.CampaignID]; known {
+			c.limited = room.Balance != reserve.Unlimited
+		}
+		out = s.sum(c)
+	}
+	s.reserve(c, k.AdvertiserID, c.limited, out)
 }
 
 func (s *Store) grant(k *reserve.Claim, old money.Micros) (money.Micros, reserve.Refusal) {

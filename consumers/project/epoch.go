@@ -1,0 +1,247 @@
+package project
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"adnet/internal/reserve"
+)
+
+const (
+	gatherFor  = time.Second            // how long nodes have at least to say what they hold before an epoch grants
+	gatherMost = 4 * time.Second        // how long a living one is waited for
+	watchEvery = 500 * time.Millisecond // how often this process says that it is at work
+)
+
+// epochs is where this process is with the target's reservations.
+type epochs struct {
+	epoch   int64     // 0 before it is known
+	opened  time.Time // when it was opened, or found not to grant
+	grants  bool      // nothing is waited for
+	beaten  time.Time // the last beat in it
+	watched time.Time
+	blind   bool // this process just started, and none was at work before it
+}
+
+// watch says that this process is at work. Only who could say so goes on: while nobody can, nodes serve without pages, and
+// what they reserve is not known.
+func (p *Projector) watch(ctx context.Context) error {
+	if time.Since(p.watched) < watchEvery {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
+	defer cancel()
+	missed, err := p.deps.Source.Watch(ctx, 0)
+	if err != nil {
+		return fmt.Errorf("watch: %w", err)
+	}
+	p.blind = p.watched.IsZero() && missed
+	p.watched = time.Now()
+	return nil
+}
+
+// follows makes sure that this process and the target are in the last epoch that the source knows. next is the epoch
+// to rebuild under when they are not.
+func (p *Projector) follows(ctx context.Context) (next int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
+	defer cancel()
+	current, err := p.deps.Target.Beat(ctx, p.epoch)
+	if err != nil {
+		return 0, fmt.Errorf("beat: %w", err)
+	}
+	if current == p.epoch && current != 0 {
+		return 0, p.heard(ctx)
+	}
+	stored, err := p.deps.Source.Epoch(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read the epoch: %w", err)
+	}
+	if current == stored && current != 0 {
+		joined, err := p.join(ctx, current)
+		if joined || err != nil {
+			return 0, err
+		}
+	}
+	p.epoch = 0
+	if next, err = p.deps.Source.NextEpoch(ctx); err != nil {
+		return 0, fmt.Errorf("begin an epoch: %w", err)
+	}
+	return next, nil
+}
+
+// heard notes a beat. When nodes could not hear one for long they may have gone on without pages.
+func (p *Projector) heard(ctx context.Context) error {
+	silent := time.Since(p.beaten)
+	if !p.beaten.IsZero() && silent > reserve.GapAfter {
+		if _, err := p.deps.Source.Watch(ctx, silent); err != nil {
+			return fmt.Errorf("watch: %w", err)
+		}
+	}
+	p.beaten = time.Now()
+	return nil
+}
+
+// join goes on in an epoch that another process built, or this one's predecessor: what it published is repeated to be
+// sure. It does not when nobody alive can say that this is the store as it was, and the journals say that it is not.
+func (p *Projector) join(ctx context.Context, epoch int64) (joined bool, err error) {
+	if p.blind {
+		if same, err := p.same(ctx, epoch); err != nil || !same {
+			return false, err
+		}
+		p.blind = false
+	}
+	if p.grants, err = p.deps.Target.Grants(ctx, epoch); err != nil {
+		return false, fmt.Errorf("ask for the epoch: %w", err)
+	}
+	p.epoch, p.cursor, p.opened, p.beaten = epoch, 0, time.Now(), time.Time{}
+	p.metrics.epoch.Set(float64(epoch))
+	current, err := p.deps.Target.Beat(ctx, epoch)
+	if err != nil || current != epoch {
+		return false, nil
+	}
+	return true, p.heard(ctx)
+}
+
+// same says whether the target knows the last calls of the nodes that died. What it may have lost after these is told.
+func (p *Projector) same(ctx context.Context, epoch int64) (bool, error) {
+	j, err := p.deps.Source.Journal(ctx)
+	if err != nil {
+		return false, fmt.Errorf("read the journal: %w", err)
+	}
+	dead := j.Dead(epoch)
+	if len(dead) == 0 {
+		return true, nil
+	}
+	calls := make(map[string]int64, len(dead))
+	for _, w := range dead {
+		calls[w.Node] = w.Acked
+	}
+	if known, err := p.deps.Target.Knows(ctx, epoch, calls); err != nil || !known {
+		return false, err
+	}
+	j.Gaps = nil // it is not lost, so what a gap hides is there
+	return true, p.tell(ctx, holding{journal: j, nodes: dead, epoch: epoch, tail: true})
+}
+
+// open lets nodes say what they hold. Only now: nothing may be granted by rooms of before.
+func (p *Projector) open(ctx context.Context, next int64) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
+	defer cancel()
+	level := slog.LevelWarn
+	if p.epoch == 0 { // a process that starts finds out what there is
+		level = slog.LevelDebug
+	}
+	if p.epoch, err = p.deps.Target.Open(ctx, next); err != nil {
+		p.epoch = 0
+		return fmt.Errorf("open the reservations: %w", err)
+	}
+	if p.epoch != next {
+		p.cursor = 0 // what this process published went to an epoch that nobody uses
+	}
+	p.grants, p.opened, p.beaten, p.blind = false, time.Now(), time.Time{}, false
+	p.metrics.epochs.Inc()
+	p.metrics.epoch.Set(float64(p.epoch))
+	p.deps.Log.Log(ctx, level, "reservations were built anew: the target had none, or older ones", "epoch", p.epoch)
+	return nil
+}
+
+// grant lets a new epoch grant, as soon as the living nodes have said what they hold and the journals of the others
+// were told. Until then it is tried again with every round.
+func (p *Projector) grant(ctx context.Context) error {
+	since := time.Since(p.opened)
+	if p.grants || since < gatherFor {
+		return nil
+	}
+	j, err := p.readJournal(ctx)
+	if err != nil {
+		return err
+	}
+	if since < gatherMost && j.Awaited(p.epoch) {
+		return nil
+	}
+	unheard := j.Unheard(p.epoch)
+	if err := p.tell(ctx, holding{journal: j, nodes: unheard, epoch: p.epoch}); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
+	defer cancel()
+	if err := p.deps.Target.Grant(ctx, p.epoch); err != nil {
+		return fmt.Errorf("let the reservations grant: %w", err)
+	}
+	p.grants = true
+	if len(unheard) > 0 {
+		p.deps.Log.Warn("nodes that do not answer may have reserved budget: it is held back", "epoch", p.epoch, "nodes", len(unheard))
+	}
+	return nil
+}
+
+func (p *Projector) readJournal(ctx context.Context) (reserve.Journal, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
+	defer cancel()
+	if _, err := p.deps.Source.Watch(ctx, 0); err != nil { // a gap that goes on until now is one
+		return reserve.Journal{}, fmt.Errorf("watch: %w", err)
+	}
+	j, err := p.deps.Source.Journal(ctx)
+	if err != nil {
+		return j, fmt.Errorf("read the journal: %w", err)
+	}
+	return j, nil
+}
+
+// holding is what is held back for nodes.
+type holding struct {
+	journal reserve.Journal
+	nodes   []reserve.Writer
+	epoch   int64
+	tail    bool // the target knows all but what they did last, which is told beside
+}
+
+// tell says in the name of nodes what they may have reserved.
+func (p *Projector) tell(ctx context.Context, h holding) error {
+	if len(h.nodes) == 0 {
+		return nil
+	}
+	entries := make(map[string][]reserve.Entry, len(h.nodes))
+	for _, w := range h.nodes {
+		ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
+		found, err := p.deps.Source.Entries(ctx, w.Node)
+		cancel()
+		if err != nil {
+			return fmt.Errorf("read a node's journal: %w", err)
+		}
+		if entries[w.Node] = found; h.tail {
+			entries[w.Node] = w.Tail(found)
+		}
+	}
+	rooms, _, err := p.readRooms(ctx, 0)
+	if err != nil {
+		return err
+	}
+	for _, call := range reserve.HoldBack(h.journal, h.nodes, entries, rooms) {
+		if h.tail {
+			call.Node = "tail/" + call.Node
+		}
+		for rest := call.Claims; len(rest) > 0; {
+			call.Claims = rest[:min(p.cfg.Page, len(rest))]
+			rest = rest[len(call.Claims):]
+			if err := p.tellPage(ctx, h.epoch, call); err != nil {
+				return err
+			}
+			if err := p.meanwhile(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *Projector) tellPage(ctx context.Context, epoch int64, call reserve.Call) error {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
+	defer cancel()
+	if err := p.deps.Target.Tell(ctx, epoch, call); err != nil {
+		return fmt.Errorf("tell what a node has reserved: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package reserve
+
+import (
+	"adnet/internal/day"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// unheard is the holder of what no page says: of all unheard nodes together.
+const unheard = "unheard"
+
+// HoldBack says in the name of nodes that did not speak what they may have reserved: what their pages say, and what they
+// may have reserved since their last page. Each may be said again: the number of its call is 0, so a node that
+// speaks later is believed instead, campaign by campaign and minute by minute. entries are of each node, the older first; rooms are those of all campaigns.
+func HoldBack(j Journal, nodes []Writer, entries map[string][]Entry, rooms []Room) (calls []Call) {
+	owners := make(map[uuid.UUID]uuid.UUID, len(rooms))
+	for i := range rooms {
+		owners[rooms[i].CampaignID] = rooms[i].AdvertiserID
+	}
+	slack := make(map[day.Minute]*sinceLast)
+	for _, w := range nodes {
+		if claims := said(entries[w.Node], owners, day.MinuteOf(j.Now)); len(claims) > 0 {
+			calls = append(calls, Call{Node: w.Node, Claims: claims})
+		}
+		if w.Closed {
+			continue
+		}
+		until, anything := j.unkept(w)
+		at := day.MinuteOf(until) + slackFor
+		if slack[at] == nil {
+			slack[at] = new(sinceLast)
+		}
+		slack[at].nodes++
+		slack[at].anything = slack[at].anything || anything
+	}
+	for minute, s := range slack {
+		calls = append(calls, Call{Node: unheard, Claims: s.claims(minute, rooms)})
+	}
+	return calls
+}
+
+// said makes a node's entries claims: of each campaign, minute and window the last.
+func said(entries []Entry, owners map[uuid.UUID]uuid.UUID, now day.Minute) (claims []Claim) {
+	type of struct {
+		campaign uuid.UUID
+		minute   day.Minute
+		window   int64
+		bid      bool
+	}
+	last := make(map[of]money.Micros, len(entries))
+	for _, e := range entries {
+		last[of{e.CampaignID, e.Minute, e.Window, e.Bid}] = e.Amount
+	}
+	for k, amount := range last {
+		owner, known := owners[k.campaign]
+		if !known || amount <= 0 || k.minute+day.Minute(k.window)+2 <= now {
+			continue
+		}
+		claims = append(claims, Claim{
+			CampaignID: k.campaign, AdvertiserID: owner, Minute: k.minute, Window: k.window, Bid: k.bid, Held: amount, Exact: true, Step: 1,
+		})
+	}
+	return claims
+}
+
+// sinceLast is what nodes may have reserved after their last pages, for auctions up to one minute.
+type sinceLast struct {
+	nodes    int
+	anything bool // one of them may have gone on without pages
+}
+
+func (s *sinceLast) claims(minute day.Minute, rooms []Room) (claims []Claim) {
+	for i := range rooms {
+		r := &rooms[i]
+		most := min(r.Daily, r.Total, r.Balance)
+		held := min(most, money.Micros(s.nodes*leases*Unkept)*r.Price)
+		if s.anything {
+			held = most
+		}
+		if held > 0 {
+			claims = append(claims, Claim{
+				CampaignID: r.CampaignID, AdvertiserID: r.AdvertiserID, Minute: minute, Window: MaxMinutes, Held: held, Exact: true, Step: 1,
+			})
+		}
+	}
+	return claims
+}
