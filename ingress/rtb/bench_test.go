@@ -2,9 +2,7 @@ package rtb
 
 import (
 	"bufio"
-	"context"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -13,24 +11,15 @@ import (
 	"testing"
 	"time"
 
-	"adnet/ingress/catalog"
 	"adnet/ingress/catalog/catalogtest"
 	"adnet/ingress/httpapi"
-	"adnet/ingress/limits"
-	"adnet/ingress/offer"
+	"adnet/ingress/ingresstest"
 	"adnet/internal/demo"
-	"adnet/internal/obs"
-	"adnet/internal/token/tokentest"
 
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 )
-
-type acked struct{}
-
-func (acked) Produce(_ string, _, _ []byte, done func(error)) { done(nil) }
 
 // BenchmarkRTB100k is a bid request over 100,000 campaigns beside a bare gin handler that reads the same body and
 // answers the same bytes: in process, and over kept-alive loopback connections.
@@ -58,15 +47,15 @@ func BenchmarkRTB100k(b *testing.B) {
 		bodies[i] = string(body)
 	}
 	server, key := benchServer(b, catalogtest.Many(b, advertiserID, 100_000))
-	answer := &writer{header: http.Header{}}
+	answer := ingresstest.NewWriter()
 	server.ServeHTTP(answer, post(bodies[0], key))
-	require.Equal(b, http.StatusOK, answer.status)
-	require.NotEmpty(b, strict(b, answer.body).SeatBid)
-	b.Logf("request of %d bytes, reply of %d", len(bodies[0]), len(answer.body))
+	require.Equal(b, http.StatusOK, answer.Status)
+	require.NotEmpty(b, strict(b, answer.Body).SeatBid)
+	b.Logf("request of %d bytes, reply of %d", len(bodies[0]), len(answer.Body))
 
 	gin.SetMode(gin.ReleaseMode)
 	bare := gin.New()
-	same := append([]byte(nil), answer.body...)
+	same := append([]byte(nil), answer.Body...)
 	bare.POST("/api/rtb", func(c *gin.Context) {
 		if _, err := io.Copy(io.Discard, c.Request.Body); err != nil {
 			panic(err)
@@ -79,12 +68,12 @@ func BenchmarkRTB100k(b *testing.B) {
 	}{{"adnet", server}, {"bare-gin", bare}} {
 		b.Run("in-process/"+h.name, func(b *testing.B) {
 			b.ReportAllocs()
-			w := &writer{header: http.Header{}}
+			w := ingresstest.NewWriter()
 			for i := 0; b.Loop(); i++ {
-				clear(w.header)
+				clear(w.Fields)
 				h.handler.ServeHTTP(w, post(bodies[i%len(bodies)], key))
-				if w.status != http.StatusOK && w.status != http.StatusNoContent {
-					b.Fatal(w.status)
+				if w.Status != http.StatusOK && w.Status != http.StatusNoContent {
+					b.Fatal(w.Status)
 				}
 			}
 		})
@@ -137,48 +126,16 @@ func post(body, key string) *http.Request {
 	}
 }
 
+// benchServer is the endpoint over a running catalog, with a log that acknowledges at once.
 func benchServer(b *testing.B, source catalogtest.Projection) (server *httpapi.Server, key string) {
 	b.Helper()
-	f := newFixture(b)
-	quiet, metrics := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
-	shelf := catalog.New(catalog.Deps{Log: quiet, Metrics: metrics, Source: source, Feed: source, Node: "n", Now: time.Now})
-	ctx, cancel := context.WithCancel(b.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- shelf.Run(ctx) }()
-	b.Cleanup(func() { cancel(); <-ended })
-	<-shelf.Ready()
-	for !shelf.Fresh(time.Now()) {
-		time.Sleep(time.Millisecond)
-	}
-	server, err := httpapi.New(httpapi.Config{BaseURL: "https://ads.example"}, httpapi.Deps{Log: quiet, Metrics: metrics, Readiness: obs.NewReadiness()})
-	require.NoError(b, err)
-	rate, err := limits.New(limits.Config{Seat: 1 << 20}, limits.Deps{})
-	require.NoError(b, err)
-	s, err := New(defaults(), Deps{
-		Metrics: metrics, Auth: httpapi.NewAuth(httpapi.AuthDeps{Users: f.store, Keys: f.store, Now: time.Now}),
-		Limiter: rate, Keyring: f.ring, Producer: acked{}, Now: time.Now,
-		Seller: offer.New(offer.Config{Disclosure: "Sponsored"}, offer.Deps{
-			Metrics: metrics, Catalog: shelf, Keyring: f.ring, Producer: acked{}, Recording: &f.recording,
-			Life: tokentest.Life(), BaseURL: server.BaseURL, Now: time.Now,
-		}),
-	})
-	require.NoError(b, err)
-	s.Mount(server)
-	return server, f.key
-}
-
-// writer is a response writer that costs nothing.
-type writer struct {
-	header http.Header
-	status int
-	body   []byte
-}
-
-func (w *writer) Header() http.Header { return w.header }
-func (w *writer) WriteHeader(s int)   { w.status = s }
-func (w *writer) Write(b []byte) (int, error) {
-	w.body = append(w.body[:0], b...)
-	return len(b), nil
+	f := &fixture{World: ingresstest.New(b, ingresstest.Options{Clock: time.Now}), cfg: defaults()}
+	selling := f.Selling()
+	selling.Catalog, selling.Producer = catalogtest.Running(b, source), ingresstest.Acked{}
+	deps := f.deps(1 << 20)
+	deps.Producer, deps.Seller = ingresstest.Acked{}, ingresstest.Seller(selling)
+	f.mount(deps)
+	return f.HTTP, f.key
 }
 
 // replies reads HTTP replies off a connection.

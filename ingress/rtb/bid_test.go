@@ -38,32 +38,32 @@ func with(member string) string { return strings.Replace(simple, "{", "{"+member
 var impressionToken = regexp.MustCompile(`auction_id=([A-Za-z0-9_-]+)`)
 
 func (f *fixture) adToken(adm string) token.Auction {
-	f.t.Helper()
+	f.T.Helper()
 	found := impressionToken.FindStringSubmatch(adm)
-	require.NotNil(f.t, found, adm)
-	a, err := f.ring.Verify(token.PurposeAuction, found[1], f.now)
-	require.NoError(f.t, err)
-	_, err = f.ring.Verify(token.PurposeBid, found[1], f.now)
-	require.ErrorIs(f.t, err, token.ErrSignature)
+	require.NotNil(f.T, found, adm)
+	a, err := f.Ring.Verify(token.PurposeAuction, found[1], f.Now)
+	require.NoError(f.T, err)
+	_, err = f.Ring.Verify(token.PurposeBid, found[1], f.Now)
+	require.ErrorIs(f.T, err, token.ErrSignature)
 	return a
 }
 
 var noticeToken = regexp.MustCompile(`[&?]t=([A-Za-z0-9_-]+)&`)
 
 func (f *fixture) bidToken(link string) token.Auction {
-	f.t.Helper()
+	f.T.Helper()
 	found := noticeToken.FindStringSubmatch(link)
-	require.NotNil(f.t, found, link)
-	a, err := f.ring.Verify(token.PurposeBid, found[1], f.now)
-	require.NoError(f.t, err)
-	_, err = f.ring.Verify(token.PurposeAuction, found[1], f.now)
-	require.ErrorIs(f.t, err, token.ErrSignature)
+	require.NotNil(f.T, found, link)
+	a, err := f.Ring.Verify(token.PurposeBid, found[1], f.Now)
+	require.NoError(f.T, err)
+	_, err = f.Ring.Verify(token.PurposeAuction, found[1], f.Now)
+	require.ErrorIs(f.T, err, token.ErrSignature)
 	return a
 }
 
 func TestBidIsSigned(t *testing.T) {
 	f := newFixture(t)
-	f.shelf.put(shelfOf("credit")...)
+	f.Shelf.Put(shelfOf("credit")...)
 	b := f.bids(`{"id":"r","imp":[{"id":"1","tagid":"app","banner":{"w":320,"h":50}}],"device":{"language":"en","geo":{"country":"USA","region":"CA"}}}`)[0]
 	want := token.Auction{
 		CampaignID: shelfOf("credit")[0].ID, AdvertiserID: advertiserID, DeveloperID: developerID, Price: 5 * money.USD / 1000, BillingModel: "cpm",
@@ -85,8 +85,8 @@ func TestBidIsSigned(t *testing.T) {
 	require.Equal(t, b.CID, advertiserID.String())
 	require.Equal(t, int64(3600), b.Exp)
 
-	require.Len(t, f.log.auctions, 1)
-	logged := f.log.auctions[0]
+	require.Len(t, f.Log.Auctions, 1)
+	logged := f.Log.Auctions[0]
 	require.Equal(t, ad.AuctionID[:], logged.AuctionId)
 	require.Equal(t, int64(2*money.USD), logged.EcpmMicros)
 	require.Equal(t, int64(5000), logged.PriceMicros)
@@ -104,7 +104,7 @@ func TestPriceNeverAboveTheBid(t *testing.T) {
 		if k.BillingModel != campaign.CPM || k.Format != campaign.Image {
 			continue
 		}
-		f.shelf.put(k)
+		f.Shelf.Put(k)
 		w := f.send([]byte(`{"id":"r","imp":[{"id":"1","banner":{},"tagid":"claude-desktop"}],"device":{"language":"en","geo":{"country":"USA","region":"CA"}},` +
 			`"site":{"keywords":"postgres backup restore"}}`))
 		if w.Code == http.StatusNoContent { // postgres wants a tool
@@ -123,7 +123,7 @@ func TestTestRequestsAreSandbox(t *testing.T) {
 		require.True(t, f.adToken(b.AdM).Sandbox, member)
 		require.True(t, f.bidToken(b.NURL).Sandbox, member)
 	}
-	require.True(t, f.log.auctions[0].Sandbox)
+	require.True(t, f.Log.Auctions[0].Sandbox)
 	require.False(t, f.adToken(f.bids(with(`"test":0`))[0].AdM).Sandbox)
 }
 
@@ -133,7 +133,7 @@ func TestAuthorization(t *testing.T) {
 		"none":      {"", "missing_authorization"},
 		"basic":     {"Basic abc", "missing_authorization"},
 		"unknown":   {"Bearer seat_live_000000000000000000000000000000abcdef", "invalid_token"},
-		"publisher": {"Bearer " + f.newKey(account.KindPublisher), "invalid_token"},
+		"publisher": {"Bearer " + f.Key(account.KindPublisher), "invalid_token"},
 		"sandbox":   {"Bearer " + account.PublicSandboxKey, "invalid_token"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -148,10 +148,10 @@ func TestAuthorization(t *testing.T) {
 
 func TestTMax(t *testing.T) {
 	f := newFixture(t)
-	f.shelf.put(shelfOf("image", "rival")...) // one for each imp
+	f.Shelf.Put(shelfOf("image", "rival")...) // one for each imp
 	took := time.Duration(0)
-	f.shelf.check = func(*auction.Campaign) auction.Reason {
-		f.now = f.now.Add(took)
+	f.Shelf.Check = func(*auction.Campaign) auction.Reason {
+		f.Now = f.Now.Add(took)
 		return ""
 	}
 	two := `{"id":"r","tmax":%s,"imp":[{"id":"1","banner":{}},{"id":"2","banner":{}}],"ext":{"debug":1}}`
@@ -201,32 +201,32 @@ func TestNoBidReasons(t *testing.T) {
 	require.Equal(t, "seat_blocked", f.none(with(`"wseat":["x"]`)))
 	require.Equal(t, "category", f.none(with(`"acat":["IAB1"]`)))
 	require.Equal(t, "blocked", f.none(with(`"badv":["shop.example"]`)))
-	f.shelf.check = func(*auction.Campaign) auction.Reason { return auction.Budget }
+	f.Shelf.Check = func(*auction.Campaign) auction.Reason { return auction.Budget }
 	require.Equal(t, "budget", f.none(simple))
-	f.shelf.check = nil
-	f.shelf.put()
+	f.Shelf.Check = nil
+	f.Shelf.Put()
 	require.Equal(t, "no_campaigns", f.none(simple))
-	f.shelf.put(shelfOf("image")...)
-	f.shelf.campaigns = nil
+	f.Shelf.Put(shelfOf("image")...)
+	f.Shelf.Campaigns = nil
 	require.Equal(t, "no_match", f.none(simple), "the campaign is gone since the snapshot was taken")
-	f.shelf.put(shelfOf("image")...)
-	f.recording = false
+	f.Shelf.Put(shelfOf("image")...)
+	f.Recording = false
 	require.Equal(t, "stale", f.none(simple), "what cannot be recorded is not created")
-	f.recording, f.shelf.stale = true, true
+	f.Recording, f.Shelf.Stale = true, true
 	require.Equal(t, "stale", f.none(simple))
 }
 
 // The best candidate that fits wins: not the best, and not nobody.
 func TestNextBestWins(t *testing.T) {
 	f := newFixture(t)
-	f.shelf.put(shelfOf("video", "image", "text", "tiny")...)
+	f.Shelf.Put(shelfOf("video", "image", "text", "tiny")...)
 	request := func(assets string) string {
 		text, err := stdjson.Marshal(`{"assets":[` + assets + `]}`)
 		require.NoError(t, err)
 		return `{"id":"r","imp":[{"id":"1","native":{"request":` + string(text) + `}}]}`
 	}
 	require.Equal(t, shelfOf("image")[0].ID.String(), f.bids(request(`{"id":1,"required":1,"title":{}}`))[0].CrID)
-	f.shelf.check = func(c *auction.Campaign) auction.Reason {
+	f.Shelf.Check = func(c *auction.Campaign) auction.Reason {
 		if uuid.UUID(c.ID) == shelfOf("image")[0].ID {
 			return auction.Paced
 		}
@@ -248,7 +248,7 @@ func TestManyImps(t *testing.T) {
 		k.ID[14], k.BidAmount = byte(i+1), k.BidAmount-money.Micros(i)*1000
 		many = append(many, k)
 	}
-	f.shelf.put(many...)
+	f.Shelf.Put(many...)
 	w := f.send([]byte(`{"id":"r","ext":{"debug":1},"imp":[` + strings.Join(imps, ",") + `]}`))
 	r := strict(t, w.Body.Bytes())
 	require.Len(t, r.SeatBid, 1, "exactly one seatbid")
@@ -262,13 +262,13 @@ func TestManyImps(t *testing.T) {
 	}
 	require.Len(t, ids, maxImps, "every bid has an id of its own")
 	require.Len(t, campaigns, maxImps, "no campaign wins two imps of a request")
-	require.Len(t, f.log.auctions, maxImps)
+	require.Len(t, f.Log.Auctions, maxImps)
 }
 
 // Where there are fewer campaigns than imps, the rest gets none; the next request is a new one.
 func TestACampaignWinsOneImpOfARequest(t *testing.T) {
 	f := newFixture(t)
-	f.shelf.put(shelfOf("image", "rival")...)
+	f.Shelf.Put(shelfOf("image", "rival")...)
 	three := `{"id":"r","ext":{"debug":1},"imp":[{"id":"1","banner":{}},{"id":"2","banner":{}},{"id":"3","banner":{}}]}`
 	for range 2 {
 		w := f.send([]byte(three))
@@ -378,7 +378,7 @@ func TestMalformed(t *testing.T) {
 	} {
 		requireMalformed(t, f.send([]byte(body)))
 	}
-	require.Empty(t, f.log.auctions)
+	require.Empty(t, f.Log.Auctions)
 }
 
 // What is odd but not malformed.
@@ -429,7 +429,7 @@ func TestSettings(t *testing.T) {
 }
 
 func TestRateOfASeat(t *testing.T) {
-	f := newLimitedFixture(t, defaults(), "https://ads.example", 5)
+	f := newLimitedFixture(t, 5)
 	for range 5 {
 		require.Equal(t, 200, f.send([]byte(simple)).Code)
 	}
@@ -438,9 +438,9 @@ func TestRateOfASeat(t *testing.T) {
 	require.Equal(t, "1", w.Header().Get("Retry-After"))
 	require.Equal(t, 200, f.get("op=win&imp=1").Code, "notices are never refused")
 	mine := f.key
-	f.key = f.newKey(account.KindSeat)
+	f.key = f.Key(account.KindSeat)
 	require.Equal(t, 200, f.send([]byte(simple)).Code, "another seat")
-	f.key, f.now = mine, f.now.Add(time.Second)
+	f.key, f.Now = mine, f.Now.Add(time.Second)
 	require.Equal(t, 200, f.send([]byte(simple)).Code)
 }
 
@@ -478,7 +478,7 @@ func TestStatus(t *testing.T) {
 		"status": "ok", "adapter": "adnet", "seat": "adnet", "openrtb_version": "2.6", "native_version": "1.2", "vast_version": "4.2", "vast_versions": []any{"2.0", "3.0", "4.0", "4.1", "4.2"}, "currencies": []any{"USD"},
 		"auction_type": 1.0, "tmax_recommended": 200.0, "supported_formats": []any{"native", "banner", "video"}, "benna_version": "benna-overlap-1",
 	}, got)
-	f.shelf.stale = true
+	f.Shelf.Stale = true
 	require.Contains(t, f.get("op=status").Body.String(), "degraded")
 	require.Equal(t, 400, f.get("op=other").Code)
 	require.Equal(t, 400, f.get("").Code)
@@ -518,13 +518,13 @@ func TestBidRequestsAreAnswered(t *testing.T) {
 			require.NoError(t, err)
 			var official openrtb2.BidRequest
 			require.NoError(t, stdjson.Unmarshal(raw, &official), "the official types read it")
-			f := newFixtureOf(t, cfg, "https://ads.example")
-			f.shelf.put(shelfOf("image", "native", "video", "deal")...)
+			f := newFixtureOf(t, cfg, "")
+			f.Shelf.Put(shelfOf("image", "native", "video", "deal")...)
 			if want.reason != "" {
 				require.Equal(t, want.reason, f.none(string(raw)))
 				if want.reason == "currency" {
 					cfg.Rates = map[string]string{"EUR": "1.10"}
-					f = newFixtureOf(t, cfg, "https://ads.example")
+					f = newFixtureOf(t, cfg, "")
 					require.Equal(t, openrtb2.MarkupBanner, f.bids(string(raw))[0].MType, "with a rate")
 				}
 				return
@@ -555,14 +555,14 @@ func TestExamplesOfTheStandardAreAnswered(t *testing.T) {
 	} {
 		raw, err := os.ReadFile(filepath.Join(folder, name+".json"))
 		require.NoError(t, err)
-		f := newFixtureOf(t, cfg, "https://ads.example")
+		f := newFixtureOf(t, cfg, "")
 		private := catalogue()["deal"]
 		private.BidAmount, private.Deals = 10*money.USD, []string{"AB-Agency1-0001"}
-		f.shelf.put(append(shelfOf("video"), private)...)
+		f.Shelf.Put(append(shelfOf("video"), private)...)
 		if name == "pmp-deal" {
 			require.Equal(t, "private_auction", f.none(string(raw)), "the deals are for other seats")
 			f = newFixtureOf(t, Config{Seat: "Agency1", CatTax: 1, VideoSec: 15}, "https://ads.example")
-			f.shelf.put(private)
+			f.Shelf.Put(private)
 		}
 		b := f.bids(string(raw))[0]
 		require.Equal(t, want, b.MType, name)
@@ -760,7 +760,7 @@ func TestNotices(t *testing.T) {
 	f := newFixture(t)
 	b := f.bids(simple)[0]
 	id := uuid.MustParse(b.ID)
-	last := func() *event.Notice { return f.log.notices[len(f.log.notices)-1] }
+	last := func() *event.Notice { return f.Log.Notices[len(f.Log.Notices)-1] }
 	gif := "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
 	require.Len(t, gif, 43)
 	fire := func(link string) *event.Notice {
@@ -820,7 +820,7 @@ func TestNotices(t *testing.T) {
 	fire("?op=win&imp=%ff%00&bid=%ff&t=%ff&price=%ff")
 
 	// A log that takes nothing changes nothing for the caller.
-	f.log.err = io.ErrClosedPipe
+	f.Log.Err = io.ErrClosedPipe
 	fire(b.NURL)
 }
 
@@ -831,7 +831,7 @@ func TestVideoErrorNotice(t *testing.T) {
 	link := regexp.MustCompile(`<Error>([^<]*)\[ERRORCODE\]</Error>`).FindStringSubmatch(b.AdM)
 	require.NotNil(t, link, b.AdM)
 	f.get(strings.ReplaceAll(link[1][strings.Index(link[1], "?")+1:], "&amp;", "&") + "405")
-	n := f.log.notices[0]
+	n := f.Log.Notices[0]
 	require.Equal(t, event.Notice_ERROR, n.Kind)
 	require.Equal(t, event.Proof_SIGNED, n.Proof)
 	require.Equal(t, int32(405), *n.Reason)

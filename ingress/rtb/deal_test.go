@@ -66,8 +66,8 @@ func TestDeals(t *testing.T) {
 			if tc.settings != nil {
 				tc.settings(&cfg)
 			}
-			f := newFixtureOf(t, cfg, "https://ads.example")
-			f.shelf.put(shelfOf("image", "deal")...)
+			f := newFixtureOf(t, cfg, "")
+			f.Shelf.Put(shelfOf("image", "deal")...)
 			body := `{"id":"r","imp":[{"id":"1",` + tc.imp + `"banner":{"w":300,"h":250},"pmp":{` + tc.pmp + `}}]}`
 			if tc.crid == "" {
 				require.Equal(t, tc.reason, f.none(body))
@@ -86,14 +86,14 @@ func TestDeals(t *testing.T) {
 func TestFixedPriceIsCharged(t *testing.T) {
 	private := `{"id":"r","imp":[{"id":"1","banner":{},"pmp":{"private_auction":1,"deals":[{"id":"fixed","bidfloor":%s,"at":3}]}}]}`
 	f := newFixture(t)
-	f.shelf.put(shelfOf("deal")...)
+	f.Shelf.Put(shelfOf("deal")...)
 	require.Equal(t, money.USD*12/10_000, f.adToken(f.bids(fmt.Sprintf(private, "1.2"))[0].AdM).Price)
-	require.Equal(t, int64(1_200), f.log.auctions[0].PriceMicros)
-	require.Equal(t, int64(1_200_000), f.log.auctions[0].EcpmMicros)
+	require.Equal(t, int64(1_200), f.Log.Auctions[0].PriceMicros)
+	require.Equal(t, int64(1_200_000), f.Log.Auctions[0].EcpmMicros)
 	require.Equal(t, 4*money.USD/1000, f.adToken(f.bids(simple)[0].AdM).Price, "in the open its own bid")
 	click := catalogue()["click"]
 	click.Deals = []string{"fixed"}
-	f.shelf.put(click)
+	f.Shelf.Put(click)
 	b := f.bids(fmt.Sprintf(private, "0.01"))[0]
 	require.InDelta(t, 0.01, b.Price, 1e-9)
 	require.Equal(t, click.BidAmount, f.adToken(b.AdM).Price)
@@ -109,12 +109,12 @@ func TestDealsAmongManyCampaigns(t *testing.T) {
 		many = append(many, k)
 	}
 	many[1].Deals = []string{"low"}
-	f.shelf.put(many...)
+	f.Shelf.Put(many...)
 	deals := `{"id":"r","imp":[{"id":"1","bidfloor":%s,"banner":{},"pmp":{"private_auction":%d,"deals":[{"id":"low","bidfloor":0.001},{"id":"fixed","bidfloor":1}]}}]}`
 	require.Equal(t, "fixed", f.bids(fmt.Sprintf(deals, "0", 1))[0].DealID)
 	require.Equal(t, "fixed", f.bids(fmt.Sprintf(deals, "9", 0))[0].DealID)
 	require.Empty(t, f.bids(fmt.Sprintf(deals, "0", 0))[0].DealID)
-	f.shelf.check = func(c *auction.Campaign) auction.Reason {
+	f.Shelf.Check = func(c *auction.Campaign) auction.Reason {
 		if uuid.UUID(c.ID) == many[1].ID {
 			return ""
 		}
@@ -128,7 +128,7 @@ func TestDealsAmongManyCampaigns(t *testing.T) {
 // The markup that a deal allows is what comes: a native would fit too.
 func TestDealOfAMarkup(t *testing.T) {
 	f := newFixture(t)
-	f.shelf.put(shelfOf("deal", "dealvideo")...)
+	f.Shelf.Put(shelfOf("deal", "dealvideo")...)
 	imp := `{"id":"r","imp":[{"id":"1","banner":{},"video":{"mimes":["video/mp4"]},"native":{"request":"{\"assets\":[{\"id\":1,\"title\":{}}]}"},"pmp":{"private_auction":1,"deals":[%s]}}]}`
 	for deals, want := range map[string]openrtb2.MarkupType{
 		`{"id":"fixed"}`: openrtb2.MarkupNative, `{"id":"fixed","mtype":[1]}`: openrtb2.MarkupBanner, `{"id":"fixed","mtype":[4]}`: openrtb2.MarkupNative,
@@ -142,8 +142,8 @@ func TestDealOfAMarkup(t *testing.T) {
 // A failure of our own has the standard's form, and so has a panic.
 func TestPanicIsATechnicalError(t *testing.T) {
 	f := newFixture(t)
-	f.contract = nil // a 500 is no documented reply
-	f.shelf.check = func(*auction.Campaign) auction.Reason { panic("a mistake of ours") }
+	f.Contract = nil // a 500 is no documented reply
+	f.Shelf.Check = func(*auction.Campaign) auction.Reason { panic("a mistake of ours") }
 	w := f.send([]byte(simple))
 	require.Equal(t, http.StatusInternalServerError, w.Code)
 	var e struct {
@@ -154,6 +154,6 @@ func TestPanicIsATechnicalError(t *testing.T) {
 	require.Equal(t, 1, e.NBR)
 	require.Equal(t, "internal", e.Code)
 	require.NotContains(t, w.Body.String(), "mistake")
-	f.shelf.check = nil
+	f.Shelf.Check = nil
 	require.Equal(t, http.StatusOK, f.send([]byte(simple)).Code, "and the next request is answered")
 }

@@ -87,9 +87,9 @@ func FuzzBidRequest(f *testing.F) {
 func FuzzBidEndpoint(f *testing.F) {
 	seeds(f)
 	x := newFixture(f)
-	x.contract = nil // some hundred times slower than the rest
+	x.Contract = nil // some hundred times slower than the rest
 	f.Fuzz(func(t *testing.T, body []byte) {
-		x.t, x.log.auctions = t, nil
+		x.T, x.Log.Auctions = t, nil
 		w := x.send(body)
 		switch w.Code {
 		case 200:

@@ -12,14 +12,14 @@ import (
 // reasons are asked for.
 func TestLostAuctionsAreNamed(t *testing.T) {
 	f := newFixture(t)
-	f.shelf.put()
+	f.Shelf.Put()
 	imps := `"imp":[{"id":"1","banner":{}},{"id":"1","banner":{}},{"id":"2","banner":{}}]`
 	w := f.send([]byte(`{"id":"r",` + imps + `}`))
 	require.Equal(t, 204, w.Code)
-	require.Len(t, f.log.auctions, 2, "the repeated imp has no auction")
-	require.Equal(t, uuid.UUID(f.log.auctions[0].AuctionId).String(), w.Header().Get("X-Adnet-Auction-Id"))
+	require.Len(t, f.Log.Auctions, 2, "the repeated imp has no auction")
+	require.Equal(t, uuid.UUID(f.Log.Auctions[0].AuctionId).String(), w.Header().Get("X-Adnet-Auction-Id"))
 
-	f.log.auctions = nil
+	f.Log.Auctions = nil
 	w = f.send([]byte(`{"id":"r","ext":{"debug":1},` + imps + `}`))
 	var reply struct {
 		Ext struct {
@@ -37,7 +37,7 @@ func TestLostAuctionsAreNamed(t *testing.T) {
 	require.Len(t, reply.Ext.SeatNonBid, 1)
 	told := reply.Ext.SeatNonBid[0].NonBid
 	require.Len(t, told, 3)
-	require.Equal(t, uuid.UUID(f.log.auctions[0].AuctionId), told[0].Ext.AuctionID)
+	require.Equal(t, uuid.UUID(f.Log.Auctions[0].AuctionId), told[0].Ext.AuctionID)
 	require.Equal(t, uuid.Nil, told[1].Ext.AuctionID)
-	require.Equal(t, uuid.UUID(f.log.auctions[1].AuctionId), told[2].Ext.AuctionID)
+	require.Equal(t, uuid.UUID(f.Log.Auctions[1].AuctionId), told[2].Ext.AuctionID)
 }

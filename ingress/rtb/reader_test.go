@@ -306,11 +306,11 @@ func TestTurnsAreForgotten(t *testing.T) {
 	fresh := map[string]string{}
 	for _, request := range requests {
 		alone := newFixture(t)
-		alone.shelf.put(shelfOf("image", "native", "video", "words", "hosted", "deal")...)
+		alone.Shelf.Put(shelfOf("image", "native", "video", "words", "hosted", "deal")...)
 		fresh[request] = string(steady(alone.send([]byte(request)).Body.Bytes()))
 	}
 	used := newFixture(t)
-	used.shelf.put(shelfOf("image", "native", "video", "words", "hosted", "deal")...)
+	used.Shelf.Put(shelfOf("image", "native", "video", "words", "hosted", "deal")...)
 	for i := range requests {
 		for j := range requests {
 			for _, request := range []string{requests[i], requests[j]} {
@@ -318,7 +318,7 @@ func TestTurnsAreForgotten(t *testing.T) {
 			}
 		}
 	}
-	used.contract = nil
+	used.Contract = nil
 	var all sync.WaitGroup
 	for _, request := range requests {
 		all.Go(func() { // beside all the others

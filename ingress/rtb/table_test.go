@@ -75,7 +75,7 @@ func TestTables(t *testing.T) {
 				}
 			}
 			f := newFixtureOf(t, cfg, base)
-			f.shelf.put(shelfOf(c.Campaigns...)...)
+			f.Shelf.Put(shelfOf(c.Campaigns...)...)
 			w := f.send(c.Request)
 			if *update {
 				c.Status, c.Reply = w.Code, nil

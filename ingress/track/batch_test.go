@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"adnet/ingress/ingresstest"
 	"adnet/schemas/event"
 
 	"github.com/stretchr/testify/require"
 )
 
 func (f *fixture) batch(events ...string) (int, string) {
-	w := f.do(http.MethodPost, "/api/track?action=batch", `{"events":[`+strings.Join(events, ",")+`]}`)
+	w := f.Do(http.MethodPost, "/api/track?action=batch", `{"events":[`+strings.Join(events, ",")+`]}`)
 	return w.Code, w.Body.String()
 }
 
@@ -27,7 +28,7 @@ func TestBatch(t *testing.T) {
 	require.JSONEq(t, `{"tracked":3,"rejected":[
 		{"index":1,"code":"invalid_request","error":"event_type must be impression, click, close, skip, video_complete or conversion","field":"event_type"},
 		{"index":3,"code":"invalid_request","error":"campaign_id is required","field":"campaign_id"}]}`, body)
-	events := f.producer.taken()
+	events := f.Log.Asked()
 	require.Len(t, events, 3)
 	require.Equal(t, []event.Type{event.Type_IMPRESSION, event.Type_CONVERSION, event.Type_IMPRESSION}, []event.Type{events[0].Type, events[1].Type, events[2].Type})
 	for _, e := range events {
@@ -48,30 +49,30 @@ func TestBatchLimits(t *testing.T) {
 	}
 	code, _ := f.batch(`{"event_type":"` + strings.Repeat("x", maxBatchBody) + `"}`)
 	require.Equal(t, http.StatusRequestEntityTooLarge, code)
-	require.Equal(t, http.StatusBadRequest, f.do(http.MethodPost, "/api/track?action=batch", `[]`).Code)
-	require.Empty(t, f.producer.taken())
+	require.Equal(t, http.StatusBadRequest, f.Do(http.MethodPost, "/api/track?action=batch", `[]`).Code)
+	require.Empty(t, f.Log.Asked())
 }
 
 // What Kafka gives up or does not answer goes to the spool, each event on its own; 200 says that all are durable.
 func TestBatchIsDurable(t *testing.T) {
 	t.Run("kafka refuses", func(t *testing.T) {
 		f := newFixture(t)
-		f.producer.err = errDown
+		f.Log.Err = ingresstest.ErrDown
 		code, body := f.batch(f.impression(), f.impression())
 		require.Equal(t, http.StatusOK, code)
 		require.JSONEq(t, `{"tracked":2}`, body)
-		require.Len(t, f.spool.taken(), 2)
+		require.Len(t, f.spool.Asked(), 2)
 	})
 	t.Run("kafka is silent", func(t *testing.T) {
 		f := newFixture(t, func(c *Config) { c.AckWait = 1 })
-		f.producer.silent = true
+		f.Log.Silent = true
 		code, _ := f.batch(f.impression())
 		require.Equal(t, http.StatusOK, code)
-		require.Len(t, f.spool.taken(), 1)
+		require.Len(t, f.spool.Asked(), 1)
 	})
 	t.Run("neither takes it", func(t *testing.T) {
 		f := newFixture(t)
-		f.producer.err, f.spool.err = errDown, errDown
+		f.Log.Err, f.spool.Err = ingresstest.ErrDown, ingresstest.ErrDown
 		code, body := f.batch(f.impression())
 		require.Equal(t, http.StatusServiceUnavailable, code)
 		require.Contains(t, body, `"retry_after":2`)

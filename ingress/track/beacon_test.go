@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"adnet/ingress/ingresstest"
 	"adnet/internal/token"
 	"adnet/internal/token/tokentest"
 	"adnet/schemas/event"
 
-	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 )
@@ -25,17 +25,6 @@ func requirePixel(t *testing.T, w *httptest.ResponseRecorder) {
 	require.Equal(t, "GIF89a", w.Body.String()[:6])
 }
 
-// requireError checks the envelope and the field it names.
-func requireError(t *testing.T, w *httptest.ResponseRecorder, status int, code, field string) {
-	t.Helper()
-	var envelope struct{ Error, Code, Field string }
-	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &envelope, json.MatchCaseInsensitiveNames(true)), w.Body)
-	require.Equal(t, status, w.Code, envelope)
-	require.Equal(t, code, envelope.Code)
-	require.NotEmpty(t, envelope.Error)
-	require.Equal(t, field, envelope.Field, envelope.Error)
-}
-
 func TestEventsWithATokenCarryItsFacts(t *testing.T) {
 	for name, kind := range eventTypes {
 		if kind == event.Type_CONVERSION {
@@ -45,7 +34,7 @@ func TestEventsWithATokenCarryItsFacts(t *testing.T) {
 			f := newFixture(t)
 			a := auction(start)
 			a.CreditFunded = true
-			signed := f.ring.Sign(token.PurposeAuction, a)
+			signed := f.Ring.Sign(token.PurposeAuction, a)
 			requirePixel(t, f.pixel("event", name, "campaign_id", uuid.NewString(), "auction_id", signed,
 				"session", "s1", "dev", uuid.NewString(), "format", "lies", "integration_method", "lies"))
 			want := &event.Event{
@@ -58,9 +47,9 @@ func TestEventsWithATokenCarryItsFacts(t *testing.T) {
 			require.Len(t, got.EventId, 16)
 			want.EventId = got.EventId
 			require.Equal(t, want.String(), got.String())
-			require.Equal(t, string(a.AuctionID[:]), f.producer.keys[0], "the key is the auction: its events keep their order")
+			require.Equal(t, string(a.AuctionID[:]), f.Log.Keys[0], "the key is the auction: its events keep their order")
 
-			w := f.do(http.MethodPost, "/api/track", `{"event_type":"`+name+`","campaign_id":"`+uuid.NewString()+`","auction_id":"`+signed+`","session":"s1","format":"lies"}`)
+			w := f.Do(http.MethodPost, "/api/track", `{"event_type":"`+name+`","campaign_id":"`+uuid.NewString()+`","auction_id":"`+signed+`","session":"s1","format":"lies"}`)
 			require.Equal(t, http.StatusOK, w.Code)
 			require.NotEqual(t, got.EventId, f.last().EventId)
 			want.EventId = f.last().EventId
@@ -83,10 +72,10 @@ func TestPixelParameters(t *testing.T) {
 		"campaign in other forms": {[]string{"event", "impression", "campaign_id", "{" + campaignID.String() + "}"}, "campaign_id"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			requireError(t, f.pixel(c.pairs...), http.StatusBadRequest, "invalid_request", c.field)
+			ingresstest.RequireError(t, f.pixel(c.pairs...), http.StatusBadRequest, "invalid_request", c.field)
 		})
 	}
-	require.Empty(t, f.producer.taken())
+	require.Empty(t, f.Log.Asked())
 	requirePixel(t, f.pixel("event", "impression", "auction_id", f.token()))
 	require.Equal(t, event.Proof_SIGNED, f.last().Proof, "a token makes the campaign unnecessary")
 }
@@ -100,7 +89,7 @@ func TestHeadersAndHostileParameters(t *testing.T) {
 	require.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"))
 	require.Equal(t, "no-referrer", w.Header().Get("Referrer-Policy"))
 	require.Len(t, w.Header(), 5, "and type and a request id, the length is the connection's: %v", w.Header())
-	w = f.do(http.MethodGet, "/s/"+f.token()+"?session=%0d%0aLocation:%20https://evil.example", "", "X-Request-Id", "a b")
+	w = f.Do(http.MethodGet, "/s/"+f.token()+"?session=%0d%0aLocation:%20https://evil.example", "", "X-Request-Id", "a b")
 	require.Equal(t, landing, w.Header().Get("Location"))
 	require.NotContains(t, w.Header().Get("X-Request-Id"), " ")
 	w = f.pixel("event", "impression", "campaign_id", campaignID.String(), "session", "ä"+strings.Repeat("\xff", 5)+strings.Repeat("€", 200))
@@ -111,7 +100,7 @@ func TestHeadersAndHostileParameters(t *testing.T) {
 func TestForgedTokensAreRecordedAsSuchAndNeverFollowed(t *testing.T) {
 	f := newFixture(t)
 	good := f.token()
-	bid := f.ring.Sign(token.PurposeBid, auction(start))
+	bid := f.Ring.Sign(token.PurposeBid, auction(start))
 	forged := map[string]string{"bid purpose": bid, "garbage": "abc", "longer": good + "A", "padded": good + "="}
 	for i := range len(good) {
 		other := byte('A')
@@ -126,25 +115,25 @@ func TestForgedTokensAreRecordedAsSuchAndNeverFollowed(t *testing.T) {
 		require.Equal(t, event.Proof_BAD_SIGNATURE, e.Proof, name)
 		require.Zero(t, e.PriceMicros)
 		require.False(t, e.Sandbox)
-		before := len(f.producer.taken())
+		before := len(f.Log.Asked())
 		for _, path := range []string{"/s/", "/r/"} {
-			w := f.do(http.MethodGet, path+text+"?event=click&dest="+landing, "")
-			requireError(t, w, http.StatusNotFound, "not_found", "")
+			w := f.Do(http.MethodGet, path+text+"?event=click&dest="+landing, "")
+			ingresstest.RequireError(t, w, http.StatusNotFound, "not_found", "")
 			require.Empty(t, w.Header().Get("Location"))
 		}
-		require.Len(t, f.producer.taken(), before, "a forged link is no event")
+		require.Len(t, f.Log.Asked(), before, "a forged link is no event")
 	}
-	require.Equal(t, http.StatusFound, f.do(http.MethodGet, "/s/"+good, "").Code)
+	require.Equal(t, http.StatusFound, f.Do(http.MethodGet, "/s/"+good, "").Code)
 }
 
 func TestLateEventsAreRecordedAsExpired(t *testing.T) {
 	for name, life := range map[string]time.Duration{"impression": time.Hour, "click": 24 * time.Hour, "close": 24 * time.Hour, "skip": 24 * time.Hour, "video_complete": 24 * time.Hour} {
 		f := newFixture(t)
 		signed := f.token()
-		f.now = start.Add(life)
+		f.Now = start.Add(life)
 		requirePixel(t, f.pixel("event", name, "auction_id", signed))
 		require.Equal(t, event.Proof_SIGNED, f.last().Proof, name)
-		f.now = f.now.Add(time.Millisecond)
+		f.Now = f.Now.Add(time.Millisecond)
 		requirePixel(t, f.pixel("event", name, "auction_id", signed))
 		require.Equal(t, event.Proof_EXPIRED, f.last().Proof, name)
 		require.EqualValues(t, 3000, f.last().PriceMicros, "the facts stay the token's")
@@ -166,10 +155,10 @@ func TestKeysPastTheirGrace(t *testing.T) {
 	signed := signer.Sign(token.PurposeAuction, auction(start))
 	requirePixel(t, f.pixel("event", "impression", "campaign_id", campaignID.String(), "auction_id", signed))
 	require.Equal(t, event.Proof_SIGNED, f.last().Proof)
-	f.now = start.Add(2 * time.Minute)
+	f.Now = start.Add(2 * time.Minute)
 	requirePixel(t, f.pixel("event", "impression", "campaign_id", campaignID.String(), "auction_id", signed))
 	require.Equal(t, event.Proof_EXPIRED, f.last().Proof)
-	require.Equal(t, http.StatusNotFound, f.do(http.MethodGet, "/s/"+signed, "").Code)
+	require.Equal(t, http.StatusNotFound, f.Do(http.MethodGet, "/s/"+signed, "").Code)
 }
 
 func TestUnsignedBeacons(t *testing.T) {
@@ -202,7 +191,7 @@ func TestSandboxEventsSaySo(t *testing.T) {
 	f := newFixture(t)
 	a := auction(start)
 	a.Sandbox, a.AdvertiserID = true, uuid.Nil
-	requirePixel(t, f.pixel("event", "impression", "auction_id", f.ring.Sign(token.PurposeAuction, a)))
+	requirePixel(t, f.pixel("event", "impression", "auction_id", f.Ring.Sign(token.PurposeAuction, a)))
 	require.True(t, f.last().Sandbox)
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"adnet/ingress/ingresstest"
 	"adnet/ingress/limits"
 	"adnet/ingress/track/agents"
 	"adnet/internal/token"
@@ -14,53 +15,39 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-type acked struct{}
-
-func (acked) Produce(_ string, _, _ []byte, done func(error)) { done(nil) }
-
 // BenchmarkBeacon is an impression through the engine, without sockets and with a log that acknowledges at once,
 // beside a bare gin handler that answers the same pixel.
 func BenchmarkBeacon(b *testing.B) {
 	f := newFixture(b)
-	f.tracker.recorder.producer = acked{}
+	f.tracker.recorder.producer = ingresstest.Acked{}
 	f.tracker.deps.Now = time.Now
-	f.now = time.Now()
+	f.Now = time.Now()
 	list, err := agents.New()
 	require.NoError(b, err)
 	views, err := limits.New(limits.Config{Views: 1 << 30}, limits.Deps{})
 	require.NoError(b, err)
 	f.tracker.traffic.agents, f.tracker.traffic.views = list, views
 	query := "event=impression&campaign_id=" + campaignID.String() + "&auction_id=" + f.token() + "&session=s1&dev=" + developerID.String() + "&format=image"
-	reader := auction(f.now)
+	reader := auction(f.Now)
 	reader.IntegrationMethod = "js_snippet"
 	queries := map[string]string{"adnet": query, "bare-gin": query}
-	queries["adnet-browser"] = "event=impression&campaign_id=" + campaignID.String() + "&auction_id=" + f.ring.Sign(token.PurposeAuction, reader) + "&session=s1&dev=" + developerID.String() + "&format=image"
+	queries["adnet-browser"] = "event=impression&campaign_id=" + campaignID.String() + "&auction_id=" + f.Ring.Sign(token.PurposeAuction, reader) + "&session=s1&dev=" + developerID.String() + "&format=image"
 	gin.SetMode(gin.ReleaseMode)
 	bare := gin.New()
 	bare.GET("/api/track", func(c *gin.Context) { c.Data(http.StatusOK, "image/gif", gif) })
 	for _, h := range []struct {
 		name    string
 		handler http.Handler
-	}{{"adnet", f.http}, {"adnet-browser", f.http}, {"bare-gin", bare}} {
+	}{{"adnet", f.HTTP}, {"adnet-browser", f.HTTP}, {"bare-gin", bare}} {
 		b.Run(h.name, func(b *testing.B) {
 			b.ReportAllocs()
 			header := http.Header{"User-Agent": {browser}}
-			w := &writer{header: http.Header{}}
+			w := ingresstest.NewWriter()
 			for b.Loop() {
-				clear(w.header)
+				clear(w.Fields)
 				h.handler.ServeHTTP(w, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: "/api/track", RawQuery: queries[h.name]}, Header: header, RemoteAddr: "203.0.113.7:4711"})
 			}
-			require.Equal(b, http.StatusOK, w.status)
+			require.Equal(b, http.StatusOK, w.Status)
 		})
 	}
 }
-
-// writer is a response writer that costs nothing.
-type writer struct {
-	header http.Header
-	status int
-}
-
-func (w *writer) Header() http.Header         { return w.header }
-func (w *writer) WriteHeader(s int)           { w.status = s }
-func (w *writer) Write(b []byte) (int, error) { return len(b), nil }

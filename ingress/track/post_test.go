@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"adnet/ingress/ingresstest"
 	"adnet/schemas/event"
 
 	"github.com/go-json-experiment/json"
@@ -37,7 +38,7 @@ func TestConversions(t *testing.T) {
 	f := newFixture(t)
 	signed := f.token()
 	body := conversion(t, signed, nil)
-	w := f.do(http.MethodPost, "/api/track", body, "X-Adnet-Source", "rest-api")
+	w := f.Do(http.MethodPost, "/api/track", body, "X-Adnet-Source", "rest-api")
 	require.Equal(t, http.StatusOK, w.Code)
 	require.JSONEq(t, fmt.Sprintf(`{"tracked":true,"event":"conversion","campaign_id":"%s","auction_id":"%s","conversion_type":"purchase","value":12.5,"currency":"EUR","external_id":"order-1"}`,
 		campaignID, signed), w.Body.String())
@@ -49,16 +50,16 @@ func TestConversions(t *testing.T) {
 
 	// One conversion an auction, whatever else the retry says.
 	for _, again := range []string{body, conversion(t, signed, map[string]any{"external_id": "order-2", "value": nil})} {
-		w = f.do(http.MethodPost, "/api/track", again)
+		w = f.Do(http.MethodPost, "/api/track", again)
 		require.Equal(t, http.StatusOK, w.Code)
 		require.Contains(t, w.Body.String(), `"deduped":true`)
 	}
 	require.NotContains(t, w.Body.String(), `"value"`)
-	require.Len(t, f.producer.taken(), 3, "what is counted is decided by settlement")
+	require.Len(t, f.Log.Asked(), 3, "what is counted is decided by settlement")
 	for _, life := range f.seen.keys {
 		require.Equal(t, 30*24*time.Hour, life)
 	}
-	w = f.do(http.MethodPost, "/api/track", conversion(t, f.token(), map[string]any{"currency": nil, "value": nil, "external_id": nil, "conversion_type": nil}))
+	w = f.Do(http.MethodPost, "/api/track", conversion(t, f.token(), map[string]any{"currency": nil, "value": nil, "external_id": nil, "conversion_type": nil}))
 	require.NotContains(t, w.Body.String(), "deduped", "another auction")
 	require.Contains(t, w.Body.String(), `"currency":"USD"`)
 }
@@ -89,7 +90,7 @@ func TestConversionFields(t *testing.T) {
 		"long external_id":     {map[string]any{"external_id": strings.Repeat("x", 129)}, "external_id"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			requireError(t, f.do(http.MethodPost, "/api/track", conversion(t, signed, c.change)), http.StatusBadRequest, "invalid_request", c.field)
+			ingresstest.RequireError(t, f.Do(http.MethodPost, "/api/track", conversion(t, signed, c.change)), http.StatusBadRequest, "invalid_request", c.field)
 		})
 	}
 	for name, body := range map[string]string{
@@ -98,31 +99,31 @@ func TestConversionFields(t *testing.T) {
 		"deep": strings.Repeat("[", 10_001),
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := f.do(http.MethodPost, "/api/track", body)
+			w := f.Do(http.MethodPost, "/api/track", body)
 			require.Equal(t, http.StatusBadRequest, w.Code, w.Body)
 			require.Contains(t, w.Body.String(), `"code":"invalid_request"`)
 		})
 	}
-	w := f.do(http.MethodPost, "/api/track", `{"event":"`+strings.Repeat("x", 64<<10)+`"}`)
+	w := f.Do(http.MethodPost, "/api/track", `{"event":"`+strings.Repeat("x", 64<<10)+`"}`)
 	require.Equal(t, http.StatusRequestEntityTooLarge, w.Code)
-	require.Empty(t, f.producer.taken())
-	require.Equal(t, http.StatusOK, f.do(http.MethodPost, "/api/track", conversion(t, signed, map[string]any{"value": jsontext.Value("null"), "more": "x"})).Code,
+	require.Empty(t, f.Log.Asked())
+	require.Equal(t, http.StatusOK, f.Do(http.MethodPost, "/api/track", conversion(t, signed, map[string]any{"value": jsontext.Value("null"), "more": "x"})).Code,
 		"null is absent, unknown fields are ignored")
-	requireError(t, f.do(http.MethodPut, "/api/track", ""), http.StatusMethodNotAllowed, "method_not_allowed", "")
+	ingresstest.RequireError(t, f.Do(http.MethodPut, "/api/track", ""), http.StatusMethodNotAllowed, "method_not_allowed", "")
 }
 
 func TestForgedConversions(t *testing.T) {
 	f := newFixture(t)
 	for range 2 {
-		w := f.do(http.MethodPost, "/api/track", conversion(t, "forged", nil))
+		w := f.Do(http.MethodPost, "/api/track", conversion(t, "forged", nil))
 		require.Equal(t, http.StatusOK, w.Code)
 		require.NotContains(t, w.Body.String(), "deduped")
 		require.Equal(t, event.Proof_BAD_SIGNATURE, f.last().Proof)
 	}
 	require.Empty(t, f.seen.keys, "a forger must not make others' events look repeated")
 	late := f.token()
-	f.now = start.Add(30*24*time.Hour + time.Second)
-	require.Equal(t, http.StatusOK, f.do(http.MethodPost, "/api/track", conversion(t, late, nil)).Code)
+	f.Now = start.Add(30*24*time.Hour + time.Second)
+	require.Equal(t, http.StatusOK, f.Do(http.MethodPost, "/api/track", conversion(t, late, nil)).Code)
 	require.Equal(t, event.Proof_EXPIRED, f.last().Proof)
 }
 
@@ -136,18 +137,18 @@ func TestOwnCredentials(t *testing.T) {
 		"the advertiser": {"Bearer " + own, true}, "another account": {"Bearer " + stranger, false}, "nobody": {"", false},
 		"garbage": {"Bearer x", false}, "a key": {"Bearer pub_test_sandbox", false}, "another scheme": {"Basic x", false},
 	} {
-		w := f.do(http.MethodPost, "/api/track", conversion(t, f.token(), nil), "Authorization", c.header)
+		w := f.Do(http.MethodPost, "/api/track", conversion(t, f.token(), nil), "Authorization", c.header)
 		require.Equal(t, http.StatusOK, w.Code, name)
 		require.Equal(t, c.own, f.last().Conversion.OwnCredentials, name)
 	}
-	forged := f.do(http.MethodPost, "/api/track", conversion(t, "forged", nil), "Authorization", "Bearer "+own)
+	forged := f.Do(http.MethodPost, "/api/track", conversion(t, "forged", nil), "Authorization", "Bearer "+own)
 	require.Equal(t, http.StatusOK, forged.Code)
 	require.False(t, f.last().Conversion.OwnCredentials)
 
 	unsigned := `{"event_type":"impression","campaign_id":"` + campaignID.String() + `"}`
-	f.do(http.MethodPost, "/api/track", unsigned, "Authorization", "Bearer "+stranger)
+	f.Do(http.MethodPost, "/api/track", unsigned, "Authorization", "Bearer "+stranger)
 	require.Equal(t, developerID[:], f.last().DeveloperId, "the login names the publisher")
-	f.do(http.MethodPost, "/api/track", strings.Replace(unsigned, "{", `{"dev":"`+advertiserID.String()+`",`, 1), "Authorization", "Bearer "+stranger)
+	f.Do(http.MethodPost, "/api/track", strings.Replace(unsigned, "{", `{"dev":"`+advertiserID.String()+`",`, 1), "Authorization", "Bearer "+stranger)
 	require.Equal(t, advertiserID[:], f.last().DeveloperId, "unless the body does")
 }
 
@@ -155,9 +156,9 @@ func TestPostedBeaconsSayWhatIsRepeated(t *testing.T) {
 	f := newFixture(t)
 	body := `{"event_type":"impression","campaign_id":"` + campaignID.String() + `","auction_id":"` + f.token() + `"}`
 	plain := `{"tracked":true,"event":"impression","campaign_id":"` + campaignID.String() + `"}`
-	require.JSONEq(t, plain, f.do(http.MethodPost, "/api/track", body).Body.String())
-	require.Contains(t, f.do(http.MethodPost, "/api/track", body).Body.String(), `"deduped":true`)
-	require.NotContains(t, f.do(http.MethodPost, "/api/track", strings.Replace(body, "impression", "click", 1)).Body.String(), "deduped")
-	f.seen.err = errDown
-	require.JSONEq(t, plain, f.do(http.MethodPost, "/api/track", body).Body.String(), "without Redis the event counts all the same")
+	require.JSONEq(t, plain, f.Do(http.MethodPost, "/api/track", body).Body.String())
+	require.Contains(t, f.Do(http.MethodPost, "/api/track", body).Body.String(), `"deduped":true`)
+	require.NotContains(t, f.Do(http.MethodPost, "/api/track", strings.Replace(body, "impression", "click", 1)).Body.String(), "deduped")
+	f.seen.err = ingresstest.ErrDown
+	require.JSONEq(t, plain, f.Do(http.MethodPost, "/api/track", body).Body.String(), "without Redis the event counts all the same")
 }

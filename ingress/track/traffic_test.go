@@ -4,10 +4,10 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
+	"adnet/ingress/ingresstest"
 	"adnet/ingress/limits"
 	"adnet/internal/day"
 	"adnet/internal/token"
@@ -40,7 +40,7 @@ func guarded(t *testing.T, change ...func(*Config)) (*fixture, *counter) {
 		c.Traffic = TrafficConfig{Agents: "on", ClickDelay: 300 * time.Millisecond, ClickRates: "1/1m,3/10m,10/1h,25/24h"}
 	}}, change...)...)
 	f.tracker.traffic.clicks = clicks
-	views, err := limits.New(limits.Config{Views: 5}, limits.Deps{Now: func() time.Time { return f.now }})
+	views, err := limits.New(limits.Config{Views: 5}, limits.Deps{Now: func() time.Time { return f.Now }})
 	require.NoError(t, err)
 	f.tracker.traffic.views = views
 	return f, clicks
@@ -48,23 +48,19 @@ func guarded(t *testing.T, change ...func(*Config)) (*fixture, *counter) {
 
 // ad is a token of the integration method, made age ago.
 func (f *fixture) ad(method string, age time.Duration) string {
-	a := auction(f.now.Add(-age))
+	a := auction(f.Now.Add(-age))
 	a.IntegrationMethod = method
-	return f.ring.Sign(token.PurposeAuction, a)
+	return f.Ring.Sign(token.PurposeAuction, a)
 }
 
 // fire sends a request from an address with headers, and gives the rule that the recorded event broke.
 func (f *fixture) fire(method, target, body, address string, header ...string) (rule string, w *httptest.ResponseRecorder) {
-	f.t.Helper()
-	before := len(f.producer.taken())
-	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	f.T.Helper()
+	before := len(f.Log.Asked())
+	r := ingresstest.Request(method, target, body, header...)
 	r.RemoteAddr = address
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	w = httptest.NewRecorder()
-	f.http.ServeHTTP(w, r)
-	require.Len(f.t, f.producer.taken(), before+1, "every event is recorded")
+	w = f.Send(f.T, r)
+	require.Len(f.T, f.Log.Asked(), before+1, "every event is recorded")
 	return f.last().InvalidTraffic, w
 }
 
@@ -94,7 +90,7 @@ func TestWhoSendsABrowsersBeacon(t *testing.T) {
 				if judged {
 					want = c.want
 				}
-				f.now = f.now.Add(time.Minute)
+				f.Now = f.Now.Add(time.Minute)
 				rule, w := f.fire("GET", beacon(kind, f.ad(method, time.Second)), "", "192.0.2.1:1", c.header...)
 				require.Equal(t, want, rule, "%s, %s, %s", c.name, method, kind)
 				require.Equal(t, http.StatusOK, w.Code)
@@ -131,13 +127,13 @@ func TestClickTooFast(t *testing.T) {
 	}
 	for _, asked := range clicks.asked {
 		issued, _ := day.TimeOfUUID(asked.Auction)
-		require.GreaterOrEqual(t, f.now.Sub(issued), 300*time.Millisecond, "an invalid click is not counted")
+		require.GreaterOrEqual(t, f.Now.Sub(issued), 300*time.Millisecond, "an invalid click is not counted")
 	}
 	rule, _ := f.fire("GET", beacon("impression", f.ad("rest", 0)), "", "192.0.2.1:1")
 	require.Empty(t, rule, "an impression may be at once")
-	sandbox := auction(f.now)
+	sandbox := auction(f.Now)
 	sandbox.Sandbox = true
-	rule, _ = f.fire("GET", "/s/"+f.ring.Sign(token.PurposeAuction, sandbox), "", "192.0.2.1:1")
+	rule, _ = f.fire("GET", "/s/"+f.Ring.Sign(token.PurposeAuction, sandbox), "", "192.0.2.1:1")
 	require.Empty(t, rule, "a sandbox click has its own verdict")
 }
 
@@ -166,14 +162,14 @@ func TestClicksAreCountedByNetwork(t *testing.T) {
 		require.Less(t, w.Code, 400)
 	}
 	// A cache that is down harms nobody's click and is not asked again for a moment.
-	clicks.err = errDown
+	clicks.err = ingresstest.ErrDown
 	n = len(clicks.asked)
 	for range 3 {
 		rule, _ := f.fire("GET", "/s/"+f.ad("rest", time.Second), "", "203.0.113.77:1")
 		require.Empty(t, rule)
 	}
 	require.Len(t, clicks.asked, n+1)
-	clicks.err, f.now = nil, f.now.Add(2*time.Second)
+	clicks.err, f.Now = nil, f.Now.Add(2*time.Second)
 	rule, _ := f.fire("GET", "/s/"+f.ad("rest", time.Second), "", "203.0.113.77:1")
 	require.Equal(t, traffic.RuleClickRate, rule)
 }
@@ -193,7 +189,7 @@ func TestViewsAboveTheRate(t *testing.T) {
 	for range 20 {
 		require.Empty(t, view("rest", "203.0.113.1:1"), "a server shows many people's")
 	}
-	f.now = f.now.Add(62 * time.Second)
+	f.Now = f.Now.Add(62 * time.Second)
 	require.Empty(t, view("js_snippet", "203.0.113.1:1"))
 }
 
