@@ -2,7 +2,6 @@ package mcp_test
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"runtime"
@@ -15,6 +14,7 @@ import (
 
 	"adnet/ingress/catalog"
 	"adnet/ingress/catalog/catalogtest"
+	"adnet/ingress/ingresstest"
 	"adnet/ingress/mcp"
 	"adnet/ingress/track"
 	"adnet/internal/campaign"
@@ -23,7 +23,6 @@ import (
 	"adnet/internal/reserve"
 
 	"github.com/go-json-experiment/json"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 )
 
@@ -55,25 +54,10 @@ func crowd(b *testing.B, n int) *catalog.Catalog {
 	source := new(loaded)
 	many := catalogtest.Many(b, advertiserID, n)
 	source.list.Store(&many)
-	c := catalog.New(catalog.Deps{
-		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: source, Feed: source, Node: "n", Now: time.Now,
-	})
-	ctx, cancel := context.WithCancel(b.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- c.Run(ctx) }()
-	b.Cleanup(func() { cancel(); <-ended })
-	<-c.Ready()
-	for !c.Fresh(time.Now()) {
-		time.Sleep(time.Millisecond)
-	}
+	c := catalogtest.Running(b, source)
 	source.list.Store(nil)
 	return c
 }
-
-// acked is a log that takes everything at once.
-type acked struct{}
-
-func (acked) Produce(_ string, _, _ []byte, done func(error)) { done(nil) }
 
 // BenchmarkToolCall is get_sponsored_content through the engine, without sockets, beside POST /v1/ad-request over the same
 // 100,000 campaigns and contexts: a tool call may cost 1.3 times as much CPU. An operation is one request; the kinds take
@@ -82,9 +66,12 @@ func (acked) Produce(_ string, _, _ []byte, done func(error)) { done(nil) }
 // The collector runs between the turns, each time a node would let it ([headRoom]), and its time is shared by how much
 // each kind allocated: left to itself it would hit one kind or the other, and that would be most of the difference.
 func BenchmarkToolCall(b *testing.B) {
-	f := newFixture(b, track.UnsignedRecord)
-	f.clock = time.Now
-	kinds := toolCalls(b, f.serveFrom(crowd(b, 100_000), acked{}), f.key)
+	f := &fixture{limiter: &limiter{left: 1 << 30}}
+	f.World = ingresstest.New(b, ingresstest.Options{Clock: time.Now, Log: &f.lines})
+	shelf, selling := crowd(b, 100_000), f.Selling()
+	selling.Catalog, selling.Producer = shelf, ingresstest.Acked{}
+	f.mount(selling, shelf, track.UnsignedRecord)
+	kinds := toolCalls(b, f.HTTP, f.key)
 	for _, k := range kinds {
 		k.send(b, len(k.bodies)) // each kind once over all contexts, to fill the pools
 		k.used, k.sent, k.ads = 0, 0, 0

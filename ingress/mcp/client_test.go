@@ -44,7 +44,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 // connect is the official client in a revision, over a real listener.
 func connect(t *testing.T, f *fixture, version, key string) (*sdk.ClientSession, *wire, error) {
 	t.Helper()
-	server := httptest.NewServer(f.http)
+	server := httptest.NewServer(f.HTTP)
 	t.Cleanup(server.Close)
 	w := &wire{key: key}
 	client := sdk.NewClient(&sdk.Implementation{Name: "official", Version: "1"}, nil)
@@ -100,8 +100,8 @@ func TestOfficialClient(t *testing.T) {
 			require.NoError(t, err)
 			require.False(t, taken.IsError)
 			require.Equal(t, map[string]any{"tracked": true, "event": "impression", "campaign_id": campaignID.String()}, taken.StructuredContent)
-			require.Len(t, f.log.events, 1)
-			require.Equal(t, event.Proof_SIGNED, f.log.events[0].Proof)
+			require.Len(t, f.Log.Events, 1)
+			require.Equal(t, event.Proof_SIGNED, f.Log.Events[0].Proof)
 
 			wrong, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "get_sponsored_content", Arguments: map[string]any{}})
 			require.NoError(t, err)

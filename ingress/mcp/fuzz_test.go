@@ -46,7 +46,7 @@ func FuzzMessage(f *testing.F) {
 			}
 		}
 		reply := httptest.NewRecorder()
-		w.http.ServeHTTP(reply, r)
+		w.HTTP.ServeHTTP(reply, r)
 		if reply.Code == http.StatusAccepted {
 			require.Empty(t, reply.Body.String())
 			return
@@ -65,6 +65,6 @@ func FuzzMessage(f *testing.F) {
 		}
 		require.NoError(t, json.Unmarshal(body, &sent, json.RejectUnknownMembers(false)))
 		require.Equal(t, string(sent.ID), string(got.ID))
-		w.log.auctions, w.log.events = nil, nil
+		w.Log.Auctions, w.Log.Events = nil, nil
 	})
 }

@@ -33,8 +33,8 @@ func TestPanicAnswersTheRequest(t *testing.T) {
 	engine, err := httpapi.New(httpapi.Config{}, httpapi.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness()})
 	require.NoError(t, err)
 	endpoint, err := mcp.New(mcp.Config{}, mcp.Deps{
-		Log: f.logger(), Metrics: prometheus.NewRegistry(), Ads: broken{},
-		Auth: httpapi.NewAuth(httpapi.AuthDeps{Users: f.store, Keys: f.store, Now: f.clock}),
+		Log: f.Logger, Metrics: prometheus.NewRegistry(), Ads: broken{},
+		Auth: httpapi.NewAuth(httpapi.AuthDeps{Users: f.Store, Keys: f.Store, Now: f.Clock}),
 	})
 	require.NoError(t, err)
 	endpoint.Mount(engine)
@@ -43,7 +43,7 @@ func TestPanicAnswersTheRequest(t *testing.T) {
 		r.Header.Set("Authorization", "Bearer "+f.key)
 		w := httptest.NewRecorder()
 		engine.ServeHTTP(w, r)
-		openAPI(t).Check(t, r, w)
+		f.Contract.Check(t, r, w)
 		return w
 	}
 	const call = `"method":"tools/call","params":{"name":"get_sponsored_content","arguments":{"context":"chess"}}}`

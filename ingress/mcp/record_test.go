@@ -14,9 +14,9 @@ import (
 // The record of an auction holds how old the session was, and an answer without an ad says under which id it is.
 func TestRecordOfACall(t *testing.T) {
 	f := newFixture(t, track.UnsignedRecord)
-	f.shelf.refuse = auction.Paced
+	f.Shelf.Refuse = auction.Paced
 	for minutes, seconds := range map[string]uint32{"0": 0, "12.5": 750, "0.99": 59, "1e300": 365 * 24 * 3600} {
-		f.log.auctions = nil
+		f.Log.Auctions = nil
 		var reply struct {
 			Result struct {
 				Said struct {
@@ -26,9 +26,9 @@ func TestRecordOfACall(t *testing.T) {
 		}
 		w := f.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":{"context":"chess","session_len_min":` + minutes + `}}}`)
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &reply))
-		require.Len(t, f.log.auctions, 1)
-		require.Equal(t, seconds, f.log.auctions[0].SessionS, minutes)
-		require.Equal(t, f.log.auctions[0].AuctionId, reply.Result.Said.AuctionID[:])
+		require.Len(t, f.Log.Auctions, 1)
+		require.Equal(t, seconds, f.Log.Auctions[0].SessionS, minutes)
+		require.Equal(t, f.Log.Auctions[0].AuctionId, reply.Result.Said.AuctionID[:])
 	}
 }
 
@@ -40,7 +40,7 @@ func TestCallsShareNothing(t *testing.T) {
 		return w.Body.String()
 	}
 	for range 20 { // the pool may give another call's memory, or none
-		before := len(f.log.auctions)
+		before := len(f.Log.Auctions)
 		full := ask(`,"arguments":{"context":"secret-context","host":"secret-host","user_region":"US","session_id":"secret-session","session_len_min":7,"turn":3,"active_tools":["secret-tool"]}`)
 		require.Contains(t, full, "secret-session")
 		for _, none := range []string{``, `,"arguments":{}`, `,"arguments":{"context":" "}`} {
@@ -51,8 +51,8 @@ func TestCallsShareNothing(t *testing.T) {
 			require.Contains(t, reply, `"isError":false`)
 			require.NotContains(t, reply, "secret")
 		}
-		require.Len(t, f.log.auctions, before+3)
-		for _, a := range f.log.auctions[before+1:] {
+		require.Len(t, f.Log.Auctions, before+3)
+		for _, a := range f.Log.Auctions[before+1:] {
 			require.Empty(t, a.Placement.HostApp)
 			require.Empty(t, a.Placement.Region)
 			require.Zero(t, a.SessionS)

@@ -79,7 +79,7 @@ func TestOddBodies(t *testing.T) {
 // Nothing that a caller may not know, and none of its own secrets, is in an answer or in the log.
 func TestNothingLeaks(t *testing.T) {
 	f := newFixture(t, track.UnsignedRecord)
-	f.log.err = nil
+	f.Log.Err = nil
 	canary := "pub_live_CANARYcanaryCANARYcanary123456"
 	bodies := []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":{"context":"x","developer_api_key":"` + canary + `"}}}`,
@@ -106,19 +106,19 @@ func TestNothingLeaks(t *testing.T) {
 // A failure of ours is an internal error without its cause, which is in the log, once.
 func TestInternalFailure(t *testing.T) {
 	f := newFixture(t, track.UnsignedRecord)
-	s, err := httpapi.New(httpapi.Config{}, httpapi.Deps{Log: f.logger(), Metrics: prometheus.NewRegistry()})
+	s, err := httpapi.New(httpapi.Config{}, httpapi.Deps{Log: f.Logger, Metrics: prometheus.NewRegistry()})
 	require.NoError(t, err)
 	master, err := token.NewKey("k1")
 	require.NoError(t, err)
 	sessions, err := token.NewSessions([]token.Key{master})
 	require.NoError(t, err)
 	endpoint, err := mcp.New(mcp.Config{}, mcp.Deps{
-		Log: f.logger(), Metrics: prometheus.NewRegistry(),
-		Auth: httpapi.NewAuth(httpapi.AuthDeps{Users: f.store, Keys: brokenStore{}, Sessions: sessions, Now: f.clock}),
+		Log: f.Logger, Metrics: prometheus.NewRegistry(),
+		Auth: httpapi.NewAuth(httpapi.AuthDeps{Users: f.Store, Keys: brokenStore{}, Sessions: sessions, Now: f.Clock}),
 	})
 	require.NoError(t, err)
 	endpoint.Mount(s)
-	f.http = s
+	f.HTTP = s
 	w := f.post(`{"jsonrpc":"2.0","id":"q","method":"ping"}`)
 	require.Equal(t, http.StatusOK, w.Code)
 	got := failureOf(t, w.Body.String())
@@ -130,7 +130,7 @@ func TestInternalFailure(t *testing.T) {
 
 func TestSandboxKeysOfAnAccountNameTheirDeveloper(t *testing.T) {
 	f := newFixture(t, track.UnsignedRecord)
-	for _, key := range []string{"sk_test_anything", "pub_test_sandbox", f.newKey(account.KindPublisher)} {
+	for _, key := range []string{"sk_test_anything", "pub_test_sandbox", f.Key(account.KindPublisher)} {
 		w := f.do(http.MethodPost, mcp.Path, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":{"context":"x"}}}`,
 			http.Header{"Authorization": {"Bearer " + key}})
 		var got struct {
@@ -142,7 +142,7 @@ func TestSandboxKeysOfAnAccountNameTheirDeveloper(t *testing.T) {
 			} `json:"result"`
 		}
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
-		signed, err := f.ring.Verify(token.PurposeAuction, got.Result.StructuredContent.AuctionID, f.now)
+		signed, err := f.Ring.Verify(token.PurposeAuction, got.Result.StructuredContent.AuctionID, f.Now)
 		require.NoError(t, err)
 		sandbox := account.IsSandbox(key)
 		require.Equal(t, sandbox, signed.Sandbox)
@@ -155,10 +155,10 @@ func TestSandboxKeysOfAnAccountNameTheirDeveloper(t *testing.T) {
 func TestOriginsAreChecked(t *testing.T) {
 	f := newFixture(t, track.UnsignedRecord)
 	for _, origin := range []string{"*", "app.example", "https://app.example/", "https://app.example/x", "https://", "ftp://app.example", "null", "https://u@app.example", ""} {
-		_, err := mcp.New(mcp.Config{Origins: []string{origin}}, mcp.Deps{Log: f.logger(), Metrics: prometheus.NewRegistry()})
+		_, err := mcp.New(mcp.Config{Origins: []string{origin}}, mcp.Deps{Log: f.Logger, Metrics: prometheus.NewRegistry()})
 		require.ErrorContains(t, err, "ADNET_MCP_ORIGINS", origin)
 	}
-	_, err := mcp.New(mcp.Config{Origins: []string{"https://app.example:8443", "http://localhost:3000"}}, mcp.Deps{Log: f.logger(), Metrics: prometheus.NewRegistry()})
+	_, err := mcp.New(mcp.Config{Origins: []string{"https://app.example:8443", "http://localhost:3000"}}, mcp.Deps{Log: f.Logger, Metrics: prometheus.NewRegistry()})
 	require.NoError(t, err)
 }
 

@@ -81,7 +81,7 @@ func (x *exchange) run(t *testing.T) {
 	}
 	f := newFixture(t, x.World.Unsigned)
 	x.shape(f)
-	names := map[string]string{"key": f.key, "seat": f.newKey(account.KindSeat)}
+	names := map[string]string{"key": f.key, "seat": f.Key(account.KindSeat)}
 	for i, step := range x.Steps {
 		method, path := step.Request.Method, step.Request.Path
 		if method == "" {
@@ -119,9 +119,9 @@ func (x *exchange) run(t *testing.T) {
 			t.Fatalf("step %d: %v\ngot %s", i+1, err, w.Body)
 		}
 	}
-	require.Len(t, f.log.events, len(x.Events))
+	require.Len(t, f.Log.Events, len(x.Events))
 	for i, want := range x.Events {
-		got := f.log.events[i]
+		got := f.Log.Events[i]
 		require.Equal(t, want.Event, strings.ToLower(got.Type.String()))
 		require.Equal(t, want.Proof, strings.ToLower(got.Proof.String()))
 		require.Equal(t, want.Method, got.GetPlacement().GetIntegrationMethod())
@@ -132,7 +132,7 @@ func (x *exchange) run(t *testing.T) {
 			require.Equal(t, make([]byte, 16), got.DeveloperId)
 		}
 	}
-	for _, a := range f.log.auctions {
+	for _, a := range f.Log.Auctions {
 		require.Equal(t, "mcp", a.GetPlacement().GetIntegrationMethod())
 		require.Equal(t, developerID[:], a.DeveloperId)
 	}
@@ -155,10 +155,10 @@ func (x *exchange) shape(f *fixture) {
 	k.Targeting = campaign.Targeting{
 		IntentTokens: c.Intent, ActiveTools: c.Tools, HostApps: c.Hosts, Surfaces: c.Surfaces, IntegrationMethods: c.Methods, Regions: c.Regions, Languages: c.Languages,
 	}
-	f.shelf.put(k)
-	f.shelf.refuse, f.shelf.stale = auction.Reason(x.World.Refuse), x.World.Stale
+	f.Shelf.Put(k)
+	f.Shelf.Refuse, f.Shelf.Stale = auction.Reason(x.World.Refuse), x.World.Stale
 	if x.World.LogDown {
-		f.log.err = fmt.Errorf("broker-3: connection refused")
+		f.Log.Err = fmt.Errorf("broker-3: connection refused")
 	}
 	if x.World.Requests > 0 {
 		f.limiter.left = x.World.Requests
