@@ -1,5 +1,5 @@
-// Package cli is what every command of the binary gets from outside and how it reports: its output, its log, its
-// exit status, and the name under which the audit log knows its operator.
+// Package cli is the environment of every command of the binary and its ways to report: output,
+// log, exit status, and the operator's name in the audit log.
 package cli
 
 import (
@@ -16,17 +16,17 @@ import (
 	"adnet/internal/errs"
 )
 
-// Process is what every command works with.
+// Process is the environment of every command.
 type Process struct {
 	Ctx            context.Context // ends when the command is told to stop
 	Stdout, Stderr io.Writer
 	Log            *slog.Logger
 }
 
-// ErrExit ends the program with status 1 after the command has said why itself.
+// ErrExit ends the program with status 1 after the command has printed the reason itself.
 var ErrExit = errors.New("exit")
 
-// AsCommand names whoever runs a command to the audit log.
+// AsCommand names the operator of a command to the audit log.
 func AsCommand(ctx context.Context, command string) context.Context {
 	return auditlog.With(ctx, auditlog.Actor{Via: auditlog.CLI, Role: "operator", Name: Operator(), Action: "adnet " + command})
 }
@@ -40,7 +40,7 @@ func Operator() string {
 	return strings.ToValidUTF8(who.Username, "")
 }
 
-// Sentence turns an error into its message alone: codes are for the API.
+// Sentence reduces an error to its message: codes are for the API.
 func Sentence(err error) error {
 	if err == nil || errs.Of(err).Code == errs.Internal || errs.Of(err).Code == errs.Unavailable {
 		return err

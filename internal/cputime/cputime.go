@@ -1,5 +1,6 @@
-// Package cputime tells benchmarks how much processor time they use. Unlike the time that passes it hardly depends on
-// who else runs on the machine, so the benchmark of the whole (row by row beside a baseline) falls back on it.
+// Package cputime tells benchmarks how much processor time they use. Unlike elapsed time it hardly
+// depends on other work on the machine, so the benchmark of the whole (row by row beside a
+// baseline) falls back on it.
 //
 // Only tests import this package.
 package cputime

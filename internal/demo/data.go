@@ -1,9 +1,9 @@
-// Package demo is the world that a first run of adnet shows, and that tests and benchmarks work on:
-// invented companies, their campaigns, requests that are labelled with the campaigns that answer
-// them, accounts to log in with, and four commands to paste.
+// Package demo is the world of a first run of adnet, and of tests and benchmarks: invented
+// companies, their campaigns, requests labelled with the campaigns that answer them, accounts to
+// log in with, and four commands to paste.
 //
-// The password is public. Whoever loads the demo gives everybody who can reach the service the
-// rights of its administrator, so it belongs into the in-memory mode on a loopback address.
+// The password is public. Loading the demo gives every client that can reach the service the rights
+// of its administrator, so it belongs in the in-memory mode on a loopback address.
 package demo
 
 import (
@@ -37,11 +37,11 @@ const (
 type Company struct {
 	Domain   string `json:"domain"` // host of the landing pages of all its campaigns
 	Name     string `json:"name"`
-	Category string `json:"category"` // what it sells, one of 15
+	Category string `json:"category"` // its products, one of 15
 }
 
-// Request is what a user of an AI app says, with what the app tells of the user, as the body of an
-// ad request has it, and with the judgement which campaigns would be right.
+// Request is the text of a user of an AI app, with the app's facts about the user, as the body of
+// an ad request has it, and with the judgement which campaigns would be right.
 type Request struct {
 	ID   string `json:"id"`   // language and number, unique
 	Lang string `json:"lang"` // ISO 639-1 code of the language that the context is mostly in
@@ -66,8 +66,8 @@ type Request struct {
 // which no built binary's can.
 func Companies() ([]Company, error) { return read[Company](companiesFile) }
 
-// Campaigns are the demo campaigns in the order of the file: what their advertiser would send to
-// create them. Their names are unique. Errors: as of [Companies].
+// Campaigns are the demo campaigns in the order of the file, in the form in which their advertiser
+// would send them. Their names are unique. Errors: as of [Companies].
 func Campaigns() ([]campaign.Fields, error) { return read[campaign.Fields](campaignsFile) }
 
 // Requests are the labelled requests in the order of the file, grouped by language: for judging how
@@ -76,7 +76,7 @@ func Campaigns() ([]campaign.Fields, error) { return read[campaign.Fields](campa
 func Requests() ([]Request, error) { return read[Request](requestsFile) }
 
 // Categories gives the category of each campaign by its name. Errors: as of [Companies], and a
-// campaign whose landing page is no company's.
+// campaign whose landing page belongs to no company.
 func Categories() (map[string]string, error) {
 	companies, err := Companies()
 	if err != nil {
@@ -123,7 +123,7 @@ func notOfAWord(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
 }
 
-// companyOf is the index of the company whose campaign f is.
+// companyOf is the index of the company that owns campaign f.
 func companyOf(companies []Company, f *campaign.Fields) (int, error) {
 	landing, err := url.Parse(*f.CTAURL)
 	if err != nil {

@@ -184,7 +184,7 @@ func TestRequests(t *testing.T) {
 	require.GreaterOrEqual(t, code, 10, "code, logs and quotations")
 }
 
-// requireScript holds that a text is written in the script of its language.
+// requireScript requires that a text is written in the script of its language.
 func requireScript(t *testing.T, r demo.Request) {
 	t.Helper()
 	script := map[string]*unicode.RangeTable{"ja": unicode.Han, "zh": unicode.Han, "ko": unicode.Hangul}[r.Lang]

@@ -108,7 +108,7 @@ func TestLoadKeepsForeignAccounts(t *testing.T) {
 	require.True(t, errs.Is(err, errs.Conflict), err)
 }
 
-// printed answers the pasted commands as the service does and keeps what it was asked.
+// printed answers the pasted commands as the service does and keeps their requests.
 type printed struct {
 	key    string
 	base   string

@@ -29,13 +29,13 @@ const (
 // several companies.
 func Advertiser(n int) string { return fmt.Sprintf("advertiser%d@demo.adnet.example", n) }
 
-// Deps are what the demo is created through.
+// Deps are the services through which the demo is created.
 type Deps struct {
 	Accounts  *account.Service
 	Campaigns *campaign.Service
 }
 
-// Credentials are what a visitor needs to try the service.
+// Credentials are all that a visitor needs to try the service.
 type Credentials struct {
 	Advertisers  []string // e-mails
 	Publisher    string   // e-mail
@@ -47,11 +47,10 @@ type Credentials struct {
 	InReview     int // campaigns that broke a policy rule and wait for a person
 }
 
-// Load creates the demo: accounts, a publisher key, and the campaigns spread over the advertisers,
-// all that the policy check finds clean approved by the administrator. On a store that has the demo
-// it logs in instead, adds only the campaigns that are missing and issues another publisher key.
-// Errors: errs.InvalidCredentials when a demo e-mail has another password, and those of the
-// services.
+// Load creates the demo: accounts, a publisher key, and the campaigns spread over the advertisers.
+// The administrator approves all campaigns that pass the policy check. On a store that has the demo
+// it logs in instead, adds only the missing campaigns and issues another publisher key. Errors:
+// errs.InvalidCredentials if a demo e-mail has another password, and those of the services.
 func Load(ctx context.Context, deps Deps) (Credentials, error) {
 	lists, err := byAccount()
 	if err != nil {

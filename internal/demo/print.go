@@ -11,8 +11,8 @@ const sampleContext = "Our build is slow and one flaky test keeps blocking the r
 	"and how do I roll back a bad deployment on our Kubernetes cluster?"
 
 // Commands are four lines for a POSIX shell with curl and sed: ad request, impression, click,
-// stats. Each is complete in itself but for the variable AD, which the first sets. The pauses are a
-// person's: a click follows an impression by a moment, and stats follow an event within three
+// stats. Each is complete except for the variable AD, which the first sets. The pauses are those of
+// a person: a click follows an impression by a moment, and stats follow an event within three
 // seconds.
 func Commands(baseURL string, creds Credentials) []string {
 	base := strings.TrimRight(baseURL, "/")
@@ -30,8 +30,8 @@ func link(field string) string {
 	return `$(printf '%s\n' "$AD" | sed -n 's/.*"` + field + `":"\([^"]*\)".*/\1/p')`
 }
 
-// Print writes what `adnet standalone` greets with: where the service is, the demo credentials and
-// the [Commands], one a line and without indentation, to be pasted.
+// Print writes the greeting of `adnet standalone`: the address of the service, the demo credentials
+// and the [Commands], one a line and without indentation, to be pasted.
 func Print(w io.Writer, baseURL string, creds Credentials) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "adnet is at %s\n\n", strings.TrimRight(baseURL, "/"))

@@ -23,7 +23,7 @@ const (
 	Forbidden            Code = "forbidden"
 	NotFound             Code = "not_found"
 	MethodNotAllowed     Code = "method_not_allowed"
-	Conflict             Code = "conflict" // the thing exists already, or changed under the caller
+	Conflict             Code = "conflict" // it exists already, or another call changed it
 	Retired              Code = "retired"
 	PayloadTooLarge      Code = "payload_too_large"
 	RateLimited          Code = "rate_limited"
@@ -37,7 +37,7 @@ const (
 	IdempotencyInProgress Code = "idempotency_in_progress" // the first call under the key still runs
 )
 
-// Error is a failure that may be shown to a caller: Message and Extra hold nothing internal.
+// Error is a failure that may be shown to a caller: Message and Extra contain no internal details.
 type Error struct {
 	Code    Code
 	Message string
@@ -75,7 +75,8 @@ func (e *Error) Error() string {
 // Unwrap gives errors.Is and errors.As the cause.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Of finds the [Error] in err's chain. Any other error is [Internal], with nothing of it in the message.
+// Of finds the [Error] in err's chain. Any other error is [Internal], whose message reveals nothing
+// of it.
 func Of(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {

@@ -1,17 +1,18 @@
 // Package jsonscan reads the JSON objects of the hot endpoints and of the projection in one pass, without reflection and
 // with one copy of the text (benchmark rows ad_request_100k, mcp and start).
 //
-// It takes only what is plain, and declines everything else: errors, names that occur twice, names with escapes, numbers
-// that are not simple, deep nesting. What it takes, the general decoder takes, too, and understands the same; fuzz
-// targets of the packages that use it hold it to that. What it declines is given to the general decoder, which alone
-// says what is wrong. So it can make an endpoint faster, and nothing else. [Loose] is for a general decoder that takes
-// names that occur twice.
+// It accepts only plain JSON and declines everything else: errors, names that occur twice, names
+// with escapes, numbers that are not simple, deep nesting. The general decoder accepts every text
+// that it accepts, with the same result; fuzz targets of the packages that use it check that. A
+// declined text goes to the general decoder, which alone reports errors. So this package can make
+// an endpoint faster, and nothing else. [Loose] is for a general decoder that accepts names that
+// occur twice.
 //
 // # Not obvious
 //
-// Bid requests are read loosely, as exchanges do: names may occur twice, numbers have any form.
-// A loading node reads campaigns through this package (campaign.Read): one that another build
-// wrote is read slower, not wrong.
+// Bid requests are read loosely, as exchanges do: names may occur twice, numbers have any form. A
+// loading node reads campaigns through this package (campaign.Read): a campaign that another build
+// wrote is read more slowly, not wrongly.
 package jsonscan
 
 import (
@@ -25,11 +26,11 @@ import (
 
 const (
 	maxMembers = 24 // of an object
-	maxDepth   = 8  // of what is skipped
+	maxDepth   = 8  // of a skipped value
 	maxDigits  = 15 // of a number: every such number is exact as a float64, and an int
 )
 
-// Reader reads one JSON text. Its methods pass over white space and read the value that comes next; once one has
+// Reader reads one JSON text. Its methods skip white space and read the next value; once one has
 // declined, all decline.
 type Reader struct {
 	text  string
@@ -52,12 +53,12 @@ func (r *Reader) Done() bool {
 // Odd says whether something was declined.
 func (r *Reader) Odd() bool { return r.odd }
 
-// Decline makes the reader decline: the caller has met something that is not plain.
+// Decline makes the reader decline: the caller has met a form that is not plain.
 func (r *Reader) Decline() {
 	r.odd, r.at = true, len(r.text)
 }
 
-// Peek is the first byte of the value that comes next, 0 when none does.
+// Peek returns the first byte of the next value, 0 at the end.
 func (r *Reader) Peek() byte {
 	r.space()
 	if r.at == len(r.text) {
@@ -185,10 +186,10 @@ func (m *Members) Value(name string) *Reader {
 	return m.r
 }
 
-// End ends the object, which must have no other member.
+// End ends the object, which must have no further member.
 func (m *Members) End() { m.r.take('}') }
 
-// Parsed is what parse makes of a text that r has read; what it cannot is declined.
+// Parsed applies parse to a text that r has read; it declines a text that parse refuses.
 func Parsed[T any](r *Reader, text string, parse func(string) (T, error)) T {
 	value, err := parse(text)
 	if err != nil {
@@ -209,7 +210,7 @@ func (r *Reader) Text() string {
 	return text
 }
 
-// unquoted is what a string with escapes says.
+// unquoted decodes a string with escapes.
 func (r *Reader) unquoted(text string) string {
 	var room [512]byte
 	plain, err := jsontext.AppendUnquote(room[:0], text)
@@ -220,7 +221,8 @@ func (r *Reader) unquoted(text string) string {
 	return string(plain)
 }
 
-// quoted reads a string: what is between its quotes, or all of it with them when it has escapes.
+// quoted reads a string. It returns the text between the quotes, or the whole string with its
+// quotes if it has escapes.
 func (r *Reader) quoted() (text string, escaped bool) {
 	r.take('"')
 	rest := r.text[r.at:]
@@ -249,8 +251,8 @@ func (r *Reader) quoted() (text string, escaped bool) {
 	return "", false
 }
 
-// plainASCII is how many bytes text begins with that are ASCII and stand for themselves in a JSON string. It looks at
-// eight at a time (benchmark row rtb_100k).
+// plainASCII returns how many leading bytes of text are ASCII and stand for themselves in a JSON
+// string. It looks at eight at a time (benchmark row rtb_100k).
 func plainASCII(text string) int {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	i := 0
@@ -258,8 +260,8 @@ func plainASCII(text string) int {
 		eight := uint64(text[i]) | uint64(text[i+1])<<8 | uint64(text[i+2])<<16 | uint64(text[i+3])<<24 |
 			uint64(text[i+4])<<32 | uint64(text[i+5])<<40 | uint64(text[i+6])<<48 | uint64(text[i+7])<<56
 		quote, slash := eight^ones*'"', eight^ones*'\\'
-		// Set for a control character, a quote, a backslash, and what is not ASCII. A borrow can set a bit too many only
-		// above such a byte, so the lowest one is right.
+		// Set for a control character, a quote, a backslash, and a byte that is not ASCII. A borrow
+		// can set a bit too many only above such a byte, so the lowest one is right.
 		if odd := ((eight - ones*' ') | (quote - ones) | (slash - ones) | eight) & high; odd != 0 {
 			return i + bits.TrailingZeros64(odd)/8
 		}
@@ -359,8 +361,9 @@ func (r *Reader) Whole() int64 {
 
 func (r *Reader) number(fraction bool) string { return r.numeral(fraction, maxDigits) }
 
-// numeral reads a number of at most most characters without an exponent; without a fraction, too, unless it may have one.
-// Minus zero is declined. What a longer number goes on with is found by whoever reads on: it is no end of a value.
+// numeral reads a number of at most most characters without an exponent, and without a fraction
+// unless fractions are allowed. Minus zero is declined. The next read finds the rest of a longer
+// number and declines it, because it cannot follow a value.
 func (r *Reader) numeral(fraction bool, most int) string {
 	n := r.scanNumber(fraction, false)
 	if len(n) > most || strings.HasPrefix(n, "-0") {
@@ -390,7 +393,7 @@ func (r *Reader) scanNumber(fraction, exponent bool) string {
 	return r.Since(from)
 }
 
-// skipOne passes over one of some characters, if one is next.
+// skipOne skips one of some characters, if one is next.
 func (r *Reader) skipOne(of string) bool {
 	if r.at == len(r.text) || strings.IndexByte(of, r.text[r.at]) < 0 {
 		return false

@@ -41,7 +41,7 @@ func read(text string) (known, bool) {
 	return k, in.Done()
 }
 
-// same holds the reader to the general decoder; plain says whether it took the text.
+// same compares the reader with the general decoder; plain says whether it accepted the text.
 func same(t *testing.T, text string) (plain bool) {
 	got, plain := read(text)
 	if plain {
@@ -101,7 +101,7 @@ func FuzzSame(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { same(t, text) })
 }
 
-// What is plain is read in the memory of the text.
+// A plain text is read in its own memory.
 func TestNoCopies(t *testing.T) {
 	plain := true
 	require.LessOrEqual(t, testing.AllocsPerRun(100, func() {
@@ -186,7 +186,8 @@ func TestWholeAndBool(t *testing.T) {
 	}
 }
 
-// A loose reader takes a text only if it is JSON, and says what is in it; sure says that it must.
+// A loose reader accepts a text only if it is valid JSON, and returns its content; sure says that
+// it must accept.
 func loosely(t *testing.T, text string, sure bool) {
 	t.Helper()
 	in := Loose(text)

@@ -1,18 +1,19 @@
 package jsonscan
 
-// Loose makes a Reader of text for a protocol whose own decoders are loose: names that occur twice and numbers of any
-// form are no reason to decline. Objects and arrays are read with [Reader.Enter] and [Reader.More] (benchmark row
-// rtb_100k).
+// Loose makes a Reader of text for a protocol whose own decoders are loose: it accepts names that
+// occur twice and numbers of any form. Objects and arrays are read with [Reader.Enter] and
+// [Reader.More] (benchmark row rtb_100k).
 func Loose(text string) Reader { return Reader{text: text, loose: true} }
 
-// Enter passes over begin, the brace or bracket with which an object or array begins; then [Reader.More] is asked.
+// Enter reads begin, the brace or bracket at the start of an object or array; call [Reader.More]
+// next.
 func (r *Reader) Enter(begin byte) {
 	r.take(begin)
 	r.begun = true
 }
 
-// More says whether the object or array goes on, and passes over the comma, or over end, with which it ends. What
-// follows a comma must be read: the end is none, so that a comma before it is declined.
+// More says whether the object or array continues. It skips the comma, or end, which closes it. A
+// value must follow a comma, so a comma before end is declined.
 func (r *Reader) More(end byte) bool {
 	begun := r.begun
 	r.begun = false

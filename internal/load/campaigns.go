@@ -127,8 +127,8 @@ func (a *advertiser) create(ctx context.Context, c newCampaign) error {
 	return nil
 }
 
-// approve decides on all clean campaigns of the account in the review queue. The queue is read to its end first:
-// it shrinks under a reader who decides.
+// approve decides on all clean campaigns of the account in the review queue. It reads the whole
+// queue first, because every decision shortens the queue.
 func (a *advertiser) approve(ctx context.Context) error {
 	const limit = 200
 	var clean []string

@@ -19,15 +19,15 @@ import (
 const (
 	userAgent = "adnet-load/1 (+https://adnet.example)"
 
-	// How often and how long a call that was answered 429 or 503 is tried again: what Retry-After asks for, or
-	// a second, but never longer than a rate limit's minute.
+	// How often and how long a call that was answered with 429 or 503 is tried again: after the
+	// time in Retry-After, or a second, but never longer than a rate limit's minute.
 	maxTries   = 6
 	maxBackoff = time.Minute
 
 	maxReply = 8 << 20 // bytes
 )
 
-// statusError is a reply that is no success.
+// statusError is a reply with an error status.
 type statusError struct {
 	call    string
 	status  int
@@ -43,8 +43,8 @@ func isStatus(err error, status int) bool {
 	return errors.As(err, &e) && e.status == status
 }
 
-// client speaks to the service and counts every answer that is an error. It never follows a redirect: landing pages are other
-// people's.
+// client speaks to the service and counts every error answer. It never follows a redirect: landing
+// pages belong to others.
 type client struct {
 	base    string
 	http    *http.Client
@@ -98,7 +98,7 @@ func (c *client) do(ctx context.Context, in call, out any) error {
 			return nil
 		}
 		if ctx.Err() != nil {
-			return ctx.Err() // the run ends; this is no error of the service
+			return ctx.Err() // the run ends; the service is not at fault
 		}
 		if in.expected == 0 || !isStatus(err, in.expected) {
 			c.tally.failed(err)
@@ -106,7 +106,7 @@ func (c *client) do(ctx context.Context, in call, out any) error {
 		if wait <= 0 || wait > maxBackoff || try == maxTries {
 			return err
 		}
-		// Jitter above the wait that was asked for: all that were refused would come back at once.
+		// Jitter above the requested wait: otherwise all refused requests would come back at once.
 		c.tally.backedOff()
 		jitter := time.Duration(rand.Int64N(int64(wait)/4 + 1))
 		if err := c.clock.SleepUntil(ctx, c.clock.Now().Add(wait+jitter)); err != nil {
@@ -192,14 +192,14 @@ func refusal(in call, response *http.Response, raw []byte) error {
 		Code  string `json:"code"`
 	}
 	e := &statusError{call: in.method + " " + pathOf(in.path), status: response.StatusCode, message: http.StatusText(response.StatusCode)}
-	// A proxy in between answers no JSON; then the status is all there is.
+	// A proxy in between does not answer JSON; then only the status is known.
 	if json.Unmarshal(raw, &envelope) == nil && envelope.Error != "" {
 		e.message = envelope.Error + " (" + envelope.Code + ")"
 	}
 	return e
 }
 
-// pathOf leaves out query and token, which do not belong into messages.
+// pathOf removes query and token, which do not belong in messages.
 func pathOf(target string) string {
 	u, err := url.Parse(target)
 	if err != nil {

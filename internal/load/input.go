@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxLine is the longest line of an input file in bytes: the service takes no larger body.
+// maxLine is the longest line of an input file in bytes, the service's limit of a body.
 const maxLine = 64 << 10
 
 // adRequest is the body of POST /v1/ad-request. Other fields of a context line are ignored.
@@ -30,8 +30,8 @@ type adRequest struct {
 	SessionID    string   `json:"session_id,omitempty"`
 }
 
-// newCampaign is the body of POST /api/campaigns. Fields go through as the line has them, so the service
-// judges them and not this program.
+// newCampaign is the body of POST /api/campaigns. Fields pass unchanged, so that the service judges
+// them and not this program.
 type newCampaign map[string]jsontext.Value
 
 func readContexts(name string) ([]adRequest, error) {

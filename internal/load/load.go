@@ -1,12 +1,13 @@
-// Package load drives a running adnet through its public HTTP API as advertisers, publishers and their users
-// would: it imports campaigns, replays contexts as ad requests, fires the beacons of the ads, repeats a
-// share of them, and then compares what the service says it counted with what it was sent.
+// Package load drives a running adnet through its public HTTP API as advertisers, publishers and
+// their users would: it imports campaigns, replays contexts as ad requests, fires the beacons of
+// the ads, repeats a share of them, and then compares the service's counts with the events it sent.
 //
-// Contract: everything random is drawn from the seed and the number of the request, so two runs with one seed
-// repeat the same beacons and click the same requests, whatever the concurrency. Memory does not grow with the
-// number of requests. With a rate, requests are due at fixed times (open loop) and their latency counts
-// from when they were due: a slow service cannot hide its stalls by slowing the generator (coordinated
-// omission). A cancelled context ends the run, which still reports what was done.
+// Contract: all randomness comes from the seed and the number of the request, so two runs with one
+// seed repeat the same beacons and click the same requests, whatever the concurrency. Memory does
+// not grow with the number of requests. With a rate, requests are due at fixed times (open loop)
+// and their latency counts from when they were due: a slow service cannot hide its stalls by
+// slowing the generator (coordinated omission). A cancelled context ends the run, which still
+// reports its results so far.
 package load
 
 import (
@@ -103,7 +104,7 @@ type Clock interface {
 	SleepUntil(ctx context.Context, t time.Time) error
 }
 
-// Deps are what a run works with.
+// Deps are the dependencies of a run.
 type Deps struct {
 	Log *slog.Logger
 	// Out gets the report, a table or JSON.
@@ -147,10 +148,10 @@ func New(cfg Config, deps Deps) (*Load, error) {
 	return l, nil
 }
 
-// Run does the whole run and prints the report, also when it ends early, but not when it fails before the first
-// request. A cancelled ctx is no error: the
-// report says Interrupted. Errors: an unreadable file, a set-up call that the service refused, a service that
-// cannot be reached. What goes wrong with single requests is counted in the report instead.
+// Run does the whole run and prints the report, also when it ends early, but not if it fails before
+// the first request. A cancelled ctx is not an error: the report says Interrupted. Errors: an
+// unreadable file, a set-up call that the service refused, a service that cannot be reached.
+// Failures of single requests are counted in the report instead.
 func (l *Load) Run(ctx context.Context) (Report, error) {
 	started := l.deps.Clock.Now()
 	defer l.client.http.CloseIdleConnections()
@@ -223,7 +224,7 @@ func (l *Load) publishers(ctx context.Context) ([]publisher, error) {
 	return list, g.Wait()
 }
 
-// setupConcurrency bounds registrations and imports: they are the service's dearest calls.
+// setupConcurrency bounds registrations and imports: they are the service's most expensive calls.
 const setupConcurrency = 16
 
 func (l *Load) email(role string, i int) string {
@@ -242,8 +243,8 @@ func (l *Load) enter(ctx context.Context, email string) (session, error) {
 	return s, nil
 }
 
-// mayFire says whether the link of an ad leads to the service under load. A generator that follows links
-// anywhere would load whoever a wrong ADNET_BASE_URL of the service names.
+// mayFire says whether the link of an ad leads to the service under load. A generator that follows
+// any link would load whatever host a wrong ADNET_BASE_URL of the service names.
 func (l *Load) mayFire(link string) error {
 	if l.cfg.ForeignLinks {
 		return nil

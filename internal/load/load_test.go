@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// jumpingClock is at the time that somebody last slept until: a paced run takes no time.
+// jumpingClock jumps to the time that the last sleep ended at: a paced run takes no time.
 type jumpingClock struct {
 	mu  sync.Mutex // guards now
 	now time.Time
@@ -333,8 +333,8 @@ func TestPace(t *testing.T) {
 	require.Equal(t, 101, n)
 }
 
-// A service that needs 100 ms an ad, asked by one worker 100 times a second, is seen by its users as ever
-// slower. A generator that waits for it before it asks again would measure 100 ms.
+// Users of a service that needs 100 ms an ad, asked by one worker 100 times a second, see it become
+// ever slower. A generator that waits for each answer before it asks again would measure 100 ms.
 func TestLatencyCountsFromWhenDue(t *testing.T) {
 	f := newFake(t)
 	clock := newClock()

@@ -26,7 +26,7 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// add and end leave errors of the terminal aside: progress is never worth a run.
+// add and end ignore errors of the terminal: progress is never worth failing a run.
 func (b *bar) add(n int) {
 	if b.shown != nil && n > 0 {
 		_ = b.shown.Add(n)

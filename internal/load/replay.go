@@ -26,7 +26,8 @@ type plan struct {
 
 func (l *Load) plan(n int) plan {
 	random := rand.New(rand.NewPCG(l.cfg.Seed, uint64(n)))
-	// One draw for both: who converts is among those who click while there are enough of them.
+	// One draw for both: users who convert are among those who click while there are enough of
+	// them.
 	luck := random.Float64()
 	p := plan{click: luck < l.cfg.Clicks, convert: luck < l.cfg.Conversions}
 	for kind := range p.repeat {
@@ -41,8 +42,8 @@ type shot struct {
 	due time.Time
 }
 
-// replay sends the ad requests and fires what follows from their ads. It ends when all are done. Errors: ctx's,
-// and links that must not be fired.
+// replay sends the ad requests and fires the beacons of their ads. It returns when all are done.
+// Errors: ctx's, and links that must not be fired.
 func (l *Load) replay(ctx context.Context, requests []adRequest, publishers []publisher) error {
 	total := l.cfg.Requests
 	if total == 0 {
@@ -102,7 +103,7 @@ func (l *Load) requestOf(requests []adRequest, n int) adRequest {
 	return r
 }
 
-// ad is what is needed of the ad of a reply.
+// ad holds the fields of a reply's ad that are needed here.
 type ad struct {
 	AdID          string `json:"ad_id"`
 	AuctionID     string `json:"auction_id"`
@@ -115,8 +116,8 @@ type adReply struct {
 	Reason string `json:"reason"`
 }
 
-// show asks for an ad and does what its user does with it. Failures are counted; errors are those that end
-// the run.
+// show asks for an ad and acts as its user. Failures are counted; only errors that end the run are
+// returned.
 func (l *Load) show(ctx context.Context, s shot, key string, body adRequest) error {
 	var reply adReply
 	err := l.client.do(ctx, call{

@@ -16,7 +16,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// Report is what a run did and what the service made of it.
+// Report holds the actions of a run and the service's counts of them.
 type Report struct {
 	Target      string    `json:"target"`
 	Seed        uint64    `json:"seed"`
@@ -46,18 +46,19 @@ type Report struct {
 	DuplicatesSent    int64 `json:"duplicates_sent"`    // the sum of Repeated
 	BeaconsAnswered   int64 `json:"beacons_answered"`   // 200 or 302: the service must account for each
 	BeaconsRefused    int64 `json:"beacons_refused"`    // any other status, for good
-	BeaconsUnanswered int64 `json:"beacons_unanswered"` // timeout or broken connection: recorded or not, nobody can say
+	BeaconsUnanswered int64 `json:"beacons_unanswered"` // timeout or broken connection: recorded or not
 
-	// Stats is what the service counted of the run; nil when they were not read.
+	// Stats holds the service's counts of the run; nil if they were not read.
 	Stats *Stats `json:"stats"`
-	// Settled says that Stats account for every answered beacon; Missing is how many they do not.
+	// Settled says that Stats account for every answered beacon; Missing is the number of beacons
+	// that they lack.
 	Settled bool  `json:"settled"`
 	Missing int64 `json:"missing"`
 
 	Notes []string `json:"notes"` // for people
 }
 
-// CampaignReport is what became of the campaigns.
+// CampaignReport is the outcome of the campaigns.
 type CampaignReport struct {
 	Imported int `json:"imported"`
 	Existing int `json:"existing"`  // of an earlier run on the same accounts

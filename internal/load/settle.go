@@ -10,7 +10,7 @@ import (
 // pollEvery is how often stats are read while they catch up.
 const pollEvery = 250 * time.Millisecond
 
-// view is whose stats a run is measured by, and what they showed before it.
+// view names the accounts whose stats measure the run, and their stats before it.
 type view struct {
 	publishers []publisher
 	since      string // UTC day
@@ -44,8 +44,8 @@ func (l *Load) stats(ctx context.Context, v view) (Stats, error) {
 	return sum, nil
 }
 
-// settle waits until the stats account for every beacon that was answered, at most SettleWait. That they do
-// not in time is told by the report and is no error. Errors: ctx's.
+// settle waits until the stats account for every answered beacon, at most SettleWait. If they do
+// not in time, the report says so, without an error. Errors: ctx's.
 func (l *Load) settle(ctx context.Context, v view) error {
 	if len(v.publishers) == 0 {
 		return nil

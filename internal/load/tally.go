@@ -133,8 +133,8 @@ func (t *tally) acked() int {
 	return int(t.counts.BeaconsAnswered)
 }
 
-// counted keeps what the service counted of the run, and says whether that is all that it answered for. It
-// may be more: a beacon without an answer can have been recorded.
+// counted stores the service's counts of the run and says whether they cover every answered beacon.
+// They may be higher: a beacon without an answer can have been recorded.
 func (t *tally) counted(s Stats) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -144,7 +144,7 @@ func (t *tally) counted(s Stats) bool {
 	return t.counts.Settled
 }
 
-// report is a copy of the counts with what follows from them.
+// report is a copy of the counts with the figures derived from them.
 func (t *tally) report() Report {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// AuditLog is `adnet audit`: who changed what.
+// AuditLog is `adnet audit`: it lists changes and their authors.
 type AuditLog struct {
 	Postgres postgres.Config `embed:""`
 	Owner    string          `name:"owner" help:"Only what belongs to this account (id)."`

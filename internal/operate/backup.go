@@ -27,10 +27,10 @@ import (
 	"adnet/internal/stream"
 )
 
-// manifestName is the file that is written last: a folder without it is no backup.
+// manifestName is the file that is written last: a folder without it is not a complete backup.
 const manifestName = "manifest.json"
 
-// manifest says what a backup holds and at which watermark.
+// manifest describes the contents of a backup and their watermark.
 type manifest struct {
 	Format   int       `json:"format"` // 1
 	MadeAt   time.Time `json:"made_at"`
@@ -40,7 +40,7 @@ type manifest struct {
 		Rows   map[string]int64 `json:"rows"`
 	} `json:"postgres"`
 	ClickHouse []tableFile `json:"clickhouse"`
-	// Offsets are where settlement goes on, Archived where the archive does: ClickHouse has every event below.
+	// Settlement continues at Offsets, the archive at Archived: ClickHouse has every event below.
 	Offsets  map[string]int64 `json:"offsets"`
 	Archived map[string]int64 `json:"archived"`
 }
@@ -254,8 +254,9 @@ type Restore struct {
 	Force      bool                 `name:"force" help:"Also when the stores are not empty: what they hold is lost."`
 }
 
-// Run restores ClickHouse, then PostgreSQL in one transaction, then writes Redis again. Stop ingress and consumers first. The
-// consumers then go on in Kafka from the restored offsets; nothing that Kafka still has is lost or doubled.
+// Run restores ClickHouse, then PostgreSQL in one transaction, then writes Redis again. Stop
+// ingress and consumers first. The consumers then continue in Kafka from the restored offsets; no
+// record that Kafka still has is lost or doubled.
 func (c *Restore) Run(p cli.Process) error {
 	m, err := readManifest(c.Dir)
 	if err != nil {
@@ -342,7 +343,7 @@ func (c *Restore) refuseFilled(ctx context.Context, owner string, decided *click
 	return nil
 }
 
-// finish writes Redis from the restored PostgreSQL, notes the restore, and checks what was restored.
+// finish writes Redis from the restored PostgreSQL, notes the restore, and checks the result.
 func (c *Restore) finish(p cli.Process, m manifest, decided *clickhouse.Store) error {
 	store, err := postgres.Open(p.Ctx, c.Postgres)
 	if err != nil {

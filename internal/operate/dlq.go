@@ -38,7 +38,7 @@ type dlqList struct {
 
 // shownLetter is a dead letter as --json prints it.
 type shownLetter struct {
-	ID        string     `json:"id"` // what replay takes
+	ID        string     `json:"id"` // the argument of replay
 	Stream    string     `json:"stream"`
 	Partition int32      `json:"partition"`
 	Offset    int64      `json:"offset"`
@@ -54,7 +54,7 @@ type shownLetter struct {
 
 func letterID(l ledger.Letter) string { return fmt.Sprintf("%s/%d:%d", l.Stream, l.Number, l.Offset) }
 
-// decodedOf is as much of the record as its bytes give away; nil for bytes that are no event.
+// decodedOf decodes as much of the record as its bytes allow; nil for bytes that are not an event.
 func decodedOf(raw []byte) any {
 	var m event.Event
 	if len(raw) == 0 || (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, &m) != nil {
@@ -120,7 +120,7 @@ func (c *dlqList) Run(d *DLQ, p cli.Process) error {
 	return nil
 }
 
-// shortOf says in a few words what the bytes are.
+// shortOf describes the bytes in a few words.
 func shortOf(raw []byte) string {
 	var m event.Event
 	if len(raw) == 0 || (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, &m) != nil {
@@ -136,8 +136,8 @@ type dlqReplay struct {
 	Again bool         `name:"again" help:"Also those that were replayed before. An event that was applied counts as a duplicate."`
 }
 
-// Run replays. An event that decodes now is applied once: its deduplication key says whether it was applied already. One that
-// does not becomes a new dead letter.
+// Run replays. An event that decodes now is applied once: its deduplication key says whether it was
+// applied already. One that still does not decode becomes a new dead letter.
 func (c *dlqReplay) Run(d *DLQ, p cli.Process) error {
 	if c.All == (len(c.IDs) > 0) {
 		return errors.New("name the dead letters to replay, or say --all")
@@ -222,8 +222,8 @@ type replaying struct {
 	again bool
 }
 
-// replayOne notes the replay, sends the record, and notes that the log has it. A crash between the notes leaves a letter
-// that is said to be perhaps in the log, and is not sent again unasked.
+// replayOne notes the replay, sends the record, and notes that the log has it. A crash between the
+// notes leaves a letter that may or may not be in the log; it is sent again only on request.
 func replayOne(ctx context.Context, r replaying) error {
 	letter, err := r.store.StartReplay(ctx, r.at.Partition, r.at.First, cli.Operator(), r.again)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Reconcile is `adnet reconcile`: the copies against what they are copies of.
+// Reconcile is `adnet reconcile`: it compares the copies with their originals.
 type Reconcile struct {
 	Money      backends.Money    `embed:"" set:"prepaid=required"`
 	Postgres   postgres.Config   `embed:""`
@@ -46,7 +46,7 @@ type compared struct {
 	Compared    int64    `json:"compared"`
 	Differences int64    `json:"differences"`
 	Detail      []string `json:"detail,omitempty"` // the first few
-	Fixed       string   `json:"fixed,omitempty"`  // what was done
+	Fixed       string   `json:"fixed,omitempty"`  // the repair
 	Unfixed     string   `json:"unfixed,omitempty"`
 }
 
@@ -115,7 +115,7 @@ func allAgree(lines []compared) bool {
 	return !slices.ContainsFunc(lines, func(l compared) bool { return !l.OK })
 }
 
-// compare looks until everything agrees or the patience is used up: copies are behind, by design.
+// compare repeats until everything agrees or the patience is used up: copies lag behind, by design.
 func (r *reconciling) compare() (lines []compared, err error) {
 	deadline := time.Now().Add(r.cfg.Wait)
 	for {
@@ -431,8 +431,8 @@ func (r *reconciling) damagedDays() (damaged map[day.Day]bool, rolled []day.Day,
 		return nil, nil, err
 	}
 	for date := r.first; date <= r.last; date++ {
-		// What settlement applied since the archive stands still is not a difference, but cannot be told apart
-		// here; a day that is rebuilt without need is the same day.
+		// Events that settlement applied while the archive stands still are not a difference, but
+		// cannot be distinguished here; rebuilding a day unnecessarily yields the same day.
 		if len(differing(want[date], got[date])) > 0 {
 			damaged[date] = true
 		}

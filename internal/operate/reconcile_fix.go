@@ -24,7 +24,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// sameCampaign compares what PostgreSQL and Redis say about a version of a campaign, the ledger's part aside.
+// sameCampaign compares a version of a campaign in PostgreSQL and Redis, except for the ledger's
+// fields.
 func sameCampaign(a, b *campaign.Campaign) bool {
 	text := func(c *campaign.Campaign) []byte {
 		plain := c.Clone()
@@ -73,8 +74,9 @@ func refillRedis(p cli.Process, f refill) error {
 	return errors.Join(<-ended, failure)
 }
 
-// rebuildDay puts a day's events together from the log and the verdicts, and takes them in place of the day when they
-// charge what the ledger says. problem says why it is not possible; then nothing has changed.
+// rebuildDay assembles a day's events from the log and the verdicts, and replaces the day with them
+// if their charges equal the ledger's. problem is the reason why it is not possible; then nothing
+// has changed.
 func (r *reconciling) rebuildDay(date day.Day, hold *postgres.Hold) (problem string, err error) {
 	spans, err := kafka.Spans(r.Ctx, r.cfg.Kafka, event.TopicEvents, kafka.Deps{Log: r.Log})
 	if err != nil {

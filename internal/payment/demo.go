@@ -10,8 +10,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Demo plays a payment provider in in-memory mode, so that the whole flow can be tried: its checkout is a page
-// of adnet's own, and whoever opens it may pay with nothing. It must not be constructed in any other mode.
+// Demo simulates a payment provider in in-memory mode, so that the whole flow can be tried: its
+// checkout is a page of adnet's own, and every visitor may "pay" there without money. It must not
+// be constructed in any other mode.
 type Demo struct {
 	store   Store
 	baseURL func() string

@@ -7,8 +7,8 @@ import (
 	"adnet/internal/ledger"
 )
 
-// ForeignCurrency parks a delivery about money that is not USD: nothing is converted here. Without a usable event
-// and payment there is nothing that a person could look up.
+// ForeignCurrency parks a delivery about money that is not USD: adnet converts no currencies.
+// Without a usable event and payment a person would have nothing to look up.
 func ForeignCurrency(n ledger.Notice, currency string) (Delivery, error) {
 	n.Amount = max(1, n.Amount)
 	if err := n.Valid(); err != nil {
@@ -17,7 +17,7 @@ func ForeignCurrency(n ledger.Notice, currency string) (Delivery, error) {
 	return Delivery{Notice: n, Parked: fmt.Sprintf("the currency is %s, only USD is credited", plain(currency))}, nil
 }
 
-// plain is at most eight letters of what should be a currency.
+// plain returns at most eight letters of a supposed currency.
 func plain(text string) string {
 	text = strings.ToUpper(strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {

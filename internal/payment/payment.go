@@ -1,19 +1,19 @@
-// Package payment is how cash comes in: checkouts at a payment provider, the providers' webhooks, and what of it
-// reaches the ledger.
+// Package payment takes cash in: checkouts at a payment provider, the providers' webhooks, and
+// their entries in the ledger.
 //
-// Contract: only a provider's evidence moves money. What a client says about an amount decides what a checkout
-// asks for and nothing else. Evidence is a webhook whose signature was verified over the raw body, or the
-// provider's own answer about one of our checkouts; both become a [ledger.Notice], which the store applies once,
-// in whatever order and however often it comes.
+// Contract: only a provider's evidence moves money. An amount from a client only sets the amount of
+// the checkout. Evidence is a webhook whose signature was verified over the raw body, or the
+// provider's own answer about one of our checkouts; both become a [ledger.Notice], which the store
+// applies once, whatever the order and however often it arrives.
 //
 // # Not obvious
 //
-// A refund may come before its payment. It waits in the payment's row, and is taken when the
-// payment is credited. A refund of money that was spent leaves the account owing; adnet verify
-// allows a prepaid balance below zero by what was refunded and no more.
+// A refund may come before its payment. It waits in the payment's row and is applied when the
+// payment is credited. A refund of money that was already spent makes the balance negative; adnet
+// verify allows a prepaid balance below zero by the refunded amount and no more.
 //
-// A dispute's state only goes up (open, lost, won). It counts at most what refunds have left of
-// the payment.
+// A dispute's state only moves up (open, lost, won). It counts at most the part of the payment that
+// refunds have left.
 package payment
 
 import (
@@ -33,7 +33,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Limits of a checkout: what the providers take in one payment.
+// Limits of a checkout: the amounts that the providers accept in one payment.
 const (
 	MinCheckout = 1 * money.USD
 	MaxCheckout = 999_999*money.USD + 990_000
@@ -48,13 +48,13 @@ type Store interface {
 	DepositByReference(ctx context.Context, p ledger.Provider, reference string) (ledger.Deposit, error)
 	// ApplyNotice applies a notice at most once: see [ledger.DecideNotice].
 	ApplyNotice(ctx context.Context, n ledger.Notice) (ledger.NoticeResult, error)
-	// Park keeps a delivery that moved nothing although money moved at the provider.
+	// Park stores a delivery that moved nothing here although money moved at the provider.
 	Park(ctx context.Context, p ledger.Parked) error
 	// Parked lists the newest of them.
 	Parked(ctx context.Context, limit int) ([]ledger.Parked, error)
 }
 
-// Request is what a checkout asks for.
+// Request holds the contents of a checkout.
 type Request struct {
 	DepositID    uuid.UUID
 	AdvertiserID uuid.UUID
@@ -78,27 +78,27 @@ type Checkouts interface {
 	Verify(ctx context.Context, checkoutID string) (n ledger.Notice, paid bool, err error)
 }
 
-// Delivery is a webhook delivery whose signature was verified: a notice, an order to capture, or the reason why it
-// moves nothing here.
+// Delivery is a webhook delivery whose signature was verified: a notice, an order to capture, or
+// the reason why it moves nothing here.
 type Delivery struct {
 	Notice   ledger.Notice
-	Approved string // a checkout that its payer approved: its money is still to be taken
+	Approved string // a checkout that its payer approved and whose money is still to be captured
 	Ignored  string // of no interest; empty for a notice
 	Parked   string // of interest, and why it cannot be applied; Notice has its event and payment
 }
 
-// Webhook verifies a provider's deliveries and reads them. Errors carry errs.InvalidRequest for a delivery that
-// is not proven to come from the provider.
+// Webhook verifies a provider's deliveries and reads them. Errors carry errs.InvalidRequest for a
+// delivery that is not proven to come from the provider.
 type Webhook interface {
 	Read(ctx context.Context, header http.Header, body []byte) (Delivery, error)
 }
 
-// Config is what an operator may choose.
+// Config holds the operator's choices.
 type Config struct {
 	ReturnURL string `name:"payment-return-url" env:"ADNET_PAYMENT_RETURN_URL" default:"" help:"Where payers go after a checkout that names no return_url (default: a page of adnet's)."`
 }
 
-// Deps are what a [Service] works with.
+// Deps are the dependencies of a [Service].
 type Deps struct {
 	Store     Store
 	Checkouts []Checkouts // the first is the default; empty when no provider is configured
@@ -108,13 +108,13 @@ type Deps struct {
 	Now       func() time.Time
 }
 
-// Service is the rules about deposits.
+// Service applies the rules about deposits.
 type Service struct {
 	cfg  Config
 	deps Deps
 }
 
-// New makes a Service. It fails for a return URL that no payer could be sent to.
+// New makes a Service. It fails if no payer could be sent to the return URL.
 func New(cfg Config, deps Deps) (*Service, error) {
 	deps.Now = schedule.Clock(deps.Now)
 	if cfg.ReturnURL != "" {
@@ -125,7 +125,7 @@ func New(cfg Config, deps Deps) (*Service, error) {
 	return &Service{cfg: cfg, deps: deps}, nil
 }
 
-// Opened answers a new checkout.
+// Opened is the result of opening a checkout.
 type Opened struct {
 	Deposit ledger.Deposit
 	URL     string // send the payer there
@@ -225,9 +225,9 @@ type Claim struct {
 	Reference string
 }
 
-// Confirm answers a deposit of caller's, after asking the provider about one that is still open. deduped says that
-// it had been credited before. An open deposit that the provider knows no payment for stays open and is no
-// error. Errors: errs.NotFound, errs.Forbidden, errs.UpstreamError.
+// Confirm returns one of caller's deposits, after asking the provider about one that is still open.
+// deduped says that it had been credited before. An open deposit whose payment the provider does
+// not know stays open, without an error. Errors: errs.NotFound, errs.Forbidden, errs.UpstreamError.
 func (s *Service) Confirm(ctx context.Context, caller account.User, claim Claim) (d ledger.Deposit, deduped bool, err error) {
 	if claim.DepositID != uuid.Nil {
 		d, err = s.deps.Store.Deposit(ctx, claim.DepositID)
@@ -263,23 +263,25 @@ func (s *Service) ask(ctx context.Context, d ledger.Deposit) (result ledger.Noti
 	if err != nil || !paid {
 		return result, false, err
 	}
-	// The checkout is ours, so its payment is for this deposit whatever the provider repeats of our own words.
+	// The checkout is ours, so its payment is for this deposit, whichever of our ids the provider
+	// repeats.
 	n.Names, n.At = []uuid.UUID{d.ID}, s.deps.Now().UTC()
 	result, err = s.apply(ctx, n)
 	return result, err == nil, err
 }
 
-// Receipt answers a webhook delivery.
+// Receipt is the result of a webhook delivery.
 type Receipt struct {
 	Outcome   ledger.NoticeOutcome // empty when ignored
 	Ignored   string               // why nothing was done
 	Reason    string               // why a person must look
-	Deduped   bool                 // the event, or what it tells, was known
-	DepositID uuid.UUID            // zero when there is none (yet)
+	Deduped   bool                 // the event, or its content, was known
+	DepositID uuid.UUID            // zero if there is no deposit (yet)
 }
 
-// Receive verifies a delivery over its raw body and applies it. Errors: errs.InvalidRequest when it is not proven to
-// come from the provider, or the provider is not configured; errs.Unavailable when it should be sent again.
+// Receive verifies a delivery over its raw body and applies it. Errors: errs.InvalidRequest if it
+// is not proven to come from the provider, or the provider is not configured; errs.Unavailable if
+// it should be sent again.
 func (s *Service) Receive(ctx context.Context, p ledger.Provider, header http.Header, body []byte) (Receipt, error) {
 	hook := s.deps.Webhooks[p]
 	if hook == nil {
@@ -332,7 +334,7 @@ func (s *Service) approved(ctx context.Context, p ledger.Provider, checkout stri
 	return receipt(result), nil
 }
 
-// park keeps and says what a person must look at. Sending it again would not help.
+// park stores and logs a delivery that a person must look at. Sending it again would not help.
 func (s *Service) park(ctx context.Context, n ledger.Notice, reason string) error {
 	s.deps.Log.ErrorContext(ctx, "payment needs a person", "provider", string(n.Provider), "payment", n.PaymentID, "event", n.EventID, "reason", reason)
 	return s.deps.Store.Park(ctx, ledger.Parked{Provider: n.Provider, EventID: n.EventID, PaymentID: n.PaymentID, Reason: reason, At: n.At})
@@ -346,14 +348,14 @@ func (s *Service) Parked(ctx context.Context, limit int) ([]ledger.Parked, error
 func (s *Service) apply(ctx context.Context, n ledger.Notice) (ledger.NoticeResult, error) {
 	result, err := s.deps.Store.ApplyNotice(ctx, n)
 	if err == nil && result.Outcome == ledger.NoticeUnattributed {
-		// The provider has the money and nobody gets it.
+		// The provider has the money and no account was credited.
 		err = s.park(ctx, n, "payment of "+n.Amount.String()+" USD for nobody known")
 	}
 	return result, err
 }
 
-// checkReturnURL wants an absolute https address, or http on this machine, with nothing that a reader takes for
-// another host.
+// checkReturnURL requires an absolute https address, or http on this machine, without anything that
+// a reader could take for another host.
 func checkReturnURL(text string) error {
 	u, err := url.Parse(text)
 	switch {

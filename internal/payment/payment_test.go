@@ -23,7 +23,7 @@ import (
 
 var now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
-// provider plays a payment provider.
+// provider simulates a payment provider.
 type provider struct {
 	opened []payment.Request
 	err    error
@@ -177,7 +177,8 @@ func TestConfirm(t *testing.T) {
 	require.False(t, deduped)
 	require.Zero(t, w.cash(t, u))
 
-	// The provider's amount counts, and it is this deposit's whatever names come with it.
+	// The provider's amount counts, and the payment belongs to this deposit whichever ids come with
+	// it.
 	w.provider.paid[opened.Deposit.CheckoutID] = ledger.Notice{
 		Provider: ledger.Stripe, EventID: "verified", Kind: ledger.NoticePaid, PaymentID: "pi_1", Amount: 20 * money.USD, Names: []uuid.UUID{other.ID},
 	}

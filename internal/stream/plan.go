@@ -10,7 +10,7 @@ import (
 // owns the partitions then, builds the same block.
 type Plan []Range
 
-// Token is the insert-deduplication token: a function of the ranges alone, never of what is in them.
+// Token is the insert-deduplication token: it depends on the ranges alone, never on their records.
 func (p Plan) Token() string {
 	if len(p) == 1 {
 		return p[0].String()

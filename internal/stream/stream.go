@@ -1,5 +1,5 @@
-// Package stream names places in an ordered log: a partition, a run of its offsets, and a plan of runs that are written
-// elsewhere as one. Nothing in it knows what a record holds.
+// Package stream names places in an ordered log: a partition, a run of its offsets, and a plan of
+// runs that are written elsewhere as one. It knows nothing about the content of records.
 package stream
 
 import (

@@ -1,4 +1,5 @@
-// Package stripe is Stripe as a payment provider: hosted checkouts through its API, and its webhook.
+// Package stripe connects Stripe as a payment provider: hosted checkouts through its API, and its
+// webhook.
 //
 // Contract: payments are in USD and keyed by their payment intent. The secret key and the webhook's secret never
 // appear in errors or logs. Nothing is sent before a method is called.
@@ -22,7 +23,7 @@ import (
 	"github.com/stripe/stripe-go/v85"
 )
 
-// Config is the settings of Stripe.
+// Config holds the settings of Stripe.
 type Config struct {
 	Key           string        `name:"stripe-key" env:"ADNET_STRIPE_KEY" default:"" help:"Secret key of the Stripe account that is paid; empty switches its checkouts off."`
 	BaseURL       string        `name:"stripe-base-url" env:"ADNET_STRIPE_BASE_URL" default:"https://api.stripe.com" help:"Address of Stripe's API."`
@@ -38,7 +39,7 @@ type Client struct{ api *stripe.Client }
 
 var _ payment.Checkouts = (*Client)(nil)
 
-// New makes a client. Errors: no key, or a base URL that is none.
+// New makes a client. Errors: a missing key, or an invalid base URL.
 func New(cfg Config) (*Client, error) {
 	if cfg.Key == "" {
 		return nil, errors.New("ADNET_STRIPE_KEY is not set")
@@ -49,7 +50,7 @@ func New(cfg Config) (*Client, error) {
 	backends := stripe.NewBackendsWithConfig(&stripe.BackendConfig{
 		URL:        stripe.String(strings.TrimRight(cfg.BaseURL, "/")),
 		HTTPClient: &http.Client{Timeout: cfg.Timeout},
-		// Errors are returned and logged once, by whoever answers the request.
+		// Errors are returned, and logged once by the code that answers the request.
 		LeveledLogger:     &stripe.LeveledLogger{Level: stripe.LevelNull},
 		MaxNetworkRetries: stripe.Int64(1), // requests carry an idempotency key
 		EnableTelemetry:   stripe.Bool(false),

@@ -76,7 +76,8 @@ func TestAgainstStripeMock(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, paid)
 
-	// The stand-in wants a key of the right form, so a wrong one is refused: as an upstream error without the key.
+	// The stand-in checks the form of the key, so a wrong one is refused: as an upstream error
+	// without the key.
 	client, err = New(Config{Key: "canary", BaseURL: base, Timeout: 30 * time.Second})
 	require.NoError(t, err)
 	_, err = client.Open(t.Context(), request())

@@ -15,14 +15,15 @@ import (
 	"github.com/stripe/stripe-go/v85/webhook"
 )
 
-// Webhook verifies and reads Stripe's deliveries. Signatures are checked by Stripe's library over "t.body", any of
-// several v1 signatures may match, and they are at most 300 s old. The body is read here, strictly and
-// whatever API version the endpoint was made with: only fields that no version has changed are looked at.
+// Webhook verifies and reads Stripe's deliveries. Stripe's library checks signatures over "t.body";
+// any of several v1 signatures may match, and they are at most 300 s old. The body is read here,
+// strictly and regardless of the endpoint's API version: only fields that no version has changed
+// are used.
 type Webhook struct{ secret string }
 
 var _ payment.Webhook = (*Webhook)(nil)
 
-// NewWebhook makes it. It fails without a secret, since everybody can sign with an empty one.
+// NewWebhook makes a Webhook. It fails without a secret, because anyone can sign with an empty one.
 func NewWebhook(cfg Config) (*Webhook, error) {
 	if cfg.WebhookSecret == "" {
 		return nil, errors.New("ADNET_STRIPE_WEBHOOK_SECRET is not set")
@@ -38,7 +39,7 @@ func (w *Webhook) Read(_ context.Context, header http.Header, body []byte) (paym
 	return read(body)
 }
 
-// event is what of an event matters.
+// event holds the fields of an event that matter here.
 type event struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`
@@ -103,7 +104,7 @@ func readSession(e event) (payment.Delivery, error) {
 	switch {
 	case s.PaymentStatus != "paid": // a bank may still refuse; the async event follows
 		return payment.Delivery{Ignored: "payment_status"}, nil
-	case s.PaymentIntent == "": // a set-up or a subscription: none of our checkouts
+	case s.PaymentIntent == "": // a set-up or a subscription, which our checkouts never are
 		return payment.Delivery{Ignored: "payment_intent"}, nil
 	}
 	return deliver(ledger.Notice{
@@ -132,8 +133,8 @@ type dispute struct {
 	Status        string    `json:"status"`
 }
 
-// readDispute reads a chargeback. An inquiry (warning_…) takes no money, so it is of no interest until it becomes a
-// dispute, which funds_withdrawn tells.
+// readDispute reads a chargeback. An inquiry (warning_…) takes no money, so it is ignored until it
+// becomes a dispute, which funds_withdrawn reports.
 func readDispute(e event) (payment.Delivery, error) {
 	var d dispute
 	if err := json.Unmarshal(e.Data.Object, &d); err != nil {

@@ -28,7 +28,7 @@ const (
 		"amount_refunded":1000,"currency":"usd","payment_intent":"pi_1","refunded":false,"metadata":{}}}}`
 )
 
-// sign is Stripe's scheme written out, so that the library is held against it and not against itself.
+// sign spells out Stripe's scheme, so that the library is compared with it and not with itself.
 func sign(body string, at time.Time, key string) string {
 	mac := hmac.New(sha256.New, []byte(key))
 	fmt.Fprintf(mac, "%d.%s", at.Unix(), body)
