@@ -1,5 +1,6 @@
-// Package auditlog is the audit log: who changed what. It has the entry, the actor (carried by the context from the
-// edge to the store), and how two states of a thing become a list of changed fields.
+// Package auditlog records every change and its author. It defines the entry, the actor (carried by
+// the context from the edge to the store), and the comparison of two states of an object as a list
+// of changed fields.
 //
 // Contract: stores write the entry of a change in the transaction of the change, so there is no change without
 // its entry and no entry without its change. Entries hold no secret.
@@ -35,7 +36,7 @@ const (
 	TargetStore      = "store"     // a repair, a restore, a retention run
 )
 
-// Actor is who changes something, from where and by what.
+// Actor identifies the author of a change: account, address and means.
 type Actor struct {
 	AccountID uuid.UUID `json:"account_id"` // nil UUID without a login
 	Role      string    `json:"role"`       // of the account
@@ -76,7 +77,7 @@ type Query struct {
 	Limit      int       // 1 to 500
 }
 
-// Matches says whether e is among what q selects, Limit aside.
+// Matches says whether q selects e, Limit aside.
 func (q Query) Matches(e *Entry) bool {
 	return (q.OwnerID == uuid.Nil || q.OwnerID == e.OwnerID) && (q.ActorID == uuid.Nil || q.ActorID == e.Actor.AccountID) &&
 		(q.TargetKind == "" || q.TargetKind == e.TargetKind) && (q.TargetID == "" || q.TargetID == e.TargetID) &&
@@ -86,7 +87,8 @@ func (q Query) Matches(e *Entry) bool {
 
 type actorKey struct{}
 
-// carried lets authentication, which runs after the actor was put into the context, say who it is.
+// carried lets authentication, which runs after the actor was put into the context, add its
+// identity.
 type carried struct {
 	mu    sync.Mutex
 	actor Actor
@@ -106,7 +108,7 @@ func Identify(ctx context.Context, account uuid.UUID, role string) {
 	}
 }
 
-// From is the actor of ctx; adnet itself where nobody was named.
+// From returns the actor of ctx; adnet itself if ctx names none.
 func From(ctx context.Context) Actor {
 	c, ok := ctx.Value(actorKey{}).(*carried)
 	if !ok {

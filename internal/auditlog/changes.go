@@ -58,7 +58,7 @@ func OfCampaign(before, after *campaign.Campaign) Entry {
 	return Entry{TargetKind: TargetCampaign, TargetID: after.ID.String(), OwnerID: after.AdvertiserID, Changes: ofFields(was, fields(after))}
 }
 
-// shownUser is what an entry may say about an account: never the password or its hash.
+// shownUser holds the fields of an account that an entry may show: never the password or its hash.
 type shownUser struct {
 	Email    string       `json:"email"`
 	Role     account.Role `json:"role"`
@@ -106,8 +106,8 @@ func OfCase(c ledger.Quarantine) Entry {
 	}}
 }
 
-// OfNotice is the entry of what a payment provider told, once it was applied. Its target is the deposit, or the payment
-// where none is known yet.
+// OfNotice is the entry of an applied notice of a payment provider. Its target is the deposit, or
+// the payment if no deposit is known yet.
 func OfNotice(n ledger.Notice, e ledger.NoticeEffects) Entry {
 	entry := Entry{TargetKind: TargetDeposit, TargetID: e.Book.DepositID.String(), OwnerID: e.Book.AdvertiserID, Changes: map[string]Change{
 		"notice": {After: string(n.Kind)}, "event": {After: n.EventID}, "payment": {After: string(n.Provider) + ":" + n.PaymentID},
@@ -119,7 +119,7 @@ func OfNotice(n ledger.Notice, e ledger.NoticeEffects) Entry {
 	return entry
 }
 
-// OfRollup is the entry of a day that was rolled up when somebody asked for it.
+// OfRollup is the entry of a day that was rolled up on request.
 func OfRollup(date day.Day, rows int) Entry {
 	return Entry{TargetKind: TargetStore, TargetID: "rollup", Changes: map[string]Change{"date": {After: date.String()}, "rows": {After: rows}}}
 }

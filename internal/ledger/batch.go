@@ -15,15 +15,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// Batch is what one poll brought: whole runs of partitions, each record in the order of its offset.
+// Batch holds the records of one poll: whole runs of partitions, each record in the order of its
+// offset.
 type Batch struct {
 	Runs []Run
 	// At is when the batch is applied (UTC); it only dates rows.
 	At time.Time
 	// Prepaid says that cash campaigns may only spend deposited balance (ADNET_PREPAID=required).
 	Prepaid bool
-	// MintCap is how many Credits a publisher may earn on a UTC day of receipt (ADNET_MINT_DAILY_CAP) unless its
-	// account has a cap of its own; 0 is no cap.
+	// MintCap is the number of Credits that a publisher may earn on a UTC day of receipt
+	// (ADNET_MINT_DAILY_CAP) unless its account has its own cap; 0 means no cap.
 	MintCap money.Credits
 }
 
@@ -55,8 +56,8 @@ type Tx interface {
 	// MarkFirst records keys and says for each whether it was new. A key that occurs twice in the
 	// list is new at its first place only; one from before the retention horizon never is.
 	MarkFirst(ctx context.Context, keys []Key) ([]bool, error)
-	// Books locks and reads what the events of need depend on: after it returns nobody else can
-	// spend from, pause or fund these campaigns until the transaction ends.
+	// Books locks and reads the rows that the events of need depend on: after it returns no other
+	// transaction can spend from, pause or fund these campaigns until this one ends.
 	Books(ctx context.Context, need Need) (Books, error)
 	// Write keeps the effects.
 	Write(ctx context.Context, e Effects) error
@@ -124,8 +125,8 @@ type AppliedRange struct {
 	Outcomes []Outcome
 }
 
-// Planned is a [stream.Plan] with what settlement decided about its offsets: what the analytics store is given as one
-// block.
+// Planned is a [stream.Plan] with settlement's verdicts on its offsets, which the analytics store
+// receives as one block.
 type Planned []AppliedRange
 
 // Plan is the ranges alone.

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Side is an account in one asset: what has a balance and a hash chain.
+// Side is an account in one asset: it has a balance and a hash chain.
 type Side struct {
 	Account Account
 	Asset   Asset
@@ -90,8 +90,9 @@ func Sides(ts []Transaction) []Side {
 	return sides
 }
 
-// Chain links the entries of balanced transactions, in their order, to the chains of their sides, and moves heads,
-// which must hold every side that exists. A store calls it while nobody else can move these heads.
+// Chain links the entries of balanced transactions, in their order, to the chains of their sides,
+// and moves heads, which must hold every side that exists. A store calls it while it holds the
+// locks on these heads.
 func Chain(heads map[Side]Head, ts []Transaction) []Link {
 	n := 0
 	for i := range ts {

@@ -19,15 +19,15 @@ import (
 // Decide settles a batch: every record gets one outcome, and the effects are the sums of the outcomes.
 // It is pure and changes neither batch nor books; equal input gives equal output, order included.
 //
-// fresh is what [Tx.MarkFirst] answered for [Candidates] of the same batch; a mark that is missing
-// counts as seen before, so that a fault can only make an event free. Books must hold what
+// fresh is the answer of [Tx.MarkFirst] for [Candidates] of the same batch; a missing mark counts
+// as seen before, so that a fault can only make an event free. Books must hold everything that
 // [NeedOf] names.
 //
-// What it guarantees, for any cut of the log into batches: an auction's event of one type is charged and
+// Guarantee, for any cut of the log into batches: an auction's event of one type is charged and
 // minted at most once; a campaign is never charged more than its daily budget on a UTC day (of
 // receipt), its total budget, or, when prepaid, its advertiser's balance; every transaction sums to
-// zero per asset. Where a budget binds, which event is the one that finds it empty depends on the order
-// of the log, the campaign's sum does not.
+// zero per asset. Where a budget binds, the order of the log decides which event finds it empty; it
+// does not change the campaign's sum.
 func Decide(b Batch, fresh []bool, books Books) Effects {
 	d := decider{
 		batch: b,
@@ -67,7 +67,7 @@ type decider struct {
 	fresh []bool // marks not used yet
 
 	tabs    map[uuid.UUID]*tab          // campaigns met so far; nil for an unknown one
-	cash    map[uuid.UUID]*money.Micros // what is left of prepaid balances
+	cash    map[uuid.UUID]*money.Micros // remaining prepaid balances
 	invalid map[string]Verdict          // verdicts by invalid-traffic rule, so that the text is joined once
 
 	// First clicks of this batch by auction: false until the record itself was met. nil when no charge
@@ -141,8 +141,8 @@ func (d *decider) clicked(auction uuid.UUID) bool {
 	return d.books.Clicked[auction]
 }
 
-// record decides one record. The order of the questions is the rule: who is not proven never reaches
-// deduplication, who was seen before never reaches money.
+// record decides one record. The order of the checks is the rule: an unproven event never reaches
+// deduplication, and a repeated one never reaches money.
 func (d *decider) record(r *Record) Outcome {
 	if r.Problem != "" {
 		return Outcome{Verdict: Poison}
@@ -219,8 +219,8 @@ func (d *decider) invalidVerdict(rule string) Verdict {
 	return v
 }
 
-// price is what the event costs before any budget: the signed token's price and model, or the
-// campaign's own where there is no token.
+// price is the event's cost before any budget: the signed token's price and model, or the
+// campaign's own without a token.
 func (d *decider) price(e *Event, book *CampaignBook) money.Micros {
 	model, price := e.BillingModel, e.Price
 	if e.Proof == UnsignedBillable {
@@ -270,8 +270,8 @@ func (t *tab) inactive(at time.Time) bool {
 	return false
 }
 
-// charge takes price or what is left, whichever is less. A part is a charge; only nothing at all is a
-// refusal.
+// charge takes price or the rest of the budget, whichever is less. A part is a charge; only an
+// empty budget is a refusal.
 func (t *tab) charge(date day.Day, price money.Micros) (Verdict, money.Micros) {
 	sum := t.day(date)
 	budget := min(t.book.DailyBudget-sum.before-sum.sum, t.book.TotalBudget-t.book.SpentTotal-t.charged)

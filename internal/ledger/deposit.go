@@ -22,11 +22,11 @@ const (
 	KindDisputeWon Kind = "dispute_won" // given back after a dispute; its Reverses names the dispute's row
 )
 
-// TakesBack says whether the kind moves what a provider had paid in before: only this may take a prepaid balance
-// below zero.
+// TakesBack says whether the kind takes back money that a provider had paid in: only this may take
+// a prepaid balance below zero.
 func (k Kind) TakesBack() bool { return k == KindRefund || k == KindDispute || k == KindDisputeWon }
 
-// Provider is who moved the money.
+// Provider names the company that moved the money.
 type Provider string
 
 // The providers.
@@ -36,7 +36,7 @@ const (
 	Demo   Provider = "demo" // the checkout page of in-memory mode
 )
 
-// DepositStatus is what became of a deposit.
+// DepositStatus is the state of a deposit.
 type DepositStatus string
 
 // The states of a deposit. They follow from the sums: see [Deposit.Status].
@@ -48,15 +48,15 @@ const (
 	DepositDisputed DepositStatus = "disputed" // the payer's bank or provider holds a part of it, or took it for good
 )
 
-// Deposit is a wish to pay in and what came of it. What was credited is decided by the provider's evidence alone;
-// Requested never moves money.
+// Deposit is a request to pay in and its outcome. Only the provider's evidence decides the credited
+// amount; Requested never moves money.
 type Deposit struct {
 	ID           uuid.UUID
 	AdvertiserID uuid.UUID
 	Provider     Provider
 	CheckoutID   string       // the provider's checkout session; empty when the payment came without one of ours
 	PaymentID    string       // the provider's payment; empty while open
-	Requested    money.Micros // what the checkout asked for
+	Requested    money.Micros // the amount of the checkout
 	Paid         money.Micros // credited
 	Reversed     money.Micros // taken back, ≤ Paid
 	Held         money.Micros // the part of Reversed that disputes took
@@ -79,7 +79,7 @@ func (d Deposit) Status() DepositStatus {
 	return DepositRefunded
 }
 
-// NoticeKind says what a provider reports.
+// NoticeKind is the kind of a provider's report.
 type NoticeKind string
 
 // The kinds of notices.
@@ -131,7 +131,7 @@ func (n *Notice) Valid() error {
 	return nil
 }
 
-// NoticeOutcome is what a notice changed.
+// NoticeOutcome is the change that a notice made.
 type NoticeOutcome string
 
 // The outcomes of notices.
@@ -142,18 +142,18 @@ const (
 	NoticeReleased     NoticeOutcome = "released"     // a dispute gave it back
 	NoticeParked       NoticeOutcome = "parked"       // a refund or dispute of a payment that has not been reported yet
 	NoticeNothing      NoticeOutcome = "unchanged"    // the payment or refund is known from another event
-	NoticeUnattributed NoticeOutcome = "unattributed" // money for nobody that is known here; nothing is kept
+	NoticeUnattributed NoticeOutcome = "unattributed" // money for an unknown account; nothing is kept
 )
 
-// NoticeResult answers a notice. Repeated says that the very same event was applied before; Outcome is then
-// what it changed at that time.
+// NoticeResult is the result of a notice. Repeated says that the very same event was applied
+// before; Outcome is then its outcome at that time.
 type NoticeResult struct {
 	Outcome  NoticeOutcome
 	Repeated bool
 	Deposit  Deposit // zero while parked or unattributed
 }
 
-// PaymentBook is what is known about one payment of a provider.
+// PaymentBook is the known state of one payment of a provider.
 type PaymentBook struct {
 	DepositID    uuid.UUID // zero until paid
 	AdvertiserID uuid.UUID // zero until paid
@@ -161,7 +161,7 @@ type PaymentBook struct {
 	RefundTotal  money.Micros // the largest total that the provider told
 	RefundSum    money.Micros // the sum of its single refunds
 	DisputeSum   money.Micros // of its disputes that are open or lost
-	Reversed     money.Micros // what the ledger has taken back
+	Reversed     money.Micros // taken back by the ledger
 	Held         money.Micros // the part of Reversed that disputes took
 	HoldID       uuid.UUID    // the last row that a dispute took it with; zero without
 }
@@ -184,7 +184,7 @@ type Dispute struct {
 	State     DisputeState
 }
 
-// Takes is what the dispute takes from its payment.
+// Takes is the amount that the dispute takes from its payment.
 func (d Dispute) Takes() money.Micros {
 	if d.State == DisputeOpen || d.State == DisputeLost {
 		return d.Amount
@@ -227,14 +227,14 @@ type Parked struct {
 	At        time.Time // when it was received, UTC
 }
 
-// Known is what the store knows of the things that a notice names.
+// Known holds the store's records of the objects that a notice names.
 type Known struct {
 	Payer     Deposit // NoticePaid: the deposit that is credited
 	NewRefund bool    // NoticeRefunded: the refund id is new for this payment
 	Dispute   Dispute // a notice about a dispute: as it stood
 }
 
-// NoticeEffects is what applying a notice changes.
+// NoticeEffects lists the changes of applying a notice.
 type NoticeEffects struct {
 	Book    PaymentBook
 	Dispute Dispute // only for a notice about one
@@ -242,12 +242,13 @@ type NoticeEffects struct {
 	Written []Transaction
 }
 
-// DecideNotice applies a valid notice to a payment's book. Written is in the order of its cause: a deposit, what is
-// given back, then what is taken. It is pure.
+// DecideNotice applies a valid notice to a payment's book. Written is in the order of cause: a
+// deposit, then amounts given back, then amounts taken. It is pure.
 //
-// What it guarantees for any set of notices in any order with any repeats: a payment is credited once, and once all
-// are in, Reversed is the smaller of what was paid and what was refunded or is disputed. A refund or dispute that
-// comes first waits: nothing is taken from a balance before the payment is on it.
+// Guarantee for any set of notices in any order with any repeats: a payment is credited once, and
+// once all are in, Reversed is the smaller of the paid amount and the refunded or disputed amount.
+// A refund or dispute that comes first waits: nothing is taken from a balance before the payment is
+// on it.
 func DecideNotice(book PaymentBook, n Notice, known Known) NoticeEffects {
 	e := NoticeEffects{Book: book, Outcome: NoticeNothing}
 	switch {
@@ -274,8 +275,8 @@ func DecideNotice(book PaymentBook, n Notice, known Known) NoticeEffects {
 	return e
 }
 
-// settle moves what the book says now is to be taken or given back. Refunds come before disputes: both together never
-// take more than was paid.
+// settle moves the amounts that the book now requires to be taken or given back. Refunds come
+// before disputes: both together never take more than was paid.
 func (e *NoticeEffects) settle(n *Notice) {
 	b := &e.Book
 	// Both ways of counting refunds tell of the same money, so they are compared and not added.
@@ -328,8 +329,8 @@ func (e *NoticeEffects) move(n *Notice, kind Kind, amount money.Micros, reverses
 // ref names the payment in the ledger.
 func (n *Notice) ref() string { return string(n.Provider) + ":" + n.PaymentID }
 
-// DepositIDFor is the id of the deposit that a payment without a checkout of ours gets: the same for the same
-// payment, whoever computes it.
+// DepositIDFor is the id of the deposit for a payment without a checkout of ours: the same for the
+// same payment on every node.
 func DepositIDFor(p Provider, paymentID string) uuid.UUID {
 	return TransactionID("deposit_record", string(p)+":"+paymentID, uuid.Nil)
 }
@@ -358,7 +359,7 @@ type HistoryQuery struct {
 	Limit      int       // ≥ 1
 }
 
-// Earnings is what a publisher minted.
+// Earnings are the Credits that a publisher minted.
 type Earnings struct {
 	Days      []DayCredits  // days with mints, oldest first
 	Total     money.Credits // ever minted

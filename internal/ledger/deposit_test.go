@@ -51,8 +51,8 @@ func (p *payments) apply(t require.TestingT, n Notice, payer Deposit) {
 	require.GreaterOrEqual(t, p.cash, money.Micros(0))
 }
 
-// generated draws a payment with refunds, counted in either way, and disputes, and adds its notices. It answers
-// what must be left of the payment when all of them are in.
+// generated draws a payment with refunds, counted in either way, and disputes, and adds its
+// notices. It returns the amount that must remain of the payment when all of them are in.
 func generated(t *rapid.T, i int, notices *[]Notice) money.Micros {
 	add := func(n Notice) {
 		n.EventID = fmt.Sprint("e", len(*notices))
@@ -91,8 +91,8 @@ func generated(t *rapid.T, i int, notices *[]Notice) money.Micros {
 	return n.Amount - min(n.Amount, total+disputed)
 }
 
-// Whatever the order and the repeats: what was paid less what was refunded or is disputed, never more back than came
-// in.
+// Whatever the order and the repeats: the paid amount less refunds and disputes, and never more
+// back than came in.
 func TestNoticesInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		payer := Deposit{ID: uuid.New(), AdvertiserID: uuid.New()}

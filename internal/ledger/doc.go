@@ -1,4 +1,5 @@
-// Package ledger is the money of adnet: what an event costs whom, and the double-entry rows that say so.
+// Package ledger holds the money of adnet: the cost of every event, its payer, and the double-entry
+// rows that record it.
 //
 // The package decides and never does I/O. [Decide] is a pure function from events, first-time marks
 // and books to effects; a store applies them in one transaction (see [Tx]). Every transaction's
@@ -8,14 +9,14 @@
 //
 // A conversion is deduplicated by its auction, as the specification says, not by type or order.
 //
-// A month is closed when its statement is first asked for: the number of its last entry is kept.
-// What is settled later belongs to the next month that is open.
+// A month is closed when its statement is first requested: the number of its last entry is kept.
+// Events settled later belong to the next open month.
 //
-// Held Credits have an account for each quarantine case (held:<case>). A claw-back takes back
-// many rows: Reverses in its row is the first, and ledger_reversal has each with its amount;
-// verify adds them up. What a claw-back refunds counts as not spent (refunded beside spent,
-// which stays what was charged, as in the verdicts and ClickHouse), so the total budget and the
-// budget of the day that was charged can be spent again. Credits that funded a campaign are not
-// given back: the house's funding account is. A claw-back locks in the order of settlement,
-// totals before the case, and begins again when a further campaign was charged meanwhile.
+// Held Credits have an account for each quarantine case (held:<case>). A claw-back takes back many
+// rows: Reverses in its row is the first, and ledger_reversal has each with its amount; verify adds
+// them up. An amount refunded by a claw-back counts as not spent (refunded beside spent, which
+// still holds the charges, as in the verdicts and ClickHouse), so the total budget and the budget
+// of the charged day can be spent again. Credits that funded a campaign are not given back: the
+// house's funding account is. A claw-back locks in the order of settlement, totals before the case,
+// and begins again if a further campaign was charged meanwhile.
 package ledger

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Asset is what an entry counts.
+// Asset is the unit of an entry.
 type Asset string
 
 // The assets. They never mix inside a sum.
@@ -59,7 +59,7 @@ const (
 type Transaction struct {
 	ID      uuid.UUID
 	Kind    Kind
-	Ref     string    // what caused it: "<stream>/<partition>:<first>-<next>" for batches, a campaign id for funding, "<provider>:<payment>" for deposits
+	Ref     string    // its cause: "<stream>/<partition>:<first>-<next>" for batches, a campaign id for funding, "<provider>:<payment>" for deposits
 	Subject uuid.UUID // the campaign charged, the developer minted for, the advertiser who paid in
 	At      time.Time
 	Entries []Entry
@@ -68,7 +68,7 @@ type Transaction struct {
 	Reverses uuid.UUID
 }
 
-// EventType is what happened to an ad.
+// EventType is the kind of an ad's event.
 type EventType string
 
 // The event types of the specification.
@@ -81,7 +81,7 @@ const (
 	Conversion    EventType = "conversion"
 )
 
-// Proof is what ingress could establish about an event's token.
+// Proof is the result of ingress's check of an event's token.
 type Proof string
 
 // The proofs. Only [Signed] and [UnsignedBillable] events can cost or earn anything.
@@ -124,7 +124,8 @@ func (e *Event) Key() Key {
 	return Key{Day: day.OfUUID(e.AuctionID), Auction: e.AuctionID, Type: e.Type}
 }
 
-// Verdict is what settlement decided about a record. Every record of the events topic gets exactly one.
+// Verdict is settlement's decision about a record. Every record of the events topic gets exactly
+// one.
 type Verdict string
 
 // The verdicts, a closed list; invalid traffic is "invalid_traffic:" plus the rule's name.
@@ -144,10 +145,10 @@ const (
 	InvalidTraffic  Verdict = "invalid_traffic:"
 )
 
-// Outcome is the verdict on one record and what it moved.
+// Outcome is the verdict on one record and its effects.
 type Outcome struct {
 	Verdict Verdict
-	Charge  money.Micros  // what the advertiser pays
-	Minted  money.Credits // what the publisher earns
-	Credit  CreditNote    // what became of the Credit, when it did not simply go to the publisher
+	Charge  money.Micros  // paid by the advertiser
+	Minted  money.Credits // earned by the publisher
+	Credit  CreditNote    // the Credit's fate, if it did not simply go to the publisher
 }

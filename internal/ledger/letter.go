@@ -10,7 +10,7 @@ type Letter struct {
 	At        time.Time // when settlement met it
 	StartedAt time.Time // the last replay was begun; without ReplayedAt after it, it may or may not have been written to the log
 	SentAt    time.Time // the last replay is in the log
-	SentBy    string    // who replayed it
+	SentBy    string    // the account that replayed it
 	Replays   int       // begun replays
 }
 

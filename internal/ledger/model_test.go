@@ -43,7 +43,7 @@ func auctionID(n int) uuid.UUID {
 	return id
 }
 
-// model is a store in memory that keeps what Tx promises, and nothing else.
+// model is a store in memory that keeps the promises of Tx and nothing more.
 type model struct {
 	prepaid   bool
 	next      map[stream.Partition]int64
@@ -120,7 +120,7 @@ func (m *model) books(need Need, seen map[Key]bool) Books {
 	return books
 }
 
-// write applies effects and checks what must hold for every batch.
+// write applies effects and checks the invariants of every batch.
 func (m *model) write(t require.TestingT, b Batch, effects Effects) {
 	require.Len(t, effects.Applied, len(b.Runs))
 	var charged, spent, paid money.Micros

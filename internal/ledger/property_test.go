@@ -120,7 +120,7 @@ func (m *model) cut(records []Record) Batch {
 	return batchOf(noon, slices.DeleteFunc(runs, func(r Run) bool { return len(r.Records) == 0 })...)
 }
 
-// sums is what an order may not change: per campaign when every campaign has its own limits, per
+// sums must not depend on the order: per campaign when every campaign has its own limits, per
 // advertiser when campaigns share a balance. Credits are per developer.
 func (m *model) sums() (perCampaign map[uuid.UUID]money.Micros, perAdvertiser map[Account]int64, credits map[Account]int64) {
 	perCampaign, perAdvertiser, credits = map[uuid.UUID]money.Micros{}, map[Account]int64{}, map[Account]int64{}

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// CreditNote says what became of an impression's Credit.
+// CreditNote says where an impression's Credit went.
 type CreditNote uint8
 
 // The notes. With [CreditCapped] Outcome.Minted is 0, with [CreditHeld] it is in the account of the quarantine case.
@@ -37,8 +37,8 @@ func (n CreditNote) String() string {
 // Valid says whether n is one of the notes.
 func (n CreditNote) Valid() bool { return n < creditNotes }
 
-// HeldCredits is the CREDIT account of a quarantine case: what its publisher earned since the case was opened and
-// nobody can spend.
+// HeldCredits is the CREDIT account of a quarantine case: its publisher's earnings since the case
+// was opened, which cannot be spent.
 func HeldCredits(quarantine uuid.UUID) Account { return Account("held:" + quarantine.String()) }
 
 // PublisherBook is a publisher as minting sees it.
@@ -46,10 +46,11 @@ type PublisherBook struct {
 	MintedOn map[day.Day]int64 // Credits minted per UTC day of receipt, held ones included
 	HasCap   bool              // the account has a cap of its own
 	Cap      money.Credits     // per UTC day, with HasCap; 0 mints nothing
-	Case     uuid.UUID         // the open quarantine case; zero when there is none
+	Case     uuid.UUID         // the open quarantine case; zero if there is none
 }
 
-// HeldCharge is what a campaign was charged for the traffic of a publisher in quarantine.
+// HeldCharge is the amount that a campaign was charged for the traffic of a publisher in
+// quarantine.
 type HeldCharge struct {
 	Case       uuid.UUID
 	Charge     uuid.UUID // the transaction that it is a part of
@@ -73,7 +74,7 @@ type publisherTab struct {
 	charges map[heldSum]money.Micros // while in quarantine
 }
 
-// publisher opens the running sums of a developer; nil for nobody.
+// publisher opens the running sums of a developer; nil for an unknown one.
 func (d *decider) publisher(id uuid.UUID) *publisherTab {
 	if id == uuid.Nil {
 		return nil
@@ -96,8 +97,8 @@ func (p *publisherTab) on(date day.Day) *traffic.PublisherDay {
 	return &p.days[len(p.days)-1]
 }
 
-// earn counts an accepted event and mints for it: one Credit per impression, up to the day's cap, into the
-// quarantine's account while there is one. What the advertiser pays does not change.
+// earn counts an accepted event and mints for it: one Credit per impression, up to the day's cap,
+// into the quarantine's account while there is one. The advertiser's payment does not change.
 func (p *publisherTab) earn(e *Event, out *Outcome, limit money.Credits) {
 	today := p.on(day.Of(e.ReceivedAt))
 	if p.book.Case != uuid.Nil && out.Charge > 0 {

@@ -14,12 +14,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// The kinds of transactions that end a quarantine. Their ref is the case. A claw-back and a refund name what they take
-// back: [Reversal]. What a release moves stands on the account of the case ([HeldCredits]), beside the held mints.
+// The kinds of transactions that end a quarantine. Their ref is the case. A claw-back and a refund
+// name the rows that they take back: [Reversal]. A release moves the Credits on the account of the
+// case ([HeldCredits]), beside the held mints.
 const (
 	KindMintRelease   Kind = "mint_release"   // held Credits given to the publisher
 	KindMintClawback  Kind = "mint_clawback"  // held Credits destroyed
-	KindTrafficRefund Kind = "traffic_refund" // what a campaign was charged for clawed-back traffic, given back
+	KindTrafficRefund Kind = "traffic_refund" // refund of a campaign's charges for clawed-back traffic
 )
 
 // Quarantine is a case: from OpenedAt to DecidedAt everything that the publisher minted was held.
@@ -30,7 +31,7 @@ type Quarantine struct {
 	OpenedAt    time.Time
 
 	Held    money.Credits // minted since, whatever was decided
-	Charged money.Micros  // what advertisers were charged for the traffic meanwhile
+	Charged money.Micros  // charged to advertisers for the traffic meanwhile
 
 	Decision  QuarantineDecision // empty while open
 	DecidedAt time.Time
@@ -64,8 +65,9 @@ type QuarantineVerdict struct {
 	At       time.Time
 }
 
-// Repeats says whether v asks for what was decided before: then nothing is to be done. Errors: errs.Conflict when the
-// case ended otherwise, errs.InvalidRequest for a decision outside the list.
+// Repeats says whether v asks for the decision that was made before: then there is nothing to do.
+// Errors: errs.Conflict if the case ended otherwise, errs.InvalidRequest for a decision outside the
+// list.
 func (v QuarantineVerdict) Repeats(c Quarantine) (bool, error) {
 	switch {
 	case v.Decision != QuarantineRelease && v.Decision != QuarantineClawback:
@@ -78,8 +80,8 @@ func (v QuarantineVerdict) Repeats(c Quarantine) (bool, error) {
 	return true, nil
 }
 
-// RefundableCharge is what a case's traffic cost a campaign on a day, and who paid it. Charge is the first transaction
-// of it; it is zero, and Day too, where an earlier build did not note them.
+// RefundableCharge is the cost of a case's traffic to a campaign on a day, and its payer. Charge is
+// the first transaction of it; it is zero, and so is Day, if an earlier build did not note them.
 type RefundableCharge struct {
 	HeldCharge
 	AdvertiserID uuid.UUID
@@ -93,16 +95,17 @@ type Reversal struct {
 	Amount      int64 // micro-USD or Credits, > 0
 }
 
-// QuarantineBooks is what a decision moves.
+// QuarantineBooks holds the amounts that a decision moves.
 type QuarantineBooks struct {
-	FirstMint uuid.UUID          // the first transaction that minted into the case's account; zero when there is none
+	FirstMint uuid.UUID          // the first transaction that minted into the case's account; zero if there is none
 	Charges   []RefundableCharge // one for each campaign and day
 }
 
-// EndQuarantine is the transactions that carry out a decision, in a fixed order. A release gives the held Credits to the
-// publisher. A claw-back destroys them and gives the advertisers back what the traffic cost, to the account that
-// paid it: cash, or the house's Credit funding. The store also reopens the budgets: what is refunded counts as not spent,
-// of the campaign's total and of the day that was charged.
+// EndQuarantine returns the transactions that carry out a decision, in a fixed order. A release
+// gives the held Credits to the publisher. A claw-back destroys them and returns the cost of the
+// traffic to the account that paid it: the advertiser's cash, or the house's Credit funding. The
+// store also reopens the budgets: refunded amounts count as not spent, of the campaign's total and
+// of the charged day.
 func EndQuarantine(c Quarantine, v QuarantineVerdict, b QuarantineBooks) []Transaction {
 	var written []Transaction
 	ref := c.ID.String()
@@ -138,8 +141,8 @@ func EndQuarantine(c Quarantine, v QuarantineVerdict, b QuarantineBooks) []Trans
 	return written
 }
 
-// QuarantineID is the id of the case that a publisher's day opens: the same for the same publisher, day and number of
-// cases before, whoever computes it.
+// QuarantineID is the id of the case that a publisher's day opens: the same for the same publisher,
+// day and number of cases before, on every node.
 func QuarantineID(developer uuid.UUID, date day.Day, before int) uuid.UUID {
 	return TransactionID("quarantine", date.String()+"#"+strconv.Itoa(before), developer)
 }

@@ -8,7 +8,7 @@ import (
 	"adnet/internal/money"
 )
 
-// Cutoffs says what is not needed any more. Zero values keep everything.
+// Cutoffs holds the times before which data is no longer needed. Zero values keep everything.
 type Cutoffs struct {
 	// Horizon: events of auctions of earlier days are not accepted ever again (verdict expired), so their
 	// deduplication marks can go without a repeat becoming new. It only rises. Ids without a time are kept.
@@ -18,7 +18,7 @@ type Cutoffs struct {
 	Keys    time.Time // idempotency keys from before it
 }
 
-// Removed is what retention removed, or with a dry run would.
+// Removed counts the data that retention removed, or with a dry run would remove.
 type Removed struct {
 	Horizon day.Day   // as it is now
 	Days    []day.Day // whose marks
@@ -33,7 +33,8 @@ type Removed struct {
 // is that of an id without a time, which is always accepted.
 func Accepted(horizon, auction day.Day) bool { return auction == 0 || auction >= horizon }
 
-// Pruned is the sums of what retention removed, by name: Verify adds them to what is still there.
+// Pruned holds the sums of removed rows, by name: Verify adds them to the sums of the remaining
+// ones.
 type Pruned map[string]int64
 
 // The names of the sums. A verdict's count has the name prunedVerdict and the verdict.
@@ -64,7 +65,7 @@ func PrunedOf(t *Totals, tally *Tally) Pruned {
 	return p
 }
 
-// AddTo adds the sums to those of what is still there.
+// AddTo adds the sums to those of the remaining rows.
 func (p Pruned) AddTo(t *Totals, tally *Tally) {
 	if t.ByVerdict == nil {
 		t.ByVerdict = make(map[Verdict]int64)

@@ -29,11 +29,12 @@ func Clicked(b Batch) []uuid.UUID {
 // impressions says which auctions had one recorded before the batch, as [Tx.Impressions] answers for [Clicked]. It comes before
 // [Candidates], so that such a click uses up no key: the next click of the auction may be the real one.
 //
-// The rule is the order of the log. All events of an auction are in one partition, so the order is the one in which
-// Kafka took them, and the verdict does not depend on how the log is cut into batches. A client that waits for
-// the answer to its impression before it clicks is never hit while Kafka answers in time. An impression that went
-// through a node's spool may come later than its click; then the click is free. An impression that was itself
-// invalid is none. Screening a batch again changes nothing.
+// The rule is the order of the log. All events of an auction are in one partition, so the order is
+// the one in which Kafka took them, and the verdict does not depend on how the log is cut into
+// batches. A client that waits for the answer to its impression before it clicks is never affected
+// while Kafka answers in time. An impression that went through a node's spool may come later than
+// its click; then the click is free. An impression that was itself invalid does not count.
+// Screening a batch again changes nothing.
 func Screen(b Batch, impressions map[uuid.UUID]bool) {
 	open := make(map[uuid.UUID]bool) // auctions that are asked about: whether their impression came in this batch by now
 	for i := range b.Runs {

@@ -35,7 +35,7 @@ func (q StatementQuery) Sides() (sides []Side) {
 // Closed says whether the month is over.
 func (q StatementQuery) Closed() bool { return !q.Now.Before(q.Month.End()) }
 
-// Statement is what an owner's accounts did in a month.
+// Statement summarises the movements of an owner's accounts in a month.
 //
 // A past month is closed when its statement is first asked for: the number of its last entry is kept, for each
 // account. An entry that is written later, whatever its date, belongs to the next month that is open. So a
@@ -67,7 +67,7 @@ type StatementRow struct {
 	first       int64 // place of its first entry
 }
 
-// statementSum is what rows are summed by.
+// statementSum is the key by which rows are summed.
 type statementSum struct {
 	day      day.Day
 	kind     Kind

@@ -7,7 +7,7 @@ import (
 	"adnet/internal/money"
 )
 
-// Totals sums applied outcomes: what another store of the same events must also count.
+// Totals sums applied outcomes; another store of the same events must reach the same sums.
 type Totals struct {
 	Rows      int64
 	Charge    money.Micros
@@ -15,7 +15,7 @@ type Totals struct {
 	ByVerdict map[Verdict]int64
 }
 
-// Billable is what the unique charged events of a store are worth by the prices of their auctions.
+// Billable is the value of a store's unique charged events by the prices of their auctions.
 type Billable struct {
 	// Worth sums, once per auction and event type, the price of each charged event, or the charge where
 	// a budget or balance ended below the price. The ledger's charges must equal it.

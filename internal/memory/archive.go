@@ -53,7 +53,7 @@ func (s *Store) NextPlan(_ context.Context, held []stream.Range, maxRows int) (l
 	return plan, nil
 }
 
-// chunk is what of a partition fits into a plan that has some rows already.
+// chunk is the part of a partition that fits into a plan that already has some rows.
 func (l *ledgerState) chunk(within stream.Range, maxRows, rows int) (ledger.AppliedRange, error) {
 	applied := l.applied[within.Partition]
 	chunk := ledger.AppliedRange{Range: stream.Range{Partition: within.Partition}}

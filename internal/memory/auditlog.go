@@ -60,7 +60,7 @@ func (s *Store) AuditLog(_ context.Context, q auditlog.Query) ([]auditlog.Entry,
 	return list, nil
 }
 
-// claim is what is kept of an idempotency key.
+// claim is the stored record of an idempotency key.
 type claim struct {
 	once.Claim
 	made, leased time.Time
@@ -70,7 +70,7 @@ type claim struct {
 
 var _ once.Store = (*Store)(nil)
 
-// ClaimKey claims an idempotency key, or says what became of it.
+// ClaimKey claims an idempotency key, or returns the state of an earlier claim.
 func (s *Store) ClaimKey(_ context.Context, c once.Claim) (found once.Found, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,7 +21,8 @@ var (
 	_ campaign.Changes = (*Store)(nil)
 )
 
-// kept is a campaign with what belongs to it. The embedded value's spend is not kept up to date: see heldCampaign.
+// kept is a campaign with its dependent records. The embedded value's spend is not kept up to date:
+// see heldCampaign.
 type kept struct {
 	campaign.Campaign
 	inactive []ledger.Interval // oldest first; only the last may be open
@@ -107,8 +108,9 @@ func (s *Store) Campaigns(_ context.Context, f campaign.Filter) ([]campaign.Camp
 	return page, total, nil
 }
 
-// UpdateCampaign runs edit on a copy and keeps the result. What [campaign.Keep] restores cannot be edited; an
-// edit that changes nothing raises no version. Errors: errs.NotFound and those of edit.
+// UpdateCampaign runs edit on a copy and keeps the result. Fields that [campaign.Keep] restores
+// cannot be edited; an edit without a change raises no version. Errors: errs.NotFound and those of
+// edit.
 //
 // The time of a change of state is read under the mutex, which settlement holds too while it applies a batch:
 // an impression is settled before the pause or meets the interval.

@@ -15,7 +15,7 @@ type closedMonth struct {
 	month day.Month
 }
 
-// chains walks every chain from its first entry to its balance, with what the transactions say now.
+// chains walks every chain from its first entry to its balance, using the current transactions.
 func (l *ledgerState) chains() ledger.Check {
 	order := make([]ledger.Link, 0, len(l.links))
 	for i := range l.transactions {
@@ -75,7 +75,7 @@ func (s *Store) Statement(_ context.Context, q ledger.StatementQuery) (ledger.St
 	return statement, nil
 }
 
-// closeMonth answers the number of the last entry of a month that is over, and fixes it when nobody has before.
+// closeMonth returns the number of the last entry of a past month, and fixes it on the first call.
 func (l *ledgerState) closeMonth(side ledger.Side, m day.Month) int64 {
 	key := closedMonth{side, m}
 	if last, ok := l.closed[key]; ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// depositState is what the store knows about payment providers. Guarded by Store.mu.
+// depositState is the state of payments. Guarded by Store.mu.
 type depositState struct {
 	deposits map[uuid.UUID]ledger.Deposit
 	payments map[reference]ledger.PaymentBook

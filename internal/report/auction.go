@@ -16,7 +16,7 @@ type Auction struct {
 	DeveloperID       uuid.UUID
 	CampaignID        uuid.UUID    // zero when nothing won
 	Reason            string       // why nothing won, from the closed list of no-fill reasons; empty on a fill
-	Price             money.Micros // what the winner pays per billed unit of its model
+	Price             money.Micros // paid by the winner per billed unit of its model
 	ECPM              money.Micros // the winner's effective price of 1,000 impressions
 	Format            string       // that was asked for
 	CreativeFormat    string       // of the winner; empty when nothing won
@@ -28,7 +28,7 @@ type Auction struct {
 	Sandbox           bool
 	Took              time.Duration // of the decision, without the HTTP exchange
 
-	Tokens, Tools  int64        // how many the request had; what they were is never stored
+	Tokens, Tools  int64        // counts of the request; their content is never stored
 	Floor          money.Micros // least effective price of 1,000 impressions that was accepted
 	Candidates     []Candidate  // the best ones, best first, at most 10
 	MoreCandidates bool         // there may have been others behind them
@@ -41,8 +41,8 @@ type Candidate struct {
 	Reason     string       // why it did not win; empty for the winner
 }
 
-// Delivery is what became of one campaign in the auctions of some time, as far as it was among the candidates
-// that are recorded.
+// Delivery is the outcome of one campaign in the auctions of some time, as far as it was among the
+// recorded candidates.
 type Delivery struct {
 	Auctions  int64            // all auctions
 	Truncated int64            // those with candidates that are not recorded
@@ -52,8 +52,9 @@ type Delivery struct {
 // The outcomes that [Delivery] is counted from, besides the reasons of candidates.
 const MoreCandidates = "more_candidates" // of all auctions: some candidates are not recorded
 
-// Notice is what an exchange said about one bid, as the analytics store keeps it: of several of one kind about
-// one bid any one may stay. Notices are best effort, and no money depends on them. At is UTC.
+// Notice is an exchange's message about one bid, as the analytics store keeps it: of several of one
+// kind about one bid any one may stay. Notices are best effort, and no money depends on them. At is
+// UTC.
 type Notice struct {
 	AuctionID    uuid.UUID // of the bid
 	At           time.Time

@@ -1,4 +1,4 @@
-// Package report is what analytics stores of an event and what stats answer: row, query and result.
+// Package report defines the analytics row of an event, and the query and result of stats.
 package report
 
 import (
@@ -21,7 +21,7 @@ type Row struct {
 	Price             money.Micros // of the billed unit, agreed at the auction
 	Charge            money.Micros // at most Price; less where a budget or balance ended
 	Minted            money.Credits
-	Credit            ledger.CreditNote // what became of the Credit
+	Credit            ledger.CreditNote // the fate of the Credit
 	AuctionID         uuid.UUID
 	CampaignID        uuid.UUID
 	AdvertiserID      uuid.UUID

@@ -64,7 +64,7 @@ func nextPlan(t *testing.T, l Ledger, maxRows int, held ...stream.Range) ledger.
 	return plan
 }
 
-// spans is what a plan has of which partition.
+// spans returns the ranges of a plan by partition.
 func spans(plan ledger.Planned) (list [][3]int64) {
 	for _, c := range plan {
 		list = append(list, [3]int64{int64(c.Number), c.First, c.Next})
@@ -95,7 +95,7 @@ func planSizes(t *testing.T, l Ledger) {
 	requireClean(t, l, ledger.VerifyOptions{})
 }
 
-// What the caller could not carry out at once is not planned.
+// Ranges that the caller cannot carry out at once are not planned.
 func planHeld(t *testing.T, l Ledger) {
 	p := partition(0)
 	applyPoison(t, l, p, 0, 4, 4)
@@ -270,7 +270,7 @@ func follow(t *testing.T, reader RoomReader) *follower {
 	return &follower{t: t, reader: reader, rooms: make(map[uuid.UUID]reserve.Room)}
 }
 
-// read takes what changed and returns which campaigns got a newer version.
+// read takes the changes and returns the campaigns that got a newer version.
 func (f *follower) read() map[uuid.UUID]bool {
 	f.t.Helper()
 	rooms, next, err := f.reader.Rooms(f.t.Context(), f.cursor)
@@ -367,7 +367,7 @@ func roomsRelease(t *testing.T, l Ledger) {
 	require.Equal(t, want[minute], released()[minute])
 	require.Equal(t, 5*money.USD-25_000, f.rooms[c.ID].Total)
 
-	// What no store counts any more, or never reserved, releases nothing.
+	// An amount that no store counts any more, or never reserved, releases nothing.
 	old, unsigned := eventOf(t, c, newID(t), ledger.Impression), eventOf(t, c, newID(t), ledger.Impression)
 	old.Event.ReceivedAt = minute.Time().Add(2 * time.Hour)
 	unsigned.Event.Proof = ledger.UnsignedBillable

@@ -115,7 +115,8 @@ func noChange(t *testing.T, o Operations) {
 	require.Len(t, entries(t, o, auditlog.Query{}), before)
 }
 
-// moneyEntries are those of what administrators and payment providers do. What changes nothing leaves none.
+// moneyEntries checks the entries of administrators' and payment providers' actions. An action
+// without a change leaves none.
 func moneyEntries(t *testing.T, o Operations) {
 	u := AddUser(t, o.Stores)
 	p, pays := o.AuditLog.(Publishers), o.AuditLog.(Deposits)

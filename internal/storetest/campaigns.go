@@ -359,8 +359,8 @@ var changeCases = []testCase{
 	{"ReaderMissesNothingWhileWritersWrite", followCase},
 }
 
-// followCase reads the feed in small pages while eight writers create, edit and fail. What the reader put
-// together must be what the store holds, and the versions given must be 1 to n without a gap.
+// followCase reads the feed in small pages while eight writers create, edit and fail. The reader
+// must end with the content of the store, and the versions must be 1 to n without a gap.
 func followCase(t *testing.T, s Stores) {
 	const writers, rounds = 8, 12
 	owners := []uuid.UUID{AddUser(t, s).ID, AddUser(t, s).ID, AddUser(t, s).ID}

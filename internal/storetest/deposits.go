@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Deposits is what payment providers move in a store, and who asks about it.
+// Deposits holds the methods of a store that move and show deposits.
 type Deposits interface {
 	CreateDeposit(ctx context.Context, d ledger.Deposit) error
 	Deposit(ctx context.Context, id uuid.UUID) (ledger.Deposit, error)
@@ -136,7 +136,8 @@ func depositRecords(t *testing.T, l Ledger) {
 	_, err = l.Deposits.DepositByReference(t.Context(), ledger.Stripe, "")
 	requireCode(t, err, errs.NotFound)
 
-	// The provider names the deposit, and another amount than was asked for: what came in counts.
+	// The provider names the deposit, and another amount than requested: the received amount
+	// counts.
 	n := paid("pi_1", 20*money.USD, d.ID)
 	n.Names = append(n.Names, AddUser(t, l.Stores).ID) // less telling than the deposit
 	result := applyNotice(t, l, n, ledger.NoticeCredited)
@@ -191,7 +192,7 @@ func onePaymentSeveralEvents(t *testing.T, l Ledger) {
 		}
 	})
 	requireCash(t, l, u.ID, 7*money.USD)
-	n := paid("pi_1", 9*money.USD, AddUser(t, l.Stores).ID) // another amount for somebody else: the payment is known
+	n := paid("pi_1", 9*money.USD, AddUser(t, l.Stores).ID) // another amount for another user: the payment is known
 	n.EventID = "evt_late"
 	require.Equal(t, u.ID, applyNotice(t, l, n, ledger.NoticeNothing).Deposit.AdvertiserID)
 	// The same id at another provider is another payment.
@@ -259,7 +260,8 @@ func refundFirst(t *testing.T, l Ledger) {
 	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
 }
 
-// refundOfSpent: what was spent and then refunded is owed, by exactly that amount, and no promise is broken.
+// refundOfSpent: money that was spent and then refunded is owed, by exactly that amount, and no
+// promise is broken.
 func refundOfSpent(t *testing.T, l Ledger) {
 	u := AddUser(t, l.Stores)
 	c := priced(t, l, u, money.USD, money.USD)
@@ -289,7 +291,7 @@ func nobodysMoney(t *testing.T, l Ledger) {
 	n.Names = nil
 	applyNotice(t, l, n, ledger.NoticeUnattributed)
 	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
-	n.Names = []uuid.UUID{newID(t), u.ID} // nothing was kept, so the same event counts once it names somebody
+	n.Names = []uuid.UUID{newID(t), u.ID} // nothing was kept, so the same event counts once it names a known user
 	result := applyNotice(t, l, n, ledger.NoticeCredited)
 	require.False(t, result.Repeated)
 	require.Equal(t, ledger.DepositIDFor(ledger.Stripe, "pi_1"), result.Deposit.ID)
@@ -322,10 +324,10 @@ func badNotices(t *testing.T, l Ledger) {
 	require.False(t, applyNotice(t, l, paid("pi_1", money.USD, u.ID), ledger.NoticeCredited).Repeated)
 }
 
-// story is some payments and refunds, each notice perhaps several times, in an order that is nobody's.
+// story is some payments and refunds, each notice perhaps several times, in random order.
 type story struct {
 	notices []ledger.Notice
-	left    money.Micros // what must remain in the end
+	left    money.Micros // must remain in the end
 }
 
 func newStory(rng *rand.Rand, to uuid.UUID) (s story) {
@@ -736,7 +738,7 @@ func disputes(t *testing.T, l Ledger) {
 	require.Equal(t, ledger.DepositPaid, won.Deposit.Status())
 	requireCash(t, l, u.ID, 10*money.USD)
 	late := disputed("pi_1", "dp_1", 4*money.USD, ledger.NoticeDisputeLost)
-	applyNotice(t, l, late, ledger.NoticeNothing) // what was won stays so
+	applyNotice(t, l, late, ledger.NoticeNothing) // a won dispute stays won
 
 	applyNotice(t, l, disputed("pi_1", "dp_2", 12*money.USD, ledger.NoticeDisputed), ledger.NoticeHeld) // no more than was paid
 	requireCash(t, l, u.ID, 0)

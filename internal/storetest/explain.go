@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ReportExplainer says what became of auctions and of campaigns in them.
+// ReportExplainer explains auctions and the campaigns in them.
 type ReportExplainer interface {
 	Auction(ctx context.Context, id uuid.UUID, at time.Time) (report.Auction, error)
 	AuctionEvents(ctx context.Context, id, campaign uuid.UUID, at time.Time) ([]report.Row, error)
@@ -80,7 +80,7 @@ func reportsExplain(t *testing.T, s Reports) {
 }
 
 func reportsDelivery(t *testing.T, s Reports) {
-	// The store drops what is older than days by its own clock, so this is about now.
+	// The store drops rows older than days by its own clock, so this uses current times.
 	now := time.Now().UTC().Truncate(time.Minute).Add(30 * time.Second)
 	at := func(ago time.Duration, edit ...func(*report.Auction)) report.Auction {
 		return candidateAuction(append(edit, func(a *report.Auction) { a.At = now.Add(-ago) })...)

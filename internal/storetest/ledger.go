@@ -21,13 +21,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Settler is what settlement needs of a store.
+// Settler holds the methods that settlement needs of a store.
 type Settler interface {
 	InTx(ctx context.Context, fn func(ledger.Tx) error) error
 	Offsets(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error)
 }
 
-// Archive is what the archive needs of a store.
+// Archive holds the methods that the archive needs of a store.
 type Archive interface {
 	Archived(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error)
 	NextPlan(ctx context.Context, held []stream.Range, maxRows int) (ledger.Planned, error)
@@ -56,7 +56,7 @@ type Ledger struct {
 	Rooms    func(reserve.RoomOptions) RoomReader
 	// Deposit credits an advertiser's cash account with a balanced transaction.
 	Deposit func(ctx context.Context, advertiser uuid.UUID, amount money.Micros) error
-	// Deposits is what payment providers move.
+	// Deposits holds the methods for payments of providers.
 	Deposits Deposits
 	// Dead lists the dead letters.
 	Dead func(ctx context.Context) ([]ledger.DeadLetter, error)
@@ -449,7 +449,7 @@ func booksInactive(t *testing.T, l Ledger) {
 	require.Equal(t, intervals[1:], on(last+1))         // only the open one can cover a later day
 	require.Equal(t, intervals[1:], on(last+1, last+9)) // also with further days
 
-	// What is received while the campaign is paused costs nothing and mints all the same.
+	// An event received while the campaign is paused costs nothing and still mints.
 	e := eventOf(t, c, newID(t), ledger.Impression)
 	e.Event.ReceivedAt = intervals[1].From.Add(time.Second)
 	effects, err := apply(t.Context(), l.Settler, batchOf(partition(0), 0, e))

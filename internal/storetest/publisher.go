@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Publishers is what invalid-traffic control needs of a store.
+// Publishers holds the methods that invalid-traffic control needs of a store.
 type Publishers interface {
 	PublisherDays(ctx context.Context, since, last day.Day) ([]traffic.PublisherDay, error)
 	OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error)
@@ -110,7 +110,7 @@ func mintCap(t *testing.T, l Ledger) {
 	tomorrow.Event.ReceivedAt = now.AddDate(0, 0, 1)
 	require.Equal(t, []ledger.Outcome{plain}, impressions(t, l, developer, 3, 8, tomorrow))
 	requireCredits(t, l, developer, 5)
-	// What was decided is what is kept.
+	// The store keeps the decision as it was made.
 	plan := nextPlan(t, l, 100, everything(partition(0))...)
 	require.Equal(t, capped, plan[0].Outcomes[7])
 	requireClean(t, l, ledger.VerifyOptions{})
@@ -266,7 +266,8 @@ func quarantined(t *testing.T, l Ledger, developer uuid.UUID) ledger.Quarantine 
 	return c
 }
 
-// clawbackNames ends a case that two batches charged and minted for, beside a publisher who has nothing to do with it.
+// clawbackNames ends a case for which two batches charged and minted, beside an uninvolved
+// publisher.
 func clawbackNames(t *testing.T, l Ledger) {
 	owner := AddUser(t, l.Stores)
 	k := priced(t, l, owner, money.USD, 10*money.USD)

@@ -38,7 +38,7 @@ type ReportWriter interface {
 	InsertNotices(ctx context.Context, token string, rows []report.Notice) error
 }
 
-// ReportAudit says what is stored.
+// ReportAudit shows the stored rows.
 type ReportAudit interface {
 	Totals(ctx context.Context) (ledger.Totals, error)
 	Billable(ctx context.Context) (ledger.Billable, error)
@@ -146,7 +146,8 @@ func reportsEmpty(t *testing.T, s Reports) {
 	require.Error(t, s.Writer.InsertAuctions(t.Context(), "", []report.Auction{{}}))
 }
 
-// What unique charged events are worth does not follow a double or an overcharge: that is how both are found.
+// The value of unique charged events does not follow a double or an overcharge: that is how both
+// are found.
 func reportsBillable(t *testing.T, s Reports) {
 	row := func(auction byte, price, charge money.Micros) report.Row {
 		r := reportRow()
@@ -546,7 +547,7 @@ func reportsNotices(t *testing.T, s Reports) {
 		require.NoError(t, s.Writer.InsertNotices(t.Context(), "n", []report.Notice{win, loss}))
 	}
 	require.NoError(t, s.Writer.InsertNotices(t.Context(), "none", nil))
-	// An exchange that says it again later, and somebody who only pretends to be one.
+	// An exchange that repeats itself later, and an impostor.
 	win.At = win.At.Add(time.Second)
 	forged := report.Notice{AuctionID: id, At: reportNoon, Kind: "win", Proof: "bad_signature", Reason: -1, ImpressionID: "'); -- \x00"}
 	require.NoError(t, s.Writer.InsertNotices(t.Context(), "n2", []report.Notice{win, forged}))

@@ -15,12 +15,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Retention is what retention needs of a store.
+// Retention holds the methods that retention needs of a store.
 type Retention interface {
 	Retain(ctx context.Context, cut ledger.Cutoffs, dry bool) (ledger.Removed, error)
 }
 
-// Letters is what the operator of dead letters needs of a store.
+// Letters holds the methods for dead letters.
 type Letters interface {
 	DeadLetters(ctx context.Context, q ledger.LetterQuery) ([]ledger.Letter, error)
 	StartReplay(ctx context.Context, p stream.Partition, offset int64, by string, again bool) (ledger.Letter, error)

@@ -1,6 +1,6 @@
-// Package storetest is the one conformance suite of adnet's stores: what internal/postgres and
-// internal/memory must do alike. Each of them runs it on a fresh, empty store per case, so that the in-memory
-// mode is a product mode and not a mock.
+// Package storetest is the one conformance suite of adnet's stores, which internal/postgres and
+// internal/memory must both pass. Each of them runs it on a fresh, empty store per case, so that
+// the in-memory mode is a product mode and not a mock.
 //
 // Only tests import this package.
 package storetest
@@ -39,13 +39,14 @@ type Stores struct {
 	Credits Credits
 }
 
-// Inside looks at what the interfaces of the domain do not show, and puts spend where the ledger would.
+// Inside shows state that the interfaces of the domain do not, and puts spend where the ledger
+// would.
 type Inside interface {
 	// Inactive lists a campaign's inactive intervals, oldest first.
 	Inactive(ctx context.Context, campaignID uuid.UUID) ([]ledger.Interval, error)
 	// Reviews is a campaign's review history, oldest first.
 	Reviews(ctx context.Context, campaignID uuid.UUID) ([]campaign.Review, error)
-	// Spend adds to what the ledger says a campaign spent.
+	// Spend adds to a campaign's spend as the ledger would.
 	Spend(ctx context.Context, s ledger.Spend) error
 }
 

@@ -34,7 +34,7 @@ type history struct {
 	developers []uuid.UUID
 	sent       []ledger.Record
 	next       [3]int64
-	totals     ledger.Totals // of what was applied
+	totals     ledger.Totals // of the applied events
 }
 
 func newHistory(t *testing.T, l Ledger, seed uint64, prepaid bool) *history {
@@ -179,7 +179,7 @@ func randomHistory(seed uint64) func(t *testing.T, l Ledger) {
 	}
 }
 
-// budgetLowered shows that an advertiser who lowers a budget below what was spent breaks no promise.
+// budgetLowered shows that lowering a budget below the spent amount breaks no promise.
 func budgetLowered(t *testing.T, l Ledger) {
 	c := priced(t, l, AddUser(t, l.Stores), money.USD, money.USD)
 	_, err := apply(t.Context(), l.Settler, batchOf(partition(0), 0, eventOf(t, c, newID(t), ledger.Impression)))

@@ -1,9 +1,9 @@
 // Package testenv hands the real services of the test run to tests.
 //
 // Contract: each function reads one ADNET_TEST_… variable, checks that the server behind it
-// answers, and returns what a client needs. Postgres and ClickHouse give every caller a database of
-// its own, dropped in t.Cleanup, so tests on one server may run in parallel. Redis and Kafka are
-// shared: a test there must pick key prefixes and topic names that nobody else uses.
+// answers, and returns the connection data for a client. Postgres and ClickHouse give every caller
+// its own database, dropped in t.Cleanup, so tests on one server may run in parallel. Redis and
+// Kafka are shared: a test there must pick key prefixes and topic names that no other test uses.
 //
 // An empty variable skips the test with the command that starts the servers, but fails it when
 // CI=true: in CI nothing real may be skipped. A variable that names a server which does not answer

@@ -18,7 +18,7 @@ import (
 	"adnet/internal/money"
 )
 
-// Purpose is what a token may be used for. A token of one purpose does not verify for another.
+// Purpose says for which use a token is valid. A token of one purpose does not verify for another.
 type Purpose byte
 
 // The purposes.
@@ -29,7 +29,7 @@ const (
 
 var purposeUses = [...]string{PurposeAuction: "auction/v1", PurposeBid: "bid/v1"}
 
-// What made a token fail to verify. No other error leaves [Keyring.Verify].
+// The reasons why a token fails to verify. No other error leaves [Keyring.Verify].
 var (
 	ErrMalformed  = errors.New("token is malformed")
 	ErrSignature  = errors.New("token was not made by this service")
@@ -70,13 +70,13 @@ var words = [...]string{
 	"mcp", "js_snippet", "npm_sdk", "rest", "openrtb",
 }
 
-// Auction is what a token says, as decided by the auction. It is the only source of these facts for
-// everything that happens to the ad later.
+// Auction holds the content of a token, as decided by the auction. It is the only source of these
+// facts for every later event of the ad.
 type Auction struct {
 	AuctionID    uuid.UUID // UUIDv7; its time is the time of the auction
 	CampaignID   uuid.UUID
 	AdvertiserID uuid.UUID
-	DeveloperID  uuid.UUID    // publisher; zero when none is known
+	DeveloperID  uuid.UUID    // publisher; zero if unknown
 	Price        money.Micros // micro-USD per billed unit of BillingModel; a negative one is signed as 0
 
 	BillingModel      string // "cpm", "cpc", "cpa"
@@ -164,8 +164,8 @@ func (r *Keyring) appendSigned(dst []byte, w *work, purpose Purpose, a Auction) 
 	return dst
 }
 
-// Verify gives back what was signed for purpose. It says nothing about the age of the auction: see
-// [Life]. Errors: [ErrMalformed], [ErrSignature], [ErrUnknownKey], [ErrKeyExpired].
+// Verify returns the auction that was signed for purpose. It does not check the age of the auction:
+// see [Life]. Errors: [ErrMalformed], [ErrSignature], [ErrUnknownKey], [ErrKeyExpired].
 func (r *Keyring) Verify(purpose Purpose, token string, now time.Time) (a Auction, err error) {
 	w := r.get()
 	defer r.put(w)

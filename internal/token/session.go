@@ -20,8 +20,8 @@ const (
 	sessionUse = "session/v1"
 )
 
-// Claims is what a session token says about its user. Role is a hint for the client: the store
-// decides what a user may do, and refuses a Version below the user's.
+// Claims are a session token's statements about its user. Role is a hint for the client: the store
+// decides the rights of a user, and refuses a Version below the user's.
 type Claims struct {
 	UserID    uuid.UUID
 	Role      string

@@ -9,9 +9,10 @@ import (
 	"github.com/segmentio/asm/base64"
 )
 
-// work is what a token is made or read with. It goes from one token to the next: keying an HMAC costs more than the
-// MAC of a token, the vectorised decoder is called through a pointer, which moves its arguments off the stack, and the
-// texts of a publisher's tokens repeat (benchmark row token_verify).
+// work is the scratch state for making or reading a token. It passes from one token to the next:
+// keying an HMAC costs more than the MAC of a token, the vectorised decoder is called through a
+// pointer, which moves its arguments off the stack, and the texts of a publisher's tokens repeat
+// (benchmark row token_verify).
 type work struct {
 	text   [MaxLen]byte
 	raw    [maxRaw + 32]byte // the decoder stores whole vectors
@@ -53,8 +54,8 @@ func (w *work) decode(token string) ([]byte, error) {
 	if len(token) > MaxLen || len(token)%4 == 1 {
 		return nil, ErrMalformed
 	}
-	// The decoder only reads. A copy would be dearer than its few bytes: vectors that are loaded from what was just
-	// stored in smaller pieces wait for the store buffer.
+	// The decoder only reads. A copy would cost more than its few bytes: vector loads of data that
+	// was just stored in smaller pieces wait for the store buffer.
 	n, err := strict.Decode(w.raw[:], unsafe.Slice(unsafe.StringData(token), len(token)))
 	if err != nil || n != strict.DecodedLen(len(token)) {
 		return nil, ErrMalformed
@@ -62,7 +63,8 @@ func (w *work) decode(token string) ([]byte, error) {
 	return w.raw[:n], nil
 }
 
-// texts are ones that were read before. Only what a key of ours has signed comes in, and each is shorter than a token.
+// texts were read before. Only texts signed by one of our keys come in, and each is shorter than a
+// token.
 type texts map[string]string
 
 const mostTexts = 256 // all are forgotten when there would be more

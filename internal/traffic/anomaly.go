@@ -32,11 +32,11 @@ const (
 	surgeActive = 3
 )
 
-// Evidence is what a rule saw.
+// Evidence is the finding of a rule.
 type Evidence struct {
 	Rule      QuarantineRule `json:"rule"`
-	Value     float64        `json:"value"`       // what was measured
-	Threshold float64        `json:"threshold"`   // what it may be at most
+	Value     float64        `json:"value"`       // the measured value
+	Threshold float64        `json:"threshold"`   // its upper limit
 	Today     PublisherDay   `json:"day"`         // the numbers of the day
 	By        uuid.UUID      `json:"by,omitzero"` // of a manual case: the administrator
 	Note      string         `json:"note,omitempty"`
@@ -73,8 +73,8 @@ func (r QuarantineRules) Anomaly(today PublisherDay, before []PublisherDay) (Evi
 	return Evidence{}, false
 }
 
-// PublisherDay is what happened with a publisher's ads on a UTC day of receipt. Repeats, sandbox events and
-// self-served ads are in none of the numbers.
+// PublisherDay counts the events of a publisher's ads on a UTC day of receipt. Repeats, sandbox
+// events and self-served ads are in none of the numbers.
 type PublisherDay struct {
 	DeveloperID uuid.UUID `json:"developer_id"`
 	Day         day.Day   `json:"day"`

@@ -1,6 +1,6 @@
-// Package traffic has the rules of invalid traffic: which events are invalid, which publisher's day is anomalous, and how
-// much of a caller's address may be counted or kept. It judges numbers and names and does no I/O. What a judgement costs
-// is the business of internal/ledger.
+// Package traffic has the rules of invalid traffic: which events are invalid, which publisher's day
+// is anomalous, and how much of a caller's address may be counted or kept. It judges numbers and
+// names and does no I/O. The cost of a verdict is the business of internal/ledger.
 package traffic
 
 // The rules that make traffic invalid: a closed list. An event that one of them found is recorded with the verdict

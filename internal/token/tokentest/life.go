@@ -1,4 +1,4 @@
-// Package tokentest has what tests outside internal/token need of it.
+// Package tokentest gives tests outside internal/token access to parts of it.
 package tokentest
 
 import (
