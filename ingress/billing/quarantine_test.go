@@ -14,12 +14,12 @@ import (
 // held puts a publisher into quarantine and mints n Credits into the case.
 func (w *world) held(t *testing.T, admin, publisher *person, n int64) (id string) {
 	t.Helper()
-	opened := admin.does(t, "quarantine", object{"decision": "hold", "developer_id": publisher.DeveloperID, "note": "odd"}).as(200)["case"].(object)
+	opened := admin.does(t, "quarantine", object{"decision": "hold", "developer_id": publisher.DeveloperID, "note": "odd"}).As(200)["case"].(object)
 	id = opened["id"].(string)
-	require.NoError(t, w.store.InTx(t.Context(), func(tx ledger.Tx) error {
+	require.NoError(t, w.Store.InTx(t.Context(), func(tx ledger.Tx) error {
 		ref := "test:" + id
 		return tx.Write(t.Context(), ledger.Effects{Transactions: []ledger.Transaction{
-			{ID: uuid.New(), Kind: ledger.KindMint, Ref: ref, Subject: publisher.DeveloperID, At: w.now, Entries: []ledger.Entry{
+			{ID: uuid.New(), Kind: ledger.KindMint, Ref: ref, Subject: publisher.DeveloperID, At: w.Now, Entries: []ledger.Entry{
 				{Account: ledger.HeldCredits(uuid.MustParse(id)), Asset: ledger.Credit, Amount: n}, {Account: ledger.Mint, Asset: ledger.Credit, Amount: -n},
 			}},
 		}})
@@ -32,29 +32,29 @@ func TestQuarantineIsDecidedOnce(t *testing.T) {
 	admin, publisher := w.person(t, account.RoleAdmin), w.advertiser(t)
 	for decision, want := range map[string]float64{"release": 5, "clawback": 0} {
 		id := w.held(t, admin, publisher, 5)
-		before := publisher.does(t, "balance", nil).as(200)
+		before := publisher.does(t, "balance", nil).As(200)
 		require.EqualValues(t, 5, before["credits_held"])
-		require.EqualValues(t, 5, publisher.does(t, "earnings", nil).as(200)["held"])
-		list := admin.call(t, "GET", "/api/billing?action=quarantine&state=open", nil).as(200)["cases"].([]any)
+		require.EqualValues(t, 5, publisher.does(t, "earnings", nil).As(200)["held"])
+		list := admin.Call(t, "GET", "/api/billing?action=quarantine&state=open", nil).As(200)["cases"].([]any)
 		require.Len(t, list, 1)
 		require.Equal(t, "manual", list[0].(object)["rule"])
 		require.Equal(t, admin.ID.String(), list[0].(object)["evidence"].(object)["by"])
-		again := admin.does(t, "quarantine", object{"decision": "hold", "developer_id": publisher.DeveloperID, "note": "again"}).as(200)
+		again := admin.does(t, "quarantine", object{"decision": "hold", "developer_id": publisher.DeveloperID, "note": "again"}).As(200)
 		require.Equal(t, id, again["case"].(object)["id"], "one case at a time")
 
-		first := admin.does(t, "quarantine", object{"decision": decision, "id": id, "note": "looked at it"}).as(200)
-		require.Equal(t, first, admin.does(t, "quarantine", object{"decision": decision, "id": id, "note": "again"}).as(200))
+		first := admin.does(t, "quarantine", object{"decision": decision, "id": id, "note": "looked at it"}).As(200)
+		require.Equal(t, first, admin.does(t, "quarantine", object{"decision": decision, "id": id, "note": "again"}).As(200))
 		ended := first["case"].(object)
 		require.Equal(t, "looked at it", ended["note"])
 		require.Equal(t, admin.ID.String(), ended["decided_by"])
 		other := map[string]string{"release": "clawback", "clawback": "release"}[decision]
-		admin.does(t, "quarantine", object{"decision": other, "id": id, "note": "x"}).fails(409, "conflict")
-		after := publisher.does(t, "balance", nil).as(200)
+		admin.does(t, "quarantine", object{"decision": other, "id": id, "note": "x"}).Fails(409, "conflict")
+		after := publisher.does(t, "balance", nil).As(200)
 		require.EqualValues(t, 0, after["credits_held"])
 		require.EqualValues(t, before["credits"].(float64)+want, after["credits"])
-		w.now = w.now.AddDate(0, 0, 1)
+		w.Now = w.Now.AddDate(0, 0, 1)
 	}
-	require.Len(t, admin.call(t, "GET", "/api/billing?action=quarantine&developer_id="+publisher.DeveloperID.String(), nil).as(200)["cases"], 2)
+	require.Len(t, admin.Call(t, "GET", "/api/billing?action=quarantine&developer_id="+publisher.DeveloperID.String(), nil).As(200)["cases"], 2)
 }
 
 func TestQuarantineIsForAdministrators(t *testing.T) {
@@ -62,11 +62,11 @@ func TestQuarantineIsForAdministrators(t *testing.T) {
 	admin, other := w.person(t, account.RoleAdmin), w.advertiser(t)
 	id := w.held(t, admin, other, 1)
 	for _, body := range []object{{"decision": "release", "id": id, "note": "mine"}, {"decision": "hold", "developer_id": other.DeveloperID, "note": "x"}} {
-		other.does(t, "quarantine", body).fails(403, "forbidden")
-		w.nobody().does(t, "quarantine", body).fails(401, "invalid_token")
+		other.does(t, "quarantine", body).Fails(403, "forbidden")
+		w.nobody().does(t, "quarantine", body).Fails(401, "invalid_token")
 	}
-	other.call(t, "GET", "/api/billing?action=quarantine", nil).fails(403, "forbidden")
-	other.does(t, "mint_cap", object{"developer_id": other.DeveloperID, "cap": 1 << 40, "note": "please"}).fails(403, "forbidden")
+	other.Call(t, "GET", "/api/billing?action=quarantine", nil).Fails(403, "forbidden")
+	other.does(t, "mint_cap", object{"developer_id": other.DeveloperID, "cap": 1 << 40, "note": "please"}).Fails(403, "forbidden")
 
 	for name, c := range map[string]struct {
 		body  object
@@ -78,12 +78,12 @@ func TestQuarantineIsForAdministrators(t *testing.T) {
 		"decision":   {object{"decision": "maybe", "id": id, "note": "x"}, "decision"},
 		"hold whom?": {object{"decision": "hold", "note": "x"}, "developer_id"},
 	} {
-		require.Equal(t, c.field, admin.does(t, "quarantine", c.body).fails(400, "invalid_request")["field"], name)
+		require.Equal(t, c.field, admin.does(t, "quarantine", c.body).Fails(400, "invalid_request")["field"], name)
 	}
-	admin.does(t, "quarantine", object{"decision": "release", "id": uuid.New(), "note": "x"}).fails(404, "not_found")
-	require.Equal(t, "cap", admin.does(t, "mint_cap", object{"developer_id": other.DeveloperID, "cap": -1, "note": "x"}).fails(400, "invalid_request")["field"])
+	admin.does(t, "quarantine", object{"decision": "release", "id": uuid.New(), "note": "x"}).Fails(404, "not_found")
+	require.Equal(t, "cap", admin.does(t, "mint_cap", object{"developer_id": other.DeveloperID, "cap": -1, "note": "x"}).Fails(400, "invalid_request")["field"])
 	for _, limit := range []any{0, 7, nil} {
-		set := admin.does(t, "mint_cap", object{"developer_id": other.DeveloperID, "cap": limit, "note": "x"}).as(200)
+		set := admin.does(t, "mint_cap", object{"developer_id": other.DeveloperID, "cap": limit, "note": "x"}).As(200)
 		if limit == nil {
 			require.Nil(t, set["cap"])
 		} else {

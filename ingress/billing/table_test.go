@@ -60,7 +60,7 @@ func (x *exchange) run(t *testing.T) {
 	}
 	names := map[string]string{
 		"advertiser_id": people["advertiser"].ID.String(), "developer_id": people["advertiser"].DeveloperID.String(),
-		"other_id": people["other"].ID.String(), "today": w.now.Format(time.DateOnly),
+		"other_id": people["other"].ID.String(), "today": w.Now.Format(time.DateOnly),
 	}
 	for i := range x.Steps {
 		request, want := &x.Steps[i].Request, &x.Steps[i].Reply
@@ -75,27 +75,27 @@ func (x *exchange) run(t *testing.T) {
 		if s := request.Signed; s != nil {
 			sign := map[string]func(string, time.Time) http.Header{"stripe": stripeSigned, "paypal": paypalSigned}[s.By]
 			require.NotNil(t, sign, s.By)
-			header = sign(body, w.now.Add(-time.Duration(s.Age)*time.Second))
+			header = sign(body, w.Now.Add(-time.Duration(s.Age)*time.Second))
 			if s.Changed {
 				body = strings.Replace(body, "0", "1", 1)
 			}
-		} else if p := people[or(request.As, "advertiser")]; p.token != "" {
-			header.Set("Authorization", "Bearer "+p.token)
+		} else if p := people[or(request.As, "advertiser")]; p.Token != "" {
+			header.Set("Authorization", "Bearer "+p.Token)
 		}
 		r := httptest.NewRequest(or(request.Method, http.MethodPost), apitest.Fill(or(request.Path, "/api/billing"), names), strings.NewReader(body))
 		r.Header = header
 		got := w.send(t, r)
-		require.Equal(t, want.Status, got.code, "step %d: %s", i+1, got.text)
+		require.Equal(t, want.Status, got.Code, "step %d: %s", i+1, got.Text)
 		for name, value := range want.Headers {
-			require.NoError(t, match(name, value, got.header.Get(name), names))
+			require.NoError(t, match(name, value, got.Header.Get(name), names))
 		}
 		if want.Body == nil {
 			continue
 		}
 		var value any
-		require.NoError(t, json.Unmarshal([]byte(got.text), &value), got.text)
+		require.NoError(t, json.Unmarshal([]byte(got.Text), &value), got.Text)
 		if err := match("body", want.Body, value, names); err != nil {
-			t.Fatalf("step %d: %v\ngot %s", i+1, err, got.text)
+			t.Fatalf("step %d: %v\ngot %s", i+1, err, got.Text)
 		}
 	}
 	w.clean(t)

@@ -52,15 +52,15 @@ func TestWebhookCreditsAndReverses(t *testing.T) {
 			w := newWorld(t, options{})
 			p := w.advertiser(t)
 			paid, refunded := x.paid(p.ID), x.refunded(p.ID)
-			got := w.deliver(t, x.sign(paid, w.now), paid).as(200)
+			got := w.deliver(t, x.sign(paid, w.Now), paid).As(200)
 			require.Equal(t, "credited", got["outcome"])
 			require.Equal(t, false, got["deduped"])
 			require.NotEmpty(t, got["deposit_id"])
 			require.Equal(t, 10*money.USD, p.cash(t))
-			require.Equal(t, "reversed", w.deliver(t, x.sign(refunded, w.now), refunded).as(200)["outcome"])
+			require.Equal(t, "reversed", w.deliver(t, x.sign(refunded, w.Now), refunded).As(200)["outcome"])
 			require.Equal(t, 6*money.USD, p.cash(t))
 			for _, again := range []string{paid, refunded, paid} { // sent again, signed anew
-				require.Equal(t, true, w.deliver(t, x.sign(again, w.now), again).as(200)["deduped"])
+				require.Equal(t, true, w.deliver(t, x.sign(again, w.Now), again).As(200)["deduped"])
 			}
 			require.Equal(t, 6*money.USD, p.cash(t))
 			w.clean(t)
@@ -75,7 +75,7 @@ func TestWebhookRefuses(t *testing.T) {
 			w := newWorld(t, options{})
 			p := w.advertiser(t)
 			body := x.paid(p.ID)
-			good := x.sign(body, w.now)
+			good := x.sign(body, w.Now)
 			for i := range len(body) {
 				changed := []byte(body)
 				changed[i] ^= 0x01
@@ -86,23 +86,23 @@ func TestWebhookRefuses(t *testing.T) {
 			for header := range good {
 				without := good.Clone()
 				without.Del(header)
-				w.deliver(t, without, body).fails(400, "invalid_request")
+				w.deliver(t, without, body).Fails(400, "invalid_request")
 			}
-			old := x.sign(body, w.now.Add(-302*time.Second))
-			w.deliver(t, old, body).fails(400, "invalid_request")
-			w.deliver(t, good, body+" ").fails(400, "invalid_request")
-			w.deliver(t, good, "").fails(400, "invalid_request")
-			w.deliver(t, good, body+strings.Repeat(" ", 70_000)).fails(413, "payload_too_large")
-			w.deliver(t, nil, body).fails(400, "invalid_request")
+			old := x.sign(body, w.Now.Add(-302*time.Second))
+			w.deliver(t, old, body).Fails(400, "invalid_request")
+			w.deliver(t, good, body+" ").Fails(400, "invalid_request")
+			w.deliver(t, good, "").Fails(400, "invalid_request")
+			w.deliver(t, good, body+strings.Repeat(" ", 70_000)).Fails(413, "payload_too_large")
+			w.deliver(t, nil, body).Fails(400, "invalid_request")
 			require.Zero(t, p.cash(t))
-			require.Empty(t, p.does(t, "history", nil).as(200)["entries"])
+			require.Empty(t, p.does(t, "history", nil).As(200)["entries"])
 			// None of it was remembered as seen.
-			require.Equal(t, false, w.deliver(t, good, body).as(200)["deduped"])
+			require.Equal(t, false, w.deliver(t, good, body).As(200)["deduped"])
 			require.Equal(t, 10*money.USD, p.cash(t))
 			require.NotContains(t, w.log.String(), stripeSecret)
 
 			off := newWorld(t, options{noWebhooks: true})
-			off.deliver(t, good, body).fails(400, "invalid_request")
+			off.deliver(t, good, body).Fails(400, "invalid_request")
 		})
 	}
 }
@@ -114,7 +114,7 @@ func (w *world) deliverRaw(header http.Header, body string) int {
 		r.Header[name] = values
 	}
 	recorder := httptest.NewRecorder()
-	w.http.ServeHTTP(recorder, r)
+	w.HTTP.ServeHTTP(recorder, r)
 	return recorder.Code
 }
 
@@ -124,7 +124,7 @@ func TestSameEventTenTimesAtOnce(t *testing.T) {
 			w := newWorld(t, options{})
 			p := w.advertiser(t)
 			body := x.paid(p.ID)
-			header := x.sign(body, w.now)
+			header := x.sign(body, w.Now)
 			var first, deduped atomic.Int32
 			var all sync.WaitGroup
 			for range 10 {
@@ -132,7 +132,7 @@ func TestSameEventTenTimesAtOnce(t *testing.T) {
 					r := httptest.NewRequest("POST", "/api/billing?action=webhook", strings.NewReader(body))
 					r.Header = header.Clone()
 					recorder := httptest.NewRecorder()
-					w.http.ServeHTTP(recorder, r)
+					w.HTTP.ServeHTTP(recorder, r)
 					var got object
 					if err := json.Unmarshal(recorder.Body.Bytes(), &got); err != nil || recorder.Code != 200 {
 						t.Errorf("%d %s", recorder.Code, recorder.Body)
@@ -160,12 +160,12 @@ func TestRefundBeforePayment(t *testing.T) {
 			p := w.advertiser(t)
 			paid, refunded := x.paid(p.ID), x.refunded(p.ID)
 			for i := range 2 {
-				got := w.deliver(t, x.sign(refunded, w.now), refunded).as(200)
+				got := w.deliver(t, x.sign(refunded, w.Now), refunded).As(200)
 				require.Equal(t, "parked", got["outcome"])
 				require.Equal(t, i == 1, got["deduped"])
 				require.Zero(t, p.cash(t))
 			}
-			require.Equal(t, "credited", w.deliver(t, x.sign(paid, w.now), paid).as(200)["outcome"])
+			require.Equal(t, "credited", w.deliver(t, x.sign(paid, w.Now), paid).As(200)["outcome"])
 			require.Equal(t, 6*money.USD, p.cash(t))
 			w.clean(t)
 		})
@@ -180,20 +180,20 @@ func TestUnpaidAndForeignEvents(t *testing.T) {
 		strings.Replace(paid, `"payment_status":"paid"`, `"payment_status":"unpaid"`, 1),
 		strings.Replace(paid, "checkout.session.completed", "customer.created", 1),
 	} {
-		require.Equal(t, "ignored", w.deliver(t, stripeSigned(body, w.now), body).as(200)["outcome"])
+		require.Equal(t, "ignored", w.deliver(t, stripeSigned(body, w.Now), body).As(200)["outcome"])
 	}
 	require.Zero(t, p.cash(t))
 	// The bank has agreed later.
 	body := strings.Replace(paid, "session.completed", "session.async_payment_succeeded", 1)
-	require.Equal(t, "credited", w.deliver(t, stripeSigned(body, w.now), body).as(200)["outcome"])
+	require.Equal(t, "credited", w.deliver(t, stripeSigned(body, w.Now), body).As(200)["outcome"])
 	body = strings.Replace(paid, `"evt_1"`, `"evt_9"`, 1) // the other event of the same payment
-	got := w.deliver(t, stripeSigned(body, w.now), body).as(200)
+	got := w.deliver(t, stripeSigned(body, w.Now), body).As(200)
 	require.Equal(t, "unchanged", got["outcome"])
 	require.Equal(t, true, got["deduped"])
 	require.Equal(t, 10*money.USD, p.cash(t))
 
 	body = stripePaid("evt_2", "pi_2", 1000, uuid.New())
-	require.Equal(t, "unattributed", w.deliver(t, stripeSigned(body, w.now), body).as(200)["outcome"])
+	require.Equal(t, "unattributed", w.deliver(t, stripeSigned(body, w.Now), body).As(200)["outcome"])
 	w.clean(t)
 }
 
@@ -206,22 +206,22 @@ func TestForeignCurrencyIsParked(t *testing.T) {
 			p, admin := w.advertiser(t), w.person(t, account.RoleAdmin)
 			foreign := strings.NewReplacer(`"usd"`, `"eur"`, `"USD"`, `"EUR"`)
 			for _, body := range []string{foreign.Replace(x.paid(p.ID)), foreign.Replace(x.refunded(p.ID)), foreign.Replace(x.disputed("7.00", 700)), foreign.Replace(x.paid(p.ID))} {
-				got := w.deliver(t, x.sign(body, w.now), body).as(200)
+				got := w.deliver(t, x.sign(body, w.Now), body).As(200)
 				require.Equal(t, "parked", got["outcome"])
 				require.Contains(t, got["reason"], "EUR")
 			}
 			require.Zero(t, p.cash(t))
-			require.Empty(t, p.does(t, "history", nil).as(200)["entries"])
-			list := admin.call(t, "GET", "/api/billing?action=parked", nil).as(200)["parked"].([]any)
+			require.Empty(t, p.does(t, "history", nil).As(200)["entries"])
+			list := admin.Call(t, "GET", "/api/billing?action=parked", nil).As(200)["parked"].([]any)
 			require.Len(t, list, 3)
 			for _, entry := range list {
 				require.Contains(t, entry.(object)["reason"], "EUR")
 				require.Equal(t, name, entry.(object)["provider"])
 			}
-			p.call(t, "GET", "/api/billing?action=parked", nil).fails(403, "forbidden")
-			w.nobody().call(t, "GET", "/api/billing?action=parked", nil).fails(401, "invalid_token")
+			p.Call(t, "GET", "/api/billing?action=parked", nil).Fails(403, "forbidden")
+			w.nobody().Call(t, "GET", "/api/billing?action=parked", nil).Fails(401, "invalid_token")
 			for _, nothing := range []string{`{"id":"e","type":"charge.refunded","data":{"object":{"payment_intent":"p","currency":"eur\u0000' OR 1"}}}`} {
-				code := w.deliverRaw(x.sign(nothing, w.now), nothing)
+				code := w.deliverRaw(x.sign(nothing, w.Now), nothing)
 				require.Contains(t, []int{200, 400}, code)
 			}
 			w.clean(t)
@@ -236,20 +236,20 @@ func TestDisputes(t *testing.T) {
 			w := newWorld(t, options{})
 			p := w.advertiser(t)
 			paid, opened, won := x.paid(p.ID), x.disputed("7.00", 700), x.won("7.00", 700)
-			id := w.deliver(t, x.sign(paid, w.now), paid).as(200)["deposit_id"]
-			got := w.deliver(t, x.sign(opened, w.now), opened).as(200)
+			id := w.deliver(t, x.sign(paid, w.Now), paid).As(200)["deposit_id"]
+			got := w.deliver(t, x.sign(opened, w.Now), opened).As(200)
 			require.Equal(t, "held", got["outcome"])
 			require.Equal(t, id, got["deposit_id"])
 			require.Equal(t, 3*money.USD, p.cash(t))
-			d := p.does(t, "deposit", object{"deposit_id": id}).as(200)
+			d := p.does(t, "deposit", object{"deposit_id": id}).As(200)
 			require.Equal(t, "disputed", d["status"])
 			require.EqualValues(t, 7, d["held"])
 			require.EqualValues(t, 0, d["refunded"])
-			require.Equal(t, true, w.deliver(t, x.sign(opened, w.now), opened).as(200)["deduped"])
-			require.Equal(t, "released", w.deliver(t, x.sign(won, w.now), won).as(200)["outcome"])
+			require.Equal(t, true, w.deliver(t, x.sign(opened, w.Now), opened).As(200)["deduped"])
+			require.Equal(t, "released", w.deliver(t, x.sign(won, w.Now), won).As(200)["outcome"])
 			require.Equal(t, 10*money.USD, p.cash(t))
-			require.Equal(t, "paid", p.does(t, "deposit", object{"deposit_id": id}).as(200)["status"])
-			entries := p.does(t, "history", nil).as(200)["entries"].([]any)
+			require.Equal(t, "paid", p.does(t, "deposit", object{"deposit_id": id}).As(200)["status"])
+			entries := p.does(t, "history", nil).As(200)["entries"].([]any)
 			require.Len(t, entries, 3)
 			require.Equal(t, "dispute_won", entries[0].(object)["kind"])
 			require.Equal(t, entries[1].(object)["id"], entries[0].(object)["reverses"])
@@ -261,10 +261,10 @@ func TestDisputes(t *testing.T) {
 			p = w.advertiser(t)
 			lost := x.lost("7.00", 700)
 			for _, body := range []string{lost, opened} {
-				require.Equal(t, "parked", w.deliver(t, x.sign(body, w.now), body).as(200)["outcome"])
+				require.Equal(t, "parked", w.deliver(t, x.sign(body, w.Now), body).As(200)["outcome"])
 			}
 			paid = x.paid(p.ID)
-			w.deliver(t, x.sign(paid, w.now), paid).as(200)
+			w.deliver(t, x.sign(paid, w.Now), paid).As(200)
 			require.Equal(t, 3*money.USD, p.cash(t))
 			w.clean(t)
 		})
@@ -275,24 +275,24 @@ func TestDisputes(t *testing.T) {
 func TestCheckoutToRefund(t *testing.T) {
 	w := newWorld(t, options{checkouts: &stripeLike{}})
 	p := w.advertiser(t)
-	opened := p.does(t, "create_checkout", object{"amount": 10}).as(200)
+	opened := p.does(t, "create_checkout", object{"amount": 10}).As(200)
 	id := uuid.MustParse(opened["deposit_id"].(string))
 	body := stripePaid("evt_1", "pi_1", 1000, id)
-	require.Equal(t, id.String(), w.deliver(t, stripeSigned(body, w.now), body).as(200)["deposit_id"])
+	require.Equal(t, id.String(), w.deliver(t, stripeSigned(body, w.Now), body).As(200)["deposit_id"])
 	for _, claim := range []object{{"deposit_id": id}, {"payment_intent": "pi_1"}, {"session_id": "cs_1"}} {
-		got := p.does(t, "deposit", claim).as(200)
+		got := p.does(t, "deposit", claim).As(200)
 		require.Equal(t, "paid", got["status"])
 		require.Equal(t, true, got["deduped"])
 		require.Equal(t, id.String(), got["deposit_id"])
 	}
 	for cents, status := range map[int]string{400: "partially_refunded"} {
 		body = stripeRefunded("evt_2", "pi_1", cents)
-		w.deliver(t, stripeSigned(body, w.now), body).as(200)
-		require.Equal(t, status, p.does(t, "deposit", object{"deposit_id": id}).as(200)["status"])
+		w.deliver(t, stripeSigned(body, w.Now), body).As(200)
+		require.Equal(t, status, p.does(t, "deposit", object{"deposit_id": id}).As(200)["status"])
 	}
 	body = stripeRefunded("evt_3", "pi_1", 1000)
-	w.deliver(t, stripeSigned(body, w.now), body).as(200)
-	got := p.does(t, "deposit", object{"deposit_id": id}).as(200)
+	w.deliver(t, stripeSigned(body, w.Now), body).As(200)
+	got := p.does(t, "deposit", object{"deposit_id": id}).As(200)
 	require.Equal(t, "refunded", got["status"])
 	require.EqualValues(t, 10, got["refunded"])
 	require.Zero(t, p.cash(t))

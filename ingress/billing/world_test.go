@@ -14,7 +14,6 @@ import (
 	"encoding/pem"
 	"fmt"
 	"hash/crc32"
-	"log/slog"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -24,19 +23,14 @@ import (
 	"time"
 
 	"adnet/ingress/billing"
-	"adnet/ingress/httpapi"
-	"adnet/ingress/httpapi/apitest"
+	"adnet/ingress/ingresstest"
 	"adnet/internal/account"
 	"adnet/internal/ledger"
-	"adnet/internal/memory"
 	"adnet/internal/money"
-	"adnet/internal/obs"
 	"adnet/internal/payment"
 	"adnet/internal/paypal"
 	"adnet/internal/stripe"
-	"adnet/internal/token"
 
-	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -44,15 +38,15 @@ import (
 
 const stripeSecret = "whsec_canary"
 
-// world is the billing API over the stores of in-memory mode, with both webhooks and the demo provider. Every reply
-// is checked against openapi.json.
+type (
+	object = ingresstest.Object
+	reply  = ingresstest.Reply
+)
+
+// world is the billing API over the stores of in-memory mode, with both webhooks and the demo provider.
 type world struct {
-	http     *httpapi.Server
-	store    *memory.Store
-	sessions *token.Sessions
-	contract *apitest.Contract
-	now      time.Time
-	log      *strings.Builder
+	*ingresstest.World
+	log strings.Builder
 }
 
 // options are what worlds differ in.
@@ -63,34 +57,23 @@ type options struct {
 
 func newWorld(t testing.TB, o options) *world {
 	t.Helper()
+	w := &world{}
 	// Signatures are checked against the wall clock by Stripe's library, so the world's clock is that one.
-	w := &world{contract: apitest.Load(t), now: time.Now().UTC().Truncate(time.Second), log: &strings.Builder{}}
-	clock := func() time.Time { return w.now }
-	w.store = memory.New(clock)
-	var err error
-	log := slog.New(slog.NewTextHandler(w.log, nil))
-	w.http, err = httpapi.New(httpapi.Config{BaseURL: "https://ads.example"}, httpapi.Deps{
-		Log: log, Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(),
-	})
-	require.NoError(t, err)
-	key, err := token.NewKey("k1")
-	require.NoError(t, err)
-	w.sessions, err = token.NewSessions([]token.Key{key})
-	require.NoError(t, err)
-	deps := payment.Deps{Store: w.store, Log: log, BaseURL: w.http.BaseURL, Now: clock}
+	w.World = ingresstest.New(t, ingresstest.Options{Now: time.Now().UTC().Truncate(time.Second), Log: &w.log})
+	deps := payment.Deps{Store: w.Store, Log: w.Logger, BaseURL: w.HTTP.BaseURL, Now: w.Clock}
 	if o.checkouts != nil {
 		deps.Checkouts = []payment.Checkouts{o.checkouts}
 	}
 	var demo *payment.Demo
 	if !o.noDemo && o.checkouts == nil {
-		demo = payment.NewDemo(w.store, w.http.BaseURL, clock)
+		demo = payment.NewDemo(w.Store, w.HTTP.BaseURL, w.Clock)
 		deps.Checkouts = []payment.Checkouts{demo}
 	}
 	if !o.noWebhooks {
 		hook, err := stripe.NewWebhook(stripe.Config{WebhookSecret: stripeSecret})
 		require.NoError(t, err)
 		wallet, err := paypal.NewWebhook(paypal.Config{WebhookID: "WH-1", Environment: "sandbox", Tolerance: 300 * time.Second}, paypal.WebhookDeps{
-			Certificates: payPalWallet(), Roots: payPalWallet().roots, Now: clock,
+			Certificates: payPalWallet(), Roots: payPalWallet().roots, Now: w.Clock,
 		})
 		require.NoError(t, err)
 		deps.Webhooks = map[ledger.Provider]payment.Webhook{ledger.Stripe: hook, ledger.PayPal: wallet}
@@ -98,100 +81,50 @@ func newWorld(t testing.TB, o options) *world {
 	payments, err := payment.New(payment.Config{}, deps)
 	require.NoError(t, err)
 	billing.New(billing.Deps{
-		Metrics: prometheus.NewRegistry(), Users: w.store, Ledger: w.store, Publishers: w.store, Payments: payments, Demo: demo, Prepaid: o.prepaid, Now: clock,
-		Auth: httpapi.NewAuth(httpapi.AuthDeps{Users: w.store, Keys: w.store, Sessions: w.sessions, Now: clock}),
-	}).Mount(w.http)
+		Metrics: prometheus.NewRegistry(), Users: w.Store, Ledger: w.Store, Publishers: w.Store, Payments: payments, Demo: demo, Prepaid: o.prepaid, Now: w.Clock,
+		Auth: w.Auth,
+	}).Mount(w.HTTP)
 	return w
 }
 
-// person is somebody who is logged in; nobody has no token.
-type person struct {
-	account.User
-	w     *world
-	token string
-}
+// person is a caller: an account that is logged in, or only what is sent as its token.
+type person struct{ *ingresstest.Person }
 
 func (w *world) person(t testing.TB, role account.Role) *person {
 	t.Helper()
-	u := account.User{ID: uuid.New(), DeveloperID: uuid.New(), Role: role, TokenVersion: 1, CreatedAt: w.now}
-	u.Email = u.ID.String() + "@example.com"
-	require.NoError(t, w.store.CreateUser(t.Context(), u))
-	text, _, err := w.sessions.Issue(token.Claims{UserID: u.ID, Role: string(role), Email: u.Email, Version: 1}, w.now)
-	require.NoError(t, err)
-	return &person{User: u, w: w, token: text}
+	return &person{w.Login(t, account.User{Role: role})}
 }
 
 func (w *world) advertiser(t testing.TB) *person { return w.person(t, account.RoleAdvertiser) }
-func (w *world) nobody() *person                 { return &person{w: w} }
+func (w *world) nobody() *person                 { return w.caller("") }
 
-type object = map[string]any
-
-// reply is an answer with its body read.
-type reply struct {
-	t      testing.TB
-	code   int
-	header http.Header
-	text   string
+// caller sends token, whatever that is.
+func (w *world) caller(token string) *person {
+	return &person{&ingresstest.Person{Token: token, World: w.World}}
 }
 
-// send sends a request and checks the answer against the document.
+// send sends a request and reads the answer.
 func (w *world) send(t testing.TB, r *http.Request) reply {
 	t.Helper()
-	recorder := httptest.NewRecorder()
-	w.http.ServeHTTP(recorder, r)
-	if recorder.Header().Get("Content-Type") != "text/html; charset=utf-8" {
-		w.contract.Check(t, r, recorder)
-	}
-	return reply{t, recorder.Code, recorder.Header(), recorder.Body.String()}
-}
-
-// call sends a request as p; body is an object, a text that is sent as it is, or nil.
-func (p *person) call(t testing.TB, method, path string, body any) reply {
-	t.Helper()
-	text, raw := body.(string)
-	if !raw && body != nil {
-		b, err := json.Marshal(body)
-		require.NoError(t, err)
-		text = string(b)
-	}
-	r := httptest.NewRequest(method, path, strings.NewReader(text))
-	if p.token != "" {
-		r.Header.Set("Authorization", "Bearer "+p.token)
-	}
-	return p.w.send(t, r)
+	return ingresstest.Answer(t, w.Send(t, r))
 }
 
 // does posts an action.
 func (p *person) does(t testing.TB, action string, body any) reply {
 	t.Helper()
-	return p.call(t, "POST", "/api/billing?action="+action, body)
-}
-
-func (r reply) as(status int) object {
-	r.t.Helper()
-	require.Equal(r.t, status, r.code, r.text)
-	var body object
-	require.NoError(r.t, json.Unmarshal([]byte(r.text), &body), r.text)
-	return body
-}
-
-func (r reply) fails(status int, code string) object {
-	r.t.Helper()
-	body := r.as(status)
-	require.Equal(r.t, code, body["code"], r.text)
-	return body
+	return p.Post(t, "/api/billing?action="+action, body)
 }
 
 func (p *person) cash(t testing.TB) money.Micros {
 	t.Helper()
-	cash, err := p.w.store.AdvertiserBalance(t.Context(), p.ID)
+	cash, err := p.World.Store.AdvertiserBalance(t.Context(), p.ID)
 	require.NoError(t, err)
 	return cash
 }
 
 func (w *world) clean(t testing.TB) {
 	t.Helper()
-	checks, err := w.store.Verify(t.Context(), ledger.VerifyOptions{Prepaid: true})
+	checks, err := w.Store.Verify(t.Context(), ledger.VerifyOptions{Prepaid: true})
 	require.NoError(t, err)
 	for _, c := range checks {
 		require.True(t, c.OK(), "%s: want %d, got %d: %s", c.Name, c.Want, c.Got, c.Detail)

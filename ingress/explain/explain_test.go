@@ -91,13 +91,13 @@ func TestDiagnosis(t *testing.T) {
 			if c.world != nil {
 				c.world(w)
 			}
-			require.NoError(t, w.reports.InsertAuctions(t.Context(), "a", c.auctions))
-			k, err := w.store.Campaign(t.Context(), id)
+			require.NoError(t, w.Reports.InsertAuctions(t.Context(), "a", c.auctions))
+			k, err := w.Store.Campaign(t.Context(), id)
 			require.NoError(t, err)
 			if c.books != nil {
 				c.books(&k)
 			}
-			delivery, err := w.reports.Delivery(t.Context(), id, start.Add(-window), start)
+			delivery, err := w.Reports.Delivery(t.Context(), id, start.Add(-window), start)
 			require.NoError(t, err)
 			got := w.api.diagnosis(&k, delivery, start)
 			var causes []counted

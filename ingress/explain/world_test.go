@@ -2,30 +2,26 @@ package explain
 
 import (
 	"encoding/binary"
-	"log/slog"
 	"math"
 	"net/http"
 	"testing"
 	"time"
 
 	"adnet/auction"
-	"adnet/ingress/httpapi"
+	"adnet/ingress/ingresstest"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/ledger"
-	"adnet/internal/memory"
 	"adnet/internal/money"
-	"adnet/internal/obs"
 	"adnet/internal/report"
 	"adnet/internal/reserve"
 	"adnet/internal/token"
 
 	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 )
 
-var start = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+var start = ingresstest.Start
 
 // view is the catalog of a node.
 type view struct {
@@ -48,14 +44,11 @@ func (v *view) Fresh(time.Time) bool { return !v.stale }
 
 // world is a publisher, two advertisers, a stranger and an administrator, over the stores of in-memory mode.
 type world struct {
-	http    *httpapi.Server
-	store   *memory.Store
-	reports *memory.Reports
-	view    *view
-	ring    *token.Keyring
-	names   map[string]string
-	users   map[string]account.User
-	api     *API
+	*ingresstest.World
+	view  *view
+	names map[string]string
+	users map[string]account.User
+	api   *API
 }
 
 // at is a UUIDv7 of the given time, the same in every run.
@@ -71,42 +64,30 @@ func fixed(n byte) uuid.UUID { return uuid.UUID{0: 0xaa, 6: 0x40, 8: 0x80, 15: n
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	clock := func() time.Time { return start }
 	w := &world{
-		store: memory.New(clock), reports: memory.NewReports(), names: map[string]string{}, users: map[string]account.User{},
+		World: ingresstest.New(t, ingresstest.Options{}), names: map[string]string{}, users: map[string]account.User{},
 		view: &view{campaigns: map[uuid.UUID]*campaign.Campaign{}, rooms: map[uuid.UUID]reserve.Room{}},
 	}
-	master, err := token.NewKey("k1")
-	require.NoError(t, err)
-	w.ring, err = token.NewKeyring([]token.Key{master})
-	require.NoError(t, err)
-	sessions, err := token.NewSessions([]token.Key{master})
-	require.NoError(t, err)
 	for i, name := range []string{"publisher", "advertiser", "rival", "stranger", "admin"} {
-		u := account.User{ID: fixed(byte(0x10 + i)), DeveloperID: fixed(byte(0x20 + i)), Email: name + "@example.com", Role: account.RoleAdvertiser, TokenVersion: 1}
+		u := account.User{ID: fixed(byte(0x10 + i)), DeveloperID: fixed(byte(0x20 + i)), Email: name + "@example.com"}
 		if name == "admin" {
 			u.Role = account.RoleAdmin
 		}
-		require.NoError(t, w.store.CreateUser(t.Context(), u))
-		text, _, err := sessions.Issue(token.Claims{UserID: u.ID, Role: string(u.Role), Email: u.Email, Version: 1}, start)
-		require.NoError(t, err)
-		w.users[name], w.names[name] = u, text
+		p := w.Login(t, u)
+		w.users[name], w.names[name] = p.User, p.Token
 	}
 	plain, material, err := account.GenerateKey(account.KindPublisher)
 	require.NoError(t, err)
 	publisher := w.users["publisher"]
-	require.NoError(t, w.store.CreateKey(t.Context(), account.Key{
+	require.NoError(t, w.Store.CreateKey(t.Context(), account.Key{
 		ID: uuid.New(), OwnerID: publisher.ID, DeveloperID: publisher.DeveloperID, Kind: account.KindPublisher, Hash: material.Hash,
 	}))
 	w.names["key"] = plain
-	w.http, err = httpapi.New(httpapi.Config{}, httpapi.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness()})
-	require.NoError(t, err)
-	auth := httpapi.NewAuth(httpapi.AuthDeps{Users: w.store, Keys: w.store, Sessions: sessions, Now: clock})
 	w.api = New(Deps{
-		Auth: auth, Keyring: w.ring, Past: w.reports, Catalog: w.view, Store: w.store, Now: clock,
-		Campaigns: campaign.NewService(campaign.Deps{Store: w.store, Now: clock}),
+		Auth: w.Auth, Keyring: w.Ring, Past: w.Reports, Catalog: w.view, Store: w.Store, Now: w.Clock,
+		Campaigns: campaign.NewService(campaign.Deps{Store: w.Store, Now: w.Clock}),
 	})
-	w.api.Mount(w.http)
+	w.api.Mount(w.HTTP)
 	return w
 }
 
@@ -124,7 +105,7 @@ func (w *world) campaign(t *testing.T, id uuid.UUID, owner string, edit ...func(
 	if k.Status != "" {
 		status = k.Status
 	}
-	kept, err := w.store.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: k, Admit: func(bool) campaign.Status { return status }})
+	kept, err := w.Store.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: k, Admit: func(bool) campaign.Status { return status }})
 	require.NoError(t, err)
 	w.view.campaigns[id] = &kept
 	w.view.rooms[id] = reserve.Room{CampaignID: id, Daily: kept.DailyBudget, Today: kept.DailyBudget, Total: kept.TotalBudget, Balance: math.MaxInt64}
@@ -153,7 +134,7 @@ func told(t *testing.T) (http.Handler, map[string]string) {
 		AuctionID: at(when, 10), At: when, DeveloperID: publisher.DeveloperID, Reason: string(auction.BelowFloor), Floor: 9 * money.USD,
 		Candidates: []report.Candidate{{CampaignID: winner, ECPM: 4_250_000, Reason: string(auction.BelowFloor)}},
 	}
-	require.NoError(t, w.reports.InsertAuctions(t.Context(), "a", []report.Auction{a, nobody}))
+	require.NoError(t, w.Reports.InsertAuctions(t.Context(), "a", []report.Auction{a, nobody}))
 	event := func(n byte, after time.Duration, kind ledger.EventType, v ledger.Verdict) report.Row {
 		return report.Row{
 			EventID: at(when.Add(after), n), ReceivedAt: when.Add(after), Type: kind, Verdict: v, AuctionID: a.AuctionID, CampaignID: winner,
@@ -164,9 +145,9 @@ func told(t *testing.T) (http.Handler, map[string]string) {
 	view.Charge, view.Minted = 5000, 1
 	buy := event(3, time.Minute, ledger.Conversion, ledger.OK)
 	buy.ConversionType, buy.ConversionValue, buy.Currency, buy.ExternalID = "purchase", 49*money.USD, "EUR", "order-1"
-	require.NoError(t, w.reports.Insert(t.Context(), "e", []report.Row{buy, view, event(2, 2*time.Second, ledger.Impression, ledger.Duplicate)}))
+	require.NoError(t, w.Reports.Insert(t.Context(), "e", []report.Row{buy, view, event(2, 2*time.Second, ledger.Impression, ledger.Duplicate)}))
 	sign := func(id uuid.UUID, purpose token.Purpose) string {
-		return w.ring.Sign(purpose, token.Auction{
+		return w.Ring.Sign(purpose, token.Auction{
 			AuctionID: id, CampaignID: winner, AdvertiserID: w.users["advertiser"].ID, DeveloperID: publisher.DeveloperID, Price: 5000, BillingModel: "cpm",
 			Format: "image", IntegrationMethod: "rest", Surface: "chat",
 		})
@@ -176,5 +157,5 @@ func told(t *testing.T) (http.Handler, map[string]string) {
 	w.names["auction"], w.names["nobody"], w.names["unknown"] = a.AuctionID.String(), nobody.AuctionID.String(), at(when, 12).String()
 	w.names["winner"], w.names["second"], w.names["rivals"] = winner.String(), second.String(), rival.String()
 	w.names["developer"] = publisher.DeveloperID.String()
-	return w.http, w.names
+	return w.HTTP, w.names
 }

@@ -16,11 +16,11 @@ import (
 
 func TestRegisterAndLogin(t *testing.T) {
 	w := newWorld(t)
-	registered := w.nobody().post(t, "/api/auth?action=register", object{
+	registered := w.nobody().Post(t, "/api/auth?action=register", object{
 		"email": " Ads@Example.com ", "password": "correct horse", "role": "admin", "user": object{"role": "admin"},
-	}).as(201)
+	}).As(201)
 	for _, path := range []string{"/api/auth", "/api/auth?action=login"} {
-		in := w.nobody().post(t, path, object{"email": "ADS@example.com", "password": "correct horse"}).as(200)
+		in := w.nobody().Post(t, path, object{"email": "ADS@example.com", "password": "correct horse"}).As(200)
 		for _, body := range []object{registered, in} {
 			// The interface description's form and the other description's form.
 			require.Equal(t, "advertiser", body["role"], "nobody signs up as an administrator")
@@ -42,15 +42,15 @@ func TestRegisterAndLogin(t *testing.T) {
 		require.Equal(t, at(in, "user", "id"), claims["sub"])
 		require.Equal(t, "advertiser", claims["role"])
 
-		me := &person{w: w, token: in["token"].(string)}
-		me.get(t, "/api/campaigns").as(200)
+		me := w.caller(in["token"].(string))
+		me.Get(t, "/api/campaigns").As(200)
 	}
 }
 
 func TestCredentialsRefused(t *testing.T) {
 	w := newWorld(t)
-	w.nobody().post(t, "/api/auth?action=register", object{"email": "taken@example.com", "password": "correct horse"}).as(201)
-	w.nobody().post(t, "/api/auth?action=register", object{"email": "Taken@Example.com", "password": "another one"}).fails(409, "conflict")
+	w.nobody().Post(t, "/api/auth?action=register", object{"email": "taken@example.com", "password": "correct horse"}).As(201)
+	w.nobody().Post(t, "/api/auth?action=register", object{"email": "Taken@Example.com", "password": "another one"}).Fails(409, "conflict")
 	for name, tc := range map[string]struct{ email, password any }{
 		"wrong password":    {"taken@example.com", "correct horsf"},
 		"unknown":           {"nobody@example.com", "correct horse"},
@@ -59,7 +59,7 @@ func TestCredentialsRefused(t *testing.T) {
 		"text of an attack": {"' or 1=1 --", "correct horse"},
 	} {
 		t.Run("login, "+name, func(t *testing.T) {
-			got := w.nobody().post(t, "/api/auth", object{"email": tc.email, "password": tc.password}).fails(401, "invalid_credentials")
+			got := w.nobody().Post(t, "/api/auth", object{"email": tc.email, "password": tc.password}).Fails(401, "invalid_credentials")
 			require.Equal(t, "the e-mail or the password is wrong", got["error"], "the same words whatever is wrong")
 		})
 	}
@@ -79,8 +79,8 @@ func TestCredentialsRefused(t *testing.T) {
 		"more than one": `{"email":"a@example.com","password":"correct horse"}{}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			w.nobody().post(t, "/api/auth", body).fails(400, "invalid_request")
-			w.nobody().post(t, "/api/auth?action=register", body).fails(400, "invalid_request")
+			w.nobody().Post(t, "/api/auth", body).Fails(400, "invalid_request")
+			w.nobody().Post(t, "/api/auth?action=register", body).Fails(400, "invalid_request")
 		})
 	}
 	for name, body := range map[string]object{
@@ -92,29 +92,29 @@ func TestCredentialsRefused(t *testing.T) {
 		"long password":  {"email": "a@example.com", "password": strings.Repeat("x", 257)},
 	} {
 		t.Run("register, "+name, func(t *testing.T) {
-			w.nobody().post(t, "/api/auth?action=register", body).fails(400, "invalid_request")
+			w.nobody().Post(t, "/api/auth?action=register", body).Fails(400, "invalid_request")
 		})
 	}
-	w.nobody().post(t, "/api/auth", `{"email":"`+strings.Repeat("x", 64<<10)+`"}`).fails(413, "payload_too_large")
-	unknown := w.nobody().post(t, "/api/auth?action=become_admin", object{"email": "a@example.com", "password": "correct horse"}).fails(400, "invalid_request")
+	w.nobody().Post(t, "/api/auth", `{"email":"`+strings.Repeat("x", 64<<10)+`"}`).Fails(413, "payload_too_large")
+	unknown := w.nobody().Post(t, "/api/auth?action=become_admin", object{"email": "a@example.com", "password": "correct horse"}).Fails(400, "invalid_request")
 	require.Contains(t, unknown["error"], "login, register")
-	require.Equal(t, 405, w.nobody().get(t, "/api/auth").code)
+	require.Equal(t, 405, w.nobody().Get(t, "/api/auth").Code)
 }
 
 func TestDisabledAccountCannotLogIn(t *testing.T) {
 	w := newWorld(t)
-	w.nobody().post(t, "/api/auth?action=register", object{"email": "a@example.com", "password": "correct horse"}).as(201)
+	w.nobody().Post(t, "/api/auth?action=register", object{"email": "a@example.com", "password": "correct horse"}).As(201)
 	_, err := w.accounts.Disable(t.Context(), "a@example.com", true)
 	require.NoError(t, err)
-	w.nobody().post(t, "/api/auth", object{"email": "a@example.com", "password": "correct horse"}).fails(401, "invalid_credentials")
+	w.nobody().Post(t, "/api/auth", object{"email": "a@example.com", "password": "correct horse"}).Fails(401, "invalid_credentials")
 }
 
 func TestKeys(t *testing.T) {
 	w := newWorld(t)
 	me, admin := w.advertiser(t), w.admin(t)
-	require.Empty(t, me.get(t, "/api/keys").as(200)["keys"])
+	require.Empty(t, me.Get(t, "/api/keys").As(200)["keys"])
 
-	made := me.post(t, "/api/keys", object{"kind": "publisher", "name": " my bot "}).as(201)
+	made := me.Post(t, "/api/keys", object{"kind": "publisher", "name": " my bot "}).As(201)
 	key := made["key"].(string)
 	require.Regexp(t, `^pub_live_[0-9A-Za-z]{36}$`, key)
 	require.True(t, strings.HasPrefix(key, made["prefix"].(string)))
@@ -122,20 +122,20 @@ func TestKeys(t *testing.T) {
 	require.Equal(t, "my bot", made["name"])
 	require.Equal(t, me.DeveloperID.String(), made["developer_id"])
 
-	seat := admin.post(t, "/api/keys", object{"kind": "seat", "name": "exchange"}).as(201)
+	seat := admin.Post(t, "/api/keys", object{"kind": "seat", "name": "exchange"}).As(201)
 	require.Regexp(t, `^seat_live_`, seat["key"])
-	me.post(t, "/api/keys", object{"kind": "seat"}).fails(403, "forbidden")
+	me.Post(t, "/api/keys", object{"kind": "seat"}).Fails(403, "forbidden")
 
-	list := me.get(t, "/api/keys")
-	require.Equal(t, made["id"], at(list.as(200), "keys", 0, "id"))
-	require.NotContains(t, list.text, key, "a key is shown once")
-	require.NotContains(t, list.text, "exchange", "and only the owner's are listed")
+	list := me.Get(t, "/api/keys")
+	require.Equal(t, made["id"], at(list.As(200), "keys", 0, "id"))
+	require.NotContains(t, list.Text, key, "a key is shown once")
+	require.NotContains(t, list.Text, "exchange", "and only the owner's are listed")
 
 	for name, body := range map[string]any{
 		"no kind": object{"name": "x"}, "unknown kind": object{"kind": "admin"}, "wrong type": object{"kind": 1}, "long name": object{"kind": "publisher", "name": strings.Repeat("é", 101)},
 		"control character": object{"kind": "publisher", "name": "a\x1b[2J"}, "no body": nil,
 	} {
-		t.Run(name, func(t *testing.T) { me.post(t, "/api/keys", body).fails(400, "invalid_request") })
+		t.Run(name, func(t *testing.T) { me.Post(t, "/api/keys", body).Fails(400, "invalid_request") })
 	}
 }
 
@@ -143,29 +143,29 @@ func TestRevokeKey(t *testing.T) {
 	w := newWorld(t)
 	me, other := w.advertiser(t), w.advertiser(t)
 	for name, revoke := range map[string]func(p *person, id string) reply{
-		"path":  func(p *person, id string) reply { return p.call(t, "DELETE", "/api/keys/"+id, nil) },
-		"query": func(p *person, id string) reply { return p.call(t, "DELETE", "/api/keys?id="+id, nil) },
-		"body":  func(p *person, id string) reply { return p.call(t, "DELETE", "/api/keys", object{"id": id}) },
+		"path":  func(p *person, id string) reply { return p.Call(t, "DELETE", "/api/keys/"+id, nil) },
+		"query": func(p *person, id string) reply { return p.Call(t, "DELETE", "/api/keys?id="+id, nil) },
+		"body":  func(p *person, id string) reply { return p.Call(t, "DELETE", "/api/keys", object{"id": id}) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			made := me.post(t, "/api/keys", object{"kind": "publisher"}).as(201)
-			id, holder := made["id"].(string), &person{w: w, token: made["key"].(string)}
-			holder.get(t, "/api/stats?type=developer").as(200)
+			made := me.Post(t, "/api/keys", object{"kind": "publisher"}).As(201)
+			id, holder := made["id"].(string), w.caller(made["key"].(string))
+			holder.Get(t, "/api/stats?type=developer").As(200)
 
-			revoke(other, id).fails(404, "not_found")
-			revoke(me, uuid.NewString()).fails(404, "not_found")
-			revoke(me, "x").fails(400, "invalid_request")
-			holder.get(t, "/api/stats?type=developer").as(200)
+			revoke(other, id).Fails(404, "not_found")
+			revoke(me, uuid.NewString()).Fails(404, "not_found")
+			revoke(me, "x").Fails(400, "invalid_request")
+			holder.Get(t, "/api/stats?type=developer").As(200)
 
-			require.Equal(t, object{"id": id, "revoked": true}, revoke(me, id).as(200))
-			w.now = w.now.Add(5 * time.Second)
-			holder.get(t, "/api/stats?type=developer").fails(401, "invalid_token")
-			require.Empty(t, me.get(t, "/api/keys").as(200)["keys"])
-			revoke(me, id).as(200)
+			require.Equal(t, object{"id": id, "revoked": true}, revoke(me, id).As(200))
+			w.Now = w.Now.Add(5 * time.Second)
+			holder.Get(t, "/api/stats?type=developer").Fails(401, "invalid_token")
+			require.Empty(t, me.Get(t, "/api/keys").As(200)["keys"])
+			revoke(me, id).As(200)
 		})
 	}
-	me.call(t, "DELETE", "/api/keys", nil).fails(400, "invalid_request")
-	me.call(t, "DELETE", "/api/keys", object{}).fails(400, "invalid_request")
+	me.Call(t, "DELETE", "/api/keys", nil).Fails(400, "invalid_request")
+	me.Call(t, "DELETE", "/api/keys", object{}).Fails(400, "invalid_request")
 }
 
 func TestTooManyKeys(t *testing.T) {
@@ -175,22 +175,22 @@ func TestTooManyKeys(t *testing.T) {
 		_, err := w.accounts.CreateKey(t.Context(), me.User, account.KindPublisher, "")
 		require.NoError(t, err)
 	}
-	me.post(t, "/api/keys", object{"kind": "publisher"}).fails(409, "conflict")
+	me.Post(t, "/api/keys", object{"kind": "publisher"}).Fails(409, "conflict")
 }
 
 // A session ends with the account or its rights, though the token lives 30 days.
 func TestSessionEndsEarly(t *testing.T) {
 	w := newWorld(t)
 	me := w.advertiser(t)
-	me.get(t, "/api/campaigns").as(200)
+	me.Get(t, "/api/campaigns").As(200)
 	_, err := w.accounts.Disable(t.Context(), me.Email, true)
 	require.NoError(t, err)
-	w.now = w.now.Add(5 * time.Second)
-	me.get(t, "/api/campaigns").fails(401, "invalid_token")
+	w.Now = w.Now.Add(5 * time.Second)
+	me.Get(t, "/api/campaigns").Fails(401, "invalid_token")
 	_, err = w.accounts.Disable(t.Context(), me.Email, false)
 	require.NoError(t, err)
-	w.now = w.now.Add(5 * time.Second)
-	me.get(t, "/api/campaigns").fails(401, "invalid_token")
-	w.now = w.now.Add(token.SessionLife)
-	w.admin(t).get(t, "/api/campaigns").as(200)
+	w.Now = w.Now.Add(5 * time.Second)
+	me.Get(t, "/api/campaigns").Fails(401, "invalid_token")
+	w.Now = w.Now.Add(token.SessionLife)
+	w.admin(t).Get(t, "/api/campaigns").As(200)
 }

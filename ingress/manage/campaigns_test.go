@@ -15,7 +15,7 @@ import (
 func TestCreateWithDefaults(t *testing.T) {
 	w := newWorld(t)
 	me := w.advertiser(t)
-	body := me.post(t, "/api/campaigns", me.draft()).as(201)
+	body := me.Post(t, "/api/campaigns", me.draft()).As(201)
 	require.Equal(t, true, body["auto_approved"])
 	require.Equal(t, object{"ok": true, "violations": []any{}}, body["policy"])
 	got := body["campaign"].(object)
@@ -48,18 +48,18 @@ func TestCreateWithEveryField(t *testing.T) {
 	for field, value := range fields {
 		sent[field] = value
 	}
-	id := at(me.post(t, "/api/campaigns?action=create", sent).as(201), "campaign", "id").(string)
-	got := at(me.get(t, "/api/campaigns/"+id).as(200), "campaign").(object)
+	id := at(me.Post(t, "/api/campaigns?action=create", sent).As(201), "campaign", "id").(string)
+	got := at(me.Get(t, "/api/campaigns/"+id).As(200), "campaign").(object)
 	for field, want := range fields {
 		require.Equal(t, want, got[field], field)
 	}
-	listed := at(me.get(t, "/api/campaigns").as(200), "campaigns", 0).(object)
+	listed := at(me.Get(t, "/api/campaigns").As(200), "campaigns", 0).(object)
 	require.Equal(t, fields["deal_ids"], listed["deal_ids"])
 	require.Equal(t, fields["logo_url"], listed["logo_url"])
-	changed := at(me.call(t, "PATCH", "/api/campaigns/"+id, object{"deal_ids": []any{" new ", "new"}, "logo_url": ""}).as(200), "campaign").(object)
+	changed := at(me.Call(t, "PATCH", "/api/campaigns/"+id, object{"deal_ids": []any{" new ", "new"}, "logo_url": ""}).As(200), "campaign").(object)
 	require.Equal(t, []any{"new"}, changed["deal_ids"])
 	require.Equal(t, "", changed["logo_url"])
-	require.Equal(t, []any{}, at(me.call(t, "PATCH", "/api/campaigns/"+id, object{"deal_ids": []any{}}).as(200), "campaign", "deal_ids"))
+	require.Equal(t, []any{}, at(me.Call(t, "PATCH", "/api/campaigns/"+id, object{"deal_ids": []any{}}).As(200), "campaign", "deal_ids"))
 }
 
 func TestCreateRefused(t *testing.T) {
@@ -92,15 +92,15 @@ func TestCreateRefused(t *testing.T) {
 		"array":             {`[]`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tc.field, me.post(t, "/api/campaigns", tc.body).fails(400, "invalid_request")["field"])
+			require.Equal(t, tc.field, me.Post(t, "/api/campaigns", tc.body).Fails(400, "invalid_request")["field"])
 		})
 	}
-	me.post(t, "/api/campaigns", me.draft("subtext", strings.Repeat("x", 64<<10))).fails(413, "payload_too_large")
-	me.post(t, "/api/campaigns", other.draft()).fails(403, "forbidden")
-	me.post(t, "/api/campaigns", me.draft("use_ad_credit", true)).fails(503, "demo_mode")
-	me.post(t, "/api/campaigns?action=destroy", me.draft()).fails(400, "invalid_request")
-	require.EqualValues(t, 0, me.get(t, "/api/campaigns").as(200)["total"], "nothing of it was kept")
-	require.Equal(t, "active", at(admin.post(t, "/api/campaigns", me.draft()).as(201), "campaign", "status"), "an administrator acts for anybody")
+	me.Post(t, "/api/campaigns", me.draft("subtext", strings.Repeat("x", 64<<10))).Fails(413, "payload_too_large")
+	me.Post(t, "/api/campaigns", other.draft()).Fails(403, "forbidden")
+	me.Post(t, "/api/campaigns", me.draft("use_ad_credit", true)).Fails(503, "demo_mode")
+	me.Post(t, "/api/campaigns?action=destroy", me.draft()).Fails(400, "invalid_request")
+	require.EqualValues(t, 0, me.Get(t, "/api/campaigns").As(200)["total"], "nothing of it was kept")
+	require.Equal(t, "active", at(admin.Post(t, "/api/campaigns", me.draft()).As(201), "campaign", "status"), "an administrator acts for anybody")
 }
 
 func TestReviewOfNewCampaigns(t *testing.T) {
@@ -109,40 +109,40 @@ func TestReviewOfNewCampaigns(t *testing.T) {
 	t.Run("the second waits", func(t *testing.T) {
 		me := w.advertiser(t)
 		me.creates(t)
-		second := me.post(t, "/api/campaigns", me.draft()).as(201)
+		second := me.Post(t, "/api/campaigns", me.draft()).As(201)
 		require.Equal(t, "in_review", at(second, "campaign", "status"))
 		require.Equal(t, false, second["auto_approved"])
 		require.Equal(t, true, at(second, "policy", "ok"))
 	})
 	t.Run("a first one with a violation waits, and so does the next clean one", func(t *testing.T) {
 		me := w.advertiser(t)
-		first := me.post(t, "/api/campaigns", me.draft(shady...)).as(201)
+		first := me.Post(t, "/api/campaigns", me.draft(shady...)).As(201)
 		require.Equal(t, "in_review", at(first, "campaign", "status"))
 		require.Equal(t, false, first["auto_approved"])
 		require.Equal(t, false, at(first, "policy", "ok"))
 		require.Equal(t, "model_instruction", at(first, "policy", "violations", 0, "rule"))
 		require.Equal(t, "headline", at(first, "policy", "violations", 0, "field"))
 		require.Equal(t, at(first, "policy", "violations"), at(first, "campaign", "policy_violations"))
-		require.Equal(t, "in_review", at(me.post(t, "/api/campaigns", me.draft()).as(201), "campaign", "status"))
+		require.Equal(t, "in_review", at(me.Post(t, "/api/campaigns", me.draft()).As(201), "campaign", "status"))
 	})
 	t.Run("a draft waits to be submitted, and is not the free first one", func(t *testing.T) {
 		me := w.advertiser(t)
 		id := me.creates(t, "status", "draft")
 		require.Equal(t, "draft", me.status(t, id))
-		require.Equal(t, "in_review", at(me.post(t, "/api/campaigns?action=submit", object{"id": id}).as(200), "campaign", "status"))
+		require.Equal(t, "in_review", at(me.Post(t, "/api/campaigns?action=submit", object{"id": id}).As(200), "campaign", "status"))
 	})
 }
 
 func TestList(t *testing.T) {
 	w := newWorld(t)
 	me, other, admin := w.advertiser(t), w.advertiser(t), w.admin(t)
-	require.Equal(t, "[]", me.get(t, "/api/campaigns?shape=array").text)
+	require.Equal(t, "[]", me.Get(t, "/api/campaigns?shape=array").Text)
 	active := me.creates(t)
 	waiting := []string{me.creates(t), me.creates(t)}
 	foreign := other.creates(t)
 
 	ids := func(r reply) (ids []string) {
-		for _, c := range r.as(200)["campaigns"].([]any) {
+		for _, c := range r.As(200)["campaigns"].([]any) {
 			ids = append(ids, at(c, "id").(string))
 		}
 		return ids
@@ -163,36 +163,36 @@ func TestList(t *testing.T) {
 		"?id=" + active:                    {active},
 		"?advertiser_id=" + me.ID.String(): newest,
 	} {
-		require.Equal(t, want, ids(me.get(t, "/api/campaigns"+query)), query)
+		require.Equal(t, want, ids(me.Get(t, "/api/campaigns"+query)), query)
 	}
-	page := me.get(t, "/api/campaigns?limit=1&offset=1").as(200)
+	page := me.Get(t, "/api/campaigns?limit=1&offset=1").As(200)
 	require.EqualValues(t, []any{3.0, 1.0, 1.0}, []any{page["total"], page["limit"], page["offset"]})
-	require.EqualValues(t, 50, me.get(t, "/api/campaigns").as(200)["limit"])
+	require.EqualValues(t, 50, me.Get(t, "/api/campaigns").As(200)["limit"])
 
-	bare := me.get(t, "/api/campaigns?shape=array&id="+active)
-	require.True(t, strings.HasPrefix(bare.text, `[{`), bare.text)
-	require.Contains(t, bare.text, active)
+	bare := me.Get(t, "/api/campaigns?shape=array&id="+active)
+	require.True(t, strings.HasPrefix(bare.Text, `[{`), bare.Text)
+	require.Contains(t, bare.Text, active)
 
-	require.Len(t, ids(admin.get(t, "/api/campaigns")), 4)
-	require.Equal(t, []string{foreign}, ids(admin.get(t, "/api/campaigns?advertiser_id="+other.ID.String())))
-	me.get(t, "/api/campaigns?advertiser_id="+other.ID.String()).fails(403, "forbidden")
-	me.get(t, "/api/campaigns?id="+foreign).fails(403, "forbidden")
-	me.get(t, "/api/campaigns?id="+uuid.NewString()).fails(404, "not_found")
+	require.Len(t, ids(admin.Get(t, "/api/campaigns")), 4)
+	require.Equal(t, []string{foreign}, ids(admin.Get(t, "/api/campaigns?advertiser_id="+other.ID.String())))
+	me.Get(t, "/api/campaigns?advertiser_id="+other.ID.String()).Fails(403, "forbidden")
+	me.Get(t, "/api/campaigns?id="+foreign).Fails(403, "forbidden")
+	me.Get(t, "/api/campaigns?id="+uuid.NewString()).Fails(404, "not_found")
 	for _, query := range []string{"status=nope", "limit=0", "limit=501", "limit=x", "offset=-1", "offset=1e9", "id=1", "advertiser_id=me", "action=everything"} {
-		me.get(t, "/api/campaigns?"+query).fails(400, "invalid_request")
+		me.Get(t, "/api/campaigns?"+query).Fails(400, "invalid_request")
 	}
 }
 
 // Every form of an update: by path, and with the id in the body.
 var updates = map[string]func(p *person, t *testing.T, id string, fields object) reply{
 	"patch path": func(p *person, t *testing.T, id string, fields object) reply {
-		return p.call(t, "PATCH", "/api/campaigns/"+id, fields)
+		return p.Call(t, "PATCH", "/api/campaigns/"+id, fields)
 	},
 	"patch body": func(p *person, t *testing.T, id string, fields object) reply {
-		return p.call(t, "PATCH", "/api/campaigns", with(fields, "id", id))
+		return p.Call(t, "PATCH", "/api/campaigns", with(fields, "id", id))
 	},
 	"post body": func(p *person, t *testing.T, id string, fields object) reply {
-		return p.post(t, "/api/campaigns?action=update", with(fields, "id", id))
+		return p.Post(t, "/api/campaigns?action=update", with(fields, "id", id))
 	},
 }
 
@@ -210,11 +210,11 @@ func TestUpdate(t *testing.T) {
 			w := newWorld(t)
 			me, other := w.advertiser(t), w.advertiser(t)
 			id := me.creates(t, "target_roas", 2.0, "target_regions", []string{"US"})
-			before := at(me.get(t, "/api/campaigns/"+id).as(200), "campaign").(object)
+			before := at(me.Get(t, "/api/campaigns/"+id).As(200), "campaign").(object)
 
-			body := update(me, t, id, object{"daily_budget": 80, "headline": "Better", "target_regions": []string{}, "target_roas": nil}).as(200)
+			body := update(me, t, id, object{"daily_budget": 80, "headline": "Better", "target_regions": []string{}, "target_roas": nil}).As(200)
 			require.Equal(t, true, body["propagated"])
-			after := at(me.get(t, "/api/campaigns/"+id).as(200), "campaign").(object)
+			after := at(me.Get(t, "/api/campaigns/"+id).As(200), "campaign").(object)
 			require.Equal(t, after, body["campaign"])
 			changed := []string{"daily_budget", "headline", "target_regions", "target_roas", "config_version"}
 			for field := range before {
@@ -222,12 +222,12 @@ func TestUpdate(t *testing.T) {
 			}
 			require.Greater(t, after["config_version"], before["config_version"])
 
-			update(me, t, id, object{"daily_budget": 0.5, "headline": "Worse"}).fails(400, "invalid_request")
-			update(me, t, id, object{"status": "active"}).fails(400, "invalid_request")
-			update(me, t, "x", object{"headline": "Worse"}).fails(400, "invalid_request")
-			update(other, t, id, object{"headline": "Stolen"}).fails(403, "forbidden")
-			update(me, t, uuid.NewString(), object{"headline": "Worse"}).fails(404, "not_found")
-			require.Equal(t, after, at(me.get(t, "/api/campaigns/"+id).as(200), "campaign"), "an error changes nothing")
+			update(me, t, id, object{"daily_budget": 0.5, "headline": "Worse"}).Fails(400, "invalid_request")
+			update(me, t, id, object{"status": "active"}).Fails(400, "invalid_request")
+			update(me, t, "x", object{"headline": "Worse"}).Fails(400, "invalid_request")
+			update(other, t, id, object{"headline": "Stolen"}).Fails(403, "forbidden")
+			update(me, t, uuid.NewString(), object{"headline": "Worse"}).Fails(404, "not_found")
+			require.Equal(t, after, at(me.Get(t, "/api/campaigns/"+id).As(200), "campaign"), "an error changes nothing")
 		})
 	}
 }
@@ -242,14 +242,14 @@ func TestReadOnlyFieldsStay(t *testing.T) {
 	w := newWorld(t)
 	me, other := w.advertiser(t), w.advertiser(t)
 	id := me.creates(t)
-	before := me.get(t, "/api/campaigns/"+id).as(200)
+	before := me.Get(t, "/api/campaigns/"+id).As(200)
 	for field, value := range map[string]any{
 		"id": uuid.NewString(), "advertiser_id": other.ID.String(), "spent_total": 0.01, "spent_today": -5, "credit_funded": true,
 		"status": "active", "config_version": 1, "created_at": "2000-01-01T00:00:00Z", "policy_violations": []any{}, "review": object{"decision": "approved"},
 	} {
-		got := me.call(t, "PATCH", "/api/campaigns/"+id, object{field: value})
-		require.Contains(t, []int{200, 400}, got.code, field)
-		require.Equal(t, before, me.get(t, "/api/campaigns/"+id).as(200), field)
+		got := me.Call(t, "PATCH", "/api/campaigns/"+id, object{field: value})
+		require.Contains(t, []int{200, 400}, got.Code, field)
+		require.Equal(t, before, me.Get(t, "/api/campaigns/"+id).As(200), field)
 	}
 }
 
@@ -260,12 +260,12 @@ func TestUpdatePauses(t *testing.T) {
 			me := w.advertiser(t)
 			id := me.creates(t)
 			told := len(w.nodes.told)
-			body := update(me, t, id, object{"status": "paused", "daily_budget": 80}).as(200)
+			body := update(me, t, id, object{"status": "paused", "daily_budget": 80}).As(200)
 			require.Equal(t, "paused", at(body, "campaign", "status"))
 			require.EqualValues(t, 80, at(body, "campaign", "daily_budget"))
 			require.Len(t, w.nodes.told, told+1, "one change, announced once")
-			update(me, t, id, object{"status": "paused", "daily_budget": 90}).fails(400, "invalid_state")
-			require.EqualValues(t, 80, at(me.get(t, "/api/campaigns/"+id).as(200), "campaign", "daily_budget"), "all or nothing")
+			update(me, t, id, object{"status": "paused", "daily_budget": 90}).Fails(400, "invalid_state")
+			require.EqualValues(t, 80, at(me.Get(t, "/api/campaigns/"+id).As(200), "campaign", "daily_budget"), "all or nothing")
 		})
 	}
 }
@@ -275,7 +275,7 @@ func TestPolicyRunsAgain(t *testing.T) {
 	me, admin := w.advertiser(t), w.admin(t)
 	id := me.creates(t)
 	patch := func(fields object) object {
-		return me.call(t, "PATCH", "/api/campaigns/"+id, fields).as(200)
+		return me.Call(t, "PATCH", "/api/campaigns/"+id, fields).As(200)
 	}
 	delivers := func() bool { return w.nodes.told[len(w.nodes.told)-1].Delivers() }
 
@@ -291,7 +291,7 @@ func TestPolicyRunsAgain(t *testing.T) {
 	// What a reviewer approved delivers until the creative changes.
 	id = me.creates(t, "headline", "<b>Query</b> Postgres")
 	require.False(t, delivers())
-	admin.post(t, "/api/campaigns?action=review", object{"id": id, "decision": "approved"}).as(200)
+	admin.Post(t, "/api/campaigns?action=review", object{"id": id, "decision": "approved"}).As(200)
 	require.True(t, delivers())
 	patch(object{"daily_budget": 70, "headline": "<b>Query</b> Postgres"})
 	require.True(t, delivers())
@@ -302,7 +302,7 @@ func TestPolicyRunsAgain(t *testing.T) {
 // inState makes a campaign of me's in a state.
 func (w *world) inState(t *testing.T, me, admin *person, state campaign.Status) string {
 	t.Helper()
-	if _, total, err := w.store.Campaigns(t.Context(), campaign.Filter{AdvertiserID: me.ID}); err == nil && total == 0 {
+	if _, total, err := w.Store.Campaigns(t.Context(), campaign.Filter{AdvertiserID: me.ID}); err == nil && total == 0 {
 		me.creates(t) // the first one is special
 	}
 	if state == campaign.Draft {
@@ -310,9 +310,9 @@ func (w *world) inState(t *testing.T, me, admin *person, state campaign.Status) 
 	}
 	id := me.creates(t)
 	review := func(decision string) {
-		admin.post(t, "/api/campaigns?action=review", object{"id": id, "decision": decision}).as(200)
+		admin.Post(t, "/api/campaigns?action=review", object{"id": id, "decision": decision}).As(200)
 	}
-	move := func(action string) { me.post(t, "/api/campaigns?action="+action, object{"id": id}).as(200) }
+	move := func(action string) { me.Post(t, "/api/campaigns?action="+action, object{"id": id}).As(200) }
 	switch state {
 	case campaign.Active:
 		review("approved")
@@ -352,17 +352,17 @@ func TestMovesFromEveryState(t *testing.T) {
 				if review {
 					who, body = admin, object{"id": id, "decision": decision}
 				}
-				got := who.post(t, "/api/campaigns?action="+name, body)
+				got := who.Post(t, "/api/campaigns?action="+name, body)
 				to, ok := allowed[from][action]
 				switch {
 				case action == "update" && from != campaign.Archived:
 					to = from
-					got.as(200)
+					got.As(200)
 				case ok:
-					require.EqualValues(t, to, at(got.as(200), "campaign", "status"))
+					require.EqualValues(t, to, at(got.As(200), "campaign", "status"))
 				default:
 					to = from
-					require.EqualValues(t, from, got.fails(400, "invalid_state")["status"])
+					require.EqualValues(t, from, got.Fails(400, "invalid_state")["status"])
 				}
 				require.EqualValues(t, to, me.status(t, id))
 			})
@@ -376,13 +376,13 @@ func TestMovesOfOthersAndOfNothing(t *testing.T) {
 	id := me.creates(t)
 	for _, action := range []string{"pause", "resume", "submit", "archive"} {
 		path := "/api/campaigns?action=" + action
-		me.post(t, path, object{"id": uuid.NewString()}).fails(400, "invalid_state")
-		me.post(t, path, object{}).fails(400, "invalid_request")
-		me.post(t, path, object{"id": 7}).fails(400, "invalid_request")
-		me.post(t, path, nil).fails(400, "invalid_request")
-		other.post(t, path, object{"id": id}).fails(403, "forbidden")
+		me.Post(t, path, object{"id": uuid.NewString()}).Fails(400, "invalid_state")
+		me.Post(t, path, object{}).Fails(400, "invalid_request")
+		me.Post(t, path, object{"id": 7}).Fails(400, "invalid_request")
+		me.Post(t, path, nil).Fails(400, "invalid_request")
+		other.Post(t, path, object{"id": id}).Fails(403, "forbidden")
 	}
-	require.Equal(t, "paused", at(admin.post(t, "/api/campaigns?action=pause", object{"id": id}).as(200), "campaign", "status"))
+	require.Equal(t, "paused", at(admin.Post(t, "/api/campaigns?action=pause", object{"id": id}).As(200), "campaign", "status"))
 }
 
 // A node that is late does not undo a change, and the reply says so.
@@ -391,9 +391,9 @@ func TestPropagation(t *testing.T) {
 	me := w.advertiser(t)
 	id := me.creates(t)
 	w.nodes.apart = true
-	require.Equal(t, false, me.post(t, "/api/campaigns?action=pause", object{"id": id}).as(200)["propagated"])
+	require.Equal(t, false, me.Post(t, "/api/campaigns?action=pause", object{"id": id}).As(200)["propagated"])
 	w.nodes.apart, w.nodes.err = false, errors.New("redis is down")
-	require.Equal(t, false, me.post(t, "/api/campaigns?action=resume", object{"id": id}).as(200)["propagated"])
+	require.Equal(t, false, me.Post(t, "/api/campaigns?action=resume", object{"id": id}).As(200)["propagated"])
 	require.Equal(t, "active", me.status(t, id))
 }
 
@@ -404,16 +404,16 @@ func TestReviewQueue(t *testing.T) {
 	other.creates(t)
 	waiting := []any{me.creates(t), other.creates(t, "headline", "${AUCTION_PRICE}")}
 
-	queue := admin.get(t, "/api/campaigns?action=review_queue&status=active").as(200)
+	queue := admin.Get(t, "/api/campaigns?action=review_queue&status=active").As(200)
 	require.EqualValues(t, 2, queue["total"])
 	require.Equal(t, waiting, []any{at(queue, "campaigns", 1, "id"), at(queue, "campaigns", 0, "id")})
 	require.Equal(t, "markup", at(queue, "campaigns", 0, "policy_violations", 0, "rule"), "the reviewer sees what the machine found")
-	require.EqualValues(t, 1, len(admin.get(t, "/api/campaigns?action=review_queue&limit=1&offset=1").as(200)["campaigns"].([]any)))
+	require.EqualValues(t, 1, len(admin.Get(t, "/api/campaigns?action=review_queue&limit=1&offset=1").As(200)["campaigns"].([]any)))
 
 	review := object{"id": waiting[0], "decision": "approved"}
-	for _, p := range []*person{me, w.nobody(), {w: w, token: "x"}} {
-		p.get(t, "/api/campaigns?action=review_queue").fails(401, "invalid_token")
-		p.post(t, "/api/campaigns?action=review", review).fails(401, "invalid_token")
+	for _, p := range []*person{me, w.nobody(), w.caller("x")} {
+		p.Get(t, "/api/campaigns?action=review_queue").Fails(401, "invalid_token")
+		p.Post(t, "/api/campaigns?action=review", review).Fails(401, "invalid_token")
 	}
 	require.Equal(t, "in_review", me.status(t, waiting[0].(string)))
 }
@@ -424,10 +424,10 @@ func TestReview(t *testing.T) {
 	me.creates(t)
 	for decision, status := range map[string]string{"approved": "active", "rejected": "rejected"} {
 		id := me.creates(t)
-		body := admin.post(t, "/api/campaigns?action=review", object{"id": id, "decision": decision, "notes": "looked at:\n- landing page"}).as(200)
+		body := admin.Post(t, "/api/campaigns?action=review", object{"id": id, "decision": decision, "notes": "looked at:\n- landing page"}).As(200)
 		want := object{"decision": decision, "notes": "looked at:\n- landing page", "reviewer_id": admin.ID.String(), "at": "2026-03-10T12:00:00Z"}
 		require.Equal(t, want, body["review"])
-		got := at(me.get(t, "/api/campaigns/"+id).as(200), "campaign").(object)
+		got := at(me.Get(t, "/api/campaigns/"+id).As(200), "campaign").(object)
 		require.Equal(t, status, got["status"])
 		require.Equal(t, want, got["review"], "the advertiser reads it too")
 	}
@@ -437,9 +437,9 @@ func TestReview(t *testing.T) {
 		"long notes": {"id": id, "decision": "approved", "notes": strings.Repeat("x", 2001)}, "control characters": {"id": id, "decision": "approved", "notes": "a\x00b"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			admin.post(t, "/api/campaigns?action=review", body).fails(400, "invalid_request")
+			admin.Post(t, "/api/campaigns?action=review", body).Fails(400, "invalid_request")
 		})
 	}
-	admin.post(t, "/api/campaigns?action=review", object{"id": uuid.NewString(), "decision": "approved"}).fails(404, "not_found")
+	admin.Post(t, "/api/campaigns?action=review", object{"id": uuid.NewString(), "decision": "approved"}).Fails(404, "not_found")
 	require.Equal(t, "in_review", me.status(t, id))
 }

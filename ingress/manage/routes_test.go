@@ -24,13 +24,12 @@ import (
 func everything(t *testing.T) *world {
 	t.Helper()
 	w := emptyWorld(t)
-	auth := httpapi.NewAuth(httpapi.AuthDeps{Users: w.store, Keys: w.store, Sessions: w.sessions, Now: w.clock})
-	payments, err := payment.New(payment.Config{}, payment.Deps{Store: w.store, BaseURL: w.http.BaseURL, Now: w.clock})
+	payments, err := payment.New(payment.Config{}, payment.Deps{Store: w.Store, BaseURL: w.HTTP.BaseURL, Now: w.Clock})
 	require.NoError(t, err)
-	endpoints.Mount(t, w.http, endpoints.Parts{
-		Auth: auth, Campaigns: w.campaigns, Management: w.management(auth), Now: w.clock,
+	endpoints.Mount(t, w.HTTP, endpoints.Parts{
+		Auth: w.Auth, Campaigns: w.campaigns, Management: w.management(), Now: w.Clock,
 		Billing: billing.New(billing.Deps{
-			Metrics: prometheus.NewRegistry(), Auth: auth, Users: w.store, Ledger: w.store, Publishers: w.store, Payments: payments, Now: w.clock,
+			Metrics: prometheus.NewRegistry(), Auth: w.Auth, Users: w.Store, Ledger: w.Store, Publishers: w.Store, Payments: payments, Now: w.Clock,
 		}),
 	})
 	return w
@@ -39,11 +38,11 @@ func everything(t *testing.T) *world {
 // The actions of the document are those that the 400 of an unknown action names.
 func TestUnknownActionsNameTheKnown(t *testing.T) {
 	w := everything(t)
-	for _, op := range w.contract.Describe() {
+	for _, op := range w.Contract.Describe() {
 		if op.Selector == "" || op.Path == "/api/stats" && op.Method == "GET" {
 			continue
 		}
-		got := w.nobody().call(t, op.Method, op.Path+"?"+op.Selector+"=unheard_of", nil).fails(400, "invalid_request")
+		got := w.nobody().Call(t, op.Method, op.Path+"?"+op.Selector+"=unheard_of", nil).Fails(400, "invalid_request")
 		_, names, _ := strings.Cut(got["error"].(string), "one of ")
 		require.ElementsMatch(t, strings.Split(names, ", "), op.Values, op.Path)
 	}
@@ -93,10 +92,10 @@ func (e endpoint) url(id string) string {
 func authenticated(t *testing.T, w *world) (all []endpoint) {
 	t.Helper()
 	documented := map[string]apitest.Operation{}
-	for _, op := range w.contract.Describe() {
+	for _, op := range w.Contract.Describe() {
 		documented[op.Method+" "+op.Path] = op
 	}
-	for _, route := range w.http.Routes() {
+	for _, route := range w.HTTP.Routes() {
 		if route.Policy.Auth&httpapi.Anyone != 0 {
 			continue
 		}
@@ -124,9 +123,9 @@ func TestNothingWithoutToken(t *testing.T) {
 	id := uuid.NewString()
 	for _, e := range all {
 		t.Run(e.String(), func(t *testing.T) {
-			got := w.nobody().call(t, e.Method, e.url(id), object{"id": id, "context": "x"}).as(401)
+			got := w.nobody().Call(t, e.Method, e.url(id), object{"id": id, "context": "x"}).As(401)
 			require.Contains(t, []any{"invalid_token", "missing_authorization"}, codeOf(got))
-			got = (&person{w: w, token: "pub_live_x"}).call(t, e.Method, e.url(id), object{"id": id, "context": "x"}).as(401)
+			got = w.caller("pub_live_x").Call(t, e.Method, e.url(id), object{"id": id, "context": "x"}).As(401)
 			require.Equal(t, "invalid_token", codeOf(got))
 		})
 	}
@@ -141,8 +140,8 @@ func TestAdministratorsRoutesAreClosedToOthers(t *testing.T) {
 		}
 		tried++
 		t.Run(e.String(), func(t *testing.T) {
-			got := advertiser.call(t, e.Method, e.url(id), object{"id": id, "developer_id": id, "decision": "approved"})
-			require.Contains(t, []int{401, 403}, got.code, got.text)
+			got := advertiser.Call(t, e.Method, e.url(id), object{"id": id, "developer_id": id, "decision": "approved"})
+			require.Contains(t, []int{401, 403}, got.Code, got.Text)
 		})
 	}
 	require.Greater(t, tried, 5)
@@ -198,17 +197,17 @@ func TestForeignIDs(t *testing.T) {
 					var got reply
 					switch place {
 					case "path":
-						got = attacker.call(t, e.Method, e.url(id), object{"headline": "stolen"})
+						got = attacker.Call(t, e.Method, e.url(id), object{"headline": "stolen"})
 					case "body":
-						got = attacker.call(t, e.Method, e.url(own), object{
+						got = attacker.Call(t, e.Method, e.url(own), object{
 							"id": id, "advertiser_id": id, "developer_id": id, "campaign_id": id, "headline": "stolen", "decision": "approved",
 							"cta_url": "https://example.com", "kind": "publisher",
 						})
 					default:
-						got = attacker.call(t, e.Method, e.url(own)+place+"="+id, nil)
+						got = attacker.Call(t, e.Method, e.url(own)+place+"="+id, nil)
 					}
 					for _, text := range []string{secret, "victims key", victim.Email} {
-						require.NotContains(t, got.text, text)
+						require.NotContains(t, got.Text, text)
 					}
 					if slices.Contains(takesNoID, name) || strings.HasPrefix(name, "GET /api/stats campaign,") && place != "campaign_id" {
 						return
@@ -220,7 +219,7 @@ func TestForeignIDs(t *testing.T) {
 					if kind != "campaign" && isMove(e.value) {
 						want = append(want, 400) // there is no such campaign (specification)
 					}
-					require.Contains(t, want, got.code, got.text)
+					require.Contains(t, want, got.Code, got.Text)
 				})
 			}
 		}
@@ -243,11 +242,11 @@ type held struct {
 func (w *world) heldBy(t *testing.T, p *person) (h held) {
 	t.Helper()
 	var err error
-	h.user, err = w.store.User(t.Context(), p.ID)
+	h.user, err = w.Store.User(t.Context(), p.ID)
 	require.NoError(t, err)
-	h.keys, err = w.store.Keys(t.Context(), p.ID)
+	h.keys, err = w.Store.Keys(t.Context(), p.ID)
 	require.NoError(t, err)
-	h.campaigns, _, err = w.store.Campaigns(t.Context(), campaign.Filter{AdvertiserID: p.ID})
+	h.campaigns, _, err = w.Store.Campaigns(t.Context(), campaign.Filter{AdvertiserID: p.ID})
 	require.NoError(t, err)
 	return h
 }

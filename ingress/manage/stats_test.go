@@ -28,19 +28,19 @@ func (w *world) happens(t *testing.T, advertiser, publisher *person, id string, 
 	for i := range rows {
 		rows[i].CampaignID, rows[i].AdvertiserID, rows[i].DeveloperID = uuid.MustParse(id), advertiser.ID, publisher.DeveloperID
 	}
-	require.NoError(t, w.reports.Insert(t.Context(), uuid.NewString(), rows))
+	require.NoError(t, w.Reports.Insert(t.Context(), uuid.NewString(), rows))
 }
 
 // 4 impressions (one on the day before) and 1 click at 3.1 USD together, one duplicate.
 func (w *world) busy(t *testing.T, advertiser, publisher *person, id string) {
 	t.Helper()
-	yesterday := w.now.AddDate(0, 0, -1)
-	other, duplicate := event(ledger.Impression, w.now, 0), event(ledger.Impression, w.now, 0)
+	yesterday := w.Now.AddDate(0, 0, -1)
+	other, duplicate := event(ledger.Impression, w.Now, 0), event(ledger.Impression, w.Now, 0)
 	other.Format, other.HostApp, other.IntegrationMethod = "native", "slack", "mcp"
 	duplicate.Verdict = ledger.Duplicate
 	w.happens(t, advertiser, publisher, id,
-		event(ledger.Impression, yesterday, money.USD), event(ledger.Impression, w.now, money.USD), event(ledger.Impression, w.now, money.USD),
-		other, duplicate, event(ledger.Click, w.now, money.USD/10))
+		event(ledger.Impression, yesterday, money.USD), event(ledger.Impression, w.Now, money.USD), event(ledger.Impression, w.Now, money.USD),
+		other, duplicate, event(ledger.Click, w.Now, money.USD/10))
 }
 
 func TestStatsReply(t *testing.T) {
@@ -48,7 +48,7 @@ func TestStatsReply(t *testing.T) {
 	me, publisher := w.advertiser(t), w.advertiser(t)
 	id := me.creates(t)
 	w.busy(t, me, publisher, id)
-	body := me.get(t, "/api/stats").as(200)
+	body := me.Get(t, "/api/stats").As(200)
 	for field, want := range map[string]any{
 		"type": "overview", "since": "2026-02-09", "until": "2026-03-10", "timezone": "UTC", "impressions": 4.0, "clicks": 1.0,
 		"spend_usd": 3.1, "ctr": 0.25, "ecpm": 775.0, "billed": 4.0, "duplicates": 1.0, "conversions": 0.0, "as_of": "2026-03-10T12:00:00Z",
@@ -66,7 +66,7 @@ func TestStatsReply(t *testing.T) {
 	}
 	require.NotContains(t, body, "breakdown")
 
-	empty := w.advertiser(t).get(t, "/api/stats?breakdown=format").as(200)
+	empty := w.advertiser(t).Get(t, "/api/stats?breakdown=format").As(200)
 	require.Equal(t, []any{0.0, 0.0, 0.0}, []any{empty["impressions"], empty["ctr"], empty["ecpm"]})
 	require.Equal(t, []any{}, empty["daily"])
 	require.Equal(t, []any{}, empty["breakdown"])
@@ -81,7 +81,7 @@ func TestStatsBreakdown(t *testing.T) {
 		"campaign": {id}, "format": {"image", "native"}, "host_app": {"discord", "slack"}, "integration_method": {"rest", "mcp"},
 		"day": {"2026-03-10", "2026-03-09"},
 	} {
-		body := me.get(t, "/api/stats?breakdown="+by).as(200)
+		body := me.Get(t, "/api/stats?breakdown="+by).As(200)
 		var keys []string
 		impressions := 0.0
 		for _, group := range body["breakdown"].([]any) {
@@ -93,7 +93,7 @@ func TestStatsBreakdown(t *testing.T) {
 		require.Equal(t, by, body["breakdown_by"])
 	}
 	for _, by := range []string{"hour", "Campaign", "day,format", "1;DROP TABLE events"} {
-		me.get(t, "/api/stats?breakdown="+url.QueryEscape(by)).fails(400, "invalid_request")
+		me.Get(t, "/api/stats?breakdown="+url.QueryEscape(by)).Fails(400, "invalid_request")
 	}
 }
 
@@ -110,15 +110,15 @@ func TestStatsRange(t *testing.T) {
 		"until=2027-01-01":                  4,
 		"since=2024-02-29":                  4,
 	} {
-		require.Equal(t, want, me.get(t, "/api/stats?"+query).as(200)["impressions"], query)
+		require.Equal(t, want, me.Get(t, "/api/stats?"+query).As(200)["impressions"], query)
 	}
 	for _, query := range []string{
 		"since=2026-03-11", "since=2026-03-10&until=2026-03-09", "since=2020-01-01", "since=yesterday", "since=2026-02-30", "since=2026-3-1",
 		"until=2026-03-10T00:00:00Z", "until=10.03.2026", "since=1999-12-31&until=2000-01-01", "until=99999-01-01", "since=" + url.QueryEscape("2026-03-01' OR 1=1 --"),
 	} {
-		me.get(t, "/api/stats?"+query).fails(400, "invalid_request")
+		me.Get(t, "/api/stats?"+query).Fails(400, "invalid_request")
 	}
-	me.get(t, "/api/stats?type=everything").fails(400, "invalid_request")
+	me.Get(t, "/api/stats?type=everything").Fails(400, "invalid_request")
 }
 
 func TestStatsOwners(t *testing.T) {
@@ -132,7 +132,7 @@ func TestStatsOwners(t *testing.T) {
 	require.NoError(t, err)
 	// A sandbox key with a valid checksum that anybody can compute: it belongs to nobody.
 	const orphan = "pub_test_YXtiwHsy1PJG1zRthC7O8ta71dRosY4VIrig"
-	bearer := func(text string) *person { return &person{w: w, token: text} }
+	bearer := func(text string) *person { return w.caller(text) }
 	dev := publisher.DeveloperID.String()
 
 	for name, tc := range map[string]struct {
@@ -171,7 +171,7 @@ func TestStatsOwners(t *testing.T) {
 		"no login, developer":            {w.nobody(), "type=developer&key=" + dev, 401, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			body := tc.who.get(t, "/api/stats?"+tc.query).as(tc.status)
+			body := tc.who.Get(t, "/api/stats?"+tc.query).As(tc.status)
 			if tc.status == 200 {
 				require.Equal(t, tc.impressions, body["impressions"])
 			}
@@ -184,17 +184,17 @@ func TestAggregate(t *testing.T) {
 	me, admin := w.advertiser(t), w.admin(t)
 	w.busy(t, me, me, me.creates(t))
 	for range 2 { // idempotent
-		require.Equal(t, object{"aggregated": true, "rows": 1.0, "date": "2026-03-09"}, admin.post(t, "/api/stats?type=aggregate", nil).as(200), "yesterday by default")
-		require.Equal(t, object{"aggregated": true, "rows": 2.0, "date": "2026-03-10"}, admin.post(t, "/api/stats?type=aggregate&date=2026-03-10", nil).as(200))
-		require.EqualValues(t, 0, admin.post(t, "/api/stats?type=aggregate&date=2026-01-01", nil).as(200)["rows"])
+		require.Equal(t, object{"aggregated": true, "rows": 1.0, "date": "2026-03-09"}, admin.Post(t, "/api/stats?type=aggregate", nil).As(200), "yesterday by default")
+		require.Equal(t, object{"aggregated": true, "rows": 2.0, "date": "2026-03-10"}, admin.Post(t, "/api/stats?type=aggregate&date=2026-03-10", nil).As(200))
+		require.EqualValues(t, 0, admin.Post(t, "/api/stats?type=aggregate&date=2026-01-01", nil).As(200)["rows"])
 	}
 	for _, date := range []string{"2026-03-11", "tomorrow", "2026-3-1"} {
-		admin.post(t, "/api/stats?type=aggregate&date="+date, nil).fails(400, "invalid_request")
+		admin.Post(t, "/api/stats?type=aggregate&date="+date, nil).Fails(400, "invalid_request")
 	}
 	for _, query := range []string{"", "?type=overview"} {
-		admin.post(t, "/api/stats"+query, nil).fails(400, "invalid_request")
+		admin.Post(t, "/api/stats"+query, nil).Fails(400, "invalid_request")
 	}
 	for _, p := range []*person{me, w.nobody()} {
-		p.post(t, "/api/stats?type=aggregate", nil).fails(401, "invalid_token")
+		p.Post(t, "/api/stats?type=aggregate", nil).Fails(401, "invalid_token")
 	}
 }

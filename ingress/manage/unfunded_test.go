@@ -14,11 +14,11 @@ import (
 func TestUnfundedIsSaid(t *testing.T) {
 	w := newWorld(t)
 	p := w.advertiser(t)
-	require.NotContains(t, p.post(t, "/api/campaigns", p.draft()).as(201), "unfunded")
+	require.NotContains(t, p.Post(t, "/api/campaigns", p.draft()).As(201), "unfunded")
 	w.unfunded = func(c campaign.Campaign) (bool, error) { return c.AdvertiserID == p.ID, nil }
-	require.Equal(t, true, p.post(t, "/api/campaigns", p.draft()).as(201)["unfunded"])
+	require.Equal(t, true, p.Post(t, "/api/campaigns", p.draft()).As(201)["unfunded"])
 	other := w.advertiser(t)
-	require.NotContains(t, other.post(t, "/api/campaigns", other.draft()).as(201), "unfunded")
+	require.NotContains(t, other.Post(t, "/api/campaigns", other.draft()).As(201), "unfunded")
 	w.unfunded = func(campaign.Campaign) (bool, error) { return true, errors.New("down") }
-	require.NotContains(t, p.post(t, "/api/campaigns", p.draft()).as(201), "unfunded")
+	require.NotContains(t, p.Post(t, "/api/campaigns", p.draft()).As(201), "unfunded")
 }

@@ -3,41 +3,27 @@ package manage_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
-	"adnet/ingress/httpapi"
-	"adnet/ingress/httpapi/apitest"
+	"adnet/ingress/ingresstest"
 	"adnet/ingress/manage"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
-	"adnet/internal/memory"
 	"adnet/internal/money"
-	"adnet/internal/obs"
-	"adnet/internal/token"
-
-	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 )
 
-// world is the management API over the stores of in-memory mode. Every reply is checked against
-// openapi.json.
+type (
+	object = ingresstest.Object
+	reply  = ingresstest.Reply
+)
+
+// world is the management API over the stores of in-memory mode.
 type world struct {
-	http      *httpapi.Server
-	store     *memory.Store
-	reports   *memory.Reports
+	*ingresstest.World
 	accounts  *account.Service
 	campaigns *campaign.Service
-	sessions  *token.Sessions
 	nodes     *nodes
-	contract  *apitest.Contract
-	now       time.Time
 	unfunded  func(campaign.Campaign) (bool, error) // nil for never
 }
 
@@ -56,33 +42,22 @@ func (n *nodes) Announce(_ context.Context, c campaign.Campaign) (bool, error) {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := emptyWorld(t)
-	w.management(httpapi.NewAuth(httpapi.AuthDeps{Users: w.store, Keys: w.store, Sessions: w.sessions, Now: w.clock})).Mount(w.http)
+	w.management().Mount(w.HTTP)
 	return w
 }
 
 // emptyWorld is a world without routes.
 func emptyWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{nodes: &nodes{}, contract: apitest.Load(t), now: time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)}
-	clock := w.clock
-	w.store, w.reports = memory.New(clock), memory.NewReports()
-	var err error
-	w.http, err = httpapi.New(httpapi.Config{}, httpapi.Deps{
-		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(),
-	})
-	require.NoError(t, err)
-	key, err := token.NewKey("k1")
-	require.NoError(t, err)
-	w.sessions, err = token.NewSessions([]token.Key{key})
-	require.NoError(t, err)
-	w.accounts = account.NewService(account.Deps{Users: w.store, Keys: w.store, Now: clock})
-	w.campaigns = campaign.NewService(campaign.Deps{Store: w.store, Announcer: w.nodes, Now: clock, CreditValue: money.USD})
+	w := &world{World: ingresstest.New(t, ingresstest.Options{Now: time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)}), nodes: &nodes{}}
+	w.accounts = account.NewService(account.Deps{Users: w.Store, Keys: w.Store, Now: w.Clock})
+	w.campaigns = campaign.NewService(campaign.Deps{Store: w.Store, Announcer: w.nodes, Now: w.Clock, CreditValue: money.USD})
 	return w
 }
 
-func (w *world) management(auth *httpapi.Auth) *manage.API {
+func (w *world) management() *manage.API {
 	return manage.New(manage.Deps{
-		Auth: auth, Sessions: w.sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.reports, Rollup: w.reports, Audit: w.store, Now: w.clock,
+		Auth: w.Auth, Sessions: w.Sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.Reports, Rollup: w.Reports, Audit: w.Store, Now: w.Clock,
 		Unfunded: func(_ context.Context, c campaign.Campaign) (bool, error) {
 			if w.unfunded == nil {
 				return false, nil
@@ -92,85 +67,21 @@ func (w *world) management(auth *httpapi.Auth) *manage.API {
 	})
 }
 
-func (w *world) clock() time.Time { return w.now }
+// person is a caller: an account that is logged in, or only what is sent as its token.
+type person struct{ *ingresstest.Person }
 
-// person is somebody who is logged in.
-type person struct {
-	account.User
-	w     *world
-	token string
+func (w *world) person(t *testing.T, role account.Role) *person {
+	t.Helper()
+	return &person{w.Login(t, account.User{Role: role})}
 }
 
 func (w *world) advertiser(t *testing.T) *person { return w.person(t, account.RoleAdvertiser) }
 func (w *world) admin(t *testing.T) *person      { return w.person(t, account.RoleAdmin) }
-func (w *world) nobody() *person                 { return &person{w: w} }
+func (w *world) nobody() *person                 { return w.caller("") }
 
-// person makes an account without the cost of a password.
-func (w *world) person(t *testing.T, role account.Role) *person {
-	t.Helper()
-	u := account.User{ID: uuid.New(), DeveloperID: uuid.New(), Role: role, TokenVersion: 1, CreatedAt: w.now}
-	u.Email = u.ID.String() + "@example.com"
-	require.NoError(t, w.store.CreateUser(t.Context(), u))
-	text, _, err := w.sessions.Issue(token.Claims{UserID: u.ID, Role: string(role), Email: u.Email, Version: 1}, w.now)
-	require.NoError(t, err)
-	return &person{User: u, w: w, token: text}
-}
-
-// object is a JSON object.
-type object = map[string]any
-
-// reply is an answer with its body read.
-type reply struct {
-	t      *testing.T
-	code   int
-	header http.Header
-	text   string
-}
-
-// call sends a request; body is an object, a text that is sent as it is, or nil.
-func (p *person) call(t *testing.T, method, path string, body any) reply {
-	t.Helper()
-	text, raw := body.(string)
-	if !raw && body != nil {
-		b, err := json.Marshal(body)
-		require.NoError(t, err)
-		text = string(b)
-	}
-	r := httptest.NewRequest(method, path, strings.NewReader(text))
-	if p.token != "" {
-		r.Header.Set("Authorization", "Bearer "+p.token)
-	}
-	recorder := httptest.NewRecorder()
-	p.w.http.ServeHTTP(recorder, r)
-	p.w.contract.Check(t, r, recorder)
-	if recorder.Code < 300 {
-		p.w.contract.Accepts(t, r, text)
-	}
-	return reply{t, recorder.Code, recorder.Header(), recorder.Body.String()}
-}
-
-func (p *person) get(t *testing.T, path string) reply { t.Helper(); return p.call(t, "GET", path, nil) }
-func (p *person) post(t *testing.T, path string, body any) reply {
-	t.Helper()
-	return p.call(t, "POST", path, body)
-}
-
-// as expects a status and decodes the object.
-func (r reply) as(status int) object {
-	r.t.Helper()
-	require.Equal(r.t, status, r.code, r.text)
-	var body object
-	require.NoError(r.t, json.Unmarshal([]byte(r.text), &body), r.text)
-	return body
-}
-
-// fails expects an error.
-func (r reply) fails(status int, code string) object {
-	r.t.Helper()
-	body := r.as(status)
-	require.Equal(r.t, code, body["code"], r.text)
-	require.NotEmpty(r.t, body["error"])
-	return body
+// caller sends token, whatever that is.
+func (w *world) caller(token string) *person {
+	return &person{&ingresstest.Person{Token: token, World: w.World}}
 }
 
 // at walks into nested objects and arrays: at(body, "campaign", "id").
@@ -202,10 +113,10 @@ func (p *person) draft(more ...any) object {
 // creates makes a campaign and gives its id.
 func (p *person) creates(t *testing.T, more ...any) string {
 	t.Helper()
-	return at(p.post(t, "/api/campaigns", p.draft(more...)).as(201), "campaign", "id").(string)
+	return at(p.Post(t, "/api/campaigns", p.draft(more...)).As(201), "campaign", "id").(string)
 }
 
 func (p *person) status(t *testing.T, id string) any {
 	t.Helper()
-	return at(p.get(t, "/api/campaigns/"+id).as(200), "campaign", "status")
+	return at(p.Get(t, "/api/campaigns/"+id).As(200), "campaign", "status")
 }
