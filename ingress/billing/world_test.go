@@ -99,9 +99,7 @@ func (w *world) advertiser(t testing.TB) *person { return w.person(t, account.Ro
 func (w *world) nobody() *person                 { return w.caller("") }
 
 // caller sends token, whatever that is.
-func (w *world) caller(token string) *person {
-	return &person{&ingresstest.Person{Token: token, World: w.World}}
-}
+func (w *world) caller(token string) *person { return &person{w.Caller(token)} }
 
 // send sends a request and reads the answer.
 func (w *world) send(t testing.TB, r *http.Request) reply {

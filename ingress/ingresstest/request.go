@@ -81,6 +81,9 @@ func (w *World) Login(t testing.TB, u account.User) *Person {
 	return &Person{User: u, Token: text, World: w}
 }
 
+// Caller sends token, whatever that is; "" sends none.
+func (w *World) Caller(token string) *Person { return &Person{Token: token, World: w} }
+
 // Call sends a request as p; body is an object, a text that is sent as it is, or nil. A body that the service takes must
 // be one of the document's.
 func (p *Person) Call(t testing.TB, method, path string, body any) Reply {

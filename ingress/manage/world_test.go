@@ -80,9 +80,7 @@ func (w *world) admin(t *testing.T) *person      { return w.person(t, account.Ro
 func (w *world) nobody() *person                 { return w.caller("") }
 
 // caller sends token, whatever that is.
-func (w *world) caller(token string) *person {
-	return &person{&ingresstest.Person{Token: token, World: w.World}}
-}
+func (w *world) caller(token string) *person { return &person{w.Caller(token)} }
 
 // at walks into nested objects and arrays: at(body, "campaign", "id").
 func at(body any, path ...any) any {

@@ -129,7 +129,7 @@ func post(body, key string) *http.Request {
 // benchServer is the endpoint over a running catalog, with a log that acknowledges at once.
 func benchServer(b *testing.B, source catalogtest.Projection) (server *httpapi.Server, key string) {
 	b.Helper()
-	f := &fixture{World: ingresstest.New(b, ingresstest.Options{Clock: time.Now}), cfg: defaults()}
+	f := unmounted(b, defaults(), ingresstest.Options{Clock: time.Now})
 	selling := f.Selling()
 	selling.Catalog, selling.Producer = catalogtest.Running(b, source), ingresstest.Acked{}
 	deps := f.deps(1 << 20)

@@ -38,8 +38,7 @@ func newFixture(t testing.TB) *fixture { return newFixtureOf(t, defaults(), "") 
 
 func newFixtureOf(t testing.TB, cfg Config, base string) *fixture {
 	t.Helper()
-	f := &fixture{World: ingresstest.New(t, ingresstest.Options{BaseURL: base}), cfg: cfg}
-	f.Shelf.Put(shelfOf("image", "native", "video")...)
+	f := unmounted(t, cfg, ingresstest.Options{BaseURL: base})
 	f.mount(f.deps(0))
 	return f
 }
@@ -47,9 +46,15 @@ func newFixtureOf(t testing.TB, cfg Config, base string) *fixture {
 // newLimitedFixture lets each seat key in perSecond times a second.
 func newLimitedFixture(t testing.TB, perSecond int) *fixture {
 	t.Helper()
-	f := &fixture{World: ingresstest.New(t, ingresstest.Options{}), cfg: defaults()}
-	f.Shelf.Put(shelfOf("image", "native", "video")...)
+	f := unmounted(t, defaults(), ingresstest.Options{})
 	f.mount(f.deps(perSecond))
+	return f
+}
+
+func unmounted(t testing.TB, cfg Config, o ingresstest.Options) *fixture {
+	t.Helper()
+	f := &fixture{World: ingresstest.New(t, o), cfg: cfg}
+	f.Shelf.Put(shelfOf("image", "native", "video")...)
 	return f
 }
 
