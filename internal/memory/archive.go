@@ -99,7 +99,7 @@ func (s *Store) MarkArchived(_ context.Context, plan stream.Plan) error {
 	return nil
 }
 
-// ArchivedTotals sums what was marked as archived; the analytics store must count the same.
+// ArchivedTotals sums the rows marked as archived; the analytics store must reach the same sums.
 func (s *Store) ArchivedTotals(_ context.Context) (ledger.Totals, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// What is kept to explain auctions: the newest ones, with the first events of each, and the outcomes of
+// Kept to explain auctions: the newest ones, with the first events of each, and the outcomes of
 // candidates of about an hour.
 const (
 	keptAuctions = 10_000
@@ -129,8 +129,8 @@ func (r *Reports) AuctionEvents(_ context.Context, id, campaign uuid.UUID, _ tim
 	return events, nil
 }
 
-// Delivery counts what became of a campaign in the auctions from the minute of since to until, at most the last 70
-// minutes that had auctions.
+// Delivery counts a campaign's outcomes in the auctions from the minute of since to until, at most
+// the last 70 minutes that had auctions.
 func (r *Reports) Delivery(_ context.Context, campaign uuid.UUID, since, until time.Time) (report.Delivery, error) {
 	d := report.Delivery{Outcomes: make(map[string]int64)}
 	r.mu.RLock()

@@ -9,7 +9,7 @@ import (
 	"adnet/internal/reserve"
 )
 
-// journal is what nodes have reserved; see [reserve.Journal].
+// journal holds the reservations of nodes; see [reserve.Journal].
 type journal struct {
 	writers map[string]reserve.Writer
 	pages   map[string][]keptPage
@@ -75,7 +75,7 @@ func (r *RoomReader) Watch(_ context.Context, silent time.Duration) (missed bool
 	return missed, nil
 }
 
-// Journal is what nodes have said of themselves in the last [reserve.JournalMemory].
+// Journal returns the nodes' pages of the last [reserve.JournalMemory].
 func (r *RoomReader) Journal(context.Context) (reserve.Journal, error) {
 	r.store.mu.Lock()
 	defer r.store.mu.Unlock()
@@ -93,7 +93,7 @@ func (r *RoomReader) Journal(context.Context) (reserve.Journal, error) {
 	return found, nil
 }
 
-// Entries lists what a node's pages say, the older first.
+// Entries lists the entries of a node's pages, the older first.
 func (r *RoomReader) Entries(_ context.Context, node string) (entries []reserve.Entry, err error) {
 	r.store.mu.Lock()
 	defer r.store.mu.Unlock()

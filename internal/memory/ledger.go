@@ -46,7 +46,7 @@ type ledgerState struct {
 	advertiserChanged map[uuid.UUID]int64
 }
 
-// transactionKey is what may be written once only.
+// transactionKey identifies a transaction, which may be written only once.
 type transactionKey struct {
 	kind    ledger.Kind
 	ref     string
@@ -71,7 +71,8 @@ type spendKey struct {
 	day      day.Day
 }
 
-// spent is an amount, the budget that was in force when it was last raised, and what claw-backs gave back of it.
+// spent is an amount, the budget in force when it was last raised, and the part that claw-backs
+// gave back.
 type spent struct {
 	amount, budget, refunded money.Micros
 }
@@ -81,7 +82,7 @@ func (s spent) add(amount, budget money.Micros) spent {
 	return spent{s.amount + amount, budget, s.refunded}
 }
 
-// net is what counts against the budget.
+// net is the part that counts against the budget.
 func (s spent) net() money.Micros { return s.amount - s.refunded }
 
 // progress is how far the archive is, and the pending plan that the partition is a part of, if any.
@@ -128,12 +129,12 @@ func (l *ledgerState) campaignTouched(id uuid.UUID) {
 	l.campaignChanged[id] = l.tick
 }
 
-// spentOn is what a campaign spent on day and in total.
+// spentOn returns a campaign's spend on day and in total.
 func (l *ledgerState) spentOn(id uuid.UUID, date day.Day) (today, total money.Micros) {
 	return l.spend[spendKey{id, date}].net(), l.totals[id].net()
 }
 
-// release counts what settlement used up of a minute's reservations; it is part of the campaign's room.
+// release counts the used part of a minute's reservations; it is part of the campaign's room.
 func (l *ledgerState) release(r reserve.Released) {
 	minutes := l.released[r.CampaignID]
 	if minutes == nil {
@@ -274,8 +275,9 @@ func (b *batchTx) MarkFirst(_ context.Context, keys []ledger.Key) ([]bool, error
 	return fresh, nil
 }
 
-// Books reads what the batch depends on; the mutex keeps everyone else out until the transaction ends. Only
-// intervals that overlap the days are given, since no other can cover an event of the batch.
+// Books reads the state that the batch depends on; the mutex keeps all others out until the
+// transaction ends. Only intervals that overlap the days are returned, since no other can cover an
+// event of the batch.
 func (b *batchTx) Books(_ context.Context, need ledger.Need) (ledger.Books, error) {
 	l := &b.store.ledger
 	books := ledger.Books{

@@ -16,7 +16,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// publisherState is what publishers did, their caps and their quarantine. Guarded by Store.mu.
+// publisherState holds the publishers' counts, their caps and their quarantine. Guarded by
+// Store.mu.
 type publisherState struct {
 	days    map[publisherDay]traffic.PublisherDay
 	caps    []ledger.MintCap // oldest first; the newest of a publisher counts
@@ -210,7 +211,8 @@ func (s *Store) quarantineBooks(id uuid.UUID) (b ledger.QuarantineBooks) {
 	return b
 }
 
-// takeBack names what a transaction of a case takes back, and reopens the budgets. The store's mutex is held.
+// takeBack names the rows that a transaction of a case takes back, and reopens the budgets. The
+// store's mutex is held.
 func (s *Store) takeBack(id uuid.UUID, t *ledger.Transaction) {
 	p := &s.ledger.publishers
 	name := func(reverses uuid.UUID, amount int64) {
@@ -237,7 +239,7 @@ func (s *Store) takeBack(id uuid.UUID, t *ledger.Transaction) {
 	}
 }
 
-// Reversals lists what a transaction takes back.
+// Reversals lists the rows that a transaction takes back.
 func (s *Store) Reversals(_ context.Context, transaction uuid.UUID) (list []ledger.Reversal, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -40,19 +40,19 @@ type Reports struct {
 	explained explained
 }
 
-// billedKey is what may be charged once.
+// billedKey identifies an event that may be charged once.
 type billedKey struct {
 	auction uuid.UUID
 	kind    ledger.EventType
 }
 
-// noticeKey is what is said once.
+// noticeKey identifies a notice that counts once.
 type noticeKey struct {
 	auction     uuid.UUID
 	kind, proof string
 }
 
-// dimensions is what stats are split and filtered by.
+// dimensions are the keys by which stats are split and filtered.
 type dimensions struct {
 	advertiser, campaign, developer    uuid.UUID
 	format, integrationMethod, hostApp string
@@ -99,7 +99,7 @@ func (t *tokens) first(token string) bool {
 	return true
 }
 
-// Insert counts rows once per token. No rows is no work. Error: an empty token.
+// Insert counts rows once per token. Without rows it does nothing. Error: an empty token.
 func (r *Reports) Insert(_ context.Context, token string, rows []report.Row) error {
 	if len(rows) == 0 {
 		return nil
@@ -228,7 +228,8 @@ func (r *Reports) Auctions(context.Context) (int64, error) {
 	return r.auctions, nil
 }
 
-// maxNotices bounds what is remembered: anybody may send notices, and in-memory mode has no disk to keep them on.
+// maxNotices bounds the remembered notices: any client may send them, and in-memory mode has no
+// disk to keep them on.
 const maxNotices = 1_000_000
 
 // InsertNotices counts notices, of each kind about each bid one; nothing else of them is kept, and beyond a
@@ -341,7 +342,7 @@ func (r *Reports) Stats(_ context.Context, q report.Query) (report.Result, error
 	return result, nil
 }
 
-// trafficKey is what traffic is filtered by, and its reason.
+// trafficKey is the key by which traffic is filtered, and its reason.
 type trafficKey struct {
 	dimensions // of these only the ids
 	reason     string

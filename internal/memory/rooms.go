@@ -74,7 +74,8 @@ func (r *RoomReader) NextEpoch(context.Context) (int64, error) {
 	return l.epoch, nil
 }
 
-// Prune forgets what was released of minutes before minute, and the journal of nodes that nothing is held back for.
+// Prune forgets releases of minutes before minute, and the journal of nodes for which nothing is
+// held back.
 func (r *RoomReader) Prune(_ context.Context, minute day.Minute) error {
 	r.store.mu.Lock()
 	defer r.store.mu.Unlock()
@@ -88,7 +89,7 @@ func (r *RoomReader) Prune(_ context.Context, minute day.Minute) error {
 	return nil
 }
 
-// priceOf is what one charge costs by a campaign's bid.
+// priceOf is the cost of one charge by a campaign's bid.
 func priceOf(billing campaign.BillingModel, bid money.Micros) money.Micros {
 	if billing == campaign.CPM {
 		return bid.PerMille()

@@ -1,5 +1,5 @@
-// Package memory keeps in the process what internal/postgres keeps in a database: the stores of the
-// in-memory mode. Everything is lost when the process ends.
+// Package memory implements the stores of the in-memory mode: it keeps in the process the data that
+// internal/postgres keeps in a database. Everything is lost when the process ends.
 //
 // Contract: one mutex makes every method atomic; values are copied in and out, so nothing that a caller holds is
 // shared with the store. Functions that a caller hands in (edit, Admit) run under the mutex: they must be
@@ -49,7 +49,7 @@ func New(now func() time.Time) *Store {
 		byHash:    make(map[[32]byte]uuid.UUID),
 		campaigns: make(map[uuid.UUID]*kept),
 		owned:     make(map[uuid.UUID][]*kept),
-		head:      1, // as in PostgreSQL: 0 means that there is no catalog
+		head:      1, // as in PostgreSQL: 0 means that no catalog exists
 		ledger:    newLedgerState(),
 		payments:  newDepositState(),
 		claims:    make(map[once.ID]*claim),

@@ -24,7 +24,7 @@ func storesOf(s *Store) storetest.Stores {
 	return storetest.Stores{Users: s, Keys: s, Campaigns: s, Changes: s, Inside: inside{s}}
 }
 
-// inside is what the suite sees of a store beyond its interfaces.
+// inside shows the suite state of a store beyond its interfaces.
 type inside struct{ s *Store }
 
 func (i inside) Inactive(_ context.Context, id uuid.UUID) ([]ledger.Interval, error) {

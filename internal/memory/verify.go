@@ -178,7 +178,7 @@ func (a *verification) budgets() {
 	a.none(ledger.CheckTotalBudget, total)
 }
 
-// clawbacks looks at what was taken back of what.
+// clawbacks checks each claw-back against the rows that it takes back.
 func (a *verification) clawbacks() {
 	named, back, moved := make(map[uuid.UUID]int64), make(map[uuid.UUID]int64), make(map[uuid.UUID]int64)
 	for _, r := range a.l.publishers.taken {
@@ -228,7 +228,7 @@ func (a *verification) prepaid() {
 	a.none(ledger.CheckPrepaid, p)
 }
 
-// deposits compares the ledger's deposits with what the providers reported.
+// deposits compares the ledger's deposits with the providers' reports.
 func (a *verification) deposits() {
 	var reported, booked int64
 	for _, book := range a.p.payments {

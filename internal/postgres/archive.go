@@ -39,8 +39,8 @@ CROSS JOIN LATERAL (
 	ORDER BY first_offset LIMIT $5
 ) b ORDER BY want.nr, b.first_offset`
 
-	// Whoever plans first wins; the other reads the winner's plan. A row's archived_next must still be what the plan
-	// was made from. Rows are locked in the order of the plan.
+	// The first planner wins; the other reads the winner's plan. A row's archived_next must still
+	// be the one that the plan was made from. Rows are locked in the order of the plan.
 	storePlanSQL = `
 INSERT INTO archive_progress AS a (stream, partition, archived_next, planned_to, plan)
 SELECT stream, partition, first, upto, $5 FROM unnest($1::text[], $2::integer[], $3::bigint[], $4::bigint[]) AS new (stream, partition, first, upto)
@@ -166,8 +166,9 @@ func (s *Store) pending(ctx context.Context, plan uuid.UUID) (ledger.Planned, er
 	return chunks, err
 }
 
-// applied is what settlement decided within some ranges, from the first offset of each on, and without a gap. maxRows
-// bounds all of it, but never to less than one applied range; 0 is no bound.
+// applied returns settlement's verdicts within some ranges, from the first offset of each on, and
+// without a gap. maxRows bounds all of it, but never to less than one applied range; 0 means no
+// bound.
 func (s *Store) applied(ctx context.Context, within []stream.Range, maxRows int) (ledger.Planned, error) {
 	streams, numbers, firsts, nexts := splitRanges(within)
 	var limit *int64 // no limit

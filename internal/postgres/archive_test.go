@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two archives plan blocks that share a partition, and the second waits in the middle of its plan for the first: nothing
-// of it may stay, or its first partition would be pending in a block that nobody ever inserts.
+// Two archives plan blocks that share a partition, and the second waits in the middle of its plan
+// for the first: nothing of it may stay, or its first partition would be pending in a block that is
+// never inserted.
 func TestPlanIsStoredWholeOrNotAtAll(t *testing.T) {
 	s := openStore(t)
 	var batch ledger.Batch

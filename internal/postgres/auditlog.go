@@ -164,7 +164,7 @@ DELETE FROM idempotency_key WHERE id = $1 AND attempt = $2 AND status IS NULL AN
 UPDATE idempotency_key SET leased_until = clock_timestamp() WHERE id = $1 AND attempt = $2 AND status IS NULL`
 )
 
-// ClaimKey claims an idempotency key, or says what became of it.
+// ClaimKey claims an idempotency key, or returns the state of an earlier claim.
 func (s *Store) ClaimKey(ctx context.Context, c once.Claim) (found once.Found, err error) {
 	for range 3 { // a row may be released between the two statements
 		tag, err := s.pool.Exec(ctx, claimKey, c.ID[:], c.Fingerprint[:], c.Token, c.Lease.Milliseconds(), c.Life.Milliseconds())

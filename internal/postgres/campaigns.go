@@ -122,8 +122,8 @@ func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (cam
 	return c, nil
 }
 
-// lockForCreation takes the advertiser's lock, then asks whether it has a campaign: the second statement
-// sees what the previous holder of the lock committed.
+// lockForCreation takes the advertiser's lock, then checks whether it has a campaign: the second
+// statement sees everything that the previous holder of the lock committed.
 func lockForCreation(ctx context.Context, tx pgx.Tx, advertiser uuid.UUID) (developer uuid.UUID, first bool, err error) {
 	err = tx.QueryRow(ctx, lockAdvertiser, advertiser).Scan(&developer)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -143,8 +143,8 @@ type funding struct {
 	cost                money.Credits
 }
 
-// fundWithCredits deducts while it holds the balance's row, so that two campaigns cannot spend the same
-// Credits. A publisher who never earned any has no row and nothing to spend.
+// fundWithCredits deducts while it holds the balance's row, so that two campaigns cannot spend the
+// same Credits. A publisher that never earned any has no row and nothing to spend.
 func fundWithCredits(ctx context.Context, tx pgx.Tx, f funding) error {
 	if f.cost < 0 {
 		return errs.New(errs.InvalidRequest, "a cost in Credits cannot be negative")
@@ -207,8 +207,9 @@ func conditions(f campaign.Filter, args []any) (string, []any) {
 	return " WHERE " + strings.Join(parts, " AND "), args
 }
 
-// UpdateCampaign runs edit on a copy of the locked campaign and keeps the result. What [campaign.Keep] restores
-// cannot be edited; an edit that changes nothing raises no version. Errors: errs.NotFound and those of edit.
+// UpdateCampaign runs edit on a copy of the locked campaign and keeps the result. Fields that
+// [campaign.Keep] restores cannot be edited; an edit without a change raises no version. Errors:
+// errs.NotFound and those of edit.
 //
 // The time of a change of state is read from the database's clock after the campaign's row is locked. Settlement
 // holds the row FOR SHARE from before it reads the inactive intervals until it commits, so an impression is
@@ -305,8 +306,9 @@ func campaignArgs(c *campaign.Campaign) (pgx.NamedArgs, error) {
 	}, nil
 }
 
-// ChangedCampaigns lists campaigns with a config version above since, in order of version. Versions up to head
-// are complete: they commit in their order, so whoever sees one sees all before it.
+// ChangedCampaigns lists campaigns with a config version above since, in order of version. Versions
+// up to head are complete: they commit in their order, so a reader that sees one sees all before
+// it.
 func (s *Store) ChangedCampaigns(ctx context.Context, since int64, limit int) ([]campaign.Campaign, int64, error) {
 	limit = max(1, limit)
 	var head int64

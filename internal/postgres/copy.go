@@ -189,8 +189,8 @@ func Empty(ctx context.Context, url string) (empty bool, err error) {
 	return filled == 0, failure("look for data", err)
 }
 
-// Load brings a dump back. What was in the schema is dropped first; the dump itself is one transaction. url must be of
-// the role that shall own the tables.
+// Load restores a dump. It first drops the contents of the schema; the dump itself is one
+// transaction. url must be of the role that shall own the tables.
 func (c Client) Load(ctx context.Context, url, file string) error {
 	if _, err := c.find("pg_restore"); err != nil { // before anything is dropped
 		return err

@@ -137,7 +137,7 @@ func readDeposit(ctx context.Context, q querier, sql string, args ...any) (ledge
 	return d, failure("read deposit", err)
 }
 
-// errUnattributed rolls a notice back that pays nobody known here.
+// errUnattributed rolls back a notice that pays no known account.
 var errUnattributed = errors.New("unattributed")
 
 // ApplyNotice applies a provider's notice in one transaction: see [ledger.DecideNotice]. When it returns nil the
@@ -189,7 +189,7 @@ func applyNotice(ctx context.Context, tx pgx.Tx, n ledger.Notice) (ledger.Notice
 	return result, depositOf(ctx, tx, effects.Book, &result)
 }
 
-// knownOf reads what the notice names, under the lock of its payment.
+// knownOf reads the objects that the notice names, under the lock of its payment.
 func knownOf(ctx context.Context, tx pgx.Tx, n ledger.Notice, book ledger.PaymentBook) (known ledger.Known, err error) {
 	switch {
 	case n.Kind == ledger.NoticePaid && book.Paid == 0:
@@ -213,7 +213,7 @@ func knownOf(ctx context.Context, tx pgx.Tx, n ledger.Notice, book ledger.Paymen
 	return known, err
 }
 
-// lockPayment opens the payment's row when there is none and reads it under its lock.
+// lockPayment creates the payment's row if it does not exist and reads it under its lock.
 func lockPayment(ctx context.Context, tx pgx.Tx, n ledger.Notice) (book ledger.PaymentBook, err error) {
 	if _, err := tx.Exec(ctx, openPaymentSQL, string(n.Provider), n.PaymentID); err != nil {
 		return book, fmt.Errorf("open payment: %w", err)
@@ -255,7 +255,7 @@ func payerOf(ctx context.Context, tx pgx.Tx, n ledger.Notice) (ledger.Deposit, e
 	return ledger.Deposit{}, errUnattributed
 }
 
-// writeNotice keeps the effects: the ledger's rows before what points to them.
+// writeNotice keeps the effects: the ledger's rows before the rows that point to them.
 func writeNotice(ctx context.Context, tx pgx.Tx, n ledger.Notice, e ledger.NoticeEffects) error {
 	if n.IsDispute() {
 		tag, err := tx.Exec(ctx, keepDisputeSQL, string(n.Provider), n.DisputeID, n.PaymentID, int64(e.Dispute.Amount), string(e.Dispute.State))

@@ -1,4 +1,5 @@
-// Package postgres keeps what must never be lost: accounts, keys, campaigns and the ledger.
+// Package postgres stores the data that must never be lost: accounts, keys, campaigns and the
+// ledger.
 //
 // Contract: a method that returns nil has committed; one that fails has changed nothing, unless the
 // connection broke during the commit, which answers errs.Unavailable: the caller reads back before it repeats.
@@ -8,8 +9,8 @@
 //
 // # Not obvious
 //
-// Config versions start at 1 and are handed out under one row lock, so they are gap-free in
-// commit order. Version 0 means that there is no catalog.
+// Config versions start at 1 and are handed out under one row lock, so they are gap-free in commit
+// order. Version 0 means that no catalog exists.
 //
 // campaign_total is locked before the campaign in settlement. The other order delayed pauses
 // under load tenfold.

@@ -34,8 +34,8 @@ WHERE h.holder = EXCLUDED.holder OR h.held_until < clock_timestamp()`
 // holdLease is how long a hold outlives its process.
 const holdLease = 30 * time.Second
 
-// Hold keeps the archive where it is: while it lasts nothing is planned, so the analytics store has exactly what is
-// below the archived offsets. Settlement goes on.
+// Hold stops the archive: while it lasts nothing is planned, so the analytics store has exactly the
+// events below the archived offsets. Settlement goes on.
 type Hold struct {
 	store  *Store
 	holder uuid.UUID
@@ -104,8 +104,8 @@ func (h *Hold) keep(ctx context.Context) {
 // Archived is the offset of each partition below which the analytics store has everything.
 func (h *Hold) Archived() map[stream.Partition]int64 { return h.at }
 
-// Check fails when the archive has moved since the hold was taken: what was read from the analytics store is then of no
-// watermark.
+// Check fails if the archive has moved since the hold was taken: rows read from the analytics store
+// then belong to no watermark.
 func (h *Hold) Check(ctx context.Context) error {
 	if err := h.renew(ctx); err != nil {
 		return err
@@ -151,7 +151,7 @@ func (s *Store) progressOf(ctx context.Context, q querier) (map[stream.Partition
 	return at, failure("read archive progress", err)
 }
 
-// SpendBetween is what campaigns were charged on the days from first to last.
+// SpendBetween returns the campaigns' charges on the days from first to last.
 func (s *Store) SpendBetween(ctx context.Context, first, last day.Day) (map[day.Day]map[uuid.UUID]money.Micros, error) {
 	rows, err := s.pool.Query(ctx, selectSpend, int32(first), int32(last))
 	if err != nil {

@@ -56,7 +56,7 @@ func (r *RoomReader) Watch(ctx context.Context, silent time.Duration) (missed bo
 	return gaps > 0, failure("say that the projector works", err)
 }
 
-// Journal is what nodes have said of themselves in the last [reserve.JournalMemory].
+// Journal returns the nodes' pages of the last [reserve.JournalMemory].
 func (r *RoomReader) Journal(ctx context.Context) (j reserve.Journal, err error) {
 	rows, err := r.store.pool.Query(ctx, selectWriters, reserve.JournalMemory)
 	if err != nil {
@@ -80,7 +80,7 @@ func (r *RoomReader) Journal(ctx context.Context) (j reserve.Journal, err error)
 	return j, failure("read the journal of reservations", err)
 }
 
-// Entries lists what a node's pages say, the older first.
+// Entries lists the entries of a node's pages, the older first.
 func (r *RoomReader) Entries(ctx context.Context, node string) (entries []reserve.Entry, err error) {
 	rows, err := r.store.pool.Query(ctx, selectPages, node, reserve.JournalMemory)
 	if err != nil {

@@ -20,7 +20,8 @@ INSERT INTO ledger_transaction (id, kind, ref, subject, at, reverses)
 SELECT id, kind, ref, subject, at, nullif(reverses, '00000000-0000-0000-0000-000000000000')
 FROM unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::timestamptz[], $6::uuid[]) AS t (id, kind, ref, subject, at, reverses)`
 
-	// A row for every side, so that there is something to lock. What exists is neither locked nor changed.
+	// Creates a row for every side, so that it can be locked. Existing rows are neither locked nor
+	// changed.
 	openBalancesSQL = `
 INSERT INTO balance (account, asset, amount)
 SELECT account, asset, 0 FROM unnest($1::text[], $2::text[]) AS want (account, asset)

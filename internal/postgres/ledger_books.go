@@ -36,7 +36,7 @@ ORDER BY campaign_id, from_at`
 SELECT want.auction_id FROM unnest($2::uuid[]) AS want (auction_id)
 CROSS JOIN LATERAL (SELECT FROM billed_event WHERE auction_day = $1 AND auction_id = want.auction_id AND event_type = $3 OFFSET 0) b`
 
-	// The campaigns are locked, so who pays for them stands still.
+	// The campaigns are locked, so their payers cannot change.
 	lockCashSQL = `
 SELECT b.account, b.amount FROM balance b
 JOIN (SELECT DISTINCT 'advertiser:' || advertiser_id::text AS account FROM campaign WHERE id = ANY($1::uuid[]) AND NOT credit_funded) payer
@@ -44,7 +44,7 @@ JOIN (SELECT DISTINCT 'advertiser:' || advertiser_id::text AS account FROM campa
 WHERE b.asset = 'USD' ORDER BY b.account, b.asset FOR UPDATE OF b`
 )
 
-// Books locks and reads what the batch depends on.
+// Books locks and reads the rows that the batch depends on.
 //
 // First the campaigns' totals, exclusively and by id: two appliers of one campaign take turns from here
 // on, so neither spends what the other has not yet written. Then the campaigns themselves, shared and by id:

@@ -100,7 +100,8 @@ func (s *Store) Statement(ctx context.Context, q ledger.StatementQuery) (ledger.
 	return statement, nil
 }
 
-// accountStatement closes what must be closed, then reads: the entries between two fixed numbers never change.
+// accountStatement closes the months that must be closed, then reads: the entries between two fixed
+// numbers never change.
 func (s *Store) accountStatement(ctx context.Context, q ledger.StatementQuery, side ledger.Side) (ledger.AccountStatement, error) {
 	from, to := int64(0), int64(math.MaxInt64)
 	err := s.inTx(ctx, "close month", func(tx pgx.Tx) (err error) {
@@ -127,8 +128,9 @@ func (s *Store) accountStatement(ctx context.Context, q ledger.StatementQuery, s
 	return b.Done(), err
 }
 
-// closeMonth answers the number of the last entry of a month that is over, and fixes it when nobody has before. The
-// lock on the balance keeps entries out that are being written: they get numbers after the close.
+// closeMonth returns the number of the last entry of a past month, and fixes it on the first call.
+// The lock on the balance keeps out entries that are being written: they get numbers after the
+// close.
 func closeMonth(ctx context.Context, tx pgx.Tx, side ledger.Side, m day.Month) (last int64, err error) {
 	account, asset := string(side.Account), string(side.Asset)
 	look := func() error { return tx.QueryRow(ctx, selectCloseSQL, account, asset, int32(m)).Scan(&last) }

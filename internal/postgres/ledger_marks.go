@@ -88,9 +88,10 @@ func (c *dayCache) forget() {
 // MarkFirst records keys that were never recorded and says which they are. The unique index decides: of
 // two transactions with one key the second waits for the end of the first.
 //
-// What is seen already is asked first and the rest is copied in. Another transaction may mark one of the rest in
-// between: then the copy fails as a whole, is taken back, and the keys are inserted one by one. That is slow and
-// rare, since an auction's events are in one partition and Claim holds the partition.
+// Existing marks are read first and the rest is copied in. Another transaction may mark one of the
+// rest in between: then the copy fails as a whole, is rolled back, and the keys are inserted one by
+// one. That is slow and rare, since an auction's events are in one partition and Claim holds the
+// partition.
 func (b *batchTx) MarkFirst(ctx context.Context, keys []ledger.Key) ([]bool, error) {
 	fresh := make([]bool, len(keys))
 	if len(keys) == 0 {

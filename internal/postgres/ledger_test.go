@@ -137,7 +137,8 @@ func (s *Store) reencode(change func(*ledger.Outcome)) func(context.Context) err
 	}
 }
 
-// The database itself refuses what Go code already refuses, so that no other client can do it either.
+// The database itself refuses writes that Go code already refuses, so that no other client can make
+// them either.
 func TestLedgerTablesGuardThemselves(t *testing.T) {
 	s := asOwner(t, openStore(t))
 	u := storetest.AddUser(t, storesOf(s))

@@ -102,7 +102,7 @@ func (b *batchTx) Claim(ctx context.Context, ranges []stream.Range) error {
 	streams, numbers, firsts, nexts := splitRanges(ranges)
 	var stored map[stream.Partition]int64
 	moved := int64(0)
-	var batch pgx.Batch // the second statement moves what the first has locked
+	var batch pgx.Batch // the second statement moves the rows that the first has locked
 	batch.Queue(lockOffsetsSQL, streams, numbers).Query(func(rows pgx.Rows) (err error) {
 		stored, err = collectOffsets(rows)
 		return err
@@ -126,7 +126,7 @@ func (b *batchTx) Claim(ctx context.Context, ranges []stream.Range) error {
 	return b.addOffsets(ctx, added)
 }
 
-// addOffsets claims partitions that nobody has claimed before.
+// addOffsets claims partitions that were never claimed before.
 func (b *batchTx) addOffsets(ctx context.Context, ranges []stream.Range) error {
 	if len(ranges) == 0 {
 		return nil
@@ -142,9 +142,10 @@ func (b *batchTx) addOffsets(ctx context.Context, ranges []stream.Range) error {
 	return nil
 }
 
-// Write keeps the effects, in two round trips: all that needs no answer together with the locks of the balances, then
-// the entries. It refuses outcomes that do not cover exactly what was claimed, and transactions that do not sum to
-// zero. Balances come last: the house accounts are shared by every applier, so they are locked for as short as can be.
+// Write keeps the effects, in two round trips: everything that needs no answer together with the
+// locks of the balances, then the entries. It refuses outcomes that do not cover exactly the
+// claimed ranges, and transactions that do not sum to zero. Balances come last: the house accounts
+// are shared by every applier, so they are locked as briefly as possible.
 func (b *batchTx) Write(ctx context.Context, e ledger.Effects) error {
 	if err := balanced(e.Transactions); err != nil {
 		return err
@@ -215,8 +216,8 @@ func plainText(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "�"), "\x00", "�")
 }
 
-// queueSpend adds what was charged and what was released. Both raise the total's version in one statement: who
-// follows rooms sees the spend rise and the reservation fall at once.
+// queueSpend adds the charges and the releases. Both raise the total's version in one statement: a
+// reader of rooms sees the spend rise and the reservation fall at once.
 func queueSpend(batch *pgx.Batch, e ledger.Effects) error {
 	n, m := len(e.Spend), len(e.Released)
 	if n+m == 0 {

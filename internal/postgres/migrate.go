@@ -26,11 +26,11 @@ const (
 // migrationLock is the advisory lock of adnet's migrations: "adnet" in ASCII.
 const migrationLock int64 = 0x61646e6574
 
-// Migrate brings the database at url to the schema of this build and tells log what it did, a line at a
-// time. Each file runs in one transaction together with its mark, so a crash leaves whole migrations only;
-// processes that migrate at once take turns and the later ones find nothing to do. Errors: the
-// database does not answer, a file fails, an applied file differs from this build's, or the database has
-// migrations that this build does not know.
+// Migrate brings the database at url to the schema of this build and reports each step to log, a
+// line at a time. Each file runs in one transaction together with its mark, so a crash leaves whole
+// migrations only; processes that migrate at once take turns and the later ones find nothing to do.
+// Errors: the database does not answer, a file fails, an applied file differs from this build's, or
+// the database has migrations that this build does not know.
 func Migrate(ctx context.Context, url string, log func(string)) error {
 	if url == "" {
 		return errNoURL()

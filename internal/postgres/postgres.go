@@ -90,8 +90,8 @@ func (s *Store) Close() { s.pool.Close() }
 // Ping says whether the server answers. Errors carry errs.Unavailable.
 func (s *Store) Ping(ctx context.Context) error { return failure("ping", s.pool.Ping(ctx)) }
 
-// inTx runs fn in one READ COMMITTED transaction: every statement sees what was committed before it began,
-// which is what reads after a lock rely on.
+// inTx runs fn in one READ COMMITTED transaction: every statement sees all rows committed before it
+// began. Reads after a lock rely on that.
 func (s *Store) inTx(ctx context.Context, op string, fn func(tx pgx.Tx) error) error {
 	return failure(op, pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, fn))
 }

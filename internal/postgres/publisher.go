@@ -72,7 +72,7 @@ ORDER BY q.opened_at DESC, q.id LIMIT $4`
 
 	decideQuarantineSQL = `UPDATE quarantine SET decision = $2, decided_at = $3, decided_by = $4, note = $5 WHERE id = $1`
 
-	// quarantine_charge has what earlier builds noted, without a day and a transaction.
+	// quarantine_charge has the notes of earlier builds, without a day and a transaction.
 	heldCampaignsSQL = `
 SELECT campaign_id FROM quarantine_source WHERE quarantine_id = $1 UNION SELECT campaign_id FROM quarantine_charge WHERE quarantine_id = $1 ORDER BY 1`
 
@@ -128,9 +128,9 @@ func (b *batchTx) Impressions(ctx context.Context, auctions []uuid.UUID) (map[uu
 	return ask.found, nil
 }
 
-// queuePublishers locks and reads what minting depends on: after it nobody else mints for these publishers or decides
-// about their quarantine until the transaction ends. It comes after the campaigns and before every balance; rows are
-// taken by developer and day.
+// queuePublishers locks and reads the rows that minting depends on: after it no other transaction
+// mints for these publishers or decides about their quarantine until this one ends. It comes after
+// the campaigns and before every balance; rows are taken by developer and day.
 func queuePublishers(batch *pgx.Batch, need ledger.Need, books *ledger.Books) {
 	if len(need.Publishers) == 0 || len(need.Days) == 0 {
 		return
@@ -174,7 +174,7 @@ func queuePublishers(batch *pgx.Batch, need ledger.Need, books *ledger.Books) {
 	})
 }
 
-// queuePublisherEffects adds what the batch did with publishers.
+// queuePublisherEffects adds the batch's effects on publishers.
 func queuePublisherEffects(batch *pgx.Batch, e ledger.Effects) {
 	if n := len(e.Publishers); n > 0 {
 		ids, days := make([][16]byte, n), make([]int32, n)
@@ -292,7 +292,8 @@ func endQuarantine(ctx context.Context, tx pgx.Tx, v ledger.QuarantineVerdict) (
 	if err != nil {
 		return c, err
 	}
-	// A statement of its own after the lock: it sees what settlement wrote while this one waited.
+	// A separate statement after the lock: it sees everything that settlement wrote while this one
+	// waited.
 	if c, err = readQuarantine(ctx, tx, v.Case); err != nil {
 		return c, err
 	}
@@ -328,7 +329,8 @@ func endQuarantine(ctx context.Context, tx pgx.Tx, v ledger.QuarantineVerdict) (
 	return readQuarantine(ctx, tx, v.Case)
 }
 
-// lockHeldTotals locks what a claw-back reopens, as far as it is known, and answers the campaigns.
+// lockHeldTotals locks the totals that a claw-back reopens, as far as they are known, and returns
+// the campaigns.
 func lockHeldTotals(ctx context.Context, tx pgx.Tx, v ledger.QuarantineVerdict) ([]uuid.UUID, error) {
 	if v.Decision != ledger.QuarantineClawback {
 		return nil, nil
@@ -370,7 +372,7 @@ type clawback struct {
 	charges []ledger.RefundableCharge
 }
 
-// takeBack names what the transactions take back, and reopens the budgets.
+// takeBack names the rows that the transactions take back, and reopens the budgets.
 func takeBack(ctx context.Context, tx pgx.Tx, id uuid.UUID, c clawback) error {
 	var batch pgx.Batch
 	var backs, subjects [][16]byte
@@ -402,7 +404,7 @@ func takeBack(ctx context.Context, tx pgx.Tx, id uuid.UUID, c clawback) error {
 	return nil
 }
 
-// Reversals lists what a transaction takes back.
+// Reversals lists the rows that a transaction takes back.
 func (s *Store) Reversals(ctx context.Context, transaction uuid.UUID) ([]ledger.Reversal, error) {
 	rows, err := s.pool.Query(ctx, reversalsSQL, transaction)
 	if err != nil {

@@ -31,7 +31,7 @@ FROM applied_batch b JOIN archive_progress a USING (stream, partition)
 JOIN consumer_offset o USING (stream, partition)
 WHERE b.applied_at < $1 AND b.next_offset <= a.archived_next AND b.next_offset < o.next_offset`
 	countPrunableSQL = `SELECT count(*), coalesce(sum(b.next_offset - b.first_offset), 0)::bigint ` + prunableSQL
-	// From the oldest on, so that what stays has no gap.
+	// From the oldest on, so that the remaining rows have no gap.
 	pruneSQL = `
 DELETE FROM applied_batch d USING (
 	SELECT b.stream, b.partition, b.first_offset ` + prunableSQL + `
@@ -49,17 +49,17 @@ ON CONFLICT (name) DO UPDATE SET amount = p.amount + EXCLUDED.amount`
 	countKeysSQL = `SELECT count(*) FROM idempotency_key WHERE created_at < $1`
 )
 
-// queueHorizon reads the horizon and keeps it from moving until the transaction ends: the second statement sees what
-// the wait for the first let commit.
+// queueHorizon reads the horizon and keeps it from moving until the transaction ends: the second
+// statement sees everything committed while the first waited.
 func queueHorizon(batch *pgx.Batch, date *day.Day) {
 	batch.Queue(shareHorizonSQL)
 	batch.Queue(readHorizonSQL).QueryRow(func(row pgx.Row) error { return row.Scan(date) })
 }
 
-// Retain removes what is not needed any more. The horizon moves first and in a transaction of its own, so that a
-// crash at any later line leaves marks that nobody asks, never a day without marks that is still accepted. With dry
-// nothing changes and the answer is what would go. The sums of what goes are kept for the audit, in the
-// same transactions.
+// Retain removes data that is no longer needed. The horizon moves first and in its own transaction,
+// so that a crash at any later line leaves unused marks, never a day without marks that is still
+// accepted. With dry nothing changes and the answer counts the rows that would go. The sums of
+// removed rows are kept for verify, in the same transactions.
 func (s *Store) Retain(ctx context.Context, cut ledger.Cutoffs, dry bool) (r ledger.Removed, err error) {
 	if err := s.pool.QueryRow(ctx, readHorizonSQL).Scan(&r.Horizon); err != nil {
 		return r, failure("read the retention horizon", err)
@@ -176,7 +176,7 @@ func addPruned(ctx context.Context, tx pgx.Tx, p ledger.Pruned) error {
 	return err
 }
 
-// pruned reads the sums of what retention removed.
+// pruned reads the sums of the rows that retention removed.
 func pruned(ctx context.Context, q querier) (ledger.Pruned, error) {
 	rows, err := q.Query(ctx, readPrunedSQL)
 	if err != nil {

@@ -15,13 +15,13 @@ import (
 // EnvOwnerURL names the setting of the role that owns the tables.
 const EnvOwnerURL = "ADNET_POSTGRES_OWNER_URL"
 
-// OwnerConfig is who migrates. Only commands that change the schema have it: a process that serves must not hold
-// the owner's password.
+// OwnerConfig holds the role that migrates. Only commands that change the schema have it: a serving
+// process must not hold the owner's password.
 type OwnerConfig struct {
 	OwnerURL string `name:"postgres-owner-url" env:"ADNET_POSTGRES_OWNER_URL" default:"" help:"PostgreSQL as the role that owns the tables, for migrate and other commands that change the schema (default: ADNET_POSTGRES_URL)."`
 }
 
-// Or is the owner's URL, or app's when there is no owner of its own.
+// Or returns the owner's URL, or app's if no owner is set.
 func (c OwnerConfig) Or(app Config) string {
 	if c.OwnerURL != "" {
 		return c.OwnerURL
@@ -34,9 +34,10 @@ const appendOnly = `
 SELECT DISTINCT c.oid FROM pg_class c JOIN pg_trigger t ON t.tgrelid = c.oid JOIN pg_proc p ON p.oid = t.tgfoid
 WHERE c.relnamespace = current_schema()::regnamespace AND right(p.proname, 11) = 'append_only'`
 
-// grantSQL gives role what the application needs on every table, and nothing on the ledger but to read and add.
-// Ownership stays where it is, so it can neither alter nor drop, nor switch a trigger off. It is repeated after every
-// migration, so tables of later versions are covered.
+// grantSQL gives role the rights that the application needs on every table, and on the ledger only
+// those to read and add. Ownership stays where it is, so the role can neither alter nor drop, nor
+// switch a trigger off. It is repeated after every migration, so tables of later versions are
+// covered.
 const grantSQL = `
 DO $$
 DECLARE
@@ -75,10 +76,11 @@ END $$`
 	passwordSQL = `DO $$ BEGIN EXECUTE format('ALTER ROLE %%I LOGIN PASSWORD %%L', %[1]s, %[2]s); END $$`
 )
 
-// Grant makes the role of appURL, when there is none, and gives it the application's rights on the schema that
-// ownerURL migrated: everything to read, all tables but the ledger to change, the ledger only to add to. It ends
-// by logging in as that role. When both URLs are of one role there is nothing to restrict: it says so to log and
-// changes nothing. Safe to repeat. Errors name the setting that is wrong and never hold a password.
+// Grant creates the role of appURL if it does not exist, and gives it the application's rights on
+// the schema that ownerURL migrated: everything to read, all tables but the ledger to change, the
+// ledger only to add to. It ends by logging in as that role. If both URLs are of one role nothing
+// can be restricted: Grant says so to log and changes nothing. Safe to repeat. Errors name the
+// setting that is wrong and never hold a password.
 func Grant(ctx context.Context, ownerURL, appURL string, log func(string)) error {
 	owner, err := pgx.ParseConfig(ownerURL)
 	if err != nil {
@@ -144,7 +146,7 @@ func literal(text string) string {
 	return "E'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
 }
 
-// verifyRights lists what the role at hand could do to rows that must never change, each with how.
+// verifyRights lists the current role's ways to change rows that must never change.
 const verifyRights = `
 SELECT format('%s on %s', how, c.relname)
 FROM (` + appendOnly + ` UNION SELECT oid FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relname IN ('ledger_transaction', 'ledger_entry')) guarded
@@ -158,7 +160,7 @@ CROSS JOIN LATERAL (
 ) found (how)
 ORDER BY 1`
 
-// rights says what the role of this connection could do to the ledger.
+// rights lists the changes that the role of this connection could make to the ledger.
 func (a *verification) rights() {
 	if a.err != nil {
 		return

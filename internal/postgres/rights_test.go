@@ -21,7 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Not by a trigger but by rights: the role that the processes use cannot change what was written, whatever they run.
+// Not by a trigger but by rights: the role of the processes cannot change written rows, whatever
+// they run.
 func TestApplicationCannotChangeTheLedger(t *testing.T) {
 	s := openStore(t)
 	u := storetest.AddUser(t, storesOf(s))
@@ -205,7 +206,7 @@ func TestGrant(t *testing.T) {
 	require.NoError(t, Grant(t.Context(), owner, owner, func(line string) { said = line }))
 	require.Contains(t, said, EnvOwnerURL)
 
-	// A role of its own: made with what the URL says, however odd, and the password follows the setting.
+	// A new role: made exactly as the URL says, however odd, and the password follows the setting.
 	conn, err := pgx.Connect(t.Context(), owner)
 	require.NoError(t, err)
 	name := "adnet_test_" + uuid.NewString()[:8] + `'"\`

@@ -116,13 +116,14 @@ func collectRooms(rows pgx.Rows, today day.Day) ([]reserve.Room, error) {
 	return rooms, err
 }
 
-// releasedSince bounds what addReleased reads: changes since a cursor (0 for all), of minutes that still matter.
+// releasedSince bounds the rows that addReleased reads: changes since a cursor (0 for all), of
+// minutes that still matter.
 type releasedSince struct {
 	cursor int64
 	minute day.Minute
 }
 
-// addReleased fills in what settlement released, from the snapshot of the rooms.
+// addReleased fills in the releases of settlement, from the snapshot of the rooms.
 func addReleased(ctx context.Context, tx pgx.Tx, rooms []reserve.Room, since releasedSince) error {
 	at := make(map[[16]byte]int, len(rooms))
 	ids := make([][16]byte, len(rooms))
@@ -159,7 +160,8 @@ func (r *RoomReader) NextEpoch(ctx context.Context) (epoch int64, err error) {
 	return epoch, failure("begin an epoch of reservations", r.store.pool.QueryRow(ctx, nextEpoch).Scan(&epoch))
 }
 
-// Prune forgets what was released of minutes before minute, and the journal of nodes that nothing is held back for.
+// Prune forgets releases of minutes before minute, and the journal of nodes for which nothing is
+// held back.
 func (r *RoomReader) Prune(ctx context.Context, minute day.Minute) error {
 	if _, err := r.store.pool.Exec(ctx, pruneReleased, int32(minute)); err != nil {
 		return failure("forget released reservations", err)

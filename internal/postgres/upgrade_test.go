@@ -33,7 +33,7 @@ func TestFilledDatabaseUpgrades(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, migrate(t.Context(), conn, migrationsBefore(t, next), func(string) {}))
 			old := fillOldDatabase(t, conn, next)
-			if next > "0012" { // what 0011 made of claw-backs
+			if next > "0012" { // the claw-backs as 0011 converted them
 				_, err := conn.Exec(t.Context(), namedClawbacks)
 				require.NoError(t, err)
 			}
@@ -59,7 +59,7 @@ func requireVerified(t *testing.T, s *Store) {
 	}
 }
 
-// oldDatabase is what fillOldDatabase wrote.
+// oldDatabase holds the contents that fillOldDatabase wrote.
 type oldDatabase struct {
 	campaign, advertiser, developer uuid.UUID
 	open                            uuid.UUID // case; zero before there were any
@@ -71,7 +71,8 @@ const (
 	oldViews = 4
 )
 
-// namedClawbacks brings what fillOldDatabase wrote to what a build since 0011_clawbacks.sql would have.
+// namedClawbacks converts the contents of fillOldDatabase to those of a build since
+// 0011_clawbacks.sql.
 const namedClawbacks = `
 INSERT INTO ledger_reversal (transaction_id, reverses, amount)
 SELECT back.id, held.transaction_id, held.amount

@@ -123,7 +123,7 @@ func (s *Store) Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Ch
 	return checks, failure("verify", err)
 }
 
-// ArchivedTotals sums what was marked as archived; the analytics store must count the same.
+// ArchivedTotals sums the rows marked as archived; the analytics store must reach the same sums.
 func (s *Store) ArchivedTotals(ctx context.Context) (ledger.Totals, error) {
 	var a applied
 	err := s.snapshot(ctx, func(tx pgx.Tx) error { return a.read(ctx, tx, archivedRanges) })
@@ -238,8 +238,8 @@ type applied struct {
 	pruned  ledger.Pruned
 }
 
-// read streams the ranges and adds what retention removed, which was archived: memory stays at one range however long
-// the history is.
+// read streams the ranges and adds the removed rows, which were archived: memory stays at one range
+// however long the history is.
 func (a *applied) read(ctx context.Context, tx pgx.Tx, sql string) error {
 	if err := a.readEach(ctx, tx, sql, nil); err != nil {
 		return err

@@ -22,7 +22,7 @@ import (
 var ErrLost error = errs.New(errs.Conflict, "the catalog was emptied or rebuilt meanwhile")
 
 const (
-	writeChunk = 500  // objects per script: Redis serves nobody else while one runs
+	writeChunk = 500  // objects per script: Redis serves no other client while one runs
 	readChunk  = 1000 // objects, or rooms, per read
 	readers    = 4    // reads at once
 )
@@ -89,9 +89,9 @@ func (c *Campaigns) publish(ctx context.Context, changed []campaign.Campaign, he
 	return nil
 }
 
-// Head is the version up to which the catalog is complete. found is false when there is no complete catalog,
-// and once when it is another one than this value has seen before: whatever was read from the old one has to be
-// read again, and a writer has to start at version 0.
+// Head is the version up to which the catalog is complete. found is false if there is no complete
+// catalog, and once if it is another one than this value has seen before: everything read from the
+// old one must be read again, and a writer must start at version 0.
 func (c *Campaigns) Head(ctx context.Context) (version int64, found bool, err error) {
 	values, err := c.client.rdb.MGet(ctx, c.client.keys.head, c.client.keys.epoch).Result()
 	if err != nil {
@@ -111,9 +111,9 @@ func (c *Campaigns) Head(ctx context.Context) (version int64, found bool, err er
 	return version, err == nil, err
 }
 
-// EachCampaign reads the whole catalog and hands it over in pages: to one goroutine at a time, and a page is used again
-// when take returns. Versions up to head are in it, and perhaps some newer ones; head is 0 when there is no complete
-// catalog. Errors: [ErrLost] when it was emptied meanwhile.
+// EachCampaign reads the whole catalog and hands it over in pages: to one goroutine at a time, and
+// a page is used again when take returns. Versions up to head are in it, and perhaps some newer
+// ones; head is 0 if no complete catalog exists. Errors: [ErrLost] if it was emptied meanwhile.
 func (c *Campaigns) EachCampaign(ctx context.Context, take func(page []campaign.Campaign)) (head int64, err error) {
 	head, ids, err := c.versions(ctx, "-inf")
 	if err != nil {
@@ -157,7 +157,7 @@ func (c *Campaigns) CampaignsSince(ctx context.Context, version int64) (changed 
 
 // versions are the head and, in order of version, the campaigns from one on.
 func (c *Campaigns) versions(ctx context.Context, from string) (head int64, ids []string, err error) {
-	// The head is read before the objects, so that what it promises is among them.
+	// The head is read before the objects, so that all versions up to it are among them.
 	head, err = c.client.rdb.Get(ctx, c.client.keys.head).Int64()
 	if err != nil && !errors.Is(err, goredis.Nil) {
 		return 0, nil, c.client.explain(err)

@@ -25,7 +25,7 @@ type Config struct {
 	Prefix   string `name:"redis-prefix" env:"ADNET_REDIS_PREFIX" default:"adnet" help:"First part of every key and channel."`
 }
 
-// Deps is what the package needs from the process. It may be empty.
+// Deps are the dependencies on the process. It may be empty.
 type Deps struct {
 	Log *slog.Logger
 }
@@ -67,8 +67,8 @@ func Open(cfg Config, deps Deps) (*Client, error) {
 	return &Client{cfg: cfg, log: log, rdb: rdb, keys: keysOf(cfg.Prefix)}, nil
 }
 
-// silence stops go-redis from printing to standard error, once for the process: what it would say is also
-// in the errors that it returns.
+// silence stops go-redis from printing to standard error, once for the process: its messages are
+// also in the errors that it returns.
 var silence = sync.OnceFunc(func() { goredis.SetLogger(noLog{}) })
 
 type noLog struct{}

@@ -9,10 +9,10 @@
 //
 // # Not obvious
 //
-// Several windows share a minute of reservations. Releases do not say which window they are of,
-// so what is past its window still counts against them before what is not. A mixed campaign is a
+// Several windows share a minute of reservations. Releases do not name their window, so
+// reservations past their window still count against them before the others. A mixed campaign is a
 // little careful, never careless. A bid's price comes back when its exp is over, not at the loss
-// notice: any node may get the notice, and only the one that bid could give it back.
+// notice: any node may get the notice, and only the node that bid could give it back.
 //
 // Nothing expires while releases are not projected: the time of reservations is the projector's
 // last beat.

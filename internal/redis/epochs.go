@@ -10,7 +10,7 @@ import (
 	"adnet/internal/reserve"
 )
 
-// Projection is all that a projector writes, and what a node loads of it.
+// Projection is all data that a projector writes and that a node loads.
 type Projection struct {
 	*Campaigns
 	*Rooms
@@ -37,8 +37,9 @@ type Epochs struct {
 // NewEpochs makes a view of the epochs. It does no I/O.
 func NewEpochs(client *Client) *Epochs { return &Epochs{client: client, writer: rand.Text()} }
 
-// Beat says that this writer projects, and answers the epoch of the reservations as they are there: the writer's own
-// when all is well, another when somebody rebuilt them, 0 when they are lost and have to be rebuilt.
+// Beat says that this writer projects, and returns the current epoch of the reservations: normally
+// the writer's own, another if a different writer rebuilt them, 0 if they are lost and must be
+// rebuilt.
 func (e *Epochs) Beat(ctx context.Context, epoch int64) (current int64, err error) {
 	e.mu.Lock()
 	if e.epoch != epoch {
@@ -76,7 +77,8 @@ func (e *Epochs) Open(ctx context.Context, epoch int64) (current int64, err erro
 	return current, err
 }
 
-// Tell says in the name of a node what it holds. Errors: Redis does not answer, or epoch does not hold any more.
+// Tell reports a node's reservations in its name. Errors: Redis does not answer, or epoch does not
+// hold any more.
 func (e *Epochs) Tell(ctx context.Context, epoch int64, call reserve.Call) error {
 	call.Epoch = epoch
 	reply, err := NewReservations(e.client).Claim(ctx, call)

@@ -66,11 +66,12 @@ type epochKeys struct{ prefix string }
 // seen is a hash: node or projector → number of its last call.
 func (k epochKeys) seen() string { return k.prefix + "seen" }
 
-// campaign is a hash: `g:minute:window` → sum that nodes hold, `s:minute` → what settlement released of it,
-// `out` → what is reserved, `counted` → its part of the advertiser's sum, `limited`, `at`.
+// campaign is a hash: `g:minute:window` → sum that nodes hold, `s:minute` → the part that
+// settlement released, `out` → the reserved amount, `counted` → its part of the advertiser's sum,
+// `limited`, `at`.
 func (k epochKeys) campaign(id string) string { return k.prefix + "c:" + id }
 
-// advertiser is a hash: `out` → what is reserved of all campaigns that the balance limits.
+// advertiser is a hash: `out` → the reserved amount of all campaigns that the balance limits.
 func (k epochKeys) advertiser(id string) string { return k.prefix + "a:" + id }
 
 // holder is a hash: `minute:window` → what a node holds of a campaign, with `q:` before it the number of

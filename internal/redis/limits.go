@@ -18,9 +18,10 @@ const (
 
 var errAnotherRedis = errors.New("the limits of an earlier Redis are gone: its messages begin anew")
 
-// Exchange passes messages between the nodes of an installation: what one node says, every other hears within its
-// next call, and a node that starts hears what was said in the last minute. It is a stream of Redis. Messages may be
-// lost together with Redis and are never repeated, so each should stand for itself. One goroutine uses a value.
+// Exchange passes messages between the nodes of an installation: every other node gets a node's
+// message within its next call, and a node that starts gets the messages of the last minute. It is
+// a stream of Redis. Messages may be lost together with Redis and are never repeated, so each
+// should stand for itself. One goroutine uses a value.
 type Exchange struct {
 	client *Client
 	stream string
@@ -33,9 +34,10 @@ func NewExchange(client *Client, name, node string) *Exchange {
 	return &Exchange{client: client, stream: client.keys.exchange(name), node: node, cursor: "0"}
 }
 
-// Exchange says mine, unless it is empty, and calls hear for what the other nodes said since the last call, in the
-// order in which they said it: one round trip. hear's data is valid until it returns. After an error mine may or
-// may not have been said. A client, node or Redis that was away misses at most what is older than a minute.
+// Exchange sends mine, unless it is empty, and calls hear for the other nodes' messages since the
+// last call, in the order in which they were sent: one round trip. hear's data is valid until it
+// returns. After an error mine may or may not have been sent. A client, node or Redis that was away
+// misses at most messages older than a minute.
 func (x *Exchange) Exchange(ctx context.Context, mine []byte, hear func(node string, data []byte)) error {
 	var said *goredis.StringCmd
 	var read *goredis.XStreamSliceCmd
@@ -65,7 +67,8 @@ func (x *Exchange) Exchange(ctx context.Context, mine []byte, hear func(node str
 		}
 	}
 	if said != nil && len(streams) == 0 {
-		// What was just said was not read back: this is another Redis, whose ids begin before the cursor.
+		// The message just sent was not read back: this is another Redis, whose ids begin before
+		// the cursor.
 		x.cursor = "0"
 		return errAnotherRedis
 	}

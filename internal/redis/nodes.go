@@ -23,7 +23,7 @@ const (
 	announceLook = 100 * time.Millisecond // how often it also looks at heartbeats meanwhile
 	roomWait     = 500 * time.Millisecond // how long Announce waits for the room of a campaign that delivers
 	roomLook     = 5 * time.Millisecond   // how often it looks meanwhile
-	confirmLife  = 10 * time.Second       // how long a confirmation nobody waits for is kept
+	confirmLife  = 10 * time.Second       // how long a confirmation is kept after its waiter has left
 	pingEvery    = time.Second            // how often Subscribe checks a silent connection
 )
 
@@ -33,11 +33,13 @@ type Nodes struct{ client *Client }
 // NewNodes makes a view of the nodes. It does no I/O.
 func NewNodes(client *Client) *Nodes { return &Nodes{client} }
 
-// Change is what subscribers are told: exactly one of Ready, Campaign and Rooms is set.
+// Change is a message to subscribers: exactly one of Ready, Campaign and Rooms is set.
 type Change struct {
-	// Ready says that the subscription stands: changes from now on arrive, so what is loaded now misses none.
+	// Ready says that the subscription stands: changes from now on arrive, so data loaded from now
+	// on misses none.
 	Ready bool
-	// Campaign is a campaign as it was published. It may be older than what the node has: compare ConfigVersion.
+	// Campaign is a published campaign. It may be older than the node's own copy: compare
+	// ConfigVersion.
 	Campaign *campaign.Campaign
 	// Confirm asks for [Nodes.Applied] of the campaign's ConfigVersion as soon as the node serves it or a newer one.
 	Confirm bool
@@ -52,10 +54,11 @@ type message struct {
 	Rooms    []room             `json:"rooms"`
 }
 
-// Subscribe calls apply for every change, one after the other, first with Ready. It returns ctx's error when ctx
-// ends, and an error when the connection is lost: changes may then have been missed, so the node has to subscribe
-// again and to load what is newer than what it has. A silent connection is given up after 3 s. apply must be quick: while it
-// runs nothing is read, and Redis drops a subscriber that is far behind.
+// Subscribe calls apply for every change, one after the other, first with Ready. It returns ctx's
+// error when ctx ends, and an error when the connection is lost: changes may then have been missed,
+// so the node must subscribe again and load everything newer than its own data. A silent connection
+// is given up after 3 s. apply must be quick: while it runs nothing is read, and Redis drops a
+// subscriber that is far behind.
 func (n *Nodes) Subscribe(ctx context.Context, apply func(Change)) error {
 	subscription := n.client.rdb.Subscribe(ctx, n.client.keys.changes)
 	watched, stop := context.WithCancel(ctx)
@@ -105,7 +108,7 @@ func (n *Nodes) deliver(received any, apply func(Change)) {
 	case *goredis.Message:
 		var m message
 		if err := json.Unmarshal([]byte(r.Payload), &m); err != nil {
-			// What it said is not lost: nodes also follow the head.
+			// Its message is not lost: nodes also follow the head.
 			n.client.log.Error("change that cannot be decoded", "error", err)
 			return
 		}
@@ -129,7 +132,7 @@ func (n *Nodes) Heartbeat(ctx context.Context, node string, version int64) error
 	return n.client.explain(heartbeatScript.Run(ctx, n.client.rdb, keys, node, version, nodeMemory.Milliseconds()).Err())
 }
 
-// Leave says that node serves no more, so that nobody waits for it.
+// Leave says that node no longer serves, so that no caller waits for it.
 func (n *Nodes) Leave(ctx context.Context, node string) error {
 	return n.client.explain(n.client.rdb.ZRem(ctx, n.client.keys.nodes, node).Err())
 }

@@ -22,14 +22,14 @@ const (
 // reservationArgs are the first of every script that writes reservations; see reservations.lua.
 var reservationArgs = [...]any{int64(reserve.MaxMinutes + 5), reservationMemory.Milliseconds(), reserve.MaxClockSkew.Milliseconds()}
 
-// Reservations is what the nodes hold of campaigns' room: prices of served ads until their beacon or expiry, and what
-// a node may still reserve without asking. Its keys carry the epoch, so that nothing of a lost or older store is ever
-// read in a new one.
+// Reservations counts the nodes' shares of campaigns' room: prices of served ads until their beacon
+// or expiry, and the amounts that a node may still reserve without asking. Its keys carry the
+// epoch, so that a new store never reads data of a lost or older one.
 //
-// Per campaign: `g:minute:window` is the sum that nodes hold, `s:minute` what settlement released of it, and `out` what
-// is reserved: over the minutes the held less the released, never below 0. What is past its window counts only as
-// far as it was released, because releases do not say which window they are of. Time is the projector's last beat: while
-// nobody projects releases nothing expires.
+// Per campaign: `g:minute:window` is the sum that nodes hold, `s:minute` the part that settlement
+// released, and `out` the reserved amount: over the minutes the held less the released, never below
+// 0. An amount past its window counts only as far as it was released, because releases do not name
+// their window. Time is the projector's last beat: without a projector of releases nothing expires.
 type Reservations struct {
 	client *Client
 }
@@ -134,7 +134,8 @@ func decodeClaims(values []any, claims int, reply *reserve.Reply) error {
 	return nil
 }
 
-// Outstanding is what is reserved of a campaign now, micro-USD, as the last writer counted it; 0 when nothing is known.
+// Outstanding is the reserved amount of a campaign now, micro-USD, as the last writer counted it; 0
+// if unknown.
 func (r *Reservations) Outstanding(ctx context.Context, campaign string) (money.Micros, error) {
 	epoch, err := r.client.rdb.HGet(ctx, r.client.keys.reservations, "epoch").Int64()
 	if err != nil && !errors.Is(err, goredis.Nil) {

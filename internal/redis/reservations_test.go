@@ -302,7 +302,7 @@ func TestTomorrowsBudgetIsNotGrantedToday(t *testing.T) {
 	})
 }
 
-// A database whose clock is behind would show yesterday's room while it releases what is spent today.
+// A database whose clock is behind would show yesterday's room while it releases today's spend.
 func TestRoomsOfAPastDayAreRefused(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
 		catalog, store := opened(t, client, 4)

@@ -19,7 +19,8 @@ import (
 // roomChunk is how many rooms one script takes, each of which may be a sum over an hour's minutes.
 const roomChunk = 100
 
-// Rooms is the projection of what campaigns may still spend. Its methods may be called from any goroutine.
+// Rooms is the projection of the amounts that campaigns may still spend. Its methods may be called
+// from any goroutine.
 type Rooms struct{ client *Client }
 
 // NewRooms makes a view of the rooms. It does no I/O.
@@ -147,7 +148,8 @@ func (r *Rooms) EachRoom(ctx context.Context, take func(page []reserve.Room)) er
 	}
 }
 
-// readRoom reads what this build has written without the general decoder, which takes all else (benchmark row start).
+// readRoom reads text that this build has written without the general decoder, which takes all
+// other text (benchmark row start).
 func readRoom(text string) (r room, err error) {
 	if r, ok := readOwnRoom(text); ok {
 		return r, nil

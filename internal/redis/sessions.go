@@ -15,8 +15,9 @@ import (
 // sessionLife is how long a session's day is kept after its end: a late beacon still finds it.
 const sessionLife = 2 * time.Hour
 
-// Sessions keeps what each session of a day was shown: one hash per session and day, field auction id, that expires
-// two hours after the day. It is shared by the nodes and is lost with Redis, which forgives.
+// Sessions keeps the ads shown to each session of a day: one hash per session and day, field
+// auction id, that expires two hours after the day. The nodes share it; losing it with Redis is
+// tolerable.
 type Sessions struct{ client *Client }
 
 // NewSessions makes a view of the sessions. It does no I/O.
@@ -27,7 +28,8 @@ const turnsField = "t"
 // exposureSize is the length of a field's value: campaign, until in unix seconds, turn, 1 when confirmed.
 const exposureSize = 16 + 8 + 2 + 1
 
-// Session reads what is known of a session's day: its exposures in no order, and how many turns were counted.
+// Session reads the known state of a session's day: its exposures in no particular order, and the
+// number of counted turns.
 func (s *Sessions) Session(ctx context.Context, session campaign.SessionKey, day int32) (found []campaign.Exposure, turns int, err error) {
 	fields, err := s.client.rdb.HGetAll(ctx, s.client.keys.session(session, day)).Result()
 	if err != nil {
@@ -55,8 +57,8 @@ func (s *Sessions) Session(ctx context.Context, session campaign.SessionKey, day
 	return found, turns, nil
 }
 
-// mostConfirmed is how many auctions one call of the script takes, so that a session that stands for a crowd keeps
-// nobody waiting.
+// mostConfirmed is the most auctions that one call of the script takes, so that a session that
+// stands for a crowd does not delay other clients.
 const mostConfirmed = 1_000
 
 // Record keeps exposures: decisions and turns in one pipeline, and confirmations, which are of earlier decisions, in

@@ -9,31 +9,33 @@ import (
 	"github.com/google/uuid"
 )
 
-// Claim asks to move what a node holds of a campaign, for the auctions of one minute, to an absolute amount. Amounts
-// are sums of the node's reservations in micro-USD and of what it may still reserve without asking.
+// Claim asks to move a node's share of a campaign, for the auctions of one minute, to an absolute
+// amount. Amounts are sums of the node's reservations in micro-USD and of the amount that it may
+// still reserve without asking.
 type Claim struct {
 	CampaignID   uuid.UUID
 	AdvertiserID uuid.UUID
 	Minute       day.Minute
-	Window       int64 // minutes after which what is held counts as expired, 1 … [MaxMinutes]
+	Window       int64 // minutes after which the held amount counts as expired, 1 … [MaxMinutes]
 	Bid          bool  // held for OpenRTB bids, which are counted apart
 
-	// Held is what is asked for. With Exact the answer is this amount, more or less than before: what the node says is
-	// reserved is reserved. Otherwise it is raised as far as the room allows and never lowered.
+	// Held is the requested amount. With Exact the answer is this amount, more or less than before:
+	// the store accepts the node's own count. Otherwise it is raised as far as the room allows and
+	// never lowered.
 	Held  money.Micros
 	Exact bool
-	Least money.Micros // raising to less than this is no use: then nothing is raised
+	Least money.Micros // least useful amount: the claim is not raised if the room allows less
 	Step  money.Micros // one reservation, > 0; raised by whole steps
-	Price money.Micros // what one charge may cost: nothing is raised while the room is smaller
+	Price money.Micros // most that one charge may cost: nothing is raised while the room is smaller
 }
 
-// Refusal says why a claim was not raised to what is useful.
+// Refusal says why a claim was not raised to a useful amount.
 type Refusal int
 
 // The refusals.
 const (
 	Granted  Refusal = iota
-	NoRoom           // what is left of the budgets or of the balance is reserved or spent
+	NoRoom           // the rest of the budgets or of the balance is reserved or spent
 	NoBudget         // the campaign's room is not known (yet)
 	Opening          // the reservations of a rebuilt store are still being gathered
 )

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// unheard is the holder of what no page says: of all unheard nodes together.
+// unheard is the holder of reservations that no page lists: of all unheard nodes together.
 const unheard = "unheard"
 
 // HoldBack says in the name of nodes that did not speak what they may have reserved: what their pages say, and what they
@@ -64,7 +64,8 @@ func said(entries []Entry, owners map[uuid.UUID]uuid.UUID, now day.Minute) (clai
 	return claims
 }
 
-// sinceLast is what nodes may have reserved after their last pages, for auctions up to one minute.
+// sinceLast returns the amounts that nodes may have reserved after their last pages, for auctions
+// up to one minute.
 type sinceLast struct {
 	nodes    int
 	anything bool // one of them may have gone on without pages

@@ -72,7 +72,8 @@ type Writer struct {
 // Gap is a time in which no projector showed that it reaches the journal's store.
 type Gap struct{ From, To time.Time }
 
-// Journal is what is known about the nodes of the last [JournalMemory]; times are those of its store.
+// Journal holds the known state of the nodes of the last [JournalMemory]; times are those of its
+// store.
 type Journal struct {
 	Now     time.Time
 	Writers []Writer
@@ -95,7 +96,7 @@ func AppendEntries(to []byte, entries []Entry) []byte {
 	return to
 }
 
-// ReadEntries decodes what [AppendEntries] wrote.
+// ReadEntries decodes the output of [AppendEntries].
 func ReadEntries(from []byte) ([]Entry, error) {
 	if len(from)%entryLen != 0 {
 		return nil, errors.New("a page of the reservations' journal is cut")
