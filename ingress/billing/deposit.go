@@ -38,7 +38,7 @@ func (a *API) createCheckout(c *httpapi.Context) error {
 	if p.advertiser == uuid.Nil {
 		return errs.New(errs.InvalidRequest, "advertiser_id is required").With("field", "advertiser_id")
 	}
-	opened, err := a.deps.Payments.Open(c.Request.Context(), p.caller, payment.Wish{
+	opened, err := a.deps.Payments.Open(c.Request.Context(), p.caller, payment.CheckoutRequest{
 		Advertiser: p.advertiser, Amount: *in.Amount, ReturnURL: in.ReturnURL, Provider: in.Provider, Currency: in.Currency,
 	})
 	if err != nil {
@@ -76,21 +76,21 @@ type claimRequest struct {
 	CaptureID     string `json:"capture_id"`     // PayPal
 }
 
-func (in claimRequest) claim() (payment.Claim, error) {
+func (in claimRequest) reference() (payment.DepositReference, error) {
 	switch {
 	case in.DepositID != "":
 		id, err := httpapi.ParseID("deposit_id", in.DepositID)
-		return payment.Claim{DepositID: id}, err
+		return payment.DepositReference{DepositID: id}, err
 	case in.SessionID != "":
-		return payment.Claim{Provider: ledger.Stripe, Reference: in.SessionID}, nil
+		return payment.DepositReference{Provider: ledger.Stripe, Reference: in.SessionID}, nil
 	case in.PaymentIntent != "":
-		return payment.Claim{Provider: ledger.Stripe, Reference: in.PaymentIntent}, nil
+		return payment.DepositReference{Provider: ledger.Stripe, Reference: in.PaymentIntent}, nil
 	case in.OrderID != "":
-		return payment.Claim{Provider: ledger.PayPal, Reference: in.OrderID}, nil
+		return payment.DepositReference{Provider: ledger.PayPal, Reference: in.OrderID}, nil
 	case in.CaptureID != "":
-		return payment.Claim{Provider: ledger.PayPal, Reference: in.CaptureID}, nil
+		return payment.DepositReference{Provider: ledger.PayPal, Reference: in.CaptureID}, nil
 	}
-	return payment.Claim{}, errs.New(errs.InvalidRequest,
+	return payment.DepositReference{}, errs.New(errs.InvalidRequest,
 		"name the deposit by deposit_id, session_id, payment_intent, order_id or capture_id; use action=create_checkout to pay in").With("field", "deposit_id")
 }
 
@@ -108,7 +108,7 @@ func (a *API) deposit(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	claim, err := in.claim()
+	claim, err := in.reference()
 	if err != nil {
 		return err
 	}

@@ -131,8 +131,8 @@ type Opened struct {
 	URL     string // send the payer there
 }
 
-// Wish is what a client wants to pay.
-type Wish struct {
+// CheckoutRequest is a client's request to pay in.
+type CheckoutRequest struct {
 	Advertiser uuid.UUID
 	Amount     money.Micros    // whole cents
 	ReturnURL  string          // empty for the operator's
@@ -140,16 +140,16 @@ type Wish struct {
 	Currency   string          // ISO 4217; empty for USD, the only one
 }
 
-// Open makes a checkout that the owner of wish.Advertiser pays. Errors: errs.Forbidden, errs.InvalidRequest,
+// Open makes a checkout that the owner of in.Advertiser pays. Errors: errs.Forbidden, errs.InvalidRequest,
 // errs.NotFound (no such advertiser), errs.Unavailable without the provider, errs.UpstreamError.
 //
 // The deposit is kept before the checkout's address is handed out, so every payment finds its deposit.
-func (s *Service) Open(ctx context.Context, caller account.User, wish Wish) (Opened, error) {
-	advertiser, amount, returnURL := wish.Advertiser, wish.Amount, wish.ReturnURL
+func (s *Service) Open(ctx context.Context, caller account.User, in CheckoutRequest) (Opened, error) {
+	advertiser, amount, returnURL := in.Advertiser, in.Amount, in.ReturnURL
 	if !caller.MayActFor(advertiser) {
 		return Opened{}, errs.New(errs.Forbidden, "advertiser_id must be your own user id")
 	}
-	if wish.Currency != "" && wish.Currency != string(ledger.USD) {
+	if in.Currency != "" && in.Currency != string(ledger.USD) {
 		return Opened{}, errs.New(errs.InvalidRequest, "deposits are in USD, other currencies are not taken").With("field", "currency")
 	}
 	if amount < MinCheckout || amount > MaxCheckout || amount%cent != 0 {
@@ -160,7 +160,7 @@ func (s *Service) Open(ctx context.Context, caller account.User, wish Wish) (Ope
 	} else if err := checkReturnURL(returnURL); err != nil {
 		return Opened{}, errs.New(errs.InvalidRequest, "return_url %s", err).With("field", "return_url")
 	}
-	checkouts, err := s.checkouts(wish.Provider)
+	checkouts, err := s.checkouts(in.Provider)
 	if err != nil {
 		return Opened{}, err
 	}
@@ -218,8 +218,8 @@ func (s *Service) provider(p ledger.Provider) Checkouts {
 	return nil
 }
 
-// Claim names a deposit, by its id or by the provider's checkout or payment.
-type Claim struct {
+// DepositReference names a deposit, by its id or by the provider's checkout or payment.
+type DepositReference struct {
 	DepositID uuid.UUID
 	Provider  ledger.Provider
 	Reference string
@@ -228,11 +228,11 @@ type Claim struct {
 // Confirm returns one of caller's deposits, after asking the provider about one that is still open.
 // deduped says that it had been credited before. An open deposit whose payment the provider does
 // not know stays open, without an error. Errors: errs.NotFound, errs.Forbidden, errs.UpstreamError.
-func (s *Service) Confirm(ctx context.Context, caller account.User, claim Claim) (d ledger.Deposit, deduped bool, err error) {
-	if claim.DepositID != uuid.Nil {
-		d, err = s.deps.Store.Deposit(ctx, claim.DepositID)
+func (s *Service) Confirm(ctx context.Context, caller account.User, reference DepositReference) (d ledger.Deposit, deduped bool, err error) {
+	if reference.DepositID != uuid.Nil {
+		d, err = s.deps.Store.Deposit(ctx, reference.DepositID)
 	} else {
-		d, err = s.deps.Store.DepositByReference(ctx, claim.Provider, claim.Reference)
+		d, err = s.deps.Store.DepositByReference(ctx, reference.Provider, reference.Reference)
 	}
 	if errs.Is(err, errs.NotFound) {
 		return d, false, errs.New(errs.NotFound, "there is no such deposit, or the provider has not reported it yet")

@@ -94,7 +94,7 @@ func (w *world) cash(t *testing.T, u account.User) money.Micros {
 func TestOpenKeepsADeposit(t *testing.T) {
 	w := newWorld(t, payment.Config{})
 	u := w.user(t, account.RoleAdvertiser)
-	opened, err := w.service.Open(t.Context(), u, payment.Wish{Advertiser: u.ID, Amount: 25 * money.USD, ReturnURL: "https://shop.example/back?x=1"})
+	opened, err := w.service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 25 * money.USD, ReturnURL: "https://shop.example/back?x=1"})
 	require.NoError(t, err)
 	id := opened.Deposit.ID
 	require.Equal(t, "https://pay.example/"+id.String(), opened.URL)
@@ -113,10 +113,10 @@ func TestOpenKeepsADeposit(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	w := newWorld(t, payment.Config{})
 	u, other := w.user(t, account.RoleAdvertiser), w.user(t, account.RoleAdvertiser)
-	_, err := w.service.Open(t.Context(), u, payment.Wish{Advertiser: other.ID, Amount: 25 * money.USD, ReturnURL: ""})
+	_, err := w.service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: other.ID, Amount: 25 * money.USD, ReturnURL: ""})
 	require.True(t, errs.Is(err, errs.Forbidden))
 	for _, amount := range []money.Micros{0, -money.USD, payment.MinCheckout - 1, payment.MinCheckout + 1, payment.MaxCheckout + 10_000, 25*money.USD + 1} {
-		_, err := w.service.Open(t.Context(), u, payment.Wish{Advertiser: u.ID, Amount: amount, ReturnURL: ""})
+		_, err := w.service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: amount, ReturnURL: ""})
 		require.True(t, errs.Is(err, errs.InvalidRequest), amount)
 	}
 	for _, back := range []string{
@@ -124,33 +124,33 @@ func TestOpenRefuses(t *testing.T) {
 		"https://u:p@shop.example", "https://shop.example/\nX: y", "https://shop.example/ x", "ftp://shop.example", "https://" + strings.Repeat("x", 2048),
 		"https://a;script-src", "https://a,b", "https://shop.example\\@evil", `https://shop.example/"><script>`,
 	} {
-		_, err := w.service.Open(t.Context(), u, payment.Wish{Advertiser: u.ID, Amount: money.USD, ReturnURL: back})
+		_, err := w.service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: money.USD, ReturnURL: back})
 		require.True(t, errs.Is(err, errs.InvalidRequest), back)
 		_, err = payment.New(payment.Config{ReturnURL: back}, payment.Deps{})
 		require.Error(t, err, back)
 	}
 	require.Empty(t, w.provider.opened)
 	w.provider.err = errs.New(errs.UpstreamError, "down")
-	_, err = w.service.Open(t.Context(), u, payment.Wish{Advertiser: u.ID, Amount: money.USD, ReturnURL: "http://localhost:3000/back"})
+	_, err = w.service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: money.USD, ReturnURL: "http://localhost:3000/back"})
 	require.True(t, errs.Is(err, errs.UpstreamError))
 	_, err = w.store.Deposit(t.Context(), w.provider.opened[0].DepositID)
 	require.True(t, errs.Is(err, errs.NotFound), "a checkout that nobody can open is no deposit")
 
 	none, err := payment.New(payment.Config{}, payment.Deps{Store: w.store, Now: time.Now})
 	require.NoError(t, err)
-	_, err = none.Open(t.Context(), u, payment.Wish{Advertiser: u.ID, Amount: money.USD, ReturnURL: ""})
+	_, err = none.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: money.USD, ReturnURL: ""})
 	require.True(t, errs.Is(err, errs.Unavailable))
 }
 
 func TestReturnURLs(t *testing.T) {
 	w := newWorld(t, payment.Config{ReturnURL: "https://configured.example/"})
 	u, admin := w.user(t, account.RoleAdvertiser), w.user(t, account.RoleAdmin)
-	_, err := w.service.Open(t.Context(), u, payment.Wish{Advertiser: u.ID, Amount: money.USD, ReturnURL: ""})
+	_, err := w.service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: money.USD, ReturnURL: ""})
 	require.NoError(t, err)
 	require.Contains(t, w.provider.opened[0].ReturnURL, "https://configured.example/?deposit_id=")
 	w = newWorld(t, payment.Config{})
 	u = w.user(t, account.RoleAdvertiser)
-	_, err = w.service.Open(t.Context(), admin, payment.Wish{Advertiser: u.ID, Amount: money.USD, ReturnURL: ""})
+	_, err = w.service.Open(t.Context(), admin, payment.CheckoutRequest{Advertiser: u.ID, Amount: money.USD, ReturnURL: ""})
 	require.NoError(t, err)
 	require.Contains(t, w.provider.opened[0].ReturnURL, "https://ads.example/checkout/done?deposit_id=")
 	require.Empty(t, w.provider.opened[0].Email, "the administrator is not the payer")
@@ -159,15 +159,15 @@ func TestReturnURLs(t *testing.T) {
 func TestConfirm(t *testing.T) {
 	w := newWorld(t, payment.Config{})
 	u, other, admin := w.user(t, account.RoleAdvertiser), w.user(t, account.RoleAdvertiser), w.user(t, account.RoleAdmin)
-	opened, err := w.service.Open(t.Context(), u, payment.Wish{Advertiser: u.ID, Amount: 25 * money.USD, ReturnURL: ""})
+	opened, err := w.service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 25 * money.USD, ReturnURL: ""})
 	require.NoError(t, err)
-	claim := payment.Claim{DepositID: opened.Deposit.ID}
+	claim := payment.DepositReference{DepositID: opened.Deposit.ID}
 
 	_, _, err = w.service.Confirm(t.Context(), other, claim)
 	require.True(t, errs.Is(err, errs.Forbidden))
-	_, _, err = w.service.Confirm(t.Context(), u, payment.Claim{DepositID: uuid.New()})
+	_, _, err = w.service.Confirm(t.Context(), u, payment.DepositReference{DepositID: uuid.New()})
 	require.True(t, errs.Is(err, errs.NotFound))
-	_, _, err = w.service.Confirm(t.Context(), u, payment.Claim{Provider: ledger.Stripe, Reference: "pi_unheard"})
+	_, _, err = w.service.Confirm(t.Context(), u, payment.DepositReference{Provider: ledger.Stripe, Reference: "pi_unheard"})
 	require.True(t, errs.Is(err, errs.NotFound))
 	require.Zero(t, w.provider.asked)
 
@@ -188,7 +188,7 @@ func TestConfirm(t *testing.T) {
 	require.Equal(t, 20*money.USD, d.Paid)
 	require.Equal(t, 20*money.USD, w.cash(t, u))
 	asked := w.provider.asked
-	for _, again := range []payment.Claim{claim, {Provider: ledger.Stripe, Reference: "pi_1"}, {Provider: ledger.Stripe, Reference: opened.Deposit.CheckoutID}} {
+	for _, again := range []payment.DepositReference{claim, {Provider: ledger.Stripe, Reference: "pi_1"}, {Provider: ledger.Stripe, Reference: opened.Deposit.CheckoutID}} {
 		for _, caller := range []account.User{u, admin} {
 			same, deduped, err := w.service.Confirm(t.Context(), caller, again)
 			require.NoError(t, err)
@@ -199,10 +199,10 @@ func TestConfirm(t *testing.T) {
 	require.Equal(t, asked, w.provider.asked)
 	require.Equal(t, 20*money.USD, w.cash(t, u))
 
-	second, err := w.service.Open(t.Context(), u, payment.Wish{Advertiser: u.ID, Amount: 5 * money.USD, ReturnURL: ""})
+	second, err := w.service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 5 * money.USD, ReturnURL: ""})
 	require.NoError(t, err)
 	w.provider.err = errs.New(errs.UpstreamError, "down")
-	_, _, err = w.service.Confirm(t.Context(), u, payment.Claim{DepositID: second.Deposit.ID})
+	_, _, err = w.service.Confirm(t.Context(), u, payment.DepositReference{DepositID: second.Deposit.ID})
 	require.True(t, errs.Is(err, errs.UpstreamError))
 }
 
@@ -249,10 +249,10 @@ func TestDemo(t *testing.T) {
 	demo := payment.NewDemo(w.store, func() string { return "http://localhost" }, func() time.Time { return now })
 	service, err := payment.New(payment.Config{}, payment.Deps{Store: w.store, Checkouts: []payment.Checkouts{demo}, BaseURL: func() string { return "http://localhost" }, Now: time.Now})
 	require.NoError(t, err)
-	opened, err := service.Open(t.Context(), u, payment.Wish{Advertiser: u.ID, Amount: 5 * money.USD, ReturnURL: ""})
+	opened, err := service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 5 * money.USD, ReturnURL: ""})
 	require.NoError(t, err)
 	require.Equal(t, "http://localhost/checkout/"+opened.Deposit.ID.String(), opened.URL)
-	d, deduped, err := service.Confirm(t.Context(), u, payment.Claim{DepositID: opened.Deposit.ID})
+	d, deduped, err := service.Confirm(t.Context(), u, payment.DepositReference{DepositID: opened.Deposit.ID})
 	require.NoError(t, err)
 	require.False(t, deduped)
 	require.Equal(t, ledger.DepositOpen, d.Status())
@@ -263,7 +263,7 @@ func TestDemo(t *testing.T) {
 	}
 	require.Equal(t, 5*money.USD, w.cash(t, u))
 	// It pays its own checkouts only.
-	real, err := w.service.Open(t.Context(), u, payment.Wish{Advertiser: u.ID, Amount: 5 * money.USD, ReturnURL: ""})
+	real, err := w.service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 5 * money.USD, ReturnURL: ""})
 	require.NoError(t, err)
 	_, err = demo.Complete(t.Context(), real.Deposit.ID)
 	require.True(t, errs.Is(err, errs.NotFound))
@@ -311,7 +311,7 @@ func TestProvidersAndCurrencies(t *testing.T) {
 	})
 	require.NoError(t, err)
 	u := w.user(t, account.RoleAdvertiser)
-	wish := payment.Wish{Advertiser: u.ID, Amount: 5 * money.USD}
+	wish := payment.CheckoutRequest{Advertiser: u.ID, Amount: 5 * money.USD}
 	opened, err := w.service.Open(t.Context(), u, wish)
 	require.NoError(t, err)
 	require.Equal(t, ledger.Stripe, opened.Deposit.Provider, "the first is the default")

@@ -199,7 +199,7 @@ func (s *payPalServer) approve(id string) {
 func TestPayPalFromOrderToCredit(t *testing.T) {
 	w, server := bothWorld(t)
 	u := w.user(t, account.RoleAdvertiser)
-	opened, err := w.service.Open(t.Context(), u, payment.Wish{Advertiser: u.ID, Amount: 12*money.USD + 500_000, Provider: ledger.PayPal})
+	opened, err := w.service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 12*money.USD + 500_000, Provider: ledger.PayPal})
 	require.NoError(t, err)
 	order := opened.Deposit.CheckoutID
 	require.Equal(t, ledger.PayPal, opened.Deposit.Provider)
@@ -208,7 +208,7 @@ func TestPayPalFromOrderToCredit(t *testing.T) {
 	require.Equal(t, "12.50", server.orders[order]["value"])
 	require.Empty(t, w.provider.opened, "the other provider is not asked")
 
-	claim := payment.Claim{Provider: ledger.PayPal, Reference: order}
+	claim := payment.DepositReference{Provider: ledger.PayPal, Reference: order}
 	for range 2 { // not approved yet
 		d, deduped, err := w.service.Confirm(t.Context(), u, claim)
 		require.NoError(t, err)
@@ -225,7 +225,7 @@ func TestPayPalFromOrderToCredit(t *testing.T) {
 	require.False(t, deduped)
 	require.Equal(t, ledger.DepositPaid, d.Status())
 	require.Equal(t, "CAP"+order, d.PaymentID)
-	for _, again := range []payment.Claim{claim, {DepositID: d.ID}, {Provider: ledger.PayPal, Reference: "CAP" + order}} {
+	for _, again := range []payment.DepositReference{claim, {DepositID: d.ID}, {Provider: ledger.PayPal, Reference: "CAP" + order}} {
 		_, deduped, err = w.service.Confirm(t.Context(), u, again)
 		require.NoError(t, err)
 		require.True(t, deduped)
@@ -246,7 +246,7 @@ func TestPayPalFromOrderToCredit(t *testing.T) {
 func TestPayPalApprovedOrderIsCapturedByTheWebhook(t *testing.T) {
 	w, server := bothWorld(t)
 	u := w.user(t, account.RoleAdvertiser)
-	opened, err := w.service.Open(t.Context(), u, payment.Wish{Advertiser: u.ID, Amount: 5 * money.USD, Provider: ledger.PayPal})
+	opened, err := w.service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 5 * money.USD, Provider: ledger.PayPal})
 	require.NoError(t, err)
 	server.approve(opened.Deposit.CheckoutID)
 	w.hook.Delivery = payment.Delivery{Approved: opened.Deposit.CheckoutID}
@@ -273,12 +273,12 @@ func TestPayPalOnlyCompletedDollarsCount(t *testing.T) {
 	} {
 		w, server := bothWorld(t)
 		u := w.user(t, account.RoleAdvertiser)
-		opened, err := w.service.Open(t.Context(), u, payment.Wish{Advertiser: u.ID, Amount: 5 * money.USD, Provider: ledger.PayPal})
+		opened, err := w.service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 5 * money.USD, Provider: ledger.PayPal})
 		require.NoError(t, err)
 		spoil(server)
 		server.approve(opened.Deposit.CheckoutID)
 		for range 2 {
-			d, _, err := w.service.Confirm(t.Context(), u, payment.Claim{DepositID: opened.Deposit.ID})
+			d, _, err := w.service.Confirm(t.Context(), u, payment.DepositReference{DepositID: opened.Deposit.ID})
 			require.NoError(t, err)
 			require.Equal(t, ledger.DepositOpen, d.Status())
 		}
@@ -289,13 +289,13 @@ func TestPayPalOnlyCompletedDollarsCount(t *testing.T) {
 func TestPayPalFailures(t *testing.T) {
 	w, server := bothWorld(t)
 	u := w.user(t, account.RoleAdvertiser)
-	wish := payment.Wish{Advertiser: u.ID, Amount: 5 * money.USD, Provider: ledger.PayPal}
+	wish := payment.CheckoutRequest{Advertiser: u.ID, Amount: 5 * money.USD, Provider: ledger.PayPal}
 	opened, err := w.service.Open(t.Context(), u, wish)
 	require.NoError(t, err)
 	server.mu.Lock()
 	server.token = "ended at PayPal" // the kept one is refused: a new login, and nobody notices
 	server.mu.Unlock()
-	_, _, err = w.service.Confirm(t.Context(), u, payment.Claim{DepositID: opened.Deposit.ID})
+	_, _, err = w.service.Confirm(t.Context(), u, payment.DepositReference{DepositID: opened.Deposit.ID})
 	require.NoError(t, err)
 	require.Equal(t, 2, server.logins)
 	for _, status := range []int{400, 404, 422, 429, 500, 503, 301, 202} {
@@ -304,7 +304,7 @@ func TestPayPalFailures(t *testing.T) {
 		server.mu.Unlock()
 		_, err := w.service.Open(t.Context(), u, wish)
 		require.True(t, errs.Is(err, errs.UpstreamError), "%d: %v", status, err)
-		_, _, err = w.service.Confirm(t.Context(), u, payment.Claim{DepositID: opened.Deposit.ID})
+		_, _, err = w.service.Confirm(t.Context(), u, payment.DepositReference{DepositID: opened.Deposit.ID})
 		require.True(t, errs.Is(err, errs.UpstreamError), "%d: %v", status, err)
 		for _, secret := range []string{"canary", "token-"} {
 			require.NotContains(t, err.Error(), secret)
