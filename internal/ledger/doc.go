@@ -7,6 +7,9 @@
 //
 // # Not obvious
 //
+// A mark has a day, the one inside the auction's UUIDv7, so that one auction always meets the same
+// partition of the unique index, whenever its events arrive.
+//
 // A conversion is deduplicated by its auction, as the specification says, not by type or order.
 //
 // A month is closed when its statement is first requested: the number of its last entry is kept.

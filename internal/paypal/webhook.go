@@ -25,6 +25,7 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/payment"
+	"adnet/internal/schedule"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
@@ -47,7 +48,7 @@ type CertificateSource interface {
 	Certificates(ctx context.Context, url string) ([]byte, error)
 }
 
-// WebhookDeps are what a [Webhook] works with. Certificates and Now are required.
+// WebhookDeps are what a [Webhook] works with. Certificates is required; a nil Now is the clock.
 type WebhookDeps struct {
 	Certificates CertificateSource
 	Roots        *x509.CertPool // nil for the system's
@@ -71,6 +72,7 @@ func NewWebhook(cfg Config, deps WebhookDeps) (*Webhook, error) {
 	if cfg.Tolerance <= 0 {
 		return nil, errors.New("ADNET_PAYPAL_TOLERANCE must be above 0")
 	}
+	deps.Now = schedule.Clock(deps.Now)
 	return &Webhook{cfg: cfg, deps: deps}, nil
 }
 
