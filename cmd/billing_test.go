@@ -141,7 +141,7 @@ func mint(t *testing.T, store *postgres.Store, host campaign.Campaign, developer
 	}
 	b := ledger.Batch{Runs: []ledger.Run{run}, At: at}
 	require.NoError(t, store.InTx(t.Context(), func(tx ledger.Tx) error {
-		if err := tx.Claim(t.Context(), []stream.Range{run.Range}); err != nil {
+		if err := tx.AdvanceOffsets(t.Context(), []stream.Range{run.Range}); err != nil {
 			return err
 		}
 		fresh, err := tx.MarkFirst(t.Context(), ledger.Candidates(b))

@@ -276,7 +276,7 @@ func settledOf(t *testing.T, store *memory.Store, number int32, first int64, out
 	t.Helper()
 	r := stream.Range{Partition: stream.Partition{Stream: partition.Stream, Number: number}, First: first, Next: first + int64(len(outcomes))}
 	require.NoError(t, store.InTx(t.Context(), func(tx ledger.Tx) error {
-		return errors.Join(tx.Claim(t.Context(), []stream.Range{r}), tx.Write(t.Context(), ledger.Effects{Applied: []ledger.AppliedRange{{Range: r, Outcomes: outcomes}}}))
+		return errors.Join(tx.AdvanceOffsets(t.Context(), []stream.Range{r}), tx.Write(t.Context(), ledger.Effects{Applied: []ledger.AppliedRange{{Range: r, Outcomes: outcomes}}}))
 	}))
 }
 

@@ -72,7 +72,7 @@ func (s source) spend(t *testing.T, id uuid.UUID, first int64, amount money.Micr
 	t.Helper()
 	r := stream.Range{Partition: stream.Partition{Stream: "s"}, First: first, Next: first + 1}
 	require.NoError(t, s.InTx(t.Context(), func(tx ledger.Tx) error {
-		return errors.Join(tx.Claim(t.Context(), []stream.Range{r}), tx.Write(t.Context(), ledger.Effects{
+		return errors.Join(tx.AdvanceOffsets(t.Context(), []stream.Range{r}), tx.Write(t.Context(), ledger.Effects{
 			Applied: []ledger.AppliedRange{{Range: r, Outcomes: make([]ledger.Outcome, 1)}},
 			Spend:   []ledger.Spend{{CampaignID: id, Day: day.Of(time.Now()), Amount: amount}},
 		}))

@@ -173,7 +173,7 @@ func (s *Settler) apply(ctx context.Context, records []event.Record) (rest bool,
 
 // decide is the body of the transaction. Nothing in it outlives a rollback.
 func decide(ctx context.Context, tx ledger.Tx, b ledger.Batch, ranges []stream.Range) (ledger.Effects, error) {
-	if err := tx.Claim(ctx, ranges); err != nil {
+	if err := tx.AdvanceOffsets(ctx, ranges); err != nil {
 		return ledger.Effects{}, fmt.Errorf("claim: %w", err)
 	}
 	impressions, err := tx.Impressions(ctx, ledger.Clicked(b))

@@ -396,7 +396,7 @@ func (s *stolen) InTx(ctx context.Context, apply func(ledger.Tx) error) error {
 	s.once.Do(func() {
 		_ = s.Store.InTx(ctx, func(tx ledger.Tx) error {
 			other := stream.Range{Partition: partition, First: 0, Next: 5}
-			return errors.Join(tx.Claim(ctx, []stream.Range{other}), tx.Write(ctx, ledger.Effects{
+			return errors.Join(tx.AdvanceOffsets(ctx, []stream.Range{other}), tx.Write(ctx, ledger.Effects{
 				Applied: []ledger.AppliedRange{{Range: other, Outcomes: make([]ledger.Outcome, 5)}},
 			}))
 		})

@@ -48,10 +48,10 @@ var ErrFenced = errors.New("partition is applied by another consumer")
 // Tx is the one transaction that applies a batch. The methods are called in this order, once each;
 // an error of any rolls all of it back.
 type Tx interface {
-	// Claim moves every partition's offset from First to Next, or fails with [ErrFenced].
-	Claim(ctx context.Context, ranges []stream.Range) error
+	// AdvanceOffsets moves every partition's offset from First to Next, or fails with [ErrFenced].
+	AdvanceOffsets(ctx context.Context, ranges []stream.Range) error
 	// Impressions says which of the auctions have a recorded impression: what [Screen] asks. An auction's events
-	// are in one partition, which Claim holds, so the answer stays true until the transaction ends.
+	// are in one partition, which AdvanceOffsets locks, so the answer stays true until the transaction ends.
 	Impressions(ctx context.Context, auctions []uuid.UUID) (map[uuid.UUID]bool, error)
 	// MarkFirst records keys and says for each whether it was new. A key that occurs twice in the
 	// list is new at its first place only; one from before the retention horizon never is.

@@ -241,9 +241,9 @@ type batchTx struct {
 
 var _ ledger.Tx = (*batchTx)(nil)
 
-// Claim moves the offsets from First to Next, or fails with [ledger.ErrFenced]. A partition without a stored
+// AdvanceOffsets moves the offsets from First to Next, or fails with [ledger.ErrFenced]. A partition without a stored
 // offset may start anywhere.
-func (b *batchTx) Claim(_ context.Context, ranges []stream.Range) error {
+func (b *batchTx) AdvanceOffsets(_ context.Context, ranges []stream.Range) error {
 	b.claimed = make(map[stream.Range]bool, len(ranges))
 	for _, r := range ranges {
 		if r.First < 0 || r.Next <= r.First {

@@ -164,7 +164,7 @@ func VerifyHandler(b *backends.All, funds backends.Money) http.Handler {
 		for i, check := range checks {
 			body[i] = map[string]any{"name": check.Name, "want": check.Want, "got": check.Got, "ok": check.OK(), "detail": check.Detail}
 		}
-		// The status is sent: a client that went away is nobody's error.
+		// The status is sent: a client that went away is not an error.
 		_ = json.NewEncoder(w).Encode(map[string]any{"ok": allOK(checks), "checks": body})
 	})
 }

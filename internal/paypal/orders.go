@@ -46,7 +46,7 @@ type Client struct {
 
 var _ payment.Checkouts = (*Client)(nil)
 
-// New makes the client. Errors: no credentials, or a base URL that is none.
+// New makes the client. Errors: no credentials, or an invalid base URL.
 func New(cfg Config, now func() time.Time) (*Client, error) {
 	if cfg.ClientID == "" || cfg.ClientSecret == "" {
 		return nil, errors.New("set ADNET_PAYPAL_CLIENT_ID and ADNET_PAYPAL_CLIENT_SECRET together")

@@ -293,7 +293,7 @@ func TestPayPalFailures(t *testing.T) {
 	opened, err := w.service.Open(t.Context(), u, wish)
 	require.NoError(t, err)
 	server.mu.Lock()
-	server.token = "ended at PayPal" // the kept one is refused: a new login, and nobody notices
+	server.token = "ended at PayPal" // the kept one is refused: a new login, unnoticed by callers
 	server.mu.Unlock()
 	_, _, err = w.service.Confirm(t.Context(), u, payment.DepositReference{DepositID: opened.Deposit.ID})
 	require.NoError(t, err)

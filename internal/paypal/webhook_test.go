@@ -123,7 +123,7 @@ func (w *paypalWorld) sign(t testing.TB, body string, at time.Time) http.Header 
 	return h
 }
 
-// As PayPal sends them, shortened. The unusual spaces are part of what is signed.
+// As PayPal sends them, shortened. The unusual spaces are part of the signed text.
 const (
 	completed = `{"id":"WH-EVT-1","event_type":"PAYMENT.CAPTURE.COMPLETED",  "resource":{"id":"42311647XV020574X","status":"COMPLETED",
 		"amount":{"currency_code":"USD","value":"30.01"},"custom_id":"0192f0c1-7a51-7c60-8a51-3f1f7d4c2b11","final_capture":true}}`

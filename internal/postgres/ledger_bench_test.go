@@ -76,7 +76,7 @@ func BenchmarkApply(b *testing.B) {
 					for i := range batch.Runs {
 						ranges[i] = batch.Runs[i].Range
 					}
-					if err := tx.Claim(b.Context(), ranges); err != nil {
+					if err := tx.AdvanceOffsets(b.Context(), ranges); err != nil {
 						return err
 					}
 					fresh, err := tx.MarkFirst(b.Context(), ledger.Candidates(batch))

@@ -88,10 +88,10 @@ type batchTx struct {
 
 var _ ledger.Tx = (*batchTx)(nil)
 
-// Claim moves the offsets from First to Next. A partition without a stored offset may start anywhere: its
+// AdvanceOffsets moves the offsets from First to Next. A partition without a stored offset may start anywhere: its
 // log may have lost its head to retention. A second claimer waits here for the first, then fails with
 // [ledger.ErrFenced]: it sees the moved offset, or finds the row it wanted to add.
-func (b *batchTx) Claim(ctx context.Context, ranges []stream.Range) error {
+func (b *batchTx) AdvanceOffsets(ctx context.Context, ranges []stream.Range) error {
 	b.claimed = make(map[stream.Range]bool, len(ranges))
 	for _, r := range ranges {
 		if r.First < 0 || r.Next <= r.First {

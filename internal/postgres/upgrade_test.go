@@ -231,7 +231,7 @@ func settleIn(ctx context.Context, t *testing.T, tx ledger.Tx, b ledger.Batch) l
 	for i := range b.Runs {
 		ranges[i] = b.Runs[i].Range
 	}
-	require.NoError(t, tx.Claim(ctx, ranges))
+	require.NoError(t, tx.AdvanceOffsets(ctx, ranges))
 	fresh, err := tx.MarkFirst(ctx, ledger.Candidates(b))
 	require.NoError(t, err)
 	books, err := tx.Books(ctx, ledger.NeedOf(b))

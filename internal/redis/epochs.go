@@ -91,7 +91,7 @@ func (e *Epochs) Tell(ctx context.Context, epoch int64, call reserve.Call) error
 	return nil
 }
 
-// never is when an epoch grants that nobody let grant, ms.
+// never is the grant time of an epoch that may not grant, ms.
 const never = 1 << 52
 
 var errEpoch = errors.New("the reservations are of another epoch meanwhile")

@@ -116,7 +116,7 @@ func apply(ctx context.Context, s Settler, b ledger.Batch) (ledger.Effects, erro
 		for i := range b.Runs {
 			ranges[i] = b.Runs[i].Range
 		}
-		if err := tx.Claim(ctx, ranges); err != nil {
+		if err := tx.AdvanceOffsets(ctx, ranges); err != nil {
 			return err
 		}
 		impressions, err := tx.Impressions(ctx, ledger.Clicked(b))
@@ -270,7 +270,7 @@ func oneClaimerWins(t *testing.T, l Ledger) {
 
 func claimRefusesNonsense(t *testing.T, l Ledger) {
 	for _, r := range []stream.Range{{Partition: partition(0), First: 3, Next: 3}, {Partition: partition(0), First: 3, Next: 2}, {Partition: partition(0), First: -1, Next: 2}} {
-		err := l.Settler.InTx(t.Context(), func(tx ledger.Tx) error { return tx.Claim(t.Context(), []stream.Range{r}) })
+		err := l.Settler.InTx(t.Context(), func(tx ledger.Tx) error { return tx.AdvanceOffsets(t.Context(), []stream.Range{r}) })
 		require.Error(t, err, r.String())
 	}
 }
@@ -282,7 +282,7 @@ func rollbackLeavesNothing(t *testing.T, l Ledger) {
 	crash := errors.New("crash")
 	var first ledger.Effects
 	err := l.Settler.InTx(t.Context(), func(tx ledger.Tx) error {
-		require.NoError(t, tx.Claim(t.Context(), []stream.Range{batch.Runs[0].Range}))
+		require.NoError(t, tx.AdvanceOffsets(t.Context(), []stream.Range{batch.Runs[0].Range}))
 		fresh, err := tx.MarkFirst(t.Context(), ledger.Candidates(batch))
 		require.NoError(t, err)
 		books, err := tx.Books(t.Context(), ledger.NeedOf(batch))
@@ -592,7 +592,7 @@ func writeRefuses(t *testing.T, l Ledger) {
 	} {
 		effects.At = now
 		err := l.Settler.InTx(t.Context(), func(tx ledger.Tx) error {
-			require.NoError(t, tx.Claim(t.Context(), []stream.Range{r}))
+			require.NoError(t, tx.AdvanceOffsets(t.Context(), []stream.Range{r}))
 			return tx.Write(t.Context(), effects)
 		})
 		require.Error(t, err, name)

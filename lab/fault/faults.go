@@ -288,7 +288,7 @@ func (s *suite) killOnSpool(ctx context.Context) error {
 	for _, c := range s.proxy.kafka {
 		c.Stop()
 	}
-	_ = schedule.Pause(ctx, time.Second) // longer than ingress waits for Kafka: what is acknowledged from here on is in no log
+	_ = schedule.Pause(ctx, time.Second) // longer than ingress waits for Kafka: events acknowledged from here on are not on the log
 	before := s.load.acknowledged.Load()
 	err := s.until(ctx, 15*time.Second, func() (bool, error) { return s.load.acknowledged.Load() >= before+40, nil })
 	for _, n := range s.nodes.ingress {

@@ -101,9 +101,9 @@ type orderedTx struct {
 	commit
 }
 
-func (t *orderedTx) Claim(ctx context.Context, ranges []stream.Range) error {
+func (t *orderedTx) AdvanceOffsets(ctx context.Context, ranges []stream.Range) error {
 	t.ranges = ranges
-	return t.Tx.Claim(ctx, ranges)
+	return t.Tx.AdvanceOffsets(ctx, ranges)
 }
 
 func (t *orderedTx) Books(ctx context.Context, need ledger.Need) (ledger.Books, error) {
