@@ -168,7 +168,7 @@ func newIngress(h *host, given parts, b *backends.All) (*ingressRole, error) {
 func (r *ingressRole) listening() (err error) {
 	r.auth = httpapi.NewAuth(httpapi.AuthDeps{Users: r.Books, Keys: r.Books, Sessions: r.given.Sessions, Now: time.Now})
 	r.limits, err = limits.New(r.given.Config.Limits, limits.Deps{
-		Log: r.Log, Metrics: r.metrics, Exchange: redis.NewExchange(r.Redis, "limits", r.node), Holds: r.auth.Holds,
+		Log: r.Log, Metrics: r.metrics, Exchange: redis.NewExchange(r.Redis, "limits", r.node), KnownKey: r.auth.KnownKey,
 	})
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ func (r *ingressRole) managing() error {
 		Unfunded: payment.Funding{Balances: r.Books, Required: r.given.Money.Required()}.Unfunded,
 	}).Mount(r.http)
 	explain.New(explain.Deps{
-		Auth: r.auth, Keyring: r.given.Ring, Past: r.Past, Catalog: r.catalog, Campaigns: r.campaigns, Store: r.Books, Now: time.Now,
+		Auth: r.auth, Keyring: r.given.Ring, History: r.Past, Catalog: r.catalog, Campaigns: r.campaigns, Store: r.Books, Now: time.Now,
 	}).Mount(r.http)
 	docs.New(docs.Deps{Document: openapi.Document, BaseURL: r.http.BaseURL}).Mount(r.http)
 	return nil

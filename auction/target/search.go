@@ -396,7 +396,7 @@ func (s *Search) openTiers(which uint8, o opened, relevance ranker.PerMille) {
 			return
 		}
 		first, of = false, score
-		s.offer(which, tierHead, score, o)
+		s.pushMember(which, tierHead, score, o)
 	}
 }
 
@@ -417,12 +417,12 @@ func (s *Search) follow(e entry) {
 	}
 	if o.at+1 < tierEnd {
 		o.at++
-		s.offer(e.walk, tierRest, e.score, o)
+		s.pushMember(e.walk, tierRest, e.score, o)
 	}
 }
 
-// offer puts the member at o.at into the heap.
-func (s *Search) offer(which uint8, st state, score money.Micros, o opened) {
+// pushMember puts the member at o.at into the heap.
+func (s *Search) pushMember(which uint8, st state, score money.Micros, o opened) {
 	o.slot = s.walks[which].seg.members[o.at].slot
 	s.opened = append(s.opened, o)
 	s.push(entry{score: score, at: uint32(len(s.opened) - 1), walk: which, state: st})

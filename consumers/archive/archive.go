@@ -221,9 +221,9 @@ func (a *Archiver) pass(ctx context.Context) (some bool, err error) {
 	plans := make([]ledger.Planned, len(groups))
 	var working errgroup.Group // without a context: one failure does not stop the others
 	working.SetLimit(insertsAtOnce)
-	for i, held := range groups {
+	for i, group := range groups {
 		working.Go(func() (err error) {
-			plans[i], err = a.carryOut(ctx, held)
+			plans[i], err = a.insertPlan(ctx, group)
 			return err
 		})
 	}
@@ -259,16 +259,16 @@ func (a *Archiver) due(now time.Time) (groups [][]stream.Range) {
 
 // carryOut plans, builds, inserts and marks one block. The plan is empty when settlement has not been here yet; it is
 // another than what is held, when someone began it before.
-func (a *Archiver) carryOut(ctx context.Context, held []stream.Range) (ledger.Planned, error) {
+func (a *Archiver) insertPlan(ctx context.Context, buffered []stream.Range) (ledger.Planned, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.InsertTimeout)
 	defer cancel()
-	plan, err := a.deps.Plans.NextPlan(ctx, held, a.cfg.ChunkRows)
+	plan, err := a.deps.Plans.NextPlan(ctx, buffered, a.cfg.ChunkRows)
 	if err == nil && len(plan) == 0 && a.full() {
 		// What settlement applied as one may be more than the buffer takes.
-		for i := range held {
-			held[i].Next = math.MaxInt64
+		for i := range buffered {
+			buffered[i].Next = math.MaxInt64
 		}
-		plan, err = a.deps.Plans.NextPlan(ctx, held, 1)
+		plan, err = a.deps.Plans.NextPlan(ctx, buffered, 1)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
@@ -309,16 +309,16 @@ func (a *Archiver) block(ctx context.Context, planned ledger.Planned) (block []r
 
 // readAgain reads a planned range from the log directly: its partition went to another process, or our own reading
 // skipped something.
-func (a *Archiver) readAgain(ctx context.Context, r stream.Range) ([]held, error) {
+func (a *Archiver) readAgain(ctx context.Context, r stream.Range) ([]bufferedRecord, error) {
 	a.deps.Log.Info("a planned chunk is not held here; reading it from the log", "chunk", r)
 	r.Next++ // a row without a record takes the time of the next
 	records, err := a.deps.Records.Read(ctx, r)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", r, err)
 	}
-	list := make([]held, len(records))
+	list := make([]bufferedRecord, len(records))
 	for i := range records {
-		list[i] = held{offset: records[i].Offset, at: records[i].Time.UTC(), value: records[i].Value}
+		list[i] = bufferedRecord{offset: records[i].Offset, at: records[i].Time.UTC(), value: records[i].Value}
 	}
 	return list, nil
 }

@@ -11,14 +11,14 @@ import (
 )
 
 // held is a record that waits for its verdict. Its value lives in memory of our own.
-type held struct {
+type bufferedRecord struct {
 	offset int64
 	at     time.Time
 	value  []byte
 }
 
 // queue is the records of one partition, by offset, perhaps with gaps.
-type queue struct{ records []held }
+type queue struct{ records []bufferedRecord }
 
 // buffer is the queues of all partitions, and how full they are.
 type buffer struct {
@@ -34,7 +34,7 @@ func (b *buffer) add(records []event.Record) {
 	for i := range records {
 		size += len(records[i].Value)
 	}
-	slab := make([]byte, 0, size)
+	copied := make([]byte, 0, size)
 	for i := range records {
 		r := &records[i]
 		p := stream.Partition{Stream: r.TopicID, Number: r.Partition}
@@ -46,9 +46,9 @@ func (b *buffer) add(records []event.Record) {
 		if r.Offset < q.end() {
 			continue
 		}
-		start := len(slab)
-		slab = append(slab, r.Value...)
-		q.records = append(q.records, held{offset: r.Offset, at: r.Time.UTC(), value: slab[start:len(slab):len(slab)]})
+		start := len(copied)
+		copied = append(copied, r.Value...)
+		q.records = append(q.records, bufferedRecord{offset: r.Offset, at: r.Time.UTC(), value: copied[start:len(copied):len(copied)]})
 		b.records++
 		b.bytes += len(r.Value)
 	}
@@ -72,7 +72,7 @@ func (b *buffer) drop(p stream.Partition, next int64) {
 }
 
 // within is what is held of a range, and whether that is all of it. It may run beside other calls of within.
-func (b *buffer) within(r stream.Range) (records []held, complete bool) {
+func (b *buffer) within(r stream.Range) (records []bufferedRecord, complete bool) {
 	q := b.queues[r.Partition]
 	if q == nil {
 		return nil, false
@@ -83,7 +83,7 @@ func (b *buffer) within(r stream.Range) (records []held, complete bool) {
 
 // find is the index of the first record at or above offset.
 func (q *queue) find(offset int64) int {
-	n, _ := slices.BinarySearchFunc(q.records, offset, func(r held, offset int64) int { return cmp.Compare(r.offset, offset) })
+	n, _ := slices.BinarySearchFunc(q.records, offset, func(r bufferedRecord, offset int64) int { return cmp.Compare(r.offset, offset) })
 	return n
 }
 

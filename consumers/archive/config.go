@@ -41,7 +41,7 @@ type Plans interface {
 	// NextPlan plans and answers the next insert of some partitions, of what is settled below each one's Next and at most
 	// maxRows rows, but never less than one applied range. While one of them is in a plan that is not yet marked, that plan
 	// is the answer. Empty: everything settled is archived.
-	NextPlan(ctx context.Context, held []stream.Range, maxRows int) (ledger.Planned, error)
+	NextPlan(ctx context.Context, buffered []stream.Range, maxRows int) (ledger.Planned, error)
 	// MarkArchived says that the plan's block is in the analytics store. It is idempotent.
 	MarkArchived(ctx context.Context, p stream.Plan) error
 }

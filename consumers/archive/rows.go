@@ -27,7 +27,7 @@ var billingModels = map[event.BillingModel]campaign.BillingModel{
 // second try is the same block. records are what the log has of the chunk, by offset, and perhaps some more. missing
 // counts settled records that are neither there nor poison; their rows have the outcome and nothing else, so that
 // sums stay equal to the ledger.
-func appendRows(block []report.Row, c ledger.AppliedRange, records []held) (_ []report.Row, missing int) {
+func appendRows(block []report.Row, c ledger.AppliedRange, records []bufferedRecord) (_ []report.Row, missing int) {
 	from := len(block)
 	block = slices.Grow(block, len(c.Outcomes))[:from+len(c.Outcomes)]
 	var message event.Event

@@ -65,9 +65,9 @@ type depositReply struct {
 	Deduped      bool                 `json:"deduped"`
 }
 
-// claimRequest names a deposit in one of the ways that a client knows it. Other fields, amount among them, are not
+// depositRequest names a deposit in one of the ways that a client knows it. Other fields, amount among them, are not
 // looked at.
-type claimRequest struct {
+type depositRequest struct {
 	asked
 	DepositID     string `json:"deposit_id"`
 	SessionID     string `json:"session_id"`     // Stripe
@@ -76,7 +76,7 @@ type claimRequest struct {
 	CaptureID     string `json:"capture_id"`     // PayPal
 }
 
-func (in claimRequest) reference() (payment.DepositReference, error) {
+func (in depositRequest) reference() (payment.DepositReference, error) {
 	switch {
 	case in.DepositID != "":
 		id, err := httpapi.ParseID("deposit_id", in.DepositID)
@@ -100,7 +100,7 @@ func (a *API) deposit(c *httpapi.Context) error {
 	if _, err := a.deps.Auth.User(c); err != nil {
 		return err
 	}
-	var in claimRequest
+	var in depositRequest
 	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
 		return err
 	}

@@ -219,25 +219,25 @@ func (r *Reservation) Check(c *auction.Campaign, effectiveCPM money.Micros) auct
 	}
 	price := expected(c, effectiveCPM)
 	k := key{c.ID, r.bid}
-	held := l.find(k)
-	if held != nil {
-		if s := held.take(r.minute, price); s != nil {
+	found := l.find(k)
+	if found != nil {
+		if s := found.take(r.minute, price); s != nil {
 			r.taken, r.amount = s, price
 			return ""
 		}
-		if int64(r.now.Sub(l.start)) < held.quiet.Load() {
-			return held.refusal()
+		if int64(r.now.Sub(l.start)) < found.quiet.Load() {
+			return found.refusal()
 		}
 	}
 	if r.waited >= l.cfg.Wait {
 		return auction.Stale
 	}
-	if held == nil {
-		held = l.make(k, c)
+	if found == nil {
+		found = l.make(k, c)
 	}
-	s := r.acquire(held, want{price: price, full: c.Billing.Price(c.Bid), window: l.window(c.Billing, r.bid)})
+	s := r.acquire(found, demand{price: price, full: c.Billing.Price(c.Bid), window: l.window(c.Billing, r.bid)})
 	if s == nil {
-		return held.refusal()
+		return found.refusal()
 	}
 	r.taken, r.amount = s, price
 	return ""
@@ -267,22 +267,22 @@ func (l *Leases) shard(k key) *shard { return &l.shards[(k.campaign[15]^k.campai
 func (l *Leases) find(k key) *lease {
 	s := l.shard(k)
 	s.mu.RLock()
-	held := s.leases[k]
+	found := s.leases[k]
 	s.mu.RUnlock()
-	return held
+	return found
 }
 
 func (l *Leases) make(k key, c *auction.Campaign) *lease {
 	s := l.shard(k)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	held := s.leases[k]
-	if held == nil {
-		held = &lease{campaign: uuid.UUID(c.ID), advertiser: uuid.UUID(c.Advertiser), bid: k.bid}
-		held.last.Store(int64(l.deps.Now().Sub(l.start)))
-		s.leases[k] = held
+	found := s.leases[k]
+	if found == nil {
+		found = &lease{campaign: uuid.UUID(c.ID), advertiser: uuid.UUID(c.Advertiser), bid: k.bid}
+		found.last.Store(int64(l.deps.Now().Sub(l.start)))
+		s.leases[k] = found
 	}
-	return held
+	return found
 }
 
 var _ auction.Gate = (*Reservation)(nil)

@@ -130,14 +130,14 @@ func (h *lease) changed(list []keeping, ahead time.Duration) []keeping {
 		list = append(list, keeping{h, e})
 	}
 	// What a lease is raised by next: for the time ahead, or from a start quickly.
-	soon := max(money.Micros(h.rate*ahead.Seconds()), 2*firstTake*h.want.price)
+	soon := max(money.Micros(h.rate*ahead.Seconds()), 2*firstTake*h.demand.price)
 	for i := range h.slots {
 		s := h.slots[i].Load()
 		if s == nil {
 			continue
 		}
-		if more := max(soon, min(s.held, fastStart*h.want.price)); s.kept < s.held+more/2 {
-			add(reserve.Entry{Minute: s.minute, Window: s.window, Amount: s.held + more})
+		if more := max(soon, min(s.leased, fastStart*h.demand.price)); s.kept < s.leased+more/2 {
+			add(reserve.Entry{Minute: s.minute, Window: s.window, Amount: s.leased + more})
 		}
 	}
 	for _, p := range h.past {
@@ -180,7 +180,7 @@ func (l *Leases) mayHold(h *lease, s *slot, price money.Micros) money.Micros {
 	spare := firstTake * price
 	for i := range h.slots {
 		if other := h.slots[i].Load(); other != nil && other != s {
-			spare -= max(0, other.held-other.kept)
+			spare -= max(0, other.leased-other.kept)
 		}
 	}
 	for _, p := range h.past {

@@ -28,19 +28,19 @@ type lease struct {
 	taken atomic.Int64            // micro-USD taken so far
 	last  atomic.Int64            // since Leases.start, ns: when the background last saw something taken
 
-	mu     sync.Mutex
-	gone   bool          // no longer in the table: nothing may be acquired in it
-	flight chan struct{} // closed when the exchange under way has ended; nil without one
-	want   want          // of the last acquisition
-	seen   int64         // taken at the last look
-	rate   float64       // micro-USD a second, recent
-	past   []reserved    // sealed minutes that the store must still count
-	dirty  bool          // some of past may not be known to the store
-	denied int           // refusals in a row for want of room
+	mu       sync.Mutex
+	removed  bool          // no longer in the table: nothing may be acquired in it
+	inFlight chan struct{} // closed when the exchange under way has ended; nil without one
+	demand   demand        // of the last acquisition
+	seen     int64         // taken at the last look
+	rate     float64       // micro-USD a second, recent
+	past     []reserved    // sealed minutes that the store must still count
+	dirty    bool          // some of past may not be known to the store
+	denied   int           // refusals in a row for want of room
 }
 
 // want is what an acquisition is about.
-type want struct {
+type demand struct {
 	price  money.Micros // one reservation
 	full   money.Micros // one charge
 	window int64        // minutes
@@ -54,18 +54,18 @@ type slot struct {
 	owner  *lease
 
 	// Guarded by the lease's mu:
-	held money.Micros // absolute, as the store last said
-	sure bool         // the store has nothing else
-	kept money.Micros // what the journal says, at least
+	leased money.Micros // absolute, as the store last said
+	sure   bool         // the store has nothing else
+	kept   money.Micros // what the journal says, at least
 }
 
 // reserved is a sealed slot: an absolute amount that the store has to know as long as it counts.
 type reserved struct {
-	minute day.Minute
-	window int64
-	amount money.Micros
-	told   bool         // the store has confirmed this amount
-	kept   money.Micros // what the journal says, at least
+	minute    day.Minute
+	window    int64
+	amount    money.Micros
+	confirmed bool         // the store has confirmed this amount
+	kept      money.Micros // what the journal says, at least
 }
 
 // take reserves price from the slot of minute; nil when it has too little.
@@ -113,7 +113,7 @@ func (h *lease) open(minute day.Minute, window int64) *slot {
 	s := &slot{minute: minute, window: window, owner: h}
 	for i, p := range h.past {
 		if p.minute == minute && p.window == window {
-			s.held, s.sure, s.kept = p.amount, p.told, p.kept
+			s.leased, s.sure, s.kept = p.amount, p.confirmed, p.kept
 			h.past = append(h.past[:i], h.past[i+1:]...)
 			break
 		}
@@ -131,16 +131,16 @@ func (h *lease) seal(i int) {
 	unused := max(0, s.left.Swap(sealed))
 	h.slots[i].Store(nil)
 	told := s.sure && unused == 0
-	h.past = append(h.past, reserved{minute: s.minute, window: s.window, amount: s.held - money.Micros(unused), told: told, kept: s.kept})
+	h.past = append(h.past, reserved{minute: s.minute, window: s.window, amount: s.leased - money.Micros(unused), confirmed: told, kept: s.kept})
 	h.dirty = h.dirty || !told
 }
 
 // claim asks for a slot to be raised to more for the time ahead, at most to most, with mu held. ok is false when that is no
 // use.
-func (h *lease) claim(s *slot, w want, ahead time.Duration, most money.Micros) (c reserve.Claim, ok bool) {
+func (h *lease) request(s *slot, w demand, ahead time.Duration, most money.Micros) (c reserve.Claim, ok bool) {
 	left := money.Micros(max(0, s.left.Load()))
 	target := max(money.Micros(h.rate*ahead.Seconds()), firstTake*w.price)
-	more := min(max(target-left, w.price), most-s.held)
+	more := min(max(target-left, w.price), most-s.leased)
 	if more < w.price {
 		return c, false
 	}
@@ -148,7 +148,7 @@ func (h *lease) claim(s *slot, w want, ahead time.Duration, most money.Micros) (
 	s.sure = false
 	return reserve.Claim{
 		CampaignID: h.campaign, AdvertiserID: h.advertiser, Minute: s.minute, Window: s.window, Bid: h.bid,
-		Held: s.held + more, Least: s.held + w.price, Step: w.price, Price: w.full,
+		Held: s.leased + more, Least: s.leased + w.price, Step: w.price, Price: w.full,
 	}, true
 }
 
@@ -158,8 +158,8 @@ func (h *lease) granted(s *slot, c reserve.Claimed) {
 		return
 	}
 	s.sure = true
-	if more := c.Held - s.held; more > 0 {
-		s.held = c.Held
+	if more := c.Held - s.leased; more > 0 {
+		s.leased = c.Held
 		s.left.Add(int64(more))
 	}
 }
@@ -167,17 +167,17 @@ func (h *lease) granted(s *slot, c reserve.Claimed) {
 // acquire waits for room for one price: by the exchange that is under way, or by one that it begins, or by a page of the
 // journal without which no more may be asked for. The exchange goes on
 // when nobody waits for it any more: its answer is of use to the next request.
-func (r *Reservation) acquire(h *lease, w want) *slot {
+func (r *Reservation) acquire(h *lease, w demand) *slot {
 	l := r.leases
 	began := time.Now()
 	defer func() { r.waited += time.Since(began) }()
 	for {
 		h.mu.Lock()
-		if s := h.take(r.minute, w.price); s != nil || h.gone {
+		if s := h.take(r.minute, w.price); s != nil || h.removed {
 			h.mu.Unlock()
 			return s
 		}
-		var flight <-chan struct{} = h.flight
+		var flight <-chan struct{} = h.inFlight
 		if flight == nil {
 			now := l.deps.Now()
 			// A minute that is long over is sealed everywhere: nothing more is reserved for it.
@@ -185,9 +185,9 @@ func (r *Reservation) acquire(h *lease, w want) *slot {
 				h.mu.Unlock()
 				return nil
 			}
-			h.want = w
+			h.demand = w
 			s := h.open(r.minute, w.window)
-			if c, ok := h.claim(s, w, l.cfg.Ahead, l.mayHold(h, s, w.price)); ok {
+			if c, ok := h.request(s, w, l.cfg.Ahead, l.mayHold(h, s, w.price)); ok {
 				flight = l.ask(h, s, c)
 			} else {
 				flight = l.pages.soon()
@@ -204,7 +204,7 @@ func (r *Reservation) acquire(h *lease, w want) *slot {
 // ask begins the exchange of one claim, with mu held. It ends by itself.
 func (l *Leases) ask(h *lease, s *slot, c reserve.Claim) (flight chan struct{}) {
 	flight = make(chan struct{})
-	h.flight = flight
+	h.inFlight = flight
 	l.metrics.acquired.Inc()
 	l.asking.Go(func() {
 		ctx, cancel := context.WithTimeout(l.calls, callFor)
@@ -213,7 +213,7 @@ func (l *Leases) ask(h *lease, s *slot, c reserve.Claim) (flight chan struct{}) 
 		reply, err := l.call(ctx, epoch, []reserve.Claim{c})
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.flight = nil
+		h.inFlight = nil
 		close(flight)
 		if err != nil || reply.State != reserve.Counted || epoch != l.epoch.Load() {
 			h.quiet.Store(int64(l.deps.Now().Sub(l.start) + askSoon))

@@ -69,7 +69,7 @@ func (l *Leases) Run(ctx context.Context) error {
 			l.beat(ctx)
 		}
 		if l.Live(l.deps.Now()) {
-			l.tend(ctx, n%fullEvery == 0)
+			l.maintain(ctx, n%fullEvery == 0)
 		}
 		select {
 		case <-ctx.Done():
@@ -110,7 +110,7 @@ func (l *Leases) rejoin(ctx context.Context, epoch int64) error {
 	l.acked.Store(0)
 	l.metrics.epochs.Inc()
 	now := day.MinuteOf(l.deps.Now())
-	var told []telling
+	var told []unconfirmedAmount
 	l.each(func(h *lease) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -120,16 +120,16 @@ func (l *Leases) rejoin(ctx context.Context, epoch int64) error {
 		h.quiet.Store(0)
 		h.denied = 0
 		for i := range h.past {
-			h.past[i].told = false
+			h.past[i].confirmed = false
 		}
-		told = append(told, h.untold()...)
+		told = append(told, h.unconfirmed()...)
 	})
 	for rest := told; len(rest) > 0; {
 		chunk := rest[:min(batch, len(rest))]
 		rest = rest[len(chunk):]
 		seq := l.seq.Add(1)
 		call, cancel := context.WithTimeout(ctx, callFor)
-		reply, err := l.deps.Store.Claim(call, reserve.Call{Node: l.deps.Node, Epoch: epoch, Seq: seq, Clock: l.deps.Now(), Claims: claimsOf(chunk)})
+		reply, err := l.deps.Store.Claim(call, reserve.Call{Node: l.deps.Node, Epoch: epoch, Seq: seq, Clock: l.deps.Now(), Claims: requestsOf(chunk)})
 		cancel()
 		if err != nil {
 			l.epoch.Store(0)
@@ -152,25 +152,25 @@ func (l *Leases) rejoin(ctx context.Context, epoch int64) error {
 }
 
 // telling is an amount that the store has to be told.
-type telling struct {
-	lease *lease
-	claim reserve.Claim
+type unconfirmedAmount struct {
+	lease   *lease
+	request reserve.Claim
 }
 
-func claimsOf(list []telling) []reserve.Claim {
+func requestsOf(list []unconfirmedAmount) []reserve.Claim {
 	claims := make([]reserve.Claim, len(list))
 	for i := range list {
-		claims[i] = list[i].claim
+		claims[i] = list[i].request
 	}
 	return claims
 }
 
 // untold lists what the store does not know for sure, with mu held.
-func (h *lease) untold() (list []telling) {
+func (h *lease) unconfirmed() (list []unconfirmedAmount) {
 	defer func() { h.dirty = len(list) > 0 }()
 	for _, p := range h.past {
-		if !p.told {
-			list = append(list, telling{h, reserve.Claim{
+		if !p.confirmed {
+			list = append(list, unconfirmedAmount{h, reserve.Claim{
 				CampaignID: h.campaign, AdvertiserID: h.advertiser, Minute: p.minute, Window: p.window, Bid: h.bid, Held: p.amount, Exact: true, Step: 1,
 			}})
 		}
@@ -178,13 +178,13 @@ func (h *lease) untold() (list []telling) {
 	return list
 }
 
-func confirm(list []telling, answers []reserve.Claimed) {
+func confirm(list []unconfirmedAmount, answers []reserve.Claimed) {
 	for i, t := range list {
 		t.lease.mu.Lock()
 		for j := range t.lease.past {
 			p := &t.lease.past[j]
-			if p.minute == t.claim.Minute && p.window == t.claim.Window && p.amount == t.claim.Held && answers[i].Held == p.amount {
-				p.told = true
+			if p.minute == t.request.Minute && p.window == t.request.Window && p.amount == t.request.Held && answers[i].Held == p.amount {
+				p.confirmed = true
 			}
 		}
 		t.lease.mu.Unlock()
@@ -196,7 +196,7 @@ func (h *lease) forget(now day.Minute) {
 	kept := h.past[:0]
 	for _, p := range h.past {
 		// An amount of nothing is told once, and then not missed.
-		if p.minute+day.Minute(p.window)+3 > now && (p.amount > 0 || !p.told || p.kept > 0) {
+		if p.minute+day.Minute(p.window)+3 > now && (p.amount > 0 || !p.confirmed || p.kept > 0) {
 			kept = append(kept, p)
 		}
 	}
@@ -219,30 +219,30 @@ func (l *Leases) each(do func(h *lease)) {
 }
 
 // errand is what one exchange does for one lease: slots to raise and amounts to tell.
-type errand struct {
-	lease  *lease
-	flight chan struct{}
-	raise  []*slot
-	told   []telling
-	claims []reserve.Claim // raises first
+type leaseUpdate struct {
+	lease       *lease
+	inFlight    chan struct{}
+	raise       []*slot
+	unconfirmed []unconfirmedAmount
+	requests    []reserve.Claim // raises first
 }
 
 // tend looks at every lease: minutes that are over are sealed, idle ones given back, busy ones raised ahead of need.
-func (l *Leases) tend(ctx context.Context, full bool) {
+func (l *Leases) maintain(ctx context.Context, full bool) {
 	now := l.deps.Now()
-	var errands []errand
+	var updates []leaseUpdate
 	claims, open, held := 0, 0, money.Micros(0)
 	flush := func() {
-		l.run(ctx, errands)
-		errands, claims = errands[:0], 0
+		l.send(ctx, updates)
+		updates, claims = updates[:0], 0
 	}
 	l.each(func(h *lease) {
-		e, slots, amount := l.look(h, now, full)
+		e, slots, amount := l.updateFor(h, now, full)
 		open, held = open+slots, held+amount
-		if len(e.claims) == 0 {
+		if len(e.requests) == 0 {
 			return
 		}
-		errands, claims = append(errands, e), claims+len(e.claims)
+		updates, claims = append(updates, e), claims+len(e.requests)
 		if claims >= batch {
 			flush()
 		}
@@ -253,12 +253,12 @@ func (l *Leases) tend(ctx context.Context, full bool) {
 	if full {
 		l.metrics.leases.Set(float64(open))
 		l.metrics.held.Set(float64(held))
-		l.sweep(now)
+		l.removeIdle(now)
 	}
 }
 
 // look decides what to do for one lease.
-func (l *Leases) look(h *lease, now time.Time, full bool) (e errand, open int, held money.Micros) {
+func (l *Leases) updateFor(h *lease, now time.Time, full bool) (e leaseUpdate, open int, held money.Micros) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !full && !h.dirty && h.slots[0].Load() == nil && h.slots[1].Load() == nil {
@@ -280,8 +280,8 @@ func (l *Leases) look(h *lease, now time.Time, full bool) (e errand, open int, h
 			continue
 		}
 		open++
-		held += s.held
-		if h.flight == nil && (idle || now.Sub((s.minute+1).Time()) > sealAfter) {
+		held += s.leased
+		if h.inFlight == nil && (idle || now.Sub((s.minute+1).Time()) > sealAfter) {
 			h.seal(i)
 		}
 	}
@@ -289,36 +289,36 @@ func (l *Leases) look(h *lease, now time.Time, full bool) (e errand, open int, h
 		held += p.amount
 	}
 	h.forget(minute)
-	if h.flight != nil {
-		return errand{}, open, held
+	if h.inFlight != nil {
+		return leaseUpdate{}, open, held
 	}
-	e = errand{lease: h}
-	if !idle && h.want.price > 0 && since >= h.quiet.Load() {
+	e = leaseUpdate{lease: h}
+	if !idle && h.demand.price > 0 && since >= h.quiet.Load() {
 		e.raise = h.toRaise(now, l.cfg.Ahead)
 		e.raise = slices.DeleteFunc(e.raise, func(s *slot) bool {
-			c, ok := h.claim(s, h.want, l.cfg.Ahead, l.mayHold(h, s, h.want.price))
+			c, ok := h.request(s, h.demand, l.cfg.Ahead, l.mayHold(h, s, h.demand.price))
 			if ok {
-				e.claims = append(e.claims, c)
+				e.requests = append(e.requests, c)
 			}
 			return !ok
 		})
 	}
 	if h.dirty {
-		e.told = h.untold()
+		e.unconfirmed = h.unconfirmed()
 	}
-	for _, t := range e.told {
-		e.claims = append(e.claims, t.claim)
+	for _, t := range e.unconfirmed {
+		e.requests = append(e.requests, t.request)
 	}
-	if len(e.claims) > 0 {
-		e.flight = make(chan struct{})
-		h.flight = e.flight
+	if len(e.requests) > 0 {
+		e.inFlight = make(chan struct{})
+		h.inFlight = e.inFlight
 	}
 	return e, open, held
 }
 
 // toRaise are the slots that run low, with mu held: that of now, and that of the next minute shortly before it begins.
 func (h *lease) toRaise(now time.Time, ahead time.Duration) (list []*slot) {
-	low := int64(max(h.rate*ahead.Seconds()/2, float64(h.want.price)*firstTake/2))
+	low := int64(max(h.rate*ahead.Seconds()/2, float64(h.demand.price)*firstTake/2))
 	minute := day.MinuteOf(now)
 	if s := h.slots[minute&1].Load(); s != nil && s.minute == minute && s.left.Load() < low {
 		list = append(list, s)
@@ -328,7 +328,7 @@ func (h *lease) toRaise(now time.Time, ahead time.Duration) (list []*slot) {
 	}
 	next := h.slots[(minute+1)&1].Load()
 	if next == nil || next.minute < minute {
-		next = h.open(minute+1, h.want.window)
+		next = h.open(minute+1, h.demand.window)
 	}
 	if next.left.Load() < low {
 		list = append(list, next)
@@ -336,11 +336,11 @@ func (h *lease) toRaise(now time.Time, ahead time.Duration) (list []*slot) {
 	return list
 }
 
-// run exchanges errands. Between look and the answer nobody else exchanges for these leases.
-func (l *Leases) run(ctx context.Context, errands []errand) {
+// run exchanges updates. Between look and the answer nobody else exchanges for these leases.
+func (l *Leases) send(ctx context.Context, updates []leaseUpdate) {
 	var claims []reserve.Claim
-	for i := range errands {
-		claims = append(claims, errands[i].claims...)
+	for i := range updates {
+		claims = append(claims, updates[i].requests...)
 	}
 	call, cancel := context.WithTimeout(ctx, callFor)
 	defer cancel()
@@ -351,12 +351,12 @@ func (l *Leases) run(ctx context.Context, errands []errand) {
 	}
 	counted := err == nil && reply.State == reserve.Counted && epoch == l.epoch.Load()
 	at := 0
-	for _, e := range errands {
+	for _, e := range updates {
 		var answers []reserve.Claimed
 		if counted {
-			answers = reply.Claims[at : at+len(e.claims)]
+			answers = reply.Claims[at : at+len(e.requests)]
 		}
-		at += len(e.claims)
+		at += len(e.requests)
 		e.lease.mu.Lock()
 		for i, s := range e.raise {
 			if counted {
@@ -364,25 +364,25 @@ func (l *Leases) run(ctx context.Context, errands []errand) {
 				e.lease.granted(s, answers[i])
 			}
 		}
-		e.lease.flight = nil
-		close(e.flight)
+		e.lease.inFlight = nil
+		close(e.inFlight)
 		e.lease.mu.Unlock()
 		if counted {
-			confirm(e.told, answers[len(e.raise):])
+			confirm(e.unconfirmed, answers[len(e.raise):])
 		}
 	}
 }
 
 // sweep forgets leases that hold nothing and of which nothing is remembered.
-func (l *Leases) sweep(now time.Time) {
+func (l *Leases) removeIdle(now time.Time) {
 	for i := range l.shards {
 		s := &l.shards[i]
 		s.mu.Lock()
 		for k, h := range s.leases {
 			h.mu.Lock()
-			if h.flight == nil && len(h.past) == 0 && h.slots[0].Load() == nil && h.slots[1].Load() == nil &&
+			if h.inFlight == nil && len(h.past) == 0 && h.slots[0].Load() == nil && h.slots[1].Load() == nil &&
 				int64(now.Sub(l.start))-h.last.Load() > int64(idleAfter) && int64(now.Sub(l.start)) > h.quiet.Load() {
-				h.gone = true
+				h.removed = true
 				delete(s.leases, k)
 			}
 			h.mu.Unlock()
@@ -397,19 +397,19 @@ func (l *Leases) leave(ctx context.Context) {
 	defer cancel()
 	l.until.Store(0)
 	l.asking.Wait() // each ends within its time
-	var told []telling
+	var told []unconfirmedAmount
 	l.each(func(h *lease) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.seal(0)
 		h.seal(1)
-		told = append(told, h.untold()...)
+		told = append(told, h.unconfirmed()...)
 	})
 	for len(told) > 0 {
 		chunk := told[:min(batch, len(told))]
 		told = told[len(chunk):]
 		if _, err := l.deps.Store.Claim(ctx, reserve.Call{
-			Node: l.deps.Node, Epoch: l.epoch.Load(), Seq: l.seq.Add(1), Acked: l.acked.Load(), Clock: l.deps.Now(), Claims: claimsOf(chunk),
+			Node: l.deps.Node, Epoch: l.epoch.Load(), Seq: l.seq.Add(1), Acked: l.acked.Load(), Clock: l.deps.Now(), Claims: requestsOf(chunk),
 		}); err != nil {
 			l.log.Warn(ctx, "unused leases could not be given back; they end with their windows", "error", err)
 			break

@@ -101,7 +101,7 @@ type Catalog struct {
 	log   *obs.LimitedLogger
 
 	snapshot  atomic.Pointer[auction.Snapshot]
-	shelf     atomic.Pointer[shelf]
+	campaigns atomic.Pointer[campaignTable]
 	version   atomic.Int64 // everything up to it is applied
 	freshness atomic.Int64 // UnixNano of the last proof that version is the newest
 
@@ -137,7 +137,7 @@ func New(deps Deps) *Catalog {
 		sandbox: Sandbox(), changes: make(chan change, queuedMax), staleRooms: make(chan struct{}, 1),
 	}
 	c.snapshot.Store(target.Build(c.table, nil))
-	c.shelf.Store(c.emptyShelf())
+	c.campaigns.Store(c.emptyTable())
 	c.reloads = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_catalog_reloads_total", Help: "Full loads of the campaigns."}))
 	obs.Register(deps.Metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "adnet_catalog_deliverable", Help: "Campaigns that auctions may choose."},
 		func() float64 { return float64(c.Snapshot().Len()) }))
@@ -165,12 +165,12 @@ func (c *Catalog) Fresh(now time.Time) bool {
 // Creative finds a campaign in any state, for ads and for links that were handed out. What nothing reads while ads
 // are served is not kept and is zero: name, targeting, budgets, goal, review, times and spend. The result is the caller's.
 func (c *Catalog) Creative(id uuid.UUID) (*campaign.Campaign, bool) {
-	return c.shelf.Load().creative(id)
+	return c.campaigns.Load().creative(id)
 }
 
 // FrequencyCap is how many impressions of a campaign a session may see in a UTC day, 0 for any number.
 func (c *Catalog) FrequencyCap(id uuid.UUID) (impressions int, known bool) {
-	found := c.shelf.Load().packed(id)
+	found := c.campaigns.Load().packed(id)
 	if found == "" {
 		return 0, false
 	}
@@ -179,23 +179,23 @@ func (c *Catalog) FrequencyCap(id uuid.UUID) (impressions int, known bool) {
 
 // Room is how much a campaign may still spend, as far as this node has heard; without the advertiser and releases.
 func (c *Catalog) Room(id uuid.UUID) (reserve.Room, bool) {
-	return c.shelf.Load().room(id)
+	return c.campaigns.Load().room(id)
 }
 
 // Gate refuses campaigns without room for their price on the day of now. A campaign whose room is not
 // known yet may serve: settlement's clamp decides what is charged.
 func (c *Catalog) Gate(now time.Time) auction.Gate {
-	return roomGate{shelf: c.shelf.Load(), day: day.Of(now)}
+	return roomGate{campaigns: c.campaigns.Load(), day: day.Of(now)}
 }
 
 type roomGate struct {
-	shelf *shelf
-	day   day.Day
+	campaigns *campaignTable
+	day       day.Day
 }
 
 // Check implements [auction.Gate].
 func (g roomGate) Check(c *auction.Campaign, _ money.Micros) auction.Reason {
-	if room, known := g.shelf.room(uuid.UUID(c.ID)); known && room.Left(g.day) < c.Billing.Price(c.Bid) {
+	if room, known := g.campaigns.room(uuid.UUID(c.ID)); known && room.Left(g.day) < c.Billing.Price(c.Bid) {
 		return auction.Budget
 	}
 	return ""

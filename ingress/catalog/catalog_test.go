@@ -418,10 +418,10 @@ func TestTellsTheFrequencyCap(t *testing.T) {
 	k := make1(1, 1, campaign.Paused)
 	k.FrequencyCap = 7
 	c := newCatalog(newWorld())
-	s := c.emptyShelf()
+	s := c.emptyTable()
 	s.put([]campaign.Campaign{k})
 	s.putRooms([]reserve.Room{{CampaignID: id(2), Version: 1}})
-	c.shelf.Store(s)
+	c.campaigns.Store(s)
 	impressions, known := c.FrequencyCap(id(1))
 	require.True(t, known)
 	require.Equal(t, 7, impressions)
@@ -435,8 +435,8 @@ func TestTellsTheFrequencyCap(t *testing.T) {
 func TestRoomsAreReadSparingly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCatalog(newWorld())
-		s := c.emptyShelf()
-		c.shelf.Store(s)
+		s := c.emptyTable()
+		c.campaigns.Store(s)
 		ctx, cancel := context.WithCancel(t.Context())
 		take := c.sparingly(ctx, s)
 		rested := func(took time.Duration) time.Duration {
@@ -459,7 +459,7 @@ func TestRoomsAreReadSparingly(t *testing.T) {
 		require.Zero(t, rested(10*time.Millisecond))
 
 		take = c.sparingly(t.Context(), s)
-		c.shelf.Store(c.emptyShelf())
+		c.campaigns.Store(c.emptyTable())
 		require.Zero(t, rested(10*time.Millisecond), "another shelf took the place of this one")
 	})
 }

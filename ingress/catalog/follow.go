@@ -108,7 +108,7 @@ func (c *Catalog) take(ctx context.Context, first change) {
 				c.wakeRooms()
 			}
 		default:
-			c.shelf.Load().putRooms(m.rooms)
+			c.campaigns.Load().putRooms(m.rooms)
 		}
 		select {
 		case m = <-c.changes:
@@ -189,7 +189,7 @@ func (c *Catalog) loaded() bool {
 
 // reload builds everything afresh, budgets included: without them a campaign would serve unchecked.
 func (c *Catalog) reload(ctx context.Context) error {
-	fresh, equal := c.emptyShelf(), newTargetings()
+	fresh, equal := c.emptyTable(), newTargetings()
 	var deliverable []auction.Campaign
 	var head int64
 	asked := c.deps.Now()
@@ -218,7 +218,7 @@ func (c *Catalog) reload(ctx context.Context) error {
 	}
 	fresh.fit()
 	next := target.Build(c.table, deliverable)
-	c.shelf.Store(fresh)
+	c.campaigns.Store(fresh)
 	c.snapshot.Store(next)
 	c.compacting = compaction{} // of a snapshot that is gone
 	c.version.Store(head)
@@ -233,16 +233,16 @@ func (c *Catalog) reload(ctx context.Context) error {
 	return nil
 }
 
-// emptyShelf has the sandbox only.
-func (c *Catalog) emptyShelf() *shelf {
-	s := newShelf()
+// emptyTable has the sandbox only.
+func (c *Catalog) emptyTable() *campaignTable {
+	s := newCampaignTable()
 	s.put(c.sandbox)
 	return s
 }
 
 // apply puts newer states of campaigns onto the shelf and into the snapshot.
 func (c *Catalog) apply(changed []campaign.Campaign) {
-	newer := c.entries(c.shelf.Load().put(changed))
+	newer := c.entries(c.campaigns.Load().put(changed))
 	if len(newer) == 0 {
 		return
 	}
@@ -261,7 +261,7 @@ func (c *Catalog) entries(newer []*campaign.Campaign) map[auction.ID]*auction.Ca
 	for _, k := range newer {
 		var entry *auction.Campaign
 		if k.Delivers() {
-			made := c.shelf.Load().entry(k, equal)
+			made := c.campaigns.Load().entry(k, equal)
 			entry = &made
 		}
 		entries[auction.ID(k.ID)] = entry
@@ -299,7 +299,7 @@ func (c *Catalog) finishCompaction(next *auction.Snapshot) {
 }
 
 // entry is what the auction needs of k, which is on the shelf: it keeps nothing of k's own memory.
-func (s *shelf) entry(k *campaign.Campaign, equal *targetings) auction.Campaign {
+func (s *campaignTable) entry(k *campaign.Campaign, equal *targetings) auction.Campaign {
 	kept, _ := s.creative(k.ID)
 	billing, _ := ranker.ParseBilling(string(k.BillingModel))
 	format, _ := target.ParseFormat(string(k.Format))
@@ -325,9 +325,9 @@ func (c *Catalog) followRooms(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-again.C:
-			take = c.sparingly(ctx, c.shelf.Load())
+			take = c.sparingly(ctx, c.campaigns.Load())
 		case <-c.staleRooms:
-			take = c.shelf.Load().putRooms
+			take = c.campaigns.Load().putRooms
 		}
 		if err := c.deps.Source.EachRoom(ctx, take); err != nil && ctx.Err() == nil {
 			c.log.Warn(ctx, "budgets could not be read", "error", err)
@@ -338,11 +338,11 @@ func (c *Catalog) followRooms(ctx context.Context) {
 // sparingly puts rooms onto s and rests after each page, so that reading takes a part of the time and not a burst of it,
 // which requests would wait for (benchmark row ad_request_growth). It does not rest when somebody waits for it: budgets are
 // to be read anew, or s is not the shelf any more.
-func (c *Catalog) sparingly(ctx context.Context, s *shelf) func(page []reserve.Room) {
+func (c *Catalog) sparingly(ctx context.Context, s *campaignTable) func(page []reserve.Room) {
 	began := time.Now()
 	return func(page []reserve.Room) {
 		s.putRooms(page)
-		if len(c.staleRooms) == 0 && c.shelf.Load() == s {
+		if len(c.staleRooms) == 0 && c.campaigns.Load() == s {
 			select {
 			case <-ctx.Done():
 			case <-time.After(min(roomsRest*time.Since(began), restMost)):

@@ -16,7 +16,7 @@ import (
 type packed string
 
 // packAll packs campaigns one after the other; each ends where the next begins.
-func packAll(list []campaign.Campaign) (slab packed, ends []int) {
+func packAll(list []campaign.Campaign) (packedBytes packed, ends []int) {
 	var all []byte
 	ends = make([]int, len(list))
 	for i := range list {

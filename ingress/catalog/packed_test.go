@@ -77,7 +77,7 @@ func TestEqualTargetingsAreShared(t *testing.T) {
 }
 
 func TestTheShelfKeepsTheNewest(t *testing.T) {
-	s := newShelf()
+	s := newCampaignTable()
 	first, later := make1(1, 5, campaign.Active), make1(1, 6, campaign.Paused)
 	newer := s.put([]campaign.Campaign{first, later, first, make1(2, 1, campaign.Active)})
 	require.Len(t, newer, 3)

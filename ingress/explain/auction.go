@@ -26,7 +26,7 @@ type viewer struct {
 	advertiser bool // its campaign won
 }
 
-// facts is what is known about an auction.
+// facts are the known facts about an auction.
 type facts struct {
 	report.Auction
 	recorded     bool
@@ -52,7 +52,7 @@ func (a *API) auction(c *httpapi.Context) error {
 	}
 	var events []report.Row
 	if f.CampaignID != uuid.Nil {
-		if events, err = a.deps.Past.AuctionEvents(ctx, f.AuctionID, f.CampaignID, f.At); err != nil {
+		if events, err = a.deps.History.AuctionEvents(ctx, f.AuctionID, f.CampaignID, f.At); err != nil {
 			return err
 		}
 	}
@@ -93,7 +93,7 @@ func (a *API) facts(ctx context.Context, text string) (facts, error) {
 		}
 	}
 	at := token.Auction{AuctionID: id}.IssuedAt()
-	record, err := a.deps.Past.Auction(ctx, id, at)
+	record, err := a.deps.History.Auction(ctx, id, at)
 	switch {
 	case err == nil:
 		sandbox := f.Sandbox

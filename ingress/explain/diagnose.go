@@ -103,7 +103,7 @@ func (a *API) diagnose(c *httpapi.Context) error {
 		return err
 	}
 	now := a.deps.Now().UTC()
-	delivery, err := a.deps.Past.Delivery(c.Request.Context(), id, now.Add(-window), now)
+	delivery, err := a.deps.History.Delivery(c.Request.Context(), id, now.Add(-window), now)
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,6 @@
 // Package explain answers why: why an auction ended as it did, and why a campaign does not deliver.
 //
-// It reads what was recorded about auctions, which is best effort and some seconds behind: an auction that is not
-// recorded is told from its signed token where there is one, and counts of the last hour may miss some. Nobody
-// learns who else took part: an advertiser sees its own candidates and of others only how they ended; a publisher
-// sees prices and reasons without names.
+// It reads the records of auctions, which are best effort and some seconds behind. An auction without a record is explained from its signed token if there is one, and counts of the last hour may miss some auctions. Callers do not learn who else took part: an advertiser sees its own candidates, and of others only how they ended; a publisher sees prices and reasons without names.
 //
 // # Not obvious
 //
@@ -30,8 +27,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Past is what was recorded about auctions (ClickHouse, or memory in in-memory mode).
-type Past interface {
+// History reads the records of auctions (ClickHouse, or memory in in-memory mode).
+type History interface {
 	// Auction is the record of an auction that took place at about at. Errors: errs.NotFound.
 	Auction(ctx context.Context, id uuid.UUID, at time.Time) (report.Auction, error)
 	// AuctionEvents are the decided events of an auction that campaign won, oldest first.
@@ -61,7 +58,7 @@ type Store interface {
 type Deps struct {
 	Auth      *httpapi.Auth
 	Keyring   *token.Keyring
-	Past      Past
+	History   History
 	Catalog   Catalog
 	Campaigns Campaigns
 	Store     Store

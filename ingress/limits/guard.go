@@ -49,7 +49,7 @@ func (l *Limits) Enter(c *httpapi.Context, limit httpapi.Limit) error {
 		return l.check(id, k, now)
 	case keyed:
 		err := l.check(id, k, now)
-		if err != nil && l.holds(c, now) {
+		if err != nil && l.hasKnownKey(c, now) {
 			return nil
 		}
 		return err
@@ -76,12 +76,12 @@ func (l *Limits) Leave(c *httpapi.Context, limit httpapi.Limit) {
 // that are over their limit: a good key gets in, a flood of made-up ones does not reach the store.
 const lookupsPerSecond = 50
 
-// holds says whether a caller whose address is over its limit is let in for its key.
-func (l *Limits) holds(c *httpapi.Context, now time.Time) bool {
-	if l.deps.Holds == nil || c.Request.Method != http.MethodPost {
+// hasKnownKey says whether a caller whose address is over its limit is let in for its key.
+func (l *Limits) hasKnownKey(c *httpapi.Context, now time.Time) bool {
+	if l.deps.KnownKey == nil || c.Request.Method != http.MethodPost {
 		return false
 	}
-	known, formed := l.deps.Holds(c)
+	known, formed := l.deps.KnownKey(c)
 	return known || formed && l.lookups.AllowN(now, 1)
 }
 

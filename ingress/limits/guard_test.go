@@ -28,7 +28,7 @@ func newFront(t *testing.T, cfg Config, proxies ...string) *front {
 	t.Helper()
 	f := &front{clock: &clock{now: start}}
 	var err error
-	f.limits, err = New(cfg, Deps{Now: f.Now, Holds: func(c *httpapi.Context) (known, formed bool) {
+	f.limits, err = New(cfg, Deps{Now: f.Now, KnownKey: func(c *httpapi.Context) (known, formed bool) {
 		return c.GetHeader("X-Key") == "known", c.GetHeader("X-Key") == "formed"
 	}})
 	require.NoError(t, err)

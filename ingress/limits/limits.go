@@ -64,8 +64,9 @@ type Deps struct {
 	Metrics  prometheus.Registerer
 	Exchange Exchange
 	Now      func() time.Time // for the limits per address; nil is the clock
-	// Holds says what is known of a caller's key without looking it up; see httpapi.Auth.Holds. nil: nothing.
-	Holds func(c *httpapi.Context) (known, formed bool)
+	// KnownKey says what is known of a caller's key without a lookup; see httpapi.Auth.KnownKey. If
+	// nil, no key is known.
+	KnownKey func(c *httpapi.Context) (known, formed bool)
 }
 
 // The classes; the values are in the keys that nodes exchange.

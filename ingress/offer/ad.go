@@ -26,7 +26,7 @@ type Ad struct {
 }
 
 // sold is what a token says of an ad.
-type sold struct {
+type soldAd struct {
 	id       uuid.UUID
 	place    *Place
 	creative *campaign.Campaign
@@ -36,7 +36,7 @@ type sold struct {
 }
 
 // claims are what the token of an ad says.
-func (o *sold) claims() token.Auction {
+func (o *soldAd) claims() token.Auction {
 	return token.Auction{
 		AuctionID: o.id, CampaignID: o.creative.ID, AdvertiserID: o.creative.AdvertiserID, DeveloperID: o.place.Developer,
 		Price: o.price, BillingModel: o.billing, Format: string(o.creative.Format),
@@ -46,8 +46,8 @@ func (o *sold) claims() token.Auction {
 }
 
 // sold is the winner of a.
-func (a *Auction) sold() sold {
-	return sold{
+func (a *Auction) sold() soldAd {
+	return soldAd{
 		id: a.ID, place: &a.Place, creative: a.creative, price: a.Outcome.Price, billing: a.Outcome.Winner.Billing.String(),
 		sandbox: a.Sandbox,
 	}
@@ -60,7 +60,7 @@ func (s *Seller) sign(a *Auction, ad *Ad) {
 }
 
 // hand fills ad with what was sold.
-func (s *Seller) hand(ad *Ad, o *sold) {
+func (s *Seller) hand(ad *Ad, o *soldAd) {
 	*ad = Ad{
 		Creative: o.creative, Sandbox: o.sandbox, DisclosureLabel: s.cfg.Disclosure,
 		Token: s.deps.Keyring.AppendSign(ad.Token[:0], token.PurposeAuction, o.claims()),

@@ -91,14 +91,14 @@ type Deps struct {
 
 // Seller sells impressions. Its methods may be called from any goroutine.
 type Seller struct {
-	cfg     Config
-	deps    Deps
-	pool    []campaign.Campaign // sandbox creatives
-	turn    rotation
-	work    sync.Pool // of *work
-	links   atomic.Pointer[linkBase]
-	taken   func(error) // is told what became of an outcome on its way to the log
-	metrics sellerMetrics
+	cfg         Config
+	deps        Deps
+	pool        []campaign.Campaign // sandbox creatives
+	sandboxTurn sandboxRotation
+	work        sync.Pool // of *work
+	links       atomic.Pointer[linkBase]
+	taken       func(error) // is told what became of an outcome on its way to the log
+	metrics     sellerMetrics
 }
 
 type sellerMetrics struct {

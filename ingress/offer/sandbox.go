@@ -9,9 +9,9 @@ import (
 )
 
 // rotation hands out the pool's creatives in turn.
-type rotation struct{ n atomic.Uint64 }
+type sandboxRotation struct{ n atomic.Uint64 }
 
-func (r *rotation) next(pool []campaign.Campaign) *campaign.Campaign {
+func (r *sandboxRotation) next(pool []campaign.Campaign) *campaign.Campaign {
 	return &pool[(r.n.Add(1)-1)%uint64(len(pool))]
 }
 
@@ -22,8 +22,8 @@ func (s *Seller) draw(place *Place, ad *Ad) error {
 	if err != nil {
 		return err
 	}
-	creative := s.turn.next(s.pool)
+	creative := s.sandboxTurn.next(s.pool)
 	s.metrics.sandbox.Inc()
-	s.hand(ad, &sold{id: id, place: place, creative: creative, billing: string(creative.BillingModel), sandbox: true})
+	s.hand(ad, &soldAd{id: id, place: place, creative: creative, billing: string(creative.BillingModel), sandbox: true})
 	return nil
 }

@@ -59,11 +59,11 @@ var noTurn int
 // time.
 type Auction struct {
 	Terms
-	ID      uuid.UUID
-	Outcome auction.Outcome
-	Took    time.Duration      // of the decision
-	Held    budget.Reservation // of the winner's price; to be cancelled when the ad is not handed out
-	Trace   auction.Trace      // of the last round
+	ID          uuid.UUID
+	Outcome     auction.Outcome
+	Took        time.Duration      // of the decision
+	Reservation budget.Reservation // of the winner's price; to be cancelled when the ad is not handed out
+	Trace       auction.Trace      // of the last round
 
 	catalog  Catalog
 	snapshot *auction.Snapshot
@@ -76,7 +76,7 @@ type Auction struct {
 
 // Forget lets go of everything but memory.
 func (a *Auction) Forget() {
-	a.Terms, a.Outcome, a.Held = Terms{}, auction.Outcome{}, budget.Reservation{}
+	a.Terms, a.Outcome, a.Reservation = Terms{}, auction.Outcome{}, budget.Reservation{}
 	a.Trace.Reset()
 	a.catalog, a.snapshot, a.creative, a.limits = nil, nil, nil, limits.Gate{}
 	a.written.forget()
@@ -100,7 +100,7 @@ func (s *Seller) Sell(ctx context.Context, a *Auction, ad *Ad) error {
 }
 
 func (a *Auction) begin(id uuid.UUID, from Catalog) {
-	a.ID, a.Outcome, a.Held = id, auction.Outcome{}, budget.Reservation{}
+	a.ID, a.Outcome, a.Reservation = id, auction.Outcome{}, budget.Reservation{}
 	a.Trace.Reset()
 	a.scratch.Trace = &a.Trace
 	a.catalog, a.snapshot, a.creative, a.limits = from, from.Snapshot(), nil, limits.Gate{}
@@ -128,7 +128,7 @@ func (s *Seller) decide(ctx context.Context, a *Auction) (outcome auction.Outcom
 	}
 	if _, known := a.Creative(outcome.Winner); !known {
 		// The catalog was loaded anew since the snapshot was taken, and the campaign is gone.
-		a.Held.Cancel()
+		a.Reservation.Cancel()
 		return auction.Outcome{Reason: auction.NoMatch}
 	}
 	return outcome
@@ -153,8 +153,8 @@ func (s *Seller) guard(ctx context.Context, a *Auction) {
 	}
 	a.chain = append(a.chain, &a.limits)
 	if reserved {
-		a.Held.Begin(s.deps.Budget, a.ID, a.Asked, a.Bid)
-		a.chain = append(a.chain, &a.Held)
+		a.Reservation.Begin(s.deps.Budget, a.ID, a.Asked, a.Bid)
+		a.chain = append(a.chain, &a.Reservation)
 	}
 }
 

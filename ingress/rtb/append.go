@@ -17,42 +17,42 @@ import (
 // Every text goes through quote, except those that this service made of characters that JSON leaves alone.
 
 // append writes the BidResponse (OpenRTB 2.6, 4.2.1).
-func (t *turn) append(b []byte) []byte {
-	b = quote(append(b, `{"id":`...), string(t.in.ID))
-	if t.won > 0 {
-		b = offer.AppendID(append(b, `,"bidid":"`...), t.first) // unique, as the bid's is
-		b = quote(append(b, `","cur":"USD","seatbid":[{"seat":`...), t.cfg.Seat)
-		b = append(append(append(b, `,"bid":[`...), t.bids...), `]}]`...)
+func (s *bidSession) append(b []byte) []byte {
+	b = quote(append(b, `{"id":`...), string(s.in.ID))
+	if s.won > 0 {
+		b = offer.AppendID(append(b, `,"bidid":"`...), s.first) // unique, as the bid's is
+		b = quote(append(b, `","cur":"USD","seatbid":[{"seat":`...), s.cfg.Seat)
+		b = append(append(append(b, `,"bid":[`...), s.bids...), `]}]`...)
 	} else {
-		b = strconv.AppendInt(append(b, `,"nbr":`...), int64(nbr(t.reasons)), 10)
+		b = strconv.AppendInt(append(b, `,"nbr":`...), int64(nbr(s.reasons)), 10)
 	}
 	b = append(b, `,"ext":{"adapter":"`+adapter+`","processing_ms":`...)
-	b = appendMillis(b, t.now.Sub(t.started))
-	b = strconv.AppendInt(append(b, `,"tmax":`...), t.tmax.Milliseconds(), 10)
-	b = quote(append(b, `,"benna_version":`...), t.deps.Seller.Model())
-	if t.debug {
-		b = t.appendNonBids(b)
+	b = appendMillis(b, s.now.Sub(s.started))
+	b = strconv.AppendInt(append(b, `,"tmax":`...), s.tmax.Milliseconds(), 10)
+	b = quote(append(b, `,"benna_version":`...), s.deps.Seller.Model())
+	if s.debug {
+		b = s.appendNonBids(b)
 	}
 	return append(b, `}}`...)
 }
 
 // appendNonBids writes why imps have no bid (OpenRTB community extension Seat Non Bid).
-func (t *turn) appendNonBids(b []byte) []byte {
+func (s *bidSession) appendNonBids(b []byte) []byte {
 	begin := len(b)
-	for i, reason := range t.reasons {
+	for i, reason := range s.reasons {
 		if reason == "" {
 			continue
 		}
 		if len(b) == begin {
-			b = append(quote(append(b, `,"seatnonbid":[{"seat":`...), t.cfg.Seat), `,"nonbid":[`...)
+			b = append(quote(append(b, `,"seatnonbid":[{"seat":`...), s.cfg.Seat), `,"nonbid":[`...)
 		} else {
 			b = append(b, ',')
 		}
-		imp := t.in.Imp.list[i].ID
+		imp := s.in.Imp.list[i].ID
 		b = quote(append(b, `{"impid":`...), string(imp))
 		b = strconv.AppendInt(append(b, `,"statuscode":`...), int64(statusCodes[reason]), 10)
 		b = quote(append(b, `,"ext":{"reason":`...), string(reason))
-		if id := t.auctionOf(imp, reason); id != uuid.Nil {
+		if id := s.auctionOf(imp, reason); id != uuid.Nil {
 			b = append(offer.AppendID(append(b, `,"auction_id":"`...), id), '"')
 		}
 		b = append(b, `}}`...)
@@ -64,29 +64,29 @@ func (t *turn) appendNonBids(b []byte) []byte {
 }
 
 // appendBid writes the Bid (4.2.3) for s, whose markup and notices are written.
-func (t *turn) appendBid(b []byte, s *sale, size extent) []byte {
-	g, shown := &s.chooser, t.ad.Creative
-	b = offer.AppendID(append(b, `{"id":"`...), t.auction.ID)
-	b = quote(append(b, `","impid":`...), string(s.imp.ID))
-	b = t.auction.Outcome.EffectiveCPM.Append(append(b, `,"price":`...))
+func (s *bidSession) appendBid(b []byte, current *impressionAuction, size extent) []byte {
+	g, shown := &current.gate, s.ad.Creative
+	b = offer.AppendID(append(b, `{"id":"`...), s.auction.ID)
+	b = quote(append(b, `","impid":`...), string(current.imp.ID))
+	b = s.auction.Outcome.EffectiveCPM.Append(append(b, `,"price":`...))
 	b = offer.AppendID(append(b, `,"adid":"`...), shown.ID)
 	b = offer.AppendID(append(b, `","crid":"`...), shown.ID)
 	b = offer.AppendID(append(b, `","cid":"`...), shown.AdvertiserID)
 	b = append(quote(append(b, `","adomain":[`...), advertiserDomain(shown.CTAURL)), ']')
 	// Macros come after everything that is encoded: an encoded one is never replaced.
-	b = t.appendNotice(append(b, `,"nurl":`...), "win", "&price=${AUCTION_PRICE}")
-	b = t.appendNotice(append(b, `,"burl":`...), "bill", "&price=${AUCTION_PRICE}")
-	b = t.appendNotice(append(b, `,"lurl":`...), "loss", "&reason=${AUCTION_LOSS}")
-	b = quote(append(b, `,"adm":`...), t.markup)
-	if len(t.cfg.Categories) > 0 {
+	b = s.appendNotice(append(b, `,"nurl":`...), "win", "&price=${AUCTION_PRICE}")
+	b = s.appendNotice(append(b, `,"burl":`...), "bill", "&price=${AUCTION_PRICE}")
+	b = s.appendNotice(append(b, `,"lurl":`...), "loss", "&reason=${AUCTION_LOSS}")
+	b = quote(append(b, `,"adm":`...), s.markup)
+	if len(s.cfg.Categories) > 0 {
 		b = append(b, `,"cat":[`...)
-		for i, category := range t.cfg.Categories {
+		for i, category := range s.cfg.Categories {
 			if i > 0 {
 				b = append(b, ',')
 			}
 			b = quote(b, category)
 		}
-		b = strconv.AppendInt(append(b, `],"cattax":`...), t.cfg.CatTax, 10)
+		b = strconv.AppendInt(append(b, `],"cattax":`...), s.cfg.CatTax, 10)
 	}
 	if g.deal != nil {
 		b = quote(append(b, `,"dealid":`...), g.deal.id)
@@ -98,17 +98,17 @@ func (t *turn) appendBid(b []byte, s *sale, size extent) []byte {
 	if size.dur > 0 {
 		b = strconv.AppendInt(append(b, `,"dur":`...), size.dur, 10)
 	}
-	b = strconv.AppendInt(append(b, `,"exp":`...), int64(t.deps.Seller.BidLife()/time.Second), 10)
+	b = strconv.AppendInt(append(b, `,"exp":`...), int64(s.deps.Seller.BidLife()/time.Second), 10)
 	b = strconv.AppendInt(append(b, `,"mtype":`...), int64(mtypes[g.kind]), 10)
-	b = appendBenna(append(b, `,"ext":{"benna":`...), &t.auction.Outcome.Prediction, t.auction.Took)
+	b = appendBenna(append(b, `,"ext":{"benna":`...), &s.auction.Outcome.Prediction, s.auction.Took)
 	return append(b, `}}`...)
 }
 
 // appendNotice writes the link of a notice as a JSON string. All but the base is made of characters that JSON leaves alone.
-func (t *turn) appendNotice(b []byte, op, macro string) []byte {
-	b = quote(b, t.base)
+func (s *bidSession) appendNotice(b []byte, op, macro string) []byte {
+	b = quote(b, s.base)
 	b = append(append(b[:len(b)-1], "/api/rtb?op="...), op...)
-	return append(append(append(b, t.noticed...), macro...), '"')
+	return append(append(append(b, s.noticed...), macro...), '"')
 }
 
 // appendBenna writes a ranking prediction with its contributions as an object; shares and probabilities are

@@ -77,66 +77,66 @@ func (s *Server) bid(c *httpapi.Context) error {
 }
 
 // run decides every imp: reasons[i] stays empty where there is a bid for it.
-func (t *turn) run() error {
-	imps := t.in.Imp.list
-	t.reasons = slices.Grow(t.reasons, len(imps))[:len(imps)]
-	if whole := t.unfit(); whole != "" {
-		t.refuseAll(whole)
+func (s *bidSession) run() error {
+	imps := s.in.Imp.list
+	s.reasons = slices.Grow(s.reasons, len(imps))[:len(imps)]
+	if whole := s.unfit(); whole != "" {
+		s.refuseAll(whole)
 		return nil
 	}
 	defer func() {
-		if t.won == 0 { // nothing is handed out
-			t.release()
+		if s.won == 0 { // nothing is handed out
+			s.releaseReservations()
 		}
 	}()
 	for i := range imps {
-		if t.reasons[i] = t.skip(i); t.reasons[i] != "" {
+		if s.reasons[i] = s.skip(i); s.reasons[i] != "" {
 			continue
 		}
 		var err error
-		if t.reasons[i], err = t.imp(&imps[i]); err != nil {
-			t.won = 0
+		if s.reasons[i], err = s.imp(&imps[i]); err != nil {
+			s.won = 0
 			return err
 		}
 	}
-	if t.late() { // nobody waits for this answer any more
-		t.won = 0
-		t.refuseAll(timeout)
+	if s.late() { // nobody waits for this answer any more
+		s.won = 0
+		s.refuseAll(timeout)
 	}
 	return nil
 }
 
 // refuseAll gives every imp the same reason.
-func (t *turn) refuseAll(reason auction.Reason) {
-	for i := range t.reasons {
-		t.reasons[i] = reason
+func (s *bidSession) refuseAll(reason auction.Reason) {
+	for i := range s.reasons {
+		s.reasons[i] = reason
 	}
 }
 
 // unfit is why no imp of the request can be bid for.
-func (t *turn) unfit() auction.Reason {
-	in := &t.in
+func (s *bidSession) unfit() auction.Reason {
+	in := &s.in
 	switch {
-	case !t.deps.Seller.Ready(t.c.Request.Context(), t.started):
+	case !s.deps.Seller.Ready(s.c.Request.Context(), s.started):
 		return auction.Stale
 	case len(in.Cur) > 0 && !slices.ContainsFunc(in.Cur, func(c string) bool { return upper(c) == "USD" }):
 		return currency
-	case len(in.WSeat) > 0 && !slices.Contains(in.WSeat, t.cfg.Seat), slices.Contains(in.BSeat, t.cfg.Seat):
+	case len(in.WSeat) > 0 && !slices.Contains(in.WSeat, s.cfg.Seat), slices.Contains(in.BSeat, s.cfg.Seat):
 		return seatBlocked
-	case t.categoryBlocked():
+	case s.categoryBlocked():
 		return category
 	}
 	return ""
 }
 
-func (t *turn) skip(i int) auction.Reason {
+func (s *bidSession) skip(i int) auction.Reason {
 	switch {
 	case i >= maxImps:
 		return tooMany
-	case t.late():
+	case s.late():
 		return timeout
 	}
-	imps := t.in.Imp.list
+	imps := s.in.Imp.list
 	for before := range i {
 		if imps[before].ID == imps[i].ID {
 			return duplicate
@@ -146,44 +146,44 @@ func (t *turn) skip(i int) auction.Reason {
 }
 
 // late looks at the clock and says whether the time for an answer is over.
-func (t *turn) late() bool {
-	t.now = t.deps.Now()
-	return t.now.Sub(t.started) >= t.tmax
+func (s *bidSession) late() bool {
+	s.now = s.deps.Now()
+	return s.now.Sub(s.started) >= s.tmax
 }
 
 // release gives back what the request's bids reserved.
-func (t *turn) release() {
-	for i := range t.held {
-		t.held[i].Cancel()
+func (s *bidSession) releaseReservations() {
+	for i := range s.reservations {
+		s.reservations[i].Cancel()
 	}
 }
 
 // imp sells one impression and writes its bid; the reason says why there is none.
-func (t *turn) imp(p *imp) (auction.Reason, error) {
-	s, a := t.sell(p), &t.auction
-	if err := t.deps.Seller.Sell(t.c.Request.Context(), a, &t.ad); err != nil {
+func (s *bidSession) imp(p *imp) (auction.Reason, error) {
+	current, a := s.beginAuction(p), &s.auction
+	if err := s.deps.Seller.Sell(s.c.Request.Context(), a, &s.ad); err != nil {
 		return "", err
 	}
 	if a.Outcome.Winner == nil {
-		t.lost = append(t.lost, lostAuction{p.ID, a.ID})
+		s.lost = append(s.lost, lostAuction{p.ID, a.ID})
 		return a.Outcome.Reason, nil
 	}
-	t.taken = append(t.taken, a.Outcome.Winner.ID)
-	t.held = append(t.held, a.Held)
-	t.write(s)
+	s.taken = append(s.taken, a.Outcome.Winner.ID)
+	s.reservations = append(s.reservations, a.Reservation)
+	s.write(current)
 	return "", nil
 }
 
 // Decide implements [offer.Rounds] for the sale under way. Candidates come by descending effective CPM: down to the imp's
 // floor all of them, below it those whose deal has a lower one.
-func (t *turn) Decide(a *offer.Auction) auction.Outcome {
-	s := &t.sale
-	g := &s.chooser
-	if reason := t.slot(s.imp, &g.slot); reason != "" {
+func (s *bidSession) Decide(a *offer.Auction) auction.Outcome {
+	current := &s.current
+	g := &current.gate
+	if reason := s.slot(current.imp, &g.slot); reason != "" {
 		return auction.Outcome{Reason: reason}
 	}
-	floor, reason := t.floor(s.imp)
-	g.deals, g.open = t.deals(s.imp, floor, reason), !s.imp.PMP.v.Private.is(1)
+	floor, reason := s.floor(current.imp)
+	g.deals, g.open = s.deals(current.imp, floor, reason), !current.imp.PMP.v.Private.is(1)
 	a.Request.Formats, a.Request.FloorCPM = g.slot.formats(), floor
 	outcome := auction.Outcome{Reason: privateAuction}
 	if g.open {
@@ -192,7 +192,7 @@ func (t *turn) Decide(a *offer.Auction) auction.Outcome {
 		}
 	}
 	if outcome.Winner == nil && len(g.deals) > 0 && !g.over {
-		outcome = t.decideDeals(a, outcome)
+		outcome = s.decideDeals(a, outcome)
 	}
 	if outcome.Winner != nil {
 		g.agree(&outcome)
@@ -201,8 +201,8 @@ func (t *turn) Decide(a *offer.Auction) auction.Outcome {
 }
 
 // decideDeals is the auction among the campaigns that may answer a deal, after nobody won the one before.
-func (t *turn) decideDeals(a *offer.Auction, before auction.Outcome) auction.Outcome {
-	private, g := a.Request, &t.sale.chooser
+func (s *bidSession) decideDeals(a *offer.Auction, before auction.Outcome) auction.Outcome {
+	private, g := a.Request, &s.current.gate
 	private.Deals, private.FloorCPM = ids(g.deals)
 	traced := a.Trace
 	g.open, g.looked = false, 0
@@ -221,7 +221,7 @@ func (t *turn) decideDeals(a *offer.Auction, before auction.Outcome) auction.Out
 
 // agree puts the price of a deal into an outcome. Billed per thousand impressions, a fixed price is what is charged;
 // clicks and conversions are charged at the campaign's own price.
-func (g *chooser) agree(outcome *auction.Outcome) {
+func (g *bidGate) agree(outcome *auction.Outcome) {
 	if g.deal == nil || !g.deal.fixed {
 		return
 	}

@@ -23,7 +23,7 @@ type terms struct {
 
 // deals reads the deals of p that are for our seat, by their id; of a repeated id the first counts. A deal without a floor
 // of its own has the imp's. One whose floor cannot be read or converted, or whose fixed price is not said, is none.
-func (t *turn) deals(p *imp, open money.Micros, openReason auction.Reason) map[string]*terms {
+func (s *bidSession) deals(p *imp, open money.Micros, openReason auction.Reason) map[string]*terms {
 	list := p.PMP.v.Deals.list
 	if len(list) == 0 {
 		return nil
@@ -31,12 +31,12 @@ func (t *turn) deals(p *imp, open money.Micros, openReason auction.Reason) map[s
 	found := make(map[string]*terms, len(list))
 	for i := range list {
 		d := &list[i]
-		if _, again := found[string(d.ID)]; again || d.ID == "" || len(d.WSeat) > 0 && !slices.Contains(d.WSeat, t.cfg.Seat) {
+		if _, again := found[string(d.ID)]; again || d.ID == "" || len(d.WSeat) > 0 && !slices.Contains(d.WSeat, s.cfg.Seat) {
 			continue
 		}
 		floor, reason := open, openReason
 		if d.BidFloor.given {
-			floor, reason = t.price(d.BidFloor, d.BidFloorCur)
+			floor, reason = s.price(d.BidFloor, d.BidFloorCur)
 		}
 		fixed := d.AT.is(fixedPrice)
 		if reason != "" || fixed && d.BidFloor.micros == 0 {
@@ -73,7 +73,7 @@ func (d *terms) price(effectiveCPM money.Micros) money.Micros {
 
 // best is the dearest deal whose terms a campaign meets, with the markup for it. below says that one was missed by its
 // price alone.
-func (g *chooser) best(c *campaign.Campaign, effectiveCPM money.Micros) (best *terms, kind markupKind, below bool) {
+func (g *bidGate) best(c *campaign.Campaign, effectiveCPM money.Micros) (best *terms, kind markupKind, below bool) {
 	for _, id := range c.Deals {
 		d := g.deals[id]
 		if d == nil || !d.admits(advertiserDomain(c.CTAURL)) {

@@ -31,7 +31,7 @@
 // deals' floors: together exactly the order by effective CPM, without a look at those that
 // neither floor lets in.
 //
-// What is read of a bid request is valid until the work on it ends (reader.go, turn.go): its
+// What is read of a bid request is valid until the work on it ends (reader.go, session.go): its
 // texts are parts of one copy of the body, its lists are the next request's. What outlives the
 // reply must be copied, as the record of the auction is.
 package rtb

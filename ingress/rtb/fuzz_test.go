@@ -50,7 +50,7 @@ func FuzzBidRequest(f *testing.F) {
 			return
 		}
 		require.False(t, mutation{body: body}.malformed(), "%s", body)
-		turn := &turn{Server: &Server{cfg: x.cfg, rates: map[string]money.Micros{"USD": money.USD}}, asked: asked{in: *in, secure: true}, kept: kept{json: json}}
+		turn := &bidSession{Server: &Server{cfg: x.cfg, rates: map[string]money.Micros{"USD": money.USD}}, sessionRequest: sessionRequest{in: *in, secure: true}, sessionMemory: sessionMemory{json: json}}
 		turn.signals.begin(in)
 		turn.blocked = domains(in.BAdv)
 		turn.categoryBlocked()
@@ -70,7 +70,7 @@ func FuzzBidRequest(f *testing.F) {
 				require.NotEmpty(t, id)
 				require.Positive(t, d.floor)
 			}
-			var o slot
+			var o markupSlot
 			reason = turn.slot(p, &o)
 			require.Equal(t, reason == "", len(o.formats()) > 0)
 			for k := range shows {

@@ -332,15 +332,15 @@ func TestTurnsAreForgotten(t *testing.T) {
 
 // Between two requests a turn holds nothing of the one before, so that no memory grows and no text waits in the pool.
 func TestTurnsLetGo(t *testing.T) {
-	turn := newTurn().(*turn)
+	turn := newBidSession().(*bidSession)
 	turn.Server = &Server{}
 	require.NoError(t, turn.read([]byte(`{"id":"r","imp":[{"id":"1","banner":{}}],"badv":["a.example"],"ext":{"mcp_context":{"intent":"restore postgres","active_tools":["db"]}}}`)))
-	place := turn.sell(&turn.in.Imp.list[0]).place
+	place := turn.beginAuction(&turn.in.Imp.list[0]).place
 	require.Equal(t, []string{"restore", "postgre"}, place.tokens)
 	turn.end()
 	require.Equal(t, []string{"", ""}, place.tokens)
 	require.Empty(t, turn.signals.words)
-	require.True(t, reflect.ValueOf(turn.asked).IsZero())
+	require.True(t, reflect.ValueOf(turn.sessionRequest).IsZero())
 	require.Empty(t, turn.json.text)
 }
 

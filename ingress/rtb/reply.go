@@ -25,39 +25,39 @@ const (
 
 // write writes the bid for the imp of s. The auction token in the markup counts and bills; the bid token in the
 // notices only says that they are about a bid of ours, and at which price.
-func (t *turn) write(s *sale) {
-	a := &t.auction
-	t.noticed = append(append(t.noticed[:0], "&imp="...), url.QueryEscape(string(s.imp.ID))...)
-	t.noticed = offer.AppendID(append(t.noticed, "&bid="...), a.ID)
-	t.noticed = t.deps.Seller.AppendBidToken(append(t.noticed, "&t="...), a)
-	size := t.show(s)
-	if t.won == 0 {
-		t.first = a.ID
+func (s *bidSession) write(current *impressionAuction) {
+	a := &s.auction
+	s.noticed = append(append(s.noticed[:0], "&imp="...), url.QueryEscape(string(current.imp.ID))...)
+	s.noticed = offer.AppendID(append(s.noticed, "&bid="...), a.ID)
+	s.noticed = s.deps.Seller.AppendBidToken(append(s.noticed, "&t="...), a)
+	size := s.show(current)
+	if s.won == 0 {
+		s.first = a.ID
 	} else {
-		t.bids = append(t.bids, ',')
+		s.bids = append(s.bids, ',')
 	}
-	t.bids = t.appendBid(t.bids, s, size)
-	t.won++
-	t.metrics.bids[s.chooser.kind].Inc()
+	s.bids = s.appendBid(s.bids, current, size)
+	s.won++
+	s.metrics.bids[current.gate.kind].Inc()
 }
 
 // extent is the size of an ad in CSS pixels, and of a video the seconds; 0 for what is not said.
 type extent struct{ w, h, dur int64 }
 
 // show writes the markup of the bid for s.
-func (t *turn) show(s *sale) extent {
-	g := &s.chooser
-	ad := markup.Ad{Creative: creative(t.ad.Creative), DisclosureLabel: t.ad.DisclosureLabel}
-	t.link(s, &ad)
+func (s *bidSession) show(current *impressionAuction) extent {
+	g := &current.gate
+	ad := markup.Ad{Creative: creative(s.ad.Creative), DisclosureLabel: s.ad.DisclosureLabel}
+	s.link(current, &ad)
 	switch slot := &g.slot; g.kind {
 	case asNative:
-		t.markup = slot.native.Append(t.markup[:0], &ad)
+		s.markup = slot.native.Append(s.markup[:0], &ad)
 		return extent{}
 	case asBanner:
-		t.markup = markup.AppendBanner(t.markup[:0], &ad, slot.w, slot.h)
+		s.markup = markup.AppendBanner(s.markup[:0], &ad, slot.w, slot.h)
 		return extent{w: int64(slot.w), h: int64(slot.h)}
 	default:
-		t.markup = slot.video.Append(t.markup[:0], &ad)
+		s.markup = slot.video.Append(s.markup[:0], &ad)
 		return extent{slot.video.W, slot.video.H, slot.video.Seconds}
 	}
 }
@@ -66,58 +66,58 @@ func (t *turn) show(s *sale) extent {
 var pixels = [...]string{"impression", "video_complete", "skip", "close"}
 
 // link gives ad its ids and its links, in the order in which they are written.
-func (t *turn) link(s *sale, ad *markup.Ad) {
-	p := &t.pieces
+func (s *bidSession) link(current *impressionAuction, ad *markup.Ad) {
+	p := &s.pieces
 	p.begin()
-	p.text = offer.AppendID(p.text, t.auction.ID)
+	p.text = offer.AppendID(p.text, s.auction.ID)
 	p.end()
-	p.text = t.ad.AppendCampaign(p.text)
+	p.text = s.ad.AppendCampaign(p.text)
 	p.end()
-	p.text = t.ad.AppendReceipt(p.text)
+	p.text = s.ad.AppendReceipt(p.text)
 	p.end()
-	p.text = t.ad.AppendClick(p.text)
+	p.text = s.ad.AppendClick(p.text)
 	p.end()
-	video := s.chooser.kind == asVideo
+	video := current.gate.kind == asVideo
 	beacons := pixels[:1]
 	if video {
 		beacons = pixels[:]
 	}
 	for _, event := range beacons {
-		p.text = t.ad.AppendBeacon(p.text, event)
+		p.text = s.ad.AppendBeacon(p.text, event)
 		p.end()
 	}
 	if video {
-		p.put(t.base, "/api/rtb?op=error").write(t.noticed).put("&reason=").end()
+		p.put(s.base, "/api/rtb?op=error").write(s.noticed).put("&reason=").end()
 	}
 	p.strings(&ad.ID, &ad.CampaignID, &ad.ReceiptURL, &ad.ClickURL, &ad.ImpressionURL, &ad.CompleteURL, &ad.SkipURL, &ad.CloseURL, &ad.ErrorURL)
 }
 
 // reply answers a request that is well-formed.
-func (t *turn) reply() error {
-	for _, reason := range t.reasons {
+func (s *bidSession) reply() error {
+	for _, reason := range s.reasons {
 		if reason != "" {
-			t.metrics.nobids.WithLabelValues(string(reason)).Inc()
+			s.metrics.nobids.WithLabelValues(string(reason)).Inc()
 		}
 	}
-	answer := t.metrics.bid
-	if t.won == 0 {
-		answer = t.metrics.noBid
+	answer := s.metrics.bid
+	if s.won == 0 {
+		answer = s.metrics.noBid
 	}
 	answer.Inc()
-	if t.won == 0 && len(t.lost) > 0 {
-		t.c.Writer.Header()["X-Adnet-Auction-Id"] = []string{t.lost[0].id.String()}
+	if s.won == 0 && len(s.lost) > 0 {
+		s.c.Writer.Header()["X-Adnet-Auction-Id"] = []string{s.lost[0].id.String()}
 	}
-	if t.won == 0 && !t.debug {
-		t.c.Status(http.StatusNoContent)
+	if s.won == 0 && !s.debug {
+		s.c.Status(http.StatusNoContent)
 		return nil
 	}
-	t.out = t.append(t.out[:0])
-	return t.send(t.out)
+	s.out = s.append(s.out[:0])
+	return s.send(s.out)
 }
 
 // auctionOf is the auction that an imp lost.
-func (t *turn) auctionOf(imp text, reason auction.Reason) uuid.UUID {
-	for _, l := range t.lost {
+func (s *bidSession) auctionOf(imp text, reason auction.Reason) uuid.UUID {
+	for _, l := range s.lost {
 		if l.imp == imp && reason != duplicate {
 			return l.id
 		}
@@ -172,12 +172,12 @@ func (s *Server) status(c *httpapi.Context) error {
 var vastVersions = []string{markup.VAST20.String(), markup.VAST30.String(), markup.VAST40.String(), markup.VAST41.String(), markup.VAST42.String()}
 
 // send answers 200 with a JSON body, compressed when the caller takes that.
-func (t *turn) send(body []byte) error {
-	t.c.Writer.Header()["Vary"] = t.headers.vary
-	if len(body) < compressFrom || !takesGzip(t.c.GetHeader("Accept-Encoding")) {
-		return httpapi.Bytes(t.c, http.StatusOK, body)
+func (s *bidSession) send(body []byte) error {
+	s.c.Writer.Header()["Vary"] = s.headers.vary
+	if len(body) < compressFrom || !takesGzip(s.c.GetHeader("Accept-Encoding")) {
+		return httpapi.Bytes(s.c, http.StatusOK, body)
 	}
-	return compressed(t.c, body)
+	return compressed(s.c, body)
 }
 
 // takesGzip reads an Accept-Encoding (RFC 9110, 12.5.3).

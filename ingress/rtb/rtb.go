@@ -55,7 +55,7 @@ type Server struct {
 	cfg      Config
 	deps     Deps
 	rates    map[string]money.Micros
-	turns    sync.Pool // of *turn
+	sessions sync.Pool // of *bidSession
 	produced func(error)
 	metrics  metrics
 	headers  headers
@@ -75,7 +75,7 @@ type metrics struct {
 // New makes the endpoints. Errors: a setting that makes no sense.
 func New(cfg Config, deps Deps) (*Server, error) {
 	deps.Now = schedule.Clock(deps.Now)
-	s := &Server{cfg: cfg, deps: deps, rates: map[string]money.Micros{"USD": money.USD}, turns: sync.Pool{New: newTurn}, headers: headers{version: []string{"2.6"}, vary: []string{"Accept-Encoding"}}}
+	s := &Server{cfg: cfg, deps: deps, rates: map[string]money.Micros{"USD": money.USD}, sessions: sync.Pool{New: newBidSession}, headers: headers{version: []string{"2.6"}, vary: []string{"Accept-Encoding"}}}
 	for currency, text := range cfg.Rates {
 		usd, err := money.Parse(text)
 		if err == nil && usd <= 0 {

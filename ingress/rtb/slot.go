@@ -28,7 +28,7 @@ var mtypes = [kinds]int{asNative: 4, asBanner: 1, asVideo: 2}
 func (k markupKind) String() string { return [kinds]string{"native", "banner", "video"}[k] }
 
 // slot is what can be shown in an imp.
-type slot struct {
+type markupSlot struct {
 	list   [3]auction.Format // the memory of formats
 	has    [kinds]bool
 	w, h   int // of a banner, CSS pixels
@@ -37,19 +37,19 @@ type slot struct {
 }
 
 // slot reads into o what can be shown in p; the reason says why nothing of it is something that we have.
-func (t *turn) slot(p *imp, o *slot) auction.Reason {
-	if p.Secure.is(1) && !t.secure {
+func (s *bidSession) slot(p *imp, o *markupSlot) auction.Reason {
+	if p.Secure.is(1) && !s.secure {
 		return insecure
 	}
 	if p.Native.set {
-		o.native, o.has[asNative] = p.Native.v.request(t.json)
+		o.native, o.has[asNative] = p.Native.v.request(s.json)
 	}
 	if p.Banner.set && !has(p.Banner.v.BType, htmlBanner) {
 		o.has[asBanner] = true
 		o.w, o.h = p.Banner.v.size()
 	}
 	if p.Video.set {
-		o.video, o.has[asVideo] = p.Video.v.request(t.cfg.VideoSec)
+		o.video, o.has[asVideo] = p.Video.v.request(s.cfg.VideoSec)
 	}
 	if o.has == ([kinds]bool{}) {
 		return unsupported
@@ -58,7 +58,7 @@ func (t *turn) slot(p *imp, o *slot) auction.Reason {
 }
 
 // formats are the creatives that fill o: image a native or a banner, native a native, video a video.
-func (o *slot) formats() []auction.Format {
+func (o *markupSlot) formats() []auction.Format {
 	list := o.list[:0]
 	if o.has[asNative] || o.has[asBanner] {
 		list = append(list, imageFormat)
@@ -77,7 +77,7 @@ var anyKind = [kinds]bool{true, true, true}
 
 // choose is the markup of an allowed kind that a creative becomes; false when o has no place for it. An image is shown as a native
 // where it fits, because that looks like the page around it.
-func (o *slot) choose(c *campaign.Campaign, allowed [kinds]bool) (markupKind, bool) {
+func (o *markupSlot) choose(c *campaign.Campaign, allowed [kinds]bool) (markupKind, bool) {
 	show := creative(c)
 	switch c.Format {
 	case campaign.Video:
@@ -154,12 +154,12 @@ func (v *video) request(seconds int64) (markup.VideoRequest, bool) {
 }
 
 // floor is the least price of p in micro-USD; at least one, because a bid must have a price.
-func (t *turn) floor(p *imp) (money.Micros, auction.Reason) {
-	return t.price(p.BidFloor, p.BidFloorCur)
+func (s *bidSession) floor(p *imp) (money.Micros, auction.Reason) {
+	return s.price(p.BidFloor, p.BidFloorCur)
 }
 
 // price is a floor in micro-USD, rounded up.
-func (t *turn) price(of amount, in text) (money.Micros, auction.Reason) {
+func (s *bidSession) price(of amount, in text) (money.Micros, auction.Reason) {
 	cur := upper(string(in))
 	switch {
 	case of.bad:
@@ -167,7 +167,7 @@ func (t *turn) price(of amount, in text) (money.Micros, auction.Reason) {
 	case of.micros == 0, cur == "", cur == "USD":
 		return max(of.micros, 1), ""
 	}
-	rate, known := t.rates[cur]
+	rate, known := s.rates[cur]
 	if !known {
 		return 0, currency
 	}
@@ -180,21 +180,21 @@ const patience = 2_000
 
 // chooser is the first gate of the auction: a candidate passes when its creative fits the imp, for a deal or in the open,
 // and it has not won another imp of the request.
-type chooser struct {
-	turn   *turn
-	slot   slot
-	deals  map[string]*terms
-	open   bool // bids without a deal are taken too
-	looked int
-	over   bool
-	kind   markupKind // of the candidate that passed
-	deal   *terms     // that it bids for; nil in the open
+type bidGate struct {
+	session *bidSession
+	slot    markupSlot
+	deals   map[string]*terms
+	open    bool // bids without a deal are taken too
+	looked  int
+	over    bool
+	kind    markupKind // of the candidate that passed
+	deal    *terms     // that it bids for; nil in the open
 }
 
 // Check implements [auction.Gate].
-func (g *chooser) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.Reason {
+func (g *bidGate) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.Reason {
 	g.looked++
-	if g.looked%64 == 0 && g.turn.late() {
+	if g.looked%64 == 0 && g.session.late() {
 		g.over = true
 	}
 	if g.over {
@@ -203,11 +203,11 @@ func (g *chooser) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.
 	if g.looked > patience {
 		return auction.NoMatch
 	}
-	found, ok := g.turn.auction.Creative(c)
+	found, ok := g.session.auction.Creative(c)
 	if !ok { // gone since the snapshot was taken
 		return auction.NoMatch
 	}
-	if slices.Contains(g.turn.taken, c.ID) {
+	if slices.Contains(g.session.taken, c.ID) {
 		return repeated
 	}
 	deal, kind, reason := g.place(found, effectiveCPM)
@@ -219,10 +219,10 @@ func (g *chooser) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.
 }
 
 // Undo implements [auction.Gate]; what was chosen for one candidate is chosen anew for the next.
-func (*chooser) Undo(*auction.Campaign) {}
+func (*bidGate) Undo(*auction.Campaign) {}
 
 // place is how a campaign would be shown: for a deal when it can, else in the open where that is allowed.
-func (g *chooser) place(c *campaign.Campaign, effectiveCPM money.Micros) (*terms, markupKind, auction.Reason) {
+func (g *bidGate) place(c *campaign.Campaign, effectiveCPM money.Micros) (*terms, markupKind, auction.Reason) {
 	below := false
 	if len(g.deals) > 0 && len(c.Deals) > 0 {
 		var deal *terms
@@ -246,21 +246,21 @@ func (g *chooser) place(c *campaign.Campaign, effectiveCPM money.Micros) (*terms
 
 // categoryBlocked compares the operator's categories with bcat and acat, which mean something only in the same
 // taxonomy. Without categories of our own nothing is blocked, and nothing is on a list of allowed ones.
-func (t *turn) categoryBlocked() bool {
+func (s *bidSession) categoryBlocked() bool {
 	tax := int64(1)
-	if t.in.CatTax.set && t.in.CatTax.n > 0 {
-		tax = t.in.CatTax.n
+	if s.in.CatTax.set && s.in.CatTax.n > 0 {
+		tax = s.in.CatTax.n
 	}
-	same := tax == t.cfg.CatTax
-	allowed := len(t.in.ACat) == 0
-	for _, ours := range t.cfg.Categories {
-		for _, blocked := range t.in.BCat {
+	same := tax == s.cfg.CatTax
+	allowed := len(s.in.ACat) == 0
+	for _, ours := range s.cfg.Categories {
+		for _, blocked := range s.in.BCat {
 			// Of another taxonomy nothing can be known: careful is what brand safety asks for.
 			if !same || covers(blocked, ours) {
 				return true
 			}
 		}
-		for _, wanted := range t.in.ACat {
+		for _, wanted := range s.in.ACat {
 			allowed = allowed || same && covers(wanted, ours)
 		}
 	}

@@ -61,12 +61,12 @@ func (t *Tracker) takeBatch(ctx context.Context, reports []Report, caller *accou
 	for i := range reports {
 		in := &reports[i]
 		in.Caller, in.needsCampaign, in.Origin = caller, true, from
-		what, err := claimOf(in)
+		what, err := reportedEventOf(in)
 		if err != nil {
 			out.Rejected = append(out.Rejected, rejection(i, err))
 			continue
 		}
-		e, err := t.fact(what, now)
+		e, err := t.eventOf(what, now)
 		if err != nil {
 			return out, err
 		}

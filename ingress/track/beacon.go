@@ -53,7 +53,7 @@ func (t *Tracker) pixel(c *httpapi.Context) error {
 	if !ok || kind == event.Type_CONVERSION {
 		return errs.New(errs.InvalidRequest, "event must be impression, click, close, skip or video_complete").With("field", "event")
 	}
-	what := claim{
+	what := reportedEvent{
 		kind: kind, auctionID: said[saidAuction], session: said[saidSession],
 		format: said[saidFormat], method: said[saidMethod], origin: Origin{request: c, method: said[saidMethod]},
 	}
@@ -80,9 +80,9 @@ func campaignOf(text, auctionID string) (uuid.UUID, error) {
 }
 
 // take records the event durably.
-func (t *Tracker) take(ctx context.Context, what claim) (*event.Event, error) {
+func (t *Tracker) take(ctx context.Context, what reportedEvent) (*event.Event, error) {
 	now := t.deps.Now()
-	e, err := t.fact(what, now)
+	e, err := t.eventOf(what, now)
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func (t *Tracker) post(c *httpapi.Context) error {
 // Take checks a report and makes its event durable: nil means that it is, as the package promises. What the token
 // says is recorded whatever the report says. Errors: errs.InvalidRequest, errs.Unavailable.
 func (t *Tracker) Take(ctx context.Context, in *Report) (Taken, error) {
-	what, err := claimOf(in)
+	what, err := reportedEventOf(in)
 	if err != nil {
 		return Taken{}, err
 	}
@@ -94,25 +94,25 @@ func (t *Tracker) Take(ctx context.Context, in *Report) (Taken, error) {
 	return t.reply(ctx, in, e), nil
 }
 
-func claimOf(in *Report) (claim, error) {
+func reportedEventOf(in *Report) (reportedEvent, error) {
 	name := in.EventType
 	if name == "" {
 		name = in.Event
 	}
 	kind, ok := eventTypes[name]
 	if !ok {
-		return claim{}, errs.New(errs.InvalidRequest, "event_type must be impression, click, close, skip, video_complete or conversion").With("field", "event_type")
+		return reportedEvent{}, errs.New(errs.InvalidRequest, "event_type must be impression, click, close, skip, video_complete or conversion").With("field", "event_type")
 	}
 	campaignID, err := httpapi.ParseID("campaign_id", in.CampaignID)
 	if err != nil && (in.needsCampaign || in.AuctionID == "") {
-		return claim{}, err
+		return reportedEvent{}, err
 	}
-	what := claim{
+	what := reportedEvent{
 		kind: kind, auctionID: in.AuctionID, campaignID: campaignID, session: in.Session,
 		format: in.Format, method: in.IntegrationMethod, caller: in.Caller, sandbox: in.Sandbox, origin: in.Origin,
 	}
 	if what.developer, err = developerOf(in); err != nil {
-		return claim{}, err
+		return reportedEvent{}, err
 	}
 	if kind == event.Type_CONVERSION {
 		what.conversion, err = conversionOf(in)

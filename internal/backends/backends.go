@@ -72,7 +72,7 @@ type All struct {
 	Rooms     project.Source
 	Analytics Analytics
 	Stats     manage.StatsReader
-	Past      explain.Past
+	Past      explain.History
 	Rollup    manage.Aggregator
 	Nightly   *rollup.Rollup  // nil in memory, where nothing needs rolling up
 	Counted   forecast.Source // of opportunities; nil in memory, which does not live longer than a day

@@ -367,8 +367,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "bid-request-forgotten", protects: "a bid request sees nothing of the one before it",
-		file: "ingress/rtb/turn.go",
-		old:  "	t.asked = asked{}\n", new: "",
+		file: "ingress/rtb/session.go",
+		old:  "	s.sessionRequest = sessionRequest{}\n", new: "",
 		tests: []string{"./ingress/rtb"}, run: "TestTurns",
 	},
 	{

@@ -46,13 +46,13 @@ type slot struct {
 	window int64
 }
 
-type holder struct {
+type leaseHolder struct {
 	node string
 	bid  bool
 	slot slot
 }
 
-type mark struct {
+type callMark struct {
 	amount money.Micros
 	seq    int64
 	known  bool
@@ -61,7 +61,7 @@ type mark struct {
 type campaign struct {
 	held     map[slot]money.Micros
 	released map[day.Minute]money.Micros
-	holders  map[holder]mark
+	holders  map[leaseHolder]callMark
 	out      money.Micros
 	counted  money.Micros // of out, at the advertiser
 	limited  bool
@@ -127,7 +127,7 @@ func (s *Store) Outstanding(id uuid.UUID) money.Micros {
 func (s *Store) campaign(id uuid.UUID) *campaign {
 	c := s.campaigns[id]
 	if c == nil {
-		c = &campaign{held: map[slot]money.Micros{}, released: map[day.Minute]money.Micros{}, holders: map[holder]mark{}}
+		c = &campaign{held: map[slot]money.Micros{}, released: map[day.Minute]money.Micros{}, holders: map[leaseHolder]callMark{}}
 		if s.campaigns == nil {
 			s.campaigns, s.advertiser = map[uuid.UUID]*campaign{}, map[uuid.UUID]money.Micros{}
 		}
@@ -207,8 +207,8 @@ func (s *Store) Claim(_ context.Context, call reserve.Call) (reply reserve.Reply
 }
 
 func (s *Store) claim(call *reserve.Call, k *reserve.Claim) reserve.Claimed {
-	who := holder{call.Node, k.Bid, slot{k.Minute, k.Window}}
-	var old mark
+	who := leaseHolder{call.Node, k.Bid, slot{k.Minute, k.Window}}
+	var old callMark
 	if c := s.campaigns[k.CampaignID]; c != nil {
 		old = c.holders[who]
 	}
@@ -216,8 +216,8 @@ func (s *Store) claim(call *reserve.Call, k *reserve.Claim) reserve.Claimed {
 		return reserve.Claimed{Held: old.amount}
 	}
 	if old.known && old.seq == 0 && !k.Exact { // told in the node's name, which speaks for itself now and has nothing
-		s.set(k, who, mark{0, call.Seq, true}, old.amount)
-		old = mark{0, call.Seq, true}
+		s.set(k, who, callMark{0, call.Seq, true}, old.amount)
+		old = callMark{0, call.Seq, true}
 	}
 	granted, refusal := old.amount, reserve.Granted
 	switch {
@@ -229,12 +229,12 @@ func (s *Store) claim(call *reserve.Call, k *reserve.Claim) reserve.Claimed {
 	if granted == old.amount && !k.Exact {
 		return reserve.Claimed{Held: granted, Refusal: refusal}
 	}
-	s.set(k, who, mark{granted, call.Seq, true}, old.amount)
+	s.set(k, who, callMark{granted, call.Seq, true}, old.amount)
 	return reserve.Claimed{Held: granted, Refusal: refusal}
 }
 
 // set notes what a node holds now. After what it said exactly, or gave back, everything is counted anew.
-func (s *Store) set(k *reserve.Claim, who holder, now mark, old money.Micros) {
+func (s *Store) set(k *reserve.Claim, who leaseHolder, now callMark, old money.Micros) {
 	c := s.campaign(k.CampaignID)
 	c.holders[who] = now
 	if now.amount == old {

@@ -99,10 +99,10 @@ type Caps struct {
 	rest   atomic.Int64 // UnixNano until which the store is not asked
 	lapses atomic.Int64 // times that news may have been missed: what was read before must be read again
 
-	mu    sync.Mutex
-	news  []campaign.Exposure // to be written and told
-	held  []heldBeacon        // oldest first
-	heard time.Time           // when there were news last, here or from elsewhere
+	mu      sync.Mutex
+	news    []campaign.Exposure // to be written and told
+	delayed []delayedBeacon     // oldest first
+	heard   time.Time           // when there were news last, here or from elsewhere
 
 	failures prometheus.Counter
 	unknown  prometheus.Counter
@@ -110,7 +110,7 @@ type Caps struct {
 
 // heldBeacon is a confirmation that waits until its decision is sure to be known everywhere: a beacon may reach another
 // node sooner than the news of its ad. Nothing is lost by it, as the decision counts meanwhile.
-type heldBeacon struct {
+type delayedBeacon struct {
 	campaign.Exposure
 	due time.Time
 }
@@ -337,8 +337,8 @@ func (c *Caps) Confirm(developer uuid.UUID, sessionID string, campaignID, auctio
 	c.known(e.Session, func(s *session) { s.confirm(&e) })
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.deps.Store != nil && len(c.held) < maxNews {
-		c.held = append(c.held, heldBeacon{e, c.deps.Now().Add(holdBeacon)})
+	if c.deps.Store != nil && len(c.delayed) < maxNews {
+		c.delayed = append(c.delayed, delayedBeacon{e, c.deps.Now().Add(beaconDelay)})
 	}
 }
 

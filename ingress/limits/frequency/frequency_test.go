@@ -226,7 +226,7 @@ func TestNodesShareSessions(t *testing.T) {
 		b.Confirm(publisher, "s", uuid.UUID(capped(2).ID), id)
 		b.Confirm(publisher, "s", uuid.UUID(capped(2).ID), id)
 		b.Confirm(publisher, "forged", uuid.UUID(capped(2).ID), id)
-		now = now.Add(holdBeacon)
+		now = now.Add(beaconDelay)
 		require.NoError(t, b.Share(t.Context()))
 		require.NoError(t, a.Share(t.Context()))
 		now = now.Add(settings.Pending)
@@ -334,7 +334,7 @@ func TestProperty(t *testing.T) {
 						if d.confirmed || now.Sub(d.at) < time.Minute-2*time.Second {
 							nodes[rapid.IntRange(0, 1).Draw(r, "node")].Confirm(publisher, d.session, uuid.UUID(d.campaign.ID), d.id)
 							d.confirmed = true
-							now = now.Add(holdBeacon)
+							now = now.Add(beaconDelay)
 							settle()
 						}
 					}

@@ -10,14 +10,14 @@ import (
 
 // The rhythm of the exchange.
 const (
-	shareEvery = 50 * time.Millisecond
-	calmAfter  = time.Second            // without news of anybody: then
-	calmEvery  = 200 * time.Millisecond // is how often others are listened to; own news do not wait
-	shareWait  = time.Second
-	holdBeacon = time.Second
-	pageNews   = 5_000
-	maxNews    = 200_000 // what waits when Redis is away; more is forgotten, which forgives
-	newsSize   = 1 + 16 + 4 + 16 + 16 + 8 + 2
+	shareEvery  = 50 * time.Millisecond
+	calmAfter   = time.Second            // without news of anybody: then
+	calmEvery   = 200 * time.Millisecond // is how often others are listened to; own news do not wait
+	shareWait   = time.Second
+	beaconDelay = time.Second
+	pageNews    = 5_000
+	maxNews     = 200_000 // what waits when Redis is away; more is forgotten, which forgives
+	newsSize    = 1 + 16 + 4 + 16 + 16 + 8 + 2
 )
 
 // Run writes behind and exchanges news with the other nodes until ctx ends, and then once more. It returns nil.
@@ -34,7 +34,7 @@ func (c *Caps) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shareWait)
 			defer cancel()
-			c.release(c.deps.Now().Add(holdBeacon))
+			c.release(c.deps.Now().Add(beaconDelay))
 			if err := c.Share(last); err != nil {
 				c.failures.Inc()
 			}
@@ -57,7 +57,7 @@ func (c *Caps) Run(ctx context.Context) error {
 func (c *Caps) calm(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.news) == 0 && len(c.held) == 0 && now.Sub(c.heard) >= calmAfter
+	return len(c.news) == 0 && len(c.delayed) == 0 && now.Sub(c.heard) >= calmAfter
 }
 
 // Share writes what was decided and confirmed here, tells the other nodes, and hears what they did. What could not be
@@ -92,12 +92,12 @@ func (c *Caps) Share(ctx context.Context) error {
 func (c *Caps) release(now time.Time) {
 	c.mu.Lock()
 	n := 0
-	for n < len(c.held) && !c.held[n].due.After(now) {
-		c.news = append(c.news, c.held[n].Exposure)
+	for n < len(c.delayed) && !c.delayed[n].due.After(now) {
+		c.news = append(c.news, c.delayed[n].Exposure)
 		n++
 	}
-	due := c.held[:n:n]
-	c.held = c.held[n:]
+	due := c.delayed[:n:n]
+	c.delayed = c.delayed[n:]
 	c.mu.Unlock()
 	for i := range due {
 		c.known(due[i].Session, func(s *session) { s.confirm(&due[i].Exposure) })

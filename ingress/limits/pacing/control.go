@@ -24,12 +24,12 @@ const (
 
 // observed is what a step of the controller is told. Amounts are micro-USD.
 type observed struct {
-	now             time.Time
-	offered, passed float64 // since the step before, on this node
-	spent           float64 // today, on all nodes
-	budget          float64 // that may be spent today altogether
-	unit            float64 // what a pass is expected to spend while nothing is known; > 0
-	weights         *weights
+	now                   time.Time
+	opportunities, passed float64 // since the step before, on this node
+	spent                 float64 // today, on all nodes
+	budget                float64 // that may be spent today altogether
+	unit                  float64 // what a pass is expected to spend while nothing is known; > 0
+	weights               *weights
 }
 
 // control is the throttle of one campaign on one node. Its step turns what is planned for this moment, what was spent
@@ -59,7 +59,7 @@ func (c *control) step(o observed) (share float64, most int64) {
 	if !c.started {
 		*c = control{started: true, at: o.now, day: dayOf(o.now), spentBefore: o.spent}
 		c.burst = burstShare * max(0, o.budget-o.spent)
-		o.offered, o.passed = 0, 0 // from before there was a controller
+		o.opportunities, o.passed = 0, 0 // from before there was a controller
 	}
 	dt := min(o.now.Sub(c.at).Seconds(), 3600)
 	c.at = o.now
@@ -98,9 +98,9 @@ func (c *control) learn(o observed, dt float64) {
 	c.spend = c.spend*keep + max(0, more)
 	c.matured = c.matured*keep + old
 	fade := math.Exp(-dt / trafficMemory.Seconds())
-	c.traffic = c.traffic*fade + (1-fade)*o.offered/dt
+	c.traffic = c.traffic*fade + (1-fade)*o.opportunities/dt
 	// What came in the last step counts at once: a rush must not pass because the average does not know it yet.
-	c.traffic = max(c.traffic, min(o.offered/dt, 2*c.traffic+10))
+	c.traffic = max(c.traffic, min(o.opportunities/dt, 2*c.traffic+10))
 }
 
 func dayOf(t time.Time) int64 { return t.Unix() / 86400 }

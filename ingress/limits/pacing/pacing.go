@@ -90,11 +90,11 @@ type Pacer struct {
 // cell is one campaign that was offered here.
 type cell struct {
 	// Read and counted by auctions:
-	off     atomic.Bool
-	below   atomic.Uint64 // hashes below it pass
-	most    atomic.Int64  // passes until the next step
-	offered atomic.Int64  // since the last step
-	passed  atomic.Int64
+	off           atomic.Bool
+	below         atomic.Uint64 // hashes below it pass
+	most          atomic.Int64  // passes until the next step
+	opportunities atomic.Int64  // since the last step
+	passed        atomic.Int64
 
 	curve atomic.Pointer[weights] // nil: not read yet
 	read  atomic.Int64            // UnixNano of the last reading of curve
@@ -130,7 +130,7 @@ func (p *Pacer) Check(id uuid.UUID, c *auction.Campaign) auction.Reason {
 	if k.off.Load() {
 		return ""
 	}
-	k.offered.Add(1)
+	k.opportunities.Add(1)
 	if hash(id, c.ID) >= k.below.Load() {
 		return auction.Paced
 	}
@@ -157,7 +157,7 @@ func (p *Pacer) Undo(c *auction.Campaign) {
 
 func (k *cell) takeBack() {
 	if !k.off.Load() {
-		k.offered.Add(-1)
+		k.opportunities.Add(-1)
 		k.passed.Add(-1)
 	}
 }
@@ -220,7 +220,7 @@ func (p *Pacer) Step() {
 	cells := *p.cells.Load()
 	forget := false
 	for id, k := range cells {
-		if k.offered.Load() > 0 {
+		if k.opportunities.Load() > 0 {
 			k.seen = now
 		} else if now.Sub(k.looked) < idleStep {
 			continue
@@ -248,7 +248,7 @@ func (p *Pacer) Step() {
 // step sets the share of one campaign.
 func (p *Pacer) step(id auction.ID, k *cell, now time.Time) {
 	k.looked = now
-	offered, passed := k.offered.Swap(0), k.passed.Swap(0)
+	offered, passed := k.opportunities.Swap(0), k.passed.Swap(0)
 	of, known := p.deps.Campaigns.Creative(uuid.UUID(id))
 	room, told := p.deps.Campaigns.Room(uuid.UUID(id))
 	if !known || !told || of.Pacing == campaign.PacingASAP {
@@ -267,7 +267,7 @@ func (p *Pacer) step(id auction.ID, k *cell, now time.Time) {
 		plan = p.even
 	}
 	share, most := k.control.step(observed{
-		now: now, offered: float64(offered), passed: float64(passed), spent: float64(spent), budget: float64(budget),
+		now: now, opportunities: float64(offered), passed: float64(passed), spent: float64(spent), budget: float64(budget),
 		unit: float64(price) * expected(of.BillingModel), weights: plan,
 	})
 	k.below.Store(threshold(share))

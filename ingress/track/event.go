@@ -13,7 +13,7 @@ import (
 )
 
 // claim is what a caller says about an event. Nothing in it is believed that the token also says.
-type claim struct {
+type reportedEvent struct {
 	kind       event.Type
 	auctionID  string // the auction token
 	campaignID uuid.UUID
@@ -44,7 +44,7 @@ var billingModels = map[string]event.BillingModel{
 
 // fact turns a claim into the event that is recorded: with a valid token every fact is the token's;
 // without one the event says so in its proof.
-func (t *Tracker) fact(c claim, now time.Time) (*event.Event, error) {
+func (t *Tracker) eventOf(c reportedEvent, now time.Time) (*event.Event, error) {
 	made, err := newEvent(c.kind, c.session, now)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (t *Tracker) fact(c claim, now time.Time) (*event.Event, error) {
 		if errors.Is(err, token.ErrKeyExpired) {
 			e.Proof = event.Proof_EXPIRED
 		}
-		claimed(e, c)
+		copyReported(e, c)
 		return e, nil
 	}
 	t.signed(made, now)
@@ -72,15 +72,15 @@ func (t *Tracker) fact(c claim, now time.Time) (*event.Event, error) {
 }
 
 // newFact is an event with everything that it points to, in one allocation (benchmark row beacon).
-type newFact struct {
+type placedEvent struct {
 	event.Event
 	id        uuid.UUID
 	auction   token.Auction
 	placement event.Placement
 }
 
-func newEvent(kind event.Type, session string, now time.Time) (*newFact, error) {
-	made := new(newFact)
+func newEvent(kind event.Type, session string, now time.Time) (*placedEvent, error) {
+	made := new(placedEvent)
 	var err error
 	if made.id, err = uuid.NewV7(); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func newEvent(kind event.Type, session string, now time.Time) (*newFact, error) 
 }
 
 // signed takes every fact from the token.
-func (t *Tracker) signed(made *newFact, now time.Time) {
+func (t *Tracker) signed(made *placedEvent, now time.Time) {
 	e, a := &made.Event, &made.auction
 	e.Proof = event.Proof_SIGNED
 	if t.cfg.Life.Expired(wireNames[e.Type], a.IssuedAt(), now) {
@@ -107,15 +107,15 @@ func (t *Tracker) signed(made *newFact, now time.Time) {
 }
 
 // claimed keeps what the caller said, for the record only.
-func claimed(e *event.Event, c claim) {
+func copyReported(e *event.Event, c reportedEvent) {
 	synthetic := syntheticAuction(c)
 	e.AuctionId, e.CampaignId, e.DeveloperId = synthetic[:], c.campaignID[:], c.developer[:]
 	e.AdvertiserId = uuid.Nil[:]
 	e.Placement = &event.Placement{Format: cut(c.format, token.MaxWord), IntegrationMethod: cut(c.method, token.MaxWord)}
 }
 
-func (t *Tracker) unsigned(e *event.Event, c claim) {
-	claimed(e, c)
+func (t *Tracker) unsigned(e *event.Event, c reportedEvent) {
+	copyReported(e, c)
 	e.Proof, e.Sandbox = event.Proof_UNSIGNED, c.sandbox
 	if t.cfg.Unsigned == UnsignedBill {
 		e.Proof = event.Proof_UNSIGNED_BILLABLE
@@ -130,7 +130,7 @@ func (t *Tracker) unsigned(e *event.Event, c claim) {
 
 // syntheticAuction is the id under which events without a token are deduplicated: one per campaign,
 // publisher and session (RFC 9562 version 8, so that it never looks like an auction's UUIDv7).
-func syntheticAuction(c claim) uuid.UUID {
+func syntheticAuction(c reportedEvent) uuid.UUID {
 	h := sha256.New()
 	h.Write(c.campaignID[:])
 	h.Write(c.developer[:])

@@ -15,7 +15,7 @@ import (
 // shelf holds what this node knows of each campaign, in any state, besides the auction's snapshot. It is laid out for
 // a million of them (benchmark rows memory_100k and memory_1m): few pointers, nothing twice, and only what is read
 // while ads are served. Any number of goroutines may use it.
-type shelf struct {
+type campaignTable struct {
 	mu        sync.RWMutex
 	slots     map[uuid.UUID]uint32
 	creatives []packed // by slot; empty while only the room is known
@@ -30,22 +30,22 @@ type room struct {
 	known                       bool
 }
 
-func newShelf() *shelf { return &shelf{slots: map[uuid.UUID]uint32{}} }
+func newCampaignTable() *campaignTable { return &campaignTable{slots: map[uuid.UUID]uint32{}} }
 
 // slot finds the place of a campaign or makes one. The lock is held.
-func (s *shelf) slot(id uuid.UUID) uint32 {
-	slot, ok := s.slots[id]
+func (t *campaignTable) slot(id uuid.UUID) uint32 {
+	slot, ok := t.slots[id]
 	if !ok {
-		slot = uint32(len(s.creatives))
-		s.slots[id] = slot
-		s.creatives, s.rooms = append(s.creatives, ""), append(s.rooms, room{})
+		slot = uint32(len(t.creatives))
+		t.slots[id] = slot
+		t.creatives, t.rooms = append(t.creatives, ""), append(t.rooms, room{})
 	}
 	return slot
 }
 
 // creative is a campaign as far as it is kept.
-func (s *shelf) creative(id uuid.UUID) (*campaign.Campaign, bool) {
-	found := s.packed(id)
+func (t *campaignTable) creative(id uuid.UUID) (*campaign.Campaign, bool) {
+	found := t.packed(id)
 	if found == "" {
 		return nil, false
 	}
@@ -53,27 +53,27 @@ func (s *shelf) creative(id uuid.UUID) (*campaign.Campaign, bool) {
 }
 
 // packed is empty for a campaign of which nothing but perhaps its room is known.
-func (s *shelf) packed(id uuid.UUID) packed {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	slot, ok := s.slots[id]
+func (t *campaignTable) packed(id uuid.UUID) packed {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	slot, ok := t.slots[id]
 	if !ok {
 		return ""
 	}
-	return s.creatives[slot]
+	return t.creatives[slot]
 }
 
 // put takes in the campaigns that are newer than what is known, and answers those.
-func (s *shelf) put(list []campaign.Campaign) (newer []*campaign.Campaign) {
-	slab, ends := packAll(list)
+func (t *campaignTable) put(list []campaign.Campaign) (newer []*campaign.Campaign) {
+	packedBytes, ends := packAll(list)
 	newer = make([]*campaign.Campaign, 0, len(list))
 	begin := 0
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	for i, end := range ends {
-		next, slot := slab[begin:end], s.slot(list[i].ID)
-		if known := s.creatives[slot]; known == "" || known.version() < list[i].ConfigVersion {
-			s.creatives[slot] = next
+		next, slot := packedBytes[begin:end], t.slot(list[i].ID)
+		if known := t.creatives[slot]; known == "" || known.version() < list[i].ConfigVersion {
+			t.creatives[slot] = next
 			newer = append(newer, &list[i])
 		}
 		begin = end
@@ -82,14 +82,14 @@ func (s *shelf) put(list []campaign.Campaign) (newer []*campaign.Campaign) {
 }
 
 // room is how much a campaign may still spend.
-func (s *shelf) room(id uuid.UUID) (reserve.Room, bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	slot, ok := s.slots[id]
-	if !ok || !s.rooms[slot].known {
+func (t *campaignTable) room(id uuid.UUID) (reserve.Room, bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	slot, ok := t.slots[id]
+	if !ok || !t.rooms[slot].known {
 		return reserve.Room{}, false
 	}
-	return s.rooms[slot].ledger(id), true
+	return t.rooms[slot].ledger(id), true
 }
 
 func (r *room) ledger(id uuid.UUID) reserve.Room {
@@ -97,12 +97,12 @@ func (r *room) ledger(id uuid.UUID) reserve.Room {
 }
 
 // putRooms takes in the rooms that are no older than what is known.
-func (s *shelf) putRooms(list []reserve.Room) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (t *campaignTable) putRooms(list []reserve.Room) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	for i := range list {
 		r := &list[i]
-		at := &s.rooms[s.slot(r.CampaignID)]
+		at := &t.rooms[t.slot(r.CampaignID)]
 		if !at.known || r.Version >= at.version {
 			*at = room{version: r.Version, daily: r.Daily, today: r.Today, total: r.Total, credit: r.Balance, day: r.Day, known: true}
 		}
@@ -110,8 +110,8 @@ func (s *shelf) putRooms(list []reserve.Room) {
 }
 
 // fit gives back what the lists have grown too large.
-func (s *shelf) fit() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.creatives, s.rooms = slices.Clone(s.creatives), slices.Clone(s.rooms)
+func (t *campaignTable) fit() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.creatives, t.rooms = slices.Clone(t.creatives), slices.Clone(t.rooms)
 }

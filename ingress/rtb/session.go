@@ -1,0 +1,176 @@
+package rtb
+
+import (
+	"strings"
+	"time"
+
+	"adnet/auction"
+	"adnet/ingress/budget"
+	"adnet/ingress/httpapi"
+	"adnet/ingress/offer"
+
+	"github.com/google/uuid"
+)
+
+// turn is the work on one request. It goes from request to request with the memory that it has: begin sets what a
+// request says, end lets go of it.
+type bidSession struct {
+	*Server
+	sessionRequest
+	sessionMemory
+}
+
+// asked is what a turn has of its request.
+type sessionRequest struct {
+	c       *httpapi.Context
+	in      bidRequest
+	caller  httpapi.Caller
+	started time.Time
+	now     time.Time // as late looked last
+	tmax    time.Duration
+	sandbox bool
+	debug   bool
+	base    string
+	secure  bool              // our own links are https
+	blocked []string          // domains
+	current impressionAuction // the auction under way
+	won     int               // bids
+	first   uuid.UUID         // the auction of the first bid
+}
+
+// kept is what a turn keeps for the next request, all of it empty between them.
+type sessionMemory struct {
+	json         *reader
+	auction      offer.Auction        // under way
+	ad           offer.Ad             // that is being written
+	reservations []budget.Reservation // of the bids so far
+	reasons      []auction.Reason     // of each imp
+	taken        []auction.ID         // campaigns that have an imp already
+	lost         []lostAuction        // what explains the imps without a bid that were auctioned
+	signals      signals              // of the request level
+	bids         []byte               // as JSON
+	noticed      []byte               // what the links of its notices share, between the op and the macro
+	markup       []byte
+	pieces       pieces
+	out          []byte // the reply
+}
+
+// lostAuction is the auction of an imp that got no bid.
+type lostAuction struct {
+	imp text
+	id  uuid.UUID
+}
+
+func newBidSession() any { return &bidSession{sessionMemory: sessionMemory{json: newReader()}} }
+
+// begin is the turn of a request that is still to be read.
+func (s *Server) begin(c *httpapi.Context, caller httpapi.Caller, started time.Time) *bidSession {
+	t := s.sessions.Get().(*bidSession)
+	t.Server, t.c, t.caller, t.base = s, c, caller, s.deps.Seller.Base()
+	t.started, t.now = started, started
+	t.secure = strings.HasPrefix(t.base, "https://")
+	return t
+}
+
+// read reads the body. Errors are malformed.
+func (s *bidSession) read(body []byte) error {
+	in := &s.in
+	if err := s.json.parse(body, in); err != nil {
+		return err
+	}
+	s.tmax = defaultTMax
+	if in.TMax.n > 0 {
+		s.tmax = min(time.Duration(min(in.TMax.n, int64(maxTMax/time.Millisecond)))*time.Millisecond, maxTMax)
+	}
+	s.sandbox = in.Test.is(1)
+	s.debug = s.sandbox || in.Ext.v.Debug.n != 0
+	s.blocked = domains(in.BAdv)
+	s.signals.begin(in)
+	return nil
+}
+
+// end gives the turn to the next request.
+func (s *bidSession) end() {
+	sessions := &s.sessions
+	s.Server = nil
+	s.sessionRequest = sessionRequest{}
+	s.json.forget()
+	s.signals.forget()
+	s.auction.Forget()
+	s.ad = offer.Ad{Token: s.ad.Token[:0]}
+	s.reservations, s.reasons, s.taken, s.lost = emptied(s.reservations), emptied(s.reasons), emptied(s.taken), emptied(s.lost)
+	if s.bids = s.bids[:0]; cap(s.bids) > keptBuffer {
+		s.bids, s.out = nil, nil
+	}
+	sessions.Put(s)
+}
+
+// sale is what a turn knows of the imp whose auction is under way.
+type impressionAuction struct {
+	imp   *imp
+	place place
+	gate  bidGate
+}
+
+// sell sets the terms of the auction of p.
+func (s *bidSession) beginAuction(p *imp) *impressionAuction {
+	current := &s.current
+	*current = impressionAuction{imp: p, place: s.signals.of(p), gate: bidGate{session: s}}
+	at := &current.place
+	s.auction.Terms = offer.Terms{
+		Request: auction.Request{Tokens: at.tokens, ActiveTools: at.tools, BlockedDomains: s.blocked},
+		Place: offer.Place{
+			Developer: s.caller.DeveloperID, Method: method, Format: p.format(), Surface: at.surface, Host: at.host,
+			Region: at.region, Language: at.language, Session: at.session,
+		},
+		Asked: s.now, Bid: true, Sandbox: s.sandbox, Fit: &current.gate, Rounds: s,
+	}
+	return current
+}
+
+// asks are the formats that an imp may ask for: the kinds of markup that it takes.
+var requestedFormats = [...]string{"", "native", "banner", "native+banner", "video", "native+video", "banner+video", "native+banner+video"}
+
+// format is what p asks for, whether or not we have it.
+func (p *imp) format() string {
+	at := 0
+	for kind, asked := range [kinds]bool{asNative: p.Native.set, asBanner: p.Banner.set, asVideo: p.Video.set} {
+		if asked {
+			at |= 1 << kind
+		}
+	}
+	return requestedFormats[at]
+}
+
+// pieces are texts that are written one after the other and become strings in one allocation.
+type pieces struct {
+	text []byte
+	ends []int
+}
+
+func (p *pieces) begin() { p.text, p.ends = p.text[:0], p.ends[:0] }
+
+// put appends to the piece that is being written.
+func (p *pieces) put(parts ...string) *pieces {
+	for _, part := range parts {
+		p.text = append(p.text, part...)
+	}
+	return p
+}
+
+func (p *pieces) write(part []byte) *pieces {
+	p.text = append(p.text, part...)
+	return p
+}
+
+// end ends the piece.
+func (p *pieces) end() { p.ends = append(p.ends, len(p.text)) }
+
+// strings are the pieces, into one string each.
+func (p *pieces) strings(into ...*string) {
+	all, from := string(p.text), 0
+	for i, end := range p.ends {
+		*into[i] = all[from:end]
+		from = end
+	}
+}
