@@ -106,7 +106,7 @@ func (s *Store) CopyOut(ctx context.Context, table string, w io.Writer) (total i
 	return total, flush()
 }
 
-// CopyIn puts what CopyOut wrote in place of a table's partitions. Nothing is computed from the rows, because what is
+// CopyIn puts what CopyOut wrote in place of a table's partitions. Nothing is computed from the rows, because what was
 // computed is copied too: they are built beside the table and each partition is taken over at once. It answers how many
 // rows there were.
 func (s *Store) CopyIn(ctx context.Context, table string, r io.Reader) (total int64, err error) {

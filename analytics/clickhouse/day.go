@@ -17,7 +17,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Difference is one comparison of a day: what events say and what somebody else says.
+// Difference is one comparison of a day: the sum of the events and that of another source.
 type Difference struct {
 	Day    day.Day
 	What   string // what was compared: a name that stays

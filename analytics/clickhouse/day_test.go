@@ -25,7 +25,7 @@ func TestARebuiltDayIsNeverHalfThere(t *testing.T) {
 		}
 	}
 	want := int64(len(whole))
-	other := rows[0] // a day of the same month that nobody touches
+	other := rows[0] // a day of the same month that the test leaves alone
 	other.ReceivedAt = other.ReceivedAt.AddDate(0, 0, -3)
 	require.NoError(t, s.Insert(t.Context(), "topic/0:5000-5001", append(rows[:0:0], other)))
 	exec(t, s, "ALTER TABLE events DELETE WHERE day = '2026-05-31' AND campaign_id = toUUID('01070000-0000-0000-0000-000000000000') SETTINGS mutations_sync = 2")
@@ -73,7 +73,7 @@ func TestARebuiltDayIsNeverHalfThere(t *testing.T) {
 	require.Zero(t, number(t, s, "(SELECT count() FROM system.tables WHERE database = currentDatabase() AND name LIKE '%_rebuild_%')"))
 }
 
-// A record that came twice, because its acknowledgement was late, is no difference: settlement took one of the two. The
+// A record that came twice, because its acknowledgement was late, makes no difference: settlement took one of the two. The
 // same event archived twice is one.
 func TestARecordThatCameTwiceIsNoDifference(t *testing.T) {
 	s := open(t)

@@ -25,7 +25,7 @@ const (
 // ErrNoToken says that an insert came without a token: without one a repeat would count twice.
 var ErrNoToken = errors.New("insert without a deduplication token")
 
-// Insert writes rows as one block under token (see the package contract). No rows is no work. It returns after
+// Insert writes rows as one block under token (see the package contract). Without rows it does nothing. It returns after
 // the server committed the block and everything computed from it. Errors: [ErrNoToken]; errs.Unavailable when
 // the outcome is unknown or the server is overloaded, then the same call may be repeated.
 func (s *Store) Insert(ctx context.Context, token string, rows []report.Row) error {

@@ -80,7 +80,7 @@ func TestThreeSendsOfOneToken(t *testing.T) {
 	require.Equal(t, [3]int64{5000, 5000, 5000}, counts(t, s))
 }
 
-// An insert can end after the source and before a view. The repeat completes what is missing, and only that.
+// An insert can end after the source and before a view. The repeat adds only the missing rows.
 func TestRepeatCompletesAHalfDoneInsert(t *testing.T) {
 	s := open(t)
 	rows := testRows(100)

@@ -18,7 +18,7 @@ const (
 	DataCTAText    = 12
 )
 
-// NativeRequest is what is used of a Native 1.2 request.
+// NativeRequest has the fields of a Native 1.2 request that markup uses.
 type NativeRequest struct {
 	Assets []NativeAsset
 	// PixelTracker says that an image tracker of the impression (event 1, method 1) is offered; without it the

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// VideoRequest is what is used of a video impression.
+// VideoRequest has the fields of a video impression that markup uses.
 type VideoRequest struct {
 	Mimes     []string // empty for any
 	W, H      int64    // of the player; 0 when not said
@@ -51,7 +51,7 @@ func (r *VideoRequest) delivers(kind string) bool {
 	return len(r.Delivery) == 0
 }
 
-// videoType is empty for what is no video.
+// videoType is empty if the file is not a video.
 func videoType(u string) string {
 	kind := mediaType(u)
 	switch {
@@ -66,7 +66,7 @@ func videoType(u string) string {
 // Version is the version of a VAST document: a player reads those that it says it does.
 type Version uint8
 
-// The versions, in ascending order; the zero value is none.
+// The versions, in ascending order; the zero value means no VAST.
 const (
 	NoVAST Version = iota
 	VAST20
@@ -81,7 +81,7 @@ func (v Version) String() string { return [...]string{"", "2.0", "3.0", "4.0", "
 
 // BestVersion is the newest version among a video's protocols (AdCOM, Creative Subtypes - Audio/Video) in which an inline
 // ad can be written, and [VAST42] for an empty list. A player of VAST 4.3 reads 4.2. The codes of wrappers do not count:
-// a wrapper leads to another document, and ours hold the ad itself. [NoVAST] when there is none.
+// a wrapper leads to another document, and ours hold the ad itself. [NoVAST] if no version fits.
 func BestVersion(protocols []int64) (best Version) {
 	if len(protocols) == 0 {
 		return VAST42
@@ -104,7 +104,7 @@ func BestVersion(protocols []int64) (best Version) {
 }
 
 // Append appends the ad as a VAST document of r.Version (the zero value is [VAST42]) with one inline linear video. Call it
-// for an ad that [VideoRequest.FitsVideo]. The click-through link counts the click itself, so there is no ClickTracking
+// for an ad that [VideoRequest.FitsVideo]. The click-through link counts the click itself, so the ad has no ClickTracking
 // beside it, which would count it again.
 //
 // It is written by hand: encoding/xml took longer than the rest of a bid (BenchmarkMarkup). The schemas of VAST 2 and 3 have

@@ -119,7 +119,7 @@ type Prediction struct {
 }
 
 // Contributions attributes relevance to signals: min(matched, enough) ÷ min(targeted, enough) of the
-// share for tokens and tools, all or nothing for the host. What is not targeted earns nothing.
+// share for tokens and tools, all or nothing for the host. A signal that is not targeted earns nothing.
 func (t Table) Contributions(s Signals) Contributions {
 	c := Contributions{
 		IntentOverlap: t.share(t.Intent, s.IntentMatched, s.IntentTargeted),

@@ -119,7 +119,7 @@ func TestPredictionAttributesTheRelevance(t *testing.T) {
 	})
 }
 
-// predictWithIntent uses a table whose intent share is what is expected to be earned in full.
+// predictWithIntent uses a table whose intent share is earned in full.
 func predictWithIntent(table Table, share PerMille) Prediction {
 	table.Intent = share
 	return table.Predict(CPC, money.USD, Signals{2, 2, 1, 1, true})

@@ -204,7 +204,7 @@ func (q *Query) value(d int) string {
 	return ""
 }
 
-// Next is the best match that was not given out yet; ok is false when there is none.
+// Next returns the best match not yet returned; ok is false after the last.
 func (s *Search) Next() (c Candidate, ok bool) {
 	if s.given { // only now, as many a search ends with its first candidate
 		s.given = false
@@ -293,8 +293,7 @@ func (s *Search) before(a, b *entry) bool {
 	return s.lower(a.walk, s.opened[a.at].slot, b.walk, s.opened[b.at].slot)
 }
 
-// visit takes the next group of a walk and puts it in its place by the limit for the tokens it shares.
-// Most groups are never looked at any closer.
+// visit takes the next group of a walk and queues it by the score limit of the tokens it shares. Most groups are never examined further.
 func (s *Search) visit(which uint8) {
 	w := &s.walks[which]
 	at := w.next

@@ -1,6 +1,6 @@
 package target
 
-// appendToken appends the term of a token, if a campaign targets it. Most words of a context nobody does.
+// appendToken appends the term of a token, if a campaign targets it. Most words of a context are not targeted.
 func (s *segment) appendToken(ids []uint32, token string) []uint32 {
 	if s.words.may(token) {
 		if id, ok := s.vocab[dimToken][token]; ok {

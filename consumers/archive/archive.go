@@ -105,8 +105,7 @@ func (a *Archiver) Ready() error {
 }
 
 // Run archives until ctx ends. An insert that runs then is finished, bounded by InsertTimeout and by the
-// flush context of the component's stage. Run returns nil after ctx ended; it has no other end. What is
-// held in memory is only a copy of the log.
+// flush context of the component's stage. Run ends only with ctx and then returns nil. The records in memory are only a copy of the log.
 func (a *Archiver) Run(ctx context.Context) error {
 	work := lifecycle.FlushContext(ctx)
 	next := time.Now()
@@ -125,7 +124,7 @@ func (a *Archiver) Run(ctx context.Context) error {
 }
 
 // read polls until something came or the next round is due, and at least takes what was fetched ahead. With a full buffer
-// it only waits: settlement is behind, and the log keeps what is not read.
+// it only waits: settlement is behind, and the log keeps the unread records.
 func (a *Archiver) read(ctx context.Context, until time.Time) {
 	until = later(later(until, a.resume), time.Now().Add(time.Millisecond))
 	if a.full() {
@@ -164,7 +163,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// round inserts what is settled, and says when the next round is.
+// round inserts the settled records and returns the time of the next round.
 func (a *Archiver) round(ctx, work context.Context) (next time.Time) {
 	some := false
 	err := a.sweep(work)
@@ -192,7 +191,7 @@ func (a *Archiver) round(ctx, work context.Context) (next time.Time) {
 	return next
 }
 
-// sweep drops what others archived: a partition that went to another process leaves its records here.
+// sweep drops records that other processes archived: a partition that moved to another process leaves its records here.
 func (a *Archiver) sweep(ctx context.Context) error {
 	if time.Since(a.swept) < sweepEvery {
 		return nil
@@ -214,7 +213,7 @@ func (a *Archiver) sweep(ctx context.Context) error {
 	return nil
 }
 
-// pass carries out a plan for each group of partitions that is due, some at a time, and says whether there was one.
+// pass inserts a plan for each group of partitions that is due, several at a time, and reports whether there was one.
 func (a *Archiver) pass(ctx context.Context) (some bool, err error) {
 	began := time.Now()
 	groups := a.due(began)
@@ -250,21 +249,20 @@ func (a *Archiver) due(now time.Time) (groups [][]stream.Range) {
 			groups, rows = append(groups, nil), 0
 		}
 		last := len(groups) - 1
-		// No more than what is held, so that the plan can be carried out at once.
+		// No more than the buffered records, so that the plan can be inserted at once.
 		groups[last] = append(groups[last], stream.Range{Partition: p, First: q.records[0].offset, Next: q.end()})
 		rows += len(q.records)
 	}
 	return groups
 }
 
-// carryOut plans, builds, inserts and marks one block. The plan is empty when settlement has not been here yet; it is
-// another than what is held, when someone began it before.
+// insertPlan plans, builds, inserts and marks one block. The plan is empty if settlement has not reached the records yet. It differs from the buffered ranges if another process began it before.
 func (a *Archiver) insertPlan(ctx context.Context, buffered []stream.Range) (ledger.Planned, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.InsertTimeout)
 	defer cancel()
 	plan, err := a.deps.Plans.NextPlan(ctx, buffered, a.cfg.ChunkRows)
 	if err == nil && len(plan) == 0 && a.full() {
-		// What settlement applied as one may be more than the buffer takes.
+		// A range that settlement applied at once may exceed the buffer.
 		for i := range buffered {
 			buffered[i].Next = math.MaxInt64
 		}
@@ -290,7 +288,7 @@ func (a *Archiver) insertPlan(ctx context.Context, buffered []stream.Range) (led
 	return plan, nil
 }
 
-// block builds the rows of a plan. missing counts those of which the log has nothing any more.
+// block builds the rows of a plan. missing counts the rows whose records are no longer in the log.
 func (a *Archiver) block(ctx context.Context, planned ledger.Planned) (block []report.Row, missing int, err error) {
 	block = make([]report.Row, 0, planned.Plan().Rows())
 	for _, c := range planned {

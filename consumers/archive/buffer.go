@@ -10,7 +10,7 @@ import (
 	"adnet/schemas/event"
 )
 
-// held is a record that waits for its verdict. Its value lives in memory of our own.
+// bufferedRecord is a record that waits for its verdict. Its value is a copy of our own.
 type bufferedRecord struct {
 	offset int64
 	at     time.Time
@@ -27,7 +27,7 @@ type buffer struct {
 	bytes   int
 }
 
-// add copies what one poll brought. Records that are held already are left out: after a rebalance or a
+// add copies the records of one poll. Records that are already buffered are left out: after a rebalance or a
 // reset the log is read again from the archived offset.
 func (b *buffer) add(records []event.Record) {
 	size := 0
@@ -71,7 +71,7 @@ func (b *buffer) drop(p stream.Partition, next int64) {
 	}
 }
 
-// within is what is held of a range, and whether that is all of it. It may run beside other calls of within.
+// within returns the buffered records of a range and whether the range is complete. Calls of within may run concurrently.
 func (b *buffer) within(r stream.Range) (records []bufferedRecord, complete bool) {
 	q := b.queues[r.Partition]
 	if q == nil {
@@ -87,7 +87,7 @@ func (q *queue) find(offset int64) int {
 	return n
 }
 
-// end is one past the last offset that is held.
+// end is one past the last buffered offset.
 func (q *queue) end() int64 {
 	if len(q.records) == 0 {
 		return 0

@@ -34,11 +34,11 @@ type Records interface {
 	Read(ctx context.Context, r stream.Range) ([]event.Record, error)
 }
 
-// Plans keeps what is to be archived in which pieces.
+// Plans stores the plans of inserts: which ranges of the log are archived together.
 type Plans interface {
 	// Archived answers up to where each partition is archived; one that never was is absent.
 	Archived(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error)
-	// NextPlan plans and answers the next insert of some partitions, of what is settled below each one's Next and at most
+	// NextPlan plans and returns the next insert of some partitions: settled records below each one's Next and at most
 	// maxRows rows, but never less than one applied range. While one of them is in a plan that is not yet marked, that plan
 	// is the answer. Empty: everything settled is archived.
 	NextPlan(ctx context.Context, buffered []stream.Range, maxRows int) (ledger.Planned, error)

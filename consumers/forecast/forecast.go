@@ -24,7 +24,7 @@ const (
 	every  = time.Hour
 	again  = time.Minute // after a failure
 	days   = 7
-	offset = 20 * time.Second // after the start, so that it is no part of starting
+	offset = 20 * time.Second // after the start, so that it does not slow the start
 )
 
 // Source counts opportunities; see stats.Reader.

@@ -32,7 +32,7 @@ func (p *past) Opportunities(_ context.Context, first, last day.Day) (map[uuid.U
 
 var now = time.Date(2026, 3, 4, 0, 10, 0, 0, time.UTC)
 
-// What is counted of seven days arrives at the node as a curve, through Redis.
+// The counts of seven days arrive at the node as a curve, through Redis.
 func TestCurvesReachTheNodes(t *testing.T) {
 	server, err := redis.NewEmbedded(redis.EmbeddedConfig{})
 	require.NoError(t, err)

@@ -151,7 +151,7 @@ func (p *Projector) look(ctx context.Context) error {
 	return nil
 }
 
-// fill publishes every campaign. The head is raised only after the last page, so that nobody takes a part
+// fill publishes every campaign. The head is raised only after the last page, so that no node takes a part
 // of the campaigns for all of them. A crash in between leaves a head that is too low, and a fill again.
 func (p *Projector) fill(ctx context.Context) error {
 	p.cursor = 0 // whoever lost campaigns lost rooms too

@@ -118,7 +118,7 @@ func (d *Detector) Judge(ctx context.Context) (opened int, err error) {
 	return opened, nil
 }
 
-// maxCases bounds what is read of one publisher's past.
+// maxCases bounds the number of a publisher's past cases that are read.
 const maxCases = 1000
 
 // open opens a case unless there is one, or an administrator released one today: who looked at the day's numbers and

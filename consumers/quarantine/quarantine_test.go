@@ -75,7 +75,7 @@ func TestJudge(t *testing.T) {
 	end(ledger.QuarantineClawback)
 	judge(1) // the pattern goes on
 	end(ledger.QuarantineRelease)
-	judge(0) // somebody looked at this day
+	judge(0) // this day was reviewed
 	now = noon.AddDate(0, 0, 1)
 	judge(0) // today is another day, of which there is nothing
 	store.list[2].Day++

@@ -1,4 +1,4 @@
-// Package retain removes what is not needed any more, once a night: deduplication marks of days whose events nobody
+// Package retain removes data that is no longer needed, once a night: deduplication marks of days whose events nobody
 // may send any more, applied ranges that are archived, idempotency keys, dead letters. The analytics store drops
 // whole months by itself (its TTL).
 //
@@ -26,7 +26,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Config is how long what is kept. 0 days keeps for ever.
+// Config says how long each kind of data is kept. 0 days keeps it for ever.
 type Config struct {
 	Marks   int           `name:"retention-marks-days" env:"ADNET_RETENTION_MARKS_DAYS" default:"60" help:"Days that deduplication marks are kept; at least the life of a conversion and a week. Events of earlier auctions expire. 0: for ever."`
 	Applied int           `name:"retention-applied-days" env:"ADNET_RETENTION_APPLIED_DAYS" default:"30" help:"Days that the verdicts of archived events are kept in PostgreSQL: as long as a backup may be restored, or a day of ClickHouse rebuilt. 0: for ever."`
@@ -67,7 +67,7 @@ func (c Config) Cutoffs(now time.Time, life time.Duration) (cut ledger.Cutoffs, 
 	return cut, nil
 }
 
-// Store is what is cleaned.
+// Store is the store that is cleaned.
 type Store interface {
 	Retain(ctx context.Context, cut ledger.Cutoffs, dry bool) (ledger.Removed, error)
 }

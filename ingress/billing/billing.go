@@ -98,7 +98,7 @@ func (a *API) Mount(s *httpapi.Server) {
 	})
 }
 
-// retired answers the actions of the cash-payout feature that is no more.
+// retired answers the actions of the removed cash-payout feature.
 func retired(*httpapi.Context) error {
 	return errs.New(errs.Retired, "there are no cash payouts; Credits promote your own product in the network")
 }

@@ -239,7 +239,7 @@ func TestHistoryAndEarnings(t *testing.T) {
 	w.clean2(t)
 }
 
-// The owner and an administrator get the month as CSV, nobody else does, and a past month is the same for ever.
+// The owner and an administrator get the month as CSV, others do not, and a past month is the same for ever.
 func TestStatement(t *testing.T) {
 	w := newWorld(t, options{})
 	p, publisher, admin := w.advertiser(t), w.advertiser(t), w.person(t, account.RoleAdmin)
@@ -349,7 +349,7 @@ func TestDemoCheckout(t *testing.T) {
 	w.clean(t)
 }
 
-// Nobody pays with nothing where money is real.
+// Without a provider, a deposit is refused where money is real.
 func TestDemoCheckoutIsForMemoryOnly(t *testing.T) {
 	real := newWorld(t, options{checkouts: &failing{}})
 	p := real.advertiser(t)

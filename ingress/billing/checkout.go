@@ -37,7 +37,7 @@ font-weight:600;text-align:center;text-decoration:none;cursor:pointer}button:foc
 // donePath is where payers end who were given no other place to return to.
 const donePath = "done"
 
-// checkoutPage serves GET /checkout/{id}: what is paid and a button, without scripts.
+// checkoutPage serves GET /checkout/{id}: the amount to pay and a button, without scripts.
 func (a *API) checkoutPage(c *httpapi.Context) error {
 	if c.Param("id") == donePath {
 		return page(c, map[string]any{"Title": "Thank you", "Text": "Your payment is on its way to your balance. You can close this page."}, "")

@@ -155,7 +155,7 @@ func (a *API) parked(c *httpapi.Context) error {
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"parked": parked})
 }
 
-// webhook serves action=webhook. There is no login: the signature over the raw body is the proof. The provider
+// webhook serves action=webhook. Providers have no login: the signature over the raw body authenticates them. The provider
 // is told by its own header.
 func (a *API) webhook(c *httpapi.Context) error {
 	var provider ledger.Provider

@@ -41,7 +41,7 @@ func BenchmarkReserve(b *testing.B) {
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
-		// The moment of the request stands still, so that what is measured is the lease and never the store.
+		// The moment of the request stands still, so that the benchmark measures the lease and never the store.
 		r.Begin(n.Leases, id, now, false)
 		if r.Check(campaigns[i%len(campaigns)], 0) != "" {
 			b.Fatal("refused")

@@ -1,15 +1,12 @@
 // Package budget reserves the price of every ad that is served, so that an auction never promises what a campaign
 // cannot pay.
 //
-// Contract. A campaign's room is what settlement says is left of its budgets and balance; what all nodes hold of it,
-// less what settlement has released since, is never more than the room (see internal/redis, Reservations). A node holds
+// Contract. A campaign's room is the rest of its budgets and balance, as settlement published it. The leases of all nodes, less the amounts that settlement has released since, never exceed the room (see internal/redis, Reservations). A node holds
 // a lease: a part of the room for the auctions of one minute, from which the hot path takes with one atomic operation and
 // no round trip. So every ad served is reserved in the shared store before it is answered. The reservation ends with the
 // settled beacon or with its window: an impression's life for cpm, [Config.ClickWindow] for cpc and cpa, [Config.BidWindow]
 // for an OpenRTB bid.
-//
-// What is reserved: the price for cpm; the expected price (effective CPM / 1000) for cpc and cpa, where the full price
-// for every impression would hold a budget for clicks that never come. A campaign needs room for one full price as
+// The reserved amount is the price for cpm, and the expected price (effective CPM / 1000) for cpc and cpa, where the full price of every impression would block budget for clicks that never come. A campaign needs room for one full price as
 // well, so that the next charge is never cut.
 //
 // Auctions are dated by the node's clock and reservations end by the store's, so a node whose clock is more than
@@ -101,7 +98,7 @@ const (
 	sealed     = math.MinInt64 / 2
 )
 
-// Leases is what this node holds. Reserving is safe at any time; before Run nothing is granted.
+// Leases holds the leases of this node. Reserving is safe at any time; before Run nothing is granted.
 type Leases struct {
 	cfg   Config
 	deps  Deps
@@ -110,7 +107,7 @@ type Leases struct {
 
 	until  atomic.Int64 // since start, ns: leases count before it
 	grants atomic.Bool  // the epoch grants, by the last answer
-	epoch  atomic.Int64 // that leases are of; calls of another change nothing
+	epoch  atomic.Int64 // epoch of the leases; answers of another epoch change nothing
 	seq    atomic.Int64
 	acked  atomic.Int64
 	worked atomic.Int64 // since start, ns: when a projector was last at work
@@ -160,7 +157,7 @@ func New(cfg Config, deps Deps) (*Leases, error) {
 // Live says whether leases count: the shared store answered within the validity.
 func (l *Leases) Live(now time.Time) bool { return int64(now.Sub(l.start)) < l.until.Load() }
 
-// Granting says whether an epoch's start is over: before it new reservations are refused while nodes say what they hold.
+// Granting reports whether the start of an epoch is over. During the start the nodes report their reservations, and new ones are refused.
 func (l *Leases) Granting(now time.Time) bool {
 	return l.Live(now) && l.grants.Load()
 }
@@ -177,10 +174,10 @@ func (l *Leases) window(billing ranker.Billing, bid bool) int64 {
 	return int64((window + time.Minute - 1) / time.Minute)
 }
 
-// BidLife is how long a bid may wait to be shown; its reservation lasts as long.
+// BidLife is how long a bid may wait to be shown, and how long its reservation lasts.
 func (l *Leases) BidLife() time.Duration { return min(l.cfg.BidWindow, l.deps.ImpressionLife) }
 
-// expected is what an impression of the campaign is expected to cost, at least one micro-USD.
+// expected is the expected price of an impression of the campaign, micro-USD, at least 1.
 func expected(c *auction.Campaign, effectiveCPM money.Micros) money.Micros {
 	if c.Billing == ranker.CPM {
 		return c.Billing.Price(c.Bid)
@@ -243,10 +240,10 @@ func (r *Reservation) Check(c *auction.Campaign, effectiveCPM money.Micros) auct
 	return ""
 }
 
-// Undo implements [auction.Gate]: it gives back what the last Check reserved.
+// Undo implements [auction.Gate]: it gives back the reservation of the last Check.
 func (r *Reservation) Undo(*auction.Campaign) { r.Cancel() }
 
-// Cancel gives back what the auction reserved: the ad was not handed out.
+// Cancel gives back the reservation of the auction when the ad was not served.
 func (r *Reservation) Cancel() {
 	if r.taken != nil {
 		r.taken.giveBack(r.amount)
@@ -254,7 +251,7 @@ func (r *Reservation) Cancel() {
 	}
 }
 
-// Amount is what was reserved, micro-USD; 0 before and after a cancel.
+// Amount is the reserved amount, micro-USD; 0 before Check and after Cancel.
 func (r *Reservation) Amount() money.Micros {
 	if r.taken == nil {
 		return 0

@@ -445,7 +445,7 @@ func TestASkewedClockServesNothing(t *testing.T) {
 	})
 }
 
-// hanging is a store whose answers come only when somebody gives up.
+// hanging is a store that answers only when the caller gives up.
 type hanging struct{ asked chan struct{} }
 
 func (h hanging) Claim(ctx context.Context, _ reserve.Call) (reserve.Reply, error) {
@@ -454,7 +454,7 @@ func (h hanging) Claim(ctx context.Context, _ reserve.Call) (reserve.Reply, erro
 	return reserve.Reply{}, ctx.Err()
 }
 
-// A stop in the middle of a call is no failure that somebody must be told about; a store that does not answer is.
+// A stop in the middle of a call is not logged as a failure; a store that does not answer is.
 func TestAStopIsNotToldAsAFailure(t *testing.T) {
 	for _, stopped := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

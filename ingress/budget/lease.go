@@ -14,16 +14,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// lease is what the node holds of one campaign: a slot a minute, and what earlier slots reserved.
-//
-// One exchange at a time is about a lease (flight); its claims are absolute and numbered, so one whose answer was lost
-// is put right by the next.
+// lease is the node's share of one campaign's budget: one slot per minute, and the amounts that earlier slots reserved.
+// At most one exchange with the store is under way for a lease (inFlight). Its requests are absolute and numbered, so the next one repairs a lost answer.
 type lease struct {
 	campaign, advertiser uuid.UUID
 	bid                  bool
 
 	slots [2]atomic.Pointer[slot] // by minute, even and odd
-	quiet atomic.Int64            // since Leases.start, ns: refused, not asked for again before it
+	quiet atomic.Int64            // since Leases.start, ns: after a refusal the store is not asked before this time
 	spent atomic.Bool             // the last refusal was for want of room
 	taken atomic.Int64            // micro-USD taken so far
 	last  atomic.Int64            // since Leases.start, ns: when the background last saw something taken
@@ -32,21 +30,21 @@ type lease struct {
 	removed  bool          // no longer in the table: nothing may be acquired in it
 	inFlight chan struct{} // closed when the exchange under way has ended; nil without one
 	demand   demand        // of the last acquisition
-	seen     int64         // taken at the last look
+	seen     int64         // taken at the last update
 	rate     float64       // micro-USD a second, recent
 	past     []reserved    // sealed minutes that the store must still count
 	dirty    bool          // some of past may not be known to the store
 	denied   int           // refusals in a row for want of room
 }
 
-// want is what an acquisition is about.
+// demand is the amount and window that an acquisition needs.
 type demand struct {
 	price  money.Micros // one reservation
 	full   money.Micros // one charge
 	window int64        // minutes
 }
 
-// slot is the part of a lease for the auctions of one minute. Whoever takes from left has reserved.
+// slot is the part of a lease for the auctions of one minute. Taking from left is reserving.
 type slot struct {
 	minute day.Minute
 	window int64
@@ -86,8 +84,7 @@ func (h *lease) take(minute day.Minute, price money.Micros) *slot {
 	}
 }
 
-// giveBack returns a reservation that was not used. Of a slot that was sealed meanwhile it stays reserved until it
-// expires.
+// giveBack returns an unused reservation. If the slot was sealed meanwhile, the amount stays reserved until it expires.
 func (s *slot) giveBack(price money.Micros) {
 	for {
 		left := s.left.Load()
@@ -101,7 +98,7 @@ func (s *slot) giveBack(price money.Micros) {
 	}
 }
 
-// open gives the slot of minute, with mu held. A minute that was sealed and is needed again goes on where it was.
+// open returns the slot of minute, with mu held. A sealed minute that is needed again continues with its old amount.
 func (h *lease) open(minute day.Minute, window int64) *slot {
 	at := &h.slots[minute&1]
 	if s := at.Load(); s != nil {
@@ -122,7 +119,7 @@ func (h *lease) open(minute day.Minute, window int64) *slot {
 	return s
 }
 
-// seal ends a slot, with mu held: from here on nothing is taken from it, and what was taken is remembered.
+// seal closes a slot, with mu held: nothing more is taken from it, and the taken amount is remembered in past.
 func (h *lease) seal(i int) {
 	s := h.slots[i].Load()
 	if s == nil {
@@ -152,7 +149,7 @@ func (h *lease) request(s *slot, w demand, ahead time.Duration, most money.Micro
 	}, true
 }
 
-// granted takes the answer to a claim, with mu held.
+// granted applies the answer to a request, with mu held.
 func (h *lease) granted(s *slot, c reserve.Claimed) {
 	if h.slots[s.minute&1].Load() != s {
 		return
@@ -201,7 +198,7 @@ func (r *Reservation) acquire(h *lease, w demand) *slot {
 	}
 }
 
-// ask begins the exchange of one claim, with mu held. It ends by itself.
+// ask begins the exchange of one request, with mu held. It ends by itself.
 func (l *Leases) ask(h *lease, s *slot, c reserve.Claim) (flight chan struct{}) {
 	flight = make(chan struct{})
 	h.inFlight = flight
@@ -225,7 +222,7 @@ func (l *Leases) ask(h *lease, s *slot, c reserve.Claim) (flight chan struct{}) 
 	return flight
 }
 
-// refusal is why nothing could be taken: the budget, or what nobody could say about it in time.
+// refusal returns why nothing could be taken: the budget is spent, or the store did not answer in time.
 func (h *lease) refusal() auction.Reason {
 	if h.spent.Load() {
 		return auction.Budget
@@ -233,7 +230,7 @@ func (h *lease) refusal() auction.Reason {
 	return auction.Stale
 }
 
-// note keeps a refused campaign from being asked for again at once, with mu held.
+// note makes a refused campaign wait before the store is asked again, with mu held.
 func (l *Leases) note(h *lease, c reserve.Claimed) {
 	wait := askSoon
 	h.spent.Store(c.Refusal == reserve.NoRoom)
@@ -243,7 +240,7 @@ func (l *Leases) note(h *lease, c reserve.Claimed) {
 		return
 	case reserve.NoRoom:
 		l.metrics.noRoom.Inc()
-		// Many nodes may want what is left of many campaigns.
+		// Many nodes may compete for the rest of many campaigns' budgets.
 		wait = askAgain << min(h.denied, 4)
 		h.denied++
 	case reserve.NoBudget:

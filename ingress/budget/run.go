@@ -52,8 +52,7 @@ func raise(at interface {
 	}
 }
 
-// Run keeps leases ahead of need, gives back what is not used, and follows the store's epochs until ctx ends. Then it
-// gives everything back that was not reserved. It is called once.
+// Run raises leases ahead of need, gives unused amounts back and follows the store's epochs until ctx ends. Then it gives back everything that is not reserved. It is called once.
 func (l *Leases) Run(ctx context.Context) error {
 	var keeper sync.WaitGroup
 	if l.deps.Journal != nil {
@@ -82,14 +81,14 @@ func (l *Leases) Run(ctx context.Context) error {
 	}
 }
 
-// beat proves that the store lives and is the one that this node knows.
+// beat checks that the store answers and is in the epoch of this node.
 func (l *Leases) beat(ctx context.Context) {
 	call, cancel := context.WithTimeout(ctx, callFor)
 	defer cancel()
 	epoch := l.epoch.Load()
 	reply, err := l.call(call, epoch, nil)
 	switch {
-	case ctx.Err() != nil: // a stop is nobody's failure
+	case ctx.Err() != nil: // a stop is not a failure
 	case err != nil:
 		l.log.Warn(ctx, "reservations cannot be reached; this node stops filling within a second", "error", err)
 	case reply.State == reserve.Skewed:
@@ -102,11 +101,10 @@ func (l *Leases) beat(ctx context.Context) {
 	}
 }
 
-// rejoin begins an epoch: every slot is sealed, and what it and the last hour reserved is told before anything is
-// taken again. Answers of the old epoch that come late change nothing.
+// rejoin begins an epoch: it seals every slot and reports the reservations of the last hour before anything is taken again. Late answers of the old epoch change nothing.
 func (l *Leases) rejoin(ctx context.Context, epoch int64) error {
 	l.until.Store(0)
-	l.epoch.Store(-epoch) // nobody works in it yet
+	l.epoch.Store(-epoch) // not in use yet
 	l.acked.Store(0)
 	l.metrics.epochs.Inc()
 	now := day.MinuteOf(l.deps.Now())
@@ -151,7 +149,7 @@ func (l *Leases) rejoin(ctx context.Context, epoch int64) error {
 	return err
 }
 
-// telling is an amount that the store has to be told.
+// unconfirmedAmount is an amount that the store must be told.
 type unconfirmedAmount struct {
 	lease   *lease
 	request reserve.Claim
@@ -165,7 +163,7 @@ func requestsOf(list []unconfirmedAmount) []reserve.Claim {
 	return claims
 }
 
-// untold lists what the store does not know for sure, with mu held.
+// unconfirmed lists the amounts that the store has not confirmed, with mu held.
 func (h *lease) unconfirmed() (list []unconfirmedAmount) {
 	defer func() { h.dirty = len(list) > 0 }()
 	for _, p := range h.past {
@@ -191,11 +189,11 @@ func confirm(list []unconfirmedAmount, answers []reserve.Claimed) {
 	}
 }
 
-// forget drops what no store counts any more, with mu held.
+// forget drops the amounts that the store no longer counts, with mu held.
 func (h *lease) forget(now day.Minute) {
 	kept := h.past[:0]
 	for _, p := range h.past {
-		// An amount of nothing is told once, and then not missed.
+		// A zero amount is reported once and can then be dropped.
 		if p.minute+day.Minute(p.window)+3 > now && (p.amount > 0 || !p.confirmed || p.kept > 0) {
 			kept = append(kept, p)
 		}
@@ -218,7 +216,7 @@ func (l *Leases) each(do func(h *lease)) {
 	}
 }
 
-// errand is what one exchange does for one lease: slots to raise and amounts to tell.
+// leaseUpdate is the part of an exchange for one lease: slots to raise and amounts to report.
 type leaseUpdate struct {
 	lease       *lease
 	inFlight    chan struct{}
@@ -227,7 +225,7 @@ type leaseUpdate struct {
 	requests    []reserve.Claim // raises first
 }
 
-// tend looks at every lease: minutes that are over are sealed, idle ones given back, busy ones raised ahead of need.
+// maintain updates every lease: it seals past minutes, gives idle leases back and raises busy ones ahead of need.
 func (l *Leases) maintain(ctx context.Context, full bool) {
 	now := l.deps.Now()
 	var updates []leaseUpdate
@@ -257,7 +255,7 @@ func (l *Leases) maintain(ctx context.Context, full bool) {
 	}
 }
 
-// look decides what to do for one lease.
+// updateFor decides the update of one lease.
 func (l *Leases) updateFor(h *lease, now time.Time, full bool) (e leaseUpdate, open int, held money.Micros) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -336,7 +334,7 @@ func (h *lease) toRaise(now time.Time, ahead time.Duration) (list []*slot) {
 	return list
 }
 
-// run exchanges updates. Between look and the answer nobody else exchanges for these leases.
+// send exchanges updates with the store. From updateFor until the answer no other exchange concerns these leases.
 func (l *Leases) send(ctx context.Context, updates []leaseUpdate) {
 	var claims []reserve.Claim
 	for i := range updates {
@@ -373,7 +371,7 @@ func (l *Leases) send(ctx context.Context, updates []leaseUpdate) {
 	}
 }
 
-// sweep forgets leases that hold nothing and of which nothing is remembered.
+// removeIdle removes leases that hold nothing and remember nothing.
 func (l *Leases) removeIdle(now time.Time) {
 	for i := range l.shards {
 		s := &l.shards[i]
@@ -391,7 +389,7 @@ func (l *Leases) removeIdle(now time.Time) {
 	}
 }
 
-// leave gives back what was not reserved: other nodes have it at once, and not when the minute's window ends.
+// leave gives back everything that is not reserved, so that other nodes have it at once and not after the minute's window.
 func (l *Leases) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()

@@ -65,7 +65,7 @@ func TestSimulatedNetworkKeepsTheBudgets(t *testing.T) {
 	} {
 		for _, n := range []int{1, 10, 100} {
 			if n == 1 && f.cutOff {
-				continue // nobody else could sell what it has
+				continue // no other node could sell its share
 			}
 			t.Run(fmt.Sprintf("%s/%d", strings.ReplaceAll(f.name, " ", "_"), n), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { table += "\n" + newNetwork(t, n, f).run(t) })
@@ -75,7 +75,7 @@ func TestSimulatedNetworkKeepsTheBudgets(t *testing.T) {
 	t.Log("\n" + table)
 }
 
-// network is one run. Time stands still while somebody runs, so one lock is enough.
+// network is one run. Time stands still while a member runs, so one lock is enough.
 type network struct {
 	faults faults
 	store  *budgettest.Store
@@ -238,7 +238,7 @@ func (n *network) join(t *testing.T) {
 	time.Sleep(time.Duration(n.rng.Int64N(int64(time.Millisecond))))
 }
 
-// traffic is auctions about a second apart; each wants one of the campaigns, and the next when there is no room.
+// traffic is auctions about a second apart; each wants one of the campaigns, and the next if that has no room.
 func (m *member) traffic(t *testing.T) {
 	for {
 		m.net.mu.Lock()
@@ -428,7 +428,7 @@ func (n *network) receive() {
 		n.arrived = append(n.arrived, b)
 	}
 	n.coming = rest
-	// Time comes from the projector: what is not settled when its reservation ends is not reserved any more.
+	// Time comes from the projector: an unsettled amount is no longer reserved once its reservation ends.
 	if n.looked == day.MinuteOf(now) {
 		return
 	}
@@ -455,7 +455,7 @@ func reserves(minute day.Minute, now time.Time) bool {
 // late says that the beacon comes after the ad's life.
 func (b *beacon) late() bool { return b.due.After(b.served.Add(adLife)) }
 
-// settle applies what is on the log, in batches, by the production's rules.
+// settle applies the log in batches, by the production's rules.
 func (n *network) settle(t *testing.T) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -553,7 +553,7 @@ func (n *network) judge(t *testing.T) {
 			require.Zero(t, l.allowed, "nothing of campaign %d was forgotten", i)
 		}
 	}
-	// A balance is one for several campaigns: what is free of one may be allowed by another of its advertiser.
+	// A balance is one for several campaigns: the free amount of one campaign may be used by another of its advertiser.
 	free, allowed := map[uuid.UUID]money.Micros{}, map[uuid.UUID]money.Micros{}
 	for _, l := range n.lines {
 		free[l.book.AdvertiserID] += l.free

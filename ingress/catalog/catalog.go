@@ -45,7 +45,7 @@ const (
 	retryAfter = 500 * time.Millisecond
 	listenFor  = 100 * time.Millisecond // how long the first load waits for the subscription, after which it is not repeated
 	queuedMax  = 8192
-	startFor   = 5 * time.Second // how long a missing projection is no news
+	startFor   = 5 * time.Second // how long a missing projection is normal after the start
 )
 
 // Source is the projection of campaigns that nodes load from. Versions are config versions: head says up
@@ -67,13 +67,13 @@ type Feed interface {
 	Heartbeat(ctx context.Context, node string, version int64) error
 	// Applied says that the node serves by the announced change.
 	Applied(ctx context.Context, node string, version int64) error
-	// Leave says that the node stops serving, so that nobody waits for it.
+	// Leave announces that the node stops serving, so that no confirmation waits for it.
 	Leave(ctx context.Context, node string) error
 }
 
 // Listener is told what a [Feed] hears. Its functions return at once.
 type Listener struct {
-	// Subscribed says that changes from now on arrive: what is loaded after it misses none.
+	// Subscribed reports that changes arrive from now on: a load after it misses none.
 	Subscribed func()
 	// Changed brings a campaign, perhaps an older state than the one known. confirm asks for
 	// [Feed.Applied] as soon as it is served by.
@@ -113,7 +113,7 @@ type Catalog struct {
 
 	background sync.WaitGroup // what Run started
 	// Of Run's goroutine alone:
-	suspect    bool // the source was missing or another one: what is known may not be what it holds
+	suspect    bool // the source was missing or replaced: this node's state may differ from it
 	compacting compaction
 	roomsAsked time.Time // since when all budgets are read that were published before
 	patience   time.Time // until when a missing projection is not logged
@@ -124,7 +124,7 @@ type Catalog struct {
 // change is one message of the feed; one of campaign, rooms and resync is set.
 type change struct {
 	campaign *campaign.Campaign
-	confirm  bool // with campaign: somebody waits for the confirmation
+	confirm  bool // with campaign: a caller waits for the confirmation
 	rooms    []reserve.Room
 	resync   time.Time // when the subscription began: what was missed before it must be loaded
 }
@@ -183,7 +183,7 @@ func (c *Catalog) Room(id uuid.UUID) (reserve.Room, bool) {
 }
 
 // Gate refuses campaigns without room for their price on the day of now. A campaign whose room is not
-// known yet may serve: settlement's clamp decides what is charged.
+// known yet may serve: settlement's clamp limits the charge.
 func (c *Catalog) Gate(now time.Time) auction.Gate {
 	return roomGate{campaigns: c.campaigns.Load(), day: day.Of(now)}
 }

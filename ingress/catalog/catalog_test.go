@@ -404,7 +404,7 @@ func TestReadersRaceWithChanges(t *testing.T) {
 	}
 }
 
-// A room that was published while nobody listened is read after the next subscription, beside the serving path.
+// A room that was published while the node was not subscribed is read after the next subscription, beside the serving path.
 func TestANewSubscriptionReadsTheRoomsAgain(t *testing.T) {
 	w := newWorld(make1(1, 1, campaign.Active))
 	c, _ := run(t, w)
@@ -431,7 +431,7 @@ func TestTellsTheFrequencyCap(t *testing.T) {
 	}
 }
 
-// Reading all budgets again takes a twentieth of the time, unless somebody waits for it.
+// Reading all budgets again takes a twentieth of the time, unless a caller waits for it.
 func TestRoomsAreReadSparingly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCatalog(newWorld())

@@ -126,7 +126,7 @@ func (c *Catalog) take(ctx context.Context, first change) {
 	}
 }
 
-// sync compares this node's version with the newest and loads what is missing. Only here freshness is
+// sync compares this node's version with the newest and loads the missing changes. Only here freshness is
 // proven: the newest version was read after asking, and everything up to it is applied.
 func (c *Catalog) sync(ctx context.Context) {
 	asked := c.deps.Now()
@@ -240,7 +240,7 @@ func (c *Catalog) emptyTable() *campaignTable {
 	return s
 }
 
-// apply puts newer states of campaigns onto the shelf and into the snapshot.
+// apply puts newer states of campaigns into the campaign table and the snapshot.
 func (c *Catalog) apply(changed []campaign.Campaign) {
 	newer := c.entries(c.campaigns.Load().put(changed))
 	if len(newer) == 0 {
@@ -283,7 +283,7 @@ func changesOf(newer map[auction.ID]*auction.Campaign) (changes target.Changes) 
 // compaction is a snapshot in the making. It takes seconds with a million campaigns, while which changes go on
 // and freshness must be proven.
 type compaction struct {
-	done   chan *auction.Snapshot           // nil when there is none
+	done   chan *auction.Snapshot           // nil if there is none to publish
 	missed map[auction.ID]*auction.Campaign // changed since it began; nil for what was removed
 }
 
@@ -298,7 +298,7 @@ func (c *Catalog) finishCompaction(next *auction.Snapshot) {
 	c.compacting = compaction{}
 }
 
-// entry is what the auction needs of k, which is on the shelf: it keeps nothing of k's own memory.
+// entry returns the auction's view of k, which is in the campaign table. It keeps none of k's own memory.
 func (s *campaignTable) entry(k *campaign.Campaign, equal *targetings) auction.Campaign {
 	kept, _ := s.creative(k.ID)
 	billing, _ := ranker.ParseBilling(string(k.BillingModel))
@@ -319,7 +319,7 @@ func (c *Catalog) followRooms(ctx context.Context) {
 	again := time.NewTicker(roomsEvery)
 	defer again.Stop()
 	for {
-		// Those of one projection never get onto the shelf of the next, whose versions begin anew.
+		// Campaigns of one projection never enter the table of the next, whose versions begin anew.
 		var take func([]reserve.Room)
 		select {
 		case <-ctx.Done():
@@ -336,8 +336,7 @@ func (c *Catalog) followRooms(ctx context.Context) {
 }
 
 // sparingly puts rooms onto s and rests after each page, so that reading takes a part of the time and not a burst of it,
-// which requests would wait for (benchmark row ad_request_growth). It does not rest when somebody waits for it: budgets are
-// to be read anew, or s is not the shelf any more.
+// which requests would wait for (benchmark row ad_request_growth). It does not rest when budgets must be read again or s is no longer the current table, because then a caller waits.
 func (c *Catalog) sparingly(ctx context.Context, s *campaignTable) func(page []reserve.Room) {
 	began := time.Now()
 	return func(page []reserve.Room) {

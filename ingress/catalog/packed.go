@@ -10,9 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// packed is what is kept of a campaign, in one string: its strings are parts of it when it is read, so that reading
-// copies none, and the garbage collector has nothing to look into. Those of campaigns that were loaded together are
-// parts of one larger string.
+// packed is a campaign encoded in one string. Reading returns parts of that string, so nothing is copied, and the garbage collector has no pointers to follow. Campaigns that were loaded together are parts of one larger string.
 type packed string
 
 // packAll packs campaigns one after the other; each ends where the next begins.
@@ -26,7 +24,7 @@ func packAll(list []campaign.Campaign) (packedBytes packed, ends []int) {
 	return packed(all), ends
 }
 
-// pack appends c without its id, which the shelf has.
+// pack appends c without its id, which is the key in the campaign table.
 func pack(to []byte, c *campaign.Campaign) []byte {
 	to = binary.AppendVarint(to, c.ConfigVersion)
 	to = binary.AppendVarint(to, int64(c.FrequencyCap))
@@ -77,7 +75,7 @@ func (p packed) frequencyCap() int {
 	return int(u.number())
 }
 
-// campaign is what was packed.
+// campaign decodes the packed campaign.
 func (p packed) campaign(id uuid.UUID) *campaign.Campaign {
 	u := unpacker(p)
 	c := &campaign.Campaign{ID: id, ConfigVersion: u.number(), FrequencyCap: int(u.number())}
@@ -99,7 +97,7 @@ func (p packed) campaign(id uuid.UUID) *campaign.Campaign {
 	return c
 }
 
-// unpacker is what is still to be read of what pack wrote.
+// unpacker is the unread rest of a packed campaign.
 type unpacker string
 
 func (u *unpacker) take(n int) string {
@@ -123,7 +121,7 @@ func (u *unpacker) number() int64 {
 
 func (u *unpacker) string() string { return u.take(int(u.number())) }
 
-// list is nil when it has no values.
+// list returns nil if the list is empty.
 func (u *unpacker) list() []string {
 	n := u.number()
 	if n == 0 {
@@ -144,7 +142,7 @@ type targetings struct {
 
 func newTargetings() *targetings { return &targetings{known: map[string]*auction.Targeting{}} }
 
-// of is the targeting of k. It keeps nothing of k's memory.
+// of returns the targeting of k. It keeps none of k's memory.
 func (t *targetings) of(k *campaign.Campaign) *auction.Targeting {
 	t.key = t.key[:0]
 	for _, list := range [...][]string{

@@ -220,7 +220,7 @@ func (h *hub) join(t *testing.T, name string) *line {
 	return l
 }
 
-// serve asks for an ad every few milliseconds, as ingress/serve decides: first whether the node is fresh, then what is in the snapshot.
+// serve asks for an ad every few milliseconds, as ingress/serve decides: first whether the node is fresh, then from the snapshot.
 func (l *line) serve(ctx context.Context) error {
 	rng := rand.New(rand.NewPCG(uint64(len(l.name)), uint64(l.started.UnixNano())))
 	for {

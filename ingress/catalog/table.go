@@ -12,9 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// shelf holds what this node knows of each campaign, in any state, besides the auction's snapshot. It is laid out for
-// a million of them (benchmark rows memory_100k and memory_1m): few pointers, nothing twice, and only what is read
-// while ads are served. Any number of goroutines may use it.
+// campaignTable holds the campaigns that this node knows, in any state, besides the auction's snapshot. It is laid out for a million campaigns (benchmark rows memory_100k and memory_1m): few pointers, nothing twice, and only the fields that serving reads. Any number of goroutines may use it.
 type campaignTable struct {
 	mu        sync.RWMutex
 	slots     map[uuid.UUID]uint32
@@ -22,7 +20,7 @@ type campaignTable struct {
 	rooms     []room   // by slot
 }
 
-// room is a reserve.Room without what a node has no use for.
+// room has the fields of a reserve.Room that a node uses.
 type room struct {
 	version                     int64
 	daily, today, total, credit money.Micros
@@ -43,7 +41,7 @@ func (t *campaignTable) slot(id uuid.UUID) uint32 {
 	return slot
 }
 
-// creative is a campaign as far as it is kept.
+// creative returns the kept fields of a campaign.
 func (t *campaignTable) creative(id uuid.UUID) (*campaign.Campaign, bool) {
 	found := t.packed(id)
 	if found == "" {
@@ -52,7 +50,7 @@ func (t *campaignTable) creative(id uuid.UUID) (*campaign.Campaign, bool) {
 	return found.campaign(id), true
 }
 
-// packed is empty for a campaign of which nothing but perhaps its room is known.
+// packed is empty if at most the room of the campaign is known.
 func (t *campaignTable) packed(id uuid.UUID) packed {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -63,7 +61,7 @@ func (t *campaignTable) packed(id uuid.UUID) packed {
 	return t.creatives[slot]
 }
 
-// put takes in the campaigns that are newer than what is known, and answers those.
+// put stores the campaigns that are newer than the known ones and returns those.
 func (t *campaignTable) put(list []campaign.Campaign) (newer []*campaign.Campaign) {
 	packedBytes, ends := packAll(list)
 	newer = make([]*campaign.Campaign, 0, len(list))
@@ -81,7 +79,7 @@ func (t *campaignTable) put(list []campaign.Campaign) (newer []*campaign.Campaig
 	return newer
 }
 
-// room is how much a campaign may still spend.
+// room returns how much a campaign may still spend.
 func (t *campaignTable) room(id uuid.UUID) (reserve.Room, bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -96,7 +94,7 @@ func (r *room) ledger(id uuid.UUID) reserve.Room {
 	return reserve.Room{CampaignID: id, Version: r.version, Day: r.day, Daily: r.daily, Today: r.today, Total: r.total, Balance: r.credit}
 }
 
-// putRooms takes in the rooms that are no older than what is known.
+// putRooms stores the rooms that are at least as new as the known ones.
 func (t *campaignTable) putRooms(list []reserve.Room) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -109,7 +107,7 @@ func (t *campaignTable) putRooms(list []reserve.Room) {
 	}
 }
 
-// fit gives back what the lists have grown too large.
+// fit frees the unused capacity of the lists.
 func (t *campaignTable) fit() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -124,7 +124,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// The page asks nobody for anything: it works offline, and the policy keeps it so.
+// The page loads nothing from elsewhere: it works offline, and the policy keeps it so.
 func TestSelfContained(t *testing.T) {
 	w := read(t, openapi.Document)
 	page := w.Body.String()

@@ -159,7 +159,7 @@ func (a *Auth) KnownKey(c *Context) (known, formed bool) {
 }
 
 // sandbox answers for any sandbox key. One that was issued to an account names its developer; the
-// public ones name nobody.
+// public ones carry no account.
 func (a *Auth) sandbox(c *Context, bearer string) Caller {
 	caller := Caller{Sandbox: true, Reply: c.Writer.Header()}
 	if _, hash, err := account.ParseKey(bearer); err == nil {
@@ -168,7 +168,7 @@ func (a *Auth) sandbox(c *Context, bearer string) Caller {
 		}
 	}
 	if caller.KeyID == uuid.Nil {
-		// Rate limits need an identity even where there is no account. It is the address: anybody can make up
+		// Rate limits need an identity even without an account. It is the address: any caller can make up
 		// another sandbox key for every request, and all share the public one.
 		hash := sha256.Sum256([]byte("sandbox " + c.ClientIP()))
 		caller.KeyID = uuid.UUID(hash[:16])

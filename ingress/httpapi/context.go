@@ -22,7 +22,7 @@ type Context struct {
 	Writer  ResponseWriter
 
 	server *Server
-	site   *site     // of the path; nil if there is no such path
+	site   *site     // of the path; nil for an unknown path
 	at     *entrance // of the method and path, or of the refusal
 	values []string  // of the path's parameters
 	query  url.Values
@@ -96,7 +96,7 @@ func (c *Context) Header(name, value string) {
 // Status sets the status of the reply.
 func (c *Context) Status(status int) { c.Writer.WriteHeader(status) }
 
-// Data answers with body. That the client is gone is no error.
+// Data answers with body. It does not report that the client is gone.
 func (c *Context) Data(status int, contentType string, body []byte) {
 	header := c.Writer.Header()
 	if len(header["Content-Type"]) == 0 {

@@ -58,7 +58,7 @@ func (s *Server) fail(c *Context, err error) {
 	status := Status(e.Code)
 	gone := errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil
 	if status >= http.StatusInternalServerError && !gone {
-		// Logged here and only here; handlers return their errors. A client that left is no failure.
+		// Logged only here; handlers return their errors. A client that left is not a failure.
 		s.log.Error(c.Request.Context(), "request failed", "code", string(e.Code), "route", c.FullPath(), "error", err.Error())
 	}
 	if seconds, ok := e.Extra[retryAfter].(int); ok {

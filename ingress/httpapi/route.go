@@ -137,7 +137,7 @@ func (s *Server) HandleActions(method, path string, a Actions, p Policy) {
 	s.mount(e)
 }
 
-// Routes lists what is mounted.
+// Routes lists the mounted routes.
 func (s *Server) Routes() []Route { return s.routes }
 
 // entrance is a method and path: where a request comes in, and which endpoint it asks for.

@@ -58,7 +58,7 @@ func (r *router) named(path string) *site {
 	return r.fixed[path]
 }
 
-// find is the site of a request's path, nil if there is none, and the values of its parameters in values.
+// find returns the site of a request's path, nil for an unknown path, and puts the values of the path's parameters into values.
 func (r *router) find(path string, values []string) (*site, []string) {
 	if s, ok := r.fixed[path]; ok {
 		return s, values

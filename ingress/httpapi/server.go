@@ -191,7 +191,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// refuse answers what is not given to the engine, in the form of its errors.
+// refuse answers a request that does not reach the router, in the form of its errors.
 func refuse(w http.ResponseWriter, status int, problem string) {
 	code := errs.InvalidRequest
 	if status >= http.StatusInternalServerError {

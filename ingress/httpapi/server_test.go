@@ -314,7 +314,7 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// raw is the status line of a GET, empty when there is none.
+// raw returns the status line of a GET, empty if there was no reply.
 func raw(addr, path string) string {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {

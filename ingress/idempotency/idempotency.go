@@ -54,7 +54,7 @@ const (
 	storeLimit = 5 * time.Second
 )
 
-// Caller finds out who calls. Errors carry errs.InvalidToken for nobody.
+// Caller identifies the caller. Errors: errs.InvalidToken for an unknown one.
 type Caller interface {
 	User(c *httpapi.Context) (account.User, error)
 }
@@ -228,7 +228,7 @@ func (k *Keys) run(c *httpapi.Context, in call) error {
 	c.Writer.WriteHeader(recorded.status)
 	_, err := c.Writer.Write(recorded.body.Bytes())
 	if err != nil {
-		return nil // the caller went away; there is nobody to tell
+		return nil // the caller went away; nothing to answer
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Delivery joins what keeps a campaign that could win from being shown now: frequency caps and pacing. Either may be
-// nil. A nil Delivery keeps nobody.
+// nil. A nil Delivery limits nothing.
 type Delivery struct {
 	Caps  *frequency.Caps
 	Pacer *pacing.Pacer
@@ -76,8 +76,7 @@ func (g *Gate) Undo(c *auction.Campaign) {
 // Early says in how many turns the conversation may have its next ad; 0 when now.
 func (g *Gate) Early() (turns int) { return g.visit.Wait() }
 
-// RetryAfter is when asking again may help after reason, in seconds, and in turns of the conversation where that is
-// what is waited for; 0 when waiting does not help or nobody knows.
+// RetryAfter says when to ask again after reason: in seconds, or in turns of the conversation. 0 if waiting does not help or the time is unknown.
 func (g *Gate) RetryAfter(reason auction.Reason) (seconds, turns int) {
 	switch reason {
 	case auction.Paced:

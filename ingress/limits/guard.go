@@ -76,7 +76,7 @@ func (l *Limits) Leave(c *httpapi.Context, limit httpapi.Limit) {
 // that are over their limit: a good key gets in, a flood of made-up ones does not reach the store.
 const lookupsPerSecond = 50
 
-// hasKnownKey says whether a caller whose address is over its limit is let in for its key.
+// hasKnownKey reports whether a caller whose address is over its limit is let in because of its key.
 func (l *Limits) hasKnownKey(c *httpapi.Context, now time.Time) bool {
 	if l.deps.KnownKey == nil || c.Request.Method != http.MethodPost {
 		return false

@@ -1,7 +1,6 @@
-// Package limits protects the service from too many requests: per publisher, and per address where nobody is
+// Package limits protects the service from too many requests: per publisher, and per address where no account is
 // known. Frequency caps and pacing plug into the auction's gate and have their place here too.
-//
-// A limit holds in every stretch of its window, not per clock minute: with the defaults the 1,001st request of a
+// A limit holds in every period as long as its window, not per clock minute: with the defaults the 1,001st request of a
 // publisher in any 60 s is refused (it may be refused up to a second too long). Within the window all may come at
 // once: that is the burst.
 //
@@ -64,7 +63,7 @@ type Deps struct {
 	Metrics  prometheus.Registerer
 	Exchange Exchange
 	Now      func() time.Time // for the limits per address; nil is the clock
-	// KnownKey says what is known of a caller's key without a lookup; see httpapi.Auth.KnownKey. If
+	// KnownKey says whether a caller's key is known, without a lookup; see httpapi.Auth.KnownKey. If
 	// nil, no key is known.
 	KnownKey func(c *httpapi.Context) (known, formed bool)
 }
@@ -137,7 +136,7 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 
 // Allow counts one ad request of caller at now. It says in reply (nil for none) how much is left, by the header
 // fields of draft-ietf-httpapi-ratelimit-headers-06. errs.RateLimited, with retry_after in seconds, when the caller
-// has used up its minute; what is refused does not count.
+// has used up its minute; refused requests do not count.
 func (l *Limits) Allow(reply http.Header, caller uuid.UUID, now time.Time) error {
 	k := key(caller)
 	k[0] = publisher // a UUID has enough other bytes
@@ -152,7 +151,7 @@ func (l *Limits) AllowSeat(seatKey uuid.UUID, now time.Time) error {
 }
 
 // View counts one impression of a network at now; false above the limit, and then it does not count. It refuses nothing
-// by itself: the caller records what is above as invalid traffic.
+// by itself: the caller records events above the limit as invalid traffic.
 func (l *Limits) View(network string, now time.Time) bool {
 	return l.take(nil, view, addressKey(view, network), now) == nil
 }
@@ -229,7 +228,7 @@ func (l *Limits) check(id byte, k key, now time.Time) error {
 	return c.refusal(max(1, int((retry+time.Second-1)/time.Second)))
 }
 
-// count adds n, also to what is full already.
+// count adds n, even above the limit.
 func (l *Limits) count(id byte, k key, n int32, now time.Time) {
 	c := &l.classes[id]
 	if c.limit <= 0 {

@@ -19,7 +19,7 @@ const (
 )
 
 // peer is what another node said last about each key. A node counts a key in buckets that only ascend, so the
-// last one is enough to tell what is new in an absolute count.
+// last one is enough to find the new part of an absolute count.
 type peer struct {
 	said *simplelru.LRU[key, said]
 	at   time.Time

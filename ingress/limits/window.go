@@ -31,7 +31,7 @@ type meter struct {
 	dirty       uint64 // places whose own count the other nodes do not know
 }
 
-// forward moves the ring to now and drops what is too old.
+// forward moves the ring to now and drops counts that are too old.
 func (m *meter) forward(now bucket) {
 	if now <= m.newest {
 		return // a clock that went back counts in the newest bucket
@@ -112,7 +112,7 @@ type class struct {
 	id     byte
 	name   string
 	limit  int64 // in one window; 0 is off
-	burst  int64 // in one bucket; 0 is no limit of its own
+	burst  int64 // in one bucket; 0 means no separate limit
 	window time.Duration
 }
 

@@ -330,7 +330,7 @@ func (w *world) inState(t *testing.T, me, admin *person, state campaign.Status) 
 
 var states = []campaign.Status{campaign.Draft, campaign.InReview, campaign.Active, campaign.Paused, campaign.Rejected, campaign.Archived}
 
-// allowed is the table of moves: from → action → to. What is not in it is 400.
+// allowed is the table of moves: from → action → to. Any other move is 400.
 var allowed = map[campaign.Status]map[string]campaign.Status{
 	campaign.Draft:    {"submit": campaign.InReview, "archive": campaign.Archived},
 	campaign.InReview: {"archive": campaign.Archived, "review approved": campaign.Active, "review rejected": campaign.Rejected},

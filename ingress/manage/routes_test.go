@@ -214,10 +214,10 @@ func TestForeignIDs(t *testing.T) {
 					}
 					want := []int{403, 404}
 					if strings.Contains(name, "review") || strings.Contains(name, "ad-request") || strings.Contains(name, "/api/mcp") || strings.Contains(name, "/api/rtb") {
-						want = []int{401} // the attacker is no administrator and has no key
+						want = []int{401} // the attacker is not an administrator and has no key
 					}
 					if kind != "campaign" && isMove(e.value) {
-						want = append(want, 400) // there is no such campaign (specification)
+						want = append(want, 400) // unknown campaign (specification)
 					}
 					require.Contains(t, want, got.Code, got.Text)
 				})

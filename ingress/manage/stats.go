@@ -115,7 +115,7 @@ func (a *API) publisher(c *httpapi.Context) (developer uuid.UUID, admin bool, er
 		if _, _, err := account.ParseKey(bearer); err == nil {
 			caller, err := a.deps.Auth.Key(c, account.KindPublisher)
 			if err == nil && caller.DeveloperID == uuid.Nil {
-				// A sandbox key that nobody was issued names nobody; the nil id would select everybody.
+				// A sandbox key that was never issued has no publisher; the nil id would select all of them.
 				err = errs.New(errs.InvalidToken, "the key belongs to no publisher")
 			}
 			return caller.DeveloperID, false, err
@@ -242,7 +242,7 @@ type statsReply struct {
 func statsReplyOf(kind report.Type, q report.Query, r report.Result, now time.Time) statsReply {
 	asOf := r.AsOf.UTC()
 	if asOf.IsZero() {
-		asOf = now.UTC() // there is no event at all, so none is missing
+		asOf = now.UTC() // without any event, none is missing
 	}
 	reply := statsReply{
 		Type: kind, Since: q.Since.String(), Until: q.Until.String(), Timezone: "UTC",

@@ -40,7 +40,7 @@ type contentArguments struct {
 	TurnsBetweenAds *int   `json:"turns_between_ads"`
 }
 
-// maxSessionMin is the longest session that is recorded as such: a year. What is longer is a mistake of the caller's.
+// maxSessionMin is the longest session that is recorded as such: a year. A longer one is the caller's mistake.
 const maxSessionMin = 365 * 24 * 60
 
 // noAd is the answer when nothing won.

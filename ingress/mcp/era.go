@@ -16,7 +16,7 @@ var (
 	supported = append([]string{stateless}, handshake...)
 )
 
-// What is read of the _meta of a request.
+// The fields of a request's _meta that are read.
 const (
 	metaVersion      = "io.modelcontextprotocol/protocolVersion"
 	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
@@ -28,8 +28,7 @@ const (
 	headerName    = "Mcp-Name"
 )
 
-// era says whether a request is of the stateless revision, and refuses one whose headers and body disagree: what is
-// between us and the client routes by the headers, we act on the body.
+// era reports whether a request is of the stateless revision. It refuses one whose headers and body disagree, because proxies route by the headers while we act on the body.
 func era(header http.Header, r *call) (modern bool, f *failure) {
 	version, once := single(header, headerVersion)
 	said := r.params.version

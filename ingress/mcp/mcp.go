@@ -95,7 +95,7 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	return s, nil
 }
 
-// Mount adds the routes to h. Other methods are answered 405: there is no stream to open and no session to end.
+// Mount adds the routes to h. Other methods are answered 405, because the endpoint has no streams or sessions.
 // Errors that the engine finds (a method, too many requests, a panic) are JSON-RPC errors too; the body is not read
 // for them, so they answer the id null.
 func (s *Server) Mount(h *httpapi.Server) {

@@ -161,7 +161,7 @@ func (s *Server) appendResult(r *call, v result) {
 	r.reply = append(to, `,"isError":false}`...)
 }
 
-// appendText appends a JSON string. Text from outside was checked to be UTF-8 when it came in; what is not would be
+// appendText appends a JSON string. Text from outside was checked to be UTF-8 when it came in; invalid bytes would be
 // replaced.
 func appendText(to []byte, text string) []byte {
 	to, _ = jsontext.AppendQuote(to, text)

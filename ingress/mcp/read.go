@@ -4,7 +4,7 @@ import (
 	"adnet/internal/jsonscan"
 )
 
-// decode reads one message into r: what is plain in one pass, the arguments of get_sponsored_content included, all else
+// decode reads one message into r: a plain one in one pass, the arguments of get_sponsored_content included, any other
 // and every error by the general decoder. With a failure r holds what was understood, so that its id can be echoed.
 func (r *call) decode(body []byte) (f *failure) {
 	if r.read(string(body)) {
@@ -15,7 +15,7 @@ func (r *call) decode(body []byte) (f *failure) {
 	return f
 }
 
-// read is decode for what is plain; false for all else.
+// read decodes a plain message; it returns false for any other.
 func (r *call) read(text string) bool {
 	in := jsonscan.Read(text)
 	r.message = message{}

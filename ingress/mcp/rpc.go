@@ -46,7 +46,7 @@ type params struct {
 // notification says whether the sender wants no answer: it gave no id, or null.
 func (m *message) notification() bool { return m.id == "" || m.id[0] == 'n' }
 
-// echo is the id that an answer echoes, byte for byte as it came; empty when there is none that may be echoed.
+// echo is the id that an answer echoes, byte for byte; empty if the request has no valid id.
 func (m *message) echo() string {
 	if !echoes(m.id) {
 		return ""
@@ -123,7 +123,7 @@ func decode(body []byte) (message, *failure) {
 	return m, nil
 }
 
-// named is a message of which only the id is known; not even that in a text that is no JSON, or says two things.
+// named returns a message of which only the id is known; the id is empty if the text is not JSON or has two ids.
 func named(body []byte) message {
 	var only struct {
 		ID jsontext.Value `json:"id"`

@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Ad is what was sold, with its signed token and what its links need.
+// Ad is a sold ad, with its signed token and the parts of its links.
 type Ad struct {
 	Creative        *campaign.Campaign
 	Token           []byte // the signed auction id, of the URL alphabet; its memory is used again
@@ -25,7 +25,7 @@ type Ad struct {
 	session   string
 }
 
-// sold is what a token says of an ad.
+// soldAd is a sold ad as its token describes it.
 type soldAd struct {
 	id       uuid.UUID
 	place    *Place
@@ -35,7 +35,7 @@ type soldAd struct {
 	sandbox  bool
 }
 
-// claims are what the token of an ad says.
+// claims returns the claims of the ad's auction token.
 func (o *soldAd) claims() token.Auction {
 	return token.Auction{
 		AuctionID: o.id, CampaignID: o.creative.ID, AdvertiserID: o.creative.AdvertiserID, DeveloperID: o.place.Developer,
@@ -45,7 +45,7 @@ func (o *soldAd) claims() token.Auction {
 	}
 }
 
-// sold is the winner of a.
+// sold returns the winner of a.
 func (a *Auction) sold() soldAd {
 	return soldAd{
 		id: a.ID, place: &a.Place, creative: a.creative, price: a.Outcome.Price, billing: a.Outcome.Winner.Billing.String(),
@@ -59,7 +59,7 @@ func (s *Seller) sign(a *Auction, ad *Ad) {
 	s.hand(ad, &winner)
 }
 
-// hand fills ad with what was sold.
+// hand fills ad with a sold ad.
 func (s *Seller) hand(ad *Ad, o *soldAd) {
 	*ad = Ad{
 		Creative: o.creative, Sandbox: o.sandbox, DisclosureLabel: s.cfg.Disclosure,

@@ -10,13 +10,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// Answer is what becomes of a [Request]: an ad with its signed links, or why there is none. It is filled by
+// Answer is the answer to a [Request]: an ad with its signed links, or the reason for none. It is filled by
 // [Seller.Answer], again and again if its owner likes.
 type Answer struct {
 	Ad // its Creative is nil when nothing won
 
 	AuctionID  uuid.UUID      // what to ask for an explanation with, when nothing won
-	Reason     auction.Reason // why there is no ad
+	Reason     auction.Reason // the reason for no ad
 	RetryAfter int            // seconds until the same request may be answered otherwise; 0 where waiting does not help
 	RetryTurns int            // turns of the conversation until it may have an ad; RetryAfter is then an estimate of their time
 }
@@ -50,7 +50,7 @@ func limitID(caller httpapi.Caller) uuid.UUID {
 }
 
 // Answer answers a checked request: it fills answer with the auction's winner, or for a sandbox key with an ad of the
-// pool, whose token says sandbox. Nobody is charged by it. Errors: errs.UpstreamError when the auction failed.
+// pool, whose token says sandbox. No advertiser is charged. Errors: errs.UpstreamError when the auction failed.
 func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request, answer *Answer) error {
 	answer.Reset()
 	if caller.Sandbox {

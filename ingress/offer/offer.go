@@ -61,7 +61,7 @@ type Producer interface {
 }
 
 // Recording says whether events can be recorded now. While they cannot, no ad is served: it would be
-// money that nobody can account for.
+// money that cannot be accounted for.
 type Recording interface {
 	CanRecord(ctx context.Context) bool
 }
@@ -82,7 +82,7 @@ type Deps struct {
 	Recording Recording
 	BaseURL   func() string
 	Outcomes  Outcomes // may be nil
-	// Budget reserves what is served. Without it nothing is reserved, which is for tests of an endpoint alone.
+	// Budget reserves the price of every ad. If nil, nothing is reserved, which only tests of a single endpoint use.
 	Budget   *budget.Leases
 	Delivery *limits.Delivery // frequency caps and pacing; nil for none
 	Life     token.Life       // how long an impression counts, which is how long a bid may be shown without Budget
@@ -97,7 +97,7 @@ type Seller struct {
 	sandboxTurn sandboxRotation
 	work        sync.Pool // of *work
 	links       atomic.Pointer[linkBase]
-	taken       func(error) // is told what became of an outcome on its way to the log
+	taken       func(error) // receives the result of producing an outcome to the log
 	metrics     sellerMetrics
 }
 

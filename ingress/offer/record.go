@@ -7,8 +7,7 @@ import (
 	"adnet/schemas/event"
 )
 
-// record hands the outcome to the log, best effort: it explains auctions, no money depends on it. Of the request it
-// keeps where the ad was asked for and how many tokens and tools there were, never what they were.
+// record hands the outcome to the log, best effort: it explains auctions, no money depends on it. Of the request it keeps the placement and the numbers of tokens and tools, never the tokens and tools themselves.
 func (s *Seller) record(a *Auction) {
 	outcome, place := &a.Outcome, &a.Place
 	if s.deps.Outcomes != nil {

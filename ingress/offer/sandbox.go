@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// rotation hands out the pool's creatives in turn.
+// sandboxRotation hands out the pool's creatives one after the other.
 type sandboxRotation struct{ n atomic.Uint64 }
 
 func (r *sandboxRotation) next(pool []campaign.Campaign) *campaign.Campaign {
@@ -16,7 +16,7 @@ func (r *sandboxRotation) next(pool []campaign.Campaign) *campaign.Campaign {
 }
 
 // draw bypasses the auction and fills ad from the pool. The token says sandbox, so whatever happens to this ad is
-// recorded as such, charges nobody and mints nothing.
+// recorded as such, and neither charges nor mints.
 func (s *Seller) draw(place *Place, ad *Ad) error {
 	id, err := uuid.NewV7()
 	if err != nil {

@@ -28,12 +28,12 @@ type Place struct {
 
 // Terms are what a wire says of one impression.
 type Terms struct {
-	// Request says what is wanted; host, surface, method, region and language are taken from Place.
+	// Request is the auction's request; host, surface, method, region and language come from Place.
 	Request auction.Request
 	Place   Place
 	Asked   time.Time
 	// Bid is set for a bid in an auction of others. Most are never shown: one is reserved for the time of a bid, counts
-	// for a frequency cap no longer than [bidPending] without its impression, and is no turn of a conversation.
+	// for a frequency cap no longer than [bidPending] without its impression, and does not count as a turn of a conversation.
 	Bid bool
 	// Sandbox is set for a test: neither capped, paced nor reserved, and its token says so.
 	Sandbox bool
@@ -51,7 +51,7 @@ type Rounds interface {
 // bidPending is how long a bid counts for a frequency cap without its impression.
 const bidPending = time.Minute
 
-// noTurn is the pacing of conversations where there is none; never written.
+// noTurn is the pacing of requests without a conversation; it is never written.
 var noTurn int
 
 // Auction is one impression from its terms to its ad, with the memory for it. The zero value is ready; its owner sets
@@ -177,8 +177,7 @@ func (a *Auction) Creative(c *auction.Campaign) (creative *campaign.Campaign, kn
 // staleFor is how long the caller of a node that may not sell should wait, in seconds.
 const staleFor = 2
 
-// RetryAfter is when asking again may help after a sold nothing, in seconds, and in turns of the conversation where that
-// is what is waited for; 0 when waiting does not help.
+// RetryAfter says when to ask again after an auction without an ad: in seconds, or in turns of the conversation. 0 if waiting does not help.
 func (a *Auction) RetryAfter() (seconds, turns int) {
 	if a.Outcome.Reason == auction.Stale {
 		return staleFor, 0

@@ -155,7 +155,7 @@ func plain[Text string | []byte](s Text) bool {
 	for ; len(s) >= 8; s = s[8:] {
 		v := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 		slash := v ^ ones*'\\'
-		found |= v | (v-ones*' ')&^v | (slash-ones)&^slash // the top bit of a byte that is none of these stays clear
+		found |= v | (v-ones*' ')&^v | (slash-ones)&^slash // the top bit of any other byte stays clear
 	}
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] >= 0x80 || s[i] == '\\' {

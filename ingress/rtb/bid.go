@@ -16,18 +16,18 @@ import (
 const (
 	// MaxBody is the most bytes of a body, after decompression.
 	MaxBody = 256 << 10
-	// maxImps is how many impressions of a request are bid for.
+	// maxImps is the number of impressions of a request that get a bid.
 	maxImps = 50
-	// defaultTMax is the time for an answer when the request names none.
+	// defaultTMax is the time for an answer if the request has no tmax.
 	defaultTMax = 200 * time.Millisecond
 	maxTMax     = time.Minute
 )
 
 // The no-bid reasons of the wire besides those of the auction.
 const (
-	unsupported    auction.Reason = "unsupported_format" // nothing of what the imp offers can be filled by anybody
+	unsupported    auction.Reason = "unsupported_format" // none of the imp's formats is supported
 	noFit          auction.Reason = "creative_mismatch"  // a creative lacks what the imp requires
-	privateAuction auction.Reason = "private_auction"    // only for deals, and none that a campaign may answer
+	privateAuction auction.Reason = "private_auction"    // only deals are allowed, and no campaign may answer one of them
 	repeated       auction.Reason = "already_bid"        // the campaign has another imp of the request
 	insecure       auction.Reason = "insecure"           // https is required and our links are not
 	currency       auction.Reason = "currency"           // no USD, or a floor without a configured rate
@@ -35,7 +35,7 @@ const (
 	seatBlocked    auction.Reason = "seat_blocked"       // wseat or bseat
 	timeout        auction.Reason = "timeout"            // tmax is over
 	tooMany        auction.Reason = "too_many_imps"
-	duplicate      auction.Reason = "duplicate_imp" // an imp.id that occurred before
+	duplicate      auction.Reason = "duplicate_imp" // an earlier imp has the same id
 )
 
 // The no-bid codes of whole requests (AdCOM, No-Bid Reason Codes; 500 and above are a bidder's own).
@@ -76,7 +76,7 @@ func (s *Server) bid(c *httpapi.Context) error {
 	return t.reply()
 }
 
-// run decides every imp: reasons[i] stays empty where there is a bid for it.
+// run decides every imp; reasons[i] is empty if imp i got a bid.
 func (s *bidSession) run() error {
 	imps := s.in.Imp.list
 	s.reasons = slices.Grow(s.reasons, len(imps))[:len(imps)]
@@ -85,7 +85,7 @@ func (s *bidSession) run() error {
 		return nil
 	}
 	defer func() {
-		if s.won == 0 { // nothing is handed out
+		if s.won == 0 { // no bid is returned
 			s.releaseReservations()
 		}
 	}()
@@ -99,7 +99,7 @@ func (s *bidSession) run() error {
 			return err
 		}
 	}
-	if s.late() { // nobody waits for this answer any more
+	if s.late() { // the exchange no longer waits for this answer
 		s.won = 0
 		s.refuseAll(timeout)
 	}
@@ -113,7 +113,7 @@ func (s *bidSession) refuseAll(reason auction.Reason) {
 	}
 }
 
-// unfit is why no imp of the request can be bid for.
+// unfit returns the reason for which the whole request gets no bid; empty if there is none.
 func (s *bidSession) unfit() auction.Reason {
 	in := &s.in
 	switch {
@@ -151,14 +151,14 @@ func (s *bidSession) late() bool {
 	return s.now.Sub(s.started) >= s.tmax
 }
 
-// release gives back what the request's bids reserved.
+// releaseReservations gives back the budget that the request's bids reserved.
 func (s *bidSession) releaseReservations() {
 	for i := range s.reservations {
 		s.reservations[i].Cancel()
 	}
 }
 
-// imp sells one impression and writes its bid; the reason says why there is none.
+// imp runs the auction of one impression and writes the bid, or returns the reason for no bid.
 func (s *bidSession) imp(p *imp) (auction.Reason, error) {
 	current, a := s.beginAuction(p), &s.auction
 	if err := s.deps.Seller.Sell(s.c.Request.Context(), a, &s.ad); err != nil {
@@ -174,7 +174,7 @@ func (s *bidSession) imp(p *imp) (auction.Reason, error) {
 	return "", nil
 }
 
-// Decide implements [offer.Rounds] for the sale under way. Candidates come by descending effective CPM: down to the imp's
+// Decide implements [offer.Rounds] for the current impression auction. Candidates come by descending effective CPM: down to the imp's
 // floor all of them, below it those whose deal has a lower one.
 func (s *bidSession) Decide(a *offer.Auction) auction.Outcome {
 	current := &s.current
@@ -200,7 +200,7 @@ func (s *bidSession) Decide(a *offer.Auction) auction.Outcome {
 	return outcome
 }
 
-// decideDeals is the auction among the campaigns that may answer a deal, after nobody won the one before.
+// decideDeals runs the auction among the campaigns that may answer a deal, after the open auction had no winner.
 func (s *bidSession) decideDeals(a *offer.Auction, before auction.Outcome) auction.Outcome {
 	private, g := a.Request, &s.current.gate
 	private.Deals, private.FloorCPM = ids(g.deals)
@@ -219,8 +219,7 @@ func (s *bidSession) decideDeals(a *offer.Auction, before auction.Outcome) aucti
 	return before
 }
 
-// agree puts the price of a deal into an outcome. Billed per thousand impressions, a fixed price is what is charged;
-// clicks and conversions are charged at the campaign's own price.
+// agree puts the price of a deal into an outcome. A campaign billed per thousand impressions pays the deal's fixed price; clicks and conversions cost the campaign's own price.
 func (g *bidGate) agree(outcome *auction.Outcome) {
 	if g.deal == nil || !g.deal.fixed {
 		return

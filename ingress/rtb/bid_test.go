@@ -216,7 +216,7 @@ func TestNoBidReasons(t *testing.T) {
 	require.Equal(t, "stale", f.none(simple))
 }
 
-// The best candidate that fits wins: not the best, and not nobody.
+// The best candidate that fits wins, even if a better one does not fit.
 func TestNextBestWins(t *testing.T) {
 	f := newFixture(t)
 	f.Shelf.Put(shelfOf("video", "image", "text", "tiny")...)
@@ -278,7 +278,7 @@ func TestACampaignWinsOneImpOfARequest(t *testing.T) {
 		require.Equal(t, shelfOf("rival")[0].ID.String(), r.SeatBid[0].Bid[1].CrID)
 		require.Contains(t, w.Body.String(), `"impid":"3","statuscode":200,"ext":{"reason":"already_bid"`)
 	}
-	// What is refused for another reason does not use the campaign up.
+	// A refusal for another reason does not use the campaign up.
 	w := f.send([]byte(`{"id":"r","imp":[{"id":"1","banner":{},"bidfloor":99},{"id":"2","banner":{}}]}`))
 	require.Len(t, strict(t, w.Body.Bytes()).SeatBid[0].Bid, 1)
 }
@@ -381,7 +381,7 @@ func TestMalformed(t *testing.T) {
 	require.Empty(t, f.Log.Auctions)
 }
 
-// What is odd but not malformed.
+// Odd but not malformed requests.
 func TestTolerated(t *testing.T) {
 	f := newFixture(t)
 	for _, body := range []string{

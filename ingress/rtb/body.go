@@ -38,8 +38,7 @@ func release(out *bytes.Buffer) {
 }
 
 // readBody calls use with the whole body, opened when it is gzip, whatever its content type says: exchanges send
-// text/plain, or none. The limit counts after decompression, and what is sent may not be larger either. Errors:
-// errs.PayloadTooLarge; errs.InvalidRequest for another encoding and for what is no gzip.
+// text/plain, or no type. The limit holds for the body as sent and after decompression. Errors: errs.PayloadTooLarge; errs.InvalidRequest for another encoding and for invalid gzip.
 func readBody(c *httpapi.Context, use func(body []byte) error) error {
 	switch encoding := strings.ToLower(strings.TrimSpace(c.GetHeader("Content-Encoding"))); encoding {
 	case "", "identity":
@@ -57,7 +56,7 @@ func readBody(c *httpapi.Context, use func(body []byte) error) error {
 	return httpapi.ReadBody(c, MaxBody, use)
 }
 
-// compressed answers 200 with a JSON body as gzip.
+// compressed answers 200 with a gzipped JSON body.
 func compressed(c *httpapi.Context, body []byte) error {
 	out := buffers.Get().(*bytes.Buffer)
 	out.Reset()

@@ -12,7 +12,7 @@ import (
 // fixedPrice is the auction type of a deal whose floor is the agreed price.
 const fixedPrice = 3
 
-// terms are those of a deal that we may bid for.
+// terms are the terms of a deal that we may bid for.
 type terms struct {
 	id      string
 	floor   money.Micros // CPM, micro-USD, at least one
@@ -21,8 +21,7 @@ type terms struct {
 	kinds   [kinds]bool  // of markup that are allowed
 }
 
-// deals reads the deals of p that are for our seat, by their id; of a repeated id the first counts. A deal without a floor
-// of its own has the imp's. One whose floor cannot be read or converted, or whose fixed price is not said, is none.
+// deals returns the deals of p that are open to our seat, by id; the first of a repeated id counts. A deal without its own floor has the imp's. A deal is left out if its floor cannot be read or converted, or its fixed price is missing.
 func (s *bidSession) deals(p *imp, open money.Micros, openReason auction.Reason) map[string]*terms {
 	list := p.PMP.v.Deals.list
 	if len(list) == 0 {
@@ -47,7 +46,7 @@ func (s *bidSession) deals(p *imp, open money.Micros, openReason auction.Reason)
 	return found
 }
 
-// allowed are the kinds of markup that a list of mtypes has; an empty one has all.
+// allowed returns the markup kinds in a list of mtypes; an empty list allows all.
 func allowed(types wholes) (list [kinds]bool) {
 	for kind, code := range mtypes {
 		list[kind] = len(types) == 0 || has(types, int64(code))
@@ -63,7 +62,7 @@ func (d *terms) admits(domain string) bool {
 	})
 }
 
-// price is what a bid for the deal is worth to the seller.
+// price is the CPM that a bid for the deal pays, micro-USD.
 func (d *terms) price(effectiveCPM money.Micros) money.Micros {
 	if d.fixed {
 		return d.floor
@@ -71,8 +70,7 @@ func (d *terms) price(effectiveCPM money.Micros) money.Micros {
 	return effectiveCPM
 }
 
-// best is the dearest deal whose terms a campaign meets, with the markup for it. below says that one was missed by its
-// price alone.
+// best returns the deal with the highest price whose terms a campaign meets, and the markup for it. below reports that the campaign missed a deal only by its price.
 func (g *bidGate) best(c *campaign.Campaign, effectiveCPM money.Micros) (best *terms, kind markupKind, below bool) {
 	for _, id := range c.Deals {
 		d := g.deals[id]
@@ -94,7 +92,7 @@ func (g *bidGate) best(c *campaign.Campaign, effectiveCPM money.Micros) (best *t
 	return best, kind, below
 }
 
-// ids are the deals for the index, and the lowest floor of any.
+// ids returns the ids of the deals and their lowest floor.
 func ids(deals map[string]*terms) (list []string, floor money.Micros) {
 	floor = money.Max
 	for id, d := range deals {

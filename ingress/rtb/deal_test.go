@@ -21,7 +21,7 @@ func TestDeals(t *testing.T) {
 	for name, tc := range map[string]struct {
 		imp, pmp string
 		settings func(*Config)
-		crid     string // who bids; empty for nobody
+		crid     string // who bids; empty for no bid
 		deal     string
 		price    float64
 		reason   string
@@ -99,7 +99,7 @@ func TestFixedPriceIsCharged(t *testing.T) {
 	require.Equal(t, click.BidAmount, f.adToken(b.AdM).Price)
 }
 
-// A deal is found among any number of campaigns that have none, at any effective CPM, and its terms stop nobody else.
+// A deal is found among any number of campaigns that have none, at any effective CPM, and its terms stop no other campaign.
 func TestDealsAmongManyCampaigns(t *testing.T) {
 	f := newFixture(t)
 	many := []campaign.Campaign{catalogue()["deal"], catalogue()["tiny"]}
@@ -142,7 +142,7 @@ func TestDealOfAMarkup(t *testing.T) {
 // A failure of our own has the standard's form, and so has a panic.
 func TestPanicIsATechnicalError(t *testing.T) {
 	f := newFixture(t)
-	f.Contract = nil // a 500 is no documented reply
+	f.Contract = nil // 500 is not a documented reply
 	f.Shelf.Check = func(*auction.Campaign) auction.Reason { panic("a mistake of ours") }
 	w := f.send([]byte(simple))
 	require.Equal(t, http.StatusInternalServerError, w.Code)

@@ -3,10 +3,7 @@
 //
 // Contract of POST /api/rtb. A first-price auction for each imp, whatever `at` says, over the same snapshot and
 // budgets as every other request; one seatbid with at most one bid an imp. A bid's price is the effective CPM of
-// its campaign in USD: never above the stated cpm bid, at least the floor. What is billed is what the impression
-// tracker in the markup says when it is fired, as for every ad; the notices (nurl, lurl, burl) are recorded and
-// never billed. 400 is for what the standard calls malformed, and carries nbr 2; whoever is merely not
-// interested answers 204, or 200 with nbr and the reason for each imp in ext.seatnonbid when the request has
+// its campaign in USD: never above the stated cpm bid, at least the floor. Billing follows the impression tracker in the markup, as for every ad; the notices (nurl, lurl, burl) are recorded and never billed. A malformed request is answered 400 with nbr 2; a request without a bid 204, or 200 with nbr and the reason for each imp in ext.seatnonbid when the request has
 // test or ext.debug. A technical failure is 500 with nbr 1.
 //
 // Private deals: a campaign names the deals that it may answer (deal_ids). Where imp.pmp names one of them whose terms
@@ -31,7 +28,5 @@
 // deals' floors: together exactly the order by effective CPM, without a look at those that
 // neither floor lets in.
 //
-// What is read of a bid request is valid until the work on it ends (reader.go, session.go): its
-// texts are parts of one copy of the body, its lists are the next request's. What outlives the
-// reply must be copied, as the record of the auction is.
+// The values of a bid request are valid until its session ends (reader.go, session.go): texts are parts of one copy of the body, lists are reused by the next request. Data that outlives the reply must be copied, as the record of the auction is.
 package rtb

@@ -33,7 +33,7 @@ func seeds(f *testing.F) {
 	}
 }
 
-// FuzzBidRequest reads any body and everything that is read from it; a refusal is only for what is malformed.
+// FuzzBidRequest reads any body and everything that is read from it; only malformed bodies are refused.
 func FuzzBidRequest(f *testing.F) {
 	seeds(f)
 	x := newFixture(f)
@@ -82,7 +82,7 @@ func FuzzBidRequest(f *testing.F) {
 	})
 }
 
-// FuzzBidEndpoint sends any body: it is answered, and what is bid is what the official types know. Run it with
+// FuzzBidEndpoint sends any body: it is answered, and every bid fits the official types. Run it with
 // -fuzzminimizetime=100x: ids are random, so that the engine would minimise for ever.
 func FuzzBidEndpoint(f *testing.F) {
 	seeds(f)

@@ -166,7 +166,7 @@ func (n *nativeData) member(r *reader, name string) {
 // most assets of a native request that are read; real ones have a dozen.
 const maxAssets = 100
 
-// request is the native request for the markup; false when there is none that can be read.
+// request returns the native request for the markup, false if it is missing or cannot be read.
 func (n *native) request(r *reader) (markup.NativeRequest, bool) {
 	in := n.Request.object
 	if n.Request.isText {

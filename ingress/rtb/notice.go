@@ -35,7 +35,7 @@ var (
 const (
 	// maxImpID is the longest imp.id that a notice keeps, in bytes.
 	maxImpID = 64
-	// maxCPM is the most that a notice without a token can say that it paid: the largest bid there is.
+	// maxCPM is the highest price that a notice without a token may state: the largest possible bid.
 	maxCPM = 1_000 * money.USD
 	// maxReason is the largest loss reason or error code that is kept.
 	maxReason = 99_999
@@ -120,7 +120,7 @@ func (s *Server) record(c *httpapi.Context, kind event.Notice_Kind) {
 	s.produce(event.TopicNotices, n.AuctionId, value)
 }
 
-// named is the id that a notice without a token is kept under: the bid's, or one made of what was said.
+// named returns the id under which a notice without a token is recorded: the bid's, or a hash of the notice.
 func named(bid, imp string) []byte {
 	if id, err := uuid.Parse(bid); err == nil && len(bid) == 36 {
 		return id[:]

@@ -15,16 +15,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// reader reads what is used of a JSON text and lets everything else pass: a value of a kind that the standard does not
-// name counts as absent, because exchanges send such values and none of them makes the request malformed. Only a text
-// that is no JSON is an error. Of a name that occurs twice the last value counts, as in every exchange's own decoder,
-// and half of a surrogate pair, as a cut title ends in, is a replacement character.
-//
-// What is read is made of parts of the text and of the reader's own lists, so that a request costs no allocation for each
-// of its values (BenchmarkRTB100k). It is valid until forget.
-//
-// A text is read by scan, and again by dec, which alone says what is wrong, where scan declines something. As the last
-// value counts, nothing of the first reading stays.
+// reader reads the fields that we use from a JSON text and skips all others. A value of an unexpected kind counts as absent, because exchanges send such values and the request is still valid. Only invalid JSON is an error. The last value of a repeated name counts, as in every exchange's own decoder. Half of a surrogate pair, as at the end of a cut title, becomes a replacement character.
+// The values are parts of the text and of the reader's own lists, so that a request does not allocate for each value (BenchmarkRTB100k). They are valid until forget.
+// scan reads a text first. If it declines something, dec reads the text again, and only dec reports errors. Because the last value counts, nothing of the first reading stays.
 type reader struct {
 	scan    jsonscan.Reader
 	general bool // dec reads
@@ -49,7 +42,7 @@ func newReader() *reader {
 	return &reader{options: []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}}
 }
 
-// members is an object that knows what is used of it.
+// members is an object that knows which of its members we use.
 type members interface {
 	// member reads the value of one member with r, or skips it.
 	member(r *reader, name string)
@@ -57,7 +50,7 @@ type members interface {
 
 var errTrailing = errors.New("text after the object")
 
-// document reads a text, which is UTF-8, into o. is says whether it is an object; the error, that it is no JSON.
+// document reads a UTF-8 text into o. is reports whether the text is an object. Errors: the text is not JSON.
 func (r *reader) document(text string, o members) (is bool, err error) {
 	if is, plain := r.scanned(text, o); plain {
 		return is, nil
@@ -100,7 +93,7 @@ func (r *reader) forget() {
 // keptList is the longest list that waits for its next use.
 const keptList = 256
 
-// emptied is a list for its next use, without what it held.
+// emptied returns a list for its next use, cleared.
 func emptied[T any](list []T) []T {
 	if cap(list) > keptList {
 		return nil
@@ -195,7 +188,7 @@ func (r *reader) more(end byte) bool {
 	}
 	switch r.dec.PeekKind() {
 	case '}', ']', 0:
-		r.delimiter() // or what is wrong instead of it
+		r.delimiter() // or report the error
 		return false
 	}
 	return true
@@ -227,7 +220,7 @@ type object[T any] struct {
 	v   T
 }
 
-// objects is a list of objects. bad says that something in it is none.
+// objects is a list of objects. bad reports that the list has another value.
 type objects[T any] struct {
 	list []T
 	bad  bool
@@ -313,8 +306,7 @@ func parseWhole(s string) (int64, bool) {
 	return int64(max(min(f, math.MaxInt32), math.MinInt32)), true
 }
 
-// amount is a price of 1,000 impressions. One that cannot be read is bad, not zero: nobody may bid below a floor
-// that was meant.
+// amount is a price of 1,000 impressions. An unreadable price is bad, not zero, so that no bid goes below an intended floor.
 type amount struct {
 	micros money.Micros // never negative
 	given  bool

@@ -61,7 +61,7 @@ func all(value string) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// What each kind of member makes of each value. What is not stated is absent.
+// What each kind of member makes of each value. Members that are not stated are absent.
 func TestReaderTakesWhatItCan(t *testing.T) {
 	bad := amount{given: true, bad: true}
 	w := func(n int64) whole { return whole{true, n} }
@@ -115,7 +115,7 @@ func (e everything) same(t testing.TB, want everything, about string) {
 	require.Equal(t, want, e, about)
 }
 
-// Of a name that occurs twice the last value counts, also when it is of a kind that is none.
+// Of a name that occurs twice the last value counts, also if its kind is unexpected.
 func TestReaderTakesTheLast(t *testing.T) {
 	values := []string{`null`, `1`, `"x"`, `["a"]`, `[1]`, `{"w":1}`, `[{"h":2}]`, `[{"w":3},0]`}
 	for _, first := range values {
@@ -131,7 +131,7 @@ func TestReaderTakesTheLast(t *testing.T) {
 	}
 }
 
-// What is read stays while more is read, and nothing of it is left after forget.
+// Values stay valid while more is read, and nothing of them is left after forget.
 func TestReaderForgets(t *testing.T) {
 	r := newReader()
 	var first, second everything
@@ -170,7 +170,7 @@ func TestReaderRefuses(t *testing.T) {
 	}
 }
 
-// What exchanges send is read without the general decoder, which row rtb_100k would notice; and what is not plain, with it.
+// Typical requests of exchanges are read without the general decoder, whose cost row rtb_100k would show; unusual ones are read with it.
 func TestReaderTakesPlainRequestsItself(t *testing.T) {
 	files, err := filepath.Glob("testdata/openrtb/*.json")
 	require.NoError(t, err)
@@ -197,7 +197,7 @@ func TestReaderTakesPlainRequestsItself(t *testing.T) {
 	}
 }
 
-// FuzzReader compares with the standard library: what is JSON, what is an object, and what its members say.
+// FuzzReader compares with the standard library: whether a text is JSON, whether it is an object, and its members.
 func FuzzReader(f *testing.F) {
 	for _, value := range []string{`null`, `"a\ud800"`, `[1,"2",{}]`, `{"w":1}`, `[{"w":"3"}]`, `1e400`, `"0x1p-2"`, `{"w":1,"w":[]}`} {
 		f.Add([]byte(all(value)))
@@ -293,7 +293,7 @@ func wholeOf(v any) whole {
 	return whole{true, int64(max(min(f, 1<<31-1), -1<<31))}
 }
 
-// A pooled turn takes nothing of a request to the next: the replies are those of a server that is asked for the first time.
+// A pooled bid session carries nothing from one request to the next: the replies equal those of a new server.
 func TestTurnsAreForgotten(t *testing.T) {
 	requests := []string{
 		`{"id":"a","test":1,"imp":[{"id":"1","banner":{"w":728,"h":90}},{"id":"1","video":{}},{"id":"2","video":{"mimes":["video/mp4"]}}],"badv":["rival.example"],"ext":{"mcp_context":{"intent":"postgres backup","active_tools":["x"],"host":"claude-desktop"}}}`,
@@ -330,7 +330,7 @@ func TestTurnsAreForgotten(t *testing.T) {
 	all.Wait()
 }
 
-// Between two requests a turn holds nothing of the one before, so that no memory grows and no text waits in the pool.
+// Between two requests a bid session holds nothing of the previous one, so that memory does not grow and no text waits in the pool.
 func TestTurnsLetGo(t *testing.T) {
 	turn := newBidSession().(*bidSession)
 	turn.Server = &Server{}

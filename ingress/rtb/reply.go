@@ -41,7 +41,7 @@ func (s *bidSession) write(current *impressionAuction) {
 	s.metrics.bids[current.gate.kind].Inc()
 }
 
-// extent is the size of an ad in CSS pixels, and of a video the seconds; 0 for what is not said.
+// extent is the size of an ad in CSS pixels and the length of a video in seconds; 0 if unknown.
 type extent struct{ w, h, dur int64 }
 
 // show writes the markup of the bid for s.
@@ -115,7 +115,7 @@ func (s *bidSession) reply() error {
 	return s.send(s.out)
 }
 
-// auctionOf is the auction that an imp lost.
+// auctionOf returns the id of an imp's auction that ended without a bid.
 func (s *bidSession) auctionOf(imp text, reason auction.Reason) uuid.UUID {
 	for _, l := range s.lost {
 		if l.imp == imp && reason != duplicate {
@@ -168,7 +168,7 @@ func (s *Server) status(c *httpapi.Context) error {
 	})
 }
 
-// vastVersions are those that videos are written in.
+// vastVersions lists the VAST versions that videos are written in.
 var vastVersions = []string{markup.VAST20.String(), markup.VAST30.String(), markup.VAST40.String(), markup.VAST41.String(), markup.VAST42.String()}
 
 // send answers 200 with a JSON body, compressed when the caller takes that.

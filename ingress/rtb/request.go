@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// bidRequest is what is used of a BidRequest (OpenRTB 2.6, 3.2.1). Nothing of user or device that could identify
-// a person is read, so consent, wherever an exchange puts it, has nothing to allow or forbid here.
+// bidRequest has the fields of a BidRequest (OpenRTB 2.6, 3.2.1) that we use. No field of user or device that could identify a person is read, so consent signals have nothing to allow or forbid here.
 type bidRequest struct {
 	ID     text
 	Imp    objects[imp]
@@ -238,7 +237,7 @@ func (g *geo) member(r *reader, name string) {
 	}
 }
 
-// imp is what is used of an Imp (3.2.4).
+// imp has the fields of an Imp (3.2.4) that we use.
 type imp struct {
 	ID          text
 	TagID       text
@@ -282,7 +281,7 @@ func (i *imp) member(r *reader, name string) {
 	}
 }
 
-// empty is an object of which nothing but its presence is used.
+// empty is an object of which only the presence matters.
 type empty struct{}
 
 func (*empty) member(r *reader, _ string) { r.skip() }
@@ -303,7 +302,7 @@ func (p *pmp) member(r *reader, name string) {
 	}
 }
 
-// deal is what is used of a Deal (3.2.12).
+// deal has the fields of a Deal (3.2.12) that we use.
 type deal struct {
 	ID          text
 	BidFloor    amount
@@ -416,7 +415,7 @@ func (v *video) member(r *reader, name string) {
 	}
 }
 
-// malformed is what makes a request one that the standard calls malformed; its text is shown to the caller.
+// malformed is the error of a request that is malformed by the standard; its text is shown to the caller.
 type malformed string
 
 func (m malformed) Error() string { return string(m) }

@@ -61,7 +61,7 @@ type Server struct {
 	headers  headers
 }
 
-// headers are values that many replies have.
+// headers are header values that many replies share.
 type headers struct{ version, vary []string }
 
 type metrics struct {
@@ -72,7 +72,7 @@ type metrics struct {
 	dropped                       prometheus.Counter
 }
 
-// New makes the endpoints. Errors: a setting that makes no sense.
+// New makes the endpoints. Errors: an invalid setting.
 func New(cfg Config, deps Deps) (*Server, error) {
 	deps.Now = schedule.Clock(deps.Now)
 	s := &Server{cfg: cfg, deps: deps, rates: map[string]money.Micros{"USD": money.USD}, sessions: sync.Pool{New: newBidSession}, headers: headers{version: []string{"2.6"}, vary: []string{"Accept-Encoding"}}}

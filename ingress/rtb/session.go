@@ -12,21 +12,20 @@ import (
 	"github.com/google/uuid"
 )
 
-// turn is the work on one request. It goes from request to request with the memory that it has: begin sets what a
-// request says, end lets go of it.
+// bidSession is the work on one bid request. Sessions are pooled and keep their memory: begin sets the fields of a request, end clears them.
 type bidSession struct {
 	*Server
 	sessionRequest
 	sessionMemory
 }
 
-// asked is what a turn has of its request.
+// sessionRequest holds the fields of a session that belong to its request.
 type sessionRequest struct {
 	c       *httpapi.Context
 	in      bidRequest
 	caller  httpapi.Caller
 	started time.Time
-	now     time.Time // as late looked last
+	now     time.Time // when late last read the clock
 	tmax    time.Duration
 	sandbox bool
 	debug   bool
@@ -38,18 +37,18 @@ type sessionRequest struct {
 	first   uuid.UUID         // the auction of the first bid
 }
 
-// kept is what a turn keeps for the next request, all of it empty between them.
+// sessionMemory holds the buffers that a session keeps for the next request; all are empty between requests.
 type sessionMemory struct {
 	json         *reader
 	auction      offer.Auction        // under way
-	ad           offer.Ad             // that is being written
+	ad           offer.Ad             // being written
 	reservations []budget.Reservation // of the bids so far
 	reasons      []auction.Reason     // of each imp
 	taken        []auction.ID         // campaigns that have an imp already
-	lost         []lostAuction        // what explains the imps without a bid that were auctioned
+	lost         []lostAuction        // auctions of the imps that got no bid
 	signals      signals              // of the request level
 	bids         []byte               // as JSON
-	noticed      []byte               // what the links of its notices share, between the op and the macro
+	noticed      []byte               // the part of the notice links between the op and the macro
 	markup       []byte
 	pieces       pieces
 	out          []byte // the reply
@@ -63,7 +62,7 @@ type lostAuction struct {
 
 func newBidSession() any { return &bidSession{sessionMemory: sessionMemory{json: newReader()}} }
 
-// begin is the turn of a request that is still to be read.
+// begin takes a session from the pool for a request whose body is not read yet.
 func (s *Server) begin(c *httpapi.Context, caller httpapi.Caller, started time.Time) *bidSession {
 	t := s.sessions.Get().(*bidSession)
 	t.Server, t.c, t.caller, t.base = s, c, caller, s.deps.Seller.Base()
@@ -89,7 +88,7 @@ func (s *bidSession) read(body []byte) error {
 	return nil
 }
 
-// end gives the turn to the next request.
+// end clears the session and returns it to the pool.
 func (s *bidSession) end() {
 	sessions := &s.sessions
 	s.Server = nil
@@ -105,14 +104,14 @@ func (s *bidSession) end() {
 	sessions.Put(s)
 }
 
-// sale is what a turn knows of the imp whose auction is under way.
+// impressionAuction is the auction of one imp.
 type impressionAuction struct {
 	imp   *imp
 	place place
 	gate  bidGate
 }
 
-// sell sets the terms of the auction of p.
+// beginAuction sets the terms of the auction of p.
 func (s *bidSession) beginAuction(p *imp) *impressionAuction {
 	current := &s.current
 	*current = impressionAuction{imp: p, place: s.signals.of(p), gate: bidGate{session: s}}
@@ -128,10 +127,10 @@ func (s *bidSession) beginAuction(p *imp) *impressionAuction {
 	return current
 }
 
-// asks are the formats that an imp may ask for: the kinds of markup that it takes.
+// requestedFormats names each set of markup kinds that an imp may accept; the index has one bit per kind.
 var requestedFormats = [...]string{"", "native", "banner", "native+banner", "video", "native+video", "banner+video", "native+banner+video"}
 
-// format is what p asks for, whether or not we have it.
+// format names the formats that p requests, supported or not.
 func (p *imp) format() string {
 	at := 0
 	for kind, asked := range [kinds]bool{asNative: p.Native.set, asBanner: p.Banner.set, asVideo: p.Video.set} {
@@ -150,7 +149,7 @@ type pieces struct {
 
 func (p *pieces) begin() { p.text, p.ends = p.text[:0], p.ends[:0] }
 
-// put appends to the piece that is being written.
+// put appends to the current piece.
 func (p *pieces) put(parts ...string) *pieces {
 	for _, part := range parts {
 		p.text = append(p.text, part...)
@@ -166,7 +165,7 @@ func (p *pieces) write(part []byte) *pieces {
 // end ends the piece.
 func (p *pieces) end() { p.ends = append(p.ends, len(p.text)) }
 
-// strings are the pieces, into one string each.
+// strings stores each piece in one of the given strings.
 func (p *pieces) strings(into ...*string) {
 	all, from := string(p.text), 0
 	for i, end := range p.ends {

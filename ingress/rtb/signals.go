@@ -12,21 +12,21 @@ import (
 // method is the integration method of all bids; see the package's contract.
 const method = "rest"
 
-// Limits of signals: what is longer is cut.
+// Limits of signals; longer ones are cut.
 const (
 	maxSignal = 128 // bytes
 	maxTools  = 64
 	maxTokens = 64
 )
 
-// place is what an auction knows about an impression.
+// place is the context of an impression: where it is shown and what the page is about.
 type place struct {
 	tokens, tools                   []string
 	host, surface, region, language string
 	session                         string // for frequency caps
 }
 
-// signals is what the request level says, and the lists of all its places.
+// signals holds the signals of the request level and the lists of all its places.
 type signals struct {
 	context  *mcpContext
 	given    bool // ext.mcp_context
@@ -39,7 +39,7 @@ type signals struct {
 	read     bool
 }
 
-// begin reads what the request level of in says.
+// begin reads the signals of the request level.
 func (s *signals) begin(in *bidRequest) {
 	*s = signals{context: &in.Ext.v.Context.v, given: in.Ext.v.Context.set, channel: &in.Site.v, words: s.words}
 	switch {
@@ -56,7 +56,7 @@ func (s *signals) begin(in *bidRequest) {
 	s.language = tag(first(in.Device.v.Language, in.Device.v.LangB))
 }
 
-// forget lets go of the request.
+// forget clears the signals for the next request.
 func (s *signals) forget() { *s = signals{words: emptied(s.words)} }
 
 // of is the place of one imp: its own ext.mcp_context wins over the request's, field by field. It is valid until forget.
@@ -106,7 +106,7 @@ func (s *signals) readOuter() {
 	}
 }
 
-// since is what was appended to the words from a length on; nil for nothing.
+// since returns the words appended after a length; nil if there are none.
 func (s *signals) since(from int) []string {
 	if len(s.words) == from {
 		return nil
@@ -114,7 +114,7 @@ func (s *signals) since(from int) []string {
 	return s.words[from:len(s.words):len(s.words)]
 }
 
-// intent is the tokens that a context states.
+// intent returns the tokens of a context.
 func (s *signals) intent(c *mcpContext) []string {
 	from := len(s.words)
 	if stated := first(c.Intent, c.Summary, c.Context); stated != "" {
@@ -128,7 +128,7 @@ func (s *signals) intent(c *mcpContext) []string {
 	return s.since(from)
 }
 
-// toolsOf is the tools that a context states.
+// toolsOf returns the tools of a context.
 func (s *signals) toolsOf(c *mcpContext) []string {
 	from := len(s.words)
 	if tool := clean(c.Tool); tool != "" {
@@ -142,7 +142,7 @@ func (s *signals) toolsOf(c *mcpContext) []string {
 	return s.since(from)
 }
 
-// channelWords are the tokens of what the page, app and content say about themselves.
+// channelWords returns the tokens of the words with which page, app and content describe themselves.
 func (s *signals) channelWords() []string {
 	c, about := s.channel, &s.channel.Content.v
 	var b strings.Builder
@@ -172,7 +172,7 @@ func first(values ...text) text {
 	return ""
 }
 
-// clean is a signal without control characters and of bounded length.
+// clean returns a signal without control characters and at most maxSignal bytes long.
 func clean(v text) string {
 	s := strings.TrimSpace(string(v))
 	if len(s) > maxSignal {
@@ -216,7 +216,7 @@ func region(country, part string) string {
 	return out
 }
 
-// tag is a language tag, or empty for what is none.
+// tag returns a language tag, empty if the text is not one.
 func tag(v text) string {
 	s := strings.TrimSpace(string(v))
 	if len(s) < 2 || len(s) > 16 {
@@ -241,7 +241,7 @@ func word(s string) bool {
 
 func upper(s string) string { return strings.ToUpper(strings.TrimSpace(s)) }
 
-// domains reads badv: some entries are whole links.
+// domains reads badv, in which some entries are whole links.
 func domains(badv []string) []string {
 	for i, d := range badv {
 		if _, rest, is := strings.Cut(d, "://"); is {

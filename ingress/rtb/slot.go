@@ -11,7 +11,7 @@ import (
 	"adnet/internal/money"
 )
 
-// markupKind is what a bid's adm is; the values of mtype are in mtypes.
+// markupKind is the kind of a bid's adm; mtypes has its mtype values.
 type markupKind uint8
 
 // The kinds of markup.
@@ -27,7 +27,7 @@ var mtypes = [kinds]int{asNative: 4, asBanner: 1, asVideo: 2}
 // String is the name in metrics and in the status object.
 func (k markupKind) String() string { return [kinds]string{"native", "banner", "video"}[k] }
 
-// slot is what can be shown in an imp.
+// markupSlot says which markup an imp accepts.
 type markupSlot struct {
 	list   [3]auction.Format // the memory of formats
 	has    [kinds]bool
@@ -36,7 +36,7 @@ type markupSlot struct {
 	video  markup.VideoRequest
 }
 
-// slot reads into o what can be shown in p; the reason says why nothing of it is something that we have.
+// slot reads into o which markup p accepts. The reason is empty if at least one supported kind is among it.
 func (s *bidSession) slot(p *imp, o *markupSlot) auction.Reason {
 	if p.Secure.is(1) && !s.secure {
 		return insecure
@@ -57,7 +57,7 @@ func (s *bidSession) slot(p *imp, o *markupSlot) auction.Reason {
 	return ""
 }
 
-// formats are the creatives that fill o: image a native or a banner, native a native, video a video.
+// formats lists the creative formats that can fill o: an image fills a native or a banner, a native a native, a video a video.
 func (o *markupSlot) formats() []auction.Format {
 	list := o.list[:0]
 	if o.has[asNative] || o.has[asBanner] {
@@ -75,8 +75,7 @@ func (o *markupSlot) formats() []auction.Format {
 // anyKind allows every kind of markup.
 var anyKind = [kinds]bool{true, true, true}
 
-// choose is the markup of an allowed kind that a creative becomes; false when o has no place for it. An image is shown as a native
-// where it fits, because that looks like the page around it.
+// choose returns the allowed markup kind for a creative, false if it does not fit o. An image prefers native markup, which looks like the page around it.
 func (o *markupSlot) choose(c *campaign.Campaign, allowed [kinds]bool) (markupKind, bool) {
 	show := creative(c)
 	switch c.Format {
@@ -110,13 +109,13 @@ func landingDomain(link string) string {
 // advertiserDomain is the landing domain as block lists write it.
 func advertiserDomain(link string) string { return strings.TrimPrefix(landingDomain(link), "www.") }
 
-// htmlBanner is the blocked creative type (btype) that our banners are.
+// htmlBanner is the creative type (btype) of our banners.
 const htmlBanner = 2
 
-// maxSide is the largest side of a banner or player that is believed, CSS pixels.
+// maxSide is the largest plausible side of a banner or player, CSS pixels.
 const maxSide = 10_000
 
-// size is the first size that a banner may have.
+// size returns the first plausible size of the banner, CSS pixels.
 func (b *banner) size() (w, h int) {
 	for _, f := range b.Format.list {
 		if sane(f.W.n, f.H.n) {
@@ -133,7 +132,7 @@ func sane(w, h int64) bool { return w > 0 && h > 0 && w <= maxSide && h <= maxSi
 
 const skipButton = 16 // creative attribute: has a skip button
 
-// request is the video for the markup; false when a linear inline VAST of our length is not wanted.
+// request returns the video request for the markup, false if the imp does not accept a linear inline VAST of our length.
 func (v *video) request(seconds int64) (markup.VideoRequest, bool) {
 	r := markup.VideoRequest{Mimes: v.Mimes, Seconds: seconds, Delivery: v.Delivery, Skippable: !(v.Skip.set && v.Skip.n == 0) && !has(v.BAttr, skipButton)}
 	if sane(v.W.n, v.H.n) {
@@ -153,12 +152,12 @@ func (v *video) request(seconds int64) (markup.VideoRequest, bool) {
 	return r, r.Version != markup.NoVAST
 }
 
-// floor is the least price of p in micro-USD; at least one, because a bid must have a price.
+// floor returns the bid floor of p, micro-USD CPM; at least 1, because a bid must have a price.
 func (s *bidSession) floor(p *imp) (money.Micros, auction.Reason) {
 	return s.price(p.BidFloor, p.BidFloorCur)
 }
 
-// price is a floor in micro-USD, rounded up.
+// price converts a floor to micro-USD, rounded up.
 func (s *bidSession) price(of amount, in text) (money.Micros, auction.Reason) {
 	cur := upper(string(in))
 	switch {
@@ -175,20 +174,19 @@ func (s *bidSession) price(of amount, in text) (money.Micros, auction.Reason) {
 	return money.Micros(max(min(usd, float64(money.Max)), 1)), ""
 }
 
-// patience is how many candidates are looked at whose creative does not fit or whose budget is spent.
+// patience is the number of candidates that an auction checks before it gives up: creatives may not fit, budgets may be spent.
 const patience = 2_000
 
-// chooser is the first gate of the auction: a candidate passes when its creative fits the imp, for a deal or in the open,
-// and it has not won another imp of the request.
+// bidGate is the first gate of the auction. A candidate passes if its creative fits the imp, for a deal or in the open auction, and it has not won another imp of the request.
 type bidGate struct {
 	session *bidSession
 	slot    markupSlot
 	deals   map[string]*terms
-	open    bool // bids without a deal are taken too
+	open    bool // bids without a deal are allowed
 	looked  int
 	over    bool
 	kind    markupKind // of the candidate that passed
-	deal    *terms     // that it bids for; nil in the open
+	deal    *terms     // of its bid; nil in the open auction
 }
 
 // Check implements [auction.Gate].
@@ -218,10 +216,10 @@ func (g *bidGate) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.
 	return ""
 }
 
-// Undo implements [auction.Gate]; what was chosen for one candidate is chosen anew for the next.
+// Undo implements [auction.Gate]. It does nothing, because Check chooses anew for each candidate.
 func (*bidGate) Undo(*auction.Campaign) {}
 
-// place is how a campaign would be shown: for a deal when it can, else in the open where that is allowed.
+// place chooses how to show a campaign: for a deal if possible, else in the open auction where that is allowed.
 func (g *bidGate) place(c *campaign.Campaign, effectiveCPM money.Micros) (*terms, markupKind, auction.Reason) {
 	below := false
 	if len(g.deals) > 0 && len(c.Deals) > 0 {
@@ -255,7 +253,7 @@ func (s *bidSession) categoryBlocked() bool {
 	allowed := len(s.in.ACat) == 0
 	for _, ours := range s.cfg.Categories {
 		for _, blocked := range s.in.BCat {
-			// Of another taxonomy nothing can be known: careful is what brand safety asks for.
+			// Categories of another taxonomy cannot be compared; brand safety requires caution.
 			if !same || covers(blocked, ours) {
 				return true
 			}
@@ -267,7 +265,7 @@ func (s *bidSession) categoryBlocked() bool {
 	return !allowed
 }
 
-// covers says whether category is outer or below it, as IAB7-39 is below IAB7.
+// covers reports whether category equals outer or is below it, as IAB7-39 is below IAB7.
 func covers(outer, category string) bool {
 	outer, category = upper(outer), upper(category)
 	return outer == category || strings.HasPrefix(category, outer+"-")

@@ -32,7 +32,7 @@ type tableSettings struct {
 	Categories []string          `json:"categories,omitempty"`
 }
 
-// What is new in every reply.
+// Fields that differ in every reply.
 var (
 	newToken = regexp.MustCompile(`([&;6]t=|/s/|/r/|auction_id=)[A-Za-z0-9_-]{80,}`)
 	newID    = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)

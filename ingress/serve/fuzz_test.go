@@ -15,7 +15,7 @@ import (
 )
 
 // FuzzAdRequest decodes and checks any body: it never panics, a refusal is one of the envelope's codes, and
-// what is accepted keeps every limit.
+// an accepted request keeps every limit.
 func FuzzAdRequest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var in, plain offer.Request

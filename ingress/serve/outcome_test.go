@@ -74,7 +74,7 @@ func TestLimitFieldsAreInTheReply(t *testing.T) {
 	require.Equal(t, w.Header().Get("Retry-After"), w.Header().Get("RateLimit-Reset"))
 }
 
-// Sandbox keys that nobody was issued can be made up at will: they are limited by address.
+// Sandbox keys that were never issued can be made up at will: they are limited by address.
 func TestMadeUpSandboxKeysShareALimit(t *testing.T) {
 	f := newFixture(t, 5)
 	for i := range 5 {

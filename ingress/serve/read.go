@@ -6,7 +6,7 @@ import (
 	"adnet/internal/jsonscan"
 )
 
-// decode reads a body into r: what is plain in one pass, all else and every error by [httpapi.Unmarshal].
+// decode reads a body into r: a plain body in one pass; [httpapi.Unmarshal] reads all others and reports every error.
 func decode(body []byte, r *offer.Request) error {
 	if read(string(body), r) {
 		return nil
@@ -15,7 +15,7 @@ func decode(body []byte, r *offer.Request) error {
 	return httpapi.Unmarshal(body, r)
 }
 
-// read is decode for what is plain; false for all else.
+// read decodes a plain body; it returns false for any other.
 func read(text string, r *offer.Request) bool {
 	in := jsonscan.Read(text)
 	o := in.Object()

@@ -24,7 +24,7 @@ type batch struct {
 	Events []Report `json:"events"`
 }
 
-// batchTaken answers a batch. What is not among Rejected is durable.
+// batchTaken answers a batch. Every event that is not in Rejected is durable.
 type batchTaken struct {
 	Tracked  int        `json:"tracked"`
 	Rejected []rejected `json:"rejected,omitempty"`
@@ -112,8 +112,7 @@ func (r *recorder) recordAll(events []*event.Event) error {
 	return nil
 }
 
-// each hands over what is not kept and notes what was kept within the limit; an answer after it is not heard, and the
-// event is handed on. It may then be kept twice; settlement drops the repeat.
+// each hands over the events that are not durable yet and notes those that became durable within the limit. A later answer is ignored and the event handed on; it may then be recorded twice, and settlement drops the repeat.
 func (r *recorder) each(events []*event.Event, values [][]byte, kept []bool, hand func(topic string, key, value []byte, done func(error)), limit time.Duration) {
 	type answer struct {
 		index int

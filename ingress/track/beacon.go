@@ -57,7 +57,7 @@ func (t *Tracker) pixel(c *httpapi.Context) error {
 		kind: kind, auctionID: said[saidAuction], session: said[saidSession],
 		format: said[saidFormat], method: said[saidMethod], origin: Origin{request: c, method: said[saidMethod]},
 	}
-	// A publisher id that is none is ignored: with a token it does not matter, without one nobody earns.
+	// An invalid publisher id is ignored: with a token it does not matter, and without one no publisher earns.
 	what.developer, _ = uuid.Parse(said[saidDeveloper])
 	var err error
 	if what.campaignID, err = campaignOf(said[saidCampaign], what.auctionID); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// claim is what a caller says about an event. Nothing in it is believed that the token also says.
+// reportedEvent is a caller's report of an event. The token wins over every fact that both state.
 type reportedEvent struct {
 	kind       event.Type
 	auctionID  string // the auction token
@@ -21,10 +21,10 @@ type reportedEvent struct {
 	session    string
 	format     string
 	method     string
-	caller     *account.User // set when a login came with the event
+	caller     *account.User // set if the report came with a login
 	conversion *event.Conversion
 	origin     Origin
-	sandbox    bool // said with a sandbox key; counts where no token says it
+	sandbox    bool // reported with a sandbox key; counts only without a token
 }
 
 // eventTypes are the event types by their names on the wire.
@@ -42,8 +42,7 @@ var billingModels = map[string]event.BillingModel{
 	"cpm": event.BillingModel_CPM, "cpc": event.BillingModel_CPC, "cpa": event.BillingModel_CPA,
 }
 
-// fact turns a claim into the event that is recorded: with a valid token every fact is the token's;
-// without one the event says so in its proof.
+// eventOf turns a report into the event to record. With a valid token every fact is the token's; without one the event's proof says so.
 func (t *Tracker) eventOf(c reportedEvent, now time.Time) (*event.Event, error) {
 	made, err := newEvent(c.kind, c.session, now)
 	if err != nil {
@@ -71,7 +70,7 @@ func (t *Tracker) eventOf(c reportedEvent, now time.Time) (*event.Event, error) 
 	return e, nil
 }
 
-// newFact is an event with everything that it points to, in one allocation (benchmark row beacon).
+// placedEvent is an event with everything that it points to, in one allocation (benchmark row beacon).
 type placedEvent struct {
 	event.Event
 	id        uuid.UUID
@@ -106,7 +105,7 @@ func (t *Tracker) signed(made *placedEvent, now time.Time) {
 	e.Placement = p
 }
 
-// claimed keeps what the caller said, for the record only.
+// copyReported keeps the caller's statements, for the record only.
 func copyReported(e *event.Event, c reportedEvent) {
 	synthetic := syntheticAuction(c)
 	e.AuctionId, e.CampaignId, e.DeveloperId = synthetic[:], c.campaignID[:], c.developer[:]

@@ -16,8 +16,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Seen remembers which events were posted before, so that a reply can say `deduped: true`. It is for
-// replies only: what is billed is decided by settlement's unique index.
+// Seen remembers which events were posted before, so that a reply can say `deduped: true`. It serves replies only; settlement's unique index decides what gets billed.
 type Seen interface {
 	Seen(ctx context.Context, key string, life time.Duration) (first bool, err error)
 }
@@ -40,7 +39,7 @@ type Report struct {
 	ExternalID        string        `json:"external_id"`
 
 	Caller  *account.User `json:"-"` // the login that came along, if any
-	Origin  Origin        `json:"-"` // the request that came; the zero value is no browser's
+	Origin  Origin        `json:"-"` // the request; the zero value stands for a caller that is not a browser
 	Sandbox bool          `json:"-"` // reported with a sandbox key: without a token the event is a sandbox one
 
 	needsCampaign bool // also when auction_id, which says it, is given
@@ -120,7 +119,7 @@ func reportedEventOf(in *Report) (reportedEvent, error) {
 	return what, err
 }
 
-// caller is the login that came along, if any: a beacon needs none, so a bad one is no error.
+// caller returns the login of the request, nil without one. A beacon needs no login, so a bad one is ignored.
 func (t *Tracker) caller(c *httpapi.Context) *account.User {
 	if _, ok := httpapi.Bearer(c); !ok {
 		return nil

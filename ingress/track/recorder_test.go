@@ -49,7 +49,7 @@ func TestWhereAnEventGoes(t *testing.T) {
 				require.True(t, f.tracker.CanRecord(t.Context()), "it tries again")
 			}
 			for _, done := range c.producer.Held {
-				done(ingresstest.ErrDown) // a late answer hurts nobody
+				done(ingresstest.ErrDown) // a late answer does no harm
 			}
 		})
 	}

@@ -65,7 +65,7 @@ type Deps struct {
 	Producer  Producer
 	Spool     Spool
 	Creatives Creatives
-	Exposures Exposures // nil: nobody is told
+	Exposures Exposures // nil: exposures are not reported
 	Auth      *httpapi.Auth
 	Seen      Seen
 	Clicks    Clicks // nil: clicks are not counted per network

@@ -68,7 +68,7 @@ type NetworkClick struct {
 
 // Views counts the impressions of networks over all nodes; see limits.Limits.
 type Views interface {
-	// View says whether an impression is inside the rate, and counts it if so. It asks nobody.
+	// View reports whether an impression is within the rate, and counts it if so. It makes no network call.
 	View(network string, now time.Time) bool
 }
 
@@ -84,7 +84,7 @@ type Origin struct {
 // reader's own. For mcp and rest they are a server's, where tools and data centres are legitimate.
 func browserSide(method string) bool { return method == "js_snippet" || method == "npm_sdk" }
 
-// How long a click waits for the count of its network, and for how long nobody asks after a failure: a redirect must
+// How long a click waits for the count of its network, and the pause after a failure: a redirect must
 // not hang because a cache does. A click that could not be counted passes: a fault of ours is not the reader's.
 const (
 	countWait = 50 * time.Millisecond
@@ -180,7 +180,7 @@ func purpose(values []string) bool {
 	return false
 }
 
-// count asks for the network's rates; true with an error when nobody could say.
+// count asks for the network's rates; true with an error if the store could not answer.
 func (t *screening) count(ctx context.Context, click NetworkClick) (inside bool, err error) {
 	if click.At.UnixNano() < t.rest.Load() {
 		return true, errResting

@@ -137,7 +137,7 @@ func TestClickTooFast(t *testing.T) {
 	require.Empty(t, rule, "a sandbox click has its own verdict")
 }
 
-// SECURITY.md line 10: what is counted, and by what.
+// SECURITY.md line 10: which events count, and by which key.
 func TestClicksAreCountedByNetwork(t *testing.T) {
 	f, clicks := guarded(t)
 	for address, want := range map[string]string{
@@ -161,7 +161,7 @@ func TestClicksAreCountedByNetwork(t *testing.T) {
 		require.Equal(t, traffic.RuleClickRate, rule)
 		require.Less(t, w.Code, 400)
 	}
-	// A cache that is down harms nobody's click and is not asked again for a moment.
+	// A cache that is down does not harm clicks and is not asked again for a moment.
 	clicks.err = ingresstest.ErrDown
 	n = len(clicks.asked)
 	for range 3 {

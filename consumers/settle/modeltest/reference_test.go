@@ -159,7 +159,7 @@ func (c *refCampaign) price(h happening, clicked bool) int64 {
 	return 0
 }
 
-// take charges the price, or what is left of it.
+// take charges the price, or the rest of the budget if that is less.
 func (r *reference) take(c *refCampaign, date string, price int64) (string, int64) {
 	limit := c.daily - c.spentOn[date]
 	if rest := c.total - c.spent; rest < limit {

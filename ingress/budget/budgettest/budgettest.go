@@ -24,8 +24,7 @@ const keep = reserve.MaxMinutes + 5
 // ErrDown is the answer while [Store.Down].
 var ErrDown = errors.New("the store is down")
 
-// Store is the rules of the shared reservations. The zero value is an empty one that nobody opened; its methods may be
-// called from any goroutine. It implements budget.Store.
+// Store implements the rules of the shared reservations. The zero value is empty and not opened yet. Its methods may be called from any goroutine. It implements budget.Store.
 type Store struct {
 	Now   func() time.Time
 	Nodes int  // live ones; below 1 counts as 1
@@ -86,7 +85,7 @@ func (s *Store) Lose() {
 	s.epoch, s.rooms, s.campaigns, s.advertiser, s.seen = 0, nil, nil, nil, nil
 }
 
-// Beat is a projector's sign of life: what is past its window expires only up to it.
+// Beat is a projector's sign of life. Reservations past their window expire only up to its time.
 func (s *Store) Beat(at time.Time) {
 	s.Lock()
 	defer s.Unlock()
@@ -114,7 +113,7 @@ func (s *Store) Publish(r reserve.Room) {
 	s.reserve(c, r.AdvertiserID, r.Balance != reserve.Unlimited, s.sum(c))
 }
 
-// Outstanding is what is reserved of a campaign, as it was last summed.
+// Outstanding is the reserved amount of a campaign, micro-USD, as of the last sum.
 func (s *Store) Outstanding(id uuid.UUID) money.Micros {
 	s.Lock()
 	defer s.Unlock()
@@ -136,7 +135,7 @@ func (s *Store) campaign(id uuid.UUID) *campaign {
 	return c
 }
 
-// sum is what is reserved: held within its window, and what is late only as far as it was released.
+// sum returns the reserved amount: everything within its window, and later amounts only as far as they were released.
 func (s *Store) sum(c *campaign) (out money.Micros) {
 	type part struct{ alive, late money.Micros }
 	parts := map[day.Minute]part{}

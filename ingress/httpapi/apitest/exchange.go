@@ -91,7 +91,7 @@ func (x *Exchange) run(t *testing.T, contract *Contract, handler http.Handler, n
 	}
 }
 
-// match holds a text to what is expected, names filled in, unless any value will do.
+// match compares a text with the expected one, names filled in, unless any value will do.
 func match(at string, want, got any, names map[string]string) error {
 	return Match(at, want, got, func(at string, want, got any) (bool, error) {
 		expected, is := want.(string)

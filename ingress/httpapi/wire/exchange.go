@@ -51,7 +51,7 @@ func (e exchanges) put(x *exchange) {
 	e.pool.Put(x)
 }
 
-// body is a body at hand, or why there is none.
+// body is a buffered body, or the reason why there is none.
 type body struct {
 	bytes.Reader
 	err error
@@ -76,7 +76,7 @@ func (b *body) WriteTo(w io.Writer) (int64, error) {
 // Close implements io.Closer.
 func (b *body) Close() error { return nil }
 
-// What is wrong with a request, for its sender.
+// The faults of a request, as its sender is told.
 var (
 	errHeaderName = errors.New("a header name is malformed")
 	errTarget     = errors.New("the request target is malformed")
@@ -111,7 +111,7 @@ func (x *exchange) read(ctx *fasthttp.RequestCtx, said lengths, unread error) er
 	return nil
 }
 
-// readHeader fills the request's header, host and target. All of their text is one string. Errors: a name that is none.
+// readHeader fills the request's header, host and target. Their whole text is one string. Errors: an invalid name.
 func (x *exchange) readHeader(head *fasthttp.RequestHeader, said lengths) error {
 	x.text, x.names, x.ends = append(x.text[:0], head.RequestURI()...), x.names[:0], x.ends[:0]
 	x.ends = append(x.ends, len(x.text))
@@ -267,7 +267,7 @@ func method(m []byte) string {
 	return string(m)
 }
 
-// headerName is a header's name as text, empty when it is none. Those that nearly every request has are not copied.
+// headerName returns a header's name as text, empty if it is invalid. Names that nearly every request has are not copied.
 func headerName(k []byte) string {
 	switch string(k) {
 	case "Accept":

@@ -3,7 +3,7 @@
 // again (rows beacon and ad_request_100k of lab/bench): it starts and stops a second reader beside every handler.
 //
 // It speaks HTTP/1.1 and 1.0 without TLS, which end at a proxy before it. A request is wholly read before its handler
-// runs, and a reply leaves when the handler has returned: there is no streaming and no hijacking, and a client that goes
+// runs, and a reply leaves when the handler has returned. Streaming and hijacking are not supported, and a client that goes
 // away does not cancel its request. What proxies and servers could read in two ways is refused (RFC 9112, section 11.2).
 //
 // # Not obvious

@@ -156,7 +156,7 @@ func TestAsNetHTTP(t *testing.T) {
 	}
 }
 
-// What a proxy before us could read in another way is no request at all.
+// A request that a proxy before us could read differently is refused.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	ours, _ := serve(t, echo)

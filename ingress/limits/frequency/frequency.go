@@ -65,7 +65,7 @@ const (
 
 // Campaigns tells the cap of a campaign; see catalog.Catalog.
 type Campaigns interface {
-	// FrequencyCap is in impressions a session and UTC day; 0 is no cap.
+	// FrequencyCap is in impressions per session and UTC day; 0 means no cap.
 	FrequencyCap(id uuid.UUID) (impressions int, known bool)
 }
 
@@ -281,7 +281,7 @@ func (v *Visit) End(id uuid.UUID, winner *auction.Campaign) {
 		return
 	}
 	if most, _ := v.caps.deps.Campaigns.FrequencyCap(uuid.UUID(winner.ID)); most <= 0 && !v.tell {
-		return // nobody will ask for it
+		return // it will never be asked for
 	}
 	e := campaign.Exposure{
 		Kind: campaign.Decided, Session: v.key, Day: v.day, Auction: id, Campaign: uuid.UUID(winner.ID),
@@ -291,7 +291,7 @@ func (v *Visit) End(id uuid.UUID, winner *auction.Campaign) {
 	v.caps.say(e)
 }
 
-// take counts one exposure; what is known already changes nothing. The lock is held.
+// take counts one exposure; a known one changes nothing. The lock is held.
 func (s *session) take(e *campaign.Exposure) {
 	s.last = max(s.last, int(e.Turn))
 	id := auction.ID(e.Campaign)
@@ -405,7 +405,7 @@ func (c *Caps) fetch(ctx context.Context, s *session, key campaign.SessionKey, d
 	s.turns, s.read = max(s.turns, turns), lapses
 }
 
-// say notes what is to be written and told to the other nodes.
+// say notes an exposure that must be written and sent to the other nodes.
 func (c *Caps) say(e campaign.Exposure) {
 	if c.deps.Store == nil {
 		return

@@ -102,7 +102,7 @@ func TestCapOfASession(t *testing.T) {
 		require.True(t, shown, "0 is no cap")
 	}
 
-	// What is not confirmed stops counting; what is confirmed, however often, counts once and for the day.
+	// An unconfirmed exposure stops counting; a confirmed one, however often, counts once and for the day.
 	for range 3 {
 		c.Confirm(publisher, "s", uuid.UUID(capped(3).ID), ids[0])
 	}

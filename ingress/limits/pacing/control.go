@@ -13,11 +13,11 @@ const (
 	trafficMemory = 5 * time.Second  // how far back offers are averaged
 	matures       = 15 * time.Second // how long after its pass an ad's spend is seen, on average at most
 	priorPasses   = 20               // how many passes the expected spend of a pass counts for
-	burstShare    = 0.01             // of what is left today may be spent ahead of the plan,
+	burstShare    = 0.01             // of today's remaining budget may be spent ahead of the plan,
 	burstTime     = 15 * time.Minute // or the plan of so long,
 	burstMost     = 0.05             // but no more of the day's budget
 	burstOver     = 2 * time.Second  // in which a burst is spread
-	surge         = 4                // times the planned passes that one step lets through at most when there is no burst left
+	surge         = 4                // at most this multiple of the planned passes gets through in one step once the burst is used up
 	lastMinute    = time.Minute      // before midnight in which the rest is not spread any thinner
 	nightShare    = 0.05             // of the mean is what the quietest quarter of the day is planned with
 )
@@ -32,13 +32,13 @@ type observed struct {
 	weights               *weights
 }
 
-// control is the throttle of one campaign on one node. Its step turns what is planned for this moment, what was spent
+// control is the throttle of one campaign on one node. Its step turns the plan for this moment, the recent spend
 // and what one pass spends into the share of offers that may pass:
 //
-//	plan:    what is left of the budget × this quarter hour's share of the traffic that is left today
+//	plan: remaining budget × this quarter hour's share of the traffic that is left today
 //	traffic: offers a second here, averaged over 5 s
 //	yield:   spend per pass. Spend is the whole network's and passes are this node's, so with n nodes that share the
-//	         traffic it is n times as high and each node takes a n-th of the plan; nobody needs to count nodes.
+//	         traffic it is n times as high and each node takes an n-th of the plan; the nodes need not be counted.
 //	burst:   a bucket of a quarter of an hour's plan that unused plan fills, for traffic that comes in gusts
 //
 // Because the plan is always that of the rest of the day, a campaign that joins at noon, a budget that is raised, a
@@ -107,7 +107,7 @@ func dayOf(t time.Time) int64 { return t.Unix() / 86400 }
 
 const quarter = 86400 / campaign.Quarters // seconds
 
-// weights are a curve with the sum of what is left behind each quarter.
+// weights are a curve with the sum of the traffic after each quarter.
 type weights struct {
 	share [campaign.Quarters]float64
 	after [campaign.Quarters + 1]float64 // sum from the quarter to the end of the day
@@ -132,7 +132,7 @@ func weigh(curve campaign.Curve) *weights {
 	return w
 }
 
-// rate is the share of what is left today that is planned for one second at t.
+// rate is the share of today's remaining budget that is planned for one second at t.
 func (w *weights) rate(t time.Time) float64 {
 	second := float64(t.Unix()%86400) + float64(t.Nanosecond())/1e9
 	at := min(int(second)/quarter, campaign.Quarters-1)

@@ -155,7 +155,7 @@ func (s scenario) yesterday() campaign.Curve {
 	for second := 0; second < 86400; second++ {
 		shape := s.shape
 		if shape == "spike" {
-			shape = "flat" // nobody knew
+			shape = "flat" // not known in advance
 		}
 		for date := range uint64(7) {
 			counts[second/900] += int64(poisson(r, s.supply*s.units/86400*shapes[shape](float64(second), s.seed+1000*date+1000)))

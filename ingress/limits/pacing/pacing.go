@@ -9,8 +9,7 @@
 // them the pieces would be larger than the plan.
 //
 // # Not obvious
-//
-// There is no state of the day to lose: a node that restarts, a campaign that joins at noon and
+// Pacing keeps no state of the day: a node that restarts, a campaign that joins at noon and
 // a wrong forecast correct themselves. Curves come hourly from ClickHouse through Redis
 // (consumers/forecast); in-memory mode plans evenly.
 //
@@ -87,7 +86,7 @@ type Pacer struct {
 	fresh map[auction.ID]*cell // made since the last step
 }
 
-// cell is one campaign that was offered here.
+// cell is one campaign that had an opportunity here.
 type cell struct {
 	// Read and counted by auctions:
 	off           atomic.Bool

@@ -18,8 +18,7 @@ func (s *Spool) drain(ctx context.Context) {
 	}
 }
 
-// oldest is the next segment to drain, "" when nothing waits. It rotates the active segment when there
-// is no other: a drained segment must not grow any more.
+// oldest is the next segment to drain, "" when nothing waits. If no other is left, it rotates the active segment first: a drained segment must not grow any more.
 func (s *Spool) oldest(ctx context.Context) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,8 +61,7 @@ func (s *Spool) drainSegment(ctx context.Context, path string) bool {
 	return true
 }
 
-// remove deletes a segment that was read to its end and keeps any other for a person to look at: what is
-// unreadable is most likely the frame that a crash cut short and nobody was promised, but it may be the
+// remove deletes a segment that was read to its end and keeps any other for a person to look at. The unreadable part is most likely a frame that a crash cut short before it was acknowledged, but it may be the
 // disk's fault.
 func (s *Spool) remove(ctx context.Context, path string, whole bool) error {
 	if whole {

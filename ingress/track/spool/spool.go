@@ -128,7 +128,7 @@ func (s *Spool) Empty() bool {
 	return s.bytes == 0
 }
 
-// Run writes and drains until ctx ends; what is still on disk then waits for the next start. Every append
+// Run writes and drains until ctx ends; records still on disk then wait for the next start. Every append
 // that was accepted is answered when Run returns. It is called once.
 func (s *Spool) Run(ctx context.Context) error {
 	var drained sync.WaitGroup

@@ -285,7 +285,7 @@ func TestTooLargeRecordsAreRefused(t *testing.T) {
 	f.drainedSoon(t)
 }
 
-// A queue that nobody writes must not eat the memory.
+// A queue that is not written must not fill the memory.
 func TestAQueueThatIsNotWrittenFills(t *testing.T) {
 	f := open(t, t.TempDir(), 1<<30)
 	var err error
