@@ -158,7 +158,7 @@ var mutants = []mutant{
 	{
 		name: "sold-unreserved", protects: "on every wire the price is reserved before the answer",
 		file: "ingress/offer/sell.go",
-		old:  "a.chain = append(a.chain, &a.Held)\n", new: "",
+		old:  "a.chain = append(a.chain, &a.Reservation)\n", new: "",
 		tests: []string{"./ingress/offer"}, run: "TestNeverServesWhen",
 	},
 	{
