@@ -265,7 +265,7 @@ func (m *month) views(ctx context.Context, events string) error {
 // fromEvents is where a view's statement, as ClickHouse writes it, names the table of events.
 var fromEvents = regexp.MustCompile("(\\bFROM\\s+)(?:`?\\w+`?\\.)?`?events`?\\b`?")
 
-// replace puts every table's month in its place, one statement a table, events first: what is computed from them can be
+// replace puts every table's month in its place, one statement a table, events first: the tables computed from them can be
 // computed again.
 func (m *month) replace(ctx context.Context) error {
 	for _, table := range m.of {

@@ -138,7 +138,7 @@ func (p *Projector) open(ctx context.Context, next int64) (err error) {
 		return fmt.Errorf("open the reservations: %w", err)
 	}
 	if p.epoch != next {
-		p.cursor = 0 // what this process published went to an epoch that nobody uses
+		p.cursor = 0 // this process published to an epoch that is not in use
 	}
 	p.grants, p.opened, p.beaten, p.blind = false, time.Now(), time.Time{}, false
 	p.metrics.epochs.Inc()
@@ -190,7 +190,7 @@ func (p *Projector) readJournal(ctx context.Context) (reserve.Journal, error) {
 	return j, nil
 }
 
-// holding is what is held back for nodes.
+// holding is the amount held back for nodes.
 type holding struct {
 	journal reserve.Journal
 	nodes   []reserve.Writer

@@ -1,4 +1,4 @@
-// Package retain removes data that is no longer needed, once a night: deduplication marks of days whose events nobody
+// Package retain removes data that is no longer needed, once a night: deduplication marks of days whose events no caller
 // may send any more, applied ranges that are archived, idempotency keys, dead letters. The analytics store drops
 // whole months by itself (its TTL).
 //

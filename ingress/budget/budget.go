@@ -207,8 +207,7 @@ func (r *Reservation) Begin(leases *Leases, id uuid.UUID, now time.Time, bid boo
 	*r = Reservation{leases: leases, now: now, minute: minute, bid: bid}
 }
 
-// Check implements [auction.Gate]: it takes the expected price from the node's lease. A campaign without a lease
-// is asked for at the shared store, for at most [Config.Wait] in all for one auction.
+// Check implements [auction.Gate]: it takes the expected price from the node's lease. For a campaign without a lease it asks the shared store, for at most [Config.Wait] in all per auction.
 func (r *Reservation) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.Reason {
 	l := r.leases
 	if !l.Live(r.now) {

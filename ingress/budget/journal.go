@@ -29,7 +29,7 @@ type pages struct {
 	last int64 // number
 
 	mu      sync.Mutex
-	waiting chan struct{} // closed when the next page to begin has ended; nil when nobody waits
+	waiting chan struct{} // closed when the next page to begin has ended; nil without a waiter
 }
 
 // soon has a page written now, and answers what is closed when it has ended, whether or not it was kept.
@@ -175,7 +175,7 @@ func (l *Leases) mayHold(h *lease, s *slot, price money.Micros) money.Micros {
 		return math.MaxInt64
 	}
 	if l.keptAt.Load() == 0 {
-		return 0 // nobody would know of this node
+		return 0 // no projector knows of this node
 	}
 	spare := firstTake * price
 	for i := range h.slots {

@@ -127,7 +127,7 @@ func TestADeadNodesReservationsOutliveTheStore(t *testing.T) {
 		require.LessOrEqual(t, len(dead)+len(alive), int(room/price), "what the dead node has out was sold again")
 		require.Greater(t, len(dead)+len(alive), int(room/price)-900, "what is held back is what it may have out, and the spend of some seconds")
 
-		// Nobody saw the dead node's ads.
+		// The dead node's ads were not seen.
 		l.settle(alive...)
 		alive = alive[:0:0]
 		for range 130 {

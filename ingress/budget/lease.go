@@ -132,8 +132,7 @@ func (h *lease) seal(i int) {
 	h.dirty = h.dirty || !told
 }
 
-// claim asks for a slot to be raised to more for the time ahead, at most to most, with mu held. ok is false when that is no
-// use.
+// request returns a request to raise a slot for the time ahead, at most to most, with mu held. ok is false if raising would not help.
 func (h *lease) request(s *slot, w demand, ahead time.Duration, most money.Micros) (c reserve.Claim, ok bool) {
 	left := money.Micros(max(0, s.left.Load()))
 	target := max(money.Micros(h.rate*ahead.Seconds()), firstTake*w.price)
@@ -161,9 +160,7 @@ func (h *lease) granted(s *slot, c reserve.Claimed) {
 	}
 }
 
-// acquire waits for room for one price: by the exchange that is under way, or by one that it begins, or by a page of the
-// journal without which no more may be asked for. The exchange goes on
-// when nobody waits for it any more: its answer is of use to the next request.
+// acquire waits for room for one price: for the exchange under way, for one that it begins, or for a page of the journal that must be written before more may be requested. The exchange continues when the caller gives up, because its answer helps the next request.
 func (r *Reservation) acquire(h *lease, w demand) *slot {
 	l := r.leases
 	began := time.Now()

@@ -232,7 +232,7 @@ func isMove(action string) bool {
 	return slices.Contains([]string{"pause", "resume", "submit", "archive"}, action)
 }
 
-// held is all that belongs to somebody.
+// held is everything that has an owner.
 type held struct {
 	user      account.User
 	keys      []account.Key

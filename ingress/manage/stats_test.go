@@ -130,7 +130,7 @@ func TestStatsOwners(t *testing.T) {
 	require.NoError(t, err)
 	seat, err := w.accounts.CreateKey(t.Context(), admin.User, account.KindSeat, "")
 	require.NoError(t, err)
-	// A sandbox key with a valid checksum that anybody can compute: it belongs to nobody.
+	// A sandbox key with a valid checksum that any caller can compute: it was never issued.
 	const orphan = "pub_test_YXtiwHsy1PJG1zRthC7O8ta71dRosY4VIrig"
 	bearer := func(text string) *person { return w.caller(text) }
 	dev := publisher.DeveloperID.String()

@@ -29,7 +29,7 @@ const (
 
 // message is a JSON-RPC request or notification.
 type message struct {
-	id     string // the text of a value; empty when there is none
+	id     string // the text of a value; empty if absent
 	method string
 	params params
 }
@@ -38,7 +38,7 @@ type message struct {
 type params struct {
 	protocolVersion string // initialize
 	name            string // tools/call
-	arguments       string // tools/call: the text of a value; empty when there is none
+	arguments       string // tools/call: the text of a value; empty if absent
 	version         string // in _meta
 	abilities       byte   // the first character of the client's capabilities in _meta; 0 when there are none
 }

@@ -46,7 +46,7 @@ type asked struct {
 	floor       string // USD of 1,000 impressions
 	blocked     string // domain
 	private     bool   // only deals are taken
-	logo        bool   // what is shown must have one, which the campaign lacks
+	logo        bool   // the markup requires one, which the campaign lacks
 }
 
 // said is what a wire answered: an ad, or the reason (the code of an error) why there is none.

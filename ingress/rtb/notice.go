@@ -43,9 +43,7 @@ const (
 	gifHex = "47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b"
 )
 
-// notice serves GET /api/rtb?op=win|loss|bill|error. Whatever the query holds, the answer is the pixel: the
-// caller's ad server must not fail over a macro that was not replaced. What was said goes to the log, best
-// effort, and bills nobody; said again it is the same record.
+// notice serves GET /api/rtb?op=win|loss|bill|error. The answer is always the pixel, because the caller's ad server must not fail over an unreplaced macro. The notice goes to the log, best effort, and is never billed; a repeated notice is the same record.
 func (s *Server) notice(kind event.Notice_Kind) httpapi.Handler {
 	gif, err := hex.DecodeString(gifHex)
 	return func(c *httpapi.Context) error {

@@ -195,8 +195,7 @@ func clean(v text) string {
 
 func control(r rune) bool { return r < ' ' || r == 0x7f }
 
-// region is a country with its part as campaigns target it, US-CA: OpenRTB countries have three letters. What is
-// no country is unknown.
+// region is a country with its part as campaigns target it, US-CA: OpenRTB countries have three letters. Empty if the country is not known.
 func region(country, part string) string {
 	country, part = strings.TrimSpace(country), strings.TrimSpace(part)
 	if len(country) < 2 || len(country) > 3 {

@@ -243,7 +243,7 @@ func (g *bidGate) place(c *campaign.Campaign, effectiveCPM money.Micros) (*terms
 }
 
 // categoryBlocked compares the operator's categories with bcat and acat, which mean something only in the same
-// taxonomy. Without categories of our own nothing is blocked, and nothing is on a list of allowed ones.
+// taxonomy. Without configured categories, bcat blocks nothing and acat allows nothing.
 func (s *bidSession) categoryBlocked() bool {
 	tax := int64(1)
 	if s.in.CatTax.set && s.in.CatTax.n > 0 {
