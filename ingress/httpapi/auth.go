@@ -143,7 +143,7 @@ func (a *Auth) Key(c *Context, kind account.KeyKind) (Caller, error) {
 	return Caller{KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, Reply: c.Writer.Header()}, nil
 }
 
-// Holds says what this node already knows of the caller's key: known for one that was good when it was last looked up
+// KnownKey says what this node already knows of the caller's key: known for one that was good when it was last looked up
 // (a handler looks again), formed for one that may be good and costs a look-up. It never asks the store.
 func (a *Auth) KnownKey(c *Context) (known, formed bool) {
 	bearer, ok := Bearer(c)

@@ -23,7 +23,7 @@ type Shelf struct {
 	snapshot *auction.Snapshot
 }
 
-// Put replaces what is on the shelf.
+// Put replaces the campaigns on the shelf.
 func (s *Shelf) Put(list ...campaign.Campaign) {
 	s.Campaigns = map[uuid.UUID]*campaign.Campaign{}
 	var entries []auction.Campaign

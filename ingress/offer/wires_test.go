@@ -49,7 +49,7 @@ type asked struct {
 	logo        bool   // the markup requires one, which the campaign lacks
 }
 
-// said is what a wire answered: an ad, or the reason (the code of an error) why there is none.
+// said is what a wire answered: an ad, or the reason for none (the code of an error).
 type said struct {
 	filled bool
 	reason string
@@ -156,7 +156,7 @@ const price = 5 * money.USD / 1000 // of the one campaign's impression
 // options are how a world differs from the usual.
 type options struct {
 	left money.Micros // room in the shared reservations; 0 is plenty
-	rate int          // requests a minute, bid requests a second; 0 is no limit
+	rate int          // requests a minute, bid requests a second; 0 means no limit
 }
 
 // world is a node with every wire over the real catalog, leases, frequency caps and limits, and one campaign.

@@ -113,7 +113,7 @@ func (s *bidSession) refuseAll(reason auction.Reason) {
 	}
 }
 
-// unfit returns the reason for which the whole request gets no bid; empty if there is none.
+// unfit returns the reason for which the whole request gets no bid, else an empty one.
 func (s *bidSession) unfit() auction.Reason {
 	in := &s.in
 	switch {

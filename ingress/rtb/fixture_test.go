@@ -58,7 +58,7 @@ func unmounted(t testing.TB, cfg Config, o ingresstest.Options) *fixture {
 	return f
 }
 
-// deps are what the endpoint works with; 0 a second is no limit.
+// deps are what the endpoint works with; 0 a second means no limit.
 func (f *fixture) deps(perSecond int) Deps {
 	f.T.Helper()
 	rate, err := limits.New(limits.Config{Seat: perSecond}, limits.Deps{Now: f.Clock})

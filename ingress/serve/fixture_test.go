@@ -32,7 +32,7 @@ func (o *outcomes) Observe(reason auction.Reason, _ time.Duration, _ time.Time) 
 	o.reasons = append(o.reasons, reason)
 }
 
-// newFixture lets each publisher ask perMinute times a minute; 0 is no limit.
+// newFixture lets each publisher ask perMinute times a minute; 0 means no limit.
 func newFixture(t testing.TB, perMinute int) *fixture {
 	t.Helper()
 	f := &fixture{World: ingresstest.New(t, ingresstest.Options{BaseURL: "https://ads.example/"}), told: &outcomes{}}

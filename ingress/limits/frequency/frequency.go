@@ -108,7 +108,7 @@ type Caps struct {
 	unknown  prometheus.Counter
 }
 
-// heldBeacon is a confirmation that waits until its decision is sure to be known everywhere: a beacon may reach another
+// delayedBeacon is a confirmation that waits until its decision is known everywhere: a beacon may reach another
 // node sooner than the news of its ad. Nothing is lost by it, as the decision counts meanwhile.
 type delayedBeacon struct {
 	campaign.Exposure
