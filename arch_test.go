@@ -128,7 +128,8 @@ var libraries = map[string][]string{
 	"github.com/prometheus/client_golang": {"internal/obs", "ingress", "consumers", "analytics", "internal/kafka", "internal/postgres", "internal/redis", "cmd", "internal/backends", "lab/bench"},
 }
 
-// testLibraries may be imported by any test: registries to pass in, flags to parse, a bare gin to compare with.
+// testLibraries may be imported by any test: registries to pass in, flags to parse, a bare gin to
+// compare with.
 var testLibraries = []string{"github.com/modelcontextprotocol", "github.com/prometheus/client_golang", "github.com/alecthomas/kong", "github.com/gin-gonic/gin"}
 
 type imported struct {

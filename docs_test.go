@@ -12,7 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// documents are the Markdown files of the repository by path, those of test data and fetched tools aside.
+// documents are the Markdown files of the repository by path, those of test data and fetched tools
+// aside.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	return texts(t, ".md")
@@ -113,7 +114,8 @@ func anchors(text string) map[string]bool {
 // history is what names files that are gone.
 var history = []string{"CHANGELOG.md"}
 
-// TestDocumentsNameFilesThatExist follows every relative link, and looks up every path in backquotes.
+// TestDocumentsNameFilesThatExist follows every relative link, and looks up every path in
+// backquotes.
 func TestDocumentsNameFilesThatExist(t *testing.T) {
 	all := documents(t)
 	for name, text := range all {
@@ -148,7 +150,8 @@ func TestDocumentsNameFilesThatExist(t *testing.T) {
 	}
 }
 
-// TestDocumentsNameSettingsThatExist looks every variable up in the sources, and every one of the program in settings.md.
+// TestDocumentsNameSettingsThatExist looks every variable up in the sources, and every one of the
+// program in settings.md.
 func TestDocumentsNameSettingsThatExist(t *testing.T) {
 	known := make(map[string]bool)
 	defined := regexp.MustCompile(`"(ADNET_[A-Z0-9_]+)"|\$\{?(ADNET_[A-Z0-9_]+)`)
@@ -174,7 +177,8 @@ func TestDocumentsNameSettingsThatExist(t *testing.T) {
 	}
 }
 
-// metrics are the names of the metrics of the program. Some are put together of a prefix and a rest in one package.
+// metrics are the names of the metrics of the program. Some are put together of a prefix and a rest
+// in one package.
 func metrics(t *testing.T) map[string]bool {
 	t.Helper()
 	whole := regexp.MustCompile(`"(adnet_[a-z0-9_]*[a-z0-9])"`)
@@ -224,7 +228,8 @@ func TestDocumentsNameMetricsThatExist(t *testing.T) {
 	}
 }
 
-// TestOperatingKnowsEveryVerifyLine wants a row for each line that adnet verify and adnet reconcile print.
+// TestOperatingKnowsEveryVerifyLine wants a row for each line that adnet verify and adnet reconcile
+// print.
 func TestOperatingKnowsEveryVerifyLine(t *testing.T) {
 	manual := documents(t)["docs/operating.md"]
 	named := regexp.MustCompile(`\b(?:Check[A-Z]\w+|line[A-Z]\w+) += "([^"]+)"|Name: "((?:analytics|charges) [^"]+)"`)
@@ -245,7 +250,8 @@ func TestOperatingKnowsEveryVerifyLine(t *testing.T) {
 	}
 }
 
-// TestDataKnowsEveryColumn wants each table, view and column of ClickHouse and each table of PostgreSQL in data.md.
+// TestDataKnowsEveryColumn wants each table, view and column of ClickHouse and each table of
+// PostgreSQL in data.md.
 func TestDataKnowsEveryColumn(t *testing.T) {
 	manual := documents(t)["docs/data.md"]
 	created := regexp.MustCompile(`(?m)^CREATE (?:TABLE|VIEW)(?: IF NOT EXISTS)? (\w+)|^ALTER TABLE \w+ ADD COLUMN IF NOT EXISTS (\w+)|^    (\w+) .*COMMENT '`)
@@ -309,8 +315,8 @@ func rows(text string) (list [][]string) {
 	return list
 }
 
-// TestStrangersQuestionsAreAnswered holds the stranger's test of docs/development.md: its words are in the glossary, its files
-// are there, and a function that it names is in them.
+// TestStrangersQuestionsAreAnswered holds the stranger's test of docs/development.md: its words are
+// in the glossary, its files are there, and a function that it names is in them.
 func TestStrangersQuestionsAreAnswered(t *testing.T) {
 	words := glossary(t)
 	_, section, _ := strings.Cut(documents(t)["docs/development.md"], "\n## A stranger's test\n")

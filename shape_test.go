@@ -86,8 +86,9 @@ func text(set *token.FileSet, n ast.Node) string {
 	return b.String()
 }
 
-// TestComponentsHaveOneShape holds the names of what every component needs: Log is a logger, Metrics the registry, Now
-// the time, and Records a topic's reader. A nil Now is the clock, and registering a metric never panics.
+// TestComponentsHaveOneShape holds the names of what every component needs: Log is a logger,
+// Metrics the registry, Now the time, and Records a topic's reader. A nil Now is the clock, and
+// registering a metric never panics.
 func TestComponentsHaveOneShape(t *testing.T) {
 	called := map[string]string{"*slog.Logger": "Log", "prometheus.Registerer": "Metrics", "func() time.Time": "Now"}
 	kinds := map[string]string{}

@@ -1,10 +1,10 @@
 // Package auction decides which campaign serves a request and at what price.
 //
-// It is a pure function of its arguments: no input or output, no clock, no randomness, integers only. The
-// steps are separate: [target] filters, [ranker] scores, [Gate] says what budget, pacing and frequency
-// caps allow, and the first candidate in score order that passes everything wins at the price it stated
-// (first price). [Decide] does this through the index; [Explain] gives the same winner by looking at every
-// campaign, with a reason for each that did not win.
+// It is a pure function of its arguments: no input or output, no clock, no randomness, integers
+// only. The steps are separate: [target] filters, [ranker] scores, [Gate] says what budget, pacing
+// and frequency caps allow, and the first candidate in score order that passes everything wins at
+// the price it stated (first price). [Decide] does this through the index; [Explain] gives the same
+// winner by looking at every campaign, with a reason for each that did not win.
 //
 // The order of candidates is total: descending effective CPM, then ascending campaign id.
 package auction
@@ -35,16 +35,16 @@ type (
 	Prediction = ranker.Prediction
 )
 
-// Scratch is the working memory of [Decide]; the zero value is ready, and one goroutine at a time may
-// use it. Reused, it spares every allocation.
+// Scratch is the working memory of [Decide]; the zero value is ready, and one goroutine at a time
+// may use it. Reused, it spares every allocation.
 type Scratch struct {
 	// Trace, when set, is filled with the candidates of each auction; nil costs nothing.
 	Trace  *Trace
 	search target.Search
 }
 
-// Reason says why a request was not filled or a campaign did not win; the values are those of the wire.
-// Empty means "may serve".
+// Reason says why a request was not filled or a campaign did not win; the values are those of the
+// wire. Empty means "may serve".
 type Reason string
 
 // The closed list of reasons.
@@ -63,24 +63,25 @@ const (
 	FrequencyCapped Reason = "frequency_capped"
 	// Blocked: the request blocks the landing domain or the advertiser.
 	Blocked Reason = "blocked"
-	// Stale: the node cannot prove that its snapshot is fresh or, from a [Gate], cannot say in time whether the
-	// campaign has budget left. Only the caller of this package can say so.
+	// Stale: the node cannot prove that its snapshot is fresh or, from a [Gate], cannot say in time
+	// whether the campaign has budget left. Only the caller of this package can say so.
 	Stale Reason = "stale"
 	// RateLimited: the caller asks too often. Only the caller of this package can say so.
 	RateLimited Reason = "rate_limited"
-	// Outbid is the reason of a campaign that could have served but another one won; it is found in an
-	// [Explanation] and never in an [Outcome].
+	// Outbid is the reason of a campaign that could have served but another one won; it is found in
+	// an [Explanation] and never in an [Outcome].
 	Outbid Reason = "outbid"
 )
 
-// Request is one opportunity to show an ad. Empty fields are unknown and match only campaigns that do not
-// target them; see [target.Query] for how values are compared.
+// Request is one opportunity to show an ad. Empty fields are unknown and match only campaigns that
+// do not target them; see [target.Query] for how values are compared.
 type Request struct {
 	// Tokens are the intent, as [Tokenize] finds them in a context or as the caller states them.
 	Tokens []string
 	// ActiveTools are the MCP tool ids in use.
 	ActiveTools []string
-	// HostApp, Surface, IntegrationMethod, Region ("US-CA") and Language ("en-US") describe the place.
+	// HostApp, Surface, IntegrationMethod, Region ("US-CA") and Language ("en-US") describe the
+	// place.
 	HostApp, Surface, IntegrationMethod, Region, Language string
 	// Formats that can be shown; empty means any.
 	Formats []Format
@@ -89,7 +90,8 @@ type Request struct {
 	// BlockedDomains must not be landed on, nor their subdomains. BlockedAdvertisers must not win.
 	BlockedDomains     []string
 	BlockedAdvertisers []ID
-	// Deals, when not empty, leaves only campaigns that may answer one of these private deals; see [target.Query].
+	// Deals, when not empty, leaves only campaigns that may answer one of these private deals; see
+	// [target.Query].
 	Deals []string
 }
 
@@ -100,13 +102,15 @@ func (r *Request) query() target.Query {
 	}
 }
 
-// Gate is asked about candidates in score order until it lets one pass, which then wins: the fit of the creative,
-// frequency caps, budgets, pacing, and last the reservation of the price. [Chain] joins several.
+// Gate is asked about candidates in score order until it lets one pass, which then wins: the fit of
+// the creative, frequency caps, budgets, pacing, and last the reservation of the price. [Chain]
+// joins several.
 type Gate interface {
-	// Check gives the reason to refuse c, whose score is effectiveCPM (micro-USD), or "" when it may serve. It may
-	// count or reserve what it grants.
+	// Check gives the reason to refuse c, whose score is effectiveCPM (micro-USD), or "" when it
+	// may serve. It may count or reserve what it grants.
 	Check(c *Campaign, effectiveCPM money.Micros) Reason
-	// Undo takes back what the last Check counted or reserved for c, which it granted: c is not shown.
+	// Undo takes back what the last Check counted or reserved for c, which it granted: c is not
+	// shown.
 	Undo(c *Campaign)
 }
 
@@ -119,7 +123,8 @@ func (f GateFunc) Check(c *Campaign, effectiveCPM money.Micros) Reason { return 
 // Undo does nothing.
 func (GateFunc) Undo(*Campaign) {}
 
-// Chain is gates as one, asked in their order: a gate that reserves is the last. Empty, it lets everything pass.
+// Chain is gates as one, asked in their order: a gate that reserves is the last. Empty, it lets
+// everything pass.
 type Chain []Gate
 
 // Check grants c when every gate does. After a refusal the gates before it undo what they granted.
@@ -142,7 +147,8 @@ func (chain Chain) Undo(c *Campaign) {
 
 // Outcome of an auction.
 type Outcome struct {
-	// Winner is nil when the request is not filled. It belongs to the snapshot and must not be changed.
+	// Winner is nil when the request is not filled. It belongs to the snapshot and must not be
+	// changed.
 	Winner *Campaign
 	// EffectiveCPM in micro-USD is the score that won.
 	EffectiveCPM money.Micros
@@ -150,13 +156,14 @@ type Outcome struct {
 	Price money.Micros
 	// Prediction of the winner.
 	Prediction Prediction
-	// Reason is empty when there is a winner. Otherwise [NoCampaigns], [NoMatch], or the reason of the
-	// best-scored candidate that was refused.
+	// Reason is empty when there is a winner. Otherwise [NoCampaigns], [NoMatch], or the reason of
+	// the best-scored candidate that was refused.
 	Reason Reason
 }
 
-// Decide runs the auction through the index. gate may be nil: then every candidate may serve. The time
-// depends on how many candidates are refused before the winner, hardly on how many campaigns there are.
+// Decide runs the auction through the index. gate may be nil: then every candidate may serve. The
+// time depends on how many candidates are refused before the winner, hardly on how many campaigns
+// there are.
 func Decide(req *Request, snapshot *Snapshot, gate Gate, scratch *Scratch) Outcome {
 	trace := scratch.Trace
 	if trace != nil {
@@ -197,9 +204,9 @@ func Decide(req *Request, snapshot *Snapshot, gate Gate, scratch *Scratch) Outco
 	}
 }
 
-// maxUnreserved is how many candidates an auction looks past because their gate could not say in time whether they have
-// budget left ([Stale]): when the store of reservations does not answer, a request must not walk through the whole
-// catalog.
+// maxUnreserved is how many candidates an auction looks past because their gate could not say in
+// time whether they have budget left ([Stale]): when the store of reservations does not answer, a
+// request must not walk through the whole catalog.
 const maxUnreserved = 64
 
 // refuse checks a candidate that matches; the gate comes last, as it may reserve what it grants.

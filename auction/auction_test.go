@@ -205,7 +205,8 @@ type counting struct{ granted int }
 func (g *counting) Check(*auction.Campaign, money.Micros) auction.Reason { g.granted++; return "" }
 func (g *counting) Undo(*auction.Campaign)                               { g.granted-- }
 
-// When nothing can be reserved an auction gives up after some candidates, and gates learn that nothing came of it.
+// When nothing can be reserved an auction gives up after some candidates, and gates learn that
+// nothing came of it.
 func TestUnreservedCandidatesAreBounded(t *testing.T) {
 	p := newPopulation(3, 0)
 	index, requests := target.Build(ranker.OverlapV1(), p.campaigns(20_000)), p.contexts(200)
@@ -235,7 +236,8 @@ func (l link) Check(*auction.Campaign, money.Micros) auction.Reason {
 
 func (l link) Undo(*auction.Campaign) { *l.asked = append(*l.asked, "undo "+l.name) }
 
-// A chain asks in order, stops at the first refusal, and undoes in reverse what was granted before it.
+// A chain asks in order, stops at the first refusal, and undoes in reverse what was granted before
+// it.
 func TestChain(t *testing.T) {
 	var asked []string
 	c := new(auction.Campaign)

@@ -18,7 +18,8 @@ type benchmarkShape struct {
 }
 
 // benchmarkShapes are the populations: few distinct targetings with many bids, as a catalog that is
-// its first 534 campaigns again and again; and every campaign with a targeting of its own, the index's worst case.
+// its first 534 campaigns again and again; and every campaign with a targeting of its own, the
+// index's worst case.
 func benchmarkShapes() []benchmarkShape {
 	return []benchmarkShape{{"replicated", 534}, {"distinct", 0}}
 }
@@ -78,8 +79,8 @@ func matched(values []string, in map[string]bool) (n uint16) {
 	return n
 }
 
-// BenchmarkLinearScan is what BenchmarkDecide is compared with: the best of all matches, found by matching and scoring
-// every campaign.
+// BenchmarkLinearScan is what BenchmarkDecide is compared with: the best of all matches, found by
+// matching and scoring every campaign.
 func BenchmarkLinearScan(b *testing.B) {
 	p := newPopulation(7, 534)
 	campaigns, requests, table := scannable(p.campaigns(100_000)), p.contexts(1000), ranker.OverlapV1()
@@ -125,8 +126,9 @@ func BenchmarkLinearScan(b *testing.B) {
 	used.Report()
 }
 
-// BenchmarkScanOfTargetings looks at every campaign, too, but matches each distinct targeting, of 534, only once an
-// auction: the best that can be done without an index where campaigns share targetings.
+// BenchmarkScanOfTargetings looks at every campaign, too, but matches each distinct targeting, of
+// 534, only once an auction: the best that can be done without an index where campaigns share
+// targetings.
 func BenchmarkScanOfTargetings(b *testing.B) {
 	p := newPopulation(7, 534)
 	index, requests := target.Build(ranker.OverlapV1(), p.campaigns(100_000)), p.contexts(1000)
@@ -166,7 +168,8 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// BenchmarkApply takes one of 100,000 campaigns out, and puts one back in beside 1,000 earlier changes.
+// BenchmarkApply takes one of 100,000 campaigns out, and puts one back in beside 1,000 earlier
+// changes.
 func BenchmarkApply(b *testing.B) {
 	p := newPopulation(7, 534)
 	all := p.campaigns(100_000)

@@ -11,10 +11,11 @@ import (
 
 // Explanation is an [Outcome] together with what happened to every other campaign.
 type Explanation struct {
-	// Outcome equals what [Decide] answers for the same arguments, unless a gate answers [Stale] so often that Decide
-	// gives up.
+	// Outcome equals what [Decide] answers for the same arguments, unless a gate answers [Stale] so
+	// often that Decide gives up.
 	Outcome
-	// Losers are all other campaigns: first those that matched, in score order, then the others by id.
+	// Losers are all other campaigns: first those that matched, in score order, then the others by
+	// id.
 	Losers []Loser
 }
 
@@ -31,9 +32,10 @@ type Loser struct {
 	Mismatch string
 }
 
-// Explain runs the auction by a linear scan and accounts for every campaign. It asks the gate exactly the
-// questions that [Decide] would ask: none after the winner, whose followers are [Outbid]. It takes time
-// and memory in proportion to the snapshot and is meant for diagnosis and as the reference in tests.
+// Explain runs the auction by a linear scan and accounts for every campaign. It asks the gate
+// exactly the questions that [Decide] would ask: none after the winner, whose followers are
+// [Outbid]. It takes time and memory in proportion to the snapshot and is meant for diagnosis and
+// as the reference in tests.
 func Explain(req *Request, snapshot *Snapshot, gate Gate) Explanation {
 	if snapshot.Len() == 0 {
 		return Explanation{Outcome: Outcome{Reason: NoCampaigns}}

@@ -31,7 +31,8 @@ func few(t *rapid.T, label string, n int, vocabulary ...string) []string {
 	return list
 }
 
-// drawCampaign gives campaigns that often collide in every respect: targeting, bid, score, advertiser.
+// drawCampaign gives campaigns that often collide in every respect: targeting, bid, score,
+// advertiser.
 func drawCampaign(t *rapid.T) auction.Campaign {
 	c := auction.Campaign{
 		ID:            id(rapid.IntRange(0, 40).Draw(t, "id")),
@@ -120,8 +121,9 @@ func (g floorGate) Check(c *auction.Campaign, score money.Micros) auction.Reason
 	return g.Gate.Check(c, score)
 }
 
-// population makes campaigns with the shape of real ones: bids from 0.50 to 20 USD, two to twelve intent
-// tokens out of a vocabulary in which few words are common, a third with a tool, a quarter with a host.
+// population makes campaigns with the shape of real ones: bids from 0.50 to 20 USD, two to twelve
+// intent tokens out of a vocabulary in which few words are common, a third with a tool, a quarter
+// with a host.
 type population struct {
 	rng        *rand.Rand
 	vocabulary []string

@@ -91,7 +91,8 @@ func (w *world) checkContents(t *rapid.T) {
 	}
 }
 
-// checkAccounts: everyone but the winner is a loser, once, with a reason; no better candidate was passed over.
+// checkAccounts: everyone but the winner is a loser, once, with a reason; no better candidate was
+// passed over.
 func checkAccounts(t *rapid.T, req *auction.Request, w *world, e auction.Explanation) {
 	seen := map[auction.ID]bool{}
 	for _, loser := range e.Losers {

@@ -26,7 +26,8 @@ func (b budgets) Check(c *auction.Campaign, _ money.Micros) auction.Reason {
 	return ""
 }
 
-// A day with budgets: the best campaign serves until its budget is used up, then the next, never a cent over.
+// A day with budgets: the best campaign serves until its budget is used up, then the next, never a
+// cent over.
 func TestBudgetsAreSpentFromTheTopAndNeverExceeded(t *testing.T) {
 	snap := snapshot(cpm(1, 10), cpm(2, 5), cpm(3, 20))
 	left := budgets{id(1): 25_000, id(2): 5_000, id(3): 40_000} // 2.5, 1 and 2 impressions
@@ -47,7 +48,8 @@ func TestBudgetsAreSpentFromTheTopAndNeverExceeded(t *testing.T) {
 	require.Equal(t, budgets{id(1): 5_000, id(2): 0, id(3): 0}, left)
 }
 
-// A campaign's life as the catalog applies it: approved, raised, paused, resumed, retargeted, archived.
+// A campaign's life as the catalog applies it: approved, raised, paused, resumed, retargeted,
+// archived.
 func TestLifeOfACampaign(t *testing.T) {
 	other, mine := cpm(1, 5), cpm(2, 4)
 	req := auction.Request{Tokens: auction.Tokenize("Which vector database?"), Region: "US-CA"}

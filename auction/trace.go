@@ -9,8 +9,8 @@ import (
 const (
 	// MaxTrace is the most candidates that a trace keeps, best first.
 	MaxTrace = 10
-	// traceBehind is how many candidates behind the winner are looked at for a trace. Each costs a step
-	// of the search, so it is few.
+	// traceBehind is how many candidates behind the winner are looked at for a trace. Each costs a
+	// step of the search, so it is few.
 	traceBehind = 3
 )
 
@@ -24,9 +24,9 @@ type Traced struct {
 	Reason Reason
 }
 
-// Trace is the best candidates of one auction with what became of each: those the auction was decided on and
-// the next few behind the winner, at most [MaxTrace]. It is a bounded record for later explanation, not a
-// full account: see [Explain] for that. The zero value is ready.
+// Trace is the best candidates of one auction with what became of each: those the auction was
+// decided on and the next few behind the winner, at most [MaxTrace]. It is a bounded record for
+// later explanation, not a full account: see [Explain] for that. The zero value is ready.
 type Trace struct {
 	n       int
 	more    bool
@@ -45,7 +45,8 @@ func (t *Trace) Reset() {
 	t.n, t.more = 0, false
 }
 
-// add records one candidate. A winner behind a full list takes the last place, so that it is never missing.
+// add records one candidate. A winner behind a full list takes the last place, so that it is never
+// missing.
 func (t *Trace) add(c target.Candidate, reason Reason) {
 	entry := Traced{Campaign: c.Campaign, EffectiveCPM: c.EffectiveCPM, Reason: reason}
 	switch {

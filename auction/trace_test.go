@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A trace is a prefix of what the linear scan says about every campaign, with the winner in its place, and it
-// changes no outcome.
+// A trace is a prefix of what the linear scan says about every campaign, with the winner in its
+// place, and it changes no outcome.
 func TestTraceIsTheBeginningOfTheExplanation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newPopulation(rapid.Uint64Range(1, 1000).Draw(t, "seed"), rapid.SampledFrom([]int{3, 20, 0}).Draw(t, "templates"))

@@ -88,8 +88,8 @@ func advised(t *testing.T, named *regexp.Regexp) (all []advice) {
 	return all
 }
 
-// documented finds commands in the code of documents: between backticks, and in indented lines. A command's name alone
-// is a mention.
+// documented finds commands in the code of documents: between backticks, and in indented lines. A
+// command's name alone is a mention.
 func documented(t *testing.T, named *regexp.Regexp) (all []advice) {
 	t.Helper()
 	files, err := filepath.Glob("../*.md")

@@ -45,7 +45,8 @@ func dial(b *testing.B, base string) *connection {
 	return &connection{Conn: conn, in: bufio.NewReaderSize(conn, 16<<10)}
 }
 
-// roundTrip sends a whole request and gives the status and the body, which is valid until the next call.
+// roundTrip sends a whole request and gives the status and the body, which is valid until the next
+// call.
 func (c *connection) roundTrip(request []byte, body []byte) (status int, answer []byte, err error) {
 	if _, err := c.Write(request); err != nil {
 		return 0, nil, err
@@ -73,7 +74,8 @@ func (c *connection) roundTrip(request []byte, body []byte) (status int, answer 
 	}
 }
 
-// hammer sends requests over benchConnections until b.N are answered and reports requests per second.
+// hammer sends requests over benchConnections until b.N are answered and reports requests per
+// second.
 func hammer(b *testing.B, base string, request func(n int64, buffer []byte) []byte) {
 	b.Helper()
 	var sent atomic.Int64
@@ -101,7 +103,8 @@ func appendPost(buffer []byte, path, key, body string) []byte {
 	return fmt.Appendf(buffer, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, key, len(body), body)
 }
 
-// campaigns fills the installation with n active campaigns that target one to four words of the demo's.
+// campaigns fills the installation with n active campaigns that target one to four words of the
+// demo's.
 func (i *installation) campaigns(b *testing.B, owner string, n int) {
 	words, err := demo.Words()
 	require.NoError(b, err)

@@ -51,8 +51,8 @@ type commands struct {
 	Audit      operate.AuditLog  `cmd:"" name:"audit" help:"Who changed what."`
 }
 
-// Main parses the command line, runs the command until it ends or ctx does, and returns the exit status:
-// 0, or 1 after one line on standard error.
+// Main parses the command line, runs the command until it ends or ctx does, and returns the exit
+// status: 0, or 1 after one line on standard error.
 func Main(ctx context.Context, p Invocation) int {
 	err := start(ctx, p)
 	if err == nil {

@@ -179,7 +179,8 @@ func (w *wired) endpoints(t *testing.T) (all []endpoint) {
 	return all
 }
 
-// schemeOf is the security scheme that a caller of a route uses here. A token does no harm where none is needed.
+// schemeOf is the security scheme that a caller of a route uses here. A token does no harm where
+// none is needed.
 func schemeOf(callers httpapi.Access) string {
 	switch {
 	case callers&(httpapi.Anyone|httpapi.UserToken|httpapi.AdminToken) != 0:
@@ -439,7 +440,8 @@ func TestSlowConnections(t *testing.T) {
 	require.NotContains(t, kept, true, "the server keeps a stalled connection")
 }
 
-// SECURITY.md 29: no route sets a cookie or obeys one, and none lets a page of another origin read its answers.
+// SECURITY.md 29: no route sets a cookie or obeys one, and none lets a page of another origin read
+// its answers.
 func TestNoCookiesAndNoForeignOrigins(t *testing.T) {
 	w := wire(t, nil)
 	for _, e := range w.endpoints(t) {

@@ -148,7 +148,8 @@ type ingressRole struct {
 	campaigns *campaign.Service
 }
 
-// newIngress constructs the HTTP role over b and mounts its routes; nothing is opened and nothing runs.
+// newIngress constructs the HTTP role over b and mounts its routes; nothing is opened and nothing
+// runs.
 func newIngress(h *host, given parts, b *backends.All) (*ingressRole, error) {
 	r := &ingressRole{host: h, All: b, given: given}
 	var err error

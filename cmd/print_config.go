@@ -15,8 +15,8 @@ var secret = regexp.MustCompile(`password|^key$|-keys?$|secret`)
 
 const masked = "********"
 
-// printConfig lists every setting of the selected command with its value, as environment assignments
-// that can be pasted. Passwords and keys are masked, also inside URLs.
+// printConfig lists every setting of the selected command with its value, as environment
+// assignments that can be pasted. Passwords and keys are masked, also inside URLs.
 func printConfig(w io.Writer, selected *kong.Context) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, flag := range selected.Flags() {

@@ -32,8 +32,8 @@ func TestReadmeTour(t *testing.T) {
 	}
 }
 
-// TestIntegratingExamples runs the examples of docs/integrating.md as they stand there, in their order. An exchange has its
-// seat key from the operator.
+// TestIntegratingExamples runs the examples of docs/integrating.md as they stand there, in their
+// order. An exchange has its seat key from the operator.
 func TestIntegratingExamples(t *testing.T) {
 	_, base, _ := standalone(t, "--admin-email", "root@adnet.example", "--admin-password", "a long password")
 	text, err := os.ReadFile("../docs/integrating.md")

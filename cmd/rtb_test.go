@@ -51,7 +51,8 @@ func (x *exchange) post(path, body string, into any) {
 	require.NoError(x.t, json.NewDecoder(bytes.NewReader(text)).Decode(into), "%s", text)
 }
 
-// bid is the only bid for a banner in a conversation about music lessons; the demo world has such a campaign.
+// bid is the only bid for a banner in a conversation about music lessons; the demo world has such a
+// campaign.
 func (x *exchange) bid(member string) openrtb2.Bid {
 	x.t.Helper()
 	var r openrtb2.BidResponse

@@ -15,8 +15,8 @@ import (
 
 //go:generate go run ./gen
 
-// topics order the settings of docs/settings.md. A setting belongs to the first topic that has a prefix of its variable's
-// name after ADNET_.
+// topics order the settings of docs/settings.md. A setting belongs to the first topic that has a
+// prefix of its variable's name after ADNET_.
 var topics = []struct {
 	title    string
 	prefixes []string
@@ -97,7 +97,8 @@ func WriteSettings(w io.Writer) error {
 	return err
 }
 
-// settingsOf collects the settings of all commands by topic, in the order in which the commands have them.
+// settingsOf collects the settings of all commands by topic, in the order in which the commands
+// have them.
 func settingsOf(parser *kong.Kong) map[string][]*setting {
 	known, all := map[string]*setting{}, map[string][]*setting{}
 	for _, leaf := range parser.Model.Leaves(true) {

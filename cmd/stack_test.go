@@ -49,7 +49,8 @@ func install(t testing.TB) *installation {
 		"ADNET_SESSION_KEYS=k1:"+base64.StdEncoding.EncodeToString(random(t, 32)),
 		"ADNET_ADMIN_EMAIL=admin@e2e.example", "ADNET_ADMIN_PASSWORD=e2e admin password",
 		"ADNET_PREPAID=off", "ADNET_LOG_LEVEL=warn",
-		// The load client clicks from one address as fast as it can; TestInvalidTrafficOnTwoNodes has the rules on.
+		// The load client clicks from one address as fast as it can; TestInvalidTrafficOnTwoNodes
+		// has the rules on.
 		"ADNET_CLICK_MIN_DELAY=0", "ADNET_CLICK_RATES=off",
 	)}
 }

@@ -13,8 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestInvalidTrafficOnTwoNodes is SECURITY.md lines 4 and 8 to 10 on the real servers: one impression 100 times at once
-// over two ingress nodes while the consumers process is killed, then invalid traffic of four kinds.
+// TestInvalidTrafficOnTwoNodes is SECURITY.md lines 4 and 8 to 10 on the real servers: one
+// impression 100 times at once over two ingress nodes while the consumers process is killed, then
+// invalid traffic of four kinds.
 func TestInvalidTrafficOnTwoNodes(t *testing.T) {
 	i := install(t)
 	i.env = append(i.env, "ADNET_CLICK_MIN_DELAY=300ms", "ADNET_CLICK_RATES=1/1m,3/10m,10/1h,25/24h")

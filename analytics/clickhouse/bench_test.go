@@ -16,8 +16,8 @@ import (
 // rowsPerBlock is the chunk of the archive.
 const rowsPerBlock = 50_000
 
-// benchRows spread over 534 campaigns of 89 advertisers and 8 publishers with an application each: 2,136
-// different rows for the daily counters.
+// benchRows spread over 534 campaigns of 89 advertisers and 8 publishers with an application each:
+// 2,136 different rows for the daily counters.
 func benchRows() []report.Row {
 	rows := testRows(rowsPerBlock)
 	for i := range rows {
@@ -40,8 +40,8 @@ func BenchmarkInsert(b *testing.B) {
 	b.ReportMetric(float64(b.N)*rowsPerBlock/b.Elapsed().Seconds(), "rows/s")
 }
 
-// The ceiling: the driver's row batches into a table of the same columns, with and without what Insert
-// guarantees around it (views, deduplication, fsync).
+// The ceiling: the driver's row batches into a table of the same columns, with and without what
+// Insert guarantees around it (views, deduplication, fsync).
 func BenchmarkBareBatchPlainTable(b *testing.B) {
 	bare(b, "CREATE TABLE bare AS events ENGINE = MergeTree PARTITION BY toYYYYMM(day) ORDER BY (campaign_id, day, type, auction_id)", "bare")
 }

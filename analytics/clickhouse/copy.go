@@ -41,8 +41,8 @@ func (s *Store) Rows(ctx context.Context, table string) (int64, error) {
 	return s.count(ctx, "SELECT toInt64(count()) AS n FROM "+table)
 }
 
-// CopyOut writes a table: a header, then blocks, each a number of rows and a slice per column, all as gob; 0 rows end
-// it. It answers how many rows there were.
+// CopyOut writes a table: a header, then blocks, each a number of rows and a slice per column, all
+// as gob; 0 rows end it. It answers how many rows there were.
 func (s *Store) CopyOut(ctx context.Context, table string, w io.Writer) (total int64, err error) {
 	columns, err := s.columns(ctx, table)
 	if err != nil {
@@ -106,9 +106,9 @@ func (s *Store) CopyOut(ctx context.Context, table string, w io.Writer) (total i
 	return total, flush()
 }
 
-// CopyIn puts what CopyOut wrote in place of a table's partitions. Nothing is computed from the rows, because what was
-// computed is copied too: they are built beside the table and each partition is taken over at once. It answers how many
-// rows there were.
+// CopyIn puts what CopyOut wrote in place of a table's partitions. Nothing is computed from the
+// rows, because what was computed is copied too: they are built beside the table and each partition
+// is taken over at once. It answers how many rows there were.
 func (s *Store) CopyIn(ctx context.Context, table string, r io.Reader) (total int64, err error) {
 	staging := "restore_" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	if err := s.Exec(ctx, "CREATE TABLE "+staging+" AS "+table, nil); err != nil {

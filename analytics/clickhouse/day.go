@@ -31,14 +31,15 @@ const (
 SELECT day, campaign_id, sum(charge) AS charged FROM events
 WHERE day >= {first:Date} AND day <= {last:Date} AND charge != 0 GROUP BY day, campaign_id`
 
-	// A record whose acknowledgement came too late is on the log twice, and settlement's to tell apart: the second is a
-	// duplicate, or refused as the first was. What counted is there once.
+	// A record whose acknowledgement came too late is on the log twice, and settlement's to tell
+	// apart: the second is a duplicate, or refused as the first was. What counted is there once.
 	repeatsQuery = `
 SELECT day, toInt64(count()) AS events, toInt64(uniqExact(event_id)) AS other FROM events
 WHERE day >= {first:Date} AND day <= {last:Date} AND class = 'counted' AND event_id != toUUID('00000000-0000-0000-0000-000000000000')
 GROUP BY day HAVING events != other`
 
-	// Each counter is compared by campaign: a sum over everything could hide two errors that cancel out.
+	// Each counter is compared by campaign: a sum over everything could hide two errors that cancel
+	// out.
 	countersQuery = `
 SELECT day, what, toString(campaign_id) AS key, sum(e) AS events, sum(o) AS other
 FROM
@@ -122,8 +123,9 @@ func (s *Store) chargesOf(ctx context.Context, table string, first, last day.Day
 	return charges, nil
 }
 
-// CompareDays compares the events of the days from first to last with everything that is computed from them: the live
-// counters, the verdicts per day and the roll-up, and looks for events that counted and are there twice.
+// CompareDays compares the events of the days from first to last with everything that is computed
+// from them: the live counters, the verdicts per day and the roll-up, and looks for events that
+// counted and are there twice.
 func (s *Store) CompareDays(ctx context.Context, first, last day.Day) (found []Difference, err error) {
 	type row struct {
 		Day    dayOf  `ch:"day"`
@@ -201,9 +203,9 @@ func (s *Store) views(ctx context.Context) ([]view, error) {
 	return list, nil
 }
 
-// RebuildViews computes everything that is kept per day beside the events again, for one day. Nothing may be inserted into
-// events meanwhile. Each table changes in one statement: a run that is cut short leaves the day as it was in some and
-// right in others, which CompareDays finds.
+// RebuildViews computes everything that is kept per day beside the events again, for one day.
+// Nothing may be inserted into events meanwhile. Each table changes in one statement: a run that is
+// cut short leaves the day as it was in some and right in others, which CompareDays finds.
 func (s *Store) RebuildViews(ctx context.Context, date day.Day) (err error) {
 	m := month{store: s, day: date, run: strings.ReplaceAll(uuid.NewString(), "-", "")}
 	defer func() { err = errors.Join(err, m.drop(ctx)) }()
@@ -213,8 +215,9 @@ func (s *Store) RebuildViews(ctx context.Context, date day.Day) (err error) {
 	return m.replace(ctx)
 }
 
-// month is the month of a day as it will be, put together beside the real tables: all of it is there before the first
-// statement that changes one. The parts of the other days are the real ones, linked and not copied.
+// month is the month of a day as it will be, put together beside the real tables: all of it is
+// there before the first statement that changes one. The parts of the other days are the real ones,
+// linked and not copied.
 type month struct {
 	store *Store
 	day   day.Day
@@ -265,8 +268,8 @@ func (m *month) views(ctx context.Context, events string) error {
 // fromEvents is where a view's statement, as ClickHouse writes it, names the table of events.
 var fromEvents = regexp.MustCompile("(\\bFROM\\s+)(?:`?\\w+`?\\.)?`?events`?\\b`?")
 
-// replace puts every table's month in its place, one statement a table, events first: the tables computed from them can be
-// computed again.
+// replace puts every table's month in its place, one statement a table, events first: the tables
+// computed from them can be computed again.
 func (m *month) replace(ctx context.Context) error {
 	for _, table := range m.of {
 		var left []struct {
@@ -338,9 +341,10 @@ func (r *Rebuild) Charges(ctx context.Context) (map[uuid.UUID]money.Micros, erro
 	return charges[r.month.day], err
 }
 
-// Replace puts the day in the place of the real one, with everything that is computed from it. Nothing else may be
-// inserted meanwhile. All is put together first; then each table changes in one statement, so that a run that is cut short
-// leaves no table with half a day: those that are not changed yet are as they were, and a comparison finds them.
+// Replace puts the day in the place of the real one, with everything that is computed from it.
+// Nothing else may be inserted meanwhile. All is put together first; then each table changes in one
+// statement, so that a run that is cut short leaves no table with half a day: those that are not
+// changed yet are as they were, and a comparison finds them.
 func (r *Rebuild) Replace(ctx context.Context) error {
 	if err := r.month.views(ctx, r.table); err != nil {
 		return err

@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A day that is put together again takes its place at once: whoever reads meanwhile, or after a crash anywhere in it, finds
-// in each table the day as it was or as it should be, and never a part of one. Other days of the month stay.
+// A day that is put together again takes its place at once: whoever reads meanwhile, or after a
+// crash anywhere in it, finds in each table the day as it was or as it should be, and never a part
+// of one. Other days of the month stay.
 func TestARebuiltDayIsNeverHalfThere(t *testing.T) {
 	s := open(t)
 	rows := testRows(5000) // of 31 May and 1 June
@@ -73,8 +74,8 @@ func TestARebuiltDayIsNeverHalfThere(t *testing.T) {
 	require.Zero(t, number(t, s, "(SELECT count() FROM system.tables WHERE database = currentDatabase() AND name LIKE '%_rebuild_%')"))
 }
 
-// A record that came twice, because its acknowledgement was late, makes no difference: settlement took one of the two. The
-// same event archived twice is one.
+// A record that came twice, because its acknowledgement was late, makes no difference: settlement
+// took one of the two. The same event archived twice is one.
 func TestARecordThatCameTwiceIsNoDifference(t *testing.T) {
 	s := open(t)
 	rows := testRows(2)

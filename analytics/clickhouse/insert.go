@@ -25,9 +25,10 @@ const (
 // ErrNoToken says that an insert came without a token: without one a repeat would count twice.
 var ErrNoToken = errors.New("insert without a deduplication token")
 
-// Insert writes rows as one block under token (see the package contract). Without rows it does nothing. It returns after
-// the server committed the block and everything computed from it. Errors: [ErrNoToken]; errs.Unavailable when
-// the outcome is unknown or the server is overloaded, then the same call may be repeated.
+// Insert writes rows as one block under token (see the package contract). Without rows it does
+// nothing. It returns after the server committed the block and everything computed from it. Errors:
+// [ErrNoToken]; errs.Unavailable when the outcome is unknown or the server is overloaded, then the
+// same call may be repeated.
 func (s *Store) Insert(ctx context.Context, token string, rows []report.Row) error {
 	return send(s, ctx, insertion{insertEvents, token, "insert events"}, rows, fillEvents)
 }
@@ -44,7 +45,8 @@ func (s *Store) InsertNotices(ctx context.Context, token string, rows []report.N
 
 type insertion struct{ statement, token, what string }
 
-// insertSettings are those that the guarantee of one token rests on, whatever the server's defaults are.
+// insertSettings are those that the guarantee of one token rests on, whatever the server's defaults
+// are.
 func insertSettings(token string) clickhouse.Settings {
 	return clickhouse.Settings{
 		"insert_deduplicate":                                 1,
@@ -54,9 +56,11 @@ func insertSettings(token string) clickhouse.Settings {
 		"async_insert": 0,
 		// A view that fails must fail the insert: the repeat then completes it.
 		"materialized_views_ignore_errors": 0,
-		// Each view's part is synced to disk: one after the other they are most of an insert's time.
+		// Each view's part is synced to disk: one after the other they are most of an insert's
+		// time.
 		"parallel_view_processing": 1,
-		// The server takes plain strings and makes the dictionaries itself: several times cheaper here.
+		// The server takes plain strings and makes the dictionaries itself: several times cheaper
+		// here.
 		"low_cardinality_allow_in_native_format": 0,
 	}
 }
@@ -81,8 +85,8 @@ func send[T any](s *Store, ctx context.Context, in insertion, rows []T, fill fun
 	return failure(batch.Send(), in.what)
 }
 
-// page is one reusable column of each kind. The driver copies what it is given, so one page serves every
-// column of a block in turn.
+// page is one reusable column of each kind. The driver copies what it is given, so one page serves
+// every column of a block in turn.
 type page struct {
 	ids     []uuid.UUID
 	times   []time.Time
@@ -222,8 +226,8 @@ func fillNotices(b *block, rows []report.Notice) {
 	column(b, b.page.flags, rows, func(r *report.Notice) bool { return r.Sandbox })
 }
 
-// Times that the day column can hold. A time outside is moved to the nearer end, so that a record with a
-// broken clock is stored like any other: a repeat of the block must build the same rows.
+// Times that the day column can hold. A time outside is moved to the nearer end, so that a record
+// with a broken clock is stored like any other: a repeat of the block must build the same rows.
 var earliest, latest = time.Unix(0, 0).UTC(), time.Date(2105, 12, 31, 0, 0, 0, 0, time.UTC)
 
 func storable(t time.Time) time.Time {

@@ -27,10 +27,11 @@ COMMENT 'DDL files that were applied'`
 	recordMigration   = `INSERT INTO schema_migrations (version, name, sum) SELECT {version:UInt32}, {name:String}, {sum:String}`
 )
 
-// Migrate creates the database of cfg.URL when it is absent (engine Atomic) and applies the numbered files that
-// were not applied before, in order. It returns their names. A run that was cut short is completed by the next,
-// and two at once are harmless, because every statement may run twice. Errors: errs.InvalidState when an
-// applied file was changed or the database is newer than this program; errs.Unavailable.
+// Migrate creates the database of cfg.URL when it is absent (engine Atomic) and applies the
+// numbered files that were not applied before, in order. It returns their names. A run that was cut
+// short is completed by the next, and two at once are harmless, because every statement may run
+// twice. Errors: errs.InvalidState when an applied file was changed or the database is newer than
+// this program; errs.Unavailable.
 func Migrate(ctx context.Context, cfg Config) (applied []string, err error) {
 	if err := createDatabase(ctx, cfg); err != nil {
 		return nil, err
@@ -71,8 +72,9 @@ func checkDatabase(ctx context.Context, cfg Config) error {
 	})
 }
 
-// withServer lends a connection without a database, and the name of the configured one. A connection that
-// names an absent database is refused by every server, and ends a server that is hosted in libchdb.
+// withServer lends a connection without a database, and the name of the configured one. A
+// connection that names an absent database is refused by every server, and ends a server that is
+// hosted in libchdb.
 func withServer(cfg Config, do func(conn clickhouse.Conn, name string) error) (err error) {
 	options, err := cfg.options()
 	if err != nil {

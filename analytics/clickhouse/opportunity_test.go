@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Opportunities are the auctions that a campaign won, was paced out of or had no budget for, by the quarter of the hour.
+// Opportunities are the auctions that a campaign won, was paced out of or had no budget for, by the
+// quarter of the hour.
 func TestOpportunities(t *testing.T) {
 	s := open(t)
 	reader, err := stats.New(stats.Config{}, stats.Deps{Store: s})

@@ -1,9 +1,11 @@
-// Package clickhouse is the analytics store: the connection, the schema's migrations and the block writer.
+// Package clickhouse is the analytics store: the connection, the schema's migrations and the block
+// writer.
 //
-// Contract of [Store.Insert]: the rows of a call are one block under one token. Sending the same token with
-// the same rows again, because the reply was lost or by a second writer at the same time, changes nothing, in
-// events and in everything computed from it, as long as fewer than 100,000 other blocks came between. A call
-// that returned nil is on disk (fsynced) and visible to every read that starts later.
+// Contract of [Store.Insert]: the rows of a call are one block under one token. Sending the same
+// token with the same rows again, because the reply was lost or by a second writer at the same
+// time, changes nothing, in events and in everything computed from it, as long as fewer than
+// 100,000 other blocks came between. A call that returned nil is on disk (fsynced) and visible to
+// every read that starts later.
 //
 // # Not obvious
 //
@@ -26,8 +28,9 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// Config names the server. The URL is clickhouse://[user[:password]@]host:port/database (native protocol) and
-// may carry the driver's options; it can hold a password and must be masked when printed.
+// Config names the server. The URL is clickhouse://[user[:password]@]host:port/database (native
+// protocol) and may carry the driver's options; it can hold a password and must be masked when
+// printed.
 type Config struct {
 	URL         string        `name:"clickhouse-url" env:"ADNET_CLICKHOUSE_URL" default:"clickhouse://127.0.0.1:9000/adnet" help:"ClickHouse, native protocol: clickhouse://[user:password@]host:port/database."`
 	DialTimeout time.Duration `name:"clickhouse-dial-timeout" env:"ADNET_CLICKHOUSE_DIAL_TIMEOUT" default:"5s" help:"How long to wait for a connection to ClickHouse."`
@@ -85,9 +88,9 @@ type Store struct {
 	pages pages
 }
 
-// Open makes a store and checks that the server answers. Errors: errs.InvalidRequest for the configuration,
-// errs.InvalidState when the database does not exist (see [Migrate]), errs.Unavailable when the server does not
-// answer.
+// Open makes a store and checks that the server answers. Errors: errs.InvalidRequest for the
+// configuration, errs.InvalidState when the database does not exist (see [Migrate]),
+// errs.Unavailable when the server does not answer.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	options, err := cfg.options()
 	if err != nil {
@@ -113,8 +116,9 @@ func (s *Store) Ping(ctx context.Context) error { return failure(s.conn.Ping(ctx
 // Close ends every connection. Calls under way fail.
 func (s *Store) Close() error { return s.conn.Close() }
 
-// Select runs a query with server-side bound parameters ({name:Type} in the text) and scans all rows into
-// dest, a pointer to a slice of structs with ch tags. Error: errs.Unavailable when a repeat may help.
+// Select runs a query with server-side bound parameters ({name:Type} in the text) and scans all
+// rows into dest, a pointer to a slice of structs with ch tags. Error: errs.Unavailable when a
+// repeat may help.
 func (s *Store) Select(ctx context.Context, dest any, query string, params map[string]string) error {
 	return failure(s.conn.Select(bind(ctx, params), dest, query), "query")
 }
@@ -132,8 +136,8 @@ func bind(ctx context.Context, params map[string]string) context.Context {
 }
 
 const (
-	// Months whose events were dropped by the TTL are answered from the daily sums. A month is either wholly in
-	// events or wholly gone.
+	// Months whose events were dropped by the TTL are answered from the daily sums. A month is
+	// either wholly in events or wholly gone.
 	totalsQuery = `
 SELECT verdict, toInt64(sum(n)) AS events, sum(c) AS charge, sum(m) AS minted
 FROM
@@ -144,8 +148,8 @@ FROM
     WHERE toYYYYMM(day) NOT IN (SELECT DISTINCT toYYYYMM(day) FROM events) GROUP BY verdict
 )
 GROUP BY verdict`
-	// Each charged event once, whatever number of rows it has, at no more than its price. Months that the TTL dropped
-	// count with what they were charged.
+	// Each charged event once, whatever number of rows it has, at no more than its price. Months
+	// that the TTL dropped count with what they were charged.
 	billableQuery = `
 SELECT sum(worth) AS worth, toInt64(sum(cut)) AS cut
 FROM
@@ -221,8 +225,9 @@ var passing = map[int32]bool{
 	252: true, // TOO_MANY_PARTS
 }
 
-// failure gives an error a code. A broken connection, like an overloaded server, is errs.Unavailable: the
-// caller may repeat the call. What the server says about a wrong statement is internal.
+// failure gives an error a code. A broken connection, like an overloaded server, is
+// errs.Unavailable: the caller may repeat the call. What the server says about a wrong statement is
+// internal.
 func failure(err error, what string) error {
 	if err == nil {
 		return nil

@@ -59,8 +59,8 @@ func counts(t *testing.T, s *clickhouse.Store) [3]int64 {
 	}
 }
 
-// The trap of DESIGN.md section 8: the source refuses a repeated block and the views take it all the same,
-// unless their targets refuse it too. The rows lie in two months.
+// The trap of DESIGN.md section 8: the source refuses a repeated block and the views take it all
+// the same, unless their targets refuse it too. The rows lie in two months.
 func TestThreeSendsOfOneToken(t *testing.T) {
 	s := open(t)
 	rows := testRows(5000)
@@ -70,7 +70,8 @@ func TestThreeSendsOfOneToken(t *testing.T) {
 	}
 	require.Equal(t, int64(2), number(t, s, "(SELECT uniqExact(toYYYYMM(day)) FROM events)"))
 
-	// Merges forget nothing of it, and neither does a restart: the tables are loaded again from disk.
+	// Merges forget nothing of it, and neither does a restart: the tables are loaded again from
+	// disk.
 	for _, table := range []string{"events", "stats_daily", "verdict_daily"} {
 		exec(t, s, "OPTIMIZE TABLE "+table+" FINAL")
 		exec(t, s, "DETACH TABLE "+table+" SYNC")
@@ -94,7 +95,8 @@ func TestRepeatCompletesAHalfDoneInsert(t *testing.T) {
 	}
 }
 
-// A view whose target refuses the rows must fail the insert, or its counters would silently stay behind.
+// A view whose target refuses the rows must fail the insert, or its counters would silently stay
+// behind.
 func TestFailingViewFailsTheInsert(t *testing.T) {
 	s := open(t)
 	exec(t, s, "ALTER TABLE stats_daily ADD CONSTRAINT none CHECK events < 0")

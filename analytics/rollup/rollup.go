@@ -1,10 +1,11 @@
 // Package rollup computes the stats of closed days again from the events.
 //
-// Contract of [Rollup.Aggregate]: the rows of a day in stats_rollup become exactly what the events of the day
-// say: built in a table of its own and put in place by REPLACE PARTITION. Running it again gives the same rows.
-// Two at once are safe although the server may then keep the rows of both: every row names its run, and readers
-// take the rows of one run per day, one that counts at least as many events as the live counters. A run that
-// is half visible, or that missed events, is thereby never read.
+// Contract of [Rollup.Aggregate]: the rows of a day in stats_rollup become exactly what the events
+// of the day say: built in a table of its own and put in place by REPLACE PARTITION. Running it
+// again gives the same rows. Two at once are safe although the server may then keep the rows of
+// both: every row names its run, and readers take the rows of one run per day, one that counts at
+// least as many events as the live counters. A run that is half visible, or that missed events, is
+// thereby never read.
 //
 // # Not obvious
 //
@@ -60,8 +61,8 @@ type Rollup struct {
 	newest   prometheus.Gauge
 }
 
-// New makes a roll-up; nothing runs yet. Zero durations take the defaults. Error: errs.InvalidRequest when the time
-// after midnight is a day or more.
+// New makes a roll-up; nothing runs yet. Zero durations take the defaults. Error:
+// errs.InvalidRequest when the time after midnight is a day or more.
 func New(cfg Config, deps Deps) (*Rollup, error) {
 	if cfg.At <= 0 {
 		cfg.At = 10 * time.Minute
@@ -86,9 +87,9 @@ func New(cfg Config, deps Deps) (*Rollup, error) {
 	}, nil
 }
 
-// Run rolls up yesterday at once, so that a run missed while the process was down is made up for, and then
-// every day at Config.At after midnight UTC. A failed run is tried again until it succeeds. Run returns
-// nil when ctx is cancelled.
+// Run rolls up yesterday at once, so that a run missed while the process was down is made up for,
+// and then every day at Config.At after midnight UTC. A failed run is tried again until it
+// succeeds. Run returns nil when ctx is cancelled.
 func (r *Rollup) Run(ctx context.Context) error {
 	schedule.Loop(ctx, 0, r.turn)
 	return nil
@@ -120,7 +121,8 @@ const (
 	// stagingPrefix names the tables in which a day is built. The rest of the name is random.
 	stagingPrefix = "stats_rollup_staging_"
 
-	// The counters are those of stats_daily_mv (schemas/clickhouse); the conformance suite compares the two.
+	// The counters are those of stats_daily_mv (schemas/clickhouse); the conformance suite compares
+	// the two.
 	fillQuery = `
 INSERT INTO %s
 SELECT
@@ -151,8 +153,9 @@ SELECT name FROM system.tables
 WHERE database = currentDatabase() AND startsWith(name, {prefix:String}) AND metadata_modification_time < now() - INTERVAL 1 DAY`
 )
 
-// Aggregate computes a UTC day again and answers how many rows it has now (see the package contract). A day
-// without events has none. Errors: errs.InvalidRequest for a day outside 1970 to 2105; errs.Unavailable.
+// Aggregate computes a UTC day again and answers how many rows it has now (see the package
+// contract). A day without events has none. Errors: errs.InvalidRequest for a day outside 1970 to
+// 2105; errs.Unavailable.
 func (r *Rollup) Aggregate(ctx context.Context, date day.Day) (rows int, err error) {
 	if date < 0 || date.Time().Year() > 2105 {
 		return 0, errs.New(errs.InvalidRequest, "the day must lie between 1970 and 2105")

@@ -84,7 +84,8 @@ func TestWhenAndWhichDay(t *testing.T) {
 	for _, c := range []struct{ now, day, next string }{
 		{"2026-03-10T12:00:00Z", "2026-03-09", "2026-03-11T00:10:00Z"},
 		{"2026-03-10T00:10:00Z", "2026-03-09", "2026-03-11T00:10:00Z"},
-		// Shortly after midnight the day before may still receive: the last closed one is rolled up.
+		// Shortly after midnight the day before may still receive: the last closed one is rolled
+		// up.
 		{"2026-03-10T00:09:59Z", "2026-03-08", "2026-03-10T00:10:00Z"},
 		{"2027-01-01T00:10:01Z", "2026-12-31", "2027-01-02T00:10:00Z"},
 	} {

@@ -44,8 +44,8 @@ GROUP BY whole, outcome`
 // MaxAuctionEvents is how many events of one auction are answered, oldest first.
 const MaxAuctionEvents = 200
 
-// eventsFor is how long after an auction events of it are looked for: no token lives longer, and a few days
-// more find those that came too late.
+// eventsFor is how long after an auction events of it are looked for: no token lives longer, and a
+// few days more find those that came too late.
 const eventsFor = 40
 
 type auctionRow struct {
@@ -74,8 +74,8 @@ type auctionRow struct {
 	More              bool        `ch:"more_candidates"`
 }
 
-// Auction is the record of one auction, which took place at about at. Errors: errs.NotFound when there is
-// none (yet); errs.Unavailable as [Reader.Stats].
+// Auction is the record of one auction, which took place at about at. Errors: errs.NotFound when
+// there is none (yet); errs.Unavailable as [Reader.Stats].
 func (r *Reader) Auction(ctx context.Context, id uuid.UUID, at time.Time) (report.Auction, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -109,8 +109,8 @@ func (r *auctionRow) auction() report.Auction {
 	return a
 }
 
-// AuctionEvents are the decided events of an auction that campaign won at about at, oldest first, at most
-// [MaxAuctionEvents]. Errors: as [Reader.Stats].
+// AuctionEvents are the decided events of an auction that campaign won at about at, oldest first,
+// at most [MaxAuctionEvents]. Errors: as [Reader.Stats].
 func (r *Reader) AuctionEvents(ctx context.Context, id, campaign uuid.UUID, at time.Time) ([]report.Row, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -146,8 +146,8 @@ func (r *Reader) AuctionEvents(ctx context.Context, id, campaign uuid.UUID, at t
 	return events, nil
 }
 
-// Delivery counts what became of a campaign in the auctions from the minute of since to until. Errors: as
-// [Reader.Stats].
+// Delivery counts what became of a campaign in the auctions from the minute of since to until.
+// Errors: as [Reader.Stats].
 func (r *Reader) Delivery(ctx context.Context, campaign uuid.UUID, since, until time.Time) (report.Delivery, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// daysQuery counts the events of each day in the live counters, with the newest receipt, and in each run of the
-	// roll-up. Both sides are answered from a projection of a few rows per part.
+	// daysQuery counts the events of each day in the live counters, with the newest receipt, and in
+	// each run of the roll-up. Both sides are answered from a projection of a few rows per part.
 	daysQuery = `
 SELECT day, toUUID('00000000-0000-0000-0000-000000000000') AS run, sum(events) AS n, max(last_received_at) AS at FROM stats_daily GROUP BY day
 UNION ALL
@@ -35,7 +35,8 @@ const (
 	kindGroup = 1
 )
 
-// keys are the breakdowns as expressions. The map is the allow list: nothing of a query becomes SQL text.
+// keys are the breakdowns as expressions. The map is the allow list: nothing of a query becomes SQL
+// text.
 var keys = map[report.Breakdown]string{
 	"":                         "''",
 	report.ByDay:               "''", // taken from the daily series
@@ -46,7 +47,8 @@ var keys = map[report.Breakdown]string{
 }
 
 // countsQuery is the text of the query for q; its values are bound by name. The rolled days and
-// their runs are bound too and not computed in it: computed once per branch they could differ, and a day would count twice or not at all.
+// their runs are bound too and not computed in it: computed once per branch they could differ, and
+// a day would count twice or not at all.
 func countsQuery(q report.Query) (string, error) {
 	key, ok := keys[q.Breakdown]
 	if !ok {
@@ -55,7 +57,8 @@ func countsQuery(q report.Query) (string, error) {
 	where := whereOf(q)
 	head, set := "SELECT day, '' AS key, toUInt8(0) AS kind,", "day"
 	if q.Breakdown != "" && q.Breakdown != report.ByDay {
-		// One pass over one state of the data for both, so that groups and days add up to the same totals.
+		// One pass over one state of the data for both, so that groups and days add up to the same
+		// totals.
 		head, set = "SELECT day, key, toUInt8(grouping(day)) AS kind,", "GROUPING SETS ((day), (key))"
 	}
 	var b strings.Builder

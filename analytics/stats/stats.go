@@ -1,9 +1,10 @@
 // Package stats answers report queries from the analytics store.
 //
-// Contract: an answer holds every event that was received up to Result.AsOf, because AsOf is read before the
-// data. Totals, the daily series and the groups of one answer come from one query and so agree. A day comes from
-// the roll-up when that counts at least as many events as the live counters of the day, else from the live
-// counters: a roll-up changes no answer, and an event that arrives after it is not lost.
+// Contract: an answer holds every event that was received up to Result.AsOf, because AsOf is read
+// before the data. Totals, the daily series and the groups of one answer come from one query and so
+// agree. A day comes from the roll-up when that counts at least as many events as the live counters
+// of the day, else from the live counters: a roll-up changes no answer, and an event that arrives
+// after it is not lost.
 //
 // # Not obvious
 //
@@ -59,8 +60,8 @@ func New(cfg Config, deps Deps) (*Reader, error) {
 	return &Reader{timeout: cfg.Timeout, store: deps.Store}, nil
 }
 
-// Stats answers q. Errors: errs.InvalidRequest for a breakdown outside the closed list; errs.Unavailable when the
-// store is out of reach or the answer took longer than the limit.
+// Stats answers q. Errors: errs.InvalidRequest for a breakdown outside the closed list;
+// errs.Unavailable when the store is out of reach or the answer took longer than the limit.
 func (r *Reader) Stats(ctx context.Context, q report.Query) (report.Result, error) {
 	text, err := countsQuery(q)
 	if err != nil {
@@ -107,9 +108,9 @@ func (r *Reader) failure(ctx context.Context, err error) error {
 	return err
 }
 
-// days reads how new the counters are, and binds the days that the roll-up answers with a run for each that counts at least
-// as many events as the live counters. It is asked before the counts: asked after them, it would promise events
-// that came in between.
+// days reads how new the counters are, and binds the days that the roll-up answers with a run for
+// each that counts at least as many events as the live counters. It is asked before the counts:
+// asked after them, it would promise events that came in between.
 func (r *Reader) days(ctx context.Context, params map[string]string) (asOf time.Time, err error) {
 	var rows []struct {
 		Day time.Time `ch:"day"`

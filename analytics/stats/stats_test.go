@@ -56,7 +56,8 @@ func TestProgressIsReadFirst(t *testing.T) {
 	}
 }
 
-// Nothing of a query becomes SQL text: for one breakdown and the same filters every query has one text.
+// Nothing of a query becomes SQL text: for one breakdown and the same filters every query has one
+// text.
 func TestValuesAreBound(t *testing.T) {
 	texts := map[string]bool{}
 	for _, q := range []report.Query{

@@ -14,8 +14,8 @@ const (
 // flat is the height in CSS pixels up to which a banner is laid out in one row.
 const flat = 120
 
-// AppendBanner appends the ad as an HTML fragment of w × h CSS pixels without any script: a link around picture and
-// texts, a disclosure label that leads to the receipt, and the impression pixel.
+// AppendBanner appends the ad as an HTML fragment of w × h CSS pixels without any script: a link
+// around picture and texts, a disclosure label that leads to the receipt, and the impression pixel.
 func AppendBanner(dst []byte, ad *Ad, w, h int) []byte {
 	b := html{dst}
 	direction, picture := "column", "max-width:100%;max-height:50%"

@@ -1,10 +1,12 @@
-// Package markup writes what an exchange shows when a bid of ours wins: Native 1.2 JSON, banner HTML and VAST 2.0 to 4.2.
+// Package markup writes what an exchange shows when a bid of ours wins: Native 1.2 JSON, banner
+// HTML and VAST 2.0 to 4.2.
 //
-// Contract: a pure function of its arguments. Every text of an [Ad] is inert in what comes out, whatever it
-// holds: it cannot end an element, an attribute, a script or a CDATA section, and it cannot form an auction
-// macro (${…}), which exchanges replace as plain text anywhere in a markup. Links that are not absolute
-// http or https URLs are left out. What an ad cannot satisfy (a required asset, a length, a MIME type) is said
-// before the auction is decided, by [FitsNative] and [FitsVideo], so that no bid is made with half a markup.
+// Contract: a pure function of its arguments. Every text of an [Ad] is inert in what comes out,
+// whatever it holds: it cannot end an element, an attribute, a script or a CDATA section, and it
+// cannot form an auction macro (${…}), which exchanges replace as plain text anywhere in a markup.
+// Links that are not absolute http or https URLs are left out. What an ad cannot satisfy (a
+// required asset, a length, a MIME type) is said before the auction is decided, by [FitsNative] and
+// [FitsVideo], so that no bid is made with half a markup.
 //
 // # Not obvious
 //
@@ -80,8 +82,9 @@ func holds(s string) (all class) {
 	return all
 }
 
-// appendText appends s as HTML or XML text or attribute value: what means something there is escaped, and the
-// dollar that could begin a macro. Control characters that XML cannot hold are left out.
+// appendText appends s as HTML or XML text or attribute value: what means something there is
+// escaped, and the dollar that could begin a macro. Control characters that XML cannot hold are
+// left out.
 func appendText(b []byte, s string) []byte {
 	all := holds(s)
 	if all&strange != 0 {
@@ -132,8 +135,8 @@ func printable(s string) string {
 	}, s)
 }
 
-// link is u when it is an absolute http or https URL, with the characters encoded that could end an attribute
-// or begin a macro; else it is empty. Links of our own have none of them.
+// link is u when it is an absolute http or https URL, with the characters encoded that could end an
+// attribute or begin a macro; else it is empty. Links of our own have none of them.
 func link(u string) string {
 	plain := holds(u)&(strange|risky) == 0
 	if !plain {
@@ -189,7 +192,8 @@ func mediaType(u string) string {
 	return ""
 }
 
-// accepts says whether a list of MIME types, empty for any, has kind. "image/jpg" is a common name of image/jpeg.
+// accepts says whether a list of MIME types, empty for any, has kind. "image/jpg" is a common name
+// of image/jpeg.
 func accepts(mimes []string, kind string) bool {
 	if len(mimes) == 0 || kind == "" {
 		return true

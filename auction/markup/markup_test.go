@@ -43,7 +43,8 @@ func hostile(s string) *Ad {
 	return ad
 }
 
-// elements are the tags of an HTML text with the attributes that matter, as a browser's parser sees them.
+// elements are the tags of an HTML text with the attributes that matter, as a browser's parser sees
+// them.
 func elements(t require.TestingT, text string) (tags []string) {
 	for z := htmlparser.NewTokenizer(strings.NewReader(text)); ; {
 		switch z.Next() {
@@ -182,8 +183,8 @@ func TestNativeIsInert(t *testing.T) {
 	}
 }
 
-// grammar is what the schema of one version says about the elements that matter here: their children in order, and
-// their attributes, the required ones with a star.
+// grammar is what the schema of one version says about the elements that matter here: their
+// children in order, and their attributes, the required ones with a star.
 type grammar struct {
 	space    string
 	children map[string][]string
@@ -192,8 +193,8 @@ type grammar struct {
 	events   []string
 }
 
-// grammars follow vast_2.0.1.xsd, vast3_draft.xsd, vast4.xsd, vast_4.1.xsd and vast_4.2.xsd of the IAB; in VAST 4 what a
-// type inherits comes first.
+// grammars follow vast_2.0.1.xsd, vast3_draft.xsd, vast4.xsd, vast_4.1.xsd and vast_4.2.xsd of the
+// IAB; in VAST 4 what a type inherits comes first.
 func grammars() map[Version]grammar {
 	shared := map[string][]string{
 		"VAST": {"Ad"}, "Ad": {"InLine"}, "Creatives": {"Creative"}, "TrackingEvents": {"Tracking"}, "Extensions": {"Extension"},
@@ -418,7 +419,8 @@ func TestVASTIsInert(t *testing.T) {
 				Creatives []struct{} `xml:"Ad>InLine>Creatives>Creative"`
 			}
 			require.NoError(t, xml.Unmarshal(out, &document))
-			// XML readers turn a carriage return into a line feed unless it is written as a reference, as it is.
+			// XML readers turn a carriage return into a line feed unless it is written as a
+			// reference, as it is.
 			require.Equal(t, printable(s), document.AdTitle)
 			require.Equal(t, 1, strings.Count(document.Error, "[ERRORCODE]"))
 			require.Len(t, document.Creatives, 1)

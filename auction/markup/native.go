@@ -21,8 +21,8 @@ const (
 // NativeRequest has the fields of a Native 1.2 request that markup uses.
 type NativeRequest struct {
 	Assets []NativeAsset
-	// PixelTracker says that an image tracker of the impression (event 1, method 1) is offered; without it the
-	// reply has imptrackers.
+	// PixelTracker says that an image tracker of the impression (event 1, method 1) is offered;
+	// without it the reply has imptrackers.
 	PixelTracker bool
 	// Privacy says that a privacy link is supported.
 	Privacy bool
@@ -102,8 +102,8 @@ func (a *NativeAsset) image(c *Creative) (string, bool) {
 	return media, media != ""
 }
 
-// Append appends the reply of Native 1.2 as a JSON object without a root wrapper. Call it for an ad that
-// [NativeRequest.FitsNative]; optional assets that the ad does not have are left out.
+// Append appends the reply of Native 1.2 as a JSON object without a root wrapper. Call it for an ad
+// that [NativeRequest.FitsNative]; optional assets that the ad does not have are left out.
 func (r *NativeRequest) Append(b []byte, ad *Ad) []byte {
 	b = append(b, `{"ver":"1.2","assets":[`...)
 	first := true
@@ -163,7 +163,8 @@ func appendInt(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) }
 
 const hexDigits = "0123456789abcdef"
 
-// quote appends s as a JSON string that is also inert in HTML and scripts, and in which no macro begins.
+// quote appends s as a JSON string that is also inert in HTML and scripts, and in which no macro
+// begins.
 func quote(b []byte, s string) []byte {
 	b = append(b, '"')
 	from := 0

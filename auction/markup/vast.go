@@ -22,8 +22,8 @@ const (
 	defaultVideoH = 360
 )
 
-// FitsVideo says whether a creative has a video in one of the wanted forms. A link whose name does not tell its
-// kind counts as MP4.
+// FitsVideo says whether a creative has a video in one of the wanted forms. A link whose name does
+// not tell its kind counts as MP4.
 func (r *VideoRequest) FitsVideo(c *Creative) bool {
 	kind := videoType(c.MediaURL)
 	return link(c.MediaURL) != "" && kind != "" && accepts(r.Mimes, kind) && r.delivers(kind)
@@ -40,8 +40,8 @@ func delivery(kind string) string {
 	return "progressive"
 }
 
-// delivers says whether the player takes a kind of video by the way that it comes: a file can be played as it comes,
-// or once it is there.
+// delivers says whether the player takes a kind of video by the way that it comes: a file can be
+// played as it comes, or once it is there.
 func (r *VideoRequest) delivers(kind string) bool {
 	for _, way := range r.Delivery {
 		if (way == 1) == (kind == streamed) && way >= 1 && way <= 3 {
@@ -79,9 +79,10 @@ const (
 // String is the version as a document names it.
 func (v Version) String() string { return [...]string{"", "2.0", "3.0", "4.0", "4.1", "4.2"}[v] }
 
-// BestVersion is the newest version among a video's protocols (AdCOM, Creative Subtypes - Audio/Video) in which an inline
-// ad can be written, and [VAST42] for an empty list. A player of VAST 4.3 reads 4.2. The codes of wrappers do not count:
-// a wrapper leads to another document, and ours hold the ad itself. [NoVAST] if no version fits.
+// BestVersion is the newest version among a video's protocols (AdCOM, Creative Subtypes -
+// Audio/Video) in which an inline ad can be written, and [VAST42] for an empty list. A player of
+// VAST 4.3 reads 4.2. The codes of wrappers do not count: a wrapper leads to another document, and
+// ours hold the ad itself. [NoVAST] if no version fits.
 func BestVersion(protocols []int64) (best Version) {
 	if len(protocols) == 0 {
 		return VAST42
@@ -103,12 +104,13 @@ func BestVersion(protocols []int64) (best Version) {
 	return best
 }
 
-// Append appends the ad as a VAST document of r.Version (the zero value is [VAST42]) with one inline linear video. Call it
-// for an ad that [VideoRequest.FitsVideo]. The click-through link counts the click itself, so the ad has no ClickTracking
-// beside it, which would count it again.
+// Append appends the ad as a VAST document of r.Version (the zero value is [VAST42]) with one
+// inline linear video. Call it for an ad that [VideoRequest.FitsVideo]. The click-through link
+// counts the click itself, so the ad has no ClickTracking beside it, which would count it again.
 //
-// It is written by hand: encoding/xml took longer than the rest of a bid (BenchmarkMarkup). The schemas of VAST 2 and 3 have
-// another order than those of VAST 4, which put a base type's elements before those of the type.
+// It is written by hand: encoding/xml took longer than the rest of a bid (BenchmarkMarkup). The
+// schemas of VAST 2 and 3 have another order than those of VAST 4, which put a base type's elements
+// before those of the type.
 func (r *VideoRequest) Append(dst []byte, ad *Ad) []byte {
 	d := vast{text: dst, request: r, ad: ad, version: r.Version}
 	if d.version == NoVAST {
@@ -279,7 +281,8 @@ func (d *vast) number(n int64) *vast {
 	return d
 }
 
-// clock appends a number of seconds as HH:MM:SS, the only form that VAST allows besides a percentage.
+// clock appends a number of seconds as HH:MM:SS, the only form that VAST allows besides a
+// percentage.
 func (d *vast) clock(seconds int64) *vast {
 	seconds = max(seconds, 0)
 	d.text = fmt.Appendf(d.text, "%02d:%02d:%02d", seconds/3600, seconds/60%60, seconds%60)

@@ -16,7 +16,8 @@ import (
 
 const clientDir = "testdata/vastclient"
 
-// vastClient installs the pinned client once per lock file, outside of the tree, and gives its folder.
+// vastClient installs the pinned client once per lock file, outside of the tree, and gives its
+// folder.
 func vastClient(t *testing.T) string {
 	t.Helper()
 	for _, tool := range []string{"node", "npm"} {

@@ -1,10 +1,11 @@
 // Package ranker is "benna", the deterministic targeting-overlap scorer.
 //
-// A versioned [Table] of integer weights turns the overlap between a request and a campaign's targeting
-// ([Signals]) into a relevance in per mille, click and conversion probabilities in parts per million,
-// and an effective CPM in micro-USD that campaigns of different billing models compete with. Nothing is
-// learned and nothing is a float: equal input gives equal output on every machine, and every division
-// rounds down, so an advertiser is never ranked above what the stated bid supports.
+// A versioned [Table] of integer weights turns the overlap between a request and a campaign's
+// targeting ([Signals]) into a relevance in per mille, click and conversion probabilities in parts
+// per million, and an effective CPM in micro-USD that campaigns of different billing models compete
+// with. Nothing is learned and nothing is a float: equal input gives equal output on every machine,
+// and every division rounds down, so an advertiser is never ranked above what the stated bid
+// supports.
 package ranker
 
 import (
@@ -26,7 +27,8 @@ type PPM int64
 // Billing says which event a campaign pays for.
 type Billing uint8
 
-// The billing models: the bid is the price of 1,000 impressions, of one click, or of one conversion.
+// The billing models: the bid is the price of 1,000 impressions, of one click, or of one
+// conversion.
 const (
 	CPM Billing = iota
 	CPC
@@ -56,8 +58,8 @@ func (b Billing) String() string {
 	return "unknown"
 }
 
-// Price is what one billed unit costs: an impression (bid/1000, rounded down) for cpm, a click for cpc,
-// a conversion for cpa. In a first-price auction it never exceeds the stated bid.
+// Price is what one billed unit costs: an impression (bid/1000, rounded down) for cpm, a click for
+// cpc, a conversion for cpa. In a first-price auction it never exceeds the stated bid.
 func (b Billing) Price(bid money.Micros) money.Micros {
 	if b == CPM {
 		return bid.PerMille()
@@ -65,8 +67,8 @@ func (b Billing) Price(bid money.Micros) money.Micros {
 	return bid
 }
 
-// Signals is what a request and a campaign have in common. A targeted count of 0 means that the campaign
-// does not target the dimension.
+// Signals is what a request and a campaign have in common. A targeted count of 0 means that the
+// campaign does not target the dimension.
 type Signals struct {
 	// IntentMatched of IntentTargeted tokens, and ToolMatched of ToolTargeted tools, are shared.
 	IntentMatched, IntentTargeted, ToolMatched, ToolTargeted uint16
@@ -78,8 +80,8 @@ type Signals struct {
 type Table struct {
 	// Version names the model on the wire.
 	Version string
-	// Base is the relevance of a campaign that shares nothing with the request; Intent, Tool and Host
-	// are what a complete overlap of that signal adds.
+	// Base is the relevance of a campaign that shares nothing with the request; Intent, Tool and
+	// Host are what a complete overlap of that signal adds.
 	Base, Intent, Tool, Host PerMille
 	// Enough is the number of shared tokens or tools that counts as a complete overlap.
 	Enough uint16
@@ -97,8 +99,8 @@ func OverlapV1() Table {
 	}
 }
 
-// Contributions is the part of the relevance that each signal earned, in per mille. Together with the
-// base weight of the table they sum to [Prediction.Relevance].
+// Contributions is the part of the relevance that each signal earned, in per mille. Together with
+// the base weight of the table they sum to [Prediction.Relevance].
 type Contributions struct {
 	// IntentOverlap, ToolOverlap and HostMatch are the wire signals of the same names.
 	IntentOverlap, ToolOverlap, HostMatch PerMille
@@ -110,7 +112,8 @@ type Prediction struct {
 	ModelVersion string
 	// Bid is the effective CPM in micro-USD.
 	Bid money.Micros
-	// PClick is the probability of a click on an impression, PConvert of a conversion after a click.
+	// PClick is the probability of a click on an impression, PConvert of a conversion after a
+	// click.
 	PClick, PConvert PPM
 	// Relevance is the sum of the base weight and the contributions.
 	Relevance PerMille
@@ -118,8 +121,9 @@ type Prediction struct {
 	Contributions Contributions
 }
 
-// Contributions attributes relevance to signals: min(matched, enough) ÷ min(targeted, enough) of the
-// share for tokens and tools, all or nothing for the host. A signal that is not targeted earns nothing.
+// Contributions attributes relevance to signals: min(matched, enough) ÷ min(targeted, enough) of
+// the share for tokens and tools, all or nothing for the host. A signal that is not targeted earns
+// nothing.
 func (t Table) Contributions(s Signals) Contributions {
 	c := Contributions{
 		IntentOverlap: t.share(t.Intent, s.IntentMatched, s.IntentTargeted),
@@ -153,9 +157,10 @@ func (t Table) PConvert(r PerMille) PPM { return scaleRate(t.ConvertRate, r) }
 
 func scaleRate(rate PPM, r PerMille) PPM { return min(rate*2*PPM(r)/1000, Certain) }
 
-// EffectiveCPM is what 1,000 impressions are expected to earn, in micro-USD: bid × relevance for cpm,
-// bid × p_click × 1000 for cpc, bid × p_click × p_convert × 1000 for cpa; rounded down once, saturating
-// instead of overflowing, never decreasing in the bid or the relevance, 0 for a bid that is not positive.
+// EffectiveCPM is what 1,000 impressions are expected to earn, in micro-USD: bid × relevance for
+// cpm, bid × p_click × 1000 for cpc, bid × p_click × p_convert × 1000 for cpa; rounded down once,
+// saturating instead of overflowing, never decreasing in the bid or the relevance, 0 for a bid that
+// is not positive.
 func (t Table) EffectiveCPM(b Billing, bid money.Micros, r PerMille) money.Micros {
 	switch b {
 	case CPM:

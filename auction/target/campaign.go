@@ -55,16 +55,17 @@ type Campaign struct {
 	Billing ranker.Billing
 	// Format of the creative.
 	Format Format
-	// LandingDomain is the host of the click destination, compared with a request's blocked domains.
+	// LandingDomain is the host of the click destination, compared with a request's blocked
+	// domains.
 	LandingDomain string
-	// Targeting restricts delivery; nil means everywhere. The index lets campaigns that target the same
-	// share one value, so it may come back as an equal one of another campaign.
+	// Targeting restricts delivery; nil means everywhere. The index lets campaigns that target the
+	// same share one value, so it may come back as an equal one of another campaign.
 	Targeting *Targeting
 }
 
-// Targeting holds the lists of a campaign. Each list that is not empty is a hard filter: the request must
-// share at least one value with it. Values are compared after normalisation (see [Query]); blank values
-// count as absent.
+// Targeting holds the lists of a campaign. Each list that is not empty is a hard filter: the
+// request must share at least one value with it. Values are compared after normalisation (see
+// [Query]); blank values count as absent.
 type Targeting struct {
 	// IntentTokens and Keywords form one list of intent tokens; phrases count as their words.
 	IntentTokens, Keywords []string
@@ -72,14 +73,16 @@ type Targeting struct {
 	ActiveTools []string
 	// HostApps, Surfaces and IntegrationMethods are compared with the request's one value each.
 	HostApps, Surfaces, IntegrationMethods []string
-	// Regions such as "US" (also matches "US-CA") and Languages such as "en" (also matches "en-US").
+	// Regions such as "US" (also matches "US-CA") and Languages such as "en" (also matches
+	// "en-US").
 	Regions, Languages []string
-	// Deals are the private deals that may be answered. They are no filter: only a query for deals looks at them.
+	// Deals are the private deals that may be answered. They are no filter: only a query for deals
+	// looks at them.
 	Deals []string
 }
 
-// Query is the part of a request that campaigns are matched with. Values are compared without regard to
-// case and surrounding space, in Unicode form NFC; tokens as [NormalizeToken] gives them.
+// Query is the part of a request that campaigns are matched with. Values are compared without
+// regard to case and surrounding space, in Unicode form NFC; tokens as [NormalizeToken] gives them.
 type Query struct {
 	// Tokens are the words of the context, or the caller's own intent tokens.
 	Tokens []string
@@ -90,8 +93,8 @@ type Query struct {
 	HostApp, Surface, IntegrationMethod, Region, Language string
 	// Formats that can be shown; empty means any.
 	Formats []Format
-	// Deals, when not empty, leaves only campaigns that share one. Compared like other values, so without regard
-	// to case: whoever needs the exact id compares it again.
+	// Deals, when not empty, leaves only campaigns that share one. Compared like other values, so
+	// without regard to case: whoever needs the exact id compares it again.
 	Deals []string
 }
 

@@ -1,13 +1,15 @@
 // Package target finds the campaign with the highest effective CPM for a request.
 //
-// An [Index] is immutable and safe for any number of readers. [Build] makes one from all deliverable
-// campaigns; [Index.Apply] derives the next from it and a list of changes at a cost that depends on the
-// changes and on those before them, not on the number of campaigns, so a pause is as cheap with a million
-// campaigns as with ten. A [Search] walks the campaigns that match a [Query] in exact order: descending
-// effective CPM, then ascending id. It does no work for campaigns that cannot be next: lists are
-// sorted by an upper bound of the score and are read only as far as that bound demands.
+// An [Index] is immutable and safe for any number of readers. [Build] makes one from all
+// deliverable campaigns; [Index.Apply] derives the next from it and a list of changes at a cost
+// that depends on the changes and on those before them, not on the number of campaigns, so a pause
+// is as cheap with a million campaigns as with ten. A [Search] walks the campaigns that match a
+// [Query] in exact order: descending effective CPM, then ascending id. It does no work for
+// campaigns that cannot be next: lists are sorted by an upper bound of the score and are read only
+// as far as that bound demands.
 //
-// [Match] states the same matching rules for one campaign without any index; tests hold the two together.
+// [Match] states the same matching rules for one campaign without any index; tests hold the two
+// together.
 //
 // # Not obvious
 //
@@ -42,19 +44,19 @@ type Index struct {
 type Changes struct {
 	// Upsert replaces the campaigns of the same ids or adds them; of a repeated id the last counts.
 	Upsert []Campaign
-	// Remove takes campaigns out: paused, rejected, out of budget. Unknown ids are ignored; an id that is
-	// also in Upsert is removed.
+	// Remove takes campaigns out: paused, rejected, out of budget. Unknown ids are ignored; an id
+	// that is also in Upsert is removed.
 	Remove []ID
 }
 
-// Build indexes all deliverable campaigns; of a repeated id the last counts. The slice is copied, the
-// strings and lists are kept and must not change any more.
+// Build indexes all deliverable campaigns; of a repeated id the last counts. The slice is copied,
+// the strings and lists are kept and must not change any more.
 func Build(table ranker.Table, campaigns []Campaign) *Index {
 	return &Index{base: newSegment(table, sorted(campaigns)), overlay: newSegment(table, nil)}
 }
 
-// sorted is a copy in the order of ids, with the last of each. Not the campaigns are sorted but their numbers, which
-// are a tenth of the size (benchmark row start).
+// sorted is a copy in the order of ids, with the last of each. Not the campaigns are sorted but
+// their numbers, which are a tenth of the size (benchmark row start).
 func sorted(campaigns []Campaign) []Campaign {
 	order := make([]uint32, len(campaigns))
 	for i := range order {
@@ -76,8 +78,9 @@ func sorted(campaigns []Campaign) []Campaign {
 	return kept
 }
 
-// Apply is the index after the changes; x itself stays valid. The cost grows with the campaigns changed
-// since the last [Build] or [Index.Compacted] (some microseconds each) and one bit per campaign.
+// Apply is the index after the changes; x itself stays valid. The cost grows with the campaigns
+// changed since the last [Build] or [Index.Compacted] (some microseconds each) and one bit per
+// campaign.
 func (x *Index) Apply(changes Changes) *Index {
 	next := &Index{base: x.base, dead: slices.Clone(x.dead), removed: x.removed}
 	fresh := make(map[ID]bool, len(changes.Upsert)+len(changes.Remove))
@@ -137,9 +140,9 @@ func (s *segment) find(id ID) (slot uint32, ok bool) {
 	return uint32(at), ok
 }
 
-// Compacted is an equal index that was built afresh: the changes applied so far cost nothing any more.
-// It takes about as long as [Build]; call it beside the serving path and apply again what changed
-// in the meantime.
+// Compacted is an equal index that was built afresh: the changes applied so far cost nothing any
+// more. It takes about as long as [Build]; call it beside the serving path and apply again what
+// changed in the meantime.
 func (x *Index) Compacted() *Index {
 	all := make([]Campaign, 0, x.Len())
 	for c := range x.All() {

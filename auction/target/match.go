@@ -6,8 +6,9 @@ import (
 	"adnet/auction/ranker"
 )
 
-// Matcher applies the matching rules campaign by campaign, on the normalised strings themselves. It is
-// what a linear scan uses, shares nothing with the index but the normalisation, and allocates freely.
+// Matcher applies the matching rules campaign by campaign, on the normalised strings themselves. It
+// is what a linear scan uses, shares nothing with the index but the normalisation, and allocates
+// freely.
 type Matcher struct {
 	query  [dims]map[string]bool
 	any    bool
@@ -46,8 +47,8 @@ func NewMatcher(q *Query) *Matcher {
 	return m
 }
 
-// Match says what the query and the campaign share. When ok is false the campaign does not match, and
-// failed names the first campaign field that kept it out ("format", "target_regions", …).
+// Match says what the query and the campaign share. When ok is false the campaign does not match,
+// and failed names the first campaign field that kept it out ("format", "target_regions", …).
 func (m *Matcher) Match(c *Campaign) (signals ranker.Signals, failed string, ok bool) {
 	if !m.any && !m.format[c.Format] {
 		return signals, "format", false

@@ -8,17 +8,17 @@ type postings struct {
 	hosted bool     // there are more that run in one
 }
 
-// listKey names a posting list: the groups that target one token or one tool, or neither (dim is dims and
-// term 0), and run in one host app.
+// listKey names a posting list: the groups that target one token or one tool, or neither (dim is
+// dims and term 0), and run in one host app.
 type listKey uint64
 
 func keyOf(dim int, term, host uint32) listKey {
 	return listKey(dim)<<60 | listKey(term)<<30&(1<<60-1) | listKey(host)&(1<<30-1)
 }
 
-// fillLists enters every group into its posting lists. A search reads the lists of the query's own terms and
-// host, so what it meets there rarely fails a filter, and a bound never promises a tool or host that
-// the request cannot have. Of tokens and tools the rarer ones are chosen.
+// fillLists enters every group into its posting lists. A search reads the lists of the query's own
+// terms and host, so what it meets there rarely fails a filter, and a bound never promises a tool
+// or host that the request cannot have. Of tokens and tools the rarer ones are chosen.
 func (s *segment) fillLists() {
 	used := s.uses()
 	s.hosted = map[listKey][]uint32{}
@@ -93,7 +93,8 @@ func (s *segment) list(dim int, term, host uint32) []uint32 {
 	return nil
 }
 
-// maxLists keeps campaigns with very long lists from filling the memory with the product of two of them.
+// maxLists keeps campaigns with very long lists from filling the memory with the product of two of
+// them.
 const maxLists = 256
 
 // rarer is the dimension, tokens or tools, whose terms of g occur in fewer groups.

@@ -18,9 +18,9 @@ type Candidate struct {
 	Signals ranker.Signals
 }
 
-// Search walks the matches of one query at a time, best first. The zero value is ready; reused, it does
-// not allocate. It belongs to one goroutine, and between [Search.Start] and the last [Search.Next] it
-// keeps the index alive.
+// Search walks the matches of one query at a time, best first. The zero value is ready; reused, it
+// does not allocate. It belongs to one goroutine, and between [Search.Start] and the last
+// [Search.Next] it keeps the index alive.
 type Search struct {
 	walks   [2]walk // base and overlay
 	heap    []entry
@@ -47,9 +47,9 @@ type cursor struct {
 	rest   []uint32
 }
 
-// entry is a group that was met but not looked at, with a limit as its score; or a member of one that was
-// opened. The heap holds, for each opened group, every member that could come next in it. Most entries are groups that
-// nothing comes of, so an entry is small (benchmark row auction).
+// entry is a group that was met but not looked at, with a limit as its score; or a member of one
+// that was opened. The heap holds, for each opened group, every member that could come next in it.
+// Most entries are groups that nothing comes of, so an entry is small (benchmark row auction).
 type entry struct {
 	score money.Micros
 	at    uint32 // of an unopened group its number, else into Search.opened
@@ -131,7 +131,8 @@ func (w *walk) add(list []uint32, tokens uint32) {
 	}
 }
 
-// resolve appends the segment's terms for the query's values of one dimension, ascending and distinct.
+// resolve appends the segment's terms for the query's values of one dimension, ascending and
+// distinct.
 func (s *Search) resolve(ids []uint32, seg *segment, d int, q *Query) []uint32 {
 	vocab := seg.vocab[d]
 	if len(vocab) == 0 {
@@ -179,7 +180,8 @@ func (s *Search) lookUp(ids []uint32, vocab map[string]uint32, d int, value stri
 	return ids
 }
 
-// broader cuts the last part off a region or language: "us-ca" gives "us". Others have no broader form.
+// broader cuts the last part off a region or language: "us-ca" gives "us". Others have no broader
+// form.
 func broader(value []byte, d int) []byte {
 	if d != dimRegion && d != dimLanguage {
 		return nil
@@ -256,8 +258,8 @@ func (w *walk) done() bool { return len(w.lists) == 0 }
 // bound is the bound of the walk's next group.
 func (w *walk) bound() money.Micros { return w.seg.limits[w.next].bound() }
 
-// settled says that no group still ahead can hold a better candidate than the heap's best, given that w
-// is the walk with the higher bound.
+// settled says that no group still ahead can hold a better candidate than the heap's best, given
+// that w is the walk with the higher bound.
 func (s *Search) settled(w *walk) bool {
 	top, bound := &s.heap[0], w.bound()
 	if top.score != bound || top.state == unopened {
@@ -274,8 +276,8 @@ func (s *Search) settled(w *walk) bool {
 
 func (w *walk) id(slot uint32) *ID { return &w.seg.campaigns[slot].ID }
 
-// lower says whether the campaign in slot a of walk v has a lower id than that in slot b of walk w. Within a segment
-// the slots say so.
+// lower says whether the campaign in slot a of walk v has a lower id than that in slot b of walk w.
+// Within a segment the slots say so.
 func (s *Search) lower(v uint8, a uint32, w uint8, b uint32) bool {
 	if v == w {
 		return a < b
@@ -293,7 +295,8 @@ func (s *Search) before(a, b *entry) bool {
 	return s.lower(a.walk, s.opened[a.at].slot, b.walk, s.opened[b.at].slot)
 }
 
-// visit takes the next group of a walk and queues it by the score limit of the tokens it shares. Most groups are never examined further.
+// visit takes the next group of a walk and queues it by the score limit of the tokens it shares.
+// Most groups are never examined further.
 func (s *Search) visit(which uint8) {
 	w := &s.walks[which]
 	at := w.next
@@ -315,8 +318,8 @@ func (s *Search) look(e entry) {
 	s.openTiers(e.walk, opened{group: e.at, at: g.begin, signals: signals}, w.seg.table.Relevance(signals))
 }
 
-// advance moves every list past the group w.next and counts the token lists that held it. A group that is
-// listed by its tokens is in the list of each, so that is the number of tokens it shares.
+// advance moves every list past the group w.next and counts the token lists that held it. A group
+// that is listed by its tokens is in the list of each, so that is the number of tokens it shares.
 func (w *walk) advance() (tokens int) {
 	at, next := w.next, none
 	for i := 0; i < len(w.lists); i++ {
@@ -383,8 +386,9 @@ func overlap(a, b []uint32) (n uint16) {
 	return n
 }
 
-// openTiers makes the tier that begins at o.at available, and with it every following tier of the same
-// score: rounding down makes neighbouring bids equal, and then a lower bid with a lower id comes first.
+// openTiers makes the tier that begins at o.at available, and with it every following tier of the
+// same score: rounding down makes neighbouring bids equal, and then a lower bid with a lower id
+// comes first.
 func (s *Search) openTiers(which uint8, o opened, relevance ranker.PerMille) {
 	seg := s.walks[which].seg
 	g := &seg.groups[o.group]
@@ -399,8 +403,8 @@ func (s *Search) openTiers(which uint8, o opened, relevance ranker.PerMille) {
 	}
 }
 
-// follow makes available what comes after e in its group: the next member of its tier, and, when e was
-// the first of it, the next tier unless openTiers already did.
+// follow makes available what comes after e in its group: the next member of its tier, and, when e
+// was the first of it, the next tier unless openTiers already did.
 func (s *Search) follow(e entry) {
 	o := s.opened[e.at]
 	seg := s.walks[e.walk].seg

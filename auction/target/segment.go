@@ -9,10 +9,11 @@ import (
 	"adnet/internal/money"
 )
 
-// segment is an immutable index over one set of campaigns. Campaigns that target the same, are billed the
-// same and have the same format form a group: within it the relevance is the same for every request, so
-// the order by bid is the order by score. Groups are numbered by descending bound, the highest score that
-// any request can give a member; a posting list is therefore visited best first just by counting up.
+// segment is an immutable index over one set of campaigns. Campaigns that target the same, are
+// billed the same and have the same format form a group: within it the relevance is the same for
+// every request, so the order by bid is the order by score. Groups are numbered by descending
+// bound, the highest score that any request can give a member; a posting list is therefore visited
+// best first just by counting up.
 type segment struct {
 	table     ranker.Table
 	campaigns []Campaign // by ascending id: the slot order is the tie order
@@ -29,8 +30,8 @@ type segment struct {
 // none is past every term and every group number.
 const none = ^uint32(0)
 
-// limits are the highest scores that a group can reach with one, two, and any number of shared tokens.
-// The last is its bound.
+// limits are the highest scores that a group can reach with one, two, and any number of shared
+// tokens. The last is its bound.
 type limits [3]money.Micros
 
 func (l *limits) bound() money.Micros { return l[len(l)-1] }
@@ -53,8 +54,8 @@ type group struct {
 	format    Format
 }
 
-// member is a campaign in its group. The members [.., tierEnd) from it on have the same bid, which is here, too,
-// because a search reads more bids than campaigns.
+// member is a campaign in its group. The members [.., tierEnd) from it on have the same bid, which
+// is here, too, because a search reads more bids than campaigns.
 type member struct {
 	slot, tierEnd uint32
 	bid           money.Micros
@@ -96,8 +97,8 @@ type placed struct {
 	slots  map[[2]uint8][]uint32
 }
 
-// newSegment indexes campaigns, which must have ascending distinct ids; it keeps the slice and replaces
-// equal targetings in it by one shared value.
+// newSegment indexes campaigns, which must have ascending distinct ids; it keeps the slice and
+// replaces equal targetings in it by one shared value.
 func newSegment(table ranker.Table, campaigns []Campaign) *segment {
 	b := builder{
 		seg:    &segment{table: table, campaigns: campaigns},
@@ -165,8 +166,8 @@ func intern(vocab map[string]uint32, value string) uint32 {
 	return term
 }
 
-// fillGroups lays the members out and numbers the groups by (bound descending, first ascending). The
-// second part lets a search stop at a score equal to the bound when its campaign's id is lower.
+// fillGroups lays the members out and numbers the groups by (bound descending, first ascending).
+// The second part lets a search stop at a score equal to the bound when its campaign's id is lower.
 func (s *segment) fillGroups(order []*placed) {
 	type limited struct {
 		group
@@ -214,8 +215,8 @@ func (s *segment) addMembers(slots []uint32) {
 	}
 }
 
-// setLimits gives the limits and sets, as rounding down can give the bound to neighbouring bids too, the
-// lowest slot among all members that reach it.
+// setLimits gives the limits and sets, as rounding down can give the bound to neighbouring bids
+// too, the lowest slot among all members that reach it.
 func (s *segment) setLimits(g *group) (l limits) {
 	best := g.best(s)
 	relevance := s.table.Relevance(best)

@@ -67,8 +67,8 @@ func TestMembersAreInOrder(t *testing.T) {
 	})
 }
 
-// Early stop is only right when no request can give a member more than the group's limits, and when the
-// groups that follow are not better in the total order.
+// Early stop is only right when no request can give a member more than the group's limits, and when
+// the groups that follow are not better in the total order.
 func TestLimitsHoldForEveryRequest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSegment(t)
@@ -107,7 +107,8 @@ func checkLimits(t *rapid.T, s *segment, i int, signals ranker.Signals) {
 	}
 }
 
-// Whatever passes the filters is in a list that the search reads, and lists are in the order of a merge.
+// Whatever passes the filters is in a list that the search reads, and lists are in the order of a
+// merge.
 func TestEveryGroupIsListedWhereASearchLooks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSegment(t)

@@ -16,10 +16,10 @@ const (
 	minRunes = 3
 )
 
-// Tokenize gives the distinct words of a context in order of appearance: lower-cased NFC runs of letters,
-// marks and digits of at least three runes, without English stop words, plurals folded, at most
-// [MaxTokens]. Any byte string is accepted; invalid UTF-8 separates words. The time is linear in the
-// length of the context. Scripts that are written without spaces give one word per run.
+// Tokenize gives the distinct words of a context in order of appearance: lower-cased NFC runs of
+// letters, marks and digits of at least three runes, without English stop words, plurals folded, at
+// most [MaxTokens]. Any byte string is accepted; invalid UTF-8 separates words. The time is linear
+// in the length of the context. Scripts that are written without spaces give one word per run.
 func Tokenize(context string) []string { return AppendTokens(nil, context) }
 
 // AppendTokens is [Tokenize] into a slice that the caller owns.
@@ -34,12 +34,12 @@ func AppendTokens(dst []string, context string) []string {
 	return dst
 }
 
-// NormalizeToken is the form in which one token is compared: lower-cased, NFC, trimmed, plural folded.
-// Applying it twice changes nothing.
+// NormalizeToken is the form in which one token is compared: lower-cased, NFC, trimmed, plural
+// folded. Applying it twice changes nothing.
 func NormalizeToken(s string) string { return foldPlural(strings.TrimSpace(canonical(s))) }
 
-// terms is how a stated token or keyword takes part: as the words that a context could contain, or, where
-// that leaves nothing ("ai", "c++"), as one term that only a caller's own token can match.
+// terms is how a stated token or keyword takes part: as the words that a context could contain, or,
+// where that leaves nothing ("ai", "c++"), as one term that only a caller's own token can match.
 func terms(stated string) []string {
 	lower := canonical(stated)
 	var words []string
@@ -69,8 +69,8 @@ func isTerm(v string) bool {
 	return v != "" && (v[len(v)-1] != 's' || foldPlural(v) == v)
 }
 
-// canonical lower-cases between two normalisations: the first joins what case mapping must see whole,
-// the second joins what it took apart.
+// canonical lower-cases between two normalisations: the first joins what case mapping must see
+// whole, the second joins what it took apart.
 func canonical(s string) string {
 	if isASCII(s) { // is in every normal form
 		return lowerASCII(s)
@@ -78,7 +78,8 @@ func canonical(s string) string {
 	return norm.NFC.String(strings.ToLower(norm.NFC.String(s)))
 }
 
-// Every byte of a context comes by, so the next two look at eight at a time (benchmark rows ad_request_100k, rtb_100k).
+// Every byte of a context comes by, so the next two look at eight at a time (benchmark rows
+// ad_request_100k, rtb_100k).
 const (
 	eachByte = 0x0101010101010101
 	topBits  = 0x80 * eachByte
@@ -162,8 +163,8 @@ func eachWord(s string, yield func(word string) bool) {
 	}
 }
 
-// wordBytes are the letters and digits of ASCII, in a table because every byte of a context comes by (benchmark row
-// ad_request_100k).
+// wordBytes are the letters and digits of ASCII, in a table because every byte of a context comes
+// by (benchmark row ad_request_100k).
 var wordBytes = func() (of [256]bool) {
 	for c := range of {
 		of[c] = 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
@@ -176,8 +177,9 @@ func isWordRune(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
 }
 
-// foldPlural joins the English plural with its singular. What matters is that both end in the same form,
-// not that the form is a word ("redis" becomes "redi" everywhere). No result can be folded again.
+// foldPlural joins the English plural with its singular. What matters is that both end in the same
+// form, not that the form is a word ("redis" becomes "redi" everywhere). No result can be folded
+// again.
 func foldPlural(w string) string {
 	n := len(w)
 	if n < 4 || w[n-1] != 's' {
@@ -196,8 +198,8 @@ func foldPlural(w string) string {
 	return w[:n-1]
 }
 
-// tokenSet finds repeated tokens among at most MaxTokens: an open-addressing table of twice that size, so
-// that a hostile context costs at most MaxTokens comparisons a word.
+// tokenSet finds repeated tokens among at most MaxTokens: an open-addressing table of twice that
+// size, so that a hostile context costs at most MaxTokens comparisons a word.
 type tokenSet struct {
 	first int
 	slots [2 * MaxTokens]uint8
@@ -239,8 +241,8 @@ func isStopWord(w string) bool {
 	return false
 }
 
-// appendValue appends the compared form of a value of any dimension but tokens: trimmed, lower-cased,
-// NFC; regions and languages with "-" between their parts.
+// appendValue appends the compared form of a value of any dimension but tokens: trimmed,
+// lower-cased, NFC; regions and languages with "-" between their parts.
 func appendValue(dst []byte, d int, v string) []byte {
 	v = strings.TrimSpace(v)
 	from := len(dst)

@@ -81,7 +81,8 @@ func TestNormalizeTokenIsTheFormOfTheContext(t *testing.T) {
 	require.Equal(t, "c++", NormalizeToken(" C++ "))
 }
 
-// What looks at eight bytes at a time says what the standard library says, for every byte in every place.
+// What looks at eight bytes at a time says what the standard library says, for every byte in every
+// place.
 func TestLowerASCII(t *testing.T) {
 	for c := range 256 {
 		for at := range 17 {

@@ -1,6 +1,7 @@
 package target
 
-// appendToken appends the term of a token, if a campaign targets it. Most words of a context are not targeted.
+// appendToken appends the term of a token, if a campaign targets it. Most words of a context are
+// not targeted.
 func (s *segment) appendToken(ids []uint32, token string) []uint32 {
 	if s.words.may(token) {
 		if id, ok := s.vocab[dimToken][token]; ok {
@@ -10,7 +11,8 @@ func (s *segment) appendToken(ids []uint32, token string) []uint32 {
 	return ids
 }
 
-// wordSet answers whether a word may be in a set, from a bit for a few of its bytes (benchmark row auction).
+// wordSet answers whether a word may be in a set, from a bit for a few of its bytes (benchmark row
+// auction).
 type wordSet [1 << 10]uint64
 
 func wordsOf(vocab map[string]uint32) *wordSet {

@@ -1,4 +1,5 @@
-// Command gen writes docs/settings.md from the flags of the program. It is run by go generate ./cmd, in that folder.
+// Command gen writes docs/settings.md from the flags of the program. It is run by go generate
+// ./cmd, in that folder.
 package main
 
 import (

@@ -1,15 +1,16 @@
-// Package archive copies what happened into the analytics store: every settled event with its verdict
-// and charge, the outcomes of auctions, and what exchanges say about bids.
+// Package archive copies what happened into the analytics store: every settled event with its
+// verdict and charge, the outcomes of auctions, and what exchanges say about bids.
 //
-// Contract of [Archiver]: each offset of the events topic becomes exactly one row. It reads the topic in a
-// group of its own and holds records until settlement has decided them; the plan of an insert is stored
-// before its first try, so whoever tries it again, after a crash or beside us, builds the same block
-// under the same token, and the sink takes it once. Where it goes on is [Plans.Archived], never the
-// broker's offset. It never decides about money and never writes to the ledger.
+// Contract of [Archiver]: each offset of the events topic becomes exactly one row. It reads the
+// topic in a group of its own and holds records until settlement has decided them; the plan of an
+// insert is stored before its first try, so whoever tries it again, after a crash or beside us,
+// builds the same block under the same token, and the sink takes it once. Where it goes on is
+// [Plans.Archived], never the broker's offset. It never decides about money and never writes to the
+// ledger.
 //
-// A block has what settled of all partitions here, or of as many as fill it: small blocks cost the sink as much as large
-// ones. Its records may therefore belong to partitions that another process owns by now; those are read from the log
-// directly.
+// A block has what settled of all partitions here, or of as many as fill it: small blocks cost the
+// sink as much as large ones. Its records may therefore belong to partitions that another process
+// owns by now; those are read from the log directly.
 //
 // [Auctions] and [Notices] are best effort: a crash may lose or repeat some of them.
 //
@@ -69,7 +70,8 @@ type Archiver struct {
 	often    *obs.LimitedLogger // for failures that repeat
 }
 
-// New checks the settings. It opens nothing. Errors: a setting out of range or a missing dependency.
+// New checks the settings. It opens nothing. Errors: a setting out of range or a missing
+// dependency.
 func New(cfg Config, deps Deps) (*Archiver, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -104,8 +106,9 @@ func (a *Archiver) Ready() error {
 	return nil
 }
 
-// Run archives until ctx ends. An insert that runs then is finished, bounded by InsertTimeout and by the
-// flush context of the component's stage. Run ends only with ctx and then returns nil. The records in memory are only a copy of the log.
+// Run archives until ctx ends. An insert that runs then is finished, bounded by InsertTimeout and
+// by the flush context of the component's stage. Run ends only with ctx and then returns nil. The
+// records in memory are only a copy of the log.
 func (a *Archiver) Run(ctx context.Context) error {
 	work := lifecycle.FlushContext(ctx)
 	next := time.Now()
@@ -123,8 +126,9 @@ func (a *Archiver) Run(ctx context.Context) error {
 	return nil
 }
 
-// read polls until something came or the next round is due, and at least takes what was fetched ahead. With a full buffer
-// it only waits: settlement is behind, and the log keeps the unread records.
+// read polls until something came or the next round is due, and at least takes what was fetched
+// ahead. With a full buffer it only waits: settlement is behind, and the log keeps the unread
+// records.
 func (a *Archiver) read(ctx context.Context, until time.Time) {
 	until = later(later(until, a.resume), time.Now().Add(time.Millisecond))
 	if a.full() {
@@ -144,8 +148,8 @@ func (a *Archiver) read(ctx context.Context, until time.Time) {
 	}
 	a.buffer.add(records)
 	a.metrics.held.Set(float64(a.buffer.records))
-	// The records are copied, not archived: the broker's offset is a hint for lag monitors. A crash here
-	// reads them again, because reading starts at Plans.Archived.
+	// The records are copied, not archived: the broker's offset is a hint for lag monitors. A crash
+	// here reads them again, because reading starts at Plans.Archived.
 	if err := a.deps.Records.Done(ctx); err != nil && ctx.Err() == nil {
 		a.often.Warn(ctx, "commit of the broker's offset failed; it is a hint only", "error", err)
 	}
@@ -191,7 +195,8 @@ func (a *Archiver) round(ctx, work context.Context) (next time.Time) {
 	return next
 }
 
-// sweep drops records that other processes archived: a partition that moved to another process leaves its records here.
+// sweep drops records that other processes archived: a partition that moved to another process
+// leaves its records here.
 func (a *Archiver) sweep(ctx context.Context) error {
 	if time.Since(a.swept) < sweepEvery {
 		return nil
@@ -213,7 +218,8 @@ func (a *Archiver) sweep(ctx context.Context) error {
 	return nil
 }
 
-// pass inserts a plan for each group of partitions that is due, several at a time, and reports whether there was one.
+// pass inserts a plan for each group of partitions that is due, several at a time, and reports
+// whether there was one.
 func (a *Archiver) pass(ctx context.Context) (some bool, err error) {
 	began := time.Now()
 	groups := a.due(began)
@@ -236,8 +242,8 @@ func (a *Archiver) pass(ctx context.Context) (some bool, err error) {
 	return some, err
 }
 
-// due groups the partitions whose turn it is: each group is one insert. Less than a full block waits until Linger after
-// the last began.
+// due groups the partitions whose turn it is: each group is one insert. Less than a full block
+// waits until Linger after the last began.
 func (a *Archiver) due(now time.Time) (groups [][]stream.Range) {
 	if a.buffer.records < a.cfg.ChunkRows && now.Sub(a.inserted) < a.cfg.Linger {
 		return nil
@@ -256,7 +262,8 @@ func (a *Archiver) due(now time.Time) (groups [][]stream.Range) {
 	return groups
 }
 
-// insertPlan plans, builds, inserts and marks one block. The plan is empty if settlement has not reached the records yet. It differs from the buffered ranges if another process began it before.
+// insertPlan plans, builds, inserts and marks one block. The plan is empty if settlement has not
+// reached the records yet. It differs from the buffered ranges if another process began it before.
 func (a *Archiver) insertPlan(ctx context.Context, buffered []stream.Range) (ledger.Planned, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.InsertTimeout)
 	defer cancel()
@@ -305,8 +312,8 @@ func (a *Archiver) block(ctx context.Context, planned ledger.Planned) (block []r
 	return block, missing, nil
 }
 
-// readAgain reads a planned range from the log directly: its partition went to another process, or our own reading
-// skipped something.
+// readAgain reads a planned range from the log directly: its partition went to another process, or
+// our own reading skipped something.
 func (a *Archiver) readAgain(ctx context.Context, r stream.Range) ([]bufferedRecord, error) {
 	a.deps.Log.Info("a planned chunk is not held here; reading it from the log", "chunk", r)
 	r.Next++ // a row without a record takes the time of the next
@@ -327,8 +334,8 @@ func (a *Archiver) insert(ctx context.Context, planned ledger.Planned, block []r
 	if err := a.deps.Sink.Insert(ctx, plan.Token(), block); err != nil {
 		return fmt.Errorf("insert %s: %w", plan.Token(), err)
 	}
-	// Durable here: the rows. A crash before the mark makes someone insert the same block under the same
-	// token again, which the sink refuses silently.
+	// Durable here: the rows. A crash before the mark makes someone insert the same block under the
+	// same token again, which the sink refuses silently.
 	if err := a.deps.Plans.MarkArchived(ctx, plan); err != nil {
 		return fmt.Errorf("mark %s: %w", plan.Token(), err)
 	}
@@ -339,7 +346,8 @@ func (a *Archiver) insert(ctx context.Context, planned ledger.Planned, block []r
 	return nil
 }
 
-// newest is when the newest event of a block was received, as each partition is in about that order.
+// newest is when the newest event of a block was received, as each partition is in about that
+// order.
 func newest(planned ledger.Planned, block []report.Row) (at time.Time) {
 	end := 0
 	for _, c := range planned {

@@ -40,8 +40,8 @@ func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)
 
 var errSink = errors.New("analytics store is out of reach")
 
-// sink keeps blocks by token, as the analytics store does: the same token again changes nothing. One in
-// three inserts fails, half of those after the rows were kept.
+// sink keeps blocks by token, as the analytics store does: the same token again changes nothing.
+// One in three inserts fails, half of those after the rows were kept.
 type sink struct {
 	mu     sync.Mutex
 	rand   *rand.Rand // nil: never fails
@@ -133,7 +133,8 @@ func run(t *testing.T, component func(context.Context) error) (stop func()) {
 	return stop
 }
 
-// member runs a component on a group of its own, as one process would, and closes the group after it.
+// member runs a component on a group of its own, as one process would, and closes the group after
+// it.
 func member(t *testing.T, cfg kafka.Config, g kafka.GroupConfig, start func(*kafka.Group) func(context.Context) error) (stop func()) {
 	t.Helper()
 	group, err := kafka.NewGroup(cfg, g, kafka.Deps{})
@@ -149,8 +150,8 @@ func member(t *testing.T, cfg kafka.Config, g kafka.GroupConfig, start func(*kaf
 	return stop
 }
 
-// Events go through a broker, settlement and two archivers, one of which is replaced again and again, into a
-// sink that fails before and after it kept the rows.
+// Events go through a broker, settlement and two archivers, one of which is replaced again and
+// again, into a sink that fails before and after it kept the rows.
 func TestEveryOffsetIsOneRow(t *testing.T) {
 	brokers, _ := kafkatest.New(t)
 	cfg := kafka.Config{Brokers: brokers, Partitions: 3, SessionTimeout: 6 * time.Second}
@@ -223,7 +224,8 @@ func TestEveryOffsetIsOneRow(t *testing.T) {
 
 var partition = stream.Partition{Stream: "00ff", Number: 1}
 
-// scripted is what polls bring of one partition, and what the log has of it when it is read directly.
+// scripted is what polls bring of one partition, and what the log has of it when it is read
+// directly.
 type scripted struct {
 	mu    sync.Mutex
 	polls [][]event.Record
@@ -334,8 +336,8 @@ func TestEventsWaitForTheirVerdict(t *testing.T) {
 	require.Zero(t, log.reads)
 }
 
-// With a backlog the least time between small inserts is not waited for: after the first record, inserted at once, the
-// next would be due in an hour.
+// With a backlog the least time between small inserts is not waited for: after the first record,
+// inserted at once, the next would be due in an hour.
 func TestBacklogDoesNotLinger(t *testing.T) {
 	const backlog = 500
 	store, into := memory.New(time.Now), newSink(nil)
@@ -372,7 +374,8 @@ func TestPartitionsShareABlock(t *testing.T) {
 	require.ElementsMatch(t, []int{6, 2}, sizes)
 }
 
-// Another process planned a block of two partitions, inserted it and died before the mark; one of its partitions came here.
+// Another process planned a block of two partitions, inserted it and died before the mark; one of
+// its partitions came here.
 func TestPlanOfOthersIsEndedAsItBegan(t *testing.T) {
 	store, into := memory.New(time.Now), newSink(nil)
 	log := &scripted{}

@@ -13,7 +13,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// AuctionSink is the analytics store. Inserting the same rows under the same token again changes nothing.
+// AuctionSink is the analytics store. Inserting the same rows under the same token again changes
+// nothing.
 type AuctionSink interface {
 	InsertAuctions(ctx context.Context, token string, rows []report.Auction) error
 }
@@ -26,9 +27,9 @@ type AuctionDeps struct {
 	Metrics prometheus.Registerer
 }
 
-// Auctions archives the outcomes of auctions, best effort: a block that the store refuses for half a
-// minute is counted and dropped, and a crash between insert and commit may cut the repeated records
-// differently, so that some are counted twice. No money depends on them.
+// Auctions archives the outcomes of auctions, best effort: a block that the store refuses for half
+// a minute is counted and dropped, and a crash between insert and commit may cut the repeated
+// records differently, so that some are counted twice. No money depends on them.
 type Auctions struct{ *copier[report.Auction] }
 
 // NewAuctions checks the settings. It opens nothing. Errors: as [New].

@@ -30,9 +30,9 @@ type topic[R any] struct {
 	insert  func(ctx context.Context, token string, rows []R) error
 }
 
-// copier archives one topic, best effort: a block that the store refuses for half a minute is counted and
-// dropped, and a crash between insert and commit may cut the repeated records differently, so that some come
-// twice. No money depends on them.
+// copier archives one topic, best effort: a block that the store refuses for half a minute is
+// counted and dropped, and a crash between insert and commit may cut the repeated records
+// differently, so that some come twice. No money depends on them.
 type copier[R any] struct {
 	cfg     Config
 	topic   topic[R]
@@ -60,8 +60,8 @@ func newCopier[R any](cfg Config, s topic[R]) (*copier[R], error) {
 	return c, nil
 }
 
-// Run archives until ctx ends, in blocks of what arrived during Linger. Run returns nil after ctx ended;
-// it has no other end.
+// Run archives until ctx ends, in blocks of what arrived during Linger. Run returns nil after ctx
+// ended; it has no other end.
 func (c *copier[R]) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		records, err := c.topic.records.Poll(ctx, c.cfg.ChunkRows)

@@ -27,8 +27,8 @@ type buffer struct {
 	bytes   int
 }
 
-// add copies the records of one poll. Records that are already buffered are left out: after a rebalance or a
-// reset the log is read again from the archived offset.
+// add copies the records of one poll. Records that are already buffered are left out: after a
+// rebalance or a reset the log is read again from the archived offset.
 func (b *buffer) add(records []event.Record) {
 	size := 0
 	for i := range records {
@@ -71,7 +71,8 @@ func (b *buffer) drop(p stream.Partition, next int64) {
 	}
 }
 
-// within returns the buffered records of a range and whether the range is complete. Calls of within may run concurrently.
+// within returns the buffered records of a range and whether the range is complete. Calls of within
+// may run concurrently.
 func (b *buffer) within(r stream.Range) (records []bufferedRecord, complete bool) {
 	q := b.queues[r.Partition]
 	if q == nil {

@@ -30,7 +30,8 @@ type Records interface {
 	Poll(ctx context.Context, max int) ([]event.Record, error)
 	// Done commits the offsets polled so far and lets rebalances go on.
 	Done(ctx context.Context) error
-	// Read answers what the log still has of a range, in the order of offsets, whoever is assigned its partition.
+	// Read answers what the log still has of a range, in the order of offsets, whoever is assigned
+	// its partition.
 	Read(ctx context.Context, r stream.Range) ([]event.Record, error)
 }
 
@@ -38,9 +39,10 @@ type Records interface {
 type Plans interface {
 	// Archived answers up to where each partition is archived; one that never was is absent.
 	Archived(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error)
-	// NextPlan plans and returns the next insert of some partitions: settled records below each one's Next and at most
-	// maxRows rows, but never less than one applied range. While one of them is in a plan that is not yet marked, that plan
-	// is the answer. Empty: everything settled is archived.
+	// NextPlan plans and returns the next insert of some partitions: settled records below each
+	// one's Next and at most maxRows rows, but never less than one applied range. While one of them
+	// is in a plan that is not yet marked, that plan is the answer. Empty: everything settled is
+	// archived.
 	NextPlan(ctx context.Context, buffered []stream.Range, maxRows int) (ledger.Planned, error)
 	// MarkArchived says that the plan's block is in the analytics store. It is idempotent.
 	MarkArchived(ctx context.Context, p stream.Plan) error

@@ -13,7 +13,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// NoticeSink is the analytics store. Inserting the same rows under the same token again changes nothing.
+// NoticeSink is the analytics store. Inserting the same rows under the same token again changes
+// nothing.
 type NoticeSink interface {
 	InsertNotices(ctx context.Context, token string, rows []report.Notice) error
 }

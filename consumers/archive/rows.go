@@ -23,10 +23,10 @@ var billingModels = map[event.BillingModel]campaign.BillingModel{
 	event.BillingModel_CPM: campaign.CPM, event.BillingModel_CPC: campaign.CPC, event.BillingModel_CPA: campaign.CPA,
 }
 
-// appendRows builds the rows of a chunk: one row per offset, a function of the chunk and the log alone, so that a
-// second try is the same block. records are what the log has of the chunk, by offset, and perhaps some more. missing
-// counts settled records that are neither there nor poison; their rows have the outcome and nothing else, so that
-// sums stay equal to the ledger.
+// appendRows builds the rows of a chunk: one row per offset, a function of the chunk and the log
+// alone, so that a second try is the same block. records are what the log has of the chunk, by
+// offset, and perhaps some more. missing counts settled records that are neither there nor poison;
+// their rows have the outcome and nothing else, so that sums stay equal to the ledger.
 func appendRows(block []report.Row, c ledger.AppliedRange, records []bufferedRecord) (_ []report.Row, missing int) {
 	from := len(block)
 	block = slices.Grow(block, len(c.Outcomes))[:from+len(c.Outcomes)]

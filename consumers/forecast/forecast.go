@@ -1,9 +1,10 @@
-// Package forecast tells the serving nodes how each campaign's traffic is usually spread over the UTC day: the curve
-// of the last seven whole days, counted from the auctions, by which pacing plans the next.
+// Package forecast tells the serving nodes how each campaign's traffic is usually spread over the
+// UTC day: the curve of the last seven whole days, counted from the auctions, by which pacing plans
+// the next.
 //
-// Curves are absolute and made anew every time, so any number of processes may publish them and nothing is lost with
-// the target but an hour. A campaign that was offered fewer than 500 times has no curve, and its days are planned
-// evenly.
+// Curves are absolute and made anew every time, so any number of processes may publish them and
+// nothing is lost with the target but an hour. A campaign that was offered fewer than 500 times has
+// no curve, and its days are planned evenly.
 package forecast
 
 import (
@@ -77,7 +78,8 @@ func (f *Forecast) Run(ctx context.Context) error {
 	return nil
 }
 
-// Publish makes and publishes every curve. Run calls it; tests may instead. Errors: those of the source and the target.
+// Publish makes and publishes every curve. Run calls it; tests may instead. Errors: those of the
+// source and the target.
 func (f *Forecast) Publish(ctx context.Context) error {
 	today := day.Of(f.deps.Now())
 	counts, err := f.deps.Source.Opportunities(ctx, today-days, today-1)

@@ -39,38 +39,40 @@ type Epochs interface {
 	Journal
 }
 
-// Journal is what nodes have said of their reservations, and the projectors of themselves; see [reserve.Page].
+// Journal is what nodes have said of their reservations, and the projectors of themselves; see
+// [reserve.Page].
 type Journal interface {
-	// Watch says that a projector is at work. silent is for how long the nodes did not hear of one though the target's
-	// reservations stayed; missed, that none was at work for a while.
+	// Watch says that a projector is at work. silent is for how long the nodes did not hear of one
+	// though the target's reservations stayed; missed, that none was at work for a while.
 	Watch(ctx context.Context, silent time.Duration) (missed bool, err error)
 	Journal(ctx context.Context) (reserve.Journal, error)
 	// Entries are those of a node's pages, the older first.
 	Entries(ctx context.Context, node string) ([]reserve.Entry, error)
 }
 
-// Target is the projection. Several processes write it at once: values are absolute and versioned, and
-// an older version never replaces a newer one.
+// Target is the projection. Several processes write it at once: values are absolute and versioned,
+// and an older version never replaces a newer one.
 type Target interface {
-	// Head is the version up to which the target's campaigns are complete. found is false when it has
-	// none: it is new, was emptied or was replaced.
+	// Head is the version up to which the target's campaigns are complete. found is false when it
+	// has none: it is new, was emptied or was replaced.
 	Head(ctx context.Context) (version int64, found bool, err error)
-	// PublishCampaigns keeps changed, then raises the head to head; it never lowers it. Head 0 promises
-	// nothing: the target is still being filled.
+	// PublishCampaigns keeps changed, then raises the head to head; it never lowers it. Head 0
+	// promises nothing: the target is still being filled.
 	PublishCampaigns(ctx context.Context, changed []campaign.Campaign, head int64) error
-	// PublishRooms keeps rooms, and what was released of them for the reservations of epoch, which need not be open yet.
+	// PublishRooms keeps rooms, and what was released of them for the reservations of epoch, which
+	// need not be open yet.
 	PublishRooms(ctx context.Context, epoch int64, rooms []reserve.Room) error
 	Reservations
 }
 
-// Reservations is the part of the target that nodes reserve prices in. It lives in epochs: what was lost, or comes back
-// older than this process has seen it, is rebuilt under the next.
+// Reservations is the part of the target that nodes reserve prices in. It lives in epochs: what was
+// lost, or comes back older than this process has seen it, is rebuilt under the next.
 type Reservations interface {
-	// Beat says that this process is at work in epoch, and answers the epoch of the target; 0 when its reservations are
-	// lost, older than what was seen, or were never built.
+	// Beat says that this process is at work in epoch, and answers the epoch of the target; 0 when
+	// its reservations are lost, older than what was seen, or were never built.
 	Beat(ctx context.Context, epoch int64) (current int64, err error)
-	// Open lets nodes say in epoch, whose rooms are all published, what they have reserved; the answer is a later one when
-	// another process was quicker. Nothing is granted before Grant.
+	// Open lets nodes say in epoch, whose rooms are all published, what they have reserved; the
+	// answer is a later one when another process was quicker. Nothing is granted before Grant.
 	Open(ctx context.Context, epoch int64) (current int64, err error)
 	// Tell says in the name of a node what it has reserved.
 	Tell(ctx context.Context, epoch int64, call reserve.Call) error
@@ -82,8 +84,8 @@ type Reservations interface {
 
 // Deps are what a [Projector] works with. All but Wake are required.
 type Deps struct {
-	// Wake calls wake whenever something was changed that nodes wait for, until ctx ends or it fails: it only saves
-	// waiting for the next round.
+	// Wake calls wake whenever something was changed that nodes wait for, until ctx ends or it
+	// fails: it only saves waiting for the next round.
 	Wake    func(ctx context.Context, wake func()) error
 	Source  Source
 	Target  Target

@@ -25,8 +25,8 @@ type epochs struct {
 	blind   bool // this process just started, and none was at work before it
 }
 
-// watch says that this process is at work. Only who could say so goes on: while nobody can, nodes serve without pages, and
-// what they reserve is not known.
+// watch says that this process is at work. Only who could say so goes on: while nobody can, nodes
+// serve without pages, and what they reserve is not known.
 func (p *Projector) watch(ctx context.Context) error {
 	if time.Since(p.watched) < watchEvery {
 		return nil
@@ -42,8 +42,8 @@ func (p *Projector) watch(ctx context.Context) error {
 	return nil
 }
 
-// follows makes sure that this process and the target are in the last epoch that the source knows. next is the epoch
-// to rebuild under when they are not.
+// follows makes sure that this process and the target are in the last epoch that the source knows.
+// next is the epoch to rebuild under when they are not.
 func (p *Projector) follows(ctx context.Context) (next int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
@@ -83,8 +83,9 @@ func (p *Projector) heard(ctx context.Context) error {
 	return nil
 }
 
-// join goes on in an epoch that another process built, or this one's predecessor: what it published is repeated to be
-// sure. It does not when nobody alive can say that this is the store as it was, and the journals say that it is not.
+// join goes on in an epoch that another process built, or this one's predecessor: what it published
+// is repeated to be sure. It does not when nobody alive can say that this is the store as it was,
+// and the journals say that it is not.
 func (p *Projector) join(ctx context.Context, epoch int64) (joined bool, err error) {
 	if p.blind {
 		if same, err := p.same(ctx, epoch); err != nil || !same {
@@ -104,7 +105,8 @@ func (p *Projector) join(ctx context.Context, epoch int64) (joined bool, err err
 	return true, p.heard(ctx)
 }
 
-// same says whether the target knows the last calls of the nodes that died. What it may have lost after these is told.
+// same says whether the target knows the last calls of the nodes that died. What it may have lost
+// after these is told.
 func (p *Projector) same(ctx context.Context, epoch int64) (bool, error) {
 	j, err := p.deps.Source.Journal(ctx)
 	if err != nil {
@@ -147,8 +149,8 @@ func (p *Projector) open(ctx context.Context, next int64) (err error) {
 	return nil
 }
 
-// grant lets a new epoch grant, as soon as the living nodes have said what they hold and the journals of the others
-// were told. Until then it is tried again with every round.
+// grant lets a new epoch grant, as soon as the living nodes have said what they hold and the
+// journals of the others were told. Until then it is tried again with every round.
 func (p *Projector) grant(ctx context.Context) error {
 	since := time.Since(p.opened)
 	if p.grants || since < gatherFor {

@@ -74,7 +74,8 @@ func entry(id uuid.UUID, amount money.Micros) reserve.Entry {
 	return reserve.Entry{CampaignID: id, Minute: day.MinuteOf(time.Now()), Window: 60, Amount: amount}
 }
 
-// A new epoch grants when the living nodes have said what they hold, and the journals of the others were told.
+// A new epoch grants when the living nodes have said what they hold, and the journals of the others
+// were told.
 func TestUnheardNodesAreHeldBackBeforeAnythingIsGranted(t *testing.T) {
 	s := newAged()
 	id := s.add(t, 1)[0]
@@ -109,8 +110,8 @@ func TestASilentNodeIsNotWaitedForLong(t *testing.T) {
 	require.Equal(t, map[string]money.Micros{"silent": 30}, g.amounts(id))
 }
 
-// A process that starts after a time without any goes on in the epoch that it finds, unless a node died and the target
-// has forgotten what that node had heard from it: then it is an old one.
+// A process that starts after a time without any goes on in the epoch that it finds, unless a node
+// died and the target has forgotten what that node had heard from it: then it is an old one.
 func TestAnOldTargetIsNotJoinedBlindly(t *testing.T) {
 	for name, old := range map[string]bool{"as it was": false, "old": true} {
 		t.Run(name, func(t *testing.T) {

@@ -1,11 +1,11 @@
-// Package project keeps the serving nodes' view (Redis) equal to the ledger's store (Postgres): campaigns
-// with their versions, and how much each may still spend.
+// Package project keeps the serving nodes' view (Redis) equal to the ledger's store (Postgres):
+// campaigns with their versions, and how much each may still spend.
 //
-// Contract: the view may be behind, never wrong. Everything that is published is an absolute value with a
-// version, read after it was committed, so any number of projectors may run at once, and a repeat
-// or a crash at any line costs nothing but work. When the target lost its state, or shows less than this
-// process published, everything is published again. The view only makes auctions careful; the ledger
-// decides.
+// Contract: the view may be behind, never wrong. Everything that is published is an absolute value
+// with a version, read after it was committed, so any number of projectors may run at once, and a
+// repeat or a crash at any line costs nothing but work. When the target lost its state, or shows
+// less than this process published, everything is published again. The view only makes auctions
+// careful; the ledger decides.
 package project
 
 import (
@@ -44,7 +44,8 @@ type Projector struct {
 
 var errNotYet = errors.New("campaigns are not published yet")
 
-// New checks the settings. It opens nothing. Errors: a setting out of range or a missing dependency.
+// New checks the settings. It opens nothing. Errors: a setting out of range or a missing
+// dependency.
 func New(cfg Config, deps Deps) (*Projector, error) {
 	if cfg.Every <= 0 || cfg.RepairEvery <= 0 || cfg.Page < 1 || cfg.Timeout <= 0 {
 		return nil, errors.New("project: times and the page size must be positive")
@@ -131,8 +132,8 @@ func (p *Projector) round(ctx context.Context) error {
 	return p.rooms(ctx)
 }
 
-// look finds out whether the target still has what was published. The answer is remembered until a fill
-// succeeded: a target may tell of its loss only once.
+// look finds out whether the target still has what was published. The answer is remembered until a
+// fill succeeded: a target may tell of its loss only once.
 func (p *Projector) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
@@ -151,8 +152,9 @@ func (p *Projector) look(ctx context.Context) error {
 	return nil
 }
 
-// fill publishes every campaign. The head is raised only after the last page, so that no node takes a part
-// of the campaigns for all of them. A crash in between leaves a head that is too low, and a fill again.
+// fill publishes every campaign. The head is raised only after the last page, so that no node takes
+// a part of the campaigns for all of them. A crash in between leaves a head that is too low, and a
+// fill again.
 func (p *Projector) fill(ctx context.Context) error {
 	p.cursor = 0 // whoever lost campaigns lost rooms too
 	head, err := p.pages(ctx, 0, func(page []campaign.Campaign, _ int64) error { return p.publish(ctx, page, 0) })
@@ -180,7 +182,8 @@ func (p *Projector) follow(ctx context.Context) error {
 	return err
 }
 
-// pages reads changes above since until there are no more, and answers the version they are complete up to.
+// pages reads changes above since until there are no more, and answers the version they are
+// complete up to.
 func (p *Projector) pages(ctx context.Context, since int64, each func(page []campaign.Campaign, head int64) error) (head int64, err error) {
 	for {
 		page, head, err := p.changed(ctx, since)

@@ -339,7 +339,8 @@ func (g *target) Open(_ context.Context, epoch int64) (int64, error) {
 	return g.epoch, nil
 }
 
-// Reservations that are gone, or of an epoch of before, are rebuilt under a higher one, after every room went there.
+// Reservations that are gone, or of an epoch of before, are rebuilt under a higher one, after every
+// room went there.
 func TestReservationsAreRebuiltUnderANewEpoch(t *testing.T) {
 	s := newSource()
 	ids := s.add(t, 3)
@@ -439,8 +440,8 @@ func TestManyRoomsTakeLongerThanOneTimeout(t *testing.T) {
 	require.Equal(t, 50, g.pages, "each page once")
 }
 
-// A change of a campaign, which may be a pause, does not wait for all rooms, neither when they are published for the first
-// time nor when they are repaired.
+// A change of a campaign, which may be a pause, does not wait for all rooms, neither when they are
+// published for the first time nor when they are repaired.
 func TestChangesGoBetweenPagesOfRooms(t *testing.T) {
 	s := newSource()
 	ids := s.add(t, 400)

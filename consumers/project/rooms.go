@@ -12,8 +12,9 @@ import (
 // repairShare is the part of the rounds' time that a repair may take.
 const repairShare = 5
 
-// repair publishes every room again, a little in each round, which mends what an eviction or a lost write of the
-// target did to single values. Nothing waits for it: with a million campaigns it takes minutes.
+// repair publishes every room again, a little in each round, which mends what an eviction or a lost
+// write of the target did to single values. Nothing waits for it: with a million campaigns it takes
+// minutes.
 type repair struct {
 	ended   time.Time
 	reading chan everything // of the read that is under way, if any
@@ -81,8 +82,8 @@ func (p *Projector) readRooms(ctx context.Context, cursor int64) ([]reserve.Room
 	return rooms, next, nil
 }
 
-// publishPage publishes the first of some rooms and answers the rest. Each page has its time, so that many campaigns take
-// longer and do not fail.
+// publishPage publishes the first of some rooms and answers the rest. Each page has its time, so
+// that many campaigns take longer and do not fail.
 func (p *Projector) publishPage(ctx context.Context, epoch int64, rooms []reserve.Room) (rest []reserve.Room, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
@@ -106,8 +107,8 @@ func (p *Projector) meanwhile(ctx context.Context) error {
 	return p.follow(ctx)
 }
 
-// mend carries the repair on for a part of a round. Its rooms may be older than what was published since: versions
-// keep the newer.
+// mend carries the repair on for a part of a round. Its rooms may be older than what was published
+// since: versions keep the newer.
 func (p *Projector) mend(ctx context.Context) error {
 	if !p.mendable(ctx) {
 		return nil
@@ -127,7 +128,8 @@ func (p *Projector) mend(ctx context.Context) error {
 	}
 }
 
-// mendable has everything read beside the rounds when a repair is due, and says whether there is something to publish.
+// mendable has everything read beside the rounds when a repair is due, and says whether there is
+// something to publish.
 func (p *Projector) mendable(ctx context.Context) bool {
 	r := &p.repair
 	if r.reading == nil && len(r.left) == 0 && time.Since(r.ended) >= p.cfg.RepairEvery {

@@ -1,8 +1,10 @@
-// Package quarantine looks for publishers whose day is anomalous and puts them into quarantine: what they mint from then
-// on is held until an administrator decides (POST /api/billing?action=quarantine).
+// Package quarantine looks for publishers whose day is anomalous and puts them into quarantine:
+// what they mint from then on is held until an administrator decides (POST
+// /api/billing?action=quarantine).
 //
-// It judges settlement's own sums per publisher and day, so it needs no analytics store, finds the same whoever
-// looks, and opens a case once however many processes look. It changes no charge and delays nothing.
+// It judges settlement's own sums per publisher and day, so it needs no analytics store, finds the
+// same whoever looks, and opens a case once however many processes look. It changes no charge and
+// delays nothing.
 package quarantine
 
 import (
@@ -32,7 +34,8 @@ type Config struct {
 
 // Store is what the rules look at and where cases are kept.
 type Store interface {
-	// PublisherDays lists the days from since to last of the publishers that have one on last, by developer.
+	// PublisherDays lists the days from since to last of the publishers that have one on last, by
+	// developer.
 	PublisherDays(ctx context.Context, since, last day.Day) ([]traffic.PublisherDay, error)
 	Quarantines(ctx context.Context, q ledger.QuarantineQuery) ([]ledger.Quarantine, error)
 	// OpenQuarantine opens a case; false when there is one.
@@ -121,8 +124,9 @@ func (d *Detector) Judge(ctx context.Context) (opened int, err error) {
 // maxCases bounds the number of a publisher's past cases that are read.
 const maxCases = 1000
 
-// open opens a case unless there is one, or an administrator released one today: who looked at the day's numbers and
-// let them pass is not asked again before the next day. After a claw-back the same day's pattern is held again.
+// open opens a case unless there is one, or an administrator released one today: who looked at the
+// day's numbers and let them pass is not asked again before the next day. After a claw-back the
+// same day's pattern is held again.
 func (d *Detector) open(ctx context.Context, developer uuid.UUID, e traffic.Evidence, now time.Time) (bool, error) {
 	cases, err := d.store.Quarantines(ctx, ledger.QuarantineQuery{Developer: developer, Limit: maxCases})
 	if err != nil {

@@ -1,9 +1,10 @@
-// Package retain removes data that is no longer needed, once a night: deduplication marks of days whose events no caller
-// may send any more, applied ranges that are archived, idempotency keys, dead letters. The analytics store drops
-// whole months by itself (its TTL).
+// Package retain removes data that is no longer needed, once a night: deduplication marks of days
+// whose events no caller may send any more, applied ranges that are archived, idempotency keys,
+// dead letters. The analytics store drops whole months by itself (its TTL).
 //
-// Contract: marks go only after the horizon passed their day, and settlement refuses events from before the
-// horizon; so a dropped mark can never make a repeat look new. Any number of processes may run it at once.
+// Contract: marks go only after the horizon passed their day, and settlement refuses events from
+// before the horizon; so a dropped mark can never make a repeat look new. Any number of processes
+// may run it at once.
 //
 // # Not obvious
 //
@@ -42,11 +43,12 @@ type Life struct {
 // keyLife is how long an idempotency key counts.
 const keyLife = 24 * time.Hour
 
-// slack is how much longer than a conversion marks must be kept: clocks, and events that wait in spools and the log.
+// slack is how much longer than a conversion marks must be kept: clocks, and events that wait in
+// spools and the log.
 const slack = 7 * 24 * time.Hour
 
-// Cutoffs is what may go at now when an event counts for at most life after its auction. Error: marks would go
-// while their events are still accepted.
+// Cutoffs is what may go at now when an event counts for at most life after its auction. Error:
+// marks would go while their events are still accepted.
 func (c Config) Cutoffs(now time.Time, life time.Duration) (cut ledger.Cutoffs, err error) {
 	if c.Marks < 0 || c.Applied < 0 || c.Dead < 0 {
 		return cut, errors.New("ADNET_RETENTION_…: days must not be negative")
@@ -106,7 +108,8 @@ func New(cfg Config, deps Deps) (*Retainer, error) {
 	}, nil
 }
 
-// Run removes every night until ctx ends, and then returns nil. A run that failed is tried again after ten minutes.
+// Run removes every night until ctx ends, and then returns nil. A run that failed is tried again
+// after ten minutes.
 func (r *Retainer) Run(ctx context.Context) error {
 	next := func() time.Duration { return schedule.UntilTimeOfDay(r.deps.Now(), r.cfg.At) }
 	schedule.Loop(ctx, next(), func(ctx context.Context) time.Duration {

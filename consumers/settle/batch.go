@@ -11,10 +11,11 @@ import (
 	"adnet/schemas/event"
 )
 
-// batch decodes what one poll brought into runs that start exactly where each partition stopped: records
-// that were applied before are left out, offsets that the log lost are filled with poison records.
-// The runs are sorted, so that all settlers lock partitions in the same order. rest says that a gap
-// did not fit and the same records must be batched once more after this batch is applied.
+// batch decodes what one poll brought into runs that start exactly where each partition stopped:
+// records that were applied before are left out, offsets that the log lost are filled with poison
+// records. The runs are sorted, so that all settlers lock partitions in the same order. rest says
+// that a gap did not fit and the same records must be batched once more after this batch is
+// applied.
 func (s *Settler) batch(ctx context.Context, records []event.Record) (b ledger.Batch, rest bool, err error) {
 	runs, err := s.openRuns(ctx, records)
 	if err != nil {
@@ -45,9 +46,9 @@ func (s *Settler) batch(ctx context.Context, records []event.Record) (b ledger.B
 	return b, rest, nil
 }
 
-// openRuns starts an empty run for every partition of the records, at the partition's next offset. What
-// is remembered is only asked again when it does not fit the records: another settler may have had the
-// partition in between.
+// openRuns starts an empty run for every partition of the records, at the partition's next offset.
+// What is remembered is only asked again when it does not fit the records: another settler may have
+// had the partition in between.
 func (s *Settler) openRuns(ctx context.Context, records []event.Record) (map[stream.Partition]*ledger.Run, error) {
 	runs := make(map[stream.Partition]*ledger.Run)
 	counts := make(map[stream.Partition]int)

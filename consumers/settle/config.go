@@ -19,8 +19,8 @@ type Config struct {
 	RetryMax  time.Duration `name:"settle-retry-max" env:"ADNET_SETTLE_RETRY_MAX" default:"5s" help:"Longest pause between tries while the store is out of reach."`
 	MintCap   int64         `name:"mint-daily-cap" env:"ADNET_MINT_DAILY_CAP" default:"100000" help:"Most Credits that a publisher earns per UTC day; further impressions are recorded and billed and mint nothing. 0 is no cap."`
 
-	// Prepaid is ADNET_PREPAID=required: cash campaigns may only spend deposited balance. The setting
-	// belongs to the whole product, so the wiring sets it.
+	// Prepaid is ADNET_PREPAID=required: cash campaigns may only spend deposited balance. The
+	// setting belongs to the whole product, so the wiring sets it.
 	Prepaid bool `kong:"-"`
 }
 
@@ -31,7 +31,8 @@ type Records interface {
 	Poll(ctx context.Context, max int) ([]event.Record, error)
 	// Done commits the offsets polled so far, as a hint for other tools, and lets rebalances go on.
 	Done(ctx context.Context) error
-	// Reset forgets what was polled and reads every assigned partition again from its stored offset.
+	// Reset forgets what was polled and reads every assigned partition again from its stored
+	// offset.
 	Reset(ctx context.Context) error
 }
 

@@ -25,9 +25,9 @@ const (
 	problemLost    = "offset is not in the log any more"
 )
 
-// The times that an event may have been received at: after adnet existed, and not after the record was
-// written, clock skew between ingress and broker aside. Both are facts of the record, so a replay
-// years later decides the same.
+// The times that an event may have been received at: after adnet existed, and not after the record
+// was written, clock skew between ingress and broker aside. Both are facts of the record, so a
+// replay years later decides the same.
 var earliest = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const (
@@ -50,11 +50,12 @@ var (
 	}
 )
 
-// decoder turns records of the log into records of the ledger. It keeps one message between records.
+// decoder turns records of the log into records of the ledger. It keeps one message between
+// records.
 type decoder struct{ message event.Event }
 
-// record decodes r. It never fails: what cannot be understood is a poison record that carries its own
-// copy of the bytes, and the ledger decides about it like about any other.
+// record decodes r. It never fails: what cannot be understood is a poison record that carries its
+// own copy of the bytes, and the ledger decides about it like about any other.
 func (d *decoder) record(r *event.Record) ledger.Record {
 	if err := proto.Unmarshal(r.Value, &d.message); err != nil {
 		return poison(r, problemProto)

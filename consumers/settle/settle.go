@@ -1,10 +1,10 @@
 // Package settle turns the events topic into money. It is the only writer of charges and Credits.
 //
-// Contract: every record of the topic gets exactly one outcome, in one store transaction that also moves
-// the partition's offset. The offset in the store is the only truth; the one in the broker is a hint.
-// So a crash at any point repeats nothing: before the commit the records are read again from the stored
-// offset, after it they are behind the offset. Two settlers that believe to own one partition are told
-// apart by the same offset ([ledger.ErrFenced]).
+// Contract: every record of the topic gets exactly one outcome, in one store transaction that also
+// moves the partition's offset. The offset in the store is the only truth; the one in the broker is
+// a hint. So a crash at any point repeats nothing: before the commit the records are read again
+// from the stored offset, after it they are behind the offset. Two settlers that believe to own one
+// partition are told apart by the same offset ([ledger.ErrFenced]).
 //
 // A record that cannot be understood becomes a dead letter and never stops its partition. While the
 // store is out of reach the same batch is tried again for as long as it takes: nothing is skipped.
@@ -48,7 +48,8 @@ type Settler struct {
 	failing atomic.Pointer[error]      // why the last try failed; nil after a success
 }
 
-// New checks the settings. It opens nothing. Errors: a setting out of range or a missing dependency.
+// New checks the settings. It opens nothing. Errors: a setting out of range or a missing
+// dependency.
 func New(cfg Config, deps Deps) (*Settler, error) {
 	if cfg.MaxBatch < 1 || cfg.MintCap < 0 || cfg.TxTimeout <= 0 || cfg.RetryMax <= 0 {
 		return nil, errors.New("settle: batch size and time limits must be positive, the mint cap not negative")
@@ -62,8 +63,8 @@ func New(cfg Config, deps Deps) (*Settler, error) {
 	}, nil
 }
 
-// Ready is nil while settlement works, and says what fails while it does not. Before the first batch it
-// is nil: nothing is known to be wrong.
+// Ready is nil while settlement works, and says what fails while it does not. Before the first
+// batch it is nil: nothing is known to be wrong.
 func (s *Settler) Ready() error {
 	if err := s.failing.Load(); err != nil {
 		return *err
@@ -71,9 +72,9 @@ func (s *Settler) Ready() error {
 	return nil
 }
 
-// Run settles until ctx ends. A transaction that runs then is finished, bounded by TxTimeout and by the
-// flush context of the component's stage; a batch that only waits for its next try is given up, and read
-// again by whoever is next. Run returns nil after ctx ended; it has no other end.
+// Run settles until ctx ends. A transaction that runs then is finished, bounded by TxTimeout and by
+// the flush context of the component's stage; a batch that only waits for its next try is given up,
+// and read again by whoever is next. Run returns nil after ctx ended; it has no other end.
 func (s *Settler) Run(ctx context.Context) error {
 	work := lifecycle.FlushContext(ctx)
 	for ctx.Err() == nil {
@@ -98,8 +99,9 @@ func (s *Settler) settle(ctx, work context.Context, records []event.Record) {
 		switch {
 		case err == nil:
 		case errors.Is(err, ledger.ErrFenced):
-			// Nothing of the batch was written: either another settler owns a partition now, or our own
-			// commit went through although its answer was lost. Both are settled by the stored offset.
+			// Nothing of the batch was written: either another settler owns a partition now, or our
+			// own commit went through although its answer was lost. Both are settled by the stored
+			// offset.
 			s.metrics.fenced.Inc()
 			s.log.Info("partition is applied by another consumer, or was applied already: reading again from the stored offset")
 			s.reset(ctx, work)
@@ -108,16 +110,16 @@ func (s *Settler) settle(ctx, work context.Context, records []event.Record) {
 			return
 		}
 	}
-	// Durable before this line: the ledger. A crash here leaves the broker's offset behind the store's;
-	// the store's is used, so nothing is applied again.
+	// Durable before this line: the ledger. A crash here leaves the broker's offset behind the
+	// store's; the store's is used, so nothing is applied again.
 	if err := s.records.Done(work); err != nil && ctx.Err() == nil {
 		s.metrics.hintFailures.Inc()
 		s.often.Warn(ctx, "commit of the broker's offset failed; it is a hint only", "error", err)
 	}
 }
 
-// applyUntilDone applies a batch, trying again while the store is out of reach. It returns ErrFenced, or
-// ctx's end when the process stops between two tries.
+// applyUntilDone applies a batch, trying again while the store is out of reach. It returns
+// ErrFenced, or ctx's end when the process stops between two tries.
 func (s *Settler) applyUntilDone(ctx, work context.Context, records []event.Record) (rest bool, err error) {
 	return backoff.Retry(ctx, func() (bool, error) {
 		try, cancel := context.WithTimeout(work, s.cfg.TxTimeout)
@@ -162,8 +164,8 @@ func (s *Settler) apply(ctx context.Context, records []event.Record) (rest bool,
 	if err != nil {
 		return false, fmt.Errorf("settle %s and %d more: %w", ranges[0], len(ranges)-1, err)
 	}
-	// Durable from here: offsets, dedupe marks, spend, ledger rows, verdicts and dead letters, all or
-	// none. A crash before this line repeats the batch from the log, one after it does not.
+	// Durable from here: offsets, dedupe marks, spend, ledger rows, verdicts and dead letters, all
+	// or none. A crash before this line repeats the batch from the log, one after it does not.
 	for _, r := range ranges {
 		s.next[r.Partition] = r.Next
 	}

@@ -84,7 +84,8 @@ func marshal(t testing.TB, e *event.Event) []byte {
 	return value
 }
 
-// faulty makes one in four calls of the store fail, half of the transactions only after they were committed.
+// faulty makes one in four calls of the store fail, half of the transactions only after they were
+// committed.
 type faulty struct {
 	*memory.Store
 	mu   sync.Mutex
@@ -246,8 +247,9 @@ func (s *seen) applied(t *testing.T) (total int64) {
 	return total
 }
 
-// Two processes share the group, one of them is replaced again and again; the store fails before and after
-// commits, the broker refuses commits of offsets. Nothing may be lost, nothing may count twice.
+// Two processes share the group, one of them is replaced again and again; the store fails before
+// and after commits, the broker refuses commits of offsets. Nothing may be lost, nothing may count
+// twice.
 func TestNothingIsLostAndNothingIsDoubled(t *testing.T) {
 	l := newLog(t)
 	w := newWorld(t, 1_000*money.USD)
@@ -483,8 +485,8 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 	require.ErrorContains(t, err, "required")
 }
 
-// BenchmarkSettle is the whole road of a batch but the broker and the database: decode, transaction in the
-// memory store, verdicts. A tenth of the events are duplicates.
+// BenchmarkSettle is the whole road of a batch but the broker and the database: decode, transaction
+// in the memory store, verdicts. A tenth of the events are duplicates.
 func BenchmarkSettle(b *testing.B) {
 	const polls, size = 20, 5_000
 	cfg := config
@@ -511,7 +513,8 @@ func BenchmarkSettle(b *testing.B) {
 	b.ReportMetric(float64(at)/b.Elapsed().Seconds(), "events/s")
 }
 
-// What ingress found and what settlement finds, through the decoder: recorded with a reason, never billed, never minted.
+// What ingress found and what settlement finds, through the decoder: recorded with a reason, never
+// billed, never minted.
 func TestInvalidTrafficThroughTheWholeRoad(t *testing.T) {
 	w := newWorld(t, 100*money.USD)
 	view := w.impression()

@@ -94,7 +94,8 @@ func handshake(ctx context.Context, addr string) error {
 	return nil
 }
 
-// clickhouseHostCmd is the long-lived process that owns the ClickHouse child and the front before it.
+// clickhouseHostCmd is the long-lived process that owns the ClickHouse child and the front before
+// it.
 type clickhouseHostCmd struct {
 	Library string `required:""`
 	Data    string `required:""`
@@ -103,8 +104,8 @@ type clickhouseHostCmd struct {
 	HTTP    string `required:"" name:"http"`
 }
 
-// run listens on both public addresses, keeps a child alive behind them and returns when ctx is cancelled and
-// the child has ended.
+// run listens on both public addresses, keeps a child alive behind them and returns when ctx is
+// cancelled and the child has ended.
 func (c clickhouseHostCmd) run(ctx context.Context) error {
 	var fronts [2]*front
 	for i, addr := range []string{c.Native, c.HTTP} {
@@ -197,9 +198,9 @@ func (c clickhouseHostCmd) runChild(ctx context.Context, self string, ports [2]i
 	return lifeline.Close()
 }
 
-// endListening cancels the query that keeps clickhouse-local alive, which is its only orderly way out: it
-// ignores SIGTERM and SIGINT in this state, and SYSTEM SHUTDOWN signals the whole process group. Failure is
-// harmless, the child is killed then.
+// endListening cancels the query that keeps clickhouse-local alive, which is its only orderly way
+// out: it ignores SIGTERM and SIGINT in this state, and SYSTEM SHUTDOWN signals the whole process
+// group. Failure is harmless, the child is killed then.
 func endListening(ctx context.Context, addr string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
@@ -247,7 +248,8 @@ func (c clickhouseChildCmd) run() error {
 		"--tcp_port=" + strconv.Itoa(c.NativePort), "--http_port=" + strconv.Itoa(c.HTTPPort),
 		"--logger.log=" + c.Log, "--log-level=warning", "--query", clickhouseListen,
 	}
-	// The library keeps pointers into argv for its whole life, so nothing here may move or be collected.
+	// The library keeps pointers into argv for its whole life, so nothing here may move or be
+	// collected.
 	var pin runtime.Pinner
 	defer pin.Unpin()
 	argv := make([]*byte, 0, len(args)+1)

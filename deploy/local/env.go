@@ -16,13 +16,15 @@ const (
 	testClickHouse = "ADNET_TEST_CLICKHOUSE"
 )
 
-// postgresOwner names the setting of the role that owns the tables; only migrate and its like get it.
+// postgresOwner names the setting of the role that owns the tables; only migrate and its like get
+// it.
 const postgresOwner = "ADNET_POSTGRES_OWNER_URL"
 
 // variable is one environment setting.
 type variable struct{ name, value string }
 
-// variables returns the settings of the named servers: the ones adnet reads, and the ones its tests read.
+// variables returns the settings of the named servers: the ones adnet reads, and the ones its tests
+// read.
 func (s *stack) variables(names []string) ([]variable, error) {
 	var all []variable
 	for _, name := range names {

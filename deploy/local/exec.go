@@ -16,9 +16,9 @@ type execCmd struct {
 	Command []string `arg:"" passthrough:"" help:"Command and arguments, after --."`
 }
 
-// exec brings up what the environment does not name already, runs the command with the variables set and
-// returns its exit code as an exitError. With Down the servers that this call started are stopped again,
-// also when the command failed or was interrupted.
+// exec brings up what the environment does not name already, runs the command with the variables
+// set and returns its exit code as an exitError. With Down the servers that this call started are
+// stopped again, also when the command failed or was interrupted.
 func (s *stack) exec(ctx context.Context, c execCmd) (err error) {
 	command := c.Command
 	if len(command) > 0 && command[0] == "--" {
@@ -48,8 +48,8 @@ func (s *stack) exec(ctx context.Context, c execCmd) (err error) {
 	return runCommand(ctx, command, vars)
 }
 
-// runCommand runs the command on this terminal. An interrupt from the keyboard reaches it directly; a cancelled
-// ctx is passed on as SIGTERM, and the command's own end is always waited for.
+// runCommand runs the command on this terminal. An interrupt from the keyboard reaches it directly;
+// a cancelled ctx is passed on as SIGTERM, and the command's own end is always waited for.
 func runCommand(ctx context.Context, command []string, vars []variable) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

@@ -17,7 +17,8 @@ import (
 // with unread data would send a reset. Upstream's data for a client that left is discarded.
 type front struct {
 	listener net.Listener
-	// admit, when set, reads a new client's first message and returns it for upstream, or refuses the client.
+	// admit, when set, reads a new client's first message and returns it for upstream, or refuses
+	// the client.
 	admit func(context.Context, net.Conn) ([]byte, error)
 
 	mu       sync.Mutex
@@ -51,7 +52,8 @@ func (f *front) target() string {
 	return f.upstream
 }
 
-// Run relays until ctx is cancelled, then closes all clients and returns when every relay has ended.
+// Run relays until ctx is cancelled, then closes all clients and returns when every relay has
+// ended.
 func (f *front) Run(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, f.close)
 	defer stop()
@@ -126,7 +128,8 @@ func (f *front) relay(ctx context.Context, client net.Conn) {
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
-		// An error of either side ends the sending the same way: upstream learns that no more is coming.
+		// An error of either side ends the sending the same way: upstream learns that no more is
+		// coming.
 		_, _ = io.Copy(upstream, client)
 		_ = upstream.CloseWrite()
 	}()

@@ -183,8 +183,8 @@ func TestFrontWaitsForAnUpstreamThatStartsLate(t *testing.T) {
 	require.Equal(t, "late", string(answer))
 }
 
-// TestClickHouseSurvivesKilledClients runs the real engine behind the real host. It needs the library that up
-// downloads.
+// TestClickHouseSurvivesKilledClients runs the real engine behind the real host. It needs the
+// library that up downloads.
 func TestClickHouseSurvivesKilledClients(t *testing.T) {
 	s := testStack(t)
 	var err error

@@ -110,7 +110,8 @@ func readHello(r io.Reader) (hello, error) {
 	return h, nil
 }
 
-// oneByte lets binary.ReadUvarint read from a stream without a buffer that would swallow what follows.
+// oneByte lets binary.ReadUvarint read from a stream without a buffer that would swallow what
+// follows.
 type oneByte struct{ io.Reader }
 
 func (o oneByte) ReadByte() (byte, error) {

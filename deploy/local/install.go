@@ -204,8 +204,8 @@ func (s *stack) installPackages(ctx context.Context, needs []need) error {
 	return nil
 }
 
-// keepServicesDown stops packages from starting their own servers on their usual ports while they are
-// installed. An existing policy of the machine is left alone.
+// keepServicesDown stops packages from starting their own servers on their usual ports while they
+// are installed. An existing policy of the machine is left alone.
 func keepServicesDown() (restore func(), err error) {
 	f, err := os.OpenFile(policyFile, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
 	if errors.Is(err, os.ErrExist) {
@@ -222,8 +222,8 @@ func keepServicesDown() (restore func(), err error) {
 	return func() { _ = os.Remove(policyFile) }, nil
 }
 
-// runStep runs one long command in dir and says every few seconds that it still runs. Its output is shown only
-// when it fails.
+// runStep runs one long command in dir and says every few seconds that it still runs. Its output is
+// shown only when it fails.
 func (s *stack) runStep(ctx context.Context, who, dir, program string, args ...string) error {
 	line := program + " " + strings.Join(args, " ")
 	s.say(who, "running %s", line)
@@ -260,7 +260,8 @@ func (s *stack) kafkaJars() string {
 	return filepath.Join(s.cfg.Cache, "kafka-"+kafkaVersion+"-log4j-"+log4jVersion)
 }
 
-// kafkaProject asks Maven for the broker and for the logging that its published artefact leaves out.
+// kafkaProject asks Maven for the broker and for the logging that its published artefact leaves
+// out.
 const kafkaProject = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>adnet.local</groupId><artifactId>kafka</artifactId><version>1</version>

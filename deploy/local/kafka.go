@@ -25,7 +25,8 @@ const (
 	engineApache = "apache"
 	engineKfake  = "kfake"
 
-	// kafkaRetention holds for both engines: long enough to replay a week, short enough for a laptop.
+	// kafkaRetention holds for both engines: long enough to replay a week, short enough for a
+	// laptop.
 	kafkaRetention = 7 * 24 * time.Hour
 )
 
@@ -65,7 +66,8 @@ func controllerPort(id int) string {
 
 func viaPort(id int) string { return brokerName(id) + "-via" }
 
-// chooseBrokers fixes how many brokers a new stack has, and names all of them where names asks for Kafka.
+// chooseBrokers fixes how many brokers a new stack has, and names all of them where names asks for
+// Kafka.
 func (s *stack) chooseBrokers(names []string) ([]string, error) {
 	if s.state.Brokers == 0 {
 		if s.cfg.Brokers == 0 {
@@ -133,7 +135,8 @@ func (s *stack) clusterID() (string, error) {
 	return text, writeFile(name, []byte(text), 0o644)
 }
 
-// initKafka writes the broker's settings (ports may have moved) and formats the storage folder once.
+// initKafka writes the broker's settings (ports may have moved) and formats the storage folder
+// once.
 func (s *stack) initKafka(ctx context.Context, id int) error {
 	dir := s.kafkaDir(id)
 	if err := os.MkdirAll(dir, 0o755); err != nil || s.state.KafkaEngine == engineKfake {
@@ -232,7 +235,8 @@ func (s *stack) kafkaCommand(id int) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// probeKafka is satisfied when the broker answers metadata and lists itself at the address clients were given.
+// probeKafka is satisfied when the broker answers metadata and lists itself at the address clients
+// were given.
 func probeKafka(ctx context.Context, addr string) error {
 	client, err := kgo.NewClient(kgo.SeedBrokers(addr))
 	if err != nil {
@@ -251,15 +255,16 @@ func probeKafka(ctx context.Context, addr string) error {
 	return fmt.Errorf("metadata of %s lists %d brokers, none at that address", addr, len(reply.Brokers))
 }
 
-// kfakeHostCmd is the long-lived process that stands in for Kafka where Java or Maven cannot be had.
+// kfakeHostCmd is the long-lived process that stands in for Kafka where Java or Maven cannot be
+// had.
 type kfakeHostCmd struct {
 	Data string `required:""`
 	Port int    `required:""`
 }
 
-// run serves until ctx is cancelled. Three guards that kfake lacks with a data folder: a lock (two processes
-// would open one folder silently), explicit retention, and retention applied here on a clock, because its own
-// cleaner does not start again after a restart.
+// run serves until ctx is cancelled. Three guards that kfake lacks with a data folder: a lock (two
+// processes would open one folder silently), explicit retention, and retention applied here on a
+// clock, because its own cleaner does not start again after a restart.
 func (c kfakeHostCmd) run(ctx context.Context) error {
 	held := errors.New("another process serves this folder")
 	unlock, err := tryLock(filepath.Join(c.Data, "owner.lock"))

@@ -1,5 +1,6 @@
-// Command local runs the real stack of adnet without Docker: PostgreSQL, Redis, Apache Kafka (KRaft, one broker)
-// and ClickHouse, all on loopback ports, as detached processes of the current user.
+// Command local runs the real stack of adnet without Docker: PostgreSQL, Redis, Apache Kafka
+// (KRaft, one broker) and ClickHouse, all on loopback ports, as detached processes of the current
+// user.
 //
 //	go run ./deploy/local up       install what is missing, start what is not running, wait until all answer
 //	go run ./deploy/local status   one line a server; exit 1 unless all four answer
@@ -90,8 +91,8 @@ func main() {
 }
 
 func run(command string, c *cli) error {
-	// A launcher that is interrupted stops waiting at once; servers already started keep running and are
-	// recorded, so the next up or down finds them.
+	// A launcher that is interrupted stops waiting at once; servers already started keep running
+	// and are recorded, so the next up or down finds them.
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 

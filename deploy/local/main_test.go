@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestMain lets the test binary stand in for the launcher: hosts start children from their own executable.
+// TestMain lets the test binary stand in for the launcher: hosts start children from their own
+// executable.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && slices.Contains([]string{"clickhouse-host", "clickhouse-child", "kfake-host"}, os.Args[1]) {
 		main()

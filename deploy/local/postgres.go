@@ -22,7 +22,8 @@ import (
 
 const postgresRole = "adnet"
 
-// postgresAppRole is the role that adnet's processes use: `adnet migrate` makes it, and it cannot change the ledger.
+// postgresAppRole is the role that adnet's processes use: `adnet migrate` makes it, and it cannot
+// change the ledger.
 const postgresAppRole = "adnet_app"
 
 func newPostgres(s *stack) server {
@@ -33,13 +34,15 @@ func newPostgres(s *stack) server {
 		prepare: s.initPostgres,
 		command: s.postgresCommand,
 		probe:   s.probePostgres,
-		// SIGINT is PostgreSQL's fast shutdown, SIGQUIT its immediate one; both keep committed data.
+		// SIGINT is PostgreSQL's fast shutdown, SIGQUIT its immediate one; both keep committed
+		// data.
 		stop:  []escalation{{syscall.SIGINT, 30 * time.Second}, {syscall.SIGQUIT, 10 * time.Second}},
 		limit: time.Minute,
 	}
 }
 
-// postgresBin finds a program of the PostgreSQL server: Debian keeps them outside PATH, one folder a version.
+// postgresBin finds a program of the PostgreSQL server: Debian keeps them outside PATH, one folder
+// a version.
 func postgresBin(program string) (string, error) {
 	var best string
 	var bestVersion int
@@ -62,8 +65,9 @@ func postgresBin(program string) (string, error) {
 	return exec.LookPath(program)
 }
 
-// postgresData is the data folder. PostgreSQL refuses to run as root, so under root it belongs to another
-// user; when that user cannot reach the stack folder (a clone below a private folder) it moves to /var/tmp.
+// postgresData is the data folder. PostgreSQL refuses to run as root, so under root it belongs to
+// another user; when that user cannot reach the stack folder (a clone below a private folder) it
+// moves to /var/tmp.
 func (s *stack) postgresData() (string, error) {
 	own := filepath.Join(s.cfg.Dir, "postgres")
 	account, err := postgresAccount()
@@ -126,8 +130,8 @@ func reachable(dir string, account *syscall.Credential) bool {
 	}
 }
 
-// initPostgres creates the cluster once. It is made beside its final place and renamed, so an interrupted
-// first start leaves nothing that looks finished.
+// initPostgres creates the cluster once. It is made beside its final place and renamed, so an
+// interrupted first start leaves nothing that looks finished.
 func (s *stack) initPostgres(ctx context.Context) error {
 	data, err := s.postgresData()
 	if err != nil {
@@ -192,8 +196,8 @@ func ownFolder(dir string, account *syscall.Credential) error {
 	return nil
 }
 
-// postgresPassword is made once and kept readable for the owner of the stack only: other users of the machine
-// reach the loopback port too.
+// postgresPassword is made once and kept readable for the owner of the stack only: other users of
+// the machine reach the loopback port too.
 func (s *stack) postgresPassword() (string, error) { return s.password("postgres.password") }
 
 // password reads a password of this stack, or makes it.

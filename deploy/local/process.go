@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// record names one process that this program started. Pid alone does not identify a process: numbers are
-// reused. Start makes the pair unique on this machine across reboots.
+// record names one process that this program started. Pid alone does not identify a process:
+// numbers are reused. Start makes the pair unique on this machine across reboots.
 type record struct {
 	Pid   int    `json:"pid"`
 	Start string `json:"start"`
@@ -67,8 +67,8 @@ func (r record) alive() bool {
 	return err == nil && start == r.Start
 }
 
-// signal sends sig to the recorded process and to no other. The handle is taken before the start time is
-// compared; on Linux it is a pidfd, so a pid reused in between is not hit.
+// signal sends sig to the recorded process and to no other. The handle is taken before the start
+// time is compared; on Linux it is a pidfd, so a pid reused in between is not hit.
 func (r record) signal(sig syscall.Signal) error {
 	handle, err := os.FindProcess(r.Pid)
 	if err != nil {
@@ -111,9 +111,9 @@ func (p processes) stop(name string, steps []escalation) error {
 	return fmt.Errorf("stop %s: pid %d survives SIGKILL", name, r.Pid)
 }
 
-// detach starts cmd in a session of its own with output appended to logFile and records it under name. The
-// process outlives this program; while both live it is reaped here, so it never lingers as a zombie. The
-// returned channel closes when it ends.
+// detach starts cmd in a session of its own with output appended to logFile and records it under
+// name. The process outlives this program; while both live it is reaped here, so it never lingers
+// as a zombie. The returned channel closes when it ends.
 func (p processes) detach(name string, cmd *exec.Cmd, logFile string) (<-chan struct{}, error) {
 	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -152,8 +152,8 @@ func (p processes) remember(name string, pid int) error {
 	return p.save(name, record{Pid: pid, Start: start})
 }
 
-// startTime identifies a living process beyond its pid: boot id and start tick on Linux, the start second
-// elsewhere. It fails for processes that do not exist or are zombies.
+// startTime identifies a living process beyond its pid: boot id and start tick on Linux, the start
+// second elsewhere. It fails for processes that do not exist or are zombies.
 func startTime(pid int) (string, error) {
 	if runtime.GOOS != "linux" {
 		out, err := exec.Command("ps", "-o", "stat=,lstart=", "-p", strconv.Itoa(pid)).Output()
@@ -181,8 +181,8 @@ func startTime(pid int) (string, error) {
 	return strings.TrimSpace(string(boot)) + "/" + ticks, nil
 }
 
-// statStart reads field 22 (start tick) of /proc/PID/stat. The second field is the program's name in
-// brackets and may hold spaces and brackets itself, so counting starts after the last one.
+// statStart reads field 22 (start tick) of /proc/PID/stat. The second field is the program's name
+// in brackets and may hold spaces and brackets itself, so counting starts after the last one.
 func statStart(stat string) (string, error) {
 	end := strings.LastIndexByte(stat, ')')
 	if end < 0 {

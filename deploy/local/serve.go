@@ -41,8 +41,8 @@ type role struct {
 	err   error // Valid once ended is closed.
 }
 
-// serve builds adnet, migrates, and runs ingress and consumers until ctx is cancelled (nil) or one of them ends
-// (an error). Both have ended when it returns.
+// serve builds adnet, migrates, and runs ingress and consumers until ctx is cancelled (nil) or one
+// of them ends (an error). Both have ended when it returns.
 func (s *stack) serve(ctx context.Context, c serveOpts) error {
 	if err := s.requireRunning(); err != nil {
 		return err
@@ -90,7 +90,8 @@ func (s *stack) runRoles(ctx context.Context, c serveOpts, env map[string][]stri
 	return errors.Join(err, s.stopRole(ingress), s.stopRole(consumers))
 }
 
-// roleEnv is the environment of each role: the stack's addresses for all, secrets only where they are used.
+// roleEnv is the environment of each role: the stack's addresses for all, secrets only where they
+// are used.
 func (s *stack) roleEnv(c serveOpts) (map[string][]string, error) {
 	vars, err := s.variables(everything())
 	if err != nil {
@@ -162,8 +163,9 @@ func (s *stack) roleKeys() ([]variable, error) {
 	return keys, nil
 }
 
-// startRole starts `adnet NAME` with prefixed output. It gets a process group of its own, so Ctrl-C reaches it
-// once, from here, and in order. It is recorded like a server: down finds it when serve was killed.
+// startRole starts `adnet NAME` with prefixed output. It gets a process group of its own, so Ctrl-C
+// reaches it once, from here, and in order. It is recorded like a server: down finds it when serve
+// was killed.
 func (s *stack) startRole(name string, env []string, out *lines) (*role, error) {
 	cmd := exec.Command(s.binary("adnet"), name)
 	cmd.Env = env
@@ -247,8 +249,8 @@ type lines struct {
 	to io.Writer
 }
 
-// prefixed returns a writer whose lines appear whole, each after the name of its source. Close flushes a last
-// line without an end.
+// prefixed returns a writer whose lines appear whole, each after the name of its source. Close
+// flushes a last line without an end.
 func (l *lines) prefixed(name string) io.WriteCloser {
 	reader, writer := io.Pipe()
 	done := make(chan struct{})

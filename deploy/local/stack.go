@@ -49,7 +49,8 @@ type server struct {
 	name  string
 	waits string // The answer that shows the server is ready, for the user.
 	ports []string
-	// prepare makes data folders and settings; it is called before every start and must be repeatable.
+	// prepare makes data folders and settings; it is called before every start and must be
+	// repeatable.
 	prepare func(context.Context) error
 	command func() (*exec.Cmd, error)
 	// probe returns nil when the server really answers and is complete.
@@ -131,15 +132,16 @@ func (s *stack) server(name string) server {
 	}
 }
 
-// say prints one progress line. Progress goes to standard error: standard output belongs to results.
+// say prints one progress line. Progress goes to standard error: standard output belongs to
+// results.
 func (s *stack) say(name, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fmt.Fprintf(os.Stderr, "%6.1fs  %-10s  %s\n", time.Since(s.began).Seconds(), name, fmt.Sprintf(format, args...))
 }
 
-// up makes the named servers answer and returns the names of those that this call started. On an error the
-// servers started so far keep running and are in the returned list.
+// up makes the named servers answer and returns the names of those that this call started. On an
+// error the servers started so far keep running and are in the returned list.
 func (s *stack) up(ctx context.Context, names []string) (started []string, err error) {
 	unlock, err := s.claim()
 	if err != nil {
@@ -208,8 +210,8 @@ func (s *stack) claim() (unlock func(), err error) {
 	return unlock, nil
 }
 
-// settle tells whether a server already answers. One that runs but stays silent is stopped, so that it is
-// started anew.
+// settle tells whether a server already answers. One that runs but stays silent is stopped, so that
+// it is started anew.
 func (s *stack) settle(ctx context.Context, srv server) (answers bool, err error) {
 	pid, running := s.processes.running(srv.name)
 	if !running {
@@ -227,8 +229,9 @@ func (s *stack) settle(ctx context.Context, srv server) (answers bool, err error
 	return false, s.processes.stop(srv.name, srv.stop)
 }
 
-// bringUp starts one server and waits for its answer. A server that dies while starting gets two more tries:
-// its port may have been taken in the meantime, or a crashed predecessor's children are still leaving.
+// bringUp starts one server and waits for its answer. A server that dies while starting gets two
+// more tries: its port may have been taken in the meantime, or a crashed predecessor's children are
+// still leaving.
 func (s *stack) bringUp(ctx context.Context, srv server) error {
 	for try := 1; ; try++ {
 		err := s.startOnce(ctx, srv)
@@ -270,8 +273,8 @@ func (s *stack) startOnce(ctx context.Context, srv server) error {
 	return nil
 }
 
-// await probes until the server answers, ended closes, or the limit has passed. It says every few seconds what
-// it waits for.
+// await probes until the server answers, ended closes, or the limit has passed. It says every few
+// seconds what it waits for.
 func (s *stack) await(ctx context.Context, srv server, limit time.Duration, ended <-chan struct{}) error {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -446,8 +449,8 @@ func (s *stack) status(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// copySelf puts this program into the stack folder: `go run` deletes its own build when it ends, and the
-// long-lived hosts must not lose the file they restart children from.
+// copySelf puts this program into the stack folder: `go run` deletes its own build when it ends,
+// and the long-lived hosts must not lose the file they restart children from.
 func (s *stack) copySelf() error {
 	self, err := os.Executable()
 	if err != nil {
@@ -471,9 +474,9 @@ func isFree(port int) bool {
 	return listener.Close() == nil
 }
 
-// portRange is where free ports are looked for: below the range from which systems take the local ports of
-// outgoing connections, so that a server that is down for a moment finds its port again. The two ranges here
-// do not meet, and neither holds a default port.
+// portRange is where free ports are looked for: below the range from which systems take the local
+// ports of outgoing connections, so that a server that is down for a moment finds its port again.
+// The two ranges here do not meet, and neither holds a default port.
 type portRange struct{ first, last int }
 
 var (

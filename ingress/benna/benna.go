@@ -1,9 +1,9 @@
-// Package benna is the ranking endpoint: it shows the scorer that auctions use, for one context and one campaign
-// that the caller describes, and which scorer that is.
+// Package benna is the ranking endpoint: it shows the scorer that auctions use, for one context and
+// one campaign that the caller describes, and which scorer that is.
 //
-// It needs no key, costs nothing and records nothing: no auction takes place. Calls are limited per address. The
-// answer is the same arithmetic as in auctions (auction/ranker), so the model version says whether two answers
-// are comparable.
+// It needs no key, costs nothing and records nothing: no auction takes place. Calls are limited per
+// address. The answer is the same arithmetic as in auctions (auction/ranker), so the model version
+// says whether two answers are comparable.
 package benna
 
 import (

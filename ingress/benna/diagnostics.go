@@ -10,8 +10,8 @@ import (
 // kept is how many minutes are reported.
 const kept = 60
 
-// Diagnostics counts the auctions and scores of this process in the last hour, in memory: another node has counts of
-// its own, and a restart forgets them. The zero value is ready.
+// Diagnostics counts the auctions and scores of this process in the last hour, in memory: another
+// node has counts of its own, and a restart forgets them. The zero value is ready.
 type Diagnostics struct {
 	mu      sync.Mutex
 	minutes [kept]minute

@@ -29,7 +29,8 @@ type scoreRequest struct {
 }
 
 type contextBody struct {
-	// The interface form. The session's length is taken for the contract's sake; the model does not use it.
+	// The interface form. The session's length is taken for the contract's sake; the model does not
+	// use it.
 	Intent     *string  `json:"intent"`
 	MCPTool    *string  `json:"mcp_tool"`
 	Host       *string  `json:"host"`
@@ -99,7 +100,8 @@ func (a *API) score(c *httpapi.Context) error {
 	})
 }
 
-// contributions are an array when the request used the advertiser form, an object when it used the interface form.
+// contributions are an array when the request used the advertiser form, an object when it used the
+// interface form.
 func (in *scoreRequest) contributions(c ranker.Contributions) any {
 	weights := [len(signalNames)]float64{share(c.IntentOverlap), share(c.ToolOverlap), share(c.HostMatch)}
 	if in.advertiserForm() {
@@ -128,8 +130,9 @@ func (in *scoreRequest) advertiserForm() bool {
 	return k.IntentTokens != nil || k.ActiveTools != nil || k.HostApps != nil || k.Surfaces != nil
 }
 
-// signals are what context and campaign have in common, found as auctions find them, one dimension at a time: an
-// auction would not consider a campaign that fails one, whose name is the mismatch, but its score can be told.
+// signals are what context and campaign have in common, found as auctions find them, one dimension
+// at a time: an auction would not consider a campaign that fails one, whose name is the mismatch,
+// but its score can be told.
 func (in *scoreRequest) signals() (found ranker.Signals, mismatch string) {
 	x, k := in.Context, in.Campaign
 	query := target.Query{
@@ -160,8 +163,8 @@ func (in *scoreRequest) signals() (found ranker.Signals, mismatch string) {
 	return found, mismatch
 }
 
-// bid is what the campaign pays for what: its stated bid, else its target_cpa for a conversion, else the bid
-// that campaigns have by default.
+// bid is what the campaign pays for what: its stated bid, else its target_cpa for a conversion,
+// else the bid that campaigns have by default.
 func (k *campaignBody) bid() (ranker.Billing, money.Micros, error) {
 	billing, stated := ranker.CPM, k.BillingModel != nil
 	if stated {

@@ -1,6 +1,6 @@
-// Package billing is POST /api/billing: paying in, balances, history and earnings of an account, the payment
-// providers' webhooks, and the checkout page of in-memory mode. The rules live in internal/payment and
-// internal/ledger; here they meet HTTP.
+// Package billing is POST /api/billing: paying in, balances, history and earnings of an account,
+// the payment providers' webhooks, and the checkout page of in-memory mode. The rules live in
+// internal/payment and internal/ledger; here they meet HTTP.
 package billing
 
 import (
@@ -90,7 +90,8 @@ func (a *API) Mount(s *httpapi.Server) {
 		"balance": {Do: a.balance}, "history": {Do: a.history}, "earnings": {Do: a.earnings}, "statement": {Do: a.statement},
 		"parked": {Do: a.parked, Policy: ofAdmin(reads)}, "quarantine": {Do: a.quarantines, Policy: ofAdmin(reads)},
 	}}, reads)
-	// Registered in every mode, so that the routes are the same; without the demo provider it knows no checkout.
+	// Registered in every mode, so that the routes are the same; without the demo provider it knows
+	// no checkout.
 	s.Handle(http.MethodGet, "/checkout/:id", a.checkoutPage, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone})
 	// No Idempotency-Key: a checkout is paid once by its id.
 	s.Handle(http.MethodPost, "/checkout/:id", a.payCheckout, httpapi.Policy{
@@ -116,7 +117,8 @@ type parties struct {
 	developer  uuid.UUID
 }
 
-// parties checks who calls and whom in names: the caller itself, or any account for an administrator.
+// parties checks who calls and whom in names: the caller itself, or any account for an
+// administrator.
 func (a *API) parties(c *httpapi.Context, in asked) (p parties, err error) {
 	if p.caller, err = a.deps.Auth.User(c); err != nil {
 		return p, err

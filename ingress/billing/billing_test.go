@@ -239,7 +239,8 @@ func TestHistoryAndEarnings(t *testing.T) {
 	w.clean2(t)
 }
 
-// The owner and an administrator get the month as CSV, others do not, and a past month is the same for ever.
+// The owner and an administrator get the month as CSV, others do not, and a past month is the same
+// for ever.
 func TestStatement(t *testing.T) {
 	w := newWorld(t, options{})
 	p, publisher, admin := w.advertiser(t), w.advertiser(t), w.person(t, account.RoleAdmin)

@@ -64,7 +64,8 @@ func dollars(m money.Micros) string {
 	return text
 }
 
-// payCheckout serves POST /checkout/{id}: the payment, and the way back. Sent again it pays nothing.
+// payCheckout serves POST /checkout/{id}: the payment, and the way back. Sent again it pays
+// nothing.
 func (a *API) payCheckout(c *httpapi.Context) error {
 	d, err := a.checkout(c)
 	if err == nil {
@@ -77,7 +78,8 @@ func (a *API) payCheckout(c *httpapi.Context) error {
 	return nil
 }
 
-// checkout finds the checkout that the path names. Its id is as secret as a provider's checkout address is.
+// checkout finds the checkout that the path names. Its id is as secret as a provider's checkout
+// address is.
 func (a *API) checkout(c *httpapi.Context) (ledger.Deposit, error) {
 	missing := errs.New(errs.NotFound, "there is no such checkout")
 	id, err := httpapi.ParseID("id", c.Param("id"))
@@ -91,8 +93,8 @@ func (a *API) checkout(c *httpapi.Context) (ledger.Deposit, error) {
 	return d, err
 }
 
-// page answers with the template. returnURL is where the form's answer leads: browsers hold redirects of a form
-// to the policy too.
+// page answers with the template. returnURL is where the form's answer leads: browsers hold
+// redirects of a form to the policy too.
 func page(c *httpapi.Context, values map[string]any, returnURL string) error {
 	var text bytes.Buffer
 	if err := checkoutTemplate.Execute(&text, values); err != nil {

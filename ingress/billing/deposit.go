@@ -65,8 +65,8 @@ type depositReply struct {
 	Deduped      bool                 `json:"deduped"`
 }
 
-// depositRequest names a deposit in one of the ways that a client knows it. Other fields, amount among them, are not
-// looked at.
+// depositRequest names a deposit in one of the ways that a client knows it. Other fields, amount
+// among them, are not looked at.
 type depositRequest struct {
 	asked
 	DepositID     string `json:"deposit_id"`
@@ -94,8 +94,8 @@ func (in depositRequest) reference() (payment.DepositReference, error) {
 		"name the deposit by deposit_id, session_id, payment_intent, order_id or capture_id; use action=create_checkout to pay in").With("field", "deposit_id")
 }
 
-// deposit serves action=deposit: a payment is credited when the provider confirms it, by the amount that the
-// provider names.
+// deposit serves action=deposit: a payment is credited when the provider confirms it, by the amount
+// that the provider names.
 func (a *API) deposit(c *httpapi.Context) error {
 	if _, err := a.deps.Auth.User(c); err != nil {
 		return err
@@ -131,7 +131,8 @@ type parkedReply struct {
 	ReceivedAt time.Time       `json:"received_at"`
 }
 
-// parked serves action=parked: to administrators, the provider's deliveries that could not be applied.
+// parked serves action=parked: to administrators, the provider's deliveries that could not be
+// applied.
 func (a *API) parked(c *httpapi.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
@@ -155,8 +156,8 @@ func (a *API) parked(c *httpapi.Context) error {
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"parked": parked})
 }
 
-// webhook serves action=webhook. Providers have no login: the signature over the raw body authenticates them. The provider
-// is told by its own header.
+// webhook serves action=webhook. Providers have no login: the signature over the raw body
+// authenticates them. The provider is told by its own header.
 func (a *API) webhook(c *httpapi.Context) error {
 	var provider ledger.Provider
 	switch header := c.Request.Header; {

@@ -45,8 +45,8 @@ func nodeSigner(t *testing.T) func(body, secret string, at time.Time) string {
 	}
 }
 
-// Stripe's own library in another language signs, and the endpoint believes it; and it believes nothing that
-// library would not sign.
+// Stripe's own library in another language signs, and the endpoint believes it; and it believes
+// nothing that library would not sign.
 func TestNodeStripeSigns(t *testing.T) {
 	sign := nodeSigner(t)
 	w := newWorld(t, options{})

@@ -137,8 +137,9 @@ type decision struct {
 	Note        string `json:"note"`
 }
 
-// decideQuarantine serves POST action=quarantine. release and clawback end a case; hold opens one by hand. Each may be
-// repeated: the second time changes nothing and answers the same case. Administrators only.
+// decideQuarantine serves POST action=quarantine. release and clawback end a case; hold opens one
+// by hand. Each may be repeated: the second time changes nothing and answers the same case.
+// Administrators only.
 func (a *API) decideQuarantine(c *httpapi.Context) error {
 	admin, err := a.administrator(c)
 	if err != nil {

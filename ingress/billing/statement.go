@@ -143,7 +143,8 @@ func queryDates(c *httpapi.Context) (from, to time.Time, err error) {
 	return from, to, nil
 }
 
-// statement serves action=statement: a month of the account as CSV. A past month's text never changes.
+// statement serves action=statement: a month of the account as CSV. A past month's text never
+// changes.
 func (a *API) statement(c *httpapi.Context) error {
 	p, err := a.partiesOf(c)
 	if err != nil {

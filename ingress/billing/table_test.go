@@ -16,9 +16,9 @@ import (
 
 // exchange is a file of ingress/testdata: requests to a fresh world and their replies.
 //
-// `${name}` in a request is replaced: advertiser_id and developer_id are the caller's, other_id is another
-// account's, and what replies named. In a reply `${name}` matches any text and names it; a name means the same
-// everywhere in a file.
+// `${name}` in a request is replaced: advertiser_id and developer_id are the caller's, other_id is
+// another account's, and what replies named. In a reply `${name}` matches any text and names it; a
+// name means the same everywhere in a file.
 type exchange struct {
 	Description string `json:"description"`
 	World       struct {

@@ -197,8 +197,8 @@ func TestUnpaidAndForeignEvents(t *testing.T) {
 	w.clean(t)
 }
 
-// Money of another currency is never credited and never lost from sight: a person sees it, the provider need not send
-// it again.
+// Money of another currency is never credited and never lost from sight: a person sees it, the
+// provider need not send it again.
 func TestForeignCurrencyIsParked(t *testing.T) {
 	for name, x := range providers {
 		t.Run(name, func(t *testing.T) {

@@ -43,7 +43,8 @@ type (
 	reply  = ingresstest.Reply
 )
 
-// world is the billing API over the stores of in-memory mode, with both webhooks and the demo provider.
+// world is the billing API over the stores of in-memory mode, with both webhooks and the demo
+// provider.
 type world struct {
 	*ingresstest.World
 	log strings.Builder
@@ -58,7 +59,8 @@ type options struct {
 func newWorld(t testing.TB, o options) *world {
 	t.Helper()
 	w := &world{}
-	// Signatures are checked against the wall clock by Stripe's library, so the world's clock is that one.
+	// Signatures are checked against the wall clock by Stripe's library, so the world's clock is
+	// that one.
 	w.World = ingresstest.New(t, ingresstest.Options{Now: time.Now().UTC().Truncate(time.Second), Log: &w.log})
 	deps := payment.Deps{Store: w.Store, Log: w.Logger, BaseURL: w.HTTP.BaseURL, Now: w.Clock}
 	if o.checkouts != nil {

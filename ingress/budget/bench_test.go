@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkReserve is what an auction pays for a reservation from a lease that is held, among many of them.
+// BenchmarkReserve is what an auction pays for a reservation from a lease that is held, among many
+// of them.
 func BenchmarkReserve(b *testing.B) {
 	store := &budgettest.Store{Now: time.Now, Nodes: 1}
 	campaigns := make([]*auction.Campaign, 1000)
@@ -41,7 +42,8 @@ func BenchmarkReserve(b *testing.B) {
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
-		// The moment of the request stands still, so that the benchmark measures the lease and never the store.
+		// The moment of the request stands still, so that the benchmark measures the lease and
+		// never the store.
 		r.Begin(n.Leases, id, now, false)
 		if r.Check(campaigns[i%len(campaigns)], 0) != "" {
 			b.Fatal("refused")

@@ -1,25 +1,31 @@
-// Package budget reserves the price of every ad that is served, so that an auction never promises what a campaign
-// cannot pay.
+// Package budget reserves the price of every ad that is served, so that an auction never promises
+// what a campaign cannot pay.
 //
-// Contract. A campaign's room is the rest of its budgets and balance, as settlement published it. The leases of all nodes, less the amounts that settlement has released since, never exceed the room (see internal/redis, Reservations). A node holds
-// a lease: a part of the room for the auctions of one minute, from which the hot path takes with one atomic operation and
-// no round trip. So every ad served is reserved in the shared store before it is answered. The reservation ends with the
-// settled beacon or with its window: an impression's life for cpm, [Config.ClickWindow] for cpc and cpa, [Config.BidWindow]
-// for an OpenRTB bid.
-// The reserved amount is the price for cpm, and the expected price (effective CPM / 1000) for cpc and cpa, where the full price of every impression would block budget for clicks that never come. A campaign needs room for one full price as
-// well, so that the next charge is never cut.
+// Contract. A campaign's room is the rest of its budgets and balance, as settlement published it.
+// The leases of all nodes, less the amounts that settlement has released since, never exceed the
+// room (see internal/redis, Reservations). A node holds a lease: a part of the room for the
+// auctions of one minute, from which the hot path takes with one atomic operation and no round
+// trip. So every ad served is reserved in the shared store before it is answered. The reservation
+// ends with the settled beacon or with its window: an impression's life for cpm,
+// [Config.ClickWindow] for cpc and cpa, [Config.BidWindow] for an OpenRTB bid. The reserved amount
+// is the price for cpm, and the expected price (effective CPM / 1000) for cpc and cpa, where the
+// full price of every impression would block budget for clicks that never come. A campaign needs
+// room for one full price as well, so that the next charge is never cut.
 //
-// Auctions are dated by the node's clock and reservations end by the store's, so a node whose clock is more than
-// [reserve.MaxClockSkew] from the store's is granted nothing and serves nothing: see adnet_budget_clock_ahead_seconds.
+// Auctions are dated by the node's clock and reservations end by the store's, so a node whose clock
+// is more than [reserve.MaxClockSkew] from the store's is granted nothing and serves nothing: see
+// adnet_budget_clock_ahead_seconds.
 //
-// A lease counts only while the store was heard from within [Config.Validity]: without it the node serves nothing, by a
-// monotonic clock. A store that was emptied, or came back older than this node has seen it, is another epoch: the node
-// says what it has reserved in the last hour before it serves again.
+// A lease counts only while the store was heard from within [Config.Validity]: without it the node
+// serves nothing, by a monotonic clock. A store that was emptied, or came back older than this node
+// has seen it, is another epoch: the node says what it has reserved in the last hour before it
+// serves again.
 //
-// A node that cannot speak then is spoken for by its [Journal]: every second it says in PostgreSQL what it may have reserved,
-// as ceilings, and it reserves at most [reserve.Unkept] prices of a lease beyond them. What is told in a node's name counts
-// until its window ends, an hour at most, or until the node itself speaks of the minute; a node that ends in order leaves
-// exact amounts. While the store lives nothing is held back.
+// A node that cannot speak then is spoken for by its [Journal]: every second it says in PostgreSQL
+// what it may have reserved, as ceilings, and it reserves at most [reserve.Unkept] prices of a
+// lease beyond them. What is told in a node's name counts until its window ends, an hour at most,
+// or until the node itself speaks of the minute; a node that ends in order leaves exact amounts.
+// While the store lives nothing is held back.
 //
 // # Not obvious
 //
@@ -98,7 +104,8 @@ const (
 	sealed     = math.MinInt64 / 2
 )
 
-// Leases holds the leases of this node. Reserving is safe at any time; before Run nothing is granted.
+// Leases holds the leases of this node. Reserving is safe at any time; before Run nothing is
+// granted.
 type Leases struct {
 	cfg   Config
 	deps  Deps
@@ -157,7 +164,8 @@ func New(cfg Config, deps Deps) (*Leases, error) {
 // Live says whether leases count: the shared store answered within the validity.
 func (l *Leases) Live(now time.Time) bool { return int64(now.Sub(l.start)) < l.until.Load() }
 
-// Granting reports whether the start of an epoch is over. During the start the nodes report their reservations, and new ones are refused.
+// Granting reports whether the start of an epoch is over. During the start the nodes report their
+// reservations, and new ones are refused.
 func (l *Leases) Granting(now time.Time) bool {
 	return l.Live(now) && l.grants.Load()
 }
@@ -185,8 +193,8 @@ func expected(c *auction.Campaign, effectiveCPM money.Micros) money.Micros {
 	return max(1, effectiveCPM/1000)
 }
 
-// Reservation is one auction's use of the leases; it is the last [auction.Gate] of its chain. The zero value is ready
-// for [Reservation.Begin]; one goroutine uses it at a time.
+// Reservation is one auction's use of the leases; it is the last [auction.Gate] of its chain. The
+// zero value is ready for [Reservation.Begin]; one goroutine uses it at a time.
 type Reservation struct {
 	leases *Leases
 	now    time.Time
@@ -198,7 +206,8 @@ type Reservation struct {
 	amount money.Micros
 }
 
-// Begin starts the reservation of the auction id; now is the caller's time. bid says that the ad is an OpenRTB bid.
+// Begin starts the reservation of the auction id; now is the caller's time. bid says that the ad is
+// an OpenRTB bid.
 func (r *Reservation) Begin(leases *Leases, id uuid.UUID, now time.Time, bid bool) {
 	minute, dated := day.MinuteOfUUID(id)
 	if !dated {
@@ -207,7 +216,8 @@ func (r *Reservation) Begin(leases *Leases, id uuid.UUID, now time.Time, bid boo
 	*r = Reservation{leases: leases, now: now, minute: minute, bid: bid}
 }
 
-// Check implements [auction.Gate]: it takes the expected price from the node's lease. For a campaign without a lease it asks the shared store, for at most [Config.Wait] in all per auction.
+// Check implements [auction.Gate]: it takes the expected price from the node's lease. For a
+// campaign without a lease it asks the shared store, for at most [Config.Wait] in all per auction.
 func (r *Reservation) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.Reason {
 	l := r.leases
 	if !l.Live(r.now) {

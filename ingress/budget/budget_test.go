@@ -120,8 +120,8 @@ func (l *ledgerOf) publish() {
 	l.store.Beat(time.Now())
 }
 
-// Whatever beacons do, come late or never, nothing is delivered for free while the store is healthy, and a budget that is
-// wanted is delivered in full and by every node.
+// Whatever beacons do, come late or never, nothing is delivered for free while the store is
+// healthy, and a budget that is wanted is delivered in full and by every node.
 func TestSimulatedNodesNeverDeliverForFree(t *testing.T) {
 	for _, nodes := range []int{1, 3, 20} {
 		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
@@ -180,7 +180,8 @@ func simulate(t *testing.T, count int) {
 	}
 }
 
-// Without the store nothing is served from the validity's end on, and with it again everything is, by itself.
+// Without the store nothing is served from the validity's end on, and with it again everything is,
+// by itself.
 func TestFailsClosedWithoutTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &budgettest.Store{Now: time.Now, Nodes: 1}

@@ -10,8 +10,8 @@ import (
 	"adnet/internal/reserve"
 )
 
-// Journal keeps a copy of what this node may have reserved, for a shared store that is lost after the node died: see
-// [reserve.Page]. When it fails the page may have been kept.
+// Journal keeps a copy of what this node may have reserved, for a shared store that is lost after
+// the node died: see [reserve.Page]. When it fails the page may have been kept.
 type Journal interface {
 	KeepPage(ctx context.Context, p reserve.Page) error
 }
@@ -32,7 +32,8 @@ type pages struct {
 	waiting chan struct{} // closed when the next page to begin has ended; nil without a waiter
 }
 
-// soon has a page written now, and answers what is closed when it has ended, whether or not it was kept.
+// soon has a page written now, and answers what is closed when it has ended, whether or not it was
+// kept.
 func (p *pages) soon() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -120,8 +121,8 @@ func (l *Leases) writePage(ctx context.Context, closed bool) error {
 	}
 }
 
-// changed adds what the journal has to say of a lease: ceilings of its slots that are nearly reached, and what sealed
-// minutes reserved in the end.
+// changed adds what the journal has to say of a lease: ceilings of its slots that are nearly
+// reached, and what sealed minutes reserved in the end.
 func (h *lease) changed(list []keeping, ahead time.Duration) []keeping {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -148,7 +149,8 @@ func (h *lease) changed(list []keeping, ahead time.Duration) []keeping {
 	return list
 }
 
-// kept notes what the journal says of a minute now. Of a page that failed the lower of both may be there.
+// kept notes what the journal says of a minute now. Of a page that failed the lower of both may be
+// there.
 func (h *lease) kept(e reserve.Entry, sure bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -189,8 +191,8 @@ func (l *Leases) mayHold(h *lease, s *slot, price money.Micros) money.Micros {
 	return s.kept + max(0, spare)
 }
 
-// alone says that neither this node nor a projector reaches the journal's store, and that this node did until the projectors
-// stopped. Ads go on then, and the time is known as a gap.
+// alone says that neither this node nor a projector reaches the journal's store, and that this node
+// did until the projectors stopped. Ads go on then, and the time is known as a gap.
 func (l *Leases) alone() bool {
 	now, worked, kept := int64(l.deps.Now().Sub(l.start)), l.worked.Load(), l.keptAt.Load()
 	return kept != 0 && now-worked > int64(reserve.SilentFor) && now-kept > int64(3*reserve.PageEvery) && kept > worked-int64(3*reserve.PageEvery)

@@ -17,7 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// outside is what a node reaches, until it is cut off: a process that is killed says nothing more to anybody.
+// outside is what a node reaches, until it is cut off: a process that is killed says nothing more
+// to anybody.
 type outside struct {
 	store   budget.Store
 	journal budget.Journal
@@ -70,7 +71,8 @@ func startOver(t testing.TB, o *outside, name string) *node {
 	return startFor(t, o, name, time.Hour, o)
 }
 
-// holdBack is what a projector does before a rebuilt store grants: it says what unheard nodes may have reserved.
+// holdBack is what a projector does before a rebuilt store grants: it says what unheard nodes may
+// have reserved.
 func holdBack(t testing.TB, store *budgettest.Store, journal *memory.RoomReader, epoch int64, rooms []reserve.Room) (unheard int) {
 	t.Helper()
 	j, err := journal.Journal(t.Context())
@@ -89,7 +91,8 @@ func holdBack(t testing.TB, store *budgettest.Store, journal *memory.RoomReader,
 	return len(nodes)
 }
 
-// A store is lost after a node died: what the dead node has out is not sold again, and comes back when it has ended.
+// A store is lost after a node died: what the dead node has out is not sold again, and comes back
+// when it has ended.
 func TestADeadNodesReservationsOutliveTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const price, room = money.Micros(10), money.Micros(10 * 2000)
@@ -171,8 +174,8 @@ func TestAClosedJournalSaysWhatWasReserved(t *testing.T) {
 	})
 }
 
-// While its journal fails and the projectors work, a node reserves no more than a few prices; when nobody reaches the
-// journal's store, ads go on.
+// While its journal fails and the projectors work, a node reserves no more than a few prices; when
+// nobody reaches the journal's store, ads go on.
 func TestWithoutPagesLittleIsReserved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const price = money.Micros(10)

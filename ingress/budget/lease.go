@@ -14,8 +14,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// lease is the node's share of one campaign's budget: one slot per minute, and the amounts that earlier slots reserved.
-// At most one exchange with the store is under way for a lease (inFlight). Its requests are absolute and numbered, so the next one repairs a lost answer.
+// lease is the node's share of one campaign's budget: one slot per minute, and the amounts that
+// earlier slots reserved. At most one exchange with the store is under way for a lease (inFlight).
+// Its requests are absolute and numbered, so the next one repairs a lost answer.
 type lease struct {
 	campaign, advertiser uuid.UUID
 	bid                  bool
@@ -84,7 +85,8 @@ func (h *lease) take(minute day.Minute, price money.Micros) *slot {
 	}
 }
 
-// giveBack returns an unused reservation. If the slot was sealed meanwhile, the amount stays reserved until it expires.
+// giveBack returns an unused reservation. If the slot was sealed meanwhile, the amount stays
+// reserved until it expires.
 func (s *slot) giveBack(price money.Micros) {
 	for {
 		left := s.left.Load()
@@ -98,7 +100,8 @@ func (s *slot) giveBack(price money.Micros) {
 	}
 }
 
-// open returns the slot of minute, with mu held. A sealed minute that is needed again continues with its old amount.
+// open returns the slot of minute, with mu held. A sealed minute that is needed again continues
+// with its old amount.
 func (h *lease) open(minute day.Minute, window int64) *slot {
 	at := &h.slots[minute&1]
 	if s := at.Load(); s != nil {
@@ -119,7 +122,8 @@ func (h *lease) open(minute day.Minute, window int64) *slot {
 	return s
 }
 
-// seal closes a slot, with mu held: nothing more is taken from it, and the taken amount is remembered in past.
+// seal closes a slot, with mu held: nothing more is taken from it, and the taken amount is
+// remembered in past.
 func (h *lease) seal(i int) {
 	s := h.slots[i].Load()
 	if s == nil {
@@ -132,7 +136,8 @@ func (h *lease) seal(i int) {
 	h.dirty = h.dirty || !told
 }
 
-// request returns a request to raise a slot for the time ahead, at most to most, with mu held. ok is false if raising would not help.
+// request returns a request to raise a slot for the time ahead, at most to most, with mu held. ok
+// is false if raising would not help.
 func (h *lease) request(s *slot, w demand, ahead time.Duration, most money.Micros) (c reserve.Claim, ok bool) {
 	left := money.Micros(max(0, s.left.Load()))
 	target := max(money.Micros(h.rate*ahead.Seconds()), firstTake*w.price)
@@ -160,7 +165,9 @@ func (h *lease) granted(s *slot, c reserve.Claimed) {
 	}
 }
 
-// acquire waits for room for one price: for the exchange under way, for one that it begins, or for a page of the journal that must be written before more may be requested. The exchange continues when the caller gives up, because its answer helps the next request.
+// acquire waits for room for one price: for the exchange under way, for one that it begins, or for
+// a page of the journal that must be written before more may be requested. The exchange continues
+// when the caller gives up, because its answer helps the next request.
 func (r *Reservation) acquire(h *lease, w demand) *slot {
 	l := r.leases
 	began := time.Now()
@@ -219,7 +226,8 @@ func (l *Leases) ask(h *lease, s *slot, c reserve.Claim) (flight chan struct{}) 
 	return flight
 }
 
-// refusal returns why nothing could be taken: the budget is spent, or the store did not answer in time.
+// refusal returns why nothing could be taken: the budget is spent, or the store did not answer in
+// time.
 func (h *lease) refusal() auction.Reason {
 	if h.spent.Load() {
 		return auction.Budget

@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two nodes on a real Redis want ten times what a campaign has, from many requests at once, while the store is lost and
-// rebuilt: together they serve exactly what there is.
+// Two nodes on a real Redis want ten times what a campaign has, from many requests at once, while
+// the store is lost and rebuilt: together they serve exactly what there is.
 func TestTwoNodesOnRedis(t *testing.T) {
 	client, err := redis.Open(redis.Config{Addr: testenv.Redis(t), Prefix: "test-" + uuid.NewString()}, redis.Deps{})
 	require.NoError(t, err)

@@ -11,7 +11,8 @@ import (
 	"adnet/internal/reserve"
 )
 
-// call is one exchange. Its success proves that the store lives, from the moment before it was asked.
+// call is one exchange. Its success proves that the store lives, from the moment before it was
+// asked.
 func (l *Leases) call(ctx context.Context, epoch int64, claims []reserve.Claim) (reserve.Reply, error) {
 	asked := l.deps.Now()
 	seq := l.seq.Add(1)
@@ -52,7 +53,8 @@ func raise(at interface {
 	}
 }
 
-// Run raises leases ahead of need, gives unused amounts back and follows the store's epochs until ctx ends. Then it gives back everything that is not reserved. It is called once.
+// Run raises leases ahead of need, gives unused amounts back and follows the store's epochs until
+// ctx ends. Then it gives back everything that is not reserved. It is called once.
 func (l *Leases) Run(ctx context.Context) error {
 	var keeper sync.WaitGroup
 	if l.deps.Journal != nil {
@@ -101,7 +103,8 @@ func (l *Leases) beat(ctx context.Context) {
 	}
 }
 
-// rejoin begins an epoch: it seals every slot and reports the reservations of the last hour before anything is taken again. Late answers of the old epoch change nothing.
+// rejoin begins an epoch: it seals every slot and reports the reservations of the last hour before
+// anything is taken again. Late answers of the old epoch change nothing.
 func (l *Leases) rejoin(ctx context.Context, epoch int64) error {
 	l.until.Store(0)
 	l.epoch.Store(-epoch) // not in use yet
@@ -225,7 +228,8 @@ type leaseUpdate struct {
 	requests    []reserve.Claim // raises first
 }
 
-// maintain updates every lease: it seals past minutes, gives idle leases back and raises busy ones ahead of need.
+// maintain updates every lease: it seals past minutes, gives idle leases back and raises busy ones
+// ahead of need.
 func (l *Leases) maintain(ctx context.Context, full bool) {
 	now := l.deps.Now()
 	var updates []leaseUpdate
@@ -314,7 +318,8 @@ func (l *Leases) updateFor(h *lease, now time.Time, full bool) (e leaseUpdate, o
 	return e, open, held
 }
 
-// toRaise are the slots that run low, with mu held: that of now, and that of the next minute shortly before it begins.
+// toRaise are the slots that run low, with mu held: that of now, and that of the next minute
+// shortly before it begins.
 func (h *lease) toRaise(now time.Time, ahead time.Duration) (list []*slot) {
 	low := int64(max(h.rate*ahead.Seconds()/2, float64(h.demand.price)*firstTake/2))
 	minute := day.MinuteOf(now)
@@ -334,7 +339,8 @@ func (h *lease) toRaise(now time.Time, ahead time.Duration) (list []*slot) {
 	return list
 }
 
-// send exchanges updates with the store. From updateFor until the answer no other exchange concerns these leases.
+// send exchanges updates with the store. From updateFor until the answer no other exchange concerns
+// these leases.
 func (l *Leases) send(ctx context.Context, updates []leaseUpdate) {
 	var claims []reserve.Claim
 	for i := range updates {
@@ -389,7 +395,8 @@ func (l *Leases) removeIdle(now time.Time) {
 	}
 }
 
-// leave gives back everything that is not reserved, so that other nodes have it at once and not after the minute's window.
+// leave gives back everything that is not reserved, so that other nodes have it at once and not
+// after the minute's window.
 func (l *Leases) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()

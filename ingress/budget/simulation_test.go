@@ -26,8 +26,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The simulation of a network: N nodes with the production leases over the Go reference of Redis, and the
-// production ledger.Decide as settlement, in simulated time. Seeds fix traffic and faults.
+// The simulation of a network: N nodes with the production leases over the Go reference of Redis,
+// and the production ledger.Decide as settlement, in simulated time. Seeds fix traffic and faults.
 //
 // What it shows, at 1, 10 and 100 nodes:
 //   - nothing is ever charged above a day's budget, a total budget or a balance;
@@ -160,7 +160,8 @@ func (m *member) Claim(ctx context.Context, call reserve.Call) (reserve.Reply, e
 	return reply, err
 }
 
-// KeepPage is the way to the journal's store, which a node that is cut off from the other may reach.
+// KeepPage is the way to the journal's store, which a node that is cut off from the other may
+// reach.
 func (m *member) KeepPage(ctx context.Context, p reserve.Page) error {
 	m.net.mu.Lock()
 	away := m.dead
@@ -238,7 +239,8 @@ func (n *network) join(t *testing.T) {
 	time.Sleep(time.Duration(n.rng.Int64N(int64(time.Millisecond))))
 }
 
-// traffic is auctions about a second apart; each wants one of the campaigns, and the next if that has no room.
+// traffic is auctions about a second apart; each wants one of the campaigns, and the next if that
+// has no room.
 func (m *member) traffic(t *testing.T) {
 	for {
 		m.net.mu.Lock()
@@ -428,7 +430,8 @@ func (n *network) receive() {
 		n.arrived = append(n.arrived, b)
 	}
 	n.coming = rest
-	// Time comes from the projector: an unsettled amount is no longer reserved once its reservation ends.
+	// Time comes from the projector: an unsettled amount is no longer reserved once its reservation
+	// ends.
 	if n.looked == day.MinuteOf(now) {
 		return
 	}
@@ -553,7 +556,8 @@ func (n *network) judge(t *testing.T) {
 			require.Zero(t, l.allowed, "nothing of campaign %d was forgotten", i)
 		}
 	}
-	// A balance is one for several campaigns: the free amount of one campaign may be used by another of its advertiser.
+	// A balance is one for several campaigns: the free amount of one campaign may be used by
+	// another of its advertiser.
 	free, allowed := map[uuid.UUID]money.Micros{}, map[uuid.UUID]money.Micros{}
 	for _, l := range n.lines {
 		free[l.book.AdvertiserID] += l.free

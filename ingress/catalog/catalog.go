@@ -1,10 +1,10 @@
-// Package catalog keeps this node's view of all campaigns: the auction's snapshot, the creatives that
-// links lead to, and how much each campaign may still spend.
+// Package catalog keeps this node's view of all campaigns: the auction's snapshot, the creatives
+// that links lead to, and how much each campaign may still spend.
 //
 // One goroutine writes, any number read without locks on the snapshot. A change arrives by publish
-// within milliseconds and, should the publish be lost, by the version that is polled every 250 ms. When
-// the node cannot prove for a second that it knows the newest version, it stops filling: a paused
-// campaign must not be served by a node that did not hear of it.
+// within milliseconds and, should the publish be lost, by the version that is polled every 250 ms.
+// When the node cannot prove for a second that it knows the newest version, it stops filling: a
+// paused campaign must not be served by a node that did not hear of it.
 //
 // # Not obvious
 //
@@ -48,9 +48,10 @@ const (
 	startFor   = 5 * time.Second // how long a missing projection is normal after the start
 )
 
-// Source is the projection of campaigns that nodes load from. Versions are config versions: head says up
-// to which version everything is in what was returned. Everything comes page by page, so that a full load never
-// holds all of it twice: take is called by one goroutine at a time, and the page is the source's again when it returns.
+// Source is the projection of campaigns that nodes load from. Versions are config versions: head
+// says up to which version everything is in what was returned. Everything comes page by page, so
+// that a full load never holds all of it twice: take is called by one goroutine at a time, and the
+// page is the source's again when it returns.
 type Source interface {
 	Head(ctx context.Context) (version int64, found bool, err error)
 	EachCampaign(ctx context.Context, take func(page []campaign.Campaign)) (head int64, err error)
@@ -162,13 +163,15 @@ func (c *Catalog) Fresh(now time.Time) bool {
 	return now.Sub(time.Unix(0, c.freshness.Load())) < freshFor
 }
 
-// Creative finds a campaign in any state, for ads and for links that were handed out. What nothing reads while ads
-// are served is not kept and is zero: name, targeting, budgets, goal, review, times and spend. The result is the caller's.
+// Creative finds a campaign in any state, for ads and for links that were handed out. What nothing
+// reads while ads are served is not kept and is zero: name, targeting, budgets, goal, review, times
+// and spend. The result is the caller's.
 func (c *Catalog) Creative(id uuid.UUID) (*campaign.Campaign, bool) {
 	return c.campaigns.Load().creative(id)
 }
 
-// FrequencyCap is how many impressions of a campaign a session may see in a UTC day, 0 for any number.
+// FrequencyCap is how many impressions of a campaign a session may see in a UTC day, 0 for any
+// number.
 func (c *Catalog) FrequencyCap(id uuid.UUID) (impressions int, known bool) {
 	found := c.campaigns.Load().packed(id)
 	if found == "" {
@@ -177,13 +180,14 @@ func (c *Catalog) FrequencyCap(id uuid.UUID) (impressions int, known bool) {
 	return found.frequencyCap(), true
 }
 
-// Room is how much a campaign may still spend, as far as this node has heard; without the advertiser and releases.
+// Room is how much a campaign may still spend, as far as this node has heard; without the
+// advertiser and releases.
 func (c *Catalog) Room(id uuid.UUID) (reserve.Room, bool) {
 	return c.campaigns.Load().room(id)
 }
 
-// Gate refuses campaigns without room for their price on the day of now. A campaign whose room is not
-// known yet may serve: settlement's clamp limits the charge.
+// Gate refuses campaigns without room for their price on the day of now. A campaign whose room is
+// not known yet may serve: settlement's clamp limits the charge.
 func (c *Catalog) Gate(now time.Time) auction.Gate {
 	return roomGate{campaigns: c.campaigns.Load(), day: day.Of(now)}
 }

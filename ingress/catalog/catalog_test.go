@@ -404,7 +404,8 @@ func TestReadersRaceWithChanges(t *testing.T) {
 	}
 }
 
-// A room that was published while the node was not subscribed is read after the next subscription, beside the serving path.
+// A room that was published while the node was not subscribed is read after the next subscription,
+// beside the serving path.
 func TestANewSubscriptionReadsTheRoomsAgain(t *testing.T) {
 	w := newWorld(make1(1, 1, campaign.Active))
 	c, _ := run(t, w)

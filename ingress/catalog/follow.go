@@ -46,8 +46,8 @@ func (c *Catalog) Run(ctx context.Context) error {
 	}
 }
 
-// leave takes the node off the list that pauses wait for. When it fails the node is missed for the life of
-// its last heartbeat only.
+// leave takes the node off the list that pauses wait for. When it fails the node is missed for the
+// life of its last heartbeat only.
 func (c *Catalog) leave(ctx context.Context) error {
 	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
@@ -91,7 +91,8 @@ func (c *Catalog) queue(ctx context.Context, m change) {
 	}
 }
 
-// take applies the change at hand together with all that wait behind it: one new snapshot for a burst.
+// take applies the change at hand together with all that wait behind it: one new snapshot for a
+// burst.
 func (c *Catalog) take(ctx context.Context, first change) {
 	var changed []campaign.Campaign
 	var confirm []int64
@@ -117,8 +118,8 @@ func (c *Catalog) take(ctx context.Context, first change) {
 		}
 	}
 	c.apply(changed)
-	// Only now the snapshot serves by the changes. The version stays as it is: what came before these
-	// changes may be missing, which only the head of the source can tell.
+	// Only now the snapshot serves by the changes. The version stays as it is: what came before
+	// these changes may be missing, which only the head of the source can tell.
 	for _, version := range confirm {
 		if err := c.deps.Feed.Applied(ctx, c.deps.Node, version); err != nil && ctx.Err() == nil {
 			c.log.Warn(ctx, "a campaign change could not be confirmed", "error", err)
@@ -126,8 +127,9 @@ func (c *Catalog) take(ctx context.Context, first change) {
 	}
 }
 
-// sync compares this node's version with the newest and loads the missing changes. Only here freshness is
-// proven: the newest version was read after asking, and everything up to it is applied.
+// sync compares this node's version with the newest and loads the missing changes. Only here
+// freshness is proven: the newest version was read after asking, and everything up to it is
+// applied.
 func (c *Catalog) sync(ctx context.Context) {
 	asked := c.deps.Now()
 	if err := c.catchUp(ctx); err != nil {
@@ -255,7 +257,8 @@ func (c *Catalog) apply(changed []campaign.Campaign) {
 	}
 }
 
-// entries are newer states, in the order in which they came, for the auction: nil for one that does not deliver.
+// entries are newer states, in the order in which they came, for the auction: nil for one that does
+// not deliver.
 func (c *Catalog) entries(newer []*campaign.Campaign) map[auction.ID]*auction.Campaign {
 	equal, entries := newTargetings(), make(map[auction.ID]*auction.Campaign, len(newer))
 	for _, k := range newer {
@@ -280,8 +283,8 @@ func changesOf(newer map[auction.ID]*auction.Campaign) (changes target.Changes) 
 	return changes
 }
 
-// compaction is a snapshot in the making. It takes seconds with a million campaigns, while which changes go on
-// and freshness must be proven.
+// compaction is a snapshot in the making. It takes seconds with a million campaigns, while which
+// changes go on and freshness must be proven.
 type compaction struct {
 	done   chan *auction.Snapshot           // nil if there is none to publish
 	missed map[auction.ID]*auction.Campaign // changed since it began; nil for what was removed
@@ -298,7 +301,8 @@ func (c *Catalog) finishCompaction(next *auction.Snapshot) {
 	c.compacting = compaction{}
 }
 
-// entry returns the auction's view of k, which is in the campaign table. It keeps none of k's own memory.
+// entry returns the auction's view of k, which is in the campaign table. It keeps none of k's own
+// memory.
 func (s *campaignTable) entry(k *campaign.Campaign, equal *targetings) auction.Campaign {
 	kept, _ := s.creative(k.ID)
 	billing, _ := ranker.ParseBilling(string(k.BillingModel))
@@ -313,8 +317,9 @@ func (s *campaignTable) entry(k *campaign.Campaign, equal *targetings) auction.C
 	}
 }
 
-// followRooms reads all budgets now and then, should one that was published have been lost, and at once when the feed
-// was. It takes seconds with a million campaigns, while which freshness must be proven.
+// followRooms reads all budgets now and then, should one that was published have been lost, and at
+// once when the feed was. It takes seconds with a million campaigns, while which freshness must be
+// proven.
 func (c *Catalog) followRooms(ctx context.Context) {
 	again := time.NewTicker(roomsEvery)
 	defer again.Stop()
@@ -335,8 +340,10 @@ func (c *Catalog) followRooms(ctx context.Context) {
 	}
 }
 
-// sparingly puts rooms onto s and rests after each page, so that reading takes a part of the time and not a burst of it,
-// which requests would wait for (benchmark row ad_request_growth). It does not rest when budgets must be read again or s is no longer the current table, because then a caller waits.
+// sparingly puts rooms onto s and rests after each page, so that reading takes a part of the time
+// and not a burst of it, which requests would wait for (benchmark row ad_request_growth). It does
+// not rest when budgets must be read again or s is no longer the current table, because then a
+// caller waits.
 func (c *Catalog) sparingly(ctx context.Context, s *campaignTable) func(page []reserve.Room) {
 	began := time.Now()
 	return func(page []reserve.Room) {

@@ -10,7 +10,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// packed is a campaign encoded in one string. Reading returns parts of that string, so nothing is copied, and the garbage collector has no pointers to follow. Campaigns that were loaded together are parts of one larger string.
+// packed is a campaign encoded in one string. Reading returns parts of that string, so nothing is
+// copied, and the garbage collector has no pointers to follow. Campaigns that were loaded together
+// are parts of one larger string.
 type packed string
 
 // packAll packs campaigns one after the other; each ends where the next begins.

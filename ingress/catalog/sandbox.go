@@ -6,8 +6,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Sandbox is the rotation pool that sandbox keys are answered from. The ids are fixed, so that links
-// of a sandbox ad work on every node; nothing of it is ever in an auction, billed or minted for.
+// Sandbox is the rotation pool that sandbox keys are answered from. The ids are fixed, so that
+// links of a sandbox ad work on every node; nothing of it is ever in an auction, billed or minted
+// for.
 func Sandbox() []campaign.Campaign {
 	pool := []campaign.Campaign{
 		{Headline: "Your ad would be here", Subtext: "This is a test ad: the integration works.", CTALabel: "Read the docs"},

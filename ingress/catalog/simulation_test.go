@@ -19,8 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The simulation of pauses: N nodes with the production catalog over a model of Redis with the rules of
-// internal/redis (announcement, heartbeats, confirmations), in simulated time. Seeds fix latencies and faults.
+// The simulation of pauses: N nodes with the production catalog over a model of Redis with the
+// rules of internal/redis (announcement, heartbeats, confirmations), in simulated time. Seeds fix
+// latencies and faults.
 //
 // What it shows, at 1, 10 and 100 nodes, through lost publishes, slow nodes, nodes that die, nodes that cannot reach
 // Redis and nodes that start:
@@ -220,7 +221,8 @@ func (h *hub) join(t *testing.T, name string) *line {
 	return l
 }
 
-// serve asks for an ad every few milliseconds, as ingress/serve decides: first whether the node is fresh, then from the snapshot.
+// serve asks for an ad every few milliseconds, as ingress/serve decides: first whether the node is
+// fresh, then from the snapshot.
 func (l *line) serve(ctx context.Context) error {
 	rng := rand.New(rand.NewPCG(uint64(len(l.name)), uint64(l.started.UnixNano())))
 	for {
@@ -322,8 +324,8 @@ func (h *hub) random(n int) int {
 	return h.rng.IntN(n)
 }
 
-// disturb breaks what this round is about, and answers how many nodes died. Each round has slow nodes, and each but the
-// first of four lost messages.
+// disturb breaks what this round is about, and answers how many nodes died. Each round has slow
+// nodes, and each but the first of four lost messages.
 func (h *hub) disturb(t *testing.T, round int) (gone int) {
 	lines := slices.Clone(h.lines)
 	h.mu.Lock()

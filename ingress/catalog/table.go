@@ -12,7 +12,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// campaignTable holds the campaigns that this node knows, in any state, besides the auction's snapshot. It is laid out for a million campaigns (benchmark rows memory_100k and memory_1m): few pointers, nothing twice, and only the fields that serving reads. Any number of goroutines may use it.
+// campaignTable holds the campaigns that this node knows, in any state, besides the auction's
+// snapshot. It is laid out for a million campaigns (benchmark rows memory_100k and memory_1m): few
+// pointers, nothing twice, and only the fields that serving reads. Any number of goroutines may use
+// it.
 type campaignTable struct {
 	mu        sync.RWMutex
 	slots     map[uuid.UUID]uint32

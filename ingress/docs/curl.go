@@ -6,7 +6,8 @@ import (
 	"unicode"
 )
 
-// variable is the shell variable that the examples send for a security scheme: userToken becomes USER_TOKEN.
+// variable is the shell variable that the examples send for a security scheme: userToken becomes
+// USER_TOKEN.
 func variable(scheme string) string {
 	var b strings.Builder
 	for i, letter := range scheme {
@@ -68,7 +69,8 @@ func (r *reference) curl(o operation, parameters []*node) string {
 	return b.String()
 }
 
-// sample is a value for a parameter: its example, else a value that its schema names, else a placeholder.
+// sample is a value for a parameter: its example, else a value that its schema names, else a
+// placeholder.
 func (r *reference) sample(p *node) string {
 	schema, _, err := r.resolve(p.at("schema"))
 	if err != nil {

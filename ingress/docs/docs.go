@@ -1,8 +1,10 @@
-// Package docs is the reference page of the HTTP API at GET /docs: openapi.json as a person reads it.
+// Package docs is the reference page of the HTTP API at GET /docs: openapi.json as a person reads
+// it.
 //
-// The page is rendered here, once, when it is first asked for. It is whole in itself: no script, no font, no picture
-// and no request to anywhere, which its Content-Security-Policy enforces. So it works offline and behind any firewall,
-// and it cannot differ from the document that the same binary serves.
+// The page is rendered here, once, when it is first asked for. It is whole in itself: no script, no
+// font, no picture and no request to anywhere, which its Content-Security-Policy enforces. So it
+// works offline and behind any firewall, and it cannot differ from the document that the same
+// binary serves.
 package docs
 
 import (
@@ -36,8 +38,8 @@ type Page struct {
 	policy string
 }
 
-// New makes the page. It is rendered when it is first read: few nodes are ever asked (benchmark rows start and
-// memory_100k). That the document of this build can be shown is a matter of tests.
+// New makes the page. It is rendered when it is first read: few nodes are ever asked (benchmark
+// rows start and memory_100k). That the document of this build can be shown is a matter of tests.
 func New(deps Deps) *Page {
 	sum := sha256.Sum256([]byte(pageStyle))
 	return &Page{

@@ -166,7 +166,8 @@ func TestADocumentThatCannotBeShownIsAnError(t *testing.T) {
 	}
 }
 
-// The examples are lines that a shell takes: each is one curl call with the documented body, whatever the texts hold.
+// The examples are lines that a shell takes: each is one curl call with the documented body,
+// whatever the texts hold.
 func TestExamplesRunInAShell(t *testing.T) {
 	page := read(t, openapi.Document).Body.String()
 	_, setting, _ := strings.Cut(page, "<pre>export ")

@@ -125,7 +125,8 @@ func pretty(raw jsontext.Value) string {
 
 const refPrefix = "#/components/"
 
-// resolve follows $ref inside the document. name is the last part of the reference, empty without one.
+// resolve follows $ref inside the document. name is the last part of the reference, empty without
+// one.
 func (r *reference) resolve(n *node) (target *node, name string, err error) {
 	for hops := 0; ; hops++ {
 		ref := n.str("$ref")

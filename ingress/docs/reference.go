@@ -137,7 +137,8 @@ func readReference(document []byte) (*reference, error) {
 	return r, r.readErrors()
 }
 
-// readErrors lists the codes of the schema Error with the status that the service answers them with.
+// readErrors lists the codes of the schema Error with the status that the service answers them
+// with.
 func (r *reference) readErrors() (err error) {
 	schema := r.doc.at("components", "schemas", "Error")
 	if r.ErrorFields, err = r.fields(schema); err != nil {
@@ -345,7 +346,8 @@ func (r *reference) fields(n *node) (all []field, err error) {
 	return all, nil
 }
 
-// inner are the fields of an object, or of a list of objects, that is described in its place: path.field or path[].field.
+// inner are the fields of an object, or of a list of objects, that is described in its place:
+// path.field or path[].field.
 func (r *reference) inner(p member) ([]field, error) {
 	object, prefix := p.value, p.name+"."
 	for object.at("items") != nil {

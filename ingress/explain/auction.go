@@ -34,7 +34,8 @@ type facts struct {
 	billingModel string    // of the winner; empty when unknown
 }
 
-// auction serves GET /api/auctions/{auction_id}/explain. The id is the token that an ad carries, or the UUID in it.
+// auction serves GET /api/auctions/{auction_id}/explain. The id is the token that an ad carries, or
+// the UUID in it.
 func (a *API) auction(c *httpapi.Context) error {
 	who, err := a.viewer(c)
 	if err != nil {
@@ -229,8 +230,8 @@ func (a *API) answer(who viewer, f facts, events []report.Row) auctionReply {
 	return r
 }
 
-// candidate shows what who may know of one: whose it is to its owner and to administrators, the winner's to
-// everybody who may look at all; prices not to competitors.
+// candidate shows what who may know of one: whose it is to its owner and to administrators, the
+// winner's to everybody who may look at all; prices not to competitors.
 func (a *API) candidate(who viewer, rank int, c report.Candidate) candidateReply {
 	r := candidateReply{Rank: rank, Result: c.Reason}
 	own := who.admin

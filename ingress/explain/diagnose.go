@@ -21,8 +21,8 @@ import (
 // Cause is why a campaign does not deliver. The values are part of the wire contract.
 type Cause string
 
-// The closed list of causes. The first six are about the campaign as it is now; the others are about the auctions of
-// the last hour.
+// The closed list of causes. The first six are about the campaign as it is now; the others are
+// about the auctions of the last hour.
 const (
 	NotActive        Cause = "not_active"
 	PolicyViolations Cause = "policy_violations"
@@ -39,8 +39,8 @@ const (
 	OK               Cause = "ok"
 )
 
-// counted is what the counts of auctions are of. An auction looks only at candidates until one may win, so that
-// counting every loser would cost each request a look at all of them.
+// counted is what the counts of auctions are of. An auction looks only at candidates until one may
+// win, so that counting every loser would cost each request a look at all of them.
 const counted = "auctions in which the campaign was one of the up to 10 best recorded candidates: those refused before the winner, the winner, and the next 3 behind it; " +
 	"where sampled is true it may have lost further auctions from farther behind"
 
@@ -185,8 +185,8 @@ func (a *API) ofCampaign(k *campaign.Campaign, s stateReply, now time.Time) (cau
 	return causes
 }
 
-// withBudget adds the count of auctions that were refused for want of budget to the cause that says so now, or to
-// the day's budget when there is room again.
+// withBudget adds the count of auctions that were refused for want of budget to the cause that says
+// so now, or to the day's budget when there is room again.
 func withBudget(causes []causeReply, refused int64) []causeReply {
 	for i := range causes {
 		if slices.Contains([]Cause{TotalBudgetSpent, DailyBudgetSpent, Unfunded}, causes[i].Cause) {

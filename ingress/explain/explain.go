@@ -1,6 +1,9 @@
 // Package explain answers why: why an auction ended as it did, and why a campaign does not deliver.
 //
-// It reads the records of auctions, which are best effort and some seconds behind. An auction without a record is explained from its signed token if there is one, and counts of the last hour may miss some auctions. Callers do not learn who else took part: an advertiser sees its own candidates, and of others only how they ended; a publisher sees prices and reasons without names.
+// It reads the records of auctions, which are best effort and some seconds behind. An auction
+// without a record is explained from its signed token if there is one, and counts of the last hour
+// may miss some auctions. Callers do not learn who else took part: an advertiser sees its own
+// candidates, and of others only how they ended; a publisher sees prices and reasons without names.
 //
 // # Not obvious
 //

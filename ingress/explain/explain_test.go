@@ -115,7 +115,8 @@ func TestDiagnosis(t *testing.T) {
 	}
 }
 
-// Whoever looks: nothing in the reply names another's campaign or account, or its price to a competitor.
+// Whoever looks: nothing in the reply names another's campaign or account, or its price to a
+// competitor.
 func TestNobodyLearnsOthers(t *testing.T) {
 	handler, names := told(t)
 	for who, hidden := range map[string][]string{

@@ -42,7 +42,8 @@ func (v *view) Room(id uuid.UUID) (reserve.Room, bool) {
 
 func (v *view) Fresh(time.Time) bool { return !v.stale }
 
-// world is a publisher, two advertisers, a stranger and an administrator, over the stores of in-memory mode.
+// world is a publisher, two advertisers, a stranger and an administrator, over the stores of
+// in-memory mode.
 type world struct {
 	*ingresstest.World
 	view  *view
@@ -112,7 +113,8 @@ func (w *world) campaign(t *testing.T, id uuid.UUID, owner string, edit ...func(
 	return &kept
 }
 
-// told fills the world with one auction that the advertiser won against the rival and its own other campaign.
+// told fills the world with one auction that the advertiser won against the rival and its own other
+// campaign.
 func told(t *testing.T) (http.Handler, map[string]string) {
 	w := newWorld(t)
 	winner, second, rival := at(start.Add(-time.Hour), 1), at(start.Add(-time.Hour), 2), at(start.Add(-time.Hour), 3)

@@ -19,8 +19,8 @@ import (
 )
 
 // How long a user or key is believed without asking the store again, and how long an entry may
-// still serve when the store is out of reach. The first bounds how late a disabled user or a revoked
-// key is noticed (5 s are allowed); the second keeps ads running through a short outage.
+// still serve when the store is out of reach. The first bounds how late a disabled user or a
+// revoked key is noticed (5 s are allowed); the second keeps ads running through a short outage.
 const (
 	believeFor = 2 * time.Second
 	outageFor  = time.Minute
@@ -112,7 +112,8 @@ func (a *Auth) User(c *Context) (account.User, error) {
 	return user, nil
 }
 
-// Admin is the logged-in caller when it is an administrator; others get 401 as the specification says.
+// Admin is the logged-in caller when it is an administrator; others get 401 as the specification
+// says.
 func (a *Auth) Admin(c *Context) (account.User, error) {
 	user, err := a.User(c)
 	if err == nil && !user.IsAdmin() {
@@ -121,8 +122,8 @@ func (a *Auth) Admin(c *Context) (account.User, error) {
 	return user, err
 }
 
-// Key is the caller that holds a key of kind. Errors: errs.MissingAuthorization without a well-formed
-// header, errs.InvalidToken for a key that does not work here.
+// Key is the caller that holds a key of kind. Errors: errs.MissingAuthorization without a
+// well-formed header, errs.InvalidToken for a key that does not work here.
 func (a *Auth) Key(c *Context, kind account.KeyKind) (Caller, error) {
 	bearer, ok := Bearer(c)
 	if !ok {
@@ -143,8 +144,9 @@ func (a *Auth) Key(c *Context, kind account.KeyKind) (Caller, error) {
 	return Caller{KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, Reply: c.Writer.Header()}, nil
 }
 
-// KnownKey says what this node already knows of the caller's key: known for one that was good when it was last looked up
-// (a handler looks again), formed for one that may be good and costs a look-up. It never asks the store.
+// KnownKey says what this node already knows of the caller's key: known for one that was good when
+// it was last looked up (a handler looks again), formed for one that may be good and costs a
+// look-up. It never asks the store.
 func (a *Auth) KnownKey(c *Context) (known, formed bool) {
 	bearer, ok := Bearer(c)
 	if !ok {
@@ -168,8 +170,8 @@ func (a *Auth) sandbox(c *Context, bearer string) Caller {
 		}
 	}
 	if caller.KeyID == uuid.Nil {
-		// Rate limits need an identity even without an account. It is the address: any caller can make up
-		// another sandbox key for every request, and all share the public one.
+		// Rate limits need an identity even without an account. It is the address: any caller can
+		// make up another sandbox key for every request, and all share the public one.
 		hash := sha256.Sum256([]byte("sandbox " + c.ClientIP()))
 		caller.KeyID = uuid.UUID(hash[:16])
 	}
@@ -198,7 +200,8 @@ func cached[K comparable, V any](ctx context.Context, a *Auth, cache *expirable.
 		return old.value, old.err
 	}
 	result, _, _ := a.calls.Do(flightKey(key), func() (any, error) {
-		// Others wait for this load too: the caller that happened to be first must not end it by going away.
+		// Others wait for this load too: the caller that happened to be first must not end it by
+		// going away.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadFor)
 		defer cancel()
 		value, err := load(ctx)

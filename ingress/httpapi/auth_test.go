@@ -313,7 +313,8 @@ func TestLookupsAreShared(t *testing.T) {
 	}
 	require.EqualValues(t, 1, d.flaky.loads.Load())
 
-	// The first caller starts the lookup and goes away; those who joined it are answered all the same.
+	// The first caller starts the lookup and goes away; those who joined it are answered all the
+	// same.
 	_, bearer = d.account(t, "b@example.com")
 	d.flaky.held = make(chan struct{})
 	gone, cancel := context.WithCancel(t.Context())

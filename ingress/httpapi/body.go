@@ -23,8 +23,8 @@ const (
 
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// ReadBody calls use with the whole body, which is valid only inside use. A body over limit bytes is
-// errs.PayloadTooLarge; one that cannot be read (the client went away) errs.InvalidRequest.
+// ReadBody calls use with the whole body, which is valid only inside use. A body over limit bytes
+// is errs.PayloadTooLarge; one that cannot be read (the client went away) errs.InvalidRequest.
 func ReadBody(c *Context, limit int64, use func(body []byte) error) error {
 	buffer := bodies.Get().(*bytes.Buffer)
 	defer bodies.Put(buffer)
@@ -146,8 +146,8 @@ func JSON(c *Context, status int, v any) error {
 	return Bytes(c, status, buffer.Bytes())
 }
 
-// Appended answers with the JSON text that appendTo adds to an empty buffer, for replies whose encoding costs more than
-// what they say (benchmark row ad_request).
+// Appended answers with the JSON text that appendTo adds to an empty buffer, for replies whose
+// encoding costs more than what they say (benchmark row ad_request).
 func Appended(c *Context, status int, appendTo func(dst []byte) ([]byte, error)) error {
 	buffer := bodies.Get().(*bytes.Buffer)
 	defer bodies.Put(buffer)

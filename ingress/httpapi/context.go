@@ -5,8 +5,8 @@ import (
 	"net/url"
 )
 
-// ResponseWriter is the reply to a request. A status may be set until something is written; it leaves
-// with the first byte, or when the handler has returned.
+// ResponseWriter is the reply to a request. A status may be set until something is written; it
+// leaves with the first byte, or when the handler has returned.
 type ResponseWriter interface {
 	http.ResponseWriter
 	// Status is what was set last, 200 before.
@@ -29,7 +29,8 @@ type Context struct {
 	reply  reply
 }
 
-// NewContext is a context outside of any route, for tests of what reads requests and writes replies.
+// NewContext is a context outside of any route, for tests of what reads requests and writes
+// replies.
 func NewContext(w http.ResponseWriter, r *http.Request) *Context {
 	c := new(Context)
 	c.begin(w, r)
@@ -111,8 +112,8 @@ func (c *Context) Redirect(status int, address string) {
 	http.Redirect(c.Writer, c.Request, address, status)
 }
 
-// ClientIP is the address of the sender: that of the connection, or what a trusted proxy says; empty if
-// neither is an address.
+// ClientIP is the address of the sender: that of the connection, or what a trusted proxy says;
+// empty if neither is an address.
 func (c *Context) ClientIP() string {
 	var trusted proxies
 	if c.server != nil {

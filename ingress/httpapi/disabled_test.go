@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A disabled account is locked out by being disabled: also with a token of its present version, which a password
-// change on the way to the switch could have made.
+// A disabled account is locked out by being disabled: also with a token of its present version,
+// which a password change on the way to the switch could have made.
 func TestADisabledAccountIsLockedOutWhateverItsToken(t *testing.T) {
 	d := newDoor(t)
 	for _, disabled := range []bool{false, true} {

@@ -49,8 +49,9 @@ const retryAfter = "retry_after"
 // RetryAfter tells the caller when to come back.
 func RetryAfter(e *errs.Error, seconds int) *errs.Error { return e.With(retryAfter, seconds) }
 
-// ErrorForm writes the answer to a request that failed with e, whose HTTP status is status. Retry-After and
-// WWW-Authenticate are set already. See [WriteError] for the form that all others have.
+// ErrorForm writes the answer to a request that failed with e, whose HTTP status is status.
+// Retry-After and WWW-Authenticate are set already. See [WriteError] for the form that all others
+// have.
 type ErrorForm func(c *Context, e *errs.Error, status int) error
 
 func (s *Server) fail(c *Context, err error) {

@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// codes reads the constants of internal/errs from its source, so that a new one cannot be forgotten here.
+// codes reads the constants of internal/errs from its source, so that a new one cannot be forgotten
+// here.
 func codes(t *testing.T) (all []string) {
 	t.Helper()
 	file, err := parser.ParseFile(gotoken.NewFileSet(), "../../internal/errs/errs.go", nil, 0)

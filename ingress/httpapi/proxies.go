@@ -43,8 +43,9 @@ func (p proxies) trust(ip net.IP) bool {
 	return false
 }
 
-// client is the address that r comes from: of a trusted proxy's X-Forwarded-For, else X-Real-IP, the last
-// address that does not belong to a trusted proxy; otherwise the connection's. Empty if that does not parse.
+// client is the address that r comes from: of a trusted proxy's X-Forwarded-For, else X-Real-IP,
+// the last address that does not belong to a trusted proxy; otherwise the connection's. Empty if
+// that does not parse.
 func (p proxies) client(r *http.Request) string {
 	host, _, err := net.SplitHostPort(strings.TrimSpace(r.RemoteAddr))
 	if err != nil {
@@ -65,8 +66,9 @@ func (p proxies) client(r *http.Request) string {
 	return peer.String()
 }
 
-// said is the client in a list to which every proxy has added the address that it was called from: the
-// last one that does not belong to a trusted proxy, or else the first. Empty if an entry up to there is not an address.
+// said is the client in a list to which every proxy has added the address that it was called from:
+// the last one that does not belong to a trusted proxy, or else the first. Empty if an entry up to
+// there is not an address.
 func (p proxies) said(list string) string {
 	items := strings.Split(list, ",")
 	for i := len(items) - 1; i >= 0; i-- {

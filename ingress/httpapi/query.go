@@ -47,9 +47,9 @@ func QueryInt(c *Context, name string, fallback, low, high int) (int, error) {
 	return n, nil
 }
 
-// QueryValues finds the first value of each name in a query string, as url.ParseQuery reads it, and puts it at the
-// name's place in values, which are empty before. Without a map of everything it is a third of the work (benchmark row
-// beacon). There may be at most 64 names.
+// QueryValues finds the first value of each name in a query string, as url.ParseQuery reads it, and
+// puts it at the name's place in values, which are empty before. Without a map of everything it is
+// a third of the work (benchmark row beacon). There may be at most 64 names.
 func QueryValues(raw string, names, values []string) {
 	found := uint64(0)
 	for raw != "" {

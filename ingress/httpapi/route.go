@@ -13,7 +13,8 @@ import (
 	"adnet/internal/traffic"
 )
 
-// Limit says which of a route's requests count against their address; ingress/limits has the numbers.
+// Limit says which of a route's requests count against their address; ingress/limits has the
+// numbers.
 type Limit uint8
 
 // The limits.
@@ -31,8 +32,8 @@ const (
 // Access is who may call a route: a set.
 type Access uint8
 
-// The callers. Their names in openapi.json are {}, userToken (for both kinds of token), publisherKey
-// and seatKey.
+// The callers. Their names in openapi.json are {}, userToken (for both kinds of token),
+// publisherKey and seatKey.
 const (
 	Anyone Access = 1 << iota
 	UserToken
@@ -54,17 +55,18 @@ const (
 // Policy is what holds for a route besides its handler.
 type Policy struct {
 	Limit Limit
-	// Auth states who may call. Handlers ask [Auth] themselves, since more than a refusal may depend on
-	// the caller; tests hold each route, and openapi.json, to what stands here.
+	// Auth states who may call. Handlers ask [Auth] themselves, since more than a refusal may
+	// depend on the caller; tests hold each route, and openapi.json, to what stands here.
 	Auth Access
 	// Idempotent routes honour Idempotency-Key: see ingress/idempotency. Where a route that changes
 	// something does not, a comment at its mount gives the reason.
 	Idempotent Answer
-	// Audited routes change something of an account or of the installation: what they change goes to the
-	// audit log with who called.
+	// Audited routes change something of an account or of the installation: what they change goes
+	// to the audit log with who called.
 	Audited Answer
-	// Errors writes the errors of the path, whatever the method and wherever they come from: the guard,
-	// an unknown method, a panic, a handler. nil is [WriteError]. The methods of a path share it.
+	// Errors writes the errors of the path, whatever the method and wherever they come from: the
+	// guard, an unknown method, a panic, a handler. nil is [WriteError]. The methods of a path
+	// share it.
 	Errors ErrorForm
 }
 
@@ -93,8 +95,9 @@ func (p *Policy) missing(method string) (names []string) {
 // Route is a logical endpoint that is mounted.
 type Route struct {
 	Method, Path string // the path's parameters are written :name
-	// Param is the query parameter whose Value chooses it among the endpoints of its method and path;
-	// both are empty where there is one only. An empty Value with a Param stands for its absence.
+	// Param is the query parameter whose Value chooses it among the endpoints of its method and
+	// path; both are empty where there is one only. An empty Value with a Param stands for its
+	// absence.
 	Param, Value string
 	Policy       Policy
 }
@@ -105,9 +108,9 @@ type Action struct {
 	Policy Policy // the zero value is the route's
 }
 
-// Actions are the endpoints behind a method and a path by the value of the query parameter Param. The
-// value "" answers a request without the parameter. Other values than these are 400 and are told which
-// there are.
+// Actions are the endpoints behind a method and a path by the value of the query parameter Param.
+// The value "" answers a request without the parameter. Other values than these are 400 and are
+// told which there are.
 type Actions struct {
 	Param string
 	Of    map[string]Action
@@ -166,7 +169,8 @@ func (e *entrance) choose(c *Context) *endpoint {
 	return e.other
 }
 
-// name is the entrance with the action that c asks for, as the audit log and idempotency keys have it.
+// name is the entrance with the action that c asks for, as the audit log and idempotency keys have
+// it.
 func (e *entrance) name(c *Context) string {
 	name := e.method + " " + e.path
 	if e.param == "" {

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A route whose policy leaves something open is not there, and the server says so instead of starting.
+// A route whose policy leaves something open is not there, and the server says so instead of
+// starting.
 func TestARouteWithoutItsPolicyIsNotMounted(t *testing.T) {
 	read := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken}
 	for name, tc := range map[string]struct {

@@ -4,9 +4,10 @@ import (
 	"strings"
 )
 
-// router finds the entrance for a method and a path. It is an index over the few routes that there are:
-// paths without parameters by their text, the others one after the other. A library's router would bring
-// rules that we do not want (redirects to a cleaned path, HEAD where GET is), and allocations.
+// router finds the entrance for a method and a path. It is an index over the few routes that there
+// are: paths without parameters by their text, the others one after the other. A library's router
+// would bring rules that we do not want (redirects to a cleaned path, HEAD where GET is), and
+// allocations.
 type router struct {
 	fixed map[string]*site
 	open  []*site // paths with parameters, in the order of their mounting
@@ -58,7 +59,8 @@ func (r *router) named(path string) *site {
 	return r.fixed[path]
 }
 
-// find returns the site of a request's path, nil for an unknown path, and puts the values of the path's parameters into values.
+// find returns the site of a request's path, nil for an unknown path, and puts the values of the
+// path's parameters into values.
 func (r *router) find(path string, values []string) (*site, []string) {
 	if s, ok := r.fixed[path]; ok {
 		return s, values

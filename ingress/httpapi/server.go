@@ -54,7 +54,8 @@ type Guard interface {
 
 // Once surrounds the endpoints whose policy says [Policy.Idempotent]: see ingress/idempotency.
 type Once interface {
-	// Do has handle answer, errors included, or answers what handle did before. route names the endpoint.
+	// Do has handle answer, errors included, or answers what handle did before. route names the
+	// endpoint.
 	Do(c *Context, route string, handle func(*Context)) error
 }
 

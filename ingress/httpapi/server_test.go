@@ -254,7 +254,8 @@ func TestListener(t *testing.T) {
 		defer conn.Close()
 		_, err = io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ")
 		require.NoError(t, err)
-		// The server ends it after 4 s; by its other limits it would last 15 s, and this read to its deadline.
+		// The server ends it after 4 s; by its other limits it would last 15 s, and this read to
+		// its deadline.
 		require.NoError(t, conn.SetReadDeadline(time.Now().Add(10*time.Second)))
 		_, err = io.ReadAll(conn)
 		var timeout net.Error

@@ -22,7 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// trouble is a guard that fails each request in the way that its header says, as any code before or in a handler may.
+// trouble is a guard that fails each request in the way that its header says, as any code before or
+// in a handler may.
 type trouble struct{}
 
 func (trouble) Enter(c *httpapi.Context, _ httpapi.Limit) error {
@@ -50,7 +51,8 @@ func everything(t *testing.T) *httpapi.Server {
 
 var parameter = regexp.MustCompile(`:(\w+)`)
 
-// Every route, whatever goes wrong: the answer has the form of its wire, which is one table of codes in three forms.
+// Every route, whatever goes wrong: the answer has the form of its wire, which is one table of
+// codes in three forms.
 func TestEveryWireAnswersErrorsInItsForm(t *testing.T) {
 	h := everything(t)
 	paths := map[string][]string{}   // methods by path

@@ -1,18 +1,19 @@
 // Package idempotency honours the Idempotency-Key header of the endpoints whose policy says so.
 //
 // A key is 16 to 255 printable ASCII characters and counts for one account (without a login: one
-// address), method and route, action included, for 24 hours. The same request under the same key gets
-// the first reply again, with "replayed": true in its JSON object and the header Idempotency-Replayed:
-// true; another request gets 409 idempotency_conflict. A second call while the first runs waits for it
-// up to 2 s and then gets 409 idempotency_in_progress with Retry-After. Replies of 401, 408, 429 and 5xx
-// are not kept: a retry runs. What a crash can and cannot do is the guarantee of internal/once. A kept
-// reply, which may hold a secret that is shown once, is sealed with a key made from the caller's
-// idempotency key and request, neither of which is stored: the database alone cannot open it, so keys
-// should be random.
+// address), method and route, action included, for 24 hours. The same request under the same key
+// gets the first reply again, with "replayed": true in its JSON object and the header
+// Idempotency-Replayed: true; another request gets 409 idempotency_conflict. A second call while
+// the first runs waits for it up to 2 s and then gets 409 idempotency_in_progress with Retry-After.
+// Replies of 401, 408, 429 and 5xx are not kept: a retry runs. What a crash can and cannot do is
+// the guarantee of internal/once. A kept reply, which may hold a secret that is shown once, is
+// sealed with a key made from the caller's idempotency key and request, neither of which is stored:
+// the database alone cannot open it, so keys should be random.
 //
-// Not covered, because they have their own rules: ad requests, bids and rankings (every one is a new
-// auction), beacons (deduplicated per auction and event for ever), MCP (its session), the providers'
-// webhooks (deduplicated by their event ids), the demo checkout (by its id) and login (changes nothing).
+// Not covered, because they have their own rules: ad requests, bids and rankings (every one is a
+// new auction), beacons (deduplicated per auction and event for ever), MCP (its session), the
+// providers' webhooks (deduplicated by their event ids), the demo checkout (by its id) and login
+// (changes nothing).
 package idempotency
 
 import (
@@ -65,7 +66,8 @@ type Deps struct {
 	Metrics prometheus.Registerer
 	Store   once.Store
 	Caller  Caller
-	// Recover reads what a call made that took effect but lost its reply; nil for no more than its id.
+	// Recover reads what a call made that took effect but lost its reply; nil for no more than its
+	// id.
 	Recover func(ctx context.Context, caller account.User, e once.Effect) (any, error)
 }
 
@@ -222,7 +224,8 @@ func (k *Keys) run(c *httpapi.Context, in call) error {
 	if !keeps(recorded.status) {
 		k.release(ctx, in.claim.Attempt)
 	} else if err := k.finish(ctx, in, recorded); err != nil {
-		// The effect is committed and marked: the caller gets its reply, and a retry what the effect was.
+		// The effect is committed and marked: the caller gets its reply, and a retry what the
+		// effect was.
 		k.deps.Log.ErrorContext(ctx, "reply under an idempotency key could not be kept", "route", in.route, "error", err)
 	}
 	c.Writer.WriteHeader(recorded.status)

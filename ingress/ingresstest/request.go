@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Send sends a request. Its reply is held to the document, unless it is packed, a picture or a page.
+// Send sends a request. Its reply is held to the document, unless it is packed, a picture or a
+// page.
 func (w *World) Send(t testing.TB, r *http.Request) *httptest.ResponseRecorder {
 	t.Helper()
 	reply := httptest.NewRecorder()
@@ -59,7 +60,8 @@ type Person struct {
 	World *World
 }
 
-// Login makes an account and logs it in. What the user lacks is made up; a password, which is slow, is not.
+// Login makes an account and logs it in. What the user lacks is made up; a password, which is slow,
+// is not.
 func (w *World) Login(t testing.TB, u account.User) *Person {
 	t.Helper()
 	if u.ID == uuid.Nil {
@@ -84,8 +86,8 @@ func (w *World) Login(t testing.TB, u account.User) *Person {
 // Caller sends token, whatever that is; "" sends none.
 func (w *World) Caller(token string) *Person { return &Person{Token: token, World: w} }
 
-// Call sends a request as p; body is an object, a text that is sent as it is, or nil. A body that the service takes must
-// be one of the document's.
+// Call sends a request as p; body is an object, a text that is sent as it is, or nil. A body that
+// the service takes must be one of the document's.
 func (p *Person) Call(t testing.TB, method, path string, body any) Reply {
 	t.Helper()
 	text, raw := body.(string)

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Sink is a producer or a spool that remembers what it was given. A record that does not decode, or whose key does not
-// fit its topic, panics.
+// Sink is a producer or a spool that remembers what it was given. A record that does not decode, or
+// whose key does not fit its topic, panics.
 type Sink struct {
 	Err      error // what it answers; nil takes the record
 	Silent   bool  // it answers nothing: the answers are Held

@@ -1,6 +1,7 @@
-// Package ingresstest is the world that tests of the HTTP role's endpoints run in: the stores of in-memory mode, a
-// catalog, keys and accounts, a log that remembers, and a server to mount the endpoint on. Its time stands still until
-// the test moves it, and every reply is held to schemas/openapi/openapi.json.
+// Package ingresstest is the world that tests of the HTTP role's endpoints run in: the stores of
+// in-memory mode, a catalog, keys and accounts, a log that remembers, and a server to mount the
+// endpoint on. Its time stands still until the test moves it, and every reply is held to
+// schemas/openapi/openapi.json.
 package ingresstest
 
 import (
@@ -29,7 +30,8 @@ import (
 // Start is the time at which a world begins unless its options say otherwise.
 var Start = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
-// The parties of a world: one campaign of an advertiser, and a publisher's account with its developer id.
+// The parties of a world: one campaign of an advertiser, and a publisher's account with its
+// developer id.
 var (
 	CampaignID   = uuid.MustParse("11111111-1111-4111-8111-111111111111")
 	AdvertiserID = uuid.MustParse("22222222-2222-4222-8222-222222222222")
@@ -48,7 +50,8 @@ type Options struct {
 	Log     io.Writer        // takes the lines of the log; nil discards them
 }
 
-// World is what an endpoint is tested in. A test may change its fields at any time between requests.
+// World is what an endpoint is tested in. A test may change its fields at any time between
+// requests.
 type World struct {
 	T         testing.TB
 	HTTP      *httpapi.Server // without routes: the test mounts what it is about
@@ -117,8 +120,8 @@ var document struct {
 	contract *apitest.Contract
 }
 
-// Selling is what the world's seller works with, without a limiter, frequency caps and reservations. A test may change
-// it before it makes the seller.
+// Selling is what the world's seller works with, without a limiter, frequency caps and
+// reservations. A test may change it before it makes the seller.
 func (w *World) Selling() offer.Deps {
 	return offer.Deps{
 		Metrics: w.Metrics, Catalog: w.Shelf, Keyring: w.Ring, Producer: w.Log, Recording: &w.Recording,

@@ -11,18 +11,19 @@ import (
 	"github.com/google/uuid"
 )
 
-// Delivery joins what keeps a campaign that could win from being shown now: frequency caps and pacing. Either may be
-// nil. A nil Delivery limits nothing.
+// Delivery joins what keeps a campaign that could win from being shown now: frequency caps and
+// pacing. Either may be nil. A nil Delivery limits nothing.
 type Delivery struct {
 	Caps  *frequency.Caps
 	Pacer *pacing.Pacer
 }
 
-// pacedFor is how long a caller whose candidates are paced should wait, in seconds: shares change every second, but
-// not by much.
+// pacedFor is how long a caller whose candidates are paced should wait, in seconds: shares change
+// every second, but not by much.
 const pacedFor = 60
 
-// Gate is the gate of one auction: caps, then budgets, and pacing last, which counts what it is asked. The zero value lets everything pass.
+// Gate is the gate of one auction: caps, then budgets, and pacing last, which counts what it is
+// asked. The zero value lets everything pass.
 type Gate struct {
 	inner auction.Gate
 	pacer *pacing.Pacer
@@ -30,8 +31,8 @@ type Gate struct {
 	visit frequency.Visit
 }
 
-// Begin makes g the gate of the auction id over inner. [Gate.End] must be called; until then another auction of the
-// same session waits.
+// Begin makes g the gate of the auction id over inner. [Gate.End] must be called; until then
+// another auction of the same session waits.
 func (d *Delivery) Begin(ctx context.Context, g *Gate, id uuid.UUID, ask frequency.Ask, inner auction.Gate) {
 	*g = Gate{inner: inner, id: id}
 	if d == nil {
@@ -76,7 +77,8 @@ func (g *Gate) Undo(c *auction.Campaign) {
 // Early says in how many turns the conversation may have its next ad; 0 when now.
 func (g *Gate) Early() (turns int) { return g.visit.Wait() }
 
-// RetryAfter says when to ask again after reason: in seconds, or in turns of the conversation. 0 if waiting does not help or the time is unknown.
+// RetryAfter says when to ask again after reason: in seconds, or in turns of the conversation. 0 if
+// waiting does not help or the time is unknown.
 func (g *Gate) RetryAfter(reason auction.Reason) (seconds, turns int) {
 	switch reason {
 	case auction.Paced:

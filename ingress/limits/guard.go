@@ -33,11 +33,12 @@ var gates = [...]struct {
 	httpapi.LimitKeyless:       {keyless, keyed},
 }
 
-// Enter refuses a request of an address that has used up the limit of the route, before anything is read of it.
-// The address is the connection's, or what a trusted proxy says; see httpapi.Config.TrustedProxies. Beacons and
-// redirects are never refused: there is money behind each, and one server may send many people's. Calls of /api/mcp and
-// /api/rtb with a good key have limits per key instead, so that many may come from one exchange's address.
-// Errors: errs.RateLimited.
+// Enter refuses a request of an address that has used up the limit of the route, before anything is
+// read of it. The address is the connection's, or what a trusted proxy says; see
+// httpapi.Config.TrustedProxies. Beacons and redirects are never refused: there is money behind
+// each, and one server may send many people's. Calls of /api/mcp and /api/rtb with a good key have
+// limits per key instead, so that many may come from one exchange's address. Errors:
+// errs.RateLimited.
 func (l *Limits) Enter(c *httpapi.Context, limit httpapi.Limit) error {
 	id, how := gates[limit].class, gates[limit].how
 	if how == free {
@@ -54,7 +55,8 @@ func (l *Limits) Enter(c *httpapi.Context, limit httpapi.Limit) error {
 		}
 		return err
 	}
-	// A login counts until it turns out well, so that many at once are not more tries than one after the other.
+	// A login counts until it turns out well, so that many at once are not more tries than one
+	// after the other.
 	return l.take(c.Writer.Header(), id, k, now)
 }
 
@@ -72,11 +74,13 @@ func (l *Limits) Leave(c *httpapi.Context, limit httpapi.Limit) {
 	}
 }
 
-// lookupsPerSecond is how many keys that this node has not seen are let through to the store, from all addresses
-// that are over their limit: a good key gets in, a flood of made-up ones does not reach the store.
+// lookupsPerSecond is how many keys that this node has not seen are let through to the store, from
+// all addresses that are over their limit: a good key gets in, a flood of made-up ones does not
+// reach the store.
 const lookupsPerSecond = 50
 
-// hasKnownKey reports whether a caller whose address is over its limit is let in because of its key.
+// hasKnownKey reports whether a caller whose address is over its limit is let in because of its
+// key.
 func (l *Limits) hasKnownKey(c *httpapi.Context, now time.Time) bool {
 	if l.deps.KnownKey == nil || c.Request.Method != http.MethodPost {
 		return false

@@ -17,7 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// front is a server with the routes that are limited by address; a request says itself how it is answered.
+// front is a server with the routes that are limited by address; a request says itself how it is
+// answered.
 type front struct {
 	http   *httpapi.Server
 	limits *Limits
@@ -199,8 +200,8 @@ func TestWhatIsLimitedByAddress(t *testing.T) {
 	}
 }
 
-// The exchanges and the programs of a publisher come from few addresses: a good key is let in whatever else its address
-// sends, and has a limit of its own elsewhere.
+// The exchanges and the programs of a publisher come from few addresses: a good key is let in
+// whatever else its address sends, and has a limit of its own elsewhere.
 func TestAGoodKeyIsNotLimitedByAddress(t *testing.T) {
 	for _, path := range []string{"/api/mcp", "/api/rtb"} {
 		f := newFront(t, Config{Keyless: 5})

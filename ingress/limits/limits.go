@@ -1,14 +1,15 @@
-// Package limits protects the service from too many requests: per publisher, and per address where no account is
-// known. Frequency caps and pacing plug into the auction's gate and have their place here too.
-// A limit holds in every period as long as its window, not per clock minute: with the defaults the 1,001st request of a
-// publisher in any 60 s is refused (it may be refused up to a second too long). Within the window all may come at
-// once: that is the burst.
+// Package limits protects the service from too many requests: per publisher, and per address where
+// no account is known. Frequency caps and pacing plug into the auction's gate and have their place
+// here too. A limit holds in every period as long as its window, not per clock minute: with the
+// defaults the 1,001st request of a publisher in any 60 s is refused (it may be refused up to a
+// second too long). Within the window all may come at once: that is the burst.
 //
-// Limits are shared by all nodes without asking anybody while a request waits: each node counts what it let
-// through and tells the others absolute counts every 200 ms through the [Exchange]; a node decides by its own
-// count plus what it last heard. So N nodes let through at most what one caller sends to N−1 of them in the time
-// that news takes (about 400 ms) above the limit, and never more than N times the limit. Without the exchange
-// every node goes on by itself. A node that starts hears the last minute first.
+// Limits are shared by all nodes without asking anybody while a request waits: each node counts
+// what it let through and tells the others absolute counts every 200 ms through the [Exchange]; a
+// node decides by its own count plus what it last heard. So N nodes let through at most what one
+// caller sends to N−1 of them in the time that news takes (about 400 ms) above the limit, and never
+// more than N times the limit. Without the exchange every node goes on by itself. A node that
+// starts hears the last minute first.
 //
 // # Not obvious
 //
@@ -36,7 +37,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Config is the settings of the limits; they must be the same on every node. 0 switches a limit off.
+// Config is the settings of the limits; they must be the same on every node. 0 switches a limit
+// off.
 type Config struct {
 	PerMinute int `name:"rate-per-minute" env:"ADNET_RATE_PER_MINUTE" default:"1000" help:"Ad requests per minute and publisher (per address for sandbox keys without an account); 0 switches the limit off."`
 	Burst     int `name:"rate-burst" env:"ADNET_RATE_BURST" default:"1000" help:"Ad requests of the minute that may come in one second."`
@@ -52,8 +54,8 @@ type Config struct {
 
 // Exchange carries counts between nodes; see redis.Exchange.
 type Exchange interface {
-	// Exchange says mine to the other nodes, unless it is empty, and calls hear for each message that they said
-	// since the last call.
+	// Exchange says mine to the other nodes, unless it is empty, and calls hear for each message
+	// that they said since the last call.
 	Exchange(ctx context.Context, mine []byte, hear func(node string, data []byte)) error
 }
 
@@ -63,8 +65,8 @@ type Deps struct {
 	Metrics  prometheus.Registerer
 	Exchange Exchange
 	Now      func() time.Time // for the limits per address; nil is the clock
-	// KnownKey says whether a caller's key is known, without a lookup; see httpapi.Auth.KnownKey. If
-	// nil, no key is known.
+	// KnownKey says whether a caller's key is known, without a lookup; see httpapi.Auth.KnownKey.
+	// If nil, no key is known.
 	KnownKey func(c *httpapi.Context) (known, formed bool)
 }
 
@@ -110,7 +112,8 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 		{open, "open", int64(cfg.Open), 0, time.Minute},
 		{refused, "refused", int64(cfg.Refused), 0, time.Minute},
 		{keyless, "keyless", int64(cfg.Keyless), 0, time.Minute},
-		// Counted over a minute, so that what passed one second before the news of it came is missing in the next ones.
+		// Counted over a minute, so that what passed one second before the news of it came is
+		// missing in the next ones.
 		{seat, "seat", int64(cfg.Seat) * 60, int64(cfg.Seat), time.Minute},
 		{view, "view", int64(cfg.Views), 0, time.Minute},
 	} {
@@ -134,24 +137,26 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 	return l, nil
 }
 
-// Allow counts one ad request of caller at now. It says in reply (nil for none) how much is left, by the header
-// fields of draft-ietf-httpapi-ratelimit-headers-06. errs.RateLimited, with retry_after in seconds, when the caller
-// has used up its minute; refused requests do not count.
+// Allow counts one ad request of caller at now. It says in reply (nil for none) how much is left,
+// by the header fields of draft-ietf-httpapi-ratelimit-headers-06. errs.RateLimited, with
+// retry_after in seconds, when the caller has used up its minute; refused requests do not count.
 func (l *Limits) Allow(reply http.Header, caller uuid.UUID, now time.Time) error {
 	k := key(caller)
 	k[0] = publisher // a UUID has enough other bytes
 	return l.take(reply, publisher, k, now)
 }
 
-// AllowSeat counts one bid request of a seat key at now. errs.RateLimited, with retry_after in seconds, above the limit.
+// AllowSeat counts one bid request of a seat key at now. errs.RateLimited, with retry_after in
+// seconds, above the limit.
 func (l *Limits) AllowSeat(seatKey uuid.UUID, now time.Time) error {
 	k := key(seatKey)
 	k[0] = seat
 	return l.take(nil, seat, k, now)
 }
 
-// View counts one impression of a network at now; false above the limit, and then it does not count. It refuses nothing
-// by itself: the caller records events above the limit as invalid traffic.
+// View counts one impression of a network at now; false above the limit, and then it does not
+// count. It refuses nothing by itself: the caller records events above the limit as invalid
+// traffic.
 func (l *Limits) View(network string, now time.Time) bool {
 	return l.take(nil, view, addressKey(view, network), now) == nil
 }
@@ -242,7 +247,8 @@ func (l *Limits) count(id byte, k key, n int32, now time.Time) {
 	s.dirty[k] = struct{}{}
 }
 
-// addressKey is the key of an address: the whole of IPv4, the /64 of IPv6, which is what one subscriber has.
+// addressKey is the key of an address: the whole of IPv4, the /64 of IPv6, which is what one
+// subscriber has.
 func addressKey(id byte, ip string) key {
 	if addr, err := netip.ParseAddr(ip); err == nil {
 		addr = addr.Unmap()

@@ -81,8 +81,8 @@ func TestOffAtZero(t *testing.T) {
 	}
 }
 
-// Whatever the pattern of requests: no 60 s let more than the limit through, who stays below it is never refused,
-// and Retry-After is true.
+// Whatever the pattern of requests: no 60 s let more than the limit through, who stays below it is
+// never refused, and Retry-After is true.
 func TestWindowSlides(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const limit = 7
@@ -174,8 +174,8 @@ func TestTwoNodesShareALimit(t *testing.T) {
 	require.NoError(t, c.nodes[0].Allow(nil, caller, c.Now()))
 }
 
-// Bid requests of a seat: so many a second and not one more, whichever nodes they come to; and what came too early for
-// the news of it is missing within the minute.
+// Bid requests of a seat: so many a second and not one more, whichever nodes they come to; and what
+// came too early for the news of it is missing within the minute.
 func TestSeatsShareALimit(t *testing.T) {
 	c, seatKey := newCluster(t, Config{Seat: 100}, 2), uuid.New()
 	a, b := c.nodes[0], c.nodes[1]

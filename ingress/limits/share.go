@@ -18,8 +18,8 @@ const (
 	maxEntries    = 20_000          // of a message; what does not fit goes with the next
 )
 
-// peer is what another node said last about each key. A node counts a key in buckets that only ascend, so the
-// last one is enough to find the new part of an absolute count.
+// peer is what another node said last about each key. A node counts a key in buckets that only
+// ascend, so the last one is enough to find the new part of an absolute count.
 type peer struct {
 	said *simplelru.LRU[key, said]
 	at   time.Time
@@ -30,7 +30,8 @@ type said struct {
 	count  int32
 }
 
-// Run exchanges counts with the other nodes until ctx ends. Without an exchange it only waits. It returns nil.
+// Run exchanges counts with the other nodes until ctx ends. Without an exchange it only waits. It
+// returns nil.
 func (l *Limits) Run(ctx context.Context) error {
 	if l.deps.Exchange == nil {
 		<-ctx.Done()
@@ -51,8 +52,8 @@ func (l *Limits) Run(ctx context.Context) error {
 	}
 }
 
-// Share is one exchange: it says what this node counted since the last one and hears what the others did. What
-// could not be said is said by the next. Run calls it; tests may instead.
+// Share is one exchange: it says what this node counted since the last one and hears what the
+// others did. What could not be said is said by the next. Run calls it; tests may instead.
 func (l *Limits) Share(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, exchangeWait)
 	defer cancel()
@@ -153,7 +154,8 @@ func (l *Limits) hear(node string, data []byte) {
 	})
 }
 
-// add counts what another node let through, in the bucket in which it did. Its clock may be ahead of ours.
+// add counts what another node let through, in the bucket in which it did. Its clock may be ahead
+// of ours.
 func (l *Limits) add(k key, at bucket, n int32) {
 	if n == 0 {
 		return

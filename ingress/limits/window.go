@@ -7,23 +7,23 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// buckets is how many parts a window is counted in. One more than that is always looked at, so that the parts
-// cover the window whatever moment it is: never more than the limit passes in any stretch of that length, and a
-// request may count up to a 60th of the window too long.
+// buckets is how many parts a window is counted in. One more than that is always looked at, so that
+// the parts cover the window whatever moment it is: never more than the limit passes in any stretch
+// of that length, and a request may count up to a 60th of the window too long.
 const buckets = 60
 
 // ring has a place for each bucket that may count; a power of two.
 const ring = 64
 
-// key is whom a count is for. Its first byte is the class, the rest is cut from a hash or an id: addresses
-// leave the process only in that form.
+// key is whom a count is for. Its first byte is the class, the rest is cut from a hash or an id:
+// addresses leave the process only in that form.
 type key [16]byte
 
 // bucket is a point in time: the time since 1970 in units of a 60th of the class's window.
 type bucket int64
 
-// meter counts one key. own and others are absolute numbers per bucket: what this node let through, and what all
-// other nodes say that they did.
+// meter counts one key. own and others are absolute numbers per bucket: what this node let through,
+// and what all other nodes say that they did.
 type meter struct {
 	newest      bucket // of the ring; older than newest-buckets does not count
 	sum         int64  // of everything in the ring
@@ -125,8 +125,8 @@ func (c *class) start(b bucket) time.Time { return time.Unix(0, int64(b)*int64(c
 // shards spread the lock; each key belongs to one.
 const shards = 16
 
-// maxKeys bounds the memory of a shard; the key that was silent for longest is forgotten first, which only
-// forgives it.
+// maxKeys bounds the memory of a shard; the key that was silent for longest is forgotten first,
+// which only forgives it.
 const maxKeys = 100_000 / shards
 
 type shard struct {

@@ -25,7 +25,8 @@ const (
 	maxAuditLimit = 500
 )
 
-// auditLog serves GET /api/audit: an owner sees what happened to its own account, an administrator everything.
+// auditLog serves GET /api/audit: an owner sees what happened to its own account, an administrator
+// everything.
 func (a *API) auditLog(c *httpapi.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {

@@ -62,7 +62,8 @@ func (a *API) createCampaign(c *httpapi.Context) error {
 		"campaign": created.Campaign, "policy": policyOf(created.Campaign), "auto_approved": created.AutoApproved,
 	}
 	if a.deps.Unfunded != nil {
-		// The campaign exists: a balance that cannot be read must not make a retry create a second one.
+		// The campaign exists: a balance that cannot be read must not make a retry create a second
+		// one.
 		if unfunded, err := a.deps.Unfunded(c.Request.Context(), created.Campaign); err == nil && unfunded {
 			reply["unfunded"] = true
 		}
@@ -123,7 +124,8 @@ func filterOf(c *httpapi.Context) (campaign.Filter, error) {
 	return f, err
 }
 
-// answerList answers the object form, or with shape=array the bare array of the interface description.
+// answerList answers the object form, or with shape=array the bare array of the interface
+// description.
 func answerList(c *httpapi.Context, page []campaign.Campaign, total int, f campaign.Filter) error {
 	if page == nil {
 		page = []campaign.Campaign{}
@@ -156,9 +158,9 @@ type updateRequest struct {
 	Status campaign.Status `json:"status"`
 }
 
-// updateCampaign serves PATCH /api/campaigns/{id} and action=update with the id in the body. What the
-// owner may not set (spent amounts, advertiser, funding) is not among the fields and has no effect;
-// status knows only "paused", which pauses.
+// updateCampaign serves PATCH /api/campaigns/{id} and action=update with the id in the body. What
+// the owner may not set (spent amounts, advertiser, funding) is not among the fields and has no
+// effect; status knows only "paused", which pauses.
 func (a *API) updateCampaign(c *httpapi.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
@@ -195,7 +197,8 @@ func answerChanged(c *httpapi.Context, changed campaign.Changed) error {
 
 type move func(ctx context.Context, caller account.User, id uuid.UUID) (campaign.Changed, error)
 
-// moveCampaign serves a change of state. An id that does not exist is 400 here, as the specification says.
+// moveCampaign serves a change of state. An id that does not exist is 400 here, as the
+// specification says.
 func (a *API) moveCampaign(to move) httpapi.Handler {
 	return func(c *httpapi.Context) error {
 		caller, err := a.deps.Auth.User(c)

@@ -60,7 +60,8 @@ func (a *API) Mount(s *httpapi.Server) {
 		"register": {Do: a.register, Policy: httpapi.Policy{
 			Limit: httpapi.LimitRegistrations, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
 		}},
-		// No Idempotency-Key for a login: it changes nothing, a session is in its token and nowhere else.
+		// No Idempotency-Key for a login: it changes nothing, a session is in its token and nowhere
+		// else.
 	}}, httpapi.Policy{Limit: httpapi.LimitLogins, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No})
 	s.Handle(http.MethodGet, "/api/keys", a.listKeys, reads)
 	s.Handle(http.MethodPost, "/api/keys", a.createKey, changes)

@@ -20,7 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// everything mounts the other endpoints too. Only their doors are tried here: they have no producer.
+// everything mounts the other endpoints too. Only their doors are tried here: they have no
+// producer.
 func everything(t *testing.T) *world {
 	t.Helper()
 	w := emptyWorld(t)
@@ -87,8 +88,8 @@ func (e endpoint) url(id string) string {
 	return path + "?" + e.Selector + "=" + e.value + "&"
 }
 
-// authenticated are the endpoints that need a caller, from the table of routes; what of their requests may
-// hold an id is in the document.
+// authenticated are the endpoints that need a caller, from the table of routes; what of their
+// requests may hold an id is in the document.
 func authenticated(t *testing.T, w *world) (all []endpoint) {
 	t.Helper()
 	documented := map[string]apitest.Operation{}

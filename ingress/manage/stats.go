@@ -115,7 +115,8 @@ func (a *API) publisher(c *httpapi.Context) (developer uuid.UUID, admin bool, er
 		if _, _, err := account.ParseKey(bearer); err == nil {
 			caller, err := a.deps.Auth.Key(c, account.KindPublisher)
 			if err == nil && caller.DeveloperID == uuid.Nil {
-				// A sandbox key that was never issued has no publisher; the nil id would select all of them.
+				// A sandbox key that was never issued has no publisher; the nil id would select all
+				// of them.
 				err = errs.New(errs.InvalidToken, "the key belongs to no publisher")
 			}
 			return caller.DeveloperID, false, err
@@ -262,7 +263,8 @@ func statsReplyOf(kind report.Type, q report.Query, r report.Result, now time.Ti
 	return reply
 }
 
-// aggregate rolls a day up, by default yesterday (UTC). For schedulers and backfills: administrators only.
+// aggregate rolls a day up, by default yesterday (UTC). For schedulers and backfills:
+// administrators only.
 func (a *API) aggregate(c *httpapi.Context) error {
 	if _, err := a.deps.Auth.Admin(c); err != nil {
 		return err
@@ -275,7 +277,8 @@ func (a *API) aggregate(c *httpapi.Context) error {
 	if date > today {
 		return errs.New(errs.InvalidRequest, "date must not be in the future").With("field", "date")
 	}
-	// A roll-up of a large day outlives an impatient client: it is idempotent, but half of one is waste.
+	// A roll-up of a large day outlives an impatient client: it is idempotent, but half of one is
+	// waste.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), 5*time.Minute)
 	defer cancel()
 	rows, err := a.deps.Rollup.Aggregate(ctx, date)

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Creation succeeds without funds and says so; a balance that cannot be read does not make a retry create a second
-// campaign.
+// Creation succeeds without funds and says so; a balance that cannot be read does not make a retry
+// create a second campaign.
 func TestUnfundedIsSaid(t *testing.T) {
 	w := newWorld(t)
 	p := w.advertiser(t)

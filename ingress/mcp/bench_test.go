@@ -26,7 +26,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// loaded brings a catalog its campaigns once and keeps none: what the collector looks at is what a node holds.
+// loaded brings a catalog its campaigns once and keeps none: what the collector looks at is what a
+// node holds.
 type loaded struct {
 	catalogtest.Projection // without campaigns, for the rest
 	list                   atomic.Pointer[catalogtest.Projection]
@@ -59,12 +60,14 @@ func crowd(b *testing.B, n int) *catalog.Catalog {
 	return c
 }
 
-// BenchmarkToolCall is get_sponsored_content through the engine, without sockets, beside POST /v1/ad-request over the same
-// 100,000 campaigns and contexts: a tool call may cost 1.3 times as much CPU. An operation is one request; the kinds take
-// turns. What counts are the metrics by kind, in processor time: ns/op and B/op mix the kinds.
+// BenchmarkToolCall is get_sponsored_content through the engine, without sockets, beside POST
+// /v1/ad-request over the same 100,000 campaigns and contexts: a tool call may cost 1.3 times as
+// much CPU. An operation is one request; the kinds take turns. What counts are the metrics by kind,
+// in processor time: ns/op and B/op mix the kinds.
 //
-// The collector runs between the turns, each time a node would let it ([headRoom]), and its time is shared by how much
-// each kind allocated: left to itself it would hit one kind or the other, and that would be most of the difference.
+// The collector runs between the turns, each time a node would let it ([headRoom]), and its time is
+// shared by how much each kind allocated: left to itself it would hit one kind or the other, and
+// that would be most of the difference.
 func BenchmarkToolCall(b *testing.B) {
 	f := &fixture{limiter: &limiter{left: 1 << 30}}
 	f.World = ingresstest.New(b, ingresstest.Options{Clock: time.Now, Log: &f.lines})

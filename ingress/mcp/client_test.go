@@ -133,7 +133,8 @@ func TestOfficialClient(t *testing.T) {
 	}
 }
 
-// Errors that carry an HTTP status leave the client's connection usable, and reach its caller as what they are.
+// Errors that carry an HTTP status leave the client's connection usable, and reach its caller as
+// what they are.
 func TestOfficialClientSeesRefusals(t *testing.T) {
 	t.Run("a key that does not work", func(t *testing.T) {
 		f := newFixture(t, track.UnsignedRecord)

@@ -20,7 +20,8 @@ import (
 // integrationMethod is what campaigns target and reports name this wire by.
 const integrationMethod = "mcp"
 
-// contentArguments are both argument sets of get_sponsored_content; where both say something, the second counts.
+// contentArguments are both argument sets of get_sponsored_content; where both say something, the
+// second counts.
 type contentArguments struct {
 	ContextSummary  string   `json:"context_summary"`
 	Host            string   `json:"host"`
@@ -40,7 +41,8 @@ type contentArguments struct {
 	TurnsBetweenAds *int   `json:"turns_between_ads"`
 }
 
-// maxSessionMin is the longest session that is recorded as such: a year. A longer one is the caller's mistake.
+// maxSessionMin is the longest session that is recorded as such: a year. A longer one is the
+// caller's mistake.
 const maxSessionMin = 365 * 24 * 60
 
 // noAd is the answer when nothing won.
@@ -110,8 +112,8 @@ func (in *contentArguments) name(field string) string {
 	return field
 }
 
-// misused tells the model what was wrong with the arguments; name says what a field was called there, nil that it
-// was called so.
+// misused tells the model what was wrong with the arguments; name says what a field was called
+// there, nil that it was called so.
 func misused(err error, name func(field string) string) (result, *failure) {
 	e := errs.Of(err)
 	if httpapi.Status(e.Code) >= http.StatusInternalServerError && e.Code != errs.Unavailable {
@@ -125,9 +127,10 @@ func misused(err error, name func(field string) string) (result, *failure) {
 	return result{wrong: e.Message}, nil
 }
 
-// appendAd appends the sponsored ad of the specification, and what we add to it: auction_id, disclosure_label,
-// receipt_url and sandbox. It is written by hand because it is most of the cost of a call (BenchmarkToolCall): four of
-// five bytes are links of ours, which need no look at each character.
+// appendAd appends the sponsored ad of the specification, and what we add to it: auction_id,
+// disclosure_label, receipt_url and sandbox. It is written by hand because it is most of the cost
+// of a call (BenchmarkToolCall): four of five bytes are links of ours, which need no look at each
+// character.
 func appendAd(to []byte, o *offer.Ad) []byte {
 	k := o.Creative
 	to = o.AppendCampaign(append(to, `{"campaign_id":"`...))
@@ -188,8 +191,8 @@ func appendInert(to []byte, text string) []byte {
 
 func inertText(text string) string { return strings.TrimSpace(inert.Replace(text)) }
 
-// ordinary says that text is the same in Markdown and in JSON, which most ads' texts are: letters, digits, and spaces
-// and marks between them.
+// ordinary says that text is the same in Markdown and in JSON, which most ads' texts are: letters,
+// digits, and spaces and marks between them.
 func ordinary(text string) bool {
 	for i := range len(text) {
 		switch c := text[i]; {

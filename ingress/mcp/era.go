@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// stateless is the revision whose requests say everything themselves. The others, newest first, open with initialize;
-// a client of theirs that names no version in its headers speaks the oldest.
+// stateless is the revision whose requests say everything themselves. The others, newest first,
+// open with initialize; a client of theirs that names no version in its headers speaks the oldest.
 const stateless = "2026-07-28"
 
 var (
@@ -28,7 +28,8 @@ const (
 	headerName    = "Mcp-Name"
 )
 
-// era reports whether a request is of the stateless revision. It refuses one whose headers and body disagree, because proxies route by the headers while we act on the body.
+// era reports whether a request is of the stateless revision. It refuses one whose headers and body
+// disagree, because proxies route by the headers while we act on the body.
 func era(header http.Header, r *call) (modern bool, f *failure) {
 	version, once := single(header, headerVersion)
 	said := r.params.version

@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzMessage sends any body: it never panics or fails with a server error; an answer is one JSON-RPC object that echoes
-// the id byte for byte, or nothing for a notification.
+// FuzzMessage sends any body: it never panics or fails with a server error; an answer is one
+// JSON-RPC object that echoes the id byte for byte, or nothing for a notification.
 func FuzzMessage(f *testing.F) {
 	files, err := filepath.Glob("../testdata/*/mcp-*.json")
 	require.NoError(f, err)

@@ -1,13 +1,14 @@
 // Package mcp serves POST /api/mcp: the Model Context Protocol over JSON-RPC 2.0, with the tools
-// get_sponsored_content and track_event. Ads come from [offer.Seller], events go to [track.Tracker]: the rules are
-// theirs, this package is their wire.
+// get_sponsored_content and track_event. Ads come from [offer.Seller], events go to
+// [track.Tracker]: the rules are theirs, this package is their wire.
 //
-// Two eras of the protocol are served on the one path, each request for itself and without any session: the
-// revisions that open with initialize (2025-03-26 to 2025-11-25) and the stateless 2026-07-28, whose requests say
-// their version themselves. Every reply is one JSON object.
+// Two eras of the protocol are served on the one path, each request for itself and without any
+// session: the revisions that open with initialize (2025-03-26 to 2025-11-25) and the stateless
+// 2026-07-28, whose requests say their version themselves. Every reply is one JSON object.
 //
-// A request that cannot be taken is a JSON-RPC error; a tool that cannot do what its arguments say answers a result
-// with isError, so that the model sees why. No ad is neither: it is a result with `ad: null` and a reason.
+// A request that cannot be taken is a JSON-RPC error; a tool that cannot do what its arguments say
+// answers a result with isError, so that the model sees why. No ad is neither: it is a result with
+// `ad: null` and a reason.
 package mcp
 
 import (
@@ -95,11 +96,12 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	return s, nil
 }
 
-// Mount adds the routes to h. Other methods are answered 405, because the endpoint has no streams or sessions.
-// Errors that the engine finds (a method, too many requests, a panic) are JSON-RPC errors too; the body is not read
-// for them, so they answer the id null.
+// Mount adds the routes to h. Other methods are answered 405, because the endpoint has no streams
+// or sessions. Errors that the engine finds (a method, too many requests, a panic) are JSON-RPC
+// errors too; the body is not read for them, so they answer the id null.
 func (s *Server) Mount(h *httpapi.Server) {
-	// No Idempotency-Key: JSON-RPC has ids of its own, every ad request is a new auction, and events count once anyway.
+	// No Idempotency-Key: JSON-RPC has ids of its own, every ad request is a new auction, and
+	// events count once anyway.
 	h.Handle(http.MethodPost, Path, s.post, httpapi.Policy{
 		Limit: httpapi.LimitKeyless, Auth: httpapi.PublisherKey, Idempotent: httpapi.No, Audited: httpapi.No, Errors: s.refuse,
 	})
@@ -177,7 +179,8 @@ func (s *Server) refuse(c *httpapi.Context, e *errs.Error, status int) error {
 	return s.fail(c, "", f)
 }
 
-// panicked ends a request whose handler panicked, with its id, so that the client does not wait for the answer.
+// panicked ends a request whose handler panicked, with its id, so that the client does not wait for
+// the answer.
 func (s *Server) panicked(c *httpapi.Context, id string, p any) {
 	s.deps.Log.ErrorContext(c.Request.Context(), "panic in handler", "route", Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	if c.Writer.Written() {
@@ -198,8 +201,8 @@ var originRefused = &failure{
 // byOrigin keeps caches from giving one origin's reply to another; shared, never changed in place.
 var byOrigin = []string{"Origin"}
 
-// allowOrigin refuses pages of origins that are not listed: a browser must not be made to use a key that a page found
-// nearby. Programs send no Origin.
+// allowOrigin refuses pages of origins that are not listed: a browser must not be made to use a key
+// that a page found nearby. Programs send no Origin.
 func (s *Server) allowOrigin(c *httpapi.Context) bool {
 	header := c.Writer.Header()
 	header["Vary"] = byOrigin

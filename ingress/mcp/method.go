@@ -26,7 +26,8 @@ const (
 	toolTrack   = "track_event"
 )
 
-// call is a request that is being answered, and the memory that this takes; it is used again for others.
+// call is a request that is being answered, and the memory that this takes; it is used again for
+// others.
 type call struct {
 	message
 	caller httpapi.Caller
@@ -161,15 +162,15 @@ func (s *Server) appendResult(r *call, v result) {
 	r.reply = append(to, `,"isError":false}`...)
 }
 
-// appendText appends a JSON string. Text from outside was checked to be UTF-8 when it came in; invalid bytes would be
-// replaced.
+// appendText appends a JSON string. Text from outside was checked to be UTF-8 when it came in;
+// invalid bytes would be replaced.
 func appendText(to []byte, text string) []byte {
 	to, _ = jsontext.AppendQuote(to, text)
 	return to
 }
 
-// appendQuoted appends a JSON string of a JSON text without white space, in which only quotes and backslashes need
-// escaping. It costs a tenth of what appendText does.
+// appendQuoted appends a JSON string of a JSON text without white space, in which only quotes and
+// backslashes need escaping. It costs a tenth of what appendText does.
 func appendQuoted(to []byte, text []byte) []byte {
 	to = append(to, '"')
 	if bytes.IndexByte(text, '\\') >= 0 {

@@ -27,7 +27,8 @@ func (broken) Answer(context.Context, httpapi.Caller, *offer.Request, *offer.Ans
 	panic("secret of the handler")
 }
 
-// A client waits for the answer with its id: a panic answers it, says nothing of itself, and is logged.
+// A client waits for the answer with its id: a panic answers it, says nothing of itself, and is
+// logged.
 func TestPanicAnswersTheRequest(t *testing.T) {
 	f := newFixture(t, track.UnsignedRecord)
 	engine, err := httpapi.New(httpapi.Config{}, httpapi.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness()})

@@ -4,8 +4,9 @@ import (
 	"adnet/internal/jsonscan"
 )
 
-// decode reads one message into r: a plain one in one pass, the arguments of get_sponsored_content included, any other
-// and every error by the general decoder. With a failure r holds what was understood, so that its id can be echoed.
+// decode reads one message into r: a plain one in one pass, the arguments of get_sponsored_content
+// included, any other and every error by the general decoder. With a failure r holds what was
+// understood, so that its id can be echoed.
 func (r *call) decode(body []byte) (f *failure) {
 	if r.read(string(body)) {
 		return nil
@@ -56,8 +57,8 @@ func (r *call) readParams(in *jsonscan.Reader) {
 	}
 }
 
-// readArguments keeps the text of the arguments, and reads them as those of get_sponsored_content, which most are. The
-// tool may not be known yet: its name may follow.
+// readArguments keeps the text of the arguments, and reads them as those of get_sponsored_content,
+// which most are. The tool may not be known yet: its name may follow.
 func (r *call) readArguments(in *jsonscan.Reader) {
 	at, again := in.At(), *in
 	if r.understood = in.Peek() == '{' && r.content.read(in); !r.understood {

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The record of an auction holds how old the session was, and an answer without an ad says under which id it is.
+// The record of an auction holds how old the session was, and an answer without an ad says under
+// which id it is.
 func TestRecordOfACall(t *testing.T) {
 	f := newFixture(t, track.UnsignedRecord)
 	f.Shelf.Refuse = auction.Paced

@@ -15,8 +15,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The codes of JSON-RPC 2.0 and of MCP 2026-07-28. An error of the REST table that none of them names has its HTTP
-// status as its code: MCP keeps the negative range for itself.
+// The codes of JSON-RPC 2.0 and of MCP 2026-07-28. An error of the REST table that none of them
+// names has its HTTP status as its code: MCP keeps the negative range for itself.
 const (
 	codeParse              = -32700
 	codeInvalidRequest     = -32600
@@ -54,8 +54,8 @@ func (m *message) echo() string {
 	return m.id
 }
 
-// echoes says whether id is a string or a number. One that no number type holds (1e400) would break the reader of the
-// answer.
+// echoes says whether id is a string or a number. One that no number type holds (1e400) would break
+// the reader of the answer.
 func echoes(id string) bool {
 	switch {
 	case id == "":
@@ -96,7 +96,8 @@ func (e *envelope) message() message {
 	return m
 }
 
-// decode reads one message. With a failure the message holds what was understood, so that its id can be echoed.
+// decode reads one message. With a failure the message holds what was understood, so that its id
+// can be echoed.
 func decode(body []byte) (message, *failure) {
 	var e envelope
 	body = bytes.Trim(body, " \t\r\n")
@@ -123,7 +124,8 @@ func decode(body []byte) (message, *failure) {
 	return m, nil
 }
 
-// named returns a message of which only the id is known; the id is empty if the text is not JSON or has two ids.
+// named returns a message of which only the id is known; the id is empty if the text is not JSON or
+// has two ids.
 func named(body []byte) message {
 	var only struct {
 		ID jsontext.Value `json:"id"`

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestToolSchemas holds what the tools take and answer in the exchanges against the schemas that tools/list hands out:
-// clients check both.
+// TestToolSchemas holds what the tools take and answer in the exchanges against the schemas that
+// tools/list hands out: clients check both.
 func TestToolSchemas(t *testing.T) {
 	f := newFixture(t, track.UnsignedRecord)
 	var listed struct {

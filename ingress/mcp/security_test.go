@@ -162,7 +162,8 @@ func TestOriginsAreChecked(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Two values of a header that must repeat the body could be read differently by what routes on them.
+// Two values of a header that must repeat the body could be read differently by what routes on
+// them.
 func TestRepeatedHeaders(t *testing.T) {
 	f := newFixture(t, track.UnsignedRecord)
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":{"context":"x"},` +

@@ -18,9 +18,9 @@ import (
 
 // exchange is a file of ingress/testdata: a world, requests to it and their replies.
 //
-// `${name}` in a request is replaced: key is the publisher's live key, seat a key of another kind, and what replies
-// named. In a reply `${name}` matches any text and names it; a name must mean the same everywhere in a file. An
-// object {"$json": …} matches a string that holds that JSON.
+// `${name}` in a request is replaced: key is the publisher's live key, seat a key of another kind,
+// and what replies named. In a reply `${name}` matches any text and names it; a name must mean the
+// same everywhere in a file. An object {"$json": …} matches a string that holds that JSON.
 type exchange struct {
 	Description string `json:"description"`
 	World       struct {

@@ -68,13 +68,14 @@ func (s *Seller) hand(ad *Ad, o *soldAd) {
 	ad.SetLinks(s.Base(), o.place.Developer, o.place.Session)
 }
 
-// SetLinks makes ad's links begin with base ([Seller.Base]) and its beacons name a publisher and a session.
+// SetLinks makes ad's links begin with base ([Seller.Base]) and its beacons name a publisher and a
+// session.
 func (ad *Ad) SetLinks(base string, developer uuid.UUID, session string) {
 	ad.base, ad.developer, ad.session = base, developer, session
 }
 
-// AppendBidToken appends a token that says that a notice is about the bid for a's winner, and at which price (effective
-// CPM). It counts and bills nothing.
+// AppendBidToken appends a token that says that a notice is about the bid for a's winner, and at
+// which price (effective CPM). It counts and bills nothing.
 func (s *Seller) AppendBidToken(b []byte, a *Auction) []byte {
 	winner := a.sold()
 	said := winner.claims()
@@ -85,8 +86,9 @@ func (s *Seller) AppendBidToken(b []byte, a *Auction) []byte {
 // linkBase is the prefix of links, and the setting it was made from.
 type linkBase struct{ set, safe string }
 
-// Base is the prefix of every link. Where the setting has characters that no URL has and that would have to be
-// escaped in JSON or Markdown, they are percent-encoded, so that links need no look at each of their characters.
+// Base is the prefix of every link. Where the setting has characters that no URL has and that would
+// have to be escaped in JSON or Markdown, they are percent-encoded, so that links need no look at
+// each of their characters.
 func (s *Seller) Base() string {
 	set := s.deps.BaseURL()
 	if known := s.links.Load(); known != nil && known.set == set {
@@ -114,8 +116,9 @@ func safeURL(u string) string {
 // AppendCampaign appends the id of the ad's campaign.
 func (ad *Ad) AppendCampaign(b []byte) []byte { return AppendID(b, ad.Creative.ID) }
 
-// AppendBeacon appends the pixel that records event. Everything that counts is in the token; the query repeats what
-// integrations expect to see there. A JSON string takes it, like all links of an ad, as it is.
+// AppendBeacon appends the pixel that records event. Everything that counts is in the token; the
+// query repeats what integrations expect to see there. A JSON string takes it, like all links of an
+// ad, as it is.
 func (ad *Ad) AppendBeacon(b []byte, event string) []byte {
 	// Token, ids and format are of the URL alphabet.
 	b = append(append(append(b, ad.base...), "/api/track?event="...), event...)

@@ -36,7 +36,8 @@ func TestSurfaces(t *testing.T) {
 	}
 }
 
-// A base URL makes links that JSON strings and Markdown take as they are; one of a URL's characters stays what it is.
+// A base URL makes links that JSON strings and Markdown take as they are; one of a URL's characters
+// stays what it is.
 func TestLinksAreSafe(t *testing.T) {
 	for _, same := range []string{"", "https://ads.example:8443/a-b_c~d/(x)?y=1&z=%20", "https://werbung.öffentlich.example"} {
 		require.Equal(t, same, safeURL(same))

@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Answer is the answer to a [Request]: an ad with its signed links, or the reason for none. It is filled by
-// [Seller.Answer], again and again if its owner likes.
+// Answer is the answer to a [Request]: an ad with its signed links, or the reason for none. It is
+// filled by [Seller.Answer], again and again if its owner likes.
 type Answer struct {
 	Ad // its Creative is nil when nothing won
 
@@ -41,7 +41,8 @@ func (s *Seller) Admit(caller httpapi.Caller) error {
 	return s.deps.Limiter.Allow(caller.Reply, limitID(caller), s.deps.Now())
 }
 
-// limitID is whom a request counts for: the publisher, whatever the key; a public sandbox key for itself.
+// limitID is whom a request counts for: the publisher, whatever the key; a public sandbox key for
+// itself.
 func limitID(caller httpapi.Caller) uuid.UUID {
 	if caller.DeveloperID != uuid.Nil {
 		return caller.DeveloperID
@@ -49,8 +50,9 @@ func limitID(caller httpapi.Caller) uuid.UUID {
 	return caller.KeyID
 }
 
-// Answer answers a checked request: it fills answer with the auction's winner, or for a sandbox key with an ad of the
-// pool, whose token says sandbox. No advertiser is charged. Errors: errs.UpstreamError when the auction failed.
+// Answer answers a checked request: it fills answer with the auction's winner, or for a sandbox key
+// with an ad of the pool, whose token says sandbox. No advertiser is charged. Errors:
+// errs.UpstreamError when the auction failed.
 func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request, answer *Answer) error {
 	answer.Reset()
 	if caller.Sandbox {

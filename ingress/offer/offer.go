@@ -1,17 +1,19 @@
-// Package offer is the one place that sells: it decides whether this node may serve at all, runs the auction through
-// its gates, reserves the price, records the outcome, and signs the ad's token and links.
+// Package offer is the one place that sells: it decides whether this node may serve at all, runs
+// the auction through its gates, reserves the price, records the outcome, and signs the ad's token
+// and links.
 //
-// The wires (ingress/serve, ingress/mcp, ingress/rtb) read what they are asked, ask this package, and write what it
-// answers. [Seller.Sell] is one auction, for any wire; [Seller.Answer] is a publisher's [Request], with the sandbox and
-// with advice when to ask again.
+// The wires (ingress/serve, ingress/mcp, ingress/rtb) read what they are asked, ask this package,
+// and write what it answers. [Seller.Sell] is one auction, for any wire; [Seller.Answer] is a
+// publisher's [Request], with the sandbox and with advice when to ask again.
 //
-// Contract. Nothing is sold while the catalog is not fresh, events cannot be recorded, or reservations do not count
-// ([Seller.Ready]); nor too early in a conversation, nor to a campaign that a link of the chain of gates refuses: the
-// fit of the creative (a wire's own), frequency caps, budgets, pacing, and last the reservation. What was reserved for
-// an ad that is not handed out goes back by [Auction.Held].
+// Contract. Nothing is sold while the catalog is not fresh, events cannot be recorded, or
+// reservations do not count ([Seller.Ready]); nor too early in a conversation, nor to a campaign
+// that a link of the chain of gates refuses: the fit of the creative (a wire's own), frequency
+// caps, budgets, pacing, and last the reservation. What was reserved for an ad that is not handed
+// out goes back by [Auction.Held].
 //
-// Nothing here waits for a store, but for the limits that frequency and budget state: campaigns and budgets are in
-// memory, and the outcome goes to the log best effort.
+// Nothing here waits for a store, but for the limits that frequency and budget state: campaigns and
+// budgets are in memory, and the outcome goes to the log best effort.
 package offer
 
 import (
@@ -50,8 +52,8 @@ type Catalog interface {
 
 // Limiter counts a caller's requests.
 type Limiter interface {
-	// Allow returns errs.RateLimited when the caller must slow down, and says in the reply's headers how much is
-	// left; reply may be nil.
+	// Allow returns errs.RateLimited when the caller must slow down, and says in the reply's
+	// headers how much is left; reply may be nil.
 	Allow(reply http.Header, caller uuid.UUID, now time.Time) error
 }
 
@@ -60,15 +62,16 @@ type Producer interface {
 	Produce(topic string, key, value []byte, done func(error))
 }
 
-// Recording says whether events can be recorded now. While they cannot, no ad is served: it would be
-// money that cannot be accounted for.
+// Recording says whether events can be recorded now. While they cannot, no ad is served: it would
+// be money that cannot be accounted for.
 type Recording interface {
 	CanRecord(ctx context.Context) bool
 }
 
 // Outcomes is told how each auction of this node ended.
 type Outcomes interface {
-	// Observe counts one auction: reason is empty when it was filled, took is the time of the decision.
+	// Observe counts one auction: reason is empty when it was filled, took is the time of the
+	// decision.
 	Observe(reason auction.Reason, took time.Duration, now time.Time)
 }
 
@@ -82,7 +85,8 @@ type Deps struct {
 	Recording Recording
 	BaseURL   func() string
 	Outcomes  Outcomes // may be nil
-	// Budget reserves the price of every ad. If nil, nothing is reserved, which only tests of a single endpoint use.
+	// Budget reserves the price of every ad. If nil, nothing is reserved, which only tests of a
+	// single endpoint use.
 	Budget   *budget.Leases
 	Delivery *limits.Delivery // frequency caps and pacing; nil for none
 	Life     token.Life       // how long an impression counts, which is how long a bid may be shown without Budget
@@ -128,7 +132,8 @@ func New(cfg Config, deps Deps) *Seller {
 	return s
 }
 
-// Ready says whether this node may sell at now: its catalog is fresh, events can be recorded, and reservations count.
+// Ready says whether this node may sell at now: its catalog is fresh, events can be recorded, and
+// reservations count.
 func (s *Seller) Ready(ctx context.Context, now time.Time) bool {
 	return s.deps.Catalog.Fresh(now) && s.deps.Recording.CanRecord(ctx) && (s.deps.Budget == nil || s.deps.Budget.Live(now))
 }

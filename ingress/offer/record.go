@@ -7,7 +7,9 @@ import (
 	"adnet/schemas/event"
 )
 
-// record hands the outcome to the log, best effort: it explains auctions, no money depends on it. Of the request it keeps the placement and the numbers of tokens and tools, never the tokens and tools themselves.
+// record hands the outcome to the log, best effort: it explains auctions, no money depends on it.
+// Of the request it keeps the placement and the numbers of tokens and tools, never the tokens and
+// tools themselves.
 func (s *Seller) record(a *Auction) {
 	outcome, place := &a.Outcome, &a.Place
 	if s.deps.Outcomes != nil {

@@ -22,8 +22,9 @@ const (
 	defaultForm = "embed"
 )
 
-// Request is a publisher's request for an ad: the body of POST /v1/ad-request. Other wires fill it from
-// their own fields, so that one set of rules holds on all of them; the JSON names are what errors call the fields.
+// Request is a publisher's request for an ad: the body of POST /v1/ad-request. Other wires fill it
+// from their own fields, so that one set of rules holds on all of them; the JSON names are what
+// errors call the fields.
 type Request struct {
 	Context      string   `json:"context"`
 	Format       string   `json:"format"`
@@ -35,20 +36,20 @@ type Request struct {
 	UserLanguage string   `json:"user_language"`
 	SessionID    string   `json:"session_id"`
 
-	// Turn of the conversation, from 1; without it requests of the session are counted. The other two override the
-	// settings of the same name.
+	// Turn of the conversation, from 1; without it requests of the session are counted. The other
+	// two override the settings of the same name.
 	Turn            *int `json:"turn"`
 	FirstAdTurn     *int `json:"first_ad_turn"`
 	TurnsBetweenAds *int `json:"turns_between_ads"`
 
-	// Integration is how the ad reaches its reader: rest (also when empty), js_snippet or npm_sdk. For the last two the
-	// events come from the reader's browser, and are held to it.
+	// Integration is how the ad reaches its reader: rest (also when empty), js_snippet or npm_sdk.
+	// For the last two the events come from the reader's browser, and are held to it.
 	Integration string `json:"integration_method"`
 
 	Surface string `json:"-"` // targeting value; empty means that of Placement
 	Method  string `json:"-"` // integration method: rest, mcp, …
-	// SessionAge is how long the user's session has lasted, 0 when unknown. It is recorded with the outcome; the ranking
-	// model has no such signal.
+	// SessionAge is how long the user's session has lasted, 0 when unknown. It is recorded with the
+	// outcome; the ranking model has no such signal.
 	SessionAge time.Duration `json:"-"`
 }
 
@@ -63,8 +64,9 @@ var (
 	language = regexp.MustCompile(`^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$`)
 )
 
-// Check applies the specification's rules and fills the default format. Errors: errs.MissingContext,
-// errs.InvalidRequest; their extra field `field` is the JSON name above, or surface.
+// Check applies the specification's rules and fills the default format. Errors:
+// errs.MissingContext, errs.InvalidRequest; their extra field `field` is the JSON name above, or
+// surface.
 func (r *Request) Check() error {
 	if strings.TrimSpace(r.Context) == "" {
 		return errs.New(errs.MissingContext, "context is required: send a piece of the conversation").With("field", "context")

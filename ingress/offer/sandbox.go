@@ -15,8 +15,8 @@ func (r *sandboxRotation) next(pool []campaign.Campaign) *campaign.Campaign {
 	return &pool[(r.n.Add(1)-1)%uint64(len(pool))]
 }
 
-// draw bypasses the auction and fills ad from the pool. The token says sandbox, so whatever happens to this ad is
-// recorded as such, and neither charges nor mints.
+// draw bypasses the auction and fills ad from the pool. The token says sandbox, so whatever happens
+// to this ad is recorded as such, and neither charges nor mints.
 func (s *Seller) draw(place *Place, ad *Ad) error {
 	id, err := uuid.NewV7()
 	if err != nil {

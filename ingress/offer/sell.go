@@ -32,12 +32,14 @@ type Terms struct {
 	Request auction.Request
 	Place   Place
 	Asked   time.Time
-	// Bid is set for a bid in an auction of others. Most are never shown: one is reserved for the time of a bid, counts
-	// for a frequency cap no longer than [bidPending] without its impression, and does not count as a turn of a conversation.
+	// Bid is set for a bid in an auction of others. Most are never shown: one is reserved for the
+	// time of a bid, counts for a frequency cap no longer than [bidPending] without its impression,
+	// and does not count as a turn of a conversation.
 	Bid bool
 	// Sandbox is set for a test: neither capped, paced nor reserved, and its token says so.
 	Sandbox bool
-	// Fit is the first gate of the chain: whether the wire has a place for a candidate's creative. nil lets all pass.
+	// Fit is the first gate of the chain: whether the wire has a place for a candidate's creative.
+	// nil lets all pass.
 	Fit auction.Gate
 	// Rounds decides an auction of more than one round; nil is one [Auction.Round] of Request.
 	Rounds Rounds
@@ -54,9 +56,9 @@ const bidPending = time.Minute
 // noTurn is the pacing of requests without a conversation; it is never written.
 var noTurn int
 
-// Auction is one impression from its terms to its ad, with the memory for it. The zero value is ready; its owner sets
-// Terms, has it sold by [Seller.Sell], lets go of it by [Auction.Forget], and uses it again. One goroutine uses it at a
-// time.
+// Auction is one impression from its terms to its ad, with the memory for it. The zero value is
+// ready; its owner sets Terms, has it sold by [Seller.Sell], lets go of it by [Auction.Forget], and
+// uses it again. One goroutine uses it at a time.
 type Auction struct {
 	Terms
 	ID          uuid.UUID
@@ -82,8 +84,8 @@ func (a *Auction) Forget() {
 	a.written.forget()
 }
 
-// Sell runs the auction a and records how it ended. With a winner it fills ad, signed; without one a.Outcome says why,
-// and ad is left alone. Errors: no auction took place.
+// Sell runs the auction a and records how it ended. With a winner it fills ad, signed; without one
+// a.Outcome says why, and ad is left alone. Errors: no auction took place.
 func (s *Seller) Sell(ctx context.Context, a *Auction, ad *Ad) error {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -158,7 +160,8 @@ func (s *Seller) guard(ctx context.Context, a *Auction) {
 	}
 }
 
-// Round runs one round of the auction: request over the snapshot that a has begun with, through all its gates.
+// Round runs one round of the auction: request over the snapshot that a has begun with, through all
+// its gates.
 func (a *Auction) Round(request *auction.Request) auction.Outcome {
 	return auction.Decide(request, a.snapshot, &a.chain, &a.scratch)
 }
@@ -177,7 +180,8 @@ func (a *Auction) Creative(c *auction.Campaign) (creative *campaign.Campaign, kn
 // staleFor is how long the caller of a node that may not sell should wait, in seconds.
 const staleFor = 2
 
-// RetryAfter says when to ask again after an auction without an ad: in seconds, or in turns of the conversation. 0 if waiting does not help.
+// RetryAfter says when to ask again after an auction without an ad: in seconds, or in turns of the
+// conversation. 0 if waiting does not help.
 func (a *Auction) RetryAfter() (seconds, turns int) {
 	if a.Outcome.Reason == auction.Stale {
 		return staleFor, 0

@@ -65,8 +65,8 @@ var (
 	allWires       = []string{"rest", "mcp", "rtb"}
 )
 
-// never are the conditions under which no ad is served. On every wire that has it, the world fills until set has brought
-// the condition about, or until the request is another.
+// never are the conditions under which no ad is served. On every wire that has it, the world fills
+// until set has brought the condition about, or until the request is another.
 var never = []struct {
 	name   string
 	wires  []string
@@ -120,8 +120,8 @@ var never = []struct {
 
 // TestNeverServesWhen holds every wire to what must be true before an ad is served.
 func TestNeverServesWhen(t *testing.T) {
-	// In a bubble of synctest time begins in 2000, and the ids of auctions, which never go back in one process, would be
-	// ahead of it: each bubble begins an hour after the one before.
+	// In a bubble of synctest time begins in 2000, and the ids of auctions, which never go back in
+	// one process, would be ahead of it: each bubble begins an hour after the one before.
 	start := day.Of(time.Now()).Time().Add(36 * time.Hour)
 	for _, c := range never {
 		for _, wire := range c.wires {
@@ -145,7 +145,8 @@ func TestNeverServesWhen(t *testing.T) {
 	}
 }
 
-// doors are the keys' store and what looks them up: its cache has a goroutine that outlives a bubble.
+// doors are the keys' store and what looks them up: its cache has a goroutine that outlives a
+// bubble.
 func doors() (*memory.Store, *httpapi.Auth) {
 	store := memory.New(time.Now)
 	return store, httpapi.NewAuth(httpapi.AuthDeps{Users: store, Keys: store, Now: time.Now})
@@ -159,7 +160,8 @@ type options struct {
 	rate int          // requests a minute, bid requests a second; 0 means no limit
 }
 
-// world is a node with every wire over the real catalog, leases, frequency caps and limits, and one campaign.
+// world is a node with every wire over the real catalog, leases, frequency caps and limits, and one
+// campaign.
 type world struct {
 	t         *testing.T
 	http      *httpapi.Server

@@ -13,8 +13,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// The reply is written by hand: with a general encoder it was a sixth of the time of a request (BenchmarkRTB100k).
-// Every text goes through quote, except those that this service made of characters that JSON leaves alone.
+// The reply is written by hand: with a general encoder it was a sixth of the time of a request
+// (BenchmarkRTB100k). Every text goes through quote, except those that this service made of
+// characters that JSON leaves alone.
 
 // append writes the BidResponse (OpenRTB 2.6, 4.2.1).
 func (s *bidSession) append(b []byte) []byte {
@@ -104,15 +105,16 @@ func (s *bidSession) appendBid(b []byte, current *impressionAuction, size extent
 	return append(b, `}}`...)
 }
 
-// appendNotice writes the link of a notice as a JSON string. All but the base is made of characters that JSON leaves alone.
+// appendNotice writes the link of a notice as a JSON string. All but the base is made of characters
+// that JSON leaves alone.
 func (s *bidSession) appendNotice(b []byte, op, macro string) []byte {
 	b = quote(b, s.base)
 	b = append(append(b[:len(b)-1], "/api/rtb?op="...), op...)
 	return append(append(append(b, s.noticed...), macro...), '"')
 }
 
-// appendBenna writes a ranking prediction with its contributions as an object; shares and probabilities are
-// fractions of 1.
+// appendBenna writes a ranking prediction with its contributions as an object; shares and
+// probabilities are fractions of 1.
 func appendBenna(b []byte, p *auction.Prediction, took time.Duration) []byte {
 	b = quote(append(b, `{"model_version":`...), p.ModelVersion)
 	b = p.Bid.Append(append(b, `,"bid_usd":`...))
@@ -147,8 +149,9 @@ func quote[Text string | []byte](b []byte, s Text) []byte {
 	return append(append(b, s[from:]...), '"')
 }
 
-// plain says whether JSON leaves all bytes of s alone but quotation marks: it is ASCII without control characters and
-// backslashes, as nearly all markup is. It looks at eight bytes at a time (BenchmarkRTB100k).
+// plain says whether JSON leaves all bytes of s alone but quotation marks: it is ASCII without
+// control characters and backslashes, as nearly all markup is. It looks at eight bytes at a time
+// (BenchmarkRTB100k).
 func plain[Text string | []byte](s Text) bool {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	var found uint64

@@ -21,8 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkRTB100k is a bid request over 100,000 campaigns beside a bare gin handler that reads the same body and
-// answers the same bytes: in process, and over kept-alive loopback connections.
+// BenchmarkRTB100k is a bid request over 100,000 campaigns beside a bare gin handler that reads the
+// same body and answers the same bytes: in process, and over kept-alive loopback connections.
 func BenchmarkRTB100k(b *testing.B) {
 	contexts, err := demo.Requests()
 	require.NoError(b, err)

@@ -38,7 +38,8 @@ const (
 	duplicate      auction.Reason = "duplicate_imp" // an earlier imp has the same id
 )
 
-// The no-bid codes of whole requests (AdCOM, No-Bid Reason Codes; 500 and above are a bidder's own).
+// The no-bid codes of whole requests (AdCOM, No-Bid Reason Codes; 500 and above are a bidder's
+// own).
 const (
 	nbrTechnical = 1
 	nbrInvalid   = 2
@@ -174,8 +175,9 @@ func (s *bidSession) imp(p *imp) (auction.Reason, error) {
 	return "", nil
 }
 
-// Decide implements [offer.Rounds] for the current impression auction. Candidates come by descending effective CPM: down to the imp's
-// floor all of them, below it those whose deal has a lower one.
+// Decide implements [offer.Rounds] for the current impression auction. Candidates come by
+// descending effective CPM: down to the imp's floor all of them, below it those whose deal has a
+// lower one.
 func (s *bidSession) Decide(a *offer.Auction) auction.Outcome {
 	current := &s.current
 	g := &current.gate
@@ -200,7 +202,8 @@ func (s *bidSession) Decide(a *offer.Auction) auction.Outcome {
 	return outcome
 }
 
-// decideDeals runs the auction among the campaigns that may answer a deal, after the open auction had no winner.
+// decideDeals runs the auction among the campaigns that may answer a deal, after the open auction
+// had no winner.
 func (s *bidSession) decideDeals(a *offer.Auction, before auction.Outcome) auction.Outcome {
 	private, g := a.Request, &s.current.gate
 	private.Deals, private.FloorCPM = ids(g.deals)
@@ -219,7 +222,8 @@ func (s *bidSession) decideDeals(a *offer.Auction, before auction.Outcome) aucti
 	return before
 }
 
-// agree puts the price of a deal into an outcome. A campaign billed per thousand impressions pays the deal's fixed price; clicks and conversions cost the campaign's own price.
+// agree puts the price of a deal into an outcome. A campaign billed per thousand impressions pays
+// the deal's fixed price; clicks and conversions cost the campaign's own price.
 func (g *bidGate) agree(outcome *auction.Outcome) {
 	if g.deal == nil || !g.deal.fixed {
 		return

@@ -546,7 +546,8 @@ func TestBidRequestsAreAnswered(t *testing.T) {
 	}
 }
 
-// The examples of the standard (OpenRTB 2.6, 6.2) are answered, each by a campaign that can fill it.
+// The examples of the standard (OpenRTB 2.6, 6.2) are answered, each by a campaign that can fill
+// it.
 func TestExamplesOfTheStandardAreAnswered(t *testing.T) {
 	folder := testenv.Shared(t, "data/openrtb")
 	cfg := defaults()
@@ -626,7 +627,8 @@ type mutation struct {
 
 func (m mutation) String() string { return m.path + " " + m.what }
 
-// malformed is the standard's own rule, computed from the result with another decoder than the endpoint's.
+// malformed is the standard's own rule, computed from the result with another decoder than the
+// endpoint's.
 func (m mutation) malformed() bool {
 	var r map[string]any
 	decoder := stdjson.NewDecoder(bytes.NewReader(m.body))
@@ -645,7 +647,8 @@ func (m mutation) malformed() bool {
 	return bad
 }
 
-// mutations changes every member at every depth: removed, replaced by each value, and written twice.
+// mutations changes every member at every depth: removed, replaced by each value, and written
+// twice.
 func mutations(t testing.TB, raw []byte, values []string) (all []mutation) {
 	t.Helper()
 	var root any
@@ -691,8 +694,8 @@ func mutations(t testing.TB, raw []byte, values []string) (all []mutation) {
 	return all
 }
 
-// Random native requests of the official type: the answer has the ids that were asked for, all that are required,
-// and nothing longer than allowed.
+// Random native requests of the official type: the answer has the ids that were asked for, all that
+// are required, and nothing longer than allowed.
 func TestNativeAgainstTheOfficialTypes(t *testing.T) {
 	f := newFixture(t)
 	random := rand.New(rand.NewPCG(1, 2))

@@ -37,8 +37,10 @@ func release(out *bytes.Buffer) {
 	}
 }
 
-// readBody calls use with the whole body, opened when it is gzip, whatever its content type says: exchanges send
-// text/plain, or no type. The limit holds for the body as sent and after decompression. Errors: errs.PayloadTooLarge; errs.InvalidRequest for another encoding and for invalid gzip.
+// readBody calls use with the whole body, opened when it is gzip, whatever its content type says:
+// exchanges send text/plain, or no type. The limit holds for the body as sent and after
+// decompression. Errors: errs.PayloadTooLarge; errs.InvalidRequest for another encoding and for
+// invalid gzip.
 func readBody(c *httpapi.Context, use func(body []byte) error) error {
 	switch encoding := strings.ToLower(strings.TrimSpace(c.GetHeader("Content-Encoding"))); encoding {
 	case "", "identity":

@@ -21,7 +21,9 @@ type terms struct {
 	kinds   [kinds]bool  // of markup that are allowed
 }
 
-// deals returns the deals of p that are open to our seat, by id; the first of a repeated id counts. A deal without its own floor has the imp's. A deal is left out if its floor cannot be read or converted, or its fixed price is missing.
+// deals returns the deals of p that are open to our seat, by id; the first of a repeated id counts.
+// A deal without its own floor has the imp's. A deal is left out if its floor cannot be read or
+// converted, or its fixed price is missing.
 func (s *bidSession) deals(p *imp, open money.Micros, openReason auction.Reason) map[string]*terms {
 	list := p.PMP.v.Deals.list
 	if len(list) == 0 {
@@ -70,7 +72,8 @@ func (d *terms) price(effectiveCPM money.Micros) money.Micros {
 	return effectiveCPM
 }
 
-// best returns the deal with the highest price whose terms a campaign meets, and the markup for it. below reports that the campaign missed a deal only by its price.
+// best returns the deal with the highest price whose terms a campaign meets, and the markup for it.
+// below reports that the campaign missed a deal only by its price.
 func (g *bidGate) best(c *campaign.Campaign, effectiveCPM money.Micros) (best *terms, kind markupKind, below bool) {
 	for _, id := range c.Deals {
 		d := g.deals[id]

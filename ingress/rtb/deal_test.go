@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// With nothing known of a request the effective CPM of "image" (5 USD) is 2.00, of "deal" (4 USD) 1.60.
+// With nothing known of a request the effective CPM of "image" (5 USD) is 2.00, of "deal" (4 USD)
+// 1.60.
 func TestDeals(t *testing.T) {
 	image, deal := catalogue()["image"].ID.String(), catalogue()["deal"].ID.String()
 	for name, tc := range map[string]struct {
@@ -99,7 +100,8 @@ func TestFixedPriceIsCharged(t *testing.T) {
 	require.Equal(t, click.BidAmount, f.adToken(b.AdM).Price)
 }
 
-// A deal is found among any number of campaigns that have none, at any effective CPM, and its terms stop no other campaign.
+// A deal is found among any number of campaigns that have none, at any effective CPM, and its terms
+// stop no other campaign.
 func TestDealsAmongManyCampaigns(t *testing.T) {
 	f := newFixture(t)
 	many := []campaign.Campaign{catalogue()["deal"], catalogue()["tiny"]}

@@ -20,7 +20,6 @@ import (
 )
 
 var (
-	start        = ingresstest.Start
 	advertiserID = ingresstest.AdvertiserID
 	developerID  = ingresstest.DeveloperID
 )

@@ -33,7 +33,8 @@ func seeds(f *testing.F) {
 	}
 }
 
-// FuzzBidRequest reads any body and everything that is read from it; only malformed bodies are refused.
+// FuzzBidRequest reads any body and everything that is read from it; only malformed bodies are
+// refused.
 func FuzzBidRequest(f *testing.F) {
 	seeds(f)
 	x := newFixture(f)
@@ -82,8 +83,8 @@ func FuzzBidRequest(f *testing.F) {
 	})
 }
 
-// FuzzBidEndpoint sends any body: it is answered, and every bid fits the official types. Run it with
-// -fuzzminimizetime=100x: ids are random, so that the engine would minimise for ever.
+// FuzzBidEndpoint sends any body: it is answered, and every bid fits the official types. Run it
+// with -fuzzminimizetime=100x: ids are random, so that the engine would minimise for ever.
 func FuzzBidEndpoint(f *testing.F) {
 	seeds(f)
 	x := newFixture(f)
@@ -106,7 +107,8 @@ func FuzzBidEndpoint(f *testing.F) {
 	})
 }
 
-// FuzzNativeRequest reads any native request string; what it becomes is a reply of the official type.
+// FuzzNativeRequest reads any native request string; what it becomes is a reply of the official
+// type.
 func FuzzNativeRequest(f *testing.F) {
 	for _, seed := range []string{
 		`{"ver":"1.2","assets":[{"id":1,"required":1,"title":{"len":60}},{"id":2,"img":{"type":3,"mimes":["image/jpg"]}},{"id":3,"data":{"type":1,"len":5}}],"eventtrackers":[{"event":1,"methods":[1]}],"privacy":1}`,

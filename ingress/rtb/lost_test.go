@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A request without a bid says which auction explains it: in a header of the empty answer, and for each imp where
-// reasons are asked for.
+// A request without a bid says which auction explains it: in a header of the empty answer, and for
+// each imp where reasons are asked for.
 func TestLostAuctionsAreNamed(t *testing.T) {
 	f := newFixture(t)
 	f.Shelf.Put()

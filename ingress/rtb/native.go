@@ -2,7 +2,8 @@ package rtb
 
 import "adnet/auction/markup"
 
-// native is an imp.native. Its request is a JSON text inside of a string; some exchanges send the object itself.
+// native is an imp.native. Its request is a JSON text inside of a string; some exchanges send the
+// object itself.
 type native struct {
 	Request embedded
 }

@@ -35,7 +35,8 @@ var (
 const (
 	// maxImpID is the longest imp.id that a notice keeps, in bytes.
 	maxImpID = 64
-	// maxCPM is the highest price that a notice without a token may state: the largest possible bid.
+	// maxCPM is the highest price that a notice without a token may state: the largest possible
+	// bid.
 	maxCPM = 1_000 * money.USD
 	// maxReason is the largest loss reason or error code that is kept.
 	maxReason = 99_999
@@ -43,7 +44,9 @@ const (
 	gifHex = "47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b"
 )
 
-// notice serves GET /api/rtb?op=win|loss|bill|error. The answer is always the pixel, because the caller's ad server must not fail over an unreplaced macro. The notice goes to the log, best effort, and is never billed; a repeated notice is the same record.
+// notice serves GET /api/rtb?op=win|loss|bill|error. The answer is always the pixel, because the
+// caller's ad server must not fail over an unreplaced macro. The notice goes to the log, best
+// effort, and is never billed; a repeated notice is the same record.
 func (s *Server) notice(kind event.Notice_Kind) httpapi.Handler {
 	gif, err := hex.DecodeString(gifHex)
 	return func(c *httpapi.Context) error {
@@ -56,8 +59,9 @@ func (s *Server) notice(kind event.Notice_Kind) httpapi.Handler {
 	}
 }
 
-// refuse is the httpapi.ErrorForm of the endpoint. A notice is answered with its pixel even when it is not taken, as
-// the specification says; a bid request with the envelope, and nbr where the no-bid table has one for it.
+// refuse is the httpapi.ErrorForm of the endpoint. A notice is answered with its pixel even when it
+// is not taken, as the specification says; a bid request with the envelope, and nbr where the
+// no-bid table has one for it.
 func (s *Server) refuse(c *httpapi.Context, e *errs.Error, status int) error {
 	_, notice := noticeOps[c.Query("op")]
 	_, known := e.Extra["nbr"]
@@ -118,7 +122,8 @@ func (s *Server) record(c *httpapi.Context, kind event.Notice_Kind) {
 	s.produce(event.TopicNotices, n.AuctionId, value)
 }
 
-// named returns the id under which a notice without a token is recorded: the bid's, or a hash of the notice.
+// named returns the id under which a notice without a token is recorded: the bid's, or a hash of
+// the notice.
 func named(bid, imp string) []byte {
 	if id, err := uuid.Parse(bid); err == nil && len(bid) == 36 {
 		return id[:]
@@ -129,8 +134,8 @@ func named(bid, imp string) []byte {
 	return id
 }
 
-// clearing is a price of 1,000 impressions in USD: 0 for one that is not given (an empty or unreplaced macro,
-// AUDIT, an encrypted price) or makes no sense, at most the bid.
+// clearing is a price of 1,000 impressions in USD: 0 for one that is not given (an empty or
+// unreplaced macro, AUDIT, an encrypted price) or makes no sense, at most the bid.
 func clearing(price string, most money.Micros) money.Micros {
 	usd, err := strconv.ParseFloat(strings.TrimSpace(price), 64)
 	if math.IsNaN(usd) || usd <= 0 || err != nil && !math.IsInf(usd, 1) {
@@ -151,7 +156,8 @@ func code(text string) *int32 {
 	return proto.Int32(int32(n))
 }
 
-// cut is the longest valid UTF-8 text of at most n bytes that s starts with: protobuf strings must be valid.
+// cut is the longest valid UTF-8 text of at most n bytes that s starts with: protobuf strings must
+// be valid.
 func cut(s string, n int) string {
 	s = strings.ToValidUTF8(s, "")
 	if len(s) > n {

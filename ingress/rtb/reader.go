@@ -15,9 +15,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// reader reads the fields that we use from a JSON text and skips all others. A value of an unexpected kind counts as absent, because exchanges send such values and the request is still valid. Only invalid JSON is an error. The last value of a repeated name counts, as in every exchange's own decoder. Half of a surrogate pair, as at the end of a cut title, becomes a replacement character.
-// The values are parts of the text and of the reader's own lists, so that a request does not allocate for each value (BenchmarkRTB100k). They are valid until forget.
-// scan reads a text first. If it declines something, dec reads the text again, and only dec reports errors. Because the last value counts, nothing of the first reading stays.
+// reader reads the fields that we use from a JSON text and skips all others. A value of an
+// unexpected kind counts as absent, because exchanges send such values and the request is still
+// valid. Only invalid JSON is an error. The last value of a repeated name counts, as in every
+// exchange's own decoder. Half of a surrogate pair, as at the end of a cut title, becomes a
+// replacement character. The values are parts of the text and of the reader's own lists, so that a
+// request does not allocate for each value (BenchmarkRTB100k). They are valid until forget. scan
+// reads a text first. If it declines something, dec reads the text again, and only dec reports
+// errors. Because the last value counts, nothing of the first reading stays.
 type reader struct {
 	scan    jsonscan.Reader
 	general bool // dec reads
@@ -50,7 +55,8 @@ type members interface {
 
 var errTrailing = errors.New("text after the object")
 
-// document reads a UTF-8 text into o. is reports whether the text is an object. Errors: the text is not JSON.
+// document reads a UTF-8 text into o. is reports whether the text is an object. Errors: the text is
+// not JSON.
 func (r *reader) document(text string, o members) (is bool, err error) {
 	if is, plain := r.scanned(text, o); plain {
 		return is, nil
@@ -238,7 +244,8 @@ func into[T any, M membersOf[T]](r *reader, o *object[T]) {
 	o.set = r.object(M(&o.v))
 }
 
-// list reads a list of objects at the end of all, which holds all lists of T; an object of a T must not hold such a list itself.
+// list reads a list of objects at the end of all, which holds all lists of T; an object of a T must
+// not hold such a list itself.
 func list[T any, M membersOf[T]](r *reader, all *[]T) (o objects[T]) {
 	from := len(*all)
 	if r.kind() != '[' {
@@ -306,7 +313,8 @@ func parseWhole(s string) (int64, bool) {
 	return int64(max(min(f, math.MaxInt32), math.MinInt32)), true
 }
 
-// amount is a price of 1,000 impressions. An unreadable price is bad, not zero, so that no bid goes below an intended floor.
+// amount is a price of 1,000 impressions. An unreadable price is bad, not zero, so that no bid goes
+// below an intended floor.
 type amount struct {
 	micros money.Micros // never negative
 	given  bool
@@ -332,7 +340,8 @@ func (r *reader) amount() (a amount) {
 	return a
 }
 
-// parseAmount reads dollars, rounded up to a micro-dollar unless a float's own noise is all that is left.
+// parseAmount reads dollars, rounded up to a micro-dollar unless a float's own noise is all that is
+// left.
 func parseAmount(s string) amount {
 	s = strings.TrimSpace(s)
 	if s == "" {

@@ -170,7 +170,8 @@ func TestReaderRefuses(t *testing.T) {
 	}
 }
 
-// Typical requests of exchanges are read without the general decoder, whose cost row rtb_100k would show; unusual ones are read with it.
+// Typical requests of exchanges are read without the general decoder, whose cost row rtb_100k would
+// show; unusual ones are read with it.
 func TestReaderTakesPlainRequestsItself(t *testing.T) {
 	files, err := filepath.Glob("testdata/openrtb/*.json")
 	require.NoError(t, err)
@@ -197,7 +198,8 @@ func TestReaderTakesPlainRequestsItself(t *testing.T) {
 	}
 }
 
-// FuzzReader compares with the standard library: whether a text is JSON, whether it is an object, and its members.
+// FuzzReader compares with the standard library: whether a text is JSON, whether it is an object,
+// and its members.
 func FuzzReader(f *testing.F) {
 	for _, value := range []string{`null`, `"a\ud800"`, `[1,"2",{}]`, `{"w":1}`, `[{"w":"3"}]`, `1e400`, `"0x1p-2"`, `{"w":1,"w":[]}`} {
 		f.Add([]byte(all(value)))
@@ -293,7 +295,8 @@ func wholeOf(v any) whole {
 	return whole{true, int64(max(min(f, 1<<31-1), -1<<31))}
 }
 
-// A pooled bid session carries nothing from one request to the next: the replies equal those of a new server.
+// A pooled bid session carries nothing from one request to the next: the replies equal those of a
+// new server.
 func TestTurnsAreForgotten(t *testing.T) {
 	requests := []string{
 		`{"id":"a","test":1,"imp":[{"id":"1","banner":{"w":728,"h":90}},{"id":"1","video":{}},{"id":"2","video":{"mimes":["video/mp4"]}}],"badv":["rival.example"],"ext":{"mcp_context":{"intent":"postgres backup","active_tools":["x"],"host":"claude-desktop"}}}`,
@@ -330,7 +333,8 @@ func TestTurnsAreForgotten(t *testing.T) {
 	all.Wait()
 }
 
-// Between two requests a bid session holds nothing of the previous one, so that memory does not grow and no text waits in the pool.
+// Between two requests a bid session holds nothing of the previous one, so that memory does not
+// grow and no text waits in the pool.
 func TestTurnsLetGo(t *testing.T) {
 	turn := newBidSession().(*bidSession)
 	turn.Server = &Server{}

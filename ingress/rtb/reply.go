@@ -23,8 +23,8 @@ const (
 	adapter = "adnet"
 )
 
-// write writes the bid for the imp of s. The auction token in the markup counts and bills; the bid token in the
-// notices only says that they are about a bid of ours, and at which price.
+// write writes the bid for the imp of s. The auction token in the markup counts and bills; the bid
+// token in the notices only says that they are about a bid of ours, and at which price.
 func (s *bidSession) write(current *impressionAuction) {
 	a := &s.auction
 	s.noticed = append(append(s.noticed[:0], "&imp="...), url.QueryEscape(string(current.imp.ID))...)
@@ -62,7 +62,8 @@ func (s *bidSession) show(current *impressionAuction) extent {
 	}
 }
 
-// pixels are the events whose beacons a markup has: an image or a native the first, a video all of them.
+// pixels are the events whose beacons a markup has: an image or a native the first, a video all of
+// them.
 var pixels = [...]string{"impression", "video_complete", "skip", "close"}
 
 // link gives ad its ids and its links, in the order in which they are written.
@@ -125,7 +126,8 @@ func (s *bidSession) auctionOf(imp text, reason auction.Reason) uuid.UUID {
 	return uuid.Nil
 }
 
-// statusCodes are the non-bid status codes of the community extension Seat Non Bid; 0 is a plain no.
+// statusCodes are the non-bid status codes of the community extension Seat Non Bid; 0 is a plain
+// no.
 var statusCodes = map[auction.Reason]int{
 	auction.BelowFloor: 301, auction.Blocked: 356, auction.Stale: nbrTechnical, auction.FrequencyCapped: 9,
 	unsupported: 202, noFit: 353, privateAuction: 200, insecure: 352, currency: 205, category: 357, seatBlocked: 200,

@@ -6,7 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// bidRequest has the fields of a BidRequest (OpenRTB 2.6, 3.2.1) that we use. No field of user or device that could identify a person is read, so consent signals have nothing to allow or forbid here.
+// bidRequest has the fields of a BidRequest (OpenRTB 2.6, 3.2.1) that we use. No field of user or
+// device that could identify a person is read, so consent signals have nothing to allow or forbid
+// here.
 type bidRequest struct {
 	ID     text
 	Imp    objects[imp]
@@ -84,8 +86,8 @@ func (e *reqExt) member(r *reader, name string) {
 	}
 }
 
-// mcpContext is ext.mcp_context of a request or an imp: fields seen in the wild and both argument sets of
-// the JSON-RPC tool.
+// mcpContext is ext.mcp_context of a request or an imp: fields seen in the wild and both argument
+// sets of the JSON-RPC tool.
 type mcpContext struct {
 	Intent       text
 	Summary      text
@@ -415,7 +417,8 @@ func (v *video) member(r *reader, name string) {
 	}
 }
 
-// malformed is the error of a request that is malformed by the standard; its text is shown to the caller.
+// malformed is the error of a request that is malformed by the standard; its text is shown to the
+// caller.
 type malformed string
 
 func (m malformed) Error() string { return string(m) }

@@ -12,7 +12,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// bidSession is the work on one bid request. Sessions are pooled and keep their memory: begin sets the fields of a request, end clears them.
+// bidSession is the work on one bid request. Sessions are pooled and keep their memory: begin sets
+// the fields of a request, end clears them.
 type bidSession struct {
 	*Server
 	sessionRequest
@@ -37,7 +38,8 @@ type sessionRequest struct {
 	first   uuid.UUID         // the auction of the first bid
 }
 
-// sessionMemory holds the buffers that a session keeps for the next request; all are empty between requests.
+// sessionMemory holds the buffers that a session keeps for the next request; all are empty between
+// requests.
 type sessionMemory struct {
 	json         *reader
 	auction      offer.Auction        // under way
@@ -127,7 +129,8 @@ func (s *bidSession) beginAuction(p *imp) *impressionAuction {
 	return current
 }
 
-// requestedFormats names each set of markup kinds that an imp may accept; the index has one bit per kind.
+// requestedFormats names each set of markup kinds that an imp may accept; the index has one bit per
+// kind.
 var requestedFormats = [...]string{"", "native", "banner", "native+banner", "video", "native+video", "banner+video", "native+banner+video"}
 
 // format names the formats that p requests, supported or not.

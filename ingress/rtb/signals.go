@@ -59,7 +59,8 @@ func (s *signals) begin(in *bidRequest) {
 // forget clears the signals for the next request.
 func (s *signals) forget() { *s = signals{words: emptied(s.words)} }
 
-// of is the place of one imp: its own ext.mcp_context wins over the request's, field by field. It is valid until forget.
+// of is the place of one imp: its own ext.mcp_context wins over the request's, field by field. It
+// is valid until forget.
 func (s *signals) of(p *imp) place {
 	own, given := &p.Ext.v.Context.v, s.given || p.Ext.v.Context.set
 	outer := s.context
@@ -94,7 +95,8 @@ func (s *signals) of(p *imp) place {
 	return out
 }
 
-// readOuter reads the tokens and tools of the request level, once for all imps that say none themselves.
+// readOuter reads the tokens and tools of the request level, once for all imps that say none
+// themselves.
 func (s *signals) readOuter() {
 	if s.read {
 		return
@@ -142,7 +144,8 @@ func (s *signals) toolsOf(c *mcpContext) []string {
 	return s.since(from)
 }
 
-// channelWords returns the tokens of the words with which page, app and content describe themselves.
+// channelWords returns the tokens of the words with which page, app and content describe
+// themselves.
 func (s *signals) channelWords() []string {
 	c, about := s.channel, &s.channel.Content.v
 	var b strings.Builder
@@ -195,7 +198,8 @@ func clean(v text) string {
 
 func control(r rune) bool { return r < ' ' || r == 0x7f }
 
-// region is a country with its part as campaigns target it, US-CA: OpenRTB countries have three letters. Empty if the country is not known.
+// region is a country with its part as campaigns target it, US-CA: OpenRTB countries have three
+// letters. Empty if the country is not known.
 func region(country, part string) string {
 	country, part = strings.TrimSpace(country), strings.TrimSpace(part)
 	if len(country) < 2 || len(country) > 3 {

@@ -36,7 +36,8 @@ type markupSlot struct {
 	video  markup.VideoRequest
 }
 
-// slot reads into o which markup p accepts. The reason is empty if at least one supported kind is among it.
+// slot reads into o which markup p accepts. The reason is empty if at least one supported kind is
+// among it.
 func (s *bidSession) slot(p *imp, o *markupSlot) auction.Reason {
 	if p.Secure.is(1) && !s.secure {
 		return insecure
@@ -57,7 +58,8 @@ func (s *bidSession) slot(p *imp, o *markupSlot) auction.Reason {
 	return ""
 }
 
-// formats lists the creative formats that can fill o: an image fills a native or a banner, a native a native, a video a video.
+// formats lists the creative formats that can fill o: an image fills a native or a banner, a native
+// a native, a video a video.
 func (o *markupSlot) formats() []auction.Format {
 	list := o.list[:0]
 	if o.has[asNative] || o.has[asBanner] {
@@ -75,7 +77,8 @@ func (o *markupSlot) formats() []auction.Format {
 // anyKind allows every kind of markup.
 var anyKind = [kinds]bool{true, true, true}
 
-// choose returns the allowed markup kind for a creative, false if it does not fit o. An image prefers native markup, which looks like the page around it.
+// choose returns the allowed markup kind for a creative, false if it does not fit o. An image
+// prefers native markup, which looks like the page around it.
 func (o *markupSlot) choose(c *campaign.Campaign, allowed [kinds]bool) (markupKind, bool) {
 	show := creative(c)
 	switch c.Format {
@@ -132,7 +135,8 @@ func sane(w, h int64) bool { return w > 0 && h > 0 && w <= maxSide && h <= maxSi
 
 const skipButton = 16 // creative attribute: has a skip button
 
-// request returns the video request for the markup, false if the imp does not accept a linear inline VAST of our length.
+// request returns the video request for the markup, false if the imp does not accept a linear
+// inline VAST of our length.
 func (v *video) request(seconds int64) (markup.VideoRequest, bool) {
 	r := markup.VideoRequest{Mimes: v.Mimes, Seconds: seconds, Delivery: v.Delivery, Skippable: !(v.Skip.set && v.Skip.n == 0) && !has(v.BAttr, skipButton)}
 	if sane(v.W.n, v.H.n) {
@@ -174,10 +178,12 @@ func (s *bidSession) price(of amount, in text) (money.Micros, auction.Reason) {
 	return money.Micros(max(min(usd, float64(money.Max)), 1)), ""
 }
 
-// patience is the number of candidates that an auction checks before it gives up: creatives may not fit, budgets may be spent.
+// patience is the number of candidates that an auction checks before it gives up: creatives may not
+// fit, budgets may be spent.
 const patience = 2_000
 
-// bidGate is the first gate of the auction. A candidate passes if its creative fits the imp, for a deal or in the open auction, and it has not won another imp of the request.
+// bidGate is the first gate of the auction. A candidate passes if its creative fits the imp, for a
+// deal or in the open auction, and it has not won another imp of the request.
 type bidGate struct {
 	session *bidSession
 	slot    markupSlot
@@ -219,7 +225,8 @@ func (g *bidGate) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.
 // Undo implements [auction.Gate]. It does nothing, because Check chooses anew for each candidate.
 func (*bidGate) Undo(*auction.Campaign) {}
 
-// place chooses how to show a campaign: for a deal if possible, else in the open auction where that is allowed.
+// place chooses how to show a campaign: for a deal if possible, else in the open auction where that
+// is allowed.
 func (g *bidGate) place(c *campaign.Campaign, effectiveCPM money.Micros) (*terms, markupKind, auction.Reason) {
 	below := false
 	if len(g.deals) > 0 && len(c.Deals) > 0 {
@@ -242,8 +249,8 @@ func (g *bidGate) place(c *campaign.Campaign, effectiveCPM money.Micros) (*terms
 	return nil, kind, ""
 }
 
-// categoryBlocked compares the operator's categories with bcat and acat, which mean something only in the same
-// taxonomy. Without configured categories, bcat blocks nothing and acat allows nothing.
+// categoryBlocked compares the operator's categories with bcat and acat, which mean something only
+// in the same taxonomy. Without configured categories, bcat blocks nothing and acat allows nothing.
 func (s *bidSession) categoryBlocked() bool {
 	tax := int64(1)
 	if s.in.CatTax.set && s.in.CatTax.n > 0 {

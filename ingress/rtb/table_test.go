@@ -108,8 +108,8 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// The exemplary requests are the documentation's: the official type takes them without a field that it does
-// not know.
+// The exemplary requests are the documentation's: the official type takes them without a field that
+// it does not know.
 func TestExemplaryRequestsAreOfTheStandard(t *testing.T) {
 	for _, file := range tables(t) {
 		if filepath.Base(filepath.Dir(file)) != "exemplary" {

@@ -20,8 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkAdRequest is an ad request through the engine, without sockets, over 100,000 campaigns, beside a
-// bare gin handler that reads the same body and answers the same bytes.
+// BenchmarkAdRequest is an ad request through the engine, without sockets, over 100,000 campaigns,
+// beside a bare gin handler that reads the same body and answers the same bytes.
 func BenchmarkAdRequest(b *testing.B) {
 	contexts, err := demo.Requests()
 	require.NoError(b, err)

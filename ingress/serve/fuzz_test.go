@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzAdRequest decodes and checks any body: it never panics, a refusal is one of the envelope's codes, and
-// an accepted request keeps every limit.
+// FuzzAdRequest decodes and checks any body: it never panics, a refusal is one of the envelope's
+// codes, and an accepted request keeps every limit.
 func FuzzAdRequest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var in, plain offer.Request

@@ -15,7 +15,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The record of an auction names the best candidates and why each lost, and of the request only how much there was.
+// The record of an auction names the best candidates and why each lost, and of the request only how
+// much there was.
 func TestRecordExplainsTheAuction(t *testing.T) {
 	f := newFixture(t, 0)
 	var list []campaign.Campaign

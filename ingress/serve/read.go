@@ -6,7 +6,8 @@ import (
 	"adnet/internal/jsonscan"
 )
 
-// decode reads a body into r: a plain body in one pass; [httpapi.Unmarshal] reads all others and reports every error.
+// decode reads a body into r: a plain body in one pass; [httpapi.Unmarshal] reads all others and
+// reports every error.
 func decode(body []byte, r *offer.Request) error {
 	if read(string(body), r) {
 		return nil

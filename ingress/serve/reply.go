@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// appendReply appends the reply with an ad as JSON. A marshaller takes three times as long for it (benchmark row
-// ad_request). Errors: a text that is not UTF-8.
+// appendReply appends the reply with an ad as JSON. A marshaller takes three times as long for it
+// (benchmark row ad_request). Errors: a text that is not UTF-8.
 func appendReply(b []byte, o *offer.Ad) ([]byte, error) {
 	w := replyWriter{b: append(b, `{"ad":{"ad_id":"`...)}
 	w.b = o.AppendCampaign(w.b)

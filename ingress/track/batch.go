@@ -19,7 +19,8 @@ const (
 	maxBatchBody = 512 << 10
 )
 
-// batch is the body of POST /api/track?action=batch: what a server collected for many conversations.
+// batch is the body of POST /api/track?action=batch: what a server collected for many
+// conversations.
 type batch struct {
 	Events []Report `json:"events"`
 }
@@ -38,8 +39,9 @@ type rejected struct {
 	Field string `json:"field,omitempty"`
 }
 
-// batch serves POST /api/track?action=batch. A wrong report does not stop the others. 200 is answered only when every
-// other report is durable; after a 503 the whole batch may be sent again, since repeats count once.
+// batch serves POST /api/track?action=batch. A wrong report does not stop the others. 200 is
+// answered only when every other report is durable; after a 503 the whole batch may be sent again,
+// since repeats count once.
 func (t *Tracker) batch(c *httpapi.Context) error {
 	var in batch
 	if err := httpapi.Decode(c, maxBatchBody, &in); err != nil {
@@ -90,7 +92,8 @@ func rejection(index int, err error) rejected {
 	return r
 }
 
-// recordAll returns nil when every event is durable, as [recorder.record]: one wait for all of them.
+// recordAll returns nil when every event is durable, as [recorder.record]: one wait for all of
+// them.
 func (r *recorder) recordAll(events []*event.Event) error {
 	values := make([][]byte, len(events))
 	for i, e := range events {
@@ -112,7 +115,9 @@ func (r *recorder) recordAll(events []*event.Event) error {
 	return nil
 }
 
-// each hands over the events that are not durable yet and notes those that became durable within the limit. A later answer is ignored and the event handed on; it may then be recorded twice, and settlement drops the repeat.
+// each hands over the events that are not durable yet and notes those that became durable within
+// the limit. A later answer is ignored and the event handed on; it may then be recorded twice, and
+// settlement drops the repeat.
 func (r *recorder) each(events []*event.Event, values [][]byte, kept []bool, hand func(topic string, key, value []byte, done func(error)), limit time.Duration) {
 	type answer struct {
 		index int

@@ -53,7 +53,8 @@ func TestBatchLimits(t *testing.T) {
 	require.Empty(t, f.Log.Asked())
 }
 
-// What Kafka gives up or does not answer goes to the spool, each event on its own; 200 says that all are durable.
+// What Kafka gives up or does not answer goes to the spool, each event on its own; 200 says that
+// all are durable.
 func TestBatchIsDurable(t *testing.T) {
 	t.Run("kafka refuses", func(t *testing.T) {
 		f := newFixture(t)

@@ -57,7 +57,8 @@ func (t *Tracker) pixel(c *httpapi.Context) error {
 		kind: kind, auctionID: said[saidAuction], session: said[saidSession],
 		format: said[saidFormat], method: said[saidMethod], origin: Origin{request: c, method: said[saidMethod]},
 	}
-	// An invalid publisher id is ignored: with a token it does not matter, and without one no publisher earns.
+	// An invalid publisher id is ignored: with a token it does not matter, and without one no
+	// publisher earns.
 	what.developer, _ = uuid.Parse(said[saidDeveloper])
 	var err error
 	if what.campaignID, err = campaignOf(said[saidCampaign], what.auctionID); err != nil {
@@ -94,7 +95,8 @@ func (t *Tracker) take(ctx context.Context, what reportedEvent) (*event.Event, e
 	return e, nil
 }
 
-// confirm tells the frequency caps that an ad was seen: by a genuine impression, under the auction's id.
+// confirm tells the frequency caps that an ad was seen: by a genuine impression, under the
+// auction's id.
 func (t *Tracker) confirm(e *event.Event) {
 	if t.deps.Exposures == nil || e.Type != event.Type_IMPRESSION || e.Proof != event.Proof_SIGNED || e.Sandbox || e.InvalidTraffic != "" {
 		return

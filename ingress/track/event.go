@@ -42,7 +42,8 @@ var billingModels = map[string]event.BillingModel{
 	"cpm": event.BillingModel_CPM, "cpc": event.BillingModel_CPC, "cpa": event.BillingModel_CPA,
 }
 
-// eventOf turns a report into the event to record. With a valid token every fact is the token's; without one the event's proof says so.
+// eventOf turns a report into the event to record. With a valid token every fact is the token's;
+// without one the event's proof says so.
 func (t *Tracker) eventOf(c reportedEvent, now time.Time) (*event.Event, error) {
 	made, err := newEvent(c.kind, c.session, now)
 	if err != nil {
@@ -70,7 +71,8 @@ func (t *Tracker) eventOf(c reportedEvent, now time.Time) (*event.Event, error) 
 	return e, nil
 }
 
-// placedEvent is an event with everything that it points to, in one allocation (benchmark row beacon).
+// placedEvent is an event with everything that it points to, in one allocation (benchmark row
+// beacon).
 type placedEvent struct {
 	event.Event
 	id        uuid.UUID

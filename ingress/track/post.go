@@ -16,13 +16,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// Seen remembers which events were posted before, so that a reply can say `deduped: true`. It serves replies only; settlement's unique index decides what gets billed.
+// Seen remembers which events were posted before, so that a reply can say `deduped: true`. It
+// serves replies only; settlement's unique index decides what gets billed.
 type Seen interface {
 	Seen(ctx context.Context, key string, life time.Duration) (first bool, err error)
 }
 
-// Report is what a caller says happened to a served ad: the body of POST /api/track, both its forms. Other wires
-// fill it from their own fields, so that one set of rules holds on all of them.
+// Report is what a caller says happened to a served ad: the body of POST /api/track, both its
+// forms. Other wires fill it from their own fields, so that one set of rules holds on all of them.
 type Report struct {
 	EventType         string        `json:"event_type"`
 	Event             string        `json:"event"`
@@ -79,8 +80,9 @@ func (t *Tracker) post(c *httpapi.Context) error {
 	return httpapi.JSON(c, http.StatusOK, taken)
 }
 
-// Take checks a report and makes its event durable: nil means that it is, as the package promises. What the token
-// says is recorded whatever the report says. Errors: errs.InvalidRequest, errs.Unavailable.
+// Take checks a report and makes its event durable: nil means that it is, as the package promises.
+// What the token says is recorded whatever the report says. Errors: errs.InvalidRequest,
+// errs.Unavailable.
 func (t *Tracker) Take(ctx context.Context, in *Report) (Taken, error) {
 	what, err := reportedEventOf(in)
 	if err != nil {
@@ -119,7 +121,8 @@ func reportedEventOf(in *Report) (reportedEvent, error) {
 	return what, err
 }
 
-// caller returns the login of the request, nil without one. A beacon needs no login, so a bad one is ignored.
+// caller returns the login of the request, nil without one. A beacon needs no login, so a bad one
+// is ignored.
 func (t *Tracker) caller(c *httpapi.Context) *account.User {
 	if _, ok := httpapi.Bearer(c); !ok {
 		return nil

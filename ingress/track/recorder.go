@@ -14,8 +14,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Producer hands a record to Kafka and returns at once. done is called exactly once: nil after all in-sync
-// replicas have the record, an error when it was given up. Key and value must not change until then.
+// Producer hands a record to Kafka and returns at once. done is called exactly once: nil after all
+// in-sync replicas have the record, an error when it was given up. Key and value must not change
+// until then.
 type Producer interface {
 	Produce(topic string, key, value []byte, done func(error))
 }
@@ -37,8 +38,8 @@ type recorder struct {
 	waiters  sync.Pool    // of *waiter
 }
 
-// waiter hears one answer, or none within a limit. It is used again, since a channel, a timer and a function for each
-// beacon are a tenth of its work (benchmark row beacon).
+// waiter hears one answer, or none within a limit. It is used again, since a channel, a timer and a
+// function for each beacon are a tenth of its work (benchmark row beacon).
 type waiter struct {
 	answer chan error
 	limit  *time.Timer
@@ -51,7 +52,8 @@ func newWaiter() any {
 	return w
 }
 
-// wait is false when no answer came within d. The answer may come later, so w must then not be used again.
+// wait is false when no answer came within d. The answer may come later, so w must then not be used
+// again.
 func (w *waiter) wait(d time.Duration) (err error, in bool) {
 	w.limit.Reset(d)
 	defer w.limit.Stop()
@@ -64,8 +66,8 @@ func (w *waiter) wait(d time.Duration) (err error, in bool) {
 }
 
 const (
-	// sickFor is how long after an unrecorded event no new ads are served: what cannot be recorded must
-	// not be created.
+	// sickFor is how long after an unrecorded event no new ads are served: what cannot be recorded
+	// must not be created.
 	sickFor = 3 * time.Second
 	// comeBack is when a caller whose event was not recorded should send it again, in seconds.
 	comeBack = 2
@@ -82,8 +84,8 @@ func newRecorder(cfg Config, deps Deps) *recorder {
 }
 
 // record returns nil when the event is durable: acknowledged by Kafka, or synced to the spool when
-// Kafka did not answer in time. An event may end up in both; settlement drops the repeat. It does not
-// end with the request: the client may be gone, the event happened all the same.
+// Kafka did not answer in time. An event may end up in both; settlement drops the repeat. It does
+// not end with the request: the client may be gone, the event happened all the same.
 func (r *recorder) record(e *event.Event) error {
 	value, err := proto.Marshal(e)
 	if err != nil {
@@ -107,8 +109,8 @@ func (r *recorder) record(e *event.Event) error {
 	return nil
 }
 
-// recordLater is for redirects, which answer at once: a record that Kafka gives up goes to the spool. When
-// the producer has stopped, all its records are in the spool's hands.
+// recordLater is for redirects, which answer at once: a record that Kafka gives up goes to the
+// spool. When the producer has stopped, all its records are in the spool's hands.
 func (r *recorder) recordLater(ctx context.Context, e *event.Event) error {
 	value, err := proto.Marshal(e)
 	if err != nil {

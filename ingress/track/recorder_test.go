@@ -99,7 +99,8 @@ func TestARedirectNeverWaits(t *testing.T) {
 	require.Len(t, f.spool.Asked(), 2)
 }
 
-// At a stop the producer gives back what it still holds, then the spool ends: no click falls between them.
+// At a stop the producer gives back what it still holds, then the spool ends: no click falls
+// between them.
 func TestClicksThatTheProducerGivesBackAtItsStopAreKept(t *testing.T) {
 	const clicks = 500
 	kept := &ingresstest.Sink{}

@@ -20,7 +20,8 @@ func (t *Tracker) redirect(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	// A HEAD request comes from a link checker or a preview: it is redirected but not counted as a click.
+	// A HEAD request comes from a link checker or a preview: it is redirected but not counted as a
+	// click.
 	if c.Request.Method == http.MethodGet {
 		if err := t.click(c, &auction); err != nil {
 			return err

@@ -1,6 +1,6 @@
-// Package track takes what happens to a served ad: beacons, clicks, conversions. It establishes what it
-// can about the token, makes the event durable and answers; what the event costs is decided later, by
-// settlement.
+// Package track takes what happens to a served ad: beacons, clicks, conversions. It establishes
+// what it can about the token, makes the event durable and answers; what the event costs is decided
+// later, by settlement.
 //
 // Guarantee: a beacon or conversion is answered 200 only after Kafka acknowledged the event on all
 // in-sync replicas, or after it is on stable storage in the local spool. A redirect never waits.
@@ -47,7 +47,8 @@ type Config struct {
 	Traffic  TrafficConfig `embed:""`
 }
 
-// Creatives finds what a token's campaign shows, whatever its state: a served ad's link works for ever.
+// Creatives finds what a token's campaign shows, whatever its state: a served ad's link works for
+// ever.
 type Creatives interface {
 	Creative(id uuid.UUID) (*campaign.Campaign, bool)
 }

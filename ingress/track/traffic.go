@@ -18,8 +18,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// TrafficConfig is the settings of the invalid-traffic rules; they must be the same on every node. What they find is
-// written into the event, so a later change of a setting changes nothing that was recorded.
+// TrafficConfig is the settings of the invalid-traffic rules; they must be the same on every node.
+// What they find is written into the event, so a later change of a setting changes nothing that was
+// recorded.
 type TrafficConfig struct {
 	Agents     string        `name:"invalid-agents" env:"ADNET_INVALID_AGENTS" default:"on" enum:"on,off" help:"Whether robots, empty user agents and prefetches of browser-side integrations are invalid traffic."`
 	ClickDelay time.Duration `name:"click-min-delay" env:"ADNET_CLICK_MIN_DELAY" default:"300ms" help:"A click sooner after the auction is invalid traffic; 0 switches the rule off."`
@@ -55,7 +56,8 @@ func (c TrafficConfig) rates() ([]Rate, error) {
 
 // Clicks counts the clicks of networks over all nodes; see redis.Clicks.
 type Clicks interface {
-	// Allow says whether a click at now is inside every rate, and counts it if so. The same auction counts once.
+	// Allow says whether a click at now is inside every rate, and counts it if so. The same auction
+	// counts once.
 	Allow(ctx context.Context, click NetworkClick, rates []Rate) (bool, error)
 }
 
@@ -68,24 +70,27 @@ type NetworkClick struct {
 
 // Views counts the impressions of networks over all nodes; see limits.Limits.
 type Views interface {
-	// View reports whether an impression is within the rate, and counts it if so. It makes no network call.
+	// View reports whether an impression is within the rate, and counts it if so. It makes no
+	// network call.
 	View(network string, now time.Time) bool
 }
 
-// Origin is what a request tells about who sent it. The zero value is a report without a request of a browser, as that
-// of an MCP tool.
+// Origin is what a request tells about who sent it. The zero value is a report without a request of
+// a browser, as that of an MCP tool.
 type Origin struct {
 	request *httpapi.Context
 	posted  bool   // a JSON report, which a server may send for many people
 	method  string // integration method that the request names; believed only where it makes the rules stricter
 }
 
-// browserSide says whether an integration runs where the reader is, so that the request's headers and address are the
-// reader's own. For mcp and rest they are a server's, where tools and data centres are legitimate.
+// browserSide says whether an integration runs where the reader is, so that the request's headers
+// and address are the reader's own. For mcp and rest they are a server's, where tools and data
+// centres are legitimate.
 func browserSide(method string) bool { return method == "js_snippet" || method == "npm_sdk" }
 
-// How long a click waits for the count of its network, and the pause after a failure: a redirect must
-// not hang because a cache does. A click that could not be counted passes: a fault of ours is not the reader's.
+// How long a click waits for the count of its network, and the pause after a failure: a redirect
+// must not hang because a cache does. A click that could not be counted passes: a fault of ours is
+// not the reader's.
 const (
 	countWait = 50 * time.Millisecond
 	countRest = time.Second
@@ -116,8 +121,8 @@ func newScreening(cfg TrafficConfig, deps Deps) (*screening, error) {
 	return t, err
 }
 
-// judge writes the first rule that finds e invalid into it. Only what could cost or earn something is judged; a
-// conversion is reported by servers, whatever showed the ad.
+// judge writes the first rule that finds e invalid into it. Only what could cost or earn something
+// is judged; a conversion is reported by servers, whatever showed the ad.
 func (t *screening) judge(ctx context.Context, e *event.Event, o Origin, now time.Time) (counted bool) {
 	if e.Proof != event.Proof_SIGNED && e.Proof != event.Proof_UNSIGNED_BILLABLE || e.Sandbox || e.Type == event.Type_CONVERSION {
 		return true

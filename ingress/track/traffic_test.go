@@ -53,7 +53,8 @@ func (f *fixture) ad(method string, age time.Duration) string {
 	return f.Ring.Sign(token.PurposeAuction, a)
 }
 
-// fire sends a request from an address with headers, and gives the rule that the recorded event broke.
+// fire sends a request from an address with headers, and gives the rule that the recorded event
+// broke.
 func (f *fixture) fire(method, target, body, address string, header ...string) (rule string, w *httptest.ResponseRecorder) {
 	f.T.Helper()
 	before := len(f.Log.Asked())

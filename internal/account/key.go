@@ -17,8 +17,8 @@ const (
 	KindSeat      KeyKind = "seat"      // bid requests over OpenRTB
 )
 
-// The prefixes of keys. A key that adnet issued is a prefix, 30 random base62 digits (178 bits) and 6
-// base62 digits of the CRC-32 of all that precedes, which finds typing errors without a lookup.
+// The prefixes of keys. A key that adnet issued is a prefix, 30 random base62 digits (178 bits) and
+// 6 base62 digits of the CRC-32 of all that precedes, which finds typing errors without a lookup.
 const (
 	prefixPublisher = "pub_live_"
 	prefixSeat      = "seat_live_"

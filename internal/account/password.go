@@ -25,8 +25,8 @@ const (
 	argonSalt    = 16
 	argonKey     = 32
 
-	// A stored hash may have been made with other costs, but not with ones that would let a database
-	// row stop the process.
+	// A stored hash may have been made with other costs, but not with ones that would let a
+	// database row stop the process.
 	argonMaxMemory = 256 * 1024
 	argonMaxTime   = 16
 )

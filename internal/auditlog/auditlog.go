@@ -2,8 +2,8 @@
 // the context from the edge to the store), and the comparison of two states of an object as a list
 // of changed fields.
 //
-// Contract: stores write the entry of a change in the transaction of the change, so there is no change without
-// its entry and no entry without its change. Entries hold no secret.
+// Contract: stores write the entry of a change in the transaction of the change, so there is no
+// change without its entry and no entry without its change. Entries hold no secret.
 package auditlog
 
 import (
@@ -99,7 +99,8 @@ func With(ctx context.Context, a Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, &carried{actor: a})
 }
 
-// Identify names the account of ctx's actor, once authentication knows it. Without an actor it does nothing.
+// Identify names the account of ctx's actor, once authentication knows it. Without an actor it does
+// nothing.
 func Identify(ctx context.Context, account uuid.UUID, role string) {
 	if c, ok := ctx.Value(actorKey{}).(*carried); ok {
 		c.mu.Lock()

@@ -65,7 +65,8 @@ type shownUser struct {
 	Disabled bool         `json:"disabled"`
 }
 
-// OfUser is the entry of an account's change; before is nil for a creation. A new password is said, not shown.
+// OfUser is the entry of an account's change; before is nil for a creation. A new password is said,
+// not shown.
 func OfUser(before, after *account.User) Entry {
 	var was map[string]jsontext.Value
 	if before != nil {
@@ -92,7 +93,8 @@ func OfKey(k account.Key, revoked bool) Entry {
 	return e
 }
 
-// OfMintCap is the entry of a publisher's own mint cap; nil is the installation's, before and after.
+// OfMintCap is the entry of a publisher's own mint cap; nil is the installation's, before and
+// after.
 func OfMintCap(before *int64, c ledger.MintCap) Entry {
 	return Entry{TargetKind: TargetPublisher, TargetID: c.DeveloperID.String(), Changes: map[string]Change{
 		"mint_cap": {Before: before, After: (*int64)(c.Cap)}, "note": {After: c.Note},

@@ -113,8 +113,8 @@ type Campaign struct {
 
 	Targeting
 
-	// Deals are the private deals of exchanges that the campaign may answer, by the exchange's deal id with its case.
-	// They restrict nothing: a campaign with deals bids in open auctions too.
+	// Deals are the private deals of exchanges that the campaign may answer, by the exchange's deal
+	// id with its case. They restrict nothing: a campaign with deals bids in open auctions too.
 	Deals []string `json:"deal_ids"`
 
 	PolicyViolations []Violation `json:"policy_violations"` // of the current creative; any of them stops delivery

@@ -60,8 +60,8 @@ type Changed struct {
 	Propagated bool
 }
 
-// Create checks and keeps a new campaign. An advertiser's first campaign with a clean policy check is
-// active at once; later ones wait for review. Errors: errs.InvalidRequest, errs.Forbidden,
+// Create checks and keeps a new campaign. An advertiser's first campaign with a clean policy check
+// is active at once; later ones wait for review. Errors: errs.InvalidRequest, errs.Forbidden,
 // errs.InsufficientCredit, errs.DemoMode.
 func (s *Service) Create(ctx context.Context, caller account.User, in Create) (Created, error) {
 	if !caller.MayActFor(in.AdvertiserID) {

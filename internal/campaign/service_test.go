@@ -267,8 +267,8 @@ func TestOnlyAnAdministratorReviews(t *testing.T) {
 	require.True(t, errs.Is(err, errs.Forbidden))
 }
 
-// The campaigns of ../shared describe real products honestly: all validate and none breaks a rule. (That the
-// demo's pass is tested in internal/demo.)
+// The campaigns of ../shared describe real products honestly: all validate and none breaks a rule.
+// (That the demo's pass is tested in internal/demo.)
 func TestRealCampaigns(t *testing.T) {
 	raw, err := os.ReadFile(testenv.Shared(t, "data/campaigns.jsonl"))
 	require.NoError(t, err)

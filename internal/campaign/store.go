@@ -27,26 +27,26 @@ type NewCampaign struct {
 	CreditCost money.Credits
 }
 
-// Store keeps campaigns. It sets ConfigVersion, and fills SpentToday and SpentTotal on reads. It also keeps
-// the inactive intervals that settlement reads: one opens whenever a change leaves a campaign not
-// active, at the store's clock and under the campaign's lock, and closes when a change makes it active.
-// Errors carry errs.NotFound; CreateCampaign errs.InsufficientCredit (with available, requested)
-// and errs.DemoMode where Credits cannot fund (in-memory mode).
+// Store keeps campaigns. It sets ConfigVersion, and fills SpentToday and SpentTotal on reads. It
+// also keeps the inactive intervals that settlement reads: one opens whenever a change leaves a
+// campaign not active, at the store's clock and under the campaign's lock, and closes when a change
+// makes it active. Errors carry errs.NotFound; CreateCampaign errs.InsufficientCredit (with
+// available, requested) and errs.DemoMode where Credits cannot fund (in-memory mode).
 type Store interface {
 	CreateCampaign(ctx context.Context, n NewCampaign) (Campaign, error)
 	Campaign(ctx context.Context, id uuid.UUID) (Campaign, error)
 	// Campaigns answers newest first, with the total count of matches.
 	Campaigns(ctx context.Context, f Filter) (page []Campaign, total int, err error)
-	// UpdateCampaign runs edit on the locked campaign and keeps the result; an error of edit changes
-	// nothing. A Review that edit replaces is also appended to the review history.
+	// UpdateCampaign runs edit on the locked campaign and keeps the result; an error of edit
+	// changes nothing. A Review that edit replaces is also appended to the review history.
 	UpdateCampaign(ctx context.Context, id uuid.UUID, edit func(*Campaign) error) (Campaign, error)
 }
 
 // Changes lets projections follow campaigns.
 type Changes interface {
-	// ChangedCampaigns lists campaigns with a config version above since, in order of version, and the
-	// head: versions up to head are complete (they are given in commit order). limit ≥ 1 bounds the list;
-	// with a full page head is the last version of the page.
+	// ChangedCampaigns lists campaigns with a config version above since, in order of version, and
+	// the head: versions up to head are complete (they are given in commit order). limit ≥ 1 bounds
+	// the list; with a full page head is the last version of the page.
 	ChangedCampaigns(ctx context.Context, since int64, limit int) (changed []Campaign, head int64, err error)
 }
 

@@ -33,7 +33,8 @@ type Stretch struct {
 // Start begins to count. It belongs right before the benchmark's loop.
 func Start(b *testing.B) Stretch { return Stretch{b: b, from: Used(b)} }
 
-// Report adds the processor time of one operation to the benchmark's line. It belongs right after the loop.
+// Report adds the processor time of one operation to the benchmark's line. It belongs right after
+// the loop.
 func (s Stretch) Report() {
 	s.b.ReportMetric(float64((Used(s.b)-s.from).Nanoseconds())/float64(max(1, s.b.N)), Unit)
 }

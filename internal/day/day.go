@@ -1,5 +1,6 @@
-// Package day has the units that adnet counts time in: UTC days, minutes and months, and the time inside a
-// UUIDv7. All of them are pure numbers, so they are cheap as map keys and the same on every node.
+// Package day has the units that adnet counts time in: UTC days, minutes and months, and the time
+// inside a UUIDv7. All of them are pure numbers, so they are cheap as map keys and the same on
+// every node.
 package day
 
 import "time"

@@ -6,7 +6,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// milliseconds is the Unix time in the first 48 bits of a UUIDv7 (RFC 9562, section 5.7); false for any other id.
+// milliseconds is the Unix time in the first 48 bits of a UUIDv7 (RFC 9562, section 5.7); false for
+// any other id.
 func milliseconds(id uuid.UUID) (int64, bool) {
 	if id.Version() != 7 {
 		return 0, false
@@ -14,7 +15,8 @@ func milliseconds(id uuid.UUID) (int64, bool) {
 	return int64(id[0])<<40 | int64(id[1])<<32 | int64(id[2])<<24 | int64(id[3])<<16 | int64(id[4])<<8 | int64(id[5]), true
 }
 
-// TimeOfUUID is the time inside a UUIDv7, in whole milliseconds, UTC. It is false, and the time zero, for any other id.
+// TimeOfUUID is the time inside a UUIDv7, in whole milliseconds, UTC. It is false, and the time
+// zero, for any other id.
 func TimeOfUUID(id uuid.UUID) (time.Time, bool) {
 	ms, dated := milliseconds(id)
 	if !dated {
@@ -23,8 +25,8 @@ func TimeOfUUID(id uuid.UUID) (time.Time, bool) {
 	return time.UnixMilli(ms).UTC(), true
 }
 
-// OfUUID is the UTC day inside a UUIDv7. It is day 0 for any other id, so that an id that carries no time still has
-// one fixed day.
+// OfUUID is the UTC day inside a UUIDv7. It is day 0 for any other id, so that an id that carries
+// no time still has one fixed day.
 func OfUUID(id uuid.UUID) Day {
 	ms, _ := milliseconds(id)
 	return Day(ms / 86_400_000)

@@ -1,5 +1,5 @@
-// Package jsonscan reads the JSON objects of the hot endpoints and of the projection in one pass, without reflection and
-// with one copy of the text (benchmark rows ad_request_100k, mcp and start).
+// Package jsonscan reads the JSON objects of the hot endpoints and of the projection in one pass,
+// without reflection and with one copy of the text (benchmark rows ad_request_100k, mcp and start).
 //
 // It accepts only plain JSON and declines everything else: errors, names that occur twice, names
 // with escapes, numbers that are not simple, deep nesting. The general decoder accepts every text
@@ -130,8 +130,8 @@ func (r *Reader) Object() (o Object) {
 	return o
 }
 
-// Next is the name of the next member, whose value must be read then; more is false at the end. A name that occurred
-// before is declined.
+// Next is the name of the next member, whose value must be read then; more is false at the end. A
+// name that occurred before is declined.
 func (o *Object) Next() (name string, more bool) {
 	r := o.r
 	if !r.More('}') {
@@ -154,7 +154,8 @@ func (o *Object) Next() (name string, more bool) {
 	return name, true
 }
 
-// Members are those of an object whose names come in a known order: one that a program wrote for itself.
+// Members are those of an object whose names come in a known order: one that a program wrote for
+// itself.
 type Members struct {
 	r     *Reader
 	begun bool
@@ -178,7 +179,8 @@ func (m *Members) Next(name string) bool {
 	return true
 }
 
-// Value passes over a name that cannot be missing, for its value to be read: another name, or none, is declined.
+// Value passes over a name that cannot be missing, for its value to be read: another name, or none,
+// is declined.
 func (m *Members) Value(name string) *Reader {
 	if !m.Next(name) {
 		m.r.Decline()

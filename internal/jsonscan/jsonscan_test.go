@@ -81,7 +81,8 @@ func TestPlainIsTakenAsTheDecoderTakesIt(t *testing.T) {
 	}
 }
 
-// Every beginning of a plain text, and every text with one byte changed, is declined or means the same to both.
+// Every beginning of a plain text, and every text with one byte changed, is declined or means the
+// same to both.
 func TestDamage(t *testing.T) {
 	for _, text := range taken {
 		for i := range len(text) {

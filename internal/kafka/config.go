@@ -8,9 +8,9 @@
 // writes it again relies on the deduplication of settlement. A group hands every record of a
 // partition to one member at a time, in the order of offsets, at least once.
 //
-// Topics are named by the constants of schemas/event; a prefix ([Config.TopicPrefix]) is added and removed
-// here. Streams are named by the broker's topic id in hex, so a topic that was deleted and made again
-// is another stream.
+// Topics are named by the constants of schemas/event; a prefix ([Config.TopicPrefix]) is added and
+// removed here. Streams are named by the broker's topic id in hex, so a topic that was deleted and
+// made again is another stream.
 //
 // # Not obvious
 //

@@ -25,8 +25,8 @@ type EmbeddedConfig struct {
 }
 
 // Embedded is a broker inside the process, for the in-memory mode and for development: one node, on
-// loopback, reached through the real protocol. With a data directory acknowledged records survive the
-// process; the directory belongs to one process at a time.
+// loopback, reached through the real protocol. With a data directory acknowledged records survive
+// the process; the directory belongs to one process at a time.
 type Embedded struct {
 	ready chan struct{} // closed by Start
 	cfg   EmbeddedConfig
@@ -46,7 +46,8 @@ func NewEmbedded(cfg EmbeddedConfig, deps Deps) (*Embedded, error) {
 	return &Embedded{cfg: cfg, deps: deps, ready: make(chan struct{})}, nil
 }
 
-// Start opens the data directory and listens. After it Addr is known. A second Start does nothing, also after the end.
+// Start opens the data directory and listens. After it Addr is known. A second Start does nothing,
+// also after the end.
 func (e *Embedded) Start() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -112,7 +113,8 @@ func (e *Embedded) Run(ctx context.Context) error {
 	}
 }
 
-// lockDir takes the directory for this process: two brokers would silently spoil each other's files.
+// lockDir takes the directory for this process: two brokers would silently spoil each other's
+// files.
 func (e *Embedded) lockDir() error {
 	if err := os.MkdirAll(e.cfg.DataDir, 0o700); err != nil {
 		return fmt.Errorf("ADNET_EMBEDDED_KAFKA_DIR: %w", err)

@@ -47,8 +47,8 @@ type GroupConfig struct {
 	Stored func(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error)
 }
 
-// Group is one member of a consumer group. Poll, Done and Reset belong to one goroutine; Assigned and
-// Close may be called from any.
+// Group is one member of a consumer group. Poll, Done and Reset belong to one goroutine; Assigned
+// and Close may be called from any.
 //
 // From the first Poll that returned records until Done or Reset no partition is taken from this
 // member, unless it takes so long that the broker gives it up; appliers of records must therefore
@@ -101,7 +101,8 @@ func NewGroup(cfg Config, group GroupConfig, deps Deps) (*Group, error) {
 		kgo.ConsumeTopics(g.topic),
 		kgo.DisableAutoCommit(),
 		kgo.BlockRebalanceOnPoll(),
-		// The default after data loss rewinds one minute; repeats are harmless here and gaps are not.
+		// The default after data loss rewinds one minute; repeats are harmless here and gaps are
+		// not.
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.AdjustFetchOffsetsFn(g.place),
@@ -383,7 +384,8 @@ func (g *Group) Reset(ctx context.Context) error {
 	g.mu.Lock()
 	g.stale = true
 	g.mu.Unlock()
-	// A poll with a finished context takes no records but keeps partitions from moving until AllowRebalance.
+	// A poll with a finished context takes no records but keeps partitions from moving until
+	// AllowRebalance.
 	finished, cancel := context.WithCancel(ctx)
 	cancel()
 	client.PollRecords(finished, 1)
@@ -535,8 +537,8 @@ func (g *Group) forget(_ context.Context, _ *kgo.Client, gone map[string][]int32
 	}
 }
 
-// rejoin makes the client take a topic that was deleted and made again for a new one; by itself it would
-// refuse the new topic for ever.
+// rejoin makes the client take a topic that was deleted and made again for a new one; by itself it
+// would refuse the new topic for ever.
 func (g *Group) rejoin(client *kgo.Client) {
 	g.deps.log().Warn("topic was deleted and made again, starting over with the new one", "topic", g.topic)
 	g.mu.Lock()

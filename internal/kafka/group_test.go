@@ -81,7 +81,8 @@ func TestCommitFailureIsReportedAndHarmless(t *testing.T) {
 	require.NoError(t, g.Done(t.Context()))
 }
 
-// At a broker that is slow to answer, hints do not pile up: while one is under way the others become one.
+// At a broker that is slow to answer, hints do not pile up: while one is under way the others
+// become one.
 func TestHintsDoNotPileUp(t *testing.T) {
 	brokers, cluster := kafkatest.New(t)
 	cfg := testLog(t, brokers, 1)
@@ -368,7 +369,8 @@ func TestReadIsOfAnyPartition(t *testing.T) {
 	})
 }
 
-// removeBelow has the broker forget the records of a partition below an offset, as its retention does.
+// removeBelow has the broker forget the records of a partition below an offset, as its retention
+// does.
 func removeBelow(t *testing.T, cfg Config, partition int32, offset int64) {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(cfg.Brokers...))

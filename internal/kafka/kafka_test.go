@@ -130,8 +130,8 @@ func (l *ledgerOffsets) stored(_ context.Context, partitions []stream.Partition)
 	return found, nil
 }
 
-// apply moves the offsets like the fence of a settle transaction: all of them, or none when a record is
-// not the next of its partition.
+// apply moves the offsets like the fence of a settle transaction: all of them, or none when a
+// record is not the next of its partition.
 func (l *ledgerOffsets) apply(records []event.Record) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

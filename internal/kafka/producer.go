@@ -89,7 +89,8 @@ func (p *Producer) with(linger time.Duration, acks ...kgo.Opt) []kgo.Opt {
 		kgo.ProducerLinger(linger),
 		kgo.RecordDeliveryTimeout(p.cfg.RecordDeliveryTimeout),
 		kgo.ProduceRequestTimeout(p.cfg.RecordDeliveryTimeout),
-		// The byte cap of this type counts before the client does; a client that is full would block.
+		// The byte cap of this type counts before the client does; a client that is full would
+		// block.
 		kgo.MaxBufferedRecords(math.MaxInt32),
 	), acks...)
 }
@@ -124,12 +125,12 @@ func (p *Producer) registerMetrics() error {
 }
 
 // Produce hands a record to the log and returns at once; it never waits for the broker and knows no
-// request context, since a record in flight cannot be taken back. done is called exactly once: with nil
-// when every in-sync replica has the record, else with an error that carries errs.Unavailable. A failed
-// record may have been written all the same.
+// request context, since a record in flight cannot be taken back. done is called exactly once: with
+// nil when every in-sync replica has the record, else with an error that carries errs.Unavailable.
+// A failed record may have been written all the same.
 //
-// done runs on the client's goroutine and must not block; when the buffer is full ([ErrBufferFull]) or the
-// producer closed ([ErrStopped]) it runs before Produce returns. key and value belong to the
+// done runs on the client's goroutine and must not block; when the buffer is full ([ErrBufferFull])
+// or the producer closed ([ErrStopped]) it runs before Produce returns. key and value belong to the
 // producer until done returns.
 //
 // Outcomes of auctions are best effort: nil means that one replica has the record. They wait for
@@ -219,8 +220,8 @@ func (p *Producer) noteRemade(topic string, err error) {
 	}
 }
 
-// Flush waits until every record handed over so far is reported, at most until ctx ends; the error then
-// says how many bytes were not.
+// Flush waits until every record handed over so far is reported, at most until ctx ends; the error
+// then says how many bytes were not.
 func (p *Producer) Flush(ctx context.Context) error {
 	p.mu.RLock()
 	clients := p.clients

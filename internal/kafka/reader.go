@@ -13,7 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Span is what a partition of a topic still holds: offsets from First, up to but not including Next.
+// Span is what a partition of a topic still holds: offsets from First, up to but not including
+// Next.
 type Span struct {
 	stream.Partition
 	First, Next int64
@@ -79,9 +80,9 @@ func (g *Group) Read(ctx context.Context, r stream.Range) ([]event.Record, error
 	return records, err
 }
 
-// Read calls use for every record of the spans, each partition's in the order of offsets, in no group and without
-// moving any offset. It ends when all were read, with use's first error, or with ctx's. Records belong to use only while
-// it runs.
+// Read calls use for every record of the spans, each partition's in the order of offsets, in no
+// group and without moving any offset. It ends when all were read, with use's first error, or with
+// ctx's. Records belong to use only while it runs.
 func Read(ctx context.Context, cfg Config, topic string, spans []Span, deps Deps, use func(event.Record) error) error {
 	cfg = cfg.withDefaults()
 	name := cfg.TopicPrefix + topic

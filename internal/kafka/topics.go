@@ -23,9 +23,9 @@ type topicSpec struct {
 	retention time.Duration
 }
 
-// EnsureTopics creates the topics of schemas/event that are missing, sets retention and min.insync on
-// all of them (also on older ones, so a changed setting takes effect), and returns when every partition has
-// a leader. It may be called at every start, by several processes at once.
+// EnsureTopics creates the topics of schemas/event that are missing, sets retention and min.insync
+// on all of them (also on older ones, so a changed setting takes effect), and returns when every
+// partition has a leader. It may be called at every start, by several processes at once.
 //
 // It waits for a broker that does not answer until ctx ends, with a line in the log for every try.
 // Errors that waiting cannot fix (no permission, fewer brokers than replicas) are returned at once.

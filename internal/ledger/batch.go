@@ -41,8 +41,8 @@ type Record struct {
 	Raw     []byte // kept in the dead-letter table when Problem is set
 }
 
-// ErrFenced says that another consumer moved a partition's offset: the batch must be dropped and the
-// partition read again from the stored offset.
+// ErrFenced says that another consumer moved a partition's offset: the batch must be dropped and
+// the partition read again from the stored offset.
 var ErrFenced = errors.New("partition is applied by another consumer")
 
 // Tx is the one transaction that applies a batch. The methods are called in this order, once each;
@@ -50,8 +50,9 @@ var ErrFenced = errors.New("partition is applied by another consumer")
 type Tx interface {
 	// AdvanceOffsets moves every partition's offset from First to Next, or fails with [ErrFenced].
 	AdvanceOffsets(ctx context.Context, ranges []stream.Range) error
-	// Impressions says which of the auctions have a recorded impression: what [Screen] asks. An auction's events
-	// are in one partition, which AdvanceOffsets locks, so the answer stays true until the transaction ends.
+	// Impressions says which of the auctions have a recorded impression: what [Screen] asks. An
+	// auction's events are in one partition, which AdvanceOffsets locks, so the answer stays true
+	// until the transaction ends.
 	Impressions(ctx context.Context, auctions []uuid.UUID) (map[uuid.UUID]bool, error)
 	// MarkFirst records keys and says for each whether it was new. A key that occurs twice in the
 	// list is new at its first place only; one from before the retention horizon never is.
@@ -97,7 +98,8 @@ type CampaignBook struct {
 	Inactive     []Interval
 }
 
-// Interval is a time in which a campaign was not active: From included, To excluded; a zero To is open.
+// Interval is a time in which a campaign was not active: From included, To excluded; a zero To is
+// open.
 type Interval struct{ From, To time.Time }
 
 // Covers says whether t lies in the interval.
@@ -119,7 +121,8 @@ type Effects struct {
 	HeldCharges []HeldCharge           // by case, campaign, then day
 }
 
-// AppliedRange is the verdicts of a range, or of several that follow each other: Outcomes[i] belongs to offset First+i.
+// AppliedRange is the verdicts of a range, or of several that follow each other: Outcomes[i]
+// belongs to offset First+i.
 type AppliedRange struct {
 	stream.Range
 	Outcomes []Outcome

@@ -26,7 +26,8 @@ func (s Side) Compare(o Side) int {
 // Hash is a SHA-256.
 type Hash [sha256.Size]byte
 
-// Head is the end of a side's chain, kept with its balance. The zero Head is before the first entry.
+// Head is the end of a side's chain, kept with its balance. The zero Head is before the first
+// entry.
 type Head struct {
 	Seq     int64 // number of the last entry, from 1
 	Balance int64 // after it, micro-USD or Credits
@@ -49,10 +50,11 @@ type Link struct {
 	Hash        Hash
 }
 
-// Sum is the hash that the link must carry after prev: SHA-256 over prev, then a line for each of account, asset,
-// number, amount, balance, transaction, leg, kind, subject, reversed transaction (empty without one), time in
-// microseconds since 1970, and last the ref. No line but the last can hold a line break, so two different
-// entries never give the same text. ledger_entry_hash in schemas/postgres computes the same.
+// Sum is the hash that the link must carry after prev: SHA-256 over prev, then a line for each of
+// account, asset, number, amount, balance, transaction, leg, kind, subject, reversed transaction
+// (empty without one), time in microseconds since 1970, and last the ref. No line but the last can
+// hold a line break, so two different entries never give the same text. ledger_entry_hash in
+// schemas/postgres computes the same.
 func (l *Link) Sum(prev Hash) Hash {
 	b := make([]byte, 0, 512)
 	b = append(b, prev[:]...)
@@ -116,8 +118,8 @@ func Chain(heads map[Side]Head, ts []Transaction) []Link {
 	return links
 }
 
-// ChainWalk checks chains: give it every entry, side by side and inside a side in order of Seq, then the heads.
-// The zero value is ready.
+// ChainWalk checks chains: give it every entry, side by side and inside a side in order of Seq,
+// then the heads. The zero value is ready.
 type ChainWalk struct {
 	at      Side
 	head    Head
@@ -164,7 +166,8 @@ func (w *ChainWalk) end() {
 	}
 }
 
-// Check compares the ends of the chains with the heads that are kept with the balances and answers the check.
+// Check compares the ends of the chains with the heads that are kept with the balances and answers
+// the check.
 func (w *ChainWalk) Check(heads map[Side]Head) Check {
 	w.end()
 	sides := make(map[Side]struct{}, len(heads))

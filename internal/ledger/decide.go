@@ -16,8 +16,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Decide settles a batch: every record gets one outcome, and the effects are the sums of the outcomes.
-// It is pure and changes neither batch nor books; equal input gives equal output, order included.
+// Decide settles a batch: every record gets one outcome, and the effects are the sums of the
+// outcomes. It is pure and changes neither batch nor books; equal input gives equal output, order
+// included.
 //
 // fresh is the answer of [Tx.MarkFirst] for [Candidates] of the same batch; a missing mark counts
 // as seen before, so that a fault can only make an event free. Books must hold everything that
@@ -70,8 +71,8 @@ type decider struct {
 	cash    map[uuid.UUID]*money.Micros // remaining prepaid balances
 	invalid map[string]Verdict          // verdicts by invalid-traffic rule, so that the text is joined once
 
-	// First clicks of this batch by auction: false until the record itself was met. nil when no charge
-	// of the batch depends on a click.
+	// First clicks of this batch by auction: false until the record itself was met. nil when no
+	// charge of the batch depends on a click.
 	clicks map[uuid.UUID]bool
 
 	publishers map[uuid.UUID]*publisherTab
@@ -97,9 +98,10 @@ type daySum struct {
 	before, sum money.Micros // spent before the batch, charged in it
 }
 
-// markClicks finds the first clicks of the batch, when a conversion needs to know. The order inside an
-// auction counts: a click after the conversion does not make the conversion billable, whether or
-// not both are in one batch and whether or not the store's Clicked already shows this batch's clicks.
+// markClicks finds the first clicks of the batch, when a conversion needs to know. The order inside
+// an auction counts: a click after the conversion does not make the conversion billable, whether or
+// not both are in one batch and whether or not the store's Clicked already shows this batch's
+// clicks.
 func (d *decider) markClicks() {
 	if !d.needsClicks() {
 		return
@@ -156,7 +158,8 @@ func (d *decider) record(r *Record) Outcome {
 	case e.Proof != Signed && e.Proof != UnsignedBillable:
 		return Outcome{Verdict: VerdictUnsigned}
 	case !Accepted(d.books.Horizon, day.OfUUID(e.AuctionID)):
-		// The day's marks may be gone: nothing can be said about a repeat, and nothing held against the publisher.
+		// The day's marks may be gone: nothing can be said about a repeat, and nothing held against
+		// the publisher.
 		if r.deduped() {
 			d.takeMark() // keeps the marks in step; the store never answers "new" here
 		}
@@ -310,8 +313,8 @@ func (e *Event) releases() (day.Minute, bool) {
 	return minute, dated && e.Proof == Signed && !e.Sandbox && e.ReceivedAt.Before(minute.Time().Add(reserve.ReleaseFor))
 }
 
-// release counts the price of an event that used up the reservation of its ad: also when nothing was charged, as
-// nothing will be charged for it later.
+// release counts the price of an event that used up the reservation of its ad: also when nothing
+// was charged, as nothing will be charged for it later.
 func (t *tab) release(e *Event, price money.Micros) {
 	minute, reserved := e.releases()
 	if !reserved || price <= 0 {
@@ -379,8 +382,8 @@ func (d *decider) totals() ([]Spend, []Transaction) {
 	return spend, transactions
 }
 
-// ref names the batch: its first range, and how many further ranges it has. A range starts at an offset
-// that is claimed once for ever, so no two applied batches share a ref.
+// ref names the batch: its first range, and how many further ranges it has. A range starts at an
+// offset that is claimed once for ever, so no two applied batches share a ref.
 func (b *Batch) ref() string {
 	if len(b.Runs) == 0 {
 		return ""

@@ -113,7 +113,8 @@ func TestConversionIsBilledOnlyAfterItsClick(t *testing.T) {
 	require.Equal(t, Outcome{Verdict: OK}, newModel(plainBooks(), nil).single(t, invalid, conversion)[1], "an invalid click is no click")
 }
 
-// A store may read Clicked after it marked this batch's keys: the answer must not change the decision.
+// A store may read Clicked after it marked this batch's keys: the answer must not change the
+// decision.
 func TestClickOfTheSameBatchShownByTheStoreDoesNotCount(t *testing.T) {
 	conversion := with(impression(1), func(e *Event) {
 		e.Type, e.CampaignID, e.BillingModel, e.Price = Conversion, campaignB, campaign.CPA, 12_000

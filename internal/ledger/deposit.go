@@ -102,8 +102,8 @@ type Notice struct {
 	RefundID  string // only for NoticeRefunded: a refund counts once, in however many events it comes
 	DisputeID string // only for the three kinds about disputes
 	Amount    money.Micros
-	// Names are the ids that the checkout carried, of a deposit or of an account, most telling first. Only for
-	// NoticePaid.
+	// Names are the ids that the checkout carried, of a deposit or of an account, most telling
+	// first. Only for NoticePaid.
 	Names []uuid.UUID
 	At    time.Time // when it was received, UTC
 }
@@ -166,8 +166,8 @@ type PaymentBook struct {
 	HoldID       uuid.UUID    // the last row that a dispute took it with; zero without
 }
 
-// DisputeState is how a dispute stands. States only go up, so notices may come in any order: a dispute that is won
-// after it was lost (an appeal) ends won.
+// DisputeState is how a dispute stands. States only go up, so notices may come in any order: a
+// dispute that is won after it was lost (an appeal) ends won.
 type DisputeState string
 
 // The states of disputes, lowest first.
@@ -218,7 +218,8 @@ func (n *Notice) dispute() DisputeState {
 // IsDispute says whether the notice is about a dispute.
 func (n *Notice) IsDispute() bool { return n.dispute() != "" }
 
-// Parked is a provider's delivery that moved nothing although money moved at the provider: a person must look.
+// Parked is a provider's delivery that moved nothing although money moved at the provider: a person
+// must look.
 type Parked struct {
 	Provider  Provider
 	EventID   string
@@ -306,7 +307,8 @@ func (e *NoticeEffects) settle(n *Notice) {
 	}
 }
 
-// move writes one movement of the payment's money: out of the advertiser's cash, or back into it after a dispute.
+// move writes one movement of the payment's money: out of the advertiser's cash, or back into it
+// after a dispute.
 func (e *NoticeEffects) move(n *Notice, kind Kind, amount money.Micros, reverses uuid.UUID) uuid.UUID {
 	cash, b := AdvertiserCash(e.Book.AdvertiserID), &e.Book
 	x := transfer{

@@ -63,8 +63,9 @@ type Transaction struct {
 	Subject uuid.UUID // the campaign charged, the developer minted for, the advertiser who paid in
 	At      time.Time
 	Entries []Entry
-	// Reverses is the transaction that this one takes back, in part or whole; zero for all but refunds and claw-backs.
-	// A claw-back can take back many: this is the first, [Reversal] names each.
+	// Reverses is the transaction that this one takes back, in part or whole; zero for all but
+	// refunds and claw-backs. A claw-back can take back many: this is the first, [Reversal] names
+	// each.
 	Reverses uuid.UUID
 }
 

@@ -16,7 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The fixed cast of the tests: two advertisers, three campaigns (two of the first advertiser), two publishers.
+// The fixed cast of the tests: two advertisers, three campaigns (two of the first advertiser), two
+// publishers.
 var (
 	noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 

@@ -28,9 +28,9 @@ func (e *Event) needsClick() bool {
 		(e.BillingModel == campaign.CPA || e.Proof == UnsignedBillable)
 }
 
-// Candidates lists the keys of the records that take part in deduplication, in the order of the batch.
-// [Tx.MarkFirst] answers in the same order, and [Decide] takes that answer as it is: the i-th mark
-// belongs to the i-th record of the batch that takes part.
+// Candidates lists the keys of the records that take part in deduplication, in the order of the
+// batch. [Tx.MarkFirst] answers in the same order, and [Decide] takes that answer as it is: the
+// i-th mark belongs to the i-th record of the batch that takes part.
 func Candidates(b Batch) []Key {
 	n := 0
 	for i := range b.Runs {

@@ -183,8 +183,8 @@ func TestPropertyRepeatsAndReplaysMoveNothing(t *testing.T) {
 		settle(t, once, order, 20)
 		settle(t, often, order, 20)
 
-		// A replay of the whole log, and single records again in any order: the producer's retries, a
-		// restored topic, a browser that fires a pixel twice.
+		// A replay of the whole log, and single records again in any order: the producer's retries,
+		// a restored topic, a browser that fires a pixel twice.
 		again := slices.Concat(interleave(t, s.auctions), rapid.SliceOfN(rapid.SampledFrom(order), 0, 10).Draw(t, "again"))
 		settle(t, often, again, 20)
 		_, cash, credits := once.sums()
@@ -199,8 +199,8 @@ func TestPropertyRepeatsAndReplaysMoveNothing(t *testing.T) {
 	})
 }
 
-// The fewest words for the second promise: however much is delivered, never above a limit, and the limit
-// is used up when the demand is there.
+// The fewest words for the second promise: however much is delivered, never above a limit, and the
+// limit is used up when the demand is there.
 func TestPropertyBindingBudgetIsSpentExactly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		book := plainBooks()[campaignA1]

@@ -15,7 +15,8 @@ import (
 // CreditNote says where an impression's Credit went.
 type CreditNote uint8
 
-// The notes. With [CreditCapped] Outcome.Minted is 0, with [CreditHeld] it is in the account of the quarantine case.
+// The notes. With [CreditCapped] Outcome.Minted is 0, with [CreditHeld] it is in the account of the
+// quarantine case.
 const (
 	CreditPlain  CreditNote = iota // went to the publisher, or there was none to earn
 	CreditCapped                   // not minted: the publisher's daily mint cap was reached

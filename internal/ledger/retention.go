@@ -10,8 +10,9 @@ import (
 
 // Cutoffs holds the times before which data is no longer needed. Zero values keep everything.
 type Cutoffs struct {
-	// Horizon: events of auctions of earlier days are not accepted ever again (verdict expired), so their
-	// deduplication marks can go without a repeat becoming new. It only rises. Ids without a time are kept.
+	// Horizon: events of auctions of earlier days are not accepted ever again (verdict expired), so
+	// their deduplication marks can go without a repeat becoming new. It only rises. Ids without a
+	// time are kept.
 	Horizon day.Day
 	Applied time.Time // archived ranges applied before it; the last one of each partition stays
 	Dead    time.Time // dead letters from before it
@@ -29,8 +30,8 @@ type Removed struct {
 	Keys    int64
 }
 
-// Accepted says whether events of an auction's day may still come in while retention's horizon is the given one. Day 0
-// is that of an id without a time, which is always accepted.
+// Accepted says whether events of an auction's day may still come in while retention's horizon is
+// the given one. Day 0 is that of an id without a time, which is always accepted.
 func Accepted(horizon, auction day.Day) bool { return auction == 0 || auction >= horizon }
 
 // Pruned holds the sums of removed rows, by name: Verify adds them to the sums of the remaining

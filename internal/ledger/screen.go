@@ -6,8 +6,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// screened says whether a click must have an impression before it. Sandbox clicks keep their own verdict, and an
-// event without a token belongs to no auction.
+// screened says whether a click must have an impression before it. Sandbox clicks keep their own
+// verdict, and an event without a token belongs to no auction.
 func (r *Record) screened() bool {
 	return r.Event.Type == Click && r.Event.Proof == Signed && !r.Event.Sandbox && r.deduped()
 }
@@ -25,9 +25,10 @@ func Clicked(b Batch) []uuid.UUID {
 	return sortedIDs(auctions)
 }
 
-// Screen marks the clicks of b that have no impression of their auction before them as [traffic.RuleNoImpression].
-// impressions says which auctions had one recorded before the batch, as [Tx.Impressions] answers for [Clicked]. It comes before
-// [Candidates], so that such a click uses up no key: the next click of the auction may be the real one.
+// Screen marks the clicks of b that have no impression of their auction before them as
+// [traffic.RuleNoImpression]. impressions says which auctions had one recorded before the batch, as
+// [Tx.Impressions] answers for [Clicked]. It comes before [Candidates], so that such a click uses
+// up no key: the next click of the auction may be the real one.
 //
 // The rule is the order of the log. All events of an auction are in one partition, so the order is
 // the one in which Kafka took them, and the verdict does not depend on how the log is cut into
@@ -47,7 +48,8 @@ func Screen(b Batch, impressions map[uuid.UUID]bool) {
 	if len(open) == 0 {
 		return
 	}
-	// Every run, also one without clicks: after a change of the number of partitions an auction's events may be in two.
+	// Every run, also one without clicks: after a change of the number of partitions an auction's
+	// events may be in two.
 	for i := range b.Runs {
 		for j := range b.Runs[i].Records {
 			r := &b.Runs[i].Records[j]

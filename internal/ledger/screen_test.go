@@ -21,8 +21,8 @@ func click(n int) Event {
 	return with(impression(n), func(e *Event) { e.Type, e.BillingModel, e.CampaignID = Click, campaign.CPC, campaignA2 })
 }
 
-// screened cuts a log into batches and says which records [Screen] left or made invalid, as a store that
-// remembers impressions would.
+// screened cuts a log into batches and says which records [Screen] left or made invalid, as a store
+// that remembers impressions would.
 func screened(log []Event, cuts []int) []string {
 	seen := map[uuid.UUID]bool{}
 	var out []string
@@ -94,8 +94,8 @@ func TestScreeningDoesNotDependOnTheCuts(t *testing.T) {
 	})
 }
 
-// After a change of the number of partitions an auction's impression may be in one run of the batch and its click in
-// another, which has no impression, as the first has no click.
+// After a change of the number of partitions an auction's impression may be in one run of the batch
+// and its click in another, which has no impression, as the first has no click.
 func TestScreeningLooksAtEveryRun(t *testing.T) {
 	runOf := func(number int32, events ...Event) Run {
 		r := Run{Range: stream.Range{Partition: stream.Partition{Stream: "s", Number: number}, Next: int64(len(events))}}

@@ -37,9 +37,9 @@ func (q StatementQuery) Closed() bool { return !q.Now.Before(q.Month.End()) }
 
 // Statement summarises the movements of an owner's accounts in a month.
 //
-// A past month is closed when its statement is first asked for: the number of its last entry is kept, for each
-// account. An entry that is written later, whatever its date, belongs to the next month that is open. So a
-// closed month's statement is always the same, byte for byte.
+// A past month is closed when its statement is first asked for: the number of its last entry is
+// kept, for each account. An entry that is written later, whatever its date, belongs to the next
+// month that is open. So a closed month's statement is always the same, byte for byte.
 type Statement struct {
 	Month    day.Month
 	Closed   bool
@@ -74,8 +74,8 @@ type statementSum struct {
 	campaign uuid.UUID
 }
 
-// AccountBuilder sums the links of one side into rows: charges by day and campaign, mints by day, everything else by
-// itself. It keeps the rows and not the links.
+// AccountBuilder sums the links of one side into rows: charges by day and campaign, mints by day,
+// everything else by itself. It keeps the rows and not the links.
 type AccountBuilder struct {
 	s    AccountStatement
 	sums map[statementSum]int
@@ -136,9 +136,9 @@ var statementHeader = []string{
 	"amount_micro_usd", "amount_usd", "amount_credits", "balance_micro_usd", "balance_usd", "balance_credits", "chain_hash",
 }
 
-// CSV is the statement as RFC 4180 text: for each account an opening row, the movements by day with the balance after
-// each, and a closing row, or balance_to_date while the month is not over. Amounts of USD stand in micro-USD and
-// in USD, of Credits in whole Credits.
+// CSV is the statement as RFC 4180 text: for each account an opening row, the movements by day with
+// the balance after each, and a closing row, or balance_to_date while the month is not over.
+// Amounts of USD stand in micro-USD and in USD, of Credits in whole Credits.
 func (s *Statement) CSV() ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)

@@ -17,8 +17,8 @@ type Totals struct {
 
 // Billable is the value of a store's unique charged events by the prices of their auctions.
 type Billable struct {
-	// Worth sums, once per auction and event type, the price of each charged event, or the charge where
-	// a budget or balance ended below the price. The ledger's charges must equal it.
+	// Worth sums, once per auction and event type, the price of each charged event, or the charge
+	// where a budget or balance ended below the price. The ledger's charges must equal it.
 	Worth money.Micros
 	// Cut is how many events were charged less than their price.
 	Cut int64
@@ -46,8 +46,8 @@ func (t *Totals) Add(outcomes []Outcome) {
 	}
 }
 
-// Marked is how many of the outcomes used up a deduplication key: each of them must have left exactly one
-// first-time mark in the store.
+// Marked is how many of the outcomes used up a deduplication key: each of them must have left
+// exactly one first-time mark in the store.
 func (t *Totals) Marked() int64 {
 	var n int64
 	for v, count := range t.ByVerdict {
@@ -58,8 +58,8 @@ func (t *Totals) Marked() int64 {
 	return n
 }
 
-// Marked says whether a record with this verdict was the first of its key. Records that are not proven
-// or not valid never reach deduplication, and duplicates found the mark of another.
+// Marked says whether a record with this verdict was the first of its key. Records that are not
+// proven or not valid never reach deduplication, and duplicates found the mark of another.
 func (v Verdict) Marked() bool {
 	switch v {
 	case Duplicate, VerdictExpired, VerdictUnsigned, VerdictForged, Poison:

@@ -4,19 +4,21 @@
 // remaining work, and returns only when everything it started has ended. The caller of Run owns the
 // component; a component is not run twice.
 //
-// A [Group] holds components in stages. Stages start in the order they were added, each when the one
-// before is ready; they stop in reverse order, each when the one after has ended:
+// A [Group] holds components in stages. Stages start in the order they were added, each when the
+// one before is ready; they stop in reverse order, each when the one after has ended:
 //
 //	start:  stage 1 ─ready─► stage 2 ─ready─► stage 3 ─ready─► [Group.Ready]
 //	stop:   stage 1 ◄─ended─ stage 2 ◄─ended─ stage 3 ◄─ the caller's ctx ends, or a component fails
 //
-// A stage stops in two steps. The soft stop ends the ctx that Run was given. If a component is still
-// running [Config].StopTimeout later, it is named in the error and the hard stop ends [FlushContext],
-// the context for its last writes; [Config].HardTimeout later the group goes on without it.
+// A stage stops in two steps. The soft stop ends the ctx that Run was given. If a component is
+// still running [Config].StopTimeout later, it is named in the error and the hard stop ends
+// [FlushContext], the context for its last writes; [Config].HardTimeout later the group goes on
+// without it.
 //
-// So three contexts are apart: the caller's, whose end begins the stop; Run's, one per stage, which does
-// not end with the caller's; and the flush context, which outlives Run's so that a last flush or commit
-// is not cancelled by the very signal that calls for it. Values of the caller's context are in all.
+// So three contexts are apart: the caller's, whose end begins the stop; Run's, one per stage, which
+// does not end with the caller's; and the flush context, which outlives Run's so that a last flush
+// or commit is not cancelled by the very signal that calls for it. Values of the caller's context
+// are in all.
 package lifecycle
 
 import (
@@ -99,8 +101,8 @@ type Member struct {
 // Named is a component that runs until it is stopped.
 func Named(name string, c Component) Member { return Member{name: name, component: c} }
 
-// Task is work that ends by itself, such as a migration or the loading of a demo: its Run may return nil
-// before it is stopped, and the next stage waits until it does.
+// Task is work that ends by itself, such as a migration or the loading of a demo: its Run may
+// return nil before it is stopped, and the next stage waits until it does.
 func Task(name string, run func(ctx context.Context) error) Member {
 	return Member{name: name, component: Func(run), task: true}
 }
@@ -111,7 +113,8 @@ type Func func(ctx context.Context) error
 // Run calls f.
 func (f Func) Run(ctx context.Context) error { return f(ctx) }
 
-// Add appends a stage. Its members start together and stop together. It must not be called after Run.
+// Add appends a stage. Its members start together and stop together. It must not be called after
+// Run.
 func (g *Group) Add(members ...Member) {
 	g.stages = append(g.stages, &stage{members: members})
 }
@@ -119,10 +122,10 @@ func (g *Group) Add(members ...Member) {
 // Ready is closed when every stage is ready. It stays open when the group fails or stops before.
 func (g *Group) Ready() <-chan struct{} { return g.ready }
 
-// Run starts the stages and blocks until ctx ends or a component fails; then it stops them. It returns
-// the failure of the first component, those of components while they stopped, and the names of those that
-// overran; nil when ctx ended and everything stopped in time. Everything has ended when Run returns,
-// except what the error says is still running.
+// Run starts the stages and blocks until ctx ends or a component fails; then it stops them. It
+// returns the failure of the first component, those of components while they stopped, and the names
+// of those that overran; nil when ctx ended and everything stopped in time. Everything has ended
+// when Run returns, except what the error says is still running.
 func (g *Group) Run(ctx context.Context) error {
 	if g.ran.Swap(true) {
 		return ErrRan
@@ -167,7 +170,8 @@ func (g *Group) start(ctx context.Context, failed chan error) error {
 	return nil
 }
 
-// await blocks until every member of s is ready, ctx ends, any component fails, or it takes too long.
+// await blocks until every member of s is ready, ctx ends, any component fails, or it takes too
+// long.
 func (g *Group) await(ctx context.Context, s *stage, failed chan error) error {
 	var timeout <-chan time.Time
 	if g.config.StartTimeout > 0 {

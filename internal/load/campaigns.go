@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// importCampaigns spreads the campaigns over the advertisers, in turn, and has the administrator approve
-// what the policy check found clean. An advertiser's campaigns are created in order; on accounts of an earlier
-// run as many as they have already are left out.
+// importCampaigns spreads the campaigns over the advertisers, in turn, and has the administrator
+// approve what the policy check found clean. An advertiser's campaigns are created in order; on
+// accounts of an earlier run as many as they have already are left out.
 func (l *Load) importCampaigns(ctx context.Context) error {
 	list, err := readCampaigns(l.cfg.Campaigns)
 	if err != nil || len(list) == 0 {
@@ -102,8 +102,8 @@ func (a *advertiser) run(ctx context.Context, email string, list []newCampaign) 
 	return nil
 }
 
-// create sends one campaign. One that the service refuses as invalid is counted and left out: a list of real
-// campaigns is seldom without one.
+// create sends one campaign. One that the service refuses as invalid is counted and left out: a
+// list of real campaigns is seldom without one.
 func (a *advertiser) create(ctx context.Context, c newCampaign) error {
 	body := make(newCampaign, len(c)+1)
 	for name, value := range c {

@@ -76,14 +76,16 @@ type call struct {
 	header               http.Header
 	body                 any
 	expected             int // an error status that is not counted as one
-	// due is when the request should have been sent; zero: now. The first try's latency counts from here.
+	// due is when the request should have been sent; zero: now. The first try's latency counts from
+	// here.
 	due time.Time
 	// latency takes the time to a successful answer; nil: not measured.
 	latency func(time.Duration)
 }
 
-// do sends c, and again while the answer is 429 or 503, and decodes the JSON of a 2xx reply into out unless that is nil. A 3xx is
-// a success without content. Errors: *statusError, those of the network and of ctx; they are counted.
+// do sends c, and again while the answer is 429 or 503, and decodes the JSON of a 2xx reply into
+// out unless that is nil. A 3xx is a success without content. Errors: *statusError, those of the
+// network and of ctx; they are counted.
 func (c *client) do(ctx context.Context, in call, out any) error {
 	for try := 1; ; try++ {
 		started := c.clock.Now()
@@ -175,7 +177,8 @@ func (c *client) request(ctx context.Context, in call) (*http.Request, error) {
 	return request, nil
 }
 
-// retryAfter reads the header in its form of seconds; without one it is a second. 0: not to be tried again.
+// retryAfter reads the header in its form of seconds; without one it is a second. 0: not to be
+// tried again.
 func retryAfter(response *http.Response) time.Duration {
 	if response.StatusCode != http.StatusTooManyRequests && response.StatusCode != http.StatusServiceUnavailable {
 		return 0

@@ -17,8 +17,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// fake is a small service with the replies of the API: accounts, keys, campaigns with review, ads, beacons
-// with duplicates refused, stats that lag behind by some reads.
+// fake is a small service with the replies of the API: accounts, keys, campaigns with review, ads,
+// beacons with duplicates refused, stats that lag behind by some reads.
 type fake struct {
 	*httptest.Server
 	mu        sync.Mutex // guards everything below
@@ -244,7 +244,8 @@ func (f *fake) adRequest(w http.ResponseWriter, r *http.Request) {
 	answer(w, 200, map[string]any{"ad": ad{AdID: "c", AuctionID: id, ClickURL: base + "/s/" + id, ImpressionURL: base + "/api/track?" + query.Encode()}})
 }
 
-// event counts a beacon as settlement does: the first of an auction and kind, later ones as duplicates.
+// event counts a beacon as settlement does: the first of an auction and kind, later ones as
+// duplicates.
 func (f *fake) event(auction, kind string) {
 	f.fired = append(f.fired, kind+" "+auction)
 	if f.lose > 0 {

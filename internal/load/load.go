@@ -109,7 +109,8 @@ type Deps struct {
 	Log *slog.Logger
 	// Out gets the report, a table or JSON.
 	Out io.Writer
-	// Progress gets the progress bar while it is a terminal, or anyway with Config.Progress. Nil: none.
+	// Progress gets the progress bar while it is a terminal, or anyway with Config.Progress. Nil:
+	// none.
 	Progress io.Writer
 	// Clock is the real time when nil.
 	Clock Clock

@@ -53,7 +53,8 @@ func (c *jumpingClock) advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// settings are those of a plain run against f: no campaigns, 3 publishers, no clicks, no duplicates.
+// settings are those of a plain run against f: no campaigns, 3 publishers, no clicks, no
+// duplicates.
 func settings(f *fake) Config {
 	return Config{
 		URL: f.URL, Campaigns: None, Contexts: Demo, Advertisers: 3, Publishers: 3, Concurrency: 8,

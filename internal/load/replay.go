@@ -18,7 +18,8 @@ const (
 	kinds
 )
 
-// plan is what happens to the ad of one request. It depends on the seed and the request's number alone.
+// plan is what happens to the ad of one request. It depends on the seed and the request's number
+// alone.
 type plan struct {
 	click, convert bool
 	repeat         [kinds]bool
@@ -69,8 +70,8 @@ func (l *Load) replay(ctx context.Context, requests []adRequest, publishers []pu
 	return g.Wait()
 }
 
-// pace hands out the shots when they are due. When every worker is busy the hand-over is late, but due
-// stays: the delay is part of the latency.
+// pace hands out the shots when they are due. When every worker is busy the hand-over is late, but
+// due stays: the delay is part of the latency.
 func (l *Load) pace(ctx context.Context, total int, shots chan<- shot) error {
 	defer close(shots)
 	start := l.deps.Clock.Now()
@@ -161,7 +162,8 @@ func conversionCall(a *ad) call {
 	}
 }
 
-// fire sends a beacon, and when the plan says so and the first was answered, once more. Errors: ctx's.
+// fire sends a beacon, and when the plan says so and the first was answered, once more. Errors:
+// ctx's.
 func (l *Load) fire(ctx context.Context, kind int, p plan, c call) error {
 	c.latency = l.tally.beaconLatency
 	err := l.client.do(ctx, c, nil)

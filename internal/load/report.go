@@ -32,8 +32,8 @@ type Report struct {
 	Failed        int64            `json:"failed"`
 	FillRate      float64          `json:"fill_rate"` // filled per request, 0 to 1
 	NoFillReasons map[string]int64 `json:"no_fill_reasons"`
-	// Errors counts every answer that was an error, also those that were tried again and those of the
-	// set-up: by HTTP status, or timeout, network, bad_reply.
+	// Errors counts every answer that was an error, also those that were tried again and those of
+	// the set-up: by HTTP status, or timeout, network, bad_reply.
 	Errors    map[string]int64 `json:"errors"`
 	BackedOff int64            `json:"backed_off"` // waits that a 429 or 503 asked for
 	// AdLatency is of answered ad requests; with a rate it counts from when the request was due.

@@ -17,7 +17,8 @@ type view struct {
 	before     Stats
 }
 
-// baseline reads the stats before anything is sent: accounts of an earlier run and given keys have some.
+// baseline reads the stats before anything is sent: accounts of an earlier run and given keys have
+// some.
 func (l *Load) baseline(ctx context.Context, publishers []publisher) (view, error) {
 	v := view{since: l.deps.Clock.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly)}
 	for _, p := range publishers {

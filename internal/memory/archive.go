@@ -10,8 +10,8 @@ import (
 	"adnet/internal/stream"
 )
 
-// Archived answers, for each partition, the offset below which everything is in the analytics store.
-// Partitions of which nothing was ever planned are absent.
+// Archived answers, for each partition, the offset below which everything is in the analytics
+// store. Partitions of which nothing was ever planned are absent.
 func (s *Store) Archived(_ context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -24,9 +24,10 @@ func (s *Store) Archived(_ context.Context, partitions []stream.Partition) (map[
 	return offsets, nil
 }
 
-// NextPlan is the next insert of some partitions: the pending plan of which one of them is a part, the same until it is
-// marked, else a new plan of whole applied ranges below each partition's Next, no more than maxRows rows but at least
-// one range. An empty plan says that there is nothing to archive.
+// NextPlan is the next insert of some partitions: the pending plan of which one of them is a part,
+// the same until it is marked, else a new plan of whole applied ranges below each partition's Next,
+// no more than maxRows rows but at least one range. An empty plan says that there is nothing to
+// archive.
 func (s *Store) NextPlan(_ context.Context, held []stream.Range, maxRows int) (ledger.Planned, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,8 +81,8 @@ func (l *ledgerState) chunk(within stream.Range, maxRows, rows int) (ledger.Appl
 	return chunk, nil
 }
 
-// MarkArchived says that a pending plan is in the analytics store. Marking it again changes nothing.
-// Errors: errs.Conflict when it is neither archived nor pending as it is.
+// MarkArchived says that a pending plan is in the analytics store. Marking it again changes
+// nothing. Errors: errs.Conflict when it is neither archived nor pending as it is.
 func (s *Store) MarkArchived(_ context.Context, plan stream.Plan) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,9 +12,9 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// record keeps the entry of a change that is about to be made, and ties the change to the idempotency key that
-// ctx carries; the caller holds s.mu and makes the change only when it returns nil. Errors: errs.Conflict when
-// another call has taken that key over.
+// record keeps the entry of a change that is about to be made, and ties the change to the
+// idempotency key that ctx carries; the caller holds s.mu and makes the change only when it returns
+// nil. Errors: errs.Conflict when another call has taken that key over.
 func (s *Store) record(ctx context.Context, e auditlog.Entry) error {
 	if attempt, ok := once.From(ctx); ok {
 		held := s.claims[attempt.ID]

@@ -35,9 +35,10 @@ type versioned struct {
 	of      *kept
 }
 
-// CreateCampaign keeps a new campaign with the status that Admit chooses. CreditFunded is always false: Credits
-// cannot fund here. Times that are zero become the store's. Errors: errs.DemoMode for a cost in Credits,
-// errs.NotFound when the advertiser has no account, errs.Conflict when the id exists.
+// CreateCampaign keeps a new campaign with the status that Admit chooses. CreditFunded is always
+// false: Credits cannot fund here. Times that are zero become the store's. Errors: errs.DemoMode
+// for a cost in Credits, errs.NotFound when the advertiser has no account, errs.Conflict when the
+// id exists.
 func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (campaign.Campaign, error) {
 	if n.CreditCost < 0 {
 		return campaign.Campaign{}, errs.New(errs.InvalidRequest, "a cost in Credits cannot be negative")
@@ -112,8 +113,8 @@ func (s *Store) Campaigns(_ context.Context, f campaign.Filter) ([]campaign.Camp
 // cannot be edited; an edit without a change raises no version. Errors: errs.NotFound and those of
 // edit.
 //
-// The time of a change of state is read under the mutex, which settlement holds too while it applies a batch:
-// an impression is settled before the pause or meets the interval.
+// The time of a change of state is read under the mutex, which settlement holds too while it
+// applies a batch: an impression is settled before the pause or meets the interval.
 func (s *Store) UpdateCampaign(ctx context.Context, id uuid.UUID, edit func(*campaign.Campaign) error) (campaign.Campaign, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +138,8 @@ func (s *Store) UpdateCampaign(ctx context.Context, id uuid.UUID, edit func(*cam
 	return s.heldCampaign(k), nil
 }
 
-// keep makes after the value of k: version, interval and review history follow. The caller holds s.mu.
+// keep makes after the value of k: version, interval and review history follow. The caller holds
+// s.mu.
 func (s *Store) keep(k *kept, before *campaign.Campaign, after campaign.Campaign) {
 	s.head++
 	after.ConfigVersion = s.head
@@ -150,7 +152,8 @@ func (s *Store) keep(k *kept, before *campaign.Campaign, after campaign.Campaign
 	s.ledger.campaignTouched(after.ID)
 }
 
-// follow opens or closes the inactive interval when the campaign stopped or began to be active at at.
+// follow opens or closes the inactive interval when the campaign stopped or began to be active at
+// at.
 func (k *kept) follow(wasActive bool, at time.Time) {
 	isActive := k.Status == campaign.Active
 	switch {
@@ -165,8 +168,8 @@ func (k *kept) follow(wasActive bool, at time.Time) {
 	}
 }
 
-// logChange appends k's new version. Places that a later change outdated are dropped once they are the
-// majority, so the log stays within twice the number of campaigns.
+// logChange appends k's new version. Places that a later change outdated are dropped once they are
+// the majority, so the log stays within twice the number of campaigns.
 func (s *Store) logChange(k *kept) {
 	s.changes = append(s.changes, versioned{k.ConfigVersion, k})
 	if len(s.changes) > 2*len(s.campaigns)+16 {
@@ -176,8 +179,8 @@ func (s *Store) logChange(k *kept) {
 
 func (v versioned) outdated() bool { return v.of.ConfigVersion != v.version }
 
-// ChangedCampaigns lists campaigns with a config version above since, in order of version. Versions up to head
-// are complete.
+// ChangedCampaigns lists campaigns with a config version above since, in order of version. Versions
+// up to head are complete.
 func (s *Store) ChangedCampaigns(_ context.Context, since int64, limit int) ([]campaign.Campaign, int64, error) {
 	limit = max(1, limit)
 	s.mu.Lock()

@@ -38,8 +38,8 @@ func newDepositState() depositState {
 	}
 }
 
-// CreateDeposit keeps a new deposit that is not paid. Errors: errs.NotFound when the advertiser has no account,
-// errs.Conflict when the id or the checkout exists.
+// CreateDeposit keeps a new deposit that is not paid. Errors: errs.NotFound when the advertiser has
+// no account, errs.Conflict when the id or the checkout exists.
 func (s *Store) CreateDeposit(ctx context.Context, d ledger.Deposit) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +71,8 @@ func (s *Store) Deposit(_ context.Context, id uuid.UUID) (ledger.Deposit, error)
 	return s.payments.deposit(id), nil
 }
 
-// DepositByReference finds a deposit by the provider's payment or checkout id. Errors: errs.NotFound.
+// DepositByReference finds a deposit by the provider's payment or checkout id. Errors:
+// errs.NotFound.
 func (s *Store) DepositByReference(_ context.Context, p ledger.Provider, id string) (ledger.Deposit, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

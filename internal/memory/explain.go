@@ -113,7 +113,8 @@ func (r *Reports) Auction(_ context.Context, id uuid.UUID, _ time.Time) (report.
 	return report.Auction{}, errs.New(errs.NotFound, "there is no record of this auction")
 }
 
-// AuctionEvents are the first 200 decided events of an auction that campaign won, in order of receipt.
+// AuctionEvents are the first 200 decided events of an auction that campaign won, in order of
+// receipt.
 func (r *Reports) AuctionEvents(_ context.Context, id, campaign uuid.UUID, _ time.Time) ([]report.Row, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -58,8 +58,9 @@ func (s *Store) KeepPage(_ context.Context, p reserve.Page) error {
 	return nil
 }
 
-// Watch says that a projector is at work. silent is for how long it was not heard by the nodes though the store of the
-// reservations was the same; 0 when it was. missed says that no projector was, for a while.
+// Watch says that a projector is at work. silent is for how long it was not heard by the nodes
+// though the store of the reservations was the same; 0 when it was. missed says that no projector
+// was, for a while.
 func (r *RoomReader) Watch(_ context.Context, silent time.Duration) (missed bool, err error) {
 	r.store.mu.Lock()
 	defer r.store.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 
 var _ account.KeyStore = (*Store)(nil)
 
-// CreateKey keeps a new key. Errors: errs.NotFound when the owner has no account, errs.Conflict when the key
-// exists.
+// CreateKey keeps a new key. Errors: errs.NotFound when the owner has no account, errs.Conflict
+// when the key exists.
 func (s *Store) CreateKey(ctx context.Context, k account.Key) error {
 	k.CreatedAt, k.RevokedAt = asStored(k.CreatedAt), asStored(k.RevokedAt)
 	s.mu.Lock()
@@ -37,7 +37,8 @@ func (s *Store) CreateKey(ctx context.Context, k account.Key) error {
 	return nil
 }
 
-// KeyByHash finds a key, also a revoked one; disabled says that its owner is. Errors: errs.NotFound.
+// KeyByHash finds a key, also a revoked one; disabled says that its owner is. Errors:
+// errs.NotFound.
 func (s *Store) KeyByHash(_ context.Context, hash [32]byte) (k account.Key, disabled bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,7 +17,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// ledgerState is the money of a [Store]. The zero value is not usable: see newLedgerState. Guarded by Store.mu.
+// ledgerState is the money of a [Store]. The zero value is not usable: see newLedgerState. Guarded
+// by Store.mu.
 type ledgerState struct {
 	offsets      map[stream.Partition]int64
 	billed       map[ledger.Key]struct{}
@@ -37,8 +38,8 @@ type ledgerState struct {
 	pruned       ledger.Pruned
 	appliedAt    map[stream.Range]time.Time
 
-	// tick is raised by every change that a room shows; changed remembers the last tick per campaign and per
-	// advertiser.
+	// tick is raised by every change that a room shows; changed remembers the last tick per
+	// campaign and per advertiser.
 	tick              int64
 	campaignChanged   map[uuid.UUID]int64
 	released          map[uuid.UUID]map[day.Minute]money.Micros // see reserve.Released
@@ -188,8 +189,8 @@ func advertiserOf(a ledger.Account) (uuid.UUID, bool) {
 	return id, err == nil
 }
 
-// InTx runs fn under the store's mutex and keeps its effects when it returns nil; nothing stays after an error.
-// fn must not call the store itself, only its [ledger.Tx].
+// InTx runs fn under the store's mutex and keeps its effects when it returns nil; nothing stays
+// after an error. fn must not call the store itself, only its [ledger.Tx].
 func (s *Store) InTx(_ context.Context, fn func(ledger.Tx) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,7 +202,8 @@ func (s *Store) InTx(_ context.Context, fn func(ledger.Tx) error) error {
 	return nil
 }
 
-// Offsets answers where each partition's next batch starts. Partitions that were never applied are absent.
+// Offsets answers where each partition's next batch starts. Partitions that were never applied are
+// absent.
 func (s *Store) Offsets(_ context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,7 +216,8 @@ func (s *Store) Offsets(_ context.Context, partitions []stream.Partition) (map[s
 	return offsets, nil
 }
 
-// AdvertiserBalance is an advertiser's cash: positive when deposited, negative when owed, 0 when it never moved.
+// AdvertiserBalance is an advertiser's cash: positive when deposited, negative when owed, 0 when it
+// never moved.
 func (s *Store) AdvertiserBalance(_ context.Context, id uuid.UUID) (money.Micros, error) {
 	return money.Micros(s.balance(ledger.AdvertiserCash(id), ledger.USD)), nil
 }
@@ -230,8 +233,8 @@ func (s *Store) balance(account ledger.Account, asset ledger.Asset) int64 {
 	return s.ledger.balances[side{account, asset}]
 }
 
-// batchTx collects the effects of one batch; the store's mutex is held as long as it lives. Reads answer from
-// the committed state, as the contract of [ledger.Tx] never reads what it wrote.
+// batchTx collects the effects of one batch; the store's mutex is held as long as it lives. Reads
+// answer from the committed state, as the contract of [ledger.Tx] never reads what it wrote.
 type batchTx struct {
 	store   *Store
 	claimed map[stream.Range]bool // true once Write kept its outcomes
@@ -241,8 +244,8 @@ type batchTx struct {
 
 var _ ledger.Tx = (*batchTx)(nil)
 
-// AdvanceOffsets moves the offsets from First to Next, or fails with [ledger.ErrFenced]. A partition without a stored
-// offset may start anywhere.
+// AdvanceOffsets moves the offsets from First to Next, or fails with [ledger.ErrFenced]. A
+// partition without a stored offset may start anywhere.
 func (b *batchTx) AdvanceOffsets(_ context.Context, ranges []stream.Range) error {
 	b.claimed = make(map[stream.Range]bool, len(ranges))
 	for _, r := range ranges {
@@ -330,8 +333,9 @@ func (s *Store) book(k *kept, days []day.Day) *ledger.CampaignBook {
 	return book
 }
 
-// Write checks the effects as the database would; they are kept when the transaction ends well. It refuses
-// outcomes that do not cover exactly what was claimed, and transactions that do not sum to zero or exist.
+// Write checks the effects as the database would; they are kept when the transaction ends well. It
+// refuses outcomes that do not cover exactly what was claimed, and transactions that do not sum to
+// zero or exist.
 func (b *batchTx) Write(_ context.Context, e ledger.Effects) error {
 	if len(e.Applied) != len(b.claimed) {
 		return fmt.Errorf("%d ranges were claimed, %d applied", len(b.claimed), len(e.Applied))

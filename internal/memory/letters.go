@@ -34,8 +34,8 @@ func (s *Store) DeadLetters(_ context.Context, q ledger.LetterQuery) ([]ledger.L
 	return list[:min(limit, len(list))], nil
 }
 
-// StartReplay notes that a dead letter is about to be sent again. Errors: errs.NotFound; errs.Conflict when it was sent
-// before, or may have been, unless again is set.
+// StartReplay notes that a dead letter is about to be sent again. Errors: errs.NotFound;
+// errs.Conflict when it was sent before, or may have been, unless again is set.
 func (s *Store) StartReplay(ctx context.Context, p stream.Partition, offset int64, by string, again bool) (ledger.Letter, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

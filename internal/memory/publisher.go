@@ -90,7 +90,8 @@ func (b *batchTx) Impressions(_ context.Context, auctions []uuid.UUID) (map[uuid
 	return found, nil
 }
 
-// PublisherDays lists the days since (included) of the publishers that have one on last, by developer, then day.
+// PublisherDays lists the days since (included) of the publishers that have one on last, by
+// developer, then day.
 func (s *Store) PublisherDays(_ context.Context, since, last day.Day) ([]traffic.PublisherDay, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,8 +158,9 @@ func (s *Store) quarantine(c *ledger.Quarantine) ledger.Quarantine {
 	return out
 }
 
-// EndQuarantine carries out a decision at once: see [ledger.EndQuarantine]. The same decision again answers the same
-// case and writes nothing. Errors: errs.NotFound, errs.Conflict after the other decision.
+// EndQuarantine carries out a decision at once: see [ledger.EndQuarantine]. The same decision again
+// answers the same case and writes nothing. Errors: errs.NotFound, errs.Conflict after the other
+// decision.
 func (s *Store) EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (ledger.Quarantine, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -252,7 +254,8 @@ func (s *Store) Reversals(_ context.Context, transaction uuid.UUID) (list []ledg
 	return list, nil
 }
 
-// SetMintCap gives a publisher a daily mint cap of its own; a nil Cap goes back to the installation's. Every change is kept.
+// SetMintCap gives a publisher a daily mint cap of its own; a nil Cap goes back to the
+// installation's. Every change is kept.
 func (s *Store) SetMintCap(ctx context.Context, c ledger.MintCap) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

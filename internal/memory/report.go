@@ -17,12 +17,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// tokenWindow is how many inserts back a repeated token is recognised, as in the real analytics store.
+// tokenWindow is how many inserts back a repeated token is recognised, as in the real analytics
+// store.
 const tokenWindow = 100_000
 
-// Reports is the analytics store of the in-memory mode. It keeps sums per day and dimensions, not events; of
-// events it keeps only which were charged, so that a second charge would be seen, and the first ones of the newest
-// auctions, to explain them. It is safe for concurrent use.
+// Reports is the analytics store of the in-memory mode. It keeps sums per day and dimensions, not
+// events; of events it keeps only which were charged, so that a second charge would be seen, and
+// the first ones of the newest auctions, to explain them. It is safe for concurrent use.
 type Reports struct {
 	mu       sync.RWMutex
 	days     map[day.Day]map[dimensions]*report.Counts
@@ -201,8 +202,8 @@ func countType(c *report.Counts, row *report.Row) {
 	}
 }
 
-// InsertAuctions counts outcomes of auctions once per token, and keeps the newest to explain them. Error: an empty
-// token.
+// InsertAuctions counts outcomes of auctions once per token, and keeps the newest to explain them.
+// Error: an empty token.
 func (r *Reports) InsertAuctions(_ context.Context, token string, rows []report.Auction) error {
 	if len(rows) == 0 {
 		return nil
@@ -232,8 +233,8 @@ func (r *Reports) Auctions(context.Context) (int64, error) {
 // disk to keep them on.
 const maxNotices = 1_000_000
 
-// InsertNotices counts notices, of each kind about each bid one; nothing else of them is kept, and beyond a
-// million none. Error: an empty token.
+// InsertNotices counts notices, of each kind about each bid one; nothing else of them is kept, and
+// beyond a million none. Error: an empty token.
 func (r *Reports) InsertNotices(_ context.Context, token string, rows []report.Notice) error {
 	if len(rows) == 0 {
 		return nil
@@ -279,8 +280,8 @@ func (r *Reports) Totals(context.Context) (ledger.Totals, error) {
 	return totals, nil
 }
 
-// Aggregate answers how many rows a roll-up of the day has. The sums are always current here, so there is
-// nothing to compute. Error: errs.InvalidRequest for a day outside 1970 to 2105.
+// Aggregate answers how many rows a roll-up of the day has. The sums are always current here, so
+// there is nothing to compute. Error: errs.InvalidRequest for a day outside 1970 to 2105.
 func (r *Reports) Aggregate(_ context.Context, date day.Day) (int, error) {
 	if date < 0 || date.Time().Year() > 2105 {
 		return 0, errs.New(errs.InvalidRequest, "the day must lie between 1970 and 2105")

@@ -21,8 +21,8 @@ type RoomReader struct {
 // RoomReader answers rooms under the options.
 func (s *Store) RoomReader(opts reserve.RoomOptions) *RoomReader { return &RoomReader{s, opts} }
 
-// Rooms lists the rooms of all campaigns that are neither archived nor rejected when cursor is 0, else of
-// those that changed since the call that answered cursor as next.
+// Rooms lists the rooms of all campaigns that are neither archived nor rejected when cursor is 0,
+// else of those that changed since the call that answered cursor as next.
 func (r *RoomReader) Rooms(_ context.Context, cursor int64) (rooms []reserve.Room, next int64, err error) {
 	s := r.store
 	s.mu.Lock()

@@ -1,10 +1,11 @@
 // Package memory implements the stores of the in-memory mode: it keeps in the process the data that
 // internal/postgres keeps in a database. Everything is lost when the process ends.
 //
-// Contract: one mutex makes every method atomic; values are copied in and out, so nothing that a caller holds is
-// shared with the store. Functions that a caller hands in (edit, Admit) run under the mutex: they must be
-// quick and must not call the store. Contexts are not looked at, no method waits for anything but the mutex.
-// internal/storetest holds this store and the database to the same promises.
+// Contract: one mutex makes every method atomic; values are copied in and out, so nothing that a
+// caller holds is shared with the store. Functions that a caller hands in (edit, Admit) run under
+// the mutex: they must be quick and must not call the store. Contexts are not looked at, no method
+// waits for anything but the mutex. internal/storetest holds this store and the database to the
+// same promises.
 package memory
 
 import (

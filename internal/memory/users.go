@@ -45,8 +45,8 @@ func (s *Store) UserByEmail(_ context.Context, email string) (account.User, erro
 	return s.heldUser(s.byEmail[strings.ToLower(email)])
 }
 
-// UpdateUser runs edit on a copy and keeps the result, but for the ids and the time of creation. Errors:
-// errs.NotFound, errs.Conflict when the new e-mail is taken, and those of edit.
+// UpdateUser runs edit on a copy and keeps the result, but for the ids and the time of creation.
+// Errors: errs.NotFound, errs.Conflict when the new e-mail is taken, and those of edit.
 func (s *Store) UpdateUser(ctx context.Context, id uuid.UUID, edit func(*account.User) error) (account.User, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,7 +13,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Verify compares the promises that the store alone can answer, under the names that the database's Verify uses.
+// Verify compares the promises that the store alone can answer, under the names that the database's
+// Verify uses.
 func (s *Store) Verify(_ context.Context, o ledger.VerifyOptions) ([]ledger.Check, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

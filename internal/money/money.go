@@ -13,8 +13,8 @@ import (
 	"adnet/internal/decimal"
 )
 
-// Micros is an amount of cash in micro-USD: 1 USD is 1,000,000. A bid "per mille" (CPM) is also held
-// in Micros, as the price of 1,000 impressions.
+// Micros is an amount of cash in micro-USD: 1 USD is 1,000,000. A bid "per mille" (CPM) is also
+// held in Micros, as the price of 1,000 impressions.
 type Micros int64
 
 // Credits counts publisher Credits. One valid unique impression mints one.

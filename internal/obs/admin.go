@@ -70,8 +70,8 @@ func NewAdmin(config AdminConfig, deps AdminDeps) (*Admin, error) {
 	return a, nil
 }
 
-// Handle adds an internal route, such as "GET /internal/verify". Patterns, and what happens when two
-// conflict, are those of [http.ServeMux].
+// Handle adds an internal route, such as "GET /internal/verify". Patterns, and what happens when
+// two conflict, are those of [http.ServeMux].
 func (a *Admin) Handle(pattern string, handler http.Handler) { a.mux.Handle(pattern, handler) }
 
 // Addr is the address that is listened on, with the real port; "" before [Admin.Ready].
@@ -85,8 +85,8 @@ func (a *Admin) Addr() string {
 // Ready is closed when the listener accepts connections.
 func (a *Admin) Ready() <-chan struct{} { return a.ready }
 
-// Run serves until ctx ends; requests under way then see their context end and get 2 s more. An address
-// that cannot be listened on is an error.
+// Run serves until ctx ends; requests under way then see their context end and get 2 s more. An
+// address that cannot be listened on is an error.
 func (a *Admin) Run(ctx context.Context) error {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", a.config.Addr)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// maxMessages bounds the memory of a [LimitedLogger]. Messages are constants of the program, so it is
-// never reached unless one is built from input; all beyond it share one allowance.
+// maxMessages bounds the memory of a [LimitedLogger]. Messages are constants of the program, so it
+// is never reached unless one is built from input; all beyond it share one allowance.
 const maxMessages = 256
 
 // LimitedLogger writes each message at most once per interval. The attribute "suppressed" of the
@@ -29,8 +29,8 @@ type allowance struct {
 	suppressed int       // since the last written line
 }
 
-// Limited makes a [LimitedLogger] that writes to logger; a nil one writes nothing. An every of 0 writes
-// all.
+// Limited makes a [LimitedLogger] that writes to logger; a nil one writes nothing. An every of 0
+// writes all.
 func Limited(logger *slog.Logger, every time.Duration) *LimitedLogger {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
@@ -38,7 +38,8 @@ func Limited(logger *slog.Logger, every time.Duration) *LimitedLogger {
 	return &LimitedLogger{log: logger, every: every, now: time.Now, seen: make(map[string]*allowance)}
 }
 
-// Error writes at level error, unless msg was written less than an interval ago. args are those of slog.
+// Error writes at level error, unless msg was written less than an interval ago. args are those of
+// slog.
 func (l *LimitedLogger) Error(ctx context.Context, msg string, args ...any) {
 	l.write(ctx, slog.LevelError, msg, args)
 }

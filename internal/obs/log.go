@@ -52,8 +52,8 @@ func utc(groups []string, a slog.Attr) slog.Attr {
 
 type requestIDKey struct{}
 
-// Identity is the context of one request with its id. It holds the id as a header takes it, so that both need one
-// allocation (benchmark row beacon).
+// Identity is the context of one request with its id. It holds the id as a header takes it, so that
+// both need one allocation (benchmark row beacon).
 type Identity struct {
 	context.Context
 	id [1]string
@@ -79,8 +79,8 @@ func RequestID(ctx context.Context) string {
 	return id
 }
 
-// WithContextAttrs wraps a handler so that every record carries request_id when its context has one. In
-// a logger with an open group the attribute is inside of the group.
+// WithContextAttrs wraps a handler so that every record carries request_id when its context has
+// one. In a logger with an open group the attribute is inside of the group.
 func WithContextAttrs(next slog.Handler) slog.Handler { return contextHandler{next} }
 
 type contextHandler struct{ slog.Handler }

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Readiness is the one answer to "may this process get traffic?", made of named checks. A process is
-// ready while it is not draining and every check passes. Safe for concurrent use.
+// Readiness is the one answer to "may this process get traffic?", made of named checks. A process
+// is ready while it is not draining and every check passes. Safe for concurrent use.
 type Readiness struct {
 	mu       sync.Mutex // guards the rest
 	checks   []namedCheck

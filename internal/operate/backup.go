@@ -67,9 +67,10 @@ type Backup struct {
 	Wait       time.Duration        `name:"wait" default:"30s" help:"How long a chunk of the archive that is being inserted may take."`
 }
 
-// Run copies both stores while adnet runs. The archive stands still from before the snapshot of PostgreSQL until ClickHouse is
-// copied, so ClickHouse has exactly the events below the archived offsets of the snapshot. Settlement goes on all the
-// while; what it applies after the snapshot is in Kafka, above the offsets of the snapshot.
+// Run copies both stores while adnet runs. The archive stands still from before the snapshot of
+// PostgreSQL until ClickHouse is copied, so ClickHouse has exactly the events below the archived
+// offsets of the snapshot. Settlement goes on all the while; what it applies after the snapshot is
+// in Kafka, above the offsets of the snapshot.
 func (c *Backup) Run(p cli.Process) (err error) {
 	if entries, err := os.ReadDir(c.Dir); err == nil && len(entries) > 0 {
 		return fmt.Errorf("--dir %s is not empty", c.Dir)

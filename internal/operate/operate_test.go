@@ -322,8 +322,9 @@ func TestReconcile(t *testing.T) {
 	require.Len(t, report.Checks, 5)
 }
 
-// TestBackupUnderTraffic copies both stores while beacons arrive, loses them, restores into empty ones, and lets the
-// consumers go on from the log: everything is equal to the ledger, nothing doubled, nothing lost.
+// TestBackupUnderTraffic copies both stores while beacons arrive, loses them, restores into empty
+// ones, and lets the consumers go on from the log: everything is equal to the ledger, nothing
+// doubled, nothing lost.
 func TestBackupUnderTraffic(t *testing.T) {
 	i := install(t)
 	i.must("migrate")

@@ -407,7 +407,8 @@ func (r *reconciling) fixDays() (did, could string, err error) {
 	return did, could, nil
 }
 
-// damagedDays are the days that differ, true where the events themselves are wrong, and those whose roll-up does.
+// damagedDays are the days that differ, true where the events themselves are wrong, and those whose
+// roll-up does.
 func (r *reconciling) damagedDays() (damaged map[day.Day]bool, rolled []day.Day, err error) {
 	damaged = make(map[day.Day]bool)
 	found, err := r.decided.CompareDays(r.Ctx, r.first, r.last)
@@ -442,7 +443,8 @@ func (r *reconciling) damagedDays() (damaged map[day.Day]bool, rolled []day.Day,
 		return nil, nil, err
 	}
 	if totals.Differences > 0 {
-		// Events without a charge are missing or too many: the views still remember how many there were.
+		// Events without a charge are missing or too many: the views still remember how many there
+		// were.
 		for date := range verdicts {
 			damaged[date] = true
 		}

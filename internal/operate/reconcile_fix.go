@@ -40,7 +40,8 @@ func sameCampaign(a, b *campaign.Campaign) bool {
 	return bytes.Equal(text(a), text(b))
 }
 
-// refillRedis removes the catalog and publishes everything again, as a projector does that finds it empty.
+// refillRedis removes the catalog and publishes everything again, as a projector does that finds it
+// empty.
 func (r *reconciling) refillRedis() error {
 	return refillRedis(r.Process, refill{store: r.store, cache: r.cache, funds: r.cfg.Money})
 }
@@ -117,8 +118,8 @@ func (r *reconciling) rebuildDay(date day.Day, hold *postgres.Hold) (problem str
 	return "", build.Replace(r.Ctx)
 }
 
-// rebuildPartition adds the day's rows of one partition. It needs the verdict and the record of every offset from before
-// the day began.
+// rebuildPartition adds the day's rows of one partition. It needs the verdict and the record of
+// every offset from before the day began.
 func (r *reconciling) rebuildPartition(date day.Day, build dayBuilder, span kafka.Span) (problem string, err error) {
 	outcomes := make(map[int64]ledger.Outcome)
 	from := int64(-1)

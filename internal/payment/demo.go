@@ -35,7 +35,8 @@ func (d *Demo) Open(_ context.Context, r Request) (Session, error) {
 	return Session{ID: "demo_checkout_" + id, URL: d.baseURL() + "/checkout/" + id}, nil
 }
 
-// Verify implements [Checkouts]: a payment here is credited at once, so an open checkout is not paid.
+// Verify implements [Checkouts]: a payment here is credited at once, so an open checkout is not
+// paid.
 func (d *Demo) Verify(context.Context, string) (ledger.Notice, bool, error) {
 	return ledger.Notice{}, false, nil
 }

@@ -40,7 +40,8 @@ const (
 	cent        = money.USD / 100
 )
 
-// Store keeps deposits and applies notices. Errors carry errs.NotFound, errs.Conflict, errs.InvalidRequest.
+// Store keeps deposits and applies notices. Errors carry errs.NotFound, errs.Conflict,
+// errs.InvalidRequest.
 type Store interface {
 	CreateDeposit(ctx context.Context, d ledger.Deposit) error
 	Deposit(ctx context.Context, id uuid.UUID) (ledger.Deposit, error)
@@ -70,7 +71,8 @@ type Session struct {
 	URL string
 }
 
-// Checkouts is a provider's hosted checkout. Errors carry errs.UpstreamError when the provider fails.
+// Checkouts is a provider's hosted checkout. Errors carry errs.UpstreamError when the provider
+// fails.
 type Checkouts interface {
 	Provider() ledger.Provider
 	Open(ctx context.Context, r Request) (Session, error)
@@ -140,10 +142,12 @@ type CheckoutRequest struct {
 	Currency   string          // ISO 4217; empty for USD, the only one
 }
 
-// Open makes a checkout that the owner of in.Advertiser pays. Errors: errs.Forbidden, errs.InvalidRequest,
-// errs.NotFound (no such advertiser), errs.Unavailable without the provider, errs.UpstreamError.
+// Open makes a checkout that the owner of in.Advertiser pays. Errors: errs.Forbidden,
+// errs.InvalidRequest, errs.NotFound (no such advertiser), errs.Unavailable without the provider,
+// errs.UpstreamError.
 //
-// The deposit is kept before the checkout's address is handed out, so every payment finds its deposit.
+// The deposit is kept before the checkout's address is handed out, so every payment finds its
+// deposit.
 func (s *Service) Open(ctx context.Context, caller account.User, in CheckoutRequest) (Opened, error) {
 	advertiser, amount, returnURL := in.Advertiser, in.Amount, in.ReturnURL
 	if !caller.MayActFor(advertiser) {

@@ -17,8 +17,8 @@ const (
 	keepAtMost      = 16
 )
 
-// Fetcher gets certificates over HTTPS and remembers them for an hour. It follows no redirect: the host was
-// checked, where it points was not. Safe for concurrent use.
+// Fetcher gets certificates over HTTPS and remembers them for an hour. It follows no redirect: the
+// host was checked, where it points was not. Safe for concurrent use.
 type Fetcher struct {
 	client *http.Client
 	now    func() time.Time

@@ -31,8 +31,9 @@ const (
 	cent       = money.USD / 100
 )
 
-// Client opens and captures PayPal's orders (Orders API v2), with a token of the app's own credentials. It
-// is safe for concurrent use; nothing is sent before a method is called. The secret appears in no error.
+// Client opens and captures PayPal's orders (Orders API v2), with a token of the app's own
+// credentials. It is safe for concurrent use; nothing is sent before a method is called. The secret
+// appears in no error.
 type Client struct {
 	cfg    Config
 	base   string
@@ -123,8 +124,8 @@ func (p *Client) Open(ctx context.Context, r payment.Request) (payment.Session, 
 	return payment.Session{}, errs.New(errs.UpstreamError, "PayPal answered without a checkout")
 }
 
-// Verify implements [payment.Checkouts]: an order that its payer approved is captured, once however often it is asked for;
-// only a completed capture in USD is a payment.
+// Verify implements [payment.Checkouts]: an order that its payer approved is captured, once however
+// often it is asked for; only a completed capture in USD is a payment.
 func (p *Client) Verify(ctx context.Context, orderID string) (ledger.Notice, bool, error) {
 	order, err := p.order(ctx, orderID)
 	if err == nil && order.Status == "APPROVED" {
@@ -160,7 +161,8 @@ func (p *Client) order(ctx context.Context, id string) (order wireOrder, err err
 	return order, err
 }
 
-// capture takes the money. Another call, or another node, may have taken it first: the order says so then.
+// capture takes the money. Another call, or another node, may have taken it first: the order says
+// so then.
 func (p *Client) capture(ctx context.Context, id string) (order wireOrder, err error) {
 	err = p.call(ctx, request{
 		method: http.MethodPost, path: "/v2/checkout/orders/" + url.PathEscape(id) + "/capture", id: "adnet-capture-" + id, body: []byte("{}"),
@@ -190,7 +192,8 @@ func (e *refusal) Error() string {
 	return fmt.Sprintf("status %d, name %s, debug id %s", e.status, e.name, e.debug)
 }
 
-// call sends a request with a token, and once more with a new one when PayPal does not know the first any more.
+// call sends a request with a token, and once more with a new one when PayPal does not know the
+// first any more.
 func (p *Client) call(ctx context.Context, c request, into any) error {
 	for again := false; ; again = true {
 		token, err := p.bearer(ctx)
@@ -214,7 +217,8 @@ func (p *Client) forget(token string) {
 	}
 }
 
-// bearer is a token that is still good for a while. Whoever needs a new one at the same time waits for the first.
+// bearer is a token that is still good for a while. Whoever needs a new one at the same time waits
+// for the first.
 func (p *Client) bearer(ctx context.Context) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -22,8 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// payPalServer speaks the parts of PayPal's protocol that are used (OAuth client credentials, Orders v2), and refuses
-// what PayPal would refuse.
+// payPalServer speaks the parts of PayPal's protocol that are used (OAuth client credentials,
+// Orders v2), and refuses what PayPal would refuse.
 type payPalServer struct {
 	t *testing.T
 	*httptest.Server

@@ -1,7 +1,8 @@
 // Package paypal is PayPal as a payment provider: its orders through the REST API, and its webhook.
 //
-// Contract: payments are in USD and keyed by their capture. The client's secret never appears in errors or logs. Nothing
-// is sent before a method is called, and certificates are fetched from PayPal's hosts only.
+// Contract: payments are in USD and keyed by their capture. The client's secret never appears in
+// errors or logs. Nothing is sent before a method is called, and certificates are fetched from
+// PayPal's hosts only.
 package paypal
 
 import (
@@ -42,8 +43,8 @@ type Config struct {
 	Tolerance    time.Duration `name:"paypal-tolerance" env:"ADNET_PAYPAL_TOLERANCE" default:"300s" help:"How old a delivery of PayPal may be."`
 }
 
-// CertificateSource gives the PEM certificates at a URL of PayPal's, the signer's first. The URL's host was
-// checked before.
+// CertificateSource gives the PEM certificates at a URL of PayPal's, the signer's first. The URL's
+// host was checked before.
 type CertificateSource interface {
 	Certificates(ctx context.Context, url string) ([]byte, error)
 }
@@ -55,8 +56,8 @@ type WebhookDeps struct {
 	Now          func() time.Time
 }
 
-// Webhook verifies PayPal's webhook signatures here, without asking PayPal: SDKs that do ask send the body
-// decoded and encoded again, and a signature is over the bytes.
+// Webhook verifies PayPal's webhook signatures here, without asking PayPal: SDKs that do ask send
+// the body decoded and encoded again, and a signature is over the bytes.
 type Webhook struct {
 	cfg  Config
 	deps WebhookDeps
@@ -64,7 +65,8 @@ type Webhook struct {
 
 var _ payment.Webhook = (*Webhook)(nil)
 
-// NewWebhook makes the verification. It fails without a webhook id, since then a delivery for any webhook would do.
+// NewWebhook makes the verification. It fails without a webhook id, since then a delivery for any
+// webhook would do.
 func NewWebhook(cfg Config, deps WebhookDeps) (*Webhook, error) {
 	if cfg.WebhookID == "" || strings.ContainsRune(cfg.WebhookID, '|') {
 		return nil, errors.New("ADNET_PAYPAL_WEBHOOK_ID is not a webhook id")
@@ -84,8 +86,8 @@ func (p *Webhook) Read(ctx context.Context, header http.Header, body []byte) (pa
 	return readEvent(body)
 }
 
-// verify checks the RSA-SHA256 signature over transmission id | time | webhook id | CRC-32 of the raw body as an
-// unsigned decimal.
+// verify checks the RSA-SHA256 signature over transmission id | time | webhook id | CRC-32 of the
+// raw body as an unsigned decimal.
 func (p *Webhook) verify(ctx context.Context, header http.Header, body []byte) error {
 	id, sent := header.Get("Paypal-Transmission-Id"), header.Get("Paypal-Transmission-Time")
 	// A separator inside a part would let one signature stand for another message.
@@ -122,8 +124,8 @@ var hosts = map[string][]string{
 	"sandbox": {"api.sandbox.paypal.com", "api-m.sandbox.paypal.com"},
 }
 
-// signer fetches the certificates and gives the signer's key once its chain leads to a root, it is valid now and
-// it is PayPal's.
+// signer fetches the certificates and gives the signer's key once its chain leads to a root, it is
+// valid now and it is PayPal's.
 func (p *Webhook) signer(ctx context.Context, address string) (*rsa.PublicKey, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" || u.User != nil || !slices.Contains(hosts[p.cfg.Environment], u.Host) {
@@ -262,8 +264,8 @@ func captureOf(links []wireLink) (id string) {
 	return id
 }
 
-// disputeKind is what an event says about a dispute; empty for an end that moves nothing known. PayPal holds the money
-// from the beginning, and gives it back unless the end favours the buyer.
+// disputeKind is what an event says about a dispute; empty for an end that moves nothing known.
+// PayPal holds the money from the beginning, and gives it back unless the end favours the buyer.
 func disputeKind(event, outcome string) ledger.NoticeKind {
 	if event != "CUSTOMER.DISPUTE.RESOLVED" {
 		return ledger.NoticeDisputed

@@ -18,8 +18,8 @@ const (
 SELECT a.stream, a.partition, a.archived_next FROM archive_progress a
 JOIN unnest($1::text[], $2::integer[]) AS want (stream, partition) USING (stream, partition)`
 
-	// Where the next plan of each partition would start, and the plan that is pending, if any. A partition that was never
-	// planned starts where it was first applied.
+	// Where the next plan of each partition would start, and the plan that is pending, if any. A
+	// partition that was never planned starts where it was first applied.
 	progressSQL = `
 SELECT want.stream, want.partition, coalesce(a.archived_next,
 	(SELECT min(first_offset) FROM applied_batch b WHERE b.stream = want.stream AND b.partition = want.partition)), a.plan
@@ -64,8 +64,8 @@ WHERE a.stream = done.stream AND a.partition = done.partition AND a.archived_nex
 // maxPlannedRanges bounds the applied ranges of one partition in one plan.
 const maxPlannedRanges = 10_000
 
-// Archived answers, for each partition, the offset below which everything is in the analytics store.
-// Partitions of which nothing was ever planned are absent.
+// Archived answers, for each partition, the offset below which everything is in the analytics
+// store. Partitions of which nothing was ever planned are absent.
 func (s *Store) Archived(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error) {
 	streams, numbers := splitPartitions(partitions)
 	rows, err := s.pool.Query(ctx, archivedSQL, streams, numbers)
@@ -76,11 +76,12 @@ func (s *Store) Archived(ctx context.Context, partitions []stream.Partition) (ma
 	return offsets, failure("read archive offsets", err)
 }
 
-// NextPlan is the next insert of some partitions: the plan of which one of them is already a part, the same until it is
-// marked, with all its other partitions; else a new plan. A new plan has whole applied ranges below each partition's
-// Next, which is how far the caller could carry it out, and no more than maxRows rows, but at least one range.
-// It is stored before it is returned, so a crash at any later point is followed by the same block under the
-// same token; owners that ask at once get the same plan. An empty plan says that there is nothing to archive.
+// NextPlan is the next insert of some partitions: the plan of which one of them is already a part,
+// the same until it is marked, with all its other partitions; else a new plan. A new plan has whole
+// applied ranges below each partition's Next, which is how far the caller could carry it out, and
+// no more than maxRows rows, but at least one range. It is stored before it is returned, so a crash
+// at any later point is followed by the same block under the same token; owners that ask at once
+// get the same plan. An empty plan says that there is nothing to archive.
 func (s *Store) NextPlan(ctx context.Context, held []stream.Range, maxRows int) (ledger.Planned, error) {
 	for range 3 { // a lost race leaves a pending plan, so the second look finds it unless it is already archived
 		from, pending, err := s.progress(ctx, held)
@@ -102,7 +103,8 @@ func (s *Store) NextPlan(ctx context.Context, held []stream.Range, maxRows int) 
 		if stored {
 			return plan, nil
 		}
-		// Another owner was quicker, or a backup holds the archive: then there is nothing to do for now.
+		// Another owner was quicker, or a backup holds the archive: then there is nothing to do for
+		// now.
 		var hold bool
 		if err == nil {
 			err = s.pool.QueryRow(ctx, heldSQL).Scan(&hold)
@@ -114,8 +116,8 @@ func (s *Store) NextPlan(ctx context.Context, held []stream.Range, maxRows int) 
 	return nil, errs.New(errs.Unavailable, "another archiver is working on the same partitions")
 }
 
-// progress is where each of the partitions goes on, ordered, and a pending plan that one of them is a part of. Partitions
-// of which nothing was applied are left out.
+// progress is where each of the partitions goes on, ordered, and a pending plan that one of them is
+// a part of. Partitions of which nothing was applied are left out.
 func (s *Store) progress(ctx context.Context, held []stream.Range) (from []stream.Range, pending uuid.UUID, err error) {
 	upto := make(map[stream.Partition]int64, len(held))
 	partitions := make([]stream.Partition, len(held))
@@ -228,8 +230,8 @@ func (s *Store) storePlan(ctx context.Context, plan stream.Plan) (bool, error) {
 	return err == nil, err
 }
 
-// MarkArchived says that a pending plan is in the analytics store. Marking it again changes nothing.
-// Errors: errs.Conflict when it is neither archived nor pending as it is.
+// MarkArchived says that a pending plan is in the analytics store. Marking it again changes
+// nothing. Errors: errs.Conflict when it is neither archived nor pending as it is.
 func (s *Store) MarkArchived(ctx context.Context, plan stream.Plan) error {
 	streams, numbers, firsts, nexts := splitRanges(plan)
 	tag, err := s.pool.Exec(ctx, markArchivedSQL, streams, numbers, firsts, nexts)

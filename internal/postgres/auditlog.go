@@ -28,8 +28,9 @@ FROM audit_log`
 UPDATE idempotency_key SET effect_kind = $3, effect_id = $4 WHERE id = $1 AND attempt = $2 AND status IS NULL`
 )
 
-// record writes the entry of a change inside its transaction, and ties the change to the idempotency key that ctx
-// carries. Errors: errs.Conflict when another call has taken that key over; the change must then not be kept.
+// record writes the entry of a change inside its transaction, and ties the change to the
+// idempotency key that ctx carries. Errors: errs.Conflict when another call has taken that key
+// over; the change must then not be kept.
 func record(ctx context.Context, tx pgx.Tx, e auditlog.Entry) error {
 	if len(e.Changes) == 0 {
 		return mark(ctx, tx, e)
@@ -63,8 +64,8 @@ func mark(ctx context.Context, tx pgx.Tx, e auditlog.Entry) error {
 	return nil
 }
 
-// RecordAudit writes an entry of a change that no other transaction of this store makes: a repair of another
-// store, a command.
+// RecordAudit writes an entry of a change that no other transaction of this store makes: a repair
+// of another store, a command.
 func (s *Store) RecordAudit(ctx context.Context, e auditlog.Entry) error {
 	return s.inTx(ctx, "write audit entry", func(tx pgx.Tx) error { return record(ctx, tx, e) })
 }
@@ -139,7 +140,8 @@ func nullID(id uuid.UUID) *uuid.UUID {
 var _ once.Store = (*Store)(nil)
 
 const (
-	// One statement decides: a free, outlived or dead row is taken over, any other stays and is read next.
+	// One statement decides: a free, outlived or dead row is taken over, any other stays and is
+	// read next.
 	claimKey = `
 INSERT INTO idempotency_key AS k (id, fingerprint, attempt, created_at, leased_until)
 VALUES ($1, $2, $3, clock_timestamp(), clock_timestamp() + $4 * interval '1 ms')

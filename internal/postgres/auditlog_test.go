@@ -34,7 +34,8 @@ func TestRetentionConformance(t *testing.T) {
 	})
 }
 
-// TestMarksBeforeTheHorizonOnly is the last line of defence: the function that drops marks asks the horizon itself.
+// TestMarksBeforeTheHorizonOnly is the last line of defence: the function that drops marks asks the
+// horizon itself.
 func TestMarksBeforeTheHorizonOnly(t *testing.T) {
 	s := openStore(t)
 	for _, day := range []int{0, 1, 20_000} {

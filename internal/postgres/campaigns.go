@@ -86,9 +86,10 @@ var (
 	_ campaign.Changes = (*Store)(nil)
 )
 
-// CreateCampaign keeps a new campaign, with the status that Admit chooses, and deducts its Credits, all or
-// nothing. CreditFunded is set from CreditCost. Times that are zero become the database's. Errors:
-// errs.NotFound when the advertiser has no account, errs.InsufficientCredit, errs.Conflict when the id exists.
+// CreateCampaign keeps a new campaign, with the status that Admit chooses, and deducts its Credits,
+// all or nothing. CreditFunded is set from CreditCost. Times that are zero become the database's.
+// Errors: errs.NotFound when the advertiser has no account, errs.InsufficientCredit, errs.Conflict
+// when the id exists.
 func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (campaign.Campaign, error) {
 	c := n.Campaign.Clone()
 	err := s.inTx(ctx, "create campaign", func(tx pgx.Tx) error {
@@ -189,8 +190,8 @@ func (s *Store) Campaigns(ctx context.Context, f campaign.Filter) ([]campaign.Ca
 	return page, total, err
 }
 
-// conditions is the WHERE of f, and args with its values. Only set fields appear, so that the planner finds the
-// index of each combination.
+// conditions is the WHERE of f, and args with its values. Only set fields appear, so that the
+// planner finds the index of each combination.
 func conditions(f campaign.Filter, args []any) (string, []any) {
 	var parts []string
 	if f.AdvertiserID != uuid.Nil {
@@ -211,9 +212,10 @@ func conditions(f campaign.Filter, args []any) (string, []any) {
 // [campaign.Keep] restores cannot be edited; an edit without a change raises no version. Errors:
 // errs.NotFound and those of edit.
 //
-// The time of a change of state is read from the database's clock after the campaign's row is locked. Settlement
-// holds the row FOR SHARE from before it reads the inactive intervals until it commits, so an impression is
-// either settled before the pause or meets the interval; it can never be charged between the two.
+// The time of a change of state is read from the database's clock after the campaign's row is
+// locked. Settlement holds the row FOR SHARE from before it reads the inactive intervals until it
+// commits, so an impression is either settled before the pause or meets the interval; it can never
+// be charged between the two.
 func (s *Store) UpdateCampaign(ctx context.Context, id uuid.UUID, edit func(*campaign.Campaign) error) (campaign.Campaign, error) {
 	var kept campaign.Campaign
 	err := s.inTx(ctx, "update campaign", func(tx pgx.Tx) error {
@@ -240,8 +242,8 @@ func (s *Store) UpdateCampaign(ctx context.Context, id uuid.UUID, edit func(*cam
 	return kept, nil
 }
 
-// stampVersion gives c the next config version and its time. From here to the end of the transaction every other
-// change of a campaign waits.
+// stampVersion gives c the next config version and its time. From here to the end of the
+// transaction every other change of a campaign waits.
 func stampVersion(ctx context.Context, tx pgx.Tx, c *campaign.Campaign) error {
 	return tx.QueryRow(ctx, nextVersion).Scan(&c.ConfigVersion, &c.UpdatedAt)
 }

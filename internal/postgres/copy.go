@@ -51,7 +51,8 @@ func major(path string) int {
 	return n
 }
 
-// run runs a program against the database of url. The password goes through the environment, which no process list shows.
+// run runs a program against the database of url. The password goes through the environment, which
+// no process list shows.
 func (c Client) run(ctx context.Context, url, name string, args ...string) error {
 	path, err := c.find(name)
 	if err != nil {
@@ -74,7 +75,8 @@ func (c Client) run(ctx context.Context, url, name string, args ...string) error
 	return nil
 }
 
-// Snapshot is one state of the database that stays visible: of it a dump is made and rows are counted.
+// Snapshot is one state of the database that stays visible: of it a dump is made and rows are
+// counted.
 type Snapshot struct {
 	ID      string
 	Rows    map[string]int64 // by table
@@ -151,7 +153,8 @@ func (s *Snapshot) Close(ctx context.Context) error {
 	return s.conn.Close(context.WithoutCancel(ctx)) // ends the transaction too
 }
 
-// Dump writes the snapshot to a file in pg_dump's own format. The hold of the archive is of its moment and stays behind.
+// Dump writes the snapshot to a file in pg_dump's own format. The hold of the archive is of its
+// moment and stays behind.
 func (c Client) Dump(ctx context.Context, url string, s *Snapshot, file string) error {
 	return c.run(ctx, url, "pg_dump", "--format=custom", "--no-owner", "--no-privileges", "--snapshot="+s.ID, "--exclude-table-data=archive_hold", "--file="+file)
 }

@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// From app_user, so that an unknown advertiser inserts nothing instead of failing on the reference.
+	// From app_user, so that an unknown advertiser inserts nothing instead of failing on the
+	// reference.
 	insertDepositSQL = `
 INSERT INTO deposit (id, advertiser_id, provider, checkout_id, requested, return_url, created_at)
 SELECT $1, u.id, $3, $4, $5, $6, $7 FROM app_user u WHERE u.id = $2`
@@ -40,8 +41,8 @@ GROUP BY d.id`
 	lockPaymentSQL = `
 SELECT deposit_id, paid, refund_total, refund_sum, reversed, dispute_sum, held, hold_id FROM payment WHERE provider = $1 AND payment_id = $2 FOR UPDATE`
 
-	// A statement of its own: joined to the lock, it would read from before the wait for the lock, and not
-	// see the deposit that the previous holder made.
+	// A statement of its own: joined to the lock, it would read from before the wait for the lock,
+	// and not see the deposit that the previous holder made.
 	selectOwnerSQL = `SELECT advertiser_id FROM deposit WHERE id = $1`
 
 	selectEventSQL = `SELECT outcome FROM payment_event WHERE provider = $1 AND event_id = $2`
@@ -93,8 +94,8 @@ SELECT coalesce(sum(amount) FILTER (WHERE amount > 0), 0)::bigint, coalesce(sum(
 FROM ledger_entry WHERE account = $1 AND asset = 'CREDIT'`
 )
 
-// CreateDeposit keeps a new deposit that is not paid. Errors: errs.NotFound when the advertiser has no account,
-// errs.Conflict when the id or the checkout exists.
+// CreateDeposit keeps a new deposit that is not paid. Errors: errs.NotFound when the advertiser has
+// no account, errs.Conflict when the id or the checkout exists.
 func (s *Store) CreateDeposit(ctx context.Context, d ledger.Deposit) error {
 	return s.inTx(ctx, "create deposit", func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, insertDepositSQL,
@@ -116,7 +117,8 @@ func (s *Store) Deposit(ctx context.Context, id uuid.UUID) (ledger.Deposit, erro
 	return readDeposit(ctx, s.pool, selectDepositSQL, id)
 }
 
-// DepositByReference finds a deposit by the provider's payment or checkout id. Errors: errs.NotFound.
+// DepositByReference finds a deposit by the provider's payment or checkout id. Errors:
+// errs.NotFound.
 func (s *Store) DepositByReference(ctx context.Context, p ledger.Provider, reference string) (ledger.Deposit, error) {
 	return readDeposit(ctx, s.pool, selectDepositByReferenceSQL, string(p), reference)
 }
@@ -140,12 +142,14 @@ func readDeposit(ctx context.Context, q querier, sql string, args ...any) (ledge
 // errUnattributed rolls back a notice that pays no known account.
 var errUnattributed = errors.New("unattributed")
 
-// ApplyNotice applies a provider's notice in one transaction: see [ledger.DecideNotice]. When it returns nil the
-// notice is either applied, with its event, ledger rows and balances, or changes nothing for a reason that
-// the result names. Errors: errs.InvalidRequest for a notice that is not Valid; any error has changed nothing.
+// ApplyNotice applies a provider's notice in one transaction: see [ledger.DecideNotice]. When it
+// returns nil the notice is either applied, with its event, ledger rows and balances, or changes
+// nothing for a reason that the result names. Errors: errs.InvalidRequest for a notice that is not
+// Valid; any error has changed nothing.
 //
-// Notices about one payment take turns at its row, which is locked before the event is looked up: of ten deliveries of
-// one event at once, nine see the row that the first one wrote. Locks: payment, then balances.
+// Notices about one payment take turns at its row, which is locked before the event is looked up:
+// of ten deliveries of one event at once, nine see the row that the first one wrote. Locks:
+// payment, then balances.
 func (s *Store) ApplyNotice(ctx context.Context, n ledger.Notice) (result ledger.NoticeResult, err error) {
 	if err := n.Valid(); err != nil {
 		return result, err

@@ -2,10 +2,10 @@
 // ledger.
 //
 // Contract: a method that returns nil has committed; one that fails has changed nothing, unless the
-// connection broke during the commit, which answers errs.Unavailable: the caller reads back before it repeats.
-// Functions that a caller hands in (edit, Admit) run while rows are locked: they must be quick and must not call
-// the store. Locks are always taken in the order user, campaign, balances, config head; the head is
-// last because every change of a campaign waits for it.
+// connection broke during the commit, which answers errs.Unavailable: the caller reads back before
+// it repeats. Functions that a caller hands in (edit, Admit) run while rows are locked: they must
+// be quick and must not call the store. Locks are always taken in the order user, campaign,
+// balances, config head; the head is last because every change of a campaign waits for it.
 //
 // # Not obvious
 //

@@ -45,8 +45,9 @@ type Hold struct {
 	Lost   error // set by Release when the archive moved all the same
 }
 
-// HoldArchive takes the hold and waits until no plan is pending. A pending plan needs a running archive to end.
-// Errors: errs.Conflict while another holds it; errs.Unavailable when a plan is still pending after patience.
+// HoldArchive takes the hold and waits until no plan is pending. A pending plan needs a running
+// archive to end. Errors: errs.Conflict while another holds it; errs.Unavailable when a plan is
+// still pending after patience.
 func (s *Store) HoldArchive(ctx context.Context, patience time.Duration) (*Hold, error) {
 	h := &Hold{store: s, holder: uuid.New(), ended: make(chan struct{})}
 	if err := h.renew(ctx); err != nil {
@@ -175,7 +176,8 @@ func (s *Store) SpendBetween(ctx context.Context, first, last day.Day) (map[day.
 const appliedRangesSQL = `
 SELECT first_offset, next_offset, outcomes FROM applied_batch WHERE stream = $1 AND partition = $2 AND first_offset < $3 ORDER BY first_offset`
 
-// AppliedBelow calls use for every applied range of a partition below next that is still kept, in order.
+// AppliedBelow calls use for every applied range of a partition below next that is still kept, in
+// order.
 func (s *Store) AppliedBelow(ctx context.Context, p stream.Partition, next int64, use func(ledger.AppliedRange) error) error {
 	rows, err := s.pool.Query(ctx, appliedRangesSQL, p.Stream, p.Number, next)
 	if err != nil {

@@ -42,14 +42,16 @@ gaps AS (DELETE FROM reservation_gap WHERE ended < clock_timestamp() - $1::inter
 DELETE FROM reservation_page WHERE written < clock_timestamp() - $1::interval`
 )
 
-// KeepPage adds a page to a node's journal of reservations. When it fails the page may have been kept.
+// KeepPage adds a page to a node's journal of reservations. When it fails the page may have been
+// kept.
 func (s *Store) KeepPage(ctx context.Context, p reserve.Page) error {
 	_, err := s.pool.Exec(ctx, keepPage, p.Node, p.Epoch, p.Acked, p.Closed, p.Number, reserve.AppendEntries([]byte{}, p.Entries))
 	return failure("keep the journal of reservations", err)
 }
 
-// Watch says that a projector is at work. silent is for how long it was not heard by the nodes though the store of the
-// reservations was the same; 0 when it was. missed says that no projector was, for a while.
+// Watch says that a projector is at work. silent is for how long it was not heard by the nodes
+// though the store of the reservations was the same; 0 when it was. missed says that no projector
+// was, for a while.
 func (r *RoomReader) Watch(ctx context.Context, silent time.Duration) (missed bool, err error) {
 	var gaps int
 	err = r.store.pool.QueryRow(ctx, watch, reserve.GapAfter, silent).Scan(&gaps)

@@ -32,8 +32,8 @@ const (
 
 var _ account.KeyStore = (*Store)(nil)
 
-// CreateKey keeps a new key. Errors: errs.NotFound when the owner has no account, errs.Conflict when the key
-// exists.
+// CreateKey keeps a new key. Errors: errs.NotFound when the owner has no account, errs.Conflict
+// when the key exists.
 func (s *Store) CreateKey(ctx context.Context, k account.Key) error {
 	err := s.inTx(ctx, "create key", func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, insertKey, k.ID, k.OwnerID, k.DeveloperID, k.Kind, k.Name, k.Prefix, k.Hash[:],
@@ -50,7 +50,8 @@ func (s *Store) CreateKey(ctx context.Context, k account.Key) error {
 	return failure("create key", err)
 }
 
-// KeyByHash finds a key, also a revoked one; disabled says that its owner is. Errors: errs.NotFound.
+// KeyByHash finds a key, also a revoked one; disabled says that its owner is. Errors:
+// errs.NotFound.
 func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (k account.Key, disabled bool, err error) {
 	rows, err := s.pool.Query(ctx, selectKeyByHash, hash[:])
 	if err != nil {

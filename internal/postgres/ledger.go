@@ -52,7 +52,8 @@ SELECT o.stream, o.partition, o.next_offset FROM consumer_offset o
 JOIN unnest($1::text[], $2::integer[]) AS want (stream, partition) USING (stream, partition)`
 )
 
-// Offsets answers where each partition's next batch starts. Partitions that were never applied are absent.
+// Offsets answers where each partition's next batch starts. Partitions that were never applied are
+// absent.
 func (s *Store) Offsets(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error) {
 	streams, numbers := splitPartitions(partitions)
 	rows, err := s.pool.Query(ctx, offsetsSQL, streams, numbers)
@@ -63,7 +64,8 @@ func (s *Store) Offsets(ctx context.Context, partitions []stream.Partition) (map
 	return offsets, failure("read offsets", err)
 }
 
-// AdvertiserBalance is an advertiser's cash: positive when deposited, negative when owed, 0 when it never moved.
+// AdvertiserBalance is an advertiser's cash: positive when deposited, negative when owed, 0 when it
+// never moved.
 func (s *Store) AdvertiserBalance(ctx context.Context, id uuid.UUID) (money.Micros, error) {
 	amount, err := scanBalance(s.pool.QueryRow(ctx, balanceSQL, string(ledger.AdvertiserCash(id)), string(ledger.USD)))
 	return money.Micros(amount), failure("read balance", err)
@@ -75,20 +77,21 @@ func (s *Store) DeveloperCredits(ctx context.Context, developer uuid.UUID) (mone
 	return money.Credits(amount), failure("read balance", err)
 }
 
-// insertTransaction writes one balanced transaction and moves the balances of its accounts, inside a
-// transaction of the caller. A unique violation (errs.Conflict after failure) says
-// that (Kind, Ref, Subject) was written before.
-// The balance rows stay locked until the caller ends, so it comes last among the caller's locks.
+// insertTransaction writes one balanced transaction and moves the balances of its accounts, inside
+// a transaction of the caller. A unique violation (errs.Conflict after failure) says that (Kind,
+// Ref, Subject) was written before. The balance rows stay locked until the caller ends, so it comes
+// last among the caller's locks.
 func insertTransaction(ctx context.Context, tx pgx.Tx, t ledger.Transaction) error {
 	return insertTransactions(ctx, tx, []ledger.Transaction{t})
 }
 
-// insertTransactions is insertTransaction for many, in two round trips: the rows of the transactions and the locks of
-// the balances, then the entries as links of their accounts' chains and the new balances.
+// insertTransactions is insertTransaction for many, in two round trips: the rows of the
+// transactions and the locks of the balances, then the entries as links of their accounts' chains
+// and the new balances.
 //
-// Balances are locked by account name: every writer uses this order (advertisers, developers, house accounts, which
-// sort in this way), so two of them never wait for each other in a circle. The house rows are touched by
-// every writer and are therefore the last thing a transaction does.
+// Balances are locked by account name: every writer uses this order (advertisers, developers, house
+// accounts, which sort in this way), so two of them never wait for each other in a circle. The
+// house rows are touched by every writer and are therefore the last thing a transaction does.
 func insertTransactions(ctx context.Context, tx pgx.Tx, ts []ledger.Transaction) error {
 	if len(ts) == 0 {
 		return nil
@@ -113,15 +116,16 @@ func balanced(ts []ledger.Transaction) error {
 	return nil
 }
 
-// opened is transactions whose rows are written and whose balances are locked, once the batch was sent that
-// queueTransactions filled.
+// opened is transactions whose rows are written and whose balances are locked, once the batch was
+// sent that queueTransactions filled.
 type opened struct {
 	transactions []ledger.Transaction
 	sides        int
 	heads        map[ledger.Side]ledger.Head
 }
 
-// queueTransactions writes the rows of the transactions and locks the balances of the sides that they touch.
+// queueTransactions writes the rows of the transactions and locks the balances of the sides that
+// they touch.
 func queueTransactions(batch *pgx.Batch, ts []ledger.Transaction) *opened {
 	o := &opened{transactions: ts}
 	n := len(ts)
@@ -200,8 +204,8 @@ func writeLinks(ctx context.Context, tx pgx.Tx, links []ledger.Link, heads map[l
 	return nil
 }
 
-// lockBalance reads a balance and keeps others from moving it until the transaction ends; 0 without a
-// lock when the account has never moved.
+// lockBalance reads a balance and keeps others from moving it until the transaction ends; 0 without
+// a lock when the account has never moved.
 func lockBalance(ctx context.Context, tx pgx.Tx, account ledger.Account, asset ledger.Asset) (int64, error) {
 	return scanBalance(tx.QueryRow(ctx, lockBalanceSQL, string(account), string(asset)))
 }

@@ -18,8 +18,8 @@ import (
 
 const benchBatch = 5000
 
-// benchBatches makes n batches of new impressions, a tenth of them repeats, spread over 200 campaigns, 50
-// publishers and 4 partitions, as one poll brings them.
+// benchBatches makes n batches of new impressions, a tenth of them repeats, spread over 200
+// campaigns, 50 publishers and 4 partitions, as one poll brings them.
 func benchBatches(b *testing.B, s *Store, n int) []ledger.Batch {
 	b.Helper()
 	var campaigns []campaign.Campaign

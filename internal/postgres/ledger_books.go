@@ -46,20 +46,22 @@ WHERE b.asset = 'USD' ORDER BY b.account, b.asset FOR UPDATE OF b`
 
 // Books locks and reads the rows that the batch depends on.
 //
-// First the campaigns' totals, exclusively and by id: two appliers of one campaign take turns from here
-// on, so neither spends what the other has not yet written. Then the campaigns themselves, shared and by id:
-// a pause or an edit takes its campaign exclusively, so it has either committed before (and every later
-// statement sees its inactive interval, because READ COMMITTED takes a new snapshot per statement) or waits until
-// this batch has committed (and its interval starts, by the store's clock under that lock, after all that this
-// batch charged). The totals come first so that at most one applier at a time holds or asks for the shared
-// lock of a campaign. With the shared lock first, busy appliers hand it to each other past the waiting pause: ten
-// changes against four appliers then took 70 to 150 rounds of each, and take 6 to 13 so (measured,
-// storetest PauseGetsThrough).
+// First the campaigns' totals, exclusively and by id: two appliers of one campaign take turns from
+// here on, so neither spends what the other has not yet written. Then the campaigns themselves,
+// shared and by id: a pause or an edit takes its campaign exclusively, so it has either committed
+// before (and every later statement sees its inactive interval, because READ COMMITTED takes a new
+// snapshot per statement) or waits until this batch has committed (and its interval starts, by the
+// store's clock under that lock, after all that this batch charged). The totals come first so that
+// at most one applier at a time holds or asks for the shared lock of a campaign. With the shared
+// lock first, busy appliers hand it to each other past the waiting pause: ten changes against four
+// appliers then took 70 to 150 rounds of each, and take 6 to 13 so (measured, storetest
+// PauseGetsThrough).
 //
-// No deadlock: appliers take both tables in id order, totals before campaigns; a campaign change never waits
-// for a total; balances come after both, also in order, here and in moveBalances.
+// No deadlock: appliers take both tables in id order, totals before campaigns; a campaign change
+// never waits for a total; balances come after both, also in order, here and in moveBalances.
 //
-// All of it is one round trip. The server takes the statements one after the other, each with a snapshot of its own.
+// All of it is one round trip. The server takes the statements one after the other, each with a
+// snapshot of its own.
 func (b *batchTx) Books(ctx context.Context, need ledger.Need) (ledger.Books, error) {
 	books := ledger.Books{
 		Campaigns: make(map[uuid.UUID]*ledger.CampaignBook, len(need.Campaigns)), Clicked: make(map[uuid.UUID]bool), Horizon: b.horizon,
@@ -128,8 +130,8 @@ func collectBooks(rows pgx.Rows, books *ledger.Books) error {
 	return err
 }
 
-// queueHistory reads the spend and the inactive intervals of the days. Only intervals that overlap the days can cover
-// an event of the batch.
+// queueHistory reads the spend and the inactive intervals of the days. Only intervals that overlap
+// the days can cover an event of the batch.
 func queueHistory(batch *pgx.Batch, need ledger.Need, books *ledger.Books) {
 	ids, days := rawIDs(need.Campaigns), rawDays(need.Days)
 	from, to := need.Days[0].Time(), (need.Days[len(need.Days)-1] + 1).Time()
@@ -163,8 +165,8 @@ func queueHistory(batch *pgx.Batch, need ledger.Need, books *ledger.Books) {
 	})
 }
 
-// queueCash locks and reads the balances that cash campaigns pay from. A balance without a row is 0: nothing is
-// charged to it, and the deposit that creates it is seen by the next batch.
+// queueCash locks and reads the balances that cash campaigns pay from. A balance without a row is
+// 0: nothing is charged to it, and the deposit that creates it is seen by the next batch.
 func queueCash(batch *pgx.Batch, need ledger.Need, books *ledger.Books) {
 	books.Balances = make(map[uuid.UUID]money.Micros)
 	if len(need.Campaigns) == 0 {

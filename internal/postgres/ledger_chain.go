@@ -26,7 +26,8 @@ FROM ledger_entry e LEFT JOIN ledger_transaction t ON t.id = e.transaction_id `
 
 	selectCloseSQL = `SELECT chain_seq FROM statement_close WHERE account = $1 AND asset = $2 AND month = $3`
 
-	// The last entry of the month by its time, but not before an earlier month's end nor after a later one's.
+	// The last entry of the month by its time, but not before an earlier month's end nor after a
+	// later one's.
 	insertCloseSQL = `
 INSERT INTO statement_close (account, asset, month, chain_seq)
 SELECT $1, $2, $3, least(
@@ -83,8 +84,8 @@ func (a *verification) chains() {
 	}
 }
 
-// Statement answers an owner's month: see [ledger.Statement]. Errors: errs.InvalidRequest for a month that has not
-// begun.
+// Statement answers an owner's month: see [ledger.Statement]. Errors: errs.InvalidRequest for a
+// month that has not begun.
 func (s *Store) Statement(ctx context.Context, q ledger.StatementQuery) (ledger.Statement, error) {
 	statement := ledger.Statement{Month: q.Month, Closed: q.Closed()}
 	if err := q.Begun(); err != nil {

@@ -19,9 +19,10 @@ import (
 )
 
 const (
-	// One day at a time, so that the planner opens that day's partition only; one look-up an auction, which OFFSET 0 keeps
-	// it from undoing. With auction_id = ANY(...) it took a day of which it knew no rows yet for an empty one, as each is
-	// after midnight until autovacuum comes by, and read all of it for every batch, all auctions compared with each row.
+	// One day at a time, so that the planner opens that day's partition only; one look-up an
+	// auction, which OFFSET 0 keeps it from undoing. With auction_id = ANY(...) it took a day of
+	// which it knew no rows yet for an empty one, as each is after midnight until autovacuum comes
+	// by, and read all of it for every batch, all auctions compared with each row.
 	seenSQL = `
 SELECT b.auction_id, b.event_type FROM unnest($2::uuid[]) AS want (auction_id)
 CROSS JOIN LATERAL (SELECT auction_id, event_type FROM billed_event WHERE auction_day = $1 AND auction_id = want.auction_id OFFSET 0) b`
@@ -29,8 +30,8 @@ CROSS JOIN LATERAL (SELECT auction_id, event_type FROM billed_event WHERE auctio
 	// COPY writes rows a page at a time, an INSERT with ON CONFLICT one by one and each twice.
 	copyMarksSQL = `COPY billed_event (auction_day, auction_id, event_type) FROM STDIN (FORMAT binary)`
 
-	// Sorted, so that two appliers that meet on the same keys wait for each other in one order, and so that
-	// neighbours in the index are written together.
+	// Sorted, so that two appliers that meet on the same keys wait for each other in one order, and
+	// so that neighbours in the index are written together.
 	markSQL = `
 INSERT INTO billed_event (auction_day, auction_id, event_type)
 SELECT day, id, type FROM unnest($1::integer[], $2::uuid[], $3::text[]) AS k (day, id, type)
@@ -85,8 +86,8 @@ func (c *dayCache) forget() {
 	c.have = nil
 }
 
-// MarkFirst records keys that were never recorded and says which they are. The unique index decides: of
-// two transactions with one key the second waits for the end of the first.
+// MarkFirst records keys that were never recorded and says which they are. The unique index
+// decides: of two transactions with one key the second waits for the end of the first.
 //
 // Existing marks are read first and the rest is copied in. Another transaction may mark one of the
 // rest in between: then the copy fails as a whole, is rolled back, and the keys are inserted one by
@@ -123,8 +124,8 @@ func (b *batchTx) MarkFirst(ctx context.Context, keys []ledger.Key) ([]bool, err
 	return fresh, nil
 }
 
-// seen says which of the sorted keys are recorded, reads the horizon and keeps it from moving, and sets the savepoint
-// that mark needs, in one round trip.
+// seen says which of the sorted keys are recorded, reads the horizon and keeps it from moving, and
+// sets the savepoint that mark needs, in one round trip.
 func (b *batchTx) seen(ctx context.Context, sorted []ledger.Key) ([]bool, error) {
 	seen := make([]bool, len(sorted))
 	var batch pgx.Batch
@@ -182,7 +183,8 @@ func (b *batchTx) mark(ctx context.Context, keys []ledger.Key, first func(i int)
 	return nil
 }
 
-// copyOfMarks is the keys as rows of COPY in its binary format (PostgreSQL manual, COPY, "Binary Format").
+// copyOfMarks is the keys as rows of COPY in its binary format (PostgreSQL manual, COPY, "Binary
+// Format").
 func copyOfMarks(keys []ledger.Key) []byte {
 	b := make([]byte, 0, 32+len(keys)*48)
 	b = append(b, "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"...)
@@ -247,8 +249,9 @@ func compareKeys(a, b ledger.Key) int {
 	return cmp.Or(cmp.Compare(a.Day, b.Day), bytes.Compare(a.Auction[:], b.Auction[:]), strings.Compare(string(a.Type), string(b.Type)))
 }
 
-// addDay makes the partition of a day, in a connection and a transaction of its own: the batch's transaction
-// never holds a schema lock, and a pool that is empty because every batch waits for a partition cannot exist.
+// addDay makes the partition of a day, in a connection and a transaction of its own: the batch's
+// transaction never holds a schema lock, and a pool that is empty because every batch waits for a
+// partition cannot exist.
 func (s *Store) addDay(ctx context.Context, date day.Day) error {
 	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
 	if err != nil {

@@ -19,20 +19,20 @@ import (
 //	runs     charge:  (zigzag micro-USD, length)
 //	runs     minted:  (zigzag Credits, length)
 //
-// Version 2 has one column more, and is only written when a value of it is not 0, so that what an older build can
-// read it still can:
+// Version 2 has one column more, and is only written when a value of it is not 0, so that what an
+// older build can read it still can:
 //
 //	runs     credit note: (ledger.CreditNote, length)
 //
-// A run length is stored less one. Neighbouring events mostly share verdict and Credit; charges repeat less, where
-// a run costs one byte more than the value alone.
+// A run length is stored less one. Neighbouring events mostly share verdict and Credit; charges
+// repeat less, where a run costs one byte more than the value alone.
 const (
 	outcomesVersion = 1
 	outcomesNotes   = 2
 )
 
-// maxOutcomes bounds what a damaged row can make the decoder allocate (40 bytes an outcome). A range is
-// one poll of one partition, thousands of records.
+// maxOutcomes bounds what a damaged row can make the decoder allocate (40 bytes an outcome). A
+// range is one poll of one partition, thousands of records.
 const maxOutcomes = 1 << 20
 
 var errOutcomes = errors.New("applied outcomes are damaged")

@@ -64,9 +64,9 @@ ON CONFLICT (campaign_id, minute) DO UPDATE
 SET amount = reservation_released.amount + EXCLUDED.amount, changed_xid = EXCLUDED.changed_xid`
 )
 
-// InTx runs fn in one READ COMMITTED transaction and commits when fn returns nil. Nothing of fn stays after
-// an error. An error that carries errs.Unavailable may have come during the commit: read [Store.Offsets]
-// before repeating. fn must not call the store itself, only its [ledger.Tx].
+// InTx runs fn in one READ COMMITTED transaction and commits when fn returns nil. Nothing of fn
+// stays after an error. An error that carries errs.Unavailable may have come during the commit:
+// read [Store.Offsets] before repeating. fn must not call the store itself, only its [ledger.Tx].
 func (s *Store) InTx(ctx context.Context, fn func(ledger.Tx) error) error {
 	return s.inTx(ctx, "apply batch", func(tx pgx.Tx) error {
 		return fn(&batchTx{store: s, tx: tx})
@@ -75,9 +75,10 @@ func (s *Store) InTx(ctx context.Context, fn func(ledger.Tx) error) error {
 
 // batchTx is the transaction that applies one batch.
 //
-// Locks are taken in one order by every applier: consumer_offset, billed_event, campaign_total, campaign,
-// publisher_day, quarantine (shared), balance; inside each table by key. So a circle of waiters cannot form among appliers, and the only other
-// writers of these rows (campaign changes, Credit funding) lock a campaign they alone write, then balances.
+// Locks are taken in one order by every applier: consumer_offset, billed_event, campaign_total,
+// campaign, publisher_day, quarantine (shared), balance; inside each table by key. So a circle of
+// waiters cannot form among appliers, and the only other writers of these rows (campaign changes,
+// Credit funding) lock a campaign they alone write, then balances.
 type batchTx struct {
 	store   *Store
 	tx      pgx.Tx
@@ -88,9 +89,10 @@ type batchTx struct {
 
 var _ ledger.Tx = (*batchTx)(nil)
 
-// AdvanceOffsets moves the offsets from First to Next. A partition without a stored offset may start anywhere: its
-// log may have lost its head to retention. A second claimer waits here for the first, then fails with
-// [ledger.ErrFenced]: it sees the moved offset, or finds the row it wanted to add.
+// AdvanceOffsets moves the offsets from First to Next. A partition without a stored offset may
+// start anywhere: its log may have lost its head to retention. A second claimer waits here for the
+// first, then fails with [ledger.ErrFenced]: it sees the moved offset, or finds the row it wanted
+// to add.
 func (b *batchTx) AdvanceOffsets(ctx context.Context, ranges []stream.Range) error {
 	b.claimed = make(map[stream.Range]bool, len(ranges))
 	for _, r := range ranges {
@@ -210,8 +212,8 @@ func queueDead(batch *pgx.Batch, e ledger.Effects) {
 	batch.Queue(insertDeadSQL, streams, numbers, offsets, problems, raws, e.At)
 }
 
-// plainText is s as a text column accepts it. A decoder's complaint may quote the record's bytes, and a dead
-// letter must never be what blocks a partition.
+// plainText is s as a text column accepts it. A decoder's complaint may quote the record's bytes,
+// and a dead letter must never be what blocks a partition.
 func plainText(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "�"), "\x00", "�")
 }

@@ -41,9 +41,9 @@ func (s *Store) DeadLetters(ctx context.Context, q ledger.LetterQuery) ([]ledger
 	return list, failure("list dead letters", err)
 }
 
-// StartReplay notes that a dead letter is about to be sent again, before it is sent: a crash in between leaves a
-// row that says so, never one that was sent twice unseen. Errors: errs.NotFound; errs.Conflict when it was sent before,
-// or may have been, unless again is set.
+// StartReplay notes that a dead letter is about to be sent again, before it is sent: a crash in
+// between leaves a row that says so, never one that was sent twice unseen. Errors: errs.NotFound;
+// errs.Conflict when it was sent before, or may have been, unless again is set.
 func (s *Store) StartReplay(ctx context.Context, p stream.Partition, offset int64, by string, again bool) (l ledger.Letter, err error) {
 	err = s.inTx(ctx, "start replay", func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, lockLetter, p.Stream, p.Number, offset)

@@ -13,8 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// After midnight the planner takes the new day of the marks for empty, until autovacuum has counted it. A batch must look
-// its own auctions up all the same, not compare them with every mark of the day.
+// After midnight the planner takes the new day of the marks for empty, until autovacuum has counted
+// it. A batch must look its own auctions up all the same, not compare them with every mark of the
+// day.
 func TestNewDayIsNotReadWhole(t *testing.T) {
 	owner := testenv.Postgres(t)
 	require.NoError(t, Migrate(t.Context(), owner, func(string) {}))

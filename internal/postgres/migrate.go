@@ -85,8 +85,9 @@ func migrate(ctx context.Context, conn *pgx.Conn, files fs.FS, log func(string))
 	return nil
 }
 
-// exclusively runs fn in a transaction that holds the migration lock. The lock belongs to the transaction
-// and not to the session, so it also works through a pooler and can never be left behind.
+// exclusively runs fn in a transaction that holds the migration lock. The lock belongs to the
+// transaction and not to the session, so it also works through a pooler and can never be left
+// behind.
 func exclusively(ctx context.Context, conn *pgx.Conn, fn func(pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, lockMigrations, migrationLock); err != nil {

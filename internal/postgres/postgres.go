@@ -21,7 +21,8 @@ import (
 // EnvURL names the setting that says where PostgreSQL is.
 const EnvURL = "ADNET_POSTGRES_URL"
 
-// connectTimeout bounds the first answer of the server, so that a wrong address is a clear error and not a wait.
+// connectTimeout bounds the first answer of the server, so that a wrong address is a clear error
+// and not a wait.
 const connectTimeout = 5 * time.Second
 
 // Config says where PostgreSQL is and how many connections a process may hold.
@@ -36,8 +37,8 @@ type Store struct {
 	days dayCache // partitions of billed_event known to exist
 }
 
-// Open connects and checks that the server answers. The error names the setting that is wrong; it never
-// holds the password. It does not migrate: see [Migrate].
+// Open connects and checks that the server answers. The error names the setting that is wrong; it
+// never holds the password. It does not migrate: see [Migrate].
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.URL == "" {
 		return nil, errNoURL()
@@ -96,8 +97,8 @@ func (s *Store) inTx(ctx context.Context, op string, fn func(tx pgx.Tx) error) e
 	return failure(op, pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, fn))
 }
 
-// failure gives err the code that callers act on. Errors that already carry one, and those of the caller's
-// own functions, stay in the chain.
+// failure gives err the code that callers act on. Errors that already carry one, and those of the
+// caller's own functions, stay in the chain.
 func failure(op string, err error) error {
 	var known *errs.Error
 	var pgErr *pgconn.PgError

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// The rows are the lock under which caps are counted, so they are made before they are needed. Writing the value
-	// back is what locks a row that exists.
+	// The rows are the lock under which caps are counted, so they are made before they are needed.
+	// Writing the value back is what locks a row that exists.
 	lockPublisherDaysSQL = `
 INSERT INTO publisher_day AS p (developer_id, day)
 SELECT developer_id, day FROM unnest($1::uuid[]) AS developer_id, unnest($2::integer[]) AS day
@@ -197,7 +197,8 @@ func queuePublisherEffects(batch *pgx.Batch, e ledger.Effects) {
 	}
 }
 
-// PublisherDays lists the days since (included) of the publishers that have one on last, by developer, then day.
+// PublisherDays lists the days since (included) of the publishers that have one on last, by
+// developer, then day.
 func (s *Store) PublisherDays(ctx context.Context, since, last day.Day) ([]traffic.PublisherDay, error) {
 	rows, err := s.pool.Query(ctx, publisherDaysSQL, int32(since), int32(last))
 	if err != nil {
@@ -262,8 +263,9 @@ func scanQuarantine(row pgx.CollectableRow) (c ledger.Quarantine, err error) {
 // errMoreCampaigns says that settlement has charged a further campaign before the case was locked.
 var errMoreCampaigns = errors.New("a further campaign was charged for the traffic of the case")
 
-// EndQuarantine carries out a decision in one transaction: see [ledger.EndQuarantine]. The same decision again answers
-// the same case and writes nothing. Errors: errs.NotFound, errs.Conflict after the other decision.
+// EndQuarantine carries out a decision in one transaction: see [ledger.EndQuarantine]. The same
+// decision again answers the same case and writes nothing. Errors: errs.NotFound, errs.Conflict
+// after the other decision.
 func (s *Store) EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (c ledger.Quarantine, err error) {
 	for range 20 {
 		err = s.inTx(ctx, "end quarantine", func(tx pgx.Tx) error {
@@ -277,8 +279,9 @@ func (s *Store) EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (
 	return c, errs.Wrap(err, errs.Unavailable, "the case's traffic is being settled: try again")
 }
 
-// endQuarantine locks in the order of settlement: the totals of the campaigns, whose budgets a claw-back reopens, then
-// the case, then balances. Which campaigns these are is only certain under the lock of the case.
+// endQuarantine locks in the order of settlement: the totals of the campaigns, whose budgets a
+// claw-back reopens, then the case, then balances. Which campaigns these are is only certain under
+// the lock of the case.
 func endQuarantine(ctx context.Context, tx pgx.Tx, v ledger.QuarantineVerdict) (c ledger.Quarantine, err error) {
 	locked, err := lockHeldTotals(ctx, tx, v)
 	if err != nil {
@@ -422,7 +425,8 @@ func readQuarantine(ctx context.Context, tx pgx.Tx, id uuid.UUID) (ledger.Quaran
 	return pgx.CollectExactlyOneRow(rows, scanQuarantine)
 }
 
-// SetMintCap gives a publisher a daily mint cap of its own; a nil Cap goes back to the installation's. Every change is kept.
+// SetMintCap gives a publisher a daily mint cap of its own; a nil Cap goes back to the
+// installation's. Every change is kept.
 func (s *Store) SetMintCap(ctx context.Context, c ledger.MintCap) error {
 	return s.inTx(ctx, "set mint cap", func(tx pgx.Tx) error {
 		var before *int64

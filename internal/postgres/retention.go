@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	// The horizon's lock ("adnet" and 'h' in ASCII): settlement shares it from before it reads the horizon until it
-	// commits, so no mark of a day can be written after the horizon passed the day.
+	// The horizon's lock ("adnet" and 'h' in ASCII): settlement shares it from before it reads the
+	// horizon until it commits, so no mark of a day can be written after the horizon passed the
+	// day.
 	shareHorizonSQL = `SELECT pg_advisory_xact_lock_shared(x'61646e657468'::bigint)`
 	lockHorizonSQL  = `SELECT pg_advisory_xact_lock(x'61646e657468'::bigint)`
 	readHorizonSQL  = `SELECT day FROM retention_horizon`

@@ -29,7 +29,8 @@ func (c OwnerConfig) Or(app Config) string {
 	return app.URL
 }
 
-// appendOnly lists the tables whose rows may only be added: those that a trigger of this kind guards.
+// appendOnly lists the tables whose rows may only be added: those that a trigger of this kind
+// guards.
 const appendOnly = `
 SELECT DISTINCT c.oid FROM pg_class c JOIN pg_trigger t ON t.tgrelid = c.oid JOIN pg_proc p ON p.oid = t.tgfoid
 WHERE c.relnamespace = current_schema()::regnamespace AND right(p.proname, 11) = 'append_only'`

@@ -129,7 +129,8 @@ func TestChainShowsTampering(t *testing.T) {
 	}
 }
 
-// The database computes the hash of an entry as Go does: an auditor needs nothing of ours to check a chain.
+// The database computes the hash of an entry as Go does: an auditor needs nothing of ours to check
+// a chain.
 func TestChainInSQL(t *testing.T) {
 	s := openStore(t)
 	u := storetest.AddUser(t, storesOf(s))
@@ -149,7 +150,8 @@ func TestChainInSQL(t *testing.T) {
 	require.Equal(t, entries, equal)
 }
 
-// Rows from before the chain are linked by the migration, with the links between refunds and deposits.
+// Rows from before the chain are linked by the migration, with the links between refunds and
+// deposits.
 func TestMigrationChainsWhatIsThere(t *testing.T) {
 	address := testenv.Postgres(t)
 	conn, err := pgx.Connect(t.Context(), address)

@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// One statement, so rooms and the next cursor come from one snapshot. The version is a sum of counters
-	// that only grow, read in one snapshot: a later snapshot never sums to less, and to more when any grew.
+	// One statement, so rooms and the next cursor come from one snapshot. The version is a sum of
+	// counters that only grow, read in one snapshot: a later snapshot never sums to less, and to
+	// more when any grew.
 	selectRooms = `
 SELECT c.id, c.config_version + coalesce(t.version, 0) + CASE WHEN $2 AND NOT c.credit_funded THEN coalesce(b.version, 0) ELSE 0 END,
 	c.daily_budget, c.daily_budget - coalesce(d.amount - d.refunded, 0), c.total_budget - coalesce(t.spent - t.refunded, 0),
@@ -63,14 +64,16 @@ type RoomReader struct {
 // RoomReader answers rooms under the options.
 func (s *Store) RoomReader(opts reserve.RoomOptions) *RoomReader { return &RoomReader{s, opts} }
 
-// Rooms lists the rooms of all campaigns that are neither archived nor rejected when cursor is 0, else of
-// those that may have changed since the call that answered cursor as next; some may come again unchanged.
+// Rooms lists the rooms of all campaigns that are neither archived nor rejected when cursor is 0,
+// else of those that may have changed since the call that answered cursor as next; some may come
+// again unchanged.
 //
-// The cursor is the oldest transaction that was still running in the reader's snapshot (xmin). Every row keeps
-// the transaction that last changed it. A change that the snapshot did not see was made by a transaction that
-// was running then or began later, so its number is ≥ xmin and the next call finds it, in whatever
-// order the transactions commit. A clock or a sequence has no such bound. A cursor from another server (a
-// dump that was restored) may be ahead of this one's numbers: then everything is listed.
+// The cursor is the oldest transaction that was still running in the reader's snapshot (xmin).
+// Every row keeps the transaction that last changed it. A change that the snapshot did not see was
+// made by a transaction that was running then or began later, so its number is ≥ xmin and the next
+// call finds it, in whatever order the transactions commit. A clock or a sequence has no such
+// bound. A cursor from another server (a dump that was restored) may be ahead of this one's
+// numbers: then everything is listed.
 func (r *RoomReader) Rooms(ctx context.Context, cursor int64) (rooms []reserve.Room, next int64, err error) {
 	// REPEATABLE READ: the cursor and the rooms must be of the same snapshot.
 	opts := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}

@@ -26,7 +26,8 @@ func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Stores { return storesOf(openStore(t)) })
 }
 
-// openStore opens a migrated database of its own as the application does: as a role that owns nothing.
+// openStore opens a migrated database of its own as the application does: as a role that owns
+// nothing.
 func openStore(t testing.TB) *Store {
 	t.Helper()
 	owner := testenv.Postgres(t)
@@ -39,8 +40,8 @@ func openStore(t testing.TB) *Store {
 	return s
 }
 
-// asOwner is a connection to the database of s as the role that owns the tables: for damage that the application's
-// role could not do.
+// asOwner is a connection to the database of s as the role that owns the tables: for damage that
+// the application's role could not do.
 func asOwner(t testing.TB, s *Store) *Store {
 	t.Helper()
 	owner, err := Open(t.Context(), Config{URL: os.Getenv(testenv.EnvPostgres), MaxConns: 4}.database(s.pool.Config().ConnConfig.Database))
@@ -211,7 +212,8 @@ func TestFailuresCarryCodes(t *testing.T) {
 	require.Error(t, s.Ping(t.Context()))
 }
 
-// TestPauseWaitsForSettlement proves the promise of UpdateCampaign with the lock that settlement takes.
+// TestPauseWaitsForSettlement proves the promise of UpdateCampaign with the lock that settlement
+// takes.
 func TestPauseWaitsForSettlement(t *testing.T) {
 	s := openStore(t)
 	stores := storesOf(s)
@@ -260,7 +262,8 @@ func TestHistoriesAreAppendOnly(t *testing.T) {
 	}
 }
 
-// TestReadsUseIndexes looks at the plans of the queries that run often on a table that is worth an index.
+// TestReadsUseIndexes looks at the plans of the queries that run often on a table that is worth an
+// index.
 func TestReadsUseIndexes(t *testing.T) {
 	s := openStore(t)
 	stores := storesOf(s)

@@ -21,8 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A database that an earlier build filled is brought to this build's schema from each version since the hash chain: it
-// passes the audit, settlement goes on, and a case that was open is clawed back.
+// A database that an earlier build filled is brought to this build's schema from each version since
+// the hash chain: it passes the audit, settlement goes on, and a case that was open is clawed back.
 func TestFilledDatabaseUpgrades(t *testing.T) {
 	names, err := fs.Glob(schema.Migrations, "*.sql")
 	require.NoError(t, err)
@@ -80,9 +80,10 @@ FROM ledger_transaction back JOIN ledger_entry held ON held.account = 'held:' ||
 WHERE back.kind = 'mint_clawback';
 UPDATE campaign_total SET refunded = 5000 WHERE EXISTS (SELECT FROM ledger_transaction WHERE kind = 'traffic_refund' AND subject = campaign_id)`
 
-// fillOldDatabase writes, in plain SQL, what a build before the migration next would have: a payment with a refund, a campaign, four
-// charged impressions, a record that could not be decoded, an insert into the analytics store that is under way, and,
-// with quarantine, a case that was clawed back and one that is open, an impression each.
+// fillOldDatabase writes, in plain SQL, what a build before the migration next would have: a
+// payment with a refund, a campaign, four charged impressions, a record that could not be decoded,
+// an insert into the analytics store that is under way, and, with quarantine, a case that was
+// clawed back and one that is open, an impression each.
 func fillOldDatabase(t *testing.T, conn *pgx.Conn, next string) oldDatabase {
 	t.Helper()
 	quarantine := next > "0008"
@@ -183,7 +184,8 @@ func writeOldLedger(t *testing.T, conn *pgx.Conn, written []ledger.Transaction) 
 	require.NoError(t, conn.SendBatch(t.Context(), &batch).Close())
 }
 
-// goesOn ends the insert that was under way, as it began, settles one impression more and ends the case that was open.
+// goesOn ends the insert that was under way, as it began, settles one impression more and ends the
+// case that was open.
 func (old oldDatabase) goesOn(t *testing.T, s *Store) {
 	t.Helper()
 	plan, err := s.NextPlan(t.Context(), []stream.Range{{Partition: old.stream, Next: 5}}, 1)

@@ -52,8 +52,8 @@ func (s *Store) UserByEmail(ctx context.Context, email string) (account.User, er
 	return readUser(ctx, s.pool, selectUserByEmail, strings.ToLower(email))
 }
 
-// UpdateUser runs edit on the locked row and keeps the result, but for the ids and the time of creation.
-// Errors: errs.NotFound, errs.Conflict when the new e-mail is taken, and those of edit.
+// UpdateUser runs edit on the locked row and keeps the result, but for the ids and the time of
+// creation. Errors: errs.NotFound, errs.Conflict when the new e-mail is taken, and those of edit.
 func (s *Store) UpdateUser(ctx context.Context, id uuid.UUID, edit func(*account.User) error) (account.User, error) {
 	var kept account.User
 	err := s.inTx(ctx, "update user", func(tx pgx.Tx) error {

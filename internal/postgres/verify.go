@@ -30,7 +30,8 @@ SELECT b.stream, b.partition, b.first_offset, b.next_offset, b.outcomes
 FROM applied_batch b JOIN archive_progress a USING (stream, partition) WHERE b.next_offset <= a.archived_next`
 )
 
-// A counted check names what it looks at, one row each (everything), and says which rows break the promise.
+// A counted check names what it looks at, one row each (everything), and says which rows break the
+// promise.
 const verifyCounted = `
 WITH everything (what, bad) AS (%s)
 SELECT count(*), count(*) FILTER (WHERE bad),
@@ -112,8 +113,9 @@ SELECT format('%s/%s: archived or planned to %s, applied to %s', a.stream, a.par
 FROM archive_progress a LEFT JOIN consumer_offset o ON o.stream = a.stream AND o.partition = a.partition`
 )
 
-// Verify compares the promises that the database alone can answer, in one snapshot, so settlement may go on
-// meanwhile. It reads every row of the ledger and is meant for verification, not for a timer.
+// Verify compares the promises that the database alone can answer, in one snapshot, so settlement
+// may go on meanwhile. It reads every row of the ledger and is meant for verification, not for a
+// timer.
 func (s *Store) Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Check, error) {
 	var checks []ledger.Check
 	err := s.snapshot(ctx, func(tx pgx.Tx) (err error) {

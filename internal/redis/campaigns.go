@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ErrLost says that the catalog was emptied or rebuilt by another process since this one last looked. The
-// writer has to read [Campaigns.Head] and to go on from there.
+// ErrLost says that the catalog was emptied or rebuilt by another process since this one last
+// looked. The writer has to read [Campaigns.Head] and to go on from there.
 var ErrLost error = errs.New(errs.Conflict, "the catalog was emptied or rebuilt meanwhile")
 
 const (
@@ -27,9 +27,9 @@ const (
 	readers    = 4    // reads at once
 )
 
-// Campaigns is the projection of the campaigns, as objects with versions. Its methods may be called from any
-// goroutine, but a value remembers which catalog it has seen and belongs to one role: the writer and the
-// nodes of one process each take their own with [NewCampaigns].
+// Campaigns is the projection of the campaigns, as objects with versions. Its methods may be called
+// from any goroutine, but a value remembers which catalog it has seen and belongs to one role: the
+// writer and the nodes of one process each take their own with [NewCampaigns].
 type Campaigns struct {
 	client *Client
 
@@ -41,12 +41,12 @@ type Campaigns struct {
 // NewCampaigns makes a view of the campaigns. It does no I/O.
 func NewCampaigns(client *Client) *Campaigns { return &Campaigns{client: client} }
 
-// PublishCampaigns writes changed campaigns, never an older one over a newer one, and tells every subscriber
-// about each that was new. After it versions up to head are complete; head never goes down. With nothing
-// changed it only raises the head, and notices a lost catalog.
+// PublishCampaigns writes changed campaigns, never an older one over a newer one, and tells every
+// subscriber about each that was new. After it versions up to head are complete; head never goes
+// down. With nothing changed it only raises the head, and notices a lost catalog.
 //
-// Errors: [ErrLost] when the catalog is not the one this value knows, also for every further call until Head
-// is read; nothing was written then, so a change can never be missing below the head.
+// Errors: [ErrLost] when the catalog is not the one this value knows, also for every further call
+// until Head is read; nothing was written then, so a change can never be missing below the head.
 func (c *Campaigns) PublishCampaigns(ctx context.Context, changed []campaign.Campaign, head int64) error {
 	for len(changed) > writeChunk {
 		if err := c.publish(ctx, changed[:writeChunk], ""); err != nil {
@@ -144,13 +144,14 @@ func (c *Campaigns) EachCampaign(ctx context.Context, take func(page []campaign.
 	return head, group.Wait()
 }
 
-// All loads the whole catalog, in order of version. Head and errors are those of [Campaigns.EachCampaign].
+// All loads the whole catalog, in order of version. Head and errors are those of
+// [Campaigns.EachCampaign].
 func (c *Campaigns) All(ctx context.Context) (all []campaign.Campaign, head int64, err error) {
 	return c.load(ctx, "-inf")
 }
 
-// CampaignsSince loads campaigns with a config version above version, in order of version. Head and errors
-// are those of [Campaigns.EachCampaign].
+// CampaignsSince loads campaigns with a config version above version, in order of version. Head and
+// errors are those of [Campaigns.EachCampaign].
 func (c *Campaigns) CampaignsSince(ctx context.Context, version int64) (changed []campaign.Campaign, head int64, err error) {
 	return c.load(ctx, "("+strconv.FormatInt(version, 10))
 }
@@ -204,9 +205,10 @@ func (c *Campaigns) loadChunk(ctx context.Context, ids []string, into []campaign
 	return nil
 }
 
-// Clear removes the catalog: campaigns, versions, head, epoch and rooms. Nodes stop serving until a projector has
-// published everything again, which a running one does by itself at its next look. It is for a catalog that is
-// known to be wrong and that newer-wins rules would protect: after a restore, or damage.
+// Clear removes the catalog: campaigns, versions, head, epoch and rooms. Nodes stop serving until a
+// projector has published everything again, which a running one does by itself at its next look. It
+// is for a catalog that is known to be wrong and that newer-wins rules would protect: after a
+// restore, or damage.
 func (c *Campaigns) Clear(ctx context.Context) error {
 	k := &c.client.keys
 	return c.client.explain(c.client.rdb.Del(ctx, k.objects, k.versions, k.head, k.epoch, k.rooms).Err())

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Clicks counts the clicks of networks, for all nodes at once. The key of a network holds the auctions whose click
-// counted and when; it has at most as many members as the largest rate allows, and ends with the longest window.
+// Clicks counts the clicks of networks, for all nodes at once. The key of a network holds the
+// auctions whose click counted and when; it has at most as many members as the largest rate allows,
+// and ends with the longest window.
 type Clicks struct{ client *Client }
 
 // NewClicks makes the counter. It does no I/O.
@@ -19,7 +20,8 @@ type ClickRate struct {
 	Window time.Duration
 }
 
-// Allow says whether a click of network at the given time is inside every rate, and counts it if so: one round trip.
+// Allow says whether a click of network at the given time is inside every rate, and counts it if
+// so: one round trip.
 func (c Clicks) Allow(ctx context.Context, network, auction string, at time.Time, rates []ClickRate) (bool, error) {
 	longest := time.Duration(0)
 	args := []any{strconv.FormatInt(at.UnixMilli(), 10), auction, ""}

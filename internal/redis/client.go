@@ -60,7 +60,8 @@ func Open(cfg Config, deps Deps) (*Client, error) {
 		Username: cfg.Username, Password: cfg.Password, ClientName: "adnet",
 		Protocol: 2, DisableIdentity: true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-		// A request waits for Redis: an unreachable one has to be known soon, and contexts have to count.
+		// A request waits for Redis: an unreachable one has to be known soon, and contexts have to
+		// count.
 		DialTimeout: time.Second, DialerRetries: 1, MaxRetries: 2, ContextTimeoutEnabled: true,
 		ReadTimeout: 3 * time.Second, WriteTimeout: 3 * time.Second,
 	})
@@ -84,9 +85,9 @@ func (c *Client) Ping(ctx context.Context) error {
 // Close ends every connection; a waiting Subscribe ends with an error.
 func (c *Client) Close() error { return c.rdb.Close() }
 
-// Seen marks key for life and says whether this was the first time. It exists for the `deduped: true` of
-// replies only: a mark can be lost with Redis, so it must never decide about money, which is
-// deduplicated in the ledger's transaction.
+// Seen marks key for life and says whether this was the first time. It exists for the `deduped:
+// true` of replies only: a mark can be lost with Redis, so it must never decide about money, which
+// is deduplicated in the ledger's transaction.
 func (c *Client) Seen(ctx context.Context, key string, life time.Duration) (first bool, err error) {
 	err = c.rdb.SetArgs(ctx, c.keys.seen(key), 1, goredis.SetArgs{Mode: "NX", TTL: life}).Err()
 	if errors.Is(err, goredis.Nil) {

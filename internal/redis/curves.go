@@ -11,8 +11,8 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// Curves keeps the traffic curves of campaigns, by which nodes pace: a hash of campaign id → base64, 256 bytes each.
-// It can be rebuilt from the analytics at any time.
+// Curves keeps the traffic curves of campaigns, by which nodes pace: a hash of campaign id →
+// base64, 256 bytes each. It can be rebuilt from the analytics at any time.
 type Curves struct {
 	client *Client
 	hash   string

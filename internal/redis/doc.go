@@ -1,9 +1,11 @@
-// Package redis is the shared memory of the serving nodes: the catalog of campaigns that auctions choose
-// from, how much each may still spend, and which nodes are alive. It is the only place that speaks to Redis.
+// Package redis is the shared memory of the serving nodes: the catalog of campaigns that auctions
+// choose from, how much each may still spend, and which nodes are alive. It is the only place that
+// speaks to Redis.
 //
 // Redis is a projection and never the truth. Every object carries a version and an older one never
-// replaces a newer one, so writers may repeat and race. Everything can be rebuilt from the stores: a Redis that
-// was emptied is noticed by [Campaigns.Head] and by [ErrLost]. Nothing here decides money.
+// replaces a newer one, so writers may repeat and race. Everything can be rebuilt from the stores:
+// a Redis that was emptied is noticed by [Campaigns.Head] and by [ErrLost]. Nothing here decides
+// money.
 //
 // All keys of the catalog share one hash tag and so one slot of a cluster.
 //

@@ -22,9 +22,9 @@ func NewProjection(client *Client) Projection {
 	return Projection{NewCampaigns(client), NewRooms(client), NewEpochs(client)}
 }
 
-// Epochs are the lives of the reservations, as a projector sees them: it keeps one going, notices a Redis that was emptied
-// or is older, and begins the next. Its methods may be called from any goroutine; each projector takes its own
-// with [NewEpochs].
+// Epochs are the lives of the reservations, as a projector sees them: it keeps one going, notices a
+// Redis that was emptied or is older, and begins the next. Its methods may be called from any
+// goroutine; each projector takes its own with [NewEpochs].
 type Epochs struct {
 	client *Client
 	writer string // unique name of this value
@@ -66,8 +66,9 @@ func (e *Epochs) Beat(ctx context.Context, epoch int64) (current int64, err erro
 	return current, nil
 }
 
-// Open lets nodes say in epoch what they hold: its rooms must all be published. It answers the epoch that holds, which is
-// a later one when another writer was quicker. Nothing is granted before [Epochs.Grant].
+// Open lets nodes say in epoch what they hold: its rooms must all be published. It answers the
+// epoch that holds, which is a later one when another writer was quicker. Nothing is granted before
+// [Epochs.Grant].
 func (e *Epochs) Open(ctx context.Context, epoch int64) (current int64, err error) {
 	text, err := openScript.Run(ctx, e.client.rdb, []string{e.client.keys.reservations}, epoch, never).Text()
 	if err != nil {
@@ -96,8 +97,8 @@ const never = 1 << 52
 
 var errEpoch = errors.New("the reservations are of another epoch meanwhile")
 
-// Grant lets epoch grant: what nodes hold that cannot speak was told. Errors: Redis does not answer, or epoch does not
-// hold any more.
+// Grant lets epoch grant: what nodes hold that cannot speak was told. Errors: Redis does not
+// answer, or epoch does not hold any more.
 func (e *Epochs) Grant(ctx context.Context, epoch int64) error {
 	granted, err := grantScript.Run(ctx, e.client.rdb, []string{e.client.keys.reservations}, epoch).Int()
 	if err != nil {
@@ -118,7 +119,8 @@ func (e *Epochs) Grants(ctx context.Context, epoch int64) (bool, error) {
 	return values[0] == strconv.FormatInt(epoch, 10) && values[1] != nil && values[1] != strconv.Itoa(never), nil
 }
 
-// Knows says whether the reservations of epoch have heard calls: the last ones of nodes, by their numbers.
+// Knows says whether the reservations of epoch have heard calls: the last ones of nodes, by their
+// numbers.
 func (e *Epochs) Knows(ctx context.Context, epoch int64, calls map[string]int64) (bool, error) {
 	heard, err := e.client.rdb.HGetAll(ctx, e.client.keys.reserved(epoch).seen()).Result()
 	if err != nil {

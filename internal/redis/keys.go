@@ -7,8 +7,8 @@ import (
 	"adnet/internal/campaign"
 )
 
-// keys are the names of everything in Redis, with the layout that the scripts rely on. All of the catalog
-// and the reservations share one hash tag, and so one slot of a cluster.
+// keys are the names of everything in Redis, with the layout that the scripts rely on. All of the
+// catalog and the reservations share one hash tag, and so one slot of a cluster.
 type keys struct {
 	prefix string // of the installation
 
@@ -59,8 +59,8 @@ func (k *keys) session(session campaign.SessionKey, day int32) string {
 // seen is the mark of [Client.Seen].
 func (k *keys) seen(mark string) string { return k.prefix + ":seen:" + mark }
 
-// epochKeys are the names of one epoch of the reservations, so that nothing of a lost or older store is
-// ever read in a new one.
+// epochKeys are the names of one epoch of the reservations, so that nothing of a lost or older
+// store is ever read in a new one.
 type epochKeys struct{ prefix string }
 
 // seen is a hash: node or projector → number of its last call.
@@ -74,8 +74,8 @@ func (k epochKeys) campaign(id string) string { return k.prefix + "c:" + id }
 // advertiser is a hash: `out` → the reserved amount of all campaigns that the balance limits.
 func (k epochKeys) advertiser(id string) string { return k.prefix + "a:" + id }
 
-// holder is a hash: `minute:window` → what a node holds of a campaign, with `q:` before it the number of
-// the call that said so. as tells the holders of one node apart.
+// holder is a hash: `minute:window` → what a node holds of a campaign, with `q:` before it the
+// number of the call that said so. as tells the holders of one node apart.
 func (k epochKeys) holder(id, node, as string) string {
 	return k.prefix + "n:" + id + ":" + node + as
 }

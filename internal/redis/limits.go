@@ -29,7 +29,8 @@ type Exchange struct {
 	cursor string // id of the last message that was read
 }
 
-// NewExchange makes the exchange of the given name. node must be unique among the processes. It does no I/O.
+// NewExchange makes the exchange of the given name. node must be unique among the processes. It
+// does no I/O.
 func NewExchange(client *Client, name, node string) *Exchange {
 	return &Exchange{client: client, stream: client.keys.exchange(name), node: node, cursor: "0"}
 }
@@ -75,7 +76,8 @@ func (x *Exchange) Exchange(ctx context.Context, mine []byte, hear func(node str
 	return nil
 }
 
-// oldest is the id before which messages may be dropped, by Redis's own clock as the last message told it.
+// oldest is the id before which messages may be dropped, by Redis's own clock as the last message
+// told it.
 func (x *Exchange) oldest() string {
 	ms, _, _ := strings.Cut(x.cursor, "-")
 	at, err := strconv.ParseInt(ms, 10, 64)

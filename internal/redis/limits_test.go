@@ -34,7 +34,8 @@ func TestExchange(t *testing.T) {
 		require.Equal(t, []string{"a:2"}, says(t, b, ""))
 		require.Empty(t, says(t, b, ""), "each once")
 
-		// Another Redis begins with other ids: a node that is ahead of them says so once and reads from the beginning.
+		// Another Redis begins with other ids: a node that is ahead of them says so once and reads
+		// from the beginning.
 		b.cursor = "99999999999999-0"
 		require.ErrorIs(t, b.Exchange(t.Context(), []byte("lost"), func(string, []byte) {}), errAnotherRedis)
 		says(t, a, "3")

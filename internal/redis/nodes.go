@@ -27,7 +27,8 @@ const (
 	pingEvery    = time.Second            // how often Subscribe checks a silent connection
 )
 
-// Nodes is how the serving nodes hear of changes and are waited for. Its methods may be called from any goroutine.
+// Nodes is how the serving nodes hear of changes and are waited for. Its methods may be called from
+// any goroutine.
 type Nodes struct{ client *Client }
 
 // NewNodes makes a view of the nodes. It does no I/O.
@@ -41,7 +42,8 @@ type Change struct {
 	// Campaign is a published campaign. It may be older than the node's own copy: compare
 	// ConfigVersion.
 	Campaign *campaign.Campaign
-	// Confirm asks for [Nodes.Applied] of the campaign's ConfigVersion as soon as the node serves it or a newer one.
+	// Confirm asks for [Nodes.Applied] of the campaign's ConfigVersion as soon as the node serves
+	// it or a newer one.
 	Confirm bool
 	// Rooms are absolute; compare Version.
 	Rooms []reserve.Room
@@ -125,8 +127,8 @@ func (n *Nodes) deliver(received any, apply func(Change)) {
 	}
 }
 
-// Heartbeat says that node serves and has applied every change up to version. A node counts as live for 2 s, by
-// Redis's clock; pauses then wait for its confirmation.
+// Heartbeat says that node serves and has applied every change up to version. A node counts as live
+// for 2 s, by Redis's clock; pauses then wait for its confirmation.
 func (n *Nodes) Heartbeat(ctx context.Context, node string, version int64) error {
 	keys := []string{n.client.keys.nodes, n.client.keys.applied}
 	return n.client.explain(heartbeatScript.Run(ctx, n.client.rdb, keys, node, version, nodeMemory.Milliseconds()).Err())
@@ -150,10 +152,11 @@ func (n *Nodes) Applied(ctx context.Context, node string, configVersion int64) e
 
 var _ campaign.Announcer = (*Nodes)(nil)
 
-// Announce implements campaign.Announcer: it publishes a committed campaign and waits, at most 1 s, until each
-// node that was live confirmed its version or is gone. Without live nodes all is true. Of a campaign that delivers it
-// also waits, at most half a second of that, until its room of this version is there: before, no node may serve it. An error says that Redis
-// failed; the nodes then stop serving by themselves when they cannot prove freshness.
+// Announce implements campaign.Announcer: it publishes a committed campaign and waits, at most 1 s,
+// until each node that was live confirmed its version or is gone. Without live nodes all is true.
+// Of a campaign that delivers it also waits, at most half a second of that, until its room of this
+// version is there: before, no node may serve it. An error says that Redis failed; the nodes then
+// stop serving by themselves when they cannot prove freshness.
 func (n *Nodes) Announce(ctx context.Context, announced campaign.Campaign) (all bool, err error) {
 	object, err := json.Marshal(&announced)
 	if err != nil {
@@ -205,8 +208,9 @@ func (n *Nodes) awaitRoom(ctx context.Context, announced *campaign.Campaign, wai
 	}
 }
 
-// awaitConfirmation waits for one node's confirmation and removes it from waiting. When none comes it looks
-// at the heartbeats: a node that missed the message catches up by the head, and one that left is not waited for.
+// awaitConfirmation waits for one node's confirmation and removes it from waiting. When none comes
+// it looks at the heartbeats: a node that missed the message catches up by the head, and one that
+// left is not waited for.
 func (n *Nodes) awaitConfirmation(ctx context.Context, version int64, wait time.Duration, waiting map[string]bool) error {
 	key := n.client.keys.confirmed(version)
 	// Redis reads 0 as "for ever", and not every server takes more than milliseconds.

@@ -23,7 +23,8 @@ import (
 
 const testTimeout = 30 * time.Second // only bounds a test that hangs
 
-// onEveryRedis runs a case on the server in the process and on a real one, each with keys of its own.
+// onEveryRedis runs a case on the server in the process and on a real one, each with keys of its
+// own.
 func onEveryRedis(t *testing.T, run func(t *testing.T, client *Client)) {
 	open := func(t *testing.T, addr string) *Client {
 		t.Helper()
@@ -192,7 +193,8 @@ func TestHeadNoticesALostCatalog(t *testing.T) {
 		require.EqualValues(t, 1, head)
 
 		empty(t, client)
-		// A change alone must not look like a whole catalog, neither published nor announced, however often.
+		// A change alone must not look like a whole catalog, neither published nor announced,
+		// however often.
 		require.ErrorIs(t, writer.PublishCampaigns(t.Context(), []campaign.Campaign{two}, 2), ErrLost)
 		require.ErrorIs(t, writer.PublishCampaigns(t.Context(), []campaign.Campaign{two}, 2), ErrLost)
 		_, err = writer.Announce(t.Context(), two)

@@ -34,14 +34,15 @@ type Reservations struct {
 	client *Client
 }
 
-// NewReservations makes a view of the reservations. It does no I/O; its methods may be called from any goroutine.
+// NewReservations makes a view of the reservations. It does no I/O; its methods may be called from
+// any goroutine.
 func NewReservations(client *Client) *Reservations {
 	return &Reservations{client}
 }
 
-// Claim exchanges what a node holds. Claims of one call are counted together for up to 100 claims, and in pieces above;
-// each may be repeated. Errors: Redis does not answer; what was counted is then unknown, and the next call about the
-// same claims finds out.
+// Claim exchanges what a node holds. Claims of one call are counted together for up to 100 claims,
+// and in pieces above; each may be repeated. Errors: Redis does not answer; what was counted is
+// then unknown, and the next call about the same claims finds out.
 func (r *Reservations) Claim(ctx context.Context, call reserve.Call) (reply reserve.Reply, err error) {
 	reply.Claims = make([]reserve.Claimed, 0, len(call.Claims))
 	for rest := call.Claims; ; {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkClaim is the leases of one campaign, and of as many as one script takes, raised as a node's
-// exchange asks for it.
+// BenchmarkClaim is the leases of one campaign, and of as many as one script takes, raised as a
+// node's exchange asks for it.
 func BenchmarkClaim(b *testing.B) {
 	run := func(b *testing.B, addr string, campaigns int) {
 		client, err := Open(Config{Addr: addr, Prefix: "bench-" + uuid.NewString()}, Deps{})

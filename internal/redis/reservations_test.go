@@ -53,8 +53,8 @@ func TestReservationsAreTheReference(t *testing.T) {
 	})
 }
 
-// compare plays a random history on Redis and on the reference. The beat's minute is fixed in both by hand, so that the
-// real clock decides nothing.
+// compare plays a random history on Redis and on the reference. The beat's minute is fixed in both
+// by hand, so that the real clock decides nothing.
 func compare(t *rapid.T, client *Client) {
 	ctx := context.Background()
 	defer func() {
@@ -161,7 +161,8 @@ func TestRepeatedAndLateClaimsChangeNothing(t *testing.T) {
 	})
 }
 
-// Whatever the server forgot that was acknowledged makes it another one, for nodes and projectors alike.
+// Whatever the server forgot that was acknowledged makes it another one, for nodes and projectors
+// alike.
 func TestALostOrOldStoreIsNoticed(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
 		ask := func(epoch, seq, acked int64) reserve.Reply {
@@ -240,8 +241,8 @@ func TestNothingIsGrantedWhileNodesSayWhatTheyHold(t *testing.T) {
 	})
 }
 
-// Reservations are dated by the node and end by the store. Of a clock far behind, the store forgets at once what it was
-// told, and grants it again: so such a node is granted nothing.
+// Reservations are dated by the node and end by the store. Of a clock far behind, the store forgets
+// at once what it was told, and grants it again: so such a node is granted nothing.
 func TestAClockThatIsNotTheStoresIsGrantedNothing(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
 		catalog, store := opened(t, client, 4)

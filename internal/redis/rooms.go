@@ -26,8 +26,8 @@ type Rooms struct{ client *Client }
 // NewRooms makes a view of the rooms. It does no I/O.
 func NewRooms(client *Client) *Rooms { return &Rooms{client} }
 
-// room is a reserve.Room on the wire. Amounts are plain micro-USD: the balance of a campaign that is not prepaid
-// is the largest integer, which the decimal form of money refuses.
+// room is a reserve.Room on the wire. Amounts are plain micro-USD: the balance of a campaign that
+// is not prepaid is the largest integer, which the decimal form of money refuses.
 type room struct {
 	CampaignID uuid.UUID `json:"id"`
 	Advertiser uuid.UUID `json:"adv"`
@@ -53,10 +53,11 @@ func (r room) ledger() reserve.Room {
 	}
 }
 
-// PublishRooms writes absolute values, never an older version over a newer one, and tells every subscriber
-// about those that were new. What was released goes to the reservations of epoch.
-// Versions must not be negative. Errors: Redis does not answer, or by its clock the rooms are of a past day; then nothing is
-// written until the clock of whoever made them agrees again, and nodes grant from what they have.
+// PublishRooms writes absolute values, never an older version over a newer one, and tells every
+// subscriber about those that were new. What was released goes to the reservations of epoch.
+// Versions must not be negative. Errors: Redis does not answer, or by its clock the rooms are of a
+// past day; then nothing is written until the clock of whoever made them agrees again, and nodes
+// grant from what they have.
 func (r *Rooms) PublishRooms(ctx context.Context, epoch int64, rooms []reserve.Room) error {
 	for len(rooms) > 0 {
 		chunk := rooms[:min(roomChunk, len(rooms))]
@@ -123,8 +124,8 @@ func (r *Rooms) All(ctx context.Context) ([]reserve.Room, error) {
 	return slices.Collect(maps.Values(found)), err
 }
 
-// EachRoom reads every room, in no order, and hands them over in pages, each of which is used again when take returns.
-// It may show a room twice.
+// EachRoom reads every room, in no order, and hands them over in pages, each of which is used again
+// when take returns. It may show a room twice.
 func (r *Rooms) EachRoom(ctx context.Context, take func(page []reserve.Room)) error {
 	var page []reserve.Room
 	for cursor := uint64(0); ; {

@@ -7,8 +7,8 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// sources are the scripts, whose first comments say what they do, take and answer. What a constant of Go
-// decides comes in ARGV.
+// sources are the scripts, whose first comments say what they do, take and answer. What a constant
+// of Go decides comes in ARGV.
 //
 //go:embed *.lua
 var sources embed.FS
@@ -27,8 +27,8 @@ var (
 	confirmScript   = script("confirm")
 )
 
-// script is files one after the other. Their comments are left empty: a server in the process compiles a
-// script each time that it runs.
+// script is files one after the other. Their comments are left empty: a server in the process
+// compiles a script each time that it runs.
 func script(files ...string) *goredis.Script {
 	var text strings.Builder
 	for _, name := range files {

@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The values of keys in a case. In each text <now>, <now+30s> and the like stand for a time of Redis in ms, and
-// <day> for the day that budgets are of.
+// The values of keys in a case. In each text <now>, <now+30s> and the like stand for a time of
+// Redis in ms, and <day> for the day that budgets are of.
 type (
 	hash    map[string]string
 	sorted  map[string]string // member by score
@@ -176,8 +176,8 @@ func expandTimes(text string, now time.Time) string {
 	})
 }
 
-// shorten makes times within a quarter of an hour of now what they are in a case, in steps of 30 s, so that it does not
-// matter how long a call takes.
+// shorten makes times within a quarter of an hour of now what they are in a case, in steps of 30 s,
+// so that it does not matter how long a call takes.
 func shorten(value any, now time.Time) any {
 	switch v := value.(type) {
 	case []any:

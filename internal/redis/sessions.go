@@ -25,7 +25,8 @@ func NewSessions(client *Client) *Sessions { return &Sessions{client} }
 
 const turnsField = "t"
 
-// exposureSize is the length of a field's value: campaign, until in unix seconds, turn, 1 when confirmed.
+// exposureSize is the length of a field's value: campaign, until in unix seconds, turn, 1 when
+// confirmed.
 const exposureSize = 16 + 8 + 2 + 1
 
 // Session reads the known state of a session's day: its exposures in no particular order, and the
@@ -61,8 +62,9 @@ func (s *Sessions) Session(ctx context.Context, session campaign.SessionKey, day
 // stands for a crowd does not delay other clients.
 const mostConfirmed = 1_000
 
-// Record keeps exposures: decisions and turns in one pipeline, and confirmations, which are of earlier decisions, in
-// another. Decisions and confirmations may be repeated; a turn that is repeated counts again.
+// Record keeps exposures: decisions and turns in one pipeline, and confirmations, which are of
+// earlier decisions, in another. Decisions and confirmations may be repeated; a turn that is
+// repeated counts again.
 func (s *Sessions) Record(ctx context.Context, list []campaign.Exposure) error {
 	if err := s.decide(ctx, list); err != nil {
 		return s.client.explain(err)
@@ -94,7 +96,8 @@ func (s *Sessions) decide(ctx context.Context, list []campaign.Exposure) error {
 	return err
 }
 
-// confirm writes the confirmations of a list, those of a session with one call of the script (benchmark row beacon).
+// confirm writes the confirmations of a list, those of a session with one call of the script
+// (benchmark row beacon).
 func (s *Sessions) confirm(ctx context.Context, list []campaign.Exposure) error {
 	type session struct {
 		key campaign.SessionKey

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A decision is confirmed by its own beacon only, however many of a session come together, also in one list with the
-// decisions, and by a Redis that has forgotten the script.
+// A decision is confirmed by its own beacon only, however many of a session come together, also in
+// one list with the decisions, and by a Redis that has forgotten the script.
 func TestConfirmationsOfASessionComeTogether(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
 		sessions := NewSessions(client)

@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Auction is the outcome of one auction as the analytics store keeps it. Auctions are best effort: they
-// explain fill and prices, and no money depends on them. At is UTC.
+// Auction is the outcome of one auction as the analytics store keeps it. Auctions are best effort:
+// they explain fill and prices, and no money depends on them. At is UTC.
 type Auction struct {
 	AuctionID         uuid.UUID
 	At                time.Time

@@ -62,8 +62,8 @@ const (
 	ByDay               Breakdown = "day"
 )
 
-// Query selects events. Nil UUIDs select every advertiser, campaign or developer. Since and Until are
-// days, both included.
+// Query selects events. Nil UUIDs select every advertiser, campaign or developer. Since and Until
+// are days, both included.
 type Query struct {
 	AdvertiserID uuid.UUID
 	CampaignID   uuid.UUID
@@ -103,8 +103,9 @@ type Result struct {
 	Counts         // over the whole range
 	Daily  []Group // one per day of the range that has events, ascending
 	Groups []Group // of the breakdown, by spend then key; nil without one
-	// Traffic says why events were not paid for or earned nothing, over the whole range, by reason: the rules of
-	// traffic.InvalidRules, and [TrafficSelfServed], [TrafficCapped] and [TrafficHeld].
+	// Traffic says why events were not paid for or earned nothing, over the whole range, by reason:
+	// the rules of traffic.InvalidRules, and [TrafficSelfServed], [TrafficCapped] and
+	// [TrafficHeld].
 	Traffic []Traffic
 	// AsOf is the time up to which events are included: all received before it are counted.
 	AsOf time.Time

@@ -52,9 +52,11 @@ type State int
 // The states of the shared store of reservations, as one node sees it.
 const (
 	Counted State = iota
-	// Lost: the store is empty, older than what the node has seen, or not rebuilt yet. Nothing counted.
+	// Lost: the store is empty, older than what the node has seen, or not rebuilt yet. Nothing
+	// counted.
 	Lost
-	// Moved: the store was rebuilt under another epoch. Nothing counted; the node has to say what it holds.
+	// Moved: the store was rebuilt under another epoch. Nothing counted; the node has to say what
+	// it holds.
 	Moved
 	// Skewed: the node's clock and the store's are more than [MaxClockSkew] apart. Nothing counted.
 	Skewed
@@ -64,8 +66,9 @@ const (
 type Call struct {
 	Node  string
 	Epoch int64 // that the node works in
-	// Seq numbers the node's calls in the epoch; a call that arrives behind a later one about the same claim changes
-	// nothing. Acked is the highest one that was answered: a store that does not know it lost something.
+	// Seq numbers the node's calls in the epoch; a call that arrives behind a later one about the
+	// same claim changes nothing. Acked is the highest one that was answered: a store that does not
+	// know it lost something.
 	Seq, Acked int64
 	// Clock is the node's time when it calls; the zero time is not compared.
 	Clock  time.Time
@@ -77,11 +80,13 @@ type Reply struct {
 	State State
 	Epoch int64 // of the store; 0 for none
 	Nodes int   // live ones, ≥ 1
-	// Ahead is Clock less the store's time when it was asked: how far the node's clock is ahead, less the way there.
+	// Ahead is Clock less the store's time when it was asked: how far the node's clock is ahead,
+	// less the way there.
 	Ahead time.Duration
 	// Idle is how long ago a projector was last at work; 0 unless the call was counted.
 	Idle time.Duration
-	// Grants says that claims may be raised; false while a rebuilt store gathers what nodes hold, and unless counted.
+	// Grants says that claims may be raised; false while a rebuilt store gathers what nodes hold,
+	// and unless counted.
 	Grants bool
 	Claims []Claimed
 }

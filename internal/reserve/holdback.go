@@ -10,9 +10,11 @@ import (
 // unheard is the holder of reservations that no page lists: of all unheard nodes together.
 const unheard = "unheard"
 
-// HoldBack says in the name of nodes that did not speak what they may have reserved: what their pages say, and what they
-// may have reserved since their last page. Each may be said again: the number of its call is 0, so a node that
-// speaks later is believed instead, campaign by campaign and minute by minute. entries are of each node, the older first; rooms are those of all campaigns.
+// HoldBack says in the name of nodes that did not speak what they may have reserved: what their
+// pages say, and what they may have reserved since their last page. Each may be said again: the
+// number of its call is 0, so a node that speaks later is believed instead, campaign by campaign
+// and minute by minute. entries are of each node, the older first; rooms are those of all
+// campaigns.
 func HoldBack(j Journal, nodes []Writer, entries map[string][]Entry, rooms []Room) (calls []Call) {
 	owners := make(map[uuid.UUID]uuid.UUID, len(rooms))
 	for i := range rooms {

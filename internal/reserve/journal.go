@@ -11,8 +11,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// The journal is a copy of what each node may have out, kept apart from the shared store and written beside the hot path.
-// When the store is lost, what nodes that cannot speak any more had reserved is held back by it:
+// The journal is a copy of what each node may have out, kept apart from the shared store and
+// written beside the hot path. When the store is lost, what nodes that cannot speak any more had
+// reserved is held back by it:
 //
 //   - A node writes a page at least every [PageEvery]. Its entries are ceilings: at least what it has
 //     reserved of a campaign's minute. Of what no page says yet it reserves at most [Unkept] prices a lease, and nothing
@@ -25,9 +26,11 @@ const (
 	PageEvery = time.Second
 	// Unkept is how many prices of a lease a node may reserve before a page says so.
 	Unkept = 4
-	// SilentFor is how long a projector must not have been at work before a node goes on without pages.
+	// SilentFor is how long a projector must not have been at work before a node goes on without
+	// pages.
 	SilentFor = 3500 * time.Millisecond
-	// GapAfter is the time between two signs of a projector from which it is a [Gap]; shorter than SilentFor.
+	// GapAfter is the time between two signs of a projector from which it is a [Gap]; shorter than
+	// SilentFor.
 	GapAfter = 2500 * time.Millisecond
 	// JournalMemory is how long pages matter: the longest reservation, and margins.
 	JournalMemory = 65 * time.Minute
@@ -40,8 +43,8 @@ const (
 	bidBit   = 1 << 7          // of the window's byte
 )
 
-// Entry is a ceiling of what a node has reserved of a campaign for the auctions of one minute, until a later
-// entry says otherwise.
+// Entry is a ceiling of what a node has reserved of a campaign for the auctions of one minute,
+// until a later entry says otherwise.
 type Entry struct {
 	CampaignID uuid.UUID
 	Minute     day.Minute
@@ -142,7 +145,8 @@ func (j Journal) Unheard(epoch int64) (list []Writer) {
 	return list
 }
 
-// Dead lists the nodes that ended without closing their journals and whose reservations in epoch may count.
+// Dead lists the nodes that ended without closing their journals and whose reservations in epoch
+// may count.
 func (j Journal) Dead(epoch int64) (list []Writer) {
 	for _, w := range j.Writers {
 		if age := j.Now.Sub(w.Seen); !w.Closed && w.Epoch == epoch && age >= freshFor && age < JournalMemory {
@@ -152,7 +156,8 @@ func (j Journal) Dead(epoch int64) (list []Writer) {
 	return list
 }
 
-// unkept is what no page says of a node's reservations: those of how many leases, or all (anything), until when.
+// unkept is what no page says of a node's reservations: those of how many leases, or all
+// (anything), until when.
 func (j Journal) unkept(w Writer) (until time.Time, anything bool) {
 	until = w.Seen
 	for _, g := range j.Gaps {

@@ -25,8 +25,8 @@ type Room struct {
 	Total        money.Micros // left of the total budget
 	Balance      money.Micros // left of the prepaid balance; [Unlimited] when not prepaid
 	Price        money.Micros // of one charge by the campaign's bid
-	// Released is what settlement has used up of the reservations of recent minutes, as of the same instant: all that
-	// changed since the reader's cursor, and perhaps more. In no order.
+	// Released is what settlement has used up of the reservations of recent minutes, as of the same
+	// instant: all that changed since the reader's cursor, and perhaps more. In no order.
 	Released []Released
 }
 
@@ -39,8 +39,8 @@ func (r Room) Left(on day.Day) money.Micros {
 	return max(0, min(today, r.Total, r.Balance))
 }
 
-// Released is how much of a campaign's reservations of one minute's auctions settlement has used up, whatever the
-// verdict was. It is an absolute sum and only grows.
+// Released is how much of a campaign's reservations of one minute's auctions settlement has used
+// up, whatever the verdict was. It is an absolute sum and only grows.
 type Released struct {
 	CampaignID uuid.UUID
 	Minute     day.Minute

@@ -1,5 +1,6 @@
-// Package schedule says when recurring work runs: after a pause, again and again, or at a time of the UTC day.
-// It holds the waiting only. What failed, and how long to wait then, is the caller's to say.
+// Package schedule says when recurring work runs: after a pause, again and again, or at a time of
+// the UTC day. It holds the waiting only. What failed, and how long to wait then, is the caller's
+// to say.
 package schedule
 
 import (
@@ -7,7 +8,8 @@ import (
 	"time"
 )
 
-// Clock returns now, or the machine's clock when now is nil: a component's Deps.Now may be left out.
+// Clock returns now, or the machine's clock when now is nil: a component's Deps.Now may be left
+// out.
 func Clock(now func() time.Time) func() time.Time {
 	if now == nil {
 		return time.Now
@@ -15,8 +17,8 @@ func Clock(now func() time.Time) func() time.Time {
 	return now
 }
 
-// Pause waits for d, or until ctx ends. It returns nil when d has passed, also when d is not positive, and otherwise
-// the error of ctx.
+// Pause waits for d, or until ctx ends. It returns nil when d has passed, also when d is not
+// positive, and otherwise the error of ctx.
 func Pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -28,16 +30,16 @@ func Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Loop waits for first and calls turn, then waits for as long as turn says and calls it again, until ctx ends. A
-// turn that runs then is not interrupted by Loop.
+// Loop waits for first and calls turn, then waits for as long as turn says and calls it again,
+// until ctx ends. A turn that runs then is not interrupted by Loop.
 func Loop(ctx context.Context, first time.Duration, turn func(context.Context) (wait time.Duration)) {
 	for wait := first; Pause(ctx, wait) == nil && ctx.Err() == nil; {
 		wait = turn(ctx)
 	}
 }
 
-// UntilTimeOfDay is how long after now the UTC day next reaches at, a time since midnight. It is more than zero and at
-// most 24 hours: at the very instant it is a day.
+// UntilTimeOfDay is how long after now the UTC day next reaches at, a time since midnight. It is
+// more than zero and at most 24 hours: at the very instant it is a day.
 func UntilTimeOfDay(now time.Time, at time.Duration) time.Duration {
 	const day = 24 * time.Hour
 	since := now.Sub(now.UTC().Truncate(day)) // Truncate counts from the zero time, which is a midnight UTC

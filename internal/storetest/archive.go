@@ -30,7 +30,8 @@ var archiveCases = []ledgerCase{
 	{"Totals", archivedTotals},
 }
 
-// applyPoison applies ranges of the given lengths, back to back from first. A dead record needs no campaign.
+// applyPoison applies ranges of the given lengths, back to back from first. A dead record needs no
+// campaign.
 func applyPoison(t *testing.T, l Ledger, p stream.Partition, first int64, lengths ...int) {
 	t.Helper()
 	for _, n := range lengths {
@@ -175,7 +176,8 @@ func onePlan(t *testing.T, l Ledger) {
 	}
 }
 
-// Owners of some of the same partitions, as while a group rebalances, archive each offset under one token.
+// Owners of some of the same partitions, as while a group rebalances, archive each offset under one
+// token.
 func overlappingPlans(t *testing.T, l Ledger) {
 	for n := range int32(4) {
 		applyPoison(t, l, partition(n), 0, 2, 2, 2, 2, 2)
@@ -325,7 +327,8 @@ func roomsFollow(t *testing.T, l Ledger) {
 	require.Equal(t, f.rooms, all.rooms)
 }
 
-// roomsRelease: a settled event releases its ad's price once, in the room of the same instant, whatever the verdict.
+// roomsRelease: a settled event releases its ad's price once, in the room of the same instant,
+// whatever the verdict.
 func roomsRelease(t *testing.T, l Ledger) {
 	f := follow(t, l.Rooms(reserve.RoomOptions{}))
 	owner := AddUser(t, l.Stores)

@@ -27,7 +27,8 @@ type AuditLog interface {
 	RecordAudit(ctx context.Context, e auditlog.Entry) error
 }
 
-// Operations is the side of a store that operators and careful callers see, on a store that is empty.
+// Operations is the side of a store that operators and careful callers see, on a store that is
+// empty.
 type Operations struct {
 	Stores
 	AuditLog AuditLog
@@ -276,8 +277,8 @@ func keyDies(t *testing.T, o Operations) {
 	require.Equal(t, once.Claimed, stateOf(t, o, claimOf(1)))
 }
 
-// effectIsFenced is the case that doubles money without a fence: a call that was taken for dead wakes up and
-// commits after the one that took over.
+// effectIsFenced is the case that doubles money without a fence: a call that was taken for dead
+// wakes up and commits after the one that took over.
 func effectIsFenced(t *testing.T, o Operations) {
 	u := AddUser(t, o.Stores)
 	slow, quick := claimOf(1), claimOf(1)

@@ -636,8 +636,8 @@ func statements(t *testing.T, l Ledger) {
 	requireClean(t, l, ledger.VerifyOptions{})
 }
 
-// closedMonths: whatever is written afterwards, with whatever date, a statement that was handed out stays as it is,
-// and the next one begins where it ended.
+// closedMonths: whatever is written afterwards, with whatever date, a statement that was handed out
+// stays as it is, and the next one begins where it ended.
 func closedMonths(t *testing.T, l Ledger) {
 	u := AddUser(t, l.Stores)
 	pay := func(payment string, at time.Time) {

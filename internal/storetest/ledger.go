@@ -69,8 +69,8 @@ type ledgerCase struct {
 	run  func(t *testing.T, l Ledger)
 }
 
-// RunLedger runs every case of the ledger. newLedger opens an empty store that is closed by the test's own
-// clean-up.
+// RunLedger runs every case of the ledger. newLedger opens an empty store that is closed by the
+// test's own clean-up.
 func RunLedger(t *testing.T, newLedger func(t *testing.T) Ledger) {
 	for _, group := range []struct {
 		name  string
@@ -517,8 +517,8 @@ func prepaidBalance(t *testing.T, l Ledger) {
 	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
 }
 
-// pauseGetsThrough keeps a campaign under settlement from several sides and pauses and resumes it again and
-// again. The changes must get their turn long before the appliers run out of batches.
+// pauseGetsThrough keeps a campaign under settlement from several sides and pauses and resumes it
+// again and again. The changes must get their turn long before the appliers run out of batches.
 func pauseGetsThrough(t *testing.T, l Ledger) {
 	const appliers, rounds, changes = 4, 3000, 10
 	c := priced(t, l, AddUser(t, l.Stores), 1000*money.USD, 1000*money.USD)

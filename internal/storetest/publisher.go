@@ -116,7 +116,8 @@ func mintCap(t *testing.T, l Ledger) {
 	requireClean(t, l, ledger.VerifyOptions{})
 }
 
-// mintCapAtOnce mints for one publisher from several partitions at once: the cap holds to the Credit.
+// mintCapAtOnce mints for one publisher from several partitions at once: the cap holds to the
+// Credit.
 func mintCapAtOnce(t *testing.T, l Ledger) {
 	c := priced(t, l, AddUser(t, l.Stores), 100*money.USD, 100*money.USD)
 	developers := []uuid.UUID{newID(t), newID(t)}
@@ -311,8 +312,8 @@ func clawbackNames(t *testing.T, l Ledger) {
 	requireClean(t, l, ledger.VerifyOptions{})
 }
 
-// clawbackReopens spends a campaign's budgets on traffic that is clawed back: they can be spent again, of the day that
-// was charged and in total, and never more.
+// clawbackReopens spends a campaign's budgets on traffic that is clawed back: they can be spent
+// again, of the day that was charged and in total, and never more.
 func clawbackReopens(t *testing.T, l Ledger) {
 	k := priced(t, l, AddUser(t, l.Stores), 30_000, 50_000)
 	developer, other := newID(t), newID(t)
@@ -403,7 +404,8 @@ func quarantineOnce(t *testing.T, l Ledger) {
 	require.Empty(t, list)
 }
 
-// quarantineEndsUnderLoad decides while impressions are settled: no Credit stays in the case's account.
+// quarantineEndsUnderLoad decides while impressions are settled: no Credit stays in the case's
+// account.
 func quarantineEndsUnderLoad(t *testing.T, l Ledger) {
 	k := priced(t, l, AddUser(t, l.Stores), 100*money.USD, 100*money.USD)
 	developer, p := newID(t), publishersOf(t, l)

@@ -46,8 +46,8 @@ type ReportAudit interface {
 	Notices(ctx context.Context) (int64, error)
 }
 
-// RunReports runs every case of the analytics store. open gives an empty store that is closed by the test's own
-// clean-up.
+// RunReports runs every case of the analytics store. open gives an empty store that is closed by
+// the test's own clean-up.
 func RunReports(t *testing.T, open func(t *testing.T) Reports) {
 	for _, c := range []struct {
 		name string

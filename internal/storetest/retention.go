@@ -27,7 +27,8 @@ type Letters interface {
 	EndReplay(ctx context.Context, p stream.Partition, offset int64) error
 }
 
-// RunRetention runs the cases of retention and of dead letters: of a ledger that is also Retention and Letters.
+// RunRetention runs the cases of retention and of dead letters: of a ledger that is also Retention
+// and Letters.
 func RunRetention(t *testing.T, newLedger func(t *testing.T) (Ledger, Retention, Letters)) {
 	t.Run("DroppedDayNeverReopens", func(t *testing.T) {
 		l, r, _ := newLedger(t)
@@ -43,7 +44,8 @@ func RunRetention(t *testing.T, newLedger func(t *testing.T) (Ledger, Retention,
 	})
 }
 
-// droppedDay drops the marks of a day, then replays an event of it: it must not be billed a second time.
+// droppedDay drops the marks of a day, then replays an event of it: it must not be billed a second
+// time.
 func droppedDay(t *testing.T, l Ledger, r Retention) {
 	c := priced(t, l, AddUser(t, l.Stores), money.USD, 10*money.USD)
 	old, fresh := eventOf(t, c, newID(t), ledger.Impression), eventOf(t, c, newID(t), ledger.Impression)

@@ -21,8 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FirstHead is the config version of an empty store. It is not 0, which readers of the projection take for
-// "no complete catalog".
+// FirstHead is the config version of an empty store. It is not 0, which readers of the projection
+// take for "no complete catalog".
 const FirstHead int64 = 1
 
 // Now is when the suite's money moves.

@@ -22,9 +22,9 @@ var verifyCases = []ledgerCase{
 	{"CleanAfterBudgetWasLowered", budgetLowered},
 }
 
-// history plays a random life of a small market: campaigns of every billing model with tight budgets, two
-// publishers of which one is an advertiser, batches over several partitions, repeats, poison, replays,
-// crashes, pauses, deposits, archiving.
+// history plays a random life of a small market: campaigns of every billing model with tight
+// budgets, two publishers of which one is an advertiser, batches over several partitions, repeats,
+// poison, replays, crashes, pauses, deposits, archiving.
 type history struct {
 	t          *testing.T
 	l          Ledger
@@ -195,8 +195,8 @@ func budgetLowered(t *testing.T, l Ledger) {
 	requireClean(t, l, ledger.VerifyOptions{})
 }
 
-// verifyFindsDamage breaks every promise once. A check without its damage is an error too: a check that
-// cannot fail proves nothing.
+// verifyFindsDamage breaks every promise once. A check without its damage is an error too: a check
+// that cannot fail proves nothing.
 func verifyFindsDamage(t *testing.T, newLedger func(t *testing.T) Ledger) {
 	options := ledger.VerifyOptions{Prepaid: true}
 	checks, err := newLedger(t).Accounts.Verify(t.Context(), options)

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Plan is a planned insert into another store: a range of each of some partitions, ordered by [Partition.Compare],
-// written as one block under one token. It is stored before the first try, so a retry after a crash, by whichever process
-// owns the partitions then, builds the same block.
+// Plan is a planned insert into another store: a range of each of some partitions, ordered by
+// [Partition.Compare], written as one block under one token. It is stored before the first try, so
+// a retry after a crash, by whichever process owns the partitions then, builds the same block.
 type Plan []Range
 
 // Token is the insert-deduplication token: it depends on the ranges alone, never on their records.

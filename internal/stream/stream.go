@@ -11,8 +11,8 @@ import (
 	"adnet/internal/errs"
 )
 
-// Partition is one ordered log of events. Stream is the broker's topic id in hex, not its name: a topic
-// that is deleted and made again starts at offset 0 and must not look already applied.
+// Partition is one ordered log of events. Stream is the broker's topic id in hex, not its name: a
+// topic that is deleted and made again starts at offset 0 and must not look already applied.
 type Partition struct {
 	Stream string
 	Number int32
@@ -34,8 +34,8 @@ func (r Range) String() string {
 	return fmt.Sprintf("%s/%d:%d-%d", r.Stream, r.Number, r.First, r.Next)
 }
 
-// ParsePlace reads the place of one record, "<stream>/<partition>:<offset>", as the range of this offset alone.
-// Errors carry errs.InvalidRequest.
+// ParsePlace reads the place of one record, "<stream>/<partition>:<offset>", as the range of this
+// offset alone. Errors carry errs.InvalidRequest.
 func ParsePlace(text string) (Range, error) {
 	wrong := errs.New(errs.InvalidRequest, "%q is no place of a record like 0f1e…/3:1234", text)
 	id, rest, ok := strings.Cut(text, "/")

@@ -1,8 +1,8 @@
 // Package stripe connects Stripe as a payment provider: hosted checkouts through its API, and its
 // webhook.
 //
-// Contract: payments are in USD and keyed by their payment intent. The secret key and the webhook's secret never
-// appear in errors or logs. Nothing is sent before a method is called.
+// Contract: payments are in USD and keyed by their payment intent. The secret key and the webhook's
+// secret never appear in errors or logs. Nothing is sent before a method is called.
 package stripe
 
 import (

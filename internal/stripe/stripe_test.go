@@ -22,11 +22,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mockModule is Stripe's own stand-in for its API. It holds requests against Stripe's published description and
-// refuses parameters that the API does not know.
+// mockModule is Stripe's own stand-in for its API. It holds requests against Stripe's published
+// description and refuses parameters that the API does not know.
 const mockModule = "github.com/stripe/stripe-mock@v0.203.0"
 
-// startMock installs (the first time from the module proxy) and starts the stand-in, and gives its address.
+// startMock installs (the first time from the module proxy) and starts the stand-in, and gives its
+// address.
 func startMock(t *testing.T) string {
 	t.Helper()
 	bin := t.TempDir()

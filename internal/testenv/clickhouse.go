@@ -8,8 +8,9 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// ClickHouse creates an empty database (engine Atomic) on the server of ADNET_TEST_CLICKHOUSE and returns its
-// clickhouse:// URL (native protocol). The database is dropped, with its data, when the test ends.
+// ClickHouse creates an empty database (engine Atomic) on the server of ADNET_TEST_CLICKHOUSE and
+// returns its clickhouse:// URL (native protocol). The database is dropped, with its data, when the
+// test ends.
 func ClickHouse(t testing.TB) string {
 	t.Helper()
 	server := lookup(t, EnvClickHouse)

@@ -8,9 +8,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Postgres creates an empty database on the server of ADNET_TEST_POSTGRES and returns its postgres:// URL. The
-// database is dropped when the test ends, even while connections are open: close pools in t.Cleanup or
-// earlier, otherwise they see their connections end.
+// Postgres creates an empty database on the server of ADNET_TEST_POSTGRES and returns its
+// postgres:// URL. The database is dropped when the test ends, even while connections are open:
+// close pools in t.Cleanup or earlier, otherwise they see their connections end.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	server := lookup(t, EnvPostgres)
@@ -35,8 +35,8 @@ func Postgres(t testing.TB) string {
 	return target.String()
 }
 
-// PostgresApp is the address of a database that Postgres returned for the role that the application uses there: one
-// role for all databases of the server, which postgres.Grant makes.
+// PostgresApp is the address of a database that Postgres returned for the role that the application
+// uses there: one role for all databases of the server, which postgres.Grant makes.
 func PostgresApp(t testing.TB, owner string) string {
 	t.Helper()
 	target, err := url.Parse(owner)
@@ -47,7 +47,8 @@ func PostgresApp(t testing.TB, owner string) string {
 	return target.String()
 }
 
-// postgresExec runs one statement on a connection of its own: CREATE and DROP DATABASE refuse transactions.
+// postgresExec runs one statement on a connection of its own: CREATE and DROP DATABASE refuse
+// transactions.
 func postgresExec(ctx context.Context, url, sql string) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -60,8 +61,8 @@ func postgresExec(ctx context.Context, url, sql string) error {
 	return err
 }
 
-// Exec runs one statement on a database that Postgres returned: for tests that damage or prepare it behind the
-// product's back.
+// Exec runs one statement on a database that Postgres returned: for tests that damage or prepare it
+// behind the product's back.
 func Exec(t testing.TB, url, sql string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), answerTimeout)
@@ -71,8 +72,9 @@ func Exec(t testing.TB, url, sql string) {
 	}
 }
 
-// Reader keeps one connection to a database that Postgres returned and gives a function that answers a query as
-// rows of values: for tests that look at tables behind the product's back, often.
+// Reader keeps one connection to a database that Postgres returned and gives a function that
+// answers a query as rows of values: for tests that look at tables behind the product's back,
+// often.
 func Reader(t testing.TB, url string) func(sql string, args ...any) [][]any {
 	t.Helper()
 	ctx := t.Context()

@@ -28,7 +28,8 @@ func (r *recorder) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// record runs fn on a goroutine of its own, which Skipf and Fatalf end as the testing package would.
+// record runs fn on a goroutine of its own, which Skipf and Fatalf end as the testing package
+// would.
 func record(t *testing.T, fn func(testing.TB)) *recorder {
 	r := &recorder{TB: t}
 	done := make(chan struct{})

@@ -62,8 +62,8 @@ const (
 // MaxLen is the length in characters that no auction token exceeds; longer ones are refused unread.
 const MaxLen = (maxRaw*8 + 5) / 6
 
-// words are stored as one byte. The list is append-only: the position is the wire value. A word that
-// is not in it travels as text, so an unknown one costs bytes and nothing else.
+// words are stored as one byte. The list is append-only: the position is the wire value. A word
+// that is not in it travels as text, so an unknown one costs bytes and nothing else.
 var words = [...]string{
 	"cpm", "cpc", "cpa",
 	"image", "video", "native", "banner", "embed", "card", "text",
@@ -92,8 +92,8 @@ type Auction struct {
 	CreditFunded bool // paid by Credits, not cash
 }
 
-// IssuedAt is the time of the auction in UTC, in whole milliseconds: the timestamp of AuctionID. It is zero, and
-// so long past, when AuctionID is not a UUIDv7; nothing here issues such a token.
+// IssuedAt is the time of the auction in UTC, in whole milliseconds: the timestamp of AuctionID. It
+// is zero, and so long past, when AuctionID is not a UUIDv7; nothing here issues such a token.
 func (a Auction) IssuedAt() time.Time {
 	at, _ := day.TimeOfUUID(a.AuctionID)
 	return at
@@ -133,8 +133,8 @@ func NewKeyring(keys []Key) (*Keyring, error) {
 }
 
 // Sign makes the token of a: base64url of version, purpose, key id, content, MAC. Texts over their
-// limit are cut, bytes that are not UTF-8 dropped. AuctionID must be a UUIDv7 and purpose one of the
-// constants, otherwise the token does not verify.
+// limit are cut, bytes that are not UTF-8 dropped. AuctionID must be a UUIDv7 and purpose one of
+// the constants, otherwise the token does not verify.
 func (r *Keyring) Sign(purpose Purpose, a Auction) string {
 	w := r.get()
 	defer r.put(w)
@@ -296,8 +296,8 @@ func (a *Auction) read(b []byte, seen texts) bool {
 	return !r.bad && r.rest == "" && flags&^flagBits == 0 && a.AuctionID.Version() == 7
 }
 
-// reader takes the end of a content apart, whose texts are pieces of one string. After the first thing that does
-// not fit, bad stays set.
+// reader takes the end of a content apart, whose texts are pieces of one string. After the first
+// thing that does not fit, bad stays set.
 type reader struct {
 	rest string
 	bad  bool

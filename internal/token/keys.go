@@ -1,14 +1,14 @@
-// Package token makes and checks the two signed texts that adnet hands out: the auction token, which
-// carries everything a beacon is billed by, and the session token of a logged-in user.
+// Package token makes and checks the two signed texts that adnet hands out: the auction token,
+// which carries everything a beacon is billed by, and the session token of a logged-in user.
 //
-// Contract: a text verifies only if one of the configured keys made exactly this text for exactly this
-// use. Both formats have one encoding per content: no padding, no spare bits, no line breaks, so
-// equal content is equal text. Nothing here does I/O or reads a clock; every call is safe for
+// Contract: a text verifies only if one of the configured keys made exactly this text for exactly
+// this use. Both formats have one encoding per content: no padding, no spare bits, no line breaks,
+// so equal content is equal text. Nothing here does I/O or reads a clock; every call is safe for
 // concurrent use.
 //
-// Keys come as "id:secret" lists (see [ParseKeys]). The first key signs; the others only verify, each
-// until its own end. A secret is a master: the keys that sign are derived from it per use, so the
-// same secret under two settings, or an auction token offered as a bid token, does not verify.
+// Keys come as "id:secret" lists (see [ParseKeys]). The first key signs; the others only verify,
+// each until its own end. A secret is a master: the keys that sign are derived from it per use, so
+// the same secret under two settings, or an auction token offered as a bid token, does not verify.
 package token
 
 import (
@@ -60,8 +60,8 @@ func NewKey(id string) (Key, error) {
 }
 
 // ParseKeys reads a setting such as "k2:BASE64,k1:BASE64@2026-01-02T00:00:00Z". The first key signs
-// and has no end; the others verify until the time after "@" (RFC 3339), or without end. A secret is
-// base64, standard or URL alphabet, with or without padding, of at least [MinSecret] bytes.
+// and has no end; the others verify until the time after "@" (RFC 3339), or without end. A secret
+// is base64, standard or URL alphabet, with or without padding, of at least [MinSecret] bytes.
 // Errors name the key at fault by id or position and never contain a secret.
 func ParseKeys(setting string) ([]Key, error) {
 	if strings.TrimSpace(setting) == "" {

@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// Life is how long after the auction an event still counts. Later events are recorded as expired and
-// never billed.
+// Life is how long after the auction an event still counts. Later events are recorded as expired
+// and never billed.
 type Life struct {
 	Impression time.Duration `name:"impression-life" env:"ADNET_IMPRESSION_LIFE" default:"1h" help:"How long after the auction an impression still counts."`
 	Click      time.Duration `name:"click-life" env:"ADNET_CLICK_LIFE" default:"24h" help:"How long after the auction a click, close, skip or completed video still counts."`
 	Conversion time.Duration `name:"conversion-life" env:"ADNET_CONVERSION_LIFE" default:"720h" help:"How long after the auction a conversion still counts."`
 }
 
-// Validate refuses a life that is not positive, or shorter than that of the event that comes before.
+// Validate refuses a life that is not positive, or shorter than that of the event that comes
+// before.
 func (l Life) Validate() error {
 	if l.Impression <= 0 || l.Click < l.Impression || l.Conversion < l.Click {
 		return errors.New("lives must be positive, and impression ≤ click ≤ conversion")
@@ -21,8 +22,8 @@ func (l Life) Validate() error {
 	return nil
 }
 
-// Of is the life of one event type of the wire. Types other than impression and conversion follow an
-// impression by minutes and live as long as a click.
+// Of is the life of one event type of the wire. Types other than impression and conversion follow
+// an impression by minutes and live as long as a click.
 func (l Life) Of(event string) time.Duration {
 	switch event {
 	case "impression":

@@ -133,8 +133,8 @@ func (s *Sessions) parse(token string, now time.Time) (Claims, error) {
 	}, nil
 }
 
-// plausibleJWT lets pass three parts of the base64url alphabet. The JWT decoder skips line breaks, and
-// in the signature part that would give one token several texts.
+// plausibleJWT lets pass three parts of the base64url alphabet. The JWT decoder skips line breaks,
+// and in the signature part that would give one token several texts.
 func plausibleJWT(token string) bool {
 	if token == "" || len(token) > MaxSessionLen {
 		return false
@@ -150,7 +150,8 @@ func plausibleJWT(token string) bool {
 	return dots == 2
 }
 
-// find compares ids, it never reads anything by one: a kid that looks like a path is an unknown kid.
+// find compares ids, it never reads anything by one: a kid that looks like a path is an unknown
+// kid.
 func (s *Sessions) find(kid any, now time.Time) (any, error) {
 	id, _ := kid.(string)
 	for i := range s.keys {

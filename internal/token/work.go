@@ -48,8 +48,9 @@ func (w *work) sum(mac hash.Hash, b []byte) []byte {
 
 var strict = base64.RawURLEncoding.Strict()
 
-// decode gives the bytes of token, valid until the next call. The decoder skips line breaks even when strict, which
-// would give one content several texts: then there are fewer bytes than the length says, or a length that no bytes have.
+// decode gives the bytes of token, valid until the next call. The decoder skips line breaks even
+// when strict, which would give one content several texts: then there are fewer bytes than the
+// length says, or a length that no bytes have.
 func (w *work) decode(token string) ([]byte, error) {
 	if len(token) > MaxLen || len(token)%4 == 1 {
 		return nil, ErrMalformed

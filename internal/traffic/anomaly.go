@@ -25,8 +25,8 @@ type QuarantineRules struct {
 	Surge        float64 // times the mean
 }
 
-// SurgeDays is how far mint_surge looks back; at least surgeActive of these days must have mints, since a new publisher
-// has no usual rate.
+// SurgeDays is how far mint_surge looks back; at least surgeActive of these days must have mints,
+// since a new publisher has no usual rate.
 const (
 	SurgeDays   = 7
 	surgeActive = 3
@@ -42,8 +42,8 @@ type Evidence struct {
 	Note      string         `json:"note,omitempty"`
 }
 
-// Anomaly judges one publisher's day by the days before it (any order, other publishers' not among them). It is pure;
-// of several rules that strike the first of the list answers.
+// Anomaly judges one publisher's day by the days before it (any order, other publishers' not among
+// them). It is pure; of several rules that strike the first of the list answers.
 func (r QuarantineRules) Anomaly(today PublisherDay, before []PublisherDay) (Evidence, bool) {
 	found := func(rule QuarantineRule, value, threshold float64) (Evidence, bool) {
 		return Evidence{Rule: rule, Value: value, Threshold: threshold, Today: today}, true

@@ -3,10 +3,11 @@
 // names and does no I/O. The cost of a verdict is the business of internal/ledger.
 package traffic
 
-// The rules that make traffic invalid: a closed list. An event that one of them found is recorded with the verdict
-// "invalid_traffic:" and the rule's name, is answered like any other, costs nothing, earns nothing, and does not use
-// up the deduplication key of the real event. All but [RuleNoImpression] are decided by ingress, which alone sees
-// the request, and are written into the event, so a replay decides the same.
+// The rules that make traffic invalid: a closed list. An event that one of them found is recorded
+// with the verdict "invalid_traffic:" and the rule's name, is answered like any other, costs
+// nothing, earns nothing, and does not use up the deduplication key of the real event. All but
+// [RuleNoImpression] are decided by ingress, which alone sees the request, and are written into the
+// event, so a replay decides the same.
 const (
 	RuleBot          = "bot_user_agent"           // the user agent is a listed robot's or tool's; browser-side methods only
 	RuleNoAgent      = "empty_user_agent"         // no user agent; browser-side methods only

@@ -22,8 +22,8 @@ type reply struct {
 	Body   []byte      `json:"body"`
 }
 
-// baselineCmd is a process of its own, as adnet is: a bare gin engine that reads the request and sends the recorded
-// bytes, headers included.
+// baselineCmd is a process of its own, as adnet is: a bare gin engine that reads the request and
+// sends the recorded bytes, headers included.
 type baselineCmd struct {
 	Addr  string `arg:""`
 	Reply string `arg:"" type:"existingfile"`

@@ -38,7 +38,8 @@ func TestOpenLoopSeesStalls(t *testing.T) {
 	m, err := requests.open(t.Context(), 400, 2*time.Second)
 	require.NoError(t, err)
 	require.InDelta(t, 800, m.count, 150)
-	// Half of the requests were due in the stalled second; a closed loop would show 128 slow ones of 800.
+	// Half of the requests were due in the stalled second; a closed loop would show 128 slow ones
+	// of 800.
 	require.Greater(t, m.p99, 900*time.Millisecond)
 	require.Greater(t, m.p50, time.Duration(0))
 	slow, err := requests.open(t.Context(), 400, time.Second)
@@ -112,7 +113,8 @@ func TestReadmeTable(t *testing.T) {
 	require.Error(t, replaceTable(path, "new\n"))
 }
 
-// Rows are the contract of the issue tracker and of the README: each once, each with its thresholds.
+// Rows are the contract of the issue tracker and of the README: each once, each with its
+// thresholds.
 func TestRows(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range rows() {
@@ -169,8 +171,8 @@ func TestFreeAddr(t *testing.T) {
 	require.Error(t, answers(addr))
 }
 
-// Wall clock counts where less than 5 % of a sample was stolen; a noisier one is repeated, three times at most, and then
-// the row is held against processor time, for which no sample is repeated.
+// Wall clock counts where less than 5 % of a sample was stolen; a noisier one is repeated, three
+// times at most, and then the row is held against processor time, for which no sample is repeated.
 func TestPatience(t *testing.T) {
 	for name, c := range map[string]struct {
 		stolen []float64

@@ -39,7 +39,8 @@ type processTime struct {
 	kernelsThread bool
 }
 
-// read takes a reading. Processes that are gone while it reads count with what their parents inherit.
+// read takes a reading. Processes that are gone while it reads count with what their parents
+// inherit.
 func (s *session) read() reading {
 	names := map[int]string{os.Getpid(): generator}
 	for _, p := range s.processes {
@@ -96,7 +97,8 @@ func (s *session) kind(all map[int]processTime, names map[int]string, pid int) (
 const kthreadd = 2
 
 func parseProcess(pid int, text []byte) (p processTime) {
-	// The name in parentheses may hold anything; the parent is the second field after it, the times the 12th to 15th.
+	// The name in parentheses may hold anything; the parent is the second field after it, the times
+	// the 12th to 15th.
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	if len(fields) < 15 {
 		return p
@@ -125,8 +127,8 @@ func ticks(field string) float64 {
 	return n / ticksPerSecond
 }
 
-// findServers names the processes that listen on the stack's addresses, as far as they are on this machine and may be
-// looked at. Another stack beside ours is a stranger.
+// findServers names the processes that listen on the stack's addresses, as far as they are on this
+// machine and may be looked at. Another stack beside ours is a stranger.
 func (s *session) findServers() {
 	s.servers = map[int]string{}
 	ports := map[string]string{}
@@ -154,7 +156,8 @@ func (s *session) findServers() {
 	}
 }
 
-// listener reads a line of /proc/net/tcp: whose listening socket it is, by port, and the socket's inode.
+// listener reads a line of /proc/net/tcp: whose listening socket it is, by port, and the socket's
+// inode.
 func listener(line string, ports map[string]string) (name, inode string) {
 	const listening = "0A"
 	fields := strings.Fields(line)
@@ -195,8 +198,8 @@ func (s *session) begin() *stretch {
 	return w
 }
 
-// end answers the processor time of each kind of process in µs for each of n units, and the share of the machine's
-// time that the session did not get.
+// end answers the processor time of each kind of process in µs for each of n units, and the share
+// of the machine's time that the session did not get.
 func (w *stretch) end(n float64) (cost map[string]float64, stolen float64) {
 	to := w.s.read()
 	hidden := 0.0
@@ -206,8 +209,9 @@ func (w *stretch) end(n float64) (cost map[string]float64, stolen float64) {
 	return perUnit(w.from.ours, to.ours, n), stolenShare(w.from, to, hidden)
 }
 
-// stolenShare is the share of the machine's time between two readings that went elsewhere: what the hypervisor reports
-// as stolen, hidden (a share that it took without saying so), and what processes of others used.
+// stolenShare is the share of the machine's time between two readings that went elsewhere: what the
+// hypervisor reports as stolen, hidden (a share that it took without saying so), and what processes
+// of others used.
 func stolenShare(from, to reading, hidden float64) float64 {
 	a, b := from.machine, to.machine
 	steal, busy := b.steal-a.steal, b.busy-a.busy

@@ -14,14 +14,16 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Connections of the load. Servers send their requests over few of them. Beacons come from many browsers, and while
-// they wait for Kafka's acknowledgement others must keep the cores busy: with 128 a quarter of them was idle.
+// Connections of the load. Servers send their requests over few of them. Beacons come from many
+// browsers, and while they wait for Kafka's acknowledgement others must keep the cores busy: with
+// 128 a quarter of them was idle.
 const (
 	ofServers  = 128
 	ofBrowsers = 512
 )
 
-// traffic is requests against one server. next fills the n-th request; it may be called from many goroutines.
+// traffic is requests against one server. next fills the n-th request; it may be called from many
+// goroutines.
 type traffic struct {
 	addr  string // host:port
 	conns int    // 0: ofServers
@@ -40,8 +42,8 @@ func (t *traffic) peak(ctx context.Context, d time.Duration) (measured, error) {
 	return t.drive(ctx, 0, d)
 }
 
-// open sends at a fixed rate, whatever the server does. Latencies count from when a request was due, so a stall of the
-// server is seen by every request that it delays (coordinated omission).
+// open sends at a fixed rate, whatever the server does. Latencies count from when a request was
+// due, so a stall of the server is seen by every request that it delays (coordinated omission).
 func (t *traffic) open(ctx context.Context, perSecond float64, d time.Duration) (measured, error) {
 	return t.drive(ctx, perSecond, d)
 }
@@ -95,8 +97,8 @@ func (t *traffic) drive(ctx context.Context, perSecond float64, d time.Duration)
 	}, nil
 }
 
-// pace is the time between two requests of one connection in the generator's schedule, whose last request is due at
-// the end of d; 0 without a rate.
+// pace is the time between two requests of one connection in the generator's schedule, whose last
+// request is due at the end of d; 0 without a rate.
 func pace(perSecond float64, connections int, d time.Duration) time.Duration {
 	if perSecond == 0 {
 		return 0

@@ -1,11 +1,13 @@
 // Command bench measures adnet against physical limits on the current machine: make bench.
 //
-// Each row runs ours and a baseline in turns (A B A B …), after one warm-up of each, and reports the medians. The two sides of a
-// ratio receive and send the same bytes. It prints one JSON object a line on standard output, then a table;
-// progress goes to standard error. Rows without a baseline give ours alone.
+// Each row runs ours and a baseline in turns (A B A B …), after one warm-up of each, and reports
+// the medians. The two sides of a ratio receive and send the same bytes. It prints one JSON object
+// a line on standard output, then a table; progress goes to standard error. Rows without a baseline
+// give ours alone.
 //
-// The real stack is taken from the ADNET_TEST_… variables (make bench starts one). The servers, their stores and the
-// load generator share the machine's cores: figures are comparable within one run, not between machines.
+// The real stack is taken from the ADNET_TEST_… variables (make bench starts one). The servers,
+// their stores and the load generator share the machine's cores: figures are comparable within one
+// run, not between machines.
 package main
 
 import (

@@ -7,10 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A machine whose /proc/stat has never counted stolen time either loses none or is not told. The probe tells the two
-// apart: a thread that spins for short bursts and reads its own processor time all the while. The kernel charges a
-// thread only while it runs, so waiting for a processor does not show; a jump of that clock between two readings is
-// time in which the kernel believed that the thread ran, and it did not.
+// A machine whose /proc/stat has never counted stolen time either loses none or is not told. The
+// probe tells the two apart: a thread that spins for short bursts and reads its own processor time
+// all the while. The kernel charges a thread only while it runs, so waiting for a processor does
+// not show; a jump of that clock between two readings is time in which the kernel believed that the
+// thread ran, and it did not.
 const (
 	burst    = 5 * time.Millisecond   // of spinning: 2.5 % of a two-core machine
 	betweens = 100 * time.Millisecond // from one burst to the next

@@ -62,9 +62,9 @@ const (
 	unjudged     verdict = "no must"
 )
 
-// verdict holds the result against its must where time that was stolen could not have moved it, and otherwise against
-// the bound of the ratio of processor time. A figure without a baseline that is good enough on a noisy machine is good
-// enough: stolen time makes it worse and never better.
+// verdict holds the result against its must where time that was stolen could not have moved it, and
+// otherwise against the bound of the ratio of processor time. A figure without a baseline that is
+// good enough on a noisy machine is good enough: stolen time makes it worse and never better.
 func (r result) verdict() verdict {
 	switch {
 	case r.row.must == 0:

@@ -20,8 +20,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// compare measures ours against a baseline at peak, then ours open loop at half of that. The load generator belongs to
-// neither side.
+// compare measures ours against a baseline at peak, then ours open loop at half of that. The load
+// generator belongs to neither side.
 func (s *session) compare(ctx context.Context, ours, baseline traffic) (result, error) {
 	var mine, theirs map[string]float64
 	at := func(t traffic, cost *map[string]float64) sampler {
@@ -45,7 +45,8 @@ func (s *session) compare(ctx context.Context, ours, baseline traffic) (result, 
 	return r, err
 }
 
-// againstGin records what ours answers to its first request, and compares with a gin that always answers that.
+// againstGin records what ours answers to its first request, and compares with a gin that always
+// answers that.
 func (s *session) againstGin(ctx context.Context, ours traffic, method, path string) (result, error) {
 	recorded, err := ours.record(method, path)
 	if err != nil {
@@ -89,14 +90,16 @@ func anAuction() token.Auction {
 // perBatch is how many events a batch of beacons holds.
 const perBatch = 100
 
-// sample is an auction that the site's own campaign won. A beacon of an unknown campaign would be another path.
+// sample is an auction that the site's own campaign won. A beacon of an unknown campaign would be
+// another path.
 func (t *site) sample() token.Auction {
 	a := anAuction()
 	a.CampaignID = t.shown
 	return a
 }
 
-// batches are impressions as a publisher's server sends them, many in a request, each with a token of its own.
+// batches are impressions as a publisher's server sends them, many in a request, each with a token
+// of its own.
 func (t *site) batches(addr string) traffic {
 	signed := t.sample()
 	head := fmt.Sprintf(`{"event_type":"impression","campaign_id":"%s","auction_id":"`, signed.CampaignID)
@@ -138,8 +141,8 @@ func (t *site) beacons(addr string) traffic {
 	}}
 }
 
-// serving starts a node for the site of n campaigns with nothing beside it: settlement and archive run on machines of
-// their own, and have rows of their own.
+// serving starts a node for the site of n campaigns with nothing beside it: settlement and archive
+// run on machines of their own, and have rows of their own.
 func (s *session) serving(ctx context.Context, n int) (*site, *node, error) {
 	t, err := s.at(ctx, s.size(n))
 	if err != nil {

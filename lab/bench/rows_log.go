@@ -29,8 +29,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// pipeline is the consumers' components on a site whose own consumers are stopped, so that each can be
-// measured alone.
+// pipeline is the consumers' components on a site whose own consumers are stopped, so that each can
+// be measured alone.
 type pipeline struct {
 	s         *session
 	site      *site
@@ -144,8 +144,8 @@ func (p *pipeline) client(more ...kgo.Opt) (*kgo.Client, error) {
 	return kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(p.s.kafka), kgo.ProducerLinger(2 * time.Millisecond), kgo.RequiredAcks(kgo.AllISRAcks())}, more...)...)
 }
 
-// sample ends the stretch in which n units went through. Where components run in this process, or the baseline does,
-// its processor time belongs to the side.
+// sample ends the stretch in which n units went through. Where components run in this process, or
+// the baseline does, its processor time belongs to the side.
 func (w *stretch) sample(n float64, without ...string) (one sample) {
 	one.rate = n / time.Since(w.began).Seconds()
 	var cost map[string]float64
@@ -339,7 +339,8 @@ func archiving(ctx context.Context, s *session) (r result, err error) {
 		return r, err
 	}
 	defer conn.Close()
-	// Whatever earlier rows left on the log is archived first: only a measurement's own rows may count.
+	// Whatever earlier rows left on the log is archived first: only a measurement's own rows may
+	// count.
 	if err := p.catchUp(ctx); err != nil {
 		return r, err
 	}
@@ -368,7 +369,8 @@ func (p *pipeline) catchUp(ctx context.Context) error {
 	return p.site.catchUp(ctx)
 }
 
-// catchUp has the consumers run and waits until they have settled and archived every event of the log.
+// catchUp has the consumers run and waits until they have settled and archived every event of the
+// log.
 func (t *site) catchUp(ctx context.Context) error {
 	if err := t.consume(ctx); err != nil {
 		return err
@@ -474,7 +476,8 @@ func producing(ctx context.Context, s *session) (r result, err error) {
 // unmeasured is how many records go to a new topic before the clock starts.
 const unmeasured = 1_000
 
-// bareProduce writes records like a beacon's for d, to a topic of the same shape, and measures the acked ones.
+// bareProduce writes records like a beacon's for d, to a topic of the same shape, and measures the
+// acked ones.
 func (p *pipeline) bareProduce(ctx context.Context, d time.Duration) (sample, error) {
 	topic := "bench-bare-" + rand.Text()[:8]
 	client, err := p.client(kgo.DefaultProduceTopic(topic))
@@ -501,7 +504,8 @@ func (p *pipeline) bareProduce(ctx context.Context, d time.Duration) (sample, er
 		})
 		return nil
 	}
-	// Until the broker leads every partition of a new topic the client waits for seconds between its questions.
+	// Until the broker leads every partition of a new topic the client waits for seconds between
+	// its questions.
 	for i := range unmeasured {
 		if err := produce(i); err != nil {
 			return sample{}, err

@@ -20,8 +20,9 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// freshness follows single beacons, each of a campaign of its own, from their answer until stats count them, while
-// other beacons load the node and the consumers at half of what they can take together.
+// freshness follows single beacons, each of a campaign of its own, from their answer until stats
+// count them, while other beacons load the node and the consumers at half of what they can take
+// together.
 func freshness(ctx context.Context, s *session) (r result, err error) {
 	t, n, err := s.serving(ctx, 10_000)
 	if err != nil {
@@ -73,8 +74,8 @@ func (t *site) fresh(ctx context.Context, n *node, tracers int, perSecond float6
 	return r, nil
 }
 
-// together is how many beacons a second go all the way, from the node through settlement into the archive. Those that the
-// node has answered when the load ends count when they are archived.
+// together is how many beacons a second go all the way, from the node through settlement into the
+// archive. Those that the node has answered when the load ends count when they are archived.
 func (t *site) together(ctx context.Context, beacons traffic) (perSecond float64, err error) {
 	began := time.Now()
 	sent, err := beacons.peak(ctx, t.s.cfg.Sample)
@@ -89,8 +90,8 @@ func (t *site) together(ctx context.Context, beacons traffic) (perSecond float64
 	return perSecond, nil
 }
 
-// lookout sees beacons appear in stats. One reader asks for all of them, as a dashboard does: a reader for each would
-// be most of the load.
+// lookout sees beacons appear in stats. One reader asks for all of them, as a dashboard does: a
+// reader for each would be most of the load.
 type lookout struct {
 	site *site
 	node *node
@@ -182,7 +183,8 @@ func quantile(all []float64, q float64) float64 {
 
 func seconds(v float64) time.Duration { return time.Duration(v * float64(time.Second)) }
 
-// memory compares a node's resident memory, after it has served for a while, with its campaigns as JSON.
+// memory compares a node's resident memory, after it has served for a while, with its campaigns as
+// JSON.
 func memory(campaigns int) func(context.Context, *session) (result, error) {
 	return func(ctx context.Context, s *session) (r result, err error) {
 		t, err := s.at(ctx, s.size(campaigns))
@@ -237,8 +239,8 @@ func starting(ctx context.Context, s *session) (r result, err error) {
 	})
 }
 
-// pausing pauses and resumes a campaign that every request is filled with, while two nodes serve, and takes the time
-// from the call to the last reply with it on either node.
+// pausing pauses and resumes a campaign that every request is filled with, while two nodes serve,
+// and takes the time from the call to the last reply with it on either node.
 func pausing(ctx context.Context, s *session) (r result, err error) {
 	t, here, err := s.serving(ctx, 100_000)
 	if err != nil {

@@ -15,8 +15,8 @@ var (
 	cpuPerOperation = regexp.MustCompile(`(?m)^Benchmark.*\s([0-9.]+) cpu-ns/op`) // of testenv.ReportCPU
 )
 
-// goBenchmark measures operations per second of one benchmark on one core. Time that is stolen is looked for while its
-// package is built, too.
+// goBenchmark measures operations per second of one benchmark on one core. Time that is stolen is
+// looked for while its package is built, too.
 func (s *session) goBenchmark(pkg, name string) sampler {
 	return func(ctx context.Context) (one sample, err error) {
 		length := "1s"

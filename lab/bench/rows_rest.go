@@ -22,7 +22,8 @@ const (
 	idleFast = 2 * time.Second
 )
 
-// idling starts one process of each role and answers the processor time of the one that uses most, in percent of a core.
+// idling starts one process of each role and answers the processor time of the one that uses most,
+// in percent of a core.
 func idling(ctx context.Context, s *session) (r result, err error) {
 	t, ingress, err := s.serving(ctx, 10_000)
 	if err != nil {
@@ -95,8 +96,9 @@ func (p *process) used() float64 {
 // smallRate is how many requests a second come, each after the one before it was answered.
 const smallRate = 100
 
-// small sends one request at a time to an installation that has nothing else to do, and the same to a bare gin. The
-// figures are latencies in ms; ours and the ratio are of the 99th percentile of an ad request.
+// small sends one request at a time to an installation that has nothing else to do, and the same to
+// a bare gin. The figures are latencies in ms; ours and the ratio are of the 99th percentile of an
+// ad request.
 func small(ctx context.Context, s *session) (r result, err error) {
 	t, n, err := s.serving(ctx, 10_000)
 	if err != nil {
@@ -137,8 +139,8 @@ type calm struct {
 	cpu, stolen float64
 }
 
-// beside sends single requests to ours, then to a gin that answers what ours answered first. A measurement in which time
-// was stolen is repeated.
+// beside sends single requests to ours, then to a gin that answers what ours answered first. A
+// measurement in which time was stolen is repeated.
 func (s *session) beside(ctx context.Context, ours traffic, method, path string) (mine, theirs calm, err error) {
 	recorded, err := ours.record(method, path)
 	if err != nil {

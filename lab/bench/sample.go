@@ -16,8 +16,8 @@ type sample struct {
 // sampler measures one side once.
 type sampler func(ctx context.Context) (sample, error)
 
-// How a noisy machine is dealt with. With a tenth of the time stolen ratios of wall-clock rates moved by a fifth, with
-// half of it by a factor of two; ratios of processor time did not.
+// How a noisy machine is dealt with. With a tenth of the time stolen ratios of wall-clock rates
+// moved by a fifth, with half of it by a factor of two; ratios of processor time did not.
 const (
 	quietBelow  = 0.05 // of a sample's time stolen: its rates count
 	mostRepeats = 3    // of a sample that was not quiet
@@ -63,9 +63,9 @@ func over(a, b float64) float64 {
 	return a / b
 }
 
-// alternate measures both sides in turns, A B A B, after one unmeasured round. A round in which time was stolen is
-// repeated. When repeating does not help the row is held against processor time, and the rounds after it are not
-// repeated any more.
+// alternate measures both sides in turns, A B A B, after one unmeasured round. A round in which
+// time was stolen is repeated. When repeating does not help the row is held against processor time,
+// and the rounds after it are not repeated any more.
 func (s *session) alternate(ctx context.Context, ours, baseline sampler) (result, error) {
 	warm, err := both(ctx, ours, baseline)
 	if err != nil {
@@ -97,9 +97,10 @@ func both(ctx context.Context, ours, baseline sampler) (r round, err error) {
 	return r, err
 }
 
-// judge answers the round whose ratio is the median, the median of the ratios of processor time, and the largest share
-// that was stolen. So a neighbour's load on the machine meets both sides of the answer alike; the medians of the sides
-// may be of different minutes, and their ratio one that no round had.
+// judge answers the round whose ratio is the median, the median of the ratios of processor time,
+// and the largest share that was stolen. So a neighbour's load on the machine meets both sides of
+// the answer alike; the medians of the sides may be of different minutes, and their ratio one that
+// no round had.
 func judge(rounds []round) result {
 	middle := medianRound(rounds)
 	r := result{ours: middle.ours.rate, baseline: middle.baseline.rate}
@@ -136,8 +137,8 @@ func (s *session) repeat(ctx context.Context, ours func(context.Context) (float6
 	return r, nil
 }
 
-// quietly measures something that has no baseline and that stolen time can only make worse: it is repeated while it
-// misses its must and time was stolen.
+// quietly measures something that has no baseline and that stolen time can only make worse: it is
+// repeated while it misses its must and time was stolen.
 func (s *session) quietly(ctx context.Context, measure func(context.Context) (result, error)) (r result, err error) {
 	patience := patience{noisy: s.cfg.Smoke}
 	for {

@@ -24,7 +24,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// site is an installation of adnet of its own: databases, topics, keys, and campaigns in PostgreSQL and Redis.
+// site is an installation of adnet of its own: databases, topics, keys, and campaigns in PostgreSQL
+// and Redis.
 type site struct {
 	s         *session
 	campaigns int
@@ -125,7 +126,8 @@ func (t *site) databases(ctx context.Context) error {
 		return err
 	}
 	t.s.cleanups = append(t.s.cleanups, func() error {
-		// The session may have been interrupted: its context is over, the databases still have to go.
+		// The session may have been interrupted: its context is over, the databases still have to
+		// go.
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
 		admin, err := pgx.Connect(ctx, t.s.postgres)
@@ -274,8 +276,8 @@ func (n *node) call(ctx context.Context, method, path, bearer, body string) (map
 	return out, json.Unmarshal(text, &out)
 }
 
-// populate registers people and makes the campaigns: one through the API, the others as its copies in
-// PostgreSQL with bids and targetings of their own, as many small advertisers would have.
+// populate registers people and makes the campaigns: one through the API, the others as its copies
+// in PostgreSQL with bids and targetings of their own, as many small advertisers would have.
 func (t *site) populate(ctx context.Context, n *node) error {
 	admin, err := n.call(ctx, "POST", "/api/auth", "", `{"email":"admin@bench.example","password":"bench admin password"}`)
 	if err != nil {
@@ -336,7 +338,8 @@ func (t *site) populate(ctx context.Context, n *node) error {
 	return t.tidy(ctx)
 }
 
-// budgeted says whether Redis has the room of every campaign's budget: without it nothing can be reserved of it.
+// budgeted says whether Redis has the room of every campaign's budget: without it nothing can be
+// reserved of it.
 func (t *site) budgeted(ctx context.Context) error {
 	var have int64
 	err := t.eachKey(ctx, func(client *redis.Client, key string) error {

@@ -20,7 +20,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// unitsCmd measures what one ad request, one beacon and one event cost: the figures that lab/bench/scale.md multiplies.
+// unitsCmd measures what one ad request, one beacon and one event cost: the figures that
+// lab/bench/scale.md multiplies.
 type unitsCmd struct {
 	Events    int           `name:"events" default:"200000" help:"Events that are put on the log, settled and archived."`
 	Campaigns int           `name:"campaigns" default:"1000" help:"Campaigns that the events are of, the first far more often than the last (Zipf); at most 10000."`
@@ -35,7 +36,8 @@ type units struct {
 	Campaigns int                           `json:"campaigns"`
 	CPU       map[string]map[string]float64 `json:"cpu_us"`
 	Kafka     map[string]float64            `json:"kafka_bytes"`
-	// Per event, by table with its indexes. What grows with batches, campaigns and minutes and not with events is in it, too.
+	// Per event, by table with its indexes. What grows with batches, campaigns and minutes and not
+	// with events is in it, too.
 	Postgres map[string]float64 `json:"postgres_bytes_per_event"`
 	// The server's whole log of changes meanwhile: an upper bound where others use the server.
 	WAL float64 `json:"postgres_wal_bytes_per_event"`
@@ -103,8 +105,8 @@ func (u *units) costing(s *session, name string, n float64, work func() error) e
 	return nil
 }
 
-// logUnits is an event's way through Kafka, settlement and the archive. The components run in this process: their
-// part is "generator".
+// logUnits is an event's way through Kafka, settlement and the archive. The components run in this
+// process: their part is "generator".
 func (p *pipeline) logUnits(ctx context.Context, u *units) error {
 	n := float64(u.Events)
 	record, err := p.variety(ctx, u.Campaigns)
@@ -156,7 +158,8 @@ func (p *pipeline) logUnits(ctx context.Context, u *units) error {
 	return u.costing(p.s, "archived_row", n, func() error { _, err := p.archiveAll(ctx, u.Events); return err })
 }
 
-// variety is impressions that compress no better than real ones: sessions of their own, many campaigns, unequal placements.
+// variety is impressions that compress no better than real ones: sessions of their own, many
+// campaigns, unequal placements.
 func (p *pipeline) variety(ctx context.Context, campaigns int) (func(int) (key, value []byte, err error), error) {
 	db, err := pgx.Connect(ctx, p.site.database)
 	if err != nil {

@@ -123,7 +123,8 @@ func (s *suite) decided(ctx context.Context) ([]row, error) {
 	}
 }
 
-// first says whether a verdict is that of the first record of its event: every event may have one such.
+// first says whether a verdict is that of the first record of its event: every event may have one
+// such.
 func first(verdict string) bool {
 	switch verdict {
 	case "duplicate", "expired", "unsigned", "bad_signature", "poison":

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// world is a suite whose run is over: one campaign of 1 USD a day, one impression acknowledged twice.
+// world is a suite whose run is over: one campaign of 1 USD a day, one impression acknowledged
+// twice.
 func world(t *testing.T) (*suite, []row) {
 	t.Helper()
 	s := &suite{began: time.Now(), report: report{Breaches: []string{}}}

@@ -168,7 +168,8 @@ func (s *suite) one(ctx context.Context, f fault) error {
 		return err
 	}
 	if f.redis {
-		// Ads that were out when Redis lost what they had reserved may be the ones that find a budget empty.
+		// Ads that were out when Redis lost what they had reserved may be the ones that find a
+		// budget empty.
 		s.faulty = append(s.faulty, struct{ from, to time.Time }{began.Add(-outstanding), time.Now().Add(time.Second)})
 	}
 	if took > promised {
@@ -312,8 +313,8 @@ func (s *suite) killConsumers(ctx context.Context) error {
 	return n.start()
 }
 
-// killBetweenCommits slows PostgreSQL until a settlement is under way, keeps every word from Kafka, lets the
-// settlement commit, and kills: the offsets are in PostgreSQL and cannot be in Kafka.
+// killBetweenCommits slows PostgreSQL until a settlement is under way, keeps every word from Kafka,
+// lets the settlement commit, and kills: the offsets are in PostgreSQL and cannot be in Kafka.
 func (s *suite) killBetweenCommits(ctx context.Context) error {
 	if err := s.proxy.postgres.slow(250 * time.Millisecond); err != nil {
 		return err
@@ -397,8 +398,8 @@ func (s *suite) until(ctx context.Context, limit time.Duration, ask func() (bool
 	return errMissed
 }
 
-// darkInsert drops what ClickHouse answers from the moment that it is sent the rows of an insert, and waits until it
-// has applied them.
+// darkInsert drops what ClickHouse answers from the moment that it is sent the rows of an insert,
+// and waits until it has applied them.
 func (s *suite) darkInsert(ctx context.Context) error {
 	const rows = `SELECT count() FROM events`
 	before, err := s.stack.count(ctx, rows)
@@ -479,8 +480,8 @@ func (s *suite) restartPostgres(ctx context.Context) error {
 	return s.stack.up(ctx)
 }
 
-// cutCommits cuts connections at the moment of COMMIT: half of the time the server never hears of it, half of the
-// time it does and its answer is lost.
+// cutCommits cuts connections at the moment of COMMIT: half of the time the server never hears of
+// it, half of the time it does and its answer is lost.
 func (s *suite) cutCommits(ctx context.Context) error {
 	for range 6 {
 		if err := s.proxy.postgres.gate.wait(ctx, commitBefore+int32(s.rng.IntN(2))); err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// load is the users of the ads: it asks for ads, fires their beacons at either node, and notes what was acknowledged.
-// It is the only witness, and is never killed.
+// load is the users of the ads: it asks for ads, fires their beacons at either node, and notes what
+// was acknowledged. It is the only witness, and is never killed.
 type load struct {
 	s    *suite
 	http *http.Client
@@ -73,8 +73,9 @@ func (l *load) run(ctx context.Context) {
 	}
 }
 
-// newcomers adds campaigns with little to spend all the time, so that budgets and balances run out under every fault:
-// by turns a daily budget, a total budget, and a balance that two campaigns share.
+// newcomers adds campaigns with little to spend all the time, so that budgets and balances run out
+// under every fault: by turns a daily budget, a total budget, and a balance that two campaigns
+// share.
 func (l *load) newcomers(ctx context.Context) {
 	const every = 6 * time.Second
 	for i := 0; ctx.Err() == nil; i++ {
@@ -209,7 +210,8 @@ func (l *load) ad(ctx context.Context, who visitor, b *budget) (*url.URL, bool) 
 	return link, true
 }
 
-// fire sends a beacon until it is acknowledged, at most three times. A try without an answer may have been recorded.
+// fire sends a beacon until it is acknowledged, at most three times. A try without an answer may
+// have been recorded.
 func (l *load) fire(ctx context.Context, who visitor, b beacon, path string) bool {
 	for range 3 {
 		if status, _ := l.send(ctx, who, http.MethodGet, path, "", nil); status == http.StatusOK {
@@ -246,7 +248,8 @@ func (l *load) note(b beacon) {
 	l.acknowledged.Add(1)
 }
 
-// send makes one request to either node. The load's own end does not cut requests short: they count or fail.
+// send makes one request to either node. The load's own end does not cut requests short: they count
+// or fail.
 func (l *load) send(ctx context.Context, who visitor, method, path, bearer string, body []byte) (int, []byte) {
 	request, err := http.NewRequestWithContext(context.WithoutCancel(ctx), method, "http://"+l.node()+path, bytes.NewReader(body))
 	if err != nil {

@@ -189,8 +189,8 @@ func (s *suite) prepare(ctx context.Context) error {
 	return nil
 }
 
-// setClock chooses the clock of adnet, of its database and of Redis so that a day ends in the middle of the faults. Back
-// in time, never ahead: Kafka refuses records of the future.
+// setClock chooses the clock of adnet, of its database and of Redis so that a day ends in the
+// middle of the faults. Back in time, never ahead: Kafka refuses records of the future.
 func (s *suite) setClock() {
 	if !s.shifted {
 		return

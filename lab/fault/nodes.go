@@ -19,7 +19,8 @@ import (
 	"time"
 )
 
-// node is one process of adnet. It is started again with the same addresses and, for ingress, the same spool.
+// node is one process of adnet. It is started again with the same addresses and, for ingress, the
+// same spool.
 type node struct {
 	role, name  string
 	http, admin string // host:port; http is empty for consumers
@@ -85,7 +86,8 @@ func (s *suite) startNodes(ctx context.Context) error {
 	}
 	s.nodes.spawn = make(chan func())
 	go func(work <-chan func()) {
-		// A child dies with the thread that started it (Pdeathsig), so this one must live as long as the suite.
+		// A child dies with the thread that started it (Pdeathsig), so this one must live as long
+		// as the suite.
 		runtime.LockOSThread()
 		for f := range work {
 			f()

@@ -25,8 +25,8 @@ type cuttable struct {
 	gate *gate
 }
 
-// gate decides what happens to data on its way. Toxics are made by toxiproxy from JSON, so they find their gate by
-// name.
+// gate decides what happens to data on its way. Toxics are made by toxiproxy from JSON, so they
+// find their gate by name.
 type gate struct {
 	dark  atomic.Bool // answers of the server are dropped
 	armed atomic.Int32

@@ -240,8 +240,8 @@ func (t *site) send(ctx context.Context, r request) (map[string]any, error) {
 // now is adnet's clock.
 func (s *suite) now() time.Time { return time.Now().Add(s.clock).UTC() }
 
-// pauseCampaign pauses a campaign that is delivering, for a while. Whatever ingress receives between the reply and
-// the request to resume must never be charged.
+// pauseCampaign pauses a campaign that is delivering, for a while. Whatever ingress receives
+// between the reply and the request to resume must never be charged.
 func (t *site) pauseCampaign(ctx context.Context, b *budget, d time.Duration) error {
 	if _, err := t.ask(ctx, "POST", "/api/campaigns?action=pause", b.owner, map[string]any{"id": b.id}, 200); err != nil {
 		return err

@@ -25,8 +25,8 @@ import (
 
 const brokers = 3
 
-// stack is the servers, run by deploy/local in a folder of this run, and direct connections to them that no
-// proxy can cut.
+// stack is the servers, run by deploy/local in a folder of this run, and direct connections to them
+// that no proxy can cut.
 type stack struct {
 	dir, launcher, bin string
 	clock              time.Duration // of Redis, added to the machine's
@@ -80,8 +80,8 @@ func startStack(ctx context.Context, s *suite) (*stack, error) {
 	return k, k.connect(ctx, s.clock)
 }
 
-// setRedisClock starts Redis, which is still empty, again with the clock of the processes: reservations and days are
-// decided by it.
+// setRedisClock starts Redis, which is still empty, again with the clock of the processes:
+// reservations and days are decided by it.
 func (k *stack) setRedisClock(ctx context.Context, by time.Duration) error {
 	if k.clock = by; by == 0 {
 		return nil
@@ -124,8 +124,8 @@ func (k *stack) connect(ctx context.Context, clock time.Duration) error {
 	return k.setClock(ctx, clock)
 }
 
-// setClock gives the database the clock of the processes: the functions that tell the time are found in the schema
-// public before those of the server.
+// setClock gives the database the clock of the processes: the functions that tell the time are
+// found in the schema public before those of the server.
 func (k *stack) setClock(ctx context.Context, by time.Duration) error {
 	if by == 0 {
 		return nil
@@ -250,7 +250,8 @@ func command(ctx context.Context, env []string, name string, args ...string) err
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt of the keyboard is handled here, in order
-	// The launcher must note what it has just started, so that it can be stopped: it is asked, and killed much later.
+	// The launcher must note what it has just started, so that it can be stopped: it is asked, and
+	// killed much later.
 	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(syscall.SIGINT) }, 20*time.Second
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), err, out)

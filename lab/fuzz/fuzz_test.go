@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestFuzzTellsAFindFromTheEndOfItsTime runs fuzz.sh with a go command that prints, run after run, what the real one
-// was seen to print.
+// TestFuzzTellsAFindFromTheEndOfItsTime runs fuzz.sh with a go command that prints, run after run,
+// what the real one was seen to print.
 func TestFuzzTellsAFindFromTheEndOfItsTime(t *testing.T) {
 	const (
 		pass = "PASS\nok  \tadnet/auction\t5.214s"

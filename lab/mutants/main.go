@@ -1,4 +1,5 @@
-// Command mutants takes protections out of adnet, one at a time, and fails unless the tests notice each.
+// Command mutants takes protections out of adnet, one at a time, and fails unless the tests notice
+// each.
 //
 //	go run ./lab/mutants            all of them
 //	go run ./lab/mutants fence mac  those whose names hold one of the words
@@ -153,8 +154,8 @@ func (m mutant) try(ctx context.Context, root string) (outcome result, note stri
 	return judge(out, failure, time.Since(started))
 }
 
-// judge reads the outcome of a test run. Only a test that failed kills: a build that fails, or a run that ends by
-// itself, proves nothing.
+// judge reads the outcome of a test run. Only a test that failed kills: a build that fails, or a
+// run that ends by itself, proves nothing.
 func judge(out string, failure error, took time.Duration) (result, string, error) {
 	switch {
 	case failure == nil && (strings.Contains(out, "[no test files]") || strings.Contains(out, "[no tests to run]")):

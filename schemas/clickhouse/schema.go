@@ -1,7 +1,7 @@
 // Package clickhouse is the analytics schema as data: numbered DDL files, embedded.
 //
-// A file is applied once, in order of its number, and never edited after a release. ClickHouse has no
-// transactional DDL, so every statement is one that may be run again harmlessly (IF NOT EXISTS).
+// A file is applied once, in order of its number, and never edited after a release. ClickHouse has
+// no transactional DDL, so every statement is one that may be run again harmlessly (IF NOT EXISTS).
 package clickhouse
 
 import (
@@ -25,8 +25,8 @@ type Migration struct {
 	Statements []string
 }
 
-// Migrations lists the files in the order in which they are applied. It fails when the numbers have a gap
-// or a repeat.
+// Migrations lists the files in the order in which they are applied. It fails when the numbers have
+// a gap or a repeat.
 func Migrations() ([]Migration, error) { return read(files) }
 
 func read(dir fs.FS) ([]Migration, error) {
@@ -53,8 +53,8 @@ func read(dir fs.FS) ([]Migration, error) {
 	return list, nil
 }
 
-// split cuts a file into statements. A statement ends with a semicolon at the end of a line; lines that
-// start with -- are notes for readers of the file.
+// split cuts a file into statements. A statement ends with a semicolon at the end of a line; lines
+// that start with -- are notes for readers of the file.
 func split(text string) []string {
 	var statements []string
 	var current strings.Builder

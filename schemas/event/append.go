@@ -10,9 +10,10 @@ import (
 
 var errNotUTF8 = errors.New("a text of the record is not UTF-8")
 
-// AppendTo appends x as proto.Marshal writes it, but for fields that this version does not know. One record is written for
-// every ad request, and proto.Size and Marshal take three times as long (BenchmarkAppendTo). A test sets every field there
-// is, so that none that is added to the schema can be forgotten here. Errors: a text that is not UTF-8.
+// AppendTo appends x as proto.Marshal writes it, but for fields that this version does not know.
+// One record is written for every ad request, and proto.Size and Marshal take three times as long
+// (BenchmarkAppendTo). A test sets every field there is, so that none that is added to the schema
+// can be forgotten here. Errors: a text that is not UTF-8.
 func (x *Auction) AppendTo(b []byte) ([]byte, error) {
 	w := writer{b: b}
 	w.bytes(1, x.AuctionId)

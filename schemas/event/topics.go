@@ -1,8 +1,8 @@
-// Package event is the contract of the log between ingress and consumers: the protobuf messages, the
-// topics, the partition keys and the record type. It imports nothing of adnet.
+// Package event is the contract of the log between ingress and consumers: the protobuf messages,
+// the topics, the partition keys and the record type. It imports nothing of adnet.
 //
-// The wire is protobuf (event.proto); fields are only ever added. Generated code is committed and made
-// by `go generate ./schemas/event`.
+// The wire is protobuf (event.proto); fields are only ever added. Generated code is committed and
+// made by `go generate ./schemas/event`.
 package event
 
 import "time"

@@ -1,5 +1,5 @@
-// Package openapi is the description of the public HTTP API, served at GET /openapi.json. Routes and
-// replies are tested against it in both directions.
+// Package openapi is the description of the public HTTP API, served at GET /openapi.json. Routes
+// and replies are tested against it in both directions.
 package openapi
 
 import _ "embed"

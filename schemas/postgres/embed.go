@@ -1,6 +1,6 @@
-// Package postgres is the relational schema as numbered migrations. A file NNNN_name.sql runs in one
-// transaction, in order of its name, and is never edited after a release: the migrator refuses a
-// database whose applied files differ from these.
+// Package postgres is the relational schema as numbered migrations. A file NNNN_name.sql runs in
+// one transaction, in order of its name, and is never edited after a release: the migrator refuses
+// a database whose applied files differ from these.
 package postgres
 
 import "embed"

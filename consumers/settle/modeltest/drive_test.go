@@ -37,8 +37,8 @@ var (
 	errCrash      = errors.New("process killed")
 )
 
-// commits notes what was committed, and in which order transactions had locked the books: that is the order in
-// which they happened, since the locks are held to the end.
+// commits notes what was committed, and in which order transactions had locked the books: that is
+// the order in which they happened, since the locks are held to the end.
 type commits struct {
 	clock atomic.Int64
 	mu    sync.Mutex
@@ -112,7 +112,8 @@ func (t *orderedTx) Books(ctx context.Context, need ledger.Need) (ledger.Books, 
 	return books, err
 }
 
-// feed is the log of one applier: what the test hands in is polled, and how it ended is handed back.
+// feed is the log of one applier: what the test hands in is polled, and how it ended is handed
+// back.
 type feed struct {
 	polls chan []event.Record
 	ended chan string

@@ -1,5 +1,5 @@
-// Package modeltest holds settlement on PostgreSQL against a naive reference, event by event, over generated
-// histories. It needs a real server (internal/testenv).
+// Package modeltest holds settlement on PostgreSQL against a naive reference, event by event, over
+// generated histories. It needs a real server (internal/testenv).
 package modeltest
 
 import (
@@ -49,8 +49,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// After every step of every history, what PostgreSQL says (verdict, charge and Credit of each record, balances,
-// spend of campaigns and days) is what the reference says.
+// After every step of every history, what PostgreSQL says (verdict, charge and Credit of each
+// record, balances, spend of campaigns and days) is what the reference says.
 func TestSettlementEqualsTheReference(t *testing.T) {
 	for _, prepaid := range []bool{false, true} {
 		t.Run(fmt.Sprintf("prepaid=%t", prepaid), func(t *testing.T) {
@@ -173,8 +173,8 @@ func (h *history) do(action func()) func(*rapid.T) {
 	}
 }
 
-// number is drawn evenly, in at most 1,000 steps: the generators of integers prefer small ones, and budgets would
-// hardly ever bind.
+// number is drawn evenly, in at most 1,000 steps: the generators of integers prefer small ones, and
+// budgets would hardly ever bind.
 func (h *history) number(low, high int, label string) int {
 	if span := high - low; span >= len(thousand) {
 		return low + span*rapid.SampledFrom(thousand[:]).Draw(h.T, label)/(len(thousand)-1)
@@ -248,7 +248,8 @@ func (h *history) changeState() {
 func (h *history) changeBudget() {
 	daily, total, bid := h.number(1, 8_000, "daily"), h.number(1, 60_000, "total"), h.number(1, 9_000_000, "bid")
 	h.update(func(c *campaign.Campaign, ref *refCampaign) {
-		// A budget that is set below what was spent stays there: nothing is charged, nothing is taken back.
+		// A budget that is set below what was spent stays there: nothing is charged, nothing is
+		// taken back.
 		c.DailyBudget, c.TotalBudget, c.BidAmount = money.Micros(daily), money.Micros(total), money.Micros(bid)
 	})
 }
@@ -314,8 +315,9 @@ func (h *history) ownCap() {
 	require.NoError(h, h.w.db.SetMintCap(h.w.t.Context(), c))
 }
 
-// settleBoth has two appliers at work at once, perhaps on the same partitions. What settlement promises about clicks
-// holds while an auction's events are in one partition: as long as some are not, the two take turns.
+// settleBoth has two appliers at work at once, perhaps on the same partitions. What settlement
+// promises about clicks holds while an auction's events are in one partition: as long as some are
+// not, the two take turns.
 func (h *history) settleBoth() {
 	first, second := h.draw(0), h.draw(1)
 	for i := range h.log {
@@ -519,8 +521,9 @@ func (h *history) produce() {
 	}
 }
 
-// replay writes a record again: a producer's retry, a restored topic, a pixel that fires twice. Mostly where its
-// auction lives, sometimes elsewhere, as after a change of the number of partitions.
+// replay writes a record again: a producer's retry, a restored topic, a pixel that fires twice.
+// Mostly where its auction lives, sometimes elsewhere, as after a change of the number of
+// partitions.
 func (h *history) replay() {
 	for range h.number(1, 8, "again") {
 		part := h.number(0, partitions-1, "from")

@@ -6,8 +6,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// reference is adnet's money written down a second time, as naively as possible: one event after the other, one
-// integer after the other, nothing shared with internal/ledger but the words. Amounts are micro-USD or Credits.
+// reference is adnet's money written down a second time, as naively as possible: one event after
+// the other, one integer after the other, nothing shared with internal/ledger but the words.
+// Amounts are micro-USD or Credits.
 type reference struct {
 	prepaid   bool // a cash campaign spends no more than its advertiser paid in
 	seen      map[string]bool
@@ -190,8 +191,8 @@ func (r *reference) take(c *refCampaign, date string, price int64) (string, int6
 	return "ok", price
 }
 
-// endCase gives the held Credits to the publisher, or destroys them and gives the advertisers back what they paid, and
-// their campaigns what they spent, as if the traffic had never been.
+// endCase gives the held Credits to the publisher, or destroys them and gives the advertisers back
+// what they paid, and their campaigns what they spent, as if the traffic had never been.
 func (r *reference) endCase(developer uuid.UUID, clawBack bool) {
 	held := r.cases[developer]
 	delete(r.cases, developer)
@@ -215,7 +216,8 @@ func (r *reference) endCase(developer uuid.UUID, clawBack bool) {
 	}
 }
 
-// pay, refund and refundTo are a provider's three messages; each may come again, and refunds may come first.
+// pay, refund and refundTo are a provider's three messages; each may come again, and refunds may
+// come first.
 func (r *reference) pay(id string, payer uuid.UUID, amount int64) {
 	p := r.payment(id)
 	if p.paid == 0 {

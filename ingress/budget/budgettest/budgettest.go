@@ -1,5 +1,5 @@
-// Package budgettest is the shared reservations as plain Go: the reference that Redis is compared with, and the store
-// of simulations with many nodes, where nothing is waited for.
+// Package budgettest is the shared reservations as plain Go: the reference that Redis is compared
+// with, and the store of simulations with many nodes, where nothing is waited for.
 package budgettest
 
 import (
@@ -24,7 +24,8 @@ const keep = reserve.MaxMinutes + 5
 // ErrDown is the answer while [Store.Down].
 var ErrDown = errors.New("the store is down")
 
-// Store implements the rules of the shared reservations. The zero value is empty and not opened yet. Its methods may be called from any goroutine. It implements budget.Store.
+// Store implements the rules of the shared reservations. The zero value is empty and not opened
+// yet. Its methods may be called from any goroutine. It implements budget.Store.
 type Store struct {
 	Now   func() time.Time
 	Nodes int  // live ones; below 1 counts as 1
@@ -135,7 +136,8 @@ func (s *Store) campaign(id uuid.UUID) *campaign {
 	return c
 }
 
-// sum returns the reserved amount: everything within its window, and later amounts only as far as they were released.
+// sum returns the reserved amount: everything within its window, and later amounts only as far as
+// they were released.
 func (s *Store) sum(c *campaign) (out money.Micros) {
 	type part struct{ alive, late money.Micros }
 	parts := map[day.Minute]part{}
@@ -232,7 +234,8 @@ func (s *Store) claim(call *reserve.Call, k *reserve.Claim) reserve.Claimed {
 	return reserve.Claimed{Held: granted, Refusal: refusal}
 }
 
-// set notes what a node holds now. After what it said exactly, or gave back, everything is counted anew.
+// set notes what a node holds now. After what it said exactly, or gave back, everything is counted
+// anew.
 func (s *Store) set(k *reserve.Claim, who leaseHolder, now callMark, old money.Micros) {
 	c := s.campaign(k.CampaignID)
 	c.holders[who] = now

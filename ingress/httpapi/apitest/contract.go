@@ -1,5 +1,5 @@
-// Package apitest holds tests to schemas/openapi/openapi.json: what the service answers must be what the
-// document says, and nothing more.
+// Package apitest holds tests to schemas/openapi/openapi.json: what the service answers must be
+// what the document says, and nothing more.
 package apitest
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Contract is the document as it is published, for requests, and made strict for replies: there a field
-// that it does not name is an error.
+// Contract is the document as it is published, for requests, and made strict for replies: there a
+// field that it does not name is an error.
 type Contract struct{ published, strict *openapi3.T }
 
 // open are the schemas that others build on, or that may have more fields than are listed.
@@ -89,7 +89,8 @@ func (c *Contract) Enum(t testing.TB, schema, property string) (values []string)
 	return values
 }
 
-// Bounds are the smallest and the largest value of a number, or the longest text, of a schema's property.
+// Bounds are the smallest and the largest value of a number, or the longest text, of a schema's
+// property.
 func (c *Contract) Bounds(t testing.TB, schema, property string) (low, high float64) {
 	t.Helper()
 	s := c.strict.Components.Schemas[schema].Value.Properties[property].Value
@@ -114,8 +115,8 @@ func (c *Contract) Accepts(t testing.TB, r *http.Request, body string) {
 	require.NoError(t, schema.VisitJSON(value, openapi3.EnableJSONSchema2020()), "%s %s %s", r.Method, route.Path, body)
 }
 
-// Check fails the test when the answer w to r is not what the document says. Where the document has no
-// such operation the answer must be an error of the path's form.
+// Check fails the test when the answer w to r is not what the document says. Where the document has
+// no such operation the answer must be an error of the path's form.
 func (c *Contract) Check(t testing.TB, r *http.Request, w *httptest.ResponseRecorder) {
 	t.Helper()
 	route := find(c.strict, r)

@@ -13,8 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Exchange is a file of ingress/testdata: requests and what they are answered. In a request `${name}` is replaced by
-// what the test calls so; in an expected reply too. An expected text "${*}" matches any value.
+// Exchange is a file of ingress/testdata: requests and what they are answered. In a request
+// `${name}` is replaced by what the test calls so; in an expected reply too. An expected text
+// "${*}" matches any value.
 type Exchange struct {
 	Description string `json:"description"`
 	Steps       []struct {
@@ -33,8 +34,9 @@ type Exchange struct {
 	} `json:"steps"`
 }
 
-// Files runs each with every file of ingress/testdata that begins with prefix, exemplary and supplemental, decoded into X
-// without unknown members. Each file is a subtest; a folder without such a file fails.
+// Files runs each with every file of ingress/testdata that begins with prefix, exemplary and
+// supplemental, decoded into X without unknown members. Each file is a subtest; a folder without
+// such a file fails.
 func Files[X any](t *testing.T, prefix string, each func(t *testing.T, x *X)) {
 	for _, folder := range []string{"exemplary", "supplemental"} {
 		files, err := filepath.Glob("../testdata/" + folder + "/" + prefix + "-*.json")
@@ -52,8 +54,8 @@ func Files[X any](t *testing.T, prefix string, each func(t *testing.T, x *X)) {
 	}
 }
 
-// Replay runs the files of ingress/testdata that begin with prefix, each in a world of its own, and holds every reply
-// to the contract too.
+// Replay runs the files of ingress/testdata that begin with prefix, each in a world of its own, and
+// holds every reply to the contract too.
 func Replay(t *testing.T, prefix string, world func(t *testing.T) (http.Handler, map[string]string)) {
 	contract := Load(t)
 	Files(t, prefix, func(t *testing.T, x *Exchange) {

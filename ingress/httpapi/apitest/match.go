@@ -19,9 +19,9 @@ func Fill(text string, names map[string]string) string {
 	})
 }
 
-// Match compares decoded JSON: objects have the same fields, lists the same length, values are equal. own is asked
-// first about every value, fields in order of name; what it decides is not looked at further. The error says
-// where the two part.
+// Match compares decoded JSON: objects have the same fields, lists the same length, values are
+// equal. own is asked first about every value, fields in order of name; what it decides is not
+// looked at further. The error says where the two part.
 func Match(at string, want, got any, own func(at string, want, got any) (decided bool, err error)) error {
 	if decided, err := own(at, want, got); decided {
 		return err
@@ -60,8 +60,8 @@ func Match(at string, want, got any, own func(at string, want, got any) (decided
 	return nil
 }
 
-// MatchText compares a text in which each `${name}` stands for what the name is bound to, and binds the names that
-// are new to what they stand for; anything is the pattern that such a one matches.
+// MatchText compares a text in which each `${name}` stands for what the name is bound to, and binds
+// the names that are new to what they stand for; anything is the pattern that such a one matches.
 func MatchText(at, want string, got any, names map[string]string, anything string) error {
 	text, ok := got.(string)
 	if !ok {

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// lingerTime and lingerBytes bound how long and how much of a refused request is read on, so that its reply is not
-// lost: closing a connection with unread bytes resets it, and the client's system discards what it has received.
+// lingerTime and lingerBytes bound how long and how much of a refused request is read on, so that
+// its reply is not lost: closing a connection with unread bytes resets it, and the client's system
+// discards what it has received.
 const (
 	lingerTime  = 500 * time.Millisecond
 	lingerBytes = 1 << 20

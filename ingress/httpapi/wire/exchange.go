@@ -15,8 +15,9 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// exchange is a request and its reply in the terms of net/http. It is used again after its handler has returned, its
-// maps included, so handlers must not keep the request or its header map; strings of them they may keep.
+// exchange is a request and its reply in the terms of net/http. It is used again after its handler
+// has returned, its maps included, so handlers must not keep the request or its header map; strings
+// of them they may keep.
 type exchange struct {
 	request http.Request
 	url     url.URL
@@ -30,7 +31,8 @@ type exchange struct {
 // exchanges are those at rest.
 type exchanges struct{ pool *sync.Pool }
 
-// fewHeaders fit a map of one group, which is looked up and cleared without hashing (benchmark row beacon).
+// fewHeaders fit a map of one group, which is looked up and cleared without hashing (benchmark row
+// beacon).
 const fewHeaders = 8
 
 // newExchanges gives every request the context base.
@@ -111,7 +113,8 @@ func (x *exchange) read(ctx *fasthttp.RequestCtx, said lengths, unread error) er
 	return nil
 }
 
-// readHeader fills the request's header, host and target. Their whole text is one string. Errors: an invalid name.
+// readHeader fills the request's header, host and target. Their whole text is one string. Errors:
+// an invalid name.
 func (x *exchange) readHeader(head *fasthttp.RequestHeader, said lengths) error {
 	x.text, x.names, x.ends = append(x.text[:0], head.RequestURI()...), x.names[:0], x.ends[:0]
 	x.ends = append(x.ends, len(x.text))
@@ -237,7 +240,8 @@ func ambiguous(head *fasthttp.RequestHeader, said lengths) (status int, problem 
 	return 0, ""
 }
 
-// lengths are the headers that say how long a body is. What fasthttp tells of them is as it read the body, not as they came.
+// lengths are the headers that say how long a body is. What fasthttp tells of them is as it read
+// the body, not as they came.
 type lengths struct{ sized, chunked bool }
 
 func lengthsIn(raw []byte) (said lengths) {
@@ -267,7 +271,8 @@ func method(m []byte) string {
 	return string(m)
 }
 
-// headerName returns a header's name as text, empty if it is invalid. Names that nearly every request has are not copied.
+// headerName returns a header's name as text, empty if it is invalid. Names that nearly every
+// request has are not copied.
 func headerName(k []byte) string {
 	switch string(k) {
 	case "Accept":

@@ -1,10 +1,12 @@
-// Package wire is the connection layer below the HTTP engine. fasthttp reads the requests of a connection and writes
-// the replies; what answers them is an ordinary http.Handler. With net/http's own loop a beacon costs half as much
-// again (rows beacon and ad_request_100k of lab/bench): it starts and stops a second reader beside every handler.
+// Package wire is the connection layer below the HTTP engine. fasthttp reads the requests of a
+// connection and writes the replies; what answers them is an ordinary http.Handler. With net/http's
+// own loop a beacon costs half as much again (rows beacon and ad_request_100k of lab/bench): it
+// starts and stops a second reader beside every handler.
 //
-// It speaks HTTP/1.1 and 1.0 without TLS, which end at a proxy before it. A request is wholly read before its handler
-// runs, and a reply leaves when the handler has returned. Streaming and hijacking are not supported, and a client that goes
-// away does not cancel its request. What proxies and servers could read in two ways is refused (RFC 9112, section 11.2).
+// It speaks HTTP/1.1 and 1.0 without TLS, which end at a proxy before it. A request is wholly read
+// before its handler runs, and a reply leaves when the handler has returned. Streaming and
+// hijacking are not supported, and a client that goes away does not cancel its request. What
+// proxies and servers could read in two ways is refused (RFC 9112, section 11.2).
 //
 // # Not obvious
 //
@@ -30,7 +32,8 @@ import (
 const (
 	// MaxHeader is the size in bytes from which a request line with its header is 431.
 	MaxHeader = 16 << 10
-	// MaxBody is the most bytes of a body that are read. Handlers see a longer one as [http.MaxBytesError].
+	// MaxBody is the most bytes of a body that are read. Handlers see a longer one as
+	// [http.MaxBytesError].
 	MaxBody = 256 << 10
 
 	headerTime = 4 * time.Second  // to send the header of a request
@@ -56,8 +59,9 @@ type Server struct {
 	end   atomic.Pointer[context.CancelFunc] // of all requests
 }
 
-// replyRoom is how much of a reply is written at once, in bytes: a whole tool call's, which is 4 to 6 KB (benchmark row
-// mcp). With less it takes two system calls, and wakes its reader for half of it.
+// replyRoom is how much of a reply is written at once, in bytes: a whole tool call's, which is 4 to
+// 6 KB (benchmark row mcp). With less it takes two system calls, and wakes its reader for half of
+// it.
 const replyRoom = 8 << 10
 
 // New makes a server; it opens nothing.
@@ -85,8 +89,8 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// Serve takes connections until [Server.Shutdown]; then it returns nil. Requests have the values of ctx, but not its end:
-// they are cancelled by [Server.Close] alone. Call it once.
+// Serve takes connections until [Server.Shutdown]; then it returns nil. Requests have the values of
+// ctx, but not its end: they are cancelled by [Server.Close] alone. Call it once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	base, end := context.WithCancel(context.WithoutCancel(ctx))
 	s.pool = newExchanges(base)
@@ -94,8 +98,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return s.http.Serve(s.conns.listen(l))
 }
 
-// Shutdown takes no more connections, closes the idle ones, and returns when the last request is answered. When ctx
-// ends first it returns its error; requests still run then.
+// Shutdown takes no more connections, closes the idle ones, and returns when the last request is
+// answered. When ctx ends first it returns its error; requests still run then.
 func (s *Server) Shutdown(ctx context.Context) error { return s.http.ShutdownWithContext(ctx) }
 
 // Close cancels the requests that still run after a [Server.Shutdown] and closes their connections.

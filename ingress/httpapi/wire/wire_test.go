@@ -63,7 +63,8 @@ func standard(t *testing.T, h http.HandlerFunc) string {
 	return l.Addr().String()
 }
 
-// exchange sends raw bytes and reads all replies, as "status, header without date, body", until the server closes.
+// exchange sends raw bytes and reads all replies, as "status, header without date, body", until the
+// server closes.
 func exchange(t *testing.T, addr, raw string, replies int) (all []string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -208,7 +209,8 @@ func TestLongBody(t *testing.T) {
 		return fmt.Sprintf("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", n, strings.Repeat("a", n))
 	}
 	require.Contains(t, exchange(t, ours, long(wire.MaxBody), 1)[0], fmt.Sprint(wire.MaxBody, " <nil>"))
-	// The handler answers a longer one in its own form, and the client gets to read that although it still sends.
+	// The handler answers a longer one in its own form, and the client gets to read that although
+	// it still sends.
 	require.Contains(t, exchange(t, ours, long(wire.MaxBody+1), 1)[0], "0 http: request body too large")
 	require.Contains(t, exchange(t, ours, long(3*wire.MaxBody), 1)[0], "0 http: request body too large")
 	chunks := "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("8000\r\n"+strings.Repeat("a", 0x8000)+"\r\n", 9) + "0\r\n\r\n"

@@ -1,4 +1,5 @@
-// Package endpoints mounts every endpoint of the HTTP role, for tests of what must hold for all routes.
+// Package endpoints mounts every endpoint of the HTTP role, for tests of what must hold for all
+// routes.
 package endpoints
 
 import (
@@ -26,8 +27,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Parts are what some endpoints work with. The zero value has none: it will do for the routes and their
-// doors.
+// Parts are what some endpoints work with. The zero value has none: it will do for the routes and
+// their doors.
 type Parts struct {
 	Auth       *httpapi.Auth
 	Campaigns  *campaign.Service

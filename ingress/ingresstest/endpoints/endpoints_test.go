@@ -62,7 +62,8 @@ func TestRoutesAndDocumentAgree(t *testing.T) {
 	}
 }
 
-// What changes nothing is not audited and takes no key: only a route that may change something can say yes.
+// What changes nothing is not audited and takes no key: only a route that may change something can
+// say yes.
 func TestReadsChangeNothing(t *testing.T) {
 	for _, route := range endpoints.Routes(t) {
 		if route.Method == http.MethodGet || route.Method == http.MethodHead || route.Method == http.MethodOptions {

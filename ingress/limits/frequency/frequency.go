@@ -1,16 +1,19 @@
-// Package frequency keeps ads from following people: a campaign is shown to one session at most so often in a UTC
-// day, and a conversation is not interrupted by ads at its beginning or all the time.
+// Package frequency keeps ads from following people: a campaign is shown to one session at most so
+// often in a UTC day, and a conversation is not interrupted by ads at its beginning or all the
+// time.
 //
-// A decision counts at once, under the auction's id. It counts for good when its impression comes (under the same id,
-// so a repeated beacon counts once), and no more when none came for ADNET_CAP_PENDING; an impression that comes after
-// that still counts, as long as its token lives. Sessions are the publisher's: the same id with another publisher is
-// another session. Without a session id nothing is capped.
+// A decision counts at once, under the auction's id. It counts for good when its impression comes
+// (under the same id, so a repeated beacon counts once), and no more when none came for
+// ADNET_CAP_PENDING; an impression that comes after that still counts, as long as its token lives.
+// Sessions are the publisher's: the same id with another publisher is another session. Without a
+// session id nothing is capped.
 //
-// Nothing here waits for Redis, but for the first request of a session on a node, at most 20 ms. After that the node
-// knows the session: it keeps it in memory, writes behind, and hears from the others what they decided within about
-// 100 ms. So a session whose requests hit n nodes within that time can be shown a campaign up to n times as often as
-// the cap says; one that pauses for 100 ms between its requests never more than the cap. While Redis is away each
-// node caps by what it knows itself.
+// Nothing here waits for Redis, but for the first request of a session on a node, at most 20 ms.
+// After that the node knows the session: it keeps it in memory, writes behind, and hears from the
+// others what they decided within about 100 ms. So a session whose requests hit n nodes within that
+// time can be shown a campaign up to n times as often as the cap says; one that pauses for 100 ms
+// between its requests never more than the cap. While Redis is away each node caps by what it knows
+// itself.
 //
 // # Not obvious
 //
@@ -57,9 +60,11 @@ const (
 	// trustAgain is how long a Redis that did not answer is not asked.
 	trustAgain = time.Second
 	shards     = 16
-	// maxSessions bounds memory; the session that was silent for longest is forgotten and read again when it comes.
+	// maxSessions bounds memory; the session that was silent for longest is forgotten and read
+	// again when it comes.
 	maxSessions = 100_000 / shards
-	// maxCampaigns is how many campaigns of one session are counted: one that stands for a crowd must not grow for ever.
+	// maxCampaigns is how many campaigns of one session are counted: one that stands for a crowd
+	// must not grow for ever.
 	maxCampaigns = 2_000
 )
 
@@ -108,8 +113,9 @@ type Caps struct {
 	unknown  prometheus.Counter
 }
 
-// delayedBeacon is a confirmation that waits until its decision is known everywhere: a beacon may reach another
-// node sooner than the news of its ad. Nothing is lost by it, as the decision counts meanwhile.
+// delayedBeacon is a confirmation that waits until its decision is known everywhere: a beacon may
+// reach another node sooner than the news of its ad. Nothing is lost by it, as the decision counts
+// meanwhile.
 type delayedBeacon struct {
 	campaign.Exposure
 	due time.Time
@@ -120,8 +126,8 @@ type shard struct {
 	sessions *simplelru.LRU[campaign.SessionKey, *session]
 }
 
-// session is one day of a session. An auction holds the lock while it decides, so that two of the same session cannot
-// both take the last place under a cap.
+// session is one day of a session. An auction holds the lock while it decides, so that two of the
+// same session cannot both take the last place under a cap.
 type session struct {
 	mu    sync.Mutex
 	read  int64 // lapses at the last reading, plus 1
@@ -189,8 +195,8 @@ type Visit struct {
 	tell    bool  // an ad's turn matters
 }
 
-// Begin fills v for one auction and locks its session until End, which must be called. It may wait for the store, at
-// most 20 ms, where the session is new here.
+// Begin fills v for one auction and locks its session until End, which must be called. It may wait
+// for the store, at most 20 ms, where the session is new here.
 func (c *Caps) Begin(ctx context.Context, ask Ask, v *Visit) {
 	first, gap := c.cfg.FirstTurn, c.cfg.TurnGap
 	if ask.FirstTurn != nil {
@@ -257,8 +263,9 @@ func (v *Visit) Check(c *auction.Campaign) auction.Reason {
 
 func (e *exposure) counts(now int64) bool { return e.confirmed || now < e.until }
 
-// RetryAfter is when an ad may be shown again: after turns of the conversation, of which seconds is then an estimate;
-// or when a decision runs out that was not confirmed, or at midnight UTC. 0 when nothing was refused.
+// RetryAfter is when an ad may be shown again: after turns of the conversation, of which seconds is
+// then an estimate; or when a decision runs out that was not confirmed, or at midnight UTC. 0 when
+// nothing was refused.
 func (v *Visit) RetryAfter() (seconds, turns int) {
 	if turns = v.Wait(); turns > 0 {
 		return turns * int(turnTakes/time.Second), turns
@@ -311,7 +318,8 @@ func (s *session) take(e *campaign.Exposure) {
 	s.shown[id] = append(shown, exposure{auction: e.Auction, until: e.Until.Unix(), confirmed: e.Kind == campaign.Confirmed})
 }
 
-// confirm marks a decision that is known; a beacon can make none, as it says for itself which session it is of.
+// confirm marks a decision that is known; a beacon can make none, as it says for itself which
+// session it is of.
 func (s *session) confirm(e *campaign.Exposure) {
 	shown := s.shown[auction.ID(e.Campaign)]
 	for i := range shown {
@@ -321,8 +329,9 @@ func (s *session) confirm(e *campaign.Exposure) {
 	}
 }
 
-// Confirm says that the impression of an auction came. Who calls has verified the auction's token; session is what
-// the beacon says, and counts only where that session was shown the ad. It never waits.
+// Confirm says that the impression of an auction came. Who calls has verified the auction's token;
+// session is what the beacon says, and counts only where that session was shown the ad. It never
+// waits.
 func (c *Caps) Confirm(developer uuid.UUID, sessionID string, campaignID, auctionID uuid.UUID) {
 	if sessionID == "" {
 		return
@@ -379,7 +388,8 @@ func (c *Caps) session(ctx context.Context, key campaign.SessionKey, date int32)
 	return s
 }
 
-// fetch reads a session. Failing that, the node goes by what it knows and tries again with a later request.
+// fetch reads a session. Failing that, the node goes by what it knows and tries again with a later
+// request.
 func (c *Caps) fetch(ctx context.Context, s *session, key campaign.SessionKey, date int32, lapses int64) {
 	now := time.Now()
 	if now.UnixNano() < c.rest.Load() {

@@ -102,7 +102,8 @@ func TestCapOfASession(t *testing.T) {
 		require.True(t, shown, "0 is no cap")
 	}
 
-	// An unconfirmed exposure stops counting; a confirmed one, however often, counts once and for the day.
+	// An unconfirmed exposure stops counting; a confirmed one, however often, counts once and for
+	// the day.
 	for range 3 {
 		c.Confirm(publisher, "s", uuid.UUID(capped(3).ID), ids[0])
 	}
@@ -203,7 +204,8 @@ func TestOneSessionInParallel(t *testing.T) {
 	require.Equal(t, 3, won)
 }
 
-// A node that comes to know a session reads what the others decided before, and hears what they decide after.
+// A node that comes to know a session reads what the others decided before, and hears what they
+// decide after.
 func TestNodesShareSessions(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *redis.Client) {
 		now := noon()
@@ -268,8 +270,9 @@ func (l *lossy) Record(ctx context.Context, list []campaign.Exposure) error {
 	return l.Store.Record(ctx, list)
 }
 
-// TestProperty draws histories of two nodes that share a Redis, with the news between them exchanged, late or lost for
-// a while, and holds them to the contract against a model that sees everything.
+// TestProperty draws histories of two nodes that share a Redis, with the news between them
+// exchanged, late or lost for a while, and holds them to the contract against a model that sees
+// everything.
 func TestProperty(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *redis.Client) {
 		rapid.Check(t, func(r *rapid.T) {
@@ -373,7 +376,8 @@ func countIf[T any](all []T, which func(T) bool) (n int) {
 	return n
 }
 
-// Two nodes that cannot hear each other show a campaign at most cap times each; what they decided meets afterwards.
+// Two nodes that cannot hear each other show a campaign at most cap times each; what they decided
+// meets afterwards.
 func TestOvershootIsOnceANode(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *redis.Client) {
 		nodes := []*Caps{node(t, settings, client, time.Now), node(t, settings, client, time.Now)}

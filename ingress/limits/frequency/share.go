@@ -20,7 +20,8 @@ const (
 	newsSize    = 1 + 16 + 4 + 16 + 16 + 8 + 2
 )
 
-// Run writes behind and exchanges news with the other nodes until ctx ends, and then once more. It returns nil.
+// Run writes behind and exchanges news with the other nodes until ctx ends, and then once more. It
+// returns nil.
 func (c *Caps) Run(ctx context.Context) error {
 	if c.deps.Store == nil || c.deps.Exchange == nil {
 		<-ctx.Done()
@@ -60,8 +61,8 @@ func (c *Caps) calm(now time.Time) bool {
 	return len(c.news) == 0 && len(c.delayed) == 0 && now.Sub(c.heard) >= calmAfter
 }
 
-// Share writes what was decided and confirmed here, tells the other nodes, and hears what they did. What could not be
-// written is written by the next. Run calls it; tests may instead.
+// Share writes what was decided and confirmed here, tells the other nodes, and hears what they did.
+// What could not be written is written by the next. Run calls it; tests may instead.
 func (c *Caps) Share(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, shareWait)
 	defer cancel()
@@ -73,7 +74,8 @@ func (c *Caps) Share(ctx context.Context) error {
 		c.heard = time.Now()
 	}
 	c.mu.Unlock()
-	// First the hash, then the news: a node that reads the hash after it heard nothing yet has missed nothing.
+	// First the hash, then the news: a node that reads the hash after it heard nothing yet has
+	// missed nothing.
 	err := c.deps.Store.Record(ctx, page)
 	if err == nil {
 		err = c.deps.Exchange.Exchange(ctx, encode(page), c.hear)
@@ -87,8 +89,8 @@ func (c *Caps) Share(ctx context.Context) error {
 	return err
 }
 
-// release says the confirmations that are due, and applies them here again: the decision may have come from elsewhere
-// after its beacon.
+// release says the confirmations that are due, and applies them here again: the decision may have
+// come from elsewhere after its beacon.
 func (c *Caps) release(now time.Time) {
 	c.mu.Lock()
 	n := 0
@@ -122,7 +124,8 @@ func encode(page []campaign.Exposure) []byte {
 	return b
 }
 
-// hear takes the news of another node. Sessions that this node does not know it reads when they come.
+// hear takes the news of another node. Sessions that this node does not know it reads when they
+// come.
 func (c *Caps) hear(_ string, data []byte) {
 	c.mu.Lock()
 	c.heard = time.Now()

@@ -32,8 +32,8 @@ type observed struct {
 	weights               *weights
 }
 
-// control is the throttle of one campaign on one node. Its step turns the plan for this moment, the recent spend
-// and what one pass spends into the share of offers that may pass:
+// control is the throttle of one campaign on one node. Its step turns the plan for this moment, the
+// recent spend and what one pass spends into the share of offers that may pass:
 //
 //	plan: remaining budget × this quarter hour's share of the traffic that is left today
 //	traffic: offers a second here, averaged over 5 s
@@ -41,8 +41,8 @@ type observed struct {
 //	         traffic it is n times as high and each node takes an n-th of the plan; the nodes need not be counted.
 //	burst:   a bucket of a quarter of an hour's plan that unused plan fills, for traffic that comes in gusts
 //
-// Because the plan is always that of the rest of the day, a campaign that joins at noon, a budget that is raised, a
-// node that restarts and every error of the forecast correct themselves.
+// Because the plan is always that of the rest of the day, a campaign that joins at noon, a budget
+// that is raised, a node that restarts and every error of the forecast correct themselves.
 type control struct {
 	at             time.Time
 	started        bool
@@ -54,7 +54,8 @@ type control struct {
 	burst          float64 // micro-USD, negative after a surge
 }
 
-// step gives the share of offers to let pass until the next step, from 0 to 1, and the most passes until then.
+// step gives the share of offers to let pass until the next step, from 0 to 1, and the most passes
+// until then.
 func (c *control) step(o observed) (share float64, most int64) {
 	if !c.started {
 		*c = control{started: true, at: o.now, day: dayOf(o.now), spentBefore: o.spent}
@@ -99,7 +100,8 @@ func (c *control) learn(o observed, dt float64) {
 	c.matured = c.matured*keep + old
 	fade := math.Exp(-dt / trafficMemory.Seconds())
 	c.traffic = c.traffic*fade + (1-fade)*o.opportunities/dt
-	// What came in the last step counts at once: a rush must not pass because the average does not know it yet.
+	// What came in the last step counts at once: a rush must not pass because the average does not
+	// know it yet.
 	c.traffic = max(c.traffic, min(o.opportunities/dt, 2*c.traffic+10))
 }
 
@@ -122,7 +124,8 @@ func weigh(curve campaign.Curve) *weights {
 	for i, v := range curve {
 		w.share[i] = 1
 		if sum > 0 {
-			// No quarter is planned with nothing: then traffic that comes there after all could not be used.
+			// No quarter is planned with nothing: then traffic that comes there after all could not
+			// be used.
 			w.share[i] = max(float64(v)*campaign.Quarters/sum, nightShare)
 		}
 	}

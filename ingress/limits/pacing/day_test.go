@@ -20,8 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The simulated day: the pacer as it runs in a node, its campaign's spend as late as in life, and traffic of several
-// shapes. Everything is drawn from the seed, time is the simulation's.
+// The simulated day: the pacer as it runs in a node, its campaign's spend as late as in life, and
+// traffic of several shapes. Everything is drawn from the seed, time is the simulation's.
 
 var midnight = time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)
 
@@ -175,8 +175,9 @@ func poisson(r *rand.Rand, mean float64) int {
 	}
 }
 
-// TestDays holds every simulated day with enough traffic to the promises of pacing: at least 95 % of the budget spent at
-// midnight, a root mean square distance from the plan of at most 0.10 of the budget, and nothing exhausted before 23:00.
+// TestDays holds every simulated day with enough traffic to the promises of pacing: at least 95 %
+// of the budget spent at midnight, a root mean square distance from the plan of at most 0.10 of the
+// budget, and nothing exhausted before 23:00.
 func TestDays(t *testing.T) {
 	var all []scenario
 	for _, shape := range []string{"flat", "diurnal", "bursty", "spike"} {

@@ -1,12 +1,13 @@
 // Package pacing spreads campaigns' daily budgets over the UTC day.
 //
-// It throttles: of the auctions that a campaign would win it takes part in a share, which is set anew every second
-// from the plan for the rest of the day, what was spent and what one ad spends; see control. Which auctions those are
-// is decided by a hash of auction and campaign, so the share alone decides and chance nothing; nodes with the same
-// share decide alike. The plan follows the campaign's own traffic of the last days, and is even until a day is known.
+// It throttles: of the auctions that a campaign would win it takes part in a share, which is set
+// anew every second from the plan for the rest of the day, what was spent and what one ad spends;
+// see control. Which auctions those are is decided by a hash of auction and campaign, so the share
+// alone decides and chance nothing; nodes with the same share decide alike. The plan follows the
+// campaign's own traffic of the last days, and is even until a day is known.
 //
-// Not paced are campaigns with `pacing: asap`, and those whose daily budget buys fewer than 100 billed events: for
-// them the pieces would be larger than the plan.
+// Not paced are campaigns with `pacing: asap`, and those whose daily budget buys fewer than 100
+// billed events: for them the pieces would be larger than the plan.
 //
 // # Not obvious
 // Pacing keeps no state of the day: a node that restarts, a campaign that joins at noon and
@@ -65,7 +66,8 @@ type Curves interface {
 	Curves(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]campaign.Curve, error)
 }
 
-// Deps are what pacing works with. Campaigns is required; without Curves every day is planned evenly.
+// Deps are what pacing works with. Campaigns is required; without Curves every day is planned
+// evenly.
 type Deps struct {
 	Log       *slog.Logger
 	Metrics   prometheus.Registerer
@@ -74,8 +76,8 @@ type Deps struct {
 	Now       func() time.Time
 }
 
-// Pacer is the component. Check may be called from any goroutine; before the first step everything passes up to a
-// small burst.
+// Pacer is the component. Check may be called from any goroutine; before the first step everything
+// passes up to a small burst.
 type Pacer struct {
 	deps  Deps
 	often *obs.LimitedLogger
@@ -118,9 +120,9 @@ func New(deps Deps) *Pacer {
 	return p
 }
 
-// Check gives auction.Paced when c must leave this auction to others, or "". id is the auction's. It counts an offer,
-// so it is asked once per auction, about candidates that would win otherwise. The cost is that of a map look-up and
-// a hash.
+// Check gives auction.Paced when c must leave this auction to others, or "". id is the auction's.
+// It counts an offer, so it is asked once per auction, about candidates that would win otherwise.
+// The cost is that of a map look-up and a hash.
 func (p *Pacer) Check(id uuid.UUID, c *auction.Campaign) auction.Reason {
 	k, known := (*p.cells.Load())[c.ID]
 	if !known {
@@ -140,8 +142,8 @@ func (p *Pacer) Check(id uuid.UUID, c *auction.Campaign) auction.Reason {
 	return ""
 }
 
-// Undo undoes a Check that let c pass into an auction which it then could not win for want of budget: what spends
-// nothing must not use up the plan.
+// Undo undoes a Check that let c pass into an auction which it then could not win for want of
+// budget: what spends nothing must not use up the plan.
 func (p *Pacer) Undo(c *auction.Campaign) {
 	if k, known := (*p.cells.Load())[c.ID]; known {
 		k.takeBack()
@@ -161,8 +163,8 @@ func (k *cell) takeBack() {
 	}
 }
 
-// hash mixes the random bits of both ids. It is the same on every node and in every release: a change would only
-// shift which auctions a campaign takes part in.
+// hash mixes the random bits of both ids. It is the same on every node and in every release: a
+// change would only shift which auctions a campaign takes part in.
 func hash(auctionID uuid.UUID, campaignID auction.ID) uint64 {
 	h := binary.LittleEndian.Uint64(auctionID[8:]) ^ mix(binary.LittleEndian.Uint64(campaignID[8:])^mix(binary.LittleEndian.Uint64(campaignID[:8])))
 	return mix(h + binary.LittleEndian.Uint64(auctionID[:8]))
@@ -287,8 +289,8 @@ func threshold(share float64) uint64 {
 	return uint64(share * (1 << 63) * 2)
 }
 
-// expected is how many billed events one ad is expected to lead to while nothing is known; high, so that a campaign
-// starts slowly rather than all at once.
+// expected is how many billed events one ad is expected to lead to while nothing is known; high, so
+// that a campaign starts slowly rather than all at once.
 func expected(model campaign.BillingModel) float64 {
 	switch model {
 	case campaign.CPC:
@@ -323,7 +325,8 @@ func (p *Pacer) follow(ctx context.Context) {
 	}
 }
 
-// Learn reads the curves that are missing or old. Run calls it; tests may instead. Errors: those of Curves.
+// Learn reads the curves that are missing or old. Run calls it; tests may instead. Errors: those of
+// Curves.
 func (p *Pacer) Learn(ctx context.Context) error {
 	now := p.deps.Now()
 	var ids []uuid.UUID

@@ -61,7 +61,8 @@ func TestOff(t *testing.T) {
 	}
 }
 
-// A flood is held from its first second: no more passes than the burst and the plan of a few seconds.
+// A flood is held from its first second: no more passes than the burst and the plan of a few
+// seconds.
 func TestFloodIsHeldAtOnce(t *testing.T) {
 	w := paced(10_000)
 	now := midnight.Add(12 * time.Hour)
@@ -85,8 +86,8 @@ func TestFirstRequestsPass(t *testing.T) {
 	require.Equal(t, 20, flood(p, w, 20))
 }
 
-// Which auctions a campaign takes part in is the same on every node with the same share, and another set for every
-// campaign.
+// Which auctions a campaign takes part in is the same on every node with the same share, and
+// another set for every campaign.
 func TestDecidedByHash(t *testing.T) {
 	first, second := auction.ID{15: 1}, auction.ID{15: 2}
 	both, n := 0, 0
@@ -173,7 +174,8 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// Run steps every second, forgets campaigns that are not offered any more, and ends with its context.
+// Run steps every second, forgets campaigns that are not offered any more, and ends with its
+// context.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := paced(10_000)
@@ -196,7 +198,8 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// BenchmarkCheck is what pacing costs a candidate that would win: the same campaign again and again, or 100,000 in turn.
+// BenchmarkCheck is what pacing costs a candidate that would win: the same campaign again and
+// again, or 100,000 in turn.
 func BenchmarkCheck(b *testing.B) {
 	b.Run("one", func(b *testing.B) { benchmarkCheck(b, 1) })
 	b.Run("100000", func(b *testing.B) { benchmarkCheck(b, 100_000) })

@@ -1,9 +1,10 @@
-// Package agents knows the user agents of robots and of tools: the list of the npm package crawler-user-agents (MIT),
-// which patterns.txt holds with its licence and `go generate` brings up to date.
+// Package agents knows the user agents of robots and of tools: the list of the npm package
+// crawler-user-agents (MIT), which patterns.txt holds with its licence and `go generate` brings up
+// to date.
 //
-// A user agent is not tried against every pattern. Each pattern that must contain some text is filed under the first
-// three bytes of it; a user agent is walked once, and only the patterns filed under its own bytes are tried. What was
-// found is remembered for the newest 4,096 user agents.
+// A user agent is not tried against every pattern. Each pattern that must contain some text is
+// filed under the first three bytes of it; a user agent is walked once, and only the patterns filed
+// under its own bytes are tried. What was found is remembered for the newest 4,096 user agents.
 package agents
 
 //go:generate go run ./gen
@@ -87,7 +88,8 @@ func (l *List) add(pattern string) error {
 	return nil
 }
 
-// required is the longest text that every match contains, and whether the text alone is the pattern.
+// required is the longest text that every match contains, and whether the text alone is the
+// pattern.
 func required(tree *syntax.Regexp) (text string, whole bool) {
 	switch tree.Op {
 	case syntax.OpLiteral:

@@ -18,7 +18,8 @@ func (s *Spool) drain(ctx context.Context) {
 	}
 }
 
-// oldest is the next segment to drain, "" when nothing waits. If no other is left, it rotates the active segment first: a drained segment must not grow any more.
+// oldest is the next segment to drain, "" when nothing waits. If no other is left, it rotates the
+// active segment first: a drained segment must not grow any more.
 func (s *Spool) oldest(ctx context.Context) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,9 +34,9 @@ func (s *Spool) oldest(ctx context.Context) string {
 	return s.closed[0]
 }
 
-// drainSegment produces every record of a segment, the refused ones again until none is left, and then
-// removes the file. Removing is the commit: a crash before it repeats the segment at the next start. False
-// says that the segment has to wait.
+// drainSegment produces every record of a segment, the refused ones again until none is left, and
+// then removes the file. Removing is the commit: a crash before it repeats the segment at the next
+// start. False says that the segment has to wait.
 func (s *Spool) drainSegment(ctx context.Context, path string) bool {
 	records, whole, size, err := readSegment(path)
 	if err != nil {
@@ -61,8 +62,9 @@ func (s *Spool) drainSegment(ctx context.Context, path string) bool {
 	return true
 }
 
-// remove deletes a segment that was read to its end and keeps any other for a person to look at. The unreadable part is most likely a frame that a crash cut short before it was acknowledged, but it may be the
-// disk's fault.
+// remove deletes a segment that was read to its end and keeps any other for a person to look at.
+// The unreadable part is most likely a frame that a crash cut short before it was acknowledged, but
+// it may be the disk's fault.
 func (s *Spool) remove(ctx context.Context, path string, whole bool) error {
 	if whole {
 		return os.Remove(path)
@@ -71,8 +73,8 @@ func (s *Spool) remove(ctx context.Context, path string, whole bool) error {
 	return os.Rename(path, path+damagedSuffix)
 }
 
-// produceAll hands over records and returns those that were refused, in order; all of them when ctx ends
-// before the last answer.
+// produceAll hands over records and returns those that were refused, in order; all of them when ctx
+// ends before the last answer.
 func (s *Spool) produceAll(ctx context.Context, records []record) (left []record) {
 	refused := make([]bool, len(records))
 	answered := make(chan struct{})

@@ -32,7 +32,8 @@ type segment struct {
 	sync  syncer
 }
 
-// syncer brings what was written to a file or folder to stable storage: (*os.File).Sync, or a test's disk.
+// syncer brings what was written to a file or folder to stable storage: (*os.File).Sync, or a
+// test's disk.
 type syncer func(*os.File) error
 
 func createSegment(dir string, number uint64, sync syncer) (*segment, error) {
@@ -92,7 +93,8 @@ type record struct {
 	key, value []byte
 }
 
-// readSegment reads the frames of a segment that are intact. whole is false when anything else is in it.
+// readSegment reads the frames of a segment that are intact. whole is false when anything else is
+// in it.
 func readSegment(path string) (records []record, whole bool, size int64, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

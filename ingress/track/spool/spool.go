@@ -1,9 +1,9 @@
 // Package spool keeps log records on local disk while Kafka cannot take them.
 //
-// An append is answered after the record is on stable storage (one fsync for all appends that wait at
-// the same time). Run hands the records to the log once it answers again and deletes a segment only after
-// every record of it is acknowledged. A crash may repeat records, never lose one whose append was
-// answered nil: the consumers' deduplication makes a repeat harmless.
+// An append is answered after the record is on stable storage (one fsync for all appends that wait
+// at the same time). Run hands the records to the log once it answers again and deletes a segment
+// only after every record of it is acknowledged. A crash may repeat records, never lose one whose
+// append was answered nil: the consumers' deduplication makes a repeat harmless.
 //
 // A folder belongs to one process at a time (flock).
 package spool
@@ -31,7 +31,8 @@ type Config struct {
 	MaxBytes int64  `name:"spool-max-bytes" env:"ADNET_SPOOL_MAX_BYTES" default:"1073741824" help:"Size at which the spool refuses more events."`
 }
 
-// Producer is the log that records are handed back to. done is called once, with nil when acknowledged.
+// Producer is the log that records are handed back to. done is called once, with nil when
+// acknowledged.
 type Producer interface {
 	Produce(topic string, key, value []byte, done func(error))
 }
@@ -106,9 +107,10 @@ func (s *Spool) Open() error {
 	return nil
 }
 
-// Append stores a copy of a record. It never waits: done is called exactly once, with nil when the record
-// survives a crash of process and machine. Until Run works it is not called, after Run's end at once.
-// Errors carry errs.Unavailable: [ErrFull], [ErrBusy], [ErrStopped], or a folder that cannot be written.
+// Append stores a copy of a record. It never waits: done is called exactly once, with nil when the
+// record survives a crash of process and machine. Until Run works it is not called, after Run's end
+// at once. Errors carry errs.Unavailable: [ErrFull], [ErrBusy], [ErrStopped], or a folder that
+// cannot be written.
 //
 // done runs on the writer's goroutine, or before Append returns, and must not block.
 func (s *Spool) Append(topic string, key, value []byte, done func(error)) {
@@ -128,8 +130,8 @@ func (s *Spool) Empty() bool {
 	return s.bytes == 0
 }
 
-// Run writes and drains until ctx ends; records still on disk then wait for the next start. Every append
-// that was accepted is answered when Run returns. It is called once.
+// Run writes and drains until ctx ends; records still on disk then wait for the next start. Every
+// append that was accepted is answered when Run returns. It is called once.
 func (s *Spool) Run(ctx context.Context) error {
 	var drained sync.WaitGroup
 	drained.Go(func() { s.drain(ctx) })
@@ -164,8 +166,8 @@ func (s *Spool) commit(g group) group {
 	return g
 }
 
-// store writes a group. After a failed write or sync the segment is abandoned: the kernel may have dropped
-// its dirty pages, so a later sync that succeeds proves nothing.
+// store writes a group. After a failed write or sync the segment is abandoned: the kernel may have
+// dropped its dirty pages, so a later sync that succeeds proves nothing.
 func (s *Spool) store(g group) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

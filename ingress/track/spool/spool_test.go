@@ -344,7 +344,8 @@ func TestAppendsThatWaitTogetherAreOneGroup(t *testing.T) {
 	require.Len(t, onDisk(t, dir), 50)
 }
 
-// Appends race with the stop: each is answered, and what was answered nil is on disk or acknowledged.
+// Appends race with the stop: each is answered, and what was answered nil is on disk or
+// acknowledged.
 func TestAppendsRaceWithTheStop(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir, 1<<30)

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// disk is stable storage: it has what was there at a file's last sync, and the names that were in a folder at
-// the folder's. The rest would be gone after a power cut.
+// disk is stable storage: it has what was there at a file's last sync, and the names that were in a
+// folder at the folder's. The rest would be gone after a power cut.
 type disk struct {
 	mu    sync.Mutex
 	bytes map[string]int64 // by path
@@ -55,7 +55,8 @@ func (d *disk) survives(dir string) bool {
 	return err == nil && len(paths) > 0
 }
 
-// An append that was answered nil survives a power cut, not only the process: file and name are synced before.
+// An append that was answered nil survives a power cut, not only the process: file and name are
+// synced before.
 func TestAnAnsweredAppendSurvivesAPowerCut(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir, 1<<20)
@@ -72,8 +73,8 @@ func TestAnAnsweredAppendSurvivesAPowerCut(t *testing.T) {
 	require.Len(t, onDisk(t, dir), 20)
 }
 
-// A sync that fails answers an error, and the next append starts another segment: what the kernel still holds of
-// the first one is not to be trusted.
+// A sync that fails answers an error, and the next append starts another segment: what the kernel
+// still holds of the first one is not to be trusted.
 func TestAFailedSyncIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir, 1<<20)

@@ -1,5 +1,5 @@
-// Package kafkatest gives tests a broker that speaks the protocol, with failures on demand. Only tests
-// import it.
+// Package kafkatest gives tests a broker that speaks the protocol, with failures on demand. Only
+// tests import it.
 package kafkatest
 
 import (
@@ -26,20 +26,20 @@ func New(t testing.TB) (brokers []string, cluster *kfake.Cluster) {
 	return cluster.ListenAddrs(), cluster
 }
 
-// RefuseProduce makes the next count produce requests to topic fail for good: nothing is written and the
-// client does not try again.
+// RefuseProduce makes the next count produce requests to topic fail for good: nothing is written
+// and the client does not try again.
 func RefuseProduce(c *kfake.Cluster, topic string, count int) *kfake.FaultHandle {
 	return c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: topic, Err: kerr.TopicAuthorizationFailed, Count: count})
 }
 
-// StallProduce makes the next count produce requests to topic fail so that the client tries again, as with
-// too few replicas in sync.
+// StallProduce makes the next count produce requests to topic fail so that the client tries again,
+// as with too few replicas in sync.
 func StallProduce(c *kfake.Cluster, topic string, count int) *kfake.FaultHandle {
 	return c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: topic, Err: kerr.NotEnoughReplicas, Count: count})
 }
 
-// LoseAcks makes the next count produce requests to topic write their records and answer with an error that
-// the client tries again: only idempotence keeps them single.
+// LoseAcks makes the next count produce requests to topic write their records and answer with an
+// error that the client tries again: only idempotence keeps them single.
 func LoseAcks(c *kfake.Cluster, topic string, count int) *kfake.FaultHandle {
 	return c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: topic, Err: kerr.NotEnoughReplicasAfterAppend, Count: count})
 }
@@ -49,7 +49,8 @@ func RefuseCommits(c *kfake.Cluster, group string, count int) *kfake.FaultHandle
 	return c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Group: group, Err: kerr.GroupAuthorizationFailed, Count: count})
 }
 
-// HoldCommits keeps every offset commit of group unanswered until release is called, and counts them.
+// HoldCommits keeps every offset commit of group unanswered until release is called, and counts
+// them.
 func HoldCommits(c *kfake.Cluster, group string) (seen func() int64, release func()) {
 	var count atomic.Int64
 	open := make(chan struct{})

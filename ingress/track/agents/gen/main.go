@@ -1,5 +1,5 @@
-// Command gen writes patterns.txt from the npm package crawler-user-agents (MIT): one regular expression a line. It
-// needs npm and nothing else; the version is pinned here.
+// Command gen writes patterns.txt from the npm package crawler-user-agents (MIT): one regular
+// expression a line. It needs npm and nothing else; the version is pinned here.
 package main
 
 import (
