@@ -34,14 +34,17 @@ func TestTwoNodesOnRedis(t *testing.T) {
 		Daily: ads * price, Today: ads * price, Total: ads * price, Balance: ads*price + 5,
 	}
 	epoch := time.Now().Unix()
-	build := func() {
+	// build is a projector's work: nodes have a second to say what they reserved before it grants.
+	build := func(gather time.Duration) {
 		epoch++
 		require.NoError(t, rooms.PublishRooms(t.Context(), epoch, []reserve.Room{room}))
 		current, err := epochs.Open(t.Context(), epoch)
 		require.NoError(t, err)
 		require.Equal(t, epoch, current)
+		time.Sleep(gather)
+		require.NoError(t, epochs.Grant(t.Context(), epoch))
 	}
-	build()
+	build(0)
 	stores := []*redis.Reservations{redis.NewReservations(client), redis.NewReservations(client)}
 	a, b := start(t, stores[0], "a"), start(t, stores[1], "b")
 	var count [2]atomic.Int64
@@ -63,7 +66,7 @@ func TestTwoNodesOnRedis(t *testing.T) {
 	}
 	total := func() int64 { return count[0].Load() + count[1].Load() }
 	require.Eventually(t, func() bool { return total() > ads/4 }, time.Minute, 5*time.Millisecond)
-	build() // as after a loss: the keys of another epoch hold nothing
+	build(time.Second) // as after a loss: the keys of another epoch hold nothing
 	require.Eventually(t, func() bool { return total() == ads }, time.Minute, 5*time.Millisecond)
 	time.Sleep(300 * time.Millisecond)
 	cancel()
