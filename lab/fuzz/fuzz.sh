@@ -15,7 +15,13 @@ while IFS=: read -r file line; do
   name=${line#func }
   found+=("$(dirname "$file") ${name%%(*}")
 done < <(grep -rE '^func Fuzz' --include='*_test.go' . | sort)
-has() { printf '%s\n' "${found[@]}" | grep -q " $1\$"; }
+has() {
+  local target
+  for target in "${found[@]}"; do
+    [ "${target#* }" != "$1" ] || return 0
+  done
+  return 1
+}
 for name in "${exposed[@]}" ${FUZZ:-}; do
   has "$name" || { echo "fuzz.sh: there is no target $name"; exit 1; }
 done
