@@ -25,8 +25,9 @@ type epochs struct {
 	blind   bool // this process just started, and none was at work before it
 }
 
-// watch says that this process is at work. Only who could say so goes on: while nobody can, nodes
-// serve without pages, and what they reserve is not known.
+// watch records that this process is at work, and a round goes on only after that succeeded: while
+// no process can record it, nodes serve without pages of the journal, and their reservations are
+// unknown.
 func (p *Projector) watch(ctx context.Context) error {
 	if time.Since(p.watched) < watchEvery {
 		return nil
@@ -42,8 +43,8 @@ func (p *Projector) watch(ctx context.Context) error {
 	return nil
 }
 
-// follows makes sure that this process and the target are in the last epoch that the source knows.
-// next is the epoch to rebuild under when they are not.
+// follows checks that this process and the target are in the last epoch that the source knows. If
+// they are not, next is the epoch to rebuild under.
 func (p *Projector) follows(ctx context.Context) (next int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
@@ -71,7 +72,8 @@ func (p *Projector) follows(ctx context.Context) (next int64, err error) {
 	return next, nil
 }
 
-// heard notes a beat. When nodes could not hear one for long they may have gone on without pages.
+// heard notes a beat that the target answered. After a long silence, nodes may have served without
+// pages of the journal, so the gap is recorded.
 func (p *Projector) heard(ctx context.Context) error {
 	silent := time.Since(p.beaten)
 	if !p.beaten.IsZero() && silent > reserve.GapAfter {
@@ -83,9 +85,9 @@ func (p *Projector) heard(ctx context.Context) error {
 	return nil
 }
 
-// join goes on in an epoch that another process built, or this one's predecessor: what it published
-// is repeated to be sure. It does not when nobody alive can say that this is the store as it was,
-// and the journals say that it is not.
+// join continues in an epoch that another process built, or this one's predecessor, and publishes
+// everything again to be sure. It refuses when no living process can confirm that the store is the
+// one it was, and the journals show that it is not.
 func (p *Projector) join(ctx context.Context, epoch int64) (joined bool, err error) {
 	if p.blind {
 		if same, err := p.same(ctx, epoch); err != nil || !same {
@@ -106,7 +108,7 @@ func (p *Projector) join(ctx context.Context, epoch int64) (joined bool, err err
 }
 
 // same says whether the target knows the last calls of the nodes that died. What it may have lost
-// after these is told.
+// after those calls is reported to it in their names.
 func (p *Projector) same(ctx context.Context, epoch int64) (bool, error) {
 	j, err := p.deps.Source.Journal(ctx)
 	if err != nil {
@@ -127,7 +129,8 @@ func (p *Projector) same(ctx context.Context, epoch int64) (bool, error) {
 	return true, p.tell(ctx, holding{journal: j, nodes: dead, epoch: epoch, tail: true})
 }
 
-// open lets nodes say what they hold. Only now: nothing may be granted by rooms of before.
+// open lets nodes say what they hold. It comes after the rooms were published, because nothing may
+// be granted from the rooms of an earlier epoch.
 func (p *Projector) open(ctx context.Context, next int64) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
