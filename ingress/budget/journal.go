@@ -8,6 +8,7 @@ import (
 
 	"adnet/internal/money"
 	"adnet/internal/reserve"
+	"adnet/internal/schedule"
 )
 
 // Journal keeps a copy of what this node may have reserved, for a shared store that is lost after
@@ -65,10 +66,8 @@ func (l *Leases) keep(ctx context.Context) {
 			pause = pageFailed
 			l.log.Warn(ctx, "the journal of reservations cannot be kept", "error", err)
 		}
-		select {
-		case <-ctx.Done():
+		if schedule.Pause(ctx, pause) != nil {
 			return
-		case <-time.After(pause):
 		}
 		select {
 		case <-ctx.Done():

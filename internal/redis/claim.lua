@@ -10,7 +10,7 @@
 local STATE, ROOMS, NODES, SEEN = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local mine, node, seq, acked = tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
 local CLAIM_KEYS, CLAIM_ARGS = 3, 8
-local NOT_REFUSED, NO_ROOM, NO_CAMPAIGN, OPENING = '0', '1', '2', '3' -- ledger.Refusal
+local NOT_REFUSED, NO_ROOM, NO_CAMPAIGN, OPENING = '0', '1', '2', '3' -- reserve.Refusal
 
 local now = clock()
 local live = math.max(1, redis.call('ZCOUNT', NODES, '(' .. num(now - ARGV[8]), '+inf'))
