@@ -228,9 +228,9 @@ func (p *Projector) tell(ctx context.Context, h holding) error {
 		if h.tail {
 			call.Node = "tail/" + call.Node
 		}
-		for rest := call.Claims; len(rest) > 0; {
-			call.Claims = rest[:min(p.cfg.Page, len(rest))]
-			rest = rest[len(call.Claims):]
+		for rest := call.Requests; len(rest) > 0; {
+			call.Requests = rest[:min(p.cfg.Page, len(rest))]
+			rest = rest[len(call.Requests):]
 			if err := p.tellPage(ctx, h.epoch, call); err != nil {
 				return err
 			}

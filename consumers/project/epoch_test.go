@@ -55,9 +55,9 @@ func (g *target) amounts(id uuid.UUID) map[string]money.Micros {
 	defer g.mu.Unlock()
 	found := map[string]money.Micros{}
 	for _, call := range g.told {
-		for _, c := range call.Claims {
+		for _, c := range call.Requests {
 			if c.CampaignID == id && c.Exact && call.Seq == 0 && call.Epoch == g.epoch {
-				found[call.Node] += c.Held
+				found[call.Node] += c.Amount
 			}
 		}
 	}

@@ -57,7 +57,7 @@ type depositReply struct {
 	Status       ledger.DepositStatus `json:"status"`
 	Amount       money.Micros         `json:"amount"`
 	Refunded     money.Micros         `json:"refunded"`
-	Held         money.Micros         `json:"held"` // by disputes
+	Disputed     money.Micros         `json:"held"` // by disputes
 	Requested    money.Micros         `json:"requested"`
 	Currency     ledger.Asset         `json:"currency"`
 	PaymentID    string               `json:"payment_id,omitempty"`
@@ -117,7 +117,7 @@ func (a *API) deposit(c *httpapi.Context) error {
 		return err
 	}
 	return httpapi.JSON(c, http.StatusOK, depositReply{
-		ID: d.ID, AdvertiserID: d.AdvertiserID, Provider: d.Provider, Status: d.Status(), Amount: d.Paid, Refunded: d.Reversed - d.Held, Held: d.Held,
+		ID: d.ID, AdvertiserID: d.AdvertiserID, Provider: d.Provider, Status: d.Status(), Amount: d.Paid, Refunded: d.Reversed - d.Disputed, Disputed: d.Disputed,
 		Requested: d.Requested, Currency: ledger.USD, PaymentID: d.PaymentID, CreatedAt: d.CreatedAt.UTC(), Deduped: deduped,
 	})
 }

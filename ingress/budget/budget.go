@@ -73,7 +73,7 @@ func DefaultConfig() Config {
 
 // Store is the shared reservations. Errors leave open what was counted.
 type Store interface {
-	Claim(ctx context.Context, call reserve.Call) (reserve.Reply, error)
+	Exchange(ctx context.Context, call reserve.Call) (reserve.Reply, error)
 }
 
 // Deps are what leases work with. All but Journal are required.

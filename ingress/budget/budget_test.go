@@ -292,14 +292,14 @@ type losing struct {
 	off bool
 }
 
-func (l *losing) Claim(ctx context.Context, call reserve.Call) (reserve.Reply, error) {
+func (l *losing) Exchange(ctx context.Context, call reserve.Call) (reserve.Reply, error) {
 	l.Lock()
 	dice, off := l.rng.IntN(9), l.off
 	l.Unlock()
 	if dice == 0 && !off {
 		return reserve.Reply{}, budgettest.ErrDown
 	}
-	reply, err := l.Store.Claim(ctx, call)
+	reply, err := l.Store.Exchange(ctx, call)
 	if dice < 4 && !off {
 		return reserve.Reply{}, budgettest.ErrDown
 	}
@@ -449,7 +449,7 @@ func TestASkewedClockServesNothing(t *testing.T) {
 // hanging is a store that answers only when the caller gives up.
 type hanging struct{ asked chan struct{} }
 
-func (h hanging) Claim(ctx context.Context, _ reserve.Call) (reserve.Reply, error) {
+func (h hanging) Exchange(ctx context.Context, _ reserve.Call) (reserve.Reply, error) {
 	h.asked <- struct{}{}
 	<-ctx.Done()
 	return reserve.Reply{}, ctx.Err()

@@ -32,13 +32,13 @@ type outside struct {
 
 var errCut = errors.New("cut off")
 
-func (o *outside) Claim(ctx context.Context, call reserve.Call) (reserve.Reply, error) {
+func (o *outside) Exchange(ctx context.Context, call reserve.Call) (reserve.Reply, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.noStore {
 		return reserve.Reply{}, errCut
 	}
-	reply, err := o.store.Claim(ctx, call)
+	reply, err := o.store.Exchange(ctx, call)
 	reply.Idle = o.idle
 	return reply, err
 }
@@ -84,7 +84,7 @@ func holdBack(t testing.TB, store *budgettest.Store, journal *memory.RoomReader,
 	}
 	for _, call := range reserve.HoldBack(j, nodes, entries, rooms) {
 		call.Epoch = epoch
-		reply, err := store.Claim(t.Context(), call)
+		reply, err := store.Exchange(t.Context(), call)
 		require.NoError(t, err)
 		require.Equal(t, reserve.Counted, reply.State)
 	}

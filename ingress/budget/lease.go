@@ -138,7 +138,7 @@ func (h *lease) seal(i int) {
 
 // request returns a request to raise a slot for the time ahead, at most to most, with mu held. ok
 // is false if raising would not help.
-func (h *lease) request(s *slot, w demand, ahead time.Duration, most money.Micros) (c reserve.Claim, ok bool) {
+func (h *lease) request(s *slot, w demand, ahead time.Duration, most money.Micros) (c reserve.LeaseRequest, ok bool) {
 	left := money.Micros(max(0, s.left.Load()))
 	target := max(money.Micros(h.rate*ahead.Seconds()), firstTake*w.price)
 	more := min(max(target-left, w.price), most-s.leased)
@@ -147,20 +147,20 @@ func (h *lease) request(s *slot, w demand, ahead time.Duration, most money.Micro
 	}
 	more -= more % w.price
 	s.sure = false
-	return reserve.Claim{
+	return reserve.LeaseRequest{
 		CampaignID: h.campaign, AdvertiserID: h.advertiser, Minute: s.minute, Window: s.window, Bid: h.bid,
-		Held: s.leased + more, Least: s.leased + w.price, Step: w.price, Price: w.full,
+		Amount: s.leased + more, Least: s.leased + w.price, Step: w.price, Price: w.full,
 	}, true
 }
 
 // granted applies the answer to a request, with mu held.
-func (h *lease) granted(s *slot, c reserve.Claimed) {
+func (h *lease) granted(s *slot, c reserve.LeaseGrant) {
 	if h.slots[s.minute&1].Load() != s {
 		return
 	}
 	s.sure = true
-	if more := c.Held - s.leased; more > 0 {
-		s.leased = c.Held
+	if more := c.Amount - s.leased; more > 0 {
+		s.leased = c.Amount
 		s.left.Add(int64(more))
 	}
 }
@@ -203,7 +203,7 @@ func (r *Reservation) acquire(h *lease, w demand) *slot {
 }
 
 // ask begins the exchange of one request, with mu held. It ends by itself.
-func (l *Leases) ask(h *lease, s *slot, c reserve.Claim) (flight chan struct{}) {
+func (l *Leases) ask(h *lease, s *slot, c reserve.LeaseRequest) (flight chan struct{}) {
 	flight = make(chan struct{})
 	h.inFlight = flight
 	l.metrics.acquired.Inc()
@@ -211,7 +211,7 @@ func (l *Leases) ask(h *lease, s *slot, c reserve.Claim) (flight chan struct{}) 
 		ctx, cancel := context.WithTimeout(l.calls, callFor)
 		defer cancel()
 		epoch := l.epoch.Load()
-		reply, err := l.call(ctx, epoch, []reserve.Claim{c})
+		reply, err := l.call(ctx, epoch, []reserve.LeaseRequest{c})
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.inFlight = nil
@@ -220,8 +220,8 @@ func (l *Leases) ask(h *lease, s *slot, c reserve.Claim) (flight chan struct{}) 
 			h.quiet.Store(int64(l.deps.Now().Sub(l.start) + askSoon))
 			return
 		}
-		l.note(h, reply.Claims[0])
-		h.granted(s, reply.Claims[0])
+		l.note(h, reply.Granted[0])
+		h.granted(s, reply.Granted[0])
 	})
 	return flight
 }
@@ -236,7 +236,7 @@ func (h *lease) refusal() auction.Reason {
 }
 
 // note makes a refused campaign wait before the store is asked again, with mu held.
-func (l *Leases) note(h *lease, c reserve.Claimed) {
+func (l *Leases) note(h *lease, c reserve.LeaseGrant) {
 	wait := askSoon
 	h.spent.Store(c.Refusal == reserve.NoRoom)
 	switch c.Refusal {

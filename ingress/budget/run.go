@@ -13,11 +13,11 @@ import (
 
 // call is one exchange. Its success proves that the store lives, from the moment before it was
 // asked.
-func (l *Leases) call(ctx context.Context, epoch int64, claims []reserve.Claim) (reserve.Reply, error) {
+func (l *Leases) call(ctx context.Context, epoch int64, requests []reserve.LeaseRequest) (reserve.Reply, error) {
 	asked := l.deps.Now()
 	seq := l.seq.Add(1)
-	reply, err := l.deps.Store.Claim(ctx, reserve.Call{
-		Node: l.deps.Node, Epoch: epoch, Seq: seq, Acked: l.acked.Load(), Clock: asked, Claims: claims,
+	reply, err := l.deps.Store.Exchange(ctx, reserve.Call{
+		Node: l.deps.Node, Epoch: epoch, Seq: seq, Acked: l.acked.Load(), Clock: asked, Requests: requests,
 	})
 	if err != nil {
 		l.metrics.failed.Inc()
@@ -130,7 +130,7 @@ func (l *Leases) rejoin(ctx context.Context, epoch int64) error {
 		rest = rest[len(chunk):]
 		seq := l.seq.Add(1)
 		call, cancel := context.WithTimeout(ctx, callFor)
-		reply, err := l.deps.Store.Claim(call, reserve.Call{Node: l.deps.Node, Epoch: epoch, Seq: seq, Clock: l.deps.Now(), Claims: requestsOf(chunk)})
+		reply, err := l.deps.Store.Exchange(call, reserve.Call{Node: l.deps.Node, Epoch: epoch, Seq: seq, Clock: l.deps.Now(), Requests: requestsOf(chunk)})
 		cancel()
 		if err != nil {
 			l.epoch.Store(0)
@@ -141,7 +141,7 @@ func (l *Leases) rejoin(ctx context.Context, epoch int64) error {
 			return nil
 		}
 		raise(&l.acked, seq)
-		confirm(chunk, reply.Claims)
+		confirm(chunk, reply.Granted)
 	}
 	l.epoch.Store(epoch)
 	l.pages.soon() // that this node has spoken
@@ -155,15 +155,15 @@ func (l *Leases) rejoin(ctx context.Context, epoch int64) error {
 // unconfirmedAmount is an amount that the store must be told.
 type unconfirmedAmount struct {
 	lease   *lease
-	request reserve.Claim
+	request reserve.LeaseRequest
 }
 
-func requestsOf(list []unconfirmedAmount) []reserve.Claim {
-	claims := make([]reserve.Claim, len(list))
+func requestsOf(list []unconfirmedAmount) []reserve.LeaseRequest {
+	requests := make([]reserve.LeaseRequest, len(list))
 	for i := range list {
-		claims[i] = list[i].request
+		requests[i] = list[i].request
 	}
-	return claims
+	return requests
 }
 
 // unconfirmed lists the amounts that the store has not confirmed, with mu held.
@@ -171,20 +171,20 @@ func (h *lease) unconfirmed() (list []unconfirmedAmount) {
 	defer func() { h.dirty = len(list) > 0 }()
 	for _, p := range h.past {
 		if !p.confirmed {
-			list = append(list, unconfirmedAmount{h, reserve.Claim{
-				CampaignID: h.campaign, AdvertiserID: h.advertiser, Minute: p.minute, Window: p.window, Bid: h.bid, Held: p.amount, Exact: true, Step: 1,
+			list = append(list, unconfirmedAmount{h, reserve.LeaseRequest{
+				CampaignID: h.campaign, AdvertiserID: h.advertiser, Minute: p.minute, Window: p.window, Bid: h.bid, Amount: p.amount, Exact: true, Step: 1,
 			}})
 		}
 	}
 	return list
 }
 
-func confirm(list []unconfirmedAmount, answers []reserve.Claimed) {
+func confirm(list []unconfirmedAmount, answers []reserve.LeaseGrant) {
 	for i, t := range list {
 		t.lease.mu.Lock()
 		for j := range t.lease.past {
 			p := &t.lease.past[j]
-			if p.minute == t.request.Minute && p.window == t.request.Window && p.amount == t.request.Held && answers[i].Held == p.amount {
+			if p.minute == t.request.Minute && p.window == t.request.Window && p.amount == t.request.Amount && answers[i].Amount == p.amount {
 				p.confirmed = true
 			}
 		}
@@ -225,7 +225,7 @@ type leaseUpdate struct {
 	inFlight    chan struct{}
 	raise       []*slot
 	unconfirmed []unconfirmedAmount
-	requests    []reserve.Claim // raises first
+	requests    []reserve.LeaseRequest // raises first
 }
 
 // maintain updates every lease: it seals past minutes, gives idle leases back and raises busy ones
@@ -233,10 +233,10 @@ type leaseUpdate struct {
 func (l *Leases) maintain(ctx context.Context, full bool) {
 	now := l.deps.Now()
 	var updates []leaseUpdate
-	claims, open, held := 0, 0, money.Micros(0)
+	requests, open, held := 0, 0, money.Micros(0)
 	flush := func() {
 		l.send(ctx, updates)
-		updates, claims = updates[:0], 0
+		updates, requests = updates[:0], 0
 	}
 	l.each(func(h *lease) {
 		e, slots, amount := l.updateFor(h, now, full)
@@ -244,12 +244,12 @@ func (l *Leases) maintain(ctx context.Context, full bool) {
 		if len(e.requests) == 0 {
 			return
 		}
-		updates, claims = append(updates, e), claims+len(e.requests)
-		if claims >= batch {
+		updates, requests = append(updates, e), requests+len(e.requests)
+		if requests >= batch {
 			flush()
 		}
 	})
-	if claims > 0 {
+	if requests > 0 {
 		flush()
 	}
 	if full {
@@ -342,23 +342,23 @@ func (h *lease) toRaise(now time.Time, ahead time.Duration) (list []*slot) {
 // send exchanges updates with the store. From updateFor until the answer no other exchange concerns
 // these leases.
 func (l *Leases) send(ctx context.Context, updates []leaseUpdate) {
-	var claims []reserve.Claim
+	var requests []reserve.LeaseRequest
 	for i := range updates {
-		claims = append(claims, updates[i].requests...)
+		requests = append(requests, updates[i].requests...)
 	}
 	call, cancel := context.WithTimeout(ctx, callFor)
 	defer cancel()
 	epoch := l.epoch.Load()
-	reply, err := l.call(call, epoch, claims)
+	reply, err := l.call(call, epoch, requests)
 	if err != nil && ctx.Err() == nil {
 		l.log.Warn(ctx, "leases could not be renewed", "error", err)
 	}
 	counted := err == nil && reply.State == reserve.Counted && epoch == l.epoch.Load()
 	at := 0
 	for _, e := range updates {
-		var answers []reserve.Claimed
+		var answers []reserve.LeaseGrant
 		if counted {
-			answers = reply.Claims[at : at+len(e.requests)]
+			answers = reply.Granted[at : at+len(e.requests)]
 		}
 		at += len(e.requests)
 		e.lease.mu.Lock()
@@ -413,8 +413,8 @@ func (l *Leases) leave(ctx context.Context) {
 	for len(told) > 0 {
 		chunk := told[:min(batch, len(told))]
 		told = told[len(chunk):]
-		if _, err := l.deps.Store.Claim(ctx, reserve.Call{
-			Node: l.deps.Node, Epoch: l.epoch.Load(), Seq: l.seq.Add(1), Acked: l.acked.Load(), Clock: l.deps.Now(), Claims: requestsOf(chunk),
+		if _, err := l.deps.Store.Exchange(ctx, reserve.Call{
+			Node: l.deps.Node, Epoch: l.epoch.Load(), Seq: l.seq.Add(1), Acked: l.acked.Load(), Clock: l.deps.Now(), Requests: requestsOf(chunk),
 		}); err != nil {
 			l.log.Warn(ctx, "unused leases could not be given back; they end with their windows", "error", err)
 			break

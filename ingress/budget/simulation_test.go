@@ -133,8 +133,8 @@ type member struct {
 	done   sync.WaitGroup
 }
 
-// Claim is the way to the store and back.
-func (m *member) Claim(ctx context.Context, call reserve.Call) (reserve.Reply, error) {
+// Exchange is the way to the store and back.
+func (m *member) Exchange(ctx context.Context, call reserve.Call) (reserve.Reply, error) {
 	m.net.mu.Lock()
 	away := m.dead || m.cut
 	wait := time.Duration(m.rng.Int64N(int64(max(m.net.faults.slow, 300*time.Microsecond))))
@@ -148,10 +148,10 @@ func (m *member) Claim(ctx context.Context, call reserve.Call) (reserve.Reply, e
 	case <-ctx.Done():
 		return reserve.Reply{}, ctx.Err()
 	}
-	reply, err := m.net.store.Claim(ctx, call)
+	reply, err := m.net.store.Exchange(ctx, call)
 	m.net.mu.Lock()
 	defer m.net.mu.Unlock()
-	if err == nil && reply.State == reserve.Counted && len(call.Claims) == 0 {
+	if err == nil && reply.State == reserve.Counted && len(call.Requests) == 0 {
 		m.joined[call.Epoch] = true // a node beats in an epoch only after it told everything
 	}
 	if m.dead || m.cut || lost {

@@ -111,7 +111,7 @@ type call struct {
 	key, route string
 	handle     func(*httpapi.Context)
 	user       account.User // zero without a login
-	claim      once.Claim
+	request    once.Request
 	seal       [32]byte
 }
 
@@ -131,14 +131,14 @@ func (k *Keys) once(c *httpapi.Context, in call) error {
 	if err := readRequest(c, &in); err != nil {
 		return err
 	}
-	in.claim.ID = sha256.Sum256([]byte(strings.Join([]string{scope, in.route, in.key}, "\n")))
-	in.claim.Token, in.claim.Lease, in.claim.Life = uuid.New(), lease, life
-	found, err := k.claim(c.Request.Context(), in.claim)
+	in.request.ID = sha256.Sum256([]byte(strings.Join([]string{scope, in.route, in.key}, "\n")))
+	in.request.Token, in.request.Lease, in.request.Life = uuid.New(), lease, life
+	found, err := k.begin(c.Request.Context(), in.request)
 	if err != nil {
 		return err
 	}
 	switch found.State {
-	case once.Claimed:
+	case once.Begun:
 		k.calls.WithLabelValues("first").Inc()
 		return k.run(c, in)
 	case once.Replied:
@@ -168,7 +168,7 @@ func readRequest(c *httpapi.Context, in *call) error {
 	}
 	// Encode sorts the query, so that the order of its parameters does not matter.
 	request := strings.Join([]string{c.Request.Method, c.Request.URL.Path, c.Request.URL.Query().Encode(), string(body)}, "\n")
-	in.claim.Fingerprint = keyed(in.key, "fingerprint\n"+request)
+	in.request.Fingerprint = keyed(in.key, "fingerprint\n"+request)
 	in.seal = keyed(in.key, "seal\n"+request)
 	return nil
 }
@@ -185,14 +185,14 @@ func keyed(key, text string) (sum [32]byte) {
 	return sum
 }
 
-// claim asks until the answer is final or the patience is used up.
-func (k *Keys) claim(ctx context.Context, claim once.Claim) (once.Found, error) {
+// begin asks until the answer is final or the patience is used up.
+func (k *Keys) begin(ctx context.Context, request once.Request) (once.Found, error) {
 	patience := time.NewTimer(wait)
 	defer patience.Stop()
 	again := time.NewTicker(look)
 	defer again.Stop()
 	for {
-		found, err := k.deps.Store.ClaimKey(ctx, claim)
+		found, err := k.deps.Store.BeginKey(ctx, request)
 		if err != nil || found.State != once.Running {
 			return found, err
 		}
@@ -213,16 +213,16 @@ func (k *Keys) run(c *httpapi.Context, in call) error {
 	defer func() {
 		if !done { // a panic: the effect, if there was one, is marked; the key is free otherwise
 			c.Writer = recorded.ResponseWriter
-			k.release(ctx, in.claim.Attempt)
+			k.release(ctx, in.request.Attempt)
 		}
 	}()
 	c.Writer = recorded
-	c.Request = c.Request.WithContext(once.With(ctx, in.claim.Attempt))
+	c.Request = c.Request.WithContext(once.With(ctx, in.request.Attempt))
 	in.handle(c)
 	c.Writer = recorded.ResponseWriter
 	done = true
 	if !keeps(recorded.status) {
-		k.release(ctx, in.claim.Attempt)
+		k.release(ctx, in.request.Attempt)
 	} else if err := k.finish(ctx, in, recorded); err != nil {
 		// The effect is committed and marked: the caller gets its reply, and a retry what the
 		// effect was.
@@ -248,7 +248,7 @@ func (k *Keys) finish(ctx context.Context, in call, r *recorder) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeLimit)
 	defer cancel()
-	return k.deps.Store.FinishKey(ctx, in.claim.Attempt, once.Reply{Status: r.status, ContentType: r.Header().Get("Content-Type"), Body: sealed})
+	return k.deps.Store.FinishKey(ctx, in.request.Attempt, once.Reply{Status: r.status, ContentType: r.Header().Get("Content-Type"), Body: sealed})
 }
 
 func (k *Keys) release(ctx context.Context, a once.Attempt) {

@@ -31,13 +31,13 @@ import (
 // does not change the campaign's sum.
 func Decide(b Batch, fresh []bool, books Books) Effects {
 	d := decider{
-		batch: b,
-		books: books,
-		fresh: fresh,
-		tabs:  make(map[uuid.UUID]*tab, len(books.Campaigns)),
-		cash:  make(map[uuid.UUID]*money.Micros),
+		batch:     b,
+		books:     books,
+		fresh:     fresh,
+		campaigns: make(map[uuid.UUID]*campaignSums, len(books.Campaigns)),
+		cash:      make(map[uuid.UUID]*money.Micros),
 
-		publishers: make(map[uuid.UUID]*publisherTab),
+		publishers: make(map[uuid.UUID]*publisherSums),
 	}
 	d.markClicks()
 	effects := Effects{At: b.At, Applied: make([]AppliedRange, 0, len(b.Runs))}
@@ -67,19 +67,19 @@ type decider struct {
 	books Books
 	fresh []bool // marks not used yet
 
-	tabs    map[uuid.UUID]*tab          // campaigns met so far; nil for an unknown one
-	cash    map[uuid.UUID]*money.Micros // remaining prepaid balances
-	invalid map[string]Verdict          // verdicts by invalid-traffic rule, so that the text is joined once
+	campaigns map[uuid.UUID]*campaignSums // campaigns met so far; nil for an unknown one
+	cash      map[uuid.UUID]*money.Micros // remaining prepaid balances
+	invalid   map[string]Verdict          // verdicts by invalid-traffic rule, so that the text is joined once
 
 	// First clicks of this batch by auction: false until the record itself was met. nil when no
 	// charge of the batch depends on a click.
 	clicks map[uuid.UUID]bool
 
-	publishers map[uuid.UUID]*publisherTab
+	publishers map[uuid.UUID]*publisherSums
 }
 
-// tab is one campaign's running sums on top of its book.
-type tab struct {
+// campaignSums is one campaign's running sums on top of its book.
+type campaignSums struct {
 	id      uuid.UUID
 	book    *CampaignBook
 	balance *money.Micros // nil when no balance limits the campaign
@@ -178,7 +178,7 @@ func (d *decider) record(r *Record) Outcome {
 	if e.Sandbox {
 		return Outcome{Verdict: VerdictSandbox}
 	}
-	t := d.tab(e.CampaignID)
+	t := d.campaign(e.CampaignID)
 	if t != nil {
 		t.release(e, d.price(e, t.book))
 	}
@@ -241,17 +241,17 @@ func (d *decider) price(e *Event, book *CampaignBook) money.Micros {
 	return 0
 }
 
-// tab opens the running sums of a campaign; nil when the ledger does not know it.
-func (d *decider) tab(id uuid.UUID) *tab {
-	if t, ok := d.tabs[id]; ok {
+// campaign opens the running sums of a campaign; nil when the ledger does not know it.
+func (d *decider) campaign(id uuid.UUID) *campaignSums {
+	if t, ok := d.campaigns[id]; ok {
 		return t
 	}
 	book := d.books.Campaigns[id]
 	if book == nil {
-		d.tabs[id] = nil
+		d.campaigns[id] = nil
 		return nil
 	}
-	t := &tab{id: id, book: book}
+	t := &campaignSums{id: id, book: book}
 	if d.batch.Prepaid && !book.CreditFunded {
 		t.balance = d.cash[book.AdvertiserID]
 		if t.balance == nil {
@@ -260,11 +260,11 @@ func (d *decider) tab(id uuid.UUID) *tab {
 			d.cash[book.AdvertiserID] = t.balance
 		}
 	}
-	d.tabs[id] = t
+	d.campaigns[id] = t
 	return t
 }
 
-func (t *tab) inactive(at time.Time) bool {
+func (t *campaignSums) inactive(at time.Time) bool {
 	for _, i := range t.book.Inactive {
 		if i.Covers(at) {
 			return true
@@ -275,7 +275,7 @@ func (t *tab) inactive(at time.Time) bool {
 
 // charge takes price or the rest of the budget, whichever is less. A part is a charge; only an
 // empty budget is a refusal.
-func (t *tab) charge(date day.Day, price money.Micros) (Verdict, money.Micros) {
+func (t *campaignSums) charge(date day.Day, price money.Micros) (Verdict, money.Micros) {
 	sum := t.day(date)
 	budget := min(t.book.DailyBudget-sum.before-sum.sum, t.book.TotalBudget-t.book.SpentTotal-t.charged)
 	if budget <= 0 {
@@ -297,7 +297,7 @@ func (t *tab) charge(date day.Day, price money.Micros) (Verdict, money.Micros) {
 	return OK, amount
 }
 
-func (t *tab) day(date day.Day) *daySum {
+func (t *campaignSums) day(date day.Day) *daySum {
 	for i := range t.days {
 		if t.days[i].day == date {
 			return &t.days[i]
@@ -315,7 +315,7 @@ func (e *Event) releases() (day.Minute, bool) {
 
 // release counts the price of an event that used up the reservation of its ad: also when nothing
 // was charged, as nothing will be charged for it later.
-func (t *tab) release(e *Event, price money.Micros) {
+func (t *campaignSums) release(e *Event, price money.Micros) {
 	minute, reserved := e.releases()
 	if !reserved || price <= 0 {
 		return
@@ -331,8 +331,8 @@ func (t *tab) release(e *Event, price money.Micros) {
 
 // released lists the sums in a fixed order.
 func (d *decider) released() (list []reserve.Released) {
-	for _, id := range sortedIDs(d.tabs) {
-		t := d.tabs[id]
+	for _, id := range sortedIDs(d.campaigns) {
+		t := d.campaigns[id]
 		if t == nil {
 			continue
 		}
@@ -349,8 +349,8 @@ func (d *decider) totals() ([]Spend, []Transaction) {
 	var spend []Spend
 	var transactions []Transaction
 	ref := d.batch.ref()
-	for _, id := range sortedIDs(d.tabs) {
-		t := d.tabs[id]
+	for _, id := range sortedIDs(d.campaigns) {
+		t := d.campaigns[id]
 		if t == nil || t.charged == 0 {
 			continue
 		}

@@ -59,7 +59,7 @@ type Deposit struct {
 	Requested    money.Micros // the amount of the checkout
 	Paid         money.Micros // credited
 	Reversed     money.Micros // taken back, ≤ Paid
-	Held         money.Micros // the part of Reversed that disputes took
+	Disputed     money.Micros // the part of Reversed that disputes took
 	ReturnURL    string       // where the payer goes afterwards
 	CreatedAt    time.Time
 }
@@ -69,7 +69,7 @@ func (d Deposit) Status() DepositStatus {
 	switch {
 	case d.Paid == 0:
 		return DepositOpen
-	case d.Held > 0:
+	case d.Disputed > 0:
 		return DepositDisputed
 	case d.Reversed == 0:
 		return DepositPaid
@@ -162,7 +162,7 @@ type PaymentBook struct {
 	RefundSum    money.Micros // the sum of its single refunds
 	DisputeSum   money.Micros // of its disputes that are open or lost
 	Reversed     money.Micros // taken back by the ledger
-	Held         money.Micros // the part of Reversed that disputes took
+	Disputed     money.Micros // the part of Reversed that disputes took
 	HoldID       uuid.UUID    // the last row that a dispute took it with; zero without
 }
 
@@ -283,24 +283,24 @@ func (e *NoticeEffects) settle(n *Notice) {
 	// Both ways of counting refunds tell of the same money, so they are compared and not added.
 	refunded := min(b.Paid, max(b.RefundTotal, b.RefundSum))
 	held := min(b.Paid-refunded, b.DisputeSum)
-	if back := b.Held - held; back > 0 {
+	if back := b.Disputed - held; back > 0 {
 		e.move(n, KindDisputeWon, back, b.HoldID)
-		b.Reversed, b.Held = b.Reversed-back, held
+		b.Reversed, b.Disputed = b.Reversed-back, held
 		if n.Kind != NoticePaid {
 			e.Outcome = NoticeReleased
 		}
 	}
 	deposit := TransactionID(KindDeposit, n.ref(), b.AdvertiserID)
-	if due := refunded - (b.Reversed - b.Held); due > 0 {
+	if due := refunded - (b.Reversed - b.Disputed); due > 0 {
 		e.move(n, KindRefund, due, deposit)
 		b.Reversed += due
 		if n.Kind != NoticePaid {
 			e.Outcome = NoticeReversed
 		}
 	}
-	if due := held - b.Held; due > 0 {
+	if due := held - b.Disputed; due > 0 {
 		b.HoldID = e.move(n, KindDispute, due, deposit)
-		b.Reversed, b.Held = b.Reversed+due, held
+		b.Reversed, b.Disputed = b.Reversed+due, held
 		if n.Kind != NoticePaid {
 			e.Outcome = NoticeHeld
 		}
@@ -318,7 +318,7 @@ func (e *NoticeEffects) move(n *Notice, kind Kind, amount money.Micros, reverses
 	}
 	switch kind {
 	case KindRefund: // the total makes the ref unique and says how far this refund went
-		x.ref = n.ref() + "#" + strconv.FormatInt(int64(b.Reversed-b.Held+amount), 10)
+		x.ref = n.ref() + "#" + strconv.FormatInt(int64(b.Reversed-b.Disputed+amount), 10)
 	case KindDisputeWon:
 		x.from, x.to = Deposits, cash
 	}

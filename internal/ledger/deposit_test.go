@@ -46,8 +46,8 @@ func (p *payments) apply(t require.TestingT, n Notice, payer Deposit) {
 	}
 	p.written = append(p.written, e.Written...)
 	require.LessOrEqual(t, e.Book.Reversed, e.Book.Paid)
-	require.LessOrEqual(t, e.Book.Held, e.Book.Reversed)
-	require.GreaterOrEqual(t, e.Book.Held, money.Micros(0))
+	require.LessOrEqual(t, e.Book.Disputed, e.Book.Reversed)
+	require.GreaterOrEqual(t, e.Book.Disputed, money.Micros(0))
 	require.GreaterOrEqual(t, p.cash, money.Micros(0))
 }
 
@@ -124,7 +124,7 @@ func TestNoticesInAnyOrder(t *testing.T) {
 func TestDepositStatus(t *testing.T) {
 	for want, d := range map[DepositStatus]Deposit{
 		DepositOpen: {Requested: 5}, DepositPaid: {Paid: 5}, DepositPartly: {Paid: 5, Reversed: 4}, DepositRefunded: {Paid: 5, Reversed: 5},
-		DepositDisputed: {Paid: 5, Reversed: 5, Held: 1},
+		DepositDisputed: {Paid: 5, Reversed: 5, Disputed: 1},
 	} {
 		require.Equal(t, want, d.Status())
 	}

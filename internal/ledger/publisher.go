@@ -66,8 +66,8 @@ type heldSum struct {
 	day      day.Day
 }
 
-// publisherTab is one publisher's running sums on top of its book.
-type publisherTab struct {
+// publisherSums is one publisher's running sums on top of its book.
+type publisherSums struct {
 	id      uuid.UUID
 	book    PublisherBook
 	minted  int64
@@ -76,19 +76,19 @@ type publisherTab struct {
 }
 
 // publisher opens the running sums of a developer; nil for an unknown one.
-func (d *decider) publisher(id uuid.UUID) *publisherTab {
+func (d *decider) publisher(id uuid.UUID) *publisherSums {
 	if id == uuid.Nil {
 		return nil
 	}
 	p, ok := d.publishers[id]
 	if !ok {
-		p = &publisherTab{id: id, book: d.books.Publishers[id]}
+		p = &publisherSums{id: id, book: d.books.Publishers[id]}
 		d.publishers[id] = p
 	}
 	return p
 }
 
-func (p *publisherTab) on(date day.Day) *traffic.PublisherDay {
+func (p *publisherSums) on(date day.Day) *traffic.PublisherDay {
 	for i := range p.days {
 		if p.days[i].Day == date {
 			return &p.days[i]
@@ -100,7 +100,7 @@ func (p *publisherTab) on(date day.Day) *traffic.PublisherDay {
 
 // earn counts an accepted event and mints for it: one Credit per impression, up to the day's cap,
 // into the quarantine's account while there is one. The advertiser's payment does not change.
-func (p *publisherTab) earn(e *Event, out *Outcome, limit money.Credits) {
+func (p *publisherSums) earn(e *Event, out *Outcome, limit money.Credits) {
 	today := p.on(day.Of(e.ReceivedAt))
 	if p.book.Case != uuid.Nil && out.Charge > 0 {
 		if p.charges == nil {
@@ -132,7 +132,7 @@ func (p *publisherTab) earn(e *Event, out *Outcome, limit money.Credits) {
 }
 
 // account is where the publisher's Credits go.
-func (p *publisherTab) account() Account {
+func (p *publisherSums) account() Account {
 	if p.book.Case != uuid.Nil {
 		return HeldCredits(p.book.Case)
 	}

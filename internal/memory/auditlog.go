@@ -17,7 +17,7 @@ import (
 // nil. Errors: errs.Conflict when another call has taken that key over.
 func (s *Store) record(ctx context.Context, e auditlog.Entry) error {
 	if attempt, ok := once.From(ctx); ok {
-		held := s.claims[attempt.ID]
+		held := s.attempts[attempt.ID]
 		if held == nil || held.Token != attempt.Token || held.reply.Status != 0 {
 			return errs.New(errs.Conflict, "another call with this Idempotency-Key has taken over")
 		}
@@ -60,9 +60,9 @@ func (s *Store) AuditLog(_ context.Context, q auditlog.Query) ([]auditlog.Entry,
 	return list, nil
 }
 
-// claim is the stored record of an idempotency key.
-type claim struct {
-	once.Claim
+// attempt is the stored record of an idempotency key.
+type attempt struct {
+	once.Request
 	made, leased time.Time
 	effect       once.Effect
 	reply        once.Reply
@@ -70,16 +70,16 @@ type claim struct {
 
 var _ once.Store = (*Store)(nil)
 
-// ClaimKey claims an idempotency key, or returns the state of an earlier claim.
-func (s *Store) ClaimKey(_ context.Context, c once.Claim) (found once.Found, err error) {
+// BeginKey takes an idempotency key, or returns the state of an earlier attempt.
+func (s *Store) BeginKey(_ context.Context, c once.Request) (found once.Found, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
-	held := s.claims[c.ID]
+	held := s.attempts[c.ID]
 	dead := held != nil && !held.leased.After(now)
 	switch {
 	case held == nil || !held.made.Add(c.Life).After(now):
-		s.claims[c.ID] = &claim{Claim: c, made: now, leased: now.Add(c.Lease)}
+		s.attempts[c.ID] = &attempt{Request: c, made: now, leased: now.Add(c.Lease)}
 	case held.Fingerprint != c.Fingerprint:
 		found.State = once.Differs
 	case held.reply.Status != 0:
@@ -88,7 +88,7 @@ func (s *Store) ClaimKey(_ context.Context, c once.Claim) (found once.Found, err
 	case held.effect.Kind != "" && dead:
 		found.State, found.Effect = once.Effected, held.effect
 	case held.effect.Kind == "" && dead:
-		s.claims[c.ID] = &claim{Claim: c, made: held.made, leased: now.Add(c.Lease)}
+		s.attempts[c.ID] = &attempt{Request: c, made: held.made, leased: now.Add(c.Lease)}
 	default:
 		found.State = once.Running
 	}
@@ -99,7 +99,7 @@ func (s *Store) ClaimKey(_ context.Context, c once.Claim) (found once.Found, err
 func (s *Store) FinishKey(_ context.Context, a once.Attempt, r once.Reply) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if held := s.claims[a.ID]; held != nil && held.Token == a.Token && held.reply.Status == 0 {
+	if held := s.attempts[a.ID]; held != nil && held.Token == a.Token && held.reply.Status == 0 {
 		r.Body = slices.Clone(r.Body)
 		held.reply = r
 	}
@@ -110,11 +110,11 @@ func (s *Store) FinishKey(_ context.Context, a once.Attempt, r once.Reply) error
 func (s *Store) ReleaseKey(_ context.Context, a once.Attempt) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	held := s.claims[a.ID]
+	held := s.attempts[a.ID]
 	switch {
 	case held == nil || held.Token != a.Token || held.reply.Status != 0:
 	case held.effect.Kind == "":
-		delete(s.claims, a.ID)
+		delete(s.attempts, a.ID)
 	default:
 		held.leased = s.now()
 	}

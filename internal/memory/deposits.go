@@ -51,7 +51,7 @@ func (s *Store) CreateDeposit(ctx context.Context, d ledger.Deposit) error {
 			return errs.New(errs.Conflict, "it exists already")
 		}
 	}
-	d.PaymentID, d.Paid, d.Reversed, d.Held, d.CreatedAt = "", 0, 0, 0, asStored(d.CreatedAt)
+	d.PaymentID, d.Paid, d.Reversed, d.Disputed, d.CreatedAt = "", 0, 0, 0, asStored(d.CreatedAt)
 	if err := s.record(ctx, auditlog.Entry{TargetKind: auditlog.TargetDeposit, TargetID: d.ID.String(), OwnerID: d.AdvertiserID, Changes: map[string]auditlog.Change{
 		"provider": {After: string(d.Provider)}, "requested": {After: d.Requested},
 	}}); err != nil {
@@ -102,7 +102,7 @@ func (d *depositState) deposit(id uuid.UUID) ledger.Deposit {
 		}
 		kept.Paid += book.Paid
 		kept.Reversed += book.Reversed
-		kept.Held += book.Held
+		kept.Disputed += book.Disputed
 	}
 	return kept
 }

@@ -28,7 +28,7 @@ type ledgerState struct {
 	heads        map[ledger.Side]ledger.Head
 	closed       map[closedMonth]int64 // number of the last entry
 	written      map[transactionKey]struct{}
-	dead         map[deadKey]*ledger.Letter
+	dead         map[deadKey]*ledger.StoredDeadLetter
 	balances     map[side]int64
 	spend        map[spendKey]spent
 	totals       map[uuid.UUID]spent
@@ -111,7 +111,7 @@ func newLedgerState() ledgerState {
 		heads:             make(map[ledger.Side]ledger.Head),
 		closed:            make(map[closedMonth]int64),
 		written:           make(map[transactionKey]struct{}),
-		dead:              make(map[deadKey]*ledger.Letter),
+		dead:              make(map[deadKey]*ledger.StoredDeadLetter),
 		appliedAt:         make(map[stream.Range]time.Time),
 		balances:          make(map[side]int64),
 		spend:             make(map[spendKey]spent),
@@ -388,7 +388,7 @@ func (b *batchTx) commit() {
 	}
 	for _, d := range b.effects.Dead {
 		d.Raw = slices.Clone(d.Raw)
-		l.dead[deadKey{d.Partition, d.Offset}] = &ledger.Letter{DeadLetter: d, At: asStored(b.effects.At)}
+		l.dead[deadKey{d.Partition, d.Offset}] = &ledger.StoredDeadLetter{DeadLetter: d, At: asStored(b.effects.At)}
 	}
 	for _, s := range b.effects.Spend {
 		k := b.store.campaigns[s.CampaignID]

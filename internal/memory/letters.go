@@ -15,10 +15,10 @@ import (
 )
 
 // DeadLetters lists records that could not be decoded, oldest first.
-func (s *Store) DeadLetters(_ context.Context, q ledger.LetterQuery) ([]ledger.Letter, error) {
+func (s *Store) DeadLetters(_ context.Context, q ledger.DeadLetterQuery) ([]ledger.StoredDeadLetter, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := []ledger.Letter{}
+	list := []ledger.StoredDeadLetter{}
 	for _, l := range s.ledger.dead {
 		if (!q.Open || l.SentAt.IsZero()) && (q.Stream == "" || l.Stream == q.Stream) {
 			one := *l
@@ -26,7 +26,7 @@ func (s *Store) DeadLetters(_ context.Context, q ledger.LetterQuery) ([]ledger.L
 			list = append(list, one)
 		}
 	}
-	slices.SortFunc(list, func(a, b ledger.Letter) int {
+	slices.SortFunc(list, func(a, b ledger.StoredDeadLetter) int {
 		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Stream, b.Stream), cmp.Compare(a.Number, b.Number), cmp.Compare(a.Offset, b.Offset))
 	})
 	limit, offset := q.Page()
@@ -36,19 +36,19 @@ func (s *Store) DeadLetters(_ context.Context, q ledger.LetterQuery) ([]ledger.L
 
 // StartReplay notes that a dead letter is about to be sent again. Errors: errs.NotFound;
 // errs.Conflict when it was sent before, or may have been, unless again is set.
-func (s *Store) StartReplay(ctx context.Context, p stream.Partition, offset int64, by string, again bool) (ledger.Letter, error) {
+func (s *Store) StartReplay(ctx context.Context, p stream.Partition, offset int64, by string, again bool) (ledger.StoredDeadLetter, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.ledger.dead[deadKey{p, offset}]
 	if l == nil {
-		return ledger.Letter{}, errs.New(errs.NotFound, "no dead letter at %s/%d offset %d", p.Stream, p.Number, offset)
+		return ledger.StoredDeadLetter{}, errs.New(errs.NotFound, "no dead letter at %s/%d offset %d", p.Stream, p.Number, offset)
 	}
 	switch {
 	case again || l.Replays == 0:
 	case !l.SentAt.IsZero():
-		return ledger.Letter{}, errs.New(errs.Conflict, "it was replayed at %s by %s; say --again to do it once more", l.SentAt.Format(time.RFC3339), l.SentBy)
+		return ledger.StoredDeadLetter{}, errs.New(errs.Conflict, "it was replayed at %s by %s; say --again to do it once more", l.SentAt.Format(time.RFC3339), l.SentBy)
 	default:
-		return ledger.Letter{}, errs.New(errs.Conflict, "a replay was begun at %s by %s and never ended; say --again to do it once more", l.StartedAt.Format(time.RFC3339), l.SentBy)
+		return ledger.StoredDeadLetter{}, errs.New(errs.Conflict, "a replay was begun at %s by %s and never ended; say --again to do it once more", l.StartedAt.Format(time.RFC3339), l.SentBy)
 	}
 	before := *l
 	err := s.record(ctx, auditlog.Entry{
@@ -56,7 +56,7 @@ func (s *Store) StartReplay(ctx context.Context, p stream.Partition, offset int6
 		Changes: map[string]auditlog.Change{"replays": {Before: l.Replays, After: l.Replays + 1}},
 	})
 	if err != nil {
-		return ledger.Letter{}, err
+		return ledger.StoredDeadLetter{}, err
 	}
 	l.StartedAt, l.SentAt, l.SentBy, l.Replays = s.clock(), time.Time{}, by, l.Replays+1
 	return before, nil

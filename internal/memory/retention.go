@@ -64,11 +64,11 @@ func (s *Store) Retain(_ context.Context, cut ledger.Cutoffs, dry bool) (ledger.
 			}
 		}
 	}
-	for id, c := range s.claims {
+	for id, c := range s.attempts {
 		if c.made.Before(cut.Keys) {
 			r.Keys++
 			if !dry {
-				delete(s.claims, id)
+				delete(s.attempts, id)
 			}
 		}
 	}

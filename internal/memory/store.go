@@ -37,7 +37,7 @@ type Store struct {
 	journal   journal
 	payments  depositState
 	auditLog  []auditlog.Entry // oldest first
-	claims    map[once.ID]*claim
+	attempts  map[once.ID]*attempt
 }
 
 // New makes an empty store that reads the time from now.
@@ -53,7 +53,7 @@ func New(now func() time.Time) *Store {
 		head:      1, // as in PostgreSQL: 0 means that no catalog exists
 		ledger:    newLedgerState(),
 		payments:  newDepositState(),
-		claims:    make(map[once.ID]*claim),
+		attempts:  make(map[once.ID]*attempt),
 	}
 }
 

@@ -1,8 +1,8 @@
 // Package once makes a call that is sent twice take effect once. It defines the record of an
 // idempotency key and how the store ties it to the effect.
 //
-// Guarantee. A key's row is claimed before the call runs. A change that a store makes under the
-// claim's context marks the row in the change's own transaction, and that mark fails if another
+// Guarantee. A key's row is taken before the call runs. A change that a store makes under the
+// attempt's context marks the row in the change's own transaction, and that mark fails if another
 // call has taken the row over. So for such changes (accounts, keys, campaigns with their Credits)
 // one key has at most one effect, whichever process dies and when: before the commit there is
 // neither effect nor mark and a retry runs; after it a retry finds the mark and does not run. Only
@@ -32,27 +32,27 @@ type Attempt struct {
 	Token uuid.UUID // new for every attempt
 }
 
-// Claim asks for a key.
-type Claim struct {
+// Request asks for a key.
+type Request struct {
 	Attempt
 	Fingerprint [32]byte      // of the request: a different one under the same key is a conflict
-	Lease       time.Duration // after it an unmarked claim without a reply counts as dead
+	Lease       time.Duration // after it an unmarked attempt without a reply counts as dead
 	Life        time.Duration // after it the key is free again
 }
 
-// State is what a claim found.
+// State is what a request for a key found.
 type State int
 
 // The states.
 const (
-	Claimed  State = iota // the call may run
+	Begun    State = iota // the call may run
 	Running               // another call under the key runs now
 	Replied               // it ended: Reply is what it answered
 	Effected              // it took effect and died before its reply was kept: Effect describes it
 	Differs               // the key was used for another request
 )
 
-// Found is the result of a claim.
+// Found is the answer to a request.
 type Found struct {
 	State  State
 	Reply  Reply
@@ -71,8 +71,8 @@ type Effect struct{ Kind, ID string }
 
 // Store keeps keys. Errors carry errs.Unavailable.
 type Store interface {
-	// ClaimKey claims the key, or returns the state of an earlier claim.
-	ClaimKey(ctx context.Context, c Claim) (Found, error)
+	// BeginKey takes the key, or returns the state of an earlier attempt.
+	BeginKey(ctx context.Context, r Request) (Found, error)
 	// FinishKey stores the reply of an attempt that still holds the key; for any other attempt it
 	// does nothing.
 	FinishKey(ctx context.Context, a Attempt, r Reply) error

@@ -52,7 +52,9 @@ type shownLetter struct {
 	SentBy    string     `json:"replayed_by"`
 }
 
-func letterID(l ledger.Letter) string { return fmt.Sprintf("%s/%d:%d", l.Stream, l.Number, l.Offset) }
+func letterID(l ledger.StoredDeadLetter) string {
+	return fmt.Sprintf("%s/%d:%d", l.Stream, l.Number, l.Offset)
+}
 
 // decodedOf decodes as much of the record as its bytes allow; nil for bytes that are not an event.
 func decodedOf(raw []byte) any {
@@ -86,7 +88,7 @@ func (c *dlqList) Run(d *DLQ, p cli.Process) error {
 		return err
 	}
 	defer store.Close()
-	letters, err := store.DeadLetters(p.Ctx, ledger.LetterQuery{Open: c.Open, Stream: c.Stream, Limit: c.Limit, Offset: c.Offset})
+	letters, err := store.DeadLetters(p.Ctx, ledger.DeadLetterQuery{Open: c.Open, Stream: c.Stream, Limit: c.Limit, Offset: c.Offset})
 	if err != nil {
 		return err
 	}
@@ -185,7 +187,7 @@ func (c *dlqReplay) Run(d *DLQ, p cli.Process) error {
 func (c *dlqReplay) targets(ctx context.Context, store *postgres.Store) (list []stream.Range, err error) {
 	if c.All {
 		for offset := 0; ; offset += 1000 {
-			page, err := store.DeadLetters(ctx, ledger.LetterQuery{Open: true, Limit: 1000, Offset: offset})
+			page, err := store.DeadLetters(ctx, ledger.DeadLetterQuery{Open: true, Limit: 1000, Offset: offset})
 			if err != nil {
 				return nil, err
 			}
@@ -212,7 +214,7 @@ func (c *dlqReplay) targets(ctx context.Context, store *postgres.Store) (list []
 // replaying is one letter on its way back.
 type replaying struct {
 	store interface {
-		StartReplay(ctx context.Context, p stream.Partition, offset int64, by string, again bool) (ledger.Letter, error)
+		StartReplay(ctx context.Context, p stream.Partition, offset int64, by string, again bool) (ledger.StoredDeadLetter, error)
 		EndReplay(ctx context.Context, p stream.Partition, offset int64) error
 	}
 	producer interface {

@@ -142,7 +142,7 @@ var _ once.Store = (*Store)(nil)
 const (
 	// One statement decides: a free, outlived or dead row is taken over, any other stays and is
 	// read next.
-	claimKey = `
+	beginKey = `
 INSERT INTO idempotency_key AS k (id, fingerprint, attempt, created_at, leased_until)
 VALUES ($1, $2, $3, clock_timestamp(), clock_timestamp() + $4 * interval '1 ms')
 ON CONFLICT (id) DO UPDATE SET fingerprint = EXCLUDED.fingerprint, attempt = EXCLUDED.attempt, leased_until = EXCLUDED.leased_until,
@@ -166,15 +166,15 @@ DELETE FROM idempotency_key WHERE id = $1 AND attempt = $2 AND status IS NULL AN
 UPDATE idempotency_key SET leased_until = clock_timestamp() WHERE id = $1 AND attempt = $2 AND status IS NULL`
 )
 
-// ClaimKey claims an idempotency key, or returns the state of an earlier claim.
-func (s *Store) ClaimKey(ctx context.Context, c once.Claim) (found once.Found, err error) {
+// BeginKey takes an idempotency key, or returns the state of an earlier attempt.
+func (s *Store) BeginKey(ctx context.Context, c once.Request) (found once.Found, err error) {
 	for range 3 { // a row may be released between the two statements
-		tag, err := s.pool.Exec(ctx, claimKey, c.ID[:], c.Fingerprint[:], c.Token, c.Lease.Milliseconds(), c.Life.Milliseconds())
+		tag, err := s.pool.Exec(ctx, beginKey, c.ID[:], c.Fingerprint[:], c.Token, c.Lease.Milliseconds(), c.Life.Milliseconds())
 		if err != nil {
-			return found, failure("claim idempotency key", err)
+			return found, failure("begin idempotency key", err)
 		}
 		if tag.RowsAffected() == 1 {
-			return once.Found{State: once.Claimed}, nil
+			return once.Found{State: once.Begun}, nil
 		}
 		var fingerprint []byte
 		var dead bool
@@ -219,7 +219,7 @@ func (s *Store) ReleaseKey(ctx context.Context, a once.Attempt) error {
 	return err
 }
 
-// dropKeys removes keys that were claimed before a time.
+// dropKeys removes keys that were begun before a time.
 func (s *Store) dropKeys(ctx context.Context, before time.Time) (int64, error) {
 	tag, err := s.pool.Exec(ctx, `DELETE FROM idempotency_key WHERE created_at < $1`, before)
 	return tag.RowsAffected(), failure("drop idempotency keys", err)

@@ -130,7 +130,7 @@ func readDeposit(ctx context.Context, q querier, sql string, args ...any) (ledge
 	}
 	d, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (d ledger.Deposit, err error) {
 		err = row.Scan(&d.ID, &d.AdvertiserID, &d.Provider, &d.CheckoutID, &d.Requested, &d.ReturnURL, &d.CreatedAt,
-			&d.PaymentID, &d.Paid, &d.Reversed, &d.Held)
+			&d.PaymentID, &d.Paid, &d.Reversed, &d.Disputed)
 		return d, err
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -224,7 +224,7 @@ func lockPayment(ctx context.Context, tx pgx.Tx, n ledger.Notice) (book ledger.P
 	}
 	var deposit, hold *uuid.UUID
 	err = tx.QueryRow(ctx, lockPaymentSQL, string(n.Provider), n.PaymentID).
-		Scan(&deposit, &book.Paid, &book.RefundTotal, &book.RefundSum, &book.Reversed, &book.DisputeSum, &book.Held, &hold)
+		Scan(&deposit, &book.Paid, &book.RefundTotal, &book.RefundSum, &book.Reversed, &book.DisputeSum, &book.Disputed, &hold)
 	if hold != nil {
 		book.HoldID = *hold
 	}
@@ -279,7 +279,7 @@ func writeNotice(ctx context.Context, tx pgx.Tx, n ledger.Notice, e ledger.Notic
 	}
 	b := &e.Book
 	_, err = tx.Exec(ctx, updatePaymentSQL, string(n.Provider), n.PaymentID, idOrNull(b.DepositID),
-		int64(b.Paid), int64(b.RefundTotal), int64(b.RefundSum), int64(b.Reversed), int64(b.DisputeSum), int64(b.Held), idOrNull(b.HoldID))
+		int64(b.Paid), int64(b.RefundTotal), int64(b.RefundSum), int64(b.Reversed), int64(b.DisputeSum), int64(b.Disputed), idOrNull(b.HoldID))
 	if err != nil {
 		return fmt.Errorf("update payment: %w", err)
 	}

@@ -31,7 +31,7 @@ UPDATE dlq SET replayed_at = clock_timestamp() WHERE stream = $1 AND partition =
 )
 
 // DeadLetters lists records that could not be decoded, oldest first.
-func (s *Store) DeadLetters(ctx context.Context, q ledger.LetterQuery) ([]ledger.Letter, error) {
+func (s *Store) DeadLetters(ctx context.Context, q ledger.DeadLetterQuery) ([]ledger.StoredDeadLetter, error) {
 	limit, offset := q.Page()
 	rows, err := s.pool.Query(ctx, selectLetters, q.Open, q.Stream, limit, offset)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *Store) DeadLetters(ctx context.Context, q ledger.LetterQuery) ([]ledger
 // StartReplay notes that a dead letter is about to be sent again, before it is sent: a crash in
 // between leaves a row that says so, never one that was sent twice unseen. Errors: errs.NotFound;
 // errs.Conflict when it was sent before, or may have been, unless again is set.
-func (s *Store) StartReplay(ctx context.Context, p stream.Partition, offset int64, by string, again bool) (l ledger.Letter, err error) {
+func (s *Store) StartReplay(ctx context.Context, p stream.Partition, offset int64, by string, again bool) (l ledger.StoredDeadLetter, err error) {
 	err = s.inTx(ctx, "start replay", func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, lockLetter, p.Stream, p.Number, offset)
 		if err != nil {
@@ -71,7 +71,7 @@ func (s *Store) StartReplay(ctx context.Context, p stream.Partition, offset int6
 }
 
 // mayReplay refuses a second sending.
-func mayReplay(l *ledger.Letter, again bool) error {
+func mayReplay(l *ledger.StoredDeadLetter, again bool) error {
 	switch {
 	case again || l.Replays == 0:
 		return nil
@@ -88,7 +88,7 @@ func (s *Store) EndReplay(ctx context.Context, p stream.Partition, offset int64)
 	return failure("end replay", err)
 }
 
-func scanLetter(row pgx.CollectableRow) (l ledger.Letter, err error) {
+func scanLetter(row pgx.CollectableRow) (l ledger.StoredDeadLetter, err error) {
 	var started, sent *time.Time
 	err = row.Scan(&l.Stream, &l.Number, &l.Offset, &l.Problem, &l.Raw, &l.At, &started, &sent, &l.SentBy, &l.Replays)
 	if started != nil {

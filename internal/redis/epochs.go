@@ -82,7 +82,7 @@ func (e *Epochs) Open(ctx context.Context, epoch int64) (current int64, err erro
 // hold any more.
 func (e *Epochs) Tell(ctx context.Context, epoch int64, call reserve.Call) error {
 	call.Epoch = epoch
-	reply, err := NewReservations(e.client).Claim(ctx, call)
+	reply, err := NewReservations(e.client).Exchange(ctx, call)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 
 const (
 	reservationMemory = (reserve.MaxMinutes + 10) * time.Minute // how long an untouched key is kept
-	claimChunk        = 100                                     // claims per script
+	leaseChunk        = 100                                     // requests per script
 	holderFields      = 256                                     // a holder with more is tidied
 )
 
@@ -40,20 +40,20 @@ func NewReservations(client *Client) *Reservations {
 	return &Reservations{client}
 }
 
-// Claim exchanges what a node holds. Claims of one call are counted together for up to 100 claims,
+// Exchange changes what a node holds. The requests of one call are counted together, up to 100;
 // and in pieces above; each may be repeated. Errors: Redis does not answer; what was counted is
-// then unknown, and the next call about the same claims finds out.
-func (r *Reservations) Claim(ctx context.Context, call reserve.Call) (reply reserve.Reply, err error) {
-	reply.Claims = make([]reserve.Claimed, 0, len(call.Claims))
-	for rest := call.Claims; ; {
-		chunk := rest[:min(claimChunk, len(rest))]
+// then unknown, and the next call about the same requests finds out.
+func (r *Reservations) Exchange(ctx context.Context, call reserve.Call) (reply reserve.Reply, err error) {
+	reply.Granted = make([]reserve.LeaseGrant, 0, len(call.Requests))
+	for rest := call.Requests; ; {
+		chunk := rest[:min(leaseChunk, len(rest))]
 		rest = rest[len(chunk):]
-		keys, args := r.claimArgs(call, chunk)
-		values, err := claimScript.Run(ctx, r.client.rdb, keys, args...).Slice()
+		keys, args := r.leaseArgs(call, chunk)
+		values, err := leaseScript.Run(ctx, r.client.rdb, keys, args...).Slice()
 		if err != nil {
 			return reserve.Reply{}, r.client.explain(err)
 		}
-		if err := decodeClaims(values, len(chunk), &reply); err != nil {
+		if err := decodeGrants(values, len(chunk), &reply); err != nil {
 			return reserve.Reply{}, r.client.explain(err)
 		}
 		if len(rest) == 0 || reply.State != reserve.Counted {
@@ -62,18 +62,18 @@ func (r *Reservations) Claim(ctx context.Context, call reserve.Call) (reply rese
 	}
 }
 
-func (r *Reservations) claimArgs(call reserve.Call, claims []reserve.Claim) (keys []string, args []any) {
+func (r *Reservations) leaseArgs(call reserve.Call, requests []reserve.LeaseRequest) (keys []string, args []any) {
 	k := &r.client.keys
 	names := k.reserved(call.Epoch)
-	keys = append(make([]string, 0, 4+3*len(claims)), k.reservations, k.rooms, k.nodes, names.seen())
+	keys = append(make([]string, 0, 4+3*len(requests)), k.reservations, k.rooms, k.nodes, names.seen())
 	clock := int64(0)
 	if !call.Clock.IsZero() {
 		clock = call.Clock.UnixMilli()
 	}
-	args = append(make([]any, 0, 10+8*len(claims)), reservationArgs[:]...)
+	args = append(make([]any, 0, 10+8*len(requests)), reservationArgs[:]...)
 	args = append(args, call.Epoch, call.Node, call.Seq, call.Acked, nodeLife.Milliseconds(), clock, holderFields)
-	for i := range claims {
-		c := &claims[i]
+	for i := range requests {
+		c := &requests[i]
 		id, exact, as := c.CampaignID.String(), 0, ""
 		if c.Exact {
 			exact = 1
@@ -82,7 +82,7 @@ func (r *Reservations) claimArgs(call reserve.Call, claims []reserve.Claim) (key
 			as = "/bid"
 		}
 		keys = append(keys, names.campaign(id), names.advertiser(c.AdvertiserID.String()), names.holder(id, call.Node, as))
-		args = append(args, id, int64(c.Minute), c.Window, exact, int64(c.Held), int64(c.Least), int64(max(c.Step, 1)), int64(c.Price))
+		args = append(args, id, int64(c.Minute), c.Window, exact, int64(c.Amount), int64(c.Least), int64(max(c.Step, 1)), int64(c.Price))
 	}
 	return keys, args
 }
@@ -91,10 +91,10 @@ var claimStates = map[string]reserve.State{
 	"ok": reserve.Counted, "lost": reserve.Lost, "moved": reserve.Moved, "skewed": reserve.Skewed,
 }
 
-const claimHead = 6 // values before those of the claims
+const leaseHead = 6 // values before those of the requests
 
-func decodeClaims(values []any, claims int, reply *reserve.Reply) error {
-	if len(values) < claimHead {
+func decodeGrants(values []any, requests int, reply *reserve.Reply) error {
+	if len(values) < leaseHead {
 		return errors.New("short answer about reservations")
 	}
 	state, _ := values[0].(string)
@@ -116,10 +116,10 @@ func decodeClaims(values []any, claims int, reply *reserve.Reply) error {
 	if reply.State != reserve.Counted {
 		return nil
 	}
-	if len(values) != claimHead+2*claims {
-		return fmt.Errorf("%d answers to %d claims", (len(values)-claimHead)/2, claims)
+	if len(values) != leaseHead+2*requests {
+		return fmt.Errorf("%d answers to %d requests", (len(values)-leaseHead)/2, requests)
 	}
-	for i := claimHead; i < len(values); i += 2 {
+	for i := leaseHead; i < len(values); i += 2 {
 		amount, _ := values[i].(string)
 		refusal, _ := values[i+1].(string)
 		held, err := strconv.ParseInt(amount, 10, 64)
@@ -130,7 +130,7 @@ func decodeClaims(values []any, claims int, reply *reserve.Reply) error {
 		if err != nil {
 			return err
 		}
-		reply.Claims = append(reply.Claims, reserve.Claimed{Held: money.Micros(held), Refusal: reserve.Refusal(why)})
+		reply.Granted = append(reply.Granted, reserve.LeaseGrant{Amount: money.Micros(held), Refusal: reserve.Refusal(why)})
 	}
 	return nil
 }

@@ -19,23 +19,23 @@ func BenchmarkClaim(b *testing.B) {
 		require.NoError(b, err)
 		defer func() { require.NoError(b, client.Close()) }()
 		catalog, store := opened(b, client, 1)
-		var claims []reserve.Claim
+		var requests []reserve.LeaseRequest
 		for range campaigns {
 			room := roomFor(uuid.New(), 1<<40)
 			require.NoError(b, catalog.PublishRooms(b.Context(), 1, []reserve.Room{room}))
-			claims = append(claims, claimOf(room, 0))
+			requests = append(requests, requestOf(room, 0))
 		}
 		seq := int64(0)
 		for b.Loop() {
 			seq++
-			for i := range claims {
-				claims[i].Held += 10
+			for i := range requests {
+				requests[i].Amount += 10
 			}
-			_, err := store.Claim(b.Context(), reserve.Call{Node: "n", Epoch: 1, Seq: seq, Acked: seq - 1, Claims: claims})
+			_, err := store.Exchange(b.Context(), reserve.Call{Node: "n", Epoch: 1, Seq: seq, Acked: seq - 1, Requests: requests})
 			require.NoError(b, err)
 		}
 	}
-	for _, campaigns := range []int{1, claimChunk} {
+	for _, campaigns := range []int{1, leaseChunk} {
 		n := strconv.Itoa(campaigns)
 		b.Run("embedded/"+n, func(b *testing.B) {
 			e, err := NewEmbedded(EmbeddedConfig{})

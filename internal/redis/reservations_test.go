@@ -38,9 +38,9 @@ func roomFor(id uuid.UUID, left money.Micros) reserve.Room {
 	}
 }
 
-func claimOf(r reserve.Room, held money.Micros) reserve.Claim {
-	return reserve.Claim{
-		CampaignID: r.CampaignID, AdvertiserID: r.AdvertiserID, Minute: day.MinuteOf(time.Now()), Window: 60, Held: held, Least: 1, Step: 1, Price: 1,
+func requestOf(r reserve.Room, held money.Micros) reserve.LeaseRequest {
+	return reserve.LeaseRequest{
+		CampaignID: r.CampaignID, AdvertiserID: r.AdvertiserID, Minute: day.MinuteOf(time.Now()), Window: 60, Amount: held, Least: 1, Step: 1, Price: 1,
 	}
 }
 
@@ -104,7 +104,7 @@ func compare(t *rapid.T, client *Client) {
 			require.NoError(t, catalog.PublishRooms(ctx, 7, []reserve.Room{*r}))
 		},
 		"beat": func(t *rapid.T) { setBeat(now + day.Minute(rapid.IntRange(0, 80).Draw(t, "minutes"))) },
-		"claim": func(t *rapid.T) {
+		"exchange": func(t *rapid.T) {
 			node := rapid.SampledFrom(nodes).Draw(t, "node")
 			seqs[node] += rapid.Int64Range(0, 1).Draw(t, "seq")
 			call := reserve.Call{Node: node, Epoch: 7, Seq: seqs[node]}
@@ -112,21 +112,21 @@ func compare(t *rapid.T, client *Client) {
 			if exact {
 				call.Seq = 0
 			}
-			for range rapid.IntRange(0, 3).Draw(t, "claims") {
+			for range rapid.IntRange(0, 3).Draw(t, "requests") {
 				r := rapid.SampledFrom(rooms).Draw(t, "room")
-				call.Claims = append(call.Claims, reserve.Claim{
+				call.Requests = append(call.Requests, reserve.LeaseRequest{
 					CampaignID: r.CampaignID, AdvertiserID: r.AdvertiserID, Minute: now - day.Minute(rapid.IntRange(0, 3).Draw(t, "ago")*17),
-					Window: rapid.SampledFrom([]int64{5, 60}).Draw(t, "window"), Bid: rapid.Bool().Draw(t, "bid"), Held: amount.Draw(t, "held"),
+					Window: rapid.SampledFrom([]int64{5, 60}).Draw(t, "window"), Bid: rapid.Bool().Draw(t, "bid"), Amount: amount.Draw(t, "held"),
 					Exact: exact || rapid.IntRange(0, 3).Draw(t, "exact") == 0, Least: amount.Draw(t, "least"), Step: 1 + amount.Draw(t, "step")/10, Price: amount.Draw(t, "price"),
 				})
 			}
-			want, err := model.Claim(ctx, call)
+			want, err := model.Exchange(ctx, call)
 			require.NoError(t, err)
-			got, err := store.Claim(ctx, call)
+			got, err := store.Exchange(ctx, call)
 			require.NoError(t, err)
 			got.Idle = want.Idle // of the beat that is set by hand
-			if len(want.Claims) == 0 {
-				want.Claims = []reserve.Claimed{}
+			if len(want.Granted) == 0 {
+				want.Granted = []reserve.LeaseGrant{}
 			}
 			require.Equal(t, want, got)
 		},
@@ -143,18 +143,18 @@ func TestRepeatedAndLateClaimsChangeNothing(t *testing.T) {
 		catalog, store := opened(t, client, 3)
 		room := roomFor(uuid.New(), 100)
 		require.NoError(t, catalog.PublishRooms(t.Context(), 3, []reserve.Room{room}))
-		call := func(seq int64, c reserve.Claim) money.Micros {
-			reply, err := store.Claim(t.Context(), reserve.Call{Node: "n", Epoch: 3, Seq: seq, Claims: []reserve.Claim{c}})
+		call := func(seq int64, c reserve.LeaseRequest) money.Micros {
+			reply, err := store.Exchange(t.Context(), reserve.Call{Node: "n", Epoch: 3, Seq: seq, Requests: []reserve.LeaseRequest{c}})
 			require.NoError(t, err)
 			require.Equal(t, reserve.Counted, reply.State)
-			return reply.Claims[0].Held
+			return reply.Granted[0].Amount
 		}
-		exact := claimOf(room, 20)
+		exact := requestOf(room, 20)
 		exact.Exact = true
-		require.EqualValues(t, 40, call(1, claimOf(room, 40)))
-		require.EqualValues(t, 40, call(1, claimOf(room, 40)), "the answer was lost and the call repeated")
+		require.EqualValues(t, 40, call(1, requestOf(room, 40)))
+		require.EqualValues(t, 40, call(1, requestOf(room, 40)), "the answer was lost and the call repeated")
 		require.EqualValues(t, 20, call(3, exact))
-		require.EqualValues(t, 20, call(2, claimOf(room, 60)), "a call that was overtaken")
+		require.EqualValues(t, 20, call(2, requestOf(room, 60)), "a call that was overtaken")
 		out, err := store.Outstanding(t.Context(), room.CampaignID.String())
 		require.NoError(t, err)
 		require.EqualValues(t, 20, out)
@@ -166,7 +166,7 @@ func TestRepeatedAndLateClaimsChangeNothing(t *testing.T) {
 func TestALostOrOldStoreIsNoticed(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
 		ask := func(epoch, seq, acked int64) reserve.Reply {
-			reply, err := NewReservations(client).Claim(t.Context(), reserve.Call{Node: "n", Epoch: epoch, Seq: seq, Acked: acked})
+			reply, err := NewReservations(client).Exchange(t.Context(), reserve.Call{Node: "n", Epoch: epoch, Seq: seq, Acked: acked})
 			require.NoError(t, err)
 			return reply
 		}
@@ -222,22 +222,22 @@ func TestNothingIsGrantedWhileNodesSayWhatTheyHold(t *testing.T) {
 		grants, err := catalog.Grants(t.Context(), 2)
 		require.NoError(t, err)
 		require.False(t, grants)
-		exact := claimOf(room, 90)
+		exact := requestOf(room, 90)
 		exact.Exact = true
-		reply, err := store.Claim(t.Context(), reserve.Call{Node: "a", Epoch: 2, Seq: 1, Claims: []reserve.Claim{exact}})
+		reply, err := store.Exchange(t.Context(), reserve.Call{Node: "a", Epoch: 2, Seq: 1, Requests: []reserve.LeaseRequest{exact}})
 		require.NoError(t, err)
-		require.Equal(t, []reserve.Claimed{{Held: 90}}, reply.Claims)
-		reply, err = store.Claim(t.Context(), reserve.Call{Node: "b", Epoch: 2, Seq: 1, Claims: []reserve.Claim{claimOf(room, 50)}})
+		require.Equal(t, []reserve.LeaseGrant{{Amount: 90}}, reply.Granted)
+		reply, err = store.Exchange(t.Context(), reserve.Call{Node: "b", Epoch: 2, Seq: 1, Requests: []reserve.LeaseRequest{requestOf(room, 50)}})
 		require.NoError(t, err)
-		require.Equal(t, []reserve.Claimed{{Refusal: reserve.Opening}}, reply.Claims)
+		require.Equal(t, []reserve.LeaseGrant{{Refusal: reserve.Opening}}, reply.Granted)
 		require.ErrorIs(t, catalog.Grant(t.Context(), 1), errEpoch)
 		require.NoError(t, catalog.Grant(t.Context(), 2))
 		grants, err = catalog.Grants(t.Context(), 2)
 		require.NoError(t, err)
 		require.True(t, grants)
-		reply, err = store.Claim(t.Context(), reserve.Call{Node: "b", Epoch: 2, Seq: 2, Claims: []reserve.Claim{claimOf(room, 50)}})
+		reply, err = store.Exchange(t.Context(), reserve.Call{Node: "b", Epoch: 2, Seq: 2, Requests: []reserve.LeaseRequest{requestOf(room, 50)}})
 		require.NoError(t, err)
-		require.Equal(t, []reserve.Claimed{{Held: 5}}, reply.Claims, "half of what the other left")
+		require.Equal(t, []reserve.LeaseGrant{{Amount: 5}}, reply.Granted, "half of what the other left")
 	})
 }
 
@@ -247,10 +247,10 @@ func TestAClockThatIsNotTheStoresIsGrantedNothing(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
 		catalog, store := opened(t, client, 4)
 		seq := int64(0)
-		claim := func(r reserve.Room, clock time.Time, minute day.Minute) reserve.Reply {
-			c := claimOf(r, 100)
+		request := func(r reserve.Room, clock time.Time, minute day.Minute) reserve.Reply {
+			c := requestOf(r, 100)
 			c.Minute, seq = minute, seq+1
-			reply, err := store.Claim(t.Context(), reserve.Call{Node: "n" + uuid.NewString(), Epoch: 4, Seq: seq, Clock: clock, Claims: []reserve.Claim{c}})
+			reply, err := store.Exchange(t.Context(), reserve.Call{Node: "n" + uuid.NewString(), Epoch: 4, Seq: seq, Clock: clock, Requests: []reserve.LeaseRequest{c}})
 			require.NoError(t, err)
 			return reply
 		}
@@ -261,20 +261,20 @@ func TestAClockThatIsNotTheStoresIsGrantedNothing(t *testing.T) {
 		night := time.Now().Add(-8 * time.Hour)
 		harmed := roomFor(uuid.New(), 100)
 		require.NoError(t, catalog.PublishRooms(t.Context(), 4, []reserve.Room{harmed}))
-		first := claim(harmed, time.Time{}, day.MinuteOf(night))
-		require.Positive(t, first.Claims[0].Held)
+		first := request(harmed, time.Time{}, day.MinuteOf(night))
+		require.Positive(t, first.Granted[0].Amount)
 		minuteOver()
-		again := claim(harmed, time.Time{}, day.MinuteOf(night))
-		require.Equal(t, first.Claims, again.Claims, "what this test is about: without a clock to compare the same room is granted twice")
+		again := request(harmed, time.Time{}, day.MinuteOf(night))
+		require.Equal(t, first.Granted, again.Granted, "what this test is about: without a clock to compare the same room is granted twice")
 
 		for name, by := range map[string]time.Duration{"behind": -1500 * time.Millisecond, "ahead": 1500 * time.Millisecond, "hours behind": -8 * time.Hour} {
 			t.Run(name, func(t *testing.T) {
 				room := roomFor(uuid.New(), 100)
 				require.NoError(t, catalog.PublishRooms(t.Context(), 4, []reserve.Room{room}))
 				clock := time.Now().Add(by)
-				reply := claim(room, clock, day.MinuteOf(clock))
+				reply := request(room, clock, day.MinuteOf(clock))
 				require.Equal(t, reserve.Skewed, reply.State)
-				require.Empty(t, reply.Claims)
+				require.Empty(t, reply.Granted)
 				require.InDelta(t, by.Seconds(), reply.Ahead.Seconds(), 0.4)
 				out, err := store.Outstanding(t.Context(), room.CampaignID.String())
 				require.NoError(t, err)
@@ -284,9 +284,9 @@ func TestAClockThatIsNotTheStoresIsGrantedNothing(t *testing.T) {
 		room := roomFor(uuid.New(), 100)
 		require.NoError(t, catalog.PublishRooms(t.Context(), 4, []reserve.Room{room}))
 		clock := time.Now().Add(300 * time.Millisecond)
-		reply := claim(room, clock, day.MinuteOf(clock))
+		reply := request(room, clock, day.MinuteOf(clock))
 		require.Equal(t, reserve.Counted, reply.State)
-		require.Positive(t, reply.Claims[0].Held)
+		require.Positive(t, reply.Granted[0].Amount)
 	})
 }
 
@@ -297,9 +297,9 @@ func TestTomorrowsBudgetIsNotGrantedToday(t *testing.T) {
 		room := roomFor(uuid.New(), 100)
 		room.Day += 2 // of a database whose clock is ahead
 		require.NoError(t, catalog.PublishRooms(t.Context(), 4, []reserve.Room{room}))
-		reply, err := store.Claim(t.Context(), reserve.Call{Node: "n", Epoch: 4, Seq: 1, Claims: []reserve.Claim{claimOf(room, 100)}})
+		reply, err := store.Exchange(t.Context(), reserve.Call{Node: "n", Epoch: 4, Seq: 1, Requests: []reserve.LeaseRequest{requestOf(room, 100)}})
 		require.NoError(t, err)
-		require.Equal(t, []reserve.Claimed{{Refusal: reserve.NoRoom}}, reply.Claims)
+		require.Equal(t, []reserve.LeaseGrant{{Refusal: reserve.NoRoom}}, reply.Granted)
 	})
 }
 
@@ -311,12 +311,12 @@ func TestRoomsOfAPastDayAreRefused(t *testing.T) {
 		require.NoError(t, catalog.PublishRooms(t.Context(), 4, []reserve.Room{room}))
 		old := room
 		old.Day, old.Version, old.Released = room.Day-1, 2, []reserve.Released{{CampaignID: room.CampaignID, Minute: day.MinuteOf(time.Now()), Amount: 50}}
-		reply, err := store.Claim(t.Context(), reserve.Call{Node: "n", Epoch: 4, Seq: 1, Claims: []reserve.Claim{claimOf(room, 50)}})
+		reply, err := store.Exchange(t.Context(), reserve.Call{Node: "n", Epoch: 4, Seq: 1, Requests: []reserve.LeaseRequest{requestOf(room, 50)}})
 		require.NoError(t, err)
 		require.ErrorContains(t, catalog.PublishRooms(t.Context(), 4, []reserve.Room{room, old}), "past day")
 		out, err := store.Outstanding(t.Context(), room.CampaignID.String())
 		require.NoError(t, err)
-		require.Equal(t, reply.Claims[0].Held, out, "nothing of it is released")
+		require.Equal(t, reply.Granted[0].Amount, out, "nothing of it is released")
 		rooms, err := catalog.Rooms.All(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, int64(1), rooms[0].Version)

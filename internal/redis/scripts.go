@@ -18,7 +18,7 @@ var (
 	announceScript  = script("base", "announce")
 	heartbeatScript = script("base", "heartbeat")
 	liveScript      = script("base", "live")
-	claimScript     = script("base", "reservations", "claim")
+	leaseScript     = script("base", "reservations", "lease")
 	roomsScript     = script("base", "reservations", "rooms")
 	beatScript      = script("base", "beat")
 	openScript      = script("base", "open")

@@ -252,7 +252,7 @@ func scriptTables() map[string]scriptTable {
 		"publish": {publishScript, publishCalls()}, "announce": {announceScript, announceCalls()},
 		"heartbeat": {heartbeatScript, heartbeatCalls()}, "live": {liveScript, liveCalls()},
 		"beat": {beatScript, beatCalls()}, "open": {openScript, openCalls()}, "grant": {grantScript, grantCalls()}, "rooms": {roomsScript, roomsCalls()},
-		"claim": {claimScript, claimCalls()}, "click": {clickScript, clickCalls()}, "confirm": {confirmScript, confirmCalls()},
+		"lease": {leaseScript, leaseCalls()}, "click": {clickScript, clickCalls()}, "confirm": {confirmScript, confirmCalls()},
 	}
 }
 
@@ -431,7 +431,7 @@ func roomsCalls() []call {
 	}
 }
 
-func claimCalls() []call {
+func leaseCalls() []call {
 	keys := []string{"state", "rooms", "nodes", "seen"}
 	claimKeys := append(slices.Clone(keys), "c", "adv", "h")
 	const unlimited = "9223372036854775807"
@@ -442,8 +442,8 @@ func claimCalls() []call {
 		"state": hash{"epoch": "5", "opens": "1", "beat": "60000000"}, "nodes": sorted{"n": "<now>", "m": "<now-30s>", "gone": "<now-90s>"},
 		"rooms": hash{"a": room("<day>", "80", unlimited)},
 	}
-	head := func(epoch, seq, acked int, clock any, claim ...any) []any {
-		return append(append(slices.Clone(reserving), epoch, "n", seq, acked, 60_000, clock, 2), claim...)
+	head := func(epoch, seq, acked int, clock any, request ...any) []any {
+		return append(append(slices.Clone(reserving), epoch, "n", seq, acked, 60_000, clock, 2), request...)
 	}
 	want := func(exact, amount, least, step, price int) []any {
 		return head(5, 4, 3, 0, "a", 1000, 60, exact, amount, least, step, price)

@@ -22,8 +22,8 @@ func HoldBack(j Journal, nodes []Writer, entries map[string][]Entry, rooms []Roo
 	}
 	slack := make(map[day.Minute]*sinceLast)
 	for _, w := range nodes {
-		if claims := said(entries[w.Node], owners, day.MinuteOf(j.Now)); len(claims) > 0 {
-			calls = append(calls, Call{Node: w.Node, Claims: claims})
+		if requests := said(entries[w.Node], owners, day.MinuteOf(j.Now)); len(requests) > 0 {
+			calls = append(calls, Call{Node: w.Node, Requests: requests})
 		}
 		if w.Closed {
 			continue
@@ -37,13 +37,13 @@ func HoldBack(j Journal, nodes []Writer, entries map[string][]Entry, rooms []Roo
 		slack[at].anything = slack[at].anything || anything
 	}
 	for minute, s := range slack {
-		calls = append(calls, Call{Node: unheard, Claims: s.claims(minute, rooms)})
+		calls = append(calls, Call{Node: unheard, Requests: s.requests(minute, rooms)})
 	}
 	return calls
 }
 
-// said makes a node's entries claims: of each campaign, minute and window the last.
-func said(entries []Entry, owners map[uuid.UUID]uuid.UUID, now day.Minute) (claims []Claim) {
+// said makes a node's entries requests: of each campaign, minute and window the last.
+func said(entries []Entry, owners map[uuid.UUID]uuid.UUID, now day.Minute) (requests []LeaseRequest) {
 	type of struct {
 		campaign uuid.UUID
 		minute   day.Minute
@@ -59,11 +59,11 @@ func said(entries []Entry, owners map[uuid.UUID]uuid.UUID, now day.Minute) (clai
 		if !known || amount <= 0 || k.minute+day.Minute(k.window)+2 <= now {
 			continue
 		}
-		claims = append(claims, Claim{
-			CampaignID: k.campaign, AdvertiserID: owner, Minute: k.minute, Window: k.window, Bid: k.bid, Held: amount, Exact: true, Step: 1,
+		requests = append(requests, LeaseRequest{
+			CampaignID: k.campaign, AdvertiserID: owner, Minute: k.minute, Window: k.window, Bid: k.bid, Amount: amount, Exact: true, Step: 1,
 		})
 	}
-	return claims
+	return requests
 }
 
 // sinceLast returns the amounts that nodes may have reserved after their last pages, for auctions
@@ -73,7 +73,7 @@ type sinceLast struct {
 	anything bool // one of them may have gone on without pages
 }
 
-func (s *sinceLast) claims(minute day.Minute, rooms []Room) (claims []Claim) {
+func (s *sinceLast) requests(minute day.Minute, rooms []Room) (requests []LeaseRequest) {
 	for i := range rooms {
 		r := &rooms[i]
 		most := min(r.Daily, r.Total, r.Balance)
@@ -82,10 +82,10 @@ func (s *sinceLast) claims(minute day.Minute, rooms []Room) (claims []Claim) {
 			held = most
 		}
 		if held > 0 {
-			claims = append(claims, Claim{
-				CampaignID: r.CampaignID, AdvertiserID: r.AdvertiserID, Minute: minute, Window: MaxMinutes, Held: held, Exact: true, Step: 1,
+			requests = append(requests, LeaseRequest{
+				CampaignID: r.CampaignID, AdvertiserID: r.AdvertiserID, Minute: minute, Window: MaxMinutes, Amount: held, Exact: true, Step: 1,
 			})
 		}
 	}
-	return claims
+	return requests
 }

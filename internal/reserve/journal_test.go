@@ -41,9 +41,9 @@ func TestHoldBack(t *testing.T) {
 			if got[call.Node] == nil {
 				got[call.Node] = map[uuid.UUID]money.Micros{}
 			}
-			for _, c := range call.Claims {
+			for _, c := range call.Requests {
 				require.True(t, c.Exact)
-				got[call.Node][c.CampaignID] += c.Held
+				got[call.Node][c.CampaignID] += c.Amount
 			}
 		}
 		return got

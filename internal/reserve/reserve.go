@@ -1,7 +1,7 @@
 // Package reserve is the protocol by which a campaign's budget is reserved before an ad is served.
 // Three parties speak it: settlement publishes how much room each campaign has and what of the
 // reservations it has used up ([Room], [Released]), the shared store counts what every node holds,
-// and a node asks it for more or gives back ([Call], [Claim]).
+// and a node asks it for more or gives back ([Call], [LeaseRequest]).
 //
 // The package has values and limits only. The store's side is internal/redis, the node's
 // ingress/budget, the publisher's consumers/project.

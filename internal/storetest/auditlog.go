@@ -39,7 +39,7 @@ type Operations struct {
 func RunOperations(t *testing.T, newStore func(t *testing.T) Operations) {
 	for name, run := range map[string]func(*testing.T, Operations){
 		"EveryChangeHasItsEntry": everyChange, "MoneyHasItsEntries": moneyEntries, "NoChangeNoEntry": noChange, "AuditQueries": auditQueries, "NoSecretInAudit": noSecret,
-		"KeyIsClaimedOnce": claimedOnce, "KeyReplays": keyReplays, "KeyDies": keyDies, "EffectIsFenced": effectIsFenced,
+		"KeyBeginsOnce": beginsOnce, "KeyReplays": keyReplays, "KeyDies": keyDies, "EffectIsFenced": effectIsFenced,
 		"EffectOutlivesItsCall": effectOutlives,
 	} {
 		t.Run(name, func(t *testing.T) { run(t, newStore(t)) })
@@ -212,80 +212,80 @@ func noSecret(t *testing.T, o Operations) {
 	require.NotContains(t, string(text), "q83v") // base64 of the hash
 }
 
-func claimOf(key byte) once.Claim {
-	return once.Claim{
+func requestOf(key byte) once.Request {
+	return once.Request{
 		Attempt: once.Attempt{ID: once.ID{key}, Token: uuid.New()}, Fingerprint: [32]byte{1}, Lease: time.Minute, Life: 24 * time.Hour,
 	}
 }
 
-func stateOf(t *testing.T, o Operations, c once.Claim) once.State {
+func stateOf(t *testing.T, o Operations, c once.Request) once.State {
 	t.Helper()
-	found, err := o.Keys.ClaimKey(t.Context(), c)
+	found, err := o.Keys.BeginKey(t.Context(), c)
 	require.NoError(t, err)
 	return found.State
 }
 
-func claimedOnce(t *testing.T, o Operations) {
-	var claimed atomic.Int64
+func beginsOnce(t *testing.T, o Operations) {
+	var begun atomic.Int64
 	together(16, func(int) {
-		found, err := o.Keys.ClaimKey(t.Context(), claimOf(1))
-		if err == nil && found.State == once.Claimed {
-			claimed.Add(1)
+		found, err := o.Keys.BeginKey(t.Context(), requestOf(1))
+		if err == nil && found.State == once.Begun {
+			begun.Add(1)
 		}
 	})
-	require.EqualValues(t, 1, claimed.Load())
-	require.Equal(t, once.Running, stateOf(t, o, claimOf(1)))
-	require.Equal(t, once.Claimed, stateOf(t, o, claimOf(2)), "another key is another call")
-	other := claimOf(1)
+	require.EqualValues(t, 1, begun.Load())
+	require.Equal(t, once.Running, stateOf(t, o, requestOf(1)))
+	require.Equal(t, once.Begun, stateOf(t, o, requestOf(2)), "another key is another call")
+	other := requestOf(1)
 	other.Fingerprint = [32]byte{2}
 	require.Equal(t, once.Differs, stateOf(t, o, other))
 }
 
 func keyReplays(t *testing.T, o Operations) {
-	c := claimOf(1)
-	require.Equal(t, once.Claimed, stateOf(t, o, c))
+	c := requestOf(1)
+	require.Equal(t, once.Begun, stateOf(t, o, c))
 	stranger := c.Attempt
 	stranger.Token = uuid.New()
 	require.NoError(t, o.Keys.FinishKey(t.Context(), stranger, once.Reply{Status: 200}))
-	require.Equal(t, once.Running, stateOf(t, o, claimOf(1)), "a reply of another attempt is not kept")
+	require.Equal(t, once.Running, stateOf(t, o, requestOf(1)), "a reply of another attempt is not kept")
 	reply := once.Reply{Status: 201, ContentType: "application/json", Body: []byte("sealed")}
 	require.NoError(t, o.Keys.FinishKey(t.Context(), c.Attempt, reply))
 	require.NoError(t, o.Keys.FinishKey(t.Context(), c.Attempt, once.Reply{Status: 500}))
-	found, err := o.Keys.ClaimKey(t.Context(), claimOf(1))
+	found, err := o.Keys.BeginKey(t.Context(), requestOf(1))
 	require.NoError(t, err)
 	require.Equal(t, once.Found{State: once.Replied, Reply: reply}, found)
 	require.NoError(t, o.Keys.ReleaseKey(t.Context(), c.Attempt))
-	require.Equal(t, once.Replied, stateOf(t, o, claimOf(1)), "what was answered cannot be released")
-	outlived := claimOf(1)
+	require.Equal(t, once.Replied, stateOf(t, o, requestOf(1)), "what was answered cannot be released")
+	outlived := requestOf(1)
 	outlived.Life = 0
-	require.Equal(t, once.Claimed, stateOf(t, o, outlived))
+	require.Equal(t, once.Begun, stateOf(t, o, outlived))
 }
 
 func keyDies(t *testing.T, o Operations) {
-	first := claimOf(1)
+	first := requestOf(1)
 	first.Lease = 0
-	require.Equal(t, once.Claimed, stateOf(t, o, first))
-	other := claimOf(1)
+	require.Equal(t, once.Begun, stateOf(t, o, first))
+	other := requestOf(1)
 	other.Fingerprint = [32]byte{2}
 	require.Equal(t, once.Differs, stateOf(t, o, other), "also of a call that died")
-	second := claimOf(1)
-	require.Equal(t, once.Claimed, stateOf(t, o, second), "a dead call without effect runs anew")
-	require.Equal(t, once.Running, stateOf(t, o, claimOf(1)))
+	second := requestOf(1)
+	require.Equal(t, once.Begun, stateOf(t, o, second), "a dead call without effect runs anew")
+	require.Equal(t, once.Running, stateOf(t, o, requestOf(1)))
 	require.NoError(t, o.Keys.ReleaseKey(t.Context(), first.Attempt))
-	require.Equal(t, once.Running, stateOf(t, o, claimOf(1)), "the dead one cannot release what it lost")
+	require.Equal(t, once.Running, stateOf(t, o, requestOf(1)), "the dead one cannot release what it lost")
 	require.NoError(t, o.Keys.ReleaseKey(t.Context(), second.Attempt))
-	require.Equal(t, once.Claimed, stateOf(t, o, claimOf(1)))
+	require.Equal(t, once.Begun, stateOf(t, o, requestOf(1)))
 }
 
 // effectIsFenced is the case that doubles money without a fence: a call that was taken for dead
 // wakes up and commits after the one that took over.
 func effectIsFenced(t *testing.T, o Operations) {
 	u := AddUser(t, o.Stores)
-	slow, quick := claimOf(1), claimOf(1)
+	slow, quick := requestOf(1), requestOf(1)
 	slow.Lease = 0
-	require.Equal(t, once.Claimed, stateOf(t, o, slow))
-	require.Equal(t, once.Claimed, stateOf(t, o, quick))
-	create := func(c once.Claim) error {
+	require.Equal(t, once.Begun, stateOf(t, o, slow))
+	require.Equal(t, once.Begun, stateOf(t, o, quick))
+	create := func(c once.Request) error {
 		_, err := o.Campaigns.CreateCampaign(once.With(t.Context(), c.Attempt), campaign.NewCampaign{
 			Campaign: NewCampaign(t, u.ID), Admit: func(bool) campaign.Status { return campaign.Active },
 		})
@@ -306,19 +306,19 @@ func effectIsFenced(t *testing.T, o Operations) {
 // effectOutlives is a process that dies between its commit and its reply.
 func effectOutlives(t *testing.T, o Operations) {
 	u := AddUser(t, o.Stores)
-	c := claimOf(1)
+	c := requestOf(1)
 	c.Lease = 0
-	require.Equal(t, once.Claimed, stateOf(t, o, c))
+	require.Equal(t, once.Begun, stateOf(t, o, c))
 	kept, err := o.Campaigns.CreateCampaign(once.With(t.Context(), c.Attempt), campaign.NewCampaign{Campaign: NewCampaign(t, u.ID)})
 	require.NoError(t, err)
-	found, err := o.Keys.ClaimKey(t.Context(), claimOf(1))
+	found, err := o.Keys.BeginKey(t.Context(), requestOf(1))
 	require.NoError(t, err)
 	require.Equal(t, once.Found{State: once.Effected, Effect: once.Effect{Kind: "campaign", ID: kept.ID.String()}}, found)
-	long := claimOf(2)
-	require.Equal(t, once.Claimed, stateOf(t, o, long))
+	long := requestOf(2)
+	require.Equal(t, once.Begun, stateOf(t, o, long))
 	_, err = o.Campaigns.UpdateCampaign(once.With(t.Context(), long.Attempt), kept.ID, func(c *campaign.Campaign) error { c.Name = "other"; return nil })
 	require.NoError(t, err)
-	require.Equal(t, once.Running, stateOf(t, o, claimOf(2)))
+	require.Equal(t, once.Running, stateOf(t, o, requestOf(2)))
 	require.NoError(t, o.Keys.ReleaseKey(t.Context(), long.Attempt))
-	require.Equal(t, once.Effected, stateOf(t, o, claimOf(2)), "a failed call that took effect does not run again")
+	require.Equal(t, once.Effected, stateOf(t, o, requestOf(2)), "a failed call that took effect does not run again")
 }

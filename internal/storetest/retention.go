@@ -22,8 +22,8 @@ type Retention interface {
 
 // Letters holds the methods for dead letters.
 type Letters interface {
-	DeadLetters(ctx context.Context, q ledger.LetterQuery) ([]ledger.Letter, error)
-	StartReplay(ctx context.Context, p stream.Partition, offset int64, by string, again bool) (ledger.Letter, error)
+	DeadLetters(ctx context.Context, q ledger.DeadLetterQuery) ([]ledger.StoredDeadLetter, error)
+	StartReplay(ctx context.Context, p stream.Partition, offset int64, by string, again bool) (ledger.StoredDeadLetter, error)
 	EndReplay(ctx context.Context, p stream.Partition, offset int64) error
 }
 
@@ -134,11 +134,11 @@ func letterLife(t *testing.T, l Ledger, letters Letters) {
 		_, err := apply(t.Context(), l.Settler, batchOf(partition(int32(i)), 7, ledger.Record{Problem: "cut", Raw: []byte{byte(i)}}))
 		require.NoError(t, err)
 	}
-	list, err := letters.DeadLetters(t.Context(), ledger.LetterQuery{Limit: 10})
+	list, err := letters.DeadLetters(t.Context(), ledger.DeadLetterQuery{Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, list, 3)
 	require.Equal(t, ledger.DeadLetter{Partition: partition(1), Offset: 7, Problem: "cut", Raw: []byte{1}}, list[1].DeadLetter)
-	page, err := letters.DeadLetters(t.Context(), ledger.LetterQuery{Limit: 2, Offset: 2, Stream: partition(0).Stream})
+	page, err := letters.DeadLetters(t.Context(), ledger.DeadLetterQuery{Limit: 2, Offset: 2, Stream: partition(0).Stream})
 	require.NoError(t, err)
 	require.Equal(t, list[2:], page)
 
@@ -153,10 +153,10 @@ func letterLife(t *testing.T, l Ledger, letters Letters) {
 	require.NoError(t, letters.EndReplay(t.Context(), partition(0), 7))
 	_, err = letters.StartReplay(t.Context(), partition(0), 7, "you", false)
 	require.True(t, errs.Is(err, errs.Conflict))
-	open, err := letters.DeadLetters(t.Context(), ledger.LetterQuery{Limit: 10, Open: true})
+	open, err := letters.DeadLetters(t.Context(), ledger.DeadLetterQuery{Limit: 10, Open: true})
 	require.NoError(t, err)
 	require.Len(t, open, 2)
-	all, err := letters.DeadLetters(t.Context(), ledger.LetterQuery{Limit: 10})
+	all, err := letters.DeadLetters(t.Context(), ledger.DeadLetterQuery{Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, all, 3, "the row is kept")
 	require.Equal(t, "me", all[0].SentBy)

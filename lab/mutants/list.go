@@ -133,14 +133,14 @@ var mutants = []mutant{
 	},
 	{
 		name: "clock-skew", protects: "a node whose clock is not the store's is granted nothing",
-		file: "internal/redis/claim.lua",
+		file: "internal/redis/lease.lua",
 		old:  "if math.abs(ahead) > SKEW then", new: "if math.abs(ahead) > SKEW and false then",
 		tests: []string{"./internal/redis"}, run: "TestAClockThatIsNotTheStores", servers: []string{redis},
 	},
 	{
 		name: "clock-skew-node", protects: "a node says what time it has when it asks for budget",
 		file: "ingress/budget/run.go",
-		old:  "Acked: l.acked.Load(), Clock: asked, Claims: claims,", new: "Acked: l.acked.Load(), Claims: claims,",
+		old:  "Acked: l.acked.Load(), Clock: asked, Requests: requests,", new: "Acked: l.acked.Load(), Requests: requests,",
 		tests: []string{"./ingress/budget"}, run: "TestASkewedClock",
 	},
 	{
@@ -163,14 +163,14 @@ var mutants = []mutant{
 	},
 	{
 		name: "tomorrow", protects: "a day's budget is for auctions that every node dates so",
-		file: "internal/redis/claim.lua",
+		file: "internal/redis/lease.lua",
 		old:  "elseif day < room.day then today = 0 end", new: "end",
 		tests: []string{"./internal/redis"}, run: "TestTomorrows", servers: []string{redis},
 	},
 	{
 		name: "journal-pages", protects: "what a dead node has out is held back when Redis is lost",
 		file: "internal/reserve/holdback.go",
-		old:  "len(claims) > 0 {", new: "len(claims) > 0 && false {",
+		old:  "len(requests) > 0 {", new: "len(requests) > 0 && false {",
 		tests: []string{"./ingress/budget"}, run: "TestADeadNodes",
 	},
 	{
@@ -193,9 +193,9 @@ var mutants = []mutant{
 	},
 	{
 		name: "journal-name", protects: "what was told in a node's name is no grant",
-		file: "internal/redis/claim.lua",
+		file: "internal/redis/lease.lua",
 		old:  "local told = held[2] == '0' and not exact", new: "local told = held[2] == '0' and false",
-		tests: []string{"./internal/redis"}, run: "TestScripts/claim",
+		tests: []string{"./internal/redis"}, run: "TestScripts/lease",
 	},
 	{
 		name: "chain", protects: "a changed entry is seen",

@@ -175,8 +175,8 @@ func (s *Store) reserve(c *campaign, advertiser uuid.UUID, limited bool, out mon
 	c.out, c.counted, c.at = out, count, s.beat
 }
 
-// Claim implements budget.Store.
-func (s *Store) Claim(_ context.Context, call reserve.Call) (reply reserve.Reply, err error) {
+// Exchange implements budget.Store.
+func (s *Store) Exchange(_ context.Context, call reserve.Call) (reply reserve.Reply, err error) {
 	s.Lock()
 	defer s.Unlock()
 	reply.Nodes = max(1, s.Nodes)
@@ -201,20 +201,20 @@ func (s *Store) Claim(_ context.Context, call reserve.Call) (reply reserve.Reply
 	}
 	s.seen[call.Node] = max(s.seen[call.Node], call.Seq)
 	reply.Epoch, reply.Grants = s.epoch, s.Now == nil || !s.Now().Before(s.opens)
-	for i := range call.Claims {
-		reply.Claims = append(reply.Claims, s.claim(&call, &call.Claims[i]))
+	for i := range call.Requests {
+		reply.Granted = append(reply.Granted, s.request(&call, &call.Requests[i]))
 	}
 	return reply, nil
 }
 
-func (s *Store) claim(call *reserve.Call, k *reserve.Claim) reserve.Claimed {
+func (s *Store) request(call *reserve.Call, k *reserve.LeaseRequest) reserve.LeaseGrant {
 	who := leaseHolder{call.Node, k.Bid, slot{k.Minute, k.Window}}
 	var old callMark
 	if c := s.campaigns[k.CampaignID]; c != nil {
 		old = c.holders[who]
 	}
 	if old.known && old.seq >= call.Seq { // a later call has spoken
-		return reserve.Claimed{Held: old.amount}
+		return reserve.LeaseGrant{Amount: old.amount}
 	}
 	if old.known && old.seq == 0 && !k.Exact { // told in the node's name, which speaks for itself now and has nothing
 		s.set(k, who, callMark{0, call.Seq, true}, old.amount)
@@ -223,20 +223,20 @@ func (s *Store) claim(call *reserve.Call, k *reserve.Claim) reserve.Claimed {
 	granted, refusal := old.amount, reserve.Granted
 	switch {
 	case k.Exact:
-		granted = k.Held
-	case k.Held > old.amount:
+		granted = k.Amount
+	case k.Amount > old.amount:
 		granted, refusal = s.grant(k, old.amount)
 	}
 	if granted == old.amount && !k.Exact {
-		return reserve.Claimed{Held: granted, Refusal: refusal}
+		return reserve.LeaseGrant{Amount: granted, Refusal: refusal}
 	}
 	s.set(k, who, callMark{granted, call.Seq, true}, old.amount)
-	return reserve.Claimed{Held: granted, Refusal: refusal}
+	return reserve.LeaseGrant{Amount: granted, Refusal: refusal}
 }
 
 // set notes what a node holds now. After what it said exactly, or gave back, everything is counted
 // anew.
-func (s *Store) set(k *reserve.Claim, who leaseHolder, now callMark, old money.Micros) {
+func (s *Store) set(k *reserve.LeaseRequest, who leaseHolder, now callMark, old money.Micros) {
 	c := s.campaign(k.CampaignID)
 	c.holders[who] = now
 	if now.amount == old {
@@ -253,7 +253,7 @@ func (s *Store) set(k *reserve.Claim, who leaseHolder, now callMark, old money.M
 	s.reserve(c, k.AdvertiserID, c.limited, out)
 }
 
-func (s *Store) grant(k *reserve.Claim, old money.Micros) (money.Micros, reserve.Refusal) {
+func (s *Store) grant(k *reserve.LeaseRequest, old money.Micros) (money.Micros, reserve.Refusal) {
 	now := s.Now()
 	room, known := s.rooms[k.CampaignID]
 	switch {
@@ -283,7 +283,7 @@ func (s *Store) grant(k *reserve.Claim, old money.Micros) (money.Micros, reserve
 		free = min(free, room.Balance-s.advertiser[k.AdvertiserID])
 		budget = min(budget, room.Balance)
 	}
-	delta := min(k.Held-old, max(k.Step, free/money.Micros(2*max(1, s.Nodes))), free)
+	delta := min(k.Amount-old, max(k.Step, free/money.Micros(2*max(1, s.Nodes))), free)
 	delta -= delta % k.Step
 	if budget < k.Price || old+delta < k.Least || delta <= 0 {
 		return old, reserve.NoRoom

@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// Letter is a dead letter with its life. Times are UTC, zero while it has not happened.
-type Letter struct {
+// StoredDeadLetter is a dead letter with its life. Times are UTC, zero while it has not happened.
+type StoredDeadLetter struct {
 	DeadLetter
 	At        time.Time // when settlement met it
 	StartedAt time.Time // the last replay was begun; without ReplayedAt after it, it may or may not have been written to the log
@@ -14,8 +14,8 @@ type Letter struct {
 	Replays   int       // begun replays
 }
 
-// LetterQuery selects dead letters, oldest first.
-type LetterQuery struct {
+// DeadLetterQuery selects dead letters, oldest first.
+type DeadLetterQuery struct {
 	Open   bool   // only those that were never replayed
 	Stream string // of one stream; empty for all
 	Limit  int    // 1 to 1000
@@ -23,4 +23,6 @@ type LetterQuery struct {
 }
 
 // Page is the limit and offset inside their bounds.
-func (q LetterQuery) Page() (limit, offset int) { return min(max(q.Limit, 1), 1000), max(q.Offset, 0) }
+func (q DeadLetterQuery) Page() (limit, offset int) {
+	return min(max(q.Limit, 1), 1000), max(q.Offset, 0)
+}

@@ -9,27 +9,27 @@ import (
 	"github.com/google/uuid"
 )
 
-// Claim asks to move a node's share of a campaign, for the auctions of one minute, to an absolute
+// LeaseRequest asks to move a node's share of a campaign, for the auctions of one minute, to an absolute
 // amount. Amounts are sums of the node's reservations in micro-USD and of the amount that it may
 // still reserve without asking.
-type Claim struct {
+type LeaseRequest struct {
 	CampaignID   uuid.UUID
 	AdvertiserID uuid.UUID
 	Minute       day.Minute
 	Window       int64 // minutes after which the held amount counts as expired, 1 … [MaxMinutes]
 	Bid          bool  // held for OpenRTB bids, which are counted apart
 
-	// Held is the requested amount. With Exact the answer is this amount, more or less than before:
+	// Amount is the requested amount. With Exact the answer is this amount, more or less than before:
 	// the store accepts the node's own count. Otherwise it is raised as far as the room allows and
 	// never lowered.
-	Held  money.Micros
-	Exact bool
-	Least money.Micros // least useful amount: the claim is not raised if the room allows less
-	Step  money.Micros // one reservation, > 0; raised by whole steps
-	Price money.Micros // most that one charge may cost: nothing is raised while the room is smaller
+	Amount money.Micros
+	Exact  bool
+	Least  money.Micros // least useful amount: the request is not raised if the room allows less
+	Step   money.Micros // one reservation, > 0; raised by whole steps
+	Price  money.Micros // most that one charge may cost: nothing is raised while the room is smaller
 }
 
-// Refusal says why a claim was not raised to a useful amount.
+// Refusal says why a request was not raised to a useful amount.
 type Refusal int
 
 // The refusals.
@@ -40,9 +40,9 @@ const (
 	Opening          // the reservations of a rebuilt store are still being gathered
 )
 
-// Claimed is the answer to a [Claim].
-type Claimed struct {
-	Held    money.Micros // absolute, after it
+// LeaseGrant is the answer to a [LeaseRequest].
+type LeaseGrant struct {
+	Amount  money.Micros // absolute, after it
 	Refusal Refusal
 }
 
@@ -67,15 +67,15 @@ type Call struct {
 	Node  string
 	Epoch int64 // that the node works in
 	// Seq numbers the node's calls in the epoch; a call that arrives behind a later one about the
-	// same claim changes nothing. Acked is the highest one that was answered: a store that does not
+	// same request changes nothing. Acked is the highest one that was answered: a store that does not
 	// know it lost something.
 	Seq, Acked int64
 	// Clock is the node's time when it calls; the zero time is not compared.
-	Clock  time.Time
-	Claims []Claim
+	Clock    time.Time
+	Requests []LeaseRequest
 }
 
-// Reply is the answer to a [Call]; Claims are in its order, and empty unless it was counted.
+// Reply is the answer to a [Call]; Granted is in its order, and empty unless it was counted.
 type Reply struct {
 	State State
 	Epoch int64 // of the store; 0 for none
@@ -85,8 +85,8 @@ type Reply struct {
 	Ahead time.Duration
 	// Idle is how long ago a projector was last at work; 0 unless the call was counted.
 	Idle time.Duration
-	// Grants says that claims may be raised; false while a rebuilt store gathers what nodes hold,
+	// Grants says that requests may be raised; false while a rebuilt store gathers what nodes hold,
 	// and unless counted.
-	Grants bool
-	Claims []Claimed
+	Grants  bool
+	Granted []LeaseGrant
 }

@@ -1,12 +1,13 @@
 -- A node's exchange: what it holds and wants of each campaign and minute. A new day's budget is for
 -- auctions that every node dates so, and nothing is granted of a room that is of a later day.
--- KEYS: state, rooms, nodes, seen, then campaign, advertiser, holder of each claim.
--- ARGV: as reservations.lua says, then epoch, node, number of the call, number of the last call that was
--- answered, life of a node in ms, the node's clock in ms (0: unknown), most fields of a holder, then of
--- each claim campaign, minute, window in minutes, 1 when exact, amount, least, step, price.
--- Answers state, epoch, live nodes, how many ms the node's clock is ahead, how many ms ago a projector was
--- last at work and 1 when the epoch grants (both 0 unless the claims count), then amount and refusal of
--- each claim.
+-- KEYS: state, rooms, nodes, seen, then campaign, advertiser, holder of each request.
+-- ARGV: as reservations.lua says, then epoch, node, number of the call, number of the last call
+-- that was answered, life of a node in ms, the node's clock in ms (0: unknown), most fields of a
+-- holder, then of each request campaign, minute, window in minutes, 1 when exact, amount, least,
+-- step, price.
+-- Answers state, epoch, live nodes, how many ms the node's clock is ahead, how many ms ago a
+-- projector was last at work and 1 when the epoch grants (both 0 unless the requests count), then
+-- amount and refusal of each request.
 local STATE, ROOMS, NODES, SEEN = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local mine, node, seq, acked = tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
 local CLAIM_KEYS, CLAIM_ARGS = 3, 8
@@ -24,7 +25,7 @@ local function lost()
   return 'lost', '0'
 end
 
--- door says which state the call is answered, and the epoch with it: only 'ok' counts its claims.
+-- door says which state the call is answered, and the epoch with it: only 'ok' counts its requests.
 local function door()
   if math.abs(ahead) > SKEW then return 'skewed', '0' end
   if epoch == 0 or epoch < mine then return lost() end
@@ -74,8 +75,8 @@ local function free(room, key, account)
   return math.min(budget - out, room.balance - owed), math.min(budget, room.balance)
 end
 
--- grant is how much more than old is granted, and why nothing is. A node gets at most its share of half
--- of what is free, so that the others find some, and whole steps.
+-- grant is how much more than old is granted, and why nothing is. A node gets at most its share of
+-- half of what is free, so that the others find some, and whole steps.
 local function grant(id, key, account, old, want, least, step, price)
   if opening then return 0, OPENING end
   local room = room_of(id)
@@ -97,8 +98,8 @@ local function tidy(holder)
   end
 end
 
--- hold changes what the nodes hold of a campaign by more. After what a node gave back exactly, everything
--- is counted anew.
+-- hold changes what the nodes hold of a campaign by more. After what a node gave back exactly,
+-- everything is counted anew.
 local function hold(id, key, account, field, more, exact)
   redis.call('HINCRBY', key, 'g:' .. field, num(more))
   local out
@@ -112,8 +113,8 @@ local function hold(id, key, account, field, more, exact)
   reserve(key, account, redis.call('HGET', key, 'limited') == '1', out, beat)
 end
 
--- claim answers one: what the node holds now, and why it is not more.
-local function claim(key, account, holder, id, minute, window, exact, amount, least, step, price)
+-- lease answers one request: what the node holds now, and why it is not more.
+local function lease(key, account, holder, id, minute, window, exact, amount, least, step, price)
   local field = minute .. ':' .. window
   local held = redis.call('HMGET', holder, field, 'q:' .. field)
   local old, more, refusal = tonumber(held[1] or '0'), 0, NOT_REFUSED
@@ -139,7 +140,7 @@ end
 
 local k = 5
 for i = 11, #ARGV, CLAIM_ARGS do
-  local held, refusal = claim(KEYS[k], KEYS[k+1], KEYS[k+2], ARGV[i], ARGV[i+1], ARGV[i+2], ARGV[i+3] == '1',
+  local held, refusal = lease(KEYS[k], KEYS[k+1], KEYS[k+2], ARGV[i], ARGV[i+1], ARGV[i+2], ARGV[i+3] == '1',
     tonumber(ARGV[i+4]), tonumber(ARGV[i+5]), tonumber(ARGV[i+6]), tonumber(ARGV[i+7]))
   k = k + CLAIM_KEYS
   answer[#answer+1] = num(held)
