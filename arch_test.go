@@ -18,7 +18,7 @@ import (
 var layers = map[string][]string{
 	"schemas":           {},
 	"schemas/event":     {"schemas/event"},
-	"auction":           {"auction", "internal/money"},
+	"auction":           {"auction", "internal/money", "internal/eight"},
 	"internal/errs":     {},
 	"internal/traffic":  {"internal/day"},
 	"internal/reserve":  {"internal/day", "internal/money"},
@@ -26,7 +26,8 @@ var layers = map[string][]string{
 	"internal/day":      {"internal/errs"},
 	"internal/decimal":  {},
 	"internal/money":    {"internal/decimal"},
-	"internal/jsonscan": {},
+	"internal/eight":    {},
+	"internal/jsonscan": {"internal/eight"},
 	"internal/account":  {"internal/schedule", "internal/errs", "internal/money"},
 	"internal/token":    {"internal/schedule", "internal/day", "internal/errs", "internal/money"},
 	"internal/campaign": {"internal/schedule", "internal/errs", "internal/money", "internal/jsonscan", "internal/account"},
@@ -91,7 +92,7 @@ var layers = map[string][]string{
 }
 
 var domain = []string{
-	"internal/errs", "internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/schedule", "internal/decimal", "internal/money", "internal/jsonscan", "internal/account", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
+	"internal/errs", "internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/schedule", "internal/decimal", "internal/money", "internal/eight", "internal/jsonscan", "internal/account", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
 	"internal/payment", "internal/auditlog", "internal/once",
 }
 

@@ -10,6 +10,8 @@ import (
 )
 
 // node is a JSON value with its members in the order of the text, which is the order of the page.
+// The page reads the document itself, as kin-openapi, which the tests check the document with,
+// keeps members in maps without their order, and so that the binary does without it.
 type node struct {
 	members []member       // of an object
 	items   []*node        // of an array

@@ -8,6 +8,7 @@ import (
 	"adnet/auction"
 	"adnet/ingress/offer"
 	"adnet/internal/decimal"
+	"adnet/internal/eight"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
@@ -153,17 +154,15 @@ func quote[Text string | []byte](b []byte, s Text) []byte {
 // control characters and backslashes, as nearly all markup is. It looks at eight bytes at a time
 // (BenchmarkRTB100k).
 func plain[Text string | []byte](s Text) bool {
-	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	var found uint64
 	for ; len(s) >= 8; s = s[8:] {
-		v := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-		slash := v ^ ones*'\\'
-		found |= v | (v-ones*' ')&^v | (slash-ones)&^slash // the top bit of any other byte stays clear
+		v := eight.Of(s)
+		found |= eight.Wide(v) | eight.Control(v) | eight.Is(v, '\\')
 	}
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] >= 0x80 || s[i] == '\\' {
 			return false
 		}
 	}
-	return found&tops == 0
+	return found == 0
 }

@@ -21,6 +21,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"adnet/internal/eight"
+
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -256,15 +258,11 @@ func (r *Reader) quoted() (text string, escaped bool) {
 // plainASCII returns how many leading bytes of text are ASCII and stand for themselves in a JSON
 // string. It looks at eight at a time (benchmark row rtb_100k).
 func plainASCII(text string) int {
-	const ones, high = 0x0101010101010101, 0x8080808080808080
 	i := 0
 	for ; i+8 <= len(text); i += 8 {
-		eight := uint64(text[i]) | uint64(text[i+1])<<8 | uint64(text[i+2])<<16 | uint64(text[i+3])<<24 |
-			uint64(text[i+4])<<32 | uint64(text[i+5])<<40 | uint64(text[i+6])<<48 | uint64(text[i+7])<<56
-		quote, slash := eight^ones*'"', eight^ones*'\\'
-		// Set for a control character, a quote, a backslash, and a byte that is not ASCII. A borrow
-		// can set a bit too many only above such a byte, so the lowest one is right.
-		if odd := ((eight - ones*' ') | (quote - ones) | (slash - ones) | eight) & high; odd != 0 {
+		v := eight.Of(text[i:])
+		odd := eight.Control(v) | eight.Is(v, '"') | eight.Is(v, '\\') | eight.Wide(v)
+		if odd != 0 { // the lowest is exact
 			return i + bits.TrailingZeros64(odd)/8
 		}
 	}

@@ -40,8 +40,8 @@ func NewReservations(client *Client) *Reservations {
 	return &Reservations{client}
 }
 
-// Exchange changes what a node holds. The requests of one call are counted together, up to 100;
-// and in pieces above; each may be repeated. Errors: Redis does not answer; what was counted is
+// Exchange changes what a node holds. Up to 100 requests of one call are counted together,
+// more in pieces of 100; each may be repeated. Errors: Redis does not answer; what was counted is
 // then unknown, and the next call about the same requests finds out.
 func (r *Reservations) Exchange(ctx context.Context, call reserve.Call) (reply reserve.Reply, err error) {
 	reply.Granted = make([]reserve.LeaseGrant, 0, len(call.Requests))
