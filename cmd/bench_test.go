@@ -196,7 +196,7 @@ func BenchmarkBeaconAcked(b *testing.B) {
 		a := signed
 		a.AuctionID = uuid.Must(uuid.NewV7())
 		return fmt.Appendf(buffer, "GET /api/track?event=impression&campaign_id=%s&auction_id=%s&session=s1&dev=%s&format=image HTTP/1.1\r\nHost: bench\r\nUser-Agent: Mozilla/5.0\r\n\r\n",
-			a.CampaignID, ring.Sign(token.PurposeAuction, a), a.DeveloperID)
+			a.CampaignID, ring.Sign(token.PurposeImpression, a), a.DeveloperID)
 	}
 	pixel, err := base64.StdEncoding.DecodeString("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==")
 	require.NoError(b, err)

@@ -81,11 +81,8 @@ var errUnknown = errs.New(errs.NotFound, "there is no such auction, or its recor
 func (a *API) facts(ctx context.Context, text string) (facts, error) {
 	var f facts
 	id, signed := uuid.Nil, false
-	for _, purpose := range []token.Purpose{token.PurposeAuction, token.PurposeBid} {
-		if t, err := a.deps.Keyring.Verify(purpose, text, a.deps.Now()); err == nil {
-			id, signed, f = t.AuctionID, true, factsOf(t)
-			break
-		}
+	if t, err := a.deps.Keyring.Verify(token.ForExplain, text, a.deps.Now()); err == nil {
+		id, signed, f = t.AuctionID, true, factsOf(t)
 	}
 	if !signed {
 		var err error

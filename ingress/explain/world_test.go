@@ -154,8 +154,8 @@ func told(t *testing.T) (http.Handler, map[string]string) {
 			Format: "image", IntegrationMethod: "rest", Surface: "chat",
 		})
 	}
-	w.names["token"], w.names["bid"] = sign(a.AuctionID, token.PurposeAuction), sign(a.AuctionID, token.PurposeBid)
-	w.names["unrecorded"], w.names["forged"] = sign(at(when, 11), token.PurposeAuction), sign(a.AuctionID, token.PurposeAuction)+"A"
+	w.names["token"], w.names["bid"] = sign(a.AuctionID, token.PurposeReport), sign(a.AuctionID, token.PurposeBid)
+	w.names["unrecorded"], w.names["forged"] = sign(at(when, 11), token.PurposeReport), sign(a.AuctionID, token.PurposeReport)+"A"
 	w.names["auction"], w.names["nobody"], w.names["unknown"] = a.AuctionID.String(), nobody.AuctionID.String(), at(when, 12).String()
 	w.names["winner"], w.names["second"], w.names["rivals"] = winner.String(), second.String(), rival.String()
 	w.names["developer"] = publisher.DeveloperID.String()

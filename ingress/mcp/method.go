@@ -47,7 +47,8 @@ const keep = 64 << 10
 
 // forget lets go of everything but memory.
 func (r *call) forget() {
-	*r = call{reply: r.reply[:0], value: r.value[:0], answer: offer.Answer{Ad: offer.Ad{Token: r.answer.Token[:0]}}}
+	r.answer.Reset()
+	*r = call{reply: r.reply[:0], value: r.value[:0], answer: r.answer}
 }
 
 // answer writes the whole reply to a request.

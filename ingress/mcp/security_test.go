@@ -142,7 +142,7 @@ func TestSandboxKeysOfAnAccountNameTheirDeveloper(t *testing.T) {
 			} `json:"result"`
 		}
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
-		signed, err := f.Ring.Verify(token.PurposeAuction, got.Result.StructuredContent.AuctionID, f.Now)
+		signed, err := f.Ring.Verify(token.PurposeReport.Only(), got.Result.StructuredContent.AuctionID, f.Now)
 		require.NoError(t, err)
 		sandbox := account.IsSandbox(key)
 		require.Equal(t, sandbox, signed.Sandbox)

@@ -16,13 +16,52 @@ import (
 // Ad is a sold ad, with its signed token and the parts of its links.
 type Ad struct {
 	Creative        *campaign.Campaign
-	Token           []byte // the signed auction id, of the URL alphabet; its memory is used again
 	Sandbox         bool
 	DisclosureLabel string // marks the ad as one; must be shown with it
 
+	tokens    tokens
 	base      string    // prefix of every link
 	developer uuid.UUID // in beacons, with session
 	session   string
+}
+
+// tokens are the signed tokens of an ad, each made when the first link needs it.
+type tokens struct {
+	ring    *token.Keyring
+	content []byte // of all of them
+	text    []byte // of those that were made
+	at      [token.PurposeConverted + 1]span
+}
+
+type span struct{ from, to int }
+
+// of is the token of a purpose, of the URL alphabet.
+func (t *tokens) of(p token.Purpose) []byte {
+	at := &t.at[p]
+	if at.to == 0 {
+		from := len(t.text)
+		t.text = t.ring.AppendToken(t.text, p, t.content)
+		*at = span{from, len(t.text)}
+	}
+	return t.text[at.from:at.to]
+}
+
+// pixelOf is the purpose of the token in the pixel of an event. Only the impression costs anything.
+func pixelOf(event string) token.Purpose {
+	if event == "impression" {
+		return token.PurposeImpression
+	}
+	return token.PurposePlayback
+}
+
+// Reset makes ad as new, but for the memory of its tokens.
+func (ad *Ad) Reset() {
+	*ad = Ad{tokens: tokens{content: ad.tokens.content[:0], text: ad.tokens.text[:0]}}
+}
+
+// Sign makes ring sign ad's tokens, which say what of says.
+func (ad *Ad) Sign(ring *token.Keyring, of *token.Auction) {
+	ad.tokens = tokens{ring: ring, content: token.AppendContent(ad.tokens.content[:0], of), text: ad.tokens.text[:0]}
 }
 
 // soldAd is a sold ad as its token describes it.
@@ -61,10 +100,10 @@ func (s *Seller) sign(a *Auction, ad *Ad) {
 
 // hand fills ad with a sold ad.
 func (s *Seller) hand(ad *Ad, o *soldAd) {
-	*ad = Ad{
-		Creative: o.creative, Sandbox: o.sandbox, DisclosureLabel: s.cfg.Disclosure,
-		Token: s.deps.Keyring.AppendSign(ad.Token[:0], token.PurposeAuction, o.claims()),
-	}
+	ad.Reset()
+	ad.Creative, ad.Sandbox, ad.DisclosureLabel = o.creative, o.sandbox, s.cfg.Disclosure
+	said := o.claims()
+	ad.Sign(s.deps.Keyring, &said)
 	ad.SetLinks(s.Base(), o.place.Developer, o.place.Session)
 }
 
@@ -116,14 +155,20 @@ func safeURL(u string) string {
 // AppendCampaign appends the id of the ad's campaign.
 func (ad *Ad) AppendCampaign(b []byte) []byte { return AppendID(b, ad.Creative.ID) }
 
-// AppendBeacon appends the pixel that records event. Everything that counts is in the token; the
-// query repeats what integrations expect to see there. A JSON string takes it, like all links of an
+// AppendAuctionID appends the token by which the ad's publisher reports its events. It is not part
+// of any link.
+func (ad *Ad) AppendAuctionID(b []byte) []byte {
+	return append(b, ad.tokens.of(token.PurposeReport)...)
+}
+
+// AppendBeacon appends the pixel that records event, any but a click. Everything that counts is in
+// the token; the query repeats what integrations expect to see there. A JSON string takes it, like all links of an
 // ad, as it is.
 func (ad *Ad) AppendBeacon(b []byte, event string) []byte {
 	// Token, ids and format are of the URL alphabet.
 	b = append(append(append(b, ad.base...), "/api/track?event="...), event...)
 	b = AppendID(append(b, "&campaign_id="...), ad.Creative.ID)
-	b = append(append(b, "&auction_id="...), ad.Token...)
+	b = append(append(b, "&auction_id="...), ad.tokens.of(pixelOf(event))...)
 	b = append(append(b, "&session="...), url.QueryEscape(ad.session)...)
 	b = AppendID(append(b, "&dev="...), ad.developer)
 	return append(append(b, "&format="...), ad.Creative.Format...)
@@ -132,12 +177,12 @@ func (ad *Ad) AppendBeacon(b []byte, event string) []byte {
 // AppendClick appends the link that records a click and leads to the campaign's landing page.
 func (ad *Ad) AppendClick(b []byte) []byte {
 	b = append(append(b, ad.base...), "/s/"...)
-	return append(append(b, ad.Token...), "?event=click"...)
+	return append(append(b, ad.tokens.of(token.PurposeClick)...), "?event=click"...)
 }
 
 // AppendReceipt appends the public page that says who paid.
 func (ad *Ad) AppendReceipt(b []byte) []byte {
-	return append(append(append(b, ad.base...), "/r/"...), ad.Token...)
+	return append(append(append(b, ad.base...), "/r/"...), ad.tokens.of(token.PurposeReceipt)...)
 }
 
 // AppendID appends the form of a UUID that [uuid.UUID.String] gives.

@@ -75,6 +75,8 @@ func (o *one) CanRecord(context.Context) bool { return true }
 
 func (o *one) Produce(_ string, _, _ []byte, done func(error)) { done(nil) }
 
+func auctionID(a Answer) string { return string(a.AppendAuctionID(nil)) }
+
 // An answer may be filled again: nothing is left of what it was.
 func TestAnswersAreFilledAfresh(t *testing.T) {
 	id := uuid.UUID{15: 1}
@@ -99,15 +101,14 @@ func TestAnswersAreFilledAfresh(t *testing.T) {
 		require.NoError(t, seller.Answer(t.Context(), caller, &in, &answer))
 		return answer
 	}
-	first := string(ask().Token)
+	first := auctionID(ask())
 	require.NotNil(t, answer.Creative)
 	second := ask()
-	require.Len(t, second.Token, len(first))
-	require.NotEqual(t, first, string(second.Token))
+	require.Len(t, auctionID(second), len(first))
+	require.NotEqual(t, first, auctionID(second))
 	shelf.refuse = auction.Paced
 	none := ask()
 	require.Nil(t, none.Creative)
-	require.Empty(t, none.Token)
 	require.Empty(t, none.session)
 	require.Equal(t, auction.Paced, none.Reason)
 	shelf.refuse, caller.Sandbox = "", true

@@ -21,8 +21,12 @@ type Answer struct {
 	RetryTurns int            // turns of the conversation until it may have an ad; RetryAfter is then an estimate of their time
 }
 
-// Reset makes a as new, but for the memory of its token.
-func (a *Answer) Reset() { *a = Answer{Ad: Ad{Token: a.Token[:0]}} }
+// Reset makes a as new, but for the memory of its tokens.
+func (a *Answer) Reset() {
+	ad := a.Ad
+	ad.Reset()
+	*a = Answer{Ad: ad}
+}
 
 // work is the memory of one answer.
 type work struct {

@@ -41,9 +41,9 @@ func (f *fixture) adToken(adm string) token.Auction {
 	f.T.Helper()
 	found := impressionToken.FindStringSubmatch(adm)
 	require.NotNil(f.T, found, adm)
-	a, err := f.Ring.Verify(token.PurposeAuction, found[1], f.Now)
+	a, err := f.Ring.Verify(token.PurposeImpression.Only(), found[1], f.Now)
 	require.NoError(f.T, err)
-	_, err = f.Ring.Verify(token.PurposeBid, found[1], f.Now)
+	_, err = f.Ring.Verify(token.ForNotice, found[1], f.Now)
 	require.ErrorIs(f.T, err, token.ErrSignature)
 	return a
 }
@@ -54,9 +54,9 @@ func (f *fixture) bidToken(link string) token.Auction {
 	f.T.Helper()
 	found := noticeToken.FindStringSubmatch(link)
 	require.NotNil(f.T, found, link)
-	a, err := f.Ring.Verify(token.PurposeBid, found[1], f.Now)
+	a, err := f.Ring.Verify(token.ForNotice, found[1], f.Now)
 	require.NoError(f.T, err)
-	_, err = f.Ring.Verify(token.PurposeAuction, found[1], f.Now)
+	_, err = f.Ring.Verify(token.PurposeImpression.Only(), found[1], f.Now)
 	require.ErrorIs(f.T, err, token.ErrSignature)
 	return a
 }

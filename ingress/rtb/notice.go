@@ -94,7 +94,7 @@ func (s *Server) record(c *httpapi.Context, kind event.Notice_Kind) {
 	now := s.deps.Now()
 	n := &event.Notice{AtUs: now.UnixMicro(), Kind: kind, ImpressionId: cut(c.Query("imp"), maxImpID)}
 	most := maxCPM
-	signed, err := s.deps.Keyring.Verify(token.PurposeBid, c.Query("t"), now)
+	signed, err := s.deps.Keyring.Verify(token.ForNotice, c.Query("t"), now)
 	switch {
 	case err == nil:
 		n.Proof, n.Sandbox = event.Proof_SIGNED, signed.Sandbox

@@ -98,7 +98,7 @@ func (s *bidSession) end() {
 	s.json.forget()
 	s.signals.forget()
 	s.auction.Forget()
-	s.ad = offer.Ad{Token: s.ad.Token[:0]}
+	s.ad.Reset()
 	s.reservations, s.reasons, s.taken, s.lost = emptied(s.reservations), emptied(s.reasons), emptied(s.taken), emptied(s.lost)
 	if s.bids = s.bids[:0]; cap(s.bids) > keptBuffer {
 		s.bids, s.out = nil, nil

@@ -202,6 +202,12 @@ func TestRateLimit(t *testing.T) {
 	require.Equal(t, 200, f.send(body(t, nil), "Authorization", "Bearer "+f.key).Code)
 }
 
+// linkToken is the token in the path of a link.
+func linkToken(link string) string {
+	path, _, _ := strings.Cut(link, "?")
+	return path[strings.LastIndexByte(path, '/')+1:]
+}
+
 func TestTheAd(t *testing.T) {
 	f := newFixture(t, 0)
 	r := f.ask(f.key, body(t, map[string]any{
@@ -214,7 +220,7 @@ func TestTheAd(t *testing.T) {
 		[]string{ad.AdID, ad.Type, ad.Headline, ad.Body, ad.ImageURL, ad.CTALabel, ad.DisclosureLabel})
 	require.False(t, ad.Sandbox)
 
-	signed, err := f.Ring.Verify(token.PurposeAuction, ad.AuctionID, ingresstest.Start)
+	signed, err := f.Ring.Verify(token.PurposeReport.Only(), ad.AuctionID, ingresstest.Start)
 	require.NoError(t, err)
 	id := signed.AuctionID
 	require.EqualValues(t, 7, id.Version())
@@ -226,12 +232,21 @@ func TestTheAd(t *testing.T) {
 	link, err := url.Parse(ad.ImpressionURL)
 	require.NoError(t, err)
 	require.Equal(t, "https://ads.example/api/track", link.Scheme+"://"+link.Host+link.Path)
+	// Each link has a token of its own, for one purpose and with the same facts.
+	pixel, click, receipt := link.Query().Get("auction_id"), linkToken(ad.ClickURL), linkToken(ad.ReceiptURL)
+	for purpose, text := range map[token.Purpose]string{token.PurposeImpression: pixel, token.PurposeClick: click, token.PurposeReceipt: receipt} {
+		of, err := f.Ring.Verify(purpose.Only(), text, ingresstest.Start)
+		require.NoError(t, err)
+		require.Equal(t, signed, of)
+		_, err = f.Ring.Verify(^purpose.Only(), text, ingresstest.Start)
+		require.ErrorIs(t, err, token.ErrSignature)
+	}
 	require.Equal(t, url.Values{
-		"event": {"impression"}, "campaign_id": {k.ID.String()}, "auction_id": {ad.AuctionID}, "session": {"s 1&event=click#"},
+		"event": {"impression"}, "campaign_id": {k.ID.String()}, "auction_id": {pixel}, "session": {"s 1&event=click#"},
 		"dev": {ingresstest.DeveloperID.String()}, "format": {"native"},
 	}, link.Query())
-	require.Equal(t, "https://ads.example/s/"+ad.AuctionID+"?event=click", ad.ClickURL)
-	require.Equal(t, "https://ads.example/r/"+ad.AuctionID, ad.ReceiptURL)
+	require.Equal(t, "https://ads.example/s/"+click+"?event=click", ad.ClickURL)
+	require.Equal(t, "https://ads.example/r/"+receipt, ad.ReceiptURL)
 
 	logged := f.Log.Auctions[0]
 	require.Equal(t, id[:], logged.AuctionId)
@@ -324,14 +339,14 @@ func TestSandboxKeys(t *testing.T) {
 				require.NotNil(t, ad)
 				require.True(t, ad.Sandbox)
 				shown[ad.AdID] = true
-				signed, err := f.Ring.Verify(token.PurposeAuction, ad.AuctionID, ingresstest.Start)
+				signed, err := f.Ring.Verify(token.PurposeReport.Only(), ad.AuctionID, ingresstest.Start)
 				require.NoError(t, err)
 				require.True(t, signed.Sandbox)
 				require.Zero(t, signed.Price)
 				require.Equal(t, uuid.Nil, signed.AdvertiserID)
 				require.Equal(t, developer, signed.DeveloperID)
 				require.Equal(t, ad.AdID, signed.CampaignID.String())
-				require.Contains(t, ad.ImpressionURL, "https://ads.example/api/track?event=impression&campaign_id="+ad.AdID+"&auction_id="+ad.AuctionID)
+				require.Contains(t, ad.ImpressionURL, "https://ads.example/api/track?event=impression&campaign_id="+ad.AdID+"&auction_id=")
 			}
 			require.Len(t, shown, len(catalog.Sandbox()), "the pool rotates")
 			ingresstest.RequireError(t, f.send(`{}`, "Authorization", "Bearer "+key), http.StatusBadRequest, "missing_context", "context")
@@ -353,7 +368,7 @@ func TestRequestsShareNothing(t *testing.T) {
 		for _, bare := range []string{`{"context":"chess"}`, `{"context":"chess","extra":1}`} {
 			ad := f.ask(f.key, bare).Ad
 			require.NotContains(t, ad.ImpressionURL, "secret")
-			_, err := f.Ring.Verify(token.PurposeAuction, ad.AuctionID, ingresstest.Start)
+			_, err := f.Ring.Verify(token.PurposeReport.Only(), ad.AuctionID, ingresstest.Start)
 			require.NoError(t, err)
 		}
 		require.Len(t, f.Log.Auctions, 3)

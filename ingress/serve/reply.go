@@ -11,7 +11,7 @@ import (
 func appendReply(b []byte, o *offer.Ad) ([]byte, error) {
 	w := replyWriter{b: append(b, `{"ad":{"ad_id":"`...)}
 	w.b = o.AppendCampaign(w.b)
-	w.b = append(append(w.b, `","auction_id":"`...), o.Token...)
+	w.b = o.AppendAuctionID(append(w.b, `","auction_id":"`...))
 	w.text(`","type":`, string(o.Creative.Format))
 	w.text(`,"headline":`, o.Creative.Headline)
 	w.text(`,"body":`, o.Creative.Subtext)

@@ -6,6 +6,7 @@ import (
 
 	"adnet/ingress/offer"
 	"adnet/internal/campaign"
+	"adnet/internal/token"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
@@ -33,6 +34,10 @@ type marshalled struct {
 }
 
 func TestAppendedReplyIsTheMarshalled(t *testing.T) {
+	master, err := token.NewKey("k1")
+	require.NoError(t, err)
+	ring, err := token.NewKeyring([]token.Key{master})
+	require.NoError(t, err)
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.RuneFrom([]rune("a\"\\/<>&\x00\n\u2028é😀\x7f"))))
 		draw := func(name string) string { return words.Draw(t, name) }
@@ -41,13 +46,14 @@ func TestAppendedReplyIsTheMarshalled(t *testing.T) {
 			Creative: &campaign.Campaign{
 				ID: uuid.New(), Format: rapid.SampledFrom([]campaign.Format{campaign.Image, campaign.Video, campaign.Native}).Draw(t, "format"), Headline: draw("headline"), Subtext: draw("body"), MediaURL: draw("image"), CTALabel: draw("label"),
 			},
-			Token: []byte("AQEC-_token"), Sandbox: rapid.Bool().Draw(t, "sandbox"), DisclosureLabel: draw("disclosure"),
+			Sandbox: rapid.Bool().Draw(t, "sandbox"), DisclosureLabel: draw("disclosure"),
 		}
 		seller := offer.New(offer.Config{}, offer.Deps{Metrics: prometheus.NewRegistry(), BaseURL: func() string { return "https://ads.example/" + base }})
+		o.Sign(ring, &token.Auction{AuctionID: uuid.Must(uuid.NewV7()), CampaignID: o.Creative.ID})
 		o.SetLinks(seller.Base(), uuid.New(), draw("session"))
 		var want marshalled
 		ad := &want.Ad
-		ad.AdID, ad.AuctionID, ad.Type, ad.Headline, ad.Body = o.Creative.ID, string(o.Token), string(o.Creative.Format), o.Creative.Headline, o.Creative.Subtext
+		ad.AdID, ad.AuctionID, ad.Type, ad.Headline, ad.Body = o.Creative.ID, string(o.AppendAuctionID(nil)), string(o.Creative.Format), o.Creative.Headline, o.Creative.Subtext
 		ad.ImageURL, ad.CTALabel, ad.ClickURL, ad.ImpressionURL = o.Creative.MediaURL, o.Creative.CTALabel, string(o.AppendClick(nil)), string(o.AppendBeacon(nil, "impression"))
 		ad.DisclosureLabel, ad.ReceiptURL, ad.Sandbox = o.DisclosureLabel, string(o.AppendReceipt(nil)), o.Sandbox
 		text, err := json.Marshal(want)
@@ -57,7 +63,8 @@ func TestAppendedReplyIsTheMarshalled(t *testing.T) {
 		require.Equal(t, "before"+string(text), string(got))
 	})
 	broken := offer.Ad{Creative: &campaign.Campaign{Headline: "a\xffb"}}
+	broken.Sign(ring, &token.Auction{AuctionID: uuid.Must(uuid.NewV7())})
 	require.False(t, utf8.ValidString(broken.Creative.Headline))
-	_, err := appendReply(nil, &broken)
+	_, err = appendReply(nil, &broken)
 	require.Error(t, err)
 }

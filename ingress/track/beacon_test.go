@@ -34,7 +34,7 @@ func TestEventsWithATokenCarryItsFacts(t *testing.T) {
 			f := newFixture(t)
 			a := auction(start)
 			a.CreditFunded = true
-			signed := f.Ring.Sign(token.PurposeAuction, a)
+			signed := f.Ring.Sign(token.PurposeReport, a)
 			requirePixel(t, f.pixel("event", name, "campaign_id", uuid.NewString(), "auction_id", signed,
 				"session", "s1", "dev", uuid.NewString(), "format", "lies", "integration_method", "lies"))
 			want := &event.Event{
@@ -89,7 +89,7 @@ func TestHeadersAndHostileParameters(t *testing.T) {
 	require.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"))
 	require.Equal(t, "no-referrer", w.Header().Get("Referrer-Policy"))
 	require.Len(t, w.Header(), 5, "and type and a request id, the length is the connection's: %v", w.Header())
-	w = f.Do(http.MethodGet, "/s/"+f.token()+"?session=%0d%0aLocation:%20https://evil.example", "", "X-Request-Id", "a b")
+	w = f.Do(http.MethodGet, f.link()+"?session=%0d%0aLocation:%20https://evil.example", "", "X-Request-Id", "a b")
 	require.Equal(t, landing, w.Header().Get("Location"))
 	require.NotContains(t, w.Header().Get("X-Request-Id"), " ")
 	w = f.pixel("event", "impression", "campaign_id", campaignID.String(), "session", "ä"+strings.Repeat("\xff", 5)+strings.Repeat("€", 200))
@@ -99,7 +99,7 @@ func TestHeadersAndHostileParameters(t *testing.T) {
 
 func TestForgedTokensAreRecordedAsSuchAndNeverFollowed(t *testing.T) {
 	f := newFixture(t)
-	good := f.token()
+	good := strings.TrimPrefix(f.link(), "/s/")
 	bid := f.Ring.Sign(token.PurposeBid, auction(start))
 	forged := map[string]string{"bid purpose": bid, "garbage": "abc", "longer": good + "A", "padded": good + "="}
 	for i := range len(good) {
@@ -152,13 +152,13 @@ func TestKeysPastTheirGrace(t *testing.T) {
 	f := newFixture(t)
 	f.tracker.deps.Keyring, err = token.NewKeyring(both)
 	require.NoError(t, err)
-	signed := signer.Sign(token.PurposeAuction, auction(start))
+	signed := signer.Sign(token.PurposeReport, auction(start))
 	requirePixel(t, f.pixel("event", "impression", "campaign_id", campaignID.String(), "auction_id", signed))
 	require.Equal(t, event.Proof_SIGNED, f.last().Proof)
 	f.Now = start.Add(2 * time.Minute)
 	requirePixel(t, f.pixel("event", "impression", "campaign_id", campaignID.String(), "auction_id", signed))
 	require.Equal(t, event.Proof_EXPIRED, f.last().Proof)
-	require.Equal(t, http.StatusNotFound, f.Do(http.MethodGet, "/s/"+signed, "").Code)
+	require.Equal(t, http.StatusNotFound, f.Do(http.MethodGet, "/s/"+signer.Sign(token.PurposeClick, auction(start)), "").Code)
 }
 
 func TestUnsignedBeacons(t *testing.T) {
@@ -191,7 +191,7 @@ func TestSandboxEventsSaySo(t *testing.T) {
 	f := newFixture(t)
 	a := auction(start)
 	a.Sandbox, a.AdvertiserID = true, uuid.Nil
-	requirePixel(t, f.pixel("event", "impression", "auction_id", f.Ring.Sign(token.PurposeAuction, a)))
+	requirePixel(t, f.pixel("event", "impression", "auction_id", f.Ring.Sign(token.PurposeReport, a)))
 	require.True(t, f.last().Sandbox)
 }
 

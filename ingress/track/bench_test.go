@@ -31,7 +31,7 @@ func BenchmarkBeacon(b *testing.B) {
 	reader := auction(f.Now)
 	reader.IntegrationMethod = "js_snippet"
 	queries := map[string]string{"adnet": query, "bare-gin": query}
-	queries["adnet-browser"] = "event=impression&campaign_id=" + campaignID.String() + "&auction_id=" + f.Ring.Sign(token.PurposeAuction, reader) + "&session=s1&dev=" + developerID.String() + "&format=image"
+	queries["adnet-browser"] = "event=impression&campaign_id=" + campaignID.String() + "&auction_id=" + f.Ring.Sign(token.PurposeImpression, reader) + "&session=s1&dev=" + developerID.String() + "&format=image"
 	gin.SetMode(gin.ReleaseMode)
 	bare := gin.New()
 	bare.GET("/api/track", func(c *gin.Context) { c.Data(http.StatusOK, "image/gif", gif) })

@@ -55,7 +55,7 @@ func (t *Tracker) eventOf(c reportedEvent, now time.Time) (*event.Event, error) 
 		t.unsigned(e, c)
 		return e, nil
 	}
-	if made.auction, err = t.deps.Keyring.Verify(token.PurposeAuction, c.auctionID, now); err != nil {
+	if made.auction, err = t.deps.Keyring.Verify(token.ForEvent(wireNames[c.kind]), c.auctionID, now); err != nil {
 		// A key past its grace signed honestly once; anything else was never ours.
 		e.Proof = event.Proof_BAD_SIGNATURE
 		if errors.Is(err, token.ErrKeyExpired) {

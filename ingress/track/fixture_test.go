@@ -77,7 +77,10 @@ func auction(at time.Time) token.Auction {
 	}
 }
 
-func (f *fixture) token() string { return f.Ring.Sign(token.PurposeAuction, auction(f.Now)) }
+func (f *fixture) token() string { return f.Ring.Sign(token.PurposeReport, auction(f.Now)) }
+
+// link is the path of a click_url.
+func (f *fixture) link() string { return "/s/" + f.Ring.Sign(token.PurposeClick, auction(f.Now)) }
 
 // pixel fires a beacon with pairs of parameters.
 func (f *fixture) pixel(pairs ...string) *httptest.ResponseRecorder {

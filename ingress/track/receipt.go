@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"adnet/ingress/httpapi"
+	"adnet/internal/token"
 )
 
 // receiptPage tells a reader of an ad, without any account, that the ad is one and who paid for it.
@@ -25,7 +26,7 @@ dt{color:#666;font-size:.85rem;margin-top:.8rem}dd{margin:0;overflow-wrap:anywhe
 
 // receipt serves GET /r/<token>, the receipt_url of a served ad.
 func (t *Tracker) receipt(c *httpapi.Context) error {
-	auction, creative, err := t.served(c.Param("token"))
+	auction, creative, err := t.served(token.ForReceipt, c.Param("token"))
 	if err != nil {
 		return err
 	}

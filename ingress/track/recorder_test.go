@@ -57,9 +57,9 @@ func TestWhereAnEventGoes(t *testing.T) {
 
 func TestRedirect(t *testing.T) {
 	f := newFixture(t)
-	signed := f.token()
+	link := f.link()
 	for _, query := range []string{"", "?event=click", "?dest=https://evil.example", "?url=https://evil.example&u=https://evil.example&event=skip&campaign_id=x"} {
-		w := f.Do(http.MethodGet, "/s/"+signed+query, "")
+		w := f.Do(http.MethodGet, link+query, "")
 		require.Equal(t, http.StatusFound, w.Code)
 		require.Equal(t, []string{landing}, w.Header().Values("Location"))
 		require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
@@ -68,25 +68,25 @@ func TestRedirect(t *testing.T) {
 	}
 	require.Len(t, f.Log.Asked(), 4)
 
-	w := f.Do(http.MethodHead, "/s/"+signed, "")
+	w := f.Do(http.MethodHead, link, "")
 	require.Equal(t, http.StatusFound, w.Code)
 	require.Equal(t, landing, w.Header().Get("Location"))
 	require.Len(t, f.Log.Asked(), 4, "HEAD is no click")
 
 	f.Now = start.Add(365 * 24 * time.Hour)
-	w = f.Do(http.MethodGet, "/s/"+signed, "")
+	w = f.Do(http.MethodGet, link, "")
 	require.Equal(t, http.StatusFound, w.Code, "a link works for ever")
 	require.Equal(t, event.Proof_EXPIRED, f.last().Proof)
 
 	delete(f.Shelf.Campaigns, campaignID)
-	require.Equal(t, http.StatusNotFound, f.Do(http.MethodGet, "/s/"+signed, "").Code)
+	require.Equal(t, http.StatusNotFound, f.Do(http.MethodGet, link, "").Code)
 }
 
 // The producer answers never, refuses at once, and so does the spool: the reader gets to the page.
 func TestARedirectNeverWaits(t *testing.T) {
 	f := newFixture(t)
 	f.Log.Silent, f.spool.Silent = true, true
-	require.Equal(t, http.StatusFound, f.Do(http.MethodGet, "/s/"+f.token(), "").Code)
+	require.Equal(t, http.StatusFound, f.Do(http.MethodGet, f.link(), "").Code)
 	require.Len(t, f.Log.Held, 1)
 	require.Empty(t, f.spool.Asked())
 	f.Log.Held[0](ingresstest.ErrDown)
@@ -95,7 +95,7 @@ func TestARedirectNeverWaits(t *testing.T) {
 	f.spool.Held[0](ingresstest.ErrDown)
 	require.False(t, f.tracker.CanRecord(t.Context()))
 	f.Log.Silent, f.Log.Err = false, ingresstest.ErrDown
-	require.Equal(t, http.StatusFound, f.Do(http.MethodGet, "/s/"+f.token(), "").Code)
+	require.Equal(t, http.StatusFound, f.Do(http.MethodGet, f.link(), "").Code)
 	require.Len(t, f.spool.Asked(), 2)
 }
 
@@ -116,7 +116,7 @@ func TestClicksThatTheProducerGivesBackAtItsStopAreKept(t *testing.T) {
 	disk := open()
 	f.Log.Silent, f.tracker.recorder.spool = true, disk
 	for range clicks {
-		require.Equal(t, http.StatusFound, f.Do(http.MethodGet, "/s/"+f.token(), "").Code)
+		require.Equal(t, http.StatusFound, f.Do(http.MethodGet, f.link(), "").Code)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -134,7 +134,7 @@ func TestReceipt(t *testing.T) {
 	f := newFixture(t)
 	f.Shelf.Campaigns[campaignID].Headline = `"><img src=x onerror=alert(1)></script>]]>${AUCTION_PRICE}`
 	a := auction(start)
-	w := f.Do(http.MethodGet, "/r/"+f.Ring.Sign(token.PurposeAuction, a), "")
+	w := f.Do(http.MethodGet, "/r/"+f.Ring.Sign(token.PurposeReceipt, a), "")
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Contains(t, w.Header().Get("Content-Type"), "text/html")
 	require.Contains(t, w.Header().Get("Content-Security-Policy"), "default-src 'none'")
@@ -145,5 +145,5 @@ func TestReceipt(t *testing.T) {
 		require.Contains(t, page, fact)
 	}
 	a.Sandbox = true
-	require.Contains(t, f.Do(http.MethodGet, "/r/"+f.Ring.Sign(token.PurposeAuction, a), "").Body.String(), "nobody paid")
+	require.Contains(t, f.Do(http.MethodGet, "/r/"+f.Ring.Sign(token.PurposeReceipt, a), "").Body.String(), "nobody paid")
 }

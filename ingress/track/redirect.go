@@ -16,7 +16,7 @@ var errNoLink = errs.New(errs.NotFound, "this link was not made by this service"
 // campaign's, never the query's. A valid token always redirects, also when it is expired or the
 // campaign paused or out of budget; a forged one is 404 without a Location.
 func (t *Tracker) redirect(c *httpapi.Context) error {
-	auction, creative, err := t.served(c.Param("token"))
+	auction, creative, err := t.served(token.ForRedirect, c.Param("token"))
 	if err != nil {
 		return err
 	}
@@ -45,9 +45,10 @@ func (t *Tracker) click(c *httpapi.Context, auction *token.Auction) error {
 	return t.recorder.recordLater(c.Request.Context(), e)
 }
 
-// served is the ad that a token was made for. A key past its grace proves nothing any more.
-func (t *Tracker) served(text string) (token.Auction, *campaign.Campaign, error) {
-	auction, err := t.deps.Keyring.Verify(token.PurposeAuction, text, t.deps.Now())
+// served is the ad that a token was made for, if it may be used so. A key past its grace proves
+// nothing any more.
+func (t *Tracker) served(allowed token.Purposes, text string) (token.Auction, *campaign.Campaign, error) {
+	auction, err := t.deps.Keyring.Verify(allowed, text, t.deps.Now())
 	if err != nil {
 		return token.Auction{}, nil, errNoLink
 	}

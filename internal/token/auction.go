@@ -18,17 +18,6 @@ import (
 	"adnet/internal/money"
 )
 
-// Purpose says for which use a token is valid. A token of one purpose does not verify for another.
-type Purpose byte
-
-// The purposes.
-const (
-	PurposeAuction Purpose = 1 // the auction_id of a served ad: beacons, clicks, conversions
-	PurposeBid     Purpose = 2 // the bid of an OpenRTB answer: win and loss notices
-)
-
-var purposeUses = [...]string{PurposeAuction: "auction/v1", PurposeBid: "bid/v1"}
-
 // The reasons why a token fails to verify. No other error leaves [Keyring.Verify].
 var (
 	ErrMalformed  = errors.New("token is malformed")
@@ -55,7 +44,7 @@ const (
 	flagSandbox = 1 << 0
 	flagCredit  = 1 << 1
 
-	maxRaw = headerMin + MaxKeyID + 4*idSize + binary.MaxVarintLen64 + 1 + 7 +
+	maxRaw = headerMin + MaxKeyID + 4*idSize + 2*binary.MaxVarintLen64 + 1 + 7 +
 		5*MaxWord + MaxSurface + MaxHostApp + macSize
 )
 
@@ -90,6 +79,10 @@ type Auction struct {
 
 	Sandbox      bool // never billed, never mints
 	CreditFunded bool // paid by Credits, not cash
+
+	// ClickAfter is the time from the auction to the click, of which a click id is told, in whole
+	// milliseconds. It is only in tokens of [PurposeConversion] and [PurposeConverted].
+	ClickAfter time.Duration
 }
 
 // IssuedAt is the time of the auction in UTC, in whole milliseconds: the timestamp of AuctionID. It
@@ -99,6 +92,9 @@ func (a Auction) IssuedAt() time.Time {
 	return at
 }
 
+// ClickedAt is the time of the click that a click id was made for, in UTC.
+func (a Auction) ClickedAt() time.Time { return a.IssuedAt().Add(a.ClickAfter) }
+
 // Keyring signs and verifies auction tokens.
 type Keyring struct {
 	keys []auctionKey // the first one signs
@@ -107,7 +103,7 @@ type Keyring struct {
 
 type auctionKey struct {
 	Key
-	secrets [len(purposeUses)][]byte // by purpose; nil for one that does not exist
+	secrets [purposes][]byte // by purpose; nil for one that does not exist
 }
 
 // NewKeyring takes keys as [ParseKeys] gives them. An empty list, a first key with an end, an
@@ -119,8 +115,11 @@ func NewKeyring(keys []Key) (*Keyring, error) {
 	ring := &Keyring{keys: make([]auctionKey, 0, len(keys))}
 	for _, key := range keys {
 		derived := auctionKey{Key: key}
-		for _, purpose := range []Purpose{PurposeAuction, PurposeBid} {
-			secret, err := key.derive(purposeUses[purpose])
+		for purpose, use := range purposeUses {
+			if use == "" {
+				continue
+			}
+			secret, err := key.derive(use)
 			if err != nil {
 				return nil, err
 			}
@@ -149,6 +148,23 @@ func (r *Keyring) AppendSign(dst []byte, purpose Purpose, a Auction) []byte {
 }
 
 func (r *Keyring) appendSigned(dst []byte, w *work, purpose Purpose, a Auction) []byte {
+	return r.seal(dst, w, purpose, appendAuction(w.content[:0], &a, purpose))
+}
+
+// AppendContent appends what all tokens of a's ad have in common, for [Keyring.AppendToken].
+func AppendContent(dst []byte, a *Auction) []byte { return appendAuction(dst, a, 0) }
+
+// AppendToken appends the token of a content ([AppendContent]) for one purpose. It is
+// [Keyring.AppendSign] for several tokens of one ad; those that tell of a click are made by the
+// latter alone.
+func (r *Keyring) AppendToken(dst []byte, purpose Purpose, content []byte) []byte {
+	w := r.get()
+	defer r.put(w)
+	return r.seal(dst, w, purpose, content)
+}
+
+// seal puts header and MAC around a content.
+func (r *Keyring) seal(dst []byte, w *work, purpose Purpose, content []byte) []byte {
 	mac := r.mac(w, 0, purpose)
 	if mac == nil {
 		return dst
@@ -156,7 +172,7 @@ func (r *Keyring) appendSigned(dst []byte, w *work, purpose Purpose, a Auction) 
 	id := r.keys[0].ID
 	raw := append(w.raw[:0], version, byte(purpose), byte(len(id)))
 	raw = append(raw, id...)
-	raw = appendAuction(raw, a)
+	raw = append(raw, content...)
 	raw = append(raw, w.sum(mac, raw)...)
 	from := len(dst)
 	dst = slices.Grow(dst, base64.RawURLEncoding.EncodedLen(len(raw)))[:from+base64.RawURLEncoding.EncodedLen(len(raw))]
@@ -164,30 +180,31 @@ func (r *Keyring) appendSigned(dst []byte, w *work, purpose Purpose, a Auction) 
 	return dst
 }
 
-// Verify returns the auction that was signed for purpose. It does not check the age of the auction:
-// see [Life]. Errors: [ErrMalformed], [ErrSignature], [ErrUnknownKey], [ErrKeyExpired].
-func (r *Keyring) Verify(purpose Purpose, token string, now time.Time) (a Auction, err error) {
+// Verify returns the auction that was signed for one of the allowed purposes. It does not check the
+// age of the auction: see [Life]. Errors: [ErrMalformed], [ErrSignature], [ErrUnknownKey],
+// [ErrKeyExpired].
+func (r *Keyring) Verify(allowed Purposes, token string, now time.Time) (a Auction, err error) {
 	w := r.get()
 	defer r.put(w)
 	raw, err := w.decode(token)
 	if err != nil {
 		return a, err
 	}
-	key, content, err := r.open(w, purpose, raw)
+	key, content, err := r.open(w, allowed, raw)
 	if err != nil {
 		return a, err
 	}
 	if key.ended(now) {
 		return a, ErrKeyExpired
 	}
-	if !a.read(content, w.seen) {
+	if !a.read(content, w.seen, Purpose(raw[1])) {
 		return Auction{}, ErrMalformed
 	}
 	return a, nil
 }
 
 // open checks the MAC and returns the content between header and MAC.
-func (r *Keyring) open(w *work, purpose Purpose, raw []byte) (*auctionKey, []byte, error) {
+func (r *Keyring) open(w *work, allowed Purposes, raw []byte) (*auctionKey, []byte, error) {
 	if len(raw) < headerMin+macSize || raw[0] != version || int(raw[2]) > len(raw)-headerMin-macSize {
 		return nil, nil, ErrMalformed
 	}
@@ -196,8 +213,12 @@ func (r *Keyring) open(w *work, purpose Purpose, raw []byte) (*auctionKey, []byt
 	if key < 0 {
 		return nil, nil, ErrUnknownKey
 	}
+	purpose := Purpose(raw[1])
+	if !allowed.has(purpose) {
+		return nil, nil, ErrSignature
+	}
 	hasher := r.mac(w, key, purpose)
-	if hasher == nil || raw[1] != byte(purpose) {
+	if hasher == nil {
 		return nil, nil, ErrSignature
 	}
 	signed, mac := raw[:len(raw)-macSize], raw[len(raw)-macSize:]
@@ -217,12 +238,15 @@ func (r *Keyring) find(id []byte) int {
 	return -1
 }
 
-func appendAuction(b []byte, a Auction) []byte {
+func appendAuction(b []byte, a *Auction, purpose Purpose) []byte {
 	b = append(b, a.AuctionID[:]...)
 	b = append(b, a.CampaignID[:]...)
 	b = append(b, a.AdvertiserID[:]...)
 	b = append(b, a.DeveloperID[:]...)
 	b = binary.AppendUvarint(b, uint64(max(a.Price, 0)))
+	if purpose.clicked() {
+		b = binary.AppendUvarint(b, uint64(max(a.ClickAfter, 0)/time.Millisecond))
+	}
 	var flags byte
 	if a.Sandbox {
 		flags |= flagSandbox
@@ -270,8 +294,8 @@ func cut(text string, limit int) string {
 	return text[:limit]
 }
 
-// read fills a from a content and says whether it was one.
-func (a *Auction) read(b []byte, seen texts) bool {
+// read fills a from the content of a token of purpose and says whether it was one.
+func (a *Auction) read(b []byte, seen texts, purpose Purpose) bool {
 	if len(b) < 4*idSize {
 		return false
 	}
@@ -285,7 +309,15 @@ func (a *Auction) read(b []byte, seen texts) bool {
 		return false
 	}
 	a.Price = money.Micros(price)
-	r := reader{rest: seen.text(b[n:])}
+	b = b[n:]
+	if purpose.clicked() {
+		after, n := binary.Uvarint(b)
+		if n <= 0 || after > math.MaxInt64/uint64(time.Millisecond) {
+			return false
+		}
+		a.ClickAfter, b = time.Duration(after)*time.Millisecond, b[n:]
+	}
+	r := reader{rest: seen.text(b)}
 	flags := r.byte()
 	a.Sandbox, a.CreditFunded = flags&flagSandbox != 0, flags&flagCredit != 0
 	a.BillingModel, a.Format, a.IntegrationMethod = r.word(), r.word(), r.word()

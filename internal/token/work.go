@@ -14,22 +14,23 @@ import (
 // pointer, which moves its arguments off the stack, and the texts of a publisher's tokens repeat
 // (benchmark row token_verify).
 type work struct {
-	text   [MaxLen]byte
-	raw    [maxRaw + 32]byte // the decoder stores whole vectors
-	digest [sha256.Size]byte
-	macs   []keyMACs // by key
-	seen   texts
+	text    [MaxLen]byte
+	raw     [maxRaw + 32]byte // the decoder stores whole vectors
+	content [maxRaw]byte
+	digest  [sha256.Size]byte
+	macs    []keyMACs // by key
+	seen    texts
 }
 
 // keyMACs are the hashers of a key, by purpose; nil until they are needed.
-type keyMACs [len(purposeUses)]hash.Hash
+type keyMACs [purposes]hash.Hash
 
 func (r *Keyring) get() *work  { return r.work.Get().(*work) }
 func (r *Keyring) put(w *work) { r.work.Put(w) }
 
 // mac is the hasher of a key for purpose; nil for a purpose that does not exist.
 func (r *Keyring) mac(w *work, key int, purpose Purpose) hash.Hash {
-	if int(purpose) >= len(purposeUses) || r.keys[key].secrets[purpose] == nil {
+	if purpose >= purposes || r.keys[key].secrets[purpose] == nil {
 		return nil
 	}
 	kept := &w.macs[key][purpose]

@@ -115,7 +115,7 @@ func (t *site) batches(addr string) traffic {
 			}
 			a := signed
 			a.AuctionID = uuid.Must(uuid.NewV7())
-			body = t.ring.AppendSign(append(body, head...), token.PurposeAuction, a)
+			body = t.ring.AppendSign(append(body, head...), token.PurposeImpression, a)
 			body = append(body, `"}`...)
 		}
 		r.SetBodyRaw(append(body, `]}`...))
@@ -134,7 +134,7 @@ func (t *site) beacons(addr string) traffic {
 	return traffic{addr: addr, conns: ofBrowsers, next: func(_ uint64, r *fasthttp.Request) {
 		a := signed
 		a.AuctionID = uuid.Must(uuid.NewV7())
-		r.SetRequestURI("/api/track?event=impression&campaign_id=" + a.CampaignID.String() + "&auction_id=" + ring.Sign(token.PurposeAuction, a) +
+		r.SetRequestURI("/api/track?event=impression&campaign_id=" + a.CampaignID.String() + "&auction_id=" + ring.Sign(token.PurposeImpression, a) +
 			"&session=s1&dev=" + a.DeveloperID.String() + "&format=image")
 		r.Header.SetHost("bench")
 		r.Header.SetUserAgent("Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36")

@@ -108,7 +108,7 @@ func (l *lookout) trace(campaign uuid.UUID) error {
 		AuctionID: uuid.Must(uuid.NewV7()), CampaignID: campaign, AdvertiserID: uuid.MustParse(t.owner.id), DeveloperID: uuid.MustParse(t.publisher.id),
 		Price: 5 * money.USD / 1000, BillingModel: "cpm", Format: "image", IntegrationMethod: "rest", Surface: "chat",
 	}
-	link := "http://" + l.node.addr + "/api/track?event=impression&campaign_id=" + campaign.String() + "&auction_id=" + url.QueryEscape(t.ring.Sign(token.PurposeAuction, signed))
+	link := "http://" + l.node.addr + "/api/track?event=impression&campaign_id=" + campaign.String() + "&auction_id=" + url.QueryEscape(t.ring.Sign(token.PurposeImpression, signed))
 	reply, err := http.Get(link)
 	if err != nil {
 		return err

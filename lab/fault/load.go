@@ -131,17 +131,20 @@ func (l *load) choose() *budget {
 func (l *load) visit(ctx context.Context) {
 	who := visitor{address: fmt.Sprintf("%d.%d.%d.%d", 11+rand.IntN(80), rand.IntN(256), rand.IntN(256), 1+rand.IntN(254))}
 	b := l.choose()
-	link, ok := l.ad(ctx, who, b)
+	ad, ok := l.ad(ctx, who, b)
 	if !ok {
 		return
 	}
-	query := link.Query()
-	proof, err := l.s.site.ring.Verify(token.PurposeAuction, query.Get("auction_id"), l.s.now())
+	query := ad.pixel.Query()
+	proof, err := l.s.site.ring.Verify(token.PurposeImpression.Only(), query.Get("auction_id"), l.s.now())
 	if err != nil {
 		l.s.say("a token of ours does not verify: %v", err)
 		return
 	}
 	fire := func(kind string) bool {
+		if kind != "impression" { // the pixel's token proves nothing else
+			query.Set("auction_id", ad.report)
+		}
 		query.Set("event", kind)
 		return l.fire(ctx, who, beacon{proof.AuctionID, kind}, "/api/track?"+query.Encode())
 	}
@@ -179,35 +182,42 @@ func wait(ctx context.Context, least, more int) {
 
 func (l *load) node() string { return l.s.nodes.ingress[rand.IntN(2)].http }
 
-// ad asks for an ad of the campaign and gives its beacon.
-func (l *load) ad(ctx context.Context, who visitor, b *budget) (*url.URL, bool) {
+// served is an ad as its publisher has it.
+type served struct {
+	pixel  *url.URL
+	report string // the token for every event but a conversion
+}
+
+// ad asks for an ad of the campaign.
+func (l *load) ad(ctx context.Context, who visitor, b *budget) (served, bool) {
 	l.asked.Add(1)
 	body, err := json.Marshal(map[string]any{"context": b.word, "session_id": uuid.NewString(), "host_app": "fault", "surface": "chat"})
 	if err != nil {
-		return nil, false
+		return served{}, false
 	}
 	status, text := l.send(ctx, who, http.MethodPost, "/v1/ad-request", l.s.site.keys[rand.IntN(len(l.s.site.keys))], body)
 	var reply struct {
 		Ad *struct {
+			Report string `json:"auction_id"`
 			Beacon string `json:"impression_url"`
 		} `json:"ad"`
 		Reason string `json:"reason"`
 	}
 	if status != http.StatusOK || json.Unmarshal(text, &reply) != nil {
-		return nil, false
+		return served{}, false
 	}
 	if reply.Ad == nil {
 		if reply.Reason == "budget" {
 			b.refused.Store(true)
 		}
-		return nil, false
+		return served{}, false
 	}
 	link, err := url.Parse(reply.Ad.Beacon)
 	if err != nil {
-		return nil, false
+		return served{}, false
 	}
 	l.filled.Add(1)
-	return link, true
+	return served{link, reply.Ad.Report}, true
 }
 
 // fire sends a beacon until it is acknowledged, at most three times. A try without an answer may
