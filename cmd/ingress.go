@@ -168,9 +168,11 @@ func newIngress(h *host, given parts, b *backends.All) (*ingressRole, error) {
 // listening makes the engine with the middleware of every route: caller, rate limits, repeats.
 func (r *ingressRole) listening() (err error) {
 	r.auth = httpapi.NewAuth(httpapi.AuthDeps{Users: r.Books, Keys: r.Books, Sessions: r.given.Sessions, Now: time.Now})
-	r.limits, err = limits.New(r.given.Config.Limits, limits.Deps{
-		Log: r.Log, Metrics: r.metrics, Exchange: redis.NewExchange(r.Redis, "limits", r.node), KnownKey: r.auth.KnownKey,
-	})
+	given := limits.Deps{Log: r.Log, Metrics: r.metrics, KnownKey: r.auth.KnownKey}
+	if !r.given.InMemory { // there this process is the only node
+		given.Exchange = redis.NewExchange(r.Redis, "limits", r.node)
+	}
+	r.limits, err = limits.New(r.given.Config.Limits, given)
 	if err != nil {
 		return err
 	}

@@ -26,9 +26,11 @@ func (r *ingressRole) following() error {
 		Log: r.Log, Metrics: r.metrics, Source: redis.NewProjection(r.Redis), Feed: feed{redis.NewNodes(r.Redis)},
 		Node: r.node, Now: time.Now, Loaded: fitMemory,
 	})
-	caps, err := frequency.New(r.given.Config.Frequency, frequency.Deps{
-		Log: r.Log, Metrics: r.metrics, Campaigns: r.catalog, Store: redis.NewSessions(r.Redis), Exchange: redis.NewExchange(r.Redis, "frequency", r.node),
-	})
+	given := frequency.Deps{Log: r.Log, Metrics: r.metrics, Campaigns: r.catalog}
+	if !r.given.InMemory { // there this process is the only node, and the store ends with it
+		given.Store, given.Exchange = redis.NewSessions(r.Redis), redis.NewExchange(r.Redis, "frequency", r.node)
+	}
+	caps, err := frequency.New(r.given.Config.Frequency, given)
 	if err != nil {
 		return err
 	}

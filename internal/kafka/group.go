@@ -28,7 +28,7 @@ import (
 const (
 	// fetchWait is how long the broker holds a fetch of a silent topic. A fetch that is abandoned,
 	// by a Reset or when partitions move, still occupies its connection for that long.
-	fetchWait  = 500 * time.Millisecond
+	fetchWait  = time.Second
 	gatherFor  = 50 * time.Millisecond
 	gatherLast = 5 * time.Millisecond // for fetching records that came meanwhile
 	enough     = 64 << 10             // bytes of a poll after which the next one does not wait

@@ -68,7 +68,7 @@ func (e *Embedded) Run(ctx context.Context) error {
 	server := e.server
 	e.mu.Unlock()
 	// The server has no clock for expiry of its own.
-	ticker := time.NewTicker(100 * time.Millisecond)
+	ticker := time.NewTicker(250 * time.Millisecond)
 	defer ticker.Stop()
 	last := time.Now()
 	for {
