@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,11 +28,9 @@ func get(server *httptest.Server) traffic {
 // those that it had accepted. The open loop must show that; otherwise a stall hides itself
 // (coordinated omission).
 func TestOpenLoopSeesStalls(t *testing.T) {
-	begun := time.Now()
+	end := sync.OnceValue(func() time.Time { return time.Now().Add(time.Second) }) // of the stall
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		if since := time.Since(begun); since < time.Second {
-			time.Sleep(time.Second - since)
-		}
+		time.Sleep(time.Until(end()))
 	}))
 	defer server.Close()
 	requests := get(server)
