@@ -30,7 +30,8 @@ var layers = map[string][]string{
 	"internal/jsonscan": {"internal/eight"},
 	"internal/account":  {"internal/schedule", "internal/errs", "internal/money"},
 	"internal/token":    {"internal/schedule", "internal/day", "internal/errs", "internal/money"},
-	"internal/campaign": {"internal/schedule", "internal/errs", "internal/money", "internal/jsonscan", "internal/account"},
+	"internal/adtext":   {},
+	"internal/campaign": {"internal/adtext", "internal/schedule", "internal/errs", "internal/money", "internal/jsonscan", "internal/account"},
 	"internal/ledger":   {"internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign"},
 	"internal/report":   {"internal/traffic", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
 
@@ -92,7 +93,7 @@ var layers = map[string][]string{
 }
 
 var domain = []string{
-	"internal/errs", "internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/schedule", "internal/decimal", "internal/money", "internal/eight", "internal/jsonscan", "internal/account", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
+	"internal/errs", "internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/schedule", "internal/decimal", "internal/money", "internal/eight", "internal/jsonscan", "internal/account", "internal/adtext", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
 	"internal/payment", "internal/auditlog", "internal/once",
 }
 
@@ -124,6 +125,9 @@ var libraries = map[string][]string{
 	"github.com/ClickHouse/clickhouse-go": {"analytics/clickhouse", "deploy", "lab", "internal/testenv"},
 	"github.com/golang-jwt/jwt":           {"internal/token"},
 	"github.com/stripe/stripe-go":         {"internal/stripe"},
+	"go.mau.fi/util":                      {"internal/adtext"},
+	"golang.org/x/net/idna":               {"internal/adtext"},
+	"golang.org/x/net/publicsuffix":       {"internal/adtext"},
 	"github.com/modelcontextprotocol":     {}, // the official client, in tests of ingress/mcp
 	"github.com/alecthomas/kong":          {"cmd", "deploy", "lab"},
 	"github.com/prometheus/client_golang": {"internal/obs", "ingress", "consumers", "analytics", "internal/kafka", "internal/postgres", "internal/redis", "cmd", "internal/backends", "lab/bench"},

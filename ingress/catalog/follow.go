@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"time"
 
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/auction/target"
+	"adnet/internal/adtext"
 	"adnet/internal/campaign"
 	"adnet/internal/reserve"
 
@@ -307,10 +307,7 @@ func (s *campaignTable) entry(k *campaign.Campaign, equal *targetings) auction.C
 	kept, _ := s.creative(k.ID)
 	billing, _ := ranker.ParseBilling(string(k.BillingModel))
 	format, _ := target.ParseFormat(string(k.Format))
-	domain := ""
-	if u, err := url.Parse(kept.CTAURL); err == nil {
-		domain = u.Hostname()
-	}
+	domain := adtext.Host(kept.CTAURL)
 	return auction.Campaign{
 		ID: auction.ID(k.ID), Advertiser: auction.ID(k.AdvertiserID), Bid: k.BidAmount, Billing: billing, Format: format, LandingDomain: domain,
 		Targeting: equal.of(k),

@@ -31,11 +31,7 @@ func pack(to []byte, c *campaign.Campaign) []byte {
 	to = binary.AppendVarint(to, c.ConfigVersion)
 	to = binary.AppendVarint(to, int64(c.FrequencyCap))
 	to = append(to, c.AdvertiserID[:]...)
-	funded := byte(0)
-	if c.CreditFunded {
-		funded = 1
-	}
-	to = append(to, funded)
+	to = appendFlag(to, c.CreditFunded)
 	to = binary.AppendVarint(to, int64(c.BidAmount))
 	to = binary.AppendVarint(to, int64(c.SkippableAfterSec))
 	for _, s := range [...]string{
@@ -48,8 +44,16 @@ func pack(to []byte, c *campaign.Campaign) []byte {
 	to = binary.AppendVarint(to, int64(len(c.PolicyViolations)))
 	for _, v := range c.PolicyViolations {
 		to = appendString(appendString(appendString(to, v.Rule), v.Field), v.Message)
+		to = appendFlag(to, v.Holds)
 	}
 	return to
+}
+
+func appendFlag(to []byte, flag bool) []byte {
+	if flag {
+		return append(to, 1)
+	}
+	return append(to, 0)
 }
 
 func appendString(to []byte, s string) []byte {
@@ -82,7 +86,7 @@ func (p packed) campaign(id uuid.UUID) *campaign.Campaign {
 	u := unpacker(p)
 	c := &campaign.Campaign{ID: id, ConfigVersion: u.number(), FrequencyCap: int(u.number())}
 	copy(c.AdvertiserID[:], u.take(len(c.AdvertiserID)))
-	c.CreditFunded = u.take(1) == "\x01"
+	c.CreditFunded = u.flag()
 	c.BidAmount, c.SkippableAfterSec = money.Micros(u.number()), int(u.number())
 	c.Status, c.Format = campaign.Status(u.string()), campaign.Format(u.string())
 	c.BillingModel, c.Pacing = campaign.BillingModel(u.string()), campaign.Pacing(u.string())
@@ -93,7 +97,7 @@ func (p packed) campaign(id uuid.UUID) *campaign.Campaign {
 	if n := u.number(); n > 0 {
 		c.PolicyViolations = make([]campaign.Violation, n)
 		for i := range c.PolicyViolations {
-			c.PolicyViolations[i] = campaign.Violation{Rule: u.string(), Field: u.string(), Message: u.string()}
+			c.PolicyViolations[i] = campaign.Violation{Rule: u.string(), Field: u.string(), Message: u.string(), Holds: u.flag()}
 		}
 	}
 	return c
@@ -120,6 +124,8 @@ func (u *unpacker) number() int64 {
 		}
 	}
 }
+
+func (u *unpacker) flag() bool { return u.take(1) == "\x01" }
 
 func (u *unpacker) string() string { return u.take(int(u.number())) }
 

@@ -39,7 +39,7 @@ func drawKept(t *rapid.T) campaign.Campaign {
 		CreditFunded: rapid.Bool().Draw(t, "funded"), FrequencyCap: rapid.Int().Draw(t, "cap"), Deals: drawList(t, "deals"),
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "violations") {
-		c.PolicyViolations = append(c.PolicyViolations, campaign.Violation{Rule: text("rule"), Field: text("field"), Message: text("message")})
+		c.PolicyViolations = append(c.PolicyViolations, campaign.Violation{Rule: text("rule"), Field: text("field"), Message: text("message"), Holds: rapid.Bool().Draw(t, "holds")})
 	}
 	return c
 }

@@ -229,7 +229,7 @@ func (a *API) reviewQueue(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	f.Status = campaign.InReview
+	f.Status, f.Waiting = "", true
 	page, total, err := a.deps.Campaigns.List(c.Request.Context(), admin, f)
 	if err != nil {
 		return err
@@ -243,9 +243,10 @@ func (a *API) reviewCampaign(c *httpapi.Context) error {
 		return err
 	}
 	var in struct {
-		ID       string `json:"id"`
-		Decision string `json:"decision"`
-		Notes    string `json:"notes"`
+		ID            string `json:"id"`
+		Decision      string `json:"decision"`
+		Notes         string `json:"notes"`
+		ConfigVersion int64  `json:"config_version"`
 	}
 	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
 		return err
@@ -254,7 +255,7 @@ func (a *API) reviewCampaign(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	changed, err := a.deps.Campaigns.Decide(c.Request.Context(), admin, id, in.Decision, in.Notes)
+	changed, err := a.deps.Campaigns.Decide(c.Request.Context(), admin, id, campaign.Decision{Decision: in.Decision, Notes: in.Notes, Seen: in.ConfigVersion})
 	if err != nil {
 		return err
 	}

@@ -216,7 +216,7 @@ func TestUpdate(t *testing.T) {
 			require.Equal(t, true, body["propagated"])
 			after := at(me.Get(t, "/api/campaigns/"+id).As(200), "campaign").(object)
 			require.Equal(t, after, body["campaign"])
-			changed := []string{"daily_budget", "headline", "target_regions", "target_roas", "config_version"}
+			changed := []string{"daily_budget", "headline", "target_regions", "target_roas", "policy_violations", "config_version"}
 			for field := range before {
 				require.Equal(t, !slices.Contains(changed, field), equal(before[field], after[field]), field)
 			}
@@ -285,7 +285,16 @@ func TestPolicyRunsAgain(t *testing.T) {
 	require.False(t, delivers(), "violations stop delivery")
 	patch(object{"daily_budget": 70})
 	require.False(t, delivers())
-	require.Equal(t, true, at(patch(object{"subtext": "Sail the seas"}), "policy", "ok"))
+	body = patch(object{"subtext": "Sail the seas"})
+	require.Equal(t, "unreviewed_change", at(body, "policy", "violations", 0, "rule"), "the account has no history")
+	require.False(t, delivers())
+	queue := admin.Get(t, "/api/campaigns?action=review_queue").As(200)
+	require.Equal(t, id, at(queue, "campaigns", 0, "id"))
+	seen := at(queue, "campaigns", 0, "config_version")
+	patch(object{"subtext": "Sail other seas"})
+	admin.Post(t, "/api/campaigns?action=review", object{"id": id, "decision": "approved", "config_version": seen}).Fails(409, "conflict")
+	seen = at(me.Get(t, "/api/campaigns/"+id).As(200), "campaign", "config_version")
+	admin.Post(t, "/api/campaigns?action=review", object{"id": id, "decision": "approved", "config_version": seen}).As(200)
 	require.True(t, delivers())
 
 	// What a reviewer approved delivers until the creative changes.
@@ -426,6 +435,8 @@ func TestReview(t *testing.T) {
 		id := me.creates(t)
 		body := admin.Post(t, "/api/campaigns?action=review", object{"id": id, "decision": decision, "notes": "looked at:\n- landing page"}).As(200)
 		want := object{"decision": decision, "notes": "looked at:\n- landing page", "reviewer_id": admin.ID.String(), "at": "2026-03-10T12:00:00Z"}
+		require.Len(t, at(body, "review", "creative"), 64, "a digest of what was judged")
+		want["creative"] = at(body, "review", "creative")
 		require.Equal(t, want, body["review"])
 		got := at(me.Get(t, "/api/campaigns/"+id).As(200), "campaign").(object)
 		require.Equal(t, status, got["status"])

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"html/template"
 	"net/http"
-	"net/url"
 	"time"
 
 	"adnet/ingress/httpapi"
+	"adnet/internal/adtext"
 	"adnet/internal/token"
 )
 
@@ -30,13 +30,9 @@ func (t *Tracker) receipt(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	host := ""
-	if u, err := url.Parse(creative.CTAURL); err == nil {
-		host = u.Hostname()
-	}
 	var page bytes.Buffer
 	err = receiptPage.Execute(&page, map[string]any{
-		"Sandbox": auction.Sandbox, "Headline": creative.Headline, "Host": host, "Advertiser": auction.AdvertiserID,
+		"Sandbox": auction.Sandbox, "Headline": creative.Headline, "Host": adtext.Host(creative.CTAURL), "Advertiser": auction.AdvertiserID,
 		"Campaign": auction.CampaignID, "At": auction.IssuedAt().Format(time.DateTime),
 	})
 	if err != nil {

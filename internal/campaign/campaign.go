@@ -135,17 +135,32 @@ type Review struct {
 	Notes      string    `json:"notes,omitempty"`
 	ReviewerID uuid.UUID `json:"reviewer_id"`
 	At         time.Time `json:"at"`
+	// Creative names the creative that was judged: a digest of its texts and links. Empty for
+	// decisions of earlier builds, which clear nothing.
+	Creative string `json:"creative,omitempty"`
 }
+
+const (
+	decisionApproved = "approved"
+	decisionRejected = "rejected"
+)
 
 // Violation is one finding of the policy check.
 type Violation struct {
 	Rule    string `json:"rule"`  // stable name of the rule
-	Field   string `json:"field"` // the campaign field it was found in
+	Field   string `json:"field"` // the campaign field it was found in; "creative" for all texts together
 	Message string `json:"message"`
+	Holds   bool   `json:"holds"` // a reviewer's approval does not clear it: the link is not safe
 }
 
 // Delivers says whether auctions may choose c, regardless of its budget.
 func (c *Campaign) Delivers() bool { return c.Status == Active && len(c.PolicyViolations) == 0 }
+
+// Waits says whether c waits for a reviewer: it is in review, or it is live and the policy found
+// something that an approval clears.
+func (c *Campaign) Waits() bool {
+	return c.Status == InReview || (c.Status == Active || c.Status == Paused) && slices.ContainsFunc(c.PolicyViolations, func(v Violation) bool { return !v.Holds })
+}
 
 // Clone is a deep copy: slices and pointers are not shared with c.
 func (c *Campaign) Clone() Campaign {

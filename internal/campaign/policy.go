@@ -1,13 +1,16 @@
 package campaign
 
 import (
-	"net/netip"
-	"net/url"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"adnet/internal/adtext"
 )
 
 // creative holds the fields of a campaign that the public sees and the policy judges. The name is
@@ -18,75 +21,149 @@ func creativeOf(c *Campaign) creative {
 	return creative{c.Headline, c.Subtext, c.CTALabel, c.CTAURL, c.MediaURL, c.PosterURL, c.LogoURL}
 }
 
+// digest names exactly this creative: what a reviewer approves is this and no other.
+func (k creative) digest() string {
+	sum := sha256.New()
+	for _, part := range []string{k.headline, k.subtext, k.ctaLabel, k.ctaURL, k.mediaURL, k.posterURL, k.logoURL} {
+		var length [8]byte
+		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
+		sum.Write(length[:])
+		sum.Write([]byte(part))
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// sameFace says whether k and other have the same texts, and lead to and load from the same hosts.
+func (k creative) sameFace(other creative) bool {
+	return k.headline == other.headline && k.subtext == other.subtext && k.ctaLabel == other.ctaLabel &&
+		adtext.Host(k.ctaURL) == adtext.Host(other.ctaURL) && adtext.Host(k.mediaURL) == adtext.Host(other.mediaURL) &&
+		adtext.Host(k.posterURL) == adtext.Host(other.posterURL) && adtext.Host(k.logoURL) == adtext.Host(other.logoURL)
+}
+
 type part struct{ field, value string }
 
 func linksOf(c *Campaign) []part {
 	return []part{{"cta_url", c.CTAURL}, {"media_url", c.MediaURL}, {"poster_url", c.PosterURL}, {"logo_url", c.LogoURL}}
 }
 
-// Policy checks a creative and lists its violations, nil if it has none. It finds those that a
-// machine can find; the reviewer finds the rest, and may approve a false finding.
+func textsOf(c *Campaign) []part {
+	return []part{{"headline", c.Headline}, {"subtext", c.Subtext}, {"cta_label", c.CTALabel}}
+}
+
+// Policy checks a creative and lists its violations, nil if it has none. They are reasons for a
+// person to look: finding none approves nothing that a person would refuse, and a reviewer may
+// approve what was found, except where [Violation.Holds] says that a link is not safe.
 func Policy(c *Campaign) []Violation {
 	var found []Violation
-	for _, text := range []part{{"headline", c.Headline}, {"subtext", c.Subtext}, {"cta_label", c.CTALabel}} {
-		for _, rule := range textRules {
-			if rule.broken(text.value) {
-				found = append(found, Violation{Rule: rule.name, Field: text.field, Message: rule.message})
-			}
+	instructing, together := instructingFields(c)
+	if together {
+		found = append(found, Violation{Rule: ruleInstruction, Field: "creative", Message: "the texts together must speak to people, not instruct a model"})
+	}
+	for _, text := range textsOf(c) {
+		if slices.Contains(instructing, text.field) {
+			found = append(found, Violation{Rule: ruleInstruction, Field: text.field, Message: "text must speak to people, not instruct a model"})
 		}
+		found = breaks(found, text, textRules)
 	}
 	for _, link := range linksOf(c) {
-		if hidesText(link.value) {
-			found = append(found, Violation{Rule: "hidden_text", Field: link.field, Message: "bidirectional overrides and zero-width characters must be percent-encoded"})
+		if link.value == "" {
+			continue
 		}
-		if privateHost(link.value) {
-			found = append(found, Violation{Rule: "private_host", Field: link.field, Message: "the host is an IP address or a name that is not public"})
+		if slices.Contains(instructing, link.field) {
+			found = append(found, Violation{Rule: ruleInstruction, Field: link.field, Message: "a link must not instruct a model"})
+		}
+		found = breaks(found, link, linkRules)
+	}
+	if len(c.Languages) > 0 && !slices.ContainsFunc(c.Languages, isRead) {
+		found = append(found, Violation{Rule: ruleLanguage, Field: "target_languages", Message: messageLanguage})
+	}
+	return found
+}
+
+func breaks(found []Violation, p part, rules []policyRule) []Violation {
+	for _, rule := range rules {
+		if rule.broken(p.value) {
+			found = append(found, Violation{Rule: rule.name, Field: p.field, Message: rule.message, Holds: rule.holds})
 		}
 	}
 	return found
 }
 
-type textRule struct {
+// instructingFields are the fields whose texts, or the words of whose links, speak to a model; a
+// model reads all of them, so together is true when only several of them do.
+func instructingFields(c *Campaign) (fields []string, together bool) {
+	parts := textsOf(c)
+	for _, link := range linksOf(c) {
+		if link.value != "" {
+			parts = append(parts, part{link.field, adtext.LinkText(link.value)})
+		}
+	}
+	texts := make([]string, len(parts))
+	for i := range parts {
+		texts[i] = parts[i].value
+	}
+	alone, together := adtext.Instructing(texts...)
+	for _, i := range alone {
+		fields = append(fields, parts[i].field)
+	}
+	return fields, together
+}
+
+// The rules that more than one place names.
+const (
+	ruleInstruction = "model_instruction"
+	ruleLanguage    = "unread_language"
+	ruleChanged     = "unreviewed_change"
+
+	messageLanguage = "the policy check does not read this language; a reviewer has to"
+)
+
+// isRead says whether instructions are recognised in language, a BCP 47 tag.
+func isRead(language string) bool {
+	primary, _, _ := strings.Cut(strings.ToLower(language), "-")
+	return slices.Contains(adtext.Languages, primary)
+}
+
+type policyRule struct {
 	name, message string
 	broken        func(string) bool
+	holds         bool // also when a reviewer approved the creative
 }
 
-var textRules = []textRule{
-	{"hidden_text", "bidirectional overrides and zero-width characters are not allowed", hidesText},
-	{"model_instruction", "text must speak to people, not instruct a model", modelInstruction.MatchString},
-	{"markup", "markup and template macros are not allowed", markup.MatchString},
-	{"shouting", "text must not be all capitals", shouts},
-	{"prohibited", "the product category is not accepted", prohibited.MatchString},
-	{"misleading", "claims of guaranteed gain are not allowed", misleading.MatchString},
+var textRules = []policyRule{
+	{name: "hidden_text", message: "bidirectional overrides, zero-width and other invisible characters are not allowed", broken: adtext.Hidden},
+	{name: "markup", message: "markup and template macros are not allowed", broken: anyForm(markup)},
+	{name: "link_in_text", message: "links belong in cta_url, not in texts", broken: anyForm(linkInText)},
+	{name: "mixed_scripts", message: "a word must not mix letters of different scripts", broken: adtext.MixedScripts},
+	{name: "unreadable_text", message: "text must be written in plain letters and words", broken: adtext.Unreadable},
+	{name: ruleLanguage, message: messageLanguage, broken: adtext.OtherLanguage},
+	{name: "shouting", message: "text must not be all capitals", broken: shouts},
+	{name: "prohibited", message: "the product category is not accepted", broken: anyForm(prohibited)},
+	{name: "misleading", message: "claims of guaranteed gain are not allowed", broken: anyForm(misleading)},
 }
 
-// The patterns match claims, not topics: "counterfeit detection" and "never forget your messages"
-// are honest products.
+// linkRules judge links. Those that hold are about where a link leads: a reviewer sees a page today,
+// and cannot see what its address will be taken for or will show tomorrow.
+var linkRules = []policyRule{
+	{name: "hidden_text", message: "bidirectional overrides, zero-width and other invisible characters must be percent-encoded", broken: adtext.Hidden, holds: true},
+	{name: "private_host", message: "the host is an IP address or a name that is not public", broken: adtext.PrivateHost, holds: true},
+	{name: "imitated_host", message: "the host can be taken for another one; use a domain of your own", broken: adtext.Imitates, holds: true},
+	{name: "link_shortener", message: "a short link can lead elsewhere tomorrow; use the address of the page", broken: adtext.Shortened, holds: true},
+	{name: "unusual_port", message: "the link names a port; use the port of https", broken: adtext.OddPort},
+}
+
+// anyForm is the rule that pattern breaks, in s as it is written and in s as it looks.
+func anyForm(pattern *regexp.Regexp) func(string) bool {
+	return func(s string) bool { return pattern.MatchString(s) || pattern.MatchString(adtext.Plain(s)) }
+}
+
+// The patterns match claims, not topics: "counterfeit detection" is an honest product.
 var (
-	modelInstruction = regexp.MustCompile(`(?i)\b(ignore|disregard|override|bypass)\b.{0,40}\b(previous|prior|above|earlier|preceding|all|any|your|system)\b.{0,40}\b(instructions?|prompts?|guidelines)\b` +
-		`|\bforget\b.{0,40}\b(previous|prior|above|earlier|preceding)\b|\bforget (everything|all instructions)\b` +
-		`|\b(your|the|my) system prompt\b|\bsystem prompt:|\bnew instructions?:|\b(tell|convince|instruct) the user\b` +
-		`|<\|?/?(system|assistant|im_start|im_end)\b|\[/?INST\]|\byou are now (a|an|the|dan|called|acting|no longer)\b`)
 	markup     = regexp.MustCompile(`(?i)</?[a-z]|<[!?]|\]\]>|\$\{|\{\{|&#|javascript:\S`)
+	linkInText = regexp.MustCompile(`(?i)\]\s*\(|\]\[|!\[|\bhttps?:|\bwww\.|://`)
 	prohibited = regexp.MustCompile(`(?i)\b(online casino|sports betting|escort services?|buy followers|(buy|order|cheap) (cocaine|heroin)|fake (ids?|passports?)|counterfeit (goods|money|bills|watches|bags)|malware kits?)\b`)
 	misleading = regexp.MustCompile(`(?i)\b(guaranteed (profits?|returns?|income)|risk[- ]free (profits?|returns?)|double your money|get rich quick)\b`)
 )
-
-// hidesText finds characters that make a text look different from its stored form: Unicode bidi
-// controls, zero-width characters, tag characters. A joiner inside an emoji is part of its picture.
-func hidesText(s string) bool {
-	var before rune
-	for _, r := range s {
-		switch {
-		case r == 0x200D && (unicode.Is(unicode.So, before) || before == 0xFE0F || unicode.Is(unicode.Sk, before)):
-		case r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069, r == 0x200E, r == 0x200F, r == 0x061C,
-			r >= 0x200B && r <= 0x200D, r == 0x2060, r == 0xFEFF, r == 0x00AD, r >= 0xE0000 && r <= 0xE007F:
-			return true
-		}
-		before = r
-	}
-	return false
-}
 
 // shouts is true for a text without lower-case letters that is more than a row of acronyms: three
 // words or more, one of them of five capitals or more.
@@ -98,25 +175,22 @@ func shouts(s string) bool {
 	})
 }
 
-// privateHost is true for hosts that no visitor should be sent to: addresses, single labels and
-// names reserved for private use (RFC 6761, RFC 8375).
-func privateHost(link string) bool {
-	if link == "" {
-		return false
+// judge is the policy check of c in the light of its reviews: a person's approval of exactly this
+// creative clears every finding but those that hold.
+func (c *Campaign) judge() []Violation {
+	found := Policy(c)
+	if c.approved() {
+		found = held(found)
 	}
-	u, err := url.Parse(link)
-	if err != nil {
-		return true
-	}
-	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
-	if _, err := netip.ParseAddr(host); err == nil || !strings.Contains(host, ".") {
-		return true
-	}
-	for _, suffix := range []string{".local", ".localhost", ".internal", ".test", ".invalid", ".home.arpa", ".onion"} {
-		if strings.HasSuffix(host, suffix) {
-			return true
-		}
-	}
-	// 0x7f.1 and 2130706433 are addresses to some resolvers.
-	return !strings.ContainsFunc(host[strings.LastIndex(host, ".")+1:], unicode.IsLetter)
+	return found
+}
+
+// approved says whether a person approved exactly the creative that c has.
+func (c *Campaign) approved() bool {
+	return c.Review != nil && c.Review.Decision == decisionApproved && c.Review.Creative == creativeOf(c).digest()
+}
+
+// held are the findings that no approval clears.
+func held(found []Violation) []Violation {
+	return slices.DeleteFunc(slices.Clone(found), func(v Violation) bool { return !v.Holds })
 }

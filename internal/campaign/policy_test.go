@@ -74,7 +74,7 @@ func TestPolicyOfLinks(t *testing.T) {
 		"https://x.test/", "https://2130706433/", "https://0x7f.1/", "https://a.INTERNAL/",
 	} {
 		for field, c := range map[string]Campaign{"cta_url": {CTAURL: link}, "media_url": {MediaURL: link}, "poster_url": {PosterURL: link}} {
-			require.Equal(t, []Violation{{"private_host", field, "the host is an IP address or a name that is not public"}}, Policy(&c), link)
+			require.Equal(t, []Violation{{Rule: "private_host", Field: field, Message: "the host is an IP address or a name that is not public", Holds: true}}, Policy(&c), link)
 		}
 	}
 	for _, link := range []string{"https://example.com/127.0.0.1", "https://internal.example.com", "https://xn--bcher-kva.example/", "https://1password.com", ""} {

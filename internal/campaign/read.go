@@ -112,7 +112,11 @@ func (f *fields) violations(name string) []Violation {
 	in, list := f.Value(name), []Violation{}
 	in.Each(func() {
 		v := in.Members()
-		list = append(list, Violation{Rule: v.Value("rule").Text(), Field: v.Value("field").Text(), Message: v.Value("message").Text()})
+		found := Violation{Rule: v.Value("rule").Text(), Field: v.Value("field").Text(), Message: v.Value("message").Text()}
+		if v.Next("holds") {
+			found.Holds = in.Bool()
+		}
+		list = append(list, found)
 		v.End()
 	})
 	return list
@@ -130,6 +134,9 @@ func (f *fields) review(in *jsonscan.Reader, name string) *Review {
 	}
 	review.ReviewerID = r.id("reviewer_id")
 	review.At = r.time("at")
+	if r.Next("creative") {
+		review.Creative = in.Text()
+	}
 	r.End()
 	return &review
 }

@@ -30,6 +30,7 @@ type Deps struct {
 //	(create) ─► draft                       ▼
 //	(create) ─────────────────────────► in_review ── approved ─► active ◄─ resume ─ paused
 //	(create, first and clean) ─► active     └─ rejected ─► rejected   └── pause ──────►┘
+//	active or paused, held by the policy ── approved ─► delivers; ── rejected ─► rejected
 //	any but archived ── archive ─► archived (final); rejected ── submit ─► in_review
 type Service struct{ deps Deps }
 
@@ -137,9 +138,19 @@ type Edit struct {
 
 // Update applies all changes of in, or none and an error. The status stays, unless in.Pause is set.
 // A changed creative is checked against the policy again, and violations stop delivery until they
-// are fixed or a reviewer approves them. An archived campaign cannot change any more. The funding
-// of a credit-funded campaign is fixed: its total budget cannot grow.
+// are fixed or a reviewer approves them. Where the account has no history, a live campaign whose
+// texts or hosts changed delivers nothing until a reviewer saw them, else what was approved could
+// be exchanged for anything a second later. An archived campaign cannot change any more. The
+// funding of a credit-funded campaign is fixed: its total budget cannot grow.
 func (s *Service) Update(ctx context.Context, caller account.User, id uuid.UUID, in Edit) (Changed, error) {
+	trusted := caller.IsAdmin()
+	if !trusted && in.showsCreative() {
+		record, err := s.deps.Store.Record(ctx, id)
+		if err != nil {
+			return Changed{}, err
+		}
+		trusted = record.trusted(s.deps.Now())
+	}
 	return s.change(ctx, caller, id, func(c *Campaign) error {
 		if c.Status == Archived {
 			return errs.New(errs.InvalidState, "the campaign is archived").With("status", string(c.Status))
@@ -158,10 +169,25 @@ func (s *Service) Update(ctx context.Context, caller account.User, id uuid.UUID,
 			return invalid("total_budget", "of a credit-funded campaign cannot be raised; create another campaign")
 		}
 		if creativeOf(c) != shown {
-			c.PolicyViolations = Policy(c)
+			c.rejudge(shown, trusted)
 		}
 		return nil
 	})
+}
+
+// rejudge checks the changed creative of c, which was before. A change that waits for a reviewer
+// goes on waiting when more of the creative changes.
+func (c *Campaign) rejudge(before creative, trusted bool) {
+	waited := slices.ContainsFunc(c.PolicyViolations, func(v Violation) bool { return v.Rule == ruleChanged })
+	c.PolicyViolations = c.judge()
+	if c.approved() || c.Status != Active && c.Status != Paused {
+		return
+	}
+	if waited || !trusted && !before.sameFace(creativeOf(c)) {
+		c.PolicyViolations = append(c.PolicyViolations, Violation{
+			Rule: ruleChanged, Field: "creative", Message: "texts or hosts changed after they were approved; a reviewer sees them before they deliver",
+		})
+	}
 }
 
 // Pause stops delivery and charging. errs.InvalidState unless the campaign is active.
@@ -184,29 +210,48 @@ func (s *Service) Archive(ctx context.Context, caller account.User, id uuid.UUID
 	return s.move(ctx, caller, id, Archived, Draft, InReview, Active, Paused, Rejected)
 }
 
-// Decide records an administrator's review: approved makes the campaign active and lets its
-// creative deliver despite any policy findings, until it changes; rejected stops it.
-// errs.InvalidState unless it is in review, errs.Forbidden if caller is not an administrator.
-func (s *Service) Decide(ctx context.Context, caller account.User, id uuid.UUID, decision, notes string) (Changed, error) {
+// Decision is an administrator's answer to a campaign that waits for review.
+type Decision struct {
+	Decision string // approved or rejected
+	Notes    string
+	// Seen is the config version that the administrator looked at, 0 to judge whatever is there now.
+	Seen int64
+}
+
+// Decide records an administrator's review. Approved makes a campaign in review active, and lets
+// exactly this creative deliver despite any findings but those about the safety of its links;
+// rejected stops it. A live campaign that the policy holds is reviewed like one in review, and
+// keeps its status when it is approved. errs.InvalidState unless it waits for review,
+// errs.Conflict if it changed since the version that the administrator saw, errs.Forbidden if
+// caller is not an administrator.
+func (s *Service) Decide(ctx context.Context, caller account.User, id uuid.UUID, in Decision) (Changed, error) {
 	if !caller.IsAdmin() {
 		return Changed{}, errs.New(errs.Forbidden, "only an administrator reviews campaigns")
 	}
-	to := map[string]Status{"approved": Active, "rejected": Rejected}[decision]
-	if to == "" {
+	if in.Decision != decisionApproved && in.Decision != decisionRejected {
 		return Changed{}, invalid("decision", "must be approved or rejected")
 	}
-	if len(notes) > maxNotes || hasControl(strings.NewReplacer("\n", "", "\r", "", "\t", "").Replace(notes)) {
+	if len(in.Notes) > maxNotes || hasControl(strings.NewReplacer("\n", "", "\r", "", "\t", "").Replace(in.Notes)) {
 		return Changed{}, invalid("notes", "must be at most %d bytes without control characters", maxNotes)
 	}
 	return s.change(ctx, caller, id, func(c *Campaign) error {
-		if c.Status != InReview {
+		if in.Seen != 0 && in.Seen != c.ConfigVersion {
+			return errs.New(errs.Conflict, "the campaign changed since you saw it; look at it again")
+		}
+		if !c.Waits() {
 			return wrongState(c.Status, InReview)
 		}
-		c.Status = to
-		if to == Active {
-			c.PolicyViolations = nil // a person has judged the suspicions of the machine
+		c.Review = &Review{
+			Decision: in.Decision, Notes: in.Notes, ReviewerID: caller.ID, At: s.deps.Now().UTC(), Creative: creativeOf(c).digest(),
 		}
-		c.Review = &Review{Decision: decision, Notes: notes, ReviewerID: caller.ID, At: s.deps.Now().UTC()}
+		switch {
+		case in.Decision == decisionRejected:
+			c.Status = Rejected
+			return nil
+		case c.Status == InReview:
+			c.Status = Active
+		}
+		c.PolicyViolations = held(c.PolicyViolations)
 		return nil
 	})
 }

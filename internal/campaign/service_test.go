@@ -37,11 +37,14 @@ type fixture struct {
 	store   *memory.Store
 	service *campaign.Service
 	told    *told
+	now     *time.Time // of the service
 }
 
 func newFixture() fixture {
-	f := fixture{store: memory.New(time.Now), told: &told{last: map[uuid.UUID]campaign.Campaign{}}}
-	f.service = campaign.NewService(campaign.Deps{Store: f.store, Announcer: f.told, Now: time.Now, CreditValue: money.USD})
+	now := time.Now()
+	clock := func() time.Time { return now }
+	f := fixture{store: memory.New(clock), told: &told{last: map[uuid.UUID]campaign.Campaign{}}, now: &now}
+	f.service = campaign.NewService(campaign.Deps{Store: f.store, Announcer: f.told, Now: clock, CreditValue: money.USD})
 	return f
 }
 
@@ -66,12 +69,17 @@ type modelled struct {
 	owner    int
 	status   campaign.Status
 	headline string
-	waived   bool // a reviewer approved the headline despite its violation
+	approved string // the headline that a reviewer approved last, "" for none
+	changed  bool   // while it was live, and no reviewer has seen it since
 }
 
-func (m *modelled) delivers() bool {
-	return m.status == campaign.Active && (m.headline == clean || m.waived)
+func (m *modelled) live() bool { return m.status == campaign.Active || m.status == campaign.Paused }
+
+func (m *modelled) waits() bool {
+	return m.status == campaign.InReview || m.live() && m.approved != m.headline && (m.changed || m.headline != clean)
 }
+
+func (m *modelled) delivers() bool { return m.status == campaign.Active && !m.waits() }
 
 // Any sequence of calls by any user leaves the campaigns in the state that a small model predicts.
 func TestLifeOfCampaigns(t *testing.T) {
@@ -141,11 +149,17 @@ func TestLifeOfCampaigns(t *testing.T) {
 				_, err := f.service.Update(ctx, users[who], id, campaign.Edit{Fields: fields(text), Pause: pause})
 				fits := m.status != campaign.Archived && (!pause || m.status == campaign.Active)
 				if expect(t, err, who, m, fits) {
-					m.waived = m.waived && text == m.headline
-					m.headline = text
 					if pause {
 						m.status = campaign.Paused
 					}
+					switch {
+					case text == m.approved:
+						m.changed = false
+					case text != m.headline && who != admin:
+						m.changed = m.changed || m.live()
+					}
+					m.changed = m.changed && m.live()
+					m.headline = text
 				}
 			},
 			"pause":  move(f.service.Pause, campaign.Paused, campaign.Active),
@@ -156,14 +170,21 @@ func TestLifeOfCampaigns(t *testing.T) {
 			"review": func(t *rapid.T) {
 				who, id, m := pick(t)
 				decision := rapid.SampledFrom([]string{"approved", "rejected"}).Draw(t, "decision")
-				got, err := f.service.Decide(ctx, users[who], id, decision, "")
+				got, err := f.service.Decide(ctx, users[who], id, campaign.Decision{Decision: decision})
 				if who != admin {
 					require.True(t, errs.Is(err, errs.Forbidden))
 					return
 				}
-				if expect(t, err, who, m, m.status == campaign.InReview) {
-					m.status = map[string]campaign.Status{"approved": campaign.Active, "rejected": campaign.Rejected}[decision]
-					m.waived = m.waived || decision == "approved"
+				if expect(t, err, who, m, m.waits()) {
+					switch {
+					case decision == "rejected":
+						m.status, m.approved = campaign.Rejected, ""
+					case m.status == campaign.InReview:
+						m.status = campaign.Active
+						fallthrough
+					default:
+						m.approved, m.changed = m.headline, false
+					}
 					require.Equal(t, decision, got.Campaign.Review.Decision)
 					require.Equal(t, users[admin].ID, got.Campaign.Review.ReviewerID)
 				}
@@ -263,12 +284,13 @@ func TestOnlyAnAdministratorReviews(t *testing.T) {
 	u := f.user(t, account.RoleAdvertiser)
 	created, err := f.service.Create(t.Context(), u, campaign.Create{Fields: fields(shady), AdvertiserID: u.ID})
 	require.NoError(t, err)
-	_, err = f.service.Decide(t.Context(), u, created.Campaign.ID, "approved", "")
+	_, err = f.service.Decide(t.Context(), u, created.Campaign.ID, campaign.Decision{Decision: "approved"})
 	require.True(t, errs.Is(err, errs.Forbidden))
 }
 
-// The campaigns of ../shared describe real products honestly: all validate and none breaks a rule.
-// (That the demo's pass is tested in internal/demo.)
+// The campaigns of ../shared describe real products honestly: all validate, and few wait for a
+// person: those with links in their texts, one that tells to call tools, one with a private-use
+// character, one that leads to github.com.mcas.ms. (That the demo's pass is tested in internal/demo.)
 func TestRealCampaigns(t *testing.T) {
 	raw, err := os.ReadFile(testenv.Shared(t, "data/campaigns.jsonl"))
 	require.NoError(t, err)
@@ -283,8 +305,9 @@ func TestRealCampaigns(t *testing.T) {
 		require.NoError(t, err, "%v", *fields.Headline)
 		if found := created.Campaign.PolicyViolations; len(found) > 0 {
 			flagged++
-			t.Errorf("%s: %v", created.Campaign.Headline, found)
+			t.Logf("%s: %v", created.Campaign.Headline, found)
 		}
 	}
 	t.Logf("%d campaigns, %d break a policy rule", len(all), flagged)
+	require.LessOrEqual(t, flagged, len(all)/50)
 }

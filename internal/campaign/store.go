@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"context"
+	"time"
 
 	"adnet/internal/money"
 
@@ -12,7 +13,8 @@ import (
 type Filter struct {
 	AdvertiserID uuid.UUID // nil UUID: every advertiser
 	Status       Status
-	Limit        int // 1 to 500
+	Waiting      bool // only those that a reviewer has to look at: in review, or live and held by the policy
+	Limit        int  // 1 to 500
 	Offset       int
 }
 
@@ -37,9 +39,30 @@ type Store interface {
 	Campaign(ctx context.Context, id uuid.UUID) (Campaign, error)
 	// Campaigns answers newest first, with the total count of matches.
 	Campaigns(ctx context.Context, f Filter) (page []Campaign, total int, err error)
+	// Record is that of the advertiser of a campaign; zero when there is no such campaign.
+	Record(ctx context.Context, campaignID uuid.UUID) (Record, error)
 	// UpdateCampaign runs edit on the locked campaign and keeps the result; an error of edit
 	// changes nothing. A Review that edit replaces is also appended to the review history.
 	UpdateCampaign(ctx context.Context, id uuid.UUID, edit func(*Campaign) error) (Campaign, error)
+}
+
+// Record is what is known of an advertiser from its campaigns and their reviews.
+type Record struct {
+	Approved int       // campaigns that a reviewer approved
+	Refused  time.Time // the latest rejection, zero without one
+	Since    time.Time // when the first campaign was created, zero without one
+}
+
+// What makes an account's history long enough for its changes to be shown before a person saw them.
+const (
+	historyApproved = 3
+	historyAge      = 30 * 24 * time.Hour
+	historyClean    = 90 * 24 * time.Hour // since the last rejection
+)
+
+// trusted says whether changes of the advertiser's texts and hosts may deliver at once.
+func (r Record) trusted(now time.Time) bool {
+	return r.Approved >= historyApproved && now.Sub(r.Since) >= historyAge && now.Sub(r.Refused) >= historyClean
 }
 
 // Changes lets projections follow campaigns.

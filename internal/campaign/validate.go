@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"adnet/internal/adtext"
 	"adnet/internal/errs"
 	"adnet/internal/money"
 
@@ -119,10 +120,10 @@ func (f *Fields) apply(c *Campaign) error {
 	if f.TargetROAS.Given {
 		c.TargetROAS = f.TargetROAS.Value
 	}
-	set(&c.MediaURL, f.MediaURL)
-	set(&c.PosterURL, f.PosterURL)
-	set(&c.LogoURL, f.LogoURL)
-	set(&c.CTAURL, f.CTAURL)
+	setLink(&c.MediaURL, f.MediaURL)
+	setLink(&c.PosterURL, f.PosterURL)
+	setLink(&c.LogoURL, f.LogoURL)
+	setLink(&c.CTAURL, f.CTAURL)
 	setText(&c.Name, f.Name)
 	setText(&c.Headline, f.Headline)
 	setText(&c.Subtext, f.Subtext)
@@ -153,6 +154,31 @@ func setText(dst, src *string) {
 	if src != nil {
 		*dst = norm.NFC.String(strings.TrimSpace(*src))
 	}
+}
+
+// setLink keeps a link with its host in ASCII. One that cannot be read is kept as it is:
+// [checkURLs] names its field.
+func setLink(dst, src *string) {
+	if src == nil {
+		return
+	}
+	*dst = *src
+	if u, err := url.Parse(*src); err != nil || !plainHost(u.Hostname()) {
+		return
+	}
+	if link, err := adtext.ASCIILink(*src); err == nil {
+		*dst = link
+	}
+}
+
+// showsCreative says whether f sets a field of the creative.
+func (f *Fields) showsCreative() bool {
+	for _, field := range []*string{f.Headline, f.Subtext, f.CTALabel, f.CTAURL, f.MediaURL, f.PosterURL, f.LogoURL} {
+		if field != nil {
+			return true
+		}
+	}
+	return false
 }
 
 func (f *Fields) applyTargeting(t *Targeting) error {
@@ -268,10 +294,17 @@ func checkURL(value string) error {
 		return fmt.Errorf("it has no host")
 	case !plainHost(u.Hostname()):
 		return fmt.Errorf("its host is not a name or an address")
+	case !resolvable(value):
+		return fmt.Errorf("its host is not a name that can exist (IDNA)")
 	case u.User != nil:
 		return fmt.Errorf("it holds user information")
 	}
 	return nil
+}
+
+func resolvable(link string) bool {
+	_, err := adtext.ASCIILink(link)
+	return err == nil
 }
 
 func plainHost(host string) bool {

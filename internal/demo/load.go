@@ -143,7 +143,7 @@ func (l *loader) advertiser(ctx context.Context, email string, list []campaign.F
 			return fmt.Errorf("campaign %q: %w", *fields.Name, err)
 		}
 		if c := created.Campaign; c.Status == campaign.InReview && len(c.PolicyViolations) == 0 {
-			if _, err := l.deps.Campaigns.Decide(ctx, l.admin, c.ID, "approved", "demo"); err != nil {
+			if _, err := l.deps.Campaigns.Decide(ctx, l.admin, c.ID, campaign.Decision{Decision: "approved", Notes: "demo"}); err != nil {
 				return fmt.Errorf("approve campaign %q: %w", c.Name, err)
 			}
 		}

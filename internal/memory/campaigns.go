@@ -98,7 +98,7 @@ func (s *Store) Campaigns(_ context.Context, f campaign.Filter) ([]campaign.Camp
 	}
 	page, total := []campaign.Campaign{}, 0
 	for _, k := range slices.Backward(list) {
-		if f.Status != "" && k.Status != f.Status {
+		if f.Status != "" && k.Status != f.Status || f.Waiting && !k.Waits() {
 			continue
 		}
 		if total >= offset && len(page) < limit {
@@ -107,6 +107,31 @@ func (s *Store) Campaigns(_ context.Context, f campaign.Filter) ([]campaign.Camp
 		total++
 	}
 	return page, total, nil
+}
+
+// Record is what is known of the advertiser of a campaign, from all of its campaigns.
+func (s *Store) Record(_ context.Context, campaignID uuid.UUID) (campaign.Record, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	record := campaign.Record{}
+	of, ok := s.campaigns[campaignID]
+	if !ok {
+		return record, nil
+	}
+	for i, k := range s.owned[of.AdvertiserID] {
+		if i == 0 {
+			record.Since = k.CreatedAt
+		}
+		if slices.ContainsFunc(k.reviews, func(r campaign.Review) bool { return r.Decision == "approved" }) {
+			record.Approved++
+		}
+		for _, r := range k.reviews {
+			if r.Decision == "rejected" && r.At.After(record.Refused) {
+				record.Refused = r.At
+			}
+		}
+	}
+	return record, nil
 }
 
 // UpdateCampaign runs edit on a copy and keeps the result. Fields that [campaign.Keep] restores

@@ -74,6 +74,14 @@ const (
 		policy_violations = @policy_violations, review = @review, config_version = @config_version, updated_at = @updated_at
 		WHERE id = @id`
 
+	// waiting is [campaign.Campaign.Waits]; campaign_waiting indexes the second half.
+	waiting = `(c.status = 'in_review' OR c.status IN ('active', 'paused') AND c.policy_violations @? '$[*] ? (!(@.holds == true))')`
+
+	selectRecord = `SELECT count(DISTINCT c.id) FILTER (WHERE r.decision = 'approved'),
+		max(r.at) FILTER (WHERE r.decision = 'rejected'), min(c.created_at)
+		FROM campaign c LEFT JOIN campaign_review r ON r.campaign_id = c.id
+		WHERE c.advertiser_id = (SELECT advertiser_id FROM campaign WHERE id = $1)`
+
 	insertReview = `INSERT INTO campaign_review (campaign_id, decision, notes, reviewer_id, at) VALUES ($1, $2, $3, $4, $5)`
 
 	openInactive = `INSERT INTO campaign_inactive (campaign_id, from_at) VALUES ($1, $2)`
@@ -202,10 +210,28 @@ func conditions(f campaign.Filter, args []any) (string, []any) {
 		args = append(args, f.Status)
 		parts = append(parts, fmt.Sprintf("c.status = $%d", len(args)))
 	}
+	if f.Waiting {
+		parts = append(parts, waiting)
+	}
 	if len(parts) == 0 {
 		return "", args
 	}
 	return " WHERE " + strings.Join(parts, " AND "), args
+}
+
+// Record is what is known of the advertiser of a campaign, from all of its campaigns.
+func (s *Store) Record(ctx context.Context, campaignID uuid.UUID) (record campaign.Record, err error) {
+	var refused, since *time.Time
+	if err := s.pool.QueryRow(ctx, selectRecord, campaignID).Scan(&record.Approved, &refused, &since); err != nil {
+		return record, failure("read the record of an advertiser", err)
+	}
+	if refused != nil {
+		record.Refused = refused.UTC()
+	}
+	if since != nil {
+		record.Since = since.UTC()
+	}
+	return record, nil
 }
 
 // UpdateCampaign runs edit on a copy of the locked campaign and keeps the result. Fields that

@@ -245,6 +245,8 @@ var campaignCases = []testCase{
 		setStatus(t, s, c.ID, campaign.Active) // the same review is not a new decision
 		requireReviews(t, s, c.ID, first, second)
 	}},
+	{"RecordIsOfTheAdvertiser", recordCase},
+	{"WaitingIsForReviewers", waitingCase},
 	{"SpendIsFilledFromTheLedger", func(t *testing.T, s Stores) {
 		c := AddCampaign(t, s, AddUser(t, s).ID, campaign.Active)
 		today := day.Of(c.UpdatedAt) // the store's clock
@@ -264,6 +266,57 @@ var campaignCases = []testCase{
 		require.Equal(t, want.SpentTotal, updated.SpentTotal)
 	}},
 	{"ListFiltersPagesAndCounts", listCase},
+}
+
+// recordCase: reviews of all campaigns of the same advertiser count, once a campaign, and no other's.
+func recordCase(t *testing.T, s Stores) {
+	u := AddUser(t, s)
+	record := func(id uuid.UUID) campaign.Record {
+		got, err := s.Campaigns.Record(t.Context(), id)
+		require.NoError(t, err)
+		return got
+	}
+	require.Zero(t, record(newID(t)))
+	first, second, foreign := AddCampaign(t, s, u.ID, campaign.InReview), AddCampaign(t, s, u.ID, campaign.InReview), AddCampaign(t, s, AddUser(t, s).ID, campaign.InReview)
+	review := func(id uuid.UUID, decision string, at time.Time) {
+		_, err := s.Campaigns.UpdateCampaign(t.Context(), id, func(e *campaign.Campaign) error {
+			e.Review = &campaign.Review{Decision: decision, ReviewerID: u.ID, At: at, Creative: "digest"}
+			return nil
+		})
+		require.NoError(t, err)
+	}
+	review(foreign.ID, "approved", keyTime)
+	require.Equal(t, campaign.Record{Since: first.CreatedAt}, record(second.ID))
+	review(first.ID, "approved", keyTime)
+	review(first.ID, "rejected", keyTime.Add(2*time.Hour))
+	review(first.ID, "approved", keyTime.Add(3*time.Hour))
+	review(second.ID, "rejected", keyTime.Add(time.Hour))
+	want := campaign.Record{Approved: 1, Refused: keyTime.Add(2 * time.Hour), Since: first.CreatedAt}
+	require.Equal(t, want, record(first.ID))
+	require.Equal(t, want, record(second.ID))
+	require.Equal(t, "digest", get(t, s, first.ID).Review.Creative)
+}
+
+func waitingCase(t *testing.T, s Stores) {
+	u := AddUser(t, s)
+	var want []uuid.UUID
+	for _, status := range []campaign.Status{campaign.Draft, campaign.InReview, campaign.Active, campaign.Paused, campaign.Rejected, campaign.Archived} {
+		for _, found := range [][]campaign.Violation{{}, {{Rule: "private_host", Holds: true}}, {{Rule: "private_host", Holds: true}, {Rule: "markup"}}} {
+			n := NewCampaign(t, u.ID)
+			n.Status, n.PolicyViolations = status, found
+			c, err := s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: n})
+			require.NoError(t, err)
+			require.Equal(t, found, get(t, s, c.ID).PolicyViolations)
+			if c.Waits() {
+				want = append(want, c.ID)
+			}
+		}
+	}
+	require.Len(t, want, 3+1+1)
+	page, total, err := s.Campaigns.Campaigns(t.Context(), campaign.Filter{Waiting: true})
+	require.NoError(t, err)
+	require.Equal(t, len(want), total)
+	require.ElementsMatch(t, want, ids(page))
 }
 
 func listCase(t *testing.T, s Stores) {

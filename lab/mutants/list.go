@@ -437,4 +437,52 @@ var mutants = []mutant{
 		old:  "	clear(header)\n", new: "",
 		tests: []string{"./ingress/httpapi/wire"}, run: "TextIsKept", // others wait for a body that the header before asked for
 	},
+	{
+		name: "text-skeleton", protects: "look-alike letters hide no instruction to a model",
+		file: "internal/adtext/adtext.go",
+		old:  "bare(strings.ToLower(confusable.Skeleton(s)))", new: "bare(strings.ToLower(s))",
+		tests: []string{"./internal/adtext"}, run: "Disguises",
+	},
+	{
+		name: "text-together", protects: "an instruction that is split over texts is found",
+		file: "internal/adtext/instruct.go",
+		old:  "len(alone) == 0 && (spoken(", new: "len(alone) > 0 && (spoken(",
+		tests: []string{"./internal/campaign"}, run: "NoVariantIsLive",
+	},
+	{
+		name: "text-scripts", protects: "a word of mixed scripts waits for a person",
+		file: "internal/adtext/readable.go",
+		old:  "	return false\n}\n\n// scriptOf", new: "	return true\n}\n\n// scriptOf",
+		tests: []string{"./internal/adtext"}, run: "HighlyRestrictive",
+	},
+	{
+		name: "text-change-waits", protects: "an account without history cannot exchange what was approved",
+		file: "internal/campaign/service.go",
+		old:  "waited || !trusted && !before.sameFace(creativeOf(c))", new: "waited && !trusted",
+		tests: []string{"./internal/campaign"}, run: "ChangesWaitWithoutHistory",
+	},
+	{
+		name: "text-change-goes-on-waiting", protects: "a second change does not end the wait of the first",
+		file: "internal/campaign/service.go",
+		old:  "waited || !trusted", new: "!trusted",
+		tests: []string{"./internal/campaign"}, run: "ChangesWaitWithoutHistory",
+	},
+	{
+		name: "text-approved-exactly", protects: "an approval is of one creative",
+		file: "internal/campaign/policy.go",
+		old:  " && c.Review.Creative == creativeOf(c).digest()", new: "",
+		tests: []string{"./internal/campaign"}, run: "ApprovalClears|ChangesWait",
+	},
+	{
+		name: "text-holds", protects: "no approval makes an unsafe link deliver",
+		file: "internal/campaign/policy.go",
+		old:  "return !v.Holds", new: "return true",
+		tests: []string{"./internal/campaign"}, run: "ApprovalClears",
+	},
+	{
+		name: "text-seen", protects: "a reviewer approves what was seen",
+		file: "internal/campaign/service.go",
+		old:  "in.Seen != 0 && in.Seen != c.ConfigVersion", new: "in.Seen < 0",
+		tests: []string{"./internal/campaign"}, run: "ReviewOfWhatWasSeen",
+	},
 }

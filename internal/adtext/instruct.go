@@ -1,0 +1,165 @@
+package adtext
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// rule is found where a text has a word of each part near the first, in any order. The words are
+// folded and without spaces; a word that is a stem stands for all its forms.
+type rule [][]string
+
+// near is the greatest distance of two parts of a rule, in letters.
+const near = 60
+
+// instructions are the rules of all languages, and those of English in the 25 ciphers that move
+// each letter by the same number. Most texts end at their first parts.
+var instructions = sync.OnceValue(func() (all struct{ plain, moved []rule }) {
+	for _, list := range lists {
+		all.plain = append(all.plain, list...)
+	}
+	for by := 1; by < 26; by++ {
+		for _, r := range lists["en"] {
+			all.moved = append(all.moved, folded(r, func(word string) string { return move(word, by) }))
+		}
+	}
+	for i, r := range all.plain {
+		all.plain[i] = folded(r, func(word string) string { return word })
+	}
+	return all
+})
+
+func folded(r rule, first func(string) string) rule {
+	out := make(rule, len(r))
+	for i, part := range r {
+		for _, word := range part {
+			out[i] = append(out[i], compact(first(word)))
+		}
+	}
+	return out
+}
+
+func move(word string, by int) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' {
+			return 'a' + (r-'a'+rune(by))%26
+		}
+		return r
+	}, word)
+}
+
+// Instructing finds texts that speak to a model instead of to people, in one of [Languages], as far
+// as lists can tell: also reversed, with letters moved along the alphabet, or encoded. alone has
+// the places of those that do by themselves; together is true if none does, but two of them read
+// one after the other, or all in their order.
+func Instructing(texts ...string) (alone []int, together bool) {
+	read := make([]string, len(texts))
+	for i, text := range texts {
+		read[i] = compact(text)
+	}
+	// Most ads end here: no rule has all of its parts anywhere.
+	whole, back := strings.Join(read, ""), compact(reversed(strings.Join(texts, " ")))
+	forward := append(possible(whole, instructions().plain), possible(whole, instructions().moved)...)
+	backward := possible(back, instructions().plain)
+	for i, text := range texts {
+		if addressed.MatchString(Plain(text)) || spoken(read[i], forward) || len(backward) > 0 && spoken(compact(reversed(text)), backward) ||
+			slices.ContainsFunc(encoded(text), instructs) {
+			alone = append(alone, i)
+		}
+	}
+	return alone, len(alone) == 0 && (spoken(whole, forward) || spoken(back, backward) || inPairs(read, forward))
+}
+
+func instructs(text string) bool {
+	alone, _ := Instructing(text)
+	return len(alone) > 0
+}
+
+func inPairs(read []string, rules []rule) bool {
+	for i, a := range read {
+		for _, b := range read[i+1:] {
+			if spoken(a+b, rules) || spoken(b+a, rules) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// possible are the rules of which text has every part, wherever.
+func possible(text string, rules []rule) (found []rule) {
+	for _, r := range rules {
+		missing := slices.ContainsFunc(r, func(part []string) bool {
+			return !slices.ContainsFunc(part, func(word string) bool { return strings.Contains(text, word) })
+		})
+		if !missing {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+func reversed(s string) string {
+	runes := []rune(bare(s))
+	slices.Reverse(runes)
+	return string(runes)
+}
+
+// addressed finds texts that are written as a turn of a conversation with a model, and control
+// words of models.
+var addressed = regexp.MustCompile(`(?im)(^|[.!?;|>)\]}*#"'—–-]\s*)(dear |hey |attention,? |note to (the |any )?)?` +
+	`(assistants?|a\.?i\.?|system|chatbots?|chat ?gpt|gpt[-\w.]*|claude|gemini|copilot|llms?|language models?|ai (assistants?|agents?|models?)|agents?|model|bot|user|human|developer` +
+	`|assistent|assistente|asistente|ki|ia|sistema|systeem|система|ассистент|помощник|ии|助手|系统|系統|模型|アシスタント|システム|어시스턴트|시스템)\s*:` +
+	`|<\|?/?(system|assistant|im_start|im_end)\b|\[/?INST\]|\byou are now (a|an|the|dan|called|acting|no longer)\b`)
+
+func spoken(text string, rules []rule) bool {
+	return slices.ContainsFunc(rules, func(r rule) bool { return r.in(text) })
+}
+
+func (r rule) in(text string) bool {
+	for _, word := range r[0] {
+		for at := 0; ; {
+			found := strings.Index(text[at:], word)
+			if found < 0 {
+				break
+			}
+			if r.around(text, at+found, at+found+len(word)) {
+				return true
+			}
+			at += found + len(word)
+		}
+	}
+	return false
+}
+
+// around says whether the other parts of r are near text[from:to].
+func (r rule) around(text string, from, to int) bool {
+	before, after := tail(text[:from], near), head(text[to:], near)
+	for _, part := range r[1:] {
+		if !slices.ContainsFunc(part, func(word string) bool { return strings.Contains(before, word) || strings.Contains(after, word) }) {
+			return false
+		}
+	}
+	return true
+}
+
+func head(s string, runes int) string {
+	at := 0
+	for range runes {
+		_, size := utf8.DecodeRuneInString(s[at:])
+		at += size
+	}
+	return s[:at]
+}
+
+func tail(s string, runes int) string {
+	at := len(s)
+	for range runes {
+		_, size := utf8.DecodeLastRuneInString(s[:at])
+		at -= size
+	}
+	return s[at:]
+}

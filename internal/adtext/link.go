@@ -1,0 +1,197 @@
+package adtext
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"go.mau.fi/util/confusable"
+	"golang.org/x/net/idna"
+	"golang.org/x/net/publicsuffix"
+)
+
+// hosts reads internationalised names as a browser does (UTS 46, non-transitional). Names with an
+// underscore exist, so the letters of ASCII are not restricted further.
+var hosts = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.Transitional(false), idna.StrictDomainName(false))
+
+var errNoName = errors.New("the host is not a name that can exist")
+
+// ASCIILink is link with its host in ASCII form (RFC 5891): what is stored and shown cannot be
+// taken for another host. A link of ASCII is not changed. Errors: a host that no name can have.
+func ASCIILink(link string) (string, error) {
+	u, err := url.Parse(link)
+	if err != nil {
+		return "", err
+	}
+	host := u.Hostname()
+	plain := isASCII(host)
+	if plain && !strings.Contains(strings.ToLower(host), "xn--") {
+		return link, nil
+	}
+	named, err := hosts.ToASCII(host)
+	if err != nil {
+		return "", err
+	}
+	if read, err := hosts.ToUnicode(named); err != nil || strings.HasPrefix(read, ".") || strings.Contains(read, "..") {
+		return "", errNoName
+	}
+	if plain {
+		return link, nil
+	}
+	if port := u.Port(); port != "" {
+		named = net.JoinHostPort(named, port)
+	}
+	u.Host = named
+	return u.String(), nil
+}
+
+// Host is the host of link in ASCII form, "" if link has none.
+func Host(link string) string {
+	u, err := url.Parse(link)
+	if err != nil {
+		return ""
+	}
+	host := u.Hostname()
+	if isASCII(host) {
+		return host
+	}
+	if named, err := hosts.ToASCII(host); err == nil {
+		return named
+	}
+	return ""
+}
+
+// LinkText is what link says to a reader: its host, path, query and fragment, decoded twice.
+func LinkText(link string) string {
+	u, err := url.Parse(link)
+	if err != nil {
+		return link
+	}
+	host, _ := hosts.ToUnicode(u.Hostname())
+	text := strings.Join([]string{host, u.EscapedPath(), u.RawQuery, u.EscapedFragment()}, " ")
+	for range 2 {
+		decoded, err := url.QueryUnescape(text)
+		if err != nil {
+			break
+		}
+		text = decoded
+	}
+	return text
+}
+
+// PrivateHost is true for hosts that no visitor should be sent to: addresses, single labels and
+// names reserved for private use (RFC 6761, RFC 8375).
+func PrivateHost(link string) bool {
+	u, err := url.Parse(link)
+	if err != nil {
+		return true
+	}
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	if _, err := netip.ParseAddr(host); err == nil || !strings.Contains(host, ".") {
+		return true
+	}
+	for _, suffix := range []string{".local", ".localhost", ".internal", ".test", ".invalid", ".home.arpa", ".onion"} {
+		if strings.HasSuffix(host, suffix) {
+			return true
+		}
+	}
+	// 0x7f.1 and 2130706433 are addresses to some resolvers.
+	return !strings.ContainsFunc(host[strings.LastIndex(host, ".")+1:], unicode.IsLetter)
+}
+
+// OddPort is true of a link that names another port than that of https.
+func OddPort(link string) bool {
+	u, err := url.Parse(link)
+	return err == nil && u.Port() != "" && u.Port() != "443"
+}
+
+// Shortened is true of links of services that lead wherever their user says, today and tomorrow.
+func Shortened(link string) bool {
+	return slices.Contains(shorteners, strings.TrimPrefix(labelled(link), "www."))
+}
+
+var shorteners = []string{
+	"adf.ly", "amzn.to", "bit.do", "bit.ly", "bitly.com", "bl.ink", "buff.ly", "clck.ru", "cutt.ly", "fb.me", "goo.gl", "goo.su", "is.gd", "j.mp", "lnkd.in", "ow.ly", "qr.ae", "rb.gy",
+	"rebrand.ly", "s.id", "short.io", "shorte.st", "shorturl.at", "soo.gd", "surl.li", "t.co", "t.ly", "tiny.cc", "tinyurl.com", "u.to", "urlz.fr", "v.gd", "vk.cc", "x.co", "youtube.page.link",
+}
+
+// labelled is the host of link in Unicode form and lower case, without a dot at its end.
+func labelled(link string) string {
+	u, err := url.Parse(link)
+	if err != nil {
+		return ""
+	}
+	host, _ := hosts.ToUnicode(u.Hostname())
+	return strings.TrimSuffix(strings.ToLower(host), ".")
+}
+
+// Imitates is true of a link whose host can be taken for another one: by look-alike letters, or
+// because what stands before its own domain is a domain, as in paypal.com.login.example.
+func Imitates(link string) bool {
+	host := labelled(link)
+	labels := strings.Split(host, ".")
+	foreignEnd := !isASCII(labels[len(labels)-1])
+	for _, label := range labels {
+		if !highlyRestrictive(strings.ReplaceAll(label, "-", "")) || !isASCII(label) && !foreignEnd && isASCII(likeness(label)) || misspelt(label) {
+			return true
+		}
+	}
+	return domainInside(host)
+}
+
+// likeness is the skeleton of label. The ligatures of Danish and French are letters: their
+// skeletons would make every word with one an imitation.
+func likeness(label string) string {
+	if strings.ContainsAny(label, "æœ") {
+		return label
+	}
+	return confusable.Skeleton(label)
+}
+
+// known are names that are imitated most: to pay with, to log in with.
+var known = []string{
+	"amazon", "amex", "anthropic", "apple", "bankofamerica", "binance", "chase", "citibank", "coinbase", "dropbox", "ebay", "facebook", "github", "google", "hsbc", "icloud", "instagram", "kraken",
+	"linkedin", "mastercard", "metamask", "microsoft", "netflix", "office365", "openai", "outlook", "paypal", "revolut", "santander", "spotify", "stripe", "telegram", "twitter", "visa", "wellsfargo", "whatsapp", "yahoo",
+}
+
+// looks are the skeletons of known.
+var looks = sync.OnceValue(func() map[string]string {
+	of := make(map[string]string, len(known))
+	for _, name := range known {
+		of[confusable.Skeleton(name)] = name
+	}
+	return of
+})
+
+// misspelt finds a word of label that looks like a known name and is none.
+func misspelt(label string) bool {
+	for _, word := range strings.Split(label, "-") {
+		like := digits.Replace(confusable.Skeleton(word))
+		if name, is := looks()[like]; is && name != word {
+			return true
+		}
+	}
+	return false
+}
+
+// digits are those that stand for letters besides 0 and 1, which the skeleton knows.
+var digits = strings.NewReplacer("3", "e", "4", "a", "5", "s", "7", "t", "8", "b")
+
+// ends are the domains that people know an address by.
+var ends = []string{"com", "net", "org", "gov", "edu"}
+
+// domainInside finds a label that people take for the end of an address before the registered
+// domain of host.
+func domainInside(host string) bool {
+	registered, err := publicsuffix.EffectiveTLDPlusOne(host)
+	if err != nil || len(registered) >= len(host) {
+		return false
+	}
+	inner := strings.Split(strings.TrimSuffix(host, "."+registered), ".")
+	return slices.ContainsFunc(inner[1:], func(label string) bool { return slices.Contains(ends, label) })
+}

@@ -1,0 +1,240 @@
+package adtext
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Languages are those in which instructions are recognised, by ISO 639-1 code.
+var Languages = []string{"de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "zh"}
+
+// letters are those of the alphabets of [Languages] beyond a to z and beyond the scripts that are
+// read as a whole.
+const letters = "äöüßàâæçéèêëîïôœùûÿñáíóúãõìòąćęłńśźż" + "абвгдежзийклмнопрстуфхцчшщъыьэюяё"
+
+// read are the scripts that Languages write in and that no other language here shares.
+var read = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul}
+
+// OtherLanguage says whether s has letters that none of [Languages] writes with. A single letter
+// that stands alone, as the β of a beta test, is a symbol.
+func OtherLanguage(s string) bool {
+	for _, word := range words(norm.NFC.String(s)) {
+		alone := utf8.RuneCountInString(word) == 1 && unicode.In([]rune(word)[0], unicode.Greek)
+		if !alone && strings.ContainsFunc(word, foreign) {
+			return true
+		}
+	}
+	return false
+}
+
+func foreign(r rune) bool {
+	if !unicode.IsLetter(r) || unicode.In(r, read...) || unicode.In(r, unicode.Common) {
+		return false
+	}
+	r = unicode.ToLower(r)
+	return (r < 'a' || r > 'z') && !strings.ContainsRune(letters, r)
+}
+
+// words are the runs of letters, marks and digits of s.
+func words(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r) })
+}
+
+// MixedScripts says whether a word of s is not highly restrictive (UTS 39, section 5.2): of one
+// script, or of Latin with Han and kana, with Han and Bopomofo, or with Han and Hangul.
+func MixedScripts(s string) bool {
+	for _, word := range words(s) {
+		if !highlyRestrictive(word) {
+			return true
+		}
+	}
+	return false
+}
+
+// together are the scripts that one word may mix.
+var together = [][]*unicode.RangeTable{
+	{unicode.Latin, unicode.Han, unicode.Hiragana, unicode.Katakana},
+	{unicode.Latin, unicode.Han, unicode.Bopomofo},
+	{unicode.Latin, unicode.Han, unicode.Hangul},
+}
+
+func highlyRestrictive(word string) bool {
+	first := scriptOf(word)
+	if first == nil || within(word, first) {
+		return true
+	}
+	for _, scripts := range together {
+		if within(word, scripts...) {
+			return true
+		}
+	}
+	return false
+}
+
+// scriptOf is the script of the first letter of word that has one of its own, nil without any.
+func scriptOf(word string) *unicode.RangeTable {
+	for _, r := range word {
+		if unicode.In(r, unicode.Common, unicode.Inherited) {
+			continue
+		}
+		for _, script := range unicode.Scripts {
+			if unicode.Is(script, r) {
+				return script
+			}
+		}
+	}
+	return nil
+}
+
+func within(word string, scripts ...*unicode.RangeTable) bool {
+	for _, r := range word {
+		if !unicode.In(r, unicode.Common, unicode.Inherited) && !unicode.In(r, scripts...) {
+			return false
+		}
+	}
+	return true
+}
+
+// Unreadable says whether s hides its words from a simple reader: in letters of another form (full
+// width, mathematical, in circles), under marks, spaced out, between digits, without vowels, or in
+// base64 or hexadecimal.
+func Unreadable(s string) bool {
+	return formed(s) || marked(s) || spaced(s) || switches(s) || voiceless(s) || len(encoded(s)) > 0
+}
+
+// symbols have a compatibility form of letters and are signs of their own all the same.
+const symbols = "™℠№ªº℃℉Åℓ㈱㊙㊗"
+
+// formed finds letters whose compatibility form is another letter of ASCII.
+func formed(s string) bool {
+	flags, squares := 0, 0
+	for _, r := range s {
+		switch {
+		case r >= 0x1F1E6 && r <= 0x1F1FF: // two of them are a flag, many are a text
+			if flags++; flags > 4 {
+				return true
+			}
+			continue
+		case r >= 0x1F150 && r <= 0x1F189: // white letters in black circles and squares
+			if squares++; squares > 1 {
+				return true
+			}
+			continue
+		}
+		flags, squares = 0, 0
+		if r <= unicode.MaxASCII || strings.ContainsRune(symbols, r) {
+			continue
+		}
+		if form := norm.NFKC.String(string(r)); form != string(r) && strings.ContainsFunc(form, asciiLetter) {
+			return true
+		}
+	}
+	return false
+}
+
+func asciiLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
+
+// marked finds marks that composition leaves: no language that is read here writes them.
+func marked(s string) bool {
+	return strings.ContainsFunc(norm.NFC.String(s), func(r rune) bool {
+		return unicode.In(r, unicode.Mn, unicode.Me) && r != keycap && !ofEmoji(r)
+	})
+}
+
+const maxSpaced = 4 // letters in a row that stand alone: U S B C
+
+func spaced(s string) bool {
+	run := 0
+	for _, word := range words(s) {
+		r, size := utf8.DecodeRuneInString(word)
+		if size < len(word) || !unicode.IsLetter(r) || unicode.In(r, read...) {
+			run = 0
+			continue
+		}
+		if run++; run > maxSpaced {
+			return true
+		}
+	}
+	return false
+}
+
+const maxSwitches = 3 // between letters and digits of one word: h264 has one, k8s two, 3d4u three
+
+func switches(s string) bool {
+	for _, word := range words(s) {
+		count, before := 0, rune(0)
+		for _, r := range word {
+			if before != 0 && unicode.IsLetter(r) != unicode.IsLetter(before) {
+				count++
+			}
+			before = r
+		}
+		if count > maxSwitches {
+			return true
+		}
+	}
+	return false
+}
+
+// voiceless finds texts of the Latin alphabet with too few vowels for any of [Languages], as most
+// ciphers make them. Words in capitals are names.
+func voiceless(s string) bool {
+	vowels, all := 0, 0
+	for _, word := range words(bare(s)) {
+		if !isASCII(word) || strings.ToUpper(word) == word {
+			continue
+		}
+		for _, r := range strings.ToLower(word) {
+			switch {
+			case strings.ContainsRune("aeiouy", r):
+				vowels++
+				all++
+			case r >= 'a' && r <= 'z':
+				all++
+			}
+		}
+	}
+	return all >= 16 && vowels*100 < 25*all
+}
+
+const minEncoded = 11 // characters of base64 or hexadecimal that are looked at, at least
+
+// encoded are the texts that parts of s, or s without its spaces, are an encoding of.
+func encoded(s string) (texts []string) {
+	parts := strings.FieldsFunc(s, func(r rune) bool {
+		return r > unicode.MaxASCII || !asciiLetter(r) && (r < '0' || r > '9') && !strings.ContainsRune("+/=-_", r)
+	})
+	for _, part := range append(parts, strings.Join(strings.Fields(s), "")) {
+		if len(part) < minEncoded {
+			continue
+		}
+		bare := strings.TrimRight(part, "=")
+		for _, decode := range []func(string) ([]byte, error){base64.RawStdEncoding.DecodeString, base64.RawURLEncoding.DecodeString, hex.DecodeString} {
+			if text, err := decode(bare); err == nil && prose(text) {
+				texts = append(texts, string(text))
+				break
+			}
+		}
+	}
+	return texts
+}
+
+// prose is true of bytes that a person could have written: chance makes no eight of them.
+func prose(b []byte) bool {
+	s, of := string(b), 0
+	for _, r := range s {
+		if r == utf8.RuneError || unicode.IsControl(r) {
+			return false
+		}
+		if unicode.IsLetter(r) || r == ' ' {
+			of++
+		}
+	}
+	count := utf8.RuneCountInString(s)
+	return count >= 8 && of*10 >= count*8
+}
