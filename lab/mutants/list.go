@@ -464,7 +464,7 @@ var mutants = []mutant{
 	{
 		name: "text-change-goes-on-waiting", protects: "a second change does not end the wait of the first",
 		file: "internal/campaign/service.go",
-		old:  "waited || !trusted", new: "!trusted",
+		old:  "waited || !trusted", new: "waited && trusted || !trusted",
 		tests: []string{"./internal/campaign"}, run: "ChangesWaitWithoutHistory",
 	},
 	{
