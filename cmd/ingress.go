@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"adnet/ingress/budget"
@@ -49,7 +50,7 @@ func (c *ingress) Run(p cli.Process) error {
 		return err
 	}
 	defer b.Close()
-	role, err := newIngress(h, parts{Config: c.Role, Money: c.Money, Spool: c.Spool, Ring: ring, Sessions: sessions}, b)
+	role, err := newIngress(h, parts{Config: c.Role, Money: c.Money, Spool: c.Spool, Ring: ring, Sessions: sessions, PostgresConns: int(c.Servers.Postgres.MaxConns)}, b)
 	if err != nil {
 		return err
 	}
@@ -124,7 +125,9 @@ type parts struct {
 	Spool    spool.Config
 	Ring     *token.Keyring
 	Sessions *token.Sessions
-	InMemory bool // nothing outlives the process: deposits may be simulated
+	// PostgresConns is the most connections to PostgreSQL.
+	PostgresConns int
+	InMemory      bool // nothing outlives the process: deposits may be simulated
 }
 
 // ingressRole is the constructed HTTP role: its inputs, the state that its areas share, and the
@@ -177,8 +180,18 @@ func (r *ingressRole) listening() (err error) {
 		return err
 	}
 	once := r.idempotency()
-	r.http, err = httpapi.New(r.given.Config.HTTP, httpapi.Deps{Log: r.Log, Metrics: r.metrics, Readiness: r.readiness, Guard: r.limits, Once: once})
+	r.http, err = httpapi.New(r.given.Config.HTTP, httpapi.Deps{Log: r.Log, Metrics: r.metrics, Readiness: r.readiness, Guard: r.limits, Once: once, KeepFiles: r.keepFiles()})
 	return err
+}
+
+// keepFiles is how many descriptors everything but the public listener may need: PostgreSQL's
+// connections, those of Redis (10 a core), Kafka and ClickHouse, the spool, the admin listener.
+func (r *ingressRole) keepFiles() int {
+	needed := 256 + r.given.PostgresConns + 10*runtime.GOMAXPROCS(0)
+	if r.given.InMemory { // this process is the servers, too
+		needed *= 2
+	}
+	return needed
 }
 
 // addStages puts the role's components into stages, which stop in reverse: first the listener stops

@@ -22,7 +22,7 @@ var topics = []struct {
 	prefixes []string
 }{
 	{"Replaying traffic (`adnet load`)", []string{"LOAD_"}},
-	{"Listeners and links", []string{"HTTP_", "ADMIN_ADDR", "BASE_URL", "TRUSTED_PROXIES", "MCP_ORIGINS"}},
+	{"Listeners and links", []string{"HTTP_", "CONNS_", "ADMIN_ADDR", "BASE_URL", "TRUSTED_PROXIES", "MCP_ORIGINS"}},
 	{"Keys and accounts", []string{"TOKEN_KEYS", "SESSION_KEYS", "ADMIN_EMAIL", "ADMIN_PASSWORD", "USER_"}},
 	{"Funding", []string{"PREPAID", "CREDIT_", "MINT_"}},
 	{"Payment providers", []string{"PAYMENT_", "STRIPE_", "PAYPAL_"}},

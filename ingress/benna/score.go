@@ -79,7 +79,7 @@ type scoreReply struct {
 func (a *API) score(c *httpapi.Context) error {
 	started := a.deps.Now()
 	var in scoreRequest
-	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
+	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
 	if err := in.check(); err != nil {

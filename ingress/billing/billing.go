@@ -172,7 +172,7 @@ func (a *API) partiesOf(c *httpapi.Context) (parties, error) {
 	}
 	var in asked
 	if c.Request.Method == http.MethodPost {
-		err := httpapi.ReadBody(c, httpapi.MaxBody, func(body []byte) error {
+		err := httpapi.ReadBody(c, func(body []byte) error {
 			if len(body) == 0 {
 				return nil
 			}

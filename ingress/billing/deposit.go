@@ -25,7 +25,7 @@ func (a *API) createCheckout(c *httpapi.Context) error {
 		Provider  ledger.Provider `json:"provider"`
 		Currency  string          `json:"currency"`
 	}
-	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
+	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
 	p, err := a.parties(c, in.asked)
@@ -101,7 +101,7 @@ func (a *API) deposit(c *httpapi.Context) error {
 		return err
 	}
 	var in depositRequest
-	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
+	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
 	p, err := a.parties(c, in.asked)
@@ -170,7 +170,7 @@ func (a *API) webhook(c *httpapi.Context) error {
 		return errs.New(errs.InvalidRequest, "the delivery has no signature of a payment provider")
 	}
 	var receipt payment.Receipt
-	err := httpapi.ReadBody(c, httpapi.MaxBody, func(body []byte) (err error) {
+	err := httpapi.ReadBody(c, func(body []byte) (err error) {
 		receipt, err = a.deps.Payments.Receive(c.Request.Context(), provider, c.Request.Header, body)
 		return err
 	})

@@ -146,7 +146,7 @@ func (a *API) decideQuarantine(c *httpapi.Context) error {
 		return err
 	}
 	var in decision
-	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
+	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
 	if in.Note, err = noteOf(in.Note); err != nil {
@@ -221,7 +221,7 @@ func (a *API) mintCap(c *httpapi.Context) error {
 		return err
 	}
 	var in capRequest
-	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
+	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
 	if in.Note, err = noteOf(in.Note); err != nil {

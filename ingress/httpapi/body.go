@@ -15,40 +15,47 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Body limits in bytes; a longer body is 413.
-const (
-	MaxAdRequestBody = 32 << 10
-	MaxBody          = 64 << 10
-)
+// maxBody is the limit of a route's bodies in bytes, unless [Policy.Body] says another.
+const maxBody = 64 << 10
 
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// ReadBody calls use with the whole body, which is valid only inside use. A body over limit bytes
-// is errs.PayloadTooLarge; one that cannot be read (the client went away) errs.InvalidRequest.
-func ReadBody(c *Context, limit int64, use func(body []byte) error) error {
+// ReadBody calls use with the whole body, which is valid only inside use. A body over the limit of
+// the route ([Policy.Body]) is errs.PayloadTooLarge; one that cannot be read errs.InvalidRequest.
+func ReadBody(c *Context, use func(body []byte) error) error {
+	limit := c.bodyLimit()
+	if atHand, ok := c.Request.Body.(interface{ Whole() ([]byte, error) }); ok {
+		body, err := atHand.Whole()
+		if err == nil && int64(len(body)) > limit {
+			err = &http.MaxBytesError{Limit: limit}
+		}
+		if err != nil {
+			return unreadBody(err)
+		}
+		return use(body)
+	}
 	buffer := bodies.Get().(*bytes.Buffer)
 	defer bodies.Put(buffer)
 	buffer.Reset()
-	body := io.Reader(c.Request.Body)
-	// One that is in memory says how long it is.
-	if atHand, ok := body.(interface{ Len() int }); !ok || int64(atHand.Len()) > limit {
-		body = http.MaxBytesReader(c.Writer, c.Request.Body, limit)
-	}
-	if _, err := buffer.ReadFrom(body); err != nil {
-		var tooLarge *http.MaxBytesError
-		if errors.As(err, &tooLarge) {
-			return errs.New(errs.PayloadTooLarge, "the body is larger than %d bytes", limit).With("limit", limit)
-		}
-		return errs.Wrap(err, errs.InvalidRequest, "the body could not be read")
+	if _, err := buffer.ReadFrom(http.MaxBytesReader(c.Writer, c.Request.Body, limit)); err != nil {
+		return unreadBody(err)
 	}
 	return use(buffer.Bytes())
+}
+
+func unreadBody(err error) error {
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return errs.New(errs.PayloadTooLarge, "the body is larger than %d bytes", tooLarge.Limit).With("limit", tooLarge.Limit)
+	}
+	return errs.Wrap(err, errs.InvalidRequest, "the body could not be read")
 }
 
 // Decode reads a JSON object into dst, a pointer to a struct. Unknown fields are ignored; duplicate
 // names, known names in another case, invalid UTF-8, wrong types and anything after the object are
 // errs.InvalidRequest naming the field.
-func Decode(c *Context, limit int64, dst any) error {
-	return ReadBody(c, limit, func(body []byte) error { return Unmarshal(body, dst) })
+func Decode(c *Context, dst any) error {
+	return ReadBody(c, func(body []byte) error { return Unmarshal(body, dst) })
 }
 
 // Unmarshal is [Decode] for bytes at hand. dst must not keep references into body.

@@ -75,7 +75,9 @@ func TestUnmarshal(t *testing.T) {
 func TestDecodeLimit(t *testing.T) {
 	decode := func(text string) error {
 		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(text))
-		return Decode(NewContext(httptest.NewRecorder(), r), 100, new(body))
+		c := NewContext(httptest.NewRecorder(), r)
+		c.to = &endpoint{policy: Policy{Body: 100}}
+		return Decode(c, new(body))
 	}
 	fill := func(n int) string { return `{"name":"` + strings.Repeat("x", n-len(`{"name":""}`)) + `"}` }
 	require.NoError(t, decode(fill(100)))

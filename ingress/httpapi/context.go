@@ -24,6 +24,7 @@ type Context struct {
 	server *Server
 	site   *site     // of the path; nil for an unknown path
 	at     *entrance // of the method and path, or of the refusal
+	to     *endpoint // that answers; nil before it is chosen
 	values []string  // of the path's parameters
 	query  url.Values
 	reply  reply
@@ -38,7 +39,7 @@ func NewContext(w http.ResponseWriter, r *http.Request) *Context {
 }
 
 func (c *Context) begin(w http.ResponseWriter, r *http.Request) {
-	c.Request, c.site, c.at, c.values, c.query = r, nil, nil, c.values[:0], nil
+	c.Request, c.site, c.at, c.to, c.values, c.query = r, nil, nil, nil, c.values[:0], nil
 	c.reply = reply{to: w, status: http.StatusOK}
 	c.Writer = &c.reply
 }
@@ -80,6 +81,14 @@ func (c *Context) parsed() url.Values {
 		c.query = c.Request.URL.Query()
 	}
 	return c.query
+}
+
+// bodyLimit is how many bytes the request's body may have.
+func (c *Context) bodyLimit() int64 {
+	if c.to == nil {
+		return maxBody
+	}
+	return c.to.policy.bodyLimit()
 }
 
 // GetHeader is the first value of a header of the request.

@@ -22,6 +22,7 @@ const requestIDHeader = "X-Request-Id"
 type serverMetrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
+	unnamed  prometheus.Counter
 	routes   *sync.Map // *routeMetrics by route
 }
 
@@ -40,6 +41,9 @@ func newServerMetrics(r prometheus.Registerer) serverMetrics {
 			Name: "adnet_http_request_seconds", Help: "Time to answer, by route.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 12),
 		}, []string{"route"})),
+		unnamed: obs.Register(r, prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "adnet_http_unnamed_proxy_total", Help: "Requests with X-Forwarded-For from a private address that ADNET_TRUSTED_PROXIES does not name.",
+		})),
 		routes: new(sync.Map),
 	}
 	return m

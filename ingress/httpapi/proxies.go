@@ -43,27 +43,45 @@ func (p proxies) trust(ip net.IP) bool {
 	return false
 }
 
-// client is the address that r comes from: of a trusted proxy's X-Forwarded-For, else X-Real-IP,
-// the last address that does not belong to a trusted proxy; otherwise the connection's. Empty if
-// that does not parse.
-func (p proxies) client(r *http.Request) string {
+const forwardedFor = "X-Forwarded-For"
+
+// peer is the other end of r's connection.
+func peer(r *http.Request) (netip.Addr, bool) {
 	host, _, err := net.SplitHostPort(strings.TrimSpace(r.RemoteAddr))
 	if err != nil {
+		return netip.Addr{}, false
+	}
+	addr, err := netip.ParseAddr(host)
+	return addr.Unmap(), err == nil && addr.Zone() == ""
+}
+
+// client is the address that r comes from: of a trusted proxy's X-Forwarded-For the last address
+// that does not belong to a trusted proxy; otherwise the connection's. Empty if that does not
+// parse. No other header is believed: a proxy that does not set it would pass on its client's.
+func (p proxies) client(r *http.Request) string {
+	addr, ok := peer(r)
+	if !ok {
 		return ""
 	}
-	peer, err := netip.ParseAddr(host)
-	if err != nil || peer.Zone() != "" {
-		return ""
-	}
-	peer = peer.Unmap()
-	if len(p) > 0 && p.trust(peer.AsSlice()) {
-		for _, name := range []string{"X-Forwarded-For", "X-Real-Ip"} {
-			if said := p.said(strings.Join(r.Header[name], ",")); said != "" {
-				return said
-			}
+	if len(p) > 0 && p.trust(addr.AsSlice()) {
+		if said := p.said(strings.Join(r.Header[forwardedFor], ",")); said != "" {
+			return said
 		}
 	}
-	return peer.String()
+	return addr.String()
+}
+
+// noticeProxy says so when r, which has X-Forwarded-For, looks like it came through a proxy that
+// the settings do not name: then all people behind that proxy share its address, so that the
+// limits strike them together and most of their clicks do not count.
+func (s *Server) noticeProxy(r *http.Request) {
+	addr, ok := peer(r)
+	if !ok || !addr.IsPrivate() && !addr.IsLoopback() && !addr.IsLinkLocalUnicast() || s.proxies.trust(addr.AsSlice()) {
+		return
+	}
+	s.metrics.unnamed.Inc()
+	s.often.Error(r.Context(), "a proxy that ADNET_TRUSTED_PROXIES does not name: everybody behind it counts as one person; add its address there",
+		"address", addr.String())
 }
 
 // said is the client in a list to which every proxy has added the address that it was called from:

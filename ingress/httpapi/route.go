@@ -1,9 +1,11 @@
 package httpapi
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -64,6 +66,9 @@ type Policy struct {
 	// Audited routes change something of an account or of the installation: what they change goes
 	// to the audit log with who called.
 	Audited Answer
+	// Body is how many bytes a request's body may have: a longer one is 413, and is not read. 0 is
+	// 64 KiB.
+	Body int64
 	// Errors writes the errors of the path, whatever the method and wherever they come from: the
 	// guard, an unknown method, a panic, a handler. nil is [WriteError]. The methods of a path
 	// share it.
@@ -72,8 +77,10 @@ type Policy struct {
 
 // stated says whether p is more than the zero value.
 func (p *Policy) stated() bool {
-	return p.Limit != 0 || p.Auth != 0 || p.Idempotent != 0 || p.Audited != 0 || p.Errors != nil
+	return p.Limit != 0 || p.Auth != 0 || p.Idempotent != 0 || p.Audited != 0 || p.Body != 0 || p.Errors != nil
 }
+
+func (p *Policy) bodyLimit() int64 { return cmp.Or(p.Body, maxBody) }
 
 // missing names what p does not say of a route with this method.
 func (p *Policy) missing(method string) (names []string) {
@@ -169,6 +176,25 @@ func (e *entrance) choose(c *Context) *endpoint {
 	return e.other
 }
 
+// bodyLimit says before a body is read how long it may be; a path that was not mounted takes none.
+func (s *Server) bodyLimit(method, path, query string) int64 {
+	at, _ := s.router.find(path, nil)
+	if at == nil {
+		return 0
+	}
+	e := at.entrance(method)
+	if e == nil {
+		return 0
+	}
+	if e.param != "" {
+		values, _ := url.ParseQuery(query) // what does not parse chooses nothing, as in choose
+		if chosen, ok := e.actions[values.Get(e.param)]; ok {
+			return chosen.policy.bodyLimit()
+		}
+	}
+	return e.other.policy.bodyLimit()
+}
+
 // name is the entrance with the action that c asks for, as the audit log and idempotency keys have
 // it.
 func (e *entrance) name(c *Context) string {
@@ -234,6 +260,7 @@ func (e *entrance) problem() error {
 // serve answers a request as the policy of its endpoint says.
 func (s *Server) serve(c *Context) {
 	to := c.at.choose(c)
+	c.to = to
 	if s.deps.Guard == nil {
 		s.call(c, to)
 		return

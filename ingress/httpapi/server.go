@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,7 @@ type Config struct {
 	Addr           string        `name:"http-addr" env:"ADNET_HTTP_ADDR" default:"127.0.0.1:8080" help:"Address of the public HTTP listener."`
 	BaseURL        string        `name:"base-url" env:"ADNET_BASE_URL" help:"Prefix of every link that is handed out (default: http:// and the address listened on)."`
 	TrustedProxies []string      `name:"trusted-proxies" env:"ADNET_TRUSTED_PROXIES" help:"Networks whose X-Forwarded-For is believed (default: none)."`
+	ConnsPerAddr   int           `name:"conns-per-addr" env:"ADNET_CONNS_PER_ADDR" default:"256" help:"Connections that one address (IPv6: one /64) may have open; 0 is any number. Loopback and trusted proxies are not bounded."`
 	DrainTimeout   time.Duration `name:"http-drain" env:"ADNET_HTTP_DRAIN" default:"3s" help:"How long running requests may take to finish at a stop."`
 }
 
@@ -42,6 +44,8 @@ type Deps struct {
 	Readiness *obs.Readiness
 	Guard     Guard // may be nil
 	Once      Once  // may be nil
+	// KeepFiles is how many of the process's descriptors connections must leave to everything else.
+	KeepFiles int
 }
 
 // Guard sees every request of a route before and after its handler.
@@ -74,6 +78,7 @@ type Server struct {
 	wire    *wire.Server
 	metrics serverMetrics
 	log     *obs.LimitedLogger
+	often   *obs.LimitedLogger // what every request may say
 	routes  []Route
 	faults  []error // routes that could not be mounted
 
@@ -88,7 +93,7 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	s := &Server{cfg: cfg, deps: deps, router: router{fixed: map[string]*site{}}, ready: make(chan struct{})}
 	s.contexts.New = func() any { return &Context{server: s} }
 	s.metrics = newServerMetrics(deps.Metrics)
-	s.log = obs.Limited(deps.Log, time.Second)
+	s.log, s.often = obs.Limited(deps.Log, time.Second), obs.Limited(deps.Log, time.Minute)
 	var err error
 	if s.proxies, err = readProxies(cfg.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("ADNET_TRUSTED_PROXIES: %w", err)
@@ -102,7 +107,12 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	s.Handle(http.MethodGet, "/healthz", alive, health)
 	s.Handle(http.MethodGet, "/readyz", s.readyz, health)
 	s.Handle(http.MethodGet, "/openapi.json", document, open)
-	s.wire = wire.New(wire.Config{Handler: s, Refuse: refuse, Log: deps.Log})
+	s.wire = wire.New(wire.Config{
+		Handler: s, Refuse: refuse, Log: deps.Log, BodyLimit: s.bodyLimit,
+		MaxConns: maxConns(openFiles(), deps.KeepFiles), ConnsPerAddr: cfg.ConnsPerAddr,
+		Uncounted: func(addr netip.Addr) bool { return s.proxies.trust(addr.AsSlice()) },
+	})
+	s.metrics.connections(deps.Metrics, s.wire.Counts())
 	return s, nil
 }
 
@@ -122,6 +132,9 @@ func (s *Server) setBaseURL(u string) error {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := s.contexts.Get().(*Context)
 	c.begin(w, r)
+	if len(r.Header[forwardedFor]) > 0 {
+		s.noticeProxy(r)
+	}
 	c.at = &s.none
 	if c.site, c.values = s.router.find(r.URL.Path, c.values); c.site != nil {
 		if c.at = c.site.entrance(r.Method); c.at == nil {

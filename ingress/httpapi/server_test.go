@@ -31,14 +31,15 @@ type setup struct {
 	logs bytes.Buffer
 	*httpapi.Server
 	readiness *obs.Readiness
+	metrics   *prometheus.Registry
 }
 
 func server(t *testing.T, cfg httpapi.Config) *setup {
 	t.Helper()
-	s := &setup{cfg: cfg, readiness: obs.NewReadiness()}
+	s := &setup{cfg: cfg, readiness: obs.NewReadiness(), metrics: prometheus.NewRegistry()}
 	log, err := obs.NewLogger(&s.logs, "json", "info")
 	require.NoError(t, err)
-	s.Server, err = httpapi.New(cfg, httpapi.Deps{Log: log, Metrics: prometheus.NewRegistry(), Readiness: s.readiness})
+	s.Server, err = httpapi.New(cfg, httpapi.Deps{Log: log, Metrics: s.metrics, Readiness: s.readiness})
 	require.NoError(t, err)
 	return s
 }
@@ -48,6 +49,18 @@ var (
 	open   = httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone}
 	change = httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.Yes}
 )
+
+func (s *setup) counter(t *testing.T, name string) float64 {
+	t.Helper()
+	families, err := s.metrics.Gather()
+	require.NoError(t, err)
+	for _, family := range families {
+		if family.GetName() == name {
+			return family.GetMetric()[0].GetCounter().GetValue()
+		}
+	}
+	return 0
+}
 
 func (s *setup) get(path string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, path, nil)
@@ -172,6 +185,25 @@ func TestForwardedFor(t *testing.T) {
 			s.Handle(http.MethodGet, "/ip", func(c *httpapi.Context) error { return httpapi.JSON(c, 200, c.ClientIP()) }, open)
 			require.Equal(t, `"`+tc.want+`"`, s.get("/ip", "X-Forwarded-For", "198.51.100.9").Body.String())
 		})
+	}
+}
+
+// A proxy that the settings do not name is told of: behind it all people look like one.
+func TestUnnamedProxy(t *testing.T) {
+	s := server(t, httpapi.Config{TrustedProxies: []string{"10.0.0.0/24"}})
+	for peer, told := range map[string]bool{
+		"10.0.0.9:1": false, "192.0.2.1:1": false, // named; a stranger who says what it likes
+		"10.0.1.9:1": true, "192.168.0.1:1": true, "127.0.0.1:1": true, "[fd00::1]:1": true,
+	} {
+		s.logs.Reset()
+		before := s.counter(t, "adnet_http_unnamed_proxy_total")
+		r := httptest.NewRequest(http.MethodGet, "/healthz", nil)
+		r.RemoteAddr = peer
+		s.ServeHTTP(httptest.NewRecorder(), r)
+		require.Equal(t, before, s.counter(t, "adnet_http_unnamed_proxy_total"), "%s without the header", peer)
+		r.Header.Set("X-Forwarded-For", "198.51.100.1")
+		s.ServeHTTP(httptest.NewRecorder(), r)
+		require.Equal(t, told, s.counter(t, "adnet_http_unnamed_proxy_total") > before, peer)
 	}
 }
 

@@ -158,7 +158,7 @@ func (k *Keys) once(c *httpapi.Context, in call) error {
 // readRequest reads the body, leaves it for the handler, and makes the fingerprint and the seal.
 func readRequest(c *httpapi.Context, in *call) error {
 	var body []byte
-	err := httpapi.ReadBody(c, httpapi.MaxBody, func(b []byte) error { body = bytes.Clone(b); return nil })
+	err := httpapi.ReadBody(c, func(b []byte) error { body = bytes.Clone(b); return nil })
 	if err != nil {
 		return err
 	}

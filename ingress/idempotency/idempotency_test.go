@@ -188,7 +188,7 @@ func TestWhatIsNotKept(t *testing.T) {
 	require.Equal(t, 400, again.Code)
 	require.JSONEq(t, `{"error":"wrong","code":"invalid_request","replayed":true}`, again.Body.String())
 	require.Equal(t, 400, f.post("/api/things", "alice", key, `{}`).Code)
-	require.Equal(t, 413, f.post("/api/things", "alice", key, `{"a":"`+strings.Repeat("x", httpapi.MaxBody)+`"}`).Code)
+	require.Equal(t, 413, f.post("/api/things", "alice", key, `{"a":"`+strings.Repeat("x", 64<<10)+`"}`).Code)
 }
 
 func TestSecondCallWhileTheFirstRuns(t *testing.T) {

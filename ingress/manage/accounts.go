@@ -20,7 +20,7 @@ type credentials struct {
 
 func readCredentials(c *httpapi.Context) (credentials, error) {
 	var in credentials
-	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
+	if err := httpapi.Decode(c, &in); err != nil {
 		return in, err
 	}
 	if in.Email == "" || in.Password == "" {
@@ -126,7 +126,7 @@ func (a *API) createKey(c *httpapi.Context) error {
 		Kind account.KeyKind `json:"kind"`
 		Name string          `json:"name"`
 	}
-	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
+	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
 	key, err := a.deps.Accounts.CreateKey(c.Request.Context(), caller, in.Kind, in.Name)
@@ -162,7 +162,7 @@ func idOf(c *httpapi.Context) (uuid.UUID, error) {
 		var in struct {
 			ID string `json:"id"`
 		}
-		if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
+		if err := httpapi.Decode(c, &in); err != nil {
 			return uuid.Nil, err
 		}
 		text = in.ID

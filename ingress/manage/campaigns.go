@@ -42,7 +42,7 @@ func (a *API) createCampaign(c *httpapi.Context) error {
 		return err
 	}
 	var in createRequest
-	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
+	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
 	advertiser, err := httpapi.ParseID("advertiser_id", in.AdvertiserID)
@@ -167,7 +167,7 @@ func (a *API) updateCampaign(c *httpapi.Context) error {
 		return err
 	}
 	var in updateRequest
-	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
+	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
 	text := c.Param("id")
@@ -248,7 +248,7 @@ func (a *API) reviewCampaign(c *httpapi.Context) error {
 		Notes         string `json:"notes"`
 		ConfigVersion int64  `json:"config_version"`
 	}
-	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
+	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
 	id, err := httpapi.ParseID("id", in.ID)

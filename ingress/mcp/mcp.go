@@ -126,7 +126,7 @@ func (s *Server) post(c *httpapi.Context) error {
 	var malformed *failure
 	caller, denied := s.deps.Auth.Key(c, account.KindPublisher)
 	// The body is read even without a valid key: the answer carries its id.
-	unread := httpapi.ReadBody(c, httpapi.MaxBody, func(body []byte) error {
+	unread := httpapi.ReadBody(c, func(body []byte) error {
 		malformed = r.decode(body)
 		return nil
 	})

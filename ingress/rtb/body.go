@@ -44,7 +44,7 @@ func release(out *bytes.Buffer) {
 func readBody(c *httpapi.Context, use func(body []byte) error) error {
 	switch encoding := strings.ToLower(strings.TrimSpace(c.GetHeader("Content-Encoding"))); encoding {
 	case "", "identity":
-		return httpapi.ReadBody(c, MaxBody, use)
+		return httpapi.ReadBody(c, use)
 	case "gzip", "x-gzip":
 	default:
 		return errs.New(errs.InvalidRequest, "the content encoding must be gzip or identity")
@@ -55,7 +55,7 @@ func readBody(c *httpapi.Context, use func(body []byte) error) error {
 		return errs.Wrap(err, errs.InvalidRequest, "the body is not gzip")
 	}
 	c.Request.Body = zip // ReadBody counts what comes out of it
-	return httpapi.ReadBody(c, MaxBody, use)
+	return httpapi.ReadBody(c, use)
 }
 
 // compressed answers 200 with a gzipped JSON body.

@@ -114,7 +114,8 @@ func New(cfg Config, deps Deps) (*Server, error) {
 func (s *Server) Mount(h *httpapi.Server) {
 	// No Idempotency-Key: every bid request is a new auction.
 	h.Handle(http.MethodPost, "/api/rtb", s.bid, httpapi.Policy{
-		Limit: httpapi.LimitKeyless, Auth: httpapi.SeatKey, Idempotent: httpapi.No, Audited: httpapi.No, Errors: s.refuse,
+		Limit: httpapi.LimitKeyless, Auth: httpapi.SeatKey, Idempotent: httpapi.No, Audited: httpapi.No,
+		Body: MaxBody, Errors: s.refuse,
 	})
 	h.HandleActions(http.MethodGet, "/api/rtb", httpapi.Actions{Param: "op", Of: map[string]httpapi.Action{
 		"win": {Do: s.notice(win)}, "loss": {Do: s.notice(loss)}, "bill": {Do: s.notice(bill)}, "error": {Do: s.notice(failed)},

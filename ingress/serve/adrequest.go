@@ -34,7 +34,7 @@ func (s *Server) adRequest(c *httpapi.Context) error {
 	defer s.asked.Put(asked)
 	defer asked.forget()
 	in, answer := &asked.request, &asked.answer
-	if err := httpapi.ReadBody(c, httpapi.MaxAdRequestBody, asked.decode); err != nil {
+	if err := httpapi.ReadBody(c, asked.decode); err != nil {
 		return err
 	}
 	if err := in.Check(); err != nil {

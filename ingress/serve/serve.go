@@ -39,5 +39,6 @@ func (s *Server) Mount(h *httpapi.Server) {
 	// No Idempotency-Key: every ad request is a new auction.
 	h.Handle(http.MethodPost, "/v1/ad-request", s.adRequest, httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.PublisherKey, Idempotent: httpapi.No, Audited: httpapi.No,
+		Body: 32 << 10,
 	})
 }

@@ -44,7 +44,7 @@ type rejected struct {
 // since repeats count once.
 func (t *Tracker) batch(c *httpapi.Context) error {
 	var in batch
-	if err := httpapi.Decode(c, maxBatchBody, &in); err != nil {
+	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
 	if len(in.Events) == 0 || len(in.Events) > maxBatch {

@@ -69,7 +69,7 @@ var currencyCode = regexp.MustCompile(`^[A-Z]{3}$`) // ISO 4217
 // post serves POST /api/track: the JSON form of a beacon, and conversions.
 func (t *Tracker) post(c *httpapi.Context) error {
 	var in Report
-	if err := httpapi.Decode(c, httpapi.MaxBody, &in); err != nil {
+	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
 	in.Caller, in.needsCampaign, in.Origin = t.caller(c), true, Origin{request: c, posted: true, method: in.IntegrationMethod}

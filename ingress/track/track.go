@@ -138,9 +138,12 @@ func (t *Tracker) Mount(s *httpapi.Server) {
 	beacon := httpapi.Policy{Limit: httpapi.LimitNone, Auth: httpapi.Anyone}
 	s.Handle(http.MethodGet, "/api/track", t.pixel, beacon)
 	// No Idempotency-Key: an event counts once per auction for ever.
+	report := httpapi.Policy{Limit: httpapi.LimitNone, Auth: httpapi.Anyone | httpapi.UserToken, Idempotent: httpapi.No, Audited: httpapi.No}
+	reports := report
+	reports.Body = maxBatchBody
 	s.HandleActions(http.MethodPost, "/api/track", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
-		"": {Do: t.post}, "batch": {Do: t.batch},
-	}}, httpapi.Policy{Limit: httpapi.LimitNone, Auth: httpapi.Anyone | httpapi.UserToken, Idempotent: httpapi.No, Audited: httpapi.No})
+		"": {Do: t.post}, "batch": {Do: t.batch, Policy: reports},
+	}}, report)
 	s.Handle(http.MethodGet, "/s/:token", t.redirect, beacon)
 	s.Handle(http.MethodHead, "/s/:token", t.redirect, beacon)
 	s.Handle(http.MethodGet, "/r/:token", t.receipt, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone})

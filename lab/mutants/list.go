@@ -361,8 +361,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "gzip-bomb", protects: "a small body does not open to a large one",
-		file: "ingress/rtb/body.go",
-		old:  "counts what comes out of it\n	return httpapi.ReadBody(c, MaxBody, use)", new: "counts what comes out of it\n	return httpapi.ReadBody(c, 1<<40, use)",
+		file: "ingress/httpapi/body.go",
+		old:  "ReadFrom(http.MaxBytesReader(c.Writer, c.Request.Body, limit))", new: "ReadFrom(c.Request.Body)",
 		tests: []string{"./cmd"}, run: "TestLargeBodies",
 	},
 	{
@@ -430,6 +430,36 @@ var mutants = []mutant{
 		file: "ingress/httpapi/wire/exchange.go",
 		old:  "said.chunked && (said.sized || !head.IsHTTP11())", new: "false",
 		tests: []string{"./ingress/httpapi/wire"},
+	},
+	{
+		name: "accept-survives", protects: "one client cannot end the process by opening connections",
+		file: "ingress/httpapi/wire/listener.go",
+		old:  "		case passes(err):", new: "		case passes(err) && false:",
+		tests: []string{"./ingress/httpapi/wire"}, run: "AcceptSurvives",
+	},
+	{
+		name: "conns-of-address", protects: "one address cannot take all connections",
+		file: "ingress/httpapi/wire/listener.go",
+		old:  "t.of[c.addr] >= cfg.ConnsPerAddr", new: "t.of[c.addr] < 0",
+		tests: []string{"./ingress/httpapi/wire"}, run: "ConnsPerAddress",
+	},
+	{
+		name: "body-unread", protects: "a body over its route's limit is not read",
+		file: "ingress/httpapi/wire/framing.go",
+		old:  "c.said.size > limit {", new: "c.said.size > MaxBody+limit {",
+		tests: []string{"./ingress/httpapi/wire"}, run: "BodyLimit",
+	},
+	{
+		name: "stalled-memory", protects: "a client that stalls costs what it has sent",
+		file: "ingress/httpapi/wire/conn.go",
+		old:  "		c.shrink()\n		return false", new: "		return false",
+		tests: []string{"./ingress/httpapi/wire"}, run: "StalledBodies",
+	},
+	{
+		name: "bare-lf", protects: "a header that two readers would cut differently is refused",
+		file: "ingress/httpapi/wire/framing.go",
+		old:  "case n == 0 || rest[n-1] != '\\r':", new: "case n == 0:",
+		tests: []string{"./ingress/httpapi/wire"}, run: "Refused",
 	},
 	{
 		name: "leaked-header", protects: "a request shows nothing of the one before it",

@@ -56,8 +56,12 @@ func (e exchanges) put(x *exchange) {
 // body is a buffered body, or the reason why there is none.
 type body struct {
 	bytes.Reader
+	all []byte
 	err error
 }
+
+// Whole is what was not read of the body, valid until the handler returns.
+func (b *body) Whole() ([]byte, error) { return b.all[len(b.all)-b.Len():], b.err }
 
 // Read implements io.Reader.
 func (b *body) Read(p []byte) (int, error) {
@@ -84,10 +88,10 @@ var (
 	errTarget     = errors.New("the request target is malformed")
 )
 
-// read takes over what fasthttp has read. unread is why the body was not. Errors: the ones above.
-func (x *exchange) read(ctx *fasthttp.RequestCtx, said lengths, unread error) error {
+// read takes over what fasthttp has read, and the body from c. Errors: the ones above.
+func (x *exchange) read(ctx *fasthttp.RequestCtx, c *conn) error {
 	head, r := &ctx.Request.Header, &x.request
-	if err := x.readHeader(head, said); err != nil {
+	if err := x.readHeader(head, c.said); err != nil {
 		return err
 	}
 	if err := x.readTarget(); err != nil {
@@ -99,13 +103,12 @@ func (x *exchange) read(ctx *fasthttp.RequestCtx, said lengths, unread error) er
 	if !head.IsHTTP11() {
 		r.Proto, r.ProtoMinor = "HTTP/1.0", 0
 	}
-	r.RemoteAddr = peer(ctx)
-	r.Close = head.ConnectionClose()
-	sent := ctx.Request.Body()
-	x.body.Reset(sent)
-	x.body.err = unread
-	r.Body, r.ContentLength = &x.body, int64(len(sent))
-	if len(sent) == 0 && unread == nil {
+	r.RemoteAddr = c.peer
+	r.Close = head.ConnectionClose() || c.said.closes
+	x.body.Reset(c.body)
+	x.body.all, x.body.err = c.body, c.fault
+	r.Body, r.ContentLength = &x.body, int64(len(c.body))
+	if len(c.body) == 0 && c.fault == nil {
 		r.Body = http.NoBody
 	}
 	x.reply.ctx, x.reply.status = ctx, 0
@@ -115,7 +118,7 @@ func (x *exchange) read(ctx *fasthttp.RequestCtx, said lengths, unread error) er
 
 // readHeader fills the request's header, host and target. Their whole text is one string. Errors:
 // an invalid name.
-func (x *exchange) readHeader(head *fasthttp.RequestHeader, said lengths) error {
+func (x *exchange) readHeader(head *fasthttp.RequestHeader, said framing) error {
 	x.text, x.names, x.ends = append(x.text[:0], head.RequestURI()...), x.names[:0], x.ends[:0]
 	x.ends = append(x.ends, len(x.text))
 	for name, value := range head.All() {
@@ -135,12 +138,19 @@ func (x *exchange) readHeader(head *fasthttp.RequestHeader, said lengths) error 
 		switch before := header[name]; {
 		case name == "Host":
 			x.request.Host = values[i]
-		case name == "Transfer-Encoding", name == "Content-Length" && !said.sized: // undone, or of fasthttp
+		case name == "Transfer-Encoding", name == "Trailer" && said.chunked: // undone
+		case name == "Content-Length" && !said.sized: // of fasthttp
+		case name == "Content-Length": // fasthttp was told another
+			values[i] = said.text
+			header[name] = values[i : i+1 : i+1]
 		case before != nil:
 			header[name] = append(before, values[i])
 		default:
 			header[name] = values[i : i+1 : i+1]
 		}
+	}
+	if said.expects {
+		header["Expect"] = []string{"100-continue"}
 	}
 	return nil
 }
@@ -221,16 +231,8 @@ func (w *reply) write() {
 	}
 }
 
-// peer is the address of the other end.
-func peer(ctx *fasthttp.RequestCtx) string {
-	if c, ok := ctx.Conn().(*conn); ok {
-		return c.peer
-	}
-	return ctx.RemoteAddr().String()
-}
-
 // ambiguous says what two readers of a request could disagree about: the status and the problem, or 0.
-func ambiguous(head *fasthttp.RequestHeader, said lengths) (status int, problem string) {
+func ambiguous(head *fasthttp.RequestHeader, said framing) (status int, problem string) {
 	switch v := head.Protocol(); {
 	case len(v) != 8 || string(v[:7]) != "HTTP/1." || v[7] > '1':
 		return http.StatusHTTPVersionNotSupported, "the protocol must be HTTP/1.1 or HTTP/1.0"
@@ -238,27 +240,6 @@ func ambiguous(head *fasthttp.RequestHeader, said lengths) (status int, problem 
 		return http.StatusBadRequest, "the request has two lengths"
 	}
 	return 0, ""
-}
-
-// lengths are the headers that say how long a body is. What fasthttp tells of them is as it read
-// the body, not as they came.
-type lengths struct{ sized, chunked bool }
-
-func lengthsIn(raw []byte) (said lengths) {
-	for line := range bytes.Lines(raw) {
-		switch line[0] | 0x20 {
-		case 'c':
-			said.sized = said.sized || named(line, "content-length")
-		case 't':
-			said.chunked = said.chunked || named(line, "transfer-encoding")
-		}
-	}
-	return said
-}
-
-// named says whether a raw header line has this name.
-func named(line []byte, name string) bool {
-	return len(line) > len(name) && line[len(name)] == ':' && strings.EqualFold(string(line[:len(name)]), name)
 }
 
 func method(m []byte) string {

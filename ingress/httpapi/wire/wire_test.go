@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -29,12 +30,20 @@ func TestMain(m *testing.M) {
 // serve starts ours over h and gives its address.
 func serve(t *testing.T, h http.HandlerFunc) (string, *wire.Server) {
 	t.Helper()
-	s := wire.New(wire.Config{Handler: h, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Refuse: func(w http.ResponseWriter, status int, problem string) {
-		w.WriteHeader(status)
-		fmt.Fprintf(w, "refused: %s", problem)
-	}})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
+	return l.Addr().String(), serveOn(t, l, wire.Config{Handler: h})
+}
+
+// serveOn starts a server on l; cfg needs a handler only.
+func serveOn(t *testing.T, l net.Listener, cfg wire.Config) *wire.Server {
+	t.Helper()
+	cfg.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
+	cfg.Refuse = func(w http.ResponseWriter, status int, problem string) {
+		w.WriteHeader(status)
+		fmt.Fprintf(w, "refused: %s", problem)
+	}
+	s := wire.New(cfg)
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(t.Context(), l) }()
 	t.Cleanup(func() {
@@ -45,7 +54,7 @@ func serve(t *testing.T, h http.HandlerFunc) (string, *wire.Server) {
 		}
 		require.NoError(t, <-done)
 	})
-	return l.Addr().String(), s
+	return s
 }
 
 // standard starts net/http over h.
@@ -144,6 +153,9 @@ func TestAsNetHTTP(t *testing.T) {
 		"version 1.0":       "GET / HTTP/1.0\r\n\r\n",
 		"1.0 kept alive":    "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
 		"close":             "GET / HTTP/1.1\r\n" + h + "Connection: close\r\n\r\n",
+		"close in capitals": "GET / HTTP/1.1\r\n" + h + "Connection: Close\r\n\r\nGET /2 HTTP/1.1\r\n" + h + "\r\n",
+		"close in a list":   "GET / HTTP/1.1\r\n" + h + "Connection: keep-alive, CLOSE\r\n\r\nGET /2 HTTP/1.1\r\n" + h + "\r\n",
+		"trailer":           "POST /p HTTP/1.1\r\n" + h + "Trailer: X-Request-Id\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX-Request-Id: t\r\nX-Late: 1\r\n\r\nGET /2 HTTP/1.1\r\n" + h + "\r\n",
 		"head":              "HEAD /x HTTP/1.1\r\n" + h + "\r\n",
 		"two of one stream": "GET /1 HTTP/1.1\r\n" + h + "X-First: 1\r\n\r\nGET /2 HTTP/1.1\r\n" + h + "\r\n",
 	} {
@@ -184,6 +196,18 @@ func TestRefused(t *testing.T) {
 		"bad chunk":               {"POST / HTTP/1.1\r\n" + h + "Transfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n0\r\n\r\n", "400"},
 		"version 2":               {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "505"},
 		"version 1.2":             {"GET / HTTP/1.2\r\n" + h + "\r\n", "505"},
+		"trailer that is none":    {"POST / HTTP/1.1\r\n" + h + "Transfer-Encoding: chunked\r\n\r\n0\r\nX Y: 1\r\n\r\n", "400"},
+		"trailer too large":       {"POST / HTTP/1.1\r\n" + h + "Transfer-Encoding: chunked\r\n\r\n0\r\n" + strings.Repeat("X-A: "+strings.Repeat("a", 500)+"\r\n", 10) + "\r\n", "400"},
+		"bare LF":                 {"GET / HTTP/1.1\n" + "Host: x\n\n", "400"},
+		"bare LF in a header":     {"GET / HTTP/1.1\r\nHost: x\nX-A: 1\r\n\r\n", "400"},
+		"bare LF at the end":      {"GET / HTTP/1.1\r\n" + h + "\n", "400"},
+		"bare LF in a chunk":      {"POST / HTTP/1.1\r\n" + h + "Transfer-Encoding: chunked\r\n\r\n5\nhello\r\n0\r\n\r\n", "400"},
+		"bare LF in a trailer":    {"POST / HTTP/1.1\r\n" + h + "Transfer-Encoding: chunked\r\n\r\n0\r\nX-A: 1\n\r\n", "400"},
+		"folded line":             {"GET / HTTP/1.1\r\n" + h + "X-A: 1\r\n 2\r\n\r\n", "400"},
+		"folded length":           {"POST / HTTP/1.1\r\n" + h + "Content-Length:\r\n 5\r\n\r\nhello", "400"},
+		"empty line before":       {"\r\nGET / HTTP/1.1\r\n" + h + "\r\n", "400"},
+		"identity":                {"POST / HTTP/1.1\r\n" + h + "Transfer-Encoding: identity\r\n\r\n", "400"},
+		"huge length":             {"POST / HTTP/1.1\r\n" + h + "Content-Length: 99999999999999999999\r\n\r\nhello", "400"},
 		"escape cut short":        {"GET /%2 HTTP/1.1\r\n" + h + "\r\n", "400"},
 		"space in the target":     {"GET /a b HTTP/1.1\r\n" + h + "\r\n", "400"},
 		"header too large":        {"GET / HTTP/1.1\r\n" + h + "X-A: " + strings.Repeat("a", wire.MaxHeader) + "\r\n\r\n", "431"},
@@ -203,7 +227,7 @@ func TestLongBody(t *testing.T) {
 	t.Parallel()
 	ours, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		fmt.Fprintf(w, "%d %v", len(body), err)
+		fmt.Fprintf(w, "%s %s %d %v", r.Method, r.URL.Path, len(body), err)
 	})
 	long := func(n int) string {
 		return fmt.Sprintf("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", n, strings.Repeat("a", n))
@@ -213,8 +237,54 @@ func TestLongBody(t *testing.T) {
 	// it still sends.
 	require.Contains(t, exchange(t, ours, long(wire.MaxBody+1), 1)[0], "0 http: request body too large")
 	require.Contains(t, exchange(t, ours, long(3*wire.MaxBody), 1)[0], "0 http: request body too large")
-	chunks := "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("8000\r\n"+strings.Repeat("a", 0x8000)+"\r\n", 9) + "0\r\n\r\n"
-	require.Contains(t, exchange(t, ours, chunks, 1)[0], "0 http: request body too large")
+	chunks := "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("8000\r\n"+strings.Repeat("a", 0x8000)+"\r\n", 17) + "0\r\n\r\n"
+	require.Contains(t, exchange(t, ours, chunks, 1)[0], "POST /a 0 http: request body too large")
+}
+
+// Bodies that come in many pieces, and the requests behind them, arrive whole.
+func TestPieces(t *testing.T) {
+	t.Parallel()
+	ours, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%s %x %v", r.URL.Path, sha256.Sum256(body), err)
+	})
+	body := strings.Repeat("0123456789", 7000)
+	var chunks strings.Builder
+	for rest := body; rest != ""; {
+		n := min(len(rest), 1+len(rest)%3000)
+		fmt.Fprintf(&chunks, "%x;a=b\r\n%s\r\n", n, rest[:n])
+		rest = rest[n:]
+	}
+	raw := fmt.Sprintf("POST /sized HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body) +
+		"POST /chunked HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks.String() + "0\r\nX-A: 1\r\n\r\n" +
+		"GET /last HTTP/1.1\r\nHost: x\r\n\r\n"
+	for _, piece := range []int{1 << 20, 16 << 10, 1111} {
+		conn, err := net.Dial("tcp", ours)
+		require.NoError(t, err)
+		go func() {
+			for rest := raw; rest != ""; {
+				n := min(piece, len(rest))
+				_, _ = io.WriteString(conn, rest[:n])
+				rest = rest[n:]
+				if len(rest)%7 == 0 {
+					time.Sleep(60 * time.Millisecond) // the connection leaves its goroutine
+				}
+			}
+		}()
+		in := bufio.NewReader(conn)
+		for _, path := range []string{"/sized", "/chunked", "/last"} {
+			reply, err := http.ReadResponse(in, nil)
+			require.NoError(t, err, path)
+			got, err := io.ReadAll(reply.Body)
+			require.NoError(t, err)
+			want := sha256.Sum256([]byte(body))
+			if path == "/last" {
+				want = sha256.Sum256(nil)
+			}
+			require.Equal(t, fmt.Sprintf("%s %x <nil>", path, want), string(got))
+		}
+		require.NoError(t, conn.Close())
+	}
 }
 
 // A request is used again for the next one; what a handler has kept of its text stays.
