@@ -31,7 +31,7 @@ var layers = map[string][]string{
 	"internal/account":  {"internal/schedule", "internal/errs", "internal/money"},
 	"internal/token":    {"internal/schedule", "internal/day", "internal/errs", "internal/money"},
 	"internal/adtext":   {},
-	"internal/campaign": {"internal/adtext", "internal/schedule", "internal/errs", "internal/money", "internal/jsonscan", "internal/account"},
+	"internal/campaign": {"internal/traffic", "internal/adtext", "internal/schedule", "internal/errs", "internal/money", "internal/jsonscan", "internal/account"},
 	"internal/ledger":   {"internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign"},
 	"internal/report":   {"internal/traffic", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
 

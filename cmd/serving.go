@@ -66,7 +66,7 @@ func (r *ingressRole) following() error {
 func (r *ingressRole) serving() error {
 	outcomes := new(benna.Diagnostics)
 	ads := offer.New(r.given.Config.Offer, offer.Deps{
-		Metrics: r.metrics, Catalog: r.catalog, Limiter: r.limits, Keyring: r.given.Ring,
+		Metrics: r.metrics, Catalog: r.catalog, Limiter: r.limits, Sales: r.limits, Keyring: r.given.Ring,
 		Producer: r.producer, Recording: r.tracker, BaseURL: r.http.BaseURL, Now: time.Now, Delivery: r.delivery, Outcomes: outcomes,
 		Budget: r.budget, Life: r.given.Config.Track.Life,
 	})

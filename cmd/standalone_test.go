@@ -274,8 +274,17 @@ func (c client) do(method, path, bearer, body string, status int) map[string]any
 
 func (c client) get(url string, status int) {
 	c.t.Helper()
+	c.getAs(url, "Mozilla/5.0", status)
+}
+
+// getAs follows a link of an ad as the user agent does.
+func (c client) getAs(url, agent string, status int) {
+	c.t.Helper()
 	direct := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	reply, err := direct.Get(url)
+	request, err := http.NewRequest(http.MethodGet, url, nil)
+	require.NoError(c.t, err)
+	request.Header.Set("User-Agent", agent)
+	reply, err := direct.Do(request)
 	require.NoError(c.t, err)
 	defer reply.Body.Close()
 	require.Equal(c.t, status, reply.StatusCode, url)

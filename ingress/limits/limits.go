@@ -21,7 +21,9 @@ package limits
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -49,7 +51,9 @@ type Config struct {
 	Refused   int `name:"rate-refused" env:"ADNET_RATE_REFUSED" default:"600" help:"Requests per minute and address that are answered 401, after which the address has to wait."`
 	Keyless   int `name:"rate-keyless" env:"ADNET_RATE_KEYLESS" default:"600000" help:"Calls of /api/mcp and /api/rtb per minute and address without a good key (401s, notices, preflights); above it only calls with a good key are answered."`
 	Seat      int `name:"rtb-per-second" env:"ADNET_RTB_PER_SECOND" default:"2000" help:"Bid requests of one seat key a second, over all nodes; above it the answer is 429."`
-	Views     int `name:"views-per-minute" env:"ADNET_VIEWS_PER_MINUTE" default:"600" help:"Impressions of browser-side integrations per minute and network (IPv4 /24, IPv6 /56) that count; further ones are answered and recorded as invalid traffic. 0 is no limit."`
+	Views     int `name:"views-per-minute" env:"ADNET_VIEWS_PER_MINUTE" default:"600" help:"Impressions of reader-side integrations (js_snippet, npm_sdk, openrtb) per minute and network (IPv4 /24, IPv6 /56) that count; further ones are answered and recorded as invalid traffic. 0 is no limit."`
+
+	PostedClickRate float64 `name:"posted-click-rate" env:"ADNET_POSTED_CLICK_RATE" default:"0.01" help:"Least click rate (clicks per ad) that is taken for the network's. Of the clicks that a publisher's server reports those above the network's rate (of a minute and of a day, with 3 standard deviations and 10 clicks on top) are recorded as invalid traffic. 0 switches the rule off."`
 }
 
 // Exchange carries counts between nodes; see redis.Exchange.
@@ -81,6 +85,12 @@ const (
 	keyless
 	seat
 	view
+	soldMinute
+	soldDay
+	reportedMinute
+	reportedDay
+	networkAds
+	networkClicks
 	classes
 )
 
@@ -93,6 +103,7 @@ type Limits struct {
 	stopped  [classes]prometheus.Counter
 	failures prometheus.Counter
 	lookups  *rate.Limiter
+	posted   posted
 	often    *obs.LimitedLogger
 }
 
@@ -104,6 +115,13 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 	}
 	l := &Limits{deps: deps, heard: make(map[string]*peer), often: obs.Limited(deps.Log, time.Minute)}
 	l.lookups = rate.NewLimiter(lookupsPerSecond, lookupsPerSecond)
+	if cfg.PostedClickRate < 0 || cfg.PostedClickRate > 1 {
+		return nil, errors.New("ADNET_POSTED_CLICK_RATE must be 0 to 1")
+	}
+	err := l.posted.begin(cfg.PostedClickRate)
+	if err != nil {
+		return nil, err
+	}
 	for _, c := range []class{
 		{publisher, "publisher", int64(cfg.PerMinute), int64(cfg.Burst), time.Minute},
 		{badLogin, "bad_login", int64(cfg.BadLogins), 0, 10 * time.Minute},
@@ -116,11 +134,17 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 		// missing in the next ones.
 		{seat, "seat", int64(cfg.Seat) * 60, int64(cfg.Seat), time.Minute},
 		{view, "view", int64(cfg.Views), 0, time.Minute},
+		// Their limit depends on others of them: see posted.go.
+		{soldMinute, "sold_minute", math.MaxInt64, 0, time.Minute},
+		{soldDay, "sold_day", math.MaxInt64, 0, 24 * time.Hour},
+		{reportedMinute, "reported_minute", math.MaxInt64, 0, time.Minute},
+		{reportedDay, "reported_day", math.MaxInt64, 0, 24 * time.Hour},
+		{networkAds, "network_ads", math.MaxInt64, 0, 24 * time.Hour},
+		{networkClicks, "network_clicks", math.MaxInt64, 0, 24 * time.Hour},
 	} {
 		l.classes[c.id] = c
 	}
 	for i := range l.shards {
-		var err error
 		if l.shards[i], err = newShard(); err != nil {
 			return nil, err
 		}

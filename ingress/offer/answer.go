@@ -6,6 +6,7 @@ import (
 	"adnet/auction"
 	"adnet/ingress/httpapi"
 	"adnet/internal/errs"
+	"adnet/internal/traffic"
 
 	"github.com/google/uuid"
 )
@@ -81,5 +82,8 @@ func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request,
 		return nil
 	}
 	s.metrics.filled.Inc()
+	if s.deps.Sales != nil && !traffic.ReaderSide(w.Place.Method) {
+		s.deps.Sales.Sold(caller.DeveloperID, w.Asked)
+	}
 	return nil
 }

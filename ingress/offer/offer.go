@@ -50,6 +50,12 @@ type Catalog interface {
 	Creative(id uuid.UUID) (*campaign.Campaign, bool)
 }
 
+// Sales is told of the ads whose clicks a publisher's server may report; see limits.Limits. It never
+// waits.
+type Sales interface {
+	Sold(publisher uuid.UUID, now time.Time)
+}
+
 // Limiter counts a caller's requests.
 type Limiter interface {
 	// Allow returns errs.RateLimited when the caller must slow down, and says in the reply's
@@ -80,6 +86,7 @@ type Deps struct {
 	Metrics   prometheus.Registerer
 	Catalog   Catalog
 	Limiter   Limiter
+	Sales     Sales // nil: nothing is told
 	Keyring   *token.Keyring
 	Producer  Producer
 	Recording Recording

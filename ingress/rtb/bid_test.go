@@ -67,7 +67,7 @@ func TestBidIsSigned(t *testing.T) {
 	b := f.bids(`{"id":"r","imp":[{"id":"1","tagid":"app","banner":{"w":320,"h":50}}],"device":{"language":"en","geo":{"country":"USA","region":"CA"}}}`)[0]
 	want := token.Auction{
 		CampaignID: shelfOf("credit")[0].ID, AdvertiserID: advertiserID, DeveloperID: developerID, Price: 5 * money.USD / 1000, BillingModel: "cpm",
-		Format: "image", IntegrationMethod: "rest", Region: "US-CA", Language: "en", HostApp: "app", CreditFunded: true,
+		Format: "image", IntegrationMethod: "openrtb", Region: "US-CA", Language: "en", HostApp: "app", CreditFunded: true,
 	}
 	ad := f.adToken(b.AdM)
 	want.AuctionID = ad.AuctionID
@@ -90,7 +90,7 @@ func TestBidIsSigned(t *testing.T) {
 	require.Equal(t, ad.AuctionID[:], logged.AuctionId)
 	require.Equal(t, int64(2*money.USD), logged.EcpmMicros)
 	require.Equal(t, int64(5000), logged.PriceMicros)
-	require.Equal(t, "rest", logged.Placement.IntegrationMethod)
+	require.Equal(t, "openrtb", logged.Placement.IntegrationMethod)
 	require.Equal(t, "banner", logged.Placement.Format)
 	require.Equal(t, "image", logged.CreativeFormat)
 	require.False(t, logged.Sandbox)

@@ -24,9 +24,9 @@
 //
 // Signals: ext.mcp_context of the imp, then that of the request, field by field; without any intent
 // there the words of site, app and content; tagid is the host app where no ext.mcp_context is
-// given. The integration method is "rest", of the four that there are the one whose caller is a
-// server. Nothing that identifies a person is read: frequency caps go by
-// ext.mcp_context.session_id, never by user.id or a device.
+// given. The integration method is "openrtb": its pixels and links are the reader's. Nothing that
+// identifies a person is read: frequency caps go by ext.mcp_context.session_id, never by user.id or
+// a device.
 //
 // # Not obvious
 //

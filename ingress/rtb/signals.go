@@ -5,12 +5,13 @@ import (
 	"unicode/utf8"
 
 	"adnet/auction"
+	"adnet/internal/traffic"
 
 	"golang.org/x/text/language"
 )
 
 // method is the integration method of all bids; see the package's contract.
-const method = "rest"
+const method = traffic.MethodRTB
 
 // Limits of signals; longer ones are cut.
 const (

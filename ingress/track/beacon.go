@@ -55,7 +55,7 @@ func (t *Tracker) pixel(c *httpapi.Context) error {
 	}
 	what := reportedEvent{
 		kind: kind, auctionID: said[saidAuction], session: said[saidSession],
-		format: said[saidFormat], method: said[saidMethod], origin: Origin{request: c, method: said[saidMethod]},
+		format: said[saidFormat], method: said[saidMethod], origin: Origin{request: c},
 	}
 	// An invalid publisher id is ignored: with a token it does not matter, and without one no
 	// publisher earns.

@@ -72,7 +72,7 @@ func (t *Tracker) post(c *httpapi.Context) error {
 	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
-	in.Caller, in.needsCampaign, in.Origin = t.caller(c), true, Origin{request: c, posted: true, method: in.IntegrationMethod}
+	in.Caller, in.needsCampaign, in.Origin = t.caller(c), true, Origin{request: c, posted: true}
 	taken, err := t.Take(c.Request.Context(), &in)
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ func (t *Tracker) click(c *httpapi.Context, auction *token.Auction) error {
 	made.auction = *auction
 	t.signed(made, now)
 	e := &made.Event
-	t.judge(c.Request.Context(), e, Origin{request: c}, now)
+	t.judge(c.Request.Context(), e, Origin{request: c, link: true}, now)
 	return t.recorder.recordLater(c.Request.Context(), e)
 }
 

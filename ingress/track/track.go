@@ -7,8 +7,10 @@
 //
 // # Not obvious
 //
-// What a server reports is not counted by network: POST and MCP of mcp and rest ads, since one
-// server reports for many people. Links (/s/…) and pixels are counted.
+// Who sent a request is judged by the request. A link (/s/…) is always followed by the reader, and
+// so are the pixels of js_snippet, npm_sdk and openrtb loaded. What the publisher's server may send
+// (POST, MCP and pixels of mcp and rest ads) is one sender for many people: POST and MCP are not
+// counted by network, but their clicks per publisher against the network's click rate.
 //
 // Clicks ask Redis for the count of their network (one script, 50 ms at most, passed when Redis
 // is away). Impressions never do: their rate is the exchange of limits.
@@ -69,8 +71,9 @@ type Deps struct {
 	Exposures Exposures // nil: exposures are not reported
 	Auth      *httpapi.Auth
 	Seen      Seen
-	Clicks    Clicks // nil: clicks are not counted per network
-	Views     Views  // nil: impressions are not counted per network
+	Clicks    Clicks  // nil: clicks are not counted per network
+	Views     Views   // nil: impressions are not counted per network
+	Reports   Reports // nil: clicks that servers report are not counted
 	Now       func() time.Time
 }
 

@@ -22,7 +22,7 @@ import (
 // What they find is written into the event, so a later change of a setting changes nothing that was
 // recorded.
 type TrafficConfig struct {
-	Agents     string        `name:"invalid-agents" env:"ADNET_INVALID_AGENTS" default:"on" enum:"on,off" help:"Whether robots, empty user agents and prefetches of browser-side integrations are invalid traffic."`
+	Agents     string        `name:"invalid-agents" env:"ADNET_INVALID_AGENTS" default:"on" enum:"on,off" help:"Whether robots, link previews and prefetches are invalid traffic, and, where the request is the reader's, tools and empty user agents."`
 	ClickDelay time.Duration `name:"click-min-delay" env:"ADNET_CLICK_MIN_DELAY" default:"300ms" help:"A click sooner after the auction is invalid traffic; 0 switches the rule off."`
 	ClickRates string        `name:"click-rates" env:"ADNET_CLICK_RATES" default:"1/1m,3/10m,10/1h,25/24h" help:"Most clicks that count per network (IPv4 /24, IPv6 /56) and time; off switches the rule off."`
 }
@@ -75,18 +75,27 @@ type Views interface {
 	View(network string, now time.Time) bool
 }
 
-// Origin is what a request tells about who sent it. The zero value is a report without a request of
-// a browser, as that of an MCP tool.
-type Origin struct {
-	request *httpapi.Context
-	posted  bool   // a JSON report, which a server may send for many people
-	method  string // integration method that the request names; believed only where it makes the rules stricter
+// Reports judges clicks by their number; see limits.Limits. It makes no network call.
+type Reports interface {
+	// Reported says whether a click that a publisher's server reports is inside the network's click
+	// rate, and counts it if so.
+	Reported(publisher, auction uuid.UUID, now time.Time) bool
+	// Followed counts a link that a reader followed.
+	Followed(auction uuid.UUID)
 }
 
-// browserSide says whether an integration runs where the reader is, so that the request's headers
-// and address are the reader's own. For mcp and rest they are a server's, where tools and data
-// centres are legitimate.
-func browserSide(method string) bool { return method == "js_snippet" || method == "npm_sdk" }
+// Origin is what a request tells about who sent it. The zero value is a report without a request
+// that could be a reader's, as that of an MCP tool.
+type Origin struct {
+	request *httpapi.Context
+	posted  bool // a JSON report, which a server may send for many people
+	link    bool // the redirect: followed by whoever reads the ad, whatever the integration
+}
+
+// server says whether a request about an ad of the integration method may come from the publisher's
+// server, where tools and data centres are legitimate. The method is the token's: nothing in a
+// request makes its sender somebody else.
+func (o Origin) server(method string) bool { return !o.link && !traffic.ReaderSide(method) }
 
 // How long a click waits for the count of its network, and the pause after a failure: a redirect
 // must not hang because a cache does. A click that could not be counted passes: a fault of ours is
@@ -103,6 +112,7 @@ type screening struct {
 	agents *agents.List // nil when off
 	clicks Clicks
 	views  Views
+	posted Reports
 	rest   atomic.Int64 // UnixNano until when clicks are not counted
 }
 
@@ -110,7 +120,7 @@ func newScreening(cfg TrafficConfig, deps Deps) (*screening, error) {
 	if cfg.ClickDelay < 0 {
 		return nil, errors.New("ADNET_CLICK_MIN_DELAY must not be negative")
 	}
-	t := &screening{cfg: cfg, clicks: deps.Clicks, views: deps.Views}
+	t := &screening{cfg: cfg, clicks: deps.Clicks, views: deps.Views, posted: deps.Reports}
 	var err error
 	if t.rates, err = cfg.rates(); err != nil {
 		return nil, err
@@ -127,49 +137,76 @@ func (t *screening) judge(ctx context.Context, e *event.Event, o Origin, now tim
 	if e.Proof != event.Proof_SIGNED && e.Proof != event.Proof_UNSIGNED_BILLABLE || e.Sandbox || e.Type == event.Type_CONVERSION {
 		return true
 	}
-	browser := browserSide(e.Placement.GetIntegrationMethod()) || browserSide(o.method)
-	if browser && t.agents != nil {
-		if e.InvalidTraffic = t.sender(o); e.InvalidTraffic != "" {
+	server := o.server(e.Placement.GetIntegrationMethod())
+	if t.agents != nil {
+		if e.InvalidTraffic = t.sender(o, server); e.InvalidTraffic != "" {
 			return true
 		}
 	}
 	switch e.Type {
 	case event.Type_CLICK:
-		auction := uuid.UUID(e.AuctionId)
-		if issued, _ := day.TimeOfUUID(auction); e.Proof == event.Proof_SIGNED && now.Sub(issued) < t.cfg.ClickDelay {
-			e.InvalidTraffic = traffic.RuleClickTooFast
-			return true
-		}
-		if o.request == nil || o.posted && !browser || t.clicks == nil || len(t.rates) == 0 {
-			return true
-		}
-		inside, err := t.count(ctx, NetworkClick{Network: traffic.Network(o.request.ClientIP()), Auction: auction, At: now})
-		if !inside {
-			e.InvalidTraffic = traffic.RuleClickRate
-		}
-		return err == nil
+		return t.click(ctx, e, click{o, server, now})
 	case event.Type_IMPRESSION:
-		if browser && o.request != nil && t.views != nil && !t.views.View(traffic.Network(o.request.ClientIP()), now) {
+		if !server && o.request != nil && t.views != nil && !t.views.View(traffic.Network(o.request.ClientIP()), now) {
 			e.InvalidTraffic = traffic.RuleViewRate
 		}
 	}
 	return true
 }
 
-// sender judges the headers of a browser-side request.
-func (t *screening) sender(o Origin) string {
-	if o.request == nil {
-		return traffic.RuleNoAgent // a browser's ad that no browser reports
+// click is where a click came from.
+type click struct {
+	from   Origin
+	server bool // perhaps from the publisher's server
+	at     time.Time
+}
+
+// click judges the time of a click and the number of those like it.
+func (t *screening) click(ctx context.Context, e *event.Event, c click) (counted bool) {
+	auction, proven := uuid.UUID(e.AuctionId), e.Proof == event.Proof_SIGNED
+	if issued, _ := day.TimeOfUUID(auction); proven && c.at.Sub(issued) < t.cfg.ClickDelay {
+		e.InvalidTraffic = traffic.RuleClickTooFast
+		return true
+	}
+	if c.server && (c.from.posted || c.from.request == nil) {
+		if proven && t.posted != nil && !t.posted.Reported(uuid.UUID(e.DeveloperId), auction, c.at) {
+			e.InvalidTraffic = traffic.RulePostedRate
+		}
+		return true
+	}
+	if c.from.request == nil || t.clicks == nil || len(t.rates) == 0 {
+		return true
+	}
+	inside, err := t.count(ctx, NetworkClick{Network: traffic.Network(c.from.request.ClientIP()), Auction: auction, At: c.at})
+	switch {
+	case !inside:
+		e.InvalidTraffic = traffic.RuleClickRate
+	case proven && c.from.link && t.posted != nil && !traffic.ReaderSide(e.Placement.GetIntegrationMethod()):
+		t.posted.Followed(auction)
+	}
+	return err == nil
+}
+
+// sender judges the headers of a request. What a server posts has none that mean anything.
+func (t *screening) sender(o Origin, server bool) string {
+	switch {
+	case server && (o.request == nil || o.posted):
+		return ""
+	case o.request == nil:
+		return traffic.RuleNoAgent // an ad of the reader's side that no reader reports
 	}
 	header := o.request.Request.Header
-	if purpose(header["Sec-Purpose"]) || purpose(header["Purpose"]) {
+	if purpose(header["Sec-Purpose"]) || purpose(header["Purpose"]) || purpose(header["X-Purpose"]) || purpose(header["X-Moz"]) {
 		return traffic.RulePrefetch
 	}
 	agent := header["User-Agent"]
-	switch {
-	case len(agent) == 0 || strings.TrimSpace(agent[0]) == "":
+	if len(agent) == 0 || strings.TrimSpace(agent[0]) == "" {
+		if server {
+			return ""
+		}
 		return traffic.RuleNoAgent
-	case t.agents.Listed(agent[0]):
+	}
+	if kind := t.agents.Kind(agent[0]); kind == agents.Robot || kind == agents.Tool && !server {
 		return traffic.RuleBot
 	}
 	return ""

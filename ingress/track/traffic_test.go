@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,20 +77,23 @@ func TestWhoSendsABrowsersBeacon(t *testing.T) {
 		name   string
 		header []string
 		want   string
+		server bool // may be a publisher's server
 	}{
-		{"a browser", []string{"User-Agent", browser}, ""},
-		{"a listed robot", []string{"User-Agent", "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"}, traffic.RuleBot},
-		{"a tool", []string{"User-Agent", "python-requests/2.32"}, traffic.RuleBot},
-		{"nobody", nil, traffic.RuleNoAgent},
-		{"spaces", []string{"User-Agent", "   "}, traffic.RuleNoAgent},
-		{"a prefetch", []string{"User-Agent", browser, "Sec-Purpose", "prefetch;prerender"}, traffic.RulePrefetch},
-		{"an old prefetch", []string{"User-Agent", browser, "Purpose", "Prefetch"}, traffic.RulePrefetch},
+		{"a browser", []string{"User-Agent", browser}, "", true},
+		{"a listed robot", []string{"User-Agent", "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"}, traffic.RuleBot, false},
+		{"a link preview", []string{"User-Agent", "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)"}, traffic.RuleBot, false},
+		{"a tool", []string{"User-Agent", "python-requests/2.32"}, traffic.RuleBot, true},
+		{"nobody", nil, traffic.RuleNoAgent, true},
+		{"spaces", []string{"User-Agent", "   "}, traffic.RuleNoAgent, true},
+		{"a prefetch", []string{"User-Agent", browser, "Sec-Purpose", "prefetch;prerender"}, traffic.RulePrefetch, false},
+		{"an old prefetch", []string{"User-Agent", browser, "Purpose", "Prefetch"}, traffic.RulePrefetch, false},
+		{"a tool's prefetch", []string{"User-Agent", "curl/8.7.1", "Purpose", "Prefetch"}, traffic.RulePrefetch, false},
 	} {
-		for method, judged := range map[string]bool{"js_snippet": true, "npm_sdk": true, "mcp": false, "rest": false} {
+		for method, reader := range map[string]bool{"js_snippet": true, "npm_sdk": true, "openrtb": true, "mcp": false, "rest": false} {
 			for _, kind := range []string{"impression", "close", "video_complete"} {
-				want := ""
-				if judged {
-					want = c.want
+				want := c.want
+				if !reader && c.server {
+					want = ""
 				}
 				f.Now = f.Now.Add(time.Minute)
 				rule, w := f.fire("GET", beacon(kind, f.ad(method, time.Second)), "", "192.0.2.1:1", c.header...)
@@ -110,6 +114,84 @@ func TestWhoSendsABrowsersBeacon(t *testing.T) {
 	}
 }
 
+// Whoever follows a link is the reader, whatever the publisher calls its integration: chat
+// applications fetch every link with GET to show a preview of it.
+func TestALinkIsTheReaders(t *testing.T) {
+	f, clicks := guarded(t)
+	for _, method := range []string{"rest", "mcp", "js_snippet", "npm_sdk", "openrtb"} {
+		for _, c := range []struct {
+			header []string
+			want   string
+		}{
+			{[]string{"User-Agent", browser}, ""},
+			{[]string{"User-Agent", "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)"}, traffic.RuleBot},
+			{[]string{"User-Agent", "Mozilla/5.0 (compatible; Discordbot/2.0; +https://discordapp.com)"}, traffic.RuleBot},
+			{[]string{"User-Agent", "TelegramBot (like TwitterBot)"}, traffic.RuleBot},
+			{[]string{"User-Agent", "WhatsApp/2.23.20.0 A"}, traffic.RuleBot},
+			{[]string{"User-Agent", "curl/8.7.1"}, traffic.RuleBot},
+			{nil, traffic.RuleNoAgent},
+			{[]string{"User-Agent", browser, "Sec-Purpose", "prefetch"}, traffic.RulePrefetch},
+		} {
+			rule, w := f.fire("GET", "/s/"+f.ad(method, time.Second), "", "192.0.2.1:1", c.header...)
+			require.Equal(t, c.want, rule, "%s %s", method, c.header)
+			require.Equal(t, http.StatusFound, w.Code)
+			require.Equal(t, landing, w.Header().Get("Location"), "a preview shows where the ad leads")
+		}
+	}
+	require.Len(t, clicks.asked, 5, "what no person follows is not counted for its network")
+	before := len(f.Log.Asked())
+	for _, target := range []string{"/s/" + f.ad("rest", time.Second)} {
+		require.Equal(t, http.StatusFound, f.Do(http.MethodHead, target, "").Code)
+	}
+	require.Len(t, f.Log.Asked(), before, "HEAD is no click")
+}
+
+// Nothing in a request makes a server's beacon a reader's: a stranger could make it invalid by a
+// parameter.
+func TestAParameterMakesNoRuleStricter(t *testing.T) {
+	f, _ := guarded(t)
+	ad := f.ad("rest", time.Second)
+	rule, _ := f.fire("GET", beacon("impression", ad)+"&integration_method=js_snippet", "", "192.0.2.1:1", "User-Agent", "curl/8.7.1")
+	require.Empty(t, rule)
+	rule, _ = f.fire("POST", "/api/track", `{"event":"impression","campaign_id":"`+campaignID.String()+`","auction_id":"`+ad+`","integration_method":"npm_sdk"}`, "192.0.2.1:1")
+	require.Empty(t, rule)
+}
+
+// A server may report clicks, but not more of them than readers of other publishers make.
+func TestReportedClicksAboveTheNetworksRate(t *testing.T) {
+	f, _ := guarded(t)
+	counts, err := limits.New(limits.Config{PostedClickRate: 0.01}, limits.Deps{Now: func() time.Time { return f.Now }})
+	require.NoError(t, err)
+	f.tracker.traffic.posted = counts
+	for range 49 {
+		counts.Sold(developerID, f.Now)
+	}
+	var ads, reports []string
+	for range 49 {
+		ads = append(ads, f.ad("rest", time.Second))
+		reports = append(reports, `{"event":"click","campaign_id":"`+campaignID.String()+`","auction_id":"`+ads[len(ads)-1]+`"}`)
+	}
+	held := func() (n int) {
+		w := f.Do(http.MethodPost, "/api/track?action=batch", `{"events":[`+strings.Join(reports, ",")+`]}`)
+		require.Equal(t, http.StatusOK, w.Code, w.Body)
+		events := f.Log.Asked()
+		for _, e := range events[len(events)-49:] {
+			if e.InvalidTraffic != "" {
+				require.Equal(t, traffic.RulePostedRate, e.InvalidTraffic)
+				n++
+			}
+		}
+		return n
+	}
+	require.Equal(t, 37, held(), "10, and 2 that chance explains")
+	require.Equal(t, 37, held(), "a repeat uses nothing up and is judged as before")
+	_, err = f.tracker.Take(t.Context(), &Report{Event: "click", AuctionID: f.ad("mcp", time.Second)})
+	require.NoError(t, err)
+	require.Equal(t, traffic.RulePostedRate, f.last().InvalidTraffic, "a tool's report is one, too")
+	rule, _ := f.fire("GET", "/s/"+f.ad("rest", time.Second), "", "192.0.2.1:1", "User-Agent", browser)
+	require.Empty(t, rule, "a reader's click is another matter")
+}
+
 // SECURITY.md line 9, the part that a request shows; the rest is settlement's.
 func TestClickTooFast(t *testing.T) {
 	f, clicks := guarded(t)
@@ -122,7 +204,7 @@ func TestClickTooFast(t *testing.T) {
 		require.Equal(t, http.StatusFound, w.Code)
 		require.Equal(t, landing, w.Header().Get("Location"), "the reader gets where the ad leads")
 		rule, _ = f.fire("GET", beacon("click", ad), "", "192.0.2.1:1")
-		require.Equal(t, want, rule)
+		require.Equal(t, want, rule, "a server's pixel")
 		rule, _ = f.fire("POST", "/api/track", `{"event_type":"click","campaign_id":"`+campaignID.String()+`","auction_id":"`+ad+`"}`, "192.0.2.1:1")
 		require.Equal(t, want, rule)
 	}
@@ -144,7 +226,7 @@ func TestClicksAreCountedByNetwork(t *testing.T) {
 	for address, want := range map[string]string{
 		"203.0.113.77:1": "203.0.113.0/24", "[2001:db8:1:2ff::1]:1": "2001:db8:1:200::/56", "[::ffff:203.0.113.9]:1": "203.0.113.0/24",
 	} {
-		f.fire("GET", "/s/"+f.ad("rest", time.Second), "", address)
+		f.fire("GET", "/s/"+f.ad("rest", time.Second), "", address, "User-Agent", browser)
 		require.Equal(t, want, clicks.asked[len(clicks.asked)-1].Network)
 	}
 	require.Equal(t, []Rate{{1, time.Minute}, {3, 10 * time.Minute}, {10, time.Hour}, {25, 24 * time.Hour}}, clicks.rates)
@@ -158,7 +240,7 @@ func TestClicksAreCountedByNetwork(t *testing.T) {
 	require.Len(t, clicks.asked, n)
 	require.Equal(t, traffic.RuleClickRate, report("js_snippet"))
 	for _, target := range []string{"/s/" + f.ad("mcp", time.Second), beacon("click", f.ad("rest", time.Second))} {
-		rule, w := f.fire("GET", target, "", "203.0.113.77:1")
+		rule, w := f.fire("GET", target, "", "203.0.113.77:1", "User-Agent", browser)
 		require.Equal(t, traffic.RuleClickRate, rule)
 		require.Less(t, w.Code, 400)
 	}
@@ -166,12 +248,12 @@ func TestClicksAreCountedByNetwork(t *testing.T) {
 	clicks.err = ingresstest.ErrDown
 	n = len(clicks.asked)
 	for range 3 {
-		rule, _ := f.fire("GET", "/s/"+f.ad("rest", time.Second), "", "203.0.113.77:1")
+		rule, _ := f.fire("GET", "/s/"+f.ad("rest", time.Second), "", "203.0.113.77:1", "User-Agent", browser)
 		require.Empty(t, rule)
 	}
 	require.Len(t, clicks.asked, n+1)
 	clicks.err, f.Now = nil, f.Now.Add(2*time.Second)
-	rule, _ := f.fire("GET", "/s/"+f.ad("rest", time.Second), "", "203.0.113.77:1")
+	rule, _ := f.fire("GET", "/s/"+f.ad("rest", time.Second), "", "203.0.113.77:1", "User-Agent", browser)
 	require.Equal(t, traffic.RuleClickRate, rule)
 }
 
@@ -227,5 +309,5 @@ func TestRulesAreAClosedList(t *testing.T) {
 		require.False(t, seen[rule])
 		seen[rule] = true
 	}
-	require.Len(t, seen, 7)
+	require.Len(t, seen, 8)
 }

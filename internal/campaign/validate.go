@@ -12,6 +12,7 @@ import (
 	"adnet/internal/adtext"
 	"adnet/internal/errs"
 	"adnet/internal/money"
+	"adnet/internal/traffic"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -92,9 +93,6 @@ func (r *Ratio) UnmarshalJSON(b []byte) error {
 	r.Value = new(money.Micros)
 	return r.Value.UnmarshalJSON(b)
 }
-
-// integrationMethods are the four ways to integrate (specification, Tracking event).
-var integrationMethods = []string{"mcp", "js_snippet", "npm_sdk", "rest"}
 
 // defaults is a campaign with the specification's default in every field.
 func defaults() Campaign {
@@ -205,8 +203,8 @@ func (f *Fields) applyTargeting(t *Targeting) error {
 		}
 	}
 	for _, method := range t.IntegrationMethods {
-		if !slices.Contains(integrationMethods, method) {
-			return invalid("target_integration_methods", "may hold %s", strings.Join(integrationMethods, ", "))
+		if traffic.Method(method) == "" {
+			return invalid("target_integration_methods", "may hold %s", strings.Join(traffic.Methods(), ", "))
 		}
 	}
 	return nil

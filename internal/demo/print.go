@@ -20,7 +20,7 @@ func Commands(baseURL string, creds Credentials) []string {
 	return []string{
 		`AD=$(curl -sS ` + bearer + ` -H 'Content-Type: application/json' -d '{"context":"` + sampleContext + `"}' '` + base + `/v1/ad-request'); printf '%s\n' "$AD"`,
 		`curl -sS -o /dev/null -w 'impression: HTTP %{http_code}\n' "` + link("impression_url") + `"`,
-		`sleep 1; curl -sS -o /dev/null -w 'click: HTTP %{http_code} to %{redirect_url}\n' "` + link("click_url") + `"`,
+		`sleep 1; curl -sS -A Mozilla/5.0 -o /dev/null -w 'click: HTTP %{http_code} to %{redirect_url}\n' "` + link("click_url") + `"`,
 		`sleep 3; curl -sS ` + bearer + ` '` + base + `/api/stats?type=developer'; echo`,
 	}
 }

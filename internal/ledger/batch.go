@@ -55,7 +55,9 @@ type Tx interface {
 	// until the transaction ends.
 	Impressions(ctx context.Context, auctions []uuid.UUID) (map[uuid.UUID]bool, error)
 	// MarkFirst records keys and says for each whether it was new. A key that occurs twice in the
-	// list is new at its first place only; one from before the retention horizon never is.
+	// list is new at its first place only; one from before the retention horizon never is, nor is
+	// the key of an invalid event whose valid one ([EventType.Valid]) is recorded or stands before
+	// it in the list.
 	MarkFirst(ctx context.Context, keys []Key) ([]bool, error)
 	// Books locks and reads the rows that the events of need depend on: after it returns no other
 	// transaction can spend from, pause or fund these campaigns until this one ends.
@@ -80,6 +82,9 @@ type Books struct {
 	Balances  map[uuid.UUID]money.Micros  // cash by advertiser, only with Need.Prepaid
 	Clicked   map[uuid.UUID]bool          // auctions with a click recorded before this batch
 	Horizon   day.Day                     // of retention, as MarkFirst obeyed it: earlier auctions have expired
+
+	// Invalid has the auctions of the batch of which an invalid impression was recorded before it.
+	Invalid map[uuid.UUID]bool
 
 	Publishers map[uuid.UUID]PublisherBook // by developer; an absent one never earned and has no limit of its own
 }

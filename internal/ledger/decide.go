@@ -70,6 +70,7 @@ type decider struct {
 	campaigns map[uuid.UUID]*campaignSums // campaigns met so far; nil for an unknown one
 	cash      map[uuid.UUID]*money.Micros // remaining prepaid balances
 	invalid   map[string]Verdict          // verdicts by invalid-traffic rule, so that the text is joined once
+	suspect   map[uuid.UUID]bool          // auctions with an invalid impression in this batch so far
 
 	// First clicks of this batch by auction: false until the record itself was met. nil when no
 	// charge of the batch depends on a click.
@@ -111,10 +112,10 @@ func (d *decider) markClicks() {
 	for i := range d.batch.Runs {
 		records := d.batch.Runs[i].Records
 		for j := range records {
-			if !records[j].deduped() {
+			if !records[j].keyed() {
 				continue
 			}
-			if records[j].Event.Type == Click && n < len(d.fresh) && d.fresh[n] {
+			if records[j].Event.Type == Click && records[j].deduped() && n < len(d.fresh) && d.fresh[n] {
 				d.clicks[records[j].Event.AuctionID] = false
 			}
 			n++
@@ -160,18 +161,17 @@ func (d *decider) record(r *Record) Outcome {
 	case !Accepted(d.books.Horizon, day.OfUUID(e.AuctionID)):
 		// The day's marks may be gone: nothing can be said about a repeat, and nothing held against
 		// the publisher.
-		if r.deduped() {
+		if r.keyed() {
 			d.takeMark() // keeps the marks in step; the store never answers "new" here
 		}
 		return Outcome{Verdict: VerdictExpired}
-	case e.InvalidTraffic != "":
-		if p := d.publisher(e.DeveloperID); p != nil {
-			p.on(day.Of(e.ReceivedAt)).Invalid++
-		}
-		return Outcome{Verdict: d.invalidVerdict(e.InvalidTraffic)}
 	case !d.takeMark():
-		return Outcome{Verdict: Duplicate}
+		return Outcome{Verdict: Duplicate} // of invalid traffic also a repeat of a valid event
+	case e.InvalidTraffic != "":
+		d.suspected(e)
+		return Outcome{Verdict: d.invalidVerdict(e.InvalidTraffic)}
 	}
+	d.redeem(e)
 	if e.Type == Click && d.clicks != nil {
 		d.clicks[e.AuctionID] = true
 	}
@@ -208,6 +208,31 @@ func (d *decider) takeMark() bool {
 	first := d.fresh[0]
 	d.fresh = d.fresh[1:]
 	return first
+}
+
+// suspected counts the first invalid impression of an auction for its publisher. Only what a token
+// proves counts: without one the publisher is the sender's word.
+func (d *decider) suspected(e *Event) {
+	p := d.publisher(e.DeveloperID)
+	if p == nil || e.Type != Impression || e.Proof != Signed || e.Sandbox {
+		return
+	}
+	p.on(day.Of(e.ReceivedAt)).Invalid++
+	if d.suspect == nil {
+		d.suspect = make(map[uuid.UUID]bool)
+	}
+	d.suspect[e.AuctionID] = true
+}
+
+// redeem takes an auction out of the invalid ones when its valid impression comes after an invalid
+// one: whatever a stranger sends first, the reader's own request counts.
+func (d *decider) redeem(e *Event) {
+	if e.Type != Impression || e.Proof != Signed || e.Sandbox || !d.suspect[e.AuctionID] && !d.books.Invalid[e.AuctionID] {
+		return
+	}
+	if p := d.publisher(e.DeveloperID); p != nil {
+		p.on(day.Of(e.ReceivedAt)).Redeemed++
+	}
 }
 
 func (d *decider) invalidVerdict(rule string) Verdict {

@@ -212,7 +212,7 @@ func TestNeedNamesOnlyWhatDecidesMoney(t *testing.T) {
 		Campaigns: []uuid.UUID{campaignA1, campaignB}, Days: []day.Day{day.Of(noon) - 1, day.Of(noon)},
 		Clicks: []uuid.UUID{auctionID(5)}, Prepaid: true, Publishers: []uuid.UUID{publisher},
 	}, NeedOf(b))
-	require.Len(t, Candidates(b), 4, "sandbox events are deduplicated too")
+	require.Len(t, Candidates(b), 5, "sandbox and invalid events are deduplicated too")
 }
 
 func TestMissingMarksCountAsSeen(t *testing.T) {

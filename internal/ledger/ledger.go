@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"strings"
 	"time"
 
 	"adnet/internal/campaign"
@@ -82,6 +83,19 @@ const (
 	Conversion    EventType = "conversion"
 )
 
+// invalidPrefix begins the type of the key of an invalid event.
+const invalidPrefix = "invalid_"
+
+// Invalid is the type under which an invalid event of type t is deduplicated.
+func (t EventType) Invalid() EventType { return invalidPrefix + t }
+
+// Valid is the type whose valid event makes an invalid one of the key type t a repeat; false when t
+// is not the key type of invalid traffic.
+func (t EventType) Valid() (EventType, bool) {
+	valid, is := strings.CutPrefix(string(t), invalidPrefix)
+	return EventType(valid), is
+}
+
 // Proof is the result of ingress's check of an event's token.
 type Proof string
 
@@ -120,9 +134,14 @@ type Key struct {
 	Type    EventType
 }
 
-// Key is the event's deduplication key.
+// Key is the event's deduplication key. That of invalid traffic is another one than the valid
+// event's, so that it never uses that up.
 func (e *Event) Key() Key {
-	return Key{Day: day.OfUUID(e.AuctionID), Auction: e.AuctionID, Type: e.Type}
+	k := Key{Day: day.OfUUID(e.AuctionID), Auction: e.AuctionID, Type: e.Type}
+	if e.InvalidTraffic != "" {
+		k.Type = e.Type.Invalid()
+	}
+	return k
 }
 
 // Verdict is settlement's decision about a record. Every record of the events topic gets exactly

@@ -10,8 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// deduped says whether the record takes part in deduplication: only events that could cost or earn
-// something do, so a forged or invalid event can never use up the key of the real one.
+// deduped says whether the record is a valid event: proven, and found by no rule.
 func (r *Record) deduped() bool {
 	return r.Problem == "" && (r.Event.Proof == Signed || r.Event.Proof == UnsignedBillable) && r.Event.InvalidTraffic == ""
 }
@@ -20,6 +19,10 @@ func (r *Record) deduped() bool {
 func (r *Record) invalid() bool {
 	return r.Problem == "" && (r.Event.Proof == Signed || r.Event.Proof == UnsignedBillable) && r.Event.InvalidTraffic != ""
 }
+
+// keyed says whether the record takes part in deduplication: only proven events do, so that a
+// forged one can never use up a key.
+func (r *Record) keyed() bool { return r.deduped() || r.invalid() }
 
 // needsClick says whether the charge of the event depends on a recorded click of its auction.
 // The model of an unsigned event is the campaign's, which is not known yet.
@@ -40,7 +43,7 @@ func Candidates(b Batch) []Key {
 	for i := range b.Runs {
 		records := b.Runs[i].Records
 		for j := range records {
-			if records[j].deduped() {
+			if records[j].keyed() {
 				keys = append(keys, records[j].Event.Key())
 			}
 		}

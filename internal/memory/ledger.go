@@ -239,6 +239,7 @@ type batchTx struct {
 	store   *Store
 	claimed map[stream.Range]bool // true once Write kept its outcomes
 	marked  []ledger.Key
+	invalid map[uuid.UUID]bool // ledger.Books.Invalid
 	effects ledger.Effects
 }
 
@@ -268,14 +269,42 @@ func (b *batchTx) MarkFirst(_ context.Context, keys []ledger.Key) ([]bool, error
 		if _, seen := b.store.ledger.billed[key]; seen || !ledger.Accepted(b.store.ledger.horizon, key.Day) {
 			continue
 		}
-		if _, seen := inBatch[key]; seen {
+		if _, seen := inBatch[key]; seen || b.store.ledger.repeatsValid(key, inBatch) {
 			continue
 		}
 		inBatch[key] = struct{}{}
 		b.marked = append(b.marked, key)
+		if key.Type == ledger.Impression {
+			b.noteInvalid(key)
+		}
 		fresh[i] = true
 	}
 	return fresh, nil
+}
+
+// noteInvalid remembers for Books that an invalid impression was recorded before the valid one.
+func (b *batchTx) noteInvalid(valid ledger.Key) {
+	key := valid
+	key.Type = key.Type.Invalid()
+	if _, recorded := b.store.ledger.billed[key]; !recorded {
+		return
+	}
+	if b.invalid == nil {
+		b.invalid = make(map[uuid.UUID]bool)
+	}
+	b.invalid[key.Auction] = true
+}
+
+// repeatsValid says whether key is of an invalid event whose valid one is recorded, or in the batch.
+func (l *ledgerState) repeatsValid(key ledger.Key, inBatch map[ledger.Key]struct{}) bool {
+	valid, is := key.Type.Valid()
+	if !is {
+		return false
+	}
+	key.Type = valid
+	_, recorded := l.billed[key]
+	_, before := inBatch[key]
+	return recorded || before
 }
 
 // Books reads the state that the batch depends on; the mutex keeps all others out until the
@@ -285,6 +314,7 @@ func (b *batchTx) Books(_ context.Context, need ledger.Need) (ledger.Books, erro
 	l := &b.store.ledger
 	books := ledger.Books{
 		Campaigns: make(map[uuid.UUID]*ledger.CampaignBook, len(need.Campaigns)), Clicked: make(map[uuid.UUID]bool), Horizon: l.horizon,
+		Invalid: b.invalid,
 	}
 	if need.Prepaid {
 		books.Balances = make(map[uuid.UUID]money.Micros)

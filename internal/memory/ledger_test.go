@@ -77,8 +77,10 @@ func (s *Store) corruptions() map[string]func(context.Context) error {
 		ledger.CheckMintedUnique: func(l *ledgerState) { clear(l.billed) },
 		ledger.CheckMarks: func(l *ledgerState) {
 			for key := range l.billed {
-				delete(l.billed, key)
-				return
+				if _, invalid := key.Type.Valid(); !invalid {
+					delete(l.billed, key)
+					return
+				}
 			}
 		},
 		ledger.CheckClawbacks: func(l *ledgerState) { l.transactions[0].Kind = ledger.KindMintClawback },

@@ -22,8 +22,10 @@ func (s *Store) Retain(_ context.Context, cut ledger.Cutoffs, dry bool) (ledger.
 			continue
 		}
 		days[key.Day] = true
-		r.Marks++
-		sums[ledger.PrunedMarks]++
+		if _, invalid := key.Type.Valid(); !invalid {
+			r.Marks++
+			sums[ledger.PrunedMarks]++
+		}
 		if key.Type == ledger.Impression {
 			sums[ledger.PrunedImpressions]++
 		}

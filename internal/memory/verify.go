@@ -126,13 +126,17 @@ func (a *verification) verdicts() {
 	for _, total := range a.l.totals {
 		spentTotals += int64(total.amount)
 	}
+	marks := a.l.pruned[ledger.PrunedMarks]
 	for key := range a.l.billed {
+		if _, invalid := key.Type.Valid(); invalid {
+			continue
+		}
+		marks++
 		if key.Type == ledger.Impression {
 			impressions++
 		}
 	}
 	impressions += a.l.pruned[ledger.PrunedImpressions]
-	marks := int64(len(a.l.billed)) + a.l.pruned[ledger.PrunedMarks]
 	a.equal(ledger.CheckRecords, claimed, totals.Rows)
 	a.equal(ledger.CheckChargeVerdicts, int64(totals.Charge), charged)
 	a.equal(ledger.CheckChargeDays, charged, days)

@@ -65,6 +65,7 @@ WHERE b.asset = 'USD' ORDER BY b.account, b.asset FOR UPDATE OF b`
 func (b *batchTx) Books(ctx context.Context, need ledger.Need) (ledger.Books, error) {
 	books := ledger.Books{
 		Campaigns: make(map[uuid.UUID]*ledger.CampaignBook, len(need.Campaigns)), Clicked: make(map[uuid.UUID]bool), Horizon: b.horizon,
+		Invalid: b.invalid,
 	}
 	var batch pgx.Batch
 	if b.saved {

@@ -14,6 +14,7 @@ import (
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -105,7 +106,7 @@ func (b *batchTx) MarkFirst(ctx context.Context, keys []ledger.Key) ([]bool, err
 	}
 	rest, places := make([]ledger.Key, 0, len(sorted)), make([]int32, 0, len(sorted))
 	for i := range sorted {
-		if !seen[i] && ledger.Accepted(b.horizon, sorted[i].Day) {
+		if !seen[i] && !repeatsValid(sorted, place, i) && ledger.Accepted(b.horizon, sorted[i].Day) {
 			rest, places = append(rest, sorted[i]), append(places, place[i])
 		}
 	}
@@ -128,6 +129,8 @@ func (b *batchTx) MarkFirst(ctx context.Context, keys []ledger.Key) ([]bool, err
 // sets the savepoint that mark needs, in one round trip.
 func (b *batchTx) seen(ctx context.Context, sorted []ledger.Key) ([]bool, error) {
 	seen := make([]bool, len(sorted))
+	b.invalid = make(map[uuid.UUID]bool)
+	suspects := slices.ContainsFunc(sorted, func(k ledger.Key) bool { _, invalid := k.Type.Valid(); return invalid })
 	var batch pgx.Batch
 	queueHorizon(&batch, &b.horizon)
 	for rest := sorted; len(rest) > 0; {
@@ -151,6 +154,15 @@ func (b *batchTx) seen(ctx context.Context, sorted []ledger.Key) ([]bool, error)
 				if i, asked := slices.BinarySearchFunc(ofDay, key, compareKeys); asked {
 					seen[before+i] = true
 				}
+				if _, invalid := key.Type.Valid(); invalid {
+					b.invalid[id] = b.invalid[id] || key.Type == ledger.Impression.Invalid()
+				} else if suspects {
+					// The invalid key beside a valid one is as good as recorded.
+					key.Type = key.Type.Invalid()
+					if i, asked := slices.BinarySearchFunc(ofDay, key, compareKeys); asked {
+						seen[before+i] = true
+					}
+				}
 				return nil
 			})
 			return err
@@ -162,6 +174,19 @@ func (b *batchTx) seen(ctx context.Context, sorted []ledger.Key) ([]bool, error)
 	}
 	b.saved = true
 	return seen, nil
+}
+
+// repeatsValid says whether sorted[i] is the key of an invalid event whose valid one comes before it
+// in the batch.
+func repeatsValid(sorted []ledger.Key, place []int32, i int) bool {
+	valid, is := sorted[i].Type.Valid()
+	if !is {
+		return false
+	}
+	key := sorted[i]
+	key.Type = valid
+	at, found := slices.BinarySearchFunc(sorted, key, compareKeys)
+	return found && place[at] < place[i]
 }
 
 // mark records sorted keys and calls first for each that was new.

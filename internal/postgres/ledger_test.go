@@ -83,7 +83,7 @@ func (s *Store) corruptions() map[string]func(context.Context) error {
 		ledger.CheckChargedUnique: sql("billed_event", `DELETE FROM billed_event`),
 		ledger.CheckMinted:        s.reencode(func(o *ledger.Outcome) { o.Minted++ }),
 		ledger.CheckMintedUnique:  sql("billed_event", `DELETE FROM billed_event WHERE event_type = 'impression'`),
-		ledger.CheckMarks:         sql("billed_event", `DELETE FROM billed_event WHERE auction_id = (SELECT auction_id FROM billed_event LIMIT 1)`),
+		ledger.CheckMarks:         sql("billed_event", `DELETE FROM billed_event WHERE auction_id = (SELECT auction_id FROM billed_event WHERE event_type NOT LIKE 'invalid%' LIMIT 1)`),
 		ledger.CheckClawbacks:     sql("ledger_transaction", `UPDATE ledger_transaction SET kind = 'mint_clawback' WHERE kind = 'deposit'`),
 		ledger.CheckReversed: sql("ledger_reversal", `INSERT INTO ledger_reversal
 			SELECT gen_random_uuid(), id, 1000000000000 FROM ledger_transaction WHERE kind = 'charge' LIMIT 1`),

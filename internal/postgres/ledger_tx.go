@@ -10,6 +10,7 @@ import (
 	"adnet/internal/reserve"
 	"adnet/internal/stream"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -85,6 +86,7 @@ type batchTx struct {
 	claimed map[stream.Range]bool // true once Write kept its outcomes
 	horizon day.Day               // as MarkFirst found it; it cannot move until the transaction ends
 	saved   bool                  // the savepoint of MarkFirst stands
+	invalid map[uuid.UUID]bool    // ledger.Books.Invalid, as MarkFirst found it
 }
 
 var _ ledger.Tx = (*batchTx)(nil)

@@ -38,19 +38,20 @@ SELECT developer_id, id FROM quarantine WHERE developer_id = ANY($1::uuid[]) AND
 ORDER BY developer_id FOR SHARE`
 
 	addPublisherDaysSQL = `
-INSERT INTO publisher_day AS p (developer_id, day, minted, capped, impressions, clicks, invalid)
-SELECT * FROM unnest($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
-	AS d (developer_id, day, minted, capped, impressions, clicks, invalid)
+INSERT INTO publisher_day AS p (developer_id, day, minted, capped, impressions, clicks, invalid, redeemed)
+SELECT * FROM unnest($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
+	AS d (developer_id, day, minted, capped, impressions, clicks, invalid, redeemed)
 ORDER BY developer_id, day
 ON CONFLICT (developer_id, day) DO UPDATE SET minted = p.minted + EXCLUDED.minted, capped = p.capped + EXCLUDED.capped,
-	impressions = p.impressions + EXCLUDED.impressions, clicks = p.clicks + EXCLUDED.clicks, invalid = p.invalid + EXCLUDED.invalid`
+	impressions = p.impressions + EXCLUDED.impressions, clicks = p.clicks + EXCLUDED.clicks, invalid = p.invalid + EXCLUDED.invalid,
+	redeemed = p.redeemed + EXCLUDED.redeemed`
 
 	addHeldChargesSQL = `
 INSERT INTO quarantine_source (quarantine_id, transaction_id, campaign_id, day, amount)
 SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[], $5::bigint[])`
 
 	publisherDaysSQL = `
-SELECT developer_id, day, minted, capped, impressions, clicks, invalid FROM publisher_day
+SELECT developer_id, day, minted, capped, impressions, clicks, invalid, redeemed FROM publisher_day
 WHERE day BETWEEN $1 AND $2 AND developer_id IN (SELECT developer_id FROM publisher_day WHERE day = $2)
 ORDER BY developer_id, day`
 
@@ -178,14 +179,14 @@ func queuePublishers(batch *pgx.Batch, need ledger.Need, books *ledger.Books) {
 func queuePublisherEffects(batch *pgx.Batch, e ledger.Effects) {
 	if n := len(e.Publishers); n > 0 {
 		ids, days := make([][16]byte, n), make([]int32, n)
-		var numbers [5][]int64
+		var numbers [6][]int64
 		for i, p := range e.Publishers {
 			ids[i], days[i] = p.DeveloperID, int32(p.Day)
-			for j, v := range []int64{p.Minted, p.Capped, p.Impressions, p.Clicks, p.Invalid} {
+			for j, v := range []int64{p.Minted, p.Capped, p.Impressions, p.Clicks, p.Invalid, p.Redeemed} {
 				numbers[j] = append(numbers[j], v)
 			}
 		}
-		batch.Queue(addPublisherDaysSQL, ids, days, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4])
+		batch.Queue(addPublisherDaysSQL, ids, days, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5])
 	}
 	if n := len(e.HeldCharges); n > 0 {
 		cases, charges, campaigns := make([][16]byte, n), make([][16]byte, n), make([][16]byte, n)
@@ -205,7 +206,7 @@ func (s *Store) PublisherDays(ctx context.Context, since, last day.Day) ([]traff
 		return nil, failure("read publisher days", err)
 	}
 	days, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d traffic.PublisherDay, err error) {
-		err = row.Scan(&d.DeveloperID, &d.Day, &d.Minted, &d.Capped, &d.Impressions, &d.Clicks, &d.Invalid)
+		err = row.Scan(&d.DeveloperID, &d.Day, &d.Minted, &d.Capped, &d.Impressions, &d.Clicks, &d.Invalid, &d.Redeemed)
 		return d, err
 	})
 	return days, failure("read publisher days", err)

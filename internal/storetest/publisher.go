@@ -30,6 +30,7 @@ type Publishers interface {
 
 var publisherCases = []ledgerCase{
 	{"ClickNeedsImpression", clickNeedsImpression},
+	{"InvalidCountsOnce", invalidCountsOnce},
 	{"MintCap", mintCap},
 	{"MintCapAtOnce", mintCapAtOnce},
 	{"PublisherDays", publisherDays},
@@ -79,13 +80,53 @@ func clickNeedsImpression(t *testing.T, l Ledger) {
 		}
 		return got
 	}
-	require.Equal(t, []ledger.Verdict{lonely, lonely}, verdict(0, click, click))
-	require.Equal(t, []ledger.Verdict{lonely, ledger.OK, ledger.OK, ledger.Duplicate}, verdict(2, click, view, click, click), "what was invalid used up no key")
+	require.Equal(t, []ledger.Verdict{lonely, ledger.Duplicate}, verdict(0, click, click), "it counts once")
+	require.Equal(t, []ledger.Verdict{ledger.Duplicate, ledger.OK, ledger.OK, ledger.Duplicate}, verdict(2, click, view, click, click), "what was invalid used up no key")
 	require.Equal(t, []ledger.Verdict{ledger.Duplicate}, verdict(6, click))
 	other := eventOf(t, c, developer, ledger.Impression)
 	require.Equal(t, []ledger.Verdict{ledger.OK}, verdict(7, other))
 	other.Event.Type = ledger.Click
 	require.Equal(t, []ledger.Verdict{ledger.OK}, verdict(8, other), "the impression is in an earlier batch")
+	requireClean(t, l, ledger.VerifyOptions{})
+}
+
+// invalidCountsOnce is a stranger with the links of a publisher's ads: what it repeats, and what it
+// sends beside the reader, counts against nobody.
+func invalidCountsOnce(t *testing.T, l Ledger) {
+	c := priced(t, l, AddUser(t, l.Stores), money.USD, 10*money.USD)
+	developer := newID(t)
+	next := int64(0)
+	verdicts := func(records ...ledger.Record) (got []ledger.Verdict) {
+		for _, o := range impressions(t, l, developer, 0, next, records...) {
+			got = append(got, o.Verdict)
+		}
+		next += int64(len(records))
+		return got
+	}
+	robots := func(r ledger.Record) ledger.Record { r.Event.InvalidTraffic = traffic.RuleBot; return r }
+	invalid, repeat := ledger.InvalidTraffic+traffic.RuleBot, ledger.Duplicate
+	seen, late, alone := eventOf(t, c, developer, ledger.Impression), eventOf(t, c, developer, ledger.Impression), eventOf(t, c, developer, ledger.Impression)
+	both, click := eventOf(t, c, developer, ledger.Impression), seen
+	click.Event.Type = ledger.Click
+
+	require.Equal(t, []ledger.Verdict{ledger.OK, repeat, repeat}, verdicts(seen, robots(seen), robots(seen)), "beside the reader, in its batch")
+	require.Equal(t, []ledger.Verdict{repeat}, verdicts(robots(seen)), "and later")
+	require.Equal(t, []ledger.Verdict{invalid, repeat, ledger.OK}, verdicts(robots(late), robots(late), late), "before the reader, in its batch")
+	require.Equal(t, []ledger.Verdict{invalid, repeat}, verdicts(robots(alone), robots(alone)))
+	require.Equal(t, []ledger.Verdict{repeat, ledger.OK, repeat}, verdicts(robots(alone), alone, robots(alone)), "before the reader, in a batch of its own")
+	require.Equal(t, []ledger.Verdict{invalid, ledger.OK, repeat}, verdicts(robots(click), click, robots(click)), "types are counted apart")
+	require.Equal(t, []ledger.Verdict{invalid}, verdicts(robots(both)))
+	var sum traffic.PublisherDay
+	days, err := publishersOf(t, l).PublisherDays(t.Context(), day.Of(now), day.Of(now))
+	require.NoError(t, err)
+	for _, d := range days {
+		if d.DeveloperID == developer {
+			sum = d
+		}
+	}
+	require.Equal(t, traffic.PublisherDay{
+		DeveloperID: developer, Day: day.Of(now), Minted: 3, Impressions: 3, Clicks: 1, Invalid: 3, Redeemed: 2,
+	}, sum, "of four auctions one has no valid impression")
 	requireClean(t, l, ledger.VerifyOptions{})
 }
 

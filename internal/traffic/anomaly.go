@@ -12,14 +12,14 @@ type QuarantineRule string
 // The rules, a closed list.
 const (
 	QuarantineCTR     QuarantineRule = "ctr"           // clicks per impression of the day
-	QuarantineInvalid QuarantineRule = "invalid_share" // invalid events among all of the day
+	QuarantineInvalid QuarantineRule = "invalid_share" // auctions whose only impression is invalid, among all of the day
 	QuarantineSurge   QuarantineRule = "mint_surge"    // Credits of the day against the mean of the seven days before
 	QuarantineManual  QuarantineRule = "manual"        // an administrator's decision
 )
 
 // QuarantineRules are the thresholds. A rule with a threshold of 0 is off.
 type QuarantineRules struct {
-	MinEvents    int64   // impressions (for invalid_share: events) of the day below which no rule looks
+	MinEvents    int64   // impressions (for invalid_share: auctions) of the day below which no rule looks
 	CTR          float64 // clicks per impression
 	InvalidShare float64 // 0 to 1
 	Surge        float64 // times the mean
@@ -53,8 +53,10 @@ func (r QuarantineRules) Anomaly(today PublisherDay, before []PublisherDay) (Evi
 			return found(QuarantineCTR, ctr, r.CTR)
 		}
 	}
-	if events := today.Impressions + today.Clicks + today.Invalid; r.InvalidShare > 0 && events >= max(1, r.MinEvents) {
-		if share := float64(today.Invalid) / float64(events); share > r.InvalidShare {
+	// Of auctions, not of events: what a stranger repeats, or sends beside the reader, weighs nothing.
+	invalid := max(0, today.Invalid-today.Redeemed)
+	if auctions := today.Impressions + invalid; r.InvalidShare > 0 && auctions >= max(1, r.MinEvents) {
+		if share := float64(invalid) / float64(auctions); share > r.InvalidShare {
 			return found(QuarantineInvalid, share, r.InvalidShare)
 		}
 	}
@@ -82,7 +84,8 @@ type PublisherDay struct {
 	Capped      int64     `json:"capped"` // impressions that minted nothing because of the cap
 	Impressions int64     `json:"impressions"`
 	Clicks      int64     `json:"clicks"`
-	Invalid     int64     `json:"invalid"` // events found invalid
+	Invalid     int64     `json:"invalid"`  // auctions with an invalid impression and no valid one before it
+	Redeemed    int64     `json:"redeemed"` // those of them that a valid impression followed
 }
 
 // Add adds the numbers of o.
@@ -92,4 +95,5 @@ func (p *PublisherDay) Add(o PublisherDay) {
 	p.Impressions += o.Impressions
 	p.Clicks += o.Clicks
 	p.Invalid += o.Invalid
+	p.Redeemed += o.Redeemed
 }

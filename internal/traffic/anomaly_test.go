@@ -18,8 +18,10 @@ func TestAnomaly(t *testing.T) {
 		before []traffic.PublisherDay
 		want   traffic.QuarantineRule
 	}{
-		{"quiet", traffic.PublisherDay{Impressions: 10, Clicks: 10, Invalid: 79, Minted: 10}, week, ""},
-		{"usual", traffic.PublisherDay{Impressions: 1000, Clicks: 300, Invalid: 1300, Minted: 100}, week, ""},
+		{"quiet", traffic.PublisherDay{Impressions: 10, Clicks: 10, Invalid: 89, Minted: 10}, week, ""},
+		{"usual", traffic.PublisherDay{Impressions: 1000, Clicks: 300, Invalid: 1000, Minted: 100}, week, ""},
+		{"readers came after the robots", traffic.PublisherDay{Impressions: 100, Invalid: 160, Redeemed: 60, Minted: 100}, week, ""},
+		{"clicks are no auctions", traffic.PublisherDay{Impressions: 49, Clicks: 14, Invalid: 50}, week, ""},
 		{"clicked too much", traffic.PublisherDay{Impressions: 100, Clicks: 31}, nil, traffic.QuarantineCTR},
 		{"mostly invalid", traffic.PublisherDay{Impressions: 49, Invalid: 51}, nil, traffic.QuarantineInvalid},
 		{"ten times its week", traffic.PublisherDay{Minted: 100}, week, ""},

@@ -374,13 +374,13 @@ var mutants = []mutant{
 	{
 		name: "bot-agent", protects: "a robot's beacon is invalid traffic",
 		file: "ingress/track/traffic.go",
-		old:  "case t.agents.Listed(agent[0]):", new: "case t.agents.Listed(agent[0]) && false:",
+		old:  "kind == agents.Robot || kind", new: "kind",
 		tests: []string{"./ingress/track"}, run: "TestWhoSends",
 	},
 	{
 		name: "click-too-fast", protects: "a click sooner than a person can is invalid traffic",
 		file: "ingress/track/traffic.go",
-		old:  "now.Sub(issued) < t.cfg.ClickDelay", new: "now.Sub(issued) < 0",
+		old:  "c.at.Sub(issued) < t.cfg.ClickDelay", new: "c.at.Sub(issued) < 0",
 		tests: []string{"./ingress/track"}, run: "TestClickTooFast",
 	},
 	{
@@ -514,5 +514,59 @@ var mutants = []mutant{
 		file: "internal/campaign/service.go",
 		old:  "in.Seen != 0 && in.Seen != c.ConfigVersion", new: "in.Seen < 0",
 		tests: []string{"./internal/campaign"}, run: "ReviewOfWhatWasSeen",
+	},
+	{
+		name: "link-reader", protects: "a link is the reader's, whatever the publisher calls its integration",
+		file: "ingress/track/traffic.go",
+		old:  "return !o.link && !traffic.ReaderSide(method)", new: "return !traffic.ReaderSide(method)",
+		tests: []string{"./ingress/track"}, run: "ALinkIsTheReaders",
+	},
+	{
+		name: "link-preview", protects: "a link preview is not taken for a publisher's server",
+		file: "ingress/track/traffic.go",
+		old:  "kind == agents.Robot || kind == agents.Tool && !server", new: "kind != agents.Unlisted && !server",
+		tests: []string{"./ingress/track"}, run: "WhoSendsABrowsersBeacon",
+	},
+	{
+		name: "rtb-reader", protects: "the pixels of an OpenRTB ad are the reader's",
+		file: "internal/traffic/method.go",
+		old:  "method == MethodSDK || method == MethodRTB", new: "method == MethodSDK",
+		tests: []string{"./ingress/track"}, run: "WhoSendsABrowsersBeacon",
+	},
+	{
+		name: "posted-rate", protects: "a server's clicks above the network's click rate are not charged",
+		file: "ingress/limits/posted.go",
+		old:  "if clicks >= usualClicks(rate, ads) {", new: "if clicks < 0 {",
+		tests: []string{"./ingress/limits", "./ingress/track"}, run: "Reported",
+	},
+	{
+		name: "posted-repeat", protects: "a stranger's repeats use up none of a publisher's clicks",
+		file: "ingress/limits/posted.go",
+		old:  "p.reported.Add(auction, true)", new: "_ = auction",
+		tests: []string{"./ingress/limits"}, run: "Reported",
+	},
+	{
+		name: "invalid-once", protects: "invalid traffic counts once per auction and type",
+		file: "internal/ledger/decide.go",
+		old:  "	case !d.takeMark():\n		return Outcome{Verdict: Duplicate} // of", new: "	case !d.takeMark() && e.InvalidTraffic == \"\":\n		return Outcome{Verdict: Duplicate} // of",
+		tests: []string{"./internal/memory"}, run: "LedgerConformance/Publishers",
+	},
+	{
+		name: "invalid-beside", protects: "invalid traffic beside a valid event counts against nobody",
+		file: "internal/postgres/ledger_marks.go",
+		old:  " && !repeatsValid(sorted, place, i)", new: "",
+		tests: []string{"./internal/postgres"}, run: "LedgerConformance/Publishers", servers: []string{postgres},
+	},
+	{
+		name: "invalid-redeemed", protects: "the reader's own impression redeems an auction",
+		file: "internal/ledger/decide.go",
+		old:  "p.on(day.Of(e.ReceivedAt)).Redeemed++", new: "_ = p",
+		tests: []string{"./internal/memory"}, run: "LedgerConformance/Publishers",
+	},
+	{
+		name: "share-auctions", protects: "the share of invalid traffic is one of auctions",
+		file: "internal/traffic/anomaly.go",
+		old:  "max(0, today.Invalid-today.Redeemed)", new: "today.Invalid",
+		tests: []string{"./internal/traffic"},
 	},
 }

@@ -75,10 +75,10 @@ func (r *reference) event(h happening) result {
 	case h.proof == "bad_signature" || h.proof == "expired" || h.proof == "unsigned":
 		return result{verdict: h.proof}
 	case h.invalid != "":
-		return result{verdict: "invalid_traffic:" + h.invalid}
+		return r.refuse(h, h.invalid)
 	}
 	if h.kind == "click" && h.proof == "signed" && !h.sandbox && !r.seen[h.auction.String()+" impression"] {
-		return result{verdict: "invalid_traffic:click_without_impression"}
+		return r.refuse(h, "click_without_impression")
 	}
 	clicked := r.seen[h.auction.String()+" click"]
 	key := h.auction.String() + " " + h.kind
@@ -130,6 +130,16 @@ func (r *reference) event(h happening) result {
 		}
 	}
 	return out
+}
+
+// refuse is invalid traffic: once per auction and kind, and not after a valid event.
+func (r *reference) refuse(h happening, rule string) result {
+	key := h.auction.String() + " " + h.kind
+	if r.seen[key] || r.seen[key+" invalid"] {
+		return result{verdict: "duplicate"}
+	}
+	r.seen[key+" invalid"] = true
+	return result{verdict: "invalid_traffic:" + rule}
 }
 
 func (c *refCampaign) paused(at time.Time) bool {

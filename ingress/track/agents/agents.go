@@ -1,6 +1,8 @@
 // Package agents knows the user agents of robots and of tools: the list of the npm package
 // crawler-user-agents (MIT), which patterns.txt holds with its licence and `go generate` brings up
-// to date.
+// to date, and the link previews that the list does not have. Tools are libraries by which programs
+// of any kind make requests, a publisher's server too; all others are robots: crawlers, monitors,
+// and what chat applications fetch a link with to show a preview of it.
 //
 // A user agent is not tried against every pattern. Each pattern that must contain some text is
 // filed under the first three bytes of it; a user agent is walked once, and only the patterns filed
@@ -26,33 +28,62 @@ const (
 	remembered = 4096
 	maxAgent   = 512 // bytes of a user agent that are looked at
 	gram       = 3
+
+	toolsBegin = "# Tools." // the line of patterns.txt after which tools come
+)
+
+// previews are fetchers of link previews beside those of patterns.txt. Signal and iMessage send the
+// names of others (WhatsApp, Facebot).
+var previews = [...]string{
+	`[Ll]ink[ -]?[Pp]review`, `[Uu]nfurl`, `U[Rr][Ll][ -]?Preview`, `[Ll]inkExpanding`, `Google-PageRenderer`, `kakaotalk-scrap`,
+	`line-poker`, `^Rocket\.Chat`, `^Pleroma `, `^Akkoma `, `Misskey/`, `Cardyb`,
+}
+
+// Kind says what sends a user agent.
+type Kind uint8
+
+// The kinds.
+const (
+	Unlisted Kind = iota // a person's browser or app, as far as anybody knows
+	Tool                 // a library or program that makes requests for another one
+	Robot                // a crawler, a monitor, a link preview
 )
 
 // List answers whether a user agent is on the list. It is safe for concurrent use.
 type List struct {
 	filed  map[[gram]byte][]*entry // by the first bytes of a text that each must contain
 	always []*entry                // patterns without such a text
-	known  *lru.Cache[string, bool]
+	known  *lru.Cache[string, Kind]
 	size   int
 }
 
 type entry struct {
+	kind Kind
 	text string         // must occur
 	re   *regexp.Regexp // nil when text is all of the pattern
 }
 
 // New reads the list of this build. Error: the list is damaged.
 func New() (*List, error) {
-	known, err := lru.New[string, bool](remembered)
+	known, err := lru.New[string, Kind](remembered)
 	if err != nil {
 		return nil, err
 	}
 	l := &List{filed: make(map[[gram]byte][]*entry), known: known}
+	kind := Robot
 	for line := range strings.Lines(patterns) {
-		if line = strings.TrimSuffix(line, "\n"); line == "" || strings.HasPrefix(line, "#") {
+		if line = strings.TrimSuffix(line, "\n"); line == toolsBegin {
+			kind = Tool
+		}
+		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		if err := l.add(line); err != nil {
+		if err := l.add(kind, line); err != nil {
+			return nil, fmt.Errorf("user agents: %w", err)
+		}
+	}
+	for _, pattern := range previews {
+		if err := l.add(Robot, pattern); err != nil {
 			return nil, fmt.Errorf("user agents: %w", err)
 		}
 	}
@@ -62,12 +93,12 @@ func New() (*List, error) {
 // Len is how many patterns the list has.
 func (l *List) Len() int { return l.size }
 
-func (l *List) add(pattern string) error {
+func (l *List) add(kind Kind, pattern string) error {
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
 		return err
 	}
-	e := new(entry)
+	e := &entry{kind: kind}
 	var whole bool
 	e.text, whole = required(tree.Simplify())
 	if !whole {
@@ -108,31 +139,31 @@ func required(tree *syntax.Regexp) (text string, whole bool) {
 	return text, false
 }
 
-// Listed says whether the user agent is a listed robot's or tool's.
-func (l *List) Listed(agent string) bool {
+// Kind says what sends the user agent: a robot where patterns of both kinds match.
+func (l *List) Kind(agent string) Kind {
 	if len(agent) > maxAgent {
 		agent = agent[:maxAgent]
 	}
-	if listed, ok := l.known.Get(agent); ok {
-		return listed
+	if kind, ok := l.known.Get(agent); ok {
+		return kind
 	}
-	listed := l.match(agent)
-	l.known.Add(strings.Clone(agent), listed)
-	return listed
+	kind := l.match(agent)
+	l.known.Add(strings.Clone(agent), kind)
+	return kind
 }
 
-func (l *List) match(agent string) bool {
+func (l *List) match(agent string) (found Kind) {
 	for _, e := range l.always {
-		if e.re.MatchString(agent) {
-			return true
+		if e.kind > found && e.re.MatchString(agent) {
+			found = e.kind
 		}
 	}
-	for i := 0; i+gram <= len(agent); i++ {
+	for i := 0; i+gram <= len(agent) && found < Robot; i++ {
 		for _, e := range l.filed[[gram]byte([]byte(agent[i:i+gram]))] {
-			if strings.HasPrefix(agent[i:], e.text) && (e.re == nil || e.re.MatchString(agent)) {
-				return true
+			if e.kind > found && strings.HasPrefix(agent[i:], e.text) && (e.re == nil || e.re.MatchString(agent)) {
+				found = e.kind
 			}
 		}
 	}
-	return false
+	return found
 }

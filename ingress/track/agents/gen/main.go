@@ -1,5 +1,6 @@
 // Command gen writes patterns.txt from the npm package crawler-user-agents (MIT): one regular
-// expression a line. It needs npm and nothing else; the version is pinned here.
+// expression a line, robots first, then tools. It needs npm and nothing else; the version is pinned
+// here.
 package main
 
 import (
@@ -14,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -22,7 +24,15 @@ import (
 const (
 	source  = "crawler-user-agents"
 	version = "1.60.0"
+
+	toolsBegin = "# Tools." // package agents looks for it
 )
+
+// crawlers are programs that the list calls libraries, and that read pages by themselves.
+var crawlers = []string{
+	"phpcrawl", "HTTrack", "SimpleCrawler", "crawler4j", "Scrapy", `newspaper\/`, "BTWebClient", "python-opengraph", "colly",
+	`Salesforce\.com`, "trafilatura", "Download Ninja", "GoParserBot", "larbin", "rawweb-bot",
+}
 
 func main() {
 	if err := generate(context.Background()); err != nil {
@@ -37,7 +47,8 @@ func generate(ctx context.Context) error {
 		return err
 	}
 	var list []struct {
-		Pattern string `json:"pattern"`
+		Pattern string   `json:"pattern"`
+		Tags    []string `json:"tags"`
 	}
 	if err := json.Unmarshal(files["package/crawler-user-agents.json"], &list); err != nil {
 		return err
@@ -51,12 +62,21 @@ func generate(ctx context.Context) error {
 	for line := range strings.Lines(string(licence)) {
 		fmt.Fprintln(&out, strings.TrimRight("# "+strings.TrimSpace(line), " "))
 	}
+	var tools []string
 	for _, entry := range list {
 		if _, err := regexp.Compile(entry.Pattern); err != nil || strings.ContainsAny(entry.Pattern, "\r\n") || strings.HasPrefix(entry.Pattern, "#") {
 			return fmt.Errorf("pattern %q cannot be used: %w", entry.Pattern, errors.Join(err, errors.ErrUnsupported))
 		}
+		if slices.Equal(entry.Tags, []string{"http-library"}) && !slices.Contains(crawlers, entry.Pattern) {
+			tools = append(tools, entry.Pattern)
+			continue
+		}
 		fmt.Fprintln(&out, entry.Pattern)
 	}
+	if len(tools) == 0 {
+		return fmt.Errorf("%s@%s names no tools", source, version)
+	}
+	fmt.Fprintf(&out, "%s\n%s\n", toolsBegin, strings.Join(tools, "\n"))
 	return os.WriteFile("patterns.txt", out.Bytes(), 0o644)
 }
 

@@ -1,0 +1,41 @@
+package traffic
+
+// The integration methods: how an ad reaches its reader. They are in tokens, targeting and stats; a
+// closed list.
+const (
+	MethodMCP     = "mcp"        // a tool call of a language model's host
+	MethodSnippet = "js_snippet" // a script on the publisher's page
+	MethodSDK     = "npm_sdk"    // the npm package, in the publisher's page
+	MethodREST    = "rest"       // the publisher's server
+	MethodRTB     = "openrtb"    // a bid request of an exchange
+)
+
+// Methods lists the integration methods.
+func Methods() []string {
+	return []string{MethodMCP, MethodSnippet, MethodSDK, MethodREST, MethodRTB}
+}
+
+// ReaderSide says whether the pixels and reports of an ad come from where its reader is, so that
+// headers and address are the reader's own. For mcp and rest they may be those of the publisher's
+// server. A link is followed by the reader whatever the method.
+func ReaderSide(method string) bool {
+	return method == MethodSnippet || method == MethodSDK || method == MethodRTB
+}
+
+// Method is method if the list has it, else "".
+func Method(method string) string { return listed(method, Methods()) }
+
+// Format is format if it is one that an ad can be asked for or made of, else "".
+func Format(format string) string { return listed(format, formats[:]) }
+
+var formats = [...]string{"image", "video", "native", "banner", "embed", "card", "text"}
+
+// listed keeps what others send out of dictionaries and groups: they hold words of ours.
+func listed(word string, list []string) string {
+	for _, known := range list {
+		if word == known {
+			return known
+		}
+	}
+	return ""
+}
