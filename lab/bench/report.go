@@ -250,8 +250,9 @@ const (
 func markdown(done []result, machine string, at time.Time) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Measured %s on %s;\nthe load generator, the servers and their stores share these cores.\n\n", at.Format(time.DateOnly), machine)
-	out.WriteString("A figure is ours over the baseline's, or ours where there is none; CPU is the ratio of processor time\n" +
-		"per request. Where 5 % of the time or more was stolen, CPU is held against its bound instead of the\nfigure against must.\n\n")
+	out.WriteString("A figure is ours over the baseline's, or ours where there is none; CPU is the ratio of processor\n" +
+		"time per request. Where 5 % of the time or more was stolen, CPU is held against its bound instead\n" +
+		"of the figure against must.\n\n")
 	out.WriteString("| row | ours | baseline | figure | must | aim | CPU | stolen | p50 / p99 ms |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, r := range done {
 		note, cpu, baseline, latency := "", "", "", ""
