@@ -1,30 +1,20 @@
 package postgres
 
 import (
-	"os"
-	"strings"
 	"testing"
+
+	"adnet/internal/testenv"
 
 	"github.com/stretchr/testify/require"
 )
 
 // TestDocumentedQueries runs the queries of docs/data.md.
 func TestDocumentedQueries(t *testing.T) {
-	text, err := os.ReadFile("../../docs/data.md")
-	require.NoError(t, err)
-	s, asked := openStore(t), 0
-	for i, block := range strings.Split(string(text), "```") {
-		queries, marked := strings.CutPrefix(block, "postgresql\n")
-		if !marked || i%2 == 0 {
-			continue
-		}
-		for query := range strings.SplitSeq(queries, ";\n") {
-			if query = strings.TrimSpace(query); query != "" {
-				_, err := s.pool.Exec(t.Context(), query)
-				require.NoError(t, err, query)
-				asked++
-			}
-		}
+	s := openStore(t)
+	queries := testenv.DocumentedQueries(t, "../../docs/data.md", "postgresql")
+	require.Greater(t, len(queries), 4)
+	for _, query := range queries {
+		_, err := s.pool.Exec(t.Context(), query)
+		require.NoError(t, err, query)
 	}
-	require.Greater(t, asked, 4)
 }
