@@ -2,6 +2,7 @@ package main
 
 import (
 	"adnet/internal/schedule"
+	"adnet/lab/product"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,7 +59,11 @@ func startStack(ctx context.Context, s *suite) (*stack, error) {
 	if err := command(ctx, nil, "go", "build", "-o", k.launcher, "adnet/deploy/local"); err != nil {
 		return k, err
 	}
-	if err := buildProduct(ctx, k, build{shifted: s.shifted, without: s.cfg.Break}); err != nil {
+	how := product.Build{Binary: k.bin, Scratch: k.dir, Shifted: s.shifted}
+	if s.cfg.Break != "" {
+		how.Without = []product.Replacement{breaks[s.cfg.Break]}
+	}
+	if err := how.Make(ctx); err != nil {
 		return k, err
 	}
 	var err error
