@@ -9,7 +9,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
 FUZZLONG ?= $(FUZZTIME)
 
-.PHONY: help run build stack serve stack-down check test test-short race fuzz mutants fault fault-breaks lint-openapi bench generate
+.PHONY: help run build stack serve stack-down check test test-short race fuzz mutants fault fault-breaks hostile hostile-breaks lint-openapi bench generate
 
 help: ## List the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -56,6 +56,15 @@ fault-breaks: ## Build adnet without a protection, twice: a run of the fault sui
 		line=$$($(GO) run ./lab/fault --only ingress_kill_on_spool --break $${what%:*} | tail -n 1) || true; \
 		grep -q "\"$${what#*:}\":[1-9]" <<<"$$line" || { echo "not noticed without $${what%:*}: $$line"; exit 1; }; \
 		echo "noticed without $${what%:*}: $$line"; done
+
+hostile: ## Strangers, colluders and greedy clients against the real stack, then count (5 minutes; SHORT=1: 90 s). HOSTILE_SEED=n BREAK=cure.
+	@deploy/test.sh --run $(GO) run ./lab/hostile $(if $(SHORT),--short) $(if $(BREAK),--break $(BREAK))
+
+hostile-breaks: ## Build adnet without a cure, five times: a run of the hostile suite must notice each.
+	@set -e; for cure in $$($(GO) run ./lab/hostile --cures); do \
+		line=$$(deploy/test.sh --run $(GO) run ./lab/hostile --short --break $$cure | tail -n 1) || true; \
+		grep -q '"breaches":\["' <<<"$$line" || { echo "not noticed without $$cure: $$line"; exit 1; }; \
+		echo "noticed without $$cure: $$line"; done
 
 lint-openapi: ## openapi.json by Redocly's and Spectral's rules.
 	@deploy/openapi/lint.sh

@@ -1,0 +1,431 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"adnet/internal/schedule"
+
+	"github.com/google/uuid"
+)
+
+// attacker is one kind of enemy. Its act is repeated, every so often and at most so many times.
+type attacker struct {
+	name  string
+	every time.Duration
+	most  int
+	act   func(ctx context.Context, w *world, a *attacks) error
+}
+
+// attacks is what attackers know and have done.
+type attacks struct {
+	s        *suite
+	requests sync.Map // *atomic.Int64 by attacker
+
+	accomplice person   // of the colluder, an advertiser
+	old        []string // click URLs of ads that were shown before the page changed
+	changed    atomic.Bool
+	unapproved atomic.Int64
+}
+
+// attackers are all of them. The numbers of attempts are budgets: an attacker with more would be
+// limited sooner.
+func attackers() []attacker {
+	return []attacker{
+		{"stranger forges", 2 * time.Millisecond, 20_000, forge},
+		{"stranger invents", 20 * time.Millisecond, 2_000, invent},
+		{"stranger with a receipt", 100 * time.Millisecond, 500, shareReceipt},
+		{"stranger repeats a pixel", 5 * time.Millisecond, 5_000, repeatPixel},
+		{"reader repeats a click", 50 * time.Millisecond, 1_000, repeatClick},
+		{"unfurler", 100 * time.Millisecond, 500, unfurl},
+		{"publisher converts", 100 * time.Millisecond, 500, convertOwn},
+		{"publisher posts clicks", 200 * time.Millisecond, 300, postClicks},
+		{"colluders", 100 * time.Millisecond, 500, collude},
+		{"advertiser changes its page", 500 * time.Millisecond, 100, changePage},
+		{"slow bodies", 20 * time.Millisecond, 5_000, stallBody},
+		{"connections", 3 * time.Millisecond, 20_000, hoard},
+		{"logins", 20 * time.Millisecond, 2_000, guess},
+		{"writes", 10 * time.Millisecond, 3_000, flood},
+	}
+}
+
+// attack lets all of them act beside honest traffic, and watches the process.
+func (s *suite) attack(ctx context.Context) error {
+	a := &attacks{s: s}
+	if err := a.prepare(ctx); err != nil {
+		return err
+	}
+	s.say("attack, %s", s.attacked())
+	part, cancel := context.WithTimeout(ctx, s.attacked())
+	defer cancel()
+	var under sync.WaitGroup
+	under.Go(func() { s.honest.run(part) })
+	under.Go(func() { s.watch(part) })
+	for _, one := range attackers() {
+		under.Go(func() { a.repeat(part, one) })
+	}
+	under.Wait()
+	s.report.AttackedP99, s.report.HonestRefused = s.honest.p99(), s.honest.refused
+	a.requests.Range(func(name, n any) bool {
+		s.report.Requests[name.(string)] = n.(*atomic.Int64).Load()
+		return true
+	})
+	s.report.UnapprovedShown = a.unapproved.Load()
+	s.say("honest p99 %.1f ms, %d of %d visits refused", s.report.AttackedP99, s.honest.refused, s.honest.visits)
+	return ctx.Err()
+}
+
+// repeat lets an attacker act; how adnet answers is its affair.
+func (a *attacks) repeat(ctx context.Context, one attacker) {
+	count, said := &atomic.Int64{}, sync.Once{}
+	a.requests.Store(one.name, count)
+	slots := make(chan struct{}, 64) // under way at once
+	for range one.most {             // what adnet says first is worth reading
+		if schedule.Pause(ctx, one.every) != nil {
+			return
+		}
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		count.Add(1)
+		go func() {
+			defer func() { <-slots }()
+			if err := one.act(ctx, a.s.world, a); err != nil && ctx.Err() == nil {
+				said.Do(func() { a.s.say("%s: %v", one.name, err) })
+			}
+		}()
+	}
+}
+
+// watch notes the most that the process used, and that it lives.
+func (s *suite) watch(ctx context.Context) {
+	s.report.FileLimit = fileLimit
+	for schedule.Pause(ctx, 200*time.Millisecond) == nil {
+		if s.world.ingress.died() {
+			s.breach("strangers ended the ingress process")
+			return
+		}
+		if n, err := s.world.ingress.rss(); err == nil {
+			s.report.PeakRSS = max(s.report.PeakRSS, n)
+		}
+		if n, err := s.world.ingress.files(); err == nil {
+			s.report.PeakFiles = max(s.report.PeakFiles, n)
+		}
+	}
+}
+
+// prepare makes the accounts of the colluders: one pays in 1 USD for a campaign of cheap clicks, the
+// other publishes it.
+func (a *attacks) prepare(ctx context.Context) (err error) {
+	w := a.s.world
+	if a.accomplice, err = w.register(ctx); err != nil {
+		return err
+	}
+	if err := w.pay(ctx, a.accomplice.id, 1); err != nil {
+		return err
+	}
+	if _, err := w.campaign(ctx, a.accomplice, object{
+		"headline": "Cheap clicks", "cta_url": "https://cheap.example.com/", "billing_model": "cpc", "bid_amount": 0.01,
+		"daily_budget": 1, "total_budget": 1, "target_intent_tokens": []string{"zqcheapqz"},
+	}); err != nil {
+		return err
+	}
+	if a.s.colluder, err = w.publisher(ctx); err != nil {
+		return err
+	}
+	for range 5 { // shown while the page was the approved one
+		ad, err := w.ad(ctx, w.publishers[0], "zqpageqz", stranger(rand.Uint32()))
+		if err != nil {
+			return err
+		}
+		if link := ad.text("click_url"); link != "" {
+			a.old = append(a.old, link)
+		}
+	}
+	if len(a.old) == 0 {
+		return fmt.Errorf("the campaign of the advertiser who changes its page is not served")
+	}
+	return nil
+}
+
+// ad asks for one ad; none is an empty object.
+func (w *world) ad(ctx context.Context, p person, word, from string) (object, error) {
+	reply, err := w.call(ctx, request{method: "POST", path: "/v1/ad-request", bearer: p.key, json: object{"context": word}, from: from})
+	if err == nil && reply.object("ad") == nil {
+		err = fmt.Errorf("no ad for %s: %v", word, reply)
+	}
+	return reply.object("ad"), err
+}
+
+func publisherOf(w *world) person { return w.publishers[rand.IntN(len(w.publishers))] }
+
+// forge sends a beacon whose token nobody signed.
+func forge(ctx context.Context, w *world, _ *attacks) error {
+	path := fmt.Sprintf("/api/track?event=impression&campaign_id=%s&auction_id=%s.%d&format=%x", w.cpm, uuid.NewString(), rand.Uint64(), rand.Uint32())
+	_, err := w.call(ctx, request{method: "GET", path: path, from: stranger(rand.Uint32N(50))})
+	return err
+}
+
+// invent posts a hundred events without tokens, each of a form of its own.
+func invent(ctx context.Context, w *world, _ *attacks) error {
+	events := make([]object, 100)
+	for i := range events {
+		events[i] = object{
+			"event": "impression", "campaign_id": w.cpm, "developer_id": uuid.NewString(), "format": fmt.Sprintf("f%x", rand.Uint32()),
+			"integration_method": fmt.Sprintf("m%x", rand.Uint32()),
+		}
+	}
+	_, err := w.call(ctx, request{method: "POST", path: "/api/track?action=batch", json: object{"events": events}, from: stranger(rand.Uint32N(50))})
+	return err
+}
+
+// last is the token in an address: its last part, or the value of auction_id.
+func last(link string) string {
+	u, err := url.Parse(link)
+	if err != nil {
+		return ""
+	}
+	if t := u.Query().Get("auction_id"); t != "" {
+		return t
+	}
+	return u.Path[strings.LastIndexByte(u.Path, '/')+1:]
+}
+
+// shareReceipt uses the public receipt of an ad for a click and a conversion.
+func shareReceipt(ctx context.Context, w *world, _ *attacks) error {
+	from := stranger(rand.Uint32())
+	ad, err := w.ad(ctx, publisherOf(w), "zqcpaqz", from)
+	if err != nil {
+		return err
+	}
+	stolen := last(ad.text("receipt_url"))
+	_, _ = w.call(ctx, request{method: "GET", path: "/s/" + stolen, from: from})
+	return convert(ctx, w, from, stolen)
+}
+
+// convert claims a conversion with a token, in both forms.
+func convert(ctx context.Context, w *world, from, stolen string) error {
+	for _, field := range []string{"click_id", "auction_id"} {
+		if _, err := w.call(ctx, request{method: "POST", path: "/api/track", from: from, json: object{
+			"event": "conversion", "campaign_id": w.cpa, field: stolen, "conversion_type": "sale", "value": 10, "currency": "USD",
+		}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// repeatPixel fires one pixel of an honest publisher again and again, as a program would, and adds
+// what might make it count against the publisher.
+var repeatPixel = func() func(context.Context, *world, *attacks) error {
+	var once sync.Once
+	var link string
+	return func(ctx context.Context, w *world, _ *attacks) error {
+		once.Do(func() {
+			ad, _ := w.ad(ctx, w.publishers[0], "zqcpmqz", stranger(1))
+			link = ad.text("impression_url")
+		})
+		_, _, _, err := w.send(ctx, request{method: "GET", path: link + "&integration_method=js_snippet", agent: "curl/8.5.0", from: stranger(rand.Uint32N(20))})
+		return err
+	}
+}()
+
+// repeatClick clicks one ad many times.
+func repeatClick(ctx context.Context, w *world, _ *attacks) error {
+	from := stranger(2)
+	ad, err := w.ad(ctx, publisherOf(w), "zqcpmqz", from)
+	if err != nil {
+		return err
+	}
+	for range 20 {
+		if _, _, _, err := w.send(ctx, request{method: "GET", path: ad.text("click_url"), from: from}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var unfurlers = []string{
+	"Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)", "Mozilla/5.0 (compatible; Discordbot/2.0; +https://discordapp.com)",
+	"TelegramBot (like TwitterBot)", "WhatsApp/2.23.20.0", "Twitterbot/1.0", "Mozilla/5.0 (Windows NT 10.0) SkypeUriPreview Preview/0.5",
+}
+
+// unfurl posts an ad's link where a chat service looks it up: the click of a cpc campaign.
+func unfurl(ctx context.Context, w *world, _ *attacks) error {
+	from := stranger(rand.Uint32())
+	ad, err := w.ad(ctx, publisherOf(w), "zqcpcqz", from)
+	if err != nil {
+		return err
+	}
+	if _, _, _, err := w.send(ctx, request{method: "GET", path: ad.text("impression_url"), from: from}); err != nil {
+		return err
+	}
+	_ = schedule.Pause(ctx, 800*time.Millisecond)
+	_, _, _, err = w.send(ctx, request{method: "GET", path: ad.text("click_url"), from: stranger(rand.Uint32()), agent: unfurlers[rand.IntN(len(unfurlers))]})
+	return err
+}
+
+// convertOwn is a publisher that claims conversions of its own ads.
+func convertOwn(ctx context.Context, w *world, _ *attacks) error {
+	from := stranger(rand.Uint32())
+	ad, err := w.ad(ctx, publisherOf(w), "zqcpaqz", from)
+	if err != nil {
+		return err
+	}
+	if _, _, _, err := w.send(ctx, request{method: "GET", path: ad.text("impression_url"), from: from}); err != nil {
+		return err
+	}
+	_ = schedule.Pause(ctx, 800*time.Millisecond)
+	_, header, _, err := w.send(ctx, request{method: "GET", path: ad.text("click_url"), from: from})
+	if err != nil {
+		return err
+	}
+	for _, stolen := range []string{ad.text("auction_id"), last(ad.text("click_url")), clickID(header.Get("Location"))} {
+		if err := convert(ctx, w, from, stolen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clickID is what the redirect gives the landing page.
+func clickID(landing string) string {
+	u, err := url.Parse(landing)
+	if err != nil {
+		return ""
+	}
+	return u.Query().Get("adnet_click")
+}
+
+// postClicks is a publisher whose server reports a click for every ad of a cpc campaign.
+func postClicks(ctx context.Context, w *world, a *attacks) error {
+	var events []object
+	for range 10 {
+		ad, err := w.ad(ctx, a.s.colluder, "zqcpcqz", stranger(3))
+		if err != nil {
+			return err
+		}
+		if ad == nil {
+			return nil
+		}
+		for _, event := range []string{"impression", "click"} {
+			events = append(events, object{"event": event, "campaign_id": w.cpc, "auction_id": ad.text("auction_id"), "integration_method": "rest"})
+		}
+	}
+	_, err := w.call(ctx, request{method: "POST", path: "/api/track?action=batch", bearer: a.s.colluder.key, json: object{"events": events}, from: stranger(3)})
+	return err
+}
+
+// collude shows ads of the accomplice, whose clicks nobody makes, for the Credits of impressions,
+// and tries to have a campaign from them.
+func collude(ctx context.Context, w *world, a *attacks) error {
+	var events []object
+	for range 10 {
+		ad, err := w.ad(ctx, a.s.colluder, "zqcheapqz", stranger(4))
+		if err != nil || ad == nil {
+			return err
+		}
+		events = append(events, object{"event": "impression", "campaign_id": ad.text("campaign_id"), "auction_id": ad.text("auction_id"), "integration_method": "rest"})
+	}
+	if _, err := w.call(ctx, request{method: "POST", path: "/api/track?action=batch", bearer: a.s.colluder.key, json: object{"events": events}, from: stranger(4)}); err != nil {
+		return err
+	}
+	_, err := w.call(ctx, request{method: "POST", path: "/api/campaigns", bearer: a.s.colluder.bearer, json: object{
+		"advertiser_id": a.s.colluder.id, "headline": "Paid by nothing", "cta_url": "https://nothing.example.com/", "bid_amount": 1000, "total_budget": 1,
+		"daily_budget": 1, "use_ad_credit": true, "target_intent_tokens": []string{"zqnothingqz"},
+	}})
+	return err
+}
+
+const evilPage = "https://evil.example.net/login"
+
+// changePage has the advertiser put another page behind ads, those shown before too, and follows
+// them.
+func changePage(ctx context.Context, w *world, a *attacks) error {
+	if a.changed.CompareAndSwap(false, true) {
+		_, err := w.call(ctx, request{method: "PATCH", path: "/api/campaigns?id=" + w.pages, bearer: w.page.bearer, json: object{
+			"id": w.pages, "headline": "Sign in again to keep your account", "cta_url": evilPage,
+		}})
+		return err
+	}
+	links := a.old
+	from := stranger(rand.Uint32())
+	if ad, err := w.ad(ctx, publisherOf(w), "zqpageqz", from); err == nil && ad != nil {
+		links = append(links[:len(links):len(links)], ad.text("click_url"))
+	}
+	for _, link := range links {
+		_, header, _, err := w.send(ctx, request{method: "GET", path: link, from: from})
+		if err == nil && strings.HasPrefix(header.Get("Location"), evilPage) {
+			a.unapproved.Add(1)
+		}
+	}
+	return nil
+}
+
+// stallBody promises a long body, sends one byte of it, and waits.
+func stallBody(ctx context.Context, w *world, _ *attacks) error {
+	return w.stall(ctx, "POST /api/track HTTP/1.1\r\nHost: adnet\r\nContent-Type: application/json\r\nContent-Length: 262144\r\n\r\n{")
+}
+
+// hoard opens a connection and keeps it without a word.
+func hoard(ctx context.Context, w *world, _ *attacks) error { return w.stall(ctx, "") }
+
+// stall holds a connection until ctx ends, without holding the attacker up.
+func (w *world) stall(ctx context.Context, text string) error {
+	connection, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", w.addr)
+	if err != nil {
+		return err
+	}
+	_, err = connection.Write([]byte(text))
+	go func() {
+		defer func() { _ = connection.Close() }()
+		one := make([]byte, 512)
+		for ctx.Err() == nil {
+			_ = connection.SetReadDeadline(time.Now().Add(time.Second))
+			if _, err := connection.Read(one); err != nil && !isTimeout(err) {
+				return
+			}
+		}
+	}()
+	return err
+}
+
+func isTimeout(err error) bool {
+	timeout, ok := err.(net.Error)
+	return ok && timeout.Timeout()
+}
+
+// guess logs in with wrong passwords, from many networks.
+func guess(ctx context.Context, w *world, _ *attacks) error {
+	_, err := w.call(ctx, request{method: "POST", path: "/api/auth", from: stranger(rand.Uint32()), json: object{
+		"email": "admin@hostile.example", "password": fmt.Sprintf("a wrong passphrase %d", rand.Uint32()),
+	}})
+	return err
+}
+
+// flood creates campaigns with as many words as fit, and changes one without end.
+func flood(ctx context.Context, w *world, a *attacks) error {
+	if rand.IntN(2) == 0 {
+		words := make([]string, 100)
+		for i := range words {
+			words[i] = fmt.Sprintf("w%x%x", rand.Uint64(), bytes.MinRead)
+		}
+		_, err := w.call(ctx, request{method: "POST", path: "/api/campaigns", bearer: a.accomplice.bearer, json: object{
+			"advertiser_id": a.accomplice.id, "headline": "One of many", "cta_url": "https://many.example.com/", "bid_amount": 1,
+			"daily_budget": 1, "total_budget": 1, "target_intent_tokens": words,
+		}})
+		return err
+	}
+	_, err := w.call(ctx, request{method: "PATCH", path: "/api/campaigns?id=" + w.pages, bearer: w.page.bearer, json: object{"id": w.pages, "bid_amount": 1 + rand.IntN(9)}})
+	return err
+}

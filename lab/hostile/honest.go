@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"adnet/internal/schedule"
+)
+
+// honest is the traffic of honest publishers and their readers: visits at a steady pace, each an ad
+// request and the ad's pixel, from an address of its own.
+type honest struct {
+	s *suite
+
+	mu      sync.Mutex
+	took    []time.Duration
+	refused int64
+	visits  int64
+}
+
+const visitEvery = 50 * time.Millisecond
+
+func newHonest(s *suite) *honest { return &honest{s: s} }
+
+// run makes visits until ctx ends, and waits for those under way.
+func (h *honest) run(ctx context.Context) {
+	h.mu.Lock()
+	h.took = nil
+	h.mu.Unlock()
+	var under sync.WaitGroup
+	for schedule.Pause(ctx, visitEvery) == nil {
+		under.Go(func() { h.visit(context.WithoutCancel(ctx)) })
+	}
+	under.Wait()
+}
+
+func (h *honest) visit(ctx context.Context) {
+	w := h.s.world
+	from := stranger(rand.Uint32())
+	p := w.publishers[rand.IntN(len(w.publishers))]
+	ad, ok := h.timed(ctx, request{method: "POST", path: "/v1/ad-request", bearer: p.key, json: object{"context": "zqcpmqz"}, from: from})
+	if !ok {
+		return
+	}
+	if link := ad.object("ad").text("impression_url"); link != "" {
+		_ = schedule.Pause(ctx, 200*time.Millisecond)
+		_, _ = h.timed(ctx, request{method: "GET", path: link, from: from})
+	}
+	h.mu.Lock()
+	h.visits++
+	h.mu.Unlock()
+}
+
+// timed makes a request and notes how long the answer took; what is refused is counted.
+func (h *honest) timed(ctx context.Context, r request) (object, bool) {
+	began := time.Now()
+	status, _, text, err := h.s.world.send(ctx, r)
+	took := time.Since(began)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.took = append(h.took, took)
+	if err != nil || status >= http.StatusBadRequest {
+		h.refused++
+		return nil, false
+	}
+	var out object
+	_ = json.Unmarshal(text, &out) // a pixel is no JSON
+	return out, true
+}
+
+// p99 is that of the last run, in ms.
+func (h *honest) p99() float64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.took) == 0 {
+		return 0
+	}
+	slices.Sort(h.took)
+	return float64(h.took[len(h.took)*99/100].Microseconds()) / 1000
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"adnet/internal/schedule"
+)
+
+// creditValue is what one Credit pays, by default: 0.005 USD.
+const creditValue = 5_000
+
+// postedShare is how many of the clicks that a publisher's server reports may be charged: the rest
+// is above the network's click rate.
+const postedShare = 0.5
+
+// judge waits until everything is settled and archived, and compares what was gained with the rules.
+func (s *suite) judge(ctx context.Context) error {
+	s.say("settling")
+	_ = schedule.Pause(ctx, 3*time.Second) // Credits are released by a task
+	out, err := s.world.command(ctx, "verify", "--wait=60s")
+	for line := range strings.Lines(string(out)) {
+		s.say("verify: %s", strings.TrimSpace(line))
+	}
+	if err != nil {
+		s.breach("verify is not clean")
+	}
+	for _, check := range []func(context.Context) error{s.judgeCharges, s.judgeCredits, s.judgeCases, s.judgeRows} {
+		if err := check(ctx); err != nil {
+			return err
+		}
+	}
+	s.judgeProcess()
+	return nil
+}
+
+// sum is one number of the archive.
+func (s *suite) sum(ctx context.Context, query string, args ...any) (n int64, err error) {
+	name := strings.ReplaceAll(s.world.prefix, "-", "_")
+	err = s.world.events.QueryRow(ctx, strings.ReplaceAll(query, "EVENTS", name+".events"), args...).Scan(&n)
+	return n, err
+}
+
+// judgeCharges looks at who paid for what: a campaign pays for the act of a reader, or of its
+// advertiser.
+func (s *suite) judgeCharges(ctx context.Context) (err error) {
+	if s.report.Charges, err = s.sum(ctx, `SELECT toInt64(sum(charge)) FROM EVENTS`); err != nil {
+		return err
+	}
+	converted, err := s.sum(ctx, `SELECT toInt64(sum(charge)) FROM EVENTS WHERE campaign_id = ?`, s.world.cpa)
+	if err != nil {
+		return err
+	}
+	// Only previews clicked the ads of this campaign on honest publishers' pages.
+	unfurled, err := s.sum(ctx, `SELECT toInt64(sum(charge)) FROM EVENTS WHERE campaign_id = ? AND developer_id IN (?, ?, ?)`, s.world.cpc,
+		s.world.publishers[0].developer, s.world.publishers[1].developer, s.world.publishers[2].developer)
+	if err != nil {
+		return err
+	}
+	posted, err := s.sum(ctx, `SELECT toInt64(count()) FROM EVENTS WHERE campaign_id = ? AND type = 'click' AND developer_id = ?`, s.world.cpc, s.colluder.developer)
+	if err != nil {
+		return err
+	}
+	charged, err := s.sum(ctx, `SELECT toInt64(countIf(charge > 0)) FROM EVENTS WHERE campaign_id = ? AND type = 'click' AND developer_id = ?`, s.world.cpc, s.colluder.developer)
+	if err != nil {
+		return err
+	}
+	s.report.VictimCharged = converted + unfurled
+	if converted > 0 {
+		s.breach("%d micro-USD were charged for conversions that the advertiser never reported", converted)
+	}
+	if unfurled > 0 {
+		s.breach("%d micro-USD were charged for clicks of link previews", unfurled)
+	}
+	if posted > 50 && float64(charged) > postedShare*float64(posted) {
+		s.breach("%d of %d clicks that a publisher's server reported were charged", charged, posted)
+	}
+	s.say("charged %d micro-USD; of %d posted clicks %d", s.report.Charges, posted, charged)
+	if s.report.UnapprovedShown > 0 {
+		s.breach("%d times an ad led to a page that nobody approved", s.report.UnapprovedShown)
+	}
+	return nil
+}
+
+// judgeCredits compares what Credits are worth with what advertisers paid: for all publishers, and
+// for the colluders alone.
+func (s *suite) judgeCredits(ctx context.Context) error {
+	all := append(slices.Clone(s.world.publishers), s.colluder)
+	for i, p := range all {
+		reply, err := s.world.call(ctx, request{method: "GET", path: "/api/billing?action=balance", bearer: p.bearer, want: 200})
+		if err != nil {
+			return err
+		}
+		have := int64(reply.number("credits") + reply.number("credits_held"))
+		s.report.SpendableCredits += have
+		if i < len(s.world.publishers) {
+			continue
+		}
+		paid, err := s.sum(ctx, `SELECT toInt64(sum(charge)) FROM EVENTS WHERE developer_id = ?`, p.developer)
+		if err != nil {
+			return err
+		}
+		if have*creditValue > paid {
+			s.breach("the colluders have %d Credits, worth %d micro-USD, for charges of %d", have, have*creditValue, paid)
+		}
+		s.say("colluders: %d Credits, %v pending, charges %d micro-USD", have, reply["credits_pending"], paid)
+	}
+	s.report.CreditsWorth = s.report.SpendableCredits * creditValue
+	if s.report.CreditsWorth > s.report.Charges {
+		s.breach("Credits are worth %d micro-USD, charged were %d", s.report.CreditsWorth, s.report.Charges)
+	}
+	return nil
+}
+
+// judgeCases looks for honest publishers in quarantine.
+func (s *suite) judgeCases(ctx context.Context) error {
+	reply, err := s.world.call(ctx, request{method: "GET", path: "/api/billing?action=quarantine", bearer: s.world.admin.bearer, want: 200})
+	if err != nil {
+		return err
+	}
+	cases, _ := reply["cases"].([]any)
+	for _, one := range cases {
+		fields, _ := one.(map[string]any)
+		for _, p := range s.world.publishers {
+			if object(fields).text("developer_id") == p.developer {
+				s.report.HonestHeld++
+				s.breach("an honest publisher is in quarantine: %v", fields["rule"])
+			}
+		}
+	}
+	return nil
+}
+
+// judgeRows counts what strangers left behind.
+func (s *suite) judgeRows(ctx context.Context) (err error) {
+	if s.report.UnprovenRows, err = s.sum(ctx, `SELECT toInt64(count()) FROM EVENTS WHERE verdict IN ('unsigned', 'bad_signature')`); err != nil {
+		return err
+	}
+	if s.report.UnprovenRows > rowBound {
+		s.breach("%d rows of events that prove nothing, at most %d", s.report.UnprovenRows, rowBound)
+	}
+	forms, err := s.sum(ctx, `SELECT toInt64(uniqExact(format, integration_method)) FROM EVENTS`)
+	if err != nil {
+		return err
+	}
+	if forms > 50 {
+		s.breach("%d groups in statistics: strangers made them", forms)
+	}
+	keys, err := s.world.keys(ctx, nil)
+	if err != nil {
+		return err
+	}
+	// Sessions and marks of honest visits have keys of their own.
+	if s.report.RedisKeys = keys - 2*s.honest.visits; s.report.RedisKeys > keyBound {
+		s.breach("%d Redis keys beside those of honest visits, at most %d", s.report.RedisKeys, keyBound)
+	}
+	return nil
+}
+
+// judgeProcess compares memory, descriptors and latency with their bounds.
+func (s *suite) judgeProcess() {
+	if grown := s.report.PeakRSS - s.report.IdleRSS; grown > rssBound {
+		s.breach("memory grew by %d MB, at most %d", grown>>20, rssBound>>20)
+	}
+	if s.report.PeakFiles > fileLimit-spareFiles {
+		s.breach("%d of %d descriptors were open", s.report.PeakFiles, fileLimit)
+	}
+	if s.report.AttackedP99 > slowerBound*max(s.report.AloneP99, leastP99) {
+		s.breach("honest p99 is %.1f ms, alone %.1f ms", s.report.AttackedP99, s.report.AloneP99)
+	}
+	if share := float64(s.report.HonestRefused) / float64(max(1, s.honest.visits)); share > 0.01 {
+		s.breach("%.1f %% of honest visits were refused", 100*share)
+	}
+	s.say("%s", fmt.Sprintf("memory +%d MB, %d descriptors, %d unproven rows", (s.report.PeakRSS-s.report.IdleRSS)>>20, s.report.PeakFiles, s.report.UnprovenRows))
+}
+
+// leastP99 is below what a machine that also runs all servers and attackers can measure, ms.
+const leastP99 = 25

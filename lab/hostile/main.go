@@ -1,0 +1,173 @@
+// Command hostile plays the people who want to rob adnet and measures whether they can: strangers,
+// accounts that collude, a publisher that lies, an advertiser who changes its page, a reader who
+// repeats, clients that are slow or greedy. Each has a budget of requests. Honest publishers and
+// readers go on meanwhile.
+//
+//	make hostile             5 minutes; HOSTILE_SEED=n repeats the random choices
+//	make hostile SHORT=1     90 seconds, which CI runs
+//	make hostile-breaks      builds adnet without a cure, five times: each run must fail
+//
+// It makes databases, topics and keys of its own on the servers of the stack, and one ingress and
+// one consumers process of the real binary with the settings of production.
+//
+// Contract: progress goes to standard error; the last line of standard output is one JSON object
+// ([report]); the exit code is 1 on any breach. Nothing keeps running afterwards.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+type settings struct {
+	Seed  uint64 `name:"seed" env:"HOSTILE_SEED" help:"Of the random choices; 0 takes one from the clock."`
+	Short bool   `name:"short" help:"A run of 90 seconds."`
+	Break string `name:"break" help:"Build adnet without this cure, which the suite must notice; --cures lists them."`
+	Cures bool   `name:"cures" help:"List the cures that a run can do without."`
+}
+
+// The bounds that strangers must not pass.
+const (
+	rssBound    = 100 << 20 // bytes above idle
+	rowBound    = 1_000     // rows of events that prove nothing, in ClickHouse and PostgreSQL together
+	keyBound    = 2_000     // Redis keys above those of honest traffic
+	spareFiles  = 64        // descriptors that are left when strangers hold all connections they get
+	slowerBound = 3.0       // honest p99 under attack ÷ alone
+)
+
+// report is the last line of the output.
+type report struct {
+	Seed     uint64           `json:"seed"`
+	Requests map[string]int64 `json:"requests"` // by attacker
+
+	Charges          int64 `json:"charges_micros"`         // of all advertisers
+	SpendableCredits int64 `json:"spendable_credits"`      // held and spent ones too
+	CreditsWorth     int64 `json:"credits_worth_micros"`   // of them
+	VictimCharged    int64 `json:"victim_charged_micros"`  // for conversions and clicks that no reader made
+	HonestHeld       int64 `json:"honest_quarantines"`     // cases against honest publishers
+	UnapprovedShown  int64 `json:"unapproved_pages_shown"` // times that a page without approval was reached or advertised
+	UnprovenRows     int64 `json:"unproven_rows"`
+	RedisKeys        int64 `json:"redis_keys_added"`
+
+	IdleRSS       int64    `json:"idle_rss_bytes"`
+	PeakRSS       int64    `json:"peak_rss_bytes"`
+	PeakFiles     int      `json:"peak_descriptors"`
+	FileLimit     int      `json:"descriptor_limit"`
+	AloneP99      float64  `json:"honest_p99_alone_ms"`
+	AttackedP99   float64  `json:"honest_p99_attacked_ms"`
+	HonestRefused int64    `json:"honest_refused"`
+	Broken        string   `json:"built_without,omitempty"`
+	Breaches      []string `json:"breaches"`
+	Seconds       float64  `json:"seconds"`
+}
+
+// suite is one run.
+type suite struct {
+	cfg    settings
+	began  time.Time
+	rng    *rand.Rand
+	world  *world
+	honest *honest
+
+	colluder person // a publisher
+	report   report
+}
+
+func main() {
+	var cfg settings
+	kong.Parse(&cfg, kong.Name("hostile"), kong.Description("Plays attackers against adnet and counts what they gained."))
+	if cfg.Cures {
+		for _, name := range slices.Sorted(maps.Keys(breaks)) {
+			fmt.Println(name)
+		}
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	result, err := run(ctx, cfg)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "hostile:", err)
+	}
+	if result != nil {
+		if line, err := json.Marshal(result); err == nil {
+			fmt.Println(string(line))
+		}
+	}
+	if err != nil || result == nil || len(result.Breaches) > 0 {
+		os.Exit(1)
+	}
+}
+
+func (s *suite) say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "%7.1fs  %s\n", time.Since(s.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// breach notes a broken promise.
+func (s *suite) breach(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	s.say("BREACH: %s", text)
+	s.report.Breaches = append(s.report.Breaches, text)
+}
+
+// lengths of a run.
+func (s *suite) alone() time.Duration {
+	if s.cfg.Short {
+		return 10 * time.Second
+	}
+	return 30 * time.Second
+}
+
+func (s *suite) attacked() time.Duration {
+	if s.cfg.Short {
+		return 35 * time.Second
+	}
+	return 3*time.Minute + 30*time.Second
+}
+
+// run is one run to its end, with everything stopped again.
+func run(ctx context.Context, cfg settings) (result *report, err error) {
+	if cfg.Seed == 0 {
+		cfg.Seed = uint64(time.Now().UnixNano() % 1_000_000_000)
+	}
+	s := &suite{cfg: cfg, began: time.Now(), rng: rand.New(rand.NewPCG(cfg.Seed, 2))}
+	s.report = report{Seed: cfg.Seed, Broken: cfg.Break, Requests: map[string]int64{}, Breaches: []string{}}
+	s.say("HOSTILE_SEED=%d", cfg.Seed)
+	if s.world, err = openWorld(ctx, s); err != nil {
+		return nil, errors.Join(err, s.world.close())
+	}
+	defer func() { err = errors.Join(err, s.world.close()) }()
+	for _, step := range []func(context.Context) error{s.measureAlone, s.attack, s.judge} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	s.report.Seconds = time.Since(s.began).Round(100 * time.Millisecond).Seconds()
+	return &s.report, nil
+}
+
+// measureAlone lets honest traffic run without attackers.
+func (s *suite) measureAlone(ctx context.Context) error {
+	s.honest = newHonest(s)
+	s.say("honest traffic alone, %s", s.alone())
+	part, cancel := context.WithTimeout(ctx, s.alone())
+	defer cancel()
+	s.honest.run(part)
+	s.report.AloneP99 = s.honest.p99()
+	var err error
+	if s.report.IdleRSS, err = s.world.ingress.rss(); err != nil {
+		return err
+	}
+	s.say("honest p99 %.1f ms, memory %d MB", s.report.AloneP99, s.report.IdleRSS>>20)
+	return ctx.Err()
+}

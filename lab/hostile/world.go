@@ -1,0 +1,413 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"adnet/internal/token"
+	"adnet/lab/product"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/redis/go-redis/v9"
+)
+
+// fileLimit is how many descriptors the ingress process may open: small, as hardened machines have.
+const fileLimit = 4096
+
+// world is an installation of adnet with its accounts.
+type world struct {
+	s      *suite
+	dir    string
+	binary string
+	prefix string
+	env    []string
+	paySec string
+	ring   *token.Keyring
+
+	events driver.Conn
+	cache  *redis.Client
+	undo   []func(context.Context) error
+
+	addr               string // of ingress
+	ingress, consumers *process
+	http               *http.Client
+
+	admin                person
+	page                 person // the advertiser who will change its page
+	cpm, cpc, cpa, pages string // campaigns
+	publishers           []person
+}
+
+// person is an account; key is a publisher's.
+type person struct{ id, developer, bearer, key string }
+
+func openWorld(ctx context.Context, s *suite) (*world, error) {
+	w := &world{s: s, prefix: "hostile-" + strings.ToLower(rand.Text()[:8]), paySec: "whsec_" + rand.Text()}
+	w.http = &http.Client{
+		Timeout:       10 * time.Second,
+		Transport:     &http.Transport{MaxIdleConnsPerHost: 64},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	for _, step := range []func(context.Context) error{w.build, w.connect, w.start, w.populate} {
+		if err := step(ctx); err != nil {
+			return w, err
+		}
+	}
+	return w, nil
+}
+
+func (w *world) build(ctx context.Context) (err error) {
+	if w.dir, err = os.MkdirTemp("", "adnet-hostile-"); err != nil {
+		return err
+	}
+	w.binary = filepath.Join(w.dir, "adnet")
+	how := product.Build{Binary: w.binary, Scratch: w.dir}
+	if w.s.cfg.Break != "" {
+		if how.Without = breaks[w.s.cfg.Break]; how.Without == nil {
+			return fmt.Errorf("there is no cure %q", w.s.cfg.Break)
+		}
+	}
+	w.s.say("building adnet")
+	return how.Make(ctx)
+}
+
+// connect makes a database on each server, and finds what the suite asks later.
+func (w *world) connect(ctx context.Context) error {
+	servers := map[string]string{}
+	for _, name := range []string{"ADNET_TEST_POSTGRES", "ADNET_TEST_REDIS", "ADNET_TEST_KAFKA", "ADNET_TEST_CLICKHOUSE", "ADNET_POSTGRES_URL"} {
+		if servers[name] = os.Getenv(name); servers[name] == "" {
+			return fmt.Errorf(`%s is not set: run "make hostile", which starts the servers`, name)
+		}
+	}
+	name := strings.ReplaceAll(w.prefix, "-", "_")
+	postgres, err := w.postgres(ctx, servers["ADNET_TEST_POSTGRES"], name)
+	if err != nil {
+		return err
+	}
+	options, err := clickhouse.ParseDSN(servers["ADNET_TEST_CLICKHOUSE"])
+	if err != nil {
+		return err
+	}
+	if w.events, err = clickhouse.Open(options); err != nil {
+		return err
+	}
+	if err := w.events.Exec(ctx, "CREATE DATABASE "+name+" ENGINE = Atomic"); err != nil {
+		return err
+	}
+	w.undo = append(w.undo, func(ctx context.Context) error {
+		return errors.Join(w.events.Exec(ctx, "DROP DATABASE IF EXISTS "+name+" SYNC"), w.events.Close())
+	})
+	analytics := strings.Replace(servers["ADNET_TEST_CLICKHOUSE"], "/"+options.Auth.Database, "/"+name, 1)
+	w.cache = redis.NewClient(&redis.Options{Addr: servers["ADNET_TEST_REDIS"]})
+	w.undo = append(w.undo, func(ctx context.Context) error {
+		_, err := w.keys(ctx, func(key string) error { return w.cache.Unlink(ctx, key).Err() })
+		return errors.Join(err, w.cache.Close())
+	})
+	// A role of its own: verify also checks that the processes could not change the ledger.
+	application, err := url.Parse(os.Getenv("ADNET_POSTGRES_URL"))
+	if err != nil {
+		return err
+	}
+	application.Path = "/" + name
+	signing := "k1:" + secret()
+	keys, err := token.ParseKeys(signing)
+	if err != nil {
+		return err
+	}
+	if w.ring, err = token.NewKeyring(keys); err != nil {
+		return err
+	}
+	w.env = append(os.Environ(),
+		"ADNET_POSTGRES_OWNER_URL="+postgres, "ADNET_POSTGRES_URL="+application.String(), "ADNET_CLICKHOUSE_URL="+analytics,
+		"ADNET_REDIS_ADDR="+servers["ADNET_TEST_REDIS"], "ADNET_REDIS_PREFIX="+w.prefix,
+		"ADNET_KAFKA_BROKERS="+servers["ADNET_TEST_KAFKA"], "ADNET_KAFKA_TOPIC_PREFIX="+w.prefix+".", "ADNET_KAFKA_PARTITIONS=4",
+		"ADNET_TOKEN_KEYS="+signing, "ADNET_SESSION_KEYS=s1:"+secret(),
+		"ADNET_ADMIN_EMAIL=admin@hostile.example", "ADNET_ADMIN_PASSWORD=administrator of the hostile suite",
+		"ADNET_PREPAID=required", "ADNET_STRIPE_WEBHOOK_SECRET="+w.paySec, "ADNET_LOG_LEVEL=warn",
+		// The suite is the proxy, so that it can speak for many addresses.
+		"ADNET_TRUSTED_PROXIES=127.0.0.0/8", "ADNET_RATE_REGISTER=1000",
+		"ADNET_SPOOL_DIR="+filepath.Join(w.dir, "spool"),
+		// As on one machine of two cores; without it the hold of a week hides what is spendable.
+		"ADNET_CREDIT_HOLD=1s",
+	)
+	return nil
+}
+
+func (w *world) postgres(ctx context.Context, server, name string) (database string, err error) {
+	admin, err := pgxpool.New(ctx, server)
+	if err != nil {
+		return "", err
+	}
+	if _, err := admin.Exec(ctx, "CREATE DATABASE "+name); err != nil {
+		return "", err
+	}
+	w.undo = append(w.undo, func(ctx context.Context) error {
+		defer admin.Close()
+		_, err := admin.Exec(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
+		return err
+	})
+	owner, err := url.Parse(server)
+	if err != nil {
+		return "", err
+	}
+	owner.Path = "/" + name
+	return owner.String(), nil
+}
+
+// start migrates and starts both processes.
+func (w *world) start(ctx context.Context) error {
+	w.s.say("starting adnet")
+	var err error
+	if out, err := w.command(ctx, "migrate"); err != nil {
+		return fmt.Errorf("migrate: %w: %s", err, out)
+	}
+	if w.consumers, err = w.launch("consumers", 0); err != nil {
+		return err
+	}
+	if w.ingress, err = w.launch("ingress", fileLimit); err != nil {
+		return err
+	}
+	w.addr = w.ingress.http
+	return errors.Join(w.consumers.await(ctx), w.ingress.await(ctx))
+}
+
+// populate makes the honest people.
+func (w *world) populate(ctx context.Context) (err error) {
+	login, err := w.call(ctx, request{method: "POST", path: "/api/auth", json: object{"email": "admin@hostile.example", "password": "administrator of the hostile suite"}, want: 200})
+	if err != nil {
+		return err
+	}
+	w.admin.bearer = login.text("token")
+	for range 3 {
+		p, err := w.publisher(ctx)
+		if err != nil {
+			return err
+		}
+		w.publishers = append(w.publishers, p)
+	}
+	for _, c := range []struct {
+		into  *string
+		word  string
+		model string
+		bid   float64
+	}{
+		{&w.cpm, "zqcpmqz", "cpm", 5}, {&w.cpc, "zqcpcqz", "cpc", 5}, {&w.cpa, "zqcpaqz", "cpa", 500}, {&w.pages, "zqpageqz", "cpm", 5},
+	} {
+		owner, err := w.register(ctx)
+		if err != nil {
+			return err
+		}
+		if err := w.pay(ctx, owner.id, 500_000); err != nil {
+			return err
+		}
+		if *c.into, err = w.campaign(ctx, owner, object{
+			"headline": "Honest offer " + c.word, "cta_url": approvedPage, "billing_model": c.model, "bid_amount": c.bid,
+			"target_intent_tokens": []string{c.word}, "daily_budget": 100_000, "total_budget": 400_000,
+		}); err != nil {
+			return err
+		}
+		w.page = owner // of the last one
+	}
+	return nil
+}
+
+const approvedPage = "https://honest.example.com/page"
+
+// campaign makes a campaign with plenty of budget, and has it approved.
+func (w *world) campaign(ctx context.Context, owner person, fields object) (id string, err error) {
+	all := object{"advertiser_id": owner.id, "daily_budget": 5_000, "total_budget": 9_000, "pacing": "asap"}
+	for name, value := range fields {
+		all[name] = value
+	}
+	reply, err := w.call(ctx, request{method: "POST", path: "/api/campaigns", bearer: owner.bearer, json: all, want: 201})
+	if err != nil {
+		return "", err
+	}
+	made := reply.object("campaign")
+	if made.text("status") == "active" {
+		return made.text("id"), nil
+	}
+	_, err = w.call(ctx, request{
+		method: "POST", path: "/api/campaigns?action=review", bearer: w.admin.bearer, want: 200,
+		json: object{"id": made.text("id"), "decision": "approved"},
+	})
+	return made.text("id"), err
+}
+
+func (w *world) register(ctx context.Context) (person, error) {
+	reply, err := w.call(ctx, request{
+		method: "POST", path: "/api/auth?action=register", from: stranger(w.s.rng.Uint32()), want: 201,
+		json: object{"email": strings.ToLower(rand.Text()[:12]) + "@hostile.example", "password": "a long passphrase " + rand.Text()[:6]},
+	})
+	if err != nil {
+		return person{}, err
+	}
+	user := reply.object("user")
+	return person{id: user.text("id"), developer: user.text("developer_id"), bearer: reply.text("token")}, nil
+}
+
+// publisher is an account with a key.
+func (w *world) publisher(ctx context.Context) (person, error) {
+	p, err := w.register(ctx)
+	if err != nil {
+		return p, err
+	}
+	reply, err := w.call(ctx, request{method: "POST", path: "/api/keys", bearer: p.bearer, json: object{"kind": "publisher", "name": "hostile"}, want: 201})
+	p.key = reply.text("key")
+	return p, err
+}
+
+// pay delivers the webhook of a payment in USD.
+func (w *world) pay(ctx context.Context, advertiser string, amount int64) error {
+	name := rand.Text()
+	body := fmt.Sprintf(`{"id":"evt_%s","object":"event","type":"checkout.session.completed","data":{"object":{"id":"cs_%[1]s","payment_status":"paid",`+
+		`"payment_intent":"pi_%[1]s","amount_total":%d,"currency":"usd","client_reference_id":%q,"metadata":{}}}}`, name, amount*100, advertiser)
+	at := time.Now().Unix()
+	mac := hmac.New(sha256.New, []byte(w.paySec))
+	_, _ = fmt.Fprintf(mac, "%d.%s", at, body) // never fails
+	_, err := w.call(ctx, request{
+		method: "POST", path: "/api/billing?action=webhook", body: []byte(body), want: 200,
+		header: http.Header{"Stripe-Signature": {fmt.Sprintf("t=%d,v1=%x", at, mac.Sum(nil))}},
+	})
+	return err
+}
+
+// object is JSON.
+type object map[string]any
+
+func (o object) text(name string) string { s, _ := o[name].(string); return s }
+
+func (o object) number(name string) float64 { n, _ := o[name].(float64); return n }
+
+func (o object) object(name string) object { m, _ := o[name].(map[string]any); return m }
+
+// request is one call. Without want every status is an answer.
+type request struct {
+	method, path, bearer, from, agent string
+	header                            http.Header
+	json                              object
+	body                              []byte
+	want                              int
+}
+
+const browser = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Safari/537.36"
+
+// call makes a request and decodes a reply of JSON.
+func (w *world) call(ctx context.Context, r request) (object, error) {
+	status, header, text, err := w.send(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if r.want != 0 && status != r.want {
+		return nil, fmt.Errorf("%s %s: %d %s", r.method, r.path, status, text)
+	}
+	var out object
+	if strings.Contains(header.Get("Content-Type"), "json") {
+		if err := json.Unmarshal(text, &out); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (w *world) send(ctx context.Context, r request) (status int, header http.Header, text []byte, err error) {
+	if r.json != nil {
+		if r.body, err = json.Marshal(r.json); err != nil {
+			return 0, nil, nil, err
+		}
+	}
+	target := r.path
+	if !strings.HasPrefix(target, "http") {
+		target = "http://" + w.addr + r.path
+	}
+	made, err := http.NewRequestWithContext(ctx, r.method, target, bytes.NewReader(r.body))
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	if r.header != nil {
+		made.Header = r.header.Clone()
+	}
+	made.Header.Set("User-Agent", browser)
+	if r.agent != "" {
+		made.Header.Set("User-Agent", r.agent)
+	}
+	if r.body != nil {
+		made.Header.Set("Content-Type", "application/json")
+	}
+	if r.bearer != "" {
+		made.Header.Set("Authorization", "Bearer "+r.bearer)
+	}
+	if r.from != "" {
+		made.Header.Set("X-Forwarded-For", r.from)
+	}
+	reply, err := w.http.Do(made)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	defer func() { _ = reply.Body.Close() }()
+	text, err = io.ReadAll(reply.Body)
+	return reply.StatusCode, reply.Header, text, err
+}
+
+// stranger is a public address made of a number.
+func stranger(n uint32) string {
+	return net.IPv4(byte(11+n%80), byte(n>>8), byte(n>>16), byte(1+n>>24%254)).String()
+}
+
+// keys visits the installation's keys in Redis and counts them.
+func (w *world) keys(ctx context.Context, visit func(key string) error) (count int64, err error) {
+	all := w.cache.Scan(ctx, 0, w.prefix+":*", 1000).Iterator()
+	for all.Next(ctx) {
+		count++
+		if visit != nil {
+			if err := visit(all.Val()); err != nil {
+				return count, err
+			}
+		}
+	}
+	return count, all.Err()
+}
+
+func secret() string {
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails
+	return base64.StdEncoding.EncodeToString(key)
+}
+
+// close ends the processes and removes what the world made.
+func (w *world) close() (failed error) {
+	for _, p := range []*process{w.ingress, w.consumers} {
+		if p != nil {
+			p.stop()
+		}
+	}
+	// The run may have been interrupted: its context is over, the databases still have to go.
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for i := len(w.undo) - 1; i >= 0; i-- {
+		failed = errors.Join(failed, w.undo[i](ctx))
+	}
+	if w.dir != "" && len(w.s.report.Breaches) == 0 {
+		failed = errors.Join(failed, os.RemoveAll(w.dir))
+	} else if w.dir != "" {
+		w.s.say("logs are in %s", w.dir)
+	}
+	return failed
+}
