@@ -42,7 +42,8 @@ var layers = map[string][]string{
 
 	"internal/lifecycle": {},
 	"internal/schedule":  {},
-	"internal/obs":       {"internal/lifecycle"},
+	"internal/link":      {},
+	"internal/obs":       {"internal/lifecycle", "internal/link"},
 
 	"internal/kafka":    adapter("internal/kafka"),
 	"internal/postgres": adapter("internal/postgres"),
@@ -53,6 +54,7 @@ var layers = map[string][]string{
 
 	"internal/storetest": append([]string{"internal/testenv"}, domain...),
 	"internal/testenv":   {},
+	"internal/linktest":  append([]string{"analytics", "internal/operate", "internal/backends", "internal/cli", "internal/testenv", "internal/obs", "schemas"}, outside...),
 	"internal/cputime":   {},
 	"internal/demo":      append([]string{"internal/obs"}, domain...),
 	"internal/load":      append([]string{"internal/demo", "internal/obs"}, domain...),
@@ -94,7 +96,7 @@ var layers = map[string][]string{
 
 var domain = []string{
 	"internal/errs", "internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/schedule", "internal/decimal", "internal/money", "internal/eight", "internal/jsonscan", "internal/account", "internal/adtext", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
-	"internal/payment", "internal/auditlog", "internal/once",
+	"internal/payment", "internal/auditlog", "internal/once", "internal/link",
 }
 
 // outside is the domain with every adapter, for the packages that connect them.
@@ -112,14 +114,14 @@ func adapter(self string) []string {
 }
 
 // forTests may be imported by test files of anybody.
-var forTests = []string{"internal/storetest", "internal/testenv", "internal/cputime", "internal/kafka/kafkatest", "internal/memory", "internal/kafka", "internal/redis", "internal/demo", "internal/errs", "internal/stripe", "internal/paypal", "ingress/budget/budgettest"}
+var forTests = []string{"internal/storetest", "internal/testenv", "internal/cputime", "internal/linktest", "internal/kafka/kafkatest", "internal/memory", "internal/kafka", "internal/redis", "internal/demo", "internal/errs", "internal/stripe", "internal/paypal", "ingress/budget/budgettest"}
 
 // libraries lists the only packages that may import a library: an adapter owns its technology.
 var libraries = map[string][]string{
 	"github.com/gin-gonic/gin":            {"lab/bench"},                         // the baseline
 	"github.com/valyala/fasthttp":         {"ingress/httpapi/wire", "lab/bench"}, // there as the load
-	"github.com/twmb/franz-go":            {"internal/kafka", "deploy", "lab", "internal/testenv"},
-	"github.com/jackc/pgx":                {"internal/postgres", "deploy", "lab", "internal/testenv"},
+	"github.com/twmb/franz-go":            {"internal/kafka", "deploy", "lab", "internal/testenv", "internal/linktest"},
+	"github.com/jackc/pgx":                {"internal/postgres", "deploy", "lab", "internal/testenv", "internal/linktest"},
 	"github.com/redis/go-redis":           {"internal/redis", "deploy", "lab", "internal/testenv"},
 	"github.com/alicebob/miniredis":       {"internal/redis"},
 	"github.com/ClickHouse/clickhouse-go": {"analytics/clickhouse", "deploy", "lab", "internal/testenv"},

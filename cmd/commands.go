@@ -12,9 +12,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
 	"adnet/internal/cli"
+	"adnet/internal/link"
 	"adnet/internal/obs"
 	"adnet/internal/operate"
 
@@ -32,6 +34,7 @@ type Invocation struct {
 type commands struct {
 	LogFormat   string `name:"log-format" env:"ADNET_LOG_FORMAT" default:"json" enum:"json,text" help:"Form of the log lines on standard error: json or text."`
 	LogLevel    string `name:"log-level" env:"ADNET_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"Least level of a log line."`
+	Insecure    bool   `name:"insecure" env:"ADNET_INSECURE" help:"Allow links that are plain text, or encrypted without proof of who answers, to addresses off loopback."`
 	PrintConfig bool   `name:"print-config" help:"Print the settings of the command, without secrets, and stop."`
 
 	Standalone standalone        `cmd:"" help:"Everything in one process, in memory, with a demo. The way to try adnet."`
@@ -84,9 +87,24 @@ func start(ctx context.Context, p Invocation) error {
 	if line.PrintConfig {
 		return printConfig(p.Stdout, selected)
 	}
+	permit(reflect.ValueOf(&line).Elem(), link.Insecure(line.Insecure))
 	log, err := obs.NewLogger(p.Stderr, line.LogFormat, line.LogLevel)
 	if err != nil {
 		return err
 	}
 	return selected.Run(cli.Process{Ctx: cli.AsCommand(ctx, selected.Command()), Stdout: p.Stdout, Stderr: p.Stderr, Log: log})
+}
+
+// permit writes what --insecure says into the settings of every link, wherever a command has them.
+// A setting that it missed would refuse plain text.
+func permit(settings reflect.Value, insecure link.Insecure) {
+	for _, field := range settings.Fields() {
+		switch {
+		case !field.CanSet():
+		case field.Type() == reflect.TypeFor[link.Insecure]():
+			field.SetBool(bool(insecure))
+		case field.Kind() == reflect.Struct:
+			permit(field, insecure)
+		}
+	}
 }

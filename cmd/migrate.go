@@ -20,7 +20,10 @@ type migrate struct {
 // Run runs the command until it is told to stop or has done its work.
 func (c *migrate) Run(p cli.Process) error {
 	say := func(line string) { fmt.Fprintln(p.Stdout, line) }
-	owner := c.Owner.Or(c.Postgres)
+	owner, err := c.Owner.Or(c.Postgres)
+	if err != nil {
+		return err
+	}
 	if err := postgres.Migrate(p.Ctx, owner, say); err != nil {
 		return err
 	}

@@ -10,8 +10,12 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// secret names the flags whose values are never shown.
-var secret = regexp.MustCompile(`password|^key$|-keys?$|secret`)
+// secret names the flags whose values are never shown. Those of files only say where a key lies.
+var secret = regexp.MustCompile(`password|^key$|-keys?$|secret|-token$`)
+
+func isSecret(flag *kong.Flag) bool { return secret.MatchString(flag.Name) && !isFile(flag) }
+
+func isFile(flag *kong.Flag) bool { return flag.Tag.Type == "path" }
 
 const masked = "********"
 
@@ -23,12 +27,12 @@ func printConfig(w io.Writer, selected *kong.Context) error {
 		if len(flag.Envs) == 0 {
 			continue
 		}
-		fmt.Fprintf(table, "%s=%s\t# --%s  %s\n", flag.Envs[0], shown(flag.Name, selected.FlagValue(flag)), flag.Name, flag.Help)
+		fmt.Fprintf(table, "%s=%s\t# --%s  %s\n", flag.Envs[0], shown(isSecret(flag), selected.FlagValue(flag)), flag.Name, flag.Help)
 	}
 	return table.Flush()
 }
 
-func shown(name string, value any) string {
+func shown(hide bool, value any) string {
 	text := fmt.Sprint(value)
 	if list, ok := value.([]string); ok {
 		text = ""
@@ -39,7 +43,7 @@ func shown(name string, value any) string {
 			text += item
 		}
 	}
-	if text != "" && secret.MatchString(name) {
+	if text != "" && hide {
 		return masked
 	}
 	if u, err := url.Parse(text); err == nil && u.User != nil {

@@ -22,7 +22,7 @@ var topics = []struct {
 	prefixes []string
 }{
 	{"Replaying traffic (`adnet load`)", []string{"LOAD_"}},
-	{"Listeners and links", []string{"HTTP_", "CONNS_", "ADMIN_ADDR", "BASE_URL", "TRUSTED_PROXIES", "MCP_ORIGINS"}},
+	{"Listeners and links", []string{"HTTP_", "CONNS_", "ADMIN_ADDR", "BASE_URL", "TRUSTED_PROXIES", "MCP_ORIGINS", "INSECURE", "TLS_", "PROXY_PROTOCOL_", "ADMIN_TOKEN", "ADMIN_CA", "ADMIN_CERT", "ADMIN_KEY"}},
 	{"Keys and accounts", []string{"TOKEN_KEYS", "SESSION_KEYS", "ADMIN_EMAIL", "ADMIN_PASSWORD", "USER_"}},
 	{"Funding", []string{"PREPAID", "CREDIT_", "MINT_"}},
 	{"Payment providers", []string{"PAYMENT_", "STRIPE_", "PAYPAL_"}},
@@ -52,9 +52,10 @@ Every setting is an environment variable and a flag of the commands named beside
     adnet ingress --print-config      # every setting with its value; secrets are masked
     adnet ingress --help              # the same with explanations
 
-The settings of **all** commands are ` + "`ADNET_LOG_FORMAT`" + ` and ` + "`ADNET_LOG_LEVEL`" + `. Durations are
-written like ` + "`750ms`, `1m30s` or `720h`" + `; lists are separated by commas. **Secret** marks what is
-masked when it is printed. How to run the processes is in [operating.md](operating.md).
+The settings of **all** commands are ` + "`ADNET_LOG_FORMAT`, `ADNET_LOG_LEVEL` and `ADNET_INSECURE`" + `.
+Durations are written like ` + "`750ms`, `1m30s` or `720h`" + `; lists are separated by commas. **Secret**
+marks what is masked when it is printed. How to run the processes is in
+[operating.md](operating.md).
 
 One setting is Go's own: ` + "`GOGC`" + `, the growth of the heap between two collections in percent.
 Without it ingress chooses 25 to 100 by the size of the catalog; set it to trade memory for CPU.
@@ -146,7 +147,7 @@ func (s *setting) row() string {
 	}
 	value := s.value()
 	switch {
-	case secret.MatchString(s.flag.Name):
+	case isSecret(s.flag):
 		value += ", **secret**"
 	case slices.Contains([]string{"postgres-url", "postgres-owner-url", "clickhouse-url"}, s.flag.Name):
 		value = "URL, its password is **secret**"
@@ -201,6 +202,9 @@ func (s *setting) value() string {
 		return "USD"
 	case strings.HasSuffix(name, "_seconds"):
 		return "seconds"
+	}
+	if isFile(s.flag) {
+		return "file"
 	}
 	switch s.flag.Target.Kind() {
 	case reflect.Bool:

@@ -15,6 +15,7 @@ package clickhouse
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/url"
@@ -23,6 +24,7 @@ import (
 
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
+	"adnet/internal/link"
 	"adnet/internal/money"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -32,10 +34,17 @@ import (
 // protocol) and may carry the driver's options; it can hold a password and must be masked when
 // printed.
 type Config struct {
-	URL         string        `name:"clickhouse-url" env:"ADNET_CLICKHOUSE_URL" default:"clickhouse://127.0.0.1:9000/adnet" help:"ClickHouse, native protocol: clickhouse://[user:password@]host:port/database."`
+	URL         string        `name:"clickhouse-url" env:"ADNET_CLICKHOUSE_URL" default:"clickhouse://127.0.0.1:9000/adnet" help:"ClickHouse, native protocol: clickhouse://[user:password@]host:port/database; secure=true encrypts the link, several host:port separated by commas are tried in their order."`
+	CA          string        `name:"clickhouse-ca" env:"ADNET_CLICKHOUSE_CA" type:"path" help:"PEM file of the authorities that sign the certificate of ClickHouse (default: the system's)."`
+	Cert        string        `name:"clickhouse-cert" env:"ADNET_CLICKHOUSE_CERT" type:"path" help:"PEM file of this client's certificate, for a ClickHouse that wants one."`
+	Key         string        `name:"clickhouse-key" env:"ADNET_CLICKHOUSE_KEY" type:"path" help:"PEM file of the certificate's key."`
 	DialTimeout time.Duration `name:"clickhouse-dial-timeout" env:"ADNET_CLICKHOUSE_DIAL_TIMEOUT" default:"5s" help:"How long to wait for a connection to ClickHouse."`
 	Timeout     time.Duration `name:"clickhouse-timeout" env:"ADNET_CLICKHOUSE_TIMEOUT" default:"30s" help:"How long ClickHouse may stay silent before a call fails (safe to repeat)."`
 	Connections int           `name:"clickhouse-connections" env:"ADNET_CLICKHOUSE_CONNECTIONS" default:"8" help:"Most connections to ClickHouse."`
+
+	Insecure link.Insecure `kong:"-"` // plain text off loopback
+
+	seen func(tls.ConnectionState) // hears of every handshake
 }
 
 // options checks the configuration. Zero durations and counts take the defaults.
@@ -55,7 +64,10 @@ func (c Config) options() (*clickhouse.Options, error) {
 	if !identifier(options.Auth.Database) {
 		return nil, errs.New(errs.InvalidRequest, "ADNET_CLICKHOUSE_URL: the database must be named with letters, digits and _")
 	}
-	options.DialTimeout = positive(c.DialTimeout, 5*time.Second)
+	if err := c.secure(options); err != nil {
+		return nil, err
+	}
+	options.DialTimeout = positive(c.DialTimeout, defaultDial)
 	options.ReadTimeout = positive(c.Timeout, 30*time.Second)
 	options.MaxOpenConns = positive(c.Connections, 8)
 	options.MaxIdleConns = options.MaxOpenConns
@@ -64,6 +76,8 @@ func (c Config) options() (*clickhouse.Options, error) {
 	}
 	return options, nil
 }
+
+const defaultDial = 5 * time.Second
 
 func positive[T int | time.Duration](v, fallback T) T {
 	if v > 0 {
@@ -234,7 +248,7 @@ func failure(err error, what string) error {
 	}
 	var exception *clickhouse.Exception
 	if errors.As(err, &exception) && !passing[exception.Code] {
-		return fmt.Errorf("clickhouse: %s: %w", what, err)
+		return fmt.Errorf("clickhouse: %s: %w", what, explain(err))
 	}
-	return errs.Wrap(err, errs.Unavailable, "analytics store is out of reach")
+	return errs.Wrap(explain(err), errs.Unavailable, "analytics store is out of reach")
 }

@@ -25,14 +25,19 @@ func newClickHouse(s *stack) server {
 	return server{
 		name:  nameClickHouse,
 		waits: "SELECT 1 over HTTP and a native handshake",
-		ports: []string{nameClickHouse, portClickHouseHTTP},
+		ports: s.withTLS([]string{nameClickHouse, portClickHouseHTTP}, portClickHouseTLS),
 		prepare: func(context.Context) error {
 			return os.MkdirAll(filepath.Join(s.cfg.Dir, "clickhouse"), 0o700)
 		},
 		command: func() (*exec.Cmd, error) {
-			return s.self("clickhouse-host",
-				"--library="+s.clickhouseLibrary(), "--data="+filepath.Join(s.cfg.Dir, "clickhouse"),
-				"--log="+s.logFile("clickhouse-server"), "--native="+s.address(nameClickHouse), "--http="+s.address(portClickHouseHTTP)), nil
+			args := []string{
+				"clickhouse-host", "--library=" + s.clickhouseLibrary(), "--data=" + filepath.Join(s.cfg.Dir, "clickhouse"),
+				"--log=" + s.logFile("clickhouse-server"), "--native=" + s.address(nameClickHouse), "--http=" + s.address(portClickHouseHTTP),
+			}
+			if s.cfg.TLS != "" {
+				args = append(args, "--certificates="+s.cfg.TLS, "--secure="+s.address(portClickHouseTLS))
+			}
+			return s.self(args...), nil
 		},
 		probe: s.probeClickHouse,
 		stop:  []escalation{{syscall.SIGTERM, 20 * time.Second}},
@@ -102,13 +107,20 @@ type clickhouseHostCmd struct {
 	Log     string `required:""`
 	Native  string `required:""`
 	HTTP    string `required:"" name:"http"`
+	Secure  string // address for encrypted native clients, if there are to be any
+
+	Certificates string // folder of the certificates for them
 }
 
 // run listens on both public addresses, keeps a child alive behind them and returns when ctx is
 // cancelled and the child has ended.
 func (c clickhouseHostCmd) run(ctx context.Context) error {
-	var fronts [2]*front
-	for i, addr := range []string{c.Native, c.HTTP} {
+	addresses := []string{c.Native, c.HTTP}
+	if c.Secure != "" {
+		addresses = append(addresses, c.Secure)
+	}
+	fronts := make([]*front, len(addresses))
+	for i, addr := range addresses {
 		var err error
 		if fronts[i], err = listenFront(addr); err != nil {
 			return err
@@ -123,6 +135,10 @@ func (c clickhouseHostCmd) run(ctx context.Context) error {
 	native.admit = gate{exists: func(ctx context.Context, database string) (bool, error) {
 		return databaseExists(ctx, patient, "clickhouse", database)
 	}}.admit
+	if c.Secure != "" {
+		secure := fronts[2]
+		secure.admit, secure.encrypt = native.admit, encryptWith(c.Certificates)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan error, len(fronts))
@@ -139,18 +155,20 @@ func (c clickhouseHostCmd) run(ctx context.Context) error {
 
 // keepChild restarts the child whenever it ends, until ctx is cancelled. Every child gets its own
 // ports: another process may have taken those of the last one by now.
-func (c clickhouseHostCmd) keepChild(ctx context.Context, fronts [2]*front) error {
+func (c clickhouseHostCmd) keepChild(ctx context.Context, fronts []*front) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	for ctx.Err() == nil {
 		var ports [2]int
-		for i, f := range fronts {
+		for i := range ports {
 			if ports[i], err = upstreamPorts.free(); err != nil {
 				return err
 			}
-			f.aim(loopback(ports[i]))
+		}
+		for i, f := range fronts {
+			f.aim(loopback(ports[i%len(ports)])) // encrypted clients end up where native ones do
 		}
 		started := time.Now()
 		err := c.runChild(ctx, self, ports)

@@ -20,6 +20,8 @@ type front struct {
 	// admit, when set, reads a new client's first message and returns it for upstream, or refuses
 	// the client.
 	admit func(context.Context, net.Conn) ([]byte, error)
+	// encrypt, when set, makes an encrypted connection of a new client's.
+	encrypt func(net.Conn) net.Conn
 
 	mu       sync.Mutex
 	upstream string
@@ -113,6 +115,9 @@ func (f *front) remove(client net.Conn) {
 
 // relay serves one client to the end of both directions.
 func (f *front) relay(ctx context.Context, client net.Conn) {
+	if f.encrypt != nil {
+		client = f.encrypt(client)
+	}
 	var first []byte
 	if f.admit != nil {
 		var err error

@@ -37,6 +37,9 @@ func newKafka(s *stack, id int) server {
 	if len(s.state.Via) > 0 {
 		ports = append(ports, viaPort(id))
 	}
+	if id == 1 { // the others are there to replicate
+		ports = s.withTLS(ports, s.kafkaTLSPorts()...)
+	}
 	return server{
 		name:    name,
 		waits:   "broker metadata",
@@ -143,6 +146,7 @@ func (s *stack) initKafka(ctx context.Context, id int) error {
 		return err
 	}
 	err := errors.Join(
+		s.kafkaTLSFiles(),
 		writeFile(filepath.Join(dir, "server.properties"), []byte(s.kafkaProperties(id)), 0o644),
 		writeFile(filepath.Join(dir, "log4j2.properties"), []byte(kafkaLogging), 0o644),
 	)
@@ -176,6 +180,11 @@ func (s *stack) kafkaProperties(id int) string {
 		advertised += ",VIA://" + loopback(s.state.Via[id-1])
 		protocols += ",VIA:PLAINTEXT"
 	}
+	further := ""
+	if id == 1 {
+		more, kinds := s.kafkaTLSListeners()
+		listeners, advertised, protocols, further = listeners+more, advertised+more, protocols+kinds, s.kafkaTLSProperties()
+	}
 	replicas, insync, voters := max(1, s.state.Brokers), 1, make([]string, max(1, s.state.Brokers))
 	if replicas > 1 {
 		insync = replicas - 1
@@ -203,7 +212,7 @@ func (s *stack) kafkaProperties(id int) string {
 		"share.coordinator.state.topic.min.isr=" + count(insync),
 		"group.initial.rebalance.delay.ms=0",
 		"log.retention.ms=" + strconv.FormatInt(kafkaRetention.Milliseconds(), 10),
-		"",
+		further,
 	}, "\n")
 }
 

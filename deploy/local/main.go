@@ -41,6 +41,7 @@ type settings struct {
 	KafkaHeap      string `name:"kafka-heap" env:"ADNET_STACK_KAFKA_HEAP" default:"512m" help:"Java heap of Kafka."`
 	Brokers        int    `name:"brokers" env:"ADNET_STACK_BROKERS" default:"1" help:"Apache Kafka brokers of a new stack: 1, or 3 that replicate."`
 	KafkaVia       []int  `name:"kafka-via" env:"ADNET_STACK_KAFKA_VIA" help:"Ports of proxies, one a broker: each broker of a new stack listens once more and tells who comes there to use its proxy."`
+	TLS            string `name:"tls" env:"ADNET_STACK_TLS" help:"Folder of certificates (tls.go says which): every server listens for encrypted connections, too."`
 	PostgresPort   int    `name:"postgres-port" env:"ADNET_STACK_POSTGRES_PORT" default:"25432" help:"PostgreSQL port."`
 	RedisPort      int    `name:"redis-port" env:"ADNET_STACK_REDIS_PORT" default:"26379" help:"Redis port."`
 	KafkaPort      int    `name:"kafka-port" env:"ADNET_STACK_KAFKA_PORT" default:"29092" help:"Kafka port."`
@@ -137,7 +138,10 @@ func (c *settings) absolute() error {
 		}
 		c.Cache = filepath.Join(home, ".cache", "adnet")
 	}
-	for _, dir := range []*string{&c.Dir, &c.Cache} {
+	for _, dir := range []*string{&c.Dir, &c.Cache, &c.TLS} {
+		if *dir == "" {
+			continue
+		}
 		abs, err := filepath.Abs(*dir)
 		if err != nil {
 			return err

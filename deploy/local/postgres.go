@@ -227,12 +227,16 @@ func (s *stack) postgresCommand() (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
+	encrypted, err := s.postgresTLS(data)
+	if err != nil {
+		return nil, err
+	}
 	args := []string{"-D", filepath.Join(data, "data")}
-	for _, setting := range []string{
-		"listen_addresses=127.0.0.1", "port=" + strconv.Itoa(s.port(namePostgres)), "unix_socket_directories=",
+	for _, setting := range append(encrypted,
+		"listen_addresses=127.0.0.1", "port="+strconv.Itoa(s.port(namePostgres)), "unix_socket_directories=",
 		"fsync=on", "synchronous_commit=on", "full_page_writes=on",
 		"shared_buffers=256MB", "max_connections=200", "max_wal_size=2GB", "logging_collector=off", "log_timezone=UTC", "timezone=UTC",
-	} {
+	) {
 		args = append(args, "-c", setting)
 	}
 	cmd := exec.Command(program, args...)

@@ -20,7 +20,7 @@ func newRedis(s *stack) server {
 	return server{
 		name:  nameRedis,
 		waits: "PONG",
-		ports: []string{nameRedis},
+		ports: s.withTLS([]string{nameRedis}, portRedisTLS),
 		prepare: func(ctx context.Context) error {
 			return errors.Join(os.MkdirAll(filepath.Join(s.cfg.Dir, "redis"), 0o700), s.buildClock(ctx))
 		},
@@ -38,6 +38,7 @@ func (s *stack) redisCommand() (*exec.Cmd, error) {
 	}
 	cmd := exec.Command(program, "--bind", "127.0.0.1", "--port", strconv.Itoa(s.port(nameRedis)),
 		"--dir", filepath.Join(s.cfg.Dir, "redis"), "--appendonly", "yes", "--appendfsync", "everysec", "--daemonize", "no")
+	cmd.Args = append(cmd.Args, s.redisTLS()...)
 	cmd.Dir = s.cfg.Dir
 	cmd.Env = serverEnv()
 	if s.cfg.RedisClock != 0 {

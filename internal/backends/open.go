@@ -9,6 +9,8 @@ import (
 	"adnet/analytics/clickhouse"
 	"adnet/analytics/rollup"
 	"adnet/analytics/stats"
+	"adnet/internal/kafka"
+	"adnet/internal/link"
 	"adnet/internal/postgres"
 	"adnet/internal/redis"
 )
@@ -35,6 +37,9 @@ func Open(ctx context.Context, cfg Servers, funds Money, deps Deps) (_ *All, err
 		return nil, err
 	}
 	b.closers = append(b.closers, func() { Close(deps.Log, "Redis", b.Redis.Close) })
+	if err := checkKafka(ctx, deps.Log, cfg.Kafka); err != nil {
+		return nil, err
+	}
 	reader, err := stats.New(cfg.Stats, stats.Deps{Store: ch})
 	if err != nil {
 		return nil, err
@@ -73,6 +78,17 @@ func OpenRedis(ctx context.Context, log *slog.Logger, cfg redis.Config) (*redis.
 	return client, await(ctx, log, "Redis (ADNET_REDIS_ADDR)", client.Ping)
 }
 
+// checkKafka fails when the brokers and the settings do not fit together: then no event would ever
+// arrive. A log that is away stops no start: beacons go to the spool, and consumers wait.
+func checkKafka(ctx context.Context, log *slog.Logger, cfg kafka.Config) error {
+	err := kafka.Check(ctx, cfg, kafka.Deps{Log: log})
+	if err == nil || link.Permanent(err) || ctx.Err() != nil {
+		return err
+	}
+	log.Warn("Kafka (ADNET_KAFKA_BROKERS) does not answer, going on without it for now", "error", err)
+	return nil
+}
+
 // Close closes a connection and logs when that fails.
 func Close(log *slog.Logger, what string, closing func() error) {
 	if err := closing(); err != nil {
@@ -90,7 +106,7 @@ func await(ctx context.Context, log *slog.Logger, what string, ready func(contex
 		if err == nil {
 			return nil
 		}
-		if time.Now().After(deadline) || ctx.Err() != nil {
+		if time.Now().After(deadline) || ctx.Err() != nil || link.Permanent(err) {
 			return errors.Join(ctx.Err(), err)
 		}
 		if !said {

@@ -52,6 +52,8 @@ type Config struct {
 	MaxBufferedBytes      int64         `name:"kafka-max-buffered-bytes" env:"ADNET_KAFKA_MAX_BUFFERED_BYTES" default:"67108864" help:"Bytes that may wait for the broker; further records fail at once."`
 	FlushTimeout          time.Duration `name:"kafka-flush-timeout" env:"ADNET_KAFKA_FLUSH_TIMEOUT" default:"2s" help:"How long a stop waits for the broker before the rest fails."`
 
+	Link `embed:""`
+
 	SessionTimeout time.Duration `name:"kafka-session-timeout" env:"ADNET_KAFKA_SESSION_TIMEOUT" default:"10s" help:"After this long without a heartbeat a consumer's partitions go to others."`
 }
 
@@ -143,18 +145,22 @@ func (c Config) validate() error {
 	return nil
 }
 
-// clientOptions are the options that every client of the log shares.
-func (c Config) clientOptions(log *slog.Logger) []kgo.Opt {
-	return []kgo.Opt{
+// clientOptions are the options that every client of the log shares. Errors: the settings of its
+// link.
+func (c Config) clientOptions(log *slog.Logger) ([]kgo.Opt, error) {
+	secured, err := c.linkOptions(nil)
+	if err != nil {
+		return nil, err
+	}
+	return append(secured,
 		kgo.SeedBrokers(c.Brokers...),
 		kgo.ClientID("adnet"),
 		kgo.WithLogger(clientLog{log}),
-		kgo.DialTimeout(3 * time.Second),
 		// The defaults (250 ms to 5 s) leave a recovered broker unused for seconds.
 		kgo.RetryBackoffFn(backoff),
-		kgo.MetadataMinAge(250 * time.Millisecond),
-		kgo.MetadataMaxAge(30 * time.Second),
-	}
+		kgo.MetadataMinAge(250*time.Millisecond),
+		kgo.MetadataMaxAge(30*time.Second),
+	), nil
 }
 
 // backoff is the wait before try n (from 1): 50 ms, doubled up to 1 s.
@@ -164,7 +170,10 @@ func backoff(n int) time.Duration {
 
 // unavailable wraps a failure of the log for callers. It names the setting but reveals no address.
 func (c Config) unavailable(cause error) error {
-	return errs.Wrap(fmt.Errorf("kafka %s: %w", strings.Join(c.Brokers, ","), cause),
+	if cause == nil {
+		return nil
+	}
+	return errs.Wrap(fmt.Errorf("kafka %s: %w", strings.Join(c.Brokers, ","), c.explain(cause)),
 		errs.Unavailable, "the event log does not answer (ADNET_KAFKA_BROKERS)")
 }
 

@@ -96,7 +96,11 @@ func NewGroup(cfg Config, group GroupConfig, deps Deps) (*Group, error) {
 	g.polled = counter("adnet_kafka_polled_total", "Records handed to the consumer, repeats included.")
 	g.gaps = counter("adnet_kafka_gaps_total", "Times that offsets were missing where the reading went on: retention overtook the consumer, or the broker lost data.")
 	g.problems = counter("adnet_kafka_poll_errors_total", "Errors of the broker while polling; each was tried again.")
-	g.options = append(cfg.clientOptions(deps.log()),
+	shared, err := cfg.clientOptions(deps.log())
+	if err != nil {
+		return nil, err
+	}
+	g.options = append(shared,
 		kgo.ConsumerGroup(cfg.TopicPrefix+group.Group),
 		kgo.ConsumeTopics(g.topic),
 		kgo.DisableAutoCommit(),

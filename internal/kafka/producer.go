@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -74,8 +75,12 @@ func NewProducer(cfg Config, deps Deps) (*Producer, error) {
 	// Idempotence with acks=all is the client's default and defines "written" for events. Records
 	// in flight are deliberately not cancellable: the client could no longer tell whether the
 	// broker has them.
-	p.options[waited] = p.with(cfg.Linger, kgo.RequiredAcks(kgo.AllISRAcks()))
-	p.options[bestEffort] = p.with(cfg.AuctionLinger, kgo.RequiredAcks(kgo.LeaderAck()), kgo.DisableIdempotentWrite())
+	shared, err := cfg.clientOptions(deps.log())
+	if err != nil {
+		return nil, err
+	}
+	p.options[waited] = p.with(shared, cfg.Linger, kgo.RequiredAcks(kgo.AllISRAcks()))
+	p.options[bestEffort] = p.with(shared, cfg.AuctionLinger, kgo.RequiredAcks(kgo.LeaderAck()), kgo.DisableIdempotentWrite())
 	for _, options := range p.options {
 		if err := kgo.ValidateOpts(options...); err != nil {
 			return nil, fmt.Errorf("kafka settings: %w", err)
@@ -84,8 +89,8 @@ func NewProducer(cfg Config, deps Deps) (*Producer, error) {
 	return p, p.registerMetrics()
 }
 
-func (p *Producer) with(linger time.Duration, acks ...kgo.Opt) []kgo.Opt {
-	return append(append(p.cfg.clientOptions(p.deps.log()),
+func (p *Producer) with(shared []kgo.Opt, linger time.Duration, acks ...kgo.Opt) []kgo.Opt {
+	return append(append(slices.Clip(shared),
 		kgo.ProducerLinger(linger),
 		kgo.RecordDeliveryTimeout(p.cfg.RecordDeliveryTimeout),
 		kgo.ProduceRequestTimeout(p.cfg.RecordDeliveryTimeout),

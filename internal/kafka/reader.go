@@ -23,12 +23,9 @@ type Span struct {
 // Spans lists the partitions of a topic of schemas/event and what they hold now.
 func Spans(ctx context.Context, cfg Config, topic string, deps Deps) ([]Span, error) {
 	cfg = cfg.withDefaults()
-	if err := cfg.validate(); err != nil {
-		return nil, err
-	}
-	client, err := kgo.NewClient(cfg.clientOptions(deps.log())...)
+	client, err := cfg.client(deps)
 	if err != nil {
-		return nil, cfg.unavailable(err)
+		return nil, err
 	}
 	defer client.Close()
 	admin, name := kadm.NewClient(client), cfg.TopicPrefix+topic
@@ -96,9 +93,9 @@ func Read(ctx context.Context, cfg Config, topic string, spans []Span, deps Deps
 		return nil
 	}
 	id := spans[0].Stream
-	client, err := kgo.NewClient(append(cfg.clientOptions(deps.log()), kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{name: from}))...)
+	client, err := cfg.client(deps, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{name: from}))
 	if err != nil {
-		return cfg.unavailable(err)
+		return err
 	}
 	defer client.Close()
 	for len(until) > 0 {

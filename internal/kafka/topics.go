@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"adnet/internal/link"
 	"adnet/internal/schedule"
 	"adnet/schemas/event"
 
@@ -41,18 +42,15 @@ func EnsureTopics(ctx context.Context, cfg Config, deps Deps) error {
 }
 
 func ensure(ctx context.Context, cfg Config, deps Deps, specs []topicSpec) error {
-	if err := cfg.validate(); err != nil {
-		return err
-	}
-	client, err := kgo.NewClient(append(cfg.clientOptions(deps.log()), kgo.RetryTimeout(3*time.Second))...)
+	client, err := cfg.client(deps, kgo.RetryTimeout(3*time.Second))
 	if err != nil {
-		return fmt.Errorf("kafka settings: %w", err)
+		return err
 	}
 	defer client.Close()
 	admin := kadm.NewClient(client)
 	for try := 1; ; try++ {
 		err := ensureOnce(ctx, cfg, admin, specs)
-		if err == nil || permanent(err) {
+		if err = cfg.explain(err); err == nil || permanent(err) {
 			return err
 		}
 		deps.log().Warn("waiting for Kafka (ADNET_KAFKA_BROKERS)", "brokers", cfg.Brokers, "try", try, "error", err)
@@ -154,7 +152,7 @@ func retriable(err error) bool {
 
 // permanent says whether err is a broker's refusal that only an operator can end.
 func permanent(err error) bool {
-	return slices.ContainsFunc([]error{
+	return link.Permanent(err) || slices.ContainsFunc([]error{
 		kerr.InvalidReplicationFactor, kerr.InvalidPartitions, kerr.InvalidConfig, kerr.PolicyViolation, kerr.InvalidTopicException,
 		kerr.TopicAuthorizationFailed, kerr.GroupAuthorizationFailed, kerr.ClusterAuthorizationFailed, kerr.SaslAuthenticationFailed,
 	}, func(target error) bool { return errors.Is(err, target) })

@@ -99,7 +99,11 @@ func (c *Backup) Run(p cli.Process) (err error) {
 	m.Postgres.File.Name, m.Postgres.Schema, m.Postgres.Rows = "postgres.dump", snapshot.Schema, snapshot.Rows
 	m.Offsets, m.Archived = placesOf(snapshot.Offsets), placesOf(snapshot.Archive)
 	file := filepath.Join(c.Dir, m.Postgres.File.Name)
-	if err := c.Client.Dump(p.Ctx, c.Owner.Or(c.Postgres), snapshot, file); err != nil {
+	owner, err := c.Owner.Or(c.Postgres)
+	if err != nil {
+		return err
+	}
+	if err := c.Client.Dump(p.Ctx, owner, snapshot, file); err != nil {
 		return err
 	}
 	if m.Postgres.File.Bytes, m.Postgres.File.SHA256, err = sumOf(file); err != nil {
@@ -123,7 +127,11 @@ func (c *Backup) watermark(p cli.Process, store *postgres.Store, decided *clickh
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, hold.Release(p.Ctx)) }()
-	if snapshot, err = postgres.TakeSnapshot(p.Ctx, c.Owner.Or(c.Postgres)); err != nil {
+	owner, err := c.Owner.Or(c.Postgres)
+	if err != nil {
+		return nil, err
+	}
+	if snapshot, err = postgres.TakeSnapshot(p.Ctx, owner); err != nil {
 		return nil, err
 	}
 	if !maps.Equal(snapshot.Archive, hold.Archived()) {
@@ -263,7 +271,10 @@ func (c *Restore) Run(p cli.Process) error {
 	if err != nil {
 		return err
 	}
-	owner := c.Owner.Or(c.Postgres)
+	owner, err := c.Owner.Or(c.Postgres)
+	if err != nil {
+		return err
+	}
 	say := func(line string) { fmt.Fprintln(p.Stdout, line) }
 	if _, err := clickhouse.Migrate(p.Ctx, c.ClickHouse); err != nil {
 		return err

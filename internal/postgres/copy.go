@@ -63,11 +63,7 @@ func (c Client) run(ctx context.Context, url, name string, args ...string) error
 		return fmt.Errorf("%s: %w", EnvURL, err)
 	}
 	command := exec.CommandContext(ctx, path, args...)
-	command.Env = append(os.Environ(), "PGHOST="+config.Host, "PGPORT="+strconv.Itoa(int(config.Port)), "PGUSER="+config.User,
-		"PGPASSWORD="+config.Password, "PGDATABASE="+config.Database, "PGTZ=UTC")
-	if config.TLSConfig == nil {
-		command.Env = append(command.Env, "PGSSLMODE=disable")
-	}
+	command.Env = append(os.Environ(), programEnv(url, config)...)
 	said, err := command.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%s: %w: %s", name, err, strings.TrimSpace(string(said[:min(len(said), 2000)])))

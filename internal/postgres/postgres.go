@@ -2,15 +2,16 @@ package postgres
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"strconv"
 	"strings"
 	"time"
 
 	"adnet/internal/errs"
+	"adnet/internal/link"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -27,8 +28,10 @@ const connectTimeout = 5 * time.Second
 
 // Config says where PostgreSQL is and how many connections a process may hold.
 type Config struct {
-	URL      string `name:"postgres-url" env:"ADNET_POSTGRES_URL" default:"" help:"PostgreSQL as postgres://user:password@host:port/database."`
+	URL      string `name:"postgres-url" env:"ADNET_POSTGRES_URL" default:"" help:"PostgreSQL as postgres://user:password@host:port/database?sslmode=verify-full&sslrootcert=FILE; several host:port separated by commas are tried in their order."`
 	MaxConns int32  `name:"postgres-max-conns" env:"ADNET_POSTGRES_MAX_CONNS" default:"16" help:"Most connections that one process opens to PostgreSQL."`
+
+	Insecure link.Insecure `kong:"-"` // plain text off loopback
 }
 
 // Store is PostgreSQL as adnet uses it. It is safe for concurrent use.
@@ -39,7 +42,10 @@ type Store struct {
 
 // Open connects and checks that the server answers. The error names the setting that is wrong; it
 // never holds the password. It does not migrate: see [Migrate].
-func Open(ctx context.Context, cfg Config) (*Store, error) {
+func Open(ctx context.Context, cfg Config) (*Store, error) { return open(ctx, cfg, nil) }
+
+// open is Open with a listener for handshakes.
+func open(ctx context.Context, cfg Config, seen func(tls.ConnectionState)) (*Store, error) {
 	if cfg.URL == "" {
 		return nil, errNoURL()
 	}
@@ -50,6 +56,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", EnvURL, err)
 	}
+	if err := allow(cfg.Insecure, config.ConnConfig, EnvURL); err != nil {
+		return nil, err
+	}
+	listen(config.ConnConfig, seen)
 	config.MaxConns = cfg.MaxConns
 	config.ConnConfig.ConnectTimeout = connectTimeout
 	if config.ConnConfig.RuntimeParams["application_name"] == "" {
@@ -82,7 +92,7 @@ func errNoURL() error {
 // unreachable says which server did not let us in, and which setting names it.
 func unreachable(config *pgx.ConnConfig, err error) error {
 	return fmt.Errorf("%s: cannot use PostgreSQL at %s, database %q: %w",
-		EnvURL, net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))), config.Database, err)
+		EnvURL, strings.Join(servers(config), ","), config.Database, explain(err))
 }
 
 // Close returns when every connection is back and closed. The store must not be used afterwards.

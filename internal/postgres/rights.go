@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,12 +22,22 @@ type OwnerConfig struct {
 	OwnerURL string `name:"postgres-owner-url" env:"ADNET_POSTGRES_OWNER_URL" default:"" help:"PostgreSQL as the role that owns the tables, for migrate and other commands that change the schema (default: ADNET_POSTGRES_URL)."`
 }
 
-// Or returns the owner's URL, or app's if no owner is set.
-func (c OwnerConfig) Or(app Config) string {
-	if c.OwnerURL != "" {
-		return c.OwnerURL
+// Or returns the owner's URL, or app's if no owner is set. Errors: either would send plain text off
+// loopback, which is not allowed.
+func (c OwnerConfig) Or(app Config) (string, error) {
+	for _, given := range []struct{ setting, url string }{{EnvURL, app.URL}, {EnvOwnerURL, c.OwnerURL}} {
+		if given.url == "" {
+			continue
+		}
+		config, err := pgx.ParseConfig(given.url)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", given.setting, err)
+		}
+		if err := allow(app.Insecure, config, given.setting); err != nil {
+			return "", err
+		}
 	}
-	return app.URL
+	return cmp.Or(c.OwnerURL, app.URL), nil
 }
 
 // appendOnly lists the tables whose rows may only be added: those that a trigger of this kind

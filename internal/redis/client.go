@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"adnet/internal/errs"
+	"adnet/internal/link"
 
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
@@ -17,12 +19,17 @@ import (
 
 // Config says where Redis is.
 type Config struct {
-	Addr     string `name:"redis-addr" env:"ADNET_REDIS_ADDR" default:"127.0.0.1:6379" help:"Redis as host:port; several separated by commas are the seeds of a cluster, or the sentinels with ADNET_REDIS_MASTER."`
+	Addr     string `name:"redis-addr" env:"ADNET_REDIS_ADDR" default:"127.0.0.1:6379" help:"Redis as host:port, or rediss://[user:password@]host:port[/database] for an encrypted link; several hosts separated by commas are the seeds of a cluster, or the sentinels with ADNET_REDIS_MASTER."`
 	Master   string `name:"redis-master" env:"ADNET_REDIS_MASTER" default:"" help:"Name of the master that the sentinels watch."`
 	DB       int    `name:"redis-db" env:"ADNET_REDIS_DB" default:"0" help:"Redis database number; 0 in a cluster."`
-	Username string `name:"redis-username" env:"ADNET_REDIS_USERNAME" default:"" help:"Redis user."`
+	Username string `name:"redis-username" env:"ADNET_REDIS_USERNAME" default:"" help:"Redis user (ACL)."`
 	Password string `name:"redis-password" env:"ADNET_REDIS_PASSWORD" default:"" help:"Redis password."`
+	CA       string `name:"redis-ca" env:"ADNET_REDIS_CA" type:"path" help:"PEM file of the authorities that sign the certificate of Redis (default: the system's)."`
+	Cert     string `name:"redis-cert" env:"ADNET_REDIS_CERT" type:"path" help:"PEM file of this client's certificate, for a Redis that wants one."`
+	Key      string `name:"redis-key" env:"ADNET_REDIS_KEY" type:"path" help:"PEM file of the certificate's key."`
 	Prefix   string `name:"redis-prefix" env:"ADNET_REDIS_PREFIX" default:"adnet" help:"First part of every key and channel."`
+
+	Insecure link.Insecure `kong:"-"` // plain text off loopback
 }
 
 // Deps are the dependencies on the process. It may be empty.
@@ -33,6 +40,7 @@ type Deps struct {
 // Client is a pool of connections. Its methods may be called from any goroutine.
 type Client struct {
 	cfg Config
+	to  target
 	log *slog.Logger
 	rdb goredis.UniversalClient
 
@@ -40,10 +48,15 @@ type Client struct {
 }
 
 // Open checks the settings and makes the pool. It connects on first use; see [Client.Ping].
-func Open(cfg Config, deps Deps) (*Client, error) {
-	if cfg.Addr == "" {
-		return nil, errors.New("ADNET_REDIS_ADDR is empty")
+func Open(cfg Config, deps Deps) (*Client, error) { return open(cfg, deps, nil) }
+
+// open is Open with a listener for handshakes.
+func open(cfg Config, deps Deps, seen func(tls.ConnectionState)) (*Client, error) {
+	to, err := cfg.target()
+	if err != nil {
+		return nil, err
 	}
+	to.dialer.Seen = seen
 	if cfg.Prefix == "" {
 		cfg.Prefix = "adnet"
 	}
@@ -56,16 +69,16 @@ func Open(cfg Config, deps Deps) (*Client, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	rdb := goredis.NewUniversalClient(&goredis.UniversalOptions{
-		Addrs: strings.Split(cfg.Addr, ","), MasterName: cfg.Master, DB: cfg.DB,
-		Username: cfg.Username, Password: cfg.Password, ClientName: "adnet",
+		Addrs: to.addrs, MasterName: cfg.Master, DB: to.db, Dialer: to.dialer.Dial,
+		Username: to.username, Password: to.password, ClientName: "adnet",
 		Protocol: 2, DisableIdentity: true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		// A request waits for Redis: an unreachable one has to be known soon, and contexts have to
 		// count.
-		DialTimeout: time.Second, DialerRetries: 1, MaxRetries: 2, ContextTimeoutEnabled: true,
+		DialTimeout: dialTimeout, DialerRetries: 1, MaxRetries: 2, ContextTimeoutEnabled: true,
 		ReadTimeout: 3 * time.Second, WriteTimeout: 3 * time.Second,
 	})
-	return &Client{cfg: cfg, log: log, rdb: rdb, keys: keysOf(cfg.Prefix)}, nil
+	return &Client{cfg: cfg, to: to, log: log, rdb: rdb, keys: keysOf(cfg.Prefix)}, nil
 }
 
 // silence stops go-redis from printing to standard error, once for the process: its messages are
@@ -101,5 +114,5 @@ func (c *Client) explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	return errs.Wrap(fmt.Errorf("redis %s: %w", c.cfg.Addr, err), errs.Unavailable, "the catalog does not answer (ADNET_REDIS_ADDR)")
+	return errs.Wrap(fmt.Errorf("redis %s: %w", strings.Join(c.to.addrs, ","), c.to.explain(err)), errs.Unavailable, "the catalog does not answer (ADNET_REDIS_ADDR)")
 }

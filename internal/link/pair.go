@@ -1,0 +1,136 @@
+package link
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+// lookEvery is how often the files of a [Pair] are looked at, at most: a handshake in between
+// costs no system call.
+const lookEvery = time.Second
+
+// Pair is a certificate with its key. It is read again when a file changes, so that a renewed
+// certificate needs no restart; connections that are open keep the one that they began with. It is
+// safe for concurrent use.
+type Pair struct {
+	files [2]string // certificate, key
+	told  func(expires time.Time, err error)
+
+	mu      sync.Mutex
+	current *tls.Certificate
+	read    [2]stamp
+	failed  [2]stamp // files that could not be used, to tell it once
+	look    time.Time
+}
+
+// stamp tells one state of a file from the next.
+type stamp struct {
+	changed time.Time
+	size    int64
+	info    os.FileInfo
+}
+
+func (s stamp) same(other stamp) bool {
+	return s.info != nil && other.info != nil && os.SameFile(s.info, other.info) && s.size == other.size && s.changed.Equal(other.changed)
+}
+
+// OpenPair reads a certificate and its key from PEM files. told, unless it is nil, hears of each
+// reading after the first: when the new certificate ends, or why the files cannot be used, in which
+// case the old certificate stays.
+func OpenPair(cert, key string, told func(expires time.Time, err error)) (*Pair, error) {
+	if cert == "" || key == "" {
+		return nil, errors.New("a certificate and its key are needed, and one of them is not set")
+	}
+	p := &Pair{files: [2]string{cert, key}, told: told}
+	now, err := p.stamps()
+	if err != nil {
+		return nil, err
+	}
+	if p.current, err = p.load(); err != nil {
+		return nil, err
+	}
+	p.read, p.look = now, time.Now().Add(lookEvery)
+	return p, nil
+}
+
+// Current is the certificate to show now.
+func (p *Pair) Current() *tls.Certificate {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now := time.Now(); now.After(p.look) {
+		p.look = now.Add(lookEvery)
+		p.refresh()
+	}
+	return p.current
+}
+
+// Expires is when the certificate ends.
+func (p *Pair) Expires() time.Time { return p.Current().Leaf.NotAfter }
+
+// refresh takes over files that changed. Half-written files, or a certificate whose key is not
+// there yet, cannot be used: the old pair stays and the next look tries again.
+func (p *Pair) refresh() {
+	now, err := p.stamps()
+	if err == nil && same(now, p.read) {
+		return
+	}
+	var fresh *tls.Certificate
+	if err == nil {
+		fresh, err = p.load()
+	}
+	if err != nil {
+		if !same(now, p.failed) {
+			p.failed = now
+			p.tell(time.Time{}, err)
+		}
+		return
+	}
+	// The stamps are older than what was read: a change in between is found by the next look.
+	p.current, p.read, p.failed = fresh, now, [2]stamp{}
+	p.tell(fresh.Leaf.NotAfter, nil)
+}
+
+func (p *Pair) tell(expires time.Time, err error) {
+	if p.told != nil {
+		p.told(expires, err)
+	}
+}
+
+func same(a, b [2]stamp) bool { return a[0].same(b[0]) && a[1].same(b[1]) }
+
+func (p *Pair) stamps() (now [2]stamp, err error) {
+	for i, file := range p.files {
+		info, err := os.Stat(file)
+		if err != nil {
+			return now, err
+		}
+		now[i] = stamp{info.ModTime(), info.Size(), info}
+	}
+	return now, nil
+}
+
+func (p *Pair) load() (*tls.Certificate, error) {
+	pair, err := tls.LoadX509KeyPair(p.files[0], p.files[1])
+	if err != nil {
+		return nil, fmt.Errorf("%s with %s: %w", p.files[0], p.files[1], err)
+	}
+	if pair.Leaf == nil {
+		if pair.Leaf, err = x509.ParseCertificate(pair.Certificate[0]); err != nil {
+			return nil, err
+		}
+	}
+	return &pair, nil
+}
+
+// Listen is the TLS configuration of a listener: TLS 1.2 or newer, HTTP/1.1.
+func (p *Pair) Listen() *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return p.Current(), nil },
+	}
+}

@@ -1,0 +1,127 @@
+package link
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// Names are the settings of a link, for its errors.
+type Names struct {
+	Address string // where the server is
+	CA      string // whom to believe
+	Cert    string // who this client is
+}
+
+// NamesOf are the settings that begin with prefix, such as ADNET_KAFKA.
+func NamesOf(prefix, address string) Names {
+	return Names{Address: address, CA: prefix + "_CA", Cert: prefix + "_CERT"}
+}
+
+// Files are the PEM files of an encrypted link. All may be empty.
+type Files struct {
+	CA   string // authorities to believe instead of the system's
+	Cert string // this end's certificate, the leaf first
+	Key  string // its key
+}
+
+// Any says whether a file is named.
+func (f Files) Any() bool { return f != Files{} }
+
+// Client is the TLS configuration of a client: TLS 1.2 or newer, the server's certificate and name
+// are checked. A client certificate is read again when its files change. Errors name the setting.
+func (f Files) Client(names Names) (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if f.CA != "" {
+		pool, err := Authorities(f.CA)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", names.CA, err)
+		}
+		config.RootCAs = pool
+	}
+	if f.Cert == "" && f.Key == "" {
+		return config, nil
+	}
+	pair, err := OpenPair(f.Cert, f.Key, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s, %s_KEY: %w", names.Cert, strings.TrimSuffix(names.Cert, "_CERT"), err)
+	}
+	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return pair.Current(), nil }
+	return config, nil
+}
+
+// Authorities reads the certificates of a PEM file, to believe what they signed.
+func Authorities(file string) (*x509.CertPool, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s holds no certificate in PEM", file)
+	}
+	return pool, nil
+}
+
+// Explain adds to an error of a connection what is wrong and which setting to look at, and makes it
+// [Refused], when waiting cannot cure it. Other errors are returned as they are.
+func Explain(err error, names Names) error {
+	var known *Refused
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	if what := refusal(err, names); what != "" {
+		return &Refused{what: what, cause: err}
+	}
+	return err
+}
+
+// refusal says what is wrong with a handshake, or nothing.
+func refusal(err error, names Names) string {
+	var unknown x509.UnknownAuthorityError
+	var invalid x509.CertificateInvalidError
+	var name x509.HostnameError
+	var plain tls.RecordHeaderError
+	var remote *net.OpError
+	switch {
+	case errors.As(err, &unknown):
+		return fmt.Sprintf("the server's certificate is not signed by an authority that is believed: %s names the file of its authority (without it the system's count)", names.CA)
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "the server's certificate is not valid at this time: renew it, or mend the clock of this machine"
+	case errors.As(err, &invalid):
+		return "the server's certificate cannot be used"
+	case errors.As(err, &name):
+		return fmt.Sprintf("the server's certificate is for another name: use one of its names in %s, or give the server a certificate for this one", names.Address)
+	case errors.As(err, &plain):
+		return fmt.Sprintf("the server does not speak TLS at the port of %s: name its TLS port, or switch TLS on there", names.Address)
+	case errors.As(err, &remote) && remote.Op == "remote error":
+		return fmt.Sprintf("the server refuses this end's TLS: does it want a client certificate (%s), or another one?", names.Cert)
+	}
+	return ""
+}
+
+// HungUp says whether err is a connection that the other end closed without a word, as servers do
+// that are spoken to in the wrong protocol.
+func HungUp(err error) bool {
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// Permanent says whether err is a [Refused]: starting again does not help before an operator acts.
+func Permanent(err error) bool {
+	var refused *Refused
+	return errors.As(err, &refused)
+}
+
+// Refuse makes err one that no repeat cures; what says why, and what to do.
+func Refuse(err error, what string) error { return &Refused{what: what, cause: err} }

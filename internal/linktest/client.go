@@ -1,0 +1,79 @@
+package linktest
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Command sends one command to a Redis in plain text; an error is its answer.
+func Command(ctx context.Context, addr string, words ...string) error {
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	text := fmt.Sprintf("*%d\r\n", len(words))
+	for _, word := range words {
+		text += fmt.Sprintf("$%d\r\n%s\r\n", len(word), word)
+	}
+	if _, err := conn.Write([]byte(text)); err != nil {
+		return err
+	}
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(line, "-") {
+		return fmt.Errorf("redis: %s", strings.TrimSpace(line))
+	}
+	return nil
+}
+
+// Postgres runs statements on a connection of its own, each in a transaction of its own.
+func Postgres(ctx context.Context, url string, statements ...string) error {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	for _, statement := range statements {
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PostgresTLS is the folder of the certificate that PostgreSQL shows.
+func (s *Servers) PostgresTLS() (string, error) {
+	for _, pattern := range []string{filepath.Join(s.stack(), "postgres", "tls"), "/var/tmp/adnet-postgres-*/tls"} {
+		found, err := filepath.Glob(pattern)
+		if err == nil && len(found) == 1 {
+			return found[0], nil
+		}
+	}
+	return "", os.ErrNotExist
+}
+
+// Show has the front before ClickHouse show another certificate.
+func (s *Servers) Show(t testing.TB, name string) {
+	t.Helper()
+	for _, ending := range []string{".pem", ".key"} {
+		text, err := os.ReadFile(s.CA.File(name + ending))
+		if err == nil {
+			err = os.WriteFile(s.CA.File("server"+ending), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
