@@ -120,6 +120,7 @@ var forTests = []string{"internal/storetest", "internal/testenv", "internal/cput
 var libraries = map[string][]string{
 	"github.com/gin-gonic/gin":            {"lab/bench"},                         // the baseline
 	"github.com/valyala/fasthttp":         {"ingress/httpapi/wire", "lab/bench"}, // there as the load
+	"github.com/pires/go-proxyproto":      {"ingress/httpapi"},
 	"github.com/twmb/franz-go":            {"internal/kafka", "deploy", "lab", "internal/testenv", "internal/linktest"},
 	"github.com/jackc/pgx":                {"internal/postgres", "deploy", "lab", "internal/testenv", "internal/linktest"},
 	"github.com/redis/go-redis":           {"internal/redis", "deploy", "lab", "internal/testenv"},

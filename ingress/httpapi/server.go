@@ -31,8 +31,11 @@ import (
 // Config is the public listener's settings.
 type Config struct {
 	Addr           string        `name:"http-addr" env:"ADNET_HTTP_ADDR" default:"127.0.0.1:8080" help:"Address of the public HTTP listener."`
-	BaseURL        string        `name:"base-url" env:"ADNET_BASE_URL" help:"Prefix of every link that is handed out (default: http:// and the address listened on)."`
+	BaseURL        string        `name:"base-url" env:"ADNET_BASE_URL" help:"Prefix of every link that is handed out (default: http:// or https:// and the address listened on)."`
 	TrustedProxies []string      `name:"trusted-proxies" env:"ADNET_TRUSTED_PROXIES" help:"Networks whose X-Forwarded-For is believed (default: none)."`
+	TLSCert        string        `name:"tls-cert" env:"ADNET_TLS_CERT" type:"path" help:"PEM file of the public listener's certificate, which then speaks HTTPS only. It is read again when it changes."`
+	TLSKey         string        `name:"tls-key" env:"ADNET_TLS_KEY" type:"path" help:"PEM file of the certificate's key."`
+	ProxyFrom      []string      `name:"proxy-protocol-from" env:"ADNET_PROXY_PROTOCOL_FROM" help:"Networks of the proxies that begin each connection with a header of the PROXY protocol, version 2 (default: none). It is required of them and believed of nobody else."`
 	ConnsPerAddr   int           `name:"conns-per-addr" env:"ADNET_CONNS_PER_ADDR" default:"256" help:"Connections that one address (IPv6: one /64) may have open; 0 is any number. Loopback and trusted proxies are not bounded."`
 	DrainTimeout   time.Duration `name:"http-drain" env:"ADNET_HTTP_DRAIN" default:"3s" help:"How long running requests may take to finish at a stop."`
 }
@@ -73,6 +76,7 @@ type Server struct {
 	deps    Deps
 	router  router
 	proxies proxies
+	speaks  proxies  // the PROXY protocol
 	none    entrance // for a path that was not mounted
 	refused entrance // for a method that was not mounted at its path
 	wire    *wire.Server
@@ -98,6 +102,13 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	if s.proxies, err = readProxies(cfg.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("ADNET_TRUSTED_PROXIES: %w", err)
 	}
+	if s.speaks, err = readProxies(cfg.ProxyFrom); err != nil {
+		return nil, fmt.Errorf("ADNET_PROXY_PROTOCOL_FROM: %w", err)
+	}
+	secure, err := s.certificate()
+	if err != nil {
+		return nil, err
+	}
 	if err := s.setBaseURL(cfg.BaseURL); err != nil {
 		return nil, err
 	}
@@ -110,7 +121,8 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	s.wire = wire.New(wire.Config{
 		Handler: s, Refuse: refuse, Log: deps.Log, BodyLimit: s.bodyLimit,
 		MaxConns: maxConns(openFiles(), deps.KeepFiles), ConnsPerAddr: cfg.ConnsPerAddr,
-		Uncounted: func(addr netip.Addr) bool { return s.proxies.trust(addr.AsSlice()) },
+		Uncounted: func(addr netip.Addr) bool { return s.proxies.trust(addr.AsSlice()) || s.speaks.trust(addr.AsSlice()) },
+		TLS:       secure, ProxyFrom: s.proxied(),
 	})
 	s.metrics.connections(deps.Metrics, s.wire.Counts())
 	return s, nil
@@ -181,7 +193,7 @@ func (s *Server) Run(ctx context.Context) error {
 	addr := listener.Addr().String()
 	s.addr.Store(&addr)
 	if s.BaseURL() == "" {
-		if err := s.setBaseURL("http://" + addr); err != nil {
+		if err := s.setBaseURL(s.scheme() + addr); err != nil {
 			return err
 		}
 	}

@@ -227,6 +227,10 @@ func TestSettings(t *testing.T) {
 	for setting, cfg := range map[string]httpapi.Config{
 		"ADNET_BASE_URL":        {BaseURL: "ftp://x"},
 		"ADNET_TRUSTED_PROXIES": {TrustedProxies: []string{"anybody"}},
+
+		"ADNET_PROXY_PROTOCOL_FROM": {ProxyFrom: []string{"anybody"}},
+		"ADNET_TLS_KEY":             {TLSCert: "tls.pem"},
+		"ADNET_TLS_CERT":            {TLSCert: "/does/not/exist", TLSKey: "/does/not/exist"},
 	} {
 		_, err := httpapi.New(cfg, httpapi.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness()})
 		require.ErrorContains(t, err, setting)

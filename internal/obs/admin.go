@@ -2,6 +2,7 @@ package obs
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,16 +12,24 @@ import (
 	"sync/atomic"
 	"time"
 
+	"adnet/internal/link"
+
 	"github.com/go-json-experiment/json"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// AdminConfig holds the address of the admin listener. It has no authentication: any client that
-// reaches it may read profiles, so it belongs on loopback or on a network of operators.
+// AdminConfig holds the settings of the admin listener. Profiles show memory, so off loopback it
+// wants a bearer token or a client certificate, and encryption.
 type AdminConfig struct {
-	Addr string `name:"admin-addr" env:"ADNET_ADMIN_ADDR" default:"127.0.0.1:8081" help:"Address of health, metrics and profiles. Port 0 takes any free port. Keep it private: it has no login."`
+	Addr  string `name:"admin-addr" env:"ADNET_ADMIN_ADDR" default:"127.0.0.1:8081" help:"Address of health, metrics and profiles. Port 0 takes any free port. Off loopback it needs ADNET_ADMIN_TOKEN or ADNET_ADMIN_CA."`
+	Token string `name:"admin-token" env:"ADNET_ADMIN_TOKEN" help:"Bearer token that admin requests must have; at least 16 characters."`
+	CA    string `name:"admin-ca" env:"ADNET_ADMIN_CA" type:"path" help:"PEM file of the authorities whose client certificates may make admin requests instead of the token."`
+	Cert  string `name:"admin-cert" env:"ADNET_ADMIN_CERT" type:"path" help:"PEM file of the admin listener's certificate; it is read again when it changes."`
+	Key   string `name:"admin-key" env:"ADNET_ADMIN_KEY" type:"path" help:"PEM file of the certificate's key."`
+
+	Insecure link.Insecure `kong:"-"` // plain text off loopback
 }
 
 // AdminDeps are the parts that an [Admin] shows. All are required except Logger.
@@ -34,6 +43,7 @@ type AdminDeps struct {
 // [Admin.Handle] adds.
 type Admin struct {
 	config AdminConfig
+	tls    *tls.Config // nil for plain text
 	log    *slog.Logger
 	mux    *http.ServeMux
 	ready  chan struct{}
@@ -57,8 +67,11 @@ func NewAdmin(config AdminConfig, deps AdminDeps) (*Admin, error) {
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
+	if err := a.secure(); err != nil {
+		return nil, err
+	}
 	a.mux.HandleFunc("GET /healthz", alive)
-	a.mux.HandleFunc("GET /readyz", readyz(deps.Readiness))
+	a.mux.HandleFunc("GET /readyz", a.readyz(deps.Readiness))
 	a.mux.Handle("GET /metrics", promhttp.HandlerFor(deps.Gatherer, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelError),
 	}))
@@ -93,8 +106,11 @@ func (a *Admin) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("admin address %s (ADNET_ADMIN_ADDR): %w", a.config.Addr, err)
 	}
+	if a.tls != nil {
+		listener = tls.NewListener(listener, a.tls)
+	}
 	server := &http.Server{
-		Handler:           a.mux,
+		Handler:           http.HandlerFunc(a.serve),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
 		ReadHeaderTimeout: 5 * time.Second,
@@ -142,13 +158,15 @@ type adminReport struct {
 	Checks   []adminCheck `json:"checks"`
 }
 
-func readyz(readiness *Readiness) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
+// readyz tells the reasons of failures only to whom the listener knows; a probe needs the status.
+func (a *Admin) readyz(readiness *Readiness) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		report := readiness.Check()
+		known := a.known(r)
 		detailed := adminReport{Ready: report.Ready, Draining: report.Draining, Checks: make([]adminCheck, 0, len(report.Checks))}
 		for _, check := range report.Checks {
 			c := adminCheck{Check: check}
-			if check.Err != nil {
+			if check.Err != nil && known {
 				c.Error = check.Err.Error()
 			}
 			detailed.Checks = append(detailed.Checks, c)

@@ -141,6 +141,12 @@ func (c *conn) wait() {
 	c.idleEnds = time.Now().Add(idleTime)
 	if c.fresh {
 		c.idleEnds = time.Now().Add(headerTime)
+		if err := c.establish(); err != nil {
+			c.server.conns.counts.NotAgreed.Add(1)
+			c.server.cfg.Log.Debug("a connection was not agreed on", "peer", c.peer, "error", err) // anybody can cause it
+			_ = c.Close()
+			return
+		}
 	}
 	if !c.gather(false) || c.fault == errGone || !c.server.conns.hand(c) {
 		_ = c.Close()

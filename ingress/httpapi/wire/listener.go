@@ -19,6 +19,7 @@ type Counts struct {
 	RefusedAddr   atomic.Int64 // over Config.ConnsPerAddr
 	Displaced     atomic.Int64 // idle ones that made room for others
 	AcceptFailed  atomic.Int64 // times that a connection could not be accepted
+	NotAgreed     atomic.Int64 // whose handshake or PROXY header failed
 	acceptFailing atomic.Int64 // unix second of the last line in the log
 }
 
@@ -64,8 +65,10 @@ func (t *tracker) admit(accepted net.Conn) *conn {
 	if reply == "" {
 		return c
 	}
-	_ = accepted.SetWriteDeadline(time.Now().Add(time.Millisecond)) // a new socket has room for it
-	_, _ = accepted.Write([]byte(reply))
+	if t.server.cfg.TLS == nil { // else the client would not understand it
+		_ = accepted.SetWriteDeadline(time.Now().Add(time.Millisecond)) // a new socket has room for it
+		_, _ = accepted.Write([]byte(reply))
+	}
 	_ = accepted.Close()
 	return nil
 }
@@ -115,15 +118,60 @@ func refusalText(status, code, problem string) string {
 		status, len(body), body)
 }
 
+// rename counts c for the address that its proxy gave, or gives the reply that refuses it.
+func (t *tracker) rename(c *conn, client net.Addr) (refusal string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !c.place.open {
+		return overTotal
+	}
+	addr := t.countedAs(client)
+	if addr.IsValid() && t.of[addr] >= t.server.cfg.ConnsPerAddr {
+		t.counts.RefusedAddr.Add(1)
+		return overAddr
+	}
+	t.uncount(c)
+	if c.addr = addr; addr.IsValid() {
+		t.of[addr]++
+	}
+	return ""
+}
+
+// uncount ends the count of c for its address. The lock is held.
+func (t *tracker) uncount(c *conn) {
+	if !c.addr.IsValid() {
+		return
+	}
+	if t.of[c.addr]--; t.of[c.addr] == 0 {
+		delete(t.of, c.addr)
+	}
+}
+
+// encrypt has everything of c go through an encrypted connection, also its end by another
+// goroutine.
+func (t *tracker) encrypt(c *conn, secure net.Conn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c.Conn, c.raw = secure, nil
+}
+
+// addrOf is the address of a peer; the zero value if it has none.
+func addrOf(remote net.Addr) netip.Addr {
+	parsed, err := netip.ParseAddrPort(remote.String())
+	if err != nil {
+		return netip.Addr{}
+	}
+	return parsed.Addr().WithZone("").Unmap()
+}
+
 // countedAs is the address that a connection counts for: the whole of IPv4, the /64 of IPv6, which
 // is what one subscriber has. The zero value for one that does not count.
 func (t *tracker) countedAs(remote net.Addr) netip.Addr {
 	cfg := &t.server.cfg
-	parsed, err := netip.ParseAddrPort(remote.String())
-	if cfg.ConnsPerAddr <= 0 || err != nil {
+	addr := addrOf(remote)
+	if cfg.ConnsPerAddr <= 0 || !addr.IsValid() {
 		return netip.Addr{}
 	}
-	addr := parsed.Addr().WithZone("").Unmap()
 	if addr.IsLoopback() || cfg.Uncounted != nil && cfg.Uncounted(addr) {
 		return netip.Addr{}
 	}
@@ -149,11 +197,7 @@ func (t *tracker) forget(c *conn) {
 	}
 	delete(t.conns, c)
 	t.counts.Open.Add(-1)
-	if c.addr.IsValid() {
-		if t.of[c.addr]--; t.of[c.addr] == 0 {
-			delete(t.of, c.addr)
-		}
-	}
+	t.uncount(c)
 	t.leaveIdle(c)
 	t.arrived(c)
 	c.place.open = false

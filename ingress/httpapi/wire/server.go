@@ -22,6 +22,7 @@ package wire
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -69,6 +70,11 @@ type Config struct {
 	// Uncounted says whose connections ConnsPerAddr does not bound; those of loopback it never
 	// does.
 	Uncounted func(netip.Addr) bool
+	// TLS encrypts all connections; nil for plain text.
+	TLS *tls.Config
+	// ProxyFrom says which peers are proxies that begin each connection with a header of the PROXY
+	// protocol, version 2: it must be there, and its client is the peer. Nil for none.
+	ProxyFrom func(netip.Addr) bool
 }
 
 // Server serves connections.

@@ -1,0 +1,61 @@
+package httpapi
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"adnet/internal/link"
+	"adnet/internal/obs"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// certificate is the encryption of the public listener, nil for plain text. A certificate that is
+// renewed on the disk is shown from then on; one that cannot be used is logged and counted, and the
+// old one stays.
+func (s *Server) certificate() (*tls.Config, error) {
+	if s.cfg.TLSCert == "" && s.cfg.TLSKey == "" {
+		return nil, nil
+	}
+	if s.cfg.TLSCert == "" || s.cfg.TLSKey == "" {
+		return nil, errors.New("ADNET_TLS_CERT and ADNET_TLS_KEY belong together, and one of them is not set")
+	}
+	failures := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "adnet_http_certificate_failures_total", Help: "Times that changed certificate files could not be used; the old certificate stays.",
+	})
+	pair, err := link.OpenPair(s.cfg.TLSCert, s.cfg.TLSKey, func(expires time.Time, err error) {
+		if err != nil {
+			failures.Inc()
+			s.deps.Log.Error("the public listener keeps its old certificate", "error", err)
+			return
+		}
+		s.deps.Log.Info("the public listener has a new certificate", "expires", expires)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ADNET_TLS_CERT, ADNET_TLS_KEY: %w", err)
+	}
+	obs.Register(s.deps.Metrics, failures)
+	obs.Register(s.deps.Metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "adnet_http_certificate_expires_timestamp_seconds", Help: "When the certificate of the public listener ends.",
+	}, func() float64 { return float64(pair.Expires().Unix()) }))
+	return pair.Listen(), nil
+}
+
+// scheme begins the links to this listener.
+func (s *Server) scheme() string {
+	if s.cfg.TLSCert != "" {
+		return "https://"
+	}
+	return "http://"
+}
+
+// proxied says which peers speak the PROXY protocol; nil if none does.
+func (s *Server) proxied() func(netip.Addr) bool {
+	if len(s.speaks) == 0 {
+		return nil
+	}
+	return func(addr netip.Addr) bool { return s.speaks.trust(addr.AsSlice()) }
+}
