@@ -13,11 +13,13 @@ import (
 	"adnet/internal/backends"
 	"adnet/internal/campaign"
 	"adnet/internal/ledger"
+	"adnet/internal/money"
 	"adnet/internal/postgres"
 	"adnet/internal/stream"
 	"adnet/internal/testenv"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -126,8 +128,8 @@ func TestPaymentSecretsAreMasked(t *testing.T) {
 	require.NotContains(t, p.out.String(), "canary")
 }
 
-// mint gives a publisher Credits in the only possible way: impressions.
-func mint(t *testing.T, store *postgres.Store, host campaign.Campaign, developer uuid.UUID, n int) {
+// mint gives a publisher Credits in the only possible way: impressions that somebody pays for.
+func mint(t *testing.T, store *postgres.Store, host campaign.Campaign, developer uuid.UUID, n int, price money.Micros) {
 	t.Helper()
 	at := time.Now().UTC()
 	run := ledger.Run{Range: stream.Range{Partition: stream.Partition{Stream: uuid.NewString()}, Next: int64(n)}}
@@ -136,7 +138,7 @@ func mint(t *testing.T, store *postgres.Store, host campaign.Campaign, developer
 		require.NoError(t, err)
 		run.Records = append(run.Records, ledger.Record{Event: ledger.Event{
 			Type: ledger.Impression, Proof: ledger.Signed, ReceivedAt: at, AuctionID: id, CampaignID: host.ID, AdvertiserID: host.AdvertiserID,
-			DeveloperID: developer, Price: 1, BillingModel: campaign.CPM,
+			DeveloperID: developer, Price: price, BillingModel: campaign.CPM,
 		}})
 	}
 	b := ledger.Batch{Runs: []ledger.Run{run}, At: at}
@@ -169,7 +171,7 @@ func TestCreditsFundCampaigns(t *testing.T) {
 	t.Cleanup(store.Close)
 	base := cmd.ServeOver(t, func(b *backends.All) { b.Books, b.Rooms = store, backends.RoomsOf(store, backends.Money{}) }, "--credit-value-usd", "2")
 	owner, host := registered(t, base, "me@shop.example"), registered(t, base, "host@example.com")
-	host.asks(201, "POST", "/api/campaigns", host.draft(nil))
+	host.asks(201, "POST", "/api/campaigns", host.draft(map[string]any{"daily_budget": 100, "total_budget": 100}))
 	hosted, _, err := store.Campaigns(t.Context(), campaign.Filter{})
 	require.NoError(t, err)
 	user, err := store.User(t.Context(), uuid.MustParse(owner.id))
@@ -180,16 +182,25 @@ func TestCreditsFundCampaigns(t *testing.T) {
 	require.Equal(t, "insufficient_credit", refused["code"])
 	require.EqualValues(t, 0, refused["available"])
 	require.EqualValues(t, 21, refused["requested"], "half a Credit is a Credit")
-	mint(t, store, hosted[0], user.DeveloperID, 20)
+	spendable := func(n int) {
+		t.Helper()
+		require.EventuallyWithT(t, func(c *assert.CollectT) {
+			require.EqualValues(c, n, owner.asks(200, "GET", "/api/billing?action=balance", nil)["credits"])
+		}, 20*time.Second, 100*time.Millisecond)
+	}
+	mint(t, store, hosted[0], user.DeveloperID, 20, 2*money.USD)
+	spendable(20)
 	refused = owner.asks(400, "POST", "/api/campaigns", credit)
 	require.EqualValues(t, 20, refused["available"])
 	require.EqualValues(t, 21, refused["requested"])
 	require.Empty(t, owner.asks(200, "GET", "/api/campaigns", nil)["campaigns"])
 	require.EqualValues(t, 20, owner.asks(200, "GET", "/api/billing?action=balance", nil)["credits"])
 
-	mint(t, store, hosted[0], user.DeveloperID, 5)
+	mint(t, store, hosted[0], user.DeveloperID, 5, 2*money.USD)
+	spendable(25)
 	created := owner.asks(201, "POST", "/api/campaigns", credit)["campaign"].(map[string]any)
 	require.Equal(t, true, created["credit_funded"])
+	require.Equal(t, "in_review", created["status"], "also the account's first")
 	require.EqualValues(t, 4, owner.asks(200, "GET", "/api/billing?action=balance", nil)["credits"])
 	row := owner.asks(200, "GET", "/api/billing?action=history&limit=1", nil)["entries"].([]any)[0].(map[string]any)
 	require.Equal(t, "credit_fund", row["kind"])

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"adnet/consumers/archive"
+	"adnet/consumers/credit"
 	"adnet/consumers/forecast"
 	"adnet/consumers/project"
 	"adnet/consumers/quarantine"
@@ -21,7 +22,7 @@ import (
 // consumers is `adnet consumers`: settlement, archive, projection and the nightly roll-up.
 type consumers struct {
 	Host    hostConfig       `embed:""`
-	Role    consumersConfig  `embed:""`
+	Role    consumersConfig  `embed:"" set:"credit_every=10s" set:"credit_hold=168h" set:"credit_hold_concentrated=672h"`
 	Money   backends.Money   `embed:"" set:"prepaid=required"`
 	Servers backends.Servers `embed:""`
 	Life    retain.Life      `embed:""`
@@ -53,6 +54,7 @@ type consumersConfig struct {
 	Archive archive.Config `embed:""`
 	Project project.Config `embed:""`
 
+	Credit     credit.Config     `embed:""`
 	Quarantine quarantine.Config `embed:""`
 	Retain     retain.Config     `embed:""`
 
@@ -80,7 +82,7 @@ type consumersRole struct {
 // newConsumers constructs the consumer role over b.
 func newConsumers(h *host, cfg consumersConfig, funds backends.Money, b *backends.All) (*consumersRole, error) {
 	r := &consumersRole{host: h, All: b, cfg: cfg, funds: funds}
-	for _, area := range []func() error{r.settling, r.archiving, r.projecting, r.cleaning, r.counting} {
+	for _, area := range []func() error{r.settling, r.releasing, r.archiving, r.projecting, r.cleaning, r.counting} {
 		if err := area(); err != nil {
 			return nil, err
 		}
@@ -115,6 +117,20 @@ func (r *consumersRole) settling() error {
 	}
 	r.readiness.Add("settle", settler.Ready)
 	r.runs("settle", reading{settler, events})
+	return nil
+}
+
+// releasing makes the component that releases Credits as far as charges back them.
+func (r *consumersRole) releasing() (err error) {
+	cfg := r.cfg.Credit
+	if cfg.Value, err = r.funds.Value(); err != nil {
+		return err
+	}
+	releaser, err := credit.New(cfg, credit.Deps{Store: r.Books, Log: r.Log, Metrics: r.metrics})
+	if err != nil {
+		return err
+	}
+	r.runs("credits", releaser)
 	return nil
 }
 

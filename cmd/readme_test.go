@@ -27,7 +27,7 @@ func TestReadmeTour(t *testing.T) {
 	tour = strings.Replace(tour, "http://127.0.0.1:8080", base, 1)
 	out, err := exec.Command("sh", "-euc", tour).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	for _, want := range []string{`"auto_approved":true`, `"status":"active"`, `"headline":"Chess lessons for curious beginners"`, "\n200\n", `"impressions":1,`, `"spend_usd":0,`, `"available":25,`} {
+	for _, want := range []string{`"auto_approved":true`, `"status":"active"`, `"headline":"Chess lessons for curious beginners"`, "\n200\n", `"impressions":1,`, `"spend_usd":0,`, `"available":25,`, `"credits":1,`} {
 		require.Contains(t, string(out), want)
 	}
 }

@@ -290,9 +290,9 @@ func TestNothingIsLostAndNothingIsDoubled(t *testing.T) {
 	c, err := w.store.Campaign(t.Context(), w.campaign)
 	require.NoError(t, err)
 	require.Equal(t, money.Micros(unique*5_000), c.SpentTotal)
-	credits, err := w.store.DeveloperCredits(t.Context(), w.publisher)
+	credits, err := w.store.CreditBalance(t.Context(), w.publisher)
 	require.NoError(t, err)
-	require.Equal(t, money.Credits(unique), credits)
+	require.Equal(t, money.Credits(unique), credits.Pending)
 }
 
 // scripted is a log of one partition that hands out what the test says.
@@ -550,10 +550,10 @@ func TestInvalidTrafficThroughTheWholeRoad(t *testing.T) {
 	c, err = w.store.Campaign(t.Context(), w.campaign)
 	require.NoError(t, err)
 	require.Equal(t, money.Micros(5_000), c.SpentTotal, "one impression")
-	credits, err := w.store.DeveloperCredits(t.Context(), w.publisher)
+	credits, err := w.store.CreditBalance(t.Context(), w.publisher)
 	require.NoError(t, err)
-	require.EqualValues(t, 1, credits)
-	own, err := w.store.DeveloperCredits(t.Context(), owner.DeveloperID)
+	require.EqualValues(t, 1, credits.Pending)
+	own, err := w.store.CreditBalance(t.Context(), owner.DeveloperID)
 	require.NoError(t, err)
 	require.Zero(t, own)
 }
@@ -565,9 +565,9 @@ func TestMintCapThroughTheWholeRoad(t *testing.T) {
 	capped.MintCap = 2
 	log := newScripted(records(0, marshal(t, w.impression()), marshal(t, w.impression()), marshal(t, w.impression())), records(3, marshal(t, w.impression())))
 	through(t, capped, log, w.store)
-	credits, err := w.store.DeveloperCredits(t.Context(), w.publisher)
+	credits, err := w.store.CreditBalance(t.Context(), w.publisher)
 	require.NoError(t, err)
-	require.EqualValues(t, 2, credits)
+	require.EqualValues(t, 2, credits.Pending)
 	c, err := w.store.Campaign(t.Context(), w.campaign)
 	require.NoError(t, err)
 	require.Equal(t, money.Micros(20_000), c.SpentTotal, "billed normally")

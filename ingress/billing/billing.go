@@ -25,11 +25,10 @@ import (
 // Ledger answers questions about money.
 type Ledger interface {
 	AdvertiserBalance(ctx context.Context, id uuid.UUID) (money.Micros, error)
-	DeveloperCredits(ctx context.Context, developer uuid.UUID) (money.Credits, error)
+	CreditBalance(ctx context.Context, developer uuid.UUID) (ledger.CreditBalance, error)
 	History(ctx context.Context, q ledger.HistoryQuery) ([]ledger.Line, error)
 	Statement(ctx context.Context, q ledger.StatementQuery) (ledger.Statement, error)
 	Earnings(ctx context.Context, developer uuid.UUID, first, last day.Day) (ledger.Earnings, error)
-	HeldCredits(ctx context.Context, developer uuid.UUID) (money.Credits, error)
 }
 
 // Users finds the account that an administrator asks about. Errors carry errs.NotFound.

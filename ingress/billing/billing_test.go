@@ -154,7 +154,7 @@ func TestBalance(t *testing.T) {
 		w := newWorld(t, options{prepaid: prepaid})
 		p := w.advertiser(t)
 		require.Equal(t, object{
-			"advertiser_id": p.ID.String(), "developer_id": p.DeveloperID.String(), "balance": 0.0, "available": 0.0, "owed": 0.0, "credits": 0.0, "credits_held": 0.0,
+			"advertiser_id": p.ID.String(), "developer_id": p.DeveloperID.String(), "balance": 0.0, "available": 0.0, "owed": 0.0, "credits": 0.0, "credits_pending": 0.0, "credits_held": 0.0, "credits_quarantined": 0.0,
 			"currency": "USD", "funding": funding,
 		}, p.does(t, "balance", nil).As(200))
 		body := stripePaid("e1", "pi_1", 1050, p.ID)
@@ -174,7 +174,7 @@ func (w *world) moves(t *testing.T, from, publisher *person, amount int64) {
 		{ID: uuid.New(), Kind: ledger.KindCharge, Ref: n, Subject: uuid.New(), At: w.Now, Entries: []ledger.Entry{
 			{Account: ledger.AdvertiserCash(from.ID), Asset: ledger.USD, Amount: -amount}, {Account: ledger.Revenue, Asset: ledger.USD, Amount: amount}}},
 		{ID: uuid.New(), Kind: ledger.KindMint, Ref: n, Subject: publisher.DeveloperID, At: w.Now, Entries: []ledger.Entry{
-			{Account: ledger.Mint, Asset: ledger.Credit, Amount: -1}, {Account: ledger.DeveloperCredits(publisher.DeveloperID), Asset: ledger.Credit, Amount: 1}}},
+			{Account: ledger.Mint, Asset: ledger.Credit, Amount: -1}, {Account: ledger.PendingCredits(publisher.DeveloperID), Asset: ledger.Credit, Amount: 1}}},
 	} {
 		err := w.Store.InTx(t.Context(), func(tx ledger.Tx) error {
 			return tx.Write(t.Context(), ledger.Effects{Transactions: []ledger.Transaction{x}, At: w.Now})
@@ -196,7 +196,7 @@ func TestHistoryAndEarnings(t *testing.T) {
 	require.EqualValues(t, -0.65, got["balance"])
 	require.EqualValues(t, 0.65, got["owed"])
 	require.EqualValues(t, 0, got["available"])
-	require.EqualValues(t, 1, got["credits"])
+	require.EqualValues(t, 1, got["credits_pending"])
 
 	all := p.does(t, "history", nil).As(200)
 	require.Nil(t, all["next"])
@@ -229,7 +229,8 @@ func TestHistoryAndEarnings(t *testing.T) {
 	require.Len(t, e["daily"], 30)
 	require.Equal(t, object{"date": today, "credits": 1.0}, e["daily"].([]any)[29])
 	require.EqualValues(t, 1, e["total"])
-	require.EqualValues(t, 1, e["available"])
+	require.EqualValues(t, 0, e["available"], "nothing was released")
+	require.EqualValues(t, 1, e["credits_pending"])
 	require.Equal(t, "UTC", e["timezone"])
 	e = publisher.Call(t, "GET", "/api/billing?action=earnings&since=2026-01-01&until=2026-01-02", nil).As(200)
 	require.Equal(t, []any{object{"date": "2026-01-01", "credits": 0.0}, object{"date": "2026-01-02", "credits": 0.0}}, e["daily"])

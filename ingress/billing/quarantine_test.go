@@ -34,6 +34,7 @@ func TestQuarantineIsDecidedOnce(t *testing.T) {
 		id := w.held(t, admin, publisher, 5)
 		before := publisher.does(t, "balance", nil).As(200)
 		require.EqualValues(t, 5, before["credits_held"])
+		require.EqualValues(t, 5, before["credits_quarantined"])
 		require.EqualValues(t, 5, publisher.does(t, "earnings", nil).As(200)["held"])
 		list := admin.Call(t, "GET", "/api/billing?action=quarantine&state=open", nil).As(200)["cases"].([]any)
 		require.Len(t, list, 1)
@@ -51,7 +52,7 @@ func TestQuarantineIsDecidedOnce(t *testing.T) {
 		admin.does(t, "quarantine", object{"decision": other, "id": id, "note": "x"}).Fails(409, "conflict")
 		after := publisher.does(t, "balance", nil).As(200)
 		require.EqualValues(t, 0, after["credits_held"])
-		require.EqualValues(t, before["credits"].(float64)+want, after["credits"])
+		require.EqualValues(t, before["credits_pending"].(float64)+want, after["credits_pending"])
 		w.Now = w.Now.AddDate(0, 0, 1)
 	}
 	require.Len(t, admin.Call(t, "GET", "/api/billing?action=quarantine&developer_id="+publisher.DeveloperID.String(), nil).As(200)["cases"], 2)

@@ -30,15 +30,12 @@ func (a *API) balance(c *httpapi.Context) error {
 		return err
 	}
 	ctx := c.Request.Context()
-	credits, err := a.deps.Ledger.DeveloperCredits(ctx, p.developer)
+	credits, err := a.deps.Ledger.CreditBalance(ctx, p.developer)
 	if err != nil {
 		return err
 	}
-	held, err := a.deps.Ledger.HeldCredits(ctx, p.developer)
-	if err != nil {
-		return err
-	}
-	reply := map[string]any{"developer_id": p.developer, "credits": credits, "credits_held": held, "currency": ledger.USD, "funding": a.fundingMode()}
+	reply := map[string]any{"developer_id": p.developer, "currency": ledger.USD, "funding": a.fundingMode()}
+	answerCredits(reply, credits)
 	if p.advertiser != uuid.Nil {
 		cash, err := a.deps.Ledger.AdvertiserBalance(ctx, p.advertiser)
 		if err != nil {
@@ -50,12 +47,20 @@ func (a *API) balance(c *httpapi.Context) error {
 	return httpapi.JSON(c, http.StatusOK, reply)
 }
 
+// answerCredits says where a publisher's Credits are. Those of an open quarantine case count as
+// held, and are named beside: neither can be spent.
+func answerCredits(reply map[string]any, b ledger.CreditBalance) {
+	reply["credits"], reply["credits_pending"], reply["credits_held"] = b.Spendable, b.Pending, b.Held+b.Quarantined
+	reply["credits_quarantined"] = b.Quarantined
+}
+
 // lineReply is a row of the history. Amount and balance are USD or whole Credits, as asset says.
 type lineReply struct {
 	ID         uuid.UUID    `json:"id"` // of the ledger transaction
 	At         time.Time    `json:"at"`
 	Kind       ledger.Kind  `json:"kind"`
 	Asset      ledger.Asset `json:"asset"`
+	Credits    string       `json:"credits,omitempty"` // of Credits: which, spendable, pending or held
 	Amount     any          `json:"amount"`
 	Balance    any          `json:"balance"` // after this row
 	CampaignID *uuid.UUID   `json:"campaign_id,omitempty"`
@@ -63,10 +68,18 @@ type lineReply struct {
 	Reverses   *uuid.UUID   `json:"reverses,omitempty"`  // the row that a refund takes back
 }
 
-func answerLine(l ledger.Line) lineReply {
+func answerLine(l ledger.Line, developer uuid.UUID) lineReply {
 	r := lineReply{ID: l.Transaction, At: l.At.UTC(), Kind: l.Kind, Asset: l.Asset, Amount: l.Amount, Balance: l.Balance}
 	if l.Asset == ledger.USD {
 		r.Amount, r.Balance = money.Micros(l.Amount), money.Micros(l.Balance)
+	}
+	switch l.Account {
+	case ledger.DeveloperCredits(developer):
+		r.Credits = "spendable"
+	case ledger.PendingCredits(developer):
+		r.Credits = "pending"
+	case ledger.WaitingCredits(developer):
+		r.Credits = "held"
 	}
 	switch l.Kind {
 	case ledger.KindCharge, ledger.KindCreditFund, ledger.KindTrafficRefund:
@@ -115,7 +128,7 @@ func (a *API) history(c *httpapi.Context) error {
 	}
 	entries := make([]lineReply, len(lines))
 	for i, line := range lines {
-		entries[i] = answerLine(line)
+		entries[i] = answerLine(line, p.developer)
 	}
 	reply["entries"] = entries
 	return httpapi.JSON(c, http.StatusOK, reply)
@@ -199,7 +212,7 @@ func (a *API) earnings(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	held, err := a.deps.Ledger.HeldCredits(c.Request.Context(), p.developer)
+	credits, err := a.deps.Ledger.CreditBalance(c.Request.Context(), p.developer)
 	if err != nil {
 		return err
 	}
@@ -211,10 +224,12 @@ func (a *API) earnings(c *httpapi.Context) error {
 	for date := first; date <= last; date++ {
 		daily = append(daily, dayReply{date.String(), minted[date]})
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{
+	reply := map[string]any{
 		"developer_id": p.developer, "since": first.String(), "until": last.String(), "timezone": "UTC",
-		"daily": daily, "total": e.Total, "available": e.Available, "held": held,
-	})
+		"daily": daily, "total": e.Total, "available": credits.Spendable, "held": credits.Held + credits.Quarantined,
+	}
+	answerCredits(reply, credits)
+	return httpapi.JSON(c, http.StatusOK, reply)
 }
 
 // queryDay reads a date of the query.

@@ -8,6 +8,7 @@ import (
 
 	"adnet/analytics/rollup"
 	"adnet/consumers/archive"
+	"adnet/consumers/credit"
 	"adnet/consumers/forecast"
 	"adnet/consumers/project"
 	"adnet/consumers/quarantine"
@@ -43,6 +44,7 @@ type Books interface {
 	billing.Ledger
 	billing.Publishers
 	quarantine.Store
+	credit.Store
 	manage.AuditLog
 	once.Store
 	budget.Journal

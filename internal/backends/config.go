@@ -17,7 +17,7 @@ import (
 // Money holds the settings of funding, on which ingress and settlement must agree.
 type Money struct {
 	Prepaid     string `name:"prepaid" env:"ADNET_PREPAID" default:"${prepaid}" enum:"off,required" help:"required: cash campaigns spend deposited balance only. off: they spend up to their budget and the account owes."`
-	CreditValue string `name:"credit-value-usd" env:"ADNET_CREDIT_VALUE_USD" default:"1" help:"Total budget in USD that one Credit pays for."`
+	CreditValue string `name:"credit-value-usd" env:"ADNET_CREDIT_VALUE_USD" default:"0.005" help:"Total budget in USD that one Credit pays for: what an impression earns. Credits are released only as far as charges reach this value."`
 }
 
 // Required says whether cash campaigns spend deposited balance only.

@@ -62,8 +62,8 @@ type Changed struct {
 }
 
 // Create checks and keeps a new campaign. An advertiser's first campaign with a clean policy check
-// is active at once; later ones wait for review. Errors: errs.InvalidRequest, errs.Forbidden,
-// errs.InsufficientCredit, errs.DemoMode.
+// is active at once; later ones, and those that Credits fund, wait for review. Errors:
+// errs.InvalidRequest, errs.Forbidden, errs.InsufficientCredit, errs.DemoMode.
 func (s *Service) Create(ctx context.Context, caller account.User, in Create) (Created, error) {
 	if !caller.MayActFor(in.AdvertiserID) {
 		return Created{}, errs.New(errs.Forbidden, "advertiser_id must be your own user id")
@@ -83,14 +83,15 @@ func (s *Service) Create(ctx context.Context, caller account.User, in Create) (C
 		switch {
 		case in.Draft:
 			return Draft
-		case first && len(c.PolicyViolations) == 0:
+		// Credits cost a thief nothing but patience: a person looks before they pay.
+		case first && len(c.PolicyViolations) == 0 && !in.UseAdCredit:
 			return Active
 		}
 		return InReview
 	}}
 	if in.UseAdCredit {
 		n.Campaign.CreditFunded = true
-		n.CreditCost = creditsFor(c.TotalBudget, s.deps.CreditValue)
+		n.CreditValue = s.deps.CreditValue
 	}
 	kept, err := s.deps.Store.CreateCampaign(ctx, n)
 	if err != nil {
@@ -98,11 +99,6 @@ func (s *Service) Create(ctx context.Context, caller account.User, in Create) (C
 	}
 	s.announce(ctx, kept)
 	return Created{Campaign: kept, AutoApproved: kept.Status == Active}, nil
-}
-
-// creditsFor rounds up: the Credits never cover less than the whole budget.
-func creditsFor(budget, perCredit money.Micros) money.Credits {
-	return money.Credits((budget + perCredit - 1) / perCredit)
 }
 
 // Get returns one of caller's campaigns. Errors: errs.NotFound, errs.Forbidden.

@@ -219,39 +219,29 @@ func TestLifeOfCampaigns(t *testing.T) {
 // purse is a store whose Credits can fund.
 type purse struct {
 	*memory.Store
-	cost money.Credits
+	value  money.Micros
+	status campaign.Status
 }
 
 func (p *purse) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (campaign.Campaign, error) {
-	p.cost = n.CreditCost
+	p.value, p.status = n.CreditValue, n.Admit(true)
 	if !n.Campaign.CreditFunded {
 		return campaign.Campaign{}, errors.New("not stamped")
 	}
-	n.CreditCost = 0
+	n.CreditValue = 0
 	return p.Store.CreateCampaign(ctx, n)
 }
 
-func TestCreditCost(t *testing.T) {
-	for _, tc := range []struct {
-		budget, value money.Micros
-		cost          money.Credits
-	}{
-		{1000 * money.USD, money.USD, 1000},
-		{1000*money.USD + 1, money.USD, 1001}, // the Credits never cover less than the budget
-		{10 * money.USD, 3 * money.USD, 4},
-		{money.USD, money.USD / 2, 2},
-		{money.USD, 5 * money.USD, 1},
-	} {
-		f := newFixture()
-		p := &purse{Store: f.store}
-		service := campaign.NewService(campaign.Deps{Store: p, Announcer: f.told, Now: time.Now, CreditValue: tc.value})
-		u := f.user(t, account.RoleAdvertiser)
-		in := campaign.Create{Fields: fields(clean), AdvertiserID: u.ID, UseAdCredit: true}
-		in.TotalBudget = &tc.budget
-		_, err := service.Create(t.Context(), u, in)
-		require.NoError(t, err)
-		require.Equal(t, tc.cost, p.cost)
-	}
+// A person looks at a campaign before Credits pay for it, even if it is the account's first.
+func TestFundedByCreditsIsReviewed(t *testing.T) {
+	f := newFixture()
+	p := &purse{Store: f.store}
+	service := campaign.NewService(campaign.Deps{Store: p, Announcer: f.told, Now: time.Now, CreditValue: 5_000})
+	u := f.user(t, account.RoleAdvertiser)
+	_, err := service.Create(t.Context(), u, campaign.Create{Fields: fields(clean), AdvertiserID: u.ID, UseAdCredit: true})
+	require.NoError(t, err)
+	require.Equal(t, campaign.InReview, p.status)
+	require.EqualValues(t, 5_000, p.value)
 }
 
 // funded is a store in which every campaign is paid from Credits.

@@ -24,9 +24,9 @@ type NewCampaign struct {
 	// Admit chooses the status while the store holds the advertiser's lock: first says whether this
 	// is the advertiser's first campaign, so two creations at once cannot both be first.
 	Admit func(first bool) Status
-	// CreditCost is deducted from the owner's Credits in the same transaction; 0 for cash
-	// campaigns.
-	CreditCost money.Credits
+	// CreditValue is what one Credit pays for at most: the total budget is paid from the owner's
+	// spendable Credits in the same transaction. 0 for cash campaigns.
+	CreditValue money.Micros
 }
 
 // Store keeps campaigns. It sets ConfigVersion, and fills SpentToday and SpentTotal on reads. It

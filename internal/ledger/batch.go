@@ -124,6 +124,8 @@ type Effects struct {
 
 	Publishers  []traffic.PublisherDay // by developer, then day; sums to add
 	HeldCharges []HeldCharge           // by case, campaign, then day
+	Sources     []PublisherCharge      // by developer, day, then payer; sums to add
+	CaseMints   []CaseMint             // by developer, then day; sums to add
 }
 
 // AppliedRange is the verdicts of a range, or of several that follow each other: Outcomes[i]

@@ -57,6 +57,7 @@ func Decide(b Batch, fresh []bool, books Books) Effects {
 	}
 	effects.Spend, effects.Transactions = d.totals()
 	effects.Publishers, effects.HeldCharges = d.publisherTotals()
+	effects.Sources, effects.CaseMints = d.creditTotals()
 	effects.Released = d.released()
 	return effects
 }
@@ -195,6 +196,7 @@ func (d *decider) record(r *Record) Outcome {
 		out.Verdict, out.Charge = t.charge(day.Of(e.ReceivedAt), price)
 	}
 	if p := d.publisher(e.DeveloperID); p != nil {
+		p.paid(e, t.book, out.Charge)
 		p.earn(e, &out, d.batch.MintCap)
 	}
 	return out

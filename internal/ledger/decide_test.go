@@ -40,13 +40,13 @@ func TestVerdictsOfOneRecord(t *testing.T) {
 		{"unknown campaign", func(e *Event) { e.CampaignID = testID(99) }, nil, Outcome{Verdict: UnknownCampaign}},
 		{"own campaign", func(e *Event) { e.DeveloperID = annaDev }, nil, Outcome{Verdict: SelfServed}},
 		{"own campaign, token says another advertiser", func(e *Event) { e.DeveloperID, e.AdvertiserID = annaDev, bert }, nil, Outcome{Verdict: SelfServed}},
-		{"paused is hosted, not charged", nil, func(b *CampaignBook) { b.Inactive = []Interval{paused} }, Outcome{Verdict: VerdictPaused, Charge: 0, Minted: 1}},
-		{"still paused", nil, func(b *CampaignBook) { b.Inactive = []Interval{{From: noon}} }, Outcome{Verdict: VerdictPaused, Charge: 0, Minted: 1}},
+		{"paused is hosted, not charged", nil, func(b *CampaignBook) { b.Inactive = []Interval{paused} }, Outcome{Verdict: VerdictPaused, Charge: 0}},
+		{"still paused", nil, func(b *CampaignBook) { b.Inactive = []Interval{{From: noon}} }, Outcome{Verdict: VerdictPaused, Charge: 0}},
 		{"resumed at this instant", nil, func(b *CampaignBook) { b.Inactive = []Interval{{From: noon.Add(-time.Hour), To: noon}} }, Outcome{Verdict: OK, Charge: 5_000, Minted: 1}},
-		{"day is spent", nil, func(b *CampaignBook) { b.SpentOn = map[day.Day]money.Micros{day.Of(noon): 20_000} }, Outcome{Verdict: OverBudget, Charge: 0, Minted: 1}},
+		{"day is spent", nil, func(b *CampaignBook) { b.SpentOn = map[day.Day]money.Micros{day.Of(noon): 20_000} }, Outcome{Verdict: OverBudget, Charge: 0}},
 		{"another day is spent", nil, func(b *CampaignBook) { b.SpentOn = map[day.Day]money.Micros{day.Of(noon) - 1: 20_000} }, Outcome{Verdict: OK, Charge: 5_000, Minted: 1}},
-		{"total is spent", nil, func(b *CampaignBook) { b.SpentTotal = 50_000 }, Outcome{Verdict: OverBudget, Charge: 0, Minted: 1}},
-		{"budget was lowered under the spend", nil, func(b *CampaignBook) { b.SpentTotal = 90_000 }, Outcome{Verdict: OverBudget, Charge: 0, Minted: 1}},
+		{"total is spent", nil, func(b *CampaignBook) { b.SpentTotal = 50_000 }, Outcome{Verdict: OverBudget, Charge: 0}},
+		{"budget was lowered under the spend", nil, func(b *CampaignBook) { b.SpentTotal = 90_000 }, Outcome{Verdict: OverBudget, Charge: 0}},
 		{"a part is left", nil, func(b *CampaignBook) { b.SpentTotal = 49_999 }, Outcome{Verdict: OK, Charge: 1, Minted: 1}},
 		{"click of a cpm campaign", func(e *Event) { e.Type = Click }, nil, Outcome{Verdict: OK}},
 		{"first click of cpc", func(e *Event) { e.Type, e.BillingModel = Click, campaign.CPC }, nil, Outcome{Verdict: OK, Charge: 5_000, Minted: 0}},
@@ -132,7 +132,7 @@ func TestPrepaidBalanceLimitsCashAndNotCredits(t *testing.T) {
 	events := []Event{impression(1), impression(2)}
 	m := newModel(plainBooks(), map[uuid.UUID]money.Micros{anna: 7_000})
 	require.Equal(t, []Outcome{{Verdict: OK, Charge: 5_000, Minted: 1}, {Verdict: OK, Charge: 2_000, Minted: 1}}, m.single(t, events...))
-	require.Equal(t, []Outcome{{Verdict: OverBalance, Charge: 0, Minted: 1}}, m.single(t, impression(3)))
+	require.Equal(t, []Outcome{{Verdict: OverBalance}}, m.single(t, impression(3)))
 	require.Zero(t, m.balances[AdvertiserCash(anna)][USD])
 
 	books := plainBooks()
@@ -184,8 +184,8 @@ func TestEffectsAreGroupedAndOrdered(t *testing.T) {
 	require.Equal(t, []Transaction{
 		{TransactionID(KindCharge, ref, campaignA1), KindCharge, ref, campaignA1, noon, []Entry{{AdvertiserCash(anna), USD, -15_000}, {Revenue, USD, 15_000}}, uuid.Nil},
 		{TransactionID(KindCharge, ref, campaignA2), KindCharge, ref, campaignA2, noon, []Entry{{AdvertiserCash(anna), USD, -5_000}, {Revenue, USD, 5_000}}, uuid.Nil},
-		{TransactionID(KindMint, ref, publisher), KindMint, ref, publisher, noon, []Entry{{Mint, Credit, -2}, {DeveloperCredits(publisher), Credit, 2}}, uuid.Nil},
-		{TransactionID(KindMint, ref, another), KindMint, ref, another, noon, []Entry{{Mint, Credit, -1}, {DeveloperCredits(another), Credit, 1}}, uuid.Nil},
+		{TransactionID(KindMint, ref, publisher), KindMint, ref, publisher, noon, []Entry{{Mint, Credit, -2}, {PendingCredits(publisher), Credit, 2}}, uuid.Nil},
+		{TransactionID(KindMint, ref, another), KindMint, ref, another, noon, []Entry{{Mint, Credit, -1}, {PendingCredits(another), Credit, 1}}, uuid.Nil},
 	}, effects.Transactions)
 	require.Equal(t, []DeadLetter{{second.Partition, 11, "not an event", []byte{1, 2}}}, effects.Dead)
 	require.Equal(t, noon, effects.At)

@@ -346,12 +346,14 @@ type Line struct {
 	Ref         string
 	Subject     uuid.UUID
 	Reverses    uuid.UUID // zero unless this row takes back another
+	Account     Account
 	Asset       Asset
 	Amount      int64 // micro-USD or Credits
 	Balance     int64 // of the account after this row
 }
 
-// HistoryQuery asks for a page of the rows of one owner's two accounts, newest first.
+// HistoryQuery asks for a page of the rows of one owner's accounts, newest first: its cash, and its
+// Credits that are pending, held and spendable.
 type HistoryQuery struct {
 	Advertiser uuid.UUID
 	Developer  uuid.UUID
@@ -361,11 +363,11 @@ type HistoryQuery struct {
 	Limit      int       // ≥ 1
 }
 
-// Earnings are the Credits that a publisher minted.
+// Earnings are the Credits that a publisher minted; those that a quarantine case has are not among
+// them.
 type Earnings struct {
-	Days      []DayCredits  // days with mints, oldest first
-	Total     money.Credits // ever minted
-	Available money.Credits // not spent yet
+	Days  []DayCredits  // days with mints, oldest first
+	Total money.Credits // ever minted
 }
 
 // DayCredits is the Credits of one UTC day.

@@ -36,7 +36,8 @@ const (
 // AdvertiserCash is the USD account of an advertiser.
 func AdvertiserCash(id uuid.UUID) Account { return Account("advertiser:" + id.String()) }
 
-// DeveloperCredits is the CREDIT account of a publisher.
+// DeveloperCredits is the CREDIT account of a publisher's spendable Credits. It is below zero while
+// the publisher spent Credits that were taken back since.
 func DeveloperCredits(id uuid.UUID) Account { return Account("developer:" + id.String()) }
 
 // Entry is one leg of a transaction.
@@ -169,6 +170,6 @@ const (
 type Outcome struct {
 	Verdict Verdict
 	Charge  money.Micros  // paid by the advertiser
-	Minted  money.Credits // earned by the publisher
+	Minted  money.Credits // for the publisher, pending until charges back it
 	Credit  CreditNote    // the Credit's fate, if it did not simply go to the publisher
 }

@@ -128,7 +128,9 @@ func (m *model) sums() (perCampaign map[uuid.UUID]money.Micros, perAdvertiser ma
 		perCampaign[id] = book.SpentTotal
 	}
 	for account, assets := range m.balances {
-		perAdvertiser[account] = assets[USD]
+		if assets[USD] != 0 {
+			perAdvertiser[account] = assets[USD]
+		}
 		credits[account] = assets[Credit]
 	}
 	return perCampaign, perAdvertiser, credits
@@ -165,13 +167,12 @@ func TestPropertyOrderBetweenAuctionsChangesNoSum(t *testing.T) {
 		one, two := newModel(s.books, s.deposits), newModel(s.books, s.deposits)
 		settle(t, one, interleave(t, s.auctions), 40)
 		settle(t, two, interleave(t, s.auctions), 7)
-		campaignsOne, cashOne, creditsOne := one.sums()
-		campaignsTwo, cashTwo, creditsTwo := two.sums()
+		campaignsOne, cashOne, _ := one.sums()
+		campaignsTwo, cashTwo, _ := two.sums() // Credits follow the impressions that found a budget
 		if s.deposits == nil {
 			require.Equal(t, campaignsOne, campaignsTwo)
 		}
 		require.Equal(t, cashOne, cashTwo)
-		require.Equal(t, creditsOne, creditsTwo)
 	})
 }
 
@@ -218,6 +219,14 @@ func TestPropertyBindingBudgetIsSpentExactly(t *testing.T) {
 		}
 		settle(t, m, order, 10)
 		require.Equal(t, min(demand, book.DailyBudget, book.TotalBudget, deposit), m.campaigns[campaignA1].SpentTotal)
-		require.EqualValues(t, len(order), m.balances[DeveloperCredits(publisher)][Credit], "hosting is paid also over budget")
+		charged := 0
+		for _, outcomes := range m.outcomes {
+			for _, o := range outcomes {
+				if o.Charge > 0 {
+					charged++
+				}
+			}
+		}
+		require.EqualValues(t, charged, m.balances[PendingCredits(publisher)][Credit], "what is shown for nothing earns nothing")
 	})
 }

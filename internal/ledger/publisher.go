@@ -16,9 +16,9 @@ import (
 type CreditNote uint8
 
 // The notes. With [CreditCapped] Outcome.Minted is 0, with [CreditHeld] it is in the account of the
-// quarantine case.
+// quarantine case, and not among the publisher's pending Credits.
 const (
-	CreditPlain  CreditNote = iota // went to the publisher, or there was none to earn
+	CreditPlain  CreditNote = iota // went to the publisher's pending Credits, or there was none to earn
 	CreditCapped                   // not minted: the publisher's daily mint cap was reached
 	CreditHeld                     // minted and held: the publisher is in quarantine
 	creditNotes
@@ -38,8 +38,9 @@ func (n CreditNote) String() string {
 // Valid says whether n is one of the notes.
 func (n CreditNote) Valid() bool { return n < creditNotes }
 
-// HeldCredits is the CREDIT account of a quarantine case: its publisher's earnings since the case
-// was opened, which cannot be spent.
+// HeldCredits is the CREDIT account of a quarantine case: the Credits that its publisher minted
+// since the case was opened. They are neither pending nor released; a decision makes them pending,
+// or destroys them.
 func HeldCredits(quarantine uuid.UUID) Account { return Account("held:" + quarantine.String()) }
 
 // PublisherBook is a publisher as minting sees it.
@@ -60,6 +61,29 @@ type HeldCharge struct {
 	Amount     money.Micros // > 0
 }
 
+// PublisherCharge is the amount that one payer was charged for a publisher's traffic of a day.
+type PublisherCharge struct {
+	DeveloperID  uuid.UUID
+	Day          day.Day // UTC day of receipt
+	AdvertiserID uuid.UUID
+	ByCredits    bool         // paid from the advertiser's Credits
+	Amount       money.Micros // > 0
+}
+
+// CaseMint is the number of Credits that a publisher minted on a day into its quarantine case.
+type CaseMint struct {
+	DeveloperID uuid.UUID
+	Day         day.Day
+	Amount      int64 // > 0
+}
+
+// sourceSum is where the charges of one payer are summed.
+type sourceSum struct {
+	day       day.Day
+	payer     uuid.UUID
+	byCredits bool
+}
+
 // heldSum is where charges of a publisher in quarantine are summed.
 type heldSum struct {
 	campaign uuid.UUID
@@ -73,6 +97,7 @@ type publisherSums struct {
 	minted  int64
 	days    []traffic.PublisherDay
 	charges map[heldSum]money.Micros // while in quarantine
+	sources map[sourceSum]money.Micros
 }
 
 // publisher opens the running sums of a developer; nil for an unknown one.
@@ -98,8 +123,20 @@ func (p *publisherSums) on(date day.Day) *traffic.PublisherDay {
 	return &p.days[len(p.days)-1]
 }
 
-// earn counts an accepted event and mints for it: one Credit per impression, up to the day's cap,
-// into the quarantine's account while there is one. The advertiser's payment does not change.
+// paid counts a charge for the publisher's traffic: it backs Credits of the day.
+func (p *publisherSums) paid(e *Event, book *CampaignBook, charge money.Micros) {
+	if charge <= 0 {
+		return
+	}
+	if p.sources == nil {
+		p.sources = make(map[sourceSum]money.Micros)
+	}
+	p.sources[sourceSum{day.Of(e.ReceivedAt), book.AdvertiserID, book.CreditFunded}] += charge
+}
+
+// earn counts an accepted event and mints for it: one Credit per valid impression, up to the day's
+// cap, pending until charges back it, or into the quarantine's account while there is one. What was
+// shown for nothing (paused, over budget, over balance) mints nothing.
 func (p *publisherSums) earn(e *Event, out *Outcome, limit money.Credits) {
 	today := p.on(day.Of(e.ReceivedAt))
 	if p.book.Case != uuid.Nil && out.Charge > 0 {
@@ -113,6 +150,9 @@ func (p *publisherSums) earn(e *Event, out *Outcome, limit money.Credits) {
 		today.Clicks++
 	case Impression:
 		today.Impressions++
+		if out.Verdict != OK {
+			return
+		}
 		limited := limit > 0
 		if p.book.HasCap {
 			limit, limited = p.book.Cap, true
@@ -131,12 +171,12 @@ func (p *publisherSums) earn(e *Event, out *Outcome, limit money.Credits) {
 	}
 }
 
-// account is where the publisher's Credits go.
+// account is where new Credits of the publisher go.
 func (p *publisherSums) account() Account {
 	if p.book.Case != uuid.Nil {
 		return HeldCredits(p.book.Case)
 	}
-	return DeveloperCredits(p.id)
+	return PendingCredits(p.id)
 }
 
 // publisherTotals writes the sums in a fixed order.
@@ -159,4 +199,26 @@ func (d *decider) publisherTotals() (days []traffic.PublisherDay, charges []Held
 		return cmp.Or(bytes.Compare(a.Case[:], b.Case[:]), bytes.Compare(a.CampaignID[:], b.CampaignID[:]), cmp.Compare(a.Day, b.Day))
 	})
 	return days, charges
+}
+
+// creditTotals writes the sums of charges and of mints into cases in a fixed order.
+func (d *decider) creditTotals() (charges []PublisherCharge, mints []CaseMint) {
+	for _, id := range sortedIDs(d.publishers) {
+		p := d.publishers[id]
+		for sum, amount := range p.sources {
+			charges = append(charges, PublisherCharge{
+				DeveloperID: id, Day: sum.day, AdvertiserID: sum.payer, ByCredits: sum.byCredits, Amount: amount,
+			})
+		}
+		for _, date := range p.days {
+			if p.book.Case != uuid.Nil && date.Minted > 0 {
+				mints = append(mints, CaseMint{DeveloperID: id, Day: date.Day, Amount: date.Minted})
+			}
+		}
+	}
+	slices.SortFunc(charges, func(a, b PublisherCharge) int {
+		return cmp.Or(compareIDs(a.DeveloperID, b.DeveloperID), cmp.Compare(a.Day, b.Day),
+			compareIDs(a.AdvertiserID, b.AdvertiserID), cmp.Compare(boolInt(a.ByCredits), boolInt(b.ByCredits)))
+	})
+	return charges, mints
 }

@@ -18,7 +18,7 @@ import (
 // name the rows that they take back: [Reversal]. A release moves the Credits on the account of the
 // case ([HeldCredits]), beside the held mints.
 const (
-	KindMintRelease   Kind = "mint_release"   // held Credits given to the publisher
+	KindMintRelease   Kind = "mint_release"   // held Credits made pending, as if they had been minted there
 	KindMintClawback  Kind = "mint_clawback"  // held Credits destroyed
 	KindTrafficRefund Kind = "traffic_refund" // refund of a campaign's charges for clawed-back traffic
 )
@@ -102,7 +102,7 @@ type QuarantineBooks struct {
 }
 
 // EndQuarantine returns the transactions that carry out a decision, in a fixed order. A release
-// gives the held Credits to the publisher. A claw-back destroys them and returns the cost of the
+// makes the held Credits pending: charges release them from there as all others. A claw-back destroys them and returns the cost of the
 // traffic to the account that paid it: the advertiser's cash, or the house's Credit funding. The
 // store also reopens the budgets: refunded amounts count as not spent, of the campaign's total and
 // of the charged day.
@@ -111,7 +111,7 @@ func EndQuarantine(c Quarantine, v QuarantineVerdict, b QuarantineBooks) []Trans
 	ref := c.ID.String()
 	if c.Held > 0 {
 		t := transfer{kind: KindMintRelease, ref: ref, subject: c.DeveloperID, at: v.At, asset: Credit,
-			from: HeldCredits(c.ID), to: DeveloperCredits(c.DeveloperID), amount: int64(c.Held)}
+			from: HeldCredits(c.ID), to: PendingCredits(c.DeveloperID), amount: int64(c.Held)}
 		if v.Decision == QuarantineClawback {
 			t.kind, t.to, t.reverses = KindMintClawback, Mint, b.FirstMint
 		}

@@ -191,7 +191,7 @@ func TestEndQuarantineIsBalanced(t *testing.T) {
 	}}
 	release := EndQuarantine(c, QuarantineVerdict{Decision: QuarantineRelease, At: noon}, books)
 	require.Len(t, release, 1)
-	require.Equal(t, []Entry{{HeldCredits(c.ID), Credit, -7}, {DeveloperCredits(publisher), Credit, 7}}, release[0].Entries)
+	require.Equal(t, []Entry{{HeldCredits(c.ID), Credit, -7}, {PendingCredits(publisher), Credit, 7}}, release[0].Entries)
 	require.Zero(t, release[0].Reverses, "a release takes nothing back")
 	clawback := EndQuarantine(c, QuarantineVerdict{Decision: QuarantineClawback, At: noon}, books)
 	require.Len(t, clawback, 3)

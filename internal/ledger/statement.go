@@ -29,7 +29,18 @@ func (q StatementQuery) Sides() (sides []Side) {
 	if q.Advertiser != uuid.Nil {
 		sides = append(sides, Side{AdvertiserCash(q.Advertiser), USD})
 	}
-	return append(sides, Side{DeveloperCredits(q.Developer), Credit})
+	return append(sides, CreditSides(q.Developer)...)
+}
+
+// CreditSides are the accounts of a publisher's Credits: spendable, pending, held.
+func CreditSides(developer uuid.UUID) []Side {
+	return []Side{{DeveloperCredits(developer), Credit}, {PendingCredits(developer), Credit}, {WaitingCredits(developer), Credit}}
+}
+
+// Shown says whether the account is a part of the statement: pending and held Credits are, once
+// they moved.
+func (a *AccountStatement) Shown(q StatementQuery) bool {
+	return a.Account == DeveloperCredits(q.Developer) || a.Asset == USD || a.Opening != 0 || len(a.Rows) > 0
 }
 
 // Closed says whether the month is over.
@@ -74,8 +85,8 @@ type statementSum struct {
 	campaign uuid.UUID
 }
 
-// AccountBuilder sums the links of one side into rows: charges by day and campaign, mints by day,
-// everything else by itself. It keeps the rows and not the links.
+// AccountBuilder sums the links of one side into rows: charges by day and campaign, mints and
+// released Credits by day, everything else by itself. It keeps the rows and not the links.
 type AccountBuilder struct {
 	s    AccountStatement
 	sums map[statementSum]int
@@ -96,11 +107,12 @@ func (b *AccountBuilder) Add(l *Link) {
 	switch l.Kind {
 	case KindCharge, KindCreditFund, KindTrafficRefund:
 		row.Campaign = l.Subject
-	case KindMint:
+	case KindMint, KindCreditRelease, KindCreditMature:
 	default:
 		row.Ref = l.Ref
 	}
-	if (l.Kind == KindCharge || l.Kind == KindMint) && l.Reverses == uuid.Nil {
+	summed := l.Kind == KindCharge || l.Kind == KindMint || l.Kind == KindCreditRelease || l.Kind == KindCreditMature
+	if summed && l.Reverses == uuid.Nil {
 		key := statementSum{row.Day, row.Kind, row.Campaign}
 		if at, ok := b.sums[key]; ok {
 			b.s.Rows[at].Movements++

@@ -37,13 +37,13 @@ type versioned struct {
 
 // CreateCampaign keeps a new campaign with the status that Admit chooses. CreditFunded is always
 // false: Credits cannot fund here. Times that are zero become the store's. Errors: errs.DemoMode
-// for a cost in Credits, errs.NotFound when the advertiser has no account, errs.Conflict when the
+// for funding from Credits, errs.NotFound when the advertiser has no account, errs.Conflict when the
 // id exists.
 func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (campaign.Campaign, error) {
-	if n.CreditCost < 0 {
-		return campaign.Campaign{}, errs.New(errs.InvalidRequest, "a cost in Credits cannot be negative")
+	if n.CreditValue < 0 {
+		return campaign.Campaign{}, errs.New(errs.InvalidRequest, "the value of a Credit cannot be negative")
 	}
-	if n.CreditCost > 0 {
+	if n.CreditValue > 0 {
 		return campaign.Campaign{}, errs.New(errs.DemoMode, "Credits cannot fund campaigns in in-memory mode")
 	}
 	c := n.Campaign.Clone()

@@ -70,7 +70,9 @@ func (s *Store) Statement(_ context.Context, q ledger.StatementQuery) (ledger.St
 				b.Add(l)
 			}
 		}
-		statement.Accounts = append(statement.Accounts, b.Done())
+		if part := b.Done(); part.Shown(q) {
+			statement.Accounts = append(statement.Accounts, part)
+		}
 	}
 	return statement, nil
 }

@@ -200,17 +200,17 @@ func (s *Store) payerOf(n ledger.Notice) ledger.Deposit {
 func (s *Store) History(_ context.Context, q ledger.HistoryQuery) ([]ledger.Line, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	cash, credits := ledger.Side{Account: ledger.AdvertiserCash(q.Advertiser), Asset: ledger.USD}, ledger.Side{Account: ledger.DeveloperCredits(q.Developer), Asset: ledger.Credit}
+	sides := append(ledger.CreditSides(q.Developer), ledger.Side{Account: ledger.AdvertiserCash(q.Advertiser), Asset: ledger.USD})
 	lines := []ledger.Line{}
 	for i := len(s.ledger.links) - 1; i >= 0 && len(lines) < max(1, q.Limit); i-- {
 		l, seq := &s.ledger.links[i], int64(i+1)
 		switch {
-		case l.Side != cash && l.Side != credits, q.Before > 0 && seq >= q.Before, q.Asset != "" && q.Asset != l.Asset:
+		case !slices.Contains(sides, l.Side), q.Before > 0 && seq >= q.Before, q.Asset != "" && q.Asset != l.Asset:
 		case !q.From.IsZero() && l.At.Before(q.From), !q.To.IsZero() && !l.At.Before(q.To):
 		default:
 			lines = append(lines, ledger.Line{
 				Seq: seq, Transaction: l.Transaction, At: l.At, Kind: l.Kind, Ref: l.Ref, Subject: l.Subject, Reverses: l.Reverses,
-				Asset: l.Asset, Amount: l.Amount, Balance: l.Balance,
+				Account: l.Account, Asset: l.Asset, Amount: l.Amount, Balance: l.Balance,
 			})
 		}
 	}
@@ -221,13 +221,16 @@ func (s *Store) History(_ context.Context, q ledger.HistoryQuery) ([]ledger.Line
 func (s *Store) Earnings(_ context.Context, developer uuid.UUID, first, last day.Day) (ledger.Earnings, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	account := ledger.DeveloperCredits(developer)
-	e := ledger.Earnings{Days: []ledger.DayCredits{}, Available: money.Credits(s.ledger.balances[side{account, ledger.Credit}])}
+	account := ledger.PendingCredits(developer)
+	e := ledger.Earnings{Days: []ledger.DayCredits{}}
 	byDay := make(map[day.Day]money.Credits)
 	for i := range s.ledger.transactions {
 		t := &s.ledger.transactions[i]
+		if t.Kind != ledger.KindMint && t.Kind != ledger.KindMintRelease {
+			continue
+		}
 		for _, entry := range t.Entries {
-			if entry.Account != account || entry.Asset != ledger.Credit || entry.Amount <= 0 {
+			if entry.Account != account || entry.Asset != ledger.Credit {
 				continue
 			}
 			e.Total += money.Credits(entry.Amount)

@@ -222,11 +222,6 @@ func (s *Store) AdvertiserBalance(_ context.Context, id uuid.UUID) (money.Micros
 	return money.Micros(s.balance(ledger.AdvertiserCash(id), ledger.USD)), nil
 }
 
-// DeveloperCredits is how many Credits a publisher holds; 0 when it never earned any.
-func (s *Store) DeveloperCredits(_ context.Context, developer uuid.UUID) (money.Credits, error) {
-	return money.Credits(s.balance(ledger.DeveloperCredits(developer), ledger.Credit)), nil
-}
-
 func (s *Store) balance(account ledger.Account, asset ledger.Asset) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -93,6 +93,13 @@ func (s *Store) corruptions() map[string]func(context.Context) error {
 				l.totals[id] = total
 			}
 		},
+		ledger.CheckCredits: func(l *ledgerState) { lotOf(l).Amount += 1 << 30 },
+		ledger.CheckCreditDays: func(l *ledgerState) {
+			for _, d := range l.publishers.credits.days {
+				d.Sources = nil
+			}
+		},
+		ledger.CheckCreditLots:  func(l *ledgerState) { lotOf(l).Left-- },
 		ledger.CheckDailyBudget: func(l *ledgerState) { raise(l.spend, 0, -1) },
 		ledger.CheckTotalBudget: func(l *ledgerState) { raise(l.totals, 0, -1) },
 		ledger.CheckPrepaid: func(l *ledgerState) {
@@ -164,4 +171,14 @@ func swapTotals(l *ledgerState) {
 		l.totals[id] = s
 		by -= 2
 	}
+}
+
+// lotOf is some lot of released Credits.
+func lotOf(l *ledgerState) *ledger.CreditLot {
+	for _, d := range l.publishers.credits.days {
+		if len(d.Lots) > 0 {
+			return &d.Lots[0]
+		}
+	}
+	panic("no Credits were released")
 }

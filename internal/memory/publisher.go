@@ -24,6 +24,7 @@ type publisherState struct {
 	cases   []*ledger.Quarantine
 	charges []ledger.HeldCharge // oldest first
 	taken   []ledger.Reversal
+	credits creditState
 }
 
 type publisherDay struct {
@@ -32,7 +33,7 @@ type publisherDay struct {
 }
 
 func newPublisherState() publisherState {
-	return publisherState{days: make(map[publisherDay]traffic.PublisherDay)}
+	return publisherState{days: make(map[publisherDay]traffic.PublisherDay), credits: newCreditState()}
 }
 
 func (p *publisherState) books(need ledger.Need) map[uuid.UUID]ledger.PublisherBook {
@@ -77,6 +78,7 @@ func (p *publisherState) add(e ledger.Effects) {
 		p.days[key] = sum
 	}
 	p.charges = append(p.charges, e.HeldCharges...)
+	p.credits.add(e)
 }
 
 // Impressions says which of the auctions have a recorded impression.
@@ -183,6 +185,7 @@ func (s *Store) EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (
 		s.takeBack(c.ID, &t)
 		s.ledger.addTransaction(t)
 	}
+	s.endCase(c, v.Decision, books)
 	kept := p.cases[at]
 	kept.Decision, kept.DecidedAt, kept.DecidedBy, kept.Note = v.Decision, asStored(v.At), v.By, v.Note
 	return s.quarantine(kept), nil
@@ -270,15 +273,4 @@ func (s *Store) SetMintCap(ctx context.Context, c ledger.MintCap) error {
 	}
 	s.ledger.publishers.caps = append(s.ledger.publishers.caps, c)
 	return nil
-}
-
-// HeldCredits is how many Credits of a publisher are held by an open quarantine case.
-func (s *Store) HeldCredits(_ context.Context, developer uuid.UUID) (money.Credits, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := s.ledger.publishers.open(developer)
-	if c == nil {
-		return 0, nil
-	}
-	return money.Credits(s.ledger.balances[side{ledger.HeldCredits(c.ID), ledger.Credit}]), nil
 }

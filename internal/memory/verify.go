@@ -18,13 +18,14 @@ import (
 func (s *Store) Verify(_ context.Context, o ledger.VerifyOptions) ([]ledger.Check, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a := verification{l: &s.ledger, p: &s.payments}
+	a := verification{s: s, l: &s.ledger, p: &s.payments}
 	a.entries()
 	a.deposits()
 	a.verdicts()
 	a.campaigns()
 	a.budgets()
 	a.clawbacks()
+	a.credits()
 	if o.Prepaid {
 		a.prepaid()
 	}
@@ -34,6 +35,7 @@ func (s *Store) Verify(_ context.Context, o ledger.VerifyOptions) ([]ledger.Chec
 
 // verification is one run; the store's mutex is held.
 type verification struct {
+	s       *Store
 	l       *ledgerState
 	p       *depositState
 	charged map[uuid.UUID]int64 // by campaign, from the entries

@@ -13,6 +13,7 @@ import (
 	"adnet/internal/cli"
 	"adnet/internal/ledger"
 	"adnet/internal/postgres"
+	"adnet/internal/schedule"
 )
 
 // Verify is `adnet verify`: the promises about money, on the live stores.
@@ -59,14 +60,21 @@ type promised struct {
 	wait    time.Duration
 }
 
-// promises runs every check. The ledger's own hold at any moment; the analytics store follows the
-// ledger, so a difference there counts only when it is still there after the wait.
+// promises runs every check. The ledger's own hold at any moment, but that Credits follow refunds
+// and disputes; the analytics store follows the ledger. A difference there counts only when it is
+// still there after the wait.
 func promises(ctx context.Context, s promised) ([]ledger.Check, error) {
+	deadline := time.Now().Add(s.wait)
 	checks, err := s.books.Verify(ctx, ledger.VerifyOptions{Prepaid: s.prepaid})
+	for err == nil && ledger.Follows(checks) && time.Now().Before(deadline) {
+		// Only the release of Credits is behind: consumers take back what a refund or dispute undid.
+		if err = schedule.Pause(ctx, time.Second); err == nil {
+			checks, err = s.books.Verify(ctx, ledger.VerifyOptions{Prepaid: s.prepaid})
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	deadline := time.Now().Add(s.wait)
 	for {
 		against, err := compareAnalytics(ctx, s)
 		if err != nil {

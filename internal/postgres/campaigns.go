@@ -10,8 +10,6 @@ import (
 	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
-	"adnet/internal/ledger"
-	"adnet/internal/money"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
@@ -95,7 +93,7 @@ var (
 )
 
 // CreateCampaign keeps a new campaign, with the status that Admit chooses, and deducts its Credits,
-// all or nothing. CreditFunded is set from CreditCost. Times that are zero become the database's.
+// all or nothing. CreditFunded is set from CreditValue. Times that are zero become the database's.
 // Errors: errs.NotFound when the advertiser has no account, errs.InsufficientCredit, errs.Conflict
 // when the id exists.
 func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (campaign.Campaign, error) {
@@ -108,9 +106,13 @@ func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (cam
 		if n.Admit != nil {
 			c.Status = n.Admit(first)
 		}
-		c.CreditFunded = n.CreditCost != 0
+		if n.CreditValue < 0 {
+			return errs.New(errs.InvalidRequest, "the value of a Credit cannot be negative")
+		}
+		c.CreditFunded = n.CreditValue > 0
 		if c.CreditFunded {
-			if err := fundWithCredits(ctx, tx, funding{campaign: c.ID, developer: developer, cost: n.CreditCost}); err != nil {
+			f := funding{campaign: c.ID, developer: developer, budget: c.TotalBudget, value: n.CreditValue}
+			if err := fundWithCredits(ctx, tx, f); err != nil {
 				return err
 			}
 		}
@@ -144,40 +146,6 @@ func lockForCreation(ctx context.Context, tx pgx.Tx, advertiser uuid.UUID) (deve
 	var has bool
 	err = tx.QueryRow(ctx, hasCampaign, advertiser).Scan(&has)
 	return developer, !has, err
-}
-
-// funding is a deduction of Credits for a campaign.
-type funding struct {
-	campaign, developer uuid.UUID
-	cost                money.Credits
-}
-
-// fundWithCredits deducts while it holds the balance's row, so that two campaigns cannot spend the
-// same Credits. A publisher that never earned any has no row and nothing to spend.
-func fundWithCredits(ctx context.Context, tx pgx.Tx, f funding) error {
-	if f.cost < 0 {
-		return errs.New(errs.InvalidRequest, "a cost in Credits cannot be negative")
-	}
-	payer := ledger.DeveloperCredits(f.developer)
-	available, err := lockBalance(ctx, tx, payer, ledger.Credit)
-	if err != nil {
-		return err
-	}
-	if available < int64(f.cost) {
-		return errs.New(errs.InsufficientCredit, "not enough Credits").
-			With("available", available).With("requested", int64(f.cost))
-	}
-	id, err := uuid.NewV7()
-	if err != nil {
-		return err
-	}
-	return insertTransaction(ctx, tx, ledger.Transaction{
-		ID: id, Kind: ledger.KindCreditFund, Ref: f.campaign.String(), Subject: f.campaign, At: time.Now().UTC(),
-		Entries: []ledger.Entry{
-			{Account: payer, Asset: ledger.Credit, Amount: -int64(f.cost)},
-			{Account: ledger.CreditSpent, Asset: ledger.Credit, Amount: int64(f.cost)},
-		},
-	})
 }
 
 // Campaign finds a campaign by id. Errors: errs.NotFound.

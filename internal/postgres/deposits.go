@@ -10,7 +10,6 @@ import (
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
-	"adnet/internal/money"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -71,27 +70,28 @@ UPDATE payment SET deposit_id = $3, paid = $4, refund_total = $5, refund_sum = $
 	dispute_sum = $8, held = $9, hold_id = $10
 WHERE provider = $1 AND payment_id = $2`
 
-	// Each half reads its index backwards and stops at the limit.
+	// Each part reads its index backwards and stops at the limit.
 	selectHistorySQL = `
 WITH page AS (
-	(SELECT seq, transaction_id, asset, amount, balance_after FROM ledger_entry
-		WHERE account = $1 AND asset = 'USD' AND $3 <> 'CREDIT' AND seq < $4 AND at >= $6 AND at < $7 ORDER BY seq DESC LIMIT $5)
-	UNION ALL
-	(SELECT seq, transaction_id, asset, amount, balance_after FROM ledger_entry
-		WHERE account = $2 AND asset = 'CREDIT' AND $3 <> 'USD' AND seq < $4 AND at >= $6 AND at < $7 ORDER BY seq DESC LIMIT $5)
+	SELECT part.* FROM (SELECT $1::text AS account, 'USD' AS asset UNION ALL SELECT unnest($2::text[]), 'CREDIT') side
+	CROSS JOIN LATERAL (SELECT seq, transaction_id, account, asset, amount, balance_after FROM ledger_entry e
+		WHERE e.account = side.account AND e.asset = side.asset AND $3 IN ('', side.asset) AND seq < $4 AND at >= $6 AND at < $7
+		ORDER BY seq DESC LIMIT $5) part
 	ORDER BY seq DESC LIMIT $5)
-SELECT p.seq, t.id, t.at, t.kind, t.ref, t.subject, t.reverses, p.asset, p.amount, p.balance_after
+SELECT p.seq, t.id, t.at, t.kind, t.ref, t.subject, t.reverses, p.account, p.asset, p.amount, p.balance_after
 FROM page p JOIN ledger_transaction t ON t.id = p.transaction_id
 ORDER BY p.seq DESC`
 
+	// Earlier builds minted into the account of spendable Credits.
 	mintedDaysSQL = `
 SELECT floor(extract(epoch FROM t.at) / 86400)::int, sum(e.amount)::bigint
-FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id AND e.account = $2 AND e.asset = 'CREDIT'
-WHERE t.subject = $1 AND t.kind = $3 AND t.at >= $4 AND t.at < $5 GROUP BY 1 ORDER BY 1`
+FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id AND e.account IN ($2, $3) AND e.asset = 'CREDIT'
+WHERE t.subject = $1 AND t.kind = 'mint' AND t.at >= $4 AND t.at < $5 GROUP BY 1 ORDER BY 1`
 
 	mintedTotalSQL = `
-SELECT coalesce(sum(amount) FILTER (WHERE amount > 0), 0)::bigint, coalesce(sum(amount), 0)::bigint
-FROM ledger_entry WHERE account = $1 AND asset = 'CREDIT'`
+SELECT coalesce(sum(e.amount), 0)::bigint
+FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id AND e.account IN ($2, $3) AND e.asset = 'CREDIT'
+WHERE t.subject = $1 AND t.kind IN ('mint', 'mint_release')`
 )
 
 // CreateDeposit keeps a new deposit that is not paid. Errors: errs.NotFound when the advertiser has
@@ -330,7 +330,10 @@ func (s *Store) History(ctx context.Context, q ledger.HistoryQuery) (lines []led
 	if q.To.IsZero() {
 		to.InfinityModifier = pgtype.Infinity
 	}
-	cash, credits := string(ledger.AdvertiserCash(q.Advertiser)), string(ledger.DeveloperCredits(q.Developer))
+	cash, credits := string(ledger.AdvertiserCash(q.Advertiser)), make([]string, 0, 3)
+	for _, side := range ledger.CreditSides(q.Developer) {
+		credits = append(credits, string(side.Account))
+	}
 	rows, err := s.pool.Query(ctx, selectHistorySQL, cash, credits, string(q.Asset), before, max(1, q.Limit), from, to)
 	if err == nil {
 		lines, err = pgx.CollectRows(rows, scanLine)
@@ -340,7 +343,7 @@ func (s *Store) History(ctx context.Context, q ledger.HistoryQuery) (lines []led
 
 func scanLine(row pgx.CollectableRow) (l ledger.Line, err error) {
 	var reverses *uuid.UUID
-	err = row.Scan(&l.Seq, &l.Transaction, &l.At, &l.Kind, &l.Ref, &l.Subject, &reverses, &l.Asset, &l.Amount, &l.Balance)
+	err = row.Scan(&l.Seq, &l.Transaction, &l.At, &l.Kind, &l.Ref, &l.Subject, &reverses, &l.Account, &l.Asset, &l.Amount, &l.Balance)
 	if reverses != nil {
 		l.Reverses = *reverses
 	}
@@ -349,15 +352,13 @@ func scanLine(row pgx.CollectableRow) (l ledger.Line, err error) {
 
 // Earnings sums the Credits that a publisher minted on the days from first to last, and ever.
 func (s *Store) Earnings(ctx context.Context, developer uuid.UUID, first, last day.Day) (e ledger.Earnings, err error) {
-	account := string(ledger.DeveloperCredits(developer))
+	pending, spendable := string(ledger.PendingCredits(developer)), string(ledger.DeveloperCredits(developer))
 	err = s.snapshot(ctx, func(tx pgx.Tx) error {
-		var total, available int64
-		if err := tx.QueryRow(ctx, mintedTotalSQL, account).Scan(&total, &available); err != nil {
+		if err := tx.QueryRow(ctx, mintedTotalSQL, developer, pending, spendable).Scan(&e.Total); err != nil {
 			return err
 		}
-		e.Total, e.Available = money.Credits(total), money.Credits(available)
 		from, to := first.Time(), (last + 1).Time()
-		rows, err := tx.Query(ctx, mintedDaysSQL, developer, account, string(ledger.KindMint), from, to)
+		rows, err := tx.Query(ctx, mintedDaysSQL, developer, pending, spendable, from, to)
 		if err != nil {
 			return err
 		}

@@ -71,12 +71,6 @@ func (s *Store) AdvertiserBalance(ctx context.Context, id uuid.UUID) (money.Micr
 	return money.Micros(amount), failure("read balance", err)
 }
 
-// DeveloperCredits is how many Credits a publisher holds; 0 when it never earned any.
-func (s *Store) DeveloperCredits(ctx context.Context, developer uuid.UUID) (money.Credits, error) {
-	amount, err := scanBalance(s.pool.QueryRow(ctx, balanceSQL, string(ledger.DeveloperCredits(developer)), string(ledger.Credit)))
-	return money.Credits(amount), failure("read balance", err)
-}
-
 // insertTransaction writes one balanced transaction and moves the balances of its accounts, inside
 // a transaction of the caller. A unique violation (errs.Conflict after failure) says that (Kind,
 // Ref, Subject) was written before. The balance rows stay locked until the caller ends, so it comes

@@ -96,7 +96,9 @@ func (s *Store) Statement(ctx context.Context, q ledger.StatementQuery) (ledger.
 		if err != nil {
 			return statement, failure("read statement", err)
 		}
-		statement.Accounts = append(statement.Accounts, account)
+		if account.Shown(q) {
+			statement.Accounts = append(statement.Accounts, account)
+		}
 	}
 	return statement, nil
 }

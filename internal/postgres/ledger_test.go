@@ -88,6 +88,9 @@ func (s *Store) corruptions() map[string]func(context.Context) error {
 		ledger.CheckReversed: sql("ledger_reversal", `INSERT INTO ledger_reversal
 			SELECT gen_random_uuid(), id, 1000000000000 FROM ledger_transaction WHERE kind = 'charge' LIMIT 1`),
 		ledger.CheckReopened:    sql("campaign_total", `UPDATE campaign_total SET refunded = 1 WHERE spent > 0`),
+		ledger.CheckCredits:     sql("credit_lot", `UPDATE credit_lot SET amount = amount + 1000000000`),
+		ledger.CheckCreditDays:  sql("credit_source", `UPDATE credit_source SET refunded = charged`),
+		ledger.CheckCreditLots:  sql("credit_lot", `UPDATE credit_lot SET remaining = remaining - 1`),
 		ledger.CheckDailyBudget: sql("campaign_spend", `UPDATE campaign_spend SET daily_budget = amount - 1`),
 		ledger.CheckTotalBudget: sql("campaign_total", `UPDATE campaign_total SET total_budget = spent - 1 WHERE spent > 0`),
 		ledger.CheckPrepaid:     sql("balance", `UPDATE balance SET amount = -1 WHERE account LIKE 'advertiser:%'`),

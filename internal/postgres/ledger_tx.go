@@ -77,7 +77,8 @@ func (s *Store) InTx(ctx context.Context, fn func(ledger.Tx) error) error {
 // batchTx is the transaction that applies one batch.
 //
 // Locks are taken in one order by every applier: consumer_offset, billed_event, campaign_total,
-// campaign, publisher_day, quarantine (shared), balance; inside each table by key. So a circle of
+// campaign, publisher_day, quarantine (shared), balance; inside each table by key. The release of
+// Credits takes publisher_day, quarantine (shared), credit_lot, balance. So a circle of
 // waiters cannot form among appliers, and the only other writers of these rows (campaign changes,
 // Credit funding) lock a campaign they alone write, then balances.
 type batchTx struct {

@@ -44,7 +44,7 @@ SELECT * FROM unnest($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5::
 ORDER BY developer_id, day
 ON CONFLICT (developer_id, day) DO UPDATE SET minted = p.minted + EXCLUDED.minted, capped = p.capped + EXCLUDED.capped,
 	impressions = p.impressions + EXCLUDED.impressions, clicks = p.clicks + EXCLUDED.clicks, invalid = p.invalid + EXCLUDED.invalid,
-	redeemed = p.redeemed + EXCLUDED.redeemed`
+	redeemed = p.redeemed + EXCLUDED.redeemed, credit_due = p.credit_due OR EXCLUDED.minted > 0`
 
 	addHeldChargesSQL = `
 INSERT INTO quarantine_source (quarantine_id, transaction_id, campaign_id, day, amount)
@@ -68,6 +68,8 @@ FROM quarantine q `
 	listQuarantineSQL = selectQuarantineSQL + `
 WHERE ($1::uuid IS NULL OR q.developer_id = $1) AND (NOT $2 OR q.decision IS NULL) AND q.opened_at >= $3
 ORDER BY q.opened_at DESC, q.id LIMIT $4`
+
+	caseDeveloperSQL = `SELECT developer_id FROM quarantine WHERE id = $1`
 
 	lockQuarantineSQL = `SELECT 1 FROM quarantine WHERE id = $1 FOR UPDATE`
 
@@ -188,6 +190,7 @@ func queuePublisherEffects(batch *pgx.Batch, e ledger.Effects) {
 		}
 		batch.Queue(addPublisherDaysSQL, ids, days, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5])
 	}
+	queueCredits(batch, e)
 	if n := len(e.HeldCharges); n > 0 {
 		cases, charges, campaigns := make([][16]byte, n), make([][16]byte, n), make([][16]byte, n)
 		days, amounts := make([]int32, n), make([]int64, n)
@@ -281,19 +284,14 @@ func (s *Store) EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (
 }
 
 // endQuarantine locks in the order of settlement: the totals of the campaigns, whose budgets a
-// claw-back reopens, then the case, then balances. Which campaigns these are is only certain under
+// claw-back reopens, then the publisher's days, then the case, then balances. Which campaigns these are is only certain under
 // the lock of the case.
 func endQuarantine(ctx context.Context, tx pgx.Tx, v ledger.QuarantineVerdict) (c ledger.Quarantine, err error) {
 	locked, err := lockHeldTotals(ctx, tx, v)
 	if err != nil {
 		return c, err
 	}
-	var one int
-	err = tx.QueryRow(ctx, lockQuarantineSQL, v.Case).Scan(&one)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return c, errs.New(errs.NotFound, "no such quarantine case")
-	}
-	if err != nil {
+	if err := lockCase(ctx, tx, v.Case); err != nil {
 		return c, err
 	}
 	// A separate statement after the lock: it sees everything that settlement wrote while this one
@@ -327,10 +325,30 @@ func endQuarantine(ctx context.Context, tx pgx.Tx, v ledger.QuarantineVerdict) (
 			return c, err
 		}
 	}
+	if err := endCase(ctx, tx, c, v.Decision); err != nil {
+		return c, err
+	}
 	if err := insertTransactions(ctx, tx, written); err != nil {
 		return c, err
 	}
 	return readQuarantine(ctx, tx, v.Case)
+}
+
+// lockCase locks the publisher's days, then the case, in the order of settlement.
+func lockCase(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
+	var developer uuid.UUID // never changes
+	err := tx.QueryRow(ctx, caseDeveloperSQL, id).Scan(&developer)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return errs.New(errs.NotFound, "no such quarantine case")
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, lockCaseDaysSQL, developer, id); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, lockQuarantineSQL, id)
+	return err
 }
 
 // lockHeldTotals locks the totals that a claw-back reopens, as far as they are known, and returns
@@ -440,11 +458,4 @@ func (s *Store) SetMintCap(ctx context.Context, c ledger.MintCap) error {
 		}
 		return record(ctx, tx, auditlog.OfMintCap(before, c))
 	})
-}
-
-// HeldCredits is how many Credits of a publisher are held by an open quarantine case.
-func (s *Store) HeldCredits(ctx context.Context, developer uuid.UUID) (money.Credits, error) {
-	var n int64
-	err := s.pool.QueryRow(ctx, heldCreditsSQL, developer).Scan(&n)
-	return money.Credits(n), failure("read held Credits", err)
 }

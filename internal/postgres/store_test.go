@@ -110,6 +110,12 @@ type credits struct{ s *Store }
 func (c credits) Grant(ctx context.Context, developer uuid.UUID, n money.Credits) error {
 	id := uuid.New()
 	return c.s.inTx(ctx, "grant", func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO credit_lot (developer_id, day, value, until, long, amount, remaining) VALUES ($1, 0, $2, '-infinity', false, $3, $3)
+			ON CONFLICT (developer_id, day, value, until, long) DO UPDATE SET amount = credit_lot.amount + $3, remaining = credit_lot.remaining + $3`,
+			developer, int64(1000*money.USD), int64(n))
+		if err != nil {
+			return err
+		}
 		return insertTransaction(ctx, tx, ledger.Transaction{
 			ID: id, Kind: ledger.KindMint, Ref: id.String(), Subject: developer, At: time.Now(),
 			Entries: []ledger.Entry{

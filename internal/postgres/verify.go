@@ -164,6 +164,7 @@ func (a *verification) run() ([]ledger.Check, error) {
 	a.all(ledger.CheckClawbacks, verifyClawbacks)
 	a.none(ledger.CheckReversed, verifyReversed)
 	a.equal(ledger.CheckReopened, a.number(verifyMoved, string(ledger.KindTrafficRefund), string(ledger.USD)), a.number(verifyReopened))
+	a.credits()
 	if a.opts.Prepaid {
 		a.none(ledger.CheckPrepaid, verifyPrepaid)
 	}

@@ -16,7 +16,7 @@ import (
 var creditCases = []testCase{
 	{"FundsOrRefuses", func(t *testing.T, s Stores) {
 		u := AddUser(t, s)
-		n := campaign.NewCampaign{Campaign: NewCampaign(t, u.ID), CreditCost: 40}
+		n := campaignFor(NewCampaign(t, u.ID), 40)
 		if s.Credits == nil {
 			_, err := s.Campaigns.CreateCampaign(t.Context(), n)
 			requireCode(t, err, errs.DemoMode)
@@ -44,8 +44,8 @@ var creditCases = []testCase{
 			{Account: ledger.CreditSpent, Asset: ledger.Credit, Amount: 40},
 		}, written[0].Entries)
 	}},
-	{"NegativeCostIsRefused", func(t *testing.T, s Stores) {
-		_, err := s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: NewCampaign(t, AddUser(t, s).ID), CreditCost: -1})
+	{"NegativeValueIsRefused", func(t *testing.T, s Stores) {
+		_, err := s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: NewCampaign(t, AddUser(t, s).ID), CreditValue: -1})
 		requireCode(t, err, errs.InvalidRequest)
 		requireNoCampaigns(t, s)
 	}},
@@ -58,7 +58,7 @@ var creditCases = []testCase{
 		c := AddCampaign(t, s, u.ID, campaign.Active)
 		n := NewCampaign(t, u.ID)
 		n.ID = c.ID // taken
-		_, err := s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: n, CreditCost: 30})
+		_, err := s.Campaigns.CreateCampaign(t.Context(), campaignFor(n, 30))
 		requireCode(t, err, errs.Conflict)
 		requireBalance(t, s, ledger.DeveloperCredits(u.DeveloperID), 100)
 		written, err := s.Credits.Transactions(t.Context(), ledger.KindCreditFund)
@@ -76,7 +76,7 @@ var creditCases = []testCase{
 		var funded, refused atomic.Int32
 		together(20, func(i int) {
 			owner := []uuid.UUID{u.ID, other.ID}[i%2]
-			_, err := s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: NewCampaign(t, owner), CreditCost: 30})
+			_, err := s.Campaigns.CreateCampaign(t.Context(), campaignFor(NewCampaign(t, owner), 30))
 			switch {
 			case err == nil:
 				funded.Add(1)
@@ -99,7 +99,7 @@ func requireInsufficient(t *testing.T, s Stores, n campaign.NewCampaign, availab
 	t.Helper()
 	_, err := s.Campaigns.CreateCampaign(t.Context(), n)
 	requireCode(t, err, errs.InsufficientCredit)
-	require.Equal(t, map[string]any{"available": available, "requested": int64(n.CreditCost)}, errs.Of(err).Extra)
+	require.Equal(t, map[string]any{"available": available, "requested": int64(n.Campaign.TotalBudget / n.CreditValue)}, errs.Of(err).Extra)
 }
 
 func requireBalance(t *testing.T, s Stores, account ledger.Account, want money.Credits) {

@@ -508,7 +508,7 @@ func earnings(t *testing.T, l Ledger) {
 	got, err := l.Deposits.Earnings(t.Context(), publisher.DeveloperID, today-30, today)
 	require.NoError(t, err)
 	require.Empty(t, got.Days)
-	require.Zero(t, got.Total+got.Available)
+	require.Zero(t, got.Total)
 	for i, back := range []int{40, 2, 2, 0} {
 		b := batchOf(partition(0), int64(2*i), eventOf(t, c, publisher.DeveloperID, ledger.Impression), eventOf(t, c, publisher.DeveloperID, ledger.Impression))
 		b.At = now.AddDate(0, 0, -back)
@@ -527,12 +527,12 @@ func earnings(t *testing.T, l Ledger) {
 	require.NoError(t, err)
 	require.Equal(t, []ledger.DayCredits{{Day: today - 2, Credits: 4}, {Day: today, Credits: 2}}, got.Days)
 	require.Equal(t, 8+spent, got.Total)
-	require.EqualValues(t, 8, got.Available)
 }
 
 // campaignFor is c, paid with cost Credits.
 func campaignFor(c campaign.Campaign, cost money.Credits) campaign.NewCampaign {
-	return campaign.NewCampaign{Campaign: c, CreditCost: cost}
+	c.TotalBudget = money.Micros(cost) * 25 * money.USD
+	return campaign.NewCampaign{Campaign: c, CreditValue: 25 * money.USD}
 }
 
 func historyByDate(t *testing.T, l Ledger) {
@@ -626,9 +626,12 @@ func statements(t *testing.T, l Ledger) {
 	q.Advertiser, q.Developer, q.Month = uuid.Nil, other.DeveloperID, monthsAfter(0)
 	earned, err := l.Deposits.Statement(t.Context(), q)
 	require.NoError(t, err)
-	require.Len(t, earned.Accounts, 1)
-	require.EqualValues(t, 6, earned.Accounts[0].Closing)
-	require.Len(t, earned.Accounts[0].Rows, 2, "mints by day")
+	require.Len(t, earned.Accounts, 2)
+	require.Equal(t, ledger.DeveloperCredits(other.DeveloperID), earned.Accounts[0].Account)
+	require.Empty(t, earned.Accounts[0].Rows, "nothing was released")
+	require.EqualValues(t, 6, earned.Accounts[1].Closing)
+	require.Equal(t, ledger.PendingCredits(other.DeveloperID), earned.Accounts[1].Account)
+	require.Len(t, earned.Accounts[1].Rows, 2, "mints by day")
 
 	q.Now = q.Month.Start().Add(-time.Second)
 	_, err = l.Deposits.Statement(t.Context(), q)

@@ -52,7 +52,7 @@ type Inside interface {
 
 // Credits is the Credits side of the ledger.
 type Credits interface {
-	// Grant gives a publisher Credits, as minting does.
+	// Grant gives a publisher spendable Credits of a high value, for which nothing was charged.
 	Grant(ctx context.Context, developer uuid.UUID, n money.Credits) error
 	// Balance is the sum of an account's entries; it fails when the balance row differs from it.
 	Balance(ctx context.Context, a ledger.Account) (money.Credits, error)

@@ -138,7 +138,9 @@ func (h *history) step() {
 		_, err := apply(h.t.Context(), h.l.Settler, b)
 		require.ErrorIs(h.t, err, ledger.ErrFenced)
 	}
-	switch h.rng.IntN(6) {
+	switch h.rng.IntN(7) {
+	case 6:
+		release(h.t, h.l, ledger.CreditRules{Value: 700, Now: time.Now()})
 	case 0:
 		moveTo(h.t, h.l, h.campaigns[h.rng.IntN(len(h.campaigns))].ID, campaign.Paused)
 	case 1:
@@ -209,6 +211,7 @@ func verifyFindsDamage(t *testing.T, newLedger func(t *testing.T) Ledger) {
 				h.step()
 			}
 			require.Positive(t, h.totals.ByVerdict[ledger.Poison])
+			release(t, l, ledger.CreditRules{Value: 700, Now: time.Now()})
 			requireClean(t, l, options)
 			damage := l.Corrupt[check.Name]
 			require.NotNil(t, damage, "no damage is known for this check")

@@ -422,8 +422,62 @@ var mutants = []mutant{
 	{
 		name: "quarantine-hold", protects: "a quarantined publisher's Credits cannot be spent",
 		file: "internal/ledger/publisher.go",
-		old:  "		return HeldCredits(p.book.Case)", new: "		return DeveloperCredits(p.id)",
+		old:  "		return HeldCredits(p.book.Case)", new: "		return PendingCredits(p.id)",
 		tests: []string{"./internal/ledger"},
+	},
+	{
+		name: "credits-unpaid", protects: "Credits leave pending only as far as charges back them",
+		file: "internal/ledger/credits.go",
+		old:  "n := min(m.day.Pending(), int64((m.day.Cover()-m.day.Worth())/r.Value))", new: "n := m.day.Pending()",
+		tests: []string{"./internal/ledger", "./internal/memory"},
+	},
+	{
+		name: "credits-of-nothing", protects: "an impression that was not delivered for money mints nothing",
+		file: "internal/ledger/publisher.go",
+		old:  "		if out.Verdict != OK {\n			return\n		}\n", new: "",
+		tests: []string{"./internal/ledger"},
+	},
+	{
+		name: "credits-concentrated", protects: "what one advertiser pays beyond a quarter of a day is held longer",
+		file: "internal/ledger/credits.go",
+		old:  "		sum += min(amount, share)", new: "		sum += amount",
+		tests: []string{"./internal/ledger", "./internal/memory"},
+	},
+	{
+		name: "credits-taken-back", protects: "Credits go back when their charges are refunded or disputed",
+		file: "internal/ledger/credits.go",
+		old:  "	short := m.day.Worth() - m.day.Cover()\n", new: "	short := money.Micros(0)\n",
+		tests: []string{"./internal/ledger", "./internal/memory"},
+	},
+	{
+		name: "credits-dearer", protects: "a Credit pays for no more than it was worth when it was released",
+		file: "internal/ledger/credits.go",
+		old:  "pays := min(value, l.Value)", new: "pays := value",
+		tests: []string{"./internal/ledger"},
+	},
+	{
+		name: "credits-expire", protects: "pending Credits do not wait for ever",
+		file: "internal/ledger/credits.go",
+		old:  "if n <= 0 || m.day.Day >= ExpiredBefore(m.rules.Now) {", new: "if true || n <= 0 {",
+		tests: []string{"./internal/ledger"},
+	},
+	{
+		name: "credits-laundered", protects: "what a publisher paid with Credits that it owes backs nothing",
+		file: "internal/postgres/credits.go",
+		old:  "	SELECT u.id, true, greatest(0, -sum(l.remaining * l.value))::bigint FROM", new: "	SELECT u.id, true, 0::bigint FROM",
+		tests: []string{"./internal/postgres"}, run: "Ledger.*/Release/DebtsGoThroughCredits", servers: []string{postgres},
+	},
+	{
+		name: "credits-clawed-back", protects: "charges that a claw-back refunded back nothing",
+		file: "internal/postgres/credits.go",
+		old:  "SET refunded = s.refunded + r.amount\nFROM (SELECT q.day, c.advertiser_id", new: "SET refunded = s.refunded\nFROM (SELECT q.day, c.advertiser_id",
+		tests: []string{"./internal/postgres"}, run: "Ledger.*/Release/ClawedBack", servers: []string{postgres},
+	},
+	{
+		name: "credits-reviewed", protects: "a person looks at a campaign before Credits pay for it",
+		file: "internal/campaign/service.go",
+		old:  " && !in.UseAdCredit:", new: ":",
+		tests: []string{"./internal/campaign"},
 	},
 	{
 		name: "two-lengths", protects: "a request whose length two readers would see differently is refused",

@@ -1,6 +1,9 @@
 package modeltest
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,7 +18,10 @@ type reference struct {
 	campaigns map[uuid.UUID]*refCampaign
 	payments  map[string]*refPayment
 	cash      map[uuid.UUID]int64 // by advertiser; negative when owed
-	credits   map[uuid.UUID]int64 // by developer
+	credits   map[uuid.UUID]int64 // spendable, by developer; negative when owed
+	pending   map[uuid.UUID]int64 // by developer
+	days      map[refDay]*refCredits
+	back      map[uuid.UUID]int64 // what providers gave back of an advertiser's payments
 	mintCap   int64               // Credits of a developer on a UTC day
 	ownCap    map[uuid.UUID]int64 // instead of mintCap
 	cases     map[uuid.UUID]*refCase
@@ -34,10 +40,28 @@ type refCampaign struct {
 	pausedFrom, pausedTo []time.Time      // pausedTo is one shorter while the campaign is not active
 }
 
+// refDay is a publisher's UTC date.
+type refDay struct {
+	developer uuid.UUID
+	date      string
+}
+
+// refCredits is the Credits of a publisher's date and who was charged for it.
+type refCredits struct {
+	pending, released int64
+	paid, unbacked    map[refPayer]int64
+}
+
+type refPayer struct {
+	advertiser uuid.UUID
+	byCredits  bool
+}
+
 // refCase is a publisher's quarantine while it is open.
 type refCase struct {
 	id      uuid.UUID
 	held    int64
+	minted  map[string]int64               // by UTC date
 	charged map[uuid.UUID]map[string]int64 // by campaign and UTC date
 }
 
@@ -109,12 +133,16 @@ func (r *reference) event(h happening) result {
 		}
 		held.charged[h.campaign][h.at.UTC().Format(time.DateOnly)] += out.charge
 	}
-	if h.kind == "impression" && h.developer != uuid.Nil {
+	date := h.at.UTC().Format(time.DateOnly)
+	if h.developer != uuid.Nil && out.charge > 0 {
+		r.on(h.developer, date).paid[refPayer{c.owner, c.byCredits}] += out.charge
+	}
+	if h.kind == "impression" && h.developer != uuid.Nil && out.verdict == "ok" {
 		limit, own := r.ownCap[h.developer]
 		if !own {
 			limit = r.mintCap
 		}
-		day := h.developer.String() + h.at.UTC().Format(time.DateOnly)
+		day := h.developer.String() + date
 		if r.minted[day] >= limit {
 			out.credit = "capped"
 			return out
@@ -125,8 +153,10 @@ func (r *reference) event(h happening) result {
 		if held != nil {
 			out.credit = "held"
 			held.held++
+			held.minted[date]++
 		} else {
-			r.credits[h.developer]++
+			r.pending[h.developer]++
+			r.on(h.developer, date).pending++
 		}
 	}
 	return out
@@ -201,13 +231,68 @@ func (r *reference) take(c *refCampaign, date string, price int64) (string, int6
 	return "ok", price
 }
 
-// endCase gives the held Credits to the publisher, or destroys them and gives the advertisers back
+// on is a publisher's date.
+func (r *reference) on(developer uuid.UUID, date string) *refCredits {
+	day := refDay{developer, date}
+	if r.days[day] == nil {
+		r.days[day] = &refCredits{paid: map[refPayer]int64{}, unbacked: map[refPayer]int64{}}
+	}
+	return r.days[day]
+}
+
+// creditValue is what a Credit is worth in the histories, micro-USD.
+const creditValue = 700
+
+// release takes back and releases Credits of every date, as far as charges reach that nobody owes.
+// Debts are what they were before.
+func (r *reference) release() {
+	dates := slices.SortedFunc(maps.Keys(r.days), func(a, b refDay) int {
+		return cmp.Or(cmp.Compare(b.date, a.date), cmp.Compare(a.developer.String(), b.developer.String()))
+	})
+	owes := map[refPayer]int64{}
+	for advertiser, back := range r.back {
+		owes[refPayer{advertiser, false}] = max(0, min(back, -r.cash[advertiser]))
+	}
+	for _, c := range r.campaigns {
+		owes[refPayer{c.owner, true}] = max(0, -r.credits[c.ownDeveloper]) * creditValue
+	}
+	for _, day := range dates { // the newest charges are those that were not paid for
+		of := r.days[day]
+		for payer, paid := range of.paid {
+			of.unbacked[payer] = min(paid, owes[payer])
+			owes[payer] -= of.unbacked[payer]
+		}
+	}
+	for day, of := range r.days {
+		backed := int64(0)
+		for payer, paid := range of.paid {
+			backed += paid - of.unbacked[payer]
+		}
+		for of.released*creditValue > backed { // one Credit at a time
+			of.released--
+			of.pending++
+			r.pending[day.developer]++
+			r.credits[day.developer]--
+		}
+		for r.cases[day.developer] == nil && of.pending > 0 && (of.released+1)*creditValue <= backed {
+			of.released++
+			of.pending--
+			r.pending[day.developer]--
+			r.credits[day.developer]++
+		}
+	}
+}
+
+// endCase makes the held Credits pending, or destroys them and gives the advertisers back
 // what they paid, and their campaigns what they spent, as if the traffic had never been.
 func (r *reference) endCase(developer uuid.UUID, clawBack bool) {
 	held := r.cases[developer]
 	delete(r.cases, developer)
 	if !clawBack {
-		r.credits[developer] += held.held
+		r.pending[developer] += held.held
+		for date, n := range held.minted {
+			r.on(developer, date).pending += n
+		}
 		return
 	}
 	r.mint += held.held
@@ -217,6 +302,9 @@ func (r *reference) endCase(developer uuid.UUID, clawBack bool) {
 			r.revenue -= amount
 			c.spent -= amount
 			c.spentOn[date] -= amount
+			if amount > 0 {
+				r.on(developer, date).paid[refPayer{c.owner, c.byCredits}] -= amount
+			}
 			if c.byCredits {
 				r.creditFunding += amount
 			} else {
@@ -258,6 +346,7 @@ func (r *reference) refundTo(id string, total int64) {
 func (r *reference) giveBack(p *refPayment) {
 	for p.done < p.paid && (p.done < p.refunded || p.done < p.refundTotal) { // one micro-USD at a time
 		p.done++
+		r.back[p.payer]++
 		r.cash[p.payer]--
 		r.deposits++
 	}

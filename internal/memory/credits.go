@@ -1,0 +1,281 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"adnet/internal/day"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// creditState is what the release of Credits works on, by publisher and day. Guarded by Store.mu.
+type creditState struct {
+	days map[publisherDay]*ledger.CreditDay // Minted is publisherState's
+	due  map[publisherDay]struct{}
+}
+
+func newCreditState() creditState {
+	return creditState{days: make(map[publisherDay]*ledger.CreditDay), due: make(map[publisherDay]struct{})}
+}
+
+// day is a publisher's day, made when it is first asked for.
+func (c *creditState) day(key publisherDay) *ledger.CreditDay {
+	d := c.days[key]
+	if d == nil {
+		d = &ledger.CreditDay{DeveloperID: key.developer, Day: key.day}
+		c.days[key] = d
+	}
+	return d
+}
+
+// source is what a payer was charged for the day.
+func (c *creditState) source(key publisherDay, payer uuid.UUID, byCredits bool) *ledger.CreditSource {
+	d := c.day(key)
+	for i := range d.Sources {
+		if s := &d.Sources[i]; s.AdvertiserID == payer && s.ByCredits == byCredits {
+			return s
+		}
+	}
+	d.Sources = append(d.Sources, ledger.CreditSource{AdvertiserID: payer, ByCredits: byCredits})
+	return &d.Sources[len(d.Sources)-1]
+}
+
+// add counts a batch's mints and charges.
+func (c *creditState) add(e ledger.Effects) {
+	for _, p := range e.Publishers {
+		if p.Minted > 0 {
+			key := publisherDay{p.DeveloperID, p.Day}
+			c.day(key).Minted += p.Minted
+			c.due[key] = struct{}{}
+		}
+	}
+	for _, m := range e.CaseMints {
+		c.day(publisherDay{m.DeveloperID, m.Day}).InCase += m.Amount
+	}
+	for _, s := range e.Sources {
+		key := publisherDay{s.DeveloperID, s.Day}
+		c.source(key, s.AdvertiserID, s.ByCredits).Charged += s.Amount
+		c.due[key] = struct{}{}
+	}
+}
+
+// ReleaseCredits brings every publisher day up to date on which something changed, or a hold ended:
+// see [ledger.CreditRules.Move]. Before it spreads what payers owe over the days that they were
+// charged for.
+func (s *Store) ReleaseCredits(_ context.Context, r ledger.CreditRules) (run ledger.CreditRun, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.spreadDebts()
+	c := &s.ledger.publishers.credits
+	for key, d := range c.days {
+		for _, l := range d.Lots {
+			if !l.Until.IsZero() && !l.Until.After(r.Now) {
+				c.due[key] = struct{}{}
+			}
+		}
+	}
+	for _, key := range sortedDays(c.due) {
+		delete(c.due, key)
+		d := c.day(key)
+		d.Frozen = s.ledger.publishers.open(key.developer) != nil
+		moves := r.Move(*d)
+		*d = moves.CreditDay
+		d.Lots = slices.DeleteFunc(d.Lots, func(l ledger.CreditLot) bool { return l.Amount == 0 && l.Left == 0 })
+		run.Add(moves)
+		for _, t := range moves.Written {
+			s.ledger.addTransaction(t)
+		}
+	}
+	return run, nil
+}
+
+func sortedDays[V any](m map[publisherDay]V) []publisherDay {
+	return slices.SortedFunc(maps.Keys(m), func(a, b publisherDay) int {
+		return cmp.Or(slices.Compare(a.developer[:], b.developer[:]), cmp.Compare(a.day, b.day))
+	})
+}
+
+// payer is who was charged, and from what.
+type payer struct {
+	advertiser uuid.UUID
+	byCredits  bool
+}
+
+// spreadDebts marks the charges unbacked that payers owe, and those backed that they do not owe any
+// more. The store's mutex is held.
+func (s *Store) spreadDebts() {
+	c := &s.ledger.publishers.credits
+	paid := make(map[payer][]ledger.PaidDay)
+	for key, d := range c.days {
+		for _, source := range d.Sources {
+			p := payer{source.AdvertiserID, source.ByCredits}
+			paid[p] = append(paid[p], ledger.PaidDay{
+				DeveloperID: key.developer, Day: key.day, Charged: source.Charged - source.Refunded, Unbacked: source.Unbacked,
+			})
+		}
+	}
+	owed := s.owed()
+	for p, days := range paid {
+		slices.SortFunc(days, ledger.PaidDay.CompareNewest)
+		changed, _ := ledger.Debt(owed[p], days)
+		for _, d := range changed {
+			key := publisherDay{d.DeveloperID, d.Day}
+			c.source(key, p.advertiser, p.byCredits).Unbacked = d.Unbacked
+			c.due[key] = struct{}{}
+		}
+	}
+}
+
+// owed is what payers owe: see [ledger.Debt]. The store's mutex is held.
+func (s *Store) owed() map[payer]money.Micros {
+	owed := make(map[payer]money.Micros)
+	for i := range s.ledger.transactions {
+		t := &s.ledger.transactions[i]
+		for _, e := range t.Entries {
+			if id, ok := advertiserOf(e.Account); ok && t.Kind.TakesBack() && e.Asset == ledger.USD {
+				owed[payer{id, false}] -= money.Micros(e.Amount)
+			}
+		}
+	}
+	for p, back := range owed {
+		balance := money.Micros(s.ledger.balances[side{ledger.AdvertiserCash(p.advertiser), ledger.USD}])
+		owed[p] = max(0, min(back, -balance))
+	}
+	lots := make(map[uuid.UUID][]ledger.CreditLot)
+	for key, d := range s.ledger.publishers.credits.days {
+		lots[key.developer] = append(lots[key.developer], d.Lots...)
+	}
+	for _, u := range s.users {
+		if debt := ledger.CreditDebt(lots[u.DeveloperID]); debt > 0 {
+			owed[payer{u.ID, true}] = debt
+		}
+	}
+	return owed
+}
+
+// endCase moves the Credits of a case by day: to pending, or away with the charges of its traffic.
+// The store's mutex is held.
+func (s *Store) endCase(c ledger.Quarantine, d ledger.QuarantineDecision, books ledger.QuarantineBooks) {
+	credits := &s.ledger.publishers.credits
+	for key, of := range credits.days {
+		if key.developer != c.DeveloperID {
+			continue
+		}
+		if d == ledger.QuarantineClawback {
+			of.Gone += of.InCase
+		}
+		of.InCase = 0
+		credits.due[key] = struct{}{}
+	}
+	if d != ledger.QuarantineClawback {
+		return
+	}
+	for _, charge := range books.Charges {
+		credits.source(publisherDay{c.DeveloperID, charge.Day}, charge.AdvertiserID, charge.CreditFunded).Refunded += charge.Amount
+	}
+}
+
+// MarkExpired lets the next release look at the days from since to before (excluded) that have
+// pending Credits.
+func (s *Store) MarkExpired(_ context.Context, since, before day.Day) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := &s.ledger.publishers.credits
+	for key, d := range c.days {
+		if key.day >= since && key.day < before && d.Pending() > 0 {
+			c.due[key] = struct{}{}
+		}
+	}
+	return nil
+}
+
+// MeanCharge sums what advertisers were charged for the traffic of publishers, and its impressions,
+// on the days from first to last.
+func (s *Store) MeanCharge(_ context.Context, first, last day.Day) (m ledger.MeanCharge, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := &s.ledger.publishers
+	for key, d := range p.days {
+		if key.day >= first && key.day <= last {
+			m.Impressions += d.Impressions
+		}
+	}
+	for key, d := range p.credits.days {
+		for _, source := range d.Sources {
+			if key.day >= first && key.day <= last {
+				m.Charged += source.Charged - source.Refunded
+			}
+		}
+	}
+	return m, nil
+}
+
+// CreditBalance says where a publisher's Credits are; all 0 when it never earned any.
+func (s *Store) CreditBalance(_ context.Context, developer uuid.UUID) (b ledger.CreditBalance, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of := func(a ledger.Account) money.Credits {
+		return money.Credits(s.ledger.balances[side{a, ledger.Credit}])
+	}
+	b = ledger.CreditBalance{
+		Spendable: of(ledger.DeveloperCredits(developer)), Pending: of(ledger.PendingCredits(developer)), Held: of(ledger.WaitingCredits(developer)),
+	}
+	if c := s.ledger.publishers.open(developer); c != nil {
+		b.Quarantined = of(ledger.HeldCredits(c.ID))
+	}
+	return b, nil
+}
+
+// credits checks that Credits are worth no more than what was charged, and that lots and balances
+// agree.
+func (a *verification) credits() {
+	state := &a.l.publishers.credits
+	var worth money.Micros
+	var days, same promise
+	lots := make(map[ledger.Account]int64)
+	for key, d := range state.days {
+		worth += d.Worth()
+		days.look(d.Worth() > d.Cover(), "publisher %s day %s: released %d, charged %d", key.developer, key.day, int64(d.Worth()), int64(d.Cover()))
+		lots[ledger.PendingCredits(key.developer)] += d.Pending()
+		for _, l := range d.Lots {
+			account := ledger.DeveloperCredits(key.developer)
+			if !l.Until.IsZero() {
+				account = ledger.WaitingCredits(key.developer)
+			}
+			lots[account] += l.Left
+			lots[ledger.CreditSpent] += l.Amount - l.Left
+		}
+	}
+	for s := range a.l.balances {
+		if s.asset == ledger.Credit && (strings.HasPrefix(string(s.account), "developer") || s.account == ledger.CreditSpent) {
+			lots[s.account] += 0
+		}
+	}
+	for account, sum := range lots {
+		balance := a.l.balances[side{account, ledger.Credit}]
+		same.look(balance != sum, "%s: lots %d, balance %d", account, sum, balance)
+	}
+	a.checks = append(a.checks, ledger.CreditCheck(int64(worth), int64(a.backed())))
+	a.none(ledger.CheckCreditDays, days)
+	a.all(ledger.CheckCreditLots, same)
+}
+
+// backed is what advertisers were charged, less what claw-backs gave back and what they owe.
+func (a *verification) backed() (sum money.Micros) {
+	owed, paid := a.s.owed(), make(map[payer]money.Micros)
+	for id, amount := range a.charged {
+		if k := a.s.campaigns[id]; k != nil {
+			paid[payer{k.AdvertiserID, k.CreditFunded}] += money.Micros(amount) - a.l.totals[id].refunded
+		}
+	}
+	for p, amount := range paid {
+		sum += amount - min(max(0, amount), owed[p])
+	}
+	return sum
+}
