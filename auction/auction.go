@@ -2,8 +2,8 @@
 //
 // It is a pure function of its arguments: no input or output, no clock, no randomness, integers
 // only. The steps are separate: [target] filters, [ranker] scores, [Gate] says what budget, pacing
-// and frequency caps allow, and the first candidate in score order that passes everything wins at
-// the price it stated (first price). [Decide] does this through the index; [Explain] gives the same
+// and frequency caps allow, and the first candidate in score order that passes everything wins and
+// pays the bid that won (first price): for an impression its effective CPM, not what it stated. [Decide] does this through the index; [Explain] gives the same
 // winner by looking at every campaign, with a reason for each that did not win.
 //
 // The order of candidates is total: descending effective CPM, then ascending campaign id.
@@ -226,7 +226,7 @@ func won(snapshot *Snapshot, c target.Candidate) Outcome {
 	return Outcome{
 		Winner:       c.Campaign,
 		EffectiveCPM: c.EffectiveCPM,
-		Price:        c.Campaign.Billing.Price(c.Campaign.Bid),
+		Price:        c.Campaign.Billing.Price(c.Campaign.Bid, c.EffectiveCPM),
 		Prediction:   snapshot.Table().Predict(c.Campaign.Billing, c.Campaign.Bid, c.Signals),
 	}
 }

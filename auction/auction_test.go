@@ -63,9 +63,14 @@ func TestWhoWins(t *testing.T) {
 }
 
 func TestFirstPrice(t *testing.T) {
-	for billing, want := range map[ranker.Billing]money.Micros{ranker.CPM: 3_370, ranker.CPC: 3_370_999, ranker.CPA: 3_370_999} {
+	for billing, want := range map[ranker.Billing]money.Micros{ranker.CPM: 0, ranker.CPC: 3_370_999, ranker.CPA: 3_370_999} {
 		c := auction.Campaign{ID: id(1), Bid: 3_370_999, Billing: billing}
-		require.Equal(t, want, decide(t, auction.Request{}, snapshot(c), nil).Price, "independent of the relevance")
+		won := decide(t, auction.Request{}, snapshot(c), nil)
+		if billing == ranker.CPM {
+			require.Less(t, won.EffectiveCPM, c.Bid, "nothing in common: relevance shades the bid")
+			want = won.EffectiveCPM / 1000
+		}
+		require.Equal(t, want, won.Price, "the bid that won; clicks and conversions whatever the relevance")
 	}
 }
 

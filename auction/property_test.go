@@ -117,6 +117,7 @@ func checkAccounts(t *rapid.T, req *auction.Request, w *world, e auction.Explana
 	require.Equal(t, e.EffectiveCPM, e.Prediction.Bid)
 	if e.Winner.Billing == ranker.CPM {
 		require.LessOrEqual(t, 1000*e.Price, e.Winner.Bid)
+		require.Equal(t, e.EffectiveCPM/1000, e.Price, "first price: what was bid is paid")
 	}
 }
 

@@ -233,7 +233,8 @@ func TestPauseStopsDeliveryAndCharging(t *testing.T) {
 		stats = api.do("GET", "/api/stats?type=campaign&campaign_id="+id+"&breakdown=integration_method", owner.token, "", 200)
 		return stats["impressions"] == 2.0 && stats["clicks"] == 1.0
 	}, 10*time.Second, 100*time.Millisecond)
-	require.Equal(t, 0.1, stats["spend_usd"])
+	require.Positive(t, stats["spend_usd"])
+	require.LessOrEqual(t, stats["spend_usd"], 0.1, "one impression, at most at the stated bid")
 	require.Equal(t, 1.0, stats["billed"])
 	require.Equal(t, 2.0, stats["credits"])
 	require.Equal(t, "rest", stats["breakdown"].([]any)[0].(map[string]any)["key"])

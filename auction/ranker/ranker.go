@@ -58,11 +58,13 @@ func (b Billing) String() string {
 	return "unknown"
 }
 
-// Price is what one billed unit costs: an impression (bid/1000, rounded down) for cpm, a click for
-// cpc, a conversion for cpa. In a first-price auction it never exceeds the stated bid.
-func (b Billing) Price(bid money.Micros) money.Micros {
+// Price is what one billed unit of an auction costs that effectiveCPM won: for cpm an impression,
+// effectiveCPM/1000 rounded down to the micro-dollar, for cpc a click and for cpa a conversion, the
+// stated bid. In a first-price auction the bid that won is paid: never more, and so never more than
+// the stated bid. Price(bid, bid) is the most that a unit may cost.
+func (b Billing) Price(bid, effectiveCPM money.Micros) money.Micros {
 	if b == CPM {
-		return bid.PerMille()
+		return min(effectiveCPM, bid).PerMille()
 	}
 	return bid
 }

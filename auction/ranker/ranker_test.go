@@ -125,10 +125,11 @@ func predictWithIntent(table Table, share PerMille) Prediction {
 	return table.Predict(CPC, money.USD, Signals{2, 2, 1, 1, true})
 }
 
-func TestPriceIsTheStatedBidPerUnit(t *testing.T) {
-	require.Equal(t, money.Micros(3370), CPM.Price(3_370_999))
-	require.Equal(t, money.Micros(9_360_000), CPC.Price(9_360_000))
-	require.Equal(t, money.Micros(9_360_000), CPA.Price(9_360_000))
+func TestPriceIsTheBidThatWon(t *testing.T) {
+	require.Equal(t, money.Micros(3370), CPM.Price(9_360_000, 3_370_999), "an impression costs the effective CPM, rounded down")
+	require.Equal(t, money.Micros(3370), CPM.Price(3_370_999, 9_360_000), "and never more than the stated bid")
+	require.Equal(t, money.Micros(9_360_000), CPC.Price(9_360_000, 3_370_999))
+	require.Equal(t, money.Micros(9_360_000), CPA.Price(9_360_000, 3_370_999))
 }
 
 func TestBillingNames(t *testing.T) {

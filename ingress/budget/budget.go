@@ -185,12 +185,13 @@ func (l *Leases) window(billing ranker.Billing, bid bool) int64 {
 // BidLife is how long a bid may wait to be shown, and how long its reservation lasts.
 func (l *Leases) BidLife() time.Duration { return min(l.cfg.BidWindow, l.deps.ImpressionLife) }
 
-// expected is the expected price of an impression of the campaign, micro-USD, at least 1.
+// expected is the expected price of an impression of the campaign, micro-USD, at least 1. For cpm
+// it is what the impression will be charged.
 func expected(c *auction.Campaign, effectiveCPM money.Micros) money.Micros {
 	if c.Billing == ranker.CPM {
-		return c.Billing.Price(c.Bid)
+		return max(1, c.Billing.Price(c.Bid, effectiveCPM))
 	}
-	return max(1, effectiveCPM/1000)
+	return max(1, effectiveCPM.PerMille())
 }
 
 // Reservation is one auction's use of the leases; it is the last [auction.Gate] of its chain. The
@@ -241,7 +242,7 @@ func (r *Reservation) Check(c *auction.Campaign, effectiveCPM money.Micros) auct
 	if found == nil {
 		found = l.make(k, c)
 	}
-	s := r.acquire(found, demand{price: price, full: c.Billing.Price(c.Bid), window: l.window(c.Billing, r.bid)})
+	s := r.acquire(found, demand{price: price, full: c.Billing.Price(c.Bid, effectiveCPM), window: l.window(c.Billing, r.bid)})
 	if s == nil {
 		return found.refusal()
 	}
@@ -257,6 +258,15 @@ func (r *Reservation) Cancel() {
 	if r.taken != nil {
 		r.taken.giveBack(r.amount)
 		r.taken = nil
+	}
+}
+
+// Lower gives back what is reserved above price: the ad was sold for less than the bid that the
+// gate was asked about, as a deal's fixed price.
+func (r *Reservation) Lower(price money.Micros) {
+	if r.taken != nil && r.amount > price {
+		r.taken.giveBack(r.amount - price)
+		r.amount = price
 	}
 }
 

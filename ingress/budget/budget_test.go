@@ -393,6 +393,30 @@ func TestExpectedPriceOfClicks(t *testing.T) {
 	})
 }
 
+func TestLowerGivesBackTheDifference(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &budgettest.Store{Now: time.Now, Nodes: 1}
+		c := perMille(10)
+		newLedger(store, c, 10)
+		store.Open(1)
+		n := start(t, store, "n")
+		time.Sleep(1500 * time.Millisecond)
+		var r, second budget.Reservation
+		r.Begin(n.Leases, auctionID(time.Now()), time.Now(), false)
+		second.Begin(n.Leases, auctionID(time.Now()), time.Now(), false)
+		require.Empty(t, r.Check(c, c.Bid))
+		require.NotEmpty(t, second.Check(c, 4_000), "everything is reserved")
+		r.Lower(11)
+		require.EqualValues(t, 10, r.Amount(), "never raised")
+		r.Lower(6)
+		require.EqualValues(t, 6, r.Amount())
+		time.Sleep(100 * time.Millisecond)
+		require.Empty(t, second.Check(c, 4_000), "the rest is there for others")
+		require.EqualValues(t, 4, second.Amount())
+		n.stop()
+	})
+}
+
 func TestCancelGivesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &budgettest.Store{Now: time.Now, Nodes: 1}
@@ -404,7 +428,7 @@ func TestCancelGivesBack(t *testing.T) {
 		for range 3 {
 			var r budget.Reservation
 			r.Begin(n.Leases, auctionID(time.Now()), time.Now(), false)
-			require.Empty(t, r.Check(c, 0))
+			require.Empty(t, r.Check(c, c.Bid))
 			require.EqualValues(t, 10, r.Amount())
 			r.Cancel()
 			r.Cancel()

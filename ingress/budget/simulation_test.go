@@ -222,7 +222,7 @@ func (n *network) campaign(price, daily, total, balance money.Micros) {
 	n.lines, n.by[uuid.UUID(c.ID)], n.balances[uuid.UUID(c.Advertiser)] = append(n.lines, l), l, balance
 }
 
-func (l *line) price() money.Micros { return ranker.CPM.Price(l.auction.Bid) }
+func (l *line) price() money.Micros { return ranker.CPM.Price(l.auction.Bid, l.auction.Bid) }
 
 // join starts a node with traffic of its own.
 func (n *network) join(t *testing.T) {

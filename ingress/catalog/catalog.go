@@ -198,8 +198,8 @@ type roomGate struct {
 }
 
 // Check implements [auction.Gate].
-func (g roomGate) Check(c *auction.Campaign, _ money.Micros) auction.Reason {
-	if room, known := g.campaigns.room(uuid.UUID(c.ID)); known && room.Left(g.day) < c.Billing.Price(c.Bid) {
+func (g roomGate) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.Reason {
+	if room, known := g.campaigns.room(uuid.UUID(c.ID)); known && room.Left(g.day) < c.Billing.Price(c.Bid, effectiveCPM) {
 		return auction.Budget
 	}
 	return ""

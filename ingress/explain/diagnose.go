@@ -69,7 +69,7 @@ type stateReply struct {
 	PolicyViolations []campaign.Violation  `json:"policy_violations"`
 	BillingModel     campaign.BillingModel `json:"billing_model"`
 	BidAmount        money.Micros          `json:"bid_amount"`
-	UnitPrice        money.Micros          `json:"unit_price_usd"` // of one billed event
+	UnitPrice        money.Micros          `json:"unit_price_usd"` // of one billed event, at most
 	DailyBudget      money.Micros          `json:"daily_budget"`
 	SpentToday       money.Micros          `json:"spent_today"`
 	TotalBudget      money.Micros          `json:"total_budget"`
@@ -141,7 +141,7 @@ func (a *API) diagnosis(k *campaign.Campaign, d report.Delivery, now time.Time) 
 func (a *API) state(k *campaign.Campaign) stateReply {
 	billing, _ := ranker.ParseBilling(string(k.BillingModel))
 	s := stateReply{
-		Status: k.Status, PolicyViolations: k.PolicyViolations, BillingModel: k.BillingModel, BidAmount: k.BidAmount, UnitPrice: billing.Price(k.BidAmount),
+		Status: k.Status, PolicyViolations: k.PolicyViolations, BillingModel: k.BillingModel, BidAmount: k.BidAmount, UnitPrice: billing.Price(k.BidAmount, k.BidAmount),
 		DailyBudget: k.DailyBudget, SpentToday: k.SpentToday, TotalBudget: k.TotalBudget, SpentTotal: k.SpentTotal,
 		CreditFunded: k.CreditFunded, ConfigVersion: k.ConfigVersion,
 	}
@@ -170,14 +170,14 @@ func (a *API) ofCampaign(k *campaign.Campaign, s stateReply, now time.Time) (cau
 		causes[len(causes)-1].Count = &n
 	}
 	if k.TotalBudget-k.SpentTotal < s.UnitPrice {
-		add(TotalBudgetSpent, "of its total budget %s USD are left, one unit costs %s", max(0, k.TotalBudget-k.SpentTotal), s.UnitPrice)
+		add(TotalBudgetSpent, "of its total budget %s USD are left, one unit costs up to %s", max(0, k.TotalBudget-k.SpentTotal), s.UnitPrice)
 	}
 	if k.DailyBudget-k.SpentToday < s.UnitPrice {
-		add(DailyBudgetSpent, "of today's budget %s USD are left, one unit costs %s; it goes on at %s",
+		add(DailyBudgetSpent, "of today's budget %s USD are left, one unit costs up to %s; it goes on at %s",
 			max(0, k.DailyBudget-k.SpentToday), s.UnitPrice, (day.Of(now) + 1).Time().Format(time.RFC3339))
 	}
 	if s.Balance != nil && *s.Balance < s.UnitPrice {
-		add(Unfunded, "the account's balance is %s USD, one unit costs %s: deposit", max(0, *s.Balance), s.UnitPrice)
+		add(Unfunded, "the account's balance is %s USD, one unit costs up to %s: deposit", max(0, *s.Balance), s.UnitPrice)
 	}
 	if s.NodeVersion < k.ConfigVersion || !a.deps.Catalog.Fresh(now) {
 		add(NotPropagated, "the node that answers serves by its version %d, the latest is %d: try again in a second", s.NodeVersion, k.ConfigVersion)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"adnet/auction"
+	"adnet/auction/ranker"
 	"adnet/ingress/budget"
 	"adnet/ingress/limits"
 	"adnet/ingress/limits/frequency"
@@ -127,6 +128,9 @@ func (s *Seller) decide(ctx context.Context, a *Auction) (outcome auction.Outcom
 	}
 	if outcome.Winner == nil {
 		return outcome
+	}
+	if outcome.Winner.Billing == ranker.CPM {
+		a.Reservation.Lower(outcome.Price)
 	}
 	if _, known := a.Creative(outcome.Winner); !known {
 		// The catalog was loaded anew since the snapshot was taken, and the campaign is gone.

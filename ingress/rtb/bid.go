@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"adnet/auction"
-	"adnet/auction/ranker"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
 	"adnet/internal/account"
@@ -228,8 +227,6 @@ func (g *bidGate) agree(outcome *auction.Outcome) {
 	if g.deal == nil || !g.deal.fixed {
 		return
 	}
-	outcome.EffectiveCPM = g.deal.floor
-	if winner := outcome.Winner; winner.Billing == ranker.CPM {
-		outcome.Price = winner.Billing.Price(g.deal.floor)
-	}
+	outcome.EffectiveCPM, outcome.Prediction.Bid = g.deal.floor, g.deal.floor
+	outcome.Price = outcome.Winner.Billing.Price(outcome.Winner.Bid, g.deal.floor)
 }

@@ -66,7 +66,7 @@ func TestBidIsSigned(t *testing.T) {
 	f.Shelf.Put(shelfOf("credit")...)
 	b := f.bids(`{"id":"r","imp":[{"id":"1","tagid":"app","banner":{"w":320,"h":50}}],"device":{"language":"en","geo":{"country":"USA","region":"CA"}}}`)[0]
 	want := token.Auction{
-		CampaignID: shelfOf("credit")[0].ID, AdvertiserID: advertiserID, DeveloperID: developerID, Price: 5 * money.USD / 1000, BillingModel: "cpm",
+		CampaignID: shelfOf("credit")[0].ID, AdvertiserID: advertiserID, DeveloperID: developerID, Price: 2 * money.USD / 1000, BillingModel: "cpm",
 		Format: "image", IntegrationMethod: "openrtb", Region: "US-CA", Language: "en", HostApp: "app", CreditFunded: true,
 	}
 	ad := f.adToken(b.AdM)
@@ -89,7 +89,7 @@ func TestBidIsSigned(t *testing.T) {
 	logged := f.Log.Auctions[0]
 	require.Equal(t, ad.AuctionID[:], logged.AuctionId)
 	require.Equal(t, int64(2*money.USD), logged.EcpmMicros)
-	require.Equal(t, int64(5000), logged.PriceMicros)
+	require.Equal(t, int64(2000), logged.PriceMicros, "what was bid on the wire")
 	require.Equal(t, "openrtb", logged.Placement.IntegrationMethod)
 	require.Equal(t, "banner", logged.Placement.Format)
 	require.Equal(t, "image", logged.CreativeFormat)

@@ -88,10 +88,13 @@ func TestFixedPriceIsCharged(t *testing.T) {
 	private := `{"id":"r","imp":[{"id":"1","banner":{},"pmp":{"private_auction":1,"deals":[{"id":"fixed","bidfloor":%s,"at":3}]}}]}`
 	f := newFixture(t)
 	f.Shelf.Put(shelfOf("deal")...)
-	require.Equal(t, money.USD*12/10_000, f.adToken(f.bids(fmt.Sprintf(private, "1.2"))[0].AdM).Price)
+	agreed := f.bids(fmt.Sprintf(private, "1.2"))[0]
+	require.Equal(t, money.USD*12/10_000, f.adToken(agreed.AdM).Price)
+	require.Contains(t, string(agreed.Ext), `"bid_usd":1.2,`)
 	require.Equal(t, int64(1_200), f.Log.Auctions[0].PriceMicros)
 	require.Equal(t, int64(1_200_000), f.Log.Auctions[0].EcpmMicros)
-	require.Equal(t, 4*money.USD/1000, f.adToken(f.bids(simple)[0].AdM).Price, "in the open its own bid")
+	open := f.bids(simple)[0]
+	require.Equal(t, money.Micros(open.Price*1e6+0.5)/1000, f.adToken(open.AdM).Price, "in the open its own bid")
 	click := catalogue()["click"]
 	click.Deals = []string{"fixed"}
 	f.Shelf.Put(click)

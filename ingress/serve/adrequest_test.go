@@ -225,7 +225,7 @@ func TestTheAd(t *testing.T) {
 	id := signed.AuctionID
 	require.EqualValues(t, 7, id.Version())
 	require.Equal(t, token.Auction{
-		AuctionID: id, CampaignID: k.ID, AdvertiserID: ingresstest.AdvertiserID, DeveloperID: ingresstest.DeveloperID, Price: 5 * money.USD / 1000, BillingModel: "cpm",
+		AuctionID: id, CampaignID: k.ID, AdvertiserID: ingresstest.AdvertiserID, DeveloperID: ingresstest.DeveloperID, Price: money.Micros(f.Log.Auctions[0].EcpmMicros) / 1000, BillingModel: "cpm",
 		Format: "native", IntegrationMethod: "rest", Surface: "tool_result", Region: "US-CA", Language: "en", HostApp: "Editor", CreditFunded: true,
 	}, signed)
 
@@ -254,7 +254,8 @@ func TestTheAd(t *testing.T) {
 	require.Equal(t, ingresstest.DeveloperID[:], logged.DeveloperId)
 	require.Equal(t, ingresstest.Start.UnixMicro(), logged.AtUs)
 	require.EqualValues(t, 77, logged.SnapshotVersion)
-	require.EqualValues(t, 5000, logged.PriceMicros)
+	require.Equal(t, logged.EcpmMicros/1000, logged.PriceMicros, "first price: the bid that won")
+	require.Less(t, logged.EcpmMicros, int64(k.BidAmount), "which relevance shades")
 	require.Equal(t, []string{"embed", "rest", "tool_result", "US-CA", "en", "Editor"}, []string{
 		logged.Placement.Format, logged.Placement.IntegrationMethod, logged.Placement.Surface,
 		logged.Placement.Region, logged.Placement.Language, logged.Placement.HostApp,

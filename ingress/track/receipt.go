@@ -20,9 +20,12 @@ dt{color:#666;font-size:.85rem;margin-top:.8rem}dd{margin:0;overflow-wrap:anywhe
 <body><h1>Ad receipt</h1>
 <p>{{if .Sandbox}}This was a test ad: nobody paid for it.{{else}}This was an advertisement. The sponsor below paid for it.{{end}}</p>
 <dl><dt>Ad</dt><dd>{{.Headline}}</dd><dt>Leads to</dt><dd>{{.Host}}</dd><dt>Sponsor</dt><dd>{{.Advertiser}}</dd>
-<dt>Campaign</dt><dd>{{.Campaign}}</dd><dt>Shown after the auction of</dt><dd>{{.At}} (UTC)</dd></dl>
+<dt>Campaign</dt><dd>{{.Campaign}}</dd>{{if .Price}}<dt>Agreed price</dt><dd>{{.Price}}</dd>{{end}}<dt>Shown after the auction of</dt><dd>{{.At}} (UTC)</dd></dl>
 <p>The signature of this receipt was checked just now.</p></body></html>
 `))
+
+// paidFor says what the price of an ad pays for.
+var paidFor = map[string]string{"cpm": "for showing it", "cpc": "for a click on it", "cpa": "for a conversion after it"}
 
 // receipt serves GET /r/<token>, the receipt_url of a served ad.
 func (t *Tracker) receipt(c *httpapi.Context) error {
@@ -30,10 +33,14 @@ func (t *Tracker) receipt(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
+	price := ""
+	if !auction.Sandbox {
+		price = auction.Price.String() + " USD " + paidFor[auction.BillingModel]
+	}
 	var page bytes.Buffer
 	err = receiptPage.Execute(&page, map[string]any{
 		"Sandbox": auction.Sandbox, "Headline": creative.Headline, "Host": adtext.Host(creative.CTAURL), "Advertiser": auction.AdvertiserID,
-		"Campaign": auction.CampaignID, "At": auction.IssuedAt().Format(time.DateTime),
+		"Campaign": auction.CampaignID, "At": auction.IssuedAt().Format(time.DateTime), "Price": price,
 	})
 	if err != nil {
 		return err

@@ -257,7 +257,7 @@ func (p *Pacer) step(id auction.ID, k *cell, now time.Time) {
 		return
 	}
 	billing, _ := ranker.ParseBilling(string(of.BillingModel))
-	price := billing.Price(of.BidAmount)
+	price := billing.Price(of.BidAmount, of.BidAmount) // at most: relevance may shade it
 	spent, budget := today(room, day.Of(now))
 	if price <= 0 || budget < Tiny*price {
 		k.stop()
