@@ -11,11 +11,13 @@ import (
 	"adnet/consumers/quarantine"
 	"adnet/consumers/retain"
 	"adnet/consumers/settle"
+	"adnet/ingress/track"
 	"adnet/internal/backends"
 	"adnet/internal/cli"
 	"adnet/internal/kafka"
 	"adnet/internal/lifecycle"
 	"adnet/internal/redis"
+	"adnet/internal/token"
 	"adnet/schemas/event"
 )
 
@@ -26,10 +28,17 @@ type consumers struct {
 	Money   backends.Money   `embed:"" set:"prepaid=required"`
 	Servers backends.Servers `embed:""`
 	Life    retain.Life      `embed:""`
+
+	TokenKeys string `name:"token-keys" env:"ADNET_TOKEN_KEYS" help:"Keys that sign auction tokens, the same list as on ingress: settlement verifies the token of every event that it bills, and the projection signs campaigns."`
+	Unsigned  string `name:"unsigned-beacons" env:"ADNET_UNSIGNED_BEACONS" default:"record" enum:"record,bill" help:"Beacons without a token: record (never billed) or bill (by campaign price). Settlement bills them only when it is told so, too."`
 }
 
 // Run runs the command until it is told to stop or has done its work.
 func (c *consumers) Run(p cli.Process) error {
+	ring, err := keyring(c.TokenKeys, false)
+	if err != nil {
+		return err
+	}
 	h, err := newHost(p, c.Host)
 	if err != nil {
 		return err
@@ -39,7 +48,7 @@ func (c *consumers) Run(p cli.Process) error {
 		return err
 	}
 	defer b.Close()
-	c.Role.Life = c.Life.Conversion
+	c.Role.Life, c.Role.Ring, c.Role.Unsigned = c.Life.Conversion, ring, c.Unsigned == track.UnsignedBill
 	role, err := newConsumers(h, c.Role, c.Money, b)
 	if err != nil {
 		return err
@@ -60,6 +69,10 @@ type consumersConfig struct {
 
 	// Life is how long after an auction its events still count.
 	Life time.Duration `kong:"-"`
+	// Ring verifies auction tokens, with the keys of ingress.
+	Ring *token.Keyring `kong:"-"`
+	// Unsigned says that beacons without a token are billed.
+	Unsigned bool `kong:"-"`
 }
 
 // The consumer groups.
@@ -110,8 +123,15 @@ func (r *consumersRole) settling() error {
 		return err
 	}
 	cfg := r.cfg.Settle
-	cfg.Prepaid = r.funds.Required()
-	settler, err := settle.New(cfg, settle.Deps{Records: events, Store: r.Books, Log: r.Log, Metrics: r.metrics})
+	cfg.Prepaid, cfg.Unsigned = r.funds.Required(), r.cfg.Unsigned
+	if cfg.TokenlessUntil == "" {
+		until, err := r.Books.TokenlessUntil(r.Ctx)
+		if err != nil {
+			return err
+		}
+		cfg.TokenlessUntil = until.Format(time.RFC3339)
+	}
+	settler, err := settle.New(cfg, settle.Deps{Records: events, Store: r.Books, Keys: r.cfg.Ring, Log: r.Log, Metrics: r.metrics})
 	if err != nil {
 		return err
 	}

@@ -87,11 +87,7 @@ type ingressConfig struct {
 // keys reads both key lists. A random key replaces an empty list where tokens need not outlive the
 // process.
 func (c ingressConfig) keys(random bool) (*token.Keyring, *token.Sessions, error) {
-	signing, err := keyList("ADNET_TOKEN_KEYS", c.TokenKeys, random)
-	if err != nil {
-		return nil, nil, err
-	}
-	ring, err := token.NewKeyring(signing)
+	ring, err := keyring(c.TokenKeys, random)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -101,6 +97,15 @@ func (c ingressConfig) keys(random bool) (*token.Keyring, *token.Sessions, error
 	}
 	sessions, err := token.NewSessions(login)
 	return ring, sessions, err
+}
+
+// keyring makes the keyring of auction tokens from ADNET_TOKEN_KEYS.
+func keyring(value string, random bool) (*token.Keyring, error) {
+	signing, err := keyList("ADNET_TOKEN_KEYS", value, random)
+	if err != nil {
+		return nil, err
+	}
+	return token.NewKeyring(signing)
 }
 
 func keyList(setting, value string, random bool) ([]token.Key, error) {

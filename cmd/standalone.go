@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"adnet/ingress/track"
 	"adnet/ingress/track/spool"
 	"adnet/internal/backends"
 	"adnet/internal/cli"
@@ -81,7 +82,8 @@ func (c *standalone) build(p cli.Process, change func(*backends.All)) (_ *inMemo
 	if err := m.role.spool.Open(); err != nil {
 		return nil, err
 	}
-	c.Consumers.Life = c.Role.Track.Life.Conversion
+	c.Consumers.Life, c.Consumers.Ring = c.Role.Track.Life.Conversion, ring
+	c.Consumers.Unsigned = c.Role.Track.Unsigned == track.UnsignedBill
 	// Every look runs a few scripts in the in-process Redis, which runs them far slower than a real
 	// one. Changes of campaigns wake the node at once.
 	c.Consumers.Project.Every = max(c.Consumers.Project.Every, 500*time.Millisecond)

@@ -12,6 +12,7 @@ import (
 
 	"adnet/consumers/archive"
 	"adnet/consumers/settle"
+	"adnet/consumers/settle/settletest"
 	"adnet/internal/kafka"
 	"adnet/internal/kafka/kafkatest"
 	"adnet/internal/ledger"
@@ -114,10 +115,16 @@ func impression() *event.Event {
 
 func marshal(t *testing.T, m proto.Message) []byte {
 	t.Helper()
+	if e, is := m.(*event.Event); is {
+		settletest.Sign(ring, e)
+	}
 	value, err := proto.Marshal(m)
 	require.NoError(t, err)
 	return value
 }
+
+// ring signs the events of these tests.
+var ring = settletest.NewRing()
 
 // run starts a component and gives a function that stops it and waits.
 func run(t *testing.T, component func(context.Context) error) (stop func()) {
@@ -161,7 +168,7 @@ func TestEveryOffsetIsOneRow(t *testing.T) {
 
 	member(t, cfg, kafka.GroupConfig{Group: "settle", Topic: event.TopicEvents, Stored: store.Offsets}, func(g *kafka.Group) func(context.Context) error {
 		s, err := settle.New(settle.Config{MaxBatch: 70, TxTimeout: time.Second, RetryMax: time.Second},
-			settle.Deps{Records: g, Store: store, Log: quiet(), Metrics: prometheus.NewRegistry()})
+			settle.Deps{Records: g, Store: store, Keys: ring, Log: quiet(), Metrics: prometheus.NewRegistry()})
 		require.NoError(t, err)
 		return s.Run
 	})

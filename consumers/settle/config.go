@@ -2,11 +2,13 @@ package settle
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
 	"adnet/internal/ledger"
 	"adnet/internal/stream"
+	"adnet/internal/token"
 	"adnet/schemas/event"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,9 +21,14 @@ type Config struct {
 	RetryMax  time.Duration `name:"settle-retry-max" env:"ADNET_SETTLE_RETRY_MAX" default:"5s" help:"Longest pause between tries while the store is out of reach."`
 	MintCap   int64         `name:"mint-daily-cap" env:"ADNET_MINT_DAILY_CAP" default:"100000" help:"Most Credits that a publisher earns per UTC day; further impressions are recorded and billed and mint nothing. 0 is no cap."`
 
+	TokenlessUntil string `name:"settle-tokenless-until" env:"ADNET_SETTLE_TOKENLESS_UNTIL" default:"" help:"Until when events without an auction token, as earlier builds wrote them, are settled, like 2026-03-03T12:00:00Z; empty: for an hour after adnet migrate met such an installation. Until then whoever can write to Kafka can bill."`
+
 	// Prepaid is ADNET_PREPAID=required: cash campaigns may only spend deposited balance. The
 	// setting belongs to the whole product, so the wiring sets it.
 	Prepaid bool `kong:"-"`
+	// Unsigned is ADNET_UNSIGNED_BEACONS=bill: beacons without a token are billed by the campaign's
+	// price.
+	Unsigned bool `kong:"-"`
 }
 
 // Records is the consumer group's view of the events topic.
@@ -48,7 +55,20 @@ type Store interface {
 type Deps struct {
 	Records Records
 	Store   Store
+	Keys    *token.Keyring // that verify auction tokens: those of ingress
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
 	Now     func() time.Time // dates the rows; time.Now when nil
+}
+
+// tokenless reads TokenlessUntil.
+func (c Config) tokenless() (until time.Time, err error) {
+	if c.TokenlessUntil == "" {
+		return until, nil
+	}
+	until, err = time.Parse(time.RFC3339, c.TokenlessUntil)
+	if err != nil {
+		return until, errors.New("ADNET_SETTLE_TOKENLESS_UNTIL must be a time like 2026-03-03T12:00:00Z")
+	}
+	return until, nil
 }

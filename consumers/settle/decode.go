@@ -2,12 +2,14 @@ package settle
 
 import (
 	"bytes"
+	"errors"
 	"time"
 
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/token"
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
@@ -23,7 +25,21 @@ const (
 	problemTime    = "absurd time"
 	problemTraffic = "invalid-traffic rule that is not a short lower-case name"
 	problemLost    = "offset is not in the log any more"
+
+	// What makes a signed event a refused one. Whoever can write to the log can write such a record;
+	// it costs and earns nothing.
+	problemNoToken    = "no auction token"
+	problemToken      = "auction token that does not verify"
+	problemKey        = "auction token of a key that is not known here"
+	problemKeyEnded   = "auction token of a key past its end"
+	problemDifference = "differs from its auction token"
+	problemPaidMore   = "price above that of its auction token"
 )
+
+// refusals are the problems of events that were not what their token says, or had none.
+var refusals = [...]string{
+	problemNoToken, problemToken, problemKey, problemKeyEnded, problemDifference, problemPaidMore,
+}
 
 // The times that an event may have been received at: after adnet existed, and not after the record
 // was written, clock skew between ingress and broker aside. Both are facts of the record, so a
@@ -52,7 +68,12 @@ var (
 
 // decoder turns records of the log into records of the ledger. It keeps one message between
 // records.
-type decoder struct{ message event.Event }
+type decoder struct {
+	keys      *token.Keyring
+	tokenless bool // events of earlier builds, without a token, are believed
+	unsigned  bool // beacons without a token are billed
+	message   event.Event
+}
 
 // record decodes r. It never fails: what cannot be understood is a poison record that carries its
 // own copy of the bytes, and the ledger decides about it like about any other.
@@ -96,7 +117,43 @@ func (d *decoder) event(written time.Time) (e ledger.Event, problem string) {
 	}
 	e.Price, e.Sandbox, e.InvalidTraffic = money.Micros(m.PriceMicros), m.Sandbox, m.InvalidTraffic
 	e.OwnCredentials = m.Conversion.GetOwnCredentials()
+	switch {
+	case e.Proof == ledger.Signed:
+		return e, d.proven(&e)
+	case e.Proof == ledger.UnsignedBillable && !d.unsigned:
+		e.Proof = ledger.Unsigned // ingress may be told to bill them, but the log alone cannot say so
+	}
 	return e, ""
+}
+
+// proven verifies the token of a signed event and holds the event to it: what is charged, whom, and
+// who earns is what the token says, whoever wrote the record.
+func (d *decoder) proven(e *ledger.Event) (problem string) {
+	m := &d.message
+	if len(m.Token) == 0 {
+		if d.tokenless {
+			return ""
+		}
+		return problemNoToken
+	}
+	// The key is judged at the time of the event: one that ended while the record waited here
+	// signed honestly. A key that must not count any more is taken off the list.
+	said, err := d.keys.VerifyRaw(token.ForEvent(string(e.Type)), m.Token, e.ReceivedAt)
+	switch {
+	case errors.Is(err, token.ErrUnknownKey):
+		return problemKey
+	case errors.Is(err, token.ErrKeyExpired):
+		return problemKeyEnded
+	case err != nil:
+		return problemToken
+	case e.Price > said.Price:
+		return problemPaidMore
+	case e.Price != said.Price, e.AuctionID != said.AuctionID, e.CampaignID != said.CampaignID,
+		e.AdvertiserID != said.AdvertiserID, e.DeveloperID != said.DeveloperID,
+		string(e.BillingModel) != said.BillingModel, e.Sandbox != said.Sandbox, m.CreditFunded != said.CreditFunded:
+		return problemDifference
+	}
+	return ""
 }
 
 // ids reads the ids. Who and what may be unknown (empty); the event itself may not, nor may the

@@ -5,10 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"adnet/consumers/settle/settletest"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/token"
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
@@ -39,15 +41,22 @@ func valid() *event.Event {
 	}
 }
 
+var ring = settletest.NewRing()
+
+func testDecoder() *decoder { return &decoder{keys: ring, unsigned: true} }
+
 func encode(t testing.TB, e *event.Event) *event.Record {
 	t.Helper()
+	if e.Token == nil {
+		settletest.Sign(ring, e)
+	}
 	value, err := proto.Marshal(e)
 	require.NoError(t, err)
 	return &event.Record{Value: value, Time: noon}
 }
 
 func TestDecodeKeepsWhatMoneyNeeds(t *testing.T) {
-	var d decoder
+	d := testDecoder()
 	got := d.record(encode(t, valid()))
 	require.Equal(t, ledger.Record{Event: ledger.Event{
 		Type: ledger.Conversion, Proof: ledger.Signed, ReceivedAt: noon, AuctionID: uuid.UUID(auction(noon)), CampaignID: uuid.UUID(id(3)),
@@ -92,14 +101,14 @@ func TestDecodeTurnsNonsenseIntoPoison(t *testing.T) {
 			e := valid()
 			c.edit(e)
 			record := encode(t, e)
-			var d decoder
+			d := testDecoder()
 			got := d.record(record)
 			require.Equal(t, c.want, got.Problem)
 			require.Equal(t, record.Value, got.Raw)
 			require.NotSame(t, &record.Value[0], &got.Raw[0], "a copy: the log's bytes are valid until the next poll only")
 		})
 	}
-	var d decoder
+	d := testDecoder()
 	require.Equal(t, problemProto, d.record(&event.Record{Value: []byte{0xff}, Time: noon}).Problem)
 	require.Equal(t, problemEnum, d.record(&event.Record{Time: noon}).Problem, "an empty record is no event")
 }
@@ -109,18 +118,127 @@ func TestDecodeAcceptsWhatMayBeUnknown(t *testing.T) {
 		"forged without ids": func(e *event.Event) {
 			e.Proof, e.AuctionId, e.CampaignId, e.BillingModel = event.Proof_BAD_SIGNATURE, nil, nil, 0
 		},
-		"sandbox without model":    func(e *event.Event) { e.Sandbox, e.BillingModel = true, 0 },
-		"unsigned billable":        func(e *event.Event) { e.Proof, e.BillingModel, e.AuctionId = event.Proof_UNSIGNED_BILLABLE, 0, id(7) },
-		"spooled for a month":      func(e *event.Event) { e.ReceivedAtUs = noon.AddDate(0, -1, 0).UnixMicro(); e.AuctionId = id(7) },
+		"sandbox without model": func(e *event.Event) { e.Sandbox, e.BillingModel = true, 0 },
+		"unsigned billable":     func(e *event.Event) { e.Proof, e.BillingModel, e.AuctionId = event.Proof_UNSIGNED_BILLABLE, 0, id(7) },
+		"spooled for a month": func(e *event.Event) {
+			e.ReceivedAtUs = noon.AddDate(0, -1, 0).UnixMicro()
+			e.AuctionId = auction(noon.AddDate(0, -1, 0))
+		},
 		"no publisher":             func(e *event.Event) { e.DeveloperId = nil },
 		"field of a later version": func(e *event.Event) { e.ProtoReflect().SetUnknown([]byte{0xf8, 0x7f, 0x01}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := valid()
 			edit(e)
-			var d decoder
+			d := testDecoder()
 			require.Empty(t, d.record(encode(t, e)).Problem)
 		})
+	}
+}
+
+// A signed event is what its token says, whoever wrote the record.
+func TestSignedEventsAreHeldToTheirTokens(t *testing.T) {
+	other := func(edit func(*event.Event)) func(*event.Event) {
+		return func(e *event.Event) { // the token is made for what the event said before
+			settletest.Sign(ring, e)
+			edit(e)
+		}
+	}
+	signedBy := func(ring *token.Keyring) func(*event.Event) {
+		return func(e *event.Event) { settletest.Sign(ring, e) }
+	}
+	bid := func(e *event.Event) {
+		a, err := ring.VerifyRaw(token.ForEvent("conversion"), signed(e), noon)
+		require.NoError(t, err)
+		e.Token = ring.AppendRaw(nil, ring.Sign(token.PurposeBid, a))
+	}
+	for name, c := range map[string]struct {
+		edit func(*event.Event)
+		want string
+	}{
+		"none":                 {func(e *event.Event) { e.Token = []byte{} }, problemNoToken},
+		"of another service":   {signedBy(settletest.NewRing()), problemToken}, // with a key of the same name
+		"of an unknown key":    {signedBy(keyring(t, "other")), problemKey},
+		"not a token":          {func(e *event.Event) { e.Token = []byte("token") }, problemToken},
+		"cut":                  {other(func(e *event.Event) { e.Token = e.Token[:len(e.Token)-1] }), problemToken},
+		"a byte changed":       {other(func(e *event.Event) { e.Token[40] ^= 1 }), problemToken},
+		"of a bid":             {bid, problemToken},
+		"price above":          {other(func(e *event.Event) { e.PriceMicros++ }), problemPaidMore},
+		"price below":          {other(func(e *event.Event) { e.PriceMicros-- }), problemDifference},
+		"another auction":      {other(func(e *event.Event) { e.AuctionId = auction(noon.Add(-time.Second)) }), problemDifference},
+		"another campaign":     {other(func(e *event.Event) { e.CampaignId = id(9) }), problemDifference},
+		"another advertiser":   {other(func(e *event.Event) { e.AdvertiserId = id(9) }), problemDifference},
+		"another publisher":    {other(func(e *event.Event) { e.DeveloperId = id(9) }), problemDifference},
+		"another model":        {other(func(e *event.Event) { e.BillingModel = event.BillingModel_CPM }), problemDifference},
+		"no longer a test":     {func(e *event.Event) { e.Sandbox = true; settletest.Sign(ring, e); e.Sandbox = false }, problemDifference},
+		"a test":               {other(func(e *event.Event) { e.Sandbox = true }), problemDifference},
+		"paid by Credits":      {other(func(e *event.Event) { e.CreditFunded = true }), problemDifference},
+		"its own":              {other(func(*event.Event) {}), ""},
+		"another type, though": {other(func(e *event.Event) { e.Type, e.Conversion = event.Type_CLICK, nil }), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := valid()
+			c.edit(e)
+			got := testDecoder().record(encode(t, e))
+			require.Equal(t, c.want, got.Problem)
+			require.Equal(t, c.want != "", got.Raw != nil)
+		})
+	}
+}
+
+func signed(e *event.Event) []byte {
+	settletest.Sign(ring, e)
+	return e.Token
+}
+
+// keyring makes a keyring of one key.
+func keyring(t *testing.T, id string) *token.Keyring {
+	t.Helper()
+	key, err := token.NewKey(id)
+	require.NoError(t, err)
+	made, err := token.NewKeyring([]token.Key{key})
+	require.NoError(t, err)
+	return made
+}
+
+// An event counts by the key that was valid when it happened, however late it is settled.
+func TestKeyOfATokenMayEndBeforeSettlement(t *testing.T) {
+	old, err := token.NewKey("old")
+	require.NoError(t, err)
+	next, err := token.NewKey("next")
+	require.NoError(t, err)
+	before, err := token.NewKeyring([]token.Key{old})
+	require.NoError(t, err)
+	for ends, want := range map[time.Time]string{noon: "", noon.Add(-time.Second): problemKeyEnded} {
+		e := valid()
+		settletest.Sign(before, e)
+		old.NotAfter = ends
+		after, err := token.NewKeyring([]token.Key{next, old})
+		require.NoError(t, err)
+		got := (&decoder{keys: after}).record(encode(t, e))
+		require.Equal(t, want, got.Problem)
+	}
+}
+
+func TestEventsWithoutTokenCountOnlyWhileToldSo(t *testing.T) {
+	e := valid()
+	e.Token = []byte{}
+	d := decoder{keys: ring, tokenless: true}
+	require.Empty(t, d.record(encode(t, e)).Problem)
+	e = valid()
+	settletest.Sign(settletest.NewRing(), e)
+	require.Equal(t, problemToken, d.record(encode(t, e)).Problem, "a token that is there must be right")
+}
+
+// Whether beacons without a token are billed is not said by the log.
+func TestUnsignedIsBilledOnlyWhereSettlementIsToldSo(t *testing.T) {
+	e := valid()
+	e.Proof = event.Proof_UNSIGNED_BILLABLE
+	for told, want := range map[bool]ledger.Proof{true: ledger.UnsignedBillable, false: ledger.Unsigned} {
+		d := decoder{keys: ring, unsigned: told}
+		got := d.record(encode(t, e))
+		require.Empty(t, got.Problem)
+		require.Equal(t, want, got.Event.Proof)
 	}
 }
 
@@ -129,7 +247,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte{}, int64(0))
 	f.Add([]byte{0x0a, 0x10}, noon.UnixMicro())
 	f.Fuzz(func(t *testing.T, value []byte, written int64) {
-		var d decoder
+		d := testDecoder()
 		r := d.record(&event.Record{Value: value, Time: time.UnixMicro(written)})
 		if r.Problem != "" {
 			require.Equal(t, string(value), string(r.Raw))
@@ -143,7 +261,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 func BenchmarkDecode(b *testing.B) {
-	var d decoder
+	d := testDecoder()
 	e := valid()
 	e.Type, e.BillingModel, e.InvalidTraffic, e.Conversion = event.Type_IMPRESSION, event.BillingModel_CPM, "", nil
 	r := encode(b, e)

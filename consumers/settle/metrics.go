@@ -14,6 +14,7 @@ import (
 type metrics struct {
 	verdicts     map[ledger.Verdict]prometheus.Counter
 	invalid      prometheus.Counter // any invalid-traffic rule
+	refused      map[string]prometheus.Counter
 	charged      prometheus.Counter
 	minted       prometheus.Counter
 	batch        prometheus.Histogram
@@ -52,6 +53,13 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		lost:         counter("lost_offsets_total", "Offsets that the log did not have any more; settled as poison."),
 		hintFailures: counter("hint_failures_total", "Failed commits of the broker's offset, which is a hint."),
 	}
+	refused := obs.Register(r, prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "adnet_settle_refused_total", Help: "Events that were refused because they were not what their auction token says, by reason. They are dead letters.",
+	}, []string{"reason"}))
+	m.refused = make(map[string]prometheus.Counter)
+	for _, problem := range refusals {
+		m.refused[problem] = refused.WithLabelValues(problem)
+	}
 	for _, v := range []ledger.Verdict{
 		ledger.OK, ledger.Duplicate, ledger.VerdictExpired, ledger.VerdictUnsigned, ledger.VerdictForged,
 		ledger.VerdictPaused, ledger.OverBudget, ledger.OverBalance, ledger.VerdictSandbox, ledger.SelfServed,
@@ -79,6 +87,8 @@ func (m *metrics) applied(b *ledger.Batch, effects *ledger.Effects) {
 			}
 			if r.Problem == problemLost {
 				m.lost.Inc()
+			} else if refused := m.refused[r.Problem]; refused != nil {
+				refused.Inc()
 			}
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -43,7 +44,9 @@ type Settler struct {
 	metrics *metrics
 	now     func() time.Time
 
-	decoder decoder
+	decoder   decoder
+	tokenless time.Time // until when events need no token
+
 	next    map[stream.Partition]int64 // where each partition goes on, as this process last applied it
 	failing atomic.Pointer[error]      // why the last try failed; nil after a success
 }
@@ -54,12 +57,17 @@ func New(cfg Config, deps Deps) (*Settler, error) {
 	if cfg.MaxBatch < 1 || cfg.MintCap < 0 || cfg.TxTimeout <= 0 || cfg.RetryMax <= 0 {
 		return nil, errors.New("settle: batch size and time limits must be positive, the mint cap not negative")
 	}
-	if deps.Records == nil || deps.Store == nil || deps.Log == nil || deps.Metrics == nil {
-		return nil, errors.New("settle: records, store, log and metrics are required")
+	if deps.Records == nil || deps.Store == nil || deps.Keys == nil || deps.Log == nil || deps.Metrics == nil {
+		return nil, errors.New("settle: records, store, token keys, log and metrics are required")
+	}
+	until, err := cfg.tokenless()
+	if err != nil {
+		return nil, err
 	}
 	return &Settler{
 		cfg: cfg, records: deps.Records, store: deps.Store, log: deps.Log, often: obs.Limited(deps.Log, time.Second),
 		metrics: newMetrics(deps.Metrics), now: schedule.Clock(deps.Now), next: make(map[stream.Partition]int64),
+		decoder: decoder{keys: deps.Keys, unsigned: cfg.Unsigned}, tokenless: until,
 	}, nil
 }
 
@@ -170,7 +178,20 @@ func (s *Settler) apply(ctx context.Context, records []event.Record) (rest bool,
 		s.next[r.Partition] = r.Next
 	}
 	s.metrics.applied(&b, &effects)
+	s.refused(ctx, &effects)
 	return rest, nil
+}
+
+// refused tells of events that were not what their auction token says: an attack, or a key that is
+// missing here.
+func (s *Settler) refused(ctx context.Context, effects *ledger.Effects) {
+	for i := range effects.Dead {
+		dead := &effects.Dead[i]
+		if slices.Contains(refusals[:], dead.Problem) {
+			s.often.Error(ctx, "an event was refused: it is kept as a dead letter and moved no money", "reason", dead.Problem,
+				"partition", dead.Number, "offset", dead.Offset)
+		}
+	}
 }
 
 // decide is the body of the transaction. Nothing in it outlives a rollback.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"adnet/consumers/settle"
+	"adnet/consumers/settle/settletest"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/kafka"
@@ -77,8 +78,12 @@ func newID() []byte {
 	return id[:]
 }
 
+// ring signs the events of these tests.
+var ring = settletest.NewRing()
+
 func marshal(t testing.TB, e *event.Event) []byte {
 	t.Helper()
+	settletest.Sign(ring, e)
 	value, err := proto.Marshal(e)
 	require.NoError(t, err)
 	return value
@@ -174,7 +179,7 @@ func (l logged) settler(t *testing.T, store settle.Store) (stop func()) {
 	t.Helper()
 	group, err := kafka.NewGroup(l.cfg, kafka.GroupConfig{Group: "settle", Topic: event.TopicEvents, Stored: store.Offsets}, kafka.Deps{})
 	require.NoError(t, err)
-	s, err := settle.New(config, settle.Deps{Records: group, Store: store, Log: quiet(), Metrics: prometheus.NewRegistry()})
+	s, err := settle.New(config, settle.Deps{Records: group, Store: store, Keys: ring, Log: quiet(), Metrics: prometheus.NewRegistry()})
 	require.NoError(t, err)
 	end := run(t, s.Run)
 	var once sync.Once
@@ -349,7 +354,7 @@ func records(first int64, values ...[]byte) []event.Record {
 // through settles everything that the log has, then stops.
 func through(t testing.TB, cfg settle.Config, log *scripted, store settle.Store) *settle.Settler {
 	t.Helper()
-	s, err := settle.New(cfg, settle.Deps{Records: log, Store: store, Log: quiet(), Metrics: prometheus.NewRegistry()})
+	s, err := settle.New(cfg, settle.Deps{Records: log, Store: store, Keys: ring, Log: quiet(), Metrics: prometheus.NewRegistry()})
 	require.NoError(t, err)
 	stop := run(t, s.Run)
 	<-log.idle
@@ -436,7 +441,7 @@ func TestStopFinishesTheRunningTransaction(t *testing.T) {
 	w := newWorld(t, money.USD)
 	store := &slow{Store: w.store, entered: make(chan struct{}), allowed: make(chan struct{})}
 	log := newScripted(records(0, marshal(t, w.impression())))
-	s, err := settle.New(config, settle.Deps{Records: log, Store: store, Log: quiet(), Metrics: prometheus.NewRegistry()})
+	s, err := settle.New(config, settle.Deps{Records: log, Store: store, Keys: ring, Log: quiet(), Metrics: prometheus.NewRegistry()})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -458,7 +463,7 @@ func (down) InTx(context.Context, func(ledger.Tx) error) error { return errStore
 func TestStoreOutOfReachMakesNotReadyAndDoesNotDelayTheStop(t *testing.T) {
 	w := newWorld(t, money.USD)
 	log := newScripted(records(0, marshal(t, w.impression())))
-	s, err := settle.New(config, settle.Deps{Records: log, Store: down{w.store}, Log: quiet(), Metrics: prometheus.NewRegistry()})
+	s, err := settle.New(config, settle.Deps{Records: log, Store: down{w.store}, Keys: ring, Log: quiet(), Metrics: prometheus.NewRegistry()})
 	require.NoError(t, err)
 	require.NoError(t, s.Ready())
 	stop := run(t, s.Run)
@@ -476,6 +481,56 @@ func TestBudgetBindsThroughTheWholeRoad(t *testing.T) {
 	require.Equal(t, money.Micros(12_000), c.SpentTotal)
 	_, verdicts := applied(t, w.store, []stream.Partition{partition})
 	require.Equal(t, map[ledger.Verdict]int{ledger.OK: 3, ledger.OverBudget: 1}, verdicts)
+}
+
+// Who can write to the log, with an ordinary client and without ingress, moves no money: the
+// records become dead letters that say why, and the real event of the auction still counts.
+func TestWhoWritesToTheLogMovesNoMoney(t *testing.T) {
+	w := newWorld(t, 100*money.USD)
+	l := newLog(t)
+	stop := l.settler(t, w.store)
+	real := w.impression()
+	var keys, values [][]byte
+	add := func(e *event.Event, token []byte) {
+		e.Token = token
+		value, err := proto.Marshal(e)
+		require.NoError(t, err)
+		keys, values = append(keys, e.AuctionId), append(values, value)
+	}
+	for range 20 {
+		e := w.impression()
+		e.PriceMicros = int64(money.USD)
+		add(e, nil)
+	}
+	forged := w.impression()
+	settletest.Sign(settletest.NewRing(), forged)
+	add(forged, forged.Token)
+	settletest.Sign(ring, real)
+	dearer := proto.CloneOf(real)
+	dearer.PriceMicros = int64(money.USD)
+	add(dearer, real.Token)
+	stolen := w.impression() // the token of one auction under the id of another
+	add(stolen, real.Token)
+	unsigned := w.impression()
+	unsigned.Proof = event.Proof_UNSIGNED_BILLABLE
+	add(unsigned, nil)
+	add(real, real.Token)
+	l.write(t, keys, values)
+	require.Eventually(t, func() bool {
+		c, err := w.store.Campaign(t.Context(), w.campaign)
+		return err == nil && c.SpentTotal > 0
+	}, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		letters, err := w.store.DeadLetters(t.Context(), ledger.DeadLetterQuery{Limit: 100})
+		return err == nil && len(letters) == 23
+	}, patience, 10*time.Millisecond)
+	stop()
+	c, err := w.store.Campaign(t.Context(), w.campaign)
+	require.NoError(t, err)
+	require.EqualValues(t, 5_000, c.SpentTotal, "the real event alone")
+	credits, err := w.store.DeveloperCredits(t.Context(), w.publisher)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, credits)
 }
 
 func TestNewNamesWhatIsWrong(t *testing.T) {

@@ -112,12 +112,14 @@ func (s *stack) roleEnv(c serveOpts) (map[string][]string, error) {
 	serving := slices.DeleteFunc(slices.Clone(common), func(setting string) bool { return strings.HasPrefix(setting, postgresOwner+"=") })
 	with := func(more ...string) []string { return append(slices.Clone(serving), more...) }
 	ingress := with("ADNET_HTTP_ADDR="+c.HTTPAddr, "ADNET_ADMIN_ADDR="+c.AdminAddr, "ADNET_SPOOL_DIR="+filepath.Join(s.cfg.Dir, "spool"))
+	consumers := with("ADNET_ADMIN_ADDR=" + neighbour)
 	for _, key := range keys {
 		ingress = append(ingress, key.name+"="+key.value)
+		if key.name == tokenKeys { // logins are the business of ingress alone
+			consumers = append(consumers, key.name+"="+key.value)
+		}
 	}
-	return map[string][]string{
-		roleMigrate: common, roleIngress: ingress, roleConsumers: with("ADNET_ADMIN_ADDR=" + neighbour),
-	}, nil
+	return map[string][]string{roleMigrate: common, roleIngress: ingress, roleConsumers: consumers}, nil
 }
 
 // nextPort is the same host with the port after the given one.
@@ -136,11 +138,14 @@ func nextPort(addr string) (string, error) {
 	return net.JoinHostPort(host, strconv.FormatUint(number+1, 10)), nil
 }
 
+// tokenKeys is the variable of the keys that sign auction tokens.
+const tokenKeys = "ADNET_TOKEN_KEYS"
+
 // roleKeys returns the signing keys of ingress: those of the environment, else those of this stack,
 // made once and readable only by the owner. New keys would void every token in use.
 func (s *stack) roleKeys() ([]variable, error) {
 	var keys []variable
-	for _, name := range []string{"ADNET_TOKEN_KEYS", "ADNET_SESSION_KEYS"} {
+	for _, name := range []string{tokenKeys, "ADNET_SESSION_KEYS"} {
 		if value := os.Getenv(name); value != "" {
 			keys = append(keys, variable{name, value})
 			continue

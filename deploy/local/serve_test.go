@@ -128,13 +128,15 @@ func TestSigningKeysAreMadeOnceAndPrivate(t *testing.T) {
 	require.Equal(t, "k9:given", given[0].value)
 }
 
-func TestOnlyIngressGetsTheSigningKeys(t *testing.T) {
+func TestRolesGetTheKeysThatTheyUse(t *testing.T) {
 	t.Setenv("ADNET_TOKEN_KEYS", "")
 	t.Setenv("ADNET_SESSION_KEYS", "")
 	env, err := testStack(t).roleEnv(serveOpts{HTTPAddr: "127.0.0.1:8080", AdminAddr: "127.0.0.1:9090"})
 	require.NoError(t, err)
 	require.Contains(t, strings.Join(env[roleIngress], "\n"), "ADNET_TOKEN_KEYS=k1:")
-	require.NotContains(t, strings.Join(env[roleConsumers], "\n"), "ADNET_TOKEN_KEYS=k1:")
+	require.Contains(t, strings.Join(env[roleConsumers], "\n"), "ADNET_TOKEN_KEYS=k1:", "settlement verifies")
+	require.Contains(t, strings.Join(env[roleIngress], "\n"), "ADNET_SESSION_KEYS=k1:")
+	require.NotContains(t, strings.Join(env[roleConsumers], "\n"), "ADNET_SESSION_KEYS=k1:")
 }
 
 func TestNextPort(t *testing.T) {

@@ -42,6 +42,7 @@ func TestEventsWithATokenCarryItsFacts(t *testing.T) {
 				AdvertiserId: advertiserID[:], DeveloperId: developerID[:], PriceMicros: 3000, BillingModel: event.BillingModel_CPM, CreditFunded: true,
 				Session:   "s1",
 				Placement: &event.Placement{Format: "image", IntegrationMethod: "rest", Surface: "chat", Region: "DE", Language: "de", HostApp: "Editor"},
+				Token:     f.Ring.AppendRaw(nil, signed),
 			}
 			got := f.last()
 			require.Len(t, got.EventId, 16)

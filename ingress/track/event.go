@@ -64,7 +64,7 @@ func (t *Tracker) eventOf(c reportedEvent, now time.Time) (*event.Event, error) 
 		copyReported(e, c)
 		return e, nil
 	}
-	t.signed(made, now)
+	t.signed(made, c.auctionID, now)
 	if e.Conversion != nil {
 		e.Conversion.OwnCredentials = c.caller != nil && c.caller.ID == made.auction.AdvertiserID
 	}
@@ -78,7 +78,11 @@ type placedEvent struct {
 	id        uuid.UUID
 	auction   token.Auction
 	placement event.Placement
+	token     [tokenRoom]byte
 }
+
+// tokenRoom is enough for the bytes of nearly every token; a longer one has memory of its own.
+const tokenRoom = 160
 
 func newEvent(kind event.Type, session string, now time.Time) (*placedEvent, error) {
 	made := new(placedEvent)
@@ -90,8 +94,9 @@ func newEvent(kind event.Type, session string, now time.Time) (*placedEvent, err
 	return made, nil
 }
 
-// signed takes every fact from the token.
-func (t *Tracker) signed(made *placedEvent, now time.Time) {
+// signed takes every fact from the token, which goes with the event: settlement verifies it again,
+// so that whoever can write to the log bills nothing.
+func (t *Tracker) signed(made *placedEvent, text string, now time.Time) {
 	e, a := &made.Event, &made.auction
 	e.Proof = event.Proof_SIGNED
 	if t.cfg.Life.Expired(wireNames[e.Type], a.IssuedAt(), now) {
@@ -105,6 +110,9 @@ func (t *Tracker) signed(made *placedEvent, now time.Time) {
 	p.Format, p.IntegrationMethod, p.Surface = a.Format, a.IntegrationMethod, a.Surface
 	p.Region, p.Language, p.HostApp = a.Region, a.Language, a.HostApp
 	e.Placement = p
+	if e.Proof == event.Proof_SIGNED {
+		e.Token = t.deps.Keyring.AppendRaw(made.token[:0], text)
+	}
 }
 
 // copyReported keeps the caller's statements, for the record only.

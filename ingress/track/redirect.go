@@ -23,7 +23,7 @@ func (t *Tracker) redirect(c *httpapi.Context) error {
 	// A HEAD request comes from a link checker or a preview: it is redirected but not counted as a
 	// click.
 	if c.Request.Method == http.MethodGet {
-		if err := t.click(c, &auction); err != nil {
+		if err := t.click(c, &auction, c.Param("token")); err != nil {
 			return err
 		}
 	}
@@ -32,14 +32,14 @@ func (t *Tracker) redirect(c *httpapi.Context) error {
 	return nil
 }
 
-func (t *Tracker) click(c *httpapi.Context, auction *token.Auction) error {
+func (t *Tracker) click(c *httpapi.Context, auction *token.Auction, text string) error {
 	now := t.deps.Now()
 	made, err := newEvent(event.Type_CLICK, c.Query("session"), now)
 	if err != nil {
 		return err
 	}
 	made.auction = *auction
-	t.signed(made, now)
+	t.signed(made, text, now)
 	e := &made.Event
 	t.judge(c.Request.Context(), e, Origin{request: c, link: true}, now)
 	return t.recorder.recordLater(c.Request.Context(), e)

@@ -190,6 +190,11 @@ func (r *Keyring) Verify(allowed Purposes, token string, now time.Time) (a Aucti
 	if err != nil {
 		return a, err
 	}
+	return r.verify(w, allowed, raw, now)
+}
+
+// verify verifies the bytes of a token.
+func (r *Keyring) verify(w *work, allowed Purposes, raw []byte, now time.Time) (a Auction, err error) {
 	key, content, err := r.open(w, allowed, raw)
 	if err != nil {
 		return a, err

@@ -14,6 +14,7 @@ import (
 	"adnet/analytics/clickhouse"
 	"adnet/consumers/archive"
 	"adnet/consumers/settle"
+	"adnet/consumers/settle/settletest"
 	"adnet/internal/day"
 	"adnet/internal/kafka"
 	"adnet/internal/postgres"
@@ -93,11 +94,13 @@ func (p *pipeline) impression(i int) (key, value []byte, err error) {
 	id, auction := uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7())
 	campaign := p.campaigns[i%len(p.campaigns)]
 	owner, publisher := uuid.MustParse(p.site.owner.id), uuid.MustParse(p.site.publisher.id)
-	value, err = proto.Marshal(&event.Event{
+	e := &event.Event{
 		EventId: id[:], Type: event.Type_IMPRESSION, Proof: event.Proof_SIGNED, ReceivedAtUs: time.Now().UnixMicro(), AuctionId: auction[:],
 		CampaignId: campaign[:], AdvertiserId: owner[:], DeveloperId: publisher[:], PriceMicros: 5000, BillingModel: event.BillingModel_CPM,
 		Placement: &event.Placement{Format: "image", IntegrationMethod: "rest", Surface: "chat", Region: "US", Language: "en", HostApp: "discord"}, Session: "s1",
-	})
+	}
+	settletest.Sign(p.site.ring, e)
+	value, err = proto.Marshal(e)
 	return auction[:], value, err
 }
 
@@ -249,7 +252,7 @@ func (p *pipeline) settleAll(ctx context.Context, n int) (sample, error) {
 		return sample{}, err
 	}
 	m := p.s.newMeter(n)
-	settler, err := settle.New(p.settle, settle.Deps{Records: &meteredGroup{Group: group, meter: m, settled: true}, Store: p.store, Log: p.log, Metrics: prometheus.NewRegistry()})
+	settler, err := settle.New(p.settle, settle.Deps{Records: &meteredGroup{Group: group, meter: m, settled: true}, Store: p.store, Keys: p.site.ring, Log: p.log, Metrics: prometheus.NewRegistry()})
 	if err != nil {
 		return sample{}, err
 	}

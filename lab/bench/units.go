@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"adnet/consumers/settle/settletest"
 	"adnet/schemas/event"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -180,7 +181,7 @@ func (p *pipeline) variety(ctx context.Context, campaigns int) (func(int) (key, 
 	owner, publisher := uuid.MustParse(p.site.owner.id), uuid.MustParse(p.site.publisher.id)
 	return func(int) (key, value []byte, err error) {
 		id, auction, campaign := uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7()), ids[popular.Uint64()]
-		value, err = proto.Marshal(&event.Event{
+		e := &event.Event{
 			EventId: id[:], Type: event.Type_IMPRESSION, Proof: event.Proof_SIGNED, ReceivedAtUs: time.Now().UnixMicro(), AuctionId: auction[:],
 			CampaignId: campaign[:], AdvertiserId: owner[:], DeveloperId: publisher[:], PriceMicros: 1000 + rng.Int64N(20_000), BillingModel: event.BillingModel_CPM,
 			Placement: &event.Placement{
@@ -188,7 +189,9 @@ func (p *pipeline) variety(ctx context.Context, campaigns int) (func(int) (key, 
 				Region: pick("US", "GB", "DE", "FR", "IN"), Language: pick("en", "en", "de", "fr"), HostApp: pick("discord", "slack", "vscode", "web", "terminal"),
 			},
 			Session: strconv.FormatUint(rng.Uint64(), 16),
-		})
+		}
+		settletest.Sign(p.site.ring, e)
+		value, err = proto.Marshal(e)
 		return auction[:], value, err
 	}, nil
 }

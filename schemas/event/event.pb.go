@@ -355,6 +355,7 @@ type Event struct {
 	Session        string                 `protobuf:"bytes,14,opt,name=session,proto3" json:"session,omitempty"`
 	InvalidTraffic string                 `protobuf:"bytes,15,opt,name=invalid_traffic,json=invalidTraffic,proto3" json:"invalid_traffic,omitempty"` // rule that found it invalid; empty for valid traffic
 	Conversion     *Conversion            `protobuf:"bytes,16,opt,name=conversion,proto3" json:"conversion,omitempty"`
+	Token          []byte                 `protobuf:"bytes,40,opt,name=token,proto3" json:"token,omitempty"` // the auction token that proves a signed event: settlement verifies it
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -497,6 +498,13 @@ func (x *Event) GetInvalidTraffic() string {
 func (x *Event) GetConversion() *Conversion {
 	if x != nil {
 		return x.Conversion
+	}
+	return nil
+}
+
+func (x *Event) GetToken() []byte {
+	if x != nil {
+		return x.Token
 	}
 	return nil
 }
@@ -947,7 +955,7 @@ const file_event_proto_rawDesc = "" +
 	"\asurface\x18\x03 \x01(\tR\asurface\x12\x16\n" +
 	"\x06region\x18\x04 \x01(\tR\x06region\x12\x1a\n" +
 	"\blanguage\x18\x05 \x01(\tR\blanguage\x12\x19\n" +
-	"\bhost_app\x18\x06 \x01(\tR\ahostApp\"\x84\x05\n" +
+	"\bhost_app\x18\x06 \x01(\tR\ahostApp\"\x9a\x05\n" +
 	"\x05Event\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\fR\aeventId\x12(\n" +
 	"\x04type\x18\x02 \x01(\x0e2\x14.adnet.event.v1.TypeR\x04type\x12+\n" +
@@ -969,7 +977,8 @@ const file_event_proto_rawDesc = "" +
 	"\x0finvalid_traffic\x18\x0f \x01(\tR\x0einvalidTraffic\x12:\n" +
 	"\n" +
 	"conversion\x18\x10 \x01(\v2\x1a.adnet.event.v1.ConversionR\n" +
-	"conversion\"\xa9\x01\n" +
+	"conversion\x12\x14\n" +
+	"\x05token\x18( \x01(\fR\x05token\"\xa9\x01\n" +
 	"\n" +
 	"Conversion\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12!\n" +

@@ -146,8 +146,8 @@ func startApplier(t testing.TB, db *postgres.Store, c *commits, prepaid bool) *a
 	a.killed = ctx
 	a.store = &store{Store: db, commits: c, died: cancel}
 	s, err := settle.New(
-		settle.Config{MaxBatch: 1000, TxTimeout: 20 * time.Second, RetryMax: time.Millisecond, Prepaid: prepaid, MintCap: mintCap},
-		settle.Deps{Records: a.feed, Store: a.store, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Metrics: prometheus.NewRegistry()})
+		settle.Config{MaxBatch: 1000, TxTimeout: 20 * time.Second, RetryMax: time.Millisecond, Prepaid: prepaid, MintCap: mintCap, Unsigned: true},
+		settle.Deps{Records: a.feed, Store: a.store, Keys: ring, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Metrics: prometheus.NewRegistry()})
 	if err != nil {
 		t.Fatal(err)
 	}

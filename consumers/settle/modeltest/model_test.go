@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"adnet/consumers/settle/settletest"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/ledger"
@@ -644,13 +645,18 @@ func (h *history) write(part int, value []byte, at time.Time, e happening) {
 	h.log[part] = append(h.log[part], l)
 }
 
+// ring signs the events.
+var ring = settletest.NewRing()
+
 func message(e happening) *event.Event {
-	return &event.Event{
+	m := &event.Event{
 		EventId: newID(), Type: event.Type(event.Type_value[strings.ToUpper(e.kind)]), Proof: event.Proof(event.Proof_value[strings.ToUpper(e.proof)]),
 		ReceivedAtUs: e.at.UnixMicro(), AuctionId: e.auction[:], CampaignId: e.campaign[:], DeveloperId: e.developer[:],
 		PriceMicros: e.price, BillingModel: event.BillingModel(event.BillingModel_value[strings.ToUpper(e.model)]), Sandbox: e.sandbox,
 		InvalidTraffic: e.invalid, Conversion: &event.Conversion{OwnCredentials: e.byOwner},
 	}
+	settletest.Sign(ring, m)
+	return m
 }
 
 func newUUID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
