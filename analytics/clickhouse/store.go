@@ -19,15 +19,18 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
+	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/link"
 	"adnet/internal/money"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/uuid"
 )
 
 // Config names the server. The URL is clickhouse://[user[:password]@]host:port/database (native
@@ -175,6 +178,9 @@ FROM
     WHERE toYYYYMM(day) NOT IN (SELECT DISTINCT toYYYYMM(day) FROM events)
 )
 SETTINGS max_bytes_before_external_group_by = 500000000`
+	highestChargesQuery = `
+SELECT campaign_id, billing_model, max(charge) AS highest FROM events
+WHERE charge > 0 AND received_at >= fromUnixTimestamp64Micro({since:Int64}, 'UTC') GROUP BY campaign_id, billing_model`
 	auctionsQuery = `SELECT toInt64(count()) AS n FROM auctions FINAL`
 	noticesQuery  = `SELECT toInt64(count()) AS n FROM notices FINAL`
 )
@@ -210,6 +216,24 @@ func (s *Store) Billable(ctx context.Context) (ledger.Billable, error) {
 		return ledger.Billable{}, err
 	}
 	return ledger.Billable{Worth: money.Micros(rows[0].Worth), Cut: rows[0].Cut}, nil
+}
+
+// HighestCharges lists the most that one event of each campaign and billing model was charged,
+// among those that were received since a time.
+func (s *Store) HighestCharges(ctx context.Context, since time.Time) ([]ledger.HighestCharge, error) {
+	var rows []struct {
+		Campaign uuid.UUID `ch:"campaign_id"`
+		Model    string    `ch:"billing_model"`
+		Highest  int64     `ch:"highest"`
+	}
+	if err := s.Select(ctx, &rows, highestChargesQuery, map[string]string{"since": strconv.FormatInt(max(0, since.UnixMicro()), 10)}); err != nil {
+		return nil, err
+	}
+	charges := make([]ledger.HighestCharge, len(rows))
+	for i, r := range rows {
+		charges[i] = ledger.HighestCharge{CampaignID: r.Campaign, BillingModel: campaign.BillingModel(r.Model), Charge: money.Micros(r.Highest)}
+	}
+	return charges, nil
 }
 
 // Auctions counts the auctions that are stored, each once.

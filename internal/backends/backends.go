@@ -5,6 +5,7 @@ package backends
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"adnet/analytics/rollup"
 	"adnet/consumers/archive"
@@ -51,6 +52,8 @@ type Books interface {
 	retain.Store
 	Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Check, error)
 	ArchivedTotals(ctx context.Context) (ledger.Totals, error)
+	HighestBids(ctx context.Context) (bids []ledger.HighestBid, since time.Time, err error)
+	TokenlessUntil(ctx context.Context) (time.Time, error)
 }
 
 // Both kinds of storage are products, held to one conformance suite (internal/storetest).
@@ -66,6 +69,7 @@ type Analytics interface {
 	archive.NoticeSink
 	Totals(ctx context.Context) (ledger.Totals, error)
 	Billable(ctx context.Context) (ledger.Billable, error)
+	HighestCharges(ctx context.Context, since time.Time) ([]ledger.HighestCharge, error)
 }
 
 // All is everything outside the roles, real or in memory; the roles cannot tell the difference.

@@ -124,6 +124,7 @@ const (
 	CheckArchive        = "partitions whose archive is not ahead of settlement"
 	CheckDead           = "dead letters equal poison verdicts"
 	CheckChain          = "accounts whose hash chain is whole, from the first entry to the balance"
+	CheckBids           = "campaigns that an event was charged above the highest bid they ever had"
 	CheckRights         = "rights of the application's role to change the ledger"
 )
 

@@ -12,6 +12,7 @@ import (
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
+	"adnet/internal/money"
 
 	"github.com/google/uuid"
 )
@@ -25,8 +26,9 @@ var (
 // see heldCampaign.
 type kept struct {
 	campaign.Campaign
-	inactive []ledger.Interval // oldest first; only the last may be open
-	reviews  []campaign.Review // oldest first, append only
+	inactive []ledger.Interval                      // oldest first; only the last may be open
+	reviews  []campaign.Review                      // oldest first, append only
+	highest  map[campaign.BillingModel]money.Micros // bid so far
 }
 
 // versioned is a place in the log of changes. Only the latest one of a campaign counts.
@@ -169,6 +171,10 @@ func (s *Store) keep(k *kept, before *campaign.Campaign, after campaign.Campaign
 	s.head++
 	after.ConfigVersion = s.head
 	k.Campaign = after
+	if k.highest == nil {
+		k.highest = make(map[campaign.BillingModel]money.Micros)
+	}
+	k.highest[after.BillingModel] = max(k.highest[after.BillingModel], after.BidAmount)
 	if r := campaign.NewDecision(before, &after); r != nil {
 		k.reviews = append(k.reviews, *r)
 	}
@@ -238,3 +244,19 @@ func insertByAge(list []*kept, k *kept) []*kept {
 	})
 	return slices.Insert(list, at, k)
 }
+
+// HighestBids lists the highest bid that each campaign ever had for each billing model. since is
+// the zero time: nothing is older than this store.
+func (s *Store) HighestBids(context.Context) (bids []ledger.HighestBid, since time.Time, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, k := range s.campaigns {
+		for model, bid := range k.highest {
+			bids = append(bids, ledger.HighestBid{CampaignID: id, BillingModel: model, Bid: bid})
+		}
+	}
+	return bids, since, nil
+}
+
+// TokenlessUntil is the zero time: no event is older than this store.
+func (s *Store) TokenlessUntil(context.Context) (time.Time, error) { return time.Time{}, nil }

@@ -9,9 +9,11 @@ import (
 	"sync"
 	"time"
 
+	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
+	"adnet/internal/money"
 	"adnet/internal/report"
 
 	"github.com/google/uuid"
@@ -31,6 +33,7 @@ type Reports struct {
 	totals   ledger.Totals
 	billable ledger.Billable
 	billed   map[billedKey]struct{}
+	highest  map[highestKey]money.Micros // charge
 	until    time.Time
 	auctions int64
 	notices  map[noticeKey]struct{}
@@ -45,6 +48,12 @@ type Reports struct {
 type billedKey struct {
 	auction uuid.UUID
 	kind    ledger.EventType
+}
+
+// highestKey is what the highest charge is kept for.
+type highestKey struct {
+	campaign uuid.UUID
+	model    string
 }
 
 // noticeKey identifies a notice that counts once.
@@ -66,7 +75,7 @@ func NewReports() *Reports {
 		traffic: make(map[day.Day]map[trafficKey]*report.Traffic),
 
 		totals: ledger.Totals{ByVerdict: make(map[ledger.Verdict]int64)},
-		billed: make(map[billedKey]struct{}), notices: make(map[noticeKey]struct{}),
+		billed: make(map[billedKey]struct{}), highest: make(map[highestKey]money.Micros), notices: make(map[noticeKey]struct{}),
 	}
 }
 
@@ -120,6 +129,9 @@ func (r *Reports) Insert(_ context.Context, token string, rows []report.Row) err
 }
 
 func (r *Reports) insert(row *report.Row) {
+	if of := (highestKey{row.CampaignID, row.BillingModel}); row.Charge > r.highest[of] {
+		r.highest[of] = row.Charge
+	}
 	received := row.ReceivedAt
 	if received.Before(time.Unix(0, 0)) {
 		received = time.Unix(0, 0)
@@ -266,6 +278,17 @@ func (r *Reports) Billable(context.Context) (ledger.Billable, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.billable, nil
+}
+
+// HighestCharges lists the most that one event of each campaign and billing model was charged.
+func (r *Reports) HighestCharges(context.Context, time.Time) ([]ledger.HighestCharge, error) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	charges := make([]ledger.HighestCharge, 0, len(r.highest))
+	for of, charge := range r.highest {
+		charges = append(charges, ledger.HighestCharge{CampaignID: of.campaign, BillingModel: campaign.BillingModel(of.model), Charge: charge})
+	}
+	return charges, nil
 }
 
 // Totals sums everything that was ever inserted: for the comparison with the ledger.

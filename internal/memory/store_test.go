@@ -27,6 +27,10 @@ func storesOf(s *Store) storetest.Stores {
 // inside shows the suite state of a store beyond its interfaces.
 type inside struct{ s *Store }
 
+func (i inside) HighestBids(ctx context.Context) ([]ledger.HighestBid, time.Time, error) {
+	return i.s.HighestBids(ctx)
+}
+
 func (i inside) Inactive(_ context.Context, id uuid.UUID) ([]ledger.Interval, error) {
 	i.s.mu.Lock()
 	defer i.s.mu.Unlock()

@@ -58,7 +58,7 @@ DECLARE
 BEGIN
 	EXECUTE format('GRANT USAGE ON SCHEMA %%I TO %%I', current_schema(), role);
 	FOR tab IN
-		SELECT c.relname, c.oid IN (` + appendOnly + `) OR c.relname = 'billed_event' AS adds, c.relname = 'schema_migration' AS reads
+		SELECT c.relname, c.oid IN (` + appendOnly + `) OR c.relname = 'billed_event' AS adds, c.relname IN ('schema_migration', 'campaign_highest_bid', 'price_proof') AS reads
 		FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
 	LOOP
 		EXECUTE format('REVOKE ALL ON %%I FROM %%I', tab.relname, role);

@@ -68,6 +68,10 @@ func storesOf(s *Store) storetest.Stores {
 // inside shows the suite state of a store beyond its interfaces.
 type inside struct{ s *Store }
 
+func (i inside) HighestBids(ctx context.Context) ([]ledger.HighestBid, time.Time, error) {
+	return i.s.HighestBids(ctx)
+}
+
 func (i inside) Inactive(ctx context.Context, id uuid.UUID) ([]ledger.Interval, error) {
 	rows, err := i.s.pool.Query(ctx, `SELECT from_at, to_at FROM campaign_inactive WHERE campaign_id = $1 ORDER BY seq`, id)
 	if err != nil {

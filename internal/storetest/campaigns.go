@@ -49,6 +49,29 @@ var campaignCases = []testCase{
 		require.Nil(t, got.TargetROAS)
 		require.Nil(t, got.Review)
 	}},
+	{"HighestBidIsKept", func(t *testing.T, s Stores) {
+		c := AddCampaign(t, s, AddUser(t, s).ID, campaign.Active)
+		first := c.BidAmount
+		set := func(model campaign.BillingModel, bid money.Micros) {
+			_, err := s.Campaigns.UpdateCampaign(t.Context(), c.ID, func(c *campaign.Campaign) error {
+				c.BillingModel, c.BidAmount = model, bid
+				return nil
+			})
+			require.NoError(t, err)
+		}
+		set(c.BillingModel, 3*first)
+		set(c.BillingModel, first/2)
+		set(campaign.CPA, 2*first)
+		set(campaign.CPA, first)
+		set(c.BillingModel, 2*first)
+		bids, since, err := s.Inside.HighestBids(t.Context())
+		require.NoError(t, err)
+		require.True(t, since.Before(time.Now().Add(-time.Hour)), "nothing is older than this store")
+		require.NotEqual(t, campaign.CPA, c.BillingModel)
+		require.ElementsMatch(t, []ledger.HighestBid{
+			{CampaignID: c.ID, BillingModel: c.BillingModel, Bid: 3 * first}, {CampaignID: c.ID, BillingModel: campaign.CPA, Bid: 2 * first},
+		}, slices.DeleteFunc(bids, func(b ledger.HighestBid) bool { return b.CampaignID != c.ID }))
+	}},
 	{"UnknownIsNotFound", func(t *testing.T, s Stores) {
 		_, err := s.Campaigns.Campaign(t.Context(), newID(t))
 		requireCode(t, err, errs.NotFound)

@@ -42,6 +42,7 @@ type ReportWriter interface {
 type ReportAudit interface {
 	Totals(ctx context.Context) (ledger.Totals, error)
 	Billable(ctx context.Context) (ledger.Billable, error)
+	HighestCharges(ctx context.Context, since time.Time) ([]ledger.HighestCharge, error)
 	Auctions(ctx context.Context) (int64, error)
 	Notices(ctx context.Context) (int64, error)
 }
@@ -63,6 +64,7 @@ func RunReports(t *testing.T, open func(t *testing.T) Reports) {
 		{"Ranges", reportsRanges},
 		{"Filters", reportsFilters},
 		{"Billable", reportsBillable},
+		{"HighestCharges", reportsHighestCharges},
 		{"RepeatedToken", reportsRepeatedToken},
 		{"ConcurrentToken", reportsConcurrentToken},
 		{"SameRowsOtherToken", reportsOtherToken},
@@ -165,6 +167,24 @@ func reportsBillable(t *testing.T, s Reports) {
 	billable, err = s.Audit.Billable(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, ledger.Billable{Worth: 2517, Cut: 1}, billable)
+}
+
+// Of each campaign and model the dearest event counts.
+func reportsHighestCharges(t *testing.T, s Reports) {
+	row := func(auction, campaign byte, model string, charge money.Micros) report.Row {
+		r := reportRow()
+		r.AuctionID, r.CampaignID, r.BillingModel, r.Charge = uuid.UUID{auction, 15: 9}, uuid.UUID{campaign}, model, charge
+		return r
+	}
+	require.NoError(t, s.Writer.Insert(t.Context(), "a", []report.Row{
+		row(1, 1, "cpm", 20), row(2, 1, "cpm", 30), row(3, 1, "cpm", 10), row(4, 1, "cpc", 7), row(5, 2, "", 5), row(6, 3, "cpm", 0),
+	}))
+	charges, err := s.Audit.HighestCharges(t.Context(), time.Time{})
+	require.NoError(t, err)
+	require.ElementsMatch(t, []ledger.HighestCharge{
+		{CampaignID: uuid.UUID{1}, BillingModel: "cpm", Charge: 30}, {CampaignID: uuid.UUID{1}, BillingModel: "cpc", Charge: 7},
+		{CampaignID: uuid.UUID{2}, Charge: 5},
+	}, charges)
 }
 
 // Every verdict is counted in exactly one place.

@@ -46,6 +46,8 @@ type Inside interface {
 	Inactive(ctx context.Context, campaignID uuid.UUID) ([]ledger.Interval, error)
 	// Reviews is a campaign's review history, oldest first.
 	Reviews(ctx context.Context, campaignID uuid.UUID) ([]campaign.Review, error)
+	// HighestBids lists the highest bid of each campaign and billing model.
+	HighestBids(ctx context.Context) (bids []ledger.HighestBid, since time.Time, err error)
 	// Spend adds to a campaign's spend as the ledger would.
 	Spend(ctx context.Context, s ledger.Spend) error
 }

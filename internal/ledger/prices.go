@@ -1,0 +1,59 @@
+package ledger
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"adnet/internal/campaign"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// HighestBid is the highest bid that a campaign ever had for a billing model.
+type HighestBid struct {
+	CampaignID   uuid.UUID
+	BillingModel campaign.BillingModel
+	Bid          money.Micros
+}
+
+// HighestCharge is the most that a single event of a campaign was charged. BillingModel is empty
+// for events without a token.
+type HighestCharge struct {
+	CampaignID   uuid.UUID
+	BillingModel campaign.BillingModel
+	Charge       money.Micros
+}
+
+// CompareBids holds charges to bids: whatever happened to tokens, keys and the log, no event can
+// have cost more than its campaign ever bid.
+func CompareBids(charges []HighestCharge, bids []HighestBid) Check {
+	type of struct {
+		campaign uuid.UUID
+		model    campaign.BillingModel
+	}
+	most := make(map[of]money.Micros, 2*len(bids))
+	for _, b := range bids {
+		price := b.Bid
+		if b.BillingModel == campaign.CPM {
+			price = price.PerMille()
+		}
+		for _, model := range []campaign.BillingModel{b.BillingModel, ""} {
+			key := of{b.CampaignID, model}
+			most[key] = max(most[key], price)
+		}
+	}
+	slices.SortFunc(charges, func(a, b HighestCharge) int {
+		return cmp.Or(compareIDs(a.CampaignID, b.CampaignID), cmp.Compare(a.BillingModel, b.BillingModel))
+	})
+	check := Check{Name: CheckBids}
+	for _, c := range charges {
+		if limit := most[of{c.CampaignID, c.BillingModel}]; c.Charge > limit {
+			if check.Got++; check.Got == 1 {
+				check.Detail = fmt.Sprintf("campaign %s: an event was charged %d micro-USD, its highest bid allows %d", c.CampaignID, int64(c.Charge), int64(limit))
+			}
+		}
+	}
+	return check
+}
