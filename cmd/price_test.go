@@ -161,7 +161,7 @@ func (m *market) read(impression, click, receipt string) *priced {
 	m.t.Helper()
 	link, err := url.Parse(impression)
 	require.NoError(m.t, err)
-	said, err := m.ring.VerifyEvent("impression", m.ring.AppendRaw(nil, link.Query().Get("auction_id")), time.Now())
+	said, err := m.ring.Verify(token.ForEvent("impression"), link.Query().Get("auction_id"), time.Now())
 	require.NoError(m.t, err)
 	m.api.get(impression, 200)
 	ad := &priced{auction: said, receipt: receipt, campaign: said.CampaignID.String()}

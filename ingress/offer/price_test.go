@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,7 +29,7 @@ import (
 // Of random campaigns and requests, what won the auction is what is reserved, signed and recorded:
 // one price, and never more than was stated.
 func TestOnePriceFromTheAuctionToTheToken(t *testing.T) {
-	start := day.Of(time.Now()).Time().AddDate(0, 1, 0) // behind the other bubbles: ids of auctions never go back
+	start := day.Of(time.Now()).Time().AddDate(0, 1, 0)           // behind the other bubbles: ids of auctions never go back
 	w := ingresstest.New(t, ingresstest.Options{Clock: time.Now}) // its caches have goroutines that no bubble may wait for
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(start))
@@ -97,7 +98,9 @@ func onePrice(t *testing.T, w *ingresstest.World, seller *offer.Seller, rng *ran
 	if a.Outcome.Winner == nil {
 		return ""
 	}
-	signed, err := w.Ring.Verify(token.PurposeAuction, string(ad.Token), time.Now())
+	_, link, _ := strings.Cut(string(ad.AppendClick(nil)), "/s/")
+	text, _, _ := strings.Cut(link, "?")
+	signed, err := w.Ring.Verify(token.ForRedirect, text, time.Now())
 	require.NoError(t, err)
 	logged := w.Log.Auctions[len(w.Log.Auctions)-1]
 	won, bid := a.Outcome.EffectiveCPM, a.Outcome.Winner.Bid
