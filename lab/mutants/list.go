@@ -26,7 +26,7 @@ var mutants = []mutant{
 		name: "first-price", protects: "an impression costs the bid that won, not the stated one",
 		file: "auction/ranker/ranker.go",
 		old:  "return min(effectiveCPM, bid).PerMille()", new: "return bid.PerMille()",
-		tests: []string{"./auction/...", "./ingress/offer"}, run: "Price",
+		tests: []string{"./auction", "./auction/ranker", "./ingress/offer"}, run: "Price",
 	},
 	{
 		name: "first-price-stated", protects: "an impression never costs more than the stated bid",
