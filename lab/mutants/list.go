@@ -78,7 +78,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "highest-bid", protects: "the highest bid of a campaign only rises",
-		file: "schemas/postgres/0015_prices.sql",
+		file: "schemas/postgres/0017_prices.sql",
 		old:  "DO UPDATE SET bid = EXCLUDED.bid WHERE kept.bid < EXCLUDED.bid;", new: "DO UPDATE SET bid = EXCLUDED.bid;",
 		tests: []string{"./internal/postgres"}, run: "Conformance/Campaigns/HighestBid", servers: []string{postgres},
 	},
