@@ -46,6 +46,7 @@ type commands struct {
 	Rollup     operate.Rollup    `cmd:"" help:"Roll a day of stats up."`
 	User       user              `cmd:"" help:"Create, promote, disable users; issue and revoke their keys."`
 	Load       loadRun           `cmd:"" help:"Import campaigns and replay contexts through the public API."`
+	Doctor     operate.Doctor    `cmd:"" help:"Connect to every server and say what is found there and what to do; exit 1 when something must be mended."`
 	DLQ        operate.DLQ       `cmd:"" name:"dlq" help:"Dead letters: list them, send them again."`
 	Reconcile  operate.Reconcile `cmd:"" help:"Compare Redis with PostgreSQL and ClickHouse with the ledger; --fix repairs; exit 1 on a difference."`
 	Backup     operate.Backup    `cmd:"" help:"Copy PostgreSQL and ClickHouse to a directory, at one watermark."`

@@ -1,0 +1,198 @@
+package kafka
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"adnet/internal/link"
+	"adnet/schemas/event"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// clockTopic is where [Examine] reads the broker's clock: the only time that the protocol tells is
+// that of a record in a topic that stamps records at arrival. It holds an hour of records of a few
+// bytes.
+const clockTopic = "adnet.doctor"
+
+const aclHelp = "give the user of ADNET_KAFKA_USERNAME its rights: docs/operating.md, Encrypted links"
+
+// Examine looks at the log as adnet uses it: its brokers, how far away, by what link, whether the
+// topics are there, and whether the user may write and read them. Besides a record in a topic of
+// its own it changes nothing.
+func Examine(ctx context.Context, cfg Config, deps Deps) link.Report {
+	cfg = cfg.withDefaults()
+	report := link.Report{Server: "Kafka", Setting: envBrokers, Address: strings.Join(cfg.Brokers, ",")}
+	var watch handshakes
+	client, err := cfg.watched(deps, watch.seen)
+	if err != nil {
+		report.Away(err, "mend the setting")
+		return report
+	}
+	defer client.Close()
+	asked, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	err = report.Measure(func() (time.Time, error) {
+		_, err := kmsg.NewPtrMetadataRequest().RequestWith(asked, client) // a broker answers it after the login only
+		return time.Time{}, err
+	})
+	if err != nil {
+		report.Away(cfg.explain(err), "start Kafka, or correct "+envBrokers)
+		return report
+	}
+	local := !slices.ContainsFunc(cfg.Brokers, func(broker string) bool { return !link.Local(broker) })
+	report.Encrypted(&watch.Watch, local, "set ADNET_KAFKA_TLS=true")
+	e := examination{cfg: cfg, client: client, admin: kadm.NewClient(client), report: &report}
+	e.brokers(ctx)
+	e.topics(ctx)
+	e.clock(ctx)
+	return report
+}
+
+// handshakes hears of several brokers at once.
+type handshakes struct {
+	mu sync.Mutex
+	link.Watch
+}
+
+func (h *handshakes) seen(state tls.ConnectionState) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.Watch.Seen(state)
+}
+
+// watched is a client that fails soon and tells of its handshakes.
+func (c Config) watched(deps Deps, seen func(tls.ConnectionState)) (*kgo.Client, error) {
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	secured, err := c.linkOptions(seen)
+	if err != nil {
+		return nil, err
+	}
+	return kgo.NewClient(append(secured, kgo.SeedBrokers(c.Brokers...), kgo.ClientID("adnet"), kgo.WithLogger(clientLog{deps.log()}),
+		kgo.RetryTimeout(checkTimeout), kgo.RequestRetries(2), kgo.RecordDeliveryTimeout(checkTimeout),
+		kgo.RecordRetries(2), kgo.RequiredAcks(kgo.AllISRAcks()))...)
+}
+
+type examination struct {
+	cfg    Config
+	client *kgo.Client
+	admin  *kadm.Client
+	report *link.Report
+}
+
+// brokers asks each of them for its version: a client must reach all, by the addresses that they
+// themselves give.
+func (e *examination) brokers(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	all, err := e.admin.BrokerMetadata(ctx)
+	if err != nil {
+		e.report.Away(e.cfg.explain(err), aclHelp)
+		return
+	}
+	versions, err := e.admin.ApiVersions(ctx)
+	if err != nil {
+		e.report.Away(e.cfg.explain(err), aclHelp)
+		return
+	}
+	for _, broker := range all.Brokers {
+		version := versions[broker.NodeID]
+		if version.Err != nil {
+			address := net.JoinHostPort(broker.Host, strconv.Itoa(int(broker.Port)))
+			e.report.Mend(fmt.Sprintf("broker %d cannot be reached at %s: %v", broker.NodeID, address, e.cfg.explain(version.Err)),
+				"correct the broker's advertised.listeners, or the network")
+			continue
+		}
+		e.report.Version = version.VersionGuess()
+	}
+	if n := len(all.Brokers); n < int(e.cfg.ReplicationFactor) {
+		e.report.Mend(fmt.Sprintf("%d brokers for ADNET_KAFKA_REPLICATION_FACTOR=%d", n, e.cfg.ReplicationFactor), "start more brokers, or lower it")
+	}
+}
+
+// topics looks at each topic of adnet and what the user may do there.
+func (e *examination) topics(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(kadm.WithAuthorizedOps(ctx), checkTimeout)
+	defer cancel()
+	for _, topic := range []string{event.TopicEvents, event.TopicNotices, event.TopicAuctions} {
+		name := e.cfg.TopicPrefix + topic
+		found, err := e.admin.Metadata(ctx, name)
+		detail := found.Topics[name]
+		if err == nil {
+			err = detail.Err
+		}
+		switch {
+		case errors.Is(err, kerr.UnknownTopicOrPartition):
+			e.report.Mend("topic "+name+" is missing", "run `adnet migrate`")
+			continue
+		case errors.Is(err, kerr.TopicAuthorizationFailed):
+			e.report.Right("describe "+name, false, aclHelp)
+			continue
+		case err != nil:
+			e.report.Away(e.cfg.explain(err), "repeat; if it stays, read the broker's log")
+			return
+		}
+		may := detail.AuthorizedOperations
+		e.report.Right("produce to "+name, slices.Contains(may, kadm.OpWrite), aclHelp)
+		e.report.Right("consume "+name, slices.Contains(may, kadm.OpRead), aclHelp)
+		e.partitions(name, detail)
+	}
+}
+
+// partitions looks for those that take no records, and for topics with one copy.
+func (e *examination) partitions(name string, detail kadm.TopicDetail) {
+	copies := 0
+	for _, p := range detail.Partitions {
+		copies = max(copies, len(p.Replicas))
+		if p.Err != nil || p.Leader < 0 {
+			e.report.Mend(fmt.Sprintf("partition %d of %s has no leader", p.Partition, name), "start the brokers that have it")
+		} else if len(p.ISR) < len(p.Replicas) {
+			e.report.Advise(fmt.Sprintf("partition %d of %s has %d of %d replicas in sync", p.Partition, name, len(p.ISR), len(p.Replicas)), "look at the brokers")
+		}
+	}
+	if copies == 1 {
+		e.report.Advise(name+" has one replica: a beacon that was answered is as safe as one disk", "use ADNET_KAFKA_REPLICATION_FACTOR=3 and ADNET_KAFKA_MIN_INSYNC=2 in production")
+	}
+}
+
+// clock writes a record that the broker stamps, which also shows that topics can be made and
+// records be written.
+func (e *examination) clock(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	name := e.cfg.TopicPrefix + clockTopic
+	settings := map[string]*string{"message.timestamp.type": kadm.StringPtr("LogAppendTime"), "retention.ms": kadm.StringPtr("3600000")}
+	_, err := e.admin.CreateTopic(ctx, 1, 1, settings, name)
+	if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
+		e.report.Rights = append(e.report.Rights, link.Right{Name: "create topics", OK: false})
+		e.report.Advise("the clock of Kafka is not known: this user may not create topic "+name, "only `adnet migrate` needs that right; for the clock, create the topic with message.timestamp.type=LogAppendTime")
+		return
+	}
+	e.report.Right("create topics", true, "")
+	record := &kgo.Record{Topic: name, Value: []byte("tick")}
+	for range 3 { // the first finds the leader
+		before := time.Now()
+		if err := e.client.ProduceSync(ctx, record).FirstErr(); err != nil {
+			e.report.Away(fmt.Errorf("a record cannot be written to %s: %w", name, e.cfg.explain(err)), "look at the broker's log")
+			return
+		}
+		took := time.Since(before)
+		ahead := record.Timestamp.Sub(before.Add(took / 2)).Round(time.Millisecond)
+		e.report.ClockAhead = &ahead
+		record = &kgo.Record{Topic: name, Value: record.Value}
+	}
+	e.report.CheckClock()
+}

@@ -1,0 +1,133 @@
+package link
+
+import (
+	"crypto/tls"
+	"fmt"
+	"time"
+)
+
+// Report is what a look at a server found.
+type Report struct {
+	Server     string         `json:"server"`
+	Address    string         `json:"address"` // without a password
+	Setting    string         `json:"setting"` // where the address is said
+	Reached    bool           `json:"reached"`
+	Version    string         `json:"version,omitzero"`
+	Latency    time.Duration  `json:"-"`
+	ClockAhead *time.Duration `json:"-"` // of the server's clock before this machine's; nil if unknown
+	Encryption string         `json:"encryption,omitzero"`
+	Rights     []Right        `json:"rights,omitempty"`
+	Findings   []Finding      `json:"findings,omitempty"`
+}
+
+// Right is something that adnet must be able to do at a server.
+type Right struct {
+	Name string `json:"name"`
+	OK   bool   `json:"ok"`
+}
+
+// Finding is something that an operator should know.
+type Finding struct {
+	Mend bool   `json:"mend"` // adnet does not work well before it is mended; otherwise advice
+	What string `json:"what"`
+	Do   string `json:"do"`
+}
+
+// Mend adds a finding that must be mended.
+func (r *Report) Mend(what, do string) {
+	r.Findings = append(r.Findings, Finding{Mend: true, What: what, Do: do})
+}
+
+// Advise adds a finding that may stay.
+func (r *Report) Advise(what, do string) {
+	r.Findings = append(r.Findings, Finding{What: what, Do: do})
+}
+
+// Right notes whether adnet may do something, and what to do if not.
+func (r *Report) Right(name string, ok bool, do string) {
+	r.Rights = append(r.Rights, Right{Name: name, OK: ok})
+	if !ok {
+		r.Mend("missing right: "+name, do)
+	}
+}
+
+// OK says whether nothing has to be mended.
+func (r *Report) OK() bool {
+	for _, f := range r.Findings {
+		if f.Mend {
+			return false
+		}
+	}
+	return true
+}
+
+// Away notes that the server could not be used.
+func (r *Report) Away(err error, do string) {
+	r.Mend(err.Error(), do)
+}
+
+// maxClock is how far a server's clock may be from this machine's. With Redis a node beyond it
+// serves nothing; days and horizons of the others are compared with times that nodes stamp.
+const maxClock = time.Second
+
+// Measure asks the server for its time, at best three times, and notes the shortest way there and
+// back and the difference of the clocks.
+func (r *Report) Measure(ask func() (time.Time, error)) error {
+	for range 3 {
+		before := time.Now()
+		there, err := ask()
+		took := time.Since(before)
+		if err != nil {
+			return err
+		}
+		if r.Latency == 0 || took < r.Latency {
+			r.Latency = took
+			if !there.IsZero() {
+				ahead := there.Sub(before.Add(took / 2)).Round(time.Microsecond)
+				r.ClockAhead = &ahead
+			}
+		}
+	}
+	r.Reached = true
+	r.CheckClock()
+	return nil
+}
+
+// CheckClock holds the difference of the clocks to what adnet bears.
+func (r *Report) CheckClock() {
+	if r.ClockAhead != nil && r.ClockAhead.Abs() > maxClock+r.Latency {
+		r.Mend(fmt.Sprintf("its clock is %s from this machine's", r.ClockAhead.Round(time.Millisecond)), "run NTP on both machines")
+	}
+}
+
+// Watch notes what is known of the encryption from the handshakes of a link.
+type Watch struct{ state *tls.ConnectionState }
+
+// Seen is for [Dialer.Seen] and the like.
+func (w *Watch) Seen(state tls.ConnectionState) { w.state = &state }
+
+// renewBefore is how long before its end a certificate is worth a word.
+const renewBefore = 14 * 24 * time.Hour
+
+// Encrypted notes the encryption that watch saw, or its absence.
+func (r *Report) Encrypted(watch *Watch, local bool, cure string) {
+	if watch.state == nil {
+		r.Encryption = "plain text"
+		if !local {
+			r.Advise("the link is plain text (allowed by --insecure)", cure)
+		}
+		return
+	}
+	r.Encryption = tls.VersionName(watch.state.Version)
+	if len(watch.state.PeerCertificates) == 0 {
+		return
+	}
+	leaf := watch.state.PeerCertificates[0]
+	r.Encryption += ", certificate until " + leaf.NotAfter.UTC().Format(time.DateOnly)
+	if len(watch.state.VerifiedChains) == 0 {
+		r.Encryption += ", name not checked"
+	}
+	if left := time.Until(leaf.NotAfter); left < renewBefore {
+		r.Mend(fmt.Sprintf("its certificate ends in %.0f hours", left.Hours()), "renew it")
+	}
+}

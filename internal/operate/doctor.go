@@ -1,0 +1,150 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"adnet/analytics/clickhouse"
+	"adnet/internal/cli"
+	"adnet/internal/kafka"
+	"adnet/internal/link"
+	"adnet/internal/postgres"
+	"adnet/internal/redis"
+)
+
+// Doctor is `adnet doctor`: it connects to everything and says what it found at each server, and
+// what to do about it.
+type Doctor struct {
+	Postgres   postgres.Config      `embed:""`
+	Owner      postgres.OwnerConfig `embed:""`
+	Redis      redis.Config         `embed:""`
+	Kafka      kafka.Config         `embed:""`
+	ClickHouse clickhouse.Config    `embed:""`
+	JSON       bool                 `name:"json" help:"Print JSON instead of text."`
+	Timeout    time.Duration        `name:"timeout" default:"20s" help:"How long a server may take in all."`
+}
+
+// Run looks at all servers at once and prints what it found. It ends with [cli.ErrExit] when
+// something has to be mended.
+func (c *Doctor) Run(p cli.Process) error {
+	reports := c.examine(p)
+	healthy := true
+	for i := range reports {
+		healthy = healthy && reports[i].OK()
+	}
+	if c.JSON {
+		if err := cli.PrintJSON(p.Stdout, doctorReport{OK: healthy, Servers: asJSON(reports)}); err != nil {
+			return err
+		}
+	} else {
+		printReports(p.Stdout, reports, healthy)
+	}
+	if !healthy {
+		return cli.ErrExit
+	}
+	return nil
+}
+
+func (c *Doctor) examine(p cli.Process) []link.Report {
+	ctx, cancel := context.WithTimeout(p.Ctx, c.Timeout)
+	defer cancel()
+	looks := []func() link.Report{
+		func() link.Report { return postgres.Examine(ctx, c.Postgres) },
+		func() link.Report { return redis.Examine(ctx, c.Redis, redis.Deps{}) },
+		func() link.Report { return kafka.Examine(ctx, c.Kafka, kafka.Deps{}) },
+		func() link.Report { return clickhouse.Examine(ctx, c.ClickHouse) },
+	}
+	if c.Owner.OwnerURL != "" {
+		looks = append(looks, func() link.Report { return postgres.ExamineOwner(ctx, c.Owner, c.Postgres) })
+	}
+	reports := make([]link.Report, len(looks))
+	var all sync.WaitGroup
+	for i, look := range looks {
+		all.Go(func() { reports[i] = look() })
+	}
+	all.Wait()
+	return reports
+}
+
+// doctorReport is the form of --json.
+type doctorReport struct {
+	OK      bool           `json:"ok"` // nothing has to be mended
+	Servers []serverReport `json:"servers"`
+}
+
+type serverReport struct {
+	link.Report
+	OK        bool     `json:"ok"`
+	LatencyMS *float64 `json:"latency_ms"`     // there and back, the shortest of three; null if not reached
+	ClockMS   *float64 `json:"clock_ahead_ms"` // of the server's clock before this machine's; null if unknown
+}
+
+func asJSON(reports []link.Report) []serverReport {
+	all := make([]serverReport, len(reports))
+	for i, r := range reports {
+		all[i] = serverReport{Report: r, OK: r.OK()}
+		if r.Reached {
+			all[i].LatencyMS = milliseconds(r.Latency)
+		}
+		if r.ClockAhead != nil {
+			all[i].ClockMS = milliseconds(*r.ClockAhead)
+		}
+	}
+	return all
+}
+
+func milliseconds(d time.Duration) *float64 {
+	ms := float64(d.Microseconds()) / 1000
+	return &ms
+}
+
+// printReports writes a block a server: what it is, then its rights, then what to know.
+func printReports(w io.Writer, reports []link.Report, healthy bool) {
+	for i := range reports {
+		r := &reports[i]
+		word := "ok  "
+		if !r.OK() {
+			word = "MEND"
+		}
+		fmt.Fprintf(w, "%s  %-18s %s\n", word, r.Server, r.Address)
+		if r.Reached {
+			fmt.Fprintf(w, "      version %s · %s away · clock %s · %s\n", orUnknown(r.Version), r.Latency.Round(10*time.Microsecond), clockOf(r), r.Encryption)
+		}
+		for _, right := range r.Rights {
+			verdict := "may"
+			if !right.OK {
+				verdict = "MAY NOT"
+			}
+			fmt.Fprintf(w, "      %s %s\n", verdict, right.Name)
+		}
+		for _, f := range r.Findings {
+			kind := "advice"
+			if f.Mend {
+				kind = "MEND"
+			}
+			fmt.Fprintf(w, "      %s: %s\n              → %s (%s)\n", kind, f.What, f.Do, r.Setting)
+		}
+	}
+	if healthy {
+		fmt.Fprintf(w, "doctor: %d servers, nothing to mend\n", len(reports))
+		return
+	}
+	fmt.Fprintln(w, "doctor: something must be mended")
+}
+
+func orUnknown(text string) string {
+	if text == "" {
+		return "unknown"
+	}
+	return text
+}
+
+func clockOf(r *link.Report) string {
+	if r.ClockAhead == nil {
+		return "unknown"
+	}
+	return fmt.Sprintf("%+.1f ms", float64(r.ClockAhead.Microseconds())/1000)
+}

@@ -1,0 +1,81 @@
+package redis
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"adnet/internal/link"
+
+	goredis "github.com/redis/go-redis/v9"
+)
+
+// Examine looks at Redis as adnet uses it: what it is, how far away, by what link, and whether the
+// user may do what nodes and consumers do. It leaves nothing behind: its key ends by itself.
+func Examine(ctx context.Context, cfg Config, deps Deps) link.Report {
+	report := link.Report{Server: "Redis", Setting: envAddr}
+	var watch link.Watch
+	client, err := open(cfg, deps, watch.Seen)
+	if err != nil {
+		report.Away(err, "mend the setting")
+		return report
+	}
+	defer func() { _ = client.Close() }() // nothing was written
+	report.Address = strings.Join(client.to.addrs, ",")
+	err = report.Measure(func() (time.Time, error) { return client.rdb.Time(ctx).Result() })
+	if err != nil {
+		report.Away(client.explain(err), "start Redis, or correct "+envAddr)
+		return report
+	}
+	local := true
+	for _, addr := range client.to.addrs {
+		local = local && link.Local(addr)
+	}
+	report.Encrypted(&watch, local, "write rediss:// in "+envAddr)
+	client.describe(ctx, &report)
+	client.tryRights(ctx, &report)
+	return report
+}
+
+// describe notes the version, and a memory policy that would take budgets away.
+func (c *Client) describe(ctx context.Context, report *link.Report) {
+	const do = "add +info to the user's rights"
+	server, err := c.rdb.Info(ctx, "server").Result()
+	if err != nil {
+		report.Right("read INFO", false, do)
+		return
+	}
+	report.Version = line(server, "redis_version")
+	memory, err := c.rdb.Info(ctx, "memory").Result()
+	if err != nil {
+		report.Right("read INFO", false, do)
+		return
+	}
+	if policy := line(memory, "maxmemory_policy"); strings.HasPrefix(policy, "allkeys-") {
+		report.Mend("maxmemory-policy is "+policy+": Redis would drop budgets and campaigns when it is full", "set it to noeviction or volatile-ttl")
+	}
+}
+
+// line is a value of INFO.
+func line(info, name string) string {
+	for text := range strings.Lines(info) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(text), name+":"); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// tryRights does what nodes do, on a key and a channel of its own.
+func (c *Client) tryRights(ctx context.Context, report *link.Report) {
+	key := c.keys.prefix + ":{catalog}:doctor"
+	script := goredis.NewScript(`return redis.call('SET', KEYS[1], ARGV[1], 'PX', 1000)`)
+	const do = "give the user of ADNET_REDIS_USERNAME its rights: docs/operating.md, Encrypted links"
+	report.Right("run scripts on its keys", script.Run(ctx, c.rdb, []string{key}, "1").Err() == nil, do)
+	report.Right("write keys", c.rdb.Set(ctx, key, 1, time.Second).Err() == nil, do)
+	report.Right("publish changes", c.rdb.Publish(ctx, c.keys.prefix+":{catalog}:doctor", "").Err() == nil, do)
+	listening := c.rdb.Subscribe(ctx, c.keys.prefix+":{catalog}:doctor")
+	_, err := listening.Receive(ctx)
+	report.Right("listen to changes", err == nil, do)
+	_ = listening.Close() // nothing was written
+}
