@@ -457,7 +457,7 @@ func TestUnreachableRedisNamesTheSetting(t *testing.T) {
 	}
 	_, err = Open(Config{}, Deps{})
 	require.ErrorContains(t, err, "ADNET_REDIS_ADDR")
-	_, err = Open(Config{Addr: "x:1", Prefix: "{a}"}, Deps{})
+	_, err = Open(Config{Addr: "127.0.0.1:1", Prefix: "{a}"}, Deps{})
 	require.ErrorContains(t, err, "ADNET_REDIS_PREFIX")
 }
 
