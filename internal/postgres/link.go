@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"net"
 	neturl "net/url"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -117,6 +118,10 @@ func programEnv(url string, config *pgx.ConnConfig) []string {
 		if value := parameter(url, setting); value != "" {
 			env = append(env, variable+"="+value)
 		}
+	}
+	if parameter(url, "sslmode") == "verify-full" && parameter(url, "sslrootcert") == "" && os.Getenv("PGSSLROOTCERT") == "" {
+		// Here the system's authorities count; the programs would look for a file in the home folder.
+		env = append(env, "PGSSLROOTCERT=system")
 	}
 	return env
 }
