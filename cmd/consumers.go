@@ -189,8 +189,13 @@ func (r *consumersRole) archiving() error {
 
 // projecting makes the projector, which copies campaigns and their remaining budgets to Redis.
 func (r *consumersRole) projecting() error {
+	seal, err := r.cfg.Ring.Seal()
+	if err != nil {
+		return err
+	}
+	sealing := r.Redis.Trusting(redis.Trust{Seal: seal})
 	projector, err := project.New(r.cfg.Project, project.Deps{
-		Wake: wakes(redis.NewNodes(r.Redis)), Source: r.Rooms, Target: redis.NewProjection(r.Redis), Log: r.Log, Metrics: r.metrics,
+		Wake: wakes(redis.NewNodes(r.Redis)), Source: r.Rooms, Target: redis.NewProjection(sealing), Log: r.Log, Metrics: r.metrics,
 	})
 	if err != nil {
 		return err

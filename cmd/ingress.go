@@ -143,6 +143,7 @@ type ingressRole struct {
 	given parts
 	node  string // tells this process apart
 
+	sealed    *redis.Client // for campaigns
 	auth      *httpapi.Auth
 	http      *httpapi.Server
 	limits    *limits.Limits

@@ -16,14 +16,20 @@ import (
 	"adnet/ingress/offer"
 	"adnet/ingress/rtb"
 	"adnet/ingress/serve"
+	"adnet/internal/obs"
 	"adnet/internal/redis"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // following makes the state that the node keeps for its auctions: campaigns, frequency caps,
 // pacing, reservations.
 func (r *ingressRole) following() error {
+	if err := r.trust(); err != nil {
+		return err
+	}
 	r.catalog = catalog.New(catalog.Deps{
-		Log: r.Log, Metrics: r.metrics, Source: redis.NewProjection(r.Redis), Feed: feed{redis.NewNodes(r.Redis)},
+		Log: r.Log, Metrics: r.metrics, Source: redis.NewProjection(r.sealed), Feed: feed{redis.NewNodes(r.sealed)},
 		Node: r.node, Now: time.Now, Loaded: fitMemory,
 	})
 	given := frequency.Deps{Log: r.Log, Metrics: r.metrics, Campaigns: r.catalog}
@@ -58,6 +64,27 @@ func (r *ingressRole) following() error {
 			return errors.New("budgets cannot be reserved: Redis does not answer, its clock is not this node's, or the consumers have not filled it")
 		}
 		return nil
+	})
+	return nil
+}
+
+// trust makes Redis as the catalog believes it: of campaigns, what the projection or a node has
+// sealed. What others wrote is counted and read from PostgreSQL.
+func (r *ingressRole) trust() error {
+	seal, err := r.given.Ring.Seal()
+	if err != nil {
+		return err
+	}
+	refused := obs.Register(r.metrics, prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "adnet_catalog_refused_total", Help: "Campaigns in Redis that were refused because no process of this installation has sealed them.",
+	}))
+	often := obs.Limited(r.Log, time.Second)
+	r.sealed = r.Redis.Trusting(redis.Trust{
+		Seal: seal, Truth: r.Books.Campaign,
+		Refused: func(campaignID string, reason error) {
+			refused.Inc()
+			often.Error(r.Ctx, "a campaign in Redis was refused: somebody else wrote it, or its writer has another ADNET_TOKEN_KEYS", "campaign", campaignID, "error", reason)
+		},
 	})
 	return nil
 }

@@ -66,6 +66,9 @@ func (c *Campaign) readOwn(text string) bool {
 	c.UpdatedAt = f.time("updated_at")
 	c.SpentToday = f.amount("spent_today")
 	c.SpentTotal = f.amount("spent_total")
+	if f.Next("seal") { // of a record in Redis, whose reader has checked it
+		in.Skip()
+	}
 	f.End()
 	return in.Done()
 }

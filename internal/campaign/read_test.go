@@ -54,6 +54,8 @@ func TestReadKnowsEveryField(t *testing.T) {
 	for _, c := range []Campaign{full, unreviewed, silent, {}} {
 		var got Campaign
 		require.True(t, got.readOwn(written(t, c)))
+		sealed := strings.TrimSuffix(written(t, c), "}") + `,"seal":"k1.AAAA"}`
+		require.True(t, new(Campaign).readOwn(sealed), "as it is in Redis")
 		var want Campaign
 		require.NoError(t, json.Unmarshal([]byte(written(t, c)), &want))
 		require.Equal(t, want, got)

@@ -261,6 +261,7 @@ type Restore struct {
 	Kafka      kafka.Config         `embed:""`
 	Dir        string               `name:"dir" required:"" help:"Folder that backup wrote."`
 	Force      bool                 `name:"force" help:"Also when the stores are not empty: what they hold is lost."`
+	TokenKeys  string               `name:"token-keys" env:"ADNET_TOKEN_KEYS" help:"Keys of the installation, by which campaigns in Redis are sealed; without them the consumers fill Redis at their start."`
 }
 
 // Run restores ClickHouse, then PostgreSQL in one transaction, then writes Redis again. Stop
@@ -379,7 +380,7 @@ func (c *Restore) finish(p cli.Process, m manifest, decided *clickhouse.Store) e
 		return err
 	}
 	defer backends.Close(p.Log, "Redis", cache.Close)
-	if err := refillRedis(p, refill{store: store, cache: cache, funds: c.Money}); err != nil {
+	if err := refillRedis(p, refill{store: store, cache: cache, funds: c.Money, keys: c.TokenKeys}); err != nil {
 		return err
 	}
 	err = store.RecordAudit(p.Ctx, auditlog.Entry{TargetKind: auditlog.TargetStore, TargetID: "restore", Changes: map[string]auditlog.Change{

@@ -36,6 +36,7 @@ type Reconcile struct {
 	Days       int               `name:"days" default:"7" help:"How many days of ClickHouse are compared, today included."`
 	Wait       time.Duration     `name:"wait" env:"ADNET_RECONCILE_WAIT" default:"15s" help:"How long copies may take to catch up before a difference counts."`
 	Fix        bool              `name:"fix" help:"Repair what differs."`
+	TokenKeys  string            `name:"token-keys" env:"ADNET_TOKEN_KEYS" help:"Keys of the installation, by which campaigns in Redis are sealed; without them seals are not compared, and --fix leaves it to the consumers to fill Redis."`
 	JSON       bool              `name:"json" help:"Print JSON."`
 }
 
@@ -164,7 +165,14 @@ func (r *reconciling) campaigns() (line compared, err error) {
 			break
 		}
 	}
-	kept, at, err := redis.NewCampaigns(r.cache).All(r.Ctx)
+	var trust redis.Trust
+	if r.cfg.TokenKeys != "" {
+		if trust, err = sealing(r.cfg.TokenKeys); err != nil {
+			return line, err
+		}
+		trust.Refused = func(id string, reason error) { line.differ("campaign %s is not sealed: %s", id, reason) }
+	}
+	kept, at, err := redis.NewCampaigns(r.cache.Trusting(trust)).All(r.Ctx)
 	if errors.Is(err, redis.ErrLost) {
 		line.differ("the catalog is not complete")
 		return line, nil

@@ -19,6 +19,7 @@ import (
 	"adnet/internal/postgres"
 	"adnet/internal/redis"
 	"adnet/internal/report"
+	"adnet/internal/token"
 	"adnet/schemas/event"
 
 	"github.com/go-json-experiment/json"
@@ -43,19 +44,40 @@ func sameCampaign(a, b *campaign.Campaign) bool {
 // refillRedis removes the catalog and publishes everything again, as a projector does that finds it
 // empty.
 func (r *reconciling) refillRedis() error {
-	return refillRedis(r.Process, refill{store: r.store, cache: r.cache, funds: r.cfg.Money})
+	return refillRedis(r.Process, refill{store: r.store, cache: r.cache, funds: r.cfg.Money, keys: r.cfg.TokenKeys})
 }
 
 type refill struct {
 	store *postgres.Store
 	cache *redis.Client
 	funds backends.Money
+	keys  string // ADNET_TOKEN_KEYS
+}
+
+// sealing seals campaigns in Redis as the processes of the installation do.
+func sealing(setting string) (trust redis.Trust, err error) {
+	keys, err := token.ParseKeys(setting)
+	if err != nil {
+		return trust, fmt.Errorf("ADNET_TOKEN_KEYS: %w", err)
+	}
+	trust.Seal, err = token.NewSeal(keys)
+	return trust, err
 }
 
 func refillRedis(p cli.Process, f refill) error {
-	target := redis.NewProjection(f.cache)
+	var trust redis.Trust
+	if f.keys != "" {
+		var err error
+		if trust, err = sealing(f.keys); err != nil {
+			return err
+		}
+	}
+	target := redis.NewProjection(f.cache.Trusting(trust))
 	if err := target.Clear(p.Ctx); err != nil {
 		return err
+	}
+	if f.keys == "" { // nodes take only what is sealed: the consumers fill it, at once where they run
+		return nil
 	}
 	source := backends.RoomsOf(f.store, f.funds)
 	projection, err := project.New(project.Config{Every: 100 * time.Millisecond, RepairEvery: time.Hour, Page: 500, Timeout: 30 * time.Second},

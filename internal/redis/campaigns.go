@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"sync"
@@ -12,7 +11,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 
-	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
 	goredis "github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 )
@@ -67,9 +66,9 @@ func (c *Campaigns) publish(ctx context.Context, changed []campaign.Campaign, he
 	args := make([]any, 0, 4+3*len(changed))
 	args = append(args, c.client.keys.changes, expected, rand.Text(), head)
 	for i := range changed {
-		object, err := json.Marshal(&changed[i])
+		object, err := c.client.encode(&changed[i])
 		if err != nil {
-			return fmt.Errorf("encode campaign %s: %w", changed[i].ID, err)
+			return err
 		}
 		args = append(args, changed[i].ID.String(), changed[i].ConfigVersion, object)
 	}
@@ -132,12 +131,13 @@ func (c *Campaigns) EachCampaign(ctx context.Context, take func(page []campaign.
 			defer func() { pages <- page }()
 			clear(page)
 			into := page[:len(chunk)]
-			if err := c.loadChunk(ctx, chunk, into); err != nil {
+			n, err := c.loadChunk(ctx, chunk, into)
+			if err != nil {
 				return err
 			}
 			taking.Lock()
 			defer taking.Unlock()
-			take(into)
+			take(into[:n])
 			return nil
 		})
 	}
@@ -180,29 +180,38 @@ func (c *Campaigns) load(ctx context.Context, from string) ([]campaign.Campaign,
 	group.SetLimit(readers)
 	for at := 0; at < len(ids); at += readChunk {
 		end := min(at+readChunk, len(ids))
-		group.Go(func() error { return c.loadChunk(ctx, ids[at:end], list[at:end]) })
+		group.Go(func() error {
+			_, err := c.loadChunk(ctx, ids[at:end], list[at:end])
+			return err
+		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, 0, err
 	}
-	return list, head, nil
+	return slices.DeleteFunc(list, func(k campaign.Campaign) bool { return k.ID == uuid.Nil }), head, nil
 }
 
-func (c *Campaigns) loadChunk(ctx context.Context, ids []string, into []campaign.Campaign) error {
+// loadChunk reads campaigns into the first places of into and says how many there are: one that
+// was refused and is nowhere else is left out.
+func (c *Campaigns) loadChunk(ctx context.Context, ids []string, into []campaign.Campaign) (n int, err error) {
 	objects, err := c.client.rdb.HMGet(ctx, c.client.keys.objects, ids...).Result()
 	if err != nil {
-		return c.client.explain(err)
+		return 0, c.client.explain(err)
 	}
 	for i, object := range objects {
 		text, ok := object.(string)
 		if !ok {
-			return ErrLost
+			return 0, ErrLost
 		}
-		if err := campaign.Read(text, &into[i]); err != nil {
-			return fmt.Errorf("decode campaign %s: %w", ids[i], err)
+		known, err := c.client.take(ctx, ids[i], text, &into[n])
+		if err != nil {
+			return 0, err
+		}
+		if known {
+			n++
 		}
 	}
-	return nil
+	return n, nil
 }
 
 // Clear removes the catalog: campaigns, versions, head, epoch and rooms. Nodes stop serving until a

@@ -44,7 +44,8 @@ type Client struct {
 	log *slog.Logger
 	rdb goredis.UniversalClient
 
-	keys keys
+	keys  keys
+	trust Trust
 }
 
 // Open checks the settings and makes the pool. It connects on first use; see [Client.Ping].

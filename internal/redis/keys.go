@@ -12,7 +12,7 @@ import (
 type keys struct {
 	prefix string // of the installation
 
-	objects  string // hash: campaign id → JSON
+	objects  string // hash: campaign id → JSON, sealed
 	versions string // sorted set: campaign id by config version
 	head     string // versions up to this one are complete
 	epoch    string // random, made with the first object: another value is another catalog

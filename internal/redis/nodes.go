@@ -13,6 +13,7 @@ import (
 	"adnet/internal/reserve"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	goredis "github.com/redis/go-redis/v9"
 )
 
@@ -51,9 +52,9 @@ type Change struct {
 
 // message is a Change on the wire.
 type message struct {
-	Campaign *campaign.Campaign `json:"campaign"`
-	Confirm  bool               `json:"confirm"`
-	Rooms    []room             `json:"rooms"`
+	Campaign jsontext.Value `json:"campaign"`
+	Confirm  bool           `json:"confirm"`
+	Rooms    []room         `json:"rooms"`
 }
 
 // Subscribe calls apply for every change, one after the other, first with Ready. It returns ctx's
@@ -115,7 +116,12 @@ func (n *Nodes) deliver(received any, apply func(Change)) {
 			return
 		}
 		if m.Campaign != nil {
-			apply(Change{Campaign: m.Campaign, Confirm: m.Confirm})
+			k := new(campaign.Campaign)
+			if err := n.client.decode(string(m.Campaign), k); err != nil {
+				n.client.refused("of a message", err) // as a message that was lost: nodes also follow the head
+				return
+			}
+			apply(Change{Campaign: k, Confirm: m.Confirm})
 		}
 		if len(m.Rooms) > 0 {
 			rooms := make([]reserve.Room, len(m.Rooms))
@@ -158,9 +164,9 @@ var _ campaign.Announcer = (*Nodes)(nil)
 // version is there: before, no node may serve it. An error says that Redis failed; the nodes then
 // stop serving by themselves when they cannot prove freshness.
 func (n *Nodes) Announce(ctx context.Context, announced campaign.Campaign) (all bool, err error) {
-	object, err := json.Marshal(&announced)
+	object, err := n.client.encode(&announced)
 	if err != nil {
-		return false, fmt.Errorf("encode campaign %s: %w", announced.ID, err)
+		return false, err
 	}
 	until := time.Now().Add(announceWait)
 	keys := []string{n.client.keys.objects, n.client.keys.versions, n.client.keys.head, n.client.keys.nodes}

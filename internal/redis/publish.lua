@@ -1,4 +1,4 @@
--- Writes campaigns that are newer than what is there, tells subscribers about each, and raises the head.
+-- Writes campaigns that are not older than what is there, tells subscribers about each that is newer, and raises the head.
 -- KEYS: objects, versions, head, epoch.
 -- ARGV: channel, expected epoch or "", epoch for a new catalog, head or "", then id, version, JSON of
 -- each campaign.
@@ -7,8 +7,12 @@ local OBJECTS, VERSIONS, HEAD, EPOCH = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local channel, expected, fresh, head = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 local function write(id, version, json)
-  local current = redis.call('ZSCORE', VERSIONS, id)
-  if current and tonumber(current) >= tonumber(version) then return end
+  local current = tonumber(redis.call('ZSCORE', VERSIONS, id) or '-1')
+  if current > tonumber(version) then return end
+  if current == tonumber(version) then -- nothing new, but perhaps under another seal
+    redis.call('HSET', OBJECTS, id, json)
+    return
+  end
   redis.call('HSET', OBJECTS, id, json)
   redis.call('ZADD', VERSIONS, version, id)
   redis.call('PUBLISH', channel, '{"campaign":' .. json .. '}')

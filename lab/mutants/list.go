@@ -77,6 +77,24 @@ var mutants = []mutant{
 		tests: []string{"./consumers/settle"}, run: "UnsignedIsBilled|WhoWritesToTheLog",
 	},
 	{
+		name: "seal-checked", protects: "a node serves only campaigns that the installation wrote",
+		file: "internal/redis/seal.go",
+		old:  "	if c.trust.Seal != nil {\n		at", new: "	if c.trust.Seal == nil {\n		at",
+		tests: []string{"./internal/redis"}, run: "OnlySealed|Forged",
+	},
+	{
+		name: "seal-place", protects: "the record of one campaign is not taken for another",
+		file: "internal/redis/seal.go",
+		old:  "reason == nil && into.ID.String() != id {", new: "reason == nil && into.ID.String() != id && id == \"\" {",
+		tests: []string{"./internal/redis"}, run: "OnlySealed",
+	},
+	{
+		name: "seal-mac", protects: "a seal is of exactly its record",
+		file: "internal/token/seal.go",
+		old:  "			return ErrSignature\n		}\n		return nil", new: "			return nil\n		}\n		return nil",
+		tests: []string{"./internal/token"}, run: "Seal",
+	},
+	{
 		name: "highest-bid", protects: "the highest bid of a campaign only rises",
 		file: "schemas/postgres/0017_prices.sql",
 		old:  "DO UPDATE SET bid = EXCLUDED.bid WHERE kept.bid < EXCLUDED.bid;", new: "DO UPDATE SET bid = EXCLUDED.bid;",

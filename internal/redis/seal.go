@@ -1,0 +1,103 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"adnet/internal/campaign"
+	"adnet/internal/errs"
+	"adnet/internal/token"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+)
+
+// Trust is what makes the campaigns in Redis those of PostgreSQL, whoever else can write to Redis:
+// writers seal each one, and readers refuse what is not sealed.
+type Trust struct {
+	Seal *token.Seal
+	// Truth reads a campaign whose record was refused from where it belongs. nil leaves it out.
+	Truth func(ctx context.Context, id uuid.UUID) (campaign.Campaign, error)
+	// Refused is told of every record that was refused; nil does nothing.
+	Refused func(campaignID string, reason error)
+}
+
+// Trusting is the client with seals: campaigns are written sealed and, where they are not, not
+// read. It shares c's connections. Without it nothing is sealed or refused.
+func (c *Client) Trusting(t Trust) *Client {
+	trusting := *c
+	trusting.trust = t
+	return &trusting
+}
+
+// sealMember begins the last member of a sealed object. A text in JSON cannot hold it: its
+// quotation marks are escaped there. The MAC is of everything before it.
+const sealMember = `,"seal":"`
+
+// encode is the object of a campaign.
+func (c *Client) encode(k *campaign.Campaign) ([]byte, error) {
+	object, err := json.Marshal(k)
+	if err != nil {
+		return nil, fmt.Errorf("encode campaign %s: %w", k.ID, err)
+	}
+	if c.trust.Seal == nil {
+		return object, nil
+	}
+	record := object[:len(object)-1] // without its closing brace
+	sealed := append(append(make([]byte, 0, len(object)+64), record...), sealMember...)
+	return append(c.trust.Seal.Append(sealed, record), `"}`...), nil
+}
+
+// decode reads the object of a campaign. Errors: it is not a campaign, or not sealed.
+func (c *Client) decode(object string, into *campaign.Campaign) error {
+	if c.trust.Seal != nil {
+		at := strings.LastIndex(object, sealMember)
+		if at < 0 || !strings.HasSuffix(object, `"}`) {
+			return token.ErrMalformed
+		}
+		seal := object[at+len(sealMember) : len(object)-len(`"}`)]
+		if err := c.trust.Seal.Check(object[:at], seal, time.Now()); err != nil {
+			return err
+		}
+	}
+	return campaign.Read(object, into)
+}
+
+// take reads the object that is kept under id. What is not sealed, or is another campaign's, is
+// refused: then the campaign is read from where it belongs. known is false when it is nowhere.
+func (c *Client) take(ctx context.Context, id, object string, into *campaign.Campaign) (known bool, err error) {
+	reason := c.decode(object, into)
+	if reason == nil && into.ID.String() != id {
+		reason = token.ErrSignature
+	}
+	if reason == nil {
+		return true, nil
+	}
+	*into = campaign.Campaign{}
+	if c.trust.Seal == nil {
+		return false, fmt.Errorf("decode campaign %s: %w", id, reason)
+	}
+	c.refused(id, reason)
+	asked, err := uuid.Parse(id)
+	if err != nil || c.trust.Truth == nil {
+		return false, nil
+	}
+	found, err := c.trust.Truth(ctx, asked)
+	switch {
+	case errs.Is(err, errs.NotFound):
+		return false, nil
+	case err != nil:
+		// The whole load fails: the node keeps what it had, and stops serving when that gets old.
+		return false, fmt.Errorf("campaign %s was refused, and PostgreSQL does not answer: %w", id, err)
+	}
+	*into = found
+	return true, nil
+}
+
+func (c *Client) refused(id string, reason error) {
+	if c.trust.Refused != nil {
+		c.trust.Refused(id, reason)
+	}
+}
