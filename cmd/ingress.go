@@ -208,5 +208,6 @@ func (r *ingressRole) addStages() {
 	r.group.Add(lifecycle.Named("producer", r.producer))
 	r.group.Add(lifecycle.Named("catalog", r.catalog), lifecycle.Named("budget", r.budget), lifecycle.Named("limits", r.limits),
 		lifecycle.Named("caps", r.delivery.Caps), lifecycle.Named("pacing", r.delivery.Pacer))
+	r.group.Add(lifecycle.Named("tracking", r.tracker))
 	r.group.Add(lifecycle.Named("http", r.http))
 }

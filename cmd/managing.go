@@ -32,7 +32,7 @@ func (r *ingressRole) managing() error {
 	r.accounts = account.NewService(account.Deps{Users: r.Books, Keys: r.Books, Now: time.Now})
 	r.campaigns = campaign.NewService(campaign.Deps{Store: r.Books, Announcer: redis.NewNodes(r.sealed), Now: time.Now, CreditValue: creditValue})
 	manage.New(manage.Deps{
-		Auth: r.auth, Sessions: r.given.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: r.Stats, Rollup: r.Rollup, Audit: r.Books, Now: time.Now,
+		Auth: r.auth, Sessions: r.given.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: r.Stats, Rollup: r.Rollup, Audit: r.Books, Unproven: r.Books, Now: time.Now,
 		Unfunded: payment.Funding{Balances: r.Books, Required: r.given.Money.Required()}.Unfunded,
 	}).Mount(r.http)
 	explain.New(explain.Deps{

@@ -35,8 +35,8 @@ var gates = [...]struct {
 
 // Enter refuses a request of an address that has used up the limit of the route, before anything is
 // read of it. The address is the connection's, or what a trusted proxy says; see
-// httpapi.Config.TrustedProxies. Beacons and redirects are never refused: there is money behind
-// each, and one server may send many people's. Calls of /api/mcp and /api/rtb with a good key have
+// httpapi.Config.TrustedProxies. Beacons and redirects are never refused here: there is money
+// behind each, and one server may send many people's; see [Limits.Unproven]. Calls of /api/mcp and /api/rtb with a good key have
 // limits per key instead, so that many may come from one exchange's address. Errors:
 // errs.RateLimited.
 func (l *Limits) Enter(c *httpapi.Context, limit httpapi.Limit) error {

@@ -53,6 +53,8 @@ type Config struct {
 	Seat      int `name:"rtb-per-second" env:"ADNET_RTB_PER_SECOND" default:"2000" help:"Bid requests of one seat key a second, over all nodes; above it the answer is 429."`
 	Views     int `name:"views-per-minute" env:"ADNET_VIEWS_PER_MINUTE" default:"600" help:"Impressions of reader-side integrations (js_snippet, npm_sdk, openrtb) per minute and network (IPv4 /24, IPv6 /56) that count; further ones are answered and recorded as invalid traffic. 0 is no limit."`
 
+	Unproven int `name:"rate-unproven" env:"ADNET_RATE_UNPROVEN" default:"600" help:"Beacons and reports per minute and address whose token does not verify, or that have none; further ones are answered 429. 0 switches the limit off."`
+
 	PostedClickRate float64 `name:"posted-click-rate" env:"ADNET_POSTED_CLICK_RATE" default:"0.01" help:"Least click rate (clicks per ad) that is taken for the network's. Of the clicks that a publisher's server reports those above the network's rate (of a minute and of a day, with 3 standard deviations and 10 clicks on top) are recorded as invalid traffic. 0 switches the rule off."`
 }
 
@@ -85,6 +87,7 @@ const (
 	keyless
 	seat
 	view
+	unprovenEvent
 	soldMinute
 	soldDay
 	reportedMinute
@@ -134,6 +137,7 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 		// missing in the next ones.
 		{seat, "seat", int64(cfg.Seat) * 60, int64(cfg.Seat), time.Minute},
 		{view, "view", int64(cfg.Views), 0, time.Minute},
+		{unprovenEvent, "unproven", int64(cfg.Unproven), 0, time.Minute},
 		// Their limit depends on others of them: see posted.go.
 		{soldMinute, "sold_minute", math.MaxInt64, 0, time.Minute},
 		{soldDay, "sold_day", math.MaxInt64, 0, 24 * time.Hour},
@@ -176,6 +180,12 @@ func (l *Limits) AllowSeat(seatKey uuid.UUID, now time.Time) error {
 	k := key(seatKey)
 	k[0] = seat
 	return l.take(nil, seat, k, now)
+}
+
+// Unproven counts one event of an address whose token does not verify. errs.RateLimited, with
+// retry_after in seconds, above the limit.
+func (l *Limits) Unproven(address string, now time.Time) error {
+	return l.take(nil, unprovenEvent, addressKey(unprovenEvent, address), now)
 }
 
 // View counts one impression of a network at now; false above the limit, and then it does not

@@ -36,6 +36,7 @@ type Deps struct {
 	Stats     StatsReader
 	Rollup    Aggregator
 	Audit     AuditLog
+	Unproven  UnprovenReader // nil: stats do not tell of them
 	Now       func() time.Time
 	// Unfunded says that a new campaign cannot deliver for want of a deposit; nil for never.
 	Unfunded func(ctx context.Context, c campaign.Campaign) (bool, error)

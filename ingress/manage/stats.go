@@ -32,7 +32,19 @@ func (a *API) stats(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	return httpapi.JSON(c, http.StatusOK, statsReplyOf(kind, q, result, a.deps.Now()))
+	reply := statsReplyOf(kind, q, result, a.deps.Now())
+	if kind == report.Campaign && a.deps.Unproven != nil {
+		if reply.Unproven, err = a.deps.Unproven.Unproven(c.Request.Context(), q.CampaignID, q.Since, q.Until); err != nil {
+			return err
+		}
+	}
+	return httpapi.JSON(c, http.StatusOK, reply)
+}
+
+// UnprovenReader counts events that prove nothing: they name a campaign, and anybody can send them.
+type UnprovenReader interface {
+	// Unproven sums the counts of a campaign by reason, from since to until, both included.
+	Unproven(ctx context.Context, campaign uuid.UUID, since, until day.Day) (map[string]int64, error)
 }
 
 func (a *API) statsQuery(c *httpapi.Context) (report.Query, report.Type, error) {
@@ -233,6 +245,8 @@ type statsReply struct {
 	SelfServed         trafficReply   `json:"self_served"`
 	MintCapped         int64          `json:"mint_capped"` // impressions
 	MintHeld           int64          `json:"mint_held"`   // impressions
+	// Unproven, of type=campaign, counts by reason what was neither kept nor is in any other number.
+	Unproven map[string]int64 `json:"unproven,omitempty"`
 
 	Daily       []dayReply       `json:"daily"`
 	BreakdownBy report.Breakdown `json:"breakdown_by,omitempty"`

@@ -29,6 +29,7 @@ type Ad struct {
 type tokens struct {
 	ring    *token.Keyring
 	content []byte // of all of them
+	landing string // of the link: the page as it is approved now, whatever the campaign changes later
 	text    []byte // of those that were made
 	at      [token.PurposeConverted + 1]span
 }
@@ -40,7 +41,11 @@ func (t *tokens) of(p token.Purpose) []byte {
 	at := &t.at[p]
 	if at.to == 0 {
 		from := len(t.text)
-		t.text = t.ring.AppendToken(t.text, p, t.content)
+		if p == token.PurposeClick {
+			t.text = t.ring.AppendLink(t.text, t.content, t.landing)
+		} else {
+			t.text = t.ring.AppendToken(t.text, p, t.content)
+		}
 		*at = span{from, len(t.text)}
 	}
 	return t.text[at.from:at.to]
@@ -61,7 +66,9 @@ func (ad *Ad) Reset() {
 
 // Sign makes ring sign ad's tokens, which say what of says.
 func (ad *Ad) Sign(ring *token.Keyring, of *token.Auction) {
-	ad.tokens = tokens{ring: ring, content: token.AppendContent(ad.tokens.content[:0], of), text: ad.tokens.text[:0]}
+	ad.tokens = tokens{
+		ring: ring, content: token.AppendContent(ad.tokens.content[:0], of), landing: of.Landing, text: ad.tokens.text[:0],
+	}
 }
 
 // soldAd is a sold ad as its token describes it.
@@ -80,7 +87,7 @@ func (o *soldAd) claims() token.Auction {
 		AuctionID: o.id, CampaignID: o.creative.ID, AdvertiserID: o.creative.AdvertiserID, DeveloperID: o.place.Developer,
 		Price: o.price, BillingModel: o.billing, Format: string(o.creative.Format),
 		IntegrationMethod: o.place.Method, Surface: o.place.Surface, Region: o.place.Region, Language: o.place.Language,
-		HostApp: o.place.Host, CreditFunded: o.creative.CreditFunded, Sandbox: o.sandbox,
+		HostApp: o.place.Host, CreditFunded: o.creative.CreditFunded, Sandbox: o.sandbox, Landing: o.creative.CTAURL,
 	}
 }
 

@@ -31,7 +31,8 @@ type batchTaken struct {
 	Rejected []rejected `json:"rejected,omitempty"`
 }
 
-// rejected is a report that can never be taken, so that sending it again is of no use.
+// rejected is a report that was not taken. Sending it again is of no use, but for code rate_limited:
+// then its token does not verify, and the address has sent too many of these.
 type rejected struct {
 	Index int    `json:"index"`
 	Code  string `json:"code"`
@@ -68,9 +69,17 @@ func (t *Tracker) takeBatch(ctx context.Context, reports []Report, caller *accou
 			out.Rejected = append(out.Rejected, rejection(i, err))
 			continue
 		}
-		e, err := t.eventOf(what, now)
+		e, kept, err := t.eventOf(what, now)
 		if err != nil {
 			return out, err
+		}
+		if !kept {
+			if err := t.stranger(e, from, now); err != nil {
+				out.Rejected = append(out.Rejected, rejection(i, err))
+			} else {
+				out.Tracked++
+			}
+			continue
 		}
 		t.judge(ctx, e, from, now)
 		events = append(events, e)
@@ -81,7 +90,7 @@ func (t *Tracker) takeBatch(ctx context.Context, reports []Report, caller *accou
 	for _, e := range events {
 		t.confirm(e)
 	}
-	out.Tracked = len(events)
+	out.Tracked += len(events)
 	return out, nil
 }
 

@@ -80,12 +80,15 @@ func campaignOf(text, auctionID string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// take records the event durably.
+// take records the event durably; one that proves nothing it counts.
 func (t *Tracker) take(ctx context.Context, what reportedEvent) (*event.Event, error) {
 	now := t.deps.Now()
-	e, err := t.eventOf(what, now)
+	e, kept, err := t.eventOf(what, now)
 	if err != nil {
 		return nil, err
+	}
+	if !kept {
+		return e, t.stranger(e, what.origin, now)
 	}
 	t.judge(ctx, e, what.origin, now)
 	if err := t.recorder.record(e); err != nil {

@@ -11,6 +11,7 @@ import (
 	"adnet/ingress/ingresstest"
 	"adnet/internal/token"
 	"adnet/internal/token/tokentest"
+	"adnet/internal/traffic"
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
@@ -93,12 +94,12 @@ func TestHeadersAndHostileParameters(t *testing.T) {
 	w = f.Do(http.MethodGet, f.link()+"?session=%0d%0aLocation:%20https://evil.example", "", "X-Request-Id", "a b")
 	require.Equal(t, landing, w.Header().Get("Location"))
 	require.NotContains(t, w.Header().Get("X-Request-Id"), " ")
-	w = f.pixel("event", "impression", "campaign_id", campaignID.String(), "session", "ä"+strings.Repeat("\xff", 5)+strings.Repeat("€", 200))
+	w = f.pixel("event", "impression", "auction_id", f.token(), "session", "ä"+strings.Repeat("\xff", 5)+strings.Repeat("€", 200))
 	requirePixel(t, w)
 	require.Equal(t, "ä"+strings.Repeat("€", 42), f.last().Session, "valid UTF-8 of at most 128 bytes")
 }
 
-func TestForgedTokensAreRecordedAsSuchAndNeverFollowed(t *testing.T) {
+func TestForgedTokensAreCountedAndNeverFollowed(t *testing.T) {
 	f := newFixture(t)
 	good := strings.TrimPrefix(f.link(), "/s/")
 	bid := f.Ring.Sign(token.PurposeBid, auction(start))
@@ -111,18 +112,15 @@ func TestForgedTokensAreRecordedAsSuchAndNeverFollowed(t *testing.T) {
 		forged["byte "+string(rune('0'+i))] = good[:i] + string(other) + good[i+1:]
 	}
 	for name, text := range forged {
+		before := f.counted(traffic.ReasonForged)
 		requirePixel(t, f.pixel("event", "impression", "campaign_id", campaignID.String(), "auction_id", text))
-		e := f.last()
-		require.Equal(t, event.Proof_BAD_SIGNATURE, e.Proof, name)
-		require.Zero(t, e.PriceMicros)
-		require.False(t, e.Sandbox)
-		before := len(f.Log.Asked())
+		require.Equal(t, before+1, f.counted(traffic.ReasonForged), name)
 		for _, path := range []string{"/s/", "/r/"} {
 			w := f.Do(http.MethodGet, path+text+"?event=click&dest="+landing, "")
 			ingresstest.RequireError(t, w, http.StatusNotFound, "not_found", "")
 			require.Empty(t, w.Header().Get("Location"))
 		}
-		require.Len(t, f.Log.Asked(), before, "a forged link is no event")
+		require.Empty(t, f.Log.Asked(), "what is forged is no event")
 	}
 	require.Equal(t, http.StatusFound, f.Do(http.MethodGet, "/s/"+good, "").Code)
 }
@@ -158,12 +156,13 @@ func TestKeysPastTheirGrace(t *testing.T) {
 	require.Equal(t, event.Proof_SIGNED, f.last().Proof)
 	f.Now = start.Add(2 * time.Minute)
 	requirePixel(t, f.pixel("event", "impression", "campaign_id", campaignID.String(), "auction_id", signed))
-	require.Equal(t, event.Proof_EXPIRED, f.last().Proof)
+	require.Len(t, f.Log.Asked(), 1, "a key past its grace proves nothing")
+	require.EqualValues(t, 1, f.counted(traffic.ReasonKeyExpired))
 	require.Equal(t, http.StatusNotFound, f.Do(http.MethodGet, "/s/"+signer.Sign(token.PurposeClick, auction(start)), "").Code)
 }
 
 func TestUnsignedBeacons(t *testing.T) {
-	for mode, proof := range map[string]event.Proof{UnsignedRecord: event.Proof_UNSIGNED, UnsignedBill: event.Proof_UNSIGNED_BILLABLE} {
+	for mode, proof := range map[string]event.Proof{UnsignedBill: event.Proof_UNSIGNED_BILLABLE} {
 		t.Run(mode, func(t *testing.T) {
 			f := newFixture(t, func(c *Config) { c.Unsigned = mode })
 			fire := func(campaign, dev, session string) *event.Event {

@@ -2,11 +2,11 @@ package track
 
 import (
 	"crypto/sha256"
-	"errors"
 	"time"
 
 	"adnet/internal/account"
 	"adnet/internal/token"
+	"adnet/internal/traffic"
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
@@ -43,32 +43,34 @@ var billingModels = map[string]event.BillingModel{
 }
 
 // eventOf turns a report into the event to record. With a valid token every fact is the token's;
-// without one the event's proof says so.
-func (t *Tracker) eventOf(c reportedEvent, now time.Time) (*event.Event, error) {
+// without one the event's proof says so, and kept whether it counts all the same
+// (ADNET_UNSIGNED_BEACONS=bill).
+func (t *Tracker) eventOf(c reportedEvent, now time.Time) (e *event.Event, kept bool, err error) {
 	made, err := newEvent(c.kind, c.session, now)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	e := &made.Event
+	e = &made.Event
 	e.Conversion = c.conversion
 	if c.auctionID == "" {
 		t.unsigned(e, c)
-		return e, nil
+		return e, e.Proof == event.Proof_UNSIGNED_BILLABLE, nil
 	}
 	if made.auction, err = t.deps.Keyring.Verify(token.ForEvent(wireNames[c.kind]), c.auctionID, now); err != nil {
-		// A key past its grace signed honestly once; anything else was never ours.
-		e.Proof = event.Proof_BAD_SIGNATURE
-		if errors.Is(err, token.ErrKeyExpired) {
-			e.Proof = event.Proof_EXPIRED
-		}
+		// A key past its grace signed honestly once; anything else was never ours. Of neither is
+		// anything believed.
+		e.Proof = lacking(err)
 		copyReported(e, c)
-		return e, nil
+		return e, false, nil
 	}
 	t.signed(made, c.auctionID, now)
 	if e.Conversion != nil {
 		e.Conversion.OwnCredentials = c.caller != nil && c.caller.ID == made.auction.AdvertiserID
+		if !e.Conversion.OwnCredentials {
+			e.Conversion.Type = traffic.ConversionType(e.Conversion.Type)
+		}
 	}
-	return e, nil
+	return e, true, nil
 }
 
 // placedEvent is an event with everything that it points to, in one allocation (benchmark row
@@ -115,12 +117,12 @@ func (t *Tracker) signed(made *placedEvent, text string, now time.Time) {
 	}
 }
 
-// copyReported keeps the caller's statements, for the record only.
+// copyReported keeps the caller's statements, for the record only; words only of our lists.
 func copyReported(e *event.Event, c reportedEvent) {
 	synthetic := syntheticAuction(c)
 	e.AuctionId, e.CampaignId, e.DeveloperId = synthetic[:], c.campaignID[:], c.developer[:]
 	e.AdvertiserId = uuid.Nil[:]
-	e.Placement = &event.Placement{Format: cut(c.format, token.MaxWord), IntegrationMethod: cut(c.method, token.MaxWord)}
+	e.Placement = &event.Placement{Format: traffic.Format(c.format), IntegrationMethod: traffic.Method(c.method)}
 }
 
 func (t *Tracker) unsigned(e *event.Event, c reportedEvent) {

@@ -183,7 +183,8 @@ func (t *Tracker) reply(ctx context.Context, in *Report, e *event.Event) Taken {
 		out.AuctionID, out.ConversionType, out.ExternalID = in.AuctionID, in.ConversionType, in.ExternalID
 		out.Value, out.Currency = in.Value, in.Currency
 	}
-	if e.Proof != event.Proof_BAD_SIGNATURE { // a forger must not make others' events look repeated
+	// What proves nothing leaves no mark: a stranger could make any number of them.
+	if e.Proof == event.Proof_SIGNED || e.Proof == event.Proof_UNSIGNED_BILLABLE {
 		ctx, cancel := context.WithTimeout(ctx, seenWait)
 		defer cancel()
 		// What settlement deduplicates by.

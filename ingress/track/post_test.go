@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"adnet/ingress/ingresstest"
+	"adnet/internal/traffic"
 	"adnet/schemas/event"
 
 	"github.com/go-json-experiment/json"
@@ -118,8 +119,9 @@ func TestForgedConversions(t *testing.T) {
 		w := f.Do(http.MethodPost, "/api/track", conversion(t, "forged", nil))
 		require.Equal(t, http.StatusOK, w.Code)
 		require.NotContains(t, w.Body.String(), "deduped")
-		require.Equal(t, event.Proof_BAD_SIGNATURE, f.last().Proof)
 	}
+	require.EqualValues(t, 2, f.counted(traffic.ReasonForged))
+	require.Empty(t, f.Log.Asked())
 	require.Empty(t, f.seen.keys, "a forger must not make others' events look repeated")
 	late := f.token()
 	f.Now = start.Add(30*24*time.Hour + time.Second)
@@ -143,8 +145,10 @@ func TestOwnCredentials(t *testing.T) {
 	}
 	forged := f.Do(http.MethodPost, "/api/track", conversion(t, "forged", nil), "Authorization", "Bearer "+own)
 	require.Equal(t, http.StatusOK, forged.Code)
-	require.False(t, f.last().Conversion.OwnCredentials)
+	require.EqualValues(t, 1, f.counted(traffic.ReasonForged))
 
+	f = newFixture(t, func(c *Config) { c.Unsigned = UnsignedBill })
+	stranger = f.login(uuid.New(), developerID)
 	unsigned := `{"event_type":"impression","campaign_id":"` + campaignID.String() + `"}`
 	f.Do(http.MethodPost, "/api/track", unsigned, "Authorization", "Bearer "+stranger)
 	require.Equal(t, developerID[:], f.last().DeveloperId, "the login names the publisher")

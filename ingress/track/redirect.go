@@ -1,6 +1,7 @@
 package track
 
 import (
+	"cmp"
 	"net/http"
 
 	"adnet/ingress/httpapi"
@@ -12,8 +13,9 @@ import (
 
 var errNoLink = errs.New(errs.NotFound, "this link was not made by this service")
 
-// redirect serves GET /s/<token>: 302 to the campaign's landing page. The destination is the
-// campaign's, never the query's. A valid token always redirects, also when it is expired or the
+// redirect serves GET /s/<token>: 302 to the landing page. The destination is the one that the ad was
+// sold with, which the token has, so that a link that is out leads to the page that was approved
+// then and to no later one; it is never the query's. A valid token always redirects, also when it is expired or the
 // campaign paused or out of budget; a forged one is 404 without a Location.
 func (t *Tracker) redirect(c *httpapi.Context) error {
 	auction, creative, err := t.served(token.ForRedirect, c.Param("token"))
@@ -27,7 +29,7 @@ func (t *Tracker) redirect(c *httpapi.Context) error {
 			return err
 		}
 	}
-	c.Header("Location", creative.CTAURL)
+	c.Header("Location", cmp.Or(auction.Landing, creative.CTAURL)) // links of earlier builds name no page
 	c.Status(http.StatusFound)
 	return nil
 }

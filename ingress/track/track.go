@@ -37,13 +37,13 @@ import (
 
 // How beacons without a token count (ADNET_UNSIGNED_BEACONS).
 const (
-	UnsignedRecord = "record" // counted as unverified, never billed
+	UnsignedRecord = "record" // counted per campaign and minute, never billed
 	UnsignedBill   = "bill"   // billed by the campaign's price; for sandbox bidders and tests
 )
 
 // Config is the settings of tracking.
 type Config struct {
-	Unsigned string        `name:"unsigned-beacons" env:"ADNET_UNSIGNED_BEACONS" default:"${unsigned_beacons}" enum:"record,bill" help:"Beacons without a token: record (never billed) or bill (by campaign price)."`
+	Unsigned string        `name:"unsigned-beacons" env:"ADNET_UNSIGNED_BEACONS" default:"${unsigned_beacons}" enum:"record,bill" help:"Beacons without a token: record (counted per campaign and minute, neither kept nor billed) or bill (by campaign price)."`
 	AckWait  time.Duration `name:"ack-wait" env:"ADNET_ACK_WAIT" default:"750ms" help:"How long a beacon waits for Kafka before it goes to the spool."`
 	Life     token.Life    `embed:""`
 	Traffic  TrafficConfig `embed:""`
@@ -71,9 +71,11 @@ type Deps struct {
 	Exposures Exposures // nil: exposures are not reported
 	Auth      *httpapi.Auth
 	Seen      Seen
-	Clicks    Clicks  // nil: clicks are not counted per network
-	Views     Views   // nil: impressions are not counted per network
-	Reports   Reports // nil: clicks that servers report are not counted
+	Clicks    Clicks        // nil: clicks are not counted per network
+	Views     Views         // nil: impressions are not counted per network
+	Reports   Reports       // nil: clicks that servers report are not counted
+	Strangers Strangers     // nil: what proves nothing is not limited
+	Unproven  UnprovenStore // nil: what proves nothing is counted in metrics alone
 	Now       func() time.Time
 }
 
@@ -83,6 +85,7 @@ type Tracker struct {
 	deps     Deps
 	recorder *recorder
 	traffic  *screening
+	unproven unproven
 	invalid  map[string]prometheus.Counter // by rule
 	missed   prometheus.Counter
 	events   [len(wireNames)][event.Proof_BAD_SIGNATURE + 1]prometheus.Counter // by type and proof

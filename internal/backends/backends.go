@@ -19,6 +19,7 @@ import (
 	"adnet/ingress/budget"
 	"adnet/ingress/explain"
 	"adnet/ingress/manage"
+	"adnet/ingress/track"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/kafka"
@@ -47,6 +48,8 @@ type Books interface {
 	quarantine.Store
 	credit.Store
 	manage.AuditLog
+	manage.UnprovenReader
+	track.UnprovenStore
 	once.Store
 	budget.Journal
 	retain.Store

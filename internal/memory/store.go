@@ -38,6 +38,7 @@ type Store struct {
 	payments  depositState
 	auditLog  []auditlog.Entry // oldest first
 	attempts  map[once.ID]*attempt
+	unproven  map[unprovenKey]int64
 }
 
 // New makes an empty store that reads the time from now.
@@ -54,6 +55,7 @@ func New(now func() time.Time) *Store {
 		ledger:    newLedgerState(),
 		payments:  newDepositState(),
 		attempts:  make(map[once.ID]*attempt),
+		unproven:  make(map[unprovenKey]int64),
 	}
 }
 

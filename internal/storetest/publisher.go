@@ -30,6 +30,7 @@ type Publishers interface {
 var publisherCases = []ledgerCase{
 	{"ClickNeedsImpression", clickNeedsImpression},
 	{"InvalidCountsOnce", invalidCountsOnce},
+	{"Unproven", unprovenCounts},
 	{"MintCap", mintCap},
 	{"MintCapAtOnce", mintCapAtOnce},
 	{"PublisherDays", publisherDays},
@@ -135,6 +136,41 @@ func invalidCountsOnce(t *testing.T, l Ledger) {
 		DeveloperID: developer, Day: day.Of(now), Minted: 3, Impressions: 3, Clicks: 1, Invalid: 3, Redeemed: 2,
 	}, sum, "of four auctions one has no valid impression")
 	requireClean(t, l, ledger.VerifyOptions{})
+}
+
+// Unproven are the counts of events that prove nothing.
+type Unproven interface {
+	AddUnproven(ctx context.Context, counts []traffic.Unproven) error
+	Unproven(ctx context.Context, campaign uuid.UUID, since, until day.Day) (map[string]int64, error)
+}
+
+func unprovenCounts(t *testing.T, l Ledger) {
+	store, is := l.Settler.(Unproven)
+	require.True(t, is)
+	mine, other := newID(t), newID(t)
+	minute := day.MinuteOf(now)
+	add := func(campaign uuid.UUID, reason string, at day.Minute, events int64) {
+		t.Helper()
+		require.NoError(t, store.AddUnproven(t.Context(), []traffic.Unproven{
+			{CampaignID: campaign, Reason: reason, Minute: at, Events: events, Sample: &traffic.Sample{At: now, Type: "click", Developer: other}},
+			{CampaignID: other, Reason: reason, Minute: at, Events: 1},
+		}))
+	}
+	read := func(since, until day.Day) map[string]int64 {
+		t.Helper()
+		sums, err := store.Unproven(t.Context(), mine, since, until)
+		require.NoError(t, err)
+		return sums
+	}
+	today := day.Of(now)
+	require.Empty(t, read(0, today))
+	together(8, func(int) { add(mine, traffic.ReasonForged, minute, 5) })
+	add(mine, traffic.ReasonUnsigned, minute+1, 2)
+	add(mine, traffic.ReasonUnsigned, minute-24*60, 7)
+	require.Equal(t, map[string]int64{traffic.ReasonForged: 40, traffic.ReasonUnsigned: 2}, read(today, today))
+	require.Equal(t, map[string]int64{traffic.ReasonForged: 40, traffic.ReasonUnsigned: 9}, read(today-1, today))
+	add(mine, traffic.ReasonForged, minute+(traffic.UnprovenDays+1)*24*60, 1)
+	require.Empty(t, read(0, today), "old counts leave")
 }
 
 func mintCap(t *testing.T, l Ledger) {

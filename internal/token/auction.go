@@ -31,6 +31,7 @@ const (
 	MaxWord    = 16 // BillingModel, Format, IntegrationMethod, Region, Language
 	MaxSurface = 32
 	MaxHostApp = 40
+	MaxLanding = 2048 // a longer page is left out
 )
 
 const (
@@ -45,7 +46,7 @@ const (
 	flagCredit  = 1 << 1
 
 	maxRaw = headerMin + MaxKeyID + 4*idSize + 2*binary.MaxVarintLen64 + 1 + 7 +
-		5*MaxWord + MaxSurface + MaxHostApp + macSize
+		5*MaxWord + MaxSurface + MaxHostApp + binary.MaxVarintLen16 + MaxLanding + macSize
 )
 
 // MaxLen is the length in characters that no auction token exceeds; longer ones are refused unread.
@@ -79,6 +80,10 @@ type Auction struct {
 
 	Sandbox      bool // never billed, never mints
 	CreditFunded bool // paid by Credits, not cash
+
+	// Landing is the page that the ad leads to, as it was approved when the ad was shown. It is only
+	// in tokens of [PurposeClick]; empty in those that earlier builds made.
+	Landing string
 
 	// ClickAfter is the time from the auction to the click, of which a click id is told, in whole
 	// milliseconds. It is only in tokens of [PurposeConversion] and [PurposeConverted].
@@ -161,6 +166,14 @@ func (r *Keyring) AppendToken(dst []byte, purpose Purpose, content []byte) []byt
 	w := r.get()
 	defer r.put(w)
 	return r.seal(dst, w, purpose, content)
+}
+
+// AppendLink appends the token of the link that leads to landing: [Keyring.AppendToken] for
+// [PurposeClick].
+func (r *Keyring) AppendLink(dst, content []byte, landing string) []byte {
+	w := r.get()
+	defer r.put(w)
+	return r.seal(dst, w, PurposeClick, appendLanding(append(w.content[:0], content...), landing))
 }
 
 // seal puts header and MAC around a content.
@@ -266,7 +279,21 @@ func appendAuction(b []byte, a *Auction, purpose Purpose) []byte {
 	b = appendText(b, a.Surface, MaxSurface)
 	b = appendText(b, a.Region, MaxWord)
 	b = appendText(b, a.Language, MaxWord)
-	return appendText(b, a.HostApp, MaxHostApp)
+	b = appendText(b, a.HostApp, MaxHostApp)
+	if purpose == PurposeClick {
+		b = appendLanding(b, a.Landing)
+	}
+	return b
+}
+
+// appendLanding appends the page of a link; nothing for one that is too long or no text, since half
+// of an address leads elsewhere.
+func appendLanding(b []byte, landing string) []byte {
+	if landing == "" || len(landing) > MaxLanding || !utf8.ValidString(landing) {
+		return b
+	}
+	b = binary.AppendUvarint(b, uint64(len(landing)))
+	return append(b, landing...)
 }
 
 func appendWord(b []byte, word string) []byte {
@@ -330,6 +357,9 @@ func (a *Auction) read(b []byte, seen texts, purpose Purpose) bool {
 	a.Region = r.text(MaxWord)
 	a.Language = r.text(MaxWord)
 	a.HostApp = r.text(MaxHostApp)
+	if purpose == PurposeClick {
+		a.Landing = r.landing()
+	}
 	return !r.bad && r.rest == "" && flags&^flagBits == 0 && a.AuctionID.Version() == 7
 }
 
@@ -348,6 +378,33 @@ func (r *reader) byte() byte {
 	first := r.rest[0]
 	r.rest = r.rest[1:]
 	return first
+}
+
+// landing is what [appendLanding] wrote.
+func (r *reader) landing() string {
+	if r.rest == "" {
+		return ""
+	}
+	n, size := uint64(0), 0
+	for shift := 0; ; shift += 7 {
+		if size == len(r.rest) || size == binary.MaxVarintLen16 {
+			r.bad = true
+			return ""
+		}
+		b := r.rest[size]
+		size++
+		n |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			break
+		}
+	}
+	text := r.rest[size:]
+	if n == 0 || n > MaxLanding || n != uint64(len(text)) {
+		r.bad = true
+		return ""
+	}
+	r.rest = ""
+	return text
 }
 
 func (r *reader) word() string {

@@ -767,4 +767,40 @@ var mutants = []mutant{
 		old:  "case !link.LocalListener(c.Addr) && c.Token == \"\" && c.CA == \"\":", new: "case false:",
 		tests: []string{"./internal/obs"}, run: "AdminOffLoopback",
 	},
+	{
+		name: "unproven-kept", protects: "what proves nothing makes no record",
+		file: "ingress/track/batch.go",
+		old:  "		if !kept {", new: "		if !kept && i < 0 {",
+		tests: []string{"./ingress/track"}, run: "WhatProvesNothing",
+	},
+	{
+		name: "unproven-mark", protects: "what proves nothing makes no mark in Redis",
+		file: "ingress/track/post.go",
+		old:  "if e.Proof == event.Proof_SIGNED || e.Proof == event.Proof_UNSIGNED_BILLABLE {", new: "if e.Proof != event.Proof_EXPIRED {",
+		tests: []string{"./ingress/track"}, run: "ForgedConversions",
+	},
+	{
+		name: "unproven-words", protects: "a stranger's words are none of ours",
+		file: "ingress/track/event.go",
+		old:  "Format: traffic.Format(c.format), IntegrationMethod: traffic.Method(c.method)", new: "Format: c.format, IntegrationMethod: c.method",
+		tests: []string{"./ingress/track"}, run: "WhatProvesNothing",
+	},
+	{
+		name: "unproven-bounds", protects: "counts of strangers are bounded",
+		file: "ingress/track/unproven.go",
+		old:  "if len(u.counts) >= unprovenMost && u.counts[key] == nil {", new: "if len(u.counts) < 0 {",
+		tests: []string{"./ingress/track"}, run: "Bounded",
+	},
+	{
+		name: "unproven-limit", protects: "beacons whose token does not verify are limited by address",
+		file: "ingress/track/unproven.go",
+		old:  "if o.request != nil && t.deps.Strangers != nil {", new: "if t.deps.Strangers == nil {",
+		tests: []string{"./ingress/track"}, run: "LimitedByAddress",
+	},
+	{
+		name: "landing", protects: "a link leads to the page that was approved when its ad was shown",
+		file: "ingress/track/redirect.go",
+		old:  "cmp.Or(auction.Landing, creative.CTAURL)", new: "cmp.Or(creative.CTAURL, auction.Landing)",
+		tests: []string{"./ingress/track"}, run: "ALinkLeadsToThePage",
+	},
 }

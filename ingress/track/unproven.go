@@ -1,0 +1,175 @@
+package track
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"adnet/internal/day"
+	"adnet/internal/token"
+	"adnet/internal/traffic"
+	"adnet/schemas/event"
+
+	"github.com/google/uuid"
+)
+
+// Strangers limits what proves nothing, by address; see limits.Limits.
+type Strangers interface {
+	// Unproven counts an event whose token does not verify. errs.RateLimited, with retry_after,
+	// above the limit.
+	Unproven(address string, now time.Time) error
+}
+
+// UnprovenStore keeps the counts of events that prove nothing.
+type UnprovenStore interface {
+	// AddUnproven adds to the counts of each campaign, reason and minute.
+	AddUnproven(ctx context.Context, counts []traffic.Unproven) error
+}
+
+// How events that prove nothing are counted. Whatever comes, a node has at most unprovenMost counts
+// in memory, and adds at most so many rows a minute.
+const (
+	unprovenMost  = 256
+	unprovenEvery = time.Minute
+	unprovenWait  = 10 * time.Second
+)
+
+// unproven counts events that prove nothing.
+type unproven struct {
+	mu     sync.Mutex
+	events int64 // of this process
+	counts map[unprovenKey]*traffic.Unproven
+}
+
+type unprovenKey struct {
+	campaign uuid.UUID
+	reason   string
+	minute   day.Minute
+}
+
+// note counts one event, and keeps one of [traffic.SampleEvery] as a sample.
+func (u *unproven) note(c traffic.Unproven) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.events++; u.events%traffic.SampleEvery != 0 {
+		c.Sample = nil
+	}
+	u.add(c)
+}
+
+// add adds a count. What does not fit is counted under no campaign. The lock is held.
+func (u *unproven) add(c traffic.Unproven) {
+	if u.counts == nil {
+		u.counts = make(map[unprovenKey]*traffic.Unproven)
+	}
+	key := unprovenKey{c.CampaignID, c.Reason, c.Minute}
+	if len(u.counts) >= unprovenMost && u.counts[key] == nil {
+		c.CampaignID, key.campaign = uuid.Nil, uuid.Nil
+	}
+	if len(u.counts) >= 2*unprovenMost && u.counts[key] == nil {
+		return // the store has been away for hours; the metric has them
+	}
+	if known := u.counts[key]; known == nil {
+		u.counts[key] = &c
+	} else {
+		known.Events += c.Events
+		if c.Sample != nil {
+			known.Sample = c.Sample
+		}
+	}
+}
+
+// take empties the counts.
+func (u *unproven) take() []traffic.Unproven {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	list := make([]traffic.Unproven, 0, len(u.counts))
+	for _, c := range u.counts {
+		list = append(list, *c)
+	}
+	clear(u.counts)
+	return list
+}
+
+// back takes counts again that the store did not take.
+func (u *unproven) back(counts []traffic.Unproven) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, c := range counts {
+		u.add(c)
+	}
+}
+
+// lacking is the proof of a token that does not verify.
+func lacking(err error) event.Proof {
+	if errors.Is(err, token.ErrKeyExpired) {
+		return event.Proof_EXPIRED
+	}
+	return event.Proof_BAD_SIGNATURE
+}
+
+// stranger takes an event that proves nothing: it is counted and forgotten. No record, no mark of a
+// repeat and no group of anybody's stats is made of it, since anybody can send any number.
+func (t *Tracker) stranger(e *event.Event, o Origin, now time.Time) error {
+	if o.request != nil && t.deps.Strangers != nil {
+		if err := t.deps.Strangers.Unproven(o.request.ClientIP(), now); err != nil {
+			return err
+		}
+	}
+	t.events[e.Type][e.Proof].Inc()
+	campaign := uuid.UUID(e.CampaignId)
+	if _, exists := t.deps.Creatives.Creative(campaign); !exists {
+		campaign = uuid.Nil
+	}
+	p := e.Placement
+	t.unproven.note(traffic.Unproven{
+		CampaignID: campaign, Reason: reasonOf(e), Minute: day.MinuteOf(now), Events: 1,
+		Sample: &traffic.Sample{
+			At: now.UTC(), Type: wireNames[e.Type], Developer: uuid.UUID(e.DeveloperId),
+			Format: p.GetFormat(), Method: p.GetIntegrationMethod(), Posted: o.posted,
+		},
+	})
+	return nil
+}
+
+// reasonOf names what e lacks.
+func reasonOf(e *event.Event) string {
+	switch e.Proof {
+	case event.Proof_UNSIGNED:
+		return traffic.ReasonUnsigned
+	case event.Proof_EXPIRED:
+		return traffic.ReasonKeyExpired
+	}
+	return traffic.ReasonForged
+}
+
+// Run hands the counts of what proves nothing to the store, each minute and at the end, until ctx
+// ends. Counts that the store did not take go with the next. It returns nil.
+func (t *Tracker) Run(ctx context.Context) error {
+	ticker := time.NewTicker(unprovenEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			t.FlushUnproven(context.WithoutCancel(ctx))
+			return nil
+		case <-ticker.C:
+			t.FlushUnproven(ctx)
+		}
+	}
+}
+
+// FlushUnproven is one hand-over. [Tracker.Run] calls it; tests may instead.
+func (t *Tracker) FlushUnproven(ctx context.Context) {
+	counts := t.unproven.take()
+	if len(counts) == 0 || t.deps.Unproven == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, unprovenWait)
+	defer cancel()
+	if err := t.deps.Unproven.AddUnproven(ctx, counts); err != nil {
+		t.recorder.log.Warn(ctx, "counts of events that prove nothing wait for the store", "error", err)
+		t.unproven.back(counts)
+	}
+}

@@ -1,0 +1,72 @@
+package postgres
+
+import (
+	"context"
+
+	"adnet/internal/day"
+	"adnet/internal/traffic"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	// Sorted, so that two nodes that meet on the same rows wait for each other in one order.
+	addUnprovenSQL = `
+INSERT INTO unproven_minute AS u (campaign_id, minute, reason, events, sample)
+SELECT * FROM unnest($1::uuid[], $2::integer[], $3::text[], $4::bigint[], $5::jsonb[]) AS c (campaign_id, minute, reason, events, sample)
+ORDER BY campaign_id, minute, reason COLLATE "C"
+ON CONFLICT (campaign_id, minute, reason) DO UPDATE SET events = u.events + EXCLUDED.events, sample = coalesce(EXCLUDED.sample, u.sample)`
+
+	dropUnprovenSQL = `
+DELETE FROM unproven_minute WHERE ctid = ANY(ARRAY(SELECT ctid FROM unproven_minute WHERE minute < $1 LIMIT 10000 FOR UPDATE SKIP LOCKED))`
+
+	unprovenSQL = `
+SELECT reason, sum(events)::bigint FROM unproven_minute WHERE campaign_id = $1 AND minute >= $2 AND minute < $3 GROUP BY reason`
+)
+
+// AddUnproven adds to the counts of each campaign, reason and minute, and drops those of more than
+// [traffic.UnprovenDays] before the newest.
+func (s *Store) AddUnproven(ctx context.Context, counts []traffic.Unproven) error {
+	n := len(counts)
+	ids, minutes, reasons := make([][16]byte, n), make([]int32, n), make([]string, n)
+	events, samples := make([]int64, n), make([]*string, n)
+	newest := day.Minute(0)
+	for i, c := range counts {
+		ids[i], minutes[i], reasons[i], events[i] = c.CampaignID, int32(c.Minute), c.Reason, c.Events
+		newest = max(newest, c.Minute)
+		if c.Sample == nil {
+			continue
+		}
+		text, err := json.Marshal(c.Sample)
+		if err != nil {
+			return err
+		}
+		sample := string(text)
+		samples[i] = &sample
+	}
+	return s.inTx(ctx, "count unproven events", func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, addUnprovenSQL, ids, minutes, reasons, events, samples); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, dropUnprovenSQL, int32(newest)-traffic.UnprovenDays*24*60)
+		return err
+	})
+}
+
+// Unproven sums the counts of a campaign by reason, from since to until, both included.
+func (s *Store) Unproven(ctx context.Context, campaign uuid.UUID, since, until day.Day) (map[string]int64, error) {
+	rows, err := s.pool.Query(ctx, unprovenSQL, campaign, int32(day.MinuteOf(since.Time())), int32(day.MinuteOf((until + 1).Time())))
+	if err != nil {
+		return nil, failure("read unproven events", err)
+	}
+	sums := make(map[string]int64)
+	var reason string
+	var events int64
+	_, err = pgx.ForEachRow(rows, []any{&reason, &events}, func() error {
+		sums[reason] = events
+		return nil
+	})
+	return sums, failure("read unproven events", err)
+}
