@@ -45,12 +45,14 @@ func (r *ingressRole) payments() (_ *payment.Service, demo *payment.Demo, err er
 		}
 		deps.Checkouts = append(deps.Checkouts, client)
 	}
+	wallet := paypal.WebhookDeps{Certificates: paypal.NewFetcher(nil, time.Now), Now: time.Now}
 	if cfg.PayPal.ClientID != "" || cfg.PayPal.ClientSecret != "" {
 		orders, err := paypal.New(cfg.PayPal, time.Now)
 		if err != nil {
 			return nil, nil, err
 		}
 		deps.Checkouts = append(deps.Checkouts, orders)
+		wallet.Captures = orders
 	}
 	if r.given.InMemory {
 		demo = payment.NewDemo(r.Books, r.http.BaseURL, time.Now)
@@ -64,7 +66,7 @@ func (r *ingressRole) payments() (_ *payment.Service, demo *payment.Demo, err er
 		deps.Webhooks[ledger.Stripe] = hook
 	}
 	if cfg.PayPal.WebhookID != "" {
-		hook, err := paypal.NewWebhook(cfg.PayPal, paypal.WebhookDeps{Certificates: paypal.NewFetcher(nil, time.Now), Now: time.Now})
+		hook, err := paypal.NewWebhook(cfg.PayPal, wallet)
 		if err != nil {
 			return nil, nil, err
 		}

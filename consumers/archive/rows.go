@@ -73,7 +73,8 @@ func fill(row *report.Row, m *event.Event) {
 	row.Region, row.Language, row.HostApp = p.GetRegion(), p.GetLanguage(), p.GetHostApp()
 	row.Session = m.Session
 	c := m.GetConversion()
-	row.ConversionType, row.ConversionValue = c.GetType(), money.Micros(c.GetValueMicros())
+	// Events of earlier builds may state more.
+	row.ConversionType, row.ConversionValue = c.GetType(), min(money.Micros(c.GetValueMicros()), report.MaxConversionValue)
 	row.Currency, row.ExternalID = c.GetCurrency(), c.GetExternalId()
 }
 

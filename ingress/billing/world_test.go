@@ -11,6 +11,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"hash/crc32"
@@ -75,7 +76,7 @@ func newWorld(t testing.TB, o options) *world {
 		hook, err := stripe.NewWebhook(stripe.Config{WebhookSecret: stripeSecret})
 		require.NoError(t, err)
 		wallet, err := paypal.NewWebhook(paypal.Config{WebhookID: "WH-1", Environment: "sandbox", Tolerance: 300 * time.Second}, paypal.WebhookDeps{
-			Certificates: payPalWallet(), Roots: payPalWallet().roots, Now: w.Clock,
+			Certificates: payPalWallet(), Captures: payPalAPI{}, Roots: payPalWallet().roots, Now: w.Clock,
 		})
 		require.NoError(t, err)
 		deps.Webhooks = map[ledger.Provider]payment.Webhook{ledger.Stripe: hook, ledger.PayPal: wallet}
@@ -173,6 +174,7 @@ func (w *wallet) Certificates(context.Context, string) ([]byte, error) { return 
 
 // paypalSigned is a delivery as PayPal signs it.
 func paypalSigned(body string, at time.Time) http.Header {
+	captured(body)
 	stamp := at.UTC().Format(time.RFC3339)
 	digest := sha256.Sum256([]byte(fmt.Sprintf("tx-1|%s|WH-1|%d", stamp, crc32.ChecksumIEEE([]byte(body)))))
 	signature, err := rsa.SignPKCS1v15(rand.Reader, payPalWallet().key, crypto.SHA256, digest[:])
@@ -225,4 +227,36 @@ func paypalDispute(event, what, outcome, value string) string {
 	return fmt.Sprintf(`{"id":%q,"event_type":"CUSTOMER.DISPUTE.%s","resource_type":"dispute","resource":{"dispute_id":"PP-D-1","status":"OPEN","reason":"UNAUTHORISED",
 		"disputed_transactions":[{"seller_transaction_id":"CAP-1","buyer_transaction_id":"B-1"}],"dispute_amount":{"currency_code":"USD","value":%q},
 		"dispute_outcome":{"outcome_code":%q}}}`, event, what, value, outcome)
+}
+
+// payPalAPI is what PayPal's API knows: the captures whose deliveries the tests signed.
+type payPalAPI struct{}
+
+var payPalCaptures sync.Map // by id
+
+func (payPalAPI) Capture(_ context.Context, id string) (paypal.Capture, bool, error) {
+	said, known := payPalCaptures.Load(id)
+	if !known {
+		return paypal.Capture{}, false, nil
+	}
+	return said.(paypal.Capture), true, nil
+}
+
+// captured makes PayPal's API say what a delivery does.
+func captured(body string) {
+	var e struct {
+		Type     string `json:"event_type"`
+		Resource struct {
+			ID     string `json:"id"`
+			Custom string `json:"custom_id"`
+			Amount struct {
+				Value    string `json:"value"`
+				Currency string `json:"currency_code"`
+			} `json:"amount"`
+		} `json:"resource"`
+	}
+	if json.Unmarshal([]byte(body), &e) == nil && e.Type == "PAYMENT.CAPTURE.COMPLETED" {
+		r := &e.Resource
+		payPalCaptures.Store(r.ID, paypal.Capture{Amount: r.Amount.Value, Currency: r.Amount.Currency, CustomID: r.Custom})
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/errs"
 	"adnet/internal/money"
+	"adnet/internal/report"
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
@@ -152,6 +153,8 @@ func conversionOf(in *Report) (*event.Conversion, error) {
 		return nil, errs.New(errs.InvalidRequest, "auction_id is required for a conversion; it came with the ad").With("field", "auction_id")
 	case in.Value != nil && *in.Value < 0:
 		return nil, errs.New(errs.InvalidRequest, "value must not be negative").With("field", "value")
+	case in.Value != nil && *in.Value > report.MaxConversionValue:
+		return nil, errs.New(errs.InvalidRequest, "value must be at most 1000000").With("field", "value")
 	case in.Currency != "" && !currencyCode.MatchString(in.Currency):
 		return nil, errs.New(errs.InvalidRequest, "currency must be an ISO 4217 code like USD").With("field", "currency")
 	case len(in.ConversionType) > maxConversionType:

@@ -87,6 +87,7 @@ func TestConversionFields(t *testing.T) {
 		"value too fine":       {map[string]any{"value": 0.0000001}, "value"},
 		"currency not ISO":     {map[string]any{"currency": "euro"}, "currency"},
 		"currency lower case":  {map[string]any{"currency": "eur"}, "currency"},
+		"value too large":      {map[string]any{"value": 1000000.01}, "value"},
 		"long conversion_type": {map[string]any{"conversion_type": strings.Repeat("x", 65)}, "conversion_type"},
 		"long external_id":     {map[string]any{"external_id": strings.Repeat("x", 129)}, "external_id"},
 	} {

@@ -209,7 +209,7 @@ func countType(c *report.Counts, row *report.Row) {
 	case ledger.Conversion:
 		c.Conversions++
 		if row.Currency == "" || row.Currency == "USD" {
-			c.ConversionUSD += row.ConversionValue
+			c.ConversionUSD = c.ConversionUSD.AddSaturated(row.ConversionValue)
 		}
 	}
 }

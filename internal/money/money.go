@@ -23,8 +23,8 @@ type Credits int64
 // USD is one US dollar.
 const USD Micros = 1_000_000
 
-// Max is the largest amount that [Parse] accepts, 10 billion USD: sums of a billion such amounts
-// are out of reach of the service's limits, so int64 additions on checked input do not overflow.
+// Max is the largest amount that [Parse] accepts, 10 billion USD. 922 such amounts overflow an
+// int64: sums of what callers state are [Micros.AddSaturated].
 const Max = 10_000_000_000 * USD
 
 // ErrSyntax says that a text is not a plain decimal number of dollars.
@@ -114,6 +114,18 @@ func (m *Micros) UnmarshalJSON(b []byte) error {
 // PerMille is the price of one unit of a CPM amount, rounded down: an advertiser never pays more
 // than the bid.
 func (m Micros) PerMille() Micros { return m / 1000 }
+
+// AddSaturated is m + n, at most the largest Micros and at least the smallest.
+func (m Micros) AddSaturated(n Micros) Micros {
+	sum := m + n
+	switch {
+	case m > 0 && n > 0 && sum < 0:
+		return math.MaxInt64
+	case m < 0 && n < 0 && sum >= 0:
+		return math.MinInt64
+	}
+	return sum
+}
 
 // MulDiv is m × num ÷ den rounded down, saturating at the largest Micros instead of overflowing.
 // m, num ≥ 0 and den > 0.

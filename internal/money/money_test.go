@@ -2,6 +2,7 @@ package money
 
 import (
 	"encoding/json"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,4 +48,20 @@ func TestPerMilleAndMulDivRoundDown(t *testing.T) {
 	require.Equal(t, Micros(3375), Micros(3_375_999).PerMille())
 	require.Equal(t, Micros(333), Micros(1000).MulDiv(333, 1000))
 	require.Positive(t, Max.MulDiv(1_000_000_000_000, 1000), "saturates instead of overflowing")
+}
+
+// Sums of values that callers state end at the bounds instead of turning their sign.
+func TestAddSaturated(t *testing.T) {
+	for _, c := range [][3]Micros{
+		{1, 2, 3}, {-1, -2, -3}, {5, -7, -2}, {math.MaxInt64, 1, math.MaxInt64}, {Max, math.MaxInt64 - Max + 1, math.MaxInt64},
+		{math.MinInt64, -1, math.MinInt64}, {math.MinInt64, math.MinInt64, math.MinInt64}, {math.MaxInt64, math.MinInt64, -1},
+	} {
+		require.Equal(t, c[2], c[0].AddSaturated(c[1]))
+		require.Equal(t, c[2], c[1].AddSaturated(c[0]))
+	}
+	sum := Micros(0)
+	for range 1_000 { // of the largest amount that can be parsed
+		sum = sum.AddSaturated(Max)
+	}
+	require.Equal(t, Micros(math.MaxInt64), sum)
 }

@@ -12,18 +12,27 @@ import (
 
 const (
 	fetchFor        = 5 * time.Second
-	maxCertificates = 64 << 10 // bytes
+	fetchEvery      = time.Second // no two fetches are closer
+	maxCertificates = 64 << 10    // bytes
 	keepFor         = time.Hour
+	staleFor        = 24 * time.Hour // a known answer counts so long while it cannot be fetched again
+	failedFor       = 10 * time.Minute
 	keepAtMost      = 16
+	failedAtMost    = 256
 )
 
-// Fetcher gets certificates over HTTPS and remembers them for an hour. It follows no redirect: the
-// host was checked, where it points was not. Safe for concurrent use.
+// Fetcher gets certificates over HTTPS and remembers them for an hour, failures for ten minutes. It
+// fetches at most once a second, whatever addresses strangers send: PayPal delivers again what was
+// refused meanwhile. It follows no redirect: the host was checked, where it points was not. Safe for
+// concurrent use.
 type Fetcher struct {
 	client *http.Client
 	now    func() time.Time
-	mu     sync.Mutex
-	kept   map[string]fetched // guarded by mu
+
+	mu     sync.Mutex           // held while fetching: one at a time
+	kept   map[string]fetched   // guarded by mu
+	failed map[string]time.Time // guarded by mu: addresses without certificates, and since when
+	last   time.Time            // guarded by mu: when the last fetch began
 }
 
 type fetched struct {
@@ -31,7 +40,12 @@ type fetched struct {
 	at   time.Time
 }
 
-var _ CertificateSource = (*Fetcher)(nil)
+var (
+	_ CertificateSource = (*Fetcher)(nil)
+
+	errOften  = errors.New("certificates were fetched a moment ago")
+	errFailed = errors.New("the address had no certificates a moment ago")
+)
 
 // NewFetcher makes a Fetcher that sends through transport; nil is the default one.
 func NewFetcher(transport http.RoundTripper, now func() time.Time) *Fetcher {
@@ -39,18 +53,64 @@ func NewFetcher(transport http.RoundTripper, now func() time.Time) *Fetcher {
 		client: &http.Client{Transport: transport, Timeout: fetchFor, CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		}},
-		now: now, kept: make(map[string]fetched),
+		now: now, kept: make(map[string]fetched), failed: make(map[string]time.Time),
 	}
 }
 
 // Certificates implements [CertificateSource].
 func (f *Fetcher) Certificates(ctx context.Context, url string) ([]byte, error) {
 	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.now()
 	known, ok := f.kept[url]
-	f.mu.Unlock()
-	if ok && f.now().Sub(known.at) < keepFor {
+	if ok && now.Sub(known.at) < keepFor {
 		return known.text, nil
 	}
+	text, err := f.fetchOnce(ctx, url, now)
+	if err != nil && ok && now.Sub(known.at) < staleFor {
+		return known.text, nil // strangers' addresses must not crowd out one that PayPal uses
+	}
+	return text, err
+}
+
+// fetchOnce fetches unless the address failed before, or it is too early. The mutex is held.
+func (f *Fetcher) fetchOnce(ctx context.Context, url string, now time.Time) ([]byte, error) {
+	if since, ok := f.failed[url]; ok && now.Sub(since) < failedFor {
+		return nil, errFailed
+	}
+	if !f.last.IsZero() && now.Sub(f.last) < fetchEvery {
+		return nil, errOften
+	}
+	f.last = now
+	text, err := f.fetch(ctx, url)
+	if err != nil {
+		if len(f.failed) >= failedAtMost {
+			clear(f.failed)
+		}
+		f.failed[url] = now
+		return nil, err
+	}
+	f.keep(url, fetched{text, now})
+	return text, nil
+}
+
+// keep remembers an answer, in place of the oldest when there are many: PayPal uses one or two at a
+// time.
+func (f *Fetcher) keep(url string, answer fetched) {
+	if _, known := f.kept[url]; !known && len(f.kept) >= keepAtMost {
+		oldest := ""
+		for other, kept := range f.kept {
+			if oldest == "" || kept.at.Before(f.kept[oldest].at) {
+				oldest = other
+			}
+		}
+		delete(f.kept, oldest)
+	}
+	f.kept[url] = answer
+	delete(f.failed, url)
+}
+
+func (f *Fetcher) fetch(ctx context.Context, url string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
@@ -70,11 +130,5 @@ func (f *Fetcher) Certificates(ctx context.Context, url string) ([]byte, error) 
 	if len(text) > maxCertificates {
 		return nil, errors.New("the certificates are too large")
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.kept) >= keepAtMost { // PayPal uses one or two at a time
-		clear(f.kept)
-	}
-	f.kept[url] = fetched{text, f.now()}
 	return text, nil
 }

@@ -45,7 +45,10 @@ type Client struct {
 	until time.Time // guarded by mu
 }
 
-var _ payment.Checkouts = (*Client)(nil)
+var (
+	_ payment.Checkouts = (*Client)(nil)
+	_ CaptureSource     = (*Client)(nil)
+)
 
 // New makes the client. Errors: no credentials, or an invalid base URL.
 func New(cfg Config, now func() time.Time) (*Client, error) {
@@ -139,7 +142,7 @@ func (p *Client) Verify(ctx context.Context, orderID string) (ledger.Notice, boo
 	}
 	for _, unit := range order.Units {
 		for _, c := range unit.Payments.Captures {
-			if c.Status != "COMPLETED" && c.Status != "PARTIALLY_REFUNDED" && c.Status != "REFUNDED" || c.Amount.Currency != string(ledger.USD) {
+			if !c.completed() || c.Amount.Currency != string(ledger.USD) {
 				continue
 			}
 			amount, err := money.Parse(c.Amount.Value)
@@ -154,6 +157,28 @@ func (p *Client) Verify(ctx context.Context, orderID string) (ledger.Notice, boo
 		}
 	}
 	return ledger.Notice{}, false, nil
+}
+
+// Capture implements [CaptureSource].
+func (p *Client) Capture(ctx context.Context, id string) (c Capture, found bool, err error) {
+	var said wireResource
+	err = p.call(ctx, request{method: http.MethodGet, path: "/v2/payments/captures/" + url.PathEscape(id)}, &said)
+	var refused *refusal
+	if errors.As(err, &refused) && refused.status == http.StatusNotFound {
+		return c, false, nil
+	}
+	if err != nil {
+		return c, false, failure("read a payment", err)
+	}
+	if said.ID != id || !said.completed() {
+		return c, false, nil
+	}
+	return Capture{Amount: said.Amount.Value, Currency: said.Amount.Currency, CustomID: said.CustomID}, true, nil
+}
+
+// completed says whether a capture's money was paid, whatever was given back since.
+func (r *wireResource) completed() bool {
+	return r.Status == "COMPLETED" || r.Status == "PARTIALLY_REFUNDED" || r.Status == "REFUNDED"
 }
 
 func (p *Client) order(ctx context.Context, id string) (order wireOrder, err error) {

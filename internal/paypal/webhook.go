@@ -18,6 +18,7 @@ import (
 	"hash/crc32"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -49,11 +50,26 @@ type CertificateSource interface {
 	Certificates(ctx context.Context, url string) ([]byte, error)
 }
 
+// CaptureSource gives a payment as PayPal's API has it: found is false for one that is unknown or
+// not completed. Errors: errs.UpstreamError.
+type CaptureSource interface {
+	Capture(ctx context.Context, id string) (c Capture, found bool, err error)
+}
+
+// Capture is a completed payment.
+type Capture struct {
+	Amount   string // decimal
+	Currency string
+	CustomID string // what the checkout carried
+}
+
 // WebhookDeps are what a [Webhook] works with. Certificates is required; a nil Now is the clock.
 type WebhookDeps struct {
 	Certificates CertificateSource
-	Roots        *x509.CertPool // nil for the system's
-	Now          func() time.Time
+	// Captures says what was paid. Without it no delivery credits anything: payments are parked.
+	Captures CaptureSource
+	Roots    *x509.CertPool // nil for the system's
+	Now      func() time.Time
 }
 
 // Webhook verifies PayPal's webhook signatures here, without asking PayPal: SDKs that do ask send
@@ -83,7 +99,41 @@ func (p *Webhook) Read(ctx context.Context, header http.Header, body []byte) (pa
 	if err := p.verify(ctx, header, body); err != nil {
 		return payment.Delivery{}, errs.Wrap(err, errs.InvalidRequest, "the delivery is not signed by PayPal for this webhook")
 	}
-	return readEvent(body)
+	d, err := readEvent(body)
+	if err != nil || d.Notice.Kind != ledger.NoticePaid || d.Parked != "" {
+		return d, err
+	}
+	return p.captured(ctx, d.Notice)
+}
+
+// captured replaces what the body says of a payment by what PayPal's API says. The signature covers
+// a CRC-32 of the body only, which anybody can forge for one that was seen: a delivery is a reason
+// to ask, and no evidence of an amount or a payer.
+func (p *Webhook) captured(ctx context.Context, n ledger.Notice) (payment.Delivery, error) {
+	if p.deps.Captures == nil {
+		return payment.Delivery{Notice: n, Parked: "set ADNET_PAYPAL_CLIENT_ID and ADNET_PAYPAL_CLIENT_SECRET: only PayPal's API says what was paid"}, nil
+	}
+	c, found, err := p.deps.Captures.Capture(ctx, n.PaymentID)
+	if err != nil {
+		return payment.Delivery{}, err
+	}
+	if !found {
+		return payment.Delivery{Ignored: "capture"}, nil
+	}
+	if c.Currency != string(ledger.USD) {
+		return payment.ForeignCurrency(n, c.Currency)
+	}
+	if n.Amount, err = money.Parse(c.Amount); err != nil {
+		return payment.Delivery{}, errs.Wrap(err, errs.UpstreamError, "PayPal answered an amount that cannot be read")
+	}
+	n.Names = nil
+	if id, err := uuid.Parse(c.CustomID); err == nil {
+		n.Names = []uuid.UUID{id}
+	}
+	if err := n.Valid(); err != nil {
+		return payment.Delivery{}, err
+	}
+	return payment.Delivery{Notice: n}, nil
 }
 
 // verify checks the RSA-SHA256 signature over transmission id | time | webhook id | CRC-32 of the
@@ -124,11 +174,20 @@ var hosts = map[string][]string{
 	"sandbox": {"api.sandbox.paypal.com", "api-m.sandbox.paypal.com"},
 }
 
+// certificatePath is where PayPal keeps its certificates.
+var certificatePath = regexp.MustCompile(`^/v1/notifications/certs/[A-Za-z0-9_-]+$`)
+
+// ofPayPal says whether a certificate's address is one of PayPal's.
+func (p *Webhook) ofPayPal(u *url.URL) bool {
+	return u.Scheme == "https" && u.User == nil && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" && u.RawPath == "" &&
+		slices.Contains(hosts[p.cfg.Environment], u.Host) && certificatePath.MatchString(u.Path)
+}
+
 // signer fetches the certificates and gives the signer's key once its chain leads to a root, it is
 // valid now and it is PayPal's.
 func (p *Webhook) signer(ctx context.Context, address string) (*rsa.PublicKey, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" || u.User != nil || !slices.Contains(hosts[p.cfg.Environment], u.Host) {
+	if err != nil || !p.ofPayPal(u) {
 		return nil, errors.New("the certificate's address is not PayPal's")
 	}
 	text, err := p.deps.Certificates.Certificates(ctx, u.String())

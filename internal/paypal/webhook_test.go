@@ -88,7 +88,19 @@ func (c *certificates) Certificates(_ context.Context, url string) ([]byte, erro
 	return c.text, nil
 }
 
+// captures is PayPal's API: payments by id.
+type captures struct {
+	known map[string]Capture
+	err   error
+}
+
+func (c *captures) Capture(_ context.Context, id string) (Capture, bool, error) {
+	found, ok := c.known[id]
+	return found, ok, c.err
+}
+
 type paypalWorld struct {
+	api   *captures
 	hook  *Webhook
 	key   *rsa.PrivateKey
 	certs *certificates
@@ -97,13 +109,15 @@ type paypalWorld struct {
 
 func newPayPalWorld(t testing.TB) *paypalWorld {
 	t.Helper()
-	w := &paypalWorld{ca: newAuthority(t), certs: &certificates{}}
+	w := &paypalWorld{ca: newAuthority(t), certs: &certificates{}, api: &captures{known: map[string]Capture{
+		"42311647XV020574X": {"30.01", "USD", "0192f0c1-7a51-7c60-8a51-3f1f7d4c2b11"},
+	}}}
 	var err error
 	w.key, err = rsa.GenerateKey(rand.Reader, 2048)
 	require.NoError(t, err)
 	w.certs.text = w.ca.issue(t, w.key, nil)
 	w.hook, err = NewWebhook(Config{WebhookID: "WH-1", Environment: "live", Tolerance: 300 * time.Second}, WebhookDeps{
-		Certificates: w.certs, Roots: w.ca.roots, Now: func() time.Time { return sentAt },
+		Certificates: w.certs, Captures: w.api, Roots: w.ca.roots, Now: func() time.Time { return sentAt },
 	})
 	require.NoError(t, err)
 	return w
@@ -281,6 +295,9 @@ func TestPayPalFetchesFromPayPalOnly(t *testing.T) {
 		"https://api.paypal.com@evil.example/c", "https://user:pass@api.paypal.com/c", "https://api.paypal.com:8443/c", "https://evilapi.paypal.com/c",
 		"https://169.254.169.254/c", "//api.paypal.com/c", "https:api.paypal.com", "https://api.sandbox.paypal.com/c", "https://api.paypal.com\\@evil.example/c",
 		"file:///etc/passwd", "https://API.paypal.com.:443/c",
+		"https://api.paypal.com/", "https://api.paypal.com/v1/notifications/certs/", "https://api.paypal.com/v1/notifications/certs/a/b",
+		"https://api.paypal.com/v1/notifications/certs/../../x", "https://api.paypal.com/v1/notifications/certs/a%2Fb", "https://api.paypal.com/v1/notifications/certs/a?x=1",
+		"https://api.paypal.com/v1/notifications/certs/a#x", "https://api.paypal.com/v1/notifications/certs/a.pem", "https://api.paypal.com/v2/notifications/certs/a",
 	} {
 		w := newPayPalWorld(t)
 		header := w.sign(t, completed, sentAt)
@@ -326,6 +343,7 @@ func TestFetcher(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, good.calls)
 	for i := range 50 { // whoever makes up addresses does not fill the memory
+		now = now.Add(fetchEvery)
 		_, err := f.Certificates(t.Context(), fmt.Sprint(certURL, i))
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(f.kept), keepAtMost)
@@ -338,6 +356,71 @@ func TestFetcher(t *testing.T) {
 		require.Error(t, err, name)
 		require.Equal(t, 1, bad.calls, name)
 	}
+}
+
+// A delivery is a reason to ask: what is credited, and to whom, is PayPal's answer.
+func TestPayPalCreditsWhatItsAPISays(t *testing.T) {
+	w := newPayPalWorld(t)
+	body := strings.Replace(completed, "30.01", "1000.00", 1)
+	read := func() (payment.Delivery, error) {
+		return w.hook.Read(t.Context(), w.sign(t, body, sentAt), []byte(body))
+	}
+	other := uuid.New()
+	w.api.known["42311647XV020574X"] = Capture{"10.00", "USD", other.String()}
+	d, err := read()
+	require.NoError(t, err)
+	require.Equal(t, 10*money.USD, d.Notice.Amount)
+	require.Equal(t, []uuid.UUID{other}, d.Notice.Names)
+	w.api.known["42311647XV020574X"] = Capture{"10.00", "EUR", other.String()}
+	d, err = read()
+	require.NoError(t, err)
+	require.Contains(t, d.Parked, "EUR")
+	clear(w.api.known)
+	d, err = read()
+	require.NoError(t, err)
+	require.Equal(t, payment.Delivery{Ignored: "capture"}, d, "PayPal does not know it")
+	w.api.err = errs.New(errs.UpstreamError, "away")
+	_, err = read()
+	require.True(t, errs.Is(err, errs.UpstreamError), "it is delivered again")
+	w.hook.deps.Captures = nil
+	d, err = read()
+	require.NoError(t, err)
+	require.Contains(t, d.Parked, "ADNET_PAYPAL_CLIENT_ID")
+}
+
+// 700 deliveries in a second, each with a certificate's address of its own: one fetch.
+func TestFetchesOnceASecond(t *testing.T) {
+	now := sentAt
+	api := &trip{status: 404}
+	f := NewFetcher(api, func() time.Time { return now })
+	for i := range 700 {
+		now = now.Add(time.Second / 701)
+		_, err := f.Certificates(t.Context(), fmt.Sprint(certURL, i))
+		require.Error(t, err)
+	}
+	require.Equal(t, 1, api.calls)
+	for range 60 { // what failed is not asked again at once
+		now = now.Add(2 * time.Second)
+		_, err := f.Certificates(t.Context(), certURL+"0")
+		require.ErrorIs(t, err, errFailed)
+	}
+	require.Equal(t, 1, api.calls)
+	for i := range 3 * failedAtMost {
+		now = now.Add(fetchEvery)
+		_, err := f.Certificates(t.Context(), fmt.Sprint(certURL, "x", i))
+		require.Error(t, err)
+		require.LessOrEqual(t, len(f.failed), failedAtMost)
+	}
+	// A certificate that PayPal uses stays usable while strangers take every fetch.
+	api.status, api.body, now = 200, "pem", now.Add(fetchEvery)
+	_, err := f.Certificates(t.Context(), certURL)
+	require.NoError(t, err)
+	now = now.Add(keepFor)
+	_, err = f.Certificates(t.Context(), certURL+"-other")
+	require.NoError(t, err)
+	text, err := f.Certificates(t.Context(), certURL)
+	require.NoError(t, err)
+	require.Equal(t, "pem", string(text))
 }
 
 func FuzzReadEvent(f *testing.F) {

@@ -16,7 +16,7 @@ func (c *Counts) Add(o Counts) {
 	c.Spend += o.Spend
 	c.Credits += o.Credits
 	c.Billed += o.Billed
-	c.ConversionUSD += o.ConversionUSD
+	c.ConversionUSD = c.ConversionUSD.AddSaturated(o.ConversionUSD)
 	c.Duplicates += o.Duplicates
 	c.Rejected += o.Rejected
 	c.Sandbox += o.Sandbox

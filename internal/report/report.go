@@ -72,6 +72,9 @@ type Query struct {
 	Breakdown    Breakdown // empty: none
 }
 
+// MaxConversionValue is the largest value that a conversion may state, 1 million of its currency.
+const MaxConversionValue = 1_000_000 * money.USD
+
 // Counts are unique events: an event counts when its verdict says that it really happened once, so
 // duplicates, forged, expired, unsigned, sandbox and invalid ones are not in the first block.
 type Counts struct {

@@ -404,7 +404,7 @@ var mutants = []mutant{
 	{
 		name: "webhook-paypal-host", protects: "a certificate is fetched from PayPal only",
 		file: "internal/paypal/webhook.go",
-		old:  " || !slices.Contains(hosts[p.cfg.Environment], u.Host) {", new: " || slices.Contains(hosts[p.cfg.Environment], \"\") {",
+		old:  "		slices.Contains(hosts[p.cfg.Environment], u.Host) &&", new: "		!slices.Contains(hosts[p.cfg.Environment], \"\") &&",
 		tests: []string{"./internal/paypal"},
 	},
 	{
@@ -508,6 +508,36 @@ var mutants = []mutant{
 		file: "internal/ledger/publisher.go",
 		old:  "		return HeldCredits(p.book.Case)", new: "		return PendingCredits(p.id)",
 		tests: []string{"./internal/ledger"},
+	},
+	{
+		name: "paypal-body", protects: "PayPal credits what its API says, not what the body says",
+		file: "internal/paypal/webhook.go",
+		old:  "if err != nil || d.Notice.Kind != ledger.NoticePaid || d.Parked != \"\" {", new: "if true {",
+		tests: []string{"./internal/paypal"}, run: "CreditsWhatItsAPISays",
+	},
+	{
+		name: "paypal-fetches", protects: "strangers do not make adnet call PayPal more than once a second",
+		file: "internal/paypal/certificates.go",
+		old:  "if !f.last.IsZero() && now.Sub(f.last) < fetchEvery {", new: "if false {",
+		tests: []string{"./internal/paypal"}, run: "TestFetchesOnceASecond",
+	},
+	{
+		name: "paypal-path", protects: "certificates are fetched from their own path only",
+		file: "internal/paypal/webhook.go",
+		old:  " && certificatePath.MatchString(u.Path)", new: "",
+		tests: []string{"./internal/paypal"}, run: "TestPayPalFetchesFromPayPalOnly",
+	},
+	{
+		name: "conversion-value", protects: "a conversion states at most a million",
+		file: "ingress/track/post.go",
+		old:  "*in.Value > report.MaxConversionValue:", new: "*in.Value > 1<<62:",
+		tests: []string{"./ingress/track"},
+	},
+	{
+		name: "saturated-sum", protects: "sums of stated values do not turn negative",
+		file: "internal/money/money.go",
+		old:  "	case m > 0 && n > 0 && sum < 0:", new: "	case false:",
+		tests: []string{"./internal/money"},
 	},
 	{
 		name: "credits-unpaid", protects: "Credits leave pending only as far as charges back them",
