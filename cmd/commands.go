@@ -74,7 +74,7 @@ func start(ctx context.Context, p Invocation) error {
 	exited := false
 	parser, err := kong.New(&line, kong.Name("adnet"), kong.UsageOnError(), kong.Writers(p.Stdout, p.Stderr),
 		kong.Description("An advertising network for AI applications."), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Exit(func(int) { exited = true }))
+		kong.Resolvers(kong.ResolverFunc(fromFiles)), kong.Exit(func(int) { exited = true }))
 	if err != nil {
 		return err
 	}

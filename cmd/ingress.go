@@ -11,6 +11,7 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/ingress/limits"
 	"adnet/ingress/limits/frequency"
+	"adnet/ingress/manage"
 	"adnet/ingress/mcp"
 	"adnet/ingress/offer"
 	"adnet/ingress/rtb"
@@ -24,6 +25,8 @@ import (
 	"adnet/internal/lifecycle"
 	"adnet/internal/redis"
 	"adnet/internal/token"
+
+	"github.com/google/uuid"
 )
 
 // ingress is `adnet ingress`: the HTTP role against the real servers.
@@ -75,6 +78,7 @@ type ingressConfig struct {
 	RTB    rtb.Config    `embed:""`
 	Budget budget.Config `embed:""`
 
+	Manage   manage.Config `embed:""`
 	Payments paymentConfig `embed:""`
 
 	TokenKeys   string `name:"token-keys" env:"ADNET_TOKEN_KEYS" help:"Keys that sign auction tokens: id:base64 of 32 bytes; further keys, with @end, only verify."`
@@ -176,7 +180,7 @@ func newIngress(h *host, given parts, b *backends.All) (*ingressRole, error) {
 
 // listening makes the engine with the middleware of every route: caller, rate limits, repeats.
 func (r *ingressRole) listening() (err error) {
-	r.auth = httpapi.NewAuth(httpapi.AuthDeps{Users: r.Books, Keys: r.Books, Sessions: r.given.Sessions, Now: time.Now})
+	r.auth = httpapi.NewAuth(httpapi.AuthDeps{Users: r.Books, Keys: r.Books, Sessions: r.given.Sessions, Now: time.Now, Spend: r.spend})
 	given := limits.Deps{Log: r.Log, Metrics: r.metrics, KnownKey: r.auth.KnownKey}
 	if !r.given.InMemory { // there this process is the only node
 		given.Exchange = redis.NewExchange(r.Redis, "limits", r.node)
@@ -188,6 +192,11 @@ func (r *ingressRole) listening() (err error) {
 	once := r.idempotency()
 	r.http, err = httpapi.New(r.given.Config.HTTP, httpapi.Deps{Log: r.Log, Metrics: r.metrics, Readiness: r.readiness, Guard: r.limits, Once: once, KeepFiles: r.keepFiles()})
 	return err
+}
+
+// spend is that of the limits, which need the authentication first.
+func (r *ingressRole) spend(c *httpapi.Context, account uuid.UUID, what httpapi.Work) error {
+	return r.limits.Spend(c, account, what)
 }
 
 // keepFiles is how many descriptors everything but the public listener may need: PostgreSQL's

@@ -29,10 +29,11 @@ func (r *ingressRole) managing() error {
 	if err != nil {
 		return err
 	}
-	r.accounts = account.NewService(account.Deps{Users: r.Books, Keys: r.Books, Now: time.Now})
+	r.accounts = account.NewService(account.Deps{Users: r.Books, Keys: r.Books, Networks: r.Books, Now: time.Now})
 	r.campaigns = campaign.NewService(campaign.Deps{Store: r.Books, Announcer: redis.NewNodes(r.sealed), Now: time.Now, CreditValue: creditValue})
 	manage.New(manage.Deps{
 		Auth: r.auth, Sessions: r.given.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: r.Stats, Rollup: r.Rollup, Audit: r.Books, Unproven: r.Books, Now: time.Now,
+		Logins: r.limits, Signup: r.given.Config.Manage.Signup,
 		Unfunded: payment.Funding{Balances: r.Books, Required: r.given.Money.Required()}.Unfunded,
 	}).Mount(r.http)
 	explain.New(explain.Deps{

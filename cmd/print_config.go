@@ -5,7 +5,11 @@ import (
 	"io"
 	"net/url"
 	"regexp"
+	"strings"
 	"text/tabwriter"
+
+	"adnet/analytics/clickhouse"
+	"adnet/internal/postgres"
 
 	"github.com/alecthomas/kong"
 )
@@ -27,12 +31,12 @@ func printConfig(w io.Writer, selected *kong.Context) error {
 		if len(flag.Envs) == 0 {
 			continue
 		}
-		fmt.Fprintf(table, "%s=%s\t# --%s  %s\n", flag.Envs[0], shown(isSecret(flag), selected.FlagValue(flag)), flag.Name, flag.Help)
+		fmt.Fprintf(table, "%s=%s\t# --%s  %s\n", flag.Envs[0], shown(flag.Name, isSecret(flag), selected.FlagValue(flag)), flag.Name, flag.Help)
 	}
 	return table.Flush()
 }
 
-func shown(hide bool, value any) string {
+func shown(name string, hide bool, value any) string {
 	text := fmt.Sprint(value)
 	if list, ok := value.([]string); ok {
 		text = ""
@@ -46,11 +50,44 @@ func shown(hide bool, value any) string {
 	if text != "" && hide {
 		return masked
 	}
-	if u, err := url.Parse(text); err == nil && u.User != nil {
-		if _, has := u.User.Password(); has {
-			u.User = url.UserPassword(u.User.Username(), masked)
-			return u.String()
+	return maskURL(name, text)
+}
+
+// inURL and inPairs find secrets in the forms of a DSN: in a URL, and as "password=…" in a query or
+// a list of pairs.
+var (
+	inURL   = regexp.MustCompile(`://(\S*)@`)
+	inPairs = regexp.MustCompile(`(?i)((?:^|[?&\s;,])[a-z_-]*(?:password|passwd|secret|token)[a-z_-]*\s*=\s*)('(?:[^'\\]|\\.)*'|[^&\s;]*)`)
+)
+
+// maskURL masks the secrets of a DSN, in each form that the drivers take. What a driver reads as
+// the password and is still there is not shown at all.
+func maskURL(name, text string) string {
+	out := inURL.ReplaceAllStringFunc(text, func(user string) string {
+		user = strings.TrimSuffix(strings.TrimPrefix(user, "://"), "@")
+		if known, _, has := strings.Cut(user, ":"); has {
+			user = known + ":" + masked
+		}
+		return "://" + user + "@"
+	})
+	out = inPairs.ReplaceAllString(out, "${1}"+masked)
+	for _, hidden := range driverSecrets(name, text) {
+		if hidden != "" && (strings.Contains(out, hidden) || strings.Contains(out, url.QueryEscape(hidden)) || strings.Contains(out, url.PathEscape(hidden))) {
+			return masked
 		}
 	}
-	return text
+	return out
+}
+
+// driverSecrets are what the driver of a setting takes as passwords from it.
+func driverSecrets(name, text string) []string {
+	switch {
+	case text == "":
+		return nil
+	case strings.HasPrefix(name, "postgres"):
+		return postgres.Secrets(text)
+	case strings.HasPrefix(name, "clickhouse"):
+		return clickhouse.Secrets(text)
+	}
+	return nil
 }

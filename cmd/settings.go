@@ -23,7 +23,7 @@ var topics = []struct {
 }{
 	{"Replaying traffic (`adnet load`)", []string{"LOAD_"}},
 	{"Listeners and links", []string{"HTTP_", "CONNS_", "ADMIN_ADDR", "BASE_URL", "TRUSTED_PROXIES", "MCP_ORIGINS", "INSECURE", "TLS_", "PROXY_PROTOCOL_", "ADMIN_TOKEN", "ADMIN_CA", "ADMIN_CERT", "ADMIN_KEY"}},
-	{"Keys and accounts", []string{"TOKEN_KEYS", "SESSION_KEYS", "ADMIN_EMAIL", "ADMIN_PASSWORD", "USER_"}},
+	{"Keys and accounts", []string{"TOKEN_KEYS", "SESSION_KEYS", "ADMIN_EMAIL", "ADMIN_PASSWORD", "USER_", "SIGNUP"}},
 	{"Funding", []string{"PREPAID", "CREDIT_", "MINT_"}},
 	{"Payment providers", []string{"PAYMENT_", "STRIPE_", "PAYPAL_"}},
 	{"Ads and reservations", []string{"DISCLOSURE_", "CLICK_RESERVATION", "BID_RESERVATION", "LEASE_", "CAP_", "FIRST_AD_TURN", "TURNS_"}},
@@ -54,7 +54,8 @@ Every setting is an environment variable and a flag of the commands named beside
 
 The settings of **all** commands are ` + "`ADNET_LOG_FORMAT`, `ADNET_LOG_LEVEL` and `ADNET_INSECURE`" + `.
 Durations are written like ` + "`750ms`, `1m30s` or `720h`" + `; lists are separated by commas. **Secret**
-marks what is masked when it is printed. How to run the processes is in
+marks what is masked when it is printed, and what can come from a file: ` + "`ADNET_SESSION_KEYS_FILE`" + `
+names a file with the value of ` + "`ADNET_SESSION_KEYS`" + `, and so on. How to run the processes is in
 [operating.md](operating.md).
 
 One setting is Go's own: ` + "`GOGC`" + `, the growth of the heap between two collections in percent.
@@ -149,7 +150,7 @@ func (s *setting) row() string {
 	switch {
 	case isSecret(s.flag):
 		value += ", **secret**"
-	case slices.Contains([]string{"postgres-url", "postgres-owner-url", "clickhouse-url"}, s.flag.Name):
+	case holdsSecret(s.flag):
 		value = "URL, its password is **secret**"
 	}
 	help := perCommand(s.helps, func(text string) string { return text })

@@ -3,8 +3,11 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"adnet/ingress/track"
@@ -15,6 +18,8 @@ import (
 	"adnet/internal/kafka"
 	"adnet/internal/lifecycle"
 	"adnet/internal/operate"
+
+	"github.com/alecthomas/kong"
 )
 
 // standalone is `adnet standalone`: every role in one process, in memory.
@@ -24,11 +29,45 @@ type standalone struct {
 	Money     backends.Money       `embed:"" set:"prepaid=off"`
 	Consumers consumersConfig      `embed:"" set:"credit_every=500ms" set:"credit_hold=0s" set:"credit_hold_concentrated=0s"`
 	Broker    kafka.EmbeddedConfig `embed:""`
-	Demo      string               `name:"demo" env:"ADNET_DEMO" default:"on" enum:"on,off" help:"Load demo accounts and campaigns."`
+	Demo      string               `name:"demo" env:"ADNET_DEMO" default:"on" enum:"on,off" help:"Load demo accounts and campaigns. Their passwords are public: on an address that is not loopback it must be said."`
+
+	saidDemo, saidUnsigned bool // by the caller, and not by default
+}
+
+// AfterApply is called by the parser.
+func (c *standalone) AfterApply(line *kong.Context) error {
+	c.saidDemo, c.saidUnsigned = said(line, "demo"), said(line, "unsigned-beacons")
+	return nil
+}
+
+// open says what must not be open to others by default: accounts whose password everybody knows,
+// and money that moves without a signature. On loopback there are no others.
+func (c *standalone) open() error {
+	host, _, err := net.SplitHostPort(c.Role.HTTP.Addr)
+	if err != nil { // listening will say it
+		return nil
+	}
+	if addr, err := netip.ParseAddr(host); host == "localhost" || err == nil && addr.IsLoopback() {
+		return nil
+	}
+	var missing []string
+	if c.Demo == "on" && !c.saidDemo {
+		missing = append(missing, "--demo=off (or --demo=on: accounts with public passwords, one of them an administrator's)")
+	}
+	if c.Role.Track.Unsigned == track.UnsignedBill && !c.saidUnsigned {
+		missing = append(missing, "--unsigned-beacons=record (or --unsigned-beacons=bill: anybody may charge any campaign)")
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("%s is open to other machines; say %s", c.Role.HTTP.Addr, strings.Join(missing, " and "))
+	}
+	return nil
 }
 
 // Run runs the command until it is told to stop or has done its work.
 func (c *standalone) Run(p cli.Process) error {
+	if err := c.open(); err != nil {
+		return err
+	}
 	made, err := c.build(p, nil)
 	if err != nil {
 		return err

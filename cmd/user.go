@@ -12,6 +12,7 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/cli"
 	"adnet/internal/postgres"
+	"adnet/internal/token"
 
 	"github.com/google/uuid"
 )
@@ -26,6 +27,7 @@ type user struct {
 	Disable  userDisable  `cmd:"" help:"Stop an account's logins and keys."`
 	Enable   userEnable   `cmd:"" help:"Let a disabled account log in again."`
 	Keys     userKeys     `cmd:"" help:"List, issue and revoke an account's keys."`
+	Invite   userInvite   `cmd:"" help:"Print an invitation, with which somebody may register while ADNET_SIGNUP is invite."`
 }
 
 // open connects to the accounts; the caller closes the store.
@@ -103,6 +105,7 @@ func (c *userPromote) Run(u *user, p cli.Process) error {
 type userPassword struct {
 	email      `embed:""`
 	secretText `embed:""`
+	RevokeKeys bool `name:"revoke-keys" help:"Revoke all keys of the account, too: without it they go on working."`
 }
 
 // Run changes the password.
@@ -112,8 +115,43 @@ func (c *userPassword) Run(u *user, p cli.Process) error {
 		return err
 	}
 	return u.change(p, func(accounts *account.Service) (account.User, error) {
-		return accounts.SetPassword(p.Ctx, c.Email, password)
+		changed, err := accounts.SetPassword(p.Ctx, c.Email, password)
+		if err != nil || !c.RevokeKeys {
+			return changed, err
+		}
+		n, err := accounts.RevokeKeys(p.Ctx, changed)
+		if err == nil {
+			fmt.Fprintf(p.Stdout, "%d keys were revoked\n", n)
+		}
+		return changed, err
 	})
+}
+
+type userInvite struct {
+	email       `embed:""`
+	Days        int    `name:"days" default:"7" help:"Days that the invitation is good for."`
+	SessionKeys string `name:"session-keys" env:"ADNET_SESSION_KEYS" help:"Keys that sign logins and invitations, as the ingress nodes have them."`
+}
+
+// Run prints the invitation.
+func (c *userInvite) Run(p cli.Process) error {
+	keys, err := keyList("ADNET_SESSION_KEYS", c.SessionKeys, false)
+	if err != nil {
+		return err
+	}
+	sessions, err := token.NewSessions(keys)
+	if err != nil {
+		return err
+	}
+	if c.Days < 1 {
+		return errors.New("--days must be at least 1")
+	}
+	invite, err := sessions.Invite(c.Email, time.Now().AddDate(0, 0, c.Days))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(p.Stdout, invite)
+	return nil
 }
 
 type userDisable struct {

@@ -50,6 +50,15 @@ type Config struct {
 	seen func(tls.ConnectionState) // hears of every handshake
 }
 
+// Secrets are the passwords in a URL as the driver reads it; none if it cannot.
+func Secrets(url string) []string {
+	options, err := clickhouse.ParseDSN(url)
+	if err != nil || options.Auth.Password == "" {
+		return nil
+	}
+	return []string{options.Auth.Password}
+}
+
 // options checks the configuration. Zero durations and counts take the defaults.
 func (c Config) options() (*clickhouse.Options, error) {
 	target, err := url.Parse(c.URL)

@@ -80,7 +80,7 @@ func New(deps Deps) *API {
 // Mount adds the routes to h.
 func (a *API) Mount(h *httpapi.Server) {
 	h.Handle(http.MethodGet, "/api/auctions/:auction_id/explain", a.auction, httpapi.Policy{
-		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey | httpapi.SeatKey,
+		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey | httpapi.SeatKey, Scans: true,
 	})
-	h.Handle(http.MethodGet, "/api/campaigns/:id/diagnose", a.diagnose, httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken})
+	h.Handle(http.MethodGet, "/api/campaigns/:id/diagnose", a.diagnose, httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Scans: true})
 }

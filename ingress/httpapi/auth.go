@@ -34,6 +34,8 @@ type AuthDeps struct {
 	Keys     account.KeyStore
 	Sessions *token.Sessions
 	Now      func() time.Time
+	// Spend counts a request against its account's limits; nil without limits.
+	Spend func(c *Context, account uuid.UUID, what Work) error
 }
 
 // Auth tells who calls. Role and state always come from the store: the token only names the user.
@@ -109,7 +111,25 @@ func (a *Auth) User(c *Context) (account.User, error) {
 		return account.User{}, errSession
 	}
 	auditlog.Identify(c.Request.Context(), user.ID, string(user.Role))
+	if !user.IsAdmin() {
+		if err := a.spend(c, user.ID); err != nil {
+			return account.User{}, err
+		}
+	}
 	return user, nil
+}
+
+// spend counts the request of c against its account, once, however often its caller is asked for.
+func (a *Auth) spend(c *Context, id uuid.UUID) error {
+	if a.deps.Spend == nil || c.to == nil || c.spent {
+		return nil
+	}
+	what := c.to.policy.work()
+	if what == WorkNone {
+		return nil
+	}
+	c.spent = true
+	return a.deps.Spend(c, id, what)
 }
 
 // Admin is the logged-in caller when it is an administrator; others get 401 as the specification
@@ -139,6 +159,9 @@ func (a *Auth) Key(c *Context, kind account.KeyKind) (Caller, error) {
 	}
 	key, err := a.key(c.Request.Context(), hash)
 	if err != nil {
+		return Caller{}, err
+	}
+	if err := a.spend(c, key.OwnerID); err != nil {
 		return Caller{}, err
 	}
 	return Caller{KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, Reply: c.Writer.Header()}, nil

@@ -30,6 +30,16 @@ type door struct {
 	sessions *token.Sessions
 	now      time.Time
 	entered  atomic.Int32
+	spent    []httpapi.Work
+	refuses  bool
+}
+
+func (d *door) spend(_ *httpapi.Context, _ uuid.UUID, what httpapi.Work) error {
+	d.spent = append(d.spent, what)
+	if d.refuses {
+		return errs.New(errs.RateLimited, "enough")
+	}
+	return nil
 }
 
 // flaky is the store, when it is up.
@@ -73,7 +83,7 @@ func newDoor(t *testing.T) *door {
 	d.flaky = &flaky{Store: d.store}
 	d.accounts = account.NewService(account.Deps{Users: d.store, Keys: d.store, Now: clock})
 	d.sessions = sessions(t, "k1")
-	auth := httpapi.NewAuth(httpapi.AuthDeps{Users: d.flaky, Keys: d.flaky, Sessions: d.sessions, Now: clock})
+	auth := httpapi.NewAuth(httpapi.AuthDeps{Users: d.flaky, Keys: d.flaky, Sessions: d.sessions, Now: clock, Spend: d.spend})
 	user := func(of func(*httpapi.Context) (account.User, error)) httpapi.Handler {
 		return func(c *httpapi.Context) error {
 			d.entered.Add(1)
@@ -94,6 +104,16 @@ func newDoor(t *testing.T) *door {
 		}
 	}
 	d.Handle(http.MethodGet, "/user", user(auth.User), open)
+	scan := open
+	scan.Scans = true
+	d.Handle(http.MethodGet, "/scan", user(auth.User), scan)
+	twice := func(c *httpapi.Context) (account.User, error) { // as with an Idempotency-Key
+		if _, err := auth.User(c); err != nil {
+			return account.User{}, err
+		}
+		return auth.User(c)
+	}
+	d.Handle(http.MethodPost, "/change", user(twice), change)
 	d.Handle(http.MethodGet, "/admin", user(auth.Admin), open)
 	d.Handle(http.MethodGet, "/pub", key(account.KindPublisher), open)
 	d.Handle(http.MethodGet, "/seat", key(account.KindSeat), open)
@@ -111,7 +131,7 @@ func sessions(t *testing.T, id string) *token.Sessions {
 
 func (d *door) account(t *testing.T, email string) (account.User, string) {
 	t.Helper()
-	u, err := d.accounts.Register(t.Context(), email, "long enough")
+	u, err := d.accounts.Register(t.Context(), email, "long enough!")
 	require.NoError(t, err)
 	return u, d.token(t, u)
 }
@@ -196,7 +216,7 @@ func TestChangesAreNoticed(t *testing.T) {
 			return err
 		},
 		"password": func(d *door, u account.User) error {
-			_, err := d.accounts.SetPassword(context.Background(), u.Email, "another one")
+			_, err := d.accounts.SetPassword(context.Background(), u.Email, "another one!")
 			return err
 		},
 		"role": func(d *door, u account.User) error {
@@ -255,7 +275,7 @@ func TestAdmin(t *testing.T) {
 
 func TestKeys(t *testing.T) {
 	d := newDoor(t)
-	admin, err := d.accounts.CreateAdmin(t.Context(), "admin@example.com", "long enough")
+	admin, err := d.accounts.CreateAdmin(t.Context(), "admin@example.com", "long enough!")
 	require.NoError(t, err)
 	publisher, err := d.accounts.CreateKey(t.Context(), admin, account.KindPublisher, "")
 	require.NoError(t, err)
@@ -343,4 +363,27 @@ func TestLookupsAreShared(t *testing.T) {
 	for _, w := range others {
 		require.Equal(t, 200, w.Code)
 	}
+}
+
+// Changes and scans count against their account, once each; reads and administrators do not.
+func TestWorkCounts(t *testing.T) {
+	d := newDoor(t)
+	_, bearer := d.account(t, "a@example.com")
+	post := func(bearer string) int {
+		r := httptest.NewRequest(http.MethodPost, "/change", nil)
+		r.Header.Set("Authorization", "Bearer "+bearer)
+		w := httptest.NewRecorder()
+		d.ServeHTTP(w, r)
+		return w.Code
+	}
+	require.Equal(t, 200, d.try("/user", bearer))
+	require.Equal(t, 200, d.try("/scan", bearer))
+	require.Equal(t, 200, post(bearer))
+	require.Equal(t, []httpapi.Work{httpapi.WorkStats, httpapi.WorkWrites}, d.spent)
+	d.refuses = true
+	require.Equal(t, 429, post(bearer))
+	require.Equal(t, 200, d.try("/user", bearer))
+	admin, err := d.accounts.CreateAdmin(t.Context(), "boss@example.com", "long enough!")
+	require.NoError(t, err)
+	require.Equal(t, 200, post(d.token(t, admin)))
 }

@@ -25,6 +25,7 @@ type Context struct {
 	site   *site     // of the path; nil for an unknown path
 	at     *entrance // of the method and path, or of the refusal
 	to     *endpoint // that answers; nil before it is chosen
+	spent  bool      // counted against its account
 	values []string  // of the path's parameters
 	query  url.Values
 	reply  reply
@@ -39,7 +40,7 @@ func NewContext(w http.ResponseWriter, r *http.Request) *Context {
 }
 
 func (c *Context) begin(w http.ResponseWriter, r *http.Request) {
-	c.Request, c.site, c.at, c.to, c.values, c.query = r, nil, nil, nil, c.values[:0], nil
+	c.Request, c.site, c.at, c.to, c.spent, c.values, c.query = r, nil, nil, nil, false, c.values[:0], nil
 	c.reply = reply{to: w, status: http.StatusOK}
 	c.Writer = &c.reply
 }

@@ -31,6 +31,17 @@ const (
 	LimitKeyless             // those without a good key; a good key is always let in, and has a limit of its own
 )
 
+// Work is what a request of a logged-in account costs besides its answer; ingress/limits has the
+// numbers for each account.
+type Work uint8
+
+// The kinds of work.
+const (
+	WorkNone   Work = iota
+	WorkWrites      // a change: a row that stays, and news for every node
+	WorkStats       // a scan of what was recorded
+)
+
 // Access is who may call a route: a set.
 type Access uint8
 
@@ -66,6 +77,8 @@ type Policy struct {
 	// Audited routes change something of an account or of the installation: what they change goes
 	// to the audit log with who called.
 	Audited Answer
+	// Scans says that an answer costs a scan of what was recorded ([WorkStats]).
+	Scans bool
 	// Body is how many bytes a request's body may have: a longer one is 413, and is not read. 0 is
 	// 64 KiB.
 	Body int64
@@ -77,7 +90,19 @@ type Policy struct {
 
 // stated says whether p is more than the zero value.
 func (p *Policy) stated() bool {
-	return p.Limit != 0 || p.Auth != 0 || p.Idempotent != 0 || p.Audited != 0 || p.Body != 0 || p.Errors != nil
+	return p.Limit != 0 || p.Auth != 0 || p.Idempotent != 0 || p.Audited != 0 || p.Scans || p.Body != 0 || p.Errors != nil
+}
+
+// work is what a request costs a logged-in account. What is repeated safely or audited changes
+// something.
+func (p *Policy) work() Work {
+	switch {
+	case p.Scans:
+		return WorkStats
+	case p.Audited == Yes || p.Idempotent == Yes:
+		return WorkWrites
+	}
+	return WorkNone
 }
 
 func (p *Policy) bodyLimit() int64 { return cmp.Or(p.Body, maxBody) }

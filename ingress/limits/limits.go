@@ -44,7 +44,9 @@ import (
 type Config struct {
 	PerMinute int `name:"rate-per-minute" env:"ADNET_RATE_PER_MINUTE" default:"1000" help:"Ad requests per minute and publisher (per address for sandbox keys without an account); 0 switches the limit off."`
 	Burst     int `name:"rate-burst" env:"ADNET_RATE_BURST" default:"1000" help:"Ad requests of the minute that may come in one second."`
-	BadLogins int `name:"rate-bad-logins" env:"ADNET_RATE_BAD_LOGINS" default:"10" help:"Failed logins per address in 10 minutes, after which no more are tried."`
+	BadLogins int `name:"rate-bad-logins" env:"ADNET_RATE_BAD_LOGINS" default:"10" help:"Failed logins in 10 minutes per address, and per account and network, after which no more are tried; four times as many in a day. An account has five times as many in an hour, and twenty times in a day, from all networks without a good login in 90 days. 0 switches all off."`
+	Writes    int `name:"rate-writes" env:"ADNET_RATE_WRITES" default:"120" help:"Changes per minute and account: campaigns, keys, deposits. 0 switches the limit off. Administrators have none."`
+	Stats     int `name:"rate-stats" env:"ADNET_RATE_STATS" default:"60" help:"Stats and explanations per minute and account; 0 switches the limit off. Administrators have none."`
 	Register  int `name:"rate-register" env:"ADNET_RATE_REGISTER" default:"60" help:"Registrations per address in 10 minutes."`
 	Benna     int `name:"rate-benna" env:"ADNET_RATE_BENNA" default:"600" help:"Calls of /api/benna per minute and address."`
 	Open      int `name:"rate-open" env:"ADNET_RATE_OPEN" default:"600" help:"Requests per minute and address to pages that need no key, beacons and redirects excepted."`
@@ -94,6 +96,12 @@ const (
 	reportedDay
 	networkAds
 	networkClicks
+	writes
+	stats
+	loginNetwork // wrong passwords for an account from a network
+	loginNetworkDay
+	loginAccount // wrong passwords for an account, from networks without a good login
+	loginAccountDay
 	classes
 )
 
@@ -145,6 +153,13 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 		{reportedDay, "reported_day", math.MaxInt64, 0, 24 * time.Hour},
 		{networkAds, "network_ads", math.MaxInt64, 0, 24 * time.Hour},
 		{networkClicks, "network_clicks", math.MaxInt64, 0, 24 * time.Hour},
+		{writes, "writes", int64(cfg.Writes), 0, time.Minute},
+		{stats, "stats", int64(cfg.Stats), 0, time.Minute},
+		// Who goes on guessing waits longer: minutes at first, then most of a day.
+		{loginNetwork, "login_network", int64(cfg.BadLogins), 0, 10 * time.Minute},
+		{loginNetworkDay, "login_network_day", 4 * int64(cfg.BadLogins), 0, 24 * time.Hour},
+		{loginAccount, "login_account", 5 * int64(cfg.BadLogins), 0, time.Hour},
+		{loginAccountDay, "login_account_day", 20 * int64(cfg.BadLogins), 0, 24 * time.Hour},
 	} {
 		l.classes[c.id] = c
 	}

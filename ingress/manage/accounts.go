@@ -9,6 +9,7 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/errs"
 	"adnet/internal/token"
+	"adnet/internal/traffic"
 
 	"github.com/google/uuid"
 )
@@ -16,6 +17,7 @@ import (
 type credentials struct {
 	Email    string `json:"email"`
 	Password string `json:"password"`
+	Invite   string `json:"invite,omitempty"` // of a registration
 }
 
 func readCredentials(c *httpapi.Context) (credentials, error) {
@@ -38,8 +40,22 @@ func (a *API) login(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	u, err := a.deps.Accounts.Login(c.Request.Context(), in.Email, in.Password)
+	ctx, address := c.Request.Context(), c.ClientIP()
+	network := traffic.Network(address)
+	if a.deps.Logins != nil {
+		known := func() bool { return a.deps.Accounts.KnowsNetwork(ctx, in.Email, network) }
+		if err := a.deps.Logins.TryLogin(in.Email, address, known); err != nil {
+			return err
+		}
+	}
+	u, err := a.deps.Accounts.Login(ctx, in.Email, in.Password)
+	if a.deps.Logins != nil && !errs.Is(err, errs.InvalidCredentials) {
+		a.deps.Logins.LoggedIn(in.Email, address)
+	}
 	if err != nil {
+		return err
+	}
+	if err := a.deps.Accounts.NoteNetwork(ctx, u, network); err != nil {
 		return err
 	}
 	return a.answerSession(c, http.StatusOK, u)
@@ -50,11 +66,25 @@ func (a *API) register(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := a.maySignUp(in); err != nil {
+		return err
+	}
 	u, err := a.deps.Accounts.Register(c.Request.Context(), in.Email, in.Password)
 	if err != nil {
 		return err
 	}
 	return a.answerSession(c, http.StatusCreated, u)
+}
+
+// maySignUp says whether the operator lets these register. Errors: errs.Forbidden.
+func (a *API) maySignUp(in credentials) error {
+	switch a.deps.Signup {
+	case SignupClosed:
+		return errs.New(errs.Forbidden, "registration is closed here; ask the operator for an account")
+	case SignupInvite:
+		return a.deps.Sessions.CheckInvite(in.Invite, in.Email, a.deps.Now())
+	}
+	return nil
 }
 
 // sessionReply has both login shapes of the specification at once.

@@ -22,6 +22,27 @@ type StatsReader interface {
 	Stats(ctx context.Context, q report.Query) (report.Result, error)
 }
 
+// Who may register.
+const (
+	SignupOpen   = "open"   // anybody
+	SignupInvite = "invite" // who has an invitation of `adnet user invite`
+	SignupClosed = "closed" // nobody: accounts are made by `adnet user create`
+)
+
+// Config is the settings of accounts.
+type Config struct {
+	Signup string `name:"signup" env:"ADNET_SIGNUP" default:"open" enum:"open,invite,closed" help:"Who may register: anybody, who has an invitation (adnet user invite), or nobody (adnet user create makes accounts)."`
+}
+
+// Logins limits wrong passwords; see limits.Limits.
+type Logins interface {
+	// TryLogin counts a try from an address; known says whether the account was logged in to from
+	// its network before. Errors: errs.RateLimited.
+	TryLogin(email, address string, known func() bool) error
+	// LoggedIn takes a try back.
+	LoggedIn(email, address string)
+}
+
 // Aggregator rolls a day up; doing it again gives the same rows.
 type Aggregator interface {
 	Aggregate(ctx context.Context, date day.Day) (rows int, err error)
@@ -37,6 +58,8 @@ type Deps struct {
 	Rollup    Aggregator
 	Audit     AuditLog
 	Unproven  UnprovenReader // nil: stats do not tell of them
+	Logins    Logins         // limits on wrong passwords; nil for none
+	Signup    string         // SignupOpen and so on; empty is open
 	Now       func() time.Time
 	// Unfunded says that a new campaign cannot deliver for want of a deposit; nil for never.
 	Unfunded func(ctx context.Context, c campaign.Campaign) (bool, error)
@@ -82,7 +105,7 @@ func (a *API) Mount(s *httpapi.Server) {
 	s.Handle(http.MethodPatch, "/api/campaigns", a.updateCampaign, changes)
 	s.Handle(http.MethodGet, "/api/audit", a.auditLog, reads)
 	s.Handle(http.MethodGet, "/api/stats", a.stats, httpapi.Policy{
-		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey,
+		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true,
 	})
 	s.HandleActions(http.MethodPost, "/api/stats", httpapi.Actions{Param: "type", Of: map[string]httpapi.Action{
 		"aggregate": {Do: a.aggregate},

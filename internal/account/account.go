@@ -65,6 +65,15 @@ type UserStore interface {
 	UpdateUser(ctx context.Context, id uuid.UUID, edit func(*User) error) (User, error)
 }
 
+// NetworkStore keeps from which networks an account was logged in to.
+type NetworkStore interface {
+	// NoteNetwork keeps that a login from network was good at a time, and forgets what is older
+	// than the other.
+	NoteNetwork(ctx context.Context, user uuid.UUID, network string, at, forget time.Time) error
+	// KnowsNetwork says whether a login from network was good since a time.
+	KnowsNetwork(ctx context.Context, user uuid.UUID, network string, since time.Time) (bool, error)
+}
+
 // KeyStore keeps keys. Errors carry errs.NotFound.
 type KeyStore interface {
 	CreateKey(ctx context.Context, k Key) error

@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 
+	"adnet/internal/errs"
+
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/sync/semaphore"
 )
@@ -31,14 +33,24 @@ const (
 	argonMaxTime   = 16
 )
 
-// hashing lets one hash run per core of the process, whichever call needs it: a flood of logins
-// then delays only logins, and memory stays at 19 MiB a core. It is the package's only state.
+// hashing lets hashes run on all cores but one, whichever call needs them, so that a flood of
+// logins leaves one to ad requests, and memory stays at 19 MiB a core.
 var hashing = semaphore.NewWeighted(hashingSlots)
 
-var hashingSlots = int64(runtime.GOMAXPROCS(0))
+var hashingSlots = int64(max(1, runtime.GOMAXPROCS(0)-1))
+
+// hashQueue is how many more may wait for a core, half a second for one core. Who comes after them
+// is told to come again, and not held.
+const hashQueue = 20
+
+var hashesWanted = make(chan struct{}, hashingSlots+hashQueue)
+
+// errBusy is the answer to a login or registration that finds the queue full.
+var errBusy = errs.New(errs.RateLimited, "too many logins and registrations at once; try again in a moment").With("retry_after", 1)
 
 // HashPassword returns the PHC string of a new argon2id hash with a random salt. The caller bounds
-// the length of password (see [MaxPassword]). Errors: ctx's, if it ends while waiting for a core.
+// the length of password (see [MaxPassword]). Errors: errs.RateLimited while too many wait for a
+// core, and ctx's.
 func HashPassword(ctx context.Context, password string) (string, error) {
 	h := phcHash{memory: argonMemory, time: argonTime, threads: argonThreads, salt: make([]byte, argonSalt)}
 	rand.Read(h.salt) // never fails: the runtime ends the process instead
@@ -84,8 +96,15 @@ func (h phcHash) String() string {
 		base64.RawStdEncoding.EncodeToString(h.salt), base64.RawStdEncoding.EncodeToString(h.key))
 }
 
-// derive computes the key of password under h's costs and salt, on a core of its own.
+// derive computes the key of password under h's costs and salt, on a core of its own. Errors:
+// errs.RateLimited when too many wait for one, and ctx's.
 func (h phcHash) derive(ctx context.Context, password string, length int) ([]byte, error) {
+	select {
+	case hashesWanted <- struct{}{}:
+		defer func() { <-hashesWanted }()
+	default:
+		return nil, errBusy
+	}
 	if err := hashing.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}

@@ -3,9 +3,13 @@ package account
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"adnet/internal/errs"
 
 	"github.com/stretchr/testify/require"
 )
@@ -64,6 +68,7 @@ func TestHashesWaitForACore(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, hashing.TryAcquire(hashingSlots), "a slot was not given back")
 	require.False(t, hashing.TryAcquire(1), "more slots than cores")
+	require.EqualValues(t, max(1, runtime.GOMAXPROCS(0)-1), hashingSlots, "one core is left to ad requests")
 
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -74,7 +79,7 @@ func TestHashesWaitForACore(t *testing.T) {
 	require.ErrorIs(t, VerifyAbsent(cancelled, "secret"), context.Canceled)
 
 	var all sync.WaitGroup
-	results := make([]error, 3*hashingSlots)
+	results := make([]error, hashingSlots+hashQueue)
 	for i := range results {
 		all.Go(func() {
 			ok, err := VerifyPassword(t.Context(), phc, "secret")
@@ -84,6 +89,10 @@ func TestHashesWaitForACore(t *testing.T) {
 			results[i] = err
 		})
 	}
+	require.Eventually(t, func() bool { return len(hashesWanted) == cap(hashesWanted) }, time.Minute, time.Millisecond)
+	_, err = HashPassword(t.Context(), "secret")
+	require.True(t, errs.Is(err, errs.RateLimited), "the queue is full")
+	require.Equal(t, 1, errs.Of(err).Extra["retry_after"])
 	hashing.Release(hashingSlots)
 	all.Wait()
 	for _, err := range results {

@@ -16,7 +16,7 @@ import (
 
 // The limits of user input.
 const (
-	MinPassword = 8
+	MinPassword = 12  // of a password that is chosen; shorter ones of before still log in
 	MaxPassword = 256 // bytes: argon2id reads them all
 	maxEmail    = 254 // RFC 5321, 4.5.3.1.3
 	maxKeyName  = 100
@@ -25,9 +25,10 @@ const (
 
 // Deps are the dependencies of a [Service].
 type Deps struct {
-	Users UserStore
-	Keys  KeyStore
-	Now   func() time.Time
+	Users    UserStore
+	Keys     KeyStore
+	Networks NetworkStore // nil: no network is known
+	Now      func() time.Time
 }
 
 // Service does registration, login and keys.
@@ -123,6 +124,32 @@ func (s *Service) Login(ctx context.Context, email, password string) (User, erro
 	return u, nil
 }
 
+// knownFor is how long the network of a good login is known for it.
+const knownFor = 90 * 24 * time.Hour
+
+// NoteNetwork keeps that u has logged in from a network.
+func (s *Service) NoteNetwork(ctx context.Context, u User, network string) error {
+	if s.deps.Networks == nil || network == "" {
+		return nil
+	}
+	now := s.deps.Now().UTC()
+	return s.deps.Networks.NoteNetwork(ctx, u.ID, network, now, now.Add(-knownFor))
+}
+
+// KnowsNetwork says whether the account of an e-mail was logged in to from a network in the last 90
+// days. False also if there is no such account and when the store does not answer.
+func (s *Service) KnowsNetwork(ctx context.Context, email, network string) bool {
+	if s.deps.Networks == nil || network == "" {
+		return false
+	}
+	u, err := s.deps.Users.UserByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
+	if err != nil {
+		return false
+	}
+	known, err := s.deps.Networks.KnowsNetwork(ctx, u.ID, network, s.deps.Now().UTC().Add(-knownFor))
+	return err == nil && known
+}
+
 // Promote gives a user another role and ends its sessions.
 func (s *Service) Promote(ctx context.Context, email string, role Role) (User, error) {
 	return s.edit(ctx, email, func(u *User) error { u.Role = role; return nil })
@@ -133,7 +160,8 @@ func (s *Service) Disable(ctx context.Context, email string, disabled bool) (Use
 	return s.edit(ctx, email, func(u *User) error { u.Disabled = disabled; return nil })
 }
 
-// SetPassword changes a user's password and ends its sessions.
+// SetPassword changes a user's password and ends its sessions. API keys go on working: see
+// [Service.RevokeKeys].
 func (s *Service) SetPassword(ctx context.Context, email, password string) (User, error) {
 	if err := checkPassword(password); err != nil {
 		return User{}, err
@@ -218,6 +246,20 @@ func (s *Service) RevokeKey(ctx context.Context, caller User, id uuid.UUID) erro
 	return s.deps.Keys.RevokeKey(ctx, caller.ID, id, s.deps.Now().UTC())
 }
 
+// RevokeKeys withdraws all keys of owner for ever and says how many worked.
+func (s *Service) RevokeKeys(ctx context.Context, owner User) (int, error) {
+	keys, err := s.Working(ctx, owner)
+	if err != nil {
+		return 0, err
+	}
+	for n, k := range keys {
+		if err := s.RevokeKey(ctx, owner, k.ID); err != nil {
+			return n, err
+		}
+	}
+	return len(keys), nil
+}
+
 func cleanEmail(text string) (string, error) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	address, err := mail.ParseAddress(text)
@@ -230,6 +272,13 @@ func cleanEmail(text string) (string, error) {
 func checkPassword(password string) error {
 	if utf8.RuneCountInString(password) < MinPassword || len(password) > MaxPassword || !utf8.ValidString(password) {
 		return errs.New(errs.InvalidRequest, "password must have at least %d characters and at most %d bytes", MinPassword, MaxPassword).With("field", "password")
+	}
+	common, err := isCommon(password)
+	if err != nil {
+		return err
+	}
+	if common {
+		return errs.New(errs.InvalidRequest, "this password is one of the first that are guessed; choose another, for example some words with spaces").With("field", "password")
 	}
 	return nil
 }

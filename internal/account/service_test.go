@@ -81,6 +81,8 @@ func TestEnsureAdmin(t *testing.T) {
 }
 
 func TestWhatMayBeEntered(t *testing.T) {
+	long := "quite odd: " + strings.Repeat("abcde fghij ", 20) + "ended" // 256 bytes
+	require.Len(t, long, account.MaxPassword)
 	s, _ := newService()
 	for email, ok := range map[string]bool{
 		"a@example.com": true, "first.last+tag@sub.example.co.uk": true, "jörg@example.com": true,
@@ -92,8 +94,8 @@ func TestWhatMayBeEntered(t *testing.T) {
 		require.True(t, ok || errs.Of(err).Extra["field"] == "email")
 	}
 	for text, ok := range map[string]bool{
-		"12345678": true, "pässwörd": true, strings.Repeat("x", 256): true, "        ": true,
-		"1234567": false, "ääää": false, "": false, strings.Repeat("x", 257): false, strings.Repeat("ä", 129): false, "12345678\xff": false,
+		"k7 is so odd": true, "pässwörd für": true, strings.Repeat("odd horses! ", 21): false, "quite odd: " + strings.Repeat("abcde fghij ", 20) + "end.": true,
+		"k7 is so od": false, "ääääöööö": false, "": false, long + "x": false, "k7 is so odd\xff": false, "Password1234": false,
 	} {
 		_, err := s.Register(t.Context(), strings.Repeat("b", len(text)%50+1)+"@example.org", text)
 		if errs.Is(err, errs.Conflict) {
@@ -124,19 +126,19 @@ func TestLogin(t *testing.T) {
 
 	_, err = s.SetPassword(t.Context(), "a@example.com", "short")
 	require.True(t, errs.Is(err, errs.InvalidRequest))
-	changed, err := s.SetPassword(t.Context(), "A@example.com", "another one")
+	changed, err := s.SetPassword(t.Context(), "A@example.com", "another one!")
 	require.NoError(t, err)
 	require.Greater(t, changed.TokenVersion, u.TokenVersion, "sessions end")
 	refused("a@example.com", password)
-	_, err = s.Login(t.Context(), "a@example.com", "another one")
+	_, err = s.Login(t.Context(), "a@example.com", "another one!")
 	require.NoError(t, err)
 
 	_, err = s.Disable(t.Context(), "a@example.com", true)
 	require.NoError(t, err)
-	refused("a@example.com", "another one")
+	refused("a@example.com", "another one!")
 	_, err = s.Disable(t.Context(), "a@example.com", false)
 	require.NoError(t, err)
-	_, err = s.Login(t.Context(), "a@example.com", "another one")
+	_, err = s.Login(t.Context(), "a@example.com", "another one!")
 	require.NoError(t, err)
 
 	for _, edit := range []func() error{
@@ -195,4 +197,37 @@ func TestKeysOfAnAccount(t *testing.T) {
 	kept, _, err = store.KeyByHash(t.Context(), hash)
 	require.NoError(t, err)
 	require.True(t, kept.Revoked())
+}
+
+// The networks of good logins are known for 90 days.
+func TestKnownNetworks(t *testing.T) {
+	store, now := memory.New(time.Now), time.Now()
+	s := account.NewService(account.Deps{Users: store, Keys: store, Networks: store, Now: func() time.Time { return now }})
+	u, err := s.Register(t.Context(), "a@example.com", password)
+	require.NoError(t, err)
+	known := func(email, network string) bool { return s.KnowsNetwork(t.Context(), email, network) }
+	require.False(t, known("a@example.com", "192.0.2.0/24"))
+	require.NoError(t, s.NoteNetwork(t.Context(), u, "192.0.2.0/24"))
+	require.True(t, known(" A@example.com", "192.0.2.0/24"))
+	require.False(t, known("a@example.com", "198.51.100.0/24"))
+	require.False(t, known("b@example.com", "192.0.2.0/24"))
+	now = now.Add(91 * 24 * time.Hour)
+	require.False(t, known("a@example.com", "192.0.2.0/24"))
+}
+
+// With the password all keys can go.
+func TestRevokeKeys(t *testing.T) {
+	s, _ := newService()
+	u, err := s.Register(t.Context(), "a@example.com", password)
+	require.NoError(t, err)
+	for range 3 {
+		_, err := s.CreateKey(t.Context(), u, account.KindPublisher, "")
+		require.NoError(t, err)
+	}
+	n, err := s.RevokeKeys(t.Context(), u)
+	require.NoError(t, err)
+	require.Equal(t, 3, n)
+	left, err := s.Working(t.Context(), u)
+	require.NoError(t, err)
+	require.Empty(t, left)
 }

@@ -38,6 +38,7 @@ import (
 type Books interface {
 	account.UserStore
 	account.KeyStore
+	account.NetworkStore
 	campaign.Store
 	campaign.Changes
 	settle.Store

@@ -25,7 +25,8 @@ type Store struct {
 
 	mu        sync.Mutex // guards everything below
 	users     map[uuid.UUID]account.User
-	byEmail   map[string]uuid.UUID // by lower-case e-mail
+	byEmail   map[string]uuid.UUID      // by lower-case e-mail
+	networks  map[userNetwork]time.Time // of good logins
 	keys      map[uuid.UUID]account.Key
 	byHash    map[[32]byte]uuid.UUID
 	campaigns map[uuid.UUID]*kept
@@ -47,6 +48,7 @@ func New(now func() time.Time) *Store {
 		now:       now,
 		users:     make(map[uuid.UUID]account.User),
 		byEmail:   make(map[string]uuid.UUID),
+		networks:  make(map[userNetwork]time.Time),
 		keys:      make(map[uuid.UUID]account.Key),
 		byHash:    make(map[[32]byte]uuid.UUID),
 		campaigns: make(map[uuid.UUID]*kept),

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"strings"
+	"time"
 
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
@@ -81,3 +82,30 @@ func (s *Store) heldUser(id uuid.UUID) (account.User, error) {
 }
 
 func errEmailTaken() error { return errs.New(errs.Conflict, "an account with this e-mail exists") }
+
+// userNetwork is a network from which an account was logged in to.
+type userNetwork struct {
+	user    uuid.UUID
+	network string
+}
+
+// NoteNetwork implements account.NetworkStore.
+func (s *Store) NoteNetwork(_ context.Context, user uuid.UUID, network string, at, forget time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for known, good := range s.networks {
+		if known.user == user && good.Before(forget) {
+			delete(s.networks, known)
+		}
+	}
+	s.networks[userNetwork{user, network}] = at
+	return nil
+}
+
+// KnowsNetwork implements account.NetworkStore.
+func (s *Store) KnowsNetwork(_ context.Context, user uuid.UUID, network string, since time.Time) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	good, known := s.networks[userNetwork{user, network}]
+	return known && !good.Before(since), nil
+}

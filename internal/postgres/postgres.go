@@ -40,6 +40,15 @@ type Store struct {
 	days dayCache // partitions of billed_event known to exist
 }
 
+// Secrets are the passwords in a URL or list of pairs as the driver reads it; none if it cannot.
+func Secrets(url string) []string {
+	config, err := pgx.ParseConfig(url)
+	if err != nil || config.Password == "" {
+		return nil
+	}
+	return []string{config.Password}
+}
+
 // Open connects and checks that the server answers. The error names the setting that is wrong; it
 // never holds the password. It does not migrate: see [Migrate].
 func Open(ctx context.Context, cfg Config) (*Store, error) { return open(ctx, cfg, nil) }

@@ -2,8 +2,10 @@ package postgres
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"strings"
+	"time"
 
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
@@ -26,6 +28,11 @@ const (
 
 	updateUser = `UPDATE app_user SET email = $2, password_hash = $3, role = $4, disabled = $5, token_version = $6
 		WHERE id = $1`
+
+	forgetNetworks = `DELETE FROM login_network WHERE user_id = $1 AND good_at < $2`
+	noteNetwork    = `INSERT INTO login_network (user_id, network, good_at) VALUES ($1, $2, $3)
+		ON CONFLICT (user_id, network) DO UPDATE SET good_at = EXCLUDED.good_at`
+	knowsNetwork = `SELECT EXISTS (SELECT FROM login_network WHERE user_id = $1 AND network = $2 AND good_at >= $3)`
 )
 
 var _ account.UserStore = (*Store)(nil)
@@ -105,4 +112,25 @@ func emailTaken(err error) error {
 		return errs.Wrap(err, errs.Conflict, "an account with this e-mail exists")
 	}
 	return err
+}
+
+// NoteNetwork implements account.NetworkStore. Of the network a hash is kept that needs the account
+// to be read.
+func (s *Store) NoteNetwork(ctx context.Context, user uuid.UUID, network string, at, forget time.Time) error {
+	if _, err := s.pool.Exec(ctx, forgetNetworks, user, forget); err != nil {
+		return failure("forget networks", err)
+	}
+	_, err := s.pool.Exec(ctx, noteNetwork, user, networkHash(user, network), at)
+	return failure("note network", err)
+}
+
+// KnowsNetwork implements account.NetworkStore.
+func (s *Store) KnowsNetwork(ctx context.Context, user uuid.UUID, network string, since time.Time) (known bool, err error) {
+	err = s.pool.QueryRow(ctx, knowsNetwork, user, networkHash(user, network), since).Scan(&known)
+	return known, failure("know network", err)
+}
+
+func networkHash(user uuid.UUID, network string) []byte {
+	sum := sha256.Sum256(append(user[:], network...))
+	return sum[:16]
 }

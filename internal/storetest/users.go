@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"adnet/internal/account"
 	"adnet/internal/errs"
@@ -23,6 +24,24 @@ var userCases = []testCase{
 		got, err = s.Users.UserByEmail(t.Context(), strings.ToUpper(u.Email))
 		require.NoError(t, err)
 		require.Equal(t, u, got)
+	}},
+	{"NetworksAreKnownForAWhile", func(t *testing.T, s Stores) {
+		store, ok := s.Users.(account.NetworkStore)
+		require.True(t, ok)
+		a, b, at := AddUser(t, s), AddUser(t, s), keyTime
+		knows := func(u account.User, network string, since time.Time) bool {
+			known, err := store.KnowsNetwork(t.Context(), u.ID, network, since)
+			require.NoError(t, err)
+			return known
+		}
+		require.NoError(t, store.NoteNetwork(t.Context(), a.ID, "192.0.2.0/24", at, at))
+		require.NoError(t, store.NoteNetwork(t.Context(), a.ID, "192.0.2.0/24", at, at), "idempotent")
+		require.True(t, knows(a, "192.0.2.0/24", at))
+		require.False(t, knows(a, "192.0.2.0/24", at.Add(time.Second)))
+		require.False(t, knows(a, "198.51.100.0/24", at))
+		require.False(t, knows(b, "192.0.2.0/24", at))
+		require.NoError(t, store.NoteNetwork(t.Context(), a.ID, "198.51.100.0/24", at.Add(time.Hour), at.Add(time.Minute)))
+		require.False(t, knows(a, "192.0.2.0/24", at), "it was forgotten")
 	}},
 	{"UnknownIsNotFound", func(t *testing.T, s Stores) {
 		AddUser(t, s)

@@ -600,6 +600,48 @@ var mutants = []mutant{
 		tests: []string{"./ingress/httpapi/wire"},
 	},
 	{
+		name: "hash-queue", protects: "logins that wait for a core are bounded",
+		file: "internal/account/password.go",
+		old:  "make(chan struct{}, hashingSlots+hashQueue)", new: "make(chan struct{}, 1000)",
+		tests: []string{"./internal/account"}, run: "HashesWait",
+	},
+	{
+		name: "common-password", protects: "passwords that are guessed first are refused",
+		file: "internal/account/service.go",
+		old:  "	if common {\n", new: "	if common && false {\n",
+		tests: []string{"./internal/account"},
+	},
+	{
+		name: "owner-locked-out", protects: "a stranger's guesses do not lock an account's owner out",
+		file: "ingress/limits/account.go",
+		old:  "count.ofAccount && known()", new: "count.ofAccount && false",
+		tests: []string{"./ingress/limits"}, run: "GuessesOfManyNetworks",
+	},
+	{
+		name: "account-unlimited", protects: "a login bounds how fast its account is guessed",
+		file: "ingress/limits/account.go",
+		old:  "{loginAccount, addressKey(loginAccount, email), true}, ", new: "",
+		tests: []string{"./ingress/limits"}, run: "GuessesOfManyNetworks",
+	},
+	{
+		name: "writes-unlimited", protects: "one tenant's flood of changes does not delay another's pause",
+		file: "ingress/httpapi/auth.go",
+		old:  "	return a.deps.Spend(c, id, what)", new: "	return nil",
+		tests: []string{"./ingress/httpapi"}, run: "WorkCounts",
+	},
+	{
+		name: "standalone-open", protects: "demo accounts and unsigned billing are for one machine",
+		file: "cmd/standalone.go",
+		old:  "	if len(missing) > 0 {", new: "	if len(missing) > 5 {",
+		tests: []string{"./cmd"}, run: "StandaloneIsNotOpen",
+	},
+	{
+		name: "dsn-shown", protects: "no form of a DSN shows its password",
+		file: "cmd/print_config.go",
+		old:  "	out = inPairs.ReplaceAllString(out, \"${1}\"+masked)\n", new: "",
+		tests: []string{"./cmd"}, run: "PrintConfigMasks",
+	},
+	{
 		name: "accept-survives", protects: "one client cannot end the process by opening connections",
 		file: "ingress/httpapi/wire/listener.go",
 		old:  "		case passes(err):", new: "		case passes(err) && false:",

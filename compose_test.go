@@ -1,0 +1,52 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestComposePassesEverySetting holds docker-compose.yml to the list of settings: a variable that
+// compose does not pass would be without effect, and nothing would say so.
+func TestComposePassesEverySetting(t *testing.T) {
+	settings, err := os.ReadFile("docs/settings.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compose, err := os.ReadFile("docker-compose.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := func(anchor string) string {
+		_, rest, found := strings.Cut(string(compose), "\n"+anchor+": &")
+		if !found {
+			t.Fatalf("docker-compose.yml has no part %s", anchor)
+		}
+		part, _, _ := strings.Cut(rest, "\n\n")
+		return part
+	}
+	passed := map[string]string{
+		"ingress":   part("x-addresses") + part("x-ingress-settings") + part("x-ingress"),
+		"consumers": part("x-addresses") + part("x-consumers-settings") + part("x-consumers"),
+	}
+	row := regexp.MustCompile("(?m)^\\| `(ADNET_[A-Z0-9_]+)` \\|.*$")
+	rows, found := row.FindAllStringSubmatch(string(settings), -1), 0
+	for _, r := range rows {
+		cells := strings.Split(strings.ReplaceAll(r[0], `\|`, "/"), "|")
+		commands := strings.Split(strings.ReplaceAll(cells[4], " ", ""), ",")
+		for command, text := range passed {
+			if !slices.Contains(commands, command) && !slices.Contains(commands, "all") {
+				continue
+			}
+			found++
+			if !regexp.MustCompile(`(?m)^ +` + r[1] + `:`).MatchString(text) {
+				t.Errorf("docker-compose.yml does not pass %s: add it to x-%s-settings", r[1], command)
+			}
+		}
+	}
+	if found < 100 {
+		t.Fatalf("only %d settings were found", found)
+	}
+}

@@ -1,0 +1,94 @@
+package account
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/ccojocar/zxcvbn-go/data"
+)
+
+// commonWords are the passwords and words that guessing begins with: the lists of zxcvbn, of the
+// commonest passwords, names and English words. They are read when a password is first chosen.
+var commonWords = sync.OnceValues(func() (map[string]struct{}, error) {
+	words := make(map[string]struct{}, 100_000)
+	for _, name := range []string{"Passwords", "English", "MaleNames", "FemaleNames", "Surnames"} {
+		text, err := data.Asset("data/" + name + ".json")
+		if err != nil {
+			return nil, err
+		}
+		var content struct{ List []string }
+		if err := json.Unmarshal(text, &content); err != nil {
+			return nil, err
+		}
+		for _, word := range content.List {
+			words[word] = struct{}{}
+		}
+	}
+	return words, nil
+})
+
+// rows are sequences that people type along: keyboard rows and the alphabet.
+var rows = []string{"1234567890", "qwertyuiop", "qwertzuiop", "azertyuiop", "asdfghjkl", "zxcvbnm", "yxcvbnm", "abcdefghijklmnopqrstuvwxyz"}
+
+// plain undoes the usual replacements of letters.
+var plain = strings.NewReplacer("@", "a", "4", "a", "3", "e", "1", "i", "!", "i", "0", "o", "$", "s", "5", "s", "7", "t", "+", "t")
+
+// isCommon says whether a password is among those that are guessed first: a common word with
+// digits and punctuation around it, nothing but these, a repetition, or a walk along the keyboard.
+// Errors: a list that cannot be read.
+func isCommon(password string) (bool, error) {
+	text := strings.ToLower(strings.TrimSpace(password))
+	words, err := commonWords()
+	if err != nil {
+		return false, err
+	}
+	core := strings.TrimFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
+	// A replaced letter may stand at an end.
+	ending := strings.TrimRightFunc(strings.TrimLeftFunc(plain.Replace(text), notLetter), notLetter)
+	for _, candidate := range []string{text, core, plain.Replace(core), ending} {
+		unit := candidate[:period(candidate)]
+		if _, found := words[candidate]; found {
+			return true, nil
+		}
+		if _, found := words[unit]; found {
+			return true, nil
+		}
+	}
+	return core == "" || period(text) <= len(text)/2 || walks(text, 1) || walks(text, 2), nil
+}
+
+func notLetter(r rune) bool { return !unicode.IsLetter(r) }
+
+// period is the length of the shortest text whose repetition is s, in bytes: all of s, if it does
+// not repeat.
+func period(s string) int {
+	for n := 1; n <= len(s)/2; n++ {
+		if s[n:] == s[:len(s)-n] {
+			return n
+		}
+	}
+	return len(s)
+}
+
+// walks says whether nearly each character is, on some row, beside the one that stands step
+// characters before it, or the same.
+func walks(s string, step int) bool {
+	breaks := 0
+	for i := step; i < len(s); i++ {
+		if s[i] != s[i-step] && !beside(s[i-step:i-step+1], s[i:i+1]) {
+			breaks++
+		}
+	}
+	return breaks <= 2*step
+}
+
+func beside(a, b string) bool {
+	for _, row := range rows {
+		if strings.Contains(row, a+b) || strings.Contains(row, b+a) {
+			return true
+		}
+	}
+	return false
+}
