@@ -30,7 +30,7 @@ func (r *ingressRole) managing() error {
 		return err
 	}
 	r.accounts = account.NewService(account.Deps{Users: r.Books, Keys: r.Books, Networks: r.Books, Now: time.Now})
-	r.campaigns = campaign.NewService(campaign.Deps{Store: r.Books, Announcer: redis.NewNodes(r.sealed), Now: time.Now, CreditValue: creditValue})
+	r.campaigns = campaign.NewService(campaign.Deps{Store: r.Books, Announcer: redis.NewNodes(r.sealed), Now: time.Now, CreditValue: creditValue, MaxCampaigns: r.given.Config.Manage.Campaigns})
 	manage.New(manage.Deps{
 		Auth: r.auth, Sessions: r.given.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: r.Stats, Rollup: r.Rollup, Audit: r.Books, Unproven: r.Books, Now: time.Now,
 		Logins: r.limits, Signup: r.given.Config.Manage.Signup,

@@ -21,6 +21,8 @@ type Deps struct {
 	Now       func() time.Time
 	// CreditValue is the total budget that one Credit pays for (ADNET_CREDIT_VALUE_USD), > 0.
 	CreditValue money.Micros
+	// MaxCampaigns is how many campaigns a new account may have; 0 is any number. See [allowed].
+	MaxCampaigns int
 }
 
 // Service runs the life of campaigns. It contains every rule about the actions that are allowed in
@@ -72,6 +74,9 @@ func (s *Service) Create(ctx context.Context, caller account.User, in Create) (C
 	if err := in.apply(&c); err != nil {
 		return Created{}, err
 	}
+	if err := s.room(ctx, caller, in.AdvertiserID); err != nil {
+		return Created{}, err
+	}
 	id, err := uuid.NewV7()
 	if err != nil {
 		return Created{}, err
@@ -99,6 +104,42 @@ func (s *Service) Create(ctx context.Context, caller account.User, in Create) (C
 	}
 	s.announce(ctx, kept)
 	return Created{Campaign: kept, AutoApproved: kept.Status == Active}, nil
+}
+
+// room says whether an advertiser may have one more campaign: each costs every node memory, so a
+// new account has few, and more with its history. Archived ones count: their rows stay. Errors:
+// errs.Conflict.
+func (s *Service) room(ctx context.Context, caller account.User, advertiser uuid.UUID) error {
+	if s.deps.MaxCampaigns <= 0 || caller.IsAdmin() {
+		return nil
+	}
+	newest, total, err := s.deps.Store.Campaigns(ctx, Filter{AdvertiserID: advertiser, Limit: 1})
+	if err != nil || total < s.deps.MaxCampaigns || len(newest) == 0 {
+		return err
+	}
+	record, err := s.deps.Store.Record(ctx, newest[0].ID)
+	if err != nil {
+		return err
+	}
+	limit := allowed(s.deps.MaxCampaigns, record, s.deps.Now())
+	if total < limit {
+		return nil
+	}
+	return errs.New(errs.Conflict, "the account has %d campaigns, which is as many as it may have now; change one that exists, or ask the operator", total).
+		With("limit", limit)
+}
+
+// mostCampaigns is how many campaigns an account may have whatever its history.
+const mostCampaigns = 10_000
+
+// allowed is how many campaigns an account may have: most at first, as many again for every 30 days
+// since its first one, and 50 for each that a reviewer approved.
+func allowed(most int, r Record, now time.Time) int {
+	months := 0
+	if !r.Since.IsZero() {
+		months = int(now.Sub(r.Since) / (30 * 24 * time.Hour))
+	}
+	return max(most, min(most*(1+months)+50*r.Approved, mostCampaigns))
 }
 
 // Get returns one of caller's campaigns. Errors: errs.NotFound, errs.Forbidden.

@@ -301,3 +301,22 @@ func TestRealCampaigns(t *testing.T) {
 	t.Logf("%d campaigns, %d break a policy rule", len(all), flagged)
 	require.LessOrEqual(t, flagged, len(all)/50)
 }
+
+// A new account has room for so many campaigns; its age makes more, and an administrator needs none.
+func TestRoomForCampaigns(t *testing.T) {
+	f := newFixture()
+	service := campaign.NewService(campaign.Deps{Store: f.store, Announcer: f.told, Now: func() time.Time { return *f.now }, CreditValue: money.USD, MaxCampaigns: 3})
+	owner, other, admin := f.user(t, account.RoleAdvertiser), f.user(t, account.RoleAdvertiser), f.user(t, account.RoleAdmin)
+	create := func(caller account.User, of account.User) error {
+		_, err := service.Create(t.Context(), caller, campaign.Create{Fields: fields(clean), AdvertiserID: of.ID})
+		return err
+	}
+	for range 3 {
+		require.NoError(t, create(owner, owner))
+	}
+	require.True(t, errs.Is(create(owner, owner), errs.Conflict))
+	require.NoError(t, create(other, other))
+	require.NoError(t, create(admin, owner))
+	*f.now = f.now.Add(31 * 24 * time.Hour)
+	require.NoError(t, create(owner, owner), "a month later there is room for three more")
+}

@@ -600,6 +600,12 @@ var mutants = []mutant{
 		tests: []string{"./ingress/httpapi/wire"},
 	},
 	{
+		name: "campaigns-unbounded", protects: "a stranger's account cannot fill the catalog of every node",
+		file: "internal/campaign/service.go",
+		old:  "	if total < limit {", new: "	if total < limit || true {",
+		tests: []string{"./internal/campaign"}, run: "RoomForCampaigns",
+	},
+	{
 		name: "hash-queue", protects: "logins that wait for a core are bounded",
 		file: "internal/account/password.go",
 		old:  "make(chan struct{}, hashingSlots+hashQueue)", new: "make(chan struct{}, 1000)",
