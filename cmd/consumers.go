@@ -48,7 +48,7 @@ func (c *consumers) Run(p cli.Process) error {
 		return err
 	}
 	defer b.Close()
-	c.Role.Life, c.Role.Ring, c.Role.Unsigned = c.Life.Conversion, ring, c.Unsigned == track.UnsignedBill
+	c.Role.Life, c.Role.Ring, c.Role.Unsigned = c.Life.Longest(), ring, c.Unsigned == track.UnsignedBill
 	role, err := newConsumers(h, c.Role, c.Money, b)
 	if err != nil {
 		return err

@@ -91,7 +91,7 @@ func (w *wired) login(t *testing.T, sessions *token.Sessions) {
 	w.bearer["userToken"], _, err = sessions.Issue(token.Claims{UserID: user.ID, Role: string(user.Role), Email: user.Email, Version: user.TokenVersion}, time.Now())
 	require.NoError(t, err)
 	for scheme, kind := range map[string]account.KeyKind{"publisherKey": account.KindPublisher, "seatKey": account.KindSeat} {
-		key, err := w.accounts.CreateKey(t.Context(), user, kind, "")
+		key, err := w.accounts.CreateKey(t.Context(), user, account.KeyRequest{Kind: kind})
 		require.NoError(t, err)
 		w.bearer[scheme] = key.Plain
 	}

@@ -28,7 +28,7 @@ var topics = []struct {
 	{"Payment providers", []string{"PAYMENT_", "STRIPE_", "PAYPAL_"}},
 	{"Ads and reservations", []string{"DISCLOSURE_", "CLICK_RESERVATION", "BID_RESERVATION", "LEASE_", "CAP_", "FIRST_AD_TURN", "TURNS_"}},
 	{"OpenRTB", []string{"RTB_"}},
-	{"Events", []string{"UNSIGNED_", "ACK_", "SPOOL_", "IMPRESSION_LIFE", "CLICK_LIFE", "CONVERSION_LIFE"}},
+	{"Events", []string{"UNSIGNED_", "ACK_", "SPOOL_", "IMPRESSION_LIFE", "CLICK_LIFE", "CONVERSION_"}},
 	{"Invalid traffic and quarantine", []string{"INVALID_", "CLICK_MIN_DELAY", "CLICK_RATES", "VIEWS_", "POSTED_", "QUARANTINE_"}},
 	{"Limits", []string{"RATE_"}},
 	{"PostgreSQL", []string{"POSTGRES_", "PG_"}},

@@ -121,7 +121,7 @@ func (c *standalone) build(p cli.Process, change func(*backends.All)) (_ *inMemo
 	if err := m.role.spool.Open(); err != nil {
 		return nil, err
 	}
-	c.Consumers.Life, c.Consumers.Ring = c.Role.Track.Life.Conversion, ring
+	c.Consumers.Life, c.Consumers.Ring = c.Role.Track.Life.Longest(), ring
 	c.Consumers.Unsigned = c.Role.Track.Unsigned == track.UnsignedBill
 	// Every look runs a few scripts in the in-process Redis, which runs them far slower than a real
 	// one. Changes of campaigns wake the node at once.

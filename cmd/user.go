@@ -220,7 +220,7 @@ func (c *userKeys) Run(u *user, p cli.Process) error {
 	if c.Issue != "" {
 		issuer := owner
 		issuer.Role = account.RoleAdmin // whoever runs this command administers the database
-		key, err := accounts.CreateKey(p.Ctx, issuer, account.KeyKind(c.Issue), c.Name)
+		key, err := accounts.CreateKey(p.Ctx, issuer, account.KeyRequest{Kind: account.KeyKind(c.Issue), Name: c.Name})
 		if err != nil {
 			return cli.Sentence(err)
 		}

@@ -49,6 +49,7 @@ FROM
         SELECT day, campaign_id, arrayJoin([
             ('events', toInt64(count())), ('impressions', toInt64(countIf(class = 'counted' AND type = 'impression'))),
             ('clicks', toInt64(countIf(class = 'counted' AND type = 'click'))), ('conversions', toInt64(countIf(class = 'counted' AND type = 'conversion'))),
+            ('conversions_unverified', toInt64(countIf(class = 'unverified'))),
             ('spend', toInt64(sum(charge))), ('credits', toInt64(sum(minted)))]) AS c
         FROM events WHERE day >= {first:Date} AND day <= {last:Date} GROUP BY day, campaign_id
     )
@@ -57,7 +58,7 @@ FROM
     (
         SELECT day, campaign_id, arrayJoin([
             ('events', toInt64(sum(t.events))), ('impressions', toInt64(sum(t.impressions))), ('clicks', toInt64(sum(t.clicks))),
-            ('conversions', toInt64(sum(t.conversions))), ('spend', toInt64(sum(t.spend))), ('credits', toInt64(sum(t.credits)))]) AS c
+            ('conversions', toInt64(sum(t.conversions))), ('conversions_unverified', toInt64(sum(t.conversions_unverified))), ('spend', toInt64(sum(t.spend))), ('credits', toInt64(sum(t.credits)))]) AS c
         FROM %s AS t WHERE day >= {first:Date} AND day <= {last:Date} GROUP BY day, campaign_id
     )
 )

@@ -142,7 +142,8 @@ SELECT
     countIf(class = 'rejected'),
     countIf(class = 'sandbox'),
     countIf(class = 'invalid'),
-    max(received_at)
+    max(received_at),
+    countIf(class = 'unverified')
 FROM events
 WHERE day = {day:Date}
 GROUP BY day, advertiser_id, campaign_id, developer_id, format, integration_method, host_app`

@@ -24,9 +24,9 @@ SELECT day, run, sum(events) AS n, toDateTime64(0, 6, 'UTC') AS at FROM stats_ro
     sum(impressions) AS impressions, sum(clicks) AS clicks, sum(closes) AS closes, sum(skips) AS skips,
     sum(video_completes) AS video_completes, sum(conversions) AS conversions, sum(spend) AS spend,
     sum(credits) AS credits, sum(billed) AS billed, sum(conversion_usd) AS conversion_usd,
-    sum(duplicates) AS duplicates, sum(rejected) AS rejected, sum(sandbox) AS sandbox, sum(invalid) AS invalid`
+    sum(duplicates) AS duplicates, sum(rejected) AS rejected, sum(sandbox) AS sandbox, sum(invalid) AS invalid, sum(conversions_unverified) AS conversions_unverified`
 
-	columns = `impressions, clicks, closes, skips, video_completes, conversions, spend, credits, billed, conversion_usd, duplicates, rejected, sandbox, invalid`
+	columns = `impressions, clicks, closes, skips, video_completes, conversions, spend, credits, billed, conversion_usd, duplicates, rejected, sandbox, invalid, conversions_unverified`
 )
 
 // What a row of the counts query is: grouping(day) is 1 where the row is of the other set.
@@ -128,6 +128,7 @@ type counted struct {
 	Rejected       int64     `ch:"rejected"`
 	Sandbox        int64     `ch:"sandbox"`
 	Invalid        int64     `ch:"invalid"`
+	Unverified     int64     `ch:"conversions_unverified"`
 }
 
 func (c *counted) counts() report.Counts {
@@ -135,6 +136,6 @@ func (c *counted) counts() report.Counts {
 		Impressions: c.Impressions, Clicks: c.Clicks, Closes: c.Closes, Skips: c.Skips,
 		VideoCompletes: c.VideoCompletes, Conversions: c.Conversions, Spend: money.Micros(c.Spend),
 		Credits: money.Credits(c.Credits), Billed: c.Billed, ConversionUSD: money.Micros(c.ConversionUSD),
-		Duplicates: c.Duplicates, Rejected: c.Rejected, Sandbox: c.Sandbox, Invalid: c.Invalid,
+		Duplicates: c.Duplicates, Rejected: c.Rejected, Sandbox: c.Sandbox, Invalid: c.Invalid, Unverified: c.Unverified,
 	}
 }

@@ -29,7 +29,7 @@ import (
 
 // Config says how long each kind of data is kept. 0 days keeps it for ever.
 type Config struct {
-	Marks   int           `name:"retention-marks-days" env:"ADNET_RETENTION_MARKS_DAYS" default:"60" help:"Days that deduplication marks are kept; at least the life of a conversion and a week. Events of earlier auctions expire. 0: for ever."`
+	Marks   int           `name:"retention-marks-days" env:"ADNET_RETENTION_MARKS_DAYS" default:"60" help:"Days that deduplication marks are kept; at least the lives of a click and a conversion and a week. Events of earlier auctions expire. 0: for ever."`
 	Applied int           `name:"retention-applied-days" env:"ADNET_RETENTION_APPLIED_DAYS" default:"30" help:"Days that the verdicts of archived events are kept in PostgreSQL: as long as a backup may be restored, or a day of ClickHouse rebuilt. 0: for ever."`
 	Dead    int           `name:"retention-dlq-days" env:"ADNET_RETENTION_DLQ_DAYS" default:"90" help:"Days that dead letters are kept. 0: for ever."`
 	At      time.Duration `name:"retention-at" env:"ADNET_RETENTION_AT" default:"3h30m" help:"How long after midnight UTC the nightly removal runs."`
@@ -37,8 +37,12 @@ type Config struct {
 
 // Life is how long the last events of an auction count: marks must outlive them.
 type Life struct {
-	Conversion time.Duration `name:"conversion-life" env:"ADNET_CONVERSION_LIFE" default:"720h" help:"How long after the auction a conversion still counts."`
+	Click      time.Duration `name:"click-life" env:"ADNET_CLICK_LIFE" default:"24h" help:"How long after the auction a click, close, skip or completed video still counts."`
+	Conversion time.Duration `name:"conversion-life" env:"ADNET_CONVERSION_LIFE" default:"720h" help:"How long after the click a conversion still counts: the attribution window."`
 }
+
+// Longest is how long after the auction the last event of an ad may come.
+func (l Life) Longest() time.Duration { return l.Click + l.Conversion }
 
 // keyLife is how long an idempotency key counts.
 const keyLife = 24 * time.Hour
@@ -60,7 +64,7 @@ func (c Config) Cutoffs(now time.Time, life time.Duration) (cut ledger.Cutoffs, 
 		return now.UTC().AddDate(0, 0, -n)
 	}
 	if least := int((life + slack + 24*time.Hour - 1) / (24 * time.Hour)); c.Marks > 0 && c.Marks < least {
-		return cut, fmt.Errorf("ADNET_RETENTION_MARKS_DAYS is %d: with ADNET_CONVERSION_LIFE=%s it must be at least %d", c.Marks, life, least)
+		return cut, fmt.Errorf("ADNET_RETENTION_MARKS_DAYS is %d: with ADNET_CLICK_LIFE + ADNET_CONVERSION_LIFE = %s it must be at least %d", c.Marks, life, least)
 	}
 	if c.Marks > 0 {
 		cut.Horizon = day.Of(days(c.Marks))

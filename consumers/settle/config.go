@@ -20,6 +20,8 @@ type Config struct {
 	TxTimeout time.Duration `name:"settle-tx-timeout" env:"ADNET_SETTLE_TX_TIMEOUT" default:"30s" help:"Longest time for one try of a transaction."`
 	RetryMax  time.Duration `name:"settle-retry-max" env:"ADNET_SETTLE_RETRY_MAX" default:"5s" help:"Longest pause between tries while the store is out of reach."`
 	MintCap   int64         `name:"mint-daily-cap" env:"ADNET_MINT_DAILY_CAP" default:"100000" help:"Most Credits that a publisher earns per UTC day; further impressions are recorded and billed and mint nothing. 0 is no cap."`
+	// A campaign that sells through one publisher more often than once a minute is rare.
+	ConversionCap int64 `name:"conversion-hourly-cap" env:"ADNET_CONVERSION_HOURLY_CAP" default:"100" help:"Most conversions that a campaign is charged for per publisher and hour; further ones are recorded with the verdict conversion_cap and not charged. 0 is no cap."`
 
 	TokenlessUntil string `name:"settle-tokenless-until" env:"ADNET_SETTLE_TOKENLESS_UNTIL" default:"" help:"Until when events without an auction token, as earlier builds wrote them, are settled, like 2026-03-03T12:00:00Z; empty: for an hour after adnet migrate met such an installation. Until then whoever can write to Kafka can bill."`
 

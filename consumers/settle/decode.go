@@ -116,9 +116,11 @@ func (d *decoder) event(written time.Time) (e ledger.Event, problem string) {
 		return e, problemTraffic
 	}
 	e.Price, e.Sandbox, e.InvalidTraffic = money.Micros(m.PriceMicros), m.Sandbox, m.InvalidTraffic
-	e.OwnCredentials = m.Conversion.GetOwnCredentials()
+	if e.Type == ledger.Conversion && e.Proof == ledger.Signed && (!m.Conversion.GetVerified() || len(m.Token) == 0) {
+		e.Proof = ledger.Unverified // also what builds wrote that did not ask for the advertiser's word
+	}
 	switch {
-	case e.Proof == ledger.Signed:
+	case e.Proof == ledger.Signed, e.Proof == ledger.Unverified:
 		return e, d.proven(&e)
 	case e.Proof == ledger.UnsignedBillable && !d.unsigned:
 		e.Proof = ledger.Unsigned // ingress may be told to bill them, but the log alone cannot say so
@@ -138,7 +140,11 @@ func (d *decoder) proven(e *ledger.Event) (problem string) {
 	}
 	// The key is judged at the time of the event: one that ended while the record waited here
 	// signed honestly. A key that must not count any more is taken off the list.
-	said, err := d.keys.VerifyRaw(token.ForEvent(string(e.Type)), m.Token, e.ReceivedAt)
+	allowed := token.ForEvent(string(e.Type))
+	if e.Proof == ledger.Unverified {
+		allowed = token.ForClaim | token.ForConversion
+	}
+	said, err := d.keys.VerifyRaw(allowed, m.Token, e.ReceivedAt)
 	switch {
 	case errors.Is(err, token.ErrUnknownKey):
 		return problemKey

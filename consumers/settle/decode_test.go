@@ -37,7 +37,7 @@ func valid() *event.Event {
 		AuctionId: auction(noon), CampaignId: id(3), AdvertiserId: id(4), DeveloperId: id(5), PriceMicros: 77,
 		BillingModel: event.BillingModel_CPA, InvalidTraffic: "data_center", Session: "s",
 		Placement:  &event.Placement{Format: "image", HostApp: "app"},
-		Conversion: &event.Conversion{Type: "sale", OwnCredentials: true},
+		Conversion: &event.Conversion{Type: "sale", Verified: true},
 	}
 }
 
@@ -61,8 +61,13 @@ func TestDecodeKeepsWhatMoneyNeeds(t *testing.T) {
 	require.Equal(t, ledger.Record{Event: ledger.Event{
 		Type: ledger.Conversion, Proof: ledger.Signed, ReceivedAt: noon, AuctionID: uuid.UUID(auction(noon)), CampaignID: uuid.UUID(id(3)),
 		AdvertiserID: uuid.UUID(id(4)), DeveloperID: uuid.UUID(id(5)), Price: 77, BillingModel: campaign.CPA,
-		InvalidTraffic: "data_center", OwnCredentials: true,
+		InvalidTraffic: "data_center",
 	}}, got)
+
+	// A record of a build that took a conversion from anybody.
+	claimed := valid()
+	claimed.Conversion.Verified = false
+	require.Equal(t, ledger.Unverified, d.record(encode(t, claimed)).Event.Proof)
 
 	// The message is used again for the next record: nothing of the last may shine through.
 	got = d.record(encode(t, &event.Event{EventId: id(9), Type: event.Type_SKIP, Proof: event.Proof_UNSIGNED, ReceivedAtUs: noon.UnixMicro()}))
@@ -152,29 +157,35 @@ func TestSignedEventsAreHeldToTheirTokens(t *testing.T) {
 		require.NoError(t, err)
 		e.Token = ring.AppendRaw(nil, ring.Sign(token.PurposeBid, a))
 	}
+	clickID := func(e *event.Event) { // which visitors of the landing page see
+		a, err := ring.VerifyRaw(token.ForEvent("conversion"), signed(e), noon)
+		require.NoError(t, err)
+		e.Token = ring.AppendRaw(nil, ring.Sign(token.PurposeConversion, a))
+	}
 	for name, c := range map[string]struct {
 		edit func(*event.Event)
 		want string
 	}{
-		"none":                 {func(e *event.Event) { e.Token = []byte{} }, problemNoToken},
-		"of another service":   {signedBy(settletest.NewRing()), problemToken}, // with a key of the same name
-		"of an unknown key":    {signedBy(keyring(t, "other")), problemKey},
-		"not a token":          {func(e *event.Event) { e.Token = []byte("token") }, problemToken},
-		"cut":                  {other(func(e *event.Event) { e.Token = e.Token[:len(e.Token)-1] }), problemToken},
-		"a byte changed":       {other(func(e *event.Event) { e.Token[40] ^= 1 }), problemToken},
-		"of a bid":             {bid, problemToken},
-		"price above":          {other(func(e *event.Event) { e.PriceMicros++ }), problemPaidMore},
-		"price below":          {other(func(e *event.Event) { e.PriceMicros-- }), problemDifference},
-		"another auction":      {other(func(e *event.Event) { e.AuctionId = auction(noon.Add(-time.Second)) }), problemDifference},
-		"another campaign":     {other(func(e *event.Event) { e.CampaignId = id(9) }), problemDifference},
-		"another advertiser":   {other(func(e *event.Event) { e.AdvertiserId = id(9) }), problemDifference},
-		"another publisher":    {other(func(e *event.Event) { e.DeveloperId = id(9) }), problemDifference},
-		"another model":        {other(func(e *event.Event) { e.BillingModel = event.BillingModel_CPM }), problemDifference},
-		"no longer a test":     {func(e *event.Event) { e.Sandbox = true; settletest.Sign(ring, e); e.Sandbox = false }, problemDifference},
-		"a test":               {other(func(e *event.Event) { e.Sandbox = true }), problemDifference},
-		"paid by Credits":      {other(func(e *event.Event) { e.CreditFunded = true }), problemDifference},
-		"its own":              {other(func(*event.Event) {}), ""},
-		"another type, though": {other(func(e *event.Event) { e.Type, e.Conversion = event.Type_CLICK, nil }), ""},
+		"none":                         {func(e *event.Event) { e.Token = []byte{} }, problemNoToken},
+		"of another service":           {signedBy(settletest.NewRing()), problemToken}, // with a key of the same name
+		"of an unknown key":            {signedBy(keyring(t, "other")), problemKey},
+		"not a token":                  {func(e *event.Event) { e.Token = []byte("token") }, problemToken},
+		"cut":                          {other(func(e *event.Event) { e.Token = e.Token[:len(e.Token)-1] }), problemToken},
+		"a byte changed":               {other(func(e *event.Event) { e.Token[40] ^= 1 }), problemToken},
+		"of a bid":                     {bid, problemToken},
+		"price above":                  {other(func(e *event.Event) { e.PriceMicros++ }), problemPaidMore},
+		"price below":                  {other(func(e *event.Event) { e.PriceMicros-- }), problemDifference},
+		"another auction":              {other(func(e *event.Event) { e.AuctionId = auction(noon.Add(-time.Second)) }), problemDifference},
+		"another campaign":             {other(func(e *event.Event) { e.CampaignId = id(9) }), problemDifference},
+		"another advertiser":           {other(func(e *event.Event) { e.AdvertiserId = id(9) }), problemDifference},
+		"another publisher":            {other(func(e *event.Event) { e.DeveloperId = id(9) }), problemDifference},
+		"another model":                {other(func(e *event.Event) { e.BillingModel = event.BillingModel_CPM }), problemDifference},
+		"no longer a test":             {func(e *event.Event) { e.Sandbox = true; settletest.Sign(ring, e); e.Sandbox = false }, problemDifference},
+		"a test":                       {other(func(e *event.Event) { e.Sandbox = true }), problemDifference},
+		"paid by Credits":              {other(func(e *event.Event) { e.CreditFunded = true }), problemDifference},
+		"its own":                      {other(func(*event.Event) {}), ""},
+		"of a conversion, for a click": {other(func(e *event.Event) { e.Type, e.Conversion = event.Type_CLICK, nil }), problemToken},
+		"of a click id":                {clickID, problemToken},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := valid()

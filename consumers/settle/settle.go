@@ -54,8 +54,8 @@ type Settler struct {
 // New checks the settings. It opens nothing. Errors: a setting out of range or a missing
 // dependency.
 func New(cfg Config, deps Deps) (*Settler, error) {
-	if cfg.MaxBatch < 1 || cfg.MintCap < 0 || cfg.TxTimeout <= 0 || cfg.RetryMax <= 0 {
-		return nil, errors.New("settle: batch size and time limits must be positive, the mint cap not negative")
+	if cfg.MaxBatch < 1 || cfg.MintCap < 0 || cfg.ConversionCap < 0 || cfg.TxTimeout <= 0 || cfg.RetryMax <= 0 {
+		return nil, errors.New("settle: batch size and time limits must be positive, the caps not negative")
 	}
 	if deps.Records == nil || deps.Store == nil || deps.Keys == nil || deps.Log == nil || deps.Metrics == nil {
 		return nil, errors.New("settle: records, store, token keys, log and metrics are required")
@@ -199,11 +199,9 @@ func decide(ctx context.Context, tx ledger.Tx, b ledger.Batch, ranges []stream.R
 	if err := tx.AdvanceOffsets(ctx, ranges); err != nil {
 		return ledger.Effects{}, fmt.Errorf("claim: %w", err)
 	}
-	impressions, err := tx.Impressions(ctx, ledger.Clicked(b))
-	if err != nil {
-		return ledger.Effects{}, fmt.Errorf("impressions: %w", err)
+	if err := screen(ctx, tx, b); err != nil {
+		return ledger.Effects{}, err
 	}
-	ledger.Screen(b, impressions)
 	fresh, err := tx.MarkFirst(ctx, ledger.Candidates(b))
 	if err != nil {
 		return ledger.Effects{}, fmt.Errorf("mark: %w", err)
@@ -217,6 +215,22 @@ func decide(ctx context.Context, tx ledger.Tx, b ledger.Batch, ranges []stream.R
 		return ledger.Effects{}, fmt.Errorf("write: %w", err)
 	}
 	return effects, nil
+}
+
+// screen marks the clicks and conversions that nothing stands before. The order matters: a click
+// without an impression is no click to a conversion.
+func screen(ctx context.Context, tx ledger.Tx, b ledger.Batch) error {
+	impressions, err := tx.Recorded(ctx, ledger.Impression, ledger.Clicked(b))
+	if err != nil {
+		return fmt.Errorf("impressions: %w", err)
+	}
+	ledger.Screen(b, impressions)
+	clicks, err := tx.Recorded(ctx, ledger.Click, ledger.Converted(b))
+	if err != nil {
+		return fmt.Errorf("clicks: %w", err)
+	}
+	ledger.ScreenConversions(b, clicks)
+	return nil
 }
 
 // reset goes back to the stored offsets, however long the store is away.

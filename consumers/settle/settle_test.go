@@ -528,9 +528,9 @@ func TestWhoWritesToTheLogMovesNoMoney(t *testing.T) {
 	c, err := w.store.Campaign(t.Context(), w.campaign)
 	require.NoError(t, err)
 	require.EqualValues(t, 5_000, c.SpentTotal, "the real event alone")
-	credits, err := w.store.DeveloperCredits(t.Context(), w.publisher)
+	credits, err := w.store.CreditBalance(t.Context(), w.publisher)
 	require.NoError(t, err)
-	require.EqualValues(t, 1, credits)
+	require.EqualValues(t, 1, credits.Pending)
 }
 
 func TestNewNamesWhatIsWrong(t *testing.T) {

@@ -32,6 +32,7 @@ func pack(to []byte, c *campaign.Campaign) []byte {
 	to = binary.AppendVarint(to, int64(c.FrequencyCap))
 	to = append(to, c.AdvertiserID[:]...)
 	to = appendFlag(to, c.CreditFunded)
+	to = appendFlag(to, c.ClickID == campaign.ClickIDOff)
 	to = binary.AppendVarint(to, int64(c.BidAmount))
 	to = binary.AppendVarint(to, int64(c.SkippableAfterSec))
 	for _, s := range [...]string{
@@ -87,6 +88,9 @@ func (p packed) campaign(id uuid.UUID) *campaign.Campaign {
 	c := &campaign.Campaign{ID: id, ConfigVersion: u.number(), FrequencyCap: int(u.number())}
 	copy(c.AdvertiserID[:], u.take(len(c.AdvertiserID)))
 	c.CreditFunded = u.flag()
+	if c.ClickID = campaign.ClickIDOn; u.flag() {
+		c.ClickID = campaign.ClickIDOff
+	}
 	c.BidAmount, c.SkippableAfterSec = money.Micros(u.number()), int(u.number())
 	c.Status, c.Format = campaign.Status(u.string()), campaign.Format(u.string())
 	c.BillingModel, c.Pacing = campaign.BillingModel(u.string()), campaign.Pacing(u.string())

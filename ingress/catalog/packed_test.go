@@ -37,6 +37,7 @@ func drawKept(t *rapid.T) campaign.Campaign {
 		PosterURL: text("poster"), LogoURL: text("logo"), CTALabel: text("label"), CTAURL: text("cta"),
 		SkippableAfterSec: rapid.Int().Draw(t, "skip"), BidAmount: money.Micros(rapid.Int64().Draw(t, "bid")),
 		CreditFunded: rapid.Bool().Draw(t, "funded"), FrequencyCap: rapid.Int().Draw(t, "cap"), Deals: drawList(t, "deals"),
+		ClickID: rapid.SampledFrom([]campaign.ClickID{campaign.ClickIDOn, campaign.ClickIDOff}).Draw(t, "click id"),
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "violations") {
 		c.PolicyViolations = append(c.PolicyViolations, campaign.Violation{Rule: text("rule"), Field: text("field"), Message: text("message"), Holds: rapid.Bool().Draw(t, "holds")})
@@ -57,10 +58,11 @@ func TestWhatIsPackedComesBack(t *testing.T) {
 
 func TestEqualTargetingsAreShared(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		k := campaign.Campaign{Deals: drawList(t, "deals"), Targeting: campaign.Targeting{
-			IntentTokens: drawList(t, "tokens"), Keywords: drawList(t, "keywords"), ActiveTools: drawList(t, "tools"), HostApps: drawList(t, "hosts"),
-			Surfaces: drawList(t, "surfaces"), IntegrationMethods: drawList(t, "methods"), Regions: drawList(t, "regions"), Languages: drawList(t, "languages"),
-		}}
+		k := campaign.Campaign{Deals: drawList(t, "deals"),
+			ClickID: rapid.SampledFrom([]campaign.ClickID{campaign.ClickIDOn, campaign.ClickIDOff}).Draw(t, "click id"), Targeting: campaign.Targeting{
+				IntentTokens: drawList(t, "tokens"), Keywords: drawList(t, "keywords"), ActiveTools: drawList(t, "tools"), HostApps: drawList(t, "hosts"),
+				Surfaces: drawList(t, "surfaces"), IntegrationMethods: drawList(t, "methods"), Regions: drawList(t, "regions"), Languages: drawList(t, "languages"),
+			}}
 		equal := newTargetings()
 		made := equal.of(&k)
 		require.Equal(t, &auction.Targeting{

@@ -63,7 +63,7 @@ func (a *API) auction(c *httpapi.Context) error {
 // viewer takes a login, or a publisher or seat key.
 func (a *API) viewer(c *httpapi.Context) (viewer, error) {
 	if bearer, ok := httpapi.Bearer(c); ok {
-		if kind, _, err := account.ParseKey(bearer); err == nil {
+		if kind, _, err := account.ParseKey(bearer); err == nil && (kind == account.KindPublisher || kind == account.KindSeat) {
 			caller, err := a.deps.Auth.Key(c, kind)
 			if err == nil && caller.DeveloperID == uuid.Nil {
 				err = errs.New(errs.InvalidToken, "the key belongs to no publisher")

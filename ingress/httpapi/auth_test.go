@@ -236,7 +236,7 @@ func TestChangesAreNoticed(t *testing.T) {
 	t.Run("key", func(t *testing.T) {
 		d := newDoor(t)
 		u, _ := d.account(t, "a@example.com")
-		key, err := d.accounts.CreateKey(t.Context(), u, account.KindPublisher, "")
+		key, err := d.accounts.CreateKey(t.Context(), u, account.KeyRequest{Kind: account.KindPublisher})
 		require.NoError(t, err)
 		require.Equal(t, 200, d.try("/pub", key.Plain))
 		require.NoError(t, d.accounts.RevokeKey(t.Context(), u, key.ID))
@@ -246,7 +246,7 @@ func TestChangesAreNoticed(t *testing.T) {
 	t.Run("owner of a key disabled", func(t *testing.T) {
 		d := newDoor(t)
 		u, _ := d.account(t, "a@example.com")
-		key, err := d.accounts.CreateKey(t.Context(), u, account.KindPublisher, "")
+		key, err := d.accounts.CreateKey(t.Context(), u, account.KeyRequest{Kind: account.KindPublisher})
 		require.NoError(t, err)
 		require.Equal(t, 200, d.try("/pub", key.Plain))
 		_, err = d.accounts.Disable(t.Context(), u.Email, true)
@@ -277,9 +277,9 @@ func TestKeys(t *testing.T) {
 	d := newDoor(t)
 	admin, err := d.accounts.CreateAdmin(t.Context(), "admin@example.com", "long enough!")
 	require.NoError(t, err)
-	publisher, err := d.accounts.CreateKey(t.Context(), admin, account.KindPublisher, "")
+	publisher, err := d.accounts.CreateKey(t.Context(), admin, account.KeyRequest{Kind: account.KindPublisher})
 	require.NoError(t, err)
-	seat, err := d.accounts.CreateKey(t.Context(), admin, account.KindSeat, "")
+	seat, err := d.accounts.CreateKey(t.Context(), admin, account.KeyRequest{Kind: account.KindSeat})
 	require.NoError(t, err)
 	mistyped := publisher.Plain[:len(publisher.Plain)-1] + "_"
 
@@ -311,7 +311,7 @@ func TestKeys(t *testing.T) {
 func TestStoreOutage(t *testing.T) {
 	d := newDoor(t)
 	u, bearer := d.account(t, "a@example.com")
-	key, err := d.accounts.CreateKey(t.Context(), u, account.KindPublisher, "")
+	key, err := d.accounts.CreateKey(t.Context(), u, account.KeyRequest{Kind: account.KindPublisher})
 	require.NoError(t, err)
 	_, stranger := d.account(t, "b@example.com")
 	require.Equal(t, 200, d.try("/user", bearer))

@@ -28,6 +28,7 @@ const (
 	LimitRanking             // each
 	LimitLogins              // failed ones
 	LimitRefused             // those answered 401: their sender looks for a key that works
+	LimitConversionKey       // those with a conversion key that are answered 401; others never
 	LimitKeyless             // those without a good key; a good key is always let in, and has a limit of its own
 )
 
@@ -46,13 +47,14 @@ const (
 type Access uint8
 
 // The callers. Their names in openapi.json are {}, userToken (for both kinds of token),
-// publisherKey and seatKey.
+// publisherKey, seatKey and conversionKey.
 const (
 	Anyone Access = 1 << iota
 	UserToken
 	AdminToken // the access token of an administrator
 	PublisherKey
 	SeatKey
+	ConversionKey
 )
 
 // Answer is yes or no, said aloud.

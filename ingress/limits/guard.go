@@ -12,11 +12,12 @@ import (
 type gate uint8
 
 const (
-	free    gate = iota
-	counted      // each request counts
-	login        // only failures count
-	guarded      // refused callers count: they look for a key that works
-	keyed        // requests without a good key count; a good key is always let in
+	free       gate = iota
+	counted         // each request counts
+	login           // only failures count
+	guarded         // refused callers count: they look for a key that works
+	converting      // as guarded, but only callers that show a conversion key
+	keyed           // requests without a good key count; a good key is always let in
 )
 
 // gates are the class and the gate of each limit that a route can have.
@@ -30,6 +31,7 @@ var gates = [...]struct {
 	httpapi.LimitRanking:       {benna, counted},
 	httpapi.LimitLogins:        {badLogin, login},
 	httpapi.LimitRefused:       {refused, guarded},
+	httpapi.LimitConversionKey: {refused, converting},
 	httpapi.LimitKeyless:       {keyless, keyed},
 }
 
@@ -48,6 +50,11 @@ func (l *Limits) Enter(c *httpapi.Context, limit httpapi.Limit) error {
 	switch how {
 	case guarded:
 		return l.check(id, k, now)
+	case converting:
+		if !conversionKey(c) {
+			return nil
+		}
+		return l.check(id, k, now)
 	case keyed:
 		err := l.check(id, k, now)
 		if err != nil && l.hasKnownKey(c, now) {
@@ -65,7 +72,7 @@ func (l *Limits) Leave(c *httpapi.Context, limit httpapi.Limit) {
 	id, how := gates[limit].class, gates[limit].how
 	status := c.Writer.Status()
 	switch {
-	case how == guarded && status == http.StatusUnauthorized:
+	case (how == guarded || how == converting) && status == http.StatusUnauthorized:
 		l.count(id, addressKey(id, c.ClientIP()), 1, l.deps.Now())
 	case how == keyed && (status == http.StatusUnauthorized || c.Request.Method != http.MethodPost || sandbox(c)):
 		l.count(id, addressKey(id, c.ClientIP()), 1, l.deps.Now())
@@ -87,6 +94,12 @@ func (l *Limits) hasKnownKey(c *httpapi.Context, now time.Time) bool {
 	}
 	known, formed := l.deps.KnownKey(c)
 	return known || formed && l.lookups.AllowN(now, 1)
+}
+
+// conversionKey says whether the caller shows a conversion key, right or wrong.
+func conversionKey(c *httpapi.Context) bool {
+	bearer, _ := httpapi.Bearer(c)
+	return account.LooksLike(account.KindConversion, bearer)
 }
 
 // sandbox says whether the caller shows a sandbox key: anybody has one.

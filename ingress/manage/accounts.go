@@ -124,11 +124,16 @@ type keyReply struct {
 	Name        string          `json:"name"`
 	Prefix      string          `json:"prefix"`
 	DeveloperID uuid.UUID       `json:"developer_id"`
+	CampaignID  *uuid.UUID      `json:"campaign_id,omitempty"` // only of a conversion key that has one
 	CreatedAt   time.Time       `json:"created_at"`
 }
 
 func answerKey(k account.Key, plain string) keyReply {
-	return keyReply{ID: k.ID, Key: plain, Kind: k.Kind, Name: k.Name, Prefix: k.Prefix, DeveloperID: k.DeveloperID, CreatedAt: k.CreatedAt}
+	reply := keyReply{ID: k.ID, Key: plain, Kind: k.Kind, Name: k.Name, Prefix: k.Prefix, DeveloperID: k.DeveloperID, CreatedAt: k.CreatedAt}
+	if k.CampaignID != uuid.Nil {
+		reply.CampaignID = &k.CampaignID
+	}
+	return reply
 }
 
 func (a *API) listKeys(c *httpapi.Context) error {
@@ -153,17 +158,41 @@ func (a *API) createKey(c *httpapi.Context) error {
 		return err
 	}
 	var in struct {
-		Kind account.KeyKind `json:"kind"`
-		Name string          `json:"name"`
+		Kind       account.KeyKind `json:"kind"`
+		Name       string          `json:"name"`
+		CampaignID string          `json:"campaign_id"`
 	}
 	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
-	key, err := a.deps.Accounts.CreateKey(c.Request.Context(), caller, in.Kind, in.Name)
+	want := account.KeyRequest{Kind: in.Kind, Name: in.Name}
+	if in.CampaignID != "" {
+		if want.CampaignID, err = a.ownCampaign(c, caller, in.CampaignID); err != nil {
+			return err
+		}
+	}
+	key, err := a.deps.Accounts.CreateKey(c.Request.Context(), caller, want)
 	if err != nil {
 		return err
 	}
 	return httpapi.JSON(c, http.StatusCreated, answerKey(key.Key, key.Plain))
+}
+
+// ownCampaign reads the id of a campaign that a key is limited to. It must be the caller's, also an
+// administrator's: a key counts for the campaigns of its owner.
+func (a *API) ownCampaign(c *httpapi.Context, caller account.User, text string) (uuid.UUID, error) {
+	id, err := httpapi.ParseID("campaign_id", text)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	campaign, err := a.deps.Campaigns.Get(c.Request.Context(), caller, id)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	if campaign.AdvertiserID != caller.ID {
+		return uuid.Nil, errs.New(errs.Forbidden, "the campaign belongs to another account").With("field", "campaign_id")
+	}
+	return id, nil
 }
 
 // revokeKey takes the id from the path, the query or the body.

@@ -172,7 +172,7 @@ func TestTooManyKeys(t *testing.T) {
 	w := newWorld(t)
 	me := w.advertiser(t)
 	for range 100 {
-		_, err := w.accounts.CreateKey(t.Context(), me.User, account.KindPublisher, "")
+		_, err := w.accounts.CreateKey(t.Context(), me.User, account.KeyRequest{Kind: account.KindPublisher})
 		require.NoError(t, err)
 	}
 	me.Post(t, "/api/keys", object{"kind": "publisher"}).Fails(409, "conflict")

@@ -173,7 +173,7 @@ func TestForeignIDs(t *testing.T) {
 	victim, attacker := w.advertiser(t), w.advertiser(t)
 	secret := "victims headline"
 	foreignCampaign, own := victim.creates(t, "headline", secret), attacker.creates(t)
-	key, err := w.accounts.CreateKey(t.Context(), victim.User, account.KindPublisher, "victims key")
+	key, err := w.accounts.CreateKey(t.Context(), victim.User, account.KeyRequest{Kind: account.KindPublisher, Name: "victims key"})
 	require.NoError(t, err)
 	w.busy(t, victim, victim, foreignCampaign)
 	before := w.heldBy(t, victim)

@@ -167,7 +167,8 @@ func dayOf(field, text string, fallback day.Day) (day.Day, error) {
 type counts struct {
 	Impressions     int64         `json:"impressions"`
 	Clicks          int64         `json:"clicks"`
-	Conversions     int64         `json:"conversions"`
+	Conversions     int64         `json:"conversions"`            // verified
+	Unverified      int64         `json:"conversions_unverified"` // never charged
 	Closes          int64         `json:"closes"`
 	Skips           int64         `json:"skips"`
 	VideoCompletes  int64         `json:"video_completes"`
@@ -185,7 +186,7 @@ type counts struct {
 
 func countsOf(n report.Counts) counts {
 	out := counts{
-		Impressions: n.Impressions, Clicks: n.Clicks, Conversions: n.Conversions, Closes: n.Closes, Skips: n.Skips,
+		Impressions: n.Impressions, Clicks: n.Clicks, Conversions: n.Conversions, Unverified: n.Unverified, Closes: n.Closes, Skips: n.Skips,
 		VideoCompletes: n.VideoCompletes, SpendUSD: n.Spend, Credits: n.Credits, Billed: n.Billed, ConversionValue: n.ConversionUSD,
 		Duplicates: n.Duplicates, Rejected: n.Rejected, Sandbox: n.Sandbox, InvalidTraffic: n.Invalid,
 	}

@@ -126,9 +126,9 @@ func TestStatsOwners(t *testing.T) {
 	me, publisher, other, admin := w.advertiser(t), w.advertiser(t), w.advertiser(t), w.admin(t)
 	id := me.creates(t)
 	w.busy(t, me, publisher, id)
-	key, err := w.accounts.CreateKey(t.Context(), publisher.User, account.KindPublisher, "")
+	key, err := w.accounts.CreateKey(t.Context(), publisher.User, account.KeyRequest{Kind: account.KindPublisher})
 	require.NoError(t, err)
-	seat, err := w.accounts.CreateKey(t.Context(), admin.User, account.KindSeat, "")
+	seat, err := w.accounts.CreateKey(t.Context(), admin.User, account.KeyRequest{Kind: account.KindSeat})
 	require.NoError(t, err)
 	// A sandbox key with a valid checksum that any caller can compute: it was never issued.
 	const orphan = "pub_test_YXtiwHsy1PJG1zRthC7O8ta71dRosY4VIrig"

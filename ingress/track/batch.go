@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"adnet/ingress/httpapi"
-	"adnet/internal/account"
 	"adnet/internal/errs"
 	"adnet/schemas/event"
 
@@ -51,25 +50,33 @@ func (t *Tracker) batch(c *httpapi.Context) error {
 	if len(in.Events) == 0 || len(in.Events) > maxBatch {
 		return errs.New(errs.InvalidRequest, "events must hold 1 to %d events", maxBatch).With("field", "events")
 	}
-	taken, err := t.takeBatch(c.Request.Context(), in.Events, t.caller(c), Origin{request: c, posted: true})
+	by := t.reporter(c)
+	if by.Err != nil {
+		return by.Err
+	}
+	taken, err := t.takeBatch(c.Request.Context(), in.Events, by, Origin{request: c, posted: true})
 	if err != nil {
 		return err
 	}
 	return httpapi.JSON(c, http.StatusOK, taken)
 }
 
-func (t *Tracker) takeBatch(ctx context.Context, reports []Report, caller *account.User, from Origin) (batchTaken, error) {
+func (t *Tracker) takeBatch(ctx context.Context, reports []Report, by Reporter, from Origin) (batchTaken, error) {
 	now := t.deps.Now()
 	events, out := make([]*event.Event, 0, len(reports)), batchTaken{}
 	for i := range reports {
 		in := &reports[i]
-		in.Caller, in.needsCampaign, in.Origin = caller, true, from
+		in.By, in.needsCampaign, in.Origin = by, true, from
 		what, err := reportedEventOf(in)
 		if err != nil {
 			out.Rejected = append(out.Rejected, rejection(i, err))
 			continue
 		}
 		e, kept, err := t.eventOf(what, now)
+		if errs.Is(err, errs.Forbidden) {
+			out.Rejected = append(out.Rejected, rejection(i, err))
+			continue
+		}
 		if err != nil {
 			return out, err
 		}

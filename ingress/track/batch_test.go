@@ -23,7 +23,7 @@ func (f *fixture) impression() string {
 
 func TestBatch(t *testing.T) {
 	f := newFixture(t)
-	code, body := f.batch(f.impression(), `{"event_type":"dance","campaign_id":"`+campaignID.String()+`"}`, conversion(t, f.token(), nil), `{"event_type":"click"}`, f.impression())
+	code, body := f.batch(f.impression(), `{"event_type":"dance","campaign_id":"`+campaignID.String()+`"}`, conversion(t, f.clickID(), nil), `{"event_type":"click"}`, f.impression())
 	require.Equal(t, http.StatusOK, code)
 	require.JSONEq(t, `{"tracked":3,"rejected":[
 		{"index":1,"code":"invalid_request","error":"event_type must be impression, click, close, skip, video_complete or conversion","field":"event_type"},

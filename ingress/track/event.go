@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"time"
 
-	"adnet/internal/account"
 	"adnet/internal/token"
 	"adnet/internal/traffic"
 	"adnet/schemas/event"
@@ -15,13 +14,14 @@ import (
 // reportedEvent is a caller's report of an event. The token wins over every fact that both state.
 type reportedEvent struct {
 	kind       event.Type
-	auctionID  string // the auction token
+	auctionID  string // a token of the ad
+	clickID    string // of a conversion; it wins over auctionID
 	campaignID uuid.UUID
 	developer  uuid.UUID
 	session    string
 	format     string
 	method     string
-	caller     *account.User // set if the report came with a login
+	by         Reporter
 	conversion *event.Conversion
 	origin     Origin
 	sandbox    bool // reported with a sandbox key; counts only without a token
@@ -52,25 +52,60 @@ func (t *Tracker) eventOf(c reportedEvent, now time.Time) (e *event.Event, kept 
 	}
 	e = &made.Event
 	e.Conversion = c.conversion
-	if c.auctionID == "" {
+	if c.auctionID == "" && c.clickID == "" {
 		t.unsigned(e, c)
 		return e, e.Proof == event.Proof_UNSIGNED_BILLABLE, nil
 	}
-	if made.auction, err = t.deps.Keyring.Verify(token.ForEvent(wireNames[c.kind]), c.auctionID, now); err != nil {
+	if made.auction, err = t.verify(&c, now); err != nil {
 		// A key past its grace signed honestly once; anything else was never ours. Of neither is
 		// anything believed.
 		e.Proof = lacking(err)
 		copyReported(e, c)
 		return e, false, nil
 	}
+	if c.clickID != "" {
+		t.signed(made, c.clickID, now)
+		return e, true, t.converted(made, &c, now)
+	}
 	t.signed(made, c.auctionID, now)
 	if e.Conversion != nil {
-		e.Conversion.OwnCredentials = c.caller != nil && c.caller.ID == made.auction.AdvertiserID
-		if !e.Conversion.OwnCredentials {
-			e.Conversion.Type = traffic.ConversionType(e.Conversion.Type)
-		}
+		e.Conversion.Type = traffic.ConversionType(e.Conversion.Type)
 	}
 	return e, true, nil
+}
+
+// verify reads the token that a report comes with.
+func (t *Tracker) verify(c *reportedEvent, now time.Time) (token.Auction, error) {
+	switch {
+	case c.clickID != "":
+		return t.deps.Keyring.Verify(token.ForConversion, c.clickID, now)
+	case c.kind == event.Type_CONVERSION:
+		return t.deps.Keyring.Verify(token.ForClaim, c.auctionID, now)
+	}
+	return t.deps.Keyring.Verify(token.ForEvent(wireNames[c.kind]), c.auctionID, now)
+}
+
+// converted decides what a conversion with a click id proves. Only the click id together with the
+// word of the campaign's owner makes one that settlement may charge: the id is on the landing page,
+// where its visitors see it, and a link of the ad has none. The token of the event says that both
+// were checked, and is made here alone. Errors: a conversion key of something else.
+func (t *Tracker) converted(made *placedEvent, c *reportedEvent, now time.Time) (err error) {
+	e := &made.Event
+	if e.Conversion.Verified, err = c.by.vouches(&made.auction); err != nil {
+		return err
+	}
+	if t.cfg.Life.ConversionExpired(&made.auction, now) {
+		e.Proof, e.Token = event.Proof_EXPIRED, nil
+		return nil
+	}
+	text := c.clickID
+	if e.Conversion.Verified {
+		text = t.deps.Keyring.Sign(token.PurposeConverted, made.auction)
+	} else {
+		e.Conversion.Type = traffic.ConversionType(e.Conversion.Type)
+	}
+	e.Proof, e.Token = event.Proof_SIGNED, t.deps.Keyring.AppendRaw(made.token[:0], text)
+	return nil
 }
 
 // placedEvent is an event with everything that it points to, in one allocation (benchmark row

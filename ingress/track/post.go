@@ -12,6 +12,7 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/money"
 	"adnet/internal/report"
+	"adnet/internal/token"
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
@@ -35,14 +36,15 @@ type Report struct {
 	IntegrationMethod string        `json:"integration_method"`
 	Session           string        `json:"session"`
 	AuctionID         string        `json:"auction_id"`
+	ClickID           string        `json:"click_id"` // of a conversion: adnet_click, as the landing page got it
 	ConversionType    string        `json:"conversion_type"`
 	Value             *money.Micros `json:"value"` // USD
 	Currency          string        `json:"currency"`
 	ExternalID        string        `json:"external_id"`
 
-	Caller  *account.User `json:"-"` // the login that came along, if any
-	Origin  Origin        `json:"-"` // the request; the zero value stands for a caller that is not a browser
-	Sandbox bool          `json:"-"` // reported with a sandbox key: without a token the event is a sandbox one
+	By      Reporter `json:"-"` // the credentials that came along, if any
+	Origin  Origin   `json:"-"` // the request; the zero value stands for a caller that is not a browser
+	Sandbox bool     `json:"-"` // reported with a sandbox key: without a token the event is a sandbox one
 
 	needsCampaign bool // also when auction_id, which says it, is given
 }
@@ -58,6 +60,14 @@ type Taken struct {
 	Value          *money.Micros `json:"value,omitempty"`
 	Currency       string        `json:"currency,omitempty"`
 	ExternalID     string        `json:"external_id,omitempty"`
+	Verified       *bool         `json:"verified,omitempty"` // false: the conversion is recorded and never charged
+}
+
+// Reporter is who sends a report, as far as the credentials say.
+type Reporter struct {
+	User *account.User   // a login
+	Key  *httpapi.Caller // a conversion key
+	Err  error           // a conversion key that does not work, which refuses conversions
 }
 
 const (
@@ -73,7 +83,7 @@ func (t *Tracker) post(c *httpapi.Context) error {
 	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
-	in.Caller, in.needsCampaign, in.Origin = t.caller(c), true, Origin{request: c, posted: true}
+	in.By, in.needsCampaign, in.Origin = t.reporter(c), true, Origin{request: c, posted: true}
 	taken, err := t.Take(c.Request.Context(), &in)
 	if err != nil {
 		return err
@@ -105,13 +115,17 @@ func reportedEventOf(in *Report) (reportedEvent, error) {
 	if !ok {
 		return reportedEvent{}, errs.New(errs.InvalidRequest, "event_type must be impression, click, close, skip, video_complete or conversion").With("field", "event_type")
 	}
+	clicked := kind == event.Type_CONVERSION && in.ClickID != ""
 	campaignID, err := httpapi.ParseID("campaign_id", in.CampaignID)
-	if err != nil && (in.needsCampaign || in.AuctionID == "") {
+	if err != nil && !clicked && (in.needsCampaign || in.AuctionID == "") {
 		return reportedEvent{}, err
 	}
 	what := reportedEvent{
 		kind: kind, auctionID: in.AuctionID, campaignID: campaignID, session: in.Session,
-		format: in.Format, method: in.IntegrationMethod, caller: in.Caller, sandbox: in.Sandbox, origin: in.Origin,
+		format: in.Format, method: in.IntegrationMethod, by: in.By, sandbox: in.Sandbox, origin: in.Origin,
+	}
+	if clicked {
+		what.clickID = in.ClickID
 	}
 	if what.developer, err = developerOf(in); err != nil {
 		return reportedEvent{}, err
@@ -122,17 +136,43 @@ func reportedEventOf(in *Report) (reportedEvent, error) {
 	return what, err
 }
 
-// caller returns the login of the request, nil without one. A beacon needs no login, so a bad one
-// is ignored.
-func (t *Tracker) caller(c *httpapi.Context) *account.User {
-	if _, ok := httpapi.Bearer(c); !ok {
-		return nil
+// reporter reads the credentials of the request. A beacon needs none, so a bad login is ignored. A
+// bad conversion key is kept: its conversions would be recorded and never charged, and the
+// advertiser would not hear of it.
+func (t *Tracker) reporter(c *httpapi.Context) Reporter {
+	bearer, ok := httpapi.Bearer(c)
+	if !ok {
+		return Reporter{}
+	}
+	if account.LooksLike(account.KindConversion, bearer) {
+		key, err := t.deps.Auth.Key(c, account.KindConversion)
+		if err != nil {
+			return Reporter{Err: err}
+		}
+		return Reporter{Key: &key}
 	}
 	user, err := t.deps.Auth.User(c)
 	if err != nil {
-		return nil
+		return Reporter{}
 	}
-	return &user
+	return Reporter{User: &user}
+}
+
+// vouches says whether the reporter speaks for the campaign of an auction: its owner's session, or
+// a conversion key of the owner for this campaign. Another account's session only shows who
+// reports. Errors: a conversion key that does not work, or is for something else.
+func (r *Reporter) vouches(a *token.Auction) (bool, error) {
+	switch {
+	case r.Err != nil:
+		return false, r.Err
+	case r.Key == nil:
+		return r.User != nil && r.User.ID == a.AdvertiserID, nil
+	case r.Key.OwnerID != a.AdvertiserID:
+		return false, errs.New(errs.Forbidden, "the conversion key belongs to another account than the campaign of this click")
+	case r.Key.CampaignID != uuid.Nil && r.Key.CampaignID != a.CampaignID:
+		return false, errs.New(errs.Forbidden, "the conversion key is for another campaign than that of this click")
+	}
+	return true, nil
 }
 
 func developerOf(in *Report) (uuid.UUID, error) {
@@ -141,16 +181,18 @@ func developerOf(in *Report) (uuid.UUID, error) {
 		return httpapi.ParseID("developer_id", in.DeveloperID)
 	case in.Dev != "":
 		return httpapi.ParseID("dev", in.Dev)
-	case in.Caller != nil:
-		return in.Caller.DeveloperID, nil
+	case in.By.User != nil:
+		return in.By.User.DeveloperID, nil
 	}
 	return uuid.Nil, nil
 }
 
 func conversionOf(in *Report) (*event.Conversion, error) {
 	switch {
-	case in.AuctionID == "":
-		return nil, errs.New(errs.InvalidRequest, "auction_id is required for a conversion; it came with the ad").With("field", "auction_id")
+	case in.AuctionID == "" && in.ClickID == "":
+		return nil, errs.New(errs.InvalidRequest, "click_id is required for a conversion: the landing page got it as adnet_click").With("field", "click_id")
+	case in.By.Err != nil:
+		return nil, in.By.Err
 	case in.Value != nil && *in.Value < 0:
 		return nil, errs.New(errs.InvalidRequest, "value must not be negative").With("field", "value")
 	case in.Value != nil && *in.Value > report.MaxConversionValue:
@@ -178,6 +220,7 @@ const seenWait = 100 * time.Millisecond
 // reply says what was taken. deduped is an information: without Redis it is left out.
 func (t *Tracker) reply(ctx context.Context, in *Report, e *event.Event) Taken {
 	name := wireNames[e.Type]
+	seen := name
 	out := Taken{Tracked: true, Event: name, CampaignID: in.CampaignID}
 	if id := uuid.UUID(e.CampaignId); out.CampaignID == "" && id != uuid.Nil {
 		out.CampaignID = id.String()
@@ -185,13 +228,17 @@ func (t *Tracker) reply(ctx context.Context, in *Report, e *event.Event) Taken {
 	if e.Conversion != nil {
 		out.AuctionID, out.ConversionType, out.ExternalID = in.AuctionID, in.ConversionType, in.ExternalID
 		out.Value, out.Currency = in.Value, in.Currency
+		out.Verified = &e.Conversion.Verified
+		if !e.Conversion.Verified {
+			seen += "_unverified" // settlement's key for these: they must not make the real one look repeated
+		}
 	}
 	// What proves nothing leaves no mark: a stranger could make any number of them.
 	if e.Proof == event.Proof_SIGNED || e.Proof == event.Proof_UNSIGNED_BILLABLE {
 		ctx, cancel := context.WithTimeout(ctx, seenWait)
 		defer cancel()
 		// What settlement deduplicates by.
-		first, err := t.deps.Seen.Seen(ctx, name+":"+hex.EncodeToString(e.AuctionId), t.cfg.Life.Of(name))
+		first, err := t.deps.Seen.Seen(ctx, seen+":"+hex.EncodeToString(e.AuctionId), t.cfg.Life.Of(name))
 		out.Deduped = err == nil && !first
 	}
 	return out

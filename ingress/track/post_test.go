@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"adnet/ingress/ingresstest"
+	"adnet/internal/account"
+	"adnet/internal/token"
 	"adnet/internal/traffic"
 	"adnet/schemas/event"
 
@@ -21,7 +23,7 @@ import (
 func conversion(t *testing.T, token string, change map[string]any) string {
 	t.Helper()
 	body := map[string]any{
-		"event": "conversion", "campaign_id": campaignID.String(), "auction_id": token, "conversion_type": "purchase",
+		"event": "conversion", "campaign_id": campaignID.String(), "click_id": token, "conversion_type": "purchase",
 		"value": 12.5, "currency": "EUR", "external_id": "order-1",
 	}
 	for name, value := range change {
@@ -35,23 +37,30 @@ func conversion(t *testing.T, token string, change map[string]any) string {
 	return string(text)
 }
 
+// clickID is what a landing page gets: an auction's now, clicked after some seconds.
+func (f *fixture) clickID() string {
+	a := auction(f.Now)
+	a.ClickAfter = 5 * time.Second
+	return f.Ring.Sign(token.PurposeConversion, a)
+}
+
 func TestConversions(t *testing.T) {
 	f := newFixture(t)
-	signed := f.token()
-	body := conversion(t, signed, nil)
-	w := f.Do(http.MethodPost, "/api/track", body, "X-Adnet-Source", "rest-api")
-	require.Equal(t, http.StatusOK, w.Code)
-	require.JSONEq(t, fmt.Sprintf(`{"tracked":true,"event":"conversion","campaign_id":"%s","auction_id":"%s","conversion_type":"purchase","value":12.5,"currency":"EUR","external_id":"order-1"}`,
-		campaignID, signed), w.Body.String())
+	signed, owner := f.clickID(), "Bearer "+f.login(advertiserID, uuid.New())
+	body := conversion(t, signed, map[string]any{"campaign_id": nil})
+	w := f.Do(http.MethodPost, "/api/track", body, "X-Adnet-Source", "rest-api", "Authorization", owner)
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	require.JSONEq(t, fmt.Sprintf(`{"tracked":true,"event":"conversion","campaign_id":"%s","conversion_type":"purchase","value":12.5,"currency":"EUR","external_id":"order-1","verified":true}`,
+		campaignID), w.Body.String())
 	e := f.last()
 	require.Equal(t, event.Type_CONVERSION, e.Type)
 	require.Equal(t, event.Proof_SIGNED, e.Proof)
-	want := &event.Conversion{Type: "purchase", ValueMicros: 12_500_000, Currency: "EUR", ExternalId: "order-1"}
+	want := &event.Conversion{Type: "purchase", ValueMicros: 12_500_000, Currency: "EUR", ExternalId: "order-1", Verified: true}
 	require.Equal(t, want.String(), e.Conversion.String())
 
 	// One conversion an auction, whatever else the retry says.
 	for _, again := range []string{body, conversion(t, signed, map[string]any{"external_id": "order-2", "value": nil})} {
-		w = f.Do(http.MethodPost, "/api/track", again)
+		w = f.Do(http.MethodPost, "/api/track", again, "Authorization", owner)
 		require.Equal(t, http.StatusOK, w.Code)
 		require.Contains(t, w.Body.String(), `"deduped":true`)
 	}
@@ -60,14 +69,14 @@ func TestConversions(t *testing.T) {
 	for _, life := range f.seen.keys {
 		require.Equal(t, 30*24*time.Hour, life)
 	}
-	w = f.Do(http.MethodPost, "/api/track", conversion(t, f.token(), map[string]any{"currency": nil, "value": nil, "external_id": nil, "conversion_type": nil}))
+	w = f.Do(http.MethodPost, "/api/track", conversion(t, f.clickID(), map[string]any{"currency": nil, "value": nil, "external_id": nil, "conversion_type": nil}))
 	require.NotContains(t, w.Body.String(), "deduped", "another auction")
 	require.Contains(t, w.Body.String(), `"currency":"USD"`)
 }
 
 func TestConversionFields(t *testing.T) {
 	f := newFixture(t)
-	signed := f.token()
+	signed := f.clickID()
 	for name, c := range map[string]struct {
 		change map[string]any
 		field  string
@@ -76,10 +85,10 @@ func TestConversionFields(t *testing.T) {
 		"unknown event":        {map[string]any{"event": "sale"}, "event_type"},
 		"event_type wins":      {map[string]any{"event_type": "sale"}, "event_type"},
 		"event of wrong kind":  {map[string]any{"event": 1}, "event"},
-		"no campaign":          {map[string]any{"campaign_id": nil}, "campaign_id"},
-		"bad campaign":         {map[string]any{"campaign_id": "c1"}, "campaign_id"},
-		"no auction":           {map[string]any{"auction_id": nil}, "auction_id"},
-		"auction of a number":  {map[string]any{"auction_id": 7}, "auction_id"},
+		"no campaign":          {map[string]any{"campaign_id": nil, "click_id": nil, "auction_id": "x"}, "campaign_id"},
+		"bad campaign":         {map[string]any{"campaign_id": "c1", "click_id": nil, "auction_id": "x"}, "campaign_id"},
+		"no click":             {map[string]any{"click_id": nil}, "click_id"},
+		"click of a number":    {map[string]any{"click_id": 7}, "click_id"},
 		"bad developer":        {map[string]any{"developer_id": "d1"}, "developer_id"},
 		"bad dev":              {map[string]any{"dev": "d1"}, "dev"},
 		"negative value":       {map[string]any{"value": -1}, "value"},
@@ -124,29 +133,76 @@ func TestForgedConversions(t *testing.T) {
 	require.EqualValues(t, 2, f.counted(traffic.ReasonForged))
 	require.Empty(t, f.Log.Asked())
 	require.Empty(t, f.seen.keys, "a forger must not make others' events look repeated")
-	late := f.token()
-	f.Now = start.Add(30*24*time.Hour + time.Second)
-	require.Equal(t, http.StatusOK, f.Do(http.MethodPost, "/api/track", conversion(t, late, nil)).Code)
+	// The window begins with the click.
+	late := f.clickID()
+	for after, proof := range map[time.Duration]event.Proof{0: event.Proof_SIGNED, 1: event.Proof_EXPIRED} {
+		f.Now = start.Add(5*time.Second + 30*24*time.Hour + after)
+		require.Equal(t, http.StatusOK, f.Do(http.MethodPost, "/api/track", conversion(t, late, nil)).Code)
+		require.Equal(t, proof, f.last().Proof)
+	}
+	// A click that came too late for its ad sells nothing.
+	f.Now = start
+	a := auction(f.Now)
+	a.ClickAfter = 24*time.Hour + time.Millisecond
+	f.Now = start.Add(a.ClickAfter)
+	require.Equal(t, http.StatusOK, f.Do(http.MethodPost, "/api/track", conversion(t, f.Ring.Sign(token.PurposeConversion, a), nil)).Code)
 	require.Equal(t, event.Proof_EXPIRED, f.last().Proof)
 }
 
-func TestOwnCredentials(t *testing.T) {
+// Only the campaign's owner makes a conversion count, and only with a click id.
+func TestWhoseWordConversionsNeed(t *testing.T) {
 	f := newFixture(t)
 	own, stranger := f.login(advertiserID, uuid.New()), f.login(uuid.New(), developerID)
-	for name, c := range map[string]struct {
-		header string
-		own    bool
-	}{
-		"the advertiser": {"Bearer " + own, true}, "another account": {"Bearer " + stranger, false}, "nobody": {"", false},
-		"garbage": {"Bearer x", false}, "a key": {"Bearer pub_test_sandbox", false}, "another scheme": {"Basic x", false},
-	} {
-		w := f.Do(http.MethodPost, "/api/track", conversion(t, f.token(), nil), "Authorization", c.header)
-		require.Equal(t, http.StatusOK, w.Code, name)
-		require.Equal(t, c.own, f.last().Conversion.OwnCredentials, name)
+	key := func(owner, campaign uuid.UUID) string {
+		plain, material, err := account.GenerateKey(account.KindConversion)
+		require.NoError(t, err)
+		require.NoError(t, f.Store.CreateKey(t.Context(), account.Key{
+			ID: uuid.New(), OwnerID: owner, DeveloperID: uuid.New(), Kind: account.KindConversion, CampaignID: campaign, Prefix: material.Prefix, Hash: material.Hash,
+		}))
+		return plain
 	}
-	forged := f.Do(http.MethodPost, "/api/track", conversion(t, "forged", nil), "Authorization", "Bearer "+own)
-	require.Equal(t, http.StatusOK, forged.Code)
-	require.EqualValues(t, 1, f.counted(traffic.ReasonForged))
+	another := uuid.New()
+	f.login(another, uuid.New())
+	wrong, _, err := account.GenerateKey(account.KindConversion)
+	require.NoError(t, err)
+	report := map[string]any{"click_id": nil, "auction_id": f.token()}
+	for name, c := range map[string]struct {
+		header   string
+		change   map[string]any
+		status   int
+		verified bool
+	}{
+		"the owner's session": {"Bearer " + own, nil, 200, true}, "another's session": {"Bearer " + stranger, nil, 200, false},
+		"a key of the owner": {"Bearer " + key(advertiserID, uuid.Nil), nil, 200, true}, "a key of the campaign": {"Bearer " + key(advertiserID, campaignID), nil, 200, true},
+		"a key of another campaign": {"Bearer " + key(advertiserID, uuid.New()), nil, 403, false}, "a key of another account": {"Bearer " + key(another, uuid.Nil), nil, 403, false},
+		"an unknown key": {"Bearer " + wrong, nil, 401, false}, "a mistyped key": {"Bearer conv_live_x", nil, 401, false}, "an unknown key without a click": {"Bearer " + wrong, report, 401, false},
+		"nothing": {"", nil, 200, false}, "garbage": {"Bearer x", nil, 200, false}, "another kind of key": {"Bearer pub_test_sandbox", nil, 200, false},
+		"another scheme": {"Basic x", nil, 200, false}, "the owner without a click": {"Bearer " + own, report, 200, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := len(f.Log.Asked())
+			body := conversion(t, f.clickID(), c.change)
+			w := f.Do(http.MethodPost, "/api/track", body, "Authorization", c.header)
+			require.Equal(t, c.status, w.Code, w.Body)
+			if c.status != http.StatusOK {
+				require.Len(t, f.Log.Asked(), before, "nothing is recorded")
+			} else {
+				require.Equal(t, c.verified, f.last().Conversion.Verified)
+				require.Contains(t, w.Body.String(), fmt.Sprintf(`"verified":%t`, c.verified))
+			}
+			w = f.Do(http.MethodPost, "/api/track?action=batch", `{"events":[`+body+`]}`, "Authorization", c.header)
+			switch c.status {
+			case http.StatusOK:
+				require.Equal(t, c.verified, f.last().Conversion.Verified)
+			case http.StatusForbidden:
+				require.Contains(t, w.Body.String(), `"rejected":[{"index":0,"code":"forbidden"`)
+			default:
+				require.Equal(t, c.status, w.Code, w.Body)
+			}
+		})
+	}
+	// A bad key does not stop other events: they need none.
+	require.Equal(t, 200, f.Do(http.MethodPost, "/api/track", `{"event":"impression","campaign_id":"`+campaignID.String()+`"}`, "Authorization", "Bearer "+wrong).Code)
 
 	f = newFixture(t, func(c *Config) { c.Unsigned = UnsignedBill })
 	stranger = f.login(uuid.New(), developerID)

@@ -4,11 +4,13 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"adnet/ingress/ingresstest"
 	"adnet/ingress/track/spool"
+	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/token"
 	"adnet/schemas/event"
@@ -55,13 +57,46 @@ func TestWhereAnEventGoes(t *testing.T) {
 	}
 }
 
+// withoutClickID checks the click id of a landing page and takes it out.
+func (f *fixture) withoutClickID(page string) string {
+	f.T.Helper()
+	before, id, found := strings.Cut(page, ClickParam+"=")
+	require.True(f.T, found, page)
+	a, err := f.Ring.Verify(token.ForConversion, id, f.Now)
+	require.NoError(f.T, err)
+	require.Equal(f.T, campaignID, a.CampaignID)
+	require.Equal(f.T, f.Now, a.ClickedAt())
+	return strings.TrimRight(before, "?&")
+}
+
+// The click id joins what the landing page has, which stays as it is.
+func TestClickIDsOfLandingPages(t *testing.T) {
+	for page, want := range map[string]string{
+		"https://a.example":                                "https://a.example?adnet_click=ID",
+		"https://a.example/":                               "https://a.example/?adnet_click=ID",
+		"https://a.example/?":                              "https://a.example/?adnet_click=ID",
+		"https://a.example/x?a=1":                          "https://a.example/x?a=1&adnet_click=ID",
+		"https://a.example/x?a=%20+b&&c#f?g=h#i":           "https://a.example/x?a=%20+b&&c&adnet_click=ID#f?g=h#i",
+		"https://a.example/x#":                             "https://a.example/x?adnet_click=ID#",
+		"https://a.example/?adnet_click=1&b=2&adnet_click": "https://a.example/?b=2&adnet_click=ID",
+		"https://a.example/?%61dnet_click=1&adnet_clicks=2&=3#adnet_click=4": "https://a.example/?adnet_clicks=2&=3&adnet_click=ID#adnet_click=4",
+		"https://a.example/?x%zz=1":                    "https://a.example/?x%zz=1&adnet_click=ID",
+		"https://a.example/a?u=https://b.example/?q=1": "https://a.example/a?u=https://b.example/?q=1&adnet_click=ID",
+	} {
+		got := withClickID(page, "ID")
+		require.Equal(t, want, got)
+		require.Equal(t, got, withClickID(got, "ID"), "again")
+	}
+}
+
 func TestRedirect(t *testing.T) {
 	f := newFixture(t)
 	link := f.link()
 	for _, query := range []string{"", "?event=click", "?dest=https://evil.example", "?url=https://evil.example&u=https://evil.example&event=skip&campaign_id=x"} {
 		w := f.Do(http.MethodGet, link+query, "")
 		require.Equal(t, http.StatusFound, w.Code)
-		require.Equal(t, []string{landing}, w.Header().Values("Location"))
+		require.Len(t, w.Header().Values("Location"), 1)
+		require.Equal(t, landing, f.withoutClickID(w.Header().Get("Location")))
 		require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 		require.Empty(t, w.Body.String())
 		require.Equal(t, event.Type_CLICK, f.last().Type)
@@ -77,6 +112,10 @@ func TestRedirect(t *testing.T) {
 	w = f.Do(http.MethodGet, link, "")
 	require.Equal(t, http.StatusFound, w.Code, "a link works for ever")
 	require.Equal(t, event.Proof_EXPIRED, f.last().Proof)
+	require.Equal(t, landing, w.Header().Get("Location"), "a click that does not count has no id")
+
+	f.Now, f.Shelf.Campaigns[campaignID].ClickID = start, campaign.ClickIDOff
+	require.Equal(t, landing, f.Do(http.MethodGet, link, "").Header().Get("Location"))
 
 	delete(f.Shelf.Campaigns, campaignID)
 	require.Equal(t, http.StatusNotFound, f.Do(http.MethodGet, link, "").Code)

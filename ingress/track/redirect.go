@@ -3,6 +3,7 @@ package track
 import (
 	"cmp"
 	"net/http"
+	"time"
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/campaign"
@@ -22,29 +23,39 @@ func (t *Tracker) redirect(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
+	landing := cmp.Or(auction.Landing, creative.CTAURL) // links of earlier builds name no page
 	// A HEAD request comes from a link checker or a preview: it is redirected but not counted as a
 	// click.
 	if c.Request.Method == http.MethodGet {
-		if err := t.click(c, &auction, c.Param("token")); err != nil {
+		e, err := t.click(c, &auction, c.Param("token"))
+		if err != nil {
 			return err
 		}
+		if e.Proof == event.Proof_SIGNED && creative.ClickID != campaign.ClickIDOff && t.consents(&auction) {
+			auction.ClickAfter = time.UnixMicro(e.ReceivedAtUs).Sub(auction.IssuedAt())
+			landing = withClickID(landing, t.deps.Keyring.Sign(token.PurposeConversion, auction))
+		}
 	}
-	c.Header("Location", cmp.Or(auction.Landing, creative.CTAURL)) // links of earlier builds name no page
+	c.Header("Location", landing)
 	c.Status(http.StatusFound)
 	return nil
 }
 
-func (t *Tracker) click(c *httpapi.Context, auction *token.Auction, text string) error {
+// consents says whether the reader's page may be told which click brought it there. Tokens do not
+// carry a refusal yet, and one that is not known is none.
+func (t *Tracker) consents(*token.Auction) bool { return true }
+
+func (t *Tracker) click(c *httpapi.Context, auction *token.Auction, text string) (*event.Event, error) {
 	now := t.deps.Now()
 	made, err := newEvent(event.Type_CLICK, c.Query("session"), now)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	made.auction = *auction
 	t.signed(made, text, now)
 	e := &made.Event
 	t.judge(c.Request.Context(), e, Origin{request: c, link: true}, now)
-	return t.recorder.recordLater(c.Request.Context(), e)
+	return e, t.recorder.recordLater(c.Request.Context(), e)
 }
 
 // served is the ad that a token was made for, if it may be used so. A key past its grace proves

@@ -144,7 +144,7 @@ func (t *Tracker) Mount(s *httpapi.Server) {
 	beacon := httpapi.Policy{Limit: httpapi.LimitNone, Auth: httpapi.Anyone}
 	s.Handle(http.MethodGet, "/api/track", t.pixel, beacon)
 	// No Idempotency-Key: an event counts once per auction for ever.
-	report := httpapi.Policy{Limit: httpapi.LimitNone, Auth: httpapi.Anyone | httpapi.UserToken, Idempotent: httpapi.No, Audited: httpapi.No}
+	report := httpapi.Policy{Limit: httpapi.LimitConversionKey, Auth: httpapi.Anyone | httpapi.UserToken | httpapi.ConversionKey, Idempotent: httpapi.No, Audited: httpapi.No}
 	reports := report
 	reports.Body = maxBatchBody
 	s.HandleActions(http.MethodPost, "/api/track", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{

@@ -10,6 +10,7 @@ import (
 
 	"adnet/ingress/ingresstest"
 	"adnet/ingress/limits"
+	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/token"
 	"adnet/internal/traffic"
@@ -150,7 +151,7 @@ func TestConversionTypesAreAList(t *testing.T) {
 	f := newFixture(t)
 	own := f.login(advertiserID, uuid.New())
 	for kind, want := range map[string]string{"Purchase": "purchase", "w4711": "other", "": ""} {
-		body := conversion(t, f.token(), map[string]any{"conversion_type": kind})
+		body := conversion(t, f.clickID(), map[string]any{"conversion_type": kind})
 		require.Equal(t, http.StatusOK, f.Do(http.MethodPost, "/api/track", body).Code)
 		require.Equal(t, want, f.last().Conversion.Type)
 		require.Equal(t, http.StatusOK, f.Do(http.MethodPost, "/api/track", body, "Authorization", "Bearer "+own).Code)
@@ -166,6 +167,7 @@ func TestALinkLeadsToThePageThatWasApproved(t *testing.T) {
 	shown := "/s/" + f.Ring.Sign(token.PurposeClick, a)
 	changed, _ := f.Shelf.Creative(campaignID)
 	changed.CTAURL = "https://phishing.example/"
+	changed.ClickID = campaign.ClickIDOff
 	f.Shelf.Put(*changed)
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		w := f.Do(method, shown, "")

@@ -39,13 +39,13 @@ func (u User) IsAdmin() bool { return u.Role == RoleAdmin }
 // MayActFor says whether u may act for the advertiser: itself, or any when admin.
 func (u User) MayActFor(advertiser uuid.UUID) bool { return u.IsAdmin() || u.ID == advertiser }
 
-// Key is an API key of a publisher or a seat. The plain text is shown once, at creation; only its
-// SHA-256 is kept.
+// Key is an API key. The plain text is shown once, at creation; only its SHA-256 is kept.
 type Key struct {
 	ID          uuid.UUID
 	OwnerID     uuid.UUID // user id
 	DeveloperID uuid.UUID // copied from the owner, so that an ad request needs one lookup
 	Kind        KeyKind
+	CampaignID  uuid.UUID // the one campaign of a conversion key; zero for all of its owner
 	Name        string
 	Prefix      string // the first characters, shown to recognise the key
 	Hash        [32]byte

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"strings"
 )
@@ -13,22 +14,54 @@ type KeyKind string
 
 // The kinds of keys.
 const (
-	KindPublisher KeyKind = "publisher" // ad requests over REST and JSON-RPC
-	KindSeat      KeyKind = "seat"      // bid requests over OpenRTB
+	KindPublisher  KeyKind = "publisher"  // ad requests over REST and JSON-RPC
+	KindSeat       KeyKind = "seat"       // bid requests over OpenRTB
+	KindConversion KeyKind = "conversion" // reports of conversions, in the name of the campaigns' owner
 )
+
+// issued lists the kinds of keys that may be created, with their prefixes. No prefix may begin
+// another.
+var issued = []struct {
+	kind   KeyKind
+	prefix string
+}{
+	{KindPublisher, prefixPublisher},
+	{KindSeat, prefixSeat},
+	{KindConversion, prefixConversion},
+}
+
+// Kinds lists the kinds of keys that may be created.
+func Kinds() []KeyKind {
+	kinds := make([]KeyKind, len(issued))
+	for i := range issued {
+		kinds[i] = issued[i].kind
+	}
+	return kinds
+}
+
+// prefix is that of the keys of a kind; empty for an unknown one.
+func (k KeyKind) prefix() string {
+	for i := range issued {
+		if issued[i].kind == k {
+			return issued[i].prefix
+		}
+	}
+	return ""
+}
 
 // The prefixes of keys. A key that adnet issued is a prefix, 30 random base62 digits (178 bits) and
 // 6 base62 digits of the CRC-32 of all that precedes, which finds typing errors without a lookup.
 const (
-	prefixPublisher = "pub_live_"
-	prefixSeat      = "seat_live_"
-	prefixTest      = "pub_test_"
-	prefixOtherTest = "sk_test_"
+	prefixPublisher  = "pub_live_"
+	prefixSeat       = "seat_live_"
+	prefixConversion = "conv_live_"
+	prefixTest       = "pub_test_"
+	prefixOtherTest  = "sk_test_"
 
 	keyRandom   = 30
 	keyChecksum = 6
 	keyShown    = 4 // random digits that a list of keys shows after the prefix
-	keyLongest  = len(prefixSeat) + keyRandom + keyChecksum
+	keyLongest  = len(prefixConversion) + keyRandom + keyChecksum
 )
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -49,14 +82,11 @@ type KeyMaterial struct {
 // GenerateKey makes a random live key. plain must be shown once and not stored. An unknown kind is
 // an error.
 func GenerateKey(kind KeyKind) (plain string, material KeyMaterial, err error) {
-	switch kind {
-	case KindPublisher:
-		plain, material = issueKey(prefixPublisher)
-	case KindSeat:
-		plain, material = issueKey(prefixSeat)
-	default:
-		return "", KeyMaterial{}, errors.New("kind of key must be publisher or seat")
+	prefix := kind.prefix()
+	if prefix == "" {
+		return "", KeyMaterial{}, fmt.Errorf("a key cannot be of the kind %q", kind)
 	}
+	plain, material = issueKey(prefix)
 	return plain, material, nil
 }
 
@@ -71,15 +101,8 @@ func issueKey(prefix string) (string, KeyMaterial) {
 // exists or is revoked. Where sandbox keys work, call [IsSandbox] first: most of them were never
 // issued. Errors: [ErrKeyFormat].
 func ParseKey(plain string) (KeyKind, [sha256.Size]byte, error) {
-	kind, prefix := KindPublisher, ""
-	switch {
-	case strings.HasPrefix(plain, prefixPublisher):
-		prefix = prefixPublisher
-	case strings.HasPrefix(plain, prefixTest):
-		prefix = prefixTest
-	case strings.HasPrefix(plain, prefixSeat):
-		kind, prefix = KindSeat, prefixSeat
-	default:
+	kind, prefix := kindOf(plain)
+	if prefix == "" {
 		return "", [sha256.Size]byte{}, ErrKeyFormat
 	}
 	end := len(plain) - keyChecksum
@@ -93,6 +116,22 @@ func ParseKey(plain string) (KeyKind, [sha256.Size]byte, error) {
 	}
 	return kind, sha256.Sum256(text), nil
 }
+
+// kindOf finds the kind by the prefix, which is empty for none.
+func kindOf(plain string) (kind KeyKind, prefix string) {
+	for i := range issued {
+		if strings.HasPrefix(plain, issued[i].prefix) {
+			return issued[i].kind, issued[i].prefix
+		}
+	}
+	if strings.HasPrefix(plain, prefixTest) {
+		return KindPublisher, prefixTest
+	}
+	return "", ""
+}
+
+// LooksLike says whether a text was written as a key of kind, right or wrong.
+func LooksLike(kind KeyKind, text string) bool { return strings.HasPrefix(text, kind.prefix()) }
 
 // IsSandbox says whether plain has the prefix of a sandbox key. A sandbox key needs nothing more:
 // it bypasses the auction and spends no money.

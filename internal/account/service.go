@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"net/mail"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -191,16 +192,25 @@ type NewKey struct {
 	Plain string
 }
 
-// CreateKey issues a key to caller: a publisher key to any user, a seat key only to an
-// administrator, who passes it on and names the receiver in name. Errors: errs.InvalidRequest,
+// KeyRequest is what a caller says of a key that it wants.
+type KeyRequest struct {
+	Kind       KeyKind
+	Name       string
+	CampaignID uuid.UUID // of a conversion key; the caller has checked whose it is
+}
+
+// CreateKey issues a key to caller: a publisher or conversion key to any user, a seat key only to
+// an administrator, who passes it on and names the receiver in name. Errors: errs.InvalidRequest,
 // errs.Forbidden, errs.Conflict at too many keys.
-func (s *Service) CreateKey(ctx context.Context, caller User, kind KeyKind, name string) (NewKey, error) {
-	name = strings.TrimSpace(name)
+func (s *Service) CreateKey(ctx context.Context, caller User, r KeyRequest) (NewKey, error) {
+	name, kind := strings.TrimSpace(r.Name), r.Kind
 	switch {
-	case kind != KindPublisher && kind != KindSeat:
-		return NewKey{}, errs.New(errs.InvalidRequest, "kind must be publisher or seat").With("field", "kind")
+	case !slices.Contains(Kinds(), kind):
+		return NewKey{}, errs.New(errs.InvalidRequest, "kind must be one of %s", kindNames()).With("field", "kind")
 	case kind == KindSeat && !caller.IsAdmin():
 		return NewKey{}, errs.New(errs.Forbidden, "seat keys are issued by an administrator")
+	case r.CampaignID != uuid.Nil && kind != KindConversion:
+		return NewKey{}, errs.New(errs.InvalidRequest, "campaign_id belongs to conversion keys only").With("field", "campaign_id")
 	case utf8.RuneCountInString(name) > maxKeyName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
 		return NewKey{}, errs.New(errs.InvalidRequest, "name must be at most %d characters without control characters", maxKeyName).With("field", "name")
 	}
@@ -220,10 +230,18 @@ func (s *Service) CreateKey(ctx context.Context, caller User, kind KeyKind, name
 		return NewKey{}, err
 	}
 	k := Key{
-		ID: id, OwnerID: caller.ID, DeveloperID: caller.DeveloperID, Kind: kind, Name: name,
+		ID: id, OwnerID: caller.ID, DeveloperID: caller.DeveloperID, Kind: kind, CampaignID: r.CampaignID, Name: name,
 		Prefix: material.Prefix, Hash: material.Hash, CreatedAt: s.deps.Now().UTC(),
 	}
 	return NewKey{Key: k, Plain: plain}, s.deps.Keys.CreateKey(ctx, k)
+}
+
+func kindNames() string {
+	var names []string
+	for _, kind := range Kinds() {
+		names = append(names, string(kind))
+	}
+	return strings.Join(names, ", ")
 }
 
 // Working lists caller's keys that are not revoked, newest first.

@@ -171,12 +171,12 @@ func TestKeysOfAnAccount(t *testing.T) {
 	admin, err := s.CreateAdmin(t.Context(), "admin@example.com", password)
 	require.NoError(t, err)
 
-	_, err = s.CreateKey(t.Context(), u, account.KindSeat, "")
+	_, err = s.CreateKey(t.Context(), u, account.KeyRequest{Kind: account.KindSeat})
 	require.True(t, errs.Is(err, errs.Forbidden))
-	_, err = s.CreateKey(t.Context(), admin, account.KindSeat, "exchange")
+	_, err = s.CreateKey(t.Context(), admin, account.KeyRequest{Kind: account.KindSeat, Name: "exchange"})
 	require.NoError(t, err)
 
-	first, err := s.CreateKey(t.Context(), u, account.KindPublisher, "  one ")
+	first, err := s.CreateKey(t.Context(), u, account.KeyRequest{Kind: account.KindPublisher, Name: "  one "})
 	require.NoError(t, err)
 	require.Equal(t, "one", first.Name)
 	_, hash, err := account.ParseKey(first.Plain)
@@ -221,7 +221,7 @@ func TestRevokeKeys(t *testing.T) {
 	u, err := s.Register(t.Context(), "a@example.com", password)
 	require.NoError(t, err)
 	for range 3 {
-		_, err := s.CreateKey(t.Context(), u, account.KindPublisher, "")
+		_, err := s.CreateKey(t.Context(), u, account.KeyRequest{Kind: account.KindPublisher})
 		require.NoError(t, err)
 	}
 	n, err := s.RevokeKeys(t.Context(), u)

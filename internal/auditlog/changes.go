@@ -90,6 +90,9 @@ func OfKey(k account.Key, revoked bool) Entry {
 		return e
 	}
 	e.Changes["kind"], e.Changes["name"], e.Changes["prefix"] = Change{After: k.Kind}, Change{After: k.Name}, Change{After: k.Prefix}
+	if k.CampaignID != uuid.Nil {
+		e.Changes["campaign_id"] = Change{After: k.CampaignID}
+	}
 	return e
 }
 

@@ -69,6 +69,16 @@ const (
 	PacingASAP Pacing = "asap" // spent as fast as there are requests to fill
 )
 
+// ClickID says whether the redirect gives the landing page a click id, which a conversion is
+// reported with.
+type ClickID string
+
+// The settings of click ids.
+const (
+	ClickIDOn  ClickID = "on"  // the query of cta_url gets adnet_click
+	ClickIDOff ClickID = "off" // cta_url stays as it is, byte for byte: for signed links
+)
+
 // Targeting lists are hard filters: an empty list matches any request, a list with values needs at
 // least one overlap. Values are kept as given and compared case-insensitively.
 type Targeting struct {
@@ -110,6 +120,7 @@ type Campaign struct {
 	CreditFunded bool          `json:"credit_funded"`
 	Pacing       Pacing        `json:"pacing"`
 	FrequencyCap int           `json:"frequency_cap"` // impressions per session and UTC day; 0 means no cap
+	ClickID      ClickID       `json:"click_id"`
 
 	Targeting
 

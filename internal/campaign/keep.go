@@ -33,6 +33,9 @@ func (c *Campaign) Normalize() {
 	if c.Pacing == "" {
 		c.Pacing = PacingEven
 	}
+	if c.ClickID == "" {
+		c.ClickID = ClickIDOn
+	}
 	if c.PolicyViolations == nil {
 		c.PolicyViolations = []Violation{}
 	}

@@ -28,6 +28,7 @@ func whole() Campaign {
 			Surfaces: []string{"s"}, IntegrationMethods: []string{"mcp"}, Regions: []string{"DE"}, Languages: []string{"de"},
 		},
 		Deals:            []string{"Deal-1"},
+		ClickID:          ClickIDOff,
 		PolicyViolations: []Violation{{Rule: "claims", Field: "headline", Message: "no \"best\""}, {Rule: "r", Field: "f", Message: "m"}},
 		Review:           &Review{Decision: "approved", Notes: "fine", ReviewerID: uuid.New(), At: at},
 		ConfigVersion:    123_456_789, CreatedAt: at, UpdatedAt: at.Add(time.Hour), SpentToday: 5, SpentTotal: 6_000_000,

@@ -66,6 +66,7 @@ type Fields struct {
 	Goal              *Goal         `json:"optimization_goal"`
 	Pacing            *Pacing       `json:"pacing"`
 	FrequencyCap      *int          `json:"frequency_cap"`
+	ClickID           *ClickID      `json:"click_id"`
 
 	IntentTokens       []string `json:"target_intent_tokens"`
 	Keywords           []string `json:"target_keywords"`
@@ -99,7 +100,7 @@ func defaults() Campaign {
 	return Campaign{
 		Format: Image, CTALabel: defaultCTALabel, SkippableAfterSec: DefaultSkipSec,
 		BillingModel: CPM, BidAmount: DefaultBid, DailyBudget: DefaultDaily, TotalBudget: DefaultTotal, Goal: GoalManual,
-		Pacing: PacingEven, FrequencyCap: DefaultCap,
+		Pacing: PacingEven, FrequencyCap: DefaultCap, ClickID: ClickIDOn,
 	}
 }
 
@@ -115,6 +116,7 @@ func (f *Fields) apply(c *Campaign) error {
 	set(&c.Goal, f.Goal)
 	set(&c.Pacing, f.Pacing)
 	set(&c.FrequencyCap, f.FrequencyCap)
+	set(&c.ClickID, f.ClickID)
 	if f.TargetROAS.Given {
 		c.TargetROAS = f.TargetROAS.Value
 	}
@@ -326,6 +328,8 @@ func checkKinds(c *Campaign) error {
 		return invalid("pacing", "must be even or asap")
 	case c.FrequencyCap < 0 || c.FrequencyCap > MaxCap:
 		return invalid("frequency_cap", "must be from 0 (no cap) to %d impressions per session and UTC day", MaxCap)
+	case c.ClickID != ClickIDOn && c.ClickID != ClickIDOff:
+		return invalid("click_id", "must be on or off")
 	case c.SkippableAfterSec < 0 || c.SkippableAfterSec > maxSkipSec:
 		return invalid("skippable_after_sec", "must be from 0 to %d", maxSkipSec)
 	}

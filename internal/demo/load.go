@@ -70,7 +70,7 @@ func Load(ctx context.Context, deps Deps) (Credentials, error) {
 		if err != nil {
 			return err
 		}
-		key, err := deps.Accounts.CreateKey(gctx, publisher, account.KindPublisher, "demo")
+		key, err := deps.Accounts.CreateKey(gctx, publisher, account.KeyRequest{Kind: account.KindPublisher, Name: "demo"})
 		out.PublisherKey, out.DeveloperID = key.Plain, publisher.DeveloperID
 		return err
 	})

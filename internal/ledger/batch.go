@@ -26,6 +26,9 @@ type Batch struct {
 	// MintCap is the number of Credits that a publisher may earn on a UTC day of receipt
 	// (ADNET_MINT_DAILY_CAP) unless its account has its own cap; 0 means no cap.
 	MintCap money.Credits
+	// ConversionCap is the number of conversions that a campaign may be charged for per publisher
+	// and hour of receipt (ADNET_CONVERSION_HOURLY_CAP); 0 means no cap.
+	ConversionCap int64
 }
 
 // Run is the records of one range. Records[i] has offset First+i.
@@ -50,10 +53,11 @@ var ErrFenced = errors.New("partition is applied by another consumer")
 type Tx interface {
 	// AdvanceOffsets moves every partition's offset from First to Next, or fails with [ErrFenced].
 	AdvanceOffsets(ctx context.Context, ranges []stream.Range) error
-	// Impressions says which of the auctions have a recorded impression: what [Screen] asks. An
-	// auction's events are in one partition, which AdvanceOffsets locks, so the answer stays true
-	// until the transaction ends.
-	Impressions(ctx context.Context, auctions []uuid.UUID) (map[uuid.UUID]bool, error)
+	// Recorded says which of the auctions have a recorded event of a type: impressions for
+	// [Screen], clicks for [ScreenConversions]. An auction's events are in one partition, which
+	// AdvanceOffsets locks, so the answer stays true until the transaction ends. It may be called
+	// for each type once, or not at all.
+	Recorded(ctx context.Context, of EventType, auctions []uuid.UUID) (map[uuid.UUID]bool, error)
 	// MarkFirst records keys and says for each whether it was new. A key that occurs twice in the
 	// list is new at its first place only; one from before the retention horizon never is, nor is
 	// the key of an invalid event whose valid one ([EventType.Valid]) is recorded or stands before
@@ -69,24 +73,24 @@ type Tx interface {
 // Need names the books that a batch touches. Lists are sorted and without repeats.
 type Need struct {
 	Campaigns []uuid.UUID
-	Days      []day.Day   // days that spend is counted on
-	Clicks    []uuid.UUID // auctions whose recorded click matters
-	Prepaid   bool        // balances are needed
+	Days      []day.Day // days that spend is counted on
+	Prepaid   bool      // balances are needed
 
-	Publishers []uuid.UUID // developers whose Credits or charged traffic the batch may move
+	Publishers  []uuid.UUID      // developers whose Credits or charged traffic the batch may move
+	Conversions []ConversionHour // whose charged conversions count against the cap; sorted
 }
 
 // Books is the state that decides charges.
 type Books struct {
 	Campaigns map[uuid.UUID]*CampaignBook // unknown campaigns are absent
 	Balances  map[uuid.UUID]money.Micros  // cash by advertiser, only with Need.Prepaid
-	Clicked   map[uuid.UUID]bool          // auctions with a click recorded before this batch
 	Horizon   day.Day                     // of retention, as MarkFirst obeyed it: earlier auctions have expired
 
 	// Invalid has the auctions of the batch of which an invalid impression was recorded before it.
 	Invalid map[uuid.UUID]bool
 
-	Publishers map[uuid.UUID]PublisherBook // by developer; an absent one never earned and has no limit of its own
+	Publishers  map[uuid.UUID]PublisherBook // by developer; an absent one never earned and has no limit of its own
+	Conversions map[ConversionHour]int64    // charged before this batch
 }
 
 // CampaignBook is a campaign as money sees it.
@@ -126,6 +130,7 @@ type Effects struct {
 	HeldCharges []HeldCharge           // by case, campaign, then day
 	Sources     []PublisherCharge      // by developer, day, then payer; sums to add
 	CaseMints   []CaseMint             // by developer, then day; sums to add
+	Conversions []ConversionCount      // by campaign, developer, then hour; numbers to add
 }
 
 // AppliedRange is the verdicts of a range, or of several that follow each other: Outcomes[i]

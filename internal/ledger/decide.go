@@ -39,7 +39,6 @@ func Decide(b Batch, fresh []bool, books Books) Effects {
 
 		publishers: make(map[uuid.UUID]*publisherSums),
 	}
-	d.markClicks()
 	effects := Effects{At: b.At, Applied: make([]AppliedRange, 0, len(b.Runs))}
 	for i := range b.Runs {
 		run := &b.Runs[i]
@@ -59,6 +58,7 @@ func Decide(b Batch, fresh []bool, books Books) Effects {
 	effects.Publishers, effects.HeldCharges = d.publisherTotals()
 	effects.Sources, effects.CaseMints = d.creditTotals()
 	effects.Released = d.released()
+	effects.Conversions = d.conversionTotals()
 	return effects
 }
 
@@ -73,9 +73,7 @@ type decider struct {
 	invalid   map[string]Verdict          // verdicts by invalid-traffic rule, so that the text is joined once
 	suspect   map[uuid.UUID]bool          // auctions with an invalid impression in this batch so far
 
-	// First clicks of this batch by auction: false until the record itself was met. nil when no
-	// charge of the batch depends on a click.
-	clicks map[uuid.UUID]bool
+	conversions map[ConversionHour]int64 // charged in this batch
 
 	publishers map[uuid.UUID]*publisherSums
 }
@@ -100,51 +98,6 @@ type daySum struct {
 	before, sum money.Micros // spent before the batch, charged in it
 }
 
-// markClicks finds the first clicks of the batch, when a conversion needs to know. The order inside
-// an auction counts: a click after the conversion does not make the conversion billable, whether or
-// not both are in one batch and whether or not the store's Clicked already shows this batch's
-// clicks.
-func (d *decider) markClicks() {
-	if !d.needsClicks() {
-		return
-	}
-	d.clicks = make(map[uuid.UUID]bool)
-	n := 0
-	for i := range d.batch.Runs {
-		records := d.batch.Runs[i].Records
-		for j := range records {
-			if !records[j].keyed() {
-				continue
-			}
-			if records[j].Event.Type == Click && records[j].deduped() && n < len(d.fresh) && d.fresh[n] {
-				d.clicks[records[j].Event.AuctionID] = false
-			}
-			n++
-		}
-	}
-}
-
-func (d *decider) needsClicks() bool {
-	for i := range d.batch.Runs {
-		records := d.batch.Runs[i].Records
-		for j := range records {
-			if records[j].deduped() && records[j].Event.needsClick() {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// clicked says whether the auction's click came before the record at hand.
-func (d *decider) clicked(auction uuid.UUID) bool {
-	met, inBatch := d.clicks[auction]
-	if inBatch {
-		return met
-	}
-	return d.books.Clicked[auction]
-}
-
 // record decides one record. The order of the checks is the rule: an unproven event never reaches
 // deduplication, and a repeated one never reaches money.
 func (d *decider) record(r *Record) Outcome {
@@ -157,7 +110,7 @@ func (d *decider) record(r *Record) Outcome {
 		return Outcome{Verdict: VerdictForged}
 	case e.Proof == Expired:
 		return Outcome{Verdict: VerdictExpired}
-	case e.Proof != Signed && e.Proof != UnsignedBillable:
+	case e.Proof != Signed && e.Proof != UnsignedBillable && e.Proof != Unverified:
 		return Outcome{Verdict: VerdictUnsigned}
 	case !Accepted(d.books.Horizon, day.OfUUID(e.AuctionID)):
 		// The day's marks may be gone: nothing can be said about a repeat, and nothing held against
@@ -173,11 +126,11 @@ func (d *decider) record(r *Record) Outcome {
 		return Outcome{Verdict: d.invalidVerdict(e.InvalidTraffic)}
 	}
 	d.redeem(e)
-	if e.Type == Click && d.clicks != nil {
-		d.clicks[e.AuctionID] = true
-	}
-	if e.Sandbox {
+	switch {
+	case e.Sandbox:
 		return Outcome{Verdict: VerdictSandbox}
+	case e.Proof == Unverified: // never reaches a price: anybody who saw the ad may have sent it
+		return Outcome{Verdict: VerdictUnverified}
 	}
 	t := d.campaign(e.CampaignID)
 	if t != nil {
@@ -193,7 +146,12 @@ func (d *decider) record(r *Record) Outcome {
 	if t.inactive(e.ReceivedAt) {
 		out.Verdict = VerdictPaused
 	} else if price := d.price(e, t.book); price > 0 {
-		out.Verdict, out.Charge = t.charge(day.Of(e.ReceivedAt), price)
+		if d.conversionCapped(e) {
+			out.Verdict = ConversionCapped
+		} else {
+			out.Verdict, out.Charge = t.charge(day.Of(e.ReceivedAt), price)
+			d.countConversion(e, &out)
+		}
 	}
 	if p := d.publisher(e.DeveloperID); p != nil {
 		p.paid(e, t.book, out.Charge)
@@ -262,7 +220,7 @@ func (d *decider) price(e *Event, book *CampaignBook) money.Micros {
 	switch {
 	case model == campaign.CPM && e.Type == Impression,
 		model == campaign.CPC && e.Type == Click,
-		model == campaign.CPA && e.Type == Conversion && (e.OwnCredentials || d.clicked(e.AuctionID)):
+		model == campaign.CPA && e.Type == Conversion && e.Proof == Signed:
 		return price
 	}
 	return 0

@@ -52,8 +52,11 @@ func TestVerdictsOfOneRecord(t *testing.T) {
 		{"first click of cpc", func(e *Event) { e.Type, e.BillingModel = Click, campaign.CPC }, nil, Outcome{Verdict: OK, Charge: 5_000, Minted: 0}},
 		{"impression of cpc", func(e *Event) { e.BillingModel = campaign.CPC }, nil, Outcome{Verdict: OK, Charge: 0, Minted: 1}},
 		{"impression of cpc over budget", func(e *Event) { e.BillingModel = campaign.CPC }, func(b *CampaignBook) { b.SpentTotal = 50_000 }, Outcome{Verdict: OK, Charge: 0, Minted: 1}},
-		{"conversion without a click", func(e *Event) { e.Type, e.BillingModel = Conversion, campaign.CPA }, nil, Outcome{Verdict: OK}},
-		{"conversion by the advertiser", func(e *Event) { e.Type, e.BillingModel, e.OwnCredentials = Conversion, campaign.CPA, true }, nil, Outcome{Verdict: OK, Charge: 5_000, Minted: 0}},
+		{"conversion without a click", func(e *Event) { e.Type, e.BillingModel = Conversion, campaign.CPA }, nil, Outcome{Verdict: VerdictUnverified}},
+		{"conversion without the advertiser's word", func(e *Event) { e.Type, e.BillingModel, e.Proof = Conversion, campaign.CPA, Unverified }, nil, Outcome{Verdict: VerdictUnverified}},
+		{"unverified conversion of no campaign", func(e *Event) { e.Type, e.Proof, e.CampaignID = Conversion, Unverified, testID(99) }, nil, Outcome{Verdict: VerdictUnverified}},
+		{"sandbox conversion", func(e *Event) { e.Type, e.Sandbox = Conversion, true }, nil, Outcome{Verdict: VerdictSandbox}},
+		{"unsigned conversion", func(e *Event) { e.Type, e.Proof = Conversion, UnsignedBillable }, func(b *CampaignBook) { b.BillingModel = campaign.CPA }, Outcome{Verdict: OK}},
 		{"unsigned, billed by the campaign's bid", func(e *Event) { e.Proof, e.Price, e.BillingModel = UnsignedBillable, 77, campaign.CPC }, nil, Outcome{Verdict: OK, Charge: 5_000, Minted: 1}},
 		{"negative price earns nobody anything", func(e *Event) { e.Price = -5 }, nil, Outcome{Verdict: OK, Charge: 0, Minted: 1}},
 		{"video complete", func(e *Event) { e.Type = VideoComplete }, nil, Outcome{Verdict: OK}},
@@ -107,25 +110,50 @@ func TestConversionIsBilledOnlyAfterItsClick(t *testing.T) {
 	m.single(t, click)
 	require.Equal(t, []Outcome{charged}, m.single(t, conversion), "click in an earlier batch")
 
-	require.Equal(t, []Outcome{{Verdict: OK}, {Verdict: OK}}, newModel(plainBooks(), nil).single(t, conversion, click), "click too late")
+	unverified := Outcome{Verdict: VerdictUnverified}
+	require.Equal(t, []Outcome{unverified, {Verdict: OK}, charged}, newModel(plainBooks(), nil).single(t, conversion, click, conversion),
+		"a conversion that comes too early takes nothing from the real one")
 
 	invalid := with(click, func(e *Event) { e.InvalidTraffic = "bot" })
-	require.Equal(t, Outcome{Verdict: OK}, newModel(plainBooks(), nil).single(t, invalid, conversion)[1], "an invalid click is no click")
+	require.Equal(t, unverified, newModel(plainBooks(), nil).single(t, invalid, conversion)[1], "an invalid click is no click")
+
+	claimed := with(conversion, func(e *Event) { e.Proof = Unverified })
+	require.Equal(t, []Outcome{{Verdict: OK}, unverified, {Verdict: Duplicate}, charged, {Verdict: Duplicate}},
+		newModel(plainBooks(), nil).single(t, click, claimed, claimed, conversion, conversion), "each counts once, and apart")
 }
 
-// A store may read Clicked after it marked this batch's keys: the answer must not change the
-// decision.
-func TestClickOfTheSameBatchShownByTheStoreDoesNotCount(t *testing.T) {
-	conversion := with(impression(1), func(e *Event) {
-		e.Type, e.CampaignID, e.BillingModel, e.Price = Conversion, campaignB, campaign.CPA, 12_000
-	})
-	click := with(conversion, func(e *Event) { e.Type = Click })
-	run := Run{Range: stream.Range{Next: 2}, Records: []Record{{Event: conversion}, {Event: click}}}
-	book := plainBooks()[campaignB]
-	effects := Decide(batchOf(noon, run), []bool{true, true}, Books{
-		Campaigns: map[uuid.UUID]*CampaignBook{campaignB: &book}, Clicked: map[uuid.UUID]bool{conversion.AuctionID: true},
-	})
-	require.Empty(t, effects.Spend)
+// The cap counts charges: what a budget refuses, and what is above the cap, takes no place.
+func TestConversionsAreCappedByTheHour(t *testing.T) {
+	sale := func(n int, edit func(*Event)) []Event {
+		click := with(impression(n), func(e *Event) {
+			e.Type, e.CampaignID, e.BillingModel, e.Price = Click, campaignB, campaign.CPA, 3_000
+		})
+		if edit != nil {
+			edit(&click)
+		}
+		return []Event{click, with(click, func(e *Event) { e.Type = Conversion })}
+	}
+	books := plainBooks()
+	book := books[campaignB]
+	book.DailyBudget, book.TotalBudget = 30_000, 30_000
+	books[campaignB] = book
+	m := newModel(books, nil)
+	m.conversionCap = 2
+	verdicts := func(events ...Event) (list []Verdict) {
+		for i, o := range m.single(t, events...) {
+			if events[i].Type == Conversion {
+				list = append(list, o.Verdict)
+			}
+		}
+		return list
+	}
+	require.Equal(t, []Verdict{OK, OK, ConversionCapped}, verdicts(slices.Concat(sale(1, nil), sale(2, nil), sale(3, nil))...), "in one batch")
+	require.Equal(t, []Verdict{ConversionCapped}, verdicts(sale(4, nil)...), "and in the next")
+	require.Equal(t, []Verdict{OK}, verdicts(sale(5, func(e *Event) { e.ReceivedAt = noon.Add(time.Hour) })...), "another hour")
+	require.Equal(t, []Verdict{OK}, verdicts(sale(6, func(e *Event) { e.DeveloperID = another })...), "another publisher")
+	require.Equal(t, []Verdict{OK}, verdicts(sale(7, func(e *Event) { e.BillingModel = campaign.CPM })...), "a conversion that costs nothing")
+	m.conversionCap = 0
+	require.Equal(t, []Verdict{OK}, verdicts(sale(8, nil)...))
 }
 
 func TestPrepaidBalanceLimitsCashAndNotCredits(t *testing.T) {
@@ -196,23 +224,24 @@ func TestEffectsAreGroupedAndOrdered(t *testing.T) {
 
 func TestNeedNamesOnlyWhatDecidesMoney(t *testing.T) {
 	conversion := func(e *Event) { e.Type, e.BillingModel, e.CampaignID = Conversion, campaign.CPA, campaignB }
-	own := func(e *Event) { conversion(e); e.OwnCredentials = true }
+	claimed := func(e *Event) { e.Type, e.Proof, e.CampaignID = Conversion, Unverified, testID(93) }
 	run := Run{Records: []Record{
 		{Problem: "poison"},
 		{Event: with(impression(1), func(e *Event) { e.Proof, e.CampaignID = BadSignature, testID(90) })},
 		{Event: with(impression(2), func(e *Event) { e.Sandbox, e.CampaignID = true, testID(91) })},
 		{Event: with(impression(3), func(e *Event) { e.InvalidTraffic, e.CampaignID = "bot", testID(92) })},
 		{Event: with(impression(5), conversion)},
-		{Event: with(impression(4), own)},
+		{Event: with(impression(4), conversion)},
+		{Event: with(impression(7), claimed)},
 		{Event: with(impression(6), func(e *Event) { e.ReceivedAt = noon.Add(-24 * time.Hour) })},
 	}}
 	b := batchOf(noon, run)
-	b.Prepaid = true
+	b.Prepaid, b.ConversionCap = true, 1
 	require.Equal(t, Need{
 		Campaigns: []uuid.UUID{campaignA1, campaignB}, Days: []day.Day{day.Of(noon) - 1, day.Of(noon)},
-		Clicks: []uuid.UUID{auctionID(5)}, Prepaid: true, Publishers: []uuid.UUID{publisher},
+		Prepaid: true, Publishers: []uuid.UUID{publisher}, Conversions: []ConversionHour{{campaignB, publisher, HourOf(noon)}},
 	}, NeedOf(b))
-	require.Len(t, Candidates(b), 5, "sandbox and invalid events are deduplicated too")
+	require.Len(t, Candidates(b), 6, "sandbox and invalid events and unverified conversions are deduplicated too")
 }
 
 func TestMissingMarksCountAsSeen(t *testing.T) {

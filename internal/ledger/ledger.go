@@ -107,6 +107,7 @@ const (
 	Unsigned         Proof = "unsigned"          // no token
 	UnsignedBillable Proof = "unsigned_billable" // no token, ADNET_UNSIGNED_BEACONS=bill: priced by the campaign
 	BadSignature     Proof = "bad_signature"     // token not made by us, or changed
+	Unverified       Proof = "unverified"        // a conversion without its advertiser's word, or without a valid click
 )
 
 // Event is one record of the events topic as settlement sees it. All fields but the caller's
@@ -124,8 +125,6 @@ type Event struct {
 	Sandbox      bool
 	// InvalidTraffic names the rule that found the event invalid; empty for valid traffic.
 	InvalidTraffic string
-	// OwnCredentials says that the advertiser itself reported the conversion.
-	OwnCredentials bool
 }
 
 // Key identifies an event for deduplication: one per auction and event type, for ever.
@@ -135,12 +134,18 @@ type Key struct {
 	Type    EventType
 }
 
-// Key is the event's deduplication key. That of invalid traffic is another one than the valid
-// event's, so that it never uses that up.
+// unverifiedKey is the type in the keys of unverified conversions.
+const unverifiedKey EventType = "conversion_unverified"
+
+// Key is the event's deduplication key. Those of invalid traffic and of unverified conversions are
+// others than the valid event's, so that they never use that up.
 func (e *Event) Key() Key {
 	k := Key{Day: day.OfUUID(e.AuctionID), Auction: e.AuctionID, Type: e.Type}
-	if e.InvalidTraffic != "" {
+	switch {
+	case e.InvalidTraffic != "":
 		k.Type = e.Type.Invalid()
+	case e.Proof == Unverified:
+		k.Type = unverifiedKey
 	}
 	return k
 }
@@ -151,19 +156,21 @@ type Verdict string
 
 // The verdicts, a closed list; invalid traffic is "invalid_traffic:" plus the rule's name.
 const (
-	OK              Verdict = "ok"
-	Duplicate       Verdict = "duplicate"
-	VerdictExpired  Verdict = "expired"
-	VerdictUnsigned Verdict = "unsigned"
-	VerdictForged   Verdict = "bad_signature"
-	VerdictPaused   Verdict = "paused" // received while the campaign was not active: hosted, never charged
-	OverBudget      Verdict = "over_budget"
-	OverBalance     Verdict = "over_balance"
-	VerdictSandbox  Verdict = "sandbox"
-	SelfServed      Verdict = "self_served"
-	UnknownCampaign Verdict = "unknown_campaign"
-	Poison          Verdict = "poison" // cannot be decoded; kept in the dead-letter table
-	InvalidTraffic  Verdict = "invalid_traffic:"
+	OK                Verdict = "ok"
+	Duplicate         Verdict = "duplicate"
+	VerdictExpired    Verdict = "expired"
+	VerdictUnsigned   Verdict = "unsigned"
+	VerdictForged     Verdict = "bad_signature"
+	VerdictUnverified Verdict = "unverified" // a conversion that proves nothing: never charged
+	VerdictPaused     Verdict = "paused"     // received while the campaign was not active: hosted, never charged
+	OverBudget        Verdict = "over_budget"
+	OverBalance       Verdict = "over_balance"
+	ConversionCapped  Verdict = "conversion_cap" // the hour's charged conversions reached the cap: recorded, not charged
+	VerdictSandbox    Verdict = "sandbox"
+	SelfServed        Verdict = "self_served"
+	UnknownCampaign   Verdict = "unknown_campaign"
+	Poison            Verdict = "poison" // cannot be decoded; kept in the dead-letter table
+	InvalidTraffic    Verdict = "invalid_traffic:"
 )
 
 // Outcome is the verdict on one record and its effects.

@@ -54,12 +54,17 @@ type model struct {
 	ids       map[uuid.UUID]bool
 	outcomes  map[stream.Partition][]Outcome
 	dead      []DeadLetter
+
+	unscreened    bool // conversions need no click
+	conversionCap int64
+	conversions   map[ConversionHour]int64
 }
 
 func newModel(books map[uuid.UUID]CampaignBook, deposits map[uuid.UUID]money.Micros) *model {
 	m := &model{
 		next: map[stream.Partition]int64{}, seen: map[Key]bool{}, campaigns: maps.Clone(books),
 		balances: map[Account]map[Asset]int64{}, ids: map[uuid.UUID]bool{}, outcomes: map[stream.Partition][]Outcome{},
+		conversions: map[ConversionHour]int64{},
 	}
 	for id, amount := range deposits {
 		m.prepaid = true
@@ -83,21 +88,29 @@ func (m *model) apply(t require.TestingT, b Batch) Effects {
 		require.Equal(t, m.next[run.Partition], run.First, "claim")
 		m.next[run.Partition] = run.Next
 	}
+	b.ConversionCap = m.conversionCap
+	if !m.unscreened {
+		clicks := map[uuid.UUID]bool{}
+		for _, auction := range Converted(b) {
+			click := Event{AuctionID: auction, Type: Click}
+			clicks[auction] = m.seen[click.Key()]
+		}
+		ScreenConversions(b, clicks)
+	}
 	keys := Candidates(b)
 	fresh := make([]bool, len(keys))
-	before := maps.Clone(m.seen)
 	for i, key := range keys {
 		fresh[i] = !m.seen[key]
 		m.seen[key] = true
 	}
-	effects := Decide(b, fresh, m.books(NeedOf(b), before))
+	effects := Decide(b, fresh, m.books(NeedOf(b)))
 	m.write(t, b, effects)
 	return effects
 }
 
-func (m *model) books(need Need, seen map[Key]bool) Books {
+func (m *model) books(need Need) Books {
 	books := Books{
-		Campaigns: map[uuid.UUID]*CampaignBook{}, Balances: map[uuid.UUID]money.Micros{}, Clicked: map[uuid.UUID]bool{},
+		Campaigns: map[uuid.UUID]*CampaignBook{}, Balances: map[uuid.UUID]money.Micros{}, Conversions: map[ConversionHour]int64{},
 	}
 	for _, id := range need.Campaigns {
 		book, ok := m.campaigns[id]
@@ -114,15 +127,21 @@ func (m *model) books(need Need, seen map[Key]bool) Books {
 			books.Balances[book.AdvertiserID] = money.Micros(m.balances[AdvertiserCash(book.AdvertiserID)][USD])
 		}
 	}
-	for _, auction := range need.Clicks {
-		click := Event{AuctionID: auction, Type: Click}
-		books.Clicked[auction] = seen[click.Key()]
+	for _, hour := range need.Conversions {
+		books.Conversions[hour] = m.conversions[hour]
 	}
 	return books
 }
 
 // write applies effects and checks the invariants of every batch.
 func (m *model) write(t require.TestingT, b Batch, effects Effects) {
+	for _, c := range effects.Conversions {
+		m.conversions[c.ConversionHour] += c.Charged
+		require.Positive(t, c.Charged)
+		if m.conversionCap > 0 {
+			require.LessOrEqual(t, m.conversions[c.ConversionHour], m.conversionCap)
+		}
+	}
 	require.Len(t, effects.Applied, len(b.Runs))
 	var charged, spent, paid money.Micros
 	var minted, issued int64

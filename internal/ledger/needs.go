@@ -4,32 +4,29 @@ import (
 	"bytes"
 	"slices"
 
-	"adnet/internal/campaign"
 	"adnet/internal/day"
 
 	"github.com/google/uuid"
 )
 
-// deduped says whether the record is a valid event: proven, and found by no rule.
+// deduped says whether the record is a valid event: proven, and found by no rule. Unverified
+// conversions have a key of their own, so that each auction counts as one of them at most.
 func (r *Record) deduped() bool {
-	return r.Problem == "" && (r.Event.Proof == Signed || r.Event.Proof == UnsignedBillable) && r.Event.InvalidTraffic == ""
+	return r.proven() && r.Event.InvalidTraffic == ""
 }
 
 // invalid says whether the record is proven but invalid traffic.
 func (r *Record) invalid() bool {
-	return r.Problem == "" && (r.Event.Proof == Signed || r.Event.Proof == UnsignedBillable) && r.Event.InvalidTraffic != ""
+	return r.proven() && r.Event.InvalidTraffic != ""
+}
+
+func (r *Record) proven() bool {
+	return r.Problem == "" && (r.Event.Proof == Signed || r.Event.Proof == UnsignedBillable || r.Event.Proof == Unverified)
 }
 
 // keyed says whether the record takes part in deduplication: only proven events do, so that a
 // forged one can never use up a key.
 func (r *Record) keyed() bool { return r.deduped() || r.invalid() }
-
-// needsClick says whether the charge of the event depends on a recorded click of its auction.
-// The model of an unsigned event is the campaign's, which is not known yet.
-func (e *Event) needsClick() bool {
-	return e.Type == Conversion && !e.OwnCredentials && !e.Sandbox &&
-		(e.BillingModel == campaign.CPA || e.Proof == UnsignedBillable)
-}
 
 // Candidates lists the keys of the records that take part in deduplication, in the order of the
 // batch. [Tx.MarkFirst] answers in the same order, and [Decide] takes that answer as it is: the
@@ -55,7 +52,7 @@ func Candidates(b Batch) []Key {
 func NeedOf(b Batch) Need {
 	campaigns := make(map[uuid.UUID]struct{})
 	days := make(map[day.Day]struct{}, 2)
-	clicks := make(map[uuid.UUID]struct{})
+	hours := make(map[ConversionHour]struct{})
 	publishers := make(map[uuid.UUID]struct{})
 	for i := range b.Runs {
 		records := b.Runs[i].Records
@@ -65,7 +62,7 @@ func NeedOf(b Batch) Need {
 				publishers[e.DeveloperID] = struct{}{}
 				days[day.Of(e.ReceivedAt)] = struct{}{}
 			}
-			if !records[j].deduped() || e.Sandbox {
+			if !records[j].deduped() || e.Sandbox || e.Proof == Unverified {
 				continue
 			}
 			campaigns[e.CampaignID] = struct{}{}
@@ -73,16 +70,20 @@ func NeedOf(b Batch) Need {
 			if e.DeveloperID != uuid.Nil {
 				publishers[e.DeveloperID] = struct{}{}
 			}
-			if e.needsClick() {
-				clicks[e.AuctionID] = struct{}{}
+			if e.Type == Conversion && b.ConversionCap > 0 {
+				hours[e.conversionHour()] = struct{}{}
 			}
 		}
 	}
-	need := Need{Campaigns: sortedIDs(campaigns), Clicks: sortedIDs(clicks), Prepaid: b.Prepaid, Publishers: sortedIDs(publishers)}
+	need := Need{Campaigns: sortedIDs(campaigns), Prepaid: b.Prepaid, Publishers: sortedIDs(publishers)}
 	for date := range days {
 		need.Days = append(need.Days, date)
 	}
 	slices.Sort(need.Days)
+	for hour := range hours {
+		need.Conversions = append(need.Conversions, hour)
+	}
+	slices.SortFunc(need.Conversions, compareHours)
 	return need
 }
 

@@ -66,7 +66,9 @@ func drawAuction(t *rapid.T, n int) []Record {
 		e := base
 		e.Type, e.Proof = rapid.SampledFrom(types).Draw(t, "type"), rapid.SampledFrom(proofs).Draw(t, "proof")
 		e.ReceivedAt = noon.Add(time.Duration(rapid.IntRange(-30, 30).Draw(t, "hours")) * time.Hour)
-		e.OwnCredentials = rapid.IntRange(0, 4).Draw(t, "own") == 0
+		if e.Type == Conversion && rapid.IntRange(0, 4).Draw(t, "unverified") == 0 {
+			e.Proof = Unverified
+		}
 		if rapid.IntRange(0, 9).Draw(t, "invalid") == 0 {
 			e.InvalidTraffic = "bot"
 		}
@@ -142,6 +144,8 @@ func TestPropertyCutsChangeNothing(t *testing.T) {
 		s := drawScenario(t)
 		order := interleave(t, s.auctions)
 		whole, cut := newModel(s.books, s.deposits), newModel(s.books, s.deposits)
+		whole.conversionCap = rapid.Int64Range(0, 2).Draw(t, "conversion cap")
+		cut.conversionCap = whole.conversionCap
 		apply := func(m *model, records []Record) {
 			p := stream.Partition{Stream: "topic"}
 			first := m.next[p]
@@ -180,6 +184,9 @@ func TestPropertyRepeatsAndReplaysMoveNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScenario(t)
 		once, often := newModel(s.books, s.deposits), newModel(s.books, s.deposits)
+		// A conversion that overtook its click counts when it comes again behind it, so a repeat may
+		// move something where the order of the log was wrong.
+		once.unscreened, often.unscreened = true, true
 		order := interleave(t, s.auctions)
 		settle(t, once, order, 20)
 		settle(t, often, order, 20)

@@ -90,6 +90,9 @@ func (a *advertiser) run(ctx context.Context, email string, list []newCampaign) 
 			return err
 		}
 	}
+	if err := a.own(ctx); err != nil {
+		return err
+	}
 	active, err := a.total(ctx, "active")
 	if err != nil {
 		return err
@@ -125,6 +128,26 @@ func (a *advertiser) create(ctx context.Context, c newCampaign) error {
 	}
 	a.load.tally.campaigns(CampaignReport{Imported: 1})
 	return nil
+}
+
+// own remembers which campaigns are the account's: it reports their conversions.
+func (a *advertiser) own(ctx context.Context) error {
+	const limit = 200
+	for offset := 0; ; offset += limit {
+		query := url.Values{"limit": {strconv.Itoa(limit)}, "offset": {strconv.Itoa(offset)}}
+		var page campaignPage
+		if err := a.load.client.do(ctx, call{method: http.MethodGet, path: "/api/campaigns?" + query.Encode(), bearer: a.Token}, &page); err != nil {
+			return err
+		}
+		a.load.mu.Lock()
+		for _, c := range page.Campaigns {
+			a.load.owners[c.ID] = a.Token
+		}
+		a.load.mu.Unlock()
+		if len(page.Campaigns) < limit {
+			return nil
+		}
+	}
 }
 
 // approve decides on all clean campaigns of the account in the review queue. It reads the whole

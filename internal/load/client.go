@@ -75,7 +75,8 @@ type call struct {
 	method, path, bearer string
 	header               http.Header
 	body                 any
-	expected             int // an error status that is not counted as one
+	expected             int     // an error status that is not counted as one
+	location             *string // takes where a redirect leads; nil: not wanted
 	// due is when the request should have been sent; zero: now. The first try's latency counts from
 	// here.
 	due time.Time
@@ -137,6 +138,9 @@ func (c *client) once(ctx context.Context, in call, out any) (wait time.Duration
 	}
 	if response.StatusCode >= 400 {
 		return retryAfter(response), refusal(in, response, raw)
+	}
+	if in.location != nil {
+		*in.location = response.Header.Get("Location")
 	}
 	if out == nil || response.StatusCode >= 300 {
 		return 0, nil

@@ -99,7 +99,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "image/gif")
 	case "GET /s/":
 		f.event(strings.TrimPrefix(r.URL.Path, "/s/"), "click")
-		w.Header().Set("Location", "https://landing.example/")
+		w.Header().Set("Location", "https://landing.example/?adnet_click="+strings.TrimPrefix(r.URL.Path, "/s/"))
 		w.WriteHeader(302)
 	case "POST /api/track":
 		var in map[string]any
@@ -107,7 +107,11 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			answer(w, 400, map[string]string{"error": "bad conversion"})
 			return
 		}
-		f.event(in["auction_id"].(string), "conversion")
+		kind := "conversion"
+		if f.tokens[bearer(r)] == "" {
+			kind = "unverified"
+		}
+		f.event(in["click_id"].(string), kind)
 		answer(w, 200, map[string]any{"tracked": true, "event": "conversion"})
 	case "GET /api/stats":
 		f.answerStats(w, r)
@@ -241,7 +245,7 @@ func (f *fake) adRequest(w http.ResponseWriter, r *http.Request) {
 		base = f.URL
 	}
 	query := url.Values{"event": {"impression"}, "auction_id": {id}}
-	answer(w, 200, map[string]any{"ad": ad{AdID: "c", AuctionID: id, ClickURL: base + "/s/" + id, ImpressionURL: base + "/api/track?" + query.Encode()}})
+	answer(w, 200, map[string]any{"ad": ad{AdID: f.adID(), AuctionID: id, ClickURL: base + "/s/" + id, ImpressionURL: base + "/api/track?" + query.Encode()}})
 }
 
 // event counts a beacon as settlement does: the first of an auction and kind, later ones as
@@ -274,6 +278,8 @@ func (f *fake) event(auction, kind string) {
 		s.Clicks++
 	case "conversion":
 		s.Conversions++
+	case "unverified":
+		s.Unverified++
 	}
 }
 
@@ -303,4 +309,14 @@ func (f *fake) count(what string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.hits[what]
+}
+
+// adID is a campaign that can be served.
+func (f *fake) adID() string {
+	for _, c := range f.campaigns {
+		if c.Status == "active" {
+			return c.ID
+		}
+	}
+	return "c"
 }

@@ -19,6 +19,7 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"adnet/internal/account"
@@ -43,7 +44,7 @@ type Config struct {
 	Requests    int      `name:"requests" env:"ADNET_LOAD_REQUESTS" default:"0" help:"Ad requests to send, repeating the contexts; 0 sends each context once."`
 	Duplicates  float64  `name:"duplicates" env:"ADNET_LOAD_DUPLICATES" default:"0.1" help:"Share of the beacons that are fired twice."`
 	Clicks      float64  `name:"clicks" env:"ADNET_LOAD_CLICKS" default:"0.1" help:"Share of the ads that are clicked."`
-	Conversions float64  `name:"conversions" env:"ADNET_LOAD_CONVERSIONS" default:"0.02" help:"Share of the ads that convert; they are among the clicked ones while there are enough."`
+	Conversions float64  `name:"conversions" env:"ADNET_LOAD_CONVERSIONS" default:"0.02" help:"Share of the ads that convert; they are among the clicked ones. Conversions of campaigns that the run did not import are not verified."`
 	HostApps    []string `name:"host-apps" env:"ADNET_LOAD_HOST_APPS" default:"chatgpt,claude-desktop,cursor,discord,vscode" help:"Host apps that requests name in turn where their line names none."`
 
 	Advertisers   int    `name:"advertisers" env:"ADNET_LOAD_ADVERTISERS" default:"8" help:"Advertiser accounts that the campaigns are spread over."`
@@ -123,6 +124,9 @@ type Load struct {
 	origin *url.URL
 	client *client
 	tally  *tally
+
+	mu     sync.Mutex
+	owners map[string]string // the session of each imported campaign's owner, who reports its conversions
 }
 
 // New checks the settings. It opens no connection and no file. Errors name the wrong setting.
@@ -144,7 +148,7 @@ func New(cfg Config, deps Deps) (*Load, error) {
 	if cfg.Password == "" {
 		cfg.Password = uuid.NewString()
 	}
-	l := &Load{cfg: cfg, deps: deps, origin: origin, tally: newTally()}
+	l := &Load{cfg: cfg, deps: deps, origin: origin, tally: newTally(), owners: make(map[string]string)}
 	l.client = newClient(&l.cfg, deps.Clock, l.tally)
 	return l, nil
 }

@@ -97,6 +97,7 @@ func TestAccounting(t *testing.T) {
 	f := newFake(t)
 	f.noFillOf, f.lag = "postgres", 7
 	cfg := settings(f)
+	cfg.Campaigns, cfg.Advertisers = Demo, 2 // whose owners report the conversions
 	cfg.Clicks, cfg.Conversions, cfg.Duplicates = 0.3, 0.1, 0.2
 	report, out := run(t, cfg)
 
@@ -114,6 +115,7 @@ func TestAccounting(t *testing.T) {
 	require.Equal(t, report.Impressions.Fired, report.Stats.Impressions)
 	require.Equal(t, report.Clicks.Fired, report.Stats.Clicks)
 	require.Equal(t, report.Conversions.Fired, report.Stats.Conversions)
+	require.Zero(t, report.Stats.Unverified)
 	require.Positive(t, report.Conversions.Fired)
 	require.Less(t, report.Conversions.Fired, report.Clicks.Fired)
 	require.Equal(t, report.DuplicatesSent, report.Stats.Duplicates)

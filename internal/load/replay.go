@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -27,10 +28,9 @@ type plan struct {
 
 func (l *Load) plan(n int) plan {
 	random := rand.New(rand.NewPCG(l.cfg.Seed, uint64(n)))
-	// One draw for both: users who convert are among those who click while there are enough of
-	// them.
+	// One draw for both: users who convert are among those who click.
 	luck := random.Float64()
-	p := plan{click: luck < l.cfg.Clicks, convert: luck < l.cfg.Conversions}
+	p := plan{click: luck < l.cfg.Clicks, convert: luck < min(l.cfg.Clicks, l.cfg.Conversions)}
 	for kind := range p.repeat {
 		p.repeat[kind] = random.Float64() < l.cfg.Duplicates
 	}
@@ -140,26 +140,31 @@ func (l *Load) show(ctx context.Context, s shot, key string, body adRequest) err
 	if err := l.fire(ctx, impression, p, call{method: http.MethodGet, path: reply.Ad.ImpressionURL}); err != nil {
 		return err
 	}
-	if p.click {
-		if err := l.fire(ctx, click, p, call{method: http.MethodGet, path: reply.Ad.ClickURL}); err != nil {
-			return err
-		}
+	if !p.click {
+		return nil
 	}
-	if p.convert {
-		return l.fire(ctx, conversion, p, conversionCall(reply.Ad))
+	var page string
+	if err := l.fire(ctx, click, p, call{method: http.MethodGet, path: reply.Ad.ClickURL, location: &page}); err != nil {
+		return err
+	}
+	if p.convert && page != "" {
+		return l.fire(ctx, conversion, p, l.conversionCall(reply.Ad, page))
 	}
 	return nil
 }
 
-// conversionCall is the conversion form of the specification. The external id makes a repeat one.
-func conversionCall(a *ad) call {
-	return call{
-		method: http.MethodPost, path: "/api/track", header: http.Header{"X-Adnet-Source": {"rest-api"}},
-		body: map[string]any{
-			"event": "conversion", "campaign_id": a.AdID, "auction_id": a.AuctionID, "conversion_type": "purchase",
-			"value": 25, "currency": "USD", "external_id": "order-1",
-		},
+// conversionCall reports what the reader did on the landing page, in the name of the campaign's
+// owner. Without a click id, which a campaign may switch off, the ad's token stands in.
+func (l *Load) conversionCall(a *ad, page string) call {
+	body := map[string]any{
+		"event": "conversion", "campaign_id": a.AdID, "auction_id": a.AuctionID, "conversion_type": "purchase", "value": 25, "currency": "USD", "external_id": "order-1",
 	}
+	if landing, err := url.Parse(page); err == nil && landing.Query().Has("adnet_click") {
+		body["click_id"] = landing.Query().Get("adnet_click")
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return call{method: http.MethodPost, path: "/api/track", bearer: l.owners[a.AdID], header: http.Header{"X-Adnet-Source": {"rest-api"}}, body: body}
 }
 
 // fire sends a beacon, and when the plan says so and the first was answered, once more. Errors:

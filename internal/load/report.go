@@ -86,6 +86,7 @@ type Stats struct {
 	Impressions    int64        `json:"impressions"`
 	Clicks         int64        `json:"clicks"`
 	Conversions    int64        `json:"conversions"`
+	Unverified     int64        `json:"conversions_unverified"`
 	Closes         int64        `json:"closes"`
 	Skips          int64        `json:"skips"`
 	VideoCompletes int64        `json:"video_completes"`
@@ -101,13 +102,13 @@ type Stats struct {
 
 // Accounted is how many events have a verdict.
 func (s Stats) Accounted() int64 {
-	return s.Impressions + s.Clicks + s.Conversions + s.Closes + s.Skips + s.VideoCompletes + s.Duplicates + s.Rejected + s.Sandbox + s.InvalidTraffic
+	return s.Impressions + s.Clicks + s.Conversions + s.Unverified + s.Closes + s.Skips + s.VideoCompletes + s.Duplicates + s.Rejected + s.Sandbox + s.InvalidTraffic
 }
 
 // add adds o, or with sign -1 takes it off. Taking off keeps AsOf.
 func (s *Stats) add(o Stats, sign int64) {
 	for dst, value := range map[*int64]int64{
-		&s.Impressions: o.Impressions, &s.Clicks: o.Clicks, &s.Conversions: o.Conversions, &s.Closes: o.Closes, &s.Skips: o.Skips,
+		&s.Impressions: o.Impressions, &s.Clicks: o.Clicks, &s.Conversions: o.Conversions, &s.Unverified: o.Unverified, &s.Closes: o.Closes, &s.Skips: o.Skips,
 		&s.VideoCompletes: o.VideoCompletes, &s.Billed: o.Billed, &s.Duplicates: o.Duplicates, &s.Rejected: o.Rejected,
 		&s.Sandbox: o.Sandbox, &s.InvalidTraffic: o.InvalidTraffic, &s.Credits: o.Credits,
 	} {
@@ -171,6 +172,7 @@ func (r *Report) beacons() string {
 	t.AppendRow(table.Row{"impressions", r.Impressions.Fired, r.Impressions.Repeated, counted(s.Impressions)})
 	t.AppendRow(table.Row{"clicks", r.Clicks.Fired, r.Clicks.Repeated, counted(s.Clicks)})
 	t.AppendRow(table.Row{"conversions", r.Conversions.Fired, r.Conversions.Repeated, counted(s.Conversions)})
+	t.AppendRow(table.Row{"not verified", "", "", counted(s.Unverified)})
 	t.AppendSeparator()
 	t.AppendRow(table.Row{"duplicates refused", "", r.DuplicatesSent, counted(s.Duplicates)})
 	t.AppendRow(table.Row{"rejected", "", "", counted(s.Rejected)})

@@ -34,6 +34,7 @@ type ledgerState struct {
 	totals       map[uuid.UUID]spent
 	archive      map[stream.Partition]progress
 	publishers   publisherState
+	conversions  map[ledger.ConversionHour]int64 // charged
 	horizon      day.Day
 	pruned       ledger.Pruned
 	appliedAt    map[stream.Range]time.Time
@@ -118,6 +119,7 @@ func newLedgerState() ledgerState {
 		totals:            make(map[uuid.UUID]spent),
 		archive:           make(map[stream.Partition]progress),
 		publishers:        newPublisherState(),
+		conversions:       make(map[ledger.ConversionHour]int64),
 		campaignChanged:   make(map[uuid.UUID]int64),
 		released:          make(map[uuid.UUID]map[day.Minute]money.Micros),
 		advertiserChanged: make(map[uuid.UUID]int64),
@@ -308,8 +310,9 @@ func (l *ledgerState) repeatsValid(key ledger.Key, inBatch map[ledger.Key]struct
 func (b *batchTx) Books(_ context.Context, need ledger.Need) (ledger.Books, error) {
 	l := &b.store.ledger
 	books := ledger.Books{
-		Campaigns: make(map[uuid.UUID]*ledger.CampaignBook, len(need.Campaigns)), Clicked: make(map[uuid.UUID]bool), Horizon: l.horizon,
-		Invalid: b.invalid,
+		Campaigns: make(map[uuid.UUID]*ledger.CampaignBook, len(need.Campaigns)), Horizon: l.horizon,
+		Conversions: make(map[ledger.ConversionHour]int64, len(need.Conversions)),
+		Invalid:     b.invalid,
 	}
 	if need.Prepaid {
 		books.Balances = make(map[uuid.UUID]money.Micros)
@@ -325,11 +328,8 @@ func (b *batchTx) Books(_ context.Context, need ledger.Need) (ledger.Books, erro
 		}
 	}
 	books.Publishers = l.publishers.books(need)
-	for _, auction := range need.Clicks {
-		key := ledger.Key{Day: day.OfUUID(auction), Auction: auction, Type: ledger.Click}
-		if _, ok := l.billed[key]; ok {
-			books.Clicked[auction] = true
-		}
+	for _, hour := range need.Conversions {
+		books.Conversions[hour] = l.conversions[hour]
 	}
 	return books, nil
 }
@@ -423,6 +423,9 @@ func (b *batchTx) commit() {
 		l.release(r)
 	}
 	l.publishers.add(b.effects)
+	for _, c := range b.effects.Conversions {
+		l.conversions[c.ConversionHour] += c.Charged
+	}
 	for _, t := range b.effects.Transactions {
 		l.addTransaction(t)
 	}

@@ -82,10 +82,10 @@ func (p *publisherState) add(e ledger.Effects) {
 }
 
 // Impressions says which of the auctions have a recorded impression.
-func (b *batchTx) Impressions(_ context.Context, auctions []uuid.UUID) (map[uuid.UUID]bool, error) {
+func (b *batchTx) Recorded(_ context.Context, of ledger.EventType, auctions []uuid.UUID) (map[uuid.UUID]bool, error) {
 	found := make(map[uuid.UUID]bool)
 	for _, id := range auctions {
-		if _, ok := b.store.ledger.billed[ledger.Key{Day: day.OfUUID(id), Auction: id, Type: ledger.Impression}]; ok {
+		if _, ok := b.store.ledger.billed[ledger.Key{Day: day.OfUUID(id), Auction: id, Type: of}]; ok {
 			found[id] = true
 		}
 	}

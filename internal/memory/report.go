@@ -181,12 +181,14 @@ func count(c *report.Counts, row *report.Row) {
 		c.Billed++
 	}
 	switch v := row.Verdict; {
-	case v == ledger.OK, v == ledger.VerdictPaused, v == ledger.OverBudget, v == ledger.OverBalance, v == ledger.SelfServed:
+	case v == ledger.OK, v == ledger.VerdictPaused, v == ledger.OverBudget, v == ledger.OverBalance, v == ledger.ConversionCapped, v == ledger.SelfServed:
 		countType(c, row)
 	case v == ledger.Duplicate:
 		c.Duplicates++
 	case v == ledger.VerdictSandbox:
 		c.Sandbox++
+	case v == ledger.VerdictUnverified:
+		c.Unverified++
 	case strings.HasPrefix(string(v), string(ledger.InvalidTraffic)):
 		c.Invalid++
 	default:

@@ -33,6 +33,11 @@ func (s *Store) Retain(_ context.Context, cut ledger.Cutoffs, dry bool) (ledger.
 			delete(l.billed, key)
 		}
 	}
+	for hour := range l.conversions {
+		if !dry && hour.Hour < int32(r.Horizon-2)*24 {
+			delete(l.conversions, hour)
+		}
+	}
 	for date := range days {
 		r.Days = append(r.Days, date)
 	}

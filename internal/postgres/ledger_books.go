@@ -64,7 +64,7 @@ WHERE b.asset = 'USD' ORDER BY b.account, b.asset FOR UPDATE OF b`
 // snapshot of its own.
 func (b *batchTx) Books(ctx context.Context, need ledger.Need) (ledger.Books, error) {
 	books := ledger.Books{
-		Campaigns: make(map[uuid.UUID]*ledger.CampaignBook, len(need.Campaigns)), Clicked: make(map[uuid.UUID]bool), Horizon: b.horizon,
+		Campaigns: make(map[uuid.UUID]*ledger.CampaignBook, len(need.Campaigns)), Horizon: b.horizon,
 		Invalid: b.invalid,
 	}
 	var batch pgx.Batch
@@ -79,7 +79,7 @@ func (b *batchTx) Books(ctx context.Context, need ledger.Need) (ledger.Books, er
 	if need.Prepaid {
 		queueCash(&batch, need, &books)
 	}
-	queueRecorded(&batch, recorded{need.Clicks, ledger.Click, books.Clicked})
+	queueConversions(&batch, need, &books)
 	if batch.Len() == 0 {
 		return books, nil
 	}

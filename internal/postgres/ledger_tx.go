@@ -164,6 +164,7 @@ func (b *batchTx) Write(ctx context.Context, e ledger.Effects) error {
 		return err
 	}
 	queuePublisherEffects(&batch, e)
+	queueConversionEffects(&batch, e)
 	opened := queueTransactions(&batch, e.Transactions)
 	if batch.Len() > 0 {
 		if err := b.tx.SendBatch(ctx, &batch).Close(); err != nil {

@@ -117,16 +117,16 @@ SELECT coalesce(sum(b.amount), 0)::bigint FROM quarantine q JOIN balance b ON b.
 WHERE q.developer_id = $1 AND q.decision IS NULL`
 )
 
-// Impressions says which of the auctions have a recorded impression.
-func (b *batchTx) Impressions(ctx context.Context, auctions []uuid.UUID) (map[uuid.UUID]bool, error) {
-	ask := recorded{auctions, ledger.Impression, make(map[uuid.UUID]bool)}
+// Recorded says which of the auctions have a recorded event of a type.
+func (b *batchTx) Recorded(ctx context.Context, of ledger.EventType, auctions []uuid.UUID) (map[uuid.UUID]bool, error) {
+	ask := recorded{auctions, of, make(map[uuid.UUID]bool)}
 	if len(auctions) == 0 {
 		return ask.found, nil
 	}
 	var batch pgx.Batch
 	queueRecorded(&batch, ask)
 	if err := b.tx.SendBatch(ctx, &batch).Close(); err != nil {
-		return nil, fmt.Errorf("read recorded impressions: %w", err)
+		return nil, fmt.Errorf("read recorded events: %w", err)
 	}
 	return ask.found, nil
 }

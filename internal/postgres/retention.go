@@ -143,6 +143,10 @@ func (s *Store) dropMarks(ctx context.Context, r *ledger.Removed) error {
 		r.Days, r.Marks = append(r.Days, date), r.Marks+marks
 	}
 	s.days.forget()
+	// Two days more than the horizon: clocks of ingress nodes may differ.
+	if _, err := s.pool.Exec(ctx, dropConversionsSQL, int32(r.Horizon-2)*24); err != nil {
+		return failure("drop hours of conversions", err)
+	}
 	return nil
 }
 

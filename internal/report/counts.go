@@ -21,6 +21,7 @@ func (c *Counts) Add(o Counts) {
 	c.Rejected += o.Rejected
 	c.Sandbox += o.Sandbox
 	c.Invalid += o.Invalid
+	c.Unverified += o.Unverified
 }
 
 // BySpend is the order of Result.Groups: larger spend first, then by key.

@@ -76,9 +76,9 @@ type Query struct {
 const MaxConversionValue = 1_000_000 * money.USD
 
 // Counts are unique events: an event counts when its verdict says that it really happened once, so
-// duplicates, forged, expired, unsigned, sandbox and invalid ones are not in the first block.
+// duplicates, forged, expired, unsigned, unverified, sandbox and invalid ones are not in the first block.
 type Counts struct {
-	Impressions    int64 // verdicts ok, paused, over_budget, over_balance, self_served
+	Impressions    int64 // verdicts ok, paused, over_budget, over_balance, conversion_cap, self_served
 	Clicks         int64
 	Closes         int64
 	Skips          int64
@@ -93,6 +93,7 @@ type Counts struct {
 	Rejected   int64 // forged, expired, unsigned, unknown campaign
 	Sandbox    int64
 	Invalid    int64 // invalid traffic
+	Unverified int64 // conversions without their advertiser's word or a valid click
 }
 
 // Group is the counts of one value of a breakdown or of one day.

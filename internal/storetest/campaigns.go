@@ -124,7 +124,7 @@ var campaignCases = []testCase{
 			e.Name, e.Status, e.Format, e.Headline, e.Subtext = "n", campaign.Paused, campaign.Image, "h", "s"
 			e.MediaURL, e.PosterURL, e.LogoURL, e.CTALabel, e.CTAURL, e.SkippableAfterSec = "m", "p", "logo", "l", "u", 9
 			e.BillingModel, e.BidAmount, e.DailyBudget, e.TotalBudget, e.TargetCPA, e.TargetROAS = campaign.CPA, 1, 2, 3, 4, &roas
-			e.Goal, e.Pacing, e.FrequencyCap = campaign.GoalManual, campaign.PacingEven, 0
+			e.Goal, e.Pacing, e.FrequencyCap, e.ClickID = campaign.GoalManual, campaign.PacingEven, 0, campaign.ClickIDOn
 			e.Targeting = campaign.Targeting{
 				IntentTokens: []string{"1"}, Keywords: []string{}, ActiveTools: []string{"2", "3"}, HostApps: []string{"4"}, Surfaces: []string{"5"},
 				IntegrationMethods: []string{"6"}, Regions: []string{"7"}, Languages: []string{"8"},

@@ -97,6 +97,7 @@ var settleCases = []ledgerCase{
 	{"BooksInactive", booksInactive},
 	{"BudgetAtOnce", budgetAtOnce},
 	{"PrepaidBalance", prepaidBalance},
+	{"Conversions", conversions},
 	{"PauseGetsThrough", pauseGetsThrough},
 	{"WriteRefuses", writeRefuses},
 	{"DeadLetters", deadLetters},
@@ -119,11 +120,16 @@ func apply(ctx context.Context, s Settler, b ledger.Batch) (ledger.Effects, erro
 		if err := tx.AdvanceOffsets(ctx, ranges); err != nil {
 			return err
 		}
-		impressions, err := tx.Impressions(ctx, ledger.Clicked(b))
+		impressions, err := tx.Recorded(ctx, ledger.Impression, ledger.Clicked(b))
 		if err != nil {
 			return err
 		}
 		ledger.Screen(b, impressions)
+		clicks, err := tx.Recorded(ctx, ledger.Click, ledger.Converted(b))
+		if err != nil {
+			return err
+		}
+		ledger.ScreenConversions(b, clicks)
 		fresh, err := tx.MarkFirst(ctx, ledger.Candidates(b))
 		if err != nil {
 			return err
@@ -387,24 +393,79 @@ func books(t *testing.T, l Ledger) {
 	require.NoError(t, l.Deposit(t.Context(), owner.ID, money.USD))
 
 	unknown, date := newID(t), day.Of(now)
-	need := ledger.Need{
-		Campaigns: []uuid.UUID{c.ID, unknown}, Days: []day.Day{date},
-		Clicks: []uuid.UUID{yesterday.Event.AuctionID, click.Event.AuctionID, uuid.NewSHA1(uuid.NameSpaceURL, []byte("b"))}, Prepaid: true,
-	}
+	need := ledger.Need{Campaigns: []uuid.UUID{c.ID, unknown}, Days: []day.Day{date}, Prepaid: true}
 	got := readBooks(t, l, need)
 	require.Equal(t, &ledger.CampaignBook{
 		AdvertiserID: owner.ID, DeveloperID: owner.DeveloperID, BillingModel: campaign.CPM, Bid: 10 * money.USD,
 		DailyBudget: 2 * money.USD, TotalBudget: 5 * money.USD, SpentTotal: 20_000, SpentOn: map[day.Day]money.Micros{date: 10_000},
 	}, got.Campaigns[c.ID])
 	require.Len(t, got.Campaigns, 1)
-	require.Equal(t, map[uuid.UUID]bool{click.Event.AuctionID: true}, got.Clicked)
 	require.Equal(t, map[uuid.UUID]money.Micros{owner.ID: money.USD - 20_000}, got.Balances)
 
-	need.Days, need.Prepaid, need.Clicks = []day.Day{date - 1, date}, false, nil
+	clicked := []uuid.UUID{yesterday.Event.AuctionID, click.Event.AuctionID, uuid.NewSHA1(uuid.NameSpaceURL, []byte("b"))}
+	require.Equal(t, map[uuid.UUID]bool{click.Event.AuctionID: true}, readRecorded(t, l, ledger.Click, clicked))
+	require.Equal(t, map[uuid.UUID]bool{click.Event.AuctionID: true, yesterday.Event.AuctionID: true}, readRecorded(t, l, ledger.Impression, clicked))
+
+	need.Days, need.Prepaid = []day.Day{date - 1, date}, false
 	got = readBooks(t, l, need)
 	require.Equal(t, map[day.Day]money.Micros{date - 1: 10_000, date: 10_000}, got.Campaigns[c.ID].SpentOn)
 	require.Empty(t, got.Balances)
 	require.Empty(t, readBooks(t, l, ledger.Need{}).Campaigns)
+}
+
+func readRecorded(t *testing.T, l Ledger, of ledger.EventType, auctions []uuid.UUID) (got map[uuid.UUID]bool) {
+	t.Helper()
+	require.NoError(t, l.Settler.InTx(t.Context(), func(tx ledger.Tx) (err error) {
+		got, err = tx.Recorded(t.Context(), of, auctions)
+		return err
+	}))
+	return got
+}
+
+// conversions are charged up to the cap of their campaign, publisher and hour, whatever the cut of
+// the log; what is above it, and what proves nothing, uses up no place.
+func conversions(t *testing.T, l Ledger) {
+	owner := AddUser(t, l.Stores)
+	c := priced(t, l, owner, 50*money.USD, 50*money.USD)
+	one, other := newID(t), newID(t)
+	sale := func(developer uuid.UUID, at time.Time, more ...ledger.EventType) (records []ledger.Record) {
+		first := eventOf(t, c, developer, ledger.Impression)
+		for _, kind := range append([]ledger.EventType{ledger.Impression}, more...) {
+			r := first
+			r.Event.Type, r.Event.BillingModel, r.Event.Price, r.Event.ReceivedAt = kind, campaign.CPA, money.USD, at
+			records = append(records, r)
+		}
+		return records
+	}
+	const click, sold = ledger.Click, ledger.Conversion
+	claimed := sale(one, now, click, sold, sold, sold)
+	claimed[2].Event.Proof, claimed[3].Event.Proof = ledger.Unverified, ledger.Unverified
+	next := int64(0)
+	settled := func(records ...[]ledger.Record) (verdicts []ledger.Verdict, charged money.Micros) {
+		b := batchOf(partition(0), next, slices.Concat(records...)...)
+		b.ConversionCap = 2
+		next = b.Runs[0].Next
+		effects, err := apply(t.Context(), l.Settler, b)
+		require.NoError(t, err)
+		for i, o := range effects.Applied[0].Outcomes {
+			charged += o.Charge
+			if b.Runs[0].Records[i].Event.Type == sold {
+				verdicts = append(verdicts, o.Verdict)
+			}
+		}
+		return verdicts, charged
+	}
+	verdicts, charged := settled(claimed, sale(one, now, sold), sale(one, now, sold, click))
+	require.Equal(t, []ledger.Verdict{ledger.VerdictUnverified, ledger.Duplicate, ledger.OK, ledger.VerdictUnverified, ledger.VerdictUnverified}, verdicts)
+	require.Equal(t, money.USD, charged)
+	verdicts, charged = settled(sale(one, now, click, sold), sale(one, now, click, sold), sale(other, now, click, sold), sale(one, now.Add(time.Hour), click, sold))
+	require.Equal(t, []ledger.Verdict{ledger.OK, ledger.ConversionCapped, ledger.OK, ledger.OK}, verdicts)
+	require.Equal(t, 3*money.USD, charged)
+	hour := ledger.ConversionHour{CampaignID: c.ID, DeveloperID: one, Hour: ledger.HourOf(now)}
+	later, none := hour, hour
+	later.Hour, none.DeveloperID = hour.Hour+1, newID(t)
+	got := readBooks(t, l, ledger.Need{Conversions: []ledger.ConversionHour{hour, later, none}}).Conversions
+	require.Equal(t, []int64{2, 1, 0}, []int64{got[hour], got[later], got[none]})
 }
 
 func readBooks(t *testing.T, l Ledger, need ledger.Need) (got ledger.Books) {

@@ -424,7 +424,6 @@ func (c *collusion) events() {
 		if n := len(c.sent); n > 0 && c.rng.IntN(3) == 0 {
 			r = c.sent[c.rng.IntN(n)]
 			r.Event.Type = []ledger.EventType{ledger.Click, ledger.Conversion, ledger.Impression}[c.rng.IntN(3)]
-			r.Event.OwnCredentials = true
 		}
 		r.Event.ReceivedAt = now.Add(time.Duration(c.rng.IntN(3)) * 24 * time.Hour)
 		c.sent, records = append(c.sent, r), append(records, r)

@@ -272,10 +272,13 @@ func reportsConversions(t *testing.T, s Reports) {
 		})
 	}
 	insertRows(t, s, "c", conversion(ledger.OK, "USD", 5*money.USD), conversion(ledger.OverBudget, "", money.USD),
-		conversion(ledger.OK, "EUR", 100*money.USD), conversion(ledger.Duplicate, "USD", 100*money.USD))
+		conversion(ledger.OK, "EUR", 100*money.USD), conversion(ledger.Duplicate, "USD", 100*money.USD),
+		conversion(ledger.ConversionCapped, "USD", 2*money.USD), conversion(ledger.VerdictUnverified, "USD", 100*money.USD))
 	got := stats(t, s, report.Query{}).Counts
-	require.Equal(t, int64(3), got.Conversions)
-	require.Equal(t, 6*money.USD, got.ConversionUSD)
+	require.Equal(t, int64(4), got.Conversions)
+	require.Equal(t, 8*money.USD, got.ConversionUSD)
+	require.Equal(t, int64(1), got.Unverified)
+	require.Zero(t, got.Rejected)
 }
 
 // spread inserts rows that differ in every dimension: dimension value i has i+1 rows.

@@ -93,7 +93,9 @@ func (h *history) record() ledger.Record {
 	case 7:
 		r.Event.DeveloperID = uuid.Nil
 	case 8:
-		r.Event.OwnCredentials = true
+		if r.Event.Type == ledger.Conversion {
+			r.Event.Proof = ledger.Unverified
+		}
 	}
 	h.sent = append(h.sent, r)
 	return r

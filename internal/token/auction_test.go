@@ -224,17 +224,17 @@ func TestPurposesDoNotMix(t *testing.T) {
 func TestWhatTokensMayDo(t *testing.T) {
 	acts := map[string]Purposes{
 		"redirect": ForRedirect, "receipt": ForReceipt, "notice": ForNotice, "conversion": ForConversion, "explain": ForExplain,
+		"claim": ForClaim,
 	}
 	for _, event := range []string{"impression", "click", "close", "skip", "video_complete", "conversion"} {
 		acts["event "+event] = ForEvent(event)
 	}
 	may := map[Purpose][]string{
 		PurposeAuction: {
-			"redirect", "receipt", "explain", "event impression", "event click", "event close", "event skip", "event video_complete",
-			"event conversion",
+			"redirect", "receipt", "explain", "event impression", "event click", "event close", "event skip", "event video_complete", "claim",
 		},
 		PurposeReport: {
-			"explain", "event impression", "event click", "event close", "event skip", "event video_complete", "event conversion",
+			"explain", "event impression", "event click", "event close", "event skip", "event video_complete", "claim",
 		},
 		PurposeBid:        {"notice", "explain"},
 		PurposeImpression: {"event impression"},

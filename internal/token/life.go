@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Life is how long after the auction an event still counts. Later events are recorded as expired
-// and never billed.
+// Life is how long an event still counts: after the auction, a conversion after the click. Later
+// events are recorded as expired and never billed.
 type Life struct {
 	Impression time.Duration `name:"impression-life" env:"ADNET_IMPRESSION_LIFE" default:"1h" help:"How long after the auction an impression still counts."`
 	Click      time.Duration `name:"click-life" env:"ADNET_CLICK_LIFE" default:"24h" help:"How long after the auction a click, close, skip or completed video still counts."`
-	Conversion time.Duration `name:"conversion-life" env:"ADNET_CONVERSION_LIFE" default:"720h" help:"How long after the auction a conversion still counts."`
+	Conversion time.Duration `name:"conversion-life" env:"ADNET_CONVERSION_LIFE" default:"720h" help:"How long after the click a conversion still counts: the attribution window."`
 }
 
 // Validate refuses a life that is not positive, or shorter than that of the event that comes
@@ -21,6 +21,15 @@ func (l Life) Validate() error {
 	}
 	return nil
 }
+
+// ConversionExpired says whether a conversion at now is too late for the click of a click id, or
+// the click was too late for its auction.
+func (l Life) ConversionExpired(a *Auction, now time.Time) bool {
+	return a.ClickAfter > l.Click || now.Sub(a.ClickedAt()) > l.Conversion
+}
+
+// Longest is how long after the auction the last event of an ad may come.
+func (l Life) Longest() time.Duration { return l.Click + l.Conversion }
 
 // Of is the life of one event type of the wire. Types other than impression and conversion follow
 // an impression by minutes and live as long as a click.

@@ -127,7 +127,7 @@ func (s *suite) decided(ctx context.Context) ([]row, error) {
 // such.
 func first(verdict string) bool {
 	switch verdict {
-	case "duplicate", "expired", "unsigned", "bad_signature", "poison":
+	case "duplicate", "expired", "unsigned", "bad_signature", "unverified", "poison":
 		return false
 	}
 	return !strings.HasPrefix(verdict, "invalid_traffic:")

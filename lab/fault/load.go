@@ -40,8 +40,9 @@ type beacon struct {
 
 func newLoad(s *suite) *load {
 	return &load{s: s, acks: make(map[beacon]int), http: &http.Client{
-		Timeout:   6 * time.Second,
-		Transport: &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 20 * time.Second},
+		Timeout:       6 * time.Second,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport:     &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 20 * time.Second},
 	}}
 }
 
@@ -163,7 +164,7 @@ func (l *load) visit(ctx context.Context) {
 		wait(ctx, 500, 500)
 		if fire("click") && (b.model == "cpa" || rand.IntN(5) == 0) {
 			wait(ctx, 100, 300)
-			l.convert(ctx, who, proof.AuctionID, query)
+			l.convert(ctx, who, proof.AuctionID, sale{ad, b})
 		}
 	}
 	if rand.IntN(3) == 0 {
@@ -186,6 +187,7 @@ func (l *load) node() string { return l.s.nodes.ingress[rand.IntN(2)].http }
 type served struct {
 	pixel  *url.URL
 	report string // the token for every event but a conversion
+	click  string // the link to the landing page
 }
 
 // ad asks for an ad of the campaign.
@@ -199,6 +201,7 @@ func (l *load) ad(ctx context.Context, who visitor, b *budget) (served, bool) {
 	var reply struct {
 		Ad *struct {
 			Report string `json:"auction_id"`
+			Click  string `json:"click_url"`
 			Beacon string `json:"impression_url"`
 		} `json:"ad"`
 		Reason string `json:"reason"`
@@ -217,7 +220,7 @@ func (l *load) ad(ctx context.Context, who visitor, b *budget) (served, bool) {
 		return served{}, false
 	}
 	l.filled.Add(1)
-	return served{link, reply.Ad.Report}, true
+	return served{link, reply.Ad.Report, reply.Ad.Click}, true
 }
 
 // fire sends a beacon until it is acknowledged, at most three times. A try without an answer may
@@ -234,21 +237,71 @@ func (l *load) fire(ctx context.Context, who visitor, b beacon, path string) boo
 	return false
 }
 
-func (l *load) convert(ctx context.Context, who visitor, auction uuid.UUID, query url.Values) {
-	body, err := json.Marshal(map[string]any{
-		"event": "conversion", "campaign_id": query.Get("campaign_id"), "auction_id": query.Get("auction_id"), "conversion_type": "sale", "value": 10, "currency": "USD",
-	})
+// sale is what a conversion is reported for.
+type sale struct {
+	ad     served
+	budget *budget
+}
+
+// convert reports a conversion as the advertiser does, with the click id of its landing page. Some
+// that nobody vouches for come first: they must cost nothing, and take nothing from the real one.
+func (l *load) convert(ctx context.Context, who visitor, auction uuid.UUID, of sale) {
+	id := l.clickID(ctx, who, of.ad.click)
+	if id == "" {
+		return
+	}
+	body, err := json.Marshal(map[string]any{"event": "conversion", "click_id": id, "conversion_type": "sale", "value": 10, "currency": "USD"})
 	if err != nil {
 		return
 	}
+	bearers := []string{of.budget.seller}
+	if rand.IntN(5) == 0 {
+		bearers = []string{"", of.budget.seller}
+	}
+	for _, bearer := range bearers {
+		l.report(ctx, who, auction, bearer, body)
+	}
+}
+
+// clickID follows the link of an ad, whose landing page does not exist. The redirect is no
+// acknowledgement of a click.
+func (l *load) clickID(ctx context.Context, who visitor, link string) string {
+	u, err := url.Parse(link)
+	if err != nil {
+		return ""
+	}
 	for range 3 {
-		if status, _ := l.send(ctx, who, http.MethodPost, "/api/track", "", body); status == http.StatusOK {
+		if page, err := url.Parse(l.location(ctx, who, u.RequestURI())); err == nil && page.Query().Has("adnet_click") {
+			return page.Query().Get("adnet_click")
+		}
+		wait(ctx, 200, 800)
+	}
+	return ""
+}
+
+func (l *load) report(ctx context.Context, who visitor, auction uuid.UUID, bearer string, body []byte) {
+	for range 3 {
+		if status, _ := l.send(ctx, who, http.MethodPost, "/api/track", bearer, body); status == http.StatusOK {
 			l.note(beacon{auction, "conversion"})
 			return
 		}
 		l.refused.Add(1)
 		wait(ctx, 200, 800)
 	}
+}
+
+// location is where a redirect leads; empty without an answer.
+func (l *load) location(ctx context.Context, who visitor, path string) string {
+	request, err := l.request(ctx, who, http.MethodGet, path, nil)
+	if err != nil {
+		return ""
+	}
+	reply, err := l.http.Do(request)
+	if err != nil {
+		return ""
+	}
+	_ = reply.Body.Close()
+	return reply.Header.Get("Location")
 }
 
 func (l *load) note(b beacon) {
@@ -258,18 +311,27 @@ func (l *load) note(b beacon) {
 	l.acknowledged.Add(1)
 }
 
-// send makes one request to either node. The load's own end does not cut requests short: they count
-// or fail.
-func (l *load) send(ctx context.Context, who visitor, method, path, bearer string, body []byte) (int, []byte) {
+// request is one of a browser to either node.
+func (l *load) request(ctx context.Context, who visitor, method, path string, body []byte) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(context.WithoutCancel(ctx), method, "http://"+l.node()+path, bytes.NewReader(body))
 	if err != nil {
-		return 0, nil
+		return nil, err
 	}
 	request.Header.Set("User-Agent", browser)
 	request.Header.Set("X-Forwarded-For", who.address)
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 		request.Header.Set("X-Fault-Source", "rest-api")
+	}
+	return request, nil
+}
+
+// send makes one request to either node. The load's own end does not cut requests short: they count
+// or fail.
+func (l *load) send(ctx context.Context, who visitor, method, path, bearer string, body []byte) (int, []byte) {
+	request, err := l.request(ctx, who, method, path, body)
+	if err != nil {
+		return 0, nil
 	}
 	if bearer != "" {
 		request.Header.Set("Authorization", "Bearer "+bearer)

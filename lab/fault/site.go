@@ -26,6 +26,7 @@ type budget struct {
 	model           string
 	daily, total    int64
 	limit           string      // the limit that is meant to run out, or ""
+	seller          string      // what conversions are reported with: a key of the campaign, or the owner's login
 	refused         atomic.Bool // a request had no ad for want of budget
 }
 
@@ -169,7 +170,14 @@ func (t *site) campaign(ctx context.Context, who account, o offer) error {
 	}
 	b := &budget{
 		id: reply["campaign"].(map[string]any)["id"].(string), owner: who.bearer, advertiser: who.id, word: word, model: o.model,
-		daily: o.daily * 1_000_000, total: o.total * 1_000_000, limit: o.limit,
+		daily: o.daily * 1_000_000, total: o.total * 1_000_000, limit: o.limit, seller: who.bearer,
+	}
+	if o.model == "cpa" {
+		key, err := t.ask(ctx, "POST", "/api/keys", who.bearer, map[string]any{"kind": "conversion", "campaign_id": b.id}, 201)
+		if err != nil {
+			return err
+		}
+		b.seller = key["key"].(string)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

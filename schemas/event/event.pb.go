@@ -510,14 +510,16 @@ func (x *Event) GetToken() []byte {
 }
 
 type Conversion struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	Type           string                 `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
-	ValueMicros    int64                  `protobuf:"varint,2,opt,name=value_micros,json=valueMicros,proto3" json:"value_micros,omitempty"`
-	Currency       string                 `protobuf:"bytes,3,opt,name=currency,proto3" json:"currency,omitempty"`
-	ExternalId     string                 `protobuf:"bytes,4,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
-	OwnCredentials bool                   `protobuf:"varint,5,opt,name=own_credentials,json=ownCredentials,proto3" json:"own_credentials,omitempty"` // the advertiser itself reported it
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Type        string                 `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	ValueMicros int64                  `protobuf:"varint,2,opt,name=value_micros,json=valueMicros,proto3" json:"value_micros,omitempty"`
+	Currency    string                 `protobuf:"bytes,3,opt,name=currency,proto3" json:"currency,omitempty"`
+	ExternalId  string                 `protobuf:"bytes,4,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
+	// The reporter has the click id and speaks for the campaign's owner. What builds before this field
+	// recorded is not verified.
+	Verified      bool `protobuf:"varint,50,opt,name=verified,proto3" json:"verified,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Conversion) Reset() {
@@ -578,9 +580,9 @@ func (x *Conversion) GetExternalId() string {
 	return ""
 }
 
-func (x *Conversion) GetOwnCredentials() bool {
+func (x *Conversion) GetVerified() bool {
 	if x != nil {
-		return x.OwnCredentials
+		return x.Verified
 	}
 	return false
 }
@@ -978,15 +980,15 @@ const file_event_proto_rawDesc = "" +
 	"\n" +
 	"conversion\x18\x10 \x01(\v2\x1a.adnet.event.v1.ConversionR\n" +
 	"conversion\x12\x14\n" +
-	"\x05token\x18( \x01(\fR\x05token\"\xa9\x01\n" +
+	"\x05token\x18( \x01(\fR\x05token\"\xa2\x01\n" +
 	"\n" +
 	"Conversion\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12!\n" +
 	"\fvalue_micros\x18\x02 \x01(\x03R\vvalueMicros\x12\x1a\n" +
 	"\bcurrency\x18\x03 \x01(\tR\bcurrency\x12\x1f\n" +
 	"\vexternal_id\x18\x04 \x01(\tR\n" +
-	"externalId\x12'\n" +
-	"\x0fown_credentials\x18\x05 \x01(\bR\x0eownCredentials\"\xef\x04\n" +
+	"externalId\x12\x1a\n" +
+	"\bverified\x182 \x01(\bR\bverifiedJ\x04\b\x05\x10\x06\"\xef\x04\n" +
 	"\aAuction\x12\x1d\n" +
 	"\n" +
 	"auction_id\x18\x01 \x01(\fR\tauctionId\x12\x13\n" +

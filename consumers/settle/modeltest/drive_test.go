@@ -146,7 +146,7 @@ func startApplier(t testing.TB, db *postgres.Store, c *commits, prepaid bool) *a
 	a.killed = ctx
 	a.store = &store{Store: db, commits: c, died: cancel}
 	s, err := settle.New(
-		settle.Config{MaxBatch: 1000, TxTimeout: 20 * time.Second, RetryMax: time.Millisecond, Prepaid: prepaid, MintCap: mintCap, Unsigned: true},
+		settle.Config{MaxBatch: 1000, TxTimeout: 20 * time.Second, RetryMax: time.Millisecond, Prepaid: prepaid, MintCap: mintCap, ConversionCap: conversionCap, Unsigned: true},
 		settle.Deps{Records: a.feed, Store: a.store, Keys: ring, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Metrics: prometheus.NewRegistry()})
 	if err != nil {
 		t.Fatal(err)

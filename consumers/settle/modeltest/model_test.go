@@ -38,6 +38,8 @@ var modelSteps = flag.Int("model.steps", 10_000, "steps of generated histories, 
 const (
 	partitions = 3
 	mintCap    = 4
+
+	conversionCap = 1
 )
 
 func TestMain(m *testing.M) {
@@ -80,7 +82,7 @@ func TestSettlementEqualsTheReference(t *testing.T) {
 			}
 			if *modelSteps >= 10_000 && !t.Failed() { // the histories must reach what they are about
 				require.GreaterOrEqual(t, w.steps, *modelSteps/2)
-				for _, verdict := range []string{"ok", "duplicate", "over_budget", "paused", "self_served", "unknown_campaign", "poison", "credit capped", "credit held", "invalid_traffic:click_without_impression"} {
+				for _, verdict := range []string{"ok", "duplicate", "over_budget", "conversion_cap", "unverified", "paused", "self_served", "unknown_campaign", "poison", "credit capped", "credit held", "invalid_traffic:click_without_impression"} {
 					require.Greater(t, w.verdicts[verdict], 20, verdict)
 				}
 				require.Equal(t, prepaid, w.verdicts["over_balance"] > 20, "over_balance")
@@ -131,6 +133,7 @@ func (w *world) history(r *rapid.T) {
 	h := &history{T: r, w: w, stream: hex.EncodeToString(newID()), ref: &reference{
 		prepaid: w.prepaid, seen: map[string]bool{}, campaigns: map[uuid.UUID]*refCampaign{}, payments: map[string]*refPayment{},
 		cash: map[uuid.UUID]int64{}, credits: map[uuid.UUID]int64{}, minted: map[string]int64{}, mintCap: mintCap,
+		sold: map[string]int64{}, conversionCap: conversionCap,
 		ownCap: map[uuid.UUID]int64{}, cases: map[uuid.UUID]*refCase{},
 		pending: map[uuid.UUID]int64{}, days: map[refDay]*refCredits{}, back: map[uuid.UUID]int64{},
 	}}
@@ -618,7 +621,7 @@ func (h *history) event() happening {
 	if h.once(8, "odd time") {
 		e.at = e.at.Add(time.Duration(h.number(-20, 20, "hours")) * time.Hour)
 	}
-	e.byOwner = e.kind == "conversion" && h.once(4, "own credentials")
+	e.byOwner = e.kind == "conversion" && !h.once(4, "without credentials")
 	if h.once(12, "invalid") {
 		e.invalid = "bot"
 	}
@@ -653,7 +656,7 @@ func message(e happening) *event.Event {
 		EventId: newID(), Type: event.Type(event.Type_value[strings.ToUpper(e.kind)]), Proof: event.Proof(event.Proof_value[strings.ToUpper(e.proof)]),
 		ReceivedAtUs: e.at.UnixMicro(), AuctionId: e.auction[:], CampaignId: e.campaign[:], DeveloperId: e.developer[:],
 		PriceMicros: e.price, BillingModel: event.BillingModel(event.BillingModel_value[strings.ToUpper(e.model)]), Sandbox: e.sandbox,
-		InvalidTraffic: e.invalid, Conversion: &event.Conversion{OwnCredentials: e.byOwner},
+		InvalidTraffic: e.invalid, Conversion: &event.Conversion{Verified: e.byOwner},
 	}
 	settletest.Sign(ring, m)
 	return m

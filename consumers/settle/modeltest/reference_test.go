@@ -27,6 +27,9 @@ type reference struct {
 	cases     map[uuid.UUID]*refCase
 	minted    map[string]int64 // by developer and UTC date
 
+	sold          map[string]int64 // charged conversions, by campaign, developer and UTC hour
+	conversionCap int64
+
 	revenue, creditFunding, deposits, mint, creditSpent int64 // the house
 }
 
@@ -104,14 +107,20 @@ func (r *reference) event(h happening) result {
 	if h.kind == "click" && h.proof == "signed" && !h.sandbox && !r.seen[h.auction.String()+" impression"] {
 		return r.refuse(h, "click_without_impression")
 	}
-	clicked := r.seen[h.auction.String()+" click"]
 	key := h.auction.String() + " " + h.kind
+	unverified := h.kind == "conversion" && h.proof == "signed" && (!h.byOwner || !h.sandbox && !r.seen[h.auction.String()+" click"])
+	if unverified {
+		key += " unverified"
+	}
 	if r.seen[key] {
 		return result{verdict: "duplicate"}
 	}
 	r.seen[key] = true
 	if h.sandbox {
 		return result{verdict: "sandbox"}
+	}
+	if unverified {
+		return result{verdict: "unverified"}
 	}
 	c := r.campaigns[h.campaign]
 	if c == nil {
@@ -123,8 +132,16 @@ func (r *reference) event(h happening) result {
 	out := result{verdict: "ok"}
 	if c.paused(h.at) {
 		out.verdict = "paused"
-	} else if price := c.price(h, clicked); price > 0 {
-		out.verdict, out.charge = r.take(c, h.at.UTC().Format(time.DateOnly), price)
+	} else if price := c.price(h); price > 0 {
+		sold := h.campaign.String() + h.developer.String() + h.at.UTC().Format("2006-01-02 15")
+		if h.kind == "conversion" && r.sold[sold] >= r.conversionCap {
+			out.verdict = "conversion_cap"
+		} else {
+			out.verdict, out.charge = r.take(c, h.at.UTC().Format(time.DateOnly), price)
+			if h.kind == "conversion" && out.charge > 0 {
+				r.sold[sold]++
+			}
+		}
 	}
 	held := r.cases[h.developer]
 	if held != nil {
@@ -181,7 +198,7 @@ func (c *refCampaign) paused(at time.Time) bool {
 	return false
 }
 
-func (c *refCampaign) price(h happening, clicked bool) int64 {
+func (c *refCampaign) price(h happening) int64 {
 	model, price := h.model, h.price
 	if h.proof == "unsigned_billable" {
 		model, price = c.model, c.bid
@@ -193,7 +210,7 @@ func (c *refCampaign) price(h happening, clicked bool) int64 {
 	case "cpm impression", "cpc click":
 		return price
 	case "cpa conversion":
-		if clicked || h.byOwner {
+		if h.proof == "signed" {
 			return price
 		}
 	}

@@ -31,8 +31,11 @@ func Sign(ring *token.Keyring, e *event.Event) {
 	if e.Proof != event.Proof_SIGNED {
 		return
 	}
-	p := e.GetPlacement()
-	text := ring.Sign(token.PurposeReport, token.Auction{
+	p, purpose := e.GetPlacement(), token.PurposeReport
+	if e.GetConversion().GetVerified() && e.Type == event.Type_CONVERSION {
+		purpose = token.PurposeConverted
+	}
+	text := ring.Sign(purpose, token.Auction{
 		AuctionID: id(e.AuctionId), CampaignID: id(e.CampaignId), AdvertiserID: id(e.AdvertiserId), DeveloperID: id(e.DeveloperId),
 		Price: money.Micros(e.PriceMicros), BillingModel: modelOf(e.BillingModel), Sandbox: e.Sandbox, CreditFunded: e.CreditFunded,
 		Format: p.GetFormat(), IntegrationMethod: p.GetIntegrationMethod(), Surface: p.GetSurface(), Region: p.GetRegion(),

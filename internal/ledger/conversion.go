@@ -1,0 +1,117 @@
+package ledger
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// ConversionHour is where charged conversions are counted against the cap: a campaign on one
+// publisher in one hour (UTC) of receipt.
+type ConversionHour struct {
+	CampaignID  uuid.UUID
+	DeveloperID uuid.UUID // zero when no publisher is known
+	Hour        int32     // since 1970
+}
+
+// ConversionCount is how many conversions of an hour were charged.
+type ConversionCount struct {
+	ConversionHour
+	Charged int64 // > 0
+}
+
+// HourOf is the hour that at is in, since 1970 in UTC.
+func HourOf(at time.Time) int32 { return int32(at.Unix() / 3600) }
+
+func (e *Event) conversionHour() ConversionHour {
+	return ConversionHour{CampaignID: e.CampaignID, DeveloperID: e.DeveloperID, Hour: HourOf(e.ReceivedAt)}
+}
+
+func compareHours(a, b ConversionHour) int {
+	return cmp.Or(bytes.Compare(a.CampaignID[:], b.CampaignID[:]), bytes.Compare(a.DeveloperID[:], b.DeveloperID[:]), cmp.Compare(a.Hour, b.Hour))
+}
+
+// verified says whether the record is a conversion that its advertiser vouches for, which counts
+// only after a valid click. Sandbox conversions keep their own verdict.
+func (r *Record) verified() bool {
+	return r.Event.Type == Conversion && r.Event.Proof == Signed && !r.Event.Sandbox && r.deduped()
+}
+
+// Converted lists the auctions of the conversions that [ScreenConversions] judges, sorted and
+// without repeats.
+func Converted(b Batch) []uuid.UUID {
+	auctions := make(map[uuid.UUID]struct{})
+	for i := range b.Runs {
+		for j := range b.Runs[i].Records {
+			if r := &b.Runs[i].Records[j]; r.verified() {
+				auctions[r.Event.AuctionID] = struct{}{}
+			}
+		}
+	}
+	return sortedIDs(auctions)
+}
+
+// ScreenConversions makes the conversions of b [Unverified] that have no valid click of their
+// auction before them: a click that never came, or only one of a robot, sells nothing. clicks says
+// which auctions had a click recorded before the batch, as [Tx.Recorded] answers for [Converted].
+// It comes after [Screen], so that a click without an impression is none, and before [Candidates],
+// so that such a conversion does not use up the key of a real one. As with clicks the rule is the
+// order of the log. Screening a batch again changes nothing.
+func ScreenConversions(b Batch, clicks map[uuid.UUID]bool) {
+	open := make(map[uuid.UUID]bool) // auctions that are asked about: whether their click came in this batch by now
+	for _, id := range Converted(b) {
+		if !clicks[id] {
+			open[id] = false
+		}
+	}
+	if len(open) == 0 {
+		return
+	}
+	for i := range b.Runs {
+		for j := range b.Runs[i].Records {
+			r := &b.Runs[i].Records[j]
+			met, asked := open[r.Event.AuctionID]
+			switch {
+			case !asked:
+			case r.Event.Type == Click && r.Event.Proof == Signed && r.deduped():
+				open[r.Event.AuctionID] = true
+			case !met && r.verified():
+				r.Event.Proof = Unverified
+			}
+		}
+	}
+}
+
+// conversionCapped says whether a campaign has been charged for as many conversions of the
+// publisher in this hour as it may be. The advertiser reports them, so the cap protects it from its
+// own mistakes and from a stolen key.
+func (d *decider) conversionCapped(e *Event) bool {
+	if e.Type != Conversion || d.batch.ConversionCap <= 0 {
+		return false
+	}
+	hour := e.conversionHour()
+	return d.books.Conversions[hour]+d.conversions[hour] >= d.batch.ConversionCap
+}
+
+// countConversion counts a conversion that was charged.
+func (d *decider) countConversion(e *Event, out *Outcome) {
+	if e.Type != Conversion || out.Charge == 0 {
+		return
+	}
+	if d.conversions == nil {
+		d.conversions = make(map[ConversionHour]int64)
+	}
+	d.conversions[e.conversionHour()]++
+}
+
+// conversionTotals lists the counts of the batch in a fixed order.
+func (d *decider) conversionTotals() (counts []ConversionCount) {
+	for hour, n := range d.conversions {
+		counts = append(counts, ConversionCount{hour, n})
+	}
+	slices.SortFunc(counts, func(a, b ConversionCount) int { return compareHours(a.ConversionHour, b.ConversionHour) })
+	return counts
+}
