@@ -9,7 +9,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
 FUZZLONG ?= $(FUZZTIME)
 
-.PHONY: help run build stack serve stack-down check test test-short race fuzz mutants fault fault-breaks hostile hostile-breaks lint-openapi bench generate
+.PHONY: help run build stack serve stack-down check test test-short race fuzz mutants fault fault-breaks hostile hostile-breaks lint-openapi clients bench generate
 
 help: ## List the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -65,6 +65,9 @@ hostile-breaks: ## Build adnet without a cure, five times: a run of the hostile 
 		line=$$(deploy/test.sh --run $(GO) run ./lab/hostile --short --break $$cure | tail -n 1) || true; \
 		grep -q '"breaches":\["' <<<"$$line" || { echo "not noticed without $$cure: $$line"; exit 1; }; \
 		echo "noticed without $$cure: $$line"; done
+
+clients: ## Clients made from openapi.json by other people's generators, type-checked, against a real server.
+	@deploy/openapi/clients/run.sh
 
 lint-openapi: ## openapi.json by Redocly's and Spectral's rules.
 	@deploy/openapi/lint.sh

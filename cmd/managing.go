@@ -8,6 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"adnet/auction"
+	"adnet/auction/ranker"
+	"adnet/ingress/budget"
 	"adnet/ingress/docs"
 	"adnet/ingress/explain"
 	"adnet/ingress/idempotency"
@@ -30,7 +33,7 @@ func (r *ingressRole) managing() error {
 		return err
 	}
 	r.accounts = account.NewService(account.Deps{Users: r.Books, Keys: r.Books, Networks: r.Books, Now: time.Now})
-	r.campaigns = campaign.NewService(campaign.Deps{Store: r.Books, Announcer: redis.NewNodes(r.sealed), Now: time.Now, CreditValue: creditValue, MaxCampaigns: r.given.Config.Manage.Campaigns})
+	r.campaigns = campaign.NewService(campaign.Deps{Store: r.Books, Announcer: warming{redis.NewNodes(r.sealed), r.budget}, Now: time.Now, CreditValue: creditValue, MaxCampaigns: r.given.Config.Manage.Campaigns})
 	manage.New(manage.Deps{
 		Auth: r.auth, Sessions: r.given.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: r.Stats, Rollup: r.Rollup, Audit: r.Books, Unproven: r.Books, Now: time.Now,
 		Logins: r.limits, Signup: r.given.Config.Manage.Signup,
@@ -41,6 +44,24 @@ func (r *ingressRole) managing() error {
 	}).Mount(r.http)
 	docs.New(docs.Deps{Document: openapi.Document, BaseURL: r.http.BaseURL}).Mount(r.http)
 	return nil
+}
+
+// warming announces a campaign, and has this node hold a lease of one that may now be served: a
+// creation that was answered is servable.
+type warming struct {
+	*redis.Nodes
+	leases *budget.Leases
+}
+
+// Announce implements campaign.Announcer.
+func (w warming) Announce(ctx context.Context, c campaign.Campaign) (all bool, err error) {
+	all, err = w.Nodes.Announce(ctx, c)
+	if err != nil || !c.Delivers() {
+		return all, err
+	}
+	billing, _ := ranker.ParseBilling(string(c.BillingModel))
+	w.leases.Warm(ctx, &auction.Campaign{ID: auction.ID(c.ID), Advertiser: auction.ID(c.AdvertiserID), Bid: c.BidAmount, Billing: billing})
+	return all, nil
 }
 
 // ensureAdmin creates the administrator of the settings unless an account with that e-mail exists.

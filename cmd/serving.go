@@ -97,7 +97,7 @@ func (r *ingressRole) serving() error {
 		Producer: r.producer, Recording: r.tracker, BaseURL: r.http.BaseURL, Now: time.Now, Delivery: r.delivery, Outcomes: outcomes,
 		Budget: r.budget, Life: r.given.Config.Track.Life,
 	})
-	tools, err := mcp.New(r.given.Config.MCP, mcp.Deps{Log: r.Log, Metrics: r.metrics, Auth: r.auth, Ads: ads, Events: r.tracker})
+	tools, err := mcp.New(r.given.Config.MCP, mcp.Deps{Log: r.Log, Metrics: r.metrics, Auth: r.auth, Ads: ads, Events: r.tracker, BaseURL: r.http.BaseURL})
 	if err != nil {
 		return err
 	}

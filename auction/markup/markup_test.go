@@ -250,7 +250,7 @@ func grammars() map[Version]grammar {
 		VAST20: of("", classic, second, "creativeView start midpoint firstQuartile thirdQuartile complete mute unmute pause rewind resume fullscreen close", demands),
 		VAST30: of("", third, oldAttrs, "start complete close skip progress closeLinear", demands),
 		VAST40: of(ns, fourth, valued, "start complete skip progress close", universal),
-		VAST41: of(ns, later, valued, "start complete skip progress closeLinear close", serving),
+		VAST41: of(ns, later, newAttrs, "start complete skip progress closeLinear close", serving),
 		VAST42: of(ns, newest, newAttrs, "complete skip closeLinear", serving),
 	}
 }

@@ -186,7 +186,7 @@ func (d *vast) inline() {
 	d.mediaFile()
 	d.click()
 	d.raw(`</Linear><UniversalAdId idRegistry="unknown"`)
-	if d.version < VAST42 { // until 4.1, whose schema demands it
+	if d.version == VAST40 { // its schema demands it, and that of 4.1 has no such attribute
 		d.raw(` idValue="`).put(d.ad.CampaignID).raw(`"`)
 	}
 	d.raw(`>`).put(d.ad.CampaignID).raw(`</UniversalAdId></Creative></Creatives>`)
@@ -230,10 +230,15 @@ func (d *vast) impression() {
 	d.raw(`<Impression id="adnet">`).put(link(d.ad.ImpressionURL)).raw(`</Impression>`)
 }
 
+// Skips says whether a video that may be skipped after so many seconds has a skip button where r
+// asks for it.
+func (r *VideoRequest) Skips(after int64) bool {
+	return r.Version != VAST20 && r.Skippable && after >= 0 && after < r.Seconds
+}
+
 // skipOffset ends the tag of the linear video. VAST 2 has nothing that can be skipped.
 func (d *vast) skipOffset() {
-	r, after := d.request, int64(d.ad.SkipAfter)
-	if d.version >= VAST30 && r.Skippable && after >= 0 && after < r.Seconds {
+	if after := int64(d.ad.SkipAfter); d.request.Skips(after) {
 		d.raw(` skipoffset="`).clock(after).raw(`"`)
 	}
 	d.raw(`>`)

@@ -250,6 +250,34 @@ func (r *Reservation) Check(c *auction.Campaign, effectiveCPM money.Micros) auct
 	return ""
 }
 
+// warmFor is how long a new campaign's first lease is waited for. A store that needs longer is in
+// trouble, and says so elsewhere.
+const warmFor = 500 * time.Millisecond
+
+// Warm has the node hold a lease of c, so that the first request after c's creation does not pay for
+// it: it would end as stale when the store takes longer than [Config.Wait].
+func (l *Leases) Warm(ctx context.Context, c *auction.Campaign) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, warmFor)
+	defer cancel()
+	for ctx.Err() == nil {
+		var r Reservation
+		r.Begin(l, id, l.deps.Now(), false)
+		reason := r.Check(c, c.Bid)
+		r.Cancel()
+		if reason != auction.Stale {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(askSoon):
+		}
+	}
+}
+
 // Undo implements [auction.Gate]: it gives back the reservation of the last Check.
 func (r *Reservation) Undo(*auction.Campaign) { r.Cancel() }
 

@@ -150,6 +150,11 @@ type Actions struct {
 	Of    map[string]Action
 }
 
+// actionParam is the parameter whose values have paths of their own, too: /api/campaigns/pause is
+// /api/campaigns?action=pause. A description of an API can name a path and no query, so clients that
+// are made from it have one call for each action.
+const actionParam = "action"
+
 // Handle mounts h. The path may hold parameters, written :name. A route whose policy does not say
 // everything is not mounted, and [Server.Run] says so.
 func (s *Server) Handle(method, path string, h Handler, p Policy) {
@@ -172,6 +177,16 @@ func (s *Server) HandleActions(method, path string, a Actions, p Policy) {
 		e.actions[value] = s.endpoint(action.Do, action.Policy)
 	}
 	s.mount(e)
+	if a.Param != actionParam {
+		return
+	}
+	for _, value := range sortedKeys(e.actions) {
+		if value != "" {
+			named := *e
+			named.value = value
+			s.router.addAt(path+"/"+value, &named).form = p.Errors
+		}
+	}
 }
 
 // Routes lists the mounted routes.
@@ -182,6 +197,7 @@ type entrance struct {
 	method, path string
 	param        string               // of the query; empty with one endpoint only
 	actions      map[string]*endpoint // by its value
+	value        string               // of the parameter where the path says it; empty where the query does
 	other        *endpoint            // for every other value
 }
 
@@ -196,7 +212,7 @@ func (s *Server) endpoint(h Handler, p Policy) *endpoint { return &endpoint{h, s
 
 func (e *entrance) choose(c *Context) *endpoint {
 	if e.param != "" {
-		if chosen, ok := e.actions[c.Query(e.param)]; ok {
+		if chosen, ok := e.actions[e.chosen(c)]; ok {
 			return chosen
 		}
 	}
@@ -209,17 +225,28 @@ func (s *Server) bodyLimit(method, path, query string) int64 {
 	if at == nil {
 		return 0
 	}
-	e := at.entrance(method)
+	e := at.answering(method)
 	if e == nil {
 		return 0
 	}
 	if e.param != "" {
-		values, _ := url.ParseQuery(query) // what does not parse chooses nothing, as in choose
-		if chosen, ok := e.actions[values.Get(e.param)]; ok {
+		value := e.value
+		if value == "" {
+			values, _ := url.ParseQuery(query) // what does not parse chooses nothing, as in choose
+			value = values.Get(e.param)
+		}
+		if chosen, ok := e.actions[value]; ok {
 			return chosen.policy.bodyLimit()
 		}
 	}
 	return e.other.policy.bodyLimit()
+}
+
+func (e *entrance) chosen(c *Context) string {
+	if e.value != "" {
+		return e.value
+	}
+	return c.Query(e.param)
 }
 
 // name is the entrance with the action that c asks for, as the audit log and idempotency keys have
@@ -229,7 +256,7 @@ func (e *entrance) name(c *Context) string {
 	if e.param == "" {
 		return name
 	}
-	if value := c.Query(e.param); value != "" && len(value) <= 32 {
+	if value := e.chosen(c); value != "" && len(value) <= 32 {
 		name += "?action=" + strings.ToValidUTF8(strings.ReplaceAll(value, "\x00", ""), "")
 	}
 	return name

@@ -1,13 +1,13 @@
 package httpapi
 
 import (
+	"net/http"
 	"strings"
 )
 
 // router finds the entrance for a method and a path. It is an index over the few routes that there
 // are: paths without parameters by their text, the others one after the other. A library's router
-// would bring rules that we do not want (redirects to a cleaned path, HEAD where GET is), and
-// allocations.
+// would bring rules that we do not want (redirects to a cleaned path), and allocations.
 type router struct {
 	fixed map[string]*site
 	open  []*site // paths with parameters, in the order of their mounting
@@ -24,29 +24,65 @@ type site struct {
 
 // add makes e reachable and gives its site, or false if its method and path are taken.
 func (r *router) add(e *entrance) (*site, bool) {
-	s := r.named(e.path)
-	if s == nil {
-		s = &site{path: e.path}
-		for part := range strings.SplitSeq(e.path, "/") {
-			if name, is := strings.CutPrefix(part, ":"); is {
-				s.params = append(s.params, name)
-			}
-		}
-		if len(s.params) == 0 {
-			r.fixed[e.path] = s
-		} else {
-			r.open = append(r.open, s)
-		}
-	}
+	s := r.site(e.path)
 	if s.entrance(e.method) != nil {
 		return s, false
 	}
-	s.entrances = append(s.entrances, e)
-	if s.allow != "" {
-		s.allow += ", "
-	}
-	s.allow += e.method
+	s.enter(e)
 	return s, true
+}
+
+// addAt makes e, which is mounted elsewhere, reachable at path too.
+func (r *router) addAt(path string, e *entrance) *site {
+	s := r.site(path)
+	s.enter(e)
+	return s
+}
+
+func (s *site) enter(e *entrance) {
+	s.entrances = append(s.entrances, e)
+	s.allow = s.methods()
+}
+
+// site finds or makes the site of a path.
+func (r *router) site(path string) *site {
+	if s := r.named(path); s != nil {
+		return s
+	}
+	s := &site{path: path}
+	for part := range strings.SplitSeq(path, "/") {
+		if name, is := strings.CutPrefix(part, ":"); is {
+			s.params = append(s.params, name)
+		}
+	}
+	if len(s.params) == 0 {
+		r.fixed[path] = s
+	} else {
+		r.open = append(r.open, s)
+	}
+	return s
+}
+
+// methods are those that the site answers, for the header Allow.
+func (s *site) methods() string {
+	var names []string
+	for _, e := range s.entrances {
+		names = append(names, e.method)
+		if e.method == http.MethodGet && s.entrance(http.MethodHead) == nil {
+			names = append(names, http.MethodHead)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// answering is the entrance for a method: a HEAD is answered as the GET would be, without its body
+// (RFC 9110, section 9.3.2). Handlers of GET that record something look at the method.
+func (s *site) answering(method string) *entrance {
+	e := s.entrance(method)
+	if e == nil && method == http.MethodHead {
+		e = s.entrance(http.MethodGet)
+	}
+	return e
 }
 
 // named is the site that was mounted as path.

@@ -19,7 +19,9 @@ func TestRouter(t *testing.T) {
 	}
 	_, free := r.add(&entrance{method: "POST", path: "/api/keys"})
 	require.False(t, free)
-	require.Equal(t, "GET, POST", r.named("/api/keys").allow)
+	require.Equal(t, "GET, HEAD, POST", r.named("/api/keys").allow)
+	require.Same(t, r.named("/api/keys").entrance("GET"), r.named("/api/keys").answering("HEAD"))
+	require.Nil(t, r.named("/api/keys/:id").answering("HEAD"))
 	for path, want := range map[string]struct {
 		path   string // empty for none
 		values []string

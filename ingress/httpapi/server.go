@@ -149,7 +149,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	c.at = &s.none
 	if c.site, c.values = s.router.find(r.URL.Path, c.values); c.site != nil {
-		if c.at = c.site.entrance(r.Method); c.at == nil {
+		if c.at = c.site.answering(r.Method); c.at == nil {
 			c.at = &s.refused
 			w.Header().Set("Allow", c.site.allow)
 		}

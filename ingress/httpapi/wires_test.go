@@ -118,7 +118,7 @@ func TestEveryWireAnswersErrorsInItsForm(t *testing.T) {
 			}
 		}
 		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "PROPFIND"} {
-			if !slices.Contains(methods, method) {
+			if !slices.Contains(methods, method) && (method != "HEAD" || !slices.Contains(methods, "GET")) {
 				check(ask{method, path, ""}, 405, errs.MethodNotAllowed)
 			}
 		}

@@ -1,8 +1,9 @@
 // Package limits protects the service from too many requests: per publisher, and per address where
 // no account is known. Frequency caps and pacing plug into the auction's gate and have their place
 // here too. A limit holds in every period as long as its window, not per clock minute: with the
-// defaults the 1,001st request of a publisher in any 60 s is refused (it may be refused up to a
-// second too long). Within the window all may come at once: that is the burst.
+// defaults a publisher may send 1,000 requests in any 60 s, for ever (one may be refused up to a
+// second too long), all at once if it likes, and 200 on top of them when it left the minute before
+// unused: that is the burst.
 //
 // Limits are shared by all nodes without asking anybody while a request waits: each node counts
 // what it let through and tells the others absolute counts every 200 ms through the [Exchange]; a
@@ -43,7 +44,7 @@ import (
 // off.
 type Config struct {
 	PerMinute int `name:"rate-per-minute" env:"ADNET_RATE_PER_MINUTE" default:"1000" help:"Ad requests per minute and publisher (per address for sandbox keys without an account); 0 switches the limit off."`
-	Burst     int `name:"rate-burst" env:"ADNET_RATE_BURST" default:"1000" help:"Ad requests of the minute that may come in one second."`
+	Burst     int `name:"rate-burst" env:"ADNET_RATE_BURST" default:"200" help:"Ad requests above rate-per-minute that a publisher may send at once when it used less before; a silent minute gives all of them back."`
 	BadLogins int `name:"rate-bad-logins" env:"ADNET_RATE_BAD_LOGINS" default:"10" help:"Failed logins in 10 minutes per address, and per account and network, after which no more are tried; four times as many in a day. An account has five times as many in an hour, and twenty times in a day, from all networks without a good login in 90 days. 0 switches all off."`
 	Writes    int `name:"rate-writes" env:"ADNET_RATE_WRITES" default:"120" help:"Changes per minute and account: campaigns, keys, deposits. 0 switches the limit off. Administrators have none."`
 	Stats     int `name:"rate-stats" env:"ADNET_RATE_STATS" default:"60" help:"Stats and explanations per minute and account; 0 switches the limit off. Administrators have none."`
@@ -134,32 +135,32 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 		return nil, err
 	}
 	for _, c := range []class{
-		{publisher, "publisher", int64(cfg.PerMinute), int64(cfg.Burst), time.Minute},
-		{badLogin, "bad_login", int64(cfg.BadLogins), 0, 10 * time.Minute},
-		{register, "register", int64(cfg.Register), 0, 10 * time.Minute},
-		{benna, "benna", int64(cfg.Benna), 0, time.Minute},
-		{open, "open", int64(cfg.Open), 0, time.Minute},
-		{refused, "refused", int64(cfg.Refused), 0, time.Minute},
-		{keyless, "keyless", int64(cfg.Keyless), 0, time.Minute},
+		{publisher, "publisher", int64(cfg.PerMinute), 0, int64(cfg.Burst), time.Minute},
+		{badLogin, "bad_login", int64(cfg.BadLogins), 0, 0, 10 * time.Minute},
+		{register, "register", int64(cfg.Register), 0, 0, 10 * time.Minute},
+		{benna, "benna", int64(cfg.Benna), 0, 0, time.Minute},
+		{open, "open", int64(cfg.Open), 0, 0, time.Minute},
+		{refused, "refused", int64(cfg.Refused), 0, 0, time.Minute},
+		{keyless, "keyless", int64(cfg.Keyless), 0, 0, time.Minute},
 		// Counted over a minute, so that what passed one second before the news of it came is
 		// missing in the next ones.
-		{seat, "seat", int64(cfg.Seat) * 60, int64(cfg.Seat), time.Minute},
-		{view, "view", int64(cfg.Views), 0, time.Minute},
-		{unprovenEvent, "unproven", int64(cfg.Unproven), 0, time.Minute},
+		{seat, "seat", int64(cfg.Seat) * 60, int64(cfg.Seat), 0, time.Minute},
+		{view, "view", int64(cfg.Views), 0, 0, time.Minute},
+		{unprovenEvent, "unproven", int64(cfg.Unproven), 0, 0, time.Minute},
 		// Their limit depends on others of them: see posted.go.
-		{soldMinute, "sold_minute", math.MaxInt64, 0, time.Minute},
-		{soldDay, "sold_day", math.MaxInt64, 0, 24 * time.Hour},
-		{reportedMinute, "reported_minute", math.MaxInt64, 0, time.Minute},
-		{reportedDay, "reported_day", math.MaxInt64, 0, 24 * time.Hour},
-		{networkAds, "network_ads", math.MaxInt64, 0, 24 * time.Hour},
-		{networkClicks, "network_clicks", math.MaxInt64, 0, 24 * time.Hour},
-		{writes, "writes", int64(cfg.Writes), 0, time.Minute},
-		{stats, "stats", int64(cfg.Stats), 0, time.Minute},
+		{soldMinute, "sold_minute", math.MaxInt64, 0, 0, time.Minute},
+		{soldDay, "sold_day", math.MaxInt64, 0, 0, 24 * time.Hour},
+		{reportedMinute, "reported_minute", math.MaxInt64, 0, 0, time.Minute},
+		{reportedDay, "reported_day", math.MaxInt64, 0, 0, 24 * time.Hour},
+		{networkAds, "network_ads", math.MaxInt64, 0, 0, 24 * time.Hour},
+		{networkClicks, "network_clicks", math.MaxInt64, 0, 0, 24 * time.Hour},
+		{writes, "writes", int64(cfg.Writes), 0, 0, time.Minute},
+		{stats, "stats", int64(cfg.Stats), 0, 0, time.Minute},
 		// Who goes on guessing waits longer: minutes at first, then most of a day.
-		{loginNetwork, "login_network", int64(cfg.BadLogins), 0, 10 * time.Minute},
-		{loginNetworkDay, "login_network_day", 4 * int64(cfg.BadLogins), 0, 24 * time.Hour},
-		{loginAccount, "login_account", 5 * int64(cfg.BadLogins), 0, time.Hour},
-		{loginAccountDay, "login_account_day", 20 * int64(cfg.BadLogins), 0, 24 * time.Hour},
+		{loginNetwork, "login_network", int64(cfg.BadLogins), 0, 0, 10 * time.Minute},
+		{loginNetworkDay, "login_network_day", 4 * int64(cfg.BadLogins), 0, 0, 24 * time.Hour},
+		{loginAccount, "login_account", 5 * int64(cfg.BadLogins), 0, 0, time.Hour},
+		{loginAccountDay, "login_account_day", 20 * int64(cfg.BadLogins), 0, 0, 24 * time.Hour},
 	} {
 		l.classes[c.id] = c
 	}
@@ -219,7 +220,7 @@ func (l *Limits) take(reply http.Header, id byte, k key, now time.Time) error {
 	at := c.bucket(now)
 	s := l.shards[k[len(k)-1]%shards]
 	s.mu.Lock()
-	m := s.meter(k, at)
+	m := s.meter(k, c, at)
 	retry, full := m.full(c, now)
 	if !full {
 		m.add(m.newest, 1)
@@ -250,7 +251,7 @@ func (c *class) refusal(seconds int) error {
 
 // full says whether one more is too much, and when it no longer is.
 func (m *meter) full(c *class, now time.Time) (retry time.Duration, full bool) {
-	if m.sum >= c.limit {
+	if m.sum >= c.limit && m.extraLeft() == 0 {
 		return m.until(c.limit, c, now), true
 	}
 	at := m.newest & (ring - 1)
@@ -291,7 +292,7 @@ func (l *Limits) count(id byte, k key, n int32, now time.Time) {
 	s := l.shards[k[len(k)-1]%shards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := s.meter(k, c.bucket(now))
+	m := s.meter(k, c, c.bucket(now))
 	m.add(m.newest, n)
 	s.dirty[k] = struct{}{}
 }

@@ -38,7 +38,7 @@ func (c *clock) pass(d time.Duration) {
 }
 
 func defaults() Config {
-	return Config{PerMinute: 1000, Burst: 1000, BadLogins: 10, Register: 60, Benna: 600, Open: 600, Refused: 600}
+	return Config{PerMinute: 1000, BadLogins: 10, Register: 60, Benna: 600, Open: 600, Refused: 600}
 }
 
 func alone(t require.TestingT, cfg Config) *Limits {
@@ -64,14 +64,40 @@ func TestARequestTooManyInAMinuteIsRefused(t *testing.T) {
 	require.NoError(t, l.Allow(reply, caller, last.Add(time.Duration(wait)*time.Second)), "Retry-After is kept")
 }
 
-func TestBurst(t *testing.T) {
-	l, caller := alone(t, Config{PerMinute: 1000, Burst: 3}), uuid.New()
-	for range 3 {
-		require.NoError(t, l.Allow(nil, caller, start))
+// passes counts what gets through of n requests at once.
+func passes(l *Limits, caller uuid.UUID, n int, at time.Time) (passed int) {
+	for range n {
+		if l.Allow(nil, caller, at) == nil {
+			passed++
+		}
 	}
-	limited := l.Allow(nil, caller, start.Add(100*time.Millisecond))
-	require.Equal(t, 1, errs.Of(limited).Extra["retry_after"])
-	require.NoError(t, l.Allow(nil, caller, start.Add(time.Second)))
+	return passed
+}
+
+// The burst comes on top of a minute, and never on top of the sustained rate.
+func TestBurst(t *testing.T) {
+	l, caller := alone(t, Config{PerMinute: 1000, Burst: 200}), uuid.New()
+	minute := func(n int) time.Time { return start.Add(time.Duration(n) * 61 * time.Second) }
+	require.Equal(t, 1200, passes(l, caller, 2000, minute(0)))
+	for n := 1; n <= 5; n++ {
+		require.Equal(t, 1000, passes(l, caller, 2000, minute(n)), "who uses the limit up gets nothing on top")
+	}
+	require.Equal(t, 1200, passes(l, caller, 2000, minute(7)), "a silent minute gives the burst back")
+	require.Equal(t, 500, passes(l, caller, 500, minute(8)))
+	require.InDelta(t, 1100, passes(l, caller, 2000, minute(9)), 5, "half of a minute, half of the burst")
+	require.Equal(t, 1, passes(l, uuid.New(), 1, minute(9)), "another caller is not affected")
+}
+
+// Whatever the pattern: an hour lets no more through than the limit of its minutes and one burst.
+func TestBurstIsNotSustained(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l, caller, now, passed := alone(t, Config{PerMinute: 10, Burst: 4}), uuid.New(), start, 0
+		for now.Before(start.Add(time.Hour)) {
+			passed += passes(l, caller, rapid.IntRange(0, 20).Draw(t, "requests"), now)
+			now = now.Add(time.Duration(rapid.IntRange(1, 90).Draw(t, "seconds")) * time.Second)
+		}
+		require.LessOrEqual(t, passed, 10*61+4)
+	})
 }
 
 func TestOffAtZero(t *testing.T) {

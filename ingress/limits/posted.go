@@ -131,7 +131,7 @@ func (l *Limits) shardOf(owner uuid.UUID) *shard { return l.shards[owner[len(own
 
 // meterOf finds the meter of a publisher's class. The shard's lock is held.
 func (l *Limits) meterOf(s *shard, id byte, owner uuid.UUID, now time.Time) *meter {
-	return s.meter(ownerKey(id, owner), l.classes[id].bucket(now))
+	return s.meter(ownerKey(id, owner), &l.classes[id], l.classes[id].bucket(now))
 }
 
 // addTo counts one. The shard's lock is held.

@@ -168,6 +168,6 @@ func (l *Limits) add(k key, at bucket, n int32) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := s.meter(k, now)
+	m := s.meter(k, &l.classes[k[0]], now)
 	m.hear(min(at, m.newest), n)
 }

@@ -29,6 +29,8 @@ type meter struct {
 	sum         int64  // of everything in the ring
 	own, others [ring]int32
 	dirty       uint64 // places whose own count the other nodes do not know
+	class       *class // of the key
+	onTop       int64  // what is used of the class's extra, in parts of a request: one has buckets of them
 }
 
 // forward moves the ring to now and drops counts that are too old.
@@ -37,14 +39,34 @@ func (m *meter) forward(now bucket) {
 		return // a clock that went back counts in the newest bucket
 	}
 	if now-m.newest > ring {
-		*m = meter{newest: now}
+		*m = meter{newest: now, class: m.class}
 		return
 	}
 	for m.newest < now {
+		m.refill()
 		m.newest++
 		m.expire(m.newest - buckets - 1)
 	}
 }
+
+// refill gives back, for the bucket that ends, what the window left unused of the limit: the extra is
+// whole again after a silent window, and who uses the limit up gets nothing back. So the extra comes
+// on top of a minute, and never on top of the sustained rate.
+func (m *meter) refill() {
+	if unused := m.class.limit - m.sum; m.onTop > 0 && unused > 0 {
+		m.onTop = max(0, m.onTop-(m.class.extra*unused+m.class.limit-1)/m.class.limit)
+	}
+}
+
+// above notes that n more were counted, of which some may be above the limit.
+func (m *meter) above(n int32) {
+	if m.class.extra > 0 && n > 0 {
+		m.onTop += buckets * max(0, min(int64(n), m.sum-m.class.limit))
+	}
+}
+
+// extraLeft is how many may pass above the limit now.
+func (m *meter) extraLeft() int64 { return max(0, m.class.extra-(m.onTop+buckets-1)/buckets) }
 
 // expire takes a bucket out of the sum and frees its place.
 func (m *meter) expire(b bucket) {
@@ -65,6 +87,7 @@ func (m *meter) add(b bucket, n int32) {
 	at := b & (ring - 1)
 	m.own[at] += n
 	m.sum += int64(n)
+	m.above(n)
 	m.dirty |= 1 << at
 }
 
@@ -76,6 +99,7 @@ func (m *meter) hear(b bucket, n int32) {
 	at := b & (ring - 1)
 	m.others[at] += n
 	m.sum += int64(n)
+	m.above(n)
 }
 
 // until is how long it takes until enough has left the window for one more to pass under limit.
@@ -113,6 +137,7 @@ type class struct {
 	name   string
 	limit  int64 // in one window; 0 is off
 	burst  int64 // in one bucket; 0 means no separate limit
+	extra  int64 // above the limit, for those who did not use the minute before
 	window time.Duration
 }
 
@@ -141,10 +166,10 @@ func newShard() (*shard, error) {
 }
 
 // meter finds or makes the meter of k, moved to now. The shard's lock is held.
-func (s *shard) meter(k key, now bucket) *meter {
+func (s *shard) meter(k key, of *class, now bucket) *meter {
 	m, ok := s.meters.Get(k)
 	if !ok {
-		m = &meter{newest: now}
+		m = &meter{newest: now, class: of}
 		s.meters.Add(k, m)
 	}
 	m.forward(now)

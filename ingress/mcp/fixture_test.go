@@ -96,7 +96,7 @@ func (f *fixture) mount(selling offer.Deps, creatives track.Creatives, unsigned 
 	require.NoError(f.T, err)
 	selling.Limiter, selling.Recording = f.limiter, tracker
 	ads := ingresstest.Seller(selling)
-	endpoint, err := mcp.New(mcp.Config{Origins: []string{origin}}, mcp.Deps{Log: f.Logger, Metrics: f.Metrics, Auth: f.Auth, Ads: ads, Events: tracker})
+	endpoint, err := mcp.New(mcp.Config{Origins: []string{origin}}, mcp.Deps{Log: f.Logger, Metrics: f.Metrics, Auth: f.Auth, Ads: ads, Events: tracker, BaseURL: f.HTTP.BaseURL})
 	require.NoError(f.T, err)
 	tracker.Mount(f.HTTP)
 	serve.New(serve.Deps{Auth: f.Auth, Ads: ads}).Mount(f.HTTP)

@@ -20,6 +20,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -38,7 +39,7 @@ const Path = "/api/mcp"
 
 // Config is the settings of the endpoint.
 type Config struct {
-	Origins []string `name:"mcp-origins" env:"ADNET_MCP_ORIGINS" help:"Origins (https://app.example) whose browser pages may call /api/mcp (default: none)."`
+	Origins []string `name:"mcp-origins" env:"ADNET_MCP_ORIGINS" help:"Origins (https://app.example) whose browser pages may call /api/mcp, besides that of ADNET_BASE_URL (default: none)."`
 }
 
 // Ads answers requests for ads; see offer.Seller.
@@ -59,6 +60,7 @@ type Deps struct {
 	Auth    *httpapi.Auth
 	Ads     Ads
 	Events  Events
+	BaseURL func() string // whose origin may call besides those of the settings; nil for none
 }
 
 // Server is the endpoint.
@@ -210,12 +212,21 @@ func (s *Server) allowOrigin(c *httpapi.Context) bool {
 	if len(origins) == 0 {
 		return true
 	}
-	if len(origins) > 1 || !slices.Contains(s.origins, origins[0]) {
+	if len(origins) > 1 || !slices.Contains(s.origins, origins[0]) && !s.own(origins[0]) {
 		return false
 	}
 	header.Set("Access-Control-Allow-Origin", origins[0])
 	header.Set("Access-Control-Expose-Headers", "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, WWW-Authenticate, X-Request-Id")
 	return true
+}
+
+// own says whether origin is that of the base URL: our own pages may call.
+func (s *Server) own(origin string) bool {
+	if s.deps.BaseURL == nil {
+		return false
+	}
+	base, err := url.Parse(s.deps.BaseURL())
+	return err == nil && base.Host != "" && strings.EqualFold(origin, base.Scheme+"://"+base.Host)
 }
 
 // preflight serves OPTIONS /api/mcp.

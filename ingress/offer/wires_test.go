@@ -197,7 +197,7 @@ func newWorld(t *testing.T, store *memory.Store, auth *httpapi.Auth, opts option
 	require.NoError(t, err)
 	caps, err := frequency.New(frequency.Config{Pending: 10 * time.Minute, FirstTurn: 1, TurnGap: 1}, frequency.Deps{Campaigns: shelf})
 	require.NoError(t, err)
-	rates, err := limits.New(limits.Config{PerMinute: opts.rate, Burst: opts.rate, Seat: opts.rate}, limits.Deps{})
+	rates, err := limits.New(limits.Config{PerMinute: opts.rate, Seat: opts.rate}, limits.Deps{})
 	require.NoError(t, err)
 	w.http, err = httpapi.New(httpapi.Config{BaseURL: "https://ads.example"}, httpapi.Deps{Log: quiet, Metrics: metrics, Readiness: obs.NewReadiness()})
 	require.NoError(t, err)

@@ -34,6 +34,9 @@ func (s *bidSession) append(b []byte) []byte {
 	b = quote(append(b, `,"benna_version":`...), s.deps.Seller.Model())
 	if s.debug {
 		b = s.appendNonBids(b)
+		if s.won == 0 && s.allInsecure() {
+			b = append(b, `,"message":"imp.secure is 1 and the links of this service are http: set ADNET_BASE_URL to its https address"`...)
+		}
 	}
 	return append(b, `}}`...)
 }
@@ -96,6 +99,9 @@ func (s *bidSession) appendBid(b []byte, current *impressionAuction, size extent
 	if size.w > 0 {
 		b = strconv.AppendInt(append(b, `,"w":`...), size.w, 10)
 		b = strconv.AppendInt(append(b, `,"h":`...), size.h, 10)
+	}
+	if g.kind == asVideo && g.slot.video.Skips(int64(shown.SkippableAfterSec)) {
+		b = append(b, `,"attr":[16]`...) // skipButton
 	}
 	if size.dur > 0 {
 		b = strconv.AppendInt(append(b, `,"dur":`...), size.dur, 10)

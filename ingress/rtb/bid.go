@@ -9,6 +9,7 @@ import (
 	"adnet/ingress/offer"
 	"adnet/internal/account"
 	"adnet/internal/errs"
+	"adnet/internal/money"
 )
 
 // Limits of a bid request.
@@ -27,7 +28,6 @@ const (
 	unsupported    auction.Reason = "unsupported_format" // none of the imp's formats is supported
 	noFit          auction.Reason = "creative_mismatch"  // a creative lacks what the imp requires
 	privateAuction auction.Reason = "private_auction"    // only deals are allowed, and no campaign may answer one of them
-	repeated       auction.Reason = "already_bid"        // the campaign has another imp of the request
 	insecure       auction.Reason = "insecure"           // https is required and our links are not
 	currency       auction.Reason = "currency"           // no USD, or a floor without a configured rate
 	category       auction.Reason = "category"           // bcat or acat
@@ -168,7 +168,6 @@ func (s *bidSession) imp(p *imp) (auction.Reason, error) {
 		s.lost = append(s.lost, lostAuction{p.ID, a.ID})
 		return a.Outcome.Reason, nil
 	}
-	s.taken = append(s.taken, a.Outcome.Winner.ID)
 	s.reservations = append(s.reservations, a.Reservation)
 	s.write(current)
 	return "", nil
@@ -183,7 +182,7 @@ func (s *bidSession) Decide(a *offer.Auction) auction.Outcome {
 	if reason := s.slot(current.imp, &g.slot); reason != "" {
 		return auction.Outcome{Reason: reason}
 	}
-	floor, reason := s.floor(current.imp)
+	floor, reason := s.openFloors(current.imp, g)
 	g.deals, g.open = s.deals(current.imp, floor, reason), !current.imp.PMP.v.Private.is(1)
 	a.Request.Formats, a.Request.FloorCPM = g.slot.formats(), floor
 	outcome := auction.Outcome{Reason: privateAuction}
@@ -199,6 +198,24 @@ func (s *bidSession) Decide(a *offer.Auction) auction.Outcome {
 		g.agree(&outcome)
 	}
 	return outcome
+}
+
+// openFloors puts the floors of p for each kind of markup into g, and returns the least of those that
+// p asks for: below it no candidate need be looked at.
+func (s *bidSession) openFloors(p *imp, g *bidGate) (money.Micros, auction.Reason) {
+	floor, reason := s.floor(p)
+	video, ofVideo := s.videoFloor(p, floor, reason)
+	g.floors = [kinds]money.Micros{asNative: floor, asBanner: floor, asVideo: video}
+	switch {
+	case !g.slot.has[asVideo]:
+		return floor, reason
+	case !g.slot.has[asNative] && !g.slot.has[asBanner]:
+		return video, ofVideo
+	case ofVideo != "":
+		g.floors[asVideo] = money.Max // its floor cannot be read
+		return floor, reason
+	}
+	return min(floor, video), reason
 }
 
 // decideDeals runs the auction among the campaigns that may answer a deal, after the open auction

@@ -255,32 +255,77 @@ func TestManyImps(t *testing.T) {
 	require.Len(t, r.SeatBid[0].Bid, maxImps)
 	require.Equal(t, 5, strings.Count(w.Body.String(), `"too_many_imps"`))
 	ids := map[string]bool{}
-	campaigns := map[string]bool{}
 	for i, b := range r.SeatBid[0].Bid {
-		ids[b.ID], campaigns[b.CrID] = true, true
-		require.Equal(t, many[i].ID.String(), b.CrID, "the next best takes the next imp")
+		ids[b.ID] = true
+		require.Equal(t, many[0].ID.String(), b.CrID, "the best takes every imp: %d", i)
 	}
 	require.Len(t, ids, maxImps, "every bid has an id of its own")
-	require.Len(t, campaigns, maxImps, "no campaign wins two imps of a request")
 	require.Len(t, f.Log.Auctions, maxImps)
 }
 
-// Where there are fewer campaigns than imps, the rest gets none; the next request is a new one.
-func TestACampaignWinsOneImpOfARequest(t *testing.T) {
+// A campaign takes as many imps as its budget allows: each has an auction, a reservation and a token
+// of its own.
+func TestACampaignTakesSeveralImps(t *testing.T) {
 	f := newFixture(t)
 	f.Shelf.Put(shelfOf("image", "rival")...)
-	three := `{"id":"r","ext":{"debug":1},"imp":[{"id":"1","banner":{}},{"id":"2","banner":{}},{"id":"3","banner":{}}]}`
+	three := `{"id":"r","imp":[{"id":"1","banner":{}},{"id":"2","banner":{}},{"id":"3","banner":{}}]}`
 	for range 2 {
-		w := f.send([]byte(three))
-		r := strict(t, w.Body.Bytes())
-		require.Len(t, r.SeatBid[0].Bid, 2)
-		require.Equal(t, shelfOf("image")[0].ID.String(), r.SeatBid[0].Bid[0].CrID)
-		require.Equal(t, shelfOf("rival")[0].ID.String(), r.SeatBid[0].Bid[1].CrID)
-		require.Contains(t, w.Body.String(), `"impid":"3","statuscode":200,"ext":{"reason":"already_bid"`)
+		bids := strict(t, f.send([]byte(three)).Body.Bytes()).SeatBid[0].Bid
+		require.Len(t, bids, 3)
+		tokens := map[string]bool{}
+		for i := range bids {
+			require.Equal(t, shelfOf("image")[0].ID.String(), bids[i].CrID)
+			tokens[bids[i].ID] = true
+		}
+		require.Len(t, tokens, 3)
 	}
-	// A refusal for another reason does not use the campaign up.
-	w := f.send([]byte(`{"id":"r","imp":[{"id":"1","banner":{},"bidfloor":99},{"id":"2","banner":{}}]}`))
-	require.Len(t, strict(t, w.Body.Bytes()).SeatBid[0].Bid, 1)
+}
+
+// The lengths and floors of video pods (OpenRTB 2.6, 3.2.7): our videos have 15 s.
+func TestVideoPods(t *testing.T) {
+	f := newFixture(t)
+	f.Shelf.Put(shelfOf("video")...)
+	price := f.bids(`{"id":"r","imp":[{"id":"1","video":{}}]}`)[0].Price
+	for video, bids := range map[string]bool{
+		`"rqddurs":[15]`: true, `"rqddurs":[6,15,30]`: true, `"rqddurs":[6,30]`: false, `"rqddurs":[15],"minduration":20`: true, `"minduration":20`: false,
+		`"durfloors":[{"mindur":1,"maxdur":14,"bidfloor":900},{"mindur":15,"maxdur":15,"bidfloor":0.1}]`: true,
+		`"durfloors":[{"mindur":10,"maxdur":20,"bidfloor":900}]`:                                         false,
+		`"durfloors":[{"mindur":16,"bidfloor":900}]`:                                                     true,
+		fmt.Sprintf(`"mincpmpersec":%g`, price/15):                                                       true,
+		fmt.Sprintf(`"mincpmpersec":%g`, price/15+0.01):                                                  false,
+		`"protocols":[1]`: false, `"protocols":[4,99]`: false, `"protocols":[99,3]`: true,
+	} {
+		w := f.send([]byte(`{"id":"r","imp":[{"id":"1","video":{` + video + `}}]}`))
+		require.Equal(t, map[bool]int{true: 200, false: 204}[bids], w.Code, video)
+	}
+	// The range of the length has its own floor, not that of the imp, which stays that of a banner.
+	require.Equal(t, 200, f.send([]byte(`{"id":"r","imp":[{"id":"1","bidfloor":900,"video":{"durfloors":[{"mindur":15,"bidfloor":0.1}]}}]}`)).Code)
+	f.Shelf.Put(shelfOf("image")...)
+	require.Equal(t, 204, f.send([]byte(`{"id":"r","imp":[{"id":"1","bidfloor":900,"banner":{},"video":{"durfloors":[{"mindur":15,"bidfloor":0.1}]}}]}`)).Code)
+}
+
+// A video with a skip button says so, since exchanges must tell.
+func TestSkippableVideosSayIt(t *testing.T) {
+	f := newFixture(t)
+	f.Shelf.Put(shelfOf("video")...)
+	body := func(video string) string {
+		return f.send([]byte(`{"id":"r","imp":[{"id":"1","video":{` + video + `}}]}`)).Body.String()
+	}
+	require.Contains(t, body(``), `"attr":[16]`)
+	require.NotContains(t, body(`"skip":0`), `"attr"`)
+	require.NotContains(t, body(`"protocols":[2]`), `"attr"`, "VAST 2 has nothing that can be skipped")
+}
+
+// A first trial over http is told what is missing.
+func TestInsecureTrialSaysWhy(t *testing.T) {
+	f := newFixtureOf(t, defaults(), "http://127.0.0.1:8080")
+	f.Shelf.Put(shelfOf("image")...)
+	w := f.send([]byte(`{"id":"r","imp":[{"id":"1","secure":1,"banner":{}}]}`))
+	require.Equal(t, 200, w.Code)
+	require.Contains(t, w.Body.String(), `"reason":"insecure"`)
+	require.Contains(t, w.Body.String(), "set ADNET_BASE_URL to its https address")
+	require.Contains(t, w.Body.String(), `"nbr":`)
+	require.Equal(t, 200, f.send([]byte(simple)).Code, "without secure it bids")
 }
 
 func squeeze(t testing.TB, body []byte) []byte {

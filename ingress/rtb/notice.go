@@ -53,7 +53,9 @@ func (s *Server) notice(kind event.Notice_Kind) httpapi.Handler {
 		if err != nil {
 			return err
 		}
-		s.record(c, kind)
+		if c.Request.Method != http.MethodHead { // a checker's: nothing was won
+			s.record(c, kind)
+		}
 		c.Data(http.StatusOK, "image/gif", gif)
 		return nil
 	}

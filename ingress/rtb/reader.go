@@ -39,6 +39,7 @@ type reader struct {
 	imps     []imp
 	deals    []deal
 	sizes    []size
+	ranges   []durFloor
 	assets   []nativeAsset
 	trackers []eventTracker
 }
@@ -92,7 +93,7 @@ func (r *reader) forget() {
 	}
 	r.scan, r.in, r.text, r.err = jsonscan.Reader{}, bytes.Buffer{}, "", nil
 	r.strings, r.numbers = emptied(r.strings), emptied(r.numbers)
-	r.imps, r.deals, r.sizes = emptied(r.imps), emptied(r.deals), emptied(r.sizes)
+	r.imps, r.deals, r.sizes, r.ranges = emptied(r.imps), emptied(r.deals), emptied(r.sizes), emptied(r.ranges)
 	r.assets, r.trackers = emptied(r.assets), emptied(r.trackers)
 }
 

@@ -3,6 +3,7 @@ package rtb
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -108,12 +109,20 @@ func (s *bidSession) reply() error {
 	if s.won == 0 && len(s.lost) > 0 {
 		s.c.Writer.Header()["X-Adnet-Auction-Id"] = []string{s.lost[0].id.String()}
 	}
+	if s.won == 0 && s.allInsecure() {
+		s.debug = true // a first trial over http: an exchange in production never sees it
+	}
 	if s.won == 0 && !s.debug {
 		s.c.Status(http.StatusNoContent)
 		return nil
 	}
 	s.out = s.append(s.out[:0])
 	return s.send(s.out)
+}
+
+// allInsecure says whether https was asked for everywhere, and is all that stands against a bid.
+func (s *bidSession) allInsecure() bool {
+	return !slices.ContainsFunc(s.reasons, func(reason auction.Reason) bool { return reason != insecure })
 }
 
 // auctionOf returns the id of an imp's auction that ended without a bid.
@@ -131,7 +140,7 @@ func (s *bidSession) auctionOf(imp text, reason auction.Reason) uuid.UUID {
 var statusCodes = map[auction.Reason]int{
 	auction.BelowFloor: 301, auction.Blocked: 356, auction.Stale: nbrTechnical, auction.FrequencyCapped: 9,
 	unsupported: 202, noFit: 353, privateAuction: 200, insecure: 352, currency: 205, category: 357, seatBlocked: 200,
-	timeout: nbrTime, tooMany: 200, duplicate: 302, repeated: 200,
+	timeout: nbrTime, tooMany: 200, duplicate: 302,
 }
 
 // nbr is the reason for the whole request: the technical ones when they hold for every imp.

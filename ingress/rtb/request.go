@@ -386,6 +386,30 @@ type video struct {
 	Skip        whole
 	BAttr       wholes
 	Delivery    wholes
+
+	RqdDurs      wholes // the exact lengths that are wanted; minduration and maxduration are then not asked
+	DurFloors    objects[durFloor]
+	MinCPMPerSec amount // a floor for each second, in the currency of the imp's floor
+}
+
+// durFloor has the fields of a DurFloors (3.2.35): the floor of videos of these lengths.
+type durFloor struct {
+	MinDur   whole
+	MaxDur   whole
+	BidFloor amount
+}
+
+func (f *durFloor) member(r *reader, name string) {
+	switch name {
+	case "mindur":
+		f.MinDur = r.whole()
+	case "maxdur":
+		f.MaxDur = r.whole()
+	case "bidfloor":
+		f.BidFloor = r.amount()
+	default:
+		r.skip()
+	}
 }
 
 func (v *video) member(r *reader, name string) {
@@ -412,6 +436,12 @@ func (v *video) member(r *reader, name string) {
 		v.BAttr = r.wholes()
 	case "delivery":
 		v.Delivery = r.wholes()
+	case "rqddurs":
+		v.RqdDurs = r.wholes()
+	case "durfloors":
+		v.DurFloors = list(r, &r.ranges)
+	case "mincpmpersec":
+		v.MinCPMPerSec = r.amount()
 	default:
 		r.skip()
 	}

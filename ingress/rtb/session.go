@@ -46,7 +46,6 @@ type sessionMemory struct {
 	ad           offer.Ad             // being written
 	reservations []budget.Reservation // of the bids so far
 	reasons      []auction.Reason     // of each imp
-	taken        []auction.ID         // campaigns that have an imp already
 	lost         []lostAuction        // auctions of the imps that got no bid
 	signals      signals              // of the request level
 	bids         []byte               // as JSON
@@ -99,7 +98,7 @@ func (s *bidSession) end() {
 	s.signals.forget()
 	s.auction.Forget()
 	s.ad.Reset()
-	s.reservations, s.reasons, s.taken, s.lost = emptied(s.reservations), emptied(s.reasons), emptied(s.taken), emptied(s.lost)
+	s.reservations, s.reasons, s.lost = emptied(s.reservations), emptied(s.reasons), emptied(s.lost)
 	if s.bids = s.bids[:0]; cap(s.bids) > keptBuffer {
 		s.bids, s.out = nil, nil
 	}

@@ -2,7 +2,6 @@ package rtb
 
 import (
 	"math"
-	"slices"
 	"strings"
 
 	"adnet/auction"
@@ -145,7 +144,9 @@ func (v *video) request(seconds int64) (markup.VideoRequest, bool) {
 	switch {
 	case v.Linearity.is(2):
 		return r, false
-	case v.MinDuration.n > seconds, v.MaxDuration.n > 0 && v.MaxDuration.n < seconds:
+	case len(v.RqdDurs) > 0 && !has(v.RqdDurs, seconds):
+		return r, false
+	case len(v.RqdDurs) == 0 && (v.MinDuration.n > seconds || v.MaxDuration.n > 0 && v.MaxDuration.n < seconds):
 		return r, false
 	}
 	wanted := v.Protocols
@@ -159,6 +160,29 @@ func (v *video) request(seconds int64) (markup.VideoRequest, bool) {
 // floor returns the bid floor of p, micro-USD CPM; at least 1, because a bid must have a price.
 func (s *bidSession) floor(p *imp) (money.Micros, auction.Reason) {
 	return s.price(p.BidFloor, p.BidFloorCur)
+}
+
+// videoFloor is the floor of a video in p, whose other markup has the floor of p: that of the range
+// its length is in, where there is one, and no less than the floor of its seconds.
+func (s *bidSession) videoFloor(p *imp, floor money.Micros, before auction.Reason) (money.Micros, auction.Reason) {
+	if !p.Video.set {
+		return floor, before
+	}
+	v, seconds, reason := &p.Video.v, s.cfg.VideoSec, before
+	for i := range v.DurFloors.list {
+		if f := &v.DurFloors.list[i]; f.MinDur.n <= seconds && (f.MaxDur.n == 0 || seconds <= f.MaxDur.n) {
+			floor, reason = s.price(f.BidFloor, p.BidFloorCur)
+			break
+		}
+	}
+	if each := v.MinCPMPerSec; each.given || each.bad {
+		all, bad := s.price(each, p.BidFloorCur)
+		if reason == "" {
+			reason = bad
+		}
+		floor = max(floor, money.Micros(min(float64(all)*float64(seconds), float64(money.Max))))
+	}
+	return floor, reason
 }
 
 // price converts a floor to micro-USD, rounded up.
@@ -183,12 +207,14 @@ func (s *bidSession) price(of amount, in text) (money.Micros, auction.Reason) {
 const patience = 2_000
 
 // bidGate is the first gate of the auction. A candidate passes if its creative fits the imp, for a
-// deal or in the open auction, and it has not won another imp of the request.
+// deal or in the open auction. That it has another imp of the request is no reason against it: each
+// imp has its own reservation, and counts for the session's cap.
 type bidGate struct {
 	session *bidSession
 	slot    markupSlot
 	deals   map[string]*terms
-	open    bool // bids without a deal are allowed
+	open    bool                // bids without a deal are allowed
+	floors  [kinds]money.Micros // in the open auction
 	looked  int
 	over    bool
 	kind    markupKind // of the candidate that passed
@@ -210,9 +236,6 @@ func (g *bidGate) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.
 	found, ok := g.session.auction.Creative(c)
 	if !ok { // gone since the snapshot was taken
 		return auction.NoMatch
-	}
-	if slices.Contains(g.session.taken, c.ID) {
-		return repeated
 	}
 	deal, kind, reason := g.place(found, effectiveCPM)
 	if reason != "" {
@@ -243,8 +266,11 @@ func (g *bidGate) place(c *campaign.Campaign, effectiveCPM money.Micros) (*terms
 		return nil, 0, privateAuction
 	}
 	kind, fits := g.slot.choose(c, anyKind)
-	if !fits {
+	switch {
+	case !fits:
 		return nil, 0, noFit
+	case effectiveCPM < g.floors[kind]:
+		return nil, 0, auction.BelowFloor
 	}
 	return nil, kind, ""
 }

@@ -77,7 +77,7 @@ func post(body, key string) *http.Request {
 func benchServer(b *testing.B, source catalogtest.Projection) (server *httpapi.Server, key string) {
 	b.Helper()
 	w := ingresstest.New(b, ingresstest.Options{Clock: time.Now})
-	rate, err := limits.New(limits.Config{PerMinute: 1 << 30, Burst: 1 << 30}, limits.Deps{})
+	rate, err := limits.New(limits.Config{PerMinute: 1 << 30}, limits.Deps{})
 	require.NoError(b, err)
 	selling := w.Selling()
 	selling.Catalog, selling.Limiter, selling.Producer = catalogtest.Running(b, source), rate, ingresstest.Acked{}

@@ -37,7 +37,7 @@ func newFixture(t testing.TB, perMinute int) *fixture {
 	t.Helper()
 	f := &fixture{World: ingresstest.New(t, ingresstest.Options{BaseURL: "https://ads.example/"}), told: &outcomes{}}
 	f.Shelf.Put(generic())
-	rate, err := limits.New(limits.Config{PerMinute: perMinute, Burst: perMinute}, limits.Deps{})
+	rate, err := limits.New(limits.Config{PerMinute: perMinute}, limits.Deps{})
 	require.NoError(t, err)
 	selling := f.Selling()
 	selling.Limiter, selling.Outcomes = rate, f.told

@@ -27,6 +27,8 @@ type batch struct {
 // batchTaken answers a batch. Every event that is not in Rejected is durable.
 type batchTaken struct {
 	Tracked  int        `json:"tracked"`
+	Deduped  bool       `json:"deduped,omitzero"`  // events of Repeats were taken before; nothing is counted twice
+	Repeats  []int      `json:"repeats,omitempty"` // by their place in the batch
 	Rejected []rejected `json:"rejected,omitempty"`
 }
 
@@ -63,7 +65,7 @@ func (t *Tracker) batch(c *httpapi.Context) error {
 
 func (t *Tracker) takeBatch(ctx context.Context, reports []Report, by Reporter, from Origin) (batchTaken, error) {
 	now := t.deps.Now()
-	events, out := make([]*event.Event, 0, len(reports)), batchTaken{}
+	events, places, out := make([]*event.Event, 0, len(reports)), make([]int, 0, len(reports)), batchTaken{}
 	for i := range reports {
 		in := &reports[i]
 		in.By, in.needsCampaign, in.Origin = by, true, from
@@ -89,13 +91,18 @@ func (t *Tracker) takeBatch(ctx context.Context, reports []Report, by Reporter, 
 			continue
 		}
 		t.judge(ctx, e, from, now)
-		events = append(events, e)
+		events, places = append(events, e), append(places, i)
 	}
 	if err := t.recorder.recordAll(events); err != nil {
 		return out, err
 	}
-	for _, e := range events {
+	ctx, cancel := context.WithTimeout(ctx, seenWait)
+	defer cancel()
+	for i, e := range events {
 		t.confirm(e)
+		if t.repeated(ctx, e) {
+			out.Deduped, out.Repeats = true, append(out.Repeats, places[i])
+		}
 	}
 	out.Tracked += len(events)
 	return out, nil

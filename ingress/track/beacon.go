@@ -64,8 +64,12 @@ func (t *Tracker) pixel(c *httpapi.Context) error {
 	if what.campaignID, err = campaignOf(said[saidCampaign], what.auctionID); err != nil {
 		return err
 	}
-	if _, err := t.take(c.Request.Context(), what); err != nil {
-		return err
+	if !looksOnly(c) {
+		e, err := t.take(c.Request.Context(), what)
+		if err != nil {
+			return err
+		}
+		t.recent.note(e)
 	}
 	c.Data(http.StatusOK, "image/gif", gif)
 	return nil

@@ -2,7 +2,6 @@ package track
 
 import (
 	"context"
-	"encoding/hex"
 	"net/http"
 	"regexp"
 	"time"
@@ -217,10 +216,9 @@ func conversionOf(in *Report) (*event.Conversion, error) {
 // seenWait is how long a reply waits for what it may say about repeats.
 const seenWait = 100 * time.Millisecond
 
-// reply says what was taken. deduped is an information: without Redis it is left out.
+// reply says what was taken.
 func (t *Tracker) reply(ctx context.Context, in *Report, e *event.Event) Taken {
 	name := wireNames[e.Type]
-	seen := name
 	out := Taken{Tracked: true, Event: name, CampaignID: in.CampaignID}
 	if id := uuid.UUID(e.CampaignId); out.CampaignID == "" && id != uuid.Nil {
 		out.CampaignID = id.String()
@@ -229,17 +227,9 @@ func (t *Tracker) reply(ctx context.Context, in *Report, e *event.Event) Taken {
 		out.AuctionID, out.ConversionType, out.ExternalID = in.AuctionID, in.ConversionType, in.ExternalID
 		out.Value, out.Currency = in.Value, in.Currency
 		out.Verified = &e.Conversion.Verified
-		if !e.Conversion.Verified {
-			seen += "_unverified" // settlement's key for these: they must not make the real one look repeated
-		}
 	}
-	// What proves nothing leaves no mark: a stranger could make any number of them.
-	if e.Proof == event.Proof_SIGNED || e.Proof == event.Proof_UNSIGNED_BILLABLE {
-		ctx, cancel := context.WithTimeout(ctx, seenWait)
-		defer cancel()
-		// What settlement deduplicates by.
-		first, err := t.deps.Seen.Seen(ctx, seen+":"+hex.EncodeToString(e.AuctionId), t.cfg.Life.Of(name))
-		out.Deduped = err == nil && !first
-	}
+	ctx, cancel := context.WithTimeout(ctx, seenWait)
+	defer cancel()
+	out.Deduped = t.repeated(ctx, e)
 	return out
 }

@@ -221,5 +221,46 @@ func TestPostedBeaconsSayWhatIsRepeated(t *testing.T) {
 	require.Contains(t, f.Do(http.MethodPost, "/api/track", body).Body.String(), `"deduped":true`)
 	require.NotContains(t, f.Do(http.MethodPost, "/api/track", strings.Replace(body, "impression", "click", 1)).Body.String(), "deduped")
 	f.seen.err = ingresstest.ErrDown
-	require.JSONEq(t, plain, f.Do(http.MethodPost, "/api/track", body).Body.String(), "without Redis the event counts all the same")
+	body = strings.Replace(body, "impression", "skip", 1)
+	require.JSONEq(t, strings.Replace(plain, "impression", "skip", 1), f.Do(http.MethodPost, "/api/track", body).Body.String(), "without Redis the event counts all the same")
+	require.Contains(t, f.Do(http.MethodPost, "/api/track", body).Body.String(), `"deduped":true`, "and this node remembers it")
+}
+
+// A repeat is called one whatever form the event came in first, and whatever form it comes in now.
+func TestEveryFormOfARepeatIsCalledOne(t *testing.T) {
+	first := map[string]func(f *fixture, token string){
+		"pixel": func(f *fixture, token string) {
+			f.Do(http.MethodGet, "/api/track?event=impression&auction_id="+token, "")
+		},
+		"post": func(f *fixture, token string) {
+			f.Do(http.MethodPost, "/api/track", `{"event":"impression","campaign_id":"`+campaignID.String()+`","auction_id":"`+token+`"}`)
+		},
+		"batch": func(f *fixture, token string) {
+			f.Do(http.MethodPost, "/api/track?action=batch", `{"events":[{"event":"impression","campaign_id":"`+campaignID.String()+`","auction_id":"`+token+`"}]}`)
+		},
+	}
+	for name, send := range first {
+		t.Run(name, func(t *testing.T) {
+			f, again := newFixture(t), ""
+			token := f.token()
+			event := func(kind string) string {
+				return `{"event":"` + kind + `","campaign_id":"` + campaignID.String() + `","auction_id":"` + token + `"}`
+			}
+			send(f, token)
+			again = f.Do(http.MethodPost, "/api/track", event("impression")).Body.String()
+			require.Contains(t, again, `"deduped":true`)
+			require.NotContains(t, f.Do(http.MethodPost, "/api/track", event("close")).Body.String(), "deduped")
+			batch := f.Do(http.MethodPost, "/api/track?action=batch", `{"events":[`+event("skip")+`,`+event("impression")+`,`+event("skip")+`]}`).Body.String()
+			require.JSONEq(t, `{"tracked":3,"deduped":true,"repeats":[1,2]}`, batch)
+		})
+	}
+}
+
+// A HEAD is a look at a link: it is answered as the GET is, and records nothing.
+func TestHeadRecordsNothing(t *testing.T) {
+	f := newFixture(t)
+	w := f.Do(http.MethodHead, "/api/track?event=impression&auction_id="+f.token(), "")
+	require.Equal(t, http.StatusOK, w.Code)
+	require.Equal(t, "image/gif", w.Header().Get("Content-Type"))
+	require.Empty(t, f.Log.Asked())
 }

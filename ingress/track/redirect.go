@@ -24,9 +24,7 @@ func (t *Tracker) redirect(c *httpapi.Context) error {
 		return err
 	}
 	landing := cmp.Or(auction.Landing, creative.CTAURL) // links of earlier builds name no page
-	// A HEAD request comes from a link checker or a preview: it is redirected but not counted as a
-	// click.
-	if c.Request.Method == http.MethodGet {
+	if !looksOnly(c) {
 		e, err := t.click(c, &auction, c.Param("token"))
 		if err != nil {
 			return err
@@ -55,6 +53,7 @@ func (t *Tracker) click(c *httpapi.Context, auction *token.Auction, text string)
 	t.signed(made, text, now)
 	e := &made.Event
 	t.judge(c.Request.Context(), e, Origin{request: c, link: true}, now)
+	t.recent.note(e)
 	return e, t.recorder.recordLater(c.Request.Context(), e)
 }
 

@@ -88,6 +88,7 @@ type Tracker struct {
 	unproven unproven
 	invalid  map[string]prometheus.Counter // by rule
 	missed   prometheus.Counter
+	recent   *recentEvents
 	events   [len(wireNames)][event.Proof_BAD_SIGNATURE + 1]prometheus.Counter // by type and proof
 }
 
@@ -104,7 +105,7 @@ func New(cfg Config, deps Deps) (*Tracker, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tracker{cfg: cfg, deps: deps, recorder: newRecorder(cfg, deps), traffic: judge, invalid: make(map[string]prometheus.Counter)}
+	t := &Tracker{cfg: cfg, deps: deps, recorder: newRecorder(cfg, deps), traffic: judge, invalid: make(map[string]prometheus.Counter), recent: newRecentEvents()}
 	taken := obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "adnet_track_events_total", Help: "Events taken, by type and what the token proved.",
 	}, []string{"event", "proof"}))

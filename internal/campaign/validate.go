@@ -95,10 +95,11 @@ func (r *Ratio) UnmarshalJSON(b []byte) error {
 	return r.Value.UnmarshalJSON(b)
 }
 
-// defaults is a campaign with the specification's default in every field.
+// defaults is a campaign with the specification's default in every field but the format, which
+// depends on the media.
 func defaults() Campaign {
 	return Campaign{
-		Format: Image, CTALabel: defaultCTALabel, SkippableAfterSec: DefaultSkipSec,
+		CTALabel: defaultCTALabel, SkippableAfterSec: DefaultSkipSec,
 		BillingModel: CPM, BidAmount: DefaultBid, DailyBudget: DefaultDaily, TotalBudget: DefaultTotal, Goal: GoalManual,
 		Pacing: PacingEven, FrequencyCap: DefaultCap, ClickID: ClickIDOn,
 	}
@@ -124,6 +125,12 @@ func (f *Fields) apply(c *Campaign) error {
 	setLink(&c.PosterURL, f.PosterURL)
 	setLink(&c.LogoURL, f.LogoURL)
 	setLink(&c.CTAURL, f.CTAURL)
+	if f.Format == nil && c.Format == "" {
+		c.Format = Image
+		if c.MediaURL == "" {
+			c.Format = Native // there is nothing to show but texts
+		}
+	}
 	setText(&c.Name, f.Name)
 	setText(&c.Headline, f.Headline)
 	setText(&c.Subtext, f.Subtext)

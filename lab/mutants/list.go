@@ -901,8 +901,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "unproven-mark", protects: "what proves nothing makes no mark in Redis",
-		file: "ingress/track/post.go",
-		old:  "if e.Proof == event.Proof_SIGNED || e.Proof == event.Proof_UNSIGNED_BILLABLE {", new: "if e.Proof != event.Proof_EXPIRED {",
+		file: "ingress/track/repeats.go",
+		old:  "return e.Proof == event.Proof_SIGNED || e.Proof == event.Proof_UNSIGNED_BILLABLE", new: "return e.Proof != event.Proof_EXPIRED",
 		tests: []string{"./ingress/track"}, run: "ForgedConversions",
 	},
 	{
@@ -928,5 +928,29 @@ var mutants = []mutant{
 		file: "ingress/track/redirect.go",
 		old:  "cmp.Or(auction.Landing, creative.CTAURL)", new: "cmp.Or(creative.CTAURL, auction.Landing)",
 		tests: []string{"./ingress/track"}, run: "ALinkLeadsToThePage",
+	},
+	{
+		name: "burst-sustained", protects: "a burst comes on top of a minute, not of the sustained rate",
+		file: "ingress/limits/window.go",
+		old:  "unused := m.class.limit - m.sum; m.onTop > 0", new: "unused := m.class.limit; m.onTop > 0",
+		tests: []string{"./ingress/limits"}, run: "Burst",
+	},
+	{
+		name: "head-records", protects: "a look at a link is no event",
+		file: "ingress/track/repeats.go",
+		old:  "c.Request.Method == http.MethodHead", new: "c.Request.Method == \"\"",
+		tests: []string{"./ingress/track"}, run: "Head",
+	},
+	{
+		name: "deduped-forms", protects: "a repeat is called one whatever form came first",
+		file: "ingress/track/beacon.go",
+		old:  "		t.recent.note(e)\n", new: "		_ = e\n",
+		tests: []string{"./ingress/track"}, run: "EveryForm",
+	},
+	{
+		name: "mcp-own-origin", protects: "only pages of ours and of listed origins may call /api/mcp",
+		file: "ingress/mcp/mcp.go",
+		old:  "base.Host != \"\" && strings.EqualFold(origin, base.Scheme+\"://\"+base.Host)", new: "strings.HasPrefix(origin, base.Scheme+\"://\"+base.Host)",
+		tests: []string{"./ingress/mcp"}, run: "OwnOrigin",
 	},
 }
