@@ -347,7 +347,7 @@ func TestVASTVersions(t *testing.T) {
 		require.Equal(t, version >= VAST30, strings.Contains(text, `event="skip"`), version)
 		require.Equal(t, version >= VAST41, strings.Contains(text, "<AdServingId>"), version)
 		require.Equal(t, version >= VAST40, strings.Contains(text, "<UniversalAdId "), version)
-		require.Equal(t, version == VAST40 || version == VAST41, strings.Contains(text, "idValue="), version)
+		require.Equal(t, version == VAST40, strings.Contains(text, "idValue="), version)
 		require.Equal(t, 1, strings.Count(text, "https://ads.example/close"), version)
 	}
 }

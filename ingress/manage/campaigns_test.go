@@ -20,7 +20,7 @@ func TestCreateWithDefaults(t *testing.T) {
 	require.Equal(t, object{"ok": true, "violations": []any{}}, body["policy"])
 	got := body["campaign"].(object)
 	for field, want := range map[string]any{
-		"advertiser_id": me.ID.String(), "status": "active", "name": "Query Postgres in plain English", "format": "image",
+		"advertiser_id": me.ID.String(), "status": "active", "name": "Query Postgres in plain English", "format": "native",
 		"billing_model": "cpm", "bid_amount": 5.0, "daily_budget": 50.0, "total_budget": 1000.0, "target_cpa": 0.0, "target_roas": nil,
 		"optimization_goal": "manual", "skippable_after_sec": 3.0, "cta_label": "Learn more", "credit_funded": false,
 		"spent_today": 0.0, "spent_total": 0.0, "subtext": "", "media_url": "", "policy_violations": []any{},
