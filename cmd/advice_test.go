@@ -49,7 +49,7 @@ func TestAdvisedSettingsExist(t *testing.T) {
 	for _, setting := range settings(t) {
 		known["--"+setting.Name] = true
 		for _, variable := range setting.Envs {
-			known[variable] = true
+			known[variable], known[variable+secretFile] = true, holdsSecret(setting)
 		}
 	}
 	named := regexp.MustCompile(`(?:^|[ (])(--[a-z][a-z-]+)|\b(ADNET_[A-Z0-9_]+[A-Z0-9])(?:[^A-Z0-9_]|$)`)

@@ -64,7 +64,10 @@ func (x *exchange) bid(member string) openrtb2.Bid {
 
 func (x *exchange) fire(link string) {
 	x.t.Helper()
-	reply, err := http.Get(link)
+	request, err := http.NewRequest(http.MethodGet, link, nil)
+	require.NoError(x.t, err)
+	request.Header.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0") // a pixel of an exchange is the reader's
+	reply, err := http.DefaultClient.Do(request)
 	require.NoError(x.t, err)
 	defer reply.Body.Close()
 	pixel, err := io.ReadAll(reply.Body)

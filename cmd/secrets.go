@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -14,7 +15,7 @@ const secretFile = "_FILE"
 
 // holdsSecret says whether the value of a flag is a secret or has one in it.
 func holdsSecret(flag *kong.Flag) bool {
-	return isSecret(flag) || strings.HasSuffix(flag.Name, "-url") && strings.HasPrefix(flag.Envs[0], "ADNET_POSTGRES") || flag.Name == "clickhouse-url"
+	return isSecret(flag) || slices.Contains([]string{"postgres-url", "postgres-owner-url", "clickhouse-url"}, flag.Name)
 }
 
 // fromFiles reads the secrets whose variable with [secretFile] behind its name is set. Errors: a

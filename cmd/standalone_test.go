@@ -236,7 +236,7 @@ func TestPauseStopsDeliveryAndCharging(t *testing.T) {
 	require.Positive(t, stats["spend_usd"])
 	require.LessOrEqual(t, stats["spend_usd"], 0.1, "one impression, at most at the stated bid")
 	require.Equal(t, 1.0, stats["billed"])
-	require.Equal(t, 2.0, stats["credits"])
+	require.Equal(t, 1.0, stats["credits"], "a paused campaign mints nothing")
 	require.Equal(t, "rest", stats["breakdown"].([]any)[0].(map[string]any)["key"])
 	requireVerified(t, admin)
 }

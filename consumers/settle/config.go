@@ -23,7 +23,7 @@ type Config struct {
 	// A campaign that sells through one publisher more often than once a minute is rare.
 	ConversionCap int64 `name:"conversion-hourly-cap" env:"ADNET_CONVERSION_HOURLY_CAP" default:"100" help:"Most conversions that a campaign is charged for per publisher and hour; further ones are recorded with the verdict conversion_cap and not charged. 0 is no cap."`
 
-	TokenlessUntil string `name:"settle-tokenless-until" env:"ADNET_SETTLE_TOKENLESS_UNTIL" default:"" help:"Until when events without an auction token, as earlier builds wrote them, are settled, like 2026-03-03T12:00:00Z; empty: for an hour after adnet migrate met such an installation. Until then whoever can write to Kafka can bill."`
+	TokenlessUntil string `name:"settle-tokenless-until" env:"ADNET_SETTLE_TOKENLESS_UNTIL" default:"" help:"Until when events without an auction token, as earlier builds wrote them, are settled, like 2026-03-03T12:00:00Z; empty: for an hour after the upgrade by adnet migrate; until then whoever can write to Kafka can bill."`
 
 	// Prepaid is ADNET_PREPAID=required: cash campaigns may only spend deposited balance. The
 	// setting belongs to the whole product, so the wiring sets it.
