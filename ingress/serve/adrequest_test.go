@@ -237,7 +237,11 @@ func TestTheAd(t *testing.T) {
 	for purpose, text := range map[token.Purpose]string{token.PurposeImpression: pixel, token.PurposeClick: click, token.PurposeReceipt: receipt} {
 		of, err := f.Ring.Verify(purpose.Only(), text, ingresstest.Start)
 		require.NoError(t, err)
-		require.Equal(t, signed, of)
+		want := signed
+		if purpose == token.PurposeClick {
+			want.Landing = k.CTAURL // the page that was approved when the ad was shown
+		}
+		require.Equal(t, want, of)
 		_, err = f.Ring.Verify(^purpose.Only(), text, ingresstest.Start)
 		require.ErrorIs(t, err, token.ErrSignature)
 	}
