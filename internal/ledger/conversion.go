@@ -76,7 +76,7 @@ func ScreenConversions(b Batch, clicks map[uuid.UUID]bool) {
 			met, asked := open[r.Event.AuctionID]
 			switch {
 			case !asked:
-			case r.Event.Type == Click && r.Event.Proof == Signed && r.deduped():
+			case r.Event.Type == Click && r.deduped(): // one that leaves a mark, as in an earlier batch
 				open[r.Event.AuctionID] = true
 			case !met && r.verified():
 				r.Event.Proof = Unverified
