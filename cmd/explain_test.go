@@ -104,7 +104,7 @@ func TestExplain(t *testing.T) {
 // changes nothing.
 func TestLimitsOverTwoNodes(t *testing.T) {
 	i := install(t)
-	i.env = append(i.env, "ADNET_RATE_PER_MINUTE=100")
+	i.env = append(i.env, "ADNET_RATE_PER_MINUTE=100", "ADNET_RATE_BURST=0")
 	_, err := i.run("migrate")
 	require.NoError(t, err)
 	i.serve("consumers")

@@ -27,7 +27,7 @@ type standalone struct {
 	Host      hostConfig           `embed:""`
 	Role      ingressConfig        `embed:"" set:"unsigned_beacons=bill"`
 	Money     backends.Money       `embed:"" set:"prepaid=off"`
-	Consumers consumersConfig      `embed:"" set:"credit_every=500ms" set:"credit_hold=0s" set:"credit_hold_concentrated=0s"`
+	Consumers consumersConfig      `kong:"embed,set='credit_every=500ms',set='credit_hold=0s',set='credit_hold_concentrated=0s'"`
 	Broker    kafka.EmbeddedConfig `embed:""`
 	Demo      string               `name:"demo" env:"ADNET_DEMO" default:"on" enum:"on,off" help:"Load demo accounts and campaigns. Their passwords are public: on an address that is not loopback it must be said."`
 

@@ -106,6 +106,16 @@ func refusal(err error, names Names) string {
 	return ""
 }
 
+// Closed adds to the error of an encrypted link that the other end closed without a word that this
+// may be its refusal of this end's certificate: the alert that says so can be lost when the
+// connection is reset behind it. It may also be a restart, so waiting is right.
+func Closed(err error, names Names) error {
+	if err == nil || Permanent(err) || !HungUp(err) {
+		return err
+	}
+	return fmt.Errorf("%w (if it goes on: does the server want a client certificate (%s), or another one?)", err, names.Cert)
+}
+
 // HungUp says whether err is a connection that the other end closed without a word, as servers do
 // that are spoken to in the wrong protocol.
 func HungUp(err error) bool {

@@ -93,7 +93,8 @@ func explain(err error) error {
 	case isWrongPassword(err):
 		return link.Refuse(err, "the server refuses the login: look at user and password, and whether `adnet migrate` has made the role")
 	}
-	return link.Explain(err, link.Names{Address: EnvURL, CA: "sslrootcert of " + EnvURL, Cert: "sslcert and sslkey of " + EnvURL})
+	names := link.Names{Address: EnvURL, CA: "sslrootcert of " + EnvURL, Cert: "sslcert and sslkey of " + EnvURL}
+	return link.Closed(link.Explain(err, names), names)
 }
 
 // programEnv are the variables by which PostgreSQL's own programs find the server of a URL, with

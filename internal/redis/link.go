@@ -120,5 +120,5 @@ func (t target) explain(err error) error {
 	case link.HungUp(err) && t.dialer.TLS == nil:
 		return fmt.Errorf("the server closes the connection: its port may want TLS (rediss:// in %s): %w", envAddr, err)
 	}
-	return link.Explain(err, t.dialer.Names)
+	return link.Closed(link.Explain(err, t.dialer.Names), t.dialer.Names)
 }
