@@ -84,7 +84,7 @@ WITH owing AS (
 )
 SELECT coalesce(n.advertiser_id, k.advertiser_id), coalesce(n.by_credits, k.by_credits), coalesce(n.owed, 0)
 FROM owing n FULL JOIN credit_debt k ON k.advertiser_id = n.advertiser_id AND k.by_credits = n.by_credits
-WHERE coalesce(n.owed, 0) <> coalesce(k.owed, 0) OR coalesce(k.spread, 0) < coalesce(n.owed, 0)
+WHERE coalesce(n.owed, 0) <> coalesce(k.owed, 0) OR n.owed > 0 -- who owes may have been charged anew: what is newest has changed
 ORDER BY 1, 2`
 
 	debtDaysSQL = `
