@@ -158,7 +158,7 @@ func (w *world) history(r *rapid.T) {
 		"events": h.do(h.produce), "more events": h.do(h.produce), "many events": h.do(h.produce), "replay": h.do(h.replay),
 		"settle": h.do(h.settleOne), "settle more": h.do(h.settleOne), "settle together": h.do(h.settleBoth),
 		"state": h.do(h.changeState), "budget": h.do(h.changeBudget), "campaign": h.do(h.addCampaign),
-		"money": h.do(h.notice), "quarantine": h.do(h.quarantine), "mint cap": h.do(h.ownCap), "release": h.do(h.release), "next day": h.do(h.midnight),
+		"money": h.do(h.notice), "quarantine": h.do(h.quarantine), "mint cap": h.do(h.ownCap), "release": h.do(h.release), "sales": h.do(h.sales), "next day": h.do(h.midnight),
 	})
 	h.settle(plan{worker: 0, parts: []int{0, 1, 2}, records: 1 << 20})
 	h.verify()
@@ -627,6 +627,22 @@ func (h *history) event() happening {
 	}
 	e.broken = h.once(40, "broken")
 	return e
+}
+
+// sales writes whole ways to a conversion, more of a campaign and publisher in an hour than the cap
+// lets be charged. Single events seldom make one.
+func (h *history) sales() {
+	e := h.auction()
+	e.model, e.proof, e.at, e.sandbox = "cpa", "signed", h.now(), false
+	for range h.number(2, 4, "sales") {
+		part := e.auction[15]
+		e.auction = auctionAt(h.now())
+		e.auction[15] = part
+		for _, e.kind = range []string{"impression", "click", "conversion"} {
+			e.byOwner = e.kind == "conversion"
+			h.append(e)
+		}
+	}
 }
 
 func (h *history) append(e happening) {
