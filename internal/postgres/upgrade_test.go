@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,6 +36,14 @@ func TestFilledDatabaseUpgrades(t *testing.T) {
 			old := fillOldDatabase(t, conn, next)
 			if next > "0012" { // the claw-backs as 0011 converted them
 				_, err := conn.Exec(t.Context(), namedClawbacks)
+				require.NoError(t, err)
+			}
+			if next > "0017" { // the Credits as 0016 converted them
+				text, err := schema.Migrations.ReadFile("0016_credits.sql")
+				require.NoError(t, err)
+				_, conversion, found := strings.Cut(string(text), convertsCredits)
+				require.True(t, found)
+				_, err = conn.Exec(t.Context(), convertsCredits+conversion)
 				require.NoError(t, err)
 			}
 			require.NoError(t, Migrate(t.Context(), owner, func(string) {}))
@@ -70,6 +79,9 @@ const (
 	oldPrice = 5_000
 	oldViews = 4
 )
+
+// convertsCredits begins the part of 0016_credits.sql that converts what is there.
+const convertsCredits = "UPDATE publisher_day SET gone = minted;"
 
 // namedClawbacks converts the contents of fillOldDatabase to those of a build since
 // 0011_clawbacks.sql.

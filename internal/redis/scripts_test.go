@@ -269,7 +269,11 @@ func publishCalls() []call {
 			after: db{"objects": hash{"a": `{"n":2}`, "b": `{"n":3}`}, "versions": sorted{"a": "9", "b": "8"}, "head": "9", "epoch": "e"},
 			told:  channel{`{"campaign":{"n":2}}`, `{"campaign":{"n":3}}`},
 		},
-		{name: "older and equal", given: full, keys: keys, argv: []any{"changes", "e", "", "6", "a", 6, `{}`, "a", 7, `{}`}, reply: "e"},
+		{name: "older", given: full, keys: keys, argv: []any{"changes", "e", "", "6", "a", 6, `{}`}, reply: "e"},
+		{
+			name: "equal, under another seal", given: full, keys: keys, argv: []any{"changes", "e", "", "6", "a", 7, `{"seal":2}`}, reply: "e",
+			after: with(full, db{"objects": hash{"a": `{"seal":2}`}}),
+		},
 		{name: "of another catalog", given: full, keys: keys, argv: []any{"changes", "f", "g", "9", "a", 9, `{}`}, reply: ""},
 		{name: "of a lost catalog", keys: keys, argv: []any{"changes", "f", "g", "9", "a", 9, `{}`}, reply: "", after: db{}},
 	}
