@@ -9,7 +9,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
 FUZZLONG ?= $(FUZZTIME)
 
-.PHONY: help run build stack serve stack-down check test test-short race fuzz mutants fault fault-breaks hostile hostile-breaks lint-openapi clients bench generate
+.PHONY: help run build stack serve stack-down check test test-short race fuzz mutants fault fault-breaks hostile hostile-breaks nightly lint-openapi clients bench generate
 
 help: ## List the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -45,7 +45,7 @@ race: ## All unit tests under the race detector.
 fuzz: ## Each fuzz target for FUZZTIME, exposed ones for FUZZLONG; FUZZ="A B" for some.
 	@FUZZTIME=$(FUZZTIME) FUZZLONG=$(FUZZLONG) FUZZ="$(FUZZ)" lab/fuzz/fuzz.sh
 
-mutants: ## Take each protection out: a test must notice. MUTANTS="mac fence" for some.
+mutants: ## Take each protection out: a test must notice. MUTANTS="mac fence" for some, MUTANTS=all for all.
 	@deploy/test.sh --run go run ./lab/mutants $(MUTANTS)
 
 fault: ## Kill, cut and fill everything on a real stack of its own, then count (15 minutes; SHORT=1: 3). FAULT_SEED=n ONLY=kind,kind BREAK=spool|double.
@@ -68,6 +68,11 @@ hostile-breaks: ## Build adnet without a cure, five times: a run of the hostile 
 
 clients: ## Clients made from openapi.json by other people's generators, type-checked, against a real server.
 	@deploy/openapi/clients/run.sh
+
+nightly: ## What is too long for CI: all mutants, the hostile suite and the fault suite in full.
+	@$(MAKE) mutants MUTANTS=all
+	@$(MAKE) hostile
+	@$(MAKE) fault
 
 lint-openapi: ## openapi.json by Redocly's and Spectral's rules.
 	@deploy/openapi/lint.sh

@@ -1,7 +1,8 @@
 // Command mutants takes protections out of adnet, one at a time, and fails unless the tests notice
 // each.
 //
-//	go run ./lab/mutants            all of them
+//	go run ./lab/mutants            those that CI runs
+//	go run ./lab/mutants all        all of them, as make nightly does
 //	go run ./lab/mutants fence mac  those whose names hold one of the words
 //
 // A protection is removed with `go test -overlay`: the tree never changes. A mutant is an error if
@@ -59,9 +60,12 @@ func main() {
 	os.Exit(int(status))
 }
 
-// chosen are the mutants whose names hold one of the words; all without words.
+// chosen are the mutants whose names hold one of the words; without words those of CI.
 func chosen(words []string) []mutant {
-	if len(words) == 0 {
+	switch {
+	case len(words) == 0:
+		return slices.DeleteFunc(slices.Clone(mutants), func(m mutant) bool { return nightly[m.name] })
+	case slices.Equal(words, []string{"all"}):
 		return mutants
 	}
 	return slices.DeleteFunc(slices.Clone(mutants), func(m mutant) bool {
