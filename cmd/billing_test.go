@@ -131,7 +131,7 @@ func TestPaymentSecretsAreMasked(t *testing.T) {
 	require.NotContains(t, p.out.String(), "canary")
 }
 
-// mint gives a publisher Credits in the only possible way: impressions that somebody pays for.
+// mint gives a publisher Credits in the only possible way: by impressions that an advertiser pays for.
 func mint(t *testing.T, store *postgres.Store, host campaign.Campaign, developer uuid.UUID, n int, price money.Micros) {
 	t.Helper()
 	at := time.Now().UTC()

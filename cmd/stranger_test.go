@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAStrangerHarmsNobody is an honest publisher and somebody with one of its links: 300 repeats of
-// a pixel with a tool, the same with a parameter, and the link preview of a chat.
+// TestAStrangerHarmsNobody gives a stranger one link of an honest publisher. The stranger repeats its
+// pixel 300 times with a program, half of them with another parameter; a chat previews its click.
 func TestAStrangerHarmsNobody(t *testing.T) {
 	_, base, admin := standalone(t, "--demo=off", "--click-min-delay=0", "--quarantine-every=100ms", "--quarantine-min-events=20", "--unsigned-beacons=record")
 	api := client{t, base}

@@ -7,9 +7,8 @@
 //
 // # Not obvious
 //
-// A value of a Credit above what advertisers pay for an impression on the mean is no error: Credits
-// are released only as far as charges reach, so most of them would expire. It is told, and the
-// process goes on.
+// The value of a Credit may be above the mean charge of an impression. Credits are released only as
+// far as charges reach, so many of them then expire. The process warns of it and goes on.
 package credit
 
 import (
@@ -100,16 +99,12 @@ func New(cfg Config, deps Deps) (*Releaser, error) {
 
 // Run releases until ctx ends. A run that fails is repeated with the next. It returns nil.
 func (r *Releaser) Run(ctx context.Context) error {
-	if r.cfg.Every == 0 {
-		<-ctx.Done()
-		return nil
-	}
-	schedule.Loop(ctx, r.cfg.Every, func(ctx context.Context) time.Duration {
-		if _, err := r.Release(ctx); err != nil && ctx.Err() == nil {
-			r.failed.Inc()
-			r.often.Warn(ctx, "Credits could not be released, trying again", "error", err)
-		}
-		return r.cfg.Every
+	schedule.Every(ctx, r.cfg.Every, func(ctx context.Context) error {
+		_, err := r.Release(ctx)
+		return err
+	}, func(err error) {
+		r.failed.Inc()
+		r.often.Warn(ctx, "Credits could not be released, trying again", "error", err)
 	})
 	return nil
 }

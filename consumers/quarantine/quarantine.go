@@ -77,15 +77,11 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 
 // Run judges until ctx ends. A run that fails is repeated with the next. It returns nil.
 func (d *Detector) Run(ctx context.Context) error {
-	if d.cfg.Every == 0 {
-		<-ctx.Done()
-		return nil
-	}
-	schedule.Loop(ctx, d.cfg.Every, func(ctx context.Context) time.Duration {
-		if _, err := d.Judge(ctx); err != nil && ctx.Err() == nil {
-			d.often.Warn(ctx, "publishers could not be judged, trying again", "error", err)
-		}
-		return d.cfg.Every
+	schedule.Every(ctx, d.cfg.Every, func(ctx context.Context) error {
+		_, err := d.Judge(ctx)
+		return err
+	}, func(err error) {
+		d.often.Warn(ctx, "publishers could not be judged, trying again", "error", err)
 	})
 	return nil
 }

@@ -217,8 +217,8 @@ func decide(ctx context.Context, tx ledger.Tx, b ledger.Batch, ranges []stream.R
 	return effects, nil
 }
 
-// screen marks the clicks and conversions that nothing stands before. The order matters: a click
-// without an impression is no click to a conversion.
+// screen marks the clicks that have no impression before them and the conversions that have no valid
+// click. The order matters: a click that the first rule marked cannot stand before a conversion.
 func screen(ctx context.Context, tx ledger.Tx, b ledger.Batch) error {
 	impressions, err := tx.Recorded(ctx, ledger.Impression, ledger.Clicked(b))
 	if err != nil {

@@ -40,19 +40,17 @@ func (r *Record) verified() bool {
 	return r.Event.Type == Conversion && r.Event.Proof == Signed && !r.Event.Sandbox && r.deduped()
 }
 
+// conversions is the rule that a conversion needs a click, one that leaves a mark as in an earlier
+// batch.
+var conversions = precedence{
+	judged: (*Record).verified,
+	opens:  func(r *Record) bool { return r.Event.Type == Click && r.deduped() },
+	refuse: func(r *Record) { r.Event.Proof = Unverified },
+}
+
 // Converted lists the auctions of the conversions that [ScreenConversions] judges, sorted and
 // without repeats.
-func Converted(b Batch) []uuid.UUID {
-	auctions := make(map[uuid.UUID]struct{})
-	for i := range b.Runs {
-		for j := range b.Runs[i].Records {
-			if r := &b.Runs[i].Records[j]; r.verified() {
-				auctions[r.Event.AuctionID] = struct{}{}
-			}
-		}
-	}
-	return sortedIDs(auctions)
-}
+func Converted(b Batch) []uuid.UUID { return conversions.auctions(b) }
 
 // ScreenConversions makes the conversions of b [Unverified] that have no valid click of their
 // auction before them: a click that never came, or only one of a robot, sells nothing. clicks says
@@ -60,30 +58,7 @@ func Converted(b Batch) []uuid.UUID {
 // It comes after [Screen], so that a click without an impression is none, and before [Candidates],
 // so that such a conversion does not use up the key of a real one. As with clicks the rule is the
 // order of the log. Screening a batch again changes nothing.
-func ScreenConversions(b Batch, clicks map[uuid.UUID]bool) {
-	open := make(map[uuid.UUID]bool) // auctions that are asked about: whether their click came in this batch by now
-	for _, id := range Converted(b) {
-		if !clicks[id] {
-			open[id] = false
-		}
-	}
-	if len(open) == 0 {
-		return
-	}
-	for i := range b.Runs {
-		for j := range b.Runs[i].Records {
-			r := &b.Runs[i].Records[j]
-			met, asked := open[r.Event.AuctionID]
-			switch {
-			case !asked:
-			case r.Event.Type == Click && r.deduped(): // one that leaves a mark, as in an earlier batch
-				open[r.Event.AuctionID] = true
-			case !met && r.verified():
-				r.Event.Proof = Unverified
-			}
-		}
-	}
-}
+func ScreenConversions(b Batch, clicks map[uuid.UUID]bool) { conversions.screen(b, clicks) }
 
 // conversionCapped says whether a campaign has been charged for as many conversions of the
 // publisher in this hour as it may be. The advertiser reports them, so the cap protects it from its

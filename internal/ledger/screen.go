@@ -12,22 +12,69 @@ func (r *Record) screened() bool {
 	return r.Event.Type == Click && r.Event.Proof == Signed && !r.Event.Sandbox && r.deduped()
 }
 
-// Clicked lists the auctions of the clicks that [Screen] judges, sorted and without repeats.
-func Clicked(b Batch) []uuid.UUID {
-	auctions := make(map[uuid.UUID]struct{})
+// precedence is a rule about the order of an auction's events: a judged record counts only after one
+// that opens the way for it.
+type precedence struct {
+	judged func(*Record) bool
+	opens  func(*Record) bool
+	refuse func(*Record) // says of a judged record that nothing stood before it
+}
+
+// auctions lists the auctions of the records that the rule judges, sorted and without repeats.
+func (p precedence) auctions(b Batch) []uuid.UUID {
+	return sortedIDs(p.closed(b, nil))
+}
+
+// closed has the auctions of judged records for which nothing was recorded before the batch. The
+// values are false.
+func (p precedence) closed(b Batch, recorded map[uuid.UUID]bool) map[uuid.UUID]bool {
+	open := make(map[uuid.UUID]bool)
 	for i := range b.Runs {
 		for j := range b.Runs[i].Records {
-			if r := &b.Runs[i].Records[j]; r.screened() {
-				auctions[r.Event.AuctionID] = struct{}{}
+			if r := &b.Runs[i].Records[j]; p.judged(r) && !recorded[r.Event.AuctionID] {
+				open[r.Event.AuctionID] = false
 			}
 		}
 	}
-	return sortedIDs(auctions)
+	return open
 }
+
+// screen refuses the judged records that have nothing before them. It looks at every run, also at
+// one without judged records: after a change of the number of partitions an auction's events may be
+// in two.
+func (p precedence) screen(b Batch, recorded map[uuid.UUID]bool) {
+	open := p.closed(b, recorded)
+	if len(open) == 0 {
+		return
+	}
+	for i := range b.Runs {
+		for j := range b.Runs[i].Records {
+			r := &b.Runs[i].Records[j]
+			met, asked := open[r.Event.AuctionID]
+			switch {
+			case !asked:
+			case p.opens(r):
+				open[r.Event.AuctionID] = true
+			case !met && p.judged(r):
+				p.refuse(r)
+			}
+		}
+	}
+}
+
+// clicks is the rule that a click needs an impression.
+var clicks = precedence{
+	judged: (*Record).screened,
+	opens:  func(r *Record) bool { return r.Event.Type == Impression && r.Event.Proof == Signed && r.deduped() },
+	refuse: func(r *Record) { r.Event.InvalidTraffic = traffic.RuleNoImpression },
+}
+
+// Clicked lists the auctions of the clicks that [Screen] judges, sorted and without repeats.
+func Clicked(b Batch) []uuid.UUID { return clicks.auctions(b) }
 
 // Screen marks the clicks of b that have no impression of their auction before them as
 // [traffic.RuleNoImpression]. impressions says which auctions had one recorded before the batch, as
-// [Tx.Impressions] answers for [Clicked]. It comes before [Candidates], so that such a click uses
+// [Tx.Recorded] answers for [Clicked]. It comes before [Candidates], so that such a click uses
 // up no key: the next click of the auction may be the real one.
 //
 // The rule is the order of the log. All events of an auction are in one partition, so the order is
@@ -36,31 +83,4 @@ func Clicked(b Batch) []uuid.UUID {
 // while Kafka answers in time. An impression that went through a node's spool may come later than
 // its click; then the click is free. An impression that was itself invalid does not count.
 // Screening a batch again changes nothing.
-func Screen(b Batch, impressions map[uuid.UUID]bool) {
-	open := make(map[uuid.UUID]bool) // auctions that are asked about: whether their impression came in this batch by now
-	for i := range b.Runs {
-		for j := range b.Runs[i].Records {
-			if r := &b.Runs[i].Records[j]; r.screened() && !impressions[r.Event.AuctionID] {
-				open[r.Event.AuctionID] = false
-			}
-		}
-	}
-	if len(open) == 0 {
-		return
-	}
-	// Every run, also one without clicks: after a change of the number of partitions an auction's
-	// events may be in two.
-	for i := range b.Runs {
-		for j := range b.Runs[i].Records {
-			r := &b.Runs[i].Records[j]
-			met, asked := open[r.Event.AuctionID]
-			switch {
-			case !asked:
-			case r.Event.Type == Impression && r.Event.Proof == Signed && r.deduped():
-				open[r.Event.AuctionID] = true
-			case !met && r.screened():
-				r.Event.InvalidTraffic = traffic.RuleNoImpression
-			}
-		}
-	}
-}
+func Screen(b Batch, impressions map[uuid.UUID]bool) { clicks.screen(b, impressions) }

@@ -38,6 +38,21 @@ func Loop(ctx context.Context, first time.Duration, turn func(context.Context) (
 	}
 }
 
+// Every calls turn each time that every has passed, until ctx ends; with every 0 it only waits for
+// that end. A turn that fails is told to failed and repeated with the next, unless ctx ended.
+func Every(ctx context.Context, every time.Duration, turn func(context.Context) error, failed func(error)) {
+	if every == 0 {
+		<-ctx.Done()
+		return
+	}
+	Loop(ctx, every, func(ctx context.Context) time.Duration {
+		if err := turn(ctx); err != nil && ctx.Err() == nil {
+			failed(err)
+		}
+		return every
+	})
+}
+
 // UntilTimeOfDay is how long after now the UTC day next reaches at, a time since midnight. It is
 // more than zero and at most 24 hours: at the very instant it is a day.
 func UntilTimeOfDay(now time.Time, at time.Duration) time.Duration {

@@ -52,6 +52,33 @@ func TestLoopDoesNotBeginATurnAfterItsEnd(t *testing.T) {
 	})
 }
 
+func TestEveryTellsFailuresAndGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithTimeout(t.Context(), 35*time.Minute)
+		defer stop()
+		began, turns := time.Now(), 0
+		var told []error
+		Every(ctx, 10*time.Minute, func(context.Context) error {
+			if turns++; turns == 2 {
+				return context.Canceled
+			}
+			return nil
+		}, func(err error) { told = append(told, err) })
+		require.Equal(t, 3, turns)
+		require.Equal(t, []error{context.Canceled}, told)
+		require.Equal(t, 35*time.Minute, time.Since(began))
+	})
+}
+
+func TestEveryZeroNeverTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+		defer stop()
+		Every(ctx, 0, func(context.Context) error { t.Error("a turn"); return nil }, nil)
+		require.Error(t, ctx.Err())
+	})
+}
+
 func TestPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)

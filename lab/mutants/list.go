@@ -374,7 +374,7 @@ var mutants = []mutant{
 	{
 		name: "conversion-unclicked", protects: "a conversion is charged after a valid click only",
 		file: "internal/ledger/conversion.go",
-		old:  "				r.Event.Proof = Unverified\n", new: "",
+		old:  "	refuse: func(r *Record) { r.Event.Proof = Unverified },\n", new: "	refuse: func(r *Record) {},\n",
 		tests: []string{"./internal/ledger"},
 	},
 	{
@@ -524,7 +524,7 @@ var mutants = []mutant{
 	{
 		name: "click-order", protects: "a click needs an impression before it",
 		file: "internal/ledger/screen.go",
-		old:  "case !met && r.screened():", new: "case !met && r.screened() && false:",
+		old:  "case !met && p.judged(r):", new: "case !met && p.judged(r) && false:",
 		tests: []string{"./internal/ledger"},
 	},
 	{

@@ -260,7 +260,7 @@ func (r *reference) on(developer uuid.UUID, date string) *refCredits {
 // creditValue is what a Credit is worth in the histories, micro-USD.
 const creditValue = 700
 
-// release takes back and releases Credits of every date, as far as charges reach that nobody owes.
+// release takes back and releases Credits of every date, as far as charges reach that are paid for.
 // Debts are what they were before.
 func (r *reference) release() {
 	dates := slices.SortedFunc(maps.Keys(r.days), func(a, b refDay) int {

@@ -40,7 +40,7 @@ var (
 )
 
 // whole says whether the request at the beginning of c.in has all arrived or can be refused. A body
-// over its route's limit counts as arrived: nobody will read it.
+// over its route's limit counts as arrived, since it is never read.
 func (c *conn) whole(inPlace bool) bool {
 	if c.fault == nil && c.head == 0 {
 		c.fault = c.readHead()
