@@ -69,6 +69,10 @@ type statusReply struct {
 
 // status serves op=engine-status.
 func (a *API) status(c *httpapi.Context) error {
+	// It needs no body; one that is sent is what the path takes.
+	if err := readIfAny(c); err != nil {
+		return err
+	}
 	t := a.deps.Table()
 	return httpapi.JSON(c, http.StatusOK, statusReply{
 		ModelVersion: t.Version, Kind: "targeting-overlap", Signals: signalNames[:],

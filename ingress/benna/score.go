@@ -100,6 +100,20 @@ func (a *API) score(c *httpapi.Context) error {
 	})
 }
 
+// readIfAny checks the body of a request that needs none.
+func readIfAny(c *httpapi.Context) error {
+	return httpapi.ReadBody(c, func(body []byte) error {
+		if len(body) == 0 {
+			return nil
+		}
+		var in scoreRequest
+		if err := httpapi.Unmarshal(body, &in); err != nil {
+			return err
+		}
+		return in.check()
+	})
+}
+
 // contributions are an array when the request used the advertiser form, an object when it used the
 // interface form.
 func (in *scoreRequest) contributions(c ranker.Contributions) any {

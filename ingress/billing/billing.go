@@ -5,6 +5,7 @@ package billing
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"time"
 
@@ -68,10 +69,10 @@ func New(deps Deps) *API {
 
 // Mount adds the routes to s.
 func (a *API) Mount(s *httpapi.Server) {
-	reads := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken}
+	reads := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Params: questions}
 	// Questions with a body: they change nothing, but have always taken an Idempotency-Key.
-	asks := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes, Audited: httpapi.No}
-	changes := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes, Audited: httpapi.Yes}
+	asks := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes, Audited: httpapi.No, Params: questions}
+	changes := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes, Audited: httpapi.Yes, Params: questions}
 	ofAdmin := func(p httpapi.Policy) httpapi.Policy { p.Auth = httpapi.AdminToken; return p }
 	s.HandleActions(http.MethodPost, "/api/billing", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
 		"balance": {Do: a.balance}, "history": {Do: a.history}, "earnings": {Do: a.earnings}, "statement": {Do: a.statement},
@@ -98,6 +99,13 @@ func (a *API) Mount(s *httpapi.Server) {
 	})
 }
 
+// questions are the parameters of reads, whatever the action.
+var questions = httpapi.Params{
+	"advertiser_id": httpapi.IDForm, "developer_id": httpapi.IDForm, "asset": httpapi.WordForm(string(ledger.USD), string(ledger.Credit)),
+	"limit": httpapi.NumberForm(1, maxLines), "before": httpapi.NumberForm(1, math.MaxInt64), "since": httpapi.DayForm, "until": httpapi.DayForm,
+	"state": httpapi.WordForm("open", "all"), "month": httpapi.MonthForm, "format": httpapi.WordForm("csv"),
+}
+
 // retired answers the actions of the removed cash-payout feature.
 func retired(*httpapi.Context) error {
 	return errs.New(errs.Retired, "there are no cash payouts; Credits promote your own product in the network")
@@ -105,8 +113,22 @@ func retired(*httpapi.Context) error {
 
 // asked is the optional body of every action.
 type asked struct {
-	AdvertiserID string `json:"advertiser_id"`
-	DeveloperID  string `json:"developer_id"`
+	AdvertiserID *string `json:"advertiser_id"`
+	DeveloperID  *string `json:"developer_id"`
+}
+
+// named is what a request says of whom it is about: in the body, else in the query; nil for
+// nothing.
+func named(c *httpapi.Context, field string, body *string) (*uuid.UUID, error) {
+	if body == nil {
+		text := c.Query(field)
+		if text == "" {
+			return nil, nil
+		}
+		body = &text
+	}
+	id, err := httpapi.ParseID(field, *body)
+	return &id, err
 }
 
 // parties are whose money a request is about.
@@ -122,25 +144,22 @@ func (a *API) parties(c *httpapi.Context, in asked) (p parties, err error) {
 	if p.caller, err = a.deps.Auth.User(c); err != nil {
 		return p, err
 	}
-	if in.AdvertiserID == "" {
-		in.AdvertiserID = c.Query("advertiser_id")
+	advertiser, err := named(c, "advertiser_id", in.AdvertiserID)
+	if err != nil {
+		return p, err
 	}
-	if in.DeveloperID == "" {
-		in.DeveloperID = c.Query("developer_id")
+	developer, err := named(c, "developer_id", in.DeveloperID)
+	if err != nil {
+		return p, err
 	}
 	p.advertiser, p.developer = p.caller.ID, p.caller.DeveloperID
-	if in.DeveloperID != "" {
-		if p.developer, err = httpapi.ParseID("developer_id", in.DeveloperID); err != nil {
-			return p, err
-		}
-		if p.developer != p.caller.DeveloperID {
+	if developer != nil {
+		if p.developer = *developer; p.developer != p.caller.DeveloperID {
 			p.advertiser = uuid.Nil
 		}
 	}
-	if in.AdvertiserID != "" {
-		if p.advertiser, err = httpapi.ParseID("advertiser_id", in.AdvertiserID); err != nil {
-			return p, err
-		}
+	if advertiser != nil {
+		p.advertiser = *advertiser
 	}
 	if p.advertiser == p.caller.ID && p.developer == p.caller.DeveloperID {
 		return p, nil
@@ -156,7 +175,7 @@ func (a *API) parties(c *httpapi.Context, in asked) (p parties, err error) {
 		if err != nil {
 			return p, err
 		}
-		if in.DeveloperID == "" {
+		if developer == nil {
 			p.developer = owner.DeveloperID
 		}
 	}

@@ -213,10 +213,11 @@ func TestHistoryAndEarnings(t *testing.T) {
 	require.NotEmpty(t, entries[1].(object)["campaign_id"])
 
 	var paged []any
-	for next := any(""); next != nil; {
-		page := p.Call(t, "GET", fmt.Sprint("/api/billing?action=history&limit=2&before=", next), nil).As(200)
+	for from, more := "", true; more; {
+		page := p.Call(t, "GET", "/api/billing?action=history&limit=2"+from, nil).As(200)
 		require.LessOrEqual(t, len(page["entries"].([]any)), 2)
-		paged, next = append(paged, page["entries"].([]any)...), page["next"]
+		paged, more = append(paged, page["entries"].([]any)...), page["next"] != nil
+		from = fmt.Sprint("&before=", page["next"])
 	}
 	require.Equal(t, entries, paged)
 	require.Len(t, p.Call(t, "GET", "/api/billing?action=history&asset=CREDIT", nil).As(200)["entries"], 1)

@@ -69,26 +69,34 @@ type depositReply struct {
 // among them, are not looked at.
 type depositRequest struct {
 	asked
-	DepositID     string `json:"deposit_id"`
-	SessionID     string `json:"session_id"`     // Stripe
-	PaymentIntent string `json:"payment_intent"` // Stripe
-	OrderID       string `json:"order_id"`       // PayPal
-	CaptureID     string `json:"capture_id"`     // PayPal
+	DepositID     *string `json:"deposit_id"`
+	SessionID     *string `json:"session_id"`     // Stripe
+	PaymentIntent *string `json:"payment_intent"` // Stripe
+	OrderID       *string `json:"order_id"`       // PayPal
+	CaptureID     *string `json:"capture_id"`     // PayPal
 }
 
+// reference takes the first name that there is. An empty one is a mistake, not an absent one.
 func (in depositRequest) reference() (payment.DepositReference, error) {
-	switch {
-	case in.DepositID != "":
-		id, err := httpapi.ParseID("deposit_id", in.DepositID)
+	if in.DepositID != nil {
+		id, err := httpapi.ParseID("deposit_id", *in.DepositID)
 		return payment.DepositReference{DepositID: id}, err
-	case in.SessionID != "":
-		return payment.DepositReference{Provider: ledger.Stripe, Reference: in.SessionID}, nil
-	case in.PaymentIntent != "":
-		return payment.DepositReference{Provider: ledger.Stripe, Reference: in.PaymentIntent}, nil
-	case in.OrderID != "":
-		return payment.DepositReference{Provider: ledger.PayPal, Reference: in.OrderID}, nil
-	case in.CaptureID != "":
-		return payment.DepositReference{Provider: ledger.PayPal, Reference: in.CaptureID}, nil
+	}
+	for _, name := range []struct {
+		field    string
+		value    *string
+		provider ledger.Provider
+	}{
+		{"session_id", in.SessionID, ledger.Stripe}, {"payment_intent", in.PaymentIntent, ledger.Stripe},
+		{"order_id", in.OrderID, ledger.PayPal}, {"capture_id", in.CaptureID, ledger.PayPal},
+	} {
+		switch {
+		case name.value == nil:
+		case *name.value == "":
+			return payment.DepositReference{}, errs.New(errs.InvalidRequest, "%s must not be empty", name.field).With("field", name.field)
+		default:
+			return payment.DepositReference{Provider: name.provider, Reference: *name.value}, nil
+		}
 	}
 	return payment.DepositReference{}, errs.New(errs.InvalidRequest,
 		"name the deposit by deposit_id, session_id, payment_intent, order_id or capture_id; use action=create_checkout to pay in").With("field", "deposit_id")

@@ -111,13 +111,7 @@ func (a *API) quarantines(c *httpapi.Context) error {
 			return err
 		}
 	}
-	switch c.DefaultQuery("state", "all") {
-	case "all":
-	case "open":
-		q.Open = true
-	default:
-		return errs.New(errs.InvalidRequest, "state must be open or all").With("field", "state")
-	}
+	q.Open = c.Query("state") == "open"
 	list, err := a.deps.Publishers.Quarantines(c.Request.Context(), q)
 	if err != nil {
 		return err

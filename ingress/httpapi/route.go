@@ -81,6 +81,9 @@ type Policy struct {
 	Audited Answer
 	// Scans says that an answer costs a scan of what was recorded ([WorkStats]).
 	Scans bool
+	// Params are the forms of the query's parameters: a request whose query has another is 400,
+	// before its handler is asked.
+	Params Params
 	// Body is how many bytes a request's body may have: a longer one is 413, and is not read. 0 is
 	// 64 KiB.
 	Body int64
@@ -92,7 +95,7 @@ type Policy struct {
 
 // stated says whether p is more than the zero value.
 func (p *Policy) stated() bool {
-	return p.Limit != 0 || p.Auth != 0 || p.Idempotent != 0 || p.Audited != 0 || p.Scans || p.Body != 0 || p.Errors != nil
+	return p.Limit != 0 || p.Auth != 0 || p.Idempotent != 0 || p.Audited != 0 || p.Scans || p.Params != nil || p.Body != 0 || p.Errors != nil
 }
 
 // work is what a request costs a logged-in account. What is repeated safely or audited changes
@@ -212,7 +215,8 @@ func (s *Server) endpoint(h Handler, p Policy) *endpoint { return &endpoint{h, s
 
 func (e *entrance) choose(c *Context) *endpoint {
 	if e.param != "" {
-		if chosen, ok := e.actions[e.chosen(c)]; ok {
+		value, empty := e.asked(c)
+		if chosen, ok := e.actions[value]; ok && !empty {
 			return chosen
 		}
 	}
@@ -242,13 +246,6 @@ func (s *Server) bodyLimit(method, path, query string) int64 {
 	return e.other.policy.bodyLimit()
 }
 
-func (e *entrance) chosen(c *Context) string {
-	if e.value != "" {
-		return e.value
-	}
-	return c.Query(e.param)
-}
-
 // name is the entrance with the action that c asks for, as the audit log and idempotency keys have
 // it.
 func (e *entrance) name(c *Context) string {
@@ -256,7 +253,7 @@ func (e *entrance) name(c *Context) string {
 	if e.param == "" {
 		return name
 	}
-	if value := e.chosen(c); value != "" && len(value) <= 32 {
+	if value, _ := e.asked(c); value != "" && len(value) <= 32 {
 		name += "?action=" + strings.ToValidUTF8(strings.ReplaceAll(value, "\x00", ""), "")
 	}
 	return name
@@ -329,6 +326,10 @@ func (s *Server) serve(c *Context) {
 
 // call runs an endpoint's handler, under the caller's key and with its name for the audit log.
 func (s *Server) call(c *Context, to *endpoint) {
+	if err := to.policy.Params.check(c); err != nil {
+		s.fail(c, err)
+		return
+	}
 	if to.policy.Audited == Yes {
 		ctx := c.Request.Context()
 		c.Request = c.Request.WithContext(auditlog.With(ctx, auditlog.Actor{

@@ -20,6 +20,9 @@ type credentials struct {
 	Invite   string `json:"invite,omitempty"` // of a registration
 }
 
+// maxInvite is the most bytes of an invitation.
+const maxInvite = 4096
+
 func readCredentials(c *httpapi.Context) (credentials, error) {
 	var in credentials
 	if err := httpapi.Decode(c, &in); err != nil {
@@ -27,6 +30,9 @@ func readCredentials(c *httpapi.Context) (credentials, error) {
 	}
 	if in.Email == "" || in.Password == "" {
 		return in, errs.New(errs.InvalidRequest, "email and password are required")
+	}
+	if len(in.Invite) > maxInvite {
+		return in, errs.New(errs.InvalidRequest, "invite must be at most %d bytes", maxInvite).With("field", "invite")
 	}
 	if strings.ContainsRune(in.Email+in.Password, 0) {
 		// PostgreSQL texts cannot hold it.
@@ -160,14 +166,14 @@ func (a *API) createKey(c *httpapi.Context) error {
 	var in struct {
 		Kind       account.KeyKind `json:"kind"`
 		Name       string          `json:"name"`
-		CampaignID string          `json:"campaign_id"`
+		CampaignID *string         `json:"campaign_id"`
 	}
 	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
 	want := account.KeyRequest{Kind: in.Kind, Name: in.Name}
-	if in.CampaignID != "" {
-		if want.CampaignID, err = a.ownCampaign(c, caller, in.CampaignID); err != nil {
+	if in.CampaignID != nil {
+		if want.CampaignID, err = a.ownCampaign(c, caller, *in.CampaignID); err != nil {
 			return err
 		}
 	}

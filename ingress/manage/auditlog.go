@@ -93,14 +93,8 @@ func optionalID(c *httpapi.Context, name string) (uuid.UUID, error) {
 
 // optionalTime reads RFC 3339 or a UTC day.
 func optionalTime(c *httpapi.Context, name string) (time.Time, error) {
-	text := c.Query(name)
-	if text == "" {
-		return time.Time{}, nil
+	if text := c.Query(name); text != "" {
+		return httpapi.ParseTime(text)
 	}
-	for _, layout := range []string{time.RFC3339, time.DateOnly} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t.UTC(), nil
-		}
-	}
-	return time.Time{}, errs.New(errs.InvalidRequest, "%s must be a time like 2026-01-31T12:00:00Z or a day like 2026-01-31", name).With("field", name)
+	return time.Time{}, nil
 }

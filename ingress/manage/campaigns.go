@@ -3,7 +3,6 @@ package manage
 import (
 	"context"
 	"net/http"
-	"slices"
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
@@ -107,15 +106,9 @@ func filterOf(c *httpapi.Context) (campaign.Filter, error) {
 	if f.Status == "pending_review" {
 		f.Status = campaign.InReview
 	}
-	known := []campaign.Status{"", campaign.Draft, campaign.InReview, campaign.Active, campaign.Paused, campaign.Rejected, campaign.Archived}
-	if !slices.Contains(known, f.Status) {
-		return f, errs.New(errs.InvalidRequest, "status must be one of draft, in_review, active, paused, rejected, archived").With("field", "status")
-	}
 	var err error
-	if text := c.Query("advertiser_id"); text != "" {
-		if f.AdvertiserID, err = httpapi.ParseID("advertiser_id", text); err != nil {
-			return f, err
-		}
+	if f.AdvertiserID, err = optionalID(c, "advertiser_id"); err != nil {
+		return f, err
 	}
 	if f.Limit, err = httpapi.QueryInt(c, "limit", defaultLimit, 1, maxLimit); err != nil {
 		return f, err
@@ -154,8 +147,8 @@ func (a *API) getCampaign(c *httpapi.Context) error {
 
 type updateRequest struct {
 	campaign.Fields
-	ID     string          `json:"id"`
-	Status campaign.Status `json:"status"`
+	ID     *string          `json:"id"`
+	Status *campaign.Status `json:"status"`
 }
 
 // updateCampaign serves PATCH /api/campaigns/{id} and action=update with the id in the body. What
@@ -170,23 +163,31 @@ func (a *API) updateCampaign(c *httpapi.Context) error {
 	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
-	text := c.Param("id")
-	if text == "" {
-		text = in.ID
-	}
-	id, err := httpapi.ParseID("id", text)
+	id, err := in.id(c)
 	if err != nil {
 		return err
 	}
-	if in.Status != "" && in.Status != campaign.Paused {
+	if in.Status != nil && *in.Status != campaign.Paused {
 		return errs.New(errs.InvalidRequest, "status can only be set to paused here; use the actions resume, submit and archive").With("field", "status")
 	}
-	edit := campaign.Edit{Fields: in.Fields, Pause: in.Status == campaign.Paused}
+	edit := campaign.Edit{Fields: in.Fields, Pause: in.Status != nil}
 	changed, err := a.deps.Campaigns.Update(c.Request.Context(), caller, id, edit)
 	if err != nil {
 		return err
 	}
 	return answerChanged(c, changed)
+}
+
+// id is the campaign that an update names: in the path, or in the body, which may only repeat it.
+func (in updateRequest) id(c *httpapi.Context) (uuid.UUID, error) {
+	text := c.Param("id")
+	if in.ID != nil {
+		if text != "" && text != *in.ID {
+			return uuid.Nil, errs.New(errs.InvalidRequest, "id must be that of the path; leave it out of the body").With("field", "id")
+		}
+		text = *in.ID
+	}
+	return httpapi.ParseID("id", text)
 }
 
 func answerChanged(c *httpapi.Context, changed campaign.Changed) error {

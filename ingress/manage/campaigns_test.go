@@ -151,7 +151,6 @@ func TestList(t *testing.T) {
 	for query, want := range map[string][]string{
 		"":                                 newest,
 		"?action=list":                     newest,
-		"?status=":                         newest,
 		"?status=active":                   {active},
 		"?status=in_review":                newest[:2],
 		"?status=pending_review":           newest[:2],

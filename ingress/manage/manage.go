@@ -10,6 +10,7 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
+	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/report"
@@ -90,25 +91,47 @@ func (a *API) Mount(s *httpapi.Server) {
 	}}, httpapi.Policy{Limit: httpapi.LimitLogins, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No})
 	s.Handle(http.MethodGet, "/api/keys", a.listKeys, reads)
 	s.Handle(http.MethodPost, "/api/keys", a.createKey, changes)
-	s.Handle(http.MethodDelete, "/api/keys", a.revokeKey, changes)
+	s.Handle(http.MethodDelete, "/api/keys", a.revokeKey, with(changes, httpapi.Params{"id": httpapi.IDForm}))
 	s.Handle(http.MethodDelete, "/api/keys/:id", a.revokeKey, changes)
 	s.HandleActions(http.MethodGet, "/api/campaigns", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
-		"": {Do: a.listCampaigns}, "list": {Do: a.listCampaigns}, "review_queue": {Do: a.reviewQueue, Policy: ofAdmin(reads)},
-	}}, reads)
+		"": {Do: a.listCampaigns}, "list": {Do: a.listCampaigns}, "review_queue": {Do: a.reviewQueue, Policy: with(ofAdmin(reads), ofCampaigns)},
+	}}, with(reads, ofCampaigns))
 	s.HandleActions(http.MethodPost, "/api/campaigns", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
 		"": {Do: a.createCampaign}, "create": {Do: a.createCampaign}, "update": {Do: a.updateCampaign},
 		"pause": {Do: a.moveCampaign(a.deps.Campaigns.Pause)}, "resume": {Do: a.moveCampaign(a.deps.Campaigns.Resume)},
 		"submit": {Do: a.moveCampaign(a.deps.Campaigns.Submit)}, "archive": {Do: a.moveCampaign(a.deps.Campaigns.Archive)},
 		"review": {Do: a.reviewCampaign, Policy: ofAdmin(changes)},
-	}}, changes)
+	}}, with(changes, httpapi.Params{"id": httpapi.IDForm}))
 	s.Handle(http.MethodGet, "/api/campaigns/:id", a.getCampaign, reads)
 	s.Handle(http.MethodPatch, "/api/campaigns/:id", a.updateCampaign, changes)
 	s.Handle(http.MethodPatch, "/api/campaigns", a.updateCampaign, changes)
-	s.Handle(http.MethodGet, "/api/audit", a.auditLog, reads)
+	s.Handle(http.MethodGet, "/api/audit", a.auditLog, with(reads, ofAudit))
 	s.Handle(http.MethodGet, "/api/stats", a.stats, httpapi.Policy{
-		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true,
+		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true, Params: ofStats,
 	})
 	s.HandleActions(http.MethodPost, "/api/stats", httpapi.Actions{Param: "type", Of: map[string]httpapi.Action{
 		"aggregate": {Do: a.aggregate},
-	}}, ofAdmin(changes))
+	}}, with(ofAdmin(changes), httpapi.Params{"date": httpapi.DayForm}))
+}
+
+// The parameters of reads, whatever the action.
+var (
+	ofCampaigns = httpapi.Params{
+		"status": httpapi.WordForm("draft", "in_review", "pending_review", "active", "paused", "rejected", "archived"),
+		"id":     httpapi.IDForm, "advertiser_id": httpapi.IDForm, "shape": httpapi.WordForm("object", "array"),
+		"limit": httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, maxOffset),
+	}
+	ofAudit = httpapi.Params{
+		"owner_id": httpapi.IDForm, "actor_id": httpapi.IDForm, "target_kind": httpapi.WordForm(auditlog.Targets...), "target_id": httpapi.TextForm,
+		"since": httpapi.TimeForm, "until": httpapi.TimeForm, "before": httpapi.NumberForm(1, 1<<53), "limit": httpapi.NumberForm(1, maxAuditLimit),
+	}
+	ofStats = httpapi.Params{
+		"type": httpapi.WordForm("overview", "campaign", "developer"), "campaign_id": httpapi.IDForm, "developer_id": httpapi.IDForm, "key": httpapi.IDForm,
+		"since": httpapi.DayForm, "until": httpapi.DayForm, "breakdown": httpapi.WordForm("campaign", "format", "host_app", "integration_method", "day"),
+	}
+)
+
+func with(p httpapi.Policy, params httpapi.Params) httpapi.Policy {
+	p.Params = params
+	return p
 }

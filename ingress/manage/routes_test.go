@@ -49,6 +49,60 @@ func TestUnknownActionsNameTheKnown(t *testing.T) {
 	}
 }
 
+// What the document bounds in a query is refused outside of its bounds, whatever the action: an
+// empty value is none.
+func TestQueriesAreHeldToTheDocument(t *testing.T) {
+	w := everything(t)
+	admin, tried := w.admin(t), 0
+	for _, q := range w.Contract.Questions() {
+		if strings.HasPrefix(q.Path, "/api/track") || strings.HasPrefix(q.Path, "/api/rtb") { // beacons and notices are taken as they come
+			continue
+		}
+		for _, value := range []string{"", "AAA", "%00", "-1.5"} {
+			if q.Name == "target_id" && value != "" {
+				continue
+			}
+			tried++
+			url := strings.ReplaceAll(q.Path, "{id}", uuid.NewString()) + "?" + q.Name + "=" + value
+			if q.Selector != "" && q.Selector != q.Name {
+				url += "&" + q.Selector + "=" + q.Values[0]
+			}
+			got := admin.Call(t, q.Method, url, object{}).Fails(400, "invalid_request")
+			require.Equal(t, q.Name, got["field"], "%s %s", q.Method, url)
+		}
+	}
+	require.Greater(t, tried, 150)
+}
+
+// Ids in bodies are ids, or absent.
+func TestEmptyIDsInBodies(t *testing.T) {
+	w := everything(t)
+	p := w.advertiser(t)
+	id := p.creates(t)
+	for _, c := range []struct {
+		method, path, field string
+		body                object
+	}{
+		{"POST", "/api/keys", "campaign_id", object{"kind": "conversion", "campaign_id": ""}},
+		{"POST", "/api/billing/balance", "developer_id", object{"developer_id": ""}},
+		{"POST", "/api/billing/balance", "advertiser_id", object{"advertiser_id": ""}},
+		{"POST", "/api/billing/create_checkout", "advertiser_id", object{"advertiser_id": "", "amount": 5}},
+		{"POST", "/api/billing/create_checkout", "amount", object{"amount": 5.001}},
+		{"POST", "/api/billing/deposit", "deposit_id", object{"deposit_id": ""}},
+		{"POST", "/api/billing/deposit", "order_id", object{"order_id": ""}},
+		{"PATCH", "/api/campaigns", "id", object{"headline": "x"}},
+		{"PATCH", "/api/campaigns", "id", object{"headline": "x", "id": ""}},
+		{"PATCH", "/api/campaigns/" + id, "id", object{"headline": "x", "id": ""}},
+		{"PATCH", "/api/campaigns/" + id, "id", object{"headline": "x", "id": uuid.NewString()}},
+		{"PATCH", "/api/campaigns/" + id, "status", object{"headline": "x", "status": ""}},
+		{"POST", "/api/auth/login", "invite", object{"email": p.Email, "password": "x", "invite": strings.Repeat("x", 4097)}},
+	} {
+		got := p.Call(t, c.method, c.path, c.body).Fails(400, "invalid_request")
+		require.Equal(t, c.field, got["field"], "%s %s %v", c.method, c.path, c.body)
+	}
+	p.Call(t, "PATCH", "/api/campaigns/"+id, object{"headline": "x", "id": id}).As(200)
+}
+
 // The document states the limits that the code has.
 func TestDocumentedLimits(t *testing.T) {
 	c := apitest.Load(t)
@@ -162,7 +216,7 @@ var takesNoID = []string{
 	"POST /v1/ad-request, body", "POST /api/keys, body", "POST /api/stats aggregate, body",
 	"GET /api/stats overview, campaign_id", "GET /api/stats overview, developer_id", "GET /api/stats overview, key",
 	"GET /api/stats campaign, developer_id", "GET /api/stats campaign, key", "GET /api/stats developer, campaign_id",
-	// With the id in the path, one in the body is not looked at.
+	// With the id in the path, one in the body may only repeat it.
 	"PATCH /api/campaigns/{id}, body",
 }
 

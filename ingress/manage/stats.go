@@ -3,7 +3,6 @@ package manage
 import (
 	"context"
 	"net/http"
-	"slices"
 	"time"
 
 	"adnet/ingress/httpapi"
@@ -58,8 +57,6 @@ func (a *API) statsQuery(c *httpapi.Context) (report.Query, report.Type, error) 
 		q.CampaignID, err = a.campaignOf(c)
 	case report.Developer:
 		q.DeveloperID, err = a.developerOf(c)
-	default:
-		err = errs.New(errs.InvalidRequest, "type must be overview, campaign or developer").With("field", "type")
 	}
 	if err != nil {
 		return q, kind, err
@@ -68,10 +65,6 @@ func (a *API) statsQuery(c *httpapi.Context) (report.Query, report.Type, error) 
 		return q, kind, err
 	}
 	q.Breakdown = report.Breakdown(c.Query("breakdown"))
-	known := []report.Breakdown{"", report.ByCampaign, report.ByFormat, report.ByHostApp, report.ByIntegrationMethod, report.ByDay}
-	if !slices.Contains(known, q.Breakdown) {
-		return q, kind, errs.New(errs.InvalidRequest, "breakdown must be campaign, format, host_app, integration_method or day").With("field", "breakdown")
-	}
 	return q, kind, nil
 }
 

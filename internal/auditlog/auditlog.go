@@ -36,6 +36,11 @@ const (
 	TargetStore      = "store"     // a repair, a restore, a retention run
 )
 
+// Targets are the kinds of targets.
+var Targets = []string{
+	TargetCampaign, TargetUser, TargetKey, TargetDeposit, TargetDeadLetter, TargetStore, TargetQuarantine, TargetPublisher,
+}
+
 // Actor identifies the author of a change: account, address and means.
 type Actor struct {
 	AccountID uuid.UUID `json:"account_id"` // nil UUID without a login

@@ -953,4 +953,16 @@ var mutants = []mutant{
 		old:  "base.Host != \"\" && strings.EqualFold(origin, base.Scheme+\"://\"+base.Host)", new: "strings.HasPrefix(origin, base.Scheme+\"://\"+base.Host)",
 		tests: []string{"./ingress/mcp"}, run: "OwnOrigin",
 	},
+	{
+		name: "query-forms", protects: "a query's parameter has a value of its form, whatever the action",
+		file: "ingress/httpapi/params.go",
+		old:  "			if !form.fits(text) {", new: "			if !form.fits(text) && text != \"\" {",
+		tests: []string{"./ingress/manage"}, run: "QueriesAreHeld",
+	},
+	{
+		name: "query-action", protects: "an empty action is none, not the default one",
+		file: "ingress/httpapi/route.go",
+		old:  "; ok && !empty {", new: "; ok || empty {",
+		tests: []string{"./ingress/httpapi", "./ingress/manage"}, run: "OwnPolicies|QueriesAreHeld",
+	},
 }

@@ -60,6 +60,8 @@ var nightly = map[string]bool{
 	"postgres-fallback":           true,
 	"proxy-count":                 true,
 	"proxy-unnamed":               true,
+	"query-action":                true,
+	"query-forms":                 true,
 	"receipt-clicks":              true,
 	"rtb-reader":                  true,
 	"saturated-sum":               true,

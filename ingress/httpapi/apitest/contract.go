@@ -205,6 +205,25 @@ func (c *Contract) Describe() (all []Operation) {
 	return all
 }
 
+// Question is a parameter of a query whose values the document bounds.
+type Question struct {
+	Operation
+	Name string
+}
+
+// Questions lists them.
+func (c *Contract) Questions() (all []Question) {
+	for _, op := range c.Describe() {
+		for _, p := range c.published.Paths.Value(op.Path).GetOperation(op.Method).Parameters {
+			s := p.Value.Schema.Value
+			if p.Value.In == "query" && (s.Format != "" || s.Enum != nil || s.Pattern != "" || s.MinLength > 0 || s.Type.Is("integer")) {
+				all = append(all, Question{op, p.Value.Name})
+			}
+		}
+	}
+	return all
+}
+
 // CausesOfDiagnosis are the causes that the document lists, in its order.
 func (c *Contract) CausesOfDiagnosis(t testing.TB) (causes []string) {
 	t.Helper()
