@@ -125,7 +125,8 @@ func (c *standalone) build(p cli.Process, change func(*backends.All)) (_ *inMemo
 	c.Consumers.Unsigned = c.Role.Track.Unsigned == track.UnsignedBill
 	// Every look runs a few scripts in the in-process Redis, which runs them far slower than a real
 	// one. Changes of campaigns wake the node at once.
-	c.Consumers.Project.Every = max(c.Consumers.Project.Every, 500*time.Millisecond)
+	c.Consumers.Project.Every = max(c.Consumers.Project.Every, time.Second)
+	c.Consumers.Archive.Tick = max(c.Consumers.Archive.Tick, 200*time.Millisecond) // wakes an idle process less often
 	consumers, err := newConsumers(m.host, c.Consumers, c.Money, &m.backends.All)
 	if err != nil {
 		return nil, err

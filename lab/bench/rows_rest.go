@@ -30,7 +30,7 @@ func idling(ctx context.Context, s *session) (r result, err error) {
 		return r, err
 	}
 	defer ingress.stop()
-	if err := t.consume(ctx); err != nil {
+	if err := t.catchUp(ctx); err != nil { // what rows before this one left on the log is not idling
 		return r, err
 	}
 	alone, err := s.standalone(ctx)
