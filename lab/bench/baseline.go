@@ -1,10 +1,10 @@
 package main
 
 import (
+	"adnet/lab/process"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -68,7 +68,7 @@ func (b *baselineCmd) Run(ctx context.Context) error {
 }
 
 // bareGin starts the baseline process for a recorded reply and answers its address.
-func (s *session) bareGin(ctx context.Context, r reply) (*process, string, error) {
+func (s *session) bareGin(ctx context.Context, r reply) (*process.Process, string, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return nil, "", err
@@ -81,7 +81,7 @@ func (s *session) bareGin(ctx context.Context, r reply) (*process, string, error
 	if err != nil {
 		return nil, "", err
 	}
-	addr, err := freeAddr()
+	addr, err := process.FreeAddr()
 	if err != nil {
 		return nil, "", err
 	}
@@ -89,7 +89,7 @@ func (s *session) bareGin(ctx context.Context, r reply) (*process, string, error
 	if err != nil {
 		return nil, "", err
 	}
-	return p, addr, p.await(ctx, func() error { return answers(addr) })
+	return p, addr, p.Await(ctx, startWait, func(context.Context) error { return answers(addr) })
 }
 
 // answers reports whether a server listens at the address.
@@ -99,13 +99,4 @@ func answers(addr string) error {
 		return err
 	}
 	return conn.Close()
-}
-
-func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("no free port: %w", err)
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
 }

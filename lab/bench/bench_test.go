@@ -1,6 +1,7 @@
 package main
 
 import (
+	"adnet/lab/process"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -161,7 +162,7 @@ func TestCosts(t *testing.T) {
 }
 
 func TestFreeAddr(t *testing.T) {
-	addr, err := freeAddr()
+	addr, err := process.FreeAddr()
 	require.NoError(t, err)
 	l, err := net.Listen("tcp", addr)
 	require.NoError(t, err)

@@ -44,7 +44,7 @@ type processTime struct {
 func (s *session) read() reading {
 	names := map[int]string{os.Getpid(): generator}
 	for _, p := range s.processes {
-		names[p.cmd.Process.Pid] = p.name
+		names[p.PID] = p.Name
 	}
 	all := map[int]processTime{}
 	dirs, _ := filepath.Glob("/proc/[0-9]*")

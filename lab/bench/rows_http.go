@@ -15,6 +15,7 @@ import (
 	"adnet/internal/demo"
 	"adnet/internal/money"
 	"adnet/internal/token"
+	"adnet/lab/process"
 
 	"github.com/google/uuid"
 	"github.com/valyala/fasthttp"
@@ -56,7 +57,7 @@ func (s *session) againstGin(ctx context.Context, ours traffic, method, path str
 	if err != nil {
 		return result{}, err
 	}
-	defer bare.stop()
+	defer bare.Stop()
 	same := ours
 	same.addr = addr
 	return s.compare(ctx, ours, same)
@@ -158,7 +159,7 @@ func beacon(ctx context.Context, s *session) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	defer n.stop()
+	defer n.Stop()
 	return s.againstGin(ctx, t.beacons(n.addr), http.MethodGet, "/api/track")
 }
 
@@ -180,7 +181,7 @@ func beaconNginx(ctx context.Context, s *session) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	addr, err := freeAddr()
+	addr, err := process.FreeAddr()
 	if err != nil {
 		return r, err
 	}
@@ -196,15 +197,15 @@ func beaconNginx(ctx context.Context, s *session) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	defer server.stop()
-	if err := server.await(ctx, func() error { return answers(addr) }); err != nil {
+	defer server.Stop()
+	if err := server.Await(ctx, startWait, func(ctx context.Context) error { return answers(addr) }); err != nil {
 		return r, err
 	}
 	t, n, err := s.serving(ctx, 10_000)
 	if err != nil {
 		return r, err
 	}
-	defer n.stop()
+	defer n.Stop()
 	ours := t.beacons(n.addr)
 	theirs := ours
 	theirs.addr = addr
@@ -269,7 +270,7 @@ func adRequest(ctx context.Context, s *session) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	defer n.stop()
+	defer n.Stop()
 	ours, err := t.adRequests(n.addr)
 	if err != nil {
 		return result{}, err
@@ -282,12 +283,12 @@ func adRequestGrowth(ctx context.Context, s *session) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	defer few.stop()
+	defer few.Stop()
 	large, many, err := s.serving(ctx, 1_000_000)
 	if err != nil {
 		return result{}, err
 	}
-	defer many.stop()
+	defer many.Stop()
 	ours, err := large.adRequests(many.addr)
 	if err != nil {
 		return result{}, err
@@ -307,7 +308,7 @@ func bidRequest(ctx context.Context, s *session) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	defer n.stop()
+	defer n.Stop()
 	all, err := bids()
 	if err != nil {
 		return result{}, err
@@ -392,7 +393,7 @@ func toolCall(ctx context.Context, s *session) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	defer n.stop()
+	defer n.Stop()
 	baseline, err := t.adRequests(n.addr)
 	if err != nil {
 		return result{}, err

@@ -388,7 +388,7 @@ func (t *site) catchUp(ctx context.Context) error {
 		return err
 	}
 	defer client.Close()
-	return t.consumers.await(ctx, func() error {
+	return t.consumers.Await(ctx, startWait, func(ctx context.Context) error {
 		end, err := t.written(ctx, client)
 		if err != nil {
 			return err
@@ -472,7 +472,7 @@ func producing(ctx context.Context, s *session) (r result, err error) {
 	if r, err = s.alternate(ctx, ours, bare); err != nil {
 		return r, err
 	}
-	n.stop()
+	n.Stop()
 	return r, p.close()
 }
 

@@ -28,7 +28,7 @@ func freshness(ctx context.Context, s *session) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	defer n.stop()
+	defer n.Stop()
 	if err := t.consume(ctx); err != nil {
 		return r, err
 	}
@@ -200,7 +200,7 @@ func memory(campaigns int) func(context.Context, *session) (result, error) {
 			if err != nil {
 				return 0, err
 			}
-			defer n.stop()
+			defer n.Stop()
 			requests, err := t.adRequests(n.addr)
 			if err != nil {
 				return 0, err
@@ -208,7 +208,7 @@ func memory(campaigns int) func(context.Context, *session) (result, error) {
 			if _, err := requests.peak(ctx, s.cfg.Sample); err != nil {
 				return 0, err
 			}
-			rss, err := n.rss()
+			rss, err := n.RSS()
 			return float64(rss), err
 		})
 		r.baseline = float64(size)
@@ -234,7 +234,7 @@ func starting(ctx context.Context, s *session) (r result, err error) {
 		if err == nil && int(have) < t.campaigns {
 			err = fmt.Errorf("ready with %d of %d campaigns", int(have), t.campaigns)
 		}
-		n.stop()
+		n.Stop()
 		return took, err
 	})
 }
@@ -246,7 +246,7 @@ func pausing(ctx context.Context, s *session) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	defer here.stop()
+	defer here.Stop()
 	if err := t.consume(ctx); err != nil {
 		return r, err
 	}
@@ -254,7 +254,7 @@ func pausing(ctx context.Context, s *session) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	defer there.stop()
+	defer there.Stop()
 	id, err := t.template(ctx)
 	if err != nil {
 		return r, err

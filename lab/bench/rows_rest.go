@@ -1,6 +1,7 @@
 package main
 
 import (
+	"adnet/lab/process"
 	"context"
 	"fmt"
 	"net/http"
@@ -29,7 +30,7 @@ func idling(ctx context.Context, s *session) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	defer ingress.stop()
+	defer ingress.Stop()
 	if err := t.catchUp(ctx); err != nil { // what rows before this one left on the log is not idling
 		return r, err
 	}
@@ -37,7 +38,7 @@ func idling(ctx context.Context, s *session) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	defer alone.stop()
+	defer alone.Stop()
 	calm, window := calmFor, idleFor
 	if s.cfg.Smoke {
 		calm, window = calmFast, idleFast
@@ -45,11 +46,11 @@ func idling(ctx context.Context, s *session) (r result, err error) {
 	if err := wait(ctx, calm); err != nil {
 		return r, err
 	}
-	processes := map[string]*process{"ingress": ingress.process, "consumers": t.consumers, "standalone": alone}
+	processes := map[string]*process.Process{"ingress": ingress.Process, "consumers": t.consumers, "standalone": alone}
 	counted := s.begin()
 	before := map[string]float64{}
 	for name, p := range processes {
-		before[name] = p.used()
+		before[name] = used(p)
 	}
 	if err := wait(ctx, window); err != nil {
 		return r, err
@@ -57,7 +58,7 @@ func idling(ctx context.Context, s *session) (r result, err error) {
 	elapsed := time.Since(counted.began).Seconds()
 	r.parts = map[string]float64{}
 	for name, p := range processes {
-		r.parts[name] = rounded(100 * (p.used() - before[name]) / elapsed)
+		r.parts[name] = rounded(100 * (used(p) - before[name]) / elapsed)
 		r.ours = max(r.ours, r.parts[name])
 	}
 	_, r.stolen = counted.end(1)
@@ -67,12 +68,12 @@ func idling(ctx context.Context, s *session) (r result, err error) {
 }
 
 // standalone starts everything in one process.
-func (s *session) standalone(ctx context.Context) (*process, error) {
-	addr, err := freeAddr()
+func (s *session) standalone(ctx context.Context) (*process.Process, error) {
+	addr, err := process.FreeAddr()
 	if err != nil {
 		return nil, err
 	}
-	admin, err := freeAddr()
+	admin, err := process.FreeAddr()
 	if err != nil {
 		return nil, err
 	}
@@ -80,17 +81,16 @@ func (s *session) standalone(ctx context.Context) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p, p.await(ctx, func() error { return ready(admin) })
+	return p, p.Await(ctx, startWait, process.Ready(admin))
 }
 
 // used is the processor time of the process so far, in seconds.
-func (p *process) used() float64 {
-	pid := p.cmd.Process.Pid
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+func used(p *process.Process) float64 {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.PID), "stat"))
 	if err != nil {
 		return 0
 	}
-	return parseProcess(pid, text).used
+	return parseProcess(p.PID, text).used
 }
 
 // smallRate is how many requests a second come, each after the one before it was answered.
@@ -104,7 +104,7 @@ func small(ctx context.Context, s *session) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	defer n.stop()
+	defer n.Stop()
 	if err := t.consume(ctx); err != nil {
 		return r, err
 	}
@@ -150,7 +150,7 @@ func (s *session) beside(ctx context.Context, ours traffic, method, path string)
 	if err != nil {
 		return mine, theirs, err
 	}
-	defer bare.stop()
+	defer bare.Stop()
 	ours.conns = 1
 	same := ours
 	same.addr = addr

@@ -1,15 +1,14 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"time"
+
+	"adnet/lab/process"
 )
 
 // session is one run of the benchmark: the binary, the servers, and everything that it started.
@@ -24,7 +23,7 @@ type session struct {
 	servers                            map[int]string // processes of them, by id
 
 	sites     map[int]*site
-	processes []*process
+	processes []*process.Process
 	cleanups  []func() error // databases
 }
 
@@ -66,7 +65,7 @@ func (s *session) say(format string, args ...any) {
 func (s *session) close() error {
 	var failed error
 	for i := len(s.processes) - 1; i >= 0; i-- {
-		s.processes[i].stop()
+		s.processes[i].Stop()
 	}
 	for i := len(s.cleanups) - 1; i >= 0; i-- {
 		failed = errors.Join(failed, s.cleanups[i]())
@@ -92,80 +91,17 @@ func (s *session) size(n int) int {
 	return n
 }
 
-// process is something that the session started and will end.
-type process struct {
-	name  string
-	cmd   *exec.Cmd
-	log   string
-	ended chan struct{}
+// start runs a program with its output in a file; env comes on top of the session's.
+func (s *session) start(name string, env []string, program string, args ...string) (*process.Process, error) {
+	p, err := process.Start(process.Program{
+		Name: name, Path: program, Args: args, Env: append(os.Environ(), env...),
+		Log: filepath.Join(s.dir, fmt.Sprintf("%s-%d.log", name, len(s.processes))),
+	})
+	if err == nil {
+		s.processes = append(s.processes, p)
+	}
+	return p, err
 }
 
-// start runs a program with its output in a file.
-func (s *session) start(name string, env []string, program string, args ...string) (*process, error) {
-	log, err := os.Create(filepath.Join(s.dir, fmt.Sprintf("%s-%d.log", name, len(s.processes))))
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
-	p := &process{name: name, cmd: exec.Command(program, args...), log: log.Name(), ended: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), env...)
-	p.cmd.Stdout, p.cmd.Stderr = log, log
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C reaches it through stop, in order
-	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", name, err)
-	}
-	go func() {
-		_ = p.cmd.Wait()
-		close(p.ended)
-	}()
-	s.processes = append(s.processes, p)
-	return p, nil
-}
-
-// stop ends the process politely, then not. It may be called again.
-func (p *process) stop() {
-	_ = p.cmd.Process.Signal(syscall.SIGTERM)
-	select {
-	case <-p.ended:
-	case <-time.After(20 * time.Second):
-		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
-		<-p.ended
-	}
-}
-
-// await polls until ready answers nil.
-func (p *process) await(ctx context.Context, ready func() error) error {
-	deadline := time.Now().Add(5 * time.Minute)
-	for {
-		err := ready()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-p.ended:
-			tail, _ := os.ReadFile(p.log)
-			return fmt.Errorf("%s ended: %s", p.name, strings.TrimSpace(string(tail[max(0, len(tail)-2000):])))
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(5 * time.Millisecond):
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("%s is not ready after 5 minutes: %w", p.name, err)
-		}
-	}
-}
-
-// rss is the resident memory of the process in bytes.
-func (p *process) rss() (int64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(text)) {
-		var kib int64
-		if n, _ := fmt.Sscanf(line, "VmRSS: %d kB", &kib); n == 1 {
-			return kib << 10, nil
-		}
-	}
-	return 0, errors.New("no VmRSS")
-}
+// startWait is how long a process may take until it is ready: with the largest catalog minutes.
+const startWait = 5 * time.Minute

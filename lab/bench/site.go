@@ -17,6 +17,7 @@ import (
 
 	"adnet/internal/demo"
 	"adnet/internal/token"
+	"adnet/lab/process"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
@@ -35,7 +36,7 @@ type site struct {
 	analytics string // clickhouse URL
 	ring      *token.Keyring
 
-	consumers *process // nil while they rest
+	consumers *process.Process // nil while they rest
 
 	admin, owner, publisher person
 	publisherKey, seatKey   string
@@ -48,7 +49,7 @@ type person struct{ id, token string }
 
 // node is a running ingress.
 type node struct {
-	*process
+	*process.Process
 	addr, admin string // host:port
 }
 
@@ -96,7 +97,7 @@ func (s *session) newSite(ctx context.Context, n int) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer ingress.stop()
+	defer ingress.Stop()
 	if err := t.populate(ctx, ingress); err != nil {
 		return nil, err
 	}
@@ -169,7 +170,7 @@ func (t *site) consume(ctx context.Context) error {
 	if t.consumers != nil {
 		return nil
 	}
-	admin, err := freeAddr()
+	admin, err := process.FreeAddr()
 	if err != nil {
 		return err
 	}
@@ -177,13 +178,13 @@ func (t *site) consume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return t.consumers.await(ctx, func() error { return ready(admin) })
+	return t.consumers.Await(ctx, startWait, process.Ready(admin))
 }
 
 // rest stops the consumers.
 func (t *site) rest() {
 	if t.consumers != nil {
-		t.consumers.stop()
+		t.consumers.Stop()
 		t.consumers = nil
 	}
 }
@@ -194,15 +195,15 @@ func (t *site) ingress(ctx context.Context, env ...string) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return n, n.await(ctx, func() error { return ready(n.admin) })
+	return n, n.Await(ctx, startWait, process.Ready(n.admin))
 }
 
 func (t *site) launch(env ...string) (*node, error) {
-	addr, err := freeAddr()
+	addr, err := process.FreeAddr()
 	if err != nil {
 		return nil, err
 	}
-	admin, err := freeAddr()
+	admin, err := process.FreeAddr()
 	if err != nil {
 		return nil, err
 	}
@@ -215,20 +216,7 @@ func (t *site) launch(env ...string) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &node{process: p, addr: addr, admin: admin}, nil
-}
-
-func ready(admin string) error {
-	reply, err := http.Get("http://" + admin + "/readyz")
-	if err != nil {
-		return err
-	}
-	defer reply.Body.Close()
-	if reply.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(reply.Body)
-		return fmt.Errorf("not ready: %s", text)
-	}
-	return nil
+	return &node{Process: p, addr: addr, admin: admin}, nil
 }
 
 // metric reads one unlabelled metric.
@@ -321,7 +309,7 @@ func (t *site) populate(ctx context.Context, n *node) error {
 		return err
 	}
 	t.s.say("%d campaigns are in PostgreSQL; waiting until the node serves them", t.campaigns)
-	err = n.await(ctx, func() error {
+	err = n.Await(ctx, startWait, func(ctx context.Context) error {
 		have, err := n.metric("adnet_catalog_deliverable")
 		if err == nil && int(have) < t.campaigns {
 			err = fmt.Errorf("%d of %d campaigns", int(have), t.campaigns)
@@ -332,7 +320,7 @@ func (t *site) populate(ctx context.Context, n *node) error {
 		return err
 	}
 	t.s.say("waiting until the budgets of all of them are known to the nodes")
-	if err := t.consumers.await(ctx, func() error { return t.budgeted(ctx) }); err != nil {
+	if err := t.consumers.Await(ctx, startWait, func(ctx context.Context) error { return t.budgeted(ctx) }); err != nil {
 		return err
 	}
 	return t.tidy(ctx)

@@ -213,7 +213,7 @@ func (p *pipeline) httpUnits(ctx context.Context, u *units) error {
 	if err != nil {
 		return err
 	}
-	defer n.stop()
+	defer n.Stop()
 	ads, err := p.site.adRequests(n.addr)
 	if err != nil {
 		return err

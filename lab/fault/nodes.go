@@ -2,16 +2,13 @@ package main
 
 import (
 	"adnet/internal/schedule"
+	"adnet/lab/process"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"errors"
 	"fmt"
-	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,17 +23,14 @@ type node struct {
 	http, admin string // host:port; http is empty for consumers
 	bin, log    string
 	env         []string
-	spawn       chan func()
 
-	mu    sync.Mutex
-	cmd   *exec.Cmd
-	ended chan struct{}
+	mu      sync.Mutex
+	process *process.Process // nil before its first start
 }
 
 // nodes are the four processes under test.
 type nodes struct {
 	ingress, consumers []*node
-	spawn              chan func()
 }
 
 func (n *nodes) all() []*node { return append(append([]*node(nil), n.ingress...), n.consumers...) }
@@ -45,10 +39,6 @@ func (n *nodes) all() []*node { return append(append([]*node(nil), n.ingress...)
 func (n *nodes) kill() {
 	for _, p := range n.all() {
 		p.kill()
-	}
-	if n.spawn != nil {
-		close(n.spawn)
-		n.spawn = nil
 	}
 }
 
@@ -84,15 +74,6 @@ func (s *suite) startNodes(ctx context.Context) error {
 			return err
 		}
 	}
-	s.nodes.spawn = make(chan func())
-	go func(work <-chan func()) {
-		// A child dies with the thread that started it (Pdeathsig), so this one must live as long
-		// as the suite.
-		runtime.LockOSThread()
-		for f := range work {
-			f()
-		}
-	}(s.nodes.spawn)
 	ports, err := freePorts(2*2 + 2 + 5 + brokers) // those of the proxies are taken
 	if err != nil {
 		return err
@@ -138,84 +119,42 @@ func (s *suite) node(role string, i int, http, admin string, env []string) *node
 	name := fmt.Sprintf("%s-%d", role, i+1)
 	return &node{
 		role: role, name: name, http: http, admin: admin, bin: s.stack.bin, log: filepath.Join(s.cfg.Dir, name+".log"),
-		env: append(append([]string(nil), env...), "ADNET_ADMIN_ADDR="+admin), spawn: s.nodes.spawn,
+		env: append(append([]string(nil), env...), "ADNET_ADMIN_ADDR="+admin),
 	}
 }
 
 // start runs the process; its output is appended to the log.
 func (n *node) start() error {
-	log, err := os.OpenFile(n.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	started, err := process.Start(process.Program{Name: n.name, Path: n.bin, Args: []string{n.role}, Env: n.env, Log: n.log})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = log.Close() }()
-	cmd := exec.Command(n.bin, n.role)
-	cmd.Env, cmd.Stdout, cmd.Stderr = n.env, log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	started := make(chan error)
-	n.spawn <- func() { started <- cmd.Start() }
-	if err := <-started; err != nil {
-		return err
-	}
-	ended := make(chan struct{})
-	go func() {
-		_ = cmd.Wait()
-		close(ended)
-	}()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.cmd, n.ended = cmd, ended
+	n.process = started
 	return nil
 }
 
 // kill is kill -9, also of a stopped process.
 func (n *node) kill() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.cmd == nil {
-		return
+	if p := n.running(); p != nil {
+		p.Kill()
 	}
-	_ = n.cmd.Process.Kill()
-	<-n.ended
 }
 
-func (n *node) signal(sig syscall.Signal) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.cmd.Process.Signal(sig)
-}
+func (n *node) signal(sig syscall.Signal) error { return n.running().Signal(sig) }
 
 // died says whether the process ended by itself.
-func (n *node) died() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	select {
-	case <-n.ended:
-		return true
-	default:
-		return false
-	}
-}
+func (n *node) died() bool { return n.running().Ended() }
 
 // ready waits until the process says that it is.
 func (n *node) ready(ctx context.Context, limit time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	for ctx.Err() == nil {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.admin+"/readyz", nil)
-		if err != nil {
-			return err
-		}
-		if reply, err := http.DefaultClient.Do(request); err == nil {
-			_ = reply.Body.Close()
-			if reply.StatusCode == http.StatusOK {
-				return nil
-			}
-		}
-		if n.died() {
-			return fmt.Errorf("%s ended by itself", n.name)
-		}
-		_ = schedule.Pause(ctx, 50*time.Millisecond)
-	}
-	return errors.Join(fmt.Errorf("%s is not ready", n.name), ctx.Err())
+	return n.running().Await(ctx, limit, process.Ready(n.admin))
+}
+
+// running is the process that was started last.
+func (n *node) running() *process.Process {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.process
 }

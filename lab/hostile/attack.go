@@ -111,14 +111,14 @@ func (a *attacks) repeat(ctx context.Context, one attacker) {
 func (s *suite) watch(ctx context.Context) {
 	s.report.FileLimit = fileLimit
 	for schedule.Pause(ctx, 200*time.Millisecond) == nil {
-		if s.world.ingress.died() {
+		if s.world.ingress.Ended() {
 			s.breach("strangers ended the ingress process")
 			return
 		}
-		if n, err := s.world.ingress.rss(); err == nil {
+		if n, err := s.world.ingress.RSS(); err == nil {
 			s.report.PeakRSS = max(s.report.PeakRSS, n)
 		}
-		if n, err := s.world.ingress.files(); err == nil {
+		if n, err := s.world.ingress.Files(); err == nil {
 			s.report.PeakFiles = max(s.report.PeakFiles, n)
 		}
 	}

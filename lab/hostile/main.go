@@ -165,7 +165,7 @@ func (s *suite) measureAlone(ctx context.Context) error {
 	s.honest.run(part)
 	s.report.AloneP99 = s.honest.p99()
 	var err error
-	if s.report.IdleRSS, err = s.world.ingress.rss(); err != nil {
+	if s.report.IdleRSS, err = s.world.ingress.RSS(); err != nil {
 		return err
 	}
 	s.say("honest p99 %.1f ms, memory %d MB", s.report.AloneP99, s.report.IdleRSS>>20)

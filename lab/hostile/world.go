@@ -46,7 +46,7 @@ type world struct {
 	undo   []func(context.Context) error
 
 	addr               string // of ingress
-	ingress, consumers *process
+	ingress, consumers *role
 	http               *http.Client
 
 	admin                person
@@ -393,9 +393,9 @@ func secret() string {
 
 // close ends the processes and removes what the world made.
 func (w *world) close() (failed error) {
-	for _, p := range []*process{w.ingress, w.consumers} {
+	for _, p := range []*role{w.ingress, w.consumers} {
 		if p != nil {
-			p.stop()
+			p.Stop()
 		}
 	}
 	// The run may have been interrupted: its context is over, the databases still have to go.

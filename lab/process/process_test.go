@@ -1,0 +1,45 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func start(t *testing.T, files int, script string) *Process {
+	t.Helper()
+	p, err := Start(Program{Name: "it", Path: "sh", Args: []string{"-c", script}, Log: filepath.Join(t.TempDir(), "log"), Files: files})
+	require.NoError(t, err)
+	t.Cleanup(p.Kill)
+	return p
+}
+
+func TestStopEndsPolitely(t *testing.T) {
+	p := start(t, 0, "sleep 60")
+	require.False(t, p.Ended())
+	rss, err := p.RSS()
+	require.NoError(t, err)
+	require.Positive(t, rss)
+	files, err := p.Files()
+	require.NoError(t, err)
+	require.Positive(t, files)
+	p.Stop()
+	p.Stop()
+	p.Kill()
+	require.True(t, p.Ended())
+	require.Error(t, p.Signal(0))
+}
+
+func TestAwaitTellsWhatItSaid(t *testing.T) {
+	never := func(context.Context) error { return errors.New("not yet") }
+	err := start(t, 123, "ulimit -n; exit 1").Await(t.Context(), time.Minute, never)
+	require.EqualError(t, err, "it ended: 123")
+	err = start(t, 0, "sleep 60").Await(t.Context(), 30*time.Millisecond, never)
+	require.ErrorContains(t, err, "it is not ready: not yet")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NoError(t, start(t, 0, "sleep 60").Await(t.Context(), time.Minute, func(context.Context) error { return nil }))
+}
