@@ -113,7 +113,7 @@ func New(cfg Config, deps Deps) (*Tracker, error) {
 		Name: "adnet_track_invalid_total", Help: "Events found to be invalid traffic, by rule.",
 	}, []string{"rule"}))
 	t.missed = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "adnet_track_clicks_uncounted_total", Help: "Clicks that passed because their network's count was out of reach.",
+		Name: "adnet_track_clicks_uncounted_total", Help: "Clicks judged by those of one node, because their network's count was out of reach.",
 	}))
 	for _, rule := range traffic.InvalidRules() {
 		t.invalid[rule] = invalid.WithLabelValues(rule)

@@ -98,8 +98,8 @@ type Origin struct {
 func (o Origin) server(method string) bool { return !o.link && !traffic.ReaderSide(method) }
 
 // How long a click waits for the count of its network, and the pause after a failure: a redirect
-// must not hang because a cache does. A click that could not be counted passes: a fault of ours is
-// not the reader's.
+// must not hang because a cache does. A click that could not be counted over all nodes is judged by
+// those that came to this one.
 const (
 	countWait = 50 * time.Millisecond
 	countRest = time.Second
@@ -111,6 +111,7 @@ type screening struct {
 	rates  []Rate
 	agents *agents.List // nil when off
 	clicks Clicks
+	nearby *nearbyClicks
 	views  Views
 	posted Reports
 	rest   atomic.Int64 // UnixNano until when clicks are not counted
@@ -123,6 +124,9 @@ func newScreening(cfg TrafficConfig, deps Deps) (*screening, error) {
 	t := &screening{cfg: cfg, clicks: deps.Clicks, views: deps.Views, posted: deps.Reports}
 	var err error
 	if t.rates, err = cfg.rates(); err != nil {
+		return nil, err
+	}
+	if t.nearby, err = newNearbyClicks(t.rates); err != nil {
 		return nil, err
 	}
 	if cfg.Agents != "off" {
@@ -222,16 +226,20 @@ func purpose(values []string) bool {
 	return false
 }
 
-// count asks for the network's rates; true with an error if the store could not answer.
+// count asks for the network's rates; with an error, the answer is by this node's clicks, because
+// the store could not say.
 func (t *screening) count(ctx context.Context, click NetworkClick) (inside bool, err error) {
 	if click.At.UnixNano() < t.rest.Load() {
-		return true, errResting
+		return t.nearby.allow(click), errResting
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), countWait)
 	defer cancel()
 	if inside, err = t.clicks.Allow(ctx, click, t.rates); err != nil {
 		t.rest.Store(click.At.Add(countRest).UnixNano())
-		return true, err
+		return t.nearby.allow(click), err
+	}
+	if inside {
+		t.nearby.note(click)
 	}
 	return inside, nil
 }

@@ -244,12 +244,17 @@ func TestClicksAreCountedByNetwork(t *testing.T) {
 		require.Equal(t, traffic.RuleClickRate, rule)
 		require.Less(t, w.Code, 400)
 	}
-	// A cache that is down does not harm clicks and is not asked again for a moment.
+	// A store that is down is not asked again for a moment; meanwhile clicks are judged by those of
+	// this node, which had one of this network.
 	clicks.err = ingresstest.ErrDown
 	n = len(clicks.asked)
-	for range 3 {
+	for _, want := range []string{traffic.RuleClickRate, traffic.RuleClickRate} {
 		rule, _ := f.fire("GET", "/s/"+f.ad("rest", time.Second), "", "203.0.113.77:1", "User-Agent", browser)
-		require.Empty(t, rule)
+		require.Equal(t, want, rule)
+	}
+	for _, want := range []string{"", traffic.RuleClickRate} {
+		rule, _ := f.fire("GET", "/s/"+f.ad("rest", time.Second), "", "198.51.100.1:1", "User-Agent", browser)
+		require.Equal(t, want, rule, "another network")
 	}
 	require.Len(t, clicks.asked, n+1)
 	clicks.err, f.Now = nil, f.Now.Add(2*time.Second)
