@@ -44,6 +44,7 @@ type Auth struct {
 	users *expirable.LRU[uuid.UUID, entry[account.User]]
 	keys  *expirable.LRU[[32]byte, entry[account.Key]]
 	calls singleflight.Group
+	turns turns
 }
 
 type entry[T any] struct {
@@ -120,7 +121,8 @@ func (a *Auth) User(c *Context) (account.User, error) {
 	return user, nil
 }
 
-// spend counts the request of c against its account, once, however often its caller is asked for.
+// spend counts the request of c against its account, once, however often its caller is asked for. A
+// change waits for its turn, which lasts until it is answered.
 func (a *Auth) spend(c *Context, id uuid.UUID) error {
 	if a.deps.Spend == nil || c.to == nil || c.spent {
 		return nil
@@ -130,7 +132,12 @@ func (a *Auth) spend(c *Context, id uuid.UUID) error {
 		return nil
 	}
 	c.spent = true
-	return a.deps.Spend(c, id, what)
+	if err := a.deps.Spend(c, id, what); err != nil || what != WorkWrites {
+		return err
+	}
+	var err error
+	c.leave, err = a.turns.take(c.Request.Context(), id)
+	return err
 }
 
 // Admin is the logged-in caller when it is an administrator; others get 401 as the specification

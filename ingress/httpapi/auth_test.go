@@ -30,11 +30,16 @@ type door struct {
 	sessions *token.Sessions
 	now      time.Time
 	entered  atomic.Int32
+	mu       sync.Mutex // guards spent
 	spent    []httpapi.Work
 	refuses  bool
+	begun    chan struct{} // of requests to /slow, which last until end is closed
+	end      chan struct{}
 }
 
 func (d *door) spend(_ *httpapi.Context, _ uuid.UUID, what httpapi.Work) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.spent = append(d.spent, what)
 	if d.refuses {
 		return errs.New(errs.RateLimited, "enough")
@@ -77,7 +82,7 @@ func (f *flaky) KeyByHash(ctx context.Context, hash [32]byte) (account.Key, bool
 
 func newDoor(t *testing.T) *door {
 	t.Helper()
-	d := &door{setup: server(t, httpapi.Config{}), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	d := &door{setup: server(t, httpapi.Config{}), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), begun: make(chan struct{}), end: make(chan struct{})}
 	clock := func() time.Time { return d.now }
 	d.store = memory.New(clock)
 	d.flaky = &flaky{Store: d.store}
@@ -114,6 +119,12 @@ func newDoor(t *testing.T) *door {
 		return auth.User(c)
 	}
 	d.Handle(http.MethodPost, "/change", user(twice), change)
+	d.Handle(http.MethodPost, "/slow", func(c *httpapi.Context) error {
+		_, err := auth.User(c)
+		d.begun <- struct{}{}
+		<-d.end
+		return err
+	}, change)
 	d.Handle(http.MethodGet, "/admin", user(auth.Admin), open)
 	d.Handle(http.MethodGet, "/pub", key(account.KindPublisher), open)
 	d.Handle(http.MethodGet, "/seat", key(account.KindSeat), open)
@@ -386,4 +397,38 @@ func TestWorkCounts(t *testing.T) {
 	admin, err := d.accounts.CreateAdmin(t.Context(), "boss@example.com", "long enough!")
 	require.NoError(t, err)
 	require.Equal(t, 200, post(d.token(t, admin)))
+}
+
+// A tenant with many connections has few changes under way; another's does not wait for them.
+func TestChangesTakeTurns(t *testing.T) {
+	d := newDoor(t)
+	_, flooder := d.account(t, "a@example.com")
+	_, other := d.account(t, "b@example.com")
+	answers := make(chan int)
+	change := func(path, bearer string) {
+		r := httptest.NewRequest(http.MethodPost, path, nil)
+		r.Header.Set("Authorization", "Bearer "+bearer)
+		w := httptest.NewRecorder()
+		d.ServeHTTP(w, r)
+		answers <- w.Code
+	}
+	for range 5 {
+		go change("/slow", flooder)
+	}
+	<-d.begun
+	<-d.begun
+	go change("/change", other)
+	require.Equal(t, 200, <-answers, "another account's change")
+	select {
+	case <-d.begun:
+		t.Fatal("a third change of the account began")
+	case <-time.After(20 * time.Millisecond):
+	}
+	close(d.end)
+	for range 3 {
+		<-d.begun
+	}
+	for range 5 {
+		require.Equal(t, 200, <-answers)
+	}
 }

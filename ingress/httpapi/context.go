@@ -26,6 +26,7 @@ type Context struct {
 	at     *entrance // of the method and path, or of the refusal
 	to     *endpoint // that answers; nil before it is chosen
 	spent  bool      // counted against its account
+	leave  func()    // ends the turn of its account; nil without one
 	values []string  // of the path's parameters
 	query  url.Values
 	reply  reply
@@ -40,7 +41,7 @@ func NewContext(w http.ResponseWriter, r *http.Request) *Context {
 }
 
 func (c *Context) begin(w http.ResponseWriter, r *http.Request) {
-	c.Request, c.site, c.at, c.to, c.spent, c.values, c.query = r, nil, nil, nil, false, c.values[:0], nil
+	c.Request, c.site, c.at, c.to, c.spent, c.leave, c.values, c.query = r, nil, nil, nil, false, nil, c.values[:0], nil
 	c.reply = reply{to: w, status: http.StatusOK}
 	c.Writer = &c.reply
 }

@@ -91,6 +91,9 @@ func (s *Server) around(c *Context) {
 		if p := recover(); p != nil {
 			s.panicked(c, p)
 		}
+		if c.leave != nil {
+			c.leave()
+		}
 		route := c.FullPath()
 		if route == "" {
 			route = "none"
