@@ -38,7 +38,7 @@ var mutants = []mutant{
 		name: "first-price-reserved", protects: "what is reserved for an impression is what it costs",
 		file: "ingress/budget/budget.go",
 		old:  "return max(1, c.Billing.Price(c.Bid, effectiveCPM))", new: "return max(1, c.Billing.Price(c.Bid, c.Bid))",
-		tests: []string{"./ingress/offer"}, run: "OnePrice",
+		tests: []string{"./ingress/budget"}, run: "Lower",
 	},
 	{
 		name: "first-price-deal", protects: "what a deal's fixed price leaves of a reservation is given back",
@@ -578,7 +578,7 @@ var mutants = []mutant{
 	{
 		name: "conversion-value", protects: "a conversion states at most a million",
 		file: "ingress/track/post.go",
-		old:  "*in.Value > report.MaxConversionValue:", new: "*in.Value > 1<<62:",
+		old:  "*in.Value > report.MaxConversionValue:", new: "*in.Value > report.MaxConversionValue && *in.Value < 0:",
 		tests: []string{"./ingress/track"},
 	},
 	{
@@ -602,7 +602,7 @@ var mutants = []mutant{
 	{
 		name: "credits-concentrated", protects: "what one advertiser pays beyond a quarter of a day is held longer",
 		file: "internal/ledger/credits.go",
-		old:  "		sum += min(amount, share)", new: "		sum += amount",
+		old:  "		sum += min(amount, share)", new: "		sum += max(amount, min(amount, share))",
 		tests: []string{"./internal/ledger", "./internal/memory"},
 	},
 	{
@@ -680,8 +680,14 @@ var mutants = []mutant{
 	{
 		name: "writes-unlimited", protects: "one tenant's flood of changes does not delay another's pause",
 		file: "ingress/httpapi/auth.go",
-		old:  "	return a.deps.Spend(c, id, what)", new: "	return nil",
+		old:  "if err := a.deps.Spend(c, id, what); err != nil", new: "if err := error(nil); err != nil",
 		tests: []string{"./ingress/httpapi"}, run: "WorkCounts",
+	},
+	{
+		name: "writes-at-once", protects: "a flood of changes at once does not delay another's pause",
+		file: "ingress/httpapi/turns.go",
+		old:  "make(chan struct{}, turnsAtOnce)", new: "make(chan struct{}, 1000*turnsAtOnce)",
+		tests: []string{"./ingress/httpapi"}, run: "ChangesTakeTurns",
 	},
 	{
 		name: "standalone-open", protects: "demo accounts and unsigned billing are for one machine",
@@ -790,6 +796,12 @@ var mutants = []mutant{
 		file: "ingress/track/traffic.go",
 		old:  "kind == agents.Robot || kind == agents.Tool && !server", new: "kind != agents.Unlisted && !server",
 		tests: []string{"./ingress/track"}, run: "WhoSendsABrowsersBeacon",
+	},
+	{
+		name: "click-rate-alone", protects: "whoever keeps the store busy does not switch the click rates off",
+		file: "ingress/track/traffic.go",
+		old:  "		return t.nearby.allow(click), errResting\n", new: "		return true, errResting\n",
+		tests: []string{"./ingress/track"}, run: "ClicksAreCounted",
 	},
 	{
 		name: "rtb-reader", protects: "the pixels of an OpenRTB ad are the reader's",
@@ -938,7 +950,7 @@ var mutants = []mutant{
 	{
 		name: "head-records", protects: "a look at a link is no event",
 		file: "ingress/track/repeats.go",
-		old:  "c.Request.Method == http.MethodHead", new: "c.Request.Method == \"\"",
+		old:  "c.Request.Method == http.MethodHead", new: "c.Request.Method == http.MethodTrace",
 		tests: []string{"./ingress/track"}, run: "Head",
 	},
 	{

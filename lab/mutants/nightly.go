@@ -12,6 +12,7 @@ var nightly = map[string]bool{
 	"burst-sustained":             true,
 	"campaigns-unbounded":         true,
 	"certificate-renewed":         true,
+	"click-rate-alone":            true,
 	"common-password":             true,
 	"conns-of-address":            true,
 	"conversion-anybody":          true,
@@ -90,5 +91,6 @@ var nightly = map[string]bool{
 	"unproven-limit":              true,
 	"unproven-mark":               true,
 	"unproven-words":              true,
+	"writes-at-once":              true,
 	"writes-unlimited":            true,
 }
