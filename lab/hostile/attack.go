@@ -29,8 +29,11 @@ type attacker struct {
 type attacks struct {
 	s        *suite
 	requests sync.Map // *atomic.Int64 by attacker
+	acts     sync.Map // *atomic.Int64 by attacker: those that were not cut short
 
 	accomplice person   // of the colluder, an advertiser
+	flooder    person   // an account that changes things without end
+	flooded    string   // its campaign
 	old        []string // click URLs of ads that were shown before the page changed
 	changed    atomic.Bool
 	unapproved atomic.Int64
@@ -78,6 +81,12 @@ func (s *suite) attack(ctx context.Context) error {
 		s.report.Requests[name.(string)] = n.(*atomic.Int64).Load()
 		return true
 	})
+	a.acts.Range(func(name, n any) bool {
+		if n.(*atomic.Int64).Load() == 0 && ctx.Err() == nil {
+			s.breach("%s: no act got through, so this run proves nothing about it", name)
+		}
+		return true
+	})
 	s.report.UnapprovedShown = a.unapproved.Load()
 	s.say("honest p99 %.1f ms, %d of %d visits refused", s.report.AttackedP99, s.honest.refused, s.honest.visits)
 	return ctx.Err()
@@ -85,8 +94,9 @@ func (s *suite) attack(ctx context.Context) error {
 
 // repeat lets an attacker act; how adnet answers is its affair.
 func (a *attacks) repeat(ctx context.Context, one attacker) {
-	count, said := &atomic.Int64{}, sync.Once{}
+	count, done, said := &atomic.Int64{}, &atomic.Int64{}, sync.Once{}
 	a.requests.Store(one.name, count)
+	a.acts.Store(one.name, done)
 	slots := make(chan struct{}, 64) // under way at once
 	for range one.most {             // what adnet says first is worth reading
 		if schedule.Pause(ctx, one.every) != nil {
@@ -100,7 +110,11 @@ func (a *attacks) repeat(ctx context.Context, one attacker) {
 		count.Add(1)
 		go func() {
 			defer func() { <-slots }()
-			if err := one.act(ctx, a.s.world, a); err != nil && ctx.Err() == nil {
+			err := one.act(ctx, a.s.world, a)
+			switch {
+			case err == nil:
+				done.Add(1)
+			case ctx.Err() == nil:
 				said.Do(func() { a.s.say("%s: %v", one.name, err) })
 			}
 		}()
@@ -140,7 +154,12 @@ func (a *attacks) prepare(ctx context.Context) (err error) {
 	}); err != nil {
 		return err
 	}
-	if a.s.colluder, err = w.publisher(ctx); err != nil {
+	for _, into := range []*person{&a.s.colluder, &a.s.liar} {
+		if *into, err = w.publisher(ctx); err != nil {
+			return err
+		}
+	}
+	if a.flooder, a.flooded, err = w.flooder(ctx); err != nil {
 		return err
 	}
 	for range 5 { // shown while the page was the approved one
@@ -240,13 +259,17 @@ var repeatPixel = func() func(context.Context, *world, *attacks) error {
 	}
 }()
 
-// repeatClick clicks one ad many times.
+// repeatClick clicks ads of a cpc campaign, each many times and all from one network.
 func repeatClick(ctx context.Context, w *world, _ *attacks) error {
 	from := stranger(2)
-	ad, err := w.ad(ctx, publisherOf(w), "zqcpmqz", from)
+	ad, err := w.ad(ctx, publisherOf(w), "zqrepeatqz", from)
 	if err != nil {
 		return err
 	}
+	if _, _, _, err := w.send(ctx, request{method: "GET", path: ad.text("impression_url"), from: from}); err != nil {
+		return err
+	}
+	_ = schedule.Pause(ctx, 400*time.Millisecond) // no person is faster
 	for range 20 {
 		if _, _, _, err := w.send(ctx, request{method: "GET", path: ad.text("click_url"), from: from}); err != nil {
 			return err
@@ -311,38 +334,48 @@ func clickID(landing string) string {
 func postClicks(ctx context.Context, w *world, a *attacks) error {
 	var events []object
 	for range 10 {
-		ad, err := w.ad(ctx, a.s.colluder, "zqcpcqz", stranger(3))
+		ad, err := w.ad(ctx, a.s.liar, "zqcpcqz", stranger(3))
 		if err != nil {
 			return err
-		}
-		if ad == nil {
-			return nil
 		}
 		for _, event := range []string{"impression", "click"} {
 			events = append(events, object{"event": event, "campaign_id": w.cpc, "auction_id": ad.text("auction_id"), "integration_method": "rest"})
 		}
 	}
-	_, err := w.call(ctx, request{method: "POST", path: "/api/track?action=batch", bearer: a.s.colluder.key, json: object{"events": events}, from: stranger(3)})
+	return w.report(ctx, a.s.liar, events)
+}
+
+// report posts events as a publisher's server, which adnet must accept.
+func (w *world) report(ctx context.Context, p person, events []object) error {
+	reply, err := w.call(ctx, request{method: "POST", path: "/api/track?action=batch", bearer: p.key, json: object{"events": events}, from: stranger(3), want: 200})
+	if err == nil && int(reply.number("tracked")) != len(events) {
+		err = fmt.Errorf("of %d events not all were tracked: %v", len(events), reply)
+	}
 	return err
 }
 
-// collude shows ads of the accomplice, whose clicks nobody makes, for the Credits of impressions,
-// and tries to have a campaign from them.
+// collude shows ads of the accomplice for the Credits of impressions, follows few of them, so that
+// some charges back some Credits, and tries to have a campaign from all.
 func collude(ctx context.Context, w *world, a *attacks) error {
 	var events []object
+	var ad object
 	for range 10 {
-		ad, err := w.ad(ctx, a.s.colluder, "zqcheapqz", stranger(4))
-		if err != nil || ad == nil {
+		var err error
+		if ad, err = w.ad(ctx, a.s.colluder, "zqcheapqz", stranger(4)); err != nil {
 			return err
 		}
-		events = append(events, object{"event": "impression", "campaign_id": ad.text("campaign_id"), "auction_id": ad.text("auction_id"), "integration_method": "rest"})
+		events = append(events, object{"event": "impression", "campaign_id": ad.text("ad_id"), "auction_id": ad.text("auction_id"), "integration_method": "rest"})
 	}
-	if _, err := w.call(ctx, request{method: "POST", path: "/api/track?action=batch", bearer: a.s.colluder.key, json: object{"events": events}, from: stranger(4)}); err != nil {
+	if err := w.report(ctx, a.s.colluder, events); err != nil {
+		return err
+	}
+	_ = schedule.Pause(ctx, 400*time.Millisecond)
+	if _, _, _, err := w.send(ctx, request{method: "GET", path: ad.text("click_url"), from: stranger(rand.Uint32())}); err != nil {
 		return err
 	}
 	_, err := w.call(ctx, request{method: "POST", path: "/api/campaigns", bearer: a.s.colluder.bearer, json: object{
-		"advertiser_id": a.s.colluder.id, "headline": "Paid by nothing", "cta_url": "https://nothing.example.com/", "bid_amount": 1000, "total_budget": 1,
-		"daily_budget": 1, "use_ad_credit": true, "target_intent_tokens": []string{"zqnothingqz"},
+		"advertiser_id": a.s.colluder.id, "headline": "Paid by nothing", "cta_url": "https://nothing.example.com/", "bid_amount": 1000, "total_budget": 0.05,
+		"daily_budget": 0.05, "use_ad_credit": true, "target_intent_tokens": []string{"zqnothingqz"},
 	}})
 	return err
 }
@@ -372,9 +405,10 @@ func changePage(ctx context.Context, w *world, a *attacks) error {
 	return nil
 }
 
-// stallBody promises a long body, sends one byte of it, and waits.
+// stallBody promises the longest body that a path takes, sends one byte of it, and waits.
 func stallBody(ctx context.Context, w *world, _ *attacks) error {
-	return w.stall(ctx, "POST /api/track HTTP/1.1\r\nHost: adnet\r\nContent-Type: application/json\r\nContent-Length: 262144\r\n\r\n{")
+	path := []string{"/api/rtb", "/api/track?action=batch"}[rand.IntN(2)]
+	return w.stall(ctx, "POST "+path+" HTTP/1.1\r\nHost: adnet\r\nContent-Type: application/json\r\nContent-Length: 262144\r\n\r\n{")
 }
 
 // hoard opens a connection and keeps it without a word.
@@ -413,19 +447,40 @@ func guess(ctx context.Context, w *world, _ *attacks) error {
 	return err
 }
 
-// flood creates campaigns with as many words as fit, and changes one without end.
+// flood creates campaigns with as many words as fit, and changes one.
 func flood(ctx context.Context, w *world, a *attacks) error {
 	if rand.IntN(2) == 0 {
 		words := make([]string, 100)
 		for i := range words {
 			words[i] = fmt.Sprintf("w%x%x", rand.Uint64(), bytes.MinRead)
 		}
-		_, err := w.call(ctx, request{method: "POST", path: "/api/campaigns", bearer: a.accomplice.bearer, json: object{
-			"advertiser_id": a.accomplice.id, "headline": "One of many", "cta_url": "https://many.example.com/", "bid_amount": 1,
+		_, err := w.call(ctx, request{method: "POST", path: "/api/campaigns", bearer: a.flooder.bearer, json: object{
+			"advertiser_id": a.flooder.id, "headline": "One of many", "cta_url": "https://many.example.com/", "bid_amount": 1,
 			"daily_budget": 1, "total_budget": 1, "target_intent_tokens": words,
 		}})
 		return err
 	}
-	_, err := w.call(ctx, request{method: "PATCH", path: "/api/campaigns?id=" + w.pages, bearer: w.page.bearer, json: object{"id": w.pages, "bid_amount": 1 + rand.IntN(9)}})
+	return w.patch(ctx, a.flooder, a.flooded)
+}
+
+// flooder is an account with one campaign, which it changes without end.
+func (w *world) flooder(ctx context.Context) (p person, campaign string, err error) {
+	if p, err = w.register(ctx); err != nil {
+		return p, "", err
+	}
+	campaign, err = w.campaign(ctx, p, object{
+		"headline": "Changed again", "cta_url": "https://flood.example.com/", "bid_amount": 1, "target_intent_tokens": []string{"zqfloodqz"},
+	})
+	return p, campaign, err
+}
+
+// change is a request that changes the bid of a campaign.
+func change(owner person, campaign string) request {
+	return request{method: "PATCH", path: "/api/campaigns?id=" + campaign, bearer: owner.bearer, json: object{"id": campaign, "bid_amount": 1 + rand.IntN(9)}}
+}
+
+// patch sends one.
+func (w *world) patch(ctx context.Context, owner person, campaign string) error {
+	_, _, _, err := w.send(ctx, change(owner, campaign))
 	return err
 }

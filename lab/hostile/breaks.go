@@ -1,6 +1,46 @@
 package main
 
-import "adnet/lab/product"
+import (
+	"slices"
+	"strings"
 
-// breaks lists the cures that a run can do without, to prove that the suite notices.
-var breaks = map[string][]product.Replacement{}
+	"adnet/lab/product"
+)
+
+// cure is a protection that a run can do without, to prove that the suite notices.
+type cure struct {
+	without []product.Replacement
+	breach  string // words of the breach that the run must report
+}
+
+// noticed says whether the breaches are those of the missing cure: a slow machine is none.
+func (c cure) noticed(breaches []string) bool {
+	return slices.ContainsFunc(breaches, func(b string) bool { return strings.Contains(b, c.breach) })
+}
+
+var breaks = map[string]cure{
+	"conversion": {breach: "conversions that the advertiser never reported", without: []product.Replacement{{
+		File: "ingress/track/post.go",
+		Old:  "return r.User != nil && r.User.ID == a.AdvertiserID, nil", New: "return true, nil",
+	}}},
+	"preview": {breach: "clicks of link previews", without: []product.Replacement{{
+		File: "ingress/track/traffic.go",
+		Old:  "kind == agents.Robot || kind == agents.Tool && !server {", New: "(kind == agents.Robot || kind == agents.Tool && !server) && !o.link {",
+	}}},
+	"review": {breach: "a page that nobody approved", without: []product.Replacement{{
+		File: "internal/campaign/service.go",
+		Old:  "waited || !trusted && !before.sameFace(creativeOf(c))", New: "waited && before.sameFace(creativeOf(c))",
+	}}},
+	"credits": {breach: "a thief has", without: []product.Replacement{{
+		File: "internal/ledger/credits.go",
+		Old:  "n := min(m.day.Pending(), int64((m.day.Cover()-m.day.Worth())/r.Value))", New: "n := m.day.Pending()",
+	}}},
+	"unproven": {breach: "rows of events that prove nothing", without: []product.Replacement{
+		{File: "ingress/track/batch.go", Old: "		if !kept {", New: "		if !kept && i < 0 {"},
+		{File: "ingress/track/beacon.go", Old: "	if !kept {", New: "	if !kept && now.IsZero() {"},
+	}},
+	"bodies": {breach: "memory grew", without: []product.Replacement{{
+		File: "ingress/httpapi/wire/conn.go",
+		Old:  "		c.move(len(c.in) + len(c.in)/2 + 64)\n", New: "		c.move(len(c.in) + int(c.said.size))\n		clear(c.in[len(c.in):cap(c.in)])\n",
+	}}},
+}

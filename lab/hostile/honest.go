@@ -77,9 +77,14 @@ func (h *honest) timed(ctx context.Context, r request) (object, bool) {
 func (h *honest) p99() float64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.took) == 0 {
+	return p99Of(h.took)
+}
+
+// p99Of is in ms.
+func p99Of(took []time.Duration) float64 {
+	if len(took) == 0 {
 		return 0
 	}
-	slices.Sort(h.took)
-	return float64(h.took[len(h.took)*99/100].Microseconds()) / 1000
+	slices.Sort(took)
+	return float64(took[len(took)*99/100].Microseconds()) / 1000
 }

@@ -13,6 +13,10 @@ import (
 // creditValue is what one Credit pays, by default: 0.005 USD.
 const creditValue = 5_000
 
+// repeatBound is how many clicks of one network are charged in a run: one a minute, three in ten
+// (ADNET_CLICK_RATES).
+const repeatBound = 3
+
 // postedShare is how many of the clicks that a publisher's server reports may be charged: the rest
 // is above the network's click rate.
 const postedShare = 0.5
@@ -60,11 +64,15 @@ func (s *suite) judgeCharges(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	posted, err := s.sum(ctx, `SELECT toInt64(count()) FROM EVENTS WHERE campaign_id = ? AND type = 'click' AND developer_id = ?`, s.world.cpc, s.colluder.developer)
+	repeated, err := s.sum(ctx, `SELECT toInt64(countIf(charge > 0)) FROM EVENTS WHERE campaign_id = ?`, s.world.repeat)
 	if err != nil {
 		return err
 	}
-	charged, err := s.sum(ctx, `SELECT toInt64(countIf(charge > 0)) FROM EVENTS WHERE campaign_id = ? AND type = 'click' AND developer_id = ?`, s.world.cpc, s.colluder.developer)
+	posted, err := s.sum(ctx, `SELECT toInt64(count()) FROM EVENTS WHERE campaign_id = ? AND type = 'click' AND developer_id = ?`, s.world.cpc, s.liar.developer)
+	if err != nil {
+		return err
+	}
+	charged, err := s.sum(ctx, `SELECT toInt64(countIf(charge > 0)) FROM EVENTS WHERE campaign_id = ? AND type = 'click' AND developer_id = ?`, s.world.cpc, s.liar.developer)
 	if err != nil {
 		return err
 	}
@@ -75,10 +83,13 @@ func (s *suite) judgeCharges(ctx context.Context) (err error) {
 	if unfurled > 0 {
 		s.breach("%d micro-USD were charged for clicks of link previews", unfurled)
 	}
+	if repeated > repeatBound {
+		s.breach("%d clicks of one reader were charged, at most %d", repeated, repeatBound)
+	}
 	if posted > 50 && float64(charged) > postedShare*float64(posted) {
 		s.breach("%d of %d clicks that a publisher's server reported were charged", charged, posted)
 	}
-	s.say("charged %d micro-USD; of %d posted clicks %d", s.report.Charges, posted, charged)
+	s.say("charged %d micro-USD; of %d posted clicks %d; %d of a reader who repeats", s.report.Charges, posted, charged, repeated)
 	if s.report.UnapprovedShown > 0 {
 		s.breach("%d times an ad led to a page that nobody approved", s.report.UnapprovedShown)
 	}
@@ -88,13 +99,18 @@ func (s *suite) judgeCharges(ctx context.Context) (err error) {
 // judgeCredits compares what Credits are worth with what advertisers paid: for all publishers, and
 // for the colluders alone.
 func (s *suite) judgeCredits(ctx context.Context) error {
-	all := append(slices.Clone(s.world.publishers), s.colluder)
+	all := append(slices.Clone(s.world.publishers), s.liar, s.colluder)
 	for i, p := range all {
 		reply, err := s.world.call(ctx, request{method: "GET", path: "/api/billing?action=balance", bearer: p.bearer, want: 200})
 		if err != nil {
 			return err
 		}
-		have := int64(reply.number("credits") + reply.number("credits_held"))
+		spent, err := s.spentCredits(ctx, p)
+		if err != nil {
+			return err
+		}
+		// Those of a quarantine case are named among the held ones, and nobody can spend them.
+		have := int64(reply.number("credits")+reply.number("credits_held")-reply.number("credits_quarantined")) + spent
 		s.report.SpendableCredits += have
 		if i < len(s.world.publishers) {
 			continue
@@ -104,15 +120,36 @@ func (s *suite) judgeCredits(ctx context.Context) error {
 			return err
 		}
 		if have*creditValue > paid {
-			s.breach("the colluders have %d Credits, worth %d micro-USD, for charges of %d", have, have*creditValue, paid)
+			s.breach("a thief has %d Credits, worth %d micro-USD, for charges of %d", have, have*creditValue, paid)
 		}
-		s.say("colluders: %d Credits, %v pending, charges %d micro-USD", have, reply["credits_pending"], paid)
+		s.say("thief: %d Credits, %d of them spent, %v pending, charges %d micro-USD", have, spent, reply["credits_pending"], paid)
 	}
 	s.report.CreditsWorth = s.report.SpendableCredits * creditValue
 	if s.report.CreditsWorth > s.report.Charges {
 		s.breach("Credits are worth %d micro-USD, charged were %d", s.report.CreditsWorth, s.report.Charges)
 	}
 	return nil
+}
+
+// spentCredits is how many Credits went into campaigns of the account.
+func (s *suite) spentCredits(ctx context.Context, p person) (spent int64, err error) {
+	for next := ""; ; {
+		page, err := s.world.call(ctx, request{method: "GET", path: "/api/billing?action=history&asset=CREDIT&limit=500" + next, bearer: p.bearer, want: 200})
+		if err != nil {
+			return 0, err
+		}
+		entries, _ := page["entries"].([]any)
+		for _, one := range entries {
+			line, _ := one.(map[string]any)
+			if object(line).text("kind") == "credit_fund" {
+				spent -= int64(object(line).number("amount"))
+			}
+		}
+		if page.text("next") == "" {
+			return spent, nil
+		}
+		next = "&before=" + page.text("next")
+	}
 }
 
 // judgeCases looks for honest publishers in quarantine.
@@ -139,6 +176,11 @@ func (s *suite) judgeRows(ctx context.Context) (err error) {
 	if s.report.UnprovenRows, err = s.sum(ctx, `SELECT toInt64(count()) FROM EVENTS WHERE verdict IN ('unsigned', 'bad_signature')`); err != nil {
 		return err
 	}
+	var counts int64
+	if err := s.world.rows.QueryRow(ctx, `SELECT count(*) FROM unproven_minute`).Scan(&counts); err != nil {
+		return err
+	}
+	s.report.UnprovenRows += counts
 	if s.report.UnprovenRows > rowBound {
 		s.breach("%d rows of events that prove nothing, at most %d", s.report.UnprovenRows, rowBound)
 	}
@@ -148,6 +190,12 @@ func (s *suite) judgeRows(ctx context.Context) (err error) {
 	}
 	if forms > 50 {
 		s.breach("%d groups in statistics: strangers made them", forms)
+	}
+	if err := s.world.rows.QueryRow(ctx, `SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM campaign GROUP BY advertiser_id) of_account`).Scan(&s.report.Campaigns); err != nil {
+		return err
+	}
+	if s.report.Campaigns > campaignBound {
+		s.breach("an account that is new has %d campaigns, at most %d", s.report.Campaigns, campaignBound)
 	}
 	keys, err := s.world.keys(ctx, nil)
 	if err != nil {
@@ -170,6 +218,9 @@ func (s *suite) judgeProcess() {
 	}
 	if s.report.AttackedP99 > slowerBound*max(s.report.AloneP99, leastP99) {
 		s.breach("honest p99 is %.1f ms, alone %.1f ms", s.report.AttackedP99, s.report.AloneP99)
+	}
+	if s.report.PausesFlooded > max(pauseBound, slowerBound*s.report.PausesAlone) {
+		s.breach("p99 of a pause is %.1f ms beside another tenant's flood of changes, alone %.1f ms", s.report.PausesFlooded, s.report.PausesAlone)
 	}
 	if share := float64(s.report.HonestRefused) / float64(max(1, s.honest.visits)); share > 0.01 {
 		s.breach("%.1f %% of honest visits were refused", 100*share)

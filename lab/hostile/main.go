@@ -39,11 +39,13 @@ type settings struct {
 
 // The bounds that strangers must not pass.
 const (
-	rssBound    = 100 << 20 // bytes above idle
-	rowBound    = 1_000     // rows of events that prove nothing, in ClickHouse and PostgreSQL together
-	keyBound    = 2_000     // Redis keys above those of honest traffic
-	spareFiles  = 64        // descriptors that are left when strangers hold all connections they get
-	slowerBound = 3.0       // honest p99 under attack ÷ alone
+	rssBound      = 100 << 20 // bytes above idle
+	rowBound      = 1_000     // rows of events that prove nothing, in ClickHouse and PostgreSQL together
+	keyBound      = 2_000     // Redis keys above those of honest traffic
+	spareFiles    = 64        // descriptors that are left when strangers hold all connections they get
+	campaignBound = 100       // of an account without history
+	slowerBound   = 3.0       // honest p99 under attack ÷ alone
+	pauseBound    = 100.0     // p99 of a pause beside another tenant's flood of changes, ms
 )
 
 // report is the last line of the output.
@@ -59,17 +61,22 @@ type report struct {
 	UnapprovedShown  int64 `json:"unapproved_pages_shown"` // times that a page without approval was reached or advertised
 	UnprovenRows     int64 `json:"unproven_rows"`
 	RedisKeys        int64 `json:"redis_keys_added"`
+	Campaigns        int64 `json:"most_campaigns_of_an_account"`
 
-	IdleRSS       int64    `json:"idle_rss_bytes"`
-	PeakRSS       int64    `json:"peak_rss_bytes"`
-	PeakFiles     int      `json:"peak_descriptors"`
-	FileLimit     int      `json:"descriptor_limit"`
-	AloneP99      float64  `json:"honest_p99_alone_ms"`
-	AttackedP99   float64  `json:"honest_p99_attacked_ms"`
-	HonestRefused int64    `json:"honest_refused"`
-	Broken        string   `json:"built_without,omitempty"`
-	Breaches      []string `json:"breaches"`
-	Seconds       float64  `json:"seconds"`
+	IdleRSS       int64            `json:"idle_rss_bytes"`
+	PeakRSS       int64            `json:"peak_rss_bytes"`
+	PeakFiles     int              `json:"peak_descriptors"`
+	FileLimit     int              `json:"descriptor_limit"`
+	AloneP99      float64          `json:"honest_p99_alone_ms"`
+	AttackedP99   float64          `json:"honest_p99_attacked_ms"`
+	HonestRefused int64            `json:"honest_refused"`
+	PausesAlone   float64          `json:"pause_p99_alone_ms"`
+	PausesFlooded float64          `json:"pause_p99_flooded_ms"` // while another tenant changes a campaign without end
+	Changes       map[string]int64 `json:"flood_of_changes"`     // answers of that flood by HTTP status
+	Broken        string           `json:"built_without,omitempty"`
+	Noticed       bool             `json:"noticed,omitempty"` // the breach that the missing cure must cause is among them
+	Breaches      []string         `json:"breaches"`
+	Seconds       float64          `json:"seconds"`
 }
 
 // suite is one run.
@@ -80,8 +87,8 @@ type suite struct {
 	world  *world
 	honest *honest
 
-	colluder person // a publisher
-	report   report
+	colluder, liar person // publishers
+	report         report
 }
 
 func main() {
@@ -123,16 +130,24 @@ func (s *suite) breach(format string, args ...any) {
 // lengths of a run.
 func (s *suite) alone() time.Duration {
 	if s.cfg.Short {
-		return 10 * time.Second
+		return 8 * time.Second
 	}
-	return 30 * time.Second
+	return 25 * time.Second
+}
+
+// pausing is each half of the measurement of pauses.
+func (s *suite) pausing() time.Duration {
+	if s.cfg.Short {
+		return 5 * time.Second
+	}
+	return 20 * time.Second
 }
 
 func (s *suite) attacked() time.Duration {
 	if s.cfg.Short {
-		return 35 * time.Second
+		return 32 * time.Second
 	}
-	return 3*time.Minute + 30*time.Second
+	return 3 * time.Minute
 }
 
 // run is one run to its end, with everything stopped again.
@@ -141,17 +156,18 @@ func run(ctx context.Context, cfg settings) (result *report, err error) {
 		cfg.Seed = uint64(time.Now().UnixNano() % 1_000_000_000)
 	}
 	s := &suite{cfg: cfg, began: time.Now(), rng: rand.New(rand.NewPCG(cfg.Seed, 2))}
-	s.report = report{Seed: cfg.Seed, Broken: cfg.Break, Requests: map[string]int64{}, Breaches: []string{}}
+	s.report = report{Seed: cfg.Seed, Broken: cfg.Break, Requests: map[string]int64{}, Changes: map[string]int64{}, Breaches: []string{}}
 	s.say("HOSTILE_SEED=%d", cfg.Seed)
 	if s.world, err = openWorld(ctx, s); err != nil {
 		return nil, errors.Join(err, s.world.close())
 	}
 	defer func() { err = errors.Join(err, s.world.close()) }()
-	for _, step := range []func(context.Context) error{s.measureAlone, s.attack, s.judge} {
+	for _, step := range []func(context.Context) error{s.measureAlone, s.measurePauses, s.attack, s.judge} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
 	}
+	s.report.Noticed = cfg.Break != "" && breaks[cfg.Break].noticed(s.report.Breaches)
 	s.report.Seconds = time.Since(s.began).Round(100 * time.Millisecond).Seconds()
 	return &s.report, nil
 }

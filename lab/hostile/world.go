@@ -42,6 +42,7 @@ type world struct {
 	ring   *token.Keyring
 
 	events driver.Conn
+	rows   *pgxpool.Pool
 	cache  *redis.Client
 	undo   []func(context.Context) error
 
@@ -49,10 +50,10 @@ type world struct {
 	ingress, consumers *role
 	http               *http.Client
 
-	admin                person
-	page                 person // the advertiser who will change its page
-	cpm, cpc, cpa, pages string // campaigns
-	publishers           []person
+	admin                        person
+	page                         person // the advertiser who will change its page
+	cpm, cpc, cpa, repeat, pages string // campaigns
+	publishers                   []person
 }
 
 // person is an account; key is a publisher's.
@@ -80,7 +81,7 @@ func (w *world) build(ctx context.Context) (err error) {
 	w.binary = filepath.Join(w.dir, "adnet")
 	how := product.Build{Binary: w.binary, Scratch: w.dir}
 	if w.s.cfg.Break != "" {
-		if how.Without = breaks[w.s.cfg.Break]; how.Without == nil {
+		if how.Without = breaks[w.s.cfg.Break].without; how.Without == nil {
 			return fmt.Errorf("there is no cure %q", w.s.cfg.Break)
 		}
 	}
@@ -144,8 +145,8 @@ func (w *world) connect(ctx context.Context) error {
 		// The suite is the proxy, so that it can speak for many addresses.
 		"ADNET_TRUSTED_PROXIES=127.0.0.0/8", "ADNET_RATE_REGISTER=1000",
 		"ADNET_SPOOL_DIR="+filepath.Join(w.dir, "spool"),
-		// As on one machine of two cores; without it the hold of a week hides what is spendable.
-		"ADNET_CREDIT_HOLD=1s",
+		// Holds of weeks would hide what is spendable, and an hour's work is done in a minute here.
+		"ADNET_CREDIT_HOLD=1s", "ADNET_CREDIT_HOLD_CONCENTRATED=1s", "ADNET_CREDIT_EVERY=500ms", "ADNET_QUARANTINE_EVERY=2s",
 	)
 	return nil
 }
@@ -168,7 +169,12 @@ func (w *world) postgres(ctx context.Context, server, name string) (database str
 		return "", err
 	}
 	owner.Path = "/" + name
-	return owner.String(), nil
+	w.rows, err = pgxpool.New(ctx, owner.String())
+	w.undo = append(w.undo, func(context.Context) error {
+		w.rows.Close()
+		return nil
+	})
+	return owner.String(), err
 }
 
 // start migrates and starts both processes.
@@ -208,7 +214,7 @@ func (w *world) populate(ctx context.Context) (err error) {
 		model string
 		bid   float64
 	}{
-		{&w.cpm, "zqcpmqz", "cpm", 5}, {&w.cpc, "zqcpcqz", "cpc", 5}, {&w.cpa, "zqcpaqz", "cpa", 500}, {&w.pages, "zqpageqz", "cpm", 5},
+		{&w.cpm, "zqcpmqz", "cpm", 5}, {&w.cpc, "zqcpcqz", "cpc", 5}, {&w.cpa, "zqcpaqz", "cpa", 500}, {&w.repeat, "zqrepeatqz", "cpc", 5}, {&w.pages, "zqpageqz", "cpm", 5},
 	} {
 		owner, err := w.register(ctx)
 		if err != nil {

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"time"
+
+	"adnet/internal/schedule"
+)
+
+// The pauses that are measured: few advertisers, each slower than its limit of changes allows, and
+// one tenant with as many connections as a client of one machine would have.
+const (
+	pausers     = 4
+	pauseEvery  = 1100 * time.Millisecond // and a resumption: 110 changes a minute of an account
+	flooderUses = 64
+)
+
+// pauser is an advertiser who pauses and resumes a campaign.
+type pauser struct {
+	who      person
+	campaign string
+}
+
+// measurePauses measures how long a pause takes: alone, and while another tenant sends changes
+// over many connections without end.
+func (s *suite) measurePauses(ctx context.Context) error {
+	w := s.world
+	owners := make([]pauser, pausers)
+	for i := range owners {
+		who, err := w.register(ctx)
+		if err != nil {
+			return err
+		}
+		id, err := w.campaign(ctx, who, object{"headline": "Paused at times", "cta_url": approvedPage, "bid_amount": 1, "target_intent_tokens": []string{"zqpauseqz"}})
+		if err != nil {
+			return err
+		}
+		owners[i] = pauser{who, id}
+	}
+	who, campaign, err := w.flooder(ctx)
+	if err != nil {
+		return err
+	}
+	s.say("pauses, alone and beside a flood of changes, %s each", s.pausing())
+	if s.report.PausesAlone, err = s.pauses(ctx, owners); err != nil {
+		return err
+	}
+	part, stop := context.WithCancel(ctx)
+	var under sync.WaitGroup
+	var mu sync.Mutex
+	for range flooderUses {
+		under.Go(func() {
+			for part.Err() == nil {
+				status, _, _, err := w.send(part, change(who, campaign))
+				if err != nil {
+					continue
+				}
+				mu.Lock()
+				s.report.Changes[strconv.Itoa(status)]++
+				mu.Unlock()
+			}
+		})
+	}
+	s.report.PausesFlooded, err = s.pauses(ctx, owners)
+	stop()
+	under.Wait()
+	s.say("p99 of a pause %.1f ms, beside a flood %.1f ms; the flood's answers %v", s.report.PausesAlone, s.report.PausesFlooded, s.report.Changes)
+	return err
+}
+
+// pauses has all advertisers pause and resume their campaigns for a while; the p99 of the pauses in
+// ms.
+func (s *suite) pauses(ctx context.Context, owners []pauser) (p99 float64, failed error) {
+	part, cancel := context.WithTimeout(ctx, s.pausing())
+	defer cancel()
+	var under sync.WaitGroup
+	var mu sync.Mutex
+	var took []time.Duration
+	for _, one := range owners {
+		under.Go(func() {
+			for schedule.Pause(part, time.Duration(rand.Int64N(int64(pauseEvery)))) == nil {
+				began := time.Now()
+				err := s.world.pause(ctx, one, "pause")
+				mu.Lock()
+				took = append(took, time.Since(began))
+				mu.Unlock()
+				if err == nil {
+					err = s.world.pause(ctx, one, "resume")
+				}
+				if err != nil {
+					mu.Lock()
+					failed = err
+					mu.Unlock()
+					return
+				}
+				_ = schedule.Pause(part, pauseEvery/2)
+			}
+		})
+	}
+	under.Wait()
+	return p99Of(took), failed
+}
+
+func (w *world) pause(ctx context.Context, one pauser, action string) error {
+	_, err := w.call(ctx, request{method: "POST", path: "/api/campaigns?action=" + action, bearer: one.who.bearer, json: object{"id": one.campaign}, want: 200})
+	if err != nil {
+		return fmt.Errorf("%s: %w", action, err)
+	}
+	return nil
+}
