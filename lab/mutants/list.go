@@ -812,7 +812,7 @@ var mutants = []mutant{
 	{
 		name: "posted-rate", protects: "a server's clicks above the network's click rate are not charged",
 		file: "ingress/limits/posted.go",
-		old:  "if clicks >= usualClicks(rate, ads) {", new: "if clicks < 0 {",
+		old:  "if clicks >= usualClicks(rate, ads) {", new: "if clicks >= usualClicks(rate, ads) && clicks < 0 {",
 		tests: []string{"./ingress/limits", "./ingress/track"}, run: "Reported",
 	},
 	{
