@@ -180,7 +180,7 @@ func (m *market) show(ad priced) {
 	}
 }
 
-// explained compares an ad with what is explained and receipted of it.
+// explained compares an ad with its explanation and its receipt.
 func (m *market) explained(ad *priced) {
 	m.t.Helper()
 	price := ad.auction.Price

@@ -9,8 +9,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// secretFile is the suffix of the variable that names the file with a secret: what is in the
-// environment is shown by `docker inspect`, and in /proc to whoever runs as the same user.
+// secretFile is the suffix of the variable that names the file with a secret: the values of
+// the environment are shown by `docker inspect`, and in /proc to whoever runs as the same user.
 const secretFile = "_FILE"
 
 // holdsSecret says whether the value of a flag is a secret or has one in it.

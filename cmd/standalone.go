@@ -41,7 +41,7 @@ func (c *standalone) AfterApply(line *kong.Context) error {
 }
 
 // open says what must not be open to others by default: accounts whose password everybody knows,
-// and money that moves without a signature. On loopback there are no others.
+// and money that moves without a signature. On loopback all callers are on this machine.
 func (c *standalone) open() error {
 	host, _, err := net.SplitHostPort(c.Role.HTTP.Addr)
 	if err != nil { // listening will say it

@@ -75,7 +75,7 @@ type auctionRow struct {
 }
 
 // Auction is the record of one auction, which took place at about at. Errors: errs.NotFound when
-// there is none (yet); errs.Unavailable as [Reader.Stats].
+// none is recorded (yet); errs.Unavailable as [Reader.Stats].
 func (r *Reader) Auction(ctx context.Context, id uuid.UUID, at time.Time) (report.Auction, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()

@@ -76,7 +76,7 @@ type Targeting struct {
 	// Regions such as "US" (also matches "US-CA") and Languages such as "en" (also matches
 	// "en-US").
 	Regions, Languages []string
-	// Deals are the private deals that may be answered. They are no filter: only a query for deals
+	// Deals are the private deals that may be answered. They filter nothing: only a query for deals
 	// looks at them.
 	Deals []string
 }

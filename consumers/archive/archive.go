@@ -295,7 +295,7 @@ func (a *Archiver) insertPlan(ctx context.Context, buffered []stream.Range) (led
 	return plan, nil
 }
 
-// block builds the rows of a plan. missing counts the rows whose records are no longer in the log.
+// block builds the rows of a plan. missing counts the rows whose records have left the log.
 func (a *Archiver) block(ctx context.Context, planned ledger.Planned) (block []report.Row, missing int, err error) {
 	block = make([]report.Row, 0, planned.Plan().Rows())
 	for _, c := range planned {

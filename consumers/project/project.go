@@ -182,7 +182,7 @@ func (p *Projector) follow(ctx context.Context) error {
 	return err
 }
 
-// pages reads changes above since until there are no more, and answers the version they are
+// pages reads changes above since until none are left, and answers the version they are
 // complete up to.
 func (p *Projector) pages(ctx context.Context, since int64, each func(page []campaign.Campaign, head int64) error) (head int64, err error) {
 	for {

@@ -1,6 +1,6 @@
-// Package retain removes data that is no longer needed, once a night: deduplication marks of days
-// whose events no caller may send any more, applied ranges that are archived, idempotency keys,
-// dead letters. The analytics store drops whole months by itself (its TTL).
+// Package retain removes data that nothing needs any more, once a night: deduplication marks of
+// days whose events no caller may send any more, applied ranges that are archived, idempotency
+// keys, dead letters. The analytics store drops whole months by itself (its TTL).
 //
 // Contract: marks go only after the horizon passed their day, and settlement refuses events from
 // before the horizon; so a dropped mark can never make a repeat look new. Any number of processes

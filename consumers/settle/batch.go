@@ -48,8 +48,8 @@ func (s *Settler) batch(ctx context.Context, records []event.Record) (b ledger.B
 }
 
 // openRuns starts an empty run for every partition of the records, at the partition's next offset.
-// What is remembered is only asked again when it does not fit the records: another settler may have
-// had the partition in between.
+// A remembered offset is only asked for again when it does not fit the records: another settler may
+// have had the partition in between.
 func (s *Settler) openRuns(ctx context.Context, records []event.Record) (map[stream.Partition]*ledger.Run, error) {
 	runs := make(map[stream.Partition]*ledger.Run)
 	counts := make(map[stream.Partition]int)

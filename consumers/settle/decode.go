@@ -26,8 +26,8 @@ const (
 	problemTraffic = "invalid-traffic rule that is not a short lower-case name"
 	problemLost    = "offset is not in the log any more"
 
-	// What makes a signed event a refused one. Whoever can write to the log can write such a record;
-	// it costs and earns nothing.
+	// What makes a signed event a refused one. Whoever can write to the log can write such a
+	// record; it costs and earns nothing.
 	problemNoToken    = "no auction token"
 	problemToken      = "auction token that does not verify"
 	problemKey        = "auction token of a key that is not known here"
@@ -128,8 +128,8 @@ func (d *decoder) event(written time.Time) (e ledger.Event, problem string) {
 	return e, ""
 }
 
-// proven verifies the token of a signed event and holds the event to it: what is charged, whom, and
-// who earns is what the token says, whoever wrote the record.
+// proven verifies the token of a signed event and holds the event to it: the token says how much is
+// charged, to whom, and who earns, whoever wrote the record.
 func (d *decoder) proven(e *ledger.Event) (problem string) {
 	m := &d.message
 	if len(m.Token) == 0 {

@@ -90,7 +90,7 @@ func newWorld(t testing.TB, o options) *world {
 	return w
 }
 
-// person is a caller: an account that is logged in, or only what is sent as its token.
+// person is a caller: an account that is logged in, or only the text that it sends as its token.
 type person struct{ *ingresstest.Person }
 
 func (w *world) person(t testing.TB, role account.Role) *person {

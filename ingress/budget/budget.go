@@ -23,7 +23,7 @@
 //
 // A node that cannot speak then is spoken for by its [Journal]: every second it says in PostgreSQL
 // what it may have reserved, as ceilings, and it reserves at most [reserve.Unkept] prices of a
-// lease beyond them. What is told in a node's name counts until its window ends, an hour at most,
+// lease beyond them. An amount told in a node's name counts until its window ends, an hour at most,
 // or until the node itself speaks of the minute; a node that ends in order leaves exact amounts.
 // While the store lives nothing is held back.
 //
@@ -254,8 +254,8 @@ func (r *Reservation) Check(c *auction.Campaign, effectiveCPM money.Micros) auct
 // trouble, and says so elsewhere.
 const warmFor = 500 * time.Millisecond
 
-// Warm has the node hold a lease of c, so that the first request after c's creation does not pay for
-// it: it would end as stale when the store takes longer than [Config.Wait].
+// Warm has the node hold a lease of c, so that the first request after c's creation does not pay
+// for it: it would end as stale when the store takes longer than [Config.Wait].
 func (l *Leases) Warm(ctx context.Context, c *auction.Campaign) {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -289,8 +289,8 @@ func (r *Reservation) Cancel() {
 	}
 }
 
-// Lower gives back what is reserved above price: the ad was sold for less than the bid that the
-// gate was asked about, as a deal's fixed price.
+// Lower gives back the part of the reservation above price: the ad was sold for less than the bid
+// that the gate was asked about, as a deal's fixed price.
 func (r *Reservation) Lower(price money.Micros) {
 	if r.taken != nil && r.amount > price {
 		r.taken.giveBack(r.amount - price)

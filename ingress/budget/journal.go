@@ -33,8 +33,8 @@ type pages struct {
 	waiting chan struct{} // closed when the next page to begin has ended; nil without a waiter
 }
 
-// soon has a page written now, and answers what is closed when it has ended, whether or not it was
-// kept.
+// soon has a page written now, and answers a channel that is closed when it has ended, whether or
+// not it was kept.
 func (p *pages) soon() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -175,7 +175,7 @@ func TestAClosedJournalSaysWhatWasReserved(t *testing.T) {
 }
 
 // While its journal fails and the projectors work, a node reserves no more than a few prices; when
-// nobody reaches the journal's store, ads go on.
+// no process reaches the journal's store, ads go on.
 func TestWithoutPagesLittleIsReserved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const price = money.Micros(10)

@@ -286,7 +286,7 @@ func changesOf(newer map[auction.ID]*auction.Campaign) (changes target.Changes) 
 // compaction is a snapshot in the making. It takes seconds with a million campaigns, while which
 // changes go on and freshness must be proven.
 type compaction struct {
-	done   chan *auction.Snapshot           // nil if there is none to publish
+	done   chan *auction.Snapshot           // nil without one to publish
 	missed map[auction.ID]*auction.Campaign // changed since it began; nil for what was removed
 }
 
@@ -339,7 +339,7 @@ func (c *Catalog) followRooms(ctx context.Context) {
 
 // sparingly puts rooms onto s and rests after each page, so that reading takes a part of the time
 // and not a burst of it, which requests would wait for (benchmark row ad_request_growth). It does
-// not rest when budgets must be read again or s is no longer the current table, because then a
+// not rest when budgets must be read again or s has ceased to be the current table, because then a
 // caller waits.
 func (c *Catalog) sparingly(ctx context.Context, s *campaignTable) func(page []reserve.Room) {
 	began := time.Now()

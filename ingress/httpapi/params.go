@@ -9,9 +9,9 @@ import (
 	"adnet/internal/errs"
 )
 
-// Params says which values the parameters of a route's query may have, by name: what is named has
-// such a value, whether this request uses it or not. An empty value is none. Other names are
-// ignored.
+// Params says which values the parameters of a route's query may have, by name: a named one has
+// such a value, whether this request uses it or not. An empty value counts as absent. Other names
+// are ignored.
 type Params map[string]Form
 
 // Form is what a value may be.

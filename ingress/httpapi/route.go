@@ -98,8 +98,8 @@ func (p *Policy) stated() bool {
 	return p.Limit != 0 || p.Auth != 0 || p.Idempotent != 0 || p.Audited != 0 || p.Scans || p.Params != nil || p.Body != 0 || p.Errors != nil
 }
 
-// work is what a request costs a logged-in account. What is repeated safely or audited changes
-// something.
+// work is what a request costs a logged-in account. A route that is repeated safely or audited
+// changes something.
 func (p *Policy) work() Work {
 	switch {
 	case p.Scans:
@@ -154,8 +154,8 @@ type Actions struct {
 }
 
 // actionParam is the parameter whose values have paths of their own, too: /api/campaigns/pause is
-// /api/campaigns?action=pause. A description of an API can name a path and no query, so clients that
-// are made from it have one call for each action.
+// /api/campaigns?action=pause. A description of an API can name a path and no query, so clients
+// that are made from it have one call for each action.
 const actionParam = "action"
 
 // Handle mounts h. The path may hold parameters, written :name. A route whose policy does not say

@@ -64,7 +64,7 @@ func TestTheNetworksRateIsItsReaders(t *testing.T) {
 	}
 	one := uuid.New()
 	for range 100_000 {
-		l.Followed(one) // a repeat is no click
+		l.Followed(one) // a repeat does not count
 	}
 	require.InDelta(t, 0.01, l.clickRate(now), 1e-9, "at least the setting")
 	for range 2_009 {

@@ -30,7 +30,7 @@ type meter struct {
 	own, others [ring]int32
 	dirty       uint64 // places whose own count the other nodes do not know
 	class       *class // of the key
-	onTop       int64  // what is used of the class's extra, in parts of a request: one has buckets of them
+	onTop       int64  // how much of the class's extra is used, in parts of a request: one has buckets of them
 }
 
 // forward moves the ring to now and drops counts that are too old.
@@ -49,9 +49,9 @@ func (m *meter) forward(now bucket) {
 	}
 }
 
-// refill gives back, for the bucket that ends, what the window left unused of the limit: the extra is
-// whole again after a silent window, and who uses the limit up gets nothing back. So the extra comes
-// on top of a minute, and never on top of the sustained rate.
+// refill gives back, for the bucket that ends, what the window left unused of the limit: the extra
+// is whole again after a silent window, and who uses the limit up gets nothing back. So the extra
+// comes on top of a minute, and never on top of the sustained rate.
 func (m *meter) refill() {
 	if unused := m.class.limit - m.sum; m.onTop > 0 && unused > 0 {
 		m.onTop = max(0, m.onTop-(m.class.extra*unused+m.class.limit-1)/m.class.limit)

@@ -27,7 +27,7 @@ type StatsReader interface {
 const (
 	SignupOpen   = "open"   // anybody
 	SignupInvite = "invite" // who has an invitation of `adnet user invite`
-	SignupClosed = "closed" // nobody: accounts are made by `adnet user create`
+	SignupClosed = "closed" // accounts are made only by `adnet user create`
 )
 
 // Config is the settings of accounts.

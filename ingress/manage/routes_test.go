@@ -50,7 +50,7 @@ func TestUnknownActionsNameTheKnown(t *testing.T) {
 }
 
 // What the document bounds in a query is refused outside of its bounds, whatever the action: an
-// empty value is none.
+// empty value counts as absent.
 func TestQueriesAreHeldToTheDocument(t *testing.T) {
 	w := everything(t)
 	admin, tried := w.admin(t), 0

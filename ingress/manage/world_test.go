@@ -67,7 +67,7 @@ func (w *world) management() *manage.API {
 	})
 }
 
-// person is a caller: an account that is logged in, or only what is sent as its token.
+// person is a caller: an account that is logged in, or only the text that it sends as its token.
 type person struct{ *ingresstest.Person }
 
 func (w *world) person(t *testing.T, role account.Role) *person {

@@ -263,8 +263,8 @@ func TestManyImps(t *testing.T) {
 	require.Len(t, f.Log.Auctions, maxImps)
 }
 
-// A campaign takes as many imps as its budget allows: each has an auction, a reservation and a token
-// of its own.
+// A campaign takes as many imps as its budget allows: each has an auction, a reservation and a
+// token of its own.
 func TestACampaignTakesSeveralImps(t *testing.T) {
 	f := newFixture(t)
 	f.Shelf.Put(shelfOf("image", "rival")...)
@@ -316,7 +316,7 @@ func TestSkippableVideosSayIt(t *testing.T) {
 	require.NotContains(t, body(`"protocols":[2]`), `"attr"`, "VAST 2 has nothing that can be skipped")
 }
 
-// A first trial over http is told what is missing.
+// A first trial over http is told what it lacks.
 func TestInsecureTrialSaysWhy(t *testing.T) {
 	f := newFixtureOf(t, defaults(), "http://127.0.0.1:8080")
 	f.Shelf.Put(shelfOf("image")...)

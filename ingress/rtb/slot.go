@@ -207,8 +207,8 @@ func (s *bidSession) price(of amount, in text) (money.Micros, auction.Reason) {
 const patience = 2_000
 
 // bidGate is the first gate of the auction. A candidate passes if its creative fits the imp, for a
-// deal or in the open auction. That it has another imp of the request is no reason against it: each
-// imp has its own reservation, and counts for the session's cap.
+// deal or in the open auction. That it has another imp of the request does not stand against it:
+// each imp has its own reservation, and counts for the session's cap.
 type bidGate struct {
 	session *bidSession
 	slot    markupSlot

@@ -1,5 +1,5 @@
 // Package serve is POST /v1/ad-request: it reads a publisher's request, asks [offer.Seller], and
-// writes the ad or why there is none.
+// writes the ad or the reason for no fill.
 package serve
 
 import (

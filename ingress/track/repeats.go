@@ -40,8 +40,8 @@ func leavesMark(e *event.Event) bool {
 	return e.Proof == event.Proof_SIGNED || e.Proof == event.Proof_UNSIGNED_BILLABLE
 }
 
-// seenAs is settlement's key of e's type: conversions that nobody verified must not make the real one
-// look repeated.
+// seenAs is settlement's key of e's type: unverified conversions must not make the real one look
+// repeated.
 func seenAs(e *event.Event) string {
 	if e.Conversion != nil && !e.Conversion.Verified {
 		return wireNames[e.Type] + "_unverified"
@@ -60,6 +60,6 @@ func (t *Tracker) repeated(ctx context.Context, e *event.Event) bool {
 	return known || err == nil && !first
 }
 
-// looksOnly is true of a request that comes from a link checker or a preview: nobody saw or clicked
-// anything.
+// looksOnly is true of a request that comes from a link checker or a preview: no reader saw or
+// clicked the ad.
 func looksOnly(c *httpapi.Context) bool { return c.Request.Method == http.MethodHead }

@@ -94,7 +94,7 @@ type Origin struct {
 
 // server says whether a request about an ad of the integration method may come from the publisher's
 // server, where tools and data centres are legitimate. The method is the token's: nothing in a
-// request makes its sender somebody else.
+// request turns its sender into another.
 func (o Origin) server(method string) bool { return !o.link && !traffic.ReaderSide(method) }
 
 // How long a click waits for the count of its network, and the pause after a failure: a redirect

@@ -67,7 +67,7 @@ type UserStore interface {
 
 // NetworkStore keeps from which networks an account was logged in to.
 type NetworkStore interface {
-	// NoteNetwork keeps that a login from network was good at a time, and forgets what is older
+	// NoteNetwork keeps that a login from network was good at a time, and forgets older ones
 	// than the other.
 	NoteNetwork(ctx context.Context, user uuid.UUID, network string, at, forget time.Time) error
 	// KnowsNetwork says whether a login from network was good since a time.

@@ -138,7 +138,7 @@ func (s *Service) NoteNetwork(ctx context.Context, u User, network string) error
 }
 
 // KnowsNetwork says whether the account of an e-mail was logged in to from a network in the last 90
-// days. False also if there is no such account and when the store does not answer.
+// days. False also for an unknown e-mail and when the store does not answer.
 func (s *Service) KnowsNetwork(ctx context.Context, email, network string) bool {
 	if s.deps.Networks == nil || network == "" {
 		return false

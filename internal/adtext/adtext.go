@@ -68,7 +68,7 @@ func bare(s string) string {
 }
 
 // Plain is s with every letter that looks like one of ASCII replaced by it, in compatibility form,
-// without marks and hidden characters. It is for patterns; nobody is shown it.
+// without marks and hidden characters. It is for patterns and never shown.
 func Plain(s string) string {
 	var b strings.Builder
 	for _, r := range bare(norm.NFKC.String(s)) {

@@ -21,8 +21,8 @@ var hosts = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.Transitional(fal
 
 var errNoName = errors.New("the host is not a name that can exist")
 
-// ASCIILink is link with its host in ASCII form (RFC 5891): what is stored and shown cannot be
-// taken for another host. A link of ASCII is not changed. Errors: a host that no name can have.
+// ASCIILink is link with its host in ASCII form (RFC 5891): a stored and shown link cannot be taken
+// for one of another host. A link of ASCII is not changed. Errors: a host that no name can have.
 func ASCIILink(link string) (string, error) {
 	u, err := url.Parse(link)
 	if err != nil {

@@ -2,8 +2,8 @@
 // the context from the edge to the store), and the comparison of two states of an object as a list
 // of changed fields.
 //
-// Contract: stores write the entry of a change in the transaction of the change, so there is no
-// change without its entry and no entry without its change. Entries hold no secret.
+// Contract: stores write the entry of a change in the transaction of the change, so there never is
+// a change without its entry and no entry without its change. Entries hold no secret.
 package auditlog
 
 import (

@@ -292,7 +292,7 @@ func TestHistoryLetsChangesDeliver(t *testing.T) {
 }
 
 // What a person approved is this text: it delivers, as long as it is this text, despite what the
-// lint thinks of it. Whether a link is safe is no matter of taste.
+// lint thinks of it. Whether a link is safe is not a matter of taste.
 func TestApprovalClearsWhatItSaw(t *testing.T) {
 	f := newFixture()
 	u := f.trusted(t)

@@ -39,14 +39,14 @@ type Store interface {
 	Campaign(ctx context.Context, id uuid.UUID) (Campaign, error)
 	// Campaigns answers newest first, with the total count of matches.
 	Campaigns(ctx context.Context, f Filter) (page []Campaign, total int, err error)
-	// Record is that of the advertiser of a campaign; zero when there is no such campaign.
+	// Record is that of the advertiser of a campaign; zero for an unknown campaign.
 	Record(ctx context.Context, campaignID uuid.UUID) (Record, error)
 	// UpdateCampaign runs edit on the locked campaign and keeps the result; an error of edit
 	// changes nothing. A Review that edit replaces is also appended to the review history.
 	UpdateCampaign(ctx context.Context, id uuid.UUID, edit func(*Campaign) error) (Campaign, error)
 }
 
-// Record is what is known of an advertiser from its campaigns and their reviews.
+// Record is the history of an advertiser from its campaigns and their reviews.
 type Record struct {
 	Approved int       // campaigns that a reviewer approved
 	Refused  time.Time // the latest rejection, zero without one

@@ -55,9 +55,9 @@ func Converted(b Batch) []uuid.UUID { return conversions.auctions(b) }
 // ScreenConversions makes the conversions of b [Unverified] that have no valid click of their
 // auction before them: a click that never came, or only one of a robot, sells nothing. clicks says
 // which auctions had a click recorded before the batch, as [Tx.Recorded] answers for [Converted].
-// It comes after [Screen], so that a click without an impression is none, and before [Candidates],
-// so that such a conversion does not use up the key of a real one. As with clicks the rule is the
-// order of the log. Screening a batch again changes nothing.
+// It comes after [Screen], so that a click without an impression does not count, and before
+// [Candidates], so that such a conversion does not use up the key of a real one. As with clicks the
+// rule is the order of the log. Screening a batch again changes nothing.
 func ScreenConversions(b Batch, clicks map[uuid.UUID]bool) { conversions.screen(b, clicks) }
 
 // conversionCapped says whether a campaign has been charged for as many conversions of the

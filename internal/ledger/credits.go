@@ -137,9 +137,9 @@ type CreditMoves struct {
 	Written []Transaction
 }
 
-// Move brings a publisher's day up to date: takes back what is not backed any more, releases what
-// charges back, ends holds that are over and lets old pending Credits expire. It is pure; without
-// anything to do it writes nothing and returns the day as it was.
+// Move brings a publisher's day up to date: takes back Credits that charges no longer back,
+// releases what charges back, ends holds that are over and lets old pending Credits expire. It is
+// pure; without anything to do it writes nothing and returns the day as it was.
 //
 // Guarantee: afterwards the worth of the day's released Credits, each at the value of its release,
 // is at most the day's backed charges. Summed over all publishers and days this is the promise that

@@ -122,7 +122,7 @@ func TestConversionIsBilledOnlyAfterItsClick(t *testing.T) {
 		newModel(plainBooks(), nil).single(t, click, claimed, claimed, conversion, conversion), "each counts once, and apart")
 }
 
-// The cap counts charges: what a budget refuses, and what is above the cap, takes no place.
+// The cap counts charges: conversions that a budget refuses, or above the cap, take no place.
 func TestConversionsAreCappedByTheHour(t *testing.T) {
 	sale := func(n int, edit func(*Event)) []Event {
 		click := with(impression(n), func(e *Event) {

@@ -48,7 +48,7 @@ type PublisherBook struct {
 	MintedOn map[day.Day]int64 // Credits minted per UTC day of receipt, held ones included
 	HasCap   bool              // the account has a cap of its own
 	Cap      money.Credits     // per UTC day, with HasCap; 0 mints nothing
-	Case     uuid.UUID         // the open quarantine case; zero if there is none
+	Case     uuid.UUID         // the open quarantine case; zero without one
 }
 
 // HeldCharge is the amount that a campaign was charged for the traffic of a publisher in

@@ -97,15 +97,15 @@ type Reversal struct {
 
 // QuarantineBooks holds the amounts that a decision moves.
 type QuarantineBooks struct {
-	FirstMint uuid.UUID          // the first transaction that minted into the case's account; zero if there is none
+	FirstMint uuid.UUID          // the first transaction that minted into the case's account; zero without one
 	Charges   []RefundableCharge // one for each campaign and day
 }
 
 // EndQuarantine returns the transactions that carry out a decision, in a fixed order. A release
-// makes the held Credits pending: charges release them from there as all others. A claw-back destroys them and returns the cost of the
-// traffic to the account that paid it: the advertiser's cash, or the house's Credit funding. The
-// store also reopens the budgets: refunded amounts count as not spent, of the campaign's total and
-// of the charged day.
+// makes the held Credits pending: charges release them from there as all others. A claw-back
+// destroys them and returns the cost of the traffic to the account that paid it: the advertiser's
+// cash, or the house's Credit funding. The store also reopens the budgets: refunded amounts count
+// as not spent, of the campaign's total and of the charged day.
 func EndQuarantine(c Quarantine, v QuarantineVerdict, b QuarantineBooks) []Transaction {
 	var written []Transaction
 	ref := c.ID.String()

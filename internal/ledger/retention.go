@@ -8,7 +8,7 @@ import (
 	"adnet/internal/money"
 )
 
-// Cutoffs holds the times before which data is no longer needed. Zero values keep everything.
+// Cutoffs holds the times before which nothing needs the data. Zero values keep everything.
 type Cutoffs struct {
 	// Horizon: events of auctions of earlier days are not accepted ever again (verdict expired), so
 	// their deduplication marks can go without a repeat becoming new. It only rises. Ids without a

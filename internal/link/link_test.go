@@ -122,7 +122,7 @@ func TestDial(t *testing.T) {
 	}
 }
 
-// An address that another server named is no way around the rule.
+// An address that another server named does not get around the rule.
 func TestDialRefusesPlainTextElsewhere(t *testing.T) {
 	_, err := link.Dialer{Names: link.NamesOf("ADNET_X", "ADNET_X_ADDR"), Timeout: 100 * time.Millisecond}.Dial(t.Context(), "tcp", "192.0.2.1:6379")
 	require.True(t, link.Permanent(err), "%v", err)

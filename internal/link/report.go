@@ -100,7 +100,7 @@ func (r *Report) CheckClock() {
 	}
 }
 
-// Watch notes what is known of the encryption from the handshakes of a link.
+// Watch notes the state of the encryption from the handshakes of a link.
 type Watch struct{ state *tls.ConnectionState }
 
 // Seen is for [Dialer.Seen] and the like.

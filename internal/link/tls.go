@@ -69,7 +69,7 @@ func Authorities(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// Explain adds to an error of a connection what is wrong and which setting to look at, and makes it
+// Explain adds to an error of a connection its cause and which setting to look at, and makes it
 // [Refused], when waiting cannot cure it. Other errors are returned as they are.
 func Explain(err error, names Names) error {
 	var known *Refused
@@ -82,7 +82,7 @@ func Explain(err error, names Names) error {
 	return err
 }
 
-// refusal says what is wrong with a handshake, or nothing.
+// refusal says why a handshake failed, or nothing.
 func refusal(err error, names Names) string {
 	var unknown x509.UnknownAuthorityError
 	var invalid x509.CertificateInvalidError

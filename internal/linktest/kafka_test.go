@@ -23,7 +23,7 @@ import (
 // kafkaPassword is the one of deploy/local/tls.go.
 const kafkaPassword = "stack-secret"
 
-// bearer is a token that Kafka's unsecured validator takes: nobody signs it.
+// bearer is a token that Kafka's unsecured validator takes: it is unsigned.
 func bearer(t *testing.T, subject string, life time.Duration) string {
 	t.Helper()
 	part := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }

@@ -39,8 +39,8 @@ type versioned struct {
 
 // CreateCampaign keeps a new campaign with the status that Admit chooses. CreditFunded is always
 // false: Credits cannot fund here. Times that are zero become the store's. Errors: errs.DemoMode
-// for funding from Credits, errs.NotFound when the advertiser has no account, errs.Conflict when the
-// id exists.
+// for funding from Credits, errs.NotFound when the advertiser has no account, errs.Conflict when
+// the id exists.
 func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (campaign.Campaign, error) {
 	if n.CreditValue < 0 {
 		return campaign.Campaign{}, errs.New(errs.InvalidRequest, "the value of a Credit cannot be negative")
@@ -111,7 +111,7 @@ func (s *Store) Campaigns(_ context.Context, f campaign.Filter) ([]campaign.Camp
 	return page, total, nil
 }
 
-// Record is what is known of the advertiser of a campaign, from all of its campaigns.
+// Record is the history of the advertiser of a campaign, from all of its campaigns.
 func (s *Store) Record(_ context.Context, campaignID uuid.UUID) (campaign.Record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"adnet/internal/ledger"
 )
 
-// Retain removes data that is no longer needed, as the database does. With dry nothing changes and
-// the answer counts the rows that would go.
+// Retain removes data that nothing needs any more, as the database does. With dry nothing changes
+// and the answer counts the rows that would go.
 func (s *Store) Retain(_ context.Context, cut ledger.Cutoffs, dry bool) (ledger.Removed, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -76,7 +76,7 @@ func refillRedis(p cli.Process, f refill) error {
 	if err := target.Clear(p.Ctx); err != nil {
 		return err
 	}
-	if f.keys == "" { // nodes take only what is sealed: the consumers fill it, at once where they run
+	if f.keys == "" { // nodes take only sealed campaigns: the consumers fill it, at once where they run
 		return nil
 	}
 	source := backends.RoomsOf(f.store, f.funds)

@@ -19,7 +19,7 @@ type Retention struct {
 	JSON     bool            `name:"json" help:"Print JSON."`
 }
 
-// Run removes data that is no longer needed.
+// Run removes data that nothing needs any more.
 func (c *Retention) Run(p cli.Process) error {
 	cut, err := c.Keep.Cutoffs(time.Now(), c.Life.Conversion)
 	if err != nil {

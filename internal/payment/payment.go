@@ -280,7 +280,7 @@ type Receipt struct {
 	Ignored   string               // why nothing was done
 	Reason    string               // why a person must look
 	Deduped   bool                 // the event, or its content, was known
-	DepositID uuid.UUID            // zero if there is no deposit (yet)
+	DepositID uuid.UUID            // zero without a deposit (yet)
 }
 
 // Receive verifies a delivery over its raw body and applies it. Errors: errs.InvalidRequest if it

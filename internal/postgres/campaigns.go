@@ -187,7 +187,7 @@ func conditions(f campaign.Filter, args []any) (string, []any) {
 	return " WHERE " + strings.Join(parts, " AND "), args
 }
 
-// Record is what is known of the advertiser of a campaign, from all of its campaigns.
+// Record is the history of the advertiser of a campaign, from all of its campaigns.
 func (s *Store) Record(ctx context.Context, campaignID uuid.UUID) (record campaign.Record, err error) {
 	var refused, since *time.Time
 	if err := s.pool.QueryRow(ctx, selectRecord, campaignID).Scan(&record.Approved, &refused, &since); err != nil {

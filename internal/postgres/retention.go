@@ -57,10 +57,10 @@ func queueHorizon(batch *pgx.Batch, date *day.Day) {
 	batch.Queue(readHorizonSQL).QueryRow(func(row pgx.Row) error { return row.Scan(date) })
 }
 
-// Retain removes data that is no longer needed. The horizon moves first and in its own transaction,
-// so that a crash at any later line leaves unused marks, never a day without marks that is still
-// accepted. With dry nothing changes and the answer counts the rows that would go. The sums of
-// removed rows are kept for verify, in the same transactions.
+// Retain removes data that nothing needs any more. The horizon moves first and in its own
+// transaction, so that a crash at any later line leaves unused marks, never a day without marks
+// that is still accepted. With dry nothing changes and the answer counts the rows that would go.
+// The sums of removed rows are kept for verify, in the same transactions.
 func (s *Store) Retain(ctx context.Context, cut ledger.Cutoffs, dry bool) (r ledger.Removed, err error) {
 	if err := s.pool.QueryRow(ctx, readHorizonSQL).Scan(&r.Horizon); err != nil {
 		return r, failure("read the retention horizon", err)

@@ -15,7 +15,7 @@ import (
 )
 
 // Trust is what makes the campaigns in Redis those of PostgreSQL, whoever else can write to Redis:
-// writers seal each one, and readers refuse what is not sealed.
+// writers seal each one, and readers refuse unsealed ones.
 type Trust struct {
 	Seal *token.Seal
 	// Truth reads a campaign whose record was refused from where it belongs. nil leaves it out.
@@ -65,7 +65,7 @@ func (c *Client) decode(object string, into *campaign.Campaign) error {
 	return campaign.Read(object, into)
 }
 
-// take reads the object that is kept under id. What is not sealed, or is another campaign's, is
+// take reads the object that is kept under id. An unsealed object, or one of another campaign, is
 // refused: then the campaign is read from where it belongs. known is false when it is nowhere.
 func (c *Client) take(ctx context.Context, id, object string, into *campaign.Campaign) (known bool, err error) {
 	reason := c.decode(object, into)

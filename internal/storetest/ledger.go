@@ -423,7 +423,7 @@ func readRecorded(t *testing.T, l Ledger, of ledger.EventType, auctions []uuid.U
 }
 
 // conversions are charged up to the cap of their campaign, publisher and hour, whatever the cut of
-// the log; what is above it, and what proves nothing, uses up no place.
+// the log; those above it, and those that prove nothing, use up no place.
 func conversions(t *testing.T, l Ledger) {
 	owner := AddUser(t, l.Stores)
 	c := priced(t, l, owner, 50*money.USD, 50*money.USD)

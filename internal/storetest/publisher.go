@@ -99,7 +99,7 @@ func clickNeedsImpression(t *testing.T, l Ledger) {
 }
 
 // invalidCountsOnce is a stranger with the links of a publisher's ads: what it repeats, and what it
-// sends beside the reader, counts against nobody.
+// sends beside the reader, counts against neither of them.
 func invalidCountsOnce(t *testing.T, l Ledger) {
 	c := priced(t, l, AddUser(t, l.Stores), money.USD, 10*money.USD)
 	developer := newID(t)

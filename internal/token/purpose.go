@@ -45,12 +45,12 @@ const (
 	ForReceipt    Purposes = 1<<PurposeReceipt | 1<<PurposeAuction
 	ForNotice     Purposes = 1 << PurposeBid
 	ForConversion Purposes = 1 << PurposeConversion               // what comes with the word of the advertiser
-	ForClaim      Purposes = 1<<PurposeReport | 1<<PurposeAuction // a conversion that nobody vouches for
+	ForClaim      Purposes = 1<<PurposeReport | 1<<PurposeAuction // a conversion without its advertiser's word
 	ForExplain    Purposes = 1<<PurposeReport | 1<<PurposeBid | 1<<PurposeAuction
 )
 
-// ForEvent is the set of purposes whose tokens prove an event, by the event's name on the wire. What
-// proves a conversion is made by ingress. It is empty for an unknown name.
+// ForEvent is the set of purposes whose tokens prove an event, by the event's name on the wire.
+// What proves a conversion is made by ingress. It is empty for an unknown name.
 func ForEvent(event string) Purposes {
 	const reports Purposes = 1<<PurposeReport | 1<<PurposeAuction
 	switch event {

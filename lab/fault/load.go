@@ -244,7 +244,8 @@ type sale struct {
 }
 
 // convert reports a conversion as the advertiser does, with the click id of its landing page. Some
-// that nobody vouches for come first: they must cost nothing, and take nothing from the real one.
+// without the advertiser's word come first: they must cost nothing, and take nothing from the real
+// one.
 func (l *load) convert(ctx context.Context, who visitor, auction uuid.UUID, of sale) {
 	id := l.clickID(ctx, who, of.ad.click)
 	if id == "" {

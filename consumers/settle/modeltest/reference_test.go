@@ -76,7 +76,7 @@ type refPayment struct {
 
 // happening is one record of the log as the test made it.
 type happening struct {
-	broken           bool // bytes that are no event, or an offset that the log lost
+	broken           bool // bytes of no event, or an offset that the log lost
 	kind, proof      string
 	at               time.Time
 	auction          uuid.UUID

@@ -243,8 +243,8 @@ func (c *conn) more() error {
 	return c.err
 }
 
-// tryRead reads what is at hand into c.in. False if that is nothing yet: then c keeps no more
-// memory than what has arrived.
+// tryRead reads the bytes that have come into c.in. False if none have come yet: then c keeps no
+// more memory than what has arrived.
 func (c *conn) tryRead(fd uintptr) bool {
 	c.room(0)
 	n, err := syscall.Read(int(fd), c.in[len(c.in):cap(c.in)])

@@ -152,7 +152,7 @@ func TestConnsInTotal(t *testing.T) {
 	close(end)
 }
 
-// What is over its route's limit is not read, and the client gets to know at once.
+// A body over its route's limit is not read, and the client gets to know at once.
 func TestBodyLimit(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

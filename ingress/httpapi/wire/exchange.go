@@ -53,7 +53,7 @@ func (e exchanges) put(x *exchange) {
 	e.pool.Put(x)
 }
 
-// body is a buffered body, or the reason why there is none.
+// body is a buffered body, or the reason why it is missing.
 type body struct {
 	bytes.Reader
 	all []byte

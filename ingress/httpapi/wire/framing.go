@@ -17,8 +17,8 @@ import (
 )
 
 // framing is what a header says of where its request ends. fasthttp reads the same lines and
-// refuses what is malformed or said twice; lines that two readers could cut differently are refused
-// here, so both see the same ones.
+// refuses lines that are malformed or said twice; lines that two readers could cut differently are
+// refused here, so both see the same ones.
 type framing struct {
 	sized   bool   // it has a Content-Length,
 	size    int64  // this one,
@@ -169,10 +169,10 @@ const (
 	trailerSize = 4 << 10
 )
 
-// readChunks decodes a chunked body. In place it takes what is at hand, and is false if the end is
-// not there: a decoder keeps its state on its stack, so it runs again from the beginning where it
-// may wait. Otherwise it waits for the end. A trailer is read and dropped: its fields are no
-// headers (RFC 9110, section 6.5.1).
+// readChunks decodes a chunked body. In place it takes the bytes that have come, and is false if
+// the end is not there: a decoder keeps its state on its stack, so it runs again from the beginning
+// where it may wait. Otherwise it waits for the end. A trailer is read and dropped: its fields are
+// not headers (RFC 9110, section 6.5.1).
 func (c *conn) readChunks(inPlace bool) bool {
 	limit := c.bodyLimit()
 	c.proceed()

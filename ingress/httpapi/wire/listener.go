@@ -74,7 +74,7 @@ func (t *tracker) admit(accepted net.Conn) *conn {
 }
 
 // add counts c, or gives the reply that refuses it. When all places are taken the connection that
-// is idle for longest makes room: so clients that only hold connections keep nobody out.
+// is idle for longest makes room: so clients that only hold connections keep no other client out.
 func (t *tracker) add(c *conn) (refusal string) {
 	cfg := &t.server.cfg
 	t.mu.Lock()
@@ -231,7 +231,7 @@ func (t *tracker) busy(c *conn) {
 	}
 }
 
-// hand gives a connection with a whole request to fasthttp; false if there is none any more.
+// hand gives a connection with a whole request to fasthttp; false if it has gone.
 func (t *tracker) hand(c *conn) bool {
 	select {
 	case t.ready <- c:

@@ -28,9 +28,9 @@ const (
 var errNotProxied = errors.New("a peer that ADNET_PROXY_PROTOCOL_FROM names sends no header of PROXY protocol version 2")
 
 // establish does what comes before the first request: it reads whom a named proxy speaks for, and
-// then agrees on the encryption. Nobody else's word is taken: bytes of a PROXY header from another
-// peer are a malformed request. It runs in the connection's own goroutine, within the time that a
-// header may take.
+// then agrees on the encryption. Only a named proxy is believed: bytes of a PROXY header from
+// another peer are a malformed request. It runs in the connection's own goroutine, within the time
+// that a header may take.
 func (c *conn) establish() error {
 	cfg := &c.server.cfg
 	if cfg.TLS == nil && cfg.ProxyFrom == nil {

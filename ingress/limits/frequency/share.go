@@ -54,7 +54,7 @@ func (c *Caps) Run(ctx context.Context) error {
 	}
 }
 
-// calm says that there are no news: none here, and for a while none from elsewhere.
+// calm says that no news have come: none here, and for a while none from elsewhere.
 func (c *Caps) calm(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
