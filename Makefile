@@ -9,7 +9,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
 FUZZLONG ?= $(FUZZTIME)
 
-.PHONY: help run build stack serve stack-down check test test-short race fuzz mutants fault fault-breaks hostile hostile-breaks nightly lint-openapi clients bench generate
+.PHONY: help run build stack serve stack-down check test test-short race fuzz mutants fault fault-breaks hostile hostile-breaks nightly lint-openapi clients bench relevance generate
 
 help: ## List the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -80,6 +80,9 @@ lint-openapi: ## openapi.json by Redocly's and Spectral's rules.
 bench: ## Speed as ratios, with a table; ONLY="row,row" for some rows, SMOKE=1 for seconds.
 	@deploy/test.sh --run $(GO) run ./lab/bench $(if $(SMOKE),--smoke) $(if $(ONLY),--only $(ONLY)) \
 		$(if $(SMOKE)$(ONLY),,--results lab/bench/results --readme lab/bench/README.md)
+
+relevance: ## How often the right ad is found, as ratios and a table (../shared/data/relevance).
+	@$(GO) run ./lab/relevance
 
 generate: ## Make the generated code again.
 	@$(GO) generate ./...

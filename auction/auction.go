@@ -3,10 +3,13 @@
 // It is a pure function of its arguments: no input or output, no clock, no randomness, integers
 // only. The steps are separate: [target] filters, [ranker] scores, [Gate] says what budget, pacing
 // and frequency caps allow, and the first candidate in score order that passes everything wins and
-// pays the bid that won (first price): for an impression its effective CPM, not what it stated. [Decide] does this through the index; [Explain] gives the same
-// winner by looking at every campaign, with a reason for each that did not win.
+// pays the bid that won (first price): for an impression its effective CPM, not what it stated.
+// [Decide] does this through the index; [Explain] gives the same winner by looking at every
+// campaign, with a reason for each that did not win.
 //
-// The order of candidates is total: descending effective CPM, then ascending campaign id.
+// The order of candidates is total: descending effective CPM, then descending match, then by a hash
+// of the auction and the advertiser, then of the auction and the campaign, so that neither age nor a
+// number of copies wins a tie.
 package auction
 
 import (
@@ -16,6 +19,7 @@ import (
 
 	"adnet/auction/ranker"
 	"adnet/auction/target"
+	"adnet/auction/words"
 	"adnet/internal/money"
 )
 
@@ -53,6 +57,8 @@ const (
 	NoCampaigns Reason = "no_campaigns"
 	// NoMatch: the targeting or the format excludes the request.
 	NoMatch Reason = "no_match"
+	// Irrelevant: it is not likely enough that the ad answers the request.
+	Irrelevant Reason = "irrelevant"
 	// BelowFloor: the effective CPM is below the request's floor.
 	BelowFloor Reason = "below_floor"
 	// Budget: today's budget, the total budget or the balance is used up.
@@ -76,8 +82,14 @@ const (
 // Request is one opportunity to show an ad. Empty fields are unknown and match only campaigns that
 // do not target them; see [target.Query] for how values are compared.
 type Request struct {
-	// Tokens are the intent, as [Tokenize] finds them in a context or as the caller states them.
+	// ID is the auction's. Ties are broken by it.
+	ID ID
+	// Words are the terms of the context, and Tokens the intent that the caller states.
+	Words  []words.Term
 	Tokens []string
+	// MinRelevance is the least relevance of an ad; 0 is off. It does not hold for a request without
+	// words: there is nothing to be irrelevant to.
+	MinRelevance ranker.PPM
 	// ActiveTools are the MCP tool ids in use.
 	ActiveTools []string
 	// HostApp, Surface, IntegrationMethod, Region ("US-CA") and Language ("en-US") describe the
@@ -97,7 +109,7 @@ type Request struct {
 
 func (r *Request) query() target.Query {
 	return target.Query{
-		Tokens: r.Tokens, ActiveTools: r.ActiveTools, HostApp: r.HostApp, Surface: r.Surface,
+		Auction: r.ID, Floor: r.MinRelevance, Words: r.Words, Tokens: r.Tokens, ActiveTools: r.ActiveTools, HostApp: r.HostApp, Surface: r.Surface,
 		IntegrationMethod: r.IntegrationMethod, Region: r.Region, Language: r.Language, Formats: r.Formats, Deals: r.Deals,
 	}
 }
@@ -156,8 +168,9 @@ type Outcome struct {
 	Price money.Micros
 	// Prediction of the winner.
 	Prediction Prediction
-	// Reason is empty when there is a winner. Otherwise [NoCampaigns], [NoMatch], or the reason of
-	// the best-scored candidate that was refused.
+	// Reason is empty when there is a winner. Otherwise [NoCampaigns], [NoMatch], [Irrelevant] when
+	// campaigns match but none is relevant enough, or the reason of the best-scored candidate that
+	// was refused.
 	Reason Reason
 }
 
@@ -179,7 +192,7 @@ func Decide(req *Request, snapshot *Snapshot, gate Gate, scratch *Scratch) Outco
 	for {
 		c, ok := scratch.search.Next()
 		if !ok {
-			return Outcome{Reason: cmp.Or(reason, NoMatch)}
+			return Outcome{Reason: cmp.Or(reason, unmatched(scratch))}
 		}
 		refusal := refuse(req, gate, c)
 		if refusal == Stale {
@@ -189,10 +202,12 @@ func Decide(req *Request, snapshot *Snapshot, gate Gate, scratch *Scratch) Outco
 			trace.add(c, refusal)
 		}
 		if refusal == "" {
+			// Before the trace looks on: what was found belongs to the search.
+			found := scratch.search.Found(&c)
 			if trace != nil {
 				trace.follow(req, scratch)
 			}
-			return won(snapshot, c)
+			return won(snapshot, c, &found)
 		}
 		reason = cmp.Or(reason, refusal)
 		if c.EffectiveCPM < req.FloorCPM || unreserved == maxUnreserved { // the floor: so is everything that follows
@@ -222,12 +237,23 @@ func refuse(req *Request, gate Gate, c target.Candidate) Reason {
 	return ""
 }
 
-func won(snapshot *Snapshot, c target.Candidate) Outcome {
+// unmatched is the reason when nothing is a candidate.
+func unmatched(scratch *Scratch) Reason {
+	if scratch.search.Excluded() {
+		return Irrelevant
+	}
+	return NoMatch
+}
+
+func won(snapshot *Snapshot, c target.Candidate, found *target.Found) Outcome {
+	table := snapshot.Table()
+	prediction := table.Predict(c.Campaign.Billing, c.Campaign.Bid, found.Signals)
+	prediction.ModelVersion, prediction.Terms = snapshot.Model(), found.Terms
 	return Outcome{
 		Winner:       c.Campaign,
 		EffectiveCPM: c.EffectiveCPM,
 		Price:        c.Campaign.Billing.Price(c.Campaign.Bid, c.EffectiveCPM),
-		Prediction:   snapshot.Table().Predict(c.Campaign.Billing, c.Campaign.Bid, c.Signals),
+		Prediction:   prediction,
 	}
 }
 
@@ -252,12 +278,3 @@ func within(host, domain string) bool {
 	}
 	return cut == 0 || host[cut-1] == '.'
 }
-
-// Tokenize gives the intent tokens of a context, see [target.Tokenize].
-func Tokenize(context string) []string { return target.Tokenize(context) }
-
-// AppendTokens is [Tokenize] into a slice that the caller owns.
-func AppendTokens(dst []string, context string) []string { return target.AppendTokens(dst, context) }
-
-// NormalizeToken is the form in which one token is compared, see [target.NormalizeToken].
-func NormalizeToken(token string) string { return target.NormalizeToken(token) }

@@ -12,7 +12,7 @@ import (
 )
 
 func snapshot(campaigns ...auction.Campaign) *auction.Snapshot {
-	return target.Build(ranker.OverlapV1(), campaigns)
+	return target.Build(ranker.Version2(), campaigns)
 }
 
 // cpm is an untargeted campaign with a bid in USD.
@@ -32,6 +32,10 @@ func TestWhoWins(t *testing.T) {
 		c.Targeting = &auction.Targeting{IntentTokens: list}
 		return c
 	}
+	exactly := func(c auction.Campaign, list ...string) auction.Campaign {
+		c.Targeting = &auction.Targeting{Exact: true, IntentTokens: list}
+		return c
+	}
 	clicks := func(c auction.Campaign) auction.Campaign { c.Billing = ranker.CPC; return c }
 	conversions := func(c auction.Campaign) auction.Campaign { c.Billing = ranker.CPA; return c }
 	req := auction.Request{Tokens: []string{"vector", "database"}}
@@ -41,25 +45,65 @@ func TestWhoWins(t *testing.T) {
 		want int
 		cpm  money.Micros
 	}{
-		{"the higher bid", []auction.Campaign{cpm(1, 4), cpm(2, 5)}, 2, 2_000_000},
-		{"of equals the lower id", []auction.Campaign{cpm(2, 5), cpm(1, 5), cpm(3, 5)}, 1, 2_000_000},
-		{"relevance beats a somewhat higher bid", []auction.Campaign{cpm(1, 9), tokens(cpm(2, 5), "vector")}, 2, 3_750_000},
-		{"but not a much higher one", []auction.Campaign{cpm(1, 10), tokens(cpm(2, 5), "vector")}, 1, 4_000_000},
-		{"a click at 0.8 % is worth 8 CPM", []auction.Campaign{cpm(1, 19), clicks(cpm(2, 1))}, 2, 8_000_000},
-		{"a conversion at 0.8 % × 1.6 %", []auction.Campaign{cpm(1, 1), conversions(cpm(2, 10))}, 2, 1_280_000},
-		{"what does not match cannot win", []auction.Campaign{cpm(1, 1), tokens(cpm(2, 900), "travel")}, 1, 400_000},
+		{"the higher bid", []auction.Campaign{cpm(1, 4), cpm(2, 5)}, 2, 2_500_000},
+		{"relevance beats a somewhat higher bid", []auction.Campaign{cpm(1, 9), tokens(cpm(2, 5), "vector")}, 2, 5_000_000},
+		{"but not a bid of more than twice", []auction.Campaign{cpm(1, 11), tokens(cpm(2, 5), "vector")}, 1, 5_500_000},
+		{"a click at 2 % is worth 20 CPM", []auction.Campaign{cpm(1, 19), clicks(tokens(cpm(2, 1), "vector"))}, 2, 19_720_000},
+		{"a conversion at 2 % × 4 %", []auction.Campaign{cpm(1, 1), conversions(tokens(cpm(2, 10), "vector"))}, 2, 7_777_568},
+		{"what does not match cannot win", []auction.Campaign{cpm(1, 1), exactly(cpm(2, 900), "travel")}, 1, 500_000},
 		{"keywords and phrases are intent too", []auction.Campaign{cpm(1, 1), {ID: id(2), Bid: money.USD,
-			Targeting: &auction.Targeting{Keywords: []string{"Vector Databases"}}}}, 2, 750_000},
-		{"rounding makes equals: then the lower id, not the higher bid", []auction.Campaign{
-			{ID: id(1), Bid: 5_000_000}, {ID: id(2), Bid: 5_000_001}, {ID: id(3), Bid: 5_000_002}}, 1, 2_000_000},
+			Targeting: &auction.Targeting{Keywords: []string{"Vector Databases"}}}}, 2, 1_000_000},
+		{"the headline speaks, too", []auction.Campaign{cpm(1, 5), {ID: id(2), Bid: 4 * money.USD, Headline: "A vector database"}}, 2, 4_000_000},
 	} {
 		got := decide(t, req, snapshot(c.in...), nil)
 		require.NotNil(t, got.Winner, c.name)
 		require.Equal(t, id(c.want), got.Winner.ID, c.name)
 		require.Equal(t, c.cpm, got.EffectiveCPM, c.name)
 		require.Equal(t, c.cpm, got.Prediction.Bid, c.name)
-		require.Equal(t, "benna-overlap-1", got.Prediction.ModelVersion, c.name)
+		require.Regexp(t, `^benna-2\.[0-9a-f]{8}$`, got.Prediction.ModelVersion, c.name)
 	}
+}
+
+// Of equal values the better match comes first, so that equal bids are decided by relevance alone.
+func TestEqualValuesAreDecidedByTheMatch(t *testing.T) {
+	near, far := cpm(1, 5), cpm(2, 5)
+	near.Headline, far.Headline = "Postgres hosting", "Postgres hosting, and coffee, tea, cake, bread, milk"
+	req := auction.Request{Tokens: []string{"postgres", "hosting", "price", "support"}}
+	for n := range 20 {
+		req.ID = id(n)
+		require.Equal(t, near.ID, decide(t, req, snapshot(near, far), nil).Winner.ID)
+	}
+}
+
+func TestIrrelevantAdsAreNotShown(t *testing.T) {
+	c := cpm(1, 5)
+	c.Headline, c.Subtext = "Postgres hosting", "Backups, replicas and support for your database"
+	snap := snapshot(c)
+	floor := ranker.DefaultFloor
+	got := decide(t, auction.Request{Tokens: []string{"recipe", "for", "apple", "pie"}, MinRelevance: floor}, snap, nil)
+	require.Equal(t, auction.Irrelevant, got.Reason)
+	require.NotNil(t, decide(t, auction.Request{Tokens: []string{"recipe", "pie"}}, snap, nil).Winner, "the floor is off")
+	require.NotNil(t, decide(t, auction.Request{MinRelevance: floor}, snap, nil).Winner, "a request without words has nothing to be irrelevant to")
+	won := decide(t, auction.Request{Words: terms("Which database should I use for my startup?"), MinRelevance: floor}, snap, nil)
+	require.NotNil(t, won.Winner, "one content word is enough in a small network")
+	require.Equal(t, "databas", won.Prediction.Terms[0].Term)
+	require.GreaterOrEqual(t, won.Prediction.Relevance, floor)
+	require.Equal(t, auction.NoMatch, decide(t, auction.Request{Formats: []auction.Format{target.Video}, MinRelevance: floor}, snap, nil).Reason)
+}
+
+// The worked example of docs/relevance.md.
+func TestTheWorkedExample(t *testing.T) {
+	hosting, flights := cpm(1, 5), cpm(2, 5)
+	hosting.Headline, hosting.Subtext = "Postgres hosting", "Backups, replicas and support for your database"
+	flights.Headline, flights.Subtext = "Cheap flights to Rome", "Compare airlines and book a seat in minutes"
+	snap := snapshot(hosting, flights)
+	req := auction.Request{Words: terms("Which database should I use for my startup?"), MinRelevance: ranker.DefaultFloor}
+	got := auction.Explain(&req, snap, nil)
+	require.Equal(t, hosting.ID, got.Winner.ID)
+	require.Greater(t, got.Prediction.Relevance, ranker.PPM(900_000))
+	require.Equal(t, auction.Irrelevant, got.Losers[0].Reason)
+	pie := auction.Request{Words: terms("How do I bake an apple pie?"), MinRelevance: ranker.DefaultFloor}
+	require.Equal(t, auction.Irrelevant, decide(t, pie, snap, nil).Reason)
 }
 
 func TestFirstPrice(t *testing.T) {
@@ -78,7 +122,7 @@ func TestReasonIsThatOfTheBestRefusedCandidate(t *testing.T) {
 	gate := func(reasons map[int]auction.Reason) auction.Gate {
 		return auction.GateFunc(func(c *auction.Campaign, _ money.Micros) auction.Reason { return reasons[int(c.ID[15])] })
 	}
-	two := snapshot(cpm(1, 10), cpm(2, 5)) // 4.00 and 2.00 effective
+	two := snapshot(cpm(1, 10), cpm(2, 5))
 	unmatched := cpm(3, 900)
 	unmatched.Targeting = &auction.Targeting{Regions: []string{"DE"}}
 	for _, c := range []struct {
@@ -92,9 +136,9 @@ func TestReasonIsThatOfTheBestRefusedCandidate(t *testing.T) {
 		{"nothing left", two.Apply(target.Changes{Remove: []auction.ID{id(1), id(2)}}), auction.Request{}, nil, auction.NoCampaigns},
 		{"nothing matches", snapshot(unmatched), auction.Request{Region: "US"}, nil, auction.NoMatch},
 		{"format", two, auction.Request{Formats: []auction.Format{target.Video}}, nil, auction.NoMatch},
-		{"floor", two, auction.Request{FloorCPM: 4_000_001}, nil, auction.BelowFloor},
+		{"floor", two, auction.Request{FloorCPM: 10_000_001}, nil, auction.BelowFloor},
 		{"best first", two, auction.Request{}, gate(map[int]auction.Reason{1: auction.Budget, 2: auction.Paced}), auction.Budget},
-		{"best refused, rest below the floor", two, auction.Request{FloorCPM: 3_000_000},
+		{"best refused, rest below the floor", two, auction.Request{FloorCPM: 6_000_000},
 			gate(map[int]auction.Reason{1: auction.FrequencyCapped}), auction.FrequencyCapped},
 		{"domain", two, auction.Request{BlockedDomains: []string{"Shop.Example"}}, nil, auction.Blocked},
 		{"domain above", two, auction.Request{BlockedDomains: []string{"example."}}, nil, auction.Blocked},
@@ -112,7 +156,7 @@ func TestFloorAndBlocksOnlyExcludeWhatTheySay(t *testing.T) {
 		req  auction.Request
 		want int
 	}{
-		{auction.Request{FloorCPM: 4_000_000}, 1},
+		{auction.Request{FloorCPM: 10_000_000}, 1},
 		{auction.Request{BlockedAdvertisers: []auction.ID{id(101)}}, 2},
 		{auction.Request{BlockedDomains: []string{"op.example", "sub.shop.example", "", ".", "shop.example.org"}}, 1},
 		{auction.Request{Formats: []auction.Format{target.Video, target.Image}}, 1},
@@ -145,7 +189,7 @@ func TestExplainAccountsForEveryLoser(t *testing.T) {
 	elsewhere.Targeting = &auction.Targeting{Regions: []string{"DE"}, Languages: []string{"de"}}
 	video.Format = target.Video
 	snap := snapshot(cpm(1, 10), cpm(2, 5), cpm(3, 20), cpm(4, 1), elsewhere, video)
-	req := auction.Request{Region: "US", Formats: []auction.Format{target.Image}, FloorCPM: 1_000_000}
+	req := auction.Request{Region: "US", Formats: []auction.Format{target.Image}, FloorCPM: 2_000_000}
 	got := auction.Explain(&req, snap, auction.GateFunc(func(c *auction.Campaign, _ money.Micros) auction.Reason {
 		if c.ID == id(3) {
 			return auction.Paced
@@ -164,9 +208,9 @@ func TestExplainAccountsForEveryLoser(t *testing.T) {
 		lines = append(lines, line{l.Campaign.ID, l.EffectiveCPM, l.Reason, l.Mismatch})
 	}
 	require.Equal(t, []line{
-		{id(3), 8_000_000, auction.Paced, ""},
-		{id(2), 2_000_000, auction.Outbid, ""},
-		{id(4), 400_000, auction.BelowFloor, ""},
+		{id(3), 20_000_000, auction.Paced, ""},
+		{id(2), 5_000_000, auction.Outbid, ""},
+		{id(4), 1_000_000, auction.BelowFloor, ""},
 		{id(5), 0, auction.NoMatch, "target_regions"},
 		{id(6), 0, auction.NoMatch, "format"},
 	}, lines)
@@ -174,7 +218,7 @@ func TestExplainAccountsForEveryLoser(t *testing.T) {
 
 func TestDecideDoesNotAllocateOnceWarm(t *testing.T) {
 	p := newPopulation(3, 50)
-	snap := target.Build(ranker.OverlapV1(), p.campaigns(2000)).Apply(target.Changes{Upsert: p.campaigns(100)})
+	snap := target.Build(ranker.Version2(), p.campaigns(2000)).Apply(target.Changes{Upsert: p.campaigns(100)})
 	requests := p.contexts(20)
 	var scratch auction.Scratch
 	run := func() {
@@ -188,10 +232,10 @@ func TestDecideDoesNotAllocateOnceWarm(t *testing.T) {
 
 func TestTokensOfAContextMeetStatedTargets(t *testing.T) {
 	c := cpm(1, 5)
-	c.Targeting = &auction.Targeting{IntentTokens: []string{"DATABASES", auction.NormalizeToken("Queries"), "travel"}}
-	req := auction.Request{Tokens: auction.Tokenize("Which database answers my query fastest?")}
-	got := decide(t, req, snapshot(c), nil)
-	require.Equal(t, ranker.PerMille(233), got.Prediction.Contributions.IntentOverlap, "two of three")
+	c.Targeting = &auction.Targeting{IntentTokens: []string{"DATABASES", "Queries", "travel"}}
+	got := decide(t, auction.Request{Words: terms("Which database answers my query fastest?")}, snapshot(c), nil)
+	require.Greater(t, got.Prediction.Contributions.IntentOverlap, ranker.PerMille(700), "two of three")
+	require.Equal(t, []string{"databas", "queri", ""}, []string{got.Prediction.Terms[0].Term, got.Prediction.Terms[1].Term, got.Prediction.Terms[2].Term})
 }
 
 // nothing reserves nothing, and counts how often it is asked.
@@ -214,7 +258,7 @@ func (g *counting) Undo(*auction.Campaign)                               { g.gra
 // nothing came of it.
 func TestUnreservedCandidatesAreBounded(t *testing.T) {
 	p := newPopulation(3, 0)
-	index, requests := target.Build(ranker.OverlapV1(), p.campaigns(20_000)), p.contexts(200)
+	index, requests := target.Build(ranker.Version2(), p.campaigns(20_000)), p.contexts(200)
 	most := 0
 	for i := range requests {
 		reserver, gate := &nothing{}, &counting{}

@@ -2,10 +2,13 @@ package auction_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"adnet/auction"
+	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
 	"adnet/auction/target"
 	"adnet/internal/cputime"
@@ -32,7 +35,7 @@ func BenchmarkDecide(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", shape.name, n), func(b *testing.B) {
 				if index == nil {
 					p := newPopulation(7, shape.templates)
-					index, requests = target.Build(ranker.OverlapV1(), p.campaigns(n)), p.contexts(1000)
+					index, requests = target.Build(ranker.Version2(), p.campaigns(n)), p.contexts(1000)
 				}
 				var scratch auction.Scratch
 				b.ReportAllocs()
@@ -51,70 +54,48 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// scanned is a campaign as a scan keeps it: normalised once, so that an auction only compares.
+// scanned is a campaign as a scan keeps it: read once, so that an auction only compares.
 type scanned struct {
 	*auction.Campaign
-	tokens, tools, hosts []string
-}
-
-func scannable(campaigns []auction.Campaign) []scanned {
-	list := make([]scanned, len(campaigns))
-	for i := range campaigns {
-		c := &campaigns[i]
-		for _, token := range c.Targeting.IntentTokens {
-			list[i].tokens = append(list[i].tokens, auction.NormalizeToken(token))
-		}
-		list[i].Campaign, list[i].tools, list[i].hosts = c, c.Targeting.ActiveTools, c.Targeting.HostApps
-	}
-	return list
-}
-
-// matched counts the values that are in a set.
-func matched(values []string, in map[string]bool) (n uint16) {
-	for _, value := range values {
-		if in[value] {
-			n++
-		}
-	}
-	return n
+	impacts map[string]uint16
 }
 
 // BenchmarkLinearScan is what BenchmarkDecide is compared with: the best of all matches, found by
 // matching and scoring every campaign.
 func BenchmarkLinearScan(b *testing.B) {
 	p := newPopulation(7, 534)
-	campaigns, requests, table := scannable(p.campaigns(100_000)), p.contexts(1000), ranker.OverlapV1()
-	tokens, tools := map[string]bool{}, map[string]bool{}
+	index, requests, table := target.Build(ranker.Version2(), p.campaigns(100_000)), p.contexts(1000), ranker.Version2()
+	campaigns, reader := make([]scanned, 0, index.Len()), new(lexicon.Reader)
+	read := map[*auction.Targeting]map[string]uint16{}
+	for c := range index.All() {
+		if read[c.Targeting] == nil {
+			impacts := map[string]uint16{}
+			for _, impact := range reader.Campaign(index.Words(), &lexicon.Text{Stated: [2][]string{c.Targeting.IntentTokens}}) {
+				impacts[impact.Term] = impact.By
+			}
+			read[c.Targeting] = impacts
+		}
+		campaigns = append(campaigns, scanned{c, read[c.Targeting]})
+	}
 	used := cputime.Start(b)
 	for i := 0; b.Loop(); i++ {
 		req := &requests[i%len(requests)]
-		clear(tokens)
-		clear(tools)
-		for _, token := range req.Tokens {
-			tokens[token] = true
-		}
-		for _, tool := range req.ActiveTools {
-			tools[tool] = true
-		}
+		weights := reader.Request(index.Words(), req.Words).Weights
 		var best *auction.Campaign
 		var bestScore money.Micros
 		for i := range campaigns {
 			c := &campaigns[i]
-			if len(c.hosts) > 0 && !slices.Contains(c.hosts, req.HostApp) {
+			if hosts := c.Targeting.HostApps; len(hosts) > 0 && !slices.Contains(hosts, req.HostApp) {
 				continue
 			}
-			sharedTools := matched(c.tools, tools)
-			if len(c.tools) > 0 && sharedTools == 0 {
+			if tools := c.Targeting.ActiveTools; len(tools) > 0 && !slices.Contains(req.ActiveTools, tools[0]) {
 				continue
 			}
-			sharedTokens := matched(c.tokens, tokens)
-			if len(c.tokens) > 0 && sharedTokens == 0 {
-				continue
+			var sum uint32
+			for _, w := range weights {
+				sum += w.By * uint32(c.impacts[w.Term])
 			}
-			score := table.EffectiveCPM(c.Billing, c.Bid, table.Relevance(ranker.Signals{
-				IntentMatched: sharedTokens, IntentTargeted: uint16(len(c.tokens)),
-				ToolMatched: sharedTools, ToolTargeted: uint16(len(c.tools)), HostMatched: len(c.hosts) > 0,
-			}))
+			score := table.EffectiveCPM(c.Billing, c.Bid, table.Relevance(ranker.Match(lexicon.Match(sum))))
 			if score > bestScore {
 				best, bestScore = c.Campaign, score
 			}
@@ -126,27 +107,31 @@ func BenchmarkLinearScan(b *testing.B) {
 	used.Report()
 }
 
-// BenchmarkScanOfTargetings looks at every campaign, too, but matches each distinct targeting, of
+// BenchmarkScanOfTargetings looks at every campaign, too, but scores each distinct targeting, of
 // 534, only once an auction: the best that can be done without an index where campaigns share
 // targetings.
 func BenchmarkScanOfTargetings(b *testing.B) {
 	p := newPopulation(7, 534)
-	index, requests := target.Build(ranker.OverlapV1(), p.campaigns(100_000)), p.contexts(1000)
+	index, requests := target.Build(ranker.Version2(), p.campaigns(100_000)), p.contexts(1000)
 	table := index.Table()
 	used := cputime.Start(b)
 	for i := 0; b.Loop(); i++ {
 		req := &requests[i%len(requests)]
-		matcher := target.NewMatcher(&target.Query{
-			Tokens: req.Tokens, ActiveTools: req.ActiveTools, HostApp: req.HostApp, Surface: req.Surface,
+		matcher := target.NewMatcher(index, &target.Query{
+			Words: req.Words, ActiveTools: req.ActiveTools, HostApp: req.HostApp, Surface: req.Surface,
 			IntegrationMethod: req.IntegrationMethod, Region: req.Region, Language: req.Language,
 		})
+		found := map[*auction.Targeting]target.Found{}
 		var best *auction.Campaign
 		var bestScore money.Micros
 		for c := range index.All() {
-			if signals, _, ok := matcher.Match(c); ok {
-				if score := table.EffectiveCPM(c.Billing, c.Bid, table.Relevance(signals)); score > bestScore {
-					best, bestScore = c, score
-				}
+			one, known := found[c.Targeting]
+			if !known {
+				one, _, _ = matcher.Match(c)
+				found[c.Targeting] = one
+			}
+			if score := table.EffectiveCPM(c.Billing, c.Bid, one.Relevance); score > bestScore {
+				best, bestScore = c, score
 			}
 		}
 		if best == nil {
@@ -156,13 +141,51 @@ func BenchmarkScanOfTargetings(b *testing.B) {
 	used.Report()
 }
 
+// BenchmarkRelevance is one decision for eight words at 100,000 campaigns that each say about twenty
+// of their own, with a floor: with bids spread log-normally (sigma 1) and with equal ones.
+func BenchmarkRelevance(b *testing.B) {
+	for name, sigma := range map[string]float64{"sigma 1": 1, "equal": 0} {
+		b.Run(name, func(b *testing.B) {
+			p := newPopulation(7, 0)
+			list := make([]auction.Campaign, 100_000)
+			for i := range list {
+				var said []string
+				for range 20 {
+					said = append(said, p.word())
+				}
+				bid := money.Micros(5e6 * math.Exp(p.rng.NormFloat64()*sigma))
+				list[i] = auction.Campaign{ID: id(i), Advertiser: id(i), Bid: bid, Headline: strings.Join(said[:5], " "), Subtext: strings.Join(said[5:], " ")}
+			}
+			index := target.Build(ranker.Version2(), list)
+			requests := make([]auction.Request, 1000)
+			for i := range requests {
+				var said []string
+				for range 8 {
+					said = append(said, p.word())
+				}
+				requests[i] = auction.Request{ID: id(i), Words: terms(strings.Join(said, " ")), MinRelevance: ranker.DefaultFloor}
+			}
+			var scratch auction.Scratch
+			b.ReportAllocs()
+			filled, i := 0, 0
+			for b.Loop() {
+				if auction.Decide(&requests[i%len(requests)], index, nil, &scratch).Winner != nil {
+					filled++
+				}
+				i++
+			}
+			b.ReportMetric(float64(filled)/float64(i), "fill")
+		})
+	}
+}
+
 func BenchmarkBuild(b *testing.B) {
 	for _, shape := range benchmarkShapes() {
 		b.Run(shape.name, func(b *testing.B) {
 			all := newPopulation(7, shape.templates).campaigns(100_000)
 			b.ReportAllocs()
 			for b.Loop() {
-				target.Build(ranker.OverlapV1(), all)
+				target.Build(ranker.Version2(), all)
 			}
 		})
 	}
@@ -173,7 +196,7 @@ func BenchmarkBuild(b *testing.B) {
 func BenchmarkApply(b *testing.B) {
 	p := newPopulation(7, 534)
 	all := p.campaigns(100_000)
-	index := target.Build(ranker.OverlapV1(), all).Apply(target.Changes{Upsert: all[:1000]})
+	index := target.Build(ranker.Version2(), all).Apply(target.Changes{Upsert: all[:1000]})
 	b.Run("pause", func(b *testing.B) {
 		for b.Loop() {
 			index.Apply(target.Changes{Remove: []auction.ID{id(50_000)}})

@@ -40,16 +40,19 @@ func Explain(req *Request, snapshot *Snapshot, gate Gate) Explanation {
 	if snapshot.Len() == 0 {
 		return Explanation{Outcome: Outcome{Reason: NoCampaigns}}
 	}
-	candidates, unmatched := scan(req, snapshot)
+	candidates, unmatched, irrelevant := scan(req, snapshot)
 	result := Explanation{Outcome: Outcome{Reason: NoMatch}}
+	if irrelevant > 0 {
+		result.Reason = Irrelevant
+	}
 	for i, c := range candidates {
 		if result.Winner != nil {
-			result.Losers = append(result.Losers, lost(c, passedOver(req, c)))
+			result.Losers = append(result.Losers, lost(c, passedOver(req, c.Candidate)))
 			continue
 		}
-		reason := refuse(req, gate, c)
+		reason := refuse(req, gate, c.Candidate)
 		if reason == "" {
-			result.Outcome = won(snapshot, c)
+			result.Outcome = won(snapshot, c.Candidate, &c.found)
 			continue
 		}
 		if i == 0 {
@@ -69,29 +72,42 @@ func passedOver(req *Request, c target.Candidate) Reason {
 	return Outbid
 }
 
-func lost(c target.Candidate, reason Reason) Loser {
+func lost(c scanned, reason Reason) Loser {
 	return Loser{Campaign: c.Campaign, EffectiveCPM: c.EffectiveCPM, Reason: reason}
 }
 
-// scan scores every campaign that matches and lists those that do not.
-func scan(req *Request, snapshot *Snapshot) (candidates []target.Candidate, unmatched []Loser) {
+// scanned is a candidate of a scan.
+type scanned struct {
+	target.Candidate
+	found target.Found
+}
+
+// scan scores every campaign that matches and lists those that do not, of which some are only not
+// relevant enough.
+func scan(req *Request, snapshot *Snapshot) (candidates []scanned, unmatched []Loser, irrelevant int) {
 	query := req.query()
-	matcher := target.NewMatcher(&query)
+	matcher := target.NewMatcher(snapshot, &query)
 	table := snapshot.Table()
 	for c := range snapshot.All() {
-		signals, mismatch, ok := matcher.Match(c)
+		found, mismatch, ok := matcher.Match(c)
 		if !ok {
 			unmatched = append(unmatched, Loser{Campaign: c, Reason: NoMatch, Mismatch: mismatch})
 			continue
 		}
-		score := table.EffectiveCPM(c.Billing, c.Bid, table.Relevance(signals))
-		candidates = append(candidates, target.Candidate{Campaign: c, EffectiveCPM: score, Signals: signals})
+		value := table.EffectiveCPM(c.Billing, c.Bid, found.Relevance)
+		if found.Irrelevant {
+			irrelevant++
+			unmatched = append(unmatched, Loser{Campaign: c, EffectiveCPM: value, Reason: Irrelevant})
+			continue
+		}
+		candidates = append(candidates, scanned{target.Candidate{Campaign: c, EffectiveCPM: value, Relevance: found.Relevance}, found})
 	}
-	slices.SortFunc(candidates, func(a, b target.Candidate) int {
-		return cmp.Or(cmp.Compare(b.EffectiveCPM, a.EffectiveCPM), compareID(a.Campaign, b.Campaign))
+	slices.SortFunc(candidates, func(a, b scanned) int {
+		return cmp.Or(cmp.Compare(b.EffectiveCPM, a.EffectiveCPM), cmp.Compare(table.Match(b.found.Signals), table.Match(a.found.Signals)),
+			target.CompareTies(&query, a.Campaign, b.Campaign), compareID(a.Campaign, b.Campaign))
 	})
 	slices.SortFunc(unmatched, func(a, b Loser) int { return compareID(a.Campaign, b.Campaign) })
-	return candidates, unmatched
+	return candidates, unmatched, irrelevant
 }
 
 func compareID(a, b *Campaign) int { return bytes.Compare(a.ID[:], b.ID[:]) }

@@ -11,6 +11,7 @@ import (
 
 	"adnet/auction"
 	"adnet/auction/ranker"
+	"adnet/auction/words"
 	"adnet/internal/money"
 )
 
@@ -42,6 +43,9 @@ func drawCampaign(t *rapid.T) auction.Campaign {
 		Format:        auction.Format(rapid.IntRange(0, 2).Draw(t, "format")),
 		LandingDomain: rapid.SampledFrom([]string{"a.example", "www.a.example", "b.example"}).Draw(t, "domain"),
 	}
+	c.Headline = rapid.SampledFrom([]string{"", "Vector databases", "Travel with the API", "search for café"}).Draw(t, "headline")
+	c.Subtext = rapid.SampledFrom([]string{"", "An api for search", "天気予報 of every city"}).Draw(t, "subtext")
+	c.MinRelevance = ranker.PPM(rapid.SampledFrom([]int{0, 0, 0, 300_000, 900_000}).Draw(t, "least"))
 	if rapid.IntRange(0, 9).Draw(t, "untargeted") == 0 {
 		return c
 	}
@@ -52,6 +56,7 @@ func drawCampaign(t *rapid.T) auction.Campaign {
 		return few(t, label, 2, vocabulary...)
 	}
 	c.Targeting = &auction.Targeting{
+		Exact:              rapid.Bool().Draw(t, "exact"),
 		IntentTokens:       few(t, "tokens", 5, "database", "api", "vector", "search", "travel", "ai", "café"),
 		Keywords:           rare("keywords", "vector databases", "apis", "travel", ""),
 		ActiveTools:        rare("tools", "git", "fetch", "time"),
@@ -70,7 +75,9 @@ func drawRequest(t *rapid.T) auction.Request {
 		return rapid.SampledFrom(append(values, "")).Draw(t, label)
 	}
 	r := auction.Request{
-		Tokens:            few(t, "req tokens", 6, "database", "api", "vector", "search", "travel", "vector database", "ai", "other"),
+		ID:                id(rapid.IntRange(0, 3).Draw(t, "auction")),
+		MinRelevance:      ranker.PPM(rapid.SampledFrom([]int{0, 0, 1000, 400_000, 800_000}).Draw(t, "floor of relevance")),
+		Tokens:            few(t, "req tokens", 6, "database", "api", "vector", "search", "travel", "vector database", "ai", "other", "天気", "serach", "traveling"),
 		ActiveTools:       few(t, "req tools", 3, "git", "fetch", "time", "other"),
 		HostApp:           one("req host", "cursor", "Discord", "other"),
 		Surface:           one("req surface", "chat", "Welcome"),
@@ -80,7 +87,8 @@ func drawRequest(t *rapid.T) auction.Request {
 		FloorCPM:          money.Micros(rapid.SampledFrom([]int64{0, 0, 0, 2_500_000, 60_000_000, 1 << 50}).Draw(t, "floor")),
 	}
 	if rapid.Bool().Draw(t, "tokenised") {
-		r.Tokens = auction.Tokenize(strings.Join(r.Tokens, " "))
+		r.Words = terms(strings.Join(r.Tokens, " "))
+		r.Tokens = few(t, "stated", 1, "travel", "news")
 	}
 	for _, f := range rapid.SliceOfN(rapid.IntRange(0, 3), 0, 2).Draw(t, "formats") {
 		r.Formats = append(r.Formats, auction.Format(f))
@@ -128,6 +136,14 @@ type population struct {
 	rng        *rand.Rand
 	vocabulary []string
 	templates  []auction.Targeting
+	exact      bool
+}
+
+// terms are those of a context.
+func terms(context string) []words.Term {
+	var r words.Reader
+	r.ReadContext(context)
+	return r.Terms()
 }
 
 // words that the contexts below contain, so that they can match.
@@ -172,7 +188,7 @@ func (p *population) targeting() auction.Targeting {
 func (p *population) campaigns(n int) []auction.Campaign {
 	list := make([]auction.Campaign, n)
 	for i := range list {
-		var t auction.Targeting
+		t := auction.Targeting{Exact: p.exact}
 		if len(p.templates) > 0 {
 			t = p.templates[i%len(p.templates)]
 		} else {
@@ -194,16 +210,16 @@ func (p *population) campaigns(n int) []auction.Campaign {
 func (p *population) contexts(n int) []auction.Request {
 	list := make([]auction.Request, n)
 	for i := range list {
-		var words []string
+		var said []string
 		for range 5 + p.rng.IntN(40) {
 			if p.rng.IntN(3) == 0 {
-				words = append(words, p.word())
+				said = append(said, p.word())
 			} else {
-				words = append(words, fmt.Sprintf("filler%d", p.rng.IntN(5000)))
+				said = append(said, fmt.Sprintf("filler%d", p.rng.IntN(5000)))
 			}
 		}
 		list[i] = auction.Request{
-			Tokens: auction.Tokenize(strings.Join(words, " ")), HostApp: "cursor", Surface: "chat",
+			Words: terms(strings.Join(said, " ")), HostApp: "cursor", Surface: "chat",
 			IntegrationMethod: "mcp", Region: "US-CA", Language: "en-US",
 			ActiveTools: []string{fmt.Sprintf("tool%d", p.rng.IntN(180))},
 		}

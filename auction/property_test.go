@@ -44,7 +44,7 @@ func newWorld(t *rapid.T) *world {
 	for _, c := range first {
 		w.model[c.ID] = c
 	}
-	w.index = target.Build(ranker.OverlapV1(), first)
+	w.index = target.Build(ranker.Version2(), first)
 	return w
 }
 
@@ -143,7 +143,7 @@ func TestDecideEqualsLinearScanOnManyCampaigns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPopulation(7, templates)
 			all := p.campaigns(5000)
-			index := target.Build(ranker.OverlapV1(), all)
+			index := target.Build(ranker.Version2(), all)
 			for i := range 20 {
 				index = index.Apply(target.Changes{
 					Upsert: p.campaigns(50)[i:],

@@ -17,7 +17,7 @@ import (
 func TestTraceIsTheBeginningOfTheExplanation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newPopulation(rapid.Uint64Range(1, 1000).Draw(t, "seed"), rapid.SampledFrom([]int{3, 20, 0}).Draw(t, "templates"))
-		index := target.Build(ranker.OverlapV1(), p.campaigns(rapid.IntRange(0, 80).Draw(t, "campaigns")))
+		index := target.Build(ranker.Version2(), p.campaigns(rapid.IntRange(0, 80).Draw(t, "campaigns")))
 		refused := rapid.IntRange(0, 25).Draw(t, "refused")
 		gate := func() auction.Gate {
 			asked := 0
@@ -43,7 +43,7 @@ func checkTrace(t *rapid.T, trace *auction.Trace, want auction.Explanation) {
 	var all []auction.Traced
 	winner := want.Winner
 	for _, l := range want.Losers {
-		if l.Reason == auction.NoMatch {
+		if l.Reason == auction.NoMatch || l.Reason == auction.Irrelevant {
 			break
 		}
 		if winner != nil && (l.EffectiveCPM < want.EffectiveCPM || l.Reason == auction.Outbid) {
@@ -77,7 +77,7 @@ func checkTrace(t *rapid.T, trace *auction.Trace, want auction.Explanation) {
 
 func TestTraceDoesNotAllocate(t *testing.T) {
 	p := newPopulation(7, 534)
-	index, requests := target.Build(ranker.OverlapV1(), p.campaigns(2000)), p.contexts(10)
+	index, requests := target.Build(ranker.Version2(), p.campaigns(2000)), p.contexts(10)
 	scratch := auction.Scratch{Trace: new(auction.Trace)}
 	for i := range requests {
 		auction.Decide(&requests[i], index, nil, &scratch)
@@ -94,7 +94,7 @@ func BenchmarkDecideTraced(b *testing.B) {
 	for _, shape := range benchmarkShapes() {
 		b.Run(shape.name, func(b *testing.B) {
 			p := newPopulation(7, shape.templates)
-			index, requests := target.Build(ranker.OverlapV1(), p.campaigns(100_000)), p.contexts(1000)
+			index, requests := target.Build(ranker.Version2(), p.campaigns(100_000)), p.contexts(1000)
 			scratch := auction.Scratch{Trace: new(auction.Trace)}
 			b.ReportAllocs()
 			i := 0

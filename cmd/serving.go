@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"adnet/auction/ranker"
 	"adnet/ingress/benna"
 	"adnet/ingress/budget"
 	"adnet/ingress/catalog"
@@ -92,7 +91,11 @@ func (r *ingressRole) trust() error {
 // serving makes the seller of impressions and mounts its three wires: REST, MCP and OpenRTB.
 func (r *ingressRole) serving() error {
 	outcomes := new(benna.Diagnostics)
-	ads := offer.New(r.given.Config.Offer, offer.Deps{
+	selling := r.given.Config.Offer
+	if r.given.InMemory && selling.MinRelevanceLowest < 0 {
+		selling.MinRelevanceLowest = 0 // to try: nobody earns by showing what does not belong
+	}
+	ads := offer.New(selling, offer.Deps{
 		Metrics: r.metrics, Catalog: r.catalog, Limiter: r.limits, Sales: r.limits, Keyring: r.given.Ring,
 		Producer: r.producer, Recording: r.tracker, BaseURL: r.http.BaseURL, Now: time.Now, Delivery: r.delivery, Outcomes: outcomes,
 		Budget: r.budget, Life: r.given.Config.Track.Life,
@@ -111,7 +114,7 @@ func (r *ingressRole) serving() error {
 	tools.Mount(r.http)
 	bids.Mount(r.http)
 	benna.New(benna.Deps{
-		Table: func() ranker.Table { return r.catalog.Snapshot().Table() }, Diagnostics: outcomes, Now: time.Now,
+		Snapshot: r.catalog.Snapshot, MinRelevance: ads.MinRelevance, Diagnostics: outcomes, Now: time.Now,
 	}).Mount(r.http)
 	return nil
 }

@@ -1,11 +1,12 @@
-// Package ranker is "benna", the deterministic targeting-overlap scorer.
+// Package ranker is "benna": it turns the match of a request and a campaign into probabilities and
+// a value.
 //
-// A versioned [Table] of integer weights turns the overlap between a request and a campaign's
-// targeting ([Signals]) into a relevance in per mille, click and conversion probabilities in parts
-// per million, and an effective CPM in micro-USD that campaigns of different billing models compete
-// with. Nothing is learned and nothing is a float: equal input gives equal output on every machine,
-// and every division rounds down, so an advertiser is never ranked above what the stated bid
-// supports.
+// A [Table] holds the numbers of one version. What a request and a campaign have in common
+// ([Signals]) adds up to a match; a calibration gives its log-odds, and from them the relevance, the
+// probability that the ad answers the request. Clicks and conversions follow from the relevance, and
+// the effective CPM in micro-USD is what campaigns of different billing models compete with.
+// Nothing is a float: equal input gives equal output on every machine, and every division rounds
+// down, so an advertiser is never ranked above what the stated bid supports.
 package ranker
 
 import (
@@ -23,6 +24,16 @@ type PerMille int64
 
 // PPM is a probability in parts per million; [Certain] is 1.
 type PPM int64
+
+// Match is how much a request and a campaign have in common; [Full] is everything.
+type Match uint32
+
+// Full is the match of a request and a campaign that say the same. In a small network, in which one
+// word says more, a match may be up to four times as much.
+const (
+	Full    Match = 1 << 16
+	Highest       = 4 * Full
+)
 
 // Billing says which event a campaign pays for.
 type Billing uint8
@@ -69,110 +80,178 @@ func (b Billing) Price(bid, effectiveCPM money.Micros) money.Micros {
 	return bid
 }
 
-// Signals is what a request and a campaign have in common. A targeted count of 0 means that the
-// campaign does not target the dimension.
+// Signals is what a request and a campaign have in common.
 type Signals struct {
-	// IntentMatched of IntentTargeted tokens, and ToolMatched of ToolTargeted tools, are shared.
-	IntentMatched, IntentTargeted, ToolMatched, ToolTargeted uint16
-	// HostMatched says that the campaign targets host apps and the request's is one of them.
-	HostMatched bool
+	// Words is the match of their words, and Tools what the stated tools add that are in use.
+	Words, Tools Match
+	// HostMatched and SurfaceMatched say that the campaign targets host apps or surfaces and the
+	// request's is one of them.
+	HostMatched, SurfaceMatched bool
+	// Silent says that the request has no words, so that there is nothing to be irrelevant to.
+	Silent bool
 }
 
-// Table is one version of the weights. The four shares sum to 1000.
+// Knots is the number of points of a calibration.
+const Knots = 64
+
+// Table is one version of the numbers.
 type Table struct {
-	// Version names the model on the wire.
+	// Version names the model on the wire, before the version of the table of words.
 	Version string
-	// Base is the relevance of a campaign that shares nothing with the request; Intent, Tool and
-	// Host are what a complete overlap of that signal adds.
-	Base, Intent, Tool, Host PerMille
-	// Enough is the number of shared tokens or tools that counts as a complete overlap.
-	Enough uint16
-	// ClickRate and ConvertRate are the base probabilities at a relevance of 500 per mille.
-	ClickRate, ConvertRate PPM
+	// Tool is what one stated tool adds that is in use; of n stated tools each adds Tool ÷ √n.
+	Tool Match
+	// Host and Surface are what a targeted host app and a targeted surface add.
+	Host, Surface Match
+	// Calibration is the log-odds of relevance, in units of 1/256, at the matches 0, 1/64, … of
+	// [Full]. It never falls.
+	Calibration [Knots]int16
+	// ClickRight and ClickWrong are the probabilities of a click on an ad that is and that is not
+	// relevant; ConvertRight and ConvertWrong those of a conversion after a click.
+	ClickRight, ClickWrong, ConvertRight, ConvertWrong PPM
+	// Usual is the relevance at which a campaign's ads usually are shown: a cpm bid is worth its
+	// full amount from there on.
+	Usual PPM
 }
 
-// OverlapV1 is the weight table "benna-overlap-1".
-func OverlapV1() Table {
+// Version2 is the table "benna-2" of a network from its first day.
+func Version2() Table {
 	return Table{
-		Version: "benna-overlap-1",
-		Base:    400, Intent: 350, Tool: 150, Host: 100,
-		Enough:    3,
-		ClickRate: 10_000, ConvertRate: 20_000,
+		Version: "benna-2",
+		Tool:    Full / 2, Host: Full / 64, Surface: Full / 64,
+		Calibration: calibration,
+		ClickRight:  20_000, ClickWrong: 2_000, ConvertRight: 40_000, ConvertWrong: 4_000,
+		Usual: 850_000,
 	}
 }
 
-// Contributions is the part of the relevance that each signal earned, in per mille. Together with
-// the base weight of the table they sum to [Prediction.Relevance].
+// Contributions is the part of the match that each signal earned.
 type Contributions struct {
 	// IntentOverlap, ToolOverlap and HostMatch are the wire signals of the same names.
 	IntentOverlap, ToolOverlap, HostMatch PerMille
 }
 
+// TopTerms is how many terms a [Prediction] names.
+const TopTerms = 5
+
+// Earned is a term and what it added to the match.
+type Earned struct {
+	Term string
+	By   PerMille
+}
+
 // Prediction is the scorer's answer for one campaign and one request.
 type Prediction struct {
-	// ModelVersion is [Table.Version].
+	// ModelVersion is the version of the table and of the words that it was made with.
 	ModelVersion string
 	// Bid is the effective CPM in micro-USD.
 	Bid money.Micros
 	// PClick is the probability of a click on an impression, PConvert of a conversion after a
 	// click.
 	PClick, PConvert PPM
-	// Relevance is the sum of the base weight and the contributions.
-	Relevance PerMille
-	// Contributions attributes the relevance to the signals.
+	// Relevance is the probability that the ad answers the request.
+	Relevance PPM
+	// Contributions attributes the match to the signals.
 	Contributions Contributions
+	// Terms are the terms that earned most, the first most; those that are not there are empty.
+	Terms [TopTerms]Earned
 }
 
-// Contributions attributes relevance to signals: min(matched, enough) ÷ min(targeted, enough) of
-// the share for tokens and tools, all or nothing for the host. A signal that is not targeted earns
-// nothing.
-func (t Table) Contributions(s Signals) Contributions {
-	c := Contributions{
-		IntentOverlap: t.share(t.Intent, s.IntentMatched, s.IntentTargeted),
-		ToolOverlap:   t.share(t.Tool, s.ToolMatched, s.ToolTargeted),
-	}
+// Contributions attributes the match to signals.
+func (t *Table) Contributions(s Signals) Contributions {
+	c := Contributions{IntentOverlap: s.Words.PerMille(), ToolOverlap: s.Tools.PerMille()}
 	if s.HostMatched {
-		c.HostMatch = t.Host
+		c.HostMatch = t.Host.PerMille()
 	}
 	return c
 }
 
-func (t Table) share(weight PerMille, matched, targeted uint16) PerMille {
-	targeted = min(targeted, t.Enough)
-	if targeted == 0 {
-		return 0
+// PerMille is m as a share of [Full], at most all of it.
+func (m Match) PerMille() PerMille { return PerMille(uint64(min(m, Full)) * 1000 / uint64(Full)) }
+
+// Match is the sum of the signals.
+func (t *Table) Match(s Signals) Match {
+	return min(s.Words+s.Tools, Highest) + t.Place(s.HostMatched, s.SurfaceMatched)
+}
+
+// Place is what the place adds to a match.
+func (t *Table) Place(host, surface bool) (m Match) {
+	if host {
+		m += t.Host
 	}
-	return weight * PerMille(min(matched, targeted)) / PerMille(targeted)
+	if surface {
+		m += t.Surface
+	}
+	return m
 }
 
-// Relevance is the base weight plus all contributions.
-func (t Table) Relevance(s Signals) PerMille {
-	c := t.Contributions(s)
-	return t.Base + c.IntentOverlap + c.ToolOverlap + c.HostMatch
+// ToolMatch is what each of n stated tools adds that is in use.
+func (t *Table) ToolMatch(n int) Match {
+	return Match(uint64(math.Sqrt(float64(uint64(t.Tool) * uint64(t.Tool) / uint64(max(n, 1))))))
 }
 
-// PClick is the probability of a click at the given relevance: the base rate × 2 × relevance.
-func (t Table) PClick(r PerMille) PPM { return scaleRate(t.ClickRate, r) }
+// Relevance is the probability that belongs to a match. It never falls as the match grows.
+func (t *Table) Relevance(m Match) PPM {
+	const step = Full / Knots
+	at := min(m/step, Knots-1)
+	odds := int32(t.Calibration[at])
+	if at+1 < Knots {
+		odds += (int32(t.Calibration[at+1]) - odds) * int32(m%step) / int32(step)
+	}
+	return probability(odds)
+}
+
+// RelevanceOf is the relevance of what was found in common; of a request that says nothing it is
+// the usual one at least, so that no bid is shaded.
+func (t *Table) RelevanceOf(s Signals) PPM {
+	r := t.Relevance(t.Match(s))
+	if s.Silent {
+		return max(r, t.Usual)
+	}
+	return r
+}
+
+// PClick is the probability of a click at the given relevance.
+func (t *Table) PClick(r PPM) PPM { return t.ClickWrong + (t.ClickRight-t.ClickWrong)*r/Certain }
 
 // PConvert is the probability of a conversion after a click at the given relevance.
-func (t Table) PConvert(r PerMille) PPM { return scaleRate(t.ConvertRate, r) }
+func (t *Table) PConvert(r PPM) PPM {
+	return t.ConvertWrong + (t.ConvertRight-t.ConvertWrong)*r/Certain
+}
 
-func scaleRate(rate PPM, r PerMille) PPM { return min(rate*2*PPM(r)/1000, Certain) }
+// Shade is the part of a cpm bid that an impression is worth: the probability of a click ÷ the
+// usual one, between a half and 1.
+func (t *Table) Shade(r PPM) PPM {
+	return max(Certain/2, min(Certain, t.PClick(r)*Certain/t.PClick(t.Usual)))
+}
 
-// EffectiveCPM is what 1,000 impressions are expected to earn, in micro-USD: bid × relevance for
-// cpm, bid × p_click × 1000 for cpc, bid × p_click × p_convert × 1000 for cpa; rounded down once,
+// EffectiveCPM is what 1,000 impressions are expected to earn, in micro-USD: bid × shade for cpm,
+// bid × p_click × 1000 for cpc, bid × p_click × p_convert × 1000 for cpa; rounded down once,
 // saturating instead of overflowing, never decreasing in the bid or the relevance, 0 for a bid that
 // is not positive.
-func (t Table) EffectiveCPM(b Billing, bid money.Micros, r PerMille) money.Micros {
+func (t *Table) EffectiveCPM(b Billing, bid money.Micros, r PPM) money.Micros {
 	switch b {
 	case CPM:
-		return mulDiv(bid, uint64(r), 1000)
+		return mulDiv(bid, uint64(t.Shade(r)), uint64(Certain))
 	case CPC:
 		return mulDiv(bid, uint64(t.PClick(r)), 1000)
 	case CPA:
 		return mulDiv(bid, uint64(t.PClick(r))*uint64(t.PConvert(r)), 1_000_000_000)
 	}
 	return 0
+}
+
+// Most is what EffectiveCPM is at most, for any relevance.
+func (t *Table) Most(b Billing, bid money.Micros) money.Micros {
+	return t.EffectiveCPM(b, bid, Certain)
+}
+
+// AtMost is a bound of the effective CPM, at a relevance, of any bid of which most is what it is at
+// most. Shading takes the least from a cpm bid, so its share bounds that of the others.
+func (t *Table) AtMost(most money.Micros, r PPM) money.Micros {
+	if most == math.MaxInt64 {
+		return most
+	}
+	return mulDiv(most+1, uint64(t.Shade(r)), uint64(Certain)) + 1
 }
 
 // mulDiv is bid × factor ÷ den through 128 bits, which a cpa bid of 1,000 USD needs.
@@ -188,9 +267,9 @@ func mulDiv(bid money.Micros, factor, den uint64) money.Micros {
 	return money.Micros(min(quotient, math.MaxInt64))
 }
 
-// Predict scores one campaign with everything the wire shows of it.
-func (t Table) Predict(b Billing, bid money.Micros, s Signals) Prediction {
-	r := t.Relevance(s)
+// Predict scores one campaign with everything the wire shows of it but the version and the terms.
+func (t *Table) Predict(b Billing, bid money.Micros, s Signals) Prediction {
+	r := t.RelevanceOf(s)
 	return Prediction{
 		ModelVersion:  t.Version,
 		Bid:           t.EffectiveCPM(b, bid, r),
@@ -200,3 +279,6 @@ func (t Table) Predict(b Billing, bid money.Micros, s Signals) Prediction {
 		Contributions: t.Contributions(s),
 	}
 }
+
+// DefaultFloor is the least relevance of an ad where nobody states another.
+const DefaultFloor PPM = 620_000

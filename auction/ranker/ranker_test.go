@@ -11,53 +11,59 @@ import (
 	"adnet/internal/money"
 )
 
-func TestTheSharesOfATableSumToOne(t *testing.T) {
-	table := OverlapV1()
-	require.Equal(t, PerMille(1000), table.Base+table.Intent+table.Tool+table.Host)
-	require.Equal(t, "benna-overlap-1", table.Version)
-}
-
-func TestRelevance(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		signals Signals
-		want    PerMille
-	}{
-		{"nothing targeted earns the base only", Signals{}, 400},
-		{"one of one token", Signals{IntentMatched: 1, IntentTargeted: 1}, 750},
-		{"one of two tokens", Signals{IntentMatched: 1, IntentTargeted: 2}, 575},
-		{"one of many tokens, rounded down", Signals{IntentMatched: 1, IntentTargeted: 12}, 516},
-		{"two of many tokens", Signals{IntentMatched: 2, IntentTargeted: 12}, 633},
-		{"three of many tokens are enough", Signals{IntentMatched: 3, IntentTargeted: 12}, 750},
-		{"nine are not more", Signals{IntentMatched: 9, IntentTargeted: 12}, 750},
-		{"one of one tool", Signals{ToolMatched: 1, ToolTargeted: 1}, 550},
-		{"one of three tools", Signals{ToolMatched: 1, ToolTargeted: 3}, 450},
-		{"host", Signals{HostMatched: true}, 500},
-		{"everything", Signals{3, 3, 3, 3, true}, 1000},
-	} {
-		require.Equal(t, c.want, OverlapV1().Relevance(c.signals), c.name)
+func TestTheNumbersOfATable(t *testing.T) {
+	table := Version2()
+	require.Equal(t, "benna-2", table.Version)
+	require.LessOrEqual(t, len(table.Calibration), 64)
+	for i := range table.Calibration[1:] {
+		require.Greater(t, table.Calibration[i+1], table.Calibration[i], "a better match is always worth more")
 	}
 }
 
+// The sigmoid's points and what lies between them are near the real one.
+func TestProbability(t *testing.T) {
+	for odds := int32(-5000); odds <= 5000; odds += 7 {
+		want := 1 / (1 + math.Exp(-float64(odds)/256))
+		require.InDelta(t, want, float64(probability(odds))/float64(Certain), 0.0011)
+		require.LessOrEqual(t, probability(odds), probability(odds+1))
+	}
+}
+
+func TestRelevanceGrowsWithEverySignal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		table := Version2()
+		s := Signals{Words: Match(rapid.Uint32Range(0, uint32(Full)).Draw(t, "words")), Tools: Match(rapid.Uint32Range(0, uint32(Full)).Draw(t, "tools"))}
+		r := table.RelevanceOf(s)
+		more := s
+		more.Words += 1000
+		require.GreaterOrEqual(t, table.RelevanceOf(more), r)
+		more = s
+		more.HostMatched, more.SurfaceMatched = true, true
+		require.GreaterOrEqual(t, table.RelevanceOf(more), r)
+		more.Silent = true
+		require.GreaterOrEqual(t, table.RelevanceOf(more), table.Usual, "a request without words shades no bid")
+	})
+}
+
 func TestEffectiveCPM(t *testing.T) {
-	table := OverlapV1()
+	table := Version2()
 	for _, c := range []struct {
 		name      string
 		billing   Billing
 		bid       money.Micros
-		relevance PerMille
+		relevance PPM
 		want      money.Micros
 	}{
-		{"cpm at full relevance is the bid", CPM, 5 * money.USD, 1000, 5 * money.USD},
-		{"cpm rounds down", CPM, 3_370_001, 516, 1_738_920},
-		{"cpc at 500: 1 % of clicks", CPC, money.USD, 500, 10 * money.USD},
-		{"cpc at 1000: 2 % of clicks", CPC, money.USD, 1000, 20 * money.USD},
-		{"cpa at 500: 1 % × 2 %", CPA, 10 * money.USD, 500, 2 * money.USD},
-		{"cpa at 1000: 2 % × 4 %", CPA, 10 * money.USD, 1000, 8 * money.USD},
-		{"cpa, largest bid", CPA, 1000 * money.USD, 1000, 800 * money.USD},
-		{"no bid", CPM, 0, 1000, 0},
-		{"negative bid", CPC, -1, 1000, 0},
-		{"unknown billing", Billing(9), money.USD, 1000, 0},
+		{"cpm at the usual relevance is the bid", CPM, 5 * money.USD, table.Usual, 5 * money.USD},
+		{"and no more above it", CPM, 5 * money.USD, Certain, 5 * money.USD},
+		{"at least half of it", CPM, 5 * money.USD, 0, 2_500_000},
+		{"cpc of a relevant ad: 2 % of clicks", CPC, money.USD, Certain, 20 * money.USD},
+		{"cpc of an irrelevant one: 0.2 %", CPC, money.USD, 0, 2 * money.USD},
+		{"cpa of a relevant ad: 2 % × 4 %", CPA, 10 * money.USD, Certain, 8 * money.USD},
+		{"cpa, largest bid", CPA, 1000 * money.USD, Certain, 800 * money.USD},
+		{"no bid", CPM, 0, Certain, 0},
+		{"negative bid", CPC, -1, Certain, 0},
+		{"unknown billing", Billing(9), money.USD, Certain, 0},
 	} {
 		require.Equal(t, c.want, table.EffectiveCPM(c.billing, c.bid, c.relevance), c.name)
 	}
@@ -65,16 +71,14 @@ func TestEffectiveCPM(t *testing.T) {
 
 func TestEffectiveCPMIsExactAndNeverOverflows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		table := OverlapV1()
-		table.ClickRate = PPM(rapid.Int64Range(0, int64(Certain)).Draw(t, "click rate"))
-		table.ConvertRate = PPM(rapid.Int64Range(0, int64(Certain)).Draw(t, "convert rate"))
+		table := Version2()
 		bid := money.Micros(rapid.Int64Range(1, math.MaxInt64).Draw(t, "bid"))
-		r := PerMille(rapid.Int64Range(0, 1000).Draw(t, "relevance"))
+		r := PPM(rapid.Int64Range(0, int64(Certain)).Draw(t, "relevance"))
 		click, convert := table.PClick(r), table.PConvert(r)
 		require.LessOrEqual(t, click, Certain)
 		require.LessOrEqual(t, convert, Certain)
 		for billing, ratio := range map[Billing]*big.Rat{
-			CPM: big.NewRat(int64(r), 1000),
+			CPM: big.NewRat(int64(table.Shade(r)), int64(Certain)),
 			CPC: big.NewRat(int64(click), 1000),
 			CPA: big.NewRat(int64(click)*int64(convert), 1_000_000_000),
 		} {
@@ -90,39 +94,36 @@ func TestEffectiveCPMIsExactAndNeverOverflows(t *testing.T) {
 
 func TestScoreNeverDecreasesWithBidOrRelevance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		table := OverlapV1()
+		table := Version2()
 		billing := Billing(rapid.IntRange(0, 2).Draw(t, "billing"))
 		low := money.Micros(rapid.Int64Range(1, 1000*int64(money.USD)).Draw(t, "bid"))
 		high := low + money.Micros(rapid.Int64Range(0, 1000).Draw(t, "more"))
-		r := PerMille(rapid.Int64Range(0, 999).Draw(t, "relevance"))
+		r := PPM(rapid.Int64Range(0, int64(Certain)-1).Draw(t, "relevance"))
 		require.LessOrEqual(t, table.EffectiveCPM(billing, low, r), table.EffectiveCPM(billing, high, r))
 		require.LessOrEqual(t, table.EffectiveCPM(billing, low, r), table.EffectiveCPM(billing, low, r+1))
 	})
 }
 
-func TestPredictionAttributesTheRelevance(t *testing.T) {
-	table := OverlapV1()
-	require.Equal(t, Prediction{
-		ModelVersion: "benna-overlap-1", Bid: 17_320_000, PClick: 17_320, PConvert: 34_640, Relevance: 866,
-		Contributions: Contributions{IntentOverlap: 216, ToolOverlap: 150, HostMatch: 100},
-	}, predictWithIntent(table, 216))
+// What a search relies on: no relevance makes a bid worth more than its bound.
+func TestBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		targeted := func(label string) uint16 { return rapid.Uint16Range(0, 9).Draw(t, label) }
-		s := Signals{IntentTargeted: targeted("tokens"), ToolTargeted: targeted("tools"), HostMatched: rapid.Bool().Draw(t, "host")}
-		s.IntentMatched = rapid.Uint16Range(0, s.IntentTargeted).Draw(t, "matched tokens")
-		s.ToolMatched = rapid.Uint16Range(0, s.ToolTargeted).Draw(t, "matched tools")
-		p := table.Predict(CPM, money.USD, s)
-		sum := table.Base + p.Contributions.IntentOverlap + p.Contributions.ToolOverlap + p.Contributions.HostMatch
-		require.Equal(t, p.Relevance, sum)
-		require.LessOrEqual(t, p.Relevance, PerMille(1000))
-		require.LessOrEqual(t, p.Bid, money.USD, "a cpm campaign is never ranked above its bid")
+		table := Version2()
+		billing := Billing(rapid.IntRange(0, 2).Draw(t, "billing"))
+		bid := money.Micros(rapid.Int64Range(1, 1000*int64(money.USD)).Draw(t, "bid"))
+		r := PPM(rapid.Int64Range(0, int64(Certain)).Draw(t, "relevance"))
+		most := table.Most(billing, bid)
+		require.LessOrEqual(t, table.EffectiveCPM(billing, bid, r), most)
+		require.LessOrEqual(t, table.EffectiveCPM(billing, bid, r), table.AtMost(most, r))
 	})
 }
 
-// predictWithIntent uses a table whose intent share is earned in full.
-func predictWithIntent(table Table, share PerMille) Prediction {
-	table.Intent = share
-	return table.Predict(CPC, money.USD, Signals{2, 2, 1, 1, true})
+func TestPredictionAttributesTheMatch(t *testing.T) {
+	table := Version2()
+	p := table.Predict(CPC, money.USD, Signals{Words: Full / 2, Tools: Full / 4, HostMatched: true})
+	require.Equal(t, Contributions{IntentOverlap: 500, ToolOverlap: 250, HostMatch: 15}, p.Contributions)
+	require.Equal(t, table.Relevance(Full/2+Full/4+table.Host), p.Relevance)
+	require.Equal(t, Full/2, table.ToolMatch(1))
+	require.Equal(t, Full/4, table.ToolMatch(4), "of many stated tools each says less")
 }
 
 func TestPriceIsTheBidThatWon(t *testing.T) {

@@ -3,7 +3,9 @@ package target
 import (
 	"iter"
 
+	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
+	"adnet/auction/words"
 	"adnet/internal/money"
 )
 
@@ -45,7 +47,6 @@ func (f Format) String() string {
 
 // Campaign is what the auction needs of a deliverable campaign. It is immutable once it is indexed.
 type Campaign struct {
-	// ID breaks ties: of equal scores the lower wins.
 	ID ID
 	// Advertiser owns the campaign.
 	Advertiser ID
@@ -58,6 +59,10 @@ type Campaign struct {
 	// LandingDomain is the host of the click destination, compared with a request's blocked
 	// domains.
 	LandingDomain string
+	// Headline and Subtext are what the campaign says of itself.
+	Headline, Subtext string
+	// MinRelevance is the least relevance that its owner accepts; 0 is off.
+	MinRelevance ranker.PPM
 	// Targeting restricts delivery; nil means everywhere. The index lets campaigns that target the
 	// same share one value, so it may come back as an equal one of another campaign.
 	Targeting *Targeting
@@ -67,6 +72,8 @@ type Campaign struct {
 // request must share at least one value with it. Values are compared after normalisation (see
 // [Query]); blank values count as absent.
 type Targeting struct {
+	// Exact makes the tokens a filter, too. Otherwise they are part of what the campaign says.
+	Exact bool
 	// IntentTokens and Keywords form one list of intent tokens; phrases count as their words.
 	IntentTokens, Keywords []string
 	// ActiveTools are MCP tool ids.
@@ -82,9 +89,15 @@ type Targeting struct {
 }
 
 // Query is the part of a request that campaigns are matched with. Values are compared without
-// regard to case and surrounding space, in Unicode form NFC; tokens as [NormalizeToken] gives them.
+// regard to case and surrounding space, in Unicode form NFC; tokens as [words] reads them.
 type Query struct {
-	// Tokens are the words of the context, or the caller's own intent tokens.
+	// Auction is the id of the auction, by which ties are broken.
+	Auction ID
+	// Floor is the least relevance of a match; 0 is off. It does not hold for a query without words,
+	// which has nothing to be irrelevant to.
+	Floor ranker.PPM
+	// Words are the terms of the context, and Tokens the caller's own intent tokens.
+	Words  []words.Term
 	Tokens []string
 	// ActiveTools are the MCP tool ids in use.
 	ActiveTools []string
@@ -119,30 +132,65 @@ func dimensionName(d int) string {
 	}[d]
 }
 
-// values yields the normalised values of one dimension, repeated ones included.
+// filters says whether the dimension d of t keeps requests out.
+func (t *Targeting) filters(d int) bool { return d != dimToken || t != nil && t.Exact }
+
+// text is what c says of itself.
+func (c *Campaign) text() lexicon.Text {
+	t := lexicon.Text{Headline: c.Headline, Subtext: c.Subtext}
+	if c.Targeting != nil {
+		t.Stated = [2][]string{c.Targeting.IntentTokens, c.Targeting.Keywords}
+	}
+	return t
+}
+
+// lists are the values of one dimension as they are stated.
+func (t *Targeting) lists(d int) [2][]string {
+	if t == nil {
+		return [2][]string{}
+	}
+	if d == dimToken {
+		return [2][]string{t.IntentTokens, t.Keywords}
+	}
+	return [2][]string{[dims][]string{
+		dimTool: t.ActiveTools, dimHost: t.HostApps, dimSurface: t.Surfaces,
+		dimMethod: t.IntegrationMethods, dimRegion: t.Regions, dimLanguage: t.Languages, dimDeal: t.Deals,
+	}[d]}
+}
+
+// values yields the normalised values of one dimension, repeated ones included: of tokens their
+// terms.
 func (t *Targeting) values(d int) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		if t == nil {
-			return
-		}
 		if d == dimToken {
-			for _, list := range [][]string{t.IntentTokens, t.Keywords} {
-				for _, v := range list {
-					for _, term := range terms(v) {
-						if !yield(term) {
-							return
-						}
-					}
+			var r words.Reader
+			for term := range statedTerms(&r, t.lists(d)) {
+				if !yield(term) {
+					return
 				}
 			}
 			return
 		}
-		for _, v := range [dims][]string{
-			dimTool: t.ActiveTools, dimHost: t.HostApps, dimSurface: t.Surfaces,
-			dimMethod: t.IntegrationMethods, dimRegion: t.Regions, dimLanguage: t.Languages, dimDeal: t.Deals,
-		}[d] {
+		for _, v := range t.lists(d)[0] {
 			if value := string(appendValue(nil, d, v)); value != "" && !yield(value) {
 				return
+			}
+		}
+	}
+}
+
+// statedTerms yields the terms of stated tokens.
+func statedTerms(r *words.Reader, lists [2][]string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, list := range lists {
+			for _, token := range list {
+				r.Reset()
+				r.ReadStated(token, words.One)
+				for _, term := range r.Terms() {
+					if term.Kind != words.Extra && !yield(term.Text) {
+						return
+					}
+				}
 			}
 		}
 	}

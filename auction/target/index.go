@@ -23,6 +23,7 @@ import (
 	"iter"
 	"slices"
 
+	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
 )
 
@@ -30,6 +31,7 @@ import (
 const (
 	maxOverlay = 4096
 	minDead    = 64
+	quick      = 10_000 // campaigns that are indexed in a fraction of a second
 )
 
 // Index is one immutable state of the deliverable campaigns.
@@ -38,6 +40,7 @@ type Index struct {
 	dead    []uint64 // bit per slot of base: removed, or replaced in overlay; nil while none is
 	removed int      // bits set in dead
 	overlay *segment // what changed since base was built
+	model   string
 }
 
 // Changes turns one state of the campaigns into the next.
@@ -52,7 +55,8 @@ type Changes struct {
 // Build indexes all deliverable campaigns; of a repeated id the last counts. The slice is copied,
 // the strings and lists are kept and must not change any more.
 func Build(table ranker.Table, campaigns []Campaign) *Index {
-	return &Index{base: newSegment(table, sorted(campaigns)), overlay: newSegment(table, nil)}
+	base := newSegment(&table, nil, sorted(campaigns))
+	return &Index{base: base, overlay: newSegment(&table, base.words, nil), model: table.Version + "." + base.words.Version()}
 }
 
 // sorted is a copy in the order of ids, with the last of each. Not the campaigns are sorted but
@@ -82,7 +86,7 @@ func sorted(campaigns []Campaign) []Campaign {
 // changed since the last [Build] or [Index.Compacted] (some microseconds each) and one bit per
 // campaign.
 func (x *Index) Apply(changes Changes) *Index {
-	next := &Index{base: x.base, dead: slices.Clone(x.dead), removed: x.removed}
+	next := &Index{base: x.base, dead: slices.Clone(x.dead), removed: x.removed, model: x.model}
 	fresh := make(map[ID]bool, len(changes.Upsert)+len(changes.Remove))
 	for i := range changes.Upsert {
 		fresh[changes.Upsert[i].ID] = true
@@ -111,7 +115,7 @@ func (x *Index) Apply(changes Changes) *Index {
 		next.overlay = x.overlay // removals of base campaigns only: nothing to index
 		return next
 	}
-	next.overlay = newSegment(x.base.table, sorted(overlay))
+	next.overlay = newSegment(x.base.table, x.base.words, sorted(overlay))
 	return next
 }
 
@@ -148,7 +152,7 @@ func (x *Index) Compacted() *Index {
 	for c := range x.All() {
 		all = append(all, *c)
 	}
-	return Build(x.base.table, all)
+	return Build(*x.base.table, all)
 }
 
 // Overgrown says that so much has changed since the last full build that [Index.Compacted] pays.
@@ -156,11 +160,25 @@ func (x *Index) Overgrown() bool {
 	return len(x.overlay.campaigns) > maxOverlay || x.removed > minDead+len(x.base.campaigns)/4
 }
 
+// Outdated says that the table of words misses changes and can be frozen anew at little cost, or
+// that it misses many.
+func (x *Index) Outdated() bool {
+	changed := len(x.overlay.campaigns) + x.removed
+	return changed > 0 && (len(x.base.campaigns) <= quick || changed > len(x.base.campaigns)/16)
+}
+
 // Len is the number of campaigns.
 func (x *Index) Len() int { return len(x.base.campaigns) - x.removed + len(x.overlay.campaigns) }
 
 // Table is the weight table that the index was built for.
-func (x *Index) Table() ranker.Table { return x.base.table }
+func (x *Index) Table() ranker.Table { return *x.base.table }
+
+// Model is the version of everything that scores are made of: the weight table and the frozen table
+// of the campaigns' words.
+func (x *Index) Model() string { return x.model }
+
+// Words is the frozen table of the campaigns' words.
+func (x *Index) Words() *lexicon.Table { return x.base.words }
 
 // Get finds a campaign by id; nil when it is not deliverable. The caller must not change it.
 func (x *Index) Get(id ID) *Campaign {

@@ -65,10 +65,11 @@ func TestHardFilters(t *testing.T) {
 		{"its deal with a token", Targeting{Deals: []string{"d"}, IntentTokens: []string{"api"}}, Query{Deals: []string{"d"}, Tokens: []string{"api"}}, true},
 		{"malformed", Targeting{Languages: []string{"en"}}, Query{Language: "-en"}, false},
 	} {
+		c.target.Exact = true
 		campaign := one(c.target)
-		index := Build(ranker.OverlapV1(), []Campaign{campaign})
+		index := Build(ranker.Version2(), []Campaign{campaign})
 		require.Equal(t, c.want, len(found(index, c.query)) == 1, c.name)
-		_, failed, ok := NewMatcher(&c.query).Match(&campaign)
+		_, failed, ok := NewMatcher(index, &c.query).Match(&campaign)
 		require.Equal(t, c.want, ok, c.name)
 		require.Equal(t, c.want, failed == "", c.name)
 	}
@@ -77,7 +78,7 @@ func TestHardFilters(t *testing.T) {
 func TestFormats(t *testing.T) {
 	campaign := one(Targeting{})
 	campaign.Format = Native
-	index := Build(ranker.OverlapV1(), []Campaign{campaign})
+	index := Build(ranker.Version2(), []Campaign{campaign})
 	require.Len(t, found(index, Query{}), 1)
 	require.Len(t, found(index, Query{Formats: []Format{Image, Native}}), 1)
 	require.Empty(t, found(index, Query{Formats: []Format{Image, Video}}))
@@ -92,21 +93,30 @@ func TestFormats(t *testing.T) {
 	require.Equal(t, "unknown", Format(9).String())
 }
 
-func TestListsTooLongToCombineAreStillFound(t *testing.T) {
-	var wide Targeting
-	for i := range 40 {
-		wide.IntentTokens = append(wide.IntentTokens, "token"+string(rune('a'+i%26))+string(rune('a'+i/26)))
-		wide.HostApps = append(wide.HostApps, "host"+string(rune('a'+i%26))+string(rune('a'+i/26)))
-	}
-	index := Build(ranker.OverlapV1(), []Campaign{one(wide)})
-	require.Len(t, found(index, Query{Tokens: []string{"tokenab", "tokenba"}, HostApp: "hostca"}), 1)
-	require.Empty(t, found(index, Query{Tokens: []string{"tokenab"}, HostApp: "other"}))
+// In broad mode tokens are part of what a campaign says, and no filter.
+func TestBroadTokensAreNoFilter(t *testing.T) {
+	broad := one(Targeting{IntentTokens: []string{"travel"}})
+	index := Build(ranker.Version2(), []Campaign{broad})
+	require.Len(t, found(index, Query{Tokens: []string{"code"}}), 1)
+	require.Empty(t, found(index, Query{Tokens: []string{"code"}, Floor: 500_000}), "but it is not relevant")
+	require.Len(t, found(index, Query{Tokens: []string{"travels"}, Floor: 500_000}), 1)
+	require.Len(t, found(index, Query{Floor: 500_000}), 1, "without words nothing is irrelevant")
+}
+
+// The owner's wish holds like a floor, for its own campaign only.
+func TestAnOwnersFloor(t *testing.T) {
+	modest, proud := one(Targeting{}), one(Targeting{})
+	modest.Headline, proud.Headline = "Flights to Rome and hotels", "Flights to Rome and hotels"
+	proud.ID, proud.MinRelevance = ID{15: 2}, 1_000_000
+	index := Build(ranker.Version2(), []Campaign{modest, proud})
+	require.Equal(t, []byte{1}, found(index, Query{Tokens: []string{"flights", "visa", "doctor", "recipe", "x-ray"}, Floor: 100_000}))
+	require.ElementsMatch(t, []byte{1, 2}, found(index, Query{Floor: 100_000}), "without words nothing is irrelevant")
 }
 
 func TestApplyLeavesTheOldIndexAlone(t *testing.T) {
 	a, b := one(Targeting{}), one(Targeting{})
 	b.ID = ID{15: 2}
-	old := Build(ranker.OverlapV1(), []Campaign{a, b})
+	old := Build(ranker.Version2(), []Campaign{a, b})
 	paused := old.Apply(Changes{Remove: []ID{a.ID}})
 	b.Bid = 9 * money.USD
 	c := Campaign{ID: ID{15: 3}, Bid: 2 * money.USD}
@@ -126,7 +136,7 @@ func TestCompactedEqualsAndIsNoLongerOvergrown(t *testing.T) {
 	for i := range all {
 		all[i] = Campaign{ID: ID{14: byte(i / 256), 15: byte(i)}, Bid: money.Micros(i + 1)}
 	}
-	index := Build(ranker.OverlapV1(), all)
+	index := Build(ranker.Version2(), all)
 	require.False(t, index.Overgrown())
 	for i := range 200 {
 		index = index.Apply(Changes{Remove: []ID{all[i].ID}})
@@ -147,9 +157,9 @@ func TestCompactedEqualsAndIsNoLongerOvergrown(t *testing.T) {
 
 func TestCampaignsWithEqualTargetingShareIt(t *testing.T) {
 	a := one(Targeting{IntentTokens: []string{"api", "Databases"}})
-	b := one(Targeting{IntentTokens: []string{"database"}, Keywords: []string{"APIs", "api"}})
+	b := one(Targeting{IntentTokens: []string{"api", "Databases"}})
 	b.ID = ID{15: 2}
-	index := Build(ranker.OverlapV1(), []Campaign{a, b})
+	index := Build(ranker.Version2(), []Campaign{a, b})
 	require.Same(t, index.Get(a.ID).Targeting, index.Get(b.ID).Targeting)
 	require.Len(t, index.base.groups, 1)
 }

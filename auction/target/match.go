@@ -3,36 +3,59 @@ package target
 import (
 	"slices"
 
+	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
+	"adnet/auction/words"
 )
 
 // Matcher applies the matching rules campaign by campaign, on the normalised strings themselves. It
-// is what a linear scan uses, shares nothing with the index but the normalisation, and allocates
+// is what a linear scan uses, shares nothing with the index but the table of words, and allocates
 // freely.
 type Matcher struct {
-	query  [dims]map[string]bool
-	any    bool
-	deals  bool // only campaigns with one of the query's deals
-	format [3]bool
-	known  map[*Targeting]verdict // campaigns often share a targeting
+	table   *ranker.Table
+	words   *lexicon.Table
+	floor   ranker.PPM
+	query   [dims]map[string]bool
+	any     bool
+	deals   bool // only campaigns with one of the query's deals
+	format  [3]bool
+	weights map[string]uint32
+	silent  bool
+	reader  lexicon.Reader
+	known   map[*Targeting]verdict // campaigns often share a targeting
 }
 
+// verdict is what a targeting and the query have in common.
 type verdict struct {
-	signals ranker.Signals
+	signals ranker.Signals // without words
 	failed  int
 	ok      bool
 }
 
-// NewMatcher prepares q. It belongs to one goroutine.
-func NewMatcher(q *Query) *Matcher {
-	m := &Matcher{any: len(q.Formats) == 0, deals: len(q.Deals) > 0, known: map[*Targeting]verdict{}}
+// Found is a campaign and a query compared.
+type Found struct {
+	Signals   ranker.Signals
+	Relevance ranker.PPM
+	// Irrelevant says that the campaign matches but for its relevance.
+	Irrelevant bool
+	// Terms are what earned most.
+	Terms [ranker.TopTerms]ranker.Earned
+}
+
+// NewMatcher prepares q for campaigns of x. It belongs to one goroutine.
+func NewMatcher(x *Index, q *Query) *Matcher {
+	table := x.Table()
+	m := &Matcher{
+		table: &table, words: x.base.words, any: len(q.Formats) == 0, deals: len(q.Deals) > 0, known: map[*Targeting]verdict{},
+		weights: map[string]uint32{},
+	}
 	for _, f := range q.Formats {
 		if int(f) < len(m.format) {
 			m.format[f] = true
 		}
 	}
 	stated := Targeting{
-		IntentTokens: q.Tokens, ActiveTools: q.ActiveTools, HostApps: []string{q.HostApp},
+		ActiveTools: q.ActiveTools, HostApps: []string{q.HostApp},
 		Surfaces: []string{q.Surface}, IntegrationMethods: []string{q.IntegrationMethod},
 		Regions: []string{q.Region}, Languages: []string{q.Language}, Deals: q.Deals,
 	}
@@ -44,14 +67,25 @@ func NewMatcher(q *Query) *Matcher {
 			}
 		}
 	}
+	var r words.Reader
+	said := q.terms(&r)
+	for _, term := range said {
+		m.query[dimToken][term.Text] = true
+	}
+	v := m.reader.Request(m.words, said)
+	for _, w := range v.Weights {
+		m.weights[w.Term] += w.By
+	}
+	m.silent = v.Empty
+	m.floor = q.floor(v.Empty)
 	return m
 }
 
 // Match says what the query and the campaign share. When ok is false the campaign does not match,
 // and failed names the first campaign field that kept it out ("format", "target_regions", …).
-func (m *Matcher) Match(c *Campaign) (signals ranker.Signals, failed string, ok bool) {
+func (m *Matcher) Match(c *Campaign) (found Found, failed string, ok bool) {
 	if !m.any && !m.format[c.Format] {
-		return signals, "format", false
+		return found, "format", false
 	}
 	v, seen := m.known[c.Targeting]
 	if !seen {
@@ -59,22 +93,52 @@ func (m *Matcher) Match(c *Campaign) (signals ranker.Signals, failed string, ok 
 		m.known[c.Targeting] = v
 	}
 	if !v.ok {
-		return signals, dimensionName(v.failed), false
+		return found, dimensionName(v.failed), false
 	}
-	return v.signals, "", true
+	found.Signals = v.signals
+	text := c.text()
+	var sum uint32
+	var list top
+	for _, impact := range m.reader.Campaign(m.words, &text) {
+		if w := m.weights[impact.Term]; w > 0 {
+			sum += w * uint32(impact.By)
+			list.add(impact.Term, w*uint32(impact.By))
+		}
+	}
+	found.Signals.Words = ranker.Match(lexicon.Match(sum))
+	found.Terms = list.earned()
+	found.Relevance = m.table.RelevanceOf(found.Signals)
+	found.Irrelevant = found.Relevance < max(m.floor, m.own(c))
+	return found, "", true
+}
+
+// own is the campaign's own floor, which holds where there are words to judge by.
+func (m *Matcher) own(c *Campaign) ranker.PPM {
+	if m.silent {
+		return 0
+	}
+	return c.MinRelevance
 }
 
 func (m *Matcher) match(t *Targeting) verdict {
-	var targeted, matched [dims]int
+	var matched [dims]int
+	var tools int
 	for d := range dims {
+		if !t.filters(d) {
+			continue
+		}
+		targeted := 0
 		values := slices.Sorted(t.values(d))
 		for _, value := range slices.Compact(values) {
-			targeted[d]++
+			targeted++
 			if m.query[d][value] {
 				matched[d]++
 			}
 		}
-		wanted := targeted[d] > 0
+		if d == dimTool {
+			tools = targeted
+		}
+		wanted := targeted > 0
 		if d == dimDeal {
 			wanted = m.deals
 		}
@@ -83,8 +147,54 @@ func (m *Matcher) match(t *Targeting) verdict {
 		}
 	}
 	return verdict{ok: true, signals: ranker.Signals{
-		IntentMatched: count(matched[dimToken]), IntentTargeted: count(targeted[dimToken]),
-		ToolMatched: count(matched[dimTool]), ToolTargeted: count(targeted[dimTool]),
-		HostMatched: matched[dimHost] > 0,
+		Tools: m.table.ToolMatch(tools) * ranker.Match(matched[dimTool]), Silent: m.silent,
+		HostMatched: matched[dimHost] > 0, SurfaceMatched: matched[dimSurface] > 0,
 	}}
+}
+
+// terms are all terms of the query. r keeps those of the tokens.
+func (q *Query) terms(r *words.Reader) []words.Term {
+	if len(q.Tokens) == 0 {
+		return q.Words
+	}
+	r.Reset()
+	for _, token := range q.Tokens {
+		r.ReadStated(token, words.One)
+	}
+	r.Put(q.Words)
+	return r.Terms()
+}
+
+// floor is the query's, which holds where there are words to judge by.
+func (q *Query) floor(empty bool) ranker.PPM {
+	if empty {
+		return 0
+	}
+	return q.Floor
+}
+
+// top keeps the terms that add most.
+type top struct {
+	list [ranker.TopTerms]struct {
+		term string
+		by   uint32
+	}
+}
+
+// add takes a term in; of equal ones the first in the alphabet comes first.
+func (t *top) add(term string, by uint32) {
+	for i := range t.list {
+		at := &t.list[i]
+		if by > at.by || by == at.by && by > 0 && term < at.term {
+			at.term, term = term, at.term
+			at.by, by = by, at.by
+		}
+	}
+}
+
+func (t *top) earned() (earned [ranker.TopTerms]ranker.Earned) {
+	for i, at := range t.list {
+		earned[i] = ranker.Earned{Term: at.term, By: ranker.Match(lexicon.Match(at.by)).PerMille()}
+	}
+	return earned
 }

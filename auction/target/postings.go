@@ -2,112 +2,76 @@ package target
 
 import "slices"
 
-// postings are the groups of one term.
+// block is how many groups share a maximum of each term.
+const blockBits = 7
+const blockSize = 1 << blockBits
+
+// postings are the groups of each term, with what the term adds to their match. A term has a head
+// for each block of groups in which it occurs, with the most that it adds there.
 type postings struct {
-	any    []uint32 // ascending groups that run in every host app
-	hosted bool     // there are more that run in one
+	begin []uint32 // by term, the first of its heads; one more at the end
+	block []uint32 // by head
+	most  []uint16 // by head
+	first []uint32 // by head, the first of its entries; one more at the end
+	at    []uint8  // by entry, the group's place in its block
+	by    []uint16 // by entry
 }
 
-// listKey names a posting list: the groups that target one token or one tool, or neither (dim is
-// dims and term 0), and run in one host app.
-type listKey uint64
-
-func keyOf(dim int, term, host uint32) listKey {
-	return listKey(dim)<<60 | listKey(term)<<30&(1<<60-1) | listKey(host)&(1<<30-1)
+// posting is one entry in the making. Postings are added in the order of groups.
+type posting struct {
+	term  uint32
+	group uint32
+	by    uint16
 }
 
-// fillLists enters every group into its posting lists. A search reads the lists of the query's own
-// terms and host, so what it meets there rarely fails a filter, and a bound never promises a tool
-// or host that the request cannot have. Of tokens and tools the rarer ones are chosen.
-func (s *segment) fillLists() {
-	used := s.uses()
-	s.hosted = map[listKey][]uint32{}
-	for _, d := range []int{dimToken, dimTool, dimDeal} {
-		s.lists[d] = make([]postings, len(s.vocab[d]))
+// lay lays out the postings that each gives, always the same, in the order of groups.
+func lay(terms int, each func(add func(posting))) postings {
+	entries := make([]uint32, terms+1)
+	heads := make([]uint32, terms+1)
+	last := make([]uint32, terms)
+	fill(last, none)
+	each(func(p posting) {
+		entries[p.term+1]++
+		if block := p.group >> blockBits; last[p.term] != block {
+			last[p.term] = block
+			heads[p.term+1]++
+		}
+	})
+	for i := range terms {
+		entries[i+1] += entries[i]
+		heads[i+1] += heads[i]
 	}
-	s.lists[dims] = make([]postings, 1)
-	anyHost, anyTerm := []uint32{none}, []uint32{0}
-	for i := range s.groups {
-		g := &s.groups[i]
-		dim, terms := s.rarer(g, used)
-		if len(terms) == 0 {
-			dim, terms = dims, anyTerm
-		}
-		hosts := g.terms(s, dimHost)
-		if len(hosts) == 0 || len(hosts)*len(terms) > maxLists {
-			hosts = anyHost
-		}
-		for _, deal := range g.terms(s, dimDeal) {
-			s.enter(uint32(i), dimDeal, deal, none)
-		}
-		for _, term := range terms {
-			for _, host := range hosts {
-				s.enter(uint32(i), dim, term, host)
-			}
-		}
+	out := postings{
+		begin: slices.Clone(heads), block: make([]uint32, heads[terms]), most: make([]uint16, heads[terms]),
+		first: make([]uint32, heads[terms]+1), at: make([]uint8, entries[terms]), by: make([]uint16, entries[terms]),
 	}
-	for key, list := range s.hosted {
-		s.hosted[key] = slices.Clip(list)
-	}
-	for _, terms := range s.lists {
-		for i := range terms {
-			terms[i].any = slices.Clip(terms[i].any)
+	out.first[heads[terms]] = entries[terms]
+	fill(last, none)
+	each(func(p posting) {
+		head, entry := &heads[p.term], &entries[p.term]
+		if block := p.group >> blockBits; last[p.term] != block {
+			last[p.term] = block
+			out.block[*head], out.first[*head] = block, *entry
+			*head++
 		}
+		out.most[*head-1] = max(out.most[*head-1], p.by)
+		out.at[*entry], out.by[*entry] = uint8(p.group&(blockSize-1)), p.by
+		*entry++
+	})
+	return out
+}
+
+func fill(list []uint32, with uint32) {
+	for i := range list {
+		list[i] = with
 	}
 }
 
-// uses counts the groups of each token and each tool.
-func (s *segment) uses() (used [dims][]int) {
-	for _, d := range []int{dimToken, dimTool} {
-		used[d] = make([]int, len(s.vocab[d]))
-		for i := range s.groups {
-			for _, term := range s.groups[i].terms(s, d) {
-				used[d][term]++
-			}
-		}
-	}
-	return used
-}
+// heads are those of one term.
+func (p *postings) heads(term uint32) (from, to uint32) { return p.begin[term], p.begin[term+1] }
 
-// enter puts a group into a list, those of a list in ascending order.
-func (s *segment) enter(group uint32, dim int, term, host uint32) {
-	of := &s.lists[dim][term]
-	if host == none {
-		of.any = append(of.any, group)
-		return
-	}
-	of.hosted = true
-	key := keyOf(dim, term, host)
-	s.hosted[key] = append(s.hosted[key], group)
-}
-
-// list is the posting list of a term in one host app, or in all (host none).
-func (s *segment) list(dim int, term, host uint32) []uint32 {
-	of := &s.lists[dim][term]
-	switch {
-	case host == none:
-		return of.any
-	case of.hosted:
-		return s.hosted[keyOf(dim, term, host)]
-	}
-	return nil
-}
-
-// maxLists keeps campaigns with very long lists from filling the memory with the product of two of
-// them.
-const maxLists = 256
-
-// rarer is the dimension, tokens or tools, whose terms of g occur in fewer groups.
-func (s *segment) rarer(g *group, used [dims][]int) (dim int, terms []uint32) {
-	sum := func(d int) (n int) {
-		for _, term := range g.terms(s, d) {
-			n += used[d][term]
-		}
-		return n
-	}
-	tokens, tools := g.terms(s, dimToken), g.terms(s, dimTool)
-	if len(tokens) == 0 || len(tools) > 0 && sum(dimTool) < sum(dimToken) {
-		return dimTool, tools
-	}
-	return dimToken, tokens
+// head finds the head of a block among those from and to; ok is false when the term is not in it.
+func (p *postings) head(from, to, block uint32) (at uint32, ok bool) {
+	i, ok := slices.BinarySearch(p.block[from:to], block)
+	return from + uint32(i), ok
 }

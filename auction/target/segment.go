@@ -5,60 +5,55 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
+	"adnet/auction/words"
 	"adnet/internal/money"
 )
 
-// segment is an immutable index over one set of campaigns. Campaigns that target the same, are
-// billed the same and have the same format form a group: within it the relevance is the same for
-// every request, so the order by bid is the order by score. Groups are numbered by descending
-// bound, the highest score that any request can give a member; a posting list is therefore visited
-// best first just by counting up.
+// segment is an immutable index over one set of campaigns. Campaigns that target and say the same,
+// are billed the same and have the same format form a group: within it the relevance is the same
+// for every request, so the order by bid is the order by value. Groups are numbered by descending
+// value of their highest bid at full relevance, and those of one number by topic; each block of
+// them knows for each term the most that it adds to a match, so that a search passes blocks over
+// that cannot hold the next candidate.
 type segment struct {
-	table     ranker.Table
-	campaigns []Campaign // by ascending id: the slot order is the tie order
+	table     *ranker.Table
+	words     *lexicon.Table
+	own       map[string]uint32 // the terms of the campaigns; nil where they are those of words
+	campaigns []Campaign        // by ascending id
 	groups    []group
-	limits    []limits // of groups, apart from them because a search reads many more limits than groups
-	members   []member // of all groups, each group's by (bid descending, slot ascending)
-	terms     []uint32 // of all groups, see group.ends
+	slots     []uint32       // of all groups, each group's by (bid descending, slot ascending)
+	bids      []money.Micros // beside slots, because a search reads more bids than campaigns
+	terms     []uint32       // of all groups, see group.ends
 	vocab     [dims]map[string]uint32
-	words     *wordSet             // of the tokens in vocab
-	lists     [dims + 1][]postings // by dimension and term; of dims there is one, of groups that target neither
-	hosted    map[listKey][]uint32 // ascending groups of one term and one host app
+	said      postings // by term of the words
+	tools     postings // by tool
+	blocks    []block
+	free      []uint32            // ascending, the blocks with free groups
+	deals     map[uint32][]uint32 // by deal the blocks with its groups, ascending
 }
 
-// none is past every term and every group number.
+// none is past every term, group and block number.
 const none = ^uint32(0)
 
-// limits are the highest scores that a group can reach with one, two, and any number of shared
-// tokens. The last is its bound.
-type limits [3]money.Micros
-
-func (l *limits) bound() money.Micros { return l[len(l)-1] }
-
-// with is the limit for n shared tokens; 0 means that their number is not known.
-func (l *limits) with(n int) money.Micros {
-	if n == 0 || n > len(l) {
-		return l.bound()
-	}
-	return l[n-1]
+// block is what holds for a block of groups.
+type block struct {
+	most  money.Micros // the highest value of any at full relevance
+	place ranker.Match // the most that a place adds
+	// free are the groups that need neither a tool nor a token.
+	free [blockSize / 64]uint64
 }
 
 type group struct {
-	first     uint32 // the lowest slot among the members that can reach the bound
-	begin     uint32 // members[begin:end]
+	begin     uint32 // slots[begin:end]
 	end       uint32
 	termBegin uint32 // dimension d has terms [ends[d-1], ends[d]), the first from here
 	ends      [dims]uint32
+	least     uint32 // the relevance that the owner accepts, ppm
+	place     uint16 // what the place adds when it matches
 	billing   ranker.Billing
 	format    Format
-}
-
-// member is a campaign in its group. The members [.., tierEnd) from it on have the same bid, which
-// is here, too, because a search reads more bids than campaigns.
-type member struct {
-	slot, tierEnd uint32
-	bid           money.Micros
 }
 
 func (g *group) terms(s *segment, d int) []uint32 {
@@ -69,92 +64,230 @@ func (g *group) terms(s *segment, d int) []uint32 {
 	return s.terms[from:g.ends[d]]
 }
 
-// best are the signals of a request that shares everything with the group.
-func (g *group) best(s *segment) ranker.Signals {
-	tokens, tools := count(len(g.terms(s, dimToken))), count(len(g.terms(s, dimTool)))
-	return ranker.Signals{
-		IntentMatched: tokens, IntentTargeted: tokens,
-		ToolMatched: tools, ToolTargeted: tools,
-		HostMatched: len(g.terms(s, dimHost)) > 0,
-	}
-}
-
-// count makes a number of values a signal, saturating.
-func count(n int) uint16 { return uint16(min(n, 1<<16-1)) }
-
 // builder groups campaigns. Targeting values that several campaigns share by pointer are read once.
 type builder struct {
-	seg    *segment
-	byRef  map[*Targeting]*placed
-	byText map[string]*placed
+	seg      *segment
+	byRef    map[*Targeting]uint32
+	byText   map[string]uint32
+	placed   []placed
+	docs     map[doc]uint32
+	texts    []docText
+	groups   map[groupKey]uint32
+	made     []making
+	of       []uint32 // by slot, the group
+	lexicon  *lexicon.Builder
+	stated   words.Reader
+	vectors  [][]lexicon.Posting // of an overlay
+	byVector func(doc uint32) []lexicon.Posting
 }
 
-// placed is a distinct targeting: its terms and its groups per billing model and format.
+// placed is a distinct targeting with its terms.
 type placed struct {
 	shared *Targeting
 	begin  uint32
 	ends   [dims]uint32
-	slots  map[[2]uint8][]uint32
+}
+
+// doc is what campaigns of equal targeting, text and wishes have in common.
+type doc struct {
+	placed            uint32
+	headline, subtext string
+	least             ranker.PPM
+}
+
+type docText struct {
+	doc   doc
+	votes uint64
+	topic uint32
+}
+
+type groupKey struct {
+	doc     uint32
+	billing ranker.Billing
+	format  Format
+}
+
+// making is a group in the making.
+type making struct {
+	key   groupKey
+	count uint32
+	most  money.Micros
+	group group
 }
 
 // newSegment indexes campaigns, which must have ascending distinct ids; it keeps the slice and
-// replaces equal targetings in it by one shared value.
-func newSegment(table ranker.Table, campaigns []Campaign) *segment {
+// replaces equal targetings in it by one shared value. Without a table of words it freezes one.
+func newSegment(table *ranker.Table, frozen *lexicon.Table, campaigns []Campaign) *segment {
 	b := builder{
-		seg:    &segment{table: table, campaigns: campaigns},
-		byRef:  map[*Targeting]*placed{},
-		byText: map[string]*placed{},
+		seg:   &segment{table: table, words: frozen, campaigns: campaigns},
+		byRef: map[*Targeting]uint32{}, byText: map[string]uint32{}, docs: map[doc]uint32{}, groups: map[groupKey]uint32{},
+		of: make([]uint32, len(campaigns)),
 	}
 	for d := range b.seg.vocab {
 		b.seg.vocab[d] = map[string]uint32{}
 	}
-	var order []*placed
+	owners := map[ID]int{}
 	for slot := range campaigns {
-		c := &campaigns[slot]
-		p, isNew := b.place(c.Targeting)
-		if isNew {
-			order = append(order, p)
-		}
-		c.Targeting = p.shared
-		kind := [2]uint8{uint8(c.Billing), uint8(c.Format)}
-		p.slots[kind] = append(p.slots[kind], uint32(slot))
+		owners[campaigns[slot].Advertiser]++
 	}
-	b.seg.fillGroups(order)
-	b.seg.fillLists()
-	b.seg.words = wordsOf(b.seg.vocab[dimToken])
+	for slot := range campaigns {
+		b.take(uint32(slot), lexicon.Share(owners[campaigns[slot].Advertiser]))
+	}
+	if frozen == nil {
+		b.freeze(owners)
+	} else {
+		b.look()
+	}
+	b.exactTokens()
+	b.fillGroups()
+	b.fillPostings()
 	return b.seg
 }
 
-// place finds or creates the distinct targeting that t means.
-func (b *builder) place(t *Targeting) (p *placed, isNew bool) {
-	if p, ok := b.byRef[t]; ok {
-		return p, false
+// take puts a campaign into its group.
+func (b *builder) take(slot uint32, votes uint64) {
+	c := &b.seg.campaigns[slot]
+	at := b.place(c.Targeting)
+	c.Targeting = b.placed[at].shared
+	d := doc{placed: at, headline: c.Headline, subtext: c.Subtext, least: c.MinRelevance}
+	number, known := b.docs[d]
+	if !known {
+		number = uint32(len(b.texts))
+		b.docs[d] = number
+		b.texts = append(b.texts, docText{doc: d})
 	}
-	begin := len(b.seg.terms)
-	p = &placed{shared: t, begin: uint32(begin), slots: map[[2]uint8][]uint32{}}
-	var key []byte
-	for d := range dims {
-		from := len(b.seg.terms)
-		for value := range t.values(d) {
-			b.seg.terms = append(b.seg.terms, intern(b.seg.vocab[d], value))
+	b.texts[number].votes += votes
+	key := groupKey{doc: number, billing: c.Billing, format: c.Format}
+	g, known := b.groups[key]
+	if !known {
+		g = uint32(len(b.made))
+		b.groups[key] = g
+		b.made = append(b.made, making{key: key})
+	}
+	b.of[slot] = g
+	b.made[g].count++
+	b.made[g].most = max(b.made[g].most, b.seg.table.Most(c.Billing, c.Bid))
+}
+
+func (b *builder) text(number uint32) lexicon.Text {
+	d := &b.texts[number].doc
+	c := Campaign{Headline: d.headline, Subtext: d.subtext, Targeting: b.placed[d.placed].shared}
+	return c.text()
+}
+
+// freeze makes the table of words of the campaigns.
+func (b *builder) freeze(owners map[ID]int) {
+	b.lexicon = lexicon.NewBuilder()
+	for i := range b.texts {
+		text := b.text(uint32(i))
+		b.lexicon.Add(&text, b.texts[i].votes)
+	}
+	var size lexicon.Size
+	for _, campaigns := range owners {
+		size.Count(campaigns)
+	}
+	b.seg.words = b.lexicon.Freeze(size)
+	b.byVector = func(doc uint32) []lexicon.Posting { return b.lexicon.Vector(int(doc)) }
+}
+
+// look reads the campaigns by a table that is there.
+func (b *builder) look() {
+	b.seg.own = map[string]uint32{}
+	b.vectors = make([][]lexicon.Posting, len(b.texts))
+	var r lexicon.Reader
+	for i := range b.texts {
+		text := b.text(uint32(i))
+		for _, impact := range r.Campaign(b.seg.words, &text) {
+			b.vectors[i] = append(b.vectors[i], lexicon.Posting{ID: intern(b.seg.own, impact.Term), By: impact.By})
 		}
-		list := b.seg.terms[from:]
+	}
+	b.byVector = func(doc uint32) []lexicon.Posting { return b.vectors[doc] }
+}
+
+// term is the id of a term in the segment, [none] when no campaign has it.
+func (s *segment) term(text string) uint32 {
+	if s.own == nil {
+		return s.words.ID(text)
+	}
+	if id, ok := s.own[text]; ok {
+		return id
+	}
+	return none
+}
+
+// place finds or creates the distinct targeting that t means. Tokens are compared as they are
+// stated.
+func (b *builder) place(t *Targeting) uint32 {
+	if at, ok := b.byRef[t]; ok {
+		return at
+	}
+	s := b.seg
+	begin := len(s.terms)
+	p := placed{shared: t, begin: uint32(begin)}
+	var key []byte
+	if t != nil && t.Exact {
+		key = append(key, 1)
+	} else {
+		key = append(key, 0)
+	}
+	for _, list := range t.lists(dimToken) {
+		key = binary.AppendUvarint(key, uint64(len(list)))
+		for _, token := range list {
+			key = append(binary.AppendUvarint(key, uint64(len(token))), token...)
+		}
+	}
+	p.ends[dimToken] = uint32(begin)
+	for d := dimTool; d < dims; d++ {
+		from := len(s.terms)
+		for value := range t.values(d) {
+			s.terms = append(s.terms, intern(s.vocab[d], value))
+		}
+		list := s.terms[from:]
 		slices.Sort(list)
 		list = slices.Compact(list)
-		b.seg.terms = b.seg.terms[:from+len(list)]
-		p.ends[d] = uint32(len(b.seg.terms))
+		s.terms = s.terms[:from+len(list)]
+		p.ends[d] = uint32(len(s.terms))
 		key = binary.AppendUvarint(key, uint64(len(list)))
 		for _, term := range list {
 			key = binary.AppendUvarint(key, uint64(term))
 		}
 	}
 	if known, ok := b.byText[string(key)]; ok {
-		b.seg.terms = b.seg.terms[:begin]
+		s.terms = s.terms[:begin]
 		b.byRef[t] = known
-		return known, false
+		return known
 	}
-	b.byText[string(key)], b.byRef[t] = p, p
-	return p, true
+	at := uint32(len(b.placed))
+	b.placed = append(b.placed, p)
+	b.byText[string(key)], b.byRef[t] = at, at
+	return at
+}
+
+// exactTokens gives the targetings whose tokens are a filter those terms, now that terms have ids.
+func (b *builder) exactTokens() {
+	s := b.seg
+	for i := range b.placed {
+		p := &b.placed[i]
+		if p.shared == nil || !p.shared.Exact {
+			continue
+		}
+		// The lists of the other dimensions follow the tokens.
+		rest := slices.Clone(s.terms[p.begin:p.ends[dims-1]])
+		old := p.begin
+		p.begin = uint32(len(s.terms))
+		for term := range statedTerms(&b.stated, p.shared.lists(dimToken)) {
+			s.terms = append(s.terms, s.term(term))
+		}
+		list := s.terms[p.begin:]
+		slices.Sort(list)
+		list = slices.Compact(list)
+		s.terms = s.terms[:int(p.begin)+len(list)]
+		shift := uint32(len(s.terms)) - old
+		s.terms = append(s.terms, rest...)
+		for d := range p.ends {
+			p.ends[d] += shift
+		}
+	}
 }
 
 func intern(vocab map[string]uint32, value string) uint32 {
@@ -166,73 +299,117 @@ func intern(vocab map[string]uint32, value string) uint32 {
 	return term
 }
 
-// fillGroups lays the members out and numbers the groups by (bound descending, first ascending).
-// The second part lets a search stop at a score equal to the bound when its campaign's id is lower.
-func (s *segment) fillGroups(order []*placed) {
-	type limited struct {
-		group
-		limits
+// fillGroups numbers the groups and lays the members out.
+func (b *builder) fillGroups() {
+	s := b.seg
+	b.topics()
+	order := make([]uint32, len(b.made))
+	for i := range order {
+		order[i] = uint32(i)
 	}
-	var groups []limited
-	s.members = make([]member, 0, len(s.campaigns))
-	for _, p := range order {
-		for kind, slots := range p.slots {
-			g := limited{group: group{
-				begin: uint32(len(s.members)), end: uint32(len(s.members) + len(slots)),
-				termBegin: p.begin, ends: p.ends,
-				billing: ranker.Billing(kind[0]), format: Format(kind[1]),
-			}}
-			s.addMembers(slots)
-			g.limits = s.setLimits(&g.group)
-			groups = append(groups, g)
-		}
-		p.slots = nil
-	}
-	slices.SortFunc(groups, func(a, b limited) int {
-		return cmp.Or(cmp.Compare(b.bound(), a.bound()), cmp.Compare(a.first, b.first))
+	slices.SortFunc(order, func(x, y uint32) int {
+		g, h := &b.made[x], &b.made[y]
+		return cmp.Or(cmp.Compare(h.most, g.most), cmp.Compare(b.texts[g.key.doc].topic, b.texts[h.key.doc].topic), cmp.Compare(x, y))
 	})
-	s.groups, s.limits = make([]group, len(groups)), make([]limits, len(groups))
-	for i, g := range groups {
-		s.groups[i], s.limits[i] = g.group, g.limits
+	numbers := make([]uint32, len(order))
+	s.groups = make([]group, len(order))
+	begin := uint32(0)
+	for number, at := range order {
+		m := &b.made[at]
+		d := &b.texts[m.key.doc].doc
+		p := &b.placed[d.placed]
+		g := group{
+			begin: begin, end: begin, termBegin: p.begin, ends: p.ends,
+			least: uint32(d.least), billing: m.key.billing, format: m.key.format,
+		}
+		g.place = uint16(s.table.Place(len(g.terms(s, dimHost)) > 0, len(g.terms(s, dimSurface)) > 0))
+		begin += m.count
+		s.groups[number], numbers[at] = g, uint32(number)
 	}
+	s.slots, s.bids = make([]uint32, len(s.campaigns)), make([]money.Micros, len(s.campaigns))
+	for slot := range s.campaigns {
+		b.of[slot] = numbers[b.of[slot]]
+		g := &s.groups[b.of[slot]]
+		s.slots[g.end] = uint32(slot)
+		g.end++
+	}
+	for i := range s.groups {
+		g := &s.groups[i]
+		slices.SortFunc(s.slots[g.begin:g.end], func(x, y uint32) int {
+			return cmp.Or(cmp.Compare(s.campaigns[y].Bid, s.campaigns[x].Bid), cmp.Compare(x, y))
+		})
+	}
+	for i, slot := range s.slots {
+		s.bids[i] = s.campaigns[slot].Bid
+	}
+	docs := make([]uint32, len(order)) // by number
+	for number, at := range order {
+		docs[number] = b.made[at].key.doc
+	}
+	b.of = docs
 	s.terms = slices.Clip(s.terms)
 }
 
-func (s *segment) addMembers(slots []uint32) {
-	slices.SortFunc(slots, func(a, b uint32) int {
-		return cmp.Or(cmp.Compare(s.campaigns[b].Bid, s.campaigns[a].Bid), cmp.Compare(a, b))
-	})
-	begin := len(s.members)
-	for _, slot := range slots {
-		s.members = append(s.members, member{slot: slot, bid: s.campaigns[slot].Bid})
+// topics gives each text the term that says most of those that many have, so that groups of the
+// same value stand beside others that are about the same, and few blocks are about any one thing.
+func (b *builder) topics() {
+	count := map[uint32]uint32{}
+	for i := range b.texts {
+		for _, p := range b.byVector(uint32(i)) {
+			count[p.ID]++
+		}
 	}
-	tierEnd := uint32(len(s.members))
-	for i := len(s.members) - 1; i >= begin; i-- {
-		s.members[i].tierEnd = tierEnd
-		if i > begin && s.members[i-1].bid != s.members[i].bid {
-			tierEnd = uint32(i)
+	for i := range b.texts {
+		best := uint32(0)
+		for _, p := range b.byVector(uint32(i)) {
+			if w := min(count[p.ID], blockSize/2) * uint32(p.By); w > best {
+				best, b.texts[i].topic = w, p.ID
+			}
 		}
 	}
 }
 
-// setLimits gives the limits and sets, as rounding down can give the bound to neighbouring bids
-// too, the lowest slot among all members that reach it.
-func (s *segment) setLimits(g *group) (l limits) {
-	best := g.best(s)
-	relevance := s.table.Relevance(best)
-	for i := range l {
-		some := best
-		some.IntentMatched = min(best.IntentMatched, uint16(i+1))
-		l[i] = s.table.EffectiveCPM(g.billing, s.members[g.begin].bid, s.table.Relevance(some))
+// fillPostings enters every group into the postings of its terms and tools.
+func (b *builder) fillPostings() {
+	s := b.seg
+	terms := len(s.own)
+	if s.own == nil {
+		terms = s.words.Len()
 	}
-	bound := s.table.EffectiveCPM(g.billing, s.members[g.begin].bid, relevance)
-	l[len(l)-1] = bound
-	g.first = s.members[g.begin].slot
-	for at := s.members[g.begin].tierEnd; at < g.end; at = s.members[at].tierEnd {
-		if s.table.EffectiveCPM(g.billing, s.members[at].bid, relevance) < bound {
-			break
+	s.said = lay(terms, func(add func(posting)) {
+		for number, doc := range b.of {
+			for _, p := range b.byVector(doc) {
+				add(posting{term: p.ID, group: uint32(number), by: p.By})
+			}
 		}
-		g.first = min(g.first, s.members[at].slot)
+	})
+	s.tools = lay(len(s.vocab[dimTool]), func(add func(posting)) {
+		for number := range s.groups {
+			list := s.groups[number].terms(s, dimTool)
+			by := uint16(min(s.table.ToolMatch(len(list)), 1<<16-1))
+			for _, tool := range list {
+				add(posting{term: tool, group: uint32(number), by: by})
+			}
+		}
+	})
+	s.blocks = make([]block, (len(s.groups)+blockSize-1)>>blockBits)
+	s.deals = map[uint32][]uint32{}
+	for number := range s.groups {
+		g := &s.groups[number]
+		at := uint32(number) >> blockBits
+		k := &s.blocks[at]
+		k.most = max(k.most, s.table.Most(g.billing, s.bids[g.begin]))
+		k.place = max(k.place, ranker.Match(g.place))
+		if len(g.terms(s, dimTool)) == 0 && len(g.terms(s, dimToken)) == 0 {
+			k.free[number/64%len(k.free)] |= 1 << (number % 64)
+			if n := len(s.free); n == 0 || s.free[n-1] != at {
+				s.free = append(s.free, at)
+			}
+		}
+		for _, deal := range g.terms(s, dimDeal) {
+			if list := s.deals[deal]; len(list) == 0 || list[len(list)-1] != at {
+				s.deals[deal] = append(list, at)
+			}
+		}
 	}
-	return l
 }

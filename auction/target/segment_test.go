@@ -23,18 +23,21 @@ func drawSegment(t *rapid.T) *segment {
 	var campaigns []Campaign
 	for i := range rapid.IntRange(0, 60).Draw(t, "campaigns") {
 		c := Campaign{
-			ID:      ID{15: byte(i)},
-			Bid:     money.Micros(rapid.SampledFrom([]int64{10_000, 10_001, 10_002, 5_000_000, 5_000_003}).Draw(t, "bid")),
-			Billing: ranker.Billing(rapid.IntRange(0, 2).Draw(t, "billing")),
-			Format:  Format(rapid.IntRange(0, 2).Draw(t, "format")),
+			ID:       ID{15: byte(i)},
+			Bid:      money.Micros(rapid.SampledFrom([]int64{10_000, 10_001, 10_002, 5_000_000, 5_000_003}).Draw(t, "bid")),
+			Billing:  ranker.Billing(rapid.IntRange(0, 2).Draw(t, "billing")),
+			Format:   Format(rapid.IntRange(0, 2).Draw(t, "format")),
+			Headline: rapid.SampledFrom([]string{"", "token1 and token2", "token9"}).Draw(t, "headline"),
 			Targeting: &Targeting{
+				Exact:        rapid.Bool().Draw(t, "exact"),
 				IntentTokens: list("token", 5), ActiveTools: list("tool", 4), HostApps: list("host", 2),
 				Regions: list("region", 1),
 			},
 		}
 		campaigns = append(campaigns, c)
 	}
-	return newSegment(ranker.OverlapV1(), campaigns)
+	table := ranker.Version2()
+	return newSegment(&table, nil, campaigns)
 }
 
 // Every campaign is a member of exactly one group, in the order that a search relies on.
@@ -46,20 +49,14 @@ func TestMembersAreInOrder(t *testing.T) {
 			g := &s.groups[i]
 			require.Less(t, g.begin, g.end)
 			for at := g.begin; at < g.end; at++ {
-				m := s.members[at]
-				require.False(t, seen[m.slot])
-				seen[m.slot] = true
-				require.Equal(t, g.billing, s.campaigns[m.slot].Billing)
-				require.Equal(t, g.format, s.campaigns[m.slot].Format)
-				require.Greater(t, m.tierEnd, at)
-				require.LessOrEqual(t, m.tierEnd, g.end)
-				require.Equal(t, s.campaigns[m.slot].Bid, m.bid)
-				require.Equal(t, m.bid, s.members[m.tierEnd-1].bid)
-				if m.tierEnd < g.end {
-					require.Greater(t, m.bid, s.members[m.tierEnd].bid, "tiers by descending bid")
-				}
-				if at+1 < m.tierEnd {
-					require.Less(t, m.slot, s.members[at+1].slot, "within a tier by id")
+				slot := s.slots[at]
+				require.False(t, seen[slot])
+				seen[slot] = true
+				require.Equal(t, g.billing, s.campaigns[slot].Billing)
+				require.Equal(t, g.format, s.campaigns[slot].Format)
+				require.Equal(t, s.campaigns[slot].Bid, s.bids[at])
+				if at > g.begin {
+					require.LessOrEqual(t, s.bids[at], s.bids[at-1])
 				}
 			}
 		}
@@ -67,75 +64,43 @@ func TestMembersAreInOrder(t *testing.T) {
 	})
 }
 
-// Early stop is only right when no request can give a member more than the group's limits, and when
-// the groups that follow are not better in the total order.
-func TestLimitsHoldForEveryRequest(t *testing.T) {
+// A search passes a block over by its bounds, so no group may be worth more than they say.
+func TestBoundsHoldForEveryRequest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSegment(t)
+		relevance := ranker.PPM(rapid.Int64Range(0, int64(ranker.Certain)).Draw(t, "relevance"))
 		for i := range s.groups {
-			g, l := &s.groups[i], &s.limits[i]
-			require.True(t, slices.IsSorted(l[:]), "more shared tokens never score less")
+			g, k := &s.groups[i], &s.blocks[i>>blockBits]
 			if i > 0 {
-				before := &s.limits[i-1]
-				require.GreaterOrEqual(t, before.bound(), l.bound())
-				if before.bound() == l.bound() {
-					require.Less(t, s.groups[i-1].first, g.first)
-				}
+				require.LessOrEqual(t, k.most, s.blocks[(i-1)>>blockBits].most)
 			}
-			best := g.best(s)
-			for shared := range best.IntentTargeted + 1 {
-				for tools := range best.ToolTargeted + 1 {
-					signals := best
-					signals.IntentMatched, signals.ToolMatched = shared, tools
-					checkLimits(t, s, i, signals)
-				}
+			require.LessOrEqual(t, ranker.Match(g.place), k.place)
+			for at := g.begin; at < g.end; at++ {
+				value := s.table.EffectiveCPM(g.billing, s.bids[at], relevance)
+				require.LessOrEqual(t, value, k.most)
+				require.LessOrEqual(t, value, s.table.AtMost(k.most, relevance))
+			}
+		}
+		for head, most := range s.said.most {
+			for at := s.said.first[head]; at < s.said.first[head+1]; at++ {
+				require.LessOrEqual(t, s.said.by[at], most)
 			}
 		}
 	})
 }
 
-func checkLimits(t *rapid.T, s *segment, i int, signals ranker.Signals) {
-	g, l := &s.groups[i], &s.limits[i]
-	relevance := s.table.Relevance(signals)
-	for at := g.begin; at < g.end; at++ {
-		score := s.table.EffectiveCPM(g.billing, s.members[at].bid, relevance)
-		require.LessOrEqual(t, score, l.with(int(signals.IntentMatched)))
-		require.LessOrEqual(t, score, l.with(0))
-		if score == l.bound() {
-			require.GreaterOrEqual(t, s.members[at].slot, g.first)
-		}
-	}
-}
-
-// Whatever passes the filters is in a list that the search reads, and lists are in the order of a
-// merge.
-func TestEveryGroupIsListedWhereASearchLooks(t *testing.T) {
+// Whatever passes the filters is found by one value of each targeted dimension.
+func TestEveryGroupIsFound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSegment(t)
-		for _, terms := range s.lists {
-			for _, of := range terms {
-				checkList(t, of.any)
-			}
-		}
-		for _, list := range s.hosted {
-			checkList(t, list)
-		}
-		for token := range s.vocab[dimToken] {
-			require.True(t, s.words.may(token))
-		}
+		index := &Index{base: s, overlay: newSegment(s.table, s.words, nil)}
 		for slot := range s.campaigns {
 			c := &s.campaigns[slot]
 			for _, q := range narrowQueries(c.Targeting) {
-				index := &Index{base: s, overlay: newSegment(s.table, nil)}
 				require.Contains(t, found(index, q), c.ID[15])
 			}
 		}
 	})
-}
-
-func checkList(t *rapid.T, list []uint32) {
-	require.True(t, slices.IsSorted(list))
-	require.Len(t, slices.Compact(slices.Clone(list)), len(list))
 }
 
 // narrowQueries match a targeting with exactly one value of each targeted dimension.
@@ -177,25 +142,13 @@ func TestOverlapCountsCommonValues(t *testing.T) {
 	})
 }
 
-func TestKeysOfListsDiffer(t *testing.T) {
-	seen := map[listKey]string{}
-	for _, dim := range []int{dimToken, dimTool, dims} {
-		for _, term := range []uint32{0, 1, 2, 1 << 20, 1<<29 - 1, none} {
-			for _, host := range []uint32{0, 1, 2, 1 << 20, none} {
-				name := fmt.Sprint(dim, term, host)
-				require.Empty(t, seen[keyOf(dim, term, host)], name)
-				seen[keyOf(dim, term, host)] = name
-			}
-		}
-	}
-}
-
 // A search is reused for other queries and other indexes, after any number of results were taken.
 func TestSearchForgetsTheLastQuery(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var reused Search
 		for range 6 {
-			index := &Index{base: drawSegment(t), overlay: drawSegment(t)}
+			base := drawSegment(t)
+			index := &Index{base: base, overlay: newSegment(base.table, base.words, drawSegment(t).campaigns)}
 			q := Query{
 				Tokens:  rapid.SliceOfN(rapid.SampledFrom([]string{"token0", "token1", "token2", "Token3", "x"}), 0, 4).Draw(t, "tokens"),
 				HostApp: rapid.SampledFrom([]string{"", "host0", "HOST1"}).Draw(t, "host"),
@@ -222,7 +175,7 @@ func TestAnExhaustedSearchStaysExhausted(t *testing.T) {
 	var s Search
 	_, ok := s.Next()
 	require.False(t, ok, "never started")
-	s.Start(Build(ranker.OverlapV1(), []Campaign{{ID: ID{1}, Bid: 1}}), &Query{})
+	s.Start(Build(ranker.Version2(), []Campaign{{ID: ID{1}, Bid: 1}}), &Query{})
 	_, ok = s.Next()
 	require.True(t, ok)
 	for range 3 {

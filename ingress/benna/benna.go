@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/ingress/httpapi"
 	"adnet/internal/schedule"
@@ -17,10 +18,12 @@ import (
 
 // Deps are what the endpoint works with. All are required.
 type Deps struct {
-	// Table is the weights that auctions use now.
-	Table       func() ranker.Table
-	Diagnostics *Diagnostics
-	Now         func() time.Time
+	// Snapshot is what auctions are decided by now.
+	Snapshot func() *auction.Snapshot
+	// MinRelevance is the least relevance of an ad where a request states none.
+	MinRelevance func() ranker.PPM
+	Diagnostics  *Diagnostics
+	Now          func() time.Time
 }
 
 // API is the endpoint.
@@ -49,13 +52,16 @@ func chance(p ranker.PPM) float64 { return float64(p) / float64(ranker.Certain) 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 type weightsReply struct {
-	Base          float64 `json:"base"` // relevance without any overlap
-	IntentOverlap float64 `json:"intent_overlap"`
-	ToolOverlap   float64 `json:"tool_overlap"`
-	HostMatch     float64 `json:"host_match"`
-	Enough        uint16  `json:"complete_overlap"` // shared tokens or tools that count as a complete overlap
-	PClick        float64 `json:"base_p_click"`     // at a relevance of 0.5
-	PConvert      float64 `json:"base_p_convert"`
+	Tool         float64 `json:"tool_overlap"` // what a stated tool that is in use adds to a match
+	Host         float64 `json:"host_match"`
+	Surface      float64 `json:"surface_match"`
+	ClickRight   float64 `json:"p_click_relevant"`
+	ClickWrong   float64 `json:"p_click_irrelevant"`
+	ConvertRight float64 `json:"p_convert_relevant"`
+	ConvertWrong float64 `json:"p_convert_irrelevant"`
+	Usual        float64 `json:"usual_relevance"` // at which a cpm bid is worth its full amount
+	Floor        float64 `json:"min_relevance"`   // of ads, where a request states none
+	Terms        int     `json:"terms"`           // known words of campaigns
 }
 
 type statusReply struct {
@@ -73,12 +79,14 @@ func (a *API) status(c *httpapi.Context) error {
 	if err := readIfAny(c); err != nil {
 		return err
 	}
-	t := a.deps.Table()
+	x := a.deps.Snapshot()
+	t := x.Table()
 	return httpapi.JSON(c, http.StatusOK, statusReply{
-		ModelVersion: t.Version, Kind: "targeting-overlap", Signals: signalNames[:],
+		ModelVersion: x.Model(), Kind: "text-match", Signals: signalNames[:],
 		Weights: weightsReply{
-			Base: share(t.Base), IntentOverlap: share(t.Intent), ToolOverlap: share(t.Tool), HostMatch: share(t.Host),
-			Enough: t.Enough, PClick: chance(t.ClickRate), PConvert: chance(t.ConvertRate),
+			Tool: share(t.Tool.PerMille()), Host: share(t.Host.PerMille()), Surface: share(t.Surface.PerMille()),
+			ClickRight: chance(t.ClickRight), ClickWrong: chance(t.ClickWrong), ConvertRight: chance(t.ConvertRight), ConvertWrong: chance(t.ConvertWrong),
+			Usual: chance(t.Usual), Floor: chance(a.deps.MinRelevance()), Terms: x.Words().Len(),
 		},
 		Diagnostics: a.deps.Diagnostics.Report(a.deps.Now()),
 	})

@@ -35,7 +35,11 @@ func TestExchanges(t *testing.T) {
 			now = now.Add(250 * time.Microsecond)
 			return now
 		}
-		New(Deps{Table: ranker.OverlapV1, Diagnostics: d, Now: clock}).Mount(h)
+		empty := target.Build(ranker.Version2(), nil)
+		New(Deps{
+			Snapshot: func() *auction.Snapshot { return empty }, MinRelevance: func() ranker.PPM { return ranker.DefaultFloor },
+			Diagnostics: d, Now: clock,
+		}).Mount(h)
 		return h, nil
 	})
 }
@@ -74,15 +78,17 @@ func TestScoreIsTheAuctions(t *testing.T) {
 				HostApps: some(t, names, "targeted hosts"), Surfaces: some(t, names, "targeted surfaces"),
 			},
 		}
-		signals, mismatch := in.signals()
 		c := auction.Campaign{ID: auction.ID{1}, Bid: 5_000_000, Targeting: &auction.Targeting{
-			IntentTokens: in.Campaign.IntentTokens, ActiveTools: in.Campaign.ActiveTools, HostApps: in.Campaign.HostApps, Surfaces: in.Campaign.Surfaces,
+			Exact: true, IntentTokens: in.Campaign.IntentTokens, ActiveTools: in.Campaign.ActiveTools, HostApps: in.Campaign.HostApps,
+			Surfaces: in.Campaign.Surfaces,
 		}}
+		index := target.Build(ranker.Version2(), []auction.Campaign{c})
+		predicted, mismatch := in.predict(index, c.Billing, c.Bid)
 		got := auction.Decide(&auction.Request{Tokens: in.Context.IntentTokens, ActiveTools: in.Context.ActiveTools, HostApp: host, Surface: surface},
-			target.Build(ranker.OverlapV1(), []auction.Campaign{c}), nil, new(auction.Scratch))
+			index, nil, new(auction.Scratch))
 		require.Equal(t, got.Winner != nil, mismatch == "", mismatch)
 		if got.Winner != nil {
-			require.Equal(t, got.Prediction, ranker.OverlapV1().Predict(c.Billing, c.Bid, signals))
+			require.Equal(t, got.Prediction, predicted)
 		}
 	})
 }

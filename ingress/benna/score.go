@@ -8,6 +8,7 @@ import (
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/auction/target"
+	"adnet/auction/words"
 	"adnet/ingress/httpapi"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
@@ -54,6 +55,10 @@ type campaignBody struct {
 	ActiveTools  []string `json:"target_active_tools"`
 	HostApps     []string `json:"target_host_apps"`
 	Surfaces     []string `json:"target_surfaces"`
+	// What the campaign says, and whether its tokens are a filter (exact, as when it is left out).
+	Headline *string                 `json:"headline"`
+	Subtext  *string                 `json:"subtext"`
+	Mode     *campaign.TargetingMode `json:"targeting_mode"`
 	// What a campaign bids, by the names of campaigns.
 	BillingModel *string       `json:"billing_model"`
 	BidAmount    *money.Micros `json:"bid_amount"`
@@ -64,12 +69,30 @@ type signalReply struct {
 	Weight float64 `json:"weight"`
 }
 
+type termReply struct {
+	Term   string  `json:"term"`
+	Weight float64 `json:"weight"`
+}
+
+// termsOf are the terms that earned most.
+func termsOf(p *ranker.Prediction) []termReply {
+	list := []termReply{}
+	for _, earned := range p.Terms {
+		if earned.By > 0 {
+			list = append(list, termReply{Term: earned.Term, Weight: share(earned.By)})
+		}
+	}
+	return list
+}
+
 type scoreReply struct {
 	ModelVersion  string       `json:"model_version"`
 	Bid           money.Micros `json:"bid_usd"` // effective price of 1,000 impressions
 	PClick        float64      `json:"p_click"`
 	PConvert      float64      `json:"p_convert"`
+	Relevance     float64      `json:"relevance"` // probability that the ad answers the context
 	Contributions any          `json:"signal_contributions"`
+	Terms         []termReply  `json:"terms"` // that earned most
 	Latency       float64      `json:"latency_ms"`
 	Eligible      bool         `json:"eligible"` // whether an auction would consider the campaign at all
 	Mismatch      string       `json:"mismatch,omitempty"`
@@ -89,13 +112,12 @@ func (a *API) score(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	signals, mismatch := in.signals()
-	p := a.deps.Table().Predict(billing, bid, signals)
+	p, mismatch := in.predict(a.deps.Snapshot(), billing, bid)
 	now := a.deps.Now()
 	a.deps.Diagnostics.scored(now.Sub(started), now)
 	return httpapi.JSON(c, http.StatusOK, scoreReply{
 		ModelVersion: p.ModelVersion, Bid: p.Bid, PClick: chance(p.PClick), PConvert: chance(p.PConvert),
-		Contributions: in.contributions(p.Contributions), Latency: milliseconds(now.Sub(started)),
+		Relevance: chance(p.Relevance), Contributions: in.contributions(p.Contributions), Terms: termsOf(&p), Latency: milliseconds(now.Sub(started)),
 		Eligible: mismatch == "", Mismatch: mismatch,
 	})
 }
@@ -144,37 +166,59 @@ func (in *scoreRequest) advertiserForm() bool {
 	return k.IntentTokens != nil || k.ActiveTools != nil || k.HostApps != nil || k.Surfaces != nil
 }
 
-// signals are what context and campaign have in common, found as auctions find them, one dimension
-// at a time: an auction would not consider a campaign that fails one, whose name is the mismatch,
-// but its score can be told.
-func (in *scoreRequest) signals() (found ranker.Signals, mismatch string) {
-	x, k := in.Context, in.Campaign
+// predict scores the campaign as auctions do, with the words of their campaigns. An auction would
+// not consider a campaign that fails a filter, whose name is the mismatch, but its score can be
+// told: what fails is left out.
+func (in *scoreRequest) predict(x *auction.Snapshot, billing ranker.Billing, bid money.Micros) (p ranker.Prediction, mismatch string) {
+	query := in.query()
+	matcher := target.NewMatcher(x, &query)
+	t := in.Campaign.targeting()
+	c := auction.Campaign{Bid: bid, Billing: billing, Targeting: &t}
+	c.Headline, c.Subtext = text(in.Campaign.Headline), text(in.Campaign.Subtext)
+	found, failed, ok := matcher.Match(&c)
+	for mismatch = failed; !ok; found, failed, ok = matcher.Match(&c) {
+		left := *c.Targeting
+		switch failed {
+		case "target_intent_tokens":
+			left.Exact = false
+		case "target_active_tools":
+			left.ActiveTools = nil
+		case "target_host_apps":
+			left.HostApps = nil
+		default:
+			left.Surfaces = nil
+		}
+		c.Targeting = &left
+	}
+	table := x.Table()
+	p = table.Predict(billing, bid, found.Signals)
+	p.ModelVersion, p.Terms = x.Model(), found.Terms
+	return p, mismatch
+}
+
+// query is the context as auctions ask.
+func (in *scoreRequest) query() target.Query {
+	x := in.Context
 	query := target.Query{
-		Tokens:      append(slices.Clone(x.IntentTokens), auction.Tokenize(text(x.Intent))...),
-		ActiveTools: x.ActiveTools, HostApp: firstText(x.HostApp, x.Host), Surface: text(x.Surface),
+		Tokens: x.IntentTokens, ActiveTools: x.ActiveTools, HostApp: firstText(x.HostApp, x.Host), Surface: text(x.Surface),
 	}
 	if tool := text(x.MCPTool); tool != "" {
 		query.ActiveTools = append(slices.Clone(query.ActiveTools), tool)
 	}
-	matcher := target.NewMatcher(&query)
-	match := func(t auction.Targeting) (ranker.Signals, bool) {
-		signals, failed, ok := matcher.Match(&auction.Campaign{Targeting: &t})
-		if !ok && mismatch == "" {
-			mismatch = failed
-		}
-		return signals, ok
+	if said := text(x.Intent); said != "" {
+		var r words.Reader
+		r.ReadContext(said)
+		query.Words = r.Terms()
 	}
-	if s, ok := match(auction.Targeting{IntentTokens: k.IntentTokens}); ok {
-		found.IntentMatched, found.IntentTargeted = s.IntentMatched, s.IntentTargeted
+	return query
+}
+
+// targeting is what the campaign says of where it runs.
+func (k *campaignBody) targeting() auction.Targeting {
+	return auction.Targeting{
+		Exact: k.Mode == nil || *k.Mode == campaign.Exact, IntentTokens: k.IntentTokens, ActiveTools: k.ActiveTools,
+		HostApps: k.HostApps, Surfaces: k.Surfaces,
 	}
-	if s, ok := match(auction.Targeting{ActiveTools: k.ActiveTools}); ok {
-		found.ToolMatched, found.ToolTargeted = s.ToolMatched, s.ToolTargeted
-	}
-	if s, ok := match(auction.Targeting{HostApps: k.HostApps}); ok {
-		found.HostMatched = s.HostMatched
-	}
-	match(auction.Targeting{Surfaces: k.Surfaces})
-	return found, mismatch
 }
 
 // bid is what the campaign pays for what: its stated bid, else its target_cpa for a conversion,
@@ -249,12 +293,22 @@ func (k *campaignBody) check() error {
 		return invalid("campaign.target_roas", "must not be negative")
 	case k.BidAmount != nil && (*k.BidAmount < campaign.MinBid || *k.BidAmount > campaign.MaxBid):
 		return invalid("campaign.bid_amount", "must be from %s to %s USD", campaign.MinBid, campaign.MaxBid)
+	case k.Mode != nil && *k.Mode != campaign.Broad && *k.Mode != campaign.Exact:
+		return invalid("campaign.targeting_mode", "must be broad or exact")
 	case k.Goal != nil && !slices.Contains(goals, *k.Goal):
 		return invalid("campaign.goal", "must be target_cpa, target_roas, max_conversions or manual")
 	}
 	if k.Format != nil {
 		if _, ok := target.ParseFormat(*k.Format); !ok {
 			return invalid("campaign.format", "must be image, video or native")
+		}
+	}
+	for _, v := range [...]struct {
+		field string
+		value *string
+	}{{"headline", k.Headline}, {"subtext", k.Subtext}} {
+		if err := checkText("campaign."+v.field, text(v.value)); err != nil {
+			return err
 		}
 	}
 	return checkLists("campaign.", list{"target_intent_tokens", k.IntentTokens}, list{"target_active_tools", k.ActiveTools},

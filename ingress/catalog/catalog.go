@@ -134,7 +134,7 @@ type change struct {
 func New(deps Deps) *Catalog {
 	deps.Now = schedule.Clock(deps.Now)
 	c := &Catalog{
-		deps: deps, table: ranker.OverlapV1(), ready: make(chan struct{}), log: obs.Limited(deps.Log, time.Second),
+		deps: deps, table: ranker.Version2(), ready: make(chan struct{}), log: obs.Limited(deps.Log, time.Second),
 		sandbox: Sandbox(), changes: make(chan change, queuedMax), staleRooms: make(chan struct{}, 1),
 	}
 	c.snapshot.Store(target.Build(c.table, nil))

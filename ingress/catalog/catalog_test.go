@@ -176,7 +176,7 @@ func TestLoadsEverything(t *testing.T) {
 	c, _ := run(t, w)
 	require.Equal(t, &auction.Campaign{
 		ID: auction.ID(id(1)), Advertiser: auction.ID{0: 1}, Bid: 2 * money.USD, Billing: 1, Format: 2, LandingDomain: "shop.example",
-		Targeting: &auction.Targeting{Languages: []string{"de"}},
+		Targeting: &auction.Targeting{Exact: true, Languages: []string{"de"}},
 	}, c.Snapshot().Get(auction.ID(id(1))))
 	require.False(t, in(c, 2), "paused")
 	require.False(t, in(c, 3), "violates the policy")

@@ -42,6 +42,9 @@ func (c *Catalog) Run(ctx context.Context) error {
 			c.finishCompaction(next)
 		case <-poll.C:
 			c.sync(ctx)
+			if c.compacting.done == nil && c.Snapshot().Outdated() {
+				c.compact() // freezes the table of words
+			}
 		}
 	}
 }
@@ -310,7 +313,7 @@ func (s *campaignTable) entry(k *campaign.Campaign, equal *targetings) auction.C
 	domain := adtext.Host(kept.CTAURL)
 	return auction.Campaign{
 		ID: auction.ID(k.ID), Advertiser: auction.ID(k.AdvertiserID), Bid: k.BidAmount, Billing: billing, Format: format, LandingDomain: domain,
-		Targeting: equal.of(k),
+		Headline: kept.Headline, Subtext: kept.Subtext, MinRelevance: ranker.PPM(k.MinRelevance), Targeting: equal.of(k),
 	}
 }
 

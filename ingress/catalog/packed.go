@@ -157,6 +157,12 @@ func newTargetings() *targetings { return &targetings{known: map[string]*auction
 // of returns the targeting of k. It keeps none of k's memory.
 func (t *targetings) of(k *campaign.Campaign) *auction.Targeting {
 	t.key = t.key[:0]
+	exact := k.Mode != campaign.Broad
+	if exact {
+		t.key = append(t.key, 1)
+	} else {
+		t.key = append(t.key, 0)
+	}
 	for _, list := range [...][]string{
 		k.IntentTokens, k.Keywords, k.ActiveTools, k.HostApps, k.Surfaces, k.IntegrationMethods, k.Regions, k.Languages, k.Deals,
 	} {
@@ -165,9 +171,9 @@ func (t *targetings) of(k *campaign.Campaign) *auction.Targeting {
 	shared, ok := t.known[string(t.key)]
 	if !ok {
 		text := string(t.key)
-		u := unpacker(text)
+		u := unpacker(text[1:])
 		shared = &auction.Targeting{
-			IntentTokens: u.list(), Keywords: u.list(), ActiveTools: u.list(), HostApps: u.list(), Surfaces: u.list(),
+			Exact: exact, IntentTokens: u.list(), Keywords: u.list(), ActiveTools: u.list(), HostApps: u.list(), Surfaces: u.list(),
 			IntegrationMethods: u.list(), Regions: u.list(), Languages: u.list(), Deals: u.list(),
 		}
 		t.known[text] = shared

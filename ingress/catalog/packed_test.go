@@ -66,7 +66,7 @@ func TestEqualTargetingsAreShared(t *testing.T) {
 		equal := newTargetings()
 		made := equal.of(&k)
 		require.Equal(t, &auction.Targeting{
-			IntentTokens: k.IntentTokens, Keywords: k.Keywords, ActiveTools: k.ActiveTools, HostApps: k.HostApps, Surfaces: k.Surfaces,
+			Exact: true, IntentTokens: k.IntentTokens, Keywords: k.Keywords, ActiveTools: k.ActiveTools, HostApps: k.HostApps, Surfaces: k.Surfaces,
 			IntegrationMethods: k.IntegrationMethods, Regions: k.Regions, Languages: k.Languages, Deals: k.Deals,
 		}, made)
 		same := k.Clone()

@@ -39,14 +39,14 @@ func (s *Shelf) Put(list ...campaign.Campaign) {
 		t := k.Targeting
 		entries = append(entries, auction.Campaign{
 			ID: auction.ID(k.ID), Advertiser: auction.ID(k.AdvertiserID), Bid: k.BidAmount, Billing: billing, Format: format,
-			LandingDomain: domain,
+			LandingDomain: domain, Headline: k.Headline, Subtext: k.Subtext, MinRelevance: ranker.PPM(k.MinRelevance),
 			Targeting: &auction.Targeting{
-				IntentTokens: t.IntentTokens, ActiveTools: t.ActiveTools, HostApps: t.HostApps, Surfaces: t.Surfaces,
+				Exact: k.Mode != campaign.Broad, IntentTokens: t.IntentTokens, ActiveTools: t.ActiveTools, HostApps: t.HostApps, Surfaces: t.Surfaces,
 				IntegrationMethods: t.IntegrationMethods, Regions: t.Regions, Languages: t.Languages, Deals: k.Deals,
 			},
 		})
 	}
-	s.snapshot = target.Build(ranker.OverlapV1(), entries)
+	s.snapshot = target.Build(ranker.Version2(), entries)
 }
 
 // Snapshot implements offer.Catalog.

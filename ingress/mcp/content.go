@@ -13,6 +13,7 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
 	"adnet/internal/errs"
+	"adnet/internal/money"
 
 	"github.com/google/uuid"
 )
@@ -30,10 +31,12 @@ type contentArguments struct {
 	SessionLenMin   *float64 `json:"session_len_min"` // minutes; recorded with the outcome, no signal of the ranking model
 	DeveloperAPIKey string   `json:"developer_api_key"`
 
-	Context     string   `json:"context"`
-	ActiveTools []string `json:"active_tools"`
-	HostApp     string   `json:"host_app"`
-	Surface     string   `json:"surface"`
+	Context      string          `json:"context"`
+	Messages     []offer.Message `json:"messages"`
+	MinRelevance *money.Micros   `json:"min_relevance"`
+	ActiveTools  []string        `json:"active_tools"`
+	HostApp      string          `json:"host_app"`
+	Surface      string          `json:"surface"`
 
 	SessionID       string `json:"session_id"`
 	Turn            *int   `json:"turn"`
@@ -93,7 +96,7 @@ func (in *contentArguments) fill(to *offer.Request) {
 		age = time.Duration(min(*in.SessionLenMin, maxSessionMin) * float64(time.Minute))
 	}
 	*to = offer.Request{
-		SessionAge: age, Context: cmp.Or(in.Context, in.ContextSummary), ActiveTools: in.ActiveTools, HostApp: cmp.Or(in.HostApp, in.Host),
+		SessionAge: age, Messages: in.Messages, MinRelevance: in.MinRelevance, Context: cmp.Or(in.Context, in.ContextSummary), ActiveTools: in.ActiveTools, HostApp: cmp.Or(in.HostApp, in.Host),
 		UserRegion: in.UserRegion, UserLanguage: in.UserLanguage, Surface: in.Surface, Method: integrationMethod,
 		SessionID: in.SessionID, Turn: in.Turn, FirstAdTurn: in.FirstAdTurn, TurnsBetweenAds: in.TurnsBetweenAds,
 	}

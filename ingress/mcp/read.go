@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"adnet/ingress/offer"
 	"adnet/internal/jsonscan"
 )
 
@@ -102,6 +103,10 @@ func (a *contentArguments) read(in *jsonscan.Reader) bool {
 			a.DeveloperAPIKey = in.Text()
 		case "context":
 			a.Context = in.Text()
+		case "messages":
+			a.Messages = offer.ReadMessages(in)
+		case "min_relevance":
+			a.MinRelevance = offer.ReadShare(in)
 		case "active_tools":
 			a.ActiveTools = in.Texts()
 		case "host_app":

@@ -82,7 +82,7 @@ func TestAnswersAreFilledAfresh(t *testing.T) {
 	id := uuid.UUID{15: 1}
 	shelf := &one{
 		creative: campaign.Campaign{ID: id, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD},
-		snapshot: target.Build(ranker.OverlapV1(), []auction.Campaign{{ID: auction.ID(id), Bid: money.USD, Targeting: &auction.Targeting{}}}),
+		snapshot: target.Build(ranker.Version2(), []auction.Campaign{{ID: auction.ID(id), Bid: money.USD, Targeting: &auction.Targeting{}}}),
 	}
 	master, err := token.NewKey("k1")
 	require.NoError(t, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"adnet/auction"
+	"adnet/auction/words"
 	"adnet/ingress/httpapi"
 	"adnet/internal/errs"
 	"adnet/internal/traffic"
@@ -32,13 +33,13 @@ func (a *Answer) Reset() {
 // work is the memory of one answer.
 type work struct {
 	Auction
-	tokens []string
+	words words.Reader
 }
 
 // forget lets go of what the request said.
 func (w *work) forget() {
 	w.Forget()
-	clear(w.tokens)
+	w.words.Reset()
 }
 
 // Admit counts a request against the caller's rate. Errors: errs.RateLimited.
@@ -67,9 +68,9 @@ func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request,
 	w := s.work.Get().(*work)
 	defer s.work.Put(w)
 	defer w.forget()
-	w.tokens = auction.AppendTokens(w.tokens[:0], in.Context)
+	in.read(&w.words)
 	w.Terms = Terms{
-		Request: auction.Request{Tokens: w.tokens, ActiveTools: in.ActiveTools},
+		Request: auction.Request{Words: w.words.Terms(), ActiveTools: in.ActiveTools, MinRelevance: s.cfg.floor(in.MinRelevance)},
 		Place:   in.place(caller.DeveloperID), Asked: s.deps.Now(),
 	}
 	if err := s.Sell(ctx, &w.Auction, &answer.Ad); err != nil {

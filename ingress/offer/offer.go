@@ -18,16 +18,19 @@ package offer
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"adnet/auction"
+	"adnet/auction/ranker"
 	"adnet/ingress/budget"
 	"adnet/ingress/catalog"
 	"adnet/ingress/limits"
 	"adnet/internal/campaign"
+	"adnet/internal/money"
 	"adnet/internal/obs"
 	"adnet/internal/schedule"
 	"adnet/internal/token"
@@ -38,6 +41,9 @@ import (
 
 // Config is the settings of ads.
 type Config struct {
+	MinRelevance       float64 `name:"min-relevance" env:"ADNET_MIN_RELEVANCE" default:"0.62" help:"Least probability that an ad answers its request, 0 to 1; 0 is off. Publishers and requests may state another."`
+	MinRelevanceLowest float64 `name:"min-relevance-lowest" env:"ADNET_MIN_RELEVANCE_LOWEST" default:"-1" help:"Down to which a request may lower ADNET_MIN_RELEVANCE; -1 is not at all, in standalone to 0."`
+
 	Disclosure string `name:"disclosure-label" env:"ADNET_DISCLOSURE_LABEL" default:"Sponsored" help:"Label that marks an ad as one."`
 }
 
@@ -119,6 +125,21 @@ type sellerMetrics struct {
 	dropped prometheus.Counter
 }
 
+// floor is the least relevance of an ad for a request that states one, or none.
+func (c *Config) floor(stated *money.Micros) ranker.PPM {
+	usual := ppm(c.MinRelevance)
+	if stated == nil {
+		return usual
+	}
+	lowest := usual
+	if c.MinRelevanceLowest >= 0 {
+		lowest = min(ppm(c.MinRelevanceLowest), usual)
+	}
+	return max(ranker.PPM(*stated), lowest)
+}
+
+func ppm(share float64) ranker.PPM { return ranker.PPM(math.Round(share * float64(ranker.Certain))) }
+
 // New makes the seller. It starts nothing.
 func New(cfg Config, deps Deps) *Seller {
 	deps.Now = schedule.Clock(deps.Now)
@@ -145,8 +166,11 @@ func (s *Seller) Ready(ctx context.Context, now time.Time) bool {
 	return s.deps.Catalog.Fresh(now) && s.deps.Recording.CanRecord(ctx) && (s.deps.Budget == nil || s.deps.Budget.Live(now))
 }
 
+// MinRelevance is the least relevance of an ad where the request states none.
+func (s *Seller) MinRelevance() ranker.PPM { return s.cfg.floor(nil) }
+
 // Model is the version of the ranking model that auctions are decided by.
-func (s *Seller) Model() string { return s.deps.Catalog.Snapshot().Table().Version }
+func (s *Seller) Model() string { return s.deps.Catalog.Snapshot().Model() }
 
 // BidLife is how long a bid may wait to be shown: as long as its price is reserved.
 func (s *Seller) BidLife() time.Duration {

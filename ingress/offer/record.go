@@ -8,7 +8,7 @@ import (
 )
 
 // record hands the outcome to the log, best effort: it explains auctions, no money depends on it.
-// Of the request it keeps the placement and the numbers of tokens and tools, never the tokens and
+// Of the request it keeps the placement and the numbers of terms and tools, never the terms and
 // tools themselves.
 func (s *Seller) record(a *Auction) {
 	outcome, place := &a.Outcome, &a.Place
@@ -25,7 +25,7 @@ func (s *Seller) record(a *Auction) {
 		AuctionId: w.id[:], AtUs: a.Asked.UnixMicro(), DeveloperId: place.Developer[:], Reason: string(outcome.Reason),
 		PriceMicros: int64(outcome.Price), EcpmMicros: int64(outcome.EffectiveCPM), SnapshotVersion: uint64(s.deps.Catalog.Version()),
 		TookUs: a.Took.Microseconds(), Sandbox: a.Sandbox, Placement: &w.placement,
-		Tokens: uint32(len(a.Request.Tokens)), Tools: uint32(len(a.Request.ActiveTools)), FloorMicros: int64(a.Request.FloorCPM),
+		Tokens: uint32(len(a.Request.Words) + len(a.Request.Tokens)), Tools: uint32(len(a.Request.ActiveTools)), FloorMicros: int64(a.Request.FloorCPM),
 		Candidates: w.traced(&a.Trace), MoreCandidates: !a.Trace.Complete(),
 		SessionS: uint32(place.SessionAge / time.Second),
 	}

@@ -7,8 +7,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"adnet/auction/words"
 	"adnet/ingress/limits/frequency"
 	"adnet/internal/errs"
+	"adnet/internal/money"
 
 	"github.com/google/uuid"
 )
@@ -16,6 +18,8 @@ import (
 // Limits of an ad request (specification, section Limits; lists and short texts are adnet's own).
 const (
 	maxContext  = 2000 // code points
+	maxMessages = 32
+	maxSaid     = 8000 // code points of all messages
 	maxTools    = 64
 	maxToolID   = 128 // bytes
 	maxShort    = 128 // bytes of platform, host_app, session_id and surface
@@ -26,15 +30,21 @@ const (
 // from their own fields, so that one set of rules holds on all of them; the JSON names are what
 // errors call the fields.
 type Request struct {
-	Context      string   `json:"context"`
-	Format       string   `json:"format"`
-	Placement    string   `json:"placement"`
-	Platform     string   `json:"platform"`
-	ActiveTools  []string `json:"active_tools"`
-	HostApp      string   `json:"host_app"`
-	UserRegion   string   `json:"user_region"`
-	UserLanguage string   `json:"user_language"`
-	SessionID    string   `json:"session_id"`
+	Context string `json:"context"`
+	// Messages are the last turns of the conversation, the oldest first; with them Context may be
+	// left out.
+	Messages []Message `json:"messages"`
+	// MinRelevance is the least probability that the ad answers the request, 0 to 1 with six
+	// decimals; nil leaves it to the network.
+	MinRelevance *money.Micros `json:"min_relevance"`
+	Format       string        `json:"format"`
+	Placement    string        `json:"placement"`
+	Platform     string        `json:"platform"`
+	ActiveTools  []string      `json:"active_tools"`
+	HostApp      string        `json:"host_app"`
+	UserRegion   string        `json:"user_region"`
+	UserLanguage string        `json:"user_language"`
+	SessionID    string        `json:"session_id"`
 
 	// Turn of the conversation, from 1; without it requests of the session are counted. The other
 	// two override the settings of the same name.
@@ -53,7 +63,14 @@ type Request struct {
 	SessionAge time.Duration `json:"-"`
 }
 
+// Message is one turn of a conversation.
+type Message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
 var (
+	roles        = []string{"user", "assistant", "tool", "system"}
 	formats      = []string{"embed", "card", "text", "native", "banner"}
 	integrations = []string{"", "rest", "js_snippet", "npm_sdk"}
 
@@ -68,8 +85,11 @@ var (
 // errs.MissingContext, errs.InvalidRequest; their extra field `field` is the JSON name above, or
 // surface.
 func (r *Request) Check() error {
-	if strings.TrimSpace(r.Context) == "" {
-		return errs.New(errs.MissingContext, "context is required: send a piece of the conversation").With("field", "context")
+	if strings.TrimSpace(r.Context) == "" && len(r.Messages) == 0 {
+		return errs.New(errs.MissingContext, "context is required: send a piece of the conversation, or its messages").With("field", "context")
+	}
+	if err := r.checkMessages(); err != nil {
+		return err
 	}
 	if n := utf8.RuneCountInString(r.Context); n > maxContext {
 		return wrong("context", "is %d characters long, at most %d are allowed", n, maxContext)
@@ -91,6 +111,8 @@ func (r *Request) Check() error {
 		return wrong("user_region", "must be an ISO 3166 code like US or US-CA")
 	case r.UserLanguage != "" && !language.MatchString(r.UserLanguage):
 		return wrong("user_language", "must be an ISO 639-1 code like en")
+	case r.MinRelevance != nil && (*r.MinRelevance < 0 || *r.MinRelevance > money.USD):
+		return wrong("min_relevance", "must be from 0 (off) to 1")
 	case len(r.ActiveTools) > maxTools:
 		return wrong("active_tools", "may hold at most %d tools", maxTools)
 	}
@@ -113,6 +135,42 @@ func (r *Request) Check() error {
 		}
 	}
 	return nil
+}
+
+func (r *Request) checkMessages() error {
+	if len(r.Messages) > maxMessages {
+		return wrong("messages", "may hold at most %d messages: send the last ones", maxMessages)
+	}
+	length := 0
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		if !slices.Contains(roles, m.Role) {
+			return wrong("messages", "has a role that is none of %s", strings.Join(roles, ", "))
+		}
+		if strings.IndexByte(m.Content, 0) >= 0 {
+			return wrong("messages", "must not hold NUL characters")
+		}
+		length += utf8.RuneCountInString(m.Content)
+	}
+	if length > maxSaid {
+		return wrong("messages", "hold %d characters, at most %d are allowed in all", length, maxSaid)
+	}
+	return nil
+}
+
+// read reads what was said. What instructs the assistant (role system) is not of the conversation.
+func (r *Request) read(to *words.Reader) {
+	to.Reset()
+	back := 0
+	for i := len(r.Messages) - 1; i >= 0; i-- {
+		if r.Messages[i].Role != "system" {
+			to.ReadTurn(r.Messages[i].Content, back)
+			back++
+		}
+	}
+	if r.Context != "" {
+		to.ReadContext(r.Context)
+	}
 }
 
 func (r *Request) checkTurns() error {

@@ -108,6 +108,7 @@ func (a *Auction) begin(id uuid.UUID, from Catalog) {
 	a.scratch.Trace = &a.Trace
 	a.catalog, a.snapshot, a.creative, a.limits = from, from.Snapshot(), nil, limits.Gate{}
 	r, p := &a.Request, &a.Place
+	r.ID = auction.ID(id)
 	r.HostApp, r.Surface, r.IntegrationMethod, r.Region, r.Language = p.Host, p.Surface, p.Method, p.Region, p.Language
 }
 

@@ -127,10 +127,22 @@ func appendBenna(b []byte, p *auction.Prediction, took time.Duration) []byte {
 	b = p.Bid.Append(append(b, `,"bid_usd":`...))
 	b = decimal.AppendMillionths(append(b, `,"p_click":`...), int64(p.PClick))
 	b = decimal.AppendMillionths(append(b, `,"p_convert":`...), int64(p.PConvert))
+	b = decimal.AppendMillionths(append(b, `,"relevance":`...), int64(p.Relevance))
 	b = decimal.AppendMillionths(append(b, `,"signal_contributions":{"intent_overlap":`...), int64(p.Contributions.IntentOverlap)*1000)
 	b = decimal.AppendMillionths(append(b, `,"tool_overlap":`...), int64(p.Contributions.ToolOverlap)*1000)
 	b = decimal.AppendMillionths(append(b, `,"host_match":`...), int64(p.Contributions.HostMatch)*1000)
-	return append(appendMillis(append(b, `},"latency_ms":`...), took), '}')
+	b = append(b, `},"terms":[`...)
+	for i, earned := range p.Terms {
+		if earned.By == 0 {
+			break
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = quote(append(b, `{"term":`...), earned.Term)
+		b = append(decimal.AppendMillionths(append(b, `,"weight":`...), int64(earned.By)*1000), '}')
+	}
+	return append(appendMillis(append(b, `],"latency_ms":`...), took), '}')
 }
 
 // appendMillis writes milliseconds with at most three decimals.

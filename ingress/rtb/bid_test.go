@@ -76,11 +76,11 @@ func TestBidIsSigned(t *testing.T) {
 	// The notices know the price of 1,000 impressions that was bid.
 	for _, link := range []string{b.NURL, b.BURL, b.LURL} {
 		said := f.bidToken(link)
-		require.Equal(t, 2*money.USD, said.Price)
+		require.Equal(t, 5*money.USD, said.Price)
 		require.Equal(t, ad.AuctionID, said.AuctionID)
 		require.Equal(t, developerID, said.DeveloperID)
 	}
-	require.InDelta(t, 2.0, b.Price, 1e-12)
+	require.InDelta(t, 5.0, b.Price, 1e-12)
 	require.Equal(t, b.CrID, want.CampaignID.String())
 	require.Equal(t, b.CID, advertiserID.String())
 	require.Equal(t, int64(3600), b.Exp)
@@ -502,8 +502,7 @@ func TestSignals(t *testing.T) {
 	var s signals
 	s.begin(&in)
 	got := s.of(&in.Imp.list[0])
-	require.Equal(t, place{tokens: []string{"tornado", "season", "storm", "rain", "weather", "pro", "wind", "hail"}, host: "slot", region: "BR", language: "pt-BR"}, got)
-	require.NotContains(t, got.tokens, "secret")
+	require.Equal(t, place{about: "Tornado season storm,rain Weather Pro wind hail ", host: "slot", region: "BR", language: "pt-BR"}, got)
 
 	in = bidRequest{}
 	require.NoError(t, newReader().parse([]byte(`{"id":"r","imp":[{"id":"1","banner":{},"tagid":"slot","ext":{"mcp_context":{"mcp_tool":"t1","active_tools":["t2"],"surface":"chat",`+
@@ -511,7 +510,7 @@ func TestSignals(t *testing.T) {
 		`"mcp_tool":"outer","surface":"outer"}}}`), &in))
 	s.begin(&in)
 	require.Equal(t, place{
-		tokens: []string{"sail", "boat", "regatta"}, tools: []string{"t1", "t2"}, host: "h", surface: "chat", region: "US-CA", language: "de",
+		said: "Sail boats", tokens: []string{"regatta"}, tools: []string{"t1", "t2"}, host: "h", surface: "chat", region: "US-CA", language: "de",
 	}, s.of(&in.Imp.list[0]))
 }
 
@@ -521,7 +520,7 @@ func TestStatus(t *testing.T) {
 	require.NoError(t, stdjson.Unmarshal(f.get("op=status").Body.Bytes(), &got))
 	require.Equal(t, map[string]any{
 		"status": "ok", "adapter": "adnet", "seat": "adnet", "openrtb_version": "2.6", "native_version": "1.2", "vast_version": "4.2", "vast_versions": []any{"2.0", "3.0", "4.0", "4.1", "4.2"}, "currencies": []any{"USD"},
-		"auction_type": 1.0, "tmax_recommended": 200.0, "supported_formats": []any{"native", "banner", "video"}, "benna_version": "benna-overlap-1",
+		"auction_type": 1.0, "tmax_recommended": 200.0, "supported_formats": []any{"native", "banner", "video"}, "benna_version": f.Shelf.Snapshot().Model(),
 	}, got)
 	f.Shelf.Stale = true
 	require.Contains(t, f.get("op=status").Body.String(), "degraded")
@@ -544,18 +543,18 @@ func TestBidRequestsAreAnswered(t *testing.T) {
 	cfg := defaults()
 	cfg.Categories = []string{"IAB19"}
 	for name, want := range map[string]answer{
-		"article-banner":     {mtype: openrtb2.MarkupBanner, imp: "side", price: 2, adm: []string{"width:300px;height:250px"}},
-		"assistant-native":   {mtype: openrtb2.MarkupNative, imp: "answer", price: 2},
-		"clip-skippable":     {mtype: openrtb2.MarkupVideo, imp: "clip", price: 2.4, adm: []string{`<VAST version="4.2"`, `width="640" height="360"`, `skipoffset="00:00:03"`}},
-		"preroll-old-player": {mtype: openrtb2.MarkupVideo, imp: "pre", price: 2.4, adm: []string{`<VAST version="3.0"`, `width="854" height="480"`}},
+		"article-banner":     {mtype: openrtb2.MarkupBanner, imp: "side", price: 5, adm: []string{"width:300px;height:250px"}},
+		"assistant-native":   {mtype: openrtb2.MarkupNative, imp: "answer", price: 5},
+		"clip-skippable":     {mtype: openrtb2.MarkupVideo, imp: "clip", price: 3, adm: []string{`<VAST version="4.2"`, `width="640" height="360"`, `skipoffset="00:00:03"`}},
+		"preroll-old-player": {mtype: openrtb2.MarkupVideo, imp: "pre", price: 3, adm: []string{`<VAST version="3.0"`, `width="854" height="480"`}},
 		"private-deal":       {mtype: openrtb2.MarkupBanner, imp: "1", price: 1.35, deal: "quay-7", adm: []string{"width:728px;height:90px"}},
-		"open-deals":         {mtype: openrtb2.MarkupBanner, imp: "1", price: 2, adm: []string{"width:320px;height:50px"}},
-		"many-imps":          {mtype: openrtb2.MarkupBanner, imp: "top", more: []string{"clip", "inline"}, price: 2, adm: []string{"width:970px;height:250px"}},
+		"open-deals":         {mtype: openrtb2.MarkupBanner, imp: "1", price: 5, adm: []string{"width:320px;height:50px"}},
+		"many-imps":          {mtype: openrtb2.MarkupBanner, imp: "top", more: []string{"clip", "inline"}, price: 2.5, adm: []string{"width:970px;height:250px"}},
 		"floor-eur":          {reason: "currency"},
 		"blocked":            {reason: "blocked"},
-		"consent":            {mtype: openrtb2.MarkupBanner, imp: "1", price: 2, adm: []string{"width:320px;height:50px"}},
+		"consent":            {mtype: openrtb2.MarkupBanner, imp: "1", price: 2.5, adm: []string{"width:320px;height:50px"}},
 		"radio-audio":        {reason: "unsupported_format"},
-		"platform-screen":    {mtype: openrtb2.MarkupBanner, imp: "screen", price: 2, adm: []string{"width:1080px;height:1920px"}},
+		"platform-screen":    {mtype: openrtb2.MarkupBanner, imp: "screen", price: 5, adm: []string{"width:1080px;height:1920px"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := cfg
@@ -618,7 +617,7 @@ func TestExamplesOfTheStandardAreAnswered(t *testing.T) {
 			require.Contains(t, b.AdM, `width="640" height="480"`)
 		case "pmp-deal":
 			require.Equal(t, "AB-Agency1-0001", b.DealID)
-			require.InDelta(t, 4.0, b.Price, 1e-9)
+			require.InDelta(t, 10.0, b.Price, 1e-9)
 		}
 	}
 }
@@ -820,16 +819,16 @@ func TestNotices(t *testing.T) {
 		require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 		return last()
 	}
-	// What the price becomes in the record; the bid is 2.4 USD.
+	// What the price becomes in the record; the bid is 5 USD.
 	for price, want := range map[string]int64{
-		"1.25": 1_250_000, "2": 2_000_000, "2.01": 2_000_000, "99999": 2_000_000, "1e400": 2_000_000, "0": 0, "-1": 0, "-1e400": 0, "NaN": 0, "": 0, "AUDIT": 0,
-		"${AUCTION_PRICE}": 0, "%24%7BAUCTION_PRICE%7D": 0, "0x10": 0, "Inf": 2_000_000, "%0d%0aSet-Cookie:x": 0, "%ff": 0,
+		"1.25": 1_250_000, "2": 2_000_000, "5.01": 5_000_000, "99999": 5_000_000, "1e400": 5_000_000, "0": 0, "-1": 0, "-1e400": 0, "NaN": 0, "": 0, "AUDIT": 0,
+		"${AUCTION_PRICE}": 0, "%24%7BAUCTION_PRICE%7D": 0, "0x10": 0, "Inf": 5_000_000, "%0d%0aSet-Cookie:x": 0, "%ff": 0,
 	} {
 		for _, link := range []string{b.NURL, b.BURL} {
 			n := fire(strings.Replace(link, "${AUCTION_PRICE}", price, 1))
 			if price == "0x10" {
 				want = n.PriceMicros // hexadecimal floats need an exponent: whatever it is, it is no more than the bid
-				require.LessOrEqual(t, want, int64(2_000_000))
+				require.LessOrEqual(t, want, int64(5_000_000))
 			}
 			require.Equal(t, want, n.PriceMicros, price)
 			require.Equal(t, event.Proof_SIGNED, n.Proof)

@@ -15,8 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// With nothing known of a request the effective CPM of "image" (5 USD) is 2.00, of "deal" (4 USD)
-// 1.60.
+// With nothing known of a request the effective CPM is the bid: of "image" 5 USD, of "deal" 4 USD.
 func TestDeals(t *testing.T) {
 	image, deal := catalogue()["image"].ID.String(), catalogue()["deal"].ID.String()
 	for name, tc := range map[string]struct {
@@ -27,40 +26,40 @@ func TestDeals(t *testing.T) {
 		price    float64
 		reason   string
 	}{
-		"open, without deals":                         {crid: image, price: 2},
-		"open, a deal for nobody":                     {pmp: `"deals":[{"id":"x"}]`, crid: image, price: 2},
-		"open, the open bid is higher":                {pmp: `"deals":[{"id":"fixed","bidfloor":0.5}]`, crid: image, price: 2},
-		"open, the floor keeps the others out":        {imp: `"bidfloor":3,`, pmp: `"deals":[{"id":"fixed","bidfloor":1.5}]`, crid: deal, deal: "fixed", price: 1.6},
-		"open, nobody reaches any floor":              {imp: `"bidfloor":3,`, pmp: `"deals":[{"id":"fixed","bidfloor":1.7}]`, reason: "below_floor"},
-		"open, an unreadable floor and a deal's own":  {imp: `"bidfloor":"x",`, pmp: `"deals":[{"id":"fixed","bidfloor":1}]`, crid: deal, deal: "fixed", price: 1.6},
-		"open, a deal without a floor has the imp's":  {imp: `"bidfloor":3,`, pmp: `"deals":[{"id":"fixed"}]`, reason: "below_floor"},
-		"open, a floor of zero is one":                {imp: `"bidfloor":3,`, pmp: `"deals":[{"id":"fixed","bidfloor":0}]`, crid: deal, deal: "fixed", price: 1.6},
-		"private":                                     {pmp: `"private_auction":1,"deals":[{"id":"fixed"}]`, crid: deal, deal: "fixed", price: 1.6},
+		"open, without deals":                         {crid: image, price: 5},
+		"open, a deal for nobody":                     {pmp: `"deals":[{"id":"x"}]`, crid: image, price: 5},
+		"open, the open bid is higher":                {pmp: `"deals":[{"id":"fixed","bidfloor":1.25}]`, crid: image, price: 5},
+		"open, the floor keeps the others out":        {imp: `"bidfloor":7.5,`, pmp: `"deals":[{"id":"fixed","bidfloor":3.75}]`, crid: deal, deal: "fixed", price: 4},
+		"open, nobody reaches any floor":              {imp: `"bidfloor":7.5,`, pmp: `"deals":[{"id":"fixed","bidfloor":4.25}]`, reason: "below_floor"},
+		"open, an unreadable floor and a deal's own":  {imp: `"bidfloor":"x",`, pmp: `"deals":[{"id":"fixed","bidfloor":2.5}]`, crid: deal, deal: "fixed", price: 4},
+		"open, a deal without a floor has the imp's":  {imp: `"bidfloor":7.5,`, pmp: `"deals":[{"id":"fixed"}]`, reason: "below_floor"},
+		"open, a floor of zero is one":                {imp: `"bidfloor":7.5,`, pmp: `"deals":[{"id":"fixed","bidfloor":0}]`, crid: deal, deal: "fixed", price: 4},
+		"private":                                     {pmp: `"private_auction":1,"deals":[{"id":"fixed"}]`, crid: deal, deal: "fixed", price: 4},
 		"private, no deals":                           {pmp: `"private_auction":1`, reason: "private_auction"},
 		"private, only a deal for nobody":             {pmp: `"private_auction":1,"deals":[{"id":"x"}]`, reason: "private_auction"},
 		"private, the id has its case":                {pmp: `"private_auction":1,"deals":[{"id":"FIXED"}]`, reason: "private_auction"},
-		"private, the imp's floor is above the bid":   {imp: `"bidfloor":2,`, pmp: `"private_auction":1,"deals":[{"id":"fixed"}]`, reason: "below_floor"},
-		"private, the deal's floor stands in for it":  {imp: `"bidfloor":2,`, pmp: `"private_auction":1,"deals":[{"id":"fixed","bidfloor":1.6}]`, crid: deal, deal: "fixed", price: 1.6},
-		"private, the deal's floor is above the bid":  {pmp: `"private_auction":1,"deals":[{"id":"fixed","bidfloor":1.61}]`, reason: "below_floor"},
-		"private, a floor in euros without a rate":    {pmp: `"private_auction":1,"deals":[{"id":"fixed","bidfloor":1,"bidfloorcur":"EUR"}]`, reason: "private_auction"},
-		"private, a floor in euros":                   {pmp: `"private_auction":1,"deals":[{"id":"fixed","bidfloor":1,"bidfloorcur":"EUR","at":3}]`, settings: func(c *Config) { c.Rates = map[string]string{"EUR": "1.25"} }, crid: deal, deal: "fixed", price: 1.25},
-		"fixed price":                                 {pmp: `"private_auction":1,"deals":[{"id":"fixed","bidfloor":1.2,"at":3}]`, crid: deal, deal: "fixed", price: 1.2},
-		"fixed price above the bid":                   {pmp: `"private_auction":1,"deals":[{"id":"fixed","bidfloor":2.5,"at":3}]`, reason: "below_floor"},
+		"private, the imp's floor is above the bid":   {imp: `"bidfloor":5,`, pmp: `"private_auction":1,"deals":[{"id":"fixed"}]`, reason: "below_floor"},
+		"private, the deal's floor stands in for it":  {imp: `"bidfloor":5,`, pmp: `"private_auction":1,"deals":[{"id":"fixed","bidfloor":4}]`, crid: deal, deal: "fixed", price: 4},
+		"private, the deal's floor is above the bid":  {pmp: `"private_auction":1,"deals":[{"id":"fixed","bidfloor":4.025}]`, reason: "below_floor"},
+		"private, a floor in euros without a rate":    {pmp: `"private_auction":1,"deals":[{"id":"fixed","bidfloor":2.5,"bidfloorcur":"EUR"}]`, reason: "private_auction"},
+		"private, a floor in euros":                   {pmp: `"private_auction":1,"deals":[{"id":"fixed","bidfloor":2.5,"bidfloorcur":"EUR","at":3}]`, settings: func(c *Config) { c.Rates = map[string]string{"EUR": "1.25"} }, crid: deal, deal: "fixed", price: 3.125},
+		"fixed price":                                 {pmp: `"private_auction":1,"deals":[{"id":"fixed","bidfloor":3,"at":3}]`, crid: deal, deal: "fixed", price: 3},
+		"fixed price above the bid":                   {pmp: `"private_auction":1,"deals":[{"id":"fixed","bidfloor":6.25,"at":3}]`, reason: "below_floor"},
 		"fixed price without a price":                 {pmp: `"private_auction":1,"deals":[{"id":"fixed","at":3}]`, reason: "private_auction"},
-		"second price is our first":                   {pmp: `"private_auction":1,"deals":[{"id":"fixed","bidfloor":1,"at":2}]`, crid: deal, deal: "fixed", price: 1.6},
-		"of two deals the dearer":                     {pmp: `"private_auction":1,"deals":[{"id":"fixed","bidfloor":1.2,"at":3},{"id":"quay-7","bidfloor":1.4,"at":3}]`, crid: deal, deal: "quay-7", price: 1.4},
-		"of a fixed and an open price the dearer":     {pmp: `"private_auction":1,"deals":[{"id":"quay-7","bidfloor":1.2,"at":3},{"id":"fixed","bidfloor":1.2}]`, crid: deal, deal: "fixed", price: 1.6},
-		"of two deals the one whose terms hold":       {pmp: `"private_auction":1,"deals":[{"id":"fixed","bidfloor":1.2},{"id":"quay-7","bidfloor":1.7}]`, crid: deal, deal: "fixed", price: 1.6},
-		"our seat":                                    {pmp: `"private_auction":1,"deals":[{"id":"fixed","wseat":["x","adnet"]}]`, crid: deal, deal: "fixed", price: 1.6},
+		"second price is our first":                   {pmp: `"private_auction":1,"deals":[{"id":"fixed","bidfloor":2.5,"at":2}]`, crid: deal, deal: "fixed", price: 4},
+		"of two deals the dearer":                     {pmp: `"private_auction":1,"deals":[{"id":"fixed","bidfloor":3,"at":3},{"id":"quay-7","bidfloor":3.5,"at":3}]`, crid: deal, deal: "quay-7", price: 3.5},
+		"of a fixed and an open price the dearer":     {pmp: `"private_auction":1,"deals":[{"id":"quay-7","bidfloor":3,"at":3},{"id":"fixed","bidfloor":3}]`, crid: deal, deal: "fixed", price: 4},
+		"of two deals the one whose terms hold":       {pmp: `"private_auction":1,"deals":[{"id":"fixed","bidfloor":3},{"id":"quay-7","bidfloor":4.25}]`, crid: deal, deal: "fixed", price: 4},
+		"our seat":                                    {pmp: `"private_auction":1,"deals":[{"id":"fixed","wseat":["x","adnet"]}]`, crid: deal, deal: "fixed", price: 4},
 		"another seat":                                {pmp: `"private_auction":1,"deals":[{"id":"fixed","wseat":["x"]}]`, reason: "private_auction"},
-		"our advertiser":                              {pmp: `"private_auction":1,"deals":[{"id":"fixed","wadomain":["x.example","SHOP.example"]}]`, crid: deal, deal: "fixed", price: 1.6},
-		"our advertiser's parent domain":              {pmp: `"private_auction":1,"deals":[{"id":"fixed","wadomain":["https://www.shop.example/"]}]`, crid: deal, deal: "fixed", price: 1.6},
+		"our advertiser":                              {pmp: `"private_auction":1,"deals":[{"id":"fixed","wadomain":["x.example","SHOP.example"]}]`, crid: deal, deal: "fixed", price: 4},
+		"our advertiser's parent domain":              {pmp: `"private_auction":1,"deals":[{"id":"fixed","wadomain":["https://www.shop.example/"]}]`, crid: deal, deal: "fixed", price: 4},
 		"another advertiser":                          {pmp: `"private_auction":1,"deals":[{"id":"fixed","wadomain":["hop.example"]}]`, reason: "private_auction"},
-		"our markup":                                  {pmp: `"private_auction":1,"deals":[{"id":"fixed","mtype":[2,1]}]`, crid: deal, deal: "fixed", price: 1.6},
+		"our markup":                                  {pmp: `"private_auction":1,"deals":[{"id":"fixed","mtype":[2,1]}]`, crid: deal, deal: "fixed", price: 4},
 		"another markup":                              {pmp: `"private_auction":1,"deals":[{"id":"fixed","mtype":[2]}]`, reason: "private_auction"},
-		"odd entries are no deals":                    {pmp: `"private_auction":1,"deals":[null,7,{},{"id":5},{"id":"fixed","bidfloor":{}},{"id":"quay-7","bidfloor":"1.1","at":"3"}]`, crid: deal, deal: "quay-7", price: 1.1},
-		"the first of a repeated id":                  {pmp: `"private_auction":1,"deals":[{"id":"fixed","bidfloor":1.1,"at":3},{"id":"fixed","bidfloor":1.3,"at":3}]`, crid: deal, deal: "fixed", price: 1.1},
-		"open, of an advertiser that others shut out": {imp: `"bidfloor":1,`, pmp: `"deals":[{"id":"fixed","wadomain":["x.example"]}]`, crid: image, price: 2},
+		"odd entries are no deals":                    {pmp: `"private_auction":1,"deals":[null,7,{},{"id":5},{"id":"fixed","bidfloor":{}},{"id":"quay-7","bidfloor":"2.75","at":"3"}]`, crid: deal, deal: "quay-7", price: 2.75},
+		"the first of a repeated id":                  {pmp: `"private_auction":1,"deals":[{"id":"fixed","bidfloor":2.75,"at":3},{"id":"fixed","bidfloor":3.25,"at":3}]`, crid: deal, deal: "fixed", price: 2.75},
+		"open, of an advertiser that others shut out": {imp: `"bidfloor":2.5,`, pmp: `"deals":[{"id":"fixed","wadomain":["x.example"]}]`, crid: image, price: 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := defaults()
@@ -137,7 +136,7 @@ func TestDealOfAMarkup(t *testing.T) {
 	imp := `{"id":"r","imp":[{"id":"1","banner":{},"video":{"mimes":["video/mp4"]},"native":{"request":"{\"assets\":[{\"id\":1,\"title\":{}}]}"},"pmp":{"private_auction":1,"deals":[%s]}}]}`
 	for deals, want := range map[string]openrtb2.MarkupType{
 		`{"id":"fixed"}`: openrtb2.MarkupNative, `{"id":"fixed","mtype":[1]}`: openrtb2.MarkupBanner, `{"id":"fixed","mtype":[4]}`: openrtb2.MarkupNative,
-		`{"id":"fixed"},{"id":"video"}`: openrtb2.MarkupVideo, `{"id":"fixed"},{"id":"video","bidfloor":4.1}`: openrtb2.MarkupNative,
+		`{"id":"fixed"},{"id":"video"}`: openrtb2.MarkupVideo, `{"id":"fixed"},{"id":"video","bidfloor":10.1}`: openrtb2.MarkupNative,
 	} {
 		require.Equal(t, want, f.bids(fmt.Sprintf(imp, deals))[0].MType, deals)
 	}

@@ -14,6 +14,8 @@ import (
 
 	"adnet/internal/money"
 
+	"adnet/ingress/offer"
+
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -337,12 +339,15 @@ func TestTurnsAreForgotten(t *testing.T) {
 // grow and no text waits in the pool.
 func TestTurnsLetGo(t *testing.T) {
 	turn := newBidSession().(*bidSession)
-	turn.Server = &Server{}
-	require.NoError(t, turn.read([]byte(`{"id":"r","imp":[{"id":"1","banner":{}}],"badv":["a.example"],"ext":{"mcp_context":{"intent":"restore postgres","active_tools":["db"]}}}`)))
+	turn.Server = &Server{deps: Deps{Seller: new(offer.Seller)}}
+	require.NoError(t, turn.read([]byte(`{"id":"r","imp":[{"id":"1","banner":{}}],"badv":["a.example"],"ext":{"mcp_context":{"intent":"restore postgres","intent_tokens":["backup"],"active_tools":["db"]}}}`)))
 	place := turn.beginAuction(&turn.in.Imp.list[0]).place
-	require.Equal(t, []string{"restore", "postgre"}, place.tokens)
+	require.Equal(t, []string{"backup"}, place.tokens)
+	said := turn.words.Terms()
+	require.Len(t, said, 2)
 	turn.end()
-	require.Equal(t, []string{"", ""}, place.tokens)
+	require.Equal(t, []string{""}, place.tokens)
+	require.Empty(t, said[0].Text)
 	require.Empty(t, turn.signals.words)
 	require.True(t, reflect.ValueOf(turn.sessionRequest).IsZero())
 	require.Empty(t, turn.json.text)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"adnet/auction"
+	"adnet/auction/words"
 	"adnet/ingress/budget"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
@@ -48,6 +49,7 @@ type sessionMemory struct {
 	reasons      []auction.Reason     // of each imp
 	lost         []lostAuction        // auctions of the imps that got no bid
 	signals      signals              // of the request level
+	words        words.Reader         // of the impression under way
 	bids         []byte               // as JSON
 	noticed      []byte               // the part of the notice links between the op and the macro
 	markup       []byte
@@ -96,6 +98,7 @@ func (s *bidSession) end() {
 	s.sessionRequest = sessionRequest{}
 	s.json.forget()
 	s.signals.forget()
+	s.words.Reset()
 	s.auction.Forget()
 	s.ad.Reset()
 	s.reservations, s.reasons, s.lost = emptied(s.reservations), emptied(s.reasons), emptied(s.lost)
@@ -118,7 +121,10 @@ func (s *bidSession) beginAuction(p *imp) *impressionAuction {
 	*current = impressionAuction{imp: p, place: s.signals.of(p), gate: bidGate{session: s}}
 	at := &current.place
 	s.auction.Terms = offer.Terms{
-		Request: auction.Request{Tokens: at.tokens, ActiveTools: at.tools, BlockedDomains: s.blocked},
+		Request: auction.Request{
+			Words: at.read(&s.words), Tokens: at.tokens, ActiveTools: at.tools, MinRelevance: s.deps.Seller.MinRelevance(),
+			BlockedDomains: s.blocked,
+		},
 		Place: offer.Place{
 			Developer: s.caller.DeveloperID, Method: method, Format: p.format(), Surface: at.surface, Host: at.host,
 			Region: at.region, Language: at.language, Session: at.session,

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"adnet/auction"
+	"adnet/auction/words"
 	"adnet/internal/traffic"
 
 	"golang.org/x/text/language"
@@ -22,6 +22,8 @@ const (
 
 // place is the context of an impression: where it is shown and what the page is about.
 type place struct {
+	said                            text // a context, or
+	about                           text // the words with which the channel describes itself
 	tokens, tools                   []string
 	host, surface, region, language string
 	session                         string // for frequency caps
@@ -35,7 +37,8 @@ type signals struct {
 	language string
 	channel  *channel
 	words    []string // all tokens and tools that were read
-	tokens   []string // of the context, else of the channel; once an imp needs them
+	about    text     // of the channel; once an imp needs it
+	tokens   []string // of the context
 	tools    []string // of the context
 	read     bool
 }
@@ -71,7 +74,8 @@ func (s *signals) of(p *imp) place {
 		session:  clean(first(own.Session, outer.Session)),
 		region:   s.region,
 		language: s.language,
-		tokens:   s.intent(own),
+		said:     first(own.Intent, own.Summary, own.Context),
+		tokens:   s.stated(own),
 		tools:    s.toolsOf(own),
 	}
 	if !given {
@@ -84,11 +88,12 @@ func (s *signals) of(p *imp) place {
 	if stated := tag(first(own.Language, own.LangShort, outer.Language, outer.LangShort)); stated != "" {
 		out.language = stated
 	}
-	if len(out.tokens) == 0 || len(out.tools) == 0 {
+	silent := out.said == "" && len(out.tokens) == 0
+	if silent || len(out.tools) == 0 {
 		s.readOuter()
 	}
-	if len(out.tokens) == 0 {
-		out.tokens = s.tokens
+	if silent {
+		out.said, out.about, out.tokens = first(outer.Intent, outer.Summary, outer.Context), s.about, s.tokens
 	}
 	if len(out.tools) == 0 {
 		out.tools = s.tools
@@ -104,8 +109,9 @@ func (s *signals) readOuter() {
 	}
 	s.read = true
 	s.tools = s.toolsOf(s.context)
-	if s.tokens = s.intent(s.context); len(s.tokens) == 0 {
-		s.tokens = s.channelWords()
+	s.tokens = s.stated(s.context)
+	if len(s.tokens) == 0 && first(s.context.Intent, s.context.Summary, s.context.Context) == "" {
+		s.about = s.channelWords()
 	}
 }
 
@@ -117,12 +123,9 @@ func (s *signals) since(from int) []string {
 	return s.words[from:len(s.words):len(s.words)]
 }
 
-// intent returns the tokens of a context.
-func (s *signals) intent(c *mcpContext) []string {
+// stated returns the tokens that a context states.
+func (s *signals) stated(c *mcpContext) []string {
 	from := len(s.words)
-	if stated := first(c.Intent, c.Summary, c.Context); stated != "" {
-		s.words = auction.AppendTokens(s.words, string(stated))
-	}
 	for _, t := range c.IntentTokens {
 		if t = clean(text(t)); t != "" && len(s.words)-from < maxTokens {
 			s.words = append(s.words, t)
@@ -145,9 +148,8 @@ func (s *signals) toolsOf(c *mcpContext) []string {
 	return s.since(from)
 }
 
-// channelWords returns the tokens of the words with which page, app and content describe
-// themselves.
-func (s *signals) channelWords() []string {
+// channelWords returns the words with which page, app and content describe themselves.
+func (s *signals) channelWords() text {
 	c, about := s.channel, &s.channel.Content.v
 	var b strings.Builder
 	for _, part := range []text{about.Title, about.Keywords, c.Keywords, c.Search, about.Genre, about.Series, c.Name} {
@@ -162,9 +164,15 @@ func (s *signals) channelWords() []string {
 			b.WriteByte(' ')
 		}
 	}
-	from := len(s.words)
-	s.words = auction.AppendTokens(s.words, b.String())
-	return s.since(from)
+	return text(b.String())
+}
+
+// read reads what the place says.
+func (p *place) read(to *words.Reader) []words.Term {
+	to.Reset()
+	to.ReadTurn(string(p.about), 0)
+	to.ReadContext(string(p.said))
+	return to.Terms()
 }
 
 func first(values ...text) text {

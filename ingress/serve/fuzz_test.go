@@ -6,7 +6,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"adnet/auction"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
 	"adnet/internal/errs"
@@ -33,7 +32,8 @@ func FuzzAdRequest(f *testing.F) {
 			require.True(t, utf8.ValidString(errs.Of(err).Message))
 			return
 		}
-		require.NotEmpty(t, strings.TrimSpace(in.Context))
+		require.True(t, strings.TrimSpace(in.Context) != "" || len(in.Messages) > 0)
+		require.LessOrEqual(t, len(in.Messages), 32)
 		require.LessOrEqual(t, utf8.RuneCountInString(in.Context), 2000)
 		require.Contains(t, []string{"embed", "card", "text", "native", "banner"}, in.Format)
 		require.Contains(t, []string{"", "card", "welcome", "buttons", "toolrec"}, in.Placement)
@@ -42,6 +42,5 @@ func FuzzAdRequest(f *testing.F) {
 			require.True(t, utf8.ValidString(text))
 			require.NotContains(t, text, "\x00")
 		}
-		auction.Tokenize(in.Context)
 	})
 }

@@ -31,7 +31,7 @@ func TestRecordExplainsTheAuction(t *testing.T) {
 	}
 	ask()
 	logged := f.Log.Auctions[0]
-	require.EqualValues(t, 3, logged.Tokens)
+	require.EqualValues(t, 7, logged.Tokens)
 	require.EqualValues(t, 1, logged.Tools)
 	require.True(t, logged.MoreCandidates)
 	require.Equal(t, list[0].ID[:], logged.CampaignId)

@@ -24,6 +24,10 @@ func read(text string, r *offer.Request) bool {
 		switch name {
 		case "context":
 			r.Context = in.Text()
+		case "messages":
+			r.Messages = offer.ReadMessages(&in)
+		case "min_relevance":
+			r.MinRelevance = offer.ReadShare(&in)
 		case "format":
 			r.Format = in.Text()
 		case "placement":

@@ -79,17 +79,30 @@ const (
 	ClickIDOff ClickID = "off" // cta_url stays as it is, byte for byte: for signed links
 )
 
+// TargetingMode says what stated tokens and keywords are.
+type TargetingMode string
+
+// The modes.
+const (
+	// Broad: they are part of what the campaign says, like its headline and its subtext.
+	Broad TargetingMode = "broad"
+	// Exact: they are a filter, too. Campaigns from before there were modes have it.
+	Exact TargetingMode = "exact"
+)
+
 // Targeting lists are hard filters: an empty list matches any request, a list with values needs at
-// least one overlap. Values are kept as given and compared case-insensitively.
+// least one overlap. Tokens and keywords are one only where Mode is [Exact]. Values are kept as
+// given and compared case-insensitively.
 type Targeting struct {
-	IntentTokens       []string `json:"target_intent_tokens"`
-	Keywords           []string `json:"target_keywords"` // read as further intent tokens
-	ActiveTools        []string `json:"target_active_tools"`
-	HostApps           []string `json:"target_host_apps"`
-	Surfaces           []string `json:"target_surfaces"`
-	IntegrationMethods []string `json:"target_integration_methods"`
-	Regions            []string `json:"target_regions"`
-	Languages          []string `json:"target_languages"`
+	Mode               TargetingMode `json:"targeting_mode"`
+	IntentTokens       []string      `json:"target_intent_tokens"`
+	Keywords           []string      `json:"target_keywords"` // read as further intent tokens
+	ActiveTools        []string      `json:"target_active_tools"`
+	HostApps           []string      `json:"target_host_apps"`
+	Surfaces           []string      `json:"target_surfaces"`
+	IntegrationMethods []string      `json:"target_integration_methods"`
+	Regions            []string      `json:"target_regions"`
+	Languages          []string      `json:"target_languages"`
 }
 
 // Campaign is an advertiser's campaign. Amounts are micro-USD inside and USD numbers in JSON; times
@@ -121,6 +134,9 @@ type Campaign struct {
 	Pacing       Pacing        `json:"pacing"`
 	FrequencyCap int           `json:"frequency_cap"` // impressions per session and UTC day; 0 means no cap
 	ClickID      ClickID       `json:"click_id"`
+	// MinRelevance is the least probability that the ad answers a request, from 0, which leaves it
+	// to the network, to 1.
+	MinRelevance money.Micros `json:"min_relevance"`
 
 	Targeting
 

@@ -30,6 +30,9 @@ func (c *Campaign) Normalize() {
 	if c.Deals == nil {
 		c.Deals = []string{}
 	}
+	if c.Mode == "" {
+		c.Mode = Exact // as campaigns were before there were modes
+	}
 	if c.Pacing == "" {
 		c.Pacing = PacingEven
 	}

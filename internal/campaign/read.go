@@ -51,6 +51,8 @@ func (c *Campaign) readOwn(text string) bool {
 	c.Pacing = Pacing(f.Value("pacing").Text())
 	c.FrequencyCap = int(f.Value("frequency_cap").Whole())
 	c.ClickID = ClickID(f.Value("click_id").Text())
+	c.MinRelevance = f.amount("min_relevance")
+	c.Mode = TargetingMode(f.Value("targeting_mode").Text())
 	c.IntentTokens = f.Value("target_intent_tokens").Texts()
 	c.Keywords = f.Value("target_keywords").Texts()
 	c.ActiveTools = f.Value("target_active_tools").Texts()

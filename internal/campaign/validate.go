@@ -67,16 +67,18 @@ type Fields struct {
 	Pacing            *Pacing       `json:"pacing"`
 	FrequencyCap      *int          `json:"frequency_cap"`
 	ClickID           *ClickID      `json:"click_id"`
+	MinRelevance      *money.Micros `json:"min_relevance"`
 
-	IntentTokens       []string `json:"target_intent_tokens"`
-	Keywords           []string `json:"target_keywords"`
-	ActiveTools        []string `json:"target_active_tools"`
-	HostApps           []string `json:"target_host_apps"`
-	Surfaces           []string `json:"target_surfaces"`
-	IntegrationMethods []string `json:"target_integration_methods"`
-	Regions            []string `json:"target_regions"`
-	Languages          []string `json:"target_languages"`
-	Deals              []string `json:"deal_ids"`
+	TargetingMode      *TargetingMode `json:"targeting_mode"`
+	IntentTokens       []string       `json:"target_intent_tokens"`
+	Keywords           []string       `json:"target_keywords"`
+	ActiveTools        []string       `json:"target_active_tools"`
+	HostApps           []string       `json:"target_host_apps"`
+	Surfaces           []string       `json:"target_surfaces"`
+	IntegrationMethods []string       `json:"target_integration_methods"`
+	Regions            []string       `json:"target_regions"`
+	Languages          []string       `json:"target_languages"`
+	Deals              []string       `json:"deal_ids"`
 }
 
 // Ratio is a field in which null has its own meaning: it clears the value.
@@ -101,7 +103,7 @@ func defaults() Campaign {
 	return Campaign{
 		CTALabel: defaultCTALabel, SkippableAfterSec: DefaultSkipSec,
 		BillingModel: CPM, BidAmount: DefaultBid, DailyBudget: DefaultDaily, TotalBudget: DefaultTotal, Goal: GoalManual,
-		Pacing: PacingEven, FrequencyCap: DefaultCap, ClickID: ClickIDOn,
+		Pacing: PacingEven, FrequencyCap: DefaultCap, ClickID: ClickIDOn, Targeting: Targeting{Mode: Broad},
 	}
 }
 
@@ -118,6 +120,8 @@ func (f *Fields) apply(c *Campaign) error {
 	set(&c.Pacing, f.Pacing)
 	set(&c.FrequencyCap, f.FrequencyCap)
 	set(&c.ClickID, f.ClickID)
+	set(&c.MinRelevance, f.MinRelevance)
+	set(&c.Mode, f.TargetingMode)
 	if f.TargetROAS.Given {
 		c.TargetROAS = f.TargetROAS.Value
 	}
@@ -333,6 +337,10 @@ func checkKinds(c *Campaign) error {
 		return invalid("optimization_goal", "must be target_cpa, target_roas, max_conversions or manual")
 	case c.Pacing != PacingEven && c.Pacing != PacingASAP:
 		return invalid("pacing", "must be even or asap")
+	case c.Mode != Broad && c.Mode != Exact:
+		return invalid("targeting_mode", "must be broad (stated tokens are part of what the campaign says) or exact (they are a filter)")
+	case c.MinRelevance < 0 || c.MinRelevance > money.USD:
+		return invalid("min_relevance", "must be from 0 (the network's floor) to 1")
 	case c.FrequencyCap < 0 || c.FrequencyCap > MaxCap:
 		return invalid("frequency_cap", "must be from 0 (no cap) to %d impressions per session and UTC day", MaxCap)
 	case c.ClickID != ClickIDOn && c.ClickID != ClickIDOff:

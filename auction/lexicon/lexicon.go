@@ -1,0 +1,199 @@
+// Package lexicon knows the words of all campaigns: how much each weighs and which look alike.
+//
+// A [Table] is frozen from the campaigns that deliver and has a version. Campaigns become vectors
+// of impacts by it, requests become vectors of weights, and the sum of weight × impact over their
+// common terms is the match of the two: a cosine in fixed point. There are integers only, so equal
+// campaigns give equal tables and equal scores on every machine.
+//
+// What a word weighs is counted in advertisers: each has one vote for each word, shared by its
+// campaigns. A thousand copies of a campaign therefore devalue a rival's word no more than one.
+package lexicon
+
+import "adnet/auction/words"
+
+// Full is the match of a request and a campaign that say the same.
+const Full = 1 << 16
+
+// weightBits is the precision of the weights of a request: its vector has the length 1<<weightBits.
+const weightBits = 12
+
+// How much the parts of a campaign say, in units of [words.One].
+const (
+	headlineWeight = words.One
+	subtextWeight  = words.One
+	statedWeight   = words.One
+)
+
+// Text is what a campaign says of itself.
+type Text struct {
+	Headline, Subtext string
+	// Stated are its tokens and keywords.
+	Stated [2][]string
+}
+
+// Impact is what a term adds to the match of a campaign with a request that says nothing else, in
+// units of 1/[Full].
+type Impact struct {
+	Term string
+	ID   uint32 // [None] for a term that the table does not know
+	By   uint16
+}
+
+// Weight is a term of a request.
+type Weight struct {
+	Term string
+	ID   uint32 // [None] for a term that the table does not know
+	By   uint32 // in units of 1/4096
+}
+
+// Reader makes vectors. The zero value is ready, and one goroutine at a time may use it. What it
+// returns is valid until its next use.
+type Reader struct {
+	words   words.Reader
+	impacts []Impact
+	raw     []rawTerm
+	vector  Vector
+	gather  gather
+}
+
+// rawTerm is a term of a campaign with its weight before the campaign's length is known.
+type rawTerm struct {
+	id     uint32
+	weight uint32 // damped
+}
+
+// terms are the terms of a campaign's text.
+func (r *Reader) terms(t *Text) []words.Term {
+	r.words.Reset()
+	r.words.ReadText(t.Headline, headlineWeight)
+	r.words.ReadText(t.Subtext, subtextWeight)
+	for _, list := range t.Stated {
+		for _, token := range list {
+			r.words.ReadStated(token, statedWeight)
+		}
+	}
+	return r.words.Terms()
+}
+
+// said is how much a campaign's term counts before its rarity does.
+func said(t *words.Term) uint32 {
+	w := damp(t.Weight)
+	if t.Kind == words.Extra {
+		w /= 2
+	}
+	return w
+}
+
+// Campaign is the vector of a campaign.
+func (r *Reader) Campaign(table *Table, t *Text) []Impact {
+	r.impacts, r.raw = r.impacts[:0], r.raw[:0]
+	for _, term := range r.terms(t) {
+		id, known := table.ids[term.Text]
+		if !known {
+			id = None
+		}
+		r.impacts = append(r.impacts, Impact{Term: term.Text, ID: id})
+		r.raw = append(r.raw, rawTerm{id: id, weight: said(&term)})
+	}
+	table.impacts(r.raw, func(i int, by uint16) { r.impacts[i].By = by })
+	return r.impacts
+}
+
+// impacts gives what each term of a campaign adds to a match.
+func (t *Table) impacts(terms []rawTerm, give func(i int, by uint16)) {
+	var sum uint64
+	for i := range terms {
+		w := uint64(terms[i].weight) * uint64(t.weight(terms[i].id)) / words.One
+		sum += w * w
+	}
+	length := max(root(sum), 1)
+	for i := range terms {
+		w := uint64(terms[i].weight) * uint64(t.weight(terms[i].id)) / words.One
+		give(i, uint16(max(min(w*Full/length, Full-1), 1)))
+	}
+}
+
+// damp says how much a term counts that was said with that weight in all: the second time adds less
+// than the first.
+func damp(weight uint32) uint32 {
+	if weight <= words.One {
+		return weight
+	}
+	return words.One + (log2(uint64(weight))-log2(words.One))*177/256
+}
+
+// Vector is a request as a table sees it.
+type Vector struct {
+	// Weights are its terms and those that look like them.
+	Weights []Weight
+	// Said are the ids of its own terms that the table knows.
+	Said []uint32
+	// Empty says that it has no word at all.
+	Empty bool
+}
+
+// Request is the vector of a request.
+func (r *Reader) Request(table *Table, terms []words.Term) *Vector {
+	g, v := &r.gather, &r.vector
+	g.begin(table)
+	*v = Vector{Weights: v.Weights[:0], Said: v.Said[:0], Empty: true}
+	var missed uint64 // the square of what no campaign says
+	for i := range terms {
+		term := &terms[i]
+		id, known := table.ids[term.Text]
+		damped := damp(term.Weight)
+		if known || term.Kind == words.Plain || term.Kind == words.Common || term.Kind == words.Letters {
+			v.Empty = false
+		}
+		w := uint64(damped) * uint64(table.unseen) / words.One
+		switch {
+		case known:
+			v.Said = append(v.Said, id)
+			g.add(id, damped*uint32(table.weights[id])/words.One)
+			continue
+		case term.Kind == words.Plain:
+			likeness := g.similar(term.Text, damped)
+			left := w * uint64(likenessFull-likeness) / likenessFull
+			missed += left * left
+		case term.Kind == words.Letters:
+			missed += w * w / 2 // groups overlap, so that each says half
+		}
+		v.Weights = append(v.Weights, Weight{Term: term.Text, ID: None, By: uint32(w)})
+	}
+	g.finish(v, missed)
+	return v
+}
+
+// finish gives the vector its length.
+func (g *gather) finish(v *Vector, missed uint64) {
+	var sum uint64
+	for _, id := range g.touched {
+		w := uint64(g.weight[id])
+		sum += w * w
+	}
+	length := max(root(sum+missed*uint64(g.table.missed)/words.One), 1)
+	for i := range v.Weights {
+		v.Weights[i].By = g.table.scaled(uint64(v.Weights[i].By), length)
+	}
+	for _, id := range g.touched {
+		v.Weights = append(v.Weights, Weight{Term: g.table.terms[id], ID: id, By: g.table.scaled(uint64(g.weight[id]), length)})
+	}
+}
+
+// scaled is a weight of a vector whose length is the gain in units of 1/4096. In a small network,
+// which has seen few words, one content word is worth more.
+func (t *Table) scaled(w, length uint64) uint32 {
+	return uint32(max(min(w, length)<<weightBits*uint64(t.gain)/256/length, 1))
+}
+
+// MostMatch is the greatest match. In a small network a match may be more than [Full].
+const MostMatch = 4 * Full
+
+// Match is the match of a sum of weight × impact, in units of 1/[Full].
+func Match(sum uint32) uint32 { return min(sum>>weightBits, MostMatch) }
+
+// Sum is the least sum that has a match.
+func Sum(match uint32) uint32 { return match << weightBits }
+
+// None is the id of a term that a table does not know.
+const None = ^uint32(0)

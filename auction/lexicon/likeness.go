@@ -1,0 +1,186 @@
+package lexicon
+
+import (
+	"cmp"
+	"slices"
+	"unicode/utf8"
+
+	"adnet/auction/words"
+)
+
+const (
+	// likenessFull is the likeness of equal words.
+	likenessFull = 256
+	// leastLikeness is the least that counts, and mostAlike how many terms a word may stand for.
+	leastLikeness = 50
+	mostAlike     = 8
+	// alikeWeight is the weight of a term that only looks like the word that was said, times its
+	// likeness.
+	alikeWeight = 240
+	// tooMany is how many terms may share a group of letters that says something.
+	tooMany = 512
+)
+
+// grams finds the terms that look like a word, by the groups of three to five letters that they
+// share.
+type grams struct {
+	keys    []uint32 // ascending
+	begin   []uint32 // of the terms of keys[i], in ids
+	ids     []uint32
+	weights []uint16 // of the group: how rare it is
+	lengths []uint32 // of the vector of each term's groups
+	rare    uint16
+}
+
+// eachGram yields the hashes of the groups of word with its borders.
+func eachGram(word string, yield func(hash uint32)) {
+	var starts [72]uint8
+	var text [72]byte
+	if len(word) > 64 {
+		word = word[:64]
+	}
+	text[0] = ' '
+	n := 1 + copy(text[1:], word)
+	text[n] = ' '
+	n++
+	runes := 0
+	for i := 0; i < n; i++ {
+		if utf8.RuneStart(text[i]) {
+			starts[runes] = uint8(i)
+			runes++
+		}
+	}
+	starts[runes] = uint8(n)
+	for size := 3; size <= 5; size++ {
+		for i := 0; i+size <= runes; i++ {
+			h := uint32(2166136261)
+			for _, c := range text[starts[i]:starts[i+size]] {
+				h = (h ^ uint32(c)) * 16777619
+			}
+			yield(h)
+		}
+	}
+}
+
+// comparable says whether a term takes part in likeness.
+func comparable(term string) bool {
+	return len(term) >= 3 && term[0] != words.WeakMark[0] && !letterGroup(term)
+}
+
+func letterGroup(term string) bool {
+	r, _ := utf8.DecodeRuneInString(term)
+	return r >= 0x0E00 && (r <= 0x0EFF || r >= 0x1780 && r <= 0x17FF || r >= 0x1100 && r <= 0x11FF || r >= 0x3005)
+}
+
+func gramsOf(terms []string) grams {
+	type entry struct{ hash, id uint32 }
+	var all []entry
+	for id, term := range terms {
+		if comparable(term) {
+			eachGram(term, func(h uint32) { all = append(all, entry{h, uint32(id)}) })
+		}
+	}
+	slices.SortFunc(all, func(a, b entry) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.id, b.id)) })
+	all = slices.Compact(all)
+	g := grams{lengths: make([]uint32, len(terms))}
+	squares := make([]uint64, len(terms))
+	n := uint64(len(terms)) + 50
+	for i := 0; i < len(all); {
+		end := i
+		for end < len(all) && all[end].hash == all[i].hash {
+			end++
+		}
+		w := log2(n * 2 / uint64(end-i+1))
+		g.keys, g.begin, g.weights = append(g.keys, all[i].hash), append(g.begin, uint32(len(g.ids))), append(g.weights, uint16(w))
+		for _, e := range all[i:end] {
+			g.ids = append(g.ids, e.id)
+			squares[e.id] += uint64(w) * uint64(w)
+		}
+		i = end
+	}
+	g.begin = append(g.begin, uint32(len(g.ids)))
+	g.rare = uint16(log2(n * 2 / 2))
+	for id, s := range squares {
+		g.lengths[id] = uint32(root(s))
+	}
+	return g
+}
+
+// gather is the memory for one request's vector.
+type gather struct {
+	table   *Table
+	weight  []uint32 // by term
+	touched []uint32
+	shared  []uint32 // by term: the sum over common groups
+	seen    []uint32
+	best    []like
+}
+
+type like struct{ id, likeness uint32 }
+
+func (g *gather) begin(t *Table) {
+	for _, id := range g.touched {
+		g.weight[id] = 0
+	}
+	g.touched = g.touched[:0]
+	if g.table != t {
+		g.table = t
+		g.weight, g.shared = make([]uint32, len(t.terms)), make([]uint32, len(t.terms))
+	}
+}
+
+func (g *gather) add(id, w uint32) {
+	if w == 0 {
+		return
+	}
+	if g.weight[id] == 0 {
+		g.touched = append(g.touched, id)
+	}
+	g.weight[id] += w
+}
+
+// similar adds the terms that look like a word that the table lacks: another ending, a compound, a
+// typing error. It returns how much the most similar one does.
+func (g *gather) similar(word string, damped uint32) (most uint32) {
+	if !comparable(word) {
+		return 0
+	}
+	x := &g.table.grams
+	var square uint64
+	g.seen = g.seen[:0]
+	eachGram(word, func(h uint32) {
+		at, ok := slices.BinarySearch(x.keys, h)
+		if !ok {
+			square += uint64(x.rare) * uint64(x.rare)
+			return
+		}
+		w := uint32(x.weights[at])
+		square += uint64(w) * uint64(w)
+		if x.begin[at+1]-x.begin[at] > tooMany {
+			return
+		}
+		for _, id := range x.ids[x.begin[at]:x.begin[at+1]] {
+			if g.shared[id] == 0 {
+				g.seen = append(g.seen, id)
+			}
+			g.shared[id] += w * w
+		}
+	})
+	length := root(square)
+	g.best = g.best[:0]
+	for _, id := range g.seen {
+		if l := uint32(uint64(g.shared[id]) * likenessFull / (length*uint64(x.lengths[id]) + 1)); l >= leastLikeness {
+			g.best = append(g.best, like{id, l})
+		}
+		g.shared[id] = 0
+	}
+	slices.SortFunc(g.best, func(a, b like) int { return cmp.Or(cmp.Compare(b.likeness, a.likeness), cmp.Compare(a.id, b.id)) })
+	if len(g.best) > mostAlike {
+		g.best = g.best[:mostAlike]
+	}
+	for _, l := range g.best {
+		most = max(most, l.likeness)
+		g.add(l.id, damped*uint32(g.table.weights[l.id])/words.One*l.likeness/likenessFull*alikeWeight/words.One)
+	}
+	return min(most, likenessFull)
+}

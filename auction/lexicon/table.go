@@ -1,0 +1,201 @@
+package lexicon
+
+import (
+	"fmt"
+	"math/bits"
+
+	"adnet/auction/words"
+)
+
+// Table is one frozen state of the words of all campaigns. It is immutable.
+type Table struct {
+	ids     map[string]uint32
+	terms   []string
+	weights []uint16 // by term: how rare it is, in units of 1/256 bit
+	unseen  uint16   // of a term that no campaign has
+	grams   grams
+	version string
+	missed  uint32 // what words that no campaign says take from a match, in units of words.One
+	gain    uint32 // of a match, in units of 1/256
+}
+
+// Len is the number of terms; their ids are below it.
+func (t *Table) Len() int { return len(t.terms) }
+
+// Term is the text of a term.
+func (t *Table) Term(id uint32) string { return t.terms[id] }
+
+// ID is the id of a term, [None] when the table lacks it.
+func (t *Table) ID(term string) uint32 {
+	if id, known := t.ids[term]; known {
+		return id
+	}
+	return None
+}
+
+// Version names the table: equal campaigns give equal versions.
+func (t *Table) Version() string { return t.version }
+
+func (t *Table) weight(id uint32) uint16 {
+	if id == None {
+		return t.unseen
+	}
+	return t.weights[id]
+}
+
+// vote is one advertiser's, which its campaigns share.
+const vote = 1 << 32
+
+// Share is the part of an advertiser's vote that one of its campaigns has.
+func Share(campaigns int) uint64 { return vote / uint64(campaigns) }
+
+// Size is how large a network is.
+type Size struct {
+	advertisers uint64
+	shares      uint64 // the sum of one campaign's share of each
+}
+
+// Count takes in an advertiser with so many campaigns.
+func (s *Size) Count(campaigns int) {
+	s.advertisers++
+	s.shares += Share(campaigns)
+}
+
+// network is the size in campaigns of equal weight: that of a thousand copies is one.
+func (s Size) network() network {
+	hi, lo := bits.Mul64(s.advertisers*s.advertisers, vote)
+	campaigns, _ := bits.Div64(hi, lo, max(s.shares, hi+1))
+	return network{advertisers: max(s.advertisers, 1), campaigns: max(campaigns, 1)}
+}
+
+// Builder makes a table and the vectors of the campaigns that it is made of.
+type Builder struct {
+	reader Reader
+	table  *Table
+	votes  []uint64
+	common []bool
+	raw    []rawTerm // of all texts
+	ends   []uint32
+	given  []Posting
+}
+
+// Posting is a term of one campaign.
+type Posting struct {
+	ID uint32
+	By uint16
+}
+
+// NewBuilder makes a Builder.
+func NewBuilder() *Builder { return &Builder{table: &Table{ids: map[string]uint32{}}} }
+
+// Add takes a text in, with the [Share] of the votes of those who use it.
+func (b *Builder) Add(t *Text, votes uint64) {
+	for _, term := range b.reader.terms(t) {
+		id, known := b.table.ids[term.Text]
+		if !known {
+			id = uint32(len(b.table.terms))
+			text := string([]byte(term.Text)) // not the text it stands in
+			b.table.ids[text] = id
+			b.table.terms, b.votes = append(b.table.terms, text), append(b.votes, 0)
+			b.common = append(b.common, term.Kind == words.Common)
+		}
+		b.votes[id] += votes
+		b.common[id] = b.common[id] && term.Kind == words.Common
+		b.raw = append(b.raw, rawTerm{id: id, weight: said(&term)})
+	}
+	b.ends = append(b.ends, uint32(len(b.raw)))
+}
+
+// Freeze ends the adding: the table is of a network of that size.
+func (b *Builder) Freeze(of Size) *Table {
+	t := b.table
+	t.weights = make([]uint16, len(t.terms))
+	size := of.network()
+	for id, v := range b.votes {
+		t.weights[id] = size.rarity(v)
+		if b.common[id] {
+			t.weights[id] = size.commonRarity(v)
+		}
+	}
+	t.unseen = size.rarity(vote * size.advertisers / size.campaigns)
+	t.missed, t.gain = size.missed(), size.gain()
+	t.grams = gramsOf(t.terms)
+	t.version = fmt.Sprintf("%08x", t.digest())
+	b.votes, b.common = nil, nil
+	return t
+}
+
+// network is its size.
+type network struct{ campaigns, advertisers uint64 }
+
+// The words of a network are counted as if some further campaigns were there, so that the words of
+// a small one weigh something, too: few of them have any one word, and half of them a common one.
+const (
+	further       = 10
+	furtherRare   = 20  // per mille
+	furtherCommon = 500 // per mille
+)
+
+// rarity is the weight of a term that has so many votes. The share of the votes is what counts.
+func (n network) rarity(votes uint64) uint16 { return n.smoothed(votes, furtherRare) }
+
+// commonRarity is the weight of a common word: next to nothing until there are campaigns to tell
+// how common.
+func (n network) commonRarity(votes uint64) uint16 {
+	return uint16(uint64(n.smoothed(votes, furtherCommon)) * n.campaigns / (n.campaigns + further))
+}
+
+func (n network) smoothed(votes, share uint64) uint16 {
+	having := votes / n.advertisers * n.campaigns >> 12 // in units of 1/2^20 campaigns
+	return uint16(log2((n.campaigns+further)<<20) - log2(max(having+further*share<<20/1000, 1)))
+}
+
+// missed: a word that none of few campaigns says tells nothing.
+func (n network) missed() uint32 {
+	if n.campaigns <= small {
+		return 0
+	}
+	return uint32((n.campaigns - small) * words.One / n.campaigns)
+}
+
+// Up to small campaigns one content word in common is enough for an ad; from grown on there are
+// words to choose by.
+const (
+	small     = 10
+	grown     = 50
+	smallGain = 640
+)
+
+func (n network) gain() uint32 {
+	if n.campaigns >= grown {
+		return 256
+	}
+	return 256 + uint32((smallGain-256)*(grown-max(n.campaigns, small))/(grown-small))
+}
+
+func (t *Table) digest() (sum uint32) {
+	for id, term := range t.terms {
+		h := uint32(2166136261)
+		for i := range len(term) {
+			h = (h ^ uint32(term[i])) * 16777619
+		}
+		h = (h ^ uint32(t.weights[id])) * 0x9e3779b1
+		sum += (h ^ h>>15) * 0x85ebca6b
+	}
+	return sum ^ uint32(t.unseen)<<16 ^ t.gain
+}
+
+// Vector is the vector of the i-th text added, valid until the next call.
+func (b *Builder) Vector(i int) []Posting {
+	from := uint32(0)
+	if i > 0 {
+		from = b.ends[i-1]
+	}
+	terms := b.raw[from:b.ends[i]]
+	b.given = b.given[:0]
+	for _, term := range terms {
+		b.given = append(b.given, Posting{ID: term.id})
+	}
+	b.table.impacts(terms, func(i int, by uint16) { b.given[i].By = by })
+	return b.given
+}

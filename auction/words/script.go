@@ -1,0 +1,144 @@
+package words
+
+import (
+	"encoding/binary"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"adnet/internal/eight"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// script says how words of a script are found.
+type script uint8
+
+const (
+	spaced script = iota // blanks separate words
+	han                  // Chinese and Japanese
+	hangul               // words with endings
+	thai                 // Thai, Khmer, Lao: no blanks, letters with marks
+)
+
+// groups are the least and the greatest number of letters of a group.
+func (s script) groups() (least, most int) {
+	switch s {
+	case han:
+		return 1, 2
+	case hangul:
+		return 1, 3
+	case thai:
+		return 2, 4
+	}
+	return 3, 5
+}
+
+// scriptOf is the script of a word's rune; marks, digits and signs of no script take the one that
+// they stand in.
+func scriptOf(r rune, within script) script {
+	switch {
+	case r < 0x0E00:
+		if unicode.IsMark(r) {
+			return within
+		}
+		return spaced
+	case r <= 0x0EFF, r >= 0x1780 && r <= 0x17FF:
+		return thai
+	case r >= 0x1100 && r <= 0x11FF, r >= 0xAC00 && r <= 0xD7FF, r >= 0x3130 && r <= 0x318F:
+		return hangul
+	case r >= 0x3005 && r <= 0x30FF, r >= 0x31F0 && r <= 0x31FF, r >= 0x3400 && r <= 0x9FFF, r >= 0xF900 && r <= 0xFAFF,
+		r >= 0x20000 && r <= 0x3FFFF:
+		return han
+	case unicode.IsMark(r):
+		return within
+	}
+	return spaced
+}
+
+// wordBytes are the letters and digits of ASCII, in a table because every byte of a context comes
+// by (benchmark row ad_request_100k).
+var wordBytes = func() (of [256]bool) {
+	for c := range of {
+		of[c] = 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+	}
+	return of
+}()
+
+// isWordRune says of a rune that is not ASCII whether it is part of a word.
+func isWordRune(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
+}
+
+// ignorable says of a rune whether it is not shown where it is not supported (Unicode property
+// Default_Ignorable_Code_Point), so that it may stand in a word unseen.
+func ignorable(r rune) bool {
+	if r < 0xAD {
+		return false
+	}
+	if r >= 0xFFF9 && r <= 0xFFFB || unicode.Is(unicode.Prepended_Concatenation_Mark, r) || r >= 0x13430 && r <= 0x13455 {
+		return false
+	}
+	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+// canonical gives a text in NFKC without ignorable characters as it was said, and in lower case, of
+// the same offsets. A capital whose lower case has another length is lower in both.
+func canonical(text string) (said, lower string) {
+	if isASCII(text) {
+		return text, lowerASCII(text)
+	}
+	said = norm.NFKC.String(strings.Map(func(r rune) rune {
+		if ignorable(r) {
+			return -1
+		}
+		return r
+	}, text))
+	var low, kept strings.Builder
+	low.Grow(len(said))
+	kept.Grow(len(said))
+	for _, r := range said {
+		small := unicode.ToLower(r)
+		low.WriteRune(small)
+		if utf8.RuneLen(small) == utf8.RuneLen(r) {
+			kept.WriteRune(r)
+		} else {
+			kept.WriteRune(small)
+		}
+	}
+	return kept.String(), low.String()
+}
+
+// Every byte of a context comes by, so the next two look at eight at a time (benchmark rows
+// ad_request_100k, rtb_100k).
+func isASCII(s string) bool {
+	var all uint64
+	for ; len(s) >= 8; s = s[8:] {
+		all |= eight.Of(s)
+	}
+	for i := range len(s) {
+		all |= uint64(s[i])
+	}
+	return eight.Wide(all) == 0
+}
+
+// lowerASCII is strings.ToLower for what isASCII.
+func lowerASCII(s string) string {
+	var lower strings.Builder
+	lower.Grow(len(s))
+	var low [8]byte
+	for ; len(s) >= 8; s = s[8:] {
+		v := eight.Of(s)
+		upper := (v + (0x80-'A')*eight.Ones) &^ (v + (0x80-'Z'-1)*eight.Ones) & eight.Tops // 0x80 in each that is from A to Z
+		binary.LittleEndian.PutUint64(low[:], v|upper>>2)
+		lower.Write(low[:])
+	}
+	for i := range len(s) {
+		c := s[i]
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		lower.WriteByte(c)
+	}
+	return lower.String()
+}

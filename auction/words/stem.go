@@ -1,0 +1,34 @@
+package words
+
+import (
+	"sync/atomic"
+
+	"github.com/kljensen/snowball/english"
+)
+
+// stem is the form in which a word is compared: the English stem of a word of ASCII letters, any
+// other as it is.
+func stem(word string) string {
+	if len(word) < 3 {
+		return word
+	}
+	for i := range len(word) {
+		if c := word[i]; c < 'a' || c > 'z' {
+			return word
+		}
+	}
+	at := &stems[hash(word)%uint32(len(stems))]
+	if known := at.Load(); known != nil && known.word == word {
+		return known.stem
+	}
+	made := &stemmed{word: string([]byte(word))}
+	made.stem = english.Stem(made.word, false)
+	at.Store(made)
+	return made.stem
+}
+
+// stems remembers the stems of words, because stemming takes a microsecond and most words are
+// common. The place of a word is its hash, so the memory is bounded whatever is asked.
+var stems [1 << 13]atomic.Pointer[stemmed]
+
+type stemmed struct{ word, stem string }

@@ -1,0 +1,127 @@
+package words_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"adnet/auction/words"
+)
+
+// of are the terms of a context by kind.
+func of(context string) map[words.Kind][]string {
+	var r words.Reader
+	r.ReadContext(context)
+	kinds := map[words.Kind][]string{}
+	for _, term := range r.Terms() {
+		kinds[term.Kind] = append([]string{term.Text}, kinds[term.Kind]...) // as they are said
+	}
+	return kinds
+}
+
+func TestTermsOfAText(t *testing.T) {
+	for text, want := range map[string]map[words.Kind][]string{
+		"Deployments deploy":          {words.Plain: {"deploy"}},
+		"news new":                    {words.Plain: {"news"}, words.Common: {"new"}},
+		"AI and C++, C# or R":         {words.Plain: {"ai", "c++", "c#"}, words.Common: {"and", "or"}, words.Weak: {"=c", "=r"}},
+		"node.js e-mail":              {words.Plain: {"node", "js", "mail"}, words.Weak: {"=e"}, words.Extra: {"nodejs", "email"}},
+		"getUserById":                 {words.Plain: {"getuserbyid"}, words.Extra: {"get", "user", "by", "id"}},
+		"fetchHTTPResponse":           {words.Plain: {"fetchhttprespons"}, words.Extra: {"fetch", "http", "response"}},
+		"𝐅𝐫𝐞𝐞 𝐕𝐏𝐍":                    {words.Common: {"free"}, words.Plain: {"vpn"}},
+		"v\u200bp\u00adn":             {words.Plain: {"vpn"}},
+		"天気":                          {words.Letters: {"天", "気", "天気"}},
+		"서울에서":                        {words.Letters: {"서", "울", "에", "서울", "울에", "에서", "서울에", "울에서"}},
+		"ตอง":                         {words.Letters: {"ตอ", "อง", "ตอง"}},
+		"iPhone手机":                    {words.Plain: {"iphon"}, words.Extra: {"phone"}, words.Letters: {"手", "机", "手机"}},
+		"see https://www.a.com/pg-db": {words.Common: {"see"}, words.Plain: {"pg", "db"}, words.Weak: {"=a"}},
+		"\xff\xfe":                    {},
+	} {
+		got := of(text)
+		for kind, list := range want {
+			if kind != words.Extra {
+				require.ElementsMatch(t, list, got[kind], "%s %d", text, kind)
+			}
+		}
+		for _, extra := range want[words.Extra] {
+			require.Contains(t, append(got[words.Extra], got[words.Plain]...), stemOf(extra), text)
+		}
+	}
+}
+
+// stemOf is a word as it is compared.
+func stemOf(word string) string {
+	for _, list := range of(word) {
+		return strings.TrimPrefix(list[0], words.WeakMark)
+	}
+	return ""
+}
+
+func weight(r *words.Reader, text string) uint32 {
+	for _, term := range r.Terms() {
+		if term.Text == text {
+			return term.Weight
+		}
+	}
+	return 0
+}
+
+func TestTurnsAreForgotten(t *testing.T) {
+	var r words.Reader
+	r.ReadTurn("zebra", 3)
+	r.ReadTurn("okapi", 1)
+	r.ReadTurn("lemur", 0)
+	require.Equal(t, []uint32{32, 128, 256}, []uint32{weight(&r, "zebra"), weight(&r, "okapi"), weight(&r, "lemur")})
+}
+
+// All words of a context are read; of a long one the end counts most, of a message all the same.
+func TestDistanceIsForgotten(t *testing.T) {
+	var r words.Reader
+	r.ReadContext("zebra " + strings.Repeat("filler ", 20) + "okapi")
+	require.EqualValues(t, words.One, weight(&r, "zebra"))
+	r.Reset()
+	r.ReadContext("zebra " + strings.Repeat("filler ", 300) + "okapi")
+	require.EqualValues(t, words.One, weight(&r, "okapi"))
+	require.EqualValues(t, 1, weight(&r, "zebra"))
+}
+
+func TestCodeAndAddressesCountHalf(t *testing.T) {
+	var r words.Reader
+	r.ReadContext("zebra ```okapi``` https://lemur.example/gibbon?x tapir")
+	for text, want := range map[string]uint32{"zebra": 256, "okapi": 128, "lemur": 128, "gibbon": 128, "tapir": 256} {
+		require.Equal(t, want, weight(&r, text), text)
+	}
+}
+
+func TestStatedTokens(t *testing.T) {
+	for token, want := range map[string]string{"r": "=r", "go": "go", "Go": "go", "how to cook": "cook"} {
+		var r words.Reader
+		r.ReadStated(token, words.One)
+		require.NotZero(t, weight(&r, want), token)
+	}
+	var r words.Reader
+	r.ReadStated("a day", words.One)
+	require.Zero(t, weight(&r, "=a"))
+}
+
+// Any byte string is read, every term once, and reading it again gives the same.
+func TestAnyTextIsRead(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
+			rapid.StringMatching("[a-zA-Z .`#+/:-]{0,60}")).Draw(t, "text")
+		var r, again words.Reader
+		r.ReadContext(text)
+		again.ReadContext("something else")
+		again.Reset()
+		again.ReadContext(text)
+		require.Equal(t, r.Terms(), again.Terms())
+		seen := map[string]bool{}
+		for _, term := range r.Terms() {
+			require.NotEmpty(t, term.Text)
+			require.False(t, seen[term.Text])
+			require.Positive(t, term.Weight)
+			seen[term.Text] = true
+		}
+	})
+}

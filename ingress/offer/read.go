@@ -1,0 +1,32 @@
+package offer
+
+import (
+	"adnet/internal/jsonscan"
+	"adnet/internal/money"
+)
+
+// ReadMessages reads the messages of a plain body; others are declined.
+func ReadMessages(in *jsonscan.Reader) (list []Message) {
+	in.Each(func() {
+		var m Message
+		o := in.Object()
+		for name, more := o.Next(); more; name, more = o.Next() {
+			switch name {
+			case "role":
+				m.Role = in.Text()
+			case "content":
+				m.Content = in.Text()
+			default:
+				in.Decline() // may be a known name in another case
+			}
+		}
+		list = append(list, m)
+	})
+	return list
+}
+
+// ReadShare reads a number with at most six decimals.
+func ReadShare(in *jsonscan.Reader) *money.Micros {
+	share := jsonscan.Parsed(in, in.Number(), money.Parse)
+	return &share
+}

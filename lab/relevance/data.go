@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"adnet/auction/words"
+	"adnet/internal/campaign"
+)
+
+// labelled is a request and the campaigns that answer it; none means that no ad should be shown.
+type labelled struct {
+	Context string   `json:"context"`
+	Labels  []string `json:"label"`
+	Lang    string   `json:"lang"`
+}
+
+// advertiser is one campaign as a naive advertiser sets it up: a name and a description.
+type advertiser struct {
+	Label       string `json:"label"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Lang        string `json:"lang"`
+}
+
+// set is one set of labelled requests with its campaigns.
+type set struct {
+	name      string
+	campaigns []advertiser
+	requests  []labelled
+}
+
+// setNames are the sets of the shared data.
+var setNames = []string{"metatool", "clinc", "livemcp", "xsid", "sib"}
+
+// load reads a set from a folder.
+func load(folder, name string) (s set, err error) {
+	s.name = name
+	if s.campaigns, err = lines[advertiser](filepath.Join(folder, name+".campaigns.jsonl")); err != nil {
+		return s, err
+	}
+	s.requests, err = lines[labelled](filepath.Join(folder, name+".dev.jsonl"))
+	return s, err
+}
+
+// lines reads one JSON value a line.
+func lines[T any](path string) (list []T, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w (the folder shared, which is not part of adnet, belongs beside the repository)", err)
+	}
+	defer func() { _ = f.Close() }()
+	in := bufio.NewScanner(f)
+	in.Buffer(nil, 1<<20)
+	for in.Scan() {
+		var one T
+		if err := json.Unmarshal(in.Bytes(), &one); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		list = append(list, one)
+	}
+	return list, in.Err()
+}
+
+// text is what the advertiser writes into the form: the name as headline, the description below,
+// both cut to what the form takes. Without a name the description begins in the headline.
+func (a *advertiser) text() (headline, subtext string) {
+	headline, subtext = cut(a.Name, campaign.MaxHeadline), cut(a.Description, campaign.MaxSubtext)
+	if headline == "" {
+		headline = cut(a.Description, campaign.MaxHeadline)
+	}
+	return headline, subtext
+}
+
+func cut(text string, most int) string {
+	letters := []rune(text)
+	return string(letters[:min(len(letters), most)])
+}
+
+// inScope are the requests that some campaign answers.
+func (s *set) inScope() (list []labelled) {
+	for _, r := range s.requests {
+		if len(r.Labels) > 0 {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// read gives the terms of a context.
+func read(r *words.Reader, context string) []words.Term {
+	r.Reset()
+	r.ReadContext(context)
+	return r.Terms()
+}

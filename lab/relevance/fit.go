@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"sort"
+	"strings"
+
+	"adnet/auction/ranker"
+)
+
+// fitted are the sets that the calibration is fitted on: those with requests that no campaign
+// answers. Each counts the same.
+var fitted = []string{"metatool", "clinc"}
+
+// prior is how many requests each point of the calibration has seen beforehand, at the odds of the
+// point before.
+const prior = 10
+
+// linear is a table whose log-odds grow evenly with the match, so that the match can be told from
+// the relevance.
+func linear() ranker.Table {
+	t := ranker.Version2()
+	for i := range t.Calibration {
+		t.Calibration[i] = int16((i - ranker.Knots/2) * 64)
+	}
+	return t
+}
+
+// observation is a first ad: how well it matched and whether it was right.
+type observation struct {
+	match  int // in units of 1/Knots
+	right  bool
+	weight float64
+}
+
+// fit writes the calibration of the match by the labelled requests of a folder.
+func fit(folder, file string) error {
+	table := linear()
+	var seen []observation
+	for _, name := range fitted {
+		s, err := load(folder, name)
+		if err != nil {
+			return err
+		}
+		w := build(table, &s, nil)
+		for _, r := range s.requests {
+			won := w.decide(question{labelled: r, open: true})
+			match := sort.Search(int(ranker.Full), func(m int) bool { return table.Relevance(ranker.Match(m)) >= won.Prediction.Relevance })
+			at := min(int(math.Round(float64(match)*ranker.Knots/float64(ranker.Full))), ranker.Knots-1)
+			seen = append(seen, observation{match: at, right: slices.Contains(r.Labels, w.label(won)), weight: 1 / float64(len(s.requests))})
+		}
+	}
+	return os.WriteFile(file, []byte(source(isotonic(seen))), 0o644)
+}
+
+// isotonic is the monotone sequence of log-odds that is nearest to what was seen.
+func isotonic(seen []observation) (odds [ranker.Knots]int16) {
+	type pool struct{ right, all, points float64 }
+	var pools []pool
+	unit := 0.0
+	for _, o := range seen {
+		unit += o.weight
+	}
+	unit = float64(len(seen)) / unit
+	before := 0.01
+	for i := range odds {
+		p := pool{right: before * prior, all: prior, points: 1}
+		for _, o := range seen {
+			if o.match == i {
+				p.all += o.weight * unit
+				if o.right {
+					p.right += o.weight * unit
+				}
+			}
+		}
+		before = max(before, p.right/p.all)
+		pools = append(pools, p)
+		for n := len(pools); n > 1 && pools[n-2].right/pools[n-2].all >= pools[n-1].right/pools[n-1].all; n = len(pools) {
+			last := pools[n-1]
+			pools = pools[:n-1]
+			pools[n-2].right += last.right
+			pools[n-2].all += last.all
+			pools[n-2].points += last.points
+		}
+	}
+	i := 0
+	for _, p := range pools {
+		share := min(max(p.right/p.all, 0.002), 0.98)
+		for range int(p.points) {
+			odds[i] = int16(math.Round(math.Log(share/(1-share)) * 256))
+			i++
+		}
+	}
+	return strictly(odds)
+}
+
+// strictly makes equal neighbours grow a little, so that a better match is always worth more.
+func strictly(odds [ranker.Knots]int16) [ranker.Knots]int16 {
+	for i := 1; i < len(odds); i++ {
+		odds[i] = max(odds[i], odds[i-1]+4)
+	}
+	return odds
+}
+
+func source(odds [ranker.Knots]int16) string {
+	var b strings.Builder
+	b.WriteString("package ranker\n\n// calibration was fitted by `go run ./lab/relevance --fit`; see [Table.Calibration].\nvar calibration = [Knots]int16{")
+	for i, v := range odds {
+		if i%16 == 0 {
+			b.WriteString("\n\t")
+		} else {
+			b.WriteString(" ")
+		}
+		fmt.Fprintf(&b, "%d,", v)
+	}
+	b.WriteString("\n}\n")
+	return b.String()
+}

@@ -1,0 +1,36 @@
+// Command relevance measures how well the right ad is found, on labelled requests that are not part
+// of adnet: `make relevance`. With --fit it writes the calibration that they teach.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/alecthomas/kong"
+)
+
+// settings of the command.
+type settings struct {
+	Data string `default:"../shared/data/relevance" help:"Folder of the labelled requests."`
+	Fit  bool   `help:"Fit the calibration on them and write it into auction/ranker."`
+}
+
+func main() {
+	var cfg settings
+	kong.Parse(&cfg, kong.Description("How well adnet finds the right ad for labelled requests."))
+	if err := run(cfg); err != nil {
+		fmt.Fprintln(os.Stderr, "relevance:", err)
+		os.Exit(1)
+	}
+}
+
+func run(cfg settings) error {
+	if cfg.Fit {
+		return fit(cfg.Data, "auction/ranker/calibration.go")
+	}
+	rows, err := measure(cfg.Data)
+	if err != nil {
+		return err
+	}
+	return show(os.Stdout, rows)
+}

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"adnet/auction/ranker"
+	"adnet/internal/money"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+)
+
+// row is one figure: a ratio, and what it must be and should be.
+type row struct {
+	Name   string  `json:"name"`
+	Value  float64 `json:"value"`
+	Must   float64 `json:"must"`
+	Aim    float64 `json:"aim"`
+	AtMost bool    `json:"at_most"`
+	Of     int     `json:"of"` // requests
+}
+
+func (r *row) ok() bool {
+	if r.AtMost {
+		return r.Value <= r.Must
+	}
+	return r.Value >= r.Must
+}
+
+// defaultFloor is the floor that a network has by default.
+const defaultFloor = ranker.DefaultFloor
+
+// measure runs all rows.
+func measure(folder string) (rows []row, err error) {
+	sets := map[string]*set{}
+	for _, name := range setNames {
+		s, err := load(folder, name)
+		if err != nil {
+			return nil, err
+		}
+		sets[name] = &s
+	}
+	rows = append(rows, firstRight(sets)...)
+	for _, name := range fitted {
+		rows = append(rows, floorRows(sets[name])...)
+		rows = append(rows, bidRow(sets[name]))
+		rows = append(rows, attackRows(sets[name])...)
+	}
+	rows = append(rows, conversationRows(sets["metatool"])...)
+	rows = append(rows, typingRow(sets["metatool"]))
+	return rows, nil
+}
+
+// right is the share of requests whose first ad is right.
+func right(w *pure, requests []question) float64 {
+	hits := 0
+	for _, q := range requests {
+		if slices.Contains(q.Labels, w.label(w.decide(q))) {
+			hits++
+		}
+	}
+	return float64(hits) / float64(len(requests))
+}
+
+// open asks requests without a floor; lang "" is any.
+func open(requests []labelled, lang string) (list []question) {
+	for _, r := range requests {
+		if lang == "" || r.Lang == lang {
+			list = append(list, question{labelled: r, open: true})
+		}
+	}
+	return list
+}
+
+func firstRight(sets map[string]*set) (rows []row) {
+	for _, want := range []struct {
+		set, lang string
+		must, aim float64
+	}{
+		{"metatool", "", 0.51, 0.56}, {"clinc", "", 0.65, 0.70}, {"livemcp", "", 0.37, 0.48},
+		{"xsid", "", 0.68, 0.75}, {"xsid", "ja", 0.60, 0.75}, {"xsid", "zh", 0.50, 0.65}, {"sib", "th", 0.43, 0.50}, {"sib", "ko", 0.40, 0.45},
+	} {
+		s := sets[want.set]
+		asked := open(s.inScope(), want.lang)
+		name := strings.TrimSpace("first ad right, floor off: " + want.set + " " + want.lang)
+		rows = append(rows, row{Name: name, Value: right(build(ranker.Version2(), s, nil), asked), Must: want.must, Aim: want.aim, Of: len(asked)})
+	}
+	return rows
+}
+
+// shown counts what a world shows.
+type shown struct{ ads, right, scope, outAds, out int }
+
+func ask(w *pure, requests []labelled) (n shown) {
+	for _, r := range requests {
+		label := w.label(w.decide(question{labelled: r}))
+		if len(r.Labels) > 0 {
+			n.scope++
+		} else {
+			n.out++
+		}
+		switch {
+		case label == "":
+		case len(r.Labels) == 0:
+			n.ads++
+			n.outAds++
+		case slices.Contains(r.Labels, label):
+			n.right++
+			n.ads++
+		default:
+			n.ads++
+		}
+	}
+	return n
+}
+
+func floored(s *set, bids []money.Micros, more ...extra) *pure {
+	w := build(ranker.Version2(), s, bids, more...)
+	w.floor = defaultFloor
+	return w
+}
+
+func floorRows(s *set) []row {
+	n := ask(floored(s, nil), s.requests)
+	must, aim := 0.25, 0.36
+	if s.name == "clinc" {
+		must, aim = 0.50, 0.54
+	}
+	return []row{
+		{Name: "default floor: out of scope with an ad: " + s.name, Value: ratio(n.outAds, n.out), Must: 0.20, Aim: 0.08, AtMost: true, Of: n.out},
+		{Name: "default floor: precision of ads shown: " + s.name, Value: ratio(n.right, n.ads), Must: 0.72, Aim: 0.80, Of: n.ads},
+		{Name: "default floor: right of all: " + s.name, Value: ratio(n.right, n.scope), Must: must, Aim: aim, Of: n.scope},
+	}
+}
+
+func ratio(a, b int) float64 { return float64(a) / float64(max(b, 1)) }
+
+// bidRow has bids that are spread log-normally, in three draws.
+func bidRow(s *set) row {
+	rng := rand.New(rand.NewPCG(1, 1))
+	var all shown
+	for range 3 {
+		bids := make([]money.Micros, len(s.campaigns))
+		for i := range bids {
+			bids[i] = money.Micros(math.Exp(rng.NormFloat64()-0.5) * float64(bid))
+		}
+		n := ask(floored(s, bids), s.requests)
+		all.ads += n.ads
+		all.right += n.right
+	}
+	must, aim := 0.62, 0.80
+	if s.name == "clinc" {
+		must, aim = 0.68, 0.90
+	}
+	return row{Name: "bids of sigma 1: precision of ads shown: " + s.name, Value: ratio(all.right, all.ads), Must: must, Aim: aim, Of: all.ads}
+}
+
+// commonWords are of requests of every topic.
+var commonWords = strings.Fields("find get need want help provide information looking recommend know give tell make show best")
+
+// attackRows: a campaign on common words, and one without any targeting.
+func attackRows(s *set) []row {
+	langs := []string{"en"}
+	words := floored(s, nil, extra{label: "common words", headline: "Great offers for you", tokens: commonWords, langs: langs, bid: bid * 3 / 2})
+	none := floored(s, nil, extra{label: "no targeting", headline: "Great offers for you", bid: bid * 19 / 10})
+	var byWords, everywhere, out int
+	for _, r := range s.requests {
+		if words.label(words.decide(question{labelled: r})) == "common words" {
+			byWords++
+		}
+		if len(r.Labels) == 0 {
+			out++
+			if none.label(none.decide(question{labelled: r})) == "no targeting" {
+				everywhere++
+			}
+		}
+	}
+	return []row{
+		{Name: "15 common words at 1.5 times the bid, of all requests: " + s.name, Value: ratio(byWords, len(s.requests)), Must: 0.02, AtMost: true, Of: len(s.requests)},
+		{Name: "no targeting at 1.9 times, where nothing belongs: " + s.name, Value: ratio(everywhere, out), AtMost: true, Of: out},
+	}
+}
+
+// conversationRows put other requests before each one.
+func conversationRows(s *set) []row {
+	scope := s.inScope()
+	byLabel := map[string][]labelled{}
+	for _, r := range scope {
+		byLabel[r.Labels[0]] = append(byLabel[r.Labels[0]], r)
+	}
+	w := build(ranker.Version2(), s, nil)
+	rng := rand.New(rand.NewPCG(2, 2))
+	var strings8, turns8, strings3 []question
+	for _, r := range scope {
+		var other, same []string
+		for range 8 {
+			other = append(other, scope[rng.IntN(len(scope))].Context)
+		}
+		for range 2 {
+			list := byLabel[r.Labels[0]]
+			same = append(same, list[rng.IntN(len(list))].Context)
+		}
+		strings8 = append(strings8, question{labelled: joined(r, other), open: true})
+		strings3 = append(strings3, question{labelled: joined(r, same), open: true})
+		turns8 = append(turns8, question{labelled: r, turns: other, open: true})
+	}
+	return []row{
+		{Name: "8 unrelated turns before, in one string", Value: right(w, strings8), Must: 0.45, Aim: 0.52, Of: len(scope)},
+		{Name: "8 unrelated turns before, as messages", Value: right(w, turns8), Must: 0.45, Aim: 0.52, Of: len(scope)},
+		{Name: "3 turns on the same need, in one string", Value: right(w, strings3), Must: 0.58, Aim: 0.75, Of: len(scope)},
+	}
+}
+
+// maxContext is the length of a context, of which the end is kept.
+const maxContext = 2000
+
+func joined(r labelled, before []string) labelled {
+	letters := []rune(strings.Join(append(slices.Clone(before), r.Context), " "))
+	r.Context = string(letters[max(0, len(letters)-maxContext):])
+	return r
+}
+
+// typingRow loses when one word in five has two letters swapped.
+func typingRow(s *set) row {
+	rng := rand.New(rand.NewPCG(3, 3))
+	w := build(ranker.Version2(), s, nil)
+	clean := open(s.inScope(), "")
+	var typed []question
+	for _, q := range clean {
+		list := strings.Fields(q.Context)
+		for i, word := range list {
+			letters := []rune(word)
+			if len(letters) > 3 && rng.IntN(5) == 0 {
+				at := 1 + rng.IntN(len(letters)-2)
+				letters[at], letters[at+1] = letters[at+1], letters[at]
+				list[i] = string(letters)
+			}
+		}
+		q.Context = strings.Join(list, " ")
+		typed = append(typed, q)
+	}
+	before := right(w, clean)
+	return row{Name: "one word in five mistyped, loss", Value: 1 - right(w, typed)/before, Must: 0.09, Aim: 0.05, AtMost: true, Of: len(clean)}
+}
+
+// show prints the rows as JSON lines, then as a table.
+func show(to io.Writer, rows []row) error {
+	out := json.NewEncoder(to)
+	for i := range rows {
+		if err := out.Encode(&rows[i]); err != nil {
+			return err
+		}
+	}
+	t := table.NewWriter()
+	t.AppendHeader(table.Row{"Row", "Is", "Must", "Aim", "", "Requests"})
+	for i := range rows {
+		r := &rows[i]
+		state := "reached"
+		if !r.ok() {
+			state = "missed"
+		}
+		sign := "≥"
+		if r.AtMost {
+			sign = "≤"
+		}
+		t.AppendRow(table.Row{r.Name, percent(r.Value), sign + " " + percent(r.Must), sign + " " + percent(r.Aim), state, r.Of})
+	}
+	_, err := fmt.Fprintln(to, t.Render())
+	return err
+}
+
+func percent(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
