@@ -54,7 +54,7 @@ func explained(t *testing.T, base, suffix string) {
 		results = append(results, c.(map[string]any)["result"])
 	}
 	require.Equal(t, []any{"won", "outbid"}, results)
-	require.Equal(t, 1.0, seen["request"].(map[string]any)["intent_tokens"], "the stop words are none")
+	require.Equal(t, 2.0, seen["request"].(map[string]any)["intent_tokens"], "how many, and nothing of what they are")
 	require.Equal(t, seen["auction_id"], api.do("GET", path, key, "", 200)["auction_id"], "the publisher's key opens it too")
 	api.do("GET", path, rival.token, "", 403)
 
