@@ -48,8 +48,8 @@ func TestWhoWins(t *testing.T) {
 		{"the higher bid", []auction.Campaign{cpm(1, 4), cpm(2, 5)}, 2, 2_500_000},
 		{"relevance beats a somewhat higher bid", []auction.Campaign{cpm(1, 9), tokens(cpm(2, 5), "vector")}, 2, 5_000_000},
 		{"but not a bid of more than twice", []auction.Campaign{cpm(1, 11), tokens(cpm(2, 5), "vector")}, 1, 5_500_000},
-		{"a click at 2 % is worth 20 CPM", []auction.Campaign{cpm(1, 19), clicks(tokens(cpm(2, 1), "vector"))}, 2, 19_720_000},
-		{"a conversion at 2 % × 4 %", []auction.Campaign{cpm(1, 1), conversions(tokens(cpm(2, 10), "vector"))}, 2, 7_777_568},
+		{"a click at 2 % is worth 20 CPM", []auction.Campaign{cpm(1, 19), clicks(tokens(cpm(2, 1), "vector"))}, 2, 19_757_000},
+		{"a conversion at 2 % × 4 %", []auction.Campaign{cpm(1, 1), conversions(tokens(cpm(2, 10), "vector"))}, 2, 7_806_780},
 		{"what does not match cannot win", []auction.Campaign{cpm(1, 1), exactly(cpm(2, 900), "travel")}, 1, 500_000},
 		{"keywords and phrases are intent too", []auction.Campaign{cpm(1, 1), {ID: id(2), Bid: money.USD,
 			Targeting: &auction.Targeting{Keywords: []string{"Vector Databases"}}}}, 2, 1_000_000},
@@ -107,9 +107,10 @@ func TestTheWorkedExample(t *testing.T) {
 }
 
 func TestFirstPrice(t *testing.T) {
+	cats := auction.Request{Words: terms("cats")}
 	for billing, want := range map[ranker.Billing]money.Micros{ranker.CPM: 0, ranker.CPC: 3_370_999, ranker.CPA: 3_370_999} {
 		c := auction.Campaign{ID: id(1), Bid: 3_370_999, Billing: billing}
-		won := decide(t, auction.Request{}, snapshot(c), nil)
+		won := decide(t, cats, snapshot(c), nil)
 		if billing == ranker.CPM {
 			require.Less(t, won.EffectiveCPM, c.Bid, "nothing in common: relevance shades the bid")
 			want = won.EffectiveCPM / 1000

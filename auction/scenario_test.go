@@ -30,7 +30,7 @@ func (b budgets) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.R
 // cent over.
 func TestBudgetsAreSpentFromTheTopAndNeverExceeded(t *testing.T) {
 	snap := snapshot(cpm(1, 10), cpm(2, 5), cpm(3, 20))
-	left := budgets{id(1): 10_000, id(2): 2_000, id(3): 16_000} // 2.5, 1 and 2 impressions at 0.4 of the bid
+	left := budgets{id(1): 25_000, id(2): 5_000, id(3): 40_000} // 2.5, 1 and 2 impressions of requests without words
 	var scratch auction.Scratch
 	var order []int
 	var spent money.Micros
@@ -44,8 +44,8 @@ func TestBudgetsAreSpentFromTheTopAndNeverExceeded(t *testing.T) {
 		spent += got.Price
 	}
 	require.Equal(t, []int{3, 3, 1, 1, 2}, order)
-	require.Equal(t, money.Micros(2*8_000+2*4_000+2_000), spent)
-	require.Equal(t, budgets{id(1): 2_000, id(2): 0, id(3): 0}, left)
+	require.Equal(t, money.Micros(2*20_000+2*10_000+5_000), spent)
+	require.Equal(t, budgets{id(1): 5_000, id(2): 0, id(3): 0}, left)
 }
 
 // A campaign's life as the catalog applies it: approved, raised, paused, resumed, retargeted,

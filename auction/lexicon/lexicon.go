@@ -17,12 +17,21 @@ const Full = 1 << 16
 // weightBits is the precision of the weights of a request: its vector has the length 1<<weightBits.
 const weightBits = 12
 
-// How much the parts of a campaign say, in units of [words.One].
+// What tokens add that an advertiser picked, in units of [words.One]. Those that only repeat the
+// text add nothing (see [Reader.choice]).
 const (
-	headlineWeight = words.One
-	subtextWeight  = words.One
-	statedWeight   = words.One
+	pickedEcho  = 2 * words.One // to what a word of the text says
+	pickedFresh = words.One     // to what a word says that is not in the text
+	pickedGain  = words.One     // to what either adds to a match
 )
+
+// A request's vector has a length between its own and that of one with pivotWords words that no
+// campaign has, so that the words of a long request that a campaign has still say something.
+const pivotWords = 6
+
+// A campaign's vector has at least the length of one with leastWords words of its own, so that one
+// of common words only matches next to nothing.
+const leastWords = 3
 
 // Text is what a campaign says of itself.
 type Text struct {
@@ -50,50 +59,123 @@ type Weight struct {
 // returns is valid until its next use.
 type Reader struct {
 	words   words.Reader
+	stated  words.Reader
+	said    []saidTerm
 	impacts []Impact
 	raw     []rawTerm
 	vector  Vector
 	gather  gather
 }
 
+// saidTerm is a term of a campaign.
+type saidTerm struct {
+	words.Term
+	picked uint32 // how far its advertiser picked it, in units of words.One
+}
+
 // rawTerm is a term of a campaign with its weight before the campaign's length is known.
 type rawTerm struct {
 	id     uint32
-	weight uint32 // damped
+	weight uint16 // damped
+	picked uint16
 }
 
-// terms are the terms of a campaign's text.
-func (r *Reader) terms(t *Text) []words.Term {
+// terms are the terms of a campaign: of its text, then those that it states beside it.
+func (r *Reader) terms(t *Text) []saidTerm {
 	r.words.Reset()
-	r.words.ReadText(t.Headline, headlineWeight)
-	r.words.ReadText(t.Subtext, subtextWeight)
+	r.words.ReadText(t.Headline, words.One)
+	r.words.ReadText(t.Subtext, words.One)
+	r.stated.Reset()
 	for _, list := range t.Stated {
 		for _, token := range list {
-			r.words.ReadStated(token, statedWeight)
+			r.stated.ReadStated(token, words.One)
 		}
 	}
-	return r.words.Terms()
+	r.said = r.said[:0]
+	for _, term := range r.words.Terms() {
+		r.said = append(r.said, saidTerm{Term: term})
+	}
+	if stated := r.stated.Terms(); len(stated) > 0 {
+		r.pick(stated)
+	}
+	return r.said
 }
 
-// said is how much a campaign's term counts before its rarity does.
-func said(t *words.Term) uint32 {
+// pick adds the stated terms to those of the text.
+func (r *Reader) pick(stated []words.Term) {
+	ofText := len(r.said)
+	choice := choice(r.said, stated)
+	for _, term := range stated {
+		picked := choice
+		if !content(term.Kind) {
+			picked = 0 // a common word says no more for being stated
+		}
+		at := indexOf(r.said[:ofText], term.Text)
+		if at < 0 {
+			term.Weight += term.Weight * picked / words.One * pickedFresh / words.One
+			r.said = append(r.said, saidTerm{term, picked})
+			continue
+		}
+		said := &r.said[at]
+		said.Weight += term.Weight * picked / words.One * pickedEcho / words.One
+		said.Kind = min(said.Kind, term.Kind)
+		said.picked = picked
+	}
+}
+
+// choice says how far stated terms are a choice, up to [words.One]. They are none when they are
+// just the words of the text: then nothing tells which of them matter.
+func choice(text []saidTerm, stated []words.Term) uint32 {
+	plain, chosen, echoed := 0, 0, 0
+	for i := range text {
+		if content(text[i].Kind) {
+			plain++
+		}
+	}
+	for i := range stated {
+		if !content(stated[i].Kind) {
+			continue
+		}
+		chosen++
+		if at := indexOf(text, stated[i].Text); at >= 0 && content(text[at].Kind) {
+			echoed++
+		}
+	}
+	return uint32(words.One - words.One*echoed*echoed/max(plain*chosen, 1))
+}
+
+func content(k words.Kind) bool { return k == words.Plain || k == words.Letters }
+
+func indexOf(list []saidTerm, text string) int {
+	for i := range list {
+		if list[i].Text == text {
+			return i
+		}
+	}
+	return -1
+}
+
+// raw is what a term says before its rarity counts.
+func raw(id uint32, t *saidTerm) rawTerm {
 	w := damp(t.Weight)
 	if t.Kind == words.Extra {
 		w /= 2
 	}
-	return w
+	return rawTerm{id: id, weight: uint16(min(w, 1<<16-1)), picked: uint16(t.picked)}
 }
 
 // Campaign is the vector of a campaign.
 func (r *Reader) Campaign(table *Table, t *Text) []Impact {
 	r.impacts, r.raw = r.impacts[:0], r.raw[:0]
-	for _, term := range r.terms(t) {
+	said := r.terms(t)
+	for i := range said {
+		term := &said[i]
 		id, known := table.ids[term.Text]
 		if !known {
 			id = None
 		}
 		r.impacts = append(r.impacts, Impact{Term: term.Text, ID: id})
-		r.raw = append(r.raw, rawTerm{id: id, weight: said(&term)})
+		r.raw = append(r.raw, raw(id, term))
 	}
 	table.impacts(r.raw, func(i int, by uint16) { r.impacts[i].By = by })
 	return r.impacts
@@ -106,9 +188,10 @@ func (t *Table) impacts(terms []rawTerm, give func(i int, by uint16)) {
 		w := uint64(terms[i].weight) * uint64(t.weight(terms[i].id)) / words.One
 		sum += w * w
 	}
-	length := max(root(sum), 1)
+	length := max(root(max(sum, leastWords*uint64(t.unseen)*uint64(t.unseen))), 1)
 	for i := range terms {
 		w := uint64(terms[i].weight) * uint64(t.weight(terms[i].id)) / words.One
+		w += w * uint64(terms[i].picked) / words.One * pickedGain / words.One
 		give(i, uint16(max(min(w*Full/length, Full-1), 1)))
 	}
 }
@@ -171,7 +254,8 @@ func (g *gather) finish(v *Vector, missed uint64) {
 		w := uint64(g.weight[id])
 		sum += w * w
 	}
-	length := max(root(sum+missed*uint64(g.table.missed)/words.One), 1)
+	length := root(sum + missed*uint64(g.table.missed)/words.One)
+	length = max((length+root(pivotWords*uint64(g.table.unseen)*uint64(g.table.unseen)))/2, 1)
 	for i := range v.Weights {
 		v.Weights[i].By = g.table.scaled(uint64(v.Weights[i].By), length)
 	}
@@ -183,7 +267,7 @@ func (g *gather) finish(v *Vector, missed uint64) {
 // scaled is a weight of a vector whose length is the gain in units of 1/4096. In a small network,
 // which has seen few words, one content word is worth more.
 func (t *Table) scaled(w, length uint64) uint32 {
-	return uint32(max(min(w, length)<<weightBits*uint64(t.gain)/256/length, 1))
+	return uint32(max(w<<weightBits*uint64(t.gain)/256/length, 1))
 }
 
 // MostMatch is the greatest match. In a small network a match may be more than [Full].

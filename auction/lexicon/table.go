@@ -90,7 +90,9 @@ func NewBuilder() *Builder { return &Builder{table: &Table{ids: map[string]uint3
 
 // Add takes a text in, with the [Share] of the votes of those who use it.
 func (b *Builder) Add(t *Text, votes uint64) {
-	for _, term := range b.reader.terms(t) {
+	said := b.reader.terms(t)
+	for i := range said {
+		term := &said[i]
 		id, known := b.table.ids[term.Text]
 		if !known {
 			id = uint32(len(b.table.terms))
@@ -101,7 +103,7 @@ func (b *Builder) Add(t *Text, votes uint64) {
 		}
 		b.votes[id] += votes
 		b.common[id] = b.common[id] && term.Kind == words.Common
-		b.raw = append(b.raw, rawTerm{id: id, weight: said(&term)})
+		b.raw = append(b.raw, raw(id, term))
 	}
 	b.ends = append(b.ends, uint32(len(b.raw)))
 }

@@ -281,4 +281,4 @@ func (t *Table) Predict(b Billing, bid money.Micros, s Signals) Prediction {
 }
 
 // DefaultFloor is the least relevance of an ad where nobody states another.
-const DefaultFloor PPM = 620_000
+const DefaultFloor PPM = 580_000

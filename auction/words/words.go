@@ -132,11 +132,11 @@ func (r *Reader) ReadText(text string, weight uint16) {
 }
 
 // ReadStated reads a token that a caller or a campaign states. A single letter counts when it is the
-// whole token ("r"), and so does a short common word, as a content word ("go").
+// whole token ("r"), and so do the common words that are also names, as content words ("go", "it").
 func (r *Reader) ReadStated(token string, weight uint16) {
 	begin := len(r.found)
 	if r.read(token, weight); len(r.found) == begin+1 {
-		if f := &r.found[begin]; f.kind == Common && len(f.text) <= 2 {
+		if f := &r.found[begin]; f.kind == Common && (f.text == "go" || f.text == "it") {
 			f.kind = Plain
 		}
 		return

@@ -41,7 +41,7 @@ import (
 
 // Config is the settings of ads.
 type Config struct {
-	MinRelevance       float64 `name:"min-relevance" env:"ADNET_MIN_RELEVANCE" default:"0.62" help:"Least probability that an ad answers its request, 0 to 1; 0 is off. Publishers and requests may state another."`
+	MinRelevance       float64 `name:"min-relevance" env:"ADNET_MIN_RELEVANCE" default:"0.58" help:"Least probability that an ad answers its request, 0 to 1; 0 is off. Publishers and requests may state another."`
 	MinRelevanceLowest float64 `name:"min-relevance-lowest" env:"ADNET_MIN_RELEVANCE_LOWEST" default:"-1" help:"Down to which a request may lower ADNET_MIN_RELEVANCE; -1 is not at all, in standalone to 0."`
 
 	Disclosure string `name:"disclosure-label" env:"ADNET_DISCLOSURE_LABEL" default:"Sponsored" help:"Label that marks an ad as one."`

@@ -152,7 +152,7 @@ func doors() (*memory.Store, *httpapi.Auth) {
 	return store, httpapi.NewAuth(httpapi.AuthDeps{Users: store, Keys: store, Now: time.Now})
 }
 
-const price = 2 * money.USD / 1000 // of the one campaign's impression: it bids 5 USD and is targeted at nothing
+const price = 5 * money.USD / 1000 // of the one campaign's impression: its bid, for it answers the request
 
 // options are how a world differs from the usual.
 type options struct {

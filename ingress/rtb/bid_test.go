@@ -66,7 +66,7 @@ func TestBidIsSigned(t *testing.T) {
 	f.Shelf.Put(shelfOf("credit")...)
 	b := f.bids(`{"id":"r","imp":[{"id":"1","tagid":"app","banner":{"w":320,"h":50}}],"device":{"language":"en","geo":{"country":"USA","region":"CA"}}}`)[0]
 	want := token.Auction{
-		CampaignID: shelfOf("credit")[0].ID, AdvertiserID: advertiserID, DeveloperID: developerID, Price: 2 * money.USD / 1000, BillingModel: "cpm",
+		CampaignID: shelfOf("credit")[0].ID, AdvertiserID: advertiserID, DeveloperID: developerID, Price: 5 * money.USD / 1000, BillingModel: "cpm",
 		Format: "image", IntegrationMethod: "openrtb", Region: "US-CA", Language: "en", HostApp: "app", CreditFunded: true,
 	}
 	ad := f.adToken(b.AdM)
@@ -88,8 +88,8 @@ func TestBidIsSigned(t *testing.T) {
 	require.Len(t, f.Log.Auctions, 1)
 	logged := f.Log.Auctions[0]
 	require.Equal(t, ad.AuctionID[:], logged.AuctionId)
-	require.Equal(t, int64(2*money.USD), logged.EcpmMicros)
-	require.Equal(t, int64(2000), logged.PriceMicros, "what was bid on the wire")
+	require.Equal(t, int64(5*money.USD), logged.EcpmMicros)
+	require.Equal(t, int64(5000), logged.PriceMicros, "what was bid on the wire")
 	require.Equal(t, "openrtb", logged.Placement.IntegrationMethod)
 	require.Equal(t, "banner", logged.Placement.Format)
 	require.Equal(t, "image", logged.CreativeFormat)
@@ -543,18 +543,18 @@ func TestBidRequestsAreAnswered(t *testing.T) {
 	cfg := defaults()
 	cfg.Categories = []string{"IAB19"}
 	for name, want := range map[string]answer{
-		"article-banner":     {mtype: openrtb2.MarkupBanner, imp: "side", price: 5, adm: []string{"width:300px;height:250px"}},
+		"article-banner":     {mtype: openrtb2.MarkupBanner, imp: "side", price: 2.5, adm: []string{"width:300px;height:250px"}},
 		"assistant-native":   {mtype: openrtb2.MarkupNative, imp: "answer", price: 5},
 		"clip-skippable":     {mtype: openrtb2.MarkupVideo, imp: "clip", price: 3, adm: []string{`<VAST version="4.2"`, `width="640" height="360"`, `skipoffset="00:00:03"`}},
 		"preroll-old-player": {mtype: openrtb2.MarkupVideo, imp: "pre", price: 3, adm: []string{`<VAST version="3.0"`, `width="854" height="480"`}},
 		"private-deal":       {mtype: openrtb2.MarkupBanner, imp: "1", price: 1.35, deal: "quay-7", adm: []string{"width:728px;height:90px"}},
-		"open-deals":         {mtype: openrtb2.MarkupBanner, imp: "1", price: 5, adm: []string{"width:320px;height:50px"}},
+		"open-deals":         {mtype: openrtb2.MarkupBanner, imp: "1", price: 2.5, adm: []string{"width:320px;height:50px"}},
 		"many-imps":          {mtype: openrtb2.MarkupBanner, imp: "top", more: []string{"clip", "inline"}, price: 2.5, adm: []string{"width:970px;height:250px"}},
 		"floor-eur":          {reason: "currency"},
 		"blocked":            {reason: "blocked"},
 		"consent":            {mtype: openrtb2.MarkupBanner, imp: "1", price: 2.5, adm: []string{"width:320px;height:50px"}},
 		"radio-audio":        {reason: "unsupported_format"},
-		"platform-screen":    {mtype: openrtb2.MarkupBanner, imp: "screen", price: 5, adm: []string{"width:1080px;height:1920px"}},
+		"platform-screen":    {mtype: openrtb2.MarkupBanner, imp: "screen", price: 2.5, adm: []string{"width:1080px;height:1920px"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := cfg

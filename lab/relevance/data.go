@@ -2,13 +2,16 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 
+	"adnet/auction"
 	"adnet/auction/words"
 	"adnet/internal/campaign"
+	"adnet/internal/demo"
 )
 
 // labelled is a request and the campaigns that answer it; none means that no ad should be shown.
@@ -16,6 +19,18 @@ type labelled struct {
 	Context string   `json:"context"`
 	Labels  []string `json:"label"`
 	Lang    string   `json:"lang"`
+
+	place *demo.Request // where it comes from, with what the app knows; nil: only the language
+}
+
+// request is what the auction sees of it.
+func (l *labelled) request(terms []words.Term) auction.Request {
+	r := auction.Request{Words: terms, Language: l.Lang}
+	if at := l.place; at != nil {
+		r.Language, r.Region, r.HostApp = at.UserLanguage, at.UserRegion, at.HostApp
+		r.Surface, r.ActiveTools = cmp.Or(at.Placement, "card"), at.ActiveTools
+	}
+	return r
 }
 
 // advertiser is one campaign as a naive advertiser sets it up: a name and a description.
@@ -24,6 +39,15 @@ type advertiser struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	Lang        string `json:"lang"`
+
+	stated *auction.Targeting // nil: only the language
+}
+
+func (a *advertiser) targeting() *auction.Targeting {
+	if a.stated != nil {
+		return a.stated
+	}
+	return &auction.Targeting{Languages: []string{a.Lang}}
 }
 
 // set is one set of labelled requests with its campaigns.
@@ -44,6 +68,40 @@ func load(folder, name string) (s set, err error) {
 	}
 	s.requests, err = lines[labelled](filepath.Join(folder, name+".dev.jsonl"))
 	return s, err
+}
+
+const demoName = "demo"
+
+// demoSet is the world of a first run, which every checkout has: small texts beside tokens that
+// their advertisers chose. An ad is right when it is labelled or of the same category.
+func demoSet() (s set, err error) {
+	s.name = demoName
+	campaigns, err := demo.Campaigns()
+	if err != nil {
+		return s, err
+	}
+	categories, err := demo.Categories()
+	if err != nil {
+		return s, err
+	}
+	requests, err := demo.Requests()
+	if err != nil {
+		return s, err
+	}
+	within := map[string][]string{}
+	for i := range campaigns {
+		f := &campaigns[i]
+		within[categories[*f.Name]] = append(within[categories[*f.Name]], *f.Name)
+		s.campaigns = append(s.campaigns, advertiser{Label: *f.Name, Name: *f.Headline, Description: *f.Subtext, stated: &auction.Targeting{
+			IntentTokens: f.IntentTokens, Keywords: f.Keywords, ActiveTools: f.ActiveTools, HostApps: f.HostApps,
+			Surfaces: f.Surfaces, IntegrationMethods: f.IntegrationMethods, Regions: f.Regions, Languages: f.Languages,
+		}})
+	}
+	for i := range requests {
+		r := &requests[i]
+		s.requests = append(s.requests, labelled{Context: r.Context, Lang: r.Lang, Labels: within[r.Category], place: r})
+	}
+	return s, nil
 }
 
 // lines reads one JSON value a line.

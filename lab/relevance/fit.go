@@ -13,7 +13,10 @@ import (
 
 // fitted are the sets that the calibration is fitted on: those with requests that no campaign
 // answers. Each counts the same.
-var fitted = []string{"metatool", "clinc"}
+var (
+	floorSets = []string{"metatool", "clinc"}
+	fitted    = append(floorSets, demoName)
+)
 
 // prior is how many requests each point of the calibration has seen beforehand, at the odds of the
 // point before.
@@ -42,13 +45,16 @@ func fit(folder, file string) error {
 	var seen []observation
 	for _, name := range fitted {
 		s, err := load(folder, name)
+		if name == demoName {
+			s, err = demoSet()
+		}
 		if err != nil {
 			return err
 		}
 		w := build(table, &s, nil)
 		for _, r := range s.requests {
 			won := w.decide(question{labelled: r, open: true})
-			match := sort.Search(int(ranker.Full), func(m int) bool { return table.Relevance(ranker.Match(m)) >= won.Prediction.Relevance })
+			match := sort.Search(int(ranker.Highest), func(m int) bool { return table.Relevance(ranker.Match(m)) >= won.Prediction.Relevance })
 			at := min(int(math.Round(float64(match)*ranker.Knots/float64(ranker.Full))), ranker.Knots-1)
 			seen = append(seen, observation{match: at, right: slices.Contains(r.Labels, w.label(won)), weight: 1 / float64(len(s.requests))})
 		}

@@ -53,7 +53,7 @@ func build(table ranker.Table, s *set, bids []money.Micros, more ...extra) *pure
 		headline, subtext := a.text()
 		c := auction.Campaign{
 			ID: number(len(list) + 1), Advertiser: number(len(list) + 1), Bid: bid, Headline: headline, Subtext: subtext,
-			Targeting: &auction.Targeting{Languages: []string{a.Lang}},
+			Targeting: a.targeting(),
 		}
 		if bids != nil {
 			c.Bid = bids[i]
@@ -89,7 +89,8 @@ func (p *pure) decide(q question) auction.Outcome {
 	} else {
 		p.reader.ReadContext(q.Context)
 	}
-	r := auction.Request{ID: number(int(p.asked)), Words: p.reader.Terms(), Language: q.Lang, MinRelevance: p.floor}
+	r := q.request(p.reader.Terms())
+	r.ID, r.MinRelevance = number(int(p.asked)), p.floor
 	if q.open {
 		r.MinRelevance = 0
 	}

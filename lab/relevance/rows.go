@@ -45,12 +45,18 @@ func measure(folder string) (rows []row, err error) {
 		}
 		sets[name] = &s
 	}
+	world, err := demoSet()
+	if err != nil {
+		return nil, err
+	}
+	sets[demoName] = &world
 	rows = append(rows, firstRight(sets)...)
-	for _, name := range fitted {
+	for _, name := range floorSets {
 		rows = append(rows, floorRows(sets[name])...)
 		rows = append(rows, bidRow(sets[name]))
 		rows = append(rows, attackRows(sets[name])...)
 	}
+	rows = append(rows, demoRows(sets[demoName])...)
 	rows = append(rows, conversationRows(sets["metatool"])...)
 	rows = append(rows, typingRow(sets["metatool"]))
 	return rows, nil
@@ -135,6 +141,15 @@ func floorRows(s *set) []row {
 		{Name: "default floor: out of scope with an ad: " + s.name, Value: ratio(n.outAds, n.out), Must: 0.20, Aim: 0.08, AtMost: true, Of: n.out},
 		{Name: "default floor: precision of ads shown: " + s.name, Value: ratio(n.right, n.ads), Must: 0.72, Aim: 0.80, Of: n.ads},
 		{Name: "default floor: right of all: " + s.name, Value: ratio(n.right, n.scope), Must: must, Aim: aim, Of: n.scope},
+	}
+}
+
+// demoRows are what someone sees who starts adnet for the first time.
+func demoRows(s *set) []row {
+	n := ask(floored(s, nil), s.requests)
+	return []row{
+		{Name: "demo, default floor: of the requests that an ad answers, right", Value: ratio(n.right, n.scope), Must: 0.6, Aim: 0.75, Of: n.scope},
+		{Name: "demo, default floor: out of scope with an ad", Value: ratio(n.outAds, n.out), Must: 0.2, Aim: 0.08, AtMost: true, Of: n.out},
 	}
 }
 
