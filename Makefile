@@ -60,11 +60,8 @@ fault-breaks: ## Build adnet without a protection, twice: a run of the fault sui
 hostile: ## Strangers, colluders and greedy clients against the real stack, then count (5 minutes; SHORT=1: 90 s). HOSTILE_SEED=n BREAK=cure.
 	@deploy/test.sh --run $(GO) run ./lab/hostile $(if $(SHORT),--short) $(if $(BREAK),--break $(BREAK))
 
-hostile-breaks: ## Build adnet without a cure, five times: a run of the hostile suite must notice each.
-	@set -e; for cure in $$($(GO) run ./lab/hostile --cures); do \
-		line=$$(deploy/test.sh --run $(GO) run ./lab/hostile --short --break $$cure | tail -n 1) || true; \
-		grep -q '"breaches":\["' <<<"$$line" || { echo "not noticed without $$cure: $$line"; exit 1; }; \
-		echo "noticed without $$cure: $$line"; done
+hostile-breaks: ## Build adnet without a cure, once for each of six: a run of the hostile suite must notice.
+	@deploy/test.sh --run lab/hostile/breaks.sh
 
 clients: ## Clients made from openapi.json by other people's generators, type-checked, against a real server.
 	@deploy/openapi/clients/run.sh
