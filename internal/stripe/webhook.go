@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
@@ -16,9 +18,9 @@ import (
 )
 
 // Webhook verifies and reads Stripe's deliveries. Stripe's library checks signatures over "t.body";
-// any of several v1 signatures may match, and they are at most 300 s old. The body is read here,
-// strictly and regardless of the endpoint's API version: only fields that no version has changed
-// are used.
+// any of several v1 signatures may match, and they are at most 300 s old, or ahead. The body is read
+// here, strictly and regardless of the endpoint's API version: only fields that no version has
+// changed are used.
 type Webhook struct{ secret string }
 
 var _ payment.Webhook = (*Webhook)(nil)
@@ -33,10 +35,27 @@ func NewWebhook(cfg Config) (*Webhook, error) {
 
 // Read implements [payment.Webhook].
 func (w *Webhook) Read(_ context.Context, header http.Header, body []byte) (payment.Delivery, error) {
-	if err := webhook.ValidatePayload(body, header.Get("Stripe-Signature"), w.secret); err != nil {
+	signature := header.Get("Stripe-Signature")
+	if err := webhook.ValidatePayload(body, signature, w.secret); err != nil {
 		return payment.Delivery{}, errs.Wrap(err, errs.InvalidRequest, "the delivery is not signed by Stripe for this webhook, or is too old")
 	}
+	if ahead(signature, time.Now()) {
+		return payment.Delivery{}, errs.New(errs.InvalidRequest, "the delivery is signed for a time to come; compare the clocks")
+	}
 	return read(body)
+}
+
+// ahead says whether a signature's time is further ahead than old ones may be: Stripe's library
+// looks at the past only, and what is signed for next year could be delivered again until then.
+func ahead(signature string, now time.Time) bool {
+	for part := range strings.SplitSeq(signature, ",") {
+		name, value, _ := strings.Cut(part, "=")
+		at, err := strconv.ParseInt(value, 10, 64)
+		if name == "t" && (err != nil || at > now.Add(webhook.DefaultTolerance).Unix()) {
+			return true
+		}
+	}
+	return false
 }
 
 // event holds the fields of an event that matter here.

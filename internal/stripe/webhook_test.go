@@ -65,6 +65,7 @@ func TestSignatures(t *testing.T) {
 	for name, value := range map[string]string{
 		"empty": "", "no time": "v1=" + good, "no signature": stamp, "v0 only": stamp + "v0=" + good, "another secret": stamp + "v1=" + sign(paid, now, "whsec_other"),
 		"empty secret": stamp + "v1=" + sign(paid, now, ""), "another time": fmt.Sprintf("t=%d,v1=%s", now.Unix()-1, good), "garbage": "=,=;", "not hex": stamp + "v1=zz",
+		"ahead":   fmt.Sprintf("t=%d,v1=%s", now.Unix()+310, sign(paid, now.Add(310*time.Second), secret)),
 		"too old": fmt.Sprintf("t=%d,v1=%s", now.Unix()-302, sign(paid, now.Add(-302*time.Second), secret)),
 	} {
 		require.True(t, errs.Is(read(value, paid), errs.InvalidRequest), name)
