@@ -45,7 +45,7 @@ func (t *Tracker) receipt(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	c.Header("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+	c.Header("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
 	c.Data(http.StatusOK, "text/html; charset=utf-8", page.Bytes())
 	return nil
 }

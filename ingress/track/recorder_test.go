@@ -177,6 +177,7 @@ func TestReceipt(t *testing.T) {
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Contains(t, w.Header().Get("Content-Type"), "text/html")
 	require.Contains(t, w.Header().Get("Content-Security-Policy"), "default-src 'none'")
+	require.Contains(t, w.Header().Get("Content-Security-Policy"), "frame-ancestors 'none'")
 	page := w.Body.String()
 	require.NotContains(t, page, "<img")
 	require.NotContains(t, page, "</script>")
