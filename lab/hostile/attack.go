@@ -247,13 +247,19 @@ func convert(ctx context.Context, w *world, from, stolen string) error {
 // repeatPixel fires one pixel of an honest publisher again and again, as a program would, and adds
 // what might make it count against the publisher.
 var repeatPixel = func() func(context.Context, *world, *attacks) error {
-	var once sync.Once
+	var mu sync.Mutex
 	var link string
 	return func(ctx context.Context, w *world, _ *attacks) error {
-		once.Do(func() {
-			ad, _ := w.ad(ctx, w.publishers[0], "zqcpmqz", stranger(1))
+		mu.Lock()
+		if link == "" {
+			ad, err := w.ad(ctx, w.publishers[0], "zqcpmqz", stranger(1))
+			if err != nil {
+				mu.Unlock()
+				return err
+			}
 			link = ad.text("impression_url")
-		})
+		}
+		mu.Unlock()
 		_, _, _, err := w.send(ctx, request{method: "GET", path: link + "&integration_method=js_snippet", agent: "curl/8.5.0", from: stranger(rand.Uint32N(20))})
 		return err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -197,18 +196,24 @@ func (s *suite) judgeRows(ctx context.Context) (err error) {
 	if s.report.Campaigns > campaignBound {
 		s.breach("an account that is new has %d campaigns, at most %d", s.report.Campaigns, campaignBound)
 	}
-	keys, err := s.world.keys(ctx, nil)
+	kinds := map[string]int{}
+	keys, err := s.world.keys(ctx, func(key string) error {
+		kind, _, _ := strings.Cut(strings.TrimPrefix(key, s.world.prefix+":"), ":")
+		kinds[kind]++
+		return nil
+	})
 	if err != nil {
 		return err
 	}
 	// Sessions and marks of honest visits have keys of their own.
 	if s.report.RedisKeys = keys - 2*s.honest.visits; s.report.RedisKeys > keyBound {
-		s.breach("%d Redis keys beside those of honest visits, at most %d", s.report.RedisKeys, keyBound)
+		s.breach("%d Redis keys beside those of honest visits, at most %d: %v", s.report.RedisKeys, keyBound, kinds)
 	}
+	s.say("%d Redis keys: %v; honest visits were %d", keys, kinds, s.honest.visits)
 	return nil
 }
 
-// judgeProcess compares memory, descriptors and latency with their bounds.
+// judgeProcess compares memory, descriptors and refusals with their bounds.
 func (s *suite) judgeProcess() {
 	if grown := s.report.PeakRSS - s.report.IdleRSS; grown > rssBound {
 		s.breach("memory grew by %d MB, at most %d", grown>>20, rssBound>>20)
@@ -216,16 +221,26 @@ func (s *suite) judgeProcess() {
 	if s.report.PeakFiles > fileLimit-spareFiles {
 		s.breach("%d of %d descriptors were open", s.report.PeakFiles, fileLimit)
 	}
+	if share := float64(s.report.HonestRefused) / float64(max(1, s.honest.visits)); share > 0.01 {
+		s.breach("%.1f %% of honest visits were refused", 100*share)
+	}
+	s.say("memory +%d MB, %d descriptors, %d unproven rows", (s.report.PeakRSS-s.report.IdleRSS)>>20, s.report.PeakFiles, s.report.UnprovenRows)
+}
+
+// judgeTimes compares latencies with their bounds, unless others keep the machine busy: then they
+// are not adnet's.
+func (s *suite) judgeTimes(context.Context) error {
+	if s.report.MachineBusy > busyBound {
+		s.say("others took %.0f %% of the processors: times are not judged", 100*s.report.MachineBusy)
+		return nil
+	}
 	if s.report.AttackedP99 > slowerBound*max(s.report.AloneP99, leastP99) {
 		s.breach("honest p99 is %.1f ms, alone %.1f ms", s.report.AttackedP99, s.report.AloneP99)
 	}
 	if s.report.PausesFlooded > max(pauseBound, slowerBound*s.report.PausesAlone) {
 		s.breach("p99 of a pause is %.1f ms beside another tenant's flood of changes, alone %.1f ms", s.report.PausesFlooded, s.report.PausesAlone)
 	}
-	if share := float64(s.report.HonestRefused) / float64(max(1, s.honest.visits)); share > 0.01 {
-		s.breach("%.1f %% of honest visits were refused", 100*share)
-	}
-	s.say("%s", fmt.Sprintf("memory +%d MB, %d descriptors, %d unproven rows", (s.report.PeakRSS-s.report.IdleRSS)>>20, s.report.PeakFiles, s.report.UnprovenRows))
+	return nil
 }
 
 // leastP99 is below what a machine that also runs all servers and attackers can measure, ms.

@@ -15,6 +15,7 @@
 package main
 
 import (
+	"adnet/lab/process"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,6 +46,7 @@ const (
 	spareFiles    = 64        // descriptors that are left when strangers hold all connections they get
 	campaignBound = 100       // of an account without history
 	slowerBound   = 3.0       // honest p99 under attack ÷ alone
+	busyBound     = 0.5       // share of the processors that others may take before times mean nothing
 	pauseBound    = 100.0     // p99 of a pause beside another tenant's flood of changes, ms
 )
 
@@ -73,6 +75,7 @@ type report struct {
 	PausesAlone   float64          `json:"pause_p99_alone_ms"`
 	PausesFlooded float64          `json:"pause_p99_flooded_ms"` // while another tenant changes a campaign without end
 	Changes       map[string]int64 `json:"flood_of_changes"`     // answers of that flood by HTTP status
+	MachineBusy   float64          `json:"machine_busy"`         // largest share that others took while the suite waited
 	Broken        string           `json:"built_without,omitempty"`
 	Noticed       bool             `json:"noticed,omitempty"` // the breach that the missing cure must cause is among them
 	Breaches      []string         `json:"breaches"`
@@ -163,7 +166,7 @@ func run(ctx context.Context, cfg settings) (result *report, err error) {
 		return nil, errors.Join(err, s.world.close())
 	}
 	defer func() { err = errors.Join(err, s.world.close()) }()
-	for _, step := range []func(context.Context) error{s.measureAlone, s.measurePauses, s.attack, s.measureAlone, s.judge} {
+	for _, step := range []func(context.Context) error{s.measureOthers, s.measureAlone, s.measurePauses, s.measureOthers, s.attack, s.measureAlone, s.judge, s.measureOthers, s.judgeTimes} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -171,6 +174,13 @@ func run(ctx context.Context, cfg settings) (result *report, err error) {
 	s.report.Noticed = cfg.Break != "" && breaks[cfg.Break].noticed(s.report.Breaches)
 	s.report.Seconds = time.Since(s.began).Round(100 * time.Millisecond).Seconds()
 	return &s.report, nil
+}
+
+// measureOthers notes how busy the machine is while the suite does nothing.
+func (s *suite) measureOthers(ctx context.Context) error {
+	share, err := process.Busy(ctx, time.Second)
+	s.report.MachineBusy = max(s.report.MachineBusy, share)
+	return err
 }
 
 // measureAlone lets honest traffic run without attackers: before them and after them, and the slower

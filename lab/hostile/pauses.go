@@ -14,7 +14,7 @@ import (
 // The pauses that are measured: few advertisers, each slower than its limit of changes allows, and
 // one tenant with as many connections as a client of one machine would have.
 const (
-	pausers     = 4
+	pausers     = 8
 	pauseEvery  = 1100 * time.Millisecond // and a resumption: 110 changes a minute of an account
 	flooderUses = 64
 )

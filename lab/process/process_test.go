@@ -43,3 +43,10 @@ func TestAwaitTellsWhatItSaid(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.NoError(t, start(t, 0, "sleep 60").Await(t.Context(), time.Minute, func(context.Context) error { return nil }))
 }
+
+func TestBusyIsAShare(t *testing.T) {
+	share, err := Busy(t.Context(), 50*time.Millisecond)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, share, 0.0)
+	require.LessOrEqual(t, share, 1.0)
+}
