@@ -31,6 +31,7 @@ var layers = map[string][]string{
 	"internal/account":  {"internal/schedule", "internal/errs", "internal/money"},
 	"internal/token":    {"internal/schedule", "internal/day", "internal/errs", "internal/money"},
 	"internal/adtext":   {},
+	"internal/consent":  {"internal/jsonscan"},
 	"internal/campaign": {"internal/traffic", "internal/adtext", "internal/schedule", "internal/errs", "internal/money", "internal/jsonscan", "internal/account"},
 	"internal/ledger":   {"internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign"},
 	"internal/report":   {"internal/traffic", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
@@ -95,7 +96,7 @@ var layers = map[string][]string{
 }
 
 var domain = []string{
-	"internal/errs", "internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/schedule", "internal/decimal", "internal/money", "internal/eight", "internal/jsonscan", "internal/account", "internal/adtext", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
+	"internal/errs", "internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/schedule", "internal/decimal", "internal/money", "internal/eight", "internal/jsonscan", "internal/account", "internal/adtext", "internal/campaign", "internal/ledger", "internal/report", "internal/token", "internal/consent",
 	"internal/payment", "internal/auditlog", "internal/once", "internal/link",
 }
 
@@ -129,6 +130,7 @@ var libraries = map[string][]string{
 	"github.com/golang-jwt/jwt":           {"internal/token"},
 	"github.com/stripe/stripe-go":         {"internal/stripe"},
 	"go.mau.fi/util":                      {"internal/adtext"},
+	"github.com/prebid/go-gdpr":           {"internal/consent"},
 	"golang.org/x/net/idna":               {"internal/adtext"},
 	"golang.org/x/net/publicsuffix":       {"internal/adtext"},
 	"github.com/modelcontextprotocol":     {}, // the official client, in tests of ingress/mcp

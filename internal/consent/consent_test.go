@@ -1,0 +1,167 @@
+package consent
+
+import (
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"testing"
+
+	"adnet/internal/jsonscan"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+)
+
+// tc writes the core of a TC string: version 2, vendor list 1, and the consents to purposes.
+func tc(purposes ...int) string {
+	b := make([]byte, 34)
+	set := func(from, size, value int) {
+		for i := range size {
+			if value>>(size-1-i)&1 == 1 {
+				b[(from+i)/8] |= 0x80 >> ((from + i) % 8)
+			}
+		}
+	}
+	set(0, 6, 2)
+	set(120, 12, 1)
+	for _, p := range purposes {
+		set(151+p, 1, 1)
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// section writes bits with numbers at their places.
+func written(size int, at map[int]int) string {
+	b := make([]byte, (size+7)/8)
+	for from, value := range at {
+		width := 2
+		if from == 0 {
+			width = 6 // the version
+		}
+		for i := range width {
+			if value>>(width-1-i)&1 == 1 {
+				b[(from+i)/8] |= 0x80 >> ((from + i) % 8)
+			}
+		}
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// Headers of GPP strings by the sections that follow, from IAB's examples.
+const (
+	headerTCF      = "DBABMA" // 2
+	headerTCFUSP   = "DBACNY" // 2, 6
+	headerUSP      = "DBABTA" // 6
+	headerNational = "DBABLA" // 7
+	headerCA       = "DBABBg" // 8
+)
+
+func TestSignals(t *testing.T) {
+	national := func(at int) string { return written(60, map[int]int{0: 1, at: 1}) }
+	for name, c := range map[string]struct {
+		in      Signals
+		refused bool
+		flags   Flags
+	}{
+		"nothing":                         {Signals{}, false, 0},
+		"purpose 1":                       {Signals{TCF: tc(1)}, false, Given | GDPR},
+		"all but purpose 1":               {Signals{TCF: tc(2, 3, 4, 7)}, true, Given | GDPR | NoStorage},
+		"gdpr and purpose 1":              {Signals{GDPR: Yes, TCF: tc(1, 2)}, false, Given | GDPR},
+		"gdpr without a text":             {Signals{GDPR: Yes}, true, Given | GDPR | NoStorage},
+		"no gdpr: the text does not hold": {Signals{GDPR: No, TCF: tc()}, false, Given},
+		"no gdpr":                         {Signals{GDPR: No}, false, Given},
+		"gdpr, a number of its own":       {Signals{GDPR: Of(7)}, true, Given | Malformed},
+		"TCF 1":                           {Signals{TCF: "BOEFEAyOEFEAyAHABDENAI4AAAB9vABAASA"}, true, Given | GDPR | Malformed},
+		"no TC string":                    {Signals{TCF: "🙂 C"}, true, Given | GDPR | Malformed},
+		"half a TC string":                {Signals{TCF: tc(1)[:20]}, true, Given | GDPR | Malformed},
+		"a long text":                     {Signals{TCF: "C" + strings.Repeat("A", 1<<20)}, true, Given | GDPR | Malformed},
+		"with segments":                   {Signals{TCF: tc(1) + ".YAAAAAAAAAA"}, false, Given | GDPR},
+
+		"coppa":    {Signals{COPPA: Yes}, true, Given | Child},
+		"no coppa": {Signals{COPPA: No}, false, Given},
+		"gpc":      {Signals{GPC: Yes, TCF: tc(1)}, true, Given | GDPR | OptOut},
+		"lmt":      {Signals{Limited: true}, true, Given | OptOut},
+
+		"us_privacy":               {Signals{USPrivacy: "1YNN"}, false, Given},
+		"us_privacy, not for them": {Signals{USPrivacy: "1---"}, false, Given},
+		"us_privacy, opted out":    {Signals{USPrivacy: "1YYN"}, true, Given | OptOut},
+		"us_privacy, lower case":   {Signals{USPrivacy: "1yyn"}, true, Given | OptOut},
+		"us_privacy, version 2":    {Signals{USPrivacy: "2YNN"}, true, Given | Malformed},
+		"us_privacy, long":         {Signals{USPrivacy: "1YNNN"}, true, Given | Malformed},
+		"us_privacy, other":        {Signals{USPrivacy: "1Y?N"}, true, Given | Malformed},
+
+		"gpp: TCF":                 {Signals{GPP: headerTCF + "~" + tc(1)}, false, Given | GDPR},
+		"gpp: TCF refused":         {Signals{GPP: headerTCF + "~" + tc(2)}, true, Given | GDPR | NoStorage},
+		"gpp: TCF, no gdpr":        {Signals{GDPR: No, GPP: headerTCF + "~" + tc(2)}, false, Given},
+		"gpp and gdpr":             {Signals{GDPR: Yes, GPP: headerTCF + "~" + tc(1)}, false, Given | GDPR},
+		"gpp without TCF, gdpr":    {Signals{GDPR: Yes, GPP: headerUSP + "~1YNN"}, true, Given | GDPR | NoStorage},
+		"gpp: TCF and USP":         {Signals{GPP: headerTCFUSP + "~" + tc(1) + "~1YYN"}, true, Given | GDPR | OptOut},
+		"gpp: USP not in force":    {Signals{GPP: headerTCFUSP + "~" + tc(1) + "~1YYN", Sections: []int64{2}}, false, Given | GDPR},
+		"gpp: none in force":       {Signals{GPP: headerTCFUSP + "~" + tc() + "~1YYN", Sections: []int64{-1}}, false, Given},
+		"gpp: national":            {Signals{GPP: headerNational + "~" + national(6)}, false, Given},
+		"gpp: national, sale":      {Signals{GPP: headerNational + "~" + national(18)}, true, Given | OptOut},
+		"gpp: national, sharing":   {Signals{GPP: headerNational + "~" + national(20)}, true, Given | OptOut},
+		"gpp: national, targeting": {Signals{GPP: headerNational + "~" + national(22)}, true, Given | OptOut},
+		"gpp: national, GPC":       {Signals{GPP: headerNational + "~" + national(6) + ".YA"}, true, Given | OptOut},
+		"gpp: national, GPC off":   {Signals{GPP: headerNational + "~" + national(6) + ".QA"}, false, Given},
+		"gpp: California, sale":    {Signals{GPP: headerCA + "~" + written(60, map[int]int{0: 1, 12: 1})}, true, Given | OptOut},
+		"gpp: cut":                 {Signals{GPP: headerNational + "~BA"}, true, Given | Malformed},
+		"gpp: a section missing":   {Signals{GPP: headerTCFUSP + "~" + tc(1)}, true, Given | Malformed},
+		"gpp: no header":           {Signals{GPP: "~1YNN"}, true, Given | Malformed},
+		"gpp: other":               {Signals{GPP: "x"}, true, Given | Malformed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := c.in.Read()
+			require.Equal(t, c.flags, got, "%b", got)
+			require.Equal(t, c.refused, got.Refused())
+		})
+	}
+}
+
+func TestNoSignalCostsNothing(t *testing.T) {
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		var s Signals
+		if s.Read() != 0 {
+			t.Error("nothing was said")
+		}
+	}))
+}
+
+func TestHeader(t *testing.T) {
+	require.True(t, GPC(http.Header{"Sec-Gpc": {"1"}}))
+	for _, h := range []http.Header{nil, {"Sec-Gpc": {"0"}}, {"Sec-Gpc": {""}}, {"Sec-Gpc": nil}} {
+		require.False(t, GPC(h))
+	}
+}
+
+// Both readers of a body take the same from it.
+func TestJSON(t *testing.T) {
+	for text, want := range map[string]Signals{
+		`{"tcf":"a","gpp":"b","us_privacy":"1YNN","gpc":true,"coppa":false,"gdpr":1}`: {TCF: "a", GPP: "b", USPrivacy: "1YNN", GPC: Yes, COPPA: No, GDPR: Yes},
+		`{"gpc":"1","coppa":0,"gdpr":null}`:                                           {GPC: Yes, COPPA: No},
+		`{"gpc":[],"coppa":"maybe"}`:                                                  {GPC: unclear, COPPA: unclear},
+		`{}`:                                                                          {},
+	} {
+		var general, plain Signals
+		require.NoError(t, json.Unmarshal([]byte(text), &general))
+		require.Equal(t, want, general, text)
+		in := jsonscan.Read(text)
+		plain.Scan(&in)
+		require.True(t, in.Done(), text)
+		require.Equal(t, want, plain, text)
+	}
+}
+
+// Whatever a stranger sends: no panic, no memory, no time.
+func FuzzRead(f *testing.F) {
+	for _, text := range []string{tc(1), tc(), headerTCFUSP + "~" + tc(1) + "~1YYN", headerNational + "~BVVVVVVWCA.QA", "DBB_____~", "DBABzzzz"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, s := range []Signals{{TCF: text}, {GPP: text}, {USPrivacy: text}} {
+			if got := s.Read(); text != "" && got&Given == 0 {
+				t.Errorf("%q is a signal: %b", text, got)
+			}
+		}
+	})
+}

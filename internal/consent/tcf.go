@@ -1,0 +1,27 @@
+package consent
+
+import (
+	"github.com/prebid/go-gdpr/consentconstants"
+	tcf "github.com/prebid/go-gdpr/vendorconsent/tcf2"
+)
+
+// storage reads a TC string: whether the reader consents to purpose 1, to store and access
+// information on a device. The library trusts some lengths that the text states, hence the recover.
+func storage(text string) (f Flags) {
+	defer func() {
+		if recover() != nil {
+			f = Malformed
+		}
+	}()
+	if len(text) > maxText || !tcf.IsConsentV2(text) {
+		return Malformed
+	}
+	said, err := tcf.ParseString(text)
+	switch {
+	case err != nil:
+		return Malformed
+	case !said.PurposeAllowed(consentconstants.InfoStorageAccess):
+		return NoStorage
+	}
+	return 0
+}
