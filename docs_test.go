@@ -272,6 +272,57 @@ func TestDataKnowsEveryColumn(t *testing.T) {
 	}
 }
 
+// personal finds columns that may hold something of a person, by their names.
+var personal = regexp.MustCompile(`mail|phone|address|company|birth|(^|_)(first|last|full|display)?_?names?$|password|secret|totp|network|(^|_)ip(_|$)|agent|cookie|device|session|external_id|actor|notes?$|review|reply|changes|^raw$|sample|evidence|_by$|return_url|checkout|payment_id|user_id|impression_id`)
+
+// TestPersonalDataIsListed walks the columns of PostgreSQL and ClickHouse: one whose name says that
+// it may hold something of a person must be in the table of data.md, which names none that is gone.
+func TestPersonalDataIsListed(t *testing.T) {
+	_, section, _ := strings.Cut(documents(t)["docs/data.md"], "\n## What is stored of people\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	notOfPeople := map[string]bool{"pruned_total.name": true}
+	table := regexp.MustCompile(`^\s*CREATE TABLE (?:IF NOT EXISTS )?(\w+)`)
+	added := regexp.MustCompile(`^\s*ALTER TABLE (\w+) ADD COLUMN (?:IF NOT EXISTS )?(\w+)`)
+	column := regexp.MustCompile(`^    ([a-z]\w*) +[A-Za-z]`)
+	all, found := map[string]bool{}, 0
+	for name, text := range texts(t, ".sql") {
+		if !strings.HasPrefix(name, "schemas/") {
+			continue
+		}
+		in := ""
+		for line := range strings.Lines(text) {
+			var of, is string
+			if m := table.FindStringSubmatch(line); m != nil {
+				in = m[1]
+			} else if m := added.FindStringSubmatch(line); m != nil {
+				of, is = m[1], m[2]
+			} else if strings.HasPrefix(line, ")") {
+				in = ""
+			} else if m := column.FindStringSubmatch(line); m != nil && in != "" {
+				of, is = in, m[1]
+			}
+			if is == "" {
+				continue
+			}
+			all[of+"."+is] = true
+			if personal.MatchString(is) && !notOfPeople[of+"."+is] {
+				found++
+				if !strings.Contains(section, "`"+of+"."+is+"`") {
+					t.Errorf("docs/data.md does not say how long %s.%s of %s is kept, which may be of a person", of, is, name)
+				}
+			}
+		}
+	}
+	if found < 20 {
+		t.Errorf("found %d columns of people: is the test reading the schemas right?", found)
+	}
+	for _, m := range regexp.MustCompile("`(\\w+\\.\\w+)`").FindAllStringSubmatch(section, -1) {
+		if !all[m[1]] && m[1] != "operating.md" {
+			t.Errorf("docs/data.md lists %s, which no schema has", m[1])
+		}
+	}
+}
+
 // glossary is the words of ARCHITECTURE.md's table, each once.
 func glossary(t *testing.T) map[string]bool {
 	t.Helper()
