@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"adnet/analytics/clickhouse"
 	"adnet/internal/kafka"
 	"adnet/schemas/event"
 
@@ -197,33 +196,12 @@ func TestSecretsStayInsideOnServers(t *testing.T) {
 	require.NoError(t, err)
 	consumers, ingress := i.serve("consumers"), i.serve("ingress")
 	secrets.absent(t, "a refusal", secrets.suite(t, ingress.base))
-	setting := func(name string) (value string) {
-		for _, s := range i.env {
-			if v, ok := strings.CutPrefix(s, name+"="); ok {
-				value = v
-			}
-		}
-		return value
-	}
-	store, err := clickhouse.Open(t.Context(), clickhouse.Config{URL: setting("ADNET_CLICKHOUSE_URL")})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	rows := func(table string) string {
-		var lines []struct {
-			Line string `ch:"line"`
-		}
-		require.NoError(t, store.Select(t.Context(), &lines, "SELECT formatRow('JSONEachRow', *) AS line FROM "+table, nil))
-		var all strings.Builder
-		for _, l := range lines {
-			all.WriteString(l.Line)
-		}
-		return all.String()
-	}
+	_, rows := i.clickhouse()
 	for _, table := range []string{"events", "auctions", "stats_daily", "candidate_minutes"} {
 		require.Eventually(t, func() bool { return rows(table) != "" }, 20*time.Second, 100*time.Millisecond, table)
 		secrets.absent(t, "ClickHouse's "+table, rows(table))
 	}
-	log := records(t, kafka.Config{Brokers: strings.Split(setting("ADNET_KAFKA_BROKERS"), ","), TopicPrefix: setting("ADNET_KAFKA_TOPIC_PREFIX")})
+	log := records(t, kafka.Config{Brokers: strings.Split(i.setting("ADNET_KAFKA_BROKERS"), ","), TopicPrefix: i.setting("ADNET_KAFKA_TOPIC_PREFIX")})
 	secrets.absent(t, "the log of events", log)
 	ingress.end(t)
 	consumers.end(t)

@@ -1,6 +1,7 @@
 package archive_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -19,6 +20,7 @@ import (
 	"adnet/internal/memory"
 	"adnet/internal/report"
 	"adnet/internal/stream"
+	"adnet/internal/token"
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
@@ -108,8 +110,8 @@ func impression() *event.Event {
 	return &event.Event{
 		EventId: eventID[:], Type: event.Type_IMPRESSION, Proof: event.Proof_SIGNED, ReceivedAtUs: time.Now().UnixMicro(),
 		AuctionId: auction[:], CampaignId: campaign[:], DeveloperId: developer[:], PriceMicros: 5, BillingModel: event.BillingModel_CPM,
-		Placement: &event.Placement{Format: "image", IntegrationMethod: "mcp", Surface: "chat", Region: "AT", Language: "de", HostApp: "app"},
-		Session:   "s1",
+		Placement:   &event.Placement{Format: "image", IntegrationMethod: "mcp", Surface: "chat", Region: "AT", Language: "de", HostApp: "app"},
+		SessionHash: make([]byte, 16),
 	}
 }
 
@@ -305,9 +307,10 @@ func (s *sink) await(t *testing.T, n int) []report.Row {
 func TestRowHasTheEventAndItsOutcome(t *testing.T) {
 	store, into := memory.New(time.Now), newSink(nil)
 	e := impression()
+	e.SessionHash = bytes.Repeat([]byte{1}, 16)
 	advertiser := newID()
 	e.Type, e.AdvertiserId = event.Type_CONVERSION, advertiser[:]
-	e.Conversion = &event.Conversion{Type: "sale", ValueMicros: 19_990_000, Currency: "USD", ExternalId: "order-1"}
+	e.Conversion = &event.Conversion{Type: "sale", ValueMicros: 19_990_000, Currency: "USD", ExternalHash: bytes.Repeat([]byte{2}, 16)}
 	poison := record(t, 1, e)
 	poison.Value = []byte{0xff}
 	settled(t, store, 0, ledger.Outcome{Verdict: ledger.OK, Charge: 5, Minted: 1}, ledger.Outcome{Verdict: ledger.Poison})
@@ -317,8 +320,8 @@ func TestRowHasTheEventAndItsOutcome(t *testing.T) {
 			EventID: uuid.UUID(e.EventId), ReceivedAt: time.UnixMicro(e.ReceivedAtUs).UTC(), Type: ledger.Conversion, Verdict: ledger.OK,
 			Price: 5, Charge: 5, Minted: 1, AuctionID: uuid.UUID(e.AuctionId), CampaignID: uuid.UUID(e.CampaignId), AdvertiserID: advertiser,
 			DeveloperID: uuid.UUID(e.DeveloperId), BillingModel: "cpm", Format: "image", IntegrationMethod: "mcp", Surface: "chat",
-			Region: "AT", Language: "de", HostApp: "app", Session: "s1", ConversionType: "sale", ConversionValue: 19_990_000,
-			Currency: "USD", ExternalID: "order-1",
+			Region: "AT", Language: "de", HostApp: "app", Session: token.Pseudonym(e.SessionHash).String(), ConversionType: "sale", ConversionValue: 19_990_000,
+			Currency: "USD", ExternalID: token.Pseudonym(e.Conversion.ExternalHash).String(),
 		},
 		{Verdict: ledger.Poison, ReceivedAt: poison.Time.UTC()},
 	}, into.await(t, 2))

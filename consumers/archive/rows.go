@@ -8,6 +8,7 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/report"
+	"adnet/internal/token"
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
@@ -71,11 +72,21 @@ func fill(row *report.Row, m *event.Event) {
 	p := m.GetPlacement()
 	row.Format, row.IntegrationMethod, row.Surface = p.GetFormat(), p.GetIntegrationMethod(), p.GetSurface()
 	row.Region, row.Language, row.HostApp = p.GetRegion(), p.GetLanguage(), p.GetHostApp()
-	row.Session = m.Session
+	row.Session = pseudonym(m.SessionHash)
 	c := m.GetConversion()
 	// Events of earlier builds may state more.
 	row.ConversionType, row.ConversionValue = c.GetType(), min(money.Micros(c.GetValueMicros()), report.MaxConversionValue)
-	row.Currency, row.ExternalID = c.GetCurrency(), c.GetExternalId()
+	row.Currency, row.ExternalID = c.GetCurrency(), pseudonym(c.GetExternalHash())
+}
+
+// pseudonym is what the archive keeps of a person's id: the keyed hash that ingress made, and
+// nothing else. Records of earlier builds have the ids themselves, in fields that nothing reads.
+func pseudonym(hash []byte) string {
+	var p token.Pseudonym
+	if len(hash) == len(p) {
+		copy(p[:], hash)
+	}
+	return p.String()
 }
 
 func readID(b []byte) (id uuid.UUID) {

@@ -35,7 +35,7 @@ func valid() *event.Event {
 	return &event.Event{
 		EventId: id(1), Type: event.Type_CONVERSION, Proof: event.Proof_SIGNED, ReceivedAtUs: noon.UnixMicro(),
 		AuctionId: auction(noon), CampaignId: id(3), AdvertiserId: id(4), DeveloperId: id(5), PriceMicros: 77,
-		BillingModel: event.BillingModel_CPA, InvalidTraffic: "data_center", Session: "s",
+		BillingModel: event.BillingModel_CPA, InvalidTraffic: "data_center", SessionHash: make([]byte, 16),
 		Placement:  &event.Placement{Format: "image", HostApp: "app"},
 		Conversion: &event.Conversion{Type: "sale", Verified: true},
 	}

@@ -6,6 +6,7 @@ import (
 
 	"adnet/auction"
 	"adnet/ingress/limits/frequency"
+	"adnet/internal/campaign"
 	"adnet/internal/money"
 
 	"github.com/google/uuid"
@@ -17,7 +18,7 @@ func TestNoDelivery(t *testing.T) {
 	var none *Delivery
 	var g Gate
 	refuse := auction.Budget
-	none.Begin(t.Context(), &g, uuid.New(), frequency.Ask{Session: "s", Now: time.Now()}, auction.GateFunc(func(*auction.Campaign, money.Micros) auction.Reason { return refuse }))
+	none.Begin(t.Context(), &g, uuid.New(), frequency.Ask{Session: campaign.SessionKey{1}, Now: time.Now()}, auction.GateFunc(func(*auction.Campaign, money.Micros) auction.Reason { return refuse }))
 	c := &auction.Campaign{}
 	require.Equal(t, auction.Budget, g.Check(c, 0))
 	refuse = ""

@@ -12,6 +12,7 @@ import (
 	"adnet/auction"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
+	"adnet/internal/consent"
 	"adnet/internal/errs"
 	"adnet/internal/money"
 
@@ -42,6 +43,8 @@ type contentArguments struct {
 	Turn            *int   `json:"turn"`
 	FirstAdTurn     *int   `json:"first_ad_turn"`
 	TurnsBetweenAds *int   `json:"turns_between_ads"`
+
+	Consent consent.Signals `json:"consent"`
 }
 
 // maxSessionMin is the longest session that is recorded as such: a year. A longer one is the
@@ -75,6 +78,9 @@ func (s *Server) sponsoredContent(ctx context.Context, r *call) (result, *failur
 		return result{wrong: "session_len_min must not be negative"}, nil
 	}
 	in.fill(&r.request)
+	if r.private {
+		r.request.Consent.GPC = consent.Yes
+	}
 	if err := r.request.Check(); err != nil {
 		return misused(err, in.name)
 	}
@@ -99,6 +105,7 @@ func (in *contentArguments) fill(to *offer.Request) {
 		SessionAge: age, Messages: in.Messages, MinRelevance: in.MinRelevance, Context: cmp.Or(in.Context, in.ContextSummary), ActiveTools: in.ActiveTools, HostApp: cmp.Or(in.HostApp, in.Host),
 		UserRegion: in.UserRegion, UserLanguage: in.UserLanguage, Surface: in.Surface, Method: integrationMethod,
 		SessionID: in.SessionID, Turn: in.Turn, FirstAdTurn: in.FirstAdTurn, TurnsBetweenAds: in.TurnsBetweenAds,
+		Consent: in.Consent,
 	}
 }
 

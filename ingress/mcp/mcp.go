@@ -28,6 +28,7 @@ import (
 	"adnet/ingress/offer"
 	"adnet/ingress/track"
 	"adnet/internal/account"
+	"adnet/internal/consent"
 	"adnet/internal/errs"
 	"adnet/internal/obs"
 
@@ -146,6 +147,7 @@ func (s *Server) post(c *httpapi.Context) error {
 	}
 	r.caller = caller
 	r.bearer, _ = httpapi.Bearer(c)
+	r.private = consent.GPC(c.Request.Header)
 	if failure := s.answer(c.Request.Context(), c.Request.Header, r); failure != nil {
 		return s.fail(c, r.echo(), failure)
 	}

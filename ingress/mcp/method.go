@@ -30,9 +30,10 @@ const (
 // others.
 type call struct {
 	message
-	caller httpapi.Caller
-	bearer string
-	modern bool // of the stateless revision
+	caller  httpapi.Caller
+	bearer  string
+	private bool // the request asks for privacy (Sec-GPC)
+	modern  bool // of the stateless revision
 
 	content    contentArguments
 	understood bool // the arguments are in content

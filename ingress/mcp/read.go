@@ -121,6 +121,8 @@ func (a *contentArguments) read(in *jsonscan.Reader) bool {
 			a.FirstAdTurn = in.Int()
 		case "turns_between_ads":
 			a.TurnsBetweenAds = in.Int()
+		case "consent":
+			a.Consent.Scan(in)
 		default:
 			in.Decline() // may be a known name in another case
 		}

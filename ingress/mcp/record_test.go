@@ -43,7 +43,8 @@ func TestCallsShareNothing(t *testing.T) {
 	for range 20 { // the pool may give another call's memory, or none
 		before := len(f.Log.Auctions)
 		full := ask(`,"arguments":{"context":"secret-context","host":"secret-host","user_region":"US","session_id":"secret-session","session_len_min":7,"turn":3,"active_tools":["secret-tool"]}`)
-		require.Contains(t, full, "secret-session")
+		require.Contains(t, full, "&session=s.", "which stands for secret-session")
+		require.NotContains(t, full, "secret-session")
 		for _, none := range []string{``, `,"arguments":{}`, `,"arguments":{"context":" "}`} {
 			require.Contains(t, ask(none), `"isError":true`, none)
 		}
@@ -51,6 +52,7 @@ func TestCallsShareNothing(t *testing.T) {
 			reply := ask(bare)
 			require.Contains(t, reply, `"isError":false`)
 			require.NotContains(t, reply, "secret")
+			require.NotContains(t, reply, "session=s.")
 		}
 		require.Len(t, f.Log.Auctions, before+3)
 		for _, a := range f.Log.Auctions[before+1:] {

@@ -2,11 +2,11 @@ package offer
 
 import (
 	"encoding/hex"
-	"net/url"
 	"strings"
 	"unicode/utf8"
 
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/token"
 
@@ -22,7 +22,8 @@ type Ad struct {
 	tokens    tokens
 	base      string    // prefix of every link
 	developer uuid.UUID // in beacons, with session
-	session   string
+	session   token.Pseudonym
+	date      day.Day // of session
 }
 
 // tokens are the signed tokens of an ad, each made when the first link needs it.
@@ -88,6 +89,7 @@ func (o *soldAd) claims() token.Auction {
 		Price: o.price, BillingModel: o.billing, Format: string(o.creative.Format),
 		IntegrationMethod: o.place.Method, Surface: o.place.Surface, Region: o.place.Region, Language: o.place.Language,
 		HostApp: o.place.Host, CreditFunded: o.creative.CreditFunded, Sandbox: o.sandbox, Landing: o.creative.CTAURL,
+		NoConsent: o.place.Consent.Refused(),
 	}
 }
 
@@ -111,13 +113,13 @@ func (s *Seller) hand(ad *Ad, o *soldAd) {
 	ad.Creative, ad.Sandbox, ad.DisclosureLabel = o.creative, o.sandbox, s.cfg.Disclosure
 	said := o.claims()
 	ad.Sign(s.deps.Keyring, &said)
-	ad.SetLinks(s.Base(), o.place.Developer, o.place.Session)
+	ad.SetLinks(s.Base(), o.place)
 }
 
-// SetLinks makes ad's links begin with base ([Seller.Base]) and its beacons name a publisher and a
-// session.
-func (ad *Ad) SetLinks(base string, developer uuid.UUID, session string) {
-	ad.base, ad.developer, ad.session = base, developer, session
+// SetLinks makes ad's links begin with base ([Seller.Base]) and its beacons name the publisher and
+// the session of a place.
+func (ad *Ad) SetLinks(base string, at *Place) {
+	ad.base, ad.developer, ad.session, ad.date = base, at.Developer, at.session, at.date
 }
 
 // AppendBidToken appends a token that says that a notice is about the bid for a's winner, and at
@@ -176,7 +178,7 @@ func (ad *Ad) AppendBeacon(b []byte, event string) []byte {
 	b = append(append(append(b, ad.base...), "/api/track?event="...), event...)
 	b = AppendID(append(b, "&campaign_id="...), ad.Creative.ID)
 	b = append(append(b, "&auction_id="...), ad.tokens.of(pixelOf(event))...)
-	b = append(append(b, "&session="...), url.QueryEscape(ad.session)...)
+	b = ad.tokens.ring.AppendSession(append(b, "&session="...), ad.date, ad.session)
 	b = AppendID(append(b, "&dev="...), ad.developer)
 	return append(append(b, "&format="...), ad.Creative.Format...)
 }

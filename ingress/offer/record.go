@@ -27,7 +27,7 @@ func (s *Seller) record(a *Auction) {
 		TookUs: a.Took.Microseconds(), Sandbox: a.Sandbox, Placement: &w.placement,
 		Tokens: uint32(len(a.Request.Words) + len(a.Request.Tokens)), Tools: uint32(len(a.Request.ActiveTools)), FloorMicros: int64(a.Request.FloorCPM),
 		Candidates: w.traced(&a.Trace), MoreCandidates: !a.Trace.Complete(),
-		SessionS: uint32(place.SessionAge / time.Second),
+		SessionS: uint32(place.SessionAge / time.Second), Consent: uint32(place.Consent),
 	}
 	if outcome.Winner != nil {
 		w.record.CampaignId, w.record.CreativeFormat = outcome.Winner.ID[:], string(a.creative.Format)

@@ -9,6 +9,7 @@ import (
 
 	"adnet/auction/words"
 	"adnet/ingress/limits/frequency"
+	"adnet/internal/consent"
 	"adnet/internal/errs"
 	"adnet/internal/money"
 
@@ -55,6 +56,9 @@ type Request struct {
 	// Integration is how the ad reaches its reader: rest (also when empty), js_snippet or npm_sdk.
 	// For the last two the events come from the reader's browser, and are held to it.
 	Integration string `json:"integration_method"`
+
+	// Consent is what the reader agreed to, as the page was told; see [consent.Flags].
+	Consent consent.Signals `json:"consent"`
 
 	Surface string `json:"-"` // targeting value; empty means that of Placement
 	Method  string `json:"-"` // integration method: rest, mcp, …
@@ -217,7 +221,7 @@ func (r *Request) host() string {
 func (r *Request) place(developer uuid.UUID) Place {
 	p := Place{
 		Developer: developer, Method: r.Method, Format: r.Format, Surface: r.surface(), Host: r.host(), Region: r.UserRegion,
-		Language: r.UserLanguage, Session: r.SessionID, SessionAge: r.SessionAge, FirstTurn: r.FirstAdTurn, TurnGap: r.TurnsBetweenAds,
+		Language: r.UserLanguage, Session: r.SessionID, SessionAge: r.SessionAge, FirstTurn: r.FirstAdTurn, TurnGap: r.TurnsBetweenAds, Consent: r.Consent.Read(),
 	}
 	if r.Turn != nil {
 		p.Turn = *r.Turn

@@ -22,6 +22,7 @@ func (s *Seller) draw(place *Place, ad *Ad) error {
 	if err != nil {
 		return err
 	}
+	place.remember(s.deps.Keyring, s.deps.Now())
 	creative := s.sandboxTurn.next(s.pool)
 	s.metrics.sandbox.Inc()
 	s.hand(ad, &soldAd{id: id, place: place, creative: creative, billing: string(creative.BillingModel), sandbox: true})

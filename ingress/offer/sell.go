@@ -10,6 +10,9 @@ import (
 	"adnet/ingress/limits"
 	"adnet/ingress/limits/frequency"
 	"adnet/internal/campaign"
+	"adnet/internal/consent"
+	"adnet/internal/day"
+	"adnet/internal/token"
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
@@ -21,10 +24,27 @@ type Place struct {
 	Method                          string // integration method
 	Format                          string // that was asked for
 	Surface, Host, Region, Language string
-	Session                         string
+	Session                         string // the publisher's id; gone once the auction began
 	SessionAge                      time.Duration
+	Consent                         consent.Flags
 	Turn                            int  // of the conversation, 0 when unknown
 	FirstTurn, TurnGap              *int // nil: the settings
+
+	session token.Pseudonym // what stands for Session; zero for none
+	date    day.Day         // of session
+}
+
+// remember puts the pseudonym of the session in place of its id: beyond this point nothing has the
+// id. Where the reader did not consent, or consent cannot be read, there is no session: nothing is
+// kept and nothing is capped.
+func (p *Place) remember(ring *token.Keyring, now time.Time) {
+	p.date, p.session = day.Of(now), token.Pseudonym{}
+	if p.Consent.Refused() {
+		p.SessionAge = 0
+	} else {
+		p.session = ring.Session(p.Developer, p.date, p.Session)
+	}
+	p.Session = ""
 }
 
 // Terms are what a wire says of one impression.
@@ -92,6 +112,7 @@ func (s *Seller) Sell(ctx context.Context, a *Auction, ad *Ad) error {
 	if err != nil {
 		return err
 	}
+	a.Place.remember(s.deps.Keyring, a.Asked)
 	a.begin(id, s.deps.Catalog)
 	a.Outcome = s.decide(ctx, a)
 	a.Took = s.deps.Now().Sub(a.Asked)
@@ -148,7 +169,7 @@ func (s *Seller) guard(ctx context.Context, a *Auction) {
 		delivery, reserved = nil, false
 	}
 	ask := frequency.Ask{
-		Developer: p.Developer, Session: p.Session, Turn: p.Turn, FirstTurn: p.FirstTurn, TurnGap: p.TurnGap, Now: a.Asked,
+		Session: campaign.SessionKey(p.session), Turn: p.Turn, FirstTurn: p.FirstTurn, TurnGap: p.TurnGap, Now: a.Asked,
 	}
 	if a.Bid {
 		ask.Pending, ask.FirstTurn, ask.TurnGap = bidPending, &noTurn, &noTurn

@@ -34,6 +34,7 @@ import (
 	"adnet/internal/token/tokentest"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -46,6 +47,8 @@ type asked struct {
 	floor       string // USD of 1,000 impressions
 	blocked     string // domain
 	private     bool   // only deals are taken
+	consent     string // JSON of the field consent
+	law         string // members of a bid request
 	logo        bool   // the markup requires one, which the campaign lacks
 }
 
@@ -139,6 +142,54 @@ func TestNeverServesWhen(t *testing.T) {
 					for range 3 {
 						require.Equal(t, said{reason: c.reason}, wires[wire](w, c.ask))
 					}
+				})
+			})
+		}
+	}
+}
+
+// Without consent a session is not remembered, so nothing caps it; with consent, and where nobody
+// says anything, it is.
+func TestWithoutConsentNothingIsRemembered(t *testing.T) {
+	const refused, given = "CAAAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAA", "CAAAAAAAAAAAAAAAAAAAABAAAIAAAAAAAAAAAAAAAAAAAA"
+	start := day.Of(time.Now()).Time().Add(96 * time.Hour)
+	for name, c := range map[string]struct {
+		ask    asked
+		wires  []string
+		capped bool
+	}{
+		"nothing said":        {asked{}, allWires, true},
+		"purpose 1":           {asked{consent: `{"tcf":"` + given + `"}`, law: `,"regs":{"gdpr":1},"user":{"consent":"` + given + `"}`}, allWires, true},
+		"no purpose 1":        {asked{consent: `{"tcf":"` + refused + `"}`, law: `,"regs":{"gdpr":1},"user":{"consent":"` + refused + `"}`}, allWires, false},
+		"no purpose 1, 2.5":   {asked{law: `,"regs":{"ext":{"gdpr":1}},"user":{"ext":{"consent":"` + refused + `"}}`}, exchangeWires, false},
+		"purpose 1, 2.5":      {asked{law: `,"regs":{"ext":{"gdpr":1}},"user":{"ext":{"consent":"` + given + `"}}`}, exchangeWires, true},
+		"gdpr without a text": {asked{consent: `{"gdpr":true}`, law: `,"regs":{"gdpr":1}`}, allWires, false},
+		"no gdpr":             {asked{law: `,"regs":{"gdpr":0},"user":{"consent":"` + refused + `"}`}, exchangeWires, true},
+		"a child":             {asked{consent: `{"coppa":true}`, law: `,"regs":{"coppa":1}`}, allWires, false},
+		"opted out":           {asked{consent: `{"us_privacy":"1YYN"}`, law: `,"regs":{"us_privacy":"1YYN"}`}, allWires, false},
+		"opted out, 2.5":      {asked{law: `,"regs":{"ext":{"us_privacy":"1YYN"}}`}, exchangeWires, false},
+		"GPP":                 {asked{consent: `{"gpp":"DBABTA~1YYN"}`, law: `,"regs":{"gpp":"DBABTA~1YYN","gpp_sid":[6]}`}, allWires, false},
+		"GPP, 2.5":            {asked{law: `,"regs":{"ext":{"gpp":"DBABTA~1YYN"}}`}, exchangeWires, false},
+		"GPP, not in force":   {asked{law: `,"regs":{"gpp":"DBABTA~1YYN","gpp_sid":[2]}`}, exchangeWires, true},
+		"GPC":                 {asked{consent: `{"gpc":1}`}, publisherWires, false},
+		"lmt":                 {asked{law: `,"device":{"lmt":1}`}, exchangeWires, false},
+		"malformed":           {asked{consent: `{"tcf":"\u0000?"}`, law: `,"regs":{"gpp":"~~~~"}`}, allWires, false},
+	} {
+		for _, wire := range c.wires {
+			t.Run(name+"/"+wire, func(t *testing.T) {
+				start = start.Add(time.Hour)
+				store, auth := doors()
+				synctest.Test(t, func(t *testing.T) {
+					time.Sleep(time.Until(start))
+					w := newWorld(t, store, auth, options{})
+					defer w.stop()
+					c.ask.session = "s"
+					require.Equal(t, said{filled: true}, wires[wire](w, c.ask))
+					want := said{filled: true}
+					if c.capped {
+						want = said{reason: "frequency_capped"}
+					}
+					require.Equal(t, want, wires[wire](w, c.ask))
 				})
 			})
 		}
@@ -379,6 +430,9 @@ func (in asked) arguments() string {
 	if in.turn > 0 {
 		fields["turn"], fields["first_ad_turn"] = in.turn, in.first
 	}
+	if in.consent != "" {
+		fields["consent"] = jsontext.Value(in.consent)
+	}
 	text, err := json.Marshal(fields)
 	if err != nil {
 		panic(err)
@@ -459,7 +513,7 @@ func (in asked) bidRequest(ext string) string {
 }
 
 func askRTB(w *world, in asked) said {
-	reply := w.send("/api/rtb", w.seat, in.bidRequest(`,"ext":{"debug":1}`))
+	reply := w.send("/api/rtb", w.seat, in.bidRequest(in.law+`,"ext":{"debug":1}`))
 	if reply.Code != http.StatusOK {
 		return w.refused(reply)
 	}

@@ -26,7 +26,8 @@
 // there the words of site, app and content; tagid is the host app where no ext.mcp_context is
 // given. The integration method is "openrtb": its pixels and links are the reader's. Nothing that
 // identifies a person is read: frequency caps go by ext.mcp_context.session_id, never by user.id or
-// a device.
+// a device. regs, user.consent and device.lmt are obeyed (consent.go): without consent there is no
+// session either.
 //
 // # Not obvious
 //

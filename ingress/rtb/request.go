@@ -7,8 +7,8 @@ import (
 )
 
 // bidRequest has the fields of a BidRequest (OpenRTB 2.6, 3.2.1) that we use. No field of user or
-// device that could identify a person is read, so consent signals have nothing to allow or forbid
-// here.
+// device that could identify a person is read. The signals of consent (regs, user.consent,
+// device.lmt) say whether the session of ext.mcp_context may be.
 type bidRequest struct {
 	ID     text
 	Imp    objects[imp]
@@ -26,6 +26,7 @@ type bidRequest struct {
 	BAdv   texts
 	WSeat  texts
 	BSeat  texts
+	Regs   object[regs]
 	Ext    object[reqExt]
 }
 
@@ -63,6 +64,8 @@ func (b *bidRequest) member(r *reader, name string) {
 		b.WSeat = r.texts()
 	case "bseat":
 		b.BSeat = r.texts()
+	case "regs":
+		into(r, &b.Regs)
 	case "ext":
 		into(r, &b.Ext)
 	default:
@@ -191,10 +194,55 @@ func (c *content) member(r *reader, name string) {
 	}
 }
 
+// regs has the signals of law (3.2.3): those of 2.6, and in ext, where 2.5 has most of them, the same
+// names.
+type regs struct {
+	regulations
+	Ext object[regulations]
+}
+
+func (g *regs) member(r *reader, name string) {
+	if name == "ext" {
+		into(r, &g.Ext)
+	} else {
+		g.regulations.member(r, name)
+	}
+}
+
+type regulations struct {
+	GDPR      whole
+	COPPA     whole
+	GPC       whole // not of the standard, but sent
+	USPrivacy text
+	GPP       text
+	GPPSID    wholes
+}
+
+func (g *regulations) member(r *reader, name string) {
+	switch name {
+	case "gdpr":
+		g.GDPR = r.whole()
+	case "coppa":
+		g.COPPA = r.whole()
+	case "gpc":
+		g.GPC = r.whole()
+	case "us_privacy":
+		g.USPrivacy = r.string()
+	case "gpp":
+		g.GPP = r.string()
+	case "gpp_sid":
+		g.GPPSID = r.wholes()
+	default:
+		r.skip()
+	}
+}
+
 type device struct {
 	Language text
 	LangB    text
 	Geo      object[geo]
+	LMT      whole
+	DNT      whole
 }
 
 func (d *device) member(r *reader, name string) {
@@ -203,6 +251,10 @@ func (d *device) member(r *reader, name string) {
 		d.Language = r.string()
 	case "langb":
 		d.LangB = r.string()
+	case "lmt":
+		d.LMT = r.whole()
+	case "dnt":
+		d.DNT = r.whole()
 	case "geo":
 		into(r, &d.Geo)
 	default:
@@ -210,12 +262,29 @@ func (d *device) member(r *reader, name string) {
 	}
 }
 
+// user has no field that says who the person is; the ids of the standard are not read.
 type user struct {
-	Geo object[geo]
+	Geo     object[geo]
+	Consent text               // TC string, as of 2.6
+	Ext     object[userSignal] // where 2.5 has it
+}
+
+type userSignal struct{ Consent text }
+
+func (u *userSignal) member(r *reader, name string) {
+	if name == "consent" {
+		u.Consent = r.string()
+	} else {
+		r.skip()
+	}
 }
 
 func (u *user) member(r *reader, name string) {
 	switch name {
+	case "consent":
+		u.Consent = r.string()
+	case "ext":
+		into(r, &u.Ext)
 	case "geo":
 		into(r, &u.Geo)
 	default:

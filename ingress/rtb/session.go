@@ -9,6 +9,7 @@ import (
 	"adnet/ingress/budget"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
+	"adnet/internal/consent"
 
 	"github.com/google/uuid"
 )
@@ -32,8 +33,9 @@ type sessionRequest struct {
 	sandbox bool
 	debug   bool
 	base    string
-	secure  bool              // our own links are https
-	blocked []string          // domains
+	secure  bool     // our own links are https
+	blocked []string // domains
+	consent consent.Flags
 	current impressionAuction // the auction under way
 	won     int               // bids
 	first   uuid.UUID         // the auction of the first bid
@@ -87,6 +89,7 @@ func (s *bidSession) read(body []byte) error {
 	s.sandbox = in.Test.is(1)
 	s.debug = s.sandbox || in.Ext.v.Debug.n != 0
 	s.blocked = domains(in.BAdv)
+	s.consent = in.consent()
 	s.signals.begin(in)
 	return nil
 }
@@ -127,7 +130,7 @@ func (s *bidSession) beginAuction(p *imp) *impressionAuction {
 		},
 		Place: offer.Place{
 			Developer: s.caller.DeveloperID, Method: method, Format: p.format(), Surface: at.surface, Host: at.host,
-			Region: at.region, Language: at.language, Session: at.session,
+			Region: at.region, Language: at.language, Session: at.session, Consent: s.consent,
 		},
 		Asked: s.now, Bid: true, Sandbox: s.sandbox, Fit: &current.gate, Rounds: s,
 	}

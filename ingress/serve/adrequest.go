@@ -8,6 +8,7 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
 	"adnet/internal/account"
+	"adnet/internal/consent"
 
 	"github.com/google/uuid"
 )
@@ -41,6 +42,9 @@ func (s *Server) adRequest(c *httpapi.Context) error {
 		return err
 	}
 	in.Method = cmp.Or(in.Integration, "rest")
+	if consent.GPC(c.Request.Header) {
+		in.Consent.GPC = consent.Yes
+	}
 	if err := s.deps.Ads.Answer(c.Request.Context(), caller, in, answer); err != nil {
 		return err
 	}

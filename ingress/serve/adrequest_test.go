@@ -2,6 +2,7 @@ package serve
 
 import (
 	"crypto/sha256"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 	"adnet/ingress/ingresstest"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/token"
 
@@ -246,9 +248,12 @@ func TestTheAd(t *testing.T) {
 		require.ErrorIs(t, err, token.ErrSignature)
 	}
 	require.Equal(t, url.Values{
-		"event": {"impression"}, "campaign_id": {k.ID.String()}, "auction_id": {pixel}, "session": {"s 1&event=click#"},
+		"event": {"impression"}, "campaign_id": {k.ID.String()}, "auction_id": {pixel}, "session": {link.Query().Get("session")},
 		"dev": {ingresstest.DeveloperID.String()}, "format": {"native"},
 	}, link.Query())
+	session := f.Ring.Session(ingresstest.DeveloperID, day.Of(ingresstest.Start), "s 1&event=click#")
+	require.Equal(t, session, f.Ring.SessionSaid(ingresstest.DeveloperID, day.Of(ingresstest.Start), link.Query().Get("session")))
+	require.NotContains(t, ad.ImpressionURL, "click", "the session's id is the publisher's")
 	require.Equal(t, "https://ads.example/s/"+click+"?event=click", ad.ClickURL)
 	require.Equal(t, "https://ads.example/r/"+receipt, ad.ReceiptURL)
 
@@ -360,19 +365,60 @@ func TestSandboxKeys(t *testing.T) {
 	require.Empty(t, f.Log.Auctions, "no auction took place")
 }
 
+// Of a reader who refuses nothing is kept, and the log says why; the token carries the refusal to
+// the events.
+func TestConsent(t *testing.T) {
+	f := newFixture(t, 0)
+	for name, c := range map[string]struct {
+		change  map[string]any
+		header  []string
+		refused bool
+		flags   uint32
+	}{
+		"nothing":       {nil, nil, false, 0},
+		"Sec-GPC":       {nil, []string{"Sec-GPC", "1"}, true, 0b10001},
+		"Sec-GPC off":   {nil, []string{"Sec-GPC", "0"}, false, 0},
+		"a child":       {map[string]any{"consent": map[string]any{"coppa": true}}, nil, true, 0b1001},
+		"not opted out": {map[string]any{"consent": map[string]any{"us_privacy": "1YNN", "gpc": false}}, nil, false, 1},
+		"opted out":     {map[string]any{"consent": map[string]any{"us_privacy": "1YYN"}}, nil, true, 0b10001},
+		"null":          {map[string]any{"consent": nil}, nil, false, 0},
+		"malformed":     {map[string]any{"consent": map[string]any{"tcf": "no TC string"}}, nil, true, 0b100011},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f.Log.Auctions = nil
+			change := map[string]any{"session_id": "person-1", "user_region": "US-CA"}
+			maps.Copy(change, c.change)
+			w := f.send(body(t, change), append([]string{"Authorization", "Bearer " + f.key}, c.header...)...)
+			require.Equal(t, http.StatusOK, w.Code, w.Body)
+			var got reply
+			require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
+			require.Equal(t, c.refused, strings.Contains(got.Ad.ImpressionURL, "&session=&"), got.Ad.ImpressionURL)
+			for _, text := range []string{got.Ad.AuctionID, linkToken(got.Ad.ClickURL)} {
+				signed, err := f.Ring.Verify(token.PurposeReport.Only()|token.PurposeClick.Only(), text, ingresstest.Start)
+				require.NoError(t, err)
+				require.Equal(t, c.refused, signed.NoConsent)
+				require.Equal(t, "US-CA", signed.Region)
+			}
+			require.Equal(t, c.flags, f.Log.Auctions[0].Consent)
+		})
+	}
+	ingresstest.RequireError(t, f.send(body(t, map[string]any{"consent": "yes"}), "Authorization", "Bearer "+f.key), http.StatusBadRequest, "invalid_request", "consent")
+}
+
 // A request is answered in the memory of an earlier one, of which nothing may show.
 func TestRequestsShareNothing(t *testing.T) {
 	f := newFixture(t, 0)
 	for range 20 { // the pool may give another request's memory, or none
 		f.Log.Auctions = nil
 		full := f.ask(f.key, `{"context":"zebra okapi","platform":"secret-host","user_region":"US","session_id":"secret-session","turn":3,"active_tools":["secret-tool"],"format":"card"}`)
-		require.Contains(t, full.Ad.ImpressionURL, "secret-session")
+		require.Contains(t, full.Ad.ImpressionURL, "&session=s.", "which stands for secret-session")
 		for _, none := range []string{`{}`, `{"context":""}`, `{"extra":1}`} {
 			ingresstest.RequireError(t, f.send(none, "Authorization", "Bearer "+f.key), http.StatusBadRequest, "missing_context", "context")
 		}
 		for _, bare := range []string{`{"context":"chess"}`, `{"context":"chess","extra":1}`} {
 			ad := f.ask(f.key, bare).Ad
 			require.NotContains(t, ad.ImpressionURL, "secret")
+			require.Contains(t, ad.ImpressionURL, "&session=&")
 			_, err := f.Ring.Verify(token.PurposeReport.Only(), ad.AuctionID, ingresstest.Start)
 			require.NoError(t, err)
 		}

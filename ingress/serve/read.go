@@ -52,6 +52,8 @@ func read(text string, r *offer.Request) bool {
 			r.TurnsBetweenAds = in.Int()
 		case "integration_method":
 			r.Integration = in.Text()
+		case "consent":
+			r.Consent.Scan(&in)
 		default:
 			in.Decline() // may be a known name in another case
 		}

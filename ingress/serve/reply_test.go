@@ -50,7 +50,7 @@ func TestAppendedReplyIsTheMarshalled(t *testing.T) {
 		}
 		seller := offer.New(offer.Config{}, offer.Deps{Metrics: prometheus.NewRegistry(), BaseURL: func() string { return "https://ads.example/" + base }})
 		o.Sign(ring, &token.Auction{AuctionID: uuid.Must(uuid.NewV7()), CampaignID: o.Creative.ID})
-		o.SetLinks(seller.Base(), uuid.New(), draw("session"))
+		o.SetLinks(seller.Base(), &offer.Place{Developer: uuid.New()})
 		var want marshalled
 		ad := &want.Ad
 		ad.AdID, ad.AuctionID, ad.Type, ad.Headline, ad.Body = o.Creative.ID, string(o.AppendAuctionID(nil)), string(o.Creative.Format), o.Creative.Headline, o.Creative.Subtext

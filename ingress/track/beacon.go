@@ -8,13 +8,14 @@ import (
 	"unicode/utf8"
 
 	"adnet/ingress/httpapi"
+	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
 )
 
-// maxSession is the longest session id that is kept, in bytes.
+// maxSession is the longest session id that is told apart, in bytes.
 const maxSession = 128
 
 // gif is the 43-byte transparent pixel (GIF89a, 1×1).
@@ -105,10 +106,10 @@ func (t *Tracker) take(ctx context.Context, what reportedEvent) (*event.Event, e
 // confirm tells the frequency caps that an ad was seen: by a genuine impression, under the
 // auction's id.
 func (t *Tracker) confirm(e *event.Event) {
-	if t.deps.Exposures == nil || e.Type != event.Type_IMPRESSION || e.Proof != event.Proof_SIGNED || e.Sandbox || e.InvalidTraffic != "" {
+	if t.deps.Exposures == nil || len(e.SessionHash) == 0 || e.Type != event.Type_IMPRESSION || e.Proof != event.Proof_SIGNED || e.Sandbox || e.InvalidTraffic != "" {
 		return
 	}
-	t.deps.Exposures.Confirm(uuid.UUID(e.DeveloperId), e.Session, uuid.UUID(e.CampaignId), uuid.UUID(e.AuctionId))
+	t.deps.Exposures.Confirm(campaign.SessionKey(e.SessionHash), uuid.UUID(e.CampaignId), uuid.UUID(e.AuctionId))
 }
 
 // cut is the longest valid UTF-8 text of at most n bytes that text starts with, bytes that are not

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"adnet/ingress/ingresstest"
+	"adnet/internal/day"
 	"adnet/internal/token"
 	"adnet/internal/token/tokentest"
 	"adnet/internal/traffic"
@@ -41,9 +42,9 @@ func TestEventsWithATokenCarryItsFacts(t *testing.T) {
 			want := &event.Event{
 				Type: kind, Proof: event.Proof_SIGNED, ReceivedAtUs: start.UnixMicro(), AuctionId: a.AuctionID[:], CampaignId: campaignID[:],
 				AdvertiserId: advertiserID[:], DeveloperId: developerID[:], PriceMicros: 3000, BillingModel: event.BillingModel_CPM, CreditFunded: true,
-				Session:   "s1",
-				Placement: &event.Placement{Format: "image", IntegrationMethod: "rest", Surface: "chat", Region: "DE", Language: "de", HostApp: "Editor"},
-				Token:     f.Ring.AppendRaw(nil, signed),
+				SessionHash: hashOf(f.Ring.Session(developerID, day.OfUUID(a.AuctionID), "s1")),
+				Placement:   &event.Placement{Format: "image", IntegrationMethod: "rest", Surface: "chat", Region: "DE", Language: "de", HostApp: "Editor"},
+				Token:       f.Ring.AppendRaw(nil, signed),
 			}
 			got := f.last()
 			require.Len(t, got.EventId, 16)
@@ -59,6 +60,8 @@ func TestEventsWithATokenCarryItsFacts(t *testing.T) {
 		})
 	}
 }
+
+func hashOf(p token.Pseudonym) []byte { return p[:] }
 
 func TestPixelParameters(t *testing.T) {
 	f := newFixture(t)
@@ -96,7 +99,8 @@ func TestHeadersAndHostileParameters(t *testing.T) {
 	require.NotContains(t, w.Header().Get("X-Request-Id"), " ")
 	w = f.pixel("event", "impression", "auction_id", f.token(), "session", "ä"+strings.Repeat("\xff", 5)+strings.Repeat("€", 200))
 	requirePixel(t, w)
-	require.Equal(t, "ä"+strings.Repeat("€", 42), f.last().Session, "valid UTF-8 of at most 128 bytes")
+	of := day.OfUUID(uuid.UUID(f.last().AuctionId))
+	require.Equal(t, hashOf(f.Ring.Session(developerID, of, "ä"+strings.Repeat("€", 42))), f.last().SessionHash, "valid UTF-8 of at most 128 bytes")
 }
 
 func TestForgedTokensAreCountedAndNeverFollowed(t *testing.T) {

@@ -1,9 +1,9 @@
 package track
 
 import (
-	"crypto/sha256"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/token"
 	"adnet/internal/traffic"
 	"adnet/schemas/event"
@@ -19,6 +19,8 @@ type reportedEvent struct {
 	campaignID uuid.UUID
 	developer  uuid.UUID
 	session    string
+	externalID string // of a conversion
+	refused    bool   // the report says that the reader did not consent
 	format     string
 	method     string
 	by         Reporter
@@ -46,28 +48,30 @@ var billingModels = map[string]event.BillingModel{
 // without one the event's proof says so, and kept whether it counts all the same
 // (ADNET_UNSIGNED_BEACONS=bill).
 func (t *Tracker) eventOf(c reportedEvent, now time.Time) (e *event.Event, kept bool, err error) {
-	made, err := newEvent(c.kind, c.session, now)
+	made, err := newEvent(c.kind, now)
 	if err != nil {
 		return nil, false, err
 	}
 	e = &made.Event
 	e.Conversion = c.conversion
 	if c.auctionID == "" && c.clickID == "" {
-		t.unsigned(e, c)
+		t.unsigned(made, &c, now)
 		return e, e.Proof == event.Proof_UNSIGNED_BILLABLE, nil
 	}
 	if made.auction, err = t.verify(&c, now); err != nil {
 		// A key past its grace signed honestly once; anything else was never ours. Of neither is
 		// anything believed.
 		e.Proof = lacking(err)
-		copyReported(e, c)
+		copyReported(e, &c)
 		return e, false, nil
 	}
 	if c.clickID != "" {
 		t.signed(made, c.clickID, now)
+		t.remember(made, &c, now)
 		return e, true, t.converted(made, &c, now)
 	}
 	t.signed(made, c.auctionID, now)
+	t.remember(made, &c, now)
 	if e.Conversion != nil {
 		e.Conversion.Type = traffic.ConversionType(e.Conversion.Type)
 	}
@@ -113,6 +117,7 @@ func (t *Tracker) converted(made *placedEvent, c *reportedEvent, now time.Time) 
 type placedEvent struct {
 	event.Event
 	id        uuid.UUID
+	session   token.Pseudonym
 	auction   token.Auction
 	placement event.Placement
 	token     [tokenRoom]byte
@@ -121,14 +126,37 @@ type placedEvent struct {
 // tokenRoom is enough for the bytes of nearly every token; a longer one has memory of its own.
 const tokenRoom = 160
 
-func newEvent(kind event.Type, session string, now time.Time) (*placedEvent, error) {
+func newEvent(kind event.Type, now time.Time) (*placedEvent, error) {
 	made := new(placedEvent)
 	var err error
 	if made.id, err = uuid.NewV7(); err != nil {
 		return nil, err
 	}
-	made.EventId, made.Type, made.ReceivedAtUs, made.Session = made.id[:], kind, now.UnixMicro(), cut(session, maxSession)
+	made.EventId, made.Type, made.ReceivedAtUs = made.id[:], kind, now.UnixMicro()
 	return made, nil
+}
+
+// remember notes who the reader of an event is, by keyed hashes alone: the ids themselves end here.
+// Of a reader who did not consent nothing is noted; the token says so, or the request does (Sec-GPC,
+// a report's field consent).
+func (t *Tracker) remember(made *placedEvent, c *reportedEvent, now time.Time) {
+	e := &made.Event
+	if e.NoConsent = made.auction.NoConsent || c.refused || c.origin.private(); e.NoConsent {
+		return
+	}
+	date := day.Of(now)
+	if e.Conversion != nil && c.externalID != "" {
+		order := t.deps.Keyring.Lasting(uuid.UUID(e.AdvertiserId), date, c.externalID)
+		e.Conversion.ExternalHash = order[:]
+	}
+	if c.session == "" {
+		return
+	}
+	if e.Proof == event.Proof_SIGNED || e.Proof == event.Proof_EXPIRED {
+		date = day.OfUUID(made.auction.AuctionID) // the day of the frequency cap
+	}
+	made.session = t.deps.Keyring.SessionSaid(uuid.UUID(e.DeveloperId), date, cut(c.session, maxSession))
+	e.SessionHash = made.session[:]
 }
 
 // signed takes every fact from the token, which goes with the event: settlement verifies it again,
@@ -153,15 +181,25 @@ func (t *Tracker) signed(made *placedEvent, text string, now time.Time) {
 }
 
 // copyReported keeps the caller's statements, for the record only; words only of our lists.
-func copyReported(e *event.Event, c reportedEvent) {
-	synthetic := syntheticAuction(c)
-	e.AuctionId, e.CampaignId, e.DeveloperId = synthetic[:], c.campaignID[:], c.developer[:]
+func copyReported(e *event.Event, c *reportedEvent) {
+	e.CampaignId, e.DeveloperId = c.campaignID[:], c.developer[:]
 	e.AdvertiserId = uuid.Nil[:]
 	e.Placement = &event.Placement{Format: traffic.Format(c.format), IntegrationMethod: traffic.Method(c.method)}
 }
 
-func (t *Tracker) unsigned(e *event.Event, c reportedEvent) {
+func (t *Tracker) unsigned(made *placedEvent, c *reportedEvent, now time.Time) {
+	e := &made.Event
 	copyReported(e, c)
+	if c.refused = c.refused || c.origin.private(); c.refused {
+		c.session = ""
+	}
+	kind := ""
+	if c.sandbox { // must not make a real event look like its repeat
+		kind = "sandbox"
+	}
+	synthetic := t.deps.Keyring.Synthetic(day.Of(now), c.campaignID, c.developer, c.session, kind)
+	e.AuctionId = synthetic[:]
+	t.remember(made, c, now)
 	e.Proof, e.Sandbox = event.Proof_UNSIGNED, c.sandbox
 	if t.cfg.Unsigned == UnsignedBill {
 		e.Proof = event.Proof_UNSIGNED_BILLABLE
@@ -172,21 +210,4 @@ func (t *Tracker) unsigned(e *event.Event, c reportedEvent) {
 			e.Placement.Format = string(known.Format)
 		}
 	}
-}
-
-// syntheticAuction is the id under which events without a token are deduplicated: one per campaign,
-// publisher and session (RFC 9562 version 8, so that it never looks like an auction's UUIDv7).
-func syntheticAuction(c reportedEvent) uuid.UUID {
-	h := sha256.New()
-	h.Write(c.campaignID[:])
-	h.Write(c.developer[:])
-	h.Write([]byte(c.session))
-	if c.sandbox { // must not make a real event look like its repeat
-		h.Write([]byte{0})
-		h.Write([]byte("sandbox"))
-	}
-	id := uuid.UUID(h.Sum(nil)[:16])
-	id[6] = id[6]&0x0f | 0x80
-	id[8] = id[8]&0x3f | 0x80
-	return id
 }

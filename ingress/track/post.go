@@ -8,6 +8,7 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
+	"adnet/internal/consent"
 	"adnet/internal/errs"
 	"adnet/internal/money"
 	"adnet/internal/report"
@@ -40,6 +41,8 @@ type Report struct {
 	Value             *money.Micros `json:"value"` // USD
 	Currency          string        `json:"currency"`
 	ExternalID        string        `json:"external_id"`
+
+	Consent consent.Signals `json:"consent"` // the reader's, where it changed since the ad was asked for
 
 	By      Reporter `json:"-"` // the credentials that came along, if any
 	Origin  Origin   `json:"-"` // the request; the zero value stands for a caller that is not a browser
@@ -122,6 +125,7 @@ func reportedEventOf(in *Report) (reportedEvent, error) {
 	what := reportedEvent{
 		kind: kind, auctionID: in.AuctionID, campaignID: campaignID, session: in.Session,
 		format: in.Format, method: in.IntegrationMethod, by: in.By, sandbox: in.Sandbox, origin: in.Origin,
+		externalID: in.ExternalID, refused: in.Consent.Read().Refused(),
 	}
 	if clicked {
 		what.clickID = in.ClickID
@@ -206,7 +210,7 @@ func conversionOf(in *Report) (*event.Conversion, error) {
 	if in.Currency == "" {
 		in.Currency = "USD"
 	}
-	conversion := &event.Conversion{Type: in.ConversionType, Currency: in.Currency, ExternalId: in.ExternalID}
+	conversion := &event.Conversion{Type: in.ConversionType, Currency: in.Currency}
 	if in.Value != nil {
 		conversion.ValueMicros = int64(*in.Value)
 	}

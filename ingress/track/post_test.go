@@ -9,6 +9,7 @@ import (
 
 	"adnet/ingress/ingresstest"
 	"adnet/internal/account"
+	"adnet/internal/day"
 	"adnet/internal/token"
 	"adnet/internal/traffic"
 	"adnet/schemas/event"
@@ -55,7 +56,7 @@ func TestConversions(t *testing.T) {
 	e := f.last()
 	require.Equal(t, event.Type_CONVERSION, e.Type)
 	require.Equal(t, event.Proof_SIGNED, e.Proof)
-	want := &event.Conversion{Type: "purchase", ValueMicros: 12_500_000, Currency: "EUR", ExternalId: "order-1", Verified: true}
+	want := &event.Conversion{Type: "purchase", ValueMicros: 12_500_000, Currency: "EUR", ExternalHash: hashOf(f.Ring.Lasting(advertiserID, day.Of(start), "order-1")), Verified: true}
 	require.Equal(t, want.String(), e.Conversion.String())
 
 	// One conversion an auction, whatever else the retry says.

@@ -16,7 +16,8 @@ var errNoLink = errs.New(errs.NotFound, "this link was not made by this service"
 
 // redirect serves GET /s/<token>: 302 to the landing page. The destination is the one that the ad was
 // sold with, which the token has, so that a link that is out leads to the page that was approved
-// then and to no later one; it is never the query's. A valid token always redirects, also when it is expired or the
+// then and to no later one; it is never the query's. Without the reader's consent nothing is
+// appended to it. A valid token always redirects, also when it is expired or the
 // campaign paused or out of budget; a forged one is 404 without a Location.
 func (t *Tracker) redirect(c *httpapi.Context) error {
 	auction, creative, err := t.served(token.ForRedirect, c.Param("token"))
@@ -29,7 +30,7 @@ func (t *Tracker) redirect(c *httpapi.Context) error {
 		if err != nil {
 			return err
 		}
-		if e.Proof == event.Proof_SIGNED && creative.ClickID != campaign.ClickIDOff && t.consents(&auction) {
+		if e.Proof == event.Proof_SIGNED && creative.ClickID != campaign.ClickIDOff && !e.NoConsent {
 			auction.ClickAfter = time.UnixMicro(e.ReceivedAtUs).Sub(auction.IssuedAt())
 			landing = withClickID(landing, t.deps.Keyring.Sign(token.PurposeConversion, auction))
 		}
@@ -39,20 +40,17 @@ func (t *Tracker) redirect(c *httpapi.Context) error {
 	return nil
 }
 
-// consents says whether the reader's page may be told which click brought it there. Tokens do not
-// carry a refusal yet, and one that is not known is none.
-func (t *Tracker) consents(*token.Auction) bool { return true }
-
 func (t *Tracker) click(c *httpapi.Context, auction *token.Auction, text string) (*event.Event, error) {
 	now := t.deps.Now()
-	made, err := newEvent(event.Type_CLICK, c.Query("session"), now)
+	made, err := newEvent(event.Type_CLICK, now)
 	if err != nil {
 		return nil, err
 	}
 	made.auction = *auction
 	t.signed(made, text, now)
-	e := &made.Event
-	t.judge(c.Request.Context(), e, Origin{request: c, link: true}, now)
+	e, from := &made.Event, Origin{request: c, link: true}
+	t.remember(made, &reportedEvent{session: c.Query("session"), origin: from}, now)
+	t.judge(c.Request.Context(), e, from, now)
 	t.recent.note(e)
 	return e, t.recorder.recordLater(c.Request.Context(), e)
 }

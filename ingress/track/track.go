@@ -57,7 +57,7 @@ type Creatives interface {
 
 // Exposures is told about each impression that really happened; see frequency.Caps. It never waits.
 type Exposures interface {
-	Confirm(developer uuid.UUID, session string, campaignID, auctionID uuid.UUID)
+	Confirm(session campaign.SessionKey, campaignID, auctionID uuid.UUID)
 }
 
 // Deps are what tracking works with.

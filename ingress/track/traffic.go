@@ -11,6 +11,7 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/ingress/track/agents"
+	"adnet/internal/consent"
 	"adnet/internal/day"
 	"adnet/internal/traffic"
 	"adnet/schemas/event"
@@ -91,6 +92,9 @@ type Origin struct {
 	posted  bool // a JSON report, which a server may send for many people
 	link    bool // the redirect: followed by whoever reads the ad, whatever the integration
 }
+
+// private says whether the request asks for privacy (Sec-GPC).
+func (o Origin) private() bool { return o.request != nil && consent.GPC(o.request.Request.Header) }
 
 // server says whether a request about an ad of the integration method may come from the publisher's
 // server, where tools and data centres are legitimate. The method is the token's: nothing in a

@@ -1,26 +1,14 @@
 package campaign
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"time"
 
 	"github.com/google/uuid"
 )
 
-// SessionKey names one UTC day of one session of a publisher. It is a hash: the session's id is not
-// passed on.
+// SessionKey names one UTC day of one session of a publisher. It is a keyed hash, as token.Keyring makes
+// it: the session's id is not passed on. The zero value names none.
 type SessionKey [16]byte
-
-// SessionDay returns the key of a session on the UTC day that is day days after 1970-01-01.
-func SessionDay(developer uuid.UUID, session string, day int32) (k SessionKey) {
-	var room [20 + 128]byte // a session id of the greatest accepted length
-	b := append(room[:0], developer[:]...)
-	b = binary.BigEndian.AppendUint32(b, uint32(day))
-	sum := sha256.Sum256(append(b, session...))
-	copy(k[:], sum[:])
-	return k
-}
 
 // ExposureKind is the kind of an event in a session.
 type ExposureKind uint8

@@ -38,12 +38,13 @@ const (
 	version   = 1
 	macSize   = 16 // of 32: forging takes 2^127 tries against a live server
 	wordBit   = 0x80
-	flagBits  = flagSandbox | flagCredit
+	flagBits  = flagSandbox | flagCredit | flagNoConsent
 	idSize    = 16
 	headerMin = 3 // version, purpose, length of the key id
 
-	flagSandbox = 1 << 0
-	flagCredit  = 1 << 1
+	flagSandbox   = 1 << 0
+	flagCredit    = 1 << 1
+	flagNoConsent = 1 << 2
 
 	maxRaw = headerMin + MaxKeyID + 4*idSize + 2*binary.MaxVarintLen64 + 1 + 7 +
 		5*MaxWord + MaxSurface + MaxHostApp + binary.MaxVarintLen16 + MaxLanding + macSize
@@ -80,6 +81,7 @@ type Auction struct {
 
 	Sandbox      bool // never billed, never mints
 	CreditFunded bool // paid by Credits, not cash
+	NoConsent    bool // the reader did not consent: of its events no session is kept, and its clicks have no id
 
 	// Landing is the page that the ad leads to, as it was approved when the ad was shown. It is only
 	// in tokens of [PurposeClick]; empty in those that earlier builds made.
@@ -102,8 +104,9 @@ func (a Auction) ClickedAt() time.Time { return a.IssuedAt().Add(a.ClickAfter) }
 
 // Keyring signs and verifies auction tokens.
 type Keyring struct {
-	keys []auctionKey // the first one signs
-	work sync.Pool    // of *work
+	keys       []auctionKey // the first one signs
+	pseudonyms []*pseudonymKey
+	work       sync.Pool // of *work
 }
 
 type auctionKey struct {
@@ -131,6 +134,11 @@ func NewKeyring(keys []Key) (*Keyring, error) {
 			derived.secrets[purpose] = secret
 		}
 		ring.keys = append(ring.keys, derived)
+		hidden, err := newPseudonymKey(key)
+		if err != nil {
+			return nil, err
+		}
+		ring.pseudonyms = append(ring.pseudonyms, hidden)
 	}
 	ring.work.New = func() any { return &work{macs: make([]keyMACs, len(ring.keys)), seen: texts{}} }
 	return ring, nil
@@ -272,6 +280,9 @@ func appendAuction(b []byte, a *Auction, purpose Purpose) []byte {
 	if a.CreditFunded {
 		flags |= flagCredit
 	}
+	if a.NoConsent {
+		flags |= flagNoConsent
+	}
 	b = append(b, flags)
 	b = appendWord(b, a.BillingModel)
 	b = appendWord(b, a.Format)
@@ -351,7 +362,7 @@ func (a *Auction) read(b []byte, seen texts, purpose Purpose) bool {
 	}
 	r := reader{rest: seen.text(b)}
 	flags := r.byte()
-	a.Sandbox, a.CreditFunded = flags&flagSandbox != 0, flags&flagCredit != 0
+	a.Sandbox, a.CreditFunded, a.NoConsent = flags&flagSandbox != 0, flags&flagCredit != 0, flags&flagNoConsent != 0
 	a.BillingModel, a.Format, a.IntegrationMethod = r.word(), r.word(), r.word()
 	a.Surface = r.text(MaxSurface)
 	a.Region = r.text(MaxWord)

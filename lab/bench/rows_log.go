@@ -97,7 +97,7 @@ func (p *pipeline) impression(i int) (key, value []byte, err error) {
 	e := &event.Event{
 		EventId: id[:], Type: event.Type_IMPRESSION, Proof: event.Proof_SIGNED, ReceivedAtUs: time.Now().UnixMicro(), AuctionId: auction[:],
 		CampaignId: campaign[:], AdvertiserId: owner[:], DeveloperId: publisher[:], PriceMicros: 5000, BillingModel: event.BillingModel_CPM,
-		Placement: &event.Placement{Format: "image", IntegrationMethod: "rest", Surface: "chat", Region: "US", Language: "en", HostApp: "discord"}, Session: "s1",
+		Placement: &event.Placement{Format: "image", IntegrationMethod: "rest", Surface: "chat", Region: "US", Language: "en", HostApp: "discord"}, SessionHash: make([]byte, 16),
 	}
 	settletest.Sign(p.site.ring, e)
 	value, err = proto.Marshal(e)

@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"time"
 
 	"adnet/consumers/settle/settletest"
@@ -188,7 +188,7 @@ func (p *pipeline) variety(ctx context.Context, campaigns int) (func(int) (key, 
 				Format: pick("image", "text", "native"), IntegrationMethod: pick("rest", "mcp", "js_snippet"), Surface: pick("chat", "sidebar", "tool"),
 				Region: pick("US", "GB", "DE", "FR", "IN"), Language: pick("en", "en", "de", "fr"), HostApp: pick("discord", "slack", "vscode", "web", "terminal"),
 			},
-			Session: strconv.FormatUint(rng.Uint64(), 16),
+			SessionHash: binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, rng.Uint64()), rng.Uint64()),
 		}
 		settletest.Sign(p.site.ring, e)
 		value, err = proto.Marshal(e)

@@ -966,6 +966,42 @@ var mutants = []mutant{
 		tests: []string{"./ingress/track"}, run: "EveryForm",
 	},
 	{
+		name: "session-raw", protects: "what stands for a session is a keyed hash",
+		file: "internal/token/pseudonym.go",
+		old:  "copy(p[:], w.mac.Sum(w.sum[:0]))", new: "copy(p[:], id)",
+		tests: []string{"./internal/token"}, run: "Sessions",
+	},
+	{
+		name: "session-link", protects: "a link does not show what stands for its session",
+		file: "internal/token/pseudonym.go",
+		old:  "key.link.Encrypt(hidden, w.sum[:len(p)])", new: "copy(hidden, w.sum[:len(p)])",
+		tests: []string{"./internal/token"}, run: "Sessions",
+	},
+	{
+		name: "consent-request", protects: "the consent of REST and MCP is obeyed",
+		file: "ingress/offer/request.go",
+		old:  "Consent: r.Consent.Read(),", new: "Consent: r.Consent.Read() & 0,",
+		tests: []string{"./ingress/offer"}, run: "WithoutConsent",
+	},
+	{
+		name: "consent-rtb", protects: "the consent of OpenRTB is obeyed",
+		file: "ingress/rtb/session.go",
+		old:  "s.consent = in.consent()", new: "s.consent = in.consent() & 0",
+		tests: []string{"./ingress/offer"}, run: "WithoutConsent",
+	},
+	{
+		name: "consent-child", protects: "a child is not remembered",
+		file: "internal/consent/consent.go",
+		old:  "f&(NoStorage|Child|OptOut|Malformed) != 0", new: "f&(NoStorage|OptOut|Malformed) != 0",
+		tests: []string{"./internal/consent"}, run: "Signals",
+	},
+	{
+		name: "consent-click", protects: "without consent the landing page gets no click id",
+		file: "ingress/track/redirect.go",
+		old:  "creative.ClickID != campaign.ClickIDOff && !e.NoConsent {", new: "creative.ClickID != campaign.ClickIDOff {",
+		tests: []string{"./ingress/track"}, run: "WithoutConsent",
+	},
+	{
 		name: "mcp-own-origin", protects: "only pages of ours and of listed origins may call /api/mcp",
 		file: "ingress/mcp/mcp.go",
 		old:  "base.Host != \"\" && strings.EqualFold(origin, base.Scheme+\"://\"+base.Host)", new: "strings.HasPrefix(origin, base.Scheme+\"://\"+base.Host)",

@@ -49,6 +49,7 @@ func (x *Auction) AppendTo(b []byte) ([]byte, error) {
 	w.bool(16, x.MoreCandidates)
 	w.varint(17, uint64(x.SessionS))
 	w.text(18, x.CreativeFormat)
+	w.varint(60, uint64(x.Consent))
 	return w.b, w.err
 }
 

@@ -352,10 +352,11 @@ type Event struct {
 	Sandbox        bool                   `protobuf:"varint,11,opt,name=sandbox,proto3" json:"sandbox,omitempty"`
 	CreditFunded   bool                   `protobuf:"varint,12,opt,name=credit_funded,json=creditFunded,proto3" json:"credit_funded,omitempty"`
 	Placement      *Placement             `protobuf:"bytes,13,opt,name=placement,proto3" json:"placement,omitempty"`
-	Session        string                 `protobuf:"bytes,14,opt,name=session,proto3" json:"session,omitempty"`
 	InvalidTraffic string                 `protobuf:"bytes,15,opt,name=invalid_traffic,json=invalidTraffic,proto3" json:"invalid_traffic,omitempty"` // rule that found it invalid; empty for valid traffic
 	Conversion     *Conversion            `protobuf:"bytes,16,opt,name=conversion,proto3" json:"conversion,omitempty"`
-	Token          []byte                 `protobuf:"bytes,40,opt,name=token,proto3" json:"token,omitempty"` // the auction token that proves a signed event: settlement verifies it
+	Token          []byte                 `protobuf:"bytes,40,opt,name=token,proto3" json:"token,omitempty"`                                // the auction token that proves a signed event: settlement verifies it
+	SessionHash    []byte                 `protobuf:"bytes,60,opt,name=session_hash,json=sessionHash,proto3" json:"session_hash,omitempty"` // keyed hash of the publisher's session on the auction's UTC day
+	NoConsent      bool                   `protobuf:"varint,61,opt,name=no_consent,json=noConsent,proto3" json:"no_consent,omitempty"`      // the reader did not consent: session_hash is empty
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -481,13 +482,6 @@ func (x *Event) GetPlacement() *Placement {
 	return nil
 }
 
-func (x *Event) GetSession() string {
-	if x != nil {
-		return x.Session
-	}
-	return ""
-}
-
 func (x *Event) GetInvalidTraffic() string {
 	if x != nil {
 		return x.InvalidTraffic
@@ -509,15 +503,29 @@ func (x *Event) GetToken() []byte {
 	return nil
 }
 
+func (x *Event) GetSessionHash() []byte {
+	if x != nil {
+		return x.SessionHash
+	}
+	return nil
+}
+
+func (x *Event) GetNoConsent() bool {
+	if x != nil {
+		return x.NoConsent
+	}
+	return false
+}
+
 type Conversion struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Type        string                 `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
 	ValueMicros int64                  `protobuf:"varint,2,opt,name=value_micros,json=valueMicros,proto3" json:"value_micros,omitempty"`
 	Currency    string                 `protobuf:"bytes,3,opt,name=currency,proto3" json:"currency,omitempty"`
-	ExternalId  string                 `protobuf:"bytes,4,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
 	// The reporter has the click id and speaks for the campaign's owner. What builds before this field
 	// recorded is not verified.
-	Verified      bool `protobuf:"varint,50,opt,name=verified,proto3" json:"verified,omitempty"`
+	Verified      bool   `protobuf:"varint,50,opt,name=verified,proto3" json:"verified,omitempty"`
+	ExternalHash  []byte `protobuf:"bytes,60,opt,name=external_hash,json=externalHash,proto3" json:"external_hash,omitempty"` // keyed hash of the advertiser's id of the order
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -573,18 +581,18 @@ func (x *Conversion) GetCurrency() string {
 	return ""
 }
 
-func (x *Conversion) GetExternalId() string {
-	if x != nil {
-		return x.ExternalId
-	}
-	return ""
-}
-
 func (x *Conversion) GetVerified() bool {
 	if x != nil {
 		return x.Verified
 	}
 	return false
+}
+
+func (x *Conversion) GetExternalHash() []byte {
+	if x != nil {
+		return x.ExternalHash
+	}
+	return nil
 }
 
 // One record of adnet.auctions.
@@ -608,6 +616,7 @@ type Auction struct {
 	MoreCandidates  bool                   `protobuf:"varint,16,opt,name=more_candidates,json=moreCandidates,proto3" json:"more_candidates,omitempty"` // there may have been others behind them
 	SessionS        uint32                 `protobuf:"varint,17,opt,name=session_s,json=sessionS,proto3" json:"session_s,omitempty"`                   // how old the user's session was, in seconds; 0 when the caller did not say
 	CreativeFormat  string                 `protobuf:"bytes,18,opt,name=creative_format,json=creativeFormat,proto3" json:"creative_format,omitempty"`  // of the winner; empty when nothing won
+	Consent         uint32                 `protobuf:"varint,60,opt,name=consent,proto3" json:"consent,omitempty"`                                     // what the signals of consent said: the bits of internal/consent
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -766,6 +775,13 @@ func (x *Auction) GetCreativeFormat() string {
 		return x.CreativeFormat
 	}
 	return ""
+}
+
+func (x *Auction) GetConsent() uint32 {
+	if x != nil {
+		return x.Consent
+	}
+	return 0
 }
 
 // A campaign that took part in an auction.
@@ -957,7 +973,7 @@ const file_event_proto_rawDesc = "" +
 	"\asurface\x18\x03 \x01(\tR\asurface\x12\x16\n" +
 	"\x06region\x18\x04 \x01(\tR\x06region\x12\x1a\n" +
 	"\blanguage\x18\x05 \x01(\tR\blanguage\x12\x19\n" +
-	"\bhost_app\x18\x06 \x01(\tR\ahostApp\"\x9a\x05\n" +
+	"\bhost_app\x18\x06 \x01(\tR\ahostApp\"\xc8\x05\n" +
 	"\x05Event\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\fR\aeventId\x12(\n" +
 	"\x04type\x18\x02 \x01(\x0e2\x14.adnet.event.v1.TypeR\x04type\x12+\n" +
@@ -974,21 +990,22 @@ const file_event_proto_rawDesc = "" +
 	" \x01(\x0e2\x1c.adnet.event.v1.BillingModelR\fbillingModel\x12\x18\n" +
 	"\asandbox\x18\v \x01(\bR\asandbox\x12#\n" +
 	"\rcredit_funded\x18\f \x01(\bR\fcreditFunded\x127\n" +
-	"\tplacement\x18\r \x01(\v2\x19.adnet.event.v1.PlacementR\tplacement\x12\x18\n" +
-	"\asession\x18\x0e \x01(\tR\asession\x12'\n" +
+	"\tplacement\x18\r \x01(\v2\x19.adnet.event.v1.PlacementR\tplacement\x12'\n" +
 	"\x0finvalid_traffic\x18\x0f \x01(\tR\x0einvalidTraffic\x12:\n" +
 	"\n" +
 	"conversion\x18\x10 \x01(\v2\x1a.adnet.event.v1.ConversionR\n" +
 	"conversion\x12\x14\n" +
-	"\x05token\x18( \x01(\fR\x05token\"\xa2\x01\n" +
+	"\x05token\x18( \x01(\fR\x05token\x12!\n" +
+	"\fsession_hash\x18< \x01(\fR\vsessionHash\x12\x1d\n" +
+	"\n" +
+	"no_consent\x18= \x01(\bR\tnoConsentJ\x04\b\x0e\x10\x0f\"\xac\x01\n" +
 	"\n" +
 	"Conversion\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12!\n" +
 	"\fvalue_micros\x18\x02 \x01(\x03R\vvalueMicros\x12\x1a\n" +
-	"\bcurrency\x18\x03 \x01(\tR\bcurrency\x12\x1f\n" +
-	"\vexternal_id\x18\x04 \x01(\tR\n" +
-	"externalId\x12\x1a\n" +
-	"\bverified\x182 \x01(\bR\bverifiedJ\x04\b\x05\x10\x06\"\xef\x04\n" +
+	"\bcurrency\x18\x03 \x01(\tR\bcurrency\x12\x1a\n" +
+	"\bverified\x182 \x01(\bR\bverified\x12#\n" +
+	"\rexternal_hash\x18< \x01(\fR\fexternalHashJ\x04\b\x04\x10\x05J\x04\b\x05\x10\x06\"\x89\x05\n" +
 	"\aAuction\x12\x1d\n" +
 	"\n" +
 	"auction_id\x18\x01 \x01(\fR\tauctionId\x12\x13\n" +
@@ -1013,7 +1030,8 @@ const file_event_proto_rawDesc = "" +
 	"candidates\x12'\n" +
 	"\x0fmore_candidates\x18\x10 \x01(\bR\x0emoreCandidates\x12\x1b\n" +
 	"\tsession_s\x18\x11 \x01(\rR\bsessionS\x12'\n" +
-	"\x0fcreative_format\x18\x12 \x01(\tR\x0ecreativeFormat\"e\n" +
+	"\x0fcreative_format\x18\x12 \x01(\tR\x0ecreativeFormat\x12\x18\n" +
+	"\aconsent\x18< \x01(\rR\aconsent\"e\n" +
 	"\tCandidate\x12\x1f\n" +
 	"\vcampaign_id\x18\x01 \x01(\fR\n" +
 	"campaignId\x12\x1f\n" +

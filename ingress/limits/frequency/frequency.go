@@ -6,7 +6,7 @@
 // (under the same id, so a repeated beacon counts once), and no more when none came for
 // ADNET_CAP_PENDING; an impression that comes after that still counts, as long as its token lives.
 // Sessions are the publisher's: the same id with another publisher is another session. Without a
-// session id nothing is capped.
+// session nothing is capped; a reader who did not consent has none.
 //
 // Nothing here waits for Redis, but for the first request of a session on a node, at most 20 ms.
 // After that the node knows the session: it keeps it in memory, writes behind, and hears from the
@@ -20,7 +20,7 @@
 // Decisions and confirmations are written behind every 50 ms under the auction's id (other nodes
 // are listened to every 200 ms after a second without news). A confirmation waits a second, so that
 // it never overtakes its decision; it confirms only what was decided, because a beacon says for
-// itself which session it is of. Sessions are kept as hashes.
+// itself which session it is of. Sessions come as keyed hashes (internal/token), never as ids.
 package frequency
 
 import (
@@ -172,12 +172,11 @@ func New(cfg Config, deps Deps) (*Caps, error) {
 
 // Ask is a request as the caps see it.
 type Ask struct {
-	Developer uuid.UUID
-	Session   string        // empty: nothing is capped
-	Turn      int           // of the conversation, from 1; 0: it is counted, one per request of the session
-	FirstTurn *int          // nil: the setting
-	TurnGap   *int          // nil: the setting
-	Pending   time.Duration // 0: the setting
+	Session   campaign.SessionKey // of the UTC day of Now; zero: nothing is capped
+	Turn      int                 // of the conversation, from 1; 0: it is counted, one per request of the session
+	FirstTurn *int                // nil: the setting
+	TurnGap   *int                // nil: the setting
+	Pending   time.Duration       // 0: the setting
 	Now       time.Time
 }
 
@@ -209,8 +208,8 @@ func (c *Caps) Begin(ctx context.Context, ask Ask, v *Visit) {
 	if v.pending == 0 {
 		v.pending = c.cfg.Pending
 	}
-	if ask.Session != "" {
-		v.key = campaign.SessionDay(ask.Developer, ask.Session, v.day)
+	if ask.Session != (campaign.SessionKey{}) {
+		v.key = ask.Session
 		v.session = c.session(ctx, v.key, v.day)
 		v.session.mu.Lock()
 		if v.turn == 0 && v.tell {
@@ -330,10 +329,10 @@ func (s *session) confirm(e *campaign.Exposure) {
 }
 
 // Confirm says that the impression of an auction came. Who calls has verified the auction's token;
-// session is what the beacon says, and counts only where that session was shown the ad. It never
+// of is what the beacon says, and counts only where that session was shown the ad. It never
 // waits.
-func (c *Caps) Confirm(developer uuid.UUID, sessionID string, campaignID, auctionID uuid.UUID) {
-	if sessionID == "" {
+func (c *Caps) Confirm(of campaign.SessionKey, campaignID, auctionID uuid.UUID) {
+	if of == (campaign.SessionKey{}) {
 		return
 	}
 	if most, known := c.deps.Campaigns.FrequencyCap(campaignID); known && most <= 0 {
@@ -341,7 +340,7 @@ func (c *Caps) Confirm(developer uuid.UUID, sessionID string, campaignID, auctio
 	}
 	date := int32(day.OfUUID(auctionID))
 	e := campaign.Exposure{
-		Kind: campaign.Confirmed, Session: campaign.SessionDay(developer, sessionID, date), Day: date, Auction: auctionID, Campaign: campaignID,
+		Kind: campaign.Confirmed, Session: of, Day: date, Auction: auctionID, Campaign: campaignID,
 	}
 	c.known(e.Session, func(s *session) { s.confirm(&e) })
 	c.mu.Lock()

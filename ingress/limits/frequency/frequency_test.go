@@ -2,6 +2,7 @@ package frequency
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"adnet/auction"
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/redis"
 	"adnet/internal/testenv"
 
@@ -74,10 +76,20 @@ func show(ctx context.Context, c *Caps, ask Ask, k *auction.Campaign) (id uuid.U
 	return id, v, false
 }
 
+// keyed is the key of a session of a test; token.Keyring makes the real ones. No id has none.
+func keyed(developer uuid.UUID, session string, at time.Time) (k campaign.SessionKey) {
+	if session == "" {
+		return k
+	}
+	sum := sha256.Sum256(fmt.Append(nil, developer, day.Of(at), session))
+	copy(k[:], sum[:])
+	return k
+}
+
 func TestCapOfASession(t *testing.T) {
 	now := noon()
 	c := node(t, settings, nil, func() time.Time { return now })
-	ask := func(session string) Ask { return Ask{Developer: publisher, Session: session, Now: now} }
+	ask := func(session string) Ask { return Ask{Session: keyed(publisher, session, now), Now: now} }
 	var ids []uuid.UUID
 	for range 3 {
 		id, _, shown := show(t.Context(), c, ask("s"), capped(3))
@@ -93,7 +105,7 @@ func TestCapOfASession(t *testing.T) {
 	require.True(t, shown, "another campaign")
 	_, _, shown = show(t.Context(), c, ask("other"), capped(3))
 	require.True(t, shown, "another session")
-	_, _, shown = show(t.Context(), c, Ask{Developer: uuid.New(), Session: "s", Now: now}, capped(3))
+	_, _, shown = show(t.Context(), c, Ask{Session: keyed(uuid.New(), "s", now), Now: now}, capped(3))
 	require.True(t, shown, "the same id with another publisher")
 	for range 10 {
 		_, _, shown = show(t.Context(), c, ask(""), capped(3))
@@ -105,15 +117,15 @@ func TestCapOfASession(t *testing.T) {
 	// An unconfirmed exposure stops counting; a confirmed one, however often, counts once and for
 	// the day.
 	for range 3 {
-		c.Confirm(publisher, "s", uuid.UUID(capped(3).ID), ids[0])
+		c.Confirm(keyed(publisher, "s", now), uuid.UUID(capped(3).ID), ids[0])
 	}
-	c.Confirm(publisher, "s", uuid.UUID(capped(3).ID), auctionAt(now)) // a beacon makes no decision
+	c.Confirm(keyed(publisher, "s", now), uuid.UUID(capped(3).ID), auctionAt(now)) // a beacon makes no decision
 	now = now.Add(settings.Pending)
 	for i := range 3 {
 		_, v, shown = show(t.Context(), c, ask("s"), capped(3))
 		require.Equal(t, i < 2, shown, i)
 	}
-	c.Confirm(publisher, "s", uuid.UUID(capped(3).ID), ids[1]) // late, and it was seen
+	c.Confirm(keyed(publisher, "s", now), uuid.UUID(capped(3).ID), ids[1]) // late, and it was seen
 	now = now.Add(settings.Pending)
 	_, _, shown = show(t.Context(), c, ask("s"), capped(3))
 	require.True(t, shown)
@@ -129,12 +141,12 @@ func TestRetryAtMidnight(t *testing.T) {
 	now := time.Now().UTC().Truncate(24 * time.Hour).Add(23 * time.Hour)
 	c := node(t, settings, nil, func() time.Time { return now })
 	var v Visit
-	c.Begin(t.Context(), Ask{Developer: publisher, Session: "s", Now: now}, &v)
+	c.Begin(t.Context(), Ask{Session: keyed(publisher, "s", now), Now: now}, &v)
 	id := auctionAt(now)
 	require.Empty(t, v.Check(capped(1)))
 	v.End(id, capped(1))
-	c.Confirm(publisher, "s", uuid.UUID(capped(1).ID), id)
-	_, v, shown := show(t.Context(), c, Ask{Developer: publisher, Session: "s", Now: now}, capped(1))
+	c.Confirm(keyed(publisher, "s", now), uuid.UUID(capped(1).ID), id)
+	_, v, shown := show(t.Context(), c, Ask{Session: keyed(publisher, "s", now), Now: now}, capped(1))
 	require.False(t, shown)
 	seconds, _ := v.RetryAfter()
 	require.Equal(t, 3600, seconds)
@@ -153,7 +165,7 @@ func TestConversation(t *testing.T) {
 	now := noon()
 	c := node(t, Config{Pending: time.Minute, FirstTurn: 3, TurnGap: 2}, nil, func() time.Time { return now })
 	three, one := 3, 1
-	counted := Ask{Developer: publisher, Session: "counted", Now: now}
+	counted := Ask{Session: keyed(publisher, "counted", now), Now: now}
 	var at []int
 	for turn := 1; turn <= 8; turn++ {
 		_, v, shown := show(t.Context(), c, counted, capped(0))
@@ -167,7 +179,7 @@ func TestConversation(t *testing.T) {
 	}
 	require.Equal(t, []int{3, 5, 7}, at)
 
-	stated := Ask{Developer: publisher, Session: "stated", Now: now}
+	stated := Ask{Session: keyed(publisher, "stated", now), Now: now}
 	for _, tc := range []struct {
 		turn  int
 		gap   *int
@@ -193,7 +205,7 @@ func TestOneSessionInParallel(t *testing.T) {
 	won := 0
 	for range 64 {
 		wg.Go(func() {
-			if _, _, shown := show(t.Context(), c, Ask{Developer: publisher, Session: "s", Now: noon()}, capped(3)); shown {
+			if _, _, shown := show(t.Context(), c, Ask{Session: keyed(publisher, "s", noon()), Now: noon()}, capped(3)); shown {
 				mu.Lock()
 				won++
 				mu.Unlock()
@@ -211,7 +223,7 @@ func TestNodesShareSessions(t *testing.T) {
 		now := noon()
 		clock := func() time.Time { return now }
 		a, b := node(t, settings, client, clock), node(t, settings, client, clock)
-		ask := Ask{Developer: publisher, Session: "s", Now: now}
+		ask := Ask{Session: keyed(publisher, "s", now), Now: now}
 		id, _, shown := show(t.Context(), a, ask, capped(2))
 		require.True(t, shown)
 		require.NoError(t, a.Share(t.Context()))
@@ -225,9 +237,9 @@ func TestNodesShareSessions(t *testing.T) {
 		require.False(t, shown)
 
 		// The impression reaches the other node; the decision of b is never seen.
-		b.Confirm(publisher, "s", uuid.UUID(capped(2).ID), id)
-		b.Confirm(publisher, "s", uuid.UUID(capped(2).ID), id)
-		b.Confirm(publisher, "forged", uuid.UUID(capped(2).ID), id)
+		b.Confirm(keyed(publisher, "s", now), uuid.UUID(capped(2).ID), id)
+		b.Confirm(keyed(publisher, "s", now), uuid.UUID(capped(2).ID), id)
+		b.Confirm(keyed(publisher, "forged", now), uuid.UUID(capped(2).ID), id)
 		now = now.Add(beaconDelay)
 		require.NoError(t, b.Share(t.Context()))
 		require.NoError(t, a.Share(t.Context()))
@@ -241,7 +253,7 @@ func TestNodesShareSessions(t *testing.T) {
 			require.Equal(t, 1, counted(v.session.shown[capped(2).ID], now), name)
 			v.End(uuid.Nil, nil)
 		}
-		found, _, err := redis.NewSessions(client).Session(t.Context(), campaign.SessionDay(publisher, "forged", 0), 0)
+		found, _, err := redis.NewSessions(client).Session(t.Context(), keyed(publisher, "forged", time.Unix(0, 0)), 0)
 		require.NoError(t, err)
 		require.Empty(t, found, "a beacon makes no session")
 	})
@@ -318,7 +330,7 @@ func TestProperty(t *testing.T) {
 					id := auctionAt(now)
 					c := nodes[rapid.IntRange(0, 1).Draw(r, "node")]
 					var v Visit
-					c.Begin(t.Context(), Ask{Developer: publisher, Session: session, Now: now}, &v)
+					c.Begin(t.Context(), Ask{Session: keyed(publisher, session, now), Now: now}, &v)
 					refused := v.Check(k) != ""
 					if refused {
 						v.End(id, nil)
@@ -335,7 +347,7 @@ func TestProperty(t *testing.T) {
 					if len(all) > 0 {
 						d := rapid.SampledFrom(all).Draw(r, "impression")
 						if d.confirmed || now.Sub(d.at) < time.Minute-2*time.Second {
-							nodes[rapid.IntRange(0, 1).Draw(r, "node")].Confirm(publisher, d.session, uuid.UUID(d.campaign.ID), d.id)
+							nodes[rapid.IntRange(0, 1).Draw(r, "node")].Confirm(keyed(publisher, d.session, now), uuid.UUID(d.campaign.ID), d.id)
 							d.confirmed = true
 							now = now.Add(beaconDelay)
 							settle()
@@ -381,7 +393,7 @@ func countIf[T any](all []T, which func(T) bool) (n int) {
 func TestOvershootIsOnceANode(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *redis.Client) {
 		nodes := []*Caps{node(t, settings, client, time.Now), node(t, settings, client, time.Now)}
-		ask := Ask{Developer: publisher, Session: uuid.NewString(), Now: noon()}
+		ask := Ask{Session: keyed(publisher, uuid.NewString(), noon()), Now: noon()}
 		shown := 0
 		for i := range 20 {
 			if _, _, ok := show(t.Context(), nodes[i%2], ask, capped(3)); ok {
@@ -397,19 +409,17 @@ func TestOvershootIsOnceANode(t *testing.T) {
 		for _, c := range nodes {
 			_, _, ok := show(t.Context(), c, ask, capped(5))
 			require.True(t, ok)
-			require.Len(t, c.shards[campaign.SessionDay(publisher, ask.Session, dayNumber(ask.Now))[0]%shards].sessions.Values()[0].shown[capped(3).ID], 6)
+			require.Len(t, c.shards[ask.Session[0]%shards].sessions.Values()[0].shown[capped(3).ID], 6)
 		}
 	})
 }
-
-func dayNumber(at time.Time) int32 { return int32(at.Unix() / 86400) }
 
 // Without Redis a node goes by what it knows, and does not wait for it again and again.
 func TestStoreAway(t *testing.T) {
 	c, err := New(settings, Deps{Campaigns: shelf{}, Store: &lossy{away: true}, Exchange: nil})
 	require.NoError(t, err)
 	for i := range 4 {
-		_, _, shown := show(t.Context(), c, Ask{Developer: publisher, Session: "s", Now: noon()}, capped(3))
+		_, _, shown := show(t.Context(), c, Ask{Session: keyed(publisher, "s", noon()), Now: noon()}, capped(3))
 		require.Equal(t, i < 3, shown)
 	}
 	require.Positive(t, c.rest.Load())
@@ -435,11 +445,11 @@ func BenchmarkVisit(b *testing.B) {
 	b.ReportAllocs()
 	var v Visit
 	for range 3 {
-		c.Begin(b.Context(), Ask{Developer: publisher, Session: "0123456789abcdef", Now: now}, &v)
+		c.Begin(b.Context(), Ask{Session: keyed(publisher, "0123456789abcdef", now), Now: now}, &v)
 		v.End(uuid.Must(uuid.NewV7()), k)
 	}
 	for b.Loop() {
-		c.Begin(b.Context(), Ask{Developer: publisher, Session: "0123456789abcdef", Now: now}, &v)
+		c.Begin(b.Context(), Ask{Session: keyed(publisher, "0123456789abcdef", now), Now: now}, &v)
 		_ = v.Check(k)
 		v.End(id, nil)
 	}
