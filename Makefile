@@ -9,7 +9,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
 FUZZLONG ?= $(FUZZTIME)
 
-.PHONY: help run build stack serve stack-down check test test-short race fuzz mutants fault fault-breaks hostile hostile-breaks nightly lint-openapi clients bench relevance generate
+.PHONY: help run build stack serve stack-down check test test-short race fuzz mutants fault fault-breaks hostile hostile-breaks nightly lint-openapi clients bench relevance generate console screenshots
 
 help: ## List the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -83,3 +83,11 @@ relevance: ## How often the right ad is found, as ratios and a table (../shared/
 
 generate: ## Make the generated code again.
 	@$(GO) generate ./...
+
+console: ## Build the pages of the console into ingress/console/dist (needs Node).
+	@deploy/web.sh
+
+screenshots: ## Pictures of the console from demo data, into docs/images (needs Chromium).
+	@deploy/chromium.sh
+	@$(MAKE) -s build
+	@$(GO) run ./lab/browser/shots $(BIN)

@@ -74,6 +74,7 @@ var layers = map[string][]string{
 	"ingress/billing":     ingress("ingress/httpapi"),
 	"ingress/explain":     ingress("ingress/httpapi"),
 	"ingress/docs":        ingress("ingress/httpapi"),
+	"ingress/console":     ingress("ingress/httpapi"),
 	"ingress/benna":       ingress("ingress/httpapi"),
 	// Test support: the world that an endpoint is tested in, and all endpoints mounted together.
 	"ingress/ingresstest":           append([]string{"internal/memory"}, ingress("ingress/httpapi", "ingress/offer")...),
@@ -88,6 +89,8 @@ var layers = map[string][]string{
 	"internal/cli":      domain,
 	"internal/backends": append([]string{"analytics", "consumers", "ingress", "internal/lifecycle"}, outside...),
 	"internal/operate":  append([]string{"analytics", "consumers", "internal/backends", "internal/cli", "internal/obs", "schemas"}, outside...),
+
+	"web": {}, // the program that bundles the console
 
 	"cmd":    {"*"},
 	"deploy": {"*"},
@@ -135,6 +138,9 @@ var libraries = map[string][]string{
 	"golang.org/x/net/publicsuffix":       {"internal/adtext"},
 	"github.com/modelcontextprotocol":     {}, // the official client, in tests of ingress/mcp
 	"github.com/alecthomas/kong":          {"cmd", "deploy", "lab"},
+	"github.com/evanw/esbuild":            {"web/build"},
+	"github.com/andybalholm/brotli":       {"web/build", "ingress/console"}, // there in tests
+	"github.com/chromedp/chromedp":        {"lab/browser"},
 	"github.com/prometheus/client_golang": {"internal/obs", "ingress", "consumers", "analytics", "internal/kafka", "internal/postgres", "internal/redis", "cmd", "internal/backends", "lab/bench"},
 }
 

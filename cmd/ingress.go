@@ -8,6 +8,7 @@ import (
 
 	"adnet/ingress/budget"
 	"adnet/ingress/catalog"
+	"adnet/ingress/console"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/limits"
 	"adnet/ingress/limits/frequency"
@@ -78,8 +79,9 @@ type ingressConfig struct {
 	RTB    rtb.Config    `embed:""`
 	Budget budget.Config `embed:""`
 
-	Manage   manage.Config `embed:""`
-	Payments paymentConfig `embed:""`
+	Manage   manage.Config  `embed:""`
+	Console  console.Config `embed:""`
+	Payments paymentConfig  `embed:""`
 
 	TokenKeys   string `name:"token-keys" env:"ADNET_TOKEN_KEYS" help:"Keys that sign auction tokens: id:base64 of 32 bytes; further keys, with @end, only verify."`
 	SessionKeys string `name:"session-keys" env:"ADNET_SESSION_KEYS" help:"Keys that sign logins, in the form of ADNET_TOKEN_KEYS."`
@@ -137,6 +139,7 @@ type parts struct {
 	// PostgresConns is the most connections to PostgreSQL.
 	PostgresConns int
 	InMemory      bool // nothing outlives the process: deposits may be simulated
+	Demo          bool // visitors may be signed in to the demo accounts
 }
 
 // ingressRole is the constructed HTTP role: its inputs, the state that its areas share, and the
@@ -180,7 +183,10 @@ func newIngress(h *host, given parts, b *backends.All) (*ingressRole, error) {
 
 // listening makes the engine with the middleware of every route: caller, rate limits, repeats.
 func (r *ingressRole) listening() (err error) {
-	r.auth = httpapi.NewAuth(httpapi.AuthDeps{Users: r.Books, Keys: r.Books, Sessions: r.given.Sessions, Now: time.Now, Spend: r.spend})
+	r.auth = httpapi.NewAuth(httpapi.AuthDeps{
+		Users: r.Books, Keys: r.Books, Sessions: r.given.Sessions, Now: time.Now, Spend: r.spend,
+		BaseURL: func() string { return r.http.BaseURL() }, // which is made below
+	})
 	given := limits.Deps{Log: r.Log, Metrics: r.metrics, KnownKey: r.auth.KnownKey}
 	if !r.given.InMemory { // there this process is the only node
 		given.Exchange = redis.NewExchange(r.Redis, "limits", r.node)

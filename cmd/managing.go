@@ -11,6 +11,7 @@ import (
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/ingress/budget"
+	"adnet/ingress/console"
 	"adnet/ingress/docs"
 	"adnet/ingress/explain"
 	"adnet/ingress/idempotency"
@@ -18,6 +19,7 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
+	"adnet/internal/demo"
 	"adnet/internal/errs"
 	"adnet/internal/once"
 	"adnet/internal/payment"
@@ -36,14 +38,30 @@ func (r *ingressRole) managing() error {
 	r.campaigns = campaign.NewService(campaign.Deps{Store: r.Books, Announcer: warming{redis.NewNodes(r.sealed), r.budget}, Now: time.Now, CreditValue: creditValue, MaxCampaigns: r.given.Config.Manage.Campaigns})
 	manage.New(manage.Deps{
 		Auth: r.auth, Sessions: r.given.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: r.Stats, Rollup: r.Rollup, Audit: r.Books, Unproven: r.Books, Now: time.Now,
-		Logins: r.limits, Signup: r.given.Config.Manage.Signup,
+		Logins: r.limits, Signup: r.given.Config.Manage.Signup, BaseURL: r.http.BaseURL, Demo: r.visitors(),
 		Unfunded: payment.Funding{Balances: r.Books, Required: r.given.Money.Required()}.Unfunded,
 	}).Mount(r.http)
 	explain.New(explain.Deps{
 		Auth: r.auth, Keyring: r.given.Ring, History: r.Past, Catalog: r.catalog, Campaigns: r.campaigns, Store: r.Books, Now: time.Now,
 	}).Mount(r.http)
 	docs.New(docs.Deps{Document: openapi.Document, BaseURL: r.http.BaseURL}).Mount(r.http)
+	if !r.given.Config.Console.On() {
+		return nil
+	}
+	pages, err := console.New(console.Deps{BaseURL: r.http.BaseURL})
+	if err != nil {
+		return err
+	}
+	pages.Mount(r.http)
 	return nil
+}
+
+// visitors are the demo accounts that the landing page signs in to by one click.
+func (r *ingressRole) visitors() map[string]string {
+	if !r.given.Demo {
+		return nil
+	}
+	return map[string]string{"advertiser": demo.Advertiser(1), "publisher": demo.Publisher, "admin": demo.Admin}
 }
 
 // warming announces a campaign, and has this node hold a lease of one that may now be served: a

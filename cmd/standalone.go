@@ -43,11 +43,10 @@ func (c *standalone) AfterApply(line *kong.Context) error {
 // open says what must not be open to others by default: accounts whose password everybody knows,
 // and money that moves without a signature. On loopback all callers are on this machine.
 func (c *standalone) open() error {
-	host, _, err := net.SplitHostPort(c.Role.HTTP.Addr)
-	if err != nil { // listening will say it
+	if _, _, err := net.SplitHostPort(c.Role.HTTP.Addr); err != nil { // listening will say it
 		return nil
 	}
-	if addr, err := netip.ParseAddr(host); host == "localhost" || err == nil && addr.IsLoopback() {
+	if c.local() {
 		return nil
 	}
 	var missing []string
@@ -61,6 +60,16 @@ func (c *standalone) open() error {
 		return fmt.Errorf("%s is open to other machines; say %s", c.Role.HTTP.Addr, strings.Join(missing, " and "))
 	}
 	return nil
+}
+
+// local says whether only this machine can connect.
+func (c *standalone) local() bool {
+	host, _, err := net.SplitHostPort(c.Role.HTTP.Addr)
+	if err != nil {
+		return false
+	}
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
 // Run runs the command until it is told to stop or has done its work.
@@ -113,6 +122,7 @@ func (c *standalone) build(p cli.Process, change func(*backends.All)) (_ *inMemo
 	}
 	m.role, err = newIngress(m.host, parts{
 		Config: c.Role, Money: c.Money, Ring: ring, Sessions: sessions, InMemory: true,
+		Demo:  c.Demo == "on" && c.local(),
 		Spool: spool.Config{Dir: filepath.Join(m.scratch, "spool"), MaxBytes: 256 << 20},
 	}, &m.backends.All)
 	if err != nil {

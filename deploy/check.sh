@@ -36,6 +36,9 @@ go generate ./...
 [ "$before" = "$(state)" ] || { echo "generated code is not current: commit what make generate changed"; git status --short; exit 1; }
 ok
 
+step console
+deploy/web.sh --check
+
 step "clean tree"
 if [ "${CI:-}" = true ] && [ -n "$(git status --porcelain)" ]; then
   git status --short

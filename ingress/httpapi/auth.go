@@ -34,6 +34,8 @@ type AuthDeps struct {
 	Keys     account.KeyStore
 	Sessions *token.Sessions
 	Now      func() time.Time
+	// BaseURL is where the console is; nil: no cookie is a login.
+	BaseURL func() string
 	// Spend counts a request against its account's limits; nil without limits.
 	Spend func(c *Context, account uuid.UUID, what Work) error
 }
@@ -93,11 +95,11 @@ func Bearer(c *Context) (string, bool) {
 
 // User is the logged-in caller. Errors: errs.InvalidToken.
 func (a *Auth) User(c *Context) (account.User, error) {
-	bearer, ok := Bearer(c)
+	session, ok := a.session(c)
 	if !ok {
 		return account.User{}, errSession
 	}
-	claims, err := a.deps.Sessions.Verify(bearer, a.deps.Now())
+	claims, err := a.deps.Sessions.Verify(session, a.deps.Now())
 	if err != nil {
 		return account.User{}, errSession
 	}

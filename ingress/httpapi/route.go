@@ -164,6 +164,18 @@ func (s *Server) Handle(method, path string, h Handler, p Policy) {
 	s.mount(&entrance{method: method, path: path, other: s.endpoint(h, p)})
 }
 
+// HandleTree mounts h for GET and HEAD of a path that ends with a parameter, and of every path below
+// it: the parameter is all that follows, slashes included.
+func (s *Server) HandleTree(path string, h Handler, p Policy) {
+	e := &entrance{method: http.MethodGet, path: path, other: s.endpoint(h, p)}
+	if err := e.problem(); err != nil {
+		s.faults = append(s.faults, fmt.Errorf("route %s %s is not mounted: %w", e.method, path, err))
+		return
+	}
+	s.router.grow(e).form = p.Errors
+	s.routes = append(s.routes, e.endpoints()...)
+}
+
 // HandleActions mounts several endpoints behind one method and path. p holds for those that have no
 // policy of their own and for unknown values.
 func (s *Server) HandleActions(method, path string, a Actions, p Policy) {

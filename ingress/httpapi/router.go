@@ -11,6 +11,7 @@ import (
 type router struct {
 	fixed map[string]*site
 	open  []*site // paths with parameters, in the order of their mounting
+	trees []*site // paths whose last parameter is all that follows, slashes included
 }
 
 // site is a path with what answers there.
@@ -85,6 +86,15 @@ func (s *site) answering(method string) *entrance {
 	return e
 }
 
+// grow makes e answer for its path, which ends with a parameter, and for all paths below it.
+func (r *router) grow(e *entrance) *site {
+	below, name, _ := strings.Cut(e.path, ":")
+	s := &site{path: below, params: []string{name}}
+	s.enter(e)
+	r.trees = append(r.trees, s)
+	return s
+}
+
 // named is the site that was mounted as path.
 func (r *router) named(path string) *site {
 	for _, s := range r.open {
@@ -104,6 +114,11 @@ func (r *router) find(path string, values []string) (*site, []string) {
 	for _, s := range r.open {
 		if found, ok := match(s.path, path, values); ok {
 			return s, found
+		}
+	}
+	for _, s := range r.trees {
+		if rest, below := strings.CutPrefix(path, s.path); below || path+"/" == s.path {
+			return s, append(values, rest)
 		}
 	}
 	return nil, values

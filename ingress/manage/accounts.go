@@ -8,7 +8,6 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/errs"
-	"adnet/internal/token"
 	"adnet/internal/traffic"
 
 	"github.com/google/uuid"
@@ -18,6 +17,7 @@ type credentials struct {
 	Email    string `json:"email"`
 	Password string `json:"password"`
 	Invite   string `json:"invite,omitempty"` // of a registration
+	Cookie   bool   `json:"cookie,omitempty"` // the console asks for a cookie in place of a token
 }
 
 // maxInvite is the most bytes of an invitation.
@@ -46,6 +46,9 @@ func (a *API) login(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := a.mayHaveCookie(c, in.Cookie); err != nil {
+		return err
+	}
 	ctx, address := c.Request.Context(), c.ClientIP()
 	network := traffic.Network(address)
 	if a.deps.Logins != nil {
@@ -64,7 +67,7 @@ func (a *API) login(c *httpapi.Context) error {
 	if err := a.deps.Accounts.NoteNetwork(ctx, u, network); err != nil {
 		return err
 	}
-	return a.answerSession(c, http.StatusOK, u)
+	return a.answerSession(c, http.StatusOK, opened{u, in.Cookie})
 }
 
 func (a *API) register(c *httpapi.Context) error {
@@ -75,11 +78,14 @@ func (a *API) register(c *httpapi.Context) error {
 	if err := a.maySignUp(in); err != nil {
 		return err
 	}
+	if err := a.mayHaveCookie(c, in.Cookie); err != nil {
+		return err
+	}
 	u, err := a.deps.Accounts.Register(c.Request.Context(), in.Email, in.Password)
 	if err != nil {
 		return err
 	}
-	return a.answerSession(c, http.StatusCreated, u)
+	return a.answerSession(c, http.StatusCreated, opened{u, in.Cookie})
 }
 
 // maySignUp says whether the operator lets these register. Errors: errs.Forbidden.
@@ -103,24 +109,7 @@ type sessionReply struct {
 		ExpiresIn   int    `json:"expires_in"` // seconds
 		TokenType   string `json:"token_type"`
 	} `json:"session"`
-	User struct {
-		ID          uuid.UUID    `json:"id"`
-		Email       string       `json:"email"`
-		Role        account.Role `json:"role"`
-		DeveloperID uuid.UUID    `json:"developer_id"`
-	} `json:"user"`
-}
-
-func (a *API) answerSession(c *httpapi.Context, status int, u account.User) error {
-	claims := token.Claims{UserID: u.ID, Role: string(u.Role), Email: u.Email, Version: u.TokenVersion}
-	access, expiresIn, err := a.deps.Sessions.Issue(claims, a.deps.Now())
-	if err != nil {
-		return err
-	}
-	reply := sessionReply{Token: access, Role: u.Role, Email: u.Email}
-	reply.Session.AccessToken, reply.Session.ExpiresIn, reply.Session.TokenType = access, int(expiresIn.Seconds()), "Bearer"
-	reply.User.ID, reply.User.Email, reply.User.Role, reply.User.DeveloperID = u.ID, u.Email, u.Role, u.DeveloperID
-	return httpapi.JSON(c, status, reply)
+	User userReply `json:"user"`
 }
 
 type keyReply struct {

@@ -70,6 +70,22 @@ func (a *API) createCampaign(c *httpapi.Context) error {
 	return httpapi.JSON(c, http.StatusCreated, reply)
 }
 
+// checkCampaign says what creation would say of a campaign, and keeps nothing.
+func (a *API) checkCampaign(c *httpapi.Context) error {
+	if _, err := a.deps.Auth.User(c); err != nil {
+		return err
+	}
+	var in campaign.Fields
+	if err := httpapi.Decode(c, &in); err != nil {
+		return err
+	}
+	would, err := a.deps.Campaigns.Check(in)
+	if err != nil {
+		return err
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"policy": policyOf(would)})
+}
+
 func (a *API) listCampaigns(c *httpapi.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {

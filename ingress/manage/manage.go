@@ -62,7 +62,12 @@ type Deps struct {
 	Unproven  UnprovenReader // nil: stats do not tell of them
 	Logins    Logins         // limits on wrong passwords; nil for none
 	Signup    string         // SignupOpen and so on; empty is open
-	Now       func() time.Time
+	// BaseURL is where the installation is.
+	BaseURL func() string
+	// Demo are the e-mails of the demo accounts that a visitor may be signed in to, by what they
+	// show (advertiser, publisher, admin); empty wherever others than their owner could come by.
+	Demo map[string]string
+	Now  func() time.Time
 	// Unfunded says that a new campaign cannot deliver for want of a deposit; nil for never.
 	Unfunded func(ctx context.Context, c campaign.Campaign) (bool, error)
 }
@@ -86,9 +91,11 @@ func (a *API) Mount(s *httpapi.Server) {
 		"register": {Do: a.register, Policy: httpapi.Policy{
 			Limit: httpapi.LimitRegistrations, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
 		}},
+		"demo": {Do: a.demoLogin}, "logout": {Do: a.logout},
 		// No Idempotency-Key for a login: it changes nothing, a session is in its token and nowhere
 		// else.
 	}}, httpapi.Policy{Limit: httpapi.LimitLogins, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No})
+	s.Handle(http.MethodGet, "/api/info", a.info, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone})
 	s.Handle(http.MethodGet, "/api/keys", a.listKeys, reads)
 	s.Handle(http.MethodPost, "/api/keys", a.createKey, changes)
 	s.Handle(http.MethodDelete, "/api/keys", a.revokeKey, with(changes, httpapi.Params{"id": httpapi.IDForm}))
@@ -101,6 +108,10 @@ func (a *API) Mount(s *httpapi.Server) {
 		"pause": {Do: a.moveCampaign(a.deps.Campaigns.Pause)}, "resume": {Do: a.moveCampaign(a.deps.Campaigns.Resume)},
 		"submit": {Do: a.moveCampaign(a.deps.Campaigns.Submit)}, "archive": {Do: a.moveCampaign(a.deps.Campaigns.Archive)},
 		"review": {Do: a.reviewCampaign, Policy: ofAdmin(changes)},
+		// No Idempotency-Key: it keeps nothing.
+		"check": {Do: a.checkCampaign, Policy: httpapi.Policy{
+			Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.No, Audited: httpapi.No,
+		}},
 	}}, with(changes, httpapi.Params{"id": httpapi.IDForm}))
 	s.Handle(http.MethodGet, "/api/campaigns/:id", a.getCampaign, reads)
 	s.Handle(http.MethodPatch, "/api/campaigns/:id", a.updateCampaign, changes)

@@ -125,6 +125,11 @@ func (s *Service) Login(ctx context.Context, email, password string) (User, erro
 	return u, nil
 }
 
+// ByEmail finds an account. Errors: errs.NotFound.
+func (s *Service) ByEmail(ctx context.Context, email string) (User, error) {
+	return s.deps.Users.UserByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
+}
+
 // knownFor is how long the network of a good login is known for it.
 const knownFor = 90 * 24 * time.Hour
 

@@ -106,6 +106,17 @@ func (s *Service) Create(ctx context.Context, caller account.User, in Create) (C
 	return Created{Campaign: kept, AutoApproved: kept.Status == Active}, nil
 }
 
+// Check gives the campaign that fields would make, with what the policy finds in it. Nothing is
+// kept. Errors: those of [Service.Create] about the fields.
+func (s *Service) Check(in Fields) (Campaign, error) {
+	c := defaults()
+	if err := in.apply(&c); err != nil {
+		return Campaign{}, err
+	}
+	c.PolicyViolations = Policy(&c)
+	return c, nil
+}
+
 // room says whether an advertiser may have one more campaign: each costs every node memory, so a
 // new account has few, and more with its history. Archived ones count: their rows stay. Errors:
 // errs.Conflict.

@@ -46,6 +46,7 @@ func Print(w io.Writer, baseURL string, creds Credentials) error {
 	} {
 		fmt.Fprintf(&b, "  %-14s %s\n", row[0], row[1])
 	}
+	fmt.Fprintf(&b, "\nThe console is at %s/ and signs you in to these accounts with one click.\n", strings.TrimRight(baseURL, "/"))
 	b.WriteString("\nPaste these four lines into a shell: ad request, impression, click, stats.\n\n")
 	for _, line := range Commands(baseURL, creds) {
 		b.WriteString(line + "\n")

@@ -73,9 +73,17 @@ func NewSessions(keys []Key) (*Sessions, error) {
 	return s, nil
 }
 
+// AdminConsoleLife is how long an administrator's session in a browser lives.
+const AdminConsoleLife = 8 * time.Hour
+
 // Issue makes a token for c that expires [SessionLife] after now. A claim set too large for
 // [MaxSessionLen] is an error.
 func (s *Sessions) Issue(c Claims, now time.Time) (token string, expiresIn time.Duration, err error) {
+	return s.IssueFor(c, now, SessionLife)
+}
+
+// IssueFor is [Sessions.Issue] with a life of its own.
+func (s *Sessions) IssueFor(c Claims, now time.Time, life time.Duration) (token string, expiresIn time.Duration, err error) {
 	key := &s.keys[0]
 	unsigned := jwt.NewWithClaims(jwt.SigningMethodHS256, sessionClaims{
 		RegisteredClaims: jwt.RegisteredClaims{
@@ -83,7 +91,7 @@ func (s *Sessions) Issue(c Claims, now time.Time) (token string, expiresIn time.
 			Subject:   c.UserID.String(),
 			Audience:  jwt.ClaimStrings{issuer},
 			IssuedAt:  jwt.NewNumericDate(now),
-			ExpiresAt: jwt.NewNumericDate(now.Add(SessionLife)),
+			ExpiresAt: jwt.NewNumericDate(now.Add(life)),
 		},
 		Role: c.Role, Email: c.Email, Version: &c.Version,
 	})
@@ -95,7 +103,7 @@ func (s *Sessions) Issue(c Claims, now time.Time) (token string, expiresIn time.
 	if len(token) > MaxSessionLen {
 		return "", 0, errors.New("session token would be longer than it may be: the e-mail address is too long")
 	}
-	return token, SessionLife, nil
+	return token, life, nil
 }
 
 // Verify gives back the claims of a token that is genuine and not expired. Every failure carries

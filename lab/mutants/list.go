@@ -11,6 +11,36 @@ const (
 // an entry here.
 var mutants = []mutant{
 	{
+		name: "cookie-header", protects: "a cookie counts with the console's header only",
+		file: "ingress/httpapi/cookie.go",
+		old:  `r.Header.Get(ConsoleHeader) == "1" &&`, new: `true &&`,
+		tests: []string{"./ingress/httpapi"}, run: "Cookie",
+	},
+	{
+		name: "cookie-site", protects: "a page of another site cannot use the console's cookie",
+		file: "ingress/httpapi/cookie.go",
+		old:  `r.Header.Get("Sec-Fetch-Site") == "same-origin" &&`, new: `true &&`,
+		tests: []string{"./ingress/httpapi"}, run: "Cookie",
+	},
+	{
+		name: "cookie-host", protects: "a name that somebody points here has no console",
+		file: "ingress/httpapi/cookie.go",
+		old:  `baseURL != "" && SameHost(r.Host, baseURL)`, new: `baseURL != ""`,
+		tests: []string{"./ingress/httpapi"}, run: "Cookie",
+	},
+	{
+		name: "cookie-login", protects: "no other site signs a visitor in to an account of its own",
+		file: "ingress/manage/session.go",
+		old:  `if asked && !httpapi.FromConsole(c, a.baseURL()) {`, new: `if false {`,
+		tests: []string{"./ingress/manage"}, run: "Forged",
+	},
+	{
+		name: "demo-door", protects: "the demo's accounts open on this machine only",
+		file: "ingress/manage/session.go",
+		old:  "if !onLoopback(a.baseURL()) {\n\t\treturn nil", new: "if false {\n\t\treturn nil",
+		tests: []string{"./ingress/manage"}, run: "DemoDoors",
+	},
+	{
 		name: "dedupe-postgres", protects: "an event is applied once",
 		file: "internal/postgres/ledger_marks.go",
 		old:  "ON CONFLICT DO NOTHING\nRETURNING auction_day", new: "RETURNING auction_day",

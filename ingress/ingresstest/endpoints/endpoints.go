@@ -9,6 +9,7 @@ import (
 
 	"adnet/ingress/benna"
 	"adnet/ingress/billing"
+	"adnet/ingress/console"
 	"adnet/ingress/docs"
 	"adnet/ingress/explain"
 	"adnet/ingress/httpapi"
@@ -64,6 +65,9 @@ func Mount(t testing.TB, h *httpapi.Server, p Parts) {
 		Log: log, Metrics: metrics, Auth: p.Auth, Now: p.Now,
 	})
 	require.NoError(t, err)
+	pages, err := console.New(console.Deps{BaseURL: h.BaseURL})
+	require.NoError(t, err)
+	pages.Mount(h)
 	tools.Mount(h)
 	bids.Mount(h)
 	events.Mount(h)

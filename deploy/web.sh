@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Builds the console into ingress/console/dist: make console. The packages are pinned with their hashes
+# by web/package-lock.json. With --check it fails unless the committed files are what comes out. Without
+# node and npm nothing is built; with CI=true they are installed, or it fails.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+have() { command -v node >/dev/null && command -v npm >/dev/null; }
+if ! have && [ "${CI:-}" = true ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+  apt-get update >/dev/null && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends nodejs npm >/dev/null
+fi
+if ! have; then
+  echo "not built: node and npm are missing (Debian: apt-get install nodejs npm)"
+  [ "${CI:-}" != true ]
+  exit
+fi
+if ! cmp -s web/package-lock.json web/node_modules/.installed; then
+  (cd web && npm ci --ignore-scripts --loglevel=error >/dev/null)
+  cp web/package-lock.json web/node_modules/.installed
+fi
+(cd web && npm run --silent types >/dev/null && npm run --silent check)
+built() { (cd ingress/console/dist && find . -type f -print0 | sort -z | xargs -0 sha256sum); }
+before=$(built 2>/dev/null || true)
+go run ./web/build
+if [ "${1:-}" = --check ] && [ "$before" != "$(built)" ]; then
+  echo "ingress/console/dist is not current: commit what make console changed"
+  exit 1
+fi

@@ -1,0 +1,161 @@
+package manage
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/account"
+	"adnet/internal/errs"
+	"adnet/internal/token"
+
+	"github.com/google/uuid"
+)
+
+// opened is a session to answer with: as a token for programs, as a cookie for the console.
+type opened struct {
+	user   account.User
+	cookie bool
+}
+
+// errNotConsole says what a page must look like whose cookie would count.
+var errNotConsole = errs.New(errs.InvalidRequest, "a cookie is only for pages of the console, at the address of ADNET_BASE_URL, over https or on loopback; programs use the token")
+
+// mayHaveCookie refuses a cookie that would not count, or that another site asks for to sign the
+// visitor in to an account of its own.
+func (a *API) mayHaveCookie(c *httpapi.Context, asked bool) error {
+	if asked && !httpapi.FromConsole(c, a.baseURL()) {
+		return errNotConsole
+	}
+	return nil
+}
+
+func (a *API) baseURL() string {
+	if a.deps.BaseURL == nil {
+		return ""
+	}
+	return a.deps.BaseURL()
+}
+
+func (a *API) answerSession(c *httpapi.Context, status int, s opened) error {
+	u, life := s.user, token.SessionLife
+	if s.cookie && u.IsAdmin() {
+		if !onLoopback(a.baseURL()) {
+			return errs.New(errs.Forbidden, "off loopback an administrator needs a second factor for the console, which this version does not have; use the API with a token")
+		}
+		life = token.AdminConsoleLife
+	}
+	claims := token.Claims{UserID: u.ID, Role: string(u.Role), Email: u.Email, Version: u.TokenVersion}
+	access, expiresIn, err := a.deps.Sessions.IssueFor(claims, a.deps.Now(), life)
+	if err != nil {
+		return err
+	}
+	if s.cookie { // no script ever sees the token
+		httpapi.SetSession(c, a.baseURL(), access, expiresIn)
+		access = ""
+	}
+	reply := sessionReply{Token: access, Role: u.Role, Email: u.Email, User: answerUser(u)}
+	reply.Session.AccessToken, reply.Session.ExpiresIn, reply.Session.TokenType = access, int(expiresIn.Seconds()), "Bearer"
+	return httpapi.JSON(c, status, reply)
+}
+
+// onLoopback says whether the host of an address is this machine for everybody who uses it.
+func onLoopback(baseURL string) bool {
+	base, err := url.Parse(baseURL)
+	if err != nil {
+		return false
+	}
+	host := base.Hostname()
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
+}
+
+// logout ends the console's session. A token ends by its time, a new password or `adnet user`.
+func (a *API) logout(c *httpapi.Context) error {
+	if err := httpapi.ReadBody(c, func([]byte) error { return nil }); err != nil { // it means nothing
+		return err
+	}
+	if !httpapi.FromConsole(c, a.baseURL()) {
+		return errNotConsole
+	}
+	httpapi.SetSession(c, a.baseURL(), "", 0)
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"signed_out": true})
+}
+
+// demo are the accounts that a visitor may be signed in to: none where others than the owner of this
+// machine reach them, be it through a proxy on it.
+func (a *API) demo() map[string]string {
+	if !onLoopback(a.baseURL()) {
+		return nil
+	}
+	return a.deps.Demo
+}
+
+// demoLogin signs a visitor in to a demo account, whose password is public anyway. Errors:
+// errs.NotFound where there is no demo, or where others than its owner could come by.
+func (a *API) demoLogin(c *httpapi.Context) error {
+	var in struct {
+		As     string `json:"as"`
+		Cookie bool   `json:"cookie"`
+	}
+	if err := httpapi.Decode(c, &in); err != nil {
+		return err
+	}
+	demo := a.demo()
+	if len(demo) == 0 {
+		return errs.New(errs.NotFound, "there is no demo here")
+	}
+	email, known := demo[in.As]
+	if !known {
+		return errs.New(errs.InvalidRequest, "as must be advertiser, publisher or admin").With("field", "as")
+	}
+	if err := a.mayHaveCookie(c, in.Cookie); err != nil {
+		return err
+	}
+	u, err := a.deps.Accounts.ByEmail(c.Request.Context(), email)
+	if err != nil {
+		return err
+	}
+	return a.answerSession(c, http.StatusOK, opened{u, in.Cookie})
+}
+
+type userReply struct {
+	ID          uuid.UUID    `json:"id"`
+	Email       string       `json:"email"`
+	Role        account.Role `json:"role"`
+	DeveloperID uuid.UUID    `json:"developer_id"`
+}
+
+func answerUser(u account.User) userReply {
+	return userReply{ID: u.ID, Email: u.Email, Role: u.Role, DeveloperID: u.DeveloperID}
+}
+
+// info says what a page must know of the installation and of its visitor, before there is a login.
+func (a *API) info(c *httpapi.Context) error {
+	reply := struct {
+		BaseURL string     `json:"base_url"`
+		Signup  string     `json:"signup"`
+		Demo    []string   `json:"demo"`
+		Here    bool       `json:"console_address"`
+		Now     time.Time  `json:"now"`
+		User    *userReply `json:"user"`
+	}{BaseURL: a.baseURL(), Signup: a.deps.Signup, Demo: []string{}, Here: httpapi.FromConsole(c, a.baseURL()), Now: a.deps.Now().UTC()}
+	if reply.Signup == "" {
+		reply.Signup = SignupOpen
+	}
+	for _, as := range []string{"advertiser", "publisher", "admin"} {
+		if _, has := a.demo()[as]; has {
+			reply.Demo = append(reply.Demo, as)
+		}
+	}
+	switch u, err := a.deps.Auth.User(c); {
+	case err == nil:
+		known := answerUser(u)
+		reply.User = &known
+	case !errs.Is(err, errs.InvalidToken): // a store is away
+		return err
+	}
+	return httpapi.JSON(c, http.StatusOK, reply)
+}

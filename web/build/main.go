@@ -1,0 +1,184 @@
+// Command build bundles the console from web/console into ingress/console/dist, where the server
+// embeds it: modules and the style sheet under names with their hashes, each also as gzip and
+// brotli, and the page that loads them. It needs web/node_modules (npm ci in web); deploy/web.sh
+// brings them, generates the client's types and runs it.
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/andybalholm/brotli"
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+// The most that the console may weigh, in bytes of gzip.
+const (
+	maxInitial = 60 << 10  // JavaScript before the first screen
+	maxScript  = 160 << 10 // all JavaScript
+	maxStyle   = 15 << 10
+)
+
+const (
+	source = "web/console"
+	dist   = "ingress/console/dist"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "web/build:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	if _, err := os.Stat("web/node_modules/preact"); err != nil {
+		return errors.New("web/node_modules is not there: run deploy/web.sh")
+	}
+	result := api.Build(api.BuildOptions{
+		EntryPoints: []string{source + "/main.tsx"}, Bundle: true, Splitting: true, Format: api.FormatESModule,
+		Outdir: dist + "/assets", EntryNames: "[name]-[hash]", ChunkNames: "[name]-[hash]", AssetNames: "[name]-[hash]",
+		MinifyIdentifiers: true, MinifySyntax: true, MinifyWhitespace: true, LegalComments: api.LegalCommentsNone,
+		Target: api.ES2022, JSX: api.JSXAutomatic, JSXImportSource: "preact", Metafile: true,
+		Define:   map[string]string{"process.env.NODE_ENV": `"production"`},
+		LogLevel: api.LogLevelWarning,
+	})
+	if len(result.Errors) > 0 {
+		return fmt.Errorf("%d errors", len(result.Errors))
+	}
+	var meta metafile
+	if err := json.Unmarshal([]byte(result.Metafile), &meta); err != nil {
+		return err
+	}
+	return write(result.OutputFiles, &meta)
+}
+
+// metafile is what esbuild says of its outputs.
+type metafile struct {
+	Outputs map[string]struct {
+		Entry   string `json:"entryPoint"`
+		Imports []struct{ Path, Kind string }
+	} `json:"outputs"`
+}
+
+// initial lists the modules that run before the first screen: the entry and what it imports,
+// without what it imports later.
+func (m *metafile) initial() (names []string) {
+	var follow func(name string)
+	follow = func(name string) {
+		if slices.Contains(names, name) {
+			return
+		}
+		names = append(names, name)
+		for _, i := range m.Outputs[name].Imports {
+			if i.Kind == "import-statement" {
+				follow(i.Path)
+			}
+		}
+	}
+	for name, output := range m.Outputs {
+		if output.Entry == source+"/main.tsx" && strings.HasSuffix(name, ".js") {
+			follow(name)
+		}
+	}
+	return names
+}
+
+// write replaces the built files, if they are within their limits.
+func write(files []api.OutputFile, meta *metafile) error {
+	if err := os.RemoveAll(dist); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dist+"/assets", 0o755); err != nil {
+		return err
+	}
+	icon, err := os.ReadFile(source + "/icon.svg")
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(icon)
+	iconName := "icon-" + strings.ToUpper(hex.EncodeToString(sum[:4])) + ".svg"
+	initial, sizes, style := meta.initial(), size{}, ""
+	all := append(files, api.OutputFile{Path: dist + "/assets/" + iconName, Contents: icon})
+	for _, file := range all {
+		name := filepath.Base(file.Path)
+		zipped, err := compressed(dist+"/assets/"+name, file.Contents)
+		if err != nil {
+			return err
+		}
+		switch filepath.Ext(name) {
+		case ".js":
+			sizes.script += zipped
+			if slices.Contains(initial, dist+"/assets/"+name) {
+				sizes.initial += zipped
+			}
+		case ".css":
+			sizes.style += zipped
+			style = name
+		}
+	}
+	page, err := os.ReadFile(source + "/index.html")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(dist+"/index.html", linked(page, initial, style, iconName), 0o644); err != nil {
+		return err
+	}
+	return sizes.check()
+}
+
+// linked puts the names of the built files into the page.
+func linked(page []byte, initial []string, style, icon string) []byte {
+	const assets = "%BASE%/console/assets/"
+	var modules strings.Builder
+	for _, name := range initial[1:] {
+		fmt.Fprintf(&modules, "<link rel=\"modulepreload\" href=\"%s%s\">\n", assets, filepath.Base(name))
+	}
+	fmt.Fprintf(&modules, "<script type=\"module\" src=\"%s%s\"></script>", assets, filepath.Base(initial[0]))
+	return []byte(strings.NewReplacer("%STYLE%", assets+style, "%ICON%", assets+icon, "%SCRIPTS%", modules.String()).Replace(string(page)))
+}
+
+// compressed writes a file and its compressed forms, and gives its length as gzip.
+func compressed(path string, content []byte) (int, error) {
+	var zipped, br bytes.Buffer
+	gz, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
+	if err != nil {
+		return 0, err
+	}
+	better := brotli.NewWriterLevel(&br, brotli.BestCompression)
+	for _, w := range []interface {
+		Write([]byte) (int, error)
+		Close() error
+	}{gz, better} {
+		if _, err := w.Write(content); err != nil {
+			return 0, err
+		}
+		if err := w.Close(); err != nil {
+			return 0, err
+		}
+	}
+	return zipped.Len(), cmp.Or(os.WriteFile(path, content, 0o644), os.WriteFile(path+".gz", zipped.Bytes(), 0o644),
+		os.WriteFile(path+".br", br.Bytes(), 0o644))
+}
+
+// size is what a build weighs in bytes of gzip.
+type size struct{ initial, script, style int }
+
+func (s size) check() error {
+	fmt.Printf("console: %d bytes of JavaScript at first (at most %d), %d in all (%d), %d of CSS (%d), as gzip\n",
+		s.initial, maxInitial, s.script, maxScript, s.style, maxStyle)
+	if s.initial == 0 || s.style == 0 || s.initial > maxInitial || s.script > maxScript || s.style > maxStyle {
+		return errors.New("the console is larger than it may be, or not whole")
+	}
+	return nil
+}

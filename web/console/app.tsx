@@ -1,0 +1,68 @@
+import { LocationProvider, Router, Route, lazy, ErrorBoundary, useLocation } from 'preact-iso';
+import { useEffect } from 'preact/hooks';
+import { base, calls, info, infoFailed, isAdmin, loadInfo, t, user } from './state';
+import { Shell } from './shell';
+import { Landing } from './screens/landing';
+import { Page } from './ui/page';
+
+const Advertiser = lazy(() => import('./screens/advertiser'));
+const Campaigns = lazy(() => import('./screens/campaigns'));
+const Campaign = lazy(() => import('./screens/campaign'));
+const Edit = lazy(() => import('./screens/edit'));
+const Billing = lazy(() => import('./screens/billing'));
+const Publisher = lazy(() => import('./screens/publisher'));
+const Keys = lazy(() => import('./screens/keys'));
+const Integrate = lazy(() => import('./screens/integrate'));
+const Review = lazy(() => import('./screens/review'));
+
+/** Links that the pages follow themselves; /docs and the like are the server's. */
+const own = new RegExp(`^${base.replace(/[^\w/-]/g, '\\$&')}/(console(/.*)?)?(\\?.*)?$`);
+
+export function App() {
+  return <LocationProvider scope={own}><ErrorBoundary onError={(e) => console.error(e)}><Routes /></ErrorBoundary></LocationProvider>;
+}
+
+function Routes() {
+  const { path, route } = useLocation();
+  const at = path.slice(base.length) || '/';
+  useEffect(() => { window.scrollTo(0, 0); }, [path]);
+  if (infoFailed.value) return <Unreachable />;
+  if (at === '/') return <Landing />;
+  if (!user.value) return <Landing next={path + location.search} />;
+  if (at === '/console' || at === '/console/') {
+    queueMicrotask(() => route(`${base}/console/${isAdmin.value ? 'review' : 'overview'}`, true));
+    return null;
+  }
+  const p = (rest: string) => `${base}/console/${rest}`;
+  return (
+    <Shell at={at}>
+      <Router onRouteChange={() => { calls.value = []; }}>
+        <Route path={p('overview')} component={Advertiser} />
+        <Route path={p('campaigns')} component={Campaigns} />
+        <Route path={p('campaigns/new')} component={Edit} />
+        <Route path={p('campaigns/:id')} component={Campaign} />
+        <Route path={p('campaigns/:id/edit')} component={Edit} />
+        <Route path={p('billing')} component={Billing} />
+        <Route path={p('publisher')} component={Publisher} />
+        <Route path={p('keys')} component={Keys} />
+        <Route path={p('integrate')} component={Integrate} />
+        <Route path={p('review')} component={isAdmin.value ? Review : Forbidden} />
+        <Route default component={NotFound} />
+      </Router>
+    </Shell>
+  );
+}
+
+function Unreachable() {
+  return <main id="main" class="page"><div class="state" role="alert" data-state="error"><h1>{t().errorTitle}</h1><p>{t().errorUnreachable}</p>
+    <button type="button" onClick={loadInfo}>{t().tryAgain}</button></div></main>;
+}
+
+function NotFound() {
+  return <Page title={t().notFoundTitle}><div class="state" data-state="empty"><p>{t().notFound}</p><p><a class="button" href={`${base}/console`}>{t().toConsole}</a></p></div></Page>;
+}
+
+function Forbidden() {
+  return <Page title={t().forbiddenTitle}><div class="state" role="alert" data-state="forbidden"><p>{t().adminOnly}</p>
+    <p>{info.value?.user?.email}</p></div></Page>;
+}

@@ -1,0 +1,147 @@
+import { useState } from 'preact/hooks';
+import { useRoute } from 'preact-iso';
+import { api, ApiError, need, type Schemas } from '../../shared/api';
+import { micros } from '../../shared/money';
+import { base, count, day, lang, percent, t, time, usd } from '../state';
+import { Chart } from '../ui/chart';
+import { Loaded, useLoad, words } from '../ui/load';
+import { Card, Figure, Gauge, Page, Status } from '../ui/page';
+import { Preview } from '../ui/preview';
+import { measures, type Measure } from './measures';
+
+type Campaign = Schemas['Campaign'];
+type Act = 'pause' | 'resume' | 'submit' | 'archive';
+const acts: Record<string, Act[]> = { active: ['pause', 'archive'], paused: ['resume', 'archive'], draft: ['submit', 'archive'], rejected: ['submit', 'archive'], in_review: ['archive'] };
+const breakdowns = ['format', 'host_app', 'integration_method'] as const;
+
+/** One campaign: its state, its numbers, why it does not deliver, and what changed it. */
+export default function CampaignScreen() {
+  const { params } = useRoute();
+  const id = params.id!;
+  const [days, setDays] = useState(30);
+  const [by, setBy] = useState<(typeof breakdowns)[number]>('host_app');
+  const since = day(days - 1), until = day();
+  const campaign = useLoad(() => need(api.GET('/api/campaigns/{id}', { params: { path: { id } } })), [id]);
+  const stats = useLoad(() => need(api.GET('/api/stats', { params: { query: { type: 'campaign', campaign_id: id, since, until, breakdown: by } } })), [id, days, by]);
+  const name = campaign.is === 'loaded' ? campaign.data.campaign.name || campaign.data.campaign.headline : t().campaign;
+  return (
+    <Page title={name} asOf={stats.is === 'loaded' ? stats.data.as_of : undefined}
+      lead={campaign.is === 'loaded' ? <><Status status={campaign.data.campaign.status} /> <span class="note mono">{id}</span></> : undefined}
+      actions={campaign.is === 'loaded' ? <Acts of={campaign.data.campaign} reload={campaign.reload} /> : undefined}>
+      <p><a href={`${base}/console/campaigns`}>← {t().campaigns}</a></p>
+      <Loaded of={campaign}>{({ campaign: c }) => (
+        <>
+          <Violations of={c} />
+          <Loaded of={stats}>{(s) => <Numbers s={s} since={since} until={until} days={days} setDays={setDays} by={by} setBy={setBy} />}</Loaded>
+          <div class="columns">
+            <Card title={t().budgets}>
+              <p>{t().today}</p><Gauge label={t().spentToday} used={micros(c.spent_today)} of={micros(c.daily_budget)} text={t().ofBudget(usd(c.spent_today), usd(c.daily_budget))} />
+              <p>{t().total}</p><Gauge label={t().spentTotal} used={micros(c.spent_total)} of={micros(c.total_budget)} text={micros(c.total_budget) > 0n ? t().ofBudget(usd(c.spent_total), usd(c.total_budget)) : `${usd(c.spent_total)} · ${t().noTotal}`} />
+              <dl class="facts"><dt>{t().bid}</dt><dd>{usd(c.bid_amount, 6)} {c.billing_model.toUpperCase()}</dd><dt>{t().pacing}</dt><dd>{t().pacings[c.pacing]}</dd><dt>{t().words}</dt><dd>{c.target_intent_tokens.join(', ') || t().everybody}</dd></dl>
+            </Card>
+            <Diagnose id={id} version={c.config_version} />
+          </div>
+          <Preview ad={c} />
+          <Changes id={id} version={c.config_version} />
+        </>
+      )}</Loaded>
+    </Page>
+  );
+}
+
+function Violations({ of: c }: { of: Campaign }) {
+  if (c.policy_violations.length === 0 && !(c.status === 'rejected' && c.review)) return null;
+  return (
+    <div class="notice" role="note">
+      <h2>{c.status === 'rejected' ? t().rejectedTitle : t().violationsTitle}</h2>
+      {c.review?.notes && <p>{c.review.notes}</p>}
+      <ul>{c.policy_violations.map((v) => <li key={v.rule + v.field}><b>{v.field}</b>: {v.message}</li>)}</ul>
+      <p><a href={`${base}/console/campaigns/${c.id}/edit`}>{t().editIt}</a></p>
+    </div>
+  );
+}
+
+function Acts({ of: c, reload }: { of: Campaign; reload: () => void }) {
+  const [problem, setProblem] = useState('');
+  const [busy, setBusy] = useState(false);
+  const names: Record<Act, string> = { pause: t().pause, resume: t().resume, submit: t().submit, archive: t().archive };
+  const act = async (a: Act) => {
+    if (a === 'archive' && !confirm(t().archiveSure)) return;
+    setBusy(true);
+    setProblem('');
+    const body = { id: c.id };
+    try {
+      await need(a === 'pause' ? api.POST('/api/campaigns/pause', { body }) : a === 'resume' ? api.POST('/api/campaigns/resume', { body })
+        : a === 'submit' ? api.POST('/api/campaigns/submit', { body }) : api.POST('/api/campaigns/archive', { body }));
+      reload();
+    } catch (e) { setProblem(e instanceof ApiError ? words(e) : String(e)); }
+    setBusy(false);
+  };
+  return (
+    <>
+      {(acts[c.status] ?? []).map((a) => <button key={a} type="button" data-act={a} disabled={busy} onClick={() => void act(a)}>{names[a]}</button>)}
+      {c.status !== 'archived' && <a class="button primary" href={`${base}/console/campaigns/${c.id}/edit`}>{t().edit}</a>}
+      {problem && <p class="problem" role="alert">{problem}</p>}
+    </>
+  );
+}
+
+interface NumbersProps { s: Schemas['Stats']; since: string; until: string; days: number; setDays: (n: number) => void; by: string; setBy: (b: (typeof breakdowns)[number]) => void }
+
+function Numbers({ s, since, until, days, setDays, by, setBy }: NumbersProps) {
+  const [measure, setMeasure] = useState<Measure>('impressions');
+  const shown = measures()[measure];
+  return (
+    <>
+      <dl class="figures">
+        <Figure id="impressions" name={t().impressions} value={count(s.impressions)} />
+        <Figure id="clicks" name={t().clicks} value={count(s.clicks)} />
+        <Figure id="ctr" name={t().ctr} value={percent(s.ctr)} />
+        <Figure id="spend" name={t().spend} value={usd(s.spend_usd, 4)} />
+        <Figure id="ecpm" name={t().ecpm} value={usd(s.ecpm, 4)} />
+        <Figure id="conversions" name={t().conversions} value={count(s.conversions)} />
+        <Figure id="invalid" name={t().invalid} value={count(s.invalid_impressions + s.invalid_clicks)} note={t().invalidHelp} />
+      </dl>
+      <Card wide>
+        <div class="row spread"><h2>{t().byDay}</h2><div class="row">
+          <label class="pick"><span>{t().period}</span><select value={days} onChange={(e) => setDays(Number(e.currentTarget.value))}>{[7, 30, 90].map((n) => <option key={n} value={n}>{t().daysN(n)}</option>)}</select></label>
+          <label class="pick"><span>{t().measure}</span><select value={measure} onChange={(e) => setMeasure(e.currentTarget.value as Measure)}>{Object.entries(measures()).map(([k, m]) => <option key={k} value={k}>{m.name}</option>)}</select></label></div></div>
+        <Chart key={lang.value} title={shown.name} since={since} until={until} write={shown.write} points={s.daily.map((d) => ({ date: d.date, value: Number(d[measure]), shown: shown.show(d[measure]) }))} />
+      </Card>
+      <Card wide>
+        <div class="row spread"><h2>{t().breakdown}</h2><label class="pick"><span>{t().by}</span><select value={by} onChange={(e) => setBy(e.currentTarget.value as (typeof breakdowns)[number])}>{breakdowns.map((b) => <option key={b} value={b}>{t().breakdowns[b]}</option>)}</select></label></div>
+        {(s.breakdown ?? []).length === 0 ? <p class="note">{t().noEvents}</p> : (
+          <div class="scroll" tabIndex={0} role="region" aria-label={t().breakdown}><table class="rows"><thead><tr><th scope="col">{t().breakdowns[by as 'format']}</th><th scope="col" class="num">{t().impressions}</th><th scope="col" class="num">{t().clicks}</th><th scope="col" class="num">{t().ctr}</th><th scope="col" class="num">{t().spend}</th></tr></thead>
+            <tbody>{s.breakdown!.map((g) => <tr key={g.key}><th scope="row">{g.key || t().unknown}</th><td class="num">{count(g.impressions)}</td><td class="num">{count(g.clicks)}</td><td class="num">{percent(g.ctr)}</td><td class="num">{usd(g.spend_usd, 4)}</td></tr>)}</tbody></table></div>)}
+      </Card>
+    </>
+  );
+}
+
+function Diagnose({ id, version }: { id: string; version: number }) {
+  const of = useLoad(() => need(api.GET('/api/campaigns/{id}/diagnose', { params: { path: { id } } })), [id, version]);
+  return (
+    <Card title={t().diagnose}>
+      <Loaded of={of}>{(d) => (
+        <>
+          <p><b>{d.delivers ? t().delivers : t().deliversNot}</b></p>
+          <ul class="causes">{d.causes.map((c) => <li key={c.cause}><span>{c.message}</span>{c.count != null && <b>{count(c.count)}</b>}</li>)}</ul>
+          <p class="note">{t().diagnoseWindow(count(d.window.auctions), count(d.window.won))}</p>
+          {d.causes.some((c) => c.cause === 'unfunded') && <a class="button" href={`${base}/console/billing`}>{t().payIn}</a>}
+          {d.causes.some((c) => ['outbid', 'below_floor', 'daily_budget_spent', 'total_budget_spent', 'no_matching_requests'].includes(c.cause)) && <a class="button" href={`${base}/console/campaigns/${id}/edit`}>{t().editIt}</a>}
+        </>)}</Loaded>
+    </Card>
+  );
+}
+
+function Changes({ id, version }: { id: string; version: number }) {
+  const of = useLoad(() => need(api.GET('/api/audit', { params: { query: { target_id: id, limit: 20 } } })), [id, version]);
+  return (
+    <Card title={t().changes} wide>
+      <Loaded of={of}>{(log) => log.entries.length === 0 ? <p class="note">{t().noChanges}</p> : (
+        <ol class="changes">{log.entries.map((e) => (
+          <li key={e.seq}><time dateTime={e.at}>{time(e.at)}</time> <span>{e.actor.role || e.actor.via} · <span class="mono">{e.actor.action}</span></span>
+            <span class="note">{Object.keys(e.changes).join(', ')}</span></li>))}</ol>)}</Loaded>
+    </Card>
+  );
+}

@@ -1,0 +1,110 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import { api, ApiError, need } from '../../shared/api';
+import { base, info, loadInfo, t, user } from '../state';
+import { Icon, Logo, type IconName } from '../ui/icons';
+import { words } from '../ui/load';
+import { Preferences } from '../shell';
+
+type Demo = 'advertiser' | 'publisher' | 'admin';
+const firstOf: Record<Demo, string> = { advertiser: 'overview', publisher: 'publisher', admin: 'review' };
+
+/** The front page, and the door of every screen: next is where its visitor wanted to go. */
+export function Landing({ next }: { next?: string }) {
+  const { route } = useLocation();
+  useEffect(() => { document.title = t().landingTitle; });
+  const demo = (info.value?.demo ?? []) as Demo[];
+  const enter = async (to: string) => {
+    await loadInfo();
+    route(to);
+  };
+  return (
+    <div class="landing">
+      <header class="top">
+        <span class="brand"><Logo /><b>adnet</b></span>
+        <div class="picks"><Preferences /></div>
+      </header>
+      <main id="main">
+        <section class="hero">
+          <div>
+            <h1>{t().landingHead}</h1>
+            <p class="lead">{t().landingLead}</p>
+            {demo.length > 0 && <DemoDoors demo={demo} enter={(as) => enter(`${base}/console/${firstOf[as]}`)} />}
+            <ul class="points">
+              {([['megaphone', t().landingAdvertiser], ['code', t().landingPublisher], ['shield', t().landingMoney]] as [IconName, string][]).map(([icon, text]) =>
+                <li key={icon}><Icon name={icon} /><span>{text}</span></li>)}
+            </ul>
+            <p class="docs-links"><a href={`${base}/docs`}>{t().apiDocs}</a> · <a href={`${base}/openapi.json`}>openapi.json</a></p>
+          </div>
+          {user.value && !next
+            ? <div class="card door"><h2>{t().signedInAs}</h2><p class="email">{user.value.email}</p><a class="button primary" href={`${base}/console`}>{t().toConsole}</a></div>
+            : <Door asked={next !== undefined} enter={() => enter(next ?? `${base}/console`)} />}
+        </section>
+      </main>
+    </div>
+  );
+}
+
+function DemoDoors({ demo, enter }: { demo: Demo[]; enter: (as: Demo) => Promise<void> }) {
+  const [error, setError] = useState('');
+  const [busy, setBusy] = useState(false);
+  const open = async (as: Demo) => {
+    setBusy(true);
+    try {
+      await need(api.POST('/api/auth/demo', { body: { as, cookie: true } }));
+      await enter(as);
+    } catch (e) {
+      setError(e instanceof ApiError ? words(e) : String(e));
+      setBusy(false);
+    }
+  };
+  const names: Record<Demo, string> = { advertiser: t().demoAdvertiser, publisher: t().demoPublisher, admin: t().demoAdmin };
+  return (
+    <section class="demo" aria-label={t().demoTitle}>
+      <h2>{t().demoTitle}</h2>
+      <p class="note">{t().demoHelp}</p>
+      <div class="row">{demo.map((as) => <button key={as} type="button" class="primary" data-demo={as} disabled={busy} onClick={() => void open(as)}>{names[as]}</button>)}</div>
+      {error && <p class="problem" role="alert">{error}</p>}
+    </section>
+  );
+}
+
+function Door({ asked, enter }: { asked: boolean; enter: () => Promise<void> }) {
+  const [register, setRegister] = useState(false);
+  const [error, setError] = useState('');
+  const [busy, setBusy] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
+  const signup = info.value?.signup ?? 'open';
+  const submit = async (e: Event) => {
+    e.preventDefault();
+    const field = (name: string) => (form.current!.elements.namedItem(name) as HTMLInputElement | null)?.value ?? '';
+    setBusy(true);
+    setError('');
+    const body = { email: field('email'), password: field('password'), cookie: true, ...(field('invite') ? { invite: field('invite') } : {}) };
+    try {
+      await need(register ? api.POST('/api/auth/register', { body }) : api.POST('/api/auth/login', { body }));
+      await enter();
+    } catch (e) {
+      setError(e instanceof ApiError ? words(e) : String(e));
+      setBusy(false);
+    }
+  };
+  return (
+    <section class="card door" aria-labelledby="door">
+      <h2 id="door">{register ? t().register : t().signIn}</h2>
+      {asked && <p class="note">{t().signInFirst}</p>}
+      {info.value && !info.value.console_address && <p class="problem" role="alert">{t().wrongAddress} <a href={info.value.base_url}>{info.value.base_url}</a></p>}
+      <form ref={form} onSubmit={submit}>
+        <label>{t().email}<input name="email" type="email" required autocomplete="username" maxLength={254} /></label>
+        <label>{t().password}<input name="password" type="password" required minLength={register ? 12 : undefined} maxLength={256} autocomplete={register ? 'new-password' : 'current-password'} aria-describedby={register ? 'password-help' : undefined} /></label>
+        {register && <p class="note" id="password-help">{t().passwordHelp}</p>}
+        {register && signup === 'invite' && <label>{t().invite}<input name="invite" required autocomplete="off" /></label>}
+        {error && <p class="problem" role="alert">{error}</p>}
+        <button class="primary" disabled={busy}>{register ? t().register : t().signIn}</button>
+      </form>
+      {signup !== 'closed' || register
+        ? <p><button type="button" class="link" onClick={() => { setRegister(!register); setError(''); }}>{register ? t().haveAccount : t().noAccount}</button></p>
+        : <p class="note">{t().signupClosed}</p>}
+    </section>
+  );
+}

@@ -1,0 +1,63 @@
+import { useState } from 'preact/hooks';
+import { api, need } from '../../shared/api';
+import { base, count, day, percent, t, usd, user } from '../state';
+import { Chart } from '../ui/chart';
+import { Empty, Loaded, useLoad } from '../ui/load';
+import { Card, Figure, Page } from '../ui/page';
+import { measures, type Measure } from './measures';
+
+const shownHere: Measure[] = ['impressions', 'credits', 'clicks', 'ctr'];
+
+/** What a publisher's ads did and earned. */
+export default function Publisher() {
+  const [measure, setMeasure] = useState<Measure>('impressions');
+  const since = day(29), until = day();
+  const of = useLoad(async () => {
+    const who = { developer_id: user.value!.developer_id };
+    const [stats, earned] = await Promise.all([
+      need(api.GET('/api/stats', { params: { query: { type: 'developer', ...who, since, until, breakdown: 'host_app' } } })),
+      need(api.GET('/api/billing/earnings', { params: { query: { ...who, since, until } } })),
+    ]);
+    return { stats, earned };
+  }, [user.value?.id]);
+  return (
+    <Page title={t().publisherOverview} lead={t().publisherLead} asOf={of.is === 'loaded' ? of.data.stats.as_of : undefined}
+      actions={<a class="button primary" href={`${base}/console/integrate`}>{t().integrate}</a>}>
+      <Loaded of={of}>{({ stats: s, earned }) => {
+        if (s.impressions + s.invalid_impressions + s.sandbox === 0) return <Empty title={t().noTraffic}><p>{t().noTrafficHelp}</p><a class="button primary" href={`${base}/console/integrate`}>{t().integrate}</a></Empty>;
+        const shown = measures()[measure];
+        return (
+          <>
+            <dl class="figures">
+              <Figure id="impressions" name={t().impressions30} value={count(s.impressions)} />
+              <Figure id="clicks" name={t().clicks} value={count(s.clicks)} note={percent(s.ctr)} />
+              <Figure id="credits" name={t().creditsEarned} value={count(s.credits)} />
+              <Figure id="available" name={t().creditsAvailable} value={count(earned.available)} />
+              <Figure id="held" name={t().creditsHeld} value={count(earned.held)} note={t().creditsHeldHelp} />
+              <Figure id="ecpm" name={t().ecpm} value={usd(s.ecpm, 4)} />
+            </dl>
+            <Card wide>
+              <div class="row spread"><h2>{t().last30}</h2>
+                <label class="pick"><span>{t().measure}</span><select value={measure} onChange={(e) => setMeasure(e.currentTarget.value as Measure)}>{shownHere.map((m) => <option key={m} value={m}>{measures()[m].name}</option>)}</select></label></div>
+              <Chart title={shown.name} since={since} until={until} write={shown.write} points={s.daily.map((d) => ({ date: d.date, value: Number(d[measure]), shown: shown.show(d[measure]) }))} />
+            </Card>
+            <div class="columns">
+              <Card title={t().breakdowns.host_app}>
+                <div class="scroll" tabIndex={0} role="region" aria-label={t().breakdowns.host_app}><table class="rows"><thead><tr><th scope="col">{t().breakdowns.host_app}</th><th scope="col" class="num">{t().impressions}</th><th scope="col" class="num">{t().credits}</th></tr></thead>
+                  <tbody>{(s.breakdown ?? []).map((g) => <tr key={g.key}><th scope="row">{g.key || t().unknown}</th><td class="num">{count(g.impressions)}</td><td class="num">{count(g.credits)}</td></tr>)}</tbody></table></div>
+              </Card>
+              <Card title={t().notPaid}>
+                <dl class="facts">
+                  <dt>{t().selfServed}</dt><dd>{count(s.self_served.impressions)}</dd>
+                  <dt>{t().mintCapped}</dt><dd>{count(s.mint_capped)}</dd>
+                  <dt>{t().mintHeld}</dt><dd>{count(s.mint_held)}</dd>
+                  {s.invalid_by_reason.map((r) => <><dt class="mono">{r.reason}</dt><dd>{count(r.impressions + r.clicks + r.other)}</dd></>)}
+                </dl>
+                <p class="note">{t().notPaidHelp}</p>
+              </Card>
+            </div>
+          </>);
+      }}</Loaded>
+    </Page>
+  );
+}

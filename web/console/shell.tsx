@@ -1,0 +1,69 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { api, need } from '../shared/api';
+import { base, info, isAdmin, lang, setLang, t, theme, user, type Lang, type Theme } from './state';
+import { Icon, Logo, type IconName } from './ui/icons';
+
+/** Ends the session, here and in the cookie. */
+async function signOut() {
+  await need(api.POST('/api/auth/logout')).catch(() => {});
+  if (info.value) info.value = { ...info.value, user: null };
+  location.assign(base + '/');
+}
+
+/** Language and theme. */
+export function Preferences() {
+  return (
+    <>
+      <label class="pick"><span>{t().language}</span>
+        <select value={lang.value} onChange={(e) => void setLang(e.currentTarget.value as Lang)}>
+          <option value="en" lang="en">English</option><option value="de" lang="de">Deutsch</option>
+        </select></label>
+      <label class="pick"><span>{t().theme}</span>
+        <select value={theme.value} onChange={(e) => { theme.value = e.currentTarget.value as Theme; }}>
+          <option value="system">{t().themeSystem}</option><option value="light">{t().themeLight}</option><option value="dark">{t().themeDark}</option>
+        </select></label>
+    </>
+  );
+}
+
+/** The frame of every screen. */
+export function Shell({ at, children }: { at: string; children: ComponentChildren }) {
+  const menu = useRef<HTMLDetailsElement>(null);
+  useEffect(() => { if (menu.current) menu.current.open = false; }, [at]);
+  return (
+    <div class="shell">
+      <a class="skip" href="#main">{t().skip}</a>
+      <header class="top">
+        <a class="brand" href={`${base}/console`}><Logo /><b>adnet</b></a>
+        <details class="account" ref={menu}>
+          <summary><span class="email">{user.value?.email}</span></summary>
+          <div class="sheet">
+            <p class="note">{isAdmin.value ? t().roleAdmin : t().roleUser}</p>
+            <Preferences />
+            <button type="button" onClick={signOut}><Icon name="out" /> {t().signOut}</button>
+          </div>
+        </details>
+      </header>
+      <nav class="side" aria-label={t().navigation}>
+        {isAdmin.value && <Group title={t().administer} at={at} items={[['review', 'shield', t().reviewQueue]]} />}
+        <Group title={t().advertise} at={at} items={[['overview', 'home', t().overview], ['campaigns', 'megaphone', t().campaigns], ['billing', 'wallet', t().billing]]} />
+        <Group title={t().publish} at={at} items={[['publisher', 'chart', t().earnings], ['integrate', 'code', t().integrate], ['keys', 'key', t().keys]]} />
+        <div class="group"><ul><li><a href={`${base}/docs`}><Icon name="book" />{t().apiDocs}</a></li></ul></div>
+      </nav>
+      {children}
+    </div>
+  );
+}
+
+function Group({ title, items, at }: { title: string; items: [string, IconName, string][]; at: string }) {
+  return (
+    <div class="group">
+      <h2>{title}</h2>
+      <ul>{items.map(([path, icon, name]) => {
+        const here = at === `/console/${path}` || at.startsWith(`/console/${path}/`);
+        return <li key={path}><a href={`${base}/console/${path}`} aria-current={here ? 'page' : undefined}><Icon name={icon} />{name}</a></li>;
+      })}</ul>
+    </div>
+  );
+}

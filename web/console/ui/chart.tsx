@@ -1,0 +1,70 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { lang, t, theme, date } from '../state';
+
+export interface Point { date: string; value: number; shown: string }
+
+interface ChartProps {
+  title: string;
+  points: Point[];
+  since: string;
+  until: string;
+  /** How a value of the axis is written. */
+  write: (value: number) => string;
+}
+
+/** Days without events are zero, and are drawn so. */
+export function filled(points: Point[], since: string, until: string, zero: string): Point[] {
+  const known = new Map(points.map((p) => [p.date, p]));
+  const all: Point[] = [];
+  for (let at = Date.parse(since); at <= Date.parse(until) && all.length < 1200; at += 86_400_000) {
+    const key = new Date(at).toISOString().slice(0, 10);
+    all.push(known.get(key) ?? { date: key, value: 0, shown: zero });
+  }
+  return all;
+}
+
+/** A bar for each UTC day, as a picture or as a table; arrow keys move its cursor. */
+export function Chart({ title, points, since, until, write }: ChartProps) {
+  const [asTable, setTable] = useState(false);
+  const [at, setAt] = useState<number | null>(null);
+  const all = filled(points, since, until, write(0));
+  const box = useRef<HTMLDivElement>(null);
+  const plot = useRef<{ move: (i: number) => void; destroy: () => void } | null>(null);
+  useEffect(() => {
+    let dropped = false;
+    if (asTable || !box.current) return;
+    const target = box.current;
+    import('./plot').then(({ draw }) => {
+      if (dropped) return;
+      plot.current = draw(target, all, write, setAt);
+    });
+    return () => { dropped = true; plot.current?.destroy(); plot.current = null; };
+  }, [asTable, JSON.stringify(all), theme.value, lang.value]);
+  const key = (e: KeyboardEvent) => {
+    const steps: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, Home: -all.length, End: all.length };
+    const step = steps[e.key];
+    if (step === undefined) return;
+    e.preventDefault();
+    const next = Math.max(0, Math.min(all.length - 1, (at ?? (step > 0 ? -1 : all.length)) + step));
+    setAt(next);
+    plot.current?.move(next);
+  };
+  const point = at === null ? undefined : all[at];
+  return (
+    <figure class="chart">
+      <figcaption>
+        <span>{title}</span>
+        <output aria-live="polite">{point ? `${date(point.date)}: ${point.shown}` : ''}</output>
+        <button type="button" class="small" aria-pressed={asTable} onClick={() => setTable(!asTable)}>{t().showTable}</button>
+      </figcaption>
+      {asTable ? (
+        <div class="scroll" tabIndex={0} role="region" aria-label={title}>
+          <table><thead><tr><th scope="col">{t().day}</th><th scope="col" class="num">{title}</th></tr></thead>
+            <tbody>{[...all].reverse().map((p) => <tr key={p.date}><th scope="row">{date(p.date)}</th><td class="num">{p.shown}</td></tr>)}</tbody></table>
+        </div>
+      ) : (
+        <div class="plot" ref={box} tabIndex={0} role="application" aria-label={t().chartHelp(title)} onKeyDown={key} />
+      )}
+    </figure>
+  );
+}

@@ -1,0 +1,80 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { base, calls, info, t, time } from '../state';
+
+interface PageProps {
+  title: string;
+  lead?: ComponentChildren;
+  actions?: ComponentChildren;
+  asOf?: string;
+  children: ComponentChildren;
+}
+
+/** A screen: its title, its acts, its content, and how current and provable its numbers are. */
+export function Page({ title, lead, actions, asOf, children }: PageProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => { document.title = `${title} · adnet`; }, [title]);
+  useEffect(() => { heading.current?.focus({ preventScroll: true }); }, []);
+  return (
+    <main id="main" class="page">
+      <header class="page-head">
+        <div><h1 ref={heading} tabIndex={-1}>{title}</h1>{lead && <p class="lead">{lead}</p>}</div>
+        {actions && <div class="actions">{actions}</div>}
+      </header>
+      {children}
+      <footer class="proof">
+        <p>{asOf ? t().asOf(time(asOf)) : null} {t().utcDays} <a href={`${base}/docs`}>{t().howCounted}</a></p>
+        <ApiCalls />
+      </footer>
+    </main>
+  );
+}
+
+/** "The API call of this page": what a program would send for the same data. */
+function ApiCalls() {
+  if (calls.value.length === 0) return null;
+  const origin = info.value?.base_url ?? location.origin + base;
+  const text = calls.value.map((c) => `curl -sS '${origin}${c.path.slice(base.length)}' -H "Authorization: Bearer $TOKEN"`).join('\n');
+  return (
+    <details class="calls">
+      <summary>{t().apiCall}</summary>
+      <p>{t().apiCallHelp}</p>
+      <Code text={text} label={t().apiCall} />
+    </details>
+  );
+}
+
+/** A text to copy. */
+export function Code({ text, label }: { text: string; label: string }) {
+  const [copied, setCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(text).catch(() => {});
+    setCopied(true);
+    setTimeout(() => setCopied(false), 2000);
+  };
+  return (
+    <div class="code">
+      <pre tabIndex={0} role="region" aria-label={label}><code>{text}</code></pre>
+      <button type="button" class="small" onClick={copy}>{copied ? t().copied : t().copy}</button>
+    </div>
+  );
+}
+
+export function Card({ title, children, wide }: { title?: string; children: ComponentChildren; wide?: boolean }) {
+  return <section class={wide ? 'card wide' : 'card'}>{title && <h2>{title}</h2>}{children}</section>;
+}
+
+/** One number with its name. */
+export function Figure({ name, value, note, id }: { name: string; value: ComponentChildren; note?: ComponentChildren; id?: string }) {
+  return <div class="figure" data-figure={id}><dt>{name}</dt><dd>{value}</dd>{note && <dd class="note">{note}</dd>}</div>;
+}
+
+/** How much of an amount is used. */
+export function Gauge({ label, used, of, text }: { label: string; used: bigint; of: bigint; text: string }) {
+  const share = of > 0n ? Math.min(100, Number((used * 100n) / of)) : 0;
+  return <span class="gauge"><progress max={100} value={share} aria-label={label} /><span class="gauge-text">{text}</span></span>;
+}
+
+export function Status({ status }: { status: string }) {
+  return <span class={`status ${status}`}>{t().statuses[status as keyof ReturnType<typeof t>['statuses']] ?? status}</span>;
+}
