@@ -8,6 +8,7 @@ export ADNET_STACK_DIR=${ADNET_STACK_DIR:-$PWD/.adnet/test}
 if [ "${1:-}" = --run ]; then # another command on the same stack
   shift
 else
+  deploy/chromium.sh
   set -- go test -count=1 -timeout 20m "$@" ./...
 fi
 go run ./deploy/local exec --down --ports=free -- "$@"

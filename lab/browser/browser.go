@@ -1,0 +1,193 @@
+// Package browser drives the console in a real Chromium, as a reader would: for the tests of its
+// screens, and for the pictures of them that the documents show.
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+)
+
+// agent is a reader's. A browser that says it is headless is invalid traffic, and no switch weakens
+// that.
+const agent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
+
+// ErrAbsent says that no Chromium is installed.
+var ErrAbsent = errors.New("no chromium in PATH: install it by deploy/chromium.sh (Debian: apt-get install chromium)")
+
+// Find is the path of the browser.
+func Find() (string, error) {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", ErrAbsent
+}
+
+// Browser is a running Chromium.
+type Browser struct {
+	ctx  context.Context
+	stop []context.CancelFunc
+}
+
+// Start runs the browser until Close.
+func Start(ctx context.Context) (*Browser, error) {
+	path, err := Find()
+	if err != nil {
+		return nil, err
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserAgent(agent), chromedp.Flag("lang", "en-US"))
+	if os.Geteuid() == 0 { // Chromium's sandbox does not run for root
+		options = append(options, chromedp.NoSandbox)
+	}
+	allocated, stopAllocator := chromedp.NewExecAllocator(ctx, options...)
+	made, stop := chromedp.NewContext(allocated)
+	b := &Browser{ctx: made, stop: []context.CancelFunc{stop, stopAllocator}}
+	if err := chromedp.Run(made); err != nil {
+		b.Close()
+		return nil, fmt.Errorf("chromium: %w", err)
+	}
+	return b, nil
+}
+
+// Close ends the browser.
+func (b *Browser) Close() {
+	for _, stop := range b.stop {
+		stop()
+	}
+}
+
+// Tab is one page, with cookies of its own, and what its console said.
+type Tab struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu       sync.Mutex // guards problems
+	problems []string
+}
+
+// Tab opens a page of its own. Close it.
+func (b *Browser) Tab() (*Tab, error) {
+	var page target.ID
+	err := chromedp.Run(b.ctx, chromedp.ActionFunc(func(ctx context.Context) error {
+		ctx = cdp.WithExecutor(ctx, chromedp.FromContext(ctx).Browser)
+		own, err := target.CreateBrowserContext().WithDisposeOnDetach(true).Do(ctx)
+		if err != nil {
+			return err
+		}
+		page, err = target.CreateTarget("about:blank").WithBrowserContextID(own).WithNewWindow(true).Do(ctx)
+		return err
+	}))
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithTargetID(page))
+	t := &Tab{ctx: ctx, cancel: cancel}
+	chromedp.ListenTarget(ctx, t.listen)
+	if err := chromedp.Run(ctx, log.Enable(), runtime.Enable()); err != nil {
+		cancel()
+		return nil, err
+	}
+	return t, nil
+}
+
+// listen keeps errors: of scripts, of loading (4xx included), and breaches of the policy.
+func (t *Tab) listen(event any) {
+	var problem string
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		problem = e.ExceptionDetails.Error()
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning {
+			for _, arg := range e.Args {
+				problem += string(arg.Value) + arg.Description + " "
+			}
+		}
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.LevelError || strings.Contains(e.Entry.Text, "Content Security Policy") {
+			problem = e.Entry.Text + " " + e.Entry.URL
+		}
+	}
+	if problem != "" {
+		t.mu.Lock()
+		t.problems = append(t.problems, problem)
+		t.mu.Unlock()
+	}
+}
+
+// Problems are what the page's console has complained about.
+func (t *Tab) Problems() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append([]string(nil), t.problems...)
+}
+
+// Close closes the page.
+func (t *Tab) Close() { t.cancel() }
+
+// Do runs actions, for 20 seconds at most.
+func (t *Tab) Do(actions ...chromedp.Action) error {
+	ctx, cancel := context.WithTimeout(t.ctx, 20*time.Second)
+	defer cancel()
+	return chromedp.Run(ctx, actions...)
+}
+
+// View is how a page is looked at.
+type View struct {
+	Width, Height int64
+	Dark          bool
+}
+
+// Look sets the size and the colours.
+func (t *Tab) Look(v View) error {
+	scheme := "light"
+	if v.Dark {
+		scheme = "dark"
+	}
+	return t.Do(
+		emulation.SetDeviceMetricsOverride(v.Width, v.Height, 1, false),
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+		}),
+	)
+}
+
+// settled is true when a screen shows its data, or why it has none.
+const settled = `!!document.querySelector('main h1') && !document.querySelector('.skeleton') && (!document.querySelector('.plot') || !!document.querySelector('.plot canvas'))`
+
+// Open goes to an address and waits until its screen has settled.
+func (t *Tab) Open(address string) error {
+	return t.Do(chromedp.Navigate(address), chromedp.Poll(settled, nil, chromedp.WithPollingInterval(50*time.Millisecond)))
+}
+
+// Settle waits until the screen has settled after an act.
+func (t *Tab) Settle() error {
+	return t.Do(chromedp.Poll(settled, nil, chromedp.WithPollingInterval(50*time.Millisecond)))
+}
+
+// Await waits until an expression of the page is true.
+func (t *Tab) Await(expression string) error {
+	return t.Do(chromedp.Poll(expression, nil, chromedp.WithPollingInterval(50*time.Millisecond)))
+}
+
+// Enter signs in to a demo account on the landing page.
+func (t *Tab) Enter(base, as string) error {
+	if err := t.Open(base + "/"); err != nil {
+		return err
+	}
+	return t.Do(chromedp.Click(`[data-demo="`+as+`"]`, chromedp.ByQuery),
+		chromedp.Poll(`location.pathname.includes('/console/')`, nil), chromedp.Poll(settled, nil, chromedp.WithPollingInterval(50*time.Millisecond)))
+}

@@ -1,0 +1,116 @@
+package browser
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"adnet/internal/demo"
+)
+
+// Traffic plays n readers of the demo publisher: each is shown an ad for a request of the demo, and
+// every seventh one follows it.
+func Traffic(ctx context.Context, base string, n int) error {
+	c := caller{ctx: ctx, base: base}
+	var login struct{ Token string }
+	if err := c.post("/api/auth/demo", "", map[string]any{"as": "publisher"}, &login); err != nil {
+		return err
+	}
+	var key struct{ Key string }
+	if err := c.post("/api/keys", login.Token, map[string]any{"kind": "publisher", "name": "chat app"}, &key); err != nil {
+		return err
+	}
+	requests, err := demo.Requests()
+	if err != nil {
+		return err
+	}
+	var clicks []string
+	for i := range n {
+		click, err := c.reader(key.Key, requests[i%len(requests)].Context, i)
+		if err != nil {
+			return err
+		}
+		if click != "" && i%7 == 0 {
+			clicks = append(clicks, click)
+		}
+	}
+	time.Sleep(1500 * time.Millisecond) // nobody clicks at once
+	for _, click := range clicks {
+		if err := c.get(click); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type caller struct {
+	ctx  context.Context
+	base string
+}
+
+// reader asks for an ad and sees it. It gives the ad's link, if there was an ad.
+func (c caller) reader(key, context string, i int) (click string, err error) {
+	var reply struct {
+		Ad *struct {
+			Impression string `json:"impression_url"`
+			Click      string `json:"click_url"`
+		}
+	}
+	app := []string{"cursor", "claude", "discord", "web"}[i%4]
+	if err := c.post("/v1/ad-request", key, map[string]any{"context": context, "platform": app, "host_app": app}, &reply); err != nil {
+		return "", err
+	}
+	if reply.Ad == nil {
+		return "", nil
+	}
+	return reply.Ad.Click, c.get(reply.Ad.Impression)
+}
+
+func (c caller) get(address string) error {
+	r, err := http.NewRequestWithContext(c.ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	return c.send(r, nil)
+}
+
+func (c caller) post(path, bearer string, body, reply any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(c.ctx, http.MethodPost, c.base+path, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	if bearer != "" {
+		r.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	return c.send(r, reply)
+}
+
+func (c caller) send(r *http.Request, reply any) error {
+	r.Header.Set("User-Agent", agent)
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	answer, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode >= http.StatusBadRequest {
+		return fmt.Errorf("%s %s: %d %s", r.Method, r.URL.Path, answer.StatusCode, text)
+	}
+	if reply == nil || len(text) == 0 {
+		return nil
+	}
+	return json.Unmarshal(text, reply)
+}
