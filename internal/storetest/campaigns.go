@@ -126,6 +126,7 @@ var campaignCases = []testCase{
 			e.BillingModel, e.BidAmount, e.DailyBudget, e.TotalBudget, e.TargetCPA, e.TargetROAS = campaign.CPA, 1, 2, 3, 4, &roas
 			e.Goal, e.Pacing, e.FrequencyCap, e.ClickID = campaign.GoalManual, campaign.PacingEven, 0, campaign.ClickIDOn
 			e.Targeting = campaign.Targeting{
+				Mode:         campaign.Broad,
 				IntentTokens: []string{"1"}, Keywords: []string{}, ActiveTools: []string{"2", "3"}, HostApps: []string{"4"}, Surfaces: []string{"5"},
 				IntegrationMethods: []string{"6"}, Regions: []string{"7"}, Languages: []string{"8"},
 			}
