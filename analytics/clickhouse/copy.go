@@ -21,13 +21,14 @@ const copyBlock = 20_000
 // header begins a copied table: its columns, in the order of every block.
 type header struct{ Columns, Types []string }
 
-// Tables lists the tables that hold data, in order of name: what a backup copies.
+// Tables lists the tables that hold data, in order of name: what a backup copies. The sketches of who
+// used which term are not among them; they begin anew.
 func (s *Store) Tables(ctx context.Context) ([]string, error) {
 	var rows []struct {
 		Name string `ch:"name"`
 	}
 	err := s.Select(ctx, &rows, `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'
-		AND name != 'schema_migrations' AND NOT startsWith(name, 'stats_rollup_staging_') AND NOT startsWith(name, 'events_rebuild_') AND NOT startsWith(name, 'restore_')
+		AND name NOT IN ('schema_migrations', 'term_months') AND NOT startsWith(name, 'stats_rollup_staging_') AND NOT startsWith(name, 'events_rebuild_') AND NOT startsWith(name, 'restore_')
 		ORDER BY name`, nil)
 	names := make([]string, len(rows))
 	for i, r := range rows {

@@ -15,7 +15,7 @@ import (
 
 const (
 	// Columns in the order of fillEvents, fillAuctions and fillNotices.
-	insertEvents = `INSERT INTO events (event_id, received_at, type, verdict, price, charge, minted, credit, auction_id, campaign_id, advertiser_id, developer_id, billing_model, format, integration_method, surface, region, language, host_app, session, conversion_type, conversion_value, currency, external_id)`
+	insertEvents = `INSERT INTO events (event_id, received_at, type, verdict, price, charge, minted, credit, auction_id, campaign_id, advertiser_id, developer_id, billing_model, format, integration_method, surface, region, language, host_app, session, conversion_type, conversion_value, currency, external_id, network_mark)`
 
 	insertAuctions = `INSERT INTO auctions (auction_id, at, developer_id, campaign_id, reason, price, ecpm, format, creative_format, integration_method, surface, region, language, host_app, sandbox, took_us, tokens, tools, floor, candidate_ids, candidate_ecpms, candidate_reasons, more_candidates)`
 
@@ -35,7 +35,10 @@ func (s *Store) Insert(ctx context.Context, token string, rows []report.Row) err
 
 // InsertAuctions writes outcomes of auctions, with the same rules as [Store.Insert].
 func (s *Store) InsertAuctions(ctx context.Context, token string, rows []report.Auction) error {
-	return send(s, ctx, insertion{insertAuctions, token, "insert auctions"}, rows, fillAuctions)
+	if err := send(s, ctx, insertion{insertAuctions, token, "insert auctions"}, rows, fillAuctions); err != nil {
+		return err
+	}
+	return s.insertLearning(ctx, token, rows)
 }
 
 // InsertNotices writes what exchanges said about bids, with the same rules as [Store.Insert].
@@ -165,6 +168,7 @@ func fillEvents(b *block, rows []report.Row) {
 	numbers(func(r *report.Row) int64 { return int64(r.ConversionValue) })
 	texts(func(r *report.Row) string { return r.Currency })
 	texts(func(r *report.Row) string { return r.ExternalID })
+	numbers(func(r *report.Row) int64 { return r.NetworkMark })
 }
 
 func fillAuctions(b *block, rows []report.Auction) {

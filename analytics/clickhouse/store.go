@@ -112,6 +112,7 @@ func identifier(s string) bool {
 type Store struct {
 	conn  clickhouse.Conn
 	pages pages
+	known known
 }
 
 // Open makes a store and checks that the server answers. Errors: errs.InvalidRequest for the

@@ -139,7 +139,7 @@ func TestEveryFieldIsStored(t *testing.T) {
 	require.NoError(t, s.Insert(t.Context(), "a", []report.Row{{
 		EventID: id(1), ReceivedAt: at, Type: ledger.Conversion, Verdict: ledger.OverBalance, Price: 4, Charge: 5, Minted: 6, Credit: ledger.CreditHeld, AuctionID: id(2),
 		CampaignID: id(3), AdvertiserID: id(4), DeveloperID: id(5), BillingModel: "cpa", Format: "f", IntegrationMethod: "m", Surface: "s",
-		Region: "r", Language: "l", HostApp: "h", Session: "se", ConversionType: "ct", ConversionValue: 7, Currency: "EUR", ExternalID: "x",
+		Region: "r", Language: "l", HostApp: "h", Session: "se", ConversionType: "ct", ConversionValue: 7, Currency: "EUR", ExternalID: "x", NetworkMark: 8,
 	}}))
 	require.NoError(t, s.InsertAuctions(t.Context(), "a", []report.Auction{{
 		AuctionID: id(2), At: at, DeveloperID: id(5), CampaignID: id(3), Reason: "budget", Price: 8, ECPM: 9, Format: "f", CreativeFormat: "cf", IntegrationMethod: "m",
@@ -154,7 +154,7 @@ func TestEveryFieldIsStored(t *testing.T) {
 			"05000000-0000-0000-0000-000000000005|i|7|102|true",
 		"events": "01000000-0000-0000-0000-000000000001|2026-05-31 23:59:59.123456|2026-05-31|conversion|over_balance|counted|4|5|6|held|" +
 			"02000000-0000-0000-0000-000000000002|03000000-0000-0000-0000-000000000003|04000000-0000-0000-0000-000000000004|" +
-			"05000000-0000-0000-0000-000000000005|cpa|f|m|s|r|l|h|se|ct|7|EUR|x",
+			"05000000-0000-0000-0000-000000000005|cpa|f|m|s|r|l|h|se|ct|7|EUR|x|8",
 		"auctions": "02000000-0000-0000-0000-000000000002|2026-05-31 23:59:59.123456|2026-05-31|05000000-0000-0000-0000-000000000005|" +
 			"03000000-0000-0000-0000-000000000003|budget|8|9|f|cf|m|s|r|l|h|true|1|3|4|5|['07000000-0000-0000-0000-000000000007']|[6]|['outbid']|true",
 	} {

@@ -65,6 +65,7 @@ type Reader struct {
 	raw     []rawTerm
 	vector  Vector
 	gather  gather
+	named   []uint32 // of [Reader.Recorded]
 }
 
 // saidTerm is a term of a campaign.

@@ -72,7 +72,7 @@ func fill(row *report.Row, m *event.Event) {
 	p := m.GetPlacement()
 	row.Format, row.IntegrationMethod, row.Surface = p.GetFormat(), p.GetIntegrationMethod(), p.GetSurface()
 	row.Region, row.Language, row.HostApp = p.GetRegion(), p.GetLanguage(), p.GetHostApp()
-	row.Session = pseudonym(m.SessionHash)
+	row.Session, row.NetworkMark = pseudonym(m.SessionHash), int64(m.NetworkMark)
 	c := m.GetConversion()
 	// Events of earlier builds may state more.
 	row.ConversionType, row.ConversionValue = c.GetType(), min(money.Micros(c.GetValueMicros()), report.MaxConversionValue)

@@ -71,6 +71,7 @@ type Caller struct {
 	OwnerID     uuid.UUID // the account's user id
 	DeveloperID uuid.UUID
 	CampaignID  uuid.UUID   // the one campaign of a conversion key; zero for any
+	Unlearned   bool        // nothing may be learnt from the requests of the key
 	Sandbox     bool        // sk_test_ or pub_test_ key: the auction is bypassed
 	Reply       http.Header // of the reply to this request: limits say there how much is left
 }
@@ -174,7 +175,7 @@ func (a *Auth) Key(c *Context, kind account.KeyKind) (Caller, error) {
 	if err := a.spend(c, key.OwnerID); err != nil {
 		return Caller{}, err
 	}
-	return Caller{KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, CampaignID: key.CampaignID, Reply: c.Writer.Header()}, nil
+	return Caller{KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, CampaignID: key.CampaignID, Unlearned: key.Unlearned, Reply: c.Writer.Header()}, nil
 }
 
 // KnownKey says what this node already knows of the caller's key: known for one that was good when

@@ -121,10 +121,11 @@ type keyReply struct {
 	DeveloperID uuid.UUID       `json:"developer_id"`
 	CampaignID  *uuid.UUID      `json:"campaign_id,omitempty"` // only of a conversion key that has one
 	CreatedAt   time.Time       `json:"created_at"`
+	Learning    bool            `json:"learning"` // whether ranking may learn from its requests
 }
 
 func answerKey(k account.Key, plain string) keyReply {
-	reply := keyReply{ID: k.ID, Key: plain, Kind: k.Kind, Name: k.Name, Prefix: k.Prefix, DeveloperID: k.DeveloperID, CreatedAt: k.CreatedAt}
+	reply := keyReply{ID: k.ID, Key: plain, Kind: k.Kind, Name: k.Name, Prefix: k.Prefix, DeveloperID: k.DeveloperID, CreatedAt: k.CreatedAt, Learning: !k.Unlearned}
 	if k.CampaignID != uuid.Nil {
 		reply.CampaignID = &k.CampaignID
 	}
@@ -156,11 +157,12 @@ func (a *API) createKey(c *httpapi.Context) error {
 		Kind       account.KeyKind `json:"kind"`
 		Name       string          `json:"name"`
 		CampaignID *string         `json:"campaign_id"`
+		Learning   *bool           `json:"learning"` // on where it is not said
 	}
 	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
-	want := account.KeyRequest{Kind: in.Kind, Name: in.Name}
+	want := account.KeyRequest{Kind: in.Kind, Name: in.Name, Unlearned: in.Learning != nil && !*in.Learning}
 	if in.CampaignID != nil {
 		if want.CampaignID, err = a.ownCampaign(c, caller, *in.CampaignID); err != nil {
 			return err

@@ -168,6 +168,16 @@ func TestRevokeKey(t *testing.T) {
 	me.Call(t, "DELETE", "/api/keys", object{}).Fails(400, "invalid_request")
 }
 
+func TestAKeyMayForbidLearning(t *testing.T) {
+	w := newWorld(t)
+	me := w.advertiser(t)
+	require.Equal(t, true, me.Post(t, "/api/keys", object{"kind": "publisher"}).As(201)["learning"])
+	require.Equal(t, false, me.Post(t, "/api/keys", object{"kind": "publisher", "learning": false}).As(201)["learning"])
+	me.Post(t, "/api/keys", object{"kind": "publisher", "learning": "no"}).Fails(400, "invalid_request")
+	keys := me.Get(t, "/api/keys").As(200)["keys"].([]any)
+	require.NotEqual(t, keys[0].(object)["learning"], keys[1].(object)["learning"])
+}
+
 func TestTooManyKeys(t *testing.T) {
 	w := newWorld(t)
 	me := w.advertiser(t)

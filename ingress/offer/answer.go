@@ -73,6 +73,7 @@ func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request,
 		Request: auction.Request{Words: w.words.Terms(), ActiveTools: in.ActiveTools, MinRelevance: s.cfg.floor(in.MinRelevance)},
 		Place:   in.place(caller.DeveloperID), Asked: s.deps.Now(),
 	}
+	w.Place.Unlearned = caller.Unlearned
 	if err := s.Sell(ctx, &w.Auction, &answer.Ad); err != nil {
 		return errs.Wrap(err, errs.UpstreamError, "the auction failed; treat it as no fill")
 	}

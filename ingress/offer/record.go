@@ -5,11 +5,13 @@ import (
 
 	"adnet/auction"
 	"adnet/schemas/event"
+
+	"github.com/google/uuid"
 )
 
 // record hands the outcome to the log, best effort: it explains auctions, no money depends on it.
-// Of the request it keeps the placement and the numbers of terms and tools, never the terms and
-// tools themselves.
+// Of the request it keeps the placement and the numbers of terms and tools, never the context or the
+// tools. Of an auction with a winner it gives the learner what [written.learn] says.
 func (s *Seller) record(a *Auction) {
 	outcome, place := &a.Outcome, &a.Place
 	if s.deps.Outcomes != nil {
@@ -31,6 +33,7 @@ func (s *Seller) record(a *Auction) {
 	}
 	if outcome.Winner != nil {
 		w.record.CampaignId, w.record.CreativeFormat = outcome.Winner.ID[:], string(a.creative.Format)
+		w.learn(a)
 	}
 	var err error
 	if w.wire, err = w.record.AppendTo(append(w.wire[:0], a.ID[:]...)); err != nil {
@@ -41,6 +44,34 @@ func (s *Seller) record(a *Auction) {
 	both := append([]byte(nil), w.wire...)
 	key, value := both[:len(a.ID):len(a.ID)], both[len(a.ID):]
 	s.deps.Producer.Produce(event.TopicAuctions, key, value, s.taken)
+}
+
+// learn adds what can be learnt from: which terms of the network the request had, by number and
+// without order, and how likely a click was. Nothing of a test, nor of a publisher who said no.
+func (w *written) learn(a *Auction) {
+	if a.Sandbox || a.Place.Unlearned {
+		return
+	}
+	w.record.Terms = a.scratch.Recorded(w.terms[:0])
+	w.record.PClick = uint32(a.Outcome.Prediction.PClick)
+	w.record.SessionMark = a.Place.mark
+}
+
+// sessionMark is 16 bits of a hash of a publisher's session in a month, and 1; 0 without a session.
+// It tells how many sessions had a term, and not which.
+func sessionMark(publisher uuid.UUID, session string, at time.Time) uint32 {
+	if session == "" {
+		return 0
+	}
+	year, month, _ := at.UTC().Date()
+	h := uint64(14695981039346656037) ^ uint64(year*12+int(month))
+	for _, c := range publisher {
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	for i := range len(session) {
+		h = (h ^ uint64(session[i])) * 1099511628211
+	}
+	return uint32(uint16(h^h>>16^h>>32^h>>48)) + 1
 }
 
 // traced is the trace on the wire, valid until the next record.

@@ -29,7 +29,9 @@ type Place struct {
 	Consent                         consent.Flags
 	Turn                            int  // of the conversation, 0 when unknown
 	FirstTurn, TurnGap              *int // nil: the settings
+	Unlearned                       bool // nothing is learnt from it: the publisher said so
 
+	mark    uint32          // of the session in its month, see [sessionMark]; 0 for none
 	session token.Pseudonym // what stands for Session; zero for none
 	date    day.Day         // of session
 }
@@ -38,10 +40,11 @@ type Place struct {
 // id. Where the reader did not consent, or consent cannot be read, there is no session: nothing is
 // kept and nothing is capped.
 func (p *Place) remember(ring *token.Keyring, now time.Time) {
-	p.date, p.session = day.Of(now), token.Pseudonym{}
+	p.date, p.session, p.mark = day.Of(now), token.Pseudonym{}, 0
 	if p.Consent.Refused() {
-		p.SessionAge = 0
+		p.SessionAge, p.Unlearned = 0, true
 	} else {
+		p.mark = sessionMark(p.Developer, p.Session, now)
 		p.session = ring.Session(p.Developer, p.date, p.Session)
 	}
 	p.Session = ""
@@ -222,6 +225,7 @@ type written struct {
 	placement  event.Placement
 	candidates [auction.MaxTrace]event.Candidate
 	refs       [auction.MaxTrace]*event.Candidate
+	terms      [auction.MaxRecorded]uint32
 	wire       []byte // of the record, after its key
 }
 

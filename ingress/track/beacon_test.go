@@ -48,7 +48,8 @@ func TestEventsWithATokenCarryItsFacts(t *testing.T) {
 			}
 			got := f.last()
 			require.Len(t, got.EventId, 16)
-			want.EventId = got.EventId
+			want.EventId, want.NetworkMark = got.EventId, got.NetworkMark
+			require.Equal(t, kind == event.Type_CLICK, got.NetworkMark != 0)
 			require.Equal(t, want.String(), got.String())
 			require.Equal(t, string(a.AuctionID[:]), f.Log.Keys[0], "the key is the auction: its events keep their order")
 

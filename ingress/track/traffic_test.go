@@ -306,6 +306,22 @@ func TestEventsHoldNoAddress(t *testing.T) {
 	}
 }
 
+// Learning counts one click of a network a campaign and day, and cannot tell networks of campaigns
+// or days apart.
+func TestNetworkMarks(t *testing.T) {
+	f, _ := guarded(t)
+	mark := func(address string) uint32 {
+		f.fire("GET", "/s/"+f.ad("rest", time.Second), "", address, "User-Agent", browser)
+		return f.last().NetworkMark
+	}
+	first := mark("203.0.113.77:1")
+	require.NotZero(t, first)
+	require.Equal(t, first, mark("203.0.113.78:1"))
+	require.NotEqual(t, first, mark("203.0.114.77:1"))
+	f.Now = f.Now.AddDate(0, 0, 1)
+	require.NotEqual(t, first, mark("203.0.113.77:1"))
+}
+
 // A rule that ingress writes is one that settlement can name.
 func TestRulesAreAClosedList(t *testing.T) {
 	seen := map[string]bool{}

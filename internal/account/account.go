@@ -51,6 +51,8 @@ type Key struct {
 	Hash        [32]byte
 	CreatedAt   time.Time
 	RevokedAt   time.Time // zero while the key works
+	// Unlearned says that nothing is recorded for learning of what is asked with the key.
+	Unlearned bool
 }
 
 // Revoked says whether the key was withdrawn.

@@ -202,6 +202,7 @@ type KeyRequest struct {
 	Kind       KeyKind
 	Name       string
 	CampaignID uuid.UUID // of a conversion key; the caller has checked whose it is
+	Unlearned  bool      // nothing may be learnt from what is asked with it
 }
 
 // CreateKey issues a key to caller: a publisher or conversion key to any user, a seat key only to
@@ -236,7 +237,7 @@ func (s *Service) CreateKey(ctx context.Context, caller User, r KeyRequest) (New
 	}
 	k := Key{
 		ID: id, OwnerID: caller.ID, DeveloperID: caller.DeveloperID, Kind: kind, CampaignID: r.CampaignID, Name: name,
-		Prefix: material.Prefix, Hash: material.Hash, CreatedAt: s.deps.Now().UTC(),
+		Prefix: material.Prefix, Hash: material.Hash, CreatedAt: s.deps.Now().UTC(), Unlearned: r.Unlearned,
 	}
 	return NewKey{Key: k, Plain: plain}, s.deps.Keys.CreateKey(ctx, k)
 }

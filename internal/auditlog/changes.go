@@ -93,6 +93,9 @@ func OfKey(k account.Key, revoked bool) Entry {
 	if k.CampaignID != uuid.Nil {
 		e.Changes["campaign_id"] = Change{After: k.CampaignID}
 	}
+	if k.Unlearned {
+		e.Changes["learning"] = Change{After: false}
+	}
 	return e
 }
 

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	keyColumns = `k.id, k.owner_id, k.developer_id, k.kind, k.campaign_id, k.name, k.prefix, k.hash, k.created_at, k.revoked_at`
+	keyColumns = `k.id, k.owner_id, k.developer_id, k.kind, k.campaign_id, k.name, k.prefix, k.hash, k.created_at, k.revoked_at, k.unlearned`
 
-	insertKey = `INSERT INTO api_key (id, owner_id, developer_id, kind, campaign_id, name, prefix, hash, created_at, revoked_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+	insertKey = `INSERT INTO api_key (id, owner_id, developer_id, kind, campaign_id, name, prefix, hash, created_at, revoked_at, unlearned)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
 
 	selectKeyByHash = `SELECT ` + keyColumns + `, u.disabled
 		FROM api_key k JOIN app_user u ON u.id = k.owner_id WHERE k.hash = $1`
@@ -37,7 +37,7 @@ var _ account.KeyStore = (*Store)(nil)
 func (s *Store) CreateKey(ctx context.Context, k account.Key) error {
 	err := s.inTx(ctx, "create key", func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, insertKey, k.ID, k.OwnerID, k.DeveloperID, k.Kind, nullID(k.CampaignID), k.Name, k.Prefix, k.Hash[:],
-			k.CreatedAt, nullTime(k.RevokedAt))
+			k.CreatedAt, nullTime(k.RevokedAt), k.Unlearned)
 		if err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func scanKey(row pgx.CollectableRow) (k foundKey, err error) {
 	var hash []byte
 	var revoked *time.Time
 	var only *uuid.UUID
-	err = row.Scan(&k.ID, &k.OwnerID, &k.DeveloperID, &k.Kind, &only, &k.Name, &k.Prefix, &hash, &k.CreatedAt, &revoked, &k.disabled)
+	err = row.Scan(&k.ID, &k.OwnerID, &k.DeveloperID, &k.Kind, &only, &k.Name, &k.Prefix, &hash, &k.CreatedAt, &revoked, &k.Unlearned, &k.disabled)
 	copy(k.Hash[:], hash)
 	if only != nil {
 		k.CampaignID = *only

@@ -28,10 +28,22 @@ type Auction struct {
 	Sandbox           bool
 	Took              time.Duration // of the decision, without the HTTP exchange
 
-	Tokens, Tools  int64        // counts of the request; their content is never stored
+	Tokens, Tools  int64        // counts of the request
 	Floor          money.Micros // least effective price of 1,000 impressions that was accepted
 	Candidates     []Candidate  // the best ones, best first, at most 10
 	MoreCandidates bool         // there may have been others behind them
+
+	Outcome Outcome // what can be learnt from it
+}
+
+// Outcome is what ranking may learn from an auction that an ad won. It is stored apart from the
+// auction, and of its terms only those that enough people used.
+type Outcome struct {
+	Terms       []uint32 // ids of terms of the request that campaigns say, ascending, at most 32
+	SessionMark int64    // counts sessions and is not stored; 0 without one
+	PClick      int64    // of the winner by what decided, ppm; 0: nothing is learnt from it
+	TrialPClick int64    // by the weights on trial, ppm; 0 while none are
+	Weights     int64    // the version of the learnt weights that decided; 0 for none
 }
 
 // Candidate is a campaign that took part in an auction.

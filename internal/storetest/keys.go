@@ -97,7 +97,7 @@ func addKey(t *testing.T, s Stores, u account.User, n int) account.Key {
 	k := account.Key{
 		ID: newID(t), OwnerID: u.ID, DeveloperID: u.DeveloperID, Kind: kind, Name: fmt.Sprintf("key %d", n),
 		Prefix: "pub_live_ab", Hash: sha256.Sum256(fmt.Appendf(nil, "%s %d", u.ID, n)),
-		CreatedAt: keyTime.Add(time.Duration(n) * time.Minute),
+		CreatedAt: keyTime.Add(time.Duration(n) * time.Minute), Unlearned: n%2 == 0,
 	}
 	require.NoError(t, s.Keys.CreateKey(t.Context(), k))
 	return k

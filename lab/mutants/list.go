@@ -1049,4 +1049,28 @@ var mutants = []mutant{
 		old:  "; ok && !empty {", new: "; ok || empty {",
 		tests: []string{"./ingress/httpapi", "./ingress/manage"}, run: "OwnPolicies|QueriesAreHeld",
 	},
+	{
+		name: "terms-of-few", protects: "a term is stored only when 50 sessions of 3 publishers had it in the month",
+		file: "schemas/clickhouse/0013_learning.sql",
+		old:  "HAVING uniqCombinedMerge(14)(sessions) >= 50 AND", new: "HAVING uniqCombinedMerge(14)(sessions) >= 1 AND",
+		tests: []string{"./analytics/clickhouse"}, run: "TermsOfFew", servers: []string{clickhouse},
+	},
+	{
+		name: "terms-kept", protects: "a term that few had is not kept with its outcome",
+		file: "analytics/clickhouse/learning.go",
+		old:  "			return !enough\n", new: "			return !enough && false\n",
+		tests: []string{"./analytics/clickhouse"}, run: "TermsOfFew", servers: []string{clickhouse},
+	},
+	{
+		name: "terms-special", protects: "words about health, belief and the like are never recorded",
+		file: "auction/lexicon/recorded.go",
+		old:  "!Special(term)", new: "(!Special(term) || true)",
+		tests: []string{"./ingress/offer"}, run: "WhatIsRecorded",
+	},
+	{
+		name: "terms-refused", protects: "nothing is recorded of a publisher who says no",
+		file: "ingress/offer/record.go",
+		old:  "if a.Sandbox || a.Place.Unlearned {", new: "if a.Sandbox {",
+		tests: []string{"./ingress/offer"}, run: "WhatIsRecorded",
+	},
 }

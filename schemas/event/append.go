@@ -50,6 +50,11 @@ func (x *Auction) AppendTo(b []byte) ([]byte, error) {
 	w.varint(17, uint64(x.SessionS))
 	w.text(18, x.CreativeFormat)
 	w.varint(60, uint64(x.Consent))
+	w.fixed32s(70, x.Terms)
+	w.varint(71, uint64(x.SessionMark))
+	w.varint(72, uint64(x.PClick))
+	w.varint(73, uint64(x.TrialPClick))
+	w.varint(74, x.Weights)
 	return w.b, w.err
 }
 
@@ -96,6 +101,18 @@ func (w *writer) text(field protowire.Number, v string) {
 	}
 	w.tag(field, protowire.BytesType)
 	w.b = protowire.AppendString(w.b, v)
+}
+
+// fixed32s writes a packed list.
+func (w *writer) fixed32s(field protowire.Number, list []uint32) {
+	if len(list) == 0 {
+		return
+	}
+	w.tag(field, protowire.BytesType)
+	w.b = protowire.AppendVarint(w.b, uint64(4*len(list)))
+	for _, v := range list {
+		w.b = protowire.AppendFixed32(w.b, v)
+	}
 }
 
 // begin begins a message in a field and leaves one byte for its length, which is enough for most.

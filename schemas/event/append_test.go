@@ -38,6 +38,10 @@ func fill(t *rapid.T, m protoreflect.Message) {
 		case f.IsList():
 			list := m.Mutable(f).List()
 			for range rapid.IntRange(0, 12).Draw(t, string(f.Name())) {
+				if f.Kind() != protoreflect.MessageKind {
+					list.Append(value(t, f))
+					continue
+				}
 				fill(t, list.AppendMutable().Message())
 			}
 		case f.Kind() == protoreflect.MessageKind:
@@ -64,7 +68,7 @@ func value(t *rapid.T, f protoreflect.FieldDescriptor) protoreflect.Value {
 		return protoreflect.ValueOfInt64(rapid.Int64().Draw(t, name))
 	case protoreflect.Uint64Kind:
 		return protoreflect.ValueOfUint64(rapid.Uint64().Draw(t, name))
-	case protoreflect.Uint32Kind:
+	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
 		return protoreflect.ValueOfUint32(rapid.Uint32().Draw(t, name))
 	}
 	t.Fatalf("the test has no values of the kind %s (field %s)", f.Kind(), name)

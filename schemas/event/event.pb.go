@@ -357,8 +357,11 @@ type Event struct {
 	Token          []byte                 `protobuf:"bytes,40,opt,name=token,proto3" json:"token,omitempty"`                                // the auction token that proves a signed event: settlement verifies it
 	SessionHash    []byte                 `protobuf:"bytes,60,opt,name=session_hash,json=sessionHash,proto3" json:"session_hash,omitempty"` // keyed hash of the publisher's session on the auction's UTC day
 	NoConsent      bool                   `protobuf:"varint,61,opt,name=no_consent,json=noConsent,proto3" json:"no_consent,omitempty"`      // the reader did not consent: session_hash is empty
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Of a click: 16 bits of a hash of its network, campaign and UTC day, and 1; 0 when unknown. Two
+	// clicks of one network on one campaign and day have the same, so that learning counts one.
+	NetworkMark   uint32 `protobuf:"varint,70,opt,name=network_mark,json=networkMark,proto3" json:"network_mark,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Event) Reset() {
@@ -517,6 +520,13 @@ func (x *Event) GetNoConsent() bool {
 	return false
 }
 
+func (x *Event) GetNetworkMark() uint32 {
+	if x != nil {
+		return x.NetworkMark
+	}
+	return 0
+}
+
 type Conversion struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Type        string                 `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
@@ -609,7 +619,7 @@ type Auction struct {
 	Sandbox         bool                   `protobuf:"varint,9,opt,name=sandbox,proto3" json:"sandbox,omitempty"`
 	SnapshotVersion uint64                 `protobuf:"varint,10,opt,name=snapshot_version,json=snapshotVersion,proto3" json:"snapshot_version,omitempty"`
 	TookUs          int64                  `protobuf:"varint,11,opt,name=took_us,json=tookUs,proto3" json:"took_us,omitempty"`
-	Tokens          uint32                 `protobuf:"varint,12,opt,name=tokens,proto3" json:"tokens,omitempty"` // intent tokens of the request; the context itself is never kept
+	Tokens          uint32                 `protobuf:"varint,12,opt,name=tokens,proto3" json:"tokens,omitempty"` // terms of the request; of the context itself see field 70
 	Tools           uint32                 `protobuf:"varint,13,opt,name=tools,proto3" json:"tools,omitempty"`   // active tools of the request
 	FloorMicros     int64                  `protobuf:"varint,14,opt,name=floor_micros,json=floorMicros,proto3" json:"floor_micros,omitempty"`
 	Candidates      []*Candidate           `protobuf:"bytes,15,rep,name=candidates,proto3" json:"candidates,omitempty"`                                // the best ones, at most 10, best first
@@ -617,8 +627,21 @@ type Auction struct {
 	SessionS        uint32                 `protobuf:"varint,17,opt,name=session_s,json=sessionS,proto3" json:"session_s,omitempty"`                   // how old the user's session was, in seconds; 0 when the caller did not say
 	CreativeFormat  string                 `protobuf:"bytes,18,opt,name=creative_format,json=creativeFormat,proto3" json:"creative_format,omitempty"`  // of the winner; empty when nothing won
 	Consent         uint32                 `protobuf:"varint,60,opt,name=consent,proto3" json:"consent,omitempty"`                                     // what the signals of consent said: the bits of internal/consent
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// For learning, of an auction with a winner, unless the publisher said no: at most 32 ids of terms
+	// of the request that campaigns say, ascending, so without their order. Never their text, and
+	// never one of a special category (GDPR Art. 9). They are stored only once 50 sessions of 3
+	// publishers had the term in the month, apart from auctions and events, for 30 days.
+	Terms []uint32 `protobuf:"fixed32,70,rep,packed,name=terms,proto3" json:"terms,omitempty"`
+	// 16 bits of a hash of publisher, session and month, and 1; 0 without a session. It counts the
+	// sessions that had a term and is not stored.
+	SessionMark uint32 `protobuf:"varint,71,opt,name=session_mark,json=sessionMark,proto3" json:"session_mark,omitempty"`
+	// The probability of a click on the winner, in parts per million: by the table that decided, and
+	// by the one on trial, 0 when none is.
+	PClick        uint32 `protobuf:"varint,72,opt,name=p_click,json=pClick,proto3" json:"p_click,omitempty"`
+	TrialPClick   uint32 `protobuf:"varint,73,opt,name=trial_p_click,json=trialPClick,proto3" json:"trial_p_click,omitempty"`
+	Weights       uint64 `protobuf:"varint,74,opt,name=weights,proto3" json:"weights,omitempty"` // the version of the learnt weights that decided; 0 for none
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Auction) Reset() {
@@ -780,6 +803,41 @@ func (x *Auction) GetCreativeFormat() string {
 func (x *Auction) GetConsent() uint32 {
 	if x != nil {
 		return x.Consent
+	}
+	return 0
+}
+
+func (x *Auction) GetTerms() []uint32 {
+	if x != nil {
+		return x.Terms
+	}
+	return nil
+}
+
+func (x *Auction) GetSessionMark() uint32 {
+	if x != nil {
+		return x.SessionMark
+	}
+	return 0
+}
+
+func (x *Auction) GetPClick() uint32 {
+	if x != nil {
+		return x.PClick
+	}
+	return 0
+}
+
+func (x *Auction) GetTrialPClick() uint32 {
+	if x != nil {
+		return x.TrialPClick
+	}
+	return 0
+}
+
+func (x *Auction) GetWeights() uint64 {
+	if x != nil {
+		return x.Weights
 	}
 	return 0
 }
@@ -973,7 +1031,7 @@ const file_event_proto_rawDesc = "" +
 	"\asurface\x18\x03 \x01(\tR\asurface\x12\x16\n" +
 	"\x06region\x18\x04 \x01(\tR\x06region\x12\x1a\n" +
 	"\blanguage\x18\x05 \x01(\tR\blanguage\x12\x19\n" +
-	"\bhost_app\x18\x06 \x01(\tR\ahostApp\"\xc8\x05\n" +
+	"\bhost_app\x18\x06 \x01(\tR\ahostApp\"\xeb\x05\n" +
 	"\x05Event\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\fR\aeventId\x12(\n" +
 	"\x04type\x18\x02 \x01(\x0e2\x14.adnet.event.v1.TypeR\x04type\x12+\n" +
@@ -998,14 +1056,15 @@ const file_event_proto_rawDesc = "" +
 	"\x05token\x18( \x01(\fR\x05token\x12!\n" +
 	"\fsession_hash\x18< \x01(\fR\vsessionHash\x12\x1d\n" +
 	"\n" +
-	"no_consent\x18= \x01(\bR\tnoConsentJ\x04\b\x0e\x10\x0f\"\xac\x01\n" +
+	"no_consent\x18= \x01(\bR\tnoConsent\x12!\n" +
+	"\fnetwork_mark\x18F \x01(\rR\vnetworkMarkJ\x04\b\x0e\x10\x0f\"\xac\x01\n" +
 	"\n" +
 	"Conversion\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12!\n" +
 	"\fvalue_micros\x18\x02 \x01(\x03R\vvalueMicros\x12\x1a\n" +
 	"\bcurrency\x18\x03 \x01(\tR\bcurrency\x12\x1a\n" +
 	"\bverified\x182 \x01(\bR\bverified\x12#\n" +
-	"\rexternal_hash\x18< \x01(\fR\fexternalHashJ\x04\b\x04\x10\x05J\x04\b\x05\x10\x06\"\x89\x05\n" +
+	"\rexternal_hash\x18< \x01(\fR\fexternalHashJ\x04\b\x04\x10\x05J\x04\b\x05\x10\x06\"\x99\x06\n" +
 	"\aAuction\x12\x1d\n" +
 	"\n" +
 	"auction_id\x18\x01 \x01(\fR\tauctionId\x12\x13\n" +
@@ -1031,7 +1090,12 @@ const file_event_proto_rawDesc = "" +
 	"\x0fmore_candidates\x18\x10 \x01(\bR\x0emoreCandidates\x12\x1b\n" +
 	"\tsession_s\x18\x11 \x01(\rR\bsessionS\x12'\n" +
 	"\x0fcreative_format\x18\x12 \x01(\tR\x0ecreativeFormat\x12\x18\n" +
-	"\aconsent\x18< \x01(\rR\aconsent\"e\n" +
+	"\aconsent\x18< \x01(\rR\aconsent\x12\x14\n" +
+	"\x05terms\x18F \x03(\aR\x05terms\x12!\n" +
+	"\fsession_mark\x18G \x01(\rR\vsessionMark\x12\x17\n" +
+	"\ap_click\x18H \x01(\rR\x06pClick\x12\"\n" +
+	"\rtrial_p_click\x18I \x01(\rR\vtrialPClick\x12\x18\n" +
+	"\aweights\x18J \x01(\x04R\aweights\"e\n" +
 	"\tCandidate\x12\x1f\n" +
 	"\vcampaign_id\x18\x01 \x01(\fR\n" +
 	"campaignId\x12\x1f\n" +

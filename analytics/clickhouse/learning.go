@@ -1,0 +1,125 @@
+package clickhouse
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"adnet/internal/report"
+
+	"github.com/google/uuid"
+)
+
+const (
+	// Columns in the order of fillOutcomes and fillMarks.
+	insertOutcomes = `INSERT INTO outcome_terms (auction_id, day, terms, p_click, trial_p_click, weights)`
+	insertMarks    = `INSERT INTO term_marks (month, developer_id, session_mark, terms)`
+
+	knownTermsQuery = `SELECT term FROM known_terms WHERE month = {month:Date} ORDER BY term`
+)
+
+// knownFor is how long the terms of a month are believed: they only become more.
+const knownFor = 10 * time.Second
+
+// known are the terms of a month that enough people used.
+type known struct {
+	mu     sync.Mutex
+	months map[time.Time]knownTerms
+}
+
+type knownTerms struct {
+	terms []uint32 // ascending
+	read  time.Time
+}
+
+// insertLearning stores what can be learnt from auctions: it counts their terms first, and then
+// keeps of each those that are known by now.
+func (s *Store) insertLearning(ctx context.Context, token string, rows []report.Auction) error {
+	var marked, outcomes []report.Auction
+	for i := range rows {
+		o := &rows[i].Outcome
+		if o.PClick == 0 {
+			continue // nothing won, or the publisher said no
+		}
+		if o.SessionMark > 0 && len(o.Terms) > 0 {
+			marked = append(marked, rows[i])
+		}
+		outcomes = append(outcomes, rows[i])
+	}
+	if err := send(s, ctx, insertion{insertMarks, token, "count terms"}, marked, fillMarks); err != nil {
+		return err
+	}
+	for i := range outcomes {
+		o := &outcomes[i]
+		terms, err := s.KnownTerms(ctx, o.At)
+		if err != nil {
+			return err
+		}
+		// A term that few people used is not kept, and neither is who used it.
+		o.Outcome.Terms = slices.DeleteFunc(slices.Clone(o.Outcome.Terms), func(term uint32) bool {
+			_, enough := slices.BinarySearch(terms, term)
+			return !enough
+		})
+	}
+	return send(s, ctx, insertion{insertOutcomes, token, "insert outcomes"}, outcomes, fillOutcomes)
+}
+
+// KnownTerms are the terms that at least 50 sessions of at least 3 publishers had in the month of a
+// time, ascending, as they were a few seconds ago.
+func (s *Store) KnownTerms(ctx context.Context, at time.Time) ([]uint32, error) {
+	month := monthOf(at)
+	s.known.mu.Lock()
+	defer s.known.mu.Unlock()
+	if found, ok := s.known.months[month]; ok && time.Since(found.read) < knownFor {
+		return found.terms, nil
+	}
+	var rows []struct {
+		Term uint32 `ch:"term"`
+	}
+	if err := s.Select(ctx, &rows, knownTermsQuery, map[string]string{"month": month.Format(time.DateOnly)}); err != nil {
+		return nil, err
+	}
+	found := knownTerms{read: time.Now()}
+	for _, r := range rows {
+		found.terms = append(found.terms, r.Term)
+	}
+	if s.known.months == nil || len(s.known.months) > 3 {
+		s.known.months = map[time.Time]knownTerms{}
+	}
+	s.known.months[month] = found
+	return found.terms, nil
+}
+
+func monthOf(at time.Time) time.Time {
+	year, month, _ := at.UTC().Date()
+	return time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
+}
+
+func fillOutcomes(b *block, rows []report.Auction) {
+	numbers := func(f func(*report.Auction) int64) { column(b, b.page.numbers, rows, f) }
+	column(b, b.page.ids, rows, func(r *report.Auction) uuid.UUID { return r.AuctionID })
+	column(b, b.page.times, rows, func(r *report.Auction) time.Time { return storable(r.At) })
+	b.add(termLists(rows))
+	numbers(func(r *report.Auction) int64 { return r.Outcome.PClick })
+	numbers(func(r *report.Auction) int64 { return r.Outcome.TrialPClick })
+	numbers(func(r *report.Auction) int64 { return r.Outcome.Weights })
+}
+
+func fillMarks(b *block, rows []report.Auction) {
+	column(b, b.page.times, rows, func(r *report.Auction) time.Time { return monthOf(storable(r.At)) })
+	column(b, b.page.ids, rows, func(r *report.Auction) uuid.UUID { return r.DeveloperID })
+	column(b, b.page.numbers, rows, func(r *report.Auction) int64 { return r.Outcome.SessionMark })
+	b.add(termLists(rows))
+}
+
+func termLists(rows []report.Auction) [][]uint32 {
+	lists := make([][]uint32, len(rows))
+	for i := range rows {
+		lists[i] = rows[i].Outcome.Terms
+		if lists[i] == nil {
+			lists[i] = []uint32{}
+		}
+	}
+	return lists
+}

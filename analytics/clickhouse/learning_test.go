@@ -1,0 +1,66 @@
+package clickhouse_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"adnet/internal/report"
+	"adnet/internal/testenv"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// A term is stored only when 50 sessions of 3 publishers had it in the month, and then nothing tells
+// who.
+func TestTermsOfFewAreNotStored(t *testing.T) {
+	url := testenv.ClickHouse(t)
+	s := openAt(t, url)
+	year, month, _ := time.Now().UTC().Date() // old days are dropped
+	at := time.Date(year, month, 15, 12, 0, 0, 0, time.UTC)
+	n := byte(0)
+	send := func(sessions, publishers, from int, at time.Time, terms ...uint32) {
+		n++
+		var rows []report.Auction
+		for i := range sessions {
+			rows = append(rows, report.Auction{
+				AuctionID: uuid.New(), At: at, DeveloperID: uuid.UUID{5, byte(i % publishers)}, CampaignID: uuid.UUID{7},
+				Outcome: report.Outcome{Terms: terms, SessionMark: int64(1 + from + i), PClick: 20_000, TrialPClick: 3, Weights: 4},
+			})
+		}
+		require.NoError(t, s.InsertAuctions(t.Context(), fmt.Sprint(n), rows))
+	}
+	stored := func(term uint32) int64 {
+		return number(t, s, fmt.Sprintf("(SELECT count() FROM outcome_terms WHERE has(terms, %d))", term))
+	}
+	known := func(term uint32) int64 {
+		return number(t, s, fmt.Sprintf("(SELECT count() FROM known_terms WHERE term = %d AND month = '%s')", term, at.Format("2006-01-02")[:8]+"01"))
+	}
+	send(49, 3, 0, at, 1)
+	send(49, 3, 0, at.Add(time.Hour), 1) // the same sessions again
+	send(60, 2, 100, at, 2)
+	send(50, 3, 200, at, 3)
+	require.Zero(t, known(1), "49 sessions")
+	require.Zero(t, known(2), "2 publishers")
+	require.EqualValues(t, 1, known(3))
+	require.Zero(t, stored(1))
+	require.Zero(t, stored(2))
+	send(1, 1, 300, at.AddDate(0, 1, 0), 1)
+	require.Zero(t, known(1), "another month")
+	require.EqualValues(t, 49+49+60+50+1, number(t, s, "(SELECT count() FROM outcome_terms)"), "outcomes without their terms")
+	require.EqualValues(t, 1, number(t, s, "(SELECT count() FROM outcome_terms WHERE p_click = 20000 AND trial_p_click = 3 AND weights = 4 AND day = '"+at.AddDate(0, 1, 0).Format(time.DateOnly)+"')"))
+	require.Zero(t, number(t, s, "(SELECT count() FROM term_marks)"), "the way in keeps nothing")
+
+	fresh := openAt(t, url) // no process has read the month's terms yet
+	require.NoError(t, fresh.InsertAuctions(t.Context(), "later", []report.Auction{{
+		AuctionID: uuid.New(), At: at, Outcome: report.Outcome{Terms: []uint32{1, 2, 3}, PClick: 1},
+	}, {AuctionID: uuid.New(), At: at, Outcome: report.Outcome{Terms: []uint32{3}}}}))
+	require.EqualValues(t, 1, number(t, s, "(SELECT count() FROM outcome_terms WHERE terms = [3])"), "known ones only, and none of a publisher who said no")
+
+	tables, err := s.Tables(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, tables, "outcome_terms")
+	require.NotContains(t, tables, "term_months", "in no backup")
+	require.EqualValues(t, 1, number(t, s, "(SELECT position(create_table_query, 'TTL day + toIntervalDay(30)') > 0 FROM system.tables WHERE database = currentDatabase() AND name = 'outcome_terms')"))
+}

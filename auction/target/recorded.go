@@ -1,0 +1,10 @@
+package target
+
+// Recorded appends the ids of the terms of the query that campaigns say, at most so many; see
+// [lexicon.Reader.Recorded]. It holds for the query that was started last.
+func (s *Search) Recorded(dst []uint32, most int) []uint32 {
+	if s.walks[0].seg == nil {
+		return dst
+	}
+	return s.reader.Recorded(s.walks[0].seg.words, dst, most)
+}

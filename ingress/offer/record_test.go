@@ -1,0 +1,83 @@
+package offer
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"adnet/auction"
+	"adnet/auction/lexicon"
+	"adnet/auction/ranker"
+	"adnet/auction/target"
+	"adnet/ingress/httpapi"
+	"adnet/internal/campaign"
+	"adnet/internal/money"
+	"adnet/internal/token"
+	"adnet/schemas/event"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+)
+
+// recorder keeps the auctions that are produced.
+type recorder struct {
+	one
+	auctions []*event.Auction
+}
+
+func (r *recorder) Produce(_ string, _, value []byte, done func(error)) {
+	a := new(event.Auction)
+	done(proto.Unmarshal(value, a))
+	r.auctions = append(r.auctions, a)
+}
+
+// Of a request with an ad the terms that campaigns say are recorded by number, without order, and
+// none of a special category; of a key that says no, nothing.
+func TestWhatIsRecordedForLearning(t *testing.T) {
+	id := uuid.UUID{15: 1}
+	letters := strings.Fields("alpha bravo charlie delta echo foxtrot golf hotel india juliet kilo lima mike november oscar papa quebec " +
+		"romeo sierra tango uniform victor whiskey xray yankee zulu amber bronze copper diamond emerald fluorite garnet")
+	k := campaign.Campaign{ID: id, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD}
+	shelf := &recorder{one: one{creative: k, snapshot: target.Build(ranker.Version2(), []auction.Campaign{{
+		ID: auction.ID(id), Bid: money.USD, Headline: "zebra apple diabetes", Targeting: &auction.Targeting{IntentTokens: letters},
+	}})}}
+	master, err := token.NewKey("k1")
+	require.NoError(t, err)
+	ring, err := token.NewKeyring([]token.Key{master})
+	require.NoError(t, err)
+	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	seller := New(Config{}, Deps{
+		Metrics: prometheus.NewRegistry(), Catalog: shelf, Keyring: ring, Producer: shelf, Recording: shelf,
+		BaseURL: func() string { return "https://ads.example" }, Now: func() time.Time { return now },
+	})
+	caller := httpapi.Caller{DeveloperID: uuid.New()}
+	ask := func(context, session string) *event.Auction {
+		in := Request{Context: context, SessionID: session}
+		require.NoError(t, in.Check())
+		var answer Answer
+		require.NoError(t, seller.Answer(t.Context(), caller, &in, &answer))
+		require.NotNil(t, answer.Creative)
+		return shelf.auctions[len(shelf.auctions)-1]
+	}
+	first := ask("zebra or apple against my diabetes in Heidelberg?", "s1")
+	want := []uint32{lexicon.TermID("zebra"), lexicon.TermID("appl")}
+	slices.Sort(want)
+	require.Equal(t, want, first.Terms, "neither what no campaign says nor what tells about health")
+	require.NotZero(t, first.PClick)
+	require.Equal(t, first.Terms, ask("apple, then zebra", "s1").Terms, "no order")
+	require.Equal(t, first.SessionMark, ask("zebra", "s1").SessionMark)
+	require.NotEqual(t, first.SessionMark, ask("zebra", "s2").SessionMark)
+	require.Zero(t, ask("zebra", "").SessionMark)
+	require.Len(t, ask(strings.Join(letters, " "), "").Terms, auction.MaxRecorded)
+	now = now.AddDate(0, 1, 0)
+	require.NotEqual(t, first.SessionMark, ask("zebra", "s1").SessionMark, "another month")
+
+	caller.Unlearned = true
+	none := ask("zebra or apple", "s1")
+	require.Empty(t, none.Terms)
+	require.Zero(t, none.SessionMark)
+	require.Zero(t, none.PClick)
+}
