@@ -2,6 +2,7 @@ package lexicon_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -70,6 +71,15 @@ func TestCopiesDoNotDevalueAWord(t *testing.T) {
 		many = append(many, text)
 	}
 	require.InEpsilon(t, few, match(freeze(owners, many), "postgres backups", rival), 0.05)
+}
+
+// Saying a word again and again hardly makes a campaign a better match for it.
+func TestStuffingAddsLittle(t *testing.T) {
+	owners, order := network()
+	honest, stuffed := "postgres hosting backups", strings.Repeat("postgres ", 5)+"hosting backups"
+	owners[honest], owners[stuffed] = 1000, 1001
+	table := freeze(owners, append(order, honest, stuffed))
+	require.Less(t, match(table, "postgres advice", stuffed), match(table, "postgres advice", honest)*9/5)
 }
 
 func TestWordsThatLookAlike(t *testing.T) {

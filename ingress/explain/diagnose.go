@@ -32,6 +32,7 @@ const (
 	NotPropagated    Cause = "not_propagated" // the node that answers does not serve by the campaign's latest state yet
 	NoMatching       Cause = "no_matching_requests"
 	Outbid           Cause = "outbid"
+	Irrelevant       Cause = "irrelevant" // what it says did not answer the requests that it could have had
 	BelowFloor       Cause = "below_floor"
 	Blocked          Cause = "blocked"
 	Paced            Cause = "paced"
@@ -123,7 +124,7 @@ func (a *API) diagnosis(k *campaign.Campaign, d report.Delivery, now time.Time) 
 	for _, n := range d.Outcomes {
 		r.Window.Candidates += n
 	}
-	ofAuctions := ofAuctions(d, r.Window, len(own) == 0)
+	ofAuctions := ofAuctions(k, d, r.Window, len(own) == 0)
 	if refused := d.Outcomes[string(auction.Budget)]; refused > 0 {
 		own = withBudget(own, refused)
 	}
@@ -198,7 +199,7 @@ func withBudget(causes []causeReply, refused int64) []causeReply {
 }
 
 // ofAuctions is what kept it from winning, the most frequent first.
-func ofAuctions(d report.Delivery, w windowReply, delivers bool) (causes []causeReply) {
+func ofAuctions(k *campaign.Campaign, d report.Delivery, w windowReply, delivers bool) (causes []causeReply) {
 	for _, known := range []struct {
 		reason  auction.Reason
 		cause   Cause
@@ -218,12 +219,21 @@ func ofAuctions(d report.Delivery, w windowReply, delivers bool) (causes []cause
 	if w.Candidates > 0 || !delivers {
 		return causes
 	}
-	message := "its targeting matched none of these auctions"
+	cause, message := NoMatching, "its targeting matched none of these auctions, or what it says was not relevant enough"
+	if anywhere(&k.Targeting) {
+		cause, message = Irrelevant, "what it says was not relevant enough in any of these auctions: say in plain words what people ask for"
+	}
 	switch {
 	case w.Auctions == 0:
-		message = "there was no auction in the last hour"
+		cause, message = NoMatching, "there was no auction in the last hour"
 	case d.Truncated > 0:
 		message += fmt.Sprintf("; in %d of them there were more candidates than are recorded, so it may have been far behind instead", d.Truncated)
 	}
-	return append(causes, causeReply{NoMatching, &w.Auctions, message})
+	return append(causes, causeReply{cause, &w.Auctions, message})
+}
+
+// anywhere says whether targeting keeps no request out, so that only relevance can.
+func anywhere(t *campaign.Targeting) bool {
+	stated := t.Mode == campaign.Exact && len(t.IntentTokens)+len(t.Keywords) > 0
+	return !stated && len(t.ActiveTools)+len(t.HostApps)+len(t.Surfaces)+len(t.IntegrationMethods)+len(t.Regions)+len(t.Languages) == 0
 }

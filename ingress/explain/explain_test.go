@@ -26,7 +26,7 @@ func TestDiagnoseExchanges(t *testing.T) { apitest.Replay(t, "diagnose", told) }
 func TestCausesAreTheDocuments(t *testing.T) {
 	causes := []string{}
 	for _, c := range []Cause{
-		NotActive, PolicyViolations, Unfunded, DailyBudgetSpent, TotalBudgetSpent, NoMatching, Outbid, BelowFloor, Blocked, Paced, FrequencyCapped,
+		NotActive, PolicyViolations, Unfunded, DailyBudgetSpent, TotalBudgetSpent, NoMatching, Irrelevant, Outbid, BelowFloor, Blocked, Paced, FrequencyCapped,
 		NotPropagated, OK,
 	} {
 		causes = append(causes, string(c))
@@ -52,6 +52,7 @@ func TestDiagnosis(t *testing.T) {
 		count int64
 	}
 	none := int64(-1) // no count
+	german := func(k *campaign.Campaign) { k.Languages = []string{"de"} }
 	for name, c := range map[string]struct {
 		campaign func(*campaign.Campaign)
 		books    func(*campaign.Campaign) // what the ledger says of it
@@ -74,8 +75,9 @@ func TestDiagnosis(t *testing.T) {
 		"node knows nothing":   {world: func(w *world) { delete(w.view.campaigns, id) }, want: []counted{{NotPropagated, none}}},
 		"node is not fresh":    {world: func(w *world) { w.view.stale = true }, want: []counted{{NotPropagated, none}}},
 		"no requests":          {delivers: true, want: []counted{{NoMatching, 0}}},
-		"none matches":         {auctions: []report.Auction{{AuctionID: at(start, 1), At: start, Reason: "no_match"}}, delivers: true, want: []counted{{NoMatching, 1}}},
-		"others only":          {auctions: []report.Auction{{AuctionID: at(start, 1), At: start, Candidates: []report.Candidate{{CampaignID: other}}}}, delivers: true, want: []counted{{NoMatching, 1}}},
+		"says something else":  {auctions: []report.Auction{{AuctionID: at(start, 1), At: start, Reason: "irrelevant"}}, delivers: true, want: []counted{{Irrelevant, 1}}},
+		"none matches":         {campaign: german, auctions: []report.Auction{{AuctionID: at(start, 1), At: start, Reason: "no_match"}}, delivers: true, want: []counted{{NoMatching, 1}}},
+		"others only":          {campaign: german, auctions: []report.Auction{{AuctionID: at(start, 1), At: start, Candidates: []report.Candidate{{CampaignID: other}}}}, delivers: true, want: []counted{{NoMatching, 1}}},
 		"long ago":             {auctions: []report.Auction{{AuctionID: at(start, 1), At: start.Add(-62 * time.Minute), Candidates: []report.Candidate{{CampaignID: id}}}}, delivers: true, want: []counted{{NoMatching, 0}}},
 		"by frequency of each": {auctions: candidates("outbid", "below_floor", "below_floor", "outbid", "outbid", "blocked", "paced", "frequency_capped", "paced", "paced", "paced"), delivers: true, want: []counted{{Paced, 4}, {Outbid, 3}, {BelowFloor, 2}, {Blocked, 1}, {FrequencyCapped, 1}}},
 		"it wins":              {auctions: candidates("", "outbid", ""), delivers: true, want: []counted{{OK, 2}, {Outbid, 1}}},

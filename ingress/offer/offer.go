@@ -125,17 +125,25 @@ type sellerMetrics struct {
 	dropped prometheus.Counter
 }
 
-// floor is the least relevance of an ad for a request that states one, or none.
-func (c *Config) floor(stated *money.Micros) ranker.PPM {
+// floor is the least relevance of an ad: the highest that is stated by a request and by its
+// publisher, each of which may be nil, or the network's. Publishers earn by impressions: what they
+// state takes it down to the lowest at most.
+func (c *Config) floor(stated ...*money.Micros) ranker.PPM {
 	usual := ppm(c.MinRelevance)
-	if stated == nil {
-		return usual
-	}
 	lowest := usual
 	if c.MinRelevanceLowest >= 0 {
 		lowest = min(ppm(c.MinRelevanceLowest), usual)
 	}
-	return max(ranker.PPM(*stated), lowest)
+	highest := ranker.PPM(-1)
+	for _, m := range stated {
+		if m != nil {
+			highest = max(highest, ranker.PPM(*m))
+		}
+	}
+	if highest < 0 {
+		return usual
+	}
+	return max(highest, lowest)
 }
 
 func ppm(share float64) ranker.PPM { return ranker.PPM(math.Round(share * float64(ranker.Certain))) }
@@ -167,7 +175,7 @@ func (s *Seller) Ready(ctx context.Context, now time.Time) bool {
 }
 
 // MinRelevance is the least relevance of an ad where the request states none.
-func (s *Seller) MinRelevance() ranker.PPM { return s.cfg.floor(nil) }
+func (s *Seller) MinRelevance() ranker.PPM { return s.cfg.floor() }
 
 // Model is the version of the ranking model that auctions are decided by.
 func (s *Seller) Model() string { return s.deps.Catalog.Snapshot().Model() }

@@ -65,6 +65,36 @@ var mutants = []mutant{
 		tests: []string{"./auction/ranker"}, run: "Price",
 	},
 	{
+		name: "relevance-floor", protects: "an ad below the floor is not shown",
+		file: "auction/target/search.go",
+		old:  "s.least = s.reaching(q.floor(v.Empty))", new: "s.least = s.reaching(0)",
+		tests: []string{"./auction"}, run: "WorkedExample|EqualsLinearScan",
+	},
+	{
+		name: "relevance-lowest", protects: "a publisher, who earns by impressions, cannot take the floor below the lowest",
+		file: "ingress/offer/offer.go",
+		old:  "return max(highest, lowest)", new: "return highest",
+		tests: []string{"./ingress/offer"}, run: "TestFloor",
+	},
+	{
+		name: "relevance-copies", protects: "copies of a campaign do not devalue a rival's word",
+		file: "auction/lexicon/table.go",
+		old:  "return vote / uint64(campaigns)", new: "return vote",
+		tests: []string{"./auction/lexicon"}, run: "Copies",
+	},
+	{
+		name: "relevance-ties", protects: "twenty copies win no more ties than one campaign",
+		file: "auction/target/search.go",
+		old:  "tie{advertiser: mixed(seed, &c.Advertiser), campaign:", new: "tie{campaign:",
+		tests: []string{"./auction"}, run: "TiesFavour",
+	},
+	{
+		name: "relevance-stuffing", protects: "the second time that a campaign says a word adds less than the first",
+		file: "auction/lexicon/lexicon.go",
+		old:  "if weight <= words.One {", new: "if weight <= 100*words.One {",
+		tests: []string{"./auction/lexicon"}, run: "Stuffing",
+	},
+	{
 		name: "first-price-reserved", protects: "what is reserved for an impression is what it costs",
 		file: "ingress/budget/budget.go",
 		old:  "return max(1, c.Billing.Price(c.Bid, effectiveCPM))", new: "return max(1, c.Billing.Price(c.Bid, c.Bid))",

@@ -123,6 +123,14 @@ func lines[T any](path string) (list []T, err error) {
 	return list, in.Err()
 }
 
+// loadAny reads a set from a folder, or the demo's.
+func loadAny(folder, name string) (set, error) {
+	if name == demoName {
+		return demoSet()
+	}
+	return load(folder, name)
+}
+
 // text is what the advertiser writes into the form: the name as headline, the description below,
 // both cut to what the form takes. Without a name the description begins in the headline.
 func (a *advertiser) text() (headline, subtext string) {

@@ -44,10 +44,7 @@ func fit(folder, file string) error {
 	table := linear()
 	var seen []observation
 	for _, name := range fitted {
-		s, err := load(folder, name)
-		if name == demoName {
-			s, err = demoSet()
-		}
+		s, err := loadAny(folder, name)
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 
@@ -12,6 +13,7 @@ import (
 // settings of the command.
 type settings struct {
 	Data string `default:"../shared/data/relevance" help:"Folder of the labelled requests."`
+	Pure bool   `help:"Ask the auction itself, which is faster, and not an installation of adnet through its API."`
 	Fit  bool   `help:"Fit the calibration on them and write it into auction/ranker."`
 }
 
@@ -28,7 +30,16 @@ func run(cfg settings) error {
 	if cfg.Fit {
 		return fit(cfg.Data, "auction/ranker/calibration.go")
 	}
-	rows, err := measure(cfg.Data)
+	make := inProcess
+	if !cfg.Pure {
+		in, err := install(context.Background())
+		if err != nil {
+			return err
+		}
+		defer in.remove()
+		make = in.serve
+	}
+	rows, err := measure(cfg.Data, make)
 	if err != nil {
 		return err
 	}

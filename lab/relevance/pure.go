@@ -17,10 +17,21 @@ type question struct {
 	open  bool     // without a floor
 }
 
-// world answers requests.
+// world answers requests. Where a request does not say otherwise, it has the default floor.
 type world interface {
-	// Ask gives the label of the winner, "" for no ad.
-	Ask(q question) (label string, err error)
+	// ask gives the label of the winner, "" for no ad.
+	ask(q question) (label string)
+	// close ends it, with the first error that there was.
+	close() error
+}
+
+// maker makes a world of a set's campaigns with the given bids, nil for equal ones.
+type maker func(s *set, bids []money.Micros, more ...extra) (world, error)
+
+// entry is a campaign with the label that requests name it by.
+type entry struct {
+	auction.Campaign
+	label string
 }
 
 // extra is a campaign beside those of a set.
@@ -36,7 +47,6 @@ type extra struct {
 type pure struct {
 	index   *auction.Snapshot
 	labels  []string
-	floor   ranker.PPM
 	scratch auction.Scratch
 	reader  words.Reader
 	asked   uint64
@@ -44,29 +54,37 @@ type pure struct {
 
 const bid = 5 * money.USD
 
-// build makes the campaigns of a set with the given bids, nil for equal ones.
-func build(table ranker.Table, s *set, bids []money.Micros, more ...extra) *pure {
-	p := &pure{}
-	var list []auction.Campaign
+// list is every campaign of a world.
+func (s *set) list(bids []money.Micros, more ...extra) (list []entry) {
 	for i := range s.campaigns {
 		a := &s.campaigns[i]
 		headline, subtext := a.text()
-		c := auction.Campaign{
-			ID: number(len(list) + 1), Advertiser: number(len(list) + 1), Bid: bid, Headline: headline, Subtext: subtext,
-			Targeting: a.targeting(),
-		}
+		e := entry{label: a.Label, Campaign: auction.Campaign{Bid: bid, Headline: headline, Subtext: subtext, Targeting: a.targeting()}}
 		if bids != nil {
-			c.Bid = bids[i]
+			e.Bid = bids[i]
 		}
-		list = append(list, c)
-		p.labels = append(p.labels, a.Label)
+		list = append(list, e)
 	}
 	for _, x := range more {
-		list = append(list, auction.Campaign{
-			ID: number(len(list) + 1), Advertiser: number(len(list) + 1), Bid: x.bid, Headline: x.headline,
-			Targeting: &auction.Targeting{Languages: x.langs, IntentTokens: x.tokens},
-		})
-		p.labels = append(p.labels, x.label)
+		list = append(list, entry{label: x.label, Campaign: auction.Campaign{
+			Bid: x.bid, Headline: x.headline, Targeting: &auction.Targeting{Languages: x.langs, IntentTokens: x.tokens},
+		}})
+	}
+	return list
+}
+
+// inProcess is the maker of worlds without a server.
+func inProcess(s *set, bids []money.Micros, more ...extra) (world, error) {
+	return build(ranker.Version2(), s, bids, more...), nil
+}
+
+// build makes a world that ranks by a table.
+func build(table ranker.Table, s *set, bids []money.Micros, more ...extra) *pure {
+	p := &pure{}
+	var list []auction.Campaign
+	for i, e := range s.list(bids, more...) {
+		e.ID, e.Advertiser = number(i+1), number(i+1)
+		list, p.labels = append(list, e.Campaign), append(p.labels, e.label)
 	}
 	p.index = target.Build(table, list)
 	return p
@@ -90,15 +108,17 @@ func (p *pure) decide(q question) auction.Outcome {
 		p.reader.ReadContext(q.Context)
 	}
 	r := q.request(p.reader.Terms())
-	r.ID, r.MinRelevance = number(int(p.asked)), p.floor
+	r.ID, r.MinRelevance = number(int(p.asked)), ranker.DefaultFloor
 	if q.open {
 		r.MinRelevance = 0
 	}
 	return auction.Decide(&r, p.index, nil, &p.scratch)
 }
 
-// Ask implements world.
-func (p *pure) Ask(q question) (string, error) { return p.label(p.decide(q)), nil }
+// ask implements world.
+func (p *pure) ask(q question) string { return p.label(p.decide(q)) }
+
+func (p *pure) close() error { return nil }
 
 // label is that of the winner, "" for none.
 func (p *pure) label(o auction.Outcome) string {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"adnet/auction/ranker"
 	"adnet/internal/money"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -32,41 +31,53 @@ func (r *row) ok() bool {
 	return r.Value >= r.Must
 }
 
-// defaultFloor is the floor that a network has by default.
-const defaultFloor = ranker.DefaultFloor
+// suite measures all rows in worlds that one maker makes.
+type suite struct {
+	make maker
+	sets map[string]*set
+	err  error // the first
+}
 
-// measure runs all rows.
-func measure(folder string) (rows []row, err error) {
-	sets := map[string]*set{}
-	for _, name := range setNames {
-		s, err := load(folder, name)
+func measure(folder string, make maker) (rows []row, err error) {
+	u := &suite{make: make, sets: map[string]*set{}}
+	for _, name := range append(setNames, demoName) {
+		s, err := loadAny(folder, name)
 		if err != nil {
 			return nil, err
 		}
-		sets[name] = &s
+		u.sets[name] = &s
 	}
-	world, err := demoSet()
-	if err != nil {
-		return nil, err
-	}
-	sets[demoName] = &world
-	rows = append(rows, firstRight(sets)...)
+	rows = u.firstRight()
 	for _, name := range floorSets {
-		rows = append(rows, floorRows(sets[name])...)
-		rows = append(rows, bidRow(sets[name]))
-		rows = append(rows, attackRows(sets[name])...)
+		s := u.sets[name]
+		rows = append(rows, u.floorRows(s)...)
+		rows = append(rows, u.bidRow(s))
+		rows = append(rows, u.attackRows(s)...)
 	}
-	rows = append(rows, demoRows(sets[demoName])...)
-	rows = append(rows, conversationRows(sets["metatool"])...)
-	rows = append(rows, typingRow(sets["metatool"]))
-	return rows, nil
+	rows = append(rows, u.demoRows(u.sets[demoName])...)
+	rows = append(rows, u.conversationRows(u.sets["metatool"])...)
+	return append(rows, u.typingRow(u.sets["metatool"])), u.err
+}
+
+// in runs a function in a world.
+func (u *suite) in(s *set, bids []money.Micros, run func(w world), more ...extra) {
+	if u.err != nil {
+		return
+	}
+	w, err := u.make(s, bids, more...)
+	if err != nil {
+		u.err = err
+		return
+	}
+	run(w)
+	u.err = w.close()
 }
 
 // right is the share of requests whose first ad is right.
-func right(w *pure, requests []question) float64 {
+func right(w world, requests []question) float64 {
 	hits := 0
 	for _, q := range requests {
-		if slices.Contains(q.Labels, w.label(w.decide(q))) {
+		if slices.Contains(q.Labels, w.ask(q)) {
 			hits++
 		}
 	}
@@ -83,7 +94,7 @@ func open(requests []labelled, lang string) (list []question) {
 	return list
 }
 
-func firstRight(sets map[string]*set) (rows []row) {
+func (u *suite) firstRight() (rows []row) {
 	for _, want := range []struct {
 		set, lang string
 		must, aim float64
@@ -91,10 +102,11 @@ func firstRight(sets map[string]*set) (rows []row) {
 		{"metatool", "", 0.51, 0.56}, {"clinc", "", 0.65, 0.70}, {"livemcp", "", 0.37, 0.48},
 		{"xsid", "", 0.68, 0.75}, {"xsid", "ja", 0.60, 0.75}, {"xsid", "zh", 0.50, 0.65}, {"sib", "th", 0.43, 0.50}, {"sib", "ko", 0.40, 0.45},
 	} {
-		s := sets[want.set]
+		s := u.sets[want.set]
 		asked := open(s.inScope(), want.lang)
-		name := strings.TrimSpace("first ad right, floor off: " + want.set + " " + want.lang)
-		rows = append(rows, row{Name: name, Value: right(build(ranker.Version2(), s, nil), asked), Must: want.must, Aim: want.aim, Of: len(asked)})
+		r := row{Name: strings.TrimSpace("first ad right, floor off: " + want.set + " " + want.lang), Must: want.must, Aim: want.aim, Of: len(asked)}
+		u.in(s, nil, func(w world) { r.Value = right(w, asked) })
+		rows = append(rows, r)
 	}
 	return rows
 }
@@ -102,9 +114,9 @@ func firstRight(sets map[string]*set) (rows []row) {
 // shown counts what a world shows.
 type shown struct{ ads, right, scope, outAds, out int }
 
-func ask(w *pure, requests []labelled) (n shown) {
+func ask(w world, requests []labelled) (n shown) {
 	for _, r := range requests {
-		label := w.label(w.decide(question{labelled: r}))
+		label := w.ask(question{labelled: r})
 		if len(r.Labels) > 0 {
 			n.scope++
 		} else {
@@ -125,14 +137,14 @@ func ask(w *pure, requests []labelled) (n shown) {
 	return n
 }
 
-func floored(s *set, bids []money.Micros, more ...extra) *pure {
-	w := build(ranker.Version2(), s, bids, more...)
-	w.floor = defaultFloor
-	return w
+// shown asks all requests of a set with the default floor.
+func (u *suite) shown(s *set, bids []money.Micros) (n shown) {
+	u.in(s, bids, func(w world) { n = ask(w, s.requests) })
+	return n
 }
 
-func floorRows(s *set) []row {
-	n := ask(floored(s, nil), s.requests)
+func (u *suite) floorRows(s *set) []row {
+	n := u.shown(s, nil)
 	must, aim := 0.25, 0.36
 	if s.name == "clinc" {
 		must, aim = 0.50, 0.54
@@ -145,8 +157,8 @@ func floorRows(s *set) []row {
 }
 
 // demoRows are what someone sees who starts adnet for the first time.
-func demoRows(s *set) []row {
-	n := ask(floored(s, nil), s.requests)
+func (u *suite) demoRows(s *set) []row {
+	n := u.shown(s, nil)
 	return []row{
 		{Name: "demo, default floor: of the requests that an ad answers, right", Value: ratio(n.right, n.scope), Must: 0.6, Aim: 0.75, Of: n.scope},
 		{Name: "demo, default floor: out of scope with an ad", Value: ratio(n.outAds, n.out), Must: 0.2, Aim: 0.08, AtMost: true, Of: n.out},
@@ -156,7 +168,7 @@ func demoRows(s *set) []row {
 func ratio(a, b int) float64 { return float64(a) / float64(max(b, 1)) }
 
 // bidRow has bids that are spread log-normally, in three draws.
-func bidRow(s *set) row {
+func (u *suite) bidRow(s *set) row {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var all shown
 	for range 3 {
@@ -164,7 +176,7 @@ func bidRow(s *set) row {
 		for i := range bids {
 			bids[i] = money.Micros(math.Exp(rng.NormFloat64()-0.5) * float64(bid))
 		}
-		n := ask(floored(s, bids), s.requests)
+		n := u.shown(s, bids)
 		all.ads += n.ads
 		all.right += n.right
 	}
@@ -179,22 +191,25 @@ func bidRow(s *set) row {
 var commonWords = strings.Fields("find get need want help provide information looking recommend know give tell make show best")
 
 // attackRows: a campaign on common words, and one without any targeting.
-func attackRows(s *set) []row {
-	langs := []string{"en"}
-	words := floored(s, nil, extra{label: "common words", headline: "Great offers for you", tokens: commonWords, langs: langs, bid: bid * 3 / 2})
-	none := floored(s, nil, extra{label: "no targeting", headline: "Great offers for you", bid: bid * 19 / 10})
+func (u *suite) attackRows(s *set) []row {
 	var byWords, everywhere, out int
-	for _, r := range s.requests {
-		if words.label(words.decide(question{labelled: r})) == "common words" {
-			byWords++
-		}
-		if len(r.Labels) == 0 {
-			out++
-			if none.label(none.decide(question{labelled: r})) == "no targeting" {
-				everywhere++
+	u.in(s, nil, func(w world) {
+		for _, r := range s.requests {
+			if w.ask(question{labelled: r}) == "common words" {
+				byWords++
 			}
 		}
-	}
+	}, extra{label: "common words", headline: "Great offers for you", tokens: commonWords, langs: []string{"en"}, bid: bid * 3 / 2})
+	u.in(s, nil, func(w world) {
+		for _, r := range s.requests {
+			if len(r.Labels) == 0 {
+				out++
+				if w.ask(question{labelled: r}) == "no targeting" {
+					everywhere++
+				}
+			}
+		}
+	}, extra{label: "no targeting", headline: "Great offers for you", bid: bid * 19 / 10})
 	return []row{
 		{Name: "15 common words at 1.5 times the bid, of all requests: " + s.name, Value: ratio(byWords, len(s.requests)), Must: 0.02, AtMost: true, Of: len(s.requests)},
 		{Name: "no targeting at 1.9 times, where nothing belongs: " + s.name, Value: ratio(everywhere, out), AtMost: true, Of: out},
@@ -202,13 +217,12 @@ func attackRows(s *set) []row {
 }
 
 // conversationRows put other requests before each one.
-func conversationRows(s *set) []row {
+func (u *suite) conversationRows(s *set) []row {
 	scope := s.inScope()
 	byLabel := map[string][]labelled{}
 	for _, r := range scope {
 		byLabel[r.Labels[0]] = append(byLabel[r.Labels[0]], r)
 	}
-	w := build(ranker.Version2(), s, nil)
 	rng := rand.New(rand.NewPCG(2, 2))
 	var strings8, turns8, strings3 []question
 	for _, r := range scope {
@@ -224,11 +238,17 @@ func conversationRows(s *set) []row {
 		strings3 = append(strings3, question{labelled: joined(r, same), open: true})
 		turns8 = append(turns8, question{labelled: r, turns: other, open: true})
 	}
-	return []row{
-		{Name: "8 unrelated turns before, in one string", Value: right(w, strings8), Must: 0.45, Aim: 0.52, Of: len(scope)},
-		{Name: "8 unrelated turns before, as messages", Value: right(w, turns8), Must: 0.45, Aim: 0.52, Of: len(scope)},
-		{Name: "3 turns on the same need, in one string", Value: right(w, strings3), Must: 0.58, Aim: 0.75, Of: len(scope)},
+	rows := []row{
+		{Name: "8 unrelated turns before, in one string", Must: 0.45, Aim: 0.52, Of: len(scope)},
+		{Name: "8 unrelated turns before, as messages", Must: 0.45, Aim: 0.52, Of: len(scope)},
+		{Name: "3 turns on the same need, in one string", Must: 0.58, Aim: 0.75, Of: len(scope)},
 	}
+	u.in(s, nil, func(w world) {
+		for i, asked := range [][]question{strings8, turns8, strings3} {
+			rows[i].Value = right(w, asked)
+		}
+	})
+	return rows
 }
 
 // maxContext is the length of a context, of which the end is kept.
@@ -241,9 +261,8 @@ func joined(r labelled, before []string) labelled {
 }
 
 // typingRow loses when one word in five has two letters swapped.
-func typingRow(s *set) row {
+func (u *suite) typingRow(s *set) row {
 	rng := rand.New(rand.NewPCG(3, 3))
-	w := build(ranker.Version2(), s, nil)
 	clean := open(s.inScope(), "")
 	var typed []question
 	for _, q := range clean {
@@ -259,8 +278,9 @@ func typingRow(s *set) row {
 		q.Context = strings.Join(list, " ")
 		typed = append(typed, q)
 	}
-	before := right(w, clean)
-	return row{Name: "one word in five mistyped, loss", Value: 1 - right(w, typed)/before, Must: 0.09, Aim: 0.05, AtMost: true, Of: len(clean)}
+	r := row{Name: "one word in five mistyped, loss", Must: 0.09, Aim: 0.05, AtMost: true, Of: len(clean)}
+	u.in(s, nil, func(w world) { r.Value = 1 - right(w, typed)/right(w, clean) })
+	return r
 }
 
 // show prints the rows as JSON lines, then as a table.

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"adnet/auction"
+	"adnet/internal/money"
+	"adnet/lab/process"
+	"adnet/lab/product"
+)
+
+// The account that owns all campaigns and asks for ads.
+const (
+	ownerEmail    = "owner@relevance.example"
+	ownerPassword = "the relevance of ads"
+)
+
+// installation builds adnet once and starts one for each world.
+type installation struct {
+	dir, binary string
+	started     int
+}
+
+func install(ctx context.Context) (*installation, error) {
+	dir, err := os.MkdirTemp("", "adnet-relevance-")
+	if err != nil {
+		return nil, err
+	}
+	in := &installation{dir: dir, binary: filepath.Join(dir, "adnet")}
+	return in, product.Build{Binary: in.binary, Scratch: dir}.Make(ctx)
+}
+
+func (in *installation) remove() { _ = os.RemoveAll(in.dir) }
+
+// served asks `adnet standalone` through its public API, as a stranger would.
+type served struct {
+	process *process.Process
+	base    string
+	bearer  string
+	key     string
+	labels  map[string]string // by campaign id
+	err     error             // the first
+}
+
+// serve is the maker of worlds that are served.
+func (in *installation) serve(s *set, bids []money.Micros, more ...extra) (world, error) {
+	w := &served{labels: map[string]string{}}
+	if err := in.start(w); err != nil {
+		return nil, err
+	}
+	list := s.list(bids, more...)
+	var owner struct {
+		Token string
+		User  struct{ ID string }
+	}
+	w.call("/api/auth", map[string]any{"email": ownerEmail, "password": ownerPassword}, &owner)
+	w.bearer = owner.Token
+	for i := range list {
+		w.create(owner.User.ID, &list[i])
+	}
+	var made struct{ Key string }
+	w.call("/api/keys", map[string]any{"kind": "publisher", "name": "relevance"}, &made)
+	w.key = made.Key
+	if w.err != nil {
+		return nil, errors.Join(w.err, w.close())
+	}
+	return w, nil
+}
+
+func (in *installation) start(w *served) error {
+	addr, err := process.FreeAddr()
+	if err != nil {
+		return err
+	}
+	admin, err := process.FreeAddr()
+	if err != nil {
+		return err
+	}
+	in.started++
+	w.base = "http://" + addr
+	w.process, err = process.Start(process.Program{
+		Name: "adnet standalone", Path: in.binary, Log: filepath.Join(in.dir, fmt.Sprintf("%d.log", in.started)),
+		Args: []string{
+			"standalone", "--demo=off", "--log-level=warn", "--http-addr", addr, "--admin-addr", admin, "--admin-email", ownerEmail,
+			"--admin-password", ownerPassword, "--rate-per-minute=0",
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return w.process.Await(context.Background(), time.Minute, func(ctx context.Context) error {
+		if err := process.Ready(admin)(ctx); err != nil {
+			return err
+		}
+		l, err := net.Dial("tcp", addr) // the public listener opens last
+		if err != nil {
+			return err
+		}
+		return l.Close()
+	})
+}
+
+func (w *served) close() error {
+	w.process.Stop()
+	return w.err
+}
+
+// create makes a campaign as an advertiser does, and approves it.
+func (w *served) create(owner string, c *entry) {
+	fields := map[string]any{
+		"advertiser_id": owner, "name": c.label, "headline": c.Headline, "subtext": c.Subtext, "cta_url": "https://shop.example/",
+		"format": "native", "bid_amount": float64(c.Bid) / float64(money.USD), "daily_budget": 1_000_000, "total_budget": 10_000_000,
+		"pacing": "asap", "frequency_cap": 0,
+	}
+	if t := c.Targeting; t != nil {
+		for name, list := range statedLists(t) {
+			if len(list) > 0 {
+				fields[name] = list
+			}
+		}
+	}
+	var made struct {
+		Campaign struct{ ID, Status string }
+	}
+	w.call("/api/campaigns/create", fields, &made)
+	if made.Campaign.Status != "active" {
+		w.call("/api/campaigns/review", map[string]any{"id": made.Campaign.ID, "decision": "approved"}, nil)
+	}
+	w.labels[made.Campaign.ID] = c.label
+}
+
+func statedLists(t *auction.Targeting) map[string][]string {
+	return map[string][]string{
+		"target_intent_tokens": t.IntentTokens, "target_keywords": t.Keywords, "target_active_tools": t.ActiveTools, "target_host_apps": t.HostApps,
+		"target_surfaces": t.Surfaces, "target_integration_methods": t.IntegrationMethods, "target_regions": t.Regions, "target_languages": t.Languages,
+	}
+}
+
+// ask implements world.
+func (w *served) ask(q question) string {
+	body := map[string]any{"context": q.Context, "format": "card", "user_language": q.Lang}
+	if at := q.place; at != nil {
+		body["user_language"] = at.UserLanguage
+		for name, value := range map[string]string{"user_region": at.UserRegion, "host_app": at.HostApp, "placement": at.Placement} {
+			if value != "" {
+				body[name] = value
+			}
+		}
+		if len(at.ActiveTools) > 0 {
+			body["active_tools"] = at.ActiveTools
+		}
+	}
+	if len(q.turns) > 0 {
+		delete(body, "context")
+		body["messages"] = messages(q)
+	}
+	if q.open {
+		body["min_relevance"] = 0
+	}
+	var answer struct {
+		Ad *struct {
+			ID string `json:"ad_id"`
+		}
+	}
+	w.call("/v1/ad-request", body, &answer)
+	if answer.Ad == nil {
+		return ""
+	}
+	return w.labels[answer.Ad.ID]
+}
+
+func messages(q question) (list []map[string]string) {
+	for _, turn := range append(q.turns[:len(q.turns):len(q.turns)], q.Context) {
+		list = append(list, map[string]string{"role": "user", "content": turn})
+	}
+	return list
+}
+
+// call posts a body and reads the answer into a value. After an error nothing more is asked.
+func (w *served) call(path string, body any, into any) {
+	if w.err == nil {
+		w.err = w.post(path, body, into)
+	}
+}
+
+func (w *served) post(path string, body any, into any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequest(http.MethodPost, w.base+path, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if path == "/v1/ad-request" {
+		request.Header.Set("Authorization", "Bearer "+w.key)
+	} else if w.bearer != "" {
+		request.Header.Set("Authorization", "Bearer "+w.bearer)
+	}
+	reply, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = reply.Body.Close() }()
+	var answer bytes.Buffer
+	if _, err := answer.ReadFrom(reply.Body); err != nil {
+		return err
+	}
+	if reply.StatusCode >= 300 {
+		return fmt.Errorf("%s %s: %s: %s", path, text, reply.Status, answer.Bytes())
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(answer.Bytes(), into)
+}
