@@ -178,9 +178,17 @@ func (t *Tab) Settle() error {
 	return t.Do(chromedp.Poll(settled, nil, chromedp.WithPollingInterval(50*time.Millisecond)))
 }
 
-// Await waits until an expression of the page is true.
-func (t *Tab) Await(expression string) error {
-	return t.Do(chromedp.Poll(expression, nil, chromedp.WithPollingInterval(50*time.Millisecond)))
+// Await waits until an expression of the page is true. The page may be replaced by another
+// meanwhile.
+func (t *Tab) Await(expression string) (err error) {
+	for range 5 {
+		err = t.Do(chromedp.Poll(expression, nil, chromedp.WithPollingInterval(50*time.Millisecond)))
+		if err == nil || !strings.Contains(err.Error(), "navigated") && !strings.Contains(err.Error(), "context with specified id") {
+			return err
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return err
 }
 
 // Enter signs in to a demo account on the landing page.

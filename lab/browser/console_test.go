@@ -18,6 +18,7 @@ import (
 
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 )
 
@@ -289,7 +290,7 @@ func TestGerman(t *testing.T) {
 func TestChart(t *testing.T) {
 	w := shared
 	tab := w.tab(t, "publisher", desk)
-	require.NoError(t, tab.Do(chromedp.Focus(`.plot`, chromedp.ByQuery), chromedp.KeyEvent("\u0304"))) // the left arrow
+	require.NoError(t, tab.Do(chromedp.Focus(`.plot`, chromedp.ByQuery), chromedp.KeyEvent(kb.ArrowLeft)))
 	require.NoError(t, tab.Await(`document.querySelector('.chart output').textContent.length > 8`))
 	require.NoError(t, tab.Do(chromedp.Click(`.chart button`, chromedp.ByQuery)))
 	require.NoError(t, tab.Await(`document.querySelectorAll('.chart tbody tr').length === 30`))
