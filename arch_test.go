@@ -41,6 +41,8 @@ var layers = map[string][]string{
 
 	"internal/payment": {"internal/schedule", "internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
 
+	"internal/person": {"internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger", "internal/auditlog"},
+
 	"internal/lifecycle": {},
 	"internal/schedule":  {},
 	"internal/link":      {},
@@ -99,7 +101,7 @@ var layers = map[string][]string{
 }
 
 var domain = []string{
-	"internal/errs", "internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/schedule", "internal/decimal", "internal/money", "internal/eight", "internal/jsonscan", "internal/account", "internal/adtext", "internal/campaign", "internal/ledger", "internal/report", "internal/token", "internal/consent",
+	"internal/errs", "internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/schedule", "internal/decimal", "internal/money", "internal/eight", "internal/jsonscan", "internal/account", "internal/adtext", "internal/campaign", "internal/ledger", "internal/report", "internal/token", "internal/consent", "internal/person",
 	"internal/payment", "internal/auditlog", "internal/once", "internal/link",
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"adnet/internal/account"
 	"adnet/internal/cli"
+	"adnet/internal/operate"
 	"adnet/internal/postgres"
 	"adnet/internal/token"
 
@@ -27,6 +28,8 @@ type user struct {
 	Disable  userDisable  `cmd:"" help:"Stop an account's logins and keys."`
 	Enable   userEnable   `cmd:"" help:"Let a disabled account log in again."`
 	Keys     userKeys     `cmd:"" help:"List, issue and revoke an account's keys."`
+	Export   userExport   `cmd:"" help:"Print all that is held about an account, as JSON."`
+	Erase    userErase    `cmd:"" help:"Forget who owns an account: keys, campaigns and logins end, the books stay."`
 	Invite   userInvite   `cmd:"" help:"Print an invitation, with which somebody may register while ADNET_SIGNUP is invite."`
 }
 
@@ -188,6 +191,35 @@ func (u *user) change(p cli.Process, edit func(*account.Service) (account.User, 
 	}
 	fmt.Fprintf(p.Stdout, "%s: role %s, disabled %t; earlier logins have ended\n", changed.Email, changed.Role, changed.Disabled)
 	return nil
+}
+
+type userExport struct {
+	Account string `arg:"" help:"E-mail or id of the account."`
+}
+
+// Run prints what is held.
+func (c *userExport) Run(u *user, p cli.Process) error {
+	_, store, err := u.open(p)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	return operate.ExportUser(p, store, c.Account)
+}
+
+type userErase struct {
+	Account string `arg:"" help:"E-mail or id of the account."`
+	Yes     bool   `name:"yes" help:"Do not ask."`
+}
+
+// Run erases the account.
+func (c *userErase) Run(u *user, p cli.Process) error {
+	_, store, err := u.open(p)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	return operate.EraseUser(p, store, operate.Erasure{Account: c.Account, Yes: c.Yes, Answer: os.Stdin})
 }
 
 type userKeys struct {

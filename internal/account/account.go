@@ -33,6 +33,20 @@ type User struct {
 	CreatedAt    time.Time
 }
 
+// ErasedEmail is the e-mail of an account whose owner was forgotten; nobody can have it.
+func ErasedEmail(id uuid.UUID) string { return "erased-" + id.String() + "@erased.invalid" }
+
+// Erased says whether u's owner was forgotten.
+func (u *User) Erased() bool { return u.Disabled && u.Email == ErasedEmail(u.ID) }
+
+// Erase takes from u what names its owner and ends its logins: a password that no text has, and the
+// next version of tokens.
+func (u *User) Erase() error {
+	u.Email, u.PasswordHash, u.Disabled = ErasedEmail(u.ID), "", true
+	u.TokenVersion++
+	return nil
+}
+
 // IsAdmin says whether u may act for every account.
 func (u User) IsAdmin() bool { return u.Role == RoleAdmin }
 

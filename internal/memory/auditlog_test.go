@@ -11,6 +11,12 @@ import (
 	"github.com/google/uuid"
 )
 
+func TestPersonsConformance(t *testing.T) {
+	storetest.RunPersons(t, func(t *testing.T) (storetest.Persons, func() string) {
+		return New(time.Now), nil
+	})
+}
+
 func TestOperationsConformance(t *testing.T) {
 	storetest.RunOperations(t, func(t *testing.T) storetest.Operations {
 		s := New(time.Now)

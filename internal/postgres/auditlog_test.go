@@ -6,10 +6,18 @@ import (
 
 	"adnet/internal/money"
 	"adnet/internal/storetest"
+	"adnet/internal/testenv"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 )
+
+func TestPersonsConformance(t *testing.T) {
+	storetest.RunPersons(t, func(t *testing.T) (storetest.Persons, func() string) {
+		s := openStore(t)
+		return s, func() string { return testenv.PostgresText(t, s.pool.Config().ConnString()) }
+	})
+}
 
 func TestOperationsConformance(t *testing.T) {
 	storetest.RunOperations(t, func(t *testing.T) storetest.Operations {

@@ -1038,6 +1038,18 @@ var mutants = []mutant{
 		tests: []string{"./internal/token"}, run: "Sessions",
 	},
 	{
+		name: "erase-email", protects: "an erased account has no e-mail",
+		file: "internal/account/account.go",
+		old:  "u.Email, u.PasswordHash, u.Disabled = ErasedEmail(u.ID), \"\", true", new: "u.PasswordHash, u.Disabled = \"\", true",
+		tests: []string{"./internal/memory"}, run: "Persons",
+	},
+	{
+		name: "erase-audit", protects: "the audit log does not name the owner of an erased account",
+		file: "internal/memory/person.go",
+		old:  "		forget(&s.auditLog[i], id)\n", new: "		_ = i\n",
+		tests: []string{"./internal/memory"}, run: "Persons",
+	},
+	{
 		name: "consent-request", protects: "the consent of REST and MCP is obeyed",
 		file: "ingress/offer/request.go",
 		old:  "Consent: r.Consent.Read(),", new: "Consent: r.Consent.Read() & 0,",

@@ -34,6 +34,8 @@ var nightly = map[string]bool{
 	"deduped-forms":               true,
 	"demo-door":                   true,
 	"dsn-shown":                   true,
+	"erase-audit":                 true,
+	"erase-email":                 true,
 	"first-price":                 true,
 	"first-price-reserved":        true,
 	"hash-queue":                  true,

@@ -1,0 +1,64 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+
+	"adnet/internal/auditlog"
+	"adnet/internal/person"
+
+	"github.com/google/uuid"
+)
+
+var _ person.Store = (*Store)(nil)
+
+// Forget implements person.Store.
+func (s *Store) Forget(_ context.Context, id uuid.UUID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u, err := s.heldUser(id)
+	if err != nil {
+		return err
+	}
+	if !u.Erased() {
+		return fmt.Errorf("account %s is not erased", id)
+	}
+	for known := range s.networks {
+		if known.user == id {
+			delete(s.networks, known)
+		}
+	}
+	for key, k := range s.keys {
+		if k.OwnerID == id {
+			k.Name = ""
+			s.keys[key] = k
+		}
+	}
+	for deposit, d := range s.payments.deposits {
+		if d.AdvertiserID == id {
+			d.ReturnURL = ""
+			s.payments.deposits[deposit] = d
+		}
+	}
+	for i := range s.auditLog {
+		forget(&s.auditLog[i], id)
+	}
+	return nil
+}
+
+// forget takes from an entry what names the owner of an account.
+func forget(e *auditlog.Entry, id uuid.UUID) {
+	if e.Actor.AccountID == id {
+		e.Actor.Name, e.Actor.Network = "", ""
+	}
+	field := ""
+	switch {
+	case e.TargetKind == auditlog.TargetUser && e.TargetID == id.String():
+		field = "email"
+	case e.OwnerID == id && (e.TargetKind == auditlog.TargetKey || e.TargetKind == auditlog.TargetCampaign):
+		field = "name"
+	}
+	if _, said := e.Changes[field]; said {
+		e.Changes[field] = auditlog.Change{Before: "(erased)", After: "(erased)"}
+	}
+}

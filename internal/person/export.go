@@ -1,0 +1,122 @@
+package person
+
+import (
+	"context"
+	"time"
+
+	"adnet/internal/account"
+	"adnet/internal/auditlog"
+	"adnet/internal/campaign"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// Held is all that is held about an account. Amounts of USD are in micro-USD. What is not in it: the
+// password, of which there is a hash, and hashes of the networks that were logged in from.
+type Held struct {
+	Profile   Profile             `json:"profile"`
+	Balance   money.Micros        `json:"balance_usd"`
+	Keys      []Key               `json:"keys"`
+	Campaigns []campaign.Campaign `json:"campaigns"`
+	Ledger    []Line              `json:"ledger"` // newest first
+	AuditLog  []auditlog.Entry    `json:"audit_log"`
+}
+
+// Profile is the account itself.
+type Profile struct {
+	ID          uuid.UUID    `json:"id"`
+	DeveloperID uuid.UUID    `json:"developer_id"`
+	Email       string       `json:"email"`
+	Role        account.Role `json:"role"`
+	Disabled    bool         `json:"disabled"`
+	CreatedAt   time.Time    `json:"created_at"`
+}
+
+// Key is a key as far as it is known: its text never was.
+type Key struct {
+	ID         uuid.UUID       `json:"id"`
+	Kind       account.KeyKind `json:"kind"`
+	Name       string          `json:"name"`
+	Prefix     string          `json:"prefix"`
+	CampaignID uuid.UUID       `json:"campaign_id,omitzero"`
+	CreatedAt  time.Time       `json:"created_at"`
+	RevokedAt  time.Time       `json:"revoked_at,omitzero"`
+}
+
+// Line is a row of the ledger.
+type Line struct {
+	Seq         int64          `json:"seq"`
+	Transaction uuid.UUID      `json:"transaction"`
+	At          time.Time      `json:"at"`
+	Kind        ledger.Kind    `json:"kind"`
+	Ref         string         `json:"ref"`
+	Subject     uuid.UUID      `json:"subject"`
+	Account     ledger.Account `json:"account"`
+	Asset       ledger.Asset   `json:"asset"`
+	Amount      int64          `json:"amount"`        // micro-USD or Credits
+	Balance     int64          `json:"balance_after"` // of the account
+}
+
+// Export collects what is held about an account. It is no snapshot: rows that come meanwhile may be
+// in it or not.
+func Export(ctx context.Context, s Store, u account.User) (h Held, err error) {
+	h.Profile = Profile{u.ID, u.DeveloperID, u.Email, u.Role, u.Disabled, u.CreatedAt}
+	if h.Balance, err = s.AdvertiserBalance(ctx, u.ID); err != nil {
+		return h, err
+	}
+	keys, err := s.Keys(ctx, u.ID)
+	if err != nil {
+		return h, err
+	}
+	h.Keys = make([]Key, len(keys))
+	for i, k := range keys {
+		h.Keys[i] = Key{k.ID, k.Kind, k.Name, k.Prefix, k.CampaignID, k.CreatedAt, k.RevokedAt}
+	}
+	if h.Campaigns, err = campaigns(ctx, s, u.ID); err != nil {
+		return h, err
+	}
+	if h.Ledger, err = lines(ctx, s, u); err != nil {
+		return h, err
+	}
+	h.AuditLog, err = entries(ctx, s, u.ID)
+	return h, err
+}
+
+func lines(ctx context.Context, s Store, u account.User) (all []Line, err error) {
+	q := ledger.HistoryQuery{Advertiser: u.ID, Developer: u.DeveloperID, Limit: page}
+	for {
+		some, err := s.History(ctx, q)
+		if err != nil || len(some) == 0 {
+			return all, err
+		}
+		for _, l := range some {
+			all = append(all, Line{l.Seq, l.Transaction, l.At, l.Kind, l.Ref, l.Subject, l.Account, l.Asset, l.Amount, l.Balance})
+			q.Before = l.Seq
+		}
+	}
+}
+
+// entries are the changes of what the account owns, and those that it made elsewhere.
+func entries(ctx context.Context, s Store, id uuid.UUID) (all []auditlog.Entry, err error) {
+	for _, q := range []auditlog.Query{{OwnerID: id, Limit: page}, {ActorID: id, Limit: page}} {
+		own := q.OwnerID == id
+		for {
+			some, err := s.AuditLog(ctx, q)
+			if err != nil {
+				return nil, err
+			}
+			if len(some) == 0 {
+				break
+			}
+			for _, e := range some {
+				if own || e.OwnerID != id {
+					all = append(all, e)
+				}
+				q.Before = e.Seq
+			}
+		}
+	}
+	return all, nil
+}

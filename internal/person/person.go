@@ -1,0 +1,140 @@
+// Package person answers the two questions that the owner of an account may ask: what is held about
+// me, and forget me. [Export] collects it, [Erase] replaces what names the person.
+//
+// Contract. Books are never changed: rows of the ledger, payments and statements name the account's
+// id and nothing else, so adnet verify stays clean. An erased account cannot log in, its keys are
+// revoked, its campaigns archived. Both may run again; an erasure that was interrupted is finished
+// by the next. Times are UTC.
+package person
+
+import (
+	"context"
+	"time"
+
+	"adnet/internal/account"
+	"adnet/internal/auditlog"
+	"adnet/internal/campaign"
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// Store is where things are held; both stores are one.
+type Store interface {
+	account.UserStore
+	account.KeyStore
+	Campaigns(ctx context.Context, f campaign.Filter) ([]campaign.Campaign, int, error)
+	UpdateCampaign(ctx context.Context, id uuid.UUID, edit func(*campaign.Campaign) error) (campaign.Campaign, error)
+	AdvertiserBalance(ctx context.Context, id uuid.UUID) (money.Micros, error)
+	History(ctx context.Context, q ledger.HistoryQuery) ([]ledger.Line, error)
+	AuditLog(ctx context.Context, q auditlog.Query) ([]auditlog.Entry, error)
+	RecordAudit(ctx context.Context, e auditlog.Entry) error
+	// Forget removes what names the owner of an account that is disabled and has the e-mail of
+	// [account.ErasedEmail]: networks, names of keys, addresses to return to, and in the audit log
+	// names, networks and e-mails. It may run again.
+	Forget(ctx context.Context, id uuid.UUID) error
+}
+
+// page is how many rows are read at once.
+const page = 500
+
+// Find finds an account by its id or e-mail. Errors: errs.NotFound.
+func Find(ctx context.Context, s account.UserStore, who string) (account.User, error) {
+	if id, err := uuid.Parse(who); err == nil {
+		return s.User(ctx, id)
+	}
+	return s.UserByEmail(ctx, who)
+}
+
+// Erased is what an erasure did.
+type Erased struct {
+	Again     bool         // the account was erased before
+	Keys      int          // that were revoked
+	Campaigns int          // that were archived
+	Balance   money.Micros // that stays in the books and can be spent no more
+}
+
+// Erase forgets who owns an account. An administrator must lose the role first. Errors: errs.Conflict
+// where the account owes money or administers.
+func Erase(ctx context.Context, s Store, u account.User, now time.Time) (done Erased, err error) {
+	if done.Balance, err = s.AdvertiserBalance(ctx, u.ID); err != nil {
+		return done, err
+	}
+	switch {
+	case u.IsAdmin():
+		return done, errs.New(errs.Conflict, "the account administers; take the role first: adnet user promote %s --role advertiser", u.Email)
+	case done.Balance < 0:
+		return done, errs.New(errs.Conflict, "the account owes %s USD; it can be erased when that is paid", -done.Balance)
+	}
+	done.Again = u.Erased()
+	if done.Keys, err = revoke(ctx, s, u.ID, now); err != nil {
+		return done, err
+	}
+	if done.Campaigns, err = archive(ctx, s, u.ID); err != nil {
+		return done, err
+	}
+	if !done.Again {
+		if _, err = s.UpdateUser(ctx, u.ID, (*account.User).Erase); err != nil {
+			return done, err
+		}
+	}
+	// The account's own rows of the audit log had the e-mail until now, the last of them since the
+	// line above.
+	if err := s.Forget(ctx, u.ID); err != nil || done.Again {
+		return done, err
+	}
+	return done, s.RecordAudit(ctx, auditlog.Entry{
+		TargetKind: auditlog.TargetUser, TargetID: u.ID.String(), OwnerID: u.ID, Changes: map[string]auditlog.Change{"erased": {Before: false, After: true}},
+	})
+}
+
+func revoke(ctx context.Context, s account.KeyStore, owner uuid.UUID, now time.Time) (n int, err error) {
+	keys, err := s.Keys(ctx, owner)
+	for _, k := range keys {
+		if k.Revoked() {
+			continue
+		}
+		if err := s.RevokeKey(ctx, owner, k.ID, now); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, err
+}
+
+// archive stops every campaign for ever and takes its name. Texts and links of ads stay: receipts
+// and explanations of what was shown need them.
+func archive(ctx context.Context, s Store, advertiser uuid.UUID) (n int, err error) {
+	list, err := campaigns(ctx, s, advertiser)
+	for i := range list {
+		stopped := list[i].Status == campaign.Archived
+		if stopped && list[i].Name == "" {
+			continue
+		}
+		_, err := s.UpdateCampaign(ctx, list[i].ID, func(c *campaign.Campaign) error {
+			c.Status, c.Name = campaign.Archived, ""
+			return nil
+		})
+		if err != nil {
+			return n, err
+		}
+		if !stopped {
+			n++
+		}
+	}
+	return n, err
+}
+
+func campaigns(ctx context.Context, s Store, advertiser uuid.UUID) (all []campaign.Campaign, err error) {
+	for {
+		some, total, err := s.Campaigns(ctx, campaign.Filter{AdvertiserID: advertiser, Limit: page, Offset: len(all)})
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, some...); len(some) == 0 || len(all) >= total {
+			return all, nil
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package storetest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"adnet/internal/account"
+	"adnet/internal/auditlog"
+	"adnet/internal/campaign"
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+	"adnet/internal/person"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// Persons is a store that holds accounts with all that belongs to them.
+type Persons interface {
+	person.Store
+	account.NetworkStore
+	Deposits
+	campaign.Store
+}
+
+// RunPersons runs the suite of what is held about the owner of an account. text is all that the
+// store holds, as text; it may be nil.
+func RunPersons(t *testing.T, newStore func(t *testing.T) (s Persons, text func() string)) {
+	for name, test := range map[string]func(*testing.T, Persons, func() string){"Erase": erase, "Export": export, "OnlyTheErasedAreForgotten": onlyErased} {
+		t.Run(name, func(t *testing.T) {
+			s, text := newStore(t)
+			test(t, s, text)
+		})
+	}
+}
+
+// owner makes an account that has done everything there is to do, under a marked name.
+func owner(t *testing.T, s Persons) account.User {
+	t.Helper()
+	u := account.User{
+		ID: newID(t), DeveloperID: newID(t), Email: "canary-person@example.com", PasswordHash: "$argon2id$canary-person", Role: account.RoleAdvertiser,
+		TokenVersion: 1, CreatedAt: time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC),
+	}
+	require.NoError(t, s.CreateUser(t.Context(), u))
+	acting := auditlog.With(t.Context(), auditlog.Actor{AccountID: u.ID, Role: "advertiser", Name: "canary-person", Via: auditlog.API, Network: "192.0.2.0/24", Action: "POST /api/keys"})
+	_, err := s.UpdateUser(acting, u.ID, func(u *account.User) error { u.Email = "canary-person-2@example.com"; return nil })
+	require.NoError(t, err)
+	for i := range 2 {
+		require.NoError(t, s.CreateKey(acting, account.Key{
+			ID: newID(t), OwnerID: u.ID, DeveloperID: u.DeveloperID, Kind: account.KindPublisher, Name: "key of canary-person", Prefix: "pub_live_abcd",
+			Hash: [32]byte{u.ID[15], u.ID[14], byte(i)}, CreatedAt: keyTime,
+		}))
+		c := NewCampaign(t, u.ID)
+		c.Name = "campaign of canary-person"
+		_, err := s.CreateCampaign(acting, campaign.NewCampaign{Campaign: c, Admit: func(bool) campaign.Status { return campaign.Active }})
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.NoteNetwork(t.Context(), u.ID, "192.0.2.0/24", keyTime, keyTime))
+	require.NoError(t, s.CreateDeposit(acting, ledger.Deposit{
+		ID: newID(t), AdvertiserID: u.ID, Provider: ledger.Stripe, CheckoutID: "cs_" + u.ID.String(), Requested: money.USD, ReturnURL: "https://canary-person.example/", CreatedAt: keyTime,
+	}))
+	require.NoError(t, Pay(t.Context(), s, u.ID, 7*money.USD))
+	u, err = s.User(t.Context(), u.ID)
+	require.NoError(t, err)
+	return u
+}
+
+func erase(t *testing.T, s Persons, text func() string) {
+	u, ctx := owner(t, s), t.Context()
+	history := func() []ledger.Line {
+		lines, err := s.History(ctx, ledger.HistoryQuery{Advertiser: u.ID, Developer: u.DeveloperID, Limit: 100})
+		require.NoError(t, err)
+		return lines
+	}
+	before := history()
+	require.NotEmpty(t, before)
+	done, err := person.Erase(ctx, s, u, keyTime)
+	require.NoError(t, err)
+	require.Equal(t, person.Erased{Keys: 2, Campaigns: 2, Balance: 7 * money.USD}, done)
+
+	gone, err := s.User(ctx, u.ID)
+	require.NoError(t, err)
+	require.True(t, gone.Erased())
+	require.True(t, gone.Disabled)
+	require.Greater(t, gone.TokenVersion, u.TokenVersion, "logins have ended")
+	_, err = person.Find(ctx, s, u.Email)
+	requireCode(t, err, errs.NotFound)
+	require.Equal(t, before, history(), "rows of the ledger are never changed")
+	held, err := person.Export(ctx, s, gone)
+	require.NoError(t, err)
+	for _, k := range held.Keys {
+		require.NotZero(t, k.RevokedAt)
+	}
+	for _, c := range held.Campaigns {
+		require.Equal(t, campaign.Archived, c.Status)
+	}
+	known, err := s.KnowsNetwork(ctx, u.ID, "192.0.2.0/24", keyTime)
+	require.NoError(t, err)
+	require.False(t, known)
+	all, err := json.Marshal(held)
+	require.NoError(t, err)
+	require.NotContains(t, string(all), "canary-person")
+	require.NotContains(t, string(all), "192.0.2")
+	if text != nil {
+		require.NotContains(t, text(), "canary-person")
+		require.NotContains(t, text(), "192.0.2")
+	}
+
+	entries, err := s.AuditLog(ctx, auditlog.Query{OwnerID: u.ID, Limit: 500})
+	require.NoError(t, err)
+	done, err = person.Erase(ctx, s, gone, keyTime)
+	require.NoError(t, err)
+	require.Equal(t, person.Erased{Again: true, Balance: 7 * money.USD}, done)
+	again, err := s.AuditLog(ctx, auditlog.Query{OwnerID: u.ID, Limit: 500})
+	require.NoError(t, err)
+	require.Equal(t, entries, again, "the second time changes nothing")
+	require.Equal(t, auditlog.Change{Before: false, After: true}, entries[0].Changes["erased"])
+}
+
+func export(t *testing.T, s Persons, _ func() string) {
+	u := owner(t, s)
+	other := u
+	other.ID, other.DeveloperID, other.Email = newID(t), newID(t), "other@example.com"
+	require.NoError(t, s.CreateUser(t.Context(), other))
+	require.NoError(t, Pay(t.Context(), s, other.ID, money.USD))
+	found, err := person.Find(t.Context(), s, strings.ToUpper(u.Email))
+	require.NoError(t, err)
+	held, err := person.Export(t.Context(), s, found)
+	require.NoError(t, err)
+	require.Equal(t, u.Email, held.Profile.Email)
+	require.Equal(t, 7*money.USD, held.Balance)
+	require.Len(t, held.Keys, 2)
+	require.Equal(t, "pub_live_abcd", held.Keys[0].Prefix)
+	require.Len(t, held.Campaigns, 2)
+	require.Len(t, held.Ledger, 1)
+	require.GreaterOrEqual(t, len(held.AuditLog), 5)
+	text, err := json.Marshal(held)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "argon2id")
+	require.NotContains(t, string(text), "other@example.com")
+	require.NotContains(t, string(text), other.ID.String())
+}
+
+func onlyErased(t *testing.T, s Persons, _ func() string) {
+	u := owner(t, s)
+	require.Error(t, s.Forget(t.Context(), u.ID), "an account that is in use keeps its rows")
+	require.Error(t, s.Forget(t.Context(), uuid.New()))
+	held, err := person.Export(t.Context(), s, u)
+	require.NoError(t, err)
+	require.Contains(t, fmt.Sprint(held.AuditLog), "canary-person")
+}
