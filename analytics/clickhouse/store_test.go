@@ -135,7 +135,10 @@ func TestTotalsOutliveTheEvents(t *testing.T) {
 func TestEveryFieldIsStored(t *testing.T) {
 	s := open(t)
 	id := func(b byte) uuid.UUID { return uuid.UUID{b, 15: b} }
-	at := time.Date(2026, 5, 31, 23, 59, 59, 123456789, time.UTC)
+	// Of today: what stands for people is cleared after its time.
+	day := time.Now().UTC().Format(time.DateOnly)
+	at, err := time.Parse(time.RFC3339Nano, day+"T23:59:59.123456789Z")
+	require.NoError(t, err)
 	require.NoError(t, s.Insert(t.Context(), "a", []report.Row{{
 		EventID: id(1), ReceivedAt: at, Type: ledger.Conversion, Verdict: ledger.OverBalance, Price: 4, Charge: 5, Minted: 6, Credit: ledger.CreditHeld, AuctionID: id(2),
 		CampaignID: id(3), AdvertiserID: id(4), DeveloperID: id(5), BillingModel: "cpa", Format: "f", IntegrationMethod: "m", Surface: "s",
@@ -150,12 +153,12 @@ func TestEveryFieldIsStored(t *testing.T) {
 		AuctionID: id(2), At: at, Kind: "loss", Proof: "signed", CampaignID: id(3), DeveloperID: id(5), ImpressionID: "i", Price: 7, Reason: 102, Sandbox: true,
 	}}))
 	for table, want := range map[string]string{
-		"notices": "02000000-0000-0000-0000-000000000002|loss|signed|2026-05-31 23:59:59.123456|2026-05-31|03000000-0000-0000-0000-000000000003|" +
+		"notices": "02000000-0000-0000-0000-000000000002|loss|signed|" + day + " 23:59:59.123456|" + day + "|03000000-0000-0000-0000-000000000003|" +
 			"05000000-0000-0000-0000-000000000005|i|7|102|true",
-		"events": "01000000-0000-0000-0000-000000000001|2026-05-31 23:59:59.123456|2026-05-31|conversion|over_balance|counted|4|5|6|held|" +
+		"events": "01000000-0000-0000-0000-000000000001|" + day + " 23:59:59.123456|" + day + "|conversion|over_balance|counted|4|5|6|held|" +
 			"02000000-0000-0000-0000-000000000002|03000000-0000-0000-0000-000000000003|04000000-0000-0000-0000-000000000004|" +
 			"05000000-0000-0000-0000-000000000005|cpa|f|m|s|r|l|h|se|ct|7|EUR|x|8",
-		"auctions": "02000000-0000-0000-0000-000000000002|2026-05-31 23:59:59.123456|2026-05-31|05000000-0000-0000-0000-000000000005|" +
+		"auctions": "02000000-0000-0000-0000-000000000002|" + day + " 23:59:59.123456|" + day + "|05000000-0000-0000-0000-000000000005|" +
 			"03000000-0000-0000-0000-000000000003|budget|8|9|f|cf|m|s|r|l|h|true|1|3|4|5|['07000000-0000-0000-0000-000000000007']|[6]|['outbid']|true",
 	} {
 		var rows []struct {

@@ -182,7 +182,10 @@ func (a *advertiser) approve(ctx context.Context) error {
 // total counts the account's campaigns with status, any when empty.
 func (a *advertiser) total(ctx context.Context, status string) (int, error) {
 	var page campaignPage
-	query := url.Values{"limit": {"1"}, "status": {status}}
+	query := url.Values{"limit": {"1"}}
+	if status != "" {
+		query.Set("status", status)
+	}
 	err := a.load.client.do(ctx, call{method: http.MethodGet, path: "/api/campaigns?" + query.Encode(), bearer: a.Token}, &page)
 	return page.Total, err
 }
