@@ -19,6 +19,7 @@ import (
 type exchange struct {
 	t          *testing.T
 	base, auth string
+	publisher  string // developer id of its seat
 }
 
 func newExchange(t *testing.T, base, email, password string) *exchange {
@@ -27,8 +28,12 @@ func newExchange(t *testing.T, base, email, password string) *exchange {
 	var login struct{ Token string }
 	x.post("/api/auth", `{"email":"`+email+`","password":"`+password+`"}`, &login)
 	x.auth = "Bearer " + login.Token
-	var key struct{ Key string }
+	var key struct {
+		Key         string
+		DeveloperID string `json:"developer_id"`
+	}
 	x.post("/api/keys", `{"kind":"seat"}`, &key)
+	x.publisher = key.DeveloperID
 	require.True(t, strings.HasPrefix(key.Key, "seat_live_"))
 	x.auth = "Bearer " + key.Key
 	return x
@@ -126,13 +131,13 @@ func text(t *testing.T, link, want string) bool {
 	return strings.Contains(string(body), want)
 }
 
-// developerStats reads the stats of the exchange's own account, with the login that made the key.
+// developerStats reads the stats of the exchange's seat, with the login that made the key.
 func developerStats(t *testing.T, x *exchange, base string, into any) bool {
 	t.Helper()
 	login := &exchange{t: t, base: base}
 	var session struct{ Token string }
 	login.post("/api/auth", `{"email":"boss@example.com","password":"long enough!"}`, &session)
-	r, err := http.NewRequest(http.MethodGet, base+"/api/stats?type=developer", nil)
+	r, err := http.NewRequest(http.MethodGet, base+"/api/stats?type=developer&developer_id="+x.publisher, nil)
 	require.NoError(t, err)
 	r.Header.Set("Authorization", "Bearer "+session.Token)
 	reply, err := http.DefaultClient.Do(r)

@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"adnet/internal/account"
 	"adnet/internal/kafka"
 	"adnet/schemas/event"
 
@@ -32,7 +34,7 @@ func (c canaries) settings() (env []string) {
 		"ADNET_ADMIN_EMAIL=" + c["admin e-mail"], "ADNET_ADMIN_PASSWORD=" + c["admin password"],
 		"ADNET_TOKEN_KEYS=k1:" + c["token key"], "ADNET_SESSION_KEYS=k1:" + c["session key"],
 		"ADNET_STRIPE_KEY=" + c["Stripe key"], "ADNET_STRIPE_WEBHOOK_SECRET=" + c["Stripe secret"],
-		"ADNET_STRIPE_BASE_URL=http://127.0.0.1:1", "ADNET_RATE_REFUSED=0", "ADNET_RATE_OPEN=0",
+		"ADNET_STRIPE_BASE_URL=http://127.0.0.1:1", "ADNET_RATE_REFUSED=0", "ADNET_RATE_OPEN=0", "ADNET_RTB_PER_SECOND=1",
 	}
 }
 
@@ -66,6 +68,10 @@ func (c canaries) suite(t *testing.T, base string) (refusals string) {
 	c["signature of a token"] = c["access token"][strings.LastIndex(c["access token"], ".")+1:]
 	c["publisher key"] = api.do("POST", "/api/keys", c["access token"], `{"kind":"publisher","name":"k"}`, 201)["key"].(string)
 	c["seat key"] = api.do("POST", "/api/keys", c["admin token"], `{"kind":"seat","name":"s"}`, 201)["key"].(string)
+	c["seatpath key"] = api.do("POST", "/api/keys", c["admin token"], `{"kind":"seatpath","name":"p"}`, 201)["key"].(string)
+	unknown, _, err := account.GenerateKey(account.KindSeatPath)
+	require.NoError(t, err)
+	c["unknown seatpath key"], c["misspelt seatpath key"] = unknown, c["seatpath key"][:len(c["seatpath key"])-1]+"_"
 	id := user["user"].(map[string]any)["id"].(string)
 	api.do("POST", "/api/campaigns", c["access token"], `{"advertiser_id":"`+id+`","headline":"Chess","cta_url":"https://chess.example.com/","total_budget":1000}`, 201)
 	var ad map[string]any
@@ -108,7 +114,7 @@ func (c canaries) suite(t *testing.T, base string) (refusals string) {
 			for _, route := range [][2]string{
 				{"GET", "/api/campaigns"}, {"POST", "/v1/ad-request"}, {"GET", "/api/keys"}, {"GET", "/api/stats"}, {"POST", "/api/mcp"}, {"POST", "/api/rtb"},
 				{"POST", "/api/stats?type=aggregate"}, {"POST", "/api/campaigns?action=review"}, {"POST", "/api/billing?action=balance"},
-				{"GET", "/api/auctions/x/explain"}, {"GET", "/api/campaigns/x/diagnose"},
+				{"GET", "/api/auctions/x/explain"}, {"GET", "/api/campaigns/x/diagnose"}, {"POST", "/api/rtb/x"},
 			} {
 				send(route[0], route[1], `{"context":7,"id":"x"}`, "Authorization", scheme+secret+"x")
 			}
@@ -130,8 +136,55 @@ func (c canaries) suite(t *testing.T, base string) (refusals string) {
 		send("POST", "/api/rtb", `{"id":[`+quote(secret)+`]}`, "Authorization", "Bearer "+c["seat key"])
 		send("POST", "/v1/ad-request", `{"context":"c","format":`+quote(secret)+`}`, "Authorization", "Bearer "+c["publisher key"])
 	}
+	for _, what := range []string{"seatpath key", "unknown seatpath key", "misspelt seatpath key", "seat key", "access token"} {
+		path := "/api/rtb/" + c[what]
+		for _, body := range []string{strings.Repeat(" ", 300<<10), `{"id":"r","imp":[{"id":"1","banner":{"w":300,"h":250}}]}`, `{"id":[]}`, `{`} {
+			send("POST", path, body) // 401, 400, 413, and 429 above one a second
+			send("POST", path, body, "X-Forwarded-For", c[what])
+			send("POST", "/api/rtb", body, "Authorization", "Bearer "+c[what])
+		}
+		for _, method := range []string{"GET", "PUT", "DELETE", "HEAD", "BREW"} {
+			send(method, path+"?op=win", "")
+			send(method, path+"/more", "")
+		}
+		send("POST", strings.Replace(path, "_", "%5F", 1), "{")
+		send("POST", "/api/rtb//"+c[what], "{")
+		for _, request := range []string{
+			"POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n", "POST " + path + " HTTP/9\r\n\r\n",
+			"POST " + path + "%zz HTTP/1.1\r\nHost: x\r\n\r\n", "POST " + path + "\r\nbad header\r\n\r\n", path + "\r\n\r\n",
+			"POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n",
+		} {
+			bodies.WriteString(raw(t, base, request))
+		}
+	}
 	require.Greater(t, strings.Count(bodies.String(), "\n"), 100)
+	for _, status := range []string{"401", "404", "405", "413", "429"} {
+		require.True(t, strings.Contains(bodies.String(), "\n"+status+" "), "no %s", status)
+	}
+	page, err := json.Marshal(api.do("GET", "/api/audit?limit=500", c["admin token"], "", 200))
+	require.NoError(t, err)
+	require.Contains(t, string(page), "seatpath")
+	secrets := canaries{} // of accounts the log has the e-mail
+	for what, secret := range c {
+		if !strings.Contains(what, "e-mail") {
+			secrets[what] = secret
+		}
+	}
+	secrets.absent(t, "the audit log", string(page))
 	return bodies.String()
+}
+
+// raw sends a text as it is and gives what comes back.
+func raw(t *testing.T, base, text string) string {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(300*time.Millisecond)))
+	_, err = conn.Write([]byte(text))
+	require.NoError(t, err)
+	reply, _ := io.ReadAll(conn) // ends by the deadline where the server waits for more
+	return string(reply)
 }
 
 // records reads everything in the topics, until nothing more comes.

@@ -164,8 +164,9 @@ func (a *API) parties(c *httpapi.Context, in asked) (p parties, err error) {
 	if p.advertiser == p.caller.ID && p.developer == p.caller.DeveloperID {
 		return p, nil
 	}
-	if !p.caller.IsAdmin() {
-		return p, errs.New(errs.Forbidden, "advertiser_id and developer_id must be your own")
+	own := p.caller.Publishes(p.developer) && (p.advertiser == uuid.Nil || p.caller.MayActFor(p.advertiser))
+	if !own && !p.caller.IsAdmin() {
+		return p, errs.New(errs.Forbidden, "advertiser_id and developer_id must be your own, or those of a seat of yours")
 	}
 	if p.advertiser != uuid.Nil && p.advertiser != p.caller.ID {
 		owner, err := a.deps.Users.User(c.Request.Context(), p.advertiser)

@@ -19,8 +19,8 @@ import (
 
 // viewer is who asks, by the sides of the auction that are its own.
 type viewer struct {
-	user       uuid.UUID // nil for a key
-	developer  uuid.UUID
+	user       uuid.UUID    // nil for a key
+	account    account.User // of a key only the publisher that it is of
 	admin      bool
 	publisher  bool // the auction was its own request
 	advertiser bool // its campaign won
@@ -46,7 +46,7 @@ func (a *API) auction(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	who.publisher = f.DeveloperID != uuid.Nil && f.DeveloperID == who.developer
+	who.publisher = who.account.Publishes(f.DeveloperID)
 	who.advertiser = f.advertiser != uuid.Nil && f.advertiser == who.user
 	if !who.admin && !who.publisher && !who.advertiser {
 		return errs.New(errs.Forbidden, "the auction is neither a request of yours nor won by a campaign of yours")
@@ -68,11 +68,11 @@ func (a *API) viewer(c *httpapi.Context) (viewer, error) {
 			if err == nil && caller.DeveloperID == uuid.Nil {
 				err = errs.New(errs.InvalidToken, "the key belongs to no publisher")
 			}
-			return viewer{developer: caller.DeveloperID}, err
+			return viewer{account: account.User{DeveloperID: caller.DeveloperID}}, err
 		}
 	}
 	u, err := a.deps.Auth.User(c)
-	return viewer{user: u.ID, developer: u.DeveloperID, admin: u.IsAdmin()}, err
+	return viewer{user: u.ID, account: u, admin: u.IsAdmin()}, err
 }
 
 var errUnknown = errs.New(errs.NotFound, "there is no such auction, or its record is not kept any more")

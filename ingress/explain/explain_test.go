@@ -9,10 +9,12 @@ import (
 
 	"adnet/auction"
 	"adnet/ingress/httpapi/apitest"
+	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
 	"adnet/internal/report"
 	"adnet/internal/reserve"
+	"adnet/internal/token"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -134,5 +136,25 @@ func TestNobodyLearnsOthers(t *testing.T) {
 		for _, text := range hidden {
 			require.False(t, strings.Contains(w.Body.String(), text), "%s sees %s in %s", who, text, w.Body)
 		}
+	}
+}
+
+// One seat does not explain another's auction; their owner explains both.
+func TestSeatsAreStrangersToEachOther(t *testing.T) {
+	w := newWorld(t)
+	owner := w.users["stranger"]
+	bearer, developer := map[string]string{}, map[string]uuid.UUID{}
+	for n, name := range []string{"first", "second"} {
+		plain, material, err := account.GenerateKey(account.KindSeat)
+		require.NoError(t, err)
+		seat := account.User{ID: fixed(byte(0x60 + n)), DeveloperID: fixed(byte(0x70 + n)), Email: name + "@seats.invalid", Role: account.RoleSeat, ParentID: owner.ID, CreatedAt: start}
+		require.NoError(t, w.Store.CreateSeat(t.Context(), seat, account.Key{
+			ID: fixed(byte(0x80 + n)), OwnerID: seat.ID, DeveloperID: seat.DeveloperID, Kind: account.KindSeat, Prefix: material.Prefix, Hash: material.Hash, CreatedAt: start,
+		}))
+		bearer[name], developer[name] = plain, seat.DeveloperID
+	}
+	signed := w.Ring.Sign(token.PurposeReport, token.Auction{AuctionID: at(start, 9), CampaignID: fixed(1), DeveloperID: developer["first"]})
+	for caller, want := range map[string]int{bearer["first"]: 200, bearer["second"]: 403, w.names["stranger"]: 200, w.names["rival"]: 403} {
+		require.Equal(t, want, w.Caller(caller).Get(t, "/api/auctions/"+signed+"/explain").Code)
 	}
 }

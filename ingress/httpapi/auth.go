@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"net/http"
+	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,6 +81,7 @@ type Caller struct {
 var (
 	errNoBearer     = errs.New(errs.MissingAuthorization, "send the header Authorization: Bearer <key>")
 	errKey          = errs.New(errs.InvalidToken, "the key is unknown, revoked or of the wrong kind")
+	errAddress      = errs.New(errs.InvalidToken, "the key is not taken from this address; who issued it can list more addresses with another key")
 	errSession      = errs.New(errs.InvalidToken, "the access token is missing, expired or malformed; log in at /api/auth")
 	errAdmin        = errs.New(errs.InvalidToken, "this needs an administrator's access token")
 	errUserDisabled = errs.New(errs.InvalidToken, "the account is disabled")
@@ -163,8 +166,22 @@ func (a *Auth) Key(c *Context, kind account.KeyKind) (Caller, error) {
 	if kind == account.KindPublisher && account.IsSandbox(bearer) {
 		return a.sandbox(c, bearer), nil
 	}
+	return a.holder(c, bearer, kind)
+}
+
+// pathKey is the path's parameter of routes that [SeatPathKey] opens.
+const pathKey = "key"
+
+// SeatPath is the caller whose seatpath key stands in the path, which nothing may log or echo.
+// Errors: errs.InvalidToken, also for a good key from an address that it is not taken from.
+func (a *Auth) SeatPath(c *Context) (Caller, error) {
+	return a.holder(c, c.Param(pathKey), account.KindSeatPath)
+}
+
+// holder is the caller that shows text as a key of kind.
+func (a *Auth) holder(c *Context, text string, kind account.KeyKind) (Caller, error) {
 	// A wrong checksum never reaches the store.
-	has, hash, err := account.ParseKey(bearer)
+	has, hash, err := account.ParseKey(text)
 	if err != nil || has != kind {
 		return Caller{}, errKey
 	}
@@ -172,17 +189,38 @@ func (a *Auth) Key(c *Context, kind account.KeyKind) (Caller, error) {
 	if err != nil {
 		return Caller{}, err
 	}
+	if !takenFrom(key, c) {
+		return Caller{}, errAddress
+	}
 	if err := a.spend(c, key.OwnerID); err != nil {
 		return Caller{}, err
 	}
 	return Caller{KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, CampaignID: key.CampaignID, Unlearned: key.Unlearned, Reply: c.Writer.Header()}, nil
 }
 
+// takenFrom says whether key is taken from the address of c.
+func takenFrom(key account.Key, c *Context) bool {
+	if len(key.Addresses) == 0 {
+		return true
+	}
+	addr, err := netip.ParseAddr(c.ClientIP())
+	addr = addr.Unmap()
+	return err == nil && slices.ContainsFunc(key.Addresses, func(p netip.Prefix) bool { return p.Contains(addr) })
+}
+
+// shownKey is what c shows as its key: in the path where the route takes it there, else as bearer.
+func shownKey(c *Context) (string, bool) {
+	if c.to != nil && c.to.policy.Auth&SeatPathKey != 0 {
+		return c.Param(pathKey), true
+	}
+	return Bearer(c)
+}
+
 // KnownKey says what this node already knows of the caller's key: known for one that was good when
 // it was last looked up (a handler looks again), formed for one that may be good and costs a
 // look-up. It never asks the store.
 func (a *Auth) KnownKey(c *Context) (known, formed bool) {
-	bearer, ok := Bearer(c)
+	bearer, ok := shownKey(c)
 	if !ok {
 		return false, false
 	}

@@ -47,7 +47,8 @@ const (
 type Access uint8
 
 // The callers. Their names in openapi.json are {}, userToken (for both kinds of token),
-// publisherKey, seatKey and conversionKey.
+// publisherKey, seatKey and conversionKey; [SeatPathKey] has none, since a scheme of OpenAPI cannot
+// be in a path.
 const (
 	Anyone Access = 1 << iota
 	UserToken
@@ -55,6 +56,7 @@ const (
 	PublisherKey
 	SeatKey
 	ConversionKey
+	SeatPathKey // in the path, as its parameter key
 )
 
 // Answer is yes or no, said aloud.

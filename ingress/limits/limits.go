@@ -53,7 +53,7 @@ type Config struct {
 	Open      int `name:"rate-open" env:"ADNET_RATE_OPEN" default:"600" help:"Requests per minute and address to pages that need no key, beacons and redirects excepted."`
 	Refused   int `name:"rate-refused" env:"ADNET_RATE_REFUSED" default:"600" help:"Requests per minute and address that are answered 401, after which the address has to wait."`
 	Keyless   int `name:"rate-keyless" env:"ADNET_RATE_KEYLESS" default:"600000" help:"Calls of /api/mcp and /api/rtb per minute and address without a good key (401s, notices, preflights); above it only calls with a good key are answered."`
-	Seat      int `name:"rtb-per-second" env:"ADNET_RTB_PER_SECOND" default:"2000" help:"Bid requests of one seat key a second, over all nodes; above it the answer is 429."`
+	Seat      int `name:"rtb-per-second" env:"ADNET_RTB_PER_SECOND" default:"2000" help:"Bid requests of one seat a second, over all nodes; above it the answer is 429."`
 	Views     int `name:"views-per-minute" env:"ADNET_VIEWS_PER_MINUTE" default:"600" help:"Impressions of reader-side integrations (js_snippet, npm_sdk, openrtb) per minute and network (IPv4 /24, IPv6 /56) that count; further ones are answered and recorded as invalid traffic. 0 is no limit."`
 
 	Unproven int `name:"rate-unproven" env:"ADNET_RATE_UNPROVEN" default:"600" help:"Beacons and reports per minute and address whose token does not verify, or that have none; further ones are answered 429. 0 switches the limit off."`
@@ -190,10 +190,10 @@ func (l *Limits) Allow(reply http.Header, caller uuid.UUID, now time.Time) error
 	return l.take(reply, publisher, k, now)
 }
 
-// AllowSeat counts one bid request of a seat key at now. errs.RateLimited, with retry_after in
+// AllowSeat counts one bid request of a seat at now. errs.RateLimited, with retry_after in
 // seconds, above the limit.
-func (l *Limits) AllowSeat(seatKey uuid.UUID, now time.Time) error {
-	k := key(seatKey)
+func (l *Limits) AllowSeat(id uuid.UUID, now time.Time) error {
+	k := key(id)
 	k[0] = seat
 	return l.take(nil, seat, k, now)
 }

@@ -2,6 +2,7 @@ package manage
 
 import (
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -120,12 +121,17 @@ type keyReply struct {
 	Prefix      string          `json:"prefix"`
 	DeveloperID uuid.UUID       `json:"developer_id"`
 	CampaignID  *uuid.UUID      `json:"campaign_id,omitempty"` // only of a conversion key that has one
+	SeatID      *uuid.UUID      `json:"seat_id,omitempty"`     // only of a seat's keys
+	Addresses   []netip.Prefix  `json:"addresses,omitempty"`   // only of a seatpath key that is not taken from everywhere
 	CreatedAt   time.Time       `json:"created_at"`
 	Learning    bool            `json:"learning"` // whether ranking may learn from its requests
 }
 
 func answerKey(k account.Key, plain string) keyReply {
-	reply := keyReply{ID: k.ID, Key: plain, Kind: k.Kind, Name: k.Name, Prefix: k.Prefix, DeveloperID: k.DeveloperID, CreatedAt: k.CreatedAt, Learning: !k.Unlearned}
+	reply := keyReply{ID: k.ID, Key: plain, Kind: k.Kind, Name: k.Name, Prefix: k.Prefix, DeveloperID: k.DeveloperID, Addresses: k.Addresses, CreatedAt: k.CreatedAt, Learning: !k.Unlearned}
+	if k.Kind.OfSeat() {
+		reply.SeatID = &k.OwnerID
+	}
 	if k.CampaignID != uuid.Nil {
 		reply.CampaignID = &k.CampaignID
 	}
@@ -158,11 +164,18 @@ func (a *API) createKey(c *httpapi.Context) error {
 		Name       string          `json:"name"`
 		CampaignID *string         `json:"campaign_id"`
 		Learning   *bool           `json:"learning"` // on where it is not said
+		SeatID     *string         `json:"seat_id"`
+		Addresses  []string        `json:"addresses"`
 	}
 	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
-	want := account.KeyRequest{Kind: in.Kind, Name: in.Name, Unlearned: in.Learning != nil && !*in.Learning}
+	want := account.KeyRequest{Kind: in.Kind, Name: in.Name, Addresses: in.Addresses, Unlearned: in.Learning != nil && !*in.Learning}
+	if in.SeatID != nil {
+		if want.SeatID, err = httpapi.ParseID("seat_id", *in.SeatID); err != nil {
+			return err
+		}
+	}
 	if in.CampaignID != nil {
 		if want.CampaignID, err = a.ownCampaign(c, caller, *in.CampaignID); err != nil {
 			return err
@@ -208,20 +221,29 @@ func (a *API) revokeKey(c *httpapi.Context) error {
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"id": id, "revoked": true})
 }
 
-// idOf finds the id that a request names: in the path, else the query, else the body.
+// idOf finds the id that a request names: in the path, else the query, else the body, which may
+// repeat it.
 func idOf(c *httpapi.Context) (uuid.UUID, error) {
 	text := c.Param("id")
 	if text == "" {
 		text = c.Query("id")
 	}
-	if text == "" {
-		var in struct {
-			ID string `json:"id"`
+	var in struct {
+		ID *string `json:"id"`
+	}
+	err := httpapi.ReadBody(c, func(body []byte) error {
+		if len(body) == 0 && text != "" {
+			return nil
 		}
-		if err := httpapi.Decode(c, &in); err != nil {
-			return uuid.Nil, err
-		}
-		text = in.ID
+		return httpapi.Unmarshal(body, &in)
+	})
+	switch {
+	case err != nil:
+		return uuid.Nil, err
+	case in.ID != nil && text != "" && *in.ID != text:
+		return uuid.Nil, errs.New(errs.InvalidRequest, "id must be the same in the body and before it; leave one out").With("field", "id")
+	case in.ID != nil:
+		text = *in.ID
 	}
 	return httpapi.ParseID("id", text)
 }

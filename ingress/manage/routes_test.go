@@ -305,3 +305,35 @@ func (w *world) heldBy(t *testing.T, p *person) (h held) {
 	require.NoError(t, err)
 	return h
 }
+
+// An owner reads the stats, Credits and history of its own seats, and of no other's.
+func TestSeatsOfAnOwner(t *testing.T) {
+	w := everything(t)
+	owner, stranger := w.advertiser(t), w.advertiser(t)
+	seat := account.User{ID: uuid.New(), DeveloperID: uuid.New(), Email: "x@seats.invalid", Role: account.RoleSeat, ParentID: owner.ID}
+	require.NoError(t, w.Store.CreateSeat(t.Context(), seat, account.Key{ID: uuid.New(), OwnerID: seat.ID, DeveloperID: seat.DeveloperID, Kind: account.KindSeatPath, Hash: [32]byte{1}}))
+	for _, path := range []string{
+		"/api/stats?type=developer&developer_id=" + seat.DeveloperID.String(), "/api/billing/balance?developer_id=" + seat.DeveloperID.String(),
+		"/api/billing/balance?advertiser_id=" + seat.ID.String(), "/api/billing/earnings?developer_id=" + seat.DeveloperID.String(),
+		"/api/billing/history?advertiser_id=" + seat.ID.String() + "&developer_id=" + seat.DeveloperID.String(),
+	} {
+		w.caller(owner.Token).Get(t, path).As(200)
+		stranger.Get(t, path).Fails(403, "forbidden")
+	}
+	both := "/api/billing/balance?advertiser_id=" + stranger.ID.String() + "&developer_id=" + seat.DeveloperID.String()
+	owner.Get(t, both).Fails(403, "forbidden")
+	keys := owner.Get(t, "/api/keys").As(200)["keys"].([]any)
+	require.Len(t, keys, 1)
+	require.Equal(t, seat.ID.String(), keys[0].(object)["seat_id"])
+	body := object{"advertiser_id": seat.ID.String(), "headline": "Chess", "cta_url": "https://chess.example.com/"}
+	stranger.Post(t, "/api/campaigns", body).Fails(403, "forbidden")
+	owner.Post(t, "/api/campaigns", body).Fails(400, "invalid_request")
+	body["use_ad_credit"] = true
+	owner.Post(t, "/api/campaigns", body).Fails(503, "demo_mode") // of in-memory mode: it was let through to the store
+	owner.Post(t, "/api/keys", object{"kind": "seatpath", "seat_id": seat.ID.String()}).Fails(403, "forbidden")
+	made := w.admin(t).Post(t, "/api/keys", object{"kind": "seatpath", "seat_id": seat.ID.String(), "addresses": []string{"192.0.2.7", "2001:db8::/32"}}).As(201)
+	require.Equal(t, seat.DeveloperID.String(), made["developer_id"])
+	require.Equal(t, []any{"192.0.2.7/32", "2001:db8::/32"}, made["addresses"])
+	w.admin(t).Post(t, "/api/keys", object{"kind": "seatpath", "addresses": []string{"x"}}).Fails(400, "invalid_request")
+	owner.Call(t, "DELETE", "/api/keys/"+made["id"].(string), nil).As(200)
+}

@@ -94,7 +94,7 @@ func (a *API) campaignOf(c *httpapi.Context) (uuid.UUID, error) {
 // developerOf accepts a login or a publisher key, and the publisher as developer_id or key; without
 // either it is the caller's own.
 func (a *API) developerOf(c *httpapi.Context) (uuid.UUID, error) {
-	own, admin, err := a.publisher(c)
+	caller, err := a.publisher(c)
 	if err != nil {
 		return uuid.Nil, err
 	}
@@ -103,19 +103,20 @@ func (a *API) developerOf(c *httpapi.Context) (uuid.UUID, error) {
 		field, text = "key", c.Query("key")
 	}
 	if text == "" {
-		return own, nil
+		return caller.DeveloperID, nil
 	}
 	id, err := httpapi.ParseID(field, text)
 	if err != nil {
 		return uuid.Nil, err
 	}
-	if id != own && !admin {
+	if !caller.Publishes(id) && !caller.IsAdmin() {
 		return uuid.Nil, errs.New(errs.Forbidden, "the stats belong to another publisher")
 	}
 	return id, nil
 }
 
-func (a *API) publisher(c *httpapi.Context) (developer uuid.UUID, admin bool, err error) {
+// publisher is the caller: of a key only the publisher that it is of.
+func (a *API) publisher(c *httpapi.Context) (account.User, error) {
 	if bearer, ok := httpapi.Bearer(c); ok {
 		if _, _, err := account.ParseKey(bearer); err == nil {
 			caller, err := a.deps.Auth.Key(c, account.KindPublisher)
@@ -124,11 +125,10 @@ func (a *API) publisher(c *httpapi.Context) (developer uuid.UUID, admin bool, er
 				// of them.
 				err = errs.New(errs.InvalidToken, "the key belongs to no publisher")
 			}
-			return caller.DeveloperID, false, err
+			return account.User{DeveloperID: caller.DeveloperID}, err
 		}
 	}
-	user, err := a.deps.Auth.User(c)
-	return user.DeveloperID, user.IsAdmin(), err
+	return a.deps.Auth.User(c)
 }
 
 func (a *API) daysOf(c *httpapi.Context) (since, until day.Day, err error) {

@@ -53,7 +53,22 @@ func (s *Server) bid(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.deps.Limiter.AllowSeat(caller.KeyID, started); err != nil {
+	return s.bidOf(c, caller, started)
+}
+
+// bidByPath serves POST /api/rtb/{key}.
+func (s *Server) bidByPath(c *httpapi.Context) error {
+	started := s.deps.Now()
+	caller, err := s.deps.Auth.SeatPath(c)
+	if err != nil {
+		return err
+	}
+	return s.bidOf(c, caller, started)
+}
+
+// bidOf answers a bid request of the seat that caller is.
+func (s *Server) bidOf(c *httpapi.Context, caller httpapi.Caller, started time.Time) error {
+	if err := s.deps.Limiter.AllowSeat(caller.OwnerID, started); err != nil {
 		return err
 	}
 	c.Writer.Header()["X-Openrtb-Version"] = s.headers.version

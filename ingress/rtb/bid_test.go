@@ -484,6 +484,8 @@ func TestRateOfASeat(t *testing.T) {
 	require.Equal(t, 200, f.get("op=win&imp=1").Code, "notices are never refused")
 	mine := f.key
 	f.key = f.Key(account.KindSeat)
+	require.Equal(t, http.StatusTooManyRequests, f.send([]byte(simple)).Code, "another key of the seat")
+	f.key = f.seat(account.KeyRequest{Kind: account.KindSeat})[0].Plain
 	require.Equal(t, 200, f.send([]byte(simple)).Code, "another seat")
 	f.key, f.Now = mine, f.Now.Add(time.Second)
 	require.Equal(t, 200, f.send([]byte(simple)).Code)

@@ -66,6 +66,7 @@ func (s *Server) notice(kind event.Notice_Kind) httpapi.Handler {
 // no-bid table has one for it.
 func (s *Server) refuse(c *httpapi.Context, e *errs.Error, status int) error {
 	_, notice := noticeOps[c.Query("op")]
+	notice = notice && c.Param("key") == "" // of /api/rtb only
 	_, known := e.Extra["nbr"]
 	bid := c.Request.Method == http.MethodPost && !known
 	switch {

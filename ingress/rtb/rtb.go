@@ -36,7 +36,7 @@ type Producer interface {
 // Limiter counts the bid requests of each seat; see limits.Limits.
 type Limiter interface {
 	// AllowSeat counts one. errs.RateLimited above the limit.
-	AllowSeat(seatKey uuid.UUID, now time.Time) error
+	AllowSeat(seat uuid.UUID, now time.Time) error
 }
 
 // Deps are what the endpoint works with. All are required.
@@ -115,6 +115,11 @@ func (s *Server) Mount(h *httpapi.Server) {
 	// No Idempotency-Key: every bid request is a new auction.
 	h.Handle(http.MethodPost, "/api/rtb", s.bid, httpapi.Policy{
 		Limit: httpapi.LimitKeyless, Auth: httpapi.SeatKey, Idempotent: httpapi.No, Audited: httpapi.No,
+		Body: MaxBody, Errors: s.refuse,
+	})
+	// For exchanges that cannot send a header.
+	h.Handle(http.MethodPost, "/api/rtb/:key", s.bidByPath, httpapi.Policy{
+		Limit: httpapi.LimitKeyless, Auth: httpapi.SeatPathKey, Idempotent: httpapi.No, Audited: httpapi.No,
 		Body: MaxBody, Errors: s.refuse,
 	})
 	h.HandleActions(http.MethodGet, "/api/rtb", httpapi.Actions{Param: "op", Of: map[string]httpapi.Action{

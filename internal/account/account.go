@@ -7,6 +7,8 @@ package account
 
 import (
 	"context"
+	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,6 +21,9 @@ type Role string
 const (
 	RoleAdvertiser Role = "advertiser"
 	RoleAdmin      Role = "admin" // reviews campaigns, issues seat keys, sees every account
+	// RoleSeat is an exchange that sends bid requests: an account that never logs in, has keys only,
+	// and belongs to the account that it was made for.
+	RoleSeat Role = "seat"
 )
 
 // User is an account. Times are UTC.
@@ -31,6 +36,9 @@ type User struct {
 	Disabled     bool
 	TokenVersion int64 // tokens issued for an older version are refused: raised by a password or role change
 	CreatedAt    time.Time
+
+	ParentID uuid.UUID // the owner of a seat; zero for every other account
+	Seats    []Seat    // that the account owns, oldest first; read with it
 }
 
 // ErasedEmail is the e-mail of an account whose owner was forgotten; nobody can have it.
@@ -47,19 +55,38 @@ func (u *User) Erase() error {
 	return nil
 }
 
+// Seat is an exchange as its owner knows it: an account of [RoleSeat].
+type Seat struct {
+	ID          uuid.UUID // its user id, also the advertiser id of campaigns that its Credits pay
+	DeveloperID uuid.UUID // that its bids, events, Credits and quarantine are of
+}
+
+// MaxSeats is the most seats that one account may own.
+const MaxSeats = 500
+
 // IsAdmin says whether u may act for every account.
 func (u User) IsAdmin() bool { return u.Role == RoleAdmin }
 
-// MayActFor says whether u may act for the advertiser: itself, or any when admin.
-func (u User) MayActFor(advertiser uuid.UUID) bool { return u.IsAdmin() || u.ID == advertiser }
+// MayActFor says whether u may act for the advertiser: itself, a seat of its own, or any when admin.
+func (u User) MayActFor(advertiser uuid.UUID) bool {
+	return u.IsAdmin() || u.ID == advertiser || slices.ContainsFunc(u.Seats, func(s Seat) bool { return s.ID == advertiser })
+}
+
+// Publishes says whether the publisher is u's own side or a seat of its own. No account is the
+// publisher without an id.
+func (u User) Publishes(developer uuid.UUID) bool {
+	return developer != uuid.Nil &&
+		(u.DeveloperID == developer || slices.ContainsFunc(u.Seats, func(s Seat) bool { return s.DeveloperID == developer }))
+}
 
 // Key is an API key. The plain text is shown once, at creation; only its SHA-256 is kept.
 type Key struct {
 	ID          uuid.UUID
-	OwnerID     uuid.UUID // user id
+	OwnerID     uuid.UUID // user id: of a seat's keys that of the seat
 	DeveloperID uuid.UUID // copied from the owner, so that an ad request needs one lookup
 	Kind        KeyKind
-	CampaignID  uuid.UUID // the one campaign of a conversion key; zero for all of its owner
+	CampaignID  uuid.UUID      // the one campaign of a conversion key; zero for all of its owner
+	Addresses   []netip.Prefix // from where a seatpath key is taken; none is from anywhere
 	Name        string
 	Prefix      string // the first characters, shown to recognise the key
 	Hash        [32]byte
@@ -93,11 +120,16 @@ type NetworkStore interface {
 // KeyStore keeps keys. Errors carry errs.NotFound.
 type KeyStore interface {
 	CreateKey(ctx context.Context, k Key) error
-	// KeyByHash finds a key, even a revoked one; disabled is true if its owner is disabled.
+	// CreateSeat keeps a new seat with its first key, both or none. The owner's history goes along:
+	// the seat begins in quarantine where ledger.SeatCase says so. errs.NotFound if the owner has no
+	// account, errs.Conflict if it has MaxSeats.
+	CreateSeat(ctx context.Context, seat User, k Key) error
+	// KeyByHash finds a key, even a revoked one; disabled is true if its owner is disabled,
+	// or the owner of its seat unless that is an administrator.
 	KeyByHash(ctx context.Context, hash [32]byte) (k Key, disabled bool, err error)
-	// Keys lists an owner's keys, newest first, revoked ones included.
+	// Keys lists the keys of an owner and of its seats, newest first, revoked ones included.
 	Keys(ctx context.Context, owner uuid.UUID) ([]Key, error)
 	// RevokeKey is idempotent: the first time of revocation stays. errs.NotFound if owner has no
-	// such key.
+	// such key, nor a seat of its.
 	RevokeKey(ctx context.Context, owner, id uuid.UUID, at time.Time) error
 }

@@ -16,6 +16,7 @@ type KeyKind string
 const (
 	KindPublisher  KeyKind = "publisher"  // ad requests over REST and JSON-RPC
 	KindSeat       KeyKind = "seat"       // bid requests over OpenRTB
+	KindSeatPath   KeyKind = "seatpath"   // bid requests of exchanges that send no header: the key is in the path
 	KindConversion KeyKind = "conversion" // reports of conversions, in the name of the campaigns' owner
 )
 
@@ -27,8 +28,12 @@ var issued = []struct {
 }{
 	{KindPublisher, prefixPublisher},
 	{KindSeat, prefixSeat},
+	{KindSeatPath, prefixSeatPath},
 	{KindConversion, prefixConversion},
 }
+
+// OfSeat says whether a key of the kind belongs to a seat.
+func (k KeyKind) OfSeat() bool { return k == KindSeat || k == KindSeatPath }
 
 // Kinds lists the kinds of keys that may be created.
 func Kinds() []KeyKind {
@@ -54,6 +59,7 @@ func (k KeyKind) prefix() string {
 const (
 	prefixPublisher  = "pub_live_"
 	prefixSeat       = "seat_live_"
+	prefixSeatPath   = "seatpath_live_"
 	prefixConversion = "conv_live_"
 	prefixTest       = "pub_test_"
 	prefixOtherTest  = "sk_test_"
@@ -61,7 +67,7 @@ const (
 	keyRandom   = 30
 	keyChecksum = 6
 	keyShown    = 4 // random digits that a list of keys shows after the prefix
-	keyLongest  = len(prefixConversion) + keyRandom + keyChecksum
+	keyLongest  = len(prefixSeatPath) + keyRandom + keyChecksum
 )
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"net/mail"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +22,8 @@ const (
 	MaxPassword = 256 // bytes: argon2id reads them all
 	maxEmail    = 254 // RFC 5321, 4.5.3.1.3
 	maxKeyName  = 100
-	maxKeys     = 100 // working keys of one owner
+	maxKeys     = 100 // working keys of one owner, those of its seats included
+	maxPrefixes = 64  // of a seatpath key
 )
 
 // Deps are the dependencies of a [Service].
@@ -106,7 +108,7 @@ func (s *Service) Login(ctx context.Context, email, password string) (User, erro
 		return User{}, errCredentials
 	}
 	u, err := s.deps.Users.UserByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
-	if errs.Is(err, errs.NotFound) {
+	if errs.Is(err, errs.NotFound) || err == nil && u.Role == RoleSeat { // a seat has no password
 		if err := VerifyAbsent(ctx, password); err != nil {
 			return User{}, err
 		}
@@ -156,9 +158,17 @@ func (s *Service) KnowsNetwork(ctx context.Context, email, network string) bool 
 	return err == nil && known
 }
 
+var errSeat = errs.New(errs.InvalidRequest, "a seat stays one: it has keys, and neither password nor other role")
+
 // Promote gives a user another role and ends its sessions.
 func (s *Service) Promote(ctx context.Context, email string, role Role) (User, error) {
-	return s.edit(ctx, email, func(u *User) error { u.Role = role; return nil })
+	return s.edit(ctx, email, func(u *User) error {
+		if u.Role == RoleSeat || role == RoleSeat {
+			return errSeat
+		}
+		u.Role = role
+		return nil
+	})
 }
 
 // Disable stops a user's sessions and keys, or lets them work again.
@@ -176,7 +186,13 @@ func (s *Service) SetPassword(ctx context.Context, email, password string) (User
 	if err != nil {
 		return User{}, err
 	}
-	return s.edit(ctx, email, func(u *User) error { u.PasswordHash = hash; return nil })
+	return s.edit(ctx, email, func(u *User) error {
+		if u.Role == RoleSeat {
+			return errSeat
+		}
+		u.PasswordHash = hash
+		return nil
+	})
 }
 
 // edit raises the token version with every change, so tokens issued before it stop working.
@@ -203,22 +219,19 @@ type KeyRequest struct {
 	Name       string
 	CampaignID uuid.UUID // of a conversion key; the caller has checked whose it is
 	Unlearned  bool      // nothing may be learnt from what is asked with it
+	SeatID     uuid.UUID // of a seat's key: the seat that it is one more key of; zero makes a new seat
+	Addresses  []string  // of a seatpath key: addresses or networks that it is taken from; none is any
 }
 
-// CreateKey issues a key to caller: a publisher or conversion key to any user, a seat key only to
-// an administrator, who passes it on and names the receiver in name. Errors: errs.InvalidRequest,
-// errs.Forbidden, errs.Conflict at too many keys.
+// CreateKey issues a key to caller: a publisher or conversion key to any user, a seat's key only to
+// an administrator, who passes it on and names the receiver in name. A seat's first key makes the
+// seat. Errors: errs.InvalidRequest, errs.Forbidden, errs.NotFound for an unknown seat,
+// errs.Conflict at too many keys or seats.
 func (s *Service) CreateKey(ctx context.Context, caller User, r KeyRequest) (NewKey, error) {
-	name, kind := strings.TrimSpace(r.Name), r.Kind
-	switch {
-	case !slices.Contains(Kinds(), kind):
-		return NewKey{}, errs.New(errs.InvalidRequest, "kind must be one of %s", kindNames()).With("field", "kind")
-	case kind == KindSeat && !caller.IsAdmin():
-		return NewKey{}, errs.New(errs.Forbidden, "seat keys are issued by an administrator")
-	case r.CampaignID != uuid.Nil && kind != KindConversion:
-		return NewKey{}, errs.New(errs.InvalidRequest, "campaign_id belongs to conversion keys only").With("field", "campaign_id")
-	case utf8.RuneCountInString(name) > maxKeyName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
-		return NewKey{}, errs.New(errs.InvalidRequest, "name must be at most %d characters without control characters", maxKeyName).With("field", "name")
+	r.Name = strings.TrimSpace(r.Name)
+	addresses, err := r.check(caller)
+	if err != nil {
+		return NewKey{}, err
 	}
 	keys, err := s.Working(ctx, caller)
 	if err != nil {
@@ -231,15 +244,96 @@ func (s *Service) CreateKey(ctx context.Context, caller User, r KeyRequest) (New
 	if err != nil {
 		return NewKey{}, err
 	}
-	plain, material, err := GenerateKey(kind)
+	plain, material, err := GenerateKey(r.Kind)
 	if err != nil {
 		return NewKey{}, err
 	}
 	k := Key{
-		ID: id, OwnerID: caller.ID, DeveloperID: caller.DeveloperID, Kind: kind, CampaignID: r.CampaignID, Name: name,
+		ID: id, OwnerID: caller.ID, DeveloperID: caller.DeveloperID, Kind: r.Kind, CampaignID: r.CampaignID, Addresses: addresses, Name: r.Name,
 		Prefix: material.Prefix, Hash: material.Hash, CreatedAt: s.deps.Now().UTC(), Unlearned: r.Unlearned,
 	}
-	return NewKey{Key: k, Plain: plain}, s.deps.Keys.CreateKey(ctx, k)
+	if !r.Kind.OfSeat() {
+		return NewKey{Key: k, Plain: plain}, s.deps.Keys.CreateKey(ctx, k)
+	}
+	k, err = s.createSeatKey(ctx, caller, r.SeatID, k)
+	return NewKey{Key: k, Plain: plain}, err
+}
+
+// check refuses what no key can be. Errors: errs.InvalidRequest, errs.Forbidden.
+func (r *KeyRequest) check(caller User) ([]netip.Prefix, error) {
+	switch {
+	case !slices.Contains(Kinds(), r.Kind):
+		return nil, errs.New(errs.InvalidRequest, "kind must be one of %s", kindNames()).With("field", "kind")
+	case r.Kind.OfSeat() && !caller.IsAdmin():
+		return nil, errs.New(errs.Forbidden, "seat keys are issued by an administrator")
+	case r.CampaignID != uuid.Nil && r.Kind != KindConversion:
+		return nil, errs.New(errs.InvalidRequest, "campaign_id belongs to conversion keys only").With("field", "campaign_id")
+	case r.SeatID != uuid.Nil && !r.Kind.OfSeat():
+		return nil, errs.New(errs.InvalidRequest, "seat_id belongs to seat and seatpath keys only").With("field", "seat_id")
+	case len(r.Addresses) > 0 && r.Kind != KindSeatPath:
+		return nil, errs.New(errs.InvalidRequest, "addresses belong to seatpath keys only").With("field", "addresses")
+	case utf8.RuneCountInString(r.Name) > maxKeyName || !utf8.ValidString(r.Name) || strings.ContainsFunc(r.Name, unicode.IsControl):
+		return nil, errs.New(errs.InvalidRequest, "name must be at most %d characters without control characters", maxKeyName).With("field", "name")
+	}
+	return readPrefixes(r.Addresses)
+}
+
+// readPrefixes reads addresses and networks.
+func readPrefixes(texts []string) ([]netip.Prefix, error) {
+	refused := errs.New(errs.InvalidRequest, "addresses must be at most %d addresses or networks like 192.0.2.7 or 2001:db8::/32", maxPrefixes).With("field", "addresses")
+	if len(texts) > maxPrefixes {
+		return nil, refused
+	}
+	var prefixes []netip.Prefix
+	for _, text := range texts {
+		prefix, err := netip.ParsePrefix(text)
+		if address, isOne := netip.ParseAddr(text); err != nil && isOne == nil && address.Zone() == "" {
+			prefix, err = address.Prefix(address.BitLen())
+		}
+		if err != nil {
+			return nil, refused
+		}
+		prefixes = append(prefixes, prefix.Masked())
+	}
+	return prefixes, nil
+}
+
+// createSeatKey keeps a seat's key: of a seat that there is, or of a new one that caller owns. A
+// seat's quarantine, Credits and history are those of all its keys.
+func (s *Service) createSeatKey(ctx context.Context, caller User, seatID uuid.UUID, k Key) (Key, error) {
+	if seatID != uuid.Nil {
+		seat, err := s.deps.Users.User(ctx, seatID)
+		if errs.Is(err, errs.NotFound) || err == nil && seat.Role != RoleSeat {
+			err = errs.New(errs.NotFound, "there is no such seat").With("field", "seat_id")
+		}
+		if err != nil {
+			return Key{}, err
+		}
+		k.OwnerID, k.DeveloperID = seat.ID, seat.DeveloperID
+		return k, s.deps.Keys.CreateKey(ctx, k)
+	}
+	seat, err := newSeat(caller, k.CreatedAt)
+	if err != nil {
+		return Key{}, err
+	}
+	k.OwnerID, k.DeveloperID = seat.ID, seat.DeveloperID
+	return k, s.deps.Keys.CreateSeat(ctx, seat, k)
+}
+
+// newSeat is a seat of owner. Its e-mail receives nothing (RFC 2606): it only names the seat to
+// `adnet user`.
+func newSeat(owner User, at time.Time) (User, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return User{}, err
+	}
+	developer, err := uuid.NewV7()
+	if err != nil {
+		return User{}, err
+	}
+	return User{
+		ID: id, DeveloperID: developer, Email: id.String() + "@seats.invalid", Role: RoleSeat, TokenVersion: 1, CreatedAt: at, ParentID: owner.ID,
+	}, nil
 }
 
 func kindNames() string {
@@ -250,7 +344,7 @@ func kindNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Working lists caller's keys that are not revoked, newest first.
+// Working lists the keys of caller and its seats that are not revoked, newest first.
 func (s *Service) Working(ctx context.Context, caller User) ([]Key, error) {
 	keys, err := s.deps.Keys.Keys(ctx, caller.ID)
 	if err != nil {
@@ -265,7 +359,7 @@ func (s *Service) Working(ctx context.Context, caller User) ([]Key, error) {
 	return working, nil
 }
 
-// RevokeKey withdraws one of caller's keys for ever. errs.NotFound if caller has no such key.
+// RevokeKey withdraws one of the keys of caller and its seats for ever. errs.NotFound if caller has no such key.
 func (s *Service) RevokeKey(ctx context.Context, caller User, id uuid.UUID) error {
 	return s.deps.Keys.RevokeKey(ctx, caller.ID, id, s.deps.Now().UTC())
 }

@@ -2,6 +2,8 @@ package account_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/memory"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 )
 
@@ -230,4 +233,56 @@ func TestRevokeKeys(t *testing.T) {
 	left, err := s.Working(t.Context(), u)
 	require.NoError(t, err)
 	require.Empty(t, left)
+}
+
+// A seat is an account of its own: its keys are of it, and nothing logs in to it.
+func TestSeats(t *testing.T) {
+	s, store := newService()
+	admin, err := s.CreateAdmin(t.Context(), "admin@example.com", password)
+	require.NoError(t, err)
+	first, err := s.CreateKey(t.Context(), admin, account.KeyRequest{Kind: account.KindSeat, Name: "exchange"})
+	require.NoError(t, err)
+	path := account.KeyRequest{Kind: account.KindSeatPath, SeatID: first.OwnerID, Addresses: []string{"192.0.2.7", "2001:db8::1/32"}}
+	again, err := s.CreateKey(t.Context(), admin, path)
+	require.NoError(t, err)
+	require.Equal(t, first.OwnerID, again.OwnerID, "another key of the seat")
+	require.Equal(t, first.DeveloperID, again.DeveloperID)
+	require.Equal(t, "[192.0.2.7/32 2001:db8::/32]", fmt.Sprint(again.Addresses))
+	other, err := s.CreateKey(t.Context(), admin, account.KeyRequest{Kind: account.KindSeatPath})
+	require.NoError(t, err)
+	require.NotContains(t, []uuid.UUID{first.DeveloperID, admin.DeveloperID}, other.DeveloperID)
+
+	seat, err := store.User(t.Context(), first.OwnerID)
+	require.NoError(t, err)
+	for _, guess := range []string{"", password} {
+		_, err = s.Login(t.Context(), seat.Email, guess)
+		require.True(t, errs.Is(err, errs.InvalidCredentials), "%v", err)
+	}
+	_, err = s.SetPassword(t.Context(), seat.Email, "another password")
+	require.True(t, errs.Is(err, errs.InvalidRequest))
+	_, err = s.Promote(t.Context(), seat.Email, account.RoleAdmin)
+	require.True(t, errs.Is(err, errs.InvalidRequest))
+	_, err = s.Promote(t.Context(), admin.Email, account.RoleSeat)
+	require.True(t, errs.Is(err, errs.InvalidRequest))
+	_, err = s.Disable(t.Context(), seat.Email, true)
+	require.NoError(t, err)
+
+	user, err := s.Register(t.Context(), "a@example.com", password)
+	require.NoError(t, err)
+	for want, r := range map[errs.Code][]account.KeyRequest{
+		errs.NotFound: {{Kind: account.KindSeat, SeatID: user.ID}, {Kind: account.KindSeat, SeatID: uuid.New()}},
+		errs.InvalidRequest: {
+			{Kind: account.KindPublisher, SeatID: first.OwnerID}, {Kind: account.KindSeat, Addresses: []string{"192.0.2.7"}},
+			{Kind: account.KindSeatPath, Addresses: []string{"example.com"}}, {Kind: account.KindSeatPath, Addresses: []string{""}},
+			{Kind: account.KindSeatPath, Addresses: []string{"192.0.2.7/33"}}, {Kind: account.KindSeatPath, Addresses: []string{"fe80::1%eth0"}},
+			{Kind: account.KindSeatPath, Addresses: slices.Repeat([]string{"192.0.2.7"}, 65)},
+		},
+	} {
+		for _, r := range r {
+			_, err := s.CreateKey(t.Context(), admin, r)
+			require.True(t, errs.Is(err, want), "%v: %v", r, err)
+		}
+	}
+	_, err = s.CreateKey(t.Context(), user, path)
+	require.True(t, errs.Is(err, errs.Forbidden))
 }

@@ -65,6 +65,14 @@ type shownUser struct {
 	Disabled bool         `json:"disabled"`
 }
 
+// owner is whose audit log an account's changes are in: a seat's are its owner's.
+func owner(u *account.User) uuid.UUID {
+	if u.ParentID != uuid.Nil {
+		return u.ParentID
+	}
+	return u.ID
+}
+
 // OfUser is the entry of an account's change; before is nil for a creation. A new password is said,
 // not shown.
 func OfUser(before, after *account.User) Entry {
@@ -73,7 +81,7 @@ func OfUser(before, after *account.User) Entry {
 		was = fields(shownUser{before.Email, before.Role, before.Disabled})
 	}
 	e := Entry{
-		TargetKind: TargetUser, TargetID: after.ID.String(), OwnerID: after.ID,
+		TargetKind: TargetUser, TargetID: after.ID.String(), OwnerID: owner(after),
 		Changes: ofFields(was, fields(shownUser{after.Email, after.Role, after.Disabled})),
 	}
 	if before != nil && before.PasswordHash != after.PasswordHash {
@@ -83,8 +91,8 @@ func OfUser(before, after *account.User) Entry {
 }
 
 // OfKey is the entry of a key that was issued, or revoked. The key and its hash are not in it.
-func OfKey(k account.Key, revoked bool) Entry {
-	e := Entry{TargetKind: TargetKey, TargetID: k.ID.String(), OwnerID: k.OwnerID, Changes: make(map[string]Change)}
+func OfKey(k account.Key, of account.User, revoked bool) Entry {
+	e := Entry{TargetKind: TargetKey, TargetID: k.ID.String(), OwnerID: owner(&of), Changes: make(map[string]Change)}
 	if revoked {
 		e.Changes["revoked"] = Change{Before: false, After: true}
 		return e
@@ -95,6 +103,12 @@ func OfKey(k account.Key, revoked bool) Entry {
 	}
 	if k.Unlearned {
 		e.Changes["learning"] = Change{After: false}
+	}
+	if k.Kind.OfSeat() {
+		e.Changes["seat_id"] = Change{After: k.OwnerID}
+	}
+	if len(k.Addresses) > 0 {
+		e.Changes["addresses"] = Change{After: k.Addresses}
 	}
 	return e
 }

@@ -70,6 +70,10 @@ func (s *Service) Create(ctx context.Context, caller account.User, in Create) (C
 	if !caller.MayActFor(in.AdvertiserID) {
 		return Created{}, errs.New(errs.Forbidden, "advertiser_id must be your own user id")
 	}
+	// A seat is no further account with a first campaign that goes live by itself.
+	if caller.ID != in.AdvertiserID && !caller.IsAdmin() && !in.UseAdCredit {
+		return Created{}, errs.New(errs.InvalidRequest, "a seat's campaigns are paid with its Credits: set use_ad_credit, or use your own advertiser_id").With("field", "advertiser_id")
+	}
 	c := defaults()
 	if err := in.apply(&c); err != nil {
 		return Created{}, err

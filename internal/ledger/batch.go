@@ -96,7 +96,7 @@ type Books struct {
 // CampaignBook is a campaign as money sees it.
 type CampaignBook struct {
 	AdvertiserID uuid.UUID
-	DeveloperID  uuid.UUID // the publisher side of the advertiser's own account
+	DeveloperID  uuid.UUID // the publisher side of the advertiser's own account; of a seat's owner, where the seat advertises
 	BillingModel campaign.BillingModel
 	Bid          money.Micros
 	DailyBudget  money.Micros

@@ -139,7 +139,7 @@ func (d *decider) record(r *Record) Outcome {
 	switch {
 	case t == nil:
 		return Outcome{Verdict: UnknownCampaign}
-	case e.DeveloperID != uuid.Nil && e.DeveloperID == t.book.DeveloperID:
+	case e.DeveloperID != uuid.Nil && d.books.ownerOf(e.DeveloperID) == t.book.DeveloperID:
 		return Outcome{Verdict: SelfServed}
 	}
 	out := Outcome{Verdict: OK}

@@ -49,6 +49,16 @@ type PublisherBook struct {
 	HasCap   bool              // the account has a cap of its own
 	Cap      money.Credits     // per UTC day, with HasCap; 0 mints nothing
 	Case     uuid.UUID         // the open quarantine case; zero without one
+	Owner    uuid.UUID         // developer id of a seat's owner; zero for every other publisher
+}
+
+// ownerOf is the developer whose account a publisher belongs to: a seat's owner, else itself. What
+// an owner's seats show of its campaigns is the owner's own traffic.
+func (b *Books) ownerOf(developer uuid.UUID) uuid.UUID {
+	if owner := b.Publishers[developer].Owner; owner != uuid.Nil {
+		return owner
+	}
+	return developer
 }
 
 // HeldCharge is the amount that a campaign was charged for the traffic of a publisher in

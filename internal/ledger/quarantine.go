@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"adnet/internal/account"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/money"
@@ -145,6 +146,28 @@ func EndQuarantine(c Quarantine, v QuarantineVerdict, b QuarantineBooks) []Trans
 // day and number of cases before, on every node.
 func QuarantineID(developer uuid.UUID, date day.Day, before int) uuid.UUID {
 	return TransactionID("quarantine", date.String()+"#"+strconv.Itoa(before), developer)
+}
+
+// SeatHistory is how long a claw-back follows the owner of its publisher to new seats.
+const SeatHistory = 90 * 24 * time.Hour
+
+// SeatCase is the case that a new seat begins with, for the cases of its owner and of its owner's
+// other seats: who is in quarantine does not leave it by a new seat, nor who was clawed back within
+// [SeatHistory].
+func SeatCase(seat account.User, cases []Quarantine) (Quarantine, bool) {
+	at := seat.CreatedAt
+	for i := range cases {
+		c := &cases[i]
+		if c.Decision != "" && (c.Decision != QuarantineClawback || c.DecidedAt.Before(at.Add(-SeatHistory))) {
+			continue
+		}
+		today := traffic.PublisherDay{DeveloperID: seat.DeveloperID, Day: day.Of(at)}
+		return Quarantine{
+			ID: QuarantineID(seat.DeveloperID, today.Day, 0), DeveloperID: seat.DeveloperID, OpenedAt: at,
+			Evidence: traffic.Evidence{Rule: traffic.QuarantineOwner, Today: today, Note: "made while its owner has the case " + c.ID.String()},
+		}, true
+	}
+	return Quarantine{}, false
 }
 
 // MintCap is a publisher's own daily mint cap.

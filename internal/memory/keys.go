@@ -10,6 +10,7 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/errs"
+	"adnet/internal/ledger"
 
 	"github.com/google/uuid"
 )
@@ -19,10 +20,15 @@ var _ account.KeyStore = (*Store)(nil)
 // CreateKey keeps a new key. Errors: errs.NotFound when the owner has no account, errs.Conflict
 // when the key exists.
 func (s *Store) CreateKey(ctx context.Context, k account.Key) error {
-	k.CreatedAt, k.RevokedAt = asStored(k.CreatedAt), asStored(k.RevokedAt)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, err := s.heldUser(k.OwnerID); err != nil {
+	return s.createKey(ctx, k)
+}
+
+func (s *Store) createKey(ctx context.Context, k account.Key) error {
+	k.CreatedAt, k.RevokedAt = asStored(k.CreatedAt), asStored(k.RevokedAt)
+	owner, err := s.heldUser(k.OwnerID)
+	if err != nil {
 		return err
 	}
 	_, sameID := s.keys[k.ID]
@@ -30,15 +36,49 @@ func (s *Store) CreateKey(ctx context.Context, k account.Key) error {
 	if sameID || sameHash {
 		return errs.New(errs.Conflict, "it exists already")
 	}
-	if err := s.record(ctx, auditlog.OfKey(k, false)); err != nil {
+	if err := s.record(ctx, auditlog.OfKey(k, owner, false)); err != nil {
 		return err
 	}
 	s.keys[k.ID], s.byHash[k.Hash] = k, k.ID
 	return nil
 }
 
-// KeyByHash finds a key, also a revoked one; disabled says that its owner is. Errors:
-// errs.NotFound.
+// CreateSeat implements account.KeyStore.
+func (s *Store) CreateSeat(ctx context.Context, seat account.User, k account.Key) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	owner, err := s.heldUser(seat.ParentID)
+	switch {
+	case err != nil:
+		return err
+	case len(owner.Seats) >= account.MaxSeats:
+		return errs.New(errs.Conflict, "there are %d seats already; issue another key of one of them with seat_id", account.MaxSeats)
+	}
+	if _, taken := s.byHash[k.Hash]; taken { // before the seat is made: both or none
+		return errs.New(errs.Conflict, "it exists already")
+	}
+	var cases []ledger.Quarantine
+	for _, c := range s.ledger.publishers.cases {
+		if owner.Publishes(c.DeveloperID) {
+			cases = append(cases, *c)
+		}
+	}
+	if err := s.createUser(ctx, seat); err != nil {
+		return err
+	}
+	owner.Seats = append(slices.Clone(owner.Seats), account.Seat{ID: seat.ID, DeveloperID: seat.DeveloperID})
+	s.users[owner.ID], s.seatOwners[seat.DeveloperID] = owner, owner.DeveloperID
+	if err := s.createKey(ctx, k); err != nil {
+		return err
+	}
+	if c, held := ledger.SeatCase(seat, cases); held {
+		_, err = s.openCase(ctx, c)
+	}
+	return err
+}
+
+// KeyByHash finds a key, also a revoked one; disabled says that its owner is, or
+// that of its seat. Errors: errs.NotFound.
 func (s *Store) KeyByHash(_ context.Context, hash [32]byte) (k account.Key, disabled bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +87,9 @@ func (s *Store) KeyByHash(_ context.Context, hash [32]byte) (k account.Key, disa
 		return account.Key{}, false, errs.New(errs.NotFound, "no such key")
 	}
 	k = s.keys[id]
-	return k, s.users[k.OwnerID].Disabled, nil
+	u := s.users[k.OwnerID]
+	owner := s.users[u.ParentID] // empty but for a seat's; an administrator who leaves does not stop exchanges
+	return k, u.Disabled || owner.Disabled && !owner.IsAdmin(), nil
 }
 
 // Keys lists an owner's keys, newest first, revoked ones included.
@@ -56,7 +98,7 @@ func (s *Store) Keys(_ context.Context, owner uuid.UUID) ([]account.Key, error) 
 	defer s.mu.Unlock()
 	list := []account.Key{}
 	for _, k := range s.keys {
-		if k.OwnerID == owner {
+		if k.OwnerID == owner || s.users[k.OwnerID].ParentID == owner {
 			list = append(list, k)
 		}
 	}
@@ -71,11 +113,11 @@ func (s *Store) RevokeKey(ctx context.Context, owner, id uuid.UUID, at time.Time
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k, ok := s.keys[id]
-	if !ok || k.OwnerID != owner {
+	if !ok || k.OwnerID != owner && s.users[k.OwnerID].ParentID != owner {
 		return errs.New(errs.NotFound, "no such key")
 	}
 	if !k.Revoked() {
-		if err := s.record(ctx, auditlog.OfKey(k, true)); err != nil {
+		if err := s.record(ctx, auditlog.OfKey(k, account.User{ID: owner}, true)); err != nil {
 			return err
 		}
 		k.RevokedAt = asStored(at)

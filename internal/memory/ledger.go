@@ -328,6 +328,10 @@ func (b *batchTx) Books(_ context.Context, need ledger.Need) (ledger.Books, erro
 		}
 	}
 	books.Publishers = l.publishers.books(need)
+	for id, book := range books.Publishers {
+		book.Owner = b.store.seatOwners[id]
+		books.Publishers[id] = book
+	}
 	for _, hour := range need.Conversions {
 		books.Conversions[hour] = l.conversions[hour]
 	}
@@ -335,8 +339,12 @@ func (b *batchTx) Books(_ context.Context, need ledger.Need) (ledger.Books, erro
 }
 
 func (s *Store) book(k *kept, days []day.Day) *ledger.CampaignBook {
+	payer := s.users[k.AdvertiserID]
+	if payer.ParentID != uuid.Nil {
+		payer = s.users[payer.ParentID]
+	}
 	book := &ledger.CampaignBook{
-		AdvertiserID: k.AdvertiserID, DeveloperID: s.users[k.AdvertiserID].DeveloperID,
+		AdvertiserID: k.AdvertiserID, DeveloperID: payer.DeveloperID,
 		BillingModel: k.BillingModel, Bid: k.BidAmount,
 		DailyBudget: k.DailyBudget, TotalBudget: k.TotalBudget, CreditFunded: k.CreditFunded,
 		SpentTotal: s.ledger.totals[k.ID].net(), SpentOn: make(map[day.Day]money.Micros, len(days)),

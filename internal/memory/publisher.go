@@ -114,6 +114,10 @@ func (s *Store) PublisherDays(_ context.Context, since, last day.Day) ([]traffic
 func (s *Store) OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.openCase(ctx, c)
+}
+
+func (s *Store) openCase(ctx context.Context, c ledger.Quarantine) (bool, error) {
 	p := &s.ledger.publishers
 	exists := slices.ContainsFunc(p.cases, func(o *ledger.Quarantine) bool { return o.ID == c.ID })
 	if exists || p.open(c.DeveloperID) != nil {

@@ -23,41 +23,44 @@ import (
 type Store struct {
 	now func() time.Time
 
-	mu        sync.Mutex // guards everything below
-	users     map[uuid.UUID]account.User
-	byEmail   map[string]uuid.UUID      // by lower-case e-mail
-	networks  map[userNetwork]time.Time // of good logins
-	keys      map[uuid.UUID]account.Key
-	byHash    map[[32]byte]uuid.UUID
-	campaigns map[uuid.UUID]*kept
-	owned     map[uuid.UUID][]*kept // by advertiser, oldest first
-	byAge     []*kept               // oldest first
-	head      int64                 // the last config version given
-	changes   []versioned           // by version; see changesSince
-	ledger    ledgerState
-	journal   journal
-	payments  depositState
-	auditLog  []auditlog.Entry // oldest first
-	attempts  map[once.ID]*attempt
-	unproven  map[unprovenKey]int64
+	mu      sync.Mutex // guards everything below
+	users   map[uuid.UUID]account.User
+	byEmail map[string]uuid.UUID // by lower-case e-mail
+	// seatOwners has the developer id of the owner by that of the seat.
+	seatOwners map[uuid.UUID]uuid.UUID
+	networks   map[userNetwork]time.Time // of good logins
+	keys       map[uuid.UUID]account.Key
+	byHash     map[[32]byte]uuid.UUID
+	campaigns  map[uuid.UUID]*kept
+	owned      map[uuid.UUID][]*kept // by advertiser, oldest first
+	byAge      []*kept               // oldest first
+	head       int64                 // the last config version given
+	changes    []versioned           // by version; see changesSince
+	ledger     ledgerState
+	journal    journal
+	payments   depositState
+	auditLog   []auditlog.Entry // oldest first
+	attempts   map[once.ID]*attempt
+	unproven   map[unprovenKey]int64
 }
 
 // New makes an empty store that reads the time from now.
 func New(now func() time.Time) *Store {
 	return &Store{
-		now:       now,
-		users:     make(map[uuid.UUID]account.User),
-		byEmail:   make(map[string]uuid.UUID),
-		networks:  make(map[userNetwork]time.Time),
-		keys:      make(map[uuid.UUID]account.Key),
-		byHash:    make(map[[32]byte]uuid.UUID),
-		campaigns: make(map[uuid.UUID]*kept),
-		owned:     make(map[uuid.UUID][]*kept),
-		head:      1, // as in PostgreSQL: 0 means that no catalog exists
-		ledger:    newLedgerState(),
-		payments:  newDepositState(),
-		attempts:  make(map[once.ID]*attempt),
-		unproven:  make(map[unprovenKey]int64),
+		now:        now,
+		users:      make(map[uuid.UUID]account.User),
+		byEmail:    make(map[string]uuid.UUID),
+		seatOwners: make(map[uuid.UUID]uuid.UUID),
+		networks:   make(map[userNetwork]time.Time),
+		keys:       make(map[uuid.UUID]account.Key),
+		byHash:     make(map[[32]byte]uuid.UUID),
+		campaigns:  make(map[uuid.UUID]*kept),
+		owned:      make(map[uuid.UUID][]*kept),
+		head:       1, // as in PostgreSQL: 0 means that no catalog exists
+		ledger:     newLedgerState(),
+		payments:   newDepositState(),
+		attempts:   make(map[once.ID]*attempt),
+		unproven:   make(map[unprovenKey]int64),
 	}
 }
 

@@ -16,9 +16,13 @@ var _ account.UserStore = (*Store)(nil)
 
 // CreateUser keeps a new account; its e-mail is kept in lower case. Errors: errs.Conflict.
 func (s *Store) CreateUser(ctx context.Context, u account.User) error {
-	u.Email, u.CreatedAt = strings.ToLower(u.Email), asStored(u.CreatedAt)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.createUser(ctx, u)
+}
+
+func (s *Store) createUser(ctx context.Context, u account.User) error {
+	u.Email, u.CreatedAt = strings.ToLower(u.Email), asStored(u.CreatedAt)
 	if _, taken := s.byEmail[u.Email]; taken {
 		return errEmailTaken()
 	}
@@ -59,7 +63,7 @@ func (s *Store) UpdateUser(ctx context.Context, id uuid.UUID, edit func(*account
 	if err := edit(&u); err != nil {
 		return account.User{}, err
 	}
-	u.ID, u.DeveloperID, u.CreatedAt = before.ID, before.DeveloperID, before.CreatedAt
+	u.ID, u.DeveloperID, u.CreatedAt, u.ParentID, u.Seats = before.ID, before.DeveloperID, before.CreatedAt, before.ParentID, before.Seats
 	u.Email = strings.ToLower(u.Email)
 	if owner, taken := s.byEmail[u.Email]; taken && owner != id {
 		return account.User{}, errEmailTaken()

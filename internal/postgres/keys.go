@@ -3,31 +3,40 @@ package postgres
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"time"
 
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/errs"
+	"adnet/internal/ledger"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 const (
-	keyColumns = `k.id, k.owner_id, k.developer_id, k.kind, k.campaign_id, k.name, k.prefix, k.hash, k.created_at, k.revoked_at, k.unlearned`
+	keyColumns = `k.id, k.owner_id, k.developer_id, k.kind, k.campaign_id, k.name, k.prefix, k.hash, k.created_at, k.revoked_at, k.addresses, k.unlearned`
 
-	insertKey = `INSERT INTO api_key (id, owner_id, developer_id, kind, campaign_id, name, prefix, hash, created_at, revoked_at, unlearned)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+	insertKey = `INSERT INTO api_key (id, owner_id, developer_id, kind, campaign_id, name, prefix, hash, created_at, revoked_at, addresses, unlearned)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
 
-	selectKeyByHash = `SELECT ` + keyColumns + `, u.disabled
-		FROM api_key k JOIN app_user u ON u.id = k.owner_id WHERE k.hash = $1`
+	// A disabled account takes its seats along, but for an administrator's: who leaves the operator
+	// does not stop the exchanges.
+	selectKeyByHash = `SELECT ` + keyColumns + `, u.disabled OR coalesce(o.disabled AND o.role <> 'admin', false)
+		FROM api_key k JOIN app_user u ON u.id = k.owner_id LEFT JOIN app_user o ON o.id = u.parent_id WHERE k.hash = $1`
 
 	selectKeysOfOwner = `SELECT ` + keyColumns + `, false
-		FROM api_key k WHERE k.owner_id = $1 ORDER BY k.created_at DESC, k.id DESC`
+		FROM api_key k JOIN app_user u ON u.id = k.owner_id WHERE u.id = $1 OR u.parent_id = $1 ORDER BY k.created_at DESC, k.id DESC`
 
-	lockKey   = `SELECT revoked_at IS NOT NULL FROM api_key WHERE id = $2 AND owner_id = $1 FOR UPDATE`
-	revokeKey = `UPDATE api_key SET revoked_at = $3 WHERE id = $2 AND owner_id = $1`
+	lockKey = `SELECT k.revoked_at IS NOT NULL FROM api_key k JOIN app_user u ON u.id = k.owner_id
+		WHERE k.id = $2 AND (u.id = $1 OR u.parent_id = $1) FOR UPDATE OF k`
+	revokeKey = `UPDATE api_key SET revoked_at = $2 WHERE id = $1`
+
+	// The cases of a seat's owner and of the owner's other seats that may follow it.
+	casesOfOwner = selectQuarantineSQL + ` JOIN app_user u ON u.developer_id = q.developer_id
+		WHERE (u.id = $1 OR u.parent_id = $1) AND (q.decision IS NULL OR q.decision = 'clawback' AND q.decided_at >= $2)
+		ORDER BY q.opened_at DESC, q.id LIMIT 1`
 )
 
 var _ account.KeyStore = (*Store)(nil)
@@ -36,22 +45,66 @@ var _ account.KeyStore = (*Store)(nil)
 // when the key exists.
 func (s *Store) CreateKey(ctx context.Context, k account.Key) error {
 	err := s.inTx(ctx, "create key", func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, insertKey, k.ID, k.OwnerID, k.DeveloperID, k.Kind, nullID(k.CampaignID), k.Name, k.Prefix, k.Hash[:],
-			k.CreatedAt, nullTime(k.RevokedAt), k.Unlearned)
+		owner, err := readUser(ctx, tx, selectUser, k.OwnerID)
 		if err != nil {
 			return err
 		}
-		return record(ctx, tx, auditlog.OfKey(k, false))
+		return createKey(ctx, tx, k, owner)
 	})
-	var pgErr *pgconn.PgError
-	if errors.As(err, &pgErr) && pgErr.Code == "23503" { // foreign_key_violation
-		return errs.Wrap(err, errs.NotFound, "no such account")
-	}
 	return failure("create key", err)
 }
 
-// KeyByHash finds a key, also a revoked one; disabled says that its owner is. Errors:
-// errs.NotFound.
+func createKey(ctx context.Context, tx pgx.Tx, k account.Key, owner account.User) error {
+	_, err := tx.Exec(ctx, insertKey, k.ID, k.OwnerID, k.DeveloperID, k.Kind, nullID(k.CampaignID), k.Name, k.Prefix, k.Hash[:],
+		k.CreatedAt, nullTime(k.RevokedAt), append([]netip.Prefix{}, k.Addresses...), k.Unlearned)
+	if err != nil {
+		return err
+	}
+	return record(ctx, tx, auditlog.OfKey(k, owner, false))
+}
+
+// CreateSeat implements account.KeyStore.
+func (s *Store) CreateSeat(ctx context.Context, seat account.User, k account.Key) error {
+	err := s.inTx(ctx, "create seat", func(tx pgx.Tx) error {
+		// Under the owner's lock, so that two calls do not pass the limit together.
+		owner, err := readUser(ctx, tx, lockUser, seat.ParentID)
+		switch {
+		case err != nil:
+			return err
+		case len(owner.Seats) >= account.MaxSeats:
+			return errs.New(errs.Conflict, "there are %d seats already; issue another key of one of them with seat_id", account.MaxSeats)
+		}
+		if err := createUser(ctx, tx, seat); err != nil {
+			return err
+		}
+		if err := createKey(ctx, tx, k, seat); err != nil {
+			return err
+		}
+		return inherit(ctx, tx, seat)
+	})
+	return failure("create seat", err)
+}
+
+// inherit opens the case that a new seat begins with.
+func inherit(ctx context.Context, tx pgx.Tx, seat account.User) error {
+	rows, err := tx.Query(ctx, casesOfOwner, seat.ParentID, seat.CreatedAt.Add(-ledger.SeatHistory))
+	if err != nil {
+		return err
+	}
+	cases, err := pgx.CollectRows(rows, scanQuarantine)
+	if err != nil {
+		return err
+	}
+	c, held := ledger.SeatCase(seat, cases)
+	if !held {
+		return nil
+	}
+	_, err = openCase(ctx, tx, c)
+	return err
+}
+
+// KeyByHash finds a key, also a revoked one; disabled says that its owner is, or
+// that of its seat. Errors: errs.NotFound.
 func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (k account.Key, disabled bool, err error) {
 	rows, err := s.pool.Query(ctx, selectKeyByHash, hash[:])
 	if err != nil {
@@ -92,10 +145,10 @@ func (s *Store) RevokeKey(ctx context.Context, owner, id uuid.UUID, at time.Time
 		if err != nil || already {
 			return err
 		}
-		if _, err := tx.Exec(ctx, revokeKey, owner, id, at); err != nil {
+		if _, err := tx.Exec(ctx, revokeKey, id, at); err != nil {
 			return err
 		}
-		return record(ctx, tx, auditlog.OfKey(account.Key{ID: id, OwnerID: owner}, true))
+		return record(ctx, tx, auditlog.OfKey(account.Key{ID: id}, account.User{ID: owner}, true))
 	})
 }
 
@@ -107,10 +160,14 @@ type foundKey struct {
 
 func scanKey(row pgx.CollectableRow) (k foundKey, err error) {
 	var hash []byte
+	var addresses []netip.Prefix
 	var revoked *time.Time
 	var only *uuid.UUID
-	err = row.Scan(&k.ID, &k.OwnerID, &k.DeveloperID, &k.Kind, &only, &k.Name, &k.Prefix, &hash, &k.CreatedAt, &revoked, &k.Unlearned, &k.disabled)
+	err = row.Scan(&k.ID, &k.OwnerID, &k.DeveloperID, &k.Kind, &only, &k.Name, &k.Prefix, &hash, &k.CreatedAt, &revoked, &addresses, &k.Unlearned, &k.disabled)
 	copy(k.Hash[:], hash)
+	if len(addresses) > 0 {
+		k.Addresses = addresses
+	}
 	if only != nil {
 		k.CampaignID = *only
 	}

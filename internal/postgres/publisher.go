@@ -33,6 +33,10 @@ RETURNING developer_id, day, minted`
 SELECT DISTINCT ON (developer_id) developer_id, cap FROM mint_cap WHERE developer_id = ANY($1::uuid[])
 ORDER BY developer_id, id DESC`
 
+	// Of seats only: who owns them never changes.
+	readOwnersSQL = `
+SELECT s.developer_id, o.developer_id FROM app_user s JOIN app_user o ON o.id = s.parent_id WHERE s.developer_id = ANY($1::uuid[])`
+
 	shareCasesSQL = `
 SELECT developer_id, id FROM quarantine WHERE developer_id = ANY($1::uuid[]) AND decision IS NULL
 ORDER BY developer_id FOR SHARE`
@@ -168,6 +172,14 @@ func queuePublishers(batch *pgx.Batch, need ledger.Need, books *ledger.Books) {
 		})
 		return err
 	})
+	batch.Queue(readOwnersSQL, ids).Query(func(rows pgx.Rows) error {
+		var owner [16]byte
+		_, err := pgx.ForEachRow(rows, []any{&id, &owner}, func() error {
+			change(id, func(b *ledger.PublisherBook) { b.Owner = owner })
+			return nil
+		})
+		return err
+	})
 	batch.Queue(shareCasesSQL, ids).Query(func(rows pgx.Rows) error {
 		_, err := pgx.ForEachRow(rows, []any{&id, &open}, func() error {
 			change(id, func(b *ledger.PublisherBook) { b.Case = open })
@@ -217,19 +229,24 @@ func (s *Store) PublisherDays(ctx context.Context, since, last day.Day) ([]traff
 
 // OpenQuarantine opens a case; false when the publisher has an open one, or the case exists.
 func (s *Store) OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error) {
+	opened := false
+	err := s.inTx(ctx, "open quarantine", func(tx pgx.Tx) (err error) {
+		opened, err = openCase(ctx, tx, c)
+		return err
+	})
+	return opened && err == nil, err
+}
+
+func openCase(ctx context.Context, tx pgx.Tx, c ledger.Quarantine) (bool, error) {
 	evidence, err := json.Marshal(c.Evidence)
 	if err != nil {
 		return false, err
 	}
-	opened := false
-	err = s.inTx(ctx, "open quarantine", func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, openQuarantineSQL, c.ID, c.DeveloperID, string(c.Evidence.Rule), evidence, c.OpenedAt)
-		if opened = err == nil && tag.RowsAffected() == 1; !opened {
-			return err
-		}
-		return record(ctx, tx, auditlog.OfCase(c))
-	})
-	return opened && err == nil, err
+	tag, err := tx.Exec(ctx, openQuarantineSQL, c.ID, c.DeveloperID, string(c.Evidence.Rule), evidence, c.OpenedAt)
+	if err != nil || tag.RowsAffected() != 1 {
+		return false, err
+	}
+	return true, record(ctx, tx, auditlog.OfCase(c))
 }
 
 // Quarantines lists cases, newest first.

@@ -2,12 +2,14 @@ package postgres
 
 import (
 	"context"
+	"crypto/sha256"
 	"io/fs"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
@@ -53,6 +55,7 @@ func TestFilledDatabaseUpgrades(t *testing.T) {
 			require.NoError(t, err)
 			t.Cleanup(s.Close)
 			requireVerified(t, s)
+			old.hasSeat(t, s)
 			old.goesOn(t, s)
 			requireVerified(t, s)
 		})
@@ -145,6 +148,9 @@ func fillOldDatabase(t *testing.T, conn *pgx.Conn, next string) oldDatabase {
 			move(ledger.KindTrafficRefund, ended.String(), ledger.USD, ledger.Revenue, cash, oldPrice))
 	}
 	writeOldLedger(t, conn, written)
+	seat := sha256.Sum256([]byte("seat"))
+	exec(`INSERT INTO api_key (id, owner_id, developer_id, kind, name, prefix, hash, created_at) VALUES ($1, $2, $3, 'seat', 'exchange', 'seat_live_ab', $4, now())`,
+		id(), old.advertiser, old.developer, seat[:])
 	deposit := id()
 	exec(`INSERT INTO deposit VALUES ($1, $2, 'stripe', 'c', 1000000, '', now())`, deposit, old.advertiser)
 	exec(`INSERT INTO payment (provider, payment_id, deposit_id, paid, refund_sum, reversed) VALUES ('stripe', 'p', $1, 1000000, 200000, 200000)`, deposit)
@@ -194,6 +200,26 @@ func writeOldLedger(t *testing.T, conn *pgx.Conn, written []ledger.Transaction) 
 			string(side.Account), string(side.Asset), head.Balance, head.Seq, head.Hash[:])
 	}
 	require.NoError(t, conn.SendBatch(t.Context(), &batch).Close())
+}
+
+// hasSeat says that the seat key of old became an account of its own, which a quarantine of its
+// owner follows.
+func (old oldDatabase) hasSeat(t *testing.T, s *Store) {
+	t.Helper()
+	k, disabled, err := s.KeyByHash(t.Context(), sha256.Sum256([]byte("seat")))
+	require.NoError(t, err)
+	require.False(t, disabled)
+	owner, err := s.User(t.Context(), old.advertiser)
+	require.NoError(t, err)
+	require.Equal(t, []account.Seat{{ID: k.OwnerID, DeveloperID: k.DeveloperID}}, owner.Seats)
+	require.NotEqual(t, old.developer, k.DeveloperID)
+	seat, err := s.User(t.Context(), k.OwnerID)
+	require.NoError(t, err)
+	require.Equal(t, account.RoleSeat, seat.Role)
+	require.Equal(t, old.advertiser, seat.ParentID)
+	cases, err := s.Quarantines(t.Context(), ledger.QuarantineQuery{Developer: k.DeveloperID, Open: true, Limit: 2})
+	require.NoError(t, err)
+	require.Equal(t, old.open != uuid.Nil, len(cases) == 1)
 }
 
 // goesOn ends the insert that was under way, as it began, settles one impression more and ends the

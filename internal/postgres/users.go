@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,15 +17,19 @@ import (
 )
 
 const (
-	userColumns = `id, developer_id, email, password_hash, role, disabled, token_version, created_at`
+	userColumns = `id, developer_id, email, password_hash, role, disabled, token_version, created_at, parent_id`
 
-	insertUser = `INSERT INTO app_user (` + userColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
+	insertUser = `INSERT INTO app_user (` + userColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 
-	selectUser        = `SELECT ` + userColumns + ` FROM app_user WHERE id = $1`
-	selectUserByEmail = `SELECT ` + userColumns + ` FROM app_user WHERE lower(email) = lower($1)`
+	// The ids of a seat follow each other in one list: its own, then its developer id.
+	seatsOfUser = `ARRAY(SELECT pair.id FROM app_user s, unnest(ARRAY[s.id, s.developer_id]) WITH ORDINALITY AS pair (id, n)
+		WHERE s.parent_id = u.id ORDER BY s.created_at, s.id, pair.n)`
+
+	selectUser        = `SELECT ` + userColumns + `, ` + seatsOfUser + ` FROM app_user u WHERE id = $1`
+	selectUserByEmail = `SELECT ` + userColumns + `, ` + seatsOfUser + ` FROM app_user u WHERE lower(email) = lower($1)`
 
 	// NO KEY: inserts that reference the account need not wait for the edit.
-	lockUser = selectUser + ` FOR NO KEY UPDATE`
+	lockUser = selectUser + ` FOR NO KEY UPDATE OF u`
 
 	updateUser = `UPDATE app_user SET email = $2, password_hash = $3, role = $4, disabled = $5, token_version = $6
 		WHERE id = $1`
@@ -41,12 +46,16 @@ var _ account.UserStore = (*Store)(nil)
 func (s *Store) CreateUser(ctx context.Context, u account.User) error {
 	u.Email = strings.ToLower(u.Email)
 	return s.inTx(ctx, "create user", func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, insertUser, u.ID, u.DeveloperID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion, u.CreatedAt)
-		if err != nil {
-			return emailTaken(failure("create user", err))
-		}
-		return record(ctx, tx, auditlog.OfUser(nil, &u))
+		return createUser(ctx, tx, u)
 	})
+}
+
+func createUser(ctx context.Context, tx pgx.Tx, u account.User) error {
+	_, err := tx.Exec(ctx, insertUser, u.ID, u.DeveloperID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion, u.CreatedAt, nullID(u.ParentID))
+	if err != nil {
+		return emailTaken(failure("create user", err))
+	}
+	return record(ctx, tx, auditlog.OfUser(nil, &u))
 }
 
 // User finds an account by id. Errors: errs.NotFound.
@@ -72,7 +81,7 @@ func (s *Store) UpdateUser(ctx context.Context, id uuid.UUID, edit func(*account
 		if err := edit(&u); err != nil {
 			return err
 		}
-		u.ID, u.DeveloperID, u.CreatedAt = before.ID, before.DeveloperID, before.CreatedAt
+		u.ID, u.DeveloperID, u.CreatedAt, u.ParentID, u.Seats = before.ID, before.DeveloperID, before.CreatedAt, before.ParentID, before.Seats
 		u.Email = strings.ToLower(u.Email)
 		kept = u
 		if _, err = tx.Exec(ctx, updateUser, u.ID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion); err != nil {
@@ -97,7 +106,15 @@ func readUser(ctx context.Context, q querier, sql string, arg any) (account.User
 		return account.User{}, failure("read user", err)
 	}
 	u, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (u account.User, err error) {
-		err = row.Scan(&u.ID, &u.DeveloperID, &u.Email, &u.PasswordHash, &u.Role, &u.Disabled, &u.TokenVersion, &u.CreatedAt)
+		var parent *uuid.UUID
+		var seats [][16]byte
+		err = row.Scan(&u.ID, &u.DeveloperID, &u.Email, &u.PasswordHash, &u.Role, &u.Disabled, &u.TokenVersion, &u.CreatedAt, &parent, &seats)
+		if parent != nil {
+			u.ParentID = *parent
+		}
+		for pair := range slices.Chunk(seats, 2) {
+			u.Seats = append(u.Seats, account.Seat{ID: pair[0], DeveloperID: pair[1]})
+		}
 		return u, err
 	})
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -41,6 +41,8 @@ var publisherCases = []ledgerCase{
 	{"ClawbackUnderLoad", clawbackUnderLoad},
 	{"QuarantineOnce", quarantineOnce},
 	{"QuarantineEndsUnderLoad", quarantineEndsUnderLoad},
+	{"SeatsOfOneOwner", ownersTraffic},
+	{"SeatQuarantine", seatQuarantine},
 }
 
 func publishersOf(t *testing.T, l Ledger) Publishers {

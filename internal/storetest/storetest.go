@@ -66,6 +66,7 @@ type Credits interface {
 func Run(t *testing.T, newStore func(t *testing.T) Stores) {
 	t.Run("Users", func(t *testing.T) { runCases(t, newStore, userCases) })
 	t.Run("Keys", func(t *testing.T) { runCases(t, newStore, keyCases) })
+	t.Run("Seats", func(t *testing.T) { runCases(t, newStore, seatCases) })
 	t.Run("Campaigns", func(t *testing.T) { runCases(t, newStore, campaignCases) })
 	t.Run("Changes", func(t *testing.T) { runCases(t, newStore, changeCases) })
 	t.Run("Credits", func(t *testing.T) { runCases(t, newStore, creditCases) })

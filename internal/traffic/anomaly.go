@@ -15,6 +15,7 @@ const (
 	QuarantineInvalid QuarantineRule = "invalid_share" // auctions whose only impression is invalid, among all of the day
 	QuarantineSurge   QuarantineRule = "mint_surge"    // Credits of the day against the mean of the seven days before
 	QuarantineManual  QuarantineRule = "manual"        // an administrator's decision
+	QuarantineOwner   QuarantineRule = "owner"         // a new seat whose owner has a case
 )
 
 // QuarantineRules are the thresholds. A rule with a threshold of 0 is off.

@@ -1115,4 +1115,52 @@ var mutants = []mutant{
 		old:  "if a.Sandbox || a.Place.Unlearned {", new: "if a.Sandbox {",
 		tests: []string{"./ingress/offer"}, run: "WhatIsRecorded",
 	},
+	{
+		name: "seat-family", protects: "an owner's campaigns are its own traffic on its seats",
+		file: "internal/ledger/publisher.go",
+		old:  "	if owner := b.Publishers[developer].Owner; owner != uuid.Nil {", new: "	if owner := b.Publishers[developer].Owner; len(owner) == 0 {",
+		tests: []string{"./internal/memory"}, run: "Conformance/Publishers/SeatsOfOneOwner",
+	},
+	{
+		name: "seat-quarantine", protects: "a new seat does not leave its owner's quarantine",
+		file: "internal/ledger/quarantine.go",
+		old:  "		if c.Decision != \"\" && (c.Decision", new: "		if true || (c.Decision",
+		tests: []string{"./internal/memory"}, run: "Conformance/Publishers/SeatQuarantine",
+	},
+	{
+		name: "seat-login", protects: "nothing logs in to a seat",
+		file: "internal/account/service.go",
+		old:  "		if u.Role == RoleSeat {\n			return errSeat\n		}\n		u.PasswordHash", new: "		u.PasswordHash",
+		tests: []string{"./internal/account"}, run: "Seats",
+	},
+	{
+		name: "seat-stranger", protects: "a seat is its owner's alone",
+		file: "internal/account/account.go",
+		old:  "(u.DeveloperID == developer || slices", new: "(u.DeveloperID == developer || true || slices",
+		tests: []string{"./ingress/explain", "./ingress/manage"}, run: "Seats",
+	},
+	{
+		name: "seat-disabled", protects: "a disabled account takes its seats along",
+		file: "internal/memory/keys.go",
+		old:  "u.Disabled || owner.Disabled && !owner.IsAdmin()", new: "u.Disabled",
+		tests: []string{"./internal/memory"}, run: "Conformance|Store",
+	},
+	{
+		name: "seatpath-kind", protects: "a key in the path is of its own kind",
+		file: "ingress/httpapi/auth.go",
+		old:  "	if err != nil || has != kind {", new: "	if err != nil || has == \"\" {",
+		tests: []string{"./ingress/rtb"}, run: "KeyInThePath",
+	},
+	{
+		name: "seatpath-address", protects: "a key in the path is taken from its addresses only",
+		file: "ingress/httpapi/auth.go",
+		old:  "	if !takenFrom(key, c) {", new: "	if false {",
+		tests: []string{"./ingress/rtb"}, run: "KeyInThePath",
+	},
+	{
+		name: "seatpath-shown", protects: "no answer has the path of a request",
+		file: "ingress/httpapi/server.go",
+		old:  "		s.noticeProxy(r)", new: "		s.deps.Log.Error(r.URL.Path)",
+		tests: []string{"./cmd"}, run: "TestSecretsStayInside$",
+	},
 }

@@ -17,7 +17,7 @@ import (
 // schemes are the callers of a policy as openapi.json names them.
 var schemes = map[httpapi.Access]string{
 	httpapi.Anyone: "", httpapi.UserToken: "userToken", httpapi.AdminToken: "userToken",
-	httpapi.PublisherKey: "publisherKey", httpapi.SeatKey: "seatKey",
+	httpapi.PublisherKey: "publisherKey", httpapi.SeatKey: "seatKey", httpapi.SeatPathKey: "",
 	httpapi.ConversionKey: "conversionKey",
 }
 
