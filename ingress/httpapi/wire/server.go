@@ -109,7 +109,7 @@ func New(cfg Config) *Server {
 		NoDefaultServerHeader:        true,
 		NoDefaultContentType:         true,
 		SecureErrorLogMessage:        true,
-		Logger:                       slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug), // anybody can cause these lines
+		Logger:                       formats{cfg.Log}, // anybody can cause these lines
 	}
 	return s
 }
@@ -216,4 +216,13 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	default:
 		s.refuse(ctx, http.StatusBadRequest, "this is no HTTP request")
 	}
+}
+
+// formats logs what fasthttp says of connections without its values: they quote requests, whose
+// paths may hold a key.
+type formats struct{ log *slog.Logger }
+
+// Printf implements fasthttp.Logger.
+func (f formats) Printf(format string, _ ...any) {
+	f.log.Debug("a connection ended", "how", format)
 }
