@@ -242,6 +242,14 @@ func (payPalAPI) Capture(_ context.Context, id string) (paypal.Capture, bool, er
 	return said.(paypal.Capture), true, nil
 }
 
+func (payPalAPI) Refund(_ context.Context, id string) (paypal.Refund, bool, error) {
+	said, known := payPalCaptures.Load("refund " + id)
+	if !known {
+		return paypal.Refund{}, false, nil
+	}
+	return said.(paypal.Refund), true, nil
+}
+
 // captured makes PayPal's API say what a delivery does.
 func captured(body string) {
 	var e struct {
@@ -253,10 +261,19 @@ func captured(body string) {
 				Value    string `json:"value"`
 				Currency string `json:"currency_code"`
 			} `json:"amount"`
+			Links []struct {
+				Href string `json:"href"`
+			} `json:"links"`
 		} `json:"resource"`
 	}
-	if json.Unmarshal([]byte(body), &e) == nil && e.Type == "PAYMENT.CAPTURE.COMPLETED" {
-		r := &e.Resource
+	if json.Unmarshal([]byte(body), &e) != nil {
+		return
+	}
+	switch r := &e.Resource; {
+	case e.Type == "PAYMENT.CAPTURE.COMPLETED":
 		payPalCaptures.Store(r.ID, paypal.Capture{Amount: r.Amount.Value, Currency: r.Amount.Currency, CustomID: r.Custom})
+	case e.Type == "PAYMENT.CAPTURE.REFUNDED" && len(r.Links) > 0:
+		href := r.Links[len(r.Links)-1].Href
+		payPalCaptures.Store("refund "+r.ID, paypal.Refund{Amount: r.Amount.Value, Currency: r.Amount.Currency, Payment: href[strings.LastIndexByte(href, '/')+1:]})
 	}
 }

@@ -161,19 +161,33 @@ func (p *Client) Verify(ctx context.Context, orderID string) (ledger.Notice, boo
 
 // Capture implements [CaptureSource].
 func (p *Client) Capture(ctx context.Context, id string) (c Capture, found bool, err error) {
-	var said wireResource
-	err = p.call(ctx, request{method: http.MethodGet, path: "/v2/payments/captures/" + url.PathEscape(id)}, &said)
-	var refused *refusal
-	if errors.As(err, &refused) && refused.status == http.StatusNotFound {
-		return c, false, nil
-	}
-	if err != nil {
-		return c, false, failure("read a payment", err)
-	}
-	if said.ID != id || !said.completed() {
-		return c, false, nil
+	said, found, err := p.resource(ctx, "captures", id)
+	if !found || !said.completed() {
+		return c, false, err
 	}
 	return Capture{Amount: said.Amount.Value, Currency: said.Amount.Currency, CustomID: said.CustomID}, true, nil
+}
+
+// Refund implements [CaptureSource].
+func (p *Client) Refund(ctx context.Context, id string) (r Refund, found bool, err error) {
+	said, found, err := p.resource(ctx, "refunds", id)
+	if !found || said.Status != "COMPLETED" {
+		return r, false, err
+	}
+	return Refund{Amount: said.Amount.Value, Currency: said.Amount.Currency, Payment: captureOf(said.Links)}, true, nil
+}
+
+// resource reads a payment resource of a kind; found is false when PayPal knows none of this id.
+func (p *Client) resource(ctx context.Context, kind, id string) (said wireResource, found bool, err error) {
+	err = p.call(ctx, request{method: http.MethodGet, path: "/v2/payments/" + kind + "/" + url.PathEscape(id)}, &said)
+	var refused *refusal
+	if errors.As(err, &refused) && refused.status == http.StatusNotFound {
+		return said, false, nil
+	}
+	if err != nil {
+		return said, false, failure("read a payment", err)
+	}
+	return said, said.ID == id, nil
 }
 
 // completed says whether a capture's money was paid, whatever was given back since.

@@ -54,6 +54,15 @@ type CertificateSource interface {
 // not completed. Errors: errs.UpstreamError.
 type CaptureSource interface {
 	Capture(ctx context.Context, id string) (c Capture, found bool, err error)
+	// Refund gives what was given back of a payment.
+	Refund(ctx context.Context, id string) (r Refund, found bool, err error)
+}
+
+// Refund is a completed refund.
+type Refund struct {
+	Amount   string // decimal
+	Currency string
+	Payment  string // id of the capture
 }
 
 // Capture is a completed payment.
@@ -100,10 +109,50 @@ func (p *Webhook) Read(ctx context.Context, header http.Header, body []byte) (pa
 		return payment.Delivery{}, errs.Wrap(err, errs.InvalidRequest, "the delivery is not signed by PayPal for this webhook")
 	}
 	d, err := readEvent(body)
-	if err != nil || d.Notice.Kind != ledger.NoticePaid || d.Parked != "" {
+	if err != nil || d.Parked != "" {
 		return d, err
 	}
-	return p.captured(ctx, d.Notice)
+	switch d.Notice.Kind {
+	case ledger.NoticePaid:
+		return p.captured(ctx, d.Notice)
+	case ledger.NoticeRefunded:
+		return p.refunded(ctx, d.Notice)
+	}
+	return d, nil
+}
+
+// askAPI is why a delivery is parked where nobody can be asked.
+const askAPI = "set ADNET_PAYPAL_CLIENT_ID and ADNET_PAYPAL_CLIENT_SECRET: only PayPal's API says what was paid"
+
+// refunded is captured for a refund: whose money it takes back, and how much, is PayPal's to say.
+func (p *Webhook) refunded(ctx context.Context, n ledger.Notice) (payment.Delivery, error) {
+	if p.deps.Captures == nil {
+		return payment.Delivery{Notice: n, Parked: askAPI}, nil
+	}
+	r, found, err := p.deps.Captures.Refund(ctx, n.RefundID)
+	if err != nil {
+		return payment.Delivery{}, err
+	}
+	if !found {
+		return payment.Delivery{Ignored: "refund"}, nil
+	}
+	n.PaymentID = r.Payment
+	if r.Currency != string(ledger.USD) {
+		return payment.ForeignCurrency(n, r.Currency)
+	}
+	return asked(n, r.Amount)
+}
+
+// asked is the delivery of a notice with the amount that PayPal answered.
+func asked(n ledger.Notice, amount string) (payment.Delivery, error) {
+	var err error
+	if n.Amount, err = money.Parse(amount); err != nil {
+		return payment.Delivery{}, errs.Wrap(err, errs.UpstreamError, "PayPal answered an amount that cannot be read")
+	}
+	if err := n.Valid(); err != nil {
+		return payment.Delivery{}, err
+	}
+	return payment.Delivery{Notice: n}, nil
 }
 
 // captured replaces what the body says of a payment by what PayPal's API says. The signature covers
@@ -111,7 +160,7 @@ func (p *Webhook) Read(ctx context.Context, header http.Header, body []byte) (pa
 // to ask, and no evidence of an amount or a payer.
 func (p *Webhook) captured(ctx context.Context, n ledger.Notice) (payment.Delivery, error) {
 	if p.deps.Captures == nil {
-		return payment.Delivery{Notice: n, Parked: "set ADNET_PAYPAL_CLIENT_ID and ADNET_PAYPAL_CLIENT_SECRET: only PayPal's API says what was paid"}, nil
+		return payment.Delivery{Notice: n, Parked: askAPI}, nil
 	}
 	c, found, err := p.deps.Captures.Capture(ctx, n.PaymentID)
 	if err != nil {
@@ -123,17 +172,11 @@ func (p *Webhook) captured(ctx context.Context, n ledger.Notice) (payment.Delive
 	if c.Currency != string(ledger.USD) {
 		return payment.ForeignCurrency(n, c.Currency)
 	}
-	if n.Amount, err = money.Parse(c.Amount); err != nil {
-		return payment.Delivery{}, errs.Wrap(err, errs.UpstreamError, "PayPal answered an amount that cannot be read")
-	}
 	n.Names = nil
 	if id, err := uuid.Parse(c.CustomID); err == nil {
 		n.Names = []uuid.UUID{id}
 	}
-	if err := n.Valid(); err != nil {
-		return payment.Delivery{}, err
-	}
-	return payment.Delivery{Notice: n}, nil
+	return asked(n, c.Amount)
 }
 
 // verify checks the RSA-SHA256 signature over transmission id | time | webhook id | CRC-32 of the

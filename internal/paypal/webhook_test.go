@@ -90,8 +90,14 @@ func (c *certificates) Certificates(_ context.Context, url string) ([]byte, erro
 
 // captures is PayPal's API: payments by id.
 type captures struct {
-	known map[string]Capture
-	err   error
+	known   map[string]Capture
+	refunds map[string]Refund
+	err     error
+}
+
+func (c *captures) Refund(_ context.Context, id string) (Refund, bool, error) {
+	found, ok := c.refunds[id]
+	return found, ok, c.err
 }
 
 func (c *captures) Capture(_ context.Context, id string) (Capture, bool, error) {
@@ -111,7 +117,7 @@ func newPayPalWorld(t testing.TB) *paypalWorld {
 	t.Helper()
 	w := &paypalWorld{ca: newAuthority(t), certs: &certificates{}, api: &captures{known: map[string]Capture{
 		"42311647XV020574X": {"30.01", "USD", "0192f0c1-7a51-7c60-8a51-3f1f7d4c2b11"},
-	}}}
+	}, refunds: map[string]Refund{"1JU08902781691411": {"7.50", "USD", "42311647XV020574X"}}}}
 	var err error
 	w.key, err = rsa.GenerateKey(rand.Reader, 2048)
 	require.NoError(t, err)
@@ -379,6 +385,37 @@ func TestPayPalCreditsWhatItsAPISays(t *testing.T) {
 	d, err = read()
 	require.NoError(t, err)
 	require.Equal(t, payment.Delivery{Ignored: "capture"}, d, "PayPal does not know it")
+	w.api.err = errs.New(errs.UpstreamError, "away")
+	_, err = read()
+	require.True(t, errs.Is(err, errs.UpstreamError), "it is delivered again")
+	w.hook.deps.Captures = nil
+	d, err = read()
+	require.NoError(t, err)
+	require.Contains(t, d.Parked, "ADNET_PAYPAL_CLIENT_ID")
+}
+
+// A forged body takes back no more than PayPal's API says, and of no other payment.
+func TestPayPalRefundsWhatItsAPISays(t *testing.T) {
+	w := newPayPalWorld(t)
+	body := strings.NewReplacer("7.50", "1000.00", "42311647XV020574X", "VICTIM").Replace(refundedOnce)
+	read := func() (payment.Delivery, error) {
+		return w.hook.Read(t.Context(), w.sign(t, body, sentAt), []byte(body))
+	}
+	d, err := read()
+	require.NoError(t, err)
+	require.EqualValues(t, 7_500_000, d.Notice.Amount)
+	require.Equal(t, "42311647XV020574X", d.Notice.PaymentID)
+	w.api.refunds["1JU08902781691411"] = Refund{"7.50", "EUR", "42311647XV020574X"}
+	d, err = read()
+	require.NoError(t, err)
+	require.Contains(t, d.Parked, "EUR")
+	w.api.refunds["1JU08902781691411"] = Refund{"7.50", "USD", ""}
+	_, err = read()
+	require.Error(t, err, "a refund of no capture")
+	clear(w.api.refunds)
+	d, err = read()
+	require.NoError(t, err)
+	require.Equal(t, payment.Delivery{Ignored: "refund"}, d)
 	w.api.err = errs.New(errs.UpstreamError, "away")
 	_, err = read()
 	require.True(t, errs.Is(err, errs.UpstreamError), "it is delivered again")

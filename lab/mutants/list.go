@@ -626,8 +626,14 @@ var mutants = []mutant{
 	{
 		name: "paypal-body", protects: "PayPal credits what its API says, not what the body says",
 		file: "internal/paypal/webhook.go",
-		old:  "if err != nil || d.Notice.Kind != ledger.NoticePaid || d.Parked != \"\" {", new: "if true {",
+		old:  "return p.captured(ctx, d.Notice)", new: "return d, nil",
 		tests: []string{"./internal/paypal"}, run: "CreditsWhatItsAPISays",
+	},
+	{
+		name: "paypal-refund", protects: "PayPal takes back what its API says, not what the body says",
+		file: "internal/paypal/webhook.go",
+		old:  "return p.refunded(ctx, d.Notice)", new: "return d, nil",
+		tests: []string{"./internal/paypal"}, run: "RefundsWhatItsAPISays",
 	},
 	{
 		name: "paypal-fetches", protects: "strangers do not make adnet call PayPal more than once a second",

@@ -52,6 +52,7 @@ var nightly = map[string]bool{
 	"owner-locked-out":            true,
 	"paypal-body":                 true,
 	"paypal-path":                 true,
+	"paypal-refund":               true,
 	"pixel-clicks":                true,
 	"plain-text":                  true,
 	"posted-rate":                 true,
