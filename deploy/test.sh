@@ -9,6 +9,7 @@ if [ "${1:-}" = --run ]; then # another command on the same stack
   shift
 else
   deploy/chromium.sh
+  deploy/web.sh --packages
   set -- go test -count=1 -timeout 20m "$@" ./...
 fi
 go run ./deploy/local exec --down --ports=free -- "$@"
