@@ -89,6 +89,16 @@ func (s *Service) create(ctx context.Context, email, password string, role Role)
 	if err != nil {
 		return User{}, err
 	}
+	u, err := newUser(role, s.deps.Now().UTC())
+	if err != nil {
+		return User{}, err
+	}
+	u.Email, u.PasswordHash = email, hash
+	return u, s.deps.Users.CreateUser(ctx, u)
+}
+
+// newUser is an account with ids of its own and nothing else.
+func newUser(role Role, at time.Time) (User, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return User{}, err
@@ -97,8 +107,7 @@ func (s *Service) create(ctx context.Context, email, password string, role Role)
 	if err != nil {
 		return User{}, err
 	}
-	u := User{ID: id, DeveloperID: developer, Email: email, PasswordHash: hash, Role: role, TokenVersion: 1, CreatedAt: s.deps.Now().UTC()}
-	return u, s.deps.Users.CreateUser(ctx, u)
+	return User{ID: id, DeveloperID: developer, Role: role, TokenVersion: 1, CreatedAt: at}, nil
 }
 
 // Login checks a password. An unknown e-mail costs the same time as a wrong password.
@@ -323,17 +332,12 @@ func (s *Service) createSeatKey(ctx context.Context, caller User, seatID uuid.UU
 // newSeat is a seat of owner. Its e-mail receives nothing (RFC 2606): it only names the seat to
 // `adnet user`.
 func newSeat(owner User, at time.Time) (User, error) {
-	id, err := uuid.NewV7()
+	seat, err := newUser(RoleSeat, at)
 	if err != nil {
 		return User{}, err
 	}
-	developer, err := uuid.NewV7()
-	if err != nil {
-		return User{}, err
-	}
-	return User{
-		ID: id, DeveloperID: developer, Email: id.String() + "@seats.invalid", Role: RoleSeat, TokenVersion: 1, CreatedAt: at, ParentID: owner.ID,
-	}, nil
+	seat.Email, seat.ParentID = seat.ID.String()+"@seats.invalid", owner.ID
+	return seat, nil
 }
 
 func kindNames() string {
