@@ -112,7 +112,6 @@ type making struct {
 	key   groupKey
 	count uint32
 	most  money.Micros
-	group group
 }
 
 // newSegment indexes campaigns, which must have ascending distinct ids; it keeps the slice and

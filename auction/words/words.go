@@ -74,7 +74,6 @@ type Reader struct {
 	found []found
 	terms []Term
 	slots []uint16
-	half  bool // inside fenced code or a URL
 }
 
 // found is one occurrence of a term.

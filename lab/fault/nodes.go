@@ -144,9 +144,6 @@ func (n *node) kill() {
 
 func (n *node) signal(sig syscall.Signal) error { return n.running().Signal(sig) }
 
-// died says whether the process ended by itself.
-func (n *node) died() bool { return n.running().Ended() }
-
 // ready waits until the process says that it is.
 func (n *node) ready(ctx context.Context, limit time.Duration) error {
 	return n.running().Await(ctx, limit, process.Ready(n.admin))

@@ -155,10 +155,3 @@ func (s *set) inScope() (list []labelled) {
 	}
 	return list
 }
-
-// read gives the terms of a context.
-func read(r *words.Reader, context string) []words.Term {
-	r.Reset()
-	r.ReadContext(context)
-	return r.Terms()
-}
