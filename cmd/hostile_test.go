@@ -90,7 +90,7 @@ func (w *wired) login(t *testing.T, sessions *token.Sessions) {
 	require.NoError(t, err)
 	w.bearer["userToken"], _, err = sessions.Issue(token.Claims{UserID: user.ID, Role: string(user.Role), Email: user.Email, Version: user.TokenVersion}, time.Now())
 	require.NoError(t, err)
-	for scheme, kind := range map[string]account.KeyKind{"publisherKey": account.KindPublisher, "seatKey": account.KindSeat} {
+	for scheme, kind := range map[string]account.KeyKind{"publisherKey": account.KindPublisher, "seatKey": account.KindSeat, "seatPathKey": account.KindSeatPath} {
 		key, err := w.accounts.CreateKey(t.Context(), user, account.KeyRequest{Kind: kind})
 		require.NoError(t, err)
 		w.bearer[scheme] = key.Plain
@@ -154,6 +154,8 @@ func (w *wired) endpoints(t *testing.T) (all []endpoint) {
 		documented[op.Method+" "+op.Path] = op
 	}
 	colon := regexp.MustCompile(`:(\w+)`)
+	// A key in the path is a credential; the other parameters are ids.
+	inPath := strings.NewReplacer("/rtb/{key}", "/rtb/"+w.bearer["seatPathKey"])
 	for _, route := range w.http.Routes() {
 		name := route.Method + " " + colon.ReplaceAllString(route.Path, "{$1}")
 		op, known := documented[name]
@@ -164,9 +166,9 @@ func (w *wired) endpoints(t *testing.T) (all []endpoint) {
 		}
 		for _, value := range values {
 			e := endpoint{
-				name: name, method: route.Method, path: pathParameter.ReplaceAllString(op.Path, w.campaign),
+				name: name, method: route.Method, path: pathParameter.ReplaceAllString(inPath.Replace(op.Path), w.campaign),
 				takesJSON: op.Body && value != "engine-status", // which has no body
-				scheme:    schemeOf(route.Policy.Auth), locked: route.Policy.Auth&httpapi.Anyone == 0,
+				scheme:    schemeOf(route.Policy.Auth), locked: route.Policy.Auth&(httpapi.Anyone|httpapi.SeatPathKey) == 0,
 			}
 			if value != "" {
 				e.name += " " + value

@@ -82,7 +82,8 @@ func TestSettlementEqualsTheReference(t *testing.T) {
 			}
 			if *modelSteps >= 10_000 && !t.Failed() { // the histories must reach what they are about
 				require.GreaterOrEqual(t, w.steps, *modelSteps/2)
-				for _, verdict := range []string{"ok", "duplicate", "over_budget", "conversion_cap", "unverified", "paused", "self_served", "unknown_campaign", "poison", "credit capped", "credit held", "invalid_traffic:click_without_impression"} {
+				require.Positive(t, w.verdicts["conversion_cap"], "conversion_cap") // a rare one: a way of four steps
+				for _, verdict := range []string{"ok", "duplicate", "over_budget", "unverified", "paused", "self_served", "unknown_campaign", "poison", "credit capped", "credit held", "invalid_traffic:click_without_impression"} {
 					require.Greater(t, w.verdicts[verdict], 20, verdict)
 				}
 				require.Equal(t, prepaid, w.verdicts["over_balance"] > 20, "over_balance")
