@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -205,11 +206,16 @@ func (s *suite) judgeRows(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	// Sessions and marks of honest visits have keys of their own.
-	if s.report.RedisKeys = keys - 2*s.honest.visits; s.report.RedisKeys > keyBound {
-		s.breach("%d Redis keys beside those of honest visits, at most %d: %v", s.report.RedisKeys, keyBound, kinds)
+	// An ad that was sold has a session and marks of its events, whoever saw it: that a stranger
+	// cannot make.
+	sold, err := s.sum(ctx, `SELECT toInt64(uniqExact(auction_id)) FROM EVENTS WHERE verdict NOT IN ('unsigned', 'bad_signature')`)
+	if err != nil {
+		return err
 	}
-	s.say("%d Redis keys: %v; honest visits were %d", keys, kinds, s.honest.visits)
+	if s.report.RedisKeys = keys - 2*sold; s.report.RedisKeys > keyBound {
+		s.breach("%d Redis keys beside those of ads, at most %d: %v", s.report.RedisKeys, keyBound, kinds)
+	}
+	s.say("%d Redis keys: %v; ads with events were %d, honest visits %d", keys, kinds, sold, s.honest.visits)
 	return nil
 }
 
@@ -227,9 +233,13 @@ func (s *suite) judgeProcess() {
 	s.say("memory +%d MB, %d descriptors, %d unproven rows", (s.report.PeakRSS-s.report.IdleRSS)>>20, s.report.PeakFiles, s.report.UnprovenRows)
 }
 
-// judgeTimes compares latencies with their bounds, unless others keep the machine busy: then they
-// are not adnet's.
+// judgeTimes compares latencies with their bounds, unless others keep the machine busy, or the
+// attackers themselves do: then they are not adnet's.
 func (s *suite) judgeTimes(context.Context) error {
+	if cores := runtime.NumCPU(); cores < leastCores {
+		s.say("attackers and servers share %d cores: times are not judged", cores)
+		return nil
+	}
 	if s.report.MachineBusy > busyBound {
 		s.say("others took %.0f %% of the processors: times are not judged", 100*s.report.MachineBusy)
 		return nil
@@ -242,6 +252,9 @@ func (s *suite) judgeTimes(context.Context) error {
 	}
 	return nil
 }
+
+// leastCores is how many cores leave some to adnet while 14 attackers and all servers work.
+const leastCores = 4
 
 // leastP99 is below what a machine that also runs all servers and attackers can measure, ms.
 const leastP99 = 25

@@ -42,7 +42,7 @@ type settings struct {
 const (
 	rssBound      = 100 << 20 // bytes above idle
 	rowBound      = 1_000     // rows of events that prove nothing, in ClickHouse and PostgreSQL together
-	keyBound      = 2_000     // Redis keys above those of honest traffic
+	keyBound      = 2_000     // Redis keys above those of ads that were sold
 	spareFiles    = 64        // descriptors that are left when strangers hold all connections they get
 	campaignBound = 100       // of an account without history
 	slowerBound   = 3.0       // honest p99 under attack ÷ alone
