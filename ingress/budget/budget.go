@@ -255,8 +255,13 @@ func (r *Reservation) Check(c *auction.Campaign, effectiveCPM money.Micros) auct
 const warmFor = 500 * time.Millisecond
 
 // Warm has the node hold a lease of c, so that the first request after c's creation does not pay
-// for it: it would end as stale when the store takes longer than [Config.Wait].
+// for it: it would end as stale when the store takes longer than [Config.Wait]. Before
+// [Leases.Run] has called the store nothing can be leased and no request is taken, so it returns at
+// once.
 func (l *Leases) Warm(ctx context.Context, c *auction.Campaign) {
+	if l.seq.Load() == 0 {
+		return
+	}
 	id, err := uuid.NewV7()
 	if err != nil {
 		return

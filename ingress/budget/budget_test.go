@@ -47,6 +47,19 @@ func startFor(t testing.TB, store budget.Store, name string, life time.Duration,
 	return &node{Leases: l, stop: func() { cancel(); require.NoError(t, <-ended) }}
 }
 
+// Campaigns that are made before the node runs, as those of the demo, do not wait for it.
+func TestNothingIsWarmedBeforeRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, err := budget.New(budget.DefaultConfig(), budget.Deps{
+			Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Store: new(budgettest.Store), Node: "a", ImpressionLife: time.Hour, Now: time.Now,
+		})
+		require.NoError(t, err)
+		began := time.Now()
+		l.Warm(t.Context(), &auction.Campaign{Bid: 1})
+		require.Equal(t, began, time.Now())
+	})
+}
+
 // served is an ad: what a token would say.
 type served struct {
 	minute day.Minute
