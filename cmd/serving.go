@@ -93,7 +93,7 @@ func (r *ingressRole) serving() error {
 	outcomes := new(benna.Diagnostics)
 	selling := r.given.Config.Offer
 	if r.given.InMemory && selling.MinRelevanceLowest < 0 {
-		selling.MinRelevanceLowest = 0 // to try: nobody earns by showing what does not belong
+		selling.MinRelevanceLowest = 0 // a trial: unfitting ads earn nothing here
 	}
 	ads := offer.New(selling, offer.Deps{
 		Metrics: r.metrics, Catalog: r.catalog, Limiter: r.limits, Sales: r.limits, Keyring: r.given.Ring,

@@ -280,5 +280,6 @@ func (t *Table) Predict(b Billing, bid money.Micros, s Signals) Prediction {
 	}
 }
 
-// DefaultFloor is the least relevance of an ad where nobody states another.
+// DefaultFloor is the least relevance of an ad unless operator, campaign, publisher or request state
+// another.
 const DefaultFloor PPM = 580_000

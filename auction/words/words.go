@@ -1,7 +1,7 @@
 // Package words turns text into the terms that requests and campaigns are compared by.
 //
 // One analyzer reads both sides: Unicode form NFKC without characters that are not shown, lower
-// case, English stems, and letter groups of scripts that are written without blanks. There is no
+// case, English stems, and letter groups of scripts that are written without blanks. It uses no
 // dictionary. A [Reader] collects the terms of one request, weighs them by how far back they were
 // said, and is used again for the next.
 //
@@ -253,7 +253,7 @@ func (s *scanner) scan() {
 	s.endChain()
 }
 
-// sign passes one ASCII character that is no part of a word.
+// sign passes one ASCII character that stands outside of words.
 func (s *scanner) sign(at int, c byte) (next int) {
 	if c == '`' && strings.HasPrefix(s.lower[at:], "```") {
 		s.endChain()

@@ -94,7 +94,7 @@ func (a *API) demo() map[string]string {
 }
 
 // demoLogin signs a visitor in to a demo account, whose password is public anyway. Errors:
-// errs.NotFound where there is no demo, or where others than its owner could come by.
+// errs.NotFound without a demo, and off loopback, where strangers could sign in, too.
 func (a *API) demoLogin(c *httpapi.Context) error {
 	var in struct {
 		As     string `json:"as"`

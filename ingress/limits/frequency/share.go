@@ -54,7 +54,7 @@ func (c *Caps) Run(ctx context.Context) error {
 	}
 }
 
-// calm says that no news have come: none here, and for a while none from elsewhere.
+// calm says that this node has nothing to tell and has heard nothing for a while.
 func (c *Caps) calm(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
