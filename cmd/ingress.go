@@ -196,6 +196,7 @@ func (r *ingressRole) listening() (err error) {
 		return err
 	}
 	once := r.idempotency()
+	r.readiness.Add("http", func() error { return r.http.Listening() })
 	r.http, err = httpapi.New(r.given.Config.HTTP, httpapi.Deps{Log: r.Log, Metrics: r.metrics, Readiness: r.readiness, Guard: r.limits, Once: once, KeepFiles: r.keepFiles()})
 	return err
 }

@@ -179,6 +179,16 @@ func (s *Server) Addr() string {
 // Ready is closed when the socket is open.
 func (s *Server) Ready() <-chan struct{} { return s.ready }
 
+// Listening is nil once the socket is open: a node that balancers may choose takes connections.
+func (s *Server) Listening() error {
+	select {
+	case <-s.ready:
+		return nil
+	default:
+		return fmt.Errorf("not listening on %s yet", s.cfg.Addr)
+	}
+}
+
 // Run listens and serves until ctx ends, then lets running requests finish for DrainTimeout. What
 // the handlers started elsewhere (produce, spool) outlives Run: stop those components after it.
 // Errors: the address is taken, or a route could not be mounted.

@@ -243,12 +243,14 @@ func listening(t *testing.T, s *setup) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
+	require.Error(t, s.Listening(), "balancers would send requests to a closed port")
 	go func() { done <- s.Run(ctx) }()
 	select {
 	case <-s.Ready():
 	case err := <-done:
 		require.NoError(t, err)
 	}
+	require.NoError(t, s.Listening())
 	stopped := false
 	stop = func() error {
 		if stopped {
