@@ -29,9 +29,9 @@ type Ad struct {
 // tokens are the signed tokens of an ad, each made when the first link needs it.
 type tokens struct {
 	ring    *token.Keyring
-	content []byte // of all of them
-	landing string // of the link: the page as it is approved now, whatever the campaign changes later
-	text    []byte // of those that were made
+	content []byte      // of all of them
+	shown   token.Shown // of link and receipt: as it is approved now, whatever the campaign changes later
+	text    []byte      // of those that were made
 	at      [token.PurposeConverted + 1]span
 }
 
@@ -42,8 +42,8 @@ func (t *tokens) of(p token.Purpose) []byte {
 	at := &t.at[p]
 	if at.to == 0 {
 		from := len(t.text)
-		if p == token.PurposeClick {
-			t.text = t.ring.AppendLink(t.text, t.content, t.landing)
+		if p == token.PurposeClick || p == token.PurposeReceipt {
+			t.text = t.ring.AppendShown(t.text, p, t.content, t.shown)
 		} else {
 			t.text = t.ring.AppendToken(t.text, p, t.content)
 		}
@@ -68,7 +68,8 @@ func (ad *Ad) Reset() {
 // Sign makes ring sign ad's tokens, which say what of says.
 func (ad *Ad) Sign(ring *token.Keyring, of *token.Auction) {
 	ad.tokens = tokens{
-		ring: ring, content: token.AppendContent(ad.tokens.content[:0], of), landing: of.Landing, text: ad.tokens.text[:0],
+		ring: ring, content: token.AppendContent(ad.tokens.content[:0], of),
+		shown: token.Shown{Headline: of.Headline, Landing: of.Landing}, text: ad.tokens.text[:0],
 	}
 }
 
@@ -89,7 +90,7 @@ func (o *soldAd) claims() token.Auction {
 		Price: o.price, BillingModel: o.billing, Format: string(o.creative.Format),
 		IntegrationMethod: o.place.Method, Surface: o.place.Surface, Region: o.place.Region, Language: o.place.Language,
 		HostApp: o.place.Host, CreditFunded: o.creative.CreditFunded, Sandbox: o.sandbox, Landing: o.creative.CTAURL,
-		NoConsent: o.place.Consent.Refused(),
+		Headline: o.creative.Headline, NoConsent: o.place.Consent.Refused(),
 	}
 }
 

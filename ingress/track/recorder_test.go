@@ -171,8 +171,8 @@ func TestClicksThatTheProducerGivesBackAtItsStopAreKept(t *testing.T) {
 
 func TestReceipt(t *testing.T) {
 	f := newFixture(t)
-	f.Shelf.Campaigns[campaignID].Headline = `"><img src=x onerror=alert(1)></script>]]>${AUCTION_PRICE}`
 	a := auction(start)
+	a.Headline, a.Landing = `"><img src=x onerror=alert(1)></script>]]>${AUCTION_PRICE}`, landing
 	w := f.Do(http.MethodGet, "/r/"+f.Ring.Sign(token.PurposeReceipt, a), "")
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Contains(t, w.Header().Get("Content-Type"), "text/html")
@@ -186,4 +186,29 @@ func TestReceipt(t *testing.T) {
 	}
 	a.Sandbox = true
 	require.Contains(t, f.Do(http.MethodGet, "/r/"+f.Ring.Sign(token.PurposeReceipt, a), "").Body.String(), "nobody paid")
+}
+
+// A campaign that changes its text or its page, or that is gone, changes no receipt.
+func TestAReceiptShowsWhatWasShown(t *testing.T) {
+	f := newFixture(t)
+	a := auction(start)
+	a.Headline, a.Landing = "Fresh bread", landing
+	shown := "/r/" + f.Ring.Sign(token.PurposeReceipt, a)
+	c := f.Shelf.Campaigns[campaignID]
+	c.Headline, c.CTAURL = "Send us your password", "https://thief.example/"
+	for _, gone := range []bool{false, true} {
+		if gone {
+			delete(f.Shelf.Campaigns, campaignID)
+		}
+		w := f.Do(http.MethodGet, shown, "")
+		require.Equal(t, http.StatusOK, w.Code)
+		require.Contains(t, w.Body.String(), "Fresh bread")
+		require.Contains(t, w.Body.String(), "shop.example")
+		require.NotContains(t, w.Body.String(), "password")
+		require.NotContains(t, w.Body.String(), "thief.example")
+	}
+	f.Shelf.Put(*c)
+	earlier := f.Do(http.MethodGet, "/r/"+f.Ring.Sign(token.PurposeAuction, auction(start)), "")
+	require.Equal(t, http.StatusOK, earlier.Code)
+	require.NotContains(t, earlier.Body.String(), "password", "receipts of earlier builds do not say what was shown")
 }

@@ -28,10 +28,11 @@ var (
 
 // Limits of the texts in a token, in bytes. [Keyring.Sign] cuts longer ones on a rune boundary.
 const (
-	MaxWord    = 16 // BillingModel, Format, IntegrationMethod, Region, Language
-	MaxSurface = 32
-	MaxHostApp = 40
-	MaxLanding = 2048 // a longer page is left out
+	MaxWord     = 16 // BillingModel, Format, IntegrationMethod, Region, Language
+	MaxSurface  = 32
+	MaxHostApp  = 40
+	MaxHeadline = 240
+	MaxLanding  = 2048 // a longer page is left out
 )
 
 const (
@@ -47,7 +48,7 @@ const (
 	flagNoConsent = 1 << 2
 
 	maxRaw = headerMin + MaxKeyID + 4*idSize + 2*binary.MaxVarintLen64 + 1 + 7 +
-		5*MaxWord + MaxSurface + MaxHostApp + binary.MaxVarintLen16 + MaxLanding + macSize
+		5*MaxWord + MaxSurface + MaxHostApp + 1 + MaxHeadline + binary.MaxVarintLen16 + MaxLanding + macSize
 )
 
 // MaxLen is the length in characters that no auction token exceeds; longer ones are refused unread.
@@ -84,8 +85,13 @@ type Auction struct {
 	NoConsent    bool // the reader did not consent: of its events no session is kept, and its clicks have no id
 
 	// Landing is the page that the ad leads to, as it was approved when the ad was shown. It is only
-	// in tokens of [PurposeClick]; empty in those that earlier builds made.
+	// in tokens of [PurposeClick], and without its path in those of [PurposeReceipt]; empty in those
+	// that earlier builds made.
 	Landing string
+
+	// Headline is what the ad said when it was shown. It is only in tokens of [PurposeReceipt]; empty
+	// in those that earlier builds made.
+	Headline string
 
 	// ClickAfter is the time from the auction to the click, of which a click id is told, in whole
 	// milliseconds. It is only in tokens of [PurposeConversion] and [PurposeConverted].
@@ -176,12 +182,15 @@ func (r *Keyring) AppendToken(dst []byte, purpose Purpose, content []byte) []byt
 	return r.seal(dst, w, purpose, content)
 }
 
-// AppendLink appends the token of the link that leads to landing: [Keyring.AppendToken] for
-// [PurposeClick].
-func (r *Keyring) AppendLink(dst, content []byte, landing string) []byte {
+// Shown is what a reader saw of an ad, which the campaign may change later.
+type Shown struct{ Headline, Landing string }
+
+// AppendShown is [Keyring.AppendToken] for [PurposeClick] and [PurposeReceipt], whose tokens also
+// have what was shown.
+func (r *Keyring) AppendShown(dst []byte, purpose Purpose, content []byte, of Shown) []byte {
 	w := r.get()
 	defer r.put(w)
-	return r.seal(dst, w, PurposeClick, appendLanding(append(w.content[:0], content...), landing))
+	return r.seal(dst, w, purpose, appendShown(append(w.content[:0], content...), purpose, of))
 }
 
 // seal puts header and MAC around a content.
@@ -291,10 +300,32 @@ func appendAuction(b []byte, a *Auction, purpose Purpose) []byte {
 	b = appendText(b, a.Region, MaxWord)
 	b = appendText(b, a.Language, MaxWord)
 	b = appendText(b, a.HostApp, MaxHostApp)
-	if purpose == PurposeClick {
-		b = appendLanding(b, a.Landing)
+	return appendShown(b, purpose, Shown{Headline: a.Headline, Landing: a.Landing})
+}
+
+// appendShown appends what tokens of purpose say of the text of the ad.
+func appendShown(b []byte, purpose Purpose, of Shown) []byte {
+	switch {
+	case of == Shown{}:
+		return b
+	case purpose == PurposeClick:
+		return appendLanding(b, of.Landing)
+	case purpose == PurposeReceipt:
+		return appendLanding(appendText(b, of.Headline, MaxHeadline), site(of.Landing))
 	}
 	return b
+}
+
+// site is a page's address up to its path.
+func site(page string) string {
+	host := strings.Index(page, "://") + 3
+	if host < 3 {
+		return page
+	}
+	if path := strings.IndexAny(page[host:], `/\?#`); path >= 0 {
+		return page[:host+path]
+	}
+	return page
 }
 
 // appendLanding appends the page of a link; nothing for one that is too long or no text, since half
@@ -368,7 +399,10 @@ func (a *Auction) read(b []byte, seen texts, purpose Purpose) bool {
 	a.Region = r.text(MaxWord)
 	a.Language = r.text(MaxWord)
 	a.HostApp = r.text(MaxHostApp)
-	if purpose == PurposeClick {
+	if purpose == PurposeReceipt && r.rest != "" {
+		a.Headline = r.text(MaxHeadline)
+	}
+	if purpose == PurposeClick || purpose == PurposeReceipt {
 		a.Landing = r.landing()
 	}
 	return !r.bad && r.rest == "" && flags&^flagBits == 0 && a.AuctionID.Version() == 7

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestLandingIsInLinksAlone(t *testing.T) {
+func TestLandingIsWhole(t *testing.T) {
 	key, err := NewKey("k")
 	require.NoError(t, err)
 	ring, err := NewKeyring([]Key{key})
@@ -22,10 +22,10 @@ func TestLandingIsInLinksAlone(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, got.Landing)
 		content := AppendContent(nil, &a)
-		link := string(ring.AppendLink(nil, content, landing))
+		link := string(ring.AppendShown(nil, PurposeClick, content, Shown{Landing: landing}))
 		require.Equal(t, ring.Sign(PurposeClick, a), link)
 		require.LessOrEqual(t, len(link), MaxLen)
-		other, err := ring.Verify(ForReceipt, ring.Sign(PurposeReceipt, a), a.IssuedAt())
+		other, err := ring.Verify(PurposeReport.Only(), ring.Sign(PurposeReport, a), a.IssuedAt())
 		require.NoError(t, err)
 		require.Empty(t, other.Landing)
 	}
@@ -37,4 +37,31 @@ func TestDamagedLandingIsMalformed(t *testing.T) {
 		require.Empty(t, r.landing())
 		require.True(t, r.bad, "%q", rest)
 	}
+}
+
+// A receipt has what a reader saw of the ad, and the page's site alone.
+func TestReceiptHasWhatWasShown(t *testing.T) {
+	key, err := NewKey("k")
+	require.NoError(t, err)
+	ring, err := NewKeyring([]Key{key})
+	require.NoError(t, err)
+	a := sample()
+	long := strings.Repeat("ä", MaxHeadline)
+	for _, c := range []struct{ headline, landing, said, site string }{
+		{"", "", "", ""},
+		{"Buy this", "https://shop.example/a?b=1#c", "Buy this", "https://shop.example"},
+		{"Buy <b>this</b>", "https://shop.example:8443?b=1", "Buy <b>this</b>", "https://shop.example:8443"},
+		{"", "https://shop.example#c", "", "https://shop.example"},
+		{long, "https://shop.example", long[:MaxHeadline], "https://shop.example"},
+	} {
+		a.Headline, a.Landing = c.headline, c.landing
+		text := ring.Sign(PurposeReceipt, a)
+		require.Equal(t, text, string(ring.AppendShown(nil, PurposeReceipt, AppendContent(nil, &a), Shown{Headline: c.headline, Landing: c.landing})))
+		got, err := ring.Verify(ForReceipt, text, a.IssuedAt())
+		require.NoError(t, err)
+		require.Equal(t, [2]string{c.said, c.site}, [2]string{got.Headline, got.Landing})
+	}
+	earlier, err := ring.Verify(ForReceipt, string(ring.AppendToken(nil, PurposeReceipt, AppendContent(nil, &a))), a.IssuedAt())
+	require.NoError(t, err, "receipts of earlier builds")
+	require.Empty(t, earlier.Headline+earlier.Landing)
 }

@@ -73,7 +73,7 @@ var mutants = []mutant{
 	{
 		name: "relevance-lowest", protects: "a publisher, who earns by impressions, cannot take the floor below the lowest",
 		file: "ingress/offer/offer.go",
-		old:  "return max(highest, lowest)", new: "return highest",
+		old:  "return max(highest, lowest)", new: "return max(highest, min(lowest, 0))",
 		tests: []string{"./ingress/offer"}, run: "TestFloor",
 	},
 	{
@@ -1014,6 +1014,24 @@ var mutants = []mutant{
 		tests: []string{"./ingress/track"}, run: "ALinkLeadsToThePage",
 	},
 	{
+		name: "receipt-shown", protects: "a receipt shows what a reader saw, whatever the campaign says later",
+		file: "internal/token/auction.go",
+		old:  "case purpose == PurposeReceipt:\n", new: "case purpose == PurposeReceipt && purpose != PurposeReceipt:\n",
+		tests: []string{"./ingress/track"}, run: "AReceiptShows",
+	},
+	{
+		name: "saturated-store", protects: "values of conversions do not wrap in the analytics store",
+		file: "analytics/stats/query.go",
+		old:  "toInt64(least(sum(conversion_usd), toInt128(9223372036854775807)))", new: "toInt64(sum(conversion_usd))",
+		tests: []string{"./analytics/clickhouse"}, run: "TestReports/ConversionsSaturate", servers: []string{clickhouse},
+	},
+	{
+		name: "saturated-rollup", protects: "values of conversions do not wrap when a day is rolled up",
+		file: "analytics/rollup/rollup.go",
+		old:  "sumIf(toInt128(conversion_value)", new: "sumIf(conversion_value",
+		tests: []string{"./analytics/clickhouse"}, run: "TestReports/ConversionsSaturate", servers: []string{clickhouse},
+	},
+	{
 		name: "burst-sustained", protects: "a burst comes on top of a minute, not of the sustained rate",
 		file: "ingress/limits/window.go",
 		old:  "unused := m.class.limit - m.sum; m.onTop > 0", new: "unused := m.class.limit; m.onTop > 0",
@@ -1148,7 +1166,7 @@ var mutants = []mutant{
 	{
 		name: "seat-disabled", protects: "a disabled account takes its seats along",
 		file: "internal/memory/keys.go",
-		old:  "u.Disabled || owner.Disabled && !owner.IsAdmin()", new: "u.Disabled",
+		old:  "u.Disabled || owner.Disabled && !owner.IsAdmin()", new: "u.Disabled || owner.Disabled && !owner.IsAdmin() && owner.IsAdmin()",
 		tests: []string{"./internal/memory"}, run: "Conformance|Store",
 	},
 	{
