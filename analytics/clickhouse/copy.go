@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"reflect"
 	"strings"
 
 	"adnet/internal/errs"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	chcolumn "github.com/ClickHouse/clickhouse-go/v2/lib/column"
 	"github.com/google/uuid"
 )
 
@@ -162,11 +164,11 @@ func (s *Store) fillFrom(ctx context.Context, table string, r io.Reader) (total 
 			return 0, failure(err, "restore")
 		}
 		for i := range head.Columns {
-			column := reflect.New(reflect.SliceOf(batch.Columns()[i].ScanType()))
-			if err := in.DecodeValue(column); err != nil {
+			values, err := readColumn(in, head.Types[i], batch.Columns()[i])
+			if err != nil {
 				return 0, errors.Join(fmt.Errorf("read column %s: %w", head.Columns[i], err), batch.Abort())
 			}
-			if err := batch.Column(i).Append(column.Elem().Interface()); err != nil {
+			if err := batch.Column(i).Append(values); err != nil {
 				return 0, errors.Join(failure(err, "restore column "+head.Columns[i]), batch.Abort())
 			}
 		}
@@ -175,6 +177,25 @@ func (s *Store) fillFrom(ctx context.Context, table string, r io.Reader) (total 
 		}
 		total += int64(n)
 	}
+}
+
+// readColumn reads a block's values of a column that had the type was when they were written. A sum
+// that has 128 bits now may have had 64.
+func readColumn(in *gob.Decoder, was string, is chcolumn.Interface) (any, error) {
+	if was == "Int64" && is.Type() == "Int128" {
+		var small []int64
+		if err := in.Decode(&small); err != nil {
+			return nil, err
+		}
+		large := make([]*big.Int, len(small))
+		for i, n := range small {
+			large[i] = big.NewInt(n)
+		}
+		return large, nil
+	}
+	values := reflect.New(reflect.SliceOf(is.ScanType()))
+	err := in.DecodeValue(values)
+	return values.Elem().Interface(), err
 }
 
 func contains(list []string, one string) bool {

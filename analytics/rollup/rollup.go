@@ -137,7 +137,7 @@ SELECT
     sum(charge),
     sum(minted),
     countIf(charge > 0),
-    sumIf(conversion_value, class = 'counted' AND type = 'conversion' AND currency IN ('', 'USD')),
+    sumIf(toInt128(conversion_value), class = 'counted' AND type = 'conversion' AND currency IN ('', 'USD')),
     countIf(class = 'duplicate'),
     countIf(class = 'rejected'),
     countIf(class = 'sandbox'),

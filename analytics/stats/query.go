@@ -20,10 +20,13 @@ SELECT day, toUUID('00000000-0000-0000-0000-000000000000') AS run, sum(events) A
 UNION ALL
 SELECT day, run, sum(events) AS n, toDateTime64(0, 6, 'UTC') AS at FROM stats_rollup WHERE day BETWEEN {since:Date} AND {until:Date} GROUP BY day, run`
 
+	// Values of conversions are what advertisers state: their sums are of 128 bits in the store, where
+	// they cannot wrap, and saturate here.
 	sums = `
     sum(impressions) AS impressions, sum(clicks) AS clicks, sum(closes) AS closes, sum(skips) AS skips,
     sum(video_completes) AS video_completes, sum(conversions) AS conversions, sum(spend) AS spend,
-    sum(credits) AS credits, sum(billed) AS billed, sum(conversion_usd) AS conversion_usd,
+    sum(credits) AS credits, sum(billed) AS billed,
+    toInt64(least(sum(conversion_usd), toInt128(9223372036854775807))) AS conversion_usd,
     sum(duplicates) AS duplicates, sum(rejected) AS rejected, sum(sandbox) AS sandbox, sum(invalid) AS invalid, sum(conversions_unverified) AS conversions_unverified`
 
 	columns = `impressions, clicks, closes, skips, video_completes, conversions, spend, credits, billed, conversion_usd, duplicates, rejected, sandbox, invalid, conversions_unverified`

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -59,6 +60,7 @@ func RunReports(t *testing.T, open func(t *testing.T) Reports) {
 		{"Traffic", reportsTraffic},
 		{"Types", reportsTypes},
 		{"Conversions", reportsConversions},
+		{"ConversionsSaturate", reportsSaturate},
 		{"Breakdowns", reportsBreakdowns},
 		{"UnknownBreakdown", reportsUnknownBreakdown},
 		{"Ranges", reportsRanges},
@@ -279,6 +281,33 @@ func reportsConversions(t *testing.T, s Reports) {
 	require.Equal(t, 8*money.USD, got.ConversionUSD)
 	require.Equal(t, int64(1), got.Unverified)
 	require.Zero(t, got.Rejected)
+}
+
+// Sums of what advertisers state end at the largest amount, in the live counters, in rolled days and
+// over days that fit one by one.
+func reportsSaturate(t *testing.T, s Reports) {
+	worth := func(date day.Day, value money.Micros) report.Row {
+		return reportRow(onDay(date), func(r *report.Row) { r.Type, r.Currency, r.ConversionValue = ledger.Conversion, "USD", value })
+	}
+	const half = math.MaxInt64/2 + 1
+	insertRows(t, s, "one", worth(reportDay, half), worth(reportDay, half), worth(reportDay, report.MaxConversionValue))
+	insertRows(t, s, "two", worth(reportDay, half), worth(reportDay, half)) // merged in the background
+	insertRows(t, s, "days", worth(reportDay+1, half), worth(reportDay+2, half))
+	for _, roll := range []bool{false, true} {
+		if roll {
+			for date := reportDay; date <= reportDay+2; date++ {
+				_, err := s.Rollup.Aggregate(t.Context(), date)
+				require.NoError(t, err)
+			}
+		}
+		for _, until := range []day.Day{reportDay, reportDay + 2} {
+			got := stats(t, s, report.Query{Since: reportDay, Until: until, Breakdown: report.ByCampaign})
+			require.Equal(t, money.Micros(math.MaxInt64), got.Counts.ConversionUSD, "rolled up: %v", roll)
+			require.Equal(t, money.Micros(math.MaxInt64), got.Groups[0].Counts.ConversionUSD)
+		}
+		alone := stats(t, s, report.Query{Since: reportDay + 1, Until: reportDay + 1})
+		require.Equal(t, money.Micros(half), alone.Counts.ConversionUSD)
+	}
 }
 
 // spread inserts rows that differ in every dimension: dimension value i has i+1 rows.
