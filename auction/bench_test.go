@@ -4,14 +4,18 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"adnet/auction"
 	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
 	"adnet/auction/target"
 	"adnet/internal/cputime"
+	"adnet/internal/demo"
 	"adnet/internal/money"
 )
 
@@ -177,6 +181,83 @@ func BenchmarkRelevance(b *testing.B) {
 			b.ReportMetric(float64(filled)/float64(i), "fill")
 		})
 	}
+}
+
+// BenchmarkDemo is one ad request's decision where the campaigns are those of the rows of make
+// bench: of one advertiser, a few of the demo's words each, bids from 1 to 21 USD.
+func BenchmarkDemo(b *testing.B) {
+	vocabulary, requests := demoRequests(b)
+	for _, n := range []int{10_000, 100_000, 1_000_000} {
+		var index *auction.Snapshot
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			if index == nil {
+				index = target.Build(ranker.Version2(), demoCampaigns(n, vocabulary))
+			}
+			scratch := auction.Scratch{Trace: new(auction.Trace)}
+			b.ReportAllocs()
+			filled, i := 0, 0
+			used := cputime.Start(b)
+			for b.Loop() {
+				if auction.Decide(&requests[i%len(requests)], index, nil, &scratch).Winner != nil {
+					filled++
+				}
+				i++
+			}
+			used.Report()
+			b.ReportMetric(float64(filled)/float64(i), "fill")
+		})
+	}
+}
+
+// demoRequests are those of the demo, and the words that its campaigns target.
+func demoRequests(t testing.TB) (vocabulary []string, requests []auction.Request) {
+	vocabulary, err := demo.Words()
+	require.NoError(t, err)
+	asked, err := demo.Requests()
+	require.NoError(t, err)
+	for i := range asked {
+		requests = append(requests, auction.Request{ID: id(i), Words: terms(asked[i].Context), MinRelevance: ranker.DefaultFloor, IntegrationMethod: "rest"})
+	}
+	return vocabulary, requests
+}
+
+// TestManyBlocks: a search that passes over many blocks, and leaves common words out of its walk,
+// finds what a scan of all campaigns finds.
+func TestManyBlocks(t *testing.T) {
+	vocabulary, requests := demoRequests(t)
+	index := target.Build(ranker.Version2(), demoCampaigns(20_000, vocabulary))
+	var scratch auction.Scratch
+	filled := 0
+	for i := range requests {
+		if i%25 != 0 {
+			continue
+		}
+		req := &requests[i]
+		req.Words = append(req.Words, terms("a measured campaign")...)
+		req.MinRelevance = []ranker.PPM{0, 300_000, ranker.DefaultFloor}[i/25%3]
+		got, want := auction.Decide(req, index, nil, &scratch), auction.Explain(req, index, nil)
+		require.Equal(t, want.Outcome, got, i)
+		if got.Winner != nil {
+			filled++
+		}
+	}
+	require.Positive(t, filled)
+	require.Less(t, filled, len(requests)/25)
+}
+
+func demoCampaigns(n int, vocabulary []string) []auction.Campaign {
+	list := make([]auction.Campaign, n)
+	for i := range list {
+		t := &auction.Targeting{}
+		for k := range 1 + i%4 {
+			t.IntentTokens = append(t.IntentTokens, vocabulary[(i*31+(k+1)*977)%len(vocabulary)])
+		}
+		list[i] = auction.Campaign{
+			ID: id(i), Advertiser: id(0), Bid: money.Micros(1_000_000 + i*7919%20_000_000), Targeting: t,
+			Headline: "Bench campaign " + strconv.Itoa(i), Subtext: "Measured",
+		}
+	}
+	return list
 }
 
 func BenchmarkBuild(b *testing.B) {

@@ -2,7 +2,10 @@ package lexicon
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"adnet/auction/words"
@@ -25,6 +28,8 @@ const (
 // share.
 type grams struct {
 	keys    []uint32 // ascending
+	starts  []uint32 // by the first bits of a key, where such keys begin; one more at the end
+	shift   uint32   // to the first bits
 	begin   []uint32 // of the terms of keys[i], in ids
 	ids     []uint32
 	weights []uint16 // of the group: how rare it is
@@ -99,11 +104,57 @@ func gramsOf(terms []string) grams {
 		i = end
 	}
 	g.begin = append(g.begin, uint32(len(g.ids)))
+	g.point()
 	g.rare = uint16(log2(n * 2 / 2))
 	for id, s := range squares {
 		g.lengths[id] = uint32(root(s))
 	}
 	return g
+}
+
+// point notes where the keys of each beginning start: keys are hashes, so that about four share one.
+func (g *grams) point() {
+	count := max(len(g.keys)/4, 1)
+	g.shift = uint32(bits.LeadingZeros32(uint32(count)))
+	g.starts = make([]uint32, 1<<(32-g.shift)+1)
+	at := 0
+	for first := range g.starts {
+		for at < len(g.keys) && int(g.keys[at]>>g.shift) < first {
+			at++
+		}
+		g.starts[first] = uint32(at)
+	}
+}
+
+// find is the place of a key.
+func (g *grams) find(key uint32) (at uint32, ok bool) {
+	first := key >> g.shift
+	for at, end := g.starts[first], g.starts[first+1]; at < end && g.keys[at] <= key; at++ {
+		if g.keys[at] == key {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+// alike is what looks like a word.
+type alike struct {
+	word string
+	best []like
+	used atomic.Bool // since another word asked for the place
+}
+
+// alikes remembers what looks like the words of requests, because finding it takes a microsecond and
+// most words are common. The place of a word is its hash, so the memory is bounded whatever is
+// asked.
+type alikes [1 << 14]atomic.Pointer[alike]
+
+func (a *alikes) of(word string) *atomic.Pointer[alike] {
+	h := uint32(2166136261)
+	for i := range len(word) {
+		h = (h ^ uint32(word[i])) * 16777619
+	}
+	return &a[(h^h>>15)%uint32(len(a))]
 }
 
 // gather is the memory for one request's vector.
@@ -145,11 +196,56 @@ func (g *gather) similar(word string, damped uint32) (most uint32) {
 	if !comparable(word) {
 		return 0
 	}
+	for _, l := range g.remembered(word) {
+		most = max(most, l.likeness)
+		g.add(l.id, damped*uint32(g.table.weights[l.id])/words.One*l.likeness/likenessFull*alikeWeight/words.One)
+	}
+	return min(most, likenessFull)
+}
+
+// remembered is alike, which is asked for words that the table does not remember. Of two words with
+// one place the one that is used stays.
+func (g *gather) remembered(word string) []like {
+	place := g.table.alikes.of(word)
+	known := place.Load()
+	switch {
+	case known == nil || known.word != word && !known.used.Swap(false):
+		made := &alike{word: strings.Clone(word), best: slices.Clone(g.alike(word))}
+		made.used.Store(true)
+		place.Store(made)
+		return made.best
+	case known.word != word:
+		return g.alike(word)
+	}
+	if !known.used.Load() {
+		known.used.Store(true)
+	}
+	return known.best
+}
+
+// alike finds the terms that look like a word, those most like it first.
+func (g *gather) alike(word string) []like {
+	length := g.share(word)
+	x := &g.table.grams
+	g.best = g.best[:0]
+	for _, id := range g.seen {
+		if l := uint32(uint64(g.shared[id]) * likenessFull / (length*uint64(x.lengths[id]) + 1)); l >= leastLikeness {
+			g.best = append(g.best, like{id, l})
+		}
+		g.shared[id] = 0
+	}
+	slices.SortFunc(g.best, func(a, b like) int { return cmp.Or(cmp.Compare(b.likeness, a.likeness), cmp.Compare(a.id, b.id)) })
+	return g.best[:min(len(g.best), mostAlike)]
+}
+
+// share sums up for each term what its groups and those of word have in common, and gives the length
+// of the word's vector.
+func (g *gather) share(word string) (length uint64) {
 	x := &g.table.grams
 	var square uint64
 	g.seen = g.seen[:0]
 	eachGram(word, func(h uint32) {
-		at, ok := slices.BinarySearch(x.keys, h)
+		at, ok := x.find(h)
 		if !ok {
 			square += uint64(x.rare) * uint64(x.rare)
 			return
@@ -166,21 +262,5 @@ func (g *gather) similar(word string, damped uint32) (most uint32) {
 			g.shared[id] += w * w
 		}
 	})
-	length := root(square)
-	g.best = g.best[:0]
-	for _, id := range g.seen {
-		if l := uint32(uint64(g.shared[id]) * likenessFull / (length*uint64(x.lengths[id]) + 1)); l >= leastLikeness {
-			g.best = append(g.best, like{id, l})
-		}
-		g.shared[id] = 0
-	}
-	slices.SortFunc(g.best, func(a, b like) int { return cmp.Or(cmp.Compare(b.likeness, a.likeness), cmp.Compare(a.id, b.id)) })
-	if len(g.best) > mostAlike {
-		g.best = g.best[:mostAlike]
-	}
-	for _, l := range g.best {
-		most = max(most, l.likeness)
-		g.add(l.id, damped*uint32(g.table.weights[l.id])/words.One*l.likeness/likenessFull*alikeWeight/words.One)
-	}
-	return min(most, likenessFull)
+	return root(square)
 }

@@ -14,6 +14,7 @@ type Table struct {
 	weights []uint16 // by term: how rare it is, in units of 1/256 bit
 	unseen  uint16   // of a term that no campaign has
 	grams   grams
+	alikes  *alikes
 	version string
 	missed  uint32 // what words that no campaign says take from a match, in units of words.One
 	gain    uint32 // of a match, in units of 1/256
@@ -121,7 +122,7 @@ func (b *Builder) Freeze(of Size) *Table {
 	}
 	t.unseen = size.rarity(vote * size.advertisers / size.campaigns)
 	t.missed, t.gain = size.missed(), size.gain()
-	t.grams = gramsOf(t.terms)
+	t.grams, t.alikes = gramsOf(t.terms), new(alikes)
 	t.version = fmt.Sprintf("%08x", t.digest())
 	b.votes, b.common = nil, nil
 	return t

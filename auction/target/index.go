@@ -4,14 +4,18 @@
 // deliverable campaigns; [Index.Apply] derives the next from it and a list of changes at a cost
 // that depends on the changes and on those before them, not on the number of campaigns, so a pause
 // is as cheap with a million campaigns as with ten. A [Search] walks the campaigns that match a
-// [Query] in exact order: descending effective CPM, then ascending id. It does no work for
-// campaigns that cannot be next: lists are sorted by an upper bound of the score and are read only
-// as far as that bound demands.
+// [Query] in exact order: descending effective CPM, then by match, then by a hash. It reads the
+// campaigns that share a word with the query, highest bids first, and ends where no bid behind can
+// be worth more than what it found.
 //
 // [Match] states the same matching rules for one campaign without any index; tests hold the two
 // together.
 //
 // # Not obvious
+//
+// The terms of a query are summed up for many groups of campaigns at a time ([window]): most
+// campaigns share one word with it, few reach the floor, and sorting by campaign first would cost
+// more than the sums.
 //
 // Deals are not targeting. The index has a list of campaigns for each deal, which only a search
 // for deals reads. It compares without case; the bid's gate compares the exact id.

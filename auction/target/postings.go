@@ -2,18 +2,15 @@ package target
 
 import "slices"
 
-// block is how many groups share a maximum of each term.
+// block is how many groups share a bound.
 const blockBits = 7
 const blockSize = 1 << blockBits
 
-// postings are the groups of each term, with what the term adds to their match. A term has a head
-// for each block of groups in which it occurs, with the most that it adds there.
+// postings are the groups of each term, with what the term adds to their match.
 type postings struct {
-	begin []uint32 // by term, the first of its heads; one more at the end
-	block []uint32 // by head
-	most  []uint16 // by head
-	first []uint32 // by head, the first of its entries; one more at the end
-	at    []uint8  // by entry, the group's place in its block
+	begin []uint32 // by term, the first of its entries; one more at the end
+	peak  []uint16 // by term, the most that it adds anywhere
+	group []uint32 // by entry, ascending for each term
 	by    []uint16 // by entry
 }
 
@@ -26,52 +23,29 @@ type posting struct {
 
 // lay lays out the postings that each gives, always the same, in the order of groups.
 func lay(terms int, each func(add func(posting))) postings {
-	entries := make([]uint32, terms+1)
-	heads := make([]uint32, terms+1)
-	last := make([]uint32, terms)
-	fill(last, none)
-	each(func(p posting) {
-		entries[p.term+1]++
-		if block := p.group >> blockBits; last[p.term] != block {
-			last[p.term] = block
-			heads[p.term+1]++
-		}
-	})
+	next := make([]uint32, terms+1)
+	each(func(p posting) { next[p.term+1]++ })
 	for i := range terms {
-		entries[i+1] += entries[i]
-		heads[i+1] += heads[i]
+		next[i+1] += next[i]
 	}
 	out := postings{
-		begin: slices.Clone(heads), block: make([]uint32, heads[terms]), most: make([]uint16, heads[terms]),
-		first: make([]uint32, heads[terms]+1), at: make([]uint8, entries[terms]), by: make([]uint16, entries[terms]),
+		begin: slices.Clone(next), peak: make([]uint16, terms),
+		group: make([]uint32, next[terms]), by: make([]uint16, next[terms]),
 	}
-	out.first[heads[terms]] = entries[terms]
-	fill(last, none)
 	each(func(p posting) {
-		head, entry := &heads[p.term], &entries[p.term]
-		if block := p.group >> blockBits; last[p.term] != block {
-			last[p.term] = block
-			out.block[*head], out.first[*head] = block, *entry
-			*head++
-		}
-		out.most[*head-1] = max(out.most[*head-1], p.by)
-		out.at[*entry], out.by[*entry] = uint8(p.group&(blockSize-1)), p.by
-		*entry++
+		out.peak[p.term] = max(out.peak[p.term], p.by)
+		at := &next[p.term]
+		out.group[*at], out.by[*at] = p.group, p.by
+		*at++
 	})
 	return out
 }
 
-func fill(list []uint32, with uint32) {
-	for i := range list {
-		list[i] = with
-	}
-}
+// entries are those of one term.
+func (p *postings) entries(term uint32) (from, to uint32) { return p.begin[term], p.begin[term+1] }
 
-// heads are those of one term.
-func (p *postings) heads(term uint32) (from, to uint32) { return p.begin[term], p.begin[term+1] }
-
-// head finds the head of a block among those from and to; ok is false when the term is not in it.
-func (p *postings) head(from, to, block uint32) (at uint32, ok bool) {
-	i, ok := slices.BinarySearch(p.block[from:to], block)
-	return from + uint32(i), ok
+// from is the first of the entries from and to that is of the group or of one behind it.
+func (p *postings) from(from, to, group uint32) uint32 {
+	i, _ := slices.BinarySearch(p.group[from:to], group)
+	return from + uint32(i)
 }

@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"math/bits"
 	"slices"
@@ -42,7 +43,7 @@ type Search struct {
 	reader  lexicon.Reader
 	words   words.Reader
 	buf     []byte
-	sums    [blockSize]uint32 // of one block
+	window  window
 }
 
 // walk is the part of a search in one segment.
@@ -51,16 +52,22 @@ type walk struct {
 	dead    []uint64
 	ids     [dims][]uint32 // the query's terms that the segment knows, ascending
 	cursors []cursor
+	leading int      // the first cursors: a group of none of them cannot reach the floor
+	enough  uint32   // the least sum of theirs with which a group may reach the floor
 	blocks  []uint32 // further blocks to look at, ascending: of free groups, or of deals
 	private bool     // blocks are of deals, and no other counts
 	next    uint32   // the lowest block ahead
+	stride  uint32   // blocks of the next window
 }
 
-// cursor reads the heads of one term.
+// cursor reads the entries of one term.
 type cursor struct {
-	begin, end uint32 // heads
+	from       *postings
+	begin, end uint32 // entries
 	at         uint32
+	was        uint32 // at, before the last window
 	weight     uint32
+	most       uint64 // weight × impact is at most
 	term       string
 	tool       bool
 }
@@ -88,7 +95,7 @@ type entry struct {
 type state uint8
 
 const (
-	unopened  state = iota // a block that was not looked into
+	unopened  state = iota // a block that was put off
 	rest                   // a block whose best groups are in the heap
 	unchecked              // a group
 	first                  // the first member of its tier
@@ -117,7 +124,7 @@ func (s *Search) Start(x *Index, q *Query) {
 
 // open resolves the query's values and sets the cursors.
 func (s *Search) open(w *walk, q *Query, v *lexicon.Vector, said []words.Term) {
-	w.cursors, w.blocks, w.private, w.next = w.cursors[:0], nil, len(q.Deals) > 0, none
+	w.cursors, w.blocks, w.private, w.next, w.stride = w.cursors[:0], nil, len(q.Deals) > 0, none, 1
 	if len(w.seg.campaigns) == 0 {
 		return
 	}
@@ -143,7 +150,34 @@ func (s *Search) open(w *walk, q *Query, v *lexicon.Vector, said []words.Term) {
 	case s.unsaid():
 		w.blocks = w.seg.free
 	}
+	w.lead(s.floor(s.table.Place(true, true)))
 	w.next = w.lowest()
+}
+
+// crowd is the share of the groups, one in so many, above which a term is one that many have.
+const crowd = 16
+
+// lead leaves those terms out of the walk that many have and that together add less than half of
+// what the floor needs: a group must have one of the others, too. So the commonest words are not
+// read through.
+func (w *walk) lead(floor uint32) {
+	w.leading, w.enough = len(w.cursors), floor
+	for i := 0; i < w.leading; {
+		if c := &w.cursors[i]; (c.end-c.begin)*crowd > uint32(len(w.seg.groups)) {
+			w.leading--
+			w.cursors[i], w.cursors[w.leading] = w.cursors[w.leading], w.cursors[i]
+			continue
+		}
+		i++
+	}
+	slices.SortFunc(w.cursors[w.leading:], func(a, b cursor) int { return cmp.Compare(b.most, a.most) })
+	for i := len(w.cursors) - 1; i >= w.leading; i-- {
+		if most := w.cursors[i].most; most >= uint64(w.enough-floor/2) {
+			w.leading = i + 1
+			break
+		}
+		w.enough -= uint32(w.cursors[i].most)
+	}
 }
 
 // reaching is the least match that has a relevance.
@@ -170,8 +204,8 @@ func (s *segment) appendSaid(ids []uint32, v *lexicon.Vector, said []words.Term)
 }
 
 func (w *walk) add(from *postings, c cursor, term uint32) {
-	if c.begin, c.end = from.heads(term); c.begin < c.end {
-		c.at = c.begin
+	if c.begin, c.end = from.entries(term); c.begin < c.end {
+		c.from, c.at, c.most = from, c.begin, uint64(c.weight)*uint64(from.peak[term])
 		w.cursors = append(w.cursors, c)
 	}
 }
@@ -189,13 +223,6 @@ func (s *segment) dealBlocks(deals []uint32) []uint32 {
 	return slices.Compact(all)
 }
 
-func (w *walk) postings(c *cursor) *postings {
-	if c.tool {
-		return &w.seg.tools
-	}
-	return &w.seg.said
-}
-
 // lowest is the lowest block ahead.
 func (w *walk) lowest() uint32 {
 	next := none
@@ -205,9 +232,9 @@ func (w *walk) lowest() uint32 {
 	if w.private {
 		return next
 	}
-	for i := range w.cursors {
+	for i := range w.cursors[:w.leading] {
 		if c := &w.cursors[i]; c.at < c.end {
-			next = min(next, w.postings(c).block[c.at])
+			next = min(next, c.from.group[c.at]>>blockBits)
 		}
 	}
 	return next
@@ -337,110 +364,137 @@ func (w *walk) done() bool { return w.seg == nil || w.next == none }
 // order of their bounds.
 func (w *walk) bound() money.Micros { return w.seg.blocks[w.next].most }
 
-// visit queues the next block of a walk by the most that its groups can be worth to this query.
+// visit looks into the next blocks of a walk.
 func (s *Search) visit(which uint8) {
 	w := &s.walks[which]
-	at := w.next
-	k := &w.seg.blocks[at]
-	var sum uint64
-	for i := range w.cursors {
-		c := &w.cursors[i]
-		p := w.postings(c)
-		if w.private {
-			if head, ok := p.head(c.begin, c.end, at); ok {
-				sum += uint64(c.weight) * uint64(p.most[head])
-			}
-			continue
-		}
-		if c.at < c.end && p.block[c.at] == at {
-			sum += uint64(c.weight) * uint64(p.most[c.at])
-			c.at++
-		}
+	begin := w.next
+	if w.private {
+		w.blocks = w.blocks[1:]
+		w.next = w.lowest()
+		s.push(entry{value: w.seg.blocks[begin].most, at: begin, walk: which})
+		return
 	}
-	if len(w.blocks) > 0 && w.blocks[0] == at {
+	end := min(begin+w.stride, uint32(len(w.seg.blocks)))
+	w.stride = min(2*w.stride, widest)
+	for i := range w.cursors[:w.leading] {
+		s.window.add(&w.cursors[i], w.enough, begin, end)
+	}
+	for len(w.blocks) > 0 && w.blocks[0] < end {
+		s.window.free(w.blocks[0]-begin, &w.seg.blocks[w.blocks[0]].free)
 		w.blocks = w.blocks[1:]
 	}
 	w.next = w.lowest()
-	match := ranker.Match(lexicon.Match(uint32(min(sum, uint64(fullSum))))) + k.place
-	if match < s.least {
-		return // no group of it reaches the floor
+	for i := range s.window.open[:end-begin] {
+		if s.window.open[i] != (bits128{}) {
+			at := begin + uint32(i)
+			s.weigh(entry{value: w.seg.blocks[at].most, at: at, walk: which}, uint32(i))
+		}
 	}
-	e := entry{value: min(k.most, s.table.AtMost(k.most, s.relevance(match))), match: match, at: at, walk: which}
-	if e.value < s.best {
-		s.push(e) // for later, perhaps never
-		return
-	}
-	s.lookInto(e)
+	s.window.forget(w.cursors[:w.leading], begin, end)
 }
 
-// fullSum is the sum of weight × impact that counts at most.
-var fullSum = lexicon.Sum(lexicon.MostMatch)
+// weigh looks at the block e, whose sums are the at-th of the window: now, when it has few groups or
+// may hold the best so far.
+func (s *Search) weigh(e entry, at uint32) {
+	w := &s.walks[e.walk]
+	open, sums := &s.window.open[at], (*[blockSize]uint32)(s.window.sums[at*blockSize:])
+	few := open.count() <= several
+	if few || e.value >= s.best {
+		for i := w.leading; i < len(w.cursors); i++ {
+			addTo(&w.cursors[i], e.at, open, sums)
+		}
+		if !few {
+			k := &w.seg.blocks[e.at]
+			match := ranker.Match(lexicon.Match(most(open, sums))) + k.place
+			e.value = min(k.most, s.table.AtMost(k.most, s.relevance(match)))
+		}
+		if few || e.value >= s.best {
+			s.pick(&e, open, sums)
+			return
+		}
+	}
+	s.push(e) // for later, perhaps never
+	clear(sums[:])
+	*open = bits128{}
+}
 
-// lookInto queues the best group of a block, and again the block for those behind it.
+// floor is the least sum with which a group may reach the floor, of those whose place adds no more
+// than that.
+func (s *Search) floor(place ranker.Match) uint32 {
+	return lexicon.Sum(uint32(max(s.least, place) - place))
+}
+
+// lookInto queues the best group of a block that was put off, or that comes next in it, and again
+// the block for those behind it.
 func (s *Search) lookInto(e entry) {
 	w := &s.walks[e.walk]
-	open := s.add(w, e.at)
-	floor := lexicon.Sum(uint32(max(s.least, w.seg.blocks[e.at].place) - w.seg.blocks[e.at].place))
-	var best, second entry
+	for _, c := range w.cursors { // copies: the walk reads on where it is
+		c.at = c.from.from(c.begin, c.end, e.at<<blockBits)
+		s.window.add(&c, 0, e.at, e.at+1)
+	}
+	if w.private || s.unsaid() {
+		s.window.free(0, &w.seg.blocks[e.at].free)
+	}
+	s.pick(&e, &s.window.open[0], (*[blockSize]uint32)(s.window.sums[:]))
+}
+
+// several is how many groups of a block are queued at a time: a trace asks for some behind the
+// winner, and looking again costs more.
+const several = 4
+
+// pick queues the best of the open groups of the block e, and the block again for those behind them.
+// It clears the sums of the block.
+func (s *Search) pick(e *entry, open *bits128, sums *[blockSize]uint32) {
+	w := &s.walks[e.walk]
+	floor := s.floor(w.seg.blocks[e.at].place)
+	var best [several + 1]entry // in their order
 	found := 0
 	from := e.at << blockBits
 	for half, set := range open {
 		for ; set != 0; set &= set - 1 {
 			place := uint32(half*64 + bits.TrailingZeros64(set))
-			if s.sums[place] < floor {
+			if sums[place] < floor {
 				continue
 			}
-			next, ok := s.score(w, from+place, s.sums[place])
-			if !ok || e.state == rest && !behind(&next, &e) {
+			next, ok := s.score(w, from+place, sums[place])
+			if !ok || e.state == rest && !behind(&next, e) {
 				continue
 			}
 			next.walk = e.walk
-			switch {
-			case found == 0 || better(&next, &best):
-				best, second = next, best
-			case found == 1 || better(&next, &second):
-				second = next
-			}
-			found++
+			found = insert(&best, found, &next)
 		}
 	}
-	if found > 0 {
-		s.best = max(s.best, best.value)
-		s.push(best)
+	clear(sums[:])
+	*open = bits128{}
+	if found == 0 {
+		return
 	}
-	if found > 1 {
+	s.best = max(s.best, best[0].value)
+	for i := range min(found, several) {
+		s.push(best[i])
+	}
+	if found > several {
+		last, next := &best[several-1], &best[several]
 		s.push(entry{
-			value: second.value, match: second.match, at: e.at, walk: e.walk, state: rest,
-			slot: best.at, lastValue: best.value, lastMatch: best.match,
+			value: next.value, match: next.match, at: e.at, walk: e.walk, state: rest,
+			slot: last.at, lastValue: last.value, lastMatch: last.match,
 		})
 	}
 }
 
-// add sums up what the query's terms add to each group of a block, and says which groups may match:
-// those that a term adds to, and the free ones.
-func (s *Search) add(w *walk, block uint32) (open [blockSize / 64]uint64) {
-	clear(s.sums[:])
-	for i := range w.cursors {
-		c := &w.cursors[i]
-		p := w.postings(c)
-		head, ok := c.at-1, c.at > c.begin && p.block[c.at-1] == block // most blocks are looked into at once
-		if !ok {
-			if head, ok = p.head(c.begin, c.end, block); !ok {
-				continue
-			}
-		}
-		for j := p.first[head]; j < p.first[head+1]; j++ {
-			place := p.at[j]
-			s.sums[place] = min(s.sums[place]+c.weight*uint32(p.by[j]), fullSum)
-			open[place/64] |= 1 << (place % 64)
-		}
+// insert puts a group into its place among the best n, and gives their number.
+func insert(best *[several + 1]entry, n int, e *entry) int {
+	at := n
+	for at > 0 && better(e, &best[at-1]) {
+		at--
 	}
-	if w.private || s.unsaid() {
-		for i, free := range w.seg.blocks[block].free {
-			open[i] |= free
-		}
+	if at == len(best) {
+		return n
 	}
-	return open
+	n = min(n+1, len(best))
+	copy(best[at+1:n], best[at:])
+	best[at] = *e
+	return n
 }
 
 // score is a group as an entry, unless its relevance keeps it out.
@@ -537,7 +591,12 @@ func (s *Search) member(e *entry, after tie, follows bool) (found bool) {
 		if isDead(w.dead, slot) {
 			continue
 		}
-		t := s.tie(&w.seg.campaigns[slot])
+		c := &w.seg.campaigns[slot]
+		t := tie{advertiser: mixed(s.seed, &c.Advertiser)}
+		if follows && t.advertiser < after.advertiser || found && t.advertiser > e.tie.advertiser {
+			continue
+		}
+		t.campaign = mixed(s.seed, &c.ID)
 		if follows && t.compare(after) <= 0 || found && t.compare(e.tie) >= 0 {
 			continue
 		}
@@ -566,8 +625,6 @@ func CompareTies(q *Query, a, b *Campaign) int {
 func (q *Query) seed() [2]uint64 {
 	return [2]uint64{binary.LittleEndian.Uint64(q.Auction[:8]), binary.LittleEndian.Uint64(q.Auction[8:])}
 }
-
-func (s *Search) tie(c *Campaign) tie { return tieOf(s.seed, c) }
 
 func tieOf(seed [2]uint64, c *Campaign) tie {
 	return tie{advertiser: mixed(seed, &c.Advertiser), campaign: mixed(seed, &c.ID)}
@@ -656,23 +713,18 @@ func (s *Search) Found(c *Candidate) (found Found) {
 	var list top
 	for i := range w.cursors {
 		cur := &w.cursors[i]
-		p := w.postings(cur)
-		head, ok := p.head(cur.begin, cur.end, c.group>>blockBits)
-		if !ok {
+		at := cur.from.from(cur.begin, cur.end, c.group)
+		if at == cur.end || cur.from.group[at] != c.group {
 			continue
 		}
-		for j := p.first[head]; j < p.first[head+1]; j++ {
-			if uint32(p.at[j]) != c.group&(blockSize-1) {
-				continue
-			}
-			by := cur.weight * uint32(p.by[j])
-			if cur.tool {
-				found.Signals.Tools += ranker.Match(p.by[j])
-				continue
-			}
-			sum += by
-			list.add(cur.term, by)
+		impact := cur.from.by[at]
+		if cur.tool {
+			found.Signals.Tools += ranker.Match(impact)
+			continue
 		}
+		by := cur.weight * uint32(impact)
+		sum += by
+		list.add(cur.term, by)
 	}
 	found.Signals.Words = ranker.Match(lexicon.Match(sum))
 	found.Terms = list.earned()

@@ -42,7 +42,7 @@ type block struct {
 	most  money.Micros // the highest value of any at full relevance
 	place ranker.Match // the most that a place adds
 	// free are the groups that need neither a tool nor a token.
-	free [blockSize / 64]uint64
+	free bits128
 }
 
 type group struct {

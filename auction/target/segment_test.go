@@ -81,9 +81,10 @@ func TestBoundsHoldForEveryRequest(t *testing.T) {
 				require.LessOrEqual(t, value, s.table.AtMost(k.most, relevance))
 			}
 		}
-		for head, most := range s.said.most {
-			for at := s.said.first[head]; at < s.said.first[head+1]; at++ {
-				require.LessOrEqual(t, s.said.by[at], most)
+		for term, peak := range s.said.peak {
+			from, to := s.said.entries(uint32(term))
+			for at := from; at < to; at++ {
+				require.LessOrEqual(t, s.said.by[at], peak)
 			}
 		}
 	})

@@ -29,6 +29,6 @@ func stem(word string) string {
 
 // stems remembers the stems of words, because stemming takes a microsecond and most words are
 // common. The place of a word is its hash, so the memory is bounded whatever is asked.
-var stems [1 << 13]atomic.Pointer[stemmed]
+var stems [1 << 15]atomic.Pointer[stemmed]
 
 type stemmed struct{ word, stem string }

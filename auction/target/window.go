@@ -1,0 +1,101 @@
+package target
+
+import (
+	"math/bits"
+
+	"adnet/auction/lexicon"
+)
+
+// window is the memory for some blocks in a row: the sums of their groups, and which of those may be
+// candidates. Between uses it is all zero.
+type window struct {
+	sums [widest * blockSize]uint32
+	open [widest]bits128
+}
+
+// widest is the most blocks of a window. A walk begins with one, since its first block often holds
+// the winner, and doubles from there.
+const widest = 128
+
+// bits128 has a bit per group of a block.
+type bits128 [blockSize / 64]uint64
+
+// add sums up what a term adds to the groups of the blocks from begin to end, and moves the cursor
+// behind them. Groups with enough are open.
+func (x *window) add(c *cursor, enough, begin, end uint32) {
+	first, behind := begin<<blockBits, end<<blockBits
+	c.was = c.at
+	groups, by := c.from.group[c.at:c.end], c.from.by[c.at:c.end]
+	for i, group := range groups {
+		if group >= behind {
+			c.at += uint32(i)
+			return
+		}
+		at := (group - first) % uint32(len(x.sums))
+		sum := min(x.sums[at]+c.weight*uint32(by[i]), fullSum)
+		if x.sums[at] = sum; sum >= enough {
+			x.open[at/blockSize].set(at % blockSize)
+		}
+	}
+	c.at = c.end
+}
+
+func (b *bits128) count() int { return bits.OnesCount64(b[0]) + bits.OnesCount64(b[1]) }
+
+func (b *bits128) set(at uint32) { b[at/64] |= 1 << (at % 64) }
+
+func (b *bits128) has(at uint32) bool { return b[at/64]&(1<<(at%64)) != 0 }
+
+// free opens the groups of a block that need no word.
+func (x *window) free(place uint32, groups *bits128) {
+	for i := range groups {
+		x.open[place][i] |= groups[i]
+	}
+}
+
+// fullSum is the sum of weight × impact that counts at most.
+var fullSum = lexicon.Sum(lexicon.MostMatch)
+
+// forget clears what the terms added to the blocks from begin to end, by entry where they are few.
+func (x *window) forget(terms []cursor, begin, end uint32) {
+	entries := uint32(0)
+	for i := range terms {
+		entries += terms[i].at - terms[i].was
+	}
+	if entries > (end-begin)*blockSize/16 {
+		clear(x.sums[:(end-begin)*blockSize])
+		return
+	}
+	for i := range terms {
+		c := &terms[i]
+		for _, group := range c.from.group[c.was:c.at] {
+			x.sums[(group-begin<<blockBits)%uint32(len(x.sums))] = 0
+		}
+	}
+}
+
+// most is the highest sum of the open groups.
+func most(open *bits128, sums *[blockSize]uint32) (sum uint32) {
+	for half, set := range open {
+		for ; set != 0; set &= set - 1 {
+			sum = max(sum, sums[half*64+bits.TrailingZeros64(set)])
+		}
+	}
+	return sum
+}
+
+// addTo adds what a term adds to the open groups of one block.
+func addTo(c *cursor, block uint32, open *bits128, sums *[blockSize]uint32) {
+	for i, group := range c.of(block) {
+		if at := group % blockSize; open.has(at) {
+			sums[at] = min(sums[at]+c.weight*uint32(c.from.by[c.at+uint32(i)]), fullSum)
+		}
+	}
+}
+
+// of moves the cursor to the entries of a block.
+func (c *cursor) of(block uint32) []uint32 {
+	c.at = c.from.from(c.begin, c.end, block<<blockBits)
+	behind := c.from.from(c.at, min(c.end, c.at+blockSize), (block+1)<<blockBits)
+	return c.from.group[c.at:behind]
+}
