@@ -184,7 +184,7 @@ func newIngress(h *host, given parts, b *backends.All) (*ingressRole, error) {
 // listening makes the engine with the middleware of every route: caller, rate limits, repeats.
 func (r *ingressRole) listening() (err error) {
 	r.auth = httpapi.NewAuth(httpapi.AuthDeps{
-		Users: r.Books, Keys: r.Books, Sessions: r.given.Sessions, Now: time.Now, Spend: r.spend,
+		Users: r.Books, Keys: r.Books, Sessions: r.given.Sessions, Logins: r.Books, Now: time.Now, Spend: r.spend,
 		BaseURL: func() string { return r.http.BaseURL() }, // which is made below
 	})
 	given := limits.Deps{Log: r.Log, Metrics: r.metrics, KnownKey: r.auth.KnownKey}

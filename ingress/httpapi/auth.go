@@ -35,6 +35,7 @@ type AuthDeps struct {
 	Users    account.UserStore
 	Keys     account.KeyStore
 	Sessions *token.Sessions
+	Logins   account.SessionStore // nil: a login is in its token and nowhere else
 	Now      func() time.Time
 	// BaseURL is where the console is; nil: no cookie is a login.
 	BaseURL func() string
@@ -47,6 +48,7 @@ type Auth struct {
 	deps  AuthDeps
 	users *expirable.LRU[uuid.UUID, entry[account.User]]
 	keys  *expirable.LRU[[32]byte, entry[account.Key]]
+	live  *expirable.LRU[sessionID, entry[account.Session]]
 	calls singleflight.Group
 	turns turns
 }
@@ -64,6 +66,7 @@ func NewAuth(deps AuthDeps) *Auth {
 		deps:  deps,
 		users: expirable.NewLRU[uuid.UUID, entry[account.User]](cacheSize, nil, outageFor),
 		keys:  expirable.NewLRU[[32]byte, entry[account.Key]](cacheSize, nil, outageFor),
+		live:  expirable.NewLRU[sessionID, entry[account.Session]](cacheSize, nil, outageFor),
 	}
 }
 
@@ -99,33 +102,70 @@ func Bearer(c *Context) (string, bool) {
 
 // User is the logged-in caller. Errors: errs.InvalidToken.
 func (a *Auth) User(c *Context) (account.User, error) {
-	session, ok := a.session(c)
-	if !ok {
-		return account.User{}, errSession
-	}
-	claims, err := a.deps.Sessions.Verify(session, a.deps.Now())
+	user, _, err := a.Login(c)
+	return user, err
+}
+
+// Login is the logged-in caller with its session, whose id is zero for a token of an earlier build.
+// Errors: errs.InvalidToken.
+func (a *Auth) Login(c *Context) (account.User, account.Session, error) {
+	user, session, err := a.login(c)
 	if err != nil {
-		return account.User{}, errSession
-	}
-	user, err := a.user(c.Request.Context(), claims.UserID)
-	switch {
-	case errs.Is(err, errs.NotFound):
-		return account.User{}, errSession
-	case err != nil:
-		return account.User{}, err
-	case user.Disabled:
-		return account.User{}, errUserDisabled
-	case user.TokenVersion != claims.Version:
-		return account.User{}, errSession
+		return account.User{}, account.Session{}, err
 	}
 	auditlog.Identify(c.Request.Context(), user.ID, string(user.Role))
 	if !user.IsAdmin() {
 		if err := a.spend(c, user.ID); err != nil {
-			return account.User{}, err
+			return account.User{}, account.Session{}, err
 		}
 	}
-	return user, nil
+	return user, session, nil
 }
+
+func (a *Auth) login(c *Context) (user account.User, login account.Session, err error) {
+	session, ok := a.session(c)
+	if !ok {
+		return user, login, errSession
+	}
+	claims, err := a.deps.Sessions.Verify(session, a.deps.Now())
+	if err != nil {
+		return user, login, errSession
+	}
+	user, err = a.user(c.Request.Context(), claims.UserID)
+	switch {
+	case errs.Is(err, errs.NotFound):
+		return user, login, errSession
+	case err != nil:
+		return user, login, err
+	case user.Disabled:
+		return user, login, errUserDisabled
+	case claims.SessionID != uuid.Nil && a.deps.Logins != nil:
+		login, err = a.loggedIn(c.Request.Context(), claims)
+		return user, login, err
+	case user.TokenVersion != claims.Version:
+		return user, login, errSession
+	}
+	return user, login, nil
+}
+
+// loggedIn is the session that a token names, unless it was ended. The store compares the versions
+// of session and account: after a new password one session goes on under the next version, while
+// this node may still believe in the account's old one.
+func (a *Auth) loggedIn(ctx context.Context, claims token.Claims) (account.Session, error) {
+	session, err := cached(ctx, a, a.live, sessionID(claims.SessionID), func(ctx context.Context) (account.Session, error) {
+		return a.deps.Logins.Session(ctx, claims.SessionID)
+	})
+	if errs.Is(err, errs.NotFound) || err == nil && session.UserID != claims.UserID {
+		return account.Session{}, errSession
+	}
+	return session, err
+}
+
+// Forget has this node ask the store for a session again; the others do within 2 s.
+func (a *Auth) Forget(session uuid.UUID) { a.live.Remove(sessionID(session)) }
+
+// sessionID is the id of a session, which is no account's.
+type sessionID uuid.UUID
 
 // spend counts the request of c against its account, once, however often its caller is asked for. A
 // change waits for its turn, which lasts until it is answered.
@@ -300,6 +340,8 @@ func flightKey(key any) string {
 	switch k := key.(type) {
 	case uuid.UUID:
 		return "u" + string(k[:])
+	case sessionID:
+		return "s" + string(k[:])
 	case [32]byte:
 		return "k" + string(k[:])
 	}

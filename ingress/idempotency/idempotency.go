@@ -12,8 +12,8 @@
 //
 // Not covered, because they have their own rules: ad requests, bids and rankings (every one is a
 // new auction), beacons (deduplicated per auction and event for ever), MCP (its session), the
-// providers' webhooks (deduplicated by their event ids), the demo checkout (by its id) and login
-// (changes nothing).
+// providers' webhooks (deduplicated by their event ids), the demo checkout (by its id), login (one
+// more session) and logout (an ended one stays so).
 package idempotency
 
 import (

@@ -99,7 +99,7 @@ func New(t testing.TB, o Options) *World {
 	require.NoError(t, err)
 	w.Sessions, err = token.NewSessions([]token.Key{key})
 	require.NoError(t, err)
-	w.Auth = httpapi.NewAuth(httpapi.AuthDeps{Users: w.Store, Keys: w.Store, Sessions: w.Sessions, Now: w.Clock})
+	w.Auth = httpapi.NewAuth(httpapi.AuthDeps{Users: w.Store, Keys: w.Store, Sessions: w.Sessions, Logins: w.Store, Now: w.Clock})
 	w.HTTP, err = httpapi.New(httpapi.Config{BaseURL: o.BaseURL}, httpapi.Deps{
 		Log: w.Logger, Metrics: w.Metrics, Readiness: obs.NewReadiness(),
 	})

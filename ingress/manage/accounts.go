@@ -50,22 +50,11 @@ func (a *API) login(c *httpapi.Context) error {
 	if err := a.mayHaveCookie(c, in.Cookie); err != nil {
 		return err
 	}
-	ctx, address := c.Request.Context(), c.ClientIP()
-	network := traffic.Network(address)
-	if a.deps.Logins != nil {
-		known := func() bool { return a.deps.Accounts.KnowsNetwork(ctx, in.Email, network) }
-		if err := a.deps.Logins.TryLogin(in.Email, address, known); err != nil {
-			return err
-		}
-	}
-	u, err := a.deps.Accounts.Login(ctx, in.Email, in.Password)
-	if a.deps.Logins != nil && !errs.Is(err, errs.InvalidCredentials) {
-		a.deps.Logins.LoggedIn(in.Email, address)
-	}
+	u, err := a.checkPassword(c, in.Email, in.Password)
 	if err != nil {
 		return err
 	}
-	if err := a.deps.Accounts.NoteNetwork(ctx, u, network); err != nil {
+	if err := a.deps.Accounts.NoteNetwork(c.Request.Context(), u, traffic.Network(c.ClientIP())); err != nil {
 		return err
 	}
 	return a.answerSession(c, http.StatusOK, opened{u, in.Cookie})

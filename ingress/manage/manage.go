@@ -91,11 +91,16 @@ func (a *API) Mount(s *httpapi.Server) {
 		"register": {Do: a.register, Policy: httpapi.Policy{
 			Limit: httpapi.LimitRegistrations, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
 		}},
-		"demo": {Do: a.demoLogin}, "logout": {Do: a.logout},
-		// No Idempotency-Key for a login: it changes nothing, a session is in its token and nowhere
-		// else.
+		"demo": {Do: a.demoLogin},
+		// No Idempotency-Key for a logout: an ended session stays ended, and its reply is the same.
+		"logout": {Do: a.logout, Policy: httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.Yes}},
+		// No Idempotency-Key for a login: a second one is one more session, which its owner sees.
 	}}, httpapi.Policy{Limit: httpapi.LimitLogins, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No})
 	s.Handle(http.MethodGet, "/api/info", a.info, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone})
+	s.Handle(http.MethodGet, "/api/account/sessions", a.listSessions, reads)
+	s.Handle(http.MethodDelete, "/api/account/sessions", a.endSessions, with(changes, httpapi.Params{"keep": httpapi.WordForm("current")}))
+	s.Handle(http.MethodDelete, "/api/account/sessions/:id", a.endSession, changes)
+	s.Handle(http.MethodPost, "/api/account/password", a.changePassword, changes)
 	s.Handle(http.MethodGet, "/api/keys", a.listKeys, reads)
 	s.Handle(http.MethodPost, "/api/keys", a.createKey, changes)
 	s.Handle(http.MethodDelete, "/api/keys", a.revokeKey, with(changes, httpapi.Params{"id": httpapi.IDForm}))

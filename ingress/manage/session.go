@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"bytes"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/errs"
 	"adnet/internal/token"
+	"adnet/internal/traffic"
 
 	"github.com/google/uuid"
 )
@@ -40,15 +42,21 @@ func (a *API) baseURL() string {
 }
 
 func (a *API) answerSession(c *httpapi.Context, status int, s opened) error {
-	u, life := s.user, token.SessionLife
+	u, life, now := s.user, token.SessionLife, a.deps.Now().UTC()
 	if s.cookie && u.IsAdmin() {
 		if !onLoopback(a.baseURL()) {
 			return errs.New(errs.Forbidden, "off loopback an administrator needs a second factor for the console, which this version does not have; use the API with a token")
 		}
 		life = token.AdminConsoleLife
 	}
-	claims := token.Claims{UserID: u.ID, Role: string(u.Role), Email: u.Email, Version: u.TokenVersion}
-	access, expiresIn, err := a.deps.Sessions.IssueFor(claims, a.deps.Now(), life)
+	session, err := a.deps.Accounts.OpenSession(c.Request.Context(), u, account.Session{
+		CreatedAt: now, ExpiresAt: now.Add(life), Network: traffic.Network(c.ClientIP()), Agent: c.GetHeader("User-Agent"),
+	})
+	if err != nil {
+		return err
+	}
+	claims := token.Claims{UserID: u.ID, SessionID: session.ID, Role: string(u.Role), Email: u.Email, Version: u.TokenVersion}
+	access, expiresIn, err := a.deps.Sessions.IssueFor(claims, now, life)
 	if err != nil {
 		return err
 	}
@@ -72,16 +80,41 @@ func onLoopback(baseURL string) bool {
 	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
-// logout ends the console's session. A token ends by its time, a new password or `adnet user`.
+// logout ends the session of the token, or of the console's cookie, which it also takes away. It
+// answers the same when the session had ended before.
 func (a *API) logout(c *httpapi.Context) error {
-	if err := httpapi.ReadBody(c, func([]byte) error { return nil }); err != nil { // it means nothing
+	if err := noBody(c); err != nil {
 		return err
 	}
-	if !httpapi.FromConsole(c, a.baseURL()) {
+	_, byToken := httpapi.Bearer(c)
+	if !byToken && !httpapi.FromConsole(c, a.baseURL()) {
 		return errNotConsole
 	}
-	httpapi.SetSession(c, a.baseURL(), "", 0)
+	switch u, session, err := a.deps.Auth.Login(c); {
+	case errs.Is(err, errs.InvalidToken):
+	case err != nil:
+		return err
+	case byToken && session.ID == uuid.Nil:
+		return errs.New(errs.InvalidState, "this token is of an earlier build and has no session of its own; DELETE /api/account/sessions ends all logins, this one too")
+	default:
+		if err := a.end(c.Request.Context(), u, session.ID); err != nil {
+			return err
+		}
+	}
+	if !byToken {
+		httpapi.SetSession(c, a.baseURL(), "", 0)
+	}
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"signed_out": true})
+}
+
+// noBody reads a body that means nothing. Errors: errs.InvalidRequest for what is not JSON.
+func noBody(c *httpapi.Context) error {
+	return httpapi.ReadBody(c, func(body []byte) error {
+		if len(bytes.TrimSpace(body)) == 0 {
+			return nil
+		}
+		return httpapi.Unmarshal(body, &struct{}{})
+	})
 }
 
 // demo are the accounts that a visitor may be signed in to: none where others than the owner of this

@@ -25,9 +25,9 @@ type site struct {
 func newSite(t *testing.T, base string) *site {
 	t.Helper()
 	w := &world{World: ingresstest.New(t, ingresstest.Options{BaseURL: base}), nodes: &nodes{}}
-	w.accounts = account.NewService(account.Deps{Users: w.Store, Keys: w.Store, Now: w.Clock})
+	w.accounts = account.NewService(account.Deps{Users: w.Store, Keys: w.Store, Sessions: w.Store, Now: w.Clock})
 	w.campaigns = campaign.NewService(campaign.Deps{Store: w.Store, Announcer: w.nodes, Now: w.Clock, CreditValue: money.USD})
-	auth := httpapi.NewAuth(httpapi.AuthDeps{Users: w.Store, Keys: w.Store, Sessions: w.Sessions, Now: w.Clock, BaseURL: w.HTTP.BaseURL})
+	auth := httpapi.NewAuth(httpapi.AuthDeps{Users: w.Store, Keys: w.Store, Sessions: w.Sessions, Logins: w.Store, Now: w.Clock, BaseURL: w.HTTP.BaseURL})
 	manage.New(manage.Deps{
 		Auth: auth, Sessions: w.Sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.Reports, Rollup: w.Reports, Audit: w.Store, Now: w.Clock,
 		BaseURL: w.HTTP.BaseURL, Demo: map[string]string{"advertiser": "ads@example.com", "admin": "boss@example.com"},

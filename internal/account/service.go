@@ -31,6 +31,7 @@ type Deps struct {
 	Users    UserStore
 	Keys     KeyStore
 	Networks NetworkStore // nil: no network is known
+	Sessions SessionStore // nil where nobody logs in: on the command line
 	Now      func() time.Time
 }
 
@@ -82,10 +83,7 @@ func (s *Service) create(ctx context.Context, email, password string, role Role)
 	if err != nil {
 		return User{}, err
 	}
-	if err := checkPassword(password); err != nil {
-		return User{}, err
-	}
-	hash, err := HashPassword(ctx, password)
+	hash, err := hashNew(ctx, password)
 	if err != nil {
 		return User{}, err
 	}
@@ -188,10 +186,7 @@ func (s *Service) Disable(ctx context.Context, email string, disabled bool) (Use
 // SetPassword changes a user's password and ends its sessions. API keys go on working: see
 // [Service.RevokeKeys].
 func (s *Service) SetPassword(ctx context.Context, email, password string) (User, error) {
-	if err := checkPassword(password); err != nil {
-		return User{}, err
-	}
-	hash, err := HashPassword(ctx, password)
+	hash, err := hashNew(ctx, password)
 	if err != nil {
 		return User{}, err
 	}
@@ -210,10 +205,7 @@ func (s *Service) edit(ctx context.Context, email string, change func(*User) err
 	if err != nil {
 		return User{}, err
 	}
-	return s.deps.Users.UpdateUser(ctx, u.ID, func(u *User) error {
-		u.TokenVersion++
-		return change(u)
-	})
+	return s.deps.Users.UpdateUser(ctx, u.ID, Renewing(change))
 }
 
 // NewKey is a key with its plain text, which is shown once.

@@ -90,6 +90,20 @@ func OfUser(before, after *account.User) Entry {
 	return e
 }
 
+// OfSession is the entry of a session that its owner ended.
+func OfSession(user, session uuid.UUID) Entry {
+	return Entry{TargetKind: TargetUser, TargetID: user.String(), OwnerID: user, Changes: map[string]Change{
+		"session": {Before: session, After: nil},
+	}}
+}
+
+// OfSessions is the entry of all other sessions of an account ending at once; ended is their number.
+func OfSessions(user uuid.UUID, ended int) Entry {
+	return Entry{TargetKind: TargetUser, TargetID: user.String(), OwnerID: user, Changes: map[string]Change{
+		"other_sessions": {Before: ended, After: 0},
+	}}
+}
+
 // OfKey is the entry of a key that was issued, or revoked. The key and its hash are not in it.
 func OfKey(k account.Key, of account.User, revoked bool) Entry {
 	e := Entry{TargetKind: TargetKey, TargetID: k.ID.String(), OwnerID: owner(&of), Changes: make(map[string]Change)}

@@ -39,6 +39,7 @@ type Books interface {
 	account.UserStore
 	account.KeyStore
 	account.NetworkStore
+	account.SessionStore
 	campaign.Store
 	campaign.Changes
 	settle.Store

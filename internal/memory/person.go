@@ -3,7 +3,9 @@ package memory
 import (
 	"context"
 	"fmt"
+	"maps"
 
+	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/person"
 
@@ -28,6 +30,7 @@ func (s *Store) Forget(_ context.Context, id uuid.UUID) error {
 			delete(s.networks, known)
 		}
 	}
+	maps.DeleteFunc(s.sessions, func(_ uuid.UUID, session account.Session) bool { return session.UserID == id })
 	for key, k := range s.keys {
 		if k.OwnerID == id {
 			k.Name = ""

@@ -2,10 +2,14 @@ package memory
 
 import (
 	"context"
+	"maps"
 	"slices"
 
+	"adnet/internal/account"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
+
+	"github.com/google/uuid"
 )
 
 // Retain removes data that nothing needs any more, as the database does. With dry nothing changes
@@ -80,6 +84,7 @@ func (s *Store) Retain(_ context.Context, cut ledger.Cutoffs, dry bool) (ledger.
 		}
 	}
 	if !dry {
+		maps.DeleteFunc(s.sessions, func(_ uuid.UUID, n account.Session) bool { return n.ExpiresAt.Before(cut.Keys) })
 		l.horizon = r.Horizon
 		if l.pruned == nil {
 			l.pruned = make(ledger.Pruned)

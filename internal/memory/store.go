@@ -29,6 +29,7 @@ type Store struct {
 	// seatOwners has the developer id of the owner by that of the seat.
 	seatOwners map[uuid.UUID]uuid.UUID
 	networks   map[userNetwork]time.Time // of good logins
+	sessions   map[uuid.UUID]account.Session
 	keys       map[uuid.UUID]account.Key
 	byHash     map[[32]byte]uuid.UUID
 	campaigns  map[uuid.UUID]*kept
@@ -52,6 +53,7 @@ func New(now func() time.Time) *Store {
 		byEmail:    make(map[string]uuid.UUID),
 		seatOwners: make(map[uuid.UUID]uuid.UUID),
 		networks:   make(map[userNetwork]time.Time),
+		sessions:   make(map[uuid.UUID]account.Session),
 		keys:       make(map[uuid.UUID]account.Key),
 		byHash:     make(map[[32]byte]uuid.UUID),
 		campaigns:  make(map[uuid.UUID]*kept),

@@ -55,6 +55,10 @@ func (s *Store) UserByEmail(_ context.Context, email string) (account.User, erro
 func (s *Store) UpdateUser(ctx context.Context, id uuid.UUID, edit func(*account.User) error) (account.User, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.updateUser(ctx, id, edit)
+}
+
+func (s *Store) updateUser(ctx context.Context, id uuid.UUID, edit func(*account.User) error) (account.User, error) {
 	before, err := s.heldUser(id)
 	if err != nil {
 		return account.User{}, err

@@ -32,7 +32,7 @@ type Store interface {
 	AuditLog(ctx context.Context, q auditlog.Query) ([]auditlog.Entry, error)
 	RecordAudit(ctx context.Context, e auditlog.Entry) error
 	// Forget removes what names the owner of an account that is disabled and has the e-mail of
-	// [account.ErasedEmail]: networks, names of keys, addresses to return to, and in the audit log
+	// [account.ErasedEmail]: networks, sessions, names of keys, addresses to return to, and in the audit log
 	// names, networks and e-mails. It may run again.
 	Forget(ctx context.Context, id uuid.UUID) error
 }

@@ -91,6 +91,7 @@ func (s *Store) Retain(ctx context.Context, cut ledger.Cutoffs, dry bool) (r led
 	}
 	if err == nil && !cut.Keys.IsZero() {
 		r.Keys, err = s.dropKeys(ctx, cut.Keys)
+		err = errors.Join(err, s.dropExpired(ctx, cut.Keys))
 	}
 	return r, err
 }

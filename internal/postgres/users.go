@@ -72,27 +72,31 @@ func (s *Store) UserByEmail(ctx context.Context, email string) (account.User, er
 // creation. Errors: errs.NotFound, errs.Conflict when the new e-mail is taken, and those of edit.
 func (s *Store) UpdateUser(ctx context.Context, id uuid.UUID, edit func(*account.User) error) (account.User, error) {
 	var kept account.User
-	err := s.inTx(ctx, "update user", func(tx pgx.Tx) error {
-		before, err := readUser(ctx, tx, lockUser, id)
-		if err != nil {
-			return err
-		}
-		u := before
-		if err := edit(&u); err != nil {
-			return err
-		}
-		u.ID, u.DeveloperID, u.CreatedAt, u.ParentID, u.Seats = before.ID, before.DeveloperID, before.CreatedAt, before.ParentID, before.Seats
-		u.Email = strings.ToLower(u.Email)
-		kept = u
-		if _, err = tx.Exec(ctx, updateUser, u.ID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion); err != nil {
-			return emailTaken(failure("update user", err))
-		}
-		return record(ctx, tx, auditlog.OfUser(&before, &u))
+	err := s.inTx(ctx, "update user", func(tx pgx.Tx) (err error) {
+		kept, err = editUser(ctx, tx, id, edit)
+		return err
 	})
 	if err != nil {
 		return account.User{}, err
 	}
 	return kept, nil
+}
+
+func editUser(ctx context.Context, tx pgx.Tx, id uuid.UUID, edit func(*account.User) error) (account.User, error) {
+	before, err := readUser(ctx, tx, lockUser, id)
+	if err != nil {
+		return account.User{}, err
+	}
+	u := before
+	if err := edit(&u); err != nil {
+		return account.User{}, err
+	}
+	u.ID, u.DeveloperID, u.CreatedAt, u.ParentID, u.Seats = before.ID, before.DeveloperID, before.CreatedAt, before.ParentID, before.Seats
+	u.Email = strings.ToLower(u.Email)
+	if _, err = tx.Exec(ctx, updateUser, u.ID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion); err != nil {
+		return account.User{}, emailTaken(failure("update user", err))
+	}
+	return u, record(ctx, tx, auditlog.OfUser(&before, &u))
 }
 
 // querier is the pool or a transaction.

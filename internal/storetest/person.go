@@ -23,6 +23,7 @@ import (
 type Persons interface {
 	person.Store
 	account.NetworkStore
+	account.SessionStore
 	Deposits
 	campaign.Store
 }
@@ -60,6 +61,9 @@ func owner(t *testing.T, s Persons) account.User {
 		require.NoError(t, err)
 	}
 	require.NoError(t, s.NoteNetwork(t.Context(), u.ID, "192.0.2.0/24", keyTime, keyTime))
+	require.NoError(t, s.CreateSession(t.Context(), account.Session{
+		ID: newID(t), UserID: u.ID, Version: 1, CreatedAt: keyTime, ExpiresAt: keyTime.Add(time.Hour), Network: "192.0.2.0/24", Agent: "canary-person/1",
+	}))
 	require.NoError(t, s.CreateDeposit(acting, ledger.Deposit{
 		ID: newID(t), AdvertiserID: u.ID, Provider: ledger.Stripe, CheckoutID: "cs_" + u.ID.String(), Requested: money.USD, ReturnURL: "https://canary-person.example/", CreatedAt: keyTime,
 	}))

@@ -65,6 +65,7 @@ type Credits interface {
 // Run runs every case. newStore opens an empty store that is closed by the test's own clean-up.
 func Run(t *testing.T, newStore func(t *testing.T) Stores) {
 	t.Run("Users", func(t *testing.T) { runCases(t, newStore, userCases) })
+	t.Run("Sessions", func(t *testing.T) { runCases(t, newStore, sessionCases) })
 	t.Run("Keys", func(t *testing.T) { runCases(t, newStore, keyCases) })
 	t.Run("Seats", func(t *testing.T) { runCases(t, newStore, seatCases) })
 	t.Run("Campaigns", func(t *testing.T) { runCases(t, newStore, campaignCases) })

@@ -27,6 +27,7 @@ type Claims struct {
 	Role      string
 	Email     string
 	Version   int64     // the user's token version at login
+	SessionID uuid.UUID // under which the store knows the login; zero in tokens of earlier builds
 	IssuedAt  time.Time // UTC, whole seconds; set by Issue
 	ExpiresAt time.Time // UTC, whole seconds; set by Issue
 }
@@ -84,9 +85,13 @@ func (s *Sessions) Issue(c Claims, now time.Time) (token string, expiresIn time.
 
 // IssueFor is [Sessions.Issue] with a life of its own.
 func (s *Sessions) IssueFor(c Claims, now time.Time, life time.Duration) (token string, expiresIn time.Duration, err error) {
-	key := &s.keys[0]
+	key, id := &s.keys[0], ""
+	if c.SessionID != uuid.Nil {
+		id = c.SessionID.String()
+	}
 	unsigned := jwt.NewWithClaims(jwt.SigningMethodHS256, sessionClaims{
 		RegisteredClaims: jwt.RegisteredClaims{
+			ID:        id,
 			Issuer:    issuer,
 			Subject:   c.UserID.String(),
 			Audience:  jwt.ClaimStrings{issuer},
@@ -135,8 +140,14 @@ func (s *Sessions) parse(token string, now time.Time) (Claims, error) {
 	if err != nil || payload.Version == nil || payload.IssuedAt == nil {
 		return Claims{}, ErrMalformed
 	}
+	var session uuid.UUID
+	if payload.ID != "" {
+		if session, err = uuid.Parse(payload.ID); err != nil {
+			return Claims{}, ErrMalformed
+		}
+	}
 	return Claims{
-		UserID: user, Role: payload.Role, Email: payload.Email, Version: *payload.Version,
+		UserID: user, SessionID: session, Role: payload.Role, Email: payload.Email, Version: *payload.Version,
 		IssuedAt: payload.IssuedAt.UTC(), ExpiresAt: payload.ExpiresAt.UTC(),
 	}, nil
 }

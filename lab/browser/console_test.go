@@ -125,6 +125,7 @@ func screens() []screen {
 		{"publisher", "/console/publisher", "Credits earned"},
 		{"publisher", "/console/integrate", "Impressions of yours have been seen"},
 		{"publisher", "/console/keys", "chat app"},
+		{"publisher", "/console/security", "this one"},
 		{"admin", "/console/review", "Review queue"},
 		{"admin", "/console/campaigns", "Spent in all"},
 	}
@@ -310,6 +311,38 @@ func TestSignOut(t *testing.T) {
 	require.NoError(t, tab.Await(`location.pathname === '/' && !!document.querySelector('.door form')`))
 	require.NoError(t, tab.Open(w.base+"/console/keys"))
 	require.NoError(t, tab.Await(`document.body.innerText.includes('Sign in to see this page')`))
+	require.Empty(t, tab.Problems())
+}
+
+// A copied session is worth nothing once its owner has ended it: here from a second browser.
+func TestSessionsEnd(t *testing.T) {
+	w := shared
+	one, two := w.tab(t, "publisher", desk), w.tab(t, "publisher", desk)
+	require.NoError(t, two.Open(w.base+"/console/security"))
+	require.NoError(t, two.Await(`document.querySelectorAll('tbody tr').length > 1`))
+	require.NoError(t, two.Do(chromedp.Click(`[data-act="end-others"]`, chromedp.ByQuery)))
+	require.NoError(t, two.Await(`document.querySelectorAll('tbody tr').length === 1`))
+	time.Sleep(2 * time.Second)
+	require.NoError(t, one.Open(w.base+"/console/keys"))
+	require.NoError(t, one.Await(`document.body.innerText.includes('Sign in to see this page')`))
+	require.Empty(t, two.Problems())
+}
+
+// A person changes the password: the session goes on, the old password is refused.
+func TestPasswordIsChanged(t *testing.T) {
+	w := shared
+	tab := w.tab(t, "", desk)
+	w.post(t, "", "/api/auth/register", map[string]any{"email": "changes@shop.example", "password": "some words with spaces"})
+	require.NoError(t, tab.Open(w.base+"/console/security"))
+	require.NoError(t, tab.Do(chromedp.SendKeys(`input[name=email]`, "changes@shop.example", chromedp.ByQuery),
+		chromedp.SendKeys(`input[name=password]`, "some words with spaces\r", chromedp.ByQuery)))
+	require.NoError(t, tab.Await(`!!document.querySelector('[data-form=password]')`))
+	require.NoError(t, tab.Do(chromedp.SendKeys(`input[name=current]`, "some words with spaces", chromedp.ByQuery),
+		chromedp.SendKeys(`input[name=new]`, "other words with spaces\r", chromedp.ByQuery)))
+	require.NoError(t, tab.Await(`document.body.innerText.includes('Changed.')`))
+	require.NoError(t, tab.Open(w.base+"/console/keys"))
+	require.NoError(t, tab.Await(`document.body.innerText.includes('No keys yet')`))
+	w.post(t, "", "/api/auth", map[string]any{"email": "changes@shop.example", "password": "other words with spaces"})
 	require.Empty(t, tab.Problems())
 }
 

@@ -1187,4 +1187,28 @@ var mutants = []mutant{
 		old:  "		s.noticeProxy(r)", new: "		s.deps.Log.Error(r.URL.Path)",
 		tests: []string{"./cmd"}, run: "TestSecretsStayInside$",
 	},
+	{
+		name: "session-lives", protects: "an ended session is refused",
+		file: "ingress/httpapi/auth.go",
+		old:  "case claims.SessionID != uuid.Nil && a.deps.Logins != nil:", new: "case claims.SessionID != uuid.Nil && false:",
+		tests: []string{"./ingress/manage"}, run: "SignedOut|Sessions",
+	},
+	{
+		name: "session-foreign", protects: "a session is ended by its owner alone",
+		file: "internal/memory/sessions.go",
+		old:  "!ok || found.UserID != user ||", new: "!ok ||",
+		tests: []string{"./ingress/manage"}, run: "SessionsAreListed",
+	},
+	{
+		name: "session-resurrected", protects: "a login that was under way does not outlive a new password",
+		file: "internal/memory/sessions.go",
+		old:  "!ok || s.users[found.UserID].TokenVersion != found.Version", new: "!ok",
+		tests: []string{"./internal/memory"}, run: "Conformance|Store",
+	},
+	{
+		name: "password-unproved", protects: "who holds a session alone cannot change the password",
+		file: "ingress/manage/sessions.go",
+		old:  "if u, err = a.checkPassword(c, u.Email, in.Current); err != nil {", new: "if in.Current == \"\" {",
+		tests: []string{"./ingress/manage"}, run: "PasswordChange",
+	},
 }

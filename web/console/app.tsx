@@ -13,6 +13,7 @@ const Billing = lazy(() => import('./screens/billing'));
 const Publisher = lazy(() => import('./screens/publisher'));
 const Keys = lazy(() => import('./screens/keys'));
 const Integrate = lazy(() => import('./screens/integrate'));
+const Security = lazy(() => import('./screens/security'));
 const Review = lazy(() => import('./screens/review'));
 
 /** Links that the pages follow themselves; /docs and the like are the server's. */
@@ -46,6 +47,7 @@ function Routes() {
         <Route path={p('publisher')} component={Publisher} />
         <Route path={p('keys')} component={Keys} />
         <Route path={p('integrate')} component={Integrate} />
+        <Route path={p('security')} component={Security} />
         <Route path={p('review')} component={isAdmin.value ? Review : Forbidden} />
         <Route default component={NotFound} />
       </Router>

@@ -49,6 +49,7 @@ export function Shell({ at, children }: { at: string; children: ComponentChildre
         {isAdmin.value && <Group title={t().administer} at={at} items={[['review', 'shield', t().reviewQueue]]} />}
         <Group title={t().advertise} at={at} items={[['overview', 'home', t().overview], ['campaigns', 'megaphone', t().campaigns], ['billing', 'wallet', t().billing]]} />
         <Group title={t().publish} at={at} items={[['publisher', 'chart', t().earnings], ['integrate', 'code', t().integrate], ['keys', 'key', t().keys]]} />
+        <Group title={t().account} at={at} items={[['security', 'lock', t().security]]} />
         <div class="group"><ul><li><a href={`${base}/docs`}><Icon name="book" />{t().apiDocs}</a></li></ul></div>
       </nav>
       {children}

@@ -62,6 +62,10 @@ export const en = {
   reviewLead: 'What the policy held, or what an account without history wants to show.', nothingWaits: 'Nothing waits', nothingWaitsHelp: 'New campaigns appear here when the policy finds something, or when it is not the first one of an account.',
   waiting: (n: number) => (n === 1 ? '1 waits' : `${n} wait`), noViolations: 'The policy found nothing; a person decides.', notes: 'Notes for the owner', approve: 'Approve', reject: 'Reject', reviewKeys: 'Keys: a approves, r rejects, j and k move.', sayWhy: 'Say why, so that the owner can mend it.', approvedIt: (name: string) => `Approved: ${name}`, rejectedIt: (name: string) => `Rejected: ${name}`,
   usersLead: 'Accounts of this installation. A suspended account has neither sessions nor working keys.', role: 'Role', since: 'Since', suspend: 'Suspend', restore: 'Restore', suspended: 'Suspended', suspendSure: (who: string) => `Suspend ${who}? Its sessions and keys stop working within two seconds.`, working: 'Working', noUsers: 'No such account',
+  account: 'Account', security: 'Sign-in and sessions', securityLead: 'Your password, and where you are signed in.',
+  sessions: 'Sessions', sessionsHelp: 'Each is a browser or program that acts as you. One that you do not know: end it, and change your password.', noSessions: 'No sessions', sessionAgent: 'With', sessionNetwork: 'Network', sessionUntil: 'Until', sessionThis: 'this one', sessionEnd: 'End', sessionEndOthers: 'End all others',
+  changePassword: 'Change password', passwordNow: 'Password now', passwordNew: 'New password', passwordEnds: 'Every other session ends.', passwordRevoke: 'Revoke all API keys, too: without this they go on working.',
+  passwordChanged: (sessions: number, keys: number) => `Changed. Other sessions that ended: ${sessions}; keys revoked: ${keys}.`,
   roles: { advertiser: 'Advertiser', admin: 'Administrator' } as Record<string, string>,
 };
 

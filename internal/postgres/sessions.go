@@ -1,0 +1,125 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"adnet/internal/account"
+	"adnet/internal/auditlog"
+	"adnet/internal/errs"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	sessionColumns = `s.id, s.user_id, s.version, s.created_at, s.expires_at, s.network, s.agent, s.strong`
+
+	insertSession = `INSERT INTO login_session AS s (id, user_id, version, created_at, expires_at, network, agent, strong)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
+
+	// Those that ended or expired, and the oldest above the limit.
+	dropSessions = `DELETE FROM login_session WHERE user_id = $1 AND (version <> $2 OR expires_at <= $3 OR id IN (
+		SELECT id FROM login_session WHERE user_id = $1 ORDER BY created_at DESC, id DESC OFFSET $4))`
+
+	// A session of an earlier version has ended: the join says so in the one place.
+	liveSessions  = ` FROM login_session s JOIN app_user u ON u.id = s.user_id AND u.token_version = s.version`
+	selectSession = `SELECT ` + sessionColumns + liveSessions + ` WHERE s.id = $1`
+	listSessions  = `SELECT ` + sessionColumns + liveSessions + ` WHERE s.user_id = $1 ORDER BY s.created_at DESC, s.id DESC`
+
+	endSession = `DELETE FROM login_session s USING app_user u WHERE s.id = $1 AND s.user_id = $2 AND u.id = s.user_id AND u.token_version = s.version`
+
+	dropExpired = `DELETE FROM login_session WHERE expires_at < $1`
+
+	endSessions = `DELETE FROM login_session WHERE user_id = $1 AND id <> $2`
+	keepSession = `UPDATE login_session SET version = $3 WHERE id = $2 AND user_id = $1 AND version = $3 - 1`
+)
+
+var _ account.SessionStore = (*Store)(nil)
+
+// CreateSession implements account.SessionStore.
+func (s *Store) CreateSession(ctx context.Context, n account.Session) error {
+	return s.inTx(ctx, "create session", func(tx pgx.Tx) error {
+		// Under the account's lock, so that logins at once do not pass the limit together.
+		u, err := readUser(ctx, tx, lockUser, n.UserID)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, dropSessions, n.UserID, u.TokenVersion, n.CreatedAt, account.MaxSessions-1); err != nil {
+			return failure("drop sessions", err)
+		}
+		_, err = tx.Exec(ctx, insertSession, n.ID, n.UserID, n.Version, n.CreatedAt, n.ExpiresAt, n.Network, n.Agent, n.Strong)
+		return failure("create session", err)
+	})
+}
+
+// Session implements account.SessionStore.
+func (s *Store) Session(ctx context.Context, id uuid.UUID) (account.Session, error) {
+	rows, err := s.pool.Query(ctx, selectSession, id)
+	if err != nil {
+		return account.Session{}, failure("read session", err)
+	}
+	found, err := pgx.CollectExactlyOneRow(rows, scanSession)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return account.Session{}, errNoSession()
+	}
+	return found, failure("read session", err)
+}
+
+func errNoSession() error { return errs.New(errs.NotFound, "no such session") }
+
+// Sessions implements account.SessionStore.
+func (s *Store) Sessions(ctx context.Context, user uuid.UUID) ([]account.Session, error) {
+	rows, err := s.pool.Query(ctx, listSessions, user)
+	if err != nil {
+		return nil, failure("list sessions", err)
+	}
+	all, err := pgx.CollectRows(rows, scanSession)
+	return all, failure("list sessions", err)
+}
+
+func scanSession(row pgx.CollectableRow) (n account.Session, err error) {
+	err = row.Scan(&n.ID, &n.UserID, &n.Version, &n.CreatedAt, &n.ExpiresAt, &n.Network, &n.Agent, &n.Strong)
+	n.CreatedAt, n.ExpiresAt = n.CreatedAt.UTC(), n.ExpiresAt.UTC()
+	return n, err
+}
+
+// EndSession implements account.SessionStore.
+func (s *Store) EndSession(ctx context.Context, user, id uuid.UUID) error {
+	return s.inTx(ctx, "end session", func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, endSession, id, user)
+		if err != nil {
+			return failure("end session", err)
+		}
+		if tag.RowsAffected() == 0 {
+			return errNoSession()
+		}
+		return record(ctx, tx, auditlog.OfSession(user, id))
+	})
+}
+
+// dropExpired forgets sessions that expired before a time.
+func (s *Store) dropExpired(ctx context.Context, before time.Time) error {
+	_, err := s.pool.Exec(ctx, dropExpired, before)
+	return failure("drop expired sessions", err)
+}
+
+// RenewLogins implements account.SessionStore.
+func (s *Store) RenewLogins(ctx context.Context, user, keep uuid.UUID, edit func(*account.User) error) (u account.User, ended int, err error) {
+	err = s.inTx(ctx, "renew logins", func(tx pgx.Tx) error {
+		if u, err = editUser(ctx, tx, user, account.Renewing(edit)); err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, endSessions, user, keep)
+		if err != nil {
+			return failure("end sessions", err)
+		}
+		ended = int(tag.RowsAffected())
+		if _, err := tx.Exec(ctx, keepSession, user, keep, u.TokenVersion); err != nil {
+			return failure("keep session", err)
+		}
+		return record(ctx, tx, auditlog.OfSessions(user, ended))
+	})
+	return u, ended, err
+}

@@ -1,0 +1,139 @@
+package storetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"adnet/internal/account"
+	"adnet/internal/auditlog"
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+var sessionCases = []testCase{
+	{"KeptListedAndEnded", func(t *testing.T, s Stores) {
+		store, u, other := sessionStore(t, s), AddUser(t, s), AddUser(t, s)
+		first, second := addSession(t, store, u, 0), addSession(t, store, u, time.Minute)
+		got, err := store.Session(t.Context(), first.ID)
+		require.NoError(t, err)
+		require.Equal(t, first, got)
+		require.Equal(t, []uuid.UUID{second.ID, first.ID}, sessionsOf(t, store, u))
+		require.Empty(t, sessionsOf(t, store, other))
+
+		requireCode(t, store.EndSession(t.Context(), other.ID, first.ID), errs.NotFound)
+		require.Len(t, sessionsOf(t, store, u), 2, "another's is not ended")
+		require.NoError(t, store.EndSession(t.Context(), u.ID, first.ID))
+		requireCode(t, store.EndSession(t.Context(), u.ID, first.ID), errs.NotFound)
+		_, err = store.Session(t.Context(), first.ID)
+		requireCode(t, err, errs.NotFound)
+		require.Equal(t, []uuid.UUID{second.ID}, sessionsOf(t, store, u))
+		requireCode(t, store.CreateSession(t.Context(), account.Session{ID: newID(t), UserID: newID(t), CreatedAt: keyTime, ExpiresAt: keyTime.Add(time.Hour)}), errs.NotFound)
+	}},
+	{"RenewingEndsAllButOne", func(t *testing.T, s Stores) {
+		store, u, other := sessionStore(t, s), AddUser(t, s), AddUser(t, s)
+		kept, gone, others := addSession(t, store, u, 0), addSession(t, store, u, time.Minute), addSession(t, store, other, 0)
+		now, ended, err := store.RenewLogins(t.Context(), u.ID, kept.ID, func(e *account.User) error {
+			e.PasswordHash = "$argon2id$new"
+			return nil
+		})
+		require.NoError(t, err)
+		require.Equal(t, 1, ended)
+		require.Equal(t, u.TokenVersion+1, now.TokenVersion)
+		require.Equal(t, "$argon2id$new", now.PasswordHash)
+		_, err = store.Session(t.Context(), gone.ID)
+		requireCode(t, err, errs.NotFound)
+		got, err := store.Session(t.Context(), kept.ID)
+		require.NoError(t, err)
+		require.Equal(t, now.TokenVersion, got.Version)
+		log, ok := s.Users.(interface {
+			AuditLog(ctx context.Context, q auditlog.Query) ([]auditlog.Entry, error)
+		})
+		require.True(t, ok)
+		entries, err := log.AuditLog(t.Context(), auditlog.Query{OwnerID: u.ID, Limit: 10})
+		require.NoError(t, err)
+		require.Contains(t, entries[0].Changes, "other_sessions")
+		require.Contains(t, entries[1].Changes, "password")
+
+		// Another's session is neither ended nor kept.
+		_, ended, err = store.RenewLogins(t.Context(), u.ID, others.ID, func(*account.User) error { return nil })
+		require.NoError(t, err)
+		require.Equal(t, 1, ended)
+		require.Empty(t, sessionsOf(t, store, u))
+		require.Len(t, sessionsOf(t, store, other), 1)
+
+		_, _, err = store.RenewLogins(t.Context(), other.ID, uuid.Nil, func(*account.User) error { return errEdit })
+		require.ErrorIs(t, err, errEdit)
+		require.Len(t, sessionsOf(t, store, other), 1, "what was refused ends nothing")
+	}},
+	{"AHigherVersionEndsSessions", func(t *testing.T, s Stores) {
+		store, u := sessionStore(t, s), AddUser(t, s)
+		before := addSession(t, store, u, 0)
+		now, err := s.Users.UpdateUser(t.Context(), u.ID, account.Renewing(func(*account.User) error { return nil }))
+		require.NoError(t, err)
+		_, err = store.Session(t.Context(), before.ID)
+		requireCode(t, err, errs.NotFound)
+		require.Empty(t, sessionsOf(t, store, u))
+		requireCode(t, store.EndSession(t.Context(), u.ID, before.ID), errs.NotFound)
+		// It does not come back: not by being kept, and not as a login that was under way.
+		_, _, err = store.RenewLogins(t.Context(), u.ID, before.ID, func(*account.User) error { return nil })
+		require.NoError(t, err)
+		late := addSession(t, store, now, time.Minute)
+		_, err = store.Session(t.Context(), late.ID)
+		requireCode(t, err, errs.NotFound)
+		require.Empty(t, sessionsOf(t, store, u))
+	}},
+	{"ExpiredOnesAreRetired", func(t *testing.T, s Stores) {
+		store, u := sessionStore(t, s), AddUser(t, s)
+		addSession(t, store, u, 0)
+		working := addSession(t, store, u, time.Hour)
+		r, ok := s.Users.(Retention)
+		require.True(t, ok)
+		_, err := r.Retain(t.Context(), ledger.Cutoffs{Keys: keyTime.Add(24*time.Hour + time.Minute)}, false)
+		require.NoError(t, err)
+		require.Equal(t, []uuid.UUID{working.ID}, sessionsOf(t, store, u))
+	}},
+	{"OnlySoMany", func(t *testing.T, s Stores) {
+		store, u := sessionStore(t, s), AddUser(t, s)
+		oldest := addSession(t, store, u, 0)
+		for i := range account.MaxSessions {
+			addSession(t, store, u, time.Duration(i+1)*time.Second)
+		}
+		require.Len(t, sessionsOf(t, store, u), account.MaxSessions)
+		_, err := store.Session(t.Context(), oldest.ID)
+		requireCode(t, err, errs.NotFound)
+		addSession(t, store, u, 48*time.Hour)
+		require.Len(t, sessionsOf(t, store, u), 1, "expired ones are forgotten")
+	}},
+}
+
+func sessionStore(t *testing.T, s Stores) account.SessionStore {
+	t.Helper()
+	store, ok := s.Users.(account.SessionStore)
+	require.True(t, ok)
+	return store
+}
+
+// addSession keeps a session of u that begins so long after a time and lasts a day.
+func addSession(t *testing.T, store account.SessionStore, u account.User, after time.Duration) account.Session {
+	t.Helper()
+	n := account.Session{
+		ID: newID(t), UserID: u.ID, Version: u.TokenVersion, CreatedAt: keyTime.Add(after), ExpiresAt: keyTime.Add(after + 24*time.Hour),
+		Network: "192.0.2.0/24", Agent: "Übersicht/1.0", Strong: true,
+	}
+	require.NoError(t, store.CreateSession(t.Context(), n))
+	return n
+}
+
+func sessionsOf(t *testing.T, store account.SessionStore, u account.User) (ids []uuid.UUID) {
+	t.Helper()
+	all, err := store.Sessions(t.Context(), u.ID)
+	require.NoError(t, err)
+	for _, n := range all {
+		ids = append(ids, n.ID)
+	}
+	return ids
+}
