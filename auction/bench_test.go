@@ -241,8 +241,7 @@ func TestManyBlocks(t *testing.T) {
 			filled++
 		}
 	}
-	require.Positive(t, filled)
-	require.Less(t, filled, len(requests)/25)
+	require.Greater(t, filled, 10)
 }
 
 func demoCampaigns(n int, vocabulary []string) []auction.Campaign {
