@@ -734,12 +734,35 @@ func (s *Search) Found(c *Candidate) (found Found) {
 // Excluded says whether campaigns match the query but for their relevance: to be asked when the
 // search found none.
 func (s *Search) Excluded() bool {
-	for i := range s.walks {
-		w := &s.walks[i]
-		for at := range w.seg.groups {
-			if s.passes(uint8(i), uint32(at)) && w.alive(uint32(at)) {
+	return s.excluded(0) || s.excluded(1)
+}
+
+// excluded looks at one group of each kind, and at all those that need a tool or token which the
+// query has.
+func (s *Search) excluded(which uint8) bool {
+	w := &s.walks[which]
+	for _, at := range w.seg.kinds {
+		if s.passes(which, at) && (w.alive(at) || s.anyPasses(which)) {
+			return true
+		}
+	}
+	for i := range w.cursors {
+		c := &w.cursors[i]
+		for _, at := range c.from.group[c.begin:c.end] {
+			if !w.seg.blocks[at>>blockBits].free.has(at%blockSize) && s.passes(which, at) && w.alive(at) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// anyPasses looks at every group.
+func (s *Search) anyPasses(which uint8) bool {
+	w := &s.walks[which]
+	for at := range w.seg.groups {
+		if s.passes(which, uint32(at)) && w.alive(uint32(at)) {
+			return true
 		}
 	}
 	return false

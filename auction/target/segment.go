@@ -31,6 +31,7 @@ type segment struct {
 	tools     postings // by tool
 	blocks    []block
 	free      []uint32            // ascending, the blocks with free groups
+	kinds     []uint32            // a free group for each combination of filters
 	deals     map[uint32][]uint32 // by deal the blocks with its groups, ascending
 }
 
@@ -62,6 +63,19 @@ func (g *group) terms(s *segment, d int) []uint32 {
 		from = g.ends[d-1]
 	}
 	return s.terms[from:g.ends[d]]
+}
+
+// appendFilters appends what decides whether the group passes the filters of a query.
+func (g *group) appendFilters(to []byte, s *segment) []byte {
+	to = append(to, byte(g.format))
+	for d := range dims {
+		list := g.terms(s, d)
+		to = binary.AppendUvarint(to, uint64(len(list)))
+		for _, term := range list {
+			to = binary.AppendUvarint(to, uint64(term))
+		}
+	}
+	return to
 }
 
 // builder groups campaigns. Targeting values that several campaigns share by pointer are read once.
@@ -391,8 +405,16 @@ func (b *builder) fillPostings() {
 			}
 		}
 	})
+	b.fillBlocks()
+}
+
+// fillBlocks sets what holds for the blocks of groups, and finds those that many requests need.
+func (b *builder) fillBlocks() {
+	s := b.seg
 	s.blocks = make([]block, (len(s.groups)+blockSize-1)>>blockBits)
 	s.deals = map[uint32][]uint32{}
+	kinds := map[string]bool{}
+	var kind []byte
 	for number := range s.groups {
 		g := &s.groups[number]
 		at := uint32(number) >> blockBits
@@ -400,7 +422,11 @@ func (b *builder) fillPostings() {
 		k.most = max(k.most, s.table.Most(g.billing, s.bids[g.begin]))
 		k.place = max(k.place, ranker.Match(g.place))
 		if len(g.terms(s, dimTool)) == 0 && len(g.terms(s, dimToken)) == 0 {
-			k.free[number/64%len(k.free)] |= 1 << (number % 64)
+			k.free.set(uint32(number) % blockSize)
+			if kind = g.appendFilters(kind[:0], s); !kinds[string(kind)] {
+				kinds[string(kind)] = true
+				s.kinds = append(s.kinds, uint32(number))
+			}
 			if n := len(s.free); n == 0 || s.free[n-1] != at {
 				s.free = append(s.free, at)
 			}
