@@ -32,11 +32,12 @@ var layers = map[string][]string{
 	"internal/token":    {"internal/schedule", "internal/day", "internal/errs", "internal/money"},
 	"internal/adtext":   {},
 	"internal/consent":  {"internal/jsonscan"},
+	"internal/ranking":  {"internal/errs"},
 	"internal/campaign": {"internal/traffic", "internal/adtext", "internal/schedule", "internal/errs", "internal/money", "internal/jsonscan", "internal/account"},
 	"internal/ledger":   {"internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign"},
 	"internal/report":   {"internal/traffic", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
 
-	"internal/auditlog": {"internal/traffic", "internal/day", "internal/errs", "internal/account", "internal/campaign", "internal/money", "internal/ledger"},
+	"internal/auditlog": {"internal/ranking", "internal/traffic", "internal/day", "internal/errs", "internal/account", "internal/campaign", "internal/money", "internal/ledger"},
 	"internal/once":     {"internal/errs"},
 
 	"internal/payment": {"internal/schedule", "internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
@@ -86,7 +87,9 @@ var layers = map[string][]string{
 	// Compares settlement on PostgreSQL with a reference; tests only.
 	"consumers/settle/modeltest": append([]string{"consumers", "schemas", "internal/postgres"}, domain...),
 	"consumers":                  append([]string{"consumers", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
-	"analytics":                  append([]string{"analytics", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
+	// Trains the ranking, which is the decision's.
+	"consumers/learn": append([]string{"auction", "internal/obs", "internal/lifecycle"}, domain...),
+	"analytics":       append([]string{"analytics", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
 
 	"internal/cli":      domain,
 	"internal/backends": append([]string{"analytics", "consumers", "ingress", "internal/lifecycle"}, outside...),
@@ -102,7 +105,7 @@ var layers = map[string][]string{
 
 var domain = []string{
 	"internal/errs", "internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/schedule", "internal/decimal", "internal/money", "internal/eight", "internal/jsonscan", "internal/account", "internal/adtext", "internal/campaign", "internal/ledger", "internal/report", "internal/token", "internal/consent", "internal/person",
-	"internal/payment", "internal/auditlog", "internal/once", "internal/link",
+	"internal/payment", "internal/auditlog", "internal/once", "internal/link", "internal/ranking",
 }
 
 // outside is the domain with every adapter, for the packages that connect them.

@@ -41,6 +41,7 @@ func Explain(req *Request, snapshot *Snapshot, gate Gate) Explanation {
 		return Explanation{Outcome: Outcome{Reason: NoCampaigns}}
 	}
 	candidates, unmatched, irrelevant := scan(req, snapshot)
+	explorer := exploring(req, snapshot, candidates)
 	result := Explanation{Outcome: Outcome{Reason: NoMatch}}
 	if irrelevant > 0 {
 		result.Reason = Irrelevant
@@ -52,7 +53,7 @@ func Explain(req *Request, snapshot *Snapshot, gate Gate) Explanation {
 		}
 		reason := refuse(req, gate, c.Candidate)
 		if reason == "" {
-			result.Outcome = won(snapshot, c.Candidate, &c.found)
+			result.Outcome = won(snapshot, c.Candidate, &c.found, explorer)
 			continue
 		}
 		if i == 0 {
@@ -62,6 +63,27 @@ func Explain(req *Request, snapshot *Snapshot, gate Gate) Explanation {
 	}
 	result.Losers = append(result.Losers, unmatched...)
 	return result
+}
+
+// exploring puts the campaign that explores in an auction, if any, before the others.
+func exploring(req *Request, snapshot *Snapshot, candidates []scanned) *Campaign {
+	if snapshot.Learnt() == nil || !mayExplore(req.ID) {
+		return nil
+	}
+	var best []target.Candidate
+	for i := range min(exploreAmong, len(candidates)) {
+		best = append(best, candidates[i].Candidate)
+	}
+	table := snapshot.Table()
+	at, value := explorer(&table, best)
+	if at == 0 {
+		return nil
+	}
+	first := candidates[at]
+	first.EffectiveCPM = value
+	copy(candidates[1:at+1], candidates[:at])
+	candidates[0] = first
+	return first.Campaign
 }
 
 // passedOver is the reason of a candidate behind the winner, without asking the gate.

@@ -75,7 +75,7 @@ func drawRequest(t *rapid.T) auction.Request {
 		return rapid.SampledFrom(append(values, "")).Draw(t, label)
 	}
 	r := auction.Request{
-		ID:                id(rapid.IntRange(0, 3).Draw(t, "auction")),
+		ID:                id(rapid.SampledFrom([]int{0, 1, 2, 3}).Draw(t, "auction")),
 		MinRelevance:      ranker.PPM(rapid.SampledFrom([]int{0, 0, 1000, 400_000, 800_000}).Draw(t, "floor of relevance")),
 		Tokens:            few(t, "req tokens", 6, "database", "api", "vector", "search", "travel", "vector database", "ai", "other", "天気", "serach", "traveling"),
 		ActiveTools:       few(t, "req tools", 3, "git", "fetch", "time", "other"),

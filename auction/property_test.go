@@ -44,7 +44,7 @@ func newWorld(t *rapid.T) *world {
 	for _, c := range first {
 		w.model[c.ID] = c
 	}
-	w.index = target.Build(ranker.Version2(), first)
+	w.index = target.Build(ranker.Version2().With(drawLearnt(t)), first)
 	return w
 }
 

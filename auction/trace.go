@@ -64,7 +64,7 @@ func (t *Trace) add(c target.Candidate, reason Reason) {
 // follow records what comes after the last candidate of scratch, without asking any gate.
 func (t *Trace) follow(req *Request, scratch *Scratch) {
 	for range traceBehind {
-		c, ok := scratch.search.Next()
+		c, ok := scratch.next()
 		if !ok {
 			return
 		}

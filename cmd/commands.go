@@ -44,6 +44,7 @@ type commands struct {
 	Verify     operate.Verify    `cmd:"" help:"Check the promises about money on the live stores; exit 1 on a difference."`
 	Statement  operate.Statement `cmd:"" help:"Print an account's month as CSV."`
 	Rollup     operate.Rollup    `cmd:"" help:"Roll a day of stats up."`
+	Train      trainRun          `cmd:"" name:"train" help:"Train the ranking on clicks, say why it was refused, or roll it back."`
 	User       user              `cmd:"" help:"Create, promote, disable users; issue and revoke their keys."`
 	Load       loadRun           `cmd:"" help:"Import campaigns and replay contexts through the public API."`
 	Doctor     operate.Doctor    `cmd:"" help:"Connect to every server and say what is found there and what to do; exit 1 when something must be mended."`

@@ -7,6 +7,7 @@ import (
 	"adnet/consumers/archive"
 	"adnet/consumers/credit"
 	"adnet/consumers/forecast"
+	"adnet/consumers/learn"
 	"adnet/consumers/project"
 	"adnet/consumers/quarantine"
 	"adnet/consumers/retain"
@@ -66,6 +67,7 @@ type consumersConfig struct {
 	Credit     credit.Config     `embed:""`
 	Quarantine quarantine.Config `embed:""`
 	Retain     retain.Config     `embed:""`
+	Learn      learn.Config      `embed:""`
 
 	// Life is how long after an auction its events still count.
 	Life time.Duration `kong:"-"`
@@ -95,7 +97,7 @@ type consumersRole struct {
 // newConsumers constructs the consumer role over b.
 func newConsumers(h *host, cfg consumersConfig, funds backends.Money, b *backends.All) (*consumersRole, error) {
 	r := &consumersRole{host: h, All: b, cfg: cfg, funds: funds}
-	for _, area := range []func() error{r.settling, r.releasing, r.archiving, r.projecting, r.cleaning, r.counting} {
+	for _, area := range []func() error{r.settling, r.releasing, r.archiving, r.projecting, r.cleaning, r.counting, r.learning} {
 		if err := area(); err != nil {
 			return nil, err
 		}
@@ -229,6 +231,21 @@ func (r *consumersRole) counting() error {
 	if r.Nightly != nil {
 		r.runs("rollup", r.Nightly)
 	}
+	return nil
+}
+
+// learning adds the component that trains the ranking, where the backends keep what it needs.
+func (r *consumersRole) learning() error {
+	if r.Learned == nil || r.cfg.Learn.On == "off" {
+		return nil
+	}
+	learner, err := newLearner(r.cfg.Learn, learn.Deps{
+		Log: r.Log, Metrics: r.metrics, Source: r.Learned, Campaigns: deliverable{r.Books}, Store: r.Ranking,
+	})
+	if err != nil {
+		return err
+	}
+	r.runs("learn", learner)
 	return nil
 }
 

@@ -29,7 +29,7 @@ func (r *ingressRole) following() error {
 	}
 	r.catalog = catalog.New(catalog.Deps{
 		Log: r.Log, Metrics: r.metrics, Source: redis.NewProjection(r.sealed), Feed: feed{redis.NewNodes(r.sealed)},
-		Node: r.node, Now: time.Now, Loaded: fitMemory,
+		Node: r.node, Now: time.Now, Weights: r.Ranking, Loaded: fitMemory,
 	})
 	given := frequency.Deps{Log: r.Log, Metrics: r.metrics, Campaigns: r.catalog}
 	if !r.given.InMemory { // there this process is the only node, and the store ends with it
@@ -98,7 +98,7 @@ func (r *ingressRole) serving() error {
 	ads := offer.New(selling, offer.Deps{
 		Metrics: r.metrics, Catalog: r.catalog, Limiter: r.limits, Sales: r.limits, Keyring: r.given.Ring,
 		Producer: r.producer, Recording: r.tracker, BaseURL: r.http.BaseURL, Now: time.Now, Delivery: r.delivery, Outcomes: outcomes,
-		Budget: r.budget, Life: r.given.Config.Track.Life,
+		Trials: r.catalog, Budget: r.budget, Life: r.given.Config.Track.Life,
 	})
 	tools, err := mcp.New(r.given.Config.MCP, mcp.Deps{Log: r.Log, Metrics: r.metrics, Auth: r.auth, Ads: ads, Events: r.tracker, BaseURL: r.http.BaseURL})
 	if err != nil {

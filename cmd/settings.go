@@ -36,7 +36,7 @@ var topics = []struct {
 	{"Kafka", []string{"KAFKA_"}},
 	{"ClickHouse and stats", []string{"CLICKHOUSE_", "STATS_"}},
 	{"Settlement, archive, projection", []string{"SETTLE_", "ARCHIVE_", "PROJECT_"}},
-	{"Nightly jobs", []string{"ROLLUP_", "RETENTION_"}},
+	{"Nightly jobs", []string{"ROLLUP_", "RETENTION_", "TRAIN"}},
 	{"Operator commands", []string{"VERIFY_", "RECONCILE_"}},
 	{"Process", []string{"LOG_", "START_", "STOP_", "HARD_"}},
 	{"In-memory mode", []string{"DEMO", "EMBEDDED_"}},

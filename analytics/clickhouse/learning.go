@@ -3,6 +3,7 @@ package clickhouse
 import (
 	"context"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -122,4 +123,57 @@ func termLists(rows []report.Auction) [][]uint32 {
 		}
 	}
 	return lists
+}
+
+// Only what was accepted for billing teaches: verdict 'ok', which neither invalid nor self-served
+// traffic has. A session is not read. known_terms is asked again: what was recorded must be common
+// enough.
+const impressionsQuery = `
+SELECT o.day AS day, i.campaign_id AS campaign_id, i.advertiser_id AS advertiser_id, i.developer_id AS developer_id,
+    toUInt32(cityHash64(i.host_app, i.surface, i.integration_method)) AS place,
+    arrayFilter(t -> has(k.terms, t), o.terms) AS terms,
+    c.network_mark IS NOT NULL AND c.found = 1 AS clicked, toInt64(coalesce(c.network_mark, 0)) AS network,
+    o.p_click AS p_click, o.trial_p_click AS trial_p_click, o.weights AS weights
+FROM (SELECT * FROM outcome_terms FINAL WHERE day = {day:Date}) AS o
+INNER JOIN
+(
+    SELECT auction_id, any(events.campaign_id) AS campaign_id, any(events.advertiser_id) AS advertiser_id, any(events.developer_id) AS developer_id, any(events.host_app) AS host_app,
+        any(events.surface) AS surface, any(events.integration_method) AS integration_method
+    FROM events WHERE day >= {day:Date} AND day <= {day:Date} + 1 AND type = 'impression' AND verdict = 'ok' GROUP BY auction_id
+) AS i ON i.auction_id = o.auction_id
+LEFT JOIN
+(
+    SELECT auction_id, any(events.network_mark) AS network_mark, 1 AS found
+    FROM events WHERE day >= {day:Date} AND day <= {day:Date} + 1 AND type = 'click' AND verdict = 'ok' GROUP BY auction_id
+) AS c ON c.auction_id = o.auction_id
+CROSS JOIN (SELECT groupArray(term) AS terms FROM known_terms WHERE month = toStartOfMonth({day:Date})) AS k
+ORDER BY cityHash64(o.auction_id)
+LIMIT {most:UInt32}`
+
+// Impressions reads what can be learnt from a UTC day, at most so many.
+func (s *Store) Impressions(ctx context.Context, date time.Time, most int) ([]report.Impression, error) {
+	var rows []struct {
+		Day         time.Time `ch:"day"`
+		CampaignID  uuid.UUID `ch:"campaign_id"`
+		Advertiser  uuid.UUID `ch:"advertiser_id"`
+		DeveloperID uuid.UUID `ch:"developer_id"`
+		Place       uint32    `ch:"place"`
+		Terms       []uint32  `ch:"terms"`
+		Clicked     uint8     `ch:"clicked"`
+		Network     int64     `ch:"network"`
+		PClick      int64     `ch:"p_click"`
+		TrialPClick int64     `ch:"trial_p_click"`
+		Weights     int64     `ch:"weights"`
+	}
+	if err := s.Select(ctx, &rows, impressionsQuery, map[string]string{"day": date.UTC().Format(time.DateOnly), "most": strconv.Itoa(most)}); err != nil {
+		return nil, err
+	}
+	list := make([]report.Impression, len(rows))
+	for i, r := range rows {
+		list[i] = report.Impression{
+			Day: r.Day, CampaignID: r.CampaignID, Advertiser: r.Advertiser, DeveloperID: r.DeveloperID, Place: r.Place, Terms: r.Terms, Clicked: r.Clicked == 1,
+			Network: r.Network, PClick: r.PClick, TrialPClick: r.TrialPClick, Weights: r.Weights,
+		}
+	}
+	return list, nil
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"adnet/internal/ledger"
 	"adnet/internal/report"
 	"adnet/internal/testenv"
 
@@ -63,4 +64,53 @@ func TestTermsOfFewAreNotStored(t *testing.T) {
 	require.Contains(t, tables, "outcome_terms")
 	require.NotContains(t, tables, "term_months", "in no backup")
 	require.EqualValues(t, 1, number(t, s, "(SELECT position(create_table_query, 'TTL day + toIntervalDay(30)') > 0 FROM system.tables WHERE database = currentDatabase() AND name = 'outcome_terms')"))
+}
+
+// Only what is valid and was accepted for billing teaches.
+func TestWhatIsLearntFrom(t *testing.T) {
+	s := openAt(t, testenv.ClickHouse(t))
+	at := time.Now().UTC().Truncate(24 * time.Hour).Add(-12 * time.Hour)
+	var auctions []report.Auction
+	for i := range 60 {
+		auctions = append(auctions, report.Auction{
+			AuctionID: uuid.UUID{1, byte(i)}, At: at, DeveloperID: uuid.UUID{5, byte(i % 3)}, CampaignID: uuid.UUID{7},
+			Outcome: report.Outcome{Terms: []uint32{11, uint32(100 + i)}, SessionMark: int64(1 + i), PClick: 20_000, TrialPClick: 30_000, Weights: 4},
+		})
+	}
+	require.NoError(t, s.InsertAuctions(t.Context(), "a", auctions[:50]))
+	require.NoError(t, s.InsertAuctions(t.Context(), "b", auctions[50:]))
+	event := func(n byte, kind ledger.EventType, verdict ledger.Verdict) report.Row {
+		return report.Row{
+			EventID: uuid.New(), ReceivedAt: at, Type: kind, Verdict: verdict, AuctionID: uuid.UUID{1, n}, CampaignID: uuid.UUID{7}, AdvertiserID: uuid.UUID{8},
+			DeveloperID: uuid.UUID{5, n % 3}, HostApp: "app", NetworkMark: int64(n),
+		}
+	}
+	require.NoError(t, s.Insert(t.Context(), "e", []report.Row{
+		event(50, ledger.Impression, ledger.OK), event(50, ledger.Click, ledger.OK),
+		event(51, ledger.Impression, ledger.OK), event(51, ledger.Click, "invalid_traffic:fast_click"),
+		event(52, ledger.Impression, ledger.OK), event(52, ledger.Click, ledger.Duplicate),
+		event(53, ledger.Impression, "self_served"), event(53, ledger.Click, ledger.OK),
+		event(54, ledger.Impression, "sandbox"), event(55, ledger.Impression, "over_budget"), event(56, ledger.Impression, "invalid_traffic:robot"),
+		event(57, ledger.Click, ledger.OK),
+	}))
+	rows, err := s.Impressions(t.Context(), at, 100)
+	require.NoError(t, err)
+	byNetwork := map[int64]report.Impression{}
+	for _, r := range rows {
+		byNetwork[r.Network] = r
+	}
+	require.Len(t, rows, 3)
+	require.Len(t, byNetwork, 2, "neither refused clicks nor their networks are there")
+	clicked := byNetwork[50]
+	require.True(t, clicked.Clicked)
+	require.Equal(t, []any{uuid.UUID{7}, uuid.UUID{8}, uuid.UUID{5, 2}, []uint32{11}, int64(20_000), int64(30_000), int64(4)},
+		[]any{clicked.CampaignID, clicked.Advertiser, clicked.DeveloperID, clicked.Terms, clicked.PClick, clicked.TrialPClick, clicked.Weights})
+	require.NotZero(t, clicked.Place)
+	require.False(t, byNetwork[0].Clicked)
+	rows, err = s.Impressions(t.Context(), at, 2)
+	require.NoError(t, err)
+	require.Len(t, rows, 2)
+	rows, err = s.Impressions(t.Context(), at.AddDate(0, 0, -1), 100)
+	require.NoError(t, err)
+	require.Empty(t, rows)
 }

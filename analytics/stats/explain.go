@@ -19,7 +19,8 @@ const (
 	auctionQuery = `
 SELECT auction_id, at, developer_id, campaign_id, reason, price, ecpm, format, creative_format, integration_method, surface, region, language,
     host_app, sandbox,
-    took_us, tokens, tools, floor, candidate_ids, candidate_ecpms, arrayMap(x -> toString(x), candidate_reasons) AS candidate_reasons, more_candidates
+    took_us, tokens, tools, floor, candidate_ids, candidate_ecpms, arrayMap(x -> toString(x), candidate_reasons) AS candidate_reasons, more_candidates,
+    model_version, explores
 FROM auctions
 WHERE auction_id = {auction:UUID} AND day BETWEEN {since:Date} AND {until:Date}
 LIMIT 1`
@@ -72,6 +73,8 @@ type auctionRow struct {
 	ECPMs             []int64     `ch:"candidate_ecpms"`
 	Reasons           []string    `ch:"candidate_reasons"`
 	More              bool        `ch:"more_candidates"`
+	ModelVersion      string      `ch:"model_version"`
+	Explores          bool        `ch:"explores"`
 }
 
 // Auction is the record of one auction, which took place at about at. Errors: errs.NotFound when
@@ -102,6 +105,7 @@ func (r *auctionRow) auction() report.Auction {
 		Price: money.Micros(r.Price), ECPM: money.Micros(r.ECPM), Format: r.Format, CreativeFormat: r.CreativeFormat, IntegrationMethod: r.IntegrationMethod,
 		Surface: r.Surface, Region: r.Region, Language: r.Language, HostApp: r.HostApp, Sandbox: r.Sandbox,
 		Took: time.Duration(r.TookUS) * time.Microsecond, Tokens: r.Tokens, Tools: r.Tools, Floor: money.Micros(r.Floor), MoreCandidates: r.More,
+		ModelVersion: r.ModelVersion, Explores: r.Explores,
 	}
 	for i := range min(len(r.IDs), len(r.ECPMs), len(r.Reasons)) {
 		a.Candidates = append(a.Candidates, report.Candidate{CampaignID: r.IDs[i], ECPM: money.Micros(r.ECPMs[i]), Reason: r.Reasons[i]})

@@ -3,6 +3,7 @@ package lexicon
 import (
 	"fmt"
 	"math/bits"
+	"sync"
 
 	"adnet/auction/words"
 )
@@ -18,6 +19,9 @@ type Table struct {
 	version string
 	missed  uint32 // what words that no campaign says take from a match, in units of words.One
 	gain    uint32 // of a match, in units of 1/256
+
+	once     sync.Once // makes byTermID
+	byTermID map[uint32]uint32
 }
 
 // Len is the number of terms; their ids are below it.

@@ -111,6 +111,8 @@ type Table struct {
 	// Usual is the relevance at which a campaign's ads usually are shown: a cpm bid is worth its
 	// full amount from there on.
 	Usual PPM
+	// Learnt is what clicks taught, nil for nothing; see [Table.With].
+	Learnt *Learnt
 }
 
 // Version2 is the table "benna-2" of a network from its first day.
@@ -191,13 +193,7 @@ func (t *Table) ToolMatch(n int) Match {
 
 // Relevance is the probability that belongs to a match. It never falls as the match grows.
 func (t *Table) Relevance(m Match) PPM {
-	const step = Full / Knots
-	at := min(m/step, Knots-1)
-	odds := int32(t.Calibration[at])
-	if at+1 < Knots {
-		odds += (int32(t.Calibration[at+1]) - odds) * int32(m%step) / int32(step)
-	}
-	return probability(odds)
+	return probability(t.LogOdds(m))
 }
 
 // RelevanceOf is the relevance of what was found in common; of a request that says nothing it is
@@ -211,7 +207,12 @@ func (t *Table) RelevanceOf(s Signals) PPM {
 }
 
 // PClick is the probability of a click at the given relevance.
-func (t *Table) PClick(r PPM) PPM { return t.ClickWrong + (t.ClickRight-t.ClickWrong)*r/Certain }
+func (t *Table) PClick(r PPM) PPM {
+	if t.Learnt != nil {
+		return t.Learnt.click(r)
+	}
+	return t.ClickWrong + (t.ClickRight-t.ClickWrong)*r/Certain
+}
 
 // PConvert is the probability of a conversion after a click at the given relevance.
 func (t *Table) PConvert(r PPM) PPM {

@@ -60,7 +60,7 @@ type Changes struct {
 // the strings and lists are kept and must not change any more.
 func Build(table ranker.Table, campaigns []Campaign) *Index {
 	base := newSegment(&table, nil, sorted(campaigns))
-	return &Index{base: base, overlay: newSegment(&table, base.words, nil), model: table.Version + "." + base.words.Version()}
+	return &Index{base: base, overlay: newSegment(&table, base.words, nil), model: table.Model(base.words.Version())}
 }
 
 // sorted is a copy in the order of ids, with the last of each. Not the campaigns are sorted but

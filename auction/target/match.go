@@ -96,10 +96,9 @@ func (m *Matcher) Match(c *Campaign) (found Found, failed string, ok bool) {
 		return found, dimensionName(v.failed), false
 	}
 	found.Signals = v.signals
-	text := c.text()
 	var sum uint32
 	var list top
-	for _, impact := range m.reader.Campaign(m.words, &text) {
+	for _, impact := range m.impacts(c) {
 		if w := m.weights[impact.Term]; w > 0 {
 			sum += w * uint32(impact.By)
 			list.add(impact.Term, w*uint32(impact.By))
@@ -110,6 +109,29 @@ func (m *Matcher) Match(c *Campaign) (found Found, failed string, ok bool) {
 	found.Relevance = m.table.RelevanceOf(found.Signals)
 	found.Irrelevant = found.Relevance < max(m.floor, m.own(c))
 	return found, "", true
+}
+
+// impacts is what c says of itself, and what was learnt about it.
+func (m *Matcher) impacts(c *Campaign) []lexicon.Impact {
+	text := c.text()
+	said := m.reader.Campaign(m.words, &text)
+	lessons := m.table.Lessons(c.ID)
+	if len(lessons) == 0 {
+		return said
+	}
+	var impacts []lexicon.Impact
+	var known []lexicon.Posting
+	for _, impact := range said {
+		if impact.ID == lexicon.None {
+			impacts = append(impacts, impact)
+			continue
+		}
+		known = append(known, lexicon.Posting{ID: impact.ID, By: impact.By})
+	}
+	for _, p := range m.words.Learnt(nil, known, lessons) {
+		impacts = append(impacts, lexicon.Impact{Term: m.words.Term(p.ID), ID: p.ID, By: p.By})
+	}
+	return impacts
 }
 
 // own is the campaign's own floor, which holds where there are words to judge by.

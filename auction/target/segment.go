@@ -93,6 +93,8 @@ type builder struct {
 	stated   words.Reader
 	vectors  [][]lexicon.Posting // of an overlay
 	byVector func(doc uint32) []lexicon.Posting
+	lessons  [][]ranker.Lesson // by doc.learnt, less 1
+	names    []string          // of an overlay, by term
 }
 
 // placed is a distinct targeting with its terms.
@@ -107,6 +109,7 @@ type doc struct {
 	placed            uint32
 	headline, subtext string
 	least             ranker.PPM
+	learnt            uint32 // of a campaign with lessons, its number; 0 for the others
 }
 
 type docText struct {
@@ -151,6 +154,7 @@ func newSegment(table *ranker.Table, frozen *lexicon.Table, campaigns []Campaign
 	} else {
 		b.look()
 	}
+	b.learn()
 	b.exactTokens()
 	b.fillGroups()
 	b.fillPostings()
@@ -163,6 +167,10 @@ func (b *builder) take(slot uint32, votes uint64) {
 	at := b.place(c.Targeting)
 	c.Targeting = b.placed[at].shared
 	d := doc{placed: at, headline: c.Headline, subtext: c.Subtext, least: c.MinRelevance}
+	if lessons := b.seg.table.Lessons(c.ID); len(lessons) > 0 {
+		b.lessons = append(b.lessons, lessons)
+		d.learnt = uint32(len(b.lessons))
+	}
 	number, known := b.docs[d]
 	if !known {
 		number = uint32(len(b.texts))
@@ -215,6 +223,50 @@ func (b *builder) look() {
 		}
 	}
 	b.byVector = func(doc uint32) []lexicon.Posting { return b.vectors[doc] }
+}
+
+// learn puts what was learnt about campaigns into their vectors.
+func (b *builder) learn() {
+	if len(b.lessons) == 0 {
+		return
+	}
+	b.names = make([]string, len(b.seg.own))
+	for name, id := range b.seg.own {
+		b.names[id] = name
+	}
+	said, learnt := b.byVector, map[uint32][]lexicon.Posting{}
+	for i := range b.texts {
+		if at := b.texts[i].doc.learnt; at > 0 {
+			learnt[uint32(i)] = b.learnt(said(uint32(i)), b.lessons[at-1])
+		}
+	}
+	b.byVector = func(doc uint32) []lexicon.Posting {
+		if vector, ok := learnt[doc]; ok {
+			return vector
+		}
+		return said(doc)
+	}
+}
+
+// learnt is a vector with its lessons, in the terms of the segment.
+func (b *builder) learnt(said []lexicon.Posting, lessons []ranker.Lesson) []lexicon.Posting {
+	s := b.seg
+	if s.own == nil {
+		return s.words.Learnt(nil, said, lessons)
+	}
+	// Terms that the frozen table lacks have no lessons.
+	var known, vector []lexicon.Posting
+	for _, p := range said {
+		if id := s.words.ID(b.names[p.ID]); id != lexicon.None {
+			known = append(known, lexicon.Posting{ID: id, By: p.By})
+		} else {
+			vector = append(vector, p)
+		}
+	}
+	for _, p := range s.words.Learnt(nil, known, lessons) {
+		vector = append(vector, lexicon.Posting{ID: intern(s.own, s.words.Term(p.ID)), By: p.By})
+	}
+	return vector
 }
 
 // term is the id of a term in the segment, [none] when no campaign has it.

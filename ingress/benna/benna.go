@@ -82,10 +82,10 @@ func (a *API) status(c *httpapi.Context) error {
 	x := a.deps.Snapshot()
 	t := x.Table()
 	return httpapi.JSON(c, http.StatusOK, statusReply{
-		ModelVersion: x.Model(), Kind: "text-match", Signals: signalNames[:],
+		ModelVersion: x.Model(), Kind: "text-match", Learned: x.Learnt() != nil, Signals: signalNames[:],
 		Weights: weightsReply{
 			Tool: share(t.Tool.PerMille()), Host: share(t.Host.PerMille()), Surface: share(t.Surface.PerMille()),
-			ClickRight: chance(t.ClickRight), ClickWrong: chance(t.ClickWrong), ConvertRight: chance(t.ConvertRight), ConvertWrong: chance(t.ConvertWrong),
+			ClickRight: chance(t.PClick(ranker.Certain)), ClickWrong: chance(t.PClick(0)), ConvertRight: chance(t.ConvertRight), ConvertWrong: chance(t.ConvertWrong),
 			Usual: chance(t.Usual), Floor: chance(a.deps.MinRelevance()), Terms: x.Words().Len(),
 		},
 		Diagnostics: a.deps.Diagnostics.Report(a.deps.Now()),

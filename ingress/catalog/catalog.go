@@ -90,7 +90,8 @@ type Deps struct {
 	Feed    Feed
 	Node    string // unique name of this process
 	Now     func() time.Time
-	Loaded  func() // called beside the serving path after every full load; nil does nothing
+	Weights Weights // nil: nothing is learnt
+	Loaded  func()  // called beside the serving path after every full load; nil does nothing
 }
 
 // Catalog is the component. Reads are safe at any time; before it is [Catalog.Ready] they find the
@@ -102,6 +103,7 @@ type Catalog struct {
 	log   *obs.LimitedLogger
 
 	snapshot  atomic.Pointer[auction.Snapshot]
+	trial     atomic.Pointer[trial] // nil while no weights are on trial
 	campaigns atomic.Pointer[campaignTable]
 	version   atomic.Int64 // everything up to it is applied
 	freshness atomic.Int64 // UnixNano of the last proof that version is the newest
@@ -116,14 +118,16 @@ type Catalog struct {
 	// Of Run's goroutine alone:
 	suspect    bool // the source was missing or replaced: this node's state may differ from it
 	compacting compaction
+	weights    following
 	roomsAsked time.Time // since when all budgets are read that were published before
 	patience   time.Time // until when a missing projection is not logged
 	reported   int64     // version of the last heartbeat
 	alive      time.Time // of the last heartbeat; zero when the next one must not wait
 }
 
-// change is one message of the feed; one of campaign, rooms and resync is set.
+// change is one message of the feed; one of campaign, rooms, resync and weights is set.
 type change struct {
+	weights  *weightsChange
 	campaign *campaign.Campaign
 	confirm  bool // with campaign: a caller waits for the confirmation
 	rooms    []reserve.Room
@@ -153,7 +157,12 @@ func New(deps Deps) *Catalog {
 func (c *Catalog) Ready() <-chan struct{} { return c.ready }
 
 // Snapshot is the campaigns that may be served now; it does not change under the caller.
-func (c *Catalog) Snapshot() *auction.Snapshot { return c.snapshot.Load() }
+func (c *Catalog) Snapshot() *auction.Snapshot {
+	if t := c.trial.Load(); t.decidesAll() {
+		return t.snapshot
+	}
+	return c.snapshot.Load()
+}
 
 // Version is the config version that the snapshot is complete up to.
 func (c *Catalog) Version() int64 { return c.version.Load() }

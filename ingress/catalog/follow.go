@@ -32,6 +32,7 @@ func (c *Catalog) Run(ctx context.Context) error {
 	}
 	c.sync(ctx)
 	c.background.Go(func() { c.followRooms(ctx) })
+	c.background.Go(func() { c.followWeights(ctx) })
 	for {
 		select {
 		case <-ctx.Done():
@@ -40,9 +41,12 @@ func (c *Catalog) Run(ctx context.Context) error {
 			c.take(ctx, first)
 		case next := <-c.compacting.done:
 			c.finishCompaction(next)
+			c.makeTrial() // by the same table of words
+		case next := <-c.weights.making.done:
+			c.finishTrial(next)
 		case <-poll.C:
 			c.sync(ctx)
-			if c.compacting.done == nil && c.Snapshot().Outdated() {
+			if c.compacting.done == nil && c.snapshot.Load().Outdated() {
 				c.compact() // freezes the table of words
 			}
 		}
@@ -106,6 +110,8 @@ func (c *Catalog) take(ctx context.Context, first change) {
 			if m.confirm {
 				confirm = append(confirm, m.campaign.ConfigVersion)
 			}
+		case m.weights != nil:
+			c.setWeights(m.weights)
 		case !m.resync.IsZero():
 			c.sync(ctx)
 			if !c.roomsAsked.After(m.resync) {
@@ -226,6 +232,8 @@ func (c *Catalog) reload(ctx context.Context) error {
 	c.campaigns.Store(fresh)
 	c.snapshot.Store(next)
 	c.compacting = compaction{} // of a snapshot that is gone
+	c.trial.Store(nil)
+	c.makeTrial()
 	c.version.Store(head)
 	c.suspect, c.roomsAsked = false, asked
 	c.reloads.Inc()
@@ -251,11 +259,12 @@ func (c *Catalog) apply(changed []campaign.Campaign) {
 	if len(newer) == 0 {
 		return
 	}
-	c.snapshot.Store(c.Snapshot().Apply(changesOf(newer)))
+	c.snapshot.Store(c.snapshot.Load().Apply(changesOf(newer)))
+	c.applyToTrial(newer)
 	switch {
 	case c.compacting.done != nil:
 		maps.Copy(c.compacting.missed, newer)
-	case c.Snapshot().Overgrown():
+	case c.snapshot.Load().Overgrown():
 		c.compact()
 	}
 }
@@ -294,7 +303,7 @@ type compaction struct {
 }
 
 func (c *Catalog) compact() {
-	done, old := make(chan *auction.Snapshot, 1), c.Snapshot()
+	done, old := make(chan *auction.Snapshot, 1), c.snapshot.Load()
 	c.compacting = compaction{done: done, missed: map[auction.ID]*auction.Campaign{}}
 	c.background.Go(func() { done <- old.Compacted() })
 }
@@ -308,12 +317,19 @@ func (c *Catalog) finishCompaction(next *auction.Snapshot) {
 // memory.
 func (s *campaignTable) entry(k *campaign.Campaign, equal *targetings) auction.Campaign {
 	kept, _ := s.creative(k.ID)
+	entry := bare(k)
+	entry.LandingDomain, entry.Headline, entry.Subtext = adtext.Host(kept.CTAURL), kept.Headline, kept.Subtext
+	entry.Targeting = equal.of(k)
+	return entry
+}
+
+// bare is the auction's view of k without texts and targeting.
+func bare(k *campaign.Campaign) auction.Campaign {
 	billing, _ := ranker.ParseBilling(string(k.BillingModel))
 	format, _ := target.ParseFormat(string(k.Format))
-	domain := adtext.Host(kept.CTAURL)
 	return auction.Campaign{
-		ID: auction.ID(k.ID), Advertiser: auction.ID(k.AdvertiserID), Bid: k.BidAmount, Billing: billing, Format: format, LandingDomain: domain,
-		Headline: kept.Headline, Subtext: kept.Subtext, MinRelevance: ranker.PPM(k.MinRelevance), Targeting: equal.of(k),
+		ID: auction.ID(k.ID), Advertiser: auction.ID(k.AdvertiserID), Bid: k.BidAmount, Billing: billing, Format: format,
+		MinRelevance: ranker.PPM(k.MinRelevance),
 	}
 }
 

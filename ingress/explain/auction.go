@@ -153,6 +153,7 @@ type winnerReply struct {
 	Price        money.Micros `json:"price_usd"` // per billed unit
 	ECPM         money.Micros `json:"effective_cpm"`
 	Format       string       `json:"creative_format"`
+	Explores     bool         `json:"explores"` // it won as a new campaign that explores
 }
 
 type candidateReply struct {
@@ -187,6 +188,7 @@ type auctionReply struct {
 	Winner         *winnerReply     `json:"winner"`
 	Candidates     []candidateReply `json:"candidates"`
 	MoreCandidates bool             `json:"more_candidates"`
+	ModelVersion   string           `json:"model_version,omitempty"`
 	Events         []eventReply     `json:"events"`
 	Spend          money.Micros     `json:"spend_usd"`
 	Credits        money.Credits    `json:"credits"`
@@ -195,7 +197,7 @@ type auctionReply struct {
 func (a *API) answer(who viewer, f facts, events []report.Row) auctionReply {
 	r := auctionReply{
 		AuctionID: f.AuctionID, At: f.At.UTC(), Recorded: f.recorded, Sandbox: f.Sandbox, Took: float64(f.Took.Microseconds()) / 1000,
-		Filled: f.CampaignID != uuid.Nil, Reason: f.Reason, MoreCandidates: f.MoreCandidates,
+		Filled: f.CampaignID != uuid.Nil, Reason: f.Reason, MoreCandidates: f.MoreCandidates, ModelVersion: f.ModelVersion,
 		Request: requestReply{
 			Format: f.Format, IntegrationMethod: f.IntegrationMethod, Surface: f.Surface, Region: f.Region, Language: f.Language,
 			HostApp: f.HostApp, Tokens: f.Tokens, Tools: f.Tools, Floor: f.Floor,
@@ -214,7 +216,7 @@ func (a *API) answer(who viewer, f facts, events []report.Row) auctionReply {
 		r.Request.DeveloperID = &f.DeveloperID
 	}
 	if r.Filled {
-		r.Winner = &winnerReply{CampaignID: f.CampaignID, BillingModel: f.billingModel, Price: f.Price, ECPM: f.ECPM, Format: f.CreativeFormat}
+		r.Winner = &winnerReply{CampaignID: f.CampaignID, BillingModel: f.billingModel, Price: f.Price, ECPM: f.ECPM, Format: f.CreativeFormat, Explores: f.Explores}
 	}
 	for i := range f.Candidates {
 		r.Candidates[i] = a.candidate(who, i+1, f.Candidates[i])

@@ -126,7 +126,7 @@ func told(t *testing.T) (http.Handler, map[string]string) {
 	a := report.Auction{
 		AuctionID: at(when, 9), At: when, DeveloperID: publisher.DeveloperID, CampaignID: winner, Price: 5000, ECPM: 4_250_000,
 		Format: "card", CreativeFormat: "image", IntegrationMethod: "rest", Surface: "chat", Region: "PT", Language: "en", HostApp: "assistant", Took: 40 * time.Microsecond,
-		Tokens: 4, Tools: 1, Floor: money.USD, MoreCandidates: true,
+		Tokens: 4, Tools: 1, Floor: money.USD, MoreCandidates: true, ModelVersion: "benna-2.0badcafe-7", Explores: true,
 		Candidates: []report.Candidate{
 			{CampaignID: rival, ECPM: 6 * money.USD, Reason: string(auction.Budget)}, {CampaignID: winner, ECPM: 4_250_000},
 			{CampaignID: second, ECPM: 3 * money.USD, Reason: string(auction.Outbid)}, {CampaignID: rival, ECPM: 2 * money.USD, Reason: string(auction.Outbid)},

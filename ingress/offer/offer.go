@@ -56,6 +56,12 @@ type Catalog interface {
 	Creative(id uuid.UUID) (*campaign.Campaign, bool)
 }
 
+// Trials knows the campaigns by weights on trial, nil while none are, and whether they decide an
+// auction; see catalog.Catalog.
+type Trials interface {
+	Trial(auction uuid.UUID) (snapshot *auction.Snapshot, decides bool)
+}
+
 // Sales is told of the ads whose clicks a publisher's server may report; see limits.Limits. It never
 // waits.
 type Sales interface {
@@ -101,6 +107,7 @@ type Deps struct {
 	// Budget reserves the price of every ad. If nil, nothing is reserved, which only tests of a
 	// single endpoint use.
 	Budget   *budget.Leases
+	Trials   Trials           // nil: no weights are ever on trial
 	Delivery *limits.Delivery // frequency caps and pacing; nil for none
 	Life     token.Life       // how long an impression counts, which is how long a bid may be shown without Budget
 	Now      func() time.Time

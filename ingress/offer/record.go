@@ -29,7 +29,7 @@ func (s *Seller) record(a *Auction) {
 		TookUs: a.Took.Microseconds(), Sandbox: a.Sandbox, Placement: &w.placement,
 		Tokens: uint32(len(a.Request.Words) + len(a.Request.Tokens)), Tools: uint32(len(a.Request.ActiveTools)), FloorMicros: int64(a.Request.FloorCPM),
 		Candidates: w.traced(&a.Trace), MoreCandidates: !a.Trace.Complete(),
-		SessionS: uint32(place.SessionAge / time.Second), Consent: uint32(place.Consent),
+		SessionS: uint32(place.SessionAge / time.Second), Consent: uint32(place.Consent), ModelVersion: a.snapshot.Model(), Explores: outcome.Explores,
 	}
 	if outcome.Winner != nil {
 		w.record.CampaignId, w.record.CreativeFormat = outcome.Winner.ID[:], string(a.creative.Format)
@@ -53,7 +53,14 @@ func (w *written) learn(a *Auction) {
 		return
 	}
 	w.record.Terms = a.scratch.Recorded(w.terms[:0])
-	w.record.PClick = uint32(a.Outcome.Prediction.PClick)
+	w.record.PClick, w.record.Weights = uint32(a.Outcome.Prediction.PClick), uint64(a.snapshot.Weights())
+	switch a.trial {
+	case nil:
+	case a.snapshot:
+		w.record.TrialPClick = w.record.PClick
+	default:
+		w.record.TrialPClick = uint32(auction.Foretell(&a.Request, a.trial, a.Outcome.Winner.ID, &a.shadow))
+	}
 	w.record.SessionMark = a.Place.mark
 }
 

@@ -77,7 +77,62 @@ func TestWhatIsRecordedForLearning(t *testing.T) {
 
 	caller.Unlearned = true
 	none := ask("zebra or apple", "s1")
+	require.Regexp(t, `^benna-2\.[0-9a-f]{8}$`, none.ModelVersion, "but what decided")
 	require.Empty(t, none.Terms)
 	require.Zero(t, none.SessionMark)
 	require.Zero(t, none.PClick)
+}
+
+// trials has weights on trial.
+type trials struct {
+	snapshot *auction.Snapshot
+	decides  bool
+}
+
+func (x *trials) Trial(uuid.UUID) (*auction.Snapshot, bool) { return x.snapshot, x.decides }
+
+// Every outcome has the version of the tables that decided, and what the weights on trial foretold.
+func TestTheVersionThatDecidedIsRecorded(t *testing.T) {
+	campaigns := []auction.Campaign{{ID: auction.ID{15: 1}, Bid: money.USD, Headline: "zebra apple"}}
+	learnt := &ranker.Learnt{Version: 7}
+	for i := range learnt.Clicks {
+		learnt.Clicks[i] = 777
+	}
+	trial := &trials{}
+	shelf := &recorder{one: one{
+		creative: campaign.Campaign{ID: uuid.UUID{15: 1}, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD},
+		snapshot: target.Build(ranker.Version2(), campaigns),
+	}}
+	master, err := token.NewKey("k1")
+	require.NoError(t, err)
+	ring, err := token.NewKeyring([]token.Key{master})
+	require.NoError(t, err)
+	seller := New(Config{}, Deps{
+		Metrics: prometheus.NewRegistry(), Catalog: shelf, Keyring: ring, Producer: shelf, Recording: shelf, Trials: trial,
+		BaseURL: func() string { return "https://ads.example" }, Now: time.Now,
+	})
+	ask := func(context string) *event.Auction {
+		in := Request{Context: context}
+		require.NoError(t, in.Check())
+		require.NoError(t, seller.Answer(t.Context(), httpapi.Caller{DeveloperID: uuid.New()}, &in, &Answer{}))
+		return shelf.auctions[len(shelf.auctions)-1]
+	}
+	first := ask("zebra")
+	require.Equal(t, shelf.snapshot.Model(), first.ModelVersion)
+	require.Zero(t, first.TrialPClick)
+	require.Equal(t, shelf.snapshot.Model(), ask("nothing of it").ModelVersion, "also without an ad")
+
+	trial.snapshot = target.Build(ranker.Version2().With(learnt), campaigns)
+	shadow := ask("zebra")
+	require.Equal(t, first.ModelVersion, shadow.ModelVersion)
+	require.Equal(t, first.PClick, shadow.PClick, "it decides nothing")
+	require.EqualValues(t, 777, shadow.TrialPClick)
+	require.Zero(t, shadow.Weights)
+
+	trial.decides = true
+	decided := ask("zebra")
+	require.Equal(t, first.ModelVersion+"-7", decided.ModelVersion)
+	require.EqualValues(t, 7, decided.Weights)
+	require.EqualValues(t, 777, decided.PClick)
+	require.EqualValues(t, 777, decided.TrialPClick)
 }

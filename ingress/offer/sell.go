@@ -93,6 +93,8 @@ type Auction struct {
 
 	catalog  Catalog
 	snapshot *auction.Snapshot
+	trial    *auction.Snapshot  // by the weights on trial; nil for none
+	shadow   auction.Scratch    // of what trial foretells
 	creative *campaign.Campaign // that was looked at last
 	limits   limits.Gate
 	chain    auction.Chain
@@ -104,7 +106,7 @@ type Auction struct {
 func (a *Auction) Forget() {
 	a.Terms, a.Outcome, a.Reservation = Terms{}, auction.Outcome{}, budget.Reservation{}
 	a.Trace.Reset()
-	a.catalog, a.snapshot, a.creative, a.limits = nil, nil, nil, limits.Gate{}
+	a.catalog, a.snapshot, a.trial, a.creative, a.limits = nil, nil, nil, nil, limits.Gate{}
 	a.written.forget()
 }
 
@@ -117,6 +119,9 @@ func (s *Seller) Sell(ctx context.Context, a *Auction, ad *Ad) error {
 	}
 	a.Place.remember(s.deps.Keyring, a.Asked)
 	a.begin(id, s.deps.Catalog)
+	if s.deps.Trials != nil && !a.Sandbox {
+		a.try(s.deps.Trials.Trial(id))
+	}
 	a.Outcome = s.decide(ctx, a)
 	a.Took = s.deps.Now().Sub(a.Asked)
 	s.record(a)
@@ -130,10 +135,17 @@ func (a *Auction) begin(id uuid.UUID, from Catalog) {
 	a.ID, a.Outcome, a.Reservation = id, auction.Outcome{}, budget.Reservation{}
 	a.Trace.Reset()
 	a.scratch.Trace = &a.Trace
-	a.catalog, a.snapshot, a.creative, a.limits = from, from.Snapshot(), nil, limits.Gate{}
+	a.catalog, a.snapshot, a.trial, a.creative, a.limits = from, from.Snapshot(), nil, nil, limits.Gate{}
 	r, p := &a.Request, &a.Place
 	r.ID = auction.ID(id)
 	r.HostApp, r.Surface, r.IntegrationMethod, r.Region, r.Language = p.Host, p.Surface, p.Method, p.Region, p.Language
+}
+
+// try lets weights on trial decide the auction, or only foretell what comes of it.
+func (a *Auction) try(snapshot *auction.Snapshot, decides bool) {
+	if a.trial = snapshot; decides {
+		a.snapshot = snapshot
+	}
 }
 
 // decide runs the auction where this node may, and not too early in the conversation.

@@ -2,11 +2,13 @@ package auditlog
 
 import (
 	"bytes"
+	"strconv"
 
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
+	"adnet/internal/ranking"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -158,4 +160,13 @@ func OfNotice(n ledger.Notice, e ledger.NoticeEffects) Entry {
 // OfRollup is the entry of a day that was rolled up on request.
 func OfRollup(date day.Day, rows int) Entry {
 	return Entry{TargetKind: TargetStore, TargetID: "rollup", Changes: map[string]Change{"date": {After: date.String()}, "rows": {After: rows}}}
+}
+
+// OfWeights is the entry of learnt weights that change their stages.
+func OfWeights(moves []ranking.Move) Entry {
+	e := Entry{TargetKind: TargetStore, TargetID: "ranking_weights", Changes: make(map[string]Change)}
+	for _, m := range moves {
+		e.Changes[strconv.FormatInt(m.Number, 10)] = Change{After: m.To}
+	}
+	return e
 }

@@ -11,12 +11,14 @@ import (
 	"adnet/consumers/archive"
 	"adnet/consumers/credit"
 	"adnet/consumers/forecast"
+	"adnet/consumers/learn"
 	"adnet/consumers/project"
 	"adnet/consumers/quarantine"
 	"adnet/consumers/retain"
 	"adnet/consumers/settle"
 	"adnet/ingress/billing"
 	"adnet/ingress/budget"
+	"adnet/ingress/catalog"
 	"adnet/ingress/explain"
 	"adnet/ingress/manage"
 	"adnet/ingress/track"
@@ -77,6 +79,12 @@ type Analytics interface {
 	HighestCharges(ctx context.Context, since time.Time) ([]ledger.HighestCharge, error)
 }
 
+// Ranking keeps learnt weights, for those who learn and for nodes.
+type Ranking interface {
+	learn.Store
+	catalog.Weights
+}
+
 // All is everything outside the roles, real or in memory; the roles cannot tell the difference.
 type All struct {
 	Books     Books
@@ -87,6 +95,8 @@ type All struct {
 	Rollup    manage.Aggregator
 	Nightly   *rollup.Rollup  // nil in memory, where nothing needs rolling up
 	Counted   forecast.Source // of opportunities; nil in memory, which does not live longer than a day
+	Ranking   Ranking         // learnt weights
+	Learned   learn.Source    // nil in memory, where nothing is learnt
 	Redis     *redis.Client
 	Kafka     kafka.Config
 

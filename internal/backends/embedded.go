@@ -40,7 +40,8 @@ func OpenEmbedded(cfg kafka.EmbeddedConfig, funds Money, deps Deps) (*Embedded, 
 	return &Embedded{Broker: broker, Cache: cache, All: All{
 		Books: store, Rooms: roomSource{Changes: store, roomReader: store.RoomReader(funds.rooms())},
 		Analytics: reports, Stats: reports, Past: reports, Rollup: reports,
-		Redis: client, Kafka: kafka.Config{Brokers: []string{broker.Addr()}},
+		Ranking: store,
+		Redis:   client, Kafka: kafka.Config{Brokers: []string{broker.Addr()}},
 		closers: []func(){func() { Close(deps.Log, "Redis", client.Close) }},
 	}}, nil
 }

@@ -24,6 +24,10 @@ func TestOperationsConformance(t *testing.T) {
 	})
 }
 
+func TestWeightsConformance(t *testing.T) {
+	storetest.RunWeights(t, func(t *testing.T) storetest.Weights { return New(time.Now) })
+}
+
 func TestRetentionConformance(t *testing.T) {
 	storetest.RunRetention(t, func(t *testing.T) (storetest.Ledger, storetest.Retention, storetest.Letters) {
 		s := New(time.Now)

@@ -15,6 +15,7 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/once"
+	"adnet/internal/ranking"
 
 	"github.com/google/uuid"
 )
@@ -43,6 +44,7 @@ type Store struct {
 	auditLog   []auditlog.Entry // oldest first
 	attempts   map[once.ID]*attempt
 	unproven   map[unprovenKey]int64
+	weights    []ranking.Version // by number
 }
 
 // New makes an empty store that reads the time from now.

@@ -35,6 +35,10 @@ func TestAuditLogIsAppendOnly(t *testing.T) {
 	}
 }
 
+func TestWeightsConformance(t *testing.T) {
+	storetest.RunWeights(t, func(t *testing.T) storetest.Weights { return openStore(t) })
+}
+
 func TestRetentionConformance(t *testing.T) {
 	storetest.RunRetention(t, func(t *testing.T) (storetest.Ledger, storetest.Retention, storetest.Letters) {
 		s := openStore(t)

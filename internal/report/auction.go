@@ -32,6 +32,8 @@ type Auction struct {
 	Floor          money.Micros // least effective price of 1,000 impressions that was accepted
 	Candidates     []Candidate  // the best ones, best first, at most 10
 	MoreCandidates bool         // there may have been others behind them
+	ModelVersion   string       // of the tables that decided; empty in records of earlier versions
+	Explores       bool         // the winner won as a new campaign that explores
 
 	Outcome Outcome // what can be learnt from it
 }
@@ -78,4 +80,20 @@ type Notice struct {
 	Price        money.Micros // clearing price of 1,000 impressions; 0 when unknown
 	Reason       int64        // OpenRTB loss reason or VAST error code; -1 when none was given
 	Sandbox      bool
+}
+
+// Impression is a served impression as ranking learns from it: valid, accepted for billing, without
+// a session and without the id of its click.
+type Impression struct {
+	Day         time.Time
+	CampaignID  uuid.UUID
+	Advertiser  uuid.UUID
+	DeveloperID uuid.UUID
+	Place       uint32   // a hash of host app, surface and integration method
+	Terms       []uint32 // ids, ascending; each known to enough people in its month
+	Clicked     bool     // a valid click, accepted for billing, followed
+	Network     int64    // marks the click's network on this campaign and day
+	PClick      int64    // foretold by what decided, ppm
+	TrialPClick int64    // foretold by the weights on trial, ppm; 0 for none
+	Weights     int64    // the version that decided
 }

@@ -56,7 +56,8 @@ func measure(folder string, make maker) (rows []row, err error) {
 	}
 	rows = append(rows, u.demoRows(u.sets[demoName])...)
 	rows = append(rows, u.conversationRows(u.sets["metatool"])...)
-	return append(rows, u.typingRow(u.sets["metatool"])), u.err
+	rows = append(rows, u.typingRow(u.sets["metatool"]))
+	return append(rows, trainedRows(u.sets)...), u.err
 }
 
 // in runs a function in a world.

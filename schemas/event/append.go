@@ -50,6 +50,8 @@ func (x *Auction) AppendTo(b []byte) ([]byte, error) {
 	w.varint(17, uint64(x.SessionS))
 	w.text(18, x.CreativeFormat)
 	w.varint(60, uint64(x.Consent))
+	w.text(65, x.ModelVersion)
+	w.bool(66, x.Explores)
 	w.fixed32s(70, x.Terms)
 	w.varint(71, uint64(x.SessionMark))
 	w.varint(72, uint64(x.PClick))

@@ -627,6 +627,8 @@ type Auction struct {
 	SessionS        uint32                 `protobuf:"varint,17,opt,name=session_s,json=sessionS,proto3" json:"session_s,omitempty"`                   // how old the user's session was, in seconds; 0 when the caller did not say
 	CreativeFormat  string                 `protobuf:"bytes,18,opt,name=creative_format,json=creativeFormat,proto3" json:"creative_format,omitempty"`  // of the winner; empty when nothing won
 	Consent         uint32                 `protobuf:"varint,60,opt,name=consent,proto3" json:"consent,omitempty"`                                     // what the signals of consent said: the bits of internal/consent
+	ModelVersion    string                 `protobuf:"bytes,65,opt,name=model_version,json=modelVersion,proto3" json:"model_version,omitempty"`        // of the tables that decided
+	Explores        bool                   `protobuf:"varint,66,opt,name=explores,proto3" json:"explores,omitempty"`                                   // the winner won as a new campaign that explores
 	// For learning, of an auction with a winner, unless the publisher said no: at most 32 ids of terms
 	// of the request that campaigns say, ascending, so without their order. Never their text, and
 	// never one of a special category (GDPR Art. 9). They are stored only once 50 sessions of 3
@@ -805,6 +807,20 @@ func (x *Auction) GetConsent() uint32 {
 		return x.Consent
 	}
 	return 0
+}
+
+func (x *Auction) GetModelVersion() string {
+	if x != nil {
+		return x.ModelVersion
+	}
+	return ""
+}
+
+func (x *Auction) GetExplores() bool {
+	if x != nil {
+		return x.Explores
+	}
+	return false
 }
 
 func (x *Auction) GetTerms() []uint32 {
@@ -1064,7 +1080,7 @@ const file_event_proto_rawDesc = "" +
 	"\fvalue_micros\x18\x02 \x01(\x03R\vvalueMicros\x12\x1a\n" +
 	"\bcurrency\x18\x03 \x01(\tR\bcurrency\x12\x1a\n" +
 	"\bverified\x182 \x01(\bR\bverified\x12#\n" +
-	"\rexternal_hash\x18< \x01(\fR\fexternalHashJ\x04\b\x04\x10\x05J\x04\b\x05\x10\x06\"\x99\x06\n" +
+	"\rexternal_hash\x18< \x01(\fR\fexternalHashJ\x04\b\x04\x10\x05J\x04\b\x05\x10\x06\"\xda\x06\n" +
 	"\aAuction\x12\x1d\n" +
 	"\n" +
 	"auction_id\x18\x01 \x01(\fR\tauctionId\x12\x13\n" +
@@ -1090,7 +1106,9 @@ const file_event_proto_rawDesc = "" +
 	"\x0fmore_candidates\x18\x10 \x01(\bR\x0emoreCandidates\x12\x1b\n" +
 	"\tsession_s\x18\x11 \x01(\rR\bsessionS\x12'\n" +
 	"\x0fcreative_format\x18\x12 \x01(\tR\x0ecreativeFormat\x12\x18\n" +
-	"\aconsent\x18< \x01(\rR\aconsent\x12\x14\n" +
+	"\aconsent\x18< \x01(\rR\aconsent\x12#\n" +
+	"\rmodel_version\x18A \x01(\tR\fmodelVersion\x12\x1a\n" +
+	"\bexplores\x18B \x01(\bR\bexplores\x12\x14\n" +
 	"\x05terms\x18F \x03(\aR\x05terms\x12!\n" +
 	"\fsession_mark\x18G \x01(\rR\vsessionMark\x12\x17\n" +
 	"\ap_click\x18H \x01(\rR\x06pClick\x12\"\n" +

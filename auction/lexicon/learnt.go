@@ -1,0 +1,51 @@
+package lexicon
+
+import (
+	"slices"
+
+	"adnet/auction/ranker"
+)
+
+// ByTermID is the term of an id as it is recorded; of several the first. [None] when the table has
+// none.
+func (t *Table) ByTermID(id uint32) uint32 {
+	t.once.Do(func() {
+		t.byTermID = make(map[uint32]uint32, len(t.terms))
+		for i, term := range t.terms {
+			if _, taken := t.byTermID[TermID(term)]; !taken {
+				t.byTermID[TermID(term)] = uint32(i)
+			}
+		}
+	})
+	if at, ok := t.byTermID[id]; ok {
+		return at
+	}
+	return None
+}
+
+// Learnt appends the vector of a campaign after its lessons: a term adds what it did and what was
+// learnt, at least nothing. In what it gives, terms are those of the table.
+func (t *Table) Learnt(dst, said []Posting, lessons []ranker.Lesson) []Posting {
+	from := len(dst)
+	dst = append(dst, said...)
+	for _, l := range lessons {
+		id := t.ByTermID(l.Term)
+		if id == None {
+			continue
+		}
+		at := slices.IndexFunc(dst[from:], func(p Posting) bool { return p.ID == id })
+		switch {
+		case at >= 0:
+			dst[from+at].By = bounded(int32(dst[from+at].By) + l.By)
+		case l.By > 0:
+			dst = append(dst, Posting{ID: id, By: bounded(l.By)})
+		}
+	}
+	kept := slices.DeleteFunc(dst[from:], func(p Posting) bool { return p.By == 0 })
+	return dst[:from+len(kept)]
+}
+
+func bounded(by int32) uint16 { return uint16(max(min(by, Full-1), 0)) }
+
+// Rarity is how much a term weighs, in units of 1/256 bit: the fewer advertisers use it, the more.
+func (t *Table) Rarity(id uint32) uint16 { return t.weights[id] }

@@ -1,0 +1,93 @@
+package train
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"adnet/auction/ranker"
+)
+
+// mostBytes is how large weights may be when they are unpacked.
+const mostBytes = 256 << 20
+
+// stored is the form in which weights are kept: sorted, so that equal weights are equal bytes.
+type stored struct {
+	Version int64
+	Clicks  []int64
+	IDs     [][16]byte
+	Lessons [][]ranker.Lesson
+	// Sorted, too.
+	Explored    []uint64
+	Advertisers [][16]byte
+}
+
+// Encode writes weights for the store.
+func Encode(l *ranker.Learnt) ([]byte, error) {
+	s := stored{Version: l.Version}
+	for _, p := range l.Clicks {
+		s.Clicks = append(s.Clicks, int64(p))
+	}
+	for id := range l.Campaigns {
+		s.IDs = append(s.IDs, id)
+	}
+	slices.SortFunc(s.IDs, compareIDs)
+	s.Explored, s.Advertisers = slices.Sorted(maps.Keys(l.Explored)), slices.SortedFunc(maps.Keys(l.Advertisers), compareIDs)
+	for _, id := range s.IDs {
+		s.Lessons = append(s.Lessons, l.Campaigns[id])
+	}
+	var out bytes.Buffer
+	packed, err := flate.NewWriter(&out, flate.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	if err := gob.NewEncoder(packed).Encode(s); err != nil {
+		return nil, err
+	}
+	err = packed.Close()
+	return out.Bytes(), err
+}
+
+func compareIDs(a, b [16]byte) int { return bytes.Compare(a[:], b[:]) }
+
+// Decode reads what [Encode] wrote. Errors: it is damaged, or not a table that auctions can use.
+func Decode(data []byte) (*ranker.Learnt, error) {
+	var s stored
+	if err := gob.NewDecoder(io.LimitReader(flate.NewReader(bytes.NewReader(data)), mostBytes)).Decode(&s); err != nil {
+		return nil, fmt.Errorf("weights: %w", err)
+	}
+	if len(s.Clicks) != ranker.Knots || len(s.IDs) != len(s.Lessons) || s.Version < 1 {
+		return nil, errors.New("weights: not of this version")
+	}
+	l := &ranker.Learnt{
+		Version: s.Version, Campaigns: make(map[[16]byte][]ranker.Lesson, len(s.IDs)), Explored: set(s.Explored), Advertisers: set(s.Advertisers),
+	}
+	for i, p := range s.Clicks {
+		l.Clicks[i] = ranker.PPM(p)
+		if p < 1 || ranker.PPM(p) > ranker.Certain || i > 0 && p < s.Clicks[i-1] {
+			return nil, errors.New("weights: the probability of a click falls with relevance")
+		}
+	}
+	for i, id := range s.IDs {
+		for _, lesson := range s.Lessons[i] {
+			if size(lesson.By) > int32(ranker.Full) {
+				return nil, errors.New("weights: a lesson is out of bounds")
+			}
+		}
+		l.Campaigns[id] = s.Lessons[i]
+	}
+	return l, nil
+}
+
+func set[K comparable](list []K) map[K]bool {
+	of := make(map[K]bool, len(list))
+	for _, k := range list {
+		of[k] = true
+	}
+	return of
+}

@@ -1,0 +1,108 @@
+package train
+
+import (
+	_ "embed"
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"adnet/auction"
+	"adnet/auction/ranker"
+	"adnet/auction/target"
+	"adnet/auction/words"
+	"adnet/internal/money"
+)
+
+// Exam is what a table of weights shows on requests whose right answer is known.
+type Exam struct {
+	// Right of the Of demo requests found their demo ad among the ads of the network.
+	Right int `json:"right"`
+	Of    int `json:"of"`
+	// Taken of the Attacks were won by an ad of the network: requests of common words, and of what
+	// nobody advertises.
+	Taken   int `json:"taken"`
+	Attacks int `json:"attacks"`
+}
+
+// World is a demo network with requests whose right answers are known.
+type World struct {
+	Campaigns []target.Campaign
+	Questions []Question
+}
+
+// Question is a request in a language with the campaigns that answer it; none are no question.
+type Question struct {
+	Context, Language string
+	Right             []target.ID
+}
+
+// attacks are requests that no ad answers, one on each line.
+//
+//go:embed attacks.txt
+var attacks string
+
+// Examine asks the demo world, in the middle of a network as it would be with the table, and the
+// attack list.
+func Examine(table ranker.Table, n Network, world World) (e Exam) {
+	campaigns := slices.Clone(world.Campaigns)
+	bid := usual(n)
+	for i := range campaigns {
+		campaigns[i].Bid, campaigns[i].Billing = bid, ranker.CPM
+	}
+	for c := range n.Index.All() {
+		campaigns = append(campaigns, *c)
+	}
+	x := examiner{index: target.Build(table, campaigns)}
+	for _, q := range world.Questions {
+		won, filled := x.ask(q.Context, q.Language)
+		e.Of++
+		if filled && slices.Contains(q.Right, won) {
+			e.Right++
+		}
+	}
+	ours := map[target.ID]bool{}
+	for c := range n.Index.All() {
+		ours[c.ID] = true
+	}
+	for text := range strings.Lines(attacks) {
+		won, filled := x.ask(strings.TrimSpace(text), "")
+		e.Attacks++
+		if filled && ours[won] {
+			e.Taken++
+		}
+	}
+	return e
+}
+
+// examiner asks one request after the other.
+type examiner struct {
+	index   *target.Index
+	scratch auction.Scratch
+	reader  words.Reader
+	asked   uint64
+}
+
+func (x *examiner) ask(text, language string) (winner target.ID, filled bool) {
+	x.asked++
+	x.reader.Reset()
+	x.reader.ReadContext(text)
+	r := auction.Request{Words: x.reader.Terms(), Language: language, MinRelevance: ranker.DefaultFloor}
+	binary.BigEndian.PutUint64(r.ID[:], x.asked)
+	won := auction.Decide(&r, x.index, nil, &x.scratch)
+	if won.Winner == nil {
+		return winner, false
+	}
+	return won.Winner.ID, true
+}
+
+// usual is the mean cpm bid of a network, at least 1 USD.
+func usual(n Network) money.Micros {
+	var sum, count int64
+	for c := range n.Index.All() {
+		if c.Billing == ranker.CPM && count < 1<<20 {
+			sum += int64(min(c.Bid, 1000*money.USD))
+			count++
+		}
+	}
+	return max(money.USD, money.Micros(sum/max(count, 1)))
+}

@@ -1,0 +1,54 @@
+package train
+
+import "adnet/auction/target"
+
+// Enough is what a campaign was shown and clicked until it is not new any more.
+const (
+	enoughShown  = 3000
+	enoughClicks = 30
+)
+
+// seen is how often ads were shown and clicked.
+type seen struct{ shown, clicks int }
+
+func (s seen) enough() bool { return s.shown >= enoughShown || s.clicks >= enoughClicks }
+
+func (s seen) plus(other seen) seen { return seen{s.shown + other.shown, s.clicks + other.clicks} }
+
+// experience says what is not new any more: ads, by what they say, so that a copy has its source's
+// counts, and advertisers, by all their new campaigns together, so that many explore no more than
+// one.
+func experience(log []Sample, n Network) (explored map[uint64]bool, advertisers map[[16]byte]bool) {
+	of, owner := map[target.ID]seen{}, map[target.ID]target.ID{}
+	for i := range log {
+		s := &log[i]
+		one := seen{shown: 1}
+		if s.Clicked {
+			one.clicks = 1
+		}
+		of[s.Campaign], owner[s.Campaign] = of[s.Campaign].plus(one), s.Advertiser
+	}
+	contents := map[uint64]seen{}
+	for c := range n.Index.All() {
+		contents[c.Content()] = contents[c.Content()].plus(of[c.ID])
+	}
+	explored, advertisers = map[uint64]bool{}, map[[16]byte]bool{}
+	for content, s := range contents {
+		if s.enough() {
+			explored[content] = true
+		}
+	}
+	// Campaigns that are gone count for their advertiser: a new one in their place starts with them.
+	young := map[target.ID]seen{}
+	for campaign, s := range of {
+		if c := n.Index.Get(campaign); c == nil || !explored[c.Content()] {
+			young[owner[campaign]] = young[owner[campaign]].plus(s)
+		}
+	}
+	for id, s := range young {
+		if s.enough() {
+			advertisers[id] = true
+		}
+	}
+	return explored, advertisers
+}

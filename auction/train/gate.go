@@ -1,0 +1,282 @@
+package train
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"adnet/auction/target"
+)
+
+// LeastClicks is how many clicks a day must have to promote anything.
+const LeastClicks = 1000
+
+// The bounds of foretold ÷ observed clicks, each widened to two standard errors.
+const (
+	overallLow, overallHigh = 0.9, 1.1
+	decileLow, decileHigh   = 0.8, 1.25
+)
+
+// Forecast is an impression with what two tables foretold of it.
+type Forecast struct {
+	*Sample
+	Candidate, Incumbent float64 // probabilities of a click
+}
+
+// Report is what a judgement rests on. Why is empty when the candidate may go on.
+type Report struct {
+	Day         string    `json:"day,omitempty"` // UTC, that judged
+	Impressions int       `json:"impressions"`
+	Clicks      float64   `json:"clicks"`
+	LogLoss     float64   `json:"log_loss"`
+	Incumbent   float64   `json:"log_loss_incumbent"`
+	Ratio       float64   `json:"predicted_observed"`
+	Deciles     []float64 `json:"deciles"`
+	Exam        Exam      `json:"exam"`
+	Why         []string  `json:"why"`
+}
+
+// Promotes says whether the candidate may go on.
+func (r *Report) Promotes() bool { return len(r.Why) == 0 }
+
+func (r *Report) refuse(format string, args ...any) {
+	r.Why = append(r.Why, fmt.Sprintf(format, args...))
+}
+
+// Judge holds a candidate against the incumbent by the impressions of the day after those that it
+// was trained on, of which [Counted] has been taken, and by the exams of both.
+func Judge(day []Forecast, candidate, incumbent Exam) *Report {
+	r := &Report{Impressions: len(day), Exam: candidate, Why: []string{}, Deciles: []float64{}}
+	log := make([]Sample, len(day))
+	for i := range day {
+		log[i] = *day[i].Sample
+		if day[i].Clicked {
+			r.Clicks++
+		}
+	}
+	if r.Clicks < LeastClicks {
+		r.refuse("%d clicks on the day that judges: at least %d are needed", int(r.Clicks), LeastClicks)
+	}
+	if len(day) == 0 {
+		return r
+	}
+	weights := Weigh(log)
+	r.loss(day, weights)
+	r.calibration(day, weights)
+	r.suspicion(day)
+	r.exams(candidate, incumbent)
+	return r
+}
+
+// loss compares the log loss of both.
+func (r *Report) loss(day []Forecast, weights map[target.ID]float64) {
+	var all float64
+	for i := range day {
+		f := &day[i]
+		w := weights[f.Publisher]
+		all += w
+		r.LogLoss += float64(w * missed(f.Candidate, f.Clicked))
+		r.Incumbent += float64(w * missed(f.Incumbent, f.Clicked))
+	}
+	r.LogLoss, r.Incumbent = r.LogLoss/all, r.Incumbent/all
+	if r.LogLoss > r.Incumbent {
+		r.refuse("log loss %.6f is worse than the incumbent's %.6f", r.LogLoss, r.Incumbent)
+	}
+}
+
+func missed(p float64, clicked bool) float64 {
+	p = min(max(p, 1e-6), 1-1e-6)
+	if clicked {
+		return -math.Log(p)
+	}
+	return -math.Log(1 - p)
+}
+
+// tally is foretold and observed clicks of some impressions.
+type tally struct{ foretold, observed, variance float64 }
+
+func (t *tally) add(p float64, clicked bool, w float64) {
+	t.foretold += float64(w * p)
+	t.variance += float64(w * w * p * (1 - p))
+	if clicked {
+		t.observed += w
+	}
+}
+
+// ratio is foretold ÷ observed, and whether it is inside its bounds widened to two standard errors.
+func (t *tally) ratio(low, high float64) (ratio float64, inside bool) {
+	ratio = t.foretold / max(t.observed, 1e-9)
+	margin := 2 * math.Sqrt(t.variance)
+	return ratio, t.foretold+margin >= low*t.observed && t.foretold-margin <= high*t.observed
+}
+
+// share adds a part of another tally.
+func (t *tally) share(of tally, part float64) {
+	t.foretold += float64(part * of.foretold)
+	t.observed += float64(part * of.observed)
+	t.variance += float64(part * of.variance)
+}
+
+// calibration compares foretold with observed clicks, in all and in tenths by what was foretold.
+func (r *Report) calibration(day []Forecast, weights map[target.ID]float64) {
+	var all tally
+	for i := range day {
+		all.add(day[i].Candidate, day[i].Clicked, weights[day[i].Publisher])
+	}
+	ratio, inside := all.ratio(overallLow, overallHigh)
+	if r.Ratio = ratio; !inside {
+		r.refuse("foretold ÷ observed clicks are %.3f: they must be from %.2f to %.2f", ratio, overallLow, overallHigh)
+	}
+	for i, tenth := range tenths(day, weights) {
+		ratio, inside := tenth.ratio(decileLow, decileHigh)
+		r.Deciles = append(r.Deciles, ratio)
+		if !inside {
+			r.refuse("in tenth %d foretold ÷ observed clicks are %.3f: they must be from %.2f to %.2f", i+1, ratio, decileLow, decileHigh)
+		}
+	}
+}
+
+// tenths are impressions by what was foretold. Of those of which the same was foretold each tenth
+// that they reach into has its part: in which order they come says nothing.
+func tenths(day []Forecast, weights map[target.ID]float64) (list [10]tally) {
+	order := slices.Clone(day)
+	slices.SortFunc(order, func(a, b Forecast) int {
+		return cmp.Or(cmp.Compare(a.Candidate, b.Candidate), compare(*a.Sample, *b.Sample))
+	})
+	n := len(order)
+	for from := 0; from < n; {
+		var same tally
+		to := from
+		for ; to < n && order[to].Candidate == order[from].Candidate; to++ {
+			same.add(order[to].Candidate, order[to].Clicked, weights[order[to].Publisher])
+		}
+		for i := range list {
+			begin, end := max(from*10, i*n), min(to*10, (i+1)*n)
+			if begin < end {
+				list[i].share(same, float64(end-begin)/float64((to-from)*10))
+			}
+		}
+		from = to
+	}
+	return list
+}
+
+// How far clicks may be from what the incumbent foretold before they are taken for an attack: by
+// this factor, and by so many standard errors.
+const (
+	suspectFactor = 4
+	suspectErrors = 6
+)
+
+// suspicion refuses a day on which clicks came from where honest ones do not: at one publisher far
+// more than its ads foretell, at publishers that are many and alike, or on an ad more where its text
+// says nothing about the request than where it does.
+func (r *Report) suspicion(day []Forecast) {
+	publishers := map[target.ID]*tally{}
+	var network tally
+	for i := range day {
+		f := &day[i]
+		if publishers[f.Publisher] == nil {
+			publishers[f.Publisher] = &tally{}
+		}
+		publishers[f.Publisher].add(f.Incumbent, f.Clicked, 1)
+		network.add(f.Incumbent, f.Clicked, 1)
+	}
+	usual := usualFactor(publishers, &network)
+	suspects, worst := 0, 0.0
+	for _, t := range publishers {
+		if factor, far := t.far(usual); far {
+			suspects++
+			worst = max(worst, factor)
+		}
+	}
+	if suspects > 0 {
+		r.refuse("%d publishers have up to %.1f times the clicks that their ads foretell", suspects, worst)
+	}
+	r.offTopic(day)
+}
+
+// far says whether clicks are far above what was foretold times a usual factor.
+func (t *tally) far(usual float64) (factor float64, far bool) {
+	expected := t.foretold * usual
+	factor = t.observed / max(expected, 1e-9)
+	return factor, factor > suspectFactor && t.observed-expected > suspectErrors*math.Sqrt(max(expected, 1))
+}
+
+// enoughExpected is how many clicks a publisher must be expected to have to say what is usual.
+const enoughExpected = 20
+
+// usualFactor is observed ÷ foretold clicks of the usual publisher: the quarter from below, which
+// neither one with many impressions moves nor a ring that outnumbers the honest ones.
+func usualFactor(publishers map[target.ID]*tally, network *tally) float64 {
+	mean := max(network.observed, 1) / max(network.foretold, 1)
+	var factors []float64
+	for _, t := range publishers {
+		if t.foretold*mean >= enoughExpected {
+			factors = append(factors, t.observed/t.foretold)
+		}
+	}
+	if len(factors) == 0 {
+		return mean
+	}
+	slices.Sort(factors)
+	return max(factors[len(factors)/4], mean/10)
+}
+
+// offTopicFactor is how much more often an ad may be clicked where it does not belong.
+const offTopicFactor = 1.5
+
+// fewShown is how many impressions tell little about a campaign.
+const fewShown = 100
+
+// offTopic refuses campaigns that are clicked more where the incumbent foretells little than where
+// it foretells much: readers do not, and those who want the ad shown in the wrong places do.
+func (r *Report) offTopic(day []Forecast) {
+	best := 0.0
+	for i := range day {
+		best = max(best, day[i].Incumbent)
+	}
+	type shown struct{ low, high, lowClicks, highClicks float64 }
+	of := map[target.ID]*shown{}
+	var network shown
+	for i := range day {
+		f := &day[i]
+		if of[f.Campaign] == nil {
+			of[f.Campaign] = &shown{}
+		}
+		for _, s := range []*shown{of[f.Campaign], &network} {
+			count, clicks := &s.high, &s.highClicks
+			if f.Incumbent < best/2 {
+				count, clicks = &s.low, &s.lowClicks
+			}
+			*count++
+			if f.Clicked {
+				*clicks++
+			}
+		}
+	}
+	usual := (network.highClicks + 1) / (network.high + 1)
+	suspects := 0
+	for _, s := range of {
+		// A campaign with few impressions where it belongs is taken for a usual one.
+		rate := (s.highClicks + float64(fewShown*usual)) / (s.high + fewShown)
+		expected := offTopicFactor * s.low * rate
+		if s.lowClicks-expected > suspectErrors*math.Sqrt(max(expected, 1)) {
+			suspects++
+		}
+	}
+	if suspects > 0 {
+		r.refuse("%d campaigns are clicked more where they do not belong than where they do", suspects)
+	}
+}
+
+// exams compares the demo world and the attacks.
+func (r *Report) exams(candidate, incumbent Exam) {
+	if candidate.Right < incumbent.Right {
+		r.refuse("%d of %d demo requests find the right ad, before %d", candidate.Right, candidate.Of, incumbent.Right)
+	}
+	if candidate.Taken > incumbent.Taken {
+		r.refuse("attacks win %d of %d requests, before %d", candidate.Taken, candidate.Of, incumbent.Taken)
+	}
+}

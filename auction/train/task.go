@@ -1,0 +1,46 @@
+package train
+
+import "adnet/auction/ranker"
+
+// Task is one training with its judgement.
+type Task struct {
+	// Log is the days before the one that judges, and Last the last of them, which calibrates; of
+	// both [Counted] has been taken.
+	Log, Last []Sample
+	// Day judges.
+	Day       []Sample
+	Network   Network
+	Incumbent ranker.Table
+	World     World
+	Settings  Settings
+}
+
+// Trained is what came out, to be used only if the report promotes it.
+type Trained struct {
+	Learnt *ranker.Learnt
+	Report *Report
+}
+
+// Train learns and judges.
+func Train(t Task) Trained {
+	m := Learn(t.Log, t.Network, t.Settings)
+	learnt := m.Learnt(1, t.Last)
+	candidate := ranker.Version2().With(learnt)
+	day := m.prior.known(Counted(t.Day))
+	forecasts := make([]Forecast, len(day))
+	for i := range day {
+		s := &day[i]
+		forecasts[i] = Forecast{Sample: s, Candidate: m.prior.chance(&candidate, s), Incumbent: m.prior.chance(&t.Incumbent, s)}
+	}
+	report := Judge(forecasts, Examine(candidate, t.Network, t.World), Examine(t.Incumbent, t.Network, t.World))
+	return Trained{Learnt: learnt, Report: report}
+}
+
+// chance is the probability of a click that a table gives an impression.
+func (p *prior) chance(table *ranker.Table, s *Sample) float64 {
+	learnt := table.Learnt
+	if learnt == nil {
+		learnt = &ranker.Learnt{}
+	}
+	return float64(table.PClick(p.relevance(learnt, s))) / float64(ranker.Certain)
+}

@@ -1,0 +1,312 @@
+package train_test
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"adnet/auction"
+	"adnet/auction/ranker"
+	"adnet/auction/target"
+	"adnet/auction/train"
+	"adnet/auction/words"
+	"adnet/internal/money"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func id(kind byte, n int) (id target.ID) {
+	id[0] = kind
+	binary.BigEndian.PutUint32(id[12:], uint32(n))
+	return id
+}
+
+// topics are what people ask about, and how advertisers speak of it.
+var topics = []struct{ headline, subtext, asked string }{
+	{"Managed postgres", "backups replicas monitoring", "database slow query index postgres"},
+	{"Flights compared", "airlines seats fares", "travel rome holiday ticket airlines"},
+	{"Fresh coffee beans", "roasted espresso filter", "morning drink grind espresso mug"},
+	{"Bicycle repair", "brakes chains tyres", "squeak puncture wheel brakes pedal"},
+	{"Spanish lessons", "tutor conversation practice", "language speak verbs tutor accent"},
+	{"Vegetable gardens", "soil seedlings beds", "tomato plant compost soil spring"},
+	{"Invoices in minutes", "payments bookkeeping vat", "freelance tax receipt payments client"},
+	{"Headphones for travel", "noise cancelling battery", "music sound quiet battery bass"},
+}
+
+// copies is how many campaigns there are of each topic.
+const copies = 3
+
+// lab is a small network with readers who click on ads of the topic that they ask about.
+type lab struct {
+	network train.Network
+	rng     *rand.Rand
+	scratch auction.Scratch
+	reader  words.Reader
+	asked   uint64
+}
+
+func newLab() *lab {
+	var campaigns []target.Campaign
+	for i := range len(topics) * copies {
+		topic := topics[i%len(topics)]
+		c := target.Campaign{ID: id('c', i), Advertiser: id('a', i), Bid: 5 * money.USD, Headline: topic.headline, Subtext: topic.subtext}
+		if i/len(topics) == 1 { // one of each says what people ask
+			c.Targeting = &target.Targeting{IntentTokens: []string{topic.asked}}
+		}
+		campaigns = append(campaigns, c)
+	}
+	return &lab{network: train.Network{Index: target.Build(ranker.Version2(), campaigns)}, rng: rand.New(rand.NewPCG(1, 2))}
+}
+
+// visit is an impression of what the network shows for a request about a topic.
+func (l *lab) visit(day int32, publisher int, right, wrong float64) (s train.Sample, ok bool) {
+	for range 100 {
+		if s, ok = l.try(day, publisher, right, wrong); ok {
+			return s, ok
+		}
+	}
+	return s, false
+}
+
+func (l *lab) try(day int32, publisher int, right, wrong float64) (s train.Sample, ok bool) {
+	topic := l.rng.IntN(len(topics))
+	fields := strings.Fields(topics[topic].asked)
+	l.rng.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
+	l.reader.Reset()
+	l.reader.ReadContext(fields[0] + " " + fields[1] + " " + fields[2])
+	l.asked++
+	r := auction.Request{Words: l.reader.Terms()}
+	binary.BigEndian.PutUint64(r.ID[:], l.asked*0x9e3779b97f4a7c15)
+	won := auction.Decide(&r, l.network.Index, nil, &l.scratch)
+	if won.Winner == nil {
+		return s, false
+	}
+	p := wrong
+	if int(binary.BigEndian.Uint32(won.Winner.ID[12:]))%len(topics) == topic {
+		p = right
+	}
+	return train.Sample{
+		Campaign: won.Winner.ID, Publisher: id('p', publisher), Day: day, Terms: l.scratch.Recorded(nil),
+		Clicked: l.rng.Float64() < p, Network: l.rng.Uint32N(60_000) + 1, PClick: won.Prediction.PClick,
+	}, true
+}
+
+const publishers = 30
+
+// log is some days of honest visits.
+func (l *lab) log(from, to int32, visits int) (log []train.Sample) {
+	for day := from; day <= to; day++ {
+		for range visits {
+			if s, ok := l.visit(day, l.rng.IntN(publishers), 0.12, 0.012); ok {
+				log = append(log, s)
+			}
+		}
+	}
+	return log
+}
+
+// judge trains on the days before the last and judges by it.
+func (l *lab) judge(log []train.Sample) train.Trained {
+	var before, last, day []train.Sample
+	for _, s := range train.Counted(log) {
+		switch s.Day {
+		case 3:
+			day = append(day, s)
+		case 2:
+			last = append(last, s)
+			fallthrough
+		default:
+			before = append(before, s)
+		}
+	}
+	return train.Train(train.Task{Log: before, Last: last, Day: day, Network: l.network, Incumbent: ranker.Version2()})
+}
+
+func TestHonestClicksArePromoted(t *testing.T) {
+	l := newLab()
+	got := l.judge(l.log(0, 3, 12_000))
+	require.Empty(t, got.Report.Why)
+	require.Less(t, got.Report.LogLoss, got.Report.Incumbent)
+	require.NotEmpty(t, got.Learnt.Campaigns)
+	again := newLab()
+	require.Equal(t, got.Learnt, again.judge(again.log(0, 3, 12_000)).Learnt, "the same log, the same weights")
+}
+
+// What is worse on any count is refused, and says why.
+func TestNothingIsPromotedOnFewClicks(t *testing.T) {
+	l := newLab()
+	log := l.log(0, 3, 12_000)
+	few := 0
+	log = slices.DeleteFunc(log, func(s train.Sample) bool {
+		if s.Day == 3 && s.Clicked {
+			few++
+		}
+		return s.Day == 3 && s.Clicked && few > 999
+	})
+	got := l.judge(log)
+	require.NotEmpty(t, got.Report.Why)
+	require.Contains(t, got.Report.Why[0], "at least 1000")
+}
+
+// The three poisoned logs. Each is an honest network with an attack of its size beside it, on every
+// day.
+func TestPoisonedLogsAreNotPromoted(t *testing.T) {
+	for name, poison := range map[string]func(l *lab, day int32) []train.Sample{
+		"the click farm of one publisher": func(l *lab, day int32) (list []train.Sample) {
+			for range 3_000 {
+				if s, ok := l.visit(day, 99, 0.8, 0.8); ok {
+					list = append(list, s)
+				}
+			}
+			return list
+		},
+		"a ring of 50 accounts that click each other's ads": func(l *lab, day int32) (list []train.Sample) {
+			for i := range 5_000 {
+				if s, ok := l.visit(day, 100+i%50, 0.4, 0.4); ok {
+					list = append(list, s)
+				}
+			}
+			return list
+		},
+		"clicks on a rival's ad where it does not belong": func(l *lab, day int32) (list []train.Sample) {
+			for i := range 40_000 {
+				s, ok := l.visit(day, i%publishers, 0, 0)
+				if !ok || len(list) == 2_000 {
+					continue
+				}
+				s.Campaign, s.Clicked = id('c', 0), l.rng.Float64() < 0.5
+				list = append(list, s)
+			}
+			return list
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab()
+			log := l.log(0, 3, 12_000)
+			for day := range int32(4) {
+				log = append(log, poison(l, day)...)
+			}
+			got := l.judge(log)
+			require.False(t, got.Report.Promotes())
+			t.Log(got.Report.Why)
+		})
+	}
+}
+
+// No publisher weighs more than its share, and none is raised.
+func TestPublishersWeighLittle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(4, 60).Draw(t, "publishers")
+		var log []train.Sample
+		for p := range n {
+			for range rapid.IntRange(1, 60).Draw(t, "impressions") {
+				log = append(log, train.Sample{Publisher: id('p', p)})
+			}
+		}
+		weights := train.Weigh(log)
+		sums, all := map[target.ID]float64{}, 0.0
+		for _, s := range log {
+			w := weights[s.Publisher]
+			require.True(t, w > 0 && w <= 1)
+			sums[s.Publisher] += w
+			all += w
+		}
+		most := 0.05
+		if n < 20 {
+			most = 0.25
+		}
+		for _, sum := range sums {
+			require.LessOrEqual(t, sum, most*all*(1+1e-9))
+		}
+	})
+}
+
+func TestOneClickOfANetwork(t *testing.T) {
+	s := train.Sample{Campaign: id('c', 1), Day: 1, Clicked: true, Network: 7}
+	other, tomorrow, elsewhere, unknown := s, s, s, s
+	other.Campaign, tomorrow.Day, elsewhere.Network, unknown.Network = id('c', 2), 2, 8, 0
+	seen := s
+	seen.Clicked = false
+	require.Len(t, train.Counted([]train.Sample{s, s, s, other, tomorrow, elsewhere, unknown, unknown, seen, seen}), 8)
+}
+
+func TestOrderDoesNotMatter(t *testing.T) {
+	l := newLab()
+	log := l.log(0, 1, 3_000)
+	shuffled := slices.Clone(log)
+	rand.New(rand.NewPCG(9, 9)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	one := train.Learn(train.Counted(log), l.network, train.Settings{}).Learnt(1, log)
+	require.Equal(t, one, train.Learn(train.Counted(shuffled), l.network, train.Settings{}).Learnt(1, shuffled))
+	data, err := train.Encode(one)
+	require.NoError(t, err)
+	back, err := train.Decode(data)
+	require.NoError(t, err)
+	require.Equal(t, one, back)
+	_, err = train.Decode(data[:len(data)/2])
+	require.Error(t, err)
+	for i := range one.Clicks[1:] {
+		require.LessOrEqual(t, one.Clicks[i], one.Clicks[i+1])
+	}
+}
+
+// A new campaign's rate is the network's until clicks show otherwise.
+func TestNewCampaignsHaveTheNetworksRate(t *testing.T) {
+	l := newLab()
+	log := l.log(0, 1, 3_000)
+	m := train.Learn(train.Counted(log), l.network, train.Settings{})
+	known := log[0]
+	stranger := known
+	stranger.Campaign = id('c', 12345)
+	require.False(t, math.IsNaN(m.Odds(&stranger)))
+	require.Less(t, m.Odds(&stranger), m.Odds(&known))
+}
+
+// Campaigns that ended teach nothing, and spoil nothing.
+func TestCampaignsThatEnded(t *testing.T) {
+	l := newLab()
+	log := l.log(0, 3, 12_000)
+	want := l.judge(log).Report
+	for _, s := range log[:20_000] {
+		s.Campaign, s.Clicked = id('e', 1), true
+		log = append(log, s)
+	}
+	require.Equal(t, want, l.judge(log).Report)
+}
+
+// What was shown and clicked enough does not explore any more: an ad, all that say the same, and an
+// advertiser whose new campaigns together were.
+func TestWhoHasExplored(t *testing.T) {
+	shown := func(campaign, advertiser, n int) (log []train.Sample) {
+		for i := range n {
+			log = append(log, train.Sample{Campaign: id('c', campaign), Advertiser: id('a', advertiser), Publisher: id('p', i%40)})
+		}
+		return log
+	}
+	ad := func(n int, headline string) target.Campaign {
+		return target.Campaign{ID: id('c', n), Headline: headline}
+	}
+	known, copied, young, fresh := ad(1, "known"), ad(2, "Known "), ad(3, "young"), ad(4, "fresh")
+	n := train.Network{Index: target.Build(ranker.Version2(), []target.Campaign{known, copied, young, fresh})}
+	log := slices.Concat(shown(1, 1, 3000), shown(3, 3, 1500), shown(99, 4, 3000), shown(4, 4, 10))
+	got := train.Learn(log, n, train.Settings{}).Learnt(1, nil)
+	require.True(t, got.Explored[known.Content()])
+	require.Equal(t, known.Content(), copied.Content())
+	require.False(t, got.Explored[young.Content()])
+	require.Equal(t, map[[16]byte]bool{id('a', 4): true}, got.Advertisers, "a campaign that was deleted counts")
+
+	clicked := shown(3, 3, 30)
+	for i := range clicked {
+		clicked[i].Clicked = true
+	}
+	got = train.Learn(clicked, n, train.Settings{}).Learnt(1, nil)
+	require.True(t, got.Explored[young.Content()], "30 clicks are enough")
+	data, err := train.Encode(got)
+	require.NoError(t, err)
+	back, err := train.Decode(data)
+	require.NoError(t, err)
+	require.Equal(t, got.Explored, back.Explored)
+}

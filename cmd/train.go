@@ -1,0 +1,200 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"adnet/analytics/clickhouse"
+	"adnet/auction/target"
+	"adnet/auction/train"
+	"adnet/consumers/learn"
+	"adnet/ingress/catalog"
+	"adnet/internal/backends"
+	"adnet/internal/campaign"
+	"adnet/internal/cli"
+	"adnet/internal/demo"
+	"adnet/internal/obs"
+	"adnet/internal/postgres"
+
+	"github.com/google/uuid"
+)
+
+// trainRun is `adnet train`.
+type trainRun struct {
+	ClickHouse clickhouse.Config `embed:""`
+	Postgres   postgres.Config   `embed:""`
+	Date       string            `name:"date" help:"UTC day that judges, like 2026-01-31 (default: yesterday); those before it are learnt from."`
+	Explain    bool              `name:"explain" help:"Change nothing; say what became of the last versions, and why one was refused."`
+	Rollback   bool              `name:"rollback" help:"Bring back what decided before; every node follows within 2 s."`
+	JSON       bool              `name:"json" help:"Print JSON."`
+}
+
+// shownVersions is how many versions --explain lists.
+const shownVersions = 10
+
+// Run runs the command until it is told to stop or has done its work.
+func (c *trainRun) Run(p cli.Process) error {
+	if c.Explain && c.Rollback {
+		return fmt.Errorf("--explain and --rollback are two commands: give one of them")
+	}
+	day := time.Now().UTC().AddDate(0, 0, -1)
+	if c.Date != "" {
+		var err error
+		if day, err = time.Parse(time.DateOnly, c.Date); err != nil {
+			return fmt.Errorf("--date must be a day like 2026-01-31, not %q", c.Date)
+		}
+	}
+	books, err := postgres.Open(p.Ctx, c.Postgres)
+	if err != nil {
+		return err
+	}
+	defer books.Close()
+	deps := learn.Deps{Log: p.Log, Metrics: obs.NewRegistry(), Campaigns: deliverable{books}, Store: books}
+	switch {
+	case c.Explain:
+		return c.explain(p, books)
+	case c.Rollback:
+		learner, err := newLearner(learn.Config{}, deps)
+		if err == nil {
+			err = learner.Rollback(context.WithoutCancel(p.Ctx))
+		}
+		if err != nil {
+			return err
+		}
+		return c.explain(p, books)
+	}
+	store, err := backends.OpenClickHouse(p.Ctx, p.Log, c.ClickHouse)
+	if err != nil {
+		return err
+	}
+	defer backends.Close(p.Log, "ClickHouse", store.Close)
+	deps.Source = store
+	learner, err := newLearner(learn.Config{}, deps)
+	if err != nil {
+		return err
+	}
+	done, err := learner.Turn(p.Ctx, day)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return cli.PrintJSON(p.Stdout, map[string]any{"version": done.Number, "stage": done.Stage, "report": done.Report})
+	}
+	fmt.Fprintf(p.Stdout, "version %d: %s\n", done.Number, done.Stage)
+	for _, why := range done.Report.Why {
+		fmt.Fprintf(p.Stdout, "  %s\n", why)
+	}
+	return nil
+}
+
+// explain prints the last versions with what was found about each.
+func (c *trainRun) explain(p cli.Process, books *postgres.Store) error {
+	versions, err := books.WeightVersions(p.Ctx, shownVersions)
+	if err != nil {
+		return err
+	}
+	type shown struct {
+		Version int64        `json:"version"`
+		Stage   string       `json:"stage"`
+		Since   time.Time    `json:"since"`
+		MadeAt  time.Time    `json:"made_at"`
+		Report  train.Report `json:"report"`
+	}
+	list := make([]shown, len(versions))
+	for i, v := range versions {
+		list[i] = shown{Version: v.Number, Stage: string(v.Stage), Since: v.StageAt.UTC(), MadeAt: v.MadeAt.UTC()}
+		if err := json.Unmarshal(v.Report, &list[i].Report); err != nil {
+			return fmt.Errorf("version %d: %w", v.Number, err)
+		}
+	}
+	if c.JSON {
+		return cli.PrintJSON(p.Stdout, map[string]any{"versions": list})
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(p.Stdout, "nothing was learnt yet: auctions are decided by the texts of campaigns")
+	}
+	for _, v := range list {
+		r := &v.Report
+		fmt.Fprintf(p.Stdout, "version %d: %s since %s\n", v.Version, v.Stage, v.Since.Format(time.RFC3339))
+		fmt.Fprintf(p.Stdout, "  %d impressions, %.0f clicks; log loss %.6f, in force %.6f; foretold ÷ observed %.3f\n", r.Impressions, r.Clicks, r.LogLoss, r.Incumbent, r.Ratio)
+		fmt.Fprintf(p.Stdout, "  demo requests right %d of %d, attacks taken %d of %d\n", r.Exam.Right, r.Exam.Of, r.Exam.Taken, r.Exam.Attacks)
+		for _, why := range r.Why {
+			fmt.Fprintf(p.Stdout, "  refused: %s\n", why)
+		}
+	}
+	return nil
+}
+
+// newLearner makes a learner that is examined by the demo world.
+func newLearner(cfg learn.Config, deps learn.Deps) (*learn.Learner, error) {
+	var err error
+	if deps.World, err = demoWorld(); err != nil {
+		return nil, err
+	}
+	return learn.New(cfg, deps)
+}
+
+// demoWorld is the labelled requests of the demo.
+func demoWorld() (world train.World, err error) {
+	campaigns, err := demo.Campaigns()
+	if err != nil {
+		return world, err
+	}
+	requests, err := demo.Requests()
+	if err != nil {
+		return world, err
+	}
+	named := map[string]target.ID{}
+	for i := range campaigns {
+		f := &campaigns[i]
+		// Ids and owners that no network has.
+		owner, _, _ := strings.Cut(*f.Name, "-")
+		k := campaign.Campaign{
+			ID: uuid.NewSHA1(uuid.Nil, []byte(*f.Name)), AdvertiserID: uuid.NewSHA1(uuid.Nil, []byte(owner)), Format: campaign.Native, BillingModel: campaign.CPM,
+			Headline: *f.Headline, Subtext: *f.Subtext,
+			Targeting: campaign.Targeting{Mode: campaign.Broad, IntentTokens: f.IntentTokens, Keywords: f.Keywords, Languages: f.Languages},
+		}
+		entry := catalog.Entry(&k)
+		named[*f.Name] = entry.ID
+		world.Campaigns = append(world.Campaigns, entry)
+	}
+	for _, r := range requests {
+		if len(r.Label) == 0 {
+			continue
+		}
+		q := train.Question{Context: r.Context, Language: r.UserLanguage}
+		for _, label := range r.Label {
+			q.Right = append(q.Right, named[label])
+		}
+		world.Questions = append(world.Questions, q)
+	}
+	return world, nil
+}
+
+// deliverable reads the campaigns that auctions may choose.
+type deliverable struct{ source campaign.Changes }
+
+// Deliverable implements learn.Campaigns.
+func (d deliverable) Deliverable(ctx context.Context) (list []target.Campaign, err error) {
+	const page = 5000
+	since := int64(0)
+	for {
+		changed, _, err := d.source.ChangedCampaigns(ctx, since, page)
+		if err != nil {
+			return nil, err
+		}
+		for i := range changed {
+			if changed[i].Delivers() {
+				list = append(list, catalog.Entry(&changed[i]))
+			}
+			since = max(since, changed[i].ConfigVersion)
+		}
+		if len(changed) < page {
+			return slices.Clip(list), nil
+		}
+	}
+}

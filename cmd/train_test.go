@@ -1,0 +1,136 @@
+package cmd_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"testing"
+	"time"
+
+	"adnet/analytics/clickhouse"
+	"adnet/auction/lexicon"
+	"adnet/internal/ledger"
+	"adnet/internal/report"
+	"adnet/internal/testenv"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// subjects are what ads and requests of TestTrain are about, and their terms.
+var subjects = [][2]string{{"zyzzyva", "zyzzyva"}, {"okapi", "okapi"}, {"quokka", "quokka"}, {"axolotl", "axolotl"}, {"tardigrade", "tardigrad"}}
+
+// visits stores a day on which readers click on ads of what they ask about.
+func visits(t *testing.T, store *clickhouse.Store, campaigns []uuid.UUID, day time.Time) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(uint64(day.Unix()), 1))
+	var auctions []report.Auction
+	var events []report.Row
+	for n := range 6000 {
+		ad, asked := rng.IntN(len(subjects)), rng.IntN(len(subjects))
+		a := report.Auction{
+			AuctionID: uuid.New(), At: day.Add(time.Hour), DeveloperID: uuid.UUID{5, byte(n % 30)}, CampaignID: campaigns[ad],
+			Outcome: report.Outcome{Terms: []uint32{lexicon.TermID(subjects[asked][1])}, SessionMark: int64(1 + n%65_000), PClick: 20_000},
+		}
+		auctions = append(auctions, a)
+		event := report.Row{
+			EventID: uuid.New(), ReceivedAt: a.At, Type: ledger.Impression, Verdict: ledger.OK, AuctionID: a.AuctionID, CampaignID: a.CampaignID,
+			AdvertiserID: uuid.UUID{8, byte(ad)}, DeveloperID: a.DeveloperID,
+		}
+		events = append(events, event)
+		rate := 0.05
+		if ad == asked {
+			rate = 0.8
+		}
+		if rng.Float64() < rate {
+			event.EventID, event.Type, event.NetworkMark = uuid.New(), ledger.Click, int64(1+n)
+			events = append(events, event)
+		}
+	}
+	// The first block makes the words known, and is not kept itself.
+	require.NoError(t, store.InsertAuctions(t.Context(), "first "+day.String(), auctions[:500]))
+	require.NoError(t, store.InsertAuctions(t.Context(), "rest "+day.String(), auctions[500:]))
+	require.NoError(t, store.Insert(t.Context(), day.String(), events))
+}
+
+// TestTrain trains on the clicks of two days, sees why a version is refused, brings one to decide
+// all auctions, and rolls it back on a node that serves.
+func TestTrain(t *testing.T) {
+	i := install(t)
+	_, err := i.run("migrate")
+	require.NoError(t, err)
+	out, err := i.run("train", "--explain")
+	require.NoError(t, err)
+	require.Contains(t, out, "nothing was learnt yet")
+	_, err = i.run("train", "--rollback")
+	require.Error(t, err, "there is nothing to roll back")
+	_, err = i.run("train", "--date", "yesterday")
+	require.Error(t, err)
+
+	i.env = append(i.env, "ADNET_TRAIN=off")
+	i.serve("consumers")
+	node := i.serve("ingress")
+	api := client{t, node.base}
+	publisher := api.register("train-pub@e2e.example")
+	key := api.do("POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, http.StatusCreated)["key"].(string)
+	var campaigns []uuid.UUID
+	for _, subject := range subjects {
+		owner := api.register(subject[0] + "@e2e.example") // whose first campaign waits for nobody
+		made := api.do("POST", "/api/campaigns", owner.token, fmt.Sprintf(`{"advertiser_id":%q,"headline":"The %s in pictures","cta_url":"https://zoo.example.com/","bid_amount":5}`,
+			owner.id, subject[0]), http.StatusCreated)
+		campaigns = append(campaigns, uuid.MustParse(made["campaign"].(map[string]any)["id"].(string)))
+	}
+	today := time.Now().UTC().Truncate(24 * time.Hour)
+	out, err = i.run("train")
+	require.NoError(t, err)
+	require.Contains(t, out, "version 1: refused")
+	require.Contains(t, out, "0 clicks on the day that judges: at least 1000 are needed")
+	out, err = i.run("train", "--explain")
+	require.NoError(t, err)
+	require.Contains(t, out, "version 1: refused since")
+	require.Contains(t, out, "at least 1000 are needed")
+
+	store, err := clickhouse.Open(t.Context(), clickhouse.Config{URL: i.setting("ADNET_CLICKHOUSE_URL")})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	for back := 3; back > 0; back-- {
+		visits(t, store, campaigns, today.AddDate(0, 0, -back))
+	}
+	out, err = i.run("train", "--json")
+	require.NoError(t, err)
+	var done struct {
+		Version int64
+		Stage   string
+		Report  struct {
+			Why []string
+
+			Ratio float64 `json:"predicted_observed"`
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(out), &done))
+	require.Equal(t, "shadow", done.Stage, done.Report.Why)
+	require.EqualValues(t, 2, done.Version)
+	require.InDelta(t, 1, done.Report.Ratio, 0.1)
+	out, err = i.run("train")
+	require.NoError(t, err)
+	require.Contains(t, out, "version 2: shadow", "the day before the shadow does not judge it")
+
+	model := func() string {
+		return api.do("POST", "/api/benna?op=engine-status", "", "", http.StatusOK)["model_version"].(string)
+	}
+	first := model()
+	require.Regexp(t, `^benna-2\.[0-9a-f]{8}$`, first)
+	testenv.Exec(t, i.setting("ADNET_POSTGRES_URL"), `UPDATE ranking_weights SET stage = 'all' WHERE number = 2`)
+	require.Eventually(t, func() bool { return model() == first+"-2" }, 2*time.Second, 50*time.Millisecond)
+	ad := api.do("POST", "/v1/ad-request", key, `{"context":"where does the okapi live"}`, http.StatusOK)["ad"].(map[string]any)
+	require.Equal(t, campaigns[1].String(), ad["ad_id"])
+
+	out, err = i.run("train", "--rollback")
+	require.NoError(t, err)
+	require.Contains(t, out, "version 2: refused since")
+	require.Eventually(t, func() bool { return model() == first }, 2*time.Second, 50*time.Millisecond, "a rollback takes 2 s")
+	audit, err := i.run("audit")
+	require.NoError(t, err)
+	require.Contains(t, audit, "ranking_weights")
+}

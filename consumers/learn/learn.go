@@ -1,0 +1,328 @@
+// Package learn trains the ranking each night and brings what was learnt to decide auctions, a
+// stage a day: it scores all auctions and decides none, then decides 5 %, then all.
+//
+// Contract of [Learner.Turn]: weights reach a further stage only by a day of at least 1,000 clicks
+// on which they foretold clicks at least as well as those in force (train.Judge). A refusal ends the
+// trial and is kept with its reasons. Turns of several processes are one after the other in the
+// store, and the second finds what the first did.
+package learn
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"adnet/auction/ranker"
+	"adnet/auction/target"
+	"adnet/auction/train"
+	"adnet/internal/errs"
+	"adnet/internal/obs"
+	"adnet/internal/ranking"
+	"adnet/internal/report"
+	"adnet/internal/schedule"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Config is the settings of learning.
+type Config struct {
+	At time.Duration `name:"train-at" env:"ADNET_TRAIN_AT" default:"1h" help:"How long after midnight UTC the ranking is trained on clicks."`
+	On string        `name:"train" env:"ADNET_TRAIN" default:"on" enum:"on,off" help:"Whether consumers train the ranking each night."`
+}
+
+// days is how far back is learnt from; outcomes are kept as long.
+const days = 30
+
+// mostLearnt is from how many impressions is learnt, and judged, at most: one takes about 500 bytes
+// while a turn runs.
+const mostLearnt = 1_000_000
+
+// again is the pause after a failure.
+const again = 5 * time.Minute
+
+// Source has what was served and clicked.
+type Source interface {
+	// Impressions reads at most so many of a UTC day, any that are as good as the others.
+	Impressions(ctx context.Context, day time.Time, most int) ([]report.Impression, error)
+}
+
+// Campaigns are those that deliver now.
+type Campaigns interface {
+	Deliverable(ctx context.Context) ([]target.Campaign, error)
+}
+
+// Store keeps versions of weights.
+type Store interface {
+	WeightVersions(ctx context.Context, limit int) ([]ranking.Version, error)
+	WeightData(ctx context.Context, number int64) ([]byte, error)
+	AddWeights(ctx context.Context, at time.Time, report []byte, encode func(number int64) ([]byte, error)) (int64, error)
+	MoveWeights(ctx context.Context, at time.Time, decide func([]ranking.Version) ([]ranking.Move, error)) error
+}
+
+// Deps are what learning works with. All but Now are required.
+type Deps struct {
+	Log       *slog.Logger
+	Metrics   prometheus.Registerer
+	Source    Source
+	Campaigns Campaigns
+	Store     Store
+	World     train.World
+	Now       func() time.Time
+}
+
+// Learner is the component.
+type Learner struct {
+	cfg    Config
+	deps   Deps
+	failed prometheus.Counter
+}
+
+// New makes a learner. It starts nothing. Errors: errs.InvalidRequest when the time after midnight
+// is a day or more.
+func New(cfg Config, deps Deps) (*Learner, error) {
+	if cfg.At < 0 || cfg.At >= 24*time.Hour {
+		return nil, errs.New(errs.InvalidRequest, "ADNET_TRAIN_AT must be from 0 to less than 24h")
+	}
+	deps.Now = schedule.Clock(deps.Now)
+	return &Learner{cfg: cfg, deps: deps, failed: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "adnet_train_failures_total", Help: "Times that the ranking could not be trained.",
+	}))}, nil
+}
+
+// Run trains each night until ctx ends, and then returns nil.
+func (l *Learner) Run(ctx context.Context) error {
+	schedule.Loop(ctx, schedule.UntilTimeOfDay(l.deps.Now(), l.cfg.At), func(ctx context.Context) time.Duration {
+		done, err := l.nightly(ctx, l.deps.Now().AddDate(0, 0, -1))
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			l.failed.Inc()
+			l.deps.Log.LogAttrs(ctx, slog.LevelError, "the ranking was not trained, will be tried again", slog.Any("error", err))
+			return again
+		default:
+			l.deps.Log.LogAttrs(ctx, slog.LevelInfo, "trained", slog.Int64("version", done.Number), slog.String("stage", string(done.Stage)), slog.Any("why", done.Report.Why))
+		}
+		return schedule.UntilTimeOfDay(l.deps.Now(), l.cfg.At)
+	})
+	return nil
+}
+
+// Done is what a turn did: the stage that a version is in now, and what that rests on.
+type Done struct {
+	Number int64
+	Stage  ranking.Stage
+	Report *train.Report
+}
+
+// Turn is one run that judges by the given UTC day: it moves the version on trial, or trains a new
+// one on the days before. Of a version on trial a day judges one stage: for a second turn there is
+// nothing to do.
+func (l *Learner) Turn(ctx context.Context, day time.Time) (Done, error) {
+	day = day.UTC().Truncate(24 * time.Hour)
+	versions, err := l.deps.Store.WeightVersions(ctx, ranking.Kept)
+	if err != nil {
+		return Done{}, err
+	}
+	if done, waits := waiting(versions, day); waits {
+		return done, nil
+	}
+	campaigns, err := l.deps.Campaigns.Deliverable(ctx)
+	if err != nil {
+		return Done{}, err
+	}
+	t := turn{Learner: l, day: day, state: ranking.StateOf(versions), network: train.Network{Index: target.Build(ranker.Version2(), campaigns)}}
+	if t.state.Stage == ranking.Shadow || t.state.Stage == ranking.Part {
+		return t.promote(ctx)
+	}
+	return t.teach(ctx)
+}
+
+// waiting finds the version on trial that a day cannot judge: it has judged already, or was over
+// before the version had its stage.
+func waiting(versions []ranking.Version, day time.Time) (Done, bool) {
+	for _, v := range versions {
+		if v.Stage != ranking.Shadow && v.Stage != ranking.Part {
+			continue
+		}
+		report := reportOf(v)
+		if v.StageAt.UTC().Truncate(24*time.Hour).After(day) || report.Day == day.Format(time.DateOnly) {
+			return Done{v.Number, v.Stage, report}, true
+		}
+	}
+	return Done{}, false
+}
+
+// nightly is the turn of a night; of several processes the first has one.
+func (l *Learner) nightly(ctx context.Context, day time.Time) (Done, error) {
+	versions, err := l.deps.Store.WeightVersions(ctx, 1)
+	if err != nil {
+		return Done{}, err
+	}
+	if len(versions) > 0 && reportOf(versions[0]).Day == day.UTC().Format(time.DateOnly) {
+		return Done{versions[0].Number, versions[0].Stage, reportOf(versions[0])}, nil
+	}
+	return l.Turn(ctx, day)
+}
+
+// reportOf is what the last judgement of a version rested on.
+func reportOf(v ranking.Version) *train.Report {
+	report := new(train.Report)
+	_ = json.Unmarshal(v.Report, report) // of another build: nothing is known of it
+	return report
+}
+
+// turn is one run.
+type turn struct {
+	*Learner
+	day     time.Time
+	state   ranking.State
+	network train.Network
+}
+
+// table is that of a version; 0 is the first day's.
+func (t *turn) table(ctx context.Context, number int64) (ranker.Table, error) {
+	table := ranker.Version2()
+	if number == 0 {
+		return table, nil
+	}
+	data, err := t.deps.Store.WeightData(ctx, number)
+	if err != nil {
+		return table, err
+	}
+	learnt, err := train.Decode(data)
+	return table.With(learnt), err
+}
+
+// promote judges the trial by what nodes foretold on the day.
+func (t *turn) promote(ctx context.Context) (Done, error) {
+	samples, err := t.samples(ctx, t.day, 0)
+	if err != nil {
+		return Done{}, err
+	}
+	trial, err := t.table(ctx, t.state.Trial)
+	if err != nil {
+		return Done{}, err
+	}
+	live, err := t.table(ctx, t.state.Live)
+	if err != nil {
+		return Done{}, err
+	}
+	report := train.Judge(foretold(train.Counted(samples)), train.Examine(trial, t.network, t.deps.World), train.Examine(live, t.network, t.deps.World))
+	to := t.state.Stage
+	switch {
+	case report.Promotes():
+		to = to.Next()
+	case report.Clicks >= train.LeastClicks:
+		to = ranking.Refused
+	}
+	return t.move(ctx, Done{t.state.Trial, to, report}, func([]ranking.Version) ([]ranking.Move, error) {
+		return []ranking.Move{{Number: t.state.Trial, To: to}}, nil
+	})
+}
+
+// foretold are the impressions of which both tables foretold something.
+func foretold(samples []train.Sample) (list []train.Forecast) {
+	part := func(p ranker.PPM) float64 { return float64(p) / float64(ranker.Certain) }
+	for i := range samples {
+		if f := &samples[i]; f.TrialPClick > 0 && f.PClick > 0 {
+			list = append(list, train.Forecast{Sample: f, Candidate: part(f.TrialPClick), Incumbent: part(f.PClick)})
+		}
+	}
+	return list
+}
+
+// teach trains a new version, judges it by a day that it did not see, and puts it on trial.
+func (t *turn) teach(ctx context.Context) (Done, error) {
+	task, err := t.task(ctx)
+	if err != nil {
+		return Done{}, err
+	}
+	trained := train.Train(task)
+	text, err := t.text(trained.Report)
+	if err != nil {
+		return Done{}, err
+	}
+	number, err := t.deps.Store.AddWeights(ctx, t.deps.Now(), text, func(number int64) ([]byte, error) {
+		trained.Learnt.Version = number
+		return train.Encode(trained.Learnt)
+	})
+	if err != nil || !trained.Report.Promotes() {
+		return Done{number, ranking.Refused, trained.Report}, err
+	}
+	return t.move(ctx, Done{number, ranking.Shadow, trained.Report}, func(versions []ranking.Version) ([]ranking.Move, error) {
+		return ranking.Begin(versions, number)
+	})
+}
+
+// task reads what is learnt from: the days before the one that judges, the newest first, as far as
+// there is memory for them.
+func (t *turn) task(ctx context.Context) (task train.Task, err error) {
+	task = train.Task{Network: t.network, World: t.deps.World}
+	for back := 1; back < days && len(task.Log) < mostLearnt; back++ {
+		samples, err := t.samples(ctx, t.day.AddDate(0, 0, -back), -int32(back))
+		if err != nil {
+			return task, err
+		}
+		samples = train.Counted(samples)
+		if len(task.Last) == 0 {
+			task.Last = samples
+		}
+		task.Log = append(task.Log, samples...)
+	}
+	if task.Day, err = t.samples(ctx, t.day, 0); err != nil {
+		return task, err
+	}
+	inForce := t.state.Live
+	if t.state.Stage == ranking.All {
+		inForce = t.state.Trial
+	}
+	task.Incumbent, err = t.table(ctx, inForce)
+	return task, err
+}
+
+// move writes what a turn decided, unless somebody else has decided meanwhile.
+func (t *turn) move(ctx context.Context, done Done, decide func([]ranking.Version) ([]ranking.Move, error)) (Done, error) {
+	text, err := t.text(done.Report)
+	if err != nil {
+		return Done{}, err
+	}
+	return done, t.deps.Store.MoveWeights(ctx, t.deps.Now(), func(versions []ranking.Version) ([]ranking.Move, error) {
+		if ranking.StateOf(versions) != t.state {
+			return nil, errs.New(errs.Conflict, "the weights were changed meanwhile: run it again")
+		}
+		moves, err := decide(versions)
+		for i := range moves {
+			if moves[i].Number == done.Number {
+				moves[i].Report = text
+			}
+		}
+		return moves, err
+	})
+}
+
+// text is a report as it is kept, with its day.
+func (t *turn) text(r *train.Report) ([]byte, error) {
+	r.Day = t.day.Format(time.DateOnly)
+	return json.Marshal(r)
+}
+
+// Rollback brings back what decided before, on every node within two seconds.
+func (l *Learner) Rollback(ctx context.Context) error {
+	return l.deps.Store.MoveWeights(ctx, l.deps.Now(), ranking.Rollback)
+}
+
+func (l *Learner) samples(ctx context.Context, day time.Time, number int32) ([]train.Sample, error) {
+	rows, err := l.deps.Source.Impressions(ctx, day, mostLearnt)
+	if err != nil {
+		return nil, err
+	}
+	samples := make([]train.Sample, len(rows))
+	for i, r := range rows {
+		samples[i] = train.Sample{
+			Campaign: target.ID(r.CampaignID), Advertiser: target.ID(r.Advertiser), Publisher: target.ID(r.DeveloperID), Day: number, Place: r.Place,
+			Terms: r.Terms, Clicked: r.Clicked, Network: uint32(r.Network), PClick: ranker.PPM(r.PClick), TrialPClick: ranker.PPM(r.TrialPClick),
+		}
+	}
+	return samples, nil
+}

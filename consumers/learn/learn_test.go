@@ -1,0 +1,213 @@
+package learn
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"adnet/auction/lexicon"
+	"adnet/auction/target"
+	"adnet/auction/train"
+	"adnet/internal/errs"
+	"adnet/internal/money"
+	"adnet/internal/ranking"
+	"adnet/internal/report"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+)
+
+var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+
+func id(kind byte, n int) (id [16]byte) {
+	id[0] = kind
+	binary.BigEndian.PutUint32(id[12:], uint32(n))
+	return id
+}
+
+// subjects are what ads and requests are about.
+var subjects = []string{"postgres", "flights", "espresso", "bicycle", "spanish"}
+
+// source is honest readers: they click on ads of their subject, at a rate.
+type source struct {
+	perDay int
+	rate   float64
+	trial  bool // weights are on trial, which foretell the rates exactly
+	err    error
+}
+
+func (s *source) Impressions(_ context.Context, day time.Time, most int) (list []report.Impression, err error) {
+	rng := rand.New(rand.NewPCG(uint64(day.Unix()), 1))
+	for i := range min(most, s.perDay) {
+		ad, asked := rng.IntN(len(subjects)), rng.IntN(len(subjects))
+		rate := s.rate / 10
+		if ad == asked {
+			rate = s.rate
+		}
+		r := report.Impression{
+			Day: day, CampaignID: id('c', ad), Advertiser: id('a', ad), DeveloperID: id('p', i%30), Terms: []uint32{lexicon.TermID(terms[asked])},
+			Clicked: rng.Float64() < rate, Network: int64(1 + rng.IntN(60_000)), PClick: 20_000,
+		}
+		if s.trial {
+			r.TrialPClick = int64(rate * 1e6)
+		}
+		list = append(list, r)
+	}
+	return list, s.err
+}
+
+// terms are the subjects as the analyzer reads them.
+var terms = []string{"postgr", "flight", "espresso", "bicycl", "spanish"}
+
+func (s *source) Deliverable(context.Context) (list []target.Campaign, err error) {
+	for i, subject := range subjects {
+		list = append(list, target.Campaign{ID: id('c', i), Advertiser: id('a', i), Bid: money.USD, Headline: subject + " for all"})
+	}
+	return list, nil
+}
+
+// shelf is a store of weights in memory: internal/storetest holds the real ones to their promises.
+type shelf struct{ versions []ranking.Version }
+
+func (s *shelf) WeightVersions(_ context.Context, limit int) (list []ranking.Version, err error) {
+	for i := range s.versions {
+		list = append(list, s.versions[len(s.versions)-1-i])
+	}
+	return list[:min(limit, len(list))], nil
+}
+
+func (s *shelf) WeightData(_ context.Context, number int64) ([]byte, error) {
+	return s.versions[number-1].Data, nil
+}
+
+func (s *shelf) AddWeights(_ context.Context, at time.Time, report []byte, encode func(int64) ([]byte, error)) (int64, error) {
+	number := int64(len(s.versions) + 1)
+	data, err := encode(number)
+	s.versions = append(s.versions, ranking.Version{Number: number, Stage: ranking.Refused, MadeAt: at, StageAt: at, Report: report, Data: data})
+	return number, err
+}
+
+func (s *shelf) MoveWeights(_ context.Context, at time.Time, decide func([]ranking.Version) ([]ranking.Move, error)) error {
+	moves, err := decide(s.versions)
+	for _, m := range moves {
+		v := &s.versions[m.Number-1]
+		v.Stage, v.StageAt = m.To, at
+		if m.Report != nil {
+			v.Report = m.Report
+		}
+	}
+	return err
+}
+
+// night is a learner at a time.
+func night(t *testing.T, s *source, kept *shelf, now *time.Time) *Learner {
+	l, err := New(Config{At: time.Hour}, Deps{
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: s, Campaigns: s, Store: kept, World: train.World{},
+		Now: func() time.Time { return *now },
+	})
+	require.NoError(t, err)
+	return l
+}
+
+func TestWeightsComeToDecide(t *testing.T) {
+	s, kept, now := &source{perDay: 8000, rate: 0.6}, &shelf{}, noon
+	l := night(t, s, kept, &now)
+	next := func() Done {
+		done, err := l.nightly(t.Context(), now.AddDate(0, 0, -1))
+		require.NoError(t, err)
+		now = now.AddDate(0, 0, 1)
+		return done
+	}
+	first := next()
+	require.Empty(t, first.Report.Why)
+	require.Equal(t, ranking.State{Trial: 1, Stage: ranking.Shadow}, ranking.StateOf(kept.versions))
+
+	done, err := l.Turn(t.Context(), noon.AddDate(0, 0, -1))
+	require.NoError(t, err)
+	require.Equal(t, ranking.Shadow, done.Stage, "the day before the shadow cannot judge it")
+	require.Equal(t, ranking.Shadow, next().Stage, "nor can a day on which nodes foretold nothing")
+	require.Contains(t, reportOf(kept.versions[0]).Why[0], "0 clicks")
+	s.trial = true
+	require.Equal(t, ranking.Part, next().Stage)
+	now = now.AddDate(0, 0, -1)
+	require.Equal(t, ranking.Part, next().Stage, "of two processes one has the night")
+	require.Equal(t, ranking.All, next().Stage)
+	require.Equal(t, ranking.State{Trial: 1, Stage: ranking.All}, ranking.StateOf(kept.versions))
+
+	require.EqualValues(t, 2, next().Number, "the next one is trained")
+	require.NoError(t, l.Rollback(t.Context()))
+	require.NotEqual(t, ranking.State{Trial: 1, Stage: ranking.All}, ranking.StateOf(kept.versions))
+}
+
+func TestATrialThatForetellsBadlyEnds(t *testing.T) {
+	s, kept, now := &source{perDay: 8000, rate: 0.6}, &shelf{}, noon
+	l := night(t, s, kept, &now)
+	_, err := l.Turn(t.Context(), now.AddDate(0, 0, -1))
+	require.NoError(t, err)
+	s.trial, now = true, now.AddDate(0, 0, 1)
+	worse := &exaggerating{s}
+	l.deps.Source = worse
+	done, err := l.Turn(t.Context(), now.AddDate(0, 0, -1))
+	require.NoError(t, err)
+	require.Equal(t, ranking.Refused, done.Stage)
+	require.NotEmpty(t, done.Report.Why)
+	require.Equal(t, ranking.State{}, ranking.StateOf(kept.versions))
+}
+
+// exaggerating is a source whose trial foretells half as many clicks again.
+type exaggerating struct{ *source }
+
+func (s *exaggerating) Impressions(ctx context.Context, day time.Time, most int) ([]report.Impression, error) {
+	list, err := s.source.Impressions(ctx, day, most)
+	for i := range list {
+		list[i].TrialPClick += list[i].TrialPClick / 2
+	}
+	return list, err
+}
+
+func TestFewClicksPromoteNothing(t *testing.T) {
+	s, kept, now := &source{perDay: 500, rate: 0.6}, &shelf{}, noon
+	l := night(t, s, kept, &now)
+	done, err := l.Turn(t.Context(), now.AddDate(0, 0, -1))
+	require.NoError(t, err)
+	require.Equal(t, ranking.Refused, done.Stage)
+	require.Contains(t, done.Report.Why[0], "at least 1000")
+	require.Equal(t, "2026-03-03", reportOf(kept.versions[0]).Day)
+	require.Equal(t, ranking.State{}, ranking.StateOf(kept.versions))
+}
+
+func TestWhatChangedMeanwhileStays(t *testing.T) {
+	s, kept, now := &source{perDay: 8000, rate: 0.6, trial: true}, &shelf{}, noon
+	l := night(t, s, kept, &now)
+	_, err := l.Turn(t.Context(), now.AddDate(0, 0, -1))
+	require.NoError(t, err)
+	now = now.AddDate(0, 0, 1)
+	l.deps.Campaigns = meddling{s, func() { require.NoError(t, l.Rollback(t.Context())) }}
+	_, err = l.Turn(t.Context(), now.AddDate(0, 0, -1))
+	require.True(t, errs.Is(err, errs.Conflict), err)
+	require.Equal(t, ranking.State{}, ranking.StateOf(kept.versions))
+}
+
+// meddling does something while a turn runs.
+type meddling struct {
+	*source
+	meddle func()
+}
+
+func (m meddling) Deliverable(ctx context.Context) ([]target.Campaign, error) {
+	m.meddle()
+	return m.source.Deliverable(ctx)
+}
+
+func TestFailuresAreTold(t *testing.T) {
+	broken := errors.New("away")
+	s, now := &source{err: broken}, noon
+	_, err := night(t, s, &shelf{}, &now).Turn(t.Context(), now)
+	require.ErrorIs(t, err, broken)
+	_, err = New(Config{At: 24 * time.Hour}, Deps{})
+	require.True(t, errs.Is(err, errs.InvalidRequest))
+}

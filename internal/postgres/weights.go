@@ -1,0 +1,114 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"adnet/internal/auditlog"
+	"adnet/internal/ranking"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	// Whoever changes a stage holds the table, so that moves are decided on what they change.
+	lockWeights   = `LOCK TABLE ranking_weights IN SHARE ROW EXCLUSIVE MODE`
+	selectWeights = `SELECT number, stage, made_at, stage_at, report FROM ranking_weights ORDER BY number DESC LIMIT $1`
+	insertWeights = `INSERT INTO ranking_weights (number, stage, made_at, stage_at, report, data)
+		SELECT coalesce(max(number), 0) + 1, 'refused', $1, $1, $2, '' FROM ranking_weights RETURNING number`
+	fillWeights = `UPDATE ranking_weights SET data = $2 WHERE number = $1`
+	moveWeights = `UPDATE ranking_weights SET stage = $2, stage_at = $3, report = coalesce($4, report) WHERE number = $1`
+	dropWeights = `DELETE FROM ranking_weights WHERE stage IN ('refused', 'retired') AND number <= $1`
+
+	selectWeightState = `SELECT number, stage FROM ranking_weights WHERE stage IN ('shadow', 'part', 'all', 'live')`
+	selectWeightData  = `SELECT data FROM ranking_weights WHERE number = $1`
+)
+
+// WeightState is what nodes follow.
+func (s *Store) WeightState(ctx context.Context) (ranking.State, error) {
+	rows, err := s.pool.Query(ctx, selectWeightState)
+	if err != nil {
+		return ranking.State{}, failure("read weights", err)
+	}
+	versions, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (v ranking.Version, err error) {
+		return v, row.Scan(&v.Number, &v.Stage)
+	})
+	return ranking.StateOf(versions), failure("read weights", err)
+}
+
+// WeightData is a version as it was encoded. Errors: errs.NotFound.
+func (s *Store) WeightData(ctx context.Context, number int64) (data []byte, err error) {
+	err = s.pool.QueryRow(ctx, selectWeightData, number).Scan(&data)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, ranking.ErrUnknown
+	}
+	return data, failure("read weights", err)
+}
+
+// WeightVersions lists the newest versions, the newest first, without their data.
+func (s *Store) WeightVersions(ctx context.Context, limit int) ([]ranking.Version, error) {
+	return readWeights(ctx, s.pool, limit)
+}
+
+func readWeights(ctx context.Context, q querier, limit int) ([]ranking.Version, error) {
+	rows, err := q.Query(ctx, selectWeights, limit)
+	if err != nil {
+		return nil, failure("list weights", err)
+	}
+	versions, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (v ranking.Version, err error) {
+		err = row.Scan(&v.Number, &v.Stage, &v.MadeAt, &v.StageAt, &v.Report)
+		v.MadeAt, v.StageAt = v.MadeAt.UTC(), v.StageAt.UTC()
+		return v, err
+	})
+	return versions, failure("list weights", err)
+}
+
+// AddWeights keeps a new version, refused at first; encode writes it for its number.
+func (s *Store) AddWeights(ctx context.Context, at time.Time, report []byte, encode func(number int64) ([]byte, error)) (number int64, err error) {
+	err = s.inTx(ctx, "keep weights", func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, lockWeights); err != nil {
+			return err
+		}
+		if err := tx.QueryRow(ctx, insertWeights, at, report).Scan(&number); err != nil {
+			return err
+		}
+		data, err := encode(number)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, fillWeights, number, data); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, dropWeights, number-ranking.Kept)
+		return err
+	})
+	return number, err
+}
+
+// MoveWeights changes stages as decide says of the versions that there are, all or none. The change
+// is audited.
+func (s *Store) MoveWeights(ctx context.Context, at time.Time, decide func([]ranking.Version) ([]ranking.Move, error)) error {
+	return s.inTx(ctx, "move weights", func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, lockWeights); err != nil {
+			return err
+		}
+		versions, err := readWeights(ctx, tx, ranking.Kept)
+		if err != nil {
+			return err
+		}
+		moves, err := decide(versions)
+		if err == nil {
+			err = ranking.Check(versions, moves)
+		}
+		if err != nil {
+			return err
+		}
+		for _, m := range ranking.LeavingFirst(moves) {
+			if _, err := tx.Exec(ctx, moveWeights, m.Number, m.To, at, m.Report); err != nil {
+				return err
+			}
+		}
+		return record(ctx, tx, auditlog.OfWeights(moves))
+	})
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"slices"
+
+	"adnet/auction"
+	"adnet/auction/ranker"
+	"adnet/auction/train"
+	"adnet/internal/money"
+)
+
+// folds is in how many parts the labelled requests are cut: what is learnt on all but one is asked
+// about that one.
+const folds = 5
+
+// trainedRows train on clicks on right ads, and ask about requests that were not among them.
+func trainedRows(sets map[string]*set) (rows []row) {
+	for _, want := range []struct {
+		set       string
+		must, aim float64
+	}{{"metatool", 0.70, 0.75}, {"clinc", 0.82, 0.88}, {"xsid", 0.90, 0.95}} {
+		s := sets[want.set]
+		scope := s.inScope()
+		hits := 0
+		for fold := range folds {
+			var seen, asked []labelled
+			for i, r := range scope {
+				if i%folds == fold {
+					asked = append(asked, r)
+				} else {
+					seen = append(seen, r)
+				}
+			}
+			w := build(ranker.Version2(), s, nil)
+			log := clicks(w, seen)
+			learnt := train.Learn(log, train.Network{Index: w.index}, train.Settings{}).Learnt(1, log)
+			hits += int(right(build(ranker.Version2().With(learnt), s, nil), open(asked, ""))*float64(len(asked)) + 0.5)
+		}
+		rows = append(rows, row{Name: "trained on clicks, first ad right: " + want.set, Value: ratio(hits, len(scope)), Must: want.must, Aim: want.aim, Of: len(scope)})
+	}
+	return rows
+}
+
+// shownWrong is how many ads of other campaigns a request is shown beside the right one, those that
+// the text ranks first.
+const shownWrong = 4
+
+// clicks is the log of readers who click on right ads only.
+func clicks(w *pure, requests []labelled) (log []train.Sample) {
+	for i, r := range requests {
+		q := question{labelled: r, open: true}
+		w.decide(q)
+		terms := w.scratch.Recorded(nil)
+		sample := func(label string, clicked bool) {
+			at := slices.Index(w.labels, label)
+			log = append(log, train.Sample{
+				Campaign: number(at + 1), Publisher: number(1000 + i%40), Terms: terms, Clicked: clicked,
+			})
+		}
+		for _, label := range r.Labels {
+			sample(label, true)
+		}
+		wrong := 0
+		for _, c := range w.first(q, shownWrong+len(r.Labels)) {
+			if label := w.labels[c]; !slices.Contains(r.Labels, label) && wrong < shownWrong {
+				sample(label, false)
+				wrong++
+			}
+		}
+	}
+	return log
+}
+
+// first are the numbers of the campaigns that a request ranks first.
+func (p *pure) first(q question, most int) (list []int) {
+	taken := map[auction.ID]bool{}
+	for range most {
+		p.reader.Reset()
+		p.reader.ReadContext(q.Context)
+		r := auction.Request{Words: p.reader.Terms(), Language: q.Lang}
+		won := auction.Decide(&r, p.index, auction.GateFunc(refusing(taken)), &p.scratch)
+		if won.Winner == nil {
+			return list
+		}
+		taken[won.Winner.ID] = true
+		list = append(list, int(won.Winner.ID[15])+int(won.Winner.ID[14])<<8-1)
+	}
+	return list
+}
+
+// refusing keeps campaigns out.
+func refusing(taken map[auction.ID]bool) func(c *auction.Campaign, _ money.Micros) auction.Reason {
+	return func(c *auction.Campaign, _ money.Micros) auction.Reason {
+		if taken[c.ID] {
+			return auction.Blocked
+		}
+		return ""
+	}
+}
