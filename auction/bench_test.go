@@ -14,6 +14,7 @@ import (
 	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
 	"adnet/auction/target"
+	"adnet/auction/words"
 	"adnet/internal/cputime"
 	"adnet/internal/demo"
 	"adnet/internal/money"
@@ -145,39 +146,44 @@ func BenchmarkScanOfTargetings(b *testing.B) {
 	used.Report()
 }
 
-// BenchmarkRelevance is one decision for eight words at 100,000 campaigns that each say about twenty
-// of their own, with a floor: with bids spread log-normally (sigma 1) and with equal ones.
+// BenchmarkRelevance is one decision at 100,000 campaigns that each say about twenty words of their
+// own, with a floor: of eight words, five of them a campaign's, with bids spread log-normally (sigma
+// 1) and with equal ones; and of 2,000 characters, read from their text.
 func BenchmarkRelevance(b *testing.B) {
-	for name, sigma := range map[string]float64{"sigma 1": 1, "equal": 0} {
-		b.Run(name, func(b *testing.B) {
+	for _, shape := range []struct {
+		name  string
+		sigma float64
+		words int
+	}{{"sigma 1", 1, 8}, {"equal", 0, 8}, {"2,000 characters", 1, 300}} {
+		b.Run(shape.name, func(b *testing.B) {
 			p := newPopulation(7, 0)
 			list := make([]auction.Campaign, 100_000)
 			for i := range list {
-				var said []string
-				for range 20 {
-					said = append(said, p.word())
-				}
-				bid := money.Micros(5e6 * math.Exp(p.rng.NormFloat64()*sigma))
+				said := p.said(20)
+				bid := money.Micros(5e6 * math.Exp(p.rng.NormFloat64()*shape.sigma))
 				list[i] = auction.Campaign{ID: id(i), Advertiser: id(i), Bid: bid, Headline: strings.Join(said[:5], " "), Subtext: strings.Join(said[5:], " ")}
 			}
 			index := target.Build(ranker.Version2(), list)
-			requests := make([]auction.Request, 1000)
-			for i := range requests {
-				var said []string
-				for range 8 {
-					said = append(said, p.word())
-				}
-				requests[i] = auction.Request{ID: id(i), Words: terms(strings.Join(said, " ")), MinRelevance: ranker.DefaultFloor}
+			contexts := make([]string, 1000)
+			for i := range contexts {
+				text := list[i*97].Headline + " " + strings.Join(p.said(shape.words-5), " ")
+				contexts[i] = text[max(len(text)-2000, 0):]
 			}
 			var scratch auction.Scratch
+			var reader words.Reader
 			b.ReportAllocs()
 			filled, i := 0, 0
+			used := cputime.Start(b)
 			for b.Loop() {
-				if auction.Decide(&requests[i%len(requests)], index, nil, &scratch).Winner != nil {
+				reader.Reset()
+				reader.ReadContext(contexts[i%len(contexts)])
+				request := auction.Request{ID: id(i), Words: reader.Terms(), MinRelevance: ranker.DefaultFloor}
+				if auction.Decide(&request, index, nil, &scratch).Winner != nil {
 					filled++
 				}
 				i++
 			}
+			used.Report()
 			b.ReportMetric(float64(filled)/float64(i), "fill")
 		})
 	}

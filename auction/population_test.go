@@ -151,6 +151,14 @@ const contextWords = "travel blog post trip culture attraction email professiona
 	"analysis presentation phone model market smell sound metaphor character language paragraph search code database api " +
 	"cloud file git memory time web content query vector agent test deploy security payment invoice calendar meeting"
 
+// said are n words.
+func (p *population) said(n int) (said []string) {
+	for range n {
+		said = append(said, p.word())
+	}
+	return said
+}
+
 func newPopulation(seed uint64, templates int) *population {
 	p := &population{rng: rand.New(rand.NewPCG(seed, 1)), vocabulary: strings.Fields(contextWords)}
 	for i := range 1800 {
