@@ -10,6 +10,7 @@ import (
 	"adnet/ingress/catalog"
 	"adnet/ingress/console"
 	"adnet/ingress/httpapi"
+	"adnet/ingress/idempotency"
 	"adnet/ingress/limits"
 	"adnet/ingress/limits/frequency"
 	"adnet/ingress/manage"
@@ -79,9 +80,10 @@ type ingressConfig struct {
 	RTB    rtb.Config    `embed:""`
 	Budget budget.Config `embed:""`
 
-	Manage   manage.Config  `embed:""`
-	Console  console.Config `embed:""`
-	Payments paymentConfig  `embed:""`
+	Manage   manage.Config      `embed:""`
+	Once     idempotency.Config `embed:""`
+	Console  console.Config     `embed:""`
+	Payments paymentConfig      `embed:""`
 
 	TokenKeys   string `name:"token-keys" env:"ADNET_TOKEN_KEYS" help:"Keys that sign auction tokens: id:base64 of 32 bytes; further keys, with @end, only verify."`
 	SessionKeys string `name:"session-keys" env:"ADNET_SESSION_KEYS" help:"Keys that sign logins, in the form of ADNET_TOKEN_KEYS."`

@@ -100,7 +100,8 @@ func (r *ingressRole) ensureAdmin(ctx context.Context) error {
 // idempotency makes the middleware of the mutating endpoints.
 func (r *ingressRole) idempotency() *idempotency.Keys {
 	return idempotency.New(idempotency.Deps{
-		Log: r.Log, Metrics: r.metrics, Store: r.Books, Caller: r.auth,
+		Config: r.given.Config.Once,
+		Log:    r.Log, Metrics: r.metrics, Store: r.Books, Caller: r.auth,
 		Recover: func(ctx context.Context, caller account.User, e once.Effect) (any, error) {
 			id, err := uuid.Parse(e.ID)
 			if err != nil || e.Kind != auditlog.TargetCampaign {

@@ -32,6 +32,7 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/obs"
 	"adnet/internal/once"
+	"adnet/internal/traffic"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
@@ -53,6 +54,7 @@ const (
 	wait       = 2 * time.Second
 	look       = 50 * time.Millisecond
 	storeLimit = 5 * time.Second
+	fullRetry  = 3600 // seconds; keys of a day ago become free one by one
 )
 
 // Caller identifies the caller. Errors: errs.InvalidToken for an unknown one.
@@ -60,8 +62,14 @@ type Caller interface {
 	User(c *httpapi.Context) (account.User, error)
 }
 
+// Config bounds what is kept.
+type Config struct {
+	Most int `name:"idempotency-keys" env:"ADNET_IDEMPOTENCY_KEYS" default:"10000" help:"Idempotency keys that one account (without a login: one network) may have in 24 hours; calls with more are 429. 0 is any number. Administrators have no such limit."`
+}
+
 // Deps are what the keys need.
 type Deps struct {
+	Config  Config
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
 	Store   once.Store
@@ -80,7 +88,7 @@ type Keys struct {
 // New makes the keys.
 func New(deps Deps) *Keys {
 	return &Keys{deps: deps, calls: obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "adnet_idempotency_total", Help: "Calls with an Idempotency-Key by result: first, replayed, recovered, conflict, in_progress.",
+		Name: "adnet_idempotency_total", Help: "Calls with an Idempotency-Key by result: first, replayed, recovered, conflict, in_progress, full (the caller has as many keys as it may).",
 	}, []string{"result"}))}
 }
 
@@ -116,7 +124,8 @@ type call struct {
 }
 
 func (k *Keys) once(c *httpapi.Context, in call) error {
-	scope := "address " + c.ClientIP()
+	scope, of := "address "+c.ClientIP(), "network "+traffic.Network(c.ClientIP())
+	in.request.Most = k.deps.Config.Most
 	if _, has := httpapi.Bearer(c); has {
 		user, err := k.deps.Caller.User(c)
 		if errs.Is(err, errs.InvalidToken) {
@@ -127,11 +136,15 @@ func (k *Keys) once(c *httpapi.Context, in call) error {
 			return err
 		}
 		in.user, scope = user, "account "+user.ID.String()
+		if of = scope; user.IsAdmin() {
+			in.request.Most = 0
+		}
 	}
 	if err := readRequest(c, &in); err != nil {
 		return err
 	}
 	in.request.ID = sha256.Sum256([]byte(strings.Join([]string{scope, in.route, in.key}, "\n")))
+	in.request.Scope = sha256.Sum256([]byte(of))
 	in.request.Token, in.request.Lease, in.request.Life = uuid.New(), lease, life
 	found, err := k.begin(c.Request.Context(), in.request)
 	if err != nil {
@@ -150,6 +163,9 @@ func (k *Keys) once(c *httpapi.Context, in call) error {
 	case once.Differs:
 		k.calls.WithLabelValues("conflict").Inc()
 		return errs.New(errs.IdempotencyConflict, "this %s was used for another request; use a new one", Header)
+	case once.Full:
+		k.calls.WithLabelValues("full").Inc()
+		return httpapi.RetryAfter(errs.New(errs.RateLimited, "more than %d idempotency keys in 24 hours; repeat keys only of calls that you repeat, or leave %s out", k.deps.Config.Most, Header), fullRetry)
 	}
 	k.calls.WithLabelValues("in_progress").Inc()
 	return httpapi.RetryAfter(errs.New(errs.IdempotencyInProgress, "the first call with this %s is still running", Header), 1)

@@ -3,6 +3,7 @@ package idempotency_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -75,8 +76,9 @@ func newFixture(t *testing.T) *fixture {
 		return httpapi.JSON(c, http.StatusCreated, map[string]any{"n": f.calls.Load(), "key": "secret-shown-once"})
 	}
 	once := idempotency.New(idempotency.Deps{
-		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Store: dying{f.store, f},
-		Caller: callers{"alice": {ID: uuid.UUID{1}}, "bob": {ID: uuid.UUID{2}}},
+		Config: idempotency.Config{Most: 5},
+		Log:    slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Store: dying{f.store, f},
+		Caller: callers{"alice": {ID: uuid.UUID{1}}, "bob": {ID: uuid.UUID{2}}, "admin": {ID: uuid.UUID{3}, Role: account.RoleAdmin}},
 	})
 	var err error
 	f.http, err = httpapi.New(httpapi.Config{}, httpapi.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(), Once: once})
@@ -281,4 +283,27 @@ type spyStore struct {
 func (s spyStore) FinishKey(ctx context.Context, a once.Attempt, r once.Reply) error {
 	*s.seen = string(r.Body)
 	return s.Store.FinishKey(ctx, a, r)
+}
+
+// Each key keeps a row and a reply: an account, or a network, has so many a day. Its repeats and the
+// keys of others go on.
+func TestKeysOfACallerAreLimited(t *testing.T) {
+	f := newFixture(t)
+	key := func(n int) string { return fmt.Sprintf("key-of-sixteen-%02d", n) }
+	for n := range 5 {
+		require.Equal(t, http.StatusCreated, f.post("/api/others", "alice", key(n), "{}").Code)
+	}
+	full := f.post("/api/others", "alice", key(5), "{}")
+	require.Equal(t, http.StatusTooManyRequests, full.Code)
+	require.NotEmpty(t, full.Header().Get("Retry-After"))
+	require.EqualValues(t, 5, f.calls.Load(), "the call does not run")
+	require.Equal(t, http.StatusTooManyRequests, f.post("/api/things", "alice", key(0), "{}").Code, "on any route")
+	require.Equal(t, "true", f.post("/api/others", "alice", key(0), "{}").Header().Get(idempotency.Replayed))
+	require.Equal(t, http.StatusCreated, f.post("/api/others", "alice", "", "{}").Code, "without a key")
+	require.Equal(t, http.StatusCreated, f.post("/api/others", "bob", key(5), "{}").Code)
+	for n := range 7 {
+		require.Equal(t, http.StatusCreated, f.post("/api/others", "admin", key(n), "{}").Code)
+	}
+	f.advance(25 * time.Hour)
+	require.Equal(t, http.StatusCreated, f.post("/api/others", "alice", key(6), "{}").Code)
 }

@@ -32,7 +32,7 @@ const (
 
 // Config is the settings of accounts.
 type Config struct {
-	Campaigns int    `name:"campaigns" env:"ADNET_CAMPAIGNS" default:"100" help:"Campaigns that a new account may have. It may have as many more for every 30 days since its first one, and 50 more for each that a reviewer approved, up to 10,000. 0 is any number. Administrators have no such limit."`
+	Campaigns int    `name:"campaigns" env:"ADNET_CAMPAIGNS" default:"100" help:"Campaigns that a new account may have. It may have as many more for every 30 days since its first one, and 50 more for each that a reviewer approved, up to 10,000; their targeting may have 10 KiB for each. 0 is any number. Administrators have no such limit."`
 	Signup    string `name:"signup" env:"ADNET_SIGNUP" default:"open" enum:"open,invite,closed" help:"Who may register: anybody, who was invited, or nobody: then only the operator makes accounts."`
 }
 

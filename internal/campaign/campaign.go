@@ -208,3 +208,16 @@ func (c *Campaign) Clone() Campaign {
 	}
 	return d
 }
+
+// TargetingSize is the size of c's targeting: the bytes of all values of its lists, deals included,
+// and one for each value.
+func (c *Campaign) TargetingSize() (size int) {
+	for _, list := range [...][]string{
+		c.IntentTokens, c.Keywords, c.ActiveTools, c.HostApps, c.Surfaces, c.IntegrationMethods, c.Regions, c.Languages, c.Deals,
+	} {
+		for _, value := range list {
+			size += len(value) + 1
+		}
+	}
+	return size
+}

@@ -78,7 +78,8 @@ func (s *Service) Create(ctx context.Context, caller account.User, in Create) (C
 	if err := in.apply(&c); err != nil {
 		return Created{}, err
 	}
-	if err := s.room(ctx, caller, in.AdvertiserID); err != nil {
+	c.AdvertiserID = in.AdvertiserID
+	if err := s.room(ctx, caller, &c); err != nil {
 		return Created{}, err
 	}
 	id, err := uuid.NewV7()
@@ -86,7 +87,7 @@ func (s *Service) Create(ctx context.Context, caller account.User, in Create) (C
 		return Created{}, err
 	}
 	now := s.deps.Now().UTC()
-	c.ID, c.AdvertiserID, c.CreatedAt, c.UpdatedAt = id, in.AdvertiserID, now, now
+	c.ID, c.CreatedAt, c.UpdatedAt = id, now, now
 	c.PolicyViolations = Policy(&c)
 	n := NewCampaign{Campaign: c, Admit: func(first bool) Status {
 		switch {
@@ -124,23 +125,42 @@ func (s *Service) Check(in Fields) (Campaign, error) {
 // room says whether an advertiser may have one more campaign: each costs every node memory, so a
 // new account has few, and more with its history. Archived ones count: their rows stay. Errors:
 // errs.Conflict.
-func (s *Service) room(ctx context.Context, caller account.User, advertiser uuid.UUID) error {
-	if s.deps.MaxCampaigns <= 0 || caller.IsAdmin() {
+func (s *Service) room(ctx context.Context, caller account.User, c *Campaign) error {
+	if !s.limits(caller) {
 		return nil
 	}
-	newest, total, err := s.deps.Store.Campaigns(ctx, Filter{AdvertiserID: advertiser, Limit: 1})
-	if err != nil || total < s.deps.MaxCampaigns || len(newest) == 0 {
+	newest, total, err := s.deps.Store.Campaigns(ctx, Filter{AdvertiserID: c.AdvertiserID, Limit: 1})
+	if err != nil || len(newest) == 0 {
 		return err
 	}
 	record, err := s.deps.Store.Record(ctx, newest[0].ID)
 	if err != nil {
 		return err
 	}
-	limit := allowed(s.deps.MaxCampaigns, record, s.deps.Now())
-	if total < limit {
+	if limit := allowed(s.deps.MaxCampaigns, record, s.deps.Now()); total >= limit {
+		return errs.New(errs.Conflict, "the account has %d campaigns, which is as many as it may have now; change one that exists, or ask the operator", total).
+			With("limit", limit)
+	}
+	return s.targetingRoom(record, c.TargetingSize())
+}
+
+// limits says whether what caller keeps is limited.
+func (s *Service) limits(caller account.User) bool {
+	return s.deps.MaxCampaigns > 0 && !caller.IsAdmin()
+}
+
+// targetingPerCampaign is the size of targeting that an account may have for each campaign that it
+// may have: any one may take more of it.
+const targetingPerCampaign = 10 << 10
+
+// targetingRoom says whether the campaigns of an account may have more bytes of targeting, which
+// every node holds in memory. Errors: errs.Conflict.
+func (s *Service) targetingRoom(r Record, more int) error {
+	limit := allowed(s.deps.MaxCampaigns, r, s.deps.Now()) * targetingPerCampaign
+	if more <= 0 || r.Targeting+more <= limit {
 		return nil
 	}
-	return errs.New(errs.Conflict, "the account has %d campaigns, which is as many as it may have now; change one that exists, or ask the operator", total).
+	return errs.New(errs.Conflict, "the targeting of the account's campaigns would have %d bytes, and may have %d now; shorten its lists, or ask the operator", r.Targeting+more, limit).
 		With("limit", limit)
 }
 
@@ -196,9 +216,10 @@ type Edit struct {
 // funding of a credit-funded campaign is fixed: its total budget cannot grow.
 func (s *Service) Update(ctx context.Context, caller account.User, id uuid.UUID, in Edit) (Changed, error) {
 	trusted := caller.IsAdmin()
-	if !trusted && in.showsCreative() {
-		record, err := s.deps.Store.Record(ctx, id)
-		if err != nil {
+	var record Record
+	if !trusted && (in.showsCreative() || in.targets()) {
+		var err error
+		if record, err = s.deps.Store.Record(ctx, id); err != nil {
 			return Changed{}, err
 		}
 		trusted = record.trusted(s.deps.Now())
@@ -213,9 +234,14 @@ func (s *Service) Update(ctx context.Context, caller account.User, id uuid.UUID,
 			}
 			c.Status = Paused
 		}
-		budget, shown := c.TotalBudget, creativeOf(c)
+		budget, shown, size := c.TotalBudget, creativeOf(c), c.TargetingSize()
 		if err := in.apply(c); err != nil {
 			return err
+		}
+		if s.limits(caller) {
+			if err := s.targetingRoom(record, c.TargetingSize()-size); err != nil {
+				return err
+			}
 		}
 		if c.CreditFunded && c.TotalBudget > budget {
 			return invalid("total_budget", "of a credit-funded campaign cannot be raised; create another campaign")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -319,4 +320,41 @@ func TestRoomForCampaigns(t *testing.T) {
 	require.NoError(t, create(admin, owner))
 	*f.now = f.now.Add(31 * 24 * time.Hour)
 	require.NoError(t, create(owner, owner), "a month later there is room for three more")
+}
+
+// Targeting is held in the memory of every node: an account has room for 10 KiB a campaign that it
+// may have, in any one of them, whether they are made or changed.
+func TestRoomForTargeting(t *testing.T) {
+	f := newFixture()
+	service := campaign.NewService(campaign.Deps{Store: f.store, Announcer: f.told, Now: func() time.Time { return *f.now }, CreditValue: money.USD, MaxCampaigns: 3})
+	owner, admin := f.user(t, account.RoleAdvertiser), f.user(t, account.RoleAdmin)
+	words := func(kib int) []string {
+		list := make([]string, kib*1024/100)
+		for i := range list {
+			list[i] = fmt.Sprintf("%099d", i)
+		}
+		return list
+	}
+	of := func(kib int) campaign.Fields {
+		in := fields(clean)
+		in.Keywords = words(kib)
+		return in
+	}
+	first, err := service.Create(t.Context(), owner, campaign.Create{Fields: of(1), AdvertiserID: owner.ID})
+	require.NoError(t, err)
+	change := func(caller account.User, kib int) error {
+		_, err := service.Update(t.Context(), caller, first.Campaign.ID, campaign.Edit{Fields: campaign.Fields{Keywords: words(kib)}})
+		return err
+	}
+	require.NoError(t, change(owner, 14))
+	_, err = service.Create(t.Context(), owner, campaign.Create{Fields: of(15), AdvertiserID: owner.ID})
+	require.NoError(t, err)
+	_, err = service.Create(t.Context(), owner, campaign.Create{Fields: of(2), AdvertiserID: owner.ID})
+	require.True(t, errs.Is(err, errs.Conflict))
+	require.True(t, errs.Is(change(owner, 16), errs.Conflict))
+	require.NoError(t, change(owner, 14), "what it has it may keep")
+	require.NoError(t, change(admin, 16))
+	require.NoError(t, change(owner, 10), "and it may have less, also above its room")
+	_, err = service.Create(t.Context(), owner, campaign.Create{Fields: of(2), AdvertiserID: owner.ID})
+	require.NoError(t, err)
 }

@@ -51,6 +51,8 @@ type Record struct {
 	Approved int       // campaigns that a reviewer approved
 	Refused  time.Time // the latest rejection, zero without one
 	Since    time.Time // when the first campaign was created, zero without one
+
+	Targeting int // size of the targeting of all campaigns, see [Campaign.TargetingSize]
 }
 
 // What makes an account's history long enough for its changes to be shown before a person saw them.

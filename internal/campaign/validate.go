@@ -192,6 +192,18 @@ func (f *Fields) showsCreative() bool {
 	return false
 }
 
+// targets says whether f sets a list of the targeting.
+func (f *Fields) targets() bool {
+	for _, list := range [][]string{
+		f.IntentTokens, f.Keywords, f.ActiveTools, f.HostApps, f.Surfaces, f.IntegrationMethods, f.Regions, f.Languages, f.Deals,
+	} {
+		if list != nil {
+			return true
+		}
+	}
+	return false
+}
+
 func (f *Fields) applyTargeting(t *Targeting) error {
 	for _, list := range []struct {
 		field string

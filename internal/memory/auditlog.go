@@ -78,6 +78,8 @@ func (s *Store) BeginKey(_ context.Context, c once.Request) (found once.Found, e
 	held := s.attempts[c.ID]
 	dead := held != nil && !held.leased.After(now)
 	switch {
+	case held == nil && c.Most > 0 && s.keysOf(c.Scope, now) >= c.Most:
+		found.State = once.Full
 	case held == nil || !held.made.Add(c.Life).After(now):
 		s.attempts[c.ID] = &attempt{Request: c, made: now, leased: now.Add(c.Lease)}
 	case held.Fingerprint != c.Fingerprint:
@@ -93,6 +95,19 @@ func (s *Store) BeginKey(_ context.Context, c once.Request) (found once.Found, e
 		found.State = once.Running
 	}
 	return found, nil
+}
+
+// keysOf counts the keys of a scope, and forgets those that have had their time.
+func (s *Store) keysOf(scope once.ID, now time.Time) (n int) {
+	for id, held := range s.attempts {
+		switch {
+		case !held.made.Add(held.Life).After(now):
+			delete(s.attempts, id)
+		case held.Scope == scope:
+			n++
+		}
+	}
+	return n
 }
 
 // FinishKey keeps the reply of an attempt that still holds its key.

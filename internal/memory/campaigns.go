@@ -124,6 +124,7 @@ func (s *Store) Record(_ context.Context, campaignID uuid.UUID) (campaign.Record
 		if i == 0 {
 			record.Since = k.CreatedAt
 		}
+		record.Targeting += k.TargetingSize()
 		if slices.ContainsFunc(k.reviews, func(r campaign.Review) bool { return r.Decision == "approved" }) {
 			record.Approved++
 		}

@@ -38,6 +38,10 @@ type Request struct {
 	Fingerprint [32]byte      // of the request: a different one under the same key is a conflict
 	Lease       time.Duration // after it an unmarked attempt without a reply counts as dead
 	Life        time.Duration // after it the key is free again
+	// Scope is whose key it is, and Most how many keys that one may have at a time: a row with a
+	// reply is kept of each. 0 is any number.
+	Scope ID
+	Most  int
 }
 
 // State is what a request for a key found.
@@ -50,6 +54,7 @@ const (
 	Replied               // it ended: Reply is what it answered
 	Effected              // it took effect and died before its reply was kept: Effect describes it
 	Differs               // the key was used for another request
+	Full                  // the caller has as many keys as it may: the call does not run
 )
 
 // Found is the answer to a request.

@@ -140,15 +140,20 @@ func nullID(id uuid.UUID) *uuid.UUID {
 var _ once.Store = (*Store)(nil)
 
 const (
+	// Rows of earlier builds have no scope and are in nobody's number.
+	keysFull = `SELECT count(*) >= $7 FROM (SELECT FROM idempotency_key
+	WHERE scope = $6 AND created_at > clock_timestamp() - $5::bigint * interval '1 ms' LIMIT $7) mine`
+
 	// One statement decides: a free, outlived or dead row is taken over, any other stays and is
 	// read next.
 	beginKey = `
-INSERT INTO idempotency_key AS k (id, fingerprint, attempt, created_at, leased_until)
-VALUES ($1, $2, $3, clock_timestamp(), clock_timestamp() + $4 * interval '1 ms')
+INSERT INTO idempotency_key AS k (id, fingerprint, attempt, created_at, leased_until, scope)
+SELECT $1, $2, $3, clock_timestamp(), clock_timestamp() + $4::bigint * interval '1 ms', $6
+WHERE $7 = 0 OR EXISTS (SELECT FROM idempotency_key WHERE id = $1) OR NOT (` + keysFull + `)
 ON CONFLICT (id) DO UPDATE SET fingerprint = EXCLUDED.fingerprint, attempt = EXCLUDED.attempt, leased_until = EXCLUDED.leased_until,
-	created_at = CASE WHEN k.created_at <= clock_timestamp() - $5 * interval '1 ms' THEN EXCLUDED.created_at ELSE k.created_at END,
+	created_at = CASE WHEN k.created_at <= clock_timestamp() - $5::bigint * interval '1 ms' THEN EXCLUDED.created_at ELSE k.created_at END,
 	effect_kind = NULL, effect_id = NULL, status = NULL, content_type = NULL, reply = NULL
-WHERE k.created_at <= clock_timestamp() - $5 * interval '1 ms'
+WHERE k.created_at <= clock_timestamp() - $5::bigint * interval '1 ms'
 	OR (k.status IS NULL AND k.effect_kind IS NULL AND k.leased_until <= clock_timestamp() AND k.fingerprint = EXCLUDED.fingerprint)`
 
 	readKey = `
@@ -169,7 +174,7 @@ UPDATE idempotency_key SET leased_until = clock_timestamp() WHERE id = $1 AND at
 // BeginKey takes an idempotency key, or returns the state of an earlier attempt.
 func (s *Store) BeginKey(ctx context.Context, c once.Request) (found once.Found, err error) {
 	for range 3 { // a row may be released between the two statements
-		tag, err := s.pool.Exec(ctx, beginKey, c.ID[:], c.Fingerprint[:], c.Token, c.Lease.Milliseconds(), c.Life.Milliseconds())
+		tag, err := s.pool.Exec(ctx, beginKey, c.ID[:], c.Fingerprint[:], c.Token, c.Lease.Milliseconds(), c.Life.Milliseconds(), c.Scope[:], c.Most)
 		if err != nil {
 			return found, failure("begin idempotency key", err)
 		}
@@ -181,6 +186,7 @@ func (s *Store) BeginKey(ctx context.Context, c once.Request) (found once.Found,
 		r, e := &found.Reply, &found.Effect
 		err = s.pool.QueryRow(ctx, readKey, c.ID[:]).Scan(&fingerprint, &dead, &e.Kind, &e.ID, &r.Status, &r.ContentType, &r.Body)
 		if err == pgx.ErrNoRows {
+			found.State = once.Full // unless it was released just now
 			continue
 		}
 		if err != nil {
@@ -198,7 +204,10 @@ func (s *Store) BeginKey(ctx context.Context, c once.Request) (found once.Found,
 		}
 		return found, nil
 	}
-	return once.Found{State: once.Running}, nil
+	if c.Most == 0 {
+		found.State = once.Running
+	}
+	return found, nil
 }
 
 // FinishKey keeps the reply of an attempt that still holds its key.

@@ -52,13 +52,13 @@ const (
 		billing_model, bid_amount, daily_budget, total_budget, target_cpa, target_roas, optimization_goal, credit_funded, pacing, frequency_cap, min_relevance, targeting_mode, click_id,
 		target_intent_tokens, target_keywords, target_active_tools, target_host_apps,
 		target_surfaces, target_integration_methods, target_regions, target_languages, deal_ids,
-		policy_violations, review, config_version, created_at, updated_at)
+		policy_violations, review, config_version, created_at, updated_at, targeting_size)
 		VALUES (@id, @advertiser_id, @name, @status,
 		@format, @headline, @subtext, @media_url, @poster_url, @logo_url, @cta_label, @cta_url, @skippable_after_sec,
 		@billing_model, @bid_amount, @daily_budget, @total_budget, @target_cpa, @target_roas, @optimization_goal, @credit_funded, @pacing, @frequency_cap, @min_relevance, @targeting_mode, @click_id,
 		@target_intent_tokens, @target_keywords, @target_active_tools, @target_host_apps,
 		@target_surfaces, @target_integration_methods, @target_regions, @target_languages, @deal_ids,
-		@policy_violations, @review, @config_version, @created_at, @updated_at)`
+		@policy_violations, @review, @config_version, @created_at, @updated_at, @targeting_size)`
 
 	updateCampaign = `UPDATE campaign SET name = @name, status = @status,
 		format = @format, headline = @headline, subtext = @subtext, media_url = @media_url, poster_url = @poster_url, logo_url = @logo_url,
@@ -69,14 +69,20 @@ const (
 		target_active_tools = @target_active_tools, target_host_apps = @target_host_apps,
 		target_surfaces = @target_surfaces, target_integration_methods = @target_integration_methods,
 		target_regions = @target_regions, target_languages = @target_languages, deal_ids = @deal_ids,
-		policy_violations = @policy_violations, review = @review, config_version = @config_version, updated_at = @updated_at
+		policy_violations = @policy_violations, review = @review, config_version = @config_version, updated_at = @updated_at, targeting_size = @targeting_size
 		WHERE id = @id`
 
 	// waiting is [campaign.Campaign.Waits]; campaign_waiting indexes the second half.
 	waiting = `(c.status = 'in_review' OR c.status IN ('active', 'paused') AND c.policy_violations @? '$[*] ? (!(@.holds == true))')`
 
+	// targetingSize is [campaign.Campaign.TargetingSize], of rows that this build has not written yet.
+	targetingSize = `(SELECT coalesce(sum(octet_length(v) + 1), 0) FROM unnest(t.target_intent_tokens || t.target_keywords || t.target_active_tools ||
+		t.target_host_apps || t.target_surfaces || t.target_integration_methods || t.target_regions || t.target_languages || t.deal_ids) v)`
+
 	selectRecord = `SELECT count(DISTINCT c.id) FILTER (WHERE r.decision = 'approved'),
-		max(r.at) FILTER (WHERE r.decision = 'rejected'), min(c.created_at)
+		max(r.at) FILTER (WHERE r.decision = 'rejected'), min(c.created_at),
+		(SELECT coalesce(sum(coalesce(t.targeting_size, ` + targetingSize + `)), 0)::bigint FROM campaign t
+			WHERE t.advertiser_id = (SELECT advertiser_id FROM campaign WHERE id = $1))
 		FROM campaign c LEFT JOIN campaign_review r ON r.campaign_id = c.id
 		WHERE c.advertiser_id = (SELECT advertiser_id FROM campaign WHERE id = $1)`
 
@@ -190,7 +196,7 @@ func conditions(f campaign.Filter, args []any) (string, []any) {
 // Record is the history of the advertiser of a campaign, from all of its campaigns.
 func (s *Store) Record(ctx context.Context, campaignID uuid.UUID) (record campaign.Record, err error) {
 	var refused, since *time.Time
-	if err := s.pool.QueryRow(ctx, selectRecord, campaignID).Scan(&record.Approved, &refused, &since); err != nil {
+	if err := s.pool.QueryRow(ctx, selectRecord, campaignID).Scan(&record.Approved, &refused, &since, &record.Targeting); err != nil {
 		return record, failure("read the record of an advertiser", err)
 	}
 	if refused != nil {
@@ -298,7 +304,7 @@ func campaignArgs(c *campaign.Campaign) (pgx.NamedArgs, error) {
 		"target_host_apps": c.HostApps, "target_surfaces": c.Surfaces, "target_integration_methods": c.IntegrationMethods,
 		"target_regions": c.Regions, "target_languages": c.Languages, "deal_ids": c.Deals,
 		"policy_violations": violations, "review": review,
-		"config_version": c.ConfigVersion, "created_at": c.CreatedAt, "updated_at": c.UpdatedAt,
+		"config_version": c.ConfigVersion, "created_at": c.CreatedAt, "updated_at": c.UpdatedAt, "targeting_size": c.TargetingSize(),
 	}, nil
 }
 

@@ -41,12 +41,10 @@ func TestFilledDatabaseUpgrades(t *testing.T) {
 				require.NoError(t, err)
 			}
 			if next > "0017" { // the Credits as 0016 converted them
-				text, err := schema.Migrations.ReadFile("0016_credits.sql")
-				require.NoError(t, err)
-				_, conversion, found := strings.Cut(string(text), convertsCredits)
-				require.True(t, found)
-				_, err = conn.Exec(t.Context(), convertsCredits+conversion)
-				require.NoError(t, err)
+				convert(t, conn, "0016_credits.sql", convertsCredits)
+			}
+			if next > "0025" { // the seats as 0024 converted them
+				convert(t, conn, "0024_seats.sql", convertsSeats)
 			}
 			require.NoError(t, Migrate(t.Context(), owner, func(string) {}))
 			app := testenv.PostgresApp(t, owner)
@@ -60,6 +58,17 @@ func TestFilledDatabaseUpgrades(t *testing.T) {
 			requireVerified(t, s)
 		})
 	}
+}
+
+// convert runs the part of a migration that converts what is there, from its first words on.
+func convert(t *testing.T, conn *pgx.Conn, migration, from string) {
+	t.Helper()
+	text, err := schema.Migrations.ReadFile(migration)
+	require.NoError(t, err)
+	_, conversion, found := strings.Cut(string(text), from)
+	require.True(t, found)
+	_, err = conn.Exec(t.Context(), from+conversion)
+	require.NoError(t, err)
 }
 
 func requireVerified(t *testing.T, s *Store) {
@@ -83,8 +92,11 @@ const (
 	oldViews = 4
 )
 
-// convertsCredits begins the part of 0016_credits.sql that converts what is there.
-const convertsCredits = "UPDATE publisher_day SET gone = minted;"
+// The beginnings of the parts of 0016_credits.sql and 0024_seats.sql that convert what is there.
+const (
+	convertsCredits = "UPDATE publisher_day SET gone = minted;"
+	convertsSeats   = "CREATE TEMP TABLE split ON COMMIT DROP"
+)
 
 // namedClawbacks converts the contents of fillOldDatabase to those of a build since
 // 0011_clawbacks.sql.

@@ -39,7 +39,7 @@ type Operations struct {
 func RunOperations(t *testing.T, newStore func(t *testing.T) Operations) {
 	for name, run := range map[string]func(*testing.T, Operations){
 		"EveryChangeHasItsEntry": everyChange, "MoneyHasItsEntries": moneyEntries, "NoChangeNoEntry": noChange, "AuditQueries": auditQueries, "NoSecretInAudit": noSecret,
-		"KeyBeginsOnce": beginsOnce, "KeyReplays": keyReplays, "KeyDies": keyDies, "EffectIsFenced": effectIsFenced,
+		"KeyBeginsOnce": beginsOnce, "KeyReplays": keyReplays, "KeysAreLimited": keysAreLimited, "KeyDies": keyDies, "EffectIsFenced": effectIsFenced,
 		"EffectOutlivesItsCall": effectOutlives,
 	} {
 		t.Run(name, func(t *testing.T) { run(t, newStore(t)) })
@@ -239,6 +239,27 @@ func beginsOnce(t *testing.T, o Operations) {
 	other := requestOf(1)
 	other.Fingerprint = [32]byte{2}
 	require.Equal(t, once.Differs, stateOf(t, o, other))
+}
+
+// keysAreLimited: a scope has at most so many keys that live; known ones answer as ever.
+func keysAreLimited(t *testing.T, o Operations) {
+	of := func(scope, key byte) once.Request {
+		c := requestOf(key)
+		c.Scope, c.Most = once.ID{scope}, 3
+		return c
+	}
+	for key := range byte(3) {
+		require.Equal(t, once.Begun, stateOf(t, o, of(1, key)))
+	}
+	require.Equal(t, once.Full, stateOf(t, o, of(1, 3)))
+	require.Equal(t, once.Running, stateOf(t, o, of(1, 0)))
+	require.Equal(t, once.Begun, stateOf(t, o, of(2, 4)), "of another")
+	free := of(1, 5)
+	free.Most = 0
+	require.Equal(t, once.Begun, stateOf(t, o, free))
+	first := of(1, 0)
+	first.Life = 0
+	require.Equal(t, once.Begun, stateOf(t, o, first), "one that has had its time is free again")
 }
 
 func keyReplays(t *testing.T, o Operations) {

@@ -310,12 +310,19 @@ func recordCase(t *testing.T, s Stores) {
 		require.NoError(t, err)
 	}
 	review(foreign.ID, "approved", keyTime)
-	require.Equal(t, campaign.Record{Since: first.CreatedAt}, record(second.ID))
+	size := first.TargetingSize() + second.TargetingSize()
+	require.Equal(t, campaign.Record{Since: first.CreatedAt, Targeting: size}, record(second.ID))
 	review(first.ID, "approved", keyTime)
 	review(first.ID, "rejected", keyTime.Add(2*time.Hour))
 	review(first.ID, "approved", keyTime.Add(3*time.Hour))
 	review(second.ID, "rejected", keyTime.Add(time.Hour))
-	want := campaign.Record{Approved: 1, Refused: keyTime.Add(2 * time.Hour), Since: first.CreatedAt}
+	_, err := s.Campaigns.UpdateCampaign(t.Context(), second.ID, func(e *campaign.Campaign) error {
+		e.Keywords, e.Deals = append(e.Keywords, "brötchen"), append(e.Deals, "deal")
+		return nil
+	})
+	require.NoError(t, err)
+	size += len("brötchen") + len("deal") + 2
+	want := campaign.Record{Approved: 1, Refused: keyTime.Add(2 * time.Hour), Since: first.CreatedAt, Targeting: size}
 	require.Equal(t, want, record(first.ID))
 	require.Equal(t, want, record(second.ID))
 	require.Equal(t, "digest", get(t, s, first.ID).Review.Creative)

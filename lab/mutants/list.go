@@ -788,7 +788,7 @@ var mutants = []mutant{
 	{
 		name: "campaigns-unbounded", protects: "a stranger's account cannot fill the catalog of every node",
 		file: "internal/campaign/service.go",
-		old:  "	if total < limit {", new: "	if total < limit || true {",
+		old:  "s.deps.Now()); total >= limit {", new: "s.deps.Now()); total >= limit && total < 0 {",
 		tests: []string{"./internal/campaign"}, run: "RoomForCampaigns",
 	},
 	{
@@ -1096,6 +1096,30 @@ var mutants = []mutant{
 		file: "analytics/rollup/rollup.go",
 		old:  "sumIf(toInt128(conversion_value)", new: "sumIf(conversion_value",
 		tests: []string{"./analytics/clickhouse"}, run: "TestReports/ConversionsSaturate", servers: []string{clickhouse},
+	},
+	{
+		name: "targeting-unbounded", protects: "an account has so many bytes of targeting",
+		file: "internal/campaign/service.go",
+		old:  "if more <= 0 || r.Targeting+more <= limit {", new: "if more <= limit {",
+		tests: []string{"./internal/campaign"}, run: "RoomForTargeting",
+	},
+	{
+		name: "targeting-changed", protects: "changes of a campaign count against the bytes of targeting",
+		file: "internal/campaign/service.go",
+		old:  "err := s.targetingRoom(record, c.TargetingSize()-size);", new: "err := s.targetingRoom(record, size-c.TargetingSize());",
+		tests: []string{"./internal/campaign"}, run: "RoomForTargeting",
+	},
+	{
+		name: "keys-unbounded", protects: "an account has so many idempotency keys a day",
+		file: "ingress/idempotency/idempotency.go",
+		old:  "in.request.Scope = sha256.Sum256([]byte(of))", new: "in.request.Scope = sha256.Sum256([]byte(of + in.key))",
+		tests: []string{"./ingress/idempotency"}, run: "KeysOfACaller",
+	},
+	{
+		name: "keys-unbounded-postgres", protects: "PostgreSQL keeps so many idempotency keys of a caller",
+		file: "internal/postgres/auditlog.go",
+		old:  "count(*) >= $7 FROM", new: "count(*) > $7 FROM",
+		tests: []string{"./internal/postgres"}, run: "Operations.*/KeysAreLimited", servers: []string{postgres},
 	},
 	{
 		name: "burst-sustained", protects: "a burst comes on top of a minute, not of the sustained rate",
