@@ -223,10 +223,12 @@ func (c *userErase) Run(u *user, p cli.Process) error {
 }
 
 type userKeys struct {
-	email  `embed:""`
-	Issue  string `name:"issue" enum:",publisher,seat" default:"" help:"Issue a key of this kind and print it once."`
-	Name   string `name:"name" help:"What the issued key is for."`
-	Revoke string `name:"revoke" help:"Id of a key to revoke."`
+	email     `embed:""`
+	Issue     string   `name:"issue" enum:",publisher,conversion,seat,seatpath" default:"" help:"Issue a key of this kind (publisher, conversion, seat, seatpath) and print it once."`
+	Name      string   `name:"name" help:"What the issued key is for."`
+	Seat      string   `name:"seat" help:"Id of the seat that the issued key is of, where it has one; without it a new seat is made."`
+	Addresses []string `name:"addresses" help:"Addresses and networks, separated by commas, that an issued seatpath key is taken from; any without it."`
+	Revoke    string   `name:"revoke" help:"Id of a key to revoke."`
 }
 
 // Run issues or revokes a key, then lists those that work.
@@ -250,22 +252,41 @@ func (c *userKeys) Run(u *user, p cli.Process) error {
 		}
 	}
 	if c.Issue != "" {
-		issuer := owner
-		issuer.Role = account.RoleAdmin // whoever runs this command administers the database
-		key, err := accounts.CreateKey(p.Ctx, issuer, account.KeyRequest{Kind: account.KeyKind(c.Issue), Name: c.Name})
-		if err != nil {
-			return cli.Sentence(err)
+		if err := c.issue(p, accounts, owner); err != nil {
+			return err
 		}
-		fmt.Fprintf(p.Stdout, "%s  (shown only now)\n", key.Plain)
 	}
 	keys, err := accounts.Working(p.Ctx, owner)
 	if err != nil {
 		return err
 	}
 	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tKIND\tPREFIX\tNAME\tCREATED")
+	fmt.Fprintln(table, "ID\tKIND\tOF\tPREFIX\tADDRESSES\tNAME\tCREATED")
 	for _, k := range keys {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", k.ID, k.Kind, k.Prefix, k.Name, k.CreatedAt.Format(time.DateTime))
+		from := "any"
+		if len(k.Addresses) > 0 {
+			from = strings.Trim(fmt.Sprint(k.Addresses), "[]")
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Kind, k.OwnerID, k.Prefix, from, k.Name, k.CreatedAt.Format(time.DateTime))
 	}
 	return table.Flush()
+}
+
+// issue makes a key and prints it.
+func (c *userKeys) issue(p cli.Process, accounts *account.Service, owner account.User) error {
+	seat := uuid.Nil
+	if c.Seat != "" {
+		var err error
+		if seat, err = uuid.Parse(c.Seat); err != nil {
+			return errors.New("--seat takes the id of a seat, as this command lists it under OF")
+		}
+	}
+	issuer := owner
+	issuer.Role = account.RoleAdmin // whoever runs this command administers the database
+	key, err := accounts.CreateKey(p.Ctx, issuer, account.KeyRequest{Kind: account.KeyKind(c.Issue), Name: c.Name, SeatID: seat, Addresses: c.Addresses})
+	if err != nil {
+		return cli.Sentence(err)
+	}
+	fmt.Fprintf(p.Stdout, "%s  (shown only now)\n", key.Plain)
+	return nil
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -22,6 +23,7 @@ import (
 // Persons is a store that holds accounts with all that belongs to them.
 type Persons interface {
 	person.Store
+	Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Check, error)
 	account.NetworkStore
 	account.SessionStore
 	Deposits
@@ -94,6 +96,12 @@ func erase(t *testing.T, s Persons, text func() string) {
 	_, err = person.Find(ctx, s, u.Email)
 	requireCode(t, err, errs.NotFound)
 	require.Equal(t, before, history(), "rows of the ledger are never changed")
+	checks, err := s.Verify(ctx, ledger.VerifyOptions{Prepaid: true})
+	require.NoError(t, err)
+	require.NotEmpty(t, checks)
+	for _, c := range checks {
+		require.True(t, c.OK(), "%s: want %d, got %d: %s", c.Name, c.Want, c.Got, c.Detail)
+	}
 	held, err := person.Export(ctx, s, gone)
 	require.NoError(t, err)
 	for _, k := range held.Keys {
