@@ -366,3 +366,23 @@ func raw(addr, path string) string {
 	line, _ := bufio.NewReader(conn).ReadString('\n')
 	return line
 }
+
+// A failure of a handler shows the key in its path to nobody: not in the answer, and not in the log,
+// which has the error and the stack.
+func TestFailuresDoNotShowKeysInPaths(t *testing.T) {
+	const key = "seatpath_live_canaryCanaryCanaryCanary"
+	for name, fail := range map[string]func(*httpapi.Context) error{
+		"panic": func(*httpapi.Context) error { panic("broken") },
+		"error": func(*httpapi.Context) error { return errors.New("broken") },
+		"store": func(*httpapi.Context) error { return errs.Wrap(errors.New("broken"), errs.Internal, "no") },
+	} {
+		s := server(t, httpapi.Config{})
+		s.Handle(http.MethodPost, "/api/rtb/:key", fail, open)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/api/rtb/"+key+"?x="+key, strings.NewReader("{}")))
+		require.Equal(t, http.StatusInternalServerError, w.Code, name)
+		require.Contains(t, s.logs.String(), "broken", name)
+		require.NotContains(t, s.logs.String(), "canary", name)
+		require.NotContains(t, fmt.Sprint(w.Header(), w.Body), "canary", name)
+	}
+}
