@@ -377,10 +377,10 @@ func TestFailuresDoNotShowKeysInPaths(t *testing.T) {
 		"store": func(*httpapi.Context) error { return errs.Wrap(errors.New("broken"), errs.Internal, "no") },
 	} {
 		s := server(t, httpapi.Config{})
-		s.Handle(http.MethodPost, "/api/rtb/:key", fail, open)
+		s.Handle(http.MethodPost, "/api/rtb/:key", fail, change)
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/api/rtb/"+key+"?x="+key, strings.NewReader("{}")))
-		require.Equal(t, http.StatusInternalServerError, w.Code, name)
+		require.Equal(t, http.StatusInternalServerError, w.Code, "%s %s", name, w.Body)
 		require.Contains(t, s.logs.String(), "broken", name)
 		require.NotContains(t, s.logs.String(), "canary", name)
 		require.NotContains(t, fmt.Sprint(w.Header(), w.Body), "canary", name)
