@@ -250,6 +250,14 @@ func (payPalAPI) Refund(_ context.Context, id string) (paypal.Refund, bool, erro
 	return said.(paypal.Refund), true, nil
 }
 
+func (payPalAPI) Dispute(_ context.Context, id string) (paypal.Dispute, bool, error) {
+	said, known := payPalCaptures.Load("dispute " + id)
+	if !known {
+		return paypal.Dispute{}, false, nil
+	}
+	return said.(paypal.Dispute), true, nil
+}
+
 // captured makes PayPal's API say what a delivery does.
 func captured(body string) {
 	var e struct {
@@ -264,6 +272,17 @@ func captured(body string) {
 			Links []struct {
 				Href string `json:"href"`
 			} `json:"links"`
+			Dispute  string `json:"dispute_id"`
+			Disputed struct {
+				Value    string `json:"value"`
+				Currency string `json:"currency_code"`
+			} `json:"dispute_amount"`
+			Transactions []struct {
+				Seller string `json:"seller_transaction_id"`
+			} `json:"disputed_transactions"`
+			Outcome struct {
+				Code string `json:"outcome_code"`
+			} `json:"dispute_outcome"`
 		} `json:"resource"`
 	}
 	if json.Unmarshal([]byte(body), &e) != nil {
@@ -272,6 +291,12 @@ func captured(body string) {
 	switch r := &e.Resource; {
 	case e.Type == "PAYMENT.CAPTURE.COMPLETED":
 		payPalCaptures.Store(r.ID, paypal.Capture{Amount: r.Amount.Value, Currency: r.Amount.Currency, CustomID: r.Custom})
+	case r.Dispute != "":
+		d := paypal.Dispute{Amount: r.Disputed.Value, Currency: r.Disputed.Currency, Resolved: e.Type == "CUSTOMER.DISPUTE.RESOLVED", Outcome: r.Outcome.Code}
+		for _, t := range r.Transactions {
+			d.Payments = append(d.Payments, t.Seller)
+		}
+		payPalCaptures.Store("dispute "+r.Dispute, d)
 	case e.Type == "PAYMENT.CAPTURE.REFUNDED" && len(r.Links) > 0:
 		href := r.Links[len(r.Links)-1].Href
 		payPalCaptures.Store("refund "+r.ID, paypal.Refund{Amount: r.Amount.Value, Currency: r.Amount.Currency, Payment: href[strings.LastIndexByte(href, '/')+1:]})

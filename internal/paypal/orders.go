@@ -2,6 +2,7 @@ package paypal
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -161,7 +162,7 @@ func (p *Client) Verify(ctx context.Context, orderID string) (ledger.Notice, boo
 
 // Capture implements [CaptureSource].
 func (p *Client) Capture(ctx context.Context, id string) (c Capture, found bool, err error) {
-	said, found, err := p.resource(ctx, "captures", id)
+	said, found, err := p.resource(ctx, "/v2/payments/captures/", id)
 	if !found || !said.completed() {
 		return c, false, err
 	}
@@ -170,16 +171,34 @@ func (p *Client) Capture(ctx context.Context, id string) (c Capture, found bool,
 
 // Refund implements [CaptureSource].
 func (p *Client) Refund(ctx context.Context, id string) (r Refund, found bool, err error) {
-	said, found, err := p.resource(ctx, "refunds", id)
+	said, found, err := p.resource(ctx, "/v2/payments/refunds/", id)
 	if !found || said.Status != "COMPLETED" {
 		return r, false, err
 	}
 	return Refund{Amount: said.Amount.Value, Currency: said.Amount.Currency, Payment: captureOf(said.Links)}, true, nil
 }
 
-// resource reads a payment resource of a kind; found is false when PayPal knows none of this id.
-func (p *Client) resource(ctx context.Context, kind, id string) (said wireResource, found bool, err error) {
-	err = p.call(ctx, request{method: http.MethodGet, path: "/v2/payments/" + kind + "/" + url.PathEscape(id)}, &said)
+// Dispute implements [CaptureSource].
+func (p *Client) Dispute(ctx context.Context, id string) (d Dispute, found bool, err error) {
+	said, found, err := p.resource(ctx, "/v1/customer/disputes/", id)
+	var refused *refusal
+	if errors.As(err, &refused) && refused.status == http.StatusForbidden {
+		return d, false, errs.Wrap(err, errs.Forbidden, "the payment provider does not show disputes to this app")
+	}
+	if !found {
+		return d, false, err
+	}
+	d = Dispute{Amount: said.Disputed.Value, Currency: said.Disputed.Currency, Resolved: said.Status == "RESOLVED", Outcome: said.Outcome.Code}
+	for _, t := range said.Transactions {
+		d.Payments = append(d.Payments, t.Seller)
+	}
+	return d, true, nil
+}
+
+// resource reads what PayPal has under a path and an id; found is false when it knows none of this
+// id.
+func (p *Client) resource(ctx context.Context, path, id string) (said wireResource, found bool, err error) {
+	err = p.call(ctx, request{method: http.MethodGet, path: path + url.PathEscape(id)}, &said)
 	var refused *refusal
 	if errors.As(err, &refused) && refused.status == http.StatusNotFound {
 		return said, false, nil
@@ -187,7 +206,7 @@ func (p *Client) resource(ctx context.Context, kind, id string) (said wireResour
 	if err != nil {
 		return said, false, failure("read a payment", err)
 	}
-	return said, said.ID == id, nil
+	return said, cmp.Or(said.ID, said.DisputeID) == id, nil
 }
 
 // completed says whether a capture's money was paid, whatever was given back since.

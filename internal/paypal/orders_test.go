@@ -46,6 +46,7 @@ func newPayPalServer(t *testing.T) *payPalServer {
 	mux.HandleFunc("POST /v2/checkout/orders", s.authorized(s.create))
 	mux.HandleFunc("GET /v2/checkout/orders/{id}", s.authorized(s.show))
 	mux.HandleFunc("POST /v2/checkout/orders/{id}/capture", s.authorized(s.capture))
+	mux.HandleFunc("GET /v1/customer/disputes/{id}", s.authorized(s.dispute))
 	s.Server = httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	return s
@@ -101,6 +102,21 @@ func (s *payPalServer) authorized(next http.HandlerFunc) http.HandlerFunc {
 		default:
 			next(w, r)
 		}
+	}
+}
+
+// dispute shows the one that there is.
+func (s *payPalServer) dispute(w http.ResponseWriter, r *http.Request) {
+	switch id := r.PathValue("id"); id {
+	case "PP-D-1":
+		s.answer(w, http.StatusOK, map[string]any{
+			"dispute_id": id, "status": "RESOLVED", "reason": "UNAUTHORISED", "disputed_transactions": []any{map[string]any{"seller_transaction_id": "CAP-1"}},
+			"dispute_amount": map[string]any{"currency_code": "USD", "value": "7.00"}, "dispute_outcome": map[string]any{"outcome_code": "RESOLVED_BUYER_FAVOUR"},
+		})
+	case "PP-D-FORBIDDEN":
+		s.refuse(w, http.StatusForbidden, "NOT_AUTHORIZED")
+	default:
+		s.refuse(w, http.StatusNotFound, "RESOURCE_NOT_FOUND")
 	}
 }
 
@@ -331,4 +347,18 @@ func TestPayPalFailures(t *testing.T) {
 		_, err := paypal.New(paypal.Config{ClientID: "a", ClientSecret: "b", Environment: environment}, time.Now)
 		require.NoError(t, err)
 	}
+}
+
+// What the API answers about a dispute is read from its own form.
+func TestPayPalShowsDisputes(t *testing.T) {
+	client := newPayPalServer(t).client(t)
+	d, found, err := client.Dispute(t.Context(), "PP-D-1")
+	require.NoError(t, err)
+	require.True(t, found)
+	require.Equal(t, paypal.Dispute{Amount: "7.00", Currency: "USD", Payments: []string{"CAP-1"}, Resolved: true, Outcome: "RESOLVED_BUYER_FAVOUR"}, d)
+	_, found, err = client.Dispute(t.Context(), "PP-D-2")
+	require.NoError(t, err)
+	require.False(t, found)
+	_, _, err = client.Dispute(t.Context(), "PP-D-FORBIDDEN")
+	require.True(t, errs.Is(err, errs.Forbidden), err)
 }

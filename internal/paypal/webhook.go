@@ -56,6 +56,17 @@ type CaptureSource interface {
 	Capture(ctx context.Context, id string) (c Capture, found bool, err error)
 	// Refund gives what was given back of a payment.
 	Refund(ctx context.Context, id string) (r Refund, found bool, err error)
+	// Dispute gives a dispute; errs.Forbidden where the app may not read disputes.
+	Dispute(ctx context.Context, id string) (d Dispute, found bool, err error)
+}
+
+// Dispute is what a payer disputes.
+type Dispute struct {
+	Amount   string // decimal
+	Currency string
+	Payments []string // ids of the captures
+	Resolved bool
+	Outcome  string // code, of a resolved one
 }
 
 // Refund is a completed refund.
@@ -118,11 +129,14 @@ func (p *Webhook) Read(ctx context.Context, header http.Header, body []byte) (pa
 	case ledger.NoticeRefunded:
 		return p.refunded(ctx, d.Notice)
 	}
-	return d, nil
+	return p.disputed(ctx, d)
 }
 
 // askAPI is why a delivery is parked where nobody can be asked.
 const askAPI = "set ADNET_PAYPAL_CLIENT_ID and ADNET_PAYPAL_CLIENT_SECRET: only PayPal's API says what was paid"
+
+// askDisputes is why a dispute is parked that PayPal does not show.
+const askDisputes = "give the app of ADNET_PAYPAL_CLIENT_ID the right to read disputes: only PayPal's API says what is disputed"
 
 // refunded is captured for a refund: whose money it takes back, and how much, is PayPal's to say.
 func (p *Webhook) refunded(ctx context.Context, n ledger.Notice) (payment.Delivery, error) {
@@ -141,6 +155,39 @@ func (p *Webhook) refunded(ctx context.Context, n ledger.Notice) (payment.Delive
 		return payment.ForeignCurrency(n, r.Currency)
 	}
 	return asked(n, r.Amount)
+}
+
+// disputed is captured for a dispute. What holds money may come late or twice; what ends a dispute,
+// and for whom, is PayPal's to say.
+func (p *Webhook) disputed(ctx context.Context, d payment.Delivery) (payment.Delivery, error) {
+	n := d.Notice
+	if !n.IsDispute() {
+		return d, nil
+	}
+	if p.deps.Captures == nil {
+		return payment.Delivery{Notice: n, Parked: askAPI}, nil
+	}
+	said, found, err := p.deps.Captures.Dispute(ctx, n.DisputeID)
+	switch {
+	case errs.Is(err, errs.Forbidden):
+		return payment.Delivery{Notice: n, Parked: askDisputes}, nil
+	case err != nil:
+		return payment.Delivery{}, err
+	case !found || n.Kind != ledger.NoticeDisputed && !said.Resolved:
+		return payment.Delivery{Ignored: "dispute"}, nil
+	case n.Kind != ledger.NoticeDisputed:
+		if n.Kind = outcomeKind(said.Outcome); n.Kind == "" {
+			return payment.Delivery{Ignored: "dispute_outcome"}, nil
+		}
+	}
+	if len(said.Payments) != 1 { // PayPal does not say how much of each
+		return payment.Delivery{Notice: n, Parked: "the dispute is about several payments"}, nil
+	}
+	n.PaymentID = said.Payments[0]
+	if said.Currency != string(ledger.USD) {
+		return payment.ForeignCurrency(n, said.Currency)
+	}
+	return asked(n, said.Amount)
 }
 
 // asked is the delivery of a notice with the amount that PayPal answered.
@@ -372,6 +419,11 @@ func disputeKind(event, outcome string) ledger.NoticeKind {
 	if event != "CUSTOMER.DISPUTE.RESOLVED" {
 		return ledger.NoticeDisputed
 	}
+	return outcomeKind(outcome)
+}
+
+// outcomeKind is what the end of a dispute does; empty for one that moves nothing known.
+func outcomeKind(outcome string) ledger.NoticeKind {
 	switch outcome {
 	case "RESOLVED_BUYER_FAVOUR", "ACCEPTED":
 		return ledger.NoticeDisputeLost

@@ -92,7 +92,12 @@ func (c *certificates) Certificates(_ context.Context, url string) ([]byte, erro
 type captures struct {
 	known   map[string]Capture
 	refunds map[string]Refund
+	dispute Dispute // PP-D-1; unknown without payments
 	err     error
+}
+
+func (c *captures) Dispute(_ context.Context, id string) (Dispute, bool, error) {
+	return c.dispute, id == "PP-D-1" && c.dispute.Payments != nil, c.err
 }
 
 func (c *captures) Refund(_ context.Context, id string) (Refund, bool, error) {
@@ -203,12 +208,14 @@ func TestPayPalIgnoresAndRefusesContent(t *testing.T) {
 	require.True(t, errs.Is(err, errs.InvalidRequest), "a refund of no capture")
 }
 
-func TestPayPalReadsDisputes(t *testing.T) {
-	event := func(what, outcome, more string) string {
-		return `{"id":"WH-9","event_type":"CUSTOMER.DISPUTE.` + what + `","resource":{"dispute_id":"PP-D-1","status":"RESOLVED",
+func disputeEvent(what, outcome, more string) string {
+	return `{"id":"WH-9","event_type":"CUSTOMER.DISPUTE.` + what + `","resource":{"dispute_id":"PP-D-1","status":"RESOLVED",
 			"disputed_transactions":[{"seller_transaction_id":"CAP-1"}` + more + `],"dispute_amount":{"currency_code":"USD","value":"7.00"},
 			"dispute_outcome":{"outcome_code":"` + outcome + `"}}}`
-	}
+}
+
+func TestPayPalReadsDisputes(t *testing.T) {
+	event := disputeEvent
 	for _, c := range []struct {
 		what, outcome string
 		kind          ledger.NoticeKind
@@ -423,6 +430,40 @@ func TestPayPalRefundsWhatItsAPISays(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, payment.Delivery{Ignored: "refund"}, d)
 	w.silent(t, read)
+}
+
+// A forged body ends no dispute, holds no more than is disputed, and of no other payment.
+func TestPayPalDisputesAreWhatItsAPISays(t *testing.T) {
+	w := newPayPalWorld(t)
+	w.api.dispute = Dispute{Amount: "5.00", Currency: "USD", Payments: []string{"CAP-9"}}
+	read := func(what, outcome string) payment.Delivery {
+		body := disputeEvent(what, outcome, "")
+		d, err := w.hook.Read(t.Context(), w.sign(t, body, sentAt), []byte(body))
+		require.NoError(t, err)
+		return d
+	}
+	held := ledger.Notice{Provider: ledger.PayPal, EventID: "WH-9", Kind: ledger.NoticeDisputed, PaymentID: "CAP-9", DisputeID: "PP-D-1", Amount: 5_000_000}
+	require.Equal(t, payment.Delivery{Notice: held}, read("CREATED", ""))
+	require.Equal(t, payment.Delivery{Ignored: "dispute"}, read("RESOLVED", "RESOLVED_SELLER_FAVOUR"), "it has not ended")
+	w.api.dispute.Resolved, w.api.dispute.Outcome = true, "RESOLVED_BUYER_FAVOUR"
+	lost := held
+	lost.Kind = ledger.NoticeDisputeLost
+	require.Equal(t, payment.Delivery{Notice: lost}, read("RESOLVED", "RESOLVED_SELLER_FAVOUR"), "the buyer won it")
+	require.Equal(t, payment.Delivery{Notice: held}, read("UPDATED", ""), "late: the ledger knows the order")
+	w.api.dispute.Outcome = "NONE"
+	require.Equal(t, payment.Delivery{Ignored: "dispute_outcome"}, read("RESOLVED", "ACCEPTED"))
+	w.api.dispute.Currency = "EUR"
+	require.Contains(t, read("CREATED", "").Parked, "EUR")
+	w.api.dispute.Payments = append(w.api.dispute.Payments, "CAP-8")
+	require.Contains(t, read("CREATED", "").Parked, "several payments")
+	w.api.dispute.Payments = nil
+	require.Equal(t, payment.Delivery{Ignored: "dispute"}, read("CREATED", ""), "PayPal does not know it")
+	w.api.err = errs.New(errs.Forbidden, "no")
+	require.Contains(t, read("CREATED", "").Parked, "right to read disputes")
+	w.silent(t, func() (payment.Delivery, error) {
+		body := disputeEvent("CREATED", "", "")
+		return w.hook.Read(t.Context(), w.sign(t, body, sentAt), []byte(body))
+	})
 }
 
 // 700 deliveries in a second, each with a certificate's address of its own: one fetch.

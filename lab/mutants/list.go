@@ -702,6 +702,12 @@ var mutants = []mutant{
 		tests: []string{"./internal/paypal"}, run: "RefundsWhatItsAPISays",
 	},
 	{
+		name: "paypal-dispute", protects: "PayPal's API says how a dispute ended, not the body",
+		file: "internal/paypal/webhook.go",
+		old:  "	return p.disputed(ctx, d)", new: "	return d, nil",
+		tests: []string{"./internal/paypal"}, run: "DisputesAreWhatItsAPISays",
+	},
+	{
 		name: "paypal-fetches", protects: "strangers do not make adnet call PayPal more than once a second",
 		file: "internal/paypal/certificates.go",
 		old:  "if !f.last.IsZero() && now.Sub(f.last) < fetchEvery {", new: "if false {",

@@ -65,6 +65,7 @@ var nightly = map[string]bool{
 	"owner-locked-out":            true,
 	"password-unproved":           true,
 	"paypal-body":                 true,
+	"paypal-dispute":              true,
 	"paypal-fetches":              true,
 	"paypal-path":                 true,
 	"paypal-refund":               true,
