@@ -27,6 +27,7 @@ type user struct {
 	Password userPassword `cmd:"" help:"Set an account's password; its logins end."`
 	Disable  userDisable  `cmd:"" help:"Stop an account's logins and keys."`
 	Enable   userEnable   `cmd:"" help:"Let a disabled account log in again."`
+	Factor   userFactor   `cmd:"" help:"Take away the second factor of an account whose owner has lost it; its logins end."`
 	Keys     userKeys     `cmd:"" help:"List, issue and revoke an account's keys."`
 	Export   userExport   `cmd:"" help:"Print all that is held about an account, as JSON."`
 	Erase    userErase    `cmd:"" help:"Forget who owns an account: keys, campaigns and logins end, the books stay."`
@@ -39,7 +40,7 @@ func (u *user) open(p cli.Process) (*account.Service, *postgres.Store, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return account.NewService(account.Deps{Users: store, Keys: store, Now: time.Now}), store, nil
+	return account.NewService(account.Deps{Users: store, Keys: store, Sessions: store, Factors: store, Now: time.Now}), store, nil
 }
 
 type email struct {
@@ -191,6 +192,25 @@ func (u *user) change(p cli.Process, edit func(*account.Service) (account.User, 
 	}
 	fmt.Fprintf(p.Stdout, "%s: role %s, disabled %t; earlier logins have ended\n", changed.Email, changed.Role, changed.Disabled)
 	return nil
+}
+
+type userFactor struct {
+	email `embed:""`
+}
+
+// Run removes the second factor.
+func (c *userFactor) Run(u *user, p cli.Process) error {
+	return u.change(p, func(accounts *account.Service) (account.User, error) {
+		owner, err := accounts.ByEmail(p.Ctx, c.Email)
+		if err != nil {
+			return owner, err
+		}
+		if err := accounts.RemoveFactor(p.Ctx, owner); err != nil {
+			return owner, err
+		}
+		_, err = accounts.EndSessions(p.Ctx, owner, uuid.Nil)
+		return owner, err
+	})
 }
 
 type userExport struct {

@@ -87,6 +87,7 @@ var (
 	errAddress      = errs.New(errs.InvalidToken, "the key is not taken from this address; who issued it can list more addresses with another key")
 	errSession      = errs.New(errs.InvalidToken, "the access token is missing, expired or malformed; log in at /api/auth")
 	errAdmin        = errs.New(errs.InvalidToken, "this needs an administrator's access token")
+	errFactor       = errs.New(errs.SecondFactorRequired, "administrators need a second factor; set it up under Sign-in and sessions")
 	errUserDisabled = errs.New(errs.InvalidToken, "the account is disabled")
 )
 
@@ -107,8 +108,28 @@ func (a *Auth) User(c *Context) (account.User, error) {
 }
 
 // Login is the logged-in caller with its session, whose id is zero for a token of an earlier build.
-// Errors: errs.InvalidToken.
+// Errors: errs.InvalidToken, errs.SecondFactorRequired for an administrator in the console without
+// a second factor, unless everybody is on this machine.
 func (a *Auth) Login(c *Context) (account.User, account.Session, error) {
+	user, session, err := a.Entering(c)
+	if err == nil && a.Lacks(c, user, session) {
+		err = errFactor
+	}
+	if err != nil {
+		return account.User{}, account.Session{}, err
+	}
+	return user, session, nil
+}
+
+// Lacks says whether user must set up a second factor before the console does anything else.
+func (a *Auth) Lacks(c *Context, user account.User, session account.Session) bool {
+	_, byToken := c.Request.Header["Authorization"]
+	return user.IsAdmin() && !byToken && !session.Strong && a.deps.BaseURL != nil && !OnLoopback(a.deps.BaseURL())
+}
+
+// Entering is [Auth.Login] for what an administrator may do without a second factor: set it up, and
+// leave.
+func (a *Auth) Entering(c *Context) (account.User, account.Session, error) {
 	user, session, err := a.login(c)
 	if err != nil {
 		return account.User{}, account.Session{}, err

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -41,6 +42,17 @@ func SameHost(host, baseURL string) bool {
 		port = ":443"
 	}
 	return strings.EqualFold(strings.TrimSuffix(host, port), strings.TrimSuffix(base.Host, port))
+}
+
+// OnLoopback says whether the host of an address is this machine for everybody who uses it.
+func OnLoopback(baseURL string) bool {
+	base, err := url.Parse(baseURL)
+	if err != nil {
+		return false
+	}
+	host := base.Hostname()
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
 // SetSession gives the browser a session for a time; an empty token ends it. The cookie is out of

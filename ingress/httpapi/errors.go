@@ -19,6 +19,7 @@ var statusOf = map[errs.Code]int{
 	errs.InvalidCredentials:   http.StatusUnauthorized,
 	errs.MissingAuthorization: http.StatusUnauthorized,
 	errs.Forbidden:            http.StatusForbidden,
+	errs.SecondFactorRequired: http.StatusForbidden,
 	errs.NotFound:             http.StatusNotFound,
 	errs.MethodNotAllowed:     http.StatusMethodNotAllowed,
 	errs.Conflict:             http.StatusConflict,

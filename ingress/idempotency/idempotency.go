@@ -32,6 +32,7 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/obs"
 	"adnet/internal/once"
+	"adnet/internal/token"
 	"adnet/internal/traffic"
 
 	"github.com/google/uuid"
@@ -258,7 +259,7 @@ func keeps(status int) bool {
 }
 
 func (k *Keys) finish(ctx context.Context, in call, r *recorder) error {
-	sealed, err := seal(in.seal, r.body.Bytes())
+	sealed, err := token.SealText(in.seal, r.body.Bytes(), nil)
 	if err != nil {
 		return err
 	}
@@ -277,7 +278,7 @@ func (k *Keys) release(ctx context.Context, a once.Attempt) {
 
 // replay answers what the first call answered.
 func replay(c *httpapi.Context, in call, r once.Reply) error {
-	body, err := open(in.seal, r.Body)
+	body, err := token.OpenText(in.seal, r.Body, nil)
 	if err != nil {
 		return errors.Join(errors.New("a kept reply cannot be opened"), err)
 	}

@@ -18,11 +18,15 @@ type credentials struct {
 	Email    string `json:"email"`
 	Password string `json:"password"`
 	Invite   string `json:"invite,omitempty"` // of a registration
+	Code     string `json:"code,omitempty"`   // of a login: the second factor, or a recovery code
 	Cookie   bool   `json:"cookie,omitempty"` // the console asks for a cookie in place of a token
 }
 
 // maxInvite is the most bytes of an invitation.
 const maxInvite = 4096
+
+// maxCode is the most bytes of a code: recovery codes have 19.
+const maxCode = 64
 
 func readCredentials(c *httpapi.Context) (credentials, error) {
 	var in credentials
@@ -34,6 +38,9 @@ func readCredentials(c *httpapi.Context) (credentials, error) {
 	}
 	if len(in.Invite) > maxInvite {
 		return in, errs.New(errs.InvalidRequest, "invite must be at most %d bytes", maxInvite).With("field", "invite")
+	}
+	if len(in.Code) > maxCode {
+		return in, errs.New(errs.InvalidRequest, "code must be at most %d bytes", maxCode).With("field", "code")
 	}
 	if strings.ContainsRune(in.Email+in.Password, 0) {
 		// PostgreSQL texts cannot hold it.
@@ -54,10 +61,14 @@ func (a *API) login(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
+	strong, err := a.deps.Accounts.ShowFactor(c.Request.Context(), u, in.Code)
+	if err != nil {
+		return err
+	}
 	if err := a.deps.Accounts.NoteNetwork(c.Request.Context(), u, traffic.Network(c.ClientIP())); err != nil {
 		return err
 	}
-	return a.answerSession(c, http.StatusOK, opened{u, in.Cookie})
+	return a.answerSession(c, http.StatusOK, opened{user: u, cookie: in.Cookie, strong: strong})
 }
 
 func (a *API) register(c *httpapi.Context) error {
@@ -75,7 +86,7 @@ func (a *API) register(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.answerSession(c, http.StatusCreated, opened{u, in.Cookie})
+	return a.answerSession(c, http.StatusCreated, opened{user: u, cookie: in.Cookie})
 }
 
 // maySignUp says whether the operator lets these register. Errors: errs.Forbidden.

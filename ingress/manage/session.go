@@ -3,8 +3,6 @@ package manage
 import (
 	"bytes"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"time"
 
 	"adnet/ingress/httpapi"
@@ -20,6 +18,7 @@ import (
 type opened struct {
 	user   account.User
 	cookie bool
+	strong bool // a second factor was shown
 }
 
 // errNotConsole says what a page must look like whose cookie would count.
@@ -43,14 +42,11 @@ func (a *API) baseURL() string {
 
 func (a *API) answerSession(c *httpapi.Context, status int, s opened) error {
 	u, life, now := s.user, token.SessionLife, a.deps.Now().UTC()
-	if s.cookie && u.IsAdmin() {
-		if !onLoopback(a.baseURL()) {
-			return errs.New(errs.Forbidden, "off loopback an administrator needs a second factor for the console, which this version does not have; use the API with a token")
-		}
+	if u.IsAdmin() && (s.cookie || s.strong) { // a person; programs have no second factor
 		life = token.AdminConsoleLife
 	}
 	session, err := a.deps.Accounts.OpenSession(c.Request.Context(), u, account.Session{
-		CreatedAt: now, ExpiresAt: now.Add(life), Network: traffic.Network(c.ClientIP()), Agent: c.GetHeader("User-Agent"),
+		CreatedAt: now, ExpiresAt: now.Add(life), Network: traffic.Network(c.ClientIP()), Agent: c.GetHeader("User-Agent"), Strong: s.strong,
 	})
 	if err != nil {
 		return err
@@ -69,17 +65,6 @@ func (a *API) answerSession(c *httpapi.Context, status int, s opened) error {
 	return httpapi.JSON(c, status, reply)
 }
 
-// onLoopback says whether the host of an address is this machine for everybody who uses it.
-func onLoopback(baseURL string) bool {
-	base, err := url.Parse(baseURL)
-	if err != nil {
-		return false
-	}
-	host := base.Hostname()
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.IsLoopback()
-}
-
 // logout ends the session of the token, or of the console's cookie, which it also takes away. It
 // answers the same when the session had ended before.
 func (a *API) logout(c *httpapi.Context) error {
@@ -90,7 +75,7 @@ func (a *API) logout(c *httpapi.Context) error {
 	if !byToken && !httpapi.FromConsole(c, a.baseURL()) {
 		return errNotConsole
 	}
-	switch u, session, err := a.deps.Auth.Login(c); {
+	switch u, session, err := a.deps.Auth.Entering(c); {
 	case errs.Is(err, errs.InvalidToken):
 	case err != nil:
 		return err
@@ -120,7 +105,7 @@ func noBody(c *httpapi.Context) error {
 // demo are the accounts that a visitor may be signed in to: none where others than the owner of this
 // machine reach them, be it through a proxy on it.
 func (a *API) demo() map[string]string {
-	if !onLoopback(a.baseURL()) {
+	if !httpapi.OnLoopback(a.baseURL()) {
 		return nil
 	}
 	return a.deps.Demo
@@ -151,7 +136,7 @@ func (a *API) demoLogin(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.answerSession(c, http.StatusOK, opened{u, in.Cookie})
+	return a.answerSession(c, http.StatusOK, opened{user: u, cookie: in.Cookie})
 }
 
 type userReply struct {
@@ -159,6 +144,7 @@ type userReply struct {
 	Email       string       `json:"email"`
 	Role        account.Role `json:"role"`
 	DeveloperID uuid.UUID    `json:"developer_id"`
+	Lacks       bool         `json:"needs_second_factor,omitzero"` // before anything else
 }
 
 func answerUser(u account.User) userReply {
@@ -183,9 +169,10 @@ func (a *API) info(c *httpapi.Context) error {
 			reply.Demo = append(reply.Demo, as)
 		}
 	}
-	switch u, err := a.deps.Auth.User(c); {
+	switch u, session, err := a.deps.Auth.Entering(c); {
 	case err == nil:
 		known := answerUser(u)
+		known.Lacks = a.deps.Auth.Lacks(c, u, session)
 		reply.User = &known
 	case !errs.Is(err, errs.InvalidToken): // a store is away
 		return err

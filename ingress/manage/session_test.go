@@ -25,7 +25,7 @@ type site struct {
 func newSite(t *testing.T, base string) *site {
 	t.Helper()
 	w := &world{World: ingresstest.New(t, ingresstest.Options{BaseURL: base}), nodes: &nodes{}}
-	w.accounts = account.NewService(account.Deps{Users: w.Store, Keys: w.Store, Sessions: w.Store, Now: w.Clock})
+	w.accounts = account.NewService(account.Deps{Users: w.Store, Keys: w.Store, Sessions: w.Store, Factors: w.Store, Box: w.Sessions, Now: w.Clock})
 	w.campaigns = campaign.NewService(campaign.Deps{Store: w.Store, Announcer: w.nodes, Now: w.Clock, CreditValue: money.USD})
 	auth := httpapi.NewAuth(httpapi.AuthDeps{Users: w.Store, Keys: w.Store, Sessions: w.Sessions, Logins: w.Store, Now: w.Clock, BaseURL: w.HTTP.BaseURL})
 	manage.New(manage.Deps{
@@ -134,16 +134,44 @@ func TestSuspensionEndsTheConsolesSession(t *testing.T) {
 	require.Equal(t, 401, s.page("GET", "/api/keys", "", cookie).Code)
 }
 
-// Off loopback an administrator needs more than a password for the console.
+// Off loopback an administrator needs more than a password for the console: without a second factor
+// nothing answers but what sets one up, and signing out.
 func TestAdministratorsInTheConsole(t *testing.T) {
 	s := newSite(t, "https://ads.example")
-	w := s.page("POST", "/api/auth", `{"email":"boss@example.com","password":"correct horse","cookie":true}`, "")
+	cookie := s.signIn(t, "boss@example.com")
+	for _, call := range [][2]string{
+		{"GET", "/api/keys"}, {"POST", "/api/keys"}, {"GET", "/api/campaigns?action=review_queue"}, {"GET", "/api/audit"}, {"GET", "/api/account/sessions"},
+		{"POST", "/api/account/password"}, {"DELETE", "/api/account/sessions"}, {"POST", "/api/stats?type=aggregate"},
+	} {
+		w := s.page(call[0], call[1], `{"kind":"publisher"}`, cookie)
+		require.Equal(t, 403, w.Code, call)
+		require.Contains(t, w.Body.String(), `"second_factor_required"`)
+	}
+	require.Contains(t, s.page("GET", "/api/info", "", cookie).Body.String(), `"needs_second_factor":true`)
+	var begun, on object
+	w := s.page("POST", "/api/account/second_factor", `{"password":"correct horse"}`, cookie)
+	require.Equal(t, 200, w.Code, w.Body)
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &begun))
+	w = s.page("POST", "/api/account/second_factor/confirm", `{"code":"`+codeAt(t, begun["secret"].(string), s.Now)+`"}`, cookie)
+	require.Equal(t, 200, w.Code, w.Body)
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &on))
+	require.Equal(t, 200, s.page("GET", "/api/keys", "", cookie).Code)
+	require.NotContains(t, s.page("GET", "/api/info", "", cookie).Body.String(), `needs_second_factor`)
+
+	// From now on a password alone opens nothing.
+	w = s.page("POST", "/api/auth", `{"email":"boss@example.com","password":"correct horse","cookie":true}`, "")
 	require.Equal(t, 403, w.Code)
 	require.Empty(t, w.Header().Values("Set-Cookie"))
+	w = s.page("POST", "/api/auth", `{"email":"boss@example.com","password":"correct horse","cookie":true,"code":"`+at(on, "recovery_codes", 0).(string)+`"}`, "")
+	require.Equal(t, 200, w.Code)
+	require.Regexp(t, `^__Host-adnet=[\w.-]+; Path=/; Max-Age=28800; `, w.Header().Get("Set-Cookie"))
+
 	s = newSite(t, "http://127.0.0.1:8080")
 	w = s.page("POST", "/api/auth", `{"email":"boss@example.com","password":"correct horse","cookie":true}`, "")
 	require.Equal(t, 200, w.Code)
 	require.Regexp(t, `^adnet=[\w.-]+; Path=/; Max-Age=28800; HttpOnly; SameSite=Strict$`, w.Header().Get("Set-Cookie"))
+	cookie, _, _ = strings.Cut(w.Header().Get("Set-Cookie"), ";")
+	require.Equal(t, 200, s.page("GET", "/api/keys", "", cookie).Code, "on this machine a password is enough")
 }
 
 // The demo's passwords are public: its doors are open where only this machine can come by.

@@ -32,6 +32,8 @@ type Deps struct {
 	Keys     KeyStore
 	Networks NetworkStore // nil: no network is known
 	Sessions SessionStore // nil where nobody logs in: on the command line
+	Factors  FactorStore  // as Sessions
+	Box      Box          // as Sessions
 	Now      func() time.Time
 }
 

@@ -2,6 +2,7 @@ package auditlog
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 
 	"adnet/internal/account"
@@ -104,6 +105,19 @@ func OfSessions(user uuid.UUID, ended int) Entry {
 	return Entry{TargetKind: TargetUser, TargetID: user.String(), OwnerID: user, Changes: map[string]Change{
 		"other_sessions": {Before: ended, After: 0},
 	}}
+}
+
+// OfFactor is the entry of a change to an account's second factor. Secret and codes are not in it;
+// a wrong code is no change.
+func OfFactor(user uuid.UUID, before, after *account.Factor) Entry {
+	e := Entry{TargetKind: TargetUser, TargetID: user.String(), OwnerID: user, Changes: make(map[string]Change)}
+	if before.On() != after.On() {
+		e.Changes["second_factor"] = Change{Before: before.On(), After: after.On()}
+	}
+	if !slices.Equal(before.Recovery, after.Recovery) {
+		e.Changes["recovery_codes"] = Change{Before: len(before.Recovery), After: len(after.Recovery)}
+	}
+	return e
 }
 
 // OfKey is the entry of a key that was issued, or revoked. The key and its hash are not in it.

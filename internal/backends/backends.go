@@ -42,6 +42,7 @@ type Books interface {
 	account.KeyStore
 	account.NetworkStore
 	account.SessionStore
+	account.FactorStore
 	campaign.Store
 	campaign.Changes
 	settle.Store

@@ -21,6 +21,7 @@ const (
 	InvalidCredentials   Code = "invalid_credentials"
 	MissingAuthorization Code = "missing_authorization"
 	Forbidden            Code = "forbidden"
+	SecondFactorRequired Code = "second_factor_required" // a code is missing, or an administrator has none yet
 	NotFound             Code = "not_found"
 	MethodNotAllowed     Code = "method_not_allowed"
 	Conflict             Code = "conflict" // it exists already, or another call changed it

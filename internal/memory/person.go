@@ -30,6 +30,7 @@ func (s *Store) Forget(_ context.Context, id uuid.UUID) error {
 			delete(s.networks, known)
 		}
 	}
+	delete(s.factors, id)
 	maps.DeleteFunc(s.sessions, func(_ uuid.UUID, session account.Session) bool { return session.UserID == id })
 	for key, k := range s.keys {
 		if k.OwnerID == id {

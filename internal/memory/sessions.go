@@ -106,3 +106,46 @@ func (s *Store) RenewLogins(ctx context.Context, user, keep uuid.UUID, edit func
 	}
 	return u, ended, s.record(ctx, auditlog.OfSessions(user, ended))
 }
+
+var _ account.FactorStore = (*Store)(nil)
+
+// Factor implements account.FactorStore.
+func (s *Store) Factor(_ context.Context, user uuid.UUID) (account.Factor, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.factors[user], nil
+}
+
+// UpdateFactor implements account.FactorStore.
+func (s *Store) UpdateFactor(ctx context.Context, user uuid.UUID, edit func(*account.Factor) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.heldUser(user); err != nil {
+		return err
+	}
+	before := s.factors[user]
+	after := before
+	after.Recovery = slices.Clone(before.Recovery)
+	if err := edit(&after); err != nil {
+		return err
+	}
+	if err := s.record(ctx, auditlog.OfFactor(user, &before, &after)); err != nil {
+		return err
+	}
+	after.ConfirmedAt, after.FailedAt = asStored(after.ConfirmedAt), asStored(after.FailedAt)
+	if s.factors[user] = after; len(after.Sealed) == 0 {
+		delete(s.factors, user)
+	}
+	return nil
+}
+
+// StrengthenSession implements account.FactorStore.
+func (s *Store) StrengthenSession(_ context.Context, user, id uuid.UUID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if found, ok := s.sessions[id]; ok && found.UserID == user {
+		found.Strong = true
+		s.sessions[id] = found
+	}
+	return nil
+}

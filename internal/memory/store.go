@@ -31,6 +31,7 @@ type Store struct {
 	seatOwners map[uuid.UUID]uuid.UUID
 	networks   map[userNetwork]time.Time // of good logins
 	sessions   map[uuid.UUID]account.Session
+	factors    map[uuid.UUID]account.Factor // by account
 	keys       map[uuid.UUID]account.Key
 	byHash     map[[32]byte]uuid.UUID
 	campaigns  map[uuid.UUID]*kept
@@ -56,6 +57,7 @@ func New(now func() time.Time) *Store {
 		seatOwners: make(map[uuid.UUID]uuid.UUID),
 		networks:   make(map[userNetwork]time.Time),
 		sessions:   make(map[uuid.UUID]account.Session),
+		factors:    make(map[uuid.UUID]account.Factor),
 		keys:       make(map[uuid.UUID]account.Key),
 		byHash:     make(map[[32]byte]uuid.UUID),
 		campaigns:  make(map[uuid.UUID]*kept),

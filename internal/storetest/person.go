@@ -26,6 +26,7 @@ type Persons interface {
 	Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Check, error)
 	account.NetworkStore
 	account.SessionStore
+	account.FactorStore
 	Deposits
 	campaign.Store
 }
@@ -66,6 +67,7 @@ func owner(t *testing.T, s Persons) account.User {
 	require.NoError(t, s.CreateSession(t.Context(), account.Session{
 		ID: newID(t), UserID: u.ID, Version: 1, CreatedAt: keyTime, ExpiresAt: keyTime.Add(time.Hour), Network: "192.0.2.0/24", Agent: "canary-person/1",
 	}))
+	require.NoError(t, s.UpdateFactor(acting, u.ID, func(f *account.Factor) error { f.Sealed = []byte("canary-person"); return nil }))
 	require.NoError(t, s.CreateDeposit(acting, ledger.Deposit{
 		ID: newID(t), AdvertiserID: u.ID, Provider: ledger.Stripe, CheckoutID: "cs_" + u.ID.String(), Requested: money.USD, ReturnURL: "https://canary-person.example/", CreatedAt: keyTime,
 	}))

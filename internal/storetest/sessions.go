@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -95,6 +96,52 @@ var sessionCases = []testCase{
 		_, err := r.Retain(t.Context(), ledger.Cutoffs{Keys: keyTime.Add(24*time.Hour + time.Minute)}, false)
 		require.NoError(t, err)
 		require.Equal(t, []uuid.UUID{working.ID}, sessionsOf(t, store, u))
+	}},
+	{"SecondFactor", func(t *testing.T, s Stores) {
+		store, u := s.Users.(account.FactorStore), AddUser(t, s)
+		got, err := store.Factor(t.Context(), u.ID)
+		require.NoError(t, err)
+		require.Equal(t, account.Factor{}, got)
+		want := account.Factor{Sealed: []byte("k1:x"), ConfirmedAt: keyTime, LastStep: 1 << 40, Recovery: [][32]byte{{1}, {2}}, Failures: 3, FailedAt: keyTime}
+		for range 2 {
+			require.NoError(t, store.UpdateFactor(t.Context(), u.ID, func(f *account.Factor) error { *f = want; return nil }))
+			got, err = store.Factor(t.Context(), u.ID)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		}
+		require.ErrorIs(t, store.UpdateFactor(t.Context(), u.ID, func(f *account.Factor) error { f.LastStep, f.Recovery[0] = 1, [32]byte{9}; return errEdit }), errEdit)
+		got, err = store.Factor(t.Context(), u.ID)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		var taken atomic.Int32
+		together(8, func(int) { // of one code at once, one is taken
+			_ = store.UpdateFactor(t.Context(), u.ID, func(f *account.Factor) error {
+				if f.LastStep < 1<<41 {
+					f.LastStep = 1 << 41
+					taken.Add(1)
+				}
+				return nil
+			})
+		})
+		require.EqualValues(t, 1, taken.Load())
+		require.NoError(t, store.UpdateFactor(t.Context(), u.ID, func(f *account.Factor) error { *f = account.Factor{}; return nil }))
+		got, err = store.Factor(t.Context(), u.ID)
+		require.NoError(t, err)
+		require.Equal(t, account.Factor{}, got)
+		requireCode(t, store.UpdateFactor(t.Context(), newID(t), func(*account.Factor) error { return nil }), errs.NotFound)
+
+		sessions := sessionStore(t, s)
+		weak, other := addSession(t, sessions, u, 0), AddUser(t, s)
+		weak.ID, weak.Strong = newID(t), false
+		require.NoError(t, sessions.CreateSession(t.Context(), weak))
+		require.NoError(t, store.StrengthenSession(t.Context(), other.ID, weak.ID))
+		found, err := sessions.Session(t.Context(), weak.ID)
+		require.NoError(t, err)
+		require.False(t, found.Strong, "it is another's")
+		require.NoError(t, store.StrengthenSession(t.Context(), u.ID, weak.ID))
+		found, err = sessions.Session(t.Context(), weak.ID)
+		require.NoError(t, err)
+		require.True(t, found.Strong)
 	}},
 	{"OnlySoMany", func(t *testing.T, s Stores) {
 		store, u := sessionStore(t, s), AddUser(t, s)

@@ -19,6 +19,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/pquerna/otp/totp"
 	"github.com/stretchr/testify/require"
 )
 
@@ -344,6 +345,40 @@ func TestPasswordIsChanged(t *testing.T) {
 	require.NoError(t, tab.Await(`document.body.innerText.includes('No keys yet')`))
 	w.post(t, "", "/api/auth", map[string]any{"email": "changes@shop.example", "password": "other words with spaces"})
 	require.Empty(t, tab.Problems())
+}
+
+// The second factor from its QR code to a sign-in that asks for it.
+func TestSecondFactor(t *testing.T) {
+	w := shared
+	tab := w.tab(t, "", desk)
+	w.post(t, "", "/api/auth/register", map[string]any{"email": "careful@shop.example", "password": "some words with spaces"})
+	signIn := func() {
+		require.NoError(t, tab.Open(w.base+"/console/security"))
+		require.NoError(t, tab.Do(chromedp.SendKeys(`input[name=email]`, "careful@shop.example", chromedp.ByQuery),
+			chromedp.SendKeys(`input[name=password]`, "some words with spaces\r", chromedp.ByQuery)))
+	}
+	signIn()
+	require.NoError(t, tab.Await(`!!document.querySelector('[data-form=factor-begin]')`))
+	require.NoError(t, tab.Do(chromedp.SendKeys(`[data-form=factor-begin] input`, "some words with spaces\r", chromedp.ByQuery)))
+	require.NoError(t, tab.Await(`!!document.querySelector('.qr path')`))
+	w.examine(t, tab, desk)
+	var secret, recovery string
+	require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('[data-shown=qr] .mono').textContent`, &secret)))
+	code, err := totp.GenerateCode(secret, time.Now())
+	require.NoError(t, err)
+	require.NoError(t, tab.Do(chromedp.SendKeys(`[data-form=factor-confirm] input`, code+"\r", chromedp.ByQuery)))
+	require.NoError(t, tab.Await(`!!document.querySelector('[data-shown=codes] code')`))
+	w.examine(t, tab, desk)
+	require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('[data-shown=codes] code').textContent.split('\n')[0]`, &recovery)))
+	require.NoError(t, tab.Do(chromedp.Click(`.account summary`, chromedp.ByQuery), chromedp.Click(`.sheet button`, chromedp.ByQuery)))
+	require.NoError(t, tab.Await(`location.pathname === '/' && !!document.querySelector('.door form')`))
+	before := len(tab.Problems())
+	signIn()
+	require.NoError(t, tab.Await(`!!document.querySelector('input[name=code]')`))
+	w.examine(t, tab, desk)
+	require.NoError(t, tab.Do(chromedp.SendKeys(`input[name=code]`, recovery+"\r", chromedp.ByQuery)))
+	require.NoError(t, tab.Await(`!!document.querySelector('[data-form=factor-on]')`))
+	require.LessOrEqual(t, len(tab.Problems())-before, 1, "the 403 that asks for the code: %q", tab.Problems())
 }
 
 // awaited waits for a promise's value.

@@ -37,7 +37,7 @@ var mutants = []mutant{
 	{
 		name: "demo-door", protects: "the demo's accounts open on this machine only",
 		file: "ingress/manage/session.go",
-		old:  "if !onLoopback(a.baseURL()) {\n\t\treturn nil", new: "if false {\n\t\treturn nil",
+		old:  "if !httpapi.OnLoopback(a.baseURL()) {\n\t\treturn nil", new: "if false {\n\t\treturn nil",
 		tests: []string{"./ingress/manage"}, run: "DemoDoors",
 	},
 	{
@@ -1306,5 +1306,29 @@ var mutants = []mutant{
 		file: "ingress/manage/sessions.go",
 		old:  "if u, err = a.checkPassword(c, u.Email, in.Current); err != nil {", new: "if in.Current == \"\" {",
 		tests: []string{"./ingress/manage"}, run: "PasswordChange",
+	},
+	{
+		name: "factor-replayed", protects: "a code works once",
+		file: "internal/account/factor.go",
+		old:  "if !ok || step <= f.LastStep {", new: "if !ok {",
+		tests: []string{"./ingress/manage"}, run: "SecondFactor|ACodeWorksOnce",
+	},
+	{
+		name: "factor-guessed", protects: "codes cannot be tried without end",
+		file: "internal/account/factor.go",
+		old:  "if f.Failures < freeFailures {", new: "if f.Failures >= 0 {",
+		tests: []string{"./ingress/manage"}, run: "GuessedCodes",
+	},
+	{
+		name: "factor-admin", protects: "a password alone does not administer off loopback",
+		file: "ingress/httpapi/auth.go",
+		old:  "return user.IsAdmin() && !byToken && !session.Strong &&", new: "return false && !byToken && !session.Strong &&",
+		tests: []string{"./ingress/manage"}, run: "AdministratorsInTheConsole",
+	},
+	{
+		name: "factor-unasked", protects: "an account with a second factor is not entered without it",
+		file: "internal/account/factor.go",
+		old:  "	if err != nil || !f.On() {", new: "	if err != nil || !f.On() || code == \"\" {",
+		tests: []string{"./ingress/manage"}, run: "SecondFactor",
 	},
 }

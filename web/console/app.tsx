@@ -34,6 +34,10 @@ function Routes() {
     queueMicrotask(() => route(`${base}/console/${isAdmin.value ? 'review' : 'overview'}`, true));
     return null;
   }
+  if (user.value.needs_second_factor && at !== '/console/security') {
+    queueMicrotask(() => route(`${base}/console/security`, true));
+    return null;
+  }
   const p = (rest: string) => `${base}/console/${rest}`;
   return (
     <Shell at={at}>

@@ -73,6 +73,7 @@ function Door({ asked, enter }: { asked: boolean; enter: () => Promise<void> }) 
   const [register, setRegister] = useState(false);
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
+  const [asksCode, setAsksCode] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const signup = info.value?.signup ?? 'open';
   const submit = async (e: Event) => {
@@ -80,12 +81,13 @@ function Door({ asked, enter }: { asked: boolean; enter: () => Promise<void> }) 
     const field = (name: string) => (form.current!.elements.namedItem(name) as HTMLInputElement | null)?.value ?? '';
     setBusy(true);
     setError('');
-    const body = { email: field('email'), password: field('password'), cookie: true, ...(field('invite') ? { invite: field('invite') } : {}) };
+    const body = { email: field('email'), password: field('password'), cookie: true, ...(field('invite') ? { invite: field('invite') } : {}), ...(field('code') ? { code: field('code') } : {}) };
     try {
       await need(register ? api.POST('/api/auth/register', { body }) : api.POST('/api/auth/login', { body }));
       await enter();
     } catch (e) {
-      setError(e instanceof ApiError ? words(e) : String(e));
+      if (e instanceof ApiError && e.code === 'second_factor_required' && !asksCode) setAsksCode(true);
+      else setError(e instanceof ApiError ? words(e) : String(e));
       setBusy(false);
     }
   };
@@ -99,6 +101,8 @@ function Door({ asked, enter }: { asked: boolean; enter: () => Promise<void> }) 
         <label>{t().password}<input name="password" type="password" required minLength={register ? 12 : undefined} maxLength={256} autocomplete={register ? 'new-password' : 'current-password'} aria-describedby={register ? 'password-help' : undefined} /></label>
         {register && <p class="note" id="password-help">{t().passwordHelp}</p>}
         {register && signup === 'invite' && <label>{t().invite}<input name="invite" required autocomplete="off" /></label>}
+        {asksCode && !register && <label>{t().factorCode}<input name="code" required maxLength={64} autocomplete="one-time-code" autofocus aria-describedby="code-help" /></label>}
+        {asksCode && !register && <p class="note" id="code-help" role="status">{t().factorAsked}</p>}
         {error && <p class="problem" role="alert">{error}</p>}
         <button class="primary" disabled={busy}>{register ? t().register : t().signIn}</button>
       </form>

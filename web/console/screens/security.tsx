@@ -1,20 +1,31 @@
 import { useRef, useState } from 'preact/hooks';
 import { api, ApiError, need } from '../../shared/api';
-import { base, t, time } from '../state';
+import { base, t, time, user } from '../state';
+import { SecondFactor } from './factor';
 import { Empty, Loaded, useLoad, words } from '../ui/load';
 import { Card, Page } from '../ui/page';
 
 /** How this account is entered: its password and its sessions. */
 export default function Security() {
-  const of = useLoad(() => need(api.GET('/api/account/sessions')), []);
+  const waits = user.value?.needs_second_factor === true;
   return (
     <Page title={t().security} lead={t().securityLead}>
+      {waits ? <><p class="problem" role="alert">{t().factorNeeded}</p><SecondFactor changed={() => {}} /></> : <Whole />}
+    </Page>
+  );
+}
+
+function Whole() {
+  const of = useLoad(() => need(api.GET('/api/account/sessions')), []);
+  return (
+    <>
       <Password changed={of.reload} />
+      <SecondFactor changed={of.reload} />
       <Card title={t().sessions} wide>
         <p class="note">{t().sessionsHelp}</p>
         <Loaded of={of}>{({ sessions }) => <Sessions sessions={sessions} reload={of.reload} />}</Loaded>
       </Card>
-    </Page>
+    </>
   );
 }
 

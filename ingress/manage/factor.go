@@ -1,0 +1,153 @@
+package manage
+
+import (
+	"net/http"
+	"time"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/account"
+	"adnet/internal/errs"
+
+	"github.com/boombuler/barcode/qr"
+)
+
+// issuer is what an authenticator app calls the accounts of this installation.
+const issuer = "adnet"
+
+// proof is what a caller shows before the second factor changes: a stolen session is not enough.
+type proof struct {
+	Password string `json:"password"`
+	Code     string `json:"code"`
+}
+
+func (a *API) readFactor(c *httpapi.Context) error {
+	u, _, err := a.deps.Auth.Entering(c)
+	if err != nil {
+		return err
+	}
+	f, err := a.deps.Accounts.Factor(c.Request.Context(), u)
+	if err != nil {
+		return err
+	}
+	reply := struct {
+		On       bool       `json:"enabled"`
+		Since    *time.Time `json:"since"`
+		Recovery int        `json:"recovery_codes_left"`
+	}{On: f.On(), Recovery: len(f.Recovery)}
+	if f.On() {
+		reply.Since = &f.ConfirmedAt
+	}
+	return httpapi.JSON(c, http.StatusOK, reply)
+}
+
+// proved reads a proof and checks its password. Errors: errs.InvalidCredentials, errs.RateLimited.
+func (a *API) proved(c *httpapi.Context) (account.User, proof, error) {
+	var in proof
+	u, _, err := a.deps.Auth.Entering(c)
+	if err != nil {
+		return u, in, err
+	}
+	if err := httpapi.Decode(c, &in); err != nil {
+		return u, in, err
+	}
+	if in.Password == "" || len(in.Code) > maxCode {
+		return u, in, errs.New(errs.InvalidRequest, "password is required, and a code has at most %d bytes", maxCode)
+	}
+	u, err = a.checkPassword(c, u.Email, in.Password)
+	return u, in, err
+}
+
+func (a *API) beginFactor(c *httpapi.Context) error {
+	u, _, err := a.proved(c)
+	if err != nil {
+		return err
+	}
+	made, err := a.deps.Accounts.BeginFactor(c.Request.Context(), u, issuer)
+	if err != nil {
+		return err
+	}
+	rows, err := drawn(made.URI)
+	if err != nil {
+		return err
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"secret": made.Secret, "uri": made.URI, "qr": rows})
+}
+
+// drawn is the QR code of a text: its rows, of 1 for a dark module and 0 for a light one.
+func drawn(text string) ([]string, error) {
+	code, err := qr.Encode(text, qr.M, qr.Auto)
+	if err != nil {
+		return nil, err
+	}
+	size := code.Bounds().Dx()
+	rows := make([]string, size)
+	for y := range size {
+		row := make([]byte, size)
+		for x := range size {
+			row[x] = '0'
+			if red, _, _, _ := code.At(x, y).RGBA(); red == 0 {
+				row[x] = '1'
+			}
+		}
+		rows[y] = string(row)
+	}
+	return rows, nil
+}
+
+func (a *API) confirmFactor(c *httpapi.Context) error {
+	u, session, err := a.deps.Auth.Entering(c)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		Code string `json:"code"`
+	}
+	if err := httpapi.Decode(c, &in); err != nil {
+		return err
+	}
+	if in.Code == "" || len(in.Code) > maxCode {
+		return errs.New(errs.InvalidRequest, "code is required: the six digits of the authenticator app").With("field", "code")
+	}
+	codes, err := a.deps.Accounts.ConfirmFactor(c.Request.Context(), u, session.ID, in.Code)
+	a.deps.Auth.Forget(session.ID)
+	if err != nil {
+		return err
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"enabled": true, "recovery_codes": codes})
+}
+
+// factorShown is the caller that has shown password and code.
+func (a *API) factorShown(c *httpapi.Context) (account.User, error) {
+	u, in, err := a.proved(c)
+	if err != nil {
+		return u, err
+	}
+	strong, err := a.deps.Accounts.ShowFactor(c.Request.Context(), u, in.Code)
+	if err == nil && !strong {
+		err = errs.New(errs.InvalidState, "there is no second factor")
+	}
+	return u, err
+}
+
+func (a *API) renewRecovery(c *httpapi.Context) error {
+	u, err := a.factorShown(c)
+	if err != nil {
+		return err
+	}
+	codes, err := a.deps.Accounts.RenewRecovery(c.Request.Context(), u)
+	if err != nil {
+		return err
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"recovery_codes": codes})
+}
+
+func (a *API) removeFactor(c *httpapi.Context) error {
+	u, err := a.factorShown(c)
+	if err != nil {
+		return err
+	}
+	if err := a.deps.Accounts.RemoveFactor(c.Request.Context(), u); err != nil {
+		return err
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"enabled": false})
+}

@@ -1,0 +1,120 @@
+package manage_test
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pquerna/otp/totp"
+	"github.com/stretchr/testify/require"
+)
+
+// codeAt is what an authenticator app shows.
+func codeAt(t *testing.T, secret string, at time.Time) string {
+	t.Helper()
+	code, err := totp.GenerateCode(secret, at)
+	require.NoError(t, err)
+	return code
+}
+
+// factor turns p's second factor on.
+func (p *person) factor(t *testing.T) (secret string, recovery []any) {
+	t.Helper()
+	begun := p.Post(t, "/api/account/second_factor", object{"password": "correct horse"}).As(200)
+	secret = begun["secret"].(string)
+	require.Contains(t, begun["uri"], "otpauth://totp/adnet:a@example.com?issuer=adnet&secret="+secret)
+	rows := begun["qr"].([]any)
+	require.Len(t, rows[0], len(rows), "a square")
+	on := p.Post(t, "/api/account/second_factor/confirm", object{"code": codeAt(t, secret, p.World.Now)}).As(200)
+	return secret, on["recovery_codes"].([]any)
+}
+
+func (w *world) tries(t *testing.T, code string) reply {
+	t.Helper()
+	return w.nobody().Post(t, "/api/auth", object{"email": "a@example.com", "password": "correct horse", "code": code})
+}
+
+func TestSecondFactor(t *testing.T) {
+	w := newWorld(t)
+	p := w.member(t, "a@example.com")
+	thief := w.login(t, "a@example.com", "correct horse")
+	thief.Post(t, "/api/account/second_factor", object{"password": "wrong horse"}).Fails(401, "invalid_credentials")
+	p.Post(t, "/api/account/second_factor/confirm", object{"code": "123456"}).Fails(400, "invalid_state")
+	p.Post(t, "/api/account/second_factor/remove", object{"password": "correct horse", "code": "123456"}).Fails(400, "invalid_state")
+	require.Equal(t, false, p.Get(t, "/api/account/second_factor").As(200)["enabled"])
+	secret, recovery := p.factor(t)
+	require.Len(t, recovery, 10)
+	require.Equal(t, true, p.Get(t, "/api/account/second_factor").As(200)["enabled"])
+	w.Now = w.Now.Add(2 * time.Second)
+	thief.Get(t, "/api/keys").Fails(401, "invalid_token") // what the password alone opened
+	require.Equal(t, true, at(p.sessions(t), 0, "second_factor"))
+	p.Post(t, "/api/account/second_factor", object{"password": "correct horse"}).Fails(409, "conflict")
+
+	w.tries(t, "").Fails(403, "second_factor_required")
+	w.nobody().Post(t, "/api/auth", object{"email": "a@example.com", "password": "wrong horse"}).Fails(401, "invalid_credentials")
+	w.tries(t, codeAt(t, secret, w.Now)).Fails(401, "invalid_credentials") // it confirmed the factor
+	w.Now = w.Now.Add(30 * time.Second)
+	w.tries(t, codeAt(t, secret, w.Now)).As(200)
+	w.tries(t, codeAt(t, secret, w.Now.Add(-30*time.Second))).Fails(401, "invalid_credentials")
+	w.tries(t, strings.ToUpper(recovery[0].(string))).As(200)
+	w.tries(t, recovery[0].(string)).Fails(401, "invalid_credentials")
+	require.EqualValues(t, 9, p.Get(t, "/api/account/second_factor").As(200)["recovery_codes_left"])
+
+	renewed := p.Post(t, "/api/account/second_factor/recovery_codes", object{"password": "correct horse", "code": recovery[1]}).As(200)["recovery_codes"].([]any)
+	w.tries(t, recovery[2].(string)).Fails(401, "invalid_credentials")
+	p.Post(t, "/api/account/second_factor/remove", object{"password": "correct horse"}).Fails(403, "second_factor_required")
+	p.Post(t, "/api/account/second_factor/remove", object{"password": "correct horse", "code": renewed[0]}).As(200)
+	w.tries(t, "").As(200)
+	log := p.Get(t, "/api/audit").Text
+	require.Contains(t, log, `"second_factor"`)
+	require.NotContains(t, log, secret)
+	require.NotContains(t, log, renewed[1].(string))
+}
+
+// Of many logins with one code one is let in.
+func TestACodeWorksOnce(t *testing.T) {
+	w := newWorld(t)
+	secret, _ := w.member(t, "a@example.com").factor(t)
+	w.Now = w.Now.Add(time.Minute)
+	code := codeAt(t, secret, w.Now)
+	var in atomic.Int32
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if w.tries(t, code).Code == 200 {
+				in.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	require.EqualValues(t, 1, in.Load())
+}
+
+// Who has the password guesses five codes, then waits; the owner's recovery codes always work.
+func TestGuessedCodes(t *testing.T) {
+	w := newWorld(t)
+	secret, recovery := w.member(t, "a@example.com").factor(t)
+	w.Now = w.Now.Add(time.Minute)
+	good := codeAt(t, secret, w.Now)
+	wrong := "000000"
+	if good == wrong {
+		wrong = "000001"
+	}
+	for range 5 {
+		w.tries(t, wrong).Fails(401, "invalid_credentials")
+	}
+	got := w.tries(t, good).Fails(429, "rate_limited")
+	require.Positive(t, got["retry_after"])
+	w.tries(t, recovery[0].(string)).As(200)
+	for range 5 {
+		w.tries(t, wrong).Fails(401, "invalid_credentials")
+	}
+	w.Now = w.Now.Add(16 * time.Minute)
+	w.tries(t, wrong).Fails(401, "invalid_credentials")
+	w.Now = w.Now.Add(16 * time.Minute)
+	w.tries(t, codeAt(t, secret, w.Now)).Fails(429, "rate_limited") // the wait doubles
+	w.Now = w.Now.Add(16 * time.Minute)
+	w.tries(t, codeAt(t, secret, w.Now)).As(200)
+}

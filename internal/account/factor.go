@@ -1,0 +1,254 @@
+package account
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base32"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"adnet/internal/errs"
+
+	"github.com/google/uuid"
+	"github.com/pquerna/otp"
+	"github.com/pquerna/otp/hotp"
+)
+
+// Factor is an account's second factor: a secret that its owner's device makes codes from (TOTP, RFC
+// 6238: SHA-1, 6 digits, 30 s), and codes for the day that the device is lost.
+type Factor struct {
+	Sealed      []byte    // the secret, sealed; empty without a factor
+	ConfirmedAt time.Time // UTC; zero until its owner has shown a code
+	LastStep    int64     // of the last code that was taken: neither it nor an older one is again
+	Recovery    [][32]byte
+	Failures    int       // wrong codes in a row
+	FailedAt    time.Time // UTC, of the last of them
+}
+
+// On says whether logins need the factor.
+func (f *Factor) On() bool { return !f.ConfirmedAt.IsZero() }
+
+// FactorStore keeps second factors.
+type FactorStore interface {
+	// Factor is the zero value for an account without one.
+	Factor(ctx context.Context, user uuid.UUID) (Factor, error)
+	// UpdateFactor runs edit on the factor of a locked account; an error of edit leaves it as it
+	// was. errs.NotFound if the account does not exist.
+	UpdateFactor(ctx context.Context, user uuid.UUID, edit func(*Factor) error) error
+	// StrengthenSession notes that a second factor was shown in a session.
+	StrengthenSession(ctx context.Context, user, id uuid.UUID) error
+}
+
+// Box seals the secrets of second factors, so that the database alone cannot make codes. about
+// names the account.
+type Box interface {
+	SealSecret(secret, about []byte) ([]byte, error)
+	OpenSecret(sealed, about []byte, now time.Time) ([]byte, error)
+}
+
+const (
+	codePeriod    = 30 // seconds
+	codeSkew      = 1  // steps before and after now that are taken: clocks differ
+	secretSize    = 20 // bytes: the key size of HMAC-SHA-1
+	recoveryCodes = 10
+	recoverySize  = 10 // bytes: 80 bits, which nobody guesses
+	// After so many wrong codes in a row the next is taken only after a while, which doubles.
+	freeFailures = 5
+	firstWait    = 15 * time.Minute
+	longestWait  = 24 * time.Hour
+)
+
+var (
+	secretText = base32.StdEncoding.WithPadding(base32.NoPadding)
+	errCode    = errs.New(errs.InvalidCredentials, "the code is wrong, or was used before; wait for the next one")
+	errNoCode  = errs.New(errs.SecondFactorRequired, "send code, too: of the authenticator app, or a recovery code")
+)
+
+// NewFactor is a second factor that its owner has yet to confirm.
+type NewFactor struct {
+	Secret string // base32, to be typed
+	URI    string // otpauth://, to be scanned
+}
+
+// Factor is the second factor of u; the zero value without one.
+func (s *Service) Factor(ctx context.Context, u User) (Factor, error) {
+	return s.deps.Factors.Factor(ctx, u.ID)
+}
+
+// BeginFactor makes a secret for u, who must confirm it. Errors: errs.Conflict if u has a second
+// factor.
+func (s *Service) BeginFactor(ctx context.Context, u User, issuer string) (NewFactor, error) {
+	secret := make([]byte, secretSize)
+	rand.Read(secret) // never fails: the runtime ends the process instead
+	sealed, err := s.deps.Box.SealSecret(secret, u.ID[:])
+	if err != nil {
+		return NewFactor{}, err
+	}
+	err = s.deps.Factors.UpdateFactor(ctx, u.ID, func(f *Factor) error {
+		if f.On() {
+			return errs.New(errs.Conflict, "there is a second factor; remove it first")
+		}
+		*f = Factor{Sealed: sealed, Failures: f.Failures, FailedAt: f.FailedAt}
+		return nil
+	})
+	made := NewFactor{Secret: secretText.EncodeToString(secret)}
+	made.URI = "otpauth://totp/" + url.PathEscape(issuer) + ":" + url.PathEscape(u.Email) + "?issuer=" + url.PathEscape(issuer) + "&secret=" + made.Secret
+	return made, err
+}
+
+// ConfirmFactor turns the second factor of u on by its first code, ends the other sessions of u,
+// which a password alone opened, and gives the recovery codes, which are shown once.
+func (s *Service) ConfirmFactor(ctx context.Context, u User, session uuid.UUID, code string) (recovery []string, err error) {
+	if err := s.checkCode(ctx, u, code, s.unconfirmed); err != nil {
+		return nil, err
+	}
+	recovery, hashes := newRecovery()
+	err = s.deps.Factors.UpdateFactor(ctx, u.ID, func(f *Factor) error {
+		if err := s.unconfirmed(f); err != nil {
+			return err
+		}
+		f.ConfirmedAt, f.Recovery = s.deps.Now().UTC(), hashes
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if session != uuid.Nil {
+		if err := s.deps.Factors.StrengthenSession(ctx, u.ID, session); err != nil {
+			return nil, err
+		}
+	}
+	_, err = s.EndSessions(ctx, u, session)
+	return recovery, err
+}
+
+func (s *Service) unconfirmed(f *Factor) error {
+	switch {
+	case f.On():
+		return errs.New(errs.Conflict, "the second factor is on already")
+	case len(f.Sealed) == 0:
+		return errs.New(errs.InvalidState, "begin first: POST /api/account/second_factor")
+	}
+	return nil
+}
+
+// ShowFactor checks the code of a login. strong is false for an account without a second factor.
+// Errors: errs.SecondFactorRequired without a code, errs.InvalidCredentials, errs.RateLimited.
+func (s *Service) ShowFactor(ctx context.Context, u User, code string) (strong bool, err error) {
+	f, err := s.deps.Factors.Factor(ctx, u.ID)
+	if err != nil || !f.On() {
+		return false, err
+	}
+	if strings.TrimSpace(code) == "" {
+		return false, errNoCode
+	}
+	return true, s.checkCode(ctx, u, code, func(*Factor) error { return nil })
+}
+
+// RenewRecovery makes new recovery codes for u, who has shown a code; the old ones end.
+func (s *Service) RenewRecovery(ctx context.Context, u User) ([]string, error) {
+	recovery, hashes := newRecovery()
+	return recovery, s.deps.Factors.UpdateFactor(ctx, u.ID, func(f *Factor) error {
+		if !f.On() {
+			return errNoFactor
+		}
+		f.Recovery = hashes
+		return nil
+	})
+}
+
+var errNoFactor = errs.New(errs.InvalidState, "there is no second factor")
+
+// RemoveFactor takes the second factor of u away. Errors: errs.InvalidState without one.
+func (s *Service) RemoveFactor(ctx context.Context, u User) error {
+	return s.deps.Factors.UpdateFactor(ctx, u.ID, func(f *Factor) error {
+		if len(f.Sealed) == 0 {
+			return errNoFactor
+		}
+		*f = Factor{}
+		return nil
+	})
+}
+
+// checkCode takes a code once. The factor stays locked from reading to writing: of two logins with
+// one code, on whatever nodes, one is refused.
+func (s *Service) checkCode(ctx context.Context, u User, code string, may func(*Factor) error) error {
+	var refused error
+	err := s.deps.Factors.UpdateFactor(ctx, u.ID, func(f *Factor) error {
+		if err := may(f); err != nil {
+			return err
+		}
+		refused = s.takeCode(u, f, strings.ReplaceAll(strings.TrimSpace(code), " ", ""))
+		return nil // a failure is kept, too
+	})
+	if err != nil {
+		return err
+	}
+	return refused
+}
+
+func (s *Service) takeCode(u User, f *Factor, code string) error {
+	now := s.deps.Now().UTC()
+	if i := slices.Index(f.Recovery, recoveryHash(code)); i >= 0 {
+		f.Recovery, f.Failures = slices.Delete(slices.Clone(f.Recovery), i, i+1), 0
+		return nil
+	}
+	// Recovery codes are beyond guessing; six digits are not.
+	if wait := f.wait(now); wait > 0 {
+		return errs.New(errs.RateLimited, "too many wrong codes; wait, or use a recovery code").With("retry_after", int(wait.Seconds())+1)
+	}
+	secret, err := s.deps.Box.OpenSecret(f.Sealed, u.ID[:], now)
+	if err != nil {
+		return errs.Wrap(err, errs.Unavailable, "the second factor cannot be read here; use a recovery code, or ask the operator: adnet user factor")
+	}
+	step, ok := matching(secret, code, now)
+	if !ok || step <= f.LastStep {
+		f.Failures, f.FailedAt = f.Failures+1, now
+		return errCode
+	}
+	f.LastStep, f.Failures = step, 0
+	// With the newest key again, so that keys can be rotated.
+	f.Sealed, err = s.deps.Box.SealSecret(secret, u.ID[:])
+	return err
+}
+
+// wait is how long no code is taken after wrong ones.
+func (f *Factor) wait(now time.Time) time.Duration {
+	if f.Failures < freeFailures {
+		return 0
+	}
+	wait := min(longestWait, firstWait<<min(f.Failures-freeFailures, 10))
+	return max(0, f.FailedAt.Add(wait).Sub(now))
+}
+
+// matching is the newest step near now whose code this is.
+func matching(secret []byte, code string, now time.Time) (step int64, ok bool) {
+	at := now.Unix() / codePeriod
+	for step := at + codeSkew; step >= at-codeSkew; step-- {
+		want, err := hotp.GenerateCodeCustom(secretText.EncodeToString(secret), uint64(step), hotp.ValidateOpts{Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1})
+		if err == nil && subtle.ConstantTimeCompare([]byte(want), []byte(code)) == 1 {
+			return step, true
+		}
+	}
+	return 0, false
+}
+
+func newRecovery() (codes []string, hashes [][32]byte) {
+	for range recoveryCodes {
+		random := make([]byte, recoverySize)
+		rand.Read(random) // never fails: the runtime ends the process instead
+		text := strings.ToLower(secretText.EncodeToString(random))
+		code := text[:4] + "-" + text[4:8] + "-" + text[8:12] + "-" + text[12:]
+		codes, hashes = append(codes, code), append(hashes, recoveryHash(code))
+	}
+	return codes, hashes
+}
+
+// recoveryHash is what is kept of a recovery code. It is random, so a quick hash is enough.
+func recoveryHash(code string) [32]byte {
+	return sha256.Sum256([]byte(strings.ToLower(strings.ReplaceAll(code, "-", ""))))
+}
