@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"adnet/internal/consent"
 	"adnet/internal/money"
 	"adnet/internal/report"
 	"adnet/schemas/event"
@@ -58,7 +59,7 @@ func auctionRow(value []byte) (report.Auction, bool) {
 		Region: p.GetRegion(), Language: p.GetLanguage(), HostApp: p.GetHostApp(),
 		Sandbox: m.Sandbox, Took: time.Duration(m.TookUs) * time.Microsecond,
 		Tokens: int64(m.Tokens), Tools: int64(m.Tools), Floor: money.Micros(m.FloorMicros), MoreCandidates: m.MoreCandidates,
-		ModelVersion: m.ModelVersion, Explores: m.Explores,
+		ModelVersion: m.ModelVersion, Explores: m.Explores, Consent: consent.Flags(m.Consent).String(),
 		Outcome: report.Outcome{
 			Terms: m.Terms, SessionMark: int64(m.SessionMark), PClick: int64(m.PClick), TrialPClick: int64(m.TrialPClick), Weights: int64(m.Weights),
 		},

@@ -45,6 +45,20 @@ const (
 	Malformed                   // a text could not be read
 )
 
+// names are those of the flags, in their order.
+var names = [...]string{"given", "gdpr", "no_storage", "child", "opt_out", "malformed"}
+
+// String is what was said, "given,gdpr,no_storage"; empty where nothing was.
+func (f Flags) String() string {
+	var said []string
+	for i, name := range names {
+		if f&(1<<i) != 0 {
+			said = append(said, name)
+		}
+	}
+	return strings.Join(said, ",")
+}
+
 // Refused says that the reader may not be remembered: no session, no frequency cap, no click id.
 func (f Flags) Refused() bool { return f&(NoStorage|Child|OptOut|Malformed) != 0 }
 

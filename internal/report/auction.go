@@ -35,6 +35,8 @@ type Auction struct {
 	ModelVersion   string       // of the tables that decided; empty in records of earlier versions
 	Explores       bool         // the winner won as a new campaign that explores
 
+	Consent string // what the signals of the reader's consent said; never their texts
+
 	Outcome Outcome // what can be learnt from it
 }
 
