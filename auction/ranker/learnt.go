@@ -14,7 +14,8 @@ type Learnt struct {
 	// enough: the others may explore.
 	Explored    map[uint64]bool
 	Advertisers map[[16]byte]bool
-	// Clicks is the probability of a click at the relevances 0, 1/(Knots-1), … 1. It never falls.
+	// Clicks is the probability of a click at about the relevances 0, 1/(Knots-1), … 1. It never
+	// falls.
 	Clicks [Knots]PPM
 }
 
@@ -56,15 +57,9 @@ func (t *Table) Lessons(campaign [16]byte) []Lesson {
 	return t.Learnt.Campaigns[campaign]
 }
 
-// click is the learnt probability at a relevance.
-func (l *Learnt) click(r PPM) PPM {
-	at, rest := r*(Knots-1)/Certain, r*(Knots-1)%Certain
-	p := l.Clicks[at]
-	if rest > 0 {
-		p += (l.Clicks[at+1] - p) * rest / Certain
-	}
-	return p
-}
+// click is the learnt probability at the nearest of the relevances that it is known for: it was
+// calibrated so.
+func (l *Learnt) click(r PPM) PPM { return l.Clicks[(r*(Knots-1)+Certain/2)/Certain] }
 
 // LogOdds is the log-odds of relevance at a match, in units of 1/256.
 func (t *Table) LogOdds(m Match) int32 {

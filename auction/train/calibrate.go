@@ -8,20 +8,50 @@ import (
 	"adnet/auction/ranker"
 )
 
+// folds is in how many parts the last day is cut, each of which is asked about by a model that did
+// not see it: what was learnt from is foretold too well.
+const folds = 3
+
+// teach learns from all of a log and calibrates on its last day.
+func teach(t *Task) (*Model, *ranker.Learnt) {
+	m := Learn(slices.Concat(t.Log, t.Last), t.Network, t.Settings)
+	learnt := m.Learnt(1, nil)
+	var points []point
+	for fold := range uint32(folds) {
+		seen, held := slices.Clone(t.Log), []Sample(nil)
+		for _, s := range t.Last {
+			if s.hash()%folds == fold {
+				held = append(held, s)
+			} else {
+				seen = append(seen, s)
+			}
+		}
+		other := Learn(seen, t.Network, t.Settings)
+		points = append(points, other.points(&ranker.Learnt{Campaigns: other.lessons()}, held)...)
+	}
+	learnt.Clicks = isotonic(points, &m.prior.table)
+	return m, learnt
+}
+
 // Learnt is the model as auctions use it: lessons, and the probability of a click at each relevance,
-// calibrated on a day's log.
+// calibrated on impressions that it was not learnt from.
 func (m *Model) Learnt(version int64, last []Sample) *ranker.Learnt {
 	l := &ranker.Learnt{Version: version, Campaigns: m.lessons(), Explored: m.explored, Advertisers: m.advertisers}
-	last = m.prior.known(last)
-	weights := Weigh(last)
-	points := make([]point, 0, len(last))
-	for i := range last {
-		s := &last[i]
+	l.Clicks = isotonic(m.points(l, last), &m.prior.table)
+	return l
+}
+
+// points are impressions at the relevances that a node would find.
+func (m *Model) points(l *ranker.Learnt, log []Sample) []point {
+	log = m.prior.known(log)
+	weights := Weigh(log)
+	points := make([]point, 0, len(log))
+	for i := range log {
+		s := &log[i]
 		r := float64(m.prior.relevance(l, s)) / float64(ranker.Certain)
 		points = append(points, point{at: r, clicked: s.Clicked, weight: weights[s.Publisher]})
 	}
-	l.Clicks = isotonic(points, &m.prior.table)
-	return l
+	return points
 }
 
 // relevance of an impression by what was learnt, as a node would find it.
@@ -53,28 +83,33 @@ type pool struct {
 	knots       int
 }
 
-// priorWeight is how many impressions each knot has seen beforehand, at what the day-one table says.
-const priorWeight = 50
+const (
+	// priorWeight is how many impressions each knot has seen beforehand, at what the day-one table
+	// says.
+	priorWeight = 5
+	// reach is over how many knots a point is felt, at each a quarter of what it is at the one
+	// before: the same request is found a little more or less relevant by another day's weights.
+	reach = 6
+)
 
 // isotonic is the monotone curve of clicks that is nearest to the points.
 func isotonic(points []point, dayOne *ranker.Table) (curve [ranker.Knots]ranker.PPM) {
-	var seen [ranker.Knots]pool
+	var at [ranker.Knots]pool
 	var clicks, foretold float64
 	for _, p := range points {
-		at := min(int(math.Round(p.at*(ranker.Knots-1))), ranker.Knots-1)
-		seen[at].all += p.weight
-		foretold += float64(p.weight * chance(dayOne, at))
+		knot := min(int(math.Round(p.at*(ranker.Knots-1))), ranker.Knots-1)
+		foretold += float64(p.weight * chance(dayOne, knot))
+		at[knot].all += p.weight
 		if p.clicked {
-			seen[at].clicks += p.weight
+			at[knot].clicks += p.weight
 			clicks += p.weight
 		}
 	}
 	scale := (clicks + 1) / (foretold + 1)
 	var pools []pool
-	for at := range seen {
-		p := pool{clicks: seen[at].clicks + float64(priorWeight*min(1, scale*chance(dayOne, at))), all: seen[at].all + priorWeight, knots: 1}
-		pools = append(pools, p)
-		for n := len(pools); n > 1 && pools[n-2].clicks/pools[n-2].all >= pools[n-1].clicks/pools[n-1].all; n = len(pools) {
+	for knot := range at {
+		pools = append(pools, felt(&at, knot, min(1, scale*chance(dayOne, knot))))
+		for n := len(pools); n > 1 && pools[n-2].rate() >= pools[n-1].rate(); n = len(pools) {
 			last := pools[n-1]
 			pools = pools[:n-1]
 			pools[n-2].clicks += last.clicks
@@ -82,15 +117,28 @@ func isotonic(points []point, dayOne *ranker.Table) (curve [ranker.Knots]ranker.
 			pools[n-2].knots += last.knots
 		}
 	}
-	at := 0
+	knot := 0
 	for _, p := range pools {
 		for range p.knots {
-			curve[at] = max(1, ranker.PPM(math.Round(p.clicks/p.all*float64(ranker.Certain))))
-			at++
+			curve[knot] = max(1, ranker.PPM(math.Round(p.rate()*float64(ranker.Certain))))
+			knot++
 		}
 	}
 	return curve
 }
+
+// felt is what is seen at a knot, with what is felt of its neighbours.
+func felt(at *[ranker.Knots]pool, knot int, beforehand float64) pool {
+	p := pool{clicks: float64(priorWeight * beforehand), all: priorWeight, knots: 1}
+	for other := max(0, knot-reach); other <= min(knot+reach, ranker.Knots-1); other++ {
+		part := math.Ldexp(1, -2*max(other-knot, knot-other))
+		p.clicks += float64(part * at[other].clicks)
+		p.all += float64(part * at[other].all)
+	}
+	return p
+}
+
+func (p pool) rate() float64 { return p.clicks / p.all }
 
 // chance is that of a click at a knot by the table of the first day.
 func chance(t *ranker.Table, at int) float64 {

@@ -5,16 +5,17 @@ import (
 	"math"
 	"slices"
 
+	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
 	"adnet/auction/target"
 )
 
 // coordinate is a weight of FTRL-proximal with what it needs.
-type coordinate struct{ z, n float64 }
+type coordinate struct{ z, n, weight float64 }
 
-// key is a feature: of a campaign with a term, a place or itself. Terms are hashes.
+// key is a feature beside terms: of a campaign with a place, or of itself.
 type key struct {
-	campaign uint32
+	campaign target.ID
 	of       uint32
 	kind     kind
 }
@@ -25,21 +26,24 @@ const (
 	ofNetwork kind = iota
 	ofCampaign
 	ofPlace
-	ofTerm
 )
+
+// rateRidge is λ₂ of what is no term.
+const rateRidge = 20
 
 // Model is what was learnt, before it is put into a table.
 type Model struct {
-	prior     *prior
-	settings  Settings
-	campaigns map[target.ID]uint32
-	weights   map[key]*coordinate
-	rates     map[target.ID]rate
+	prior    *prior
+	settings Settings
+	pairs    pairs
+	weights  map[key]*coordinate
+	rates    map[target.ID]rate
 	// What is not new any more, see [ranker.Learnt].
 	explored    map[uint64]bool
 	advertisers map[[16]byte]bool
 	buf         []feature
 	active      []active
+	choice      choice
 }
 
 type active struct {
@@ -48,11 +52,11 @@ type active struct {
 	ridge float64
 }
 
-// Learn trains on a log, of which [Counted] has been taken.
+// Learn trains on a log, of which [Counted] has been taken: on every impression, how likely it is
+// clicked, and on every click, which campaign was chosen.
 func Learn(log []Sample, n Network, s Settings) *Model {
-	m := &Model{
-		prior: newPrior(n), settings: s.filled(), campaigns: map[target.ID]uint32{}, weights: map[key]*coordinate{},
-	}
+	m := &Model{prior: newPrior(n), settings: s.filled(), weights: map[key]*coordinate{}}
+	m.pairs = newPairs(m.prior)
 	m.explored, m.advertisers = experience(log, n)
 	log = sorted(m.prior.known(log))
 	weights := Weigh(log)
@@ -62,6 +66,7 @@ func Learn(log []Sample, n Network, s Settings) *Model {
 			m.step(&log[i], weights[log[i].Publisher])
 		}
 	}
+	m.chooseAll(log, weights)
 	return m
 }
 
@@ -69,25 +74,24 @@ func Learn(log []Sample, n Network, s Settings) *Model {
 func (m *Model) features(s *Sample, learn bool) (odds float64) {
 	m.buf = m.prior.read(m.buf[:0], s.Terms)
 	m.active = m.active[:0]
-	number, known := m.campaigns[s.Campaign]
-	if !known && learn {
-		number = uint32(len(m.campaigns) + 1)
-		m.campaigns[s.Campaign] = number
-	}
-	m.add(key{}, 1, 0, learn)
-	m.add(key{campaign: number, kind: ofCampaign}, 1, 20, learn)
-	m.add(key{campaign: number, of: s.Place, kind: ofPlace}, 1, 20, learn)
-	for _, f := range m.buf {
-		m.add(key{campaign: number, of: f.term, kind: ofTerm}, f.share, m.settings.Ridge, learn)
+	m.add(key{}, learn)
+	m.add(key{campaign: s.Campaign, kind: ofCampaign}, learn)
+	m.add(key{campaign: s.Campaign, of: s.Place, kind: ofPlace}, learn)
+	if number, known := m.prior.numbers[s.Campaign]; known {
+		for _, f := range m.buf {
+			if p := m.pairs.of(f.id, number, learn); p != nil {
+				m.active = append(m.active, active{&p.at, f.share, m.settings.Ridge})
+			}
+		}
 	}
 	odds = m.prior.odds(m.prior.match(s.Campaign, m.buf)) + m.rates[s.Campaign].odds()
 	for _, a := range m.active {
-		odds += float64(m.weight(a) * a.x)
+		odds += float64(a.at.weight * a.x)
 	}
 	return odds
 }
 
-func (m *Model) add(k key, x, ridge float64, learn bool) {
+func (m *Model) add(k key, learn bool) {
 	c := m.weights[k]
 	if c == nil {
 		if !learn {
@@ -96,19 +100,7 @@ func (m *Model) add(k key, x, ridge float64, learn bool) {
 		c = &coordinate{}
 		m.weights[k] = c
 	}
-	m.active = append(m.active, active{c, x, ridge})
-}
-
-// weight is that of a coordinate: FTRL-proximal in closed form.
-func (m *Model) weight(a active) float64 {
-	if math.Abs(a.at.z) <= m.settings.Lasso {
-		return 0
-	}
-	sign := 1.0
-	if a.at.z < 0 {
-		sign = -1
-	}
-	return -(a.at.z - float64(sign*m.settings.Lasso)) / (float64((1+math.Sqrt(a.at.n))/m.settings.Rate) + a.ridge)
+	m.active = append(m.active, active{c, 1, rateRidge})
 }
 
 // step learns from one sample of a weight.
@@ -119,11 +111,18 @@ func (m *Model) step(s *Sample, weight float64) {
 		miss--
 	}
 	for _, a := range m.active {
-		w := m.weight(a)
-		g := float64(miss * a.x * weight)
-		sigma := (math.Sqrt(a.at.n+float64(g*g)) - math.Sqrt(a.at.n)) / m.settings.Rate
-		a.at.z += g - float64(sigma*w)
-		a.at.n += float64(g * g)
+		m.move(a.at, a.ridge, float64(miss*a.x*weight))
+	}
+}
+
+// move follows a gradient: FTRL-proximal in closed form.
+func (m *Model) move(c *coordinate, ridge, g float64) {
+	root := math.Sqrt(c.n + float64(g*g))
+	c.z += g - float64((root-math.Sqrt(c.n))/m.settings.Rate*c.weight)
+	c.n += float64(g * g)
+	c.weight = 0
+	if math.Abs(c.z) > m.settings.Lasso {
+		c.weight = -(c.z - math.Copysign(m.settings.Lasso, c.z)) / (float64((1+root)/m.settings.Rate) + ridge)
 	}
 }
 
@@ -132,19 +131,15 @@ func (m *Model) Odds(s *Sample) float64 { return m.features(s, false) }
 
 // lessons are those of all campaigns, the strongest [MostLessons] of each.
 func (m *Model) lessons() map[[16]byte][]ranker.Lesson {
-	ids := make(map[uint32]target.ID, len(m.campaigns))
-	for id, number := range m.campaigns {
-		ids[number] = id
-	}
 	all := map[[16]byte][]ranker.Lesson{}
-	for k, c := range m.weights {
-		if k.kind != ofTerm {
-			continue
-		}
-		by := int32(math.Round(m.weight(active{at: c, ridge: m.settings.Ridge}) / slope * float64(ranker.Full)))
-		if by != 0 {
-			id := ids[k.campaign]
-			all[id] = append(all[id], ranker.Lesson{Term: k.of, By: max(min(by, int32(ranker.Full)), -int32(ranker.Full))})
+	for id, list := range m.pairs.byTerm {
+		term := lexicon.TermID(m.prior.words.Term(uint32(id)))
+		for _, p := range list {
+			by := int32(math.Round(p.at.weight / slope * float64(ranker.Full)))
+			if by != 0 {
+				campaign := m.prior.campaigns[p.campaign]
+				all[campaign] = append(all[campaign], ranker.Lesson{Term: term, By: max(min(by, int32(ranker.Full)), -int32(ranker.Full))})
+			}
 		}
 	}
 	for id, list := range all {

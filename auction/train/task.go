@@ -4,8 +4,8 @@ import "adnet/auction/ranker"
 
 // Task is one training with its judgement.
 type Task struct {
-	// Log is the days before the one that judges, and Last the last of them, which calibrates; of
-	// both [Counted] has been taken.
+	// Last is the last day before the one that judges, which also calibrates, and Log the days before
+	// it; of both [Counted] has been taken.
 	Log, Last []Sample
 	// Day judges.
 	Day       []Sample
@@ -23,8 +23,7 @@ type Trained struct {
 
 // Train learns and judges.
 func Train(t Task) Trained {
-	m := Learn(t.Log, t.Network, t.Settings)
-	learnt := m.Learnt(1, t.Last)
+	m, learnt := teach(&t)
 	candidate := ranker.Version2().With(learnt)
 	day := m.prior.known(Counted(t.Day))
 	forecasts := make([]Forecast, len(day))

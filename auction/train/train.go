@@ -55,22 +55,25 @@ type Network struct {
 type Settings struct {
 	// Rate, Ridge and Lasso are α, λ₂ and λ₁ of FTRL-proximal.
 	Rate, Ridge, Lasso float64
-	// Passes over the log.
-	Passes int
+	// Passes over the log, and Choices over its clicks.
+	Passes, Choices int
 }
 
 func (s Settings) filled() Settings {
 	if s.Rate == 0 {
-		s.Rate = 0.5
+		s.Rate = 0.7
 	}
 	if s.Ridge == 0 {
-		s.Ridge = 1
+		s.Ridge = 0.8
 	}
 	if s.Lasso == 0 {
 		s.Lasso = 0.05
 	}
 	if s.Passes == 0 {
-		s.Passes = 3
+		s.Passes = 1
+	}
+	if s.Choices == 0 {
+		s.Choices = 15
 	}
 	return s
 }
@@ -110,15 +113,17 @@ func (s *Sample) hash() (h uint32) {
 
 // prior is what the texts of campaigns say about a request.
 type prior struct {
-	table   ranker.Table
-	words   *lexicon.Table
-	impacts map[target.ID]map[uint32]uint16 // by the id of the term in words
+	table     ranker.Table
+	words     *lexicon.Table
+	impacts   map[target.ID]map[uint32]uint16 // by the id of the term in words
+	campaigns []target.ID                     // ascending
+	numbers   map[target.ID]uint32            // of campaigns
 }
 
 func newPrior(n Network) *prior {
 	table := n.Index.Table()
 	table.Learnt = nil
-	p := &prior{table: table, words: n.Index.Words(), impacts: map[target.ID]map[uint32]uint16{}}
+	p := &prior{table: table, words: n.Index.Words(), impacts: map[target.ID]map[uint32]uint16{}, numbers: map[target.ID]uint32{}}
 	var r lexicon.Reader
 	for c := range n.Index.All() {
 		text := c.Text()
@@ -129,6 +134,11 @@ func newPrior(n Network) *prior {
 			}
 		}
 		p.impacts[c.ID] = said
+		p.campaigns = append(p.campaigns, c.ID)
+	}
+	slices.SortFunc(p.campaigns, func(a, b target.ID) int { return bytes.Compare(a[:], b[:]) })
+	for number, id := range p.campaigns {
+		p.numbers[id] = uint32(number)
 	}
 	return p
 }

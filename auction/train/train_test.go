@@ -118,7 +118,6 @@ func (l *lab) judge(log []train.Sample) train.Trained {
 			day = append(day, s)
 		case 2:
 			last = append(last, s)
-			fallthrough
 		default:
 			before = append(before, s)
 		}

@@ -264,11 +264,11 @@ func (t *turn) task(ctx context.Context) (task train.Task, err error) {
 		if err != nil {
 			return task, err
 		}
-		samples = train.Counted(samples)
 		if len(task.Last) == 0 {
-			task.Last = samples
+			task.Last = train.Counted(samples)
+		} else {
+			task.Log = append(task.Log, train.Counted(samples)...)
 		}
-		task.Log = append(task.Log, samples...)
 	}
 	if task.Day, err = t.samples(ctx, t.day, 0); err != nil {
 		return task, err

@@ -41,6 +41,9 @@ type source struct {
 }
 
 func (s *source) Impressions(_ context.Context, day time.Time, most int) (list []report.Impression, err error) {
+	if day.Before(noon.AddDate(0, 0, -4)) {
+		return nil, s.err // the network is young
+	}
 	rng := rand.New(rand.NewPCG(uint64(day.Unix()), 1))
 	for i := range min(most, s.perDay) {
 		ad, asked := rng.IntN(len(subjects)), rng.IntN(len(subjects))
