@@ -14,7 +14,7 @@ from adnet_client.api.tracking import track_batch, track_event
 from adnet_client.models import (
     Ad,
     AdReply,
-    AdRequest,
+    AdRequestOfContext,
     Balance,
     CampaignFieldsBillingModel,
     CampaignChanged,
@@ -65,7 +65,7 @@ id = created.campaign.id
 key = create_key.sync(client=me, body=KeyCreate(kind=KeyKind.PUBLISHER, name="py"))
 assert isinstance(key, NewKey), key
 publisher = AuthenticatedClient(base_url=base, token=key.key)
-served = ad_request.sync(client=publisher, body=AdRequest(context=f"Where can I ride a {word}?"))
+served = ad_request.sync(client=publisher, body=AdRequestOfContext(context=f"Where can I ride a {word}?"))
 assert isinstance(served, AdReply) and isinstance(served.ad, Ad), served
 assert served.ad.ad_id == id
 
