@@ -54,6 +54,7 @@ type walk struct {
 	cursors []cursor
 	leading int      // the first cursors: a group of none of them cannot reach the floor
 	enough  uint32   // the least sum of theirs with which a group may reach the floor
+	behind  uint64   // what the other cursors add at most
 	blocks  []uint32 // further blocks to look at, ascending: of free groups, or of deals
 	private bool     // blocks are of deals, and no other counts
 	next    uint32   // the lowest block ahead
@@ -154,29 +155,20 @@ func (s *Search) open(w *walk, q *Query, v *lexicon.Vector, said []words.Term) {
 	w.next = w.lowest()
 }
 
-// crowd is the share of the groups, one in so many, above which a term is one that many have.
-const crowd = 16
-
-// lead leaves those terms out of the walk that many have and that together add less than half of
-// what the floor needs: a group must have one of the others, too. So the commonest words are not
-// read through.
+// lead leaves those terms out of the walk that together add at most a sixth of what the floor
+// needs: a group must have one of the others, too. Terms that many groups have and that add little
+// go first, so the commonest words and faint likenesses are not read through.
 func (w *walk) lead(floor uint32) {
-	w.leading, w.enough = len(w.cursors), floor
-	for i := 0; i < w.leading; {
-		if c := &w.cursors[i]; (c.end-c.begin)*crowd > uint32(len(w.seg.groups)) {
-			w.leading--
-			w.cursors[i], w.cursors[w.leading] = w.cursors[w.leading], w.cursors[i]
-			continue
-		}
-		i++
-	}
-	slices.SortFunc(w.cursors[w.leading:], func(a, b cursor) int { return cmp.Compare(b.most, a.most) })
-	for i := len(w.cursors) - 1; i >= w.leading; i-- {
-		if most := w.cursors[i].most; most >= uint64(w.enough-floor/2) {
-			w.leading = i + 1
-			break
-		}
-		w.enough -= uint32(w.cursors[i].most)
+	w.leading, w.enough, w.behind = len(w.cursors), floor, 0
+	slices.SortFunc(w.cursors, func(a, b cursor) int {
+		return cmp.Compare(b.most*uint64(a.end-a.begin), a.most*uint64(b.end-b.begin))
+	})
+	left := uint64(floor / 6)
+	for w.leading > 0 && w.cursors[w.leading-1].most <= left {
+		w.leading--
+		left -= w.cursors[w.leading].most
+		w.enough -= uint32(w.cursors[w.leading].most)
+		w.behind += w.cursors[w.leading].most
 	}
 }
 
@@ -400,9 +392,7 @@ func (s *Search) weigh(e entry, at uint32) {
 	open, sums := &s.window.open[at], (*[blockSize]uint32)(s.window.sums[at*blockSize:])
 	few := open.count() <= several
 	if few || e.value >= s.best {
-		for i := w.leading; i < len(w.cursors); i++ {
-			addTo(&w.cursors[i], e.at, open, sums)
-		}
+		w.complete(e.at, s.floor(w.seg.blocks[e.at].place), open, sums)
 		if !few {
 			k := &w.seg.blocks[e.at]
 			match := ranker.Match(lexicon.Match(most(open, sums))) + k.place

@@ -84,18 +84,35 @@ func most(open *bits128, sums *[blockSize]uint32) (sum uint32) {
 	return sum
 }
 
-// addTo adds what a term adds to the open groups of one block.
-func addTo(c *cursor, block uint32, open *bits128, sums *[blockSize]uint32) {
-	for i, group := range c.of(block) {
-		if at := group % blockSize; open.has(at) {
-			sums[at] = min(sums[at]+c.weight*uint32(c.from.by[c.at+uint32(i)]), fullSum)
+// complete adds what the terms that do not lead add to the open groups of a block, and closes a
+// group as soon as it cannot reach the floor.
+func (w *walk) complete(block, floor uint32, open *bits128, sums *[blockSize]uint32) {
+	behind := w.cursors[w.leading:]
+	if len(behind) == 0 {
+		return
+	}
+	for half, set := range open {
+		for ; set != 0; set &= set - 1 {
+			place := uint32(half*64 + bits.TrailingZeros64(set))
+			if sums[place] = w.sum(sums[place], block<<blockBits+place, floor); sums[place] < floor {
+				open[half] &^= 1 << (place % 64)
+			}
 		}
 	}
 }
 
-// of moves the cursor to the entries of a block.
-func (c *cursor) of(block uint32) []uint32 {
-	c.at = c.from.from(c.begin, c.end, block<<blockBits)
-	behind := c.from.from(c.at, min(c.end, c.at+blockSize), (block+1)<<blockBits)
-	return c.from.group[c.at:behind]
+// sum is that of a group with the terms that do not lead, or too little for the floor.
+func (w *walk) sum(sum, group, floor uint32) uint32 {
+	left := w.behind
+	for i := range w.cursors[w.leading:] {
+		if uint64(sum)+left < uint64(floor) {
+			return sum
+		}
+		c := &w.cursors[w.leading+i]
+		left -= c.most
+		if at := c.from.from(c.begin, c.end, group); at < c.end && c.from.group[at] == group {
+			sum = min(sum+c.weight*uint32(c.from.by[at]), fullSum)
+		}
+	}
+	return sum
 }
