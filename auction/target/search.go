@@ -356,6 +356,10 @@ func (w *walk) done() bool { return w.seg == nil || w.next == none }
 // order of their bounds.
 func (w *walk) bound() money.Micros { return w.seg.blocks[w.next].most }
 
+// anyMatch bounds the match of a block that was not looked into: of equal values the higher match
+// comes first, so no candidate may come before the block.
+const anyMatch ranker.Match = 1<<32 - 1
+
 // visit looks into the next blocks of a walk.
 func (s *Search) visit(which uint8) {
 	w := &s.walks[which]
@@ -363,7 +367,7 @@ func (s *Search) visit(which uint8) {
 	if w.private {
 		w.blocks = w.blocks[1:]
 		w.next = w.lowest()
-		s.push(entry{value: w.seg.blocks[begin].most, at: begin, walk: which})
+		s.push(entry{value: w.seg.blocks[begin].most, match: anyMatch, at: begin, walk: which})
 		return
 	}
 	end := min(begin+w.stride, uint32(len(w.seg.blocks)))
@@ -379,7 +383,7 @@ func (s *Search) visit(which uint8) {
 	for i := range s.window.open[:end-begin] {
 		if s.window.open[i] != (bits128{}) {
 			at := begin + uint32(i)
-			s.weigh(entry{value: w.seg.blocks[at].most, at: at, walk: which}, uint32(i))
+			s.weigh(entry{value: w.seg.blocks[at].most, match: anyMatch, at: at, walk: which}, uint32(i))
 		}
 	}
 	s.window.forget(w.cursors[:w.leading], begin, end)
@@ -395,8 +399,8 @@ func (s *Search) weigh(e entry, at uint32) {
 		w.complete(e.at, s.floor(w.seg.blocks[e.at].place), open, sums)
 		if !few {
 			k := &w.seg.blocks[e.at]
-			match := ranker.Match(lexicon.Match(most(open, sums))) + k.place
-			e.value = min(k.most, s.table.AtMost(k.most, s.relevance(match)))
+			e.match = ranker.Match(lexicon.Match(most(open, sums))) + k.place
+			e.value = min(k.most, s.table.AtMost(k.most, s.relevance(e.match)))
 		}
 		if few || e.value >= s.best {
 			s.pick(&e, open, sums)
