@@ -24,7 +24,7 @@ func (t *Table) ByTermID(id uint32) uint32 {
 }
 
 // Learnt appends the vector of a campaign after its lessons: a term adds what it did and what was
-// learnt, at least nothing. In what it gives, terms are those of the table.
+// learnt, at least next to nothing. In what it gives, terms are those of the table.
 func (t *Table) Learnt(dst, said []Posting, lessons []ranker.Lesson) []Posting {
 	from := len(dst)
 	dst = append(dst, said...)
@@ -36,16 +36,16 @@ func (t *Table) Learnt(dst, said []Posting, lessons []ranker.Lesson) []Posting {
 		at := slices.IndexFunc(dst[from:], func(p Posting) bool { return p.ID == id })
 		switch {
 		case at >= 0:
+			// A term that was said stays: where tokens are a filter it is how the campaign is found.
 			dst[from+at].By = bounded(int32(dst[from+at].By) + l.By)
 		case l.By > 0:
 			dst = append(dst, Posting{ID: id, By: bounded(l.By)})
 		}
 	}
-	kept := slices.DeleteFunc(dst[from:], func(p Posting) bool { return p.By == 0 })
-	return dst[:from+len(kept)]
+	return dst
 }
 
-func bounded(by int32) uint16 { return uint16(max(min(by, Full-1), 0)) }
+func bounded(by int32) uint16 { return uint16(max(min(by, Full-1), 1)) }
 
 // Rarity is how much a term weighs, in units of 1/256 bit: the fewer advertisers use it, the more.
 func (t *Table) Rarity(id uint32) uint16 { return t.weights[id] }
