@@ -92,6 +92,9 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 		"DELETE /api/keys ": func(w *auditWorld) auditCall {
 			return auditCall{"/api/keys?id=" + w.key(), w.owner.token, ``, 200, nil}
 		},
+		"POST /api/keys/:id/rotate ": func(w *auditWorld) auditCall {
+			return auditCall{"/api/keys/" + w.key() + "/rotate", w.owner.token, ``, 201, nil}
+		},
 		"DELETE /api/keys/:id ": func(w *auditWorld) auditCall { return auditCall{"/api/keys/" + w.key(), w.owner.token, ``, 200, nil} },
 		"POST /api/campaigns ": func(w *auditWorld) auditCall {
 			return auditCall{"/api/campaigns", w.owner.token, `{"advertiser_id":"` + w.owner.id + `","headline":"Shogi","cta_url":"https://shogi.example.com/","bid_amount":1}`, 201, nil}

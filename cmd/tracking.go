@@ -23,7 +23,7 @@ func (r *ingressRole) tracking() (err error) {
 	r.tracker, err = track.New(r.given.Config.Track, track.Deps{
 		Log: r.Log, Metrics: r.metrics, Keyring: r.given.Ring, Producer: r.producer, Spool: r.spool,
 		Creatives: r.catalog, Exposures: r.delivery.Caps, Auth: r.auth, Seen: r.Redis, Now: time.Now,
-		Clicks: networkClicks{redis.NewClicks(r.Redis)}, Views: r.limits, Reports: r.limits,
+		Clicks: networkClicks{redis.NewClicks(r.Redis)}, Views: r.limits, Reports: r.limits, Unseen: r.limits,
 		Strangers: r.limits, Unproven: r.Books,
 	})
 	if err != nil {

@@ -159,6 +159,7 @@ func (d *decoder) proven(e *ledger.Event) (problem string) {
 		string(e.BillingModel) != said.BillingModel, e.Sandbox != said.Sandbox, m.CreditFunded != said.CreditFunded:
 		return problemDifference
 	}
+	e.Browser = said.Browser
 	return ""
 }
 

@@ -195,6 +195,13 @@ func TestSignedEventsAreHeldToTheirTokens(t *testing.T) {
 			require.Equal(t, c.want != "", got.Raw != nil)
 		})
 	}
+	page := valid()
+	said, err := ring.VerifyRaw(token.ForEvent("conversion"), signed(page), noon)
+	require.NoError(t, err)
+	require.False(t, testDecoder().record(encode(t, page)).Event.Browser)
+	said.Browser = true
+	page.Token = ring.AppendRaw(nil, ring.Sign(token.PurposeConverted, said))
+	require.True(t, testDecoder().record(encode(t, page)).Event.Browser, "that it is of a browser key only the token says")
 }
 
 func signed(e *event.Event) []byte {

@@ -185,9 +185,9 @@ func (l *Leases) window(billing ranker.Billing, bid bool) int64 {
 // BidLife is how long a bid may wait to be shown, and how long its reservation lasts.
 func (l *Leases) BidLife() time.Duration { return min(l.cfg.BidWindow, l.deps.ImpressionLife) }
 
-// expected is the expected price of an impression of the campaign, micro-USD, at least 1. For cpm
+// Expected is the expected price of an impression of the campaign, micro-USD, at least 1. For cpm
 // it is what the impression will be charged.
-func expected(c *auction.Campaign, effectiveCPM money.Micros) money.Micros {
+func Expected(c *auction.Campaign, effectiveCPM money.Micros) money.Micros {
 	if c.Billing == ranker.CPM {
 		return max(1, c.Billing.Price(c.Bid, effectiveCPM))
 	}
@@ -224,7 +224,7 @@ func (r *Reservation) Check(c *auction.Campaign, effectiveCPM money.Micros) auct
 	if !l.Live(r.now) {
 		return auction.Stale
 	}
-	price := expected(c, effectiveCPM)
+	price := Expected(c, effectiveCPM)
 	k := key{c.ID, r.bid}
 	found := l.find(k)
 	if found != nil {

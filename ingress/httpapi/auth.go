@@ -14,6 +14,7 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/schedule"
 	"adnet/internal/token"
+	"adnet/internal/traffic"
 
 	"github.com/google/uuid"
 	"github.com/hashicorp/golang-lru/v2/expirable"
@@ -46,6 +47,7 @@ type AuthDeps struct {
 // Auth tells who calls. Role and state always come from the store: the token only names the user.
 type Auth struct {
 	deps  AuthDeps
+	pages *expirable.LRU[originKey, entry[bool]]
 	users *expirable.LRU[uuid.UUID, entry[account.User]]
 	keys  *expirable.LRU[[32]byte, entry[account.Key]]
 	live  *expirable.LRU[sessionID, entry[account.Session]]
@@ -64,6 +66,7 @@ func NewAuth(deps AuthDeps) *Auth {
 	deps.Now = schedule.Clock(deps.Now)
 	return &Auth{
 		deps:  deps,
+		pages: expirable.NewLRU[originKey, entry[bool]](pagesSize, nil, outageFor),
 		users: expirable.NewLRU[uuid.UUID, entry[account.User]](cacheSize, nil, outageFor),
 		keys:  expirable.NewLRU[[32]byte, entry[account.Key]](cacheSize, nil, outageFor),
 		live:  expirable.NewLRU[sessionID, entry[account.Session]](cacheSize, nil, outageFor),
@@ -77,6 +80,8 @@ type Caller struct {
 	DeveloperID uuid.UUID
 	CampaignID  uuid.UUID   // the one campaign of a conversion key; zero for any
 	Unlearned   bool        // nothing may be learnt from the requests of the key
+	Browser     bool        // a page's key, which anybody may have read there
+	Network     string      // of the reader, with Browser: a prefix of the address
 	Sandbox     bool        // sk_test_ or pub_test_ key: the auction is bypassed
 	Reply       http.Header // of the reply to this request: limits say there how much is left
 }
@@ -253,6 +258,15 @@ func (a *Auth) holder(c *Context, text string, kind account.KeyKind) (Caller, er
 	if !takenFrom(key, c) {
 		return Caller{}, errAddress
 	}
+	if kind == account.KindBrowser {
+		if !allowPage(c, &key) {
+			return Caller{}, errPage
+		}
+		return Caller{
+			KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, Unlearned: key.Unlearned, Reply: c.Writer.Header(),
+			Browser: true, Network: traffic.Network(c.ClientIP()),
+		}, nil
+	}
 	if err := a.spend(c, key.OwnerID); err != nil {
 		return Caller{}, err
 	}
@@ -318,7 +332,7 @@ func (a *Auth) user(ctx context.Context, id uuid.UUID) (account.User, error) {
 func (a *Auth) key(ctx context.Context, hash [32]byte) (account.Key, error) {
 	return cached(ctx, a, a.keys, hash, func(ctx context.Context) (account.Key, error) {
 		key, disabled, err := a.deps.Keys.KeyByHash(ctx, hash)
-		if errs.Is(err, errs.NotFound) || err == nil && (disabled || key.Revoked()) {
+		if errs.Is(err, errs.NotFound) || err == nil && (disabled || !key.Works(a.deps.Now())) {
 			return account.Key{}, errKey
 		}
 		return key, err
@@ -365,6 +379,8 @@ func flightKey(key any) string {
 		return "s" + string(k[:])
 	case [32]byte:
 		return "k" + string(k[:])
+	case originKey:
+		return "o" + string(k)
 	}
 	return ""
 }

@@ -28,7 +28,7 @@ const (
 	LimitRanking             // each
 	LimitLogins              // failed ones
 	LimitRefused             // those answered 401: their sender looks for a key that works
-	LimitConversionKey       // those with a conversion key that are answered 401; others never
+	LimitConversionKey       // those with a conversion or browser key that are answered 401; others never
 	LimitKeyless             // those without a good key; a good key is always let in, and has a limit of its own
 )
 
@@ -47,7 +47,7 @@ const (
 type Access uint8
 
 // The callers. Their names in openapi.json are {}, userToken (for both kinds of token),
-// publisherKey, seatKey and conversionKey; [SeatPathKey] has none, since a scheme of OpenAPI cannot
+// publisherKey, browserKey, seatKey and conversionKey; [SeatPathKey] has none, since a scheme of OpenAPI cannot
 // be in a path.
 const (
 	Anyone Access = 1 << iota
@@ -57,6 +57,7 @@ const (
 	SeatKey
 	ConversionKey
 	SeatPathKey // in the path, as its parameter key
+	BrowserKey  // on a page of one of its origins
 )
 
 // Answer is yes or no, said aloud.

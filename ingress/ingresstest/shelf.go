@@ -1,6 +1,7 @@
 package ingresstest
 
 import (
+	"cmp"
 	"net/url"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"adnet/auction/target"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 
 	"github.com/google/uuid"
 )
@@ -19,6 +21,8 @@ type Shelf struct {
 	Stale     bool
 	Refuse    auction.Reason                         // of every campaign; "" for none
 	Check     func(*auction.Campaign) auction.Reason // instead of Refuse, when there is one
+
+	Daily money.Micros // of every campaign; 0 is 50 USD
 
 	snapshot *auction.Snapshot
 }
@@ -72,4 +76,10 @@ func (s *Shelf) Gate(time.Time) auction.Gate {
 func (s *Shelf) Creative(id uuid.UUID) (*campaign.Campaign, bool) {
 	k, ok := s.Campaigns[id]
 	return k, ok
+}
+
+// Room implements offer.Catalog: a daily budget of 50 USD that is all there, or that of Daily.
+func (s *Shelf) Room(id uuid.UUID) (reserve.Room, bool) {
+	daily := cmp.Or(s.Daily, 50*money.USD)
+	return reserve.Room{CampaignID: id, Daily: daily, Today: daily, Total: daily, Balance: daily}, true
 }

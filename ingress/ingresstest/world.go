@@ -146,14 +146,27 @@ func (w *World) Key(kind account.KeyKind) string {
 // Keep stores a key of the publisher's account and gives its id.
 func (w *World) Keep(kind account.KeyKind, material account.KeyMaterial) uuid.UUID {
 	w.T.Helper()
+	return w.keep(account.Key{Kind: kind, Hash: material.Hash})
+}
+
+// PageKey issues a browser key of the publisher's account for pages of origins.
+func (w *World) PageKey(origins ...string) string {
+	w.T.Helper()
+	plain, material, err := account.GenerateKey(account.KindBrowser)
+	require.NoError(w.T, err)
+	w.keep(account.Key{Kind: account.KindBrowser, Hash: material.Hash, Origins: origins})
+	return plain
+}
+
+// keep stores a key of the publisher's account.
+func (w *World) keep(k account.Key) uuid.UUID {
+	w.T.Helper()
 	w.owner.Do(func() {
 		require.NoError(w.T, w.Store.CreateUser(w.T.Context(), account.User{ID: OwnerID, DeveloperID: DeveloperID, Email: "p@example.com"}))
 	})
-	id := uuid.New()
-	require.NoError(w.T, w.Store.CreateKey(w.T.Context(), account.Key{
-		ID: id, OwnerID: OwnerID, DeveloperID: DeveloperID, Kind: kind, Hash: material.Hash,
-	}))
-	return id
+	k.ID, k.OwnerID, k.DeveloperID = uuid.New(), OwnerID, DeveloperID
+	require.NoError(w.T, w.Store.CreateKey(w.T.Context(), k))
+	return k.ID
 }
 
 // Recording says whether events can be recorded.

@@ -96,10 +96,10 @@ func (l *Limits) hasKnownKey(c *httpapi.Context, now time.Time) bool {
 	return known || formed && l.lookups.AllowN(now, 1)
 }
 
-// conversionKey says whether the caller shows a conversion key, right or wrong.
+// conversionKey says whether the caller shows a conversion or browser key, right or wrong.
 func conversionKey(c *httpapi.Context) bool {
 	bearer, _ := httpapi.Bearer(c)
-	return account.LooksLike(account.KindConversion, bearer)
+	return account.LooksLike(account.KindConversion, bearer) || account.LooksLike(account.KindBrowser, bearer)
 }
 
 // sandbox says whether the caller shows a sandbox key: anybody has one.

@@ -56,6 +56,9 @@ type Config struct {
 	Seat      int `name:"rtb-per-second" env:"ADNET_RTB_PER_SECOND" default:"2000" help:"Bid requests of one seat a second, over all nodes; above it the answer is 429."`
 	Views     int `name:"views-per-minute" env:"ADNET_VIEWS_PER_MINUTE" default:"600" help:"Impressions of reader-side integrations (js_snippet, npm_sdk, openrtb) per minute and network (IPv4 /24, IPv6 /56) that count; further ones are answered and recorded as invalid traffic. 0 is no limit."`
 
+	Browser        int `name:"rate-browser" env:"ADNET_RATE_BROWSER" default:"3000" help:"Ad requests per minute and browser key, over all nodes; 0 switches the limit off. They are in none of the other limits of their account."`
+	BrowserNetwork int `name:"rate-browser-network" env:"ADNET_RATE_BROWSER_NETWORK" default:"300" help:"Ad requests with browser keys per minute and network (IPv4 /24, IPv6 /56); 0 switches the limit off."`
+
 	Unproven int `name:"rate-unproven" env:"ADNET_RATE_UNPROVEN" default:"600" help:"Beacons and reports per minute and address whose token does not verify, or that have none; further ones are answered 429. 0 switches the limit off."`
 
 	PostedClickRate float64 `name:"posted-click-rate" env:"ADNET_POSTED_CLICK_RATE" default:"0.01" help:"Least click rate (clicks per ad) that is taken for the network's. Of the clicks that a publisher's server reports those above the network's rate (of a minute and of a day, with 3 standard deviations and 10 clicks on top) are recorded as invalid traffic. 0 switches the rule off."`
@@ -103,6 +106,10 @@ const (
 	loginNetworkDay
 	loginAccount // wrong passwords for an account, from networks without a good login
 	loginAccountDay
+	browserKey
+	browserNetwork
+	unseenKey     // micro-USD of ads that nobody has seen yet, of a browser key and campaign
+	unseenNetwork // the same of a network
 	classes
 )
 
@@ -161,6 +168,10 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 		{loginNetworkDay, "login_network_day", 4 * int64(cfg.BadLogins), 0, 0, 24 * time.Hour},
 		{loginAccount, "login_account", 5 * int64(cfg.BadLogins), 0, 0, time.Hour},
 		{loginAccountDay, "login_account_day", 20 * int64(cfg.BadLogins), 0, 0, 24 * time.Hour},
+		{browserKey, "browser_key", int64(cfg.Browser), 0, 0, time.Minute},
+		{browserNetwork, "browser_network", int64(cfg.BrowserNetwork), 0, 0, time.Minute},
+		{unseenKey, "unseen_key", math.MaxInt64, 0, 0, time.Hour}, // see unseen.go
+		{unseenNetwork, "unseen_network", math.MaxInt64, 0, 0, time.Hour},
 	} {
 		l.classes[c.id] = c
 	}
@@ -188,6 +199,17 @@ func (l *Limits) Allow(reply http.Header, caller uuid.UUID, now time.Time) error
 	k := key(caller)
 	k[0] = publisher // a UUID has enough other bytes
 	return l.take(reply, publisher, k, now)
+}
+
+// AllowBrowser counts one ad request of a browser key from a network at now, and says in reply how
+// much the key has left. errs.RateLimited, with retry_after in seconds, when either is used up. No
+// other limit counts it: strangers can send any number with a key that they read on a page.
+func (l *Limits) AllowBrowser(reply http.Header, id uuid.UUID, network string, now time.Time) error {
+	// The network first: one that is over its limit uses nothing of the key's.
+	if err := l.take(nil, browserNetwork, addressKey(browserNetwork, network), now); err != nil {
+		return err
+	}
+	return l.take(reply, browserKey, ownerKey(browserKey, id), now)
 }
 
 // AllowSeat counts one bid request of a seat at now. errs.RateLimited, with retry_after in

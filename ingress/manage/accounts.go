@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"math"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -124,11 +125,16 @@ type keyReply struct {
 	SeatID      *uuid.UUID      `json:"seat_id,omitempty"`     // only of a seat's keys
 	Addresses   []netip.Prefix  `json:"addresses,omitempty"`   // only of a seatpath key that is not taken from everywhere
 	CreatedAt   time.Time       `json:"created_at"`
-	Learning    bool            `json:"learning"` // whether ranking may learn from its requests
+	Learning    bool            `json:"learning"`          // whether ranking may learn from its requests
+	Origins     []string        `json:"origins,omitempty"` // only of a browser key
+	EndsAt      *time.Time      `json:"ends_at,omitempty"` // only of a rotated key: until then it works
 }
 
 func answerKey(k account.Key, plain string) keyReply {
-	reply := keyReply{ID: k.ID, Key: plain, Kind: k.Kind, Name: k.Name, Prefix: k.Prefix, DeveloperID: k.DeveloperID, Addresses: k.Addresses, CreatedAt: k.CreatedAt, Learning: !k.Unlearned}
+	reply := keyReply{ID: k.ID, Key: plain, Kind: k.Kind, Name: k.Name, Prefix: k.Prefix, DeveloperID: k.DeveloperID, Addresses: k.Addresses, CreatedAt: k.CreatedAt, Learning: !k.Unlearned, Origins: k.Origins}
+	if !k.EndsAt.IsZero() {
+		reply.EndsAt = &k.EndsAt
+	}
 	if k.Kind.OfSeat() {
 		reply.SeatID = &k.OwnerID
 	}
@@ -166,11 +172,12 @@ func (a *API) createKey(c *httpapi.Context) error {
 		Learning   *bool           `json:"learning"` // on where it is not said
 		SeatID     *string         `json:"seat_id"`
 		Addresses  []string        `json:"addresses"`
+		Origins    []string        `json:"origins"`
 	}
 	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
-	want := account.KeyRequest{Kind: in.Kind, Name: in.Name, Addresses: in.Addresses, Unlearned: in.Learning != nil && !*in.Learning}
+	want := account.KeyRequest{Kind: in.Kind, Name: in.Name, Addresses: in.Addresses, Origins: in.Origins, Unlearned: in.Learning != nil && !*in.Learning}
 	if in.SeatID != nil {
 		if want.SeatID, err = httpapi.ParseID("seat_id", *in.SeatID); err != nil {
 			return err
@@ -186,6 +193,46 @@ func (a *API) createKey(c *httpapi.Context) error {
 		return err
 	}
 	return httpapi.JSON(c, http.StatusCreated, answerKey(key.Key, key.Plain))
+}
+
+// rotatedKey answers a rotation: the new key, and until when the old one works.
+type rotatedKey struct {
+	keyReply
+	Replaces struct {
+		ID     uuid.UUID `json:"id"`
+		EndsAt time.Time `json:"ends_at"`
+	} `json:"replaces"`
+}
+
+// rotateKey serves POST /api/keys/{id}/rotate.
+func (a *API) rotateKey(c *httpapi.Context) error {
+	caller, id, err := a.callerOf(c)
+	if err != nil {
+		return err
+	}
+	in := struct {
+		Grace *int64 `json:"grace_seconds"`
+	}{}
+	err = httpapi.ReadBody(c, func(body []byte) error {
+		if len(body) == 0 {
+			return nil
+		}
+		return httpapi.Unmarshal(body, &in)
+	})
+	if err != nil {
+		return err
+	}
+	grace := int64(account.UsualGrace / time.Second)
+	if in.Grace != nil {
+		grace = min(max(*in.Grace, -1), math.MaxInt32)
+	}
+	next, ends, err := a.deps.Accounts.RotateKey(c.Request.Context(), caller, id, time.Duration(grace)*time.Second)
+	if err != nil {
+		return err
+	}
+	reply := rotatedKey{keyReply: answerKey(next.Key, next.Plain)}
+	reply.Replaces.ID, reply.Replaces.EndsAt = id, ends
+	return httpapi.JSON(c, http.StatusCreated, reply)
 }
 
 // ownCampaign reads the id of a campaign that a key is limited to. It must be the caller's, also an

@@ -204,3 +204,34 @@ func TestSessionEndsEarly(t *testing.T) {
 	w.Now = w.Now.Add(token.SessionLife)
 	w.admin(t).Get(t, "/api/campaigns").As(200)
 }
+
+// A browser key is made with its origins; a rotated one works on for its grace, beside the next.
+func TestBrowserKeysAndRotation(t *testing.T) {
+	w := everything(t)
+	owner, stranger := w.advertiser(t), w.advertiser(t)
+	origins := []string{"https://app.example.com", "https://*.example.org"}
+	made := owner.Post(t, "/api/keys", object{"kind": "browser", "name": "page", "origins": origins}).As(201)
+	require.Equal(t, []any{"https://app.example.com", "https://*.example.org"}, made["origins"])
+	require.Contains(t, made["key"], "pk_live_")
+	owner.Post(t, "/api/keys", object{"kind": "browser"}).Fails(400, "invalid_request")
+	owner.Post(t, "/api/keys", object{"kind": "browser", "origins": []string{"http://example.com"}}).Fails(400, "invalid_request")
+	owner.Post(t, "/api/keys", object{"kind": "publisher", "origins": origins}).Fails(400, "invalid_request")
+
+	path := "/api/keys/" + made["id"].(string) + "/rotate"
+	stranger.Post(t, path, nil).Fails(404, "not_found")
+	for _, grace := range []any{-1, 2592001, 1 << 62} {
+		owner.Post(t, path, object{"grace_seconds": grace}).Fails(400, "invalid_request")
+	}
+	next := owner.Post(t, path, object{"grace_seconds": 3600}).As(201)
+	require.NotEqual(t, made["key"], next["key"])
+	require.Equal(t, made["origins"], next["origins"])
+	require.Equal(t, made["id"], next["replaces"].(object)["id"])
+	owner.Post(t, path, nil).Fails(409, "conflict")
+	keys := owner.Get(t, "/api/keys").As(200)["keys"].([]any)
+	require.Len(t, keys, 2)
+	require.Equal(t, next["replaces"].(object)["ends_at"], keys[1].(object)["ends_at"])
+	again := owner.Post(t, "/api/keys/"+next["id"].(string)+"/rotate", nil).As(201)
+	ends, err := time.Parse(time.RFC3339, again["replaces"].(object)["ends_at"].(string))
+	require.NoError(t, err)
+	require.WithinDuration(t, w.Clock().Add(24*time.Hour), ends, time.Minute)
+}

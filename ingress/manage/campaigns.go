@@ -145,12 +145,17 @@ func answerList(c *httpapi.Context, page []campaign.Campaign, total int, f campa
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"campaigns": page, "total": total, "limit": f.Limit, "offset": f.Offset})
 }
 
-func (a *API) getCampaign(c *httpapi.Context) error {
-	caller, err := a.deps.Auth.User(c)
-	if err != nil {
-		return err
+// callerOf is who calls, and about what: the id in the path.
+func (a *API) callerOf(c *httpapi.Context) (caller account.User, id uuid.UUID, err error) {
+	if caller, err = a.deps.Auth.User(c); err != nil {
+		return caller, id, err
 	}
-	id, err := httpapi.ParseID("id", c.Param("id"))
+	id, err = httpapi.ParseID("id", c.Param("id"))
+	return caller, id, err
+}
+
+func (a *API) getCampaign(c *httpapi.Context) error {
+	caller, id, err := a.callerOf(c)
 	if err != nil {
 		return err
 	}

@@ -110,6 +110,7 @@ func (a *API) Mount(s *httpapi.Server) {
 	s.Handle(http.MethodPost, "/api/keys", a.createKey, changes)
 	s.Handle(http.MethodDelete, "/api/keys", a.revokeKey, with(changes, httpapi.Params{"id": httpapi.IDForm}))
 	s.Handle(http.MethodDelete, "/api/keys/:id", a.revokeKey, changes)
+	s.Handle(http.MethodPost, "/api/keys/:id/rotate", a.rotateKey, changes)
 	s.HandleActions(http.MethodGet, "/api/campaigns", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
 		"": {Do: a.listCampaigns}, "list": {Do: a.listCampaigns}, "review_queue": {Do: a.reviewQueue, Policy: with(ofAdmin(reads), ofCampaigns)},
 	}}, with(reads, ofCampaigns))

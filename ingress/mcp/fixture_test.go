@@ -20,6 +20,7 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/money"
 	"adnet/internal/token/tokentest"
+	"adnet/internal/traffic"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -51,6 +52,11 @@ type limiter struct {
 	mu   sync.Mutex
 	left int
 }
+
+// AllowBrowser and the others are for browser keys, which do not open this endpoint.
+func (l *limiter) AllowBrowser(http.Header, uuid.UUID, string, time.Time) error { return nil }
+func (l *limiter) Hold(traffic.Unseen, money.Micros, time.Time) bool            { return true }
+func (l *limiter) Seen(traffic.Unseen, time.Time)                               {}
 
 func (l *limiter) Allow(http.Header, uuid.UUID, time.Time) error {
 	l.mu.Lock()

@@ -81,6 +81,7 @@ type soldAd struct {
 	price    money.Micros
 	billing  string
 	sandbox  bool
+	asker    token.Asker // of a browser key's ad
 }
 
 // claims returns the claims of the ad's auction token.
@@ -90,7 +91,7 @@ func (o *soldAd) claims() token.Auction {
 		Price: o.price, BillingModel: o.billing, Format: string(o.creative.Format),
 		IntegrationMethod: o.place.Method, Surface: o.place.Surface, Region: o.place.Region, Language: o.place.Language,
 		HostApp: o.place.Host, CreditFunded: o.creative.CreditFunded, Sandbox: o.sandbox, Landing: o.creative.CTAURL,
-		Headline: o.creative.Headline, NoConsent: o.place.Consent.Refused(),
+		Headline: o.creative.Headline, NoConsent: o.place.Consent.Refused(), Browser: o.place.Browser.Asks, Asker: o.asker,
 	}
 }
 
@@ -98,7 +99,7 @@ func (o *soldAd) claims() token.Auction {
 func (a *Auction) sold() soldAd {
 	return soldAd{
 		id: a.ID, place: &a.Place, creative: a.creative, price: a.Outcome.Price, billing: a.Outcome.Winner.Billing.String(),
-		sandbox: a.Sandbox,
+		sandbox: a.Sandbox, asker: a.unseen.asker(),
 	}
 }
 

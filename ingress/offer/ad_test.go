@@ -12,6 +12,7 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
+	"adnet/internal/reserve"
 	"adnet/internal/token"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -70,6 +71,8 @@ func (o *one) Gate(time.Time) auction.Gate {
 	return auction.GateFunc(func(*auction.Campaign, money.Micros) auction.Reason { return o.refuse })
 }
 func (o *one) Creative(uuid.UUID) (*campaign.Campaign, bool) { return &o.creative, true }
+
+func (o *one) Room(uuid.UUID) (reserve.Room, bool) { return reserve.Room{}, false }
 
 func (o *one) CanRecord(context.Context) bool { return true }
 

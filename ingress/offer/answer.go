@@ -44,6 +44,9 @@ func (w *work) forget() {
 
 // Admit counts a request against the caller's rate. Errors: errs.RateLimited.
 func (s *Seller) Admit(caller httpapi.Caller) error {
+	if caller.Browser {
+		return s.deps.Limiter.AllowBrowser(caller.Reply, caller.KeyID, caller.Network, s.deps.Now())
+	}
 	return s.deps.Limiter.Allow(caller.Reply, limitID(caller), s.deps.Now())
 }
 
@@ -74,6 +77,9 @@ func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request,
 		Place:   in.place(caller.DeveloperID), Asked: s.deps.Now(),
 	}
 	w.Place.Unlearned = caller.Unlearned
+	if caller.Browser {
+		w.Place.Browser = browserOf(caller)
+	}
 	if err := s.Sell(ctx, &w.Auction, &answer.Ad); err != nil {
 		return errs.Wrap(err, errs.UpstreamError, "the auction failed; treat it as no fill")
 	}

@@ -32,8 +32,10 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/money"
 	"adnet/internal/obs"
+	"adnet/internal/reserve"
 	"adnet/internal/schedule"
 	"adnet/internal/token"
+	"adnet/internal/traffic"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
@@ -54,6 +56,7 @@ type Catalog interface {
 	Fresh(now time.Time) bool
 	Gate(now time.Time) auction.Gate
 	Creative(id uuid.UUID) (*campaign.Campaign, bool)
+	Room(id uuid.UUID) (reserve.Room, bool)
 }
 
 // Trials knows the campaigns by weights on trial, nil while none are, and whether they decide an
@@ -73,6 +76,12 @@ type Limiter interface {
 	// Allow returns errs.RateLimited when the caller must slow down, and says in the reply's
 	// headers how much is left; reply may be nil.
 	Allow(reply http.Header, caller uuid.UUID, now time.Time) error
+	// AllowBrowser is Allow for a browser key, which has limits of its own.
+	AllowBrowser(reply http.Header, key uuid.UUID, network string, now time.Time) error
+	// Hold counts what an ad of a browser key holds until it was seen; false when that would be too
+	// much. Seen takes it back.
+	Hold(u traffic.Unseen, most money.Micros, now time.Time) bool
+	Seen(u traffic.Unseen, now time.Time)
 }
 
 // Producer hands a record to Kafka; see track.Producer.

@@ -1,6 +1,7 @@
 package offer
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -8,10 +9,12 @@ import (
 	"unicode/utf8"
 
 	"adnet/auction/words"
+	"adnet/ingress/httpapi"
 	"adnet/ingress/limits/frequency"
 	"adnet/internal/consent"
 	"adnet/internal/errs"
 	"adnet/internal/money"
+	"adnet/internal/traffic"
 
 	"github.com/google/uuid"
 )
@@ -84,6 +87,18 @@ var (
 	// ISO 639-1, with the subtags that clients append (BCP 47).
 	language = regexp.MustCompile(`^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$`)
 )
+
+// IntegrationOf is how the ad of caller's request reaches its reader. A browser key is in a page,
+// whatever the body says: its events are held to a reader's.
+func (r *Request) IntegrationOf(caller httpapi.Caller) string {
+	switch {
+	case r.Integration == traffic.MethodSDK:
+		return traffic.MethodSDK
+	case caller.Browser:
+		return traffic.MethodSnippet
+	}
+	return cmp.Or(r.Integration, traffic.MethodREST)
+}
 
 // Check applies the specification's rules and fills the default format. Errors:
 // errs.MissingContext, errs.InvalidRequest; their extra field `field` is the JSON name above, or

@@ -30,6 +30,7 @@ type Place struct {
 	Turn                            int  // of the conversation, 0 when unknown
 	FirstTurn, TurnGap              *int // nil: the settings
 	Unlearned                       bool // nothing is learnt from it: the publisher said so
+	Browser                         Browser
 
 	mark    uint32          // of the session in its month, see [sessionMark]; 0 for none
 	session token.Pseudonym // what stands for Session; zero for none
@@ -97,6 +98,7 @@ type Auction struct {
 	shadow   auction.Scratch    // of what trial foretells
 	creative *campaign.Campaign // that was looked at last
 	limits   limits.Gate
+	unseen   unseen
 	chain    auction.Chain
 	scratch  auction.Scratch
 	written  written
@@ -106,7 +108,7 @@ type Auction struct {
 func (a *Auction) Forget() {
 	a.Terms, a.Outcome, a.Reservation = Terms{}, auction.Outcome{}, budget.Reservation{}
 	a.Trace.Reset()
-	a.catalog, a.snapshot, a.trial, a.creative, a.limits = nil, nil, nil, nil, limits.Gate{}
+	a.catalog, a.snapshot, a.trial, a.creative, a.limits, a.unseen = nil, nil, nil, nil, limits.Gate{}, unseen{}
 	a.written.forget()
 }
 
@@ -172,6 +174,7 @@ func (s *Seller) decide(ctx context.Context, a *Auction) (outcome auction.Outcom
 	if _, known := a.Creative(outcome.Winner); !known {
 		// The catalog was loaded anew since the snapshot was taken, and the campaign is gone.
 		a.Reservation.Cancel()
+		a.unseen.Undo(nil)
 		return auction.Outcome{Reason: auction.NoMatch}
 	}
 	return outcome
@@ -195,6 +198,11 @@ func (s *Seller) guard(ctx context.Context, a *Auction) {
 		a.chain = append(a.chain, a.Fit)
 	}
 	a.chain = append(a.chain, &a.limits)
+	if p.Browser.Asks {
+		sold, _ := day.TimeOfUUID(a.ID)
+		a.unseen = unseen{seller: s, page: p.Browser, at: a.Asked, sold: sold}
+		a.chain = append(a.chain, &a.unseen)
+	}
 	if reserved {
 		a.Reservation.Begin(s.deps.Budget, a.ID, a.Asked, a.Bid)
 		a.chain = append(a.chain, &a.Reservation)

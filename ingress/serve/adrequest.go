@@ -1,13 +1,11 @@
 package serve
 
 import (
-	"cmp"
 	"net/http"
 
 	"adnet/auction"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
-	"adnet/internal/account"
 	"adnet/internal/consent"
 
 	"github.com/google/uuid"
@@ -24,7 +22,7 @@ type noAd struct {
 
 // adRequest serves POST /v1/ad-request.
 func (s *Server) adRequest(c *httpapi.Context) error {
-	caller, err := s.deps.Auth.Key(c, account.KindPublisher)
+	caller, err := s.deps.Auth.Publisher(c)
 	if err != nil {
 		return err
 	}
@@ -41,7 +39,7 @@ func (s *Server) adRequest(c *httpapi.Context) error {
 	if err := in.Check(); err != nil {
 		return err
 	}
-	in.Method = cmp.Or(in.Integration, "rest")
+	in.Method = in.IntegrationOf(caller)
 	if consent.GPC(c.Request.Header) {
 		in.Consent.GPC = consent.Yes
 	}

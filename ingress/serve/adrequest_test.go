@@ -180,7 +180,7 @@ func TestOnlyPOST(t *testing.T) {
 		f.HTTP.ServeHTTP(w, httptest.NewRequest(method, "/v1/ad-request", nil))
 		ingresstest.RequireError(t, w, http.StatusMethodNotAllowed, "method_not_allowed", "")
 		require.Contains(t, w.Body.String(), "use POST")
-		require.Equal(t, "POST", w.Header().Get("Allow"))
+		require.Equal(t, "POST, OPTIONS", w.Header().Get("Allow"))
 	}
 }
 

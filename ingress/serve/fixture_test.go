@@ -23,7 +23,12 @@ type fixture struct {
 	*ingresstest.World
 	told *outcomes
 	key  string // a live publisher key
+
+	limiter *limiter
 }
+
+// limiter is limits that a test may replace.
+type limiter struct{ *limits.Limits }
 
 // outcomes keeps what it is told.
 type outcomes struct{ reasons []auction.Reason }
@@ -40,7 +45,8 @@ func newFixture(t testing.TB, perMinute int) *fixture {
 	rate, err := limits.New(limits.Config{PerMinute: perMinute}, limits.Deps{})
 	require.NoError(t, err)
 	selling := f.Selling()
-	selling.Limiter, selling.Outcomes = rate, f.told
+	f.limiter = &limiter{rate}
+	selling.Limiter, selling.Outcomes = f.limiter, f.told
 	New(Deps{Auth: f.Auth, Ads: ingresstest.Seller(selling)}).Mount(f.HTTP)
 	f.key = f.Key(account.KindPublisher)
 	return f

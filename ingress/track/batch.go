@@ -52,9 +52,12 @@ func (t *Tracker) batch(c *httpapi.Context) error {
 	if len(in.Events) == 0 || len(in.Events) > maxBatch {
 		return errs.New(errs.InvalidRequest, "events must hold 1 to %d events", maxBatch).With("field", "events")
 	}
-	by := t.reporter(c)
-	if by.Err != nil {
-		return by.Err
+	by, err := t.reporter(c)
+	if err == nil {
+		err = by.Err
+	}
+	if err != nil {
+		return err
 	}
 	taken, err := t.takeBatch(c.Request.Context(), in.Events, by, Origin{request: c, posted: true})
 	if err != nil {
@@ -65,7 +68,7 @@ func (t *Tracker) batch(c *httpapi.Context) error {
 
 func (t *Tracker) takeBatch(ctx context.Context, reports []Report, by Reporter, from Origin) (batchTaken, error) {
 	now := t.deps.Now()
-	events, places, out := make([]*event.Event, 0, len(reports)), make([]int, 0, len(reports)), batchTaken{}
+	events, all, places, out := make([]*event.Event, 0, len(reports)), make([]*placedEvent, 0, len(reports)), make([]int, 0, len(reports)), batchTaken{}
 	for i := range reports {
 		in := &reports[i]
 		in.By, in.needsCampaign, in.Origin = by, true, from
@@ -74,7 +77,7 @@ func (t *Tracker) takeBatch(ctx context.Context, reports []Report, by Reporter, 
 			out.Rejected = append(out.Rejected, rejection(i, err))
 			continue
 		}
-		e, kept, err := t.eventOf(what, now)
+		made, kept, err := t.eventOf(what, now)
 		if errs.Is(err, errs.Forbidden) {
 			out.Rejected = append(out.Rejected, rejection(i, err))
 			continue
@@ -82,6 +85,7 @@ func (t *Tracker) takeBatch(ctx context.Context, reports []Report, by Reporter, 
 		if err != nil {
 			return out, err
 		}
+		e := &made.Event
 		if !kept {
 			if err := t.stranger(e, from, now); err != nil {
 				out.Rejected = append(out.Rejected, rejection(i, err))
@@ -91,16 +95,16 @@ func (t *Tracker) takeBatch(ctx context.Context, reports []Report, by Reporter, 
 			continue
 		}
 		t.judge(ctx, e, from, now)
-		events, places = append(events, e), append(places, i)
+		events, all, places = append(events, e), append(all, made), append(places, i)
 	}
 	if err := t.recorder.recordAll(events); err != nil {
 		return out, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, seenWait)
 	defer cancel()
-	for i, e := range events {
-		t.confirm(e)
-		if t.repeated(ctx, e) {
+	for i, made := range all {
+		t.confirm(&made.Event)
+		if t.again(ctx, made) {
 			out.Deduped, out.Repeats = true, append(out.Repeats, places[i])
 		}
 	}

@@ -66,11 +66,11 @@ func (t *Tracker) pixel(c *httpapi.Context) error {
 		return err
 	}
 	if !looksOnly(c) {
-		e, err := t.take(c.Request.Context(), what)
+		made, err := t.take(c.Request.Context(), what)
 		if err != nil {
 			return err
 		}
-		t.recent.note(e)
+		t.noted(c.Request.Context(), made)
 	}
 	c.Data(http.StatusOK, "image/gif", gif)
 	return nil
@@ -86,21 +86,22 @@ func campaignOf(text, auctionID string) (uuid.UUID, error) {
 }
 
 // take records the event durably; one that proves nothing it counts.
-func (t *Tracker) take(ctx context.Context, what reportedEvent) (*event.Event, error) {
+func (t *Tracker) take(ctx context.Context, what reportedEvent) (*placedEvent, error) {
 	now := t.deps.Now()
-	e, kept, err := t.eventOf(what, now)
+	made, kept, err := t.eventOf(what, now)
 	if err != nil {
 		return nil, err
 	}
+	e := &made.Event
 	if !kept {
-		return e, t.stranger(e, what.origin, now)
+		return made, t.stranger(e, what.origin, now)
 	}
 	t.judge(ctx, e, what.origin, now)
 	if err := t.recorder.record(e); err != nil {
-		return e, err
+		return made, err
 	}
 	t.confirm(e)
-	return e, nil
+	return made, nil
 }
 
 // confirm tells the frequency caps that an ad was seen: by a genuine impression, under the

@@ -47,35 +47,41 @@ var billingModels = map[string]event.BillingModel{
 // eventOf turns a report into the event to record. With a valid token every fact is the token's;
 // without one the event's proof says so, and kept whether it counts all the same
 // (ADNET_UNSIGNED_BEACONS=bill).
-func (t *Tracker) eventOf(c reportedEvent, now time.Time) (e *event.Event, kept bool, err error) {
-	made, err := newEvent(c.kind, now)
+func (t *Tracker) eventOf(c reportedEvent, now time.Time) (made *placedEvent, kept bool, err error) {
+	made, err = newEvent(c.kind, now)
 	if err != nil {
 		return nil, false, err
 	}
-	e = &made.Event
+	e := &made.Event
 	e.Conversion = c.conversion
 	if c.auctionID == "" && c.clickID == "" {
+		if err := c.by.mayReport(c.kind, nil); err != nil {
+			return nil, false, err
+		}
 		t.unsigned(made, &c, now)
-		return e, e.Proof == event.Proof_UNSIGNED_BILLABLE, nil
+		return made, e.Proof == event.Proof_UNSIGNED_BILLABLE, nil
 	}
 	if made.auction, err = t.verify(&c, now); err != nil {
 		// A key past its grace signed honestly once; anything else was never ours. Of neither is
 		// anything believed.
 		e.Proof = lacking(err)
 		copyReported(e, &c)
-		return e, false, nil
+		return made, false, nil
+	}
+	if err := c.by.mayReport(c.kind, &made.auction); err != nil {
+		return nil, false, err
 	}
 	if c.clickID != "" {
 		t.signed(made, c.clickID, now)
 		t.remember(made, &c, now)
-		return e, true, t.converted(made, &c, now)
+		return made, true, t.converted(made, &c, now)
 	}
 	t.signed(made, c.auctionID, now)
 	t.remember(made, &c, now)
 	if e.Conversion != nil {
 		e.Conversion.Type = traffic.ConversionType(e.Conversion.Type)
 	}
-	return e, true, nil
+	return made, true, nil
 }
 
 // verify reads the token that a report comes with.

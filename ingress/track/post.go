@@ -69,6 +69,7 @@ type Taken struct {
 type Reporter struct {
 	User *account.User   // a login
 	Key  *httpapi.Caller // a conversion key
+	Page *httpapi.Caller // a browser key
 	Err  error           // a conversion key that does not work, which refuses conversions
 }
 
@@ -82,10 +83,14 @@ var currencyCode = regexp.MustCompile(`^[A-Z]{3}$`) // ISO 4217
 // post serves POST /api/track: the JSON form of a beacon, and conversions.
 func (t *Tracker) post(c *httpapi.Context) error {
 	var in Report
-	if err := httpapi.Decode(c, &in); err != nil {
+	if err := decodeReport(c, &in); err != nil {
 		return err
 	}
-	in.By, in.needsCampaign, in.Origin = t.reporter(c), true, Origin{request: c, posted: true}
+	in.needsCampaign, in.Origin = true, Origin{request: c, posted: true}
+	var err error
+	if in.By, err = t.reporter(c); err != nil {
+		return err
+	}
 	taken, err := t.Take(c.Request.Context(), &in)
 	if err != nil {
 		return err
@@ -101,11 +106,11 @@ func (t *Tracker) Take(ctx context.Context, in *Report) (Taken, error) {
 	if err != nil {
 		return Taken{}, err
 	}
-	e, err := t.take(ctx, what)
+	made, err := t.take(ctx, what)
 	if err != nil {
 		return Taken{}, err
 	}
-	return t.reply(ctx, in, e), nil
+	return t.reply(ctx, in, made), nil
 }
 
 func reportedEventOf(in *Report) (reportedEvent, error) {
@@ -142,23 +147,42 @@ func reportedEventOf(in *Report) (reportedEvent, error) {
 // reporter reads the credentials of the request. A beacon needs none, so a bad login is ignored. A
 // bad conversion key is kept: its conversions would be recorded and never charged, and the
 // advertiser would not hear of it.
-func (t *Tracker) reporter(c *httpapi.Context) Reporter {
+// So is a browser key that does not work here refused, whatever it reports.
+func (t *Tracker) reporter(c *httpapi.Context) (Reporter, error) {
 	bearer, ok := httpapi.Bearer(c)
 	if !ok {
-		return Reporter{}
+		return Reporter{}, nil
+	}
+	if account.LooksLike(account.KindBrowser, bearer) {
+		page, err := t.deps.Auth.Publisher(c)
+		return Reporter{Page: &page}, err
 	}
 	if account.LooksLike(account.KindConversion, bearer) {
 		key, err := t.deps.Auth.Key(c, account.KindConversion)
 		if err != nil {
-			return Reporter{Err: err}
+			return Reporter{Err: err}, nil
 		}
-		return Reporter{Key: &key}
+		return Reporter{Key: &key}, nil
 	}
 	user, err := t.deps.Auth.User(c)
 	if err != nil {
-		return Reporter{}
+		return Reporter{}, nil
 	}
-	return Reporter{User: &user}
+	return Reporter{User: &user}, nil
+}
+
+var errForeignAd = errs.New(errs.Forbidden, "a browser key reports events of the ads that its account got with browser keys, with their auction_id, and no conversions")
+
+// mayReport refuses what a browser key does not open: events of other ads than its own, and
+// conversions. a is nil without a token. Errors: errs.Forbidden.
+func (r *Reporter) mayReport(kind event.Type, a *token.Auction) error {
+	if r.Page == nil {
+		return nil
+	}
+	if kind == event.Type_CONVERSION || a == nil || !a.Browser || a.DeveloperID != r.Page.DeveloperID {
+		return errForeignAd
+	}
+	return nil
 }
 
 // vouches says whether the reporter speaks for the campaign of an auction: its owner's session, or
@@ -221,7 +245,8 @@ func conversionOf(in *Report) (*event.Conversion, error) {
 const seenWait = 100 * time.Millisecond
 
 // reply says what was taken.
-func (t *Tracker) reply(ctx context.Context, in *Report, e *event.Event) Taken {
+func (t *Tracker) reply(ctx context.Context, in *Report, made *placedEvent) Taken {
+	e := &made.Event
 	name := wireNames[e.Type]
 	out := Taken{Tracked: true, Event: name, CampaignID: in.CampaignID}
 	if id := uuid.UUID(e.CampaignId); out.CampaignID == "" && id != uuid.Nil {
@@ -234,6 +259,6 @@ func (t *Tracker) reply(ctx context.Context, in *Report, e *event.Event) Taken {
 	}
 	ctx, cancel := context.WithTimeout(ctx, seenWait)
 	defer cancel()
-	out.Deduped = t.repeated(ctx, e)
+	out.Deduped = t.again(ctx, made)
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"adnet/ingress/httpapi"
+	"adnet/internal/traffic"
 	"adnet/schemas/event"
 )
 
@@ -58,6 +59,37 @@ func (t *Tracker) repeated(ctx context.Context, e *event.Event) bool {
 	known := t.recent.note(e)
 	first, err := t.deps.Seen.Seen(ctx, seenAs(e)+":"+hex.EncodeToString(e.AuctionId), t.cfg.Life.Of(wireNames[e.Type]))
 	return known || err == nil && !first
+}
+
+// again is [Tracker.repeated]. Of a browser key's ad that is seen for the first time it gives back
+// what the ad held: once, since a stranger can repeat its beacon.
+func (t *Tracker) again(ctx context.Context, made *placedEvent) bool {
+	known := t.repeated(ctx, &made.Event)
+	if !known && t.deps.Unseen != nil && frees(made) {
+		a := &made.auction
+		t.deps.Unseen.Seen(traffic.Unseen{
+			Campaign: a.CampaignID, Key: a.Asker.Key, Network: a.Asker.Network, Sold: a.IssuedAt(), Amount: a.Asker.Held,
+		}, t.deps.Now())
+	}
+	return known
+}
+
+// frees says whether an event shows that an ad of a browser key was seen.
+func frees(made *placedEvent) bool {
+	e := &made.Event
+	return made.auction.Browser && e.Type == event.Type_IMPRESSION && e.Proof == event.Proof_SIGNED && e.InvalidTraffic == "" && !e.Sandbox
+}
+
+// noted remembers the event of a pixel, whose answer says nothing of repeats: the shared store is
+// asked only where something depends on it.
+func (t *Tracker) noted(ctx context.Context, made *placedEvent) {
+	if !frees(made) {
+		t.recent.note(&made.Event)
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, seenWait)
+	defer cancel()
+	t.again(ctx, made)
 }
 
 // looksOnly is true of a request that comes from a link checker or a preview: no reader saw or

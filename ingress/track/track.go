@@ -60,6 +60,12 @@ type Exposures interface {
 	Confirm(session campaign.SessionKey, campaignID, auctionID uuid.UUID)
 }
 
+// Unseen counts what ads of browser keys hold until they were seen; see limits.Limits. It never
+// waits.
+type Unseen interface {
+	Seen(u traffic.Unseen, now time.Time)
+}
+
 // Deps are what tracking works with.
 type Deps struct {
 	Log       *slog.Logger
@@ -74,6 +80,7 @@ type Deps struct {
 	Clicks    Clicks        // nil: clicks are not counted per network
 	Views     Views         // nil: impressions are not counted per network
 	Reports   Reports       // nil: clicks that servers report are not counted
+	Unseen    Unseen        // nil: what ads of browser keys hold is not given back
 	Strangers Strangers     // nil: what proves nothing is not limited
 	Unproven  UnprovenStore // nil: what proves nothing is counted in metrics alone
 	Now       func() time.Time
@@ -145,12 +152,13 @@ func (t *Tracker) Mount(s *httpapi.Server) {
 	beacon := httpapi.Policy{Limit: httpapi.LimitNone, Auth: httpapi.Anyone}
 	s.Handle(http.MethodGet, "/api/track", t.pixel, beacon)
 	// No Idempotency-Key: an event counts once per auction for ever.
-	report := httpapi.Policy{Limit: httpapi.LimitConversionKey, Auth: httpapi.Anyone | httpapi.UserToken | httpapi.ConversionKey, Idempotent: httpapi.No, Audited: httpapi.No}
+	report := httpapi.Policy{Limit: httpapi.LimitConversionKey, Auth: httpapi.Anyone | httpapi.UserToken | httpapi.ConversionKey | httpapi.BrowserKey, Idempotent: httpapi.No, Audited: httpapi.No}
 	reports := report
 	reports.Body = maxBatchBody
 	s.HandleActions(http.MethodPost, "/api/track", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
 		"": {Do: t.post}, "batch": {Do: t.batch, Policy: reports},
 	}}, report)
+	s.Handle(http.MethodOptions, "/api/track", t.deps.Auth.Preflight, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone})
 	s.Handle(http.MethodGet, "/s/:token", t.redirect, beacon)
 	s.Handle(http.MethodHead, "/s/:token", t.redirect, beacon)
 	s.Handle(http.MethodGet, "/r/:token", t.receipt, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone})

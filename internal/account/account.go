@@ -11,6 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"adnet/internal/errs"
+
 	"github.com/google/uuid"
 )
 
@@ -94,10 +96,20 @@ type Key struct {
 	RevokedAt   time.Time // zero while the key works
 	// Unlearned says that nothing is recorded for learning of what is asked with the key.
 	Unlearned bool
+	Origins   []string  // of a browser key: the pages that it is taken from, see [Names]
+	EndsAt    time.Time // from when a rotated key does not work; zero for one that was not rotated
 }
 
 // Revoked says whether the key was withdrawn.
 func (k Key) Revoked() bool { return !k.RevokedAt.IsZero() }
+
+// Works says whether the key was neither withdrawn nor has its grace ended at now.
+func (k Key) Works(now time.Time) bool {
+	return !k.Revoked() && (k.EndsAt.IsZero() || now.Before(k.EndsAt))
+}
+
+// ErrRotated says that a key was rotated or withdrawn before.
+var ErrRotated = errs.New(errs.Conflict, "the key was rotated or revoked already; rotate the key that took its place")
 
 // UserStore keeps users. Errors carry errs.NotFound and errs.Conflict (e-mail taken).
 type UserStore interface {
@@ -132,4 +144,10 @@ type KeyStore interface {
 	// RevokeKey is idempotent: the first time of revocation stays. errs.NotFound if owner has no
 	// such key, nor a seat of its.
 	RevokeKey(ctx context.Context, owner, id uuid.UUID, at time.Time) error
+	// RotateKey keeps next, which replaces the key id, and lets that one work until ends: both or
+	// none. errs.NotFound if owner has no such key, nor a seat of its; errs.Conflict if it was
+	// rotated or withdrawn before.
+	RotateKey(ctx context.Context, owner, id uuid.UUID, ends time.Time, next Key) error
+	// NamesOrigin says whether a browser key that works at now names one of patterns ([Patterns]).
+	NamesOrigin(ctx context.Context, patterns []string, now time.Time) (bool, error)
 }

@@ -17,6 +17,7 @@ const (
 	KindPublisher  KeyKind = "publisher"  // ad requests over REST and JSON-RPC
 	KindSeat       KeyKind = "seat"       // bid requests over OpenRTB
 	KindSeatPath   KeyKind = "seatpath"   // bid requests of exchanges that send no header: the key is in the path
+	KindBrowser    KeyKind = "browser"    // ad requests of pages, which show it to everybody, and reports of their ads
 	KindConversion KeyKind = "conversion" // reports of conversions, in the name of the campaigns' owner
 )
 
@@ -27,6 +28,7 @@ var issued = []struct {
 	prefix string
 }{
 	{KindPublisher, prefixPublisher},
+	{KindBrowser, prefixBrowser},
 	{KindSeat, prefixSeat},
 	{KindSeatPath, prefixSeatPath},
 	{KindConversion, prefixConversion},
@@ -58,6 +60,7 @@ func (k KeyKind) prefix() string {
 // 6 base62 digits of the CRC-32 of all that precedes, which finds typing errors without a lookup.
 const (
 	prefixPublisher  = "pub_live_"
+	prefixBrowser    = "pk_live_"
 	prefixSeat       = "seat_live_"
 	prefixSeatPath   = "seatpath_live_"
 	prefixConversion = "conv_live_"

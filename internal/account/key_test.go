@@ -10,7 +10,7 @@ import (
 )
 
 func TestGenerateKeyRoundTrip(t *testing.T) {
-	for kind, prefix := range map[KeyKind]string{KindPublisher: "pub_live_", KindSeat: "seat_live_", KindSeatPath: "seatpath_live_"} {
+	for kind, prefix := range map[KeyKind]string{KindPublisher: "pub_live_", KindSeat: "seat_live_", KindSeatPath: "seatpath_live_", KindBrowser: "pk_live_"} {
 		plain, material, err := GenerateKey(kind)
 		require.NoError(t, err)
 		require.Regexp(t, "^"+prefix+"[0-9A-Za-z]{36}$", plain)

@@ -224,15 +224,16 @@ type KeyRequest struct {
 	Unlearned  bool      // nothing may be learnt from what is asked with it
 	SeatID     uuid.UUID // of a seat's key: the seat that it is one more key of; zero makes a new seat
 	Addresses  []string  // of a seatpath key: addresses or networks that it is taken from; none is any
+	Origins    []string  // of a browser key: origins, or https://*.example.com
 }
 
-// CreateKey issues a key to caller: a publisher or conversion key to any user, a seat's key only to
+// CreateKey issues a key to caller: a publisher, browser or conversion key to any user, a seat's key only to
 // an administrator, who passes it on and names the receiver in name. A seat's first key makes the
 // seat. Errors: errs.InvalidRequest, errs.Forbidden, errs.NotFound for an unknown seat,
 // errs.Conflict at too many keys or seats.
 func (s *Service) CreateKey(ctx context.Context, caller User, r KeyRequest) (NewKey, error) {
 	r.Name = strings.TrimSpace(r.Name)
-	addresses, err := r.check(caller)
+	k, err := r.check(caller)
 	if err != nil {
 		return NewKey{}, err
 	}
@@ -241,19 +242,11 @@ func (s *Service) CreateKey(ctx context.Context, caller User, r KeyRequest) (New
 		return NewKey{}, err
 	}
 	if len(keys) >= maxKeys {
-		return NewKey{}, errs.New(errs.Conflict, "there are %d keys already; revoke one first", maxKeys)
+		return NewKey{}, errTooManyKeys
 	}
-	id, err := uuid.NewV7()
+	plain, err := s.issue(&k)
 	if err != nil {
 		return NewKey{}, err
-	}
-	plain, material, err := GenerateKey(r.Kind)
-	if err != nil {
-		return NewKey{}, err
-	}
-	k := Key{
-		ID: id, OwnerID: caller.ID, DeveloperID: caller.DeveloperID, Kind: r.Kind, CampaignID: r.CampaignID, Addresses: addresses, Name: r.Name,
-		Prefix: material.Prefix, Hash: material.Hash, CreatedAt: s.deps.Now().UTC(), Unlearned: r.Unlearned,
 	}
 	if !r.Kind.OfSeat() {
 		return NewKey{Key: k, Plain: plain}, s.deps.Keys.CreateKey(ctx, k)
@@ -262,23 +255,74 @@ func (s *Service) CreateKey(ctx context.Context, caller User, r KeyRequest) (New
 	return NewKey{Key: k, Plain: plain}, err
 }
 
-// check refuses what no key can be. Errors: errs.InvalidRequest, errs.Forbidden.
-func (r *KeyRequest) check(caller User) ([]netip.Prefix, error) {
+var errTooManyKeys = errs.New(errs.Conflict, "there are %d keys already; revoke one first", maxKeys)
+
+// issue gives k an id and a plain text of its kind, of which k keeps the hash.
+func (s *Service) issue(k *Key) (plain string, err error) {
+	if k.ID, err = uuid.NewV7(); err != nil {
+		return "", err
+	}
+	plain, material, err := GenerateKey(k.Kind)
+	k.Prefix, k.Hash, k.CreatedAt = material.Prefix, material.Hash, s.deps.Now().UTC()
+	return plain, err
+}
+
+// The grace of a rotated key.
+const (
+	UsualGrace = 24 * time.Hour
+	maxGrace   = 30 * 24 * time.Hour
+)
+
+// RotateKey issues a key that takes the place of one of caller or its seats, with the same name and
+// limits; the other one works on for grace. Errors: errs.NotFound if caller has no such key,
+// errs.Conflict if it was rotated before or there are too many keys, errs.InvalidRequest.
+func (s *Service) RotateKey(ctx context.Context, caller User, id uuid.UUID, grace time.Duration) (next NewKey, ends time.Time, err error) {
+	if grace < 0 || grace > maxGrace {
+		return NewKey{}, ends, errs.New(errs.InvalidRequest, "grace_seconds must be from 0 to %d", int(maxGrace.Seconds())).With("field", "grace_seconds")
+	}
+	keys, err := s.Working(ctx, caller)
+	if err != nil {
+		return NewKey{}, ends, err
+	}
+	at := slices.IndexFunc(keys, func(k Key) bool { return k.ID == id })
+	switch {
+	case at < 0:
+		return NewKey{}, ends, errs.New(errs.NotFound, "no such key")
+	case len(keys) >= maxKeys:
+		return NewKey{}, ends, errTooManyKeys
+	}
+	next.Key = keys[at]
+	if next.Plain, err = s.issue(&next.Key); err != nil {
+		return NewKey{}, ends, err
+	}
+	next.EndsAt, ends = time.Time{}, next.CreatedAt.Add(grace)
+	return next, ends, s.deps.Keys.RotateKey(ctx, caller.ID, id, ends, next.Key)
+}
+
+// check refuses what no key can be, and is the key that caller asks for. Errors: errs.InvalidRequest,
+// errs.Forbidden.
+func (r *KeyRequest) check(caller User) (k Key, err error) {
+	k = Key{OwnerID: caller.ID, DeveloperID: caller.DeveloperID, Kind: r.Kind, CampaignID: r.CampaignID, Name: r.Name, Unlearned: r.Unlearned}
 	switch {
 	case !slices.Contains(Kinds(), r.Kind):
-		return nil, errs.New(errs.InvalidRequest, "kind must be one of %s", kindNames()).With("field", "kind")
+		return k, errs.New(errs.InvalidRequest, "kind must be one of %s", kindNames()).With("field", "kind")
 	case r.Kind.OfSeat() && !caller.IsAdmin():
-		return nil, errs.New(errs.Forbidden, "seat keys are issued by an administrator")
+		return k, errs.New(errs.Forbidden, "seat keys are issued by an administrator")
 	case r.CampaignID != uuid.Nil && r.Kind != KindConversion:
-		return nil, errs.New(errs.InvalidRequest, "campaign_id belongs to conversion keys only").With("field", "campaign_id")
+		return k, errs.New(errs.InvalidRequest, "campaign_id belongs to conversion keys only").With("field", "campaign_id")
 	case r.SeatID != uuid.Nil && !r.Kind.OfSeat():
-		return nil, errs.New(errs.InvalidRequest, "seat_id belongs to seat and seatpath keys only").With("field", "seat_id")
+		return k, errs.New(errs.InvalidRequest, "seat_id belongs to seat and seatpath keys only").With("field", "seat_id")
+	case len(r.Origins) > 0 && r.Kind != KindBrowser:
+		return k, errs.New(errs.InvalidRequest, "origins belong to browser keys only").With("field", "origins")
 	case len(r.Addresses) > 0 && r.Kind != KindSeatPath:
-		return nil, errs.New(errs.InvalidRequest, "addresses belong to seatpath keys only").With("field", "addresses")
+		return k, errs.New(errs.InvalidRequest, "addresses belong to seatpath keys only").With("field", "addresses")
 	case utf8.RuneCountInString(r.Name) > maxKeyName || !utf8.ValidString(r.Name) || strings.ContainsFunc(r.Name, unicode.IsControl):
-		return nil, errs.New(errs.InvalidRequest, "name must be at most %d characters without control characters", maxKeyName).With("field", "name")
+		return k, errs.New(errs.InvalidRequest, "name must be at most %d characters without control characters", maxKeyName).With("field", "name")
 	}
-	return readPrefixes(r.Addresses)
+	if k.Addresses, err = readPrefixes(r.Addresses); err == nil && r.Kind == KindBrowser {
+		k.Origins, err = readOrigins(r.Origins)
+	}
+	return k, err
 }
 
 // readPrefixes reads addresses and networks.
@@ -342,15 +386,15 @@ func kindNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Working lists the keys of caller and its seats that are not revoked, newest first.
+// Working lists the keys of caller and its seats that work, newest first.
 func (s *Service) Working(ctx context.Context, caller User) ([]Key, error) {
 	keys, err := s.deps.Keys.Keys(ctx, caller.ID)
 	if err != nil {
 		return nil, err
 	}
-	working := keys[:0:0]
+	working, now := keys[:0:0], s.deps.Now()
 	for _, k := range keys {
-		if !k.Revoked() {
+		if k.Works(now) {
 			working = append(working, k)
 		}
 	}

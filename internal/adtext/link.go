@@ -195,3 +195,10 @@ func domainInside(host string) bool {
 	inner := strings.Split(strings.TrimSuffix(host, "."+registered), ".")
 	return slices.ContainsFunc(inner[1:], func(label string) bool { return slices.Contains(ends, label) })
 }
+
+// HasOwner says whether a host is one owner's, with all below it: not an end of names that many
+// share, like co.uk.
+func HasOwner(host string) bool {
+	_, err := publicsuffix.EffectiveTLDPlusOne(host)
+	return err == nil
+}

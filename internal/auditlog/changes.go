@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strconv"
+	"time"
 
 	"adnet/internal/account"
 	"adnet/internal/campaign"
@@ -137,10 +138,20 @@ func OfKey(k account.Key, of account.User, revoked bool) Entry {
 	if k.Kind.OfSeat() {
 		e.Changes["seat_id"] = Change{After: k.OwnerID}
 	}
+	if len(k.Origins) > 0 {
+		e.Changes["origins"] = Change{After: k.Origins}
+	}
 	if len(k.Addresses) > 0 {
 		e.Changes["addresses"] = Change{After: k.Addresses}
 	}
 	return e
+}
+
+// OfRotation is the entry of a key that next takes the place of, and until when it works.
+func OfRotation(id uuid.UUID, of account.User, ends time.Time, next account.Key) Entry {
+	return Entry{TargetKind: TargetKey, TargetID: id.String(), OwnerID: owner(&of), Changes: map[string]Change{
+		"ends_at": {After: ends}, "next": {After: next.ID},
+	}}
 }
 
 // OfMintCap is the entry of a publisher's own mint cap; nil is the installation's, before and

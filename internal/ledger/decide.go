@@ -177,6 +177,10 @@ func (d *decider) suspected(e *Event) {
 	if p == nil || e.Type != Impression || e.Proof != Signed || e.Sandbox {
 		return
 	}
+	if e.Browser { // withheld, and not held against the account
+		p.on(day.Of(e.ReceivedAt)).BrowserInvalid++
+		return
+	}
 	p.on(day.Of(e.ReceivedAt)).Invalid++
 	if d.suspect == nil {
 		d.suspect = make(map[uuid.UUID]bool)
@@ -187,7 +191,7 @@ func (d *decider) suspected(e *Event) {
 // redeem takes an auction out of the invalid ones when its valid impression comes after an invalid
 // one: whatever a stranger sends first, the reader's own request counts.
 func (d *decider) redeem(e *Event) {
-	if e.Type != Impression || e.Proof != Signed || e.Sandbox || !d.suspect[e.AuctionID] && !d.books.Invalid[e.AuctionID] {
+	if e.Type != Impression || e.Proof != Signed || e.Sandbox || e.Browser || !d.suspect[e.AuctionID] && !d.books.Invalid[e.AuctionID] {
 		return
 	}
 	if p := d.publisher(e.DeveloperID); p != nil {

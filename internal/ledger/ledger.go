@@ -123,6 +123,7 @@ type Event struct {
 	Price        money.Micros // per billed unit of BillingModel; ignored for UnsignedBillable
 	BillingModel campaign.BillingModel
 	Sandbox      bool
+	Browser      bool // of an ad that was sold to a browser key
 	// InvalidTraffic names the rule that found the event invalid; empty for valid traffic.
 	InvalidTraffic string
 }

@@ -158,8 +158,10 @@ func (p *publisherSums) earn(e *Event, out *Outcome, limit money.Credits) {
 	switch e.Type {
 	case Click:
 		today.Clicks++
+		today.BrowserClicks += int64(boolInt(e.Browser))
 	case Impression:
 		today.Impressions++
+		today.BrowserImpressions += int64(boolInt(e.Browser))
 		if out.Verdict != OK {
 			return
 		}
@@ -173,6 +175,7 @@ func (p *publisherSums) earn(e *Event, out *Outcome, limit money.Credits) {
 			return
 		}
 		today.Minted++
+		today.BrowserMinted += int64(boolInt(e.Browser))
 		p.minted++
 		out.Minted = 1
 		if p.book.Case != uuid.Nil {

@@ -26,7 +26,7 @@ func (s *Store) CreateKey(ctx context.Context, k account.Key) error {
 }
 
 func (s *Store) createKey(ctx context.Context, k account.Key) error {
-	k.CreatedAt, k.RevokedAt = asStored(k.CreatedAt), asStored(k.RevokedAt)
+	k.CreatedAt, k.RevokedAt, k.EndsAt = asStored(k.CreatedAt), asStored(k.RevokedAt), asStored(k.EndsAt)
 	owner, err := s.heldUser(k.OwnerID)
 	if err != nil {
 		return err
@@ -112,9 +112,9 @@ func (s *Store) Keys(_ context.Context, owner uuid.UUID) ([]account.Key, error) 
 func (s *Store) RevokeKey(ctx context.Context, owner, id uuid.UUID, at time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k, ok := s.keys[id]
-	if !ok || k.OwnerID != owner && s.users[k.OwnerID].ParentID != owner {
-		return errs.New(errs.NotFound, "no such key")
+	k, err := s.heldKey(owner, id)
+	if err != nil {
+		return err
 	}
 	if !k.Revoked() {
 		if err := s.record(ctx, auditlog.OfKey(k, account.User{ID: owner}, true)); err != nil {
@@ -124,4 +124,47 @@ func (s *Store) RevokeKey(ctx context.Context, owner, id uuid.UUID, at time.Time
 		s.keys[id] = k
 	}
 	return nil
+}
+
+// heldKey is a key of owner or of one of its seats. The lock is held.
+func (s *Store) heldKey(owner, id uuid.UUID) (account.Key, error) {
+	k, ok := s.keys[id]
+	if !ok || k.OwnerID != owner && s.users[k.OwnerID].ParentID != owner {
+		return account.Key{}, errs.New(errs.NotFound, "no such key")
+	}
+	return k, nil
+}
+
+// RotateKey implements account.KeyStore.
+func (s *Store) RotateKey(ctx context.Context, owner, id uuid.UUID, ends time.Time, next account.Key) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k, err := s.heldKey(owner, id)
+	if err != nil {
+		return err
+	}
+	if k.Revoked() || !k.EndsAt.IsZero() {
+		return account.ErrRotated
+	}
+	if err := s.createKey(ctx, next); err != nil {
+		return err
+	}
+	if err := s.record(ctx, auditlog.OfRotation(id, account.User{ID: owner}, asStored(ends), next)); err != nil {
+		return err
+	}
+	k.EndsAt = asStored(ends)
+	s.keys[id] = k
+	return nil
+}
+
+// NamesOrigin implements account.KeyStore.
+func (s *Store) NamesOrigin(_ context.Context, patterns []string, now time.Time) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range s.keys {
+		if len(k.Origins) > 0 && k.Works(now) && !s.users[k.OwnerID].Disabled && k.Names(patterns) {
+			return true, nil
+		}
+	}
+	return false, nil
 }

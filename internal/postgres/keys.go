@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	keyColumns = `k.id, k.owner_id, k.developer_id, k.kind, k.campaign_id, k.name, k.prefix, k.hash, k.created_at, k.revoked_at, k.addresses, k.unlearned`
+	keyColumns = `k.id, k.owner_id, k.developer_id, k.kind, k.campaign_id, k.name, k.prefix, k.hash, k.created_at, k.revoked_at, k.addresses, k.unlearned, k.origins, k.ends_at`
 
-	insertKey = `INSERT INTO api_key (id, owner_id, developer_id, kind, campaign_id, name, prefix, hash, created_at, revoked_at, addresses, unlearned)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+	insertKey = `INSERT INTO api_key (id, owner_id, developer_id, kind, campaign_id, name, prefix, hash, created_at, revoked_at, addresses, unlearned, origins)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
 
 	// A disabled account takes its seats along, but for an administrator's: who leaves the operator
 	// does not stop the exchanges.
@@ -32,6 +32,10 @@ const (
 	lockKey = `SELECT k.revoked_at IS NOT NULL FROM api_key k JOIN app_user u ON u.id = k.owner_id
 		WHERE k.id = $2 AND (u.id = $1 OR u.parent_id = $1) FOR UPDATE OF k`
 	revokeKey = `UPDATE api_key SET revoked_at = $2 WHERE id = $1`
+	endKey    = `UPDATE api_key SET ends_at = $2 WHERE id = $1 AND ends_at IS NULL`
+
+	namesOrigin = `SELECT EXISTS (SELECT FROM api_key k JOIN app_user u ON u.id = k.owner_id
+		WHERE k.kind = 'browser' AND k.origins && $1::text[] AND k.revoked_at IS NULL AND (k.ends_at IS NULL OR k.ends_at > $2) AND NOT u.disabled)`
 
 	// The cases of a seat's owner and of the owner's other seats that may follow it.
 	casesOfOwner = selectQuarantineSQL + ` JOIN app_user u ON u.developer_id = q.developer_id
@@ -56,7 +60,7 @@ func (s *Store) CreateKey(ctx context.Context, k account.Key) error {
 
 func createKey(ctx context.Context, tx pgx.Tx, k account.Key, owner account.User) error {
 	_, err := tx.Exec(ctx, insertKey, k.ID, k.OwnerID, k.DeveloperID, k.Kind, nullID(k.CampaignID), k.Name, k.Prefix, k.Hash[:],
-		k.CreatedAt, nullTime(k.RevokedAt), append([]netip.Prefix{}, k.Addresses...), k.Unlearned)
+		k.CreatedAt, nullTime(k.RevokedAt), append([]netip.Prefix{}, k.Addresses...), k.Unlearned, append([]string{}, k.Origins...))
 	if err != nil {
 		return err
 	}
@@ -137,11 +141,7 @@ func (s *Store) Keys(ctx context.Context, owner uuid.UUID) ([]account.Key, error
 // RevokeKey is idempotent: the first time of revocation stays. Errors: errs.NotFound.
 func (s *Store) RevokeKey(ctx context.Context, owner, id uuid.UUID, at time.Time) error {
 	return s.inTx(ctx, "revoke key", func(tx pgx.Tx) error {
-		var already bool
-		err := tx.QueryRow(ctx, lockKey, owner, id).Scan(&already)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return errs.New(errs.NotFound, "no such key")
-		}
+		already, err := holdKey(ctx, tx, owner, id)
 		if err != nil || already {
 			return err
 		}
@@ -150,6 +150,47 @@ func (s *Store) RevokeKey(ctx context.Context, owner, id uuid.UUID, at time.Time
 		}
 		return record(ctx, tx, auditlog.OfKey(account.Key{ID: id}, account.User{ID: owner}, true))
 	})
+}
+
+// holdKey locks a key of owner or of one of its seats, and says whether it was withdrawn.
+func holdKey(ctx context.Context, tx pgx.Tx, owner, id uuid.UUID) (revoked bool, err error) {
+	err = tx.QueryRow(ctx, lockKey, owner, id).Scan(&revoked)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, errs.New(errs.NotFound, "no such key")
+	}
+	return revoked, err
+}
+
+// RotateKey implements account.KeyStore.
+func (s *Store) RotateKey(ctx context.Context, owner, id uuid.UUID, ends time.Time, next account.Key) error {
+	err := s.inTx(ctx, "rotate key", func(tx pgx.Tx) error {
+		revoked, err := holdKey(ctx, tx, owner, id)
+		if err != nil {
+			return err
+		}
+		ended, err := tx.Exec(ctx, endKey, id, ends)
+		if err != nil {
+			return err
+		}
+		if revoked || ended.RowsAffected() == 0 {
+			return account.ErrRotated
+		}
+		of, err := readUser(ctx, tx, selectUser, next.OwnerID)
+		if err != nil {
+			return err
+		}
+		if err := createKey(ctx, tx, next, of); err != nil {
+			return err
+		}
+		return record(ctx, tx, auditlog.OfRotation(id, account.User{ID: owner}, ends, next))
+	})
+	return failure("rotate key", err)
+}
+
+// NamesOrigin implements account.KeyStore.
+func (s *Store) NamesOrigin(ctx context.Context, patterns []string, now time.Time) (named bool, err error) {
+	err = s.pool.QueryRow(ctx, namesOrigin, patterns, now).Scan(&named)
+	return named, failure("look for an origin", err)
 }
 
 // foundKey is a key and the state of its owner.
@@ -161,12 +202,19 @@ type foundKey struct {
 func scanKey(row pgx.CollectableRow) (k foundKey, err error) {
 	var hash []byte
 	var addresses []netip.Prefix
-	var revoked *time.Time
+	var origins []string
+	var revoked, ends *time.Time
 	var only *uuid.UUID
-	err = row.Scan(&k.ID, &k.OwnerID, &k.DeveloperID, &k.Kind, &only, &k.Name, &k.Prefix, &hash, &k.CreatedAt, &revoked, &addresses, &k.Unlearned, &k.disabled)
+	err = row.Scan(&k.ID, &k.OwnerID, &k.DeveloperID, &k.Kind, &only, &k.Name, &k.Prefix, &hash, &k.CreatedAt, &revoked, &addresses, &k.Unlearned, &origins, &ends, &k.disabled)
 	copy(k.Hash[:], hash)
 	if len(addresses) > 0 {
 		k.Addresses = addresses
+	}
+	if len(origins) > 0 {
+		k.Origins = origins
+	}
+	if ends != nil {
+		k.EndsAt = *ends
 	}
 	if only != nil {
 		k.CampaignID = *only

@@ -42,20 +42,26 @@ SELECT developer_id, id FROM quarantine WHERE developer_id = ANY($1::uuid[]) AND
 ORDER BY developer_id FOR SHARE`
 
 	addPublisherDaysSQL = `
-INSERT INTO publisher_day AS p (developer_id, day, minted, capped, impressions, clicks, invalid, redeemed)
-SELECT * FROM unnest($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
-	AS d (developer_id, day, minted, capped, impressions, clicks, invalid, redeemed)
+INSERT INTO publisher_day AS p (developer_id, day, minted, capped, impressions, clicks, invalid, redeemed,
+	browser_minted, browser_impressions, browser_clicks, browser_invalid)
+SELECT * FROM unnest($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
+	$9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[])
+	AS d (developer_id, day, minted, capped, impressions, clicks, invalid, redeemed,
+	browser_minted, browser_impressions, browser_clicks, browser_invalid)
 ORDER BY developer_id, day
 ON CONFLICT (developer_id, day) DO UPDATE SET minted = p.minted + EXCLUDED.minted, capped = p.capped + EXCLUDED.capped,
 	impressions = p.impressions + EXCLUDED.impressions, clicks = p.clicks + EXCLUDED.clicks, invalid = p.invalid + EXCLUDED.invalid,
-	redeemed = p.redeemed + EXCLUDED.redeemed, credit_due = p.credit_due OR EXCLUDED.minted > 0`
+	redeemed = p.redeemed + EXCLUDED.redeemed, browser_minted = p.browser_minted + EXCLUDED.browser_minted,
+	browser_impressions = p.browser_impressions + EXCLUDED.browser_impressions, browser_clicks = p.browser_clicks + EXCLUDED.browser_clicks,
+	browser_invalid = p.browser_invalid + EXCLUDED.browser_invalid, credit_due = p.credit_due OR EXCLUDED.minted > 0`
 
 	addHeldChargesSQL = `
 INSERT INTO quarantine_source (quarantine_id, transaction_id, campaign_id, day, amount)
 SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[], $5::bigint[])`
 
 	publisherDaysSQL = `
-SELECT developer_id, day, minted, capped, impressions, clicks, invalid, redeemed FROM publisher_day
+SELECT developer_id, day, minted, capped, impressions, clicks, invalid, redeemed,
+	browser_minted, browser_impressions, browser_clicks, browser_invalid FROM publisher_day
 WHERE day BETWEEN $1 AND $2 AND developer_id IN (SELECT developer_id FROM publisher_day WHERE day = $2)
 ORDER BY developer_id, day`
 
@@ -193,14 +199,16 @@ func queuePublishers(batch *pgx.Batch, need ledger.Need, books *ledger.Books) {
 func queuePublisherEffects(batch *pgx.Batch, e ledger.Effects) {
 	if n := len(e.Publishers); n > 0 {
 		ids, days := make([][16]byte, n), make([]int32, n)
-		var numbers [6][]int64
+		var numbers [10][]int64
 		for i, p := range e.Publishers {
 			ids[i], days[i] = p.DeveloperID, int32(p.Day)
-			for j, v := range []int64{p.Minted, p.Capped, p.Impressions, p.Clicks, p.Invalid, p.Redeemed} {
+			for j, v := range []int64{p.Minted, p.Capped, p.Impressions, p.Clicks, p.Invalid, p.Redeemed,
+				p.BrowserMinted, p.BrowserImpressions, p.BrowserClicks, p.BrowserInvalid} {
 				numbers[j] = append(numbers[j], v)
 			}
 		}
-		batch.Queue(addPublisherDaysSQL, ids, days, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5])
+		batch.Queue(addPublisherDaysSQL, ids, days, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5],
+			numbers[6], numbers[7], numbers[8], numbers[9])
 	}
 	queueCredits(batch, e)
 	if n := len(e.HeldCharges); n > 0 {
@@ -221,7 +229,8 @@ func (s *Store) PublisherDays(ctx context.Context, since, last day.Day) ([]traff
 		return nil, failure("read publisher days", err)
 	}
 	days, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d traffic.PublisherDay, err error) {
-		err = row.Scan(&d.DeveloperID, &d.Day, &d.Minted, &d.Capped, &d.Impressions, &d.Clicks, &d.Invalid, &d.Redeemed)
+		err = row.Scan(&d.DeveloperID, &d.Day, &d.Minted, &d.Capped, &d.Impressions, &d.Clicks, &d.Invalid, &d.Redeemed,
+			&d.BrowserMinted, &d.BrowserImpressions, &d.BrowserClicks, &d.BrowserInvalid)
 		return d, err
 	})
 	return days, failure("read publisher days", err)

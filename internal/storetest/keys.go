@@ -73,6 +73,8 @@ var keyCases = []testCase{
 		require.NoError(t, err)
 		require.Empty(t, got)
 	}},
+	{"BrowserKeysAreFoundByOrigin", browserKeys},
+	{"RotatedOnceAndWhole", rotatedKeys},
 	{"OwnerMustExist", func(t *testing.T, s Stores) {
 		u := AddUser(t, s)
 		k := addKey(t, s, u, 1)
@@ -101,4 +103,82 @@ func addKey(t *testing.T, s Stores, u account.User, n int) account.Key {
 	}
 	require.NoError(t, s.Keys.CreateKey(t.Context(), k))
 	return k
+}
+
+// addPage gives u a browser key of origins.
+func addPage(t *testing.T, s Stores, u account.User, origins ...string) account.Key {
+	t.Helper()
+	id := newID(t)
+	k := account.Key{
+		ID: id, OwnerID: u.ID, DeveloperID: u.DeveloperID, Kind: account.KindBrowser, Name: "page", Prefix: "pk_live_abcd",
+		Hash: sha256.Sum256(id[:]), CreatedAt: keyTime, Origins: origins,
+	}
+	require.NoError(t, s.Keys.CreateKey(t.Context(), k))
+	return k
+}
+
+func browserKeys(t *testing.T, s Stores) {
+	u, gone := AddUser(t, s), AddUser(t, s)
+	exact, below := "https://"+u.ID.String()+".example", "https://*."+gone.ID.String()+".example"
+	first, second := addPage(t, s, u, exact, "http://localhost:3000"), addPage(t, s, gone, below)
+	got, _, err := s.Keys.KeyByHash(t.Context(), first.Hash)
+	require.NoError(t, err)
+	require.Equal(t, first, got)
+	named := func(now time.Time, patterns ...string) bool {
+		t.Helper()
+		found, err := s.Keys.NamesOrigin(t.Context(), patterns, now)
+		require.NoError(t, err)
+		return found
+	}
+	require.True(t, named(keyTime, "https://other.example", exact))
+	require.True(t, named(keyTime, below))
+	require.False(t, named(keyTime, "https://other.example", exact+":8443"))
+	require.False(t, named(keyTime))
+
+	next := first
+	next.ID = newID(t)
+	next.Hash = sha256.Sum256(next.ID[:])
+	ends := keyTime.Add(time.Hour)
+	require.NoError(t, s.Keys.RotateKey(t.Context(), u.ID, first.ID, ends, next))
+	require.NoError(t, s.Keys.RevokeKey(t.Context(), u.ID, next.ID, keyTime))
+	require.True(t, named(ends.Add(-time.Second), exact), "the rotated key works on")
+	require.False(t, named(ends, exact))
+	require.NoError(t, s.Keys.RevokeKey(t.Context(), u.ID, first.ID, keyTime))
+	require.False(t, named(keyTime, exact), "a revoked key names nothing")
+	_, err = s.Users.UpdateUser(t.Context(), gone.ID, func(e *account.User) error { e.Disabled = true; return nil })
+	require.NoError(t, err)
+	require.False(t, named(keyTime, second.Origins...), "nor does that of a disabled account")
+}
+
+func rotatedKeys(t *testing.T, s Stores) {
+	u, other := AddUser(t, s), AddUser(t, s)
+	k, taken := addKey(t, s, u, 1), addKey(t, s, u, 3)
+	next := k
+	next.ID = newID(t)
+	next.Hash, next.CreatedAt = sha256.Sum256(next.ID[:]), keyTime.Add(time.Hour)
+	ends := keyTime.Add(25 * time.Hour)
+	requireCode(t, s.Keys.RotateKey(t.Context(), other.ID, k.ID, ends, next), errs.NotFound)
+	clash := next
+	clash.Hash = taken.Hash
+	requireCode(t, s.Keys.RotateKey(t.Context(), u.ID, k.ID, ends, clash), errs.Conflict)
+	got, _, err := s.Keys.KeyByHash(t.Context(), k.Hash)
+	require.NoError(t, err)
+	require.Equal(t, k, got, "a rotation that fails changes nothing")
+
+	require.NoError(t, s.Keys.RotateKey(t.Context(), u.ID, k.ID, ends, next))
+	got, _, err = s.Keys.KeyByHash(t.Context(), k.Hash)
+	require.NoError(t, err)
+	k.EndsAt = ends
+	require.Equal(t, k, got)
+	require.True(t, got.Works(ends.Add(-time.Nanosecond)))
+	require.False(t, got.Works(ends))
+	got, _, err = s.Keys.KeyByHash(t.Context(), next.Hash)
+	require.NoError(t, err)
+	require.Equal(t, next, got)
+	again := next
+	again.ID = newID(t)
+	again.Hash = sha256.Sum256(again.ID[:])
+	requireCode(t, s.Keys.RotateKey(t.Context(), u.ID, k.ID, ends.Add(time.Hour), again), errs.Conflict)
+	require.NoError(t, s.Keys.RevokeKey(t.Context(), u.ID, taken.ID, keyTime))
+	requireCode(t, s.Keys.RotateKey(t.Context(), u.ID, taken.ID, ends, again), errs.Conflict)
 }

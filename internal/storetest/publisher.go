@@ -126,6 +126,15 @@ func invalidCountsOnce(t *testing.T, l Ledger) {
 	require.Equal(t, []ledger.Verdict{repeat, ledger.OK, repeat}, verdicts(robots(alone), alone, robots(alone)), "before the reader, in a batch of its own")
 	require.Equal(t, []ledger.Verdict{invalid, ledger.OK, repeat}, verdicts(robots(click), click, robots(click)), "types are counted apart")
 	require.Equal(t, []ledger.Verdict{invalid}, verdicts(robots(both)))
+	page := func() ledger.Record {
+		r := eventOf(t, c, developer, ledger.Impression)
+		r.Event.Browser = true
+		return r
+	}
+	shown, stolen := page(), page()
+	clicked := shown
+	clicked.Event.Type = ledger.Click
+	require.Equal(t, []ledger.Verdict{invalid, ledger.OK, ledger.OK, invalid}, verdicts(robots(shown), shown, clicked, robots(stolen)), "of a browser key's ads")
 	var sum traffic.PublisherDay
 	days, err := publishersOf(t, l).PublisherDays(t.Context(), day.Of(now), day.Of(now))
 	require.NoError(t, err)
@@ -135,8 +144,9 @@ func invalidCountsOnce(t *testing.T, l Ledger) {
 		}
 	}
 	require.Equal(t, traffic.PublisherDay{
-		DeveloperID: developer, Day: day.Of(now), Minted: 3, Impressions: 3, Clicks: 1, Invalid: 3, Redeemed: 2,
-	}, sum, "of four auctions one has no valid impression")
+		DeveloperID: developer, Day: day.Of(now), Minted: 4, Impressions: 4, Clicks: 2, Invalid: 3, Redeemed: 2,
+		BrowserMinted: 1, BrowserImpressions: 1, BrowserClicks: 1, BrowserInvalid: 2,
+	}, sum, "of four auctions one has no valid impression; those of browser keys are apart")
 	requireClean(t, l, ledger.VerifyOptions{})
 }
 

@@ -39,15 +39,17 @@ const (
 	version   = 1
 	macSize   = 16 // of 32: forging takes 2^127 tries against a live server
 	wordBit   = 0x80
-	flagBits  = flagSandbox | flagCredit | flagNoConsent
+	flagBits  = flagSandbox | flagCredit | flagNoConsent | flagBrowser
 	idSize    = 16
 	headerMin = 3 // version, purpose, length of the key id
+	marksSize = 8 // of the key and the network of a browser
 
 	flagSandbox   = 1 << 0
 	flagCredit    = 1 << 1
 	flagNoConsent = 1 << 2
+	flagBrowser   = 1 << 3
 
-	maxRaw = headerMin + MaxKeyID + 4*idSize + 2*binary.MaxVarintLen64 + 1 + 7 +
+	maxRaw = headerMin + MaxKeyID + 4*idSize + 3*binary.MaxVarintLen64 + 1 + marksSize + 7 +
 		5*MaxWord + MaxSurface + MaxHostApp + 1 + MaxHeadline + binary.MaxVarintLen16 + MaxLanding + macSize
 )
 
@@ -84,6 +86,11 @@ type Auction struct {
 	CreditFunded bool // paid by Credits, not cash
 	NoConsent    bool // the reader did not consent: of its events no session is kept, and its clicks have no id
 
+	// Browser is set of an ad that was sold to a browser key. Then the fields of Asker say of which,
+	// and of which network, an amount is reserved until the ad was seen.
+	Browser bool
+	Asker   Asker
+
 	// Landing is the page that the ad leads to, as it was approved when the ad was shown. It is only
 	// in tokens of [PurposeClick], and without its path in those of [PurposeReceipt]; empty in those
 	// that earlier builds made.
@@ -96,6 +103,13 @@ type Auction struct {
 	// ClickAfter is the time from the auction to the click, of which a click id is told, in whole
 	// milliseconds. It is only in tokens of [PurposeConversion] and [PurposeConverted].
 	ClickAfter time.Duration
+}
+
+// Asker is who holds a reservation of a browser key's ad. The marks name nobody: each is 32 bits of
+// a hash, that of the network of network, campaign and UTC day.
+type Asker struct {
+	Key, Network uint32
+	Held         money.Micros // what the ad holds until it was seen
 }
 
 // IssuedAt is the time of the auction in UTC, in whole milliseconds: the timestamp of AuctionID. It
@@ -292,7 +306,15 @@ func appendAuction(b []byte, a *Auction, purpose Purpose) []byte {
 	if a.NoConsent {
 		flags |= flagNoConsent
 	}
+	if a.Browser {
+		flags |= flagBrowser
+	}
 	b = append(b, flags)
+	if a.Browser {
+		b = binary.BigEndian.AppendUint32(b, a.Asker.Key)
+		b = binary.BigEndian.AppendUint32(b, a.Asker.Network)
+		b = binary.AppendUvarint(b, uint64(max(a.Asker.Held, 0)))
+	}
 	b = appendWord(b, a.BillingModel)
 	b = appendWord(b, a.Format)
 	b = appendWord(b, a.IntegrationMethod)
@@ -394,6 +416,9 @@ func (a *Auction) read(b []byte, seen texts, purpose Purpose) bool {
 	r := reader{rest: seen.text(b)}
 	flags := r.byte()
 	a.Sandbox, a.CreditFunded, a.NoConsent = flags&flagSandbox != 0, flags&flagCredit != 0, flags&flagNoConsent != 0
+	if a.Browser = flags&flagBrowser != 0; a.Browser {
+		a.Asker.Key, a.Asker.Network, a.Asker.Held = r.mark(), r.mark(), money.Micros(r.uvarint())
+	}
 	a.BillingModel, a.Format, a.IntegrationMethod = r.word(), r.word(), r.word()
 	a.Surface = r.text(MaxSurface)
 	a.Region = r.text(MaxWord)
@@ -423,6 +448,27 @@ func (r *reader) byte() byte {
 	first := r.rest[0]
 	r.rest = r.rest[1:]
 	return first
+}
+
+// mark is a number of four bytes.
+func (r *reader) mark() (n uint32) {
+	for range marksSize / 2 {
+		n = n<<8 | uint32(r.byte())
+	}
+	return n
+}
+
+// uvarint is a number that fits into an amount.
+func (r *reader) uvarint() (n uint64) {
+	for shift := 0; shift < 63; shift += 7 {
+		b := r.byte()
+		n |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			return n
+		}
+	}
+	r.bad = true
+	return 0
 }
 
 // landing is what [appendLanding] wrote.

@@ -59,6 +59,11 @@ func TestRoundTrip(t *testing.T) {
 	got, err := r.Verify(PurposeReport.Only(), r.Sign(PurposeReport, sample()), at)
 	require.NoError(t, err)
 	require.Equal(t, sample(), got)
+	page := sample()
+	page.Browser, page.Asker = true, Asker{Key: 1<<32 - 1, Network: 7, Held: 1 << 40}
+	got, err = r.Verify(PurposeClick.Only(), r.Sign(PurposeClick, page), at)
+	require.NoError(t, err)
+	require.Equal(t, page, got)
 	require.Equal(t, at, got.IssuedAt())
 	require.Equal(t, "pre"+r.Sign(PurposeBid, sample()), string(r.AppendSign([]byte("pre"), PurposeBid, sample())))
 }

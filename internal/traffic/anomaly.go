@@ -46,8 +46,10 @@ type Evidence struct {
 // Anomaly judges one publisher's day by the days before it (any order, other publishers' not among
 // them). It is pure; of several rules that strike the first of the list answers.
 func (r QuarantineRules) Anomaly(today PublisherDay, before []PublisherDay) (Evidence, bool) {
+	said := today
+	today.withoutBrowser()
 	found := func(rule QuarantineRule, value, threshold float64) (Evidence, bool) {
-		return Evidence{Rule: rule, Value: value, Threshold: threshold, Today: today}, true
+		return Evidence{Rule: rule, Value: value, Threshold: threshold, Today: said}, true
 	}
 	if r.CTR > 0 && today.Impressions >= max(1, r.MinEvents) {
 		if ctr := float64(today.Clicks) / float64(today.Impressions); ctr > r.CTR {
@@ -63,6 +65,7 @@ func (r QuarantineRules) Anomaly(today PublisherDay, before []PublisherDay) (Evi
 	}
 	var minted, active int64
 	for _, date := range before {
+		date.withoutBrowser()
 		if date.Day < today.Day && date.Day >= today.Day-SurgeDays && date.Minted > 0 {
 			minted += date.Minted
 			active++
@@ -87,6 +90,21 @@ type PublisherDay struct {
 	Clicks      int64     `json:"clicks"`
 	Invalid     int64     `json:"invalid"`  // auctions with an invalid impression and no valid one before it
 	Redeemed    int64     `json:"redeemed"` // those of them that a valid impression followed
+
+	// What browser keys did: parts of the numbers above, but for invalid traffic, which is here
+	// alone. Anybody can take such a key from a page, so nothing is held against the publisher.
+	BrowserMinted      int64 `json:"browser_minted"`
+	BrowserImpressions int64 `json:"browser_impressions"`
+	BrowserClicks      int64 `json:"browser_clicks"`
+	BrowserInvalid     int64 `json:"browser_invalid"`
+}
+
+// withoutBrowser takes out what browser keys did: strangers may have done it with a key that they
+// read on a page.
+func (p *PublisherDay) withoutBrowser() {
+	p.Minted -= p.BrowserMinted
+	p.Impressions -= p.BrowserImpressions
+	p.Clicks -= p.BrowserClicks
 }
 
 // Add adds the numbers of o.
@@ -97,4 +115,8 @@ func (p *PublisherDay) Add(o PublisherDay) {
 	p.Clicks += o.Clicks
 	p.Invalid += o.Invalid
 	p.Redeemed += o.Redeemed
+	p.BrowserMinted += o.BrowserMinted
+	p.BrowserImpressions += o.BrowserImpressions
+	p.BrowserClicks += o.BrowserClicks
+	p.BrowserInvalid += o.BrowserInvalid
 }

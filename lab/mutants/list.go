@@ -41,6 +41,78 @@ var mutants = []mutant{
 		tests: []string{"./ingress/manage"}, run: "DemoDoors",
 	},
 	{
+		name: "browser-origin", protects: "a browser key works on pages of its origins only",
+		file: "ingress/httpapi/browser.go",
+		old:  "	if len(sent) != 1 || !key.Names(account.Patterns(sent[0])) {", new: "	if len(sent) != 1 {",
+		tests: []string{"./ingress/serve"}, run: "BrowserKeysOnTheirPages",
+	},
+	{
+		name: "browser-preflight", protects: "only pages that a browser key names may ask",
+		file: "ingress/httpapi/browser.go",
+		old:  "	if !named {", new: "	if false {",
+		tests: []string{"./ingress/serve"}, run: "Preflight",
+	},
+	{
+		name: "browser-method", protects: "a page's ads are held to a reader's browser, whatever the request says",
+		file: "ingress/offer/request.go",
+		old:  "	case caller.Browser:", new: "	case false:",
+		tests: []string{"./ingress/serve"}, run: "BrowserAdsAreTheReaders",
+	},
+	{
+		name: "browser-own-ads", protects: "a browser key reports events of its account's pages only",
+		file: "ingress/track/post.go",
+		old:  "a == nil || !a.Browser || a.DeveloperID != r.Page.DeveloperID {", new: "a == nil {",
+		tests: []string{"./ingress/track"}, run: "BrowserKeysReport",
+	},
+	{
+		name: "browser-limits", protects: "a stolen browser key uses up nothing of its account's limit",
+		file: "ingress/offer/answer.go",
+		old:  "	if caller.Browser {\n		return s.deps.Limiter.AllowBrowser", new: "	if false {\n		return s.deps.Limiter.AllowBrowser",
+		tests: []string{"./ingress/serve"}, run: "BrowserLimits",
+	},
+	{
+		name: "browser-unseen", protects: "ads of a browser key that nobody saw hold a hundredth of a campaign's day",
+		file: "ingress/limits/unseen.go",
+		old:  "held > 0 && held+u.Amount > most", new: "held > 0 && held+u.Amount > most && false",
+		tests: []string{"./ingress/limits", "./ingress/serve"}, run: "Unseen",
+	},
+	{
+		name: "browser-unseen-once", protects: "a beacon that is repeated gives back once what the ad held",
+		file: "ingress/track/repeats.go",
+		old:  "	if !known && t.deps.Unseen != nil", new: "	if t.deps.Unseen != nil",
+		tests: []string{"./ingress/track"}, run: "SeenAds",
+	},
+	{
+		name: "browser-unseen-minute", protects: "what was seen makes no room later than in the minute that it was counted in",
+		file: "ingress/limits/unseen.go",
+		old:  "	m.add(min(c.bucket(u.Sold), m.newest), -int32", new: "	m.add(m.newest, -int32",
+		tests: []string{"./ingress/limits"}, run: "Unseen",
+	},
+	{
+		name: "browser-quarantine", protects: "invalid traffic of a page's key is not held against its account",
+		file: "internal/ledger/decide.go",
+		old:  "	if e.Browser { // withheld", new: "	if false { // withheld",
+		tests: []string{"./internal/memory"}, run: "Conformance/Publishers/Invalid",
+	},
+	{
+		name: "browser-judged", protects: "what strangers do with a page's key puts nobody into quarantine",
+		file: "internal/traffic/anomaly.go",
+		old:  "	today.withoutBrowser()", new: "",
+		tests: []string{"./internal/traffic"}, run: "Anomaly",
+	},
+	{
+		name: "browser-token", protects: "settlement knows a browser key's ads by their token",
+		file: "consumers/settle/decode.go",
+		old:  "	e.Browser = said.Browser", new: "",
+		tests: []string{"./consumers/settle"}, run: "HeldToTheirTokens",
+	},
+	{
+		name: "key-grace", protects: "a rotated key ends with its grace",
+		file: "internal/account/account.go",
+		old:  "(k.EndsAt.IsZero() || now.Before(k.EndsAt))", new: "true",
+		tests: []string{"./internal/memory"}, run: "Conformance",
+	},
+	{
 		name: "dedupe-postgres", protects: "an event is applied once",
 		file: "internal/postgres/ledger_marks.go",
 		old:  "ON CONFLICT DO NOTHING\nRETURNING auction_day", new: "RETURNING auction_day",
@@ -1142,7 +1214,7 @@ var mutants = []mutant{
 	{
 		name: "deduped-forms", protects: "a repeat is called one whatever form came first",
 		file: "ingress/track/beacon.go",
-		old:  "		t.recent.note(e)\n", new: "		_ = e\n",
+		old:  "		t.noted(c.Request.Context(), made)\n", new: "		_ = made\n",
 		tests: []string{"./ingress/track"}, run: "EveryForm",
 	},
 	{

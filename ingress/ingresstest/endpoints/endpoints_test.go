@@ -18,7 +18,7 @@ import (
 var schemes = map[httpapi.Access]string{
 	httpapi.Anyone: "", httpapi.UserToken: "userToken", httpapi.AdminToken: "userToken",
 	httpapi.PublisherKey: "publisherKey", httpapi.SeatKey: "seatKey", httpapi.SeatPathKey: "",
-	httpapi.ConversionKey: "conversionKey",
+	httpapi.ConversionKey: "conversionKey", httpapi.BrowserKey: "browserKey",
 }
 
 // mounted is what the routes behind one method and path say together.

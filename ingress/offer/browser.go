@@ -1,0 +1,82 @@
+package offer
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"io"
+	"time"
+
+	"adnet/auction"
+	"adnet/ingress/budget"
+	"adnet/ingress/httpapi"
+	"adnet/internal/day"
+	"adnet/internal/money"
+	"adnet/internal/token"
+	"adnet/internal/traffic"
+
+	"github.com/google/uuid"
+)
+
+// Browser is the page that asks with a browser key; the zero value is a caller with another key.
+type Browser struct {
+	Asks    bool
+	Key     uint32 // a mark of the key
+	Network string // of the reader
+}
+
+func browserOf(caller httpapi.Caller) Browser {
+	id := caller.KeyID
+	return Browser{Asks: true, Key: binary.BigEndian.Uint32(id[len(id)-4:]), Network: caller.Network}
+}
+
+// mark is 32 bits of a hash of the network, a campaign and the UTC day: it tells ads of one network
+// apart from those of others, and no campaign or day from another.
+func (b *Browser) mark(campaign uuid.UUID, at time.Time) uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write(campaign[:])
+	_, _ = io.WriteString(h, day.Of(at).String())
+	_, _ = io.WriteString(h, b.Network)
+	return h.Sum32()
+}
+
+// unseenShare is the part of a campaign's day that the ads of one browser key, or of one network,
+// may hold before they were seen.
+const unseenShare = 100
+
+// unseen is the gate of browser keys: a stranger who asks for ads and shows none takes at most a
+// hundredth of a campaign's day from its readers. The zero value is for other keys.
+type unseen struct {
+	seller *Seller
+	page   Browser
+	at     time.Time
+	sold   time.Time
+	held   traffic.Unseen
+}
+
+// Check implements [auction.Gate].
+func (g *unseen) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.Reason {
+	id := uuid.UUID(c.ID)
+	room, known := g.seller.deps.Catalog.Room(id)
+	if !known {
+		return auction.Stale
+	}
+	g.held = traffic.Unseen{Campaign: id, Key: g.page.Key, Network: g.page.mark(id, g.at), Sold: g.sold, Amount: budget.Expected(c, effectiveCPM)}
+	if !g.seller.deps.Limiter.Hold(g.held, room.Daily/unseenShare, g.at) {
+		g.held = traffic.Unseen{}
+		return auction.Paced
+	}
+	return ""
+}
+
+// Undo implements [auction.Gate].
+func (g *unseen) Undo(*auction.Campaign) {
+	if g.held.Amount > 0 {
+		g.seller.deps.Limiter.Seen(g.held, g.at)
+		g.held = traffic.Unseen{}
+	}
+}
+
+// asker is what the token of the ad says of the page.
+func (g *unseen) asker() token.Asker {
+	return token.Asker{Key: g.held.Key, Network: g.held.Network, Held: g.held.Amount}
+}

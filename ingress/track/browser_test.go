@@ -1,0 +1,119 @@
+package track
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+	"time"
+
+	"adnet/ingress/ingresstest"
+	"adnet/internal/money"
+	"adnet/internal/token"
+	"adnet/internal/traffic"
+	"adnet/schemas/event"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	page   = "https://app.example.com"
+	reader = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36"
+)
+
+// freed counts what ads of browser keys give back.
+type freed struct{ all []traffic.Unseen }
+
+func (f *freed) Seen(u traffic.Unseen, _ time.Time) { f.all = append(f.all, u) }
+
+// pageAd is an auction of a browser key.
+func pageAd(at time.Time) token.Auction {
+	a := auction(at)
+	a.IntegrationMethod, a.Browser = "js_snippet", true
+	a.Asker = token.Asker{Key: 7, Network: 8, Held: 3 * money.USD / 1000}
+	return a
+}
+
+func reportOf(f *fixture, a token.Auction) string {
+	return `{"event":"impression","campaign_id":"` + campaignID.String() + `","auction_id":"` + f.Ring.Sign(token.PurposeReport, a) + `"}`
+}
+
+// A browser key opens events of the ads that its account got with browser keys, from its pages.
+func TestBrowserKeysReportTheirAds(t *testing.T) {
+	f := newFixture(t)
+	key := f.PageKey(page)
+	post := func(path, body, origin string) *httptest.ResponseRecorder {
+		return f.Do(http.MethodPost, path, body, "Authorization", "Bearer "+key, "Origin", origin, "User-Agent", reader)
+	}
+	w := post("/api/track", reportOf(f, pageAd(f.Now)), page)
+	require.Equal(t, 200, w.Code, w.Body)
+	require.Equal(t, page, w.Header().Get("Access-Control-Allow-Origin"))
+	require.Empty(t, f.last().InvalidTraffic)
+
+	foreign, secret := pageAd(f.Now), auction(f.Now)
+	foreign.DeveloperID = uuid.New()
+	taken := len(f.Log.Asked())
+	for _, body := range []string{
+		reportOf(f, foreign), reportOf(f, secret), `{"event":"impression","campaign_id":"` + campaignID.String() + `"}`,
+		conversion(t, f.clickID(), nil),
+	} {
+		w := post("/api/track", body, page)
+		ingresstest.RequireError(t, w, 403, "forbidden", "")
+		require.Contains(t, post("/api/track?action=batch", `{"events":[`+body+`]}`, page).Body.String(), `"forbidden"`)
+	}
+	for _, origin := range []string{"null", "https://evil.example", "https://app.example.com.evil"} {
+		w := post("/api/track", reportOf(f, pageAd(f.Now)), origin)
+		require.Equal(t, 403, w.Code)
+		require.Empty(t, w.Header().Get("Access-Control-Allow-Origin"))
+	}
+	require.Len(t, f.Log.Asked(), taken, "nothing of it was recorded")
+	w = f.Do(http.MethodPost, "/api/track", reportOf(f, auction(f.Now)), "Origin", page)
+	require.Equal(t, 200, w.Code)
+	require.Empty(t, w.Header().Get("Access-Control-Allow-Origin"), "only with a key that names the page")
+
+	require.Equal(t, 204, f.Do(http.MethodOptions, "/api/track", "", "Origin", page, "Access-Control-Request-Method", "POST").Code)
+	require.Equal(t, 403, f.Do(http.MethodOptions, "/api/track", "", "Origin", "https://evil.example").Code)
+}
+
+// What navigator.sendBeacon sends: without a key, and of a type that needs no preflight.
+func TestBeaconBodies(t *testing.T) {
+	f := newFixture(t)
+	for _, kind := range []string{"text/plain;charset=UTF-8", "application/json", "", "application/octet-stream", "application/x-www-form-urlencoded"} {
+		w := f.Do(http.MethodPost, "/api/track", reportOf(f, pageAd(f.Now)), "Content-Type", kind, "Origin", page, "User-Agent", reader)
+		require.Equal(t, 200, w.Code, "%s: %s", kind, w.Body)
+		require.Equal(t, event.Proof_SIGNED, f.last().Proof)
+		require.Empty(t, f.last().InvalidTraffic)
+	}
+	form := url.Values{"event": {"impression"}, "campaign_id": {campaignID.String()}, "auction_id": {f.Ring.Sign(token.PurposeReport, pageAd(f.Now))}, "other": {"x"}}
+	post := func(body string) *httptest.ResponseRecorder {
+		return f.Do(http.MethodPost, "/api/track", body, "Content-Type", "application/x-www-form-urlencoded;charset=UTF-8", "User-Agent", reader)
+	}
+	require.Equal(t, 200, post(form.Encode()).Code)
+	require.Equal(t, event.Proof_SIGNED, f.last().Proof)
+	ingresstest.RequireError(t, post(form.Encode()+"&event=click"), 400, "invalid_request", "event")
+	ingresstest.RequireError(t, post("event=%zz"), 400, "invalid_request", "")
+	ingresstest.RequireError(t, post(""), 400, "invalid_request", "event_type")
+}
+
+// What a browser key's ad holds is free again when a reader saw it, and only once: a stranger can
+// send a beacon any number of times, in every form.
+func TestSeenAdsGiveBackOnce(t *testing.T) {
+	f := newFixture(t)
+	back := &freed{}
+	f.tracker.deps.Unseen = back
+	ad := pageAd(f.Now)
+	pixel := "/api/track?event=impression&auction_id=" + f.Ring.Sign(token.PurposeImpression, ad)
+	for range 3 {
+		require.Equal(t, 200, f.Do(http.MethodGet, pixel, "", "User-Agent", reader).Code)
+		require.Equal(t, 200, f.Do(http.MethodPost, "/api/track", reportOf(f, ad), "User-Agent", reader).Code)
+		require.Equal(t, 200, f.Do(http.MethodPost, "/api/track?action=batch", `{"events":[`+reportOf(f, ad)+`]}`, "User-Agent", reader).Code)
+	}
+	require.Equal(t, []traffic.Unseen{{Campaign: campaignID, Key: 7, Network: 8, Sold: ad.IssuedAt(), Amount: 3 * money.USD / 1000}}, back.all)
+
+	for _, a := range []token.Auction{auction(f.Now), pageAd(f.Now.Add(-2 * time.Hour))} { // a secret key's, an expired one
+		f.Do(http.MethodPost, "/api/track", reportOf(f, a), "User-Agent", reader)
+	}
+	f.Do(http.MethodPost, "/api/track", reportOf(f, pageAd(f.Now)), "User-Agent", "curl/8") // a tool is no reader
+	require.Len(t, back.all, 1)
+}

@@ -1,0 +1,17 @@
+package traffic
+
+import (
+	"time"
+
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// Unseen is what an ad that was sold to a browser key holds of its campaign until it was seen.
+type Unseen struct {
+	Campaign     uuid.UUID
+	Key, Network uint32 // marks: see token.Asker
+	Sold         time.Time
+	Amount       money.Micros
+}
