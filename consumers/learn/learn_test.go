@@ -129,9 +129,13 @@ func TestWeightsComeToDecide(t *testing.T) {
 	require.Empty(t, first.Report.Why)
 	require.Equal(t, ranking.State{Trial: 1, Stage: ranking.Shadow}, ranking.StateOf(kept.versions))
 
-	done, err := l.Turn(t.Context(), noon.AddDate(0, 0, -1))
-	require.NoError(t, err)
-	require.Equal(t, ranking.Shadow, done.Stage, "the day before the shadow cannot judge it")
+	s.trial = true
+	for range 2 { // nor the day that has judged it
+		done, err := l.Turn(t.Context(), noon.AddDate(0, 0, -1))
+		require.NoError(t, err)
+		require.Equal(t, ranking.Shadow, done.Stage, "a day before the shadow cannot judge it")
+	}
+	s.trial = false
 	require.Equal(t, ranking.Shadow, next().Stage, "nor can a day on which nodes foretold nothing")
 	require.Contains(t, reportOf(kept.versions[0]).Why[0], "0 clicks")
 	s.trial = true

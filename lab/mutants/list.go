@@ -157,7 +157,7 @@ var mutants = []mutant{
 	{
 		name: "train-publisher-weight", protects: "a publisher teaches at most 5 %",
 		file: "auction/train/weigh.go",
-		old:  "weights[id] = min(1, limit/n)", new: "weights[id] = 1",
+		old:  "weights[id] = min(1, limit/n)", new: "weights[id] = min(1, 1+limit/n)",
 		tests: []string{"./auction/train"}, run: "PublishersWeighLittle",
 	},
 	{
