@@ -143,7 +143,8 @@ SELECT
     countIf(class = 'sandbox'),
     countIf(class = 'invalid'),
     max(received_at),
-    countIf(class = 'unverified')
+    countIf(class = 'unverified'),
+    countIf(class = 'counted' AND type = 'viewable')
 FROM events
 WHERE day = {day:Date}
 GROUP BY day, advertiser_id, campaign_id, developer_id, format, integration_method, host_app`

@@ -27,9 +27,10 @@ SELECT day, run, sum(events) AS n, toDateTime64(0, 6, 'UTC') AS at FROM stats_ro
     sum(video_completes) AS video_completes, sum(conversions) AS conversions, sum(spend) AS spend,
     sum(credits) AS credits, sum(billed) AS billed,
     toInt64(least(sum(conversion_usd), toInt128(9223372036854775807))) AS conversion_usd,
-    sum(duplicates) AS duplicates, sum(rejected) AS rejected, sum(sandbox) AS sandbox, sum(invalid) AS invalid, sum(conversions_unverified) AS conversions_unverified`
+    sum(duplicates) AS duplicates, sum(rejected) AS rejected, sum(sandbox) AS sandbox, sum(invalid) AS invalid, sum(conversions_unverified) AS conversions_unverified,
+    sum(viewable) AS viewable`
 
-	columns = `impressions, clicks, closes, skips, video_completes, conversions, spend, credits, billed, conversion_usd, duplicates, rejected, sandbox, invalid, conversions_unverified`
+	columns = `impressions, clicks, closes, skips, video_completes, conversions, spend, credits, billed, conversion_usd, duplicates, rejected, sandbox, invalid, conversions_unverified, viewable`
 )
 
 // What a row of the counts query is: grouping(day) is 1 where the row is of the other set.
@@ -132,6 +133,7 @@ type counted struct {
 	Sandbox        int64     `ch:"sandbox"`
 	Invalid        int64     `ch:"invalid"`
 	Unverified     int64     `ch:"conversions_unverified"`
+	Viewable       int64     `ch:"viewable"`
 }
 
 func (c *counted) counts() report.Counts {
@@ -140,5 +142,6 @@ func (c *counted) counts() report.Counts {
 		VideoCompletes: c.VideoCompletes, Conversions: c.Conversions, Spend: money.Micros(c.Spend),
 		Credits: money.Credits(c.Credits), Billed: c.Billed, ConversionUSD: money.Micros(c.ConversionUSD),
 		Duplicates: c.Duplicates, Rejected: c.Rejected, Sandbox: c.Sandbox, Invalid: c.Invalid, Unverified: c.Unverified,
+		Viewable: c.Viewable,
 	}
 }

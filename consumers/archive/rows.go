@@ -18,6 +18,7 @@ import (
 var eventTypes = map[event.Type]ledger.EventType{
 	event.Type_IMPRESSION: ledger.Impression, event.Type_CLICK: ledger.Click, event.Type_CLOSE: ledger.Close,
 	event.Type_SKIP: ledger.Skip, event.Type_VIDEO_COMPLETE: ledger.VideoComplete, event.Type_CONVERSION: ledger.Conversion,
+	event.Type_VIEWABLE: ledger.Viewable,
 }
 
 var billingModels = map[event.BillingModel]campaign.BillingModel{

@@ -55,6 +55,7 @@ var (
 	eventTypes = map[event.Type]ledger.EventType{
 		event.Type_IMPRESSION: ledger.Impression, event.Type_CLICK: ledger.Click, event.Type_CLOSE: ledger.Close,
 		event.Type_SKIP: ledger.Skip, event.Type_VIDEO_COMPLETE: ledger.VideoComplete, event.Type_CONVERSION: ledger.Conversion,
+		event.Type_VIEWABLE: ledger.Viewable,
 	}
 	proofs = map[event.Proof]ledger.Proof{
 		event.Proof_SIGNED: ledger.Signed, event.Proof_EXPIRED: ledger.Expired, event.Proof_UNSIGNED: ledger.Unsigned,

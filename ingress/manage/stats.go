@@ -165,6 +165,8 @@ type counts struct {
 	Closes          int64         `json:"closes"`
 	Skips           int64         `json:"skips"`
 	VideoCompletes  int64         `json:"video_completes"`
+	Viewable        int64         `json:"viewable"`
+	Viewability     float64       `json:"viewability"` // viewable per impression
 	SpendUSD        money.Micros  `json:"spend_usd"`
 	CTR             float64       `json:"ctr"`  // clicks per impression, 0 to 1
 	ECPM            money.Micros  `json:"ecpm"` // USD per 1,000 impressions
@@ -180,11 +182,12 @@ type counts struct {
 func countsOf(n report.Counts) counts {
 	out := counts{
 		Impressions: n.Impressions, Clicks: n.Clicks, Conversions: n.Conversions, Unverified: n.Unverified, Closes: n.Closes, Skips: n.Skips,
-		VideoCompletes: n.VideoCompletes, SpendUSD: n.Spend, Credits: n.Credits, Billed: n.Billed, ConversionValue: n.ConversionUSD,
+		VideoCompletes: n.VideoCompletes, Viewable: n.Viewable, SpendUSD: n.Spend, Credits: n.Credits, Billed: n.Billed, ConversionValue: n.ConversionUSD,
 		Duplicates: n.Duplicates, Rejected: n.Rejected, Sandbox: n.Sandbox, InvalidTraffic: n.Invalid,
 	}
 	if n.Impressions > 0 {
 		out.CTR = float64(n.Clicks) / float64(n.Impressions)
+		out.Viewability = float64(n.Viewable) / float64(n.Impressions)
 		out.ECPM = n.Spend.MulDiv(1000, n.Impressions)
 	}
 	return out

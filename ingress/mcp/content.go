@@ -162,6 +162,7 @@ func appendAd(to []byte, o *offer.Ad) []byte {
 	to = o.AppendClick(append(to, `","click":"`...))
 	to = o.AppendBeacon(append(to, `","close":"`...), "close")
 	to = o.AppendBeacon(append(to, `","video_complete":"`...), "video_complete")
+	to = o.AppendBeacon(append(to, `","viewable":"`...), "viewable")
 	to = o.AppendAuctionID(append(to, `"},"auction_id":"`...))
 	to = appendText(append(to, `","disclosure_label":`...), o.DisclosureLabel)
 	to = o.AppendReceipt(append(to, `,"receipt_url":"`...))

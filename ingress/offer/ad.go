@@ -32,7 +32,7 @@ type tokens struct {
 	content []byte      // of all of them
 	shown   token.Shown // of link and receipt: as it is approved now, whatever the campaign changes later
 	text    []byte      // of those that were made
-	at      [token.PurposeConverted + 1]span
+	at      [token.PurposeViewable + 1]span
 }
 
 type span struct{ from, to int }
@@ -54,8 +54,11 @@ func (t *tokens) of(p token.Purpose) []byte {
 
 // pixelOf is the purpose of the token in the pixel of an event. Only the impression costs anything.
 func pixelOf(event string) token.Purpose {
-	if event == "impression" {
+	switch event {
+	case "impression":
 		return token.PurposeImpression
+	case "viewable":
+		return token.PurposeViewable
 	}
 	return token.PurposePlayback
 }

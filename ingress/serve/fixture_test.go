@@ -90,6 +90,7 @@ type reply struct {
 		CTALabel        string `json:"cta_label"`
 		ClickURL        string `json:"click_url"`
 		ImpressionURL   string `json:"impression_url"`
+		ViewableURL     string `json:"viewable_url"`
 		DisclosureLabel string `json:"disclosure_label"`
 		Sandbox         bool   `json:"sandbox"`
 

@@ -19,6 +19,7 @@ func appendReply(b []byte, o *offer.Ad) ([]byte, error) {
 	w.text(`,"cta_label":`, o.Creative.CTALabel)
 	w.b = o.AppendClick(append(w.b, `,"click_url":"`...))
 	w.b = o.AppendBeacon(append(w.b, `","impression_url":"`...), "impression")
+	w.b = o.AppendBeacon(append(w.b, `","viewable_url":"`...), "viewable")
 	w.text(`","disclosure_label":`, o.DisclosureLabel)
 	w.b = o.AppendReceipt(append(w.b, `,"receipt_url":"`...))
 	if o.Sandbox {

@@ -27,6 +27,7 @@ type marshalled struct {
 		CTALabel        string    `json:"cta_label"`
 		ClickURL        string    `json:"click_url"`
 		ImpressionURL   string    `json:"impression_url"`
+		ViewableURL     string    `json:"viewable_url"`
 		DisclosureLabel string    `json:"disclosure_label"`
 		ReceiptURL      string    `json:"receipt_url"`
 		Sandbox         bool      `json:"sandbox"`
@@ -55,6 +56,7 @@ func TestAppendedReplyIsTheMarshalled(t *testing.T) {
 		ad := &want.Ad
 		ad.AdID, ad.AuctionID, ad.Type, ad.Headline, ad.Body = o.Creative.ID, string(o.AppendAuctionID(nil)), string(o.Creative.Format), o.Creative.Headline, o.Creative.Subtext
 		ad.ImageURL, ad.CTALabel, ad.ClickURL, ad.ImpressionURL = o.Creative.MediaURL, o.Creative.CTALabel, string(o.AppendClick(nil)), string(o.AppendBeacon(nil, "impression"))
+		ad.ViewableURL = string(o.AppendBeacon(nil, "viewable"))
 		ad.DisclosureLabel, ad.ReceiptURL, ad.Sandbox = o.DisclosureLabel, string(o.AppendReceipt(nil)), o.Sandbox
 		text, err := json.Marshal(want)
 		require.NoError(t, err)

@@ -26,7 +26,7 @@ func TestBatch(t *testing.T) {
 	code, body := f.batch(f.impression(), `{"event_type":"dance","campaign_id":"`+campaignID.String()+`"}`, conversion(t, f.clickID(), nil), `{"event_type":"click"}`, f.impression())
 	require.Equal(t, http.StatusOK, code)
 	require.JSONEq(t, `{"tracked":3,"rejected":[
-		{"index":1,"code":"invalid_request","error":"event_type must be impression, click, close, skip, video_complete or conversion","field":"event_type"},
+		{"index":1,"code":"invalid_request","error":"event_type must be impression, viewable, click, close, skip, video_complete or conversion","field":"event_type"},
 		{"index":3,"code":"invalid_request","error":"campaign_id is required","field":"campaign_id"}]}`, body)
 	events := f.Log.Asked()
 	require.Len(t, events, 3)

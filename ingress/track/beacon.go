@@ -52,7 +52,7 @@ func (t *Tracker) pixel(c *httpapi.Context) error {
 	httpapi.QueryValues(c.Request.URL.RawQuery, beaconNames[:], said[:])
 	kind, ok := eventTypes[said[saidEvent]]
 	if !ok || kind == event.Type_CONVERSION {
-		return errs.New(errs.InvalidRequest, "event must be impression, click, close, skip or video_complete").With("field", "event")
+		return errs.New(errs.InvalidRequest, "event must be impression, viewable, click, close, skip or video_complete").With("field", "event")
 	}
 	what := reportedEvent{
 		kind: kind, auctionID: said[saidAuction], session: said[saidSession],

@@ -131,7 +131,7 @@ func TestForgedTokensAreCountedAndNeverFollowed(t *testing.T) {
 }
 
 func TestLateEventsAreRecordedAsExpired(t *testing.T) {
-	for name, life := range map[string]time.Duration{"impression": time.Hour, "click": 24 * time.Hour, "close": 24 * time.Hour, "skip": 24 * time.Hour, "video_complete": 24 * time.Hour} {
+	for name, life := range map[string]time.Duration{"impression": time.Hour, "viewable": time.Hour, "click": 24 * time.Hour, "close": 24 * time.Hour, "skip": 24 * time.Hour, "video_complete": 24 * time.Hour} {
 		f := newFixture(t)
 		signed := f.token()
 		f.Now = start.Add(life)

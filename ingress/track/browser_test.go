@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -116,4 +117,33 @@ func TestSeenAdsGiveBackOnce(t *testing.T) {
 	}
 	f.Do(http.MethodPost, "/api/track", reportOf(f, pageAd(f.Now)), "User-Agent", "curl/8") // a tool is no reader
 	require.Len(t, back.all, 1)
+}
+
+// A view is recorded with the token of its own link, once, and that token proves nothing else: whoever
+// has it cannot make anybody pay.
+func TestViewable(t *testing.T) {
+	f := newFixture(t)
+	ad := pageAd(f.Now)
+	text := f.Ring.Sign(token.PurposeViewable, ad)
+	fire := func(event, text string) *event.Event {
+		require.Equal(t, 200, f.Do(http.MethodGet, "/api/track?event="+event+"&campaign_id="+campaignID.String()+"&auction_id="+text, "", "User-Agent", reader).Code)
+		if len(f.Log.Asked()) == 0 {
+			return nil
+		}
+		return f.last()
+	}
+	for _, other := range []string{"impression", "click", "close"} {
+		require.Nil(t, fire(other, text), other)
+	}
+	for _, purpose := range []token.Purpose{token.PurposeImpression, token.PurposeClick, token.PurposePlayback, token.PurposeReceipt} {
+		require.Nil(t, fire("viewable", f.Ring.Sign(purpose, ad)))
+	}
+	e := fire("viewable", text)
+	require.Equal(t, event.Type_VIEWABLE, e.Type)
+	require.Equal(t, event.Proof_SIGNED, e.Proof)
+	require.Empty(t, e.InvalidTraffic)
+	w := f.Do(http.MethodPost, "/api/track", strings.Replace(reportOf(f, ad), "impression", "viewable", 1), "User-Agent", reader)
+	require.Contains(t, w.Body.String(), `"deduped":true`)
+	late := pageAd(f.Now.Add(-2 * time.Hour))
+	require.Equal(t, event.Proof_EXPIRED, fire("viewable", f.Ring.Sign(token.PurposeViewable, late)).Proof)
 }

@@ -33,11 +33,13 @@ type reportedEvent struct {
 var eventTypes = map[string]event.Type{
 	"impression": event.Type_IMPRESSION, "click": event.Type_CLICK, "close": event.Type_CLOSE,
 	"skip": event.Type_SKIP, "video_complete": event.Type_VIDEO_COMPLETE, "conversion": event.Type_CONVERSION,
+	"viewable": event.Type_VIEWABLE,
 }
 
 var wireNames = [...]string{
 	event.Type_IMPRESSION: "impression", event.Type_CLICK: "click", event.Type_CLOSE: "close",
 	event.Type_SKIP: "skip", event.Type_VIDEO_COMPLETE: "video_complete", event.Type_CONVERSION: "conversion",
+	event.Type_VIEWABLE: "viewable",
 }
 
 var billingModels = map[string]event.BillingModel{

@@ -120,7 +120,7 @@ func reportedEventOf(in *Report) (reportedEvent, error) {
 	}
 	kind, ok := eventTypes[name]
 	if !ok {
-		return reportedEvent{}, errs.New(errs.InvalidRequest, "event_type must be impression, click, close, skip, video_complete or conversion").With("field", "event_type")
+		return reportedEvent{}, errs.New(errs.InvalidRequest, "event_type must be impression, viewable, click, close, skip, video_complete or conversion").With("field", "event_type")
 	}
 	clicked := kind == event.Type_CONVERSION && in.ClickID != ""
 	campaignID, err := httpapi.ParseID("campaign_id", in.CampaignID)

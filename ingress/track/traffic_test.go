@@ -90,7 +90,7 @@ func TestWhoSendsABrowsersBeacon(t *testing.T) {
 		{"a tool's prefetch", []string{"User-Agent", "curl/8.7.1", "Purpose", "Prefetch"}, traffic.RulePrefetch, false},
 	} {
 		for method, reader := range map[string]bool{"js_snippet": true, "npm_sdk": true, "openrtb": true, "mcp": false, "rest": false} {
-			for _, kind := range []string{"impression", "close", "video_complete"} {
+			for _, kind := range []string{"impression", "viewable", "close", "video_complete"} {
 				want := c.want
 				if !reader && c.server {
 					want = ""

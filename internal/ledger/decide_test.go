@@ -59,6 +59,7 @@ func TestVerdictsOfOneRecord(t *testing.T) {
 		{"unsigned conversion", func(e *Event) { e.Type, e.Proof = Conversion, UnsignedBillable }, func(b *CampaignBook) { b.BillingModel = campaign.CPA }, Outcome{Verdict: OK}},
 		{"unsigned, billed by the campaign's bid", func(e *Event) { e.Proof, e.Price, e.BillingModel = UnsignedBillable, 77, campaign.CPC }, nil, Outcome{Verdict: OK, Charge: 5_000, Minted: 1}},
 		{"negative price earns nobody anything", func(e *Event) { e.Price = -5 }, nil, Outcome{Verdict: OK, Charge: 0, Minted: 1}},
+		{"a view costs and earns nothing", func(e *Event) { e.Type = Viewable }, nil, Outcome{Verdict: OK}},
 		{"video complete", func(e *Event) { e.Type = VideoComplete }, nil, Outcome{Verdict: OK}},
 	}
 	for _, c := range cases {

@@ -82,6 +82,7 @@ const (
 	Skip          EventType = "skip"
 	VideoComplete EventType = "video_complete"
 	Conversion    EventType = "conversion"
+	Viewable      EventType = "viewable" // as MRC counts a view; costs and earns nothing
 )
 
 // invalidPrefix begins the type of the key of an invalid event.

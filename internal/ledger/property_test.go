@@ -60,7 +60,7 @@ func drawAuction(t *rapid.T, n int) []Record {
 		Sandbox:      rapid.IntRange(0, 9).Draw(t, "sandbox") == 0,
 	}
 	proofs := []Proof{Signed, Signed, Signed, Signed, UnsignedBillable, Expired, Unsigned, BadSignature}
-	types := []EventType{Impression, Impression, Click, Click, Conversion, Close, Skip, VideoComplete}
+	types := []EventType{Impression, Impression, Click, Click, Conversion, Close, Skip, VideoComplete, Viewable}
 	events := make([]Record, rapid.IntRange(1, 5).Draw(t, "events"))
 	for i := range events {
 		e := base

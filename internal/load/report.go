@@ -90,6 +90,7 @@ type Stats struct {
 	Closes         int64        `json:"closes"`
 	Skips          int64        `json:"skips"`
 	VideoCompletes int64        `json:"video_completes"`
+	Viewable       int64        `json:"viewable"`
 	Billed         int64        `json:"billed"` // events with a charge
 	Duplicates     int64        `json:"duplicates"`
 	Rejected       int64        `json:"rejected"`
@@ -102,14 +103,14 @@ type Stats struct {
 
 // Accounted is how many events have a verdict.
 func (s Stats) Accounted() int64 {
-	return s.Impressions + s.Clicks + s.Conversions + s.Unverified + s.Closes + s.Skips + s.VideoCompletes + s.Duplicates + s.Rejected + s.Sandbox + s.InvalidTraffic
+	return s.Impressions + s.Clicks + s.Conversions + s.Unverified + s.Closes + s.Skips + s.VideoCompletes + s.Viewable + s.Duplicates + s.Rejected + s.Sandbox + s.InvalidTraffic
 }
 
 // add adds o, or with sign -1 takes it off. Taking off keeps AsOf.
 func (s *Stats) add(o Stats, sign int64) {
 	for dst, value := range map[*int64]int64{
 		&s.Impressions: o.Impressions, &s.Clicks: o.Clicks, &s.Conversions: o.Conversions, &s.Unverified: o.Unverified, &s.Closes: o.Closes, &s.Skips: o.Skips,
-		&s.VideoCompletes: o.VideoCompletes, &s.Billed: o.Billed, &s.Duplicates: o.Duplicates, &s.Rejected: o.Rejected,
+		&s.VideoCompletes: o.VideoCompletes, &s.Viewable: o.Viewable, &s.Billed: o.Billed, &s.Duplicates: o.Duplicates, &s.Rejected: o.Rejected,
 		&s.Sandbox: o.Sandbox, &s.InvalidTraffic: o.InvalidTraffic, &s.Credits: o.Credits,
 	} {
 		*dst += sign * value

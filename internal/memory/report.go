@@ -208,6 +208,8 @@ func countType(c *report.Counts, row *report.Row) {
 		c.Skips++
 	case ledger.VideoComplete:
 		c.VideoCompletes++
+	case ledger.Viewable:
+		c.Viewable++
 	case ledger.Conversion:
 		c.Conversions++
 		if row.Currency == "" || row.Currency == "USD" {

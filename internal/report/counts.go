@@ -12,6 +12,7 @@ func (c *Counts) Add(o Counts) {
 	c.Closes += o.Closes
 	c.Skips += o.Skips
 	c.VideoCompletes += o.VideoCompletes
+	c.Viewable += o.Viewable
 	c.Conversions += o.Conversions
 	c.Spend += o.Spend
 	c.Credits += o.Credits

@@ -84,6 +84,7 @@ type Counts struct {
 	Closes         int64
 	Skips          int64
 	VideoCompletes int64
+	Viewable       int64 // impressions of which half was in view for a second
 	Conversions    int64
 	Spend          money.Micros
 	Credits        money.Credits // minted

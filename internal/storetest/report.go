@@ -254,6 +254,7 @@ func reportsTypes(t *testing.T, s Reports) {
 		ledger.Close:         {Closes: 1},
 		ledger.Skip:          {Skips: 1},
 		ledger.VideoComplete: {VideoCompletes: 1},
+		ledger.Viewable:      {Viewable: 1},
 		ledger.Conversion:    {Conversions: 1},
 	}
 	for kind, counts := range want {
@@ -515,6 +516,7 @@ func reportsRollup(t *testing.T, s Reports) {
 		reportRow(withVerdict(ledger.InvalidTraffic+"bot")), reportRow(withVerdict(ledger.SelfServed)),
 		reportRow(func(r *report.Row) { r.Type = ledger.Click }), reportRow(func(r *report.Row) { r.Type = ledger.Close }),
 		reportRow(func(r *report.Row) { r.Type = ledger.Skip }), reportRow(func(r *report.Row) { r.Type = ledger.VideoComplete }),
+		reportRow(func(r *report.Row) { r.Type = ledger.Viewable }),
 		reportRow(func(r *report.Row) { r.Type, r.ConversionValue = ledger.Conversion, 7 }))
 	unchanged(t, s, func() {
 		for range 3 {

@@ -231,19 +231,20 @@ func TestWhatTokensMayDo(t *testing.T) {
 		"redirect": ForRedirect, "receipt": ForReceipt, "notice": ForNotice, "conversion": ForConversion, "explain": ForExplain,
 		"claim": ForClaim,
 	}
-	for _, event := range []string{"impression", "click", "close", "skip", "video_complete", "conversion"} {
+	for _, event := range []string{"impression", "viewable", "click", "close", "skip", "video_complete", "conversion"} {
 		acts["event "+event] = ForEvent(event)
 	}
 	may := map[Purpose][]string{
 		PurposeAuction: {
-			"redirect", "receipt", "explain", "event impression", "event click", "event close", "event skip", "event video_complete", "claim",
+			"redirect", "receipt", "explain", "event impression", "event viewable", "event click", "event close", "event skip", "event video_complete", "claim",
 		},
 		PurposeReport: {
-			"explain", "event impression", "event click", "event close", "event skip", "event video_complete", "claim",
+			"explain", "event impression", "event viewable", "event click", "event close", "event skip", "event video_complete", "claim",
 		},
 		PurposeBid:        {"notice", "explain"},
 		PurposeImpression: {"event impression"},
 		PurposeClick:      {"redirect", "event click"},
+		PurposeViewable:   {"event viewable"},
 		PurposePlayback:   {"event close", "event skip", "event video_complete"},
 		PurposeReceipt:    {"receipt"},
 		PurposeConversion: {"conversion"},
@@ -254,7 +255,7 @@ func TestWhatTokensMayDo(t *testing.T) {
 			require.Equal(t, slices.Contains(may[p], act), allowed.has(p), "%s, purpose %d", act, p)
 		}
 	}
-	require.Zero(t, ForEvent("viewable"))
+	require.Zero(t, ForEvent("nothing"))
 }
 
 // A click id tells when the ad was clicked; no other token does.

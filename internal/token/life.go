@@ -35,7 +35,7 @@ func (l Life) Longest() time.Duration { return l.Click + l.Conversion }
 // an impression by minutes and live as long as a click.
 func (l Life) Of(event string) time.Duration {
 	switch event {
-	case "impression":
+	case "impression", "viewable":
 		return l.Impression
 	case "conversion":
 		return l.Conversion

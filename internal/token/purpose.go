@@ -17,13 +17,15 @@ const (
 	PurposeConversion Purpose = 8 // the click id, which the redirect gives to the landing page
 	PurposeConverted  Purpose = 9 // a conversion whose click id and credentials ingress has checked; only in events
 
-	purposes = 10
+	PurposeViewable Purpose = 10 // viewable_url: half of the ad was in view for a second; costs nothing
+
+	purposes = 11
 )
 
 var purposeUses = [purposes]string{
 	PurposeAuction: "auction/v1", PurposeBid: "bid/v1", PurposeReport: "report/v1", PurposeImpression: "impression/v1",
 	PurposeClick: "click/v1", PurposePlayback: "playback/v1", PurposeReceipt: "receipt/v1", PurposeConversion: "conversion/v1",
-	PurposeConverted: "converted/v1",
+	PurposeConverted: "converted/v1", PurposeViewable: "viewable/v1",
 }
 
 // clicked says whether a token of p tells when its ad was clicked.
@@ -58,6 +60,8 @@ func ForEvent(event string) Purposes {
 		return reports | 1<<PurposeImpression
 	case "click":
 		return reports | 1<<PurposeClick
+	case "viewable":
+		return reports | 1<<PurposeViewable
 	case "close", "skip", "video_complete":
 		return reports | 1<<PurposePlayback
 	case "conversion":

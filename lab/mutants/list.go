@@ -113,6 +113,12 @@ var mutants = []mutant{
 		tests: []string{"./internal/memory"}, run: "Conformance",
 	},
 	{
+		name: "viewable-alone", protects: "the link of a view proves no impression",
+		file: "internal/token/purpose.go",
+		old:  "		return reports | 1<<PurposeImpression\n", new: "		return reports | 1<<PurposeImpression | 1<<PurposeViewable\n",
+		tests: []string{"./ingress/track"}, run: "TestViewable",
+	},
+	{
 		name: "dedupe-postgres", protects: "an event is applied once",
 		file: "internal/postgres/ledger_marks.go",
 		old:  "ON CONFLICT DO NOTHING\nRETURNING auction_day", new: "RETURNING auction_day",

@@ -156,6 +156,7 @@ var nightly = map[string]bool{
 	"unproven-limit":              true,
 	"unproven-mark":               true,
 	"unproven-words":              true,
+	"viewable-alone":              true,
 	"writes-at-once":              true,
 	"writes-unlimited":            true,
 }

@@ -34,6 +34,7 @@ const (
 	Type_SKIP             Type = 4
 	Type_VIDEO_COMPLETE   Type = 5
 	Type_CONVERSION       Type = 6
+	Type_VIEWABLE         Type = 7 // half of the ad was in view for a second; costs and earns nothing
 )
 
 // Enum value maps for Type.
@@ -46,6 +47,7 @@ var (
 		4: "SKIP",
 		5: "VIDEO_COMPLETE",
 		6: "CONVERSION",
+		7: "VIEWABLE",
 	}
 	Type_value = map[string]int32{
 		"TYPE_UNSPECIFIED": 0,
@@ -55,6 +57,7 @@ var (
 		"SKIP":             4,
 		"VIDEO_COMPLETE":   5,
 		"CONVERSION":       6,
+		"VIEWABLE":         7,
 	}
 )
 
@@ -1140,7 +1143,7 @@ const file_event_proto_rawDesc = "" +
 	"\x04LOSS\x10\x02\x12\b\n" +
 	"\x04BILL\x10\x03\x12\t\n" +
 	"\x05ERROR\x10\x04B\t\n" +
-	"\a_reason*p\n" +
+	"\a_reason*~\n" +
 	"\x04Type\x12\x14\n" +
 	"\x10TYPE_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
@@ -1150,7 +1153,8 @@ const file_event_proto_rawDesc = "" +
 	"\x04SKIP\x10\x04\x12\x12\n" +
 	"\x0eVIDEO_COMPLETE\x10\x05\x12\x0e\n" +
 	"\n" +
-	"CONVERSION\x10\x06*B\n" +
+	"CONVERSION\x10\x06\x12\f\n" +
+	"\bVIEWABLE\x10\a*B\n" +
 	"\fBillingModel\x12\x17\n" +
 	"\x13BILLING_UNSPECIFIED\x10\x00\x12\a\n" +
 	"\x03CPM\x10\x01\x12\a\n" +

@@ -609,7 +609,7 @@ var proofs = []string{
 
 func (h *history) event() happening {
 	e := h.auction()
-	kinds := []string{"impression", "click", "conversion", "close", "skip", "video_complete", "impression", "impression"}
+	kinds := []string{"impression", "click", "conversion", "close", "skip", "video_complete", "viewable", "impression", "impression"}
 	kinds = append(kinds, map[string][]string{"cpm": kinds[:1], "cpc": kinds[1:2], "cpa": kinds[1:3]}[e.model]...)
 	e.kind = rapid.SampledFrom(kinds).Draw(h.T, "kind")
 	e.proof = rapid.SampledFrom(proofs).Draw(h.T, "proof")
