@@ -48,6 +48,7 @@ var layers = map[string][]string{
 	"internal/schedule":  {},
 	"internal/link":      {},
 	"internal/obs":       {"internal/lifecycle", "internal/link"},
+	"internal/mail":      {"internal/obs"},
 
 	"internal/kafka":    adapter("internal/kafka"),
 	"internal/postgres": adapter("internal/postgres"),
@@ -146,7 +147,8 @@ var libraries = map[string][]string{
 	"github.com/evanw/esbuild":            {"web/build"},
 	"github.com/andybalholm/brotli":       {"web/build", "ingress/console"}, // there in tests
 	"github.com/chromedp/chromedp":        {"lab/browser"},
-	"github.com/prometheus/client_golang": {"internal/obs", "ingress", "consumers", "analytics", "internal/kafka", "internal/postgres", "internal/redis", "cmd", "internal/backends", "lab/bench"},
+	"github.com/wneessen/go-mail":         {"internal/mail"},
+	"github.com/prometheus/client_golang": {"internal/obs", "internal/mail", "ingress", "consumers", "analytics", "internal/kafka", "internal/postgres", "internal/redis", "cmd", "internal/backends", "lab/bench"},
 }
 
 // testLibraries may be imported by any test: registries to pass in, flags to parse, a bare gin to

@@ -25,6 +25,7 @@ import (
 	"adnet/internal/cli"
 	"adnet/internal/kafka"
 	"adnet/internal/lifecycle"
+	"adnet/internal/mail"
 	"adnet/internal/redis"
 	"adnet/internal/token"
 
@@ -34,7 +35,7 @@ import (
 // ingress is `adnet ingress`: the HTTP role against the real servers.
 type ingress struct {
 	Host    hostConfig       `embed:""`
-	Role    ingressConfig    `embed:"" set:"unsigned_beacons=record"`
+	Role    ingressConfig    `kong:"embed,set='unsigned_beacons=record',set='verify_email=required'"`
 	Money   backends.Money   `embed:"" set:"prepaid=required"`
 	Spool   spool.Config     `embed:""`
 	Servers backends.Servers `embed:""`
@@ -44,6 +45,9 @@ type ingress struct {
 func (c *ingress) Run(p cli.Process) error {
 	ring, sessions, err := c.Role.keys(false)
 	if err != nil {
+		return err
+	}
+	if err := c.Role.checkMail(); err != nil {
 		return err
 	}
 	h, err := newHost(p, c.Host)
@@ -81,6 +85,7 @@ type ingressConfig struct {
 	Budget budget.Config `embed:""`
 
 	Manage   manage.Config      `embed:""`
+	Mail     mail.Config        `embed:""`
 	Once     idempotency.Config `embed:""`
 	Console  console.Config     `embed:""`
 	Payments paymentConfig      `embed:""`
@@ -90,6 +95,14 @@ type ingressConfig struct {
 
 	AdminEmail    string `name:"admin-email" env:"ADNET_ADMIN_EMAIL" help:"Administrator to create at start, with the password, while that account does not exist."`
 	AdminPassword string `name:"admin-password" env:"ADNET_ADMIN_PASSWORD" help:"Password of the administrator to create."`
+}
+
+// checkMail refuses to confirm e-mails without a mail server.
+func (c ingressConfig) checkMail() error {
+	if c.Manage.VerifyEmail == manage.VerifyRequired && !c.Mail.On() {
+		return errors.New("ADNET_VERIFY_EMAIL is required and there is no mail server: set ADNET_SMTP_HOST and ADNET_SMTP_FROM, or ADNET_VERIFY_EMAIL=off")
+	}
+	return nil
 }
 
 // keys reads both key lists. A random key replaces an empty list where tokens need not outlive the
@@ -163,6 +176,7 @@ type ingressRole struct {
 	spool     *spool.Spool
 	tracker   *track.Tracker
 	accounts  *account.Service
+	mail      *mail.Sender // nil without a mail server
 	campaigns *campaign.Service
 }
 
@@ -226,6 +240,9 @@ func (r *ingressRole) addStages() {
 	r.group.Add(lifecycle.Named("producer", r.producer))
 	r.group.Add(lifecycle.Named("catalog", r.catalog), lifecycle.Named("budget", r.budget), lifecycle.Named("limits", r.limits),
 		lifecycle.Named("caps", r.delivery.Caps), lifecycle.Named("pacing", r.delivery.Pacer))
+	if r.mail != nil {
+		r.group.Add(lifecycle.Named("mail", r.mail))
+	}
 	r.group.Add(lifecycle.Named("tracking", r.tracker))
 	r.group.Add(lifecycle.Named("http", r.http))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,6 +22,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/demo"
 	"adnet/internal/errs"
+	"adnet/internal/mail"
 	"adnet/internal/once"
 	"adnet/internal/payment"
 	"adnet/internal/redis"
@@ -34,11 +36,16 @@ func (r *ingressRole) managing() error {
 	if err != nil {
 		return err
 	}
-	r.accounts = account.NewService(account.Deps{Users: r.Books, Keys: r.Books, Networks: r.Books, Sessions: r.Books, Factors: r.Books, Box: r.given.Sessions, Now: time.Now})
+	mailer, err := r.mailing()
+	if err != nil {
+		return err
+	}
+	r.accounts = account.NewService(account.Deps{Users: r.Books, Keys: r.Books, Networks: r.Books, Sessions: r.Books, Factors: r.Books, Links: r.Books, Box: r.given.Sessions, Now: time.Now})
 	r.campaigns = campaign.NewService(campaign.Deps{Store: r.Books, Announcer: warming{redis.NewNodes(r.sealed), r.budget}, Now: time.Now, CreditValue: creditValue, MaxCampaigns: r.given.Config.Manage.Campaigns})
 	manage.New(manage.Deps{
 		Auth: r.auth, Sessions: r.given.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: r.Stats, Rollup: r.Rollup, Audit: r.Books, Unproven: r.Books, Now: time.Now,
-		Logins: r.limits, Signup: r.given.Config.Manage.Signup, BaseURL: r.http.BaseURL, Demo: r.visitors(),
+		Logins: r.limits, Mailer: mailer, MailLogged: r.mail == nil && mailer != nil, Verify: r.given.Config.Manage.VerifyEmail == manage.VerifyRequired,
+		Signup: r.given.Config.Manage.Signup, BaseURL: r.http.BaseURL, Demo: r.visitors(),
 		Unfunded: payment.Funding{Balances: r.Books, Required: r.given.Money.Required()}.Unfunded,
 	}).Mount(r.http)
 	explain.New(explain.Deps{
@@ -54,6 +61,30 @@ func (r *ingressRole) managing() error {
 	}
 	pages.Mount(r.http)
 	return nil
+}
+
+// mailing makes the sender of mails; in in-memory mode without a mail server it is the log. nil
+// without either.
+func (r *ingressRole) mailing() (manage.Mailer, error) {
+	cfg := r.given.Config
+	switch {
+	case cfg.Mail.On():
+		var err error
+		r.mail, err = mail.New(cfg.Mail, mail.Deps{Log: r.Log, Metrics: r.metrics})
+		return r.mail, err
+	case r.given.InMemory:
+		return loggedMails{r.Log}, nil
+	}
+	return nil, nil // then e-mails are not confirmed: checkMail
+}
+
+// loggedMails writes mails, links included, to the log of a process that only this machine's owner
+// runs to try adnet out.
+type loggedMails struct{ log *slog.Logger }
+
+// Send implements manage.Mailer.
+func (l loggedMails) Send(to, subject, text string) {
+	l.log.Info("there is no mail server: this mail is not sent", "to", to, "subject", subject, "text", text)
 }
 
 // visitors are the demo accounts that the landing page signs in to by one click.

@@ -159,7 +159,11 @@ func TestBadStartsSayWhyInOneLine(t *testing.T) {
 		"half an admin":    {[]string{"standalone", "--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--admin-email=a@b.example"}, []string{"ADNET_ADMIN_PASSWORD"}},
 		"unknown command":  {[]string{"serve"}, []string{"serve"}},
 		"no server":        {[]string{"verify", "--postgres-url=postgres://u:hunter2@127.0.0.1:1/x"}, []string{"ADNET_POSTGRES_URL"}},
-		"no keys":          {[]string{"ingress"}, []string{"ADNET_TOKEN_KEYS"}},
+		"no mail server": {
+			[]string{"ingress", "--token-keys=k1:" + strings.Repeat("A", 43) + "=", "--session-keys=k1:" + strings.Repeat("A", 43) + "="},
+			[]string{"ADNET_VERIFY_EMAIL", "ADNET_SMTP_HOST"},
+		},
+		"no keys": {[]string{"ingress"}, []string{"ADNET_TOKEN_KEYS"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, c.args...)
@@ -188,12 +192,12 @@ func TestPrintConfigShowsSettingsAndNoSecrets(t *testing.T) {
 	p := start(t, "ingress", "--print-config")
 	require.Zero(t, p.ends(t, 5*time.Second), p.err)
 	require.NotContains(t, p.out.String(), "hunter2")
-	for _, want := range []string{"ADNET_HTTP_ADDR=127.0.0.1:8080", "ADNET_UNSIGNED_BEACONS=record", "ADNET_PREPAID=required", "db.example/adnet"} {
+	for _, want := range []string{"ADNET_HTTP_ADDR=127.0.0.1:8080", "ADNET_UNSIGNED_BEACONS=record", "ADNET_VERIFY_EMAIL=required", "ADNET_PREPAID=required", "db.example/adnet"} {
 		require.Contains(t, p.out.String(), want)
 	}
 	p = start(t, "standalone", "--print-config")
 	require.Zero(t, p.ends(t, 5*time.Second))
-	for _, want := range []string{"ADNET_UNSIGNED_BEACONS=bill", "ADNET_PREPAID=off", "ADNET_DEMO=on"} {
+	for _, want := range []string{"ADNET_UNSIGNED_BEACONS=bill", "ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=off", "ADNET_DEMO=on"} {
 		require.Contains(t, p.out.String(), want)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -56,14 +57,14 @@ func (s *stack) variables(names []string) ([]variable, error) {
 }
 
 // trial holds the settings of adnet on this stack unless the environment sets others: campaigns
-// deliver without a deposit, because the stack has no payment provider. Serve and verify must agree
-// on it.
-func trial() variable {
-	value := os.Getenv("ADNET_PREPAID")
-	if value == "" {
-		value = "off"
+// deliver without a deposit, and e-mails are not confirmed, because the stack has neither payment
+// provider nor mail server. Serve and verify must agree on them.
+func trial() []variable {
+	all := []variable{{"ADNET_PREPAID", "off"}, {"ADNET_VERIFY_EMAIL", "off"}}
+	for i := range all {
+		all[i].value = cmp.Or(os.Getenv(all[i].name), all[i].value)
 	}
-	return variable{"ADNET_PREPAID", value}
+	return all
 }
 
 // requireRunning fails, and names the remedy, when a server of the stack does not run.
@@ -85,7 +86,7 @@ func (s *stack) printEnv(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, v := range append(all, trial()) {
+	for _, v := range append(all, trial()...) {
 		_, writeErr := fmt.Fprintf(w, "export %s=%s\n", v.name, shellQuote(v.value))
 		err = errors.Join(err, writeErr)
 	}

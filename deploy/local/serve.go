@@ -106,7 +106,7 @@ func (s *stack) roleEnv(c serveOpts) (map[string][]string, error) {
 		return nil, err
 	}
 	common := os.Environ()
-	for _, v := range append(vars, trial()) {
+	for _, v := range append(vars, trial()...) {
 		common = append(common, v.name+"="+v.value)
 	}
 	serving := slices.DeleteFunc(slices.Clone(common), func(setting string) bool { return strings.HasPrefix(setting, postgresOwner+"=") })

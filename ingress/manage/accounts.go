@@ -83,6 +83,9 @@ func (a *API) register(c *httpapi.Context) error {
 	if err := a.mayHaveCookie(c, in.Cookie); err != nil {
 		return err
 	}
+	if a.deps.Verify {
+		return a.askRegister(c, in)
+	}
 	u, err := a.deps.Accounts.Register(c.Request.Context(), in.Email, in.Password)
 	if err != nil {
 		return err

@@ -97,7 +97,7 @@ func TestCredentialsRefused(t *testing.T) {
 	}
 	w.nobody().Post(t, "/api/auth", `{"email":"`+strings.Repeat("x", 64<<10)+`"}`).Fails(413, "payload_too_large")
 	unknown := w.nobody().Post(t, "/api/auth?action=become_admin", object{"email": "a@example.com", "password": "correct horse"}).Fails(400, "invalid_request")
-	require.Contains(t, unknown["error"], "demo, login, logout, register")
+	require.Contains(t, unknown["error"], "demo, forgot, login, logout, register, reset, verify")
 	require.Equal(t, 405, w.nobody().Get(t, "/api/auth").Code)
 }
 

@@ -32,8 +32,9 @@ const (
 
 // Config is the settings of accounts.
 type Config struct {
-	Campaigns int    `name:"campaigns" env:"ADNET_CAMPAIGNS" default:"100" help:"Campaigns that a new account may have. It may have as many more for every 30 days since its first one, and 50 more for each that a reviewer approved, up to 10,000; their targeting may have 10 KiB for each. 0 is any number. Administrators have no such limit."`
-	Signup    string `name:"signup" env:"ADNET_SIGNUP" default:"open" enum:"open,invite,closed" help:"Who may register: anybody, who was invited, or nobody: then only the operator makes accounts."`
+	Campaigns   int    `name:"campaigns" env:"ADNET_CAMPAIGNS" default:"100" help:"Campaigns that a new account may have. It may have as many more for every 30 days since its first one, and 50 more for each that a reviewer approved, up to 10,000; their targeting may have 10 KiB for each. 0 is any number. Administrators have no such limit."`
+	VerifyEmail string `name:"verify-email" env:"ADNET_VERIFY_EMAIL" default:"${verify_email}" enum:"required,off" help:"Whether a registration needs a confirmed e-mail: required (the account exists once its mailed link was opened; needs ADNET_SMTP_HOST, but in standalone mode, which logs the link) or off."`
+	Signup      string `name:"signup" env:"ADNET_SIGNUP" default:"open" enum:"open,invite,closed" help:"Who may register: anybody, who was invited, or nobody: then only the operator makes accounts."`
 }
 
 // Logins limits wrong passwords; see limits.Limits.
@@ -61,7 +62,11 @@ type Deps struct {
 	Audit     AuditLog
 	Unproven  UnprovenReader // nil: stats do not tell of them
 	Logins    Logins         // limits on wrong passwords; nil for none
-	Signup    string         // SignupOpen and so on; empty is open
+	Verify    bool           // an account is made when its e-mail is confirmed
+	Mailer    Mailer         // nil: this server sends no mail
+	// MailLogged says that mails are lines of the log.
+	MailLogged bool
+	Signup     string // SignupOpen and so on; empty is open
 	// BaseURL is where the installation is.
 	BaseURL func() string
 	// Demo are the e-mails of the demo accounts that a visitor may be signed in to, by what they
@@ -85,13 +90,18 @@ func New(deps Deps) *API {
 func (a *API) Mount(s *httpapi.Server) {
 	reads := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken}
 	changes := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes, Audited: httpapi.Yes}
+	// Guesses of tokens are answered 401, which is limited.
+	byLink := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.Yes}
 	ofAdmin := func(p httpapi.Policy) httpapi.Policy { p.Auth = httpapi.AdminToken; return p }
 	s.HandleActions(http.MethodPost, "/api/auth", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
 		"": {Do: a.login}, "login": {Do: a.login},
 		"register": {Do: a.register, Policy: httpapi.Policy{
 			Limit: httpapi.LimitRegistrations, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
 		}},
-		"demo": {Do: a.demoLogin},
+		"demo":   {Do: a.demoLogin},
+		"verify": {Do: a.verify, Policy: byLink}, "reset": {Do: a.reset, Policy: byLink},
+		// No Idempotency-Key: a second call mails a second link, up to three.
+		"forgot": {Do: a.forgot, Policy: httpapi.Policy{Limit: httpapi.LimitRegistrations, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No}},
 		// No Idempotency-Key for a logout: an ended session stays ended, and its reply is the same.
 		"logout": {Do: a.logout, Policy: httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.Yes}},
 		// No Idempotency-Key for a login: a second one is one more session, which its owner sees.

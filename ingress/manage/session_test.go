@@ -25,7 +25,7 @@ type site struct {
 func newSite(t *testing.T, base string) *site {
 	t.Helper()
 	w := &world{World: ingresstest.New(t, ingresstest.Options{BaseURL: base}), nodes: &nodes{}}
-	w.accounts = account.NewService(account.Deps{Users: w.Store, Keys: w.Store, Sessions: w.Store, Factors: w.Store, Box: w.Sessions, Now: w.Clock})
+	w.accounts = account.NewService(account.Deps{Users: w.Store, Keys: w.Store, Sessions: w.Store, Factors: w.Store, Links: w.Store, Box: w.Sessions, Now: w.Clock})
 	w.campaigns = campaign.NewService(campaign.Deps{Store: w.Store, Announcer: w.nodes, Now: w.Clock, CreditValue: money.USD})
 	auth := httpapi.NewAuth(httpapi.AuthDeps{Users: w.Store, Keys: w.Store, Sessions: w.Sessions, Logins: w.Store, Now: w.Clock, BaseURL: w.HTTP.BaseURL})
 	manage.New(manage.Deps{

@@ -50,7 +50,7 @@ func newWorld(t *testing.T) *world {
 func emptyWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{World: ingresstest.New(t, ingresstest.Options{Now: time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)}), nodes: &nodes{}}
-	w.accounts = account.NewService(account.Deps{Users: w.Store, Keys: w.Store, Sessions: w.Store, Factors: w.Store, Box: w.Sessions, Now: w.Clock})
+	w.accounts = account.NewService(account.Deps{Users: w.Store, Keys: w.Store, Sessions: w.Store, Factors: w.Store, Links: w.Store, Box: w.Sessions, Now: w.Clock})
 	w.campaigns = campaign.NewService(campaign.Deps{Store: w.Store, Announcer: w.nodes, Now: w.Clock, CreditValue: money.USD})
 	return w
 }

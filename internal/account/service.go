@@ -33,6 +33,7 @@ type Deps struct {
 	Networks NetworkStore // nil: no network is known
 	Sessions SessionStore // nil where nobody logs in: on the command line
 	Factors  FactorStore  // as Sessions
+	Links    LinkStore    // as Sessions
 	Box      Box          // as Sessions
 	Now      func() time.Time
 }

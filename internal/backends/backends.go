@@ -43,6 +43,7 @@ type Books interface {
 	account.NetworkStore
 	account.SessionStore
 	account.FactorStore
+	account.LinkStore
 	campaign.Store
 	campaign.Changes
 	settle.Store

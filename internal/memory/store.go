@@ -32,6 +32,7 @@ type Store struct {
 	networks   map[userNetwork]time.Time // of good logins
 	sessions   map[uuid.UUID]account.Session
 	factors    map[uuid.UUID]account.Factor // by account
+	links      map[[32]byte]account.Link
 	keys       map[uuid.UUID]account.Key
 	byHash     map[[32]byte]uuid.UUID
 	campaigns  map[uuid.UUID]*kept
@@ -58,6 +59,7 @@ func New(now func() time.Time) *Store {
 		networks:   make(map[userNetwork]time.Time),
 		sessions:   make(map[uuid.UUID]account.Session),
 		factors:    make(map[uuid.UUID]account.Factor),
+		links:      make(map[[32]byte]account.Link),
 		keys:       make(map[uuid.UUID]account.Key),
 		byHash:     make(map[[32]byte]uuid.UUID),
 		campaigns:  make(map[uuid.UUID]*kept),

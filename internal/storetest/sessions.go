@@ -143,6 +143,37 @@ var sessionCases = []testCase{
 		require.NoError(t, err)
 		require.True(t, found.Strong)
 	}},
+	{"MailedLinks", func(t *testing.T, s Stores) {
+		store, u := s.Users.(account.LinkStore), AddUser(t, s)
+		l := account.Link{Hash: [32]byte{1}, Purpose: account.LinkReset, Email: u.Email, UserID: u.ID, CreatedAt: keyTime, ExpiresAt: keyTime.Add(time.Hour)}
+		kept, err := store.CreateLink(t.Context(), l)
+		require.NoError(t, err)
+		require.True(t, kept)
+		got, err := store.Link(t.Context(), l.Hash, keyTime)
+		require.NoError(t, err)
+		require.Equal(t, l, got)
+		_, err = store.Link(t.Context(), l.Hash, l.ExpiresAt)
+		requireCode(t, err, errs.NotFound)
+		var taken atomic.Int32
+		together(8, func(int) {
+			if _, err := store.TakeLink(t.Context(), l.Hash, keyTime); err == nil {
+				taken.Add(1)
+			}
+		})
+		require.EqualValues(t, 1, taken.Load(), "a link works once")
+		var made atomic.Int32
+		together(8, func(i int) {
+			n := account.Link{Hash: [32]byte{2, byte(i)}, Purpose: account.LinkRegister, Email: "new@example.com", PasswordHash: "$argon2id$x", CreatedAt: keyTime, ExpiresAt: keyTime.Add(time.Hour)}
+			if kept, err := store.CreateLink(t.Context(), n); err == nil && kept {
+				made.Add(1)
+			}
+		})
+		require.EqualValues(t, account.MaxLinks, made.Load())
+		notice := account.Link{Hash: [32]byte{3}, Purpose: account.LinkNotice, Email: "new@example.com", CreatedAt: keyTime.Add(time.Hour), ExpiresAt: keyTime.Add(2 * time.Hour)}
+		kept, err = store.CreateLink(t.Context(), notice)
+		require.NoError(t, err)
+		require.True(t, kept, "expired ones are forgotten")
+	}},
 	{"OnlySoMany", func(t *testing.T, s Stores) {
 		store, u := sessionStore(t, s), AddUser(t, s)
 		oldest := addSession(t, store, u, 0)

@@ -112,6 +112,9 @@ func screens() []screen {
 	return []screen{
 		{"", "/", "Ads that belong in the conversation"},
 		{"", "/console/campaigns", "Sign in to see this page"},
+		{"", "/console/forgot", "Ask for a new password"},
+		{"", "/console/reset#x", "Set a new password"},
+		{"", "/console/verify#x", "Confirm your e-mail"},
 		{"advertiser", "/console/overview", "Spent today"},
 		{"advertiser", "/console/campaigns", "Spent in all"},
 		{"advertiser", "/console/campaigns?status=archived&q=x", "Nothing matches"},

@@ -1409,4 +1409,28 @@ var mutants = []mutant{
 		old:  "	if err != nil || !f.On() {", new: "	if err != nil || !f.On() || code == \"\" {",
 		tests: []string{"./ingress/manage"}, run: "SecondFactor",
 	},
+	{
+		name: "link-again", protects: "a mailed link works once",
+		file: "internal/memory/links.go",
+		old:  "		delete(s.links, hash)\n	}\n	return l, err", new: "	}\n	return l, err",
+		tests: []string{"./ingress/manage"}, run: "PasswordReset|RegistrationsAre",
+	},
+	{
+		name: "link-hijacked", protects: "nobody gets an account for another's mailbox",
+		file: "internal/account/link.go",
+		old:  "VerifyPassword(ctx, l.PasswordHash, password); err != nil || !ok {", new: "VerifyPassword(ctx, l.PasswordHash, password); err != nil || !ok && false {",
+		tests: []string{"./ingress/manage"}, run: "RegistrationsAre",
+	},
+	{
+		name: "link-unproved", protects: "no account without a confirmed e-mail",
+		file: "ingress/manage/accounts.go",
+		old:  "	if a.deps.Verify {", new: "	if false {",
+		tests: []string{"./ingress/manage"}, run: "RegistrationsAre",
+	},
+	{
+		name: "link-flood", protects: "nobody floods a mailbox",
+		file: "internal/memory/links.go",
+		old:  "waiting >= account.MaxLinks", new: "waiting >= 100*account.MaxLinks",
+		tests: []string{"./ingress/manage"}, run: "LinksExpireAndAreFew",
+	},
 }

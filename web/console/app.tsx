@@ -13,6 +13,7 @@ const Billing = lazy(() => import('./screens/billing'));
 const Publisher = lazy(() => import('./screens/publisher'));
 const Keys = lazy(() => import('./screens/keys'));
 const Integrate = lazy(() => import('./screens/integrate'));
+const Links = lazy(() => import('./screens/links'));
 const Security = lazy(() => import('./screens/security'));
 const Review = lazy(() => import('./screens/review'));
 
@@ -29,6 +30,8 @@ function Routes() {
   useEffect(() => { window.scrollTo(0, 0); }, [path]);
   if (infoFailed.value) return <Unreachable />;
   if (at === '/') return <Landing />;
+  const link = (['forgot', 'reset', 'verify'] as const).find((name) => at === `/console/${name}`);
+  if (link) return <Links what={link} />;
   if (!user.value) return <Landing next={path + location.search} />;
   if (at === '/console' || at === '/console/') {
     queueMicrotask(() => route(`${base}/console/${isAdmin.value ? 'review' : 'overview'}`, true));

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { api, ApiError, need } from '../../shared/api';
+import { api, ApiError, need, type Schemas } from '../../shared/api';
 import { base, info, loadInfo, t, user } from '../state';
 import { Icon, Logo, type IconName } from '../ui/icons';
 import { words } from '../ui/load';
@@ -73,6 +73,7 @@ function Door({ asked, enter }: { asked: boolean; enter: () => Promise<void> }) 
   const [register, setRegister] = useState(false);
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
+  const [sent, setSent] = useState('');
   const [asksCode, setAsksCode] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const signup = info.value?.signup ?? 'open';
@@ -83,7 +84,11 @@ function Door({ asked, enter }: { asked: boolean; enter: () => Promise<void> }) 
     setError('');
     const body = { email: field('email'), password: field('password'), cookie: true, ...(field('invite') ? { invite: field('invite') } : {}), ...(field('code') ? { code: field('code') } : {}) };
     try {
-      await need(register ? api.POST('/api/auth/register', { body }) : api.POST('/api/auth/login', { body }));
+      const answer = await need<object>(register ? api.POST('/api/auth/register', { body }) : api.POST('/api/auth/login', { body }));
+      if ('verification' in answer) {
+        setSent((answer as Schemas['Registering']).delivery === 'log' ? t().linkLogged : t().registerSent);
+        return;
+      }
       await enter();
     } catch (e) {
       if (e instanceof ApiError && e.code === 'second_factor_required' && !asksCode) setAsksCode(true);
@@ -96,7 +101,8 @@ function Door({ asked, enter }: { asked: boolean; enter: () => Promise<void> }) 
       <h2 id="door">{register ? t().register : t().signIn}</h2>
       {asked && <p class="note">{t().signInFirst}</p>}
       {info.value && !info.value.console_address && <p class="problem" role="alert">{t().wrongAddress} <a href={info.value.base_url}>{info.value.base_url}</a></p>}
-      <form ref={form} onSubmit={submit}>
+      {sent && <p class="good" role="status">{sent}</p>}
+      {!sent && <form ref={form} onSubmit={submit}>
         <label>{t().email}<input name="email" type="email" required autocomplete="username" maxLength={254} /></label>
         <label>{t().password}<input name="password" type="password" required minLength={register ? 12 : undefined} maxLength={256} autocomplete={register ? 'new-password' : 'current-password'} aria-describedby={register ? 'password-help' : undefined} /></label>
         {register && <p class="note" id="password-help">{t().passwordHelp}</p>}
@@ -105,7 +111,8 @@ function Door({ asked, enter }: { asked: boolean; enter: () => Promise<void> }) 
         {asksCode && !register && <p class="note" id="code-help" role="status">{t().factorAsked}</p>}
         {error && <p class="problem" role="alert">{error}</p>}
         <button class="primary" disabled={busy}>{register ? t().register : t().signIn}</button>
-      </form>
+        {!register && <p><a href={`${base}/console/forgot`}>{t().forgot}</a></p>}
+      </form>}
       {signup !== 'closed' || register
         ? <p><button type="button" class="link" onClick={() => { setRegister(!register); setError(''); }}>{register ? t().haveAccount : t().noAccount}</button></p>
         : <p class="note">{t().signupClosed}</p>}

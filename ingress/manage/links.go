@@ -1,0 +1,135 @@
+package manage
+
+import (
+	"net/http"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/account"
+	"adnet/internal/errs"
+)
+
+// Where the e-mail of a registration must be confirmed.
+const (
+	VerifyRequired = "required"
+	VerifyOff      = "off"
+)
+
+// Mailer sends mails. It must not wait.
+type Mailer interface {
+	Send(to, subject, text string)
+}
+
+// maxToken is the most bytes of a link's token, which has 43.
+const maxToken = 128
+
+// mailTexts is what is mailed, by purpose; the address of page follows.
+var mailTexts = map[account.LinkPurpose]struct{ subject, text, page string }{
+	account.LinkRegister: {"Confirm your e-mail", "Somebody, most likely you, registers this e-mail. Open this address within 24 hours and enter the password that you chose:\n\n", "/console/verify#"},
+	account.LinkReset:    {"Set a new password", "Somebody, most likely you, asked to set a new password. Open this address within an hour; it works once. If it was not you, do nothing:\n\n", "/console/reset#"},
+	account.LinkNotice:   {"You have an account already", "Somebody, most likely you, tried to register this e-mail, which has an account. Sign in, or ask for a new password:\n\n", "/console/forgot"},
+}
+
+// post mails a link. Its token is behind the #, which browsers send to no server.
+func (a *API) post(m *account.Mailed) {
+	if m == nil || a.deps.Mailer == nil {
+		return
+	}
+	t := mailTexts[m.Purpose]
+	a.deps.Mailer.Send(m.To, t.subject, t.text+a.baseURL()+t.page+m.Token+"\n")
+}
+
+// delivery is how a caller's link reaches it.
+func (a *API) delivery() string {
+	if a.deps.MailLogged {
+		return "log"
+	}
+	return "mail"
+}
+
+// askRegister begins a registration that the owner of the e-mail confirms. Known and unknown e-mails
+// get one answer, in the same time.
+func (a *API) askRegister(c *httpapi.Context, in credentials) error {
+	mailed, err := a.deps.Accounts.AskRegister(c.Request.Context(), in.Email, in.Password)
+	if err != nil {
+		return err
+	}
+	a.post(mailed)
+	return httpapi.JSON(c, http.StatusAccepted, map[string]any{"verification": "sent", "delivery": a.delivery()})
+}
+
+// verify makes the account of a confirmed e-mail and signs its owner in.
+func (a *API) verify(c *httpapi.Context) error {
+	var in struct {
+		Token    string `json:"token"`
+		Password string `json:"password"`
+		Cookie   bool   `json:"cookie"`
+	}
+	if err := httpapi.Decode(c, &in); err != nil {
+		return err
+	}
+	if err := checkLink(in.Token, in.Password); err != nil {
+		return err
+	}
+	if err := a.mayHaveCookie(c, in.Cookie); err != nil {
+		return err
+	}
+	u, err := a.deps.Accounts.ConfirmRegister(c.Request.Context(), in.Token, in.Password)
+	if err != nil {
+		return err
+	}
+	return a.answerSession(c, http.StatusCreated, opened{user: u, cookie: in.Cookie})
+}
+
+func checkLink(token, password string) error {
+	if token == "" || len(token) > maxToken || password == "" || len(password) > account.MaxPassword {
+		return errs.New(errs.InvalidRequest, "token, of the mailed address, and password are required")
+	}
+	return nil
+}
+
+// forgot mails a link to set a new password. The answer is the same for every e-mail.
+func (a *API) forgot(c *httpapi.Context) error {
+	var in struct {
+		Email string `json:"email"`
+	}
+	if err := httpapi.Decode(c, &in); err != nil {
+		return err
+	}
+	if a.deps.Mailer == nil {
+		return errs.New(errs.Forbidden, "this server sends no mail; ask its operator for a new password")
+	}
+	mailed, err := a.deps.Accounts.AskReset(c.Request.Context(), in.Email)
+	if err != nil {
+		return err
+	}
+	a.post(mailed)
+	return httpapi.JSON(c, http.StatusAccepted, map[string]any{"sent": true, "delivery": a.delivery()})
+}
+
+// reset sets a new password by a mailed link. It signs nobody in: a second factor is asked for as
+// ever.
+func (a *API) reset(c *httpapi.Context) error {
+	var in struct {
+		Token      string `json:"token"`
+		Password   string `json:"password"`
+		RevokeKeys bool   `json:"revoke_keys"`
+	}
+	if err := httpapi.Decode(c, &in); err != nil {
+		return err
+	}
+	if err := checkLink(in.Token, in.Password); err != nil {
+		return err
+	}
+	ctx := c.Request.Context()
+	u, err := a.deps.Accounts.ResetPassword(ctx, in.Token, in.Password)
+	if err != nil {
+		return err
+	}
+	revoked := 0
+	if in.RevokeKeys {
+		if revoked, err = a.deps.Accounts.RevokeKeys(ctx, u); err != nil {
+			return err
+		}
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"changed": true, "keys_revoked": revoked})
+}

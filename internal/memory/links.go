@@ -1,0 +1,58 @@
+package memory
+
+import (
+	"context"
+	"time"
+
+	"adnet/internal/account"
+	"adnet/internal/errs"
+)
+
+var _ account.LinkStore = (*Store)(nil)
+
+// CreateLink implements account.LinkStore.
+func (s *Store) CreateLink(_ context.Context, l account.Link) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l.CreatedAt, l.ExpiresAt = asStored(l.CreatedAt), asStored(l.ExpiresAt)
+	waiting := 0
+	for hash, old := range s.links {
+		switch {
+		case !old.ExpiresAt.After(l.CreatedAt):
+			delete(s.links, hash)
+		case old.Email == l.Email:
+			waiting++
+		}
+	}
+	if waiting >= account.MaxLinks {
+		return false, nil
+	}
+	s.links[l.Hash] = l
+	return true, nil
+}
+
+// Link implements account.LinkStore.
+func (s *Store) Link(_ context.Context, hash [32]byte, now time.Time) (account.Link, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.heldLink(hash, now)
+}
+
+func (s *Store) heldLink(hash [32]byte, now time.Time) (account.Link, error) {
+	l, ok := s.links[hash]
+	if !ok || !l.ExpiresAt.After(now) {
+		return account.Link{}, errs.New(errs.NotFound, "no such link")
+	}
+	return l, nil
+}
+
+// TakeLink implements account.LinkStore.
+func (s *Store) TakeLink(_ context.Context, hash [32]byte, now time.Time) (account.Link, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l, err := s.heldLink(hash, now)
+	if err == nil {
+		delete(s.links, hash)
+	}
+	return l, err
+}
