@@ -88,6 +88,8 @@ var layers = map[string][]string{
 	// Compares settlement on PostgreSQL with a reference; tests only.
 	"consumers/settle/modeltest": append([]string{"consumers", "schemas", "internal/postgres"}, domain...),
 	"consumers":                  append([]string{"consumers", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
+	// Simulates auctions in its tests.
+	"consumers/goal": append([]string{"auction/ranker", "internal/obs"}, domain...),
 	// Trains the ranking, which is the decision's.
 	"consumers/learn": append([]string{"auction", "internal/obs", "internal/lifecycle"}, domain...),
 	"analytics":       append([]string{"analytics", "schemas", "internal/obs", "internal/lifecycle"}, domain...),

@@ -116,7 +116,7 @@ func scan(req *Request, snapshot *Snapshot) (candidates []scanned, unmatched []L
 			unmatched = append(unmatched, Loser{Campaign: c, Reason: NoMatch, Mismatch: mismatch})
 			continue
 		}
-		value := table.EffectiveCPM(c.Billing, c.Bid, found.Relevance)
+		value := c.Value(&table, found.Relevance)
 		if found.Irrelevant {
 			irrelevant++
 			unmatched = append(unmatched, Loser{Campaign: c, EffectiveCPM: value, Reason: Irrelevant})

@@ -75,7 +75,7 @@ func explorer(table *ranker.Table, best []target.Candidate) (at int, value money
 	value = best[0].EffectiveCPM
 	for i := 1; i < len(best); i++ {
 		c := best[i].Campaign
-		if most := table.Most(c.Billing, c.Bid); most >= value && (at == 0 || most > value) && isNew(table.Learnt, c) {
+		if most := c.Value(table, ranker.Certain); most >= value && (at == 0 || most > value) && isNew(table.Learnt, c) {
 			at, value = i, most
 		}
 	}

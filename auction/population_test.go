@@ -43,6 +43,9 @@ func drawCampaign(t *rapid.T) auction.Campaign {
 		Format:        auction.Format(rapid.IntRange(0, 2).Draw(t, "format")),
 		LandingDomain: rapid.SampledFrom([]string{"a.example", "www.a.example", "b.example"}).Draw(t, "domain"),
 	}
+	if c.Billing == ranker.CPM {
+		c.Aim = money.Micros(rapid.SampledFrom([]int64{0, 0, 5_000_000, 6_000_000, 60_000_000}).Draw(t, "aim"))
+	}
 	c.Headline = rapid.SampledFrom([]string{"", "Vector databases", "Travel with the API", "search for café"}).Draw(t, "headline")
 	c.Subtext = rapid.SampledFrom([]string{"", "An api for search", "天気予報 of every city"}).Draw(t, "subtext")
 	c.MinRelevance = ranker.PPM(rapid.SampledFrom([]int{0, 0, 0, 300_000, 900_000}).Draw(t, "least"))
@@ -133,6 +136,7 @@ func (g floorGate) Check(c *auction.Campaign, score money.Micros) auction.Reason
 // intent tokens out of a vocabulary in which few words are common, a third with a tool, a quarter
 // with a host.
 type population struct {
+	goals      bool // a part of the campaigns has one
 	rng        *rand.Rand
 	vocabulary []string
 	templates  []auction.Targeting
@@ -209,6 +213,9 @@ func (p *population) campaigns(n int) []auction.Campaign {
 			Billing:    []ranker.Billing{ranker.CPM, ranker.CPM, ranker.CPA, ranker.CPC}[p.rng.IntN(4)],
 			Format:     auction.Format(p.rng.IntN(3)),
 			Targeting:  &t, LandingDomain: "landing.example",
+		}
+		if p.goals && i%3 == 0 && list[i].Billing == ranker.CPM {
+			list[i].Aim = money.Micros(1_000_000 + 100_000*p.rng.Int64N(200))
 		}
 	}
 	return list

@@ -117,6 +117,7 @@ func checkAccounts(t *rapid.T, req *auction.Request, w *world, e auction.Explana
 	require.Equal(t, e.EffectiveCPM, e.Prediction.Bid)
 	if e.Winner.Billing == ranker.CPM {
 		require.LessOrEqual(t, 1000*e.Price, e.Winner.Bid)
+		require.LessOrEqual(t, e.EffectiveCPM, e.Winner.Bid, "neither a goal nor exploring bids above the cap")
 		require.Equal(t, e.EffectiveCPM/1000, e.Price, "first price: what was bid is paid")
 	}
 }
@@ -142,6 +143,7 @@ func TestDecideEqualsLinearScanOnManyCampaigns(t *testing.T) {
 	for name, templates := range map[string]int{"replicated": 60, "each its own targeting": 0} {
 		t.Run(name, func(t *testing.T) {
 			p := newPopulation(7, templates)
+			p.goals = true
 			all := p.campaigns(5000)
 			index := target.Build(ranker.Version2(), all)
 			for i := range 20 {

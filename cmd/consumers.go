@@ -7,6 +7,7 @@ import (
 	"adnet/consumers/archive"
 	"adnet/consumers/credit"
 	"adnet/consumers/forecast"
+	"adnet/consumers/goal"
 	"adnet/consumers/learn"
 	"adnet/consumers/project"
 	"adnet/consumers/quarantine"
@@ -97,7 +98,7 @@ type consumersRole struct {
 // newConsumers constructs the consumer role over b.
 func newConsumers(h *host, cfg consumersConfig, funds backends.Money, b *backends.All) (*consumersRole, error) {
 	r := &consumersRole{host: h, All: b, cfg: cfg, funds: funds}
-	for _, area := range []func() error{r.settling, r.releasing, r.archiving, r.projecting, r.cleaning, r.counting, r.learning} {
+	for _, area := range []func() error{r.settling, r.releasing, r.archiving, r.projecting, r.cleaning, r.counting, r.steering, r.learning} {
 		if err := area(); err != nil {
 			return nil, err
 		}
@@ -231,6 +232,12 @@ func (r *consumersRole) counting() error {
 	if r.Nightly != nil {
 		r.runs("rollup", r.Nightly)
 	}
+	return nil
+}
+
+// steering adds the component that makes the bids of campaigns with a goal.
+func (r *consumersRole) steering() error {
+	r.runs("goals", goal.New(goal.Deps{Log: r.Log, Metrics: r.metrics, Source: r.Stats, Store: r.Books}))
 	return nil
 }
 

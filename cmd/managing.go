@@ -109,7 +109,8 @@ func (w warming) Announce(ctx context.Context, c campaign.Campaign) (all bool, e
 		return all, err
 	}
 	billing, _ := ranker.ParseBilling(string(c.BillingModel))
-	w.leases.Warm(ctx, &auction.Campaign{ID: auction.ID(c.ID), Advertiser: auction.ID(c.AdvertiserID), Bid: c.BidAmount, Billing: billing})
+	bid, aim := c.Offer()
+	w.leases.Warm(ctx, &auction.Campaign{ID: auction.ID(c.ID), Advertiser: auction.ID(c.AdvertiserID), Bid: bid, Aim: aim, Billing: billing})
 	return all, nil
 }
 

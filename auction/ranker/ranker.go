@@ -241,13 +241,23 @@ func (t *Table) EffectiveCPM(b Billing, bid money.Micros, r PPM) money.Micros {
 	return 0
 }
 
+// Value is the effective CPM of a bid with a goal: what 1,000 impressions are expected to bring in
+// conversions that are worth aim each (micro-USD), and never more than the bid. Without an aim (0) it
+// is [Table.EffectiveCPM]. It never decreases in bid, aim or relevance.
+func (t *Table) Value(b Billing, bid, aim money.Micros, r PPM) money.Micros {
+	if aim <= 0 {
+		return t.EffectiveCPM(b, bid, r)
+	}
+	return max(0, min(bid, t.EffectiveCPM(CPA, aim, r)))
+}
+
 // Most is what EffectiveCPM is at most, for any relevance.
 func (t *Table) Most(b Billing, bid money.Micros) money.Micros {
 	return t.EffectiveCPM(b, bid, Certain)
 }
 
-// AtMost is a bound of the effective CPM, at a relevance, of any bid of which most is what it is at
-// most. Shading takes the least from a cpm bid, so its share bounds that of the others.
+// AtMost is a bound of the effective CPM, at a relevance, of any bid without an aim of which most is
+// what it is at most. Shading takes the least from a cpm bid, so its share bounds that of the others.
 func (t *Table) AtMost(most money.Micros, r PPM) money.Micros {
 	if most == math.MaxInt64 {
 		return most

@@ -69,6 +69,24 @@ func TestEffectiveCPM(t *testing.T) {
 	}
 }
 
+func TestAGoalBidsByWhatIsForetold(t *testing.T) {
+	table := Version2()
+	require.Equal(t, 8*money.USD, table.Value(CPM, 1000*money.USD, 10*money.USD, Certain), "1,000 × 10 USD × 2 % × 4 %")
+	require.Equal(t, 5*money.USD, table.Value(CPM, 5*money.USD, 10*money.USD, Certain), "never above the bid")
+	require.Equal(t, money.Micros(80_000), table.Value(CPM, 5*money.USD, 10*money.USD, 0), "an irrelevant one is worth a hundredth, not half")
+	require.Equal(t, table.EffectiveCPM(CPC, money.USD, 0), table.Value(CPC, money.USD, 0, 0))
+	rapid.Check(t, func(t *rapid.T) {
+		bid := money.Micros(rapid.Int64Range(-1, 1000*int64(money.USD)).Draw(t, "bid"))
+		aim := money.Micros(rapid.Int64Range(0, math.MaxInt64).Draw(t, "aim"))
+		r := PPM(rapid.Int64Range(0, int64(Certain)-1).Draw(t, "relevance"))
+		value := table.Value(CPM, bid, aim, r)
+		require.LessOrEqual(t, value, max(0, bid))
+		require.GreaterOrEqual(t, value, money.Micros(0))
+		require.LessOrEqual(t, value, table.Value(CPM, bid, aim, r+1))
+		require.LessOrEqual(t, value, table.Value(CPM, bid+1, aim, r))
+	})
+}
+
 func TestEffectiveCPMIsExactAndNeverOverflows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := Version2()

@@ -52,6 +52,9 @@ type Campaign struct {
 	Advertiser ID
 	// Bid in micro-USD, per 1,000 impressions, click or conversion as Billing says.
 	Bid money.Micros
+	// Aim, of a campaign with a goal, is what a conversion may cost now in micro-USD: Bid is only the
+	// cap then. 0 is a campaign without one. It counts with impressions as Billing only.
+	Aim money.Micros
 	// Billing is the event that is paid for.
 	Billing ranker.Billing
 	// Format of the creative.
@@ -66,6 +69,11 @@ type Campaign struct {
 	// Targeting restricts delivery; nil means everywhere. The index lets campaigns that target the
 	// same share one value, so it may come back as an equal one of another campaign.
 	Targeting *Targeting
+}
+
+// Value is what 1,000 impressions for c are worth at a relevance, in micro-USD.
+func (c *Campaign) Value(t *ranker.Table, r ranker.PPM) money.Micros {
+	return t.Value(c.Billing, c.Bid, c.Aim, r)
 }
 
 // Targeting holds the lists of a campaign. Each list that is not empty is a hard filter: the

@@ -400,7 +400,7 @@ func (s *Search) weigh(e entry, at uint32) {
 		if !few {
 			k := &w.seg.blocks[e.at]
 			e.match = ranker.Match(lexicon.Match(most(open, sums))) + k.place
-			e.value = min(k.most, s.table.AtMost(k.most, s.relevance(e.match)))
+			e.value = k.atMost(&s.table, s.relevance(e.match))
 		}
 		if few || e.value >= s.best {
 			s.pick(&e, open, sums)
@@ -502,7 +502,7 @@ func (s *Search) score(w *walk, at, sum uint32) (e entry, ok bool) {
 	if !s.silent && relevance < ranker.PPM(g.least) {
 		return e, false
 	}
-	return entry{value: s.table.EffectiveCPM(g.billing, w.seg.bids[g.begin], relevance), match: match, at: at, state: unchecked}, true
+	return entry{value: s.table.Value(g.billing, w.seg.bids[g.begin], g.aim, relevance), match: match, at: at, state: unchecked}, true
 }
 
 // better says that the group a comes before b.
@@ -564,9 +564,9 @@ func (s *Search) openTier(e entry, begin uint32) {
 	g := &seg.groups[e.at]
 	relevance := s.relevance(e.match)
 	for begin < g.end {
-		value := s.table.EffectiveCPM(g.billing, seg.bids[begin], relevance)
+		value := s.table.Value(g.billing, seg.bids[begin], g.aim, relevance)
 		end := begin + 1
-		for end < g.end && (seg.bids[end] == seg.bids[end-1] || s.table.EffectiveCPM(g.billing, seg.bids[end], relevance) == value) {
+		for end < g.end && (seg.bids[end] == seg.bids[end-1] || s.table.Value(g.billing, seg.bids[end], g.aim, relevance) == value) {
 			end++
 		}
 		e.value, e.begin, e.end, e.state = value, begin, end, first

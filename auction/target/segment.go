@@ -12,7 +12,7 @@ import (
 )
 
 // segment is an immutable index over one set of campaigns. Campaigns that target and say the same,
-// are billed the same and have the same format form a group: within it the relevance is the same
+// are billed the same and have the same aim and format form a group: within it the relevance is the same
 // for every request, so the order by bid is the order by value. Groups are numbered by descending
 // value of their highest bid at full relevance, and those of one number by topic; each block of
 // them knows for each term the most that it adds to a match, so that a search passes blocks over
@@ -41,6 +41,9 @@ const none = ^uint32(0)
 // block is what holds for a block of groups.
 type block struct {
 	most  money.Micros // the highest value of any at full relevance
+	plain money.Micros // of those without a goal
+	bid   money.Micros // the highest of those with a goal, and the highest aim
+	aim   money.Micros
 	place ranker.Match // the most that a place adds
 	// free are the groups that need neither a tool nor a token.
 	free bits128
@@ -51,8 +54,9 @@ type group struct {
 	end       uint32
 	termBegin uint32 // dimension d has terms [ends[d-1], ends[d]), the first from here
 	ends      [dims]uint32
-	least     uint32 // the relevance that the owner accepts, ppm
-	place     uint16 // what the place adds when it matches
+	aim       money.Micros // of all members; 0 without a goal
+	least     uint32       // the relevance that the owner accepts, ppm
+	place     uint16       // what the place adds when it matches
 	billing   ranker.Billing
 	format    Format
 }
@@ -120,6 +124,7 @@ type docText struct {
 
 type groupKey struct {
 	doc     uint32
+	aim     money.Micros
 	billing ranker.Billing
 	format  Format
 }
@@ -178,7 +183,7 @@ func (b *builder) take(slot uint32, votes uint64) {
 		b.texts = append(b.texts, docText{doc: d})
 	}
 	b.texts[number].votes += votes
-	key := groupKey{doc: number, billing: c.Billing, format: c.Format}
+	key := groupKey{doc: number, aim: c.Aim, billing: c.Billing, format: c.Format}
 	g, known := b.groups[key]
 	if !known {
 		g = uint32(len(b.made))
@@ -187,7 +192,7 @@ func (b *builder) take(slot uint32, votes uint64) {
 	}
 	b.of[slot] = g
 	b.made[g].count++
-	b.made[g].most = max(b.made[g].most, b.seg.table.Most(c.Billing, c.Bid))
+	b.made[g].most = max(b.made[g].most, c.Value(b.seg.table, ranker.Certain))
 }
 
 func (b *builder) text(number uint32) lexicon.Text {
@@ -385,7 +390,7 @@ func (b *builder) fillGroups() {
 		p := &b.placed[d.placed]
 		g := group{
 			begin: begin, end: begin, termBegin: p.begin, ends: p.ends,
-			least: uint32(d.least), billing: m.key.billing, format: m.key.format,
+			aim: m.key.aim, least: uint32(d.least), billing: m.key.billing, format: m.key.format,
 		}
 		g.place = uint16(s.table.Place(len(g.terms(s, dimHost)) > 0, len(g.terms(s, dimSurface)) > 0))
 		begin += m.count
@@ -460,6 +465,27 @@ func (b *builder) fillPostings() {
 	b.fillBlocks()
 }
 
+// add raises the bounds of a block for a group with its highest bid.
+func (k *block) add(t *ranker.Table, g *group, bid money.Micros) {
+	most := t.Value(g.billing, bid, g.aim, ranker.Certain)
+	k.most = max(k.most, most)
+	if g.aim > 0 {
+		k.bid, k.aim = max(k.bid, bid), max(k.aim, g.aim)
+	} else {
+		k.plain = max(k.plain, most)
+	}
+}
+
+// atMost is a bound of the value of every group at a relevance. A goal is worth less the less
+// relevant the ad is, but where its bid is the cap it need not be shaded.
+func (k *block) atMost(t *ranker.Table, r ranker.PPM) money.Micros {
+	bound := t.AtMost(k.plain, r)
+	if k.aim > 0 {
+		bound = max(bound, t.Value(ranker.CPM, k.bid, k.aim, r))
+	}
+	return min(k.most, bound)
+}
+
 // fillBlocks sets what holds for the blocks of groups, and finds those that many requests need.
 func (b *builder) fillBlocks() {
 	s := b.seg
@@ -471,7 +497,7 @@ func (b *builder) fillBlocks() {
 		g := &s.groups[number]
 		at := uint32(number) >> blockBits
 		k := &s.blocks[at]
-		k.most = max(k.most, s.table.Most(g.billing, s.bids[g.begin]))
+		k.add(s.table, g, s.bids[g.begin])
 		k.place = max(k.place, ranker.Match(g.place))
 		if len(g.terms(s, dimTool)) == 0 && len(g.terms(s, dimToken)) == 0 {
 			k.free.set(uint32(number) % blockSize)

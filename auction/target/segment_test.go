@@ -34,6 +34,9 @@ func drawSegment(t *rapid.T) *segment {
 				Regions: list("region", 1),
 			},
 		}
+		if c.Billing == ranker.CPM {
+			c.Aim = money.Micros(rapid.SampledFrom([]int64{0, 0, 13, 5_000_000, 60_000_000}).Draw(t, "aim"))
+		}
 		campaigns = append(campaigns, c)
 	}
 	table := ranker.Version2()
@@ -76,9 +79,9 @@ func TestBoundsHoldForEveryRequest(t *testing.T) {
 			}
 			require.LessOrEqual(t, ranker.Match(g.place), k.place)
 			for at := g.begin; at < g.end; at++ {
-				value := s.table.EffectiveCPM(g.billing, s.bids[at], relevance)
+				value := s.table.Value(g.billing, s.bids[at], g.aim, relevance)
 				require.LessOrEqual(t, value, k.most)
-				require.LessOrEqual(t, value, s.table.AtMost(k.most, relevance))
+				require.LessOrEqual(t, value, k.atMost(s.table, relevance))
 			}
 		}
 		for term, peak := range s.said.peak {

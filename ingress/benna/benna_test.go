@@ -83,7 +83,7 @@ func TestScoreIsTheAuctions(t *testing.T) {
 			Surfaces: in.Campaign.Surfaces,
 		}}
 		index := target.Build(ranker.Version2(), []auction.Campaign{c})
-		predicted, mismatch := in.predict(index, c.Billing, c.Bid)
+		predicted, mismatch := in.predict(index, auction.Campaign{Billing: c.Billing, Bid: c.Bid})
 		got := auction.Decide(&auction.Request{Tokens: in.Context.IntentTokens, ActiveTools: in.Context.ActiveTools, HostApp: host, Surface: surface},
 			index, nil, new(auction.Scratch))
 		require.Equal(t, got.Winner != nil, mismatch == "", mismatch)

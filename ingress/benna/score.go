@@ -108,11 +108,11 @@ func (a *API) score(c *httpapi.Context) error {
 	if err := in.check(); err != nil {
 		return err
 	}
-	billing, bid, err := in.Campaign.bid()
+	priced, err := in.Campaign.bid()
 	if err != nil {
 		return err
 	}
-	p, mismatch := in.predict(a.deps.Snapshot(), billing, bid)
+	p, mismatch := in.predict(a.deps.Snapshot(), priced)
 	now := a.deps.Now()
 	a.deps.Diagnostics.scored(now.Sub(started), now)
 	return httpapi.JSON(c, http.StatusOK, scoreReply{
@@ -169,11 +169,11 @@ func (in *scoreRequest) advertiserForm() bool {
 // predict scores the campaign as auctions do, with the words of their campaigns. An auction would
 // not consider a campaign that fails a filter, whose name is the mismatch, but its score can be
 // told: what fails is left out.
-func (in *scoreRequest) predict(x *auction.Snapshot, billing ranker.Billing, bid money.Micros) (p ranker.Prediction, mismatch string) {
+func (in *scoreRequest) predict(x *auction.Snapshot, c auction.Campaign) (p ranker.Prediction, mismatch string) {
 	query := in.query()
 	matcher := target.NewMatcher(x, &query)
 	t := in.Campaign.targeting()
-	c := auction.Campaign{Bid: bid, Billing: billing, Targeting: &t}
+	c.Targeting = &t
 	c.Headline, c.Subtext = text(in.Campaign.Headline), text(in.Campaign.Subtext)
 	found, failed, ok := matcher.Match(&c)
 	for mismatch = failed; !ok; found, failed, ok = matcher.Match(&c) {
@@ -191,7 +191,8 @@ func (in *scoreRequest) predict(x *auction.Snapshot, billing ranker.Billing, bid
 		c.Targeting = &left
 	}
 	table := x.Table()
-	p = table.Predict(billing, bid, found.Signals)
+	p = table.Predict(c.Billing, c.Bid, found.Signals)
+	p.Bid = c.Value(&table, p.Relevance)
 	p.ModelVersion, p.Terms = x.Model(), found.Terms
 	return p, mismatch
 }
@@ -221,23 +222,31 @@ func (k *campaignBody) targeting() auction.Targeting {
 	}
 }
 
-// bid is what the campaign pays for what: its stated bid, else its target_cpa for a conversion,
-// else the bid that campaigns have by default.
-func (k *campaignBody) bid() (ranker.Billing, money.Micros, error) {
+// bid is what the campaign pays for what, without texts and targeting: with the goal target_cpa what
+// a conversion may cost, and bid_amount as the cap; else its stated bid, its target_cpa for a
+// conversion, or the bid that campaigns have by default.
+func (k *campaignBody) bid() (auction.Campaign, error) {
 	billing, stated := ranker.CPM, k.BillingModel != nil
 	if stated {
 		var ok bool
 		if billing, ok = ranker.ParseBilling(*k.BillingModel); !ok {
-			return 0, 0, invalid("campaign.billing_model", "must be cpm, cpc or cpa")
+			return auction.Campaign{}, invalid("campaign.billing_model", "must be cpm, cpc or cpa")
 		}
 	}
+	c := auction.Campaign{Billing: billing, Bid: campaign.DefaultBid}
+	target := k.TargetCPA != nil && *k.TargetCPA > 0
 	switch {
+	case target && billing == ranker.CPM && k.Goal != nil && *k.Goal == campaign.GoalTargetCPA:
+		c.Bid, c.Aim = campaign.MaxBid, *k.TargetCPA
+		if k.BidAmount != nil {
+			c.Bid = *k.BidAmount
+		}
 	case k.BidAmount != nil:
-		return billing, *k.BidAmount, nil
-	case k.TargetCPA != nil && *k.TargetCPA > 0 && (!stated || billing == ranker.CPA):
-		return ranker.CPA, *k.TargetCPA, nil
+		c.Bid = *k.BidAmount
+	case target && (!stated || billing == ranker.CPA):
+		c.Billing, c.Bid = ranker.CPA, *k.TargetCPA
 	}
-	return billing, campaign.DefaultBid, nil
+	return c, nil
 }
 
 func text(s *string) string {

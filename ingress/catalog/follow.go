@@ -327,8 +327,9 @@ func (s *campaignTable) entry(k *campaign.Campaign, equal *targetings) auction.C
 func bare(k *campaign.Campaign) auction.Campaign {
 	billing, _ := ranker.ParseBilling(string(k.BillingModel))
 	format, _ := target.ParseFormat(string(k.Format))
+	bid, aim := k.Offer()
 	return auction.Campaign{
-		ID: auction.ID(k.ID), Advertiser: auction.ID(k.AdvertiserID), Bid: k.BidAmount, Billing: billing, Format: format,
+		ID: auction.ID(k.ID), Advertiser: auction.ID(k.AdvertiserID), Bid: bid, Aim: aim, Billing: billing, Format: format,
 		MinRelevance: ranker.PPM(k.MinRelevance),
 	}
 }

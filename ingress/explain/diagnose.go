@@ -141,8 +141,9 @@ func (a *API) diagnosis(k *campaign.Campaign, d report.Delivery, now time.Time) 
 
 func (a *API) state(k *campaign.Campaign) stateReply {
 	billing, _ := ranker.ParseBilling(string(k.BillingModel))
+	most, _ := k.Offer()
 	s := stateReply{
-		Status: k.Status, PolicyViolations: k.PolicyViolations, BillingModel: k.BillingModel, BidAmount: k.BidAmount, UnitPrice: billing.Price(k.BidAmount, k.BidAmount),
+		Status: k.Status, PolicyViolations: k.PolicyViolations, BillingModel: k.BillingModel, BidAmount: k.BidAmount, UnitPrice: billing.Price(most, most),
 		DailyBudget: k.DailyBudget, SpentToday: k.SpentToday, TotalBudget: k.TotalBudget, SpentTotal: k.SpentTotal,
 		CreditFunded: k.CreditFunded, ConfigVersion: k.ConfigVersion,
 	}

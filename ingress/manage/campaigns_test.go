@@ -22,7 +22,7 @@ func TestCreateWithDefaults(t *testing.T) {
 	for field, want := range map[string]any{
 		"advertiser_id": me.ID.String(), "status": "active", "name": "Query Postgres in plain English", "format": "native",
 		"billing_model": "cpm", "bid_amount": 5.0, "daily_budget": 50.0, "total_budget": 1000.0, "target_cpa": 0.0, "target_roas": nil,
-		"optimization_goal": "manual", "skippable_after_sec": 3.0, "cta_label": "Learn more", "credit_funded": false,
+		"optimization_goal": "manual", "goal_status": "off", "goal_multiplier": 1.0, "goal_price": 0.0, "goal_conversions": 0.0, "skippable_after_sec": 3.0, "cta_label": "Learn more", "credit_funded": false,
 		"spent_today": 0.0, "spent_total": 0.0, "subtext": "", "media_url": "", "policy_violations": []any{},
 		"target_intent_tokens": []any{}, "target_keywords": []any{}, "target_active_tools": []any{}, "target_host_apps": []any{},
 		"target_surfaces": []any{}, "target_integration_methods": []any{}, "target_regions": []any{}, "target_languages": []any{}, "deal_ids": []any{}, "logo_url": "",
@@ -38,7 +38,7 @@ func TestCreateWithEveryField(t *testing.T) {
 	fields := object{
 		"name": "spring", "format": "video", "headline": "Ship faster", "subtext": "CI for people", "media_url": "https://cdn.example.com/a.mp4",
 		"poster_url": "https://cdn.example.com/a.png", "logo_url": "https://cdn.example.com/logo.png", "cta_label": "Try it", "cta_url": "https://example.com/?a=b#c", "skippable_after_sec": 0.0,
-		"billing_model": "cpa", "bid_amount": 0.01, "daily_budget": 1_000_000.0, "total_budget": 10_000_000.0, "target_cpa": 12.5,
+		"billing_model": "cpm", "bid_amount": 0.01, "daily_budget": 1_000_000.0, "total_budget": 10_000_000.0, "target_cpa": 12.5,
 		"target_roas": 3.25, "optimization_goal": "target_roas", "target_intent_tokens": []any{"ci", "deploy"}, "target_keywords": []any{"build"},
 		"target_active_tools": []any{"github"}, "target_host_apps": []any{"discord"}, "target_surfaces": []any{"tool_result"},
 		"target_integration_methods": []any{"mcp", "rest"}, "target_regions": []any{"US"}, "target_languages": []any{"en"},

@@ -8,6 +8,7 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
+	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/money"
@@ -23,7 +24,7 @@ const (
 )
 
 func (a *API) stats(c *httpapi.Context) error {
-	q, kind, err := a.statsQuery(c)
+	q, kind, goal, err := a.statsQuery(c)
 	if err != nil {
 		return err
 	}
@@ -32,6 +33,7 @@ func (a *API) stats(c *httpapi.Context) error {
 		return err
 	}
 	reply := statsReplyOf(kind, q, result, a.deps.Now())
+	reply.Pursuit = goal
 	if kind == report.Campaign && a.deps.Unproven != nil {
 		if reply.Unproven, err = a.deps.Unproven.Unproven(c.Request.Context(), q.CampaignID, q.Since, q.Until); err != nil {
 			return err
@@ -46,26 +48,25 @@ type UnprovenReader interface {
 	Unproven(ctx context.Context, campaign uuid.UUID, since, until day.Day) (map[string]int64, error)
 }
 
-func (a *API) statsQuery(c *httpapi.Context) (report.Query, report.Type, error) {
-	kind := report.Type(c.DefaultQuery("type", string(report.Overview)))
-	var q report.Query
-	var err error
+// statsQuery reads the query; of type=campaign it gives how far the campaign's goal got, too.
+func (a *API) statsQuery(c *httpapi.Context) (q report.Query, kind report.Type, goal *campaign.Pursuit, err error) {
+	kind = report.Type(c.DefaultQuery("type", string(report.Overview)))
 	switch kind {
 	case report.Overview:
 		q.AdvertiserID, err = a.overviewOf(c)
 	case report.Campaign:
-		q.CampaignID, err = a.campaignOf(c)
+		q.CampaignID, goal, err = a.campaignOf(c)
 	case report.Developer:
 		q.DeveloperID, err = a.developerOf(c)
 	}
 	if err != nil {
-		return q, kind, err
+		return q, kind, nil, err
 	}
 	if q.Since, q.Until, err = a.daysOf(c); err != nil {
-		return q, kind, err
+		return q, kind, nil, err
 	}
 	q.Breakdown = report.Breakdown(c.Query("breakdown"))
-	return q, kind, nil
+	return q, kind, goal, nil
 }
 
 // overviewOf is the caller's own side; an administrator sees everybody.
@@ -77,18 +78,17 @@ func (a *API) overviewOf(c *httpapi.Context) (uuid.UUID, error) {
 	return caller.ID, nil
 }
 
-func (a *API) campaignOf(c *httpapi.Context) (uuid.UUID, error) {
+func (a *API) campaignOf(c *httpapi.Context) (id uuid.UUID, goal *campaign.Pursuit, err error) {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
-		return uuid.Nil, err
+		return uuid.Nil, nil, err
 	}
-	id, err := httpapi.ParseID("campaign_id", c.Query("campaign_id"))
-	if err != nil {
-		return uuid.Nil, err
+	if id, err = httpapi.ParseID("campaign_id", c.Query("campaign_id")); err != nil {
+		return uuid.Nil, nil, err
 	}
 	// Owner check: the campaign is read, and refused when it is another's.
-	_, err = a.deps.Campaigns.Get(c.Request.Context(), caller, id)
-	return id, err
+	of, err := a.deps.Campaigns.Get(c.Request.Context(), caller, id)
+	return id, &of.Pursuit, err
 }
 
 // developerOf accepts a login or a publisher key, and the publisher as developer_id or key; without
@@ -242,6 +242,8 @@ type statsReply struct {
 	SelfServed         trafficReply   `json:"self_served"`
 	MintCapped         int64          `json:"mint_capped"` // impressions
 	MintHeld           int64          `json:"mint_held"`   // impressions
+	// Pursuit is that of type=campaign.
+	*campaign.Pursuit
 	// Unproven, of type=campaign, counts by reason what was neither kept nor is in any other number.
 	Unproven map[string]int64 `json:"unproven,omitempty"`
 

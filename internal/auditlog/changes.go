@@ -17,8 +17,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// unsaid are fields that change with everything or belong to the ledger.
-var unsaid = map[string]bool{"config_version": true, "updated_at": true, "spent_today": true, "spent_total": true, "id": true, "advertiser_id": true}
+// unsaid are fields that change with everything, or belong to the ledger or to what is learnt of a goal.
+var unsaid = map[string]bool{"config_version": true, "updated_at": true, "goal_status": true, "goal_multiplier": true,
+	"goal_price": true, "goal_conversions": true, "spent_today": true, "spent_total": true, "id": true, "advertiser_id": true}
 
 // ofFields compares two JSON objects field by field; an empty one stands for "did not exist".
 func ofFields(before, after map[string]jsontext.Value) map[string]Change {

@@ -11,6 +11,7 @@ import (
 	"adnet/consumers/archive"
 	"adnet/consumers/credit"
 	"adnet/consumers/forecast"
+	"adnet/consumers/goal"
 	"adnet/consumers/learn"
 	"adnet/consumers/project"
 	"adnet/consumers/quarantine"
@@ -59,6 +60,7 @@ type Books interface {
 	once.Store
 	budget.Journal
 	retain.Store
+	goal.Store
 	Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Check, error)
 	ArchivedTotals(ctx context.Context) (ledger.Totals, error)
 	HighestBids(ctx context.Context) (bids []ledger.HighestBid, since time.Time, err error)

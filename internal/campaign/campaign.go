@@ -49,7 +49,7 @@ const (
 	Native Format = "native"
 )
 
-// Goal is what the advertiser optimises for; today it is kept and returned, not acted on.
+// Goal is what the advertiser optimises for; see [Campaign.Offer] for how it makes bids.
 type Goal string
 
 // The goals of the specification.
@@ -130,10 +130,11 @@ type Campaign struct {
 	TargetCPA    money.Micros  `json:"target_cpa"`
 	TargetROAS   *money.Micros `json:"target_roas"` // a ratio with six decimals, null when unset
 	Goal         Goal          `json:"optimization_goal"`
-	CreditFunded bool          `json:"credit_funded"`
-	Pacing       Pacing        `json:"pacing"`
-	FrequencyCap int           `json:"frequency_cap"` // impressions per session and UTC day; 0 means no cap
-	ClickID      ClickID       `json:"click_id"`
+	Pursuit
+	CreditFunded bool    `json:"credit_funded"`
+	Pacing       Pacing  `json:"pacing"`
+	FrequencyCap int     `json:"frequency_cap"` // impressions per session and UTC day; 0 means no cap
+	ClickID      ClickID `json:"click_id"`
 	// MinRelevance is the least probability that the ad answers a request, from 0, which leaves it
 	// to the network, to 1.
 	MinRelevance money.Micros `json:"min_relevance"`

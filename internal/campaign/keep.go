@@ -39,6 +39,7 @@ func (c *Campaign) Normalize() {
 	if c.ClickID == "" {
 		c.ClickID = ClickIDOn
 	}
+	c.normalizeGoal()
 	if c.PolicyViolations == nil {
 		c.PolicyViolations = []Violation{}
 	}
@@ -50,13 +51,17 @@ func (c *Campaign) Normalize() {
 }
 
 // Keep restores in edited the fields that no edit may change (id, owner, kind of funding, time of
-// creation, and the fields that the store fills), normalizes it, and says whether anything else
+// creation, how far its goal got, and the fields that the store fills), normalizes it, and says whether anything else
 // differs from before, which is already normalized.
 func Keep(before, edited *Campaign) (changed bool) {
 	edited.ID, edited.AdvertiserID, edited.CreditFunded = before.ID, before.AdvertiserID, before.CreditFunded
 	edited.CreatedAt, edited.UpdatedAt = before.CreatedAt, before.UpdatedAt
 	edited.ConfigVersion = before.ConfigVersion
 	edited.SpentToday, edited.SpentTotal = before.SpentToday, before.SpentTotal
+	edited.Pursuit = before.Pursuit
+	if !edited.SameGoal(before) {
+		edited.Pursuit = Pursuit{GoalConversions: before.GoalConversions}
+	}
 	edited.Normalize()
 	return !reflect.DeepEqual(before, edited)
 }

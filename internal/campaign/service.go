@@ -119,6 +119,7 @@ func (s *Service) Check(in Fields) (Campaign, error) {
 		return Campaign{}, err
 	}
 	c.PolicyViolations = Policy(&c)
+	c.normalizeGoal()
 	return c, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/traffic"
 
+	"github.com/google/uuid"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -109,6 +110,7 @@ func defaults() Campaign {
 
 // apply puts the given fields into c and checks the result. The error names the field.
 func (f *Fields) apply(c *Campaign) error {
+	created, had := c.ID == uuid.Nil, c.Goal
 	set(&c.Format, f.Format)
 	set(&c.SkippableAfterSec, f.SkippableAfterSec)
 	set(&c.BillingModel, f.BillingModel)
@@ -152,7 +154,11 @@ func (f *Fields) apply(c *Campaign) error {
 	if c.Name == "" {
 		c.Name = c.Headline
 	}
-	return check(c)
+	f.setBidForGoal(c, had, created)
+	if err := check(c); err != nil {
+		return err
+	}
+	return f.checkGoal(c)
 }
 
 func set[T any](dst, src *T) {

@@ -54,7 +54,7 @@ func TestLimits(t *testing.T) {
 		"name":                {[]any{repeat("x", 200)}, []any{repeat("x", 201)}},
 		"format":              {[]any{"image", "video", "native"}, []any{"", "Image", "audio", 1}},
 		"billing_model":       {[]any{"cpm", "cpc", "cpa"}, []any{"", "CPM", "cpv"}},
-		"optimization_goal":   {[]any{"target_cpa", "target_roas", "max_conversions", "manual"}, []any{"", "auto"}},
+		"optimization_goal":   {[]any{"max_conversions", "manual"}, []any{"", "auto", "target_cpa "}},
 		"skippable_after_sec": {[]any{0, 3, 3600}, []any{-1, 3601, 1.5, "3"}},
 		"logo_url":            {[]any{"", "https://cdn.example.com/logo.png"}, []any{"http://cdn.example.com/a.png", "javascript:x", "https://", "https://u:p@example.com/a", 7}},
 		"deal_ids":            {[]any{[]string{}, list(200), []string{repeat("x", 100), "quay-7"}}, []any{append(list(200), "more"), []string{repeat("x", 101)}, []string{"a\x00"}, "x", []any{1}}},

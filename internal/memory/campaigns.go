@@ -65,7 +65,7 @@ func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (cam
 	if c.CreatedAt.IsZero() {
 		c.CreatedAt = at
 	}
-	c.SpentToday, c.SpentTotal = 0, 0
+	c.SpentToday, c.SpentTotal, c.Pursuit = 0, 0, campaign.Pursuit{}
 	c.Normalize()
 	if err := s.record(ctx, auditlog.OfCampaign(nil, &c)); err != nil {
 		return campaign.Campaign{}, err

@@ -47,6 +47,7 @@ type Store struct {
 	attempts   map[once.ID]*attempt
 	unproven   map[unprovenKey]int64
 	weights    []ranking.Version // by number
+	goals      map[uuid.UUID][]byte
 }
 
 // New makes an empty store that reads the time from now.
@@ -69,6 +70,7 @@ func New(now func() time.Time) *Store {
 		payments:   newDepositState(),
 		attempts:   make(map[once.ID]*attempt),
 		unproven:   make(map[unprovenKey]int64),
+		goals:      make(map[uuid.UUID][]byte),
 	}
 }
 

@@ -22,7 +22,7 @@ var campaignCases = []testCase{
 	{"EveryFieldReadsBack", func(t *testing.T, s Stores) {
 		u := AddUser(t, s)
 		n := NewCampaign(t, u.ID)
-		n.CreditFunded, n.SpentToday, n.SpentTotal, n.ConfigVersion = true, 5, 6, 77 // the store's business
+		n.CreditFunded, n.SpentToday, n.SpentTotal, n.ConfigVersion, n.GoalConversions = true, 5, 6, 77, 99 // the store's business
 		created, err := s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: n, Admit: func(bool) campaign.Status { return campaign.Draft }})
 		require.NoError(t, err)
 		require.False(t, created.CreatedAt.IsZero())
@@ -269,6 +269,7 @@ var campaignCases = []testCase{
 		setStatus(t, s, c.ID, campaign.Active) // the same review is not a new decision
 		requireReviews(t, s, c.ID, first, second)
 	}},
+	{"GoalsArePursued", goalsCase},
 	{"RecordIsOfTheAdvertiser", recordCase},
 	{"WaitingIsForReviewers", waitingCase},
 	{"SpendIsFilledFromTheLedger", func(t *testing.T, s Stores) {

@@ -1433,4 +1433,40 @@ var mutants = []mutant{
 		old:  "waiting >= account.MaxLinks", new: "waiting >= 100*account.MaxLinks",
 		tests: []string{"./ingress/manage"}, run: "LinksExpireAndAreFew",
 	},
+	{
+		name: "goal-cap", protects: "a goal never bids above bid_amount",
+		file: "auction/ranker/ranker.go",
+		old:  "return max(0, min(bid, t.EffectiveCPM(CPA, aim, r)))", new: "return max(0, t.EffectiveCPM(CPA, aim, r))",
+		tests: []string{"./auction/ranker"}, run: "Goal",
+	},
+	{
+		name: "goal-bounds", protects: "a goal multiplies bids by 4 at most, whatever was settled",
+		file: "consumers/goal/control.go",
+		old:  "math.Min(float64(campaign.MaxMultiplier), to*float64(money.USD))", new: "to*float64(money.USD)",
+		tests: []string{"./consumers/goal"}, run: "Bounded",
+	},
+	{
+		name: "goal-bounds-stored", protects: "a goal multiplies bids by ¼ to 4, whatever is stored",
+		file: "internal/campaign/goal.go",
+		old:  "m := max(MinMultiplier, min(MaxMultiplier, c.GoalMultiplier))", new: "m := max(0, c.GoalMultiplier)",
+		tests: []string{"./internal/campaign"}, run: "WhatAGoalOffers",
+	},
+	{
+		name: "goal-billing", protects: "a goal beside cpc or cpa is refused, and never steers what is stored",
+		file: "internal/campaign/goal.go",
+		old:  "	if c.BillingModel != CPM {\n		return false\n	}\n", new: "",
+		tests: []string{"./internal/campaign"}, run: "GoalsNeedImpressions",
+	},
+	{
+		name: "goal-learning", protects: "a campaign that learns bids at most the default",
+		file: "internal/campaign/goal.go",
+		old:  "if c.GoalConversions < GoalLearns || c.GoalPrice <= 0 {", new: "if c.GoalPrice <= 0 {",
+		tests: []string{"./internal/campaign"}, run: "WhatAGoalOffers",
+	},
+	{
+		name: "goal-shade", protects: "a block of groups with goals is not passed over by the bound of shaded bids",
+		file: "auction/target/segment.go",
+		old:  "	if k.aim > 0 {\n		bound =", new: "	if k.aim < 0 {\n		bound =",
+		tests: []string{"./auction/target"}, run: "BoundsHold",
+	},
 }

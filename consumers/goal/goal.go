@@ -1,0 +1,185 @@
+// Package goal steers the bids of campaigns with a goal (target_cpa, target_roas, max_conversions):
+// every minute it looks at what settlement decided about their events, and sets what their bids are
+// multiplied by.
+//
+// Contract: only verified conversions count, and what was charged; both come from the counters of
+// the archive, so an event counts once whatever dies. A step begins from the stored state and
+// absolute counters: repeated, or made by two processes at once, it comes to the same. Nodes hear of
+// a multiplier as of any change of a campaign, and only when it changed by more than 5 %. The
+// multiplier decides what an auction bids, never what it may cost: a bid is at most bid_amount.
+package goal
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"math"
+	"time"
+
+	"adnet/internal/campaign"
+	"adnet/internal/day"
+	"adnet/internal/obs"
+	"adnet/internal/report"
+	"adnet/internal/schedule"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+const (
+	every = time.Minute
+	first = 10 * time.Second // after the start, when what an earlier process archived can be read
+	// window is how many days the counters are read over, at least and at most twice as many: one
+	// reading of them must lie within the next.
+	window = 7
+	// news is the change of a multiplier or price that nodes are told of.
+	news = 0.05
+)
+
+// Source has what settlement decided; see stats.Reader.
+type Source interface {
+	Stats(ctx context.Context, q report.Query) (report.Result, error)
+}
+
+// Store keeps campaigns with their goals.
+type Store interface {
+	// PursuedGoals lists the campaigns that deliver and have a goal, with the state of its control.
+	PursuedGoals(ctx context.Context) ([]campaign.GoalRecord, error)
+	// KeepGoals keeps the states, and what campaigns bid by where they did not change meanwhile.
+	KeepGoals(ctx context.Context, changes []campaign.GoalChange) error
+}
+
+// Deps are what the component works with. All but Now are required.
+type Deps struct {
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
+	Source  Source
+	Store   Store
+	Now     func() time.Time
+}
+
+// Steering is the component.
+type Steering struct {
+	deps    Deps
+	often   *obs.LimitedLogger
+	steered prometheus.Gauge
+	told    prometheus.Counter
+	failed  prometheus.Counter
+}
+
+// New makes the component. It starts nothing.
+func New(deps Deps) *Steering {
+	deps.Now = schedule.Clock(deps.Now)
+	return &Steering{
+		deps: deps, often: obs.Limited(deps.Log, 10*time.Minute),
+		steered: obs.Register(deps.Metrics, prometheus.NewGauge(prometheus.GaugeOpts{Name: "adnet_goal_campaigns", Help: "Campaigns whose goal makes their bids."})),
+		told:    obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_goal_changes_total", Help: "Changes of what campaigns with a goal bid by."})),
+		failed:  obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_goal_failures_total", Help: "Minutes in which goals could not be looked at."})),
+	}
+}
+
+// Run looks at the goals every minute until ctx ends, and then returns nil.
+func (s *Steering) Run(ctx context.Context) error {
+	schedule.Loop(ctx, first, func(ctx context.Context) time.Duration {
+		if err := s.Turn(ctx); err != nil && ctx.Err() == nil {
+			s.failed.Inc()
+			s.often.Warn(ctx, "goals were not looked at: their campaigns bid as before", "error", err)
+		}
+		return every
+	})
+	return nil
+}
+
+// Turn looks at every goal once. Run calls it; tests may instead. Errors: those of the source and
+// the store.
+func (s *Steering) Turn(ctx context.Context) error {
+	records, err := s.deps.Store.PursuedGoals(ctx)
+	if err != nil {
+		return err
+	}
+	s.steered.Set(float64(len(records)))
+	if len(records) == 0 {
+		return nil
+	}
+	now := s.deps.Now().UTC().Truncate(time.Microsecond)
+	read := counters{source: s.deps.Source, until: day.Of(now), since: map[day.Day]map[string]Totals{}}
+	changes := make([]campaign.GoalChange, 0, len(records))
+	for i := range records {
+		change, err := read.step(ctx, &records[i], now)
+		if err != nil {
+			return err
+		}
+		if change.Pursuit != nil {
+			s.told.Inc()
+		}
+		changes = append(changes, change)
+	}
+	return s.deps.Store.KeepGoals(ctx, changes)
+}
+
+// counters reads the totals of all campaigns, once for each first day that is asked for.
+type counters struct {
+	source Source
+	until  day.Day
+	since  map[day.Day]map[string]Totals
+}
+
+func (r *counters) of(ctx context.Context, id uuid.UUID, since day.Day) (Totals, error) {
+	all, known := r.since[since]
+	if !known {
+		result, err := r.source.Stats(ctx, report.Query{Since: since, Until: r.until, Breakdown: report.ByCampaign})
+		if err != nil {
+			return Totals{}, err
+		}
+		all = make(map[string]Totals, len(result.Groups))
+		for i := range result.Groups {
+			all[result.Groups[i].Key] = totalsOf(&result.Groups[i].Counts)
+		}
+		r.since[since] = all
+	}
+	return all[id.String()], nil
+}
+
+// from is the first day of the counters that are read on a day: it changes once a week, so that
+// readings of one minute and the next differ by what came between them.
+func from(today day.Day) day.Day { return today - today%window - window }
+
+// step looks at one goal.
+func (r *counters) step(ctx context.Context, record *campaign.GoalRecord, now time.Time) (campaign.GoalChange, error) {
+	c := &record.Campaign
+	change := campaign.GoalChange{CampaignID: c.ID, Seen: c.ConfigVersion}
+	since := from(r.until)
+	seen, err := r.of(ctx, c.ID, since)
+	if err != nil {
+		return change, err
+	}
+	var s State
+	// A state of another build, or of another goal, says nothing: the goal begins anew. What was
+	// learnt of the campaign's conversions stays.
+	if json.Unmarshal(record.State, &s) != nil || s.Goal != c.Goal || s.Target != targetOf(c) {
+		s = begin(c, now)
+		s.Since, s.Seen = since, seen
+	}
+	last := seen
+	if s.Since != since {
+		if last, err = r.of(ctx, c.ID, s.Since); err != nil {
+			return change, err
+		}
+	}
+	next, got := s.Step(c, last.since(s.Seen), now)
+	next.Since, next.Seen = since, seen
+	if change.State, err = json.Marshal(&next); err != nil {
+		return change, err
+	}
+	if differs(&c.Pursuit, &got) {
+		change.Pursuit = &got
+	}
+	return change, nil
+}
+
+// differs says whether nodes and owners are told of a change: each costs a version of the campaign.
+func differs(known, next *campaign.Pursuit) bool {
+	apart := func(a, b float64) bool { return math.Abs(b-a) > news*math.Max(a, 1) }
+	return apart(float64(known.GoalMultiplier), float64(next.GoalMultiplier)) || apart(float64(known.GoalPrice), float64(next.GoalPrice)) ||
+		known.GoalConversions < campaign.GoalLearns && known.GoalConversions != next.GoalConversions
+}
