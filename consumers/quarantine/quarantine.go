@@ -19,7 +19,6 @@ import (
 	"adnet/internal/schedule"
 	"adnet/internal/traffic"
 
-	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -34,8 +33,8 @@ type Config struct {
 
 // Store is what the rules look at and where cases are kept.
 type Store interface {
-	// PublisherDays lists the days from since to last of the publishers that have one on last, by
-	// developer.
+	// PublisherDays lists the days from since to last of the publishers that have one on last, and
+	// of all others of their owners, by owner, then publisher.
 	PublisherDays(ctx context.Context, since, last day.Day) ([]traffic.PublisherDay, error)
 	Quarantines(ctx context.Context, q ledger.QuarantineQuery) ([]ledger.Quarantine, error)
 	// OpenQuarantine opens a case; false when there is one.
@@ -97,21 +96,20 @@ func (d *Detector) Judge(ctx context.Context) (opened int, err error) {
 	rules := traffic.QuarantineRules{MinEvents: d.cfg.MinEvents, CTR: d.cfg.CTR, InvalidShare: d.cfg.InvalidShare, Surge: d.cfg.Surge}
 	for len(days) > 0 {
 		n := 1
-		for n < len(days) && days[n].DeveloperID == days[0].DeveloperID {
+		for n < len(days) && days[n].Family() == days[0].Family() {
 			n++
 		}
-		mine := days[:n]
+		// An owner's seats are judged together: many small ones stay below every minimum of one.
+		found := rules.Anomalies(today, days[:n])
 		days = days[n:]
-		evidence, found := rules.Anomaly(mine[n-1], mine[:n-1])
-		if !found || mine[n-1].Day != today {
-			continue
-		}
-		did, err := d.open(ctx, mine[0].DeveloperID, evidence, now)
-		if err != nil {
-			return opened, err
-		}
-		if did {
-			opened++
+		for _, evidence := range found {
+			did, err := d.open(ctx, evidence, now)
+			if err != nil {
+				return opened, err
+			}
+			if did {
+				opened++
+			}
 		}
 	}
 	return opened, nil
@@ -123,7 +121,8 @@ const maxCases = 1000
 // open opens a case unless there is one, or an administrator released one today: who looked at the
 // day's numbers and let them pass is not asked again before the next day. After a claw-back the
 // same day's pattern is held again.
-func (d *Detector) open(ctx context.Context, developer uuid.UUID, e traffic.Evidence, now time.Time) (bool, error) {
+func (d *Detector) open(ctx context.Context, e traffic.Evidence, now time.Time) (bool, error) {
+	developer := e.Today.DeveloperID
 	cases, err := d.store.Quarantines(ctx, ledger.QuarantineQuery{Developer: developer, Limit: maxCases})
 	if err != nil {
 		return false, err

@@ -86,6 +86,34 @@ func TestJudge(t *testing.T) {
 	require.ErrorIs(t, err, store.err)
 }
 
+// An owner of many small seats, none of which is judged alone, beside an honest one and a stranger.
+func TestJudgeSumsAnOwnersSeats(t *testing.T) {
+	today, owner := day.Of(noon), uuid.UUID{1}
+	store := &days{Store: memory.New(func() time.Time { return noon })}
+	for n := range byte(5) {
+		store.list = append(store.list, traffic.PublisherDay{DeveloperID: uuid.UUID{2, n}, OwnerID: owner, Day: today, Impressions: 20, Clicks: 15, Minted: 20})
+	}
+	store.list = append(store.list,
+		traffic.PublisherDay{DeveloperID: uuid.UUID{3}, OwnerID: owner, Day: today, Impressions: 5000, Clicks: 50, Minted: 5000},
+		traffic.PublisherDay{DeveloperID: uuid.UUID{4}, Day: today, Impressions: 90, Clicks: 80, Minted: 90})
+	d := newDetector(t, store, func() time.Time { return noon })
+	for _, want := range []int{5, 0} {
+		opened, err := d.Judge(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want, opened)
+	}
+	list, err := store.Quarantines(t.Context(), ledger.QuarantineQuery{Limit: 10})
+	require.NoError(t, err)
+	var held []uuid.UUID
+	for _, c := range list {
+		held = append(held, c.DeveloperID)
+		require.Equal(t, 0.75, c.Evidence.Value)
+		require.EqualValues(t, 20, c.Evidence.Today.Impressions, "its own day")
+		require.Equal(t, "the sum of 5 publishers of one owner: impressions 100, clicks 75, invalid 0, redeemed 0, minted 100", c.Evidence.Note)
+	}
+	require.ElementsMatch(t, []uuid.UUID{{2, 0}, {2, 1}, {2, 2}, {2, 3}, {2, 4}}, held)
+}
+
 func TestRunGoesOnAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &days{Store: memory.New(time.Now), err: errors.New("away")}

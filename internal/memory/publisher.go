@@ -92,20 +92,27 @@ func (b *batchTx) Recorded(_ context.Context, of ledger.EventType, auctions []uu
 	return found, nil
 }
 
-// PublisherDays lists the days since (included) of the publishers that have one on last, by
-// developer, then day.
+// PublisherDays lists the days since (included) of the publishers that have one on last, and of all
+// others of their owners, by owner, developer and day.
 func (s *Store) PublisherDays(_ context.Context, since, last day.Day) ([]traffic.PublisherDay, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := &s.ledger.publishers
+	active := make(map[uuid.UUID]bool)
 	var days []traffic.PublisherDay
-	for key, d := range p.days {
-		if _, active := p.days[publisherDay{key.developer, last}]; active && key.day >= since && key.day <= last {
-			days = append(days, d)
+	for key, d := range s.ledger.publishers.days {
+		if key.day < since || key.day > last {
+			continue
+		}
+		d.OwnerID = s.seatOwners[d.DeveloperID]
+		days = append(days, d)
+		if key.day == last {
+			active[d.Family()] = true
 		}
 	}
+	days = slices.DeleteFunc(days, func(d traffic.PublisherDay) bool { return !active[d.Family()] })
 	slices.SortFunc(days, func(a, b traffic.PublisherDay) int {
-		return cmp.Or(bytes.Compare(a.DeveloperID[:], b.DeveloperID[:]), cmp.Compare(a.Day, b.Day))
+		mine, other := a.Family(), b.Family()
+		return cmp.Or(bytes.Compare(mine[:], other[:]), bytes.Compare(a.DeveloperID[:], b.DeveloperID[:]), cmp.Compare(a.Day, b.Day))
 	})
 	return days, nil
 }

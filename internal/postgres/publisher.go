@@ -60,10 +60,14 @@ INSERT INTO quarantine_source (quarantine_id, transaction_id, campaign_id, day, 
 SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[], $5::bigint[])`
 
 	publisherDaysSQL = `
-SELECT developer_id, day, minted, capped, impressions, clicks, invalid, redeemed,
-	browser_minted, browser_impressions, browser_clicks, browser_invalid FROM publisher_day
-WHERE day BETWEEN $1 AND $2 AND developer_id IN (SELECT developer_id FROM publisher_day WHERE day = $2)
-ORDER BY developer_id, day`
+WITH p AS (
+	SELECT d.*, o.developer_id AS owner_id, coalesce(o.developer_id, d.developer_id) AS family FROM publisher_day d
+	LEFT JOIN app_user s ON s.developer_id = d.developer_id LEFT JOIN app_user o ON o.id = s.parent_id
+	WHERE d.day BETWEEN $1 AND $2)
+SELECT developer_id, owner_id, day, minted, capped, impressions, clicks, invalid, redeemed,
+	browser_minted, browser_impressions, browser_clicks, browser_invalid FROM p
+WHERE family IN (SELECT family FROM p WHERE day = $2)
+ORDER BY family, developer_id, day`
 
 	openQuarantineSQL = `
 INSERT INTO quarantine (id, developer_id, rule, evidence, opened_at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`
@@ -221,16 +225,20 @@ func queuePublisherEffects(batch *pgx.Batch, e ledger.Effects) {
 	}
 }
 
-// PublisherDays lists the days since (included) of the publishers that have one on last, by
-// developer, then day.
+// PublisherDays lists the days since (included) of the publishers that have one on last, and of all
+// others of their owners, by owner, developer and day.
 func (s *Store) PublisherDays(ctx context.Context, since, last day.Day) ([]traffic.PublisherDay, error) {
 	rows, err := s.pool.Query(ctx, publisherDaysSQL, int32(since), int32(last))
 	if err != nil {
 		return nil, failure("read publisher days", err)
 	}
 	days, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d traffic.PublisherDay, err error) {
-		err = row.Scan(&d.DeveloperID, &d.Day, &d.Minted, &d.Capped, &d.Impressions, &d.Clicks, &d.Invalid, &d.Redeemed,
+		var owner *uuid.UUID
+		err = row.Scan(&d.DeveloperID, &owner, &d.Day, &d.Minted, &d.Capped, &d.Impressions, &d.Clicks, &d.Invalid, &d.Redeemed,
 			&d.BrowserMinted, &d.BrowserImpressions, &d.BrowserClicks, &d.BrowserInvalid)
+		if owner != nil {
+			d.OwnerID = *owner
+		}
 		return d, err
 	})
 	return days, failure("read publisher days", err)

@@ -43,6 +43,7 @@ var publisherCases = []ledgerCase{
 	{"QuarantineEndsUnderLoad", quarantineEndsUnderLoad},
 	{"SeatsOfOneOwner", ownersTraffic},
 	{"SeatQuarantine", seatQuarantine},
+	{"DaysOfOneOwner", ownersDays},
 }
 
 func publishersOf(t *testing.T, l Ledger) Publishers {

@@ -9,6 +9,7 @@ import (
 
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -152,6 +153,44 @@ func ownersTraffic(t *testing.T, l Ledger) {
 	requireCredits(t, l, second.DeveloperID, 0)
 	requireCredits(t, l, owner.DeveloperID, 0)
 	requireCredits(t, l, foreign.DeveloperID, 2)
+	requireClean(t, l, ledger.VerifyOptions{})
+}
+
+// ownersDays are the days of seats and their owner: they come together and name the owner, also
+// of those that have none today, whose days are the usual rate of all.
+func ownersDays(t *testing.T, l Ledger) {
+	owner := AddUser(t, l.Stores)
+	first, _ := addSeat(t, l.Stores, owner)
+	quiet, _ := addSeat(t, l.Stores, owner)
+	foreign, _ := addSeat(t, l.Stores, AddUser(t, l.Stores))
+	k := priced(t, l, AddUser(t, l.Stores), money.USD, 10*money.USD)
+	view := func(developer uuid.UUID, days int) ledger.Record {
+		r := eventOf(t, k, developer, ledger.Impression)
+		r.Event.ReceivedAt = now.AddDate(0, 0, -days)
+		return r
+	}
+	impressions(t, l, owner.DeveloperID, 0, 0, view(owner.DeveloperID, 1), view(quiet.DeveloperID, 1), view(foreign.DeveloperID, 1))
+	impressions(t, l, owner.DeveloperID, 0, 3, view(first.DeveloperID, 0), view(newID(t), 0))
+
+	date := day.Of(now)
+	days, err := publishersOf(t, l).PublisherDays(t.Context(), date-1, date)
+	require.NoError(t, err)
+	var family []traffic.PublisherDay
+	last := -1
+	for i, d := range days {
+		require.NotEqual(t, foreign.DeveloperID, d.DeveloperID, "nothing of its owner is active")
+		if d.Family() != owner.DeveloperID || d.Impressions == 0 { // rows without a number are allowed
+			continue
+		}
+		require.True(t, last < 0 || last == i-1 || days[i-1].Family() == d.Family(), "they stand together")
+		last = i
+		family = append(family, d)
+	}
+	require.ElementsMatch(t, []traffic.PublisherDay{
+		{DeveloperID: owner.DeveloperID, Day: date - 1, Minted: 1, Impressions: 1},
+		{DeveloperID: first.DeveloperID, OwnerID: owner.DeveloperID, Day: date, Minted: 1, Impressions: 1},
+		{DeveloperID: quiet.DeveloperID, OwnerID: owner.DeveloperID, Day: date - 1, Minted: 1, Impressions: 1},
+	}, family)
 	requireClean(t, l, ledger.VerifyOptions{})
 }
 

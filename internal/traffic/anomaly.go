@@ -36,33 +36,42 @@ const (
 // Evidence is the finding of a rule.
 type Evidence struct {
 	Rule      QuarantineRule `json:"rule"`
-	Value     float64        `json:"value"`       // the measured value
-	Threshold float64        `json:"threshold"`   // its upper limit
-	Today     PublisherDay   `json:"day"`         // the numbers of the day
-	By        uuid.UUID      `json:"by,omitzero"` // of a manual case: the administrator
-	Note      string         `json:"note,omitempty"`
+	Value     float64        `json:"value"`          // the measured value
+	Threshold float64        `json:"threshold"`      // its upper limit
+	Today     PublisherDay   `json:"day"`            // the numbers of the day
+	By        uuid.UUID      `json:"by,omitzero"`    // of a manual case: the administrator
+	Note      string         `json:"note,omitempty"` // of a sum's case: the sum
 }
 
 // Anomaly judges one publisher's day by the days before it (any order, other publishers' not among
 // them). It is pure; of several rules that strike the first of the list answers.
 func (r QuarantineRules) Anomaly(today PublisherDay, before []PublisherDay) (Evidence, bool) {
-	said := today
-	today.withoutBrowser()
-	found := func(rule QuarantineRule, value, threshold float64) (Evidence, bool) {
-		return Evidence{Rule: rule, Value: value, Threshold: threshold, Today: said}, true
-	}
-	if r.CTR > 0 && today.Impressions >= max(1, r.MinEvents) {
-		if ctr := float64(today.Clicks) / float64(today.Impressions); ctr > r.CTR {
-			return found(QuarantineCTR, ctr, r.CTR)
+	for _, g := range r.gauges(today, before) {
+		if r.strikes(g) {
+			return Evidence{Rule: g.rule, Value: g.value, Threshold: g.threshold, Today: today}, true
 		}
 	}
+	return Evidence{}, false
+}
+
+// gauge is what a rule measures of a day.
+type gauge struct {
+	rule      QuarantineRule
+	value     float64 // infinite for something of nothing
+	threshold float64 // 0 is off
+	volume    int64   // what MinEvents is a minimum of
+}
+
+func (g gauge) over() bool { return g.threshold > 0 && g.value > g.threshold }
+
+func (r QuarantineRules) strikes(g gauge) bool { return g.over() && g.volume >= max(1, r.MinEvents) }
+
+// gauges lists the rules in their order.
+func (r QuarantineRules) gauges(today PublisherDay, before []PublisherDay) [3]gauge {
+	today.withoutBrowser()
 	// Of auctions, not of events: what a stranger repeats, or sends beside the reader, weighs nothing.
 	invalid := max(0, today.Invalid-today.Redeemed)
-	if auctions := today.Impressions + invalid; r.InvalidShare > 0 && auctions >= max(1, r.MinEvents) {
-		if share := float64(invalid) / float64(auctions); share > r.InvalidShare {
-			return found(QuarantineInvalid, share, r.InvalidShare)
-		}
-	}
+	auctions := today.Impressions + invalid
 	var minted, active int64
 	for _, date := range before {
 		date.withoutBrowser()
@@ -71,18 +80,29 @@ func (r QuarantineRules) Anomaly(today PublisherDay, before []PublisherDay) (Evi
 			active++
 		}
 	}
-	if r.Surge > 0 && today.Minted >= max(1, r.MinEvents) && active >= surgeActive {
-		if times := float64(today.Minted) * SurgeDays / float64(minted); times > r.Surge {
-			return found(QuarantineSurge, times, r.Surge)
-		}
+	surge := gauge{QuarantineSurge, ratio(today.Minted*SurgeDays, minted), r.Surge, 0}
+	if active >= surgeActive {
+		surge.volume = today.Minted
 	}
-	return Evidence{}, false
+	return [...]gauge{
+		{QuarantineCTR, ratio(today.Clicks, today.Impressions), r.CTR, today.Impressions},
+		{QuarantineInvalid, ratio(invalid, auctions), r.InvalidShare, auctions},
+		surge,
+	}
+}
+
+func ratio(part, whole int64) float64 {
+	if part == 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
 }
 
 // PublisherDay counts the events of a publisher's ads on a UTC day of receipt. Repeats, sandbox
 // events and self-served ads are in none of the numbers.
 type PublisherDay struct {
 	DeveloperID uuid.UUID `json:"developer_id"`
+	OwnerID     uuid.UUID `json:"owner_id,omitzero"` // of a seat: its owner's developer id, where a store lists days
 	Day         day.Day   `json:"day"`
 	Minted      int64     `json:"minted"` // Credits, held ones included
 	Capped      int64     `json:"capped"` // impressions that minted nothing because of the cap
@@ -105,6 +125,14 @@ func (p *PublisherDay) withoutBrowser() {
 	p.Minted -= p.BrowserMinted
 	p.Impressions -= p.BrowserImpressions
 	p.Clicks -= p.BrowserClicks
+}
+
+// Family is the same for all publishers of one owner: the owner's developer id.
+func (p *PublisherDay) Family() uuid.UUID {
+	if p.OwnerID != uuid.Nil {
+		return p.OwnerID
+	}
+	return p.DeveloperID
 }
 
 // Add adds the numbers of o.

@@ -1326,6 +1326,30 @@ var mutants = []mutant{
 		tests: []string{"./internal/memory"}, run: "Conformance/Publishers/SeatQuarantine",
 	},
 	{
+		name: "seat-sum", protects: "many small seats of one owner are judged together",
+		file: "internal/traffic/family.go",
+		old:  "e.Rule != \"\" && g.over()", new: "e.Rule != \"\" && g.over() && len(members) == 1",
+		tests: []string{"./consumers/quarantine"}, run: "JudgeSumsAnOwnersSeats",
+	},
+	{
+		name: "seat-sum-apart", protects: "an honest seat does not answer for its owner's other seats",
+		file: "internal/traffic/family.go",
+		old:  "e.Rule != \"\" && g.over()", new: "e.Rule != \"\" && g.threshold > 0",
+		tests: []string{"./consumers/quarantine"}, run: "JudgeSumsAnOwnersSeats",
+	},
+	{
+		name: "seat-sum-thinned", protects: "honest traffic does not thin out what an owner's other seats do",
+		file: "internal/traffic/family.go",
+		old:  "[...][]member{members, over}", new: "[...][]member{members}",
+		tests: []string{"./internal/traffic"}, run: "AnomaliesOfOneOwner",
+	},
+	{
+		name: "seat-sum-days", protects: "the days of an owner's idle seats are in its usual rate",
+		file: "internal/memory/publisher.go",
+		old:  "active[d.Family()] = true", new: "active[d.DeveloperID] = true",
+		tests: []string{"./internal/memory"}, run: "Conformance/Publishers/DaysOfOneOwner",
+	},
+	{
 		name: "seat-login", protects: "nothing logs in to a seat",
 		file: "internal/account/service.go",
 		old:  "		if u.Role == RoleSeat {\n			return errSeat\n		}\n		u.PasswordHash", new: "		u.PasswordHash",
