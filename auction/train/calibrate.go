@@ -12,11 +12,28 @@ import (
 // not see it: what was learnt from is foretold too well.
 const folds = 3
 
+// fewChoices and manyChoices are how often clicks are learnt from, whichever foretells better:
+// rare clicks among many impressions are noise when they are learnt by heart.
+const fewChoices, manyChoices = 2, 15
+
 // teach learns from all of a log and calibrates on its last day.
 func teach(t *Task) (*Model, *ranker.Learnt) {
-	m := Learn(slices.Concat(t.Log, t.Last), t.Network, t.Settings)
+	best, settings := []point(nil), t.Settings
+	for _, choices := range []int{fewChoices, manyChoices} {
+		tried := t.Settings
+		tried.Choices = cmp.Or(t.Settings.Choices, choices)
+		if points := crossed(t, tried); best == nil || lost(points, t) < lost(best, t) {
+			best, settings = points, tried
+		}
+	}
+	m := Learn(slices.Concat(t.Log, t.Last), t.Network, settings)
 	learnt := m.Learnt(1, nil)
-	var points []point
+	learnt.Clicks = isotonic(best, &m.prior.table)
+	return m, learnt
+}
+
+// crossed are the points of the last day, each by a model that did not see it.
+func crossed(t *Task, settings Settings) (points []point) {
 	for fold := range uint32(folds) {
 		seen, held := slices.Clone(t.Log), []Sample(nil)
 		for _, s := range t.Last {
@@ -26,11 +43,21 @@ func teach(t *Task) (*Model, *ranker.Learnt) {
 				seen = append(seen, s)
 			}
 		}
-		other := Learn(seen, t.Network, t.Settings)
-		points = append(points, other.points(&ranker.Learnt{Campaigns: other.lessons()}, held)...)
+		m := Learn(seen, t.Network, settings)
+		points = append(points, m.points(&ranker.Learnt{Campaigns: m.lessons()}, held)...)
 	}
-	learnt.Clicks = isotonic(points, &m.prior.table)
-	return m, learnt
+	return points
+}
+
+// lost is the log loss of points by their own curve.
+func lost(points []point, t *Task) (sum float64) {
+	table := t.Network.Index.Table()
+	curve := isotonic(points, &table)
+	for _, p := range points {
+		knot := int(math.Round(p.at * (ranker.Knots - 1)))
+		sum += float64(p.weight * missed(float64(curve[knot])/float64(ranker.Certain), p.clicked))
+	}
+	return sum
 }
 
 // Learnt is the model as auctions use it: lessons, and the probability of a click at each relevance,
@@ -86,9 +113,9 @@ type pool struct {
 const (
 	// priorWeight is how many impressions each knot has seen beforehand, at what the day-one table
 	// says.
-	priorWeight = 5
-	// reach is over how many knots a point is felt, at each a quarter of what it is at the one
-	// before: the same request is found a little more or less relevant by another day's weights.
+	priorWeight = 0.05
+	// reach is over how many knots a point is felt, at each an eighth of what it is at the one before:
+	// where no request was as relevant, the nearest ones say how likely a click is.
 	reach = 6
 )
 
@@ -131,7 +158,7 @@ func isotonic(points []point, dayOne *ranker.Table) (curve [ranker.Knots]ranker.
 func felt(at *[ranker.Knots]pool, knot int, beforehand float64) pool {
 	p := pool{clicks: float64(priorWeight * beforehand), all: priorWeight, knots: 1}
 	for other := max(0, knot-reach); other <= min(knot+reach, ranker.Knots-1); other++ {
-		part := math.Ldexp(1, -2*max(other-knot, knot-other))
+		part := math.Ldexp(1, -3*max(other-knot, knot-other))
 		p.clicks += float64(part * at[other].clicks)
 		p.all += float64(part * at[other].all)
 	}
