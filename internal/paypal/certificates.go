@@ -29,10 +29,12 @@ type Fetcher struct {
 	client *http.Client
 	now    func() time.Time
 
-	mu     sync.Mutex           // held while fetching: one at a time
-	kept   map[string]fetched   // guarded by mu
-	failed map[string]time.Time // guarded by mu: addresses without certificates, and since when
-	last   time.Time            // guarded by mu: when the last fetch began
+	turn   sync.Mutex           // held while fetching: one at a time
+	failed map[string]time.Time // guarded by turn: addresses without certificates, and since when
+	last   time.Time            // guarded by turn: when the last fetch began
+
+	mu   sync.Mutex         // never held while fetching: what is known waits for no stranger's address
+	kept map[string]fetched // guarded by mu
 }
 
 type fetched struct {
@@ -59,21 +61,33 @@ func NewFetcher(transport http.RoundTripper, now func() time.Time) *Fetcher {
 
 // Certificates implements [CertificateSource].
 func (f *Fetcher) Certificates(ctx context.Context, url string) ([]byte, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	now := f.now()
-	known, ok := f.kept[url]
-	if ok && now.Sub(known.at) < keepFor {
-		return known.text, nil
+	if text, ok := f.known(url, keepFor); ok {
+		return text, nil
 	}
-	text, err := f.fetchOnce(ctx, url, now)
-	if err != nil && ok && now.Sub(known.at) < staleFor {
-		return known.text, nil // strangers' addresses must not crowd out one that PayPal uses
+	f.turn.Lock()
+	defer f.turn.Unlock()
+	if text, ok := f.known(url, keepFor); ok { // fetched meanwhile
+		return text, nil
+	}
+	text, err := f.fetchOnce(ctx, url, f.now())
+	if err != nil {
+		if text, ok := f.known(url, staleFor); ok {
+			return text, nil // strangers' addresses must not crowd out one that PayPal uses
+		}
 	}
 	return text, err
 }
 
-// fetchOnce fetches unless the address failed before, or it is too early. The mutex is held.
+// known is an answer that is younger than age.
+func (f *Fetcher) known(url string, age time.Duration) ([]byte, bool) {
+	now := f.now()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	known, ok := f.kept[url]
+	return known.text, ok && now.Sub(known.at) < age
+}
+
+// fetchOnce fetches unless the address failed before, or it is too early. It is the caller's turn.
 func (f *Fetcher) fetchOnce(ctx context.Context, url string, now time.Time) ([]byte, error) {
 	if since, ok := f.failed[url]; ok && now.Sub(since) < failedFor {
 		return nil, errFailed
@@ -91,12 +105,15 @@ func (f *Fetcher) fetchOnce(ctx context.Context, url string, now time.Time) ([]b
 		return nil, err
 	}
 	f.keep(url, fetched{text, now})
+	delete(f.failed, url)
 	return text, nil
 }
 
 // keep remembers an answer, in place of the oldest when there are many: PayPal uses one or two at a
 // time.
 func (f *Fetcher) keep(url string, answer fetched) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if _, known := f.kept[url]; !known && len(f.kept) >= keepAtMost {
 		oldest := ""
 		for other, kept := range f.kept {
@@ -107,7 +124,6 @@ func (f *Fetcher) keep(url string, answer fetched) {
 		delete(f.kept, oldest)
 	}
 	f.kept[url] = answer
-	delete(f.failed, url)
 }
 
 func (f *Fetcher) fetch(ctx context.Context, url string) ([]byte, error) {

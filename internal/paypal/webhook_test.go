@@ -501,6 +501,48 @@ func TestFetchesOnceASecond(t *testing.T) {
 	require.Equal(t, "pem", string(text))
 }
 
+// slowTrip answers for PayPal's own address at once, for others when the test says so.
+type slowTrip struct {
+	asked  chan struct{}
+	answer chan struct{}
+}
+
+func (s slowTrip) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.String() != certURL {
+		close(s.asked)
+		<-s.answer
+	}
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("pem"))}, nil
+}
+
+// What PayPal signs with waits for no address that a stranger made up, however slowly it answers.
+func TestKnownCertificatesWaitForNoFetch(t *testing.T) {
+	now, slow := sentAt, slowTrip{make(chan struct{}), make(chan struct{})}
+	f := NewFetcher(slow, func() time.Time { return now })
+	_, err := f.Certificates(t.Context(), certURL)
+	require.NoError(t, err)
+	now = now.Add(fetchEvery)
+	stranger := make(chan error, 1)
+	go func() {
+		_, err := f.Certificates(context.Background(), certURL+"-other")
+		stranger <- err
+	}()
+	<-slow.asked
+	known := make(chan []byte, 1)
+	go func() {
+		text, _ := f.Certificates(context.Background(), certURL)
+		known <- text
+	}()
+	select {
+	case text := <-known:
+		require.Equal(t, "pem", string(text))
+	case <-time.After(3 * time.Second):
+		t.Error("it waits")
+	}
+	close(slow.answer)
+	require.NoError(t, <-stranger)
+}
+
 func FuzzReadEvent(f *testing.F) {
 	f.Add([]byte(completed))
 	f.Add([]byte(refundedOnce))

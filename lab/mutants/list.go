@@ -792,6 +792,12 @@ var mutants = []mutant{
 		tests: []string{"./internal/paypal"}, run: "TestFetchesOnceASecond",
 	},
 	{
+		name: "paypal-known", protects: "PayPal's deliveries do not wait for addresses that strangers made up",
+		file: "internal/paypal/certificates.go",
+		old:  "	if text, ok := f.known(url, keepFor); ok {\n		return text, nil\n	}\n	f.turn.Lock()", new: "	f.turn.Lock()",
+		tests: []string{"./internal/paypal"}, run: "TestKnownCertificatesWaitForNoFetch",
+	},
+	{
 		name: "paypal-path", protects: "certificates are fetched from their own path only",
 		file: "internal/paypal/webhook.go",
 		old:  " && certificatePath.MatchString(u.Path)", new: "",

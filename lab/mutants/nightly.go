@@ -93,6 +93,7 @@ var nightly = map[string]bool{
 	"paypal-body":                 true,
 	"paypal-dispute":              true,
 	"paypal-fetches":              true,
+	"paypal-known":                true,
 	"paypal-path":                 true,
 	"paypal-refund":               true,
 	"pixel-clicks":                true,
