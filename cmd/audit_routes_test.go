@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"adnet/ingress/ingresstest/endpoints"
 
 	"github.com/google/uuid"
+	"github.com/pquerna/otp/totp"
 	"github.com/stretchr/testify/require"
 )
 
@@ -24,6 +26,8 @@ var auditedElsewhere = []string{
 	// This route asks the provider. The answer is a notice like a webhook's, and storetest requires
 	// its entry of every store.
 	"POST /api/billing deposit",
+	// It needs e-mails that are confirmed, see TestAConfirmedRegistrationIsAudited.
+	"POST /api/auth verify",
 }
 
 // auditCall is one call that succeeds and changes something.
@@ -38,7 +42,46 @@ type auditCall struct {
 // auditWorld is an installation with an administrator and an owner.
 type auditWorld struct {
 	client
+	server       *program
 	admin, owner login
+}
+
+// visit is another login of the owner.
+func (w *auditWorld) visit() (token, id string) {
+	token = w.do("POST", "/api/auth", "", `{"email":"owner@audit.example","password":"correct horse"}`, 200)["token"].(string)
+	for _, s := range w.do("GET", "/api/account/sessions", token, "", 200)["sessions"].([]any) {
+		if session := s.(map[string]any); session["current"] == true {
+			id = session["id"].(string)
+		}
+	}
+	return token, id
+}
+
+// person is a new account with a second factor, which is on when confirmed.
+func (w *auditWorld) person(confirmed bool) (token, code string) {
+	u := w.register(uuid.NewString() + "@audit.example")
+	secret := w.do("POST", "/api/account/second_factor", u.token, `{"password":"correct horse"}`, 200)["secret"].(string)
+	code, err := totp.GenerateCode(secret, time.Now())
+	require.NoError(w.t, err)
+	if confirmed {
+		codes := w.do("POST", "/api/account/second_factor/confirm", u.token, `{"code":"`+code+`"}`, 200)["recovery_codes"].([]any)
+		code = codes[0].(string)
+	}
+	return u.token, code
+}
+
+// mailed is the token of the newest link that the server logged instead of mailing it.
+func (p *program) mailed(t testing.TB) (token string) {
+	t.Helper()
+	link := regexp.MustCompile(`/console/(?:verify|reset)#(?:token=)?([A-Za-z0-9_.-]+)`)
+	require.Eventually(t, func() bool {
+		all := link.FindAllStringSubmatch(p.err.String(), -1)
+		if len(all) > 0 {
+			token = all[len(all)-1][1]
+		}
+		return token != ""
+	}, 5*time.Second, 20*time.Millisecond)
+	return token
 }
 
 // made is the id of a new campaign; more is further fields.
@@ -85,6 +128,40 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 	return map[string]func(w *auditWorld) auditCall{
 		"POST /api/auth register": func(w *auditWorld) auditCall {
 			return auditCall{"/api/auth?action=register", "", `{"email":"` + uuid.NewString() + `@audit.example","password":"correct horse"}`, 201, nil}
+		},
+		"POST /api/auth logout": func(w *auditWorld) auditCall {
+			token, _ := w.visit()
+			return auditCall{"/api/auth?action=logout", token, ``, 200, nil}
+		},
+		"POST /api/auth reset": func(w *auditWorld) auditCall {
+			email := uuid.NewString() + "@audit.example"
+			w.register(email)
+			w.do("POST", "/api/auth?action=forgot", "", `{"email":"`+email+`"}`, 202)
+			return auditCall{"/api/auth?action=reset", "", `{"token":"` + w.server.mailed(w.t) + `","password":"correct horse again"}`, 200, nil}
+		},
+		"DELETE /api/account/sessions ": func(w *auditWorld) auditCall {
+			u := w.register(uuid.NewString() + "@audit.example")
+			return auditCall{"/api/account/sessions", u.token, ``, 200, nil}
+		},
+		"DELETE /api/account/sessions/:id ": func(w *auditWorld) auditCall {
+			_, id := w.visit()
+			return auditCall{"/api/account/sessions/" + id, w.owner.token, ``, 200, nil}
+		},
+		"POST /api/account/password ": func(w *auditWorld) auditCall {
+			u := w.register(uuid.NewString() + "@audit.example")
+			return auditCall{"/api/account/password", u.token, `{"current_password":"correct horse","new_password":"correct horse again"}`, 200, nil}
+		},
+		"POST /api/account/second_factor/confirm ": func(w *auditWorld) auditCall {
+			token, code := w.person(false)
+			return auditCall{"/api/account/second_factor/confirm", token, `{"code":"` + code + `"}`, 200, nil}
+		},
+		"POST /api/account/second_factor/recovery_codes ": func(w *auditWorld) auditCall {
+			token, code := w.person(true)
+			return auditCall{"/api/account/second_factor/recovery_codes", token, `{"password":"correct horse","code":"` + code + `"}`, 200, nil}
+		},
+		"POST /api/account/second_factor/remove ": func(w *auditWorld) auditCall {
+			token, code := w.person(true)
+			return auditCall{"/api/account/second_factor/remove", token, `{"password":"correct horse","code":"` + code + `"}`, 200, nil}
 		},
 		"POST /api/keys ": func(w *auditWorld) auditCall {
 			return auditCall{"/api/keys", w.owner.token, `{"kind":"publisher","name":"bot"}`, 201, nil}
@@ -141,8 +218,8 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 // audited must leave an entry in the audit log that names its caller. A mutating route whose policy
 // does not say whether it is audited cannot be mounted.
 func TestEveryMutatingRouteIsAudited(t *testing.T) {
-	_, base, _ := standalone(t, "--demo=off", "--admin-email", "boss@audit.example", "--admin-password", "long enough!", "--stripe-webhook-secret", auditSecret)
-	w := &auditWorld{client: client{t, base}}
+	server, base, _ := standalone(t, "--demo=off", "--admin-email", "boss@audit.example", "--admin-password", "long enough!", "--stripe-webhook-secret", auditSecret, "--log-level", "info")
+	w := &auditWorld{client: client{t, base}, server: server}
 	w.owner = w.register("owner@audit.example")
 	session := w.do("POST", "/api/auth?action=login", "", `{"email":"boss@audit.example","password":"long enough!"}`, 200)
 	w.admin = login{token: session["token"].(string), id: session["user"].(map[string]any)["id"].(string)}
@@ -199,4 +276,15 @@ func (w *auditWorld) send(method string, c auditCall) {
 	require.NoError(w.t, err)
 	defer reply.Body.Close()
 	require.Equal(w.t, c.status, reply.StatusCode, "%s %s", method, c.path)
+}
+
+// TestAConfirmedRegistrationIsAudited: where e-mails are confirmed an account begins with its link.
+func TestAConfirmedRegistrationIsAudited(t *testing.T) {
+	server, base, _ := standalone(t, "--demo=off", "--verify-email", "required", "--log-level", "info", "--admin-email", "boss@audit.example", "--admin-password", "long enough!")
+	api := client{t, base}
+	api.do("POST", "/api/auth?action=register", "", `{"email":"new@audit.example","password":"correct horse"}`, 202)
+	made := api.do("POST", "/api/auth?action=verify", "", `{"token":"`+server.mailed(t)+`","password":"correct horse"}`, 201)
+	entry := api.do("GET", "/api/audit?limit=1", made["token"].(string), "", 200)["entries"].([]any)[0].(map[string]any)
+	require.Equal(t, "POST /api/auth?action=verify", entry["actor"].(map[string]any)["action"])
+	require.NotEmpty(t, entry["changes"])
 }

@@ -108,11 +108,16 @@ func (a *API) Mount(s *httpapi.Server) {
 	}}, httpapi.Policy{Limit: httpapi.LimitLogins, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No})
 	s.Handle(http.MethodGet, "/api/info", a.info, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone})
 	s.Handle(http.MethodGet, "/api/account/sessions", a.listSessions, reads)
-	s.Handle(http.MethodDelete, "/api/account/sessions", a.endSessions, with(changes, httpapi.Params{"keep": httpapi.WordForm("current")}))
-	s.Handle(http.MethodDelete, "/api/account/sessions/:id", a.endSession, changes)
+	// No Idempotency-Key: what has ended stays ended, and a caller without a session hears 401.
+	ends := changes
+	ends.Idempotent = httpapi.No
+	s.Handle(http.MethodDelete, "/api/account/sessions", a.endSessions, with(ends, httpapi.Params{"keep": httpapi.WordForm("current")}))
+	s.Handle(http.MethodDelete, "/api/account/sessions/:id", a.endSession, ends)
 	s.Handle(http.MethodPost, "/api/account/password", a.changePassword, changes)
 	s.Handle(http.MethodGet, "/api/account/second_factor", a.readFactor, reads)
-	s.Handle(http.MethodPost, "/api/account/second_factor", a.beginFactor, changes)
+	begins := changes
+	begins.Audited = httpapi.No // a factor that is not confirmed asks nothing of a login
+	s.Handle(http.MethodPost, "/api/account/second_factor", a.beginFactor, begins)
 	s.Handle(http.MethodPost, "/api/account/second_factor/confirm", a.confirmFactor, changes)
 	s.Handle(http.MethodPost, "/api/account/second_factor/recovery_codes", a.renewRecovery, changes)
 	s.Handle(http.MethodPost, "/api/account/second_factor/remove", a.removeFactor, changes)
