@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"adnet/cmd"
+	"adnet/internal/testenv"
 
 	"github.com/stretchr/testify/require"
 )
@@ -82,10 +83,9 @@ func standalone(t *testing.T, args ...string) (p *program, base, admin string) {
 
 func freeAddr(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := testenv.FreeAddr()
 	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
+	return addr
 }
 
 // TestGreetingLinesWorkWhenPasted plays the newcomer: the four printed lines go to a shell as they

@@ -203,7 +203,7 @@ func (s *Service) takeCode(u User, f *Factor, code string) error {
 	}
 	secret, err := s.deps.Box.OpenSecret(f.Sealed, u.ID[:], now)
 	if err != nil {
-		return errs.Wrap(err, errs.Unavailable, "the second factor cannot be read here; use a recovery code, or ask the operator: adnet user factor")
+		return errs.Wrap(err, errs.Unavailable, "the second factor cannot be read here; use a recovery code, or ask the operator: adnet user factor E-MAIL")
 	}
 	step, ok := matching(secret, code, now)
 	if !ok || step <= f.LastStep {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"adnet/internal/testenv"
 	"adnet/lab/process"
 	"context"
 	"encoding/json"
@@ -81,7 +82,7 @@ func (s *session) bareGin(ctx context.Context, r reply) (*process.Process, strin
 	if err != nil {
 		return nil, "", err
 	}
-	addr, err := process.FreeAddr()
+	addr, err := testenv.FreeAddr()
 	if err != nil {
 		return nil, "", err
 	}

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"adnet/lab/process"
+	"adnet/internal/testenv"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -162,7 +162,7 @@ func TestCosts(t *testing.T) {
 }
 
 func TestFreeAddr(t *testing.T) {
-	addr, err := process.FreeAddr()
+	addr, err := testenv.FreeAddr()
 	require.NoError(t, err)
 	l, err := net.Listen("tcp", addr)
 	require.NoError(t, err)

@@ -14,8 +14,8 @@ import (
 
 	"adnet/internal/demo"
 	"adnet/internal/money"
+	"adnet/internal/testenv"
 	"adnet/internal/token"
-	"adnet/lab/process"
 
 	"github.com/google/uuid"
 	"github.com/valyala/fasthttp"
@@ -181,7 +181,7 @@ func beaconNginx(ctx context.Context, s *session) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	addr, err := process.FreeAddr()
+	addr, err := testenv.FreeAddr()
 	if err != nil {
 		return r, err
 	}

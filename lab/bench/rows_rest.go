@@ -1,6 +1,7 @@
 package main
 
 import (
+	"adnet/internal/testenv"
 	"adnet/lab/process"
 	"context"
 	"fmt"
@@ -69,11 +70,11 @@ func idling(ctx context.Context, s *session) (r result, err error) {
 
 // standalone starts everything in one process.
 func (s *session) standalone(ctx context.Context) (*process.Process, error) {
-	addr, err := process.FreeAddr()
+	addr, err := testenv.FreeAddr()
 	if err != nil {
 		return nil, err
 	}
-	admin, err := process.FreeAddr()
+	admin, err := testenv.FreeAddr()
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"adnet/internal/demo"
+	"adnet/internal/testenv"
 	"adnet/internal/token"
 	"adnet/lab/process"
 
@@ -170,7 +171,7 @@ func (t *site) consume(ctx context.Context) error {
 	if t.consumers != nil {
 		return nil
 	}
-	admin, err := process.FreeAddr()
+	admin, err := testenv.FreeAddr()
 	if err != nil {
 		return err
 	}
@@ -199,11 +200,11 @@ func (t *site) ingress(ctx context.Context, env ...string) (*node, error) {
 }
 
 func (t *site) launch(env ...string) (*node, error) {
-	addr, err := process.FreeAddr()
+	addr, err := testenv.FreeAddr()
 	if err != nil {
 		return nil, err
 	}
-	admin, err := process.FreeAddr()
+	admin, err := testenv.FreeAddr()
 	if err != nil {
 		return nil, err
 	}

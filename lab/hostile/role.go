@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"adnet/internal/testenv"
 	"adnet/lab/process"
 )
 
@@ -19,7 +20,7 @@ type role struct {
 func (w *world) launch(name string, files int) (*role, error) {
 	r := &role{}
 	for _, into := range []*string{&r.http, &r.admin} {
-		free, err := process.FreeAddr()
+		free, err := testenv.FreeAddr()
 		if err != nil {
 			return nil, err
 		}

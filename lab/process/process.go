@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -174,13 +173,4 @@ func (p *Process) RSS() (int64, error) {
 func (p *Process) Files() (int, error) {
 	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.PID))
 	return len(open), err
-}
-
-// FreeAddr is an address of loopback that nothing listens on.
-func FreeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("no free port: %w", err)
-	}
-	return l.Addr().String(), l.Close()
 }

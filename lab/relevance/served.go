@@ -14,6 +14,7 @@ import (
 
 	"adnet/auction"
 	"adnet/internal/money"
+	"adnet/internal/testenv"
 	"adnet/lab/process"
 	"adnet/lab/product"
 )
@@ -77,11 +78,11 @@ func (in *installation) serve(s *set, bids []money.Micros, more ...extra) (world
 }
 
 func (in *installation) start(w *served) error {
-	addr, err := process.FreeAddr()
+	addr, err := testenv.FreeAddr()
 	if err != nil {
 		return err
 	}
-	admin, err := process.FreeAddr()
+	admin, err := testenv.FreeAddr()
 	if err != nil {
 		return err
 	}
