@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"testing"
 	"time"
 
@@ -94,11 +95,10 @@ func TestTrain(t *testing.T) {
 	store, err := clickhouse.Open(t.Context(), clickhouse.Config{URL: i.setting("ADNET_CLICKHOUSE_URL")})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	for back := 3; back > 0; back-- {
+	const nights, before = 9, 4
+	for back := nights + before; back > 0; back-- {
 		visits(t, store, campaigns, today.AddDate(0, 0, -back))
 	}
-	out, err = i.run("train", "--json")
-	require.NoError(t, err)
 	var done struct {
 		Version int64
 		Stage   string
@@ -108,27 +108,33 @@ func TestTrain(t *testing.T) {
 			Ratio float64 `json:"predicted_observed"`
 		}
 	}
-	require.NoError(t, json.Unmarshal([]byte(out), &done))
+	// Five campaigns and as many words are few to calibrate on: the gate refuses some nights' tables.
+	for back := nights; back > 0 && done.Stage != "shadow"; back-- {
+		out, err = i.run("train", "--json", "--date", today.AddDate(0, 0, -back).Format(time.DateOnly))
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal([]byte(out), &done))
+		require.EqualValues(t, 2+nights-back, done.Version)
+	}
 	require.Equal(t, "shadow", done.Stage, done.Report.Why)
-	require.EqualValues(t, 2, done.Version)
+	live := strconv.FormatInt(done.Version, 10)
 	require.InDelta(t, 1, done.Report.Ratio, 0.1)
 	out, err = i.run("train")
 	require.NoError(t, err)
-	require.Contains(t, out, "version 2: shadow", "the day before the shadow does not judge it")
+	require.Contains(t, out, "version "+live+": shadow", "the day before the shadow does not judge it")
 
 	model := func() string {
 		return api.do("POST", "/api/benna?op=engine-status", "", "", http.StatusOK)["model_version"].(string)
 	}
 	first := model()
 	require.Regexp(t, `^benna-2\.[0-9a-f]{8}$`, first)
-	testenv.Exec(t, i.setting("ADNET_POSTGRES_URL"), `UPDATE ranking_weights SET stage = 'all' WHERE number = 2`)
-	require.Eventually(t, func() bool { return model() == first+"-2" }, 2*time.Second, 50*time.Millisecond)
+	testenv.Exec(t, i.setting("ADNET_POSTGRES_URL"), `UPDATE ranking_weights SET stage = 'all' WHERE number = `+live)
+	require.Eventually(t, func() bool { return model() == first+"-"+live }, 2*time.Second, 50*time.Millisecond)
 	ad := api.do("POST", "/v1/ad-request", key, `{"context":"where does the okapi live"}`, http.StatusOK)["ad"].(map[string]any)
 	require.Equal(t, campaigns[1].String(), ad["ad_id"])
 
 	out, err = i.run("train", "--rollback")
 	require.NoError(t, err)
-	require.Contains(t, out, "version 2: refused since")
+	require.Contains(t, out, "version "+live+": refused since")
 	require.Eventually(t, func() bool { return model() == first }, 2*time.Second, 50*time.Millisecond, "a rollback takes 2 s")
 	audit, err := i.run("audit")
 	require.NoError(t, err)
