@@ -150,11 +150,7 @@ type alike struct {
 type alikes [1 << 14]atomic.Pointer[alike]
 
 func (a *alikes) of(word string) *atomic.Pointer[alike] {
-	h := uint32(2166136261)
-	for i := range len(word) {
-		h = (h ^ uint32(word[i])) * 16777619
-	}
-	return &a[(h^h>>15)%uint32(len(a))]
+	return &a[words.Hash(word)%uint32(len(a))]
 }
 
 // gather is the memory for one request's vector.

@@ -17,7 +17,7 @@ func stem(word string) string {
 			return word
 		}
 	}
-	at := &stems[hash(word)%uint32(len(stems))]
+	at := &stems[Hash(word)%uint32(len(stems))]
 	if known := at.Load(); known != nil && known.word == word {
 		return known.stem
 	}

@@ -181,7 +181,7 @@ func (r *Reader) Terms() []Term {
 }
 
 func (r *Reader) collect(f *found) {
-	at := hash(f.text) & uint32(len(r.slots)-1)
+	at := Hash(f.text) & uint32(len(r.slots)-1)
 	for r.slots[at] != 0 {
 		t := &r.terms[r.slots[at]-1]
 		if t.Text == f.text {
@@ -197,7 +197,8 @@ func (r *Reader) collect(f *found) {
 	}
 }
 
-func hash(s string) uint32 {
+// Hash spreads words over tables.
+func Hash(s string) uint32 {
 	h := uint32(2166136261)
 	for i := range len(s) {
 		h = (h ^ uint32(s[i])) * 16777619
