@@ -36,16 +36,23 @@ func (t *Table) Learnt(dst, said []Posting, lessons []ranker.Lesson) []Posting {
 		at := slices.IndexFunc(dst[from:], func(p Posting) bool { return p.ID == id })
 		switch {
 		case at >= 0:
-			// A term that was said stays: where tokens are a filter it is how the campaign is found.
-			dst[from+at].By = bounded(int32(dst[from+at].By) + l.By)
+			dst[from+at].By = Taught(dst[from+at].By, l.By)
 		case l.By > 0:
-			dst = append(dst, Posting{ID: id, By: bounded(l.By)})
+			dst = append(dst, Posting{ID: id, By: Taught(0, l.By)})
 		}
 	}
 	return dst
 }
 
-func bounded(by int32) uint16 { return uint16(max(min(by, Full-1), 1)) }
+// Taught is what a term of a campaign adds after a lesson; said is what it did, 0 for one that the
+// campaign does not say, whose lesson counts only if it adds. A term that was said stays: where
+// tokens are a filter it is how the campaign is found.
+func Taught(said uint16, lesson int32) uint16 {
+	if said == 0 && lesson <= 0 {
+		return 0
+	}
+	return uint16(max(min(int32(said)+lesson, Full-1), 1))
+}
 
 // Rarity is how much a term weighs, in units of 1/256 bit: the fewer advertisers use it, the more.
 func (t *Table) Rarity(id uint32) uint16 { return t.weights[id] }

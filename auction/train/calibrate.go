@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
 )
 
@@ -88,11 +89,11 @@ func (p *prior) relevance(l *ranker.Learnt, s *Sample) ranker.PPM {
 	lessons := l.Campaigns[s.Campaign]
 	var sum float64
 	for _, f := range features {
-		by := float64(said[f.id])
+		by := said[f.id]
 		if at, ok := slices.BinarySearchFunc(lessons, f.term, func(l ranker.Lesson, term uint32) int { return cmp.Compare(l.Term, term) }); ok {
-			by = max(0, min(by+float64(lessons[at].By), float64(ranker.Full-1)))
+			by = lexicon.Taught(by, lessons[at].By)
 		}
-		sum += float64(f.share * by)
+		sum += float64(f.share * float64(by))
 	}
 	return p.table.Relevance(ranker.Match(min(sum, float64(ranker.Highest))))
 }
@@ -104,10 +105,26 @@ type point struct {
 	weight  float64
 }
 
-// pool is neighbouring knots that share one probability.
-type pool struct {
-	clicks, all float64
-	knots       int
+// Pool is neighbouring knots of a curve that share one probability.
+type Pool struct {
+	Right, All float64 // weights of what came and of what was seen
+	Knots      int
+}
+
+// Rate is the share of what was seen that came.
+func (p Pool) Rate() float64 { return p.Right / p.All }
+
+// Pooled appends a knot to a curve that rises: neighbours whose rates do not become one pool.
+func Pooled(pools []Pool, knot Pool) []Pool {
+	pools = append(pools, knot)
+	for n := len(pools); n > 1 && pools[n-2].Rate() >= pools[n-1].Rate(); n = len(pools) {
+		last := pools[n-1]
+		pools = pools[:n-1]
+		pools[n-2].Right += last.Right
+		pools[n-2].All += last.All
+		pools[n-2].Knots += last.Knots
+	}
+	return pools
 }
 
 const (
@@ -121,33 +138,26 @@ const (
 
 // isotonic is the monotone curve of clicks that is nearest to the points.
 func isotonic(points []point, dayOne *ranker.Table) (curve [ranker.Knots]ranker.PPM) {
-	var at [ranker.Knots]pool
+	var at [ranker.Knots]Pool
 	var clicks, foretold float64
 	for _, p := range points {
 		knot := min(int(math.Round(p.at*(ranker.Knots-1))), ranker.Knots-1)
 		foretold += float64(p.weight * chance(dayOne, knot))
-		at[knot].all += p.weight
+		at[knot].All += p.weight
 		if p.clicked {
-			at[knot].clicks += p.weight
+			at[knot].Right += p.weight
 			clicks += p.weight
 		}
 	}
 	scale := (clicks + 1) / (foretold + 1)
-	var pools []pool
+	var pools []Pool
 	for knot := range at {
-		pools = append(pools, felt(&at, knot, min(1, scale*chance(dayOne, knot))))
-		for n := len(pools); n > 1 && pools[n-2].rate() >= pools[n-1].rate(); n = len(pools) {
-			last := pools[n-1]
-			pools = pools[:n-1]
-			pools[n-2].clicks += last.clicks
-			pools[n-2].all += last.all
-			pools[n-2].knots += last.knots
-		}
+		pools = Pooled(pools, felt(&at, knot, min(1, scale*chance(dayOne, knot))))
 	}
 	knot := 0
 	for _, p := range pools {
-		for range p.knots {
-			curve[knot] = max(1, ranker.PPM(math.Round(p.rate()*float64(ranker.Certain))))
+		for range p.Knots {
+			curve[knot] = max(1, ranker.PPM(math.Round(p.Rate()*float64(ranker.Certain))))
 			knot++
 		}
 	}
@@ -155,17 +165,15 @@ func isotonic(points []point, dayOne *ranker.Table) (curve [ranker.Knots]ranker.
 }
 
 // felt is what is seen at a knot, with what is felt of its neighbours.
-func felt(at *[ranker.Knots]pool, knot int, beforehand float64) pool {
-	p := pool{clicks: float64(priorWeight * beforehand), all: priorWeight, knots: 1}
+func felt(at *[ranker.Knots]Pool, knot int, beforehand float64) Pool {
+	p := Pool{Right: float64(priorWeight * beforehand), All: priorWeight, Knots: 1}
 	for other := max(0, knot-reach); other <= min(knot+reach, ranker.Knots-1); other++ {
 		part := math.Ldexp(1, -3*max(other-knot, knot-other))
-		p.clicks += float64(part * at[other].clicks)
-		p.all += float64(part * at[other].all)
+		p.Right += float64(part * at[other].Right)
+		p.All += float64(part * at[other].All)
 	}
 	return p
 }
-
-func (p pool) rate() float64 { return p.clicks / p.all }
 
 // chance is that of a click at a knot by the table of the first day.
 func chance(t *ranker.Table, at int) float64 {

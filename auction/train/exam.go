@@ -18,8 +18,8 @@ type Exam struct {
 	// Right of the Of demo requests found their demo ad among the ads of the network.
 	Right int `json:"right"`
 	Of    int `json:"of"`
-	// Taken of the Attacks were won by an ad of the network: requests of common words, and of what
-	// nobody advertises.
+	// Taken of the Attacks were won by an ad of the network: requests of common words, and
+	// requests that none of the ads answers.
 	Taken   int `json:"taken"`
 	Attacks int `json:"attacks"`
 }

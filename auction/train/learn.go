@@ -28,7 +28,7 @@ const (
 	ofPlace
 )
 
-// rateRidge is λ₂ of what is no term.
+// rateRidge is λ₂ of the rates of the network, of campaigns and of places.
 const rateRidge = 20
 
 // Model is what was learnt, before it is put into a table.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"adnet/auction/ranker"
+	"adnet/auction/train"
 )
 
 // fitted are the sets that the calibration is fitted on: those with requests that no campaign
@@ -61,8 +62,7 @@ func fit(folder, file string) error {
 
 // isotonic is the monotone sequence of log-odds that is nearest to what was seen.
 func isotonic(seen []observation) (odds [ranker.Knots]int16) {
-	type pool struct{ right, all, points float64 }
-	var pools []pool
+	var pools []train.Pool
 	unit := 0.0
 	for _, o := range seen {
 		unit += o.weight
@@ -70,29 +70,22 @@ func isotonic(seen []observation) (odds [ranker.Knots]int16) {
 	unit = float64(len(seen)) / unit
 	before := 0.01
 	for i := range odds {
-		p := pool{right: before * prior, all: prior, points: 1}
+		p := train.Pool{Right: before * prior, All: prior, Knots: 1}
 		for _, o := range seen {
 			if o.match == i {
-				p.all += o.weight * unit
+				p.All += o.weight * unit
 				if o.right {
-					p.right += o.weight * unit
+					p.Right += o.weight * unit
 				}
 			}
 		}
-		before = max(before, p.right/p.all)
-		pools = append(pools, p)
-		for n := len(pools); n > 1 && pools[n-2].right/pools[n-2].all >= pools[n-1].right/pools[n-1].all; n = len(pools) {
-			last := pools[n-1]
-			pools = pools[:n-1]
-			pools[n-2].right += last.right
-			pools[n-2].all += last.all
-			pools[n-2].points += last.points
-		}
+		before = max(before, p.Rate())
+		pools = train.Pooled(pools, p)
 	}
 	i := 0
 	for _, p := range pools {
-		share := min(max(p.right/p.all, 0.002), 0.98)
-		for range int(p.points) {
+		share := min(max(p.Rate(), 0.002), 0.98)
+		for range p.Knots {
 			odds[i] = int16(math.Round(math.Log(share/(1-share)) * 256))
 			i++
 		}
