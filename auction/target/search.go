@@ -160,6 +160,9 @@ func (s *Search) open(w *walk, q *Query, v *lexicon.Vector, said []words.Term) {
 // go first, so the commonest words and faint likenesses are not read through.
 func (w *walk) lead(floor uint32) {
 	w.leading, w.enough, w.behind = len(w.cursors), floor, 0
+	if floor == 0 {
+		return
+	}
 	slices.SortFunc(w.cursors, func(a, b cursor) int {
 		return cmp.Compare(b.most*uint64(a.end-a.begin), a.most*uint64(b.end-b.begin))
 	})
