@@ -9,6 +9,7 @@ import (
 	"context"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"adnet/internal/errs"
@@ -41,6 +42,18 @@ type User struct {
 
 	ParentID uuid.UUID // the owner of a seat; zero for every other account
 	Seats    []Seat    // that the account owns, oldest first; read with it
+}
+
+// Edited is u after an edit, which changes neither ids nor the time of creation, and whose e-mail is
+// kept in lower case. Errors: those of edit.
+func (u User) Edited(edit func(*User) error) (User, error) {
+	after := u
+	if err := edit(&after); err != nil {
+		return User{}, err
+	}
+	after.ID, after.DeveloperID, after.CreatedAt, after.ParentID, after.Seats = u.ID, u.DeveloperID, u.CreatedAt, u.ParentID, u.Seats
+	after.Email = strings.ToLower(after.Email)
+	return after, nil
 }
 
 // ErasedEmail is the e-mail of an account whose owner was forgotten; nobody can have it.

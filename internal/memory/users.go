@@ -63,12 +63,10 @@ func (s *Store) updateUser(ctx context.Context, id uuid.UUID, edit func(*account
 	if err != nil {
 		return account.User{}, err
 	}
-	u := before
-	if err := edit(&u); err != nil {
+	u, err := before.Edited(edit)
+	if err != nil {
 		return account.User{}, err
 	}
-	u.ID, u.DeveloperID, u.CreatedAt, u.ParentID, u.Seats = before.ID, before.DeveloperID, before.CreatedAt, before.ParentID, before.Seats
-	u.Email = strings.ToLower(u.Email)
 	if owner, taken := s.byEmail[u.Email]; taken && owner != id {
 		return account.User{}, errEmailTaken()
 	}

@@ -87,12 +87,10 @@ func editUser(ctx context.Context, tx pgx.Tx, id uuid.UUID, edit func(*account.U
 	if err != nil {
 		return account.User{}, err
 	}
-	u := before
-	if err := edit(&u); err != nil {
+	u, err := before.Edited(edit)
+	if err != nil {
 		return account.User{}, err
 	}
-	u.ID, u.DeveloperID, u.CreatedAt, u.ParentID, u.Seats = before.ID, before.DeveloperID, before.CreatedAt, before.ParentID, before.Seats
-	u.Email = strings.ToLower(u.Email)
 	if _, err = tx.Exec(ctx, updateUser, u.ID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion); err != nil {
 		return account.User{}, emailTaken(failure("update user", err))
 	}
