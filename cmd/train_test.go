@@ -77,7 +77,7 @@ func TestTrain(t *testing.T) {
 	key := api.do("POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, http.StatusCreated)["key"].(string)
 	var campaigns []uuid.UUID
 	for _, subject := range subjects {
-		owner := api.register(subject[0] + "@e2e.example") // whose first campaign waits for nobody
+		owner := api.register(subject[0] + "@e2e.example") // its first campaign is live at once
 		made := api.do("POST", "/api/campaigns", owner.token, fmt.Sprintf(`{"advertiser_id":%q,"headline":"The %s in pictures","cta_url":"https://zoo.example.com/","bid_amount":5}`,
 			owner.id, subject[0]), http.StatusCreated)
 		campaigns = append(campaigns, uuid.MustParse(made["campaign"].(map[string]any)["id"].(string)))

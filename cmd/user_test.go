@@ -44,7 +44,7 @@ func TestKeysAndErasureByCommand(t *testing.T) {
 	require.Contains(t, held, "my app")
 	require.NotContains(t, held, "argon2")
 	require.Equal(t, held, adnet("user", "export", id))
-	_, err := i.run("user", "erase", id) // nobody typed the id
+	_, err := i.run("user", "erase", id) // it needs the id again, with --yes or typed
 	require.Error(t, err)
 	require.Contains(t, adnet("user", "export", id), "canary-owner@e2e.example", "nothing was changed")
 	require.Contains(t, adnet("user", "erase", "canary-owner@e2e.example", "--yes"), id+" is erased: 4 keys revoked")

@@ -144,8 +144,8 @@ func poisson(rng *rand.Rand, mean float64) (n int) {
 	return n
 }
 
-// hindsight is the expected conversions of the best fixed multiplier that keeps to the target, for
-// somebody who knows the week; from every tenth minute.
+// hindsight is the expected conversions of the best fixed multiplier that keeps to the target, chosen
+// with the week known; from every tenth minute.
 func (m *market) hindsight() (best float64) {
 	w := *m
 	w.rng = rand.New(rand.NewPCG(7, 7))
@@ -181,8 +181,8 @@ func (m *market) hindsight() (best float64) {
 	return best
 }
 
-// A week of campaigns with target_cpa: what they pay on average, what they bring against somebody
-// who knew the week, and that nothing is overspent.
+// A week of campaigns with target_cpa: what they pay on average, what they bring against the best
+// that hindsight finds, and that nothing is overspent.
 func TestWeekOfTargetCPA(t *testing.T) {
 	const campaigns = 40
 	var counted, within, published int
