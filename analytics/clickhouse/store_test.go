@@ -220,6 +220,7 @@ func TestCopiesKeepLargeSums(t *testing.T) {
 	exec(t, s, "CREATE TABLE earlier AS stats_daily")
 	exec(t, s, "ALTER TABLE earlier MODIFY COLUMN conversion_usd Int64")
 	for table, sum := range map[string]string{"stats_daily": "toInt128(9223372036854775807) * 3", "earlier": "42"} {
+		exec(t, s, "TRUNCATE TABLE stats_daily SYNC")
 		exec(t, s, fmt.Sprintf(fill, table, sum))
 		var copied bytes.Buffer
 		_, err := s.CopyOut(t.Context(), table, &copied)
