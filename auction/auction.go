@@ -79,6 +79,10 @@ const (
 	// Outbid is the reason of a campaign that could have served but another one won; it is found in
 	// an [Explanation] and never in an [Outcome].
 	Outbid Reason = "outbid"
+	// NotStarted and Ended are the reasons of a campaign whose dates keep it out; they are found in an
+	// [Explanation] only.
+	NotStarted Reason = "not_started"
+	Ended      Reason = "ended"
 )
 
 // Request is one opportunity to show an ad. Empty fields are unknown and match only campaigns that
@@ -86,6 +90,8 @@ const (
 type Request struct {
 	// ID is the auction's. Ties are broken by it.
 	ID ID
+	// At is when it takes place: campaigns may have a start and an end.
+	At target.Second
 	// Words are the terms of the context, and Tokens the intent that the caller states.
 	Words  []words.Term
 	Tokens []string
@@ -111,7 +117,7 @@ type Request struct {
 
 func (r *Request) query() target.Query {
 	return target.Query{
-		Auction: r.ID, Floor: r.MinRelevance, Words: r.Words, Tokens: r.Tokens, ActiveTools: r.ActiveTools, HostApp: r.HostApp, Surface: r.Surface,
+		Auction: r.ID, At: r.At, Floor: r.MinRelevance, Words: r.Words, Tokens: r.Tokens, ActiveTools: r.ActiveTools, HostApp: r.HostApp, Surface: r.Surface,
 		IntegrationMethod: r.IntegrationMethod, Region: r.Region, Language: r.Language, Formats: r.Formats, Deals: r.Deals,
 	}
 }

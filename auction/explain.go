@@ -27,8 +27,8 @@ type Loser struct {
 	EffectiveCPM money.Micros
 	// Reason is never empty.
 	Reason Reason
-	// Mismatch names the first campaign field that excluded the request when Reason is [NoMatch]:
-	// "format", "target_regions" and so on.
+	// Mismatch names the first campaign field that excluded the request when Reason is [NoMatch],
+	// [NotStarted] or [Ended]: "format", "target_regions" and so on.
 	Mismatch string
 }
 
@@ -86,6 +86,17 @@ func exploring(req *Request, snapshot *Snapshot, candidates []scanned) *Campaign
 	return first.Campaign
 }
 
+// excluded is the reason of a campaign that a field of its own keeps out.
+func excluded(mismatch string) Reason {
+	switch mismatch {
+	case target.StartField:
+		return NotStarted
+	case target.EndField:
+		return Ended
+	}
+	return NoMatch
+}
+
 // passedOver is the reason of a candidate behind the winner, without asking the gate.
 func passedOver(req *Request, c target.Candidate) Reason {
 	if reason := refuse(req, nil, c); reason != "" {
@@ -113,7 +124,7 @@ func scan(req *Request, snapshot *Snapshot) (candidates []scanned, unmatched []L
 	for c := range snapshot.All() {
 		found, mismatch, ok := matcher.Match(c)
 		if !ok {
-			unmatched = append(unmatched, Loser{Campaign: c, Reason: NoMatch, Mismatch: mismatch})
+			unmatched = append(unmatched, Loser{Campaign: c, Reason: excluded(mismatch), Mismatch: mismatch})
 			continue
 		}
 		value := c.Value(&table, found.Relevance)

@@ -11,6 +11,7 @@ import (
 
 	"adnet/auction"
 	"adnet/auction/ranker"
+	"adnet/auction/target"
 	"adnet/auction/words"
 	"adnet/internal/money"
 )
@@ -46,6 +47,10 @@ func drawCampaign(t *rapid.T) auction.Campaign {
 	if c.Billing == ranker.CPM {
 		c.Aim = money.Micros(rapid.SampledFrom([]int64{0, 0, 5_000_000, 6_000_000, 60_000_000}).Draw(t, "aim"))
 	}
+	c.Start = target.Second(rapid.SampledFrom([]uint32{0, 0, 0, 99, 100, 101}).Draw(t, "start"))
+	if length := rapid.SampledFrom([]uint32{0, 0, 0, 1, 2}).Draw(t, "length"); length > 0 {
+		c.End = max(c.Start, 98) + target.Second(length)
+	}
 	c.Headline = rapid.SampledFrom([]string{"", "Vector databases", "Travel with the API", "search for café"}).Draw(t, "headline")
 	c.Subtext = rapid.SampledFrom([]string{"", "An api for search", "天気予報 of every city"}).Draw(t, "subtext")
 	c.MinRelevance = ranker.PPM(rapid.SampledFrom([]int{0, 0, 0, 300_000, 900_000}).Draw(t, "least"))
@@ -79,6 +84,7 @@ func drawRequest(t *rapid.T) auction.Request {
 	}
 	r := auction.Request{
 		ID:                id(rapid.SampledFrom([]int{0, 1, 2, 3}).Draw(t, "auction")),
+		At:                target.Second(rapid.Uint32Range(97, 103).Draw(t, "at")),
 		MinRelevance:      ranker.PPM(rapid.SampledFrom([]int{0, 0, 1000, 400_000, 800_000}).Draw(t, "floor of relevance")),
 		Tokens:            few(t, "req tokens", 6, "database", "api", "vector", "search", "travel", "vector database", "ai", "other", "天気", "serach", "traveling"),
 		ActiveTools:       few(t, "req tools", 3, "git", "fetch", "time", "other"),

@@ -99,7 +99,9 @@ func checkAccounts(t *rapid.T, req *auction.Request, w *world, e auction.Explana
 		require.False(t, seen[loser.Campaign.ID])
 		seen[loser.Campaign.ID] = true
 		require.NotEmpty(t, loser.Reason)
-		require.Equal(t, loser.Mismatch != "", loser.Reason == auction.NoMatch && loser.EffectiveCPM == 0)
+		dated := loser.Reason == auction.NotStarted || loser.Reason == auction.Ended
+		require.Equal(t, loser.Mismatch != "", dated || loser.Reason == auction.NoMatch && loser.EffectiveCPM == 0)
+		require.Equal(t, dated, loser.Campaign.Start > req.At || loser.Campaign.End > 0 && loser.Campaign.End <= req.At)
 		if loser.Reason == auction.Outbid {
 			require.LessOrEqual(t, loser.EffectiveCPM, e.EffectiveCPM)
 		}
@@ -115,6 +117,8 @@ func checkAccounts(t *rapid.T, req *auction.Request, w *world, e auction.Explana
 	require.Empty(t, e.Reason)
 	require.GreaterOrEqual(t, e.EffectiveCPM, req.FloorCPM)
 	require.Equal(t, e.EffectiveCPM, e.Prediction.Bid)
+	require.LessOrEqual(t, e.Winner.Start, req.At)
+	require.True(t, e.Winner.End == 0 || e.Winner.End > req.At)
 	if e.Winner.Billing == ranker.CPM {
 		require.LessOrEqual(t, 1000*e.Price, e.Winner.Bid)
 		require.LessOrEqual(t, e.EffectiveCPM, e.Winner.Bid, "neither a goal nor exploring bids above the cap")

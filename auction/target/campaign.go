@@ -45,6 +45,12 @@ func (f Format) String() string {
 	return "unknown"
 }
 
+// Second is a time in seconds since 1970, UTC. It ends in 2106.
+type Second uint32
+
+// within says that a campaign of these dates may be chosen at s.
+func (s Second) within(start, end Second) bool { return start <= s && (end == 0 || s < end) }
+
 // Campaign is what the auction needs of a deliverable campaign. It is immutable once it is indexed.
 type Campaign struct {
 	ID ID
@@ -59,6 +65,8 @@ type Campaign struct {
 	Billing ranker.Billing
 	// Format of the creative.
 	Format Format
+	// Start and End bound when it may be chosen: from Start to before End. 0 is no bound.
+	Start, End Second
 	// LandingDomain is the host of the click destination, compared with a request's blocked
 	// domains.
 	LandingDomain string
@@ -101,6 +109,8 @@ type Targeting struct {
 type Query struct {
 	// Auction is the id of the auction, by which ties are broken.
 	Auction ID
+	// At is when it takes place.
+	At Second
 	// Floor is the least relevance of a match; 0 is off. It does not hold for a query without words,
 	// which has nothing to be irrelevant to.
 	Floor ranker.PPM

@@ -19,6 +19,7 @@ type Matcher struct {
 	any     bool
 	deals   bool // only campaigns with one of the query's deals
 	format  [3]bool
+	at      Second
 	weights map[string]uint32
 	silent  bool
 	reader  lexicon.Reader
@@ -46,7 +47,7 @@ type Found struct {
 func NewMatcher(x *Index, q *Query) *Matcher {
 	table := x.Table()
 	m := &Matcher{
-		table: &table, words: x.base.words, any: len(q.Formats) == 0, deals: len(q.Deals) > 0, known: map[*Targeting]verdict{},
+		table: &table, words: x.base.words, any: len(q.Formats) == 0, deals: len(q.Deals) > 0, at: q.At, known: map[*Targeting]verdict{},
 		weights: map[string]uint32{},
 	}
 	for _, f := range q.Formats {
@@ -81,9 +82,22 @@ func NewMatcher(x *Index, q *Query) *Matcher {
 	return m
 }
 
+// The campaign fields of its dates, as [Matcher.Match] names them.
+const (
+	StartField = "start_at"
+	EndField   = "end_at"
+)
+
 // Match says what the query and the campaign share. When ok is false the campaign does not match,
-// and failed names the first campaign field that kept it out ("format", "target_regions", …).
+// and failed names the first campaign field that kept it out ("start_at", "format",
+// "target_regions", …).
 func (m *Matcher) Match(c *Campaign) (found Found, failed string, ok bool) {
+	switch {
+	case m.at < c.Start:
+		return found, StartField, false
+	case c.End > 0 && m.at >= c.End:
+		return found, EndField, false
+	}
 	if !m.any && !m.format[c.Format] {
 		return found, "format", false
 	}

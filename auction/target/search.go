@@ -37,6 +37,7 @@ type Search struct {
 	given   bool         // and what follows it is not in the heap yet
 	formats uint8        // bit per Format; 0 is any
 	silent  bool         // the query has no words
+	at      Second       // when the auction takes place
 	least   ranker.Match // that reaches the floor
 	best    money.Micros // the highest value of a group so far
 	seed    [2]uint64    // of the tie
@@ -111,7 +112,7 @@ func (s *Search) Start(x *Index, q *Query) {
 	for _, f := range q.Formats {
 		s.formats |= 1 << min(f, 7) // an unknown format still restricts
 	}
-	s.seed = q.seed()
+	s.seed, s.at = q.seed(), q.At
 	said := q.terms(&s.words)
 	v := s.reader.Request(x.base.words, said)
 	s.silent = v.Empty
@@ -535,6 +536,9 @@ func (s *Search) passes(which uint8, at uint32) bool {
 	w := &s.walks[which]
 	g := &w.seg.groups[at]
 	if s.formats != 0 && s.formats&(1<<g.format) == 0 {
+		return false
+	}
+	if when := w.seg.datesOf(at); !s.at.within(when.start, when.end) {
 		return false
 	}
 	for d := range dims {

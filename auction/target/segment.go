@@ -12,7 +12,7 @@ import (
 )
 
 // segment is an immutable index over one set of campaigns. Campaigns that target and say the same,
-// are billed the same and have the same aim and format form a group: within it the relevance is the same
+// are billed the same and have the same aim, format and dates form a group: within it the relevance is the same
 // for every request, so the order by bid is the order by value. Groups are numbered by descending
 // value of their highest bid at full relevance, and those of one number by topic; each block of
 // them knows for each term the most that it adds to a match, so that a search passes blocks over
@@ -32,11 +32,15 @@ type segment struct {
 	blocks    []block
 	free      []uint32            // ascending, the blocks with free groups
 	kinds     []uint32            // a free group for each combination of filters
+	dates     []dates             // of each group; nil where no campaign has any
 	deals     map[uint32][]uint32 // by deal the blocks with its groups, ascending
 }
 
 // none is past every term, group and block number.
 const none = ^uint32(0)
+
+// dates are those of all members of a group.
+type dates struct{ start, end Second }
 
 // block is what holds for a block of groups.
 type block struct {
@@ -70,8 +74,9 @@ func (g *group) terms(s *segment, d int) []uint32 {
 }
 
 // appendFilters appends what decides whether the group passes the filters of a query.
-func (g *group) appendFilters(to []byte, s *segment) []byte {
+func (g *group) appendFilters(to []byte, s *segment, when dates) []byte {
 	to = append(to, byte(g.format))
+	to = binary.AppendUvarint(binary.AppendUvarint(to, uint64(when.start)), uint64(when.end))
 	for d := range dims {
 		list := g.terms(s, d)
 		to = binary.AppendUvarint(to, uint64(len(list)))
@@ -127,6 +132,7 @@ type groupKey struct {
 	aim     money.Micros
 	billing ranker.Billing
 	format  Format
+	dates   dates
 }
 
 // making is a group in the making.
@@ -183,7 +189,7 @@ func (b *builder) take(slot uint32, votes uint64) {
 		b.texts = append(b.texts, docText{doc: d})
 	}
 	b.texts[number].votes += votes
-	key := groupKey{doc: number, aim: c.Aim, billing: c.Billing, format: c.Format}
+	key := groupKey{doc: number, aim: c.Aim, billing: c.Billing, format: c.Format, dates: dates{c.Start, c.End}}
 	g, known := b.groups[key]
 	if !known {
 		g = uint32(len(b.made))
@@ -395,6 +401,7 @@ func (b *builder) fillGroups() {
 		g.place = uint16(s.table.Place(len(g.terms(s, dimHost)) > 0, len(g.terms(s, dimSurface)) > 0))
 		begin += m.count
 		s.groups[number], numbers[at] = g, uint32(number)
+		s.date(uint32(number), m.key.dates)
 	}
 	s.slots, s.bids = make([]uint32, len(s.campaigns)), make([]money.Micros, len(s.campaigns))
 	for slot := range s.campaigns {
@@ -418,6 +425,24 @@ func (b *builder) fillGroups() {
 	}
 	b.of = docs
 	s.terms = slices.Clip(s.terms)
+}
+
+// date keeps the dates of a group, if it has any.
+func (s *segment) date(group uint32, of dates) {
+	if s.dates == nil && of != (dates{}) {
+		s.dates = make([]dates, len(s.groups))
+	}
+	if s.dates != nil {
+		s.dates[group] = of
+	}
+}
+
+// datesOf are those of a group.
+func (s *segment) datesOf(group uint32) dates {
+	if s.dates == nil {
+		return dates{}
+	}
+	return s.dates[group]
 }
 
 // topics gives each text the term that says most of those that many have, so that groups of the
@@ -501,7 +526,7 @@ func (b *builder) fillBlocks() {
 		k.place = max(k.place, ranker.Match(g.place))
 		if len(g.terms(s, dimTool)) == 0 && len(g.terms(s, dimToken)) == 0 {
 			k.free.set(uint32(number) % blockSize)
-			if kind = g.appendFilters(kind[:0], s); !kinds[string(kind)] {
+			if kind = g.appendFilters(kind[:0], s, s.datesOf(uint32(number))); !kinds[string(kind)] {
 				kinds[string(kind)] = true
 				s.kinds = append(s.kinds, uint32(number))
 			}

@@ -330,8 +330,16 @@ func bare(k *campaign.Campaign) auction.Campaign {
 	bid, aim := k.Offer()
 	return auction.Campaign{
 		ID: auction.ID(k.ID), Advertiser: auction.ID(k.AdvertiserID), Bid: bid, Aim: aim, Billing: billing, Format: format,
-		MinRelevance: ranker.PPM(k.MinRelevance),
+		MinRelevance: ranker.PPM(k.MinRelevance), Start: second(k.StartAt), End: second(k.EndAt),
 	}
+}
+
+// second is a date of a campaign, 0 for none.
+func second(at *time.Time) target.Second {
+	if at == nil {
+		return 0
+	}
+	return target.Second(at.Unix())
 }
 
 // followRooms reads all budgets now and then, should one that was published have been lost, and at

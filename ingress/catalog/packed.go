@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"encoding/binary"
+	"time"
 
 	"adnet/auction"
 	"adnet/internal/campaign"
@@ -35,6 +36,8 @@ func pack(to []byte, c *campaign.Campaign) []byte {
 	to = appendFlag(to, c.ClickID == campaign.ClickIDOff)
 	to = binary.AppendVarint(to, int64(c.BidAmount))
 	to = binary.AppendVarint(to, int64(c.SkippableAfterSec))
+	to = binary.AppendVarint(to, int64(second(c.StartAt)))
+	to = binary.AppendVarint(to, int64(second(c.EndAt)))
 	for _, s := range [...]string{
 		string(c.Status), string(c.Format), string(c.BillingModel), string(c.Pacing),
 		c.Headline, c.Subtext, c.MediaURL, c.PosterURL, c.LogoURL, c.CTALabel, c.CTAURL,
@@ -92,6 +95,7 @@ func (p packed) campaign(id uuid.UUID) *campaign.Campaign {
 		c.ClickID = campaign.ClickIDOff
 	}
 	c.BidAmount, c.SkippableAfterSec = money.Micros(u.number()), int(u.number())
+	c.StartAt, c.EndAt = u.date(), u.date()
 	c.Status, c.Format = campaign.Status(u.string()), campaign.Format(u.string())
 	c.BillingModel, c.Pacing = campaign.BillingModel(u.string()), campaign.Pacing(u.string())
 	for _, s := range [...]*string{&c.Headline, &c.Subtext, &c.MediaURL, &c.PosterURL, &c.LogoURL, &c.CTALabel, &c.CTAURL} {
@@ -127,6 +131,16 @@ func (u *unpacker) number() int64 {
 			return int64(n>>1) ^ -int64(n&1)
 		}
 	}
+}
+
+// date reads a second of [pack], nil for none.
+func (u *unpacker) date() *time.Time {
+	seconds := u.number()
+	if seconds == 0 {
+		return nil
+	}
+	at := time.Unix(seconds, 0).UTC()
+	return &at
 }
 
 func (u *unpacker) flag() bool { return u.take(1) == "\x01" }

@@ -3,6 +3,7 @@ package catalog
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"adnet/auction"
 	"adnet/internal/campaign"
@@ -38,6 +39,12 @@ func drawKept(t *rapid.T) campaign.Campaign {
 		SkippableAfterSec: rapid.Int().Draw(t, "skip"), BidAmount: money.Micros(rapid.Int64().Draw(t, "bid")),
 		CreditFunded: rapid.Bool().Draw(t, "funded"), FrequencyCap: rapid.Int().Draw(t, "cap"), Deals: drawList(t, "deals"),
 		ClickID: rapid.SampledFrom([]campaign.ClickID{campaign.ClickIDOn, campaign.ClickIDOff}).Draw(t, "click id"),
+	}
+	for _, date := range []**time.Time{&c.StartAt, &c.EndAt} {
+		if seconds := rapid.Int64Range(0, 1<<32-1).Draw(t, "date"); seconds > 0 {
+			at := time.Unix(seconds, 0).UTC()
+			*date = &at
+		}
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "violations") {
 		c.PolicyViolations = append(c.PolicyViolations, campaign.Violation{Rule: text("rule"), Field: text("field"), Message: text("message"), Holds: rapid.Bool().Draw(t, "holds")})

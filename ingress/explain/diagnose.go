@@ -26,6 +26,8 @@ type Cause string
 const (
 	NotActive        Cause = "not_active"
 	PolicyViolations Cause = "policy_violations"
+	NotStarted       Cause = "not_started"
+	Ended            Cause = "ended"
 	TotalBudgetSpent Cause = "total_budget_spent"
 	DailyBudgetSpent Cause = "daily_budget_spent"
 	Unfunded         Cause = "unfunded"
@@ -170,6 +172,12 @@ func (a *API) ofCampaign(k *campaign.Campaign, s stateReply, now time.Time) (cau
 	if n := int64(len(k.PolicyViolations)); n > 0 {
 		add(PolicyViolations, "its creative breaks the policy: %s", k.PolicyViolations[0].Message)
 		causes[len(causes)-1].Count = &n
+	}
+	if !k.Started(now) {
+		add(NotStarted, "it starts at %s: change start_at, or wait", k.StartAt.Format(time.RFC3339))
+	}
+	if k.Ended(now) {
+		add(Ended, "it ended at %s: change end_at to go on", k.EndAt.Format(time.RFC3339))
 	}
 	if k.TotalBudget-k.SpentTotal < s.UnitPrice {
 		add(TotalBudgetSpent, "of its total budget %s USD are left, one unit costs up to %s", max(0, k.TotalBudget-k.SpentTotal), s.UnitPrice)

@@ -28,7 +28,7 @@ func TestDiagnoseExchanges(t *testing.T) { apitest.Replay(t, "diagnose", told) }
 func TestCausesAreTheDocuments(t *testing.T) {
 	causes := []string{}
 	for _, c := range []Cause{
-		NotActive, PolicyViolations, Unfunded, DailyBudgetSpent, TotalBudgetSpent, NoMatching, Irrelevant, Outbid, BelowFloor, Blocked, Paced, FrequencyCapped,
+		NotActive, PolicyViolations, NotStarted, Ended, Unfunded, DailyBudgetSpent, TotalBudgetSpent, NoMatching, Irrelevant, Outbid, BelowFloor, Blocked, Paced, FrequencyCapped,
 		NotPropagated, OK,
 	} {
 		causes = append(causes, string(c))
@@ -54,6 +54,10 @@ func TestDiagnosis(t *testing.T) {
 		count int64
 	}
 	none := int64(-1) // no count
+	date := func(seconds int) *time.Time {
+		at := start.Add(time.Duration(seconds) * time.Second)
+		return &at
+	}
 	german := func(k *campaign.Campaign) { k.Languages = []string{"de"} }
 	for name, c := range map[string]struct {
 		campaign func(*campaign.Campaign)
@@ -63,7 +67,10 @@ func TestDiagnosis(t *testing.T) {
 		want     []counted
 		delivers bool
 	}{
-		"paused": {campaign: func(k *campaign.Campaign) { k.Status = campaign.Paused }, want: []counted{{NotActive, none}}},
+		"paused":             {campaign: func(k *campaign.Campaign) { k.Status = campaign.Paused }, want: []counted{{NotActive, none}}},
+		"starts in a second": {campaign: func(k *campaign.Campaign) { k.StartAt = date(1) }, want: []counted{{NotStarted, none}}},
+		"ended just now":     {campaign: func(k *campaign.Campaign) { k.EndAt = date(0) }, want: []counted{{Ended, none}}},
+		"between its dates":  {campaign: func(k *campaign.Campaign) { k.StartAt, k.EndAt = date(0), date(1) }, auctions: candidates(""), delivers: true, want: []counted{{OK, 1}}},
 		"violations": {campaign: func(k *campaign.Campaign) {
 			k.PolicyViolations = []campaign.Violation{{Rule: "shouting", Field: "headline", Message: "m"}, {Rule: "markup", Field: "subtext", Message: "n"}}
 		}, want: []counted{{PolicyViolations, 2}}},

@@ -42,7 +42,7 @@ func TestCreateWithEveryField(t *testing.T) {
 		"target_roas": 3.25, "optimization_goal": "target_roas", "target_intent_tokens": []any{"ci", "deploy"}, "target_keywords": []any{"build"},
 		"target_active_tools": []any{"github"}, "target_host_apps": []any{"discord"}, "target_surfaces": []any{"tool_result"},
 		"target_integration_methods": []any{"mcp", "rest"}, "target_regions": []any{"US"}, "target_languages": []any{"en"},
-		"deal_ids": []any{"quay-7", "x"},
+		"deal_ids": []any{"quay-7", "x"}, "start_at": "2026-01-01T00:00:00Z", "end_at": "2026-01-01T00:00:01Z",
 	}
 	sent := me.draft()
 	for field, value := range fields {
@@ -59,6 +59,10 @@ func TestCreateWithEveryField(t *testing.T) {
 	changed := at(me.Call(t, "PATCH", "/api/campaigns/"+id, object{"deal_ids": []any{" new ", "new"}, "logo_url": ""}).As(200), "campaign").(object)
 	require.Equal(t, []any{"new"}, changed["deal_ids"])
 	require.Equal(t, "", changed["logo_url"])
+	me.Call(t, "PATCH", "/api/campaigns/"+id, object{"end_at": "2025-01-01T00:00:00Z"}).Fails(400, "invalid_request")
+	changed = at(me.Call(t, "PATCH", "/api/campaigns/"+id, object{"start_at": nil, "end_at": "2026-03-01T01:00:00.5+01:00"}).As(200), "campaign").(object)
+	require.Nil(t, changed["start_at"])
+	require.Equal(t, "2026-03-01T00:00:00Z", changed["end_at"])
 	require.Equal(t, []any{}, at(me.Call(t, "PATCH", "/api/campaigns/"+id, object{"deal_ids": []any{}}).As(200), "campaign", "deal_ids"))
 }
 
@@ -81,6 +85,9 @@ func TestCreateRefused(t *testing.T) {
 		"headline too long": {me.draft("headline", strings.Repeat("ä", 61)), "headline"},
 		"http":              {me.draft("cta_url", "http://example.com"), "cta_url"},
 		"bid":               {me.draft("bid_amount", 1000.01), "bid_amount"},
+		"day as start":      {me.draft("start_at", "2026-01-01"), "start_at"},
+		"end before start":  {me.draft("start_at", "2026-01-01T00:00:01Z", "end_at", "2026-01-01T00:00:01.9Z"), "end_at"},
+		"end of all time":   {me.draft("end_at", "2100-01-01T00:00:00Z"), "end_at"},
 		"bid as text":       {me.draft("bid_amount", "5"), "bid_amount"},
 		"active at once":    {me.draft("status", "active"), "status"},
 		"deals as text":     {me.draft("deal_ids", "x"), "deal_ids"},

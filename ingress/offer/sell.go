@@ -6,6 +6,7 @@ import (
 
 	"adnet/auction"
 	"adnet/auction/ranker"
+	"adnet/auction/target"
 	"adnet/ingress/budget"
 	"adnet/ingress/limits"
 	"adnet/ingress/limits/frequency"
@@ -139,7 +140,7 @@ func (a *Auction) begin(id uuid.UUID, from Catalog) {
 	a.scratch.Trace = &a.Trace
 	a.catalog, a.snapshot, a.trial, a.creative, a.limits = from, from.Snapshot(), nil, nil, limits.Gate{}
 	r, p := &a.Request, &a.Place
-	r.ID = auction.ID(id)
+	r.ID, r.At = auction.ID(id), target.Second(max(0, a.Asked.Unix()))
 	r.HostApp, r.Surface, r.IntegrationMethod, r.Region, r.Language = p.Host, p.Surface, p.Method, p.Region, p.Language
 }
 

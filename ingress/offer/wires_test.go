@@ -103,6 +103,12 @@ var never = []struct {
 	{name: "the targeting excludes it", wires: allWires, reason: "no_match", set: func(w *world) {
 		w.change(func(k *campaign.Campaign) { k.Languages = []string{"fi"} })
 	}},
+	{name: "the campaign has not started", wires: allWires, reason: "no_match", set: func(w *world) {
+		w.change(func(k *campaign.Campaign) { k.StartAt = seconds(60) })
+	}},
+	{name: "the campaign has ended", wires: allWires, reason: "no_match", set: func(w *world) {
+		w.change(func(k *campaign.Campaign) { k.EndAt = seconds(1) })
+	}},
 	{name: "today's budget is used up", wires: allWires, reason: "budget", set: func(w *world) {
 		w.spend(func(r *reserve.Room) { r.Today = 0 })
 	}},
@@ -145,6 +151,37 @@ func TestNeverServesWhen(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// seconds is so many seconds from now, to the second.
+func seconds(n int) *time.Time {
+	at := time.Now().UTC().Truncate(time.Second).Add(time.Duration(n) * time.Second)
+	return &at
+}
+
+// Dates hold to the second on every wire, and no node hears of anything at the boundary.
+func TestDatesHoldToTheSecond(t *testing.T) {
+	start := day.Of(time.Now()).Time().Add(192 * time.Hour)
+	for _, wire := range allWires {
+		t.Run(wire, func(t *testing.T) {
+			start = start.Add(time.Hour)
+			store, auth := doors()
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(time.Until(start))
+				w := newWorld(t, store, auth, options{})
+				defer w.stop()
+				begins, ends := seconds(5), seconds(8)
+				w.change(func(k *campaign.Campaign) { k.StartAt, k.EndAt = begins, ends })
+				for _, c := range []struct {
+					at     time.Time
+					filled bool
+				}{{begins.Add(-time.Millisecond), false}, {*begins, true}, {ends.Add(-time.Millisecond), true}, {*ends, false}} {
+					time.Sleep(time.Until(c.at))
+					require.Equal(t, c.filled, wires[wire](w, asked{}).filled, "at %s", c.at)
+				}
+			})
+		})
 	}
 }
 

@@ -135,6 +135,10 @@ type Campaign struct {
 	Pacing       Pacing  `json:"pacing"`
 	FrequencyCap int     `json:"frequency_cap"` // impressions per session and UTC day; 0 means no cap
 	ClickID      ClickID `json:"click_id"`
+	// StartAt and EndAt are whole seconds in UTC; auctions from StartAt to before EndAt may choose the
+	// campaign. nil is no bound. What was sold before EndAt is charged after it, too.
+	StartAt *time.Time `json:"start_at"`
+	EndAt   *time.Time `json:"end_at"`
 	// MinRelevance is the least probability that the ad answers a request, from 0, which leaves it
 	// to the network, to 1.
 	MinRelevance money.Micros `json:"min_relevance"`
@@ -203,6 +207,7 @@ func (c *Campaign) Clone() Campaign {
 		roas := *c.TargetROAS
 		d.TargetROAS = &roas
 	}
+	d.StartAt, d.EndAt = cloneTime(c.StartAt), cloneTime(c.EndAt)
 	if c.Review != nil {
 		review := *c.Review
 		d.Review = &review

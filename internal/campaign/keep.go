@@ -43,6 +43,7 @@ func (c *Campaign) Normalize() {
 	if c.PolicyViolations == nil {
 		c.PolicyViolations = []Violation{}
 	}
+	c.StartAt, c.EndAt = normalizeDate(c.StartAt), normalizeDate(c.EndAt)
 	c.CreatedAt = c.CreatedAt.UTC().Truncate(time.Microsecond)
 	c.UpdatedAt = c.UpdatedAt.UTC().Truncate(time.Microsecond)
 	if c.Review != nil {

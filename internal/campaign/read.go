@@ -54,6 +54,7 @@ func (c *Campaign) readOwn(text string) bool {
 	c.Pacing = Pacing(f.Value("pacing").Text())
 	c.FrequencyCap = int(f.Value("frequency_cap").Whole())
 	c.ClickID = ClickID(f.Value("click_id").Text())
+	c.StartAt, c.EndAt = f.timeOrNull("start_at"), f.timeOrNull("end_at")
 	c.MinRelevance = f.amount("min_relevance")
 	c.Mode = TargetingMode(f.Value("targeting_mode").Text())
 	c.IntentTokens = f.Value("target_intent_tokens").Texts()
@@ -90,6 +91,16 @@ func (f *fields) id(name string) uuid.UUID {
 func (f *fields) time(name string) time.Time {
 	in := f.Value(name)
 	return jsonscan.Parsed(in, in.Text(), parseTime)
+}
+
+func (f *fields) timeOrNull(name string) *time.Time {
+	in := f.Value(name)
+	if in.Peek() == 'n' {
+		in.Skip()
+		return nil
+	}
+	at := jsonscan.Parsed(in, in.Text(), parseTime)
+	return &at
 }
 
 var errOtherTime = errors.New("not a time as this build writes it")

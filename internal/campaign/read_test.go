@@ -17,6 +17,7 @@ import (
 func whole() Campaign {
 	roas := money.Micros(1_500_000)
 	at := time.Date(2026, 11, 21, 12, 30, 1, 123456000, time.UTC)
+	starts := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	return Campaign{
 		ID: uuid.New(), AdvertiserID: uuid.New(), Name: "Ä \"quoted\" name\n", Status: Active,
 		Format: Native, Headline: "Postgres, hosted", Subtext: "Backups \u2028 included", MediaURL: "https://cdn.example/a.png",
@@ -27,8 +28,8 @@ func whole() Campaign {
 			Mode: Broad, IntentTokens: []string{"local", "ünïcode"}, Keywords: []string{"k"}, ActiveTools: []string{"a", "b"}, HostApps: []string{"chatgpt"},
 			Surfaces: []string{"s"}, IntegrationMethods: []string{"mcp"}, Regions: []string{"DE"}, Languages: []string{"de"},
 		},
-		Deals:            []string{"Deal-1"},
-		ClickID:          ClickIDOff,
+		Deals:   []string{"Deal-1"},
+		ClickID: ClickIDOff, StartAt: &starts, EndAt: &at,
 		PolicyViolations: []Violation{{Rule: "claims", Field: "headline", Message: "no \"best\""}, {Rule: "r", Field: "f", Message: "m"}},
 		Review:           &Review{Decision: "approved", Notes: "fine", ReviewerID: uuid.New(), At: at},
 		ConfigVersion:    123_456_789, CreatedAt: at, UpdatedAt: at.Add(time.Hour), SpentToday: 5, SpentTotal: 6_000_000,
@@ -49,7 +50,7 @@ func TestReadKnowsEveryField(t *testing.T) {
 		require.False(t, v.Field(i).IsZero(), v.Type().Field(i).Name)
 	}
 	unreviewed := full
-	unreviewed.Review, unreviewed.TargetROAS = nil, nil
+	unreviewed.Review, unreviewed.TargetROAS, unreviewed.StartAt = nil, nil, nil
 	silent := full
 	silent.Review = &Review{Decision: "rejected", At: full.CreatedAt}
 	for _, c := range []Campaign{full, unreviewed, silent, {}} {

@@ -69,6 +69,8 @@ type Fields struct {
 	FrequencyCap      *int          `json:"frequency_cap"`
 	ClickID           *ClickID      `json:"click_id"`
 	MinRelevance      *money.Micros `json:"min_relevance"`
+	StartAt           Date          `json:"start_at"`
+	EndAt             Date          `json:"end_at"`
 
 	TargetingMode      *TargetingMode `json:"targeting_mode"`
 	IntentTokens       []string       `json:"target_intent_tokens"`
@@ -126,6 +128,12 @@ func (f *Fields) apply(c *Campaign) error {
 	set(&c.Mode, f.TargetingMode)
 	if f.TargetROAS.Given {
 		c.TargetROAS = f.TargetROAS.Value
+	}
+	if f.StartAt.Given {
+		c.StartAt = f.StartAt.At
+	}
+	if f.EndAt.Given {
+		c.EndAt = f.EndAt.At
 	}
 	setLink(&c.MediaURL, f.MediaURL)
 	setLink(&c.PosterURL, f.PosterURL)
@@ -261,7 +269,7 @@ func cleanList(field string, values []string) ([]string, error) {
 }
 
 func check(c *Campaign) error {
-	for _, step := range []func(*Campaign) error{checkText, checkURLs, checkKinds, checkAmounts} {
+	for _, step := range []func(*Campaign) error{checkText, checkURLs, checkKinds, checkAmounts, checkDates} {
 		if err := step(c); err != nil {
 			return err
 		}

@@ -125,6 +125,8 @@ var campaignCases = []testCase{
 			e.MediaURL, e.PosterURL, e.LogoURL, e.CTALabel, e.CTAURL, e.SkippableAfterSec = "m", "p", "logo", "l", "u", 9
 			e.BillingModel, e.BidAmount, e.DailyBudget, e.TotalBudget, e.TargetCPA, e.TargetROAS = campaign.CPA, 1, 2, 3, 4, &roas
 			e.Goal, e.Pacing, e.FrequencyCap, e.ClickID = campaign.GoalManual, campaign.PacingEven, 0, campaign.ClickIDOn
+			later := c.EndAt.Add(time.Hour)
+			e.StartAt, e.EndAt = nil, &later
 			e.Targeting = campaign.Targeting{
 				Mode:         campaign.Broad,
 				IntentTokens: []string{"1"}, Keywords: []string{}, ActiveTools: []string{"2", "3"}, HostApps: []string{"4"}, Surfaces: []string{"5"},

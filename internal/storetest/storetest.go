@@ -101,12 +101,13 @@ func AddUser(t *testing.T, s Stores) account.User {
 func NewCampaign(t *testing.T, advertiser uuid.UUID) campaign.Campaign {
 	t.Helper()
 	roas := money.Micros(3_500_000)
+	starts, ends := time.Date(2026, 5, 1, 8, 0, 0, 0, time.UTC), time.Date(2027, 5, 1, 8, 0, 1, 0, time.UTC)
 	return campaign.Campaign{
 		ID: newID(t), AdvertiserID: advertiser, Name: "Spring", Status: campaign.InReview,
 		Format: campaign.Video, Headline: "Ship faster", Subtext: "Every build, cached", MediaURL: "https://cdn.example.com/a.mp4",
 		PosterURL: "https://cdn.example.com/a.jpg", LogoURL: "https://cdn.example.com/logo.png", Deals: []string{"Deal-1", "x"}, CTALabel: "Try it", CTAURL: "https://example.com/try", SkippableAfterSec: 5,
 		BillingModel: campaign.CPC, BidAmount: 1_250_000, DailyBudget: 50 * money.USD, TotalBudget: 1000 * money.USD,
-		TargetCPA: 12 * money.USD, TargetROAS: &roas, Goal: campaign.GoalTargetCPA, Pursuit: campaign.Pursuit{GoalStatus: campaign.GoalOff, GoalMultiplier: money.USD}, Pacing: campaign.PacingASAP, FrequencyCap: 7, MinRelevance: 250_000, ClickID: campaign.ClickIDOff,
+		TargetCPA: 12 * money.USD, TargetROAS: &roas, Goal: campaign.GoalTargetCPA, Pursuit: campaign.Pursuit{GoalStatus: campaign.GoalOff, GoalMultiplier: money.USD}, Pacing: campaign.PacingASAP, FrequencyCap: 7, MinRelevance: 250_000, ClickID: campaign.ClickIDOff, StartAt: &starts, EndAt: &ends,
 		Targeting: campaign.Targeting{
 			Mode: campaign.Broad, IntentTokens: []string{"ci", "Build Cache"}, Keywords: []string{"go", "übung"}, ActiveTools: []string{"tool-1"}, HostApps: []string{"editor"},
 			Surfaces: []string{"chat", "tool_result"}, IntegrationMethods: []string{"mcp"}, Regions: []string{"DE", "US"}, Languages: []string{"en"},

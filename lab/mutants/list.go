@@ -11,6 +11,24 @@ const (
 // an entry here.
 var mutants = []mutant{
 	{
+		name: "date-start", protects: "no campaign serves before its start",
+		file: "auction/target/campaign.go",
+		old:  `return start <= s &&`, new: `return true &&`,
+		tests: []string{"./auction"}, run: "TestDecideEqualsLinearScan",
+	},
+	{
+		name: "date-end", protects: "no campaign serves from its end on",
+		file: "auction/target/campaign.go",
+		old:  `(end == 0 || s < end)`, new: `(end == 0 || s <= end)`,
+		tests: []string{"./auction"}, run: "TestDecideEqualsLinearScan",
+	},
+	{
+		name: "date-wire", protects: "each wire's auction takes place at its time",
+		file: "ingress/offer/sell.go",
+		old:  `target.Second(max(0, a.Asked.Unix()))`, new: `target.Second(1<<32 - 1)`,
+		tests: []string{"./ingress/offer"}, run: "TestDatesHoldToTheSecond",
+	},
+	{
 		name: "cookie-header", protects: "a cookie counts with the console's header only",
 		file: "ingress/httpapi/cookie.go",
 		old:  `r.Header.Get(ConsoleHeader) == "1" &&`, new: `true &&`,

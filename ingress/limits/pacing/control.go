@@ -30,6 +30,7 @@ type observed struct {
 	budget                float64 // that may be spent today altogether
 	unit                  float64 // what a pass is expected to spend while nothing is known; > 0
 	weights               *weights
+	ends                  time.Time // of the campaign; zero for none
 }
 
 // control is the throttle of one campaign on one node. Its step turns the plan for this moment, the
@@ -71,7 +72,7 @@ func (c *control) step(o observed) (share float64, most int64) {
 		return 1, math.MaxInt64 // nothing is left to pace: the budget itself refuses
 	}
 	left := max(0, o.budget-o.spent-c.young*yield)
-	planned := left * o.weights.rate(o.now) // micro-USD a second
+	planned := left * o.weights.rate(o.now, o.ends) // micro-USD a second
 	full := max(min(planned*burstTime.Seconds(), burstMost*o.budget), burstShare*left, 5*yield)
 	c.burst = max(-full, min(full, c.burst+planned*dt-o.passed*yield))
 	wanted := planned + c.burst/burstOver.Seconds()
@@ -135,18 +136,26 @@ func weigh(curve campaign.Curve) *weights {
 	return w
 }
 
-// rate is the share of today's remaining budget that is planned for one second at t.
-func (w *weights) rate(t time.Time) float64 {
-	second := float64(t.Unix()%86400) + float64(t.Nanosecond())/1e9
-	at := min(int(second)/quarter, campaign.Quarters-1)
-	ends := float64((at + 1) * quarter)
-	rest := w.after[at+1]*quarter + w.share[at]*(ends-second)
-	return w.share[at] / max(rest, w.share[at]*lastMinute.Seconds())
+// rate is the share of today's remaining budget that is planned for one second at t, of a campaign
+// that ends with the day or before it at ends; a zero time is no end.
+func (w *weights) rate(t, ends time.Time) float64 {
+	rest := w.left(t)
+	if !ends.IsZero() && dayOf(ends) <= dayOf(t) {
+		rest -= w.left(ends)
+	}
+	share := w.share[quarterOf(t)]
+	return share / max(rest*quarter, share*lastMinute.Seconds())
 }
 
 // until is the share of a whole day that is planned before t.
-func (w *weights) until(t time.Time) float64 {
-	second := float64(t.Unix() % 86400)
-	at := min(int(second)/quarter, campaign.Quarters-1)
-	return 1 - (w.after[at+1]+w.share[at]*(float64((at+1)*quarter)-second)/quarter)/w.after[0]
+func (w *weights) until(t time.Time) float64 { return 1 - w.left(t)/w.after[0] }
+
+// left is the traffic from t to the end of its day; a quarter hour of mean traffic is 1.
+func (w *weights) left(t time.Time) float64 {
+	at := quarterOf(t)
+	second := float64(t.Unix()%86400) + float64(t.Nanosecond())/1e9
+	return w.after[at+1] + w.share[at]*(float64((at+1)*quarter)-second)/quarter
 }
+
+// quarterOf is the number of t's quarter hour in its day.
+func quarterOf(t time.Time) int { return int(t.Unix()%86400) / quarter }

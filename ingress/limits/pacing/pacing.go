@@ -267,9 +267,13 @@ func (p *Pacer) step(id auction.ID, k *cell, now time.Time) {
 	if plan == nil {
 		plan = p.even
 	}
+	var ends time.Time
+	if of.EndAt != nil {
+		ends = *of.EndAt
+	}
 	share, most := k.control.step(observed{
 		now: now, opportunities: float64(offered), passed: float64(passed), spent: float64(spent), budget: float64(budget),
-		unit: float64(price) * expected(of.BillingModel), weights: plan,
+		unit: float64(price) * expected(of.BillingModel), weights: plan, ends: ends,
 	})
 	k.below.Store(threshold(share))
 	k.most.Store(most)

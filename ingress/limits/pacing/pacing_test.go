@@ -151,8 +151,8 @@ func TestCurveShapesThePlan(t *testing.T) {
 	require.NoError(t, p.Learn(t.Context()))
 	require.EqualValues(t, 2, known.asked.Load(), "not again for half an hour")
 	plan := k.curve.Load()
-	require.Less(t, plan.rate(now), p.even.rate(now)/2)
-	require.Greater(t, plan.rate(midnight.Add(19*time.Hour)), 1.5*p.even.rate(midnight.Add(19*time.Hour)))
+	require.Less(t, plan.rate(now, time.Time{}), p.even.rate(now, time.Time{})/2)
+	require.Greater(t, plan.rate(midnight.Add(19*time.Hour), time.Time{}), 1.5*p.even.rate(midnight.Add(19*time.Hour), time.Time{}))
 	now = now.Add(curvesAge + time.Second)
 	known.curve = campaign.Curve{}
 	require.NoError(t, p.Learn(t.Context()))
@@ -166,11 +166,20 @@ func TestWeights(t *testing.T) {
 		require.Zero(t, w.until(midnight))
 		left, before := 1.0, 0.0
 		for at := midnight; at.Before(midnight.Add(24*time.Hour - lastMinute)); at = at.Add(time.Second) {
-			left -= left * w.rate(at)
+			left -= left * w.rate(at, time.Time{})
 			require.GreaterOrEqual(t, w.until(at), before)
 			before = w.until(at)
 			require.InDelta(t, 1-before, left, 0.01)
 		}
+		// A campaign that ends at 18:00 has the plan of a day that ends then.
+		ends := midnight.Add(18 * time.Hour)
+		whole := w.until(ends)
+		left = 1.0
+		for at := midnight; at.Before(ends.Add(-lastMinute)); at = at.Add(time.Second) {
+			left -= left * w.rate(at, ends)
+			require.InDelta(t, 1-w.until(at)/whole, left, 0.01)
+		}
+		require.Equal(t, w.rate(midnight, time.Time{}), w.rate(midnight, midnight.Add(30*time.Hour)), "tomorrow's end is not today's")
 	}
 }
 

@@ -1,0 +1,77 @@
+package campaign
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The years that dates of campaigns may have. Nodes keep seconds since 1970 in 32 bits.
+var (
+	firstDate = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+	lastDate  = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+// Date is a field that holds a time or, as null, none.
+type Date struct {
+	Given bool
+	At    *time.Time // whole seconds, UTC; nil clears
+}
+
+// UnmarshalJSON reads a time as RFC 3339 has it, or null. Parts of a second are cut. Errors: another
+// form.
+func (d *Date) UnmarshalJSON(b []byte) error {
+	d.Given, d.At = true, nil
+	if string(b) == "null" {
+		return nil
+	}
+	text, err := jsontext.AppendUnquote(nil, b)
+	if err != nil {
+		return err
+	}
+	at, err := time.Parse(time.RFC3339, string(text))
+	if err != nil {
+		return err
+	}
+	at = at.UTC().Truncate(time.Second)
+	d.At = &at
+	return nil
+}
+
+// Started says whether c may be chosen by an auction at now, as far as its start is concerned.
+func (c *Campaign) Started(now time.Time) bool { return c.StartAt == nil || !now.Before(*c.StartAt) }
+
+// Ended says whether c's end has come at now.
+func (c *Campaign) Ended(now time.Time) bool { return c.EndAt != nil && !now.Before(*c.EndAt) }
+
+func checkDates(c *Campaign) error {
+	for _, date := range []struct {
+		field string
+		at    *time.Time
+	}{{"start_at", c.StartAt}, {"end_at", c.EndAt}} {
+		if date.at != nil && (date.at.Before(firstDate) || !date.at.Before(lastDate)) {
+			return invalid(date.field, "must be a time from %d to %d, or null", firstDate.Year(), lastDate.Year()-1)
+		}
+	}
+	if c.StartAt != nil && c.EndAt != nil && !c.EndAt.After(*c.StartAt) {
+		return invalid("end_at", "must be after start_at")
+	}
+	return nil
+}
+
+func cloneTime(at *time.Time) *time.Time {
+	if at == nil {
+		return nil
+	}
+	copied := *at
+	return &copied
+}
+
+// normalizeDate is at as stores keep it.
+func normalizeDate(at *time.Time) *time.Time {
+	if at == nil {
+		return nil
+	}
+	kept := at.UTC().Truncate(time.Second)
+	return &kept
+}
