@@ -193,6 +193,19 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 		"POST /api/campaigns review": func(w *auditWorld) auditCall {
 			return auditCall{"/api/campaigns?action=review", w.admin.token, `{"id":"` + w.made(`,"daily_budget":70`) + `","decision":"rejected","notes":"no"}`, 200, nil}
 		},
+		"POST /api/admin/users/:id/suspend ": func(w *auditWorld) auditCall {
+			u := w.register(uuid.NewString() + "@audit.example")
+			return auditCall{"/api/admin/users/" + u.id + "/suspend", w.admin.token, `{"reason":"odd"}`, 200, nil}
+		},
+		"POST /api/admin/users/:id/restore ": func(w *auditWorld) auditCall {
+			u := w.register(uuid.NewString() + "@audit.example")
+			w.do("POST", "/api/admin/users/"+u.id+"/suspend", w.admin.token, `{"reason":"odd"}`, 200)
+			return auditCall{"/api/admin/users/" + u.id + "/restore", w.admin.token, `{"reason":"a mistake"}`, 200, nil}
+		},
+		"POST /api/admin/users/:id/role ": func(w *auditWorld) auditCall {
+			u := w.register(uuid.NewString() + "@audit.example")
+			return auditCall{"/api/admin/users/" + u.id + "/role", w.admin.token, `{"reason":"a colleague","role":"admin"}`, 200, nil}
+		},
 		"POST /api/billing create_checkout": func(w *auditWorld) auditCall {
 			return auditCall{"/api/billing?action=create_checkout", w.owner.token, `{"advertiser_id":"` + w.owner.id + `","amount":5}`, 200, nil}
 		},

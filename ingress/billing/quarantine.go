@@ -87,18 +87,9 @@ func answerCase(c ledger.Quarantine) caseReply {
 	return r
 }
 
-// administrator is who calls, if it is one.
-func (a *API) administrator(c *httpapi.Context) (account.User, error) {
-	caller, err := a.deps.Auth.User(c)
-	if err == nil && !caller.IsAdmin() {
-		err = errs.New(errs.Forbidden, "this is for administrators")
-	}
-	return caller, err
-}
-
 // quarantines serves GET action=quarantine: the cases, newest first. Administrators only.
 func (a *API) quarantines(c *httpapi.Context) error {
-	if _, err := a.administrator(c); err != nil {
+	if _, err := a.deps.Auth.Administrator(c); err != nil {
 		return err
 	}
 	q := ledger.QuarantineQuery{}
@@ -135,7 +126,7 @@ type decision struct {
 // by hand. Each may be repeated: the second time changes nothing and answers the same case.
 // Administrators only.
 func (a *API) decideQuarantine(c *httpapi.Context) error {
-	admin, err := a.administrator(c)
+	admin, err := a.deps.Auth.Administrator(c)
 	if err != nil {
 		return err
 	}
@@ -210,7 +201,7 @@ type capRequest struct {
 
 // mintCap serves POST action=mint_cap: a publisher's own daily mint cap. Administrators only.
 func (a *API) mintCap(c *httpapi.Context) error {
-	admin, err := a.administrator(c)
+	admin, err := a.deps.Auth.Administrator(c)
 	if err != nil {
 		return err
 	}

@@ -92,8 +92,10 @@ var (
 	errAddress      = errs.New(errs.InvalidToken, "the key is not taken from this address; who issued it can list more addresses with another key")
 	errSession      = errs.New(errs.InvalidToken, "the access token is missing, expired or malformed; log in at /api/auth")
 	errAdmin        = errs.New(errs.InvalidToken, "this needs an administrator's access token")
+	errNotAdmin     = errs.New(errs.Forbidden, "this is for administrators")
 	errFactor       = errs.New(errs.SecondFactorRequired, "administrators need a second factor; set it up under Sign-in and sessions")
-	errUserDisabled = errs.New(errs.InvalidToken, "the account is disabled")
+	errSuspended    = errs.New(errs.Forbidden, "the account is suspended; sign in to the console to read why, and to appeal")
+	errKeySuspended = errs.New(errs.Forbidden, "the account of this key is suspended; its owner reads why in the console")
 )
 
 // Bearer is the value of a well-formed Authorization header.
@@ -133,8 +135,18 @@ func (a *Auth) Lacks(c *Context, user account.User, session account.Session) boo
 }
 
 // Entering is [Auth.Login] for what an administrator may do without a second factor: set it up, and
-// leave.
+// leave. Errors: errs.Forbidden for a suspended account.
 func (a *Auth) Entering(c *Context) (account.User, account.Session, error) {
+	user, session, err := a.Heard(c)
+	if err == nil && user.Disabled {
+		return account.User{}, account.Session{}, errSuspended
+	}
+	return user, session, err
+}
+
+// Heard is [Auth.Entering] for what the owner of a suspended account may do, too: read why, appeal,
+// and leave.
+func (a *Auth) Heard(c *Context) (account.User, account.Session, error) {
 	user, session, err := a.login(c)
 	if err != nil {
 		return account.User{}, account.Session{}, err
@@ -163,8 +175,8 @@ func (a *Auth) login(c *Context) (user account.User, login account.Session, err 
 		return user, login, errSession
 	case err != nil:
 		return user, login, err
-	case user.Disabled:
-		return user, login, errUserDisabled
+	case user.Erased():
+		return user, login, errSession
 	case claims.SessionID != uuid.Nil && a.deps.Logins != nil:
 		login, err = a.loggedIn(c.Request.Context(), claims)
 		return user, login, err
@@ -189,6 +201,9 @@ func (a *Auth) loggedIn(ctx context.Context, claims token.Claims) (account.Sessi
 
 // Forget has this node ask the store for a session again; the others do within 2 s.
 func (a *Auth) Forget(session uuid.UUID) { a.live.Remove(sessionID(session)) }
+
+// ForgetUser has this node ask the store for an account again; the others do within 2 s.
+func (a *Auth) ForgetUser(id uuid.UUID) { a.users.Remove(id) }
 
 // sessionID is the id of a session, which is no account's.
 type sessionID uuid.UUID
@@ -218,6 +233,16 @@ func (a *Auth) Admin(c *Context) (account.User, error) {
 	user, err := a.User(c)
 	if err == nil && !user.IsAdmin() {
 		return account.User{}, errAdmin
+	}
+	return user, err
+}
+
+// Administrator is [Auth.Admin] for routes of /api/admin and the like, where others are 403: they
+// are signed in, which the console must not take for the end of their session.
+func (a *Auth) Administrator(c *Context) (account.User, error) {
+	user, err := a.User(c)
+	if err == nil && !user.IsAdmin() {
+		return account.User{}, errNotAdmin
 	}
 	return user, err
 }
@@ -332,8 +357,11 @@ func (a *Auth) user(ctx context.Context, id uuid.UUID) (account.User, error) {
 func (a *Auth) key(ctx context.Context, hash [32]byte) (account.Key, error) {
 	return cached(ctx, a, a.keys, hash, func(ctx context.Context) (account.Key, error) {
 		key, disabled, err := a.deps.Keys.KeyByHash(ctx, hash)
-		if errs.Is(err, errs.NotFound) || err == nil && (disabled || !key.Works(a.deps.Now())) {
+		switch {
+		case errs.Is(err, errs.NotFound) || err == nil && !key.Works(a.deps.Now()):
 			return account.Key{}, errKey
+		case err == nil && disabled:
+			return account.Key{}, errKeySuspended
 		}
 		return key, err
 	})
@@ -368,7 +396,7 @@ func cached[K comparable, V any](ctx context.Context, a *Auth, cache *expirable.
 
 // definite says whether err (or nil) is the store's answer rather than its absence.
 func definite(err error) bool {
-	return err == nil || errs.Is(err, errs.NotFound) || errs.Is(err, errs.InvalidToken)
+	return err == nil || errs.Is(err, errs.NotFound) || errs.Is(err, errs.InvalidToken) || errs.Is(err, errs.Forbidden)
 }
 
 func flightKey(key any) string {

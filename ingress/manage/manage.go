@@ -142,6 +142,7 @@ func (a *API) Mount(s *httpapi.Server) {
 	s.Handle(http.MethodGet, "/api/campaigns/:id", a.getCampaign, reads)
 	s.Handle(http.MethodPatch, "/api/campaigns/:id", a.updateCampaign, changes)
 	s.Handle(http.MethodPatch, "/api/campaigns", a.updateCampaign, changes)
+	a.mountUsers(s, ofAdmin(reads), ofAdmin(changes))
 	s.Handle(http.MethodGet, "/api/audit", a.auditLog, with(reads, ofAudit))
 	s.Handle(http.MethodGet, "/api/stats", a.stats, httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true, Params: ofStats,

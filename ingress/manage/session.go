@@ -75,7 +75,7 @@ func (a *API) logout(c *httpapi.Context) error {
 	if !byToken && !httpapi.FromConsole(c, a.baseURL()) {
 		return errNotConsole
 	}
-	switch u, session, err := a.deps.Auth.Entering(c); {
+	switch u, session, err := a.deps.Auth.Heard(c); {
 	case errs.Is(err, errs.InvalidToken):
 	case err != nil:
 		return err
@@ -145,10 +145,11 @@ type userReply struct {
 	Role        account.Role `json:"role"`
 	DeveloperID uuid.UUID    `json:"developer_id"`
 	Lacks       bool         `json:"needs_second_factor,omitzero"` // before anything else
+	Suspended   bool         `json:"suspended,omitzero"`           // it may only read why, and appeal
 }
 
 func answerUser(u account.User) userReply {
-	return userReply{ID: u.ID, Email: u.Email, Role: u.Role, DeveloperID: u.DeveloperID}
+	return userReply{ID: u.ID, Email: u.Email, Role: u.Role, DeveloperID: u.DeveloperID, Suspended: u.Disabled}
 }
 
 // info says what a page must know of the installation and of its visitor, before there is a login.
@@ -169,7 +170,7 @@ func (a *API) info(c *httpapi.Context) error {
 			reply.Demo = append(reply.Demo, as)
 		}
 	}
-	switch u, session, err := a.deps.Auth.Entering(c); {
+	switch u, session, err := a.deps.Auth.Heard(c); {
 	case err == nil:
 		known := answerUser(u)
 		known.Lacks = a.deps.Auth.Lacks(c, u, session)

@@ -131,6 +131,11 @@ type UserStore interface {
 	UserByEmail(ctx context.Context, email string) (User, error)
 	// UpdateUser runs edit on the locked row; an error of edit leaves the row as it was.
 	UpdateUser(ctx context.Context, id uuid.UUID, edit func(*User) error) (User, error)
+	// RuleUser is UpdateUser for what is decided about an account: its reason is in the audit log.
+	// errs.Conflict where KeepAdmin is set and no administrator could sign in any more.
+	RuleUser(ctx context.Context, r Ruling) (User, error)
+	// Users lists accounts, newest first, and counts all that the filter selects.
+	Users(ctx context.Context, f UserFilter) ([]User, int, error)
 }
 
 // NetworkStore keeps from which networks an account was logged in to.

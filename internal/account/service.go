@@ -118,7 +118,7 @@ func (s *Service) Login(ctx context.Context, email, password string) (User, erro
 		return User{}, errCredentials
 	}
 	u, err := s.deps.Users.UserByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
-	if errs.Is(err, errs.NotFound) || err == nil && u.Role == RoleSeat { // a seat has no password
+	if errs.Is(err, errs.NotFound) || err == nil && (u.Role == RoleSeat || u.Erased()) { // these have no password
 		if err := VerifyAbsent(ctx, password); err != nil {
 			return User{}, err
 		}
@@ -131,10 +131,10 @@ func (s *Service) Login(ctx context.Context, email, password string) (User, erro
 	if err != nil {
 		return User{}, err
 	}
-	if !ok || u.Disabled {
+	if !ok {
 		return User{}, errCredentials
 	}
-	return u, nil
+	return u, nil // suspended or not: its owner may read why, and appeal, see httpapi.Auth
 }
 
 // ByEmail finds an account. Errors: errs.NotFound.
@@ -170,7 +170,8 @@ func (s *Service) KnowsNetwork(ctx context.Context, email, network string) bool 
 
 var errSeat = errs.New(errs.InvalidRequest, "a seat stays one: it has keys, and neither password nor other role")
 
-// Promote gives a user another role and ends its sessions.
+// Promote gives a user another role and ends its sessions; see [Service.SetRole] for what an
+// administrator may do.
 func (s *Service) Promote(ctx context.Context, email string, role Role) (User, error) {
 	return s.edit(ctx, email, func(u *User) error {
 		if u.Role == RoleSeat || role == RoleSeat {
@@ -183,7 +184,15 @@ func (s *Service) Promote(ctx context.Context, email string, role Role) (User, e
 
 // Disable stops a user's sessions and keys, or lets them work again.
 func (s *Service) Disable(ctx context.Context, email string, disabled bool) (User, error) {
-	return s.edit(ctx, email, func(u *User) error { u.Disabled = disabled; return nil })
+	u, err := s.ByEmail(ctx, email)
+	if err != nil {
+		return User{}, err
+	}
+	r := Ruling{UserID: u.ID, Edit: Renewing(func(u *User) error { u.Disabled = disabled; return nil })}
+	if disabled {
+		r.Reason = "The operator of this server has suspended the account."
+	}
+	return s.deps.Users.RuleUser(ctx, r)
 }
 
 // SetPassword changes a user's password and ends its sessions. API keys go on working: see

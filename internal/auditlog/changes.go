@@ -95,6 +95,22 @@ func OfUser(before, after *account.User) Entry {
 	return e
 }
 
+// OfRuling is the entry of what was decided about an account: campaigns is how many were held or let
+// go with it.
+func OfRuling(before, after *account.User, reason string, campaigns int) Entry {
+	e := OfUser(before, after)
+	if reason != "" && len(e.Changes) > 0 {
+		e.Changes[Reason] = Change{After: reason}
+	}
+	if campaigns > 0 {
+		e.Changes["campaigns"] = Change{After: campaigns}
+	}
+	return e
+}
+
+// Reason is the change that says why something was decided.
+const Reason = "reason"
+
 // OfSession is the entry of a session that its owner ended.
 func OfSession(user, session uuid.UUID) Entry {
 	return Entry{TargetKind: TargetUser, TargetID: user.String(), OwnerID: user, Changes: map[string]Change{

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"adnet/internal/adtext"
+	"adnet/internal/errs"
 )
 
 // creative holds the fields of a campaign that the public sees and the policy judges. The name is
@@ -189,6 +190,31 @@ func (c *Campaign) judge() []Violation {
 func (c *Campaign) approved() bool {
 	return c.Review != nil && c.Review.Decision == decisionApproved && c.Review.Creative == creativeOf(c).digest()
 }
+
+// Suspended is the finding on every campaign of a suspended account. It holds: no approval and no
+// edit clears it, only the end of the suspension.
+func Suspended() Violation {
+	return Violation{Rule: RuleSuspended, Field: "account", Message: "the account is suspended; its owner reads why under Decisions", Holds: true}
+}
+
+// RuleSuspended is the rule of [Suspended].
+const RuleSuspended = "account_suspended"
+
+// Suspend holds c, or ends that.
+func (c *Campaign) Suspend(on bool) {
+	c.PolicyViolations = slices.DeleteFunc(slices.Clone(c.PolicyViolations), func(v Violation) bool { return v.Rule == RuleSuspended })
+	if on {
+		c.PolicyViolations = append(c.PolicyViolations, Suspended())
+	}
+}
+
+// suspended says whether c is held for its account.
+func (c *Campaign) suspended() bool {
+	return slices.ContainsFunc(c.PolicyViolations, func(v Violation) bool { return v.Rule == RuleSuspended })
+}
+
+// ErrSuspended says that a suspended account gets no campaign.
+var ErrSuspended = errs.New(errs.Forbidden, "the advertiser's account is suspended")
 
 // held are the findings that no approval clears.
 func held(found []Violation) []Violation {

@@ -258,7 +258,11 @@ func (s *Service) Update(ctx context.Context, caller account.User, id uuid.UUID,
 // goes on waiting when more of the creative changes.
 func (c *Campaign) rejudge(before creative, trusted bool) {
 	waited := slices.ContainsFunc(c.PolicyViolations, func(v Violation) bool { return v.Rule == ruleChanged })
+	suspended := c.suspended()
 	c.PolicyViolations = c.judge()
+	if suspended {
+		c.Suspend(true)
+	}
 	if c.approved() || c.Status != Active && c.Status != Paused {
 		return
 	}

@@ -51,8 +51,10 @@ func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (cam
 	c := n.Campaign.Clone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ok := s.users[c.AdvertiserID]; !ok {
+	if owner, ok := s.users[c.AdvertiserID]; !ok {
 		return campaign.Campaign{}, errs.New(errs.NotFound, "no such advertiser")
+	} else if owner.Disabled {
+		return campaign.Campaign{}, campaign.ErrSuspended
 	}
 	if _, exists := s.campaigns[c.ID]; exists {
 		return campaign.Campaign{}, errs.New(errs.Conflict, "it exists already")

@@ -90,7 +90,7 @@ func (s *Store) RenewLogins(ctx context.Context, user, keep uuid.UUID, edit func
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.sessionsOf(user)
-	u, err := s.updateUser(ctx, user, account.Renewing(edit))
+	u, err := s.updateUser(ctx, account.Ruling{UserID: user, Edit: account.Renewing(edit)})
 	if err != nil {
 		return account.User{}, 0, err
 	}

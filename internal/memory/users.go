@@ -1,12 +1,16 @@
 package memory
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
+	"adnet/internal/campaign"
 	"adnet/internal/errs"
 
 	"github.com/google/uuid"
@@ -55,27 +59,100 @@ func (s *Store) UserByEmail(_ context.Context, email string) (account.User, erro
 func (s *Store) UpdateUser(ctx context.Context, id uuid.UUID, edit func(*account.User) error) (account.User, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.updateUser(ctx, id, edit)
+	return s.updateUser(ctx, account.Ruling{UserID: id, Edit: edit})
 }
 
-func (s *Store) updateUser(ctx context.Context, id uuid.UUID, edit func(*account.User) error) (account.User, error) {
+// RuleUser implements account.UserStore.
+func (s *Store) RuleUser(ctx context.Context, r account.Ruling) (account.User, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.updateUser(ctx, r)
+}
+
+func (s *Store) updateUser(ctx context.Context, r account.Ruling) (account.User, error) {
+	id := r.UserID
 	before, err := s.heldUser(id)
 	if err != nil {
 		return account.User{}, err
 	}
-	u, err := before.Edited(edit)
+	u, err := before.Edited(r.Edit)
 	if err != nil {
 		return account.User{}, err
+	}
+	if r.KeepAdmin && before.IsAdmin() && !before.Disabled && (!u.IsAdmin() || u.Disabled) && !s.otherAdmin(id) {
+		return account.User{}, account.ErrLastAdmin
 	}
 	if owner, taken := s.byEmail[u.Email]; taken && owner != id {
 		return account.User{}, errEmailTaken()
 	}
-	if err := s.record(ctx, auditlog.OfUser(&before, &u)); err != nil {
+	held := s.campaignsToHold(&before, &u)
+	if err := s.record(ctx, auditlog.OfRuling(&before, &u, r.Reason, len(held))); err != nil {
 		return account.User{}, err
 	}
 	delete(s.byEmail, before.Email)
 	s.users[id], s.byEmail[u.Email] = u, id
+	s.hold(held, u.Disabled)
 	return u, nil
+}
+
+// otherAdmin says whether an administrator besides id can sign in.
+func (s *Store) otherAdmin(id uuid.UUID) bool {
+	for _, u := range s.users {
+		if u.ID != id && u.IsAdmin() && !u.Disabled {
+			return true
+		}
+	}
+	return false
+}
+
+// campaignsToHold are those that stop or go on with the account's suspension: its own, and those of
+// seats whose keys do.
+func (s *Store) campaignsToHold(before, after *account.User) (list []*kept) {
+	if before.Disabled == after.Disabled {
+		return nil
+	}
+	owners := []uuid.UUID{after.ID}
+	if !after.IsAdmin() {
+		for _, seat := range after.Seats {
+			owners = append(owners, seat.ID)
+		}
+	}
+	for _, owner := range owners {
+		for _, k := range s.owned[owner] {
+			if k.Status != campaign.Archived {
+				list = append(list, k)
+			}
+		}
+	}
+	return list
+}
+
+func (s *Store) hold(list []*kept, on bool) {
+	at := s.clock()
+	for _, k := range list {
+		before, after := k.Clone(), k.Clone()
+		after.Suspend(on)
+		after.UpdatedAt = at
+		s.keep(k, &before, after)
+	}
+}
+
+// Users implements account.UserStore.
+func (s *Store) Users(_ context.Context, f account.UserFilter) ([]account.User, int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := []account.User{}
+	for _, u := range s.users {
+		if f.Selects(&u) {
+			found = append(found, u)
+		}
+	}
+	slices.SortFunc(found, func(a, b account.User) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), bytes.Compare(b.ID[:], a.ID[:]))
+	})
+	total := len(found)
+	found = found[min(f.Offset, total):]
+	return found[:min(max(f.Limit, 1), len(found))], total, nil
 }
 
 // heldUser finds an account; the caller holds s.mu.

@@ -44,7 +44,7 @@ const (
 	nextVersion = `UPDATE config_head SET version = version + 1 RETURNING version, clock_timestamp()`
 
 	// The account's row is the advertiser's lock: creations of one advertiser take turns.
-	lockAdvertiser = `SELECT developer_id FROM app_user WHERE id = $1 FOR NO KEY UPDATE`
+	lockAdvertiser = `SELECT developer_id, disabled FROM app_user WHERE id = $1 FOR NO KEY UPDATE`
 	hasCampaign    = `SELECT EXISTS (SELECT FROM campaign WHERE advertiser_id = $1)`
 
 	insertCampaign = `INSERT INTO campaign (id, advertiser_id, name, status,
@@ -142,12 +142,16 @@ func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (cam
 // lockForCreation takes the advertiser's lock, then checks whether it has a campaign: the second
 // statement sees everything that the previous holder of the lock committed.
 func lockForCreation(ctx context.Context, tx pgx.Tx, advertiser uuid.UUID) (developer uuid.UUID, first bool, err error) {
-	err = tx.QueryRow(ctx, lockAdvertiser, advertiser).Scan(&developer)
+	var suspended bool
+	err = tx.QueryRow(ctx, lockAdvertiser, advertiser).Scan(&developer, &suspended)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return developer, false, errs.New(errs.NotFound, "no such advertiser")
 	}
 	if err != nil {
 		return developer, false, err
+	}
+	if suspended {
+		return developer, false, campaign.ErrSuspended
 	}
 	var has bool
 	err = tx.QueryRow(ctx, hasCampaign, advertiser).Scan(&has)

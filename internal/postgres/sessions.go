@@ -108,7 +108,7 @@ func (s *Store) dropExpired(ctx context.Context, before time.Time) error {
 // RenewLogins implements account.SessionStore.
 func (s *Store) RenewLogins(ctx context.Context, user, keep uuid.UUID, edit func(*account.User) error) (u account.User, ended int, err error) {
 	err = s.inTx(ctx, "renew logins", func(tx pgx.Tx) error {
-		if u, err = editUser(ctx, tx, user, account.Renewing(edit)); err != nil {
+		if u, err = ruleUser(ctx, tx, account.Ruling{UserID: user, Edit: account.Renewing(edit)}); err != nil {
 			return err
 		}
 		tag, err := tx.Exec(ctx, endSessions, user, keep)

@@ -10,8 +10,10 @@ import (
 
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
+	"adnet/internal/campaign"
 	"adnet/internal/errs"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 )
@@ -33,6 +35,26 @@ const (
 
 	updateUser = `UPDATE app_user SET email = $2, password_hash = $3, role = $4, disabled = $5, token_version = $6
 		WHERE id = $1`
+
+	// The rows are the lock under which the last administrator is looked for: of two who suspend each
+	// other, the second sees what the first did.
+	lockAdmins = `SELECT id FROM app_user WHERE role = 'admin' AND NOT disabled ORDER BY id FOR NO KEY UPDATE`
+
+	lockOwned = `SELECT id FROM campaign WHERE advertiser_id = ANY($1::uuid[]) AND status <> 'archived' ORDER BY id FOR UPDATE`
+
+	nextVersions = `UPDATE config_head SET version = version + $1 RETURNING version, clock_timestamp()`
+
+	// Versions end with the head, which no other transaction raises meanwhile.
+	holdOwned = `UPDATE campaign c SET config_version = $2::bigint - cardinality($1::uuid[]) + o.n, updated_at = $3,
+		policy_violations = coalesce((SELECT jsonb_agg(v) FROM jsonb_array_elements(c.policy_violations) v WHERE v->>'rule' <> $4), '[]') || $5::jsonb
+		FROM unnest($1::uuid[]) WITH ORDINALITY AS o (id, n) WHERE c.id = o.id`
+
+	// usersSelected is account.UserFilter.Selects.
+	usersSelected = ` FROM app_user u
+		WHERE ($1 = '' AND u.role <> 'seat' OR u.role = $1) AND ($2::boolean IS NULL OR u.disabled = $2)
+		AND ($3 = '' OR position($3 IN lower(u.email)) > 0 OR u.id::text = $3 OR u.developer_id::text = $3)`
+	selectUsers = `SELECT ` + userColumns + `, ` + seatsOfUser + usersSelected + ` ORDER BY u.created_at DESC, u.id DESC LIMIT $4 OFFSET $5`
+	countUsers  = `SELECT count(*)` + usersSelected
 
 	forgetNetworks = `DELETE FROM login_network WHERE user_id = $1 AND good_at < $2`
 	noteNetwork    = `INSERT INTO login_network (user_id, network, good_at) VALUES ($1, $2, $3)
@@ -71,9 +93,14 @@ func (s *Store) UserByEmail(ctx context.Context, email string) (account.User, er
 // UpdateUser runs edit on the locked row and keeps the result, but for the ids and the time of
 // creation. Errors: errs.NotFound, errs.Conflict when the new e-mail is taken, and those of edit.
 func (s *Store) UpdateUser(ctx context.Context, id uuid.UUID, edit func(*account.User) error) (account.User, error) {
+	return s.RuleUser(ctx, account.Ruling{UserID: id, Edit: edit})
+}
+
+// RuleUser implements account.UserStore.
+func (s *Store) RuleUser(ctx context.Context, r account.Ruling) (account.User, error) {
 	var kept account.User
 	err := s.inTx(ctx, "update user", func(tx pgx.Tx) (err error) {
-		kept, err = editUser(ctx, tx, id, edit)
+		kept, err = ruleUser(ctx, tx, r)
 		return err
 	})
 	if err != nil {
@@ -82,19 +109,88 @@ func (s *Store) UpdateUser(ctx context.Context, id uuid.UUID, edit func(*account
 	return kept, nil
 }
 
-func editUser(ctx context.Context, tx pgx.Tx, id uuid.UUID, edit func(*account.User) error) (account.User, error) {
-	before, err := readUser(ctx, tx, lockUser, id)
+func ruleUser(ctx context.Context, tx pgx.Tx, r account.Ruling) (account.User, error) {
+	var admins []uuid.UUID
+	if r.KeepAdmin { // before the account's own row, so that such rulings lock in one order
+		rows, err := tx.Query(ctx, lockAdmins)
+		if err != nil {
+			return account.User{}, err
+		}
+		if admins, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID]); err != nil {
+			return account.User{}, err
+		}
+	}
+	before, err := readUser(ctx, tx, lockUser, r.UserID)
 	if err != nil {
 		return account.User{}, err
 	}
-	u, err := before.Edited(edit)
+	u, err := before.Edited(r.Edit)
 	if err != nil {
 		return account.User{}, err
+	}
+	if r.KeepAdmin && before.IsAdmin() && !before.Disabled && (!u.IsAdmin() || u.Disabled) &&
+		!slices.ContainsFunc(admins, func(id uuid.UUID) bool { return id != u.ID }) {
+		return account.User{}, account.ErrLastAdmin
 	}
 	if _, err = tx.Exec(ctx, updateUser, u.ID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion); err != nil {
 		return account.User{}, emailTaken(failure("update user", err))
 	}
-	return u, record(ctx, tx, auditlog.OfUser(&before, &u))
+	held := 0
+	if before.Disabled != u.Disabled {
+		if held, err = holdCampaigns(ctx, tx, &u); err != nil {
+			return account.User{}, err
+		}
+	}
+	return u, record(ctx, tx, auditlog.OfRuling(&before, &u, r.Reason, held))
+}
+
+// holdCampaigns stops or lets go the campaigns of an account and of the seats whose keys it takes
+// along, and says how many. Campaigns are locked before the head, as every change of one does.
+func holdCampaigns(ctx context.Context, tx pgx.Tx, u *account.User) (int, error) {
+	owners := []uuid.UUID{u.ID}
+	if !u.IsAdmin() {
+		for _, seat := range u.Seats {
+			owners = append(owners, seat.ID)
+		}
+	}
+	rows, err := tx.Query(ctx, lockOwned, owners)
+	if err != nil {
+		return 0, err
+	}
+	owned, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil || len(owned) == 0 {
+		return 0, err
+	}
+	var head int64
+	var at time.Time
+	if err := tx.QueryRow(ctx, nextVersions, len(owned)).Scan(&head, &at); err != nil {
+		return 0, err
+	}
+	why := []campaign.Violation{}
+	if u.Disabled {
+		why = append(why, campaign.Suspended())
+	}
+	text, err := json.Marshal(why)
+	if err != nil {
+		return 0, err
+	}
+	_, err = tx.Exec(ctx, holdOwned, owned, head, at, campaign.RuleSuspended, text)
+	return len(owned), err
+}
+
+// Users implements account.UserStore.
+func (s *Store) Users(ctx context.Context, f account.UserFilter) ([]account.User, int, error) {
+	args := []any{string(f.Role), f.Suspended, strings.ToLower(f.Text)}
+	var total int
+	if err := s.pool.QueryRow(ctx, countUsers, args...).Scan(&total); err != nil {
+		return nil, 0, failure("count users", err)
+	}
+	rows, err := s.pool.Query(ctx, selectUsers, append(args, min(max(f.Limit, 1), 500), f.Offset)...)
+	if err != nil {
+		return nil, 0, failure("list users", err)
+	}
+	list, err := pgx.CollectRows(rows, scanUser)
+	return list, total, failure("list users", err)
 }
 
 // querier is the pool or a transaction.
@@ -107,22 +203,24 @@ func readUser(ctx context.Context, q querier, sql string, arg any) (account.User
 	if err != nil {
 		return account.User{}, failure("read user", err)
 	}
-	u, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (u account.User, err error) {
-		var parent *uuid.UUID
-		var seats [][16]byte
-		err = row.Scan(&u.ID, &u.DeveloperID, &u.Email, &u.PasswordHash, &u.Role, &u.Disabled, &u.TokenVersion, &u.CreatedAt, &parent, &seats)
-		if parent != nil {
-			u.ParentID = *parent
-		}
-		for pair := range slices.Chunk(seats, 2) {
-			u.Seats = append(u.Seats, account.Seat{ID: pair[0], DeveloperID: pair[1]})
-		}
-		return u, err
-	})
+	u, err := pgx.CollectExactlyOneRow(rows, scanUser)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return account.User{}, errs.New(errs.NotFound, "no such account")
 	}
 	return u, failure("read user", err)
+}
+
+func scanUser(row pgx.CollectableRow) (u account.User, err error) {
+	var parent *uuid.UUID
+	var seats [][16]byte
+	err = row.Scan(&u.ID, &u.DeveloperID, &u.Email, &u.PasswordHash, &u.Role, &u.Disabled, &u.TokenVersion, &u.CreatedAt, &parent, &seats)
+	if parent != nil {
+		u.ParentID = *parent
+	}
+	for pair := range slices.Chunk(seats, 2) {
+		u.Seats = append(u.Seats, account.Seat{ID: pair[0], DeveloperID: pair[1]})
+	}
+	return u, err
 }
 
 // emailTaken words a conflict: the e-mail is the only thing a caller can choose.

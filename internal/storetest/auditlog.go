@@ -96,7 +96,7 @@ func everyChange(t *testing.T, o Operations) {
 	require.Equal(t, "active", list[4].Changes["status"].After)
 	require.Equal(t, map[string]auditlog.Change{"revoked": {Before: false, After: true}}, list[1].Changes)
 	require.Equal(t, map[string]auditlog.Change{
-		"disabled": {Before: false, After: true}, "password": {Before: "(secret)", After: "(changed)"},
+		"disabled": {Before: false, After: true}, "campaigns": {After: 1.0}, "password": {Before: "(secret)", After: "(changed)"},
 	}, list[0].Changes)
 }
 

@@ -103,6 +103,9 @@ var userCases = []testCase{
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}},
+	{"SuspensionHoldsCampaigns", suspensionHoldsCampaigns},
+	{"TheLastAdministratorStays", theLastAdministratorStays},
+	{"UsersAreFound", usersAreFound},
 	{"FailedEditChangesNothing", func(t *testing.T, s Stores) {
 		u := AddUser(t, s)
 		_, err := s.Users.UpdateUser(t.Context(), u.ID, func(e *account.User) error {

@@ -124,6 +124,7 @@ func screens() []screen {
 		{"advertiser", "/console/billing", "Balance after"},
 		{"advertiser", "/console/publisher", "No ads shown yet"},
 		{"advertiser", "/console/review", "Only administrators"},
+		{"advertiser", "/console/users", "Only administrators"},
 		{"advertiser", "/console/nothing", "There is nothing at this address"},
 		{"advertiser", "/console/campaigns/00000000-0000-4000-8000-000000000000", ""}, // another's, or none: 404 in the console
 		{"publisher", "/console/publisher", "Credits earned"},
@@ -132,6 +133,8 @@ func screens() []screen {
 		{"publisher", "/console/security", "this one"},
 		{"admin", "/console/review", "Review queue"},
 		{"admin", "/console/campaigns", "Spent in all"},
+		{"admin", "/console/users", "Make administrator"},
+		{"admin", "/console/users?q=nobody-has-this", "No such account"},
 	}
 }
 

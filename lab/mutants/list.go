@@ -53,6 +53,30 @@ var mutants = []mutant{
 		tests: []string{"./ingress/manage"}, run: "Forged",
 	},
 	{
+		name: "suspend-campaigns", protects: "the campaigns of a suspended account are held",
+		file: "internal/postgres/users.go",
+		old:  "	if before.Disabled != u.Disabled {", new: "	if false {",
+		tests: []string{"./internal/postgres"}, run: "TestConformance/Users/SuspensionHoldsCampaigns", servers: []string{postgres},
+	},
+	{
+		name: "suspend-edit", protects: "an edit does not let a suspended account's campaign go",
+		file: "internal/campaign/service.go",
+		old:  "	if suspended {\n", new: "	if false {\n",
+		tests: []string{"./ingress/manage"}, run: "TestSuspension",
+	},
+	{
+		name: "suspend-last", protects: "an administrator who can sign in is left",
+		file: "internal/memory/users.go",
+		old:  "!s.otherAdmin(id) {", new: "false {",
+		tests: []string{"./internal/memory"}, run: "TestConformance/Users/TheLastAdministratorStays",
+	},
+	{
+		name: "suspend-self", protects: "administrators do not decide about themselves",
+		file: "internal/account/ruling.go",
+		old:  "	if r.UserID == admin.ID {", new: "	if false {",
+		tests: []string{"./ingress/manage"}, run: "TestAdministratorsCannotLockThemselvesOut",
+	},
+	{
 		name: "demo-door", protects: "the demo's accounts open on this machine only",
 		file: "ingress/manage/session.go",
 		old:  "if !httpapi.OnLoopback(a.baseURL()) {\n\t\treturn nil", new: "if false {\n\t\treturn nil",
@@ -710,7 +734,7 @@ var mutants = []mutant{
 	{
 		name: "session-disabled", protects: "a disabled account is locked out",
 		file: "ingress/httpapi/auth.go",
-		old:  "case user.Disabled:", new: "case user.Disabled && false:",
+		old:  "	if err == nil && user.Disabled {", new: "	if false {",
 		tests: []string{"./ingress/httpapi"},
 	},
 	{

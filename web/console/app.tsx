@@ -16,6 +16,7 @@ const Integrate = lazy(() => import('./screens/integrate'));
 const Links = lazy(() => import('./screens/links'));
 const Security = lazy(() => import('./screens/security'));
 const Review = lazy(() => import('./screens/review'));
+const Users = lazy(() => import('./screens/users'));
 
 /** Links that the pages follow themselves; /docs and the like are the server's. */
 const own = new RegExp(`^${base.replace(/[^\w/-]/g, '\\$&')}/(console(/.*)?)?(\\?.*)?$`);
@@ -56,6 +57,7 @@ function Routes() {
         <Route path={p('integrate')} component={Integrate} />
         <Route path={p('security')} component={Security} />
         <Route path={p('review')} component={isAdmin.value ? Review : Forbidden} />
+        <Route path={p('users')} component={isAdmin.value ? Users : Forbidden} />
         <Route default component={NotFound} />
       </Router>
     </Shell>

@@ -46,7 +46,7 @@ export function Shell({ at, children }: { at: string; children: ComponentChildre
         </details>
       </header>
       <nav class="side" aria-label={t().navigation}>
-        {isAdmin.value && <Group title={t().administer} at={at} items={[['review', 'shield', t().reviewQueue]]} />}
+        {isAdmin.value && <Group title={t().administer} at={at} items={[['review', 'shield', t().reviewQueue], ['users', 'users', t().accounts]]} />}
         <Group title={t().advertise} at={at} items={[['overview', 'home', t().overview], ['campaigns', 'megaphone', t().campaigns], ['billing', 'wallet', t().billing]]} />
         <Group title={t().publish} at={at} items={[['publisher', 'chart', t().earnings], ['integrate', 'code', t().integrate], ['keys', 'key', t().keys]]} />
         <Group title={t().account} at={at} items={[['security', 'lock', t().security]]} />

@@ -1,0 +1,122 @@
+package manage
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/account"
+	"adnet/internal/errs"
+
+	"github.com/google/uuid"
+)
+
+// Page sizes of the list of accounts, and the most bytes of what is looked for.
+const (
+	defaultUsers = 50
+	maxSearch    = 254
+)
+
+var ofUsers = httpapi.Params{
+	"q": httpapi.TextForm, "role": httpapi.WordForm(string(account.RoleAdvertiser), string(account.RoleAdmin), string(account.RoleSeat)),
+	"state": httpapi.WordForm("working", "suspended"), "limit": httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, maxOffset),
+}
+
+// mountUsers adds what administrators do with accounts. Restoring and roles go by the same form as
+// suspending: a reason that the audit log keeps.
+func (a *API) mountUsers(s *httpapi.Server, reads, changes httpapi.Policy) {
+	s.Handle(http.MethodGet, "/api/admin/users", a.listUsers, with(reads, ofUsers))
+	s.Handle(http.MethodPost, "/api/admin/users/:id/suspend", a.ruleUser(func(ctx context.Context, r ruling) (account.User, error) {
+		return a.deps.Accounts.Suspend(ctx, r.admin, r.id, r.Reason)
+	}), changes)
+	s.Handle(http.MethodPost, "/api/admin/users/:id/restore", a.ruleUser(func(ctx context.Context, r ruling) (account.User, error) {
+		return a.deps.Accounts.Restore(ctx, r.admin, r.id, r.Reason)
+	}), changes)
+	s.Handle(http.MethodPost, "/api/admin/users/:id/role", a.ruleUser(func(ctx context.Context, r ruling) (account.User, error) {
+		return a.deps.Accounts.SetRole(ctx, r.admin, account.Ruling{UserID: r.id, Reason: r.Reason}, r.Role)
+	}), changes)
+}
+
+// ruling is what an administrator says of an account.
+type ruling struct {
+	admin  account.User
+	id     uuid.UUID
+	Reason string       `json:"reason"`
+	Role   account.Role `json:"role"`
+}
+
+// accountReply is an account as administrators see it.
+type accountReply struct {
+	ID          uuid.UUID    `json:"id"`
+	DeveloperID uuid.UUID    `json:"developer_id"`
+	Email       string       `json:"email"`
+	Role        account.Role `json:"role"`
+	Suspended   bool         `json:"suspended"`
+	Erased      bool         `json:"erased"`
+	CreatedAt   time.Time    `json:"created_at"`
+	ParentID    *uuid.UUID   `json:"parent_id,omitempty"` // of a seat: its owner
+	Seats       int          `json:"seats"`
+}
+
+func answerAccount(u *account.User) accountReply {
+	r := accountReply{ID: u.ID, DeveloperID: u.DeveloperID, Email: u.Email, Role: u.Role, Suspended: u.Disabled, Erased: u.Erased(), CreatedAt: u.CreatedAt.UTC(), Seats: len(u.Seats)}
+	if u.ParentID != uuid.Nil {
+		r.ParentID = &u.ParentID
+	}
+	return r
+}
+
+// listUsers serves GET /api/admin/users: accounts, newest first.
+func (a *API) listUsers(c *httpapi.Context) error {
+	if _, err := a.deps.Auth.Administrator(c); err != nil {
+		return err
+	}
+	f := account.UserFilter{Text: c.Query("q"), Role: account.Role(c.Query("role"))}
+	if len(f.Text) > maxSearch {
+		return errs.New(errs.InvalidRequest, "q must be at most %d bytes", maxSearch).With("field", "q")
+	}
+	if state := c.Query("state"); state != "" {
+		suspended := state == "suspended"
+		f.Suspended = &suspended
+	}
+	var err error
+	if f.Limit, err = httpapi.QueryInt(c, "limit", defaultUsers, 1, maxLimit); err != nil {
+		return err
+	}
+	if f.Offset, err = httpapi.QueryInt(c, "offset", 0, 0, maxOffset); err != nil {
+		return err
+	}
+	found, total, err := a.deps.Accounts.List(c.Request.Context(), f)
+	if err != nil {
+		return err
+	}
+	reply := make([]accountReply, len(found))
+	for i := range found {
+		reply[i] = answerAccount(&found[i])
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"users": reply, "total": total, "limit": f.Limit, "offset": f.Offset})
+}
+
+// ruleUser serves what an administrator decides about one account.
+func (a *API) ruleUser(do func(context.Context, ruling) (account.User, error)) httpapi.Handler {
+	return func(c *httpapi.Context) error {
+		admin, err := a.deps.Auth.Administrator(c)
+		if err != nil {
+			return err
+		}
+		r := ruling{admin: admin}
+		if r.id, err = httpapi.ParseID("id", c.Param("id")); err != nil {
+			return err
+		}
+		if err := httpapi.Decode(c, &r); err != nil {
+			return err
+		}
+		u, err := do(c.Request.Context(), r)
+		if err != nil {
+			return err
+		}
+		a.deps.Auth.ForgetUser(u.ID)
+		return httpapi.JSON(c, http.StatusOK, map[string]any{"user": answerAccount(&u)})
+	}
+}

@@ -1,0 +1,38 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ApiError } from '../../shared/api';
+import { t } from '../state';
+import { words } from './load';
+
+export interface Asked { title: string; help?: string; label: string; act: string; danger?: boolean; most?: number; optional?: boolean; does: (text: string) => Promise<unknown> }
+
+/** Asks for words before an act: they are kept, and the person whom it concerns reads them. */
+export function Ask({ of, onClose }: { of: Asked; onClose: (done: boolean) => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [text, setText] = useState('');
+  const [problem, setProblem] = useState('');
+  const [busy, setBusy] = useState(false);
+  useEffect(() => { dialog.current?.showModal(); }, []);
+  const act = async (e: Event) => {
+    e.preventDefault();
+    setBusy(true);
+    try {
+      await of.does(text.trim());
+      onClose(true);
+    } catch (e) {
+      setProblem(e instanceof ApiError ? words(e) : String(e));
+      setBusy(false);
+    }
+  };
+  return (
+    <dialog ref={dialog} aria-labelledby="asked" onClose={() => onClose(false)}>
+      <h2 id="asked">{of.title}</h2>
+      {of.help && <p>{of.help}</p>}
+      <form class="stack" onSubmit={act} data-form="ask">
+        <label>{of.label}<textarea name="words" rows={3} required={!of.optional} maxLength={of.most ?? 1000} value={text} onInput={(e) => setText(e.currentTarget.value)} /></label>
+        {problem && <p class="problem" role="alert">{problem}</p>}
+        <div class="row"><button class={of.danger ? 'danger' : 'primary'} disabled={busy}>{of.act}</button>
+          <button type="button" onClick={() => dialog.current?.close()}>{t().cancel}</button></div>
+      </form>
+    </dialog>
+  );
+}
