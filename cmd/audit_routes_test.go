@@ -151,6 +151,9 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 			u := w.register(uuid.NewString() + "@audit.example")
 			return auditCall{"/api/account/password", u.token, `{"current_password":"correct horse","new_password":"correct horse again"}`, 200, nil}
 		},
+		"PUT /api/account/blocks ": func(w *auditWorld) auditCall {
+			return auditCall{"/api/account/blocks", w.owner.token, `{"words":["` + uuid.NewString() + `"]}`, 200, nil}
+		},
 		"POST /api/account/second_factor/confirm ": func(w *auditWorld) auditCall {
 			token, code := w.person(false)
 			return auditCall{"/api/account/second_factor/confirm", token, `{"code":"` + code + `"}`, 200, nil}

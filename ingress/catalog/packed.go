@@ -44,7 +44,7 @@ func pack(to []byte, c *campaign.Campaign) []byte {
 	} {
 		to = appendString(to, s)
 	}
-	to = appendList(to, c.Deals)
+	to = appendList(appendList(to, c.Deals), c.Categories)
 	to = binary.AppendVarint(to, int64(len(c.PolicyViolations)))
 	for _, v := range c.PolicyViolations {
 		to = appendString(appendString(appendString(to, v.Rule), v.Field), v.Message)
@@ -101,7 +101,7 @@ func (p packed) campaign(id uuid.UUID) *campaign.Campaign {
 	for _, s := range [...]*string{&c.Headline, &c.Subtext, &c.MediaURL, &c.PosterURL, &c.LogoURL, &c.CTALabel, &c.CTAURL} {
 		*s = u.string()
 	}
-	c.Deals = u.list()
+	c.Deals, c.Categories = u.list(), u.list()
 	if n := u.number(); n > 0 {
 		c.PolicyViolations = make([]campaign.Violation, n)
 		for i := range c.PolicyViolations {

@@ -37,7 +37,7 @@ func drawKept(t *rapid.T) campaign.Campaign {
 		Pacing: campaign.Pacing(text("pacing")), Headline: text("headline"), Subtext: text("subtext"), MediaURL: text("media"),
 		PosterURL: text("poster"), LogoURL: text("logo"), CTALabel: text("label"), CTAURL: text("cta"),
 		SkippableAfterSec: rapid.Int().Draw(t, "skip"), BidAmount: money.Micros(rapid.Int64().Draw(t, "bid")),
-		CreditFunded: rapid.Bool().Draw(t, "funded"), FrequencyCap: rapid.Int().Draw(t, "cap"), Deals: drawList(t, "deals"),
+		CreditFunded: rapid.Bool().Draw(t, "funded"), FrequencyCap: rapid.Int().Draw(t, "cap"), Deals: drawList(t, "deals"), Categories: drawList(t, "categories"),
 		ClickID: rapid.SampledFrom([]campaign.ClickID{campaign.ClickIDOn, campaign.ClickIDOff}).Draw(t, "click id"),
 	}
 	for _, date := range []**time.Time{&c.StartAt, &c.EndAt} {

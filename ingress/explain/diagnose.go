@@ -216,7 +216,7 @@ func ofAuctions(k *campaign.Campaign, d report.Delivery, w windowReply, delivers
 	}{
 		{auction.Outbid, Outbid, "another campaign was worth more in these auctions: raise the bid or target closer"},
 		{auction.BelowFloor, BelowFloor, "its effective price of 1,000 impressions was below the publisher's floor"},
-		{auction.Blocked, Blocked, "the publisher blocks its landing domain or its advertiser"},
+		{auction.Blocked, Blocked, "the publisher blocks its advertiser, its landing domain, one of its categories or a word that it says"},
 		{auction.Paced, Paced, "its daily budget is being spread over the day"},
 		{auction.FrequencyCapped, FrequencyCapped, "the users had seen it often enough"},
 	} {

@@ -78,12 +78,13 @@ type Caller struct {
 	KeyID       uuid.UUID
 	OwnerID     uuid.UUID // the account's user id
 	DeveloperID uuid.UUID
-	CampaignID  uuid.UUID   // the one campaign of a conversion key; zero for any
-	Unlearned   bool        // nothing may be learnt from the requests of the key
-	Browser     bool        // a page's key, which anybody may have read there
-	Network     string      // of the reader, with Browser: a prefix of the address
-	Sandbox     bool        // sk_test_ or pub_test_ key: the auction is bypassed
-	Reply       http.Header // of the reply to this request: limits say there how much is left
+	CampaignID  uuid.UUID       // the one campaign of a conversion key; zero for any
+	Blocks      *account.Blocks // what the publisher does not show, ready; nil for nothing
+	Unlearned   bool            // nothing may be learnt from the requests of the key
+	Browser     bool            // a page's key, which anybody may have read there
+	Network     string          // of the reader, with Browser: a prefix of the address
+	Sandbox     bool            // sk_test_ or pub_test_ key: the auction is bypassed
+	Reply       http.Header     // of the reply to this request: limits say there how much is left
 }
 
 var (
@@ -288,14 +289,14 @@ func (a *Auth) holder(c *Context, text string, kind account.KeyKind) (Caller, er
 			return Caller{}, errPage
 		}
 		return Caller{
-			KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, Unlearned: key.Unlearned, Reply: c.Writer.Header(),
+			KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, Blocks: key.Blocks, Unlearned: key.Unlearned, Reply: c.Writer.Header(),
 			Browser: true, Network: traffic.Network(c.ClientIP()),
 		}, nil
 	}
 	if err := a.spend(c, key.OwnerID); err != nil {
 		return Caller{}, err
 	}
-	return Caller{KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, CampaignID: key.CampaignID, Unlearned: key.Unlearned, Reply: c.Writer.Header()}, nil
+	return Caller{KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, CampaignID: key.CampaignID, Blocks: key.Blocks, Unlearned: key.Unlearned, Reply: c.Writer.Header()}, nil
 }
 
 // takenFrom says whether key is taken from the address of c.
@@ -354,6 +355,16 @@ func (a *Auth) user(ctx context.Context, id uuid.UUID) (account.User, error) {
 	return cached(ctx, a, a.users, id, func(ctx context.Context) (account.User, error) { return a.deps.Users.User(ctx, id) })
 }
 
+// ForgetKeys has this node ask the store for the keys of an account and its seats again, so that it
+// obeys what the account changed at once; the others do within 2 s.
+func (a *Auth) ForgetKeys(of account.User) {
+	for _, hash := range a.keys.Keys() {
+		if known, ok := a.keys.Peek(hash); ok && of.Publishes(known.value.DeveloperID) {
+			a.keys.Remove(hash)
+		}
+	}
+}
+
 func (a *Auth) key(ctx context.Context, hash [32]byte) (account.Key, error) {
 	return cached(ctx, a, a.keys, hash, func(ctx context.Context) (account.Key, error) {
 		key, disabled, err := a.deps.Keys.KeyByHash(ctx, hash)
@@ -363,6 +374,7 @@ func (a *Auth) key(ctx context.Context, hash [32]byte) (account.Key, error) {
 		case err == nil && disabled:
 			return account.Key{}, errKeySuspended
 		}
+		key.Blocks = key.Blocks.Ready()
 		return key, err
 	})
 }

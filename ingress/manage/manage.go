@@ -61,9 +61,10 @@ type Deps struct {
 	Rollup    Aggregator
 	Audit     AuditLog
 	Unproven  UnprovenReader // nil: stats do not tell of them
-	Logins    Logins         // limits on wrong passwords; nil for none
-	Verify    bool           // an account is made when its e-mail is confirmed
-	Mailer    Mailer         // nil: this server sends no mail
+	Blocks    account.BlockStore
+	Logins    Logins // limits on wrong passwords; nil for none
+	Verify    bool   // an account is made when its e-mail is confirmed
+	Mailer    Mailer // nil: this server sends no mail
 	// MailLogged says that mails are lines of the log.
 	MailLogged bool
 	Signup     string // SignupOpen and so on; empty is open
@@ -121,6 +122,8 @@ func (a *API) Mount(s *httpapi.Server) {
 	s.Handle(http.MethodPost, "/api/account/second_factor/confirm", a.confirmFactor, changes)
 	s.Handle(http.MethodPost, "/api/account/second_factor/recovery_codes", a.renewRecovery, changes)
 	s.Handle(http.MethodPost, "/api/account/second_factor/remove", a.removeFactor, changes)
+	s.Handle(http.MethodGet, "/api/account/blocks", a.readBlocks, reads)
+	s.Handle(http.MethodPut, "/api/account/blocks", a.putBlocks, changes)
 	s.Handle(http.MethodGet, "/api/keys", a.listKeys, reads)
 	s.Handle(http.MethodPost, "/api/keys", a.createKey, changes)
 	s.Handle(http.MethodDelete, "/api/keys", a.revokeKey, with(changes, httpapi.Params{"id": httpapi.IDForm}))

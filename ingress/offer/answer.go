@@ -74,7 +74,7 @@ func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request,
 	in.read(&w.words)
 	w.Terms = Terms{
 		Request: auction.Request{Words: w.words.Terms(), ActiveTools: in.ActiveTools, MinRelevance: s.cfg.floor(in.MinRelevance)},
-		Place:   in.place(caller.DeveloperID), Asked: s.deps.Now(),
+		Place:   in.place(caller.DeveloperID), Asked: s.deps.Now(), Blocks: caller.Blocks,
 	}
 	w.Place.Unlearned = caller.Unlearned
 	if caller.Browser {

@@ -10,6 +10,7 @@ import (
 	"adnet/ingress/budget"
 	"adnet/ingress/limits"
 	"adnet/ingress/limits/frequency"
+	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/consent"
 	"adnet/internal/day"
@@ -64,6 +65,8 @@ type Terms struct {
 	Bid bool
 	// Sandbox is set for a test: neither capped, paced nor reserved, and its token says so.
 	Sandbox bool
+	// Blocks are what the publisher does not show, besides what Request blocks; nil is nothing.
+	Blocks *account.Blocks
 	// Fit is the first gate of the chain: whether the wire has a place for a candidate's creative.
 	// nil lets all pass.
 	Fit auction.Gate
@@ -100,6 +103,7 @@ type Auction struct {
 	creative *campaign.Campaign // that was looked at last
 	limits   limits.Gate
 	unseen   unseen
+	blocked  blocked
 	chain    auction.Chain
 	scratch  auction.Scratch
 	written  written
@@ -110,6 +114,7 @@ func (a *Auction) Forget() {
 	a.Terms, a.Outcome, a.Reservation = Terms{}, auction.Outcome{}, budget.Reservation{}
 	a.Trace.Reset()
 	a.catalog, a.snapshot, a.trial, a.creative, a.limits, a.unseen = nil, nil, nil, nil, limits.Gate{}, unseen{}
+	a.blocked.forget()
 	a.written.forget()
 }
 
@@ -141,6 +146,7 @@ func (a *Auction) begin(id uuid.UUID, from Catalog) {
 	a.catalog, a.snapshot, a.trial, a.creative, a.limits = from, from.Snapshot(), nil, nil, limits.Gate{}
 	r, p := &a.Request, &a.Place
 	r.ID, r.At = auction.ID(id), target.Second(max(0, a.Asked.Unix()))
+	a.blocked.begin(a)
 	r.HostApp, r.Surface, r.IntegrationMethod, r.Region, r.Language = p.Host, p.Surface, p.Method, p.Region, p.Language
 }
 
@@ -197,6 +203,9 @@ func (s *Seller) guard(ctx context.Context, a *Auction) {
 	a.chain = a.chain[:0]
 	if a.Fit != nil {
 		a.chain = append(a.chain, a.Fit)
+	}
+	if a.Blocks != nil {
+		a.chain = append(a.chain, &a.blocked)
 	}
 	a.chain = append(a.chain, &a.limits)
 	if p.Browser.Asks {

@@ -123,6 +123,19 @@ var never = []struct {
 	{name: "the caller asks too often", wires: allWires, reason: "rate_limited", opts: options{rate: 1}},
 	{name: "the floor is higher", wires: exchangeWires, reason: "below_floor", ask: asked{floor: "6"}},
 	{name: "the advertiser's domain is blocked", wires: exchangeWires, reason: "blocked", ask: asked{blocked: "shop.example"}},
+	{name: "the publisher blocks the advertiser", wires: allWires, reason: "blocked", set: func(w *world) {
+		w.blocks(account.Blocks{Advertisers: []uuid.UUID{theCampaign().AdvertiserID}})
+	}},
+	{name: "the publisher blocks the domain", wires: allWires, reason: "blocked", set: func(w *world) {
+		w.blocks(account.Blocks{Domains: []string{"example"}})
+	}},
+	{name: "the publisher blocks the category", wires: allWires, reason: "blocked", set: func(w *world) {
+		w.change(func(k *campaign.Campaign) { k.Categories = []string{"IAB9-5"} })
+		w.blocks(account.Blocks{Categories: []string{"IAB9"}})
+	}},
+	{name: "the publisher blocks a word", wires: allWires, reason: "blocked", set: func(w *world) {
+		w.blocks(account.Blocks{Words: []string{"for BEGINNERS"}})
+	}},
 	{name: "only deals are taken", wires: exchangeWires, reason: "private_auction", ask: asked{private: true}},
 	{name: "the creative does not fit", wires: exchangeWires, reason: "creative_mismatch", ask: asked{logo: true}},
 }
@@ -343,6 +356,13 @@ func (w *world) revoke() {
 		require.NoError(w.t, w.store.RevokeKey(w.t.Context(), w.owner, id, time.Now()))
 	}
 	time.Sleep(3 * time.Second)
+}
+
+// blocks has the publisher, to whose account the seat's key belongs too, block something; nodes obey
+// within 2 s.
+func (w *world) blocks(b account.Blocks) {
+	require.NoError(w.t, w.store.PutBlocks(w.t.Context(), w.owner, b))
+	time.Sleep(2 * time.Second)
 }
 
 // skew sets the clock of the shared reservations back, which is this node's ahead.

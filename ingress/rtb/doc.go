@@ -18,9 +18,9 @@
 // person would see it twice.
 //
 // Which campaign can fill what: image a native or a banner, native a native, video a video.
-// Campaigns have no content categories of their own, so bcat and acat are compared with those that
-// the operator states for all of them (ADNET_RTB_CATEGORIES); without any nothing is blocked by
-// bcat, and a request with acat gets no bid.
+// bcat and acat are compared with the categories that the operator states for all campaigns
+// (ADNET_RTB_CATEGORIES); without any nothing is blocked by bcat, and a request with acat gets no
+// bid. Those that owners state of their campaigns count for the blocks of the seat's account.
 //
 // Signals: ext.mcp_context of the imp, then that of the request, field by field; without any intent
 // there the words of site, app and content; tagid is the host app where no ext.mcp_context is

@@ -132,7 +132,7 @@ func (s *bidSession) beginAuction(p *imp) *impressionAuction {
 			Developer: s.caller.DeveloperID, Method: method, Format: p.format(), Surface: at.surface, Host: at.host,
 			Region: at.region, Language: at.language, Session: at.session, Consent: s.consent, Unlearned: s.caller.Unlearned,
 		},
-		Asked: s.now, Bid: true, Sandbox: s.sandbox, Fit: &current.gate, Rounds: s,
+		Asked: s.now, Bid: true, Sandbox: s.sandbox, Blocks: s.caller.Blocks, Fit: &current.gate, Rounds: s,
 	}
 	return current
 }

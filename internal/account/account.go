@@ -111,6 +111,9 @@ type Key struct {
 	Unlearned bool
 	Origins   []string  // of a browser key: the pages that it is taken from, see [Names]
 	EndsAt    time.Time // from when a rotated key does not work; zero for one that was not rotated
+	// Blocks are what its account, or that of its seat, does not show; nil for nothing. Only
+	// [KeyStore.KeyByHash] fills it.
+	Blocks *Blocks
 }
 
 // Revoked says whether the key was withdrawn.

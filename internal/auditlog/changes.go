@@ -138,6 +138,15 @@ func OfFactor(user uuid.UUID, before, after *account.Factor) Entry {
 	return e
 }
 
+// OfBlocks is the entry of a change to what a publisher does not show.
+func OfBlocks(user uuid.UUID, before, after *account.Blocks) Entry {
+	changes := make(map[string]Change)
+	for field, change := range ofFields(fields(before), fields(after)) {
+		changes["blocked_"+field] = change
+	}
+	return Entry{TargetKind: TargetUser, TargetID: user.String(), OwnerID: user, Changes: changes}
+}
+
 // OfKey is the entry of a key that was issued, or revoked. The key and its hash are not in it.
 func OfKey(k account.Key, of account.User, revoked bool) Entry {
 	e := Entry{TargetKind: TargetKey, TargetID: k.ID.String(), OwnerID: owner(&of), Changes: make(map[string]Change)}

@@ -45,6 +45,7 @@ type Books interface {
 	account.SessionStore
 	account.FactorStore
 	account.LinkStore
+	account.BlockStore
 	campaign.Store
 	campaign.Changes
 	settle.Store

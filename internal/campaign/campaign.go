@@ -149,6 +149,10 @@ type Campaign struct {
 	// id with its case. They restrict nothing: a campaign with deals bids in open auctions too.
 	Deals []string `json:"deal_ids"`
 
+	// Categories are those of the IAB's Content Taxonomy 1.0 that the campaign belongs to, as its owner
+	// says: publishers may block them.
+	Categories []string `json:"categories"`
+
 	PolicyViolations []Violation `json:"policy_violations"` // of the current creative; any of them stops delivery
 	Review           *Review     `json:"review,omitempty"`  // the latest decision
 
@@ -201,7 +205,7 @@ func (c *Campaign) Clone() Campaign {
 	for _, list := range []*[]string{&t.IntentTokens, &t.Keywords, &t.ActiveTools, &t.HostApps, &t.Surfaces, &t.IntegrationMethods, &t.Regions, &t.Languages} {
 		*list = slices.Clone(*list)
 	}
-	d.Deals = slices.Clone(c.Deals)
+	d.Deals, d.Categories = slices.Clone(c.Deals), slices.Clone(c.Categories)
 	d.PolicyViolations = slices.Clone(c.PolicyViolations)
 	if c.TargetROAS != nil {
 		roas := *c.TargetROAS

@@ -27,8 +27,10 @@ func (c *Campaign) Normalize() {
 			*list = []string{}
 		}
 	}
-	if c.Deals == nil {
-		c.Deals = []string{}
+	for _, list := range []*[]string{&c.Deals, &c.Categories} {
+		if *list == nil {
+			*list = []string{}
+		}
 	}
 	if c.Mode == "" {
 		c.Mode = Exact // as campaigns were before there were modes

@@ -66,6 +66,7 @@ func (c *Campaign) readOwn(text string) bool {
 	c.Regions = f.Value("target_regions").Texts()
 	c.Languages = f.Value("target_languages").Texts()
 	c.Deals = f.Value("deal_ids").Texts()
+	c.Categories = f.Value("categories").Texts()
 	c.PolicyViolations = f.violations("policy_violations")
 	c.Review = f.review(&in, "review")
 	c.ConfigVersion = f.Value("config_version").Whole()

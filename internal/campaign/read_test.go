@@ -28,7 +28,7 @@ func whole() Campaign {
 			Mode: Broad, IntentTokens: []string{"local", "ünïcode"}, Keywords: []string{"k"}, ActiveTools: []string{"a", "b"}, HostApps: []string{"chatgpt"},
 			Surfaces: []string{"s"}, IntegrationMethods: []string{"mcp"}, Regions: []string{"DE"}, Languages: []string{"de"},
 		},
-		Deals:   []string{"Deal-1"},
+		Deals: []string{"Deal-1"}, Categories: []string{"IAB19", "IAB7-39"},
 		ClickID: ClickIDOff, StartAt: &starts, EndAt: &at,
 		PolicyViolations: []Violation{{Rule: "claims", Field: "headline", Message: "no \"best\""}, {Rule: "r", Field: "f", Message: "m"}},
 		Review:           &Review{Decision: "approved", Notes: "fine", ReviewerID: uuid.New(), At: at},

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"adnet/internal/account"
 	"adnet/internal/adtext"
 	"adnet/internal/errs"
 	"adnet/internal/money"
@@ -82,6 +83,7 @@ type Fields struct {
 	Regions            []string       `json:"target_regions"`
 	Languages          []string       `json:"target_languages"`
 	Deals              []string       `json:"deal_ids"`
+	Categories         []string       `json:"categories"`
 }
 
 // Ratio is a field in which null has its own meaning: it clears the value.
@@ -158,6 +160,13 @@ func (f *Fields) apply(c *Campaign) error {
 			return err
 		}
 		c.Deals = deals
+	}
+	if f.Categories != nil {
+		categories, err := readCategories(f.Categories)
+		if err != nil {
+			return err
+		}
+		c.Categories = categories
 	}
 	if c.Name == "" {
 		c.Name = c.Headline
@@ -247,6 +256,26 @@ func (f *Fields) applyTargeting(t *Targeting) error {
 		}
 	}
 	return nil
+}
+
+// MaxCategories is how many categories a campaign may have.
+const MaxCategories = 10
+
+func readCategories(values []string) ([]string, error) {
+	if len(values) > MaxCategories {
+		return nil, invalid("categories", "may hold at most %d values", MaxCategories)
+	}
+	clean := make([]string, 0, len(values))
+	for _, value := range values {
+		value, ok := account.ReadCategory(value)
+		if !ok {
+			return nil, invalid("categories", "must hold categories of the IAB's Content Taxonomy 1.0, such as IAB7 or IAB7-39")
+		}
+		if !slices.Contains(clean, value) {
+			clean = append(clean, value)
+		}
+	}
+	return clean, nil
 }
 
 // cleanList trims values and drops empty ones and repeats, keeping the order.

@@ -60,6 +60,7 @@ func TestLimits(t *testing.T) {
 		"skippable_after_sec": {[]any{0, 3, 3600}, []any{-1, 3601, 1.5, "3"}},
 		"logo_url":            {[]any{"", "https://cdn.example.com/logo.png"}, []any{"http://cdn.example.com/a.png", "javascript:x", "https://", "https://u:p@example.com/a", 7}},
 		"deal_ids":            {[]any{[]string{}, list(200), []string{repeat("x", 100), "quay-7"}}, []any{append(list(200), "more"), []string{repeat("x", 101)}, []string{"a\x00"}, "x", []any{1}}},
+		"categories":          {[]any{[]string{}, []string{"iab7-39", "IAB26"}}, []any{[]string{"IAB27"}, []string{"x"}, "IAB1", make([]string, 11)}},
 		"target_intent_tokens": {
 			[]any{[]string{}, list(200), []string{repeat("x", 100)}},
 			[]any{list(201), []string{repeat("x", 101)}, []string{"a\x00"}, "a", []int{1}},

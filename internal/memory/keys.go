@@ -88,6 +88,10 @@ func (s *Store) KeyByHash(_ context.Context, hash [32]byte) (k account.Key, disa
 	}
 	k = s.keys[id]
 	u := s.users[k.OwnerID]
+	if b, ok := s.blocks[cmp.Or(u.ParentID, u.ID)]; ok {
+		b := b.Clone()
+		k.Blocks = &b
+	}
 	owner := s.users[u.ParentID] // empty but for a seat's; an administrator who leaves does not stop exchanges
 	return k, u.Disabled || owner.Disabled && !owner.IsAdmin(), nil
 }

@@ -32,6 +32,7 @@ type Store struct {
 	networks   map[userNetwork]time.Time // of good logins
 	sessions   map[uuid.UUID]account.Session
 	factors    map[uuid.UUID]account.Factor // by account
+	blocks     map[uuid.UUID]account.Blocks // of publishers, by user
 	links      map[[32]byte]account.Link
 	keys       map[uuid.UUID]account.Key
 	byHash     map[[32]byte]uuid.UUID
@@ -59,18 +60,18 @@ func New(now func() time.Time) *Store {
 		seatOwners: make(map[uuid.UUID]uuid.UUID),
 		networks:   make(map[userNetwork]time.Time),
 		sessions:   make(map[uuid.UUID]account.Session),
-		factors:    make(map[uuid.UUID]account.Factor),
-		links:      make(map[[32]byte]account.Link),
-		keys:       make(map[uuid.UUID]account.Key),
-		byHash:     make(map[[32]byte]uuid.UUID),
-		campaigns:  make(map[uuid.UUID]*kept),
-		owned:      make(map[uuid.UUID][]*kept),
-		head:       1, // as in PostgreSQL: 0 means that no catalog exists
-		ledger:     newLedgerState(),
-		payments:   newDepositState(),
-		attempts:   make(map[once.ID]*attempt),
-		unproven:   make(map[unprovenKey]int64),
-		goals:      make(map[uuid.UUID][]byte),
+		factors:    make(map[uuid.UUID]account.Factor), blocks: make(map[uuid.UUID]account.Blocks),
+		links:     make(map[[32]byte]account.Link),
+		keys:      make(map[uuid.UUID]account.Key),
+		byHash:    make(map[[32]byte]uuid.UUID),
+		campaigns: make(map[uuid.UUID]*kept),
+		owned:     make(map[uuid.UUID][]*kept),
+		head:      1, // as in PostgreSQL: 0 means that no catalog exists
+		ledger:    newLedgerState(),
+		payments:  newDepositState(),
+		attempts:  make(map[once.ID]*attempt),
+		unproven:  make(map[unprovenKey]int64),
+		goals:     make(map[uuid.UUID][]byte),
 	}
 }
 

@@ -132,7 +132,7 @@ var campaignCases = []testCase{
 				IntentTokens: []string{"1"}, Keywords: []string{}, ActiveTools: []string{"2", "3"}, HostApps: []string{"4"}, Surfaces: []string{"5"},
 				IntegrationMethods: []string{"6"}, Regions: []string{"7"}, Languages: []string{"8"},
 			}
-			e.Deals = []string{"9", "b"}
+			e.Deals, e.Categories = []string{"9", "b"}, []string{"IAB7-39", "IAB1"}
 			e.PolicyViolations = []campaign.Violation{}
 		}
 		want := c.Clone()

@@ -32,6 +32,7 @@ var Now = now
 type Stores struct {
 	Users     account.UserStore
 	Keys      account.KeyStore
+	Blocks    account.BlockStore
 	Campaigns campaign.Store
 	Changes   campaign.Changes
 	Inside    Inside
@@ -67,6 +68,7 @@ func Run(t *testing.T, newStore func(t *testing.T) Stores) {
 	t.Run("Users", func(t *testing.T) { runCases(t, newStore, userCases) })
 	t.Run("Sessions", func(t *testing.T) { runCases(t, newStore, sessionCases) })
 	t.Run("Keys", func(t *testing.T) { runCases(t, newStore, keyCases) })
+	t.Run("Blocks", func(t *testing.T) { runCases(t, newStore, blockCases) })
 	t.Run("Seats", func(t *testing.T) { runCases(t, newStore, seatCases) })
 	t.Run("Campaigns", func(t *testing.T) { runCases(t, newStore, campaignCases) })
 	t.Run("Changes", func(t *testing.T) { runCases(t, newStore, changeCases) })
@@ -105,7 +107,7 @@ func NewCampaign(t *testing.T, advertiser uuid.UUID) campaign.Campaign {
 	return campaign.Campaign{
 		ID: newID(t), AdvertiserID: advertiser, Name: "Spring", Status: campaign.InReview,
 		Format: campaign.Video, Headline: "Ship faster", Subtext: "Every build, cached", MediaURL: "https://cdn.example.com/a.mp4",
-		PosterURL: "https://cdn.example.com/a.jpg", LogoURL: "https://cdn.example.com/logo.png", Deals: []string{"Deal-1", "x"}, CTALabel: "Try it", CTAURL: "https://example.com/try", SkippableAfterSec: 5,
+		PosterURL: "https://cdn.example.com/a.jpg", LogoURL: "https://cdn.example.com/logo.png", Deals: []string{"Deal-1", "x"}, Categories: []string{"IAB19"}, CTALabel: "Try it", CTAURL: "https://example.com/try", SkippableAfterSec: 5,
 		BillingModel: campaign.CPC, BidAmount: 1_250_000, DailyBudget: 50 * money.USD, TotalBudget: 1000 * money.USD,
 		TargetCPA: 12 * money.USD, TargetROAS: &roas, Goal: campaign.GoalTargetCPA, Pursuit: campaign.Pursuit{GoalStatus: campaign.GoalOff, GoalMultiplier: money.USD}, Pacing: campaign.PacingASAP, FrequencyCap: 7, MinRelevance: 250_000, ClickID: campaign.ClickIDOff, StartAt: &starts, EndAt: &ends,
 		Targeting: campaign.Targeting{

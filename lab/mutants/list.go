@@ -29,6 +29,18 @@ var mutants = []mutant{
 		tests: []string{"./ingress/offer"}, run: "TestDatesHoldToTheSecond",
 	},
 	{
+		name: "blocks-words", protects: "a publisher's blocked words and categories hold on every wire",
+		file: "ingress/offer/blocked.go",
+		old:  "return auction.Blocked\n}\n\n// Undo", new: "return \"\"\n}\n\n// Undo",
+		tests: []string{"./ingress/offer"}, run: "TestNeverServesWhen",
+	},
+	{
+		name: "blocks-seats", protects: "seats show nothing that their account blocks",
+		file: "internal/memory/keys.go",
+		old:  "s.blocks[cmp.Or(u.ParentID, u.ID)]", new: "s.blocks[u.ID]",
+		tests: []string{"./internal/memory"}, run: "Blocks",
+	},
+	{
 		name: "cookie-header", protects: "a cookie counts with the console's header only",
 		file: "ingress/httpapi/cookie.go",
 		old:  `r.Header.Get(ConsoleHeader) == "1" &&`, new: `true &&`,

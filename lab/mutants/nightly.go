@@ -8,6 +8,8 @@ var nightly = map[string]bool{
 	"account-unlimited":           true,
 	"admin-login":                 true,
 	"admin-open":                  true,
+	"blocks-seats":                true,
+	"blocks-words":                true,
 	"body-unread":                 true,
 	"browser-judged":              true,
 	"browser-limits":              true,

@@ -1,0 +1,63 @@
+package offer
+
+import (
+	"adnet/auction"
+	"adnet/internal/money"
+)
+
+// maxRefused is how many candidates of an auction are compared with the words and categories that
+// its publisher blocks, once they were refused for them. The others are refused unread: a publisher
+// who blocks "the" must not make this node read every campaign.
+const maxRefused = 1000
+
+// blocked is the gate of what a publisher does not show. Advertisers and domains are the request's;
+// words and categories stand in the creative, which is read for those who block some.
+type blocked struct {
+	of          *Auction
+	refused     int
+	texts       [3]string
+	domains     []string
+	advertisers []auction.ID
+}
+
+// begin adds the publisher's blocks to those of the request.
+func (b *blocked) begin(a *Auction) {
+	b.of, b.refused = a, 0
+	if a.Blocks == nil {
+		return
+	}
+	r := &a.Request
+	b.domains = append(append(b.domains[:0], r.BlockedDomains...), a.Blocks.Domains...)
+	b.advertisers = append(b.advertisers[:0], r.BlockedAdvertisers...)
+	for _, id := range a.Blocks.Advertisers {
+		b.advertisers = append(b.advertisers, auction.ID(id))
+	}
+	r.BlockedDomains, r.BlockedAdvertisers = b.domains, b.advertisers
+}
+
+func (b *blocked) forget() {
+	b.of, b.texts = nil, [3]string{}
+	clear(b.domains)
+}
+
+// Check implements [auction.Gate].
+func (b *blocked) Check(c *auction.Campaign, _ money.Micros) auction.Reason {
+	if len(b.of.Blocks.Words)+len(b.of.Blocks.Categories) == 0 {
+		return ""
+	}
+	if b.refused < maxRefused {
+		creative, known := b.of.Creative(c)
+		if !known {
+			return "" // as gone since the snapshot: the seller says so
+		}
+		b.texts = [3]string{creative.Headline, creative.Subtext, creative.CTALabel}
+		if !b.of.Blocks.Refuse(b.texts[:], creative.Categories) {
+			return ""
+		}
+	}
+	b.refused++
+	return auction.Blocked
+}
+
+// Undo implements [auction.Gate]; nothing is counted.
+func (*blocked) Undo(*auction.Campaign) {}

@@ -1,0 +1,56 @@
+package storetest
+
+import (
+	"testing"
+
+	"adnet/internal/account"
+	"adnet/internal/errs"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+var blockCases = []testCase{
+	{"AreKeptAndReplaced", func(t *testing.T, s Stores) {
+		u, other := AddUser(t, s), AddUser(t, s)
+		none := account.Blocks{Advertisers: []uuid.UUID{}, Domains: []string{}, Categories: []string{}, Words: []string{}}
+		requireBlocks(t, s, u.ID, none)
+		first := account.Blocks{Advertisers: []uuid.UUID{newID(t)}, Domains: []string{"a.example", "b.example"}, Categories: []string{"IAB7"}, Words: []string{"casino", "賭博"}}
+		require.NoError(t, s.Blocks.PutBlocks(t.Context(), u.ID, first))
+		requireBlocks(t, s, u.ID, first)
+		requireBlocks(t, s, other.ID, none)
+		second := account.Blocks{Advertisers: []uuid.UUID{}, Domains: []string{}, Categories: []string{}, Words: []string{"x"}}
+		require.NoError(t, s.Blocks.PutBlocks(t.Context(), u.ID, second))
+		requireBlocks(t, s, u.ID, second)
+		_, err := s.Blocks.Blocks(t.Context(), newID(t))
+		requireCode(t, err, errs.NotFound)
+		requireCode(t, s.Blocks.PutBlocks(t.Context(), newID(t), first), errs.NotFound)
+		requireCode(t, s.Blocks.PutBlocks(t.Context(), u.ID, account.Blocks{Words: []string{"!"}}), errs.InvalidRequest)
+		requireBlocks(t, s, u.ID, second)
+	}},
+	{"TravelWithEveryKey", func(t *testing.T, s Stores) {
+		u, other := AddUser(t, s), AddUser(t, s)
+		k, foreign := addKey(t, s, u, 1), addKey(t, s, other, 2)
+		_, seatKey := addSeat(t, s, u)
+		got, _, err := s.Keys.KeyByHash(t.Context(), k.Hash)
+		require.NoError(t, err)
+		require.Nil(t, got.Blocks)
+		b := account.Blocks{Advertisers: []uuid.UUID{newID(t)}, Domains: []string{"a.example"}, Categories: []string{}, Words: []string{"casino"}}
+		require.NoError(t, s.Blocks.PutBlocks(t.Context(), u.ID, b))
+		for _, hash := range [][32]byte{k.Hash, seatKey.Hash} {
+			got, _, err := s.Keys.KeyByHash(t.Context(), hash)
+			require.NoError(t, err)
+			require.Equal(t, &b, got.Blocks, "those of the account, for its seats too")
+		}
+		got, _, err = s.Keys.KeyByHash(t.Context(), foreign.Hash)
+		require.NoError(t, err)
+		require.Nil(t, got.Blocks)
+	}},
+}
+
+func requireBlocks(t *testing.T, s Stores, user uuid.UUID, want account.Blocks) {
+	t.Helper()
+	got, err := s.Blocks.Blocks(t.Context(), user)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
