@@ -79,6 +79,7 @@ var layers = map[string][]string{
 	"ingress/explain":     ingress("ingress/httpapi"),
 	"ingress/docs":        ingress("ingress/httpapi"),
 	"ingress/console":     ingress("ingress/httpapi"),
+	"ingress/snippet":     ingress("ingress/httpapi"),
 	"ingress/benna":       ingress("ingress/httpapi"),
 	// Test support: the world that an endpoint is tested in, and all endpoints mounted together.
 	"ingress/ingresstest":           append([]string{"internal/memory"}, ingress("ingress/httpapi", "ingress/offer")...),
@@ -98,7 +99,7 @@ var layers = map[string][]string{
 	"internal/backends": append([]string{"analytics", "consumers", "ingress", "internal/lifecycle"}, outside...),
 	"internal/operate":  append([]string{"analytics", "consumers", "internal/backends", "internal/cli", "internal/obs", "schemas"}, outside...),
 
-	"web": {}, // the program that bundles the console
+	"web": {}, // the program that bundles the console and adnet.js
 
 	"cmd":    {"*"},
 	"deploy": {"*"},
@@ -147,7 +148,7 @@ var libraries = map[string][]string{
 	"github.com/modelcontextprotocol":     {}, // the official client, in tests of ingress/mcp
 	"github.com/alecthomas/kong":          {"cmd", "deploy", "lab"},
 	"github.com/evanw/esbuild":            {"web/build"},
-	"github.com/andybalholm/brotli":       {"web/build", "ingress/console"}, // there in tests
+	"github.com/andybalholm/brotli":       {"web/build", "ingress/console", "ingress/snippet"}, // in ingress in tests
 	"github.com/chromedp/chromedp":        {"lab/browser"},
 	"github.com/wneessen/go-mail":         {"internal/mail"},
 	"github.com/prometheus/client_golang": {"internal/obs", "internal/mail", "ingress", "consumers", "analytics", "internal/kafka", "internal/postgres", "internal/redis", "cmd", "internal/backends", "lab/bench"},

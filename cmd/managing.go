@@ -17,6 +17,7 @@ import (
 	"adnet/ingress/explain"
 	"adnet/ingress/idempotency"
 	"adnet/ingress/manage"
+	"adnet/ingress/snippet"
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
@@ -42,10 +43,16 @@ func (r *ingressRole) managing() error {
 	}
 	r.accounts = account.NewService(account.Deps{Users: r.Books, Keys: r.Books, Networks: r.Books, Sessions: r.Books, Factors: r.Books, Links: r.Books, Box: r.given.Sessions, Now: time.Now})
 	r.campaigns = campaign.NewService(campaign.Deps{Store: r.Books, Announcer: warming{redis.NewNodes(r.sealed), r.budget}, Now: time.Now, CreditValue: creditValue, MaxCampaigns: r.given.Config.Manage.Campaigns})
+	script, err := snippet.New()
+	if err != nil {
+		return err
+	}
+	script.Mount(r.http)
 	manage.New(manage.Deps{
 		Auth: r.auth, Sessions: r.given.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: r.Stats, Rollup: r.Rollup, Audit: r.Books, Unproven: r.Books, Blocks: r.Books, Now: time.Now,
 		Logins: r.limits, Mailer: mailer, MailLogged: r.mail == nil && mailer != nil, Verify: r.given.Config.Manage.VerifyEmail == manage.VerifyRequired,
 		Signup: r.given.Config.Manage.Signup, BaseURL: r.http.BaseURL, Demo: r.visitors(),
+		Snippet:  manage.Snippet{Path: script.Path(), Integrity: script.Integrity()},
 		Unfunded: payment.Funding{Balances: r.Books, Required: r.given.Money.Required()}.Unfunded,
 	}).Mount(r.http)
 	explain.New(explain.Deps{

@@ -9,16 +9,11 @@ package console
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"fmt"
 	"html"
-	"io/fs"
-	"mime"
 	"net/http"
 	"net/url"
-	"path"
 	"strings"
 	"sync"
 
@@ -44,21 +39,8 @@ type Deps struct {
 
 // Pages is the console.
 type Pages struct {
-	document func() document
-	files    map[string]*file // below /console/assets/
-}
-
-// document is the page for the base path of the installation.
-type document struct {
-	html []byte
-	etag string
-}
-
-// file is a built file with its compressed forms, which may be nil.
-type file struct {
-	kind            string
-	etag            string
-	plain, gzip, br []byte
+	document func() httpapi.Document  // the page for the base path of the installation
+	files    map[string]*httpapi.File // below /console/assets/
 }
 
 // policy is the Content-Security-Policy of every page.
@@ -72,66 +54,22 @@ func New(deps Deps) (*Pages, error) {
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}
-	p := &Pages{files: map[string]*file{}, document: sync.OnceValue(func() document { return placed(page, deps.BaseURL()) })}
-	entries, err := fs.ReadDir(built, "dist/assets")
+	files, err := httpapi.ReadFiles(built, "dist/assets")
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}
-	for _, e := range entries {
-		content, err := built.ReadFile("dist/assets/" + e.Name())
-		if err != nil {
-			return nil, fmt.Errorf("console: %w", err)
-		}
-		p.add(e.Name(), content)
-	}
-	return p, nil
-}
-
-// add takes a built file, or a compressed form of one.
-func (p *Pages) add(name string, content []byte) {
-	of := strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".br")
-	f := p.files[of]
-	if f == nil {
-		f = &file{kind: kindOf(of)}
-		p.files[of] = f
-	}
-	switch path.Ext(name) {
-	case ".gz":
-		f.gzip = content
-	case ".br":
-		f.br = content
-	default:
-		f.plain, f.etag = content, etagOf(content)
-	}
-}
-
-// kindOf is the media type of a file. What the system of the machine says of it must not count.
-func kindOf(name string) string {
-	switch path.Ext(name) {
-	case ".js":
-		return "text/javascript; charset=utf-8"
-	case ".css":
-		return "text/css; charset=utf-8"
-	case ".svg":
-		return "image/svg+xml"
-	}
-	return mime.TypeByExtension(path.Ext(name))
-}
-
-func etagOf(content []byte) string {
-	sum := sha256.Sum256(content)
-	return `"` + hex.EncodeToString(sum[:12]) + `"`
+	return &Pages{files: files, document: sync.OnceValue(func() httpapi.Document { return placed(page, deps.BaseURL()) })}, nil
 }
 
 // placed puts the path of baseURL into the page, whose addresses are absolute: pages of any depth
 // share it, and the policy forbids a base element.
-func placed(page []byte, baseURL string) document {
+func placed(page []byte, baseURL string) httpapi.Document {
 	base := ""
 	if u, err := url.Parse(baseURL); err == nil {
 		base = strings.TrimRight(u.EscapedPath(), "/")
 	}
 	made := bytes.ReplaceAll(page, []byte("%BASE%"), []byte(html.EscapeString(base)))
-	return document{made, etagOf(made)}
+	return httpapi.NewDocument("text/html; charset=utf-8", made)
 }
 
 // Mount adds the pages to s.
@@ -156,7 +94,7 @@ func (p *Pages) page(c *httpapi.Context) error {
 	c.Header("X-Frame-Options", "DENY") // for browsers that know no frame-ancestors
 	c.Header("Cross-Origin-Opener-Policy", "same-origin")
 	c.Header("Cache-Control", "no-cache")
-	answer(c, "text/html; charset=utf-8", d.etag, d.html)
+	d.Send(c)
 	return nil
 }
 
@@ -166,15 +104,8 @@ func (p *Pages) asset(c *httpapi.Context, name string) error {
 	if f == nil {
 		return errs.New(errs.NotFound, "no such file; load the page again")
 	}
-	c.Header("Cache-Control", "public, max-age=31536000, immutable")
-	c.Header("Vary", "Accept-Encoding")
-	encoding, body := f.accepted(c.GetHeader("Accept-Encoding"))
-	etag := f.etag
-	if encoding != "" {
-		c.Header("Content-Encoding", encoding)
-		etag = strings.TrimSuffix(etag, `"`) + "-" + encoding + `"`
-	}
-	answer(c, f.kind, etag, body)
+	c.Header("Cache-Control", httpapi.Forever)
+	f.Send(c)
 	return nil
 }
 
@@ -183,45 +114,9 @@ func (p *Pages) icon(c *httpapi.Context) error {
 	for name, f := range p.files {
 		if strings.HasPrefix(name, "icon-") {
 			c.Header("Cache-Control", "public, max-age=86400")
-			answer(c, f.kind, f.etag, f.plain)
+			f.Document.Send(c)
 			return nil
 		}
 	}
 	return errs.New(errs.NotFound, "no such path")
-}
-
-// answer sends body, unless the client has what etag names.
-func answer(c *httpapi.Context, kind, etag string, body []byte) {
-	c.Header("ETag", etag)
-	for known := range strings.SplitSeq(c.GetHeader("If-None-Match"), ",") {
-		if known = strings.TrimPrefix(strings.TrimSpace(known), "W/"); known == etag || known == "*" {
-			c.Status(http.StatusNotModified)
-			return
-		}
-	}
-	c.Data(http.StatusOK, kind, body)
-}
-
-// accepted chooses the smallest form that the header Accept-Encoding allows.
-func (f *file) accepted(header string) (encoding string, body []byte) {
-	switch {
-	case f.br != nil && accepts(header, "br"):
-		return "br", f.br
-	case f.gzip != nil && accepts(header, "gzip"):
-		return "gzip", f.gzip
-	}
-	return "", f.plain
-}
-
-// accepts says whether the header names a coding without refusing it (RFC 9110, section 12.5.3).
-func accepts(header, coding string) bool {
-	for part := range strings.SplitSeq(header, ",") {
-		name, weight, _ := strings.Cut(part, ";")
-		if !strings.EqualFold(strings.TrimSpace(name), coding) {
-			continue
-		}
-		_, q, _ := strings.Cut(weight, "=")
-		return strings.Trim(strings.TrimSpace(q), "0.") != "" || strings.TrimSpace(q) == ""
-	}
-	return false
 }

@@ -70,12 +70,19 @@ type Deps struct {
 	Signup     string // SignupOpen and so on; empty is open
 	// BaseURL is where the installation is.
 	BaseURL func() string
+	Snippet Snippet
 	// Demo are the e-mails of the demo accounts that a visitor may be signed in to, by what they
 	// show (advertiser, publisher, admin); empty wherever others than their owner could come by.
 	Demo map[string]string
 	Now  func() time.Time
 	// Unfunded says that a new campaign cannot deliver for want of a deposit; nil for never.
 	Unfunded func(ctx context.Context, c campaign.Campaign) (bool, error)
+}
+
+// Snippet is the script that publishers put into their pages.
+type Snippet struct {
+	Path      string // below the base URL, of the file that never changes
+	Integrity string // what a page states of it
 }
 
 // API is the management endpoints.

@@ -161,7 +161,12 @@ func (a *API) info(c *httpapi.Context) error {
 		Here    bool       `json:"console_address"`
 		Now     time.Time  `json:"now"`
 		User    *userReply `json:"user"`
+		Snippet struct {
+			URL       string `json:"url"`
+			Integrity string `json:"integrity"`
+		} `json:"snippet"`
 	}{BaseURL: a.baseURL(), Signup: a.deps.Signup, Demo: []string{}, Here: httpapi.FromConsole(c, a.baseURL()), Now: a.deps.Now().UTC()}
+	reply.Snippet.URL, reply.Snippet.Integrity = reply.BaseURL+a.deps.Snippet.Path, a.deps.Snippet.Integrity
 	if reply.Signup == "" {
 		reply.Signup = SignupOpen
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
@@ -81,20 +82,20 @@ type Tab struct {
 
 // Tab opens a page of its own. Close it.
 func (b *Browser) Tab() (*Tab, error) {
-	var page target.ID
+	var opened target.ID
 	err := chromedp.Run(b.ctx, chromedp.ActionFunc(func(ctx context.Context) error {
 		ctx = cdp.WithExecutor(ctx, chromedp.FromContext(ctx).Browser)
 		own, err := target.CreateBrowserContext().WithDisposeOnDetach(true).Do(ctx)
 		if err != nil {
 			return err
 		}
-		page, err = target.CreateTarget("about:blank").WithBrowserContextID(own).WithNewWindow(true).Do(ctx)
+		opened, err = target.CreateTarget("about:blank").WithBrowserContextID(own).WithNewWindow(true).Do(ctx)
 		return err
 	}))
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithTargetID(page))
+	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithTargetID(opened))
 	t := &Tab{ctx: ctx, cancel: cancel}
 	chromedp.ListenTarget(ctx, t.listen)
 	if err := chromedp.Run(ctx, log.Enable(), runtime.Enable()); err != nil {
@@ -198,4 +199,39 @@ func (t *Tab) Enter(base, as string) error {
 	}
 	return t.Do(chromedp.Click(`[data-demo="`+as+`"]`, chromedp.ByQuery),
 		chromedp.Poll(`location.pathname.includes('/console/')`, nil), chromedp.Poll(settled, nil, chromedp.WithPollingInterval(50*time.Millisecond)))
+}
+
+// Cover brings another tab of the window before the page, so that it is hidden, until the function
+// that it gives is called.
+func (t *Tab) Cover() (uncover func() error, err error) {
+	var front target.ID
+	own := chromedp.FromContext(t.ctx).Target.TargetID
+	err = t.onBrowser(func(ctx context.Context) error {
+		info, err := target.GetTargetInfo().WithTargetID(own).Do(ctx)
+		if err != nil {
+			return err
+		}
+		if front, err = target.CreateTarget("about:blank").WithBrowserContextID(info.BrowserContextID).Do(ctx); err != nil {
+			return err
+		}
+		return target.ActivateTarget(front).Do(ctx)
+	})
+	return func() error {
+		return t.onBrowser(func(ctx context.Context) error { return target.CloseTarget(front).Do(ctx) })
+	}, err
+}
+
+// onBrowser does what concerns the whole browser.
+func (t *Tab) onBrowser(do func(ctx context.Context) error) error {
+	return t.Do(chromedp.ActionFunc(func(ctx context.Context) error {
+		return do(cdp.WithExecutor(ctx, chromedp.FromContext(ctx).Browser))
+	}))
+}
+
+// Before runs a script in every document of the tab before its own.
+func (t *Tab) Before(script string) error {
+	return t.Do(chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := page.AddScriptToEvaluateOnNewDocument(script).Do(ctx)
+		return err
+	}))
 }

@@ -101,6 +101,12 @@ var mutants = []mutant{
 		tests: []string{"./ingress/serve"}, run: "BrowserKeysOnTheirPages",
 	},
 	{
+		name: "snippet-forever", protects: "the newest script is not kept for ever by those who load it",
+		file: "ingress/snippet/snippet.go",
+		old:  `if c.Param("file") == newest {`, new: `if false {`,
+		tests: []string{"./ingress/snippet"}, run: "TestScript",
+	},
+	{
 		name: "browser-preflight", protects: "only pages that a browser key names may ask",
 		file: "ingress/httpapi/browser.go",
 		old:  "	if !named {", new: "	if false {",

@@ -17,6 +17,7 @@ var nightly = map[string]bool{
 	"browser-origin":              true,
 	"browser-own-ads":             true,
 	"browser-preflight":           true,
+	"snippet-forever":             true,
 	"browser-quarantine":          true,
 	"browser-token":               true,
 	"browser-unseen":              true,

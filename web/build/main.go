@@ -1,7 +1,8 @@
-// Command build bundles the console from web/console into ingress/console/dist, where the server
-// embeds it: modules and the style sheet under names with their hashes, each also as gzip and
-// brotli, and the page that loads them. It needs web/node_modules (npm ci in web); deploy/web.sh
-// brings them, generates the client's types and runs it.
+// Command build bundles what adnet shows in browsers, for the server to embed: from web/sdk the
+// script of publishers' pages into ingress/snippet/dist, and from web/console the console into
+// ingress/console/dist, modules and the style sheet under names with their hashes, and the page that
+// loads them. Each file is there as gzip and brotli, too. It needs web/node_modules (npm ci in web);
+// deploy/web.sh brings them, generates the client's types and runs it.
 package main
 
 import (
@@ -9,12 +10,15 @@ import (
 	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -22,8 +26,9 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// The most that the console may weigh, in bytes of gzip.
+// The most that the built files may weigh, in bytes of gzip.
 const (
+	maxSnippet = 5000      // what a reader of a publisher's page loads
 	maxInitial = 60 << 10  // JavaScript before the first screen
 	maxScript  = 160 << 10 // all JavaScript
 	maxStyle   = 15 << 10
@@ -32,6 +37,9 @@ const (
 const (
 	source = "web/console"
 	dist   = "ingress/console/dist"
+
+	snippet = "ingress/snippet/dist/adnet.js"
+	manual  = "docs/integrating.md" // has a line to copy, with the script's integrity
 )
 
 func main() {
@@ -42,6 +50,54 @@ func main() {
 }
 
 func run() error {
+	if err := buildSnippet(); err != nil {
+		return err
+	}
+	return buildConsole()
+}
+
+// buildSnippet builds the script that publishers put into their pages: one file that imports
+// nothing.
+func buildSnippet() error {
+	result := api.Build(api.BuildOptions{
+		EntryPoints: []string{"web/sdk/adnet.ts"}, Bundle: true, Format: api.FormatIIFE, Outfile: snippet,
+		MinifyIdentifiers: true, MinifySyntax: true, MinifyWhitespace: true, LegalComments: api.LegalCommentsNone,
+		Target: api.ES2022, TsconfigRaw: "{}", LogLevel: api.LogLevelWarning,
+	})
+	if len(result.Errors) > 0 {
+		return fmt.Errorf("%d errors", len(result.Errors))
+	}
+	script := result.OutputFiles[0].Contents
+	zipped, err := compressed(snippet, script)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("adnet.js: %d bytes as gzip (at most %d)\n", zipped, maxSnippet)
+	if zipped > maxSnippet {
+		return errors.New("adnet.js is larger than it may be")
+	}
+	return state(script)
+}
+
+// stated is how a page names the script that it knows.
+var stated = regexp.MustCompile(`/sdk/adnet\.[0-9a-f]{16}\.js"(\s+)integrity="[^"]*"`)
+
+// state writes name and integrity of the script into the manual; package ingress/snippet computes
+// the same.
+func state(script []byte) error {
+	page, err := os.ReadFile(manual)
+	if err != nil {
+		return err
+	}
+	hash, integrity := sha256.Sum256(script), sha512.Sum384(script)
+	line := fmt.Sprintf(`/sdk/adnet.%x.js"${1}integrity="sha384-%s"`, hash[:8], base64.StdEncoding.EncodeToString(integrity[:]))
+	if !stated.Match(page) {
+		return fmt.Errorf("%s has no line with the integrity of adnet.js", manual)
+	}
+	return os.WriteFile(manual, stated.ReplaceAll(page, []byte(line)), 0o644)
+}
+
+func buildConsole() error {
 	if _, err := os.Stat("web/node_modules/preact"); err != nil {
 		return errors.New("web/node_modules is not there: run deploy/web.sh")
 	}

@@ -18,6 +18,7 @@ import (
 	"adnet/ingress/offer"
 	"adnet/ingress/rtb"
 	"adnet/ingress/serve"
+	"adnet/ingress/snippet"
 	"adnet/ingress/track"
 	"adnet/internal/campaign"
 	"adnet/internal/obs"
@@ -68,6 +69,9 @@ func Mount(t testing.TB, h *httpapi.Server, p Parts) {
 	pages, err := console.New(console.Deps{BaseURL: h.BaseURL})
 	require.NoError(t, err)
 	pages.Mount(h)
+	script, err := snippet.New()
+	require.NoError(t, err)
+	script.Mount(h)
 	tools.Mount(h)
 	bids.Mount(h)
 	events.Mount(h)

@@ -1,0 +1,121 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+)
+
+// Document is a body that its reader may have already.
+type Document struct {
+	kind, etag string
+	body       []byte
+}
+
+// NewDocument makes a document of a media type.
+func NewDocument(kind string, body []byte) Document {
+	sum := sha256.Sum256(body)
+	return Document{kind: kind, etag: `"` + hex.EncodeToString(sum[:12]) + `"`, body: body}
+}
+
+// Send answers c with the document, or with 304 if the reader says that it has it.
+func (d *Document) Send(c *Context) {
+	c.Header("ETag", d.etag)
+	for known := range strings.SplitSeq(c.GetHeader("If-None-Match"), ",") {
+		if known = strings.TrimPrefix(strings.TrimSpace(known), "W/"); known == d.etag || known == "*" {
+			c.Status(http.StatusNotModified)
+			return
+		}
+	}
+	c.Data(http.StatusOK, d.kind, d.body)
+}
+
+// File is a built file with its compressed forms.
+type File struct {
+	Document
+	packed []packed // the smallest first
+}
+
+// packed is a compressed form of a file.
+type packed struct {
+	coding  string // of Content-Encoding
+	content []byte
+}
+
+// ReadFiles reads the files of a folder by their names. NAME.br and NAME.gz are compressed forms of
+// NAME. Errors: the folder cannot be read, or has a compressed form only.
+func ReadFiles(from fs.FS, dir string) (map[string]*File, error) {
+	entries, err := fs.ReadDir(from, dir)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]*File{}
+	for _, e := range entries { // sorted: NAME, NAME.br, NAME.gz
+		content, err := fs.ReadFile(from, path.Join(dir, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		coding := map[string]string{".br": "br", ".gz": "gzip"}[path.Ext(e.Name())]
+		if coding == "" {
+			files[e.Name()] = &File{Document: NewDocument(kindOf(e.Name()), content)}
+			continue
+		}
+		of := files[strings.TrimSuffix(e.Name(), path.Ext(e.Name()))]
+		if of == nil {
+			return nil, fmt.Errorf("%s is there without what it is made of", e.Name())
+		}
+		of.packed = append(of.packed, packed{coding, content})
+	}
+	return files, nil
+}
+
+// kindOf is the media type of a file. What the machine's system says of it must not count.
+func kindOf(name string) string {
+	switch path.Ext(name) {
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	}
+	return mime.TypeByExtension(path.Ext(name))
+}
+
+// Content is the file as it is built. Do not change it.
+func (f *File) Content() []byte { return f.body }
+
+// Forever is the Cache-Control of a file whose name holds its hash.
+const Forever = "public, max-age=31536000, immutable"
+
+// Send answers c with the smallest form of the file that the header Accept-Encoding allows.
+func (f *File) Send(c *Context) {
+	c.Header("Vary", "Accept-Encoding")
+	form := f.Document
+	for _, p := range f.packed {
+		if accepts(c.GetHeader("Accept-Encoding"), p.coding) {
+			c.Header("Content-Encoding", p.coding)
+			form.body, form.etag = p.content, strings.TrimSuffix(f.etag, `"`)+"-"+p.coding+`"`
+			break
+		}
+	}
+	form.Send(c)
+}
+
+// accepts says whether the header names a coding without refusing it (RFC 9110, section 12.5.3).
+func accepts(header, coding string) bool {
+	for part := range strings.SplitSeq(header, ",") {
+		name, weight, _ := strings.Cut(part, ";")
+		if !strings.EqualFold(strings.TrimSpace(name), coding) {
+			continue
+		}
+		_, q, _ := strings.Cut(weight, "=")
+		return strings.Trim(strings.TrimSpace(q), "0.") != "" || strings.TrimSpace(q) == ""
+	}
+	return false
+}

@@ -1,0 +1,386 @@
+// <adnet-ad publisher-key="pk_live_…" context="…">: an ad beside a conversation, or nothing.
+//
+// The page never waits for it, and nothing is thrown into it: what goes wrong ends as no ad. It
+// keeps nothing in the browser, and the server is the one that the script came from.
+
+interface Ad {
+  type: string
+  headline: string
+  body: string
+  image_url: string
+  cta_label: string
+  click_url: string
+  impression_url: string
+  viewable_url: string
+  receipt_url?: string
+  disclosure_label: string
+}
+
+interface Reply {
+  ad?: Ad | null
+  reason?: string
+  retry_after_turns?: number
+  code?: string // of an error
+  retry_after?: number // seconds
+}
+
+const isScript = (e: Element | null): e is HTMLScriptElement => e instanceof HTMLScriptElement
+const own = /^(.*)\/sdk\/adnet[^/]*\.js/
+// A module has no current script.
+const script = isScript(document.currentScript) ? document.currentScript : document.querySelector('script[src*="/sdk/adnet"]')
+const home = isScript(script) ? own.exec(script.src)?.[1] : undefined
+
+// Fields of a request that are texts, numbers and lists, by the names of their attributes.
+const texts = ['context', 'format', 'placement', 'platform', 'host-app', 'user-region', 'user-language', 'session-id']
+const numbers = ['turn', 'first-ad-turn', 'turns-between-ads', 'min-relevance']
+const fields = [...texts, ...numbers, 'publisher-key', 'timeout', 'active-tools', 'server', 'why']
+const property = (field: string) => field.replace(/-./g, (s) => s[1]!.toUpperCase())
+
+// The most that each part takes is said here, so that the place of an ad is as high as any ad.
+// Colours and type are the page's: the ad is as readable as the page, dark or light.
+const look = `:host{display:grid;font:inherit;color:inherit;line-height:1.4;min-height:calc(10.3em + 2px)}
+:host([format=text]){min-height:8.8em}
+.ad{box-sizing:border-box;display:grid;align-content:center;gap:.25em .75em;padding:.75em;border:1px solid;border-color:color-mix(in srgb,currentColor 35%,transparent);border-radius:.5em;text-align:start;overflow-wrap:anywhere;min-width:0}
+.text{padding:0;border:0}
+.img{grid-template-columns:minmax(0,1fr) 4em}
+.img>img{grid-area:1/2/span 4;align-self:center;width:4em;height:4em;object-fit:cover;border-radius:.25em}
+.label{font-size:.8em}
+.headline{font-weight:700}
+.body{font-size:.9em}
+.headline,.body{unicode-bidi:plaintext;display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:2;overflow:hidden}
+.foot{display:flex;align-items:center;justify-content:space-between;gap:1em;line-height:1.5em;white-space:nowrap}
+a{color:inherit;text-decoration:underline}
+a:focus-visible{outline:2px solid;outline-offset:2px}
+.cta{overflow:hidden;text-overflow:ellipsis}
+.why{font-size:.8em}`
+
+const sheetOf = (css: string) => {
+  const sheet = new CSSStyleSheet()
+  sheet.replaceSync(css)
+  return sheet
+}
+
+// permitted is an address that an ad may lead to or load: encrypted, or on this machine.
+const permitted = (address: unknown) => {
+  const u = new URL(String(address))
+  if (u.protocol == 'https:' || (u.protocol == 'http:' && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(u.hostname))) return u.href
+  throw u
+}
+
+const make = (tag: string, name: string, text: string, set: Record<string, string> = {}) => {
+  const e = document.createElement(tag)
+  e.className = name
+  e.part.add(name)
+  e.textContent = text
+  for (const key in set) e.setAttribute(key, set[key]!)
+  return e
+}
+
+// Watch calls seen when some of box is in view, and viewed when enough of it was for a second
+// without a break, as MRC counts: half, or 30 % from 242,500 pixels, in a tab that is visible. Each
+// once, however often it is stopped and begun.
+class Watch {
+  #entry?: IntersectionObserverEntry
+  #timer = 0
+  #since = 0 // since when enough is in view
+  #told = false
+  #done = false
+  #running = false
+  #observer = new IntersectionObserver((entries) => {
+    this.#entry = entries[entries.length - 1]
+    this.#judge()
+  }, { threshold: [0, 0.001, 0.3, 0.5] })
+  #judge = () => {
+    clearTimeout(this.#timer)
+    const { isIntersecting, intersectionRatio: ratio, boundingClientRect: { width, height } } = this.#entry!
+    const area = width * height
+    const inView = document.visibilityState == 'visible' && isIntersecting && ratio > 0 && area > 0
+    const enough = inView && ratio >= (area >= 242500 ? 0.3 : 0.5)
+    // A page may hide an ad by its styles, which no observer tells.
+    const bare = inView && (this.box.checkVisibility?.({ checkOpacity: true, checkVisibilityCSS: true }) ?? true)
+    if (bare && !this.#told) {
+      this.#told = true
+      this.seen()
+    }
+    if (!enough || !bare) this.#since = 0
+    else {
+      const now = performance.now()
+      this.#since ||= now
+      const rest = this.#since + 1000 - now
+      if (rest <= 0) {
+        this.#done = true
+        this.stop()
+        return this.viewed()
+      }
+      this.#timer = setTimeout(this.#judge, Math.min(rest, 100))
+      return
+    }
+    if (enough || (inView && !this.#told)) this.#timer = setTimeout(this.#judge, 100)
+  }
+  constructor(readonly box: Element, readonly seen: () => void, readonly viewed: () => void) {}
+  begin() {
+    if (this.#done || this.#running) return
+    this.#running = true
+    this.#observer.observe(this.box)
+    document.addEventListener('visibilitychange', this.#changed)
+  }
+  stop() {
+    clearTimeout(this.#timer)
+    this.#running = false
+    this.#since = 0
+    this.#entry = undefined
+    this.#observer.disconnect()
+    document.removeEventListener('visibilitychange', this.#changed)
+  }
+  #changed = () => this.#entry && this.#judge()
+}
+
+// Pace is what the server said of a conversation: no ad before a turn, no question before a time.
+interface Pace {
+  turn: number
+  next: number
+  until: number
+}
+const paces: Record<string, Pace> = {}
+
+const define = () => {
+  const sheet = sheetOf(look)
+  const gone = sheetOf(':host{display:none!important}')
+
+  class AdnetAd extends HTMLElement {
+    static observedAttributes = ['publisher-key', 'context', 'turn']
+    #consent?: object
+    #root = this.attachShadow({ mode: 'open' })
+    #watch?: Watch
+    #control?: AbortController // of the question that waits for its answer
+    #asked = false
+    #turn?: number // of the last question
+    #planned = false
+
+    constructor() {
+      super()
+      // Readers have seen the page without this element: a place that is kept now moves the rest.
+      this.#fold(this.isConnected && performance.getEntriesByType('paint').length > 0)
+      this.addEventListener('refresh', () => void this.refresh())
+    }
+
+    /** What the reader agreed to, as POST /v1/ad-request takes it; also as JSON in the attribute. */
+    get consent() {
+      return this.#consent ?? JSON.parse(this.getAttribute('consent') || 'null') ?? undefined
+    }
+    set consent(to: object | undefined) {
+      this.#consent = to
+    }
+
+    connectedCallback() {
+      this.#plan()
+    }
+
+    disconnectedCallback() {
+      this.#plan()
+    }
+
+    attributeChangedCallback() {
+      this.#plan()
+    }
+
+    // plan waits for what else the page changes at once: frameworks set attributes one by one, and
+    // move elements by taking them out first.
+    #plan() {
+      if (this.#planned) return
+      this.#planned = true
+      queueMicrotask(() => {
+        this.#planned = false
+        try {
+          this.#consider()
+        } catch {}
+      })
+    }
+
+    #consider() {
+      if (!this.isConnected) {
+        this.#watch?.stop()
+        if (this.#control) this.#asked = false
+        this.#control?.abort()
+        this.#control = undefined
+        return
+      }
+      // A page that a browser loads ahead may never be read.
+      if ((document as { prerendering?: boolean }).prerendering) return document.addEventListener('prerenderingchange', () => this.#plan(), { once: true })
+      this.#upgrade()
+      this.#fold(this.#folded)
+      this.#watch?.begin()
+      const turn = this.#number('turn') || undefined
+      const ready = this.getAttribute('publisher-key') && this.getAttribute('context')
+      if (this.#asked ? turn == this.#turn : !ready) {
+        if (!this.#asked) this.#fold(true)
+        return
+      }
+      const pace = this.#pace()
+      if (turn && turn < pace.turn) pace.next = 0 // another conversation
+      if ((turn && turn < pace.next) || Date.now() < pace.until) {
+        if (this.#asked) return
+        this.#fold(true)
+        return this.#tell('empty', { reason: 'frequency_capped' })
+      }
+      void this.refresh()
+    }
+
+    // upgrade takes the properties that were set before the script was there.
+    #upgrade() {
+      for (const name of ['consent', ...fields.map(property)] as 'consent'[]) {
+        if (!Object.hasOwn(this, name)) continue
+        const value = this[name]
+        delete (this as { consent?: object })[name]
+        this[name] = value
+      }
+    }
+
+    #number(name: string) {
+      const n = Number(this.getAttribute(name) || NaN)
+      return n === n ? n : undefined
+    }
+
+    #pace() {
+      return (paces[this.getAttribute('publisher-key') + ' ' + this.getAttribute('session-id')] ??= { turn: 0, next: 0, until: 0 })
+    }
+
+    #body() {
+      const body: Record<string, unknown> = { integration_method: 'js_snippet' }
+      const put = (name: string, value: unknown) => (body[name.replace(/-/g, '_')] = value)
+      // The language of the page, unless it is none.
+      const language = this.closest<HTMLElement>('[lang]')?.lang || navigator.language
+      if (/^[a-z]{2,3}([-_][a-z0-9]{2,8})*$/i.test(language)) put('user_language', language)
+      for (const name of texts) if (this.getAttribute(name)) put(name, this.getAttribute(name))
+      put('context', [...String(body.context ?? '').replace(/\0/g, '')].slice(-2000).join(''))
+      for (const name of numbers) put(name, this.#number(name))
+      put('active_tools', this.getAttribute('active-tools')?.match(/[^\s,]+/g) ?? undefined)
+      put('turn', body.turn || undefined)
+      put('consent', this.consent)
+      return JSON.stringify(body)
+    }
+
+    /** Asks for an ad, in the place of the one that is shown. */
+    async refresh(): Promise<void> {
+      const control = new AbortController()
+      this.#control?.abort()
+      this.#control = control
+      this.#asked = true
+      const timer = setTimeout(() => control.abort(), this.#number('timeout') || 1500)
+      let reason = 'error'
+      let ad: Ad | null | undefined
+      try {
+        const turn = (this.#turn = this.#number('turn') || undefined)
+        const pace = this.#pace()
+        const server = (this.getAttribute('server') ?? home)?.replace(/\/$/, '')
+        if (!server) throw home
+        const answer = await fetch(server + '/v1/ad-request', {
+          method: 'POST',
+          credentials: 'omit',
+          signal: control.signal,
+          headers: { Authorization: 'Bearer ' + this.getAttribute('publisher-key'), 'Content-Type': 'application/json' },
+          body: this.#body(),
+        })
+        const reply: Reply = await answer.json()
+        reason = reply.reason ?? reply.code ?? reason
+        if (this.#control != control) return
+        ad = answer.ok ? reply.ad : null
+        const wait = reply.retry_after_turns ?? (ad && (this.#number('turns-between-ads') ?? 0))
+        if (turn) {
+          pace.turn = turn
+          if (wait) pace.next = turn + wait
+        }
+        if (!answer.ok && reply.retry_after) pace.until = Date.now() + reply.retry_after * 1000
+        if (ad) this.#show(ad, server)
+      } catch {
+        ad = null
+        if (control.signal.aborted) reason = 'timeout'
+      } finally {
+        clearTimeout(timer)
+      }
+      if (this.#control != control) return
+      this.#control = undefined
+      try {
+        if (!ad) this.#clear()
+        this.#tell(ad ? 'filled' : 'empty', ad ? { ad } : { reason })
+      } catch {}
+    }
+
+    #clear() {
+      this.#watch?.stop()
+      this.#watch = undefined
+      this.#root.replaceChildren()
+      this.#fold(true)
+    }
+
+    #folded = false
+    #fold(folded: boolean) {
+      this.#folded = folded
+      this.#root.adoptedStyleSheets = folded ? [sheet, gone] : [sheet]
+    }
+
+    #tell(name: string, detail?: object) {
+      this.dispatchEvent(new CustomEvent(name, { detail }))
+    }
+
+    #show(ad: Ad, server: string) {
+      const click = permitted(ad.click_url)
+      const text = this.getAttribute('format') == 'text'
+      const box = make('div', 'ad', '')
+      box.classList.toggle('text', text)
+      // Outside of every landmark it is one itself, so that no reader misses it.
+      box.setAttribute('role', this.closest('main,aside,nav,header,footer,section,form,[role]') ? 'group' : 'region')
+      box.setAttribute('aria-label', ad.disclosure_label + ': ' + ad.headline)
+      box.append(make('div', 'label', ad.disclosure_label || 'Ad'), make('div', 'headline', ad.headline))
+      if (ad.body) box.append(make('div', 'body', ad.body))
+      const foot = make('div', 'foot', '')
+      foot.append(make('a', 'cta', ad.cta_label || ad.headline, { href: click, target: '_blank', rel: 'sponsored noopener' }))
+      box.append(foot)
+      try {
+        foot.append(make('a', 'why', this.getAttribute('why') || 'Why this ad?', { href: permitted(ad.receipt_url), target: '_blank', rel: 'noopener' }))
+      } catch {}
+      try {
+        if (ad.image_url && ad.type != 'video' && !text) {
+          const image = make('img', 'image', '', { src: permitted(ad.image_url), alt: '', referrerpolicy: 'no-referrer' })
+          image.onerror = () => (image.style.visibility = 'hidden') // its place stays: nothing moves
+          box.append(image)
+          box.classList.add('img')
+        }
+      } catch {}
+      // An event goes where the ad came from, as a form: that needs no preflight, and it outlives
+      // the page.
+      const send = (link: string) => {
+        try {
+          const body = new URLSearchParams(new URL(link).search)
+          fetch(server + '/api/track', { method: 'POST', body, mode: 'no-cors', credentials: 'omit', keepalive: true }).catch(() => {})
+        } catch {}
+      }
+      this.#watch?.stop()
+      this.#watch = new Watch(box, () => send(ad.impression_url), () => {
+        send(ad.viewable_url)
+        this.#tell('viewable', { ad })
+      })
+      this.#root.replaceChildren(box)
+      this.#fold(false)
+      this.#watch.begin()
+    }
+  }
+
+  for (const name of fields) {
+    Object.defineProperty(AdnetAd.prototype, property(name), {
+      configurable: true,
+      get(this: AdnetAd) {
+        return this.getAttribute(name)
+      },
+      set(this: AdnetAd, value: unknown) {
+        if (value == null) this.removeAttribute(name)
+        else this.setAttribute(name, String(value))
+      },
+    })
+  }
+  customElements.define('adnet-ad', AdnetAd)
+}
+
+try {
+  if (!customElements.get('adnet-ad')) define()
+} catch {}
