@@ -25,8 +25,13 @@ func TestReadmeTour(t *testing.T) {
 	tour, _, _ := strings.Cut(rest, "```")
 	require.Contains(t, tour, "BASE=http://127.0.0.1:8080\n")
 	tour = strings.Replace(tour, "http://127.0.0.1:8080", base, 1)
-	out, err := exec.Command("sh", "-euc", tour).CombinedOutput()
+	shell := exec.Command("sh", "-euc", tour)
+	shell.Dir = t.TempDir()
+	out, err := shell.CombinedOutput()
 	require.NoError(t, err, "%s", out)
+	page, err := os.ReadFile(shell.Dir + "/ad.html") // lab/browser looks at it
+	require.NoError(t, err)
+	require.Contains(t, string(page), `publisher-key="pk_live_`)
 	for _, want := range []string{`"auto_approved":true`, `"status":"active"`, `"headline":"Chess lessons for curious beginners"`, "\n200\n", `"impressions":1,`, `"spend_usd":0,`, `"available":25,`, `"credits":1,`} {
 		require.Contains(t, string(out), want)
 	}

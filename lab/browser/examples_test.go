@@ -1,0 +1,75 @@
+package browser_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"adnet/lab/browser"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// The chat of the examples, with an adnet and a key put in: each question has an answer and an ad.
+func TestExampleChat(t *testing.T) {
+	w := shared
+	var key string
+	put := func(text string) string {
+		return strings.NewReplacer("https://ads.example.com", w.base, "pk_live_YOUR_KEY", key).Replace(text)
+	}
+	lines := 0
+	mux := http.NewServeMux()
+	for path, name := range map[string]string{"GET /{$}": "index.html", "GET /chat.css": "chat.css", "GET /chat.js": "chat.js"} {
+		text, err := os.ReadFile("../../examples/chat/" + name)
+		require.NoError(t, err)
+		lines += strings.Count(string(text), "\n")
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			http.ServeContent(w, r, name, time.Time{}, strings.NewReader(put(string(text))))
+		})
+	}
+	require.LessOrEqual(t, lines, 60)
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	key, _ = w.pageKey(t, server.URL)
+	tab := w.reader(t, server.URL+"/")
+	ask := func(question string) {
+		require.NoError(t, tab.Do(chromedp.SendKeys(`#question`, question+"\r", chromedp.ByQuery)))
+	}
+	ask("How do I cache a monorepo pipeline?")
+	require.NoError(t, tab.Await(`seen.said.includes('filled') && document.querySelector('adnet-ad').offsetHeight > 0`), "%+v", noted(t, tab))
+	ask("Explain the Sicilian opening in chess")
+	require.NoError(t, tab.Await(`document.querySelectorAll('.assistant').length === 2 && seen.said.length >= 2`))
+	for _, v := range []browser.View{desk, {Width: phone.Width, Height: phone.Height, Dark: true}} {
+		require.NoError(t, tab.Look(v))
+		w.examine(t, tab, v)
+	}
+	n := noted(t, tab)
+	require.Empty(t, n.Policy)
+	require.Empty(t, n.Errors)
+}
+
+// The tour of the README ends with a file that shows the ad in a page.
+func TestTourShowsAnAdInAPage(t *testing.T) {
+	w := shared
+	text, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(string(text), "```sh\n")
+	tour, _, found := strings.Cut(rest, "```")
+	require.True(t, found)
+	dir := t.TempDir()
+	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	defer server.Close()
+	require.Contains(t, tour, `"origins":["http://localhost:8000"]`)
+	shell := exec.CommandContext(t.Context(), "sh", "-euc", strings.NewReplacer("http://127.0.0.1:8080", w.base, "http://localhost:8000", server.URL).Replace(tour))
+	shell.Dir = dir
+	out, err := shell.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	tab := w.reader(t, server.URL+"/ad.html")
+	require.NoError(t, tab.Await(`document.querySelector('adnet-ad')?.shadowRoot?.textContent.includes('Chess lessons for curious beginners')`))
+	require.Empty(t, noted(t, tab).Errors)
+}
