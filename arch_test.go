@@ -147,7 +147,7 @@ var libraries = map[string][]string{
 	"golang.org/x/net/publicsuffix":       {"internal/adtext"},
 	"github.com/modelcontextprotocol":     {}, // the official client, in tests of ingress/mcp
 	"github.com/alecthomas/kong":          {"cmd", "deploy", "lab"},
-	"github.com/evanw/esbuild":            {"web/build"},
+	"github.com/evanw/esbuild":            {"web/build", "lab/browser"},
 	"github.com/andybalholm/brotli":       {"web/build", "ingress/console", "ingress/snippet"}, // in ingress in tests
 	"github.com/chromedp/chromedp":        {"lab/browser"},
 	"github.com/wneessen/go-mail":         {"internal/mail"},

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the console and adnet.js into the dist folders of ingress: make console. The packages are pinned with their hashes
+# Builds the console, adnet.js and the card of MCP Apps into ingress: make console. The packages are pinned with their hashes
 # by web/package-lock.json. With --check it fails unless the committed files are what comes out; with
 # --packages it only brings the packages, which the browser's tests need, too. Node and npm are
 # installed as root (Debian); elsewhere it says what is missing, and with CI=true that is a failure.
@@ -20,7 +20,7 @@ if ! cmp -s web/package-lock.json web/node_modules/.installed; then
 fi
 if [ "${1:-}" = --packages ]; then exit; fi
 (cd web && npm run --silent types >/dev/null && npm run --silent check)
-built() { { find ingress/{console,snippet}/dist -type f -print0 | sort -z; printf 'docs/integrating.md\0'; } | xargs -0 sha256sum; }
+built() { { find ingress/{console,snippet}/dist -type f -print0 | sort -z; printf '%s\0' docs/integrating.md ingress/mcp/card.html; } | xargs -0 sha256sum; }
 before=$(built 2>/dev/null || true)
 go run ./web/build
 if [ "${1:-}" = --check ] && [ "$before" != "$(built)" ]; then

@@ -44,10 +44,15 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 // connect is the official client in a revision, over a real listener.
 func connect(t *testing.T, f *fixture, version, key string) (*sdk.ClientSession, *wire, error) {
 	t.Helper()
+	return connectAs(t, f, version, key, nil)
+}
+
+func connectAs(t *testing.T, f *fixture, version, key string, options *sdk.ClientOptions) (*sdk.ClientSession, *wire, error) {
+	t.Helper()
 	server := httptest.NewServer(f.HTTP)
 	t.Cleanup(server.Close)
 	w := &wire{key: key}
-	client := sdk.NewClient(&sdk.Implementation{Name: "official", Version: "1"}, nil)
+	client := sdk.NewClient(&sdk.Implementation{Name: "official", Version: "1"}, options)
 	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{
 		Endpoint: server.URL + mcp.Path, HTTPClient: &http.Client{Transport: w},
 	}, &sdk.ClientSessionOptions{ProtocolVersion: version})

@@ -49,7 +49,7 @@ func era(header http.Header, r *call) (modern bool, f *failure) {
 		return false, nil
 	case said == "":
 		return false, incomplete("_meta must hold io.modelcontextprotocol/protocolVersion")
-	case r.params.abilities != '{':
+	case !strings.HasPrefix(r.params.abilities, "{"):
 		return false, incomplete("_meta must hold io.modelcontextprotocol/clientCapabilities, an object")
 	}
 	return true, mirrored(header, r)
@@ -60,7 +60,12 @@ func mirrored(header http.Header, r *call) *failure {
 	if method, once := single(header, headerMethod); !once || method != r.method {
 		return mismatch("the header Mcp-Method is missing or does not match the method")
 	}
-	if r.method != methodCall {
+	want, field := r.params.name, "name"
+	switch r.method {
+	case methodRead:
+		want, field = r.params.uri, "uri"
+	case methodCall:
+	default:
 		return nil
 	}
 	name, once := single(header, headerName)
@@ -71,8 +76,8 @@ func mirrored(header http.Header, r *call) *failure {
 		}
 		name = string(plain)
 	}
-	if !once || name == "" || name != r.params.name {
-		return mismatch("the header Mcp-Name is missing or does not match params.name")
+	if !once || name == "" || name != want {
+		return mismatch("the header Mcp-Name is missing or does not match params." + field)
 	}
 	return nil
 }

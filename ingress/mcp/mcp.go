@@ -6,6 +6,8 @@
 // session: the revisions that open with initialize (2025-03-26 to 2025-11-25) and the stateless
 // 2026-07-28, whose requests say their version themselves. Every reply is one JSON object.
 //
+// Hosts of MCP Apps find a card for their readers as the resource ui://adnet/ad (apps.go).
+//
 // A request that cannot be taken is a JSON-RPC error; a tool that cannot do what its arguments say
 // answers a result with isError, so that the model sees why. No ad is neither: it is a result with
 // `ad: null` and a reason.
@@ -93,7 +95,9 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	calls := obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "adnet_mcp_requests_total", Help: "Requests understood by POST /api/mcp, by method or tool.",
 	}, []string{"method"}))
-	for _, name := range []string{methodInitialize, methodPing, methodDiscover, methodList, toolContent, toolTrack} {
+	for _, name := range []string{
+		methodInitialize, methodPing, methodDiscover, methodList, methodResources, methodTemplates, methodRead, toolContent, toolTrack,
+	} {
 		s.calls[name] = calls.WithLabelValues(name)
 	}
 	return s, nil
@@ -150,6 +154,9 @@ func (s *Server) post(c *httpapi.Context) error {
 	r.private = consent.GPC(c.Request.Header)
 	if failure := s.answer(c.Request.Context(), c.Request.Header, r); failure != nil {
 		return s.fail(c, r.echo(), failure)
+	}
+	if r.method == methodInitialize && r.apps {
+		c.Header(headerSession, newSession())
 	}
 	return httpapi.Bytes(c, http.StatusOK, r.reply)
 }
@@ -218,17 +225,14 @@ func (s *Server) allowOrigin(c *httpapi.Context) bool {
 		return false
 	}
 	header.Set("Access-Control-Allow-Origin", origins[0])
-	header.Set("Access-Control-Expose-Headers", "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, WWW-Authenticate, X-Request-Id")
+	header.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, WWW-Authenticate, X-Request-Id")
 	return true
 }
 
 // own says whether origin is that of the base URL: our own pages may call.
 func (s *Server) own(origin string) bool {
-	if s.deps.BaseURL == nil {
-		return false
-	}
-	base, err := url.Parse(s.deps.BaseURL())
-	return err == nil && base.Host != "" && strings.EqualFold(origin, base.Scheme+"://"+base.Host)
+	base := s.origin()
+	return base != "" && strings.EqualFold(origin, base)
 }
 
 // preflight serves OPTIONS /api/mcp.

@@ -21,6 +21,9 @@ const (
 	methodDiscover   = "server/discover"
 	methodList       = "tools/list"
 	methodCall       = "tools/call"
+	methodResources  = "resources/list"
+	methodTemplates  = "resources/templates/list"
+	methodRead       = "resources/read"
 
 	toolContent = "get_sponsored_content"
 	toolTrack   = "track_event"
@@ -34,6 +37,7 @@ type call struct {
 	bearer  string
 	private bool // the request asks for privacy (Sec-GPC)
 	modern  bool // of the stateless revision
+	apps    bool // the sender can show the card of MCP Apps
 
 	content    contentArguments
 	understood bool // the arguments are in content
@@ -57,6 +61,7 @@ func (s *Server) answer(ctx context.Context, header http.Header, r *call) (f *fa
 	if r.modern, f = era(header, r); f != nil {
 		return f
 	}
+	r.apps = shows(header, r)
 	r.value = r.value[:0]
 	r.reply = append(r.reply[:0], `{"jsonrpc":"2.0","id":`...)
 	r.reply = append(r.reply, r.id...)
@@ -84,10 +89,21 @@ func (s *Server) result(ctx context.Context, r *call) *failure {
 			version = r.params.protocolVersion
 		}
 		same = s.fixed.initialize[version]
+		if r.apps {
+			same = s.fixed.initializeApps[version]
+		}
 	case r.method == methodPing && !r.modern:
 		same = []byte("{}")
 	case r.method == methodDiscover && r.modern:
 		same = s.fixed.discover
+		if r.apps {
+			same = s.fixed.discoverApps
+		}
+	case r.method == methodResources || r.method == methodTemplates || r.method == methodRead:
+		var f *failure
+		if same, f = s.resourceResult(r); f != nil {
+			return f
+		}
 	case r.modern:
 		return &failure{status: http.StatusNotFound, code: codeMethodNotFound, message: "no such method in " + stateless}
 	default:
@@ -143,9 +159,13 @@ func structured(r *call, v any) (result, *failure) {
 // appendResult appends v with the structured content of r.
 func (s *Server) appendResult(r *call, v result) {
 	to := append(r.reply, '{')
-	if r.modern {
-		to = append(to, `"resultType":"complete",`...)
+	switch withCard := v.shown && r.apps; {
+	case r.modern && withCard:
+		to = append(to, s.fixed.selfCard...)
+	case r.modern:
 		to = append(to, s.fixed.self...)
+	case withCard:
+		to = append(to, s.fixed.card...)
 	}
 	to = append(to, `"content":[{"type":"text","text":`...)
 	if len(r.value) == 0 {
@@ -197,9 +217,21 @@ func appendQuoted(to []byte, text []byte) []byte {
 // fixed are the results that are the same for everybody.
 type fixed struct {
 	initialize       map[string][]byte // by version
+	initializeApps   map[string][]byte // for hosts of MCP Apps
 	discover         []byte
+	discoverApps     []byte
 	list, listModern []byte
-	self             []byte // members of every result of the stateless revision, with a comma at the end
+	// Members of results, with a comma at the end: of the stateless revision's, of those with an ad to
+	// show, and of both.
+	self, card, selfCard []byte
+	own                  map[string]serverInfo // _meta of the stateless revision
+}
+
+// serverInfo is how this server calls itself.
+type serverInfo struct {
+	Name    string `json:"name"`
+	Title   string `json:"title"`
+	Version string `json:"version"`
 }
 
 const instructions = "get_sponsored_content answers one ad for the conversation, or none: no ad is a normal answer. Show an ad together with its " +
@@ -214,9 +246,10 @@ const listTTL = 3_600_000
 
 func fixedReplies() (fixed, error) {
 	type object = map[string]any
-	info := object{"name": "adnet", "title": "adnet: sponsored content", "version": "1.0.0"}
-	abilities := object{"tools": object{}}
-	own := object{"io.modelcontextprotocol/serverInfo": info}
+	info := serverInfo{Name: "adnet", Title: "adnet: sponsored content", Version: "1.0.0"}
+	abilities, withCard := object{"tools": object{}}, object{"tools": object{}, "resources": object{}}
+	const self = "io.modelcontextprotocol/serverInfo"
+	own, ui := map[string]serverInfo{self: info}, object{"resourceUri": cardURI}
 	var err error
 	text := func(v any) []byte {
 		b, failure := json.Marshal(v, json.Deterministic(true))
@@ -225,22 +258,32 @@ func fixedReplies() (fixed, error) {
 		}
 		return b
 	}
-	f := fixed{
-		initialize: map[string][]byte{},
-		discover: text(object{
+	members := func(v object) []byte {
+		b := text(v)
+		return append(b[1:len(b)-1], ',')
+	}
+	discovered := func(abilities object) []byte {
+		return text(object{
 			"resultType": "complete", "supportedVersions": supported, "capabilities": abilities, "instructions": instructions,
 			"ttlMs": listTTL, "cacheScope": "public", "_meta": own,
-		}),
+		})
+	}
+	f := fixed{
+		discover: discovered(abilities), discoverApps: discovered(withCard),
+		own: own, initialize: map[string][]byte{}, initializeApps: map[string][]byte{},
 		list: text(object{"tools": jsontext.Value(tools)}),
 		listModern: text(object{
 			"tools": jsontext.Value(tools), "resultType": "complete", "ttlMs": listTTL, "cacheScope": "public", "_meta": own,
 		}),
-		self: append(append([]byte(`"_meta":`), text(own)...), ','),
+		self:     members(object{"resultType": "complete", "_meta": own}),
+		card:     members(object{"_meta": object{"ui": ui}}),
+		selfCard: members(object{"resultType": "complete", "_meta": object{self: info, "ui": ui}}),
 	}
 	for _, version := range handshake {
-		f.initialize[version] = text(object{
-			"protocolVersion": version, "capabilities": abilities, "serverInfo": info, "instructions": instructions,
-		})
+		opened := object{"protocolVersion": version, "capabilities": abilities, "serverInfo": info, "instructions": instructions}
+		f.initialize[version] = text(opened)
+		opened["capabilities"] = withCard
+		f.initializeApps[version] = text(opened)
 	}
 	return f, err
 }

@@ -46,6 +46,10 @@ func (r *call) readParams(in *jsonscan.Reader) {
 		switch name {
 		case "protocolVersion":
 			r.params.protocolVersion = in.Text()
+		case "capabilities":
+			r.params.capabilities = in.Raw()
+		case "uri":
+			r.params.uri = in.Text()
 		case "name":
 			r.params.name = in.Text()
 		case "arguments":
@@ -76,8 +80,7 @@ func (r *call) readMeta(in *jsonscan.Reader) {
 		case metaVersion:
 			r.params.version = in.Text()
 		case metaCapabilities:
-			r.params.abilities = in.Peek()
-			in.Skip()
+			r.params.abilities = in.Raw()
 		default:
 			in.Skip()
 		}

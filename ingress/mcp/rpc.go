@@ -23,6 +23,7 @@ const (
 	codeMethodNotFound     = -32601
 	codeInvalidParams      = -32602
 	codeInternal           = -32603
+	codeResourceNotFound   = -32002
 	codeHeaderMismatch     = -32020
 	codeUnsupportedVersion = -32022
 )
@@ -37,10 +38,12 @@ type message struct {
 // params are the params of every method, as far as they are read.
 type params struct {
 	protocolVersion string // initialize
+	capabilities    string // initialize: the text of a value; empty if absent
+	uri             string // resources/read
 	name            string // tools/call
 	arguments       string // tools/call: the text of a value; empty if absent
 	version         string // in _meta
-	abilities       byte   // the first character of the client's capabilities in _meta; 0 when there are none
+	abilities       string // in _meta: the client's capabilities, the text of a value; empty if absent
 }
 
 // notification says whether the sender wants no answer: it gave no id, or null.
@@ -76,6 +79,8 @@ type envelope struct {
 	Method  string         `json:"method"`
 	Params  struct {
 		ProtocolVersion string         `json:"protocolVersion"`
+		Capabilities    jsontext.Value `json:"capabilities"`
+		URI             string         `json:"uri"`
 		Name            string         `json:"name"`
 		Arguments       jsontext.Value `json:"arguments"`
 		Meta            struct {
@@ -87,13 +92,10 @@ type envelope struct {
 
 func (e *envelope) message() message {
 	p := &e.Params
-	m := message{id: string(e.ID), method: e.Method, params: params{
+	return message{id: string(e.ID), method: e.Method, params: params{
 		protocolVersion: p.ProtocolVersion, name: p.Name, arguments: string(p.Arguments), version: p.Meta.Version,
+		capabilities: string(p.Capabilities), uri: p.URI, abilities: string(p.Meta.Capabilities),
 	}}
-	if len(p.Meta.Capabilities) > 0 {
-		m.params.abilities = p.Meta.Capabilities[0]
-	}
-	return m
 }
 
 // decode reads one message. With a failure the message holds what was understood, so that its id
@@ -110,7 +112,7 @@ func decode(body []byte) (message, *failure) {
 		return message{}, refused("the body must be a JSON-RPC request object")
 	}
 	if err := json.Unmarshal(body, &e); err != nil {
-		return named(body), malformed(err)
+		return identified(body), malformed(err)
 	}
 	m := e.message()
 	switch {
@@ -124,9 +126,9 @@ func decode(body []byte) (message, *failure) {
 	return m, nil
 }
 
-// named returns a message of which only the id is known; the id is empty if the text is not JSON or
+// identified returns a message of which only the id is known; the id is empty if the text is not JSON or
 // has two ids.
-func named(body []byte) message {
+func identified(body []byte) message {
 	var only struct {
 		ID jsontext.Value `json:"id"`
 	}

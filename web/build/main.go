@@ -1,5 +1,6 @@
 // Command build bundles what adnet shows in browsers, for the server to embed: from web/sdk the
-// script of publishers' pages into ingress/snippet/dist, and from web/console the console into
+// script of publishers' pages into ingress/snippet/dist, from web/mcp the card of MCP Apps into
+// ingress/mcp, and from web/console the console into
 // ingress/console/dist, modules and the style sheet under names with their hashes, and the page that
 // loads them. Each file is there as gzip and brotli, too. It needs web/node_modules (npm ci in web);
 // deploy/web.sh brings them, generates the client's types and runs it.
@@ -51,6 +52,9 @@ func main() {
 
 func run() error {
 	if err := buildSnippet(); err != nil {
+		return err
+	}
+	if err := buildCard(); err != nil {
 		return err
 	}
 	return buildConsole()
