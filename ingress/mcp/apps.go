@@ -86,12 +86,12 @@ type resource struct {
 
 // resources is the result of the methods of resources.
 type resources struct {
-	Resources *[]resource      `json:"resources,omitempty"`
-	Templates *[]struct{}      `json:"resourceTemplates,omitempty"`
-	Contents  *[]resource      `json:"contents,omitempty"`
-	Type      string           `json:"resultType,omitzero"`
-	TTL       int              `json:"ttlMs,omitzero"`
-	Scope     string           `json:"cacheScope,omitzero"`
+	Resources *[]resource           `json:"resources,omitempty"`
+	Templates *[]struct{}           `json:"resourceTemplates,omitempty"`
+	Contents  *[]resource           `json:"contents,omitempty"`
+	Type      string                `json:"resultType,omitzero"`
+	TTL       int                   `json:"ttlMs,omitzero"`
+	Scope     string                `json:"cacheScope,omitzero"`
 	Meta      map[string]serverInfo `json:"_meta,omitzero"`
 }
 

@@ -235,3 +235,27 @@ func (t *Tab) Before(script string) error {
 		return err
 	}))
 }
+
+// Frame is the page's only frame of another origin, once it is there. It ends with its page.
+func (t *Tab) Frame() (*Tab, error) {
+	until := time.Now().Add(20 * time.Second)
+	for {
+		targets, err := chromedp.Targets(t.ctx)
+		if err != nil {
+			return nil, err
+		}
+		own := chromedp.FromContext(t.ctx).Target.TargetID
+		for _, found := range targets {
+			if found.Type == "iframe" && found.ParentFrameID == cdp.FrameID(own) {
+				ctx, cancel := chromedp.NewContext(t.ctx, chromedp.WithTargetID(found.TargetID))
+				frame := &Tab{ctx: ctx, cancel: cancel}
+				chromedp.ListenTarget(ctx, frame.listen)
+				return frame, chromedp.Run(ctx, log.Enable(), runtime.Enable())
+			}
+		}
+		if time.Now().After(until) {
+			return nil, errors.New("the page has no frame of another origin")
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}

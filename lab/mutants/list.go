@@ -1340,8 +1340,14 @@ var mutants = []mutant{
 	{
 		name: "mcp-own-origin", protects: "only pages of ours and of listed origins may call /api/mcp",
 		file: "ingress/mcp/mcp.go",
-		old:  "base.Host != \"\" && strings.EqualFold(origin, base.Scheme+\"://\"+base.Host)", new: "strings.HasPrefix(origin, base.Scheme+\"://\"+base.Host)",
+		old:  "base != \"\" && strings.EqualFold(origin, base)", new: "strings.HasPrefix(origin, base)",
 		tests: []string{"./ingress/mcp"}, run: "OwnOrigin",
+	},
+	{
+		name: "mcp-apps", protects: "a host that did not announce MCP Apps gets what it always got",
+		file: "ingress/mcp/method.go",
+		old:  "v.shown && r.apps", new: "v.shown",
+		tests: []string{"./ingress/mcp"}, run: "TestApps",
 	},
 	{
 		name: "query-forms", protects: "a query's parameter has a value of its form, whatever the action",

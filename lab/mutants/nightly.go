@@ -93,6 +93,7 @@ var nightly = map[string]bool{
 	"link-preview":                true,
 	"link-reader":                 true,
 	"link-unproved":               true,
+	"mcp-apps":                    true,
 	"mcp-own-origin":              true,
 	"owner-locked-out":            true,
 	"password-unproved":           true,
