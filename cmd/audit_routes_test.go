@@ -191,6 +191,9 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 		"PATCH /api/campaigns/:id ": func(w *auditWorld) auditCall {
 			return auditCall{"/api/campaigns/" + w.made(""), w.owner.token, `{"daily_budget":73}`, 200, nil}
 		},
+		"POST /api/campaigns copy": func(w *auditWorld) auditCall {
+			return auditCall{"/api/campaigns?action=copy", w.owner.token, `{"id":"` + w.made("") + `"}`, 201, nil}
+		},
 		"POST /api/campaigns pause": moves("pause", ""), "POST /api/campaigns resume": moves("resume", ""),
 		"POST /api/campaigns submit": moves("submit", `,"status":"draft"`), "POST /api/campaigns archive": moves("archive", ""),
 		"POST /api/campaigns review": func(w *auditWorld) auditCall {

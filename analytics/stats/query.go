@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"adnet/internal/day"
-	"adnet/internal/errs"
 	"adnet/internal/money"
 	"adnet/internal/report"
 
@@ -48,22 +47,44 @@ var keys = map[report.Breakdown]string{
 	report.ByFormat:            "toString(format)",
 	report.ByHostApp:           "host_app",
 	report.ByIntegrationMethod: "toString(integration_method)",
+	report.ByPublisher:         "toString(developer_id)",
 }
+
+// eventKeys are the breakdowns by what the counters do not have: they are counted from the events
+// themselves, of the campaigns that the counters name.
+var eventKeys = map[report.Breakdown]string{
+	report.ByHour:     "formatDateTime(toStartOfHour(received_at), '%Y-%m-%dT%H:00:00Z', 'UTC')",
+	report.BySurface:  "toString(surface)",
+	report.ByRegion:   "toString(region)",
+	report.ByLanguage: "toString(language)",
+}
+
+// eventColumns count one event as the view of stats_daily does.
+const eventColumns = `
+        toInt64(class = 'counted' AND type = 'impression') AS impressions, toInt64(class = 'counted' AND type = 'click') AS clicks,
+        toInt64(class = 'counted' AND type = 'close') AS closes, toInt64(class = 'counted' AND type = 'skip') AS skips,
+        toInt64(class = 'counted' AND type = 'video_complete') AS video_completes, toInt64(class = 'counted' AND type = 'conversion') AS conversions,
+        charge AS spend, minted AS credits, toInt64(charge > 0) AS billed,
+        if(class = 'counted' AND type = 'conversion' AND currency IN ('', 'USD'), toInt128(conversion_value), toInt128(0)) AS conversion_usd,
+        toInt64(class = 'duplicate') AS duplicates, toInt64(class = 'rejected') AS rejected, toInt64(class = 'sandbox') AS sandbox,
+        toInt64(class = 'invalid') AS invalid, toInt64(class = 'unverified') AS conversions_unverified,
+        toInt64(class = 'counted' AND type = 'viewable') AS viewable`
 
 // countsQuery is the text of the query for q; its values are bound by name. The rolled days and
 // their runs are bound too and not computed in it: computed once per branch they could differ, and
 // a day would count twice or not at all.
 func countsQuery(q report.Query) (string, error) {
-	key, ok := keys[q.Breakdown]
-	if !ok {
-		return "", errs.New(errs.InvalidRequest, "breakdown must be campaign, format, host_app, integration_method or day")
+	if err := q.Check(); err != nil {
+		return "", err
 	}
+	if key, ok := eventKeys[q.Breakdown]; ok {
+		return eventsQuery(q, key), nil
+	}
+	key := keys[q.Breakdown]
 	where := whereOf(q)
 	head, set := "SELECT day, '' AS key, toUInt8(0) AS kind,", "day"
 	if q.Breakdown != "" && q.Breakdown != report.ByDay {
-		// One pass over one state of the data for both, so that groups and days add up to the same
-		// totals.
-		head, set = "SELECT day, key, toUInt8(grouping(day)) AS kind,", "GROUPING SETS ((day), (key))"
+		head, set = bothSets, groupingSets
 	}
 	var b strings.Builder
 	b.WriteString(head + sums + "\nFROM\n(\n")
@@ -72,6 +93,22 @@ func countsQuery(q report.Query) (string, error) {
 	b.WriteString("    SELECT day, " + key + " AS key, " + columns + " FROM stats_daily" + where + " AND NOT has({rolled:Array(Date)}, day)\n")
 	b.WriteString(")\nGROUP BY " + set)
 	return b.String(), nil
+}
+
+// One pass over one state of the data for days and groups, so that both add up to the same totals.
+const (
+	bothSets     = "SELECT day, key, toUInt8(grouping(day)) AS kind,"
+	groupingSets = "GROUPING SETS ((day), (key))"
+)
+
+// eventsQuery counts q's events themselves. The table is ordered by campaign: without the campaigns
+// of an account all events of the days would be read.
+func eventsQuery(q report.Query, key string) string {
+	where := whereOf(q)
+	if q.CampaignID == uuid.Nil && (q.AdvertiserID != uuid.Nil || q.DeveloperID != uuid.Nil) {
+		where += " AND campaign_id IN (SELECT DISTINCT campaign_id FROM stats_daily" + where + ")"
+	}
+	return bothSets + sums + "\nFROM\n(\n    SELECT day, " + key + " AS key," + eventColumns + "\n    FROM events" + where + "\n)\nGROUP BY " + groupingSets
 }
 
 // trafficQuery is the text of the query for the reasons of q's traffic.

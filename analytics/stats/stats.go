@@ -165,5 +165,5 @@ func collect(result *report.Result, rows []counted, by report.Breakdown) {
 	if by == report.ByDay {
 		result.Groups = slices.Clone(result.Daily)
 	}
-	slices.SortFunc(result.Groups, report.BySpend)
+	by.Sort(result.Groups)
 }

@@ -218,6 +218,13 @@ func (a *API) earnings(c *httpapi.Context) error {
 	for date := first; date <= last; date++ {
 		daily = append(daily, dayReply{date.String(), minted[date]})
 	}
+	if httpapi.WantsCSV(c) {
+		table := [][]string{{"day", "credits"}}
+		for _, date := range daily {
+			table = append(table, []string{date.Date, strconv.FormatInt(int64(date.Credits), 10)})
+		}
+		return httpapi.CSV(c, "adnet-earnings-"+first.String()+"-"+last.String(), table)
+	}
 	reply := map[string]any{
 		"developer_id": p.developer, "since": first.String(), "until": last.String(), "timezone": "UTC",
 		"daily": daily, "total": e.Total, "available": credits.Spendable, "held": credits.Held + credits.Quarantined,

@@ -57,6 +57,27 @@ func (a *API) createCampaign(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
+	return a.answerCreated(c, created)
+}
+
+// copyCampaign makes a draft like another campaign of the caller.
+func (a *API) copyCampaign(c *httpapi.Context) error {
+	caller, err := a.deps.Auth.User(c)
+	if err != nil {
+		return err
+	}
+	id, err := idOf(c)
+	if err != nil {
+		return err
+	}
+	created, err := a.deps.Campaigns.Copy(c.Request.Context(), caller, id)
+	if err != nil {
+		return err
+	}
+	return a.answerCreated(c, created)
+}
+
+func (a *API) answerCreated(c *httpapi.Context, created campaign.Created) error {
 	reply := map[string]any{
 		"campaign": created.Campaign, "policy": policyOf(created.Campaign), "auto_approved": created.AutoApproved,
 	}

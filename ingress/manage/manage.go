@@ -143,6 +143,7 @@ func (a *API) Mount(s *httpapi.Server) {
 		"": {Do: a.createCampaign}, "create": {Do: a.createCampaign}, "update": {Do: a.updateCampaign},
 		"pause": {Do: a.moveCampaign(a.deps.Campaigns.Pause)}, "resume": {Do: a.moveCampaign(a.deps.Campaigns.Resume)},
 		"submit": {Do: a.moveCampaign(a.deps.Campaigns.Submit)}, "archive": {Do: a.moveCampaign(a.deps.Campaigns.Archive)},
+		"copy":   {Do: a.copyCampaign},
 		"review": {Do: a.reviewCampaign, Policy: ofAdmin(changes)},
 		// No Idempotency-Key: it keeps nothing.
 		"check": {Do: a.checkCampaign, Policy: httpapi.Policy{
@@ -175,7 +176,8 @@ var (
 	}
 	ofStats = httpapi.Params{
 		"type": httpapi.WordForm("overview", "campaign", "developer"), "campaign_id": httpapi.IDForm, "developer_id": httpapi.IDForm, "key": httpapi.IDForm,
-		"since": httpapi.DayForm, "until": httpapi.DayForm, "breakdown": httpapi.WordForm("campaign", "format", "host_app", "integration_method", "day"),
+		"since": httpapi.DayForm, "until": httpapi.DayForm, "breakdown": httpapi.WordForm(report.Breakdowns...),
+		"format": httpapi.WordForm("json", "csv"),
 	}
 )
 

@@ -1,8 +1,10 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"strconv"
 	"time"
 
 	"adnet/ingress/httpapi"
@@ -39,7 +41,42 @@ func (a *API) stats(c *httpapi.Context) error {
 			return err
 		}
 	}
+	if httpapi.WantsCSV(c) {
+		return httpapi.CSV(c, "adnet-"+string(kind)+"-"+reply.Since+"-"+reply.Until, reply.table())
+	}
 	return httpapi.JSON(c, http.StatusOK, reply)
+}
+
+// table is the breakdown as rows with their names, or without one the days.
+func (r *statsReply) table() [][]string {
+	rows := [][]string{append([]string{cmp.Or(string(r.BreakdownBy), "day")}, columns...)}
+	if r.BreakdownBy == "" {
+		for i := range r.Daily {
+			rows = append(rows, r.Daily[i].cells(r.Daily[i].Date))
+		}
+		return rows
+	}
+	for i := range r.Breakdown {
+		rows = append(rows, r.Breakdown[i].cells(r.Breakdown[i].Key))
+	}
+	return rows
+}
+
+// columns name the cells of counts.
+var columns = []string{
+	"impressions", "clicks", "conversions", "conversions_unverified", "closes", "skips", "video_completes", "viewable", "viewability",
+	"spend_usd", "ctr", "ecpm", "credits", "billed", "conversion_value_usd", "duplicates", "rejected", "sandbox", "invalid_traffic",
+}
+
+// cells are a row of the table, in the order of columns.
+func (n *counts) cells(key string) []string {
+	whole := func(v int64) string { return strconv.FormatInt(v, 10) }
+	ratio := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	return []string{
+		key, whole(n.Impressions), whole(n.Clicks), whole(n.Conversions), whole(n.Unverified), whole(n.Closes), whole(n.Skips), whole(n.VideoCompletes),
+		whole(n.Viewable), ratio(n.Viewability), n.SpendUSD.String(), ratio(n.CTR), n.ECPM.String(), whole(int64(n.Credits)), whole(n.Billed),
+		n.ConversionValue.String(), whole(n.Duplicates), whole(n.Rejected), whole(n.Sandbox), whole(n.InvalidTraffic),
+	}
 }
 
 // UnprovenReader counts events that prove nothing: they name a campaign, and anybody can send them.
@@ -66,7 +103,7 @@ func (a *API) statsQuery(c *httpapi.Context) (q report.Query, kind report.Type, 
 		return q, kind, nil, err
 	}
 	q.Breakdown = report.Breakdown(c.Query("breakdown"))
-	return q, kind, goal, nil
+	return q, kind, goal, q.Check()
 }
 
 // overviewOf is the caller's own side; an administrator sees everybody.

@@ -2,6 +2,7 @@ package manage_test
 
 import (
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,7 +93,20 @@ func TestStatsBreakdown(t *testing.T) {
 		require.Equal(t, body["impressions"], impressions)
 		require.Equal(t, by, body["breakdown_by"])
 	}
-	for _, by := range []string{"hour", "Campaign", "day,format", "1;DROP TABLE events"} {
+	hours := me.Get(t, "/api/stats?breakdown=hour").As(200)
+	require.Len(t, hours["breakdown"], 2, "in the order of time")
+	require.Less(t, at(hours, "breakdown", 0, "key"), at(hours, "breakdown", 1, "key"))
+	require.Equal(t, publisher.DeveloperID.String(), at(me.Get(t, "/api/stats?breakdown=publisher").As(200), "breakdown", 0, "key"))
+	require.Equal(t, "since", me.Get(t, "/api/stats?breakdown=hour&since=2026-01-01").Fails(400, "invalid_request")["field"])
+	table := me.Get(t, "/api/stats?breakdown=host_app&format=csv")
+	require.Equal(t, 200, table.Code)
+	lines := strings.Split(strings.TrimSpace(table.Text), "\n")
+	require.Len(t, lines, 3)
+	require.True(t, strings.HasPrefix(lines[0], "host_app,impressions,clicks,"), lines[0])
+	require.Equal(t, strings.Count(lines[0], ","), strings.Count(lines[1], ","))
+	require.True(t, strings.HasPrefix(lines[1], "discord,"), lines[1])
+	require.True(t, strings.HasPrefix(me.Get(t, "/api/stats?format=csv").Text, "day,impressions,"))
+	for _, by := range []string{"Hour", "Campaign", "day,format", "1;DROP TABLE events"} {
 		me.Get(t, "/api/stats?breakdown="+url.QueryEscape(by)).Fails(400, "invalid_request")
 	}
 }

@@ -79,7 +79,27 @@ func (s *Service) Create(ctx context.Context, caller account.User, in Create) (C
 		return Created{}, err
 	}
 	c.AdvertiserID = in.AdvertiserID
-	if err := s.room(ctx, caller, &c); err != nil {
+	n := NewCampaign{Campaign: c}
+	n.Admit = func(first bool) Status {
+		switch {
+		case in.Draft:
+			return Draft
+		// Credits cost a thief nothing but patience: a person looks before they pay.
+		case first && len(n.Campaign.PolicyViolations) == 0 && !in.UseAdCredit:
+			return Active
+		}
+		return InReview
+	}
+	if in.UseAdCredit {
+		n.Campaign.CreditFunded = true
+		n.CreditValue = s.deps.CreditValue
+	}
+	return s.add(ctx, caller, &n)
+}
+
+// add keeps a new campaign.
+func (s *Service) add(ctx context.Context, caller account.User, n *NewCampaign) (Created, error) {
+	if err := s.room(ctx, caller, &n.Campaign); err != nil {
 		return Created{}, err
 	}
 	id, err := uuid.NewV7()
@@ -87,28 +107,41 @@ func (s *Service) Create(ctx context.Context, caller account.User, in Create) (C
 		return Created{}, err
 	}
 	now := s.deps.Now().UTC()
-	c.ID, c.CreatedAt, c.UpdatedAt = id, now, now
-	c.PolicyViolations = Policy(&c)
-	n := NewCampaign{Campaign: c, Admit: func(first bool) Status {
-		switch {
-		case in.Draft:
-			return Draft
-		// Credits cost a thief nothing but patience: a person looks before they pay.
-		case first && len(c.PolicyViolations) == 0 && !in.UseAdCredit:
-			return Active
-		}
-		return InReview
-	}}
-	if in.UseAdCredit {
-		n.Campaign.CreditFunded = true
-		n.CreditValue = s.deps.CreditValue
-	}
-	kept, err := s.deps.Store.CreateCampaign(ctx, n)
+	n.Campaign.ID, n.Campaign.CreatedAt, n.Campaign.UpdatedAt = id, now, now
+	n.Campaign.PolicyViolations = Policy(&n.Campaign)
+	kept, err := s.deps.Store.CreateCampaign(ctx, *n)
 	if err != nil {
 		return Created{}, err
 	}
 	s.announce(ctx, kept)
 	return Created{Campaign: kept, AutoApproved: kept.Status == Active}, nil
+}
+
+// Copy makes a draft of one of caller's campaigns, for the same advertiser: everything that its
+// owner set, but for dates that have passed. The copy is paid in cash, and no review of the source
+// speaks for it. As an ad it is as new as its source is (see auction/train): what says the same
+// explores no second time. Errors: those of [Service.Get] and of [Service.Create].
+func (s *Service) Copy(ctx context.Context, caller account.User, id uuid.UUID) (Created, error) {
+	from, err := s.Get(ctx, caller, id)
+	if err != nil {
+		return Created{}, err
+	}
+	c := from.Clone()
+	c.Name = copyName(c.Name)
+	c.CreditFunded, c.Review, c.ConfigVersion = false, nil, 0
+	if c.Ended(s.deps.Now()) {
+		c.StartAt, c.EndAt = nil, nil
+	}
+	return s.add(ctx, caller, &NewCampaign{Campaign: c, Admit: func(bool) Status { return Draft }})
+}
+
+// copyName is the name of a copy, within the limit.
+func copyName(name string) string {
+	const mark = " (copy)"
+	if long := []rune(name); len(long) > MaxName-len(mark) {
+		name = string(long[:MaxName-len(mark)])
+	}
+	return name + mark
 }
 
 // Check gives the campaign that fields would make, with what the policy finds in it. Nothing is

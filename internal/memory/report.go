@@ -66,6 +66,8 @@ type noticeKey struct {
 type dimensions struct {
 	advertiser, campaign, developer    uuid.UUID
 	format, integrationMethod, hostApp string
+	surface, region, language          string
+	hour                               uint8 // of the day
 }
 
 // NewReports makes an empty store.
@@ -144,13 +146,16 @@ func (r *Reports) insert(row *report.Row) {
 	key := dimensions{
 		advertiser: row.AdvertiserID, campaign: row.CampaignID, developer: row.DeveloperID,
 		format: row.Format, integrationMethod: row.IntegrationMethod, hostApp: row.HostApp,
+		surface: row.Surface, region: row.Region, language: row.Language, hour: uint8(received.UTC().Hour()),
 	}
 	counts := date[key]
 	if counts == nil {
 		counts = new(report.Counts)
 		// The texts may be parts of a decoded record; the key must not keep all of it.
 		key.format, key.integrationMethod = strings.Clone(key.format), strings.Clone(key.integrationMethod)
-		key.hostApp = strings.Clone(key.hostApp)
+		for _, text := range []*string{&key.hostApp, &key.surface, &key.region, &key.language} {
+			*text = strings.Clone(*text)
+		}
 		date[key] = counts
 	}
 	count(counts, row)
@@ -318,7 +323,7 @@ func (r *Reports) Aggregate(_ context.Context, date day.Day) (int, error) {
 	return len(r.days[date]), nil
 }
 
-// keyOf is how the breakdowns read a row's dimensions; by day there is nothing to read.
+// keyOf is how the breakdowns read a row's dimensions; by day and hour it is the day that says more.
 var keyOf = map[report.Breakdown]func(*dimensions) string{
 	"":                         nil,
 	report.ByDay:               nil,
@@ -326,14 +331,18 @@ var keyOf = map[report.Breakdown]func(*dimensions) string{
 	report.ByFormat:            func(d *dimensions) string { return d.format },
 	report.ByHostApp:           func(d *dimensions) string { return d.hostApp },
 	report.ByIntegrationMethod: func(d *dimensions) string { return d.integrationMethod },
+	report.ByPublisher:         func(d *dimensions) string { return d.developer.String() },
+	report.BySurface:           func(d *dimensions) string { return d.surface },
+	report.ByRegion:            func(d *dimensions) string { return d.region },
+	report.ByLanguage:          func(d *dimensions) string { return d.language },
 }
 
 // Stats answers q. Error: errs.InvalidRequest for a breakdown outside the closed list.
 func (r *Reports) Stats(_ context.Context, q report.Query) (report.Result, error) {
-	key, ok := keyOf[q.Breakdown]
-	if !ok {
-		return report.Result{}, errs.New(errs.InvalidRequest, "breakdown must be campaign, format, host_app, integration_method or day")
+	if err := q.Check(); err != nil {
+		return report.Result{}, err
 	}
+	key := keyOf[q.Breakdown]
 	groups := make(map[string]*report.Counts)
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -349,7 +358,10 @@ func (r *Reports) Stats(_ context.Context, q report.Query) (report.Result, error
 			}
 			some = true
 			daily.Add(*counts)
-			if key != nil {
+			switch {
+			case q.Breakdown == report.ByHour:
+				addTo(groups, report.Hour(date.Time().Add(time.Duration(d.hour)*time.Hour)), counts)
+			case key != nil:
 				addTo(groups, key(&d), counts)
 			}
 		}
@@ -365,7 +377,7 @@ func (r *Reports) Stats(_ context.Context, q report.Query) (report.Result, error
 	if q.Breakdown == report.ByDay {
 		result.Groups = slices.Clone(result.Daily)
 	}
-	slices.SortFunc(result.Groups, report.BySpend)
+	q.Breakdown.Sort(result.Groups)
 	result.Traffic = r.trafficOf(q)
 	return result, nil
 }

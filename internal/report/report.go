@@ -2,10 +2,12 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	"adnet/internal/day"
+	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 
@@ -54,14 +56,51 @@ const (
 // Breakdown is the dimension that a result is split by.
 type Breakdown string
 
-// The breakdowns of the specification; a closed list.
+// The breakdowns; a closed list.
 const (
 	ByCampaign          Breakdown = "campaign"
 	ByFormat            Breakdown = "format"
 	ByHostApp           Breakdown = "host_app"
 	ByIntegrationMethod Breakdown = "integration_method"
 	ByDay               Breakdown = "day"
+	ByHour              Breakdown = "hour"      // UTC hours, in their order; of [MaxHourly] days at most
+	ByPublisher         Breakdown = "publisher" // its developer id
+	BySurface           Breakdown = "surface"
+	ByRegion            Breakdown = "region"
+	ByLanguage          Breakdown = "language"
 )
+
+// Breakdowns are all of them.
+var Breakdowns = []string{
+	string(ByCampaign), string(ByFormat), string(ByHostApp), string(ByIntegrationMethod), string(ByDay), string(ByHour),
+	string(ByPublisher), string(BySurface), string(ByRegion), string(ByLanguage),
+}
+
+// MaxHourly is the most days of a query by hour.
+const MaxHourly = 31
+
+// Hour is the key of the hour of at in a breakdown by hour.
+func Hour(at time.Time) string { return at.UTC().Truncate(time.Hour).Format(time.RFC3339) }
+
+// Check says whether the store answers q. Errors: errs.InvalidRequest with the field.
+func (q *Query) Check() error {
+	if q.Breakdown != "" && !slices.Contains(Breakdowns, string(q.Breakdown)) {
+		return errs.New(errs.InvalidRequest, "breakdown must be one of %s", strings.Join(Breakdowns, ", ")).With("field", "breakdown")
+	}
+	if q.Breakdown == ByHour && q.Until-q.Since >= MaxHourly {
+		return errs.New(errs.InvalidRequest, "a breakdown by hour is of at most %d days", MaxHourly).With("field", "since")
+	}
+	return nil
+}
+
+// Sort brings the groups of a breakdown into their order: hours by time, others by spend.
+func (b Breakdown) Sort(groups []Group) {
+	if b == ByHour {
+		slices.SortFunc(groups, func(x, y Group) int { return strings.Compare(x.Key, y.Key) })
+		return
+	}
+	slices.SortFunc(groups, BySpend)
+}
 
 // Query selects events. Nil UUIDs select every advertiser, campaign or developer. Since and Until
 // are days, both included.
@@ -100,7 +139,7 @@ type Counts struct {
 
 // Group is the counts of one value of a breakdown or of one day.
 type Group struct {
-	Key string // campaign id, format, host app, integration method, or a day as 2006-01-02
+	Key string // of the breakdown: an id, a name, a day as 2006-01-02, or an hour as RFC 3339
 	Counts
 }
 

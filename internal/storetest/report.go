@@ -318,7 +318,8 @@ func spread(t *testing.T, s Reports) {
 	for i := range 3 {
 		for range i + 1 {
 			rows = append(rows, reportRow(onDay(reportDay+day.Day(i)), func(r *report.Row) {
-				r.CampaignID = uuid.UUID{0xc, byte(i)}
+				r.CampaignID, r.AdvertiserID, r.DeveloperID = uuid.UUID{0xc, byte(i)}, uuid.UUID{0xa, byte(i)}, uuid.UUID{0xd, byte(i)}
+				r.Surface, r.Region, r.Language = fmt.Sprintf("s%d", i), fmt.Sprintf("r%d", i), fmt.Sprintf("l%d", i)
 				r.Format, r.HostApp, r.IntegrationMethod = fmt.Sprintf("f%d", i), fmt.Sprintf("h%d", i), fmt.Sprintf("m%d", i)
 			}))
 		}
@@ -341,6 +342,10 @@ func reportsBreakdowns(t *testing.T, s Reports) {
 		report.ByHostApp:           func(i int) string { return fmt.Sprintf("h%d", i) },
 		report.ByIntegrationMethod: func(i int) string { return fmt.Sprintf("m%d", i) },
 		report.ByDay:               func(i int) string { return (reportDay + day.Day(i)).String() },
+		report.ByPublisher:         func(i int) string { return uuid.UUID{0xd, byte(i)}.String() },
+		report.BySurface:           func(i int) string { return fmt.Sprintf("s%d", i) },
+		report.ByRegion:            func(i int) string { return fmt.Sprintf("r%d", i) },
+		report.ByLanguage:          func(i int) string { return fmt.Sprintf("l%d", i) },
 	}
 	for by, name := range key {
 		got := stats(t, s, report.Query{Breakdown: by})
@@ -356,6 +361,16 @@ func reportsBreakdowns(t *testing.T, s Reports) {
 		require.Equal(t, int64(6), got.Impressions, by)
 	}
 	require.Nil(t, stats(t, s, report.Query{}).Groups)
+	days := report.Query{Since: reportDay, Until: reportDay + 2, Breakdown: report.ByHour}
+	hours := stats(t, s, days)
+	require.Equal(t, []string{"2026-03-10T12:00:00Z", "2026-03-11T12:00:00Z", "2026-03-12T12:00:00Z"}, keysOf(hours.Groups), "by time")
+	require.EqualValues(t, 3, hours.Groups[2].Impressions)
+	days.AdvertiserID = uuid.UUID{0xa, 1}
+	require.Equal(t, []string{"2026-03-11T12:00:00Z"}, keysOf(stats(t, s, days).Groups))
+	days = report.Query{DeveloperID: uuid.UUID{0xd, 2}, Breakdown: report.ByRegion}
+	require.Equal(t, []string{"r2"}, keysOf(stats(t, s, days).Groups))
+	_, err := s.Reader.Stats(t.Context(), report.Query{Since: reportDay, Until: reportDay + report.MaxHourly, Breakdown: report.ByHour})
+	require.True(t, errs.Is(err, errs.InvalidRequest), "%v", err)
 	// Equal spend: by key.
 	insertRows(t, s, "more", reportRow(onDay(reportDay), func(r *report.Row) { r.HostApp = "a"; r.Charge = 6000 }))
 	require.Equal(t, []string{"a", "h2", "h1", "h0"}, keysOf(stats(t, s, report.Query{Breakdown: report.ByHostApp}).Groups))

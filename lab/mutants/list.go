@@ -41,6 +41,12 @@ var mutants = []mutant{
 		tests: []string{"./internal/memory"}, run: "Blocks",
 	},
 	{
+		name: "csv-formula", protects: "no text of a stranger is a formula in a report",
+		file: "ingress/httpapi/csv.go",
+		old:  "return \"'\" + text", new: "return text",
+		tests: []string{"./ingress/httpapi"}, run: "Spreadsheets",
+	},
+	{
 		name: "cookie-header", protects: "a cookie counts with the console's header only",
 		file: "ingress/httpapi/cookie.go",
 		old:  `r.Header.Get(ConsoleHeader) == "1" &&`, new: `true &&`,
