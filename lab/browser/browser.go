@@ -259,3 +259,13 @@ func (t *Tab) Frame() (*Tab, error) {
 		time.Sleep(20 * time.Millisecond)
 	}
 }
+
+// Accept answers every question of the page's scripts (confirm) by yes from now on.
+func (t *Tab) Accept() error {
+	chromedp.ListenTarget(t.ctx, func(event any) {
+		if _, asks := event.(*page.EventJavascriptDialogOpening); asks {
+			go func() { _ = t.Do(page.HandleJavaScriptDialog(true)) }()
+		}
+	})
+	return t.Do(page.Enable())
+}

@@ -128,7 +128,7 @@ func screens() []screen {
 		{"advertiser", "/console/nothing", "There is nothing at this address"},
 		{"advertiser", "/console/campaigns/00000000-0000-4000-8000-000000000000", ""}, // another's, or none: 404 in the console
 		{"publisher", "/console/publisher", "Credits earned"},
-		{"publisher", "/console/integrate", "Impressions of yours have been seen"},
+		{"publisher", "/console/integrate", "Requests of yours have been seen"},
 		{"publisher", "/console/keys", "chat app"},
 		{"publisher", "/console/security", "this one"},
 		{"admin", "/console/review", "Review queue"},

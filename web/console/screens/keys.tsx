@@ -3,47 +3,84 @@ import { api, ApiError, need, type Schemas } from '../../shared/api';
 import { isAdmin, t, time } from '../state';
 import { Empty, Loaded, useLoad, words } from '../ui/load';
 import { Card, Code, Page } from '../ui/page';
+import { inPage } from '../ui/snippets';
 
 type Kind = Schemas['KeyKind'];
+type Key = Schemas['Key'];
+type Made = Schemas['NewKey'];
 
-/** API keys: made, shown once, and revoked. */
+const said = (e: unknown) => (e instanceof ApiError ? words(e) : String(e));
+const named = (k: Key) => k.name || k.prefix;
+
+/** API keys: made, shown once, replaced and revoked. */
 export default function Keys() {
   const of = useLoad(() => need(api.GET('/api/keys')), []);
-  const [made, setMade] = useState<{ key: string; name: string } | null>(null);
+  const [made, setMade] = useState<Made | null>(null);
+  const [old, setOld] = useState<Key | null>(null);
   const [problem, setProblem] = useState('');
   const shown = useRef<HTMLDialogElement>(null);
-  const revoke = async (id: string, name: string) => {
-    if (!confirm(t().revokeSure(name))) return;
+  const replacing = useRef<HTMLDialogElement>(null);
+  const revoke = async (k: Key) => {
+    if (!confirm(t().revokeSure(named(k)))) return;
     try {
-      await need(api.DELETE('/api/keys/{id}', { params: { path: { id } } }));
+      await need(api.DELETE('/api/keys/{id}', { params: { path: { id: k.id } } }));
       setProblem('');
-    } catch (e) { setProblem(e instanceof ApiError ? words(e) : String(e)); }
+    } catch (e) { setProblem(said(e)); }
     of.reload();
   };
-  const show = (key: string, name: string) => { setMade({ key, name }); of.reload(); shown.current?.showModal(); };
+  const show = (key: Made) => { setMade(key); of.reload(); shown.current?.showModal(); };
+  const replace = async (grace: number) => {
+    replacing.current?.close();
+    try {
+      show(await need(api.POST('/api/keys/{id}/rotate', { params: { path: { id: old!.id } }, body: { grace_seconds: grace } })));
+      setProblem('');
+    } catch (e) { setProblem(said(e)); }
+  };
   return (
     <Page title={t().keys} lead={t().keysLead}>
       <dialog ref={shown} aria-labelledby="new-key" onClose={() => setMade(null)}>
         <h2 id="new-key">{t().keyMade}</h2>
         <p>{t().keyOnce}</p>
         {made && <Code text={made.key} label={t().keyMade} />}
+        {made?.kind === 'browser' && <><h3>{t().browserSnippet}</h3><Code text={inPage(made.key)} label={t().browserSnippet} /></>}
         <form method="dialog"><button class="primary">{t().keyKept}</button></form>
+      </dialog>
+      <dialog ref={replacing} aria-labelledby="old-key">
+        <h2 id="old-key">{t().rotateTitle(old ? named(old) : '')}</h2>
+        <p>{t().rotateHelp}</p>
+        <Replace replace={replace} cancel={() => replacing.current?.close()} />
       </dialog>
       <NewKey show={show} />
       {problem && <p class="problem" role="alert">{problem}</p>}
       <Loaded of={of}>{({ keys }) => keys.length === 0 ? <Empty title={t().noKeys} /> : (
         <div class="scroll card flush" tabIndex={0} role="region" aria-label={t().keys}>
           <table class="rows"><thead><tr><th scope="col">{t().name}</th><th scope="col">{t().kind}</th><th scope="col">{t().prefix}</th><th scope="col">{t().created}</th><th scope="col"><span class="hidden">{t().acts}</span></th></tr></thead>
-            <tbody>{keys.map((k) => <tr key={k.id}><th scope="row">{k.name || '–'}</th><td>{t().keyKinds[k.kind]}</td><td class="mono">{k.prefix}…</td><td>{time(k.created_at)}</td>
-              <td class="num"><button type="button" class="small danger" aria-label={`${t().revoke}: ${k.name || k.prefix}`} onClick={() => void revoke(k.id, k.name || k.prefix)}>{t().revoke}</button></td></tr>)}</tbody></table>
+            <tbody>{keys.map((k) => <tr key={k.id} data-id={k.id}><th scope="row">{k.name || '–'}{k.origins?.map((o) => <div class="note" key={o}>{o}</div>)}</th>
+              <td>{t().keyKinds[k.kind]}{k.ends_at && <div class="note">{t().endsAt(time(k.ends_at))}</div>}</td><td class="mono">{k.prefix}…</td><td>{time(k.created_at)}</td>
+              <td class="num">{!k.ends_at && <button type="button" class="small" data-act="rotate" aria-label={`${t().rotate}: ${named(k)}`} onClick={() => { setOld(k); replacing.current?.showModal(); }}>{t().rotate}</button>}{' '}
+                <button type="button" class="small danger" data-act="revoke" aria-label={`${t().revoke}: ${named(k)}`} onClick={() => void revoke(k)}>{t().revoke}</button></td></tr>)}</tbody></table>
         </div>)}</Loaded>
     </Page>
   );
 }
 
-function NewKey({ show }: { show: (key: string, name: string) => void }) {
+/** For how long the old key works on. */
+function Replace({ replace, cancel }: { replace: (grace: number) => Promise<void>; cancel: () => void }) {
+  const [grace, setGrace] = useState(86400);
+  return (
+    <form class="row end" onSubmit={(e) => { e.preventDefault(); void replace(grace); }}>
+      <label>{t().grace}<select name="grace" value={grace} onChange={(e) => setGrace(Number(e.currentTarget.value))}>{[0, 3600, 86400, 604800, 2592000].map((s) => <option key={s} value={s}>{t().graces[s]}</option>)}</select></label>
+      <button class="primary">{t().rotate}</button>
+      <button type="button" onClick={cancel}>{t().cancel}</button>
+    </form>
+  );
+}
+
+function NewKey({ show }: { show: (key: Made) => void }) {
+  const kinds: Kind[] = isAdmin.value ? ['publisher', 'browser', 'conversion', 'seat'] : ['publisher', 'browser', 'conversion'];
   const [name, setName] = useState('');
-  const [kind, setKind] = useState<Kind>('publisher');
+  const [kind, setKind] = useState<Kind>(kinds.find((k) => k === new URLSearchParams(location.search).get('kind')) ?? 'publisher');
+  const [origins, setOrigins] = useState('');
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
   const make = async (e: Event) => {
@@ -51,19 +88,23 @@ function NewKey({ show }: { show: (key: string, name: string) => void }) {
     setBusy(true);
     setProblem('');
     try {
-      const made = await need(api.POST('/api/keys', { body: { kind, name } }));
+      const made = await need(api.POST('/api/keys', { body: { kind, name, ...(kind === 'browser' && { origins: origins.split(/[\s,]+/).filter(Boolean) }) } }));
       setName('');
-      show(made.key, made.name);
-    } catch (e) { setProblem(e instanceof ApiError ? words(e) : String(e)); }
+      setOrigins('');
+      show(made);
+    } catch (e) { setProblem(said(e)); }
     setBusy(false);
   };
-  const kinds: Kind[] = isAdmin.value ? ['publisher', 'conversion', 'seat'] : ['publisher', 'conversion'];
   return (
     <Card title={t().newKey} wide>
-      <form class="row end" onSubmit={make}>
-        <label>{t().name}<input name="name" value={name} maxLength={100} required onInput={(e) => setName(e.currentTarget.value)} /></label>
-        <label>{t().kind}<select value={kind} onChange={(e) => setKind(e.currentTarget.value as Kind)}>{kinds.map((k) => <option key={k} value={k}>{t().keyKinds[k]}</option>)}</select></label>
-        <button class="primary" disabled={busy}>{t().makeKey}</button>
+      <form onSubmit={make}>
+        <div class="row end">
+          <label>{t().name}<input name="name" value={name} maxLength={100} required onInput={(e) => setName(e.currentTarget.value)} /></label>
+          <label>{t().kind}<select name="kind" value={kind} onChange={(e) => setKind(e.currentTarget.value as Kind)}>{kinds.map((k) => <option key={k} value={k}>{t().keyKinds[k]}</option>)}</select></label>
+          {kind === 'browser' && <label>{t().origins}<textarea name="origins" rows={2} required value={origins} aria-describedby="origins-help" placeholder="https://app.example.com" onInput={(e) => setOrigins(e.currentTarget.value)} /></label>}
+          <button class="primary" disabled={busy}>{t().makeKey}</button>
+        </div>
+        {kind === 'browser' && <p class="note" id="origins-help">{t().originsHelp}</p>}
       </form>
       {problem && <p class="problem" role="alert">{problem}</p>}
     </Card>
