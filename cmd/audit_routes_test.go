@@ -95,6 +95,12 @@ func (w *auditWorld) made(more string) string {
 	return id
 }
 
+// refused is the id of the newest decision against the owner, whose campaign is rejected first.
+func (w *auditWorld) refused() string {
+	w.do("POST", "/api/campaigns?action=review", w.admin.token, `{"id":"`+w.made(`,"daily_budget":70`)+`","decision":"rejected","notes":"no"}`, 200)
+	return w.do("GET", "/api/decisions", w.owner.token, "", 200)["decisions"].([]any)[0].(map[string]any)["id"].(string)
+}
+
 func (w *auditWorld) key() string {
 	return w.do("POST", "/api/keys", w.owner.token, `{"kind":"publisher","name":"bot"}`, 201)["id"].(string)
 }
@@ -198,6 +204,13 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 		"POST /api/campaigns submit": moves("submit", `,"status":"draft"`), "POST /api/campaigns archive": moves("archive", ""),
 		"POST /api/campaigns review": func(w *auditWorld) auditCall {
 			return auditCall{"/api/campaigns?action=review", w.admin.token, `{"id":"` + w.made(`,"daily_budget":70`) + `","decision":"rejected","notes":"no"}`, 200, nil}
+		},
+		"POST /api/decisions/:id/appeal ": func(w *auditWorld) auditCall {
+			return auditCall{"/api/decisions/" + w.refused() + "/appeal", w.owner.token, `{"text":"It is fine."}`, 201, nil}
+		},
+		"POST /api/admin/appeals/:id ": func(w *auditWorld) auditCall {
+			made := w.do("POST", "/api/decisions/"+w.refused()+"/appeal", w.owner.token, `{"text":"It is fine."}`, 201)
+			return auditCall{"/api/admin/appeals/" + made["appeal"].(map[string]any)["id"].(string), w.admin.token, `{"outcome":"upheld","words":"It is not."}`, 200, nil}
 		},
 		"POST /api/admin/users/:id/suspend ": func(w *auditWorld) auditCall {
 			u := w.register(uuid.NewString() + "@audit.example")

@@ -129,7 +129,7 @@ func (k *Keys) once(c *httpapi.Context, in call) error {
 	in.request.Most = k.deps.Config.Most
 	if _, has := httpapi.Bearer(c); has {
 		user, err := k.deps.Caller.User(c)
-		if errs.Is(err, errs.InvalidToken) {
+		if errs.Is(err, errs.InvalidToken) || errs.Is(err, errs.Forbidden) { // also of a suspended account
 			in.handle(c) // it says so itself
 			return nil
 		}

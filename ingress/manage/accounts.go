@@ -9,6 +9,7 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
+	"adnet/internal/auditlog"
 	"adnet/internal/errs"
 	"adnet/internal/traffic"
 
@@ -279,7 +280,8 @@ func idOf(c *httpapi.Context) (uuid.UUID, error) {
 		text = c.Query("id")
 	}
 	var in struct {
-		ID *string `json:"id"`
+		ID     *string `json:"id"`
+		Reason string  `json:"reason"` // kept in the audit log
 	}
 	err := httpapi.ReadBody(c, func(body []byte) error {
 		if len(body) == 0 && text != "" {
@@ -294,6 +296,13 @@ func idOf(c *httpapi.Context) (uuid.UUID, error) {
 		return uuid.Nil, errs.New(errs.InvalidRequest, "id must be the same in the body and before it; leave one out").With("field", "id")
 	case in.ID != nil:
 		text = *in.ID
+	}
+	if in.Reason != "" {
+		reason, err := account.CleanReason(in.Reason)
+		if err != nil {
+			return uuid.Nil, err
+		}
+		auditlog.Because(c.Request.Context(), reason)
 	}
 	return httpapi.ParseID("id", text)
 }

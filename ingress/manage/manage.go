@@ -13,6 +13,7 @@ import (
 	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
+	"adnet/internal/decision"
 	"adnet/internal/report"
 	"adnet/internal/schedule"
 	"adnet/internal/token"
@@ -60,6 +61,8 @@ type Deps struct {
 	Stats     StatsReader
 	Rollup    Aggregator
 	Audit     AuditLog
+	Decisions decision.Store
+	Cases     Cases          // nil: a hold is not released by an appeal
 	Unproven  UnprovenReader // nil: stats do not tell of them
 	Blocks    account.BlockStore
 	Logins    Logins // limits on wrong passwords; nil for none
@@ -153,6 +156,7 @@ func (a *API) Mount(s *httpapi.Server) {
 	s.Handle(http.MethodGet, "/api/campaigns/:id", a.getCampaign, reads)
 	s.Handle(http.MethodPatch, "/api/campaigns/:id", a.updateCampaign, changes)
 	s.Handle(http.MethodPatch, "/api/campaigns", a.updateCampaign, changes)
+	a.mountDecisions(s, reads, changes)
 	a.mountUsers(s, ofAdmin(reads), ofAdmin(changes))
 	s.Handle(http.MethodGet, "/api/audit", a.auditLog, with(reads, ofAudit))
 	s.Handle(http.MethodGet, "/api/stats", a.stats, httpapi.Policy{

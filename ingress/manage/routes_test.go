@@ -254,10 +254,10 @@ func TestForeignIDs(t *testing.T) {
 					var got reply
 					switch place {
 					case "path":
-						got = attacker.Call(t, e.Method, e.url(id), object{"headline": "stolen"})
+						got = attacker.Call(t, e.Method, e.url(id), object{"headline": "stolen", "text": "stolen"})
 					case "body":
 						got = attacker.Call(t, e.Method, e.url(own), object{
-							"id": id, "advertiser_id": id, "developer_id": id, "campaign_id": id, "headline": "stolen", "decision": "approved",
+							"id": id, "advertiser_id": id, "developer_id": id, "campaign_id": id, "headline": "stolen", "text": "stolen", "decision": "approved",
 							"cta_url": "https://example.com", "kind": "publisher",
 						})
 					default:

@@ -33,12 +33,14 @@ const (
 	TargetDeadLetter = "dead_letter"
 	TargetQuarantine = "quarantine"
 	TargetPublisher  = "publisher" // id: its developer id
+	TargetAppeal     = "appeal"
+	TargetReport     = "ad_report" // id: of the campaign
 	TargetStore      = "store"     // a repair, a restore, a retention run
 )
 
 // Targets are the kinds of targets.
 var Targets = []string{
-	TargetCampaign, TargetUser, TargetKey, TargetDeposit, TargetDeadLetter, TargetStore, TargetQuarantine, TargetPublisher,
+	TargetCampaign, TargetUser, TargetKey, TargetDeposit, TargetDeadLetter, TargetStore, TargetQuarantine, TargetPublisher, TargetAppeal, TargetReport,
 }
 
 // Actor identifies the author of a change: account, address and means.
@@ -95,8 +97,9 @@ type actorKey struct{}
 // carried lets authentication, which runs after the actor was put into the context, add its
 // identity.
 type carried struct {
-	mu    sync.Mutex
-	actor Actor
+	mu     sync.Mutex
+	actor  Actor
+	reason string
 }
 
 // With makes a the actor of everything that is done under the context.
@@ -123,4 +126,27 @@ func From(ctx context.Context) Actor {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.actor
+}
+
+// Because says why everything is changed that is changed under ctx from now on. It needs an actor.
+func Because(ctx context.Context, reason string) {
+	if c, ok := ctx.Value(actorKey{}).(*carried); ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.reason = reason
+	}
+}
+
+// Complete adds to e what ctx says: who changes, and why.
+func (e *Entry) Complete(ctx context.Context) {
+	e.Actor = From(ctx)
+	c, ok := ctx.Value(actorKey{}).(*carried)
+	if !ok {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, said := e.Changes[Reason]; c.reason != "" && !said && len(e.Changes) > 0 {
+		e.Changes[Reason] = Change{After: c.reason}
+	}
 }

@@ -195,6 +195,22 @@ func OfCase(c ledger.Quarantine) Entry {
 	}}
 }
 
+// OfVerdict is the entry of a case that was decided.
+func OfVerdict(c ledger.Quarantine, v ledger.QuarantineVerdict) Entry {
+	return Entry{TargetKind: TargetQuarantine, TargetID: v.Case.String(), Changes: map[string]Change{
+		"developer_id": {Before: c.DeveloperID, After: c.DeveloperID}, "decision": {After: string(v.Decision)}, "note": {After: v.Note},
+	}}
+}
+
+// OfAppeal is the entry of an appeal, or of its answer. What its owner wrote is not in it.
+func OfAppeal(id, owner uuid.UUID, after map[string]any) Entry {
+	e := Entry{TargetKind: TargetAppeal, TargetID: id.String(), OwnerID: owner, Changes: make(map[string]Change, len(after))}
+	for name, value := range after {
+		e.Changes[name] = Change{After: value}
+	}
+	return e
+}
+
 // OfNotice is the entry of an applied notice of a payment provider. Its target is the deposit, or
 // the payment if no deposit is known yet.
 func OfNotice(n ledger.Notice, e ledger.NoticeEffects) Entry {

@@ -25,6 +25,7 @@ import (
 	"adnet/ingress/track"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
+	"adnet/internal/decision"
 	"adnet/internal/kafka"
 	"adnet/internal/ledger"
 	"adnet/internal/memory"
@@ -59,6 +60,7 @@ type Books interface {
 	manage.UnprovenReader
 	track.UnprovenStore
 	once.Store
+	decision.Store
 	budget.Journal
 	retain.Store
 	goal.Store

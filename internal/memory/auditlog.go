@@ -26,6 +26,11 @@ func (s *Store) record(ctx context.Context, e auditlog.Entry) error {
 	if len(e.Changes) == 0 {
 		return nil
 	}
+	e.Complete(ctx)
+	e.At, e.Seq = s.clock(), int64(len(s.auditLog))+1
+	if err := s.recordDecision(&e); err != nil {
+		return err
+	}
 	// Values as a database would give them back.
 	text, err := json.Marshal(e.Changes)
 	if err != nil {
@@ -35,7 +40,6 @@ func (s *Store) record(ctx context.Context, e auditlog.Entry) error {
 	if err := json.Unmarshal(text, &e.Changes); err != nil {
 		return err
 	}
-	e.Actor, e.At, e.Seq = auditlog.From(ctx), s.clock(), int64(len(s.auditLog))+1
 	s.auditLog = append(s.auditLog, e)
 	return nil
 }

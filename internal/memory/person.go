@@ -46,6 +46,13 @@ func (s *Store) Forget(_ context.Context, id uuid.UUID) error {
 			s.payments.deposits[deposit] = d
 		}
 	}
+	for _, d := range s.decisions {
+		for i := range d.Appeals {
+			if d.Appeals[i].OwnerID == id {
+				d.Appeals[i].Text = ""
+			}
+		}
+	}
 	for i := range s.auditLog {
 		forget(&s.auditLog[i], id)
 	}

@@ -187,9 +187,7 @@ func (s *Store) EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (
 		return c, err
 	}
 	books := s.quarantineBooks(c.ID)
-	if err := s.record(ctx, auditlog.Entry{TargetKind: auditlog.TargetQuarantine, TargetID: v.Case.String(), Changes: map[string]auditlog.Change{
-		"decision": {After: string(v.Decision)}, "note": {After: v.Note},
-	}}); err != nil {
+	if err := s.record(ctx, auditlog.OfVerdict(c, v)); err != nil {
 		return ledger.Quarantine{}, err
 	}
 	for _, t := range ledger.EndQuarantine(c, v, books) {

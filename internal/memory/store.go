@@ -14,6 +14,7 @@ import (
 
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
+	"adnet/internal/decision"
 	"adnet/internal/once"
 	"adnet/internal/ranking"
 
@@ -44,7 +45,8 @@ type Store struct {
 	ledger     ledgerState
 	journal    journal
 	payments   depositState
-	auditLog   []auditlog.Entry // oldest first
+	auditLog   []auditlog.Entry      // oldest first
+	decisions  []*decision.Statement // oldest first
 	attempts   map[once.ID]*attempt
 	unproven   map[unprovenKey]int64
 	weights    []ranking.Version // by number

@@ -35,15 +35,19 @@ func record(ctx context.Context, tx pgx.Tx, e auditlog.Entry) error {
 	if len(e.Changes) == 0 {
 		return mark(ctx, tx, e)
 	}
+	e.Complete(ctx)
 	changes, err := json.Marshal(e.Changes, json.Deterministic(true))
 	if err != nil {
 		return err
 	}
-	actor := auditlog.From(ctx)
+	actor := e.Actor
 	_, err = tx.Exec(ctx, insertAudit, nullID(actor.AccountID), actor.Role, actor.Name, actor.Via, actor.Network, actor.Action, actor.RequestID,
 		e.TargetKind, e.TargetID, nullID(e.OwnerID), changes)
 	if err != nil {
 		return fmt.Errorf("write audit entry: %w", err)
+	}
+	if err := recordDecision(ctx, tx, &e); err != nil {
+		return err
 	}
 	return mark(ctx, tx, e)
 }

@@ -343,9 +343,7 @@ func endQuarantine(ctx context.Context, tx pgx.Tx, v ledger.QuarantineVerdict) (
 	if _, err := tx.Exec(ctx, decideQuarantineSQL, v.Case, string(v.Decision), v.At, v.By, v.Note); err != nil {
 		return c, err
 	}
-	if err := record(ctx, tx, auditlog.Entry{TargetKind: auditlog.TargetQuarantine, TargetID: v.Case.String(), Changes: map[string]auditlog.Change{
-		"decision": {After: string(v.Decision)}, "note": {After: v.Note},
-	}}); err != nil {
+	if err := record(ctx, tx, auditlog.OfVerdict(c, v)); err != nil {
 		return c, err
 	}
 	written := ledger.EndQuarantine(c, v, books)

@@ -40,7 +40,7 @@ func RunOperations(t *testing.T, newStore func(t *testing.T) Operations) {
 	for name, run := range map[string]func(*testing.T, Operations){
 		"EveryChangeHasItsEntry": everyChange, "MoneyHasItsEntries": moneyEntries, "NoChangeNoEntry": noChange, "AuditQueries": auditQueries, "NoSecretInAudit": noSecret,
 		"KeyBeginsOnce": beginsOnce, "KeyReplays": keyReplays, "KeysAreLimited": keysAreLimited, "KeyDies": keyDies, "EffectIsFenced": effectIsFenced,
-		"EffectOutlivesItsCall": effectOutlives,
+		"EffectOutlivesItsCall": effectOutlives, "DecisionsHaveStatements": decisionsHaveStatements, "AppealsAreOneAtATime": appealsAreOneAtATime,
 	} {
 		t.Run(name, func(t *testing.T) { run(t, newStore(t)) })
 	}

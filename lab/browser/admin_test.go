@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -26,4 +27,38 @@ func TestSuspendAndRestore(t *testing.T) {
 	decide("suspend", "Suspended")
 	decide("restore", "Working")
 	require.Empty(t, tab.Problems())
+}
+
+// Who is suspended signs in, reads why, and appeals; an administrator takes the decision back, and the
+// outcome stands on the statement.
+func TestAppeal(t *testing.T) {
+	w := shared
+	email := fmt.Sprintf("appeals-%d@shop.example", time.Now().UnixNano())
+	made := struct{ User struct{ ID string } }{}
+	require.NoError(t, json.Unmarshal(w.post(t, "", "/api/auth/register", map[string]any{"email": email, "password": "some words with spaces"}), &made))
+	boss, _ := w.login(t, "admin")
+	w.post(t, boss, "/api/admin/users/"+made.User.ID+"/suspend", map[string]any{"reason": "Cards that were not yours."})
+	tab := w.tab(t, "", desk)
+	require.NoError(t, tab.Open(w.base+"/console/campaigns"))
+	require.NoError(t, tab.Do(chromedp.SendKeys(`input[name=email]`, email, chromedp.ByQuery), chromedp.SendKeys(`input[name=password]`, "some words with spaces\r", chromedp.ByQuery)))
+	require.NoError(t, tab.Await(`location.pathname === '/console/decisions' && document.body.innerText.includes('Cards that were not yours.')`))
+	w.examine(t, tab, desk)
+	require.NoError(t, tab.Do(chromedp.Click(`[data-act=appeal]`, chromedp.ByQuery), chromedp.SendKeys(`[data-form=ask] textarea`, "They were mine.", chromedp.ByQuery)))
+	w.examine(t, tab, desk)
+	require.NoError(t, tab.Do(chromedp.Click(`[data-form=ask] button:not([type])`, chromedp.ByQuery)))
+	require.NoError(t, tab.Await(`document.body.innerText.includes('Waits for an administrator')`))
+
+	admin := w.tab(t, "admin", desk)
+	require.NoError(t, admin.Open(w.base+"/console/appeals"))
+	require.NoError(t, admin.Await(`document.body.innerText.includes('They were mine.')`))
+	w.examine(t, admin, desk)
+	require.NoError(t, admin.Do(chromedp.Click(`[data-act=reverse]`, chromedp.ByQuery), chromedp.SendKeys(`[data-form=ask] textarea`, "They were.", chromedp.ByQuery),
+		chromedp.Click(`[data-form=ask] button:not([type])`, chromedp.ByQuery)))
+	require.NoError(t, admin.Await(`document.body.innerText.includes('No appeal waits')`))
+
+	again := w.tab(t, "", desk)
+	require.NoError(t, again.Open(w.base+"/console/decisions"))
+	require.NoError(t, again.Do(chromedp.SendKeys(`input[name=email]`, email, chromedp.ByQuery), chromedp.SendKeys(`input[name=password]`, "some words with spaces\r", chromedp.ByQuery)))
+	require.NoError(t, again.Await(`document.body.innerText.includes('The decision was taken back') && !!document.querySelector('nav.side a[href$="/console/keys"]')`))
+	require.Empty(t, append(admin.Problems(), again.Problems()...))
 }

@@ -127,12 +127,15 @@ func screens() []screen {
 		{"advertiser", "/console/users", "Only administrators"},
 		{"advertiser", "/console/nothing", "There is nothing at this address"},
 		{"advertiser", "/console/campaigns/00000000-0000-4000-8000-000000000000", ""}, // another's, or none: 404 in the console
+		{"advertiser", "/console/appeals", "Only administrators"},
 		{"publisher", "/console/publisher", "Credits earned"},
+		{"publisher", "/console/decisions", "Nothing was decided against you"},
 		{"publisher", "/console/integrate", "Requests of yours have been seen"},
 		{"publisher", "/console/keys", "chat app"},
 		{"publisher", "/console/security", "this one"},
 		{"admin", "/console/review", "Review queue"},
 		{"admin", "/console/campaigns", "Spent in all"},
+		{"admin", "/console/appeals", "Appeals"},
 		{"admin", "/console/users", "Make administrator"},
 		{"admin", "/console/users?q=nobody-has-this", "No such account"},
 	}

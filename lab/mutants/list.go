@@ -95,6 +95,18 @@ var mutants = []mutant{
 		tests: []string{"./ingress/manage"}, run: "TestAdministratorsCannotLockThemselvesOut",
 	},
 	{
+		name: "decision-owner", protects: "an owner reads and appeals against its own decisions only",
+		file: "ingress/manage/decisions.go",
+		old:  "		q.OwnerID = caller.ID\n", new: "",
+		tests: []string{"./ingress/manage"}, run: "TestAppeal|TestASuspendedAdministrator",
+	},
+	{
+		name: "appeal-once", protects: "one appeal of a decision waits at a time",
+		file: "internal/postgres/decisions.go",
+		old:  "		if err := decision.May(before); err != nil {", new: "		if false {",
+		tests: []string{"./internal/postgres"}, run: "Operations.*/AppealsAreOneAtATime", servers: []string{postgres},
+	},
+	{
 		name: "demo-door", protects: "the demo's accounts open on this machine only",
 		file: "ingress/manage/session.go",
 		old:  "if !httpapi.OnLoopback(a.baseURL()) {\n\t\treturn nil", new: "if false {\n\t\treturn nil",

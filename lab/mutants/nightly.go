@@ -4,6 +4,8 @@ package main
 // those of the economy, of links, of texts and of availability whose tests take long to build or to
 // run.
 var nightly = map[string]bool{
+	"appeal-once":                 true,
+	"decision-owner":              true,
 	"accept-survives":             true,
 	"account-unlimited":           true,
 	"admin-login":                 true,

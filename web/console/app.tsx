@@ -16,6 +16,8 @@ const Integrate = lazy(() => import('./screens/integrate'));
 const Links = lazy(() => import('./screens/links'));
 const Security = lazy(() => import('./screens/security'));
 const Review = lazy(() => import('./screens/review'));
+const Decisions = lazy(() => import('./screens/decisions'));
+const Appeals = lazy(() => import('./screens/appeals'));
 const Users = lazy(() => import('./screens/users'));
 
 /** Links that the pages follow themselves; /docs and the like are the server's. */
@@ -38,6 +40,10 @@ function Routes() {
     queueMicrotask(() => route(`${base}/console/${isAdmin.value ? 'review' : 'overview'}`, true));
     return null;
   }
+  if (user.value.suspended && at !== '/console/decisions') {
+    queueMicrotask(() => route(`${base}/console/decisions`, true));
+    return null;
+  }
   if (user.value.needs_second_factor && at !== '/console/security') {
     queueMicrotask(() => route(`${base}/console/security`, true));
     return null;
@@ -57,6 +63,8 @@ function Routes() {
         <Route path={p('integrate')} component={Integrate} />
         <Route path={p('security')} component={Security} />
         <Route path={p('review')} component={isAdmin.value ? Review : Forbidden} />
+        <Route path={p('decisions')} component={Decisions} />
+        <Route path={p('appeals')} component={isAdmin.value ? Appeals : Forbidden} />
         <Route path={p('users')} component={isAdmin.value ? Users : Forbidden} />
         <Route default component={NotFound} />
       </Router>

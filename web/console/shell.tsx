@@ -46,14 +46,22 @@ export function Shell({ at, children }: { at: string; children: ComponentChildre
         </details>
       </header>
       <nav class="side" aria-label={t().navigation}>
-        {isAdmin.value && <Group title={t().administer} at={at} items={[['review', 'shield', t().reviewQueue], ['users', 'users', t().accounts]]} />}
-        <Group title={t().advertise} at={at} items={[['overview', 'home', t().overview], ['campaigns', 'megaphone', t().campaigns], ['billing', 'wallet', t().billing]]} />
-        <Group title={t().publish} at={at} items={[['publisher', 'chart', t().earnings], ['integrate', 'code', t().integrate], ['keys', 'key', t().keys]]} />
-        <Group title={t().account} at={at} items={[['security', 'lock', t().security]]} />
+        {user.value?.suspended ? <Group title={t().account} at={at} items={[['decisions', 'alert', t().decisions]]} /> : <Menu at={at} />}
         <div class="group"><ul><li><a href={`${base}/docs`}><Icon name="book" />{t().apiDocs}</a></li></ul></div>
       </nav>
       {children}
     </div>
+  );
+}
+
+function Menu({ at }: { at: string }) {
+  return (
+    <>
+      {isAdmin.value && <Group title={t().administer} at={at} items={[['review', 'shield', t().reviewQueue], ['appeals', 'alert', t().appeals], ['users', 'users', t().accounts]]} />}
+      <Group title={t().advertise} at={at} items={[['overview', 'home', t().overview], ['campaigns', 'megaphone', t().campaigns], ['billing', 'wallet', t().billing]]} />
+      <Group title={t().publish} at={at} items={[['publisher', 'chart', t().earnings], ['integrate', 'code', t().integrate], ['keys', 'key', t().keys]]} />
+      <Group title={t().account} at={at} items={[['security', 'lock', t().security], ['decisions', 'alert', t().decisions]]} />
+    </>
   );
 }
 

@@ -1,0 +1,213 @@
+package manage
+
+import (
+	"context"
+	"net/http"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/account"
+	"adnet/internal/campaign"
+	"adnet/internal/decision"
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+
+	"github.com/google/uuid"
+)
+
+// Cases ends quarantine cases.
+type Cases interface {
+	EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (ledger.Quarantine, error)
+}
+
+var ofDecisions = httpapi.Params{
+	"owner_id": httpapi.IDForm, "id": httpapi.IDForm, "kind": httpapi.WordForm(decision.Kinds...), "appeal": httpapi.WordForm("open"),
+	"limit": httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, maxOffset),
+}
+
+func (a *API) mountDecisions(s *httpapi.Server, reads, changes httpapi.Policy) {
+	s.Handle(http.MethodGet, "/api/decisions", a.listDecisions, with(reads, ofDecisions))
+	s.Handle(http.MethodPost, "/api/decisions/:id/appeal", a.appeal, changes)
+	changes.Auth = httpapi.AdminToken
+	s.Handle(http.MethodPost, "/api/admin/appeals/:id", a.answerAppeal, changes)
+}
+
+// heard is the caller, also the owner of a suspended account. An administrator without its second
+// factor is not.
+func (a *API) heard(c *httpapi.Context) (account.User, error) {
+	u, session, err := a.deps.Auth.Heard(c)
+	if err == nil && a.deps.Auth.Lacks(c, u, session) {
+		return a.deps.Auth.User(c) // it says so
+	}
+	return u, err
+}
+
+// listDecisions serves GET /api/decisions: what was decided against the caller, and why; for an
+// administrator against anybody.
+func (a *API) listDecisions(c *httpapi.Context) error {
+	caller, err := a.heard(c)
+	if err != nil {
+		return err
+	}
+	q := decision.Query{Kind: decision.Kind(c.Query("kind")), Open: c.Query("appeal") == "open"}
+	if q.OwnerID, err = optionalID(c, "owner_id"); err != nil {
+		return err
+	}
+	if q.ID, err = optionalID(c, "id"); err != nil {
+		return err
+	}
+	if !caller.IsAdmin() || caller.Disabled {
+		if q.OwnerID != uuid.Nil && q.OwnerID != caller.ID {
+			return errs.New(errs.Forbidden, "owner_id must be your own")
+		}
+		q.OwnerID = caller.ID
+	}
+	if q.Limit, err = httpapi.QueryInt(c, "limit", defaultLimit, 1, maxLimit); err != nil {
+		return err
+	}
+	if q.Offset, err = httpapi.QueryInt(c, "offset", 0, 0, maxOffset); err != nil {
+		return err
+	}
+	list, total, err := a.deps.Decisions.Decisions(c.Request.Context(), q)
+	if err != nil {
+		return err
+	}
+	if q.ID != uuid.Nil && total == 0 {
+		return decision.ErrUnknown
+	}
+	if list == nil {
+		list = []decision.Statement{}
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"decisions": list, "total": total, "limit": q.Limit, "offset": q.Offset})
+}
+
+// appeal serves POST /api/decisions/{id}/appeal.
+func (a *API) appeal(c *httpapi.Context) error {
+	caller, err := a.heard(c)
+	if err != nil {
+		return err
+	}
+	of, err := httpapi.ParseID("id", c.Param("id"))
+	if err != nil {
+		return err
+	}
+	var in struct {
+		Text string `json:"text"`
+	}
+	if err := httpapi.Decode(c, &in); err != nil {
+		return err
+	}
+	text, err := decision.Clean("text", in.Text, decision.MaxText)
+	if err != nil {
+		return err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return err
+	}
+	made := decision.Appeal{ID: id, DecisionID: of, OwnerID: caller.ID, Text: text, CreatedAt: a.deps.Now().UTC()}
+	if err := a.deps.Decisions.Appeal(c.Request.Context(), made); err != nil {
+		return err
+	}
+	return httpapi.JSON(c, http.StatusCreated, map[string]any{"appeal": made})
+}
+
+// answerAppeal serves POST /api/admin/appeals/{id}. Reversed takes the decision back first, which
+// may be repeated, and then says so: an answer never promises what was not done.
+func (a *API) answerAppeal(c *httpapi.Context) error {
+	admin, err := a.deps.Auth.Administrator(c)
+	if err != nil {
+		return err
+	}
+	answer := decision.Answer{By: admin.ID, At: a.deps.Now().UTC()}
+	if answer.AppealID, err = httpapi.ParseID("id", c.Param("id")); err != nil {
+		return err
+	}
+	var in struct {
+		Outcome decision.Outcome `json:"outcome"`
+		Words   string           `json:"words"`
+	}
+	if err := httpapi.Decode(c, &in); err != nil {
+		return err
+	}
+	answer.Outcome = in.Outcome
+	if answer.Outcome != decision.Upheld && answer.Outcome != decision.Reversed {
+		return errs.New(errs.InvalidRequest, "outcome must be upheld or reversed").With("field", "outcome")
+	}
+	if answer.Words, err = decision.Clean("words", in.Words, decision.MaxWords); err != nil {
+		return err
+	}
+	ctx := c.Request.Context()
+	of, err := a.appealed(ctx, answer.AppealID)
+	if err != nil {
+		return err
+	}
+	if answer.Outcome == decision.Reversed {
+		if err := a.reverse(ctx, admin, of, answer.Words); err != nil {
+			return err
+		}
+	}
+	if err := a.deps.Decisions.Answer(ctx, answer); err != nil {
+		return err
+	}
+	list, _, err := a.deps.Decisions.Decisions(ctx, decision.Query{ID: of.ID, Limit: 1})
+	if err != nil {
+		return err
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"decision": list[0]})
+}
+
+// appealed is the decision of an appeal that waits. Errors: errs.NotFound, errs.InvalidState.
+func (a *API) appealed(ctx context.Context, appeal uuid.UUID) (decision.Statement, error) {
+	of, err := a.deps.Decisions.AppealedBy(ctx, appeal)
+	if err != nil {
+		return of, err
+	}
+	for _, known := range of.Appeals {
+		if known.ID == appeal && known.Outcome != "" {
+			return of, decision.ErrEnded
+		}
+	}
+	return of, nil
+}
+
+// reverse takes a decision back, unless that was done before. What was clawed back is money of
+// others by now: the administrator gives it back by hand.
+func (a *API) reverse(ctx context.Context, admin account.User, of decision.Statement, words string) error {
+	id, err := uuid.Parse(of.TargetID)
+	if err != nil {
+		return err
+	}
+	switch of.Kind {
+	case decision.Suspension:
+		if _, err = a.deps.Accounts.Restore(ctx, admin, id, firstRunes(words, account.MaxReason)); err == nil {
+			a.deps.Auth.ForgetUser(id)
+		}
+	case decision.Rejection:
+		if _, err = a.deps.Campaigns.Submit(ctx, admin, id); err == nil {
+			_, err = a.deps.Campaigns.Decide(ctx, admin, id, campaign.Decision{Decision: "approved"})
+		}
+	case decision.Pause:
+		_, err = a.deps.Campaigns.Resume(ctx, admin, id)
+	case decision.Hold:
+		if a.deps.Cases == nil {
+			return nil
+		}
+		_, err = a.deps.Cases.EndQuarantine(ctx, ledger.QuarantineVerdict{
+			Case: id, Decision: ledger.QuarantineRelease, By: admin.ID, Note: firstRunes(words, 500), At: a.deps.Now().UTC(),
+		})
+		if errs.Is(err, errs.Conflict) { // clawed back meanwhile: a decision of its own, with an appeal of its own
+			return nil
+		}
+	}
+	if errs.Is(err, errs.InvalidState) { // it is not in force any more
+		return nil
+	}
+	return err
+}
+
+func firstRunes(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most])
+	}
+	return text
+}

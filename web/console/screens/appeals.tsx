@@ -1,0 +1,1 @@
+export { Appeals as default } from './decisions';
