@@ -47,14 +47,14 @@ api.use({
 interface Answer<T> { data?: T; error?: unknown; response: { status: number; headers: Headers } }
 
 /** The answer of a call, or an ApiError. */
-export async function need<T>(call: Promise<Answer<T>>): Promise<T> {
+export async function need<T>(call: Promise<Answer<T>>): Promise<Exclude<T, string>> {
   let answer: Answer<T>;
   try {
     answer = await call;
   } catch {
     throw new ApiError(0, 'unreachable', '');
   }
-  if (answer.error === undefined && answer.data !== undefined) return answer.data;
+  if (answer.error === undefined && answer.data !== undefined) return answer.data as Exclude<T, string>; // CSV is downloaded
   const said = (answer.error ?? {}) as { error?: string; code?: string; field?: string; retry_after?: number };
   if (answer.response.status === 401 && said.code !== 'invalid_credentials') signedOut();
   throw new ApiError(answer.response.status, said.code ?? 'internal', said.error ?? '', said.field, said.retry_after);
