@@ -22,6 +22,8 @@ import (
 // StatsReader answers stats queries (ClickHouse, or memory in in-memory mode).
 type StatsReader interface {
 	Stats(ctx context.Context, q report.Query) (report.Result, error)
+	// Requests counts who won the requests of some places, at prices of which step.
+	Requests(ctx context.Context, p report.Places) ([]report.Won, error)
 }
 
 // Who may register.
@@ -103,6 +105,9 @@ func (a *API) Mount(s *httpapi.Server) {
 	changes := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes, Audited: httpapi.Yes}
 	// Guesses of tokens are answered 401, which is limited.
 	byLink := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.Yes}
+	asks := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.No, Audited: httpapi.No}
+	scans := asks
+	scans.Scans = true
 	ofAdmin := func(p httpapi.Policy) httpapi.Policy { p.Auth = httpapi.AdminToken; return p }
 	s.HandleActions(http.MethodPost, "/api/auth", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
 		"": {Do: a.login}, "login": {Do: a.login},
@@ -149,9 +154,7 @@ func (a *API) Mount(s *httpapi.Server) {
 		"copy":   {Do: a.copyCampaign},
 		"review": {Do: a.reviewCampaign, Policy: ofAdmin(changes)},
 		// No Idempotency-Key: it keeps nothing.
-		"check": {Do: a.checkCampaign, Policy: httpapi.Policy{
-			Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.No, Audited: httpapi.No,
-		}},
+		"check": {Do: a.checkCampaign, Policy: asks}, "forecast": {Do: a.forecastCampaign, Policy: scans},
 	}}, with(changes, httpapi.Params{"id": httpapi.IDForm}))
 	s.Handle(http.MethodGet, "/api/campaigns/:id", a.getCampaign, reads)
 	s.Handle(http.MethodPatch, "/api/campaigns/:id", a.updateCampaign, changes)

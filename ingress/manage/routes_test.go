@@ -215,7 +215,7 @@ func codeOf(body object) any {
 var takesNoID = []string{
 	"POST /v1/ad-request, body", "POST /api/keys, body", "POST /api/stats aggregate, body", "POST /api/account/password, body", "PUT /api/account/blocks, body",
 	"POST /api/account/second_factor, body", "POST /api/account/second_factor/confirm, body",
-	"POST /api/account/second_factor/recovery_codes, body", "POST /api/account/second_factor/remove, body", "POST /api/campaigns check, body",
+	"POST /api/account/second_factor/recovery_codes, body", "POST /api/account/second_factor/remove, body", "POST /api/campaigns check, body", "POST /api/campaigns forecast, body",
 	"GET /api/stats overview, campaign_id", "GET /api/stats overview, developer_id", "GET /api/stats overview, key",
 	"GET /api/stats campaign, developer_id", "GET /api/stats campaign, key", "GET /api/stats developer, campaign_id",
 	// With the id in the path, one in the body may only repeat it.

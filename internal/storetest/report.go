@@ -30,6 +30,10 @@ type Reports struct {
 		Aggregate(ctx context.Context, date day.Day) (rows int, err error)
 	}
 	Explain ReportExplainer
+	// Forecast counts who won requests.
+	Forecast interface {
+		Requests(ctx context.Context, p report.Places) ([]report.Won, error)
+	}
 }
 
 // ReportWriter takes blocks, each under a token that makes a repeat harmless.
@@ -78,6 +82,7 @@ func RunReports(t *testing.T, open func(t *testing.T) Reports) {
 		{"Notices", reportsNotices},
 		{"ExplainAuction", reportsExplain},
 		{"Delivery", reportsDelivery},
+		{"Forecast", reportsForecast},
 		{"AsOf", reportsAsOf},
 		{"OddValues", reportsOdd},
 	} {

@@ -1,0 +1,83 @@
+package manage
+
+import (
+	"net/http"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/campaign"
+	"adnet/internal/day"
+	"adnet/internal/money"
+	"adnet/internal/report"
+)
+
+type forecastReply struct {
+	Since    string `json:"since"` // UTC day, included
+	Until    string `json:"until"` // UTC day, included
+	Requests int64  `json:"requests_per_day"`
+	// WordsCounted is false: what requests say is not kept.
+	WordsCounted bool          `json:"words_counted"`
+	Price        *pricesReply  `json:"price_cpm_usd"` // null where it would tell of one advertiser
+	Share        *float64      `json:"won_share"`
+	Impressions  *int64        `json:"impressions_per_day"`
+	Spend        *money.Micros `json:"spend_per_day_usd"`
+	Hidden       string        `json:"hidden,omitempty"`
+}
+
+type pricesReply struct {
+	P25 money.Micros `json:"p25"`
+	P50 money.Micros `json:"p50"`
+	P75 money.Micros `json:"p75"`
+}
+
+// forecastCampaign says what a campaign may reach, from the auctions of the last 28 whole days and
+// today, and keeps nothing.
+func (a *API) forecastCampaign(c *httpapi.Context) error {
+	caller, err := a.deps.Auth.User(c)
+	if err != nil {
+		return err
+	}
+	var in campaign.Fields
+	if err := httpapi.Decode(c, &in); err != nil {
+		return err
+	}
+	would, err := a.deps.Campaigns.Check(in)
+	if err != nil {
+		return err
+	}
+	today := day.Of(a.deps.Now())
+	places := report.Places{
+		Since: today - report.ForecastDays, Until: today, HostApps: would.HostApps, Surfaces: would.Surfaces, Methods: would.IntegrationMethods,
+		Regions: would.Regions, Languages: would.Languages,
+	}
+	won, err := a.deps.Stats.Requests(c.Request.Context(), places)
+	if err != nil {
+		return err
+	}
+	bid := would.BidAmount
+	if would.BillingModel != campaign.CPM {
+		bid = 0 // what 1,000 impressions bring by clicks is not known before there are any
+	}
+	f := report.ForecastOf(caller.ID, bid, won, report.ForecastDays)
+	reply := forecastReply{Since: places.Since.String(), Until: places.Until.String(), Requests: f.Requests}
+	switch {
+	case f.Requests == 0:
+		reply.Hidden = "too_few_requests"
+	case len(f.Prices) != 3:
+		reply.Hidden = "too_few_advertisers"
+	default:
+		reply.Price = &pricesReply{f.Prices[0], f.Prices[1], f.Prices[2]}
+	}
+	if reply.Price != nil && would.BillingModel == campaign.CPM {
+		reply.sell(f, &would)
+	}
+	return httpapi.JSON(c, http.StatusOK, reply)
+}
+
+// sell says what the bid would buy within the daily budget.
+func (r *forecastReply) sell(f report.Forecast, c *campaign.Campaign) {
+	impressions := int64(f.Share * float64(f.Requests))
+	affordable := int64(c.DailyBudget / max(c.BidAmount/1000, 1))
+	impressions = min(impressions, affordable)
+	spend := (c.BidAmount / 1000) * money.Micros(impressions)
+	r.Share, r.Impressions, r.Spend = &f.Share, &impressions, &spend
+}

@@ -1,0 +1,45 @@
+package memory
+
+import (
+	"context"
+
+	"adnet/internal/day"
+	"adnet/internal/report"
+
+	"github.com/google/uuid"
+)
+
+// Requests counts who won the requests of some places, among the newest auctions that are kept.
+func (r *Reports) Requests(_ context.Context, p report.Places) ([]report.Won, error) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	owners := make(map[uuid.UUID]uuid.UUID)
+	for _, rows := range r.days {
+		for d := range rows {
+			owners[d.campaign] = d.advertiser
+		}
+	}
+	type key struct {
+		advertiser uuid.UUID
+		step       int
+	}
+	sums := make(map[key]int64)
+	for _, kept := range r.explained.byID {
+		a := &kept.auction
+		date := day.Of(a.At)
+		if !kept.recorded || a.Sandbox || date < p.Since || date > p.Until || !report.Covers(p.HostApps, a.HostApp) || !report.Covers(p.Surfaces, a.Surface) ||
+			!report.Covers(p.Methods, a.IntegrationMethod) || !report.Covers(p.Regions, a.Region) || !report.Covers(p.Languages, a.Language) {
+			continue
+		}
+		k := key{owners[a.CampaignID], report.Step(a.ECPM)}
+		if a.CampaignID == uuid.Nil {
+			k.step = 0
+		}
+		sums[k]++
+	}
+	won := make([]report.Won, 0, len(sums))
+	for k, n := range sums {
+		won = append(won, report.Won{Advertiser: k.advertiser, Step: k.step, Requests: n})
+	}
+	return won, nil
+}
