@@ -470,6 +470,10 @@ var errRaw = errors.New(`code: 60, message: Unknown table expression identifier 
 // brokenAnalytics answers every question with a server's raw error text.
 type brokenAnalytics struct{}
 
+func (brokenAnalytics) Requests(context.Context, report.Places) ([]report.Won, error) {
+	return nil, errRaw
+}
+
 func (brokenAnalytics) Stats(context.Context, report.Query) (report.Result, error) {
 	return report.Result{}, errRaw
 }
