@@ -18,6 +18,8 @@ const Security = lazy(() => import('./screens/security'));
 const Review = lazy(() => import('./screens/review'));
 const Decisions = lazy(() => import('./screens/decisions'));
 const Appeals = lazy(() => import('./screens/appeals'));
+const Blocks = lazy(() => import('./screens/blocks'));
+const Creatives = lazy(() => import('./screens/creatives'));
 const Users = lazy(() => import('./screens/users'));
 
 /** Links that the pages follow themselves; /docs and the like are the server's. */
@@ -57,6 +59,8 @@ function Routes() {
         <Route path={p('campaigns/new')} component={Edit} />
         <Route path={p('campaigns/:id')} component={Campaign} />
         <Route path={p('campaigns/:id/edit')} component={Edit} />
+        <Route path={p('creatives')} component={Creatives} />
+        <Route path={p('blocks')} component={Blocks} />
         <Route path={p('billing')} component={Billing} />
         <Route path={p('publisher')} component={Publisher} />
         <Route path={p('keys')} component={Keys} />

@@ -1,6 +1,8 @@
 import type { Messages } from './en';
+import { market } from './market.de';
 
 export const de: Messages = {
+  ...market,
   landingTitle: 'adnet: Werbung für KI-Anwendungen',
   landingHead: 'Werbung, die ins Gespräch passt',
   landingLead: 'Dies ist ein selbst betriebenes Werbenetz für KI-Anwendungen. Werbetreibende bieten auf ein Stück Gespräch, Publisher zeigen die Anzeige, die gewinnt, und jeder Cent und jeder Credit lässt sich bis zum Ereignis verfolgen, das ihn bewegt hat.',

@@ -1,5 +1,8 @@
+import { market } from './market.en';
+
 /** What the pages say. A language that lacks one of these does not compile. */
 export const en = {
+  ...market,
   landingTitle: 'adnet: ads for AI applications',
   landingHead: 'Ads that belong in the conversation',
   landingLead: 'This is a self-hosted ad network for AI applications. Advertisers bid for a piece of conversation, publishers show the ad that wins, and each cent and Credit can be followed to the event that moved it.',

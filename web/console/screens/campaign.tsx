@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import { useRoute } from 'preact-iso';
-import { api, ApiError, need, type Schemas } from '../../shared/api';
+import { useLocation, useRoute } from 'preact-iso';
+import { api, ApiError, download, need, type Schemas } from '../../shared/api';
 import { micros } from '../../shared/money';
 import { base, count, day, lang, percent, t, time, usd } from '../state';
 import { Chart } from '../ui/chart';
@@ -12,7 +12,7 @@ import { measures, type Measure } from './measures';
 type Campaign = Schemas['Campaign'];
 type Act = 'pause' | 'resume' | 'submit' | 'archive';
 const acts: Record<string, Act[]> = { active: ['pause', 'archive'], paused: ['resume', 'archive'], draft: ['submit', 'archive'], rejected: ['submit', 'archive'], in_review: ['archive'] };
-const breakdowns = ['format', 'host_app', 'integration_method'] as const;
+const breakdowns = ['host_app', 'publisher', 'surface', 'region', 'language', 'format', 'integration_method'] as const;
 
 /** One campaign: its state, its numbers, why it does not deliver, and what changed it. */
 export default function CampaignScreen() {
@@ -22,7 +22,14 @@ export default function CampaignScreen() {
   const [by, setBy] = useState<(typeof breakdowns)[number]>('host_app');
   const since = day(days - 1), until = day();
   const campaign = useLoad(() => need(api.GET('/api/campaigns/{id}', { params: { path: { id } } })), [id]);
-  const stats = useLoad(() => need(api.GET('/api/stats', { params: { query: { type: 'campaign', campaign_id: id, since, until, breakdown: by } } })), [id, days, by]);
+  const stats = useLoad(async () => {
+    const of = { type: 'campaign' as const, campaign_id: id };
+    const [now, before] = await Promise.all([
+      need(api.GET('/api/stats', { params: { query: { ...of, since, until, breakdown: by } } })),
+      need(api.GET('/api/stats', { params: { query: { ...of, since: day(2 * days - 1), until: day(days) } } })),
+    ]);
+    return { ...now, before };
+  }, [id, days, by]);
   const name = campaign.is === 'loaded' ? campaign.data.campaign.name || campaign.data.campaign.headline : t().campaign;
   return (
     <Page title={name} asOf={stats.is === 'loaded' ? stats.data.as_of : undefined}
@@ -37,9 +44,9 @@ export default function CampaignScreen() {
             <Card title={t().budgets}>
               <p>{t().today}</p><Gauge label={t().spentToday} used={micros(c.spent_today)} of={micros(c.daily_budget)} text={t().ofBudget(usd(c.spent_today), usd(c.daily_budget))} />
               <p>{t().total}</p><Gauge label={t().spentTotal} used={micros(c.spent_total)} of={micros(c.total_budget)} text={micros(c.total_budget) > 0n ? t().ofBudget(usd(c.spent_total), usd(c.total_budget)) : `${usd(c.spent_total)} · ${t().noTotal}`} />
-              <dl class="facts"><dt>{t().bid}</dt><dd>{usd(c.bid_amount, 6)} {c.billing_model.toUpperCase()}</dd><dt>{t().pacing}</dt><dd>{t().pacings[c.pacing]}</dd><dt>{t().words}</dt><dd>{c.target_intent_tokens.join(', ') || t().everybody}</dd></dl>
+              <dl class="facts"><dt>{t().bid}</dt><dd>{usd(c.bid_amount, 6)} {c.billing_model.toUpperCase()}</dd><dt>{t().pacing}</dt><dd>{t().pacings[c.pacing]}</dd><dt>{t().starts}</dt><dd>{c.start_at ? time(c.start_at) : t().atOnce}</dd><dt>{t().ends}</dt><dd>{c.end_at ? time(c.end_at) : t().never}</dd><dt>{t().words}</dt><dd>{c.target_intent_tokens.join(', ') || t().everybody}</dd></dl>
             </Card>
-            <Diagnose id={id} version={c.config_version} />
+            <Diagnose id={id} version={c.config_version} status={c.status} reload={campaign.reload} />
           </div>
           <Preview ad={c} />
           <Changes id={id} version={c.config_version} />
@@ -47,6 +54,16 @@ export default function CampaignScreen() {
       )}</Loaded>
     </Page>
   );
+}
+
+/** Saves a table that the API answers. */
+async function saveCSV(address: string) {
+  const url = URL.createObjectURL(await download(address.slice((location.origin + base).length)));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = 'adnet.csv';
+  link.click();
+  URL.revokeObjectURL(url);
 }
 
 function Violations({ of: c }: { of: Campaign }) {
@@ -65,6 +82,14 @@ function Acts({ of: c, reload }: { of: Campaign; reload: () => void }) {
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState(false);
   const names: Record<Act, string> = { pause: t().pause, resume: t().resume, submit: t().submit, archive: t().archive };
+  const { route } = useLocation();
+  const copy = async () => {
+    setBusy(true);
+    try {
+      const made = await need(api.POST('/api/campaigns/copy', { body: { id: c.id } }));
+      route(`${base}/console/campaigns/${made.campaign.id}/edit`);
+    } catch (e) { setProblem(e instanceof ApiError ? words(e) : String(e)); setBusy(false); }
+  };
   const act = async (a: Act) => {
     if (a === 'archive' && !confirm(t().archiveSure)) return;
     setBusy(true);
@@ -80,55 +105,77 @@ function Acts({ of: c, reload }: { of: Campaign; reload: () => void }) {
   return (
     <>
       {(acts[c.status] ?? []).map((a) => <button key={a} type="button" data-act={a} disabled={busy} onClick={() => void act(a)}>{names[a]}</button>)}
+      <button type="button" data-act="copy" disabled={busy} onClick={() => void copy()}>{t().copyCampaign}</button>
       {c.status !== 'archived' && <a class="button primary" href={`${base}/console/campaigns/${c.id}/edit`}>{t().edit}</a>}
       {problem && <p class="problem" role="alert">{problem}</p>}
     </>
   );
 }
 
-interface NumbersProps { s: Schemas['Stats']; since: string; until: string; days: number; setDays: (n: number) => void; by: string; setBy: (b: (typeof breakdowns)[number]) => void }
+interface NumbersProps { s: Schemas['Stats'] & { before: Schemas['Stats'] }; since: string; until: string; days: number; setDays: (n: number) => void; by: string; setBy: (b: (typeof breakdowns)[number]) => void }
 
 function Numbers({ s, since, until, days, setDays, by, setBy }: NumbersProps) {
   const [measure, setMeasure] = useState<Measure>('impressions');
+  const [hourly, setHourly] = useState(false);
+  const id = useRoute().params.id!;
+  const hours = useLoad(async () => (hourly ? need(api.GET('/api/stats', { params: { query: { type: 'campaign', campaign_id: id, since: day(6), until: day(), breakdown: 'hour' } } })) : null), [hourly, id]);
   const shown = measures()[measure];
+  const b = s.before;
   return (
     <>
       <dl class="figures">
-        <Figure id="impressions" name={t().impressions} value={count(s.impressions)} />
-        <Figure id="clicks" name={t().clicks} value={count(s.clicks)} />
-        <Figure id="ctr" name={t().ctr} value={percent(s.ctr)} />
-        <Figure id="spend" name={t().spend} value={usd(s.spend_usd, 4)} />
-        <Figure id="ecpm" name={t().ecpm} value={usd(s.ecpm, 4)} />
-        <Figure id="conversions" name={t().conversions} value={count(s.conversions)} />
+        <Figure id="impressions" name={t().impressions} value={count(s.impressions)} note={t().before(count(b.impressions))} />
+        <Figure id="clicks" name={t().clicks} value={count(s.clicks)} note={t().before(count(b.clicks))} />
+        <Figure id="ctr" name={t().ctr} value={percent(s.ctr)} note={t().before(percent(b.ctr))} />
+        <Figure id="spend" name={t().spend} value={usd(s.spend_usd, 4)} note={t().before(usd(b.spend_usd, 4))} />
+        <Figure id="ecpm" name={t().ecpm} value={usd(s.ecpm, 4)} note={t().before(usd(b.ecpm, 4))} />
+        <Figure id="conversions" name={t().conversions} value={count(s.conversions)} note={t().before(count(b.conversions))} />
         <Figure id="invalid" name={t().invalid} value={count(s.invalid_impressions + s.invalid_clicks)} note={t().invalidHelp} />
       </dl>
       <Card wide>
-        <div class="row spread"><h2>{t().byDay}</h2><div class="row">
+        <div class="row spread"><h2>{hourly ? t().byHour : t().byDay}</h2><div class="row">
+          <label class="pick"><span>{t().step}</span><select name="step" value={hourly ? 'hour' : 'day'} onChange={(e) => setHourly(e.currentTarget.value === 'hour')}><option value="day">{t().steps.day}</option><option value="hour">{t().steps.hour}</option></select></label>
           <label class="pick"><span>{t().period}</span><select value={days} onChange={(e) => setDays(Number(e.currentTarget.value))}>{[7, 30, 90].map((n) => <option key={n} value={n}>{t().daysN(n)}</option>)}</select></label>
           <label class="pick"><span>{t().measure}</span><select value={measure} onChange={(e) => setMeasure(e.currentTarget.value as Measure)}>{Object.entries(measures()).map(([k, m]) => <option key={k} value={k}>{m.name}</option>)}</select></label></div></div>
-        <Chart key={lang.value} title={shown.name} since={since} until={until} write={shown.write} points={s.daily.map((d) => ({ date: d.date, value: Number(d[measure]), shown: shown.show(d[measure]) }))} />
+        {hourly ? <Loaded of={hours}>{(h) => h && <Chart key={lang.value + 'h'} hourly title={shown.name} since={day(6)} until={day()} write={shown.write} points={(h.breakdown ?? []).map((g) => ({ date: g.key, value: Number(g[measure]), shown: shown.show(g[measure]) }))} />}</Loaded>
+          : <Chart key={lang.value} title={shown.name} since={since} until={until} write={shown.write} points={s.daily.map((d) => ({ date: d.date, value: Number(d[measure]), shown: shown.show(d[measure]) }))} />}
       </Card>
       <Card wide>
-        <div class="row spread"><h2>{t().breakdown}</h2><label class="pick"><span>{t().by}</span><select value={by} onChange={(e) => setBy(e.currentTarget.value as (typeof breakdowns)[number])}>{breakdowns.map((b) => <option key={b} value={b}>{t().breakdowns[b]}</option>)}</select></label></div>
+        <div class="row spread"><h2>{t().breakdown}</h2><div class="row"><a class="button small" href={`${base}/api/stats?type=campaign&campaign_id=${id}&since=${since}&until=${until}&breakdown=${by}&format=csv`} data-act="csv" onClick={(e) => { e.preventDefault(); void saveCSV(e.currentTarget.href); }}>{t().asCSV}</a><label class="pick"><span>{t().by}</span><select value={by} onChange={(e) => setBy(e.currentTarget.value as (typeof breakdowns)[number])}>{breakdowns.map((b) => <option key={b} value={b}>{t().breakdownsMore[b]}</option>)}</select></label></div></div>
         {(s.breakdown ?? []).length === 0 ? <p class="note">{t().noEvents}</p> : (
-          <div class="scroll" tabIndex={0} role="region" aria-label={t().breakdown}><table class="rows"><thead><tr><th scope="col">{t().breakdowns[by as 'format']}</th><th scope="col" class="num">{t().impressions}</th><th scope="col" class="num">{t().clicks}</th><th scope="col" class="num">{t().ctr}</th><th scope="col" class="num">{t().spend}</th></tr></thead>
+          <div class="scroll" tabIndex={0} role="region" aria-label={t().breakdown}><table class="rows"><thead><tr><th scope="col">{t().breakdownsMore[by as 'format']}</th><th scope="col" class="num">{t().impressions}</th><th scope="col" class="num">{t().clicks}</th><th scope="col" class="num">{t().ctr}</th><th scope="col" class="num">{t().spend}</th></tr></thead>
             <tbody>{s.breakdown!.map((g) => <tr key={g.key}><th scope="row">{g.key || t().unknown}</th><td class="num">{count(g.impressions)}</td><td class="num">{count(g.clicks)}</td><td class="num">{percent(g.ctr)}</td><td class="num">{usd(g.spend_usd, 4)}</td></tr>)}</tbody></table></div>)}
       </Card>
     </>
   );
 }
 
-function Diagnose({ id, version }: { id: string; version: number }) {
+/** Which act cures a cause, where one does. */
+function Cure({ id, cause, status, reload }: { id: string; cause: string; status: string; reload: () => void }) {
+  const edit = (name: string) => <a class="button small" href={`${base}/console/campaigns/${id}/edit`}>{name}</a>;
+  const act = (name: string, does: () => Promise<unknown>) => <button type="button" class="small" data-cure={cause} onClick={() => void does().then(reload, reload)}>{name}</button>;
+  switch (cause) {
+    case 'unfunded': return <a class="button small" href={`${base}/console/billing`}>{t().payIn}</a>;
+    case 'not_started': case 'ended': return edit(t().changeDates);
+    case 'policy_violations': case 'daily_budget_spent': case 'total_budget_spent': return edit(t().editIt);
+    case 'outbid': case 'below_floor': return edit(t().raiseBid);
+    case 'no_matching_requests': case 'irrelevant': return edit(t().widen);
+    case 'not_active':
+      if (status === 'paused') return act(t().resumeIt, () => need(api.POST('/api/campaigns/resume', { body: { id } })));
+      if (status === 'draft' || status === 'rejected') return act(t().submitIt, () => need(api.POST('/api/campaigns/submit', { body: { id } })));
+  }
+  return null;
+}
+
+function Diagnose({ id, version, status, reload }: { id: string; version: number; status: string; reload: () => void }) {
   const of = useLoad(() => need(api.GET('/api/campaigns/{id}/diagnose', { params: { path: { id } } })), [id, version]);
   return (
     <Card title={t().diagnose}>
       <Loaded of={of}>{(d) => (
         <>
           <p><b>{d.delivers ? t().delivers : t().deliversNot}</b></p>
-          <ul class="causes">{d.causes.map((c) => <li key={c.cause}><span>{c.message}</span>{c.count != null && <b>{count(c.count)}</b>}</li>)}</ul>
+          <ul class="causes">{d.causes.map((c) => <li key={c.cause}><span>{c.message}</span><span class="row">{c.count != null && <b>{count(c.count)}</b>}<Cure id={id} cause={c.cause} status={status} reload={reload} /></span></li>)}</ul>
           <p class="note">{t().diagnoseWindow(count(d.window.auctions), count(d.window.won))}</p>
-          {d.causes.some((c) => c.cause === 'unfunded') && <a class="button" href={`${base}/console/billing`}>{t().payIn}</a>}
-          {d.causes.some((c) => ['outbid', 'below_floor', 'daily_budget_spent', 'total_budget_spent', 'no_matching_requests'].includes(c.cause)) && <a class="button" href={`${base}/console/campaigns/${id}/edit`}>{t().editIt}</a>}
         </>)}</Loaded>
     </Card>
   );

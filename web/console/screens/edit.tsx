@@ -4,6 +4,7 @@ import { api, ApiError, need, type Schemas } from '../../shared/api';
 import { decimal, micros } from '../../shared/money';
 import { base, t, usd, user } from '../state';
 import { Loaded, useLoad, words } from '../ui/load';
+import { Forecast } from '../ui/forecast';
 import { Card, Page } from '../ui/page';
 import { Preview } from '../ui/preview';
 
@@ -15,21 +16,31 @@ interface Draft {
   name: string; headline: string; subtext: string; cta_label: string; cta_url: string; media_url: string; logo_url: string;
   billing_model: 'cpm' | 'cpc' | 'cpa'; bid_amount: string; daily_budget: string; total_budget: string; pacing: 'even' | 'asap'; frequency_cap: string;
   tokens: string; tools: string; hosts: string; regions: string; languages: string;
+  start_at: string; end_at: string; aim: Aim; target_cpa: string; categories: string;
 }
+type Aim = Schemas['Campaign']['optimization_goal'];
 const blank: Draft = {
   name: '', headline: '', subtext: '', cta_label: '', cta_url: '', media_url: '', logo_url: '', billing_model: 'cpm', bid_amount: '5', daily_budget: '50',
   total_budget: '1000', pacing: 'even', frequency_cap: '3', tokens: '', tools: '', hosts: '', regions: '', languages: '',
+  start_at: '', end_at: '', aim: 'manual', target_cpa: '', categories: '',
 };
+/** A time as a field of that type holds it, in UTC, and back. */
+const typedTime = (at: string | null) => at?.slice(0, 16) ?? '';
+const sentTime = (typed: string, was: string | null) => (typed === typedTime(was) ? was : typed ? `${typed}:00Z` : null);
+/** Dates as they are kept: seconds that the form does not show stay. */
+type Dates = Pick<Schemas['Campaign'], 'start_at' | 'end_at'>;
 const list = (text: string) => text.split(/[,\n]/).map((w) => w.trim()).filter(Boolean);
 const amount = (n: number) => decimal(micros(n)).replace(/\.?0+$/, '');
 
-function fields(d: Draft): Fields {
+function fields(d: Draft, was?: Dates): Fields {
   const given = (text: string) => (text.trim() ? text.trim() : '');
   return {
     ...(d.name.trim() ? { name: d.name.trim() } : {}), headline: d.headline, subtext: d.subtext, ...(d.cta_label.trim() ? { cta_label: d.cta_label } : {}), cta_url: given(d.cta_url), media_url: given(d.media_url), logo_url: given(d.logo_url),
     billing_model: d.billing_model, bid_amount: Number(d.bid_amount), daily_budget: Number(d.daily_budget), total_budget: Number(d.total_budget),
     pacing: d.pacing, frequency_cap: Number(d.frequency_cap), target_intent_tokens: list(d.tokens), target_active_tools: list(d.tools),
     target_host_apps: list(d.hosts), target_regions: list(d.regions), target_languages: list(d.languages),
+    start_at: sentTime(d.start_at, was?.start_at ?? null), end_at: sentTime(d.end_at, was?.end_at ?? null), categories: list(d.categories),
+    optimization_goal: d.billing_model === 'cpm' ? d.aim : 'manual', ...(d.target_cpa ? { target_cpa: Number(d.target_cpa) } : {}),
   };
 }
 
@@ -39,6 +50,7 @@ function draftOf(c: Schemas['Campaign']): Draft {
     billing_model: c.billing_model, bid_amount: amount(c.bid_amount), daily_budget: amount(c.daily_budget), total_budget: amount(c.total_budget),
     pacing: c.pacing, frequency_cap: String(c.frequency_cap), tokens: c.target_intent_tokens.join(', '), tools: c.target_active_tools.join(', '),
     hosts: c.target_host_apps.join(', '), regions: c.target_regions.join(', '), languages: c.target_languages.join(', '),
+    start_at: typedTime(c.start_at), end_at: typedTime(c.end_at), aim: c.optimization_goal, target_cpa: micros(c.target_cpa) > 0n ? amount(c.target_cpa) : '', categories: c.categories.join(', '),
   };
 }
 
@@ -46,10 +58,14 @@ function draftOf(c: Schemas['Campaign']): Draft {
 export default function Edit() {
   const { params } = useRoute();
   const id = params.id;
-  const of = useLoad<Draft>(async () => (id ? draftOf((await need(api.GET('/api/campaigns/{id}', { params: { path: { id } } }))).campaign) : blank), [id]);
+  const of = useLoad<{ draft: Draft; was?: Dates }>(async () => {
+    if (!id) return { draft: blank };
+    const { campaign } = await need(api.GET('/api/campaigns/{id}', { params: { path: { id } } }));
+    return { draft: draftOf(campaign), was: campaign };
+  }, [id]);
   return (
     <Page title={id ? t().editCampaign : t().newCampaign} lead={t().editLead}>
-      <Loaded of={of}>{(start) => <Form key={id ?? ''} id={id} start={start} />}</Loaded>
+      <Loaded of={of}>{({ draft, was }) => <Form key={id ?? ''} id={id} start={draft} was={was} />}</Loaded>
     </Page>
   );
 }
@@ -57,14 +73,14 @@ export default function Edit() {
 interface Finding { violations: Violation[]; problem: string; field?: string }
 
 /** What the policy and the limits say of a draft, a moment after the last key. */
-function useCheck(d: Draft): Finding {
+function useCheck(d: Draft, was?: Dates): Finding {
   const [finding, set] = useState<Finding>({ violations: [], problem: '' });
-  const text = JSON.stringify(fields(d));
+  const text = JSON.stringify(fields(d, was));
   useEffect(() => {
     if (!d.headline.trim() || !d.cta_url.trim()) return set({ violations: [], problem: '' });
     let current = true;
     const timer = setTimeout(() => {
-      need(api.POST('/api/campaigns/check', { body: fields(d) })).then(
+      need(api.POST('/api/campaigns/check', { body: fields(d, was) })).then(
         (r) => { if (current) set({ violations: r.policy.violations ?? [], problem: '' }); },
         (e) => { if (current) set({ violations: [], problem: e instanceof ApiError ? words(e) : String(e), field: e?.field }); });
     }, 400);
@@ -73,13 +89,13 @@ function useCheck(d: Draft): Finding {
   return finding;
 }
 
-function Form({ id, start }: { id?: string; start: Draft }) {
+function Form({ id, start, was }: { id?: string; start: Draft; was?: Dates }) {
   const { route } = useLocation();
   const [d, setDraft] = useState(start);
   const [problem, setProblem] = useState<ApiError | null>(null);
   const [busy, setBusy] = useState(false);
   const [key] = useState(() => crypto.randomUUID());
-  const finding = useCheck(d);
+  const finding = useCheck(d, was);
   const wrong = problem?.field ?? finding.field;
   const text = (name: keyof Draft, label: string, more: Record<string, unknown> = {}) => {
     const found = finding.violations.filter((v) => v.field === name);
@@ -91,14 +107,14 @@ function Form({ id, start }: { id?: string; start: Draft }) {
         {found.length > 0 && <span class="problem" id={`${name}-found`}>{found.map((v) => v.message).join(' ')}</span>}
       </label>);
   };
-  const choice = <K extends 'billing_model' | 'pacing'>(name: K, label: string, options: Record<string, string>) => (
+  const choice = <K extends 'billing_model' | 'pacing' | 'aim'>(name: K, label: string, options: Record<string, string>) => (
     <label>{label}<select name={name} value={d[name]} onChange={(e) => { const chosen = e.currentTarget.value; setDraft((before) => ({ ...before, [name]: chosen })); }}>{Object.entries(options).map(([v, n]) => <option key={v} value={v}>{n}</option>)}</select></label>);
   const save = async (asDraft: boolean) => {
     setBusy(true);
     setProblem(null);
     try {
       const done = id
-        ? await need(api.PATCH('/api/campaigns/{id}', { params: { path: { id } }, body: fields(d) }))
+        ? await need(api.PATCH('/api/campaigns/{id}', { params: { path: { id } }, body: fields(d, was) }))
         : await need(api.POST('/api/campaigns/create', {
             params: { header: { 'Idempotency-Key': `${key}-${hash(JSON.stringify(fields(d)) + asDraft)}` } },
             body: { ...fields(d), advertiser_id: user.value!.id, ...(asDraft ? { status: 'draft' as const } : {}) },
@@ -113,16 +129,13 @@ function Form({ id, start }: { id?: string; start: Draft }) {
   return (
     <div class="editor">
       <form class="stack" onSubmit={(e) => { e.preventDefault(); void save(false); }}>
-        <Card title={`1 · ${t().creative}`}>
+        <Card title={`1 · ${t().aim}`}>
           <div class="fields">
-            {text('headline', t().headline, { required: true, maxLength: 60 })}
-            {text('subtext', t().subtext, { maxLength: 280 })}
-            {text('cta_url', t().landingPage, { required: true, type: 'url', placeholder: 'https://' })}
-            {text('cta_label', t().button, { maxLength: 40, placeholder: t().learnMore })}
-            {text('media_url', t().picture, { type: 'url', placeholder: 'https://' })}
-            {text('logo_url', t().logo, { type: 'url', placeholder: 'https://' })}
-            {text('name', t().ownName, { maxLength: 200 })}
+            {choice('billing_model', t().goal, t().goals)}
+            {d.billing_model === 'cpm' && d.aim !== 'target_roas' && choice('aim', t().aim, t().aims)}
+            {d.billing_model === 'cpm' && d.aim === 'target_cpa' && text('target_cpa', t().targetCPA, { type: 'number', min: 0.01, max: 10000000, step: 'any', required: true, inputMode: 'decimal' })}
           </div>
+          {d.billing_model === 'cpm' && d.aim !== 'manual' && <p class="note">{t().aimHelp}</p>}
         </Card>
         <Card title={`2 · ${t().audience}`}>
           <p class="note">{t().audienceHelp}</p>
@@ -134,17 +147,32 @@ function Form({ id, start }: { id?: string; start: Draft }) {
             {text('languages', t().languages, { placeholder: 'en, de' })}
           </div>
         </Card>
-        <Card title={`3 · ${t().budgetAndBid}`}>
+        <Card title={`3 · ${t().creative}`}>
           <div class="fields">
-            {choice('billing_model', t().goal, t().goals)}
+            {text('headline', t().headline, { required: true, maxLength: 60 })}
+            {text('subtext', t().subtext, { maxLength: 280 })}
+            {text('cta_url', t().landingPage, { required: true, type: 'url', placeholder: 'https://' })}
+            {text('cta_label', t().button, { maxLength: 40, placeholder: t().learnMore })}
+            {text('media_url', t().picture, { type: 'url', placeholder: 'https://' })}
+            {text('logo_url', t().logo, { type: 'url', placeholder: 'https://' })}
+            {text('categories', t().categories)}
+            {text('name', t().ownName, { maxLength: 200 })}
+          </div>
+        </Card>
+        <Card title={`4 · ${t().budgetAndBid}`}>
+          <div class="fields">
             {text('bid_amount', t().bids[d.billing_model], { type: 'number', min: 0.01, max: 1000, step: 'any', required: true, inputMode: 'decimal' })}
             {text('daily_budget', t().dailyBudget, { type: 'number', min: 1, max: 1000000, step: 'any', required: true, inputMode: 'decimal' })}
             {text('total_budget', t().totalBudget, { type: 'number', min: 1, max: 10000000, step: 'any', required: true, inputMode: 'decimal' })}
             {choice('pacing', t().pacing, t().pacings)}
+            {text('start_at', t().starts, { type: 'datetime-local' })}
+            {text('end_at', t().ends, { type: 'datetime-local' })}
             {text('frequency_cap', t().frequencyCap, { type: 'number', min: 0, max: 1000, step: 1, required: true })}
           </div>
+          <p class="note">{t().datesHelp}</p>
         </Card>
-        <Card title={`4 · ${t().summary}`}>
+        <Forecast fields={fields(d, was)} title={`5 · ${t().forecast}`} />
+        <Card title={`6 · ${t().summary}`}>
           <p>{t().summaryText(usd(micros(d.daily_budget)), usd(micros(d.total_budget)), Number(days))}</p>
           {finding.problem && <p class="problem" role="status">{finding.problem}</p>}
           {finding.violations.length > 0 && <div class="notice" role="status"><p>{t().willWait}</p><ul>{finding.violations.map((v) => <li key={v.rule + v.field}><b>{v.field}</b>: {v.message}</li>)}</ul></div>}

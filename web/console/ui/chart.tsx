@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { lang, t, theme, date } from '../state';
+import { lang, t, theme, date, time } from '../state';
 
 export interface Point { date: string; value: number; shown: string }
 
@@ -10,24 +10,28 @@ interface ChartProps {
   until: string;
   /** How a value of the axis is written. */
   write: (value: number) => string;
+  /** Points are of UTC hours in place of days. */
+  hourly?: boolean;
 }
 
 /** Days without events are zero, and are drawn so. */
-export function filled(points: Point[], since: string, until: string, zero: string): Point[] {
+export function filled(points: Point[], since: string, until: string, zero: string, hourly = false): Point[] {
   const known = new Map(points.map((p) => [p.date, p]));
   const all: Point[] = [];
-  for (let at = Date.parse(since); at <= Date.parse(until) && all.length < 1200; at += 86_400_000) {
-    const key = new Date(at).toISOString().slice(0, 10);
+  const end = hourly ? Math.min(Date.parse(until) + 86_399_999, Date.now()) : Date.parse(until);
+  for (let at = Date.parse(since); at <= end && all.length < 1200; at += hourly ? 3_600_000 : 86_400_000) {
+    const iso = new Date(at).toISOString(), key = hourly ? iso.slice(0, 19) + 'Z' : iso.slice(0, 10);
     all.push(known.get(key) ?? { date: key, value: 0, shown: zero });
   }
   return all;
 }
 
-/** A bar for each UTC day, as a picture or as a table; arrow keys move its cursor. */
-export function Chart({ title, points, since, until, write }: ChartProps) {
+/** A bar for each UTC day or hour, as a picture or as a table; arrow keys move its cursor. */
+export function Chart({ title, points, since, until, write, hourly }: ChartProps) {
+  const name = hourly ? time : date;
   const [asTable, setTable] = useState(false);
   const [at, setAt] = useState<number | null>(null);
-  const all = filled(points, since, until, write(0));
+  const all = filled(points, since, until, write(0), hourly);
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<{ move: (i: number) => void; destroy: () => void } | null>(null);
   useEffect(() => {
@@ -54,16 +58,16 @@ export function Chart({ title, points, since, until, write }: ChartProps) {
     <figure class="chart">
       <figcaption>
         <span>{title}</span>
-        <output aria-live="polite">{point ? `${date(point.date)}: ${point.shown}` : ''}</output>
+        <output aria-live="polite">{point ? `${name(point.date)}: ${point.shown}` : ''}</output>
         <button type="button" class="small" aria-pressed={asTable} onClick={() => setTable(!asTable)}>{t().showTable}</button>
       </figcaption>
       {asTable ? (
         <div class="scroll" tabIndex={0} role="region" aria-label={title}>
-          <table><thead><tr><th scope="col">{t().day}</th><th scope="col" class="num">{title}</th></tr></thead>
-            <tbody>{[...all].reverse().map((p) => <tr key={p.date}><th scope="row">{date(p.date)}</th><td class="num">{p.shown}</td></tr>)}</tbody></table>
+          <table><thead><tr><th scope="col">{hourly ? t().hour : t().day}</th><th scope="col" class="num">{title}</th></tr></thead>
+            <tbody>{[...all].reverse().map((p) => <tr key={p.date}><th scope="row">{name(p.date)}</th><td class="num">{p.shown}</td></tr>)}</tbody></table>
         </div>
       ) : (
-        <div class="plot" ref={box} tabIndex={0} role="application" aria-label={t().chartHelp(title)} onKeyDown={key} />
+        <div class="plot" ref={box} tabIndex={0} role="application" aria-label={hourly ? t().chartHours(title) : t().chartHelp(title)} onKeyDown={key} />
       )}
     </figure>
   );

@@ -21,11 +21,12 @@ export function draw(box: HTMLElement, points: Point[], write: (value: number) =
   const line = probe('chart-ink') || accent;
   const grid = probe('chart-grid');
   const height = 240;
+  const half = points.length > 1 ? (Date.parse(points[1]!.date) - Date.parse(points[0]!.date)) / 2000 : 43_200;
   const whole = points.every((p) => Number.isInteger(p.value));
   const plot = new uPlot({
     width: box.clientWidth, height, legend: { show: false }, padding: [12, 12, 0, 0],
     cursor: { y: false, drag: { x: false, y: false } },
-    scales: { x: { time: true, range: (_, min, max) => [min - 43_200, max + 43_200] }, y: { range: (_, __, max) => [0, max > 0 ? Math.max(max * 1.1, whole ? 4 : 0) : whole ? 4 : 1] } },
+    scales: { x: { time: true, range: (_, min, max) => [min - half, max + half] }, y: { range: (_, __, max) => [0, max > 0 ? Math.max(max * 1.1, whole ? 4 : 0) : whole ? 4 : 1] } },
     axes: [
       { stroke: ink, grid: { show: false }, ticks: { stroke: grid }, font: '12px system-ui', values: (_, values) => values.map((v) => date(new Date(v * 1000).toISOString()).replace(/[ ,]*\d{4}$/, '')), space: 70 },
       { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { show: false }, font: '12px system-ui', size: 70, incrs: whole ? steps : undefined, values: (_, values) => values.map(write) },

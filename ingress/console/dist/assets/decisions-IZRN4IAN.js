@@ -1,1 +1,0 @@
-import{a,b}from"./chunk-LMF5Y63J.js";import"./chunk-2Y5Y27QW.js";import"./chunk-RV7JZG27.js";import"./chunk-E7TBYPLH.js";import"./chunk-ALIQTV2L.js";import"./chunk-7MLG3X74.js";import"./chunk-HEG4UUZV.js";export{b as Appeals,a as default};

@@ -1,0 +1,58 @@
+package browser_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// A publisher blocks a word, and reads it again after a reload; the API has it, too.
+func TestBlocksOfAPublisher(t *testing.T) {
+	w := shared
+	tab := w.tab(t, "publisher", desk)
+	require.NoError(t, tab.Open(w.base+"/console/blocks"))
+	require.NoError(t, tab.Do(chromedp.SendKeys(`textarea[name=words]`, "Zeppelin rides", chromedp.ByQuery), chromedp.Click(`form[data-form=blocks] .primary`, chromedp.ByQuery)))
+	require.NoError(t, tab.Await(`!!document.querySelector('.good') && document.querySelector('textarea[name=words]').value === 'zeppelin rides'`))
+	require.NoError(t, tab.Open(w.base+"/console/blocks"))
+	require.NoError(t, tab.Await(`document.querySelector('textarea[name=words]').value === 'zeppelin rides'`))
+	token, _ := w.login(t, "publisher")
+	var read struct{ Words []string }
+	w.get(t, token, "/api/account/blocks", &read)
+	require.Equal(t, []string{"zeppelin rides"}, read.Words)
+	require.NoError(t, tab.Do(chromedp.SendKeys(`textarea[name=categories]`, "games", chromedp.ByQuery), chromedp.Click(`form[data-form=blocks] .primary`, chromedp.ByQuery)))
+	require.NoError(t, tab.Await(`!!document.querySelector('textarea[name=categories][aria-invalid]')`))
+}
+
+// A campaign is copied, given dates, and says on its page that it has not started.
+func TestCopyAndDates(t *testing.T) {
+	w := shared
+	tab := w.tab(t, "advertiser", desk)
+	id := w.first(t, tab)
+	require.NoError(t, tab.Open(w.base+"/console/campaigns/"+id))
+	require.NoError(t, tab.Do(chromedp.Click(`[data-act="copy"]`, chromedp.ByQuery)))
+	require.NoError(t, tab.Await(`location.pathname.endsWith('/edit') && !location.pathname.includes('`+id+`') && !!document.querySelector('input[name=start_at]')`))
+	starts := time.Now().UTC().Add(48 * time.Hour).Format("2006-01-02T15:04")
+	require.NoError(t, tab.Do(chromedp.Evaluate(`(() => { const f = document.querySelector('input[name=start_at]'); f.value = '`+starts+`'; f.dispatchEvent(new Event('input', {bubbles: true})); })()`, nil)))
+	require.NoError(t, tab.Do(chromedp.Click(`[data-act="save"]`, chromedp.ByQuery)))
+	require.NoError(t, tab.Await(`!location.pathname.endsWith('/edit') && document.body.innerText.includes('Change the dates')`))
+	token, _ := w.login(t, "advertiser")
+	var path string
+	require.NoError(t, tab.Do(chromedp.Evaluate(`location.pathname.split('/').pop()`, &path)))
+	var read struct {
+		Campaign struct {
+			Status  string
+			StartAt time.Time `json:"start_at"`
+		}
+	}
+	w.get(t, token, "/api/campaigns/"+path, &read)
+	require.Equal(t, "draft", read.Campaign.Status)
+	require.Equal(t, starts, read.Campaign.StartAt.Format("2006-01-02T15:04"))
+	// The same chart by hours.
+	require.NoError(t, tab.Open(w.base+"/console/campaigns/"+id))
+	require.NoError(t, tab.Do(chromedp.Evaluate(`(() => { const s = document.querySelector('select[name=step]'); s.value = 'hour'; s.dispatchEvent(new Event('change', {bubbles: true})); })()`, nil)))
+	require.NoError(t, tab.Await(`document.body.innerText.includes('By hour') && !!document.querySelector('.plot canvas')`))
+	w.examine(t, tab, desk)
+	require.Empty(t, tab.Problems())
+}

@@ -1,0 +1,12 @@
+/** What the screens of campaigns, blocks and creatives say. */
+export const market = {
+  hour: 'Hour', byHour: 'By hour', chartHours: (name: string) => `Chart: ${name} by hour (UTC). The arrow keys move through the hours; the table has all values.`, step: 'Step', steps: { day: 'Days', hour: 'Hours, 7 days' },
+  before: (value: string) => `Before: ${value}`, change: (part: string, value: string) => `${part} against ${value} before`, asCSV: 'As CSV', copyCampaign: 'Copy',
+  starts: 'Starts', ends: 'Ends', atOnce: 'at once', never: 'when the budget is spent', datesHelp: 'Dates are in UTC, to the minute. Leave one empty for none.', changeDates: 'Change the dates', resumeIt: 'Resume it', submitIt: 'Submit it', raiseBid: 'Raise the bid', widen: 'Widen the audience',
+  breakdownsMore: { format: 'Format', host_app: 'App', integration_method: 'Method', publisher: 'Publisher', surface: 'Surface', region: 'Region', language: 'Language' },
+  aim: 'Goal', aims: { manual: 'Bid what I say', target_cpa: 'A conversion for a price', max_conversions: 'As many conversions as the budget buys' }, targetCPA: 'A conversion may cost, in USD', aimHelp: 'With a goal the bids are made from conversions, and your bid is the most that is bid.',
+  categories: 'Categories (IAB), e.g. IAB19', forecast: 'Forecast', forecastHelp: 'From the auctions of the last 28 days. What people say in them is not kept, so words do not narrow it.', requestsDay: 'Requests a day that fit', priceUsual: 'Usual price of 1,000 impressions', priceText: (low: string, mid: string, high: string) => `${low} to ${high}, half below ${mid}`,
+  wonShare: 'Your bid would win at most', reachDay: 'Impressions a day at most', spendDay: 'Spend a day at most', forecastFew: 'Too few requests fit for a forecast.', forecastHidden: 'Too few advertisers compete here: a price would tell what one of them bids.',
+  blocks: 'Blocks', blocksLead: 'What your apps do not show. Auctions obey within two seconds.', blocksHelp: 'One entry a line, up to 200.', blockAdvertisers: 'Advertisers (their ids)', blockDomains: 'Domains of landing pages, with all below them', blockCategories: 'Categories (IAB), such as IAB7', blockWords: 'Words and phrases', blocksSave: 'Save blocks', blocksSaved: 'Saved. Auctions obey now.',
+  creatives: 'Creatives', creativesLead: 'What your campaigns show, the newest first.', noCreatives: 'No creatives yet', openCampaign: 'Open the campaign',
+};
