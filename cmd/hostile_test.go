@@ -477,6 +477,9 @@ func (brokenAnalytics) Requests(context.Context, report.Places) ([]report.Won, e
 func (brokenAnalytics) Stats(context.Context, report.Query) (report.Result, error) {
 	return report.Result{}, errRaw
 }
+func (brokenAnalytics) Asked(context.Context, uuid.UUID, day.Day, day.Day) (report.Asked, error) {
+	return report.Asked{}, errRaw
+}
 func (brokenAnalytics) Aggregate(context.Context, day.Day) (int, error) { return 0, errRaw }
 func (brokenAnalytics) Auction(context.Context, uuid.UUID, time.Time) (report.Auction, error) {
 	return report.Auction{}, errRaw

@@ -33,6 +33,12 @@ WHERE campaign_id = {campaign:UUID} AND day BETWEEN {since:Date} AND {until:Date
 ORDER BY received_at, event_id
 LIMIT {most:UInt32}`
 
+	askedQuery = `
+SELECT toString(reason) AS outcome, count() AS n, max(at) AS last
+FROM auctions
+WHERE developer_id = {developer:UUID} AND day BETWEEN {since:Date} AND {until:Date} AND NOT sandbox
+GROUP BY outcome`
+
 	deliveryQuery = `
 SELECT candidate_id = toUUID('00000000-0000-0000-0000-000000000000') AS whole, toString(outcome) AS outcome, sum(auctions) AS n
 FROM candidate_minutes
@@ -148,6 +154,32 @@ func (r *Reader) AuctionEvents(ctx context.Context, id, campaign uuid.UUID, at t
 		}
 	}
 	return events, nil
+}
+
+// Asked counts the auctions of a publisher from since to until, both included. Errors: as
+// [Reader.Stats].
+func (r *Reader) Asked(ctx context.Context, developer uuid.UUID, since, until day.Day) (report.Asked, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	var rows []struct {
+		Outcome string    `ch:"outcome"`
+		N       uint64    `ch:"n"`
+		Last    time.Time `ch:"last"`
+	}
+	err := r.store.Select(ctx, &rows, askedQuery, map[string]string{
+		"developer": developer.String(), "since": min(max(since, 0), lastDay).String(), "until": min(max(until, 0), lastDay).String(),
+	})
+	if err != nil {
+		return report.Asked{}, r.failure(ctx, err)
+	}
+	found := report.Asked{Outcomes: make(map[string]int64, len(rows))}
+	for _, row := range rows {
+		found.Outcomes[row.Outcome] = int64(row.N)
+		if last := row.Last.UTC(); last.After(found.Last) {
+			found.Last = last
+		}
+	}
+	return found, nil
 }
 
 // Delivery counts what became of a campaign in the auctions from the minute of since to until.

@@ -17,6 +17,8 @@ import (
 	"adnet/internal/report"
 	"adnet/internal/schedule"
 	"adnet/internal/token"
+
+	"github.com/google/uuid"
 )
 
 // StatsReader answers stats queries (ClickHouse, or memory in in-memory mode).
@@ -24,6 +26,8 @@ type StatsReader interface {
 	Stats(ctx context.Context, q report.Query) (report.Result, error)
 	// Requests counts who won the requests of some places, at prices of which step.
 	Requests(ctx context.Context, p report.Places) ([]report.Won, error)
+	// Asked counts the auctions of a publisher in days, both included.
+	Asked(ctx context.Context, developer uuid.UUID, since, until day.Day) (report.Asked, error)
 }
 
 // Who may register.
@@ -164,6 +168,10 @@ func (a *API) Mount(s *httpapi.Server) {
 	s.Handle(http.MethodGet, "/api/audit", a.auditLog, with(reads, ofAudit))
 	s.Handle(http.MethodGet, "/api/stats", a.stats, httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true, Params: ofStats,
+	})
+	s.Handle(http.MethodGet, "/api/stats/requests", a.requests, httpapi.Policy{
+		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true,
+		Params: httpapi.Params{"developer_id": httpapi.IDForm, "key": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm},
 	})
 	s.HandleActions(http.MethodPost, "/api/stats", httpapi.Actions{Param: "type", Of: map[string]httpapi.Action{
 		"aggregate": {Do: a.aggregate},

@@ -111,6 +111,31 @@ func TestStatsBreakdown(t *testing.T) {
 	}
 }
 
+// Requests of a publisher are its own, with the reasons why there was no ad.
+func TestRequests(t *testing.T) {
+	w := newWorld(t)
+	me, other := w.advertiser(t), w.advertiser(t)
+	asked := func(who *person, at time.Time, reason string) report.Auction {
+		return report.Auction{AuctionID: uuid.Must(uuid.NewV7()), At: at, DeveloperID: who.DeveloperID, Reason: reason}
+	}
+	require.NoError(t, w.Reports.InsertAuctions(t.Context(), "a", []report.Auction{
+		asked(me, w.Now, ""), asked(me, w.Now.Add(time.Second), "no_match"), asked(me, w.Now, "no_match"), asked(me, w.Now, "paced"), asked(other, w.Now, ""),
+		asked(me, w.Now.AddDate(0, 0, -40), ""),
+	}))
+	got := me.Get(t, "/api/stats/requests").As(200)
+	require.Equal(t, object{
+		"since": "2026-02-09", "until": "2026-03-10", "requests": 4.0, "filled": 1.0, "fill_rate": 0.25, "last_at": "2026-03-10T12:00:01Z",
+		"no_fill": []any{object{"reason": "no_match", "requests": 2.0}, object{"reason": "paced", "requests": 1.0}},
+	}, got)
+	none := other.Get(t, "/api/stats/requests?since=2026-03-01&until=2026-03-02").As(200)
+	require.Nil(t, none["last_at"])
+	require.Empty(t, none["no_fill"])
+	me.Get(t, "/api/stats/requests?developer_id="+other.DeveloperID.String()).Fails(403, "forbidden")
+	w.admin(t).Get(t, "/api/stats/requests?developer_id="+other.DeveloperID.String()).As(200)
+	me.Get(t, "/api/stats/requests?since=x").Fails(400, "invalid_request")
+	w.nobody().Get(t, "/api/stats/requests").Fails(401, "invalid_token")
+}
+
 func TestStatsRange(t *testing.T) {
 	w := newWorld(t)
 	me, publisher := w.advertiser(t), w.advertiser(t)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/report"
 
@@ -128,6 +129,24 @@ func (r *Reports) AuctionEvents(_ context.Context, id, campaign uuid.UUID, _ tim
 	}
 	slices.SortStableFunc(events, func(a, b report.Row) int { return a.ReceivedAt.Compare(b.ReceivedAt) })
 	return events, nil
+}
+
+// Asked counts the auctions of a publisher, of the last 10,000 of all, from since to until.
+func (r *Reports) Asked(_ context.Context, developer uuid.UUID, since, until day.Day) (report.Asked, error) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	found := report.Asked{Outcomes: map[string]int64{}}
+	for _, record := range r.explained.byID {
+		a := &record.auction
+		if on := day.Of(a.At); !record.recorded || a.Sandbox || a.DeveloperID != developer || on < since || on > until {
+			continue
+		}
+		found.Outcomes[a.Reason]++
+		if a.At.After(found.Last) {
+			found.Last = a.At
+		}
+	}
+	return found, nil
 }
 
 // Delivery counts a campaign's outcomes in the auctions from the minute of since to until, at most

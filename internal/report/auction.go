@@ -50,6 +50,13 @@ type Outcome struct {
 	Weights     int64    // the version of the learnt weights that decided; 0 for none
 }
 
+// Asked counts what a publisher asked for in some days, as far as auctions were recorded, without
+// sandbox keys.
+type Asked struct {
+	Outcomes map[string]int64 // by why there was no ad; empty for an ad
+	Last     time.Time        // UTC; zero without any
+}
+
 // Candidate is a campaign that took part in an auction.
 type Candidate struct {
 	CampaignID uuid.UUID

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/report"
@@ -18,6 +19,7 @@ type ReportExplainer interface {
 	Auction(ctx context.Context, id uuid.UUID, at time.Time) (report.Auction, error)
 	AuctionEvents(ctx context.Context, id, campaign uuid.UUID, at time.Time) ([]report.Row, error)
 	Delivery(ctx context.Context, campaign uuid.UUID, since, until time.Time) (report.Delivery, error)
+	Asked(ctx context.Context, developer uuid.UUID, since, until day.Day) (report.Asked, error)
 }
 
 func candidateAuction(edit ...func(*report.Auction)) report.Auction {
@@ -103,4 +105,27 @@ func reportsDelivery(t *testing.T, s Reports) {
 	require.Equal(t, want(map[string]int64{"budget": 3}), delivery(4))
 	require.Equal(t, want(map[string]int64{"outbid": 3}), delivery(5))
 	require.Equal(t, want(map[string]int64{}), delivery(7), "a campaign that was nowhere")
+}
+
+func reportsAsked(t *testing.T, s Reports) {
+	of := func(developer byte, after time.Duration, reason string) report.Auction {
+		return candidateAuction(func(a *report.Auction) {
+			a.DeveloperID, a.At, a.Reason = uuid.UUID{developer}, reportNoon.Add(after), reason
+		})
+	}
+	const oneDay = 24 * time.Hour
+	tried := of(11, time.Hour, "")
+	tried.Sandbox = true
+	require.NoError(t, s.Writer.InsertAuctions(t.Context(), "a", []report.Auction{
+		of(11, 0, ""), of(11, time.Minute, ""), of(11, 2*time.Minute, "no_match"), of(11, -oneDay, "paced"), of(11, oneDay, "paced"), of(12, time.Hour, ""), tried,
+	}))
+	requests := func(developer byte, since, until day.Day) report.Asked {
+		r, err := s.Explain.Asked(t.Context(), uuid.UUID{developer}, since, until)
+		require.NoError(t, err)
+		return r
+	}
+	today := day.Of(reportNoon)
+	require.Equal(t, report.Asked{Outcomes: map[string]int64{"": 2, "no_match": 1}, Last: reportNoon.Add(2 * time.Minute)}, requests(11, today, today))
+	require.Equal(t, map[string]int64{"": 2, "no_match": 1, "paced": 2}, requests(11, today-1, today+1).Outcomes)
+	require.Equal(t, report.Asked{Outcomes: map[string]int64{}}, requests(13, 0, today+5))
 }

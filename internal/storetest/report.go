@@ -83,6 +83,7 @@ func RunReports(t *testing.T, open func(t *testing.T) Reports) {
 		{"ExplainAuction", reportsExplain},
 		{"Delivery", reportsDelivery},
 		{"Forecast", reportsForecast},
+		{"Asked", reportsAsked},
 		{"AsOf", reportsAsOf},
 		{"OddValues", reportsOdd},
 	} {

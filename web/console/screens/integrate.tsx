@@ -32,16 +32,19 @@ export default function Integrate() {
   );
 }
 
-/** Asks every five seconds, for ten minutes at most, whether an impression has come. */
+/** Asks every five seconds, for ten minutes at most, whether a request has come. Those of sandbox keys show by their events. */
 function Light() {
   const [state, set] = useState<'waiting' | 'seen' | 'unknown'>('waiting');
   useEffect(() => {
     let tries = 0, timer = 0, gone = false;
     const look = async () => {
       try {
-        const s = await need(api.GET('/api/stats', { params: { query: { type: 'developer', developer_id: user.value!.developer_id, since: day(29), until: day() } } }));
+        const query = { developer_id: user.value!.developer_id, since: day(29), until: day() };
+        const [asked, s] = await Promise.all([
+          need(api.GET('/api/stats/requests', { params: { query } })), need(api.GET('/api/stats', { params: { query: { type: 'developer', ...query } } })),
+        ]);
         if (gone) return;
-        if (s.impressions + s.sandbox + s.invalid_impressions > 0) return set('seen');
+        if (asked.requests + s.impressions + s.sandbox + s.invalid_impressions > 0) return set('seen');
         if (++tries < 120) timer = window.setTimeout(() => void look(), 5000);
       } catch { if (!gone) set('unknown'); }
     };

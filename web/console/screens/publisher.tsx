@@ -14,21 +14,23 @@ export default function Publisher() {
   const since = day(29), until = day();
   const of = useLoad(async () => {
     const who = { developer_id: user.value!.developer_id };
-    const [stats, earned] = await Promise.all([
+    const [stats, earned, asked] = await Promise.all([
       need(api.GET('/api/stats', { params: { query: { type: 'developer', ...who, since, until, breakdown: 'host_app' } } })),
       need(api.GET('/api/billing/earnings', { params: { query: { ...who, since, until } } })),
+      need(api.GET('/api/stats/requests', { params: { query: { ...who, since, until } } })),
     ]);
-    return { stats, earned };
+    return { stats, earned, asked };
   }, [user.value?.id]);
   return (
     <Page title={t().publisherOverview} lead={t().publisherLead} asOf={of.is === 'loaded' ? of.data.stats.as_of : undefined}
       actions={<a class="button primary" href={`${base}/console/integrate`}>{t().integrate}</a>}>
-      <Loaded of={of}>{({ stats: s, earned }) => {
-        if (s.impressions + s.invalid_impressions + s.sandbox === 0) return <Empty title={t().noTraffic}><p>{t().noTrafficHelp}</p><a class="button primary" href={`${base}/console/integrate`}>{t().integrate}</a></Empty>;
+      <Loaded of={of}>{({ stats: s, earned, asked }) => {
+        if (asked.requests + s.impressions + s.invalid_impressions + s.sandbox === 0) return <Empty title={t().noTraffic}><p>{t().noTrafficHelp}</p><a class="button primary" href={`${base}/console/integrate`}>{t().integrate}</a></Empty>;
         const shown = measures()[measure];
         return (
           <>
             <dl class="figures">
+              <Figure id="requests" name={t().requests} value={count(asked.requests)} note={t().fillRate(percent(asked.fill_rate))} />
               <Figure id="impressions" name={t().impressions30} value={count(s.impressions)} />
               <Figure id="clicks" name={t().clicks} value={count(s.clicks)} note={percent(s.ctr)} />
               <Figure id="credits" name={t().creditsEarned} value={count(s.credits)} />
@@ -45,6 +47,9 @@ export default function Publisher() {
               <Card title={t().breakdowns.host_app}>
                 <div class="scroll" tabIndex={0} role="region" aria-label={t().breakdowns.host_app}><table class="rows"><thead><tr><th scope="col">{t().breakdowns.host_app}</th><th scope="col" class="num">{t().impressions}</th><th scope="col" class="num">{t().credits}</th></tr></thead>
                   <tbody>{(s.breakdown ?? []).map((g) => <tr key={g.key}><th scope="row">{g.key || t().unknown}</th><td class="num">{count(g.impressions)}</td><td class="num">{count(g.credits)}</td></tr>)}</tbody></table></div>
+              </Card>
+              <Card title={t().noFill}>
+                {asked.no_fill.length === 0 ? <p>{t().alwaysFilled}</p> : <dl class="facts">{asked.no_fill.map((r) => <><dt>{t().noFillReasons[r.reason] ?? r.reason}</dt><dd>{count(r.requests)}</dd></>)}</dl>}
               </Card>
               <Card title={t().notPaid}>
                 <dl class="facts">

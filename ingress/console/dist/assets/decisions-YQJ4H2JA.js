@@ -1,1 +1,0 @@
-import{a,b}from"./chunk-FVSIZTN3.js";import"./chunk-L6ZJ2D3Q.js";import"./chunk-XD6MME66.js";import"./chunk-VRMYTQEW.js";import"./chunk-MJNE6JSW.js";import"./chunk-BUJDTKSN.js";import"./chunk-HEG4UUZV.js";export{b as Appeals,a as default};
