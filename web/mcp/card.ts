@@ -1,10 +1,12 @@
-// The card of an ad in a host of MCP Apps (SEP-1865): it draws the result of get_sponsored_content
-// and tells the host, by the messages of that standard, what happens to the ad. It has no network:
-// events are calls of the tool track_event, links are opened by the host.
+// The card of an ad in a host of MCP Apps (SEP-1865): it draws the result of get_sponsored_content,
+// or the ad that a publisher's server added to a result of its own with an SDK, and tells the host,
+// by the messages of that standard, what happens to the ad. Of get_sponsored_content it has no
+// network: events are calls of the tool track_event. A publisher's server has no such tool: its
+// policy allows adnet, and events are the ad's links. Links for the reader are opened by the host.
 import { Watch } from "../shared/viewable"
 
 interface Ad {
-  auction_id: string
+  auction_id?: string // left out where a publisher's server added the ad
   headline: string
   subtext: string
   media_url: string
@@ -12,7 +14,15 @@ interface Ad {
   cta_label: string
   disclosure_label: string
   receipt_url: string
-  tracking: { click: string }
+  tracking: { click: string; [event: string]: string }
+}
+
+/** An ad of POST /v1/ad-request without its auction_id, as the SDKs hand it on. */
+interface Sponsored extends Omit<Ad, "subtext" | "tracking"> {
+  body: string
+  click_url: string
+  impression_url: string
+  viewable_url: string
 }
 
 interface Message {
@@ -69,7 +79,11 @@ const draw = (ad: Ad | undefined) => {
   watch?.stop()
   document.querySelector("main")?.remove()
   if (!ad || !web(ad.tracking?.click) || !web(ad.receipt_url) || !ad.disclosure_label) return
-  const report = (event: string) => ask("tools/call", { name: "track_event", arguments: { event, auction_id: ad.auction_id } })
+  const report = (event: string) => {
+    if (ad.auction_id) return void ask("tools/call", { name: "track_event", arguments: { event, auction_id: ad.auction_id } })
+    const url = ad.tracking[event]
+    if (web(url)) fetch(url, { mode: "no-cors", keepalive: true, credentials: "omit" }).catch(() => {})
+  }
   const source = picture(ad)
   const box = element("main", document.body, "", {
     class: source ? "ad media" : "ad", "aria-label": `${ad.disclosure_label}: ${ad.headline}`,
@@ -79,19 +93,26 @@ const draw = (ad: Ad | undefined) => {
   element("span", top, ad.disclosure_label)
   link(top, "Why this ad?", ad.receipt_url, { rel: "noopener" })
   element("button", top, "×", { type: "button", "aria-label": "Close the ad" }).addEventListener("click", () => {
-    void report("close")
+    report("close")
     draw(undefined)
   })
   element("h1", box, ad.headline)
   if (ad.subtext) element("p", box, ad.subtext)
   link(box, ad.cta_label || ad.headline, ad.tracking.click, { class: "cta", rel: "sponsored noopener" })
-  watch = new Watch(box, () => void report("impression"), () => void report("viewable"))
+  watch = new Watch(box, () => report("impression"), () => report("viewable"))
   watch.begin()
 }
+
+// known is an ad of an SDK in the form of get_sponsored_content. Its pictures may be anywhere, and the
+// policy of the card names no place, so it has none.
+const known = ({ body, click_url: click, impression_url: impression, viewable_url: viewable, ...rest }: Sponsored): Ad => ({
+  ...rest, subtext: body, media_url: "", poster_url: null, tracking: { click, impression, viewable },
+})
 
 // take draws what a tool answered. Hosts that pass no structured content pass its text.
 const take = (result: Record<string, any>) => {
   let ad = result.structuredContent
+  if (ad?.sponsored) return draw(known(ad.sponsored))
   try {
     ad ??= JSON.parse(result.content[0].text)
   } catch {} // an error of the tool, which the host shows

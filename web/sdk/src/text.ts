@@ -1,0 +1,28 @@
+// The texts of an ad are a stranger's. These make them mean nothing to a reader of Markdown.
+
+const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();
+
+/** text as Markdown that shows exactly its characters, on one line. */
+export function inert(text: string): string {
+  return oneLine(text)
+    .replace(/[\\`*_[\]#|~!>(){}+:@-]/g, (mark) => `\\${mark}`)
+    .replace(/&/g, "&amp;")
+    .replace(/</g, "&lt;");
+}
+
+/** url between the parentheses of a Markdown link. */
+export function link(url: string): string {
+  return url.replace(/[()<>\s\\]/g, encodeURIComponent).replace(/\(/g, "%28").replace(/\)/g, "%29");
+}
+
+/** At most max UTF-16 units of text, whole characters, with an ellipsis where some are missing. */
+export function cut(text: string, max: number): string {
+  const line = oneLine(text);
+  if (line.length <= max) return line;
+  let kept = "";
+  for (const character of line) {
+    if (kept.length + character.length > max - 1) break;
+    kept += character;
+  }
+  return `${kept}…`;
+}
