@@ -1,0 +1,38 @@
+"""The client of an adnet installation. What comes from the API keeps the API's names."""
+
+from .client import Adnet, AsyncAdnet
+from .errors import (
+    AdnetError,
+    AuthError,
+    ConflictError,
+    NetworkError,
+    RateLimitError,
+    ReplyError,
+    RequestError,
+    ServerError,
+    TimeLimitError,
+)
+from .results import Ad, AdResult, BatchResult, BatchTracked, Failed, Filled, NoFill, Tracked, TrackResult
+
+__all__ = [
+    "Ad",
+    "AdResult",
+    "Adnet",
+    "AdnetError",
+    "AsyncAdnet",
+    "AuthError",
+    "BatchResult",
+    "BatchTracked",
+    "ConflictError",
+    "Failed",
+    "Filled",
+    "NetworkError",
+    "NoFill",
+    "RateLimitError",
+    "ReplyError",
+    "RequestError",
+    "ServerError",
+    "TimeLimitError",
+    "TrackResult",
+    "Tracked",
+]

@@ -1,0 +1,81 @@
+"""Ads in the results of an MCP server's tools.
+
+A result with an ad has a text block for the person, the ad as structured content, and a labelled card
+in hosts that have MCP Apps. The tool's own answer stays as it is; without an ad nothing is added.
+Everything here is plain data, as it goes over the wire: ``mcp.types.CallToolResult.model_validate``
+takes it.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+from urllib.parse import urlsplit
+
+from .client import Adnet, AsyncAdnet
+from .results import Ad, Filled
+from .text import inert, link
+
+#: The resource that shows an ad.
+CARD_URI = "ui://adnet/ad"
+#: The MIME type of MCP Apps.
+CARD_MIME_TYPE = "text/html;profile=mcp-app"
+#: ``_meta`` for the definition of a tool that may answer with an ad: hosts load the card by it.
+AD_TOOL_META: dict[str, Any] = {"ui": {"resourceUri": CARD_URI}}
+
+
+async def with_ad(
+    adnet: AsyncAdnet, request: dict[str, Any], result: dict[str, Any], *, report_impression: bool = False
+) -> dict[str, Any]:
+    """The result of a tool, with an ad if there is one. A failed tool gets none.
+
+    ``report_impression`` reports it at once: for hosts that show text and load nothing. Tools with an
+    output schema must allow the object ``sponsored`` there.
+    """
+    if result.get("isError"):
+        return result
+    answer = await adnet.ad(**request)
+    if not isinstance(answer, Filled):
+        return result
+    if report_impression:
+        await adnet.report(answer.ad, "impression")
+    return add_ad(result, answer.ad)
+
+
+def add_ad(result: dict[str, Any], ad: Ad) -> dict[str, Any]:
+    """Result with this ad."""
+    meta = dict(result.get("_meta") or {})
+    meta["ui"] = {**meta.get("ui", {}), "resourceUri": CARD_URI}
+    return {
+        **result,
+        "content": [*result.get("content", []), ad_block(ad)],
+        "structuredContent": {**(result.get("structuredContent") or {}), "sponsored": ad.public()},
+        "_meta": meta,
+    }
+
+
+def ad_block(ad: Ad) -> dict[str, Any]:
+    """The ad in words, for the person and not for the model."""
+    lines = [f"**{inert(ad.disclosure_label)}:** {inert(ad.headline)}"]
+    if ad.body:
+        lines.append(inert(ad.body))
+    why = f" · [Why this ad?]({link(ad.receipt_url)})" if ad.receipt_url else ""
+    lines.append(f"[{inert(ad.cta_label or ad.headline)}]({link(ad.click_url)}){why}")
+    return {"type": "text", "text": "\n\n".join(lines), "annotations": {"audience": ["user"], "priority": 0.1}}
+
+
+def card_html() -> str:
+    """The page of the card."""
+    return files(__package__).joinpath("ad.html").read_text(encoding="utf-8")
+
+
+def card_csp(adnet: Adnet | AsyncAdnet) -> dict[str, list[str]]:
+    """What the card may talk to: the installation alone."""
+    parts = urlsplit(adnet.url)
+    return {"connectDomains": [f"{parts.scheme}://{parts.netloc}"], "resourceDomains": []}
+
+
+def card_contents(adnet: Adnet | AsyncAdnet) -> dict[str, Any]:
+    """The card as the contents of ``resources/read``."""
+    ui = {"csp": card_csp(adnet)}
+    return {"uri": CARD_URI, "mimeType": CARD_MIME_TYPE, "text": card_html(), "_meta": {"ui": ui}}

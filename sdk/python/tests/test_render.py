@@ -1,0 +1,96 @@
+"""What is made of an ad whose texts are hostile, in each form, and of settings that cannot work."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from adnet import Ad, Adnet, AsyncAdnet, Failed
+from adnet.discord import ad_message
+from adnet.mcp import CARD_URI, ad_block, add_ad, card_contents, with_ad
+
+BASE = "https://ads.example.com"
+AD = Ad(
+    ad_id="1",
+    auction_id="SECRET",
+    type="native",
+    headline="**Click** [me](https://evil.example) @everyone <img src=x>",
+    body="one\n\n# two `three`",
+    cta_label="Go](https://evil.example",
+    click_url=f"{BASE}/s/x)y",
+    impression_url=f"{BASE}/i",
+    disclosure_label="Sponsored",
+    receipt_url=f"{BASE}/r/x",
+)
+
+
+def test_markdown_shows_the_characters_of_the_texts() -> None:
+    text = ad_block(AD)["text"]
+    assert text.startswith(r"**Sponsored:** \*\*Click\*\* \[me\]")
+    assert re.findall(r"(?<!\\)\]\(([^)]*)\)", text) == [f"{BASE}/s/x%29y", f"{BASE}/r/x"]
+    assert "<img" not in text and "\n# two" not in text
+
+
+def test_a_result_keeps_what_it_had() -> None:
+    had = {
+        "content": [{"type": "text", "text": "answer"}],
+        "structuredContent": {"a": 1},
+        "_meta": {"b": 2, "ui": {"prefersBorder": True}},
+    }
+    result = add_ad(had, AD)
+    assert len(result["content"]) == 2
+    assert list(result["structuredContent"]) == ["a", "sponsored"]
+    assert result["_meta"] == {"b": 2, "ui": {"prefersBorder": True, "resourceUri": CARD_URI}}
+    assert "SECRET" not in json.dumps(result)
+
+
+def test_a_tool_answers_without_adnet() -> None:
+    def away(_: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("away")
+
+    async def answer(result: dict[str, object]) -> dict[str, object]:
+        async with AsyncAdnet("x", BASE, transport=httpx.MockTransport(away)) as adnet:
+            return await with_ad(adnet, {"context": "x"}, result)
+
+    results: list[dict[str, object]] = [{"content": []}, {"isError": True, "content": []}]
+    for result in results:
+        assert asyncio.run(answer(result)) == result
+
+
+def test_the_card_may_talk_to_the_installation_alone() -> None:
+    card = card_contents(Adnet("x", BASE + "/"))
+    assert card["_meta"]["ui"]["csp"] == {"connectDomains": [BASE], "resourceDomains": []}
+    assert "ui/initialize" in card["text"]
+
+
+def test_discord_gets_texts_within_its_limits() -> None:
+    long = ad_message(replace(AD, headline="😀" * 300, cta_label="x" * 200, body="y" * 9000))
+    title = long["embeds"][0]["title"]
+    assert len(title.encode("utf-16-le")) <= 512 and title.endswith("😀…")
+    assert len(long["embeds"][0]["description"]) <= 4096
+    buttons = long["components"][0]["components"]
+    assert [(len(button["label"]), button["url"]) for button in buttons] == [(80, AD.click_url), (12, AD.receipt_url)]
+    assert long["allowed_mentions"] == {"parse": []}
+    far = ad_message(replace(AD, click_url=f"{BASE}/s/{'x' * 600}", receipt_url=""))
+    assert far["components"] == [] and len(far["embeds"][0]["url"]) > 600
+
+
+@pytest.mark.parametrize(("key", "url"), [("", BASE), ("a b", BASE), ("x", "ads.example.com"), ("x", "")])
+def test_the_client_refuses_settings_that_cannot_work(key: str, url: str) -> None:
+    with pytest.raises(ValueError, match="adnet: "):
+        Adnet(key, url)
+
+
+def test_a_request_that_cannot_be_written_is_an_error() -> None:
+    with Adnet("x", BASE) as adnet:
+        result = adnet.ad(context=object())
+    assert isinstance(result, Failed) and result.error.code == "invalid_request"
+
+
+def test_the_low_level_has_the_same_installation() -> None:
+    assert Adnet("x", BASE).api.token == "x"
