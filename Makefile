@@ -9,7 +9,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
 FUZZLONG ?= $(FUZZTIME)
 
-.PHONY: help run build stack serve stack-down check test test-short race fuzz mutants fault fault-breaks hostile hostile-breaks nightly lint-openapi clients bench relevance generate console screenshots
+.PHONY: help run build stack serve stack-down check test test-short race fuzz mutants fault fault-breaks hostile hostile-breaks nightly lint-openapi clients sdks bench relevance generate console screenshots
 
 help: ## List the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -65,6 +65,9 @@ hostile-breaks: ## Build adnet without a cure, once for each of six: a run of th
 
 clients: ## Clients made from openapi.json by other people's generators, type-checked, against a real server.
 	@deploy/openapi/clients/run.sh
+
+sdks: ## The SDKs (npm, Python): shared cases, packages, examples, the code of docs/integrating.md.
+	@deploy/sdks.sh
 
 nightly: ## What is too long for CI: all mutants, the hostile suite and the fault suite in full.
 	@$(MAKE) mutants MUTANTS=all

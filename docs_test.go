@@ -89,7 +89,7 @@ var (
 	quoted  = regexp.MustCompile("`([^`\n]+)`")
 	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
 	// place is a path below one of the top-level folders, or a file beside go.mod.
-	place = regexp.MustCompile(`^(analytics|auction|cmd|consumers|deploy|docs|ingress|internal|lab|schemas)(/[A-Za-z0-9_.*-]+)*/?$`)
+	place = regexp.MustCompile(`^(analytics|auction|cmd|consumers|deploy|docs|examples|ingress|internal|lab|schemas|sdk|web)(/[A-Za-z0-9_.*-]+)*/?$`)
 	file  = regexp.MustCompile(`^[A-Za-z0-9_-]+\.(go|md|yml)$|^Makefile$`)
 )
 
@@ -155,7 +155,7 @@ func TestDocumentsNameFilesThatExist(t *testing.T) {
 func TestDocumentsNameSettingsThatExist(t *testing.T) {
 	known := make(map[string]bool)
 	defined := regexp.MustCompile(`"(ADNET_[A-Z0-9_]+)"|\$\{?(ADNET_[A-Z0-9_]+)`)
-	for _, text := range texts(t, ".go", ".sh", ".yml", ".xml") {
+	for _, text := range texts(t, ".go", ".sh", ".yml", ".xml", ".py") {
 		for _, match := range defined.FindAllStringSubmatch(text, -1) {
 			known[match[1]+match[2]] = true
 		}

@@ -52,7 +52,7 @@ func TestIntegratingExamples(t *testing.T) {
 	api := client{t, base}
 	admin := api.do("POST", "/api/auth", "", `{"email":"root@adnet.example","password":"a long password"}`, http.StatusOK)["token"].(string)
 	seat := api.do("POST", "/api/keys", admin, `{"kind":"seat","name":"exchange"}`, http.StatusCreated)["key"].(string)
-	script := strings.Replace(examples.String(), "http://127.0.0.1:8080", base, 1)
+	script := strings.ReplaceAll(examples.String(), "http://127.0.0.1:8080", base)
 	shell := exec.Command("sh", "-euc", script)
 	shell.Env = append(os.Environ(), "SEAT="+seat)
 	out, err := shell.CombinedOutput()
