@@ -53,10 +53,15 @@ func explained(t *testing.T, base, suffix string) {
 	for _, c := range seen["candidates"].([]any) {
 		results = append(results, c.(map[string]any)["result"])
 	}
-	require.Equal(t, []any{"won", "outbid"}, results)
+	require.Equal(t, []any{"won"}, results)
+	require.Equal(t, []any{map[string]any{"result": "outbid", "count": 1.0}}, seen["others"])
 	require.Equal(t, 2.0, seen["request"].(map[string]any)["intent_tokens"], "how many, and nothing of what they are")
 	require.Equal(t, seen["auction_id"], api.do("GET", path, key, "", 200)["auction_id"], "the publisher's key opens it too")
-	api.do("GET", path, rival.token, "", 403)
+	lost := api.do("GET", path, rival.token, "", 200)
+	require.Equal(t, "outbid", lost["candidates"].([]any)[0].(map[string]any)["result"])
+	require.Equal(t, seen["winner"].(map[string]any)["price_usd"], lost["winner"].(map[string]any)["price_usd"])
+	require.Nil(t, lost["winner"].(map[string]any)["campaign_id"])
+	require.Empty(t, lost["events"])
 
 	// A request that got no ad names the campaigns that explain it.
 	none := api.do("POST", "/v1/ad-request", key, `{"context":"nothing that anybody sells, xyzzy"}`, 200)

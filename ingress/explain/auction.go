@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"adnet/ingress/httpapi"
@@ -24,6 +25,7 @@ type viewer struct {
 	admin      bool
 	publisher  bool // the auction was its own request
 	advertiser bool // its campaign won
+	candidate  bool // a campaign of it was among the recorded candidates, and another won or none
 }
 
 // facts are the known facts about an auction.
@@ -48,11 +50,12 @@ func (a *API) auction(c *httpapi.Context) error {
 	}
 	who.publisher = who.account.Publishes(f.DeveloperID)
 	who.advertiser = f.advertiser != uuid.Nil && f.advertiser == who.user
-	if !who.admin && !who.publisher && !who.advertiser {
-		return errs.New(errs.Forbidden, "the auction is neither a request of yours nor won by a campaign of yours")
+	who.candidate = !who.advertiser && who.user != uuid.Nil && slices.ContainsFunc(f.Candidates, func(c report.Candidate) bool { return a.owns(who, c.CampaignID) })
+	if !who.admin && !who.publisher && !who.advertiser && !who.candidate {
+		return errs.New(errs.Forbidden, "the auction is neither a request of yours, nor did a campaign of yours take part")
 	}
 	var events []report.Row
-	if f.CampaignID != uuid.Nil {
+	if f.CampaignID != uuid.Nil && !who.outsider() {
 		if events, err = a.deps.History.AuctionEvents(ctx, f.AuctionID, f.CampaignID, f.At); err != nil {
 			return err
 		}
@@ -134,6 +137,16 @@ func (a *API) findWinner(ctx context.Context, f *facts) error {
 	return nil
 }
 
+// outsider says that the auction was won by another than who, whose ad and price are no secret of
+// who's.
+func (who viewer) outsider() bool { return who.candidate && !who.admin && !who.publisher }
+
+// owns says whether a campaign is who's.
+func (a *API) owns(who viewer, id uuid.UUID) bool {
+	k, ok := a.deps.Catalog.Creative(id)
+	return ok && who.user != uuid.Nil && k.AdvertiserID == who.user
+}
+
 type requestReply struct {
 	DeveloperID       *uuid.UUID   `json:"developer_id"` // null for the advertiser
 	Format            string       `json:"format"`       // asked for; empty when only the token is known
@@ -148,19 +161,25 @@ type requestReply struct {
 }
 
 type winnerReply struct {
-	CampaignID   uuid.UUID    `json:"campaign_id"`
-	BillingModel string       `json:"billing_model"`
-	Price        money.Micros `json:"price_usd"` // per billed unit
-	ECPM         money.Micros `json:"effective_cpm"`
-	Format       string       `json:"creative_format"`
-	Explores     bool         `json:"explores"` // it won as a new campaign that explores
+	CampaignID   *uuid.UUID    `json:"campaign_id"` // null for another's, unless it is the publisher who asks
+	BillingModel string        `json:"billing_model"`
+	Price        money.Micros  `json:"price_usd"`     // per billed unit
+	ECPM         *money.Micros `json:"effective_cpm"` // as campaign_id
+	Format       string        `json:"creative_format"`
+	Explores     bool          `json:"explores"` // it won as a new campaign that explores
 }
 
 type candidateReply struct {
 	Rank       int           `json:"rank"`
-	CampaignID *uuid.UUID    `json:"campaign_id"` // null for another's
+	CampaignID *uuid.UUID    `json:"campaign_id"`
 	ECPM       *money.Micros `json:"effective_cpm"`
 	Result     string        `json:"result"` // won, or why not
+}
+
+// othersReply is how many of the other recorded candidates had a result.
+type othersReply struct {
+	Result string `json:"result"`
+	Count  int    `json:"count"`
 }
 
 type eventReply struct {
@@ -186,7 +205,8 @@ type auctionReply struct {
 	Filled         bool             `json:"filled"`
 	Reason         string           `json:"reason,omitempty"` // why it was not filled
 	Winner         *winnerReply     `json:"winner"`
-	Candidates     []candidateReply `json:"candidates"`
+	Candidates     []candidateReply `json:"candidates"` // that who asks may see: its own, and the winner
+	Others         []othersReply    `json:"others"`
 	MoreCandidates bool             `json:"more_candidates"`
 	ModelVersion   string           `json:"model_version,omitempty"`
 	Events         []eventReply     `json:"events"`
@@ -202,12 +222,12 @@ func (a *API) answer(who viewer, f facts, events []report.Row) auctionReply {
 			Format: f.Format, IntegrationMethod: f.IntegrationMethod, Surface: f.Surface, Region: f.Region, Language: f.Language,
 			HostApp: f.HostApp, Tokens: f.Tokens, Tools: f.Tools, Floor: f.Floor,
 		},
-		Candidates: make([]candidateReply, len(f.Candidates)), Events: make([]eventReply, len(events)),
+		Candidates: []candidateReply{}, Others: []othersReply{}, Events: make([]eventReply, len(events)),
 	}
 	for _, side := range []struct {
 		name string
 		is   bool
-	}{{"publisher", who.publisher}, {"advertiser", who.advertiser}, {"admin", who.admin}} {
+	}{{"publisher", who.publisher}, {"advertiser", who.advertiser || who.candidate}, {"admin", who.admin}} {
 		if side.is {
 			r.Sides = append(r.Sides, side.name)
 		}
@@ -216,10 +236,17 @@ func (a *API) answer(who viewer, f facts, events []report.Row) auctionReply {
 		r.Request.DeveloperID = &f.DeveloperID
 	}
 	if r.Filled {
-		r.Winner = &winnerReply{CampaignID: f.CampaignID, BillingModel: f.billingModel, Price: f.Price, ECPM: f.ECPM, Format: f.CreativeFormat, Explores: f.Explores}
+		r.Winner = &winnerReply{CampaignID: &f.CampaignID, BillingModel: f.billingModel, Price: f.Price, ECPM: &f.ECPM, Format: f.CreativeFormat, Explores: f.Explores}
+		if who.outsider() {
+			r.Winner.CampaignID, r.Winner.ECPM = nil, nil
+		}
 	}
-	for i := range f.Candidates {
-		r.Candidates[i] = a.candidate(who, i+1, f.Candidates[i])
+	for i, c := range f.Candidates {
+		if reply := candidate(i+1, c); who.admin || a.owns(who, c.CampaignID) || c.Reason == "" && !who.outsider() {
+			r.Candidates = append(r.Candidates, reply)
+		} else {
+			r.others(reply.Result)
+		}
 	}
 	for i := range events {
 		r.Events[i] = eventOf(who, &events[i])
@@ -229,24 +256,19 @@ func (a *API) answer(who viewer, f facts, events []report.Row) auctionReply {
 	return r
 }
 
-// candidate shows what who may know of one: whose it is to its owner and to administrators, the
-// winner's to everybody who may look at all; prices not to competitors.
-func (a *API) candidate(who viewer, rank int, c report.Candidate) candidateReply {
-	r := candidateReply{Rank: rank, Result: c.Reason}
-	own := who.admin
-	if k, ok := a.deps.Catalog.Creative(c.CampaignID); ok && who.user != uuid.Nil && k.AdvertiserID == who.user {
-		own = true
+func candidate(rank int, c report.Candidate) candidateReply {
+	return candidateReply{Rank: rank, CampaignID: &c.CampaignID, ECPM: &c.ECPM, Result: cmp.Or(c.Reason, "won")}
+}
+
+// others counts a candidate that who asks must not see: what somebody bids is nobody else's.
+func (r *auctionReply) others(result string) {
+	for i := range r.Others {
+		if r.Others[i].Result == result {
+			r.Others[i].Count++
+			return
+		}
 	}
-	if c.Reason == "" {
-		r.Result, own = "won", true
-	}
-	if own {
-		r.CampaignID = &c.CampaignID
-	}
-	if own || who.publisher {
-		r.ECPM = &c.ECPM
-	}
-	return r
+	r.Others = append(r.Others, othersReply{result, 1})
 }
 
 func eventOf(who viewer, e *report.Row) eventReply {

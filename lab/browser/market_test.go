@@ -1,6 +1,8 @@
 package browser_test
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,4 +57,26 @@ func TestCopyAndDates(t *testing.T) {
 	require.NoError(t, tab.Await(`document.body.innerText.includes('By hour') && !!document.querySelector('.plot canvas')`))
 	w.examine(t, tab, desk)
 	require.Empty(t, tab.Problems())
+}
+
+// A publisher asks why an auction of its own went as it did: the price that won, and of the others
+// how many there were.
+func TestAnAuctionExplained(t *testing.T) {
+	w := shared
+	token, _ := w.login(t, "publisher")
+	var made struct{ Key string }
+	require.NoError(t, json.Unmarshal(w.post(t, token, "/api/keys", map[string]any{"kind": "publisher", "name": "explained"}), &made))
+	var asked struct {
+		AuctionID string `json:"auction_id"`
+	}
+	require.NoError(t, json.Unmarshal(w.post(t, made.Key, "/v1/ad-request", map[string]any{"context": "how do I back up a postgres database to the cloud", "format": "card"}), &asked))
+	require.NotEmpty(t, asked.AuctionID)
+	tab := w.tab(t, "publisher", desk)
+	require.Eventually(t, func() bool {
+		require.NoError(t, tab.Open(w.base+"/console/auctions?id="+asked.AuctionID))
+		var text string
+		require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('main').innerText`, &text)))
+		return strings.Contains(text, "The request") && !strings.Contains(text, "not kept")
+	}, 20*time.Second, 500*time.Millisecond)
+	w.examine(t, tab, desk)
 }

@@ -18,6 +18,7 @@ const Security = lazy(() => import('./screens/security'));
 const Review = lazy(() => import('./screens/review'));
 const Decisions = lazy(() => import('./screens/decisions'));
 const Appeals = lazy(() => import('./screens/appeals'));
+const Auctions = lazy(() => import('./screens/auctions'));
 const Blocks = lazy(() => import('./screens/blocks'));
 const Creatives = lazy(() => import('./screens/creatives'));
 const Users = lazy(() => import('./screens/users'));
@@ -59,6 +60,7 @@ function Routes() {
         <Route path={p('campaigns/new')} component={Edit} />
         <Route path={p('campaigns/:id')} component={Campaign} />
         <Route path={p('campaigns/:id/edit')} component={Edit} />
+        <Route path={p('auctions')} component={Auctions} />
         <Route path={p('creatives')} component={Creatives} />
         <Route path={p('blocks')} component={Blocks} />
         <Route path={p('billing')} component={Billing} />

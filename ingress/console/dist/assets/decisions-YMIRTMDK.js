@@ -1,1 +1,0 @@
-import{a,b}from"./chunk-33A75P2S.js";import"./chunk-UD6I5B2O.js";import"./chunk-77NEAHGJ.js";import"./chunk-U2PFCO4U.js";import"./chunk-H6WPCDSL.js";import"./chunk-X6F76CFB.js";import"./chunk-HEG4UUZV.js";export{b as Appeals,a as default};
