@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -66,14 +67,19 @@ func TestAnAuctionExplained(t *testing.T) {
 	token, _ := w.login(t, "publisher")
 	var made struct{ Key string }
 	require.NoError(t, json.Unmarshal(w.post(t, token, "/api/keys", map[string]any{"kind": "publisher", "name": "explained"}), &made))
-	var asked struct {
+	type sold struct {
 		AuctionID string `json:"auction_id"`
 	}
+	var asked struct {
+		sold
+		Ad sold
+	}
 	require.NoError(t, json.Unmarshal(w.post(t, made.Key, "/v1/ad-request", map[string]any{"context": "how do I back up a postgres database to the cloud", "format": "card"}), &asked))
-	require.NotEmpty(t, asked.AuctionID)
+	id := cmp.Or(asked.AuctionID, asked.Ad.AuctionID)
+	require.NotEmpty(t, id)
 	tab := w.tab(t, "publisher", desk)
 	require.Eventually(t, func() bool {
-		require.NoError(t, tab.Open(w.base+"/console/auctions?id="+asked.AuctionID))
+		require.NoError(t, tab.Open(w.base+"/console/auctions?id="+id))
 		var text string
 		require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('main').innerText`, &text)))
 		return strings.Contains(text, "The request") && !strings.Contains(text, "not kept")
