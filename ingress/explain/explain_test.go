@@ -132,7 +132,7 @@ func TestNobodyLearnsOthers(t *testing.T) {
 	handler, names := told(t)
 	for who, hidden := range map[string][]string{
 		"publisher":  {names["second"], names["rivals"], uuid.UUID(fixed(0x11)).String(), uuid.UUID(fixed(0x12)).String(), "order-1", "49", `"effective_cpm":6`, `"effective_cpm":3`},
-		"rival":     {names["winner"], names["second"], names["developer"], `"effective_cpm":4.25`, `"effective_cpm":3`, "order-1", "49", `"event_id"`},
+		"rival":      {names["winner"], names["second"], names["developer"], `"effective_cpm":4.25`, `"effective_cpm":3`, "order-1", "49", `"event_id"`},
 		"advertiser": {names["rivals"], names["developer"], uuid.UUID(fixed(0x12)).String(), `"effective_cpm":6`, `"effective_cpm":2`, "order-1"},
 	} {
 		r, err := http.NewRequest(http.MethodGet, "/api/auctions/"+names["token"]+"/explain", nil)
