@@ -43,7 +43,7 @@ func (a *Auth) Publisher(c *Context) (Caller, error) {
 // reply. A request without an origin comes from no page.
 func allowPage(c *Context, key *account.Key) bool {
 	sent := c.Request.Header["Origin"]
-	if len(sent) != 1 || !key.Names(account.Patterns(sent[0])) {
+	if len(sent) != 1 || !key.Allows(sent[0]) {
 		return false
 	}
 	header := c.Writer.Header()

@@ -17,6 +17,7 @@ func TestOriginsOfPages(t *testing.T) {
 		"https://app.example.com", "https://a.shop.example.org", "https://a.b.shop.example.org", "https://x.ports.example.org:8443", "http://localhost:3000",
 	} {
 		require.True(t, key.Names(account.Patterns(origin)), origin)
+		require.True(t, key.Allows(origin), origin)
 	}
 	for _, origin := range []string{
 		"", "null", "*", "https://", "https://app.example.com.evil", "https://evil-app.example.com", "https://example.com", "https://a.app.example.com",
@@ -28,6 +29,7 @@ func TestOriginsOfPages(t *testing.T) {
 		"http://localhost:3001", "http://localhost", "https://localhost:3000", "file://", "https://аpp.example.com", "https://" + strings.Repeat("a.", 200) + "shop.example.org",
 	} {
 		require.False(t, key.Names(account.Patterns(origin)), origin)
+		require.False(t, key.Allows(origin), origin)
 	}
 	require.Len(t, account.Patterns("https://192.0.2.7"), 1, "nothing is below an address")
 	require.NotEmpty(t, account.Patterns("http://[::1]:3000"))

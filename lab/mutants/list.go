@@ -115,7 +115,7 @@ var mutants = []mutant{
 	{
 		name: "browser-origin", protects: "a browser key works on pages of its origins only",
 		file: "ingress/httpapi/browser.go",
-		old:  "	if len(sent) != 1 || !key.Names(account.Patterns(sent[0])) {", new: "	if len(sent) != 1 {",
+		old:  "	if len(sent) != 1 || !key.Allows(sent[0]) {", new: "	if len(sent) != 1 {",
 		tests: []string{"./ingress/serve"}, run: "BrowserKeysOnTheirPages",
 	},
 	{
