@@ -38,6 +38,7 @@ var layers = map[string][]string{
 	"internal/report":   {"internal/traffic", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
 
 	"internal/auditlog": {"internal/ranking", "internal/traffic", "internal/day", "internal/errs", "internal/account", "internal/campaign", "internal/money", "internal/ledger"},
+	"internal/adreport": {"internal/schedule", "internal/errs", "internal/auditlog", "internal/day", "internal/report"},
 	"internal/decision": {"internal/errs", "internal/auditlog"},
 	"internal/once":     {"internal/errs"},
 
@@ -110,7 +111,7 @@ var layers = map[string][]string{
 
 var domain = []string{
 	"internal/errs", "internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/schedule", "internal/decimal", "internal/money", "internal/eight", "internal/jsonscan", "internal/account", "internal/adtext", "internal/campaign", "internal/ledger", "internal/report", "internal/token", "internal/consent", "internal/person",
-	"internal/payment", "internal/auditlog", "internal/decision", "internal/once", "internal/link", "internal/ranking",
+	"internal/payment", "internal/auditlog", "internal/decision", "internal/adreport", "internal/once", "internal/link", "internal/ranking",
 }
 
 // outside is the domain with every adapter, for the packages that connect them.

@@ -28,6 +28,8 @@ var auditedElsewhere = []string{
 	"POST /api/billing deposit",
 	// It needs e-mails that are confirmed, see TestAConfirmedRegistrationIsAudited.
 	"POST /api/auth verify",
+	// It needs an ad that a reader has reported, see TestReportsOfReaders of ingress/manage.
+	"POST /api/admin/reports/:id ",
 }
 
 // auditCall is one call that succeeds and changes something.

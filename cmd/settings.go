@@ -23,7 +23,7 @@ var topics = []struct {
 }{
 	{"Replaying traffic (`adnet load`)", []string{"LOAD_"}},
 	{"Listeners and links", []string{"HTTP_", "CONNS_", "ADMIN_ADDR", "BASE_URL", "TRUSTED_PROXIES", "MCP_ORIGINS", "INSECURE", "TLS_", "PROXY_PROTOCOL_", "ADMIN_TOKEN", "ADMIN_CA", "ADMIN_CERT", "ADMIN_KEY"}},
-	{"Keys and accounts", []string{"TOKEN_KEYS", "SESSION_KEYS", "ADMIN_EMAIL", "ADMIN_PASSWORD", "USER_", "SIGNUP", "VERIFY_EMAIL", "SMTP_", "CAMPAIGNS", "IDEMPOTENCY_", "CONSOLE"}},
+	{"Keys and accounts", []string{"TOKEN_KEYS", "SESSION_KEYS", "ADMIN_EMAIL", "ADMIN_PASSWORD", "USER_", "SIGNUP", "REPORTS_", "VERIFY_EMAIL", "SMTP_", "CAMPAIGNS", "IDEMPOTENCY_", "CONSOLE"}},
 	{"Funding", []string{"PREPAID", "CREDIT_", "MINT_"}},
 	{"Payment providers", []string{"PAYMENT_", "STRIPE_", "PAYPAL_"}},
 	{"Ads and reservations", []string{"DISCLOSURE_", "MIN_RELEVANCE", "CLICK_RESERVATION", "BID_RESERVATION", "LEASE_", "CAP_", "FIRST_AD_TURN", "TURNS_"}},

@@ -7,8 +7,11 @@ import (
 
 	"adnet/ingress/track"
 	"adnet/ingress/track/spool"
+	"adnet/internal/adreport"
 	"adnet/internal/kafka"
 	"adnet/internal/redis"
+
+	"github.com/google/uuid"
 )
 
 // tracking makes and mounts the recording of events: the producer, the spool behind it, and the
@@ -25,6 +28,9 @@ func (r *ingressRole) tracking() (err error) {
 		Creatives: r.catalog, Exposures: r.delivery.Caps, Auth: r.auth, Seen: r.Redis, Now: time.Now,
 		Clicks: networkClicks{redis.NewClicks(r.Redis)}, Views: r.limits, Reports: r.limits, Unseen: r.limits,
 		Strangers: r.limits, Unproven: r.Books,
+		Complaints: adreport.New(adreport.Deps{
+			Store: r.Books, Stats: r.Stats, Hold: reported{r}, Pause: r.given.Config.Manage.ReportsPause == "on", Now: time.Now,
+		}),
 	})
 	if err != nil {
 		return err
@@ -49,4 +55,12 @@ func (n networkClicks) Allow(ctx context.Context, click track.NetworkClick, rate
 		list[i] = redis.ClickRate{Limit: r.Limit, Window: r.Window}
 	}
 	return n.Clicks.Allow(ctx, click.Network, click.Auction.String(), click.At, list)
+}
+
+// reported stops campaigns that readers have reported; the service of campaigns is made later.
+type reported struct{ role *ingressRole }
+
+// HoldReported implements adreport.Holder.
+func (h reported) HoldReported(ctx context.Context, id uuid.UUID) error {
+	return h.role.campaigns.HoldReported(ctx, id)
 }

@@ -187,6 +187,10 @@ func (a *API) reverse(ctx context.Context, admin account.User, of decision.State
 			_, err = a.deps.Campaigns.Decide(ctx, admin, id, campaign.Decision{Decision: "approved"})
 		}
 	case decision.Pause:
+		if of.Rule == "reports" {
+			_, err = a.deps.Campaigns.Decide(ctx, admin, id, campaign.Decision{Decision: "approved", Notes: firstRunes(words, 250)})
+			break
+		}
 		_, err = a.deps.Campaigns.Resume(ctx, admin, id)
 	case decision.Hold:
 		if a.deps.Cases == nil {

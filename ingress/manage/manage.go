@@ -10,6 +10,7 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
+	"adnet/internal/adreport"
 	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
@@ -39,9 +40,10 @@ const (
 
 // Config is the settings of accounts.
 type Config struct {
-	Campaigns   int    `name:"campaigns" env:"ADNET_CAMPAIGNS" default:"100" help:"Campaigns that a new account may have. It may have as many more for every 30 days since its first one, and 50 more for each that a reviewer approved, up to 10,000; their targeting may have 10 KiB for each. 0 is any number. Administrators have no such limit."`
-	VerifyEmail string `name:"verify-email" env:"ADNET_VERIFY_EMAIL" default:"${verify_email}" enum:"required,off" help:"Whether a registration needs a confirmed e-mail: required (the account exists once its mailed link was opened; needs ADNET_SMTP_HOST, but in standalone mode, which logs the link) or off."`
-	Signup      string `name:"signup" env:"ADNET_SIGNUP" default:"open" enum:"open,invite,closed" help:"Who may register: anybody, who was invited, or nobody: then only the operator makes accounts."`
+	Campaigns    int    `name:"campaigns" env:"ADNET_CAMPAIGNS" default:"100" help:"Campaigns that a new account may have. It may have as many more for every 30 days since its first one, and 50 more for each that a reviewer approved, up to 10,000; their targeting may have 10 KiB for each. 0 is any number. Administrators have no such limit."`
+	VerifyEmail  string `name:"verify-email" env:"ADNET_VERIFY_EMAIL" default:"${verify_email}" enum:"required,off" help:"Whether a registration needs a confirmed e-mail: required (the account exists once its mailed link was opened; needs ADNET_SMTP_HOST, but in standalone mode, which logs the link) or off."`
+	ReportsPause string `name:"reports-pause" env:"ADNET_REPORTS_PAUSE" default:"off" enum:"on,off" help:"Whether reports of readers stop an ad until a reviewer looked at it: those of three networks and three publishers on one UTC day that are at least 0.1 % of its impressions. A version that a reviewer approved is never stopped."`
+	Signup       string `name:"signup" env:"ADNET_SIGNUP" default:"open" enum:"open,invite,closed" help:"Who may register: anybody, who was invited, or nobody: then only the operator makes accounts."`
 }
 
 // Logins limits wrong passwords; see limits.Limits.
@@ -68,6 +70,7 @@ type Deps struct {
 	Rollup    Aggregator
 	Audit     AuditLog
 	Decisions decision.Store
+	AdReports adreport.Store
 	Cases     Cases          // nil: a hold is not released by an appeal
 	Unproven  UnprovenReader // nil: stats do not tell of them
 	Blocks    account.BlockStore
@@ -164,6 +167,7 @@ func (a *API) Mount(s *httpapi.Server) {
 	s.Handle(http.MethodPatch, "/api/campaigns/:id", a.updateCampaign, changes)
 	s.Handle(http.MethodPatch, "/api/campaigns", a.updateCampaign, changes)
 	a.mountDecisions(s, reads, changes)
+	a.mountReports(s, ofAdmin(reads), ofAdmin(changes))
 	a.mountUsers(s, ofAdmin(reads), ofAdmin(changes))
 	s.Handle(http.MethodGet, "/api/audit", a.auditLog, with(reads, ofAudit))
 	s.Handle(http.MethodGet, "/api/stats", a.stats, httpapi.Policy{

@@ -68,22 +68,23 @@ type Unseen interface {
 
 // Deps are what tracking works with.
 type Deps struct {
-	Log       *slog.Logger
-	Metrics   prometheus.Registerer
-	Keyring   *token.Keyring
-	Producer  Producer
-	Spool     Spool
-	Creatives Creatives
-	Exposures Exposures // nil: exposures are not reported
-	Auth      *httpapi.Auth
-	Seen      Seen
-	Clicks    Clicks        // nil: clicks are not counted per network
-	Views     Views         // nil: impressions are not counted per network
-	Reports   Reports       // nil: clicks that servers report are not counted
-	Unseen    Unseen        // nil: what ads of browser keys hold is not given back
-	Strangers Strangers     // nil: what proves nothing is not limited
-	Unproven  UnprovenStore // nil: what proves nothing is counted in metrics alone
-	Now       func() time.Time
+	Log        *slog.Logger
+	Metrics    prometheus.Registerer
+	Keyring    *token.Keyring
+	Producer   Producer
+	Spool      Spool
+	Creatives  Creatives
+	Exposures  Exposures // nil: exposures are not reported
+	Auth       *httpapi.Auth
+	Seen       Seen
+	Clicks     Clicks        // nil: clicks are not counted per network
+	Views      Views         // nil: impressions are not counted per network
+	Reports    Reports       // nil: clicks that servers report are not counted
+	Unseen     Unseen        // nil: what ads of browser keys hold is not given back
+	Strangers  Strangers     // nil: what proves nothing is not limited
+	Complaints Complaints    // nil: readers cannot report ads
+	Unproven   UnprovenStore // nil: what proves nothing is counted in metrics alone
+	Now        func() time.Time
 }
 
 // Tracker is the tracking endpoints.
@@ -161,5 +162,7 @@ func (t *Tracker) Mount(s *httpapi.Server) {
 	s.Handle(http.MethodOptions, "/api/track", t.deps.Auth.Preflight, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone})
 	s.Handle(http.MethodGet, "/s/:token", t.redirect, beacon)
 	s.Handle(http.MethodHead, "/s/:token", t.redirect, beacon)
+	// No Idempotency-Key: there is one report of an auction. The audit log has the decision about it.
+	s.Handle(http.MethodPost, "/r/:token", t.reportAd, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No, Body: 16 << 10})
 	s.Handle(http.MethodGet, "/r/:token", t.receipt, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone})
 }

@@ -211,6 +211,13 @@ func OfAppeal(id, owner uuid.UUID, after map[string]any) Entry {
 	return e
 }
 
+// OfReports is the entry of reports of readers that were decided.
+func OfReports(campaign uuid.UUID, outcome, words string, reports int) Entry {
+	return Entry{TargetKind: TargetReport, TargetID: campaign.String(), Changes: map[string]Change{
+		"outcome": {After: outcome}, "words": {After: words}, "reports": {Before: reports, After: 0},
+	}}
+}
+
 // OfNotice is the entry of an applied notice of a payment provider. Its target is the deposit, or
 // the payment if no deposit is known yet.
 func OfNotice(n ledger.Notice, e ledger.NoticeEffects) Entry {

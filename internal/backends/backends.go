@@ -24,6 +24,7 @@ import (
 	"adnet/ingress/manage"
 	"adnet/ingress/track"
 	"adnet/internal/account"
+	"adnet/internal/adreport"
 	"adnet/internal/campaign"
 	"adnet/internal/decision"
 	"adnet/internal/kafka"
@@ -61,6 +62,7 @@ type Books interface {
 	track.UnprovenStore
 	once.Store
 	decision.Store
+	adreport.Store
 	budget.Journal
 	retain.Store
 	goal.Store

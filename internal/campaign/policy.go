@@ -213,6 +213,9 @@ func (c *Campaign) suspended() bool {
 	return slices.ContainsFunc(c.PolicyViolations, func(v Violation) bool { return v.Rule == RuleSuspended })
 }
 
+// RuleReported is the finding on a campaign that readers have reported: a reviewer looks at it.
+const RuleReported = "reported"
+
 // ErrSuspended says that a suspended account gets no campaign.
 var ErrSuspended = errs.New(errs.Forbidden, "the advertiser's account is suspended")
 

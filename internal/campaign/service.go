@@ -290,7 +290,7 @@ func (s *Service) Update(ctx context.Context, caller account.User, id uuid.UUID,
 // rejudge checks the changed creative of c, which was before. A change that waits for a reviewer
 // goes on waiting when more of the creative changes.
 func (c *Campaign) rejudge(before creative, trusted bool) {
-	waited := slices.ContainsFunc(c.PolicyViolations, func(v Violation) bool { return v.Rule == ruleChanged })
+	waited := slices.ContainsFunc(c.PolicyViolations, func(v Violation) bool { return v.Rule == ruleChanged || v.Rule == RuleReported })
 	suspended := c.suspended()
 	c.PolicyViolations = c.judge()
 	if suspended {
@@ -304,6 +304,38 @@ func (c *Campaign) rejudge(before creative, trusted bool) {
 			Rule: ruleChanged, Field: "creative", Message: "texts or hosts changed after they were approved; a reviewer sees them before they deliver",
 		})
 	}
+}
+
+// HoldReported has a live campaign wait for a reviewer because readers have reported it. A version
+// that a person approved goes on. Its actor is the context's.
+func (s *Service) HoldReported(ctx context.Context, id uuid.UUID) error {
+	_, err := s.change(ctx, account.User{Role: account.RoleAdmin}, id, func(c *Campaign) error {
+		held := slices.ContainsFunc(c.PolicyViolations, func(v Violation) bool { return v.Rule == RuleReported })
+		if held || c.approved() || c.Status != Active && c.Status != Paused {
+			return nil
+		}
+		c.PolicyViolations = append(slices.Clone(c.PolicyViolations), Violation{
+			Rule: RuleReported, Field: "creative", Message: "readers have reported this ad; a reviewer looks at it before it delivers again",
+		})
+		return nil
+	})
+	return err
+}
+
+// Remove rejects a campaign that was live or waited, for what readers said. errs.InvalidState for
+// others, errs.Forbidden if caller is not an administrator.
+func (s *Service) Remove(ctx context.Context, caller account.User, id uuid.UUID, notes string) (Changed, error) {
+	if !caller.IsAdmin() {
+		return Changed{}, errs.New(errs.Forbidden, "only an administrator removes campaigns")
+	}
+	return s.change(ctx, caller, id, func(c *Campaign) error {
+		if c.Status != Active && c.Status != Paused && c.Status != InReview {
+			return wrongState(c.Status, Active, Paused, InReview)
+		}
+		c.Review = &Review{Decision: decisionRejected, Notes: notes, ReviewerID: caller.ID, At: s.deps.Now().UTC(), Creative: creativeOf(c).digest()}
+		c.Status = Rejected
+		return nil
+	})
 }
 
 // Pause stops delivery and charging. errs.InvalidState unless the campaign is active.

@@ -173,6 +173,10 @@ func Of(e *auditlog.Entry) (Statement, bool) {
 }
 
 func ofCampaign(e *auditlog.Entry, s Statement, reason string) (Statement, bool) {
+	if _, held := e.Changes["policy_violations"]; held && s.Automated && reason != "" {
+		s.Kind, s.Rule, s.Reason = Pause, "reports", reason
+		return s, true
+	}
 	status, ok := e.Changes["status"]
 	if !ok || status.Before == nil {
 		return s, false

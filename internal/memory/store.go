@@ -45,8 +45,9 @@ type Store struct {
 	ledger     ledgerState
 	journal    journal
 	payments   depositState
-	auditLog   []auditlog.Entry      // oldest first
-	decisions  []*decision.Statement // oldest first
+	auditLog   []auditlog.Entry          // oldest first
+	decisions  []*decision.Statement     // oldest first
+	reports    map[uuid.UUID]*keptReport // by auction
 	attempts   map[once.ID]*attempt
 	unproven   map[unprovenKey]int64
 	weights    []ranking.Version // by number
@@ -57,6 +58,7 @@ type Store struct {
 func New(now func() time.Time) *Store {
 	return &Store{
 		now:        now,
+		reports:    make(map[uuid.UUID]*keptReport),
 		users:      make(map[uuid.UUID]account.User),
 		byEmail:    make(map[string]uuid.UUID),
 		seatOwners: make(map[uuid.UUID]uuid.UUID),

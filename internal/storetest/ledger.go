@@ -101,6 +101,7 @@ var settleCases = []ledgerCase{
 	{"PauseGetsThrough", pauseGetsThrough},
 	{"WriteRefuses", writeRefuses},
 	{"DeadLetters", deadLetters},
+	{"AdReports", adReports},
 }
 
 // partition is a partition of the suite.

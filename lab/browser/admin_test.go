@@ -62,3 +62,34 @@ func TestAppeal(t *testing.T) {
 	require.NoError(t, again.Await(`document.body.innerText.includes('The decision was taken back') && !!document.querySelector('nav.side a[href$="/console/keys"]')`))
 	require.Empty(t, append(admin.Problems(), again.Problems()...))
 }
+
+// A reader reports an ad by its receipt, without an account; an administrator sees who and why, and
+// keeps it.
+func TestReportAnAd(t *testing.T) {
+	w := shared
+	var ad struct {
+		Ad struct {
+			ReceiptURL string `json:"receipt_url"`
+		}
+	}
+	token, _ := w.login(t, "publisher")
+	key := struct{ Key string }{}
+	require.NoError(t, json.Unmarshal(w.post(t, token, "/api/keys", map[string]any{"kind": "publisher", "name": "reports"}), &key))
+	require.NoError(t, json.Unmarshal(w.post(t, key.Key, "/v1/ad-request", map[string]any{"context": "chess openings for beginners"}), &ad))
+	require.NotEmpty(t, ad.Ad.ReceiptURL)
+	tab := w.tab(t, "", phone)
+	require.NoError(t, tab.Do(chromedp.Navigate(ad.Ad.ReceiptURL)))
+	w.examine(t, tab, phone)
+	require.NoError(t, tab.Do(chromedp.SetValue(`#reason`, "misleading", chromedp.ByQuery), chromedp.SendKeys(`#text`, "It promises what it is not.", chromedp.ByQuery), chromedp.Click(`form button`, chromedp.ByQuery)))
+	require.NoError(t, tab.Await(`document.body.innerText.includes('Thank you.')`))
+	w.examine(t, tab, phone)
+
+	admin := w.tab(t, "admin", desk)
+	require.NoError(t, admin.Open(w.base+"/console/reports"))
+	require.NoError(t, admin.Await(`document.body.innerText.includes('It promises what it is not.')`))
+	w.examine(t, admin, desk)
+	require.NoError(t, admin.Do(chromedp.Click(`[data-act=keep]`, chromedp.ByQuery), chromedp.SendKeys(`[data-form=ask] textarea`, "It is what it says.", chromedp.ByQuery),
+		chromedp.Click(`[data-form=ask] button:not([type])`, chromedp.ByQuery)))
+	require.NoError(t, admin.Await(`document.body.innerText.includes('No reports wait')`))
+	require.Empty(t, admin.Problems())
+}

@@ -139,6 +139,7 @@ func screens() []screen {
 		{"admin", "/console/review", "Review queue"},
 		{"admin", "/console/campaigns", "Spent in all"},
 		{"admin", "/console/appeals", "Appeals"},
+		{"admin", "/console/reports", "Reported ads"},
 		{"admin", "/console/users", "Make administrator"},
 		{"admin", "/console/users?q=nobody-has-this", "No such account"},
 	}

@@ -95,6 +95,24 @@ var mutants = []mutant{
 		tests: []string{"./ingress/manage"}, run: "TestAdministratorsCannotLockThemselvesOut",
 	},
 	{
+		name: "report-receipt", protects: "a report of an ad needs its receipt",
+		file: "ingress/track/complaint.go",
+		old:  "	if err != nil || auction.Sandbox ||", new: "	if auction.Sandbox ||",
+		tests: []string{"./ingress/track"}, run: "TestReportThisAd",
+	},
+	{
+		name: "report-approved", protects: "reports never stop a version that a person approved",
+		file: "internal/campaign/service.go",
+		old:  "		if held || c.approved() || c.Status", new: "		if held || c.Status",
+		tests: []string{"./ingress/manage"}, run: "TestReportsOfReaders",
+	},
+	{
+		name: "report-colluders", protects: "no publisher stops an ad by itself",
+		file: "internal/adreport/adreport.go",
+		old:  "c.Networks >= leastNetworks && c.Publishers >= leastPublishers &&", new: "",
+		tests: []string{"./internal/adreport"},
+	},
+	{
 		name: "decision-owner", protects: "an owner reads and appeals against its own decisions only",
 		file: "ingress/manage/decisions.go",
 		old:  "		q.OwnerID = caller.ID\n", new: "",

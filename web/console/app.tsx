@@ -21,6 +21,7 @@ const Appeals = lazy(() => import('./screens/appeals'));
 const Auctions = lazy(() => import('./screens/auctions'));
 const Blocks = lazy(() => import('./screens/blocks'));
 const Creatives = lazy(() => import('./screens/creatives'));
+const Reports = lazy(() => import('./screens/reports'));
 const Users = lazy(() => import('./screens/users'));
 
 /** Links that the pages follow themselves; /docs and the like are the server's. */
@@ -71,6 +72,7 @@ function Routes() {
         <Route path={p('review')} component={isAdmin.value ? Review : Forbidden} />
         <Route path={p('decisions')} component={Decisions} />
         <Route path={p('appeals')} component={isAdmin.value ? Appeals : Forbidden} />
+        <Route path={p('reports')} component={isAdmin.value ? Reports : Forbidden} />
         <Route path={p('users')} component={isAdmin.value ? Users : Forbidden} />
         <Route default component={NotFound} />
       </Router>

@@ -1,1 +1,0 @@
-import{b as a}from"./chunk-WG6P63U3.js";import"./chunk-QZ3P5NGD.js";import"./chunk-GODOI2KE.js";import"./chunk-TB22YCBK.js";import"./chunk-VLEGNAN2.js";import"./chunk-LOTPJN7X.js";import"./chunk-HEG4UUZV.js";export{a as default};

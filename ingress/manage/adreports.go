@@ -1,0 +1,117 @@
+package manage
+
+import (
+	"net/http"
+	"slices"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/adreport"
+	"adnet/internal/campaign"
+	"adnet/internal/decision"
+	"adnet/internal/errs"
+)
+
+var ofReports = httpapi.Params{"limit": httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, maxOffset)}
+
+func (a *API) mountReports(s *httpapi.Server, reads, changes httpapi.Policy) {
+	s.Handle(http.MethodGet, "/api/admin/reports", a.listReports, with(reads, ofReports))
+	s.Handle(http.MethodPost, "/api/admin/reports/:id", a.decideReports, changes)
+}
+
+// listReports serves GET /api/admin/reports: campaigns that readers have reported, with the ad.
+func (a *API) listReports(c *httpapi.Context) error {
+	admin, err := a.deps.Auth.Administrator(c)
+	if err != nil {
+		return err
+	}
+	limit, err := httpapi.QueryInt(c, "limit", defaultLimit, 1, maxLimit)
+	if err != nil {
+		return err
+	}
+	offset, err := httpapi.QueryInt(c, "offset", 0, 0, maxOffset)
+	if err != nil {
+		return err
+	}
+	list, total, err := a.deps.AdReports.ReportedCampaigns(c.Request.Context(), limit, offset)
+	if err != nil {
+		return err
+	}
+	type reported struct {
+		adreport.Reported
+		Campaign *campaign.Campaign `json:"campaign,omitempty"`
+	}
+	reply := make([]reported, len(list))
+	for i := range list {
+		reply[i].Reported = list[i]
+		switch of, err := a.deps.Campaigns.Get(c.Request.Context(), admin, list[i].CampaignID); {
+		case err == nil:
+			reply[i].Campaign = &of
+		case !errs.Is(err, errs.NotFound):
+			return err
+		}
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"reported": reply, "total": total, "limit": limit, "offset": offset})
+}
+
+// decideReports serves POST /api/admin/reports/{campaign}: kept lets the ad go on, removed rejects
+// the campaign. Who left an e-mail is told. The campaign comes first, which may be repeated, then
+// the reports, once.
+func (a *API) decideReports(c *httpapi.Context) error {
+	admin, err := a.deps.Auth.Administrator(c)
+	if err != nil {
+		return err
+	}
+	d := adreport.Decision{By: admin.ID, At: a.deps.Now().UTC()}
+	if d.CampaignID, err = httpapi.ParseID("id", c.Param("id")); err != nil {
+		return err
+	}
+	var in struct {
+		Outcome string `json:"outcome"`
+		Words   string `json:"words"`
+	}
+	if err := httpapi.Decode(c, &in); err != nil {
+		return err
+	}
+	if d.Outcome = in.Outcome; d.Outcome != adreport.Kept && d.Outcome != adreport.Removed {
+		return errs.New(errs.InvalidRequest, "outcome must be kept or removed").With("field", "outcome")
+	}
+	if d.Words, err = decision.Clean("words", in.Words, 1000); err != nil {
+		return err
+	}
+	ctx := c.Request.Context()
+	of, err := a.deps.Campaigns.Get(ctx, admin, d.CampaignID)
+	if err != nil {
+		return err
+	}
+	reported := slices.ContainsFunc(of.PolicyViolations, func(v campaign.Violation) bool { return v.Rule == campaign.RuleReported })
+	switch {
+	case d.Outcome == adreport.Removed && of.Status != campaign.Rejected && of.Status != campaign.Archived:
+		_, err = a.deps.Campaigns.Remove(ctx, admin, d.CampaignID, d.Words)
+	case d.Outcome == adreport.Kept && reported && of.Waits():
+		_, err = a.deps.Campaigns.Decide(ctx, admin, d.CampaignID, campaign.Decision{Decision: "approved", Notes: d.Words, Seen: of.ConfigVersion})
+	}
+	if err != nil {
+		return err
+	}
+	emails, err := a.deps.AdReports.DecideReports(ctx, d)
+	if err != nil {
+		return err
+	}
+	for _, to := range emails {
+		a.tell(to, d)
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"campaign_id": d.CampaignID, "outcome": d.Outcome, "told": len(emails)})
+}
+
+// tell mails a decision to who left an e-mail with a report.
+func (a *API) tell(to string, d adreport.Decision) {
+	if a.deps.Mailer == nil {
+		return
+	}
+	what := "The ad may go on: we found that it keeps to the rules of this network."
+	if d.Outcome == adreport.Removed {
+		what = "The ad was removed."
+	}
+	a.deps.Mailer.Send(to, "Your report of an ad", "You reported an ad by its receipt and left this e-mail. A person has looked at it.\n\n"+what+"\n\n"+d.Words+
+		"\n\nThe e-mail is forgotten with this mail. If you disagree you may turn to an out-of-court dispute settlement body or a court.\n")
+}

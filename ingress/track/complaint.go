@@ -1,0 +1,82 @@
+package track
+
+import (
+	"context"
+	"crypto/sha256"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/adreport"
+	"adnet/internal/day"
+	"adnet/internal/errs"
+	"adnet/internal/token"
+	"adnet/internal/traffic"
+)
+
+// Complaints takes what readers say against ads. Errors: errs.InvalidRequest.
+type Complaints interface {
+	File(ctx context.Context, r adreport.Report) error
+}
+
+// complaint is a report on its page.
+type complaint struct {
+	adreport.Report
+	status  int
+	filed   bool
+	problem string
+}
+
+// reasonWords are the reasons that a reader may choose.
+var reasonWords = map[string]string{
+	"illegal": "It is illegal", "misleading": "It is misleading", "offensive": "It is offensive", "scam": "It is a scam",
+	"malware": "It leads to harmful software", "not_labelled": "It was not marked as an ad", "other": "Something else",
+}
+
+type reasonChoice struct {
+	Value, Words string
+	Chosen       bool
+}
+
+func reasons(chosen string) []reasonChoice {
+	list := make([]reasonChoice, len(adreport.Reasons))
+	for i, value := range adreport.Reasons {
+		list[i] = reasonChoice{value, reasonWords[value], value == chosen}
+	}
+	return list
+}
+
+// reportAd serves POST /r/<token>, the form of the receipt page: "report this ad", without an
+// account. The token is the receipt of an ad that this service served, and there is one report of
+// it, so no row is kept that a stranger chose; a further one is acknowledged all the same.
+func (t *Tracker) reportAd(c *httpapi.Context) error {
+	auction, err := t.deps.Keyring.Verify(token.ForReceipt, c.Param("token"), t.deps.Now())
+	if err != nil || auction.Sandbox || t.deps.Complaints == nil {
+		return errNoLink
+	}
+	var form url.Values
+	if err := httpapi.ReadBody(c, func(body []byte) error {
+		if form, err = url.ParseQuery(string(body)); err != nil {
+			return errs.New(errs.InvalidRequest, "the body must be a form: reason=…&text=…&email=…")
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	network := sha256.Sum256(append(auction.CampaignID[:], traffic.Network(c.ClientIP())...))
+	of := complaint{status: http.StatusOK, Report: adreport.Report{
+		AuctionID: auction.AuctionID, AuctionDay: day.OfUUID(auction.AuctionID), CampaignID: auction.CampaignID, AdvertiserID: auction.AdvertiserID,
+		DeveloperID: auction.DeveloperID, Headline: auction.Headline, At: t.deps.Now().UTC(), Network: [16]byte(network[:16]),
+		Reason: form.Get("reason"), Text: strings.TrimSpace(strings.ReplaceAll(form.Get("text"), "\r\n", "\n")), Email: strings.TrimSpace(form.Get("email")),
+	}}
+	switch err := t.deps.Complaints.File(c.Request.Context(), of.Report); {
+	case errs.Is(err, errs.InvalidRequest):
+		of.status, of.problem = http.StatusBadRequest, errs.Of(err).Message
+	case err != nil:
+		return err
+	default:
+		of.filed = true
+	}
+	return t.showReceipt(c, auction, of)
+}

@@ -1,0 +1,63 @@
+package track
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"testing"
+
+	"adnet/internal/adreport"
+	"adnet/internal/token"
+
+	"github.com/stretchr/testify/require"
+)
+
+// filed keeps what was reported.
+type filed struct{ reports []adreport.Report }
+
+func (f *filed) File(_ context.Context, r adreport.Report) error {
+	if err := r.Check(); err != nil {
+		return err
+	}
+	f.reports = append(f.reports, r)
+	return nil
+}
+
+// "Report this ad" needs the receipt of an ad and nothing else; what a reader types is inert on the
+// page that answers.
+func TestReportThisAd(t *testing.T) {
+	f := newFixture(t)
+	kept := &filed{}
+	f.tracker.deps.Complaints = kept
+	auction := auction(f.Now)
+	auction.Headline, auction.Landing = "Chess", landing
+	receipt := "/r/" + f.Ring.Sign(token.PurposeReceipt, auction)
+	post := func(path string, form url.Values) (int, string) {
+		w := f.Do("POST", path, form.Encode(), "Content-Type", "application/x-www-form-urlencoded")
+		return w.Code, w.Body.String()
+	}
+	require.Contains(t, f.Do("GET", receipt, "").Body.String(), "Report this ad")
+	attack := `"><script>alert(1)</script>`
+	code, page := post(receipt, url.Values{"reason": {"dull"}, "text": {attack}, "email": {attack}})
+	require.Equal(t, 400, code)
+	require.Contains(t, page, `role="alert"`)
+	require.NotContains(t, page, "<script>")
+	code, page = post(receipt, url.Values{"reason": {"scam"}, "text": {"Take care."}, "email": {"r@example.com"}})
+	require.Equal(t, 200, code)
+	require.Contains(t, page, "Thank you.")
+	require.Len(t, kept.reports, 1)
+	got := kept.reports[0]
+	require.Equal(t, []any{auction.AuctionID, campaignID, "scam", "Take care.", "r@example.com", "Chess"}, []any{got.AuctionID, got.CampaignID, got.Reason, got.Text, got.Email, got.Headline})
+
+	for _, path := range []string{"/r/x", "/r/" + f.Ring.Sign(token.PurposeClick, auction), receipt + "x"} {
+		code, _ := post(path, url.Values{"reason": {"scam"}})
+		require.Equal(t, 404, code, path)
+	}
+	sandbox := auction
+	sandbox.Sandbox = true
+	code, _ = post("/r/"+f.Ring.Sign(token.PurposeReceipt, sandbox), url.Values{"reason": {"scam"}})
+	require.Equal(t, 404, code)
+	code, _ = post(receipt, url.Values{"text": {strings.Repeat("x", 20<<10)}})
+	require.Equal(t, 413, code)
+	require.Len(t, kept.reports, 1)
+}

@@ -1,0 +1,66 @@
+package adreport_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"adnet/internal/adreport"
+	"adnet/internal/report"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+type world struct {
+	adreport.Store
+	counts adreport.Counts
+	seen   int64
+	added  bool
+	held   int
+}
+
+func (w *world) AddReport(context.Context, adreport.Report) (bool, error) { return w.added, nil }
+func (w *world) CountReports(context.Context, uuid.UUID, time.Time) (adreport.Counts, error) {
+	return w.counts, nil
+}
+func (w *world) Stats(context.Context, report.Query) (report.Result, error) {
+	return report.Result{Counts: report.Counts{Impressions: w.seen}}, nil
+}
+func (w *world) HoldReported(context.Context, uuid.UUID) error { w.held++; return nil }
+
+// Three networks, three publishers and 0.1 % of the day's impressions stop an ad, and nothing less;
+// never while the setting is off.
+func TestWhatStopsAnAd(t *testing.T) {
+	for name, c := range map[string]struct {
+		pause, added                  bool
+		networks, publishers, counted int
+		seen                          int64
+		want                          int
+	}{
+		"enough":         {true, true, 3, 3, 3, 3000, 1},
+		"too few":        {true, true, 3, 3, 3, 3001, 0},
+		"one network":    {true, true, 2, 3, 30, 10, 0},
+		"one publisher":  {true, true, 3, 2, 30, 10, 0},
+		"off":            {false, true, 9, 9, 90, 10, 0},
+		"a further copy": {true, false, 9, 9, 90, 10, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{added: c.added, seen: c.seen, counts: adreport.Counts{Networks: c.networks, Publishers: c.publishers, Counted: c.counted}}
+			s := adreport.New(adreport.Deps{Store: w, Stats: w, Hold: w, Pause: c.pause, Now: time.Now})
+			require.NoError(t, s.File(t.Context(), adreport.Report{Reason: "scam"}))
+			require.Equal(t, c.want, w.held)
+		})
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for _, r := range []adreport.Report{
+		{}, {Reason: "dull"}, {Reason: "scam", Text: strings.Repeat("ä", adreport.MaxText+1)}, {Reason: "scam", Text: "a\x00"}, {Reason: "scam", Text: "\xff"},
+		{Reason: "scam", Email: "x"}, {Reason: "scam", Email: "A <a@example.com>"}, {Reason: "scam", Email: "a@example.com\nBcc: b@example.com"},
+	} {
+		require.Error(t, r.Check(), "%+v", r)
+	}
+	require.NoError(t, (&adreport.Report{Reason: "scam", Text: strings.Repeat("ä", adreport.MaxText), Email: "a@example.com"}).Check())
+}

@@ -1,0 +1,138 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"adnet/internal/adreport"
+	"adnet/internal/auditlog"
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+
+	"github.com/google/uuid"
+)
+
+var _ adreport.Store = (*Store)(nil)
+
+// keptReport is a report and what was decided about it.
+type keptReport struct {
+	adreport.Report
+	counted bool
+	outcome string
+}
+
+// AddReport implements adreport.Store.
+func (s *Store) AddReport(_ context.Context, r adreport.Report) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, held := range s.reports {
+		switch {
+		case held.At.Before(r.At.Add(-adreport.Life)):
+			delete(s.reports, id)
+		case held.At.Before(r.At.Add(-adreport.EmailLife)):
+			held.Email = ""
+		}
+	}
+	if s.reports[r.AuctionID] != nil {
+		return false, nil
+	}
+	r.At = asStored(r.At)
+	s.reports[r.AuctionID] = &keptReport{Report: r}
+	return true, nil
+}
+
+// waitingReports are the undecided reports by campaign, each counted by the marks of settlement; the
+// caller holds s.mu.
+func (s *Store) waitingReports(since time.Time) map[uuid.UUID][]*keptReport {
+	found := make(map[uuid.UUID][]*keptReport)
+	for _, r := range s.reports {
+		if r.outcome != "" || r.At.Before(since) {
+			continue
+		}
+		if _, marked := s.ledger.billed[ledger.Key{Day: r.AuctionDay, Auction: r.AuctionID, Type: ledger.Impression}]; marked {
+			r.counted = true
+		}
+		found[r.CampaignID] = append(found[r.CampaignID], r)
+	}
+	for _, list := range found {
+		slices.SortFunc(list, func(a, b *keptReport) int {
+			return cmp.Or(b.At.Compare(a.At), bytes.Compare(a.AuctionID[:], b.AuctionID[:]))
+		})
+	}
+	return found
+}
+
+func (s *Store) countsOf(list []*keptReport) adreport.Counts {
+	c := adreport.Counts{Reasons: make(map[string]int), Texts: []adreport.Text{}}
+	networks, publishers := map[[16]byte]bool{}, map[uuid.UUID]bool{}
+	for i, r := range list {
+		if i == 0 {
+			c.Newest = r.At
+		}
+		c.Reports++
+		c.Reasons[r.Reason]++
+		if len(c.Texts) < 20 {
+			c.Texts = append(c.Texts, adreport.Text{At: r.At, Reason: r.Reason, Headline: r.Headline, Text: r.Text, Counted: r.counted})
+		}
+		if !r.counted {
+			continue
+		}
+		c.Counted++
+		networks[r.Network] = true
+		publisher := r.DeveloperID
+		if owner, seat := s.seatOwners[publisher]; seat {
+			publisher = owner
+		}
+		publishers[publisher] = true
+	}
+	c.Networks, c.Publishers = len(networks), len(publishers)
+	return c
+}
+
+// CountReports implements adreport.Store.
+func (s *Store) CountReports(_ context.Context, campaign uuid.UUID, since time.Time) (adreport.Counts, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.waitingReports(since)[campaign]
+	if len(list) == 0 {
+		return adreport.Counts{}, nil
+	}
+	return s.countsOf(list), nil
+}
+
+// ReportedCampaigns implements adreport.Store.
+func (s *Store) ReportedCampaigns(_ context.Context, limit, offset int) ([]adreport.Reported, int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []adreport.Reported
+	for id, list := range s.waitingReports(time.Time{}) {
+		all = append(all, adreport.Reported{CampaignID: id, Counts: s.countsOf(list)})
+	}
+	slices.SortFunc(all, func(a, b adreport.Reported) int {
+		return cmp.Or(b.Counted-a.Counted, b.Reports-a.Reports, bytes.Compare(a.CampaignID[:], b.CampaignID[:]))
+	})
+	page := all[min(offset, len(all)):]
+	return page[:min(limit, len(page))], len(all), nil
+}
+
+// DecideReports implements adreport.Store.
+func (s *Store) DecideReports(ctx context.Context, d adreport.Decision) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.waitingReports(time.Time{})[d.CampaignID]
+	if len(list) == 0 {
+		return nil, errs.New(errs.InvalidState, "no report of this campaign waits")
+	}
+	if err := s.record(ctx, auditlog.OfReports(d.CampaignID, d.Outcome, d.Words, len(list))); err != nil {
+		return nil, err
+	}
+	var left []string
+	for _, r := range list {
+		left = append(left, r.Email)
+		r.outcome, r.Email = d.Outcome, ""
+	}
+	return adreport.Addresses(left), nil
+}

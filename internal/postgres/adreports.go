@@ -1,0 +1,150 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"adnet/internal/adreport"
+	"adnet/internal/auditlog"
+	"adnet/internal/errs"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	insertAdReport = `
+INSERT INTO ad_report (auction_id, auction_day, campaign_id, advertiser_id, developer_id, network, headline, reason, text, email, at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`
+	forgetReportEmails = `UPDATE ad_report SET email = '' WHERE email <> '' AND at < $1`
+	dropAdReports      = `DELETE FROM ad_report WHERE at < $1`
+
+	// A report counts by the mark that settlement has set since.
+	countAdReports = `
+UPDATE ad_report r SET counted = true FROM billed_event b
+WHERE r.outcome IS NULL AND NOT r.counted AND ($1::uuid IS NULL OR r.campaign_id = $1)
+	AND b.auction_day = r.auction_day AND b.auction_id = r.auction_id AND b.event_type = 'impression'`
+
+	// A publisher is its owner: seats of one account are one.
+	sumAdReports = `
+SELECT r.campaign_id, count(*), count(*) FILTER (WHERE r.counted), count(DISTINCT r.network) FILTER (WHERE r.counted),
+	count(DISTINCT coalesce(u.parent_id, u.id, r.developer_id)) FILTER (WHERE r.counted), max(r.at)
+FROM ad_report r LEFT JOIN app_user u ON u.developer_id = r.developer_id WHERE r.outcome IS NULL`
+	sumOfCampaign = sumAdReports + ` AND r.campaign_id = $1 AND r.at >= $2 GROUP BY 1`
+	sumOfAll      = sumAdReports + ` GROUP BY 1 ORDER BY 3 DESC, 2 DESC, 1 LIMIT $1 OFFSET $2`
+	countReported = `SELECT count(DISTINCT campaign_id) FROM ad_report WHERE outcome IS NULL`
+
+	adReportReasons = `SELECT reason, count(*) FROM ad_report WHERE outcome IS NULL AND campaign_id = $1 AND at >= $2 GROUP BY 1`
+	adReportTexts   = `
+SELECT at, reason, headline, text, counted FROM ad_report WHERE outcome IS NULL AND campaign_id = $1 AND at >= $2 ORDER BY at DESC, auction_id LIMIT 20`
+
+	decideAdReports = `
+WITH waiting AS (SELECT auction_id, email FROM ad_report WHERE campaign_id = $1 AND outcome IS NULL FOR UPDATE)
+UPDATE ad_report r SET outcome = $2, decided_by = $3, decided_at = $4, email = '' FROM waiting w WHERE r.auction_id = w.auction_id RETURNING w.email`
+)
+
+var _ adreport.Store = (*Store)(nil)
+
+// AddReport implements adreport.Store.
+func (s *Store) AddReport(ctx context.Context, r adreport.Report) (added bool, err error) {
+	err = s.inTx(ctx, "report an ad", func(tx pgx.Tx) error {
+		for sql, before := range map[string]time.Time{forgetReportEmails: r.At.Add(-adreport.EmailLife), dropAdReports: r.At.Add(-adreport.Life)} {
+			if _, err := tx.Exec(ctx, sql, before); err != nil {
+				return err
+			}
+		}
+		tag, err := tx.Exec(ctx, insertAdReport, r.AuctionID, int32(r.AuctionDay), r.CampaignID, r.AdvertiserID, r.DeveloperID, r.Network[:], r.Headline, r.Reason, r.Text, r.Email, r.At)
+		added = err == nil && tag.RowsAffected() == 1
+		return err
+	})
+	return added && err == nil, err
+}
+
+// CountReports implements adreport.Store.
+func (s *Store) CountReports(ctx context.Context, campaign uuid.UUID, since time.Time) (counts adreport.Counts, err error) {
+	if _, err := s.pool.Exec(ctx, countAdReports, campaign); err != nil {
+		return counts, failure("count reports", err)
+	}
+	list, err := s.sumReports(ctx, since, sumOfCampaign, campaign, since)
+	if err != nil || len(list) == 0 {
+		return counts, err
+	}
+	return list[0].Counts, nil
+}
+
+// sumReports reads campaigns with their counts, and what was written since a time.
+func (s *Store) sumReports(ctx context.Context, since time.Time, sql string, args ...any) ([]adreport.Reported, error) {
+	rows, err := s.pool.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, failure("count reports", err)
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r adreport.Reported, err error) {
+		err = row.Scan(&r.CampaignID, &r.Reports, &r.Counted, &r.Networks, &r.Publishers, &r.Newest)
+		r.Newest = r.Newest.UTC()
+		return r, err
+	})
+	if err != nil {
+		return nil, failure("count reports", err)
+	}
+	for i := range list {
+		if err := s.readReports(ctx, &list[i], since); err != nil {
+			return nil, failure("read reports", err)
+		}
+	}
+	return list, nil
+}
+
+func (s *Store) readReports(ctx context.Context, r *adreport.Reported, since time.Time) error {
+	r.Reasons = make(map[string]int)
+	rows, err := s.pool.Query(ctx, adReportReasons, r.CampaignID, since)
+	if err != nil {
+		return err
+	}
+	var reason string
+	var n int
+	if _, err := pgx.ForEachRow(rows, []any{&reason, &n}, func() error { r.Reasons[reason] = n; return nil }); err != nil {
+		return err
+	}
+	if rows, err = s.pool.Query(ctx, adReportTexts, r.CampaignID, since); err != nil {
+		return err
+	}
+	r.Texts, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (t adreport.Text, err error) {
+		err = row.Scan(&t.At, &t.Reason, &t.Headline, &t.Text, &t.Counted)
+		t.At = t.At.UTC()
+		return t, err
+	})
+	return err
+}
+
+// ReportedCampaigns implements adreport.Store.
+func (s *Store) ReportedCampaigns(ctx context.Context, limit, offset int) ([]adreport.Reported, int, error) {
+	if _, err := s.pool.Exec(ctx, countAdReports, nil); err != nil {
+		return nil, 0, failure("count reports", err)
+	}
+	var total int
+	if err := s.pool.QueryRow(ctx, countReported).Scan(&total); err != nil {
+		return nil, 0, failure("count reports", err)
+	}
+	list, err := s.sumReports(ctx, time.Time{}, sumOfAll, limit, offset)
+	return list, total, err
+}
+
+// DecideReports implements adreport.Store.
+func (s *Store) DecideReports(ctx context.Context, d adreport.Decision) (emails []string, err error) {
+	err = s.inTx(ctx, "decide reports", func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, decideAdReports, d.CampaignID, d.Outcome, d.By, d.At)
+		if err != nil {
+			return err
+		}
+		left, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			return err
+		}
+		if len(left) == 0 {
+			return errs.New(errs.InvalidState, "no report of this campaign waits")
+		}
+		emails = adreport.Addresses(left)
+		return record(ctx, tx, auditlog.OfReports(d.CampaignID, d.Outcome, d.Words, len(left)))
+	})
+	return emails, err
+}
