@@ -213,6 +213,13 @@ func (f *fake) told() []string {
 	return append([]string(nil), f.events...)
 }
 
+// hears waits until these events have come, and no others.
+func (f *fake) hears(t *testing.T, events ...string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return len(f.told()) >= len(events) }, 5*time.Second, 20*time.Millisecond)
+	require.Equal(t, events, f.told())
+}
+
 // filled answers with an ad, whose fields change says.
 func filled(change map[string]any) func(int, http.ResponseWriter) {
 	return func(n int, w http.ResponseWriter) {
