@@ -59,7 +59,8 @@ const (
 	NoCampaigns Reason = "no_campaigns"
 	// NoMatch: the targeting or the format excludes the request.
 	NoMatch Reason = "no_match"
-	// Irrelevant: it is not likely enough that the ad answers the request.
+	// Irrelevant: it is not likely enough that the ad answers the request, by the highest floor of
+	// network, campaign, publisher and request.
 	Irrelevant Reason = "irrelevant"
 	// BelowFloor: the effective CPM is below the request's floor.
 	BelowFloor Reason = "below_floor"
@@ -96,8 +97,8 @@ type Request struct {
 	Words  []words.Term
 	Tokens []string
 	// MinRelevance is the least relevance of an ad; 0 is off. It does not hold for a request without
-	// words: there is nothing to be irrelevant to.
-	MinRelevance ranker.PPM
+	// words: there is nothing to be irrelevant to. SilentFloor holds for those.
+	MinRelevance, SilentFloor ranker.PPM
 	// ActiveTools are the MCP tool ids in use.
 	ActiveTools []string
 	// HostApp, Surface, IntegrationMethod, Region ("US-CA") and Language ("en-US") describe the
@@ -117,7 +118,7 @@ type Request struct {
 
 func (r *Request) query() target.Query {
 	return target.Query{
-		Auction: r.ID, At: r.At, Floor: r.MinRelevance, Words: r.Words, Tokens: r.Tokens, ActiveTools: r.ActiveTools, HostApp: r.HostApp, Surface: r.Surface,
+		Auction: r.ID, At: r.At, Floor: r.MinRelevance, SilentFloor: r.SilentFloor, Words: r.Words, Tokens: r.Tokens, ActiveTools: r.ActiveTools, HostApp: r.HostApp, Surface: r.Surface,
 		IntegrationMethod: r.IntegrationMethod, Region: r.Region, Language: r.Language, Formats: r.Formats, Deals: r.Deals,
 	}
 }

@@ -84,6 +84,7 @@ func TestIrrelevantAdsAreNotShown(t *testing.T) {
 	require.Equal(t, auction.Irrelevant, got.Reason)
 	require.NotNil(t, decide(t, auction.Request{Tokens: []string{"recipe", "pie"}}, snap, nil).Winner, "the floor is off")
 	require.NotNil(t, decide(t, auction.Request{MinRelevance: floor}, snap, nil).Winner, "a request without words has nothing to be irrelevant to")
+	require.Equal(t, auction.Irrelevant, decide(t, auction.Request{SilentFloor: floor}, snap, nil).Reason, "unless its publisher asks that it has something in common")
 	won := decide(t, auction.Request{Words: terms("Which database should I use for my startup?"), MinRelevance: floor}, snap, nil)
 	require.NotNil(t, won.Winner, "one content word is enough in a small network")
 	require.Equal(t, "databas", won.Prediction.Terms[0].Term)

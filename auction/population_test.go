@@ -85,7 +85,8 @@ func drawRequest(t *rapid.T) auction.Request {
 	r := auction.Request{
 		ID:                id(rapid.SampledFrom([]int{0, 1, 2, 3}).Draw(t, "auction")),
 		At:                target.Second(rapid.Uint32Range(97, 103).Draw(t, "at")),
-		MinRelevance:      ranker.PPM(rapid.SampledFrom([]int{0, 0, 1000, 400_000, 800_000}).Draw(t, "floor of relevance")),
+		MinRelevance:      ranker.PPM(rapid.SampledFrom([]int{0, 0, 1000, 400_000, 800_000, 1_000_000}).Draw(t, "floor of relevance")),
+		SilentFloor:       ranker.PPM(rapid.SampledFrom([]int{0, 0, 1000, 400_000, 1_000_000}).Draw(t, "floor without words")),
 		Tokens:            few(t, "req tokens", 6, "database", "api", "vector", "search", "travel", "vector database", "ai", "other", "天気", "serach", "traveling"),
 		ActiveTools:       few(t, "req tools", 3, "git", "fetch", "time", "other"),
 		HostApp:           one("req host", "cursor", "Discord", "other"),

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"regexp"
 	"slices"
@@ -158,6 +159,9 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 		"POST /api/account/password ": func(w *auditWorld) auditCall {
 			u := w.register(uuid.NewString() + "@audit.example")
 			return auditCall{"/api/account/password", u.token, `{"current_password":"correct horse","new_password":"correct horse again"}`, 200, nil}
+		},
+		"PUT /api/account/publishing ": func(w *auditWorld) auditCall {
+			return auditCall{"/api/account/publishing", w.owner.token, fmt.Sprintf(`{"min_relevance":0.%06d}`, rand.IntN(1_000_000)), 200, nil}
 		},
 		"PUT /api/account/blocks ": func(w *auditWorld) auditCall {
 			return auditCall{"/api/account/blocks", w.owner.token, `{"words":["` + uuid.NewString() + `"]}`, 200, nil}

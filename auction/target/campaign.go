@@ -112,8 +112,9 @@ type Query struct {
 	// At is when it takes place.
 	At Second
 	// Floor is the least relevance of a match; 0 is off. It does not hold for a query without words,
-	// which has nothing to be irrelevant to.
-	Floor ranker.PPM
+	// which has nothing to be irrelevant to. For that SilentFloor is the least that tools and place
+	// have in common with it.
+	Floor, SilentFloor ranker.PPM
 	// Words are the terms of the context, and Tokens the caller's own intent tokens.
 	Words  []words.Term
 	Tokens []string

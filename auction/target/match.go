@@ -121,7 +121,7 @@ func (m *Matcher) Match(c *Campaign) (found Found, failed string, ok bool) {
 	found.Signals.Words = ranker.Match(lexicon.Match(sum))
 	found.Terms = list.earned()
 	found.Relevance = m.table.RelevanceOf(found.Signals)
-	found.Irrelevant = found.Relevance < max(m.floor, m.own(c))
+	found.Irrelevant = m.table.Relevance(m.table.Match(found.Signals)) < max(m.floor, m.own(c))
 	return found, "", true
 }
 
@@ -201,10 +201,10 @@ func (q *Query) terms(r *words.Reader) []words.Term {
 	return r.Terms()
 }
 
-// floor is the query's, which holds where there are words to judge by.
+// floor is the query's, where there are words to judge by and where there are none.
 func (q *Query) floor(empty bool) ranker.PPM {
 	if empty {
-		return 0
+		return q.SilentFloor
 	}
 	return q.Floor
 }

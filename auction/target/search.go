@@ -176,9 +176,11 @@ func (w *walk) lead(floor uint32) {
 	}
 }
 
-// reaching is the least match that has a relevance.
+// reaching is the least match with which a campaign is so relevant, words or not; more than any
+// match has where none is.
 func (s *Search) reaching(floor ranker.PPM) ranker.Match {
-	return ranker.Match(sort.Search(int(ranker.Highest), func(m int) bool { return s.relevance(ranker.Match(m)) >= floor }))
+	most := int(ranker.Highest + s.table.Place(true, true))
+	return ranker.Match(sort.Search(most+1, func(m int) bool { return s.table.Relevance(ranker.Match(m)) >= floor }))
 }
 
 // unsaid says whether a campaign can match that shares no word with the query.

@@ -80,11 +80,12 @@ type Caller struct {
 	DeveloperID uuid.UUID
 	CampaignID  uuid.UUID       // the one campaign of a conversion key; zero for any
 	Blocks      *account.Blocks // what the publisher does not show, ready; nil for nothing
-	Unlearned   bool            // nothing may be learnt from the requests of the key
-	Browser     bool            // a page's key, which anybody may have read there
-	Network     string          // of the reader, with Browser: a prefix of the address
-	Sandbox     bool            // sk_test_ or pub_test_ key: the auction is bypassed
-	Reply       http.Header     // of the reply to this request: limits say there how much is left
+	Publishing  account.Publishing
+	Unlearned   bool        // nothing may be learnt from the requests of the key
+	Browser     bool        // a page's key, which anybody may have read there
+	Network     string      // of the reader, with Browser: a prefix of the address
+	Sandbox     bool        // sk_test_ or pub_test_ key: the auction is bypassed
+	Reply       http.Header // of the reply to this request: limits say there how much is left
 }
 
 var (
@@ -289,14 +290,14 @@ func (a *Auth) holder(c *Context, text string, kind account.KeyKind) (Caller, er
 			return Caller{}, errPage
 		}
 		return Caller{
-			KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, Blocks: key.Blocks, Unlearned: key.Unlearned, Reply: c.Writer.Header(),
+			KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, Blocks: key.Blocks, Publishing: key.Publishing, Unlearned: key.Unlearned, Reply: c.Writer.Header(),
 			Browser: true, Network: traffic.Network(c.ClientIP()),
 		}, nil
 	}
 	if err := a.spend(c, key.OwnerID); err != nil {
 		return Caller{}, err
 	}
-	return Caller{KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, CampaignID: key.CampaignID, Blocks: key.Blocks, Unlearned: key.Unlearned, Reply: c.Writer.Header()}, nil
+	return Caller{KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, CampaignID: key.CampaignID, Blocks: key.Blocks, Publishing: key.Publishing, Unlearned: key.Unlearned, Reply: c.Writer.Header()}, nil
 }
 
 // takenFrom says whether key is taken from the address of c.

@@ -7,6 +7,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func TestPublishing(t *testing.T) {
+	w := newWorld(t)
+	me, other := w.advertiser(t), w.advertiser(t)
+	none, want := object{"min_relevance": nil}, object{"min_relevance": 0.35}
+	require.Equal(t, none, me.Get(t, "/api/account/publishing").As(200))
+	require.Equal(t, want, me.Call(t, "PUT", "/api/account/publishing", want).As(200))
+	require.Equal(t, want, me.Get(t, "/api/account/publishing").As(200))
+	require.Equal(t, none, other.Get(t, "/api/account/publishing").As(200), "each account has its own")
+	for _, wrong := range []any{-0.1, 1.1, "x", 0.0000001, true} {
+		require.Equal(t, "min_relevance", me.Call(t, "PUT", "/api/account/publishing", object{"min_relevance": wrong}).Fails(400, "invalid_request")["field"], "%v", wrong)
+	}
+	require.Equal(t, want, me.Get(t, "/api/account/publishing").As(200), "an error changes nothing")
+	for _, edge := range []float64{0, 1} {
+		require.Equal(t, object{"min_relevance": edge}, me.Call(t, "PUT", "/api/account/publishing", object{"min_relevance": edge}).As(200))
+	}
+	require.Equal(t, none, me.Call(t, "PUT", "/api/account/publishing", object{}).As(200))
+	w.nobody().Get(t, "/api/account/publishing").Fails(401, "invalid_token")
+}
+
 func TestBlocks(t *testing.T) {
 	w := newWorld(t)
 	me, other := w.advertiser(t), w.advertiser(t)

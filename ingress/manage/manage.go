@@ -74,6 +74,7 @@ type Deps struct {
 	Cases     Cases          // nil: a hold is not released by an appeal
 	Unproven  UnprovenReader // nil: stats do not tell of them
 	Blocks    account.BlockStore
+	Publish   account.PublishingStore
 	Logins    Logins // limits on wrong passwords; nil for none
 	Verify    bool   // an account is made when its e-mail is confirmed
 	Mailer    Mailer // nil: this server sends no mail
@@ -146,6 +147,8 @@ func (a *API) Mount(s *httpapi.Server) {
 	s.Handle(http.MethodPost, "/api/account/second_factor/remove", a.removeFactor, changes)
 	s.Handle(http.MethodGet, "/api/account/blocks", a.readBlocks, reads)
 	s.Handle(http.MethodPut, "/api/account/blocks", a.putBlocks, changes)
+	s.Handle(http.MethodGet, "/api/account/publishing", a.readPublishing, reads)
+	s.Handle(http.MethodPut, "/api/account/publishing", a.putPublishing, changes)
 	s.Handle(http.MethodGet, "/api/keys", a.listKeys, reads)
 	s.Handle(http.MethodPost, "/api/keys", a.createKey, changes)
 	s.Handle(http.MethodDelete, "/api/keys", a.revokeKey, with(changes, httpapi.Params{"id": httpapi.IDForm}))

@@ -73,8 +73,9 @@ func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request,
 	defer w.forget()
 	in.read(&w.words)
 	w.Terms = Terms{
-		Request: auction.Request{Words: w.words.Terms(), ActiveTools: in.ActiveTools, MinRelevance: s.cfg.floor(in.MinRelevance)},
+		Request: auction.Request{Words: w.words.Terms(), ActiveTools: in.ActiveTools},
 		Place:   in.place(caller.DeveloperID), Asked: s.deps.Now(), Blocks: caller.Blocks,
+		Publishing: caller.Publishing, MinRelevance: in.MinRelevance,
 	}
 	w.Place.Unlearned = caller.Unlearned
 	if caller.Browser {

@@ -13,9 +13,9 @@ import (
 func TestFloor(t *testing.T) {
 	share := func(m money.Micros) *money.Micros { return &m }
 	for _, c := range []struct {
-		lowest          float64
-		request, wanted *money.Micros
-		want            ranker.PPM
+		lowest             float64
+		request, publisher *money.Micros
+		want, silent       ranker.PPM
 	}{
 		{lowest: -1, want: 600_000},
 		{lowest: -1, request: share(0), want: 600_000},
@@ -24,12 +24,18 @@ func TestFloor(t *testing.T) {
 		{lowest: 0.3, request: share(0), want: 300_000},
 		{lowest: 0.3, request: share(450_000), want: 450_000},
 		{lowest: 0.9, request: share(0), want: 600_000},
-		{lowest: 0, wanted: share(200_000), want: 200_000},
-		{lowest: -1, wanted: share(200_000), want: 600_000},
-		{lowest: 0, request: share(100_000), wanted: share(700_000), want: 700_000},
-		{lowest: 0, request: share(800_000), wanted: share(700_000), want: 800_000},
+		{lowest: 0, publisher: share(0), want: 0},
+		{lowest: -1, publisher: share(0), want: 600_000},
+		{lowest: 0.3, publisher: share(0), want: 300_000},
+		{lowest: 0, publisher: share(200_000), want: 200_000, silent: 200_000},
+		{lowest: -1, publisher: share(200_000), want: 600_000, silent: 200_000},
+		{lowest: -1, publisher: share(900_000), want: 900_000, silent: 900_000},
+		{lowest: 0, request: share(100_000), publisher: share(700_000), want: 700_000, silent: 700_000},
+		{lowest: 0, request: share(800_000), publisher: share(700_000), want: 800_000, silent: 800_000},
+		{lowest: 0, request: share(800_000), publisher: share(0), want: 800_000},
 	} {
 		cfg := Config{MinRelevance: 0.6, MinRelevanceLowest: c.lowest}
-		require.Equal(t, c.want, cfg.floor(c.request, c.wanted), "%+v", c)
+		usual, silent := cfg.floors(c.request, c.publisher)
+		require.Equal(t, []ranker.PPM{c.want, c.silent}, []ranker.PPM{usual, silent}, "%+v", c)
 	}
 }

@@ -44,7 +44,7 @@ import (
 // Config is the settings of ads.
 type Config struct {
 	MinRelevance       float64 `name:"min-relevance" env:"ADNET_MIN_RELEVANCE" default:"0.58" help:"Least probability that an ad answers its request, 0 to 1; 0 is off. Publishers and requests may state another."`
-	MinRelevanceLowest float64 `name:"min-relevance-lowest" env:"ADNET_MIN_RELEVANCE_LOWEST" default:"-1" help:"Down to which a request may lower ADNET_MIN_RELEVANCE; -1 is not at all, in standalone to 0."`
+	MinRelevanceLowest float64 `name:"min-relevance-lowest" env:"ADNET_MIN_RELEVANCE_LOWEST" default:"-1" help:"Down to which publishers and requests may lower ADNET_MIN_RELEVANCE; -1 is not at all, in standalone to 0."`
 
 	Disclosure string `name:"disclosure-label" env:"ADNET_DISCLOSURE_LABEL" default:"Sponsored" help:"Label that marks an ad as one."`
 }
@@ -141,25 +141,30 @@ type sellerMetrics struct {
 	dropped prometheus.Counter
 }
 
-// floor is the least relevance of an ad: the highest that is stated by a request and by its
-// publisher, each of which may be nil, or the network's. Publishers earn by impressions: what they
-// state takes it down to the lowest at most.
-func (c *Config) floor(stated ...*money.Micros) ranker.PPM {
-	usual := ppm(c.MinRelevance)
+// floors are the least relevance of an ad where there are words to judge by, and where there are
+// none. The first is the highest that is stated by a request and by its publisher, each of which may
+// be nil, or the network's. Publishers earn by impressions: what they state takes it down to the
+// lowest at most. Without words there is a floor only where the publisher has set one; then the
+// request may raise it.
+func (c *Config) floors(request, publisher *money.Micros) (usual, silent ranker.PPM) {
+	usual = ppm(c.MinRelevance)
+	if request == nil && publisher == nil {
+		return usual, 0
+	}
 	lowest := usual
 	if c.MinRelevanceLowest >= 0 {
 		lowest = min(ppm(c.MinRelevanceLowest), usual)
 	}
-	highest := ranker.PPM(-1)
-	for _, m := range stated {
+	var highest ranker.PPM
+	for _, m := range [...]*money.Micros{request, publisher} {
 		if m != nil {
 			highest = max(highest, ranker.PPM(*m))
 		}
 	}
-	if highest < 0 {
-		return usual
+	if publisher != nil && *publisher > 0 {
+		silent = highest
 	}
-	return max(highest, lowest)
+	return max(highest, lowest), silent
 }
 
 func ppm(share float64) ranker.PPM { return ranker.PPM(math.Round(share * float64(ranker.Certain))) }
@@ -190,8 +195,8 @@ func (s *Seller) Ready(ctx context.Context, now time.Time) bool {
 	return s.deps.Catalog.Fresh(now) && s.deps.Recording.CanRecord(ctx) && (s.deps.Budget == nil || s.deps.Budget.Live(now))
 }
 
-// MinRelevance is the least relevance of an ad where the request states none.
-func (s *Seller) MinRelevance() ranker.PPM { return s.cfg.floor() }
+// MinRelevance is the least relevance of an ad where neither the request nor its publisher states one.
+func (s *Seller) MinRelevance() ranker.PPM { return ppm(s.cfg.MinRelevance) }
 
 // Model is the version of the ranking model that auctions are decided by.
 func (s *Seller) Model() string { return s.deps.Catalog.Snapshot().Model() }

@@ -14,6 +14,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/consent"
 	"adnet/internal/day"
+	"adnet/internal/money"
 	"adnet/internal/token"
 	"adnet/schemas/event"
 
@@ -67,6 +68,10 @@ type Terms struct {
 	Sandbox bool
 	// Blocks are what the publisher does not show, besides what Request blocks; nil is nothing.
 	Blocks *account.Blocks
+	// Publishing is what the publisher asks of ads, and MinRelevance what the request does; nil is
+	// nothing. The floors of Request come of them.
+	Publishing   account.Publishing
+	MinRelevance *money.Micros
 	// Fit is the first gate of the chain: whether the wire has a place for a candidate's creative.
 	// nil lets all pass.
 	Fit auction.Gate
@@ -126,6 +131,7 @@ func (s *Seller) Sell(ctx context.Context, a *Auction, ad *Ad) error {
 		return err
 	}
 	a.Place.remember(s.deps.Keyring, a.Asked)
+	a.Request.MinRelevance, a.Request.SilentFloor = s.cfg.floors(a.MinRelevance, a.Publishing.MinRelevance)
 	a.begin(id, s.deps.Catalog)
 	if s.deps.Trials != nil && !a.Sandbox {
 		a.try(s.deps.Trials.Trial(id))

@@ -50,6 +50,7 @@ type asked struct {
 	consent     string // JSON of the field consent
 	law         string // members of a bid request
 	logo        bool   // the markup requires one, which the campaign lacks
+	silent      bool   // without a word
 }
 
 // said is what a wire answered: an ad, or the reason for none (the code of an error).
@@ -135,6 +136,13 @@ var never = []struct {
 	}},
 	{name: "the publisher blocks a word", wires: allWires, reason: "blocked", set: func(w *world) {
 		w.blocks(account.Blocks{Words: []string{"for BEGINNERS"}})
+	}},
+	{name: "the publisher's floor of relevance is higher", wires: allWires, reason: "irrelevant", set: func(w *world) {
+		w.change(func(k *campaign.Campaign) { k.Headline, k.Subtext = "Garden tools", "Spades and rakes" })
+		w.asks(400_000)
+	}},
+	{name: "the publisher has a floor and nobody says a word", wires: allWires, reason: "irrelevant", before: asked{silent: true}, ask: asked{silent: true}, set: func(w *world) {
+		w.asks(400_000)
 	}},
 	{name: "only deals are taken", wires: exchangeWires, reason: "private_auction", ask: asked{private: true}},
 	{name: "the creative does not fit", wires: exchangeWires, reason: "creative_mismatch", ask: asked{logo: true}},
@@ -365,6 +373,12 @@ func (w *world) blocks(b account.Blocks) {
 	time.Sleep(2 * time.Second)
 }
 
+// asks has the publisher set its floor of relevance.
+func (w *world) asks(least money.Micros) {
+	require.NoError(w.t, w.store.PutPublishing(w.t.Context(), w.owner, account.Publishing{MinRelevance: &least}))
+	time.Sleep(2 * time.Second)
+}
+
 // skew sets the clock of the shared reservations back, which is this node's ahead.
 func (w *world) skew(ahead time.Duration) {
 	w.shared.Lock()
@@ -480,7 +494,7 @@ func (w *world) refused(reply *httptest.ResponseRecorder) said {
 
 // arguments are the fields of a publisher's request.
 func (in asked) arguments() string {
-	fields := map[string]any{"context": "chess"}
+	fields := map[string]any{"context": in.says()}
 	if in.session != "" {
 		fields["session_id"] = in.session
 	}
@@ -566,7 +580,15 @@ func (in asked) bidRequest(ext string) string {
 		shown = `"native":{"request":"{\"assets\":[{\"id\":1,\"required\":1,\"img\":{\"type\":1}}]}"}`
 	}
 	return fmt.Sprintf(`{"id":"r",%s"imp":[{"id":"1",%s,"bidfloor":%s,"pmp":{"private_auction":%d},`+
-		`"ext":{"mcp_context":{"intent":"chess","session_id":%q}}}]%s}`, blocked, shown, floor, private, in.session, ext)
+		`"ext":{"mcp_context":{"intent":%q,"session_id":%q}}}]%s}`, blocked, shown, floor, private, in.says(), in.session, ext)
+}
+
+// says is the context.
+func (in asked) says() string {
+	if in.silent {
+		return "…"
+	}
+	return "chess"
 }
 
 func askRTB(w *world, in asked) said {

@@ -238,7 +238,7 @@ func (s *bidSession) openFloors(p *imp, g *bidGate) (money.Micros, auction.Reaso
 func (s *bidSession) decideDeals(a *offer.Auction, before auction.Outcome) auction.Outcome {
 	private, g := a.Request, &s.current.gate
 	private.Deals, private.FloorCPM = ids(g.deals)
-	private.MinRelevance = 0 // what belongs there was agreed
+	private.MinRelevance, private.SilentFloor = 0, 0 // what belongs there was agreed
 	traced := a.Trace
 	g.open, g.looked = false, 0
 	outcome := a.Round(&private)

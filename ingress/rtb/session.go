@@ -125,14 +125,13 @@ func (s *bidSession) beginAuction(p *imp) *impressionAuction {
 	at := &current.place
 	s.auction.Terms = offer.Terms{
 		Request: auction.Request{
-			Words: at.read(&s.words), Tokens: at.tokens, ActiveTools: at.tools, MinRelevance: s.deps.Seller.MinRelevance(),
-			BlockedDomains: s.blocked,
+			Words: at.read(&s.words), Tokens: at.tokens, ActiveTools: at.tools, BlockedDomains: s.blocked,
 		},
 		Place: offer.Place{
 			Developer: s.caller.DeveloperID, Method: method, Format: p.format(), Surface: at.surface, Host: at.host,
 			Region: at.region, Language: at.language, Session: at.session, Consent: s.consent, Unlearned: s.caller.Unlearned,
 		},
-		Asked: s.now, Bid: true, Sandbox: s.sandbox, Blocks: s.caller.Blocks, Fit: &current.gate, Rounds: s,
+		Asked: s.now, Bid: true, Sandbox: s.sandbox, Blocks: s.caller.Blocks, Publishing: s.caller.Publishing, Fit: &current.gate, Rounds: s,
 	}
 	return current
 }

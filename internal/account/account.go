@@ -114,6 +114,8 @@ type Key struct {
 	// Blocks are what its account, or that of its seat, does not show; nil for nothing. Only
 	// [KeyStore.KeyByHash] fills it.
 	Blocks *Blocks
+	// Publishing is what the same account asks of ads. Only [KeyStore.KeyByHash] fills it.
+	Publishing Publishing
 }
 
 // Revoked says whether the key was withdrawn.

@@ -147,6 +147,15 @@ func OfBlocks(user uuid.UUID, before, after *account.Blocks) Entry {
 	return Entry{TargetKind: TargetUser, TargetID: user.String(), OwnerID: user, Changes: changes}
 }
 
+// OfPublishing is the entry of a change to what a publisher asks of ads.
+func OfPublishing(user uuid.UUID, before, after *account.Publishing) Entry {
+	changes := make(map[string]Change)
+	for field, change := range ofFields(fields(before), fields(after)) {
+		changes["publishing_"+field] = change
+	}
+	return Entry{TargetKind: TargetUser, TargetID: user.String(), OwnerID: user, Changes: changes}
+}
+
 // OfKey is the entry of a key that was issued, or revoked. The key and its hash are not in it.
 func OfKey(k account.Key, of account.User, revoked bool) Entry {
 	e := Entry{TargetKind: TargetKey, TargetID: k.ID.String(), OwnerID: owner(&of), Changes: make(map[string]Change)}

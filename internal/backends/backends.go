@@ -48,6 +48,7 @@ type Books interface {
 	account.FactorStore
 	account.LinkStore
 	account.BlockStore
+	account.PublishingStore
 	campaign.Store
 	campaign.Changes
 	settle.Store

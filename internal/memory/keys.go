@@ -92,6 +92,7 @@ func (s *Store) KeyByHash(_ context.Context, hash [32]byte) (k account.Key, disa
 		b := b.Clone()
 		k.Blocks = &b
 	}
+	k.Publishing = s.publishing[cmp.Or(u.ParentID, u.ID)]
 	owner := s.users[u.ParentID] // empty but for a seat's; an administrator who leaves does not stop exchanges
 	return k, u.Disabled || owner.Disabled && !owner.IsAdmin(), nil
 }

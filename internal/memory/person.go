@@ -32,6 +32,7 @@ func (s *Store) Forget(_ context.Context, id uuid.UUID) error {
 	}
 	delete(s.factors, id)
 	delete(s.blocks, id)
+	delete(s.publishing, id)
 	maps.DeleteFunc(s.links, func(_ [32]byte, l account.Link) bool { return l.UserID == id })
 	maps.DeleteFunc(s.sessions, func(_ uuid.UUID, session account.Session) bool { return session.UserID == id })
 	for key, k := range s.keys {

@@ -34,6 +34,7 @@ type Store struct {
 	sessions   map[uuid.UUID]account.Session
 	factors    map[uuid.UUID]account.Factor // by account
 	blocks     map[uuid.UUID]account.Blocks // of publishers, by user
+	publishing map[uuid.UUID]account.Publishing
 	links      map[[32]byte]account.Link
 	keys       map[uuid.UUID]account.Key
 	byHash     map[[32]byte]uuid.UUID
@@ -64,7 +65,7 @@ func New(now func() time.Time) *Store {
 		seatOwners: make(map[uuid.UUID]uuid.UUID),
 		networks:   make(map[userNetwork]time.Time),
 		sessions:   make(map[uuid.UUID]account.Session),
-		factors:    make(map[uuid.UUID]account.Factor), blocks: make(map[uuid.UUID]account.Blocks),
+		factors:    make(map[uuid.UUID]account.Factor), blocks: make(map[uuid.UUID]account.Blocks), publishing: make(map[uuid.UUID]account.Publishing),
 		links:     make(map[[32]byte]account.Link),
 		keys:      make(map[uuid.UUID]account.Key),
 		byHash:    make(map[[32]byte]uuid.UUID),

@@ -21,7 +21,7 @@ func TestConformance(t *testing.T) {
 }
 
 func storesOf(s *Store) storetest.Stores {
-	return storetest.Stores{Users: s, Keys: s, Blocks: s, Campaigns: s, Changes: s, Inside: inside{s}}
+	return storetest.Stores{Users: s, Keys: s, Blocks: s, Publish: s, Campaigns: s, Changes: s, Inside: inside{s}}
 }
 
 // inside shows the suite state of a store beyond its interfaces.

@@ -11,33 +11,30 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-const (
-	selectBlocks = `SELECT coalesce((SELECT blocks FROM publisher_blocks WHERE user_id = $1), '{}')`
-	putBlocks    = `INSERT INTO publisher_blocks (user_id, blocks) VALUES ($1, $2) ON CONFLICT (user_id) DO UPDATE SET blocks = EXCLUDED.blocks`
-	dropBlocks   = `DELETE FROM publisher_blocks WHERE user_id = $1`
+const dropBlocks = `DELETE FROM publisher_blocks WHERE user_id = $1`
+
+// publisherColumn is a column of publisher_blocks, which holds JSON.
+type publisherColumn struct{ read, put string }
+
+var (
+	blocksColumn = publisherColumn{
+		read: `SELECT coalesce((SELECT blocks FROM publisher_blocks WHERE user_id = $1), '{}')`,
+		put:  `INSERT INTO publisher_blocks (user_id, blocks) VALUES ($1, $2) ON CONFLICT (user_id) DO UPDATE SET blocks = EXCLUDED.blocks`,
+	}
+	publishingColumn = publisherColumn{
+		read: `SELECT coalesce((SELECT publishing FROM publisher_blocks WHERE user_id = $1), '{}')`,
+		put:  `INSERT INTO publisher_blocks (user_id, publishing) VALUES ($1, $2) ON CONFLICT (user_id) DO UPDATE SET publishing = EXCLUDED.publishing`,
+	}
 )
 
-var _ account.BlockStore = (*Store)(nil)
+var (
+	_ account.BlockStore      = (*Store)(nil)
+	_ account.PublishingStore = (*Store)(nil)
+)
 
 // Blocks implements account.BlockStore.
-func (s *Store) Blocks(ctx context.Context, user uuid.UUID) (account.Blocks, error) {
-	if _, err := readUser(ctx, s.pool, selectUser, user); err != nil {
-		return account.Blocks{}, err
-	}
-	b, err := readBlocks(ctx, s.pool, user)
-	return b, failure("read blocks", err)
-}
-
-func readBlocks(ctx context.Context, q querier, user uuid.UUID) (b account.Blocks, err error) {
-	rows, err := q.Query(ctx, selectBlocks, user)
-	if err != nil {
-		return b, err
-	}
-	text, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[[]byte])
-	if err != nil {
-		return b, err
-	}
-	if err := json.Unmarshal(text, &b); err != nil {
+func (s *Store) Blocks(ctx context.Context, user uuid.UUID) (b account.Blocks, err error) {
+	if err := s.publisherSetting(ctx, blocksColumn, user, &b); err != nil {
 		return b, err
 	}
 	return b, b.Normalize()
@@ -48,21 +45,75 @@ func (s *Store) PutBlocks(ctx context.Context, user uuid.UUID, b account.Blocks)
 	if err := b.Normalize(); err != nil {
 		return err
 	}
-	text, err := json.Marshal(b)
+	var before account.Blocks
+	return s.putPublisherSetting(ctx, blocksColumn, user, settingChange{&before, &b, func() (auditlog.Entry, error) {
+		err := before.Normalize()
+		return auditlog.OfBlocks(user, &before, &b), err
+	}})
+}
+
+// Publishing implements account.PublishingStore.
+func (s *Store) Publishing(ctx context.Context, user uuid.UUID) (p account.Publishing, err error) {
+	return p, s.publisherSetting(ctx, publishingColumn, user, &p)
+}
+
+// PutPublishing implements account.PublishingStore.
+func (s *Store) PutPublishing(ctx context.Context, user uuid.UUID, p account.Publishing) error {
+	if err := p.Check(); err != nil {
+		return err
+	}
+	var before account.Publishing
+	return s.putPublisherSetting(ctx, publishingColumn, user, settingChange{&before, &p, func() (auditlog.Entry, error) {
+		return auditlog.OfPublishing(user, &before, &p), nil
+	}})
+}
+
+// publisherSetting reads a column of an account into a pointer. Errors: errs.NotFound for an unknown
+// account.
+func (s *Store) publisherSetting(ctx context.Context, c publisherColumn, user uuid.UUID, into any) error {
+	if _, err := readUser(ctx, s.pool, selectUser, user); err != nil {
+		return err
+	}
+	return failure("read a publisher's settings", c.decode(ctx, s.pool, user, into))
+}
+
+func (c publisherColumn) decode(ctx context.Context, q querier, user uuid.UUID, into any) error {
+	rows, err := q.Query(ctx, c.read, user)
 	if err != nil {
 		return err
 	}
-	return s.inTx(ctx, "put blocks", func(tx pgx.Tx) error {
+	text, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[[]byte])
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
+
+// settingChange replaces a setting: before is filled, and then audited gives the entry.
+type settingChange struct {
+	before, after any
+	audited       func() (auditlog.Entry, error)
+}
+
+func (s *Store) putPublisherSetting(ctx context.Context, c publisherColumn, user uuid.UUID, change settingChange) error {
+	text, err := json.Marshal(change.after)
+	if err != nil {
+		return err
+	}
+	return s.inTx(ctx, "put a publisher's settings", func(tx pgx.Tx) error {
 		if _, err := readUser(ctx, tx, lockUser, user); err != nil { // two changes take turns
 			return err
 		}
-		before, err := readBlocks(ctx, tx, user)
+		if err := c.decode(ctx, tx, user, change.before); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, c.put, user, text); err != nil {
+			return err
+		}
+		entry, err := change.audited()
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, putBlocks, user, text); err != nil {
-			return err
-		}
-		return record(ctx, tx, auditlog.OfBlocks(user, &before, &b))
+		return record(ctx, tx, entry)
 	})
 }

@@ -24,11 +24,11 @@ const (
 
 	// A disabled account takes its seats along, but for an administrator's: who leaves the operator
 	// does not stop the exchanges.
-	selectKeyByHash = `SELECT ` + keyColumns + `, u.disabled OR coalesce(o.disabled AND o.role <> 'admin', false), b.blocks
+	selectKeyByHash = `SELECT ` + keyColumns + `, u.disabled OR coalesce(o.disabled AND o.role <> 'admin', false), b.blocks, b.publishing
 		FROM api_key k JOIN app_user u ON u.id = k.owner_id LEFT JOIN app_user o ON o.id = u.parent_id
 		LEFT JOIN publisher_blocks b ON b.user_id = coalesce(u.parent_id, u.id) WHERE k.hash = $1`
 
-	selectKeysOfOwner = `SELECT ` + keyColumns + `, false, NULL::jsonb
+	selectKeysOfOwner = `SELECT ` + keyColumns + `, false, NULL::jsonb, NULL::jsonb
 		FROM api_key k JOIN app_user u ON u.id = k.owner_id WHERE u.id = $1 OR u.parent_id = $1 ORDER BY k.created_at DESC, k.id DESC`
 
 	lockKey = `SELECT k.revoked_at IS NOT NULL FROM api_key k JOIN app_user u ON u.id = k.owner_id
@@ -206,12 +206,15 @@ func scanKey(row pgx.CollectableRow) (k foundKey, err error) {
 	var addresses []netip.Prefix
 	var origins []string
 	var revoked, ends *time.Time
-	var blocks []byte
+	var blocks, publishing []byte
 	var only *uuid.UUID
-	err = row.Scan(&k.ID, &k.OwnerID, &k.DeveloperID, &k.Kind, &only, &k.Name, &k.Prefix, &hash, &k.CreatedAt, &revoked, &addresses, &k.Unlearned, &origins, &ends, &k.disabled, &blocks)
+	err = row.Scan(&k.ID, &k.OwnerID, &k.DeveloperID, &k.Kind, &only, &k.Name, &k.Prefix, &hash, &k.CreatedAt, &revoked, &addresses, &k.Unlearned, &origins, &ends, &k.disabled, &blocks, &publishing)
 	if err == nil && len(blocks) > 0 {
 		k.Blocks = new(account.Blocks)
 		err = json.Unmarshal(blocks, k.Blocks)
+	}
+	if err == nil && len(publishing) > 0 {
+		err = json.Unmarshal(publishing, &k.Publishing)
 	}
 	copy(k.Hash[:], hash)
 	if len(addresses) > 0 {

@@ -62,7 +62,7 @@ func (c Config) database(name string) Config {
 }
 
 func storesOf(s *Store) storetest.Stores {
-	return storetest.Stores{Users: s, Keys: s, Blocks: s, Campaigns: s, Changes: s, Inside: inside{s}, Credits: credits{s}}
+	return storetest.Stores{Users: s, Keys: s, Blocks: s, Publish: s, Campaigns: s, Changes: s, Inside: inside{s}, Credits: credits{s}}
 }
 
 // inside shows the suite state of a store beyond its interfaces.

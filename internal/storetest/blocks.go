@@ -5,6 +5,7 @@ import (
 
 	"adnet/internal/account"
 	"adnet/internal/errs"
+	"adnet/internal/money"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -27,6 +28,40 @@ var blockCases = []testCase{
 		requireCode(t, s.Blocks.PutBlocks(t.Context(), newID(t), first), errs.NotFound)
 		requireCode(t, s.Blocks.PutBlocks(t.Context(), u.ID, account.Blocks{Words: []string{"!"}}), errs.InvalidRequest)
 		requireBlocks(t, s, u.ID, second)
+	}},
+	{"PublishingIsKeptAndTravels", func(t *testing.T, s Stores) {
+		u, other := AddUser(t, s), AddUser(t, s)
+		k, foreign := addKey(t, s, u, 1), addKey(t, s, other, 2)
+		_, seatKey := addSeat(t, s, u)
+		least := money.Micros(123_456)
+		asks := func(want account.Publishing) {
+			t.Helper()
+			got, err := s.Publish.Publishing(t.Context(), u.ID)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+			for _, hash := range [][32]byte{k.Hash, seatKey.Hash} {
+				got, _, err := s.Keys.KeyByHash(t.Context(), hash)
+				require.NoError(t, err)
+				require.Equal(t, want, got.Publishing, "that of the account, for its seats too")
+			}
+			none, _, err := s.Keys.KeyByHash(t.Context(), foreign.Hash)
+			require.NoError(t, err)
+			require.Zero(t, none.Publishing)
+		}
+		asks(account.Publishing{})
+		require.NoError(t, s.Publish.PutPublishing(t.Context(), u.ID, account.Publishing{MinRelevance: &least}))
+		asks(account.Publishing{MinRelevance: &least})
+		require.NoError(t, s.Blocks.PutBlocks(t.Context(), u.ID, account.Blocks{Words: []string{"x"}}))
+		asks(account.Publishing{MinRelevance: &least})
+		off, wrong := money.Micros(0), money.USD+1
+		require.NoError(t, s.Publish.PutPublishing(t.Context(), u.ID, account.Publishing{MinRelevance: &off}))
+		asks(account.Publishing{MinRelevance: &off})
+		requireCode(t, s.Publish.PutPublishing(t.Context(), u.ID, account.Publishing{MinRelevance: &wrong}), errs.InvalidRequest)
+		requireCode(t, s.Publish.PutPublishing(t.Context(), newID(t), account.Publishing{}), errs.NotFound)
+		_, err := s.Publish.Publishing(t.Context(), newID(t))
+		requireCode(t, err, errs.NotFound)
+		require.NoError(t, s.Publish.PutPublishing(t.Context(), u.ID, account.Publishing{}))
+		asks(account.Publishing{})
 	}},
 	{"TravelWithEveryKey", func(t *testing.T, s Stores) {
 		u, other := AddUser(t, s), AddUser(t, s)

@@ -33,6 +33,7 @@ type Stores struct {
 	Users     account.UserStore
 	Keys      account.KeyStore
 	Blocks    account.BlockStore
+	Publish   account.PublishingStore
 	Campaigns campaign.Store
 	Changes   campaign.Changes
 	Inside    Inside

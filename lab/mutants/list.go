@@ -311,6 +311,18 @@ var mutants = []mutant{
 		tests: []string{"./auction"}, run: "WorkedExample|EqualsLinearScan",
 	},
 	{
+		name: "relevance-publisher", protects: "a publisher's floor of relevance holds on every wire",
+		file: "ingress/offer/sell.go",
+		old:  "s.cfg.floors(a.MinRelevance, a.Publishing.MinRelevance)", new: "s.cfg.floors(a.MinRelevance, nil)",
+		tests: []string{"./ingress/offer"}, run: "TestNeverServesWhen",
+	},
+	{
+		name: "relevance-publisher-lowest", protects: "an account's own floor is held to the lowest, as that of a request",
+		file: "ingress/offer/offer.go",
+		old:  "return max(highest, lowest), silent", new: "if publisher != nil {\n\t\treturn highest, silent\n\t}\n\treturn max(highest, lowest), silent",
+		tests: []string{"./ingress/offer"}, run: "TestFloor",
+	},
+	{
 		name: "relevance-lowest", protects: "a publisher, who earns by impressions, cannot take the floor below the lowest",
 		file: "ingress/offer/offer.go",
 		old:  "return max(highest, lowest)", new: "return max(highest, min(lowest, 0))",

@@ -119,6 +119,8 @@ var nightly = map[string]bool{
 	"relevance-copies":            true,
 	"relevance-floor":             true,
 	"relevance-lowest":            true,
+	"relevance-publisher":         true,
+	"relevance-publisher-lowest":  true,
 	"relevance-stuffing":          true,
 	"relevance-ties":              true,
 	"report-approved":             true,

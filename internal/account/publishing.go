@@ -1,0 +1,34 @@
+package account
+
+import (
+	"context"
+
+	"adnet/internal/errs"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// Publishing is what a publisher asks of the ads on all of its keys and seats.
+type Publishing struct {
+	// MinRelevance is the least probability that an ad answers its request, from 0 to 1 with six
+	// decimals; nil states none. How it counts beside the floors of others is decided in
+	// ingress/offer.
+	MinRelevance *money.Micros `json:"min_relevance"`
+}
+
+// PublishingStore keeps what publishers ask of ads. Errors: errs.NotFound for an unknown account.
+type PublishingStore interface {
+	// Publishing is the zero value for an account that asks nothing.
+	Publishing(ctx context.Context, user uuid.UUID) (Publishing, error)
+	// PutPublishing replaces what user asks.
+	PutPublishing(ctx context.Context, user uuid.UUID, p Publishing) error
+}
+
+// Check says whether p can be kept. Errors: errs.InvalidRequest with the field.
+func (p *Publishing) Check() error {
+	if m := p.MinRelevance; m != nil && (*m < 0 || *m > money.USD) {
+		return errs.New(errs.InvalidRequest, "min_relevance must be from 0 (off) to 1, or null for that of the network").With("field", "min_relevance")
+	}
+	return nil
+}
