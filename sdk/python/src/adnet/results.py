@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any, Literal, Union
 from urllib.parse import urlsplit
 
 from .errors import AdnetError, ReplyError
@@ -50,7 +50,7 @@ class Filled:
     """There is an ad: show it with its ``disclosure_label``."""
 
     ad: Ad
-    kind: str = "filled"
+    kind: Literal["filled"] = "filled"
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class NoFill:
     retry_after: int | None = None
     #: Turns of the conversation until it may have an ad.
     retry_after_turns: int | None = None
-    kind: str = "no_fill"
+    kind: Literal["no_fill"] = "no_fill"
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Failed:
     """The call failed: show nothing."""
 
     error: AdnetError
-    kind: str = "error"
+    kind: Literal["error"] = "error"
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Tracked:
     deduped: bool = False
     #: Of a conversion: whether it may be charged.
     verified: bool | None = None
-    kind: str = "tracked"
+    kind: Literal["tracked"] = "tracked"
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class BatchTracked:
     tracked: int
     deduped: bool = False
     rejected: tuple[dict[str, Any], ...] = ()
-    kind: str = "tracked"
+    kind: Literal["tracked"] = "tracked"
 
 
 AdResult = Union[Filled, NoFill, Failed]
