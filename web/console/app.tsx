@@ -22,6 +22,8 @@ const Auctions = lazy(() => import('./screens/auctions'));
 const Blocks = lazy(() => import('./screens/blocks'));
 const Creatives = lazy(() => import('./screens/creatives'));
 const Reports = lazy(() => import('./screens/reports'));
+const Audit = lazy(() => import('./screens/audit'));
+const Cases = lazy(() => import('./screens/cases'));
 const Users = lazy(() => import('./screens/users'));
 
 /** Links that the pages follow themselves; /docs and the like are the server's. */
@@ -73,6 +75,8 @@ function Routes() {
         <Route path={p('decisions')} component={Decisions} />
         <Route path={p('appeals')} component={isAdmin.value ? Appeals : Forbidden} />
         <Route path={p('reports')} component={isAdmin.value ? Reports : Forbidden} />
+        <Route path={p('audit')} component={Audit} />
+        <Route path={p('cases')} component={isAdmin.value ? Cases : Forbidden} />
         <Route path={p('users')} component={isAdmin.value ? Users : Forbidden} />
         <Route default component={NotFound} />
       </Router>

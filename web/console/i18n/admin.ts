@@ -10,6 +10,10 @@ const en = {
   counted: 'Counted / all', networks: 'Distinct networks', publishers: 'Distinct publishers', reasons: 'Reasons', newest: 'Newest', notCounted: 'does not count', keep: 'Keep the ad', remove: 'Remove the ad',
   keepSure: 'Let the ad go on?', removeSure: 'Remove the ad?', toldHelp: 'Who left an e-mail is told your words.', decided: 'The reports are decided.',
   reasonNames: { illegal: 'Illegal', misleading: 'Misleading', offensive: 'Offensive', scam: 'Scam', malware: 'Harmful software', not_labelled: 'Not labelled', other: 'Other' } as Record<string, string>,
+  casesLead: 'Publishers whose traffic is unlike that of people. Their Credits are held until a case is decided.', noCases: 'No cases', open: 'Open', release: 'Release', clawback: 'Claw back', releaseSure: 'Release the Credits?', clawbackSure: 'Claw the Credits back?',
+  clawbackHelp: 'The Credits of the case are taken back, and its charges are given back to the advertisers.', caseDecided: 'The case is decided.', caseStates: { open: 'Open', released: 'Released', clawed_back: 'Clawed back' } as Record<string, string>,
+  rules: { ctr: 'Click rate', invalid_share: 'Invalid traffic', mint_surge: 'Surge of Credits', manual: 'By hand', owner: 'Owner of the seat' } as Record<string, string>,
+  publisher: 'Publisher', evidence: 'Evidence (threshold)', impressions: 'impressions', clicks: 'clicks', invalid: 'invalid', charged: 'Charged meanwhile', why: 'Reason given', parked: 'Parked payments', parkedHelp: 'Deliveries of payment providers that could not be applied.', noParked: 'None',
   suspendedIt: (who: string) => `Suspended: ${who}`, restoredIt: (who: string) => `Restored: ${who}`, roledIt: (who: string) => `Role changed: ${who}`,
 };
 
@@ -24,6 +28,10 @@ const de: Texts<typeof en> = {
   counted: 'Gezählt / alle', networks: 'Verschiedene Netze', publishers: 'Verschiedene Publisher', reasons: 'Gründe', newest: 'Neueste', notCounted: 'zählt nicht', keep: 'Anzeige behalten', remove: 'Anzeige entfernen',
   keepSure: 'Die Anzeige weiterlaufen lassen?', removeSure: 'Die Anzeige entfernen?', toldHelp: 'Wer eine E-Mail hinterließ, bekommt Ihre Worte.', decided: 'Die Meldungen sind entschieden.',
   reasonNames: { illegal: 'Rechtswidrig', misleading: 'Irreführend', offensive: 'Anstößig', scam: 'Betrug', malware: 'Schädliche Software', not_labelled: 'Nicht gekennzeichnet', other: 'Anderes' },
+  casesLead: 'Publisher, deren Verkehr nicht dem von Menschen gleicht. Ihre Credits werden einbehalten, bis ein Fall entschieden ist.', noCases: 'Keine Fälle', open: 'Offen', release: 'Freigeben', clawback: 'Zurücknehmen', releaseSure: 'Die Credits freigeben?', clawbackSure: 'Die Credits zurücknehmen?',
+  clawbackHelp: 'Die Credits des Falls werden zurückgenommen, und wer zahlte, bekommt sein Geld zurück.', caseDecided: 'Der Fall ist entschieden.', caseStates: { open: 'Offen', released: 'Freigegeben', clawed_back: 'Zurückgenommen' },
+  rules: { ctr: 'Klickrate', invalid_share: 'Ungültiger Verkehr', mint_surge: 'Sprung der Credits', manual: 'Von Hand', owner: 'Eigentümer des Sitzes' },
+  publisher: 'Publisher', evidence: 'Belege (Schwelle)', impressions: 'Einblendungen', clicks: 'Klicks', invalid: 'ungültig', charged: 'Inzwischen berechnet', why: 'Begründung', parked: 'Liegen gebliebene Zahlungen', parkedHelp: 'Nachrichten von Zahlungsanbietern, die nicht verbucht werden konnten.', noParked: 'Keine',
   suspendedIt: (who) => `Gesperrt: ${who}`, restoredIt: (who) => `Entsperrt: ${who}`, roledIt: (who) => `Rolle geändert: ${who}`,
 };
 

@@ -1,1 +1,0 @@
-import{a,b}from"./chunk-5I4SJSOQ.js";import"./chunk-7GEKS4MB.js";import"./chunk-QTNHZQM6.js";import"./chunk-BA43YY6G.js";import"./chunk-CFSQA6HN.js";import"./chunk-X7CNQJQE.js";import"./chunk-HEG4UUZV.js";export{b as Appeals,a as default};
