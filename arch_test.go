@@ -91,8 +91,9 @@ var layers = map[string][]string{
 	// Compares settlement on PostgreSQL with a reference; tests only.
 	"consumers/settle/modeltest": append([]string{"consumers", "schemas", "internal/postgres"}, domain...),
 	"consumers":                  append([]string{"consumers", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
-	// Simulates auctions in its tests.
-	"consumers/goal": append([]string{"auction/ranker", "internal/obs"}, domain...),
+	"consumers/goal":             append([]string{"internal/obs"}, domain...),
+	// Simulates the auctions that goals steer: tests and lab only.
+	"consumers/goal/goaltest": append([]string{"consumers/goal", "auction/ranker"}, domain...),
 	// Trains the ranking, which is the decision's.
 	"consumers/learn": append([]string{"auction", "internal/obs", "internal/lifecycle"}, domain...),
 	"analytics":       append([]string{"analytics", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
@@ -129,7 +130,7 @@ func adapter(self string) []string {
 }
 
 // forTests may be imported by test files of anybody.
-var forTests = []string{"internal/storetest", "internal/testenv", "internal/cputime", "internal/linktest", "internal/kafka/kafkatest", "internal/memory", "internal/kafka", "internal/redis", "internal/demo", "internal/errs", "internal/stripe", "internal/paypal", "ingress/budget/budgettest"}
+var forTests = []string{"internal/storetest", "internal/testenv", "internal/cputime", "internal/linktest", "internal/kafka/kafkatest", "internal/memory", "internal/kafka", "internal/redis", "internal/demo", "internal/errs", "internal/stripe", "internal/paypal", "ingress/budget/budgettest", "consumers/goal/goaltest"}
 
 // libraries lists the only packages that may import a library: an adapter owns its technology.
 var libraries = map[string][]string{

@@ -10,7 +10,7 @@ import (
 	"adnet/internal/report"
 )
 
-// What the control is made of. The simulated week (week_test.go) is how the numbers were found.
+// What the control is made of. The simulated week (goaltest) is how the numbers were found.
 const (
 	// prior is how many conversions what the ranking foretells is worth, against those that came.
 	prior = 10
@@ -76,9 +76,9 @@ type State struct {
 	Multiplier money.Micros `json:"multiplier"`
 }
 
-// begin is the state of a campaign whose goal is new: what it spent before is not held against it,
+// Begin is the state of a campaign whose goal is new: what it spent before is not held against it,
 // and the conversions before are known.
-func begin(c *campaign.Campaign, at time.Time) State {
+func Begin(c *campaign.Campaign, at time.Time) State {
 	return State{Goal: c.Goal, Target: targetOf(c), At: at, Multiplier: money.USD, Known: c.GoalConversions}
 }
 

@@ -157,7 +157,7 @@ func (r *counters) step(ctx context.Context, record *campaign.GoalRecord, now ti
 	// A state of another build, or of another goal, says nothing: the goal begins anew. What was
 	// learnt of the campaign's conversions stays.
 	if json.Unmarshal(record.State, &s) != nil || s.Goal != c.Goal || s.Target != targetOf(c) {
-		s = begin(c, now)
+		s = Begin(c, now)
 		s.Since, s.Seen = since, seen
 	}
 	last := seen
@@ -171,14 +171,14 @@ func (r *counters) step(ctx context.Context, record *campaign.GoalRecord, now ti
 	if change.State, err = json.Marshal(&next); err != nil {
 		return change, err
 	}
-	if differs(&c.Pursuit, &got) {
+	if Differs(&c.Pursuit, &got) {
 		change.Pursuit = &got
 	}
 	return change, nil
 }
 
-// differs says whether nodes and owners are told of a change: each costs a version of the campaign.
-func differs(known, next *campaign.Pursuit) bool {
+// Differs says whether nodes and owners are told of a change: each costs a version of the campaign.
+func Differs(known, next *campaign.Pursuit) bool {
 	apart := func(a, b float64) bool { return math.Abs(b-a) > news*math.Max(a, 1) }
 	return apart(float64(known.GoalMultiplier), float64(next.GoalMultiplier)) || apart(float64(known.GoalPrice), float64(next.GoalPrice)) ||
 		known.GoalConversions < campaign.GoalLearns && known.GoalConversions != next.GoalConversions

@@ -184,7 +184,7 @@ func TestMultiplierIsBounded(t *testing.T) {
 			Goal: rapid.SampledFrom([]campaign.Goal{campaign.GoalTargetCPA, campaign.GoalTargetROAS, campaign.GoalMaxConversions}).Draw(t, "goal"),
 		}
 		at := time.Date(2026, 3, 10, 0, 0, 0, 0, time.UTC)
-		s := begin(&c, at)
+		s := Begin(&c, at)
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			at = at.Add(time.Duration(rapid.Int64Range(-1e9, 1e14).Draw(t, "pause")))
 			amount := rapid.Int64Range(0, math.MaxInt64/128)

@@ -21,7 +21,7 @@ type row struct {
 	Must   float64 `json:"must"`
 	Aim    float64 `json:"aim"`
 	AtMost bool    `json:"at_most"`
-	Of     int     `json:"of"` // requests
+	Of     int     `json:"of"` // requests, or campaigns
 }
 
 func (r *row) ok() bool {
@@ -57,7 +57,8 @@ func measure(folder string, make maker) (rows []row, err error) {
 	rows = append(rows, u.demoRows(u.sets[demoName])...)
 	rows = append(rows, u.conversationRows(u.sets["metatool"])...)
 	rows = append(rows, u.typingRow(u.sets["metatool"]))
-	return append(rows, trainedRows(u.sets)...), u.err
+	rows = append(rows, trainedRows(u.sets)...)
+	return append(rows, goalRows()...), u.err
 }
 
 // in runs a function in a world.
@@ -293,7 +294,7 @@ func show(to io.Writer, rows []row) error {
 		}
 	}
 	t := table.NewWriter()
-	t.AppendHeader(table.Row{"Row", "Is", "Must", "Aim", "", "Requests"})
+	t.AppendHeader(table.Row{"Row", "Is", "Must", "Aim", "", "Of"})
 	for i := range rows {
 		r := &rows[i]
 		state := "reached"

@@ -1,0 +1,234 @@
+// Package goaltest plays the control of goals against a simulated market.
+package goaltest
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"adnet/auction/ranker"
+	"adnet/consumers/goal"
+	"adnet/internal/campaign"
+	"adnet/internal/money"
+)
+
+// market is a simulated week of the requests that a campaign is a candidate for. The ranking
+// foretells conversions by a factor wrong that drifts, rivals' bids drift and follow the time of
+// day, and conversions are known hours after their impressions.
+type market struct {
+	rng      *rand.Rand
+	table    ranker.Table
+	campaign campaign.Campaign
+	perMin   float64
+	rival    float64 // the median of the highest other bid, USD CPM
+	right    float64 // true ÷ foretold conversions at the start
+	drift    float64 // of its logarithm, over the week
+	wave     float64
+}
+
+const weekMinutes = 7 * 24 * 60
+
+// truth is true ÷ foretold conversions at a minute.
+func (m *market) truth(minute int) float64 {
+	at := float64(minute) / weekMinutes
+	return m.right * math.Exp(m.drift*at+m.wave*math.Sin(2*math.Pi*at*2.3))
+}
+
+// traffic is the expected requests of a minute.
+func (m *market) traffic(minute int) float64 {
+	return m.perMin * (1 + 0.6*math.Sin(2*math.Pi*float64(minute)/1440))
+}
+
+// request draws the relevance of a request and the highest other bid.
+func (m *market) request(minute int) (ranker.PPM, money.Micros) {
+	r := ranker.PPM(600_000 + m.rng.Int64N(400_000))
+	rival := m.rival * math.Exp(0.7*m.rng.NormFloat64()+0.25*math.Sin(2*math.Pi*float64(minute)/1440+1))
+	return r, money.Micros(rival * float64(money.USD))
+}
+
+// newMarket draws a campaign and its surroundings.
+func newMarket(seed uint64) *market {
+	rng := rand.New(rand.NewPCG(seed, 13))
+	m := &market{
+		rng: rng, table: ranker.Version2(), perMin: 15 + 60*rng.Float64(),
+		right: math.Exp(0.35 * rng.NormFloat64()), drift: 0.4 * (2*rng.Float64() - 1), wave: 0.2 * rng.Float64(),
+	}
+	target := money.Micros((3 + 9*rng.Float64()) * float64(money.USD))
+	m.rival = float64(target) / 1e6 * 0.35 * math.Exp(0.4*rng.NormFloat64())
+	m.campaign = campaign.Campaign{
+		BillingModel: campaign.CPM, Goal: campaign.GoalTargetCPA, TargetCPA: target, BidAmount: campaign.MaxBid,
+		DailyBudget: 100 * target, TotalBudget: 1000 * target,
+	}
+	m.campaign.Normalize()
+	return m
+}
+
+// played is what became of a week.
+type played struct {
+	spend       money.Micros
+	conversions int64
+	expected    float64 // conversions, without chance
+	overspent   money.Micros
+	aboveBid    int
+	published   int
+}
+
+func (p *played) costs(target money.Micros) float64 {
+	return float64(p.spend) / float64(max(1, p.conversions)) / float64(target)
+}
+
+// play runs the production control over the week.
+func (m *market) play() (out played) {
+	c := &m.campaign
+	at := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+	s := goal.Begin(c, at)
+	known := map[int]int64{} // conversions by the minute that they are known
+	for minute := range weekMinutes {
+		if minute%1440 == 0 {
+			c.SpentToday = 0
+		}
+		at = at.Add(time.Minute)
+		came := goal.Totals{Conversions: known[minute]}
+		came.Spend = m.minute(minute, known, &out)
+		var next campaign.Pursuit
+		if s, next = s.Step(c, came, at); goal.Differs(&c.Pursuit, &next) {
+			out.published++
+			c.Pursuit = next
+			c.Normalize()
+		}
+	}
+	return out
+}
+
+// minute holds the auctions of a minute and answers what they cost.
+func (m *market) minute(minute int, known map[int]int64, out *played) (spend money.Micros) {
+	c := &m.campaign
+	bid, aim := c.Offer()
+	truth := m.truth(minute)
+	for range poisson(m.rng, m.traffic(minute)) {
+		r, rival := m.request(minute)
+		value := m.table.Value(ranker.CPM, bid, aim, r)
+		if value > c.BidAmount {
+			out.aboveBid++
+		}
+		price := ranker.CPM.Price(bid, value)
+		if value <= rival || price > c.DailyBudget-c.SpentToday || price > c.TotalBudget-c.SpentTotal {
+			continue
+		}
+		c.SpentToday += price
+		c.SpentTotal += price
+		spend += price
+		p := m.chance(r) * truth
+		out.expected += p
+		if m.rng.Float64() < p {
+			out.conversions++
+			known[minute+1+int(m.rng.ExpFloat64()*120)]++
+		}
+	}
+	out.spend += spend
+	out.overspent += max(0, c.SpentToday-c.DailyBudget)
+	return spend
+}
+
+// chance is the foretold probability of a conversion after an impression.
+func (m *market) chance(r ranker.PPM) float64 {
+	return float64(m.table.PClick(r)) * float64(m.table.PConvert(r)) / 1e12
+}
+
+func poisson(rng *rand.Rand, mean float64) (n int) {
+	for p := rng.ExpFloat64(); p < mean; p += rng.ExpFloat64() {
+		n++
+	}
+	return n
+}
+
+// hindsight is the expected conversions of the best fixed multiplier that keeps to the target, chosen
+// with the week known; from every tenth minute.
+func (m *market) hindsight() (best float64) {
+	w := *m
+	w.rng = rand.New(rand.NewPCG(7, 7))
+	var fixed [25]struct{ factor, conversions, spend, today float64 }
+	for i := range fixed {
+		fixed[i].factor = math.Exp(float64(i-12) / 10)
+	}
+	for minute := 0; minute < weekMinutes; minute += 10 {
+		for range poisson(w.rng, w.traffic(minute)) {
+			r, rival := w.request(minute)
+			p := w.chance(r)
+			for i := range fixed {
+				f := &fixed[i]
+				value := f.factor * float64(m.campaign.TargetCPA) * p * 1000
+				if value > float64(rival) && f.today+value/100 <= float64(m.campaign.DailyBudget) {
+					f.today += value / 100
+					f.spend += value / 100
+					f.conversions += 10 * p * w.truth(minute)
+				}
+			}
+		}
+		if minute%1440 == 1430 {
+			for i := range fixed {
+				fixed[i].today = 0
+			}
+		}
+	}
+	for _, f := range fixed {
+		if f.spend <= f.conversions*float64(m.campaign.TargetCPA) {
+			best = max(best, f.conversions)
+		}
+	}
+	return best
+}
+
+// Week is what became of a week of campaigns with target_cpa.
+type Week struct {
+	Campaigns int
+	// Costs are what a conversion cost ÷ target_cpa, ascending, of the campaigns that had at least
+	// [Enough]; Within is how many of them kept to it within a tenth.
+	Costs  []float64
+	Within int
+	// Value is the conversions that those brought ÷ what the best fixed bids would have brought with
+	// the week known; ValueOfAll is that of all campaigns. What cost more than the target counts for
+	// as much as the money would have brought at it.
+	Value, ValueOfAll float64
+	// Spend is of all campaigns. Overspent is what went beyond the budgets of a day, and AboveBid how
+	// many auctions saw more than the stated bid; both must be 0.
+	Spend, Overspent money.Micros
+	AboveBid         int
+	// Published is how many changes of a bid nodes were told of.
+	Published int
+}
+
+// Enough is how many conversions a campaign must have to be held to its target.
+const Enough = 30
+
+// TargetCPA plays a week of so many campaigns, always the same.
+func TargetCPA(campaigns int) (w Week) {
+	var brought, possible, all, allPossible float64
+	for seed := range uint64(campaigns) {
+		m := newMarket(seed)
+		if seed%20 == 19 {
+			m.campaign.DailyBudget /= 20 // which is spent before noon
+		}
+		out := m.play()
+		w.Spend += out.spend
+		w.Overspent += out.overspent
+		w.AboveBid += out.aboveBid
+		w.Published += out.published
+		target := m.campaign.TargetCPA
+		worth, best := min(out.expected, out.expected*float64(target)*out.expected/float64(max(1, out.spend))), m.hindsight()
+		all, allPossible = all+worth, allPossible+best
+		if out.conversions < Enough {
+			continue
+		}
+		brought, possible = brought+worth, possible+best
+		cost := out.costs(target)
+		w.Costs = append(w.Costs, cost)
+		if math.Abs(cost-1) <= 0.1 {
+			w.Within++
+		}
+	}
+	slices.Sort(w.Costs)
+	w.Campaigns, w.Value, w.ValueOfAll = campaigns, brought/max(possible, 1), all/max(allPossible, 1)
+	return w
+}
