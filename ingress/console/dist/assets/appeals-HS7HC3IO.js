@@ -1,1 +1,0 @@
-import{b as a}from"./chunk-F6VEUMRY.js";import"./chunk-VFDENCGT.js";import"./chunk-SYVQGM3M.js";import"./chunk-CGDWEZ6V.js";import"./chunk-AQB6MJSV.js";import"./chunk-AUDLFR5E.js";import"./chunk-HEG4UUZV.js";export{a as default};
