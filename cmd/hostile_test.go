@@ -222,7 +222,7 @@ func TestHostileJSON(t *testing.T) {
 	fields := bodyFields(t)
 	tried := 0
 	for _, e := range w.endpoints(t) {
-		if !e.takesJSON {
+		if !e.takesJSON || e.name == "POST /r/{token}" { // that takes the form of a page: TestReportThisAd
 			continue
 		}
 		tried++
