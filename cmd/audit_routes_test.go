@@ -163,6 +163,13 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 		"PUT /api/account/publishing ": func(w *auditWorld) auditCall {
 			return auditCall{"/api/account/publishing", w.owner.token, fmt.Sprintf(`{"min_relevance":0.%06d}`, rand.IntN(1_000_000)), 200, nil}
 		},
+		"PATCH /api/account/profile ": func(w *auditWorld) auditCall {
+			return auditCall{"/api/account/profile", w.owner.token, `{"company":"` + uuid.NewString() + `"}`, 200, nil}
+		},
+		"POST /api/account/delete ": func(w *auditWorld) auditCall {
+			u := w.register(uuid.NewString() + "@audit.example")
+			return auditCall{"/api/account/delete", u.token, `{"password":"correct horse"}`, 200, nil}
+		},
 		"PUT /api/account/blocks ": func(w *auditWorld) auditCall {
 			return auditCall{"/api/account/blocks", w.owner.token, `{"words":["` + uuid.NewString() + `"]}`, 200, nil}
 		},

@@ -27,7 +27,7 @@ func (r *ingressRole) tracking() (err error) {
 		Log: r.Log, Metrics: r.metrics, Keyring: r.given.Ring, Producer: r.producer, Spool: r.spool,
 		Creatives: r.catalog, Exposures: r.delivery.Caps, Auth: r.auth, Seen: r.Redis, Now: time.Now,
 		Clicks: networkClicks{redis.NewClicks(r.Redis)}, Views: r.limits, Reports: r.limits, Unseen: r.limits,
-		Strangers: r.limits, Unproven: r.Books,
+		Strangers: r.limits, Unproven: r.Books, Sponsors: r.Books,
 		Complaints: adreport.New(adreport.Deps{
 			Store: r.Books, Stats: r.Stats, Hold: reported{r}, Pause: r.given.Config.Manage.ReportsPause == "on", Now: time.Now,
 		}),

@@ -15,6 +15,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/decision"
+	"adnet/internal/person"
 	"adnet/internal/report"
 	"adnet/internal/schedule"
 	"adnet/internal/token"
@@ -74,6 +75,7 @@ type Deps struct {
 	Cases     Cases          // nil: a hold is not released by an appeal
 	Unproven  UnprovenReader // nil: stats do not tell of them
 	Blocks    account.BlockStore
+	Persons   person.Store // what is held of an account
 	Publish   account.PublishingStore
 	Logins    Logins // limits on wrong passwords; nil for none
 	Verify    bool   // an account is made when its e-mail is confirmed
@@ -145,6 +147,12 @@ func (a *API) Mount(s *httpapi.Server) {
 	s.Handle(http.MethodPost, "/api/account/second_factor/confirm", a.confirmFactor, changes)
 	s.Handle(http.MethodPost, "/api/account/second_factor/recovery_codes", a.renewRecovery, changes)
 	s.Handle(http.MethodPost, "/api/account/second_factor/remove", a.removeFactor, changes)
+	s.Handle(http.MethodGet, "/api/account/profile", a.readProfile, reads)
+	s.Handle(http.MethodPatch, "/api/account/profile", a.changeProfile, changes)
+	exports := reads
+	exports.Scans = true
+	s.Handle(http.MethodGet, "/api/account/export", a.exportAccount, exports)
+	s.Handle(http.MethodPost, "/api/account/delete", a.eraseAccount, ends)
 	s.Handle(http.MethodGet, "/api/account/blocks", a.readBlocks, reads)
 	s.Handle(http.MethodPut, "/api/account/blocks", a.putBlocks, changes)
 	s.Handle(http.MethodGet, "/api/account/publishing", a.readPublishing, reads)

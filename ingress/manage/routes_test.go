@@ -213,7 +213,7 @@ func codeOf(body object) any {
 // takesNoID are the endpoints and places where an id means nothing. They may answer, but only about
 // the caller.
 var takesNoID = []string{
-	"POST /v1/ad-request, body", "POST /api/keys, body", "POST /api/stats aggregate, body", "POST /api/account/password, body", "PUT /api/account/blocks, body", "PUT /api/account/publishing, body",
+	"POST /v1/ad-request, body", "POST /api/keys, body", "POST /api/stats aggregate, body", "POST /api/account/password, body", "PUT /api/account/blocks, body", "PATCH /api/account/profile, body", "POST /api/account/delete, body", "PUT /api/account/publishing, body",
 	"POST /api/account/second_factor, body", "POST /api/account/second_factor/confirm, body",
 	"POST /api/account/second_factor/recovery_codes, body", "POST /api/account/second_factor/remove, body", "POST /api/campaigns check, body", "POST /api/campaigns forecast, body",
 	"GET /api/stats overview, campaign_id", "GET /api/stats overview, developer_id", "GET /api/stats overview, key",

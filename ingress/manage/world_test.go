@@ -57,7 +57,7 @@ func emptyWorld(t *testing.T) *world {
 
 func (w *world) management() *manage.API {
 	return manage.New(manage.Deps{
-		Auth: w.Auth, Sessions: w.Sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.Reports, Rollup: w.Reports, Audit: w.Store, Blocks: w.Store, Decisions: w.Store, AdReports: w.Store, Cases: w.Store, Now: w.Clock,
+		Auth: w.Auth, Sessions: w.Sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.Reports, Rollup: w.Reports, Audit: w.Store, Blocks: w.Store, Persons: w.Store, Decisions: w.Store, AdReports: w.Store, Cases: w.Store, Now: w.Clock,
 		Publish: w.Store,
 		Unfunded: func(_ context.Context, c campaign.Campaign) (bool, error) {
 			if w.unfunded == nil {

@@ -2,13 +2,17 @@ package track
 
 import (
 	"bytes"
+	"context"
 	"html/template"
 	"net/http"
 	"time"
 
 	"adnet/ingress/httpapi"
+	"adnet/internal/account"
 	"adnet/internal/adtext"
 	"adnet/internal/token"
+
+	"github.com/google/uuid"
 )
 
 // receiptPage tells a reader of an ad, without any account, that the ad is one and who paid for it.
@@ -34,6 +38,24 @@ dt{color:#555;font-size:.85rem;margin-top:.8rem}dd{margin:0;overflow-wrap:anywhe
 <p><button>Send report</button></p></form>{{end}}</main></body></html>
 `))
 
+// Sponsors tells what an account calls itself.
+type Sponsors interface {
+	User(ctx context.Context, id uuid.UUID) (account.User, error)
+}
+
+// sponsor is how readers know an advertiser: as it calls itself, which nothing has checked, with its
+// id; the id alone where it said nothing or the store does not answer.
+func (t *Tracker) sponsor(ctx context.Context, id uuid.UUID) string {
+	if t.deps.Sponsors == nil {
+		return id.String()
+	}
+	u, err := t.deps.Sponsors.User(ctx, id)
+	if err != nil || u.Sponsor() == "" {
+		return id.String()
+	}
+	return u.Sponsor() + " (not verified; account " + id.String() + ")"
+}
+
 // paidFor says what the price of an ad pays for.
 var paidFor = map[string]string{"cpm": "for showing it", "cpc": "for a click on it", "cpa": "for a conversion after it"}
 
@@ -56,7 +78,7 @@ func (t *Tracker) showReceipt(c *httpapi.Context, auction token.Auction, of comp
 	}
 	var page bytes.Buffer
 	err := receiptPage.Execute(&page, map[string]any{
-		"Sandbox": auction.Sandbox, "Headline": auction.Headline, "Host": adtext.Host(auction.Landing), "Advertiser": auction.AdvertiserID,
+		"Sandbox": auction.Sandbox, "Headline": auction.Headline, "Host": adtext.Host(auction.Landing), "Advertiser": t.sponsor(c.Request.Context(), auction.AdvertiserID),
 		"Campaign": auction.CampaignID, "At": auction.IssuedAt().Format(time.DateTime), "Price": price,
 		"Report": t.deps.Complaints != nil && !auction.Sandbox, "Reported": of.filed, "Told": of.Email != "", "Problem": of.problem,
 		"Reasons": reasons(of.Reason), "Text": of.Text, "Email": of.Email,

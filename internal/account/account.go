@@ -37,8 +37,11 @@ type User struct {
 	PasswordHash string    // PHC string of argon2id
 	Role         Role
 	Disabled     bool
-	TokenVersion int64 // tokens issued for an older version are refused: raised by a password or role change
-	CreatedAt    time.Time
+	// DisplayName and Company are what the account calls itself; nothing checks them. Receipts and
+	// disclosures show the company, else the name.
+	DisplayName, Company string
+	TokenVersion         int64 // tokens issued for an older version are refused: raised by a password or role change
+	CreatedAt            time.Time
 
 	ParentID uuid.UUID // the owner of a seat; zero for every other account
 	Seats    []Seat    // that the account owns, oldest first; read with it
@@ -66,6 +69,7 @@ func (u *User) Erased() bool { return u.Disabled && u.Email == ErasedEmail(u.ID)
 // next version of tokens.
 func (u *User) Erase() error {
 	u.Email, u.PasswordHash, u.Disabled = ErasedEmail(u.ID), "", true
+	u.DisplayName, u.Company = "", ""
 	u.TokenVersion++
 	return nil
 }

@@ -92,6 +92,10 @@ func OfUser(before, after *account.User) Entry {
 	if before != nil && before.PasswordHash != after.PasswordHash {
 		e.Changes["password"] = Change{Before: "(secret)", After: "(changed)"}
 	}
+	// What it calls itself is not in the log, from which an erasure need not take it then.
+	if before != nil && (before.DisplayName != after.DisplayName || before.Company != after.Company) {
+		e.Changes["profile"] = Change{Before: "(as it was)", After: "(changed)"}
+	}
 	return e
 }
 

@@ -32,6 +32,7 @@ import (
 	"adnet/internal/memory"
 	"adnet/internal/once"
 	"adnet/internal/payment"
+	"adnet/internal/person"
 	"adnet/internal/postgres"
 	"adnet/internal/redis"
 	"adnet/internal/reserve"
@@ -48,6 +49,7 @@ type Books interface {
 	account.FactorStore
 	account.LinkStore
 	account.BlockStore
+	person.Store
 	account.PublishingStore
 	campaign.Store
 	campaign.Changes

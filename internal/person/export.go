@@ -22,6 +22,7 @@ type Held struct {
 	Campaigns []campaign.Campaign `json:"campaigns"`
 	Ledger    []Line              `json:"ledger"` // newest first
 	AuditLog  []auditlog.Entry    `json:"audit_log"`
+	Blocks    account.Blocks      `json:"blocks"`
 }
 
 // Profile is the account itself.
@@ -30,6 +31,8 @@ type Profile struct {
 	DeveloperID uuid.UUID    `json:"developer_id"`
 	Email       string       `json:"email"`
 	Role        account.Role `json:"role"`
+	DisplayName string       `json:"display_name"`
+	Company     string       `json:"company"`
 	Disabled    bool         `json:"disabled"`
 	CreatedAt   time.Time    `json:"created_at"`
 }
@@ -62,8 +65,11 @@ type Line struct {
 // Export collects what is held about an account. It is no snapshot: rows that come meanwhile may be
 // in it or not.
 func Export(ctx context.Context, s Store, u account.User) (h Held, err error) {
-	h.Profile = Profile{u.ID, u.DeveloperID, u.Email, u.Role, u.Disabled, u.CreatedAt}
+	h.Profile = Profile{u.ID, u.DeveloperID, u.Email, u.Role, u.DisplayName, u.Company, u.Disabled, u.CreatedAt}
 	if h.Balance, err = s.AdvertiserBalance(ctx, u.ID); err != nil {
+		return h, err
+	}
+	if h.Blocks, err = s.Blocks(ctx, u.ID); err != nil {
 		return h, err
 	}
 	keys, err := s.Keys(ctx, u.ID)

@@ -25,6 +25,7 @@ import (
 type Store interface {
 	account.UserStore
 	account.KeyStore
+	account.BlockStore
 	Campaigns(ctx context.Context, f campaign.Filter) ([]campaign.Campaign, int, error)
 	UpdateCampaign(ctx context.Context, id uuid.UUID, edit func(*campaign.Campaign) error) (campaign.Campaign, error)
 	AdvertiserBalance(ctx context.Context, id uuid.UUID) (money.Micros, error)

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	userColumns = `id, developer_id, email, password_hash, role, disabled, token_version, created_at, parent_id`
+	userColumns = `id, developer_id, email, password_hash, role, disabled, token_version, created_at, parent_id, display_name, company`
 
-	insertUser = `INSERT INTO app_user (` + userColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+	insertUser = `INSERT INTO app_user (` + userColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
 
 	// The ids of a seat follow each other in one list: its own, then its developer id.
 	seatsOfUser = `ARRAY(SELECT pair.id FROM app_user s, unnest(ARRAY[s.id, s.developer_id]) WITH ORDINALITY AS pair (id, n)
@@ -33,7 +33,7 @@ const (
 	// NO KEY: inserts that reference the account need not wait for the edit.
 	lockUser = selectUser + ` FOR NO KEY UPDATE OF u`
 
-	updateUser = `UPDATE app_user SET email = $2, password_hash = $3, role = $4, disabled = $5, token_version = $6
+	updateUser = `UPDATE app_user SET email = $2, password_hash = $3, role = $4, disabled = $5, token_version = $6, display_name = $7, company = $8
 		WHERE id = $1`
 
 	// The rows are the lock under which the last administrator is looked for: of two who suspend each
@@ -73,7 +73,7 @@ func (s *Store) CreateUser(ctx context.Context, u account.User) error {
 }
 
 func createUser(ctx context.Context, tx pgx.Tx, u account.User) error {
-	_, err := tx.Exec(ctx, insertUser, u.ID, u.DeveloperID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion, u.CreatedAt, nullID(u.ParentID))
+	_, err := tx.Exec(ctx, insertUser, u.ID, u.DeveloperID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion, u.CreatedAt, nullID(u.ParentID), u.DisplayName, u.Company)
 	if err != nil {
 		return emailTaken(failure("create user", err))
 	}
@@ -132,7 +132,7 @@ func ruleUser(ctx context.Context, tx pgx.Tx, r account.Ruling) (account.User, e
 		!slices.ContainsFunc(admins, func(id uuid.UUID) bool { return id != u.ID }) {
 		return account.User{}, account.ErrLastAdmin
 	}
-	if _, err = tx.Exec(ctx, updateUser, u.ID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion); err != nil {
+	if _, err = tx.Exec(ctx, updateUser, u.ID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion, u.DisplayName, u.Company); err != nil {
 		return account.User{}, emailTaken(failure("update user", err))
 	}
 	held := 0
@@ -213,7 +213,7 @@ func readUser(ctx context.Context, q querier, sql string, arg any) (account.User
 func scanUser(row pgx.CollectableRow) (u account.User, err error) {
 	var parent *uuid.UUID
 	var seats [][16]byte
-	err = row.Scan(&u.ID, &u.DeveloperID, &u.Email, &u.PasswordHash, &u.Role, &u.Disabled, &u.TokenVersion, &u.CreatedAt, &parent, &seats)
+	err = row.Scan(&u.ID, &u.DeveloperID, &u.Email, &u.PasswordHash, &u.Role, &u.Disabled, &u.TokenVersion, &u.CreatedAt, &parent, &u.DisplayName, &u.Company, &seats)
 	if parent != nil {
 		u.ParentID = *parent
 	}

@@ -122,6 +122,7 @@ func screens() []screen {
 		{"advertiser", "/console/campaigns/FIRST/edit", "Edit campaign"},
 		{"advertiser", "/console/campaigns/new", "New campaign"},
 		{"advertiser", "/console/creatives", "Creatives"},
+		{"advertiser", "/console/profile", "Delete my account"},
 		{"advertiser", "/console/auctions", "Id of the auction"},
 		{"advertiser", "/console/billing", "Balance after"},
 		{"advertiser", "/console/publisher", "No ads shown yet"},

@@ -19,6 +19,7 @@ const Review = lazy(() => import('./screens/review'));
 const Decisions = lazy(() => import('./screens/decisions'));
 const Appeals = lazy(() => import('./screens/appeals'));
 const Auctions = lazy(() => import('./screens/auctions'));
+const Profile = lazy(() => import('./screens/profile'));
 const Blocks = lazy(() => import('./screens/blocks'));
 const Creatives = lazy(() => import('./screens/creatives'));
 const Reports = lazy(() => import('./screens/reports'));
@@ -64,6 +65,7 @@ function Routes() {
         <Route path={p('campaigns/:id')} component={Campaign} />
         <Route path={p('campaigns/:id/edit')} component={Edit} />
         <Route path={p('auctions')} component={Auctions} />
+        <Route path={p('profile')} component={Profile} />
         <Route path={p('creatives')} component={Creatives} />
         <Route path={p('blocks')} component={Blocks} />
         <Route path={p('billing')} component={Billing} />

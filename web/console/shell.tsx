@@ -60,7 +60,7 @@ function Menu({ at }: { at: string }) {
       {isAdmin.value && <Group title={t().administer} at={at} items={[['review', 'shield', t().reviewQueue], ['reports', 'megaphone', t().reports], ['appeals', 'alert', t().appeals], ['cases', 'lock', t().cases], ['users', 'users', t().accounts], ['audit', 'book', t().auditLog]]} />}
       <Group title={t().advertise} at={at} items={[['overview', 'home', t().overview], ['campaigns', 'megaphone', t().campaigns], ['creatives', 'chart', t().creatives], ['billing', 'wallet', t().billing]]} />
       <Group title={t().publish} at={at} items={[['publisher', 'chart', t().earnings], ['integrate', 'code', t().integrate], ['keys', 'key', t().keys], ['blocks', 'shield', t().blocks]]} />
-      <Group title={t().account} at={at} items={[['auctions', 'chart', t().auctions], ['security', 'lock', t().security], ['decisions', 'alert', t().decisions], ...(isAdmin.value ? [] : [['audit', 'book', t().auditLog] as [string, IconName, string]])]} />
+      <Group title={t().account} at={at} items={[['auctions', 'chart', t().auctions], ['profile', 'home', t().profile], ['security', 'lock', t().security], ['decisions', 'alert', t().decisions], ...(isAdmin.value ? [] : [['audit', 'book', t().auditLog] as [string, IconName, string]])]} />
     </>
   );
 }

@@ -1,1 +1,0 @@
-import{b as a}from"./chunk-XO7QAXIB.js";import"./chunk-ZBFIQTVK.js";import"./chunk-A5MBU67D.js";import"./chunk-NHLVFQIV.js";import"./chunk-ZJDADEYK.js";import"./chunk-Z6HXVGHO.js";import"./chunk-HEG4UUZV.js";export{a as default};

@@ -1,0 +1,90 @@
+package manage
+
+import (
+	"net/http"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/account"
+	"adnet/internal/errs"
+	"adnet/internal/person"
+
+	"github.com/google/uuid"
+)
+
+type profileReply struct {
+	ID          uuid.UUID    `json:"id"`
+	DeveloperID uuid.UUID    `json:"developer_id"`
+	Email       string       `json:"email"`
+	Role        account.Role `json:"role"`
+	DisplayName string       `json:"display_name"`
+	Company     string       `json:"company"`
+}
+
+func answerProfile(c *httpapi.Context, u account.User) error {
+	return httpapi.JSON(c, http.StatusOK, profileReply{u.ID, u.DeveloperID, u.Email, u.Role, u.DisplayName, u.Company})
+}
+
+func (a *API) readProfile(c *httpapi.Context) error {
+	u, err := a.deps.Auth.User(c)
+	if err != nil {
+		return err
+	}
+	if u, err = a.deps.Persons.User(c.Request.Context(), u.ID); err != nil { // not one of 2 s ago
+		return err
+	}
+	return answerProfile(c, u)
+}
+
+func (a *API) changeProfile(c *httpapi.Context) error {
+	u, err := a.deps.Auth.User(c)
+	if err != nil {
+		return err
+	}
+	var in account.Profile
+	if err := httpapi.Decode(c, &in); err != nil {
+		return err
+	}
+	if u, err = a.deps.Accounts.Describe(c.Request.Context(), u, in); err != nil {
+		return err
+	}
+	return answerProfile(c, u)
+}
+
+// exportAccount answers all that is held about the caller.
+func (a *API) exportAccount(c *httpapi.Context) error {
+	u, err := a.deps.Auth.User(c)
+	if err != nil {
+		return err
+	}
+	if u, err = a.deps.Persons.User(c.Request.Context(), u.ID); err != nil {
+		return err
+	}
+	held, err := person.Export(c.Request.Context(), a.deps.Persons, u)
+	if err != nil {
+		return err
+	}
+	c.Header("Content-Disposition", `attachment; filename="adnet-account.json"`)
+	return httpapi.JSON(c, http.StatusOK, held)
+}
+
+// eraseAccount forgets who owns the caller's account, for ever: rows of the ledger name its id and
+// nothing else. It needs the password, and the code where there is a second factor.
+func (a *API) eraseAccount(c *httpapi.Context) error {
+	u, in, err := a.proved(c)
+	if err != nil {
+		return err
+	}
+	if _, err := a.deps.Accounts.ShowFactor(c.Request.Context(), u, in.Code); err != nil {
+		return err
+	}
+	if len(u.Seats) > 0 {
+		return errs.New(errs.Conflict, "the account owns seats of exchanges; ask the operator to end them first")
+	}
+	done, err := person.Erase(c.Request.Context(), a.deps.Persons, u, a.deps.Now())
+	if err != nil {
+		return err
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{
+		"deleted": true, "keys_revoked": done.Keys, "campaigns_archived": done.Campaigns, "balance_left_usd": done.Balance,
+	})
+}

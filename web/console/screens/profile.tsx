@@ -1,0 +1,78 @@
+import { useState } from 'preact/hooks';
+import { api, ApiError, download, need, type Schemas } from '../../shared/api';
+import { base, t, usd } from '../state';
+import { Loaded, useLoad, words } from '../ui/load';
+import { Card, Page } from '../ui/page';
+
+/** What an account calls itself, what is held about it, and its end. */
+export default function ProfileScreen() {
+  const of = useLoad(() => need(api.GET('/api/account/profile')), []);
+  return <Page title={t().profile} lead={t().profileLead}><Loaded of={of}>{(p) => <><Names start={p} /><div class="columns"><Download /><Delete /></div></>}</Loaded></Page>;
+}
+
+const said = (e: unknown) => (e instanceof ApiError ? words(e) : String(e));
+
+function Names({ start }: { start: Schemas['Profile'] }) {
+  const [d, set] = useState({ display_name: start.display_name, company: start.company });
+  const [problem, setProblem] = useState('');
+  const [done, setDone] = useState(false);
+  const save = async (e: Event) => {
+    e.preventDefault();
+    setProblem(''); setDone(false);
+    try { set(await need(api.PATCH('/api/account/profile', { body: { display_name: d.display_name, company: d.company } }))); setDone(true); } catch (e) { setProblem(said(e)); }
+  };
+  return (
+    <Card wide>
+      <form class="stack" data-form="profile" onSubmit={save}>
+        <p class="note" id="profile-help">{t().profileHelp}</p>
+        <div class="fields">
+          <label>{t().displayName}<input name="display_name" maxLength={100} value={d.display_name} autocomplete="name" onInput={(e) => { const v = e.currentTarget.value; set((b) => ({ ...b, display_name: v })); }} /></label>
+          <label>{t().company}<input name="company" maxLength={100} value={d.company} autocomplete="organization" aria-describedby="profile-help" onInput={(e) => { const v = e.currentTarget.value; set((b) => ({ ...b, company: v })); }} /></label>
+        </div>
+        {problem && <p class="problem" role="alert">{problem}</p>}
+        {done && <p class="good" role="status">{t().profileSaved}</p>}
+        <div class="row"><button class="primary">{t().save}</button></div>
+      </form>
+    </Card>
+  );
+}
+
+function Download() {
+  const [problem, setProblem] = useState('');
+  const get = async () => {
+    try {
+      const url = URL.createObjectURL(await download('/api/account/export'));
+      Object.assign(document.createElement('a'), { href: url, download: 'adnet-account.json' }).click();
+      URL.revokeObjectURL(url);
+    } catch (e) { setProblem(said(e)); }
+  };
+  return <Card title={t().myData}><p>{t().myDataHelp}</p>{problem && <p class="problem" role="alert">{problem}</p>}<div class="row"><button type="button" onClick={() => void get()}>{t().downloadData}</button></div></Card>;
+}
+
+function Delete() {
+  const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
+  const [problem, setProblem] = useState('');
+  const [left, setLeft] = useState<string | null>(null);
+  const end = async (e: Event) => {
+    e.preventDefault();
+    if (!confirm(t().deleteSure)) return;
+    try {
+      const done = await need(api.POST('/api/account/delete', { body: { password, ...(code ? { code } : {}) } }));
+      setLeft(usd(done.balance_left_usd));
+      setTimeout(() => location.assign(base + '/'), 3000);
+    } catch (e) { setProblem(said(e)); }
+  };
+  return (
+    <Card title={t().deleteAccount}>
+      {left !== null ? <p class="good" role="status">{t().deleted(left)}</p> : (
+        <form class="stack" data-form="delete" onSubmit={end}>
+          <p>{t().deleteHelp}</p>
+          <label>{t().password}<input type="password" name="password" required maxLength={256} autocomplete="current-password" value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></label>
+          <label>{t().deleteCode}<input name="code" maxLength={64} autocomplete="one-time-code" value={code} onInput={(e) => setCode(e.currentTarget.value)} /></label>
+          {problem && <p class="problem" role="alert">{problem}</p>}
+          <div class="row"><button class="danger">{t().deleteAccount}</button></div>
+        </form>)}
+    </Card>
+  );
+}
