@@ -93,6 +93,8 @@ type Request struct {
 	ID ID
 	// At is when it takes place: campaigns may have a start and an end.
 	At target.Second
+	// Views says that a view of the ad can be reported: only then may campaigns win that pay for it.
+	Views bool
 	// Words are the terms of the context, and Tokens the intent that the caller states.
 	Words  []words.Term
 	Tokens []string
@@ -118,7 +120,7 @@ type Request struct {
 
 func (r *Request) query() target.Query {
 	return target.Query{
-		Auction: r.ID, At: r.At, Floor: r.MinRelevance, SilentFloor: r.SilentFloor, Words: r.Words, Tokens: r.Tokens, ActiveTools: r.ActiveTools, HostApp: r.HostApp, Surface: r.Surface,
+		Auction: r.ID, At: r.At, Views: r.Views, Floor: r.MinRelevance, SilentFloor: r.SilentFloor, Words: r.Words, Tokens: r.Tokens, ActiveTools: r.ActiveTools, HostApp: r.HostApp, Surface: r.Surface,
 		IntegrationMethod: r.IntegrationMethod, Region: r.Region, Language: r.Language, Formats: r.Formats, Deals: r.Deals,
 	}
 }

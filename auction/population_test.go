@@ -40,7 +40,7 @@ func drawCampaign(t *rapid.T) auction.Campaign {
 		ID:            id(rapid.IntRange(0, 40).Draw(t, "id")),
 		Advertiser:    id(rapid.IntRange(0, 5).Draw(t, "advertiser")),
 		Bid:           money.Micros(rapid.SampledFrom([]int64{10_000, 5_000_000, 5_000_001, 5_000_002, 5_000_009, 9_000_000}).Draw(t, "bid")),
-		Billing:       ranker.Billing(rapid.IntRange(0, 2).Draw(t, "billing")),
+		Billing:       ranker.Billing(rapid.IntRange(0, 3).Draw(t, "billing")),
 		Format:        auction.Format(rapid.IntRange(0, 2).Draw(t, "format")),
 		LandingDomain: rapid.SampledFrom([]string{"a.example", "www.a.example", "b.example"}).Draw(t, "domain"),
 	}
@@ -85,6 +85,7 @@ func drawRequest(t *rapid.T) auction.Request {
 	r := auction.Request{
 		ID:                id(rapid.SampledFrom([]int{0, 1, 2, 3}).Draw(t, "auction")),
 		At:                target.Second(rapid.Uint32Range(97, 103).Draw(t, "at")),
+		Views:             rapid.Bool().Draw(t, "views"),
 		MinRelevance:      ranker.PPM(rapid.SampledFrom([]int{0, 0, 1000, 400_000, 800_000, 1_000_000}).Draw(t, "floor of relevance")),
 		SilentFloor:       ranker.PPM(rapid.SampledFrom([]int{0, 0, 1000, 400_000, 1_000_000}).Draw(t, "floor without words")),
 		Tokens:            few(t, "req tokens", 6, "database", "api", "vector", "search", "travel", "vector database", "ai", "other", "天気", "serach", "traveling"),
@@ -217,7 +218,7 @@ func (p *population) campaigns(n int) []auction.Campaign {
 			ID:         id(i),
 			Advertiser: id(i % 97),
 			Bid:        money.Micros(500_000 + 10_000*p.rng.Int64N(1950)),
-			Billing:    []ranker.Billing{ranker.CPM, ranker.CPM, ranker.CPA, ranker.CPC}[p.rng.IntN(4)],
+			Billing:    []ranker.Billing{ranker.CPM, ranker.CPM, ranker.CPA, ranker.CPC, ranker.VCPM}[p.rng.IntN(5)],
 			Format:     auction.Format(p.rng.IntN(3)),
 			Targeting:  &t, LandingDomain: "landing.example",
 		}

@@ -119,6 +119,7 @@ func checkAccounts(t *rapid.T, req *auction.Request, w *world, e auction.Explana
 	require.Equal(t, e.EffectiveCPM, e.Prediction.Bid)
 	require.LessOrEqual(t, e.Winner.Start, req.At)
 	require.True(t, e.Winner.End == 0 || e.Winner.End > req.At)
+	require.True(t, req.Views || e.Winner.Billing != ranker.VCPM, "a view must be reportable")
 	if e.Winner.Billing == ranker.CPM {
 		require.LessOrEqual(t, 1000*e.Price, e.Winner.Bid)
 		require.LessOrEqual(t, e.EffectiveCPM, e.Winner.Bid, "neither a goal nor exploring bids above the cap")

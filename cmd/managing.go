@@ -115,7 +115,7 @@ func (w warming) Announce(ctx context.Context, c campaign.Campaign) (all bool, e
 	if err != nil || !c.Delivers() {
 		return all, err
 	}
-	billing, _ := ranker.ParseBilling(string(c.BillingModel))
+	billing, _ := ranker.ParseBilling(string(c.Billing()))
 	bid, aim := c.Offer()
 	w.leases.Warm(ctx, &auction.Campaign{ID: auction.ID(c.ID), Advertiser: auction.ID(c.AdvertiserID), Bid: bid, Aim: aim, Billing: billing})
 	return all, nil

@@ -38,17 +38,21 @@ const (
 // Billing says which event a campaign pays for.
 type Billing uint8
 
-// The billing models: the bid is the price of 1,000 impressions, of one click, or of one
-// conversion.
+// The billing models: the bid is the price of 1,000 impressions, of one click, of one conversion, or
+// of 1,000 views.
 const (
 	CPM Billing = iota
 	CPC
 	CPA
+	VCPM
 )
 
-// ParseBilling reads the wire value "cpm", "cpc" or "cpa"; ok is false for anything else.
+// ImpressionsPerView is 1 ÷ p(view): of two impressions, one is taken to be a view as MRC counts.
+const ImpressionsPerView = 2
+
+// ParseBilling reads "cpm", "cpc", "cpa" or "vcpm"; ok is false for anything else.
 func ParseBilling(s string) (b Billing, ok bool) {
-	for _, b := range []Billing{CPM, CPC, CPA} {
+	for _, b := range []Billing{CPM, CPC, CPA, VCPM} {
 		if b.String() == s {
 			return b, true
 		}
@@ -65,17 +69,26 @@ func (b Billing) String() string {
 		return "cpc"
 	case CPA:
 		return "cpa"
+	case VCPM:
+		return "vcpm"
 	}
 	return "unknown"
 }
 
 // Price is what one billed unit of an auction costs that effectiveCPM won: for cpm an impression,
 // effectiveCPM/1000 rounded down to the micro-dollar, for cpc a click and for cpa a conversion, the
-// stated bid. In a first-price auction the bid that won is paid: never more, and so never more than
+// stated bid; for vcpm a view, effectiveCPM/1000 × [ImpressionsPerView]. In a first-price auction
+// the bid that won is paid: never more, and so never more than
 // the stated bid. Price(bid, bid) is the most that a unit may cost.
 func (b Billing) Price(bid, effectiveCPM money.Micros) money.Micros {
-	if b == CPM {
+	switch b {
+	case CPM:
 		return min(effectiveCPM, bid).PerMille()
+	case VCPM:
+		if effectiveCPM >= bid/ImpressionsPerView {
+			return bid.PerMille()
+		}
+		return (effectiveCPM * ImpressionsPerView).PerMille()
 	}
 	return bid
 }
@@ -226,13 +239,15 @@ func (t *Table) Shade(r PPM) PPM {
 }
 
 // EffectiveCPM is what 1,000 impressions are expected to earn, in micro-USD: bid × shade for cpm,
-// bid × p_click × 1000 for cpc, bid × p_click × p_convert × 1000 for cpa; rounded down once,
+// bid × shade × p(view) for vcpm, bid × p_click × 1000 for cpc, bid × p_click × p_convert × 1000 for cpa; rounded down once,
 // saturating instead of overflowing, never decreasing in the bid or the relevance, 0 for a bid that
 // is not positive.
 func (t *Table) EffectiveCPM(b Billing, bid money.Micros, r PPM) money.Micros {
 	switch b {
 	case CPM:
 		return mulDiv(bid, uint64(t.Shade(r)), uint64(Certain))
+	case VCPM:
+		return mulDiv(bid, uint64(t.Shade(r)), uint64(Certain)*ImpressionsPerView)
 	case CPC:
 		return mulDiv(bid, uint64(t.PClick(r)), 1000)
 	case CPA:

@@ -96,9 +96,10 @@ func TestEffectiveCPMIsExactAndNeverOverflows(t *testing.T) {
 		require.LessOrEqual(t, click, Certain)
 		require.LessOrEqual(t, convert, Certain)
 		for billing, ratio := range map[Billing]*big.Rat{
-			CPM: big.NewRat(int64(table.Shade(r)), int64(Certain)),
-			CPC: big.NewRat(int64(click), 1000),
-			CPA: big.NewRat(int64(click)*int64(convert), 1_000_000_000),
+			CPM:  big.NewRat(int64(table.Shade(r)), int64(Certain)),
+			VCPM: big.NewRat(int64(table.Shade(r)), int64(Certain)*ImpressionsPerView),
+			CPC:  big.NewRat(int64(click), 1000),
+			CPA:  big.NewRat(int64(click)*int64(convert), 1_000_000_000),
 		} {
 			exact := new(big.Rat).Mul(big.NewRat(int64(bid), 1), ratio)
 			want := new(big.Int).Quo(exact.Num(), exact.Denom())
@@ -113,7 +114,7 @@ func TestEffectiveCPMIsExactAndNeverOverflows(t *testing.T) {
 func TestScoreNeverDecreasesWithBidOrRelevance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := Version2()
-		billing := Billing(rapid.IntRange(0, 2).Draw(t, "billing"))
+		billing := Billing(rapid.IntRange(0, 3).Draw(t, "billing"))
 		low := money.Micros(rapid.Int64Range(1, 1000*int64(money.USD)).Draw(t, "bid"))
 		high := low + money.Micros(rapid.Int64Range(0, 1000).Draw(t, "more"))
 		r := PPM(rapid.Int64Range(0, int64(Certain)-1).Draw(t, "relevance"))
@@ -126,7 +127,7 @@ func TestScoreNeverDecreasesWithBidOrRelevance(t *testing.T) {
 func TestBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := Version2()
-		billing := Billing(rapid.IntRange(0, 2).Draw(t, "billing"))
+		billing := Billing(rapid.IntRange(0, 3).Draw(t, "billing"))
 		bid := money.Micros(rapid.Int64Range(1, 1000*int64(money.USD)).Draw(t, "bid"))
 		r := PPM(rapid.Int64Range(0, int64(Certain)).Draw(t, "relevance"))
 		most := table.Most(billing, bid)
@@ -148,11 +149,14 @@ func TestPriceIsTheBidThatWon(t *testing.T) {
 	require.Equal(t, money.Micros(3370), CPM.Price(9_360_000, 3_370_999), "an impression costs the effective CPM, rounded down")
 	require.Equal(t, money.Micros(3370), CPM.Price(3_370_999, 9_360_000), "and never more than the stated bid")
 	require.Equal(t, money.Micros(9_360_000), CPC.Price(9_360_000, 3_370_999))
+	require.Equal(t, money.Micros(3370), VCPM.Price(9_360_000, 1_685_499), "a view costs what two impressions are worth")
+	require.Equal(t, money.Micros(9360), VCPM.Price(9_360_000, 4_680_000))
+	require.Equal(t, money.Micros(9360), VCPM.Price(9_360_999, math.MaxInt64))
 	require.Equal(t, money.Micros(9_360_000), CPA.Price(9_360_000, 3_370_999))
 }
 
 func TestBillingNames(t *testing.T) {
-	for _, b := range []Billing{CPM, CPC, CPA} {
+	for _, b := range []Billing{CPM, CPC, CPA, VCPM} {
 		got, ok := ParseBilling(b.String())
 		require.True(t, ok)
 		require.Equal(t, b, got)

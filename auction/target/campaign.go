@@ -111,6 +111,9 @@ type Query struct {
 	Auction ID
 	// At is when it takes place.
 	At Second
+	// Views says that a view of the ad can be reported. Campaigns that pay for views match no other
+	// query.
+	Views bool
 	// Floor is the least relevance of a match; 0 is off. It does not hold for a query without words,
 	// which has nothing to be irrelevant to. For that SilentFloor is the least that tools and place
 	// have in common with it.

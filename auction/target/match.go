@@ -20,6 +20,7 @@ type Matcher struct {
 	deals   bool // only campaigns with one of the query's deals
 	format  [3]bool
 	at      Second
+	views   bool
 	weights map[string]uint32
 	silent  bool
 	reader  lexicon.Reader
@@ -47,7 +48,7 @@ type Found struct {
 func NewMatcher(x *Index, q *Query) *Matcher {
 	table := x.Table()
 	m := &Matcher{
-		table: &table, words: x.base.words, any: len(q.Formats) == 0, deals: len(q.Deals) > 0, at: q.At, known: map[*Targeting]verdict{},
+		table: &table, words: x.base.words, any: len(q.Formats) == 0, deals: len(q.Deals) > 0, at: q.At, views: q.Views, known: map[*Targeting]verdict{},
 		weights: map[string]uint32{},
 	}
 	for _, f := range q.Formats {
@@ -86,6 +87,8 @@ func NewMatcher(x *Index, q *Query) *Matcher {
 const (
 	StartField = "start_at"
 	EndField   = "end_at"
+	// EventField is the field of a campaign that pays for views.
+	EventField = "billing_event"
 )
 
 // Match says what the query and the campaign share. When ok is false the campaign does not match,
@@ -97,6 +100,8 @@ func (m *Matcher) Match(c *Campaign) (found Found, failed string, ok bool) {
 		return found, StartField, false
 	case c.End > 0 && m.at >= c.End:
 		return found, EndField, false
+	case c.Billing == ranker.VCPM && !m.views:
+		return found, EventField, false
 	}
 	if !m.any && !m.format[c.Format] {
 		return found, "format", false

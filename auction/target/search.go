@@ -37,6 +37,7 @@ type Search struct {
 	given   bool         // and what follows it is not in the heap yet
 	formats uint8        // bit per Format; 0 is any
 	silent  bool         // the query has no words
+	views   bool         // a view can be reported
 	at      Second       // when the auction takes place
 	least   ranker.Match // that reaches the floor
 	best    money.Micros // the highest value of a group so far
@@ -112,7 +113,7 @@ func (s *Search) Start(x *Index, q *Query) {
 	for _, f := range q.Formats {
 		s.formats |= 1 << min(f, 7) // an unknown format still restricts
 	}
-	s.seed, s.at = q.seed(), q.At
+	s.seed, s.at, s.views = q.seed(), q.At, q.Views
 	said := q.terms(&s.words)
 	v := s.reader.Request(x.base.words, said)
 	s.silent = v.Empty
@@ -538,6 +539,9 @@ func (s *Search) passes(which uint8, at uint32) bool {
 	w := &s.walks[which]
 	g := &w.seg.groups[at]
 	if s.formats != 0 && s.formats&(1<<g.format) == 0 {
+		return false
+	}
+	if g.billing == ranker.VCPM && !s.views {
 		return false
 	}
 	if when := w.seg.datesOf(at); !s.at.within(when.start, when.end) {

@@ -25,7 +25,7 @@ func drawSegment(t *rapid.T) *segment {
 		c := Campaign{
 			ID:       ID{15: byte(i)},
 			Bid:      money.Micros(rapid.SampledFrom([]int64{10_000, 10_001, 10_002, 5_000_000, 5_000_003}).Draw(t, "bid")),
-			Billing:  ranker.Billing(rapid.IntRange(0, 2).Draw(t, "billing")),
+			Billing:  ranker.Billing(rapid.IntRange(0, 3).Draw(t, "billing")),
 			Format:   Format(rapid.IntRange(0, 2).Draw(t, "format")),
 			Headline: rapid.SampledFrom([]string{"", "token1 and token2", "token9"}).Draw(t, "headline"),
 			Targeting: &Targeting{
@@ -119,7 +119,7 @@ func narrowQueries(t *Targeting) (queries []Query) {
 		for _, tool := range or(t.ActiveTools) {
 			for _, host := range or(t.HostApps) {
 				queries = append(queries, Query{
-					Tokens: []string{token}, ActiveTools: []string{tool}, HostApp: host, Region: or(t.Regions)[0],
+					Tokens: []string{token}, ActiveTools: []string{tool}, HostApp: host, Region: or(t.Regions)[0], Views: true,
 				})
 			}
 		}
@@ -157,6 +157,7 @@ func TestSearchForgetsTheLastQuery(t *testing.T) {
 				Tokens:  rapid.SliceOfN(rapid.SampledFrom([]string{"token0", "token1", "token2", "Token3", "x"}), 0, 4).Draw(t, "tokens"),
 				HostApp: rapid.SampledFrom([]string{"", "host0", "HOST1"}).Draw(t, "host"),
 				Region:  rapid.SampledFrom([]string{"", "region0", "region1-x"}).Draw(t, "region"),
+				Views:   rapid.Bool().Draw(t, "views"),
 			}
 			if rapid.Bool().Draw(t, "images") {
 				q.Formats = []Format{Image}

@@ -23,6 +23,7 @@ var eventTypes = map[event.Type]ledger.EventType{
 
 var billingModels = map[event.BillingModel]campaign.BillingModel{
 	event.BillingModel_CPM: campaign.CPM, event.BillingModel_CPC: campaign.CPC, event.BillingModel_CPA: campaign.CPA,
+	event.BillingModel_VCPM: campaign.VCPM,
 }
 
 // appendRows builds the rows of a chunk: one row per offset, a function of the chunk and the log

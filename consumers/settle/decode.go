@@ -63,7 +63,7 @@ var (
 	}
 	models = map[event.BillingModel]campaign.BillingModel{
 		event.BillingModel_BILLING_UNSPECIFIED: "", event.BillingModel_CPM: campaign.CPM,
-		event.BillingModel_CPC: campaign.CPC, event.BillingModel_CPA: campaign.CPA,
+		event.BillingModel_CPC: campaign.CPC, event.BillingModel_CPA: campaign.CPA, event.BillingModel_VCPM: campaign.VCPM,
 	}
 )
 

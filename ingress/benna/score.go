@@ -229,7 +229,7 @@ func (k *campaignBody) bid() (auction.Campaign, error) {
 	billing, stated := ranker.CPM, k.BillingModel != nil
 	if stated {
 		var ok bool
-		if billing, ok = ranker.ParseBilling(*k.BillingModel); !ok {
+		if billing, ok = ranker.ParseBilling(*k.BillingModel); !ok || billing == ranker.VCPM {
 			return auction.Campaign{}, invalid("campaign.billing_model", "must be cpm, cpc or cpa")
 		}
 	}

@@ -7,8 +7,8 @@
 // auctions of one minute, from which the hot path takes with one atomic operation and no round
 // trip. So every ad served is reserved in the shared store before it is answered. The reservation
 // ends with the settled beacon or with its window: an impression's life for cpm,
-// [Config.ClickWindow] for cpc and cpa, [Config.BidWindow] for an OpenRTB bid. The reserved amount
-// is the price for cpm, and the expected price (effective CPM / 1000) for cpc and cpa, where the
+// [Config.ClickWindow] for cpc and cpa, [Config.BidWindow] for an OpenRTB bid, five minutes for cpm
+// that is paid on view. The reserved amount is the price for cpm, and the expected price (effective CPM / 1000) for cpc and cpa, where the
 // full price of every impression would block budget for clicks that never come. A campaign needs
 // room for one full price as well, so that the next charge is never cut.
 //
@@ -170,10 +170,15 @@ func (l *Leases) Granting(now time.Time) bool {
 	return l.Live(now) && l.grants.Load()
 }
 
+// viewWindow is how long the price of an ad stays reserved that is paid for when it is viewed.
+const viewWindow = 5 * time.Minute
+
 // Windows in minutes, rounded up.
 func (l *Leases) window(billing ranker.Billing, bid bool) int64 {
 	window := min(l.deps.ImpressionLife, reserve.MaxMinutes*time.Minute)
 	switch {
+	case billing == ranker.VCPM:
+		window = min(window, viewWindow)
 	case billing != ranker.CPM:
 		window = min(window, l.cfg.ClickWindow)
 	case bid:
@@ -186,9 +191,9 @@ func (l *Leases) window(billing ranker.Billing, bid bool) int64 {
 func (l *Leases) BidLife() time.Duration { return min(l.cfg.BidWindow, l.deps.ImpressionLife) }
 
 // Expected is the expected price of an impression of the campaign, micro-USD, at least 1. For cpm
-// it is what the impression will be charged.
+// it is what the impression, or the view, will be charged.
 func Expected(c *auction.Campaign, effectiveCPM money.Micros) money.Micros {
-	if c.Billing == ranker.CPM {
+	if c.Billing == ranker.CPM || c.Billing == ranker.VCPM {
 		return max(1, c.Billing.Price(c.Bid, effectiveCPM))
 	}
 	return max(1, effectiveCPM.PerMille())

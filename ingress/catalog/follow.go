@@ -325,7 +325,7 @@ func (s *campaignTable) entry(k *campaign.Campaign, equal *targetings) auction.C
 
 // bare is the auction's view of k without texts and targeting.
 func bare(k *campaign.Campaign) auction.Campaign {
-	billing, _ := ranker.ParseBilling(string(k.BillingModel))
+	billing, _ := ranker.ParseBilling(string(k.Billing()))
 	format, _ := target.ParseFormat(string(k.Format))
 	bid, aim := k.Offer()
 	return auction.Campaign{

@@ -34,6 +34,7 @@ func pack(to []byte, c *campaign.Campaign) []byte {
 	to = append(to, c.AdvertiserID[:]...)
 	to = appendFlag(to, c.CreditFunded)
 	to = appendFlag(to, c.ClickID == campaign.ClickIDOff)
+	to = appendFlag(to, c.BillingEvent == campaign.OnView)
 	to = binary.AppendVarint(to, int64(c.BidAmount))
 	to = binary.AppendVarint(to, int64(c.SkippableAfterSec))
 	to = binary.AppendVarint(to, int64(second(c.StartAt)))
@@ -93,6 +94,9 @@ func (p packed) campaign(id uuid.UUID) *campaign.Campaign {
 	c.CreditFunded = u.flag()
 	if c.ClickID = campaign.ClickIDOn; u.flag() {
 		c.ClickID = campaign.ClickIDOff
+	}
+	if c.BillingEvent = campaign.OnImpression; u.flag() {
+		c.BillingEvent = campaign.OnView
 	}
 	c.BidAmount, c.SkippableAfterSec = money.Micros(u.number()), int(u.number())
 	c.StartAt, c.EndAt = u.date(), u.date()

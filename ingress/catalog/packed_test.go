@@ -38,7 +38,8 @@ func drawKept(t *rapid.T) campaign.Campaign {
 		PosterURL: text("poster"), LogoURL: text("logo"), CTALabel: text("label"), CTAURL: text("cta"),
 		SkippableAfterSec: rapid.Int().Draw(t, "skip"), BidAmount: money.Micros(rapid.Int64().Draw(t, "bid")),
 		CreditFunded: rapid.Bool().Draw(t, "funded"), FrequencyCap: rapid.Int().Draw(t, "cap"), Deals: drawList(t, "deals"), Categories: drawList(t, "categories"),
-		ClickID: rapid.SampledFrom([]campaign.ClickID{campaign.ClickIDOn, campaign.ClickIDOff}).Draw(t, "click id"),
+		ClickID:      rapid.SampledFrom([]campaign.ClickID{campaign.ClickIDOn, campaign.ClickIDOff}).Draw(t, "click id"),
+		BillingEvent: rapid.SampledFrom([]campaign.BillingEvent{campaign.OnImpression, campaign.OnView}).Draw(t, "billing event"),
 	}
 	for _, date := range []**time.Time{&c.StartAt, &c.EndAt} {
 		if seconds := rapid.Int64Range(0, 1<<32-1).Draw(t, "date"); seconds > 0 {

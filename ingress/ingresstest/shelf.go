@@ -34,7 +34,7 @@ func (s *Shelf) Put(list ...campaign.Campaign) {
 	for i := range list {
 		k := &list[i]
 		s.Campaigns[k.ID] = k
-		billing, _ := ranker.ParseBilling(string(k.BillingModel))
+		billing, _ := ranker.ParseBilling(string(k.Billing()))
 		format, _ := target.ParseFormat(string(k.Format))
 		domain := ""
 		if u, err := url.Parse(k.CTAURL); err == nil {

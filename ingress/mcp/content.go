@@ -78,6 +78,7 @@ func (s *Server) sponsoredContent(ctx context.Context, r *call) (result, *failur
 		return result{wrong: "session_len_min must not be negative"}, nil
 	}
 	in.fill(&r.request)
+	r.request.Views = r.apps
 	if r.private {
 		r.request.Consent.GPC = consent.Yes
 	}

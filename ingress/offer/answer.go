@@ -73,7 +73,7 @@ func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request,
 	defer w.forget()
 	in.read(&w.words)
 	w.Terms = Terms{
-		Request: auction.Request{Words: w.words.Terms(), ActiveTools: in.ActiveTools},
+		Request: auction.Request{Words: w.words.Terms(), ActiveTools: in.ActiveTools, Views: in.Views || caller.Browser},
 		Place:   in.place(caller.DeveloperID), Asked: s.deps.Now(), Blocks: caller.Blocks,
 		Publishing: caller.Publishing, MinRelevance: in.MinRelevance,
 	}

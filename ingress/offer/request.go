@@ -63,6 +63,7 @@ type Request struct {
 	// Consent is what the reader agreed to, as the page was told; see [consent.Flags].
 	Consent consent.Signals `json:"consent"`
 
+	Views   bool   `json:"-"` // what shows the ad can report a view: the host of MCP Apps
 	Surface string `json:"-"` // targeting value; empty means that of Placement
 	Method  string `json:"-"` // integration method: rest, mcp, …
 	// SessionAge is how long the user's session has lasted, 0 when unknown. It is recorded with the

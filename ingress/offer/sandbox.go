@@ -25,6 +25,6 @@ func (s *Seller) draw(place *Place, ad *Ad) error {
 	place.remember(s.deps.Keyring, s.deps.Now())
 	creative := s.sandboxTurn.next(s.pool)
 	s.metrics.sandbox.Inc()
-	s.hand(ad, &soldAd{id: id, place: place, creative: creative, billing: string(creative.BillingModel), sandbox: true})
+	s.hand(ad, &soldAd{id: id, place: place, creative: creative, billing: string(creative.Billing()), sandbox: true})
 	return nil
 }

@@ -181,7 +181,7 @@ func (s *Seller) decide(ctx context.Context, a *Auction) (outcome auction.Outcom
 	if outcome.Winner == nil {
 		return outcome
 	}
-	if outcome.Winner.Billing == ranker.CPM {
+	if b := outcome.Winner.Billing; b == ranker.CPM || b == ranker.VCPM {
 		a.Reservation.Lower(outcome.Price)
 	}
 	if _, known := a.Creative(outcome.Winner); !known {

@@ -110,6 +110,9 @@ var never = []struct {
 	{name: "the campaign has ended", wires: allWires, reason: "no_match", set: func(w *world) {
 		w.change(func(k *campaign.Campaign) { k.EndAt = seconds(1) })
 	}},
+	{name: "it pays for views, which nobody can report", wires: allWires, reason: "no_match", set: func(w *world) {
+		w.change(func(k *campaign.Campaign) { k.BillingModel, k.BillingEvent = campaign.CPM, campaign.OnView })
+	}},
 	{name: "today's budget is used up", wires: allWires, reason: "budget", set: func(w *world) {
 		w.spend(func(r *reserve.Room) { r.Today = 0 })
 	}},

@@ -119,6 +119,21 @@ func TestSeenAdsGiveBackOnce(t *testing.T) {
 	require.Len(t, back.all, 1)
 }
 
+// What an ad of a browser key holds ends with the view where that is paid for: impressions alone would
+// let a stranger hold a campaign's day.
+func TestPaidViewsFree(t *testing.T) {
+	f := newFixture(t)
+	back := &freed{}
+	f.tracker.deps.Unseen = back
+	ad := pageAd(f.Now)
+	ad.BillingModel = "vcpm"
+	for i, event := range []string{"impression", "viewable"} {
+		text := f.Ring.Sign([]token.Purpose{token.PurposeImpression, token.PurposeViewable}[i], ad)
+		require.Equal(t, 200, f.Do(http.MethodGet, "/api/track?event="+event+"&campaign_id="+campaignID.String()+"&auction_id="+text, "", "User-Agent", reader).Code)
+		require.Len(t, back.all, i)
+	}
+}
+
 // A view is recorded with the token of its own link, once, and that token proves nothing else: whoever
 // has it cannot make anybody pay.
 func TestViewable(t *testing.T) {

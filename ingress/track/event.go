@@ -43,7 +43,7 @@ var wireNames = [...]string{
 }
 
 var billingModels = map[string]event.BillingModel{
-	"cpm": event.BillingModel_CPM, "cpc": event.BillingModel_CPC, "cpa": event.BillingModel_CPA,
+	"cpm": event.BillingModel_CPM, "cpc": event.BillingModel_CPC, "cpa": event.BillingModel_CPA, "vcpm": event.BillingModel_VCPM,
 }
 
 // eventOf turns a report into the event to record. With a valid token every fact is the token's;

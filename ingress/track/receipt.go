@@ -57,7 +57,7 @@ func (t *Tracker) sponsor(ctx context.Context, id uuid.UUID) string {
 }
 
 // paidFor says what the price of an ad pays for.
-var paidFor = map[string]string{"cpm": "for showing it", "cpc": "for a click on it", "cpa": "for a conversion after it"}
+var paidFor = map[string]string{"cpm": "for showing it", "cpc": "for a click on it", "cpa": "for a conversion after it", "vcpm": "for a view of it"}
 
 // receipt serves GET /r/<token>, the receipt_url of a served ad. It shows what the reader saw, which
 // the token has, and nothing of the campaign as it is now: receipts of earlier builds, which do not

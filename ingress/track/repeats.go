@@ -74,10 +74,14 @@ func (t *Tracker) again(ctx context.Context, made *placedEvent) bool {
 	return known
 }
 
-// frees says whether an event shows that an ad of a browser key was seen.
+// frees says whether an event shows that an ad of a browser key was seen: by a view where that is
+// paid for, so that impressions alone hold no budget.
 func frees(made *placedEvent) bool {
-	e := &made.Event
-	return made.auction.Browser && e.Type == event.Type_IMPRESSION && e.Proof == event.Proof_SIGNED && e.InvalidTraffic == "" && !e.Sandbox
+	e, shows := &made.Event, event.Type_IMPRESSION
+	if e.BillingModel == event.BillingModel_VCPM {
+		shows = event.Type_VIEWABLE
+	}
+	return made.auction.Browser && e.Type == shows && e.Proof == event.Proof_SIGNED && e.InvalidTraffic == "" && !e.Sandbox
 }
 
 // noted remembers the event of a pixel, whose answer says nothing of repeats: the shared store is

@@ -37,7 +37,30 @@ const (
 	CPM BillingModel = "cpm" // bid is the price of 1,000 impressions
 	CPC BillingModel = "cpc" // bid is the price of the first click of an auction
 	CPA BillingModel = "cpa" // bid is the price of a conversion
+	// VCPM is what auctions, tokens and the ledger call cpm that is paid on view; see
+	// [Campaign.Billing]. The field of a campaign never has it.
+	VCPM BillingModel = "vcpm"
 )
+
+// BillingEvent says what of an ad a cpm campaign pays for.
+type BillingEvent string
+
+// The billing events.
+const (
+	OnImpression BillingEvent = "impression"
+	OnView       BillingEvent = "viewable" // half of the ad was in view for a second, as MRC counts
+)
+
+// Billing is the billing model of c's auctions: billing_model, but [VCPM] where c pays on view.
+func (c *Campaign) Billing() BillingModel {
+	if c.BillingModel == CPM && c.BillingEvent == OnView {
+		return VCPM
+	}
+	return c.BillingModel
+}
+
+// Thousands says whether a bid of the model is the price of 1,000 events.
+func (m BillingModel) Thousands() bool { return m == CPM || m == VCPM }
 
 // Format is the kind of creative.
 type Format string
@@ -124,6 +147,7 @@ type Campaign struct {
 	SkippableAfterSec int    `json:"skippable_after_sec"`
 
 	BillingModel BillingModel  `json:"billing_model"`
+	BillingEvent BillingEvent  `json:"billing_event"`
 	BidAmount    money.Micros  `json:"bid_amount"` // per 1,000 impressions, per click or per conversion
 	DailyBudget  money.Micros  `json:"daily_budget"`
 	TotalBudget  money.Micros  `json:"total_budget"`

@@ -56,7 +56,7 @@ type GoalChange struct {
 // Pursues says whether the goal of c makes its bids. Campaigns of earlier builds may have one beside
 // another billing model, or without a target: they go on as manual ones.
 func (c *Campaign) Pursues() bool {
-	if c.BillingModel != CPM {
+	if c.Billing() != CPM {
 		return false
 	}
 	switch c.Goal {
@@ -98,7 +98,7 @@ func (c *Campaign) SameGoal(o *Campaign) bool {
 		}
 		return *c.TargetROAS
 	}
-	return c.Goal == o.Goal && c.BillingModel == o.BillingModel && c.TargetCPA == o.TargetCPA && roas(c) == roas(o)
+	return c.Goal == o.Goal && c.Billing() == o.Billing() && c.TargetCPA == o.TargetCPA && roas(c) == roas(o)
 }
 
 // Offer is what c brings to an auction: the most that a billed unit (1,000 impressions, a click, a
@@ -138,13 +138,15 @@ func (f *Fields) setBidForGoal(c *Campaign, had Goal, created bool) {
 // checkGoal refuses a goal that the campaign cannot pursue. What an earlier build stored is refused
 // only when the fields that decide it are set.
 func (f *Fields) checkGoal(c *Campaign) error {
-	if c.Goal == GoalManual || c.Pursues() || f.Goal == nil && f.BillingModel == nil && f.TargetCPA == nil && !f.TargetROAS.Given {
+	if c.Goal == GoalManual || c.Pursues() || f.Goal == nil && f.BillingModel == nil && f.BillingEvent == nil && f.TargetCPA == nil && !f.TargetROAS.Given {
 		return nil
 	}
 	switch {
 	case c.BillingModel != CPM:
 		return invalid("optimization_goal", "%s needs billing_model cpm: with %s each %s has its stated price, so there is no bid to steer; set billing_model to cpm, or optimization_goal to manual",
 			c.Goal, c.BillingModel, map[BillingModel]string{CPC: "click", CPA: "conversion"}[c.BillingModel])
+	case c.BillingEvent == OnView:
+		return invalid("optimization_goal", "%s needs billing_event impression: its bids are for impressions; set billing_event to impression, or optimization_goal to manual", c.Goal)
 	case c.Goal == GoalTargetCPA:
 		return invalid("target_cpa", "must be above 0 where optimization_goal is target_cpa: it is what a conversion may cost on average, in USD")
 	}

@@ -38,6 +38,9 @@ func (c *Campaign) Normalize() {
 	if c.Pacing == "" {
 		c.Pacing = PacingEven
 	}
+	if c.BillingEvent == "" {
+		c.BillingEvent = OnImpression
+	}
 	if c.ClickID == "" {
 		c.ClickID = ClickIDOn
 	}

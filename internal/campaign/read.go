@@ -41,6 +41,7 @@ func (c *Campaign) readOwn(text string) bool {
 	c.CTAURL = f.Value("cta_url").Text()
 	c.SkippableAfterSec = int(f.Value("skippable_after_sec").Whole())
 	c.BillingModel = BillingModel(f.Value("billing_model").Text())
+	c.BillingEvent = BillingEvent(f.Value("billing_event").Text())
 	c.BidAmount = f.amount("bid_amount")
 	c.DailyBudget = f.amount("daily_budget")
 	c.TotalBudget = f.amount("total_budget")

@@ -22,7 +22,7 @@ func whole() Campaign {
 		ID: uuid.New(), AdvertiserID: uuid.New(), Name: "Ä \"quoted\" name\n", Status: Active,
 		Format: Native, Headline: "Postgres, hosted", Subtext: "Backups \u2028 included", MediaURL: "https://cdn.example/a.png",
 		PosterURL: "https://cdn.example/p.png", LogoURL: "https://cdn.example/l.png", CTALabel: "Try it", CTAURL: "https://example.com/?a=1&b=2",
-		SkippableAfterSec: 5, BillingModel: CPC, BidAmount: 12_020_000, DailyBudget: 88_000_001, TotalBudget: 7_473_500_000,
+		SkippableAfterSec: 5, BillingModel: CPC, BillingEvent: OnView, BidAmount: 12_020_000, DailyBudget: 88_000_001, TotalBudget: 7_473_500_000,
 		TargetCPA: 1, TargetROAS: &roas, Goal: GoalManual, Pursuit: Pursuit{GoalActive, 1_250_000, 12_340_001, 17}, CreditFunded: true, Pacing: PacingASAP, FrequencyCap: 3, MinRelevance: 250_000,
 		Targeting: Targeting{
 			Mode: Broad, IntentTokens: []string{"local", "ünïcode"}, Keywords: []string{"k"}, ActiveTools: []string{"a", "b"}, HostApps: []string{"chatgpt"},

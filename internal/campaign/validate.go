@@ -60,6 +60,7 @@ type Fields struct {
 	CTAURL            *string       `json:"cta_url"`
 	SkippableAfterSec *int          `json:"skippable_after_sec"`
 	BillingModel      *BillingModel `json:"billing_model"`
+	BillingEvent      *BillingEvent `json:"billing_event"`
 	BidAmount         *money.Micros `json:"bid_amount"`
 	DailyBudget       *money.Micros `json:"daily_budget"`
 	TotalBudget       *money.Micros `json:"total_budget"`
@@ -107,7 +108,7 @@ func (r *Ratio) UnmarshalJSON(b []byte) error {
 func defaults() Campaign {
 	return Campaign{
 		CTALabel: defaultCTALabel, SkippableAfterSec: DefaultSkipSec,
-		BillingModel: CPM, BidAmount: DefaultBid, DailyBudget: DefaultDaily, TotalBudget: DefaultTotal, Goal: GoalManual,
+		BillingModel: CPM, BillingEvent: OnImpression, BidAmount: DefaultBid, DailyBudget: DefaultDaily, TotalBudget: DefaultTotal, Goal: GoalManual,
 		Pacing: PacingEven, FrequencyCap: DefaultCap, ClickID: ClickIDOn, Targeting: Targeting{Mode: Broad},
 	}
 }
@@ -118,6 +119,7 @@ func (f *Fields) apply(c *Campaign) error {
 	set(&c.Format, f.Format)
 	set(&c.SkippableAfterSec, f.SkippableAfterSec)
 	set(&c.BillingModel, f.BillingModel)
+	set(&c.BillingEvent, f.BillingEvent)
 	set(&c.BidAmount, f.BidAmount)
 	set(&c.DailyBudget, f.DailyBudget)
 	set(&c.TotalBudget, f.TotalBudget)
@@ -388,6 +390,10 @@ func checkKinds(c *Campaign) error {
 		return invalid("format", "must be image, video or native")
 	case !slices.Contains([]BillingModel{CPM, CPC, CPA}, c.BillingModel):
 		return invalid("billing_model", "must be cpm, cpc or cpa")
+	case c.BillingEvent != OnImpression && c.BillingEvent != OnView:
+		return invalid("billing_event", "must be impression or viewable")
+	case c.BillingEvent == OnView && c.BillingModel != CPM:
+		return invalid("billing_event", "viewable needs billing_model cpm: with %s nothing is paid for a view", c.BillingModel)
 	case !slices.Contains([]Goal{GoalTargetCPA, GoalTargetROAS, GoalMaxConversions, GoalManual}, c.Goal):
 		return invalid("optimization_goal", "must be target_cpa, target_roas, max_conversions or manual")
 	case c.Pacing != PacingEven && c.Pacing != PacingASAP:

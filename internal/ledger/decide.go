@@ -155,7 +155,7 @@ func (d *decider) record(r *Record) Outcome {
 	}
 	if p := d.publisher(e.DeveloperID); p != nil {
 		p.paid(e, t.book, out.Charge)
-		p.earn(e, &out, d.batch.MintCap)
+		p.earn(e, &out, minting{modelOf(e, t.book), d.batch.MintCap})
 	}
 	return out
 }
@@ -214,20 +214,29 @@ func (d *decider) invalidVerdict(rule string) Verdict {
 // price is the event's cost before any budget: the signed token's price and model, or the
 // campaign's own without a token.
 func (d *decider) price(e *Event, book *CampaignBook) money.Micros {
-	model, price := e.BillingModel, e.Price
+	model, price := modelOf(e, book), e.Price
 	if e.Proof == UnsignedBillable {
-		model, price = book.BillingModel, book.Bid
-		if model == campaign.CPM {
+		price = book.Bid
+		if model.Thousands() {
 			price = price.PerMille()
 		}
 	}
 	switch {
 	case model == campaign.CPM && e.Type == Impression,
+		model == campaign.VCPM && e.Type == Viewable,
 		model == campaign.CPC && e.Type == Click,
 		model == campaign.CPA && e.Type == Conversion && e.Proof == Signed:
 		return price
 	}
 	return 0
+}
+
+// modelOf is the billing model of an event: its token's, or the campaign's own without one.
+func modelOf(e *Event, book *CampaignBook) campaign.BillingModel {
+	if e.Proof == UnsignedBillable {
+		return book.BillingModel
+	}
+	return e.BillingModel
 }
 
 // campaign opens the running sums of a campaign; nil when the ledger does not know it.

@@ -60,6 +60,11 @@ func TestVerdictsOfOneRecord(t *testing.T) {
 		{"unsigned, billed by the campaign's bid", func(e *Event) { e.Proof, e.Price, e.BillingModel = UnsignedBillable, 77, campaign.CPC }, nil, Outcome{Verdict: OK, Charge: 5_000, Minted: 1}},
 		{"negative price earns nobody anything", func(e *Event) { e.Price = -5 }, nil, Outcome{Verdict: OK, Charge: 0, Minted: 1}},
 		{"a view costs and earns nothing", func(e *Event) { e.Type = Viewable }, nil, Outcome{Verdict: OK}},
+		{"a view that is paid for", func(e *Event) { e.Type, e.BillingModel = Viewable, campaign.VCPM }, nil, Outcome{Verdict: OK, Charge: 5_000, Minted: 1}},
+		{"and its impression", func(e *Event) { e.BillingModel = campaign.VCPM }, nil, Outcome{Verdict: OK}},
+		{"a view over budget", func(e *Event) { e.Type, e.BillingModel = Viewable, campaign.VCPM }, func(b *CampaignBook) { b.SpentTotal = 50_000 }, Outcome{Verdict: OverBudget}},
+		{"an unsigned view", func(e *Event) { e.Type, e.Proof = Viewable, UnsignedBillable }, func(b *CampaignBook) { b.BillingModel = campaign.VCPM }, Outcome{Verdict: OK, Charge: 5_000, Minted: 1}},
+		{"an unsigned impression before it", func(e *Event) { e.Proof = UnsignedBillable }, func(b *CampaignBook) { b.BillingModel = campaign.VCPM }, Outcome{Verdict: OK}},
 		{"video complete", func(e *Event) { e.Type = VideoComplete }, nil, Outcome{Verdict: OK}},
 	}
 	for _, c := range cases {

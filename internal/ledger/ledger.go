@@ -82,7 +82,7 @@ const (
 	Skip          EventType = "skip"
 	VideoComplete EventType = "video_complete"
 	Conversion    EventType = "conversion"
-	Viewable      EventType = "viewable" // as MRC counts a view; costs and earns nothing
+	Viewable      EventType = "viewable" // as MRC counts a view; costs and earns with [campaign.VCPM] only
 )
 
 // invalidPrefix begins the type of the key of an invalid event.

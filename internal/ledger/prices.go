@@ -35,11 +35,11 @@ func CompareBids(charges []HighestCharge, bids []HighestBid) Check {
 	}
 	most := make(map[of]money.Micros, 2*len(bids))
 	for _, b := range bids {
-		price := b.Bid
-		if b.BillingModel == campaign.CPM {
-			price = price.PerMille()
+		price, models := b.Bid, []campaign.BillingModel{b.BillingModel, ""}
+		if b.BillingModel == campaign.CPM { // paid on impression or on view
+			price, models = price.PerMille(), append(models, campaign.VCPM)
 		}
-		for _, model := range []campaign.BillingModel{b.BillingModel, ""} {
+		for _, model := range models {
 			key := of{b.CampaignID, model}
 			most[key] = max(most[key], price)
 		}

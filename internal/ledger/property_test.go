@@ -56,7 +56,7 @@ func drawAuction(t *rapid.T, n int) []Record {
 		CampaignID:   rapid.SampledFrom([]uuid.UUID{campaignA1, campaignA2, campaignB, campaignA1, campaignB, testID(99)}).Draw(t, "campaign"),
 		DeveloperID:  rapid.SampledFrom([]uuid.UUID{publisher, another, annaDev, uuid.Nil, publisher}).Draw(t, "developer"),
 		Price:        money.Micros(rapid.Int64Range(0, 15_000).Draw(t, "price")),
-		BillingModel: rapid.SampledFrom([]campaign.BillingModel{campaign.CPM, campaign.CPC, campaign.CPA}).Draw(t, "model"),
+		BillingModel: rapid.SampledFrom([]campaign.BillingModel{campaign.CPM, campaign.CPC, campaign.CPA, campaign.VCPM}).Draw(t, "model"),
 		Sandbox:      rapid.IntRange(0, 9).Draw(t, "sandbox") == 0,
 	}
 	proofs := []Proof{Signed, Signed, Signed, Signed, UnsignedBillable, Expired, Unsigned, BadSignature}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"slices"
 
+	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/traffic"
@@ -144,10 +145,10 @@ func (p *publisherSums) paid(e *Event, book *CampaignBook, charge money.Micros) 
 	p.sources[sourceSum{day.Of(e.ReceivedAt), book.AdvertiserID, book.CreditFunded}] += charge
 }
 
-// earn counts an accepted event and mints for it: one Credit per valid impression, up to the day's
+// earn counts an accepted event and mints for it: one Credit per valid impression (or view, where that is paid for), up to the day's
 // cap, pending until charges back it, or into the quarantine's account while there is one. What was
 // shown for nothing (paused, over budget, over balance) mints nothing.
-func (p *publisherSums) earn(e *Event, out *Outcome, limit money.Credits) {
+func (p *publisherSums) earn(e *Event, out *Outcome, m minting) {
 	today := p.on(day.Of(e.ReceivedAt))
 	if p.book.Case != uuid.Nil && out.Charge > 0 {
 		if p.charges == nil {
@@ -162,25 +163,44 @@ func (p *publisherSums) earn(e *Event, out *Outcome, limit money.Credits) {
 	case Impression:
 		today.Impressions++
 		today.BrowserImpressions += int64(boolInt(e.Browser))
-		if out.Verdict != OK {
-			return
-		}
-		limited := limit > 0
-		if p.book.HasCap {
-			limit, limited = p.book.Cap, true
-		}
-		if limited && p.book.MintedOn[today.Day]+today.Minted >= int64(limit) {
-			today.Capped++
-			out.Credit = CreditCapped
-			return
-		}
-		today.Minted++
-		today.BrowserMinted += int64(boolInt(e.Browser))
-		p.minted++
-		out.Minted = 1
-		if p.book.Case != uuid.Nil {
-			out.Credit = CreditHeld
-		}
+	}
+	if e.Type == m.event() && out.Verdict == OK {
+		p.mint(e, out, m.limit)
+	}
+}
+
+// minting is how an auction earns its Credit.
+type minting struct {
+	model campaign.BillingModel
+	limit money.Credits // of a publisher and day, unless it has a cap of its own
+}
+
+// event is the one that earns the Credit: the impression, but the view where that is paid for.
+func (m minting) event() EventType {
+	if m.model == campaign.VCPM {
+		return Viewable
+	}
+	return Impression
+}
+
+// mint earns the Credit of an auction.
+func (p *publisherSums) mint(e *Event, out *Outcome, limit money.Credits) {
+	today := p.on(day.Of(e.ReceivedAt))
+	limited := limit > 0
+	if p.book.HasCap {
+		limit, limited = p.book.Cap, true
+	}
+	if limited && p.book.MintedOn[today.Day]+today.Minted >= int64(limit) {
+		today.Capped++
+		out.Credit = CreditCapped
+		return
+	}
+	today.Minted++
+	today.BrowserMinted += int64(boolInt(e.Browser))
+	p.minted++
+	out.Minted = 1
+	if p.book.Case != uuid.Nil {
+		out.Credit = CreditHeld
 	}
 }
 

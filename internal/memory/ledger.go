@@ -345,7 +345,7 @@ func (s *Store) book(k *kept, days []day.Day) *ledger.CampaignBook {
 	}
 	book := &ledger.CampaignBook{
 		AdvertiserID: k.AdvertiserID, DeveloperID: payer.DeveloperID,
-		BillingModel: k.BillingModel, Bid: k.BidAmount,
+		BillingModel: k.Billing(), Bid: k.BidAmount,
 		DailyBudget: k.DailyBudget, TotalBudget: k.TotalBudget, CreditFunded: k.CreditFunded,
 		SpentTotal: s.ledger.totals[k.ID].net(), SpentOn: make(map[day.Day]money.Micros, len(days)),
 	}

@@ -20,7 +20,7 @@ const (
 	// Spend comes from the ledger's rows; today is the UTC day of the database's clock.
 	selectCampaigns = `SELECT c.id, c.advertiser_id, c.name, c.status,
 		c.format, c.headline, c.subtext, c.media_url, c.poster_url, c.logo_url, c.cta_label, c.cta_url, c.skippable_after_sec,
-		c.billing_model, c.bid_amount, c.daily_budget, c.total_budget, c.target_cpa, c.target_roas, c.optimization_goal, c.goal_multiplier, c.goal_price, c.goal_conversions, c.credit_funded, c.pacing, c.frequency_cap, c.min_relevance, c.targeting_mode, c.click_id, c.start_at, c.end_at,
+		c.billing_model, c.billing_event, c.bid_amount, c.daily_budget, c.total_budget, c.target_cpa, c.target_roas, c.optimization_goal, c.goal_multiplier, c.goal_price, c.goal_conversions, c.credit_funded, c.pacing, c.frequency_cap, c.min_relevance, c.targeting_mode, c.click_id, c.start_at, c.end_at,
 		c.target_intent_tokens, c.target_keywords, c.target_active_tools, c.target_host_apps,
 		c.target_surfaces, c.target_integration_methods, c.target_regions, c.target_languages, c.deal_ids, c.categories,
 		c.policy_violations, c.review, c.config_version, c.created_at, c.updated_at,
@@ -49,13 +49,13 @@ const (
 
 	insertCampaign = `INSERT INTO campaign (id, advertiser_id, name, status,
 		format, headline, subtext, media_url, poster_url, logo_url, cta_label, cta_url, skippable_after_sec,
-		billing_model, bid_amount, daily_budget, total_budget, target_cpa, target_roas, optimization_goal, goal_multiplier, goal_price, goal_conversions, credit_funded, pacing, frequency_cap, min_relevance, targeting_mode, click_id, start_at, end_at,
+		billing_model, billing_event, bid_amount, daily_budget, total_budget, target_cpa, target_roas, optimization_goal, goal_multiplier, goal_price, goal_conversions, credit_funded, pacing, frequency_cap, min_relevance, targeting_mode, click_id, start_at, end_at,
 		target_intent_tokens, target_keywords, target_active_tools, target_host_apps,
 		target_surfaces, target_integration_methods, target_regions, target_languages, deal_ids, categories,
 		policy_violations, review, config_version, created_at, updated_at, targeting_size)
 		VALUES (@id, @advertiser_id, @name, @status,
 		@format, @headline, @subtext, @media_url, @poster_url, @logo_url, @cta_label, @cta_url, @skippable_after_sec,
-		@billing_model, @bid_amount, @daily_budget, @total_budget, @target_cpa, @target_roas, @optimization_goal, @goal_multiplier, @goal_price, @goal_conversions, @credit_funded, @pacing, @frequency_cap, @min_relevance, @targeting_mode, @click_id, @start_at, @end_at,
+		@billing_model, @billing_event, @bid_amount, @daily_budget, @total_budget, @target_cpa, @target_roas, @optimization_goal, @goal_multiplier, @goal_price, @goal_conversions, @credit_funded, @pacing, @frequency_cap, @min_relevance, @targeting_mode, @click_id, @start_at, @end_at,
 		@target_intent_tokens, @target_keywords, @target_active_tools, @target_host_apps,
 		@target_surfaces, @target_integration_methods, @target_regions, @target_languages, @deal_ids, @categories,
 		@policy_violations, @review, @config_version, @created_at, @updated_at, @targeting_size)`
@@ -63,7 +63,7 @@ const (
 	updateCampaign = `UPDATE campaign SET name = @name, status = @status,
 		format = @format, headline = @headline, subtext = @subtext, media_url = @media_url, poster_url = @poster_url, logo_url = @logo_url,
 		cta_label = @cta_label, cta_url = @cta_url, skippable_after_sec = @skippable_after_sec,
-		billing_model = @billing_model, bid_amount = @bid_amount, daily_budget = @daily_budget, total_budget = @total_budget,
+		billing_model = @billing_model, billing_event = @billing_event, bid_amount = @bid_amount, daily_budget = @daily_budget, total_budget = @total_budget,
 		target_cpa = @target_cpa, target_roas = @target_roas, optimization_goal = @optimization_goal, goal_multiplier = @goal_multiplier, goal_price = @goal_price, goal_conversions = @goal_conversions, pacing = @pacing, frequency_cap = @frequency_cap, min_relevance = @min_relevance, targeting_mode = @targeting_mode, click_id = @click_id, start_at = @start_at, end_at = @end_at,
 		target_intent_tokens = @target_intent_tokens, target_keywords = @target_keywords,
 		target_active_tools = @target_active_tools, target_host_apps = @target_host_apps,
@@ -301,7 +301,7 @@ func campaignArgs(c *campaign.Campaign) (pgx.NamedArgs, error) {
 		"id": c.ID, "advertiser_id": c.AdvertiserID, "name": c.Name, "status": c.Status,
 		"format": c.Format, "headline": c.Headline, "subtext": c.Subtext, "media_url": c.MediaURL, "poster_url": c.PosterURL, "logo_url": c.LogoURL,
 		"cta_label": c.CTALabel, "cta_url": c.CTAURL, "skippable_after_sec": c.SkippableAfterSec,
-		"billing_model": c.BillingModel, "bid_amount": c.BidAmount, "daily_budget": c.DailyBudget, "total_budget": c.TotalBudget,
+		"billing_model": c.BillingModel, "billing_event": c.BillingEvent, "bid_amount": c.BidAmount, "daily_budget": c.DailyBudget, "total_budget": c.TotalBudget,
 		"target_cpa": c.TargetCPA, "target_roas": c.TargetROAS, "optimization_goal": c.Goal,
 		"goal_multiplier": c.GoalMultiplier, "goal_price": c.GoalPrice, "goal_conversions": c.GoalConversions, "credit_funded": c.CreditFunded,
 		"pacing": c.Pacing, "frequency_cap": c.FrequencyCap, "min_relevance": c.MinRelevance, "targeting_mode": c.Mode, "click_id": c.ClickID, "start_at": c.StartAt, "end_at": c.EndAt,
@@ -364,7 +364,7 @@ func scanCampaign(row pgx.CollectableRow) (c campaign.Campaign, err error) {
 	var violations, review []byte
 	err = row.Scan(&c.ID, &c.AdvertiserID, &c.Name, &c.Status,
 		&c.Format, &c.Headline, &c.Subtext, &c.MediaURL, &c.PosterURL, &c.LogoURL, &c.CTALabel, &c.CTAURL, &c.SkippableAfterSec,
-		&c.BillingModel, &c.BidAmount, &c.DailyBudget, &c.TotalBudget, &c.TargetCPA, &c.TargetROAS, &c.Goal, &c.GoalMultiplier, &c.GoalPrice, &c.GoalConversions, &c.CreditFunded, &c.Pacing, &c.FrequencyCap, &c.MinRelevance, &c.Mode, &c.ClickID, &c.StartAt, &c.EndAt,
+		&c.BillingModel, &c.BillingEvent, &c.BidAmount, &c.DailyBudget, &c.TotalBudget, &c.TargetCPA, &c.TargetROAS, &c.Goal, &c.GoalMultiplier, &c.GoalPrice, &c.GoalConversions, &c.CreditFunded, &c.Pacing, &c.FrequencyCap, &c.MinRelevance, &c.Mode, &c.ClickID, &c.StartAt, &c.EndAt,
 		&c.IntentTokens, &c.Keywords, &c.ActiveTools, &c.HostApps, &c.Surfaces, &c.IntegrationMethods, &c.Regions, &c.Languages, &c.Deals, &c.Categories,
 		&violations, &review, &c.ConfigVersion, &c.CreatedAt, &c.UpdatedAt, &c.SpentToday, &c.SpentTotal)
 	if err != nil {

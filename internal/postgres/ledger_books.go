@@ -19,7 +19,7 @@ const (
 SELECT campaign_id, spent - refunded FROM campaign_total WHERE campaign_id = ANY($1::uuid[]) ORDER BY campaign_id FOR UPDATE`
 
 	shareCampaignsSQL = `
-SELECT c.id, c.advertiser_id, coalesce(o.developer_id, u.developer_id), c.billing_model, c.bid_amount, c.daily_budget, c.total_budget, c.credit_funded
+SELECT c.id, c.advertiser_id, coalesce(o.developer_id, u.developer_id), CASE WHEN c.billing_event = 'viewable' THEN 'vcpm' ELSE c.billing_model END, c.bid_amount, c.daily_budget, c.total_budget, c.credit_funded
 FROM campaign c JOIN app_user u ON u.id = c.advertiser_id LEFT JOIN app_user o ON o.id = u.parent_id
 WHERE c.id = ANY($1::uuid[]) ORDER BY c.id FOR SHARE OF c`
 

@@ -160,7 +160,7 @@ func eventOf(t *testing.T, c campaign.Campaign, developer uuid.UUID, kind ledger
 	}
 	return ledger.Record{Event: ledger.Event{
 		Type: kind, Proof: ledger.Signed, ReceivedAt: now, AuctionID: newID(t), CampaignID: c.ID, AdvertiserID: c.AdvertiserID,
-		DeveloperID: developer, Price: price, BillingModel: c.BillingModel,
+		DeveloperID: developer, Price: price, BillingModel: c.Billing(),
 	}}
 }
 

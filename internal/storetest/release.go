@@ -401,6 +401,7 @@ func (c *collusion) campaign(u account.User) {
 	k.BidAmount, k.DailyBudget, k.TotalBudget = 10_000, 300_000, money.Micros(1+c.rng.IntN(400_000))
 	if k.BillingModel == campaign.CPM {
 		k.BidAmount = 8 * money.USD
+		k.BillingEvent = []campaign.BillingEvent{campaign.OnImpression, campaign.OnView}[c.rng.IntN(2)]
 	}
 	n := campaign.NewCampaign{Campaign: k, Admit: func(bool) campaign.Status { return campaign.Active }}
 	if c.l.Credits != nil && c.rng.IntN(2) == 0 {
@@ -423,7 +424,7 @@ func (c *collusion) events() {
 		r := eventOf(c.T, c.campaigns[c.rng.IntN(len(c.campaigns))], c.user().DeveloperID, ledger.Impression)
 		if n := len(c.sent); n > 0 && c.rng.IntN(3) == 0 {
 			r = c.sent[c.rng.IntN(n)]
-			r.Event.Type = []ledger.EventType{ledger.Click, ledger.Conversion, ledger.Impression}[c.rng.IntN(3)]
+			r.Event.Type = []ledger.EventType{ledger.Click, ledger.Conversion, ledger.Impression, ledger.Viewable}[c.rng.IntN(4)]
 		}
 		r.Event.ReceivedAt = now.Add(time.Duration(c.rng.IntN(3)) * 24 * time.Hour)
 		c.sent, records = append(c.sent, r), append(records, r)

@@ -932,7 +932,7 @@ var mutants = []mutant{
 	{
 		name: "credits-of-nothing", protects: "an impression that was not delivered for money mints nothing",
 		file: "internal/ledger/publisher.go",
-		old:  "		if out.Verdict != OK {\n			return\n		}\n", new: "",
+		old:  "if e.Type == m.event() && out.Verdict == OK {", new: "if e.Type == m.event() {",
 		tests: []string{"./internal/ledger"},
 	},
 	{
@@ -1392,6 +1392,30 @@ var mutants = []mutant{
 		tests: []string{"./ingress/mcp"}, run: "OwnOrigin",
 	},
 	{
+		name: "view-reportable", protects: "a campaign that pays for views is shown where a view can be reported only",
+		file: "auction/target/search.go",
+		old:  "if g.billing == ranker.VCPM && !s.views {", new: "if false && g.billing == ranker.VCPM && !s.views {",
+		tests: []string{"./ingress/offer"}, run: "NeverServesWhen",
+	},
+	{
+		name: "view-mints", protects: "the impression of an ad whose view is paid for earns no Credit",
+		file: "internal/ledger/publisher.go",
+		old:  "	if m.model == campaign.VCPM {\n		return Viewable\n", new: "	if m.model == campaign.VCPM {\n		return Impression\n",
+		tests: []string{"./internal/ledger"}, run: "VerdictsOfOneRecord",
+	},
+	{
+		name: "view-frees", protects: "impressions free nothing of what an ad holds whose view is paid for",
+		file: "ingress/track/repeats.go",
+		old:  "shows = event.Type_VIEWABLE", new: "shows = event.Type_IMPRESSION",
+		tests: []string{"./ingress/track"}, run: "PaidViewsFree",
+	},
+	{
+		name: "view-charged", protects: "the view is what is charged, not its impression",
+		file: "internal/ledger/decide.go",
+		old:  "model == campaign.VCPM && e.Type == Viewable", new: "model == campaign.VCPM && e.Type == Impression",
+		tests: []string{"./internal/ledger"}, run: "VerdictsOfOneRecord",
+	},
+	{
 		name: "mcp-apps", protects: "a host that did not announce MCP Apps gets what it always got",
 		file: "ingress/mcp/method.go",
 		old:  "v.shown && r.apps", new: "v.shown",
@@ -1598,7 +1622,7 @@ var mutants = []mutant{
 	{
 		name: "goal-billing", protects: "a goal beside cpc or cpa is refused, and never steers what is stored",
 		file: "internal/campaign/goal.go",
-		old:  "	if c.BillingModel != CPM {\n		return false\n	}\n", new: "",
+		old:  "	if c.Billing() != CPM {\n		return false\n	}\n", new: "",
 		tests: []string{"./internal/campaign"}, run: "GoalsNeedImpressions",
 	},
 	{

@@ -34,7 +34,7 @@ const (
 	Type_SKIP             Type = 4
 	Type_VIDEO_COMPLETE   Type = 5
 	Type_CONVERSION       Type = 6
-	Type_VIEWABLE         Type = 7 // half of the ad was in view for a second; costs and earns nothing
+	Type_VIEWABLE         Type = 7 // half of the ad was in view for a second; paid for with VCPM only
 )
 
 // Enum value maps for Type.
@@ -95,6 +95,7 @@ const (
 	BillingModel_CPM                 BillingModel = 1
 	BillingModel_CPC                 BillingModel = 2
 	BillingModel_CPA                 BillingModel = 3
+	BillingModel_VCPM                BillingModel = 4 // cpm that is paid on view
 )
 
 // Enum value maps for BillingModel.
@@ -104,12 +105,14 @@ var (
 		1: "CPM",
 		2: "CPC",
 		3: "CPA",
+		4: "VCPM",
 	}
 	BillingModel_value = map[string]int32{
 		"BILLING_UNSPECIFIED": 0,
 		"CPM":                 1,
 		"CPC":                 2,
 		"CPA":                 3,
+		"VCPM":                4,
 	}
 )
 
@@ -1154,12 +1157,13 @@ const file_event_proto_rawDesc = "" +
 	"\x0eVIDEO_COMPLETE\x10\x05\x12\x0e\n" +
 	"\n" +
 	"CONVERSION\x10\x06\x12\f\n" +
-	"\bVIEWABLE\x10\a*B\n" +
+	"\bVIEWABLE\x10\a*L\n" +
 	"\fBillingModel\x12\x17\n" +
 	"\x13BILLING_UNSPECIFIED\x10\x00\x12\a\n" +
 	"\x03CPM\x10\x01\x12\a\n" +
 	"\x03CPC\x10\x02\x12\a\n" +
-	"\x03CPA\x10\x03*o\n" +
+	"\x03CPA\x10\x03\x12\b\n" +
+	"\x04VCPM\x10\x04*o\n" +
 	"\x05Proof\x12\x15\n" +
 	"\x11PROOF_UNSPECIFIED\x10\x00\x12\n" +
 	"\n" +

@@ -209,6 +209,9 @@ func (h *history) addCampaign() {
 	owner := rapid.SampledFrom(h.advertisers).Draw(h.T, "advertiser")
 	c := storetest.NewCampaign(h.w.t, owner.ID)
 	c.BillingModel = rapid.SampledFrom([]campaign.BillingModel{campaign.CPM, campaign.CPC, campaign.CPA}).Draw(h.T, "model")
+	if c.BillingModel == campaign.CPM && h.once(3, "paid on view") {
+		c.BillingEvent = campaign.OnView
+	}
 	c.BidAmount = money.Micros(h.number(1, 9_000_000, "bid"))
 	c.DailyBudget, c.TotalBudget = money.Micros(h.number(1, 6_000, "daily")), money.Micros(h.number(1, 40_000, "total"))
 	cost := int64(0)
@@ -226,7 +229,7 @@ func (h *history) addCampaign() {
 	h.ref.credits[owner.DeveloperID] -= cost
 	h.ref.creditSpent += cost
 	h.ref.campaigns[c.ID] = &refCampaign{
-		owner: owner.ID, ownDeveloper: owner.DeveloperID, model: string(c.BillingModel), bid: int64(c.BidAmount),
+		owner: owner.ID, ownDeveloper: owner.DeveloperID, model: string(c.Billing()), bid: int64(c.BidAmount),
 		daily: int64(c.DailyBudget), total: int64(c.TotalBudget), byCredits: cost > 0, spentOn: map[string]int64{},
 	}
 	h.campaigns = append(h.campaigns, c.ID)
@@ -591,7 +594,7 @@ func (h *history) auction() happening {
 		auction: auctionAt(h.now().Add(-time.Duration(h.number(0, 30, "age")) * time.Hour)), campaign: newUUID(),
 		developer: rapid.SampledFrom(h.publishers).Draw(h.T, "publisher"),
 		price:     int64(9_000 - h.number(0, 9_000, "price off")),
-		model:     rapid.SampledFrom([]string{"cpm", "cpc", "cpa"}).Draw(h.T, "model"), sandbox: h.once(20, "sandbox"),
+		model:     rapid.SampledFrom([]string{"cpm", "cpc", "cpa", "vcpm"}).Draw(h.T, "model"), sandbox: h.once(20, "sandbox"),
 	}
 	if !h.once(20, "unknown campaign") {
 		a.campaign = rapid.SampledFrom(h.campaigns).Draw(h.T, "campaign")
@@ -610,7 +613,7 @@ var proofs = []string{
 func (h *history) event() happening {
 	e := h.auction()
 	kinds := []string{"impression", "click", "conversion", "close", "skip", "video_complete", "viewable", "impression", "impression"}
-	kinds = append(kinds, map[string][]string{"cpm": kinds[:1], "cpc": kinds[1:2], "cpa": kinds[1:3]}[e.model]...)
+	kinds = append(kinds, map[string][]string{"cpm": kinds[:1], "cpc": kinds[1:2], "cpa": kinds[1:3], "vcpm": kinds[6:7]}[e.model]...)
 	e.kind = rapid.SampledFrom(kinds).Draw(h.T, "kind")
 	e.proof = rapid.SampledFrom(proofs).Draw(h.T, "proof")
 	if e.proof == "unsigned_billable" { // named by a hash, never by a token's auction

@@ -154,7 +154,14 @@ func (r *reference) event(h happening) result {
 	if h.developer != uuid.Nil && out.charge > 0 {
 		r.on(h.developer, date).paid[refPayer{c.owner, c.byCredits}] += out.charge
 	}
-	if h.kind == "impression" && h.developer != uuid.Nil && out.verdict == "ok" {
+	model, earns := h.model, "impression"
+	if h.proof == "unsigned_billable" {
+		model = c.model
+	}
+	if model == "vcpm" {
+		earns = "viewable"
+	}
+	if h.kind == earns && h.developer != uuid.Nil && out.verdict == "ok" {
 		limit, own := r.ownCap[h.developer]
 		if !own {
 			limit = r.mintCap
@@ -202,12 +209,12 @@ func (c *refCampaign) price(h happening) int64 {
 	model, price := h.model, h.price
 	if h.proof == "unsigned_billable" {
 		model, price = c.model, c.bid
-		if model == "cpm" {
+		if model == "cpm" || model == "vcpm" {
 			price = c.bid / 1000
 		}
 	}
 	switch model + " " + h.kind {
-	case "cpm impression", "cpc click":
+	case "cpm impression", "vcpm viewable", "cpc click":
 		return price
 	case "cpa conversion":
 		if h.proof == "signed" {

@@ -256,7 +256,7 @@ func (p *Pacer) step(id auction.ID, k *cell, now time.Time) {
 		k.stop()
 		return
 	}
-	billing, _ := ranker.ParseBilling(string(of.BillingModel))
+	billing, _ := ranker.ParseBilling(string(of.Billing()))
 	price := billing.Price(of.BidAmount, of.BidAmount) // at most: relevance may shade it
 	spent, budget := today(room, day.Of(now))
 	if price <= 0 || budget < Tiny*price {
@@ -273,7 +273,7 @@ func (p *Pacer) step(id auction.ID, k *cell, now time.Time) {
 	}
 	share, most := k.control.step(observed{
 		now: now, opportunities: float64(offered), passed: float64(passed), spent: float64(spent), budget: float64(budget),
-		unit: float64(price) * expected(of.BillingModel), weights: plan, ends: ends,
+		unit: float64(price) * expected(of.Billing()), weights: plan, ends: ends,
 	})
 	k.below.Store(threshold(share))
 	k.most.Store(most)
@@ -297,6 +297,8 @@ func threshold(share float64) uint64 {
 // that a campaign starts slowly rather than all at once.
 func expected(model campaign.BillingModel) float64 {
 	switch model {
+	case campaign.VCPM:
+		return 1. / ranker.ImpressionsPerView
 	case campaign.CPC:
 		return 0.02
 	case campaign.CPA:
