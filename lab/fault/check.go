@@ -203,7 +203,7 @@ func (s *suite) books(rows []row) {
 				s.report.AfterPause++
 			}
 		}
-		if r.kind != "impression" || !r.free() || campaigns[r.campaign] == nil || campaigns[r.campaign].model != "cpm" {
+		if b := campaigns[r.campaign]; b == nil || r.kind != shows[b.model] || !r.free() {
 			continue
 		}
 		price[r.campaign] = max(price[r.campaign], r.price)

@@ -160,7 +160,13 @@ func (l *load) visit(ctx context.Context) {
 		wait(ctx, 300, 300)
 		fire("skip")
 	}
-	if b.model != "cpm" || rand.IntN(5) == 0 {
+	for b.model == onView { // most ads are seen, some more than once
+		wait(ctx, 300, 300)
+		if rand.IntN(4) == 0 || !fire("viewable") || rand.IntN(10) > 0 {
+			break
+		}
+	}
+	if shows[b.model] == "" || rand.IntN(5) == 0 {
 		wait(ctx, 500, 500)
 		if fire("click") && (b.model == "cpa" || rand.IntN(5) == 0) {
 			wait(ctx, 100, 300)
@@ -197,7 +203,11 @@ func (l *load) ad(ctx context.Context, who visitor, b *budget) (served, bool) {
 	if err != nil {
 		return served{}, false
 	}
-	status, text := l.send(ctx, who, http.MethodPost, "/v1/ad-request", l.s.site.keys[rand.IntN(len(l.s.site.keys))], body)
+	key := l.s.site.keys[rand.IntN(len(l.s.site.keys))]
+	if b.model == onView { // only pages can report a view
+		key = l.s.site.page
+	}
+	status, text := l.send(ctx, who, http.MethodPost, "/v1/ad-request", key, body)
 	var reply struct {
 		Ad *struct {
 			Report string `json:"auction_id"`
@@ -336,6 +346,9 @@ func (l *load) send(ctx context.Context, who visitor, method, path, bearer strin
 	}
 	if bearer != "" {
 		request.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	if bearer == l.s.site.page {
+		request.Header.Set("Origin", pageOrigin)
 	}
 	reply, err := l.http.Do(request)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 type budget struct {
 	id, owner, word string
 	advertiser      string
-	model           string
+	model           string // a billing model, or vcpm: cpm that is paid on view
 	daily, total    int64
 	limit           string      // the limit that is meant to run out, or ""
 	seller          string      // what conversions are reported with: a key of the campaign, or the owner's login
@@ -41,6 +41,12 @@ type offer struct {
 	daily, total int64
 	limit        string
 }
+
+// onView is the model of a cpm campaign that pays for views.
+const onView = "vcpm"
+
+// shows is the event that a model's reservation is for; those of the others end with a click.
+var shows = map[string]string{"cpm": "impression", onView: "viewable"}
 
 // Limits that run out.
 const (
@@ -61,6 +67,7 @@ type site struct {
 	http *http.Client
 	ring *token.Keyring
 	keys []string // of publishers
+	page string   // a browser key of one of them
 
 	mu       sync.Mutex
 	list     []*budget
@@ -92,6 +99,11 @@ func openSite(ctx context.Context, s *suite) (*site, error) {
 			return nil, err
 		}
 		t.keys = append(t.keys, reply["key"].(string))
+		reply, err = t.ask(ctx, "POST", "/api/keys", bearer, map[string]any{"kind": "browser", "name": "fault", "origins": []string{pageOrigin}}, 201)
+		if err != nil {
+			return nil, err
+		}
+		t.page = reply["key"].(string)
 	}
 	for i, b := range []struct {
 		model string
@@ -99,7 +111,7 @@ func openSite(ctx context.Context, s *suite) (*site, error) {
 		daily int64
 	}{
 		{"cpm", 5, plenty}, {"cpm", 7, plenty}, {"cpm", 3, plenty}, {"cpm", 4, plenty}, {"cpc", 0.5, plenty}, {"cpc", 0.3, plenty},
-		{"cpa", 2, plenty}, {"cpa", 3, plenty}, {"cpm", 20, 3}, {"cpm", 30, 2},
+		{"cpa", 2, plenty}, {"cpa", 3, plenty}, {"cpm", 20, 3}, {"cpm", 30, 2}, {"vcpm", 5, plenty}, {"vcpm", 9, plenty},
 	} {
 		who, err := t.advertiser(ctx, fmt.Sprintf("base-%d", i), plenty)
 		if err != nil {
@@ -115,6 +127,9 @@ func openSite(ctx context.Context, s *suite) (*site, error) {
 	}
 	return t, nil
 }
+
+// pageOrigin is where pages ask from with a browser key.
+const pageOrigin = "https://page.fault.example"
 
 // plenty is more than any campaign spends in a run, USD.
 const plenty = 100_000
@@ -161,8 +176,12 @@ func (t *site) register(ctx context.Context, name string) (id, bearer string, er
 // campaign makes a campaign that delivers at once, to requests with a word of its own.
 func (t *site) campaign(ctx context.Context, who account, o offer) error {
 	word := "zq" + strings.ReplaceAll(o.name, "-", "") + "qz"
+	billed, event := o.model, "impression"
+	if o.model == onView {
+		billed, event = "cpm", "viewable"
+	}
 	reply, err := t.ask(ctx, "POST", "/api/campaigns", who.bearer, map[string]any{
-		"advertiser_id": who.id, "headline": "Fault " + o.name, "cta_url": "https://fault.example.com/" + o.name, "billing_model": o.model, "bid_amount": o.bid,
+		"advertiser_id": who.id, "headline": "Fault " + o.name, "cta_url": "https://fault.example.com/" + o.name, "billing_model": billed, "billing_event": event, "bid_amount": o.bid,
 		"daily_budget": o.daily, "total_budget": o.total, "target_intent_tokens": []string{word}, "pacing": "asap",
 	}, 201)
 	if err != nil {
