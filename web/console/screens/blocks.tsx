@@ -10,7 +10,44 @@ const lines = (text: string) => text.split(/[\n,]/).map((l) => l.trim()).filter(
 /** What a publisher does not show. */
 export default function Blocks() {
   const of = useLoad(() => need(api.GET('/api/account/blocks')), []);
-  return <Page title={t().blocks} lead={t().blocksLead}><Loaded of={of}>{(b) => <Form start={b} />}</Loaded></Page>;
+  const floor = useLoad(() => need(api.GET('/api/account/publishing')), []);
+  return (
+    <Page title={t().blocks} lead={t().blocksLead}>
+      <Loaded of={of}>{(b) => <Form start={b} />}</Loaded>
+      <Loaded of={floor}>{(p) => <Floor start={p} />}</Loaded>
+    </Page>
+  );
+}
+
+/** The least relevance of the ads that a publisher shows. */
+function Floor({ start }: { start: Schemas['Publishing'] }) {
+  const text = (p: Schemas['Publishing']) => (p.min_relevance === null ? '' : String(p.min_relevance));
+  const [typed, setTyped] = useState(text(start));
+  const [busy, setBusy] = useState(false);
+  const [said, setSaid] = useState('');
+  const [problem, setProblem] = useState<ApiError | null>(null);
+  const save = async (e: Event) => {
+    e.preventDefault();
+    setBusy(true); setProblem(null); setSaid('');
+    try {
+      setTyped(text(await need(api.PUT('/api/account/publishing', { body: { min_relevance: typed.trim() ? Number(typed) : null } }))));
+      setSaid(t().leastSaved);
+    } catch (e) { setProblem(e instanceof ApiError ? e : new ApiError(0, 'internal', String(e))); }
+    setBusy(false);
+  };
+  return (
+    <Card title={t().least}>
+      <form class="stack" data-form="floor" onSubmit={save}>
+        <p>{t().leastLead}</p>
+        <label>{t().leastLabel}<input name="min_relevance" type="number" min={0} max={1} step="any" inputMode="decimal" value={typed} aria-describedby="floor-help"
+          aria-invalid={problem?.field === 'min_relevance' || undefined} onInput={(e) => setTyped(e.currentTarget.value)} /></label>
+        <p class="note" id="floor-help">{t().leastHelp}</p>
+        {problem && <p class="problem" role="alert">{words(problem)}</p>}
+        {said && <p class="good" role="status">{said}</p>}
+        <div class="row"><button class="primary" disabled={busy}>{t().leastSave}</button></div>
+      </form>
+    </Card>
+  );
 }
 
 function Form({ start }: { start: Schemas['Blocks'] }) {

@@ -14,13 +14,13 @@ type Violation = Schemas['Violation'];
 /** What the form holds: texts, as they are typed. */
 interface Draft {
   name: string; headline: string; subtext: string; cta_label: string; cta_url: string; media_url: string; logo_url: string;
-  billing_model: 'cpm' | 'cpc' | 'cpa'; bid_amount: string; daily_budget: string; total_budget: string; pacing: 'even' | 'asap'; frequency_cap: string;
+  billing_model: 'cpm' | 'cpc' | 'cpa'; billing_event: 'impression' | 'viewable'; bid_amount: string; daily_budget: string; total_budget: string; pacing: 'even' | 'asap'; frequency_cap: string;
   tokens: string; tools: string; hosts: string; regions: string; languages: string;
   start_at: string; end_at: string; aim: Aim; target_cpa: string; categories: string;
 }
 type Aim = Schemas['Campaign']['optimization_goal'];
 const blank: Draft = {
-  name: '', headline: '', subtext: '', cta_label: '', cta_url: '', media_url: '', logo_url: '', billing_model: 'cpm', bid_amount: '5', daily_budget: '50',
+  name: '', headline: '', subtext: '', cta_label: '', cta_url: '', media_url: '', logo_url: '', billing_model: 'cpm', billing_event: 'impression', bid_amount: '5', daily_budget: '50',
   total_budget: '1000', pacing: 'even', frequency_cap: '3', tokens: '', tools: '', hosts: '', regions: '', languages: '',
   start_at: '', end_at: '', aim: 'manual', target_cpa: '', categories: '',
 };
@@ -36,7 +36,7 @@ function fields(d: Draft, was?: Dates): Fields {
   const given = (text: string) => (text.trim() ? text.trim() : '');
   return {
     ...(d.name.trim() ? { name: d.name.trim() } : {}), headline: d.headline, subtext: d.subtext, ...(d.cta_label.trim() ? { cta_label: d.cta_label } : {}), cta_url: given(d.cta_url), media_url: given(d.media_url), logo_url: given(d.logo_url),
-    billing_model: d.billing_model, bid_amount: Number(d.bid_amount), daily_budget: Number(d.daily_budget), total_budget: Number(d.total_budget),
+    billing_model: d.billing_model, billing_event: d.billing_model === 'cpm' && d.aim === 'manual' ? d.billing_event : 'impression', bid_amount: Number(d.bid_amount), daily_budget: Number(d.daily_budget), total_budget: Number(d.total_budget),
     pacing: d.pacing, frequency_cap: Number(d.frequency_cap), target_intent_tokens: list(d.tokens), target_active_tools: list(d.tools),
     target_host_apps: list(d.hosts), target_regions: list(d.regions), target_languages: list(d.languages),
     start_at: sentTime(d.start_at, was?.start_at ?? null), end_at: sentTime(d.end_at, was?.end_at ?? null), categories: list(d.categories),
@@ -47,7 +47,7 @@ function fields(d: Draft, was?: Dates): Fields {
 function draftOf(c: Schemas['Campaign']): Draft {
   return {
     name: c.name, headline: c.headline, subtext: c.subtext, cta_label: c.cta_label, cta_url: c.cta_url, media_url: c.media_url, logo_url: c.logo_url,
-    billing_model: c.billing_model, bid_amount: amount(c.bid_amount), daily_budget: amount(c.daily_budget), total_budget: amount(c.total_budget),
+    billing_model: c.billing_model, billing_event: c.billing_event, bid_amount: amount(c.bid_amount), daily_budget: amount(c.daily_budget), total_budget: amount(c.total_budget),
     pacing: c.pacing, frequency_cap: String(c.frequency_cap), tokens: c.target_intent_tokens.join(', '), tools: c.target_active_tools.join(', '),
     hosts: c.target_host_apps.join(', '), regions: c.target_regions.join(', '), languages: c.target_languages.join(', '),
     start_at: typedTime(c.start_at), end_at: typedTime(c.end_at), aim: c.optimization_goal, target_cpa: micros(c.target_cpa) > 0n ? amount(c.target_cpa) : '', categories: c.categories.join(', '),
@@ -107,7 +107,7 @@ function Form({ id, start, was }: { id?: string; start: Draft; was?: Dates }) {
         {found.length > 0 && <span class="problem" id={`${name}-found`}>{found.map((v) => v.message).join(' ')}</span>}
       </label>);
   };
-  const choice = <K extends 'billing_model' | 'pacing' | 'aim'>(name: K, label: string, options: Record<string, string>) => (
+  const choice = <K extends 'billing_model' | 'billing_event' | 'pacing' | 'aim'>(name: K, label: string, options: Record<string, string>) => (
     <label>{label}<select name={name} value={d[name]} onChange={(e) => { const chosen = e.currentTarget.value; setDraft((before) => ({ ...before, [name]: chosen })); }}>{Object.entries(options).map(([v, n]) => <option key={v} value={v}>{n}</option>)}</select></label>);
   const save = async (asDraft: boolean) => {
     setBusy(true);
@@ -133,9 +133,11 @@ function Form({ id, start, was }: { id?: string; start: Draft; was?: Dates }) {
           <div class="fields">
             {choice('billing_model', t().goal, t().goals)}
             {d.billing_model === 'cpm' && d.aim !== 'target_roas' && choice('aim', t().aim, t().aims)}
+            {d.billing_model === 'cpm' && d.aim === 'manual' && choice('billing_event', t().paidEvent, t().paidEvents)}
             {d.billing_model === 'cpm' && d.aim === 'target_cpa' && text('target_cpa', t().targetCPA, { type: 'number', min: 0.01, max: 10000000, step: 'any', required: true, inputMode: 'decimal' })}
           </div>
           {d.billing_model === 'cpm' && d.aim !== 'manual' && <p class="note">{t().aimHelp}</p>}
+          {d.billing_model === 'cpm' && d.aim === 'manual' && d.billing_event === 'viewable' && <p class="note">{t().paidEventHelp}</p>}
         </Card>
         <Card title={`2 · ${t().audience}`}>
           <p class="note">{t().audienceHelp}</p>

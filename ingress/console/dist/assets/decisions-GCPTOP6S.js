@@ -1,1 +1,0 @@
-import{a,b}from"./chunk-3MCJMRIW.js";import"./chunk-G4C66V2O.js";import"./chunk-MDY6USHC.js";import"./chunk-C47UQI6N.js";import"./chunk-NHWI66A4.js";import"./chunk-XMCYMINK.js";import"./chunk-HEG4UUZV.js";export{b as Appeals,a as default};
