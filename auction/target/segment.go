@@ -75,7 +75,11 @@ func (g *group) terms(s *segment, d int) []uint32 {
 
 // appendFilters appends what decides whether the group passes the filters of a query.
 func (g *group) appendFilters(to []byte, s *segment, when dates) []byte {
-	to = append(to, byte(g.format))
+	viewed := byte(0)
+	if g.billing == ranker.VCPM {
+		viewed = 1
+	}
+	to = append(to, byte(g.format), viewed)
 	to = binary.AppendUvarint(binary.AppendUvarint(to, uint64(when.start)), uint64(when.end))
 	for d := range dims {
 		list := g.terms(s, d)
