@@ -64,7 +64,11 @@ func (r *Reader) Requests(ctx context.Context, p report.Places) ([]report.Won, e
 	}
 	won := make([]report.Won, len(rows))
 	for i, row := range rows {
-		won[i] = report.Won{Advertiser: row.Advertiser, Step: int(max(row.Step, 1)) - 1, Requests: row.N}
+		step := int(row.Step) - 1
+		if step < 0 { // above all steps, or nobody's, which is not read
+			step = len(report.PriceSteps) - 1
+		}
+		won[i] = report.Won{Advertiser: row.Advertiser, Step: step, Requests: row.N}
 	}
 	return won, nil
 }

@@ -126,14 +126,14 @@ func (a *API) findWinner(ctx context.Context, f *facts) error {
 		return nil
 	}
 	if c, ok := a.deps.Catalog.Creative(f.CampaignID); ok {
-		f.advertiser, f.billingModel = c.AdvertiserID, string(c.BillingModel)
+		f.advertiser, f.billingModel = c.AdvertiserID, string(c.Billing())
 		return nil
 	}
 	c, err := a.deps.Store.Campaign(ctx, f.CampaignID)
 	if err != nil && !errs.Is(err, errs.NotFound) {
 		return err
 	}
-	f.advertiser, f.billingModel = c.AdvertiserID, string(c.BillingModel)
+	f.advertiser, f.billingModel = c.AdvertiserID, string(c.Billing())
 	return nil
 }
 

@@ -86,9 +86,9 @@ func (a *API) decideReports(c *httpapi.Context) error {
 	reported := slices.ContainsFunc(of.PolicyViolations, func(v campaign.Violation) bool { return v.Rule == campaign.RuleReported })
 	switch {
 	case d.Outcome == adreport.Removed && of.Status != campaign.Rejected && of.Status != campaign.Archived:
-		_, err = a.deps.Campaigns.Remove(ctx, admin, d.CampaignID, d.Words)
+		_, err = a.deps.Campaigns.Remove(ctx, admin, d.CampaignID, firstRunes(d.Words, 250))
 	case d.Outcome == adreport.Kept && reported && of.Waits():
-		_, err = a.deps.Campaigns.Decide(ctx, admin, d.CampaignID, campaign.Decision{Decision: "approved", Notes: d.Words, Seen: of.ConfigVersion})
+		_, err = a.deps.Campaigns.Decide(ctx, admin, d.CampaignID, campaign.Decision{Decision: "approved", Notes: firstRunes(d.Words, 250), Seen: of.ConfigVersion})
 	}
 	if err != nil {
 		return err

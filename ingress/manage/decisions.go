@@ -6,7 +6,6 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
-	"adnet/internal/campaign"
 	"adnet/internal/decision"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
@@ -183,12 +182,10 @@ func (a *API) reverse(ctx context.Context, admin account.User, of decision.State
 			a.deps.Auth.ForgetUser(id)
 		}
 	case decision.Rejection:
-		if _, err = a.deps.Campaigns.Submit(ctx, admin, id); err == nil {
-			_, err = a.deps.Campaigns.Decide(ctx, admin, id, campaign.Decision{Decision: "approved"})
-		}
+		_, err = a.deps.Campaigns.Reinstate(ctx, admin, id, firstRunes(words, 250))
 	case decision.Pause:
 		if of.Rule == "reports" {
-			_, err = a.deps.Campaigns.Decide(ctx, admin, id, campaign.Decision{Decision: "approved", Notes: firstRunes(words, 250)})
+			_, err = a.deps.Campaigns.Reinstate(ctx, admin, id, firstRunes(words, 250))
 			break
 		}
 		_, err = a.deps.Campaigns.Resume(ctx, admin, id)

@@ -54,8 +54,8 @@ func (a *API) forecastCampaign(c *httpapi.Context) error {
 		return err
 	}
 	bid := would.BidAmount
-	if would.BillingModel != campaign.CPM {
-		bid = 0 // what 1,000 impressions bring by clicks is not known before there are any
+	if would.Billing() != campaign.CPM {
+		bid = 0 // what 1,000 impressions bring by clicks or views is not known before there are any
 	}
 	f := report.ForecastOf(caller.ID, bid, won, report.ForecastDays)
 	reply := forecastReply{Since: places.Since.String(), Until: places.Until.String(), Requests: f.Requests}
@@ -67,7 +67,7 @@ func (a *API) forecastCampaign(c *httpapi.Context) error {
 	default:
 		reply.Price = &pricesReply{f.Prices[0], f.Prices[1], f.Prices[2]}
 	}
-	if reply.Price != nil && would.BillingModel == campaign.CPM {
+	if reply.Price != nil && would.Billing() == campaign.CPM {
 		reply.sell(f, &would)
 	}
 	return httpapi.JSON(c, http.StatusOK, reply)

@@ -84,6 +84,8 @@ func (a *API) eraseAccount(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
+	a.deps.Auth.ForgetUser(u.ID) // its logins and keys do nothing more
+	a.deps.Auth.ForgetKeys(u)
 	return httpapi.JSON(c, http.StatusOK, map[string]any{
 		"deleted": true, "keys_revoked": done.Keys, "campaigns_archived": done.Campaigns, "balance_left_usd": done.Balance,
 	})

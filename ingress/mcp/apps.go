@@ -86,9 +86,9 @@ type resource struct {
 
 // resources is the result of the methods of resources.
 type resources struct {
-	Resources *[]resource           `json:"resources,omitempty"`
-	Templates *[]struct{}           `json:"resourceTemplates,omitempty"`
-	Contents  *[]resource           `json:"contents,omitempty"`
+	Resources *[]resource           `json:"resources,omitzero"`
+	Templates *[]struct{}           `json:"resourceTemplates,omitzero"`
+	Contents  *[]resource           `json:"contents,omitzero"`
 	Type      string                `json:"resultType,omitzero"`
 	TTL       int                   `json:"ttlMs,omitzero"`
 	Scope     string                `json:"cacheScope,omitzero"`

@@ -83,6 +83,13 @@ func readsCard(t *testing.T, session *sdk.ClientSession) {
 	require.Contains(t, []int64{-32002, jsonrpc.CodeInvalidParams}, refused.Code)
 }
 
+// Strict clients want every list to be there.
+func TestEmptyLists(t *testing.T) {
+	f := newFixture(t, track.UnsignedRecord)
+	w := f.post(`{"jsonrpc":"2.0","id":1,"method":"resources/templates/list"}`)
+	require.JSONEq(t, `{"jsonrpc":"2.0","id":1,"result":{"resourceTemplates":[]}}`, w.Body.String())
+}
+
 // Capabilities of any shape are no reason to fail.
 func TestAnyCapabilities(t *testing.T) {
 	f := newFixture(t, track.UnsignedRecord)

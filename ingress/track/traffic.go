@@ -157,8 +157,8 @@ func (t *screening) judge(ctx context.Context, e *event.Event, o Origin, now tim
 	case event.Type_CLICK:
 		return t.click(ctx, e, click{o, server, now})
 	case event.Type_IMPRESSION, event.Type_VIEWABLE:
-		if e.Type == event.Type_VIEWABLE && e.BillingModel != event.BillingModel_VCPM {
-			return true // costs nothing, and its impression was counted
+		if onView := e.BillingModel == event.BillingModel_VCPM; onView != (e.Type == event.Type_VIEWABLE) {
+			return true // costs nothing: of an ad one event counts against the network
 		}
 		if !server && o.request != nil && t.views != nil && !t.views.View(traffic.Network(o.request.ClientIP()), now) {
 			e.InvalidTraffic = traffic.RuleViewRate

@@ -63,6 +63,8 @@ type Changed struct {
 	Propagated bool
 }
 
+var errSeatCash = errs.New(errs.InvalidRequest, "a seat's campaigns are paid with its Credits: set use_ad_credit, or use your own advertiser_id").With("field", "advertiser_id")
+
 // Create checks and keeps a new campaign. An advertiser's first campaign with a clean policy check
 // is active at once; later ones, and those that Credits fund, wait for review. Errors:
 // errs.InvalidRequest, errs.Forbidden, errs.InsufficientCredit, errs.DemoMode.
@@ -72,7 +74,7 @@ func (s *Service) Create(ctx context.Context, caller account.User, in Create) (C
 	}
 	// A seat is no further account with a first campaign that goes live by itself.
 	if caller.ID != in.AdvertiserID && !caller.IsAdmin() && !in.UseAdCredit {
-		return Created{}, errs.New(errs.InvalidRequest, "a seat's campaigns are paid with its Credits: set use_ad_credit, or use your own advertiser_id").With("field", "advertiser_id")
+		return Created{}, errSeatCash
 	}
 	c := defaults()
 	if err := in.apply(&c); err != nil {
@@ -125,6 +127,9 @@ func (s *Service) Copy(ctx context.Context, caller account.User, id uuid.UUID) (
 	from, err := s.Get(ctx, caller, id)
 	if err != nil {
 		return Created{}, err
+	}
+	if caller.ID != from.AdvertiserID && !caller.IsAdmin() {
+		return Created{}, errSeatCash // a copy is paid in cash
 	}
 	c := from.Clone()
 	c.Name = copyName(c.Name)
@@ -334,6 +339,31 @@ func (s *Service) Remove(ctx context.Context, caller account.User, id uuid.UUID,
 		}
 		c.Review = &Review{Decision: decisionRejected, Notes: notes, ReviewerID: caller.ID, At: s.deps.Now().UTC(), Creative: creativeOf(c).digest()}
 		c.Status = Rejected
+		return nil
+	})
+}
+
+// Reinstate takes back what was decided against exactly this creative: a rejected campaign is active
+// again, a held one delivers. What its owner changed since nobody judged: errs.Conflict.
+// errs.InvalidState where nothing is held against it, errs.Forbidden if caller is not an
+// administrator.
+func (s *Service) Reinstate(ctx context.Context, caller account.User, id uuid.UUID, notes string) (Changed, error) {
+	if !caller.IsAdmin() {
+		return Changed{}, errs.New(errs.Forbidden, "only an administrator reinstates campaigns")
+	}
+	return s.change(ctx, caller, id, func(c *Campaign) error {
+		if c.Status != Rejected && !c.Waits() {
+			return wrongState(c.Status, Rejected, InReview)
+		}
+		judged := creativeOf(c).digest()
+		if c.Review == nil && c.Status != Rejected || c.Review != nil && c.Review.Creative != judged {
+			return errs.New(errs.Conflict, "nobody judged the ad as it is now: decide it in the review queue, then answer the appeal")
+		}
+		c.Review = &Review{Decision: decisionApproved, Notes: notes, ReviewerID: caller.ID, At: s.deps.Now().UTC(), Creative: judged}
+		if c.Status == Rejected || c.Status == InReview {
+			c.Status = Active
+		}
+		c.PolicyViolations = held(c.PolicyViolations)
 		return nil
 	})
 }

@@ -223,7 +223,7 @@ func (d *decider) price(e *Event, book *CampaignBook) money.Micros {
 	}
 	switch {
 	case model == campaign.CPM && e.Type == Impression,
-		model == campaign.VCPM && e.Type == Viewable,
+		model == campaign.VCPM && e.Type == Viewable && e.Proof == Signed,
 		model == campaign.CPC && e.Type == Click,
 		model == campaign.CPA && e.Type == Conversion && e.Proof == Signed:
 		return price

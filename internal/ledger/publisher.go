@@ -164,7 +164,7 @@ func (p *publisherSums) earn(e *Event, out *Outcome, m minting) {
 		today.Impressions++
 		today.BrowserImpressions += int64(boolInt(e.Browser))
 	}
-	if e.Type == m.event() && out.Verdict == OK {
+	if m.by(e) && out.Verdict == OK {
 		p.mint(e, out, m.limit)
 	}
 }
@@ -175,12 +175,13 @@ type minting struct {
 	limit money.Credits // of a publisher and day, unless it has a cap of its own
 }
 
-// event is the one that earns the Credit: the impression, but the view where that is paid for.
-func (m minting) event() EventType {
+// by says whether an event earns the Credit: the impression, but the view where that is paid for,
+// which only a token proves.
+func (m minting) by(e *Event) bool {
 	if m.model == campaign.VCPM {
-		return Viewable
+		return e.Type == Viewable && e.Proof == Signed
 	}
-	return Impression
+	return e.Type == Impression
 }
 
 // mint earns the Credit of an auction.

@@ -1,15 +1,19 @@
 package ledger
 
 import (
+	"adnet/internal/campaign"
 	"adnet/internal/traffic"
 
 	"github.com/google/uuid"
 )
 
-// screened says whether a click must have an impression before it. Sandbox clicks keep their own
-// verdict, and an event without a token belongs to no auction.
+// screened says whether an event must have an impression before it: a click, and a view that is paid
+// for, so that whoever earns by views has impressions, by which its traffic is judged. Sandbox events
+// keep their own verdict, and an event without a token belongs to no auction.
 func (r *Record) screened() bool {
-	return r.Event.Type == Click && r.Event.Proof == Signed && !r.Event.Sandbox && r.deduped()
+	e := &r.Event
+	judged := e.Type == Click || e.Type == Viewable && e.BillingModel == campaign.VCPM
+	return judged && e.Proof == Signed && !e.Sandbox && r.deduped()
 }
 
 // precedence is a rule about the order of an auction's events: a judged record counts only after one
@@ -62,17 +66,17 @@ func (p precedence) screen(b Batch, recorded map[uuid.UUID]bool) {
 	}
 }
 
-// clicks is the rule that a click needs an impression.
+// clicks is the rule that a click, or a paid view, needs an impression.
 var clicks = precedence{
 	judged: (*Record).screened,
 	opens:  func(r *Record) bool { return r.Event.Type == Impression && r.Event.Proof == Signed && r.deduped() },
 	refuse: func(r *Record) { r.Event.InvalidTraffic = traffic.RuleNoImpression },
 }
 
-// Clicked lists the auctions of the clicks that [Screen] judges, sorted and without repeats.
+// Clicked lists the auctions of the clicks and paid views that [Screen] judges, sorted and without repeats.
 func Clicked(b Batch) []uuid.UUID { return clicks.auctions(b) }
 
-// Screen marks the clicks of b that have no impression of their auction before them as
+// Screen marks the clicks and paid views of b that have no impression of their auction before them as
 // [traffic.RuleNoImpression]. impressions says which auctions had one recorded before the batch, as
 // [Tx.Recorded] answers for [Clicked]. It comes before [Candidates], so that such a click uses
 // up no key: the next click of the auction may be the real one.

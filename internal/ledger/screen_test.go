@@ -21,6 +21,10 @@ func click(n int) Event {
 	return with(impression(n), func(e *Event) { e.Type, e.BillingModel, e.CampaignID = Click, campaign.CPC, campaignA2 })
 }
 
+func view(n int) Event {
+	return with(impression(n), func(e *Event) { e.Type, e.BillingModel = Viewable, campaign.VCPM })
+}
+
 // screened cuts a log into batches and says which records [Screen] left or made invalid, as a store
 // that remembers impressions would.
 func screened(log []Event, cuts []int) []string {
@@ -69,6 +73,9 @@ func TestClickNeedsAnImpressionBefore(t *testing.T) {
 		{"found invalid before", []Event{impression(1), with(click(1), bot)}, traffic.RuleBot},
 		{"sandbox", []Event{with(click(1), func(e *Event) { e.Sandbox = true })}, ""},
 		{"no token, no auction", []Event{with(click(1), func(e *Event) { e.Proof = UnsignedBillable })}, ""},
+		{"a paid view after its impression", []Event{impression(1), view(1)}, ""},
+		{"a paid view without one", []Event{view(1)}, traffic.RuleNoImpression},
+		{"a view that costs nothing", []Event{with(view(1), func(e *Event) { e.BillingModel = campaign.CPM })}, ""},
 		{"a conversion is none", []Event{with(click(1), func(e *Event) { e.Type = Conversion })}, ""},
 	} {
 		got := screened(c.log, nil)

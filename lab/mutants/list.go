@@ -932,7 +932,7 @@ var mutants = []mutant{
 	{
 		name: "credits-of-nothing", protects: "an impression that was not delivered for money mints nothing",
 		file: "internal/ledger/publisher.go",
-		old:  "if e.Type == m.event() && out.Verdict == OK {", new: "if e.Type == m.event() {",
+		old:  "if m.by(e) && out.Verdict == OK {", new: "if m.by(e) {",
 		tests: []string{"./internal/ledger"},
 	},
 	{
@@ -1400,7 +1400,7 @@ var mutants = []mutant{
 	{
 		name: "view-mints", protects: "the impression of an ad whose view is paid for earns no Credit",
 		file: "internal/ledger/publisher.go",
-		old:  "	if m.model == campaign.VCPM {\n		return Viewable\n", new: "	if m.model == campaign.VCPM {\n		return Impression\n",
+		old:  "		return e.Type == Viewable && e.Proof == Signed\n", new: "		return e.Type == Impression\n",
 		tests: []string{"./internal/ledger"}, run: "VerdictsOfOneRecord",
 	},
 	{
@@ -1410,9 +1410,15 @@ var mutants = []mutant{
 		tests: []string{"./ingress/track"}, run: "PaidViewsFree",
 	},
 	{
+		name: "view-unseen", protects: "a view is paid for after its impression only",
+		file: "internal/ledger/screen.go",
+		old:  "e.Type == Click || e.Type == Viewable && e.BillingModel == campaign.VCPM", new: "e.Type == Click",
+		tests: []string{"./internal/ledger"}, run: "Screen",
+	},
+	{
 		name: "view-charged", protects: "the view is what is charged, not its impression",
 		file: "internal/ledger/decide.go",
-		old:  "model == campaign.VCPM && e.Type == Viewable", new: "model == campaign.VCPM && e.Type == Impression",
+		old:  "model == campaign.VCPM && e.Type == Viewable && e.Proof", new: "model == campaign.VCPM && e.Type == Impression && e.Proof",
 		tests: []string{"./internal/ledger"}, run: "VerdictsOfOneRecord",
 	},
 	{

@@ -193,6 +193,7 @@ var nightly = map[string]bool{
 	"view-frees":                  true,
 	"view-mints":                  true,
 	"view-reportable":             true,
+	"view-unseen":                 true,
 	"viewable-alone":              true,
 	"writes-at-once":              true,
 	"writes-unlimited":            true,

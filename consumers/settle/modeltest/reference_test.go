@@ -104,7 +104,7 @@ func (r *reference) event(h happening) result {
 	case h.invalid != "":
 		return r.refuse(h, h.invalid)
 	}
-	if h.kind == "click" && h.proof == "signed" && !h.sandbox && !r.seen[h.auction.String()+" impression"] {
+	if (h.kind == "click" || h.kind == "viewable" && h.model == "vcpm") && h.proof == "signed" && !h.sandbox && !r.seen[h.auction.String()+" impression"] {
 		return r.refuse(h, "click_without_impression")
 	}
 	key := h.auction.String() + " " + h.kind
@@ -161,7 +161,7 @@ func (r *reference) event(h happening) result {
 	if model == "vcpm" {
 		earns = "viewable"
 	}
-	if h.kind == earns && h.developer != uuid.Nil && out.verdict == "ok" {
+	if h.kind == earns && (model != "vcpm" || h.proof == "signed") && h.developer != uuid.Nil && out.verdict == "ok" {
 		limit, own := r.ownCap[h.developer]
 		if !own {
 			limit = r.mintCap
@@ -214,8 +214,12 @@ func (c *refCampaign) price(h happening) int64 {
 		}
 	}
 	switch model + " " + h.kind {
-	case "cpm impression", "vcpm viewable", "cpc click":
+	case "cpm impression", "cpc click":
 		return price
+	case "vcpm viewable":
+		if h.proof == "signed" {
+			return price
+		}
 	case "cpa conversion":
 		if h.proof == "signed" {
 			return price
