@@ -53,6 +53,22 @@ func TestAppealAgainstARejection(t *testing.T) {
 	require.Empty(t, boss.decisions(t, "?appeal=open"))
 }
 
+// What the owner made of a rejected ad after the rejection is not what the appeal is about: nobody saw
+// it, so no appeal lets it out.
+func TestAppealsReinstateWhatWasJudged(t *testing.T) {
+	w := newWorld(t)
+	boss, owner := w.admin(t), w.advertiser(t)
+	owner.creates(t)
+	id := owner.creates(t)
+	boss.Post(t, "/api/campaigns?action=review", object{"id": id, "decision": "rejected", "notes": "No."}).As(200)
+	of := at(owner.decisions(t, "")[0], "id").(string)
+	appeal := at(owner.Post(t, "/api/decisions/"+of+"/appeal", object{"text": "It is harmless."}).As(201), "appeal", "id").(string)
+	owner.Call(t, "PATCH", "/api/campaigns/"+id, object{"headline": "Free money", "cta_url": "https://elsewhere.example.com/"}).As(200)
+	boss.Post(t, "/api/admin/appeals/"+appeal, object{"outcome": "reversed", "words": "Right."}).Fails(409, "conflict")
+	require.NotEqual(t, "active", owner.status(t, id))
+	require.Len(t, boss.decisions(t, "?appeal=open"), 1, "the appeal waits")
+}
+
 func TestAppealOfASuspendedAccount(t *testing.T) {
 	w := newWorld(t)
 	boss := w.admin(t)

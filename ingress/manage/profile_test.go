@@ -36,6 +36,7 @@ func TestDeletedAccount(t *testing.T) {
 	p.Post(t, "/api/account/delete", object{"password": "correct horse"}).Fails(403, "second_factor_required")
 	w.Now = w.Now.Add(time.Minute)
 	done := p.Post(t, "/api/account/delete", object{"password": "correct horse", "code": codeAt(t, secret, w.Now)}).As(200)
+	p.Post(t, "/api/keys", object{"kind": "publisher"}).Fails(401, "invalid_token")
 	require.Equal(t, true, done["deleted"])
 	w.Now = w.Now.Add(3 * time.Second)
 	p.Get(t, "/api/account/profile").Fails(401, "invalid_token")
