@@ -229,7 +229,10 @@ func ofAuctions(k *campaign.Campaign, d report.Delivery, w windowReply, delivers
 		return causes
 	}
 	cause, message := NoMatching, "its targeting matched none of these auctions, or what it says was not relevant enough"
-	if anywhere(&k.Targeting) {
+	switch {
+	case k.Billing() == campaign.VCPM:
+		message = "it pays for views, so it is shown only where a view can be reported (browser keys, hosts of MCP Apps); of those none matched, or what it says was not relevant enough"
+	case anywhere(&k.Targeting):
 		cause, message = Irrelevant, "what it says was not relevant enough in any of these auctions: say in plain words what people ask for"
 	}
 	switch {
