@@ -16,7 +16,7 @@ var wonQuery = `
 SELECT owners.advertiser_id AS advertiser, toInt64(if(won.campaign_id = toUUID('00000000-0000-0000-0000-000000000000'), 0, won.step)) AS step, toInt64(sum(won.n)) AS n
 FROM
 (
-    SELECT campaign_id, arrayFirstIndex(s -> s >= ecpm, [` + priceSteps() + `]) AS step, count() AS n
+    SELECT campaign_id, arrayFirstIndex(s -> s >= ecpm OR s = ` + dearest + `, [` + priceSteps() + `]) AS step, count() AS n
     FROM auctions
     WHERE day BETWEEN {since:Date} AND {until:Date} AND NOT sandbox` +
 	covers("host_app", "hosts") + covers("surface", "surfaces") + covers("integration_method", "methods") + covers("region", "regions") + covers("language", "languages") + `
@@ -25,6 +25,9 @@ FROM
 LEFT ANY JOIN (SELECT campaign_id, any(advertiser_id) AS advertiser_id FROM stats_daily GROUP BY campaign_id) AS owners ON owners.campaign_id = won.campaign_id
 GROUP BY advertiser, step
 LIMIT 100000`
+
+// dearest is the step of every price above it.
+var dearest = fmt.Sprint(int64(report.PriceSteps[len(report.PriceSteps)-1]))
 
 func priceSteps() string {
 	texts := make([]string, len(report.PriceSteps))
@@ -64,11 +67,7 @@ func (r *Reader) Requests(ctx context.Context, p report.Places) ([]report.Won, e
 	}
 	won := make([]report.Won, len(rows))
 	for i, row := range rows {
-		step := int(row.Step) - 1
-		if step < 0 { // above all steps, or nobody's, which is not read
-			step = len(report.PriceSteps) - 1
-		}
-		won[i] = report.Won{Advertiser: row.Advertiser, Step: step, Requests: row.N}
+		won[i] = report.Won{Advertiser: row.Advertiser, Step: int(max(row.Step, 1)) - 1, Requests: row.N}
 	}
 	return won, nil
 }
