@@ -1412,7 +1412,7 @@ var mutants = []mutant{
 	{
 		name: "view-unseen", protects: "a view is paid for after its impression only",
 		file: "internal/ledger/screen.go",
-		old:  "e.Type == Click || e.Type == Viewable && e.BillingModel == campaign.VCPM", new: "e.Type == Click",
+		old:  "e.Type == Viewable && e.BillingModel == campaign.VCPM", new: "e.Type == Viewable && e.BillingModel == campaign.CPA",
 		tests: []string{"./internal/ledger"}, run: "Screen",
 	},
 	{
