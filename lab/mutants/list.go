@@ -1413,7 +1413,7 @@ var mutants = []mutant{
 		name: "view-unseen", protects: "a view is paid for after its impression only",
 		file: "internal/ledger/screen.go",
 		old:  "e.Type == Viewable && e.BillingModel == campaign.VCPM", new: "e.Type == Viewable && e.BillingModel == campaign.CPA",
-		tests: []string{"./internal/ledger"}, run: "Screen",
+		tests: []string{"./internal/ledger"}, run: "ClickNeedsAnImpression",
 	},
 	{
 		name: "view-charged", protects: "the view is what is charged, not its impression",
