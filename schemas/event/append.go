@@ -57,6 +57,7 @@ func (x *Auction) AppendTo(b []byte) ([]byte, error) {
 	w.varint(72, uint64(x.PClick))
 	w.varint(73, uint64(x.TrialPClick))
 	w.varint(74, x.Weights)
+	w.bytes(75, x.HouseCampaignId)
 	return w.b, w.err
 }
 

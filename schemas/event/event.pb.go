@@ -362,6 +362,7 @@ type Event struct {
 	Conversion     *Conversion            `protobuf:"bytes,16,opt,name=conversion,proto3" json:"conversion,omitempty"`
 	Token          []byte                 `protobuf:"bytes,40,opt,name=token,proto3" json:"token,omitempty"`                                // the auction token that proves a signed event: settlement verifies it
 	SessionHash    []byte                 `protobuf:"bytes,60,opt,name=session_hash,json=sessionHash,proto3" json:"session_hash,omitempty"` // keyed hash of the publisher's session on the auction's UTC day
+	House          bool                   `protobuf:"varint,62,opt,name=house,proto3" json:"house,omitempty"`                               // of a house ad: its publisher's own campaign, never billed
 	NoConsent      bool                   `protobuf:"varint,61,opt,name=no_consent,json=noConsent,proto3" json:"no_consent,omitempty"`      // the reader did not consent: session_hash is empty
 	// Of a click: 16 bits of a hash of its network, campaign and UTC day, and 1; 0 when unknown. Two
 	// clicks of one network on one campaign and day have the same, so that learning counts one.
@@ -519,6 +520,13 @@ func (x *Event) GetSessionHash() []byte {
 	return nil
 }
 
+func (x *Event) GetHouse() bool {
+	if x != nil {
+		return x.House
+	}
+	return false
+}
+
 func (x *Event) GetNoConsent() bool {
 	if x != nil {
 		return x.NoConsent
@@ -645,11 +653,12 @@ type Auction struct {
 	SessionMark uint32 `protobuf:"varint,71,opt,name=session_mark,json=sessionMark,proto3" json:"session_mark,omitempty"`
 	// The probability of a click on the winner, in parts per million: by the table that decided, and
 	// by the one on trial, 0 when none is.
-	PClick        uint32 `protobuf:"varint,72,opt,name=p_click,json=pClick,proto3" json:"p_click,omitempty"`
-	TrialPClick   uint32 `protobuf:"varint,73,opt,name=trial_p_click,json=trialPClick,proto3" json:"trial_p_click,omitempty"`
-	Weights       uint64 `protobuf:"varint,74,opt,name=weights,proto3" json:"weights,omitempty"` // the version of the learnt weights that decided; 0 for none
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	PClick          uint32 `protobuf:"varint,72,opt,name=p_click,json=pClick,proto3" json:"p_click,omitempty"`
+	TrialPClick     uint32 `protobuf:"varint,73,opt,name=trial_p_click,json=trialPClick,proto3" json:"trial_p_click,omitempty"`
+	HouseCampaignId []byte `protobuf:"bytes,75,opt,name=house_campaign_id,json=houseCampaignId,proto3" json:"house_campaign_id,omitempty"` // of a house ad that was shown as nothing won; then reason is set
+	Weights         uint64 `protobuf:"varint,74,opt,name=weights,proto3" json:"weights,omitempty"`                                         // the version of the learnt weights that decided; 0 for none
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Auction) Reset() {
@@ -857,6 +866,13 @@ func (x *Auction) GetTrialPClick() uint32 {
 	return 0
 }
 
+func (x *Auction) GetHouseCampaignId() []byte {
+	if x != nil {
+		return x.HouseCampaignId
+	}
+	return nil
+}
+
 func (x *Auction) GetWeights() uint64 {
 	if x != nil {
 		return x.Weights
@@ -1053,7 +1069,7 @@ const file_event_proto_rawDesc = "" +
 	"\asurface\x18\x03 \x01(\tR\asurface\x12\x16\n" +
 	"\x06region\x18\x04 \x01(\tR\x06region\x12\x1a\n" +
 	"\blanguage\x18\x05 \x01(\tR\blanguage\x12\x19\n" +
-	"\bhost_app\x18\x06 \x01(\tR\ahostApp\"\xeb\x05\n" +
+	"\bhost_app\x18\x06 \x01(\tR\ahostApp\"\x81\x06\n" +
 	"\x05Event\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\fR\aeventId\x12(\n" +
 	"\x04type\x18\x02 \x01(\x0e2\x14.adnet.event.v1.TypeR\x04type\x12+\n" +
@@ -1076,7 +1092,8 @@ const file_event_proto_rawDesc = "" +
 	"conversion\x18\x10 \x01(\v2\x1a.adnet.event.v1.ConversionR\n" +
 	"conversion\x12\x14\n" +
 	"\x05token\x18( \x01(\fR\x05token\x12!\n" +
-	"\fsession_hash\x18< \x01(\fR\vsessionHash\x12\x1d\n" +
+	"\fsession_hash\x18< \x01(\fR\vsessionHash\x12\x14\n" +
+	"\x05house\x18> \x01(\bR\x05house\x12\x1d\n" +
 	"\n" +
 	"no_consent\x18= \x01(\bR\tnoConsent\x12!\n" +
 	"\fnetwork_mark\x18F \x01(\rR\vnetworkMarkJ\x04\b\x0e\x10\x0f\"\xac\x01\n" +
@@ -1086,7 +1103,7 @@ const file_event_proto_rawDesc = "" +
 	"\fvalue_micros\x18\x02 \x01(\x03R\vvalueMicros\x12\x1a\n" +
 	"\bcurrency\x18\x03 \x01(\tR\bcurrency\x12\x1a\n" +
 	"\bverified\x182 \x01(\bR\bverified\x12#\n" +
-	"\rexternal_hash\x18< \x01(\fR\fexternalHashJ\x04\b\x04\x10\x05J\x04\b\x05\x10\x06\"\xda\x06\n" +
+	"\rexternal_hash\x18< \x01(\fR\fexternalHashJ\x04\b\x04\x10\x05J\x04\b\x05\x10\x06\"\x86\a\n" +
 	"\aAuction\x12\x1d\n" +
 	"\n" +
 	"auction_id\x18\x01 \x01(\fR\tauctionId\x12\x13\n" +
@@ -1118,7 +1135,8 @@ const file_event_proto_rawDesc = "" +
 	"\x05terms\x18F \x03(\aR\x05terms\x12!\n" +
 	"\fsession_mark\x18G \x01(\rR\vsessionMark\x12\x17\n" +
 	"\ap_click\x18H \x01(\rR\x06pClick\x12\"\n" +
-	"\rtrial_p_click\x18I \x01(\rR\vtrialPClick\x12\x18\n" +
+	"\rtrial_p_click\x18I \x01(\rR\vtrialPClick\x12*\n" +
+	"\x11house_campaign_id\x18K \x01(\fR\x0fhouseCampaignId\x12\x18\n" +
 	"\aweights\x18J \x01(\x04R\aweights\"e\n" +
 	"\tCandidate\x12\x1f\n" +
 	"\vcampaign_id\x18\x01 \x01(\fR\n" +
