@@ -168,7 +168,7 @@ var looks = sync.OnceValue(func() map[string]string {
 	return of
 })
 
-// misspelt finds a word of label that looks like a known name and is none.
+// misspelt finds a word of label that looks like a known name and is another.
 func misspelt(label string) bool {
 	for _, word := range strings.Split(label, "-") {
 		like := digits.Replace(confusable.Skeleton(word))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"adnet/internal/money"
+	"adnet/internal/share"
 
 	"github.com/google/uuid"
 )
@@ -160,12 +161,12 @@ type Campaign struct {
 	FrequencyCap int     `json:"frequency_cap"` // impressions per session and UTC day; 0 means no cap
 	ClickID      ClickID `json:"click_id"`
 	// StartAt and EndAt are whole seconds in UTC; auctions from StartAt to before EndAt may choose the
-	// campaign. nil is no bound. What was sold before EndAt is charged after it, too.
+	// campaign. nil does not bound. What was sold before EndAt is charged after it, too.
 	StartAt *time.Time `json:"start_at"`
 	EndAt   *time.Time `json:"end_at"`
 	// MinRelevance is the least probability that the ad answers a request, from 0, which leaves it
 	// to the network, to 1.
-	MinRelevance money.Micros `json:"min_relevance"`
+	MinRelevance share.Share `json:"min_relevance"`
 
 	Targeting
 

@@ -27,16 +27,24 @@ func (d *Date) UnmarshalJSON(b []byte) error {
 	}
 	text, err := jsontext.AppendUnquote(nil, b)
 	if err != nil {
-		return err
+		return errForm("a time like 2026-01-31T10:00:00Z, or null")
 	}
 	at, err := time.Parse(time.RFC3339, string(text))
 	if err != nil {
-		return err
+		return errForm("a time like 2026-01-31T10:00:00Z, or null")
 	}
 	at = at.UTC().Truncate(time.Second)
 	d.At = &at
 	return nil
 }
+
+// errForm says in plain words what a field takes; readers of bodies show it with the field's name.
+type errForm string
+
+// Wants is what the field takes.
+func (e errForm) Wants() string { return string(e) }
+
+func (e errForm) Error() string { return "it must be " + string(e) }
 
 // Started says whether c may be chosen by an auction at now, as far as its start is concerned.
 func (c *Campaign) Started(now time.Time) bool { return c.StartAt == nil || !now.Before(*c.StartAt) }

@@ -7,6 +7,7 @@ import (
 
 	"adnet/internal/jsonscan"
 	"adnet/internal/money"
+	"adnet/internal/share"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
@@ -56,7 +57,7 @@ func (c *Campaign) readOwn(text string) bool {
 	c.FrequencyCap = int(f.Value("frequency_cap").Whole())
 	c.ClickID = ClickID(f.Value("click_id").Text())
 	c.StartAt, c.EndAt = f.timeOrNull("start_at"), f.timeOrNull("end_at")
-	c.MinRelevance = f.amount("min_relevance")
+	c.MinRelevance = f.share("min_relevance")
 	c.Mode = TargetingMode(f.Value("targeting_mode").Text())
 	c.IntentTokens = f.Value("target_intent_tokens").Texts()
 	c.Keywords = f.Value("target_keywords").Texts()
@@ -114,6 +115,11 @@ func parseTime(s string) (time.Time, error) {
 		return time.Time{}, errOtherTime
 	}
 	return time.Parse(time.RFC3339, s)
+}
+
+func (f *fields) share(name string) share.Share {
+	in := f.Value(name)
+	return jsonscan.Parsed(in, in.Number(), share.Parse)
 }
 
 func (f *fields) amount(name string) money.Micros { return amount(f.Value(name)) }

@@ -72,7 +72,7 @@ func (s *Service) Create(ctx context.Context, caller account.User, in Create) (C
 	if !caller.MayActFor(in.AdvertiserID) {
 		return Created{}, errs.New(errs.Forbidden, "advertiser_id must be your own user id")
 	}
-	// A seat is no further account with a first campaign that goes live by itself.
+	// A seat is not a further account with a first campaign that goes live by itself.
 	if caller.ID != in.AdvertiserID && !caller.IsAdmin() && !in.UseAdCredit {
 		return Created{}, errSeatCash
 	}
@@ -157,6 +157,17 @@ func (s *Service) Check(in Fields) (Campaign, error) {
 		return Campaign{}, err
 	}
 	c.PolicyViolations = Policy(&c)
+	c.normalizeGoal()
+	return c, nil
+}
+
+// Plan gives the campaign that fields would make, as far as they are said: its creative may be
+// missing still. Nothing is kept. Errors: those of [Service.Create] about the fields.
+func (s *Service) Plan(in Fields) (Campaign, error) {
+	c := defaults()
+	if err := in.plan(&c); err != nil {
+		return Campaign{}, err
+	}
 	c.normalizeGoal()
 	return c, nil
 }
@@ -268,10 +279,9 @@ func (s *Service) Update(ctx context.Context, caller account.User, id uuid.UUID,
 			return errs.New(errs.InvalidState, "the campaign is archived").With("status", string(c.Status))
 		}
 		if in.Pause {
-			if c.Status != Active {
-				return wrongState(c.Status, Active)
+			if err := c.pause(caller); err != nil {
+				return err
 			}
-			c.Status = Paused
 		}
 		budget, shown, size := c.TotalBudget, creativeOf(c), c.TargetingSize()
 		if err := in.apply(c); err != nil {
@@ -296,8 +306,8 @@ func (s *Service) Update(ctx context.Context, caller account.User, id uuid.UUID,
 // goes on waiting when more of the creative changes.
 func (c *Campaign) rejudge(before creative, trusted bool) {
 	waited := slices.ContainsFunc(c.PolicyViolations, func(v Violation) bool { return v.Rule == ruleChanged || v.Rule == RuleReported })
-	suspended := c.suspended()
-	c.PolicyViolations = c.judge()
+	suspended, stopped := c.suspended(), c.stopped()
+	c.PolicyViolations = append(c.judge(), stopped...)
 	if suspended {
 		c.Suspend(true)
 	}
@@ -337,14 +347,19 @@ func (s *Service) Remove(ctx context.Context, caller account.User, id uuid.UUID,
 		if c.Status != Active && c.Status != Paused && c.Status != InReview {
 			return wrongState(c.Status, Active, Paused, InReview)
 		}
-		c.Review = &Review{Decision: decisionRejected, Notes: notes, ReviewerID: caller.ID, At: s.deps.Now().UTC(), Creative: creativeOf(c).digest()}
-		c.Status = Rejected
+		s.judge(c, caller, Decision{Decision: decisionRejected, Notes: notes})
 		return nil
 	})
 }
 
+// reject is a decision above a pause: what is submitted and approved afterwards delivers.
+func (c *Campaign) reject() {
+	c.letGo()
+	c.Status = Rejected
+}
+
 // Reinstate takes back what was decided against exactly this creative: a rejected campaign is active
-// again, a held one delivers. What its owner changed since nobody judged: errs.Conflict.
+// again, a held one delivers. What its owner changed since was not judged: errs.Conflict.
 // errs.InvalidState where nothing is held against it, errs.Forbidden if caller is not an
 // administrator.
 func (s *Service) Reinstate(ctx context.Context, caller account.User, id uuid.UUID, notes string) (Changed, error) {
@@ -355,27 +370,12 @@ func (s *Service) Reinstate(ctx context.Context, caller account.User, id uuid.UU
 		if c.Status != Rejected && !c.Waits() {
 			return wrongState(c.Status, Rejected, InReview)
 		}
-		judged := creativeOf(c).digest()
-		if c.Review == nil && c.Status != Rejected || c.Review != nil && c.Review.Creative != judged {
+		if c.Review == nil && c.Status != Rejected || c.Review != nil && c.Review.Creative != creativeOf(c).digest() {
 			return errs.New(errs.Conflict, "nobody judged the ad as it is now: decide it in the review queue, then answer the appeal")
 		}
-		c.Review = &Review{Decision: decisionApproved, Notes: notes, ReviewerID: caller.ID, At: s.deps.Now().UTC(), Creative: judged}
-		if c.Status == Rejected || c.Status == InReview {
-			c.Status = Active
-		}
-		c.PolicyViolations = held(c.PolicyViolations)
+		s.judge(c, caller, Decision{Decision: decisionApproved, Notes: notes})
 		return nil
 	})
-}
-
-// Pause stops delivery and charging. errs.InvalidState unless the campaign is active.
-func (s *Service) Pause(ctx context.Context, caller account.User, id uuid.UUID) (Changed, error) {
-	return s.move(ctx, caller, id, Paused, Active)
-}
-
-// Resume starts a paused campaign again. errs.InvalidState unless it is paused.
-func (s *Service) Resume(ctx context.Context, caller account.User, id uuid.UUID) (Changed, error) {
-	return s.move(ctx, caller, id, Active, Paused)
 }
 
 // Submit sends a draft or a rejected campaign to review.
@@ -394,6 +394,8 @@ type Decision struct {
 	Notes    string
 	// Seen is the config version that the administrator looked at, 0 to judge whatever is there now.
 	Seen int64
+	// Reported says that readers have reported the campaign: then a live one is decided, too.
+	Reported bool
 }
 
 // Decide records an administrator's review. Approved makes a campaign in review active, and lets
@@ -416,22 +418,28 @@ func (s *Service) Decide(ctx context.Context, caller account.User, id uuid.UUID,
 		if in.Seen != 0 && in.Seen != c.ConfigVersion {
 			return errs.New(errs.Conflict, "the campaign changed since you saw it; look at it again")
 		}
-		if !c.Waits() {
+		if live := c.Status == Active || c.Status == Paused; !c.Waits() && !(live && in.Reported) {
 			return wrongState(c.Status, InReview)
 		}
-		c.Review = &Review{
-			Decision: in.Decision, Notes: in.Notes, ReviewerID: caller.ID, At: s.deps.Now().UTC(), Creative: creativeOf(c).digest(),
-		}
-		switch {
-		case in.Decision == decisionRejected:
-			c.Status = Rejected
-			return nil
-		case c.Status == InReview:
-			c.Status = Active
-		}
-		c.PolicyViolations = held(c.PolicyViolations)
+		s.judge(c, caller, in)
 		return nil
 	})
+}
+
+// judge writes down what caller decided about exactly the creative that c has now. A live campaign
+// that was held keeps its status when it is approved.
+func (s *Service) judge(c *Campaign, caller account.User, d Decision) {
+	c.Review = &Review{
+		Decision: d.Decision, Notes: d.Notes, ReviewerID: caller.ID, At: s.deps.Now().UTC(), Creative: creativeOf(c).digest(),
+	}
+	if d.Decision == decisionRejected {
+		c.reject()
+		return
+	}
+	if c.Status == Rejected || c.Status == InReview {
+		c.Status = Active
+	}
+	c.PolicyViolations = held(c.PolicyViolations)
 }
 
 func (s *Service) move(ctx context.Context, caller account.User, id uuid.UUID, to Status, from ...Status) (Changed, error) {

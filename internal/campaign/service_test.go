@@ -72,6 +72,20 @@ type modelled struct {
 	headline string
 	approved string // the headline that a reviewer approved last, "" for none
 	changed  bool   // while it was live, and no reviewer has seen it since
+	// stopped is what it was when an administrator paused it, "" unless that is in force.
+	stopped campaign.Status
+}
+
+// pauses says whether a caller may pause m, and pauses it then.
+func (m *modelled) pauses(admin bool) bool {
+	if m.status != campaign.Active && (!admin || m.status != campaign.Paused || m.stopped != "") {
+		return false
+	}
+	if admin {
+		m.stopped = m.status
+	}
+	m.status = campaign.Paused
+	return true
 }
 
 func (m *modelled) live() bool { return m.status == campaign.Active || m.status == campaign.Paused }
@@ -148,11 +162,10 @@ func TestLifeOfCampaigns(t *testing.T) {
 				who, id, m := pick(t)
 				text, pause := headline.Draw(t, "headline"), rapid.Bool().Draw(t, "pause")
 				_, err := f.service.Update(ctx, users[who], id, campaign.Edit{Fields: fields(text), Pause: pause})
-				fits := m.status != campaign.Archived && (!pause || m.status == campaign.Active)
+				next := *m
+				fits := m.status != campaign.Archived && (!pause || next.pauses(who == admin))
 				if expect(t, err, who, m, fits) {
-					if pause {
-						m.status = campaign.Paused
-					}
+					*m = next
 					switch {
 					case text == m.approved:
 						m.changed = false
@@ -163,8 +176,36 @@ func TestLifeOfCampaigns(t *testing.T) {
 					m.headline = text
 				}
 			},
-			"pause":  move(f.service.Pause, campaign.Paused, campaign.Active),
-			"resume": move(f.service.Resume, campaign.Active, campaign.Paused),
+			"pause": func(t *rapid.T) {
+				who, id, m := pick(t)
+				_, err := f.service.Pause(ctx, users[who], id)
+				next := *m
+				if expect(t, err, who, m, next.pauses(who == admin)) {
+					*m = next
+				}
+			},
+			"resume": func(t *rapid.T) {
+				who, id, m := pick(t)
+				_, err := f.service.Resume(ctx, users[who], id)
+				if m.status == campaign.Paused && m.stopped != "" && who == m.owner {
+					require.ErrorIs(t, err, campaign.ErrStopped)
+					return
+				}
+				if expect(t, err, who, m, m.status == campaign.Paused) {
+					m.status, m.stopped = campaign.Active, ""
+				}
+			},
+			"release": func(t *rapid.T) {
+				who, id, m := pick(t)
+				_, err := f.service.Release(ctx, users[who], id)
+				if who != admin {
+					require.True(t, errs.Is(err, errs.Forbidden))
+					return
+				}
+				if expect(t, err, who, m, m.status == campaign.Paused && m.stopped != "") {
+					m.status, m.stopped = m.stopped, ""
+				}
+			},
 			"submit": move(f.service.Submit, campaign.InReview, campaign.Draft, campaign.Rejected),
 			"archive": move(f.service.Archive, campaign.Archived,
 				campaign.Draft, campaign.InReview, campaign.Active, campaign.Paused, campaign.Rejected),
@@ -179,7 +220,7 @@ func TestLifeOfCampaigns(t *testing.T) {
 				if expect(t, err, who, m, m.waits()) {
 					switch {
 					case decision == "rejected":
-						m.status, m.approved = campaign.Rejected, ""
+						m.status, m.approved, m.stopped = campaign.Rejected, "", ""
 					case m.status == campaign.InReview:
 						m.status = campaign.Active
 						fallthrough

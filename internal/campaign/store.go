@@ -13,9 +13,11 @@ import (
 type Filter struct {
 	AdvertiserID uuid.UUID // nil UUID: every advertiser
 	Status       Status
-	Waiting      bool // only those that a reviewer has to look at: in review, or live and held by the policy
-	Limit        int  // 1 to 500
-	Offset       int
+	// Waiting: only those that a reviewer has to look at: in review, live and held by the policy, or
+	// live with undecided reports of readers that count (adreport).
+	Waiting bool
+	Limit   int // 1 to 500
+	Offset  int
 }
 
 // NewCampaign is the input of [Store.CreateCampaign].

@@ -13,6 +13,7 @@ import (
 	"adnet/internal/adtext"
 	"adnet/internal/errs"
 	"adnet/internal/money"
+	"adnet/internal/share"
 	"adnet/internal/traffic"
 
 	"github.com/google/uuid"
@@ -70,7 +71,7 @@ type Fields struct {
 	Pacing            *Pacing       `json:"pacing"`
 	FrequencyCap      *int          `json:"frequency_cap"`
 	ClickID           *ClickID      `json:"click_id"`
-	MinRelevance      *money.Micros `json:"min_relevance"`
+	MinRelevance      *share.Share  `json:"min_relevance"`
 	StartAt           Date          `json:"start_at"`
 	EndAt             Date          `json:"end_at"`
 
@@ -93,14 +94,17 @@ type Ratio struct {
 	Value *money.Micros // six decimals; nil clears
 }
 
-// UnmarshalJSON reads a number or null. Errors: those of [money.Parse].
+// UnmarshalJSON reads a number or null. Errors: another form, or finer than a millionth.
 func (r *Ratio) UnmarshalJSON(b []byte) error {
 	r.Given, r.Value = true, nil
 	if string(b) == "null" {
 		return nil
 	}
 	r.Value = new(money.Micros)
-	return r.Value.UnmarshalJSON(b)
+	if r.Value.UnmarshalJSON(b) != nil {
+		return errForm("a number with at most six decimals, or null")
+	}
+	return nil
 }
 
 // defaults is a campaign with the specification's default in every field but the format, which
@@ -113,8 +117,17 @@ func defaults() Campaign {
 	}
 }
 
-// apply puts the given fields into c and checks the result. The error names the field.
+// apply puts the given fields into c and checks the result, which has all that an ad needs. The error
+// names the field.
 func (f *Fields) apply(c *Campaign) error {
+	if err := f.plan(c); err != nil {
+		return err
+	}
+	return complete(c)
+}
+
+// plan is apply for a campaign whose creative may be missing still.
+func (f *Fields) plan(c *Campaign) error {
 	created, had := c.ID == uuid.Nil, c.Goal
 	set(&c.Format, f.Format)
 	set(&c.SkippableAfterSec, f.SkippableAfterSec)
@@ -257,7 +270,7 @@ func (f *Fields) applyTargeting(t *Targeting) error {
 			return invalid("target_integration_methods", "may hold %s", strings.Join(traffic.Methods(), ", "))
 		}
 	}
-	return nil
+	return f.checkPlaces(t)
 }
 
 // MaxCategories is how many categories a campaign may have.
@@ -308,10 +321,18 @@ func check(c *Campaign) error {
 	return nil
 }
 
-func checkText(c *Campaign) error {
-	if c.Headline == "" {
+// complete says whether c has what an ad cannot do without.
+func complete(c *Campaign) error {
+	switch {
+	case c.Headline == "":
 		return invalid("headline", "is required")
+	case c.CTAURL == "":
+		return invalid("cta_url", "is required")
 	}
+	return nil
+}
+
+func checkText(c *Campaign) error {
 	for _, text := range []struct {
 		field, value string
 		limit        int
@@ -329,9 +350,6 @@ func checkText(c *Campaign) error {
 }
 
 func checkURLs(c *Campaign) error {
-	if c.CTAURL == "" {
-		return invalid("cta_url", "is required")
-	}
 	for _, link := range linksOf(c) {
 		if link.value == "" {
 			continue
@@ -400,7 +418,7 @@ func checkKinds(c *Campaign) error {
 		return invalid("pacing", "must be even or asap")
 	case c.Mode != Broad && c.Mode != Exact:
 		return invalid("targeting_mode", "must be broad (stated tokens are part of what the campaign says) or exact (they are a filter)")
-	case c.MinRelevance < 0 || c.MinRelevance > money.USD:
+	case !c.MinRelevance.Valid():
 		return invalid("min_relevance", "must be from 0 (the network's floor) to 1")
 	case c.FrequencyCap < 0 || c.FrequencyCap > MaxCap:
 		return invalid("frequency_cap", "must be from 0 (no cap) to %d impressions per session and UTC day", MaxCap)

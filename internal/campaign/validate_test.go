@@ -116,11 +116,11 @@ func TestLinks(t *testing.T) {
 }
 
 func TestWhatIsKept(t *testing.T) {
-	c, err := apply(t, `{"headline":" e\u0301cole ","target_regions":[" US ","","US","us","e\u0301"],"target_roas":2.5}`)
+	c, err := apply(t, `{"headline":" e\u0301cole ","target_host_apps":[" US ","","US","us","e\u0301"],"target_roas":2.5}`)
 	require.NoError(t, err)
 	require.Equal(t, "école", c.Headline, "NFC, trimmed")
 	require.Equal(t, c.Headline, c.Name, "the name defaults to the headline")
-	require.Equal(t, []string{"US", "us", "é"}, c.Regions, "trimmed, without empty ones and repeats")
+	require.Equal(t, []string{"US", "us", "é"}, c.HostApps, "trimmed, without empty ones and repeats")
 	require.Equal(t, 25*money.USD/10, *c.TargetROAS)
 
 	f := Fields{}
@@ -132,4 +132,32 @@ func TestWhatIsKept(t *testing.T) {
 	require.Nil(t, c.TargetROAS, "null clears")
 	require.Empty(t, c.Regions, "an empty list clears")
 	require.Equal(t, before.Headline, c.Headline)
+}
+
+// What no request can state is refused, with what to write instead where that is known; what requests
+// state is taken.
+func TestPlacesThatRequestsState(t *testing.T) {
+	for _, good := range []string{
+		`{"target_regions":["US","de","USA","US-CA","gb_sct","GB-ENG"]}`, `{"target_languages":["en","PT-br","zh_Hant","zh-Hant-TW","haw","iw"]}`, `{"target_regions":[],"target_languages":[]}`,
+	} {
+		_, err := apply(t, good)
+		require.NoError(t, err, good)
+	}
+	for bad, words := range map[string]string{
+		`{"target_regions":["Germany"]}`: "ISO 3166", `{"target_regions":["ZZ"]}`: "ISO 3166", `{"target_regions":["EU"]}`: "ISO 3166", `{"target_regions":["276"]}`: "ISO 3166",
+		`{"target_regions":["US-CALI"]}`: "ISO 3166", `{"target_regions":["uk"]}`: "write GB", `{"target_regions":["UK-SCT"]}`: "write GB-SCT", `{"target_regions":["US","us-"]}`: "ISO 3166",
+		`{"target_languages":["english"]}`: "BCP 47", `{"target_languages":["qq"]}`: "BCP 47", `{"target_languages":["e"]}`: "BCP 47", `{"target_languages":["en-"]}`: "BCP 47", `{"target_languages":["x-private"]}`: "BCP 47",
+	} {
+		_, err := apply(t, bad)
+		require.True(t, errs.Is(err, errs.InvalidRequest), bad)
+		require.Contains(t, errs.Of(err).Message, words, bad)
+		require.Contains(t, bad, errs.Of(err).Extra["field"])
+	}
+	// A campaign that has had such a value keeps it until its list is changed.
+	c, err := apply(t, `{}`)
+	require.NoError(t, err)
+	c.Regions = []string{"Germany"}
+	headline := "Another"
+	f := Fields{Headline: &headline}
+	require.NoError(t, f.apply(&c))
 }

@@ -1,7 +1,7 @@
 // Package consent is the one place that decides whether a reader may be remembered: it reads the
 // signals of consent that come with a request, and says what they forbid.
 //
-// Contract. [Signals.Read] never fails: a text that is not well-formed is no consent. A request
+// Contract. [Signals.Read] never fails: a text that is not well-formed does not consent. A request
 // without any signal costs nothing. The texts are read and forgotten; what goes with an auction are
 // the [Flags].
 //

@@ -1,0 +1,61 @@
+package campaign
+
+import (
+	"regexp"
+	"strings"
+
+	"golang.org/x/text/language"
+)
+
+// A value that no request can state would match nothing, and its owner would wonder: regions and
+// languages are those of the standards that requests state theirs by (ingress/offer/request.go).
+var (
+	regionForm   = regexp.MustCompile(`^([A-Za-z]{2,3})([-_][A-Za-z0-9]{1,3})?$`)
+	languageForm = regexp.MustCompile(`^([A-Za-z]{2,3})([-_][A-Za-z0-9]{2,8})*$`)
+)
+
+// checkPlaces says whether requests can state the regions and languages of f.
+func (f *Fields) checkPlaces(t *Targeting) error {
+	if f.Regions != nil {
+		for _, value := range t.Regions {
+			if err := checkRegion(value); err != nil {
+				return err
+			}
+		}
+	}
+	if f.Languages != nil {
+		for _, value := range t.Languages {
+			if !isLanguage(value) {
+				return invalid("target_languages", "must hold languages of BCP 47, such as en or pt-BR; %q is none", value)
+			}
+		}
+	}
+	return nil
+}
+
+// checkRegion takes a country of ISO 3166-1 as two or three letters, and a subdivision of ISO 3166-2
+// by its form.
+func checkRegion(value string) error {
+	parts := regionForm.FindStringSubmatch(value)
+	if parts != nil {
+		country := strings.ToUpper(parts[1])
+		said, err := language.ParseRegion(country)
+		region := said.Canonicalize()
+		switch known := err == nil && region.IsCountry(); {
+		case known && (region.String() == country || region.ISO3() == country):
+			return nil
+		case known: // another name of it, such as UK, which no request states
+			return invalid("target_regions", "must hold codes of ISO 3166; for %q write %s", value, region.String()+parts[2])
+		}
+	}
+	return invalid("target_regions", "must hold codes of ISO 3166, such as US or US-CA; %q is none", value)
+}
+
+func isLanguage(value string) bool {
+	parts := languageForm.FindStringSubmatch(value)
+	if parts == nil {
+		return false
+	}
+	_, err := language.ParseBase(parts[1])
+	return err == nil
+}
