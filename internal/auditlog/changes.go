@@ -130,7 +130,7 @@ func OfSessions(user uuid.UUID, ended int) Entry {
 }
 
 // OfFactor is the entry of a change to an account's second factor. Secret and codes are not in it;
-// a wrong code is no change.
+// a wrong code changes nothing.
 func OfFactor(user uuid.UUID, before, after *account.Factor) Entry {
 	e := Entry{TargetKind: TargetUser, TargetID: user.String(), OwnerID: user, Changes: make(map[string]Change)}
 	if before.On() != after.On() {
@@ -256,4 +256,9 @@ func OfWeights(moves []ranking.Move) Entry {
 		e.Changes[strconv.FormatInt(m.Number, 10)] = Change{After: m.To}
 	}
 	return e
+}
+
+// OfVerification is the entry of a verification that was asked for.
+func OfVerification(v ledger.Verification) Entry {
+	return Entry{TargetKind: TargetStore, TargetID: "verify", Changes: map[string]Change{"run": {After: v.ID}}}
 }

@@ -129,6 +129,8 @@ func (d *decider) record(r *Record) Outcome {
 	switch {
 	case e.Sandbox:
 		return Outcome{Verdict: VerdictSandbox}
+	case e.House: // a guarantee: who shows its own ads earns nothing by it, and pays nothing
+		return Outcome{Verdict: VerdictHouse}
 	case e.Proof == Unverified: // never reaches a price: anybody who saw the ad may have sent it
 		return Outcome{Verdict: VerdictUnverified}
 	}
@@ -174,7 +176,7 @@ func (d *decider) takeMark() bool {
 // proves counts: without one the publisher is the sender's word.
 func (d *decider) suspected(e *Event) {
 	p := d.publisher(e.DeveloperID)
-	if p == nil || e.Type != Impression || e.Proof != Signed || e.Sandbox {
+	if p == nil || e.Type != Impression || e.Proof != Signed || e.Sandbox || e.House {
 		return
 	}
 	if e.Browser { // withheld, and not held against the account
@@ -191,7 +193,7 @@ func (d *decider) suspected(e *Event) {
 // redeem takes an auction out of the invalid ones when its valid impression comes after an invalid
 // one: whatever a stranger sends first, the reader's own request counts.
 func (d *decider) redeem(e *Event) {
-	if e.Type != Impression || e.Proof != Signed || e.Sandbox || e.Browser || !d.suspect[e.AuctionID] && !d.books.Invalid[e.AuctionID] {
+	if e.Type != Impression || e.Proof != Signed || e.Sandbox || e.House || e.Browser || !d.suspect[e.AuctionID] && !d.books.Invalid[e.AuctionID] {
 		return
 	}
 	if p := d.publisher(e.DeveloperID); p != nil {

@@ -124,6 +124,7 @@ type Event struct {
 	Price        money.Micros // per billed unit of BillingModel; ignored for UnsignedBillable
 	BillingModel campaign.BillingModel
 	Sandbox      bool
+	House        bool // of a house ad: a publisher's own campaign where nothing else was sold
 	Browser      bool // of an ad that was sold to a browser key
 	// InvalidTraffic names the rule that found the event invalid; empty for valid traffic.
 	InvalidTraffic string
@@ -170,6 +171,7 @@ const (
 	ConversionCapped  Verdict = "conversion_cap" // the hour's charged conversions reached the cap: recorded, not charged
 	VerdictSandbox    Verdict = "sandbox"
 	SelfServed        Verdict = "self_served"
+	VerdictHouse      Verdict = "house" // of a house ad: recorded, never charged, and in no count of impressions
 	UnknownCampaign   Verdict = "unknown_campaign"
 	Poison            Verdict = "poison" // cannot be decoded; kept in the dead-letter table
 	InvalidTraffic    Verdict = "invalid_traffic:"

@@ -17,6 +17,8 @@ type Cutoffs struct {
 	Applied time.Time // archived ranges applied before it; the last one of each partition stays
 	Dead    time.Time // dead letters from before it
 	Keys    time.Time // idempotency keys from before it
+	Emails  time.Time // e-mails that readers left with reports of ads before it
+	Reports time.Time // reports of ads from before it
 }
 
 // Removed counts the data that retention removed, or with a dry run would remove.
@@ -28,6 +30,8 @@ type Removed struct {
 	Records int64     // of these ranges
 	Dead    int64
 	Keys    int64
+	Emails  int64 // of readers' reports
+	Reports int64 // of readers
 }
 
 // Accepted says whether events of an auction's day may still come in while retention's horizon is

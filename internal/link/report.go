@@ -131,3 +131,28 @@ func (r *Report) Encrypted(watch *Watch, local bool, cure string) {
 		r.Mend(fmt.Sprintf("its certificate ends in %.0f hours", left.Hours()), "renew it")
 	}
 }
+
+// Seen is a report in the form that programs read.
+type Seen struct {
+	Report
+	OK        bool     `json:"ok"`             // nothing has to be mended
+	LatencyMS *float64 `json:"latency_ms"`     // there and back, the shortest of three; null if not reached
+	ClockMS   *float64 `json:"clock_ahead_ms"` // of the server's clock before this machine's; null if unknown
+}
+
+// Seen is r in the form that programs read.
+func (r Report) Seen() Seen {
+	s := Seen{Report: r, OK: r.OK()}
+	if r.Reached {
+		s.LatencyMS = milliseconds(r.Latency)
+	}
+	if r.ClockAhead != nil {
+		s.ClockMS = milliseconds(*r.ClockAhead)
+	}
+	return s
+}
+
+func milliseconds(d time.Duration) *float64 {
+	ms := float64(d.Microseconds()) / 1000
+	return &ms
+}

@@ -1,0 +1,41 @@
+package kafka
+
+import (
+	"context"
+
+	"adnet/internal/stream"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+)
+
+// Ends answers where the next record of each partition of a topic will be: what is before it and not
+// applied waits for settlement. It connects anew, and gives up after some seconds. Errors:
+// errs.Unavailable.
+func Ends(ctx context.Context, cfg Config, deps Deps, topic string) (map[stream.Partition]int64, error) {
+	cfg = cfg.withDefaults()
+	client, err := cfg.watched(deps, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	admin, name := kadm.NewClient(client), cfg.TopicPrefix+topic
+	found, err := admin.Metadata(ctx, name)
+	if err != nil {
+		return nil, cfg.unavailable(err)
+	}
+	listed, err := admin.ListEndOffsets(ctx, name)
+	if err == nil {
+		err = listed.Error()
+	}
+	if err != nil {
+		return nil, cfg.unavailable(err)
+	}
+	id := streamOf(found.Topics[name].ID)
+	ends := make(map[stream.Partition]int64)
+	listed.Each(func(o kadm.ListedOffset) {
+		ends[stream.Partition{Stream: id, Number: o.Partition}] = o.Offset
+	})
+	return ends, nil
+}

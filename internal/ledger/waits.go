@@ -1,0 +1,93 @@
+package ledger
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"adnet/internal/day"
+)
+
+// WaitReason says why Credits that were minted cannot be spent yet.
+type WaitReason string
+
+// The reasons; a closed list.
+const (
+	WaitUnbacked      WaitReason = "not_charged"   // pending: no charge backs them, or its payer owes it or got it back
+	WaitHold          WaitReason = "hold"          // released; the usual hold runs
+	WaitConcentration WaitReason = "concentration" // released; the long hold runs, see [CreditLot.Long]
+	WaitCase          WaitReason = "quarantine"    // an open case holds them until it is decided
+)
+
+// CreditWait is Credits of one publisher that wait for one reason and for the same UTC day.
+type CreditWait struct {
+	Reason  WaitReason
+	Credits int64
+	// Since is the first UTC day that they were minted on.
+	Since day.Day
+	// Until is when the last of them become spendable, UTC; of pending ones when they are destroyed
+	// unless a charge backs them before; zero with [WaitCase], which only a decision ends.
+	Until time.Time
+}
+
+// Waits says whether some Credits of the day cannot be spent yet.
+func (d *CreditDay) Waits() bool {
+	return d.InCase != 0 || d.Pending() != 0 || slices.ContainsFunc(d.Lots, func(l CreditLot) bool { return !l.Until.IsZero() && l.Left != 0 })
+}
+
+// Waits lists what of a publisher's days cannot be spent, by [WaitReason], one row for each UTC day
+// on which holds end or pending Credits expire, in the order of time; cases come last. The days
+// need no Sources. The sums of the rows are Pending, Held and Quarantined of [CreditBalance]. While
+// a day is Frozen no hold ends: Until is then the earliest time.
+func Waits(days []CreditDay) []CreditWait {
+	type key struct {
+		reason WaitReason
+		on     day.Day
+	}
+	rows := map[key]*CreditWait{}
+	add := func(reason WaitReason, of day.Day, n int64, until time.Time) {
+		k := key{reason: reason}
+		if !until.IsZero() {
+			k.on = day.Of(until)
+		}
+		if n == 0 {
+			return
+		}
+		w := rows[k]
+		if w == nil {
+			w = &CreditWait{Reason: reason, Since: of}
+			rows[k] = w
+		}
+		w.Credits += n
+		w.Since = min(w.Since, of)
+		if until.After(w.Until) {
+			w.Until = until
+		}
+	}
+	for i := range days {
+		d := &days[i]
+		add(WaitUnbacked, d.Day, d.Pending(), expiry(d.Day))
+		add(WaitCase, d.Day, d.InCase, time.Time{})
+		for _, l := range d.Lots {
+			if l.Until.IsZero() {
+				continue
+			}
+			reason := WaitHold
+			if l.Long {
+				reason = WaitConcentration
+			}
+			add(reason, d.Day, l.Left, l.Until)
+		}
+	}
+	list := make([]CreditWait, 0, len(rows))
+	for _, w := range rows {
+		list = append(list, *w)
+	}
+	slices.SortFunc(list, func(a, b CreditWait) int {
+		return cmp.Or(cmp.Compare(boolInt(a.Until.IsZero()), boolInt(b.Until.IsZero())), a.Until.Compare(b.Until), cmp.Compare(a.Reason, b.Reason))
+	})
+	return list
+}
+
+// expiry is when pending Credits of a day are destroyed at the earliest: see [ExpiredBefore].
+func expiry(of day.Day) time.Time { return (of + 1).Time().Add(PendingLife) }
