@@ -8,6 +8,7 @@ package adreport
 
 import (
 	"context"
+	"log/slog"
 	"net/mail"
 	"slices"
 	"time"
@@ -28,7 +29,7 @@ var Reasons = []string{"illegal", "misleading", "offensive", "scam", "malware", 
 const (
 	MaxText   = 1000 // code points
 	maxEmail  = 254
-	EmailLife = 90 * 24 * time.Hour  // at most, if nobody decides
+	EmailLife = 90 * 24 * time.Hour  // at most, without a decision
 	Life      = 400 * 24 * time.Hour // of the report
 )
 
@@ -90,13 +91,15 @@ type Decision struct {
 
 // Store keeps reports.
 type Store interface {
-	// AddReport keeps the first report of an auction, and forgets e-mails and reports that had their
-	// time; added is false for a further one.
+	// AddReport keeps the first report of an auction; added is false for a further one. Retention
+	// forgets e-mails and reports that had their time.
 	AddReport(ctx context.Context, r Report) (added bool, err error)
 	// CountReports counts the undecided reports of a campaign since a time.
 	CountReports(ctx context.Context, campaign uuid.UUID, since time.Time) (Counts, error)
 	// ReportedCampaigns lists campaigns with undecided reports, those with most counted ones first.
 	ReportedCampaigns(ctx context.Context, limit, offset int) ([]Reported, int, error)
+	// ReportsOf counts the undecided reports of these campaigns, as far as they have any.
+	ReportsOf(ctx context.Context, campaigns []uuid.UUID) ([]Reported, error)
 	// DecideReports ends them, and answers the e-mails that were left, each once; they are forgotten
 	// with it. errs.InvalidState where none waits.
 	DecideReports(ctx context.Context, d Decision) (emails []string, err error)
@@ -118,6 +121,7 @@ type Deps struct {
 	Stats Stats
 	Hold  Holder
 	Pause bool // ADNET_REPORTS_PAUSE
+	Log   *slog.Logger
 	Now   func() time.Time
 }
 
@@ -127,6 +131,9 @@ type Service struct{ deps Deps }
 // New makes a Service.
 func New(deps Deps) *Service {
 	deps.Now = schedule.Clock(deps.Now)
+	if deps.Log == nil {
+		deps.Log = slog.New(slog.DiscardHandler)
+	}
 	return &Service{deps: deps}
 }
 
@@ -147,7 +154,9 @@ func (r *Report) Check() error {
 	return nil
 }
 
-// File keeps a report, and stops the ad where enough strangers to each other have reported it.
+// File keeps a report, and stops the ad where enough strangers to each other have reported it. Once
+// it is kept there is no error: what fails then is logged, and done with the next report. Errors:
+// errs.InvalidRequest, errs.Unavailable.
 func (s *Service) File(ctx context.Context, r Report) error {
 	if err := r.Check(); err != nil {
 		return err
@@ -156,6 +165,14 @@ func (s *Service) File(ctx context.Context, r Report) error {
 	if err != nil || !added || !s.deps.Pause {
 		return err
 	}
+	if err := s.judge(ctx, r); err != nil {
+		s.deps.Log.Error("a report of an ad is kept, but was not weighed", "campaign", r.CampaignID, "error", err)
+	}
+	return nil
+}
+
+// judge stops the ad of a new report where there are enough of them.
+func (s *Service) judge(ctx context.Context, r Report) error {
 	today := day.Of(s.deps.Now())
 	counts, err := s.deps.Store.CountReports(ctx, r.CampaignID, today.Time())
 	if err != nil || !Pauses(counts, 0) { // what was seen costs a question to the stats

@@ -2,6 +2,7 @@ package adreport_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -19,11 +20,12 @@ type world struct {
 	seen   int64
 	added  bool
 	held   int
+	fails  error // of counting
 }
 
 func (w *world) AddReport(context.Context, adreport.Report) (bool, error) { return w.added, nil }
 func (w *world) CountReports(context.Context, uuid.UUID, time.Time) (adreport.Counts, error) {
-	return w.counts, nil
+	return w.counts, w.fails
 }
 func (w *world) Stats(context.Context, report.Query) (report.Result, error) {
 	return report.Result{Counts: report.Counts{Impressions: w.seen}}, nil
@@ -53,6 +55,18 @@ func TestWhatStopsAnAd(t *testing.T) {
 			require.Equal(t, c.want, w.held)
 		})
 	}
+}
+
+// A report that was kept is kept, whatever fails afterwards: its reader does not send it again, and
+// the next one has the ad stopped.
+func TestAKeptReportIsKept(t *testing.T) {
+	w := &world{added: true, fails: errors.New("away"), counts: adreport.Counts{Networks: 3, Publishers: 3, Counted: 3}}
+	s := adreport.New(adreport.Deps{Store: w, Stats: w, Hold: w, Pause: true, Now: time.Now})
+	require.NoError(t, s.File(t.Context(), adreport.Report{Reason: "scam"}))
+	require.Zero(t, w.held)
+	w.fails = nil
+	require.NoError(t, s.File(t.Context(), adreport.Report{Reason: "scam"}))
+	require.Equal(t, 1, w.held)
 }
 
 func TestCheck(t *testing.T) {

@@ -7,13 +7,16 @@
 package decision
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"adnet/internal/auditlog"
+	"adnet/internal/campaign"
 	"adnet/internal/errs"
 
 	"github.com/go-json-experiment/json"
@@ -26,7 +29,7 @@ type Kind string
 // The kinds of decisions.
 const (
 	Rejection  Kind = "rejection"  // a campaign was refused by a reviewer
-	Pause      Kind = "pause"      // a campaign was stopped by somebody else than its owner
+	Pause      Kind = "pause"      // a campaign was stopped by another than its owner
 	Hold       Kind = "hold"       // a publisher's Credits are held by a quarantine case
 	Clawback   Kind = "clawback"   // and were taken back
 	Suspension Kind = "suspension" // an account was suspended
@@ -87,8 +90,9 @@ type Query struct {
 	ID      uuid.UUID
 	OwnerID uuid.UUID
 	Kind    Kind
-	Open    bool // only those with an appeal that waits
-	Limit   int  // 1 to 500
+	Target  string // of this target_id
+	Open    bool   // only those with an appeal that waits
+	Limit   int    // 1 to 500
 	Offset  int
 }
 
@@ -174,7 +178,11 @@ func Of(e *auditlog.Entry) (Statement, bool) {
 
 func ofCampaign(e *auditlog.Entry, s Statement, reason string) (Statement, bool) {
 	if _, held := e.Changes["policy_violations"]; held && s.Automated && reason != "" {
-		s.Kind, s.Rule, s.Reason = Pause, "reports", reason
+		s.Kind, s.Rule, s.Reason = Pause, RuleReports, reason
+		return s, true
+	}
+	if barred(e) { // it was paused already, so its status did not change
+		s.Kind, s.Rule, s.Reason = Pause, "ad_policy", cmp.Or(reason, pausedWords)
 		return s, true
 	}
 	status, ok := e.Changes["status"]
@@ -195,16 +203,47 @@ func ofCampaign(e *auditlog.Entry, s Statement, reason string) (Statement, bool)
 	case "paused":
 		s.Kind, s.Rule, s.Reason = Pause, "ad_policy", reason
 		if s.Automated {
-			s.Rule = "reports"
+			s.Rule = RuleReports
 		}
-		if s.Reason == "" {
-			s.Reason = "An administrator of this network has paused the campaign."
-		}
+		s.Reason = cmp.Or(s.Reason, pausedWords)
 		byOther := e.Actor.Role == "admin" && e.Actor.AccountID != e.OwnerID
 		return s, byOther || s.Automated
 	}
 	return s, false
 }
+
+const pausedWords = "An administrator of this network has paused the campaign."
+
+// barred says whether an administrator paused what its owner had paused before.
+func barred(e *auditlog.Entry) bool {
+	found := e.Changes["policy_violations"]
+	return !names(found.Before, campaign.RuleBarred) && names(found.After, campaign.RuleBarred)
+}
+
+// names says whether the findings of an entry are of a rule, among others.
+func names(findings any, rule string) bool {
+	var list []campaign.Violation
+	_ = json.Unmarshal([]byte(raw(findings)), &list)
+	return slices.ContainsFunc(list, func(v campaign.Violation) bool { return v.Rule == rule })
+}
+
+// Supersedes says whether s decided anew about what before, an earlier decision, had decided: before
+// is in force no more, and to take it back must not take back s. A campaign's refusals and what
+// readers' reports stop are one matter, an administrator's pause of it is another, so is the
+// suspension of an account.
+func (s *Statement) Supersedes(before *Statement) bool {
+	return s.ID != before.ID && s.TargetKind == before.TargetKind && s.TargetID == before.TargetID && s.matter() == before.matter()
+}
+
+func (s *Statement) matter() Kind {
+	if s.Kind == Pause && s.Rule == RuleReports {
+		return Rejection
+	}
+	return s.Kind
+}
+
+// RuleReports is the rule of a campaign that readers' reports have stopped.
+const RuleReports = "reports"
 
 // after is a field's new value as text; empty where it did not change.
 func after(e *auditlog.Entry, field string) string {

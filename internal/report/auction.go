@@ -1,8 +1,13 @@
 package report
 
 import (
+	"cmp"
+	"slices"
+	"strings"
 	"time"
 
+	"adnet/internal/day"
+	"adnet/internal/errs"
 	"adnet/internal/money"
 
 	"github.com/google/uuid"
@@ -15,6 +20,7 @@ type Auction struct {
 	At                time.Time
 	DeveloperID       uuid.UUID
 	CampaignID        uuid.UUID    // zero when nothing won
+	HouseID           uuid.UUID    // of the house ad that was shown as nothing won; zero for none
 	Reason            string       // why nothing won, from the closed list of no-fill reasons; empty on a fill
 	Price             money.Micros // paid by the winner per billed unit of its model
 	ECPM              money.Micros // the winner's effective price of 1,000 impressions
@@ -50,11 +56,48 @@ type Outcome struct {
 	Weights     int64    // the version of the learnt weights that decided; 0 for none
 }
 
-// Asked counts what a publisher asked for in some days, as far as auctions were recorded, without
+// AskedQuery selects the requests of one publisher, or All. Since and Until are UTC days, both
+// included.
+type AskedQuery struct {
+	DeveloperID  uuid.UUID
+	All          bool // of every publisher, whatever DeveloperID says
+	Since, Until day.Day
+	Breakdown    Breakdown // one of [AskedBreakdowns]; empty: none
+}
+
+// AskedBreakdowns are what requests can be split by: what a publisher says of the place of an ad.
+var AskedBreakdowns = []string{string(BySurface), string(ByHostApp), string(ByIntegrationMethod), string(ByFormat)}
+
+// MaxAskedGroups is how many values of a breakdown are told apart, those with the most requests. A
+// publisher chooses the names of host apps freely; the totals count all.
+const MaxAskedGroups = 200
+
+// Check says whether the store answers q. Errors: errs.InvalidRequest with the field.
+func (q *AskedQuery) Check() error {
+	if q.Breakdown != "" && !slices.Contains(AskedBreakdowns, string(q.Breakdown)) {
+		return errs.New(errs.InvalidRequest, "breakdown must be one of %s", strings.Join(AskedBreakdowns, ", ")).With("field", "breakdown")
+	}
+	return nil
+}
+
+// Asked counts what publishers asked for in some days, as far as auctions were recorded, without
 // sandbox keys.
 type Asked struct {
 	Outcomes map[string]int64 // by why there was no ad; empty for an ad
 	Last     time.Time        // UTC; zero without any
+	// Groups are those of the query's breakdown, by [AskedGroup.Compare], at most [MaxAskedGroups].
+	Groups []AskedGroup
+}
+
+// AskedGroup is the requests of one value of a breakdown.
+type AskedGroup struct {
+	Key              string
+	Requests, Filled int64
+}
+
+// Compare is the order of groups: more requests first, then by key.
+func (g AskedGroup) Compare(o AskedGroup) int {
+	return cmp.Or(cmp.Compare(o.Requests, g.Requests), strings.Compare(g.Key, o.Key))
 }
 
 // Candidate is a campaign that took part in an auction.
@@ -101,6 +144,8 @@ type Impression struct {
 	Place       uint32   // a hash of host app, surface and integration method
 	Terms       []uint32 // ids, ascending; each known to enough people in its month
 	Clicked     bool     // a valid click, accepted for billing, followed
+	Converted   bool     // of a click: a valid conversion followed it
+	PaysCPA     bool     // its campaign pays for conversions
 	Network     int64    // marks the click's network on this campaign and day
 	PClick      int64    // foretold by what decided, ppm
 	TrialPClick int64    // foretold by the weights on trial, ppm; 0 for none

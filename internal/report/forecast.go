@@ -66,7 +66,7 @@ func Place(value string) string {
 
 // Won is how many requests an advertiser won at prices of one step.
 type Won struct {
-	Advertiser uuid.UUID // nil: nobody
+	Advertiser uuid.UUID // nil: none
 	Step       int       // of the effective CPM, see [PriceSteps]
 	Requests   int64
 }
@@ -75,7 +75,7 @@ type Won struct {
 type Forecast struct {
 	Requests int64 // a day, that the lists of the targeting allow
 	// Prices are the steps under which a quarter, half and three quarters of the filled requests
-	// were sold; nil where they would tell of somebody.
+	// were sold; nil where they would tell of a single account.
 	Prices []money.Micros
 	// Share of the requests that a bid would have won, from 0 to 1; negative where it would tell of
 	// somebody.

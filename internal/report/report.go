@@ -116,7 +116,8 @@ type Query struct {
 const MaxConversionValue = 1_000_000 * money.USD
 
 // Counts are unique events: an event counts when its verdict says that it really happened once, so
-// duplicates, forged, expired, unsigned, unverified, sandbox and invalid ones are not in the first block.
+// duplicates, forged, expired, unsigned, unverified, sandbox, house and invalid ones are not in the
+// first block.
 type Counts struct {
 	Impressions    int64 // verdicts ok, paused, over_budget, over_balance, conversion_cap, self_served
 	Clicks         int64
@@ -149,8 +150,8 @@ type Result struct {
 	Daily  []Group // one per day of the range that has events, ascending
 	Groups []Group // of the breakdown, by spend then key; nil without one
 	// Traffic says why events were not paid for or earned nothing, over the whole range, by reason:
-	// the rules of traffic.InvalidRules, and [TrafficSelfServed], [TrafficCapped] and
-	// [TrafficHeld].
+	// the rules of traffic.InvalidRules, and [TrafficHouse], [TrafficSelfServed], [TrafficCapped]
+	// and [TrafficHeld].
 	Traffic []Traffic
 	// AsOf is the time up to which events are included: all received before it are counted.
 	AsOf time.Time
@@ -158,6 +159,7 @@ type Result struct {
 
 // The reasons of [Traffic] besides the rules of invalid traffic.
 const (
+	TrafficHouse      = "house"       // a house ad: neither charged nor minted, and not in Counts.Impressions
 	TrafficSelfServed = "self_served" // a publisher's own campaign: neither charged nor minted
 	TrafficCapped     = "mint_capped" // charged; nothing minted because of the daily mint cap
 	TrafficHeld       = "mint_held"   // charged; the Credit is held by a quarantine
@@ -177,6 +179,8 @@ func TrafficReason(v ledger.Verdict, note ledger.CreditNote) string {
 	switch {
 	case invalid:
 		return rule
+	case v == ledger.VerdictHouse:
+		return TrafficHouse
 	case v == ledger.SelfServed:
 		return TrafficSelfServed
 	case note == ledger.CreditCapped:
