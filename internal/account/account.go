@@ -59,7 +59,7 @@ func (u User) Edited(edit func(*User) error) (User, error) {
 	return after, nil
 }
 
-// ErasedEmail is the e-mail of an account whose owner was forgotten; nobody can have it.
+// ErasedEmail is the e-mail of an account whose owner was forgotten; no account can register it.
 func ErasedEmail(id uuid.UUID) string { return "erased-" + id.String() + "@erased.invalid" }
 
 // Erased says whether u's owner was forgotten.
@@ -120,6 +120,9 @@ type Key struct {
 	Blocks *Blocks
 	// Publishing is what the same account asks of ads. Only [KeyStore.KeyByHash] fills it.
 	Publishing Publishing
+	// House are the newest active campaigns of its owner, at most [MaxHouse], newest first, where
+	// Publishing has house ads. Only [KeyStore.KeyByHash] fills it.
+	House []uuid.UUID
 }
 
 // Revoked says whether the key was withdrawn.

@@ -55,7 +55,7 @@ const (
 	codeSkew      = 1  // steps before and after now that are taken: clocks differ
 	secretSize    = 20 // bytes: the key size of HMAC-SHA-1
 	recoveryCodes = 10
-	recoverySize  = 10 // bytes: 80 bits, which nobody guesses
+	recoverySize  = 10 // bytes: 80 bits, too many to guess
 	// After so many wrong codes in a row the next is taken only after a while, which doubles.
 	freeFailures = 5
 	firstWait    = 15 * time.Minute

@@ -46,7 +46,7 @@ type LinkStore interface {
 }
 
 const (
-	// MaxLinks is how many links wait for one e-mail, so that nobody floods a mailbox.
+	// MaxLinks is how many links wait for one e-mail, so that a mailbox is not flooded.
 	MaxLinks     = 3
 	registerLife = 24 * time.Hour
 	resetLife    = time.Hour
@@ -66,10 +66,10 @@ type Mailed struct {
 // costs the same for an e-mail that has an account, whose owner is told. mailed is nil where enough
 // links wait. Errors: errs.InvalidRequest.
 func (s *Service) AskRegister(ctx context.Context, email, password string) (mailed *Mailed, err error) {
-	if email, err = cleanEmail(email); err != nil {
+	if email, err = newEmail(email); err != nil {
 		return nil, err
 	}
-	hash, err := hashNew(ctx, password)
+	hash, err := hashNew(ctx, email, password)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (s *Service) AskReset(ctx context.Context, email string) (mailed *Mailed, e
 	l := Link{Purpose: LinkNotice, Email: email}
 	u, err := s.deps.Users.UserByEmail(ctx, email)
 	switch {
-	case err == nil && !u.Disabled && u.Role != RoleSeat:
+	case err == nil && !u.Erased() && u.Role != RoleSeat: // a suspended owner reads why, and appeals
 		l.Purpose, l.UserID = LinkReset, u.ID
 	case err != nil && !errs.Is(err, errs.NotFound):
 		return nil, err
@@ -155,7 +155,7 @@ func (s *Service) ResetPassword(ctx context.Context, token, password string) (Us
 	if err := linkError(err, found.Purpose == LinkReset); err != nil {
 		return User{}, err
 	}
-	chosen, err := hashNew(ctx, password)
+	chosen, err := hashNew(ctx, found.Email, password)
 	if err != nil {
 		return User{}, err
 	}
@@ -164,7 +164,7 @@ func (s *Service) ResetPassword(ctx context.Context, token, password string) (Us
 		return User{}, err
 	}
 	u, _, err := s.deps.Sessions.RenewLogins(ctx, found.UserID, uuid.Nil, func(u *User) error {
-		if u.Disabled || u.Role == RoleSeat || u.Email != found.Email { // suspended or renamed meanwhile
+		if u.Erased() || u.Role == RoleSeat || u.Email != found.Email { // erased or renamed meanwhile
 			return errLink
 		}
 		u.PasswordHash = chosen

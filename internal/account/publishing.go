@@ -4,18 +4,23 @@ import (
 	"context"
 
 	"adnet/internal/errs"
-	"adnet/internal/money"
+	"adnet/internal/share"
 
 	"github.com/google/uuid"
 )
 
 // Publishing is what a publisher asks of the ads on all of its keys and seats.
 type Publishing struct {
-	// MinRelevance is the least probability that an ad answers its request, from 0 to 1 with six
-	// decimals; nil states none. How it counts beside the floors of others is decided in
+	// MinRelevance is the least probability that an ad answers its request, from 0 to 1 to the
+	// millionth; nil states none. How it counts beside the floors of others is decided in
 	// ingress/offer.
-	MinRelevance *money.Micros `json:"min_relevance"`
+	MinRelevance *share.Share `json:"min_relevance"`
+	// HouseAds has campaigns of the account itself shown where nothing else was sold, for nothing.
+	HouseAds bool `json:"house_ads"`
 }
+
+// MaxHouse is how many campaigns of an account may be house ads: a request looks at each.
+const MaxHouse = 20
 
 // PublishingStore keeps what publishers ask of ads. Errors: errs.NotFound for an unknown account.
 type PublishingStore interface {
@@ -27,7 +32,7 @@ type PublishingStore interface {
 
 // Check says whether p can be kept. Errors: errs.InvalidRequest with the field.
 func (p *Publishing) Check() error {
-	if m := p.MinRelevance; m != nil && (*m < 0 || *m > money.USD) {
+	if m := p.MinRelevance; m != nil && !m.Valid() {
 		return errs.New(errs.InvalidRequest, "min_relevance must be from 0 (off) to 1, or null for that of the network").With("field", "min_relevance")
 	}
 	return nil

@@ -31,7 +31,7 @@ type Deps struct {
 	Users    UserStore
 	Keys     KeyStore
 	Networks NetworkStore // nil: no network is known
-	Sessions SessionStore // nil where nobody logs in: on the command line
+	Sessions SessionStore // nil on the command line, which has no logins
 	Factors  FactorStore  // as Sessions
 	Links    LinkStore    // as Sessions
 	Box      Box          // as Sessions
@@ -82,11 +82,11 @@ func (s *Service) EnsureAdmin(ctx context.Context, email, password string) error
 }
 
 func (s *Service) create(ctx context.Context, email, password string, role Role) (User, error) {
-	email, err := cleanEmail(email)
+	email, err := newEmail(email)
 	if err != nil {
 		return User{}, err
 	}
-	hash, err := hashNew(ctx, password)
+	hash, err := hashNew(ctx, email, password)
 	if err != nil {
 		return User{}, err
 	}
@@ -198,7 +198,7 @@ func (s *Service) Disable(ctx context.Context, email string, disabled bool) (Use
 // SetPassword changes a user's password and ends its sessions. API keys go on working: see
 // [Service.RevokeKeys].
 func (s *Service) SetPassword(ctx context.Context, email, password string) (User, error) {
-	hash, err := hashNew(ctx, password)
+	hash, err := hashNew(ctx, email, password)
 	if err != nil {
 		return User{}, err
 	}
@@ -437,6 +437,24 @@ func cleanEmail(text string) (string, error) {
 		return "", errs.New(errs.InvalidRequest, "email must be an e-mail address").With("field", "email")
 	}
 	return text, nil
+}
+
+// newEmail is [cleanEmail] for an account that is made: in ASCII, so that no two look alike, and with
+// a domain that can have a mailbox. Names below .invalid (RFC 2606) are those of seats and of erased
+// accounts: who could take one would stand in the way of an erasure.
+func newEmail(text string) (string, error) {
+	email, err := cleanEmail(text)
+	if err != nil {
+		return "", err
+	}
+	domain := email[strings.LastIndexByte(email, '@')+1:]
+	if strings.ContainsFunc(email, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return "", errs.New(errs.InvalidRequest, "email must be in ASCII; write a domain with other letters in its xn-- form").With("field", "email")
+	}
+	if strings.HasPrefix(domain, "[") || domain == "invalid" || strings.HasSuffix(domain, ".invalid") {
+		return "", errs.New(errs.InvalidRequest, "email must have a domain that receives mail").With("field", "email")
+	}
+	return email, nil
 }
 
 func checkPassword(password string) error {

@@ -109,7 +109,7 @@ func (s *Service) EndSessions(ctx context.Context, u User, keep uuid.UUID) (int,
 // ChangePassword sets the password of u, who has shown the present one, and ends its other
 // sessions. API keys go on working: see [Service.RevokeKeys]. Errors: errs.InvalidRequest.
 func (s *Service) ChangePassword(ctx context.Context, u User, keep uuid.UUID, password string) (ended int, err error) {
-	hash, err := hashNew(ctx, password)
+	hash, err := hashNew(ctx, u.Email, password)
 	if err != nil {
 		return 0, err
 	}
@@ -123,10 +123,13 @@ func (s *Service) ChangePassword(ctx context.Context, u User, keep uuid.UUID, pa
 	return ended, err
 }
 
-// hashNew checks a password that is chosen and hashes it.
-func hashNew(ctx context.Context, password string) (string, error) {
+// hashNew checks a password that is chosen for the account of an e-mail and hashes it.
+func hashNew(ctx context.Context, email, password string) (string, error) {
 	if err := checkPassword(password); err != nil {
 		return "", err
+	}
+	if strings.Contains(strings.ToLower(password), strings.ToLower(strings.TrimSpace(email))) {
+		return "", errs.New(errs.InvalidRequest, "the password must not have the e-mail in it").With("field", "password")
 	}
 	return HashPassword(ctx, password)
 }

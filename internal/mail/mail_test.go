@@ -79,7 +79,7 @@ func TestSend(t *testing.T) {
 	require.ErrorIs(t, <-ended, context.Canceled)
 }
 
-// A full queue and a server that is away hold nobody up.
+// A full queue and a server that is away delay no call.
 func TestNothingWaits(t *testing.T) {
 	s, err := New(Config{Host: "127.0.0.1", Port: 1, From: "a@ads.example"}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 	require.NoError(t, err)

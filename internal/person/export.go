@@ -7,6 +7,7 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
+	"adnet/internal/decision"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 
@@ -23,6 +24,18 @@ type Held struct {
 	Ledger    []Line              `json:"ledger"` // newest first
 	AuditLog  []auditlog.Entry    `json:"audit_log"`
 	Blocks    account.Blocks      `json:"blocks"`
+	Asks      account.Publishing  `json:"publishing"` // of the ads on its keys and seats
+	// Decisions were taken against the account; each with its appeals, newest first.
+	Decisions []decision.Statement `json:"decisions"`
+	Credits   Credits              `json:"credits"`
+}
+
+// Credits says where the account's Credits are.
+type Credits struct {
+	Spendable   money.Credits `json:"spendable"`
+	Pending     money.Credits `json:"pending"`
+	Held        money.Credits `json:"held"`
+	Quarantined money.Credits `json:"quarantined"`
 }
 
 // Profile is the account itself.
@@ -62,8 +75,8 @@ type Line struct {
 	Balance     int64          `json:"balance_after"` // of the account
 }
 
-// Export collects what is held about an account. It is no snapshot: rows that come meanwhile may be
-// in it or not.
+// Export collects what is held about an account. It is not a snapshot: rows that come meanwhile may
+// be in it or not.
 func Export(ctx context.Context, s Store, u account.User) (h Held, err error) {
 	h.Profile = Profile{u.ID, u.DeveloperID, u.Email, u.Role, u.DisplayName, u.Company, u.Disabled, u.CreatedAt}
 	if h.Balance, err = s.AdvertiserBalance(ctx, u.ID); err != nil {
@@ -72,6 +85,17 @@ func Export(ctx context.Context, s Store, u account.User) (h Held, err error) {
 	if h.Blocks, err = s.Blocks(ctx, u.ID); err != nil {
 		return h, err
 	}
+	if h.Asks, err = s.Publishing(ctx, u.ID); err != nil {
+		return h, err
+	}
+	if h.Decisions, err = statements(ctx, s, u.ID); err != nil {
+		return h, err
+	}
+	credits, err := s.CreditBalance(ctx, u.DeveloperID)
+	if err != nil {
+		return h, err
+	}
+	h.Credits = Credits(credits)
 	keys, err := s.Keys(ctx, u.ID)
 	if err != nil {
 		return h, err
@@ -88,6 +112,18 @@ func Export(ctx context.Context, s Store, u account.User) (h Held, err error) {
 	}
 	h.AuditLog, err = entries(ctx, s, u.ID)
 	return h, err
+}
+
+func statements(ctx context.Context, s Store, owner uuid.UUID) (all []decision.Statement, err error) {
+	for {
+		some, total, err := s.Decisions(ctx, decision.Query{OwnerID: owner, Limit: page, Offset: len(all)})
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, some...); len(some) == 0 || len(all) >= total {
+			return all, nil
+		}
+	}
 }
 
 func lines(ctx context.Context, s Store, u account.User) (all []Line, err error) {

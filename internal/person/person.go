@@ -14,6 +14,7 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
+	"adnet/internal/decision"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -26,6 +27,9 @@ type Store interface {
 	account.UserStore
 	account.KeyStore
 	account.BlockStore
+	account.PublishingStore
+	Decisions(ctx context.Context, q decision.Query) ([]decision.Statement, int, error)
+	CreditBalance(ctx context.Context, developer uuid.UUID) (ledger.CreditBalance, error)
 	Campaigns(ctx context.Context, f campaign.Filter) ([]campaign.Campaign, int, error)
 	UpdateCampaign(ctx context.Context, id uuid.UUID, edit func(*campaign.Campaign) error) (campaign.Campaign, error)
 	AdvertiserBalance(ctx context.Context, id uuid.UUID) (money.Micros, error)
@@ -51,16 +55,33 @@ func Find(ctx context.Context, s account.UserStore, who string) (account.User, e
 
 // Erased is what an erasure did.
 type Erased struct {
-	Again     bool         // the account was erased before
-	Keys      int          // that were revoked
-	Campaigns int          // that were archived
-	Balance   money.Micros // that stays in the books and can be spent no more
+	Again     bool // the account was erased before
+	Keys      int  // that were revoked
+	Campaigns int  // that were archived
+	Loss           // that stays in the books and can be spent no more
 }
 
-// Erase forgets who owns an account. An administrator must lose the role first. Errors: errs.Conflict
-// where the account owes money or administers.
-func Erase(ctx context.Context, s Store, u account.User, now time.Time) (done Erased, err error) {
-	if done.Balance, err = s.AdvertiserBalance(ctx, u.ID); err != nil {
+// Loss is what an account loses by its erasure.
+type Loss struct {
+	Balance money.Micros
+	Credits money.Credits // spendable; those that wait are lost, too
+}
+
+// LossOf is what an account would lose now.
+func LossOf(ctx context.Context, s Store, u account.User) (l Loss, err error) {
+	if l.Balance, err = s.AdvertiserBalance(ctx, u.ID); err != nil {
+		return l, err
+	}
+	credits, err := s.CreditBalance(ctx, u.DeveloperID)
+	l.Credits = max(0, credits.Spendable)
+	return l, err
+}
+
+// Erase forgets who owns an account. An administrator must lose the role first. forfeit is the loss
+// that its owner was told and agreed to. Errors: errs.Conflict where the account owes money,
+// administers, or would lose something else: a payment that came since is not lost unseen.
+func Erase(ctx context.Context, s Store, u account.User, forfeit Loss, now time.Time) (done Erased, err error) {
+	if done.Loss, err = LossOf(ctx, s, u); err != nil {
 		return done, err
 	}
 	switch {
@@ -68,6 +89,9 @@ func Erase(ctx context.Context, s Store, u account.User, now time.Time) (done Er
 		return done, errs.New(errs.Conflict, "the account administers; take the role first: adnet user promote %s --role advertiser", u.Email)
 	case done.Balance < 0:
 		return done, errs.New(errs.Conflict, "the account owes %s USD; it can be erased when that is paid", -done.Balance)
+	case !u.Erased() && done.Loss != forfeit:
+		return done, errs.New(errs.Conflict, "the account has %s USD and %d Credits, which would be lost, and so are Credits that are pending or held: "+
+			"spend them, ask the operator for a refund, or confirm with forfeit_usd and forfeit_credits", done.Balance, int64(done.Credits)).With("balance_usd", done.Balance).With("credits", done.Credits)
 	}
 	done.Again = u.Erased()
 	if done.Keys, err = revoke(ctx, s, u.ID, now); err != nil {

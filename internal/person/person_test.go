@@ -26,11 +26,11 @@ func TestWhoIsNotErased(t *testing.T) {
 	store := memory.New(time.Now)
 	u := account.User{ID: uuid.New(), DeveloperID: uuid.New(), Email: "a@example.com", Role: account.RoleAdvertiser}
 	require.NoError(t, store.CreateUser(t.Context(), u))
-	_, err := person.Erase(t.Context(), owing{store}, u, time.Now())
+	_, err := person.Erase(t.Context(), owing{store}, u, person.Loss{}, time.Now())
 	require.True(t, errs.Is(err, errs.Conflict), err)
 	require.ErrorContains(t, err, "owes 3 USD")
 	u.Role = account.RoleAdmin
-	_, err = person.Erase(t.Context(), store, u, time.Now())
+	_, err = person.Erase(t.Context(), store, u, person.Loss{}, time.Now())
 	require.True(t, errs.Is(err, errs.Conflict), err)
 	kept, err := store.User(t.Context(), u.ID)
 	require.NoError(t, err)
