@@ -274,6 +274,15 @@ func (s *Service) ask(ctx context.Context, d ledger.Deposit) (result ledger.Noti
 	return result, err == nil, err
 }
 
+type doubt struct{}
+
+// Doubted is ctx for a delivery of an address that sent many which no provider signed: no provider
+// is asked for its sake before its signature is known to be right.
+func Doubted(ctx context.Context) context.Context { return context.WithValue(ctx, doubt{}, true) }
+
+// IsDoubted says whether ctx is of [Doubted].
+func IsDoubted(ctx context.Context) bool { return ctx.Value(doubt{}) != nil }
+
 // Receipt is the result of a webhook delivery.
 type Receipt struct {
 	Outcome   ledger.NoticeOutcome // empty when ignored

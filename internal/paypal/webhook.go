@@ -132,7 +132,7 @@ func (p *Webhook) Read(ctx context.Context, header http.Header, body []byte) (pa
 	return p.disputed(ctx, d)
 }
 
-// askAPI is why a delivery is parked where nobody can be asked.
+// askAPI is why a delivery is parked where PayPal cannot be asked.
 const askAPI = "set ADNET_PAYPAL_CLIENT_ID and ADNET_PAYPAL_CLIENT_SECRET: only PayPal's API says what was paid"
 
 // askDisputes is why a dispute is parked that PayPal does not show.

@@ -501,6 +501,27 @@ func TestFetchesOnceASecond(t *testing.T) {
 	require.Equal(t, "pem", string(text))
 }
 
+// An address that sends unsigned deliveries takes no turn of PayPal's: what is known counts for it,
+// too.
+func TestDoubtedDeliveriesFetchNothing(t *testing.T) {
+	now, api := sentAt, &trip{status: 200, body: "pem"}
+	f := NewFetcher(api, func() time.Time { return now })
+	doubted := payment.Doubted(t.Context())
+	for i := range 60 {
+		now = now.Add(fetchEvery)
+		_, err := f.Certificates(doubted, fmt.Sprint(certURL, i))
+		require.ErrorIs(t, err, errDoubted)
+	}
+	require.Zero(t, api.calls)
+	_, err := f.Certificates(t.Context(), certURL)
+	require.NoError(t, err)
+	now = now.Add(keepFor)
+	text, err := f.Certificates(doubted, certURL)
+	require.NoError(t, err)
+	require.Equal(t, "pem", string(text))
+	require.Equal(t, 1, api.calls)
+}
+
 // slowTrip answers for PayPal's own address at once, for others when the test says so.
 type slowTrip struct {
 	asked  chan struct{}
