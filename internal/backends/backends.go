@@ -17,15 +17,18 @@ import (
 	"adnet/consumers/quarantine"
 	"adnet/consumers/retain"
 	"adnet/consumers/settle"
+	"adnet/consumers/verify"
 	"adnet/ingress/billing"
 	"adnet/ingress/budget"
 	"adnet/ingress/catalog"
 	"adnet/ingress/explain"
 	"adnet/ingress/manage"
+	"adnet/ingress/oversee"
 	"adnet/ingress/track"
 	"adnet/internal/account"
 	"adnet/internal/adreport"
 	"adnet/internal/campaign"
+	"adnet/internal/deadletter"
 	"adnet/internal/decision"
 	"adnet/internal/kafka"
 	"adnet/internal/ledger"
@@ -69,6 +72,9 @@ type Books interface {
 	budget.Journal
 	retain.Store
 	goal.Store
+	verify.Store
+	oversee.Ledger
+	deadletter.Store
 	Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Check, error)
 	ArchivedTotals(ctx context.Context) (ledger.Totals, error)
 	HighestBids(ctx context.Context) (bids []ledger.HighestBid, since time.Time, err error)

@@ -28,20 +28,31 @@ type keptReport struct {
 func (s *Store) AddReport(_ context.Context, r adreport.Report) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for id, held := range s.reports {
-		switch {
-		case held.At.Before(r.At.Add(-adreport.Life)):
-			delete(s.reports, id)
-		case held.At.Before(r.At.Add(-adreport.EmailLife)):
-			held.Email = ""
-		}
-	}
 	if s.reports[r.AuctionID] != nil {
 		return false, nil
 	}
 	r.At = asStored(r.At)
 	s.reports[r.AuctionID] = &keptReport{Report: r}
 	return true, nil
+}
+
+// forgetReports is the part of [Store.Retain] about reports of ads; the caller holds s.mu.
+func (s *Store) forgetReports(cut ledger.Cutoffs, dry bool, r *ledger.Removed) {
+	for id, held := range s.reports {
+		old := held.At.Before(cut.Reports)
+		if old {
+			r.Reports++
+		}
+		if held.Email != "" && held.At.Before(cut.Emails) && (dry || !old) {
+			r.Emails++
+			if !dry {
+				held.Email = ""
+			}
+		}
+		if old && !dry {
+			delete(s.reports, id)
+		}
+	}
 }
 
 // waitingReports are the undecided reports by campaign, each counted by the marks of settlement; the
@@ -116,6 +127,28 @@ func (s *Store) ReportedCampaigns(_ context.Context, limit, offset int) ([]adrep
 	})
 	page := all[min(offset, len(all)):]
 	return page[:min(limit, len(page))], len(all), nil
+}
+
+// ReportsOf implements adreport.Store.
+func (s *Store) ReportsOf(_ context.Context, campaigns []uuid.UUID) (all []adreport.Reported, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	waiting := s.waitingReports(time.Time{})
+	for _, id := range campaigns {
+		if list := waiting[id]; len(list) > 0 {
+			all = append(all, adreport.Reported{CampaignID: id, Counts: s.countsOf(list)})
+		}
+	}
+	return all, nil
+}
+
+// reported are campaigns with reports that count and wait; the caller holds s.mu.
+func (s *Store) reported() map[uuid.UUID]bool {
+	found := make(map[uuid.UUID]bool)
+	for id, list := range s.waitingReports(time.Time{}) {
+		found[id] = slices.ContainsFunc(list, func(r *keptReport) bool { return r.counted })
+	}
+	return found
 }
 
 // DecideReports implements adreport.Store.

@@ -100,9 +100,14 @@ func (s *Store) Campaigns(_ context.Context, f campaign.Filter) ([]campaign.Camp
 	if f.AdvertiserID != uuid.Nil {
 		list = s.owned[f.AdvertiserID]
 	}
+	var reported map[uuid.UUID]bool
+	if f.Waiting {
+		reported = s.reported()
+	}
 	page, total := []campaign.Campaign{}, 0
 	for _, k := range slices.Backward(list) {
-		if f.Status != "" && k.Status != f.Status || f.Waiting && !k.Waits() {
+		live := k.Status == campaign.Active || k.Status == campaign.Paused
+		if f.Status != "" && k.Status != f.Status || f.Waiting && !k.Waits() && !(live && reported[k.ID]) {
 			continue
 		}
 		if total >= offset && len(page) < limit {

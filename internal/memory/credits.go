@@ -232,6 +232,24 @@ func (s *Store) CreditBalance(_ context.Context, developer uuid.UUID) (b ledger.
 	return b, nil
 }
 
+// WaitingDays reads a publisher's days with Credits that cannot be spent yet; without their Sources.
+func (s *Store) WaitingDays(_ context.Context, developer uuid.UUID) ([]ledger.CreditDay, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []ledger.CreditDay
+	frozen := s.ledger.publishers.open(developer) != nil
+	for key, d := range s.ledger.publishers.credits.days {
+		if key.developer != developer || !d.Waits() {
+			continue
+		}
+		of := *d
+		of.Sources, of.Lots, of.Frozen = nil, slices.Clone(d.Lots), frozen
+		list = append(list, of)
+	}
+	slices.SortFunc(list, func(a, b ledger.CreditDay) int { return cmp.Compare(a.Day, b.Day) })
+	return list, nil
+}
+
 // credits checks that Credits are worth no more than what was charged, and that lots and balances
 // agree.
 func (a *verification) credits() {

@@ -26,7 +26,7 @@ func (s *Store) recordDecision(e *auditlog.Entry) error {
 			}
 		}
 	}
-	if !known { // nobody to tell
+	if !known { // no owner to tell
 		return nil
 	}
 	if d.OwnerID = u.ID; u.ParentID != uuid.Nil {
@@ -47,7 +47,8 @@ func (s *Store) Decisions(_ context.Context, q decision.Query) ([]decision.State
 	total := 0
 	for _, d := range slices.Backward(s.decisions) {
 		open := slices.ContainsFunc(d.Appeals, func(a decision.Appeal) bool { return a.Outcome == "" })
-		if q.ID != uuid.Nil && q.ID != d.ID || q.OwnerID != uuid.Nil && q.OwnerID != d.OwnerID || q.Kind != "" && q.Kind != d.Kind || q.Open && !open {
+		if q.ID != uuid.Nil && q.ID != d.ID || q.OwnerID != uuid.Nil && q.OwnerID != d.OwnerID || q.Kind != "" && q.Kind != d.Kind ||
+			q.Target != "" && q.Target != d.TargetID || q.Open && !open {
 			continue
 		}
 		if total >= q.Offset && len(page) < min(max(q.Limit, 1), 500) {

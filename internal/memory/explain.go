@@ -131,22 +131,55 @@ func (r *Reports) AuctionEvents(_ context.Context, id, campaign uuid.UUID, _ tim
 	return events, nil
 }
 
-// Asked counts the auctions of a publisher, of the last 10,000 of all, from since to until.
-func (r *Reports) Asked(_ context.Context, developer uuid.UUID, since, until day.Day) (report.Asked, error) {
+// askedBy is how the breakdowns of requests read an auction.
+var askedBy = map[report.Breakdown]func(*report.Auction) string{
+	report.BySurface:           func(a *report.Auction) string { return a.Surface },
+	report.ByHostApp:           func(a *report.Auction) string { return a.HostApp },
+	report.ByIntegrationMethod: func(a *report.Auction) string { return a.IntegrationMethod },
+	report.ByFormat:            func(a *report.Auction) string { return a.Format },
+}
+
+// Asked counts the auctions of a publisher or of all publishers, of the last 10,000 of all. Error: errs.InvalidRequest
+// for a breakdown outside the closed list.
+func (r *Reports) Asked(_ context.Context, q report.AskedQuery) (report.Asked, error) {
+	if err := q.Check(); err != nil {
+		return report.Asked{}, err
+	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	found := report.Asked{Outcomes: map[string]int64{}}
+	groups := map[string]*report.AskedGroup{}
 	for _, record := range r.explained.byID {
 		a := &record.auction
-		if on := day.Of(a.At); !record.recorded || a.Sandbox || a.DeveloperID != developer || on < since || on > until {
+		if on := day.Of(a.At); !record.recorded || a.Sandbox || !q.All && a.DeveloperID != q.DeveloperID || on < q.Since || on > q.Until {
 			continue
 		}
 		found.Outcomes[a.Reason]++
 		if a.At.After(found.Last) {
 			found.Last = a.At
 		}
+		if key := askedBy[q.Breakdown]; key != nil {
+			countAsked(groups, key(a), a.Reason == "")
+		}
 	}
+	for _, g := range groups {
+		found.Groups = append(found.Groups, *g)
+	}
+	slices.SortFunc(found.Groups, report.AskedGroup.Compare)
+	found.Groups = found.Groups[:min(len(found.Groups), report.MaxAskedGroups)]
 	return found, nil
+}
+
+func countAsked(groups map[string]*report.AskedGroup, key string, filled bool) {
+	g := groups[key]
+	if g == nil {
+		g = &report.AskedGroup{Key: key}
+		groups[key] = g
+	}
+	g.Requests++
+	if filled {
+		g.Filled++
+	}
 }
 
 // Delivery counts a campaign's outcomes in the auctions from the minute of since to until, at most

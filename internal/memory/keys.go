@@ -9,6 +9,7 @@ import (
 
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
+	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 
@@ -93,8 +94,29 @@ func (s *Store) KeyByHash(_ context.Context, hash [32]byte) (k account.Key, disa
 		k.Blocks = &b
 	}
 	k.Publishing = s.publishing[cmp.Or(u.ParentID, u.ID)]
+	if k.Publishing.HouseAds {
+		k.House = s.newestActive(k.OwnerID, account.MaxHouse)
+	}
 	owner := s.users[u.ParentID] // empty but for a seat's; an administrator who leaves does not stop exchanges
 	return k, u.Disabled || owner.Disabled && !owner.IsAdmin(), nil
+}
+
+// newestActive are ids of an account's active campaigns, at most so many, newest first.
+func (s *Store) newestActive(advertiser uuid.UUID, most int) []uuid.UUID {
+	var active []*kept
+	for _, k := range s.campaigns {
+		if k.AdvertiserID == advertiser && k.Status == campaign.Active {
+			active = append(active, k)
+		}
+	}
+	slices.SortFunc(active, func(a, b *kept) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), bytes.Compare(b.ID[:], a.ID[:]))
+	})
+	var ids []uuid.UUID
+	for _, k := range active[:min(most, len(active))] {
+		ids = append(ids, k.ID)
+	}
+	return ids
 }
 
 // Keys lists an owner's keys, newest first, revoked ones included.

@@ -20,7 +20,7 @@ func (s *Store) DeadLetters(_ context.Context, q ledger.DeadLetterQuery) ([]ledg
 	defer s.mu.Unlock()
 	list := []ledger.StoredDeadLetter{}
 	for _, l := range s.ledger.dead {
-		if (!q.Open || l.SentAt.IsZero()) && (q.Stream == "" || l.Stream == q.Stream) {
+		if q.Matches(l) {
 			one := *l
 			one.Raw = slices.Clone(l.Raw)
 			list = append(list, one)

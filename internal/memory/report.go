@@ -27,19 +27,20 @@ const tokenWindow = 100_000
 // events; of events it keeps only which were charged, so that a second charge would be seen, and
 // the first ones of the newest auctions, to explain them. It is safe for concurrent use.
 type Reports struct {
-	mu       sync.RWMutex
-	days     map[day.Day]map[dimensions]*report.Counts
-	traffic  map[day.Day]map[trafficKey]*report.Traffic
-	totals   ledger.Totals
-	billable ledger.Billable
-	billed   map[billedKey]struct{}
-	highest  map[highestKey]money.Micros // charge
-	until    time.Time
-	auctions int64
-	notices  map[noticeKey]struct{}
-	events   tokens
-	outcomes tokens
-	noticed  tokens
+	mu        sync.RWMutex
+	days      map[day.Day]map[dimensions]*report.Counts
+	converted map[convertedKey]*report.Converted
+	traffic   map[day.Day]map[trafficKey]*report.Traffic
+	totals    ledger.Totals
+	billable  ledger.Billable
+	billed    map[billedKey]struct{}
+	highest   map[highestKey]money.Micros // charge
+	until     time.Time
+	auctions  int64
+	notices   map[noticeKey]struct{}
+	events    tokens
+	outcomes  tokens
+	noticed   tokens
 
 	explained explained
 }
@@ -73,8 +74,9 @@ type dimensions struct {
 // NewReports makes an empty store.
 func NewReports() *Reports {
 	return &Reports{
-		days:    make(map[day.Day]map[dimensions]*report.Counts),
-		traffic: make(map[day.Day]map[trafficKey]*report.Traffic),
+		days:      make(map[day.Day]map[dimensions]*report.Counts),
+		converted: make(map[convertedKey]*report.Converted),
+		traffic:   make(map[day.Day]map[trafficKey]*report.Traffic),
 
 		totals: ledger.Totals{ByVerdict: make(map[ledger.Verdict]int64)},
 		billed: make(map[billedKey]struct{}), highest: make(map[highestKey]money.Micros), notices: make(map[noticeKey]struct{}),
@@ -158,7 +160,10 @@ func (r *Reports) insert(row *report.Row) {
 		}
 		date[key] = counts
 	}
-	count(counts, row)
+	before := counts.Conversions
+	if count(counts, row); counts.Conversions > before {
+		r.convert(day.Of(received), row)
+	}
 	if reason := report.TrafficReason(row.Verdict, row.Credit); reason != "" {
 		r.addTraffic(day.Of(received), row, reason)
 	}
@@ -190,6 +195,7 @@ func count(c *report.Counts, row *report.Row) {
 		countType(c, row)
 	case v == ledger.Duplicate:
 		c.Duplicates++
+	case v == ledger.VerdictHouse: // in no count: see [report.TrafficHouse]
 	case v == ledger.VerdictSandbox:
 		c.Sandbox++
 	case v == ledger.VerdictUnverified:

@@ -83,6 +83,7 @@ func (s *Store) Retain(_ context.Context, cut ledger.Cutoffs, dry bool) (ledger.
 			}
 		}
 	}
+	s.forgetReports(cut, dry, &r)
 	if !dry {
 		maps.DeleteFunc(s.sessions, func(_ uuid.UUID, n account.Session) bool { return n.ExpiresAt.Before(cut.Keys) })
 		l.horizon = r.Horizon

@@ -15,6 +15,7 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/decision"
+	"adnet/internal/ledger"
 	"adnet/internal/once"
 	"adnet/internal/ranking"
 
@@ -53,6 +54,8 @@ type Store struct {
 	unproven   map[unprovenKey]int64
 	weights    []ranking.Version // by number
 	goals      map[uuid.UUID][]byte
+
+	verifications []ledger.Verification // oldest first
 }
 
 // New makes an empty store that reads the time from now.

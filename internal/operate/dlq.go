@@ -8,16 +8,13 @@ import (
 	"time"
 
 	"adnet/internal/cli"
+	"adnet/internal/deadletter"
 	"adnet/internal/errs"
 	"adnet/internal/kafka"
 	"adnet/internal/ledger"
 	"adnet/internal/obs"
 	"adnet/internal/postgres"
 	"adnet/internal/stream"
-	"adnet/schemas/event"
-
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 )
 
 // DLQ is `adnet dlq`: records of the events topic that could not be decoded.
@@ -56,17 +53,12 @@ func letterID(l ledger.StoredDeadLetter) string {
 	return fmt.Sprintf("%s/%d:%d", l.Stream, l.Number, l.Offset)
 }
 
-// decodedOf decodes as much of the record as its bytes allow; nil for bytes that are not an event.
+// decodedOf is the record as far as its bytes allow; nil for bytes that are not an event.
 func decodedOf(raw []byte) any {
-	var m event.Event
-	if len(raw) == 0 || (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, &m) != nil {
-		return nil
+	if text := deadletter.Decoded(raw); text != nil {
+		return rawJSON(text)
 	}
-	text, err := protojson.Marshal(&m)
-	if err != nil {
-		return nil
-	}
-	return rawJSON(text)
+	return nil
 }
 
 type rawJSON []byte
@@ -113,22 +105,13 @@ func (c *dlqList) Run(d *DLQ, p cli.Process) error {
 		} else if l.Replays > 0 {
 			sent = "begun " + l.StartedAt.Format(time.DateTime) + " by " + l.SentBy + ", not ended"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", letterID(l), l.At.Format(time.DateTime), l.Problem, len(l.Raw), shortOf(l.Raw), sent)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", letterID(l), l.At.Format(time.DateTime), l.Problem, len(l.Raw), deadletter.Short(l.Raw), sent)
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
 	fmt.Fprintf(p.Stdout, "%d dead letters\n", len(letters))
 	return nil
-}
-
-// shortOf describes the bytes in a few words.
-func shortOf(raw []byte) string {
-	var m event.Event
-	if len(raw) == 0 || (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, &m) != nil {
-		return "-"
-	}
-	return fmt.Sprintf("%s received %s", m.Type, time.UnixMicro(m.ReceivedAtUs).UTC().Format(time.DateTime))
 }
 
 type dlqReplay struct {
@@ -164,7 +147,7 @@ func (c *dlqReplay) Run(d *DLQ, p cli.Process) error {
 	defer func() { stop(); <-ended }()
 	sent, failed := 0, 0
 	for _, at := range targets {
-		err := replayOne(ctx, replaying{store: store, producer: producer, at: at, again: c.Again})
+		err := deadletter.Replay(ctx, store, producer, deadletter.Sending{At: at, By: cli.Operator(), Again: c.Again})
 		if err != nil {
 			failed++
 			fmt.Fprintf(p.Stdout, "%s/%d:%d  not replayed: %s\n", at.Stream, at.Number, at.First, cli.Sentence(err))
@@ -209,40 +192,4 @@ func (c *dlqReplay) targets(ctx context.Context, store *postgres.Store) (list []
 		list = append(list, r)
 	}
 	return list, nil
-}
-
-// replaying is one letter on its way back.
-type replaying struct {
-	store interface {
-		StartReplay(ctx context.Context, p stream.Partition, offset int64, by string, again bool) (ledger.StoredDeadLetter, error)
-		EndReplay(ctx context.Context, p stream.Partition, offset int64) error
-	}
-	producer interface {
-		Produce(topic string, key, value []byte, done func(error))
-	}
-	at    stream.Range
-	again bool
-}
-
-// replayOne notes the replay, sends the record, and notes that the log has it. A crash between the
-// notes leaves a letter that may or may not be in the log; it is sent again only on request.
-func replayOne(ctx context.Context, r replaying) error {
-	letter, err := r.store.StartReplay(ctx, r.at.Partition, r.at.First, cli.Operator(), r.again)
-	if err != nil {
-		return err
-	}
-	if len(letter.Raw) == 0 {
-		return errs.New(errs.InvalidState, "the record itself was lost from the log; there is nothing to send")
-	}
-	var m event.Event
-	var key []byte
-	if (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(letter.Raw, &m) == nil && len(m.AuctionId) == 16 {
-		key = m.AuctionId // the partition of the auction's other events
-	}
-	acked := make(chan error, 1)
-	r.producer.Produce(event.TopicEvents, key, letter.Raw, func(err error) { acked <- err })
-	if err := <-acked; err != nil {
-		return err
-	}
-	return r.store.EndReplay(context.WithoutCancel(ctx), r.at.Partition, r.at.First)
 }

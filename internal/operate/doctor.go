@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"adnet/analytics/clickhouse"
+	"adnet/internal/backends"
 	"adnet/internal/cli"
 	"adnet/internal/kafka"
 	"adnet/internal/link"
@@ -51,15 +52,29 @@ func (c *Doctor) Run(p cli.Process) error {
 func (c *Doctor) examine(p cli.Process) []link.Report {
 	ctx, cancel := context.WithTimeout(p.Ctx, c.Timeout)
 	defer cancel()
-	looks := []func() link.Report{
-		func() link.Report { return postgres.Examine(ctx, c.Postgres) },
-		func() link.Report { return redis.Examine(ctx, c.Redis, redis.Deps{}) },
-		func() link.Report { return kafka.Examine(ctx, c.Kafka, kafka.Deps{}) },
-		func() link.Report { return clickhouse.Examine(ctx, c.ClickHouse) },
-	}
+	looks := looksAt(ctx, backends.Servers{Postgres: c.Postgres, Redis: c.Redis, Kafka: c.Kafka, ClickHouse: c.ClickHouse})
 	if c.Owner.OwnerURL != "" {
 		looks = append(looks, func() link.Report { return postgres.ExamineOwner(ctx, c.Owner, c.Postgres) })
 	}
+	return atOnce(looks)
+}
+
+// Examine looks at the servers as `adnet doctor` does, but for the owner's role, which no serving
+// process has. It ends with ctx.
+func Examine(ctx context.Context, servers backends.Servers) []link.Report {
+	return atOnce(looksAt(ctx, servers))
+}
+
+func looksAt(ctx context.Context, s backends.Servers) []func() link.Report {
+	return []func() link.Report{
+		func() link.Report { return postgres.Examine(ctx, s.Postgres) },
+		func() link.Report { return redis.Examine(ctx, s.Redis, redis.Deps{}) },
+		func() link.Report { return kafka.Examine(ctx, s.Kafka, kafka.Deps{}) },
+		func() link.Report { return clickhouse.Examine(ctx, s.ClickHouse) },
+	}
+}
+
+func atOnce(looks []func() link.Report) []link.Report {
 	reports := make([]link.Report, len(looks))
 	var all sync.WaitGroup
 	for i, look := range looks {
@@ -71,34 +86,16 @@ func (c *Doctor) examine(p cli.Process) []link.Report {
 
 // doctorReport is the form of --json.
 type doctorReport struct {
-	OK      bool           `json:"ok"` // nothing has to be mended
-	Servers []serverReport `json:"servers"`
+	OK      bool        `json:"ok"` // nothing has to be mended
+	Servers []link.Seen `json:"servers"`
 }
 
-type serverReport struct {
-	link.Report
-	OK        bool     `json:"ok"`
-	LatencyMS *float64 `json:"latency_ms"`     // there and back, the shortest of three; null if not reached
-	ClockMS   *float64 `json:"clock_ahead_ms"` // of the server's clock before this machine's; null if unknown
-}
-
-func asJSON(reports []link.Report) []serverReport {
-	all := make([]serverReport, len(reports))
-	for i, r := range reports {
-		all[i] = serverReport{Report: r, OK: r.OK()}
-		if r.Reached {
-			all[i].LatencyMS = milliseconds(r.Latency)
-		}
-		if r.ClockAhead != nil {
-			all[i].ClockMS = milliseconds(*r.ClockAhead)
-		}
+func asJSON(reports []link.Report) []link.Seen {
+	all := make([]link.Seen, len(reports))
+	for i := range reports {
+		all[i] = reports[i].Seen()
 	}
 	return all
-}
-
-func milliseconds(d time.Duration) *float64 {
-	ms := float64(d.Microseconds()) / 1000
-	return &ms
 }
 
 // printReports writes a block a server: what it is, then its rights, then what to know.

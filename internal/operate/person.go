@@ -25,6 +25,13 @@ func EraseUser(p cli.Process, store person.Store, e Erasure) error {
 	if err != nil {
 		return cli.Sentence(err)
 	}
+	loss, err := person.LossOf(p.Ctx, store, u)
+	if err != nil {
+		return cli.Sentence(err)
+	}
+	if !u.Erased() && (loss.Balance > 0 || loss.Credits > 0) {
+		fmt.Fprintf(p.Stderr, "%s USD and %d Credits of the account will be lost\n", loss.Balance, int64(loss.Credits))
+	}
 	if !e.Yes && !u.Erased() {
 		fmt.Fprintf(p.Stderr, "account %s of %s: keys are revoked, campaigns archived, logins end, and what names the person goes. This cannot be undone.\nType the id of the account:\n", u.ID, u.Email)
 		line, err := bufio.NewReader(e.Answer).ReadString('\n')
@@ -32,7 +39,7 @@ func EraseUser(p cli.Process, store person.Store, e Erasure) error {
 			return errors.Join(errors.New("nothing was changed: the id was not typed; --yes asks nothing"), notEOF(err))
 		}
 	}
-	done, err := person.Erase(p.Ctx, store, u, time.Now().UTC())
+	done, err := person.Erase(p.Ctx, store, u, loss, time.Now().UTC())
 	if err != nil {
 		return cli.Sentence(err)
 	}

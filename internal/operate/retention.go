@@ -50,7 +50,7 @@ func (c *Retention) Run(p cli.Process) error {
 	if c.JSON {
 		return cli.PrintJSON(p.Stdout, map[string]any{
 			"dry_run": c.DryRun, "horizon": gone.Horizon.String(), "days": days, "marks": gone.Marks, "applied_ranges": gone.Ranges, "records": gone.Records,
-			"dead_letters": gone.Dead, "idempotency_keys": gone.Keys,
+			"dead_letters": gone.Dead, "idempotency_keys": gone.Keys, "report_emails": gone.Emails, "reports": gone.Reports,
 		})
 	}
 	verb := "removed"
@@ -61,5 +61,6 @@ func (c *Retention) Run(p cli.Process) error {
 	fmt.Fprintf(p.Stdout, "%s %d deduplication marks of %d days %v\n", verb, gone.Marks, len(days), days)
 	fmt.Fprintf(p.Stdout, "%s %d applied ranges (%d records) that are archived\n", verb, gone.Ranges, gone.Records)
 	fmt.Fprintf(p.Stdout, "%s %d dead letters and %d idempotency keys\n", verb, gone.Dead, gone.Keys)
+	fmt.Fprintf(p.Stdout, "%s %d reports of ads and %d e-mails left with others\n", verb, gone.Reports, gone.Emails)
 	return nil
 }

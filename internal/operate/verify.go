@@ -171,10 +171,16 @@ func printChecks(w io.Writer, checks []ledger.Check) bool {
 	return true
 }
 
+// Promises runs every check of `adnet verify` on open stores. wait is how long the analytics store may
+// take to follow the ledger before a difference counts. Errors: a store that cannot be read.
+func Promises(ctx context.Context, b *backends.All, funds backends.Money, wait time.Duration) ([]ledger.Check, error) {
+	return promises(ctx, promised{books: b.Books, analytics: b.Analytics, prepaid: funds.Required(), wait: wait})
+}
+
 // VerifyHandler serves the same checks at GET /internal/verify in in-memory mode.
 func VerifyHandler(b *backends.All, funds backends.Money) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		checks, err := promises(r.Context(), promised{books: b.Books, analytics: b.Analytics, prepaid: funds.Required(), wait: 2 * time.Second})
+		checks, err := Promises(r.Context(), b, funds, 2*time.Second)
 		if err != nil {
 			http.Error(w, "the stores could not be read", http.StatusInternalServerError)
 			return

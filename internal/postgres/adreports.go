@@ -7,6 +7,7 @@ import (
 	"adnet/internal/adreport"
 	"adnet/internal/auditlog"
 	"adnet/internal/errs"
+	"adnet/internal/ledger"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -17,7 +18,9 @@ const (
 INSERT INTO ad_report (auction_id, auction_day, campaign_id, advertiser_id, developer_id, network, headline, reason, text, email, at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`
 	forgetReportEmails = `UPDATE ad_report SET email = '' WHERE email <> '' AND at < $1`
+	countReportEmails  = `SELECT count(*) FROM ad_report WHERE email <> '' AND at < $1`
 	dropAdReports      = `DELETE FROM ad_report WHERE at < $1`
+	countOldAdReports  = `SELECT count(*) FROM ad_report WHERE at < $1`
 
 	// A report counts by the mark that settlement has set since.
 	countAdReports = `
@@ -31,8 +34,12 @@ SELECT r.campaign_id, count(*), count(*) FILTER (WHERE r.counted), count(DISTINC
 	count(DISTINCT coalesce(u.parent_id, u.id, r.developer_id)) FILTER (WHERE r.counted), max(r.at)
 FROM ad_report r LEFT JOIN app_user u ON u.developer_id = r.developer_id WHERE r.outcome IS NULL`
 	sumOfCampaign = sumAdReports + ` AND r.campaign_id = $1 AND r.at >= $2 GROUP BY 1`
+	sumOfThese    = sumAdReports + ` AND r.campaign_id = ANY ($1) GROUP BY 1`
 	sumOfAll      = sumAdReports + ` GROUP BY 1 ORDER BY 3 DESC, 2 DESC, 1 LIMIT $1 OFFSET $2`
 	countReported = `SELECT count(DISTINCT campaign_id) FROM ad_report WHERE outcome IS NULL`
+
+	// reported are live campaigns with reports that count and wait; see countAdReports.
+	reported = `(c.status IN ('active', 'paused') AND EXISTS (SELECT FROM ad_report r WHERE r.campaign_id = c.id AND r.outcome IS NULL AND r.counted))`
 
 	adReportReasons = `SELECT reason, count(*) FROM ad_report WHERE outcome IS NULL AND campaign_id = $1 AND at >= $2 GROUP BY 1`
 	adReportTexts   = `
@@ -48,16 +55,24 @@ var _ adreport.Store = (*Store)(nil)
 // AddReport implements adreport.Store.
 func (s *Store) AddReport(ctx context.Context, r adreport.Report) (added bool, err error) {
 	err = s.inTx(ctx, "report an ad", func(tx pgx.Tx) error {
-		for sql, before := range map[string]time.Time{forgetReportEmails: r.At.Add(-adreport.EmailLife), dropAdReports: r.At.Add(-adreport.Life)} {
-			if _, err := tx.Exec(ctx, sql, before); err != nil {
-				return err
-			}
-		}
 		tag, err := tx.Exec(ctx, insertAdReport, r.AuctionID, int32(r.AuctionDay), r.CampaignID, r.AdvertiserID, r.DeveloperID, r.Network[:], r.Headline, r.Reason, r.Text, r.Email, r.At)
 		added = err == nil && tag.RowsAffected() == 1
 		return err
 	})
 	return added && err == nil, err
+}
+
+// forgetReports is the part of [Store.Retain] about reports of ads.
+func (s *Store) forgetReports(ctx context.Context, cut ledger.Cutoffs, r *ledger.Removed) error {
+	return s.inTx(ctx, "forget reports of ads", func(tx pgx.Tx) error {
+		gone, err := tx.Exec(ctx, dropAdReports, cut.Reports)
+		if err != nil {
+			return err
+		}
+		emails, err := tx.Exec(ctx, forgetReportEmails, cut.Emails)
+		r.Reports, r.Emails = gone.RowsAffected(), emails.RowsAffected()
+		return err
+	})
 }
 
 // CountReports implements adreport.Store.
@@ -118,8 +133,8 @@ func (s *Store) readReports(ctx context.Context, r *adreport.Reported, since tim
 
 // ReportedCampaigns implements adreport.Store.
 func (s *Store) ReportedCampaigns(ctx context.Context, limit, offset int) ([]adreport.Reported, int, error) {
-	if _, err := s.pool.Exec(ctx, countAdReports, nil); err != nil {
-		return nil, 0, failure("count reports", err)
+	if err := s.markCounted(ctx); err != nil {
+		return nil, 0, err
 	}
 	var total int
 	if err := s.pool.QueryRow(ctx, countReported).Scan(&total); err != nil {
@@ -127,6 +142,20 @@ func (s *Store) ReportedCampaigns(ctx context.Context, limit, offset int) ([]adr
 	}
 	list, err := s.sumReports(ctx, time.Time{}, sumOfAll, limit, offset)
 	return list, total, err
+}
+
+// ReportsOf implements adreport.Store.
+func (s *Store) ReportsOf(ctx context.Context, campaigns []uuid.UUID) ([]adreport.Reported, error) {
+	if err := s.markCounted(ctx); err != nil {
+		return nil, err
+	}
+	return s.sumReports(ctx, time.Time{}, sumOfThese, campaigns)
+}
+
+// markCounted marks the reports whose impressions were settled since.
+func (s *Store) markCounted(ctx context.Context) error {
+	_, err := s.pool.Exec(ctx, countAdReports, nil)
+	return failure("count reports", err)
 }
 
 // DecideReports implements adreport.Store.

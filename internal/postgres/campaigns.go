@@ -166,6 +166,11 @@ func (s *Store) Campaign(ctx context.Context, id uuid.UUID) (campaign.Campaign, 
 // Campaigns answers a page, newest first, with the count of all matches.
 func (s *Store) Campaigns(ctx context.Context, f campaign.Filter) ([]campaign.Campaign, int, error) {
 	limit, offset := f.Page()
+	if f.Waiting {
+		if err := s.markCounted(ctx); err != nil {
+			return nil, 0, err
+		}
+	}
 	total := 0
 	where, args := conditions(f, nil)
 	if err := s.pool.QueryRow(ctx, countCampaigns+where, args...).Scan(&total); err != nil {
@@ -189,7 +194,7 @@ func conditions(f campaign.Filter, args []any) (string, []any) {
 		parts = append(parts, fmt.Sprintf("c.status = $%d", len(args)))
 	}
 	if f.Waiting {
-		parts = append(parts, waiting)
+		parts = append(parts, "("+waiting+" OR "+reported+")")
 	}
 	if len(parts) == 0 {
 		return "", args

@@ -118,6 +118,16 @@ SELECT day, value, remaining FROM credit_lot WHERE developer_id = $1 AND until =
 UPDATE credit_lot l SET remaining = l.remaining - t.amount FROM unnest($2::integer[], $3::bigint[], $4::bigint[]) AS t (day, value, amount)
 WHERE l.developer_id = $1 AND l.day = t.day AND l.value = t.value AND l.until = '-infinity' AND NOT l.long`
 
+	waitingDaysSQL = `
+SELECT day, minted, in_case, gone, EXISTS (SELECT 1 FROM quarantine q WHERE q.developer_id = $1 AND q.decision IS NULL)
+FROM publisher_day p WHERE developer_id = $1 AND (in_case > 0 OR minted <> in_case + gone + released
+	OR EXISTS (SELECT 1 FROM credit_lot l WHERE l.developer_id = $1 AND l.day = p.day AND l.until > '-infinity'))
+ORDER BY day`
+
+	waitingLotsSQL = `
+SELECT day, value, CASE WHEN until > '-infinity' THEN until END, long, amount, remaining FROM credit_lot
+WHERE developer_id = $1 AND day = ANY($2::integer[]) ORDER BY day, value, until, long`
+
 	creditBalancesSQL = `SELECT account, amount FROM balance WHERE asset = 'CREDIT' AND account = ANY($1::text[])`
 
 	// The days that a decision about a case concerns: locked before the case, as settlement does.
@@ -440,6 +450,42 @@ func (s *Store) CreditBalance(ctx context.Context, developer uuid.UUID) (b ledge
 		return tx.QueryRow(ctx, heldCreditsSQL, developer).Scan(&b.Quarantined)
 	})
 	return b, failure("read Credits", err)
+}
+
+// WaitingDays reads a publisher's days with Credits that cannot be spent yet; without their Sources.
+func (s *Store) WaitingDays(ctx context.Context, developer uuid.UUID) (days []ledger.CreditDay, err error) {
+	err = s.snapshot(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, waitingDaysSQL, developer)
+		if err != nil {
+			return err
+		}
+		d := ledger.CreditDay{DeveloperID: developer}
+		var dates []int32
+		at := make(map[day.Day]int)
+		if _, err := pgx.ForEachRow(rows, []any{&d.Day, &d.Minted, &d.InCase, &d.Gone, &d.Frozen}, func() error {
+			at[d.Day] = len(days)
+			days, dates = append(days, d), append(dates, int32(d.Day))
+			return nil
+		}); err != nil || len(days) == 0 {
+			return err
+		}
+		if rows, err = tx.Query(ctx, waitingLotsSQL, developer, dates); err != nil {
+			return err
+		}
+		var of day.Day
+		var l ledger.CreditLot
+		var until *time.Time
+		_, err = pgx.ForEachRow(rows, []any{&of, &l.Value, &until, &l.Long, &l.Amount, &l.Left}, func() error {
+			l.Until = time.Time{}
+			if until != nil {
+				l.Until = until.UTC()
+			}
+			days[at[of]].Lots = append(days[at[of]].Lots, l)
+			return nil
+		})
+		return err
+	})
+	return days, failure("read waiting Credits", err)
 }
 
 // funding is a campaign that Credits pay for.

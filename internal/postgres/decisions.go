@@ -22,10 +22,10 @@ SELECT $1, coalesce(u.parent_id, u.id), $4, $5, $6, $7, $8, $9 FROM app_user u
 WHERE u.id = $2 OR $2 IS NULL AND u.developer_id = $3`
 
 	decisionsSelected = ` FROM decision d WHERE ($1::uuid IS NULL OR d.id = $1) AND ($2::uuid IS NULL OR d.owner_id = $2) AND ($3 = '' OR d.kind = $3)
-	AND (NOT $4 OR EXISTS (SELECT FROM appeal a WHERE a.decision_id = d.id AND a.outcome IS NULL))`
+	AND ($5 = '' OR d.target_id = $5) AND (NOT $4 OR EXISTS (SELECT FROM appeal a WHERE a.decision_id = d.id AND a.outcome IS NULL))`
 	selectDecisions = `
 SELECT d.id, d.at, d.owner_id, d.kind, d.target_kind, d.target_id, d.rule, d.reason, d.automated` + decisionsSelected + `
-ORDER BY d.at DESC, d.id DESC LIMIT $5 OFFSET $6`
+ORDER BY d.at DESC, d.id DESC LIMIT $6 OFFSET $7`
 	countDecisions = `SELECT count(*)` + decisionsSelected
 
 	selectAppeals = `
@@ -62,7 +62,7 @@ func recordDecision(ctx context.Context, tx pgx.Tx, e *auditlog.Entry) error {
 
 // Decisions implements decision.Store.
 func (s *Store) Decisions(ctx context.Context, q decision.Query) ([]decision.Statement, int, error) {
-	args := []any{nullID(q.ID), nullID(q.OwnerID), string(q.Kind), q.Open}
+	args := []any{nullID(q.ID), nullID(q.OwnerID), string(q.Kind), q.Open, q.Target}
 	var total int
 	if err := s.pool.QueryRow(ctx, countDecisions, args...).Scan(&total); err != nil {
 		return nil, 0, failure("count decisions", err)

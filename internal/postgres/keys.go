@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"strconv"
 	"time"
 
 	"adnet/internal/account"
@@ -22,13 +23,7 @@ const (
 	insertKey = `INSERT INTO api_key (id, owner_id, developer_id, kind, campaign_id, name, prefix, hash, created_at, revoked_at, addresses, unlearned, origins)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
 
-	// A disabled account takes its seats along, but for an administrator's: who leaves the operator
-	// does not stop the exchanges.
-	selectKeyByHash = `SELECT ` + keyColumns + `, u.disabled OR coalesce(o.disabled AND o.role <> 'admin', false), b.blocks, b.publishing
-		FROM api_key k JOIN app_user u ON u.id = k.owner_id LEFT JOIN app_user o ON o.id = u.parent_id
-		LEFT JOIN publisher_blocks b ON b.user_id = coalesce(u.parent_id, u.id) WHERE k.hash = $1`
-
-	selectKeysOfOwner = `SELECT ` + keyColumns + `, false, NULL::jsonb, NULL::jsonb
+	selectKeysOfOwner = `SELECT ` + keyColumns + `, false, NULL::jsonb, NULL::jsonb, NULL::uuid[]
 		FROM api_key k JOIN app_user u ON u.id = k.owner_id WHERE u.id = $1 OR u.parent_id = $1 ORDER BY k.created_at DESC, k.id DESC`
 
 	lockKey = `SELECT k.revoked_at IS NOT NULL FROM api_key k JOIN app_user u ON u.id = k.owner_id
@@ -44,6 +39,13 @@ const (
 		WHERE (u.id = $1 OR u.parent_id = $1) AND (q.decision IS NULL OR q.decision = 'clawback' AND q.decided_at >= $2)
 		ORDER BY q.opened_at DESC, q.id LIMIT 1`
 )
+
+// A disabled account takes its seats along, but for an administrator's: who leaves the operator
+// does not stop the exchanges.
+var selectKeyByHash = `SELECT ` + keyColumns + `, u.disabled OR coalesce(o.disabled AND o.role <> 'admin', false), b.blocks, b.publishing,
+	ARRAY(SELECT c.id FROM campaign c WHERE (b.publishing->>'house_ads')::boolean AND c.advertiser_id = k.owner_id AND c.status = 'active' ORDER BY c.created_at DESC, c.id DESC LIMIT ` + strconv.Itoa(account.MaxHouse) + `)
+	FROM api_key k JOIN app_user u ON u.id = k.owner_id LEFT JOIN app_user o ON o.id = u.parent_id
+	LEFT JOIN publisher_blocks b ON b.user_id = coalesce(u.parent_id, u.id) WHERE k.hash = $1`
 
 var _ account.KeyStore = (*Store)(nil)
 
@@ -207,8 +209,9 @@ func scanKey(row pgx.CollectableRow) (k foundKey, err error) {
 	var origins []string
 	var revoked, ends *time.Time
 	var blocks, publishing []byte
+	var house []uuid.UUID
 	var only *uuid.UUID
-	err = row.Scan(&k.ID, &k.OwnerID, &k.DeveloperID, &k.Kind, &only, &k.Name, &k.Prefix, &hash, &k.CreatedAt, &revoked, &addresses, &k.Unlearned, &origins, &ends, &k.disabled, &blocks, &publishing)
+	err = row.Scan(&k.ID, &k.OwnerID, &k.DeveloperID, &k.Kind, &only, &k.Name, &k.Prefix, &hash, &k.CreatedAt, &revoked, &addresses, &k.Unlearned, &origins, &ends, &k.disabled, &blocks, &publishing, &house)
 	if err == nil && len(blocks) > 0 {
 		k.Blocks = new(account.Blocks)
 		err = json.Unmarshal(blocks, k.Blocks)
@@ -217,6 +220,9 @@ func scanKey(row pgx.CollectableRow) (k foundKey, err error) {
 		err = json.Unmarshal(publishing, &k.Publishing)
 	}
 	copy(k.Hash[:], hash)
+	if len(house) > 0 {
+		k.House = house
+	}
 	if len(addresses) > 0 {
 		k.Addresses = addresses
 	}

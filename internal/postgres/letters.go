@@ -18,7 +18,9 @@ const (
 	letterColumns = `SELECT stream, partition, record_offset, problem, raw, at, replay_started_at, replayed_at, coalesce(replayed_by, ''), replays FROM dlq`
 
 	selectLetters = letterColumns + `
-WHERE (NOT $1 OR replayed_at IS NULL) AND ($2 = '' OR stream = $2) ORDER BY at, stream, partition, record_offset LIMIT $3 OFFSET $4`
+WHERE (NOT $1 OR replayed_at IS NULL) AND ($2 = '' OR stream = $2) AND ($5 = '' OR strpos(lower(problem), lower($5)) > 0)
+	AND ($6 = '' OR stream = $6 AND partition = $7 AND record_offset = $8)
+ORDER BY at, stream, partition, record_offset LIMIT $3 OFFSET $4`
 
 	lockLetter = letterColumns + ` WHERE stream = $1 AND partition = $2 AND record_offset = $3 FOR UPDATE`
 
@@ -33,7 +35,11 @@ UPDATE dlq SET replayed_at = clock_timestamp() WHERE stream = $1 AND partition =
 // DeadLetters lists records that could not be decoded, oldest first.
 func (s *Store) DeadLetters(ctx context.Context, q ledger.DeadLetterQuery) ([]ledger.StoredDeadLetter, error) {
 	limit, offset := q.Page()
-	rows, err := s.pool.Query(ctx, selectLetters, q.Open, q.Stream, limit, offset)
+	var at stream.Range
+	if q.At != nil {
+		at = *q.At
+	}
+	rows, err := s.pool.Query(ctx, selectLetters, q.Open, q.Stream, limit, offset, q.Problem, at.Stream, at.Number, at.First)
 	if err != nil {
 		return nil, failure("list dead letters", err)
 	}

@@ -93,6 +93,9 @@ func (s *Store) Retain(ctx context.Context, cut ledger.Cutoffs, dry bool) (r led
 		r.Keys, err = s.dropKeys(ctx, cut.Keys)
 		err = errors.Join(err, s.dropExpired(ctx, cut.Keys))
 	}
+	if err == nil {
+		err = s.forgetReports(ctx, cut, &r)
+	}
 	return r, err
 }
 
@@ -108,6 +111,12 @@ func (s *Store) wouldRemove(ctx context.Context, cut ledger.Cutoffs, r ledger.Re
 			return err
 		}
 		if err := tx.QueryRow(ctx, countDeadSQL, cut.Dead).Scan(&r.Dead); err != nil {
+			return err
+		}
+		if err := tx.QueryRow(ctx, countReportEmails, cut.Emails).Scan(&r.Emails); err != nil {
+			return err
+		}
+		if err := tx.QueryRow(ctx, countOldAdReports, cut.Reports).Scan(&r.Reports); err != nil {
 			return err
 		}
 		return tx.QueryRow(ctx, countKeysSQL, cut.Keys).Scan(&r.Keys)

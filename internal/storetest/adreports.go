@@ -6,6 +6,7 @@ import (
 
 	"adnet/internal/account"
 	"adnet/internal/adreport"
+	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
@@ -15,12 +16,41 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// An ad that was sold before its advertiser was suspended is paid when its impression comes: its
+// publisher showed it in good faith. A pause of the campaign is what ends charges.
+func suspendedAdvertiserPays(t *testing.T, l Ledger) {
+	advertiser := AddUser(t, l.Stores)
+	c := priced(t, l, advertiser, money.USD, 10*money.USD)
+	developer := newID(t)
+	_, err := l.Users.RuleUser(t.Context(), account.Ruling{UserID: advertiser.ID, Edit: disabled(true), Reason: "Stolen cards."})
+	require.NoError(t, err)
+	outcomes := impressions(t, l, developer, 0, 0, eventOf(t, c, developer, ledger.Impression))
+	require.Equal(t, []ledger.Outcome{{Verdict: ledger.OK, Charge: 10_000, Minted: 1}}, outcomes)
+	requireCredits(t, l, developer, 1)
+	requireClean(t, l, ledger.VerifyOptions{})
+}
+
+// reportedWait are the campaigns that wait for a reviewer.
+func reportedWait(t *testing.T, l Ledger) []uuid.UUID {
+	t.Helper()
+	page, total, err := l.Stores.Campaigns.Campaigns(t.Context(), campaign.Filter{Waiting: true})
+	require.NoError(t, err)
+	require.Len(t, page, total)
+	return ids(page)
+}
+
 // A report counts once for each auction with a valid impression, settled before or after it; seats
-// of one account are one publisher; e-mails go with the decision.
+// of one account are one publisher; e-mails go with the decision. A live campaign waits for a
+// reviewer while one that counts waits.
 func adReports(t *testing.T, l Ledger) {
 	reports, ok := l.Users.(adreport.Store)
 	require.True(t, ok)
 	c := priced(t, l, AddUser(t, l.Stores), 10*money.USD, 10*money.USD)
+	_, err := l.Stores.Campaigns.UpdateCampaign(t.Context(), c.ID, func(k *campaign.Campaign) error {
+		k.Status, k.PolicyViolations = campaign.Active, nil
+		return nil
+	})
+	require.NoError(t, err)
 	owner := AddUser(t, l.Stores)
 	seat := account.User{ID: newID(t), DeveloperID: newID(t), Email: "seat@seats.invalid", Role: account.RoleSeat, TokenVersion: 1, CreatedAt: keyTime, ParentID: owner.ID}
 	require.NoError(t, l.Stores.Keys.CreateSeat(t.Context(), seat, account.Key{ID: newID(t), OwnerID: seat.ID, DeveloperID: seat.DeveloperID, Kind: account.KindSeat, Hash: [32]byte{7}, CreatedAt: keyTime}))
@@ -50,7 +80,8 @@ func adReports(t *testing.T, l Ledger) {
 	file(newID(t), 2, "a@example.com")
 	got := count(now)
 	require.Equal(t, []int{3, 0, 0, 0}, []int{got.Reports, got.Counted, got.Networks, got.Publishers}, "nothing is settled yet")
-	_, err := apply(t.Context(), l.Settler, batchOf(partition(0), 0, records[:2]...))
+	require.Empty(t, reportedWait(t, l), "what does not count keeps no reviewer busy")
+	_, err = apply(t.Context(), l.Settler, batchOf(partition(0), 0, records[:2]...))
 	require.NoError(t, err)
 	got = count(now)
 	require.Equal(t, []int{3, 2, 2, 1}, []int{got.Reports, got.Counted, got.Networks, got.Publishers})
@@ -64,6 +95,10 @@ func adReports(t *testing.T, l Ledger) {
 	require.Equal(t, map[string]int{"scam": 3}, got.Reasons)
 	require.Equal(t, adreport.Text{At: now, Reason: "scam", Headline: "Chess", Text: "Take care.", Counted: true}, got.Texts[0])
 	require.Zero(t, count(now.Add(time.Second)).Reports)
+	these, err := reports.ReportsOf(t.Context(), []uuid.UUID{c.ID, newID(t)})
+	require.NoError(t, err)
+	require.Equal(t, list, these)
+	require.Equal(t, []uuid.UUID{c.ID}, reportedWait(t, l), "it is live, and waits for its reports")
 
 	d := adreport.Decision{CampaignID: c.ID, Outcome: adreport.Kept, Words: "Fine.", By: owner.ID, At: now}
 	emails, err := reports.DecideReports(t.Context(), d)
@@ -72,16 +107,24 @@ func adReports(t *testing.T, l Ledger) {
 	_, err = reports.DecideReports(t.Context(), d)
 	requireCode(t, err, errs.InvalidState)
 	require.Zero(t, count(now).Reports)
+	require.Empty(t, reportedWait(t, l))
 	_, total, err = reports.ReportedCampaigns(t.Context(), 10, 0)
 	require.NoError(t, err)
 	require.Zero(t, total)
 
-	// An e-mail that nobody decides about is forgotten all the same.
+	// An e-mail without a decision is forgotten all the same.
 	file(owner.DeveloperID, 1, "b@example.com")
-	old := adreport.Report{AuctionID: newID(t), CampaignID: newID(t), Reason: "other", At: now.Add(adreport.EmailLife + time.Hour)}
-	_, err = reports.AddReport(t.Context(), old)
-	require.NoError(t, err)
+	keeper := l.Users.(Retention)
+	cut := ledger.Cutoffs{Emails: now.Add(time.Hour), Reports: now.Add(-time.Hour)}
+	for _, dry := range []bool{true, false} {
+		gone, err := keeper.Retain(t.Context(), cut, dry)
+		require.NoError(t, err)
+		require.Equal(t, []int64{1, 0}, []int64{gone.Emails, gone.Reports})
+	}
 	emails, err = reports.DecideReports(t.Context(), d)
 	require.NoError(t, err)
 	require.Empty(t, emails)
+	gone, err := keeper.Retain(t.Context(), ledger.Cutoffs{Reports: now.Add(time.Hour)}, false)
+	require.NoError(t, err)
+	require.EqualValues(t, 4, gone.Reports)
 }

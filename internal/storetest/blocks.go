@@ -4,8 +4,9 @@ import (
 	"testing"
 
 	"adnet/internal/account"
+	"adnet/internal/campaign"
 	"adnet/internal/errs"
-	"adnet/internal/money"
+	"adnet/internal/share"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -33,7 +34,7 @@ var blockCases = []testCase{
 		u, other := AddUser(t, s), AddUser(t, s)
 		k, foreign := addKey(t, s, u, 1), addKey(t, s, other, 2)
 		_, seatKey := addSeat(t, s, u)
-		least := money.Micros(123_456)
+		least := share.Share(123_456)
 		asks := func(want account.Publishing) {
 			t.Helper()
 			got, err := s.Publish.Publishing(t.Context(), u.ID)
@@ -53,7 +54,10 @@ var blockCases = []testCase{
 		asks(account.Publishing{MinRelevance: &least})
 		require.NoError(t, s.Blocks.PutBlocks(t.Context(), u.ID, account.Blocks{Words: []string{"x"}}))
 		asks(account.Publishing{MinRelevance: &least})
-		off, wrong := money.Micros(0), money.USD+1
+		house := account.Publishing{MinRelevance: &least, HouseAds: true}
+		require.NoError(t, s.Publish.PutPublishing(t.Context(), u.ID, house))
+		asks(house)
+		off, wrong := share.Share(0), share.Whole+1
 		require.NoError(t, s.Publish.PutPublishing(t.Context(), u.ID, account.Publishing{MinRelevance: &off}))
 		asks(account.Publishing{MinRelevance: &off})
 		requireCode(t, s.Publish.PutPublishing(t.Context(), u.ID, account.Publishing{MinRelevance: &wrong}), errs.InvalidRequest)
@@ -62,6 +66,38 @@ var blockCases = []testCase{
 		requireCode(t, err, errs.NotFound)
 		require.NoError(t, s.Publish.PutPublishing(t.Context(), u.ID, account.Publishing{}))
 		asks(account.Publishing{})
+	}},
+	{"HouseAdsTravelWithTheKeysOfTheirOwner", func(t *testing.T, s Stores) {
+		u, other := AddUser(t, s), AddUser(t, s)
+		k, foreign := addKey(t, s, u, 1), addKey(t, s, other, 2)
+		_, seatKey := addSeat(t, s, u)
+		travels := func(want ...uuid.UUID) {
+			t.Helper()
+			got, _, err := s.Keys.KeyByHash(t.Context(), k.Hash)
+			require.NoError(t, err)
+			require.Equal(t, want, got.House)
+			for _, hash := range [][32]byte{foreign.Hash, seatKey.Hash} {
+				got, _, err := s.Keys.KeyByHash(t.Context(), hash)
+				require.NoError(t, err)
+				require.Empty(t, got.House, "neither another account's nor on a seat")
+			}
+		}
+		first, paused, last := AddCampaign(t, s, u.ID, campaign.Active), AddCampaign(t, s, u.ID, campaign.Active), AddCampaign(t, s, u.ID, campaign.Active)
+		AddCampaign(t, s, other.ID, campaign.Active)
+		_, err := s.Campaigns.UpdateCampaign(t.Context(), paused.ID, func(c *campaign.Campaign) error { c.Status = campaign.Paused; return nil })
+		require.NoError(t, err)
+		travels() // not asked for
+		require.NoError(t, s.Publish.PutPublishing(t.Context(), u.ID, account.Publishing{HouseAds: true}))
+		travels(last.ID, first.ID)
+		for range account.MaxHouse {
+			last = AddCampaign(t, s, u.ID, campaign.Active)
+		}
+		got, _, err := s.Keys.KeyByHash(t.Context(), k.Hash)
+		require.NoError(t, err)
+		require.Len(t, got.House, account.MaxHouse)
+		require.Equal(t, last.ID, got.House[0])
+		require.NoError(t, s.Publish.PutPublishing(t.Context(), u.ID, account.Publishing{}))
+		travels()
 	}},
 	{"TravelWithEveryKey", func(t *testing.T, s Stores) {
 		u, other := AddUser(t, s), AddUser(t, s)

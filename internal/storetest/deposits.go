@@ -31,6 +31,7 @@ type Deposits interface {
 	History(ctx context.Context, q ledger.HistoryQuery) ([]ledger.Line, error)
 	Statement(ctx context.Context, q ledger.StatementQuery) (ledger.Statement, error)
 	Earnings(ctx context.Context, developer uuid.UUID, first, last day.Day) (ledger.Earnings, error)
+	WaitingDays(ctx context.Context, developer uuid.UUID) ([]ledger.CreditDay, error)
 }
 
 // Pay credits an advertiser as a provider would.

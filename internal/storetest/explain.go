@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -19,14 +20,14 @@ type ReportExplainer interface {
 	Auction(ctx context.Context, id uuid.UUID, at time.Time) (report.Auction, error)
 	AuctionEvents(ctx context.Context, id, campaign uuid.UUID, at time.Time) ([]report.Row, error)
 	Delivery(ctx context.Context, campaign uuid.UUID, since, until time.Time) (report.Delivery, error)
-	Asked(ctx context.Context, developer uuid.UUID, since, until day.Day) (report.Asked, error)
+	Asked(ctx context.Context, q report.AskedQuery) (report.Asked, error)
 }
 
 func candidateAuction(edit ...func(*report.Auction)) report.Auction {
 	a := report.Auction{
 		AuctionID: uuid.Must(uuid.NewV7()), At: reportNoon.Add(123456 * time.Microsecond), DeveloperID: uuid.UUID{3}, CampaignID: uuid.UUID{1},
 		Price: 5000, ECPM: 4_000_000, Format: "card", CreativeFormat: "native", IntegrationMethod: "mcp", Surface: "chat", Region: "US-CA", Language: "en", HostApp: "it's",
-		Took: 42 * time.Microsecond, Tokens: 7, Tools: 2, Floor: 1_000_000, MoreCandidates: true, ModelVersion: "benna-2.0badcafe-7", Explores: true,
+		Took: 42 * time.Microsecond, Tokens: 7, Tools: 2, Floor: 1_000_000, MoreCandidates: true, ModelVersion: "benna-2.0badcafe-7", Explores: true, HouseID: uuid.UUID{6},
 		Candidates: []report.Candidate{
 			{CampaignID: uuid.UUID{4}, ECPM: 6_000_000, Reason: "budget"}, {CampaignID: uuid.UUID{1}, ECPM: 4_000_000},
 			{CampaignID: uuid.UUID{5}, ECPM: 3_000_000, Reason: "outbid"},
@@ -120,7 +121,7 @@ func reportsAsked(t *testing.T, s Reports) {
 		of(11, 0, ""), of(11, time.Minute, ""), of(11, 2*time.Minute, "no_match"), of(11, -oneDay, "paced"), of(11, oneDay, "paced"), of(12, time.Hour, ""), tried,
 	}))
 	requests := func(developer byte, since, until day.Day) report.Asked {
-		r, err := s.Explain.Asked(t.Context(), uuid.UUID{developer}, since, until)
+		r, err := s.Explain.Asked(t.Context(), report.AskedQuery{DeveloperID: uuid.UUID{developer}, Since: since, Until: until})
 		require.NoError(t, err)
 		return r
 	}
@@ -128,4 +129,39 @@ func reportsAsked(t *testing.T, s Reports) {
 	require.Equal(t, report.Asked{Outcomes: map[string]int64{"": 2, "no_match": 1}, Last: reportNoon.Add(2 * time.Minute)}, requests(11, today, today))
 	require.Equal(t, map[string]int64{"": 2, "no_match": 1, "paced": 2}, requests(11, today-1, today+1).Outcomes)
 	require.Equal(t, report.Asked{Outcomes: map[string]int64{}}, requests(13, 0, today+5))
+	all, err := s.Explain.Asked(t.Context(), report.AskedQuery{All: true, Since: today, Until: today})
+	require.NoError(t, err)
+	require.Equal(t, report.Asked{Outcomes: map[string]int64{"": 3, "no_match": 1}, Last: reportNoon.Add(time.Hour)}, all, "without the sandbox's")
+
+	placed := func(surface, host, reason string) report.Auction {
+		a := of(14, time.Minute, reason)
+		a.Surface, a.HostApp = surface, host
+		return a
+	}
+	require.NoError(t, s.Writer.InsertAuctions(t.Context(), "b", []report.Auction{
+		placed("welcome", "slack", ""), placed("chat", "slack", "no_match"), placed("chat", "discord", ""), placed("buttons", "slack", "paced"),
+	}))
+	for by, want := range map[report.Breakdown][]report.AskedGroup{
+		report.BySurface:           {{Key: "chat", Requests: 2, Filled: 1}, {Key: "buttons", Requests: 1}, {Key: "welcome", Requests: 1, Filled: 1}},
+		report.ByHostApp:           {{Key: "slack", Requests: 3, Filled: 1}, {Key: "discord", Requests: 1, Filled: 1}},
+		report.ByIntegrationMethod: {{Key: "mcp", Requests: 4, Filled: 2}},
+		report.ByFormat:            {{Key: "card", Requests: 4, Filled: 2}},
+	} {
+		got, err := s.Explain.Asked(t.Context(), report.AskedQuery{DeveloperID: uuid.UUID{14}, Since: today, Until: today, Breakdown: by})
+		require.NoError(t, err)
+		require.Equal(t, want, got.Groups, by)
+	}
+	var many []report.Auction
+	for i := range report.MaxAskedGroups + 5 {
+		a := placed("chat", fmt.Sprint("app", i), "")
+		a.DeveloperID = uuid.UUID{15}
+		many = append(many, a)
+	}
+	require.NoError(t, s.Writer.InsertAuctions(t.Context(), "c", many))
+	got, err := s.Explain.Asked(t.Context(), report.AskedQuery{DeveloperID: uuid.UUID{15}, Since: today, Until: today, Breakdown: report.ByHostApp})
+	require.NoError(t, err)
+	require.Len(t, got.Groups, report.MaxAskedGroups, "a publisher invents names of apps")
+	require.EqualValues(t, len(many), got.Outcomes[""], "the totals count all")
+	_, err = s.Explain.Asked(t.Context(), report.AskedQuery{DeveloperID: uuid.UUID{14}, Since: today, Until: today, Breakdown: report.ByDay})
+	require.True(t, errs.Is(err, errs.InvalidRequest))
 }

@@ -102,6 +102,9 @@ var settleCases = []ledgerCase{
 	{"WriteRefuses", writeRefuses},
 	{"DeadLetters", deadLetters},
 	{"AdReports", adReports},
+	{"SuspendedAdvertiserPays", suspendedAdvertiserPays},
+	{"Movements", movements},
+	{"Verifications", verifications},
 }
 
 // partition is a partition of the suite.

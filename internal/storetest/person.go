@@ -10,10 +10,12 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
+	"adnet/internal/decision"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/person"
+	"adnet/internal/share"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
@@ -23,6 +25,7 @@ import (
 // Persons is a store that holds accounts with all that belongs to them.
 type Persons interface {
 	person.Store
+	decision.Store
 	Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Check, error)
 	account.NetworkStore
 	account.SessionStore
@@ -86,9 +89,17 @@ func erase(t *testing.T, s Persons, text func() string) {
 	}
 	before := history()
 	require.NotEmpty(t, before)
-	done, err := person.Erase(ctx, s, u, keyTime)
+	for _, forfeit := range []person.Loss{{}, {Balance: 6 * money.USD}, {Balance: 8 * money.USD}, {Balance: 7 * money.USD, Credits: 1}} {
+		_, err := person.Erase(ctx, s, u, forfeit, keyTime)
+		requireCode(t, err, errs.Conflict)
+		require.Equal(t, 7*money.USD, errs.Of(err).Extra["balance_usd"])
+	}
+	kept, err := s.User(ctx, u.ID)
 	require.NoError(t, err)
-	require.Equal(t, person.Erased{Keys: 2, Campaigns: 2, Balance: 7 * money.USD}, done)
+	require.Equal(t, u.Email, kept.Email, "a balance is not lost unseen")
+	done, err := person.Erase(ctx, s, u, person.Loss{Balance: 7 * money.USD}, keyTime)
+	require.NoError(t, err)
+	require.Equal(t, person.Erased{Keys: 2, Campaigns: 2, Loss: person.Loss{Balance: 7 * money.USD}}, done)
 
 	gone, err := s.User(ctx, u.ID)
 	require.NoError(t, err)
@@ -126,9 +137,9 @@ func erase(t *testing.T, s Persons, text func() string) {
 
 	entries, err := s.AuditLog(ctx, auditlog.Query{OwnerID: u.ID, Limit: 500})
 	require.NoError(t, err)
-	done, err = person.Erase(ctx, s, gone, keyTime)
+	done, err = person.Erase(ctx, s, gone, person.Loss{}, keyTime)
 	require.NoError(t, err)
-	require.Equal(t, person.Erased{Again: true, Balance: 7 * money.USD}, done)
+	require.Equal(t, person.Erased{Again: true, Loss: person.Loss{Balance: 7 * money.USD}}, done)
 	again, err := s.AuditLog(ctx, auditlog.Query{OwnerID: u.ID, Limit: 500})
 	require.NoError(t, err)
 	require.Equal(t, entries, again, "the second time changes nothing")
@@ -141,12 +152,31 @@ func export(t *testing.T, s Persons, _ func() string) {
 	other.ID, other.DeveloperID, other.Email = newID(t), newID(t), "other@example.com"
 	require.NoError(t, s.CreateUser(t.Context(), other))
 	require.NoError(t, Pay(t.Context(), s, other.ID, money.USD))
+	floor := share.Share(250_000)
+	require.NoError(t, s.PutPublishing(t.Context(), u.ID, account.Publishing{MinRelevance: &floor}))
+	// A rejection is a decision, and what its owner says against it is an appeal.
+	campaigns, _, err := s.Campaigns(t.Context(), campaign.Filter{AdvertiserID: u.ID, Limit: 1})
+	require.NoError(t, err)
+	judging := auditlog.With(t.Context(), auditlog.Actor{AccountID: newID(t), Role: "admin", Via: auditlog.API, Action: "POST /api/admin/review"})
+	_, err = s.UpdateCampaign(judging, campaigns[0].ID, func(c *campaign.Campaign) error {
+		c.Status, c.Review = campaign.Rejected, &campaign.Review{Decision: "rejected", Notes: "The page is another.", ReviewerID: newID(t), At: keyTime}
+		return nil
+	})
+	require.NoError(t, err)
+	listed, _, err := s.Decisions(t.Context(), decision.Query{OwnerID: u.ID, Limit: 10})
+	require.NoError(t, err)
+	require.Len(t, listed, 1)
+	require.NoError(t, s.Appeal(t.Context(), decision.Appeal{ID: newID(t), DecisionID: listed[0].ID, OwnerID: u.ID, Text: "It is mine.", CreatedAt: keyTime}))
 	found, err := person.Find(t.Context(), s, strings.ToUpper(u.Email))
 	require.NoError(t, err)
 	held, err := person.Export(t.Context(), s, found)
 	require.NoError(t, err)
 	require.Equal(t, u.Email, held.Profile.Email)
 	require.Equal(t, 7*money.USD, held.Balance)
+	require.Equal(t, &floor, held.Asks.MinRelevance)
+	require.Len(t, held.Decisions, 1)
+	require.Equal(t, decision.Rejection, held.Decisions[0].Kind)
+	require.Equal(t, "It is mine.", held.Decisions[0].Appeals[0].Text)
 	require.Len(t, held.Keys, 2)
 	require.Equal(t, "pub_live_abcd", held.Keys[0].Prefix)
 	require.Len(t, held.Campaigns, 2)

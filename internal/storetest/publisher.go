@@ -43,6 +43,7 @@ var publisherCases = []ledgerCase{
 	{"QuarantineEndsUnderLoad", quarantineEndsUnderLoad},
 	{"SeatsOfOneOwner", ownersTraffic},
 	{"SeatQuarantine", seatQuarantine},
+	{"SeatMintCap", seatMintCap},
 	{"DaysOfOneOwner", ownersDays},
 }
 
@@ -68,6 +69,15 @@ func creditsOf(t *testing.T, l Ledger, developer uuid.UUID) ledger.CreditBalance
 	t.Helper()
 	b, err := l.Accounts.CreditBalance(t.Context(), developer)
 	require.NoError(t, err)
+	days, err := l.Deposits.WaitingDays(t.Context(), developer)
+	require.NoError(t, err)
+	sums := map[ledger.WaitReason]int64{}
+	for _, w := range ledger.Waits(days) {
+		sums[w.Reason] += w.Credits
+	}
+	require.Equal(t, [3]money.Credits{b.Pending, b.Held, b.Quarantined}, [3]money.Credits{
+		money.Credits(sums[ledger.WaitUnbacked]), money.Credits(sums[ledger.WaitHold] + sums[ledger.WaitConcentration]), money.Credits(sums[ledger.WaitCase]),
+	}, "what waits is told with a reason")
 	return b
 }
 
@@ -210,6 +220,35 @@ func mintCap(t *testing.T, l Ledger) {
 	// The store keeps the decision as it was made.
 	plan := nextPlan(t, l, 100, everything(partition(0))...)
 	require.Equal(t, capped, plan[0].Outcomes[7])
+	requireClean(t, l, ledger.VerifyOptions{})
+}
+
+// seatMintCap: each seat of an owner has a cap of its own, counted by itself: one exchange that is
+// capped takes nothing from another, nor from its owner.
+func seatMintCap(t *testing.T, l Ledger) {
+	p := publishersOf(t, l)
+	owner := AddUser(t, l.Stores)
+	one, _ := addSeat(t, l.Stores, owner)
+	other, _ := addSeat(t, l.Stores, owner)
+	c := priced(t, l, AddUser(t, l.Stores), money.USD, 10*money.USD)
+	least := money.Credits(1)
+	require.NoError(t, p.SetMintCap(t.Context(), ledger.MintCap{DeveloperID: one.DeveloperID, Cap: &least, By: owner.ID, Note: "new", At: now}))
+	var records []ledger.Record
+	for _, developer := range []uuid.UUID{one.DeveloperID, other.DeveloperID, owner.DeveloperID} {
+		for range 4 {
+			records = append(records, eventOf(t, c, developer, ledger.Impression))
+		}
+	}
+	outcomes := impressions(t, l, uuid.Nil, 3, 0, records...)
+	minted := make([]int, 3)
+	for i := range outcomes {
+		require.EqualValues(t, 10_000, outcomes[i].Charge, "advertisers pay all the same")
+		minted[i/4] += int(outcomes[i].Minted)
+	}
+	require.Equal(t, []int{1, 3, 3}, minted)
+	requireCredits(t, l, one.DeveloperID, 1)
+	requireCredits(t, l, other.DeveloperID, 3)
+	requireCredits(t, l, owner.DeveloperID, 3)
 	requireClean(t, l, ledger.VerifyOptions{})
 }
 

@@ -25,6 +25,7 @@ type Reports struct {
 	Audit  ReportAudit
 	Reader interface {
 		Stats(ctx context.Context, q report.Query) (report.Result, error)
+		Converted(ctx context.Context, q report.Query) ([]report.Converted, error)
 	}
 	Rollup interface {
 		Aggregate(ctx context.Context, date day.Day) (rows int, err error)
@@ -65,6 +66,7 @@ func RunReports(t *testing.T, open func(t *testing.T) Reports) {
 		{"Types", reportsTypes},
 		{"Conversions", reportsConversions},
 		{"ConversionsSaturate", reportsSaturate},
+		{"ConversionTypes", reportsConverted},
 		{"Breakdowns", reportsBreakdowns},
 		{"UnknownBreakdown", reportsUnknownBreakdown},
 		{"Ranges", reportsRanges},
@@ -206,6 +208,7 @@ func reportsVerdicts(t *testing.T, s Reports) {
 		{ledger.OverBudget, report.Counts{Impressions: 1}},
 		{ledger.OverBalance, report.Counts{Impressions: 1}},
 		{ledger.SelfServed, report.Counts{Impressions: 1}},
+		{ledger.VerdictHouse, report.Counts{}},
 		{ledger.Duplicate, report.Counts{Duplicates: 1}},
 		{ledger.VerdictExpired, report.Counts{Rejected: 1}},
 		{ledger.VerdictUnsigned, report.Counts{Rejected: 1}},
@@ -241,12 +244,12 @@ func reportsTraffic(t *testing.T, s Reports) {
 	for range 2 { // the second is refused
 		insertRows(t, s, "traffic",
 			of(one, bot, ledger.Impression, 0), of(one, bot, ledger.Impression, 0), of(one, bot, ledger.Click, 0), of(other, bot, ledger.Close, 0),
-			of(one, fast, ledger.Click, 0), of(other, ledger.SelfServed, ledger.Impression, 0), of(one, ledger.OK, ledger.Impression, ledger.CreditCapped),
+			of(one, fast, ledger.Click, 0), of(other, ledger.SelfServed, ledger.Impression, 0), of(one, ledger.VerdictHouse, ledger.Impression, 0), of(one, ledger.VerdictHouse, ledger.Click, 0), of(one, ledger.OK, ledger.Impression, ledger.CreditCapped),
 			of(one, ledger.OK, ledger.Impression, ledger.CreditHeld), of(one, ledger.OK, ledger.Impression, 0), of(one, ledger.Duplicate, ledger.Impression, 0))
 	}
 	require.Equal(t, []report.Traffic{
 		{Reason: traffic.RuleBot, Impressions: 2, Clicks: 1, Other: 1}, {Reason: traffic.RuleClickTooFast, Clicks: 1},
-		{Reason: report.TrafficCapped, Impressions: 1}, {Reason: report.TrafficHeld, Impressions: 1}, {Reason: report.TrafficSelfServed, Impressions: 1},
+		{Reason: report.TrafficHouse, Impressions: 1, Clicks: 1}, {Reason: report.TrafficCapped, Impressions: 1}, {Reason: report.TrafficHeld, Impressions: 1}, {Reason: report.TrafficSelfServed, Impressions: 1},
 	}, stats(t, s, report.Query{}).Traffic)
 	require.Equal(t, []report.Traffic{{Reason: traffic.RuleBot, Other: 1}, {Reason: report.TrafficSelfServed, Impressions: 1}},
 		stats(t, s, report.Query{CampaignID: other}).Traffic)
@@ -288,6 +291,41 @@ func reportsConversions(t *testing.T, s Reports) {
 	require.Equal(t, 8*money.USD, got.ConversionUSD)
 	require.Equal(t, int64(1), got.Unverified)
 	require.Zero(t, got.Rejected)
+}
+
+// Types of conversions count what counts: with the amounts in USD and the newest receipt, of one
+// account, one campaign and the days that were asked for.
+func reportsConverted(t *testing.T, s Reports) {
+	first, other := reportRow(), reportRow()
+	other.CampaignID, other.AdvertiserID = newID(t), newID(t)
+	conversion := func(of report.Row, v ledger.Verdict, kind, currency string, value money.Micros, at time.Duration) report.Row {
+		r := reportRow(withVerdict(v))
+		r.CampaignID, r.AdvertiserID, r.ReceivedAt = of.CampaignID, of.AdvertiserID, of.ReceivedAt.Add(at)
+		r.Type, r.ConversionType, r.Currency, r.ConversionValue = ledger.Conversion, kind, currency, value
+		return r
+	}
+	insertRows(t, s, "types", conversion(first, ledger.OK, "signup", "USD", 5*money.USD, 0), conversion(first, ledger.ConversionCapped, "signup", "EUR", 7*money.USD, time.Second),
+		conversion(first, ledger.OK, "sale", "", 3*money.USD, 0), conversion(first, ledger.Duplicate, "sale", "", money.USD, time.Minute),
+		conversion(first, ledger.VerdictUnverified, "a stranger's", "USD", money.USD, 0), conversion(other, ledger.OK, "signup", "USD", money.USD, 0))
+	at := first.ReceivedAt.UTC().Truncate(time.Microsecond)
+	mine := []report.Converted{
+		{CampaignID: first.CampaignID, Type: "signup", Conversions: 2, ValueUSD: 5 * money.USD, Last: at.Add(time.Second)},
+		{CampaignID: first.CampaignID, Type: "sale", Conversions: 1, ValueUSD: 3 * money.USD, Last: at},
+	}
+	date := day.Of(at)
+	for _, q := range []report.Query{{AdvertiserID: first.AdvertiserID}, {CampaignID: first.CampaignID}} {
+		q.Since, q.Until = date, date
+		got, err := s.Reader.Converted(t.Context(), q)
+		require.NoError(t, err)
+		require.Equal(t, mine, got)
+		q.Since, q.Until = date+1, date+9
+		got, err = s.Reader.Converted(t.Context(), q)
+		require.NoError(t, err)
+		require.Empty(t, got)
+	}
+	got, err := s.Reader.Converted(t.Context(), report.Query{Since: date, Until: date})
+	require.NoError(t, err)
+	require.Len(t, got, 3)
 }
 
 // Sums of what advertisers state end at the largest amount, in the live counters, in rolled days and

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -138,6 +139,15 @@ func letterLife(t *testing.T, l Ledger, letters Letters) {
 	require.NoError(t, err)
 	require.Len(t, list, 3)
 	require.Equal(t, ledger.DeadLetter{Partition: partition(1), Offset: 7, Problem: "cut", Raw: []byte{1}}, list[1].DeadLetter)
+	for _, l := range list {
+		at := stream.Range{Partition: l.Partition, First: l.Offset, Next: l.Offset + 1}
+		one, err := letters.DeadLetters(t.Context(), ledger.DeadLetterQuery{Limit: 10, At: &at, Problem: strings.ToUpper(l.Problem)})
+		require.NoError(t, err)
+		require.Equal(t, []ledger.StoredDeadLetter{l}, one)
+	}
+	none, err := letters.DeadLetters(t.Context(), ledger.DeadLetterQuery{Limit: 10, Problem: "%"})
+	require.NoError(t, err)
+	require.Empty(t, none)
 	page, err := letters.DeadLetters(t.Context(), ledger.DeadLetterQuery{Limit: 2, Offset: 2, Stream: partition(0).Stream})
 	require.NoError(t, err)
 	require.Equal(t, list[2:], page)

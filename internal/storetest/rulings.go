@@ -18,7 +18,7 @@ func disabled(yes bool) func(*account.User) error {
 }
 
 // While an account is disabled its campaigns are held, each under a version of its own that
-// followers see, and so are those of its seats; nobody can add one.
+// followers see, and so are those of its seats; no account can add one.
 func suspensionHoldsCampaigns(t *testing.T, s Stores) {
 	u, other := AddUser(t, s), AddUser(t, s)
 	seat := account.User{ID: newID(t), DeveloperID: newID(t), Email: "seat@seats.invalid", Role: account.RoleSeat, TokenVersion: 1, CreatedAt: keyTime, ParentID: u.ID}

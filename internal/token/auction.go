@@ -39,7 +39,7 @@ const (
 	version   = 1
 	macSize   = 16 // of 32: forging takes 2^127 tries against a live server
 	wordBit   = 0x80
-	flagBits  = flagSandbox | flagCredit | flagNoConsent | flagBrowser
+	flagBits  = flagSandbox | flagCredit | flagNoConsent | flagBrowser | flagHouse
 	idSize    = 16
 	headerMin = 3 // version, purpose, length of the key id
 	marksSize = 8 // of the key and the network of a browser
@@ -48,6 +48,7 @@ const (
 	flagCredit    = 1 << 1
 	flagNoConsent = 1 << 2
 	flagBrowser   = 1 << 3
+	flagHouse     = 1 << 4
 
 	maxRaw = headerMin + MaxKeyID + 4*idSize + 3*binary.MaxVarintLen64 + 1 + marksSize + 7 +
 		5*MaxWord + MaxSurface + MaxHostApp + 1 + MaxHeadline + binary.MaxVarintLen16 + MaxLanding + macSize
@@ -83,6 +84,7 @@ type Auction struct {
 	HostApp  string
 
 	Sandbox      bool // never billed, never mints
+	House        bool // a house ad: of the publisher's own account; never billed, never mints
 	CreditFunded bool // paid by Credits, not cash
 	NoConsent    bool // the reader did not consent: of its events no session is kept, and its clicks have no id
 
@@ -105,8 +107,8 @@ type Auction struct {
 	ClickAfter time.Duration
 }
 
-// Asker is who holds a reservation of a browser key's ad. The marks name nobody: each is 32 bits of
-// a hash, that of the network of network, campaign and UTC day.
+// Asker is who holds a reservation of a browser key's ad. The marks identify no one: each is 32
+// bits of a hash, that of the network of network, campaign and UTC day.
 type Asker struct {
 	Key, Network uint32
 	Held         money.Micros // what the ad holds until it was seen
@@ -300,6 +302,9 @@ func appendAuction(b []byte, a *Auction, purpose Purpose) []byte {
 	if a.Sandbox {
 		flags |= flagSandbox
 	}
+	if a.House {
+		flags |= flagHouse
+	}
 	if a.CreditFunded {
 		flags |= flagCredit
 	}
@@ -416,6 +421,7 @@ func (a *Auction) read(b []byte, seen texts, purpose Purpose) bool {
 	r := reader{rest: seen.text(b)}
 	flags := r.byte()
 	a.Sandbox, a.CreditFunded, a.NoConsent = flags&flagSandbox != 0, flags&flagCredit != 0, flags&flagNoConsent != 0
+	a.House = flags&flagHouse != 0
 	if a.Browser = flags&flagBrowser != 0; a.Browser {
 		a.Asker.Key, a.Asker.Network, a.Asker.Held = r.mark(), r.mark(), money.Micros(r.uvarint())
 	}

@@ -80,7 +80,7 @@ func (r QuarantineRules) together(members []member) (found [3]Evidence) {
 	return found
 }
 
-// sum has each day once, so that a week of one day of each member is no week.
+// sum has each day once, so that a week of one day of each member is not a week.
 func sum(members []member) (all member) {
 	byDay := make(map[day.Day]PublisherDay)
 	for _, m := range members {

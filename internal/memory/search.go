@@ -1,0 +1,136 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"time"
+
+	"adnet/internal/auditlog"
+	"adnet/internal/ledger"
+
+	"github.com/google/uuid"
+)
+
+// Movements searches the ledger; see [ledger.Search].
+func (s *Store) Movements(_ context.Context, q ledger.Search) ([]ledger.Found, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := []ledger.Found{}
+	next := 0 // of the links, which are in the order of the transactions
+	for i := range s.ledger.transactions {
+		t := &s.ledger.transactions[i]
+		f := ledger.Found{Transaction: *t, Place: ledger.Place{At: t.At, ID: t.ID}}
+		for leg, e := range t.Entries {
+			l := s.ledger.links[next]
+			next++
+			f.Links = append(f.Links, ledger.Link{
+				Side: ledger.Side{Account: e.Account, Asset: e.Asset}, Seq: l.Seq, Amount: e.Amount, Balance: l.Balance, Transaction: t.ID, Leg: leg, Hash: l.Hash,
+			})
+			if q.Account != "" && e.Account == q.Account {
+				f.Place = ledger.Place{Seq: int64(next)}
+			}
+		}
+		if q.Matches(t) && before(f.Place, q.Before) {
+			found = append(found, f)
+		}
+	}
+	slices.SortFunc(found, func(a, b ledger.Found) int { return comparePlaces(b.Place, a.Place) })
+	return found[:min(q.Size(), len(found))], nil
+}
+
+// before says whether p comes after limit in an order with the newest first.
+func before(p, limit ledger.Place) bool {
+	return limit == ledger.Place{} || comparePlaces(p, limit) < 0
+}
+
+func comparePlaces(a, b ledger.Place) int {
+	if a.Seq != b.Seq {
+		return int(a.Seq - b.Seq)
+	}
+	if c := a.At.Compare(b.At); c != 0 {
+		return c
+	}
+	return bytes.Compare(a.ID[:], b.ID[:])
+}
+
+// Heads lists the ends of the chains; see [ledger.HeadQuery].
+func (s *Store) Heads(_ context.Context, q ledger.HeadQuery) ([]ledger.SideHead, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := []ledger.SideHead{}
+	for at, head := range s.ledger.heads {
+		if at.Compare(q.After) > 0 && (q.Account == "" || q.Account == at.Account) {
+			head.Balance = s.ledger.balances[side{at.Account, at.Asset}]
+			list = append(list, ledger.SideHead{Side: at, Head: head})
+		}
+	}
+	slices.SortFunc(list, func(a, b ledger.SideHead) int { return a.Compare(b.Side) })
+	return list[:min(q.Size(), len(list))], nil
+}
+
+// Verifications lists the newest runs, the newest first.
+func (s *Store) Verifications(_ context.Context, limit int) ([]ledger.Verification, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := slices.Clone(s.verifications)
+	slices.Reverse(list)
+	return list[:min(max(limit, 1), len(list))], nil
+}
+
+func (s *Store) newestVerification() ledger.Verification {
+	if len(s.verifications) == 0 {
+		return ledger.Verification{}
+	}
+	return s.verifications[len(s.verifications)-1]
+}
+
+// AskVerification asks the consumers for a run; one that waits or runs already is answered instead.
+// Errors: errs.Conflict too soon after the last one.
+func (s *Store) AskVerification(ctx context.Context, by uuid.UUID, now time.Time) (ledger.Verification, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	newest := s.newestVerification()
+	v, err := ledger.Asked(newest, by, asStored(now))
+	if err != nil || v.ID != 0 {
+		return v, err
+	}
+	v.ID = newest.ID + 1
+	if err := s.record(ctx, auditlog.OfVerification(v)); err != nil {
+		return ledger.Verification{}, err
+	}
+	s.verifications = append(s.verifications, v)
+	return v, nil
+}
+
+// BeginVerification takes the run that waits, or with nightly begins one of its own; false while
+// there is nothing to do or another process runs one.
+func (s *Store) BeginVerification(_ context.Context, nightly bool, now time.Time) (ledger.Verification, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	newest := s.newestVerification()
+	v, begun := ledger.Begun(newest, nightly, asStored(now))
+	switch {
+	case !begun:
+		return v, false, nil
+	case v.ID != 0:
+		s.verifications[len(s.verifications)-1] = v
+	default:
+		v.ID = newest.ID + 1
+		s.verifications = append(s.verifications, v)
+	}
+	return v, true, nil
+}
+
+// EndVerification keeps what a run found, once.
+func (s *Store) EndVerification(_ context.Context, v ledger.Verification) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.verifications {
+		if held := &s.verifications[i]; held.ID == v.ID && held.EndedAt.IsZero() {
+			held.EndedAt, held.Checks, held.Problem = asStored(v.EndedAt), slices.Clone(v.Checks), v.Problem
+		}
+	}
+	s.verifications = s.verifications[max(0, len(s.verifications)-ledger.VerifyKept):]
+	return nil
+}
