@@ -66,6 +66,7 @@ type Reader struct {
 	vector  Vector
 	gather  gather
 	named   []uint32 // of [Reader.Recorded]
+	looks   []Weight // of Recorded
 }
 
 // saidTerm is a term of a campaign.

@@ -145,12 +145,13 @@ type alike struct {
 }
 
 // alikes remembers what looks like the words of requests, because finding it takes a microsecond and
-// most words are common. The place of a word is its hash, so the memory is bounded whatever is
-// asked.
+// most words are common. A word has two places by its hash, so the memory is bounded whatever is
+// asked, and few common words share a place.
 type alikes [1 << 14]atomic.Pointer[alike]
 
-func (a *alikes) of(word string) *atomic.Pointer[alike] {
-	return &a[words.Hash(word)%uint32(len(a))]
+func (a *alikes) of(word string) [2]*atomic.Pointer[alike] {
+	at := words.Hash(word) % uint32(len(a))
+	return [...]*atomic.Pointer[alike]{&a[at], &a[at^1]}
 }
 
 // gather is the memory for one request's vector.
@@ -199,24 +200,27 @@ func (g *gather) similar(word string, damped uint32) (most uint32) {
 	return min(most, likenessFull)
 }
 
-// remembered is alike, which is asked for words that the table does not remember. Of two words with
-// one place the one that is used stays.
+// remembered is alike, which is asked for words that the table does not remember. A word takes the
+// place of one that was not used since another was asked for.
 func (g *gather) remembered(word string) []like {
-	place := g.table.alikes.of(word)
-	known := place.Load()
-	switch {
-	case known == nil || known.word != word && !known.used.Swap(false):
-		made := &alike{word: strings.Clone(word), best: slices.Clone(g.alike(word))}
-		made.used.Store(true)
-		place.Store(made)
-		return made.best
-	case known.word != word:
-		return g.alike(word)
+	places := g.table.alikes.of(word)
+	for _, place := range places {
+		if known := place.Load(); known != nil && known.word == word {
+			if !known.used.Load() {
+				known.used.Store(true)
+			}
+			return known.best
+		}
 	}
-	if !known.used.Load() {
-		known.used.Store(true)
+	for _, place := range places {
+		if known := place.Load(); known == nil || !known.used.Swap(false) {
+			made := &alike{word: strings.Clone(word), best: slices.Clone(g.alike(word))}
+			made.used.Store(true)
+			place.Store(made)
+			return made.best
+		}
 	}
-	return known.best
+	return g.alike(word)
 }
 
 // alike finds the terms that look like a word, those most like it first.

@@ -17,15 +17,19 @@ func TermID(term string) uint32 {
 	return h ^ h>>13
 }
 
-// Recorded appends the ids of the terms of the last request that campaigns say, at most so many and
-// those of the most weight, ascending: not their text, and not their order. None is of a special
-// category.
+// Recorded appends the ids of terms that campaigns say, at most so many, ascending: the terms of the
+// last request, those of the most weight first, and then those that other words of it look like, the
+// likest first, as the match counts them too. Not their text, and not their order. None is of a
+// special category.
 func (r *Reader) Recorded(table *Table, dst []uint32, most int) []uint32 {
 	r.named = append(r.named[:0], r.vector.Said...)
 	if len(r.named) > most {
 		slices.SortFunc(r.named, func(a, b uint32) int {
 			return cmp.Or(cmp.Compare(table.weights[b], table.weights[a]), cmp.Compare(table.terms[a], table.terms[b]))
 		})
+	}
+	if len(r.named) < most {
+		r.named = r.alike(r.named, most)
 	}
 	from := len(dst)
 	for _, id := range r.named {
@@ -38,4 +42,22 @@ func (r *Reader) Recorded(table *Table, dst []uint32, most int) []uint32 {
 	}
 	slices.Sort(dst[from:])
 	return dst
+}
+
+// alike appends the terms that words of the request look like, the likest first where there are more
+// than most in all: those that fit are recorded in any order.
+func (r *Reader) alike(said []uint32, most int) []uint32 {
+	r.looks = r.looks[:0]
+	for _, w := range r.vector.Weights {
+		if w.ID != None && !slices.Contains(said, w.ID) {
+			r.looks = append(r.looks, w)
+		}
+	}
+	if len(said)+len(r.looks) > most {
+		slices.SortFunc(r.looks, func(a, b Weight) int { return cmp.Or(cmp.Compare(b.By, a.By), cmp.Compare(a.Term, b.Term)) })
+	}
+	for i := range r.looks {
+		said = append(said, r.looks[i].ID)
+	}
+	return said
 }

@@ -65,7 +65,7 @@ type Campaign struct {
 	Billing ranker.Billing
 	// Format of the creative.
 	Format Format
-	// Start and End bound when it may be chosen: from Start to before End. 0 is no bound.
+	// Start and End bound when it may be chosen: from Start to before End. 0 does not bound.
 	Start, End Second
 	// LandingDomain is the host of the click destination, compared with a request's blocked
 	// domains.
@@ -81,7 +81,20 @@ type Campaign struct {
 
 // Value is what 1,000 impressions for c are worth at a relevance, in micro-USD.
 func (c *Campaign) Value(t *ranker.Table, r ranker.PPM) money.Micros {
-	return t.Value(c.Billing, c.Bid, c.Aim, r)
+	bid, aim := c.stake(t)
+	return t.Value(c.Billing, bid, aim, r)
+}
+
+// stake is the bid and the aim as auctions value them: amounts for a conversion count by how often
+// clicks on the campaign convert.
+func (c *Campaign) stake(t *ranker.Table) (bid, aim money.Micros) {
+	switch {
+	case c.Aim > 0: // at least 1, as 0 is none
+		return c.Bid, max(1, t.Worth(c.Aim, c.ID, c.Advertiser))
+	case c.Billing == ranker.CPA:
+		return t.Worth(c.Bid, c.ID, c.Advertiser), 0
+	}
+	return c.Bid, c.Aim
 }
 
 // Targeting holds the lists of a campaign. Each list that is not empty is a hard filter: the

@@ -127,7 +127,7 @@ func (s *Search) Start(x *Index, q *Query) {
 
 // open resolves the query's values and sets the cursors.
 func (s *Search) open(w *walk, q *Query, v *lexicon.Vector, said []words.Term) {
-	w.cursors, w.blocks, w.private, w.next, w.stride = w.cursors[:0], nil, len(q.Deals) > 0, none, 1
+	w.cursors, w.blocks, w.private, w.next, w.stride = w.cursors[:0], nil, len(q.Deals) > 0, none, narrowest
 	if len(w.seg.campaigns) == 0 {
 		return
 	}
@@ -153,29 +153,40 @@ func (s *Search) open(w *walk, q *Query, v *lexicon.Vector, said []words.Term) {
 	case s.unsaid():
 		w.blocks = w.seg.free
 	}
-	w.lead(s.floor(s.table.Place(true, true)))
+	w.lead(s.floor(w.seg.place))
 	w.next = w.lowest()
 }
 
-// lead leaves those terms out of the walk that together add at most a sixth of what the floor
-// needs: a group must have one of the others, too. Terms that many groups have and that add little
-// go first, so the commonest words and faint likenesses are not read through.
+// lead leaves those terms out of the walk that together add at most half of what the floor
+// needs: a group must have one of the others, too. Only terms that many groups have are left out,
+// those that add least for it first, so the commonest words are not read through: looking a term up
+// in the groups that are left costs more than reading a short list.
 func (w *walk) lead(floor uint32) {
 	w.leading, w.enough, w.behind = len(w.cursors), floor, 0
 	if floor == 0 {
 		return
 	}
-	slices.SortFunc(w.cursors, func(a, b cursor) int {
+	short := 0
+	for i := range w.cursors {
+		if c := &w.cursors[i]; c.end-c.begin <= manyEntries*uint32(len(w.seg.blocks)) {
+			w.cursors[i], w.cursors[short] = w.cursors[short], w.cursors[i]
+			short++
+		}
+	}
+	slices.SortFunc(w.cursors[short:], func(a, b cursor) int {
 		return cmp.Compare(b.most*uint64(a.end-a.begin), a.most*uint64(b.end-b.begin))
 	})
-	left := uint64(floor / 6)
-	for w.leading > 0 && w.cursors[w.leading-1].most <= left {
+	left := uint64(floor / 2)
+	for w.leading > short && w.cursors[w.leading-1].most <= left {
 		w.leading--
 		left -= w.cursors[w.leading].most
 		w.enough -= uint32(w.cursors[w.leading].most)
 		w.behind += w.cursors[w.leading].most
 	}
 }
+
+// manyEntries is how many entries a block, on average, a term must have to be left out of a walk.
+const manyEntries = 2
 
 // reaching is the least match with which a campaign is so relevant, words or not; more than any
 // match has where none is.

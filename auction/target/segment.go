@@ -12,11 +12,11 @@ import (
 )
 
 // segment is an immutable index over one set of campaigns. Campaigns that target and say the same,
-// are billed the same and have the same aim, format and dates form a group: within it the relevance is the same
-// for every request, so the order by bid is the order by value. Groups are numbered by descending
-// value of their highest bid at full relevance, and those of one number by topic; each block of
-// them knows for each term the most that it adds to a match, so that a search passes blocks over
-// that cannot hold the next candidate.
+// are billed the same and have an aim of the same worth, the same format and dates form a group:
+// within it the relevance is the same for every request, so the order by bid is the order by value.
+// Groups are numbered by descending value of their highest bid at full relevance, and those of one
+// number by topic; each block of them knows for each term the most that it adds to a match, so that
+// a search passes blocks over that cannot hold the next candidate.
 type segment struct {
 	table     *ranker.Table
 	words     *lexicon.Table
@@ -24,12 +24,13 @@ type segment struct {
 	campaigns []Campaign        // by ascending id
 	groups    []group
 	slots     []uint32       // of all groups, each group's by (bid descending, slot ascending)
-	bids      []money.Micros // beside slots, because a search reads more bids than campaigns
+	bids      []money.Micros // beside slots, as auctions value them, because a search reads more bids than campaigns
 	terms     []uint32       // of all groups, see group.ends
 	vocab     [dims]map[string]uint32
 	said      postings // by term of the words
 	tools     postings // by tool
 	blocks    []block
+	place     ranker.Match        // the most that a place adds to any group
 	free      []uint32            // ascending, the blocks with free groups
 	kinds     []uint32            // a free group for each combination of filters
 	dates     []dates             // of each group; nil where no campaign has any
@@ -58,7 +59,7 @@ type group struct {
 	end       uint32
 	termBegin uint32 // dimension d has terms [ends[d-1], ends[d]), the first from here
 	ends      [dims]uint32
-	aim       money.Micros // of all members; 0 without a goal
+	aim       money.Micros // of all members, as auctions value it; 0 without a goal
 	least     uint32       // the relevance that the owner accepts, ppm
 	place     uint16       // what the place adds when it matches
 	billing   ranker.Billing
@@ -193,7 +194,8 @@ func (b *builder) take(slot uint32, votes uint64) {
 		b.texts = append(b.texts, docText{doc: d})
 	}
 	b.texts[number].votes += votes
-	key := groupKey{doc: number, aim: c.Aim, billing: c.Billing, format: c.Format, dates: dates{c.Start, c.End}}
+	_, aim := c.stake(b.seg.table)
+	key := groupKey{doc: number, aim: aim, billing: c.Billing, format: c.Format, dates: dates{c.Start, c.End}}
 	g, known := b.groups[key]
 	if !known {
 		g = uint32(len(b.made))
@@ -417,11 +419,11 @@ func (b *builder) fillGroups() {
 	for i := range s.groups {
 		g := &s.groups[i]
 		slices.SortFunc(s.slots[g.begin:g.end], func(x, y uint32) int {
-			return cmp.Or(cmp.Compare(s.campaigns[y].Bid, s.campaigns[x].Bid), cmp.Compare(x, y))
+			return cmp.Or(cmp.Compare(s.bid(y), s.bid(x)), cmp.Compare(x, y))
 		})
 	}
 	for i, slot := range s.slots {
-		s.bids[i] = s.campaigns[slot].Bid
+		s.bids[i] = s.bid(slot)
 	}
 	docs := make([]uint32, len(order)) // by number
 	for number, at := range order {
@@ -429,6 +431,12 @@ func (b *builder) fillGroups() {
 	}
 	b.of = docs
 	s.terms = slices.Clip(s.terms)
+}
+
+// bid is that of a campaign as auctions value it.
+func (s *segment) bid(slot uint32) money.Micros {
+	bid, _ := s.campaigns[slot].stake(s.table)
+	return bid
 }
 
 // date keeps the dates of a group, if it has any.
@@ -528,6 +536,7 @@ func (b *builder) fillBlocks() {
 		k := &s.blocks[at]
 		k.add(s.table, g, s.bids[g.begin])
 		k.place = max(k.place, ranker.Match(g.place))
+		s.place = max(s.place, k.place)
 		if len(g.terms(s, dimTool)) == 0 && len(g.terms(s, dimToken)) == 0 {
 			k.free.set(uint32(number) % blockSize)
 			if kind = g.appendFilters(kind[:0], s, s.datesOf(uint32(number))); !kinds[string(kind)] {

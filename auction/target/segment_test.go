@@ -40,6 +40,16 @@ func drawSegment(t *rapid.T) *segment {
 		campaigns = append(campaigns, c)
 	}
 	table := ranker.Version2()
+	if rapid.Bool().Draw(t, "learnt") {
+		learnt := &ranker.Learnt{Version: 1, Conversions: ranker.Rates{Network: 1_300_001, Campaigns: map[[16]byte]ranker.PPM{}}}
+		for i := range learnt.Clicks {
+			learnt.Clicks[i] = ranker.PPM(500 + 400*i)
+		}
+		for i := range campaigns {
+			learnt.Conversions.Campaigns[campaigns[i].ID] = ranker.PPM(rapid.SampledFrom([]int64{250_000, 1_000_001, 4_000_000}).Draw(t, "rate"))
+		}
+		table = table.With(learnt)
+	}
 	return newSegment(&table, nil, campaigns)
 }
 
@@ -57,7 +67,9 @@ func TestMembersAreInOrder(t *testing.T) {
 				seen[slot] = true
 				require.Equal(t, g.billing, s.campaigns[slot].Billing)
 				require.Equal(t, g.format, s.campaigns[slot].Format)
-				require.Equal(t, s.campaigns[slot].Bid, s.bids[at])
+				bid, aim := s.campaigns[slot].stake(s.table)
+				require.Equal(t, bid, s.bids[at])
+				require.Equal(t, aim, g.aim)
 				if at > g.begin {
 					require.LessOrEqual(t, s.bids[at], s.bids[at-1])
 				}
@@ -78,6 +90,7 @@ func TestBoundsHoldForEveryRequest(t *testing.T) {
 				require.LessOrEqual(t, k.most, s.blocks[(i-1)>>blockBits].most)
 			}
 			require.LessOrEqual(t, ranker.Match(g.place), k.place)
+			require.LessOrEqual(t, k.place, s.place)
 			for at := g.begin; at < g.end; at++ {
 				value := s.table.Value(g.billing, s.bids[at], g.aim, relevance)
 				require.LessOrEqual(t, value, k.most)

@@ -13,9 +13,12 @@ type window struct {
 	open [widest]bits128
 }
 
-// widest is the most blocks of a window. A walk begins with one, since its first block often holds
-// the winner, and doubles from there.
-const widest = 128
+// A walk begins with a window of narrowest blocks, since its first ones often hold the winner, and
+// doubles it up to widest. Each window costs a look at every term.
+const (
+	narrowest = 16
+	widest    = 128
+)
 
 // bits128 has a bit per group of a block.
 type bits128 [blockSize / 64]uint64

@@ -17,18 +17,23 @@ func stem(word string) string {
 			return word
 		}
 	}
-	at := &stems[Hash(word)%uint32(len(stems))]
-	if known := at.Load(); known != nil && known.word == word {
-		return known.stem
+	at := Hash(word) % uint32(len(stems))
+	newer, older := &stems[at], &stems[at^1]
+	for _, place := range [...]*atomic.Pointer[stemmed]{newer, older} {
+		if known := place.Load(); known != nil && known.word == word {
+			return known.stem
+		}
 	}
 	made := &stemmed{word: string([]byte(word))}
 	made.stem = english.Stem(made.word, false)
-	at.Store(made)
+	older.Store(newer.Load())
+	newer.Store(made)
 	return made.stem
 }
 
 // stems remembers the stems of words, because stemming takes a microsecond and most words are
-// common. The place of a word is its hash, so the memory is bounded whatever is asked.
+// common. A word has two places by its hash, so the memory is bounded whatever is asked, and two
+// common words that meet do not drive each other out.
 var stems [1 << 15]atomic.Pointer[stemmed]
 
 type stemmed struct{ word, stem string }

@@ -1,0 +1,43 @@
+package lexicon_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"adnet/auction/lexicon"
+	"adnet/auction/words"
+)
+
+// What is recorded are terms that campaigns say: the request's own before those that its other words
+// look like, and never what no campaign says.
+func TestRecordedTermsAreTheCampaigns(t *testing.T) {
+	owners, order := map[string]int{}, []string{"versicherungsvergleich online", "garden tools", "chess lessons"}
+	for i, text := range order {
+		owners[text] = i
+	}
+	table := freeze(owners, order)
+	said := map[uint32]bool{}
+	for id := range table.Len() {
+		said[lexicon.TermID(table.Term(uint32(id)))] = true
+	}
+	var v lexicon.Reader
+	recorded := func(context string, most int) []uint32 {
+		var r words.Reader
+		r.ReadContext(context)
+		v.Request(table, r.Terms())
+		return v.Recorded(table, nil, most)
+	}
+	look := lexicon.TermID("versicherungsvergleich")
+	require.True(t, said[look])
+	got := recorded("versicherungsvergleiche for chess in the aquarium", 32)
+	require.Contains(t, got, look, "a word that looks like it")
+	require.Contains(t, got, lexicon.TermID("chess"))
+	require.True(t, slices.IsSorted(got))
+	for _, term := range got {
+		require.True(t, said[term])
+	}
+	require.Equal(t, []uint32{lexicon.TermID("chess")}, recorded("versicherungsvergleiche for chess", 1), "its own words first")
+	require.Empty(t, recorded("aquarium", 32))
+}
