@@ -1,6 +1,10 @@
 package ranker
 
-import "strconv"
+import (
+	"strconv"
+
+	"adnet/internal/money"
+)
 
 // Learnt is what clicks taught about campaigns, beside what they say of themselves. It is immutable
 // once a table has it.
@@ -14,9 +18,39 @@ type Learnt struct {
 	// enough: the others may explore.
 	Explored    map[uint64]bool
 	Advertisers map[[16]byte]bool
+	// Conversions are the rates at which clicks convert.
+	Conversions Rates
 	// Clicks is the probability of a click at about the relevances 0, 1/(Knots-1), … 1. It never
 	// falls.
 	Clicks [Knots]PPM
+}
+
+// Rates say how often clicks are followed by a conversion, as multiples in parts per million, each
+// from [LeastRate] to [MostRate]. Whoever has none has [Certain], which changes nothing.
+type Rates struct {
+	// Network is that of all campaigns ÷ what the table of the first day foretells; 0 is none.
+	Network PPM
+	// Campaigns and Advertisers are ÷ that of the network. An advertiser's is that of its campaigns
+	// that have none of their own.
+	Campaigns, Advertisers map[[16]byte]PPM
+}
+
+// The bounds of a rate: nobody's conversions make an auction worth more than four times as much, and
+// nobody's silence less than a quarter.
+const (
+	LeastRate = Certain / 4
+	MostRate  = 4 * Certain
+)
+
+// Of is the rate of a campaign of an advertiser ÷ that of the network.
+func (r *Rates) Of(campaign, advertiser [16]byte) PPM {
+	if rate, known := r.Campaigns[campaign]; known {
+		return rate
+	}
+	if rate, known := r.Advertisers[advertiser]; known {
+		return rate
+	}
+	return Certain
 }
 
 // Lesson is what a term adds to the match of a campaign, or takes from it, in units of 1/[Full].
@@ -55,6 +89,15 @@ func (t *Table) Lessons(campaign [16]byte) []Lesson {
 		return nil
 	}
 	return t.Learnt.Campaigns[campaign]
+}
+
+// Worth is an amount for a conversion as auctions value it for a campaign: by how often its clicks
+// convert, against those of the others. What is paid is not changed by it.
+func (t *Table) Worth(amount money.Micros, campaign, advertiser [16]byte) money.Micros {
+	if t.Learnt == nil {
+		return amount
+	}
+	return mulDiv(amount, uint64(t.Learnt.Conversions.Of(campaign, advertiser)), uint64(Certain))
 }
 
 // click is the learnt probability at the nearest of the relevances that it is known for: it was

@@ -50,6 +50,10 @@ const (
 // ImpressionsPerView is 1 ÷ p(view): of two impressions, one is taken to be a view as MRC counts.
 const ImpressionsPerView = 2
 
+// Thousands says that the bid is the price of 1,000 impressions or views, of which the auction's price
+// is what one will be charged; otherwise it is what one is expected to bring.
+func (b Billing) Thousands() bool { return b == CPM || b == VCPM }
+
 // ParseBilling reads "cpm", "cpc", "cpa" or "vcpm"; ok is false for anything else.
 func ParseBilling(s string) (b Billing, ok bool) {
 	for _, b := range []Billing{CPM, CPC, CPA, VCPM} {
@@ -227,9 +231,15 @@ func (t *Table) PClick(r PPM) PPM {
 	return t.ClickWrong + (t.ClickRight-t.ClickWrong)*r/Certain
 }
 
-// PConvert is the probability of a conversion after a click at the given relevance.
+// PConvert is the probability of a conversion after a click at the given relevance, of a campaign
+// that is like the others of its network. What an advertiser's own conversions taught is in the worth
+// of its campaigns alone ([Table.Worth]): predictions are told to others.
 func (t *Table) PConvert(r PPM) PPM {
-	return t.ConvertWrong + (t.ConvertRight-t.ConvertWrong)*r/Certain
+	p := t.ConvertWrong + (t.ConvertRight-t.ConvertWrong)*r/Certain
+	if t.Learnt != nil && t.Learnt.Conversions.Network > 0 {
+		return min(p*t.Learnt.Conversions.Network/Certain, Certain)
+	}
+	return p
 }
 
 // Shade is the part of a cpm bid that an impression is worth: the probability of a click ÷ the

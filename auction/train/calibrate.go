@@ -13,16 +13,20 @@ import (
 // not see it: what was learnt from is foretold too well.
 const folds = 3
 
-// fewChoices and manyChoices are how often clicks are learnt from, whichever foretells better:
-// rare clicks among many impressions are noise when they are learnt by heart.
-const fewChoices, manyChoices = 2, 15
+// attempts are ways to learn, of which the one that foretells best is taken: rare clicks among many
+// impressions are noise when they are learnt by heart, and where people click as a rule much is lost
+// by caution.
+var attempts = []Settings{
+	{Choices: 2, Ridge: 0.8, Lasso: 0.05},
+	{Choices: 15, Ridge: 0.8, Lasso: 0.05},
+	{},
+}
 
 // teach learns from all of a log and calibrates on its last day.
 func teach(t *Task) (*Model, *ranker.Learnt) {
 	best, settings := []point(nil), t.Settings
-	for _, choices := range []int{fewChoices, manyChoices} {
-		tried := t.Settings
-		tried.Choices = cmp.Or(t.Settings.Choices, choices)
+	for _, attempt := range attempts {
+		tried := t.Settings.or(attempt)
 		if points := crossed(t, tried); best == nil || lost(points, t) < lost(best, t) {
 			best, settings = points, tried
 		}

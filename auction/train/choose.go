@@ -62,6 +62,10 @@ func (m *Model) chooseAll(log []Sample, weights map[target.ID]float64) {
 	}
 }
 
+// silent is how many campaigns that say nothing of a request are thought to stand beside those that
+// do: without them a click on the only campaign that says a word would teach nothing.
+const silent = 20
+
 // least is how likely a campaign must be chosen to be moved.
 const least = 0.002
 
@@ -82,6 +86,7 @@ func (m *Model) choose(s *Sample, weight float64) {
 		c.scores[campaign] = math.Exp(c.scores[campaign] - highest)
 		sum += c.scores[campaign]
 	}
+	sum += float64(silent * math.Exp(-highest))
 	for _, f := range m.buf {
 		for _, p := range m.pairs.byTerm[f.id] {
 			miss := c.scores[p.campaign] / sum

@@ -25,6 +25,10 @@ type stored struct {
 	// Sorted, too.
 	Explored    []uint64
 	Advertisers [][16]byte
+	// Rates of conversions, ppm; those of each list sorted.
+	Network                int64
+	CampaignIDs, OwnerIDs  [][16]byte
+	CampaignRates, OfOwner []int64
 }
 
 // Encode writes weights for the store.
@@ -41,6 +45,9 @@ func Encode(l *ranker.Learnt) ([]byte, error) {
 	for _, id := range s.IDs {
 		s.Lessons = append(s.Lessons, l.Campaigns[id])
 	}
+	s.Network = int64(l.Conversions.Network)
+	s.CampaignIDs, s.CampaignRates = listed(l.Conversions.Campaigns)
+	s.OwnerIDs, s.OfOwner = listed(l.Conversions.Advertisers)
 	var out bytes.Buffer
 	packed, err := flate.NewWriter(&out, flate.BestSpeed)
 	if err != nil {
@@ -51,6 +58,35 @@ func Encode(l *ranker.Learnt) ([]byte, error) {
 	}
 	err = packed.Close()
 	return out.Bytes(), err
+}
+
+// listed are rates in the order of their ids.
+func listed(rates map[[16]byte]ranker.PPM) (ids [][16]byte, list []int64) {
+	ids = slices.SortedFunc(maps.Keys(rates), compareIDs)
+	for _, id := range ids {
+		list = append(list, int64(rates[id]))
+	}
+	return ids, list
+}
+
+// errRates is that of rates which no training gives.
+var errRates = errors.New("weights: a rate of conversions is out of bounds")
+
+// unlisted reads what listed wrote.
+func unlisted(ids [][16]byte, list []int64) (map[[16]byte]ranker.PPM, error) {
+	if len(ids) != len(list) {
+		return nil, errRates
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	of := make(map[[16]byte]ranker.PPM, len(ids))
+	for i, id := range ids {
+		if of[id] = ranker.PPM(list[i]); of[id] < ranker.LeastRate || of[id] > ranker.MostRate {
+			return nil, errRates
+		}
+	}
+	return of, nil
 }
 
 func compareIDs(a, b [16]byte) int { return bytes.Compare(a[:], b[:]) }
@@ -80,6 +116,16 @@ func Decode(data []byte) (*ranker.Learnt, error) {
 			}
 		}
 		l.Campaigns[id] = s.Lessons[i]
+	}
+	l.Conversions.Network = ranker.PPM(s.Network)
+	if s.Network != 0 && (l.Conversions.Network < ranker.LeastRate || l.Conversions.Network > ranker.MostRate) {
+		return nil, errRates
+	}
+	var err1, err2 error
+	l.Conversions.Campaigns, err1 = unlisted(s.CampaignIDs, s.CampaignRates)
+	l.Conversions.Advertisers, err2 = unlisted(s.OwnerIDs, s.OfOwner)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
 	}
 	return l, nil
 }

@@ -34,7 +34,9 @@ type Report struct {
 	Ratio       float64   `json:"predicted_observed"`
 	Deciles     []float64 `json:"deciles"`
 	Exam        Exam      `json:"exam"`
-	Why         []string  `json:"why"`
+	// Conversions is nil in a judgement of a version that was trained before.
+	Conversions *Conversions `json:"conversions,omitempty"`
+	Why         []string     `json:"why"`
 }
 
 // Promotes says whether the candidate may go on.

@@ -8,7 +8,9 @@ type Task struct {
 	// it; of both [Counted] has been taken.
 	Log, Last []Sample
 	// Day judges.
-	Day       []Sample
+	Day []Sample
+	// Clicks are those of days that are over for long enough that their conversions have come.
+	Clicks    []Sample
 	Network   Network
 	Incumbent ranker.Table
 	World     World
@@ -24,6 +26,12 @@ type Trained struct {
 // Train learns and judges.
 func Train(t Task) Trained {
 	m, learnt := teach(&t)
+	was := ranker.Rates{}
+	if t.Incumbent.Learnt != nil {
+		was = t.Incumbent.Learnt.Conversions
+	}
+	var conversions *Conversions
+	learnt.Conversions, conversions = convert(m.prior, t.Network, learnt, t.Clicks, &was)
 	candidate := ranker.Version2().With(learnt)
 	day := m.prior.known(Counted(t.Day))
 	forecasts := make([]Forecast, len(day))
@@ -32,6 +40,7 @@ func Train(t Task) Trained {
 		forecasts[i] = Forecast{Sample: s, Candidate: m.prior.chance(&candidate, s), Incumbent: m.prior.chance(&t.Incumbent, s)}
 	}
 	report := Judge(forecasts, Examine(candidate, t.Network, t.World), Examine(t.Incumbent, t.Network, t.World))
+	report.Conversions = conversions
 	return Trained{Learnt: learnt, Report: report}
 }
 

@@ -41,6 +41,9 @@ type Sample struct {
 	// and day one click counts. 0 is unknown.
 	Clicked bool
 	Network uint32
+	// Converted says that a valid conversion followed a click, and PerConversion that its campaign paid
+	// for conversions.
+	Converted, PerConversion bool
 	// PClick and TrialPClick are what the node foretold: by what decided, and by the weights on
 	// trial, which have the version Trial. 0 is nothing.
 	PClick, TrialPClick ranker.PPM
@@ -59,23 +62,16 @@ type Settings struct {
 	Passes, Choices int
 }
 
+// or takes what is not set from others.
+func (s Settings) or(others Settings) Settings {
+	return Settings{
+		Rate: cmp.Or(s.Rate, others.Rate), Ridge: cmp.Or(s.Ridge, others.Ridge), Lasso: cmp.Or(s.Lasso, others.Lasso),
+		Passes: cmp.Or(s.Passes, others.Passes), Choices: cmp.Or(s.Choices, others.Choices),
+	}
+}
+
 func (s Settings) filled() Settings {
-	if s.Rate == 0 {
-		s.Rate = 0.7
-	}
-	if s.Ridge == 0 {
-		s.Ridge = 0.8
-	}
-	if s.Lasso == 0 {
-		s.Lasso = 0.05
-	}
-	if s.Passes == 0 {
-		s.Passes = 1
-	}
-	if s.Choices == 0 {
-		s.Choices = 15
-	}
-	return s
+	return s.or(Settings{Rate: 0.7, Ridge: 0.1, Lasso: 0.001, Passes: 1, Choices: 15})
 }
 
 // slope is how many log-odds of a click a full match is worth: it turns what is learnt in log-odds

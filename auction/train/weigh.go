@@ -1,6 +1,9 @@
 package train
 
 import (
+	"maps"
+	"slices"
+
 	"adnet/auction/target"
 )
 
@@ -41,6 +44,11 @@ func Weigh(log []Sample) map[target.ID]float64 {
 	for i := range log {
 		counts[log[i].Publisher]++
 	}
+	return limited(counts)
+}
+
+// limited gives what one of each weighs, so that none of them weighs more than its share of all.
+func limited(counts map[target.ID]float64) map[target.ID]float64 {
 	share := mostShare
 	if len(counts) < mostOf {
 		share = mostOfFewer
@@ -56,19 +64,17 @@ func Weigh(log []Sample) map[target.ID]float64 {
 // limitOf is the most impressions that count of a publisher, so that it is a share of all that count.
 // Fewer publishers than 1/share cannot all keep to it: then all weigh the same.
 func limitOf(counts map[target.ID]float64, share float64) float64 {
-	low, high, least := 0.0, 0.0, 0.0
-	for _, n := range counts {
-		high = max(high, n)
-		if least == 0 || n < least {
-			least = n
-		}
+	sizes := slices.Sorted(maps.Values(counts)) // in order, so that each run adds them up alike
+	if len(sizes) == 0 {
+		return 0
 	}
+	low, high := 0.0, sizes[len(sizes)-1]
 	fits := func(limit float64) bool {
 		var sum float64
-		for _, n := range counts {
+		for _, n := range sizes {
 			sum += min(n, limit)
 		}
-		return min(limit, high) <= share*sum
+		return limit <= share*sum
 	}
 	if fits(high) {
 		return high
@@ -80,5 +86,5 @@ func limitOf(counts map[target.ID]float64, share float64) float64 {
 			high = mid
 		}
 	}
-	return max(low, least)
+	return max(low, sizes[0])
 }

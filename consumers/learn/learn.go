@@ -38,13 +38,22 @@ const days = 30
 // while a turn runs.
 const mostLearnt = 1_000_000
 
+// mostClicks is from how many clicks conversions are learnt at most, and ripens how many days they
+// are waited for.
+const (
+	mostClicks = 300_000
+	ripens     = 3
+)
+
 // again is the pause after a failure.
 const again = 5 * time.Minute
 
-// Source has what was served and clicked.
+// Source has what was served and clicked, and what came of it.
 type Source interface {
 	// Impressions reads at most so many of a UTC day, any that are as good as the others.
 	Impressions(ctx context.Context, day time.Time, most int) ([]report.Impression, error)
+	// Clicks are those that were clicked, with the conversions that came of them by now.
+	Clicks(ctx context.Context, day time.Time, most int) ([]report.Impression, error)
 }
 
 // Campaigns are those that deliver now.
@@ -273,6 +282,13 @@ func (t *turn) task(ctx context.Context) (task train.Task, err error) {
 	if task.Day, err = t.samples(ctx, t.day, 0); err != nil {
 		return task, err
 	}
+	for back := ripens; back < days && len(task.Clicks) < mostClicks; back++ {
+		rows, err := t.deps.Source.Clicks(ctx, t.day.AddDate(0, 0, -back), mostClicks)
+		if err != nil {
+			return task, err
+		}
+		task.Clicks = append(task.Clicks, samplesOf(rows, -int32(back))...)
+	}
 	inForce := t.state.Live
 	if t.state.Stage == ranking.All {
 		inForce = t.state.Trial
@@ -281,7 +297,7 @@ func (t *turn) task(ctx context.Context) (task train.Task, err error) {
 	return task, err
 }
 
-// move writes what a turn decided, unless somebody else has decided meanwhile.
+// move writes what a turn decided, unless another decision came meanwhile.
 func (t *turn) move(ctx context.Context, done Done, decide func([]ranking.Version) ([]ranking.Move, error)) (Done, error) {
 	text, err := t.text(done.Report)
 	if err != nil {
@@ -317,12 +333,17 @@ func (l *Learner) samples(ctx context.Context, day time.Time, number int32) ([]t
 	if err != nil {
 		return nil, err
 	}
+	return samplesOf(rows, number), nil
+}
+
+func samplesOf(rows []report.Impression, number int32) []train.Sample {
 	samples := make([]train.Sample, len(rows))
 	for i, r := range rows {
 		samples[i] = train.Sample{
 			Campaign: target.ID(r.CampaignID), Advertiser: target.ID(r.Advertiser), Publisher: target.ID(r.DeveloperID), Day: number, Place: r.Place,
-			Terms: r.Terms, Clicked: r.Clicked, Network: uint32(r.Network), PClick: ranker.PPM(r.PClick), TrialPClick: ranker.PPM(r.TrialPClick),
+			Terms: r.Terms, Clicked: r.Clicked, Converted: r.Converted, PerConversion: r.PaysCPA,
+			Network: uint32(r.Network), PClick: ranker.PPM(r.PClick), TrialPClick: ranker.PPM(r.TrialPClick),
 		}
 	}
-	return samples, nil
+	return samples
 }

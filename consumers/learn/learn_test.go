@@ -63,6 +63,17 @@ func (s *source) Impressions(_ context.Context, day time.Time, most int) (list [
 	return list, s.err
 }
 
+// Clicks are those of impressions; nothing comes of them.
+func (s *source) Clicks(ctx context.Context, day time.Time, most int) (list []report.Impression, err error) {
+	all, err := s.Impressions(ctx, day, most)
+	for _, r := range all {
+		if r.Clicked {
+			list = append(list, r)
+		}
+	}
+	return list, err
+}
+
 // terms are the subjects as the analyzer reads them.
 var terms = []string{"postgr", "flight", "espresso", "bicycl", "spanish"}
 

@@ -1,0 +1,218 @@
+package train
+
+import (
+	"math"
+	"slices"
+
+	"adnet/auction/ranker"
+	"adnet/auction/target"
+)
+
+// LeastConversions is how many conversions rates are learnt from at least.
+const LeastConversions = 30
+
+// priorConversions is how many foretold conversions the rate that a campaign begins with is worth:
+// its advertiser's, which begins with that of the network.
+const priorConversions = 10
+
+// mostStep is by how much a version multiplies or divides a rate at most: goals that steer by what
+// was foretold (consumers/goal) must be able to follow.
+const mostStep = 1.5
+
+// Conversions is what the rates of conversions rest on. Kept says why those in force were kept; it is
+// empty where new ones are taken.
+type Conversions struct {
+	Clicks      int     `json:"clicks"`
+	Conversions int     `json:"conversions"`
+	LogLoss     float64 `json:"log_loss"`
+	Incumbent   float64 `json:"log_loss_incumbent"`
+	Kept        string  `json:"kept,omitempty"`
+}
+
+// follow is a click that shows how often a campaign converts.
+type follow struct {
+	*Sample
+	weight   float64
+	foretold float64 // probability of a conversion by the table of the first day
+}
+
+// convert learns how often clicks are followed by conversions. It is judged by the newest days: rates
+// that foretell those worse than the ones in force are not taken.
+//
+// A guarantee: a rate is raised by conversions only that settlement took as valid, which for cpa are
+// those that were paid for. Who reports none has a lower rate in all of its campaigns, whether they
+// run or are gone, and begins with it in new ones.
+func convert(p *prior, n Network, learnt *ranker.Learnt, clicks []Sample, was *ranker.Rates) (ranker.Rates, *Conversions) {
+	list := p.follows(n, learnt, clicks)
+	r := &Conversions{Clicks: len(list)}
+	for i := range list {
+		if list[i].Converted {
+			r.Conversions++
+		}
+	}
+	if r.Conversions < LeastConversions {
+		r.Kept = "too few conversions"
+		return *was, r
+	}
+	early, late := split(list)
+	tried := learnRates(early, was)
+	if r.compare(late, &tried, was) {
+		r.Kept = "the rates foretell the newest days worse"
+		return *was, r
+	}
+	return learnRates(list, was), r
+}
+
+// follows are the clicks that say something: on campaigns whose bids go by conversions, so that their
+// owners report them. Of a campaign that is gone its text is not known: it counts as a usual one.
+func (p *prior) follows(n Network, learnt *ranker.Learnt, clicks []Sample) (list []follow) {
+	clicks = Counted(clicks)
+	for i := range clicks {
+		s := &clicks[i]
+		c := n.Index.Get(s.Campaign)
+		switch {
+		case c == nil && s.PerConversion:
+			list = append(list, follow{Sample: s, foretold: p.converts(p.table.Usual)})
+		case c != nil && (c.Aim > 0 || s.PerConversion && c.Billing == ranker.CPA):
+			list = append(list, follow{Sample: s, foretold: p.converts(p.relevance(learnt, s))})
+		}
+	}
+	samples := make([]Sample, len(list))
+	for i := range list {
+		samples[i] = *list[i].Sample
+	}
+	weights := Weigh(samples)
+	for i := range list {
+		list[i].weight = weights[list[i].Publisher]
+	}
+	return list
+}
+
+func (p *prior) converts(r ranker.PPM) float64 {
+	return float64(p.table.PConvert(r)) / float64(ranker.Certain)
+}
+
+// judging is how many days judge at most: what is in force has not seen them, as it took as long to
+// come through its stages.
+const judging = 3
+
+// split cuts the newest days off: those with the last quarter of the clicks.
+func split(list []follow) (early, late []follow) {
+	days := make([]int32, len(list))
+	for i := range list {
+		days[i] = list[i].Day
+	}
+	slices.Sort(days)
+	from := max(days[len(days)*3/4], days[len(days)-1]-judging+1)
+	for _, f := range list {
+		if f.Day >= from {
+			late = append(late, f)
+		} else {
+			early = append(early, f)
+		}
+	}
+	return early, late
+}
+
+// compare sets the log losses of rates and of those in force, and says whether the former are worse by
+// more than two standard errors: those in force may have seen the days that judge.
+func (r *Conversions) compare(late []follow, tried, was *ranker.Rates) (worse bool) {
+	var weights, more, spread float64
+	for i := range late {
+		f := &late[i]
+		before, now := f.lost(was), f.lost(tried)
+		weights += f.weight
+		r.Incumbent += float64(f.weight * before)
+		r.LogLoss += float64(f.weight * now)
+		more += float64(f.weight * (now - before))
+		spread += float64(f.weight * f.weight * (now - before) * (now - before))
+	}
+	r.LogLoss, r.Incumbent = r.LogLoss/weights, r.Incumbent/weights
+	return more > 2*math.Sqrt(spread)
+}
+
+// lost is the log loss of rates on one click.
+func (f *follow) lost(rates *ranker.Rates) float64 {
+	p := f.foretold * part(rates.Network) * part(rates.Of(f.Campaign, f.Advertiser))
+	return missed(min(p, 1), f.Converted)
+}
+
+// part is a rate as a factor; none is 1.
+func part(rate ranker.PPM) float64 {
+	if rate == 0 {
+		return 1
+	}
+	return float64(rate) / float64(ranker.Certain)
+}
+
+// followed is foretold and observed conversions.
+type followed struct{ foretold, observed float64 }
+
+func (t *followed) add(f *follow, weight, rate float64) {
+	t.foretold += float64(weight * f.foretold * rate)
+	if f.Converted {
+		t.observed += weight
+	}
+}
+
+// rate under a Gamma prior around what it begins with.
+func (t *followed) rate(begins float64) float64 {
+	return (t.observed + priorConversions) / (t.foretold + priorConversions/begins)
+}
+
+// learnRates are the rates of a list, each at most a step from what it was.
+func learnRates(list []follow, was *ranker.Rates) ranker.Rates {
+	learnt := ranker.Rates{Network: stepped(networkRate(list), part(was.Network)), Campaigns: map[[16]byte]ranker.PPM{}, Advertisers: map[[16]byte]ranker.PPM{}}
+	network := part(learnt.Network)
+	advertisers, campaigns, owners := map[target.ID]*followed{}, map[target.ID]*followed{}, map[target.ID]target.ID{}
+	for i := range list {
+		f := &list[i]
+		owners[f.Campaign] = f.Advertiser
+		if advertisers[f.Advertiser] == nil {
+			advertisers[f.Advertiser] = &followed{}
+		}
+		if campaigns[f.Campaign] == nil {
+			campaigns[f.Campaign] = &followed{}
+		}
+		advertisers[f.Advertiser].add(f, f.weight, network)
+		campaigns[f.Campaign].add(f, f.weight, network)
+	}
+	for id, t := range advertisers {
+		learnt.Advertisers[id] = stepped(t.rate(1), part(was.Of([16]byte{}, id)))
+	}
+	for id, t := range campaigns {
+		begins := part(learnt.Advertisers[owners[id]])
+		learnt.Campaigns[id] = stepped(t.rate(begins), part(was.Of(id, owners[id])))
+	}
+	return learnt
+}
+
+// networkRate is that of all. An advertiser has at most its share of the clicks, and of its
+// conversions count at most [ranker.MostRate] times those foretold: who reports a conversion of each
+// click moves the rate of all by 15 % where there are 20 advertisers.
+func networkRate(list []follow) float64 {
+	counts, own := map[target.ID]float64{}, map[target.ID]*followed{}
+	var order []target.ID
+	for i := range list {
+		f := &list[i]
+		if own[f.Advertiser] == nil {
+			own[f.Advertiser], order = &followed{}, append(order, f.Advertiser)
+		}
+		own[f.Advertiser].add(f, f.weight, 1)
+		counts[f.Advertiser]++
+	}
+	shares := limited(counts)
+	var all followed
+	for _, id := range order {
+		of, share := own[id], shares[id]
+		all.foretold += float64(share * of.foretold)
+		all.observed += float64(share * min(of.observed, part(ranker.MostRate)*of.foretold))
+	}
+	return all.rate(1)
+}
+
+// stepped is a rate within its bounds, and a step from what it was.
+func stepped(rate, was float64) ranker.PPM {
+	rate = max(was/mostStep, min(was*mostStep, rate))
+	return max(ranker.LeastRate, min(ranker.MostRate, ranker.PPM(math.Round(rate*float64(ranker.Certain)))))
+}

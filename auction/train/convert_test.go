@@ -1,0 +1,165 @@
+package train_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"adnet/auction/ranker"
+	"adnet/auction/target"
+	"adnet/auction/train"
+	"adnet/internal/money"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// payers is a network of campaigns that pay for conversions, each the only one of its advertiser but
+// for the campaigns 0 and 1.
+func payers(n int) train.Network {
+	var list []target.Campaign
+	for i := range n {
+		list = append(list, target.Campaign{ID: id('c', i), Advertiser: id('a', max(i, 1)), Bid: money.USD, Billing: ranker.CPA, Headline: "Managed postgres"})
+	}
+	return train.Network{Index: target.Build(ranker.Version2(), list)}
+}
+
+// followed are clicks on a campaign over days that are over, of which every so many converted; 0 is
+// none.
+func followed(campaign, clicks, oneOf int) (log []train.Sample) {
+	rng := rand.New(rand.NewPCG(uint64(campaign), uint64(clicks)))
+	for i := range clicks {
+		log = append(log, train.Sample{
+			Campaign: id('c', campaign), Advertiser: id('a', max(campaign, 1)), Publisher: id('p', i%40), Day: int32(-29 + i%25), Network: uint32(1 + i),
+			Clicked: true, PerConversion: true, Converted: oneOf > 0 && rng.IntN(oneOf) == 0,
+		})
+	}
+	return log
+}
+
+// after are the rates and their report after so many versions on the same clicks.
+func after(n train.Network, versions int, log []train.Sample) (ranker.Rates, *train.Report) {
+	table := ranker.Version2()
+	var got train.Trained
+	for range versions {
+		got = train.Train(train.Task{Network: n, Incumbent: table, Clicks: log})
+		table = table.With(got.Learnt)
+	}
+	return got.Learnt.Conversions, got.Report
+}
+
+func TestConversionsAreLearnt(t *testing.T) {
+	n := payers(5)
+	var log []train.Sample
+	for campaign, oneOf := range []int{200, 200, 40, 200, 0} {
+		log = append(log, followed(campaign, 4_000, oneOf)...)
+	}
+	log = append(log, followed(77, 4_000, 0)...) // is gone
+	got, report := after(n, 6, log)
+	require.Empty(t, report.Conversions.Kept)
+	require.Equal(t, 24_000, report.Conversions.Clicks)
+	require.Greater(t, got.Of(id('c', 2), id('a', 2)), ranker.Certain*3/2, "it converts more often")
+	require.Less(t, got.Of(id('c', 4), id('a', 4)), ranker.Certain/2, "what it does not report does not count")
+	require.Less(t, got.Of(id('c', 1000), id('a', 77)), ranker.Certain/2, "a new campaign in the place of one that reported nothing")
+	require.Equal(t, got.Of(id('c', 1000), id('a', 4)), got.Advertisers[id('a', 4)])
+	require.Equal(t, ranker.Certain, got.Of(id('c', 1000), id('a', 1000)), "a stranger is like the network")
+
+	table := ranker.Version2().With(&ranker.Learnt{Version: 1, Clicks: flat(), Conversions: got})
+	value := func(campaign int) money.Micros { return n.Index.Get(id('c', campaign)).Value(&table, ranker.Certain) }
+	require.Greater(t, value(2), value(1))
+	require.Greater(t, value(1), value(4))
+	require.Equal(t, money.USD, ranker.CPA.Price(money.USD, value(2)), "what a conversion costs is what was stated")
+}
+
+func flat() (curve [ranker.Knots]ranker.PPM) {
+	for i := range curve {
+		curve[i] = 20_000
+	}
+	return curve
+}
+
+// Whatever is reported, a rate keeps within its bounds, moves a step a version, and comes back from
+// the store as it was.
+func TestRatesHaveBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := payers(3)
+		var log []train.Sample
+		for campaign := range 4 {
+			log = append(log, followed(campaign, rapid.IntRange(0, 300).Draw(t, "clicks"), rapid.IntRange(0, 3).Draw(t, "one of"))...)
+		}
+		table, was := ranker.Version2(), ranker.Rates{Network: ranker.Certain}
+		for range 3 {
+			got := train.Train(train.Task{Network: n, Incumbent: table, Clicks: log})
+			rates := got.Learnt.Conversions
+			for campaign := range 5 {
+				a := id('a', max(campaign, 1))
+				before, now := was.Of(id('c', campaign), a), rates.Of(id('c', campaign), a)
+				require.True(t, ranker.LeastRate <= now && now <= ranker.MostRate)
+				require.LessOrEqual(t, now, before*3/2+1)
+				require.GreaterOrEqual(t, now+1, before*2/3)
+			}
+			got.Learnt.Version = 1
+			data, err := train.Encode(got.Learnt)
+			require.NoError(t, err)
+			back, err := train.Decode(data)
+			require.NoError(t, err)
+			require.Equal(t, rates, back.Conversions)
+			table, was = table.With(got.Learnt), rates
+		}
+	})
+}
+
+// What says nothing of conversions teaches nothing: clicks on campaigns that pay for clicks, of
+// which nobody reports any.
+func TestWhoseConversionsCount(t *testing.T) {
+	n := train.Network{Index: target.Build(ranker.Version2(), []target.Campaign{
+		{ID: id('c', 1), Advertiser: id('a', 1), Bid: money.USD, Billing: ranker.CPC, Headline: "Managed postgres"},
+		{ID: id('c', 2), Advertiser: id('a', 2), Bid: money.USD, Billing: ranker.CPM, Headline: "Managed postgres"},
+		{ID: id('c', 3), Advertiser: id('a', 3), Bid: money.USD, Aim: money.USD, Headline: "Managed postgres"},
+	})}
+	var log []train.Sample
+	for campaign := range 5 { // 0 and 4 are gone
+		for _, s := range followed(campaign, 4_000, 100) {
+			s.PerConversion = campaign == 1 || campaign == 4 // the first paid for them once
+			log = append(log, s)
+		}
+	}
+	_, report := after(n, 1, log)
+	require.Equal(t, 8_000, report.Conversions.Clicks, "of the goal, and of the one that is gone and paid for conversions")
+
+	got, report := after(n, 1, followed(4, 20, 1))
+	require.Equal(t, "too few conversions", report.Conversions.Kept)
+	require.Zero(t, got)
+}
+
+// Rates that foretell the newest days worse than those in force are not taken.
+func TestRatesThatForetellWorseAreNotTaken(t *testing.T) {
+	n := payers(3)
+	var log []train.Sample
+	for _, s := range append(followed(1, 20_000, 120), followed(2, 20_000, 120)...) {
+		late := s.Day > -10 // of late it is the other way round
+		s.Converted = s.Converted && (s.Campaign == id('c', 1)) == late
+		log = append(log, s)
+	}
+	got, report := after(n, 1, log)
+	require.NotEmpty(t, report.Conversions.Kept)
+	require.Zero(t, got)
+}
+
+// One advertiser, or one publisher, moves the rate of all little, however much it reports.
+func TestOneMovesTheNetworkLittle(t *testing.T) {
+	const advertisers = 30
+	n := payers(advertisers + 1)
+	var honest []train.Sample
+	for campaign := 1; campaign <= advertisers; campaign++ {
+		honest = append(honest, followed(campaign, 1_000, 250)...)
+	}
+	usual, report := after(n, 1, honest)
+	require.Empty(t, report.Conversions.Kept, report.Conversions)
+	loud := append([]train.Sample(nil), honest...)
+	for i, s := range followed(1, 30_000, 1) {
+		s.Network += uint32(100_000 + i)
+		loud = append(loud, s)
+	}
+	got, _ := after(n, 1, loud)
+	require.Less(t, got.Network, usual.Network*6/5, "5 % of the clicks, all of which convert")
+}
