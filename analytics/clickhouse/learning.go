@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"sync"
@@ -126,32 +127,58 @@ func termLists(rows []report.Auction) [][]uint32 {
 }
 
 // Only what was accepted for billing teaches: verdict 'ok', which neither invalid nor self-served
-// traffic has. A session is not read. known_terms is asked again: what was recorded must be common
-// enough.
-const impressionsQuery = `
+// traffic has, nor a conversion that nobody vouches for or that was not paid for where it is what is
+// paid for. A session is not read. known_terms is asked again: what was recorded must be common
+// enough. Conversions may come until their attribution window ends.
+const (
+	learnableQuery = `
 SELECT o.day AS day, i.campaign_id AS campaign_id, i.advertiser_id AS advertiser_id, i.developer_id AS developer_id,
     toUInt32(cityHash64(i.host_app, i.surface, i.integration_method)) AS place,
     arrayFilter(t -> has(k.terms, t), o.terms) AS terms,
     c.network_mark IS NOT NULL AND c.found = 1 AS clicked, toInt64(coalesce(c.network_mark, 0)) AS network,
-    o.p_click AS p_click, o.trial_p_click AS trial_p_click, o.weights AS weights
+    i.billing_model = 'cpa' AS pays_cpa,
+    o.p_click AS p_click, o.trial_p_click AS trial_p_click, o.weights AS weights,
+    %s AS converted
 FROM (SELECT * FROM outcome_terms FINAL WHERE day = {day:Date}) AS o
 INNER JOIN
 (
     SELECT auction_id, any(events.campaign_id) AS campaign_id, any(events.advertiser_id) AS advertiser_id, any(events.developer_id) AS developer_id, any(events.host_app) AS host_app,
-        any(events.surface) AS surface, any(events.integration_method) AS integration_method
+        any(events.surface) AS surface, any(events.integration_method) AS integration_method, any(events.billing_model) AS billing_model
     FROM events WHERE day >= {day:Date} AND day <= {day:Date} + 1 AND type = 'impression' AND verdict = 'ok' GROUP BY auction_id
 ) AS i ON i.auction_id = o.auction_id
-LEFT JOIN
+%s JOIN
 (
     SELECT auction_id, any(events.network_mark) AS network_mark, 1 AS found
     FROM events WHERE day >= {day:Date} AND day <= {day:Date} + 1 AND type = 'click' AND verdict = 'ok' GROUP BY auction_id
 ) AS c ON c.auction_id = o.auction_id
+%s
 CROSS JOIN (SELECT groupArray(term) AS terms FROM known_terms WHERE month = toStartOfMonth({day:Date})) AS k
 ORDER BY cityHash64(o.auction_id)
 LIMIT {most:UInt32}`
 
+	joinConversions = `LEFT JOIN
+(
+    SELECT auction_id, 1 AS found FROM events WHERE day >= {day:Date} AND day <= {day:Date} + 31 AND type = 'conversion' AND verdict = 'ok' GROUP BY auction_id
+) AS v ON v.auction_id = o.auction_id`
+)
+
+var (
+	impressionsQuery = fmt.Sprintf(learnableQuery, "0", "LEFT", "")
+	clicksQuery      = fmt.Sprintf(learnableQuery, "coalesce(v.found, 0) = 1", "INNER", joinConversions)
+)
+
 // Impressions reads what can be learnt from a UTC day, at most so many.
 func (s *Store) Impressions(ctx context.Context, date time.Time, most int) ([]report.Impression, error) {
+	return s.learnable(ctx, impressionsQuery, date, most)
+}
+
+// Clicks reads the impressions of a UTC day that were clicked, with the conversions that have come
+// of them by now; at most so many.
+func (s *Store) Clicks(ctx context.Context, date time.Time, most int) ([]report.Impression, error) {
+	return s.learnable(ctx, clicksQuery, date, most)
+}
+
+func (s *Store) learnable(ctx context.Context, query string, date time.Time, most int) ([]report.Impression, error) {
 	var rows []struct {
 		Day         time.Time `ch:"day"`
 		CampaignID  uuid.UUID `ch:"campaign_id"`
@@ -160,18 +187,21 @@ func (s *Store) Impressions(ctx context.Context, date time.Time, most int) ([]re
 		Place       uint32    `ch:"place"`
 		Terms       []uint32  `ch:"terms"`
 		Clicked     uint8     `ch:"clicked"`
+		Converted   uint8     `ch:"converted"`
+		PaysCPA     uint8     `ch:"pays_cpa"`
 		Network     int64     `ch:"network"`
 		PClick      int64     `ch:"p_click"`
 		TrialPClick int64     `ch:"trial_p_click"`
 		Weights     int64     `ch:"weights"`
 	}
-	if err := s.Select(ctx, &rows, impressionsQuery, map[string]string{"day": date.UTC().Format(time.DateOnly), "most": strconv.Itoa(most)}); err != nil {
+	if err := s.Select(ctx, &rows, query, map[string]string{"day": date.UTC().Format(time.DateOnly), "most": strconv.Itoa(most)}); err != nil {
 		return nil, err
 	}
 	list := make([]report.Impression, len(rows))
 	for i, r := range rows {
 		list[i] = report.Impression{
 			Day: r.Day, CampaignID: r.CampaignID, Advertiser: r.Advertiser, DeveloperID: r.DeveloperID, Place: r.Place, Terms: r.Terms, Clicked: r.Clicked == 1,
+			Converted: r.Converted == 1, PaysCPA: r.PaysCPA == 1,
 			Network: r.Network, PClick: r.PClick, TrialPClick: r.TrialPClick, Weights: r.Weights,
 		}
 	}

@@ -107,6 +107,26 @@ func TestWhatIsLearntFrom(t *testing.T) {
 		[]any{clicked.CampaignID, clicked.Advertiser, clicked.DeveloperID, clicked.Terms, clicked.PClick, clicked.TrialPClick, clicked.Weights})
 	require.NotZero(t, clicked.Place)
 	require.False(t, byNetwork[0].Clicked)
+	paid := func(n byte, verdict ledger.Verdict) report.Row {
+		r := event(n, ledger.Conversion, verdict)
+		r.ReceivedAt = at.Add(20 * time.Hour)
+		return r
+	}
+	require.NoError(t, s.Insert(t.Context(), "v", []report.Row{
+		event(58, ledger.Impression, ledger.OK), event(58, ledger.Click, ledger.OK), paid(58, ledger.VerdictUnverified), paid(58, "conversion_cap"),
+		event(59, ledger.Impression, ledger.OK), event(59, ledger.Click, "invalid_traffic:fast_click"), paid(59, ledger.OK),
+		paid(50, ledger.OK), paid(50, ledger.Duplicate),
+	}))
+	clicks, err := s.Clicks(t.Context(), at, 100)
+	require.NoError(t, err)
+	converted := map[int64]bool{}
+	for _, r := range clicks {
+		require.True(t, r.Clicked)
+		require.False(t, r.PaysCPA)
+		converted[r.Network] = r.Converted
+	}
+	require.Equal(t, map[int64]bool{50: true, 58: false}, converted, "valid conversions of valid clicks, each once")
+	require.Len(t, clicks, 2)
 	rows, err = s.Impressions(t.Context(), at, 2)
 	require.NoError(t, err)
 	require.Len(t, rows, 2)

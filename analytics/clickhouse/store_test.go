@@ -147,7 +147,7 @@ func TestEveryFieldIsStored(t *testing.T) {
 		Region: "r", Language: "l", HostApp: "h", Session: "se", ConversionType: "ct", ConversionValue: 7, Currency: "EUR", ExternalID: "x", NetworkMark: 8,
 	}}))
 	require.NoError(t, s.InsertAuctions(t.Context(), "a", []report.Auction{{
-		AuctionID: id(2), At: at, DeveloperID: id(5), CampaignID: id(3), Reason: "budget", Price: 8, ECPM: 9, Format: "f", CreativeFormat: "cf", IntegrationMethod: "m",
+		AuctionID: id(2), At: at, DeveloperID: id(5), CampaignID: id(3), HouseID: id(8), Reason: "budget", Price: 8, ECPM: 9, Format: "f", CreativeFormat: "cf", IntegrationMethod: "m",
 		Surface: "s", Region: "r", Language: "l", HostApp: "h", Sandbox: true, Took: 1500 * time.Nanosecond,
 		Tokens: 3, Tools: 4, Floor: 5, Candidates: []report.Candidate{{CampaignID: id(7), ECPM: 6, Reason: "outbid"}}, MoreCandidates: true, ModelVersion: "m", Explores: true, Consent: (consent.Given | consent.OptOut).String(),
 	}}))
@@ -161,7 +161,7 @@ func TestEveryFieldIsStored(t *testing.T) {
 			"02000000-0000-0000-0000-000000000002|03000000-0000-0000-0000-000000000003|04000000-0000-0000-0000-000000000004|" +
 			"05000000-0000-0000-0000-000000000005|cpa|f|m|s|r|l|h|se|ct|7|EUR|x|8",
 		"auctions": "02000000-0000-0000-0000-000000000002|" + day + " 23:59:59.123456|" + day + "|05000000-0000-0000-0000-000000000005|" +
-			"03000000-0000-0000-0000-000000000003|budget|8|9|f|cf|m|s|r|l|h|true|1|3|4|5|['07000000-0000-0000-0000-000000000007']|[6]|['outbid']|true|m|true|given,opt_out",
+			"03000000-0000-0000-0000-000000000003|budget|8|9|f|cf|m|s|r|l|h|true|1|3|4|5|['07000000-0000-0000-0000-000000000007']|[6]|['outbid']|true|m|true|given,opt_out|08000000-0000-0000-0000-000000000008",
 	} {
 		var rows []struct {
 			Text string `ch:"text"`

@@ -20,7 +20,7 @@ const (
 SELECT auction_id, at, developer_id, campaign_id, reason, price, ecpm, format, creative_format, integration_method, surface, region, language,
     host_app, sandbox,
     took_us, tokens, tools, floor, candidate_ids, candidate_ecpms, arrayMap(x -> toString(x), candidate_reasons) AS candidate_reasons, more_candidates,
-    model_version, explores
+    model_version, explores, house_id
 FROM auctions
 WHERE auction_id = {auction:UUID} AND day BETWEEN {since:Date} AND {until:Date}
 LIMIT 1`
@@ -36,8 +36,14 @@ LIMIT {most:UInt32}`
 	askedQuery = `
 SELECT toString(reason) AS outcome, count() AS n, max(at) AS last
 FROM auctions
-WHERE developer_id = {developer:UUID} AND day BETWEEN {since:Date} AND {until:Date} AND NOT sandbox
+WHERE ({all:Bool} OR developer_id = {developer:UUID}) AND day BETWEEN {since:Date} AND {until:Date} AND NOT sandbox
 GROUP BY outcome`
+
+	// After askedGroups[breakdown]: the values with the most requests.
+	askedGroupsQuery = ` AS key, count() AS requests, countIf(reason = '') AS filled
+FROM auctions
+WHERE ({all:Bool} OR developer_id = {developer:UUID}) AND day BETWEEN {since:Date} AND {until:Date} AND NOT sandbox
+GROUP BY key ORDER BY requests DESC, key LIMIT {most:UInt32}`
 
 	deliveryQuery = `
 SELECT candidate_id = toUUID('00000000-0000-0000-0000-000000000000') AS whole, toString(outcome) AS outcome, sum(auctions) AS n
@@ -81,6 +87,7 @@ type auctionRow struct {
 	More              bool        `ch:"more_candidates"`
 	ModelVersion      string      `ch:"model_version"`
 	Explores          bool        `ch:"explores"`
+	HouseID           uuid.UUID   `ch:"house_id"`
 }
 
 // Auction is the record of one auction, which took place at about at. Errors: errs.NotFound when
@@ -111,7 +118,7 @@ func (r *auctionRow) auction() report.Auction {
 		Price: money.Micros(r.Price), ECPM: money.Micros(r.ECPM), Format: r.Format, CreativeFormat: r.CreativeFormat, IntegrationMethod: r.IntegrationMethod,
 		Surface: r.Surface, Region: r.Region, Language: r.Language, HostApp: r.HostApp, Sandbox: r.Sandbox,
 		Took: time.Duration(r.TookUS) * time.Microsecond, Tokens: r.Tokens, Tools: r.Tools, Floor: money.Micros(r.Floor), MoreCandidates: r.More,
-		ModelVersion: r.ModelVersion, Explores: r.Explores,
+		ModelVersion: r.ModelVersion, Explores: r.Explores, HouseID: r.HouseID,
 	}
 	for i := range min(len(r.IDs), len(r.ECPMs), len(r.Reasons)) {
 		a.Candidates = append(a.Candidates, report.Candidate{CampaignID: r.IDs[i], ECPM: money.Micros(r.ECPMs[i]), Reason: r.Reasons[i]})
@@ -156,9 +163,19 @@ func (r *Reader) AuctionEvents(ctx context.Context, id, campaign uuid.UUID, at t
 	return events, nil
 }
 
-// Asked counts the auctions of a publisher from since to until, both included. Errors: as
-// [Reader.Stats].
-func (r *Reader) Asked(ctx context.Context, developer uuid.UUID, since, until day.Day) (report.Asked, error) {
+// askedGroups are the breakdowns of requests as expressions. The map is the allow list: nothing of a
+// query becomes SQL text.
+var askedGroups = map[report.Breakdown]string{
+	report.BySurface: "toString(surface)", report.ByHostApp: "toString(host_app)",
+	report.ByIntegrationMethod: "toString(integration_method)", report.ByFormat: "toString(format)",
+}
+
+// Asked counts the auctions of a publisher, or of all. Errors: errs.InvalidRequest for a breakdown outside the
+// closed list; else as [Reader.Stats].
+func (r *Reader) Asked(ctx context.Context, q report.AskedQuery) (report.Asked, error) {
+	if err := q.Check(); err != nil {
+		return report.Asked{}, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	var rows []struct {
@@ -166,10 +183,11 @@ func (r *Reader) Asked(ctx context.Context, developer uuid.UUID, since, until da
 		N       uint64    `ch:"n"`
 		Last    time.Time `ch:"last"`
 	}
-	err := r.store.Select(ctx, &rows, askedQuery, map[string]string{
-		"developer": developer.String(), "since": min(max(since, 0), lastDay).String(), "until": min(max(until, 0), lastDay).String(),
-	})
-	if err != nil {
+	params := map[string]string{
+		"developer": q.DeveloperID.String(), "since": min(max(q.Since, 0), lastDay).String(), "until": min(max(q.Until, 0), lastDay).String(),
+		"most": strconv.Itoa(report.MaxAskedGroups), "all": strconv.FormatBool(q.All),
+	}
+	if err := r.store.Select(ctx, &rows, askedQuery, params); err != nil {
 		return report.Asked{}, r.failure(ctx, err)
 	}
 	found := report.Asked{Outcomes: make(map[string]int64, len(rows))}
@@ -178,6 +196,20 @@ func (r *Reader) Asked(ctx context.Context, developer uuid.UUID, since, until da
 		if last := row.Last.UTC(); last.After(found.Last) {
 			found.Last = last
 		}
+	}
+	if q.Breakdown == "" {
+		return found, nil
+	}
+	var groups []struct {
+		Key      string `ch:"key"`
+		Requests uint64 `ch:"requests"`
+		Filled   uint64 `ch:"filled"`
+	}
+	if err := r.store.Select(ctx, &groups, "SELECT "+askedGroups[q.Breakdown]+askedGroupsQuery, params); err != nil {
+		return report.Asked{}, r.failure(ctx, err)
+	}
+	for _, g := range groups {
+		found.Groups = append(found.Groups, report.AskedGroup{Key: g.Key, Requests: int64(g.Requests), Filled: int64(g.Filled)})
 	}
 	return found, nil
 }

@@ -101,14 +101,19 @@ const (
 	groupingSets = "GROUPING SETS ((day), (key))"
 )
 
-// eventsQuery counts q's events themselves. The table is ordered by campaign: without the campaigns
-// of an account all events of the days would be read.
-func eventsQuery(q report.Query, key string) string {
+// eventsOf selects q's events themselves. The table is ordered by campaign: without the campaigns of
+// an account all events of the days would be read.
+func eventsOf(q report.Query) string {
 	where := whereOf(q)
 	if q.CampaignID == uuid.Nil && (q.AdvertiserID != uuid.Nil || q.DeveloperID != uuid.Nil) {
 		where += " AND campaign_id IN (SELECT DISTINCT campaign_id FROM stats_daily" + where + ")"
 	}
-	return bothSets + sums + "\nFROM\n(\n    SELECT day, " + key + " AS key," + eventColumns + "\n    FROM events" + where + "\n)\nGROUP BY " + groupingSets
+	return where
+}
+
+// eventsQuery counts q's events themselves.
+func eventsQuery(q report.Query, key string) string {
+	return bothSets + sums + "\nFROM\n(\n    SELECT day, " + key + " AS key," + eventColumns + "\n    FROM events" + eventsOf(q) + "\n)\nGROUP BY " + groupingSets
 }
 
 // trafficQuery is the text of the query for the reasons of q's traffic.

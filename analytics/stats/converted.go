@@ -1,0 +1,51 @@
+package stats
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"adnet/internal/money"
+	"adnet/internal/report"
+
+	"github.com/google/uuid"
+)
+
+// convertedQuery is the text of the query for q's conversions by campaign and type, from the events
+// themselves: their types are in no counter. Only conversions that the advertiser vouches for are
+// in it, so that a type is never a stranger's word.
+func convertedQuery(q report.Query) string {
+	return `
+SELECT campaign_id, toString(conversion_type) AS kind, toInt64(count()) AS conversions, max(received_at) AS last,
+    toInt64(least(sumIf(toInt128(conversion_value), currency IN ('', 'USD')), toInt128(9223372036854775807))) AS value
+FROM events` + eventsOf(q) + ` AND type = 'conversion' AND class = 'counted'
+GROUP BY campaign_id, kind
+ORDER BY conversions DESC, campaign_id, kind
+LIMIT ` + strconv.Itoa(report.MaxConverted)
+}
+
+// Converted counts the conversions of q by campaign and type, the most frequent first, at most
+// [report.MaxConverted]. Errors: as [Reader.Stats].
+func (r *Reader) Converted(ctx context.Context, q report.Query) ([]report.Converted, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	params, some := bind(q)
+	if !some {
+		return nil, nil
+	}
+	var rows []struct {
+		Campaign    uuid.UUID `ch:"campaign_id"`
+		Kind        string    `ch:"kind"`
+		Conversions int64     `ch:"conversions"`
+		Last        time.Time `ch:"last"`
+		Value       int64     `ch:"value"`
+	}
+	if err := r.store.Select(ctx, &rows, convertedQuery(q), params); err != nil {
+		return nil, r.failure(ctx, err)
+	}
+	list := make([]report.Converted, len(rows))
+	for i, row := range rows {
+		list[i] = report.Converted{CampaignID: row.Campaign, Type: row.Kind, Conversions: row.Conversions, ValueUSD: money.Micros(row.Value), Last: row.Last.UTC()}
+	}
+	return report.SortConverted(list), nil
+}
