@@ -53,7 +53,7 @@ func auctionRow(value []byte) (report.Auction, bool) {
 	p := m.GetPlacement()
 	row := report.Auction{
 		AuctionID: readID(m.AuctionId), At: time.UnixMicro(m.AtUs).UTC(),
-		DeveloperID: readID(m.DeveloperId), CampaignID: readID(m.CampaignId), Reason: m.Reason,
+		DeveloperID: readID(m.DeveloperId), CampaignID: readID(m.CampaignId), HouseID: readID(m.HouseCampaignId), Reason: m.Reason,
 		Price: money.Micros(m.PriceMicros), ECPM: money.Micros(m.EcpmMicros),
 		Format: p.GetFormat(), CreativeFormat: m.CreativeFormat, IntegrationMethod: p.GetIntegrationMethod(), Surface: p.GetSurface(),
 		Region: p.GetRegion(), Language: p.GetLanguage(), HostApp: p.GetHostApp(),

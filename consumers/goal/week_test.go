@@ -10,8 +10,15 @@ import (
 
 // A week of campaigns with target_cpa: what they pay on average, what they bring against the best
 // that hindsight finds, and that nothing is overspent.
-func TestWeekOfTargetCPA(t *testing.T) {
-	w := goaltest.TargetCPA(40)
+func TestWeekOfTargetCPA(t *testing.T) { checkWeek(t, false) }
+
+// The same where the ranking learns in the middle of the week how often clicks convert: the control
+// must let go of what it had made up for.
+func TestWeekInWhichRatesAreLearnt(t *testing.T) { checkWeek(t, true) }
+
+func checkWeek(t *testing.T, learns bool) {
+	t.Helper()
+	w := goaltest.TargetCPA(40, learns)
 	counted := len(w.Costs)
 	require.Zero(t, w.Overspent)
 	require.Zero(t, w.AboveBid)

@@ -168,7 +168,7 @@ func equal(t *testing.T, s source, client *redis.Client) {
 			byID[r.CampaignID] = r
 		}
 		for _, r := range rooms {
-			r.Released, r.Price = nil, 0 // are told to nobody but the reservations
+			r.Released, r.Price = nil, 0 // only reservations hear of them
 			if !reflect.DeepEqual(byID[r.CampaignID], r) {
 				return false
 			}

@@ -1,6 +1,6 @@
 // Package retain removes data that nothing needs any more, once a night: deduplication marks of
 // days whose events no caller may send any more, applied ranges that are archived, idempotency
-// keys, dead letters. The analytics store drops whole months by itself (its TTL).
+// keys, dead letters, reports of ads and sooner the e-mails left with them. The analytics store drops whole months by itself (its TTL).
 //
 // Contract: marks go only after the horizon passed their day, and settlement refuses events from
 // before the horizon; so a dropped mark can never make a repeat look new. Any number of processes
@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"time"
 
+	"adnet/internal/adreport"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/obs"
@@ -70,6 +71,7 @@ func (c Config) Cutoffs(now time.Time, life time.Duration) (cut ledger.Cutoffs, 
 		cut.Horizon = day.Of(days(c.Marks))
 	}
 	cut.Applied, cut.Dead, cut.Keys = days(c.Applied), days(c.Dead), now.Add(-keyLife)
+	cut.Emails, cut.Reports = now.Add(-adreport.EmailLife), now.Add(-adreport.Life)
 	return cut, nil
 }
 
@@ -106,7 +108,7 @@ func New(cfg Config, deps Deps) (*Retainer, error) {
 	}
 	return &Retainer{cfg: cfg, deps: deps,
 		removed: obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "adnet_retention_removed_total", Help: "Rows that retention removed: marks, records, dead letters, idempotency keys.",
+			Name: "adnet_retention_removed_total", Help: "Rows that retention removed: marks, records, dead letters, idempotency keys, reports of ads, e-mails left with them.",
 		}, []string{"what"})),
 		failures: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_retention_failures_total", Help: "Runs of retention that failed and were tried again."})),
 	}, nil
@@ -133,13 +135,14 @@ func (r *Retainer) once(ctx context.Context) error {
 		return err
 	}
 	gone, err := r.deps.Store.Retain(ctx, cut, false)
-	for what, n := range map[string]int64{"marks": gone.Marks, "records": gone.Records, "dead_letters": gone.Dead, "idempotency_keys": gone.Keys} {
+	for what, n := range map[string]int64{"marks": gone.Marks, "records": gone.Records, "dead_letters": gone.Dead, "idempotency_keys": gone.Keys,
+		"report_emails": gone.Emails, "reports": gone.Reports} {
 		r.removed.WithLabelValues(what).Add(float64(n))
 	}
 	if err != nil {
 		return err
 	}
 	r.deps.Log.Info("retention ran", "horizon", gone.Horizon.String(), "days", len(gone.Days), "marks", gone.Marks,
-		"ranges", gone.Ranges, "dead_letters", gone.Dead, "idempotency_keys", gone.Keys)
+		"ranges", gone.Ranges, "dead_letters", gone.Dead, "idempotency_keys", gone.Keys, "report_emails", gone.Emails, "reports", gone.Reports)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"adnet/internal/adreport"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 
@@ -29,7 +30,9 @@ func TestMarksOutliveEveryEvent(t *testing.T) {
 	}
 	cut, err := Config{}.Cutoffs(now, conversions)
 	require.NoError(t, err)
-	require.Equal(t, ledger.Cutoffs{Keys: now.Add(-24 * time.Hour)}, cut, "0 keeps for ever")
+	require.Equal(t, ledger.Cutoffs{
+		Keys: now.Add(-24 * time.Hour), Emails: now.Add(-adreport.EmailLife), Reports: now.Add(-adreport.Life),
+	}, cut, "0 keeps for ever")
 	cut, err = Config{Marks: 60, Applied: 30, Dead: 90}.Cutoffs(now, conversions)
 	require.NoError(t, err)
 	require.Equal(t, day.Of(now)-60, cut.Horizon)

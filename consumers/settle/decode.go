@@ -157,10 +157,10 @@ func (d *decoder) proven(e *ledger.Event) (problem string) {
 		return problemPaidMore
 	case e.Price != said.Price, e.AuctionID != said.AuctionID, e.CampaignID != said.CampaignID,
 		e.AdvertiserID != said.AdvertiserID, e.DeveloperID != said.DeveloperID,
-		string(e.BillingModel) != said.BillingModel, e.Sandbox != said.Sandbox, m.CreditFunded != said.CreditFunded:
+		string(e.BillingModel) != said.BillingModel, e.Sandbox != said.Sandbox, m.CreditFunded != said.CreditFunded, m.House != said.House:
 		return problemDifference
 	}
-	e.Browser = said.Browser
+	e.Browser, e.House = said.Browser, said.House
 	return ""
 }
 

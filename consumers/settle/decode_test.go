@@ -182,6 +182,8 @@ func TestSignedEventsAreHeldToTheirTokens(t *testing.T) {
 		"another model":                {other(func(e *event.Event) { e.BillingModel = event.BillingModel_CPM }), problemDifference},
 		"no longer a test":             {func(e *event.Event) { e.Sandbox = true; settletest.Sign(ring, e); e.Sandbox = false }, problemDifference},
 		"a test":                       {other(func(e *event.Event) { e.Sandbox = true }), problemDifference},
+		"a house ad":                   {other(func(e *event.Event) { e.House = true }), problemDifference},
+		"no longer a house ad":         {func(e *event.Event) { e.House = true; settletest.Sign(ring, e); e.House = false }, problemDifference},
 		"paid by Credits":              {other(func(e *event.Event) { e.CreditFunded = true }), problemDifference},
 		"its own":                      {other(func(*event.Event) {}), ""},
 		"of a conversion, for a click": {other(func(e *event.Event) { e.Type, e.Conversion = event.Type_CLICK, nil }), problemToken},
@@ -195,6 +197,9 @@ func TestSignedEventsAreHeldToTheirTokens(t *testing.T) {
 			require.Equal(t, c.want != "", got.Raw != nil)
 		})
 	}
+	house := valid()
+	house.House = true
+	require.True(t, testDecoder().record(encode(t, house)).Event.House, "settlement hears of a house ad")
 	page := valid()
 	said, err := ring.VerifyRaw(token.ForEvent("conversion"), signed(page), noon)
 	require.NoError(t, err)

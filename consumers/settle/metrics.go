@@ -62,7 +62,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	}
 	for _, v := range []ledger.Verdict{
 		ledger.OK, ledger.Duplicate, ledger.VerdictExpired, ledger.VerdictUnsigned, ledger.VerdictForged,
-		ledger.VerdictPaused, ledger.OverBudget, ledger.OverBalance, ledger.VerdictSandbox, ledger.SelfServed,
+		ledger.VerdictPaused, ledger.OverBudget, ledger.OverBalance, ledger.VerdictSandbox, ledger.SelfServed, ledger.VerdictHouse,
 		ledger.UnknownCampaign, ledger.Poison,
 	} {
 		m.verdicts[v] = events.WithLabelValues(string(v))

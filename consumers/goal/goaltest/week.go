@@ -25,6 +25,7 @@ type market struct {
 	right    float64 // true ÷ foretold conversions at the start
 	drift    float64 // of its logarithm, over the week
 	wave     float64
+	learns   bool
 }
 
 const weekMinutes = 7 * 24 * 60
@@ -108,7 +109,7 @@ func (m *market) minute(minute int, known map[int]int64, out *played) (spend mon
 	truth := m.truth(minute)
 	for range poisson(m.rng, m.traffic(minute)) {
 		r, rival := m.request(minute)
-		value := m.table.Value(ranker.CPM, bid, aim, r)
+		value := m.table.Value(ranker.CPM, bid, m.worth(aim, minute), r)
 		if value > c.BidAmount {
 			out.aboveBid++
 		}
@@ -129,6 +130,16 @@ func (m *market) minute(minute int, known map[int]int64, out *played) (spend mon
 	out.spend += spend
 	out.overspent += max(0, c.SpentToday-c.DailyBudget)
 	return spend
+}
+
+// worth is an aim as auctions value it: from the middle of a week on in which a version of weights
+// learnt how often the campaign converts, at most by half as often again as before.
+func (m *market) worth(aim money.Micros, minute int) money.Micros {
+	if !m.learns || minute < weekMinutes/2 {
+		return aim
+	}
+	learnt := m.truth(weekMinutes / 4)
+	return money.Micros(float64(aim) * max(1/1.5, min(1.5, learnt)))
 }
 
 // chance is the foretold probability of a conversion after an impression.
@@ -202,11 +213,13 @@ type Week struct {
 // Enough is how many conversions a campaign must have to be held to its target.
 const Enough = 30
 
-// TargetCPA plays a week of so many campaigns, always the same.
-func TargetCPA(campaigns int) (w Week) {
+// TargetCPA plays a week of so many campaigns, always the same; with learns, rates of conversions
+// change in its middle.
+func TargetCPA(campaigns int, learns bool) (w Week) {
 	var brought, possible, all, allPossible float64
 	for seed := range uint64(campaigns) {
 		m := newMarket(seed)
+		m.learns = learns
 		if seed%20 == 19 {
 			m.campaign.DailyBudget /= 20 // which is spent before noon
 		}

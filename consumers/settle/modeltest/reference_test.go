@@ -85,6 +85,7 @@ type happening struct {
 	price            int64
 	model            string
 	sandbox, byOwner bool
+	house            bool // the token is of a house ad
 	invalid          string
 }
 
@@ -118,6 +119,9 @@ func (r *reference) event(h happening) result {
 	r.seen[key] = true
 	if h.sandbox {
 		return result{verdict: "sandbox"}
+	}
+	if h.house {
+		return result{verdict: "house"}
 	}
 	if unverified {
 		return result{verdict: "unverified"}

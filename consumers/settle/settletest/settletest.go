@@ -37,7 +37,7 @@ func Sign(ring *token.Keyring, e *event.Event) {
 	}
 	text := ring.Sign(purpose, token.Auction{
 		AuctionID: id(e.AuctionId), CampaignID: id(e.CampaignId), AdvertiserID: id(e.AdvertiserId), DeveloperID: id(e.DeveloperId),
-		Price: money.Micros(e.PriceMicros), BillingModel: modelOf(e.BillingModel), Sandbox: e.Sandbox, CreditFunded: e.CreditFunded,
+		Price: money.Micros(e.PriceMicros), BillingModel: modelOf(e.BillingModel), Sandbox: e.Sandbox, House: e.House, CreditFunded: e.CreditFunded,
 		Format: p.GetFormat(), IntegrationMethod: p.GetIntegrationMethod(), Surface: p.GetSurface(), Region: p.GetRegion(),
 		Language: p.GetLanguage(), HostApp: p.GetHostApp(),
 	})

@@ -1,0 +1,84 @@
+package verify_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"adnet/consumers/verify"
+	"adnet/internal/ledger"
+	"adnet/internal/memory"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+)
+
+func verifier(t *testing.T, store *memory.Store, at time.Duration, check func(context.Context) ([]ledger.Check, error)) *verify.Verifier {
+	t.Helper()
+	v, err := verify.New(verify.Config{At: at}, verify.Deps{
+		Store: store, Check: check, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+	})
+	require.NoError(t, err)
+	return v
+}
+
+// Two processes run one verify each night between them, one when asked, and none otherwise.
+func TestOneRunANightAndWhenAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, runs := memory.New(time.Now), 0
+		check := func(context.Context) ([]ledger.Check, error) {
+			runs++
+			time.Sleep(time.Minute)
+			return []ledger.Check{{Name: "a", Want: 1, Got: 1}}, nil
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		for range 2 {
+			go func() { _ = verifier(t, store, 4*time.Hour, check).Run(ctx) }()
+		}
+		time.Sleep(3*24*time.Hour + time.Minute) // the clock of synctest begins at midnight
+		require.Equal(t, 3, runs)
+		_, err := store.AskVerification(t.Context(), uuid.New(), time.Now())
+		require.NoError(t, err)
+		time.Sleep(2 * time.Minute)
+		require.Equal(t, 4, runs)
+		list, err := store.Verifications(t.Context(), 10)
+		require.NoError(t, err)
+		require.Len(t, list, 4)
+		require.True(t, list[0].Clean())
+		stop()
+		synctest.Wait()
+	})
+}
+
+// Without nightly runs verify runs when it is asked, and never else.
+func TestOnlyWhenAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, runs := memory.New(time.Now), 0
+		ctx, stop := context.WithCancel(t.Context())
+		go func() {
+			_ = verifier(t, store, 24*time.Hour, func(context.Context) ([]ledger.Check, error) { runs++; return nil, nil }).Run(ctx)
+		}()
+		time.Sleep(3 * 24 * time.Hour)
+		require.Zero(t, runs)
+		stop()
+		synctest.Wait()
+	})
+}
+
+// What a store says when it cannot be read is for the log, and the run is kept as one that failed.
+func TestAFailedRunIsKeptWithoutItsCause(t *testing.T) {
+	store := memory.New(time.Now)
+	v := verifier(t, store, 0, func(context.Context) ([]ledger.Check, error) {
+		return nil, errors.New("dial tcp 10.0.0.7: password wrong")
+	})
+	require.NoError(t, v.Turn(t.Context(), true))
+	list, err := store.Verifications(t.Context(), 1)
+	require.NoError(t, err)
+	require.NotEmpty(t, list[0].Problem)
+	require.NotContains(t, list[0].Problem, "10.0.0.7")
+	require.False(t, list[0].Clean())
+}
