@@ -193,7 +193,7 @@ func (l *Leases) BidLife() time.Duration { return min(l.cfg.BidWindow, l.deps.Im
 // Expected is the expected price of an impression of the campaign, micro-USD, at least 1. For cpm
 // it is what the impression, or the view, will be charged.
 func Expected(c *auction.Campaign, effectiveCPM money.Micros) money.Micros {
-	if c.Billing == ranker.CPM || c.Billing == ranker.VCPM {
+	if c.Billing.Thousands() {
 		return max(1, c.Billing.Price(c.Bid, effectiveCPM))
 	}
 	return max(1, effectiveCPM.PerMille())

@@ -64,6 +64,9 @@ func (g *Gate) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.Rea
 	return reason
 }
 
+// Capped says whether the session has seen c often enough, whatever its budget: the reason, or "".
+func (g *Gate) Capped(c *auction.Campaign) auction.Reason { return g.visit.Check(c) }
+
 // Undo implements [auction.Gate].
 func (g *Gate) Undo(c *auction.Campaign) {
 	if g.pacer != nil {

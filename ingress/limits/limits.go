@@ -52,6 +52,7 @@ type Config struct {
 	Benna     int `name:"rate-benna" env:"ADNET_RATE_BENNA" default:"600" help:"Calls of /api/benna per minute and address."`
 	Open      int `name:"rate-open" env:"ADNET_RATE_OPEN" default:"600" help:"Requests per minute and address to pages that need no key, beacons and redirects excepted."`
 	Refused   int `name:"rate-refused" env:"ADNET_RATE_REFUSED" default:"600" help:"Requests per minute and address that are answered 401, after which the address has to wait."`
+	Webhooks  int `name:"rate-bad-webhooks" env:"ADNET_RATE_BAD_WEBHOOKS" default:"20" help:"Deliveries of payment providers per minute and address whose signature is not right; further ones are answered 429 and have no certificate fetched. Deliveries that are signed are never refused. 0 switches the limit off."`
 	Keyless   int `name:"rate-keyless" env:"ADNET_RATE_KEYLESS" default:"600000" help:"Calls of /api/mcp and /api/rtb per minute and address without a good key (401s, notices, preflights); above it only calls with a good key are answered."`
 	Seat      int `name:"rtb-per-second" env:"ADNET_RTB_PER_SECOND" default:"2000" help:"Bid requests of one seat a second, over all nodes; above it the answer is 429."`
 	Views     int `name:"views-per-minute" env:"ADNET_VIEWS_PER_MINUTE" default:"600" help:"Impressions of reader-side integrations (js_snippet, npm_sdk, openrtb) per minute and network (IPv4 /24, IPv6 /56) that count; further ones are answered and recorded as invalid traffic. 0 is no limit."`
@@ -108,8 +109,9 @@ const (
 	loginAccountDay
 	browserKey
 	browserNetwork
-	unseenKey     // micro-USD of ads that nobody has seen yet, of a browser key and campaign
+	unseenKey     // micro-USD of ads not seen yet, of a browser key and campaign
 	unseenNetwork // the same of a network
+	badDelivery   // of a payment provider, as it says
 	classes
 )
 
@@ -172,6 +174,7 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 		{browserNetwork, "browser_network", int64(cfg.BrowserNetwork), 0, 0, time.Minute},
 		{unseenKey, "unseen_key", math.MaxInt64, 0, 0, time.Hour}, // see unseen.go
 		{unseenNetwork, "unseen_network", math.MaxInt64, 0, 0, time.Hour},
+		{badDelivery, "bad_webhook", int64(cfg.Webhooks), 0, 0, time.Minute},
 	} {
 		l.classes[c.id] = c
 	}
@@ -224,6 +227,17 @@ func (l *Limits) AllowSeat(id uuid.UUID, now time.Time) error {
 // retry_after in seconds, above the limit.
 func (l *Limits) Unproven(address string, now time.Time) error {
 	return l.take(nil, unprovenEvent, addressKey(unprovenEvent, address), now)
+}
+
+// BadDelivery counts one delivery of an address that no payment provider signed. errs.RateLimited,
+// with retry_after in seconds, above the limit.
+func (l *Limits) BadDelivery(address string, now time.Time) error {
+	return l.take(nil, badDelivery, addressKey(badDelivery, address), now)
+}
+
+// Doubts says whether an address has used up its limit of [Limits.BadDelivery].
+func (l *Limits) Doubts(address string, now time.Time) bool {
+	return l.check(badDelivery, addressKey(badDelivery, address), now) != nil
 }
 
 // View counts one impression of a network at now; false above the limit, and then it does not

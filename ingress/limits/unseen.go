@@ -8,7 +8,7 @@ import (
 	"adnet/internal/traffic"
 )
 
-// Anybody can read a browser key and ask for ads that nobody will see; each holds budget until its
+// Anybody can read a browser key and ask for ads without showing them; each holds budget until its
 // reservation ends. So what one key, and what one network, holds of a campaign without having shown
 // it is bounded. It is counted for an hour, which is the longest that a reservation lasts.
 

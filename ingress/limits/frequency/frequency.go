@@ -5,8 +5,9 @@
 // A decision counts at once, under the auction's id. It counts for good when its impression comes
 // (under the same id, so a repeated beacon counts once), and no more when none came for
 // ADNET_CAP_PENDING; an impression that comes after that still counts, as long as its token lives.
-// Sessions are the publisher's: the same id with another publisher is another session. Without a
-// session nothing is capped; a reader who did not consent has none.
+// Sessions are the publisher's: the same id with another publisher is another session. A reader who
+// did not consent has none, and nothing is kept: then only what the page says that it has shown
+// itself is capped ([Ask.Seen]).
 //
 // Nothing here waits for Redis, but for the first request of a session on a node, at most 20 ms.
 // After that the node knows the session: it keeps it in memory, writes behind, and hears from the
@@ -172,7 +173,8 @@ func New(cfg Config, deps Deps) (*Caps, error) {
 
 // Ask is a request as the caps see it.
 type Ask struct {
-	Session   campaign.SessionKey // of the UTC day of Now; zero: nothing is capped
+	Session   campaign.SessionKey // of the UTC day of Now; zero: there is none
+	Seen      []auction.ID        // campaigns that the page has shown, one entry a time; they count without a session
 	Turn      int                 // of the conversation, from 1; 0: it is counted, one per request of the session
 	FirstTurn *int                // nil: the setting
 	TurnGap   *int                // nil: the setting
@@ -183,7 +185,8 @@ type Ask struct {
 // Visit is one auction of a session, from [Caps.Begin] to [Visit.End]. The zero value caps nothing.
 type Visit struct {
 	caps    *Caps
-	session *session
+	session *session     // nil: there is none
+	seen    []auction.ID // without a session
 	key     campaign.SessionKey
 	day     int32
 	turn    int
@@ -208,7 +211,9 @@ func (c *Caps) Begin(ctx context.Context, ask Ask, v *Visit) {
 	if v.pending == 0 {
 		v.pending = c.cfg.Pending
 	}
-	if ask.Session != (campaign.SessionKey{}) {
+	if ask.Session == (campaign.SessionKey{}) {
+		v.seen = ask.Seen
+	} else {
 		v.key = ask.Session
 		v.session = c.session(ctx, v.key, v.day)
 		v.session.mu.Lock()
@@ -229,10 +234,11 @@ func (c *Caps) Begin(ctx context.Context, ask Ask, v *Visit) {
 // Wait is in how many turns the conversation may have its next ad; 0 when now.
 func (v *Visit) Wait() int { return max(0, v.wait) }
 
-// Check gives auction.FrequencyCapped when the session has seen c as often as its cap says, or "".
+// Check gives auction.FrequencyCapped when the session, or the page without one, has seen c as often
+// as its cap says, or "".
 func (v *Visit) Check(c *auction.Campaign) auction.Reason {
 	if v.session == nil {
-		return ""
+		return v.checkPage(c)
 	}
 	shown := v.session.shown[c.ID]
 	if len(shown) == 0 {
@@ -256,6 +262,24 @@ func (v *Visit) Check(c *auction.Campaign) auction.Reason {
 	}
 	if v.soonest == 0 || soonest < v.soonest {
 		v.soonest = soonest
+	}
+	return auction.FrequencyCapped
+}
+
+// checkPage is Check by the word of the page. A page that lies keeps ads from itself, which its owner
+// can do by a block as well; nothing of it is kept.
+func (v *Visit) checkPage(c *auction.Campaign) auction.Reason {
+	n := 0
+	for _, id := range v.seen {
+		if id == c.ID {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	if most, _ := v.caps.deps.Campaigns.FrequencyCap(uuid.UUID(c.ID)); most <= 0 || n < most {
+		return ""
 	}
 	return auction.FrequencyCapped
 }

@@ -137,7 +137,7 @@ func weigh(curve campaign.Curve) *weights {
 }
 
 // rate is the share of today's remaining budget that is planned for one second at t, of a campaign
-// that ends with the day or before it at ends; a zero time is no end.
+// that ends with the day or before it at ends; a zero time does not end.
 func (w *weights) rate(t, ends time.Time) float64 {
 	rest := w.left(t)
 	if !ends.IsZero() && dayOf(ends) <= dayOf(t) {
