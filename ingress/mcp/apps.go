@@ -24,6 +24,10 @@ const (
 //go:embed card.html
 var card string
 
+// Card is the page that hosts show; it loads pictures of one origin only, of none where media is
+// empty.
+func Card(media string) string { return strings.Replace(card, "ADNET_MEDIA", media, 1) }
+
 // announces says whether a client's capabilities, the text of a JSON object, have the extension with
 // the type of our card.
 func announces(capabilities string) bool {
@@ -115,7 +119,7 @@ func (s *Server) resourceResult(r *call) ([]byte, *failure) {
 		if r.params.uri != cardURI {
 			return nil, &failure{status: http.StatusOK, code: notFound(r.modern), message: "no such resource; there is " + cardURI}
 		}
-		own.Text = strings.Replace(card, "ADNET_MEDIA", base, 1)
+		own.Text = Card(base)
 		out.Contents = &[]resource{own}
 	}
 	if r.modern {

@@ -14,7 +14,7 @@ import (
 	"adnet/ingress/offer"
 	"adnet/internal/consent"
 	"adnet/internal/errs"
-	"adnet/internal/money"
+	"adnet/internal/share"
 
 	"github.com/google/uuid"
 )
@@ -34,7 +34,7 @@ type contentArguments struct {
 
 	Context      string          `json:"context"`
 	Messages     []offer.Message `json:"messages"`
-	MinRelevance *money.Micros   `json:"min_relevance"`
+	MinRelevance *share.Share    `json:"min_relevance"`
 	ActiveTools  []string        `json:"active_tools"`
 	HostApp      string          `json:"host_app"`
 	Surface      string          `json:"surface"`
@@ -92,7 +92,7 @@ func (s *Server) sponsoredContent(ctx context.Context, r *call) (result, *failur
 	case answer.Creative == nil:
 		return structured(r, noAd{AuctionID: answer.AuctionID, Reason: answer.Reason, RetryAfter: answer.RetryAfter, RetryTurns: answer.RetryTurns})
 	}
-	r.value = appendAd(r.value, &answer.Ad)
+	r.value = AppendAd(r.value, &answer.Ad)
 	return result{shown: true}, nil
 }
 
@@ -138,11 +138,11 @@ func misused(err error, name func(field string) string) (result, *failure) {
 	return result{wrong: e.Message}, nil
 }
 
-// appendAd appends the sponsored ad of the specification, and what we add to it: auction_id,
+// AppendAd appends the sponsored ad of the specification, and what we add to it: auction_id,
 // disclosure_label, receipt_url and sandbox. It is written by hand because it is most of the cost
 // of a call (BenchmarkToolCall): four of five bytes are links of ours, which need no look at each
 // character.
-func appendAd(to []byte, o *offer.Ad) []byte {
+func AppendAd(to []byte, o *offer.Ad) []byte {
 	k := o.Creative
 	to = o.AppendCampaign(append(to, `{"campaign_id":"`...))
 	to = append(append(to, `","type":"`...), k.Format...)
@@ -167,11 +167,15 @@ func appendAd(to []byte, o *offer.Ad) []byte {
 	to = o.AppendAuctionID(append(to, `"},"auction_id":"`...))
 	to = appendText(append(to, `","disclosure_label":`...), o.DisclosureLabel)
 	to = o.AppendReceipt(append(to, `,"receipt_url":"`...))
-	return append(strconv.AppendBool(append(to, `","sandbox":`...), o.Sandbox), '}')
+	to = append(to, '"')
+	if o.House {
+		to = append(to, `,"house":true`...)
+	}
+	return append(strconv.AppendBool(append(to, `,"sandbox":`...), o.Sandbox), '}')
 }
 
-// appendMarkdown appends the ad for people as a JSON string: what it is comes first.
-func appendMarkdown(to []byte, o *offer.Ad) []byte {
+// AppendMarkdown appends the ad for people as a JSON string: what it is comes first.
+func AppendMarkdown(to []byte, o *offer.Ad) []byte {
 	to = appendInert(append(to, `"**`...), o.DisclosureLabel)
 	to = appendInert(append(to, `:** `...), o.Creative.Headline)
 	to = append(to, `\n\n`...)

@@ -176,7 +176,7 @@ func (s *Server) appendResult(r *call, v result) {
 	to = appendQuoted(to, r.value)
 	if v.shown {
 		to = append(to, `},{"type":"text","text":`...)
-		to = appendMarkdown(to, &r.answer.Ad)
+		to = AppendMarkdown(to, &r.answer.Ad)
 		to = append(to, `,"annotations":{"audience":["user"]}`...)
 	}
 	to = append(to, `}],"structuredContent":`...)

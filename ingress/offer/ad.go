@@ -17,6 +17,7 @@ import (
 type Ad struct {
 	Creative        *campaign.Campaign
 	Sandbox         bool
+	House           bool   // a house ad: it is free
 	DisclosureLabel string // marks the ad as one; must be shown with it
 
 	tokens    tokens
@@ -84,6 +85,7 @@ type soldAd struct {
 	price    money.Micros
 	billing  string
 	sandbox  bool
+	house    bool
 	asker    token.Asker // of a browser key's ad
 }
 
@@ -93,20 +95,23 @@ func (o *soldAd) claims() token.Auction {
 		AuctionID: o.id, CampaignID: o.creative.ID, AdvertiserID: o.creative.AdvertiserID, DeveloperID: o.place.Developer,
 		Price: o.price, BillingModel: o.billing, Format: string(o.creative.Format),
 		IntegrationMethod: o.place.Method, Surface: o.place.Surface, Region: o.place.Region, Language: o.place.Language,
-		HostApp: o.place.Host, CreditFunded: o.creative.CreditFunded, Sandbox: o.sandbox, Landing: o.creative.CTAURL,
+		HostApp: o.place.Host, CreditFunded: o.creative.CreditFunded, Sandbox: o.sandbox, House: o.house, Landing: o.creative.CTAURL,
 		Headline: o.creative.Headline, NoConsent: o.place.Consent.Refused(), Browser: o.place.Browser.Asks, Asker: o.asker,
 	}
 }
 
-// sold returns the winner of a.
+// sold returns the winner of a, or its house ad, whose price is 0.
 func (a *Auction) sold() soldAd {
+	if a.House != nil {
+		return soldAd{id: a.ID, place: &a.Place, creative: a.creative, billing: a.House.Billing.String(), house: true}
+	}
 	return soldAd{
 		id: a.ID, place: &a.Place, creative: a.creative, price: a.Outcome.Price, billing: a.Outcome.Winner.Billing.String(),
 		sandbox: a.Sandbox, asker: a.unseen.asker(),
 	}
 }
 
-// sign fills ad with the winner of a.
+// sign fills ad with the winner of a, or its house ad.
 func (s *Seller) sign(a *Auction, ad *Ad) {
 	winner := a.sold()
 	s.hand(ad, &winner)
@@ -115,7 +120,10 @@ func (s *Seller) sign(a *Auction, ad *Ad) {
 // hand fills ad with a sold ad.
 func (s *Seller) hand(ad *Ad, o *soldAd) {
 	ad.Reset()
-	ad.Creative, ad.Sandbox, ad.DisclosureLabel = o.creative, o.sandbox, s.cfg.Disclosure
+	ad.Creative, ad.Sandbox, ad.House, ad.DisclosureLabel = o.creative, o.sandbox, o.house, s.cfg.Disclosure
+	if o.house {
+		ad.DisclosureLabel = s.cfg.HouseLabel
+	}
 	said := o.claims()
 	ad.Sign(s.deps.Keyring, &said)
 	ad.SetLinks(s.Base(), o.place)

@@ -59,8 +59,8 @@ func limitID(caller httpapi.Caller) uuid.UUID {
 	return caller.KeyID
 }
 
-// Answer answers a checked request: it fills answer with the auction's winner, or for a sandbox key
-// with an ad of the pool, whose token says sandbox. No advertiser is charged. Errors:
+// Answer answers a checked request: it fills answer with the auction's winner, else with a house ad
+// where the publisher has one, or for a sandbox key with an ad of the pool, whose token says sandbox. No advertiser is charged. Errors:
 // errs.UpstreamError when the auction failed.
 func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request, answer *Answer) error {
 	answer.Reset()
@@ -75,7 +75,7 @@ func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request,
 	w.Terms = Terms{
 		Request: auction.Request{Words: w.words.Terms(), ActiveTools: in.ActiveTools, Views: in.Views || caller.Browser},
 		Place:   in.place(caller.DeveloperID), Asked: s.deps.Now(), Blocks: caller.Blocks,
-		Publishing: caller.Publishing, MinRelevance: in.MinRelevance,
+		Publishing: caller.Publishing, MinRelevance: in.MinRelevance, Own: House{Owner: caller.OwnerID, Campaigns: caller.House},
 	}
 	w.Place.Unlearned = caller.Unlearned
 	if caller.Browser {
@@ -86,6 +86,10 @@ func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request,
 	}
 	if w.Outcome.Winner == nil {
 		s.metrics.unfill.WithLabelValues(string(w.Outcome.Reason)).Inc()
+		if w.House != nil {
+			s.metrics.house.Inc()
+			return nil
+		}
 		answer.AuctionID, answer.Reason = w.ID, w.Outcome.Reason
 		answer.RetryAfter, answer.RetryTurns = w.RetryAfter()
 		return nil

@@ -34,6 +34,7 @@ import (
 	"adnet/internal/obs"
 	"adnet/internal/reserve"
 	"adnet/internal/schedule"
+	"adnet/internal/share"
 	"adnet/internal/token"
 	"adnet/internal/traffic"
 
@@ -46,6 +47,7 @@ type Config struct {
 	MinRelevance       float64 `name:"min-relevance" env:"ADNET_MIN_RELEVANCE" default:"0.58" help:"Least probability that an ad answers its request, 0 to 1; 0 is off. Publishers and requests may state another."`
 	MinRelevanceLowest float64 `name:"min-relevance-lowest" env:"ADNET_MIN_RELEVANCE_LOWEST" default:"-1" help:"Down to which publishers and requests may lower ADNET_MIN_RELEVANCE; -1 is not at all, in standalone to 0."`
 
+	HouseLabel string `name:"house-label" env:"ADNET_HOUSE_LABEL" default:"House ad" help:"Label that marks a house ad: a publisher's own campaign, shown where nothing else was sold."`
 	Disclosure string `name:"disclosure-label" env:"ADNET_DISCLOSURE_LABEL" default:"Sponsored" help:"Label that marks an ad as one."`
 }
 
@@ -136,6 +138,7 @@ type Seller struct {
 
 type sellerMetrics struct {
 	filled  prometheus.Counter
+	house   prometheus.Counter
 	sandbox prometheus.Counter
 	unfill  *prometheus.CounterVec
 	dropped prometheus.Counter
@@ -146,7 +149,7 @@ type sellerMetrics struct {
 // be nil, or the network's. Publishers earn by impressions: what they state takes it down to the
 // lowest at most. Without words there is a floor only where the publisher has set one; then the
 // request may raise it.
-func (c *Config) floors(request, publisher *money.Micros) (usual, silent ranker.PPM) {
+func (c *Config) floors(request, publisher *share.Share) (usual, silent ranker.PPM) {
 	usual = ppm(c.MinRelevance)
 	if request == nil && publisher == nil {
 		return usual, 0
@@ -156,7 +159,7 @@ func (c *Config) floors(request, publisher *money.Micros) (usual, silent ranker.
 		lowest = min(ppm(c.MinRelevanceLowest), usual)
 	}
 	var highest ranker.PPM
-	for _, m := range [...]*money.Micros{request, publisher} {
+	for _, m := range [...]*share.Share{request, publisher} {
 		if m != nil {
 			highest = max(highest, ranker.PPM(*m))
 		}
@@ -176,6 +179,7 @@ func New(cfg Config, deps Deps) *Seller {
 		cfg: cfg, deps: deps, pool: catalog.Sandbox(), work: sync.Pool{New: func() any { return new(work) }},
 		metrics: sellerMetrics{
 			filled:  obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_filled_total", Help: "Requests of publishers that got an ad."})),
+			house:   obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_house_total", Help: "Requests of publishers that got a house ad; adnet_auctions_unfilled_total counts them too."})),
 			sandbox: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_sandbox_total", Help: "Requests of sandbox keys."})),
 			unfill:  obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{Name: "adnet_auctions_unfilled_total", Help: "Requests of publishers without an ad, by reason."}, []string{"reason"})),
 			dropped: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_unrecorded_total", Help: "Outcomes of auctions, those of bids included, that the log did not take (best effort)."})),

@@ -2,7 +2,7 @@ package offer
 
 import (
 	"adnet/internal/jsonscan"
-	"adnet/internal/money"
+	"adnet/internal/share"
 )
 
 // ReadMessages reads the messages of a plain body; others are declined.
@@ -25,8 +25,8 @@ func ReadMessages(in *jsonscan.Reader) (list []Message) {
 	return list
 }
 
-// ReadShare reads a number with at most six decimals.
-func ReadShare(in *jsonscan.Reader) *money.Micros {
-	share := jsonscan.Parsed(in, in.Number(), money.Parse)
-	return &share
+// ReadShare reads a number from 0 to 1.
+func ReadShare(in *jsonscan.Reader) *share.Share {
+	read := jsonscan.Parsed(in, in.Number(), share.Parse)
+	return &read
 }

@@ -35,6 +35,9 @@ func (s *Seller) record(a *Auction) {
 		w.record.CampaignId, w.record.CreativeFormat = outcome.Winner.ID[:], string(a.creative.Format)
 		w.learn(a)
 	}
+	if a.House != nil { // never as the winner: nothing is learnt or forecast from it
+		w.record.HouseCampaignId = a.House.ID[:]
+	}
 	var err error
 	if w.wire, err = w.record.AppendTo(append(w.wire[:0], a.ID[:]...)); err != nil {
 		s.metrics.dropped.Inc()

@@ -8,12 +8,13 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"adnet/auction"
 	"adnet/auction/words"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/limits/frequency"
 	"adnet/internal/consent"
 	"adnet/internal/errs"
-	"adnet/internal/money"
+	"adnet/internal/share"
 	"adnet/internal/traffic"
 
 	"github.com/google/uuid"
@@ -26,6 +27,7 @@ const (
 	maxSaid     = 8000 // code points of all messages
 	maxTools    = 64
 	maxToolID   = 128 // bytes
+	maxSeen     = 64
 	maxShort    = 128 // bytes of platform, host_app, session_id and surface
 	defaultForm = "embed"
 )
@@ -38,17 +40,21 @@ type Request struct {
 	// Messages are the last turns of the conversation, the oldest first; with them Context may be
 	// left out.
 	Messages []Message `json:"messages"`
-	// MinRelevance is the least probability that the ad answers the request, 0 to 1 with six
-	// decimals; nil leaves it to the network.
-	MinRelevance *money.Micros `json:"min_relevance"`
-	Format       string        `json:"format"`
-	Placement    string        `json:"placement"`
-	Platform     string        `json:"platform"`
-	ActiveTools  []string      `json:"active_tools"`
-	HostApp      string        `json:"host_app"`
-	UserRegion   string        `json:"user_region"`
-	UserLanguage string        `json:"user_language"`
-	SessionID    string        `json:"session_id"`
+	// MinRelevance is the least probability that the ad answers the request, 0 to 1 to the
+	// millionth; nil leaves it to the network.
+	MinRelevance *share.Share `json:"min_relevance"`
+	Format       string       `json:"format"`
+	Placement    string       `json:"placement"`
+	Platform     string       `json:"platform"`
+	ActiveTools  []string     `json:"active_tools"`
+	HostApp      string       `json:"host_app"`
+	UserRegion   string       `json:"user_region"`
+	UserLanguage string       `json:"user_language"`
+	SessionID    string       `json:"session_id"`
+
+	// Seen has the ad_id of each ad that the page has shown since it was loaded, one entry a time.
+	// Where there is no session they count for frequency caps; nothing of them is kept.
+	Seen []string `json:"seen"`
 
 	// Turn of the conversation, from 1; without it requests of the session are counted. The other
 	// two override the settings of the same name.
@@ -131,7 +137,7 @@ func (r *Request) Check() error {
 		return wrong("user_region", "must be an ISO 3166 code like US or US-CA")
 	case r.UserLanguage != "" && !language.MatchString(r.UserLanguage):
 		return wrong("user_language", "must be an ISO 639-1 code like en")
-	case r.MinRelevance != nil && (*r.MinRelevance < 0 || *r.MinRelevance > money.USD):
+	case r.MinRelevance != nil && !r.MinRelevance.Valid():
 		return wrong("min_relevance", "must be from 0 (off) to 1")
 	case len(r.ActiveTools) > maxTools:
 		return wrong("active_tools", "may hold at most %d tools", maxTools)
@@ -147,6 +153,9 @@ func (r *Request) Check() error {
 		}
 	}
 	if err := r.checkTurns(); err != nil {
+		return err
+	}
+	if err := r.checkSeen(); err != nil {
 		return err
 	}
 	for _, tool := range r.ActiveTools {
@@ -206,6 +215,18 @@ func (r *Request) checkTurns() error {
 	return nil
 }
 
+func (r *Request) checkSeen() error {
+	if len(r.Seen) > maxSeen {
+		return wrong("seen", "may hold at most %d ids of ads: send the last ones", maxSeen)
+	}
+	for _, text := range r.Seen {
+		if _, err := httpapi.ParseID("seen", text); err != nil {
+			return wrong("seen", "must hold values of ad_id")
+		}
+	}
+	return nil
+}
+
 func wrong(field, format string, args ...any) error {
 	return errs.New(errs.InvalidRequest, field+" "+format, args...).With("field", field)
 }
@@ -241,6 +262,11 @@ func (r *Request) place(developer uuid.UUID) Place {
 	}
 	if r.Turn != nil {
 		p.Turn = *r.Turn
+	}
+	for _, text := range r.Seen {
+		if id, err := uuid.Parse(text); err == nil { // always: Check has read it
+			p.Seen = append(p.Seen, auction.ID(id))
+		}
 	}
 	return p
 }

@@ -1,11 +1,11 @@
 package offer
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"adnet/auction"
-	"adnet/auction/ranker"
 	"adnet/auction/target"
 	"adnet/ingress/budget"
 	"adnet/ingress/limits"
@@ -14,7 +14,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/consent"
 	"adnet/internal/day"
-	"adnet/internal/money"
+	"adnet/internal/share"
 	"adnet/internal/token"
 	"adnet/schemas/event"
 
@@ -29,6 +29,7 @@ type Place struct {
 	Surface, Host, Region, Language string
 	Session                         string // the publisher's id; gone once the auction began
 	SessionAge                      time.Duration
+	Seen                            []auction.ID // that the page has shown, one entry a time
 	Consent                         consent.Flags
 	Turn                            int  // of the conversation, 0 when unknown
 	FirstTurn, TurnGap              *int // nil: the settings
@@ -71,7 +72,9 @@ type Terms struct {
 	// Publishing is what the publisher asks of ads, and MinRelevance what the request does; nil is
 	// nothing. The floors of Request come of them.
 	Publishing   account.Publishing
-	MinRelevance *money.Micros
+	MinRelevance *share.Share
+	// Own is what the publisher shows of its own when nothing wins.
+	Own House
 	// Fit is the first gate of the chain: whether the wire has a place for a candidate's creative.
 	// nil lets all pass.
 	Fit auction.Gate
@@ -97,6 +100,7 @@ type Auction struct {
 	Terms
 	ID          uuid.UUID
 	Outcome     auction.Outcome
+	House       *auction.Campaign  // the house ad, where nothing won; nil for none
 	Took        time.Duration      // of the decision
 	Reservation budget.Reservation // of the winner's price; to be cancelled when the ad is not handed out
 	Trace       auction.Trace      // of the last round
@@ -110,6 +114,7 @@ type Auction struct {
 	unseen   unseen
 	blocked  blocked
 	chain    auction.Chain
+	own      []auction.ID
 	scratch  auction.Scratch
 	written  written
 }
@@ -118,13 +123,14 @@ type Auction struct {
 func (a *Auction) Forget() {
 	a.Terms, a.Outcome, a.Reservation = Terms{}, auction.Outcome{}, budget.Reservation{}
 	a.Trace.Reset()
+	a.House = nil
 	a.catalog, a.snapshot, a.trial, a.creative, a.limits, a.unseen = nil, nil, nil, nil, limits.Gate{}, unseen{}
 	a.blocked.forget()
 	a.written.forget()
 }
 
 // Sell runs the auction a and records how it ended. With a winner it fills ad, signed; without one
-// a.Outcome says why, and ad is left alone. Errors: no auction took place.
+// a.Outcome says why, and ad is filled with a.House, or left alone where that is nil. Errors: no auction took place.
 func (s *Seller) Sell(ctx context.Context, a *Auction, ad *Ad) error {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -139,14 +145,14 @@ func (s *Seller) Sell(ctx context.Context, a *Auction, ad *Ad) error {
 	a.Outcome = s.decide(ctx, a)
 	a.Took = s.deps.Now().Sub(a.Asked)
 	s.record(a)
-	if a.Outcome.Winner != nil {
+	if a.Outcome.Winner != nil || a.House != nil {
 		s.sign(a, ad)
 	}
 	return nil
 }
 
 func (a *Auction) begin(id uuid.UUID, from Catalog) {
-	a.ID, a.Outcome, a.Reservation = id, auction.Outcome{}, budget.Reservation{}
+	a.ID, a.Outcome, a.House, a.Reservation = id, auction.Outcome{}, nil, budget.Reservation{}
 	a.Trace.Reset()
 	a.scratch.Trace = &a.Trace
 	a.catalog, a.snapshot, a.trial, a.creative, a.limits = from, from.Snapshot(), nil, nil, limits.Gate{}
@@ -169,7 +175,7 @@ func (s *Seller) decide(ctx context.Context, a *Auction) (outcome auction.Outcom
 		return auction.Outcome{Reason: auction.Stale}
 	}
 	s.guard(ctx, a)
-	defer func() { a.limits.End(outcome.Winner) }() // however it ends: the session is locked
+	defer func() { a.limits.End(cmp.Or(outcome.Winner, a.House)) }() // however it ends: the session is locked
 	switch {
 	case a.limits.Early() > 0:
 		return auction.Outcome{Reason: auction.FrequencyCapped}
@@ -179,9 +185,10 @@ func (s *Seller) decide(ctx context.Context, a *Auction) (outcome auction.Outcom
 		outcome = a.Round(&a.Request)
 	}
 	if outcome.Winner == nil {
+		a.ownAd(outcome.Reason)
 		return outcome
 	}
-	if b := outcome.Winner.Billing; b == ranker.CPM || b == ranker.VCPM {
+	if outcome.Winner.Billing.Thousands() {
 		a.Reservation.Lower(outcome.Price)
 	}
 	if _, known := a.Creative(outcome.Winner); !known {
@@ -200,7 +207,7 @@ func (s *Seller) guard(ctx context.Context, a *Auction) {
 		delivery, reserved = nil, false
 	}
 	ask := frequency.Ask{
-		Session: campaign.SessionKey(p.session), Turn: p.Turn, FirstTurn: p.FirstTurn, TurnGap: p.TurnGap, Now: a.Asked,
+		Session: campaign.SessionKey(p.session), Seen: p.Seen, Turn: p.Turn, FirstTurn: p.FirstTurn, TurnGap: p.TurnGap, Now: a.Asked,
 	}
 	if a.Bid {
 		ask.Pending, ask.FirstTurn, ask.TurnGap = bidPending, &noTurn, &noTurn

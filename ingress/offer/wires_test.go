@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -30,8 +31,10 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/obs"
 	"adnet/internal/reserve"
+	"adnet/internal/share"
 	"adnet/internal/token"
 	"adnet/internal/token/tokentest"
+	"adnet/schemas/event"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -43,6 +46,7 @@ import (
 // asked is what a request says besides its context.
 type asked struct {
 	session     string
+	seen        []string // ad_id of what the page has shown
 	turn, first int
 	floor       string // USD of 1,000 impressions
 	blocked     string // domain
@@ -257,6 +261,36 @@ func TestWithoutConsentNothingIsRemembered(t *testing.T) {
 	}
 }
 
+// Without a session a page's own word caps a campaign; with one it counts nothing, and another ad's
+// id never does.
+func TestPagesCapThemselves(t *testing.T) {
+	const refused = `{"gpc": true}`
+	start := day.Of(time.Now()).Time().Add(120 * time.Hour)
+	this, other := theCampaign().ID.String(), uuid.NewString()
+	for name, c := range map[string]struct {
+		ask  asked
+		want said
+	}{
+		"not seen":              {asked{consent: refused, session: "s"}, said{filled: true}},
+		"seen, no consent":      {asked{consent: refused, session: "s", seen: []string{other, this}}, said{reason: "frequency_capped"}},
+		"seen, no session":      {asked{seen: []string{this}}, said{reason: "frequency_capped"}},
+		"seen, with a session":  {asked{session: "s", seen: []string{this, this}}, said{filled: true}},
+		"another ad was seen":   {asked{consent: refused, seen: []string{other, other}}, said{filled: true}},
+		"an empty list is none": {asked{seen: []string{}}, said{filled: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			start = start.Add(time.Hour)
+			store, auth := doors()
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(time.Until(start))
+				w := newWorld(t, store, auth, options{})
+				defer w.stop()
+				require.Equal(t, c.want, askREST(w, c.ask))
+			})
+		})
+	}
+}
+
 // doors are the keys' store and what looks them up: its cache has a goroutine that outlives a
 // bubble.
 func doors() (*memory.Store, *httpapi.Auth) {
@@ -270,6 +304,7 @@ const price = 5 * money.USD / 1000 // of the one campaign's impression: its bid,
 type options struct {
 	left money.Micros // room in the shared reservations; 0 is plenty
 	rate int          // requests a minute, bid requests a second; 0 means no limit
+	own  bool         // the campaign is the publisher's
 }
 
 // world is a node with every wire over the real catalog, leases, frequency caps and limits, and one
@@ -285,12 +320,17 @@ type world struct {
 	publisher string // key
 	seat      string // key
 	keys      []uuid.UUID
+	ring      *token.Keyring
+	last      string // reply of REST or MCP
 	stop      func()
 }
 
 func newWorld(t *testing.T, store *memory.Store, auth *httpapi.Auth, opts options) *world {
 	t.Helper()
 	w := &world{t: t, store: store, owner: uuid.New(), shared: &budgettest.Store{Now: time.Now}, net: newNetwork(theCampaign())}
+	if opts.own {
+		w.owner = theCampaign().AdvertiserID
+	}
 	k, quiet, metrics := theCampaign(), slog.New(slog.DiscardHandler), prometheus.NewRegistry()
 	w.room = reserve.Room{
 		CampaignID: k.ID, AdvertiserID: k.AdvertiserID, Version: 1, Day: day.Of(time.Now()), Daily: 50 * money.USD, Today: 50 * money.USD,
@@ -317,7 +357,8 @@ func newWorld(t *testing.T, store *memory.Store, auth *httpapi.Auth, opts option
 	require.NoError(t, err)
 	ring, err := token.NewKeyring([]token.Key{master})
 	require.NoError(t, err)
-	ads := offer.New(offer.Config{Disclosure: "Sponsored"}, offer.Deps{
+	w.ring = ring
+	ads := offer.New(offer.Config{Disclosure: "Sponsored", HouseLabel: "House ad"}, offer.Deps{
 		Metrics: metrics, Catalog: shelf, Limiter: rates, Keyring: ring, Producer: w.net, Recording: w.net, BaseURL: w.http.BaseURL,
 		Budget: leases, Delivery: &limits.Delivery{Caps: caps}, Life: tokentest.Life(), Now: time.Now,
 	})
@@ -377,7 +418,7 @@ func (w *world) blocks(b account.Blocks) {
 }
 
 // asks has the publisher set its floor of relevance.
-func (w *world) asks(least money.Micros) {
+func (w *world) asks(least share.Share) {
 	require.NoError(w.t, w.store.PutPublishing(w.t.Context(), w.owner, account.Publishing{MinRelevance: &least}))
 	time.Sleep(2 * time.Second)
 }
@@ -394,7 +435,7 @@ func (w *world) skew(ahead time.Duration) {
 func (w *world) change(edit func(*campaign.Campaign)) {
 	k := theCampaign()
 	edit(&k)
-	k.ConfigVersion = 2
+	k.ConfigVersion = w.net.campaign.Load().ConfigVersion + 1
 	w.net.announce(k)
 	time.Sleep(time.Second)
 }
@@ -420,6 +461,7 @@ func theCampaign() campaign.Campaign {
 type network struct {
 	down, deaf atomic.Bool
 	campaign   atomic.Pointer[campaign.Campaign]
+	recorded   atomic.Pointer[[]byte] // the last auction's record
 	listener   atomic.Pointer[catalog.Listener]
 }
 
@@ -469,7 +511,13 @@ func (*network) Leave(context.Context, string) error            { return nil }
 
 func (n *network) CanRecord(context.Context) bool { return !n.deaf.Load() }
 
-func (n *network) Produce(_ string, _, _ []byte, done func(error)) { done(nil) }
+func (n *network) Produce(topic string, _, value []byte, done func(error)) {
+	if topic == event.TopicAuctions {
+		kept := slices.Clone(value)
+		n.recorded.Store(&kept)
+	}
+	done(nil)
+}
 
 func (w *world) send(path, key, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
@@ -501,6 +549,9 @@ func (in asked) arguments() string {
 	if in.session != "" {
 		fields["session_id"] = in.session
 	}
+	if in.seen != nil {
+		fields["seen"] = in.seen
+	}
 	if in.turn > 0 {
 		fields["turn"], fields["first_ad_turn"] = in.turn, in.first
 	}
@@ -525,6 +576,7 @@ type adOrReason struct {
 
 func askREST(w *world, in asked) said {
 	reply := w.send("/v1/ad-request", w.publisher, in.arguments())
+	w.last = reply.Body.String()
 	if reply.Code != http.StatusOK {
 		return w.refused(reply)
 	}
@@ -540,6 +592,7 @@ func askREST(w *world, in asked) said {
 
 func askMCP(w *world, in asked) said {
 	reply := w.send(mcp.Path, w.publisher, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":`+in.arguments()+`}}`)
+	w.last = reply.Body.String()
 	var got struct {
 		Result *struct {
 			IsError           bool       `json:"isError"`

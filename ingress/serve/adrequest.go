@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// noAd is the reply to a request that no ad is for; see [appendReply] for the other.
+// noAd is the reply to a request that no ad is for; see [AppendReply] for the other.
 type noAd struct {
 	Ad         *struct{}      `json:"ad"`                  // null
 	AuctionID  uuid.UUID      `json:"auction_id,omitzero"` // what explains it
@@ -51,7 +51,7 @@ func (s *Server) adRequest(c *httpapi.Context) error {
 			AuctionID: answer.AuctionID, Reason: answer.Reason, RetryAfter: answer.RetryAfter, RetryTurns: answer.RetryTurns,
 		})
 	}
-	return httpapi.Appended(c, http.StatusOK, func(dst []byte) ([]byte, error) { return appendReply(dst, &answer.Ad) })
+	return httpapi.Appended(c, http.StatusOK, func(dst []byte) ([]byte, error) { return AppendReply(dst, &answer.Ad) })
 }
 
 // asked is the memory of one POST /v1/ad-request.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -77,6 +78,12 @@ func TestFields(t *testing.T) {
 		"active_tools 64":           {map[string]any{"active_tools": make([]string, 64)}, "", ""},
 		"active_tools 65":           {map[string]any{"active_tools": make([]string, 65)}, "active_tools", ""},
 		"active_tools long":         {map[string]any{"active_tools": []string{long("x", 129)}}, "active_tools", ""},
+		"seen 64":                   {map[string]any{"seen": slices.Repeat([]string{uuid.NewString()}, 64)}, "", ""},
+		"seen 65":                   {map[string]any{"seen": slices.Repeat([]string{uuid.NewString()}, 65)}, "seen", ""},
+		"seen no id":                {map[string]any{"seen": []string{"{" + uuid.NewString() + "}"}}, "seen", ""},
+		"seen an empty id":          {map[string]any{"seen": []string{""}}, "seen", ""},
+		"seen a text":               {map[string]any{"seen": uuid.NewString()}, "seen", ""},
+		"seen of a number":          {map[string]any{"seen": []any{1}}, "seen.0", ""},
 		"user_region no ISO":        {map[string]any{"user_region": "Germany"}, "user_region", ""},
 		"user_region country":       {map[string]any{"user_region": "de"}, "", ""},
 		"user_region subdivision":   {map[string]any{"user_region": "US-CA"}, "", ""},

@@ -60,13 +60,13 @@ func TestAppendedReplyIsTheMarshalled(t *testing.T) {
 		ad.DisclosureLabel, ad.ReceiptURL, ad.Sandbox = o.DisclosureLabel, string(o.AppendReceipt(nil)), o.Sandbox
 		text, err := json.Marshal(want)
 		require.NoError(t, err)
-		got, err := appendReply([]byte("before"), &o)
+		got, err := AppendReply([]byte("before"), &o)
 		require.NoError(t, err)
 		require.Equal(t, "before"+string(text), string(got))
 	})
 	broken := offer.Ad{Creative: &campaign.Campaign{Headline: "a\xffb"}}
 	broken.Sign(ring, &token.Auction{AuctionID: uuid.Must(uuid.NewV7())})
 	require.False(t, utf8.ValidString(broken.Creative.Headline))
-	_, err = appendReply(nil, &broken)
+	_, err = AppendReply(nil, &broken)
 	require.Error(t, err)
 }

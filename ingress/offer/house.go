@@ -1,0 +1,51 @@
+package offer
+
+import (
+	"adnet/auction"
+	"adnet/internal/money"
+
+	"github.com/google/uuid"
+)
+
+// House is what a publisher shows of its own where nothing else was sold. The zero value is nothing.
+type House struct {
+	Owner     uuid.UUID   // the account of publisher and campaigns
+	Campaigns []uuid.UUID // ids; see account.Key
+}
+
+// ownAd looks for a house ad after an auction that ended without a winner. It is free: no budget,
+// pacing or reservation is asked, and its token has the price 0 and says what it is. Exchanges,
+// tests and nodes that may not sell have none, and none comes too early in a conversation.
+func (a *Auction) ownAd(reason auction.Reason) {
+	if len(a.Own.Campaigns) == 0 || a.Bid || a.Sandbox || reason == auction.Stale {
+		return
+	}
+	a.own = a.own[:0]
+	for _, id := range a.Own.Campaigns {
+		a.own = append(a.own, auction.ID(id))
+	}
+	a.blocked.refused = 0
+	a.House = auction.House(&a.Request, a.snapshot, auction.ID(a.Own.Owner), a.own, ownGate{a})
+	if a.House == nil {
+		return
+	}
+	if _, known := a.Creative(a.House); !known { // gone since the snapshot was taken
+		a.House = nil
+	}
+}
+
+// ownGate is what may refuse a house ad: the publisher's blocks and the campaign's frequency cap.
+type ownGate struct{ of *Auction }
+
+// Check implements [auction.Gate].
+func (g ownGate) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.Reason {
+	if g.of.Blocks != nil {
+		if reason := g.of.blocked.Check(c, effectiveCPM); reason != "" {
+			return reason
+		}
+	}
+	return g.of.limits.Capped(c)
+}
+
+// Undo implements [auction.Gate]; nothing is counted.
+func (ownGate) Undo(*auction.Campaign) {}

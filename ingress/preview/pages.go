@@ -1,0 +1,135 @@
+package preview
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"adnet/ingress/httpapi"
+	"adnet/ingress/mcp"
+	"adnet/internal/errs"
+)
+
+//go:embed dist media
+var built embed.FS
+
+// Where the demo's media are, below the base URL.
+const (
+	mediaPath   = "/demo/media/"
+	picturePath = mediaPath + "picture.svg"
+	filmPath    = mediaPath + "film.webm"
+)
+
+// surfaces are those that have a page of their own; cardSurface has the card of MCP Apps.
+var surfaces = [...]string{"banner", "card", "embed", "text", "vast"}
+
+const (
+	cardSurface = "mcp"
+	script      = "preview.js" // draws the others
+)
+
+// sandboxed is the policy of every page: whatever an ad says, it runs nothing that is not ours,
+// connects to nothing, navigates nowhere and reads nothing of this origin. Only the console frames it.
+const sandboxed = "default-src 'none'; script-src %s; style-src 'unsafe-inline'; img-src 'self' data: https:; media-src 'self' https:; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts"
+
+// Pages are the pages of previews, and the media of the demo.
+type Pages struct {
+	script *httpapi.File
+	media  map[string]*httpapi.File
+	base   func() string
+}
+
+// NewPages reads the built files. Errors: the build is not whole.
+func NewPages(baseURL func() string) (*Pages, error) {
+	files, err := httpapi.ReadFiles(built, "dist")
+	if err != nil {
+		return nil, fmt.Errorf("previews: %w", err)
+	}
+	media, err := httpapi.ReadFiles(built, "media")
+	if err != nil {
+		return nil, fmt.Errorf("demo media: %w", err)
+	}
+	drawing := files[script]
+	if drawing == nil {
+		return nil, errors.New("previews are not built: make console")
+	}
+	return &Pages{script: drawing, media: media, base: baseURL}, nil
+}
+
+// Mount adds the pages to s.
+func (p *Pages) Mount(s *httpapi.Server) {
+	open := httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone}
+	s.Handle(http.MethodGet, "/console/preview/:surface", p.surface, open)
+	s.Handle(http.MethodGet, mediaPath+":file", p.file, open)
+}
+
+// surface answers the page of a surface, or the script that draws it.
+func (p *Pages) surface(c *httpapi.Context) error {
+	switch surface := c.Param("surface"); {
+	case surface == cardSurface:
+		return p.card(c)
+	case slices.Contains(surfaces[:], surface):
+		return p.page(c, surface)
+	case surface == script:
+		c.Header("Cache-Control", "no-cache")
+		p.script.Send(c)
+		return nil
+	}
+	return errs.New(errs.NotFound, "no such preview; there are %s and %s", strings.Join(surfaces[:], ", "), cardSurface)
+}
+
+// file answers one of the demo's media.
+func (p *Pages) file(c *httpapi.Context) error {
+	file := p.media[c.Param("file")]
+	if file == nil {
+		return errs.New(errs.NotFound, "no such file")
+	}
+	c.Header("Cache-Control", "public, max-age=86400")
+	c.Header("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
+	file.Send(c)
+	return nil
+}
+
+// page answers the page of a surface, which its script draws.
+func (p *Pages) page(c *httpapi.Context, surface string) error {
+	u, err := url.Parse(p.base())
+	if err != nil {
+		return err
+	}
+	at := html.EscapeString(strings.TrimRight(u.EscapedPath(), "/"))
+	send(c, "'self'", `<!doctype html><html lang="en" data-surface="`+surface+`"><meta charset="utf-8"><meta name="viewport" content="width=device-width">`+
+		`<meta name="color-scheme" content="light dark"><title>Preview</title><main></main>`+
+		`<script src="`+at+`/console/preview/`+script+`"></script><script src="`+at+`/sdk/adnet.js"></script></html>`)
+	return nil
+}
+
+// card is the card that hosts of MCP Apps show, as ingress/mcp gives it to them; its script is
+// within it, and is the only one that runs.
+func (p *Pages) card(c *httpapi.Context) error {
+	media := ""
+	if u, err := url.Parse(p.base()); err == nil && u.Host != "" {
+		media = u.Scheme + "://" + u.Host
+	}
+	page := mcp.Card(media)
+	_, rest, _ := strings.Cut(page, "<script>")
+	own, _, _ := strings.Cut(rest, "</script>")
+	sum := sha256.Sum256([]byte(own))
+	send(c, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'", page)
+	return nil
+}
+
+func send(c *httpapi.Context, scripts, page string) {
+	c.Header("Content-Security-Policy", fmt.Sprintf(sandboxed, scripts))
+	c.Header("Referrer-Policy", "no-referrer")
+	c.Header("Cache-Control", "no-cache")
+	d := httpapi.NewDocument("text/html; charset=utf-8", []byte(page))
+	d.Send(c)
+}
