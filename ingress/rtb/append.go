@@ -83,15 +83,15 @@ func (s *bidSession) appendBid(b []byte, current *impressionAuction, size extent
 	b = s.appendNotice(append(b, `,"burl":`...), "bill", "&price=${AUCTION_PRICE}")
 	b = s.appendNotice(append(b, `,"lurl":`...), "loss", "&reason=${AUCTION_LOSS}")
 	b = quote(append(b, `,"adm":`...), s.markup)
-	if len(s.cfg.Categories) > 0 {
+	if categories, tax := s.categories(shown); len(categories) > 0 {
 		b = append(b, `,"cat":[`...)
-		for i, category := range s.cfg.Categories {
+		for i, category := range categories {
 			if i > 0 {
 				b = append(b, ',')
 			}
 			b = quote(b, category)
 		}
-		b = strconv.AppendInt(append(b, `],"cattax":`...), s.cfg.CatTax, 10)
+		b = strconv.AppendInt(append(b, `],"cattax":`...), tax, 10)
 	}
 	if g.deal != nil {
 		b = quote(append(b, `,"dealid":`...), g.deal.id)

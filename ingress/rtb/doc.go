@@ -19,8 +19,9 @@
 //
 // Which campaign can fill what: image a native or a banner, native a native, video a video.
 // bcat and acat are compared with the categories that the operator states for all campaigns
-// (ADNET_RTB_CATEGORIES); without any nothing is blocked by bcat, and a request with acat gets no
-// bid. Those that owners state of their campaigns count for the blocks of the seat's account.
+// (ADNET_RTB_CATEGORIES) and with those that its owner states of each, in the IAB's Content
+// Taxonomy 1.0, which a bid states, too. A campaign for which nobody states any passes bcat, and is
+// refused by acat; in another taxonomy than the request's, categories are refused.
 //
 // Signals: ext.mcp_context of the imp, then that of the request, field by field; without any intent
 // there the words of site, app and content; tagid is the host app where no ext.mcp_context is

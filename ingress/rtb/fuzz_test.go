@@ -55,6 +55,7 @@ func FuzzBidRequest(f *testing.F) {
 		turn.signals.begin(in)
 		turn.blocked = domains(in.BAdv)
 		turn.categoryBlocked()
+		turn.readCategories()
 		for i := range in.Imp.list {
 			p := &in.Imp.list[i]
 			place := turn.signals.of(p)

@@ -36,6 +36,7 @@ type sessionRequest struct {
 	secure  bool     // our own links are https
 	blocked []string // domains
 	consent consent.Flags
+	wishes  wishes            // of categories
 	current impressionAuction // the auction under way
 	won     int               // bids
 	first   uuid.UUID         // the auction of the first bid
@@ -89,6 +90,7 @@ func (s *bidSession) read(body []byte) error {
 	s.sandbox = in.Test.is(1)
 	s.debug = s.sandbox || in.Ext.v.Debug.n != 0
 	s.blocked = domains(in.BAdv)
+	s.readCategories()
 	s.consent = in.consent()
 	s.signals.begin(in)
 	return nil

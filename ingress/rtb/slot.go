@@ -251,6 +251,9 @@ func (*bidGate) Undo(*auction.Campaign) {}
 // place chooses how to show a campaign: for a deal if possible, else in the open auction where that
 // is allowed.
 func (g *bidGate) place(c *campaign.Campaign, effectiveCPM money.Micros) (*terms, markupKind, auction.Reason) {
+	if g.session.wishes.refused(c) {
+		return nil, 0, category
+	}
 	below := false
 	if len(g.deals) > 0 && len(c.Deals) > 0 {
 		var deal *terms
@@ -273,33 +276,4 @@ func (g *bidGate) place(c *campaign.Campaign, effectiveCPM money.Micros) (*terms
 		return nil, 0, auction.BelowFloor
 	}
 	return nil, kind, ""
-}
-
-// categoryBlocked compares the operator's categories with bcat and acat, which mean something only
-// in the same taxonomy. Without configured categories, bcat blocks nothing and acat allows nothing.
-func (s *bidSession) categoryBlocked() bool {
-	tax := int64(1)
-	if s.in.CatTax.set && s.in.CatTax.n > 0 {
-		tax = s.in.CatTax.n
-	}
-	same := tax == s.cfg.CatTax
-	allowed := len(s.in.ACat) == 0
-	for _, ours := range s.cfg.Categories {
-		for _, blocked := range s.in.BCat {
-			// Categories of another taxonomy cannot be compared; brand safety requires caution.
-			if !same || covers(blocked, ours) {
-				return true
-			}
-		}
-		for _, wanted := range s.in.ACat {
-			allowed = allowed || same && covers(wanted, ours)
-		}
-	}
-	return !allowed
-}
-
-// covers reports whether category equals outer or is below it, as IAB7-39 is below IAB7.
-func covers(outer, category string) bool {
-	outer, category = upper(outer), upper(category)
-	return outer == category || strings.HasPrefix(category, outer+"-")
 }

@@ -1,0 +1,151 @@
+package rtb
+
+import (
+	"slices"
+	"strings"
+
+	"adnet/internal/campaign"
+)
+
+// iabTaxonomy is the code of the IAB's Content Taxonomy 1.0 (AdCOM, Category Taxonomies), which
+// requests mean that name none, and which owners of campaigns state theirs in.
+const iabTaxonomy = 1
+
+// The places of a [categorySet]: one for each category of the taxonomy and each that may be below
+// it, IAB7 as 700 and IAB7-39 as 739.
+const (
+	tiers  = 27
+	within = 100
+)
+
+// categorySet is a set of categories of the IAB's Content Taxonomy 1.0. A request may name tens of
+// thousands, and each of them is looked at once.
+type categorySet [tiers*within/64 + 1]uint64
+
+// placeOf is the place of a category; false for another text.
+func placeOf(category string) (place int, ok bool) {
+	if len(category) < 4 || !strings.EqualFold(category[:3], "IAB") {
+		return 0, false
+	}
+	tier, rest, below := strings.Cut(category[3:], "-")
+	first, ok := small(tier, tiers)
+	if !ok || !below {
+		return first * within, ok
+	}
+	second, ok := small(rest, within)
+	return first*within + second, ok
+}
+
+// small reads a number from 1 to below top.
+func small(text string, top int) (n int, ok bool) {
+	if len(text) == 0 || len(text) > 2 {
+		return 0, false
+	}
+	for i := range len(text) {
+		if text[i] < '0' || text[i] > '9' {
+			return 0, false
+		}
+		n = n*10 + int(text[i]-'0')
+	}
+	return n, n > 0 && n < top
+}
+
+func (s *categorySet) add(category string) {
+	if at, ok := placeOf(category); ok {
+		s[at/64] |= 1 << (at % 64)
+	}
+}
+
+// covers reports whether category or what it is below is in s, as IAB7-39 is below IAB7.
+func (s *categorySet) covers(category string) bool {
+	at, ok := placeOf(category)
+	above := at - at%within
+	return ok && (s[at/64]&(1<<(at%64)) != 0 || s[above/64]&(1<<(above%64)) != 0)
+}
+
+// wishes are the bcat and acat of a request.
+type wishes struct {
+	blocks, allows   bool // whether there are any
+	blocked, allowed categorySet
+	comparable       bool // they are in the taxonomy of campaigns
+	ours             bool // acat has a category of the operator, which all campaigns have
+}
+
+// readCategories reads the wishes of the request.
+func (s *bidSession) readCategories() {
+	w := &s.wishes
+	w.blocks, w.allows = len(s.in.BCat) > 0, len(s.in.ACat) > 0
+	if !w.blocks && !w.allows {
+		return
+	}
+	tax := s.catTax()
+	w.comparable = tax == iabTaxonomy
+	if w.comparable {
+		for _, category := range s.in.BCat {
+			w.blocked.add(category)
+		}
+		for _, category := range s.in.ACat {
+			w.allowed.add(category)
+		}
+	}
+	w.ours = tax == s.cfg.CatTax && slices.ContainsFunc(s.cfg.Categories, func(ours string) bool {
+		return slices.ContainsFunc(s.in.ACat, func(wanted string) bool { return covers(wanted, ours) })
+	})
+}
+
+// refused says whether a request does not want a campaign because of its categories. Those of
+// another taxonomy cannot be compared; brand safety requires caution.
+func (w *wishes) refused(c *campaign.Campaign) bool {
+	if w.blocks && len(c.Categories) > 0 && !w.comparable {
+		return true
+	}
+	if w.blocks && slices.ContainsFunc(c.Categories, w.blocked.covers) {
+		return true
+	}
+	return w.allows && !w.ours && !slices.ContainsFunc(c.Categories, w.allowed.covers)
+}
+
+// catTax is the taxonomy of bcat and acat.
+func (s *bidSession) catTax() int64 {
+	if s.in.CatTax.set && s.in.CatTax.n > 0 {
+		return s.in.CatTax.n
+	}
+	return iabTaxonomy
+}
+
+// categoryBlocked compares the operator's categories, which all campaigns have, with bcat.
+func (s *bidSession) categoryBlocked() bool {
+	same := s.catTax() == s.cfg.CatTax
+	for _, ours := range s.cfg.Categories {
+		for _, blocked := range s.in.BCat {
+			if !same || covers(blocked, ours) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// covers reports whether category equals outer or is below it, as IAB7-39 is below IAB7.
+func covers(outer, category string) bool {
+	outer, category = upper(outer), upper(category)
+	return outer == category || strings.HasPrefix(category, outer+"-")
+}
+
+// categories are those that a bid of a campaign states, and their taxonomy: the campaign's beside
+// the operator's where both are of one, else the campaign's, which say more.
+func (s *bidSession) categories(c *campaign.Campaign) (list []string, tax int64) {
+	switch {
+	case len(c.Categories) == 0:
+		return s.cfg.Categories, s.cfg.CatTax
+	case s.cfg.CatTax != iabTaxonomy || len(s.cfg.Categories) == 0:
+		return c.Categories, iabTaxonomy
+	}
+	list = slices.Clone(s.cfg.Categories)
+	for _, category := range c.Categories {
+		if !slices.Contains(list, category) {
+			list = append(list, category)
+		}
+	}
+	return list, iabTaxonomy
+}
