@@ -55,8 +55,8 @@ func (a *API) auction(c *httpapi.Context) error {
 		return errs.New(errs.Forbidden, "the auction is neither a request of yours, nor did a campaign of yours take part")
 	}
 	var events []report.Row
-	if f.CampaignID != uuid.Nil && !who.outsider() {
-		if events, err = a.deps.History.AuctionEvents(ctx, f.AuctionID, f.CampaignID, f.At); err != nil {
+	if shown := cmp.Or(f.CampaignID, f.HouseID); shown != uuid.Nil && !who.outsider() {
+		if events, err = a.deps.History.AuctionEvents(ctx, f.AuctionID, shown, f.At); err != nil {
 			return err
 		}
 	}
@@ -111,13 +111,17 @@ func (a *API) facts(ctx context.Context, text string) (facts, error) {
 
 // factsOf is what a token says.
 func factsOf(t token.Auction) facts {
-	return facts{
+	f := facts{
 		Auction: report.Auction{
 			AuctionID: t.AuctionID, At: t.IssuedAt(), DeveloperID: t.DeveloperID, CampaignID: t.CampaignID, Price: t.Price, CreativeFormat: t.Format,
 			IntegrationMethod: t.IntegrationMethod, Surface: t.Surface, Region: t.Region, Language: t.Language, HostApp: t.HostApp, Sandbox: t.Sandbox,
 		},
 		advertiser: t.AdvertiserID, billingModel: t.BillingModel,
 	}
+	if t.House { // nothing won
+		f.CampaignID, f.HouseID, f.advertiser, f.billingModel = uuid.Nil, t.CampaignID, uuid.Nil, ""
+	}
+	return f
 }
 
 // findWinner looks up whose the winner is, unless a token said so.
@@ -203,7 +207,9 @@ type auctionReply struct {
 	Request        requestReply     `json:"request"`
 	Took           float64          `json:"took_ms"`
 	Filled         bool             `json:"filled"`
-	Reason         string           `json:"reason,omitempty"` // why it was not filled
+	Reason         string           `json:"reason,omitempty"`  // why it was not filled
+	House          bool             `json:"house"`             // nothing won, and a house ad was shown
+	HouseCampaign  *uuid.UUID       `json:"house_campaign_id"` // the publisher's and the administrator's to see; null for none
 	Winner         *winnerReply     `json:"winner"`
 	Candidates     []candidateReply `json:"candidates"` // that who asks may see: its own, and the winner
 	Others         []othersReply    `json:"others"`
@@ -240,6 +246,9 @@ func (a *API) answer(who viewer, f facts, events []report.Row) auctionReply {
 		if who.outsider() {
 			r.Winner.CampaignID, r.Winner.ECPM = nil, nil
 		}
+	}
+	if r.House = f.HouseID != uuid.Nil; r.House && !who.outsider() {
+		r.HouseCampaign = &f.HouseID
 	}
 	for i, c := range f.Candidates {
 		if reply := candidate(i+1, c); who.admin || a.owns(who, c.CampaignID) || c.Reason == "" && !who.outsider() {

@@ -136,7 +136,11 @@ func told(t *testing.T) (http.Handler, map[string]string) {
 		AuctionID: at(when, 10), At: when, DeveloperID: publisher.DeveloperID, Reason: string(auction.BelowFloor), Floor: 9 * money.USD,
 		Candidates: []report.Candidate{{CampaignID: winner, ECPM: 4_250_000, Reason: string(auction.BelowFloor)}},
 	}
-	require.NoError(t, w.Reports.InsertAuctions(t.Context(), "a", []report.Auction{a, nobody}))
+	own, house := at(start.Add(-time.Hour), 4), nobody
+	w.campaign(t, own, "publisher")
+	house.At = when.Add(-3 * time.Hour) // no diagnosis looks back so far
+	house.AuctionID, house.HouseID = at(house.At, 13), own
+	require.NoError(t, w.Reports.InsertAuctions(t.Context(), "a", []report.Auction{a, nobody, house}))
 	event := func(n byte, after time.Duration, kind ledger.EventType, v ledger.Verdict) report.Row {
 		return report.Row{
 			EventID: at(when.Add(after), n), ReceivedAt: when.Add(after), Type: kind, Verdict: v, AuctionID: a.AuctionID, CampaignID: winner,
@@ -148,6 +152,9 @@ func told(t *testing.T) (http.Handler, map[string]string) {
 	buy := event(3, time.Minute, ledger.Conversion, ledger.OK)
 	buy.ConversionType, buy.ConversionValue, buy.Currency, buy.ExternalID = "purchase", 49*money.USD, "EUR", "order-1"
 	require.NoError(t, w.Reports.Insert(t.Context(), "e", []report.Row{buy, view, event(2, 2*time.Second, ledger.Impression, ledger.Duplicate)}))
+	shown := event(4, time.Second-3*time.Hour, ledger.Impression, ledger.VerdictHouse)
+	shown.AuctionID, shown.CampaignID, shown.AdvertiserID = house.AuctionID, own, publisher.ID
+	require.NoError(t, w.Reports.Insert(t.Context(), "h", []report.Row{shown}))
 	sign := func(id uuid.UUID, purpose token.Purpose) string {
 		return w.Ring.Sign(purpose, token.Auction{
 			AuctionID: id, CampaignID: winner, AdvertiserID: w.users["advertiser"].ID, DeveloperID: publisher.DeveloperID, Price: 5000, BillingModel: "cpm",
@@ -158,6 +165,7 @@ func told(t *testing.T) (http.Handler, map[string]string) {
 	w.names["unrecorded"], w.names["forged"] = sign(at(when, 11), token.PurposeReport), sign(a.AuctionID, token.PurposeReport)+"A"
 	w.names["auction"], w.names["nobody"], w.names["unknown"] = a.AuctionID.String(), nobody.AuctionID.String(), at(when, 12).String()
 	w.names["winner"], w.names["second"], w.names["rivals"] = winner.String(), second.String(), rival.String()
+	w.names["house"], w.names["own"] = house.AuctionID.String(), own.String()
 	w.names["developer"] = publisher.DeveloperID.String()
 	return w.HTTP, w.names
 }

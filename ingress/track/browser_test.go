@@ -115,7 +115,7 @@ func TestSeenAdsGiveBackOnce(t *testing.T) {
 	for _, a := range []token.Auction{auction(f.Now), pageAd(f.Now.Add(-2 * time.Hour))} { // a secret key's, an expired one
 		f.Do(http.MethodPost, "/api/track", reportOf(f, a), "User-Agent", reader)
 	}
-	f.Do(http.MethodPost, "/api/track", reportOf(f, pageAd(f.Now)), "User-Agent", "curl/8") // a tool is no reader
+	f.Do(http.MethodPost, "/api/track", reportOf(f, pageAd(f.Now)), "User-Agent", "curl/8") // a tool is not a reader
 	require.Len(t, back.all, 1)
 }
 

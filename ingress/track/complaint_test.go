@@ -36,7 +36,10 @@ func TestReportThisAd(t *testing.T) {
 		w := f.Do("POST", path, form.Encode(), "Content-Type", "application/x-www-form-urlencoded")
 		return w.Code, w.Body.String()
 	}
-	require.Contains(t, f.Do("GET", receipt, "").Body.String(), "Report this ad")
+	shown := f.Do("GET", receipt, "").Body.String()
+	for _, text := range []string{"Report this ad", "Why this ad", "the app that shows it: " + auction.HostApp, "To change them"} {
+		require.Contains(t, shown, text)
+	}
 	attack := `"><script>alert(1)</script>`
 	code, page := post(receipt, url.Values{"reason": {"dull"}, "text": {attack}, "email": {attack}})
 	require.Equal(t, 400, code)

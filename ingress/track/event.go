@@ -178,7 +178,7 @@ func (t *Tracker) signed(made *placedEvent, text string, now time.Time) {
 	e.AuctionId, e.CampaignId, e.AdvertiserId = a.AuctionID[:], a.CampaignID[:], a.AdvertiserID[:]
 	e.DeveloperId = a.DeveloperID[:]
 	e.PriceMicros, e.BillingModel = int64(a.Price), billingModels[a.BillingModel]
-	e.Sandbox, e.CreditFunded = a.Sandbox, a.CreditFunded
+	e.Sandbox, e.House, e.CreditFunded = a.Sandbox, a.House, a.CreditFunded
 	p := &made.placement
 	p.Format, p.IntegrationMethod, p.Surface = a.Format, a.IntegrationMethod, a.Surface
 	p.Region, p.Language, p.HostApp = a.Region, a.Language, a.HostApp

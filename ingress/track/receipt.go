@@ -23,10 +23,14 @@ var receiptPage = template.Must(template.New("receipt").Parse(`<!doctype html>
 select,textarea,input,button{font:inherit;width:100%;max-width:100%;box-sizing:border-box;padding:.4rem}button{width:auto}.problem{color:#b00020}.note{color:#555;font-size:.85rem}h2{font-size:1.1rem}
 dt{color:#555;font-size:.85rem;margin-top:.8rem}dd{margin:0;overflow-wrap:anywhere}</style></head>
 <body><main><h1>Ad receipt</h1>
-<p>{{if .Sandbox}}This was a test ad: nobody paid for it.{{else}}This was an advertisement. The sponsor below paid for it.{{end}}</p>
+<p>{{if .Sandbox}}This was a test ad: nobody paid for it.{{else if .House}}This was a house ad: whoever shows it advertises something of their own, and nobody paid for it.{{else}}This was an advertisement. The sponsor below paid for it.{{end}}</p>
 <dl>{{if .Headline}}<dt>Ad</dt><dd>{{.Headline}}</dd>{{end}}{{if .Host}}<dt>Leads to</dt><dd>{{.Host}}</dd>{{end}}<dt>Sponsor</dt><dd>{{.Advertiser}}</dd>
 <dt>Campaign</dt><dd>{{.Campaign}}</dd>{{if .Price}}<dt>Agreed price</dt><dd>{{.Price}}</dd>{{end}}<dt>Shown after the auction of</dt><dd>{{.At}} (UTC)</dd></dl>
 <p>The signature of this receipt was checked just now.</p>
+{{if not .House}}<h2>Why this ad</h2><p>An auction chose it among the ads that suited what was asked or shown at that moment, by:</p>
+<ul><li>how well the words of that request suit the ad: they are not in this receipt</li>{{if .Surface}}<li>the place of the ad: {{.Surface}}</li>{{end}}{{if .HostApp}}<li>the app that shows it: {{.HostApp}}</li>{{end}}{{if .Region}}<li>the region of the request: {{.Region}}</li>{{end}}{{if .Language}}<li>the language of the request: {{.Language}}</li>{{end}}
+<li>what the sponsor offered, and how often its ad was shown today{{if .NoConsent}}; you were not remembered, as you had not agreed to it{{end}}</li></ul>
+<p>To change them: ask for something else, choose another language or region in the app, or withdraw your consent there. What the app tells this network is in its own settings.</p>{{end}}
 {{if .Reported}}<p role="status"><b>Thank you.</b> Your report was kept; a person of this network looks at it.{{if .Told}} You get a mail with the decision.{{end}}</p>
 {{else if .Report}}<h2>Report this ad</h2>
 <form method="post"><p>Is it illegal, misleading or not what an ad should be? No account is needed.</p>
@@ -73,12 +77,13 @@ func (t *Tracker) receipt(c *httpapi.Context) error {
 // showReceipt answers the page, with what became of a report.
 func (t *Tracker) showReceipt(c *httpapi.Context, auction token.Auction, of complaint) error {
 	price := ""
-	if !auction.Sandbox {
+	if !auction.Sandbox && !auction.House {
 		price = auction.Price.String() + " USD " + paidFor[auction.BillingModel]
 	}
 	var page bytes.Buffer
 	err := receiptPage.Execute(&page, map[string]any{
-		"Sandbox": auction.Sandbox, "Headline": auction.Headline, "Host": adtext.Host(auction.Landing), "Advertiser": t.sponsor(c.Request.Context(), auction.AdvertiserID),
+		"Sandbox": auction.Sandbox, "House": auction.House, "Headline": auction.Headline, "Host": adtext.Host(auction.Landing), "Advertiser": t.sponsor(c.Request.Context(), auction.AdvertiserID),
+		"Surface": auction.Surface, "HostApp": auction.HostApp, "Region": auction.Region, "Language": auction.Language, "NoConsent": auction.NoConsent,
 		"Campaign": auction.CampaignID, "At": auction.IssuedAt().Format(time.DateTime), "Price": price,
 		"Report": t.deps.Complaints != nil && !auction.Sandbox, "Reported": of.filed, "Told": of.Email != "", "Problem": of.problem,
 		"Reasons": reasons(of.Reason), "Text": of.Text, "Email": of.Email,

@@ -81,7 +81,7 @@ func frees(made *placedEvent) bool {
 	if e.BillingModel == event.BillingModel_VCPM {
 		shows = event.Type_VIEWABLE
 	}
-	return made.auction.Browser && e.Type == shows && e.Proof == event.Proof_SIGNED && e.InvalidTraffic == "" && !e.Sandbox
+	return made.auction.Browser && e.Type == shows && e.Proof == event.Proof_SIGNED && e.InvalidTraffic == "" && !e.Sandbox && !e.House
 }
 
 // noted remembers the event of a pixel, whose answer says nothing of repeats: the shared store is

@@ -155,10 +155,12 @@ func (t *Tracker) Mount(s *httpapi.Server) {
 	s.Handle(http.MethodGet, "/api/track", t.pixel, beacon)
 	// No Idempotency-Key: an event counts once per auction for ever.
 	report := httpapi.Policy{Limit: httpapi.LimitConversionKey, Auth: httpapi.Anyone | httpapi.UserToken | httpapi.ConversionKey | httpapi.BrowserKey, Idempotent: httpapi.No, Audited: httpapi.No}
+	checks := report // No Idempotency-Key: it keeps nothing.
+	checks.Auth = httpapi.UserToken | httpapi.ConversionKey
 	reports := report
 	reports.Body = maxBatchBody
 	s.HandleActions(http.MethodPost, "/api/track", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
-		"": {Do: t.post}, "batch": {Do: t.batch, Policy: reports},
+		"": {Do: t.post}, "batch": {Do: t.batch, Policy: reports}, "check": {Do: t.check, Policy: checks},
 	}}, report)
 	s.Handle(http.MethodOptions, "/api/track", t.deps.Auth.Preflight, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone})
 	s.Handle(http.MethodGet, "/s/:token", t.redirect, beacon)

@@ -153,6 +153,9 @@ func (t *screening) judge(ctx context.Context, e *event.Event, o Origin, now tim
 			return true
 		}
 	}
+	if e.House { // it costs nothing, so it uses up no rate of the ads that do
+		return true
+	}
 	switch e.Type {
 	case event.Type_CLICK:
 		return t.click(ctx, e, click{o, server, now})

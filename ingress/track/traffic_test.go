@@ -13,7 +13,9 @@ import (
 	"adnet/internal/day"
 	"adnet/internal/token"
 	"adnet/internal/traffic"
+	"adnet/schemas/event"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 )
@@ -185,6 +187,10 @@ func TestReportedClicksAboveTheNetworksRate(t *testing.T) {
 	}
 	require.Equal(t, 37, held(), "10, and 2 that chance explains")
 	require.Equal(t, 37, held(), "a repeat uses nothing up and is judged as before")
+	auction := uuid.Must(uuid.NewV7())
+	house := &event.Event{Type: event.Type_CLICK, Proof: event.Proof_SIGNED, House: true, AuctionId: auction[:], DeveloperId: developerID[:]}
+	require.True(t, f.tracker.traffic.judge(t.Context(), house, Origin{posted: true}, f.Now))
+	require.Empty(t, house.InvalidTraffic, "a click on a house ad is none of the network's")
 	_, err = f.tracker.Take(t.Context(), &Report{Event: "click", AuctionID: f.ad("mcp", time.Second)})
 	require.NoError(t, err)
 	require.Equal(t, traffic.RulePostedRate, f.last().InvalidTraffic, "a tool's report is one, too")

@@ -1,0 +1,63 @@
+package track
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"adnet/internal/token"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// A test of a conversion says what the conversion itself would meet, changes nothing, and tells
+// nothing of other accounts' clicks.
+func TestConversionsAreTriedWithoutTrace(t *testing.T) {
+	f := newFixture(t)
+	const path = "/api/track/check"
+	owner, other := "Bearer "+f.login(advertiserID, uuid.New()), "Bearer "+f.login(uuid.New(), uuid.New())
+	id := f.clickID()
+	ask := func(who, body string) (said checked) {
+		t.Helper()
+		w := f.Do(http.MethodPost, path, body, "Authorization", who)
+		require.Equal(t, http.StatusOK, w.Code, w.Body)
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &said))
+		return said
+	}
+	body := conversion(t, id, map[string]any{"campaign_id": nil})
+	for range 3 {
+		good := ask(owner, body)
+		require.True(t, good.Accepted, good.Message)
+		require.Equal(t, "ok", good.Reason)
+		require.Equal(t, campaignID.String(), good.CampaignID)
+		require.Equal(t, "purchase", good.ConversionType)
+		require.Equal(t, start.Add(5*time.Second), *good.ClickedAt)
+	}
+	foreign := ask(other, body)
+	require.False(t, foreign.Accepted)
+	require.Equal(t, checked{Reason: "not_yours", Message: foreign.Message}, foreign, "nothing is told of another's click")
+	for _, bad := range []string{"x", id[:len(id)-1] + "_", f.Ring.Sign(token.PurposeReport, auction(f.Now)), f.Ring.Sign(token.PurposeClick, auction(f.Now))} {
+		said := ask(owner, conversion(t, bad, map[string]any{"campaign_id": nil}))
+		require.Equal(t, checked{Reason: "bad_click_id", Message: said.Message}, said)
+	}
+	for who, code := range map[string]int{"": http.StatusUnauthorized, "Bearer x": http.StatusUnauthorized, "Bearer conv_live_x": http.StatusUnauthorized} {
+		require.Equal(t, code, f.Do(http.MethodPost, path, body, "Authorization", who).Code, who)
+	}
+	require.Equal(t, 400, f.Do(http.MethodPost, "/api/track?action=check", `{"event":"click","campaign_id":"`+campaignID.String()+`"}`, "Authorization", owner).Code)
+	require.Equal(t, 400, f.Do(http.MethodPost, "/api/track?action=check", conversion(t, id, map[string]any{"value": -1}), "Authorization", owner).Code)
+
+	// Nothing was recorded or marked: the conversion itself is the first.
+	require.Empty(t, f.Log.Asked())
+	require.Empty(t, f.seen.keys)
+	w := f.Do(http.MethodPost, "/api/track", body, "Authorization", owner)
+	require.Equal(t, http.StatusOK, w.Code)
+	require.NotContains(t, w.Body.String(), "deduped")
+	require.Len(t, f.Log.Asked(), 1)
+
+	old := f.Ring.Sign(token.PurposeConversion, auction(f.Now.Add(-31*24*time.Hour)))
+	late := ask(owner, conversion(t, old, map[string]any{"campaign_id": nil}))
+	require.False(t, late.Accepted)
+	require.Equal(t, "expired", late.Reason)
+}
