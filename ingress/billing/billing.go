@@ -30,6 +30,16 @@ type Ledger interface {
 	History(ctx context.Context, q ledger.HistoryQuery) ([]ledger.Line, error)
 	Statement(ctx context.Context, q ledger.StatementQuery) (ledger.Statement, error)
 	Earnings(ctx context.Context, developer uuid.UUID, first, last day.Day) (ledger.Earnings, error)
+	// WaitingDays are a publisher's days with Credits that cannot be spent yet.
+	WaitingDays(ctx context.Context, developer uuid.UUID) ([]ledger.CreditDay, error)
+}
+
+// Deliveries limits what an address delivers that no payment provider signed.
+type Deliveries interface {
+	// BadDelivery counts one. errs.RateLimited above the limit.
+	BadDelivery(address string, now time.Time) error
+	// Doubts says whether an address has used up the limit.
+	Doubts(address string, now time.Time) bool
 }
 
 // Users finds the account that an administrator asks about. Errors carry errs.NotFound.
@@ -46,6 +56,8 @@ type Deps struct {
 	Payments *payment.Service
 
 	Publishers Publishers // quarantine and mint caps
+
+	Deliveries Deliveries // nil: not limited
 
 	Demo    *payment.Demo // the checkout page; nil in every mode but the in-memory one
 	Prepaid bool          // ADNET_PREPAID=required
@@ -78,9 +90,10 @@ func (a *API) Mount(s *httpapi.Server) {
 		"balance": {Do: a.balance}, "history": {Do: a.history}, "earnings": {Do: a.earnings}, "statement": {Do: a.statement},
 		"create_checkout": {Do: a.createCheckout, Policy: changes}, "deposit": {Do: a.deposit, Policy: changes},
 		"quarantine": {Do: a.decideQuarantine, Policy: ofAdmin(changes)}, "mint_cap": {Do: a.mintCap, Policy: ofAdmin(changes)},
-		// No Idempotency-Key: providers' deliveries count once by their event ids.
+		// No Idempotency-Key: providers' deliveries count once by their event ids. No limit before the
+		// signature was looked at: a stranger must not be able to keep the provider out.
 		"webhook": {Do: a.webhook, Policy: httpapi.Policy{
-			Limit: httpapi.LimitRefused, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.Yes,
+			Limit: httpapi.LimitNone, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.Yes,
 		}},
 		"payout": {Do: retired, Policy: httpapi.Policy{
 			Limit: httpapi.LimitRefused, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.No,
@@ -88,7 +101,7 @@ func (a *API) Mount(s *httpapi.Server) {
 	}}, asks)
 	s.HandleActions(http.MethodGet, "/api/billing", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
 		"balance": {Do: a.balance}, "history": {Do: a.history}, "earnings": {Do: a.earnings}, "statement": {Do: a.statement},
-		"parked": {Do: a.parked, Policy: ofAdmin(reads)}, "quarantine": {Do: a.quarantines, Policy: ofAdmin(reads)},
+		"credits": {Do: a.credits}, "parked": {Do: a.parked, Policy: ofAdmin(reads)}, "quarantine": {Do: a.quarantines, Policy: ofAdmin(reads)},
 	}}, reads)
 	// Registered in every mode, so that the routes are the same; without the demo provider it knows
 	// no checkout.

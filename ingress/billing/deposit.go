@@ -164,6 +164,18 @@ func (a *API) parked(c *httpapi.Context) error {
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"parked": parked})
 }
 
+// refused is the error of a delivery: an unsigned one counts against its address, and a
+// signed one never does, whoever shares its address.
+func (a *API) refused(c *httpapi.Context, err error) error {
+	if a.deps.Deliveries == nil || !errs.Is(err, errs.InvalidRequest) {
+		return err
+	}
+	if limited := a.deps.Deliveries.BadDelivery(c.ClientIP(), a.deps.Now()); limited != nil {
+		return limited
+	}
+	return err
+}
+
 // webhook serves action=webhook. Providers have no login: the signature over the raw body
 // authenticates them. The provider is told by its own header.
 func (a *API) webhook(c *httpapi.Context) error {
@@ -175,16 +187,20 @@ func (a *API) webhook(c *httpapi.Context) error {
 		provider = ledger.PayPal
 	default:
 		a.notices.WithLabelValues("unknown", "refused").Inc()
-		return errs.New(errs.InvalidRequest, "the delivery has no signature of a payment provider")
+		return a.refused(c, errs.New(errs.InvalidRequest, "the delivery has no signature of a payment provider"))
 	}
 	var receipt payment.Receipt
 	err := httpapi.ReadBody(c, func(body []byte) (err error) {
-		receipt, err = a.deps.Payments.Receive(c.Request.Context(), provider, c.Request.Header, body)
+		ctx := c.Request.Context()
+		if a.deps.Deliveries != nil && a.deps.Deliveries.Doubts(c.ClientIP(), a.deps.Now()) {
+			ctx = payment.Doubted(ctx)
+		}
+		receipt, err = a.deps.Payments.Receive(ctx, provider, c.Request.Header, body)
 		return err
 	})
 	if err != nil {
 		a.notices.WithLabelValues(string(provider), "refused").Inc()
-		return err
+		return a.refused(c, err)
 	}
 	reply := map[string]any{"received": true, "deduped": receipt.Deduped}
 	outcome := "ignored"

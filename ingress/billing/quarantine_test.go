@@ -3,9 +3,13 @@ package billing_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"adnet/internal/account"
+	"adnet/internal/day"
 	"adnet/internal/ledger"
+	"adnet/internal/money"
+	"adnet/internal/traffic"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -91,4 +95,52 @@ func TestQuarantineIsForAdministrators(t *testing.T) {
 			require.EqualValues(t, limit, set["cap"])
 		}
 	}
+}
+
+// Each Credit that cannot be spent has a reason and, but for a case, a time; of another publisher an
+// account reads nothing.
+func TestWaitingCredits(t *testing.T) {
+	w := newWorld(t, options{})
+	p, publisher := w.advertiser(t), w.advertiser(t)
+	none := publisher.Call(t, "GET", "/api/billing/credits", nil).As(200)
+	require.Empty(t, none["waits"])
+	require.Equal(t, false, none["frozen"])
+	today := day.Of(w.Now)
+	paid := func(n int64, payer uuid.UUID) ledger.Effects {
+		return ledger.Effects{
+			At:         w.Now,
+			Publishers: []traffic.PublisherDay{{DeveloperID: publisher.DeveloperID, Day: today, Minted: n}},
+			Sources:    []ledger.PublisherCharge{{DeveloperID: publisher.DeveloperID, Day: today, AdvertiserID: payer, Amount: money.Micros(n) * 4_000}},
+			Transactions: []ledger.Transaction{{ID: uuid.New(), Kind: ledger.KindMint, Ref: uuid.NewString(), Subject: publisher.DeveloperID, At: w.Now, Entries: []ledger.Entry{
+				{Account: ledger.PendingCredits(publisher.DeveloperID), Asset: ledger.Credit, Amount: n}, {Account: ledger.Mint, Asset: ledger.Credit, Amount: -n},
+			}}},
+		}
+	}
+	require.NoError(t, w.Store.InTx(t.Context(), func(tx ledger.Tx) error { return tx.Write(t.Context(), paid(100, p.ID)) }))
+	rules := ledger.CreditRules{Value: 5_000, Hold: 7 * 24 * time.Hour, LongHold: 28 * 24 * time.Hour, Now: w.Now}
+	_, err := w.Store.ReleaseCredits(t.Context(), rules)
+	require.NoError(t, err)
+	got := publisher.Call(t, "GET", "/api/billing/credits", nil).As(200)
+	require.EqualValues(t, 20, got["credits_pending"])
+	require.EqualValues(t, 80, got["credits_held"])
+	reasons := map[string]object{}
+	for _, row := range got["waits"].([]any) {
+		reasons[row.(object)["reason"].(string)] = row.(object)
+	}
+	require.EqualValues(t, 20, reasons["hold"]["credits"], "a quarter of what was charged")
+	require.EqualValues(t, 60, reasons["concentration"]["credits"])
+	require.EqualValues(t, 20, reasons["not_charged"]["credits"])
+	require.Equal(t, true, reasons["not_charged"]["expires"])
+	require.Equal(t, (today + 29).Time().Format(time.RFC3339), reasons["not_charged"]["until"])
+	for reason, hold := range map[string]time.Duration{"hold": rules.Hold, "concentration": rules.LongHold} {
+		until, err := time.Parse(time.RFC3339, reasons[reason]["until"].(string))
+		require.NoError(t, err)
+		require.WithinDuration(t, w.Now.Add(hold), until, 5*time.Hour)
+		require.NotContains(t, reasons[reason], "expires")
+	}
+	p.Call(t, "GET", "/api/billing/credits?developer_id="+publisher.DeveloperID.String(), nil).Fails(403, "forbidden")
+	w.nobody().Call(t, "GET", "/api/billing/credits", nil).Fails(401, "invalid_token")
+	admin := w.person(t, account.RoleAdmin)
+	admin.does(t, "quarantine", object{"decision": "hold", "developer_id": publisher.DeveloperID, "note": "odd"}).As(200)
+	require.Equal(t, true, admin.Call(t, "GET", "/api/billing/credits?developer_id="+publisher.DeveloperID.String(), nil).As(200)["frozen"])
 }

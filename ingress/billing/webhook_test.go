@@ -331,3 +331,25 @@ type stripeLike struct{ failing }
 func (stripeLike) Open(_ context.Context, r payment.Request) (payment.Session, error) {
 	return payment.Session{ID: "cs_1", URL: "https://pay.example/" + r.DepositID.String()}, nil
 }
+
+// A stranger's deliveries are limited by its address, and what a provider signed is taken, also from
+// that address: the provider is not kept out.
+func TestUnsignedDeliveriesAreLimited(t *testing.T) {
+	for name, x := range providers {
+		t.Run(name, func(t *testing.T) {
+			const badDeliveries = 20
+			w := newWorld(t, options{badDeliveries: badDeliveries})
+			p := w.advertiser(t)
+			forged := x.sign(x.paid(p.ID), w.Now)
+			for range badDeliveries {
+				w.deliver(t, forged, "{}").Fails(400, "invalid_request")
+			}
+			w.deliver(t, forged, "{}").Fails(429, "rate_limited")
+			w.deliver(t, nil, "{}").Fails(429, "rate_limited")
+			require.Equal(t, "credited", w.deliver(t, forged, x.paid(p.ID)).As(200)["outcome"])
+			w.deliver(t, forged, "{}").Fails(429, "rate_limited")
+			w.Now = w.Now.Add(time.Minute + time.Second)
+			w.deliver(t, forged, "{}").Fails(400, "invalid_request")
+		})
+	}
+}

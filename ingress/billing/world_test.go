@@ -25,6 +25,7 @@ import (
 
 	"adnet/ingress/billing"
 	"adnet/ingress/ingresstest"
+	"adnet/ingress/limits"
 	"adnet/internal/account"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -55,6 +56,7 @@ type world struct {
 type options struct {
 	prepaid, noDemo, noWebhooks bool
 	checkouts                   payment.Checkouts // instead of the demo provider
+	badDeliveries               int               // a minute and address, 0 for any number
 }
 
 func newWorld(t testing.TB, o options) *world {
@@ -83,8 +85,11 @@ func newWorld(t testing.TB, o options) *world {
 	}
 	payments, err := payment.New(payment.Config{}, deps)
 	require.NoError(t, err)
+	deliveries, err := limits.New(limits.Config{Webhooks: o.badDeliveries}, limits.Deps{Now: w.Clock})
+	require.NoError(t, err)
 	billing.New(billing.Deps{
-		Metrics: prometheus.NewRegistry(), Users: w.Store, Ledger: w.Store, Publishers: w.Store, Payments: payments, Demo: demo, Prepaid: o.prepaid, Now: w.Clock,
+		Deliveries: deliveries,
+		Metrics:    prometheus.NewRegistry(), Users: w.Store, Ledger: w.Store, Publishers: w.Store, Payments: payments, Demo: demo, Prepaid: o.prepaid, Now: w.Clock,
 		Auth: w.Auth,
 	}).Mount(w.HTTP)
 	return w

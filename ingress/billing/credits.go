@@ -1,0 +1,50 @@
+package billing
+
+import (
+	"net/http"
+	"time"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/ledger"
+)
+
+// waitReply is Credits that wait for one reason and for the same UTC day.
+type waitReply struct {
+	Reason  ledger.WaitReason `json:"reason"`
+	Credits int64             `json:"credits"`
+	Since   string            `json:"since"`            // UTC day
+	Until   *time.Time        `json:"until"`            // nil: until a person decides
+	Expires bool              `json:"expires,omitzero"` // at until they are destroyed, not spendable
+}
+
+// credits serves action=credits: where a publisher's Credits are, and what each that cannot be
+// spent waits for.
+func (a *API) credits(c *httpapi.Context) error {
+	p, err := a.partiesOf(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request.Context()
+	balance, err := a.deps.Ledger.CreditBalance(ctx, p.developer)
+	if err != nil {
+		return err
+	}
+	days, err := a.deps.Ledger.WaitingDays(ctx, p.developer)
+	if err != nil {
+		return err
+	}
+	waits, frozen := []waitReply{}, false
+	for _, d := range days {
+		frozen = frozen || d.Frozen
+	}
+	for _, w := range ledger.Waits(days) {
+		row := waitReply{Reason: w.Reason, Credits: w.Credits, Since: w.Since.String(), Expires: w.Reason == ledger.WaitUnbacked}
+		if !w.Until.IsZero() {
+			row.Until = &w.Until
+		}
+		waits = append(waits, row)
+	}
+	reply := map[string]any{"developer_id": p.developer, "waits": waits, "frozen": frozen}
+	answerCredits(reply, balance)
+	return httpapi.JSON(c, http.StatusOK, reply)
+}
