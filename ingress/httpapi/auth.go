@@ -81,6 +81,7 @@ type Caller struct {
 	CampaignID  uuid.UUID       // the one campaign of a conversion key; zero for any
 	Blocks      *account.Blocks // what the publisher does not show, ready; nil for nothing
 	Publishing  account.Publishing
+	House       []uuid.UUID // campaigns of the publisher that may be house ads
 	Unlearned   bool        // nothing may be learnt from the requests of the key
 	Browser     bool        // a page's key, which anybody may have read there
 	Network     string      // of the reader, with Browser: a prefix of the address
@@ -207,7 +208,7 @@ func (a *Auth) Forget(session uuid.UUID) { a.live.Remove(sessionID(session)) }
 // ForgetUser has this node ask the store for an account again; the others do within 2 s.
 func (a *Auth) ForgetUser(id uuid.UUID) { a.users.Remove(id) }
 
-// sessionID is the id of a session, which is no account's.
+// sessionID is the id of a session, not of an account.
 type sessionID uuid.UUID
 
 // spend counts the request of c against its account, once, however often its caller is asked for. A
@@ -290,14 +291,14 @@ func (a *Auth) holder(c *Context, text string, kind account.KeyKind) (Caller, er
 			return Caller{}, errPage
 		}
 		return Caller{
-			KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, Blocks: key.Blocks, Publishing: key.Publishing, Unlearned: key.Unlearned, Reply: c.Writer.Header(),
+			KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, Blocks: key.Blocks, Publishing: key.Publishing, House: key.House, Unlearned: key.Unlearned, Reply: c.Writer.Header(),
 			Browser: true, Network: traffic.Network(c.ClientIP()),
 		}, nil
 	}
 	if err := a.spend(c, key.OwnerID); err != nil {
 		return Caller{}, err
 	}
-	return Caller{KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, CampaignID: key.CampaignID, Blocks: key.Blocks, Publishing: key.Publishing, Unlearned: key.Unlearned, Reply: c.Writer.Header()}, nil
+	return Caller{KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, CampaignID: key.CampaignID, Blocks: key.Blocks, Publishing: key.Publishing, House: key.House, Unlearned: key.Unlearned, Reply: c.Writer.Header()}, nil
 }
 
 // takenFrom says whether key is taken from the address of c.

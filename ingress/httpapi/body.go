@@ -8,11 +8,14 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"time"
 
 	"adnet/internal/errs"
+	"adnet/internal/money"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
 )
 
 // maxBody is the limit of a route's bodies in bytes, unless [Policy.Body] says another.
@@ -122,11 +125,7 @@ func jsonError(err error) error {
 		if field == "" {
 			return errs.Wrap(err, errs.InvalidRequest, "the body does not have the expected form")
 		}
-		e := errs.Wrap(err, errs.InvalidRequest, "field %s has a value of the wrong kind", field)
-		if semantic.Err != nil {
-			e = errs.Wrap(err, errs.InvalidRequest, "field %s: %s", field, semantic.Err.Error())
-		}
-		return e.With("field", field)
+		return errs.Wrap(err, errs.InvalidRequest, "field %s %s", field, wanted(semantic)).With("field", field)
 	}
 	var syntactic *jsontext.SyntacticError
 	if errors.As(err, &syntactic) {
@@ -140,6 +139,41 @@ func jsonError(err error) error {
 		return errs.Wrap(err, errs.InvalidRequest, "the JSON body ends too early")
 	}
 	return errs.Wrap(err, errs.InvalidRequest, "malformed JSON")
+}
+
+// wanted says in plain words what a field takes, by the type that the value did not fit: the words of
+// Go's parsers are for programmers.
+func wanted(e *json.SemanticError) string {
+	var form interface{ Wants() string }
+	switch {
+	case errors.As(e.Err, &form):
+		return "must be " + form.Wants()
+	case errors.Is(e.Err, money.ErrSyntax):
+		return "must be a plain number, like 2.5"
+	case errors.Is(e.Err, money.ErrRange):
+		return "must be a number with at most six decimals, and of at most 10,000,000,000"
+	case e.Err == nil || e.GoType == nil:
+		return "has a value of the wrong kind"
+	}
+	of := e.GoType
+	for of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	switch of {
+	case reflect.TypeFor[time.Time]():
+		return "must be a time like 2026-01-31T10:00:00Z"
+	case reflect.TypeFor[uuid.UUID]():
+		return "must be an id like 0198c2a4-7f00-7000-8000-000000000000"
+	}
+	switch of.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return "must be a whole number within its limits"
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return "must be a whole number within its limits, and not below 0"
+	case reflect.Float32, reflect.Float64:
+		return "must be a number within its limits"
+	}
+	return "has a value of the wrong kind"
 }
 
 // JSON answers with v.

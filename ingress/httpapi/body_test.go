@@ -7,10 +7,13 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
+	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/money"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 )
 
@@ -102,5 +105,37 @@ func TestParseID(t *testing.T) {
 	for _, text := range []string{"", "x", "{" + id + "}", "urn:uuid:" + id, strings.ReplaceAll(id, "-", ""), id + " ", "' or 1=1 --", id[:35] + "\x00"} {
 		_, err := ParseID("id", text)
 		require.True(t, errs.Is(err, errs.InvalidRequest), text)
+	}
+}
+
+// No words of a parser of Go reach a client: it reads what the field takes.
+func TestFieldsSayWhatTheyTake(t *testing.T) {
+	type forms struct {
+		Whole  int64           `json:"whole"`
+		Least  uint8           `json:"least"`
+		Number float64         `json:"number"`
+		At     *time.Time      `json:"at"`
+		ID     uuid.UUID       `json:"id"`
+		Amount *money.Micros   `json:"amount"`
+		Starts campaign.Date   `json:"starts"`
+		Ratio  campaign.Ratio  `json:"ratio"`
+		Words  []string        `json:"words"`
+		Nested struct{ N int } `json:"nested"`
+	}
+	for text, want := range map[string]string{
+		`{"whole":1.5}`: "field whole must be a whole number within its limits", `{"whole":1e400}`: "field whole must be a whole number within its limits",
+		`{"least":300}`:        "field least must be a whole number within its limits, and not below 0",
+		`{"at":"yesterday"}`:   "field at must be a time like 2026-01-31T10:00:00Z",
+		`{"id":"x"}`:           "field id must be an id like 0198c2a4-7f00-7000-8000-000000000000",
+		`{"amount":"5"}`:       "field amount must be a plain number, like 2.5",
+		`{"amount":0.1234567}`: "field amount must be a number with at most six decimals, and of at most 10,000,000,000",
+		`{"starts":"x"}`:       "field starts must be a time like 2026-01-31T10:00:00Z, or null", `{"starts":5}`: "field starts must be a time like 2026-01-31T10:00:00Z, or null",
+		`{"ratio":"x"}`: "field ratio must be a number with at most six decimals, or null", `{"ratio":1e-9}`: "field ratio must be a number with at most six decimals, or null",
+		`{"words":5}`: "field words has a value of the wrong kind", `{"nested":{"N":"x"}}`: "field nested.N has a value of the wrong kind",
+	} {
+		err := errs.Of(Unmarshal([]byte(text), new(forms)))
+		require.Equal(t, errs.InvalidRequest, err.Code, text)
+		require.Equal(t, want, err.Message, text)
+		require.NotRegexp(t, `strconv|parsing|Go |layout|unmarshal|json:`, err.Message)
 	}
 }

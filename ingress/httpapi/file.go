@@ -83,6 +83,8 @@ func kindOf(name string) string {
 		return "text/css; charset=utf-8"
 	case ".svg":
 		return "image/svg+xml"
+	case ".webm":
+		return "video/webm"
 	}
 	return mime.TypeByExtension(path.Ext(name))
 }

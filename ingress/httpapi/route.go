@@ -22,7 +22,7 @@ type Limit uint8
 // The limits.
 const (
 	_                  Limit = iota
-	LimitNone                // none: there is money behind each beacon, and one server may send many people's
+	LimitNone                // none: there is money behind each beacon and delivery, and one server may send many people's
 	LimitOpen                // each: pages and paths that need no key
 	LimitRegistrations       // each
 	LimitRanking             // each

@@ -165,15 +165,19 @@ type Operation struct {
 	Values       []string        // of the selector
 	Callers      map[string]bool // names of the schemes that are accepted; "" for anyone
 	IDs          []string        // query parameters that hold a UUID
-	Body         bool
-	Idempotent   bool // takes an Idempotency-Key, and describes the 409 of its misuse
+	Body         bool            // takes application/json
+	Idempotent   bool            // takes an Idempotency-Key, and describes the 409 of its misuse
+}
+
+func takesJSON(op *openapi3.Operation) bool {
+	return op.RequestBody != nil && op.RequestBody.Value.Content["application/json"] != nil
 }
 
 // Describe lists the operations.
 func (c *Contract) Describe() (all []Operation) {
 	for path, item := range c.published.Paths.Map() {
 		for method, op := range item.Operations() {
-			o := Operation{Method: method, Path: path, Callers: map[string]bool{}, Body: op.RequestBody != nil}
+			o := Operation{Method: method, Path: path, Callers: map[string]bool{}, Body: takesJSON(op)}
 			for _, p := range op.Parameters {
 				switch {
 				case p.Value.In == "header" && p.Value.Name == "Idempotency-Key":

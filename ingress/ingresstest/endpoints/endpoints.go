@@ -16,6 +16,8 @@ import (
 	"adnet/ingress/manage"
 	"adnet/ingress/mcp"
 	"adnet/ingress/offer"
+	"adnet/ingress/oversee"
+	"adnet/ingress/preview"
 	"adnet/ingress/rtb"
 	"adnet/ingress/serve"
 	"adnet/ingress/snippet"
@@ -69,6 +71,10 @@ func Mount(t testing.TB, h *httpapi.Server, p Parts) {
 	pages, err := console.New(console.Deps{BaseURL: h.BaseURL})
 	require.NoError(t, err)
 	pages.Mount(h)
+	frames, err := preview.NewPages(h.BaseURL)
+	require.NoError(t, err)
+	frames.Mount(h)
+	preview.New(preview.Deps{Auth: p.Auth, Campaigns: p.Campaigns, BaseURL: h.BaseURL, Disclosure: "Sponsored", VideoSec: 15}).Mount(h)
 	script, err := snippet.New()
 	require.NoError(t, err)
 	script.Mount(h)
@@ -79,6 +85,7 @@ func Mount(t testing.TB, h *httpapi.Server, p Parts) {
 	serve.New(serve.Deps{Auth: p.Auth}).Mount(h)
 	p.Management.Mount(h)
 	p.Billing.Mount(h)
+	oversee.New(oversee.Deps{Auth: p.Auth, Now: p.Now}).Mount(h)
 	benna.New(benna.Deps{Now: p.Now}).Mount(h)
 	explain.New(explain.Deps{Auth: p.Auth, Campaigns: p.Campaigns, Now: p.Now}).Mount(h)
 }
