@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"context"
 	"net/http"
 	"slices"
 
@@ -16,6 +17,7 @@ var ofReports = httpapi.Params{"limit": httpapi.NumberForm(1, maxLimit), "offset
 func (a *API) mountReports(s *httpapi.Server, reads, changes httpapi.Policy) {
 	s.Handle(http.MethodGet, "/api/admin/reports", a.listReports, with(reads, ofReports))
 	s.Handle(http.MethodPost, "/api/admin/reports/:id", a.decideReports, changes)
+	s.Handle(http.MethodGet, "/api/admin/campaigns/:id/approved", a.approvedBefore, reads)
 }
 
 // listReports serves GET /api/admin/reports: campaigns that readers have reported, with the ad.
@@ -93,14 +95,20 @@ func (a *API) decideReports(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	emails, err := a.deps.AdReports.DecideReports(ctx, d)
+	told, err := a.endReports(ctx, d)
 	if err != nil {
 		return err
 	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"campaign_id": d.CampaignID, "outcome": d.Outcome, "told": told})
+}
+
+// endReports decides the reports of a campaign that wait, and mails who left an e-mail.
+func (a *API) endReports(ctx context.Context, d adreport.Decision) (told int, err error) {
+	emails, err := a.deps.AdReports.DecideReports(ctx, d)
 	for _, to := range emails {
 		a.tell(to, d)
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"campaign_id": d.CampaignID, "outcome": d.Outcome, "told": len(emails)})
+	return len(emails), err
 }
 
 // tell mails a decision to who left an e-mail with a report.

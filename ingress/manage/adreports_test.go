@@ -44,10 +44,12 @@ func TestReportsOfReaders(t *testing.T) {
 	require.NotContains(t, found, "r@example.com")
 	boss.Post(t, path, object{"outcome": "perhaps", "words": "x"}).Fails(400, "invalid_request")
 	boss.Post(t, path, object{"outcome": "kept"}).Fails(400, "invalid_request")
-	// The changed text waits as one that nobody approved; the queue decides it.
-	boss.Post(t, "/api/campaigns?action=review", object{"id": id.String(), "decision": "approved"}).As(200)
-	boss.Post(t, path, object{"outcome": "kept", "words": "Fine."}).As(200)
+	// The changed text waits as an unapproved one; the queue decides it, and its reports.
+	queue := boss.Get(t, "/api/campaigns/review_queue").As(200)
+	require.Equal(t, []any{id.String(), id.String(), 1.0}, []any{at(queue, "campaigns", 0, "id"), at(queue, "reported", 0, "campaign_id"), at(queue, "reported", 0, "reasons", "scam")})
+	boss.Post(t, "/api/campaigns?action=review", object{"id": id.String(), "decision": "approved", "notes": "Fine."}).As(200)
 	boss.Post(t, path, object{"outcome": "kept", "words": "Fine."}).Fails(400, "invalid_state")
+	boss.Post(t, "/api/campaigns?action=review", object{"id": id.String(), "decision": "approved"}).Fails(400, "invalid_state")
 	require.False(t, stop(), "a person approved this version")
 
 	file()

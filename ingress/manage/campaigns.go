@@ -2,6 +2,7 @@ package manage
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"adnet/ingress/httpapi"
@@ -256,53 +257,12 @@ func (a *API) moveCampaign(to move) httpapi.Handler {
 		if errs.Is(err, errs.NotFound) {
 			return errs.New(errs.InvalidState, "there is no such campaign")
 		}
+		if errors.Is(err, campaign.ErrStopped) {
+			return a.sayWhy(c.Request.Context(), caller, id, err)
+		}
 		if err != nil {
 			return err
 		}
 		return answerChanged(c, changed)
 	}
-}
-
-func (a *API) reviewQueue(c *httpapi.Context) error {
-	admin, err := a.deps.Auth.Admin(c)
-	if err != nil {
-		return err
-	}
-	f, err := filterOf(c)
-	if err != nil {
-		return err
-	}
-	f.Status, f.Waiting = "", true
-	page, total, err := a.deps.Campaigns.List(c.Request.Context(), admin, f)
-	if err != nil {
-		return err
-	}
-	return answerList(c, page, total, f)
-}
-
-func (a *API) reviewCampaign(c *httpapi.Context) error {
-	admin, err := a.deps.Auth.Admin(c)
-	if err != nil {
-		return err
-	}
-	var in struct {
-		ID            string `json:"id"`
-		Decision      string `json:"decision"`
-		Notes         string `json:"notes"`
-		ConfigVersion int64  `json:"config_version"`
-	}
-	if err := httpapi.Decode(c, &in); err != nil {
-		return err
-	}
-	id, err := httpapi.ParseID("id", in.ID)
-	if err != nil {
-		return err
-	}
-	changed, err := a.deps.Campaigns.Decide(c.Request.Context(), admin, id, campaign.Decision{Decision: in.Decision, Notes: in.Notes, Seen: in.ConfigVersion})
-	if err != nil {
-		return err
-	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{
-		"campaign": changed.Campaign, "review": changed.Campaign.Review, "propagated": changed.Propagated,
-	})
 }

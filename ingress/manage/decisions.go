@@ -169,11 +169,15 @@ func (a *API) appealed(ctx context.Context, appeal uuid.UUID) (decision.Statemen
 	return of, nil
 }
 
-// reverse takes a decision back, unless that was done before. What was clawed back is money of
+// reverse takes a decision back, unless it is not in force any more: it was taken back before, or a
+// later decision took its place, which has an appeal of its own. What was clawed back is money of
 // others by now: the administrator gives it back by hand.
 func (a *API) reverse(ctx context.Context, admin account.User, of decision.Statement, words string) error {
 	id, err := uuid.Parse(of.TargetID)
 	if err != nil {
+		return err
+	}
+	if superseded, err := a.superseded(ctx, of); err != nil || superseded {
 		return err
 	}
 	switch of.Kind {
@@ -184,11 +188,11 @@ func (a *API) reverse(ctx context.Context, admin account.User, of decision.State
 	case decision.Rejection:
 		_, err = a.deps.Campaigns.Reinstate(ctx, admin, id, firstRunes(words, 250))
 	case decision.Pause:
-		if of.Rule == "reports" {
+		if of.Rule == decision.RuleReports {
 			_, err = a.deps.Campaigns.Reinstate(ctx, admin, id, firstRunes(words, 250))
 			break
 		}
-		_, err = a.deps.Campaigns.Resume(ctx, admin, id)
+		_, err = a.deps.Campaigns.Release(ctx, admin, id)
 	case decision.Hold:
 		if a.deps.Cases == nil {
 			return nil
@@ -204,6 +208,32 @@ func (a *API) reverse(ctx context.Context, admin account.User, of decision.State
 		return nil
 	}
 	return err
+}
+
+// superseded says whether a later decision about the same took the place of one.
+func (a *API) superseded(ctx context.Context, of decision.Statement) (bool, error) {
+	// Newest first, so a later one is on the page before of is.
+	list, _, err := a.deps.Decisions.Decisions(ctx, decision.Query{OwnerID: of.OwnerID, Target: of.TargetID, Limit: maxLimit})
+	for i := range list {
+		if list[i].ID == of.ID {
+			break
+		}
+		if list[i].Supersedes(&of) {
+			return true, err
+		}
+	}
+	return false, err
+}
+
+// sayWhy adds to the refusal of an owner who resumes what an administrator has paused where the
+// reasons are. The refusal stands without them.
+func (a *API) sayWhy(ctx context.Context, caller account.User, campaignID uuid.UUID, refusal error) error {
+	list, _, err := a.deps.Decisions.Decisions(ctx, decision.Query{OwnerID: caller.ID, Kind: decision.Pause, Target: campaignID.String(), Limit: 1})
+	if err != nil || len(list) == 0 {
+		return refusal
+	}
+	why := errs.Of(refusal)
+	return errs.New(why.Code, "%s", why.Message).With("decision_id", list[0].ID).With("reason", list[0].Reason)
 }
 
 func firstRunes(text string, most int) string {

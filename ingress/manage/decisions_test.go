@@ -53,8 +53,8 @@ func TestAppealAgainstARejection(t *testing.T) {
 	require.Empty(t, boss.decisions(t, "?appeal=open"))
 }
 
-// What the owner made of a rejected ad after the rejection is not what the appeal is about: nobody saw
-// it, so no appeal lets it out.
+// What the owner made of a rejected ad after the rejection is not what the appeal is about: who
+// decided never saw it, so no appeal lets it out.
 func TestAppealsReinstateWhatWasJudged(t *testing.T) {
 	w := newWorld(t)
 	boss, owner := w.admin(t), w.advertiser(t)
@@ -114,4 +114,127 @@ func TestPauseByAnAdministratorSaysWhy(t *testing.T) {
 	boss.Post(t, "/api/campaigns?action=pause", object{"id": id, "reason": "A trade mark."}).As(200)
 	list := owner.decisions(t, "?kind=pause")
 	require.Equal(t, "A trade mark.", at(list[0], "reason"))
+}
+
+// appeals against the newest decision of a kind, and gives the path of the answer.
+func (p *person) appeals(t *testing.T, kind string) string {
+	t.Helper()
+	of := at(p.decisions(t, "?kind="+kind)[0], "id").(string)
+	return "/api/admin/appeals/" + at(p.Post(t, "/api/decisions/"+of+"/appeal", object{"text": "Look again."}).As(201), "appeal", "id").(string)
+}
+
+var reversed = object{"outcome": "reversed", "words": "You were right then."}
+
+// What an administrator paused its owner cannot resume, nor edit free, nor pause first to keep the
+// right; it reads why. What the owner had paused stays so when the decision is taken back.
+func TestOwnersCannotResumeWhatAnAdministratorPaused(t *testing.T) {
+	for name, x := range map[string]struct {
+		before []string // what the owner does first
+		after  string   // the status once the decision is taken back
+	}{"active": {nil, "active"}, "paused": {[]string{"pause"}, "paused"}} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			boss, owner := w.admin(t), w.advertiser(t)
+			id := owner.creates(t)
+			for _, action := range x.before {
+				owner.Post(t, "/api/campaigns?action="+action, object{"id": id}).As(200)
+			}
+			boss.Post(t, "/api/campaigns?action=pause", object{"id": id, "reason": "A trade mark."}).As(200)
+			boss.Post(t, "/api/campaigns?action=pause", object{"id": id}).Fails(400, "invalid_state")
+			list := owner.decisions(t, "?kind=pause")
+			require.Len(t, list, 1)
+			refused := owner.Post(t, "/api/campaigns?action=resume", object{"id": id}).As(403)
+			require.Equal(t, "forbidden", refused["code"])
+			require.Equal(t, []any{at(list[0], "id"), "A trade mark."}, []any{refused["decision_id"], refused["reason"]})
+			owner.Call(t, "PATCH", "/api/campaigns/"+id, object{"headline": "Another text"}).As(200)
+			owner.Post(t, "/api/campaigns?action=resume", object{"id": id}).Fails(403, "forbidden")
+			boss.Post(t, owner.appeals(t, "pause"), reversed).As(200)
+			require.Equal(t, x.after, owner.status(t, id))
+			if x.after == "paused" {
+				owner.Post(t, "/api/campaigns?action=resume", object{"id": id}).As(200)
+			}
+		})
+	}
+	t.Run("an administrator resumes", func(t *testing.T) {
+		w := newWorld(t)
+		boss, owner := w.admin(t), w.advertiser(t)
+		id := owner.creates(t)
+		boss.Post(t, "/api/campaigns?action=pause", object{"id": id}).As(200)
+		boss.Post(t, "/api/campaigns?action=resume", object{"id": id}).As(200)
+		owner.Post(t, "/api/campaigns?action=pause", object{"id": id}).As(200)
+		owner.Post(t, "/api/campaigns?action=resume", object{"id": id}).As(200)
+	})
+	t.Run("an administrator's own campaign", func(t *testing.T) {
+		w := newWorld(t)
+		boss, other := w.admin(t), w.admin(t)
+		id := other.creates(t)
+		boss.Post(t, "/api/campaigns?action=pause", object{"id": id}).As(200)
+		other.Post(t, "/api/campaigns?action=resume", object{"id": id}).Fails(403, "forbidden")
+	})
+}
+
+// An appeal against an old decision that is reversed takes back that one, which is in force no more,
+// and never the newer one of the same target.
+func TestReversingAnOldDecisionLeavesTheNewer(t *testing.T) {
+	t.Run("pause", func(t *testing.T) {
+		w := newWorld(t)
+		boss, owner := w.admin(t), w.advertiser(t)
+		id := owner.creates(t)
+		pause, resume := "/api/campaigns?action=pause", "/api/campaigns?action=resume"
+		boss.Post(t, pause, object{"id": id, "reason": "old"}).As(200)
+		old := owner.appeals(t, "pause")
+		boss.Post(t, resume, object{"id": id}).As(200)
+		boss.Post(t, pause, object{"id": id, "reason": "new"}).As(200)
+		boss.Post(t, old, reversed).As(200)
+		require.Equal(t, "paused", owner.status(t, id))
+		owner.Post(t, resume, object{"id": id}).Fails(403, "forbidden")
+		boss.Post(t, owner.appeals(t, "pause"), reversed).As(200) // its own appeal does
+		require.Equal(t, "active", owner.status(t, id))
+	})
+	t.Run("a pause of its owner", func(t *testing.T) {
+		w := newWorld(t)
+		boss, owner := w.admin(t), w.advertiser(t)
+		id := owner.creates(t)
+		boss.Post(t, "/api/campaigns?action=pause", object{"id": id}).As(200)
+		old := owner.appeals(t, "pause")
+		boss.Post(t, "/api/campaigns?action=resume", object{"id": id}).As(200)
+		owner.Post(t, "/api/campaigns?action=pause", object{"id": id}).As(200)
+		boss.Post(t, old, reversed).As(200)
+		require.Equal(t, "paused", owner.status(t, id), "it spends nothing that its owner does not want")
+	})
+	t.Run("suspension", func(t *testing.T) {
+		w := newWorld(t)
+		boss := w.admin(t)
+		u, err := w.accounts.Register(t.Context(), "twice@example.com", "some words with spaces")
+		require.NoError(t, err)
+		login := func() *person { return w.login(t, "twice@example.com", "some words with spaces") }
+		suspended := func() bool {
+			held, err := w.Store.User(t.Context(), u.ID)
+			require.NoError(t, err)
+			return held.Disabled
+		}
+		boss.rule(t, u.ID, "suspend").As(200)
+		old := login().appeals(t, "suspension")
+		boss.rule(t, u.ID, "restore").As(200)
+		boss.rule(t, u.ID, "suspend").As(200)
+		boss.Post(t, old, reversed).As(200)
+		require.True(t, suspended())
+		boss.Post(t, login().appeals(t, "suspension"), reversed).As(200)
+		require.False(t, suspended())
+	})
+	t.Run("rejection", func(t *testing.T) {
+		w := newWorld(t)
+		boss, owner := w.admin(t), w.advertiser(t)
+		owner.creates(t)
+		id := owner.creates(t)
+		review := func(decision string) {
+			boss.Post(t, "/api/campaigns?action=review", object{"id": id, "decision": decision, "notes": "seen"}).As(200)
+		}
+		review("rejected")
+		old := owner.appeals(t, "rejection")
+		owner.Post(t, "/api/campaigns?action=submit", object{"id": id}).As(200)
+		review("rejected")
+		boss.Post(t, old, reversed).As(200)
+		require.Equal(t, "rejected", owner.status(t, id))
+	})
 }

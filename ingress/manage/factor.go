@@ -40,25 +40,30 @@ func (a *API) readFactor(c *httpapi.Context) error {
 	return httpapi.JSON(c, http.StatusOK, reply)
 }
 
-// proved reads a proof and checks its password. Errors: errs.InvalidCredentials, errs.RateLimited.
-func (a *API) proved(c *httpapi.Context) (account.User, proof, error) {
-	var in proof
+// shown is a body with a proof.
+type shown interface{ of() proof }
+
+func (p proof) of() proof { return p }
+
+// proved reads a body with a proof and checks its password. Errors: errs.InvalidCredentials,
+// errs.RateLimited.
+func (a *API) proved(c *httpapi.Context, in shown) (account.User, error) {
 	u, _, err := a.deps.Auth.Entering(c)
 	if err != nil {
-		return u, in, err
+		return u, err
 	}
-	if err := httpapi.Decode(c, &in); err != nil {
-		return u, in, err
+	if err := httpapi.Decode(c, in); err != nil {
+		return u, err
 	}
-	if in.Password == "" || len(in.Code) > maxCode {
-		return u, in, errs.New(errs.InvalidRequest, "password is required, and a code has at most %d bytes", maxCode)
+	p := in.of()
+	if p.Password == "" || len(p.Code) > maxCode {
+		return u, errs.New(errs.InvalidRequest, "password is required, and a code has at most %d bytes", maxCode)
 	}
-	u, err = a.checkPassword(c, u.Email, in.Password)
-	return u, in, err
+	return a.checkPassword(c, u.Email, p.Password)
 }
 
 func (a *API) beginFactor(c *httpapi.Context) error {
-	u, _, err := a.proved(c)
+	u, err := a.proved(c, new(proof))
 	if err != nil {
 		return err
 	}
@@ -118,7 +123,8 @@ func (a *API) confirmFactor(c *httpapi.Context) error {
 
 // factorShown is the caller that has shown password and code.
 func (a *API) factorShown(c *httpapi.Context) (account.User, error) {
-	u, in, err := a.proved(c)
+	var in proof
+	u, err := a.proved(c, &in)
 	if err != nil {
 		return u, err
 	}

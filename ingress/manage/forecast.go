@@ -30,7 +30,7 @@ type pricesReply struct {
 }
 
 // forecastCampaign says what a campaign may reach, from the auctions of the last 28 whole days and
-// today, and keeps nothing.
+// today, and keeps nothing. It goes by targeting and bid: a creative may be missing still.
 func (a *API) forecastCampaign(c *httpapi.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
@@ -40,7 +40,7 @@ func (a *API) forecastCampaign(c *httpapi.Context) error {
 	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
-	would, err := a.deps.Campaigns.Check(in)
+	would, err := a.deps.Campaigns.Plan(in)
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,15 @@ func TestForecast(t *testing.T) {
 	require.EqualValues(t, 10, narrow["requests_per_day"])
 	require.Equal(t, "too_few_advertisers", narrow["hidden"], "three are in this region")
 	require.Nil(t, narrow["won_share"])
+	// Audience and bid come before the creative: it may be missing still, but not be wrong.
+	for _, field := range []string{"headline", "cta_url"} {
+		delete(draft, field)
+	}
+	require.EqualValues(t, 10, me.Post(t, "/api/campaigns/forecast", draft).As(200)["requests_per_day"])
+	me.Post(t, "/api/campaigns/check", draft).Fails(400, "invalid_request")
+	draft["cta_url"] = "http://shop.example"
+	require.Equal(t, "cta_url", me.Post(t, "/api/campaigns/forecast", draft).Fails(400, "invalid_request")["field"])
+	delete(draft, "cta_url")
 	draft["bid_amount"] = 0
 	me.Post(t, "/api/campaigns?action=forecast", draft).Fails(400, "invalid_request")
 	w.nobody().Post(t, "/api/campaigns?action=forecast", draft).Fails(401, "invalid_token")

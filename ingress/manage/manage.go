@@ -19,8 +19,6 @@ import (
 	"adnet/internal/report"
 	"adnet/internal/schedule"
 	"adnet/internal/token"
-
-	"github.com/google/uuid"
 )
 
 // StatsReader answers stats queries (ClickHouse, or memory in in-memory mode).
@@ -28,8 +26,10 @@ type StatsReader interface {
 	Stats(ctx context.Context, q report.Query) (report.Result, error)
 	// Requests counts who won the requests of some places, at prices of which step.
 	Requests(ctx context.Context, p report.Places) ([]report.Won, error)
-	// Asked counts the auctions of a publisher in days, both included.
-	Asked(ctx context.Context, developer uuid.UUID, since, until day.Day) (report.Asked, error)
+	// Asked counts the auctions of a publisher, or of all.
+	Asked(ctx context.Context, q report.AskedQuery) (report.Asked, error)
+	// Converted counts the conversions of an advertiser, a campaign, or all, by campaign and type.
+	Converted(ctx context.Context, q report.Query) ([]report.Converted, error)
 }
 
 // Who may register.
@@ -186,8 +186,17 @@ func (a *API) Mount(s *httpapi.Server) {
 	})
 	s.Handle(http.MethodGet, "/api/stats/requests", a.requests, httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true,
-		Params: httpapi.Params{"developer_id": httpapi.IDForm, "key": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm},
+		Params: httpapi.Params{
+			"developer_id": httpapi.IDForm, "key": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm,
+			"breakdown": httpapi.WordForm(report.AskedBreakdowns...),
+		},
 	})
+	ofTypes := with(reads, httpapi.Params{"campaign_id": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm})
+	ofTypes.Scans = true
+	s.Handle(http.MethodGet, "/api/stats/conversions", a.converted, ofTypes)
+	ofNetwork := with(ofAdmin(reads), httpapi.Params{"since": httpapi.DayForm, "until": httpapi.DayForm})
+	ofNetwork.Scans = true
+	s.Handle(http.MethodGet, "/api/admin/requests", a.networkRequests, ofNetwork)
 	s.HandleActions(http.MethodPost, "/api/stats", httpapi.Actions{Param: "type", Of: map[string]httpapi.Action{
 		"aggregate": {Do: a.aggregate},
 	}}, with(ofAdmin(changes), httpapi.Params{"date": httpapi.DayForm}))

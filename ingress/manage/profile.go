@@ -6,6 +6,7 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/errs"
+	"adnet/internal/money"
 	"adnet/internal/person"
 
 	"github.com/google/uuid"
@@ -67,10 +68,19 @@ func (a *API) exportAccount(c *httpapi.Context) error {
 	return httpapi.JSON(c, http.StatusOK, held)
 }
 
+// deletion is what a caller shows and confirms before its account is deleted.
+type deletion struct {
+	proof
+	USD     money.Micros  `json:"forfeit_usd"`     // the balance that is lost
+	Credits money.Credits `json:"forfeit_credits"` // the spendable ones that are lost
+}
+
 // eraseAccount forgets who owns the caller's account, for ever: rows of the ledger name its id and
-// nothing else. It needs the password, and the code where there is a second factor.
+// nothing else. It needs the password, the code where there is a second factor, and the amounts that
+// are lost where there are some.
 func (a *API) eraseAccount(c *httpapi.Context) error {
-	u, in, err := a.proved(c)
+	var in deletion
+	u, err := a.proved(c, &in)
 	if err != nil {
 		return err
 	}
@@ -80,13 +90,13 @@ func (a *API) eraseAccount(c *httpapi.Context) error {
 	if len(u.Seats) > 0 {
 		return errs.New(errs.Conflict, "the account owns seats of exchanges; ask the operator to end them first")
 	}
-	done, err := person.Erase(c.Request.Context(), a.deps.Persons, u, a.deps.Now())
+	done, err := person.Erase(c.Request.Context(), a.deps.Persons, u, person.Loss{Balance: in.USD, Credits: in.Credits}, a.deps.Now())
 	if err != nil {
 		return err
 	}
 	a.deps.Auth.ForgetUser(u.ID) // its logins and keys do nothing more
 	a.deps.Auth.ForgetKeys(u)
 	return httpapi.JSON(c, http.StatusOK, map[string]any{
-		"deleted": true, "keys_revoked": done.Keys, "campaigns_archived": done.Campaigns, "balance_left_usd": done.Balance,
+		"deleted": true, "keys_revoked": done.Keys, "campaigns_archived": done.Campaigns, "balance_left_usd": done.Balance, "credits_left": done.Credits,
 	})
 }

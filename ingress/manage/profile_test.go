@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"adnet/internal/storetest"
+
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 )
 
@@ -24,9 +27,12 @@ func TestProfile(t *testing.T) {
 	held := me.Get(t, "/api/account/export").As(200)
 	require.Equal(t, "Example Ltd", at(held, "profile", "company"))
 	require.NotContains(t, me.Get(t, "/api/account/export").Text, other.Email)
+	require.Contains(t, held, "decisions")
+	me.Call(t, "PUT", "/api/account/publishing", object{"min_relevance": 0.3}).As(200)
+	require.Equal(t, 0.3, at(me.Get(t, "/api/account/export").As(200), "publishing", "min_relevance"))
 }
 
-// An account is deleted by who knows its password, and by nobody else; its login ends with it.
+// An account is deleted by who knows its password, and by no other account; its login ends with it.
 func TestDeletedAccount(t *testing.T) {
 	w := newWorld(t)
 	p := w.member(t, "a@example.com")
@@ -41,4 +47,25 @@ func TestDeletedAccount(t *testing.T) {
 	w.Now = w.Now.Add(3 * time.Second)
 	p.Get(t, "/api/account/profile").Fails(401, "invalid_token")
 	w.nobody().Post(t, "/api/auth", object{"email": "a@example.com", "password": "correct horse"}).Fails(401, "invalid_credentials")
+}
+
+// A balance is never lost unseen: it must be named, to the cent, as it is when the account ends.
+func TestDeletionNamesTheBalance(t *testing.T) {
+	w := newWorld(t)
+	p := w.member(t, "a@example.com")
+	id := uuid.MustParse(p.Get(t, "/api/account/profile").As(200)["id"].(string))
+	require.NoError(t, storetest.Pay(t.Context(), w.Store, id, 12_500_000))
+	for _, forfeit := range []any{nil, 0, 12.4, 13, 1000000} {
+		body := object{"password": "correct horse"}
+		if forfeit != nil {
+			body["forfeit_usd"] = forfeit
+		}
+		refused := p.Post(t, "/api/account/delete", body).Fails(409, "conflict")
+		require.Equal(t, 12.5, refused["balance_usd"])
+		require.Equal(t, 0.0, refused["credits"])
+	}
+	p.Post(t, "/api/account/delete", object{"password": "correct horse", "forfeit_usd": "12.5"}).Fails(400, "invalid_request")
+	p.Get(t, "/api/account/profile").As(200)
+	done := p.Post(t, "/api/account/delete", object{"password": "correct horse", "forfeit_usd": 12.5}).As(200)
+	require.Equal(t, 12.5, done["balance_left_usd"])
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"adnet/ingress/httpapi"
+	"adnet/internal/errs"
+	"adnet/internal/report"
 )
 
 // requestsReply answers GET /api/stats/requests.
@@ -18,6 +20,24 @@ type requestsReply struct {
 	FillRate float64    `json:"fill_rate"` // filled per request, 0 to 1
 	NoFill   []noFillOf `json:"no_fill"`   // the most frequent first
 	Last     *time.Time `json:"last_at"`
+
+	BreakdownBy report.Breakdown `json:"breakdown_by,omitempty"`
+	Breakdown   []askedReply     `json:"breakdown,omitzero"`
+}
+
+// askedReply is the requests of one value of the breakdown.
+type askedReply struct {
+	Key      string  `json:"key"`
+	Requests int64   `json:"requests"`
+	Filled   int64   `json:"filled"`
+	FillRate float64 `json:"fill_rate"`
+}
+
+func fillRate(filled, requests int64) float64 {
+	if requests <= 0 {
+		return 0
+	}
+	return float64(filled) / float64(requests)
 }
 
 // noFillOf is how often there was no ad for a reason.
@@ -36,11 +56,37 @@ func (a *API) requests(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := a.deps.Stats.Asked(c.Request.Context(), developer, since, until)
+	q := report.AskedQuery{DeveloperID: developer, Since: since, Until: until, Breakdown: report.Breakdown(c.Query("breakdown"))}
+	if err := q.Check(); err != nil {
+		return err
+	}
+	return a.answerRequests(c, q)
+}
+
+// maxNetworkDays bounds a count over the auctions of all publishers.
+const maxNetworkDays = 31
+
+// networkRequests serves GET /api/admin/requests: what all publishers asked for.
+func (a *API) networkRequests(c *httpapi.Context) error {
+	if _, err := a.deps.Auth.Administrator(c); err != nil {
+		return err
+	}
+	since, until, err := a.daysOf(c)
 	if err != nil {
 		return err
 	}
-	reply := requestsReply{Since: since.String(), Until: until.String(), NoFill: []noFillOf{}}
+	if until-since >= maxNetworkDays {
+		return errs.New(errs.InvalidRequest, "the requests of all publishers are counted over at most %d days", maxNetworkDays).With("field", "since")
+	}
+	return a.answerRequests(c, report.AskedQuery{All: true, Since: since, Until: until})
+}
+
+func (a *API) answerRequests(c *httpapi.Context, q report.AskedQuery) error {
+	found, err := a.deps.Stats.Asked(c.Request.Context(), q)
+	if err != nil {
+		return err
+	}
+	reply := requestsReply{Since: q.Since.String(), Until: q.Until.String(), NoFill: []noFillOf{}, BreakdownBy: q.Breakdown}
 	if !found.Last.IsZero() {
 		reply.Last = &found.Last
 	}
@@ -55,8 +101,12 @@ func (a *API) requests(c *httpapi.Context) error {
 	slices.SortFunc(reply.NoFill, func(a, b noFillOf) int {
 		return cmp.Or(cmp.Compare(b.Requests, a.Requests), cmp.Compare(a.Reason, b.Reason))
 	})
-	if reply.Requests > 0 {
-		reply.FillRate = float64(reply.Filled) / float64(reply.Requests)
+	reply.FillRate = fillRate(reply.Filled, reply.Requests)
+	if q.Breakdown != "" {
+		reply.Breakdown = make([]askedReply, 0, len(found.Groups))
+	}
+	for _, g := range found.Groups {
+		reply.Breakdown = append(reply.Breakdown, askedReply{g.Key, g.Requests, g.Filled, fillRate(g.Filled, g.Requests)})
 	}
 	return httpapi.JSON(c, http.StatusOK, reply)
 }

@@ -251,6 +251,9 @@ type trafficReply struct {
 func (r *statsReply) addTraffic(list []report.Traffic) {
 	for _, t := range list {
 		switch reply := trafficReply(t); t.Reason {
+		case report.TrafficHouse:
+			reply.Reason = ""
+			r.House = reply
 		case report.TrafficSelfServed:
 			reply.Reason = ""
 			r.SelfServed = reply
@@ -276,6 +279,7 @@ type statsReply struct {
 	InvalidImpressions int64          `json:"invalid_impressions"`
 	InvalidClicks      int64          `json:"invalid_clicks"`
 	InvalidByReason    []trafficReply `json:"invalid_by_reason"`
+	House              trafficReply   `json:"house"` // in no other number
 	SelfServed         trafficReply   `json:"self_served"`
 	MintCapped         int64          `json:"mint_capped"` // impressions
 	MintHeld           int64          `json:"mint_held"`   // impressions

@@ -127,11 +127,26 @@ func TestRequests(t *testing.T) {
 		"since": "2026-02-09", "until": "2026-03-10", "requests": 4.0, "filled": 1.0, "fill_rate": 0.25, "last_at": "2026-03-10T12:00:01Z",
 		"no_fill": []any{object{"reason": "no_match", "requests": 2.0}, object{"reason": "paced", "requests": 1.0}},
 	}, got)
+	placed := asked(me, w.Now.AddDate(0, 0, -60), "")
+	placed.Surface = "welcome"
+	unfilled := placed
+	unfilled.AuctionID, unfilled.Reason = uuid.Must(uuid.NewV7()), "no_match"
+	require.NoError(t, w.Reports.InsertAuctions(t.Context(), "b", []report.Auction{placed, unfilled}))
+	by := me.Get(t, "/api/stats/requests?since=2026-01-09&until=2026-01-09&breakdown=surface").As(200)
+	require.Equal(t, "surface", by["breakdown_by"])
+	require.Equal(t, []any{object{"key": "welcome", "requests": 2.0, "filled": 1.0, "fill_rate": 0.5}}, by["breakdown"])
+	require.Equal(t, "breakdown", me.Get(t, "/api/stats/requests?breakdown=publisher").Fails(400, "invalid_request")["field"])
 	none := other.Get(t, "/api/stats/requests?since=2026-03-01&until=2026-03-02").As(200)
 	require.Nil(t, none["last_at"])
 	require.Empty(t, none["no_fill"])
 	me.Get(t, "/api/stats/requests?developer_id="+other.DeveloperID.String()).Fails(403, "forbidden")
 	w.admin(t).Get(t, "/api/stats/requests?developer_id="+other.DeveloperID.String()).As(200)
+	boss := w.admin(t)
+	all := boss.Get(t, "/api/admin/requests").As(200)
+	require.Equal(t, 5.0, all["requests"], "of all publishers")
+	require.Equal(t, got["no_fill"], all["no_fill"])
+	me.Get(t, "/api/admin/requests").Fails(403, "forbidden")
+	boss.Get(t, "/api/admin/requests?since=2026-01-01&until=2026-03-01").Fails(400, "invalid_request")
 	me.Get(t, "/api/stats/requests?since=x").Fails(400, "invalid_request")
 	w.nobody().Get(t, "/api/stats/requests").Fails(401, "invalid_token")
 }

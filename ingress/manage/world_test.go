@@ -31,7 +31,7 @@ type world struct {
 type nodes struct {
 	told  []campaign.Campaign
 	apart bool  // a node does not confirm
-	err   error // nobody can be told
+	err   error // goes nowhere
 }
 
 func (n *nodes) Announce(_ context.Context, c campaign.Campaign) (bool, error) {

@@ -1,0 +1,32 @@
+package manage_test
+
+import (
+	"testing"
+
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+	"adnet/internal/report"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// An advertiser sees its own types of conversions, and no other's.
+func TestConversionsByType(t *testing.T) {
+	w := newWorld(t)
+	owner, other := w.advertiser(t), w.advertiser(t)
+	id := owner.creates(t)
+	require.Equal(t, []any{}, at(owner.Get(t, "/api/stats/conversions").As(200), "conversions"))
+	require.NoError(t, w.Reports.Insert(t.Context(), "one", []report.Row{{
+		EventID: uuid.New(), ReceivedAt: w.Now, Type: ledger.Conversion, Verdict: ledger.OK, CampaignID: uuid.MustParse(id), AdvertiserID: owner.ID,
+		ConversionType: "signup", ConversionValue: 12 * money.USD, Currency: "USD",
+	}}))
+	for _, path := range []string{"/api/stats/conversions", "/api/stats/conversions?campaign_id=" + id} {
+		row := at(owner.Get(t, path).As(200), "conversions", 0)
+		require.Equal(t, []any{id, "signup", 1.0, 12.0, "2026-03-10T12:00:00Z"}, []any{at(row, "campaign_id"), at(row, "conversion_type"), at(row, "conversions"), at(row, "value_usd"), at(row, "last_received_at")})
+	}
+	require.Equal(t, []any{}, at(other.Get(t, "/api/stats/conversions").As(200), "conversions"))
+	other.Get(t, "/api/stats/conversions?campaign_id="+id).Fails(403, "forbidden")
+	owner.Get(t, "/api/stats/conversions?campaign_id=x").Fails(400, "invalid_request")
+	require.Len(t, at(w.admin(t).Get(t, "/api/stats/conversions").As(200), "conversions"), 1)
+}

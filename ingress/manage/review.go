@@ -1,0 +1,144 @@
+package manage
+
+import (
+	"context"
+	"net/http"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/adreport"
+	"adnet/internal/auditlog"
+	"adnet/internal/campaign"
+	"adnet/internal/errs"
+
+	"github.com/google/uuid"
+)
+
+// reviewQueue answers what waits for a reviewer, with the reports of readers of each.
+func (a *API) reviewQueue(c *httpapi.Context) error {
+	admin, err := a.deps.Auth.Admin(c)
+	if err != nil {
+		return err
+	}
+	f, err := filterOf(c)
+	if err != nil {
+		return err
+	}
+	f.Status, f.Waiting = "", true
+	page, total, err := a.deps.Campaigns.List(c.Request.Context(), admin, f)
+	if err != nil {
+		return err
+	}
+	if c.Query("shape") == "array" {
+		return answerList(c, page, total, f)
+	}
+	ids := make([]uuid.UUID, len(page))
+	for i := range page {
+		ids[i] = page[i].ID
+	}
+	reported, err := a.deps.AdReports.ReportsOf(c.Request.Context(), ids)
+	if err != nil {
+		return err
+	}
+	if page == nil {
+		page = []campaign.Campaign{}
+	}
+	if reported == nil {
+		reported = []adreport.Reported{}
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"campaigns": page, "reported": reported, "total": total, "limit": f.Limit, "offset": f.Offset})
+}
+
+// reviewCampaign decides on a campaign that waits, and with it on the reports of its readers, who
+// hear of it where they left an e-mail. The campaign comes first, which may be repeated while reports
+// wait, then the reports, once.
+func (a *API) reviewCampaign(c *httpapi.Context) error {
+	admin, err := a.deps.Auth.Admin(c)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		ID            string `json:"id"`
+		Decision      string `json:"decision"`
+		Notes         string `json:"notes"`
+		ConfigVersion int64  `json:"config_version"`
+	}
+	if err := httpapi.Decode(c, &in); err != nil {
+		return err
+	}
+	id, err := httpapi.ParseID("id", in.ID)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request.Context()
+	reports, err := a.deps.AdReports.ReportsOf(ctx, []uuid.UUID{id})
+	if err != nil {
+		return err
+	}
+	d := campaign.Decision{Decision: in.Decision, Notes: in.Notes, Seen: in.ConfigVersion, Reported: len(reports) > 0}
+	changed, err := a.deps.Campaigns.Decide(ctx, admin, id, d)
+	if err != nil {
+		return err
+	}
+	if d.Reported {
+		outcome := map[bool]string{true: adreport.Kept, false: adreport.Removed}[changed.Campaign.Status != campaign.Rejected]
+		of := adreport.Decision{CampaignID: id, Outcome: outcome, Words: in.Notes, By: admin.ID, At: a.deps.Now().UTC()}
+		if _, err := a.endReports(ctx, of); err != nil && !errs.Is(err, errs.InvalidState) { // another administrator was faster
+			return err
+		}
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{
+		"campaign": changed.Campaign, "review": changed.Campaign.Review, "propagated": changed.Propagated,
+	})
+}
+
+// What is read of a campaign's changes to find its last approved version: an owner who edits more
+// often than that keeps a reviewer from no decision, and no request from ending.
+const (
+	pastPage  = 500
+	pastPages = 4
+)
+
+// approvedBefore serves GET /api/admin/campaigns/{id}/approved: the version of a campaign that was last
+// approved, and what differs from it now.
+func (a *API) approvedBefore(c *httpapi.Context) error {
+	admin, err := a.deps.Auth.Administrator(c)
+	if err != nil {
+		return err
+	}
+	id, err := httpapi.ParseID("id", c.Param("id"))
+	if err != nil {
+		return err
+	}
+	now, err := a.deps.Campaigns.Get(c.Request.Context(), admin, id)
+	if err != nil {
+		return err
+	}
+	past := auditlog.PastOf(&now)
+	if err := a.goBack(c.Request.Context(), past, id); err != nil {
+		return err
+	}
+	approved, differs, whole := past.Found()
+	return httpapi.JSON(c, http.StatusOK, map[string]any{
+		"campaign_id": id, "config_version": now.ConfigVersion, "approved": approved, "differs": differs, "whole": whole,
+	})
+}
+
+func (a *API) goBack(ctx context.Context, past *auditlog.Past, id uuid.UUID) error {
+	q := auditlog.Query{TargetKind: auditlog.TargetCampaign, TargetID: id.String(), Limit: pastPage}
+	for range pastPages {
+		entries, err := a.deps.Audit.AuditLog(ctx, q)
+		if err != nil {
+			return err
+		}
+		for i := range entries {
+			if past.Undo(&entries[i]) {
+				return nil
+			}
+		}
+		if len(entries) < pastPage {
+			return nil
+		}
+		q.Before = entries[len(entries)-1].Seq
+	}
+	return nil
+}
