@@ -1,0 +1,240 @@
+package oversee
+
+import (
+	"context"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/token"
+
+	"github.com/google/uuid"
+)
+
+// settledWithin is how long after its receipt an event is looked for in the ledger: settlement is
+// seconds behind, and minutes after a pause.
+const settledWithin = 15 * time.Minute
+
+type entryReply struct {
+	Account string `json:"account"`
+	Asset   string `json:"asset"`         // USD or CREDIT
+	Amount  int64  `json:"amount"`        // micro-USD or Credits
+	Balance int64  `json:"balance_after"` // of the account, micro-USD or Credits
+	Seq     int64  `json:"seq"`           // in the account's chain, from 1
+	Hash    string `json:"hash"`          // of the link
+}
+
+type movementReply struct {
+	ID       uuid.UUID    `json:"id"`
+	Kind     ledger.Kind  `json:"kind"`
+	Ref      string       `json:"ref"`
+	Subject  uuid.UUID    `json:"subject"`
+	At       time.Time    `json:"at"`
+	Reverses *uuid.UUID   `json:"reverses,omitempty"`
+	Entries  []entryReply `json:"entries"`
+}
+
+// movements serves GET /api/admin/ledger: movements with all their entries, newest first.
+func (a *API) movements(c *httpapi.Context) error {
+	if _, err := a.deps.Auth.Administrator(c); err != nil {
+		return err
+	}
+	q, err := searchOf(c)
+	if err != nil {
+		return err
+	}
+	reply := map[string]any{"movements": []movementReply{}, "next": nil}
+	if text := c.Query("auction"); text != "" {
+		known, err := a.ofAuction(c.Request.Context(), text, &q)
+		if err != nil {
+			return err
+		}
+		if !known {
+			return httpapi.JSON(c, http.StatusOK, reply)
+		}
+	}
+	found, err := a.deps.Ledger.Movements(c.Request.Context(), q)
+	if err != nil {
+		return err
+	}
+	list := make([]movementReply, len(found))
+	for i := range found {
+		list[i] = answerMovement(&found[i])
+	}
+	reply["movements"] = list
+	if len(found) == q.Size() {
+		reply["next"] = writePlace(found[len(found)-1].Place)
+	}
+	return httpapi.JSON(c, http.StatusOK, reply)
+}
+
+func answerMovement(f *ledger.Found) movementReply {
+	m := movementReply{ID: f.ID, Kind: f.Kind, Ref: f.Ref, Subject: f.Subject, At: f.At.UTC(), Entries: make([]entryReply, len(f.Links))}
+	if f.Reverses != uuid.Nil {
+		m.Reverses = &f.Reverses
+	}
+	for i := range f.Links {
+		l := &f.Links[i]
+		m.Entries[i] = entryReply{string(l.Account), string(l.Asset), l.Amount, l.Balance, l.Seq, hex.EncodeToString(l.Hash[:])}
+	}
+	return m
+}
+
+func searchOf(c *httpapi.Context) (q ledger.Search, err error) {
+	if q.Account, err = accountOf(c); err != nil {
+		return q, err
+	}
+	for name, to := range map[string]func(uuid.UUID){
+		"subject":     func(id uuid.UUID) { q.Subjects = []uuid.UUID{id} },
+		"transaction": func(id uuid.UUID) { q.Transaction = id },
+	} {
+		if text := c.Query(name); text != "" {
+			id, err := httpapi.ParseID(name, text)
+			if err != nil {
+				return q, err
+			}
+			to(id)
+		}
+	}
+	q.Kind = ledger.Kind(c.Query("kind"))
+	for name, to := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
+		if text := c.Query(name); text != "" {
+			if *to, err = httpapi.ParseTime(text); err != nil {
+				return q, errs.New(errs.InvalidRequest, "%s must be a time", name).With("field", name)
+			}
+		}
+	}
+	if q.Limit, err = httpapi.QueryInt(c, "limit", defaultPage, 1, ledger.MaxFound); err != nil {
+		return q, err
+	}
+	q.Before, err = readPlace(c.Query("before"), q.Account != "")
+	return q, err
+}
+
+func accountOf(c *httpapi.Context) (ledger.Account, error) {
+	text := c.Query("account")
+	if text != "" && !ledger.Named(text) {
+		return "", errs.New(errs.InvalidRequest, "account must be one of the ledger, like advertiser:ID, developer:ID or house:revenue").With("field", "account")
+	}
+	return ledger.Account(text), nil
+}
+
+// ofAuction narrows q to the movements in which the auction's events can be: those of its campaign
+// and publisher in the minutes after they were received. A movement sums one batch of settlement, and
+// nothing says which auctions a batch had. false without a record of the auction.
+func (a *API) ofAuction(ctx context.Context, text string, q *ledger.Search) (known bool, err error) {
+	id, err := httpapi.ParseID("auction", text)
+	if err != nil {
+		return false, err
+	}
+	if id.Version() != 7 {
+		return false, nil
+	}
+	if len(q.Subjects) > 0 || !q.Since.IsZero() || !q.Until.IsZero() {
+		return false, errs.New(errs.InvalidRequest, "auction stands for subject, since and until: leave those out").With("field", "auction")
+	}
+	at := token.Auction{AuctionID: id}.IssuedAt()
+	record, err := a.deps.History.Auction(ctx, id, at)
+	if err != nil {
+		if errs.Is(err, errs.NotFound) {
+			err = nil
+		}
+		return false, err
+	}
+	events, err := a.deps.History.AuctionEvents(ctx, id, record.CampaignID, at)
+	if err != nil || len(events) == 0 {
+		return false, err
+	}
+	q.Subjects = []uuid.UUID{record.CampaignID, record.DeveloperID}
+	q.Since, q.Until = events[0].ReceivedAt, events[len(events)-1].ReceivedAt.Add(settledWithin)
+	return true, nil
+}
+
+// writePlace is a place as the cursor of a page: "s" and a number, or "t", microseconds and an id.
+func writePlace(p ledger.Place) string {
+	if p.Seq != 0 {
+		return "s" + strconv.FormatInt(p.Seq, 10)
+	}
+	return "t" + strconv.FormatInt(p.At.UnixMicro(), 10) + "." + p.ID.String()
+}
+
+// readPlace reads a cursor of writePlace. A cursor of another kind of search is refused: it would
+// begin somewhere else without a word.
+func readPlace(text string, numbered bool) (p ledger.Place, err error) {
+	if text == "" {
+		return p, nil
+	}
+	bad := errs.New(errs.InvalidRequest, "before must be the next of a reply to the same search").With("field", "before")
+	if (text[0] == 's') != numbered {
+		return p, bad
+	}
+	if numbered {
+		if p.Seq, err = strconv.ParseInt(text[1:], 10, 64); err != nil || p.Seq <= 0 {
+			return p, bad
+		}
+		return p, nil
+	}
+	micros, id, found := strings.Cut(text[1:], ".")
+	at, err := strconv.ParseInt(micros, 10, 64)
+	if text[0] != 't' || !found || err != nil || at < 0 || at > maxMicros {
+		return p, bad
+	}
+	if p.ID, err = httpapi.ParseID("before", id); err != nil {
+		return p, bad
+	}
+	p.At = time.UnixMicro(at).UTC()
+	return p, nil
+}
+
+// maxMicros is a time of the year 2286, which every store can hold.
+const maxMicros = 9_999_999_999_999_999
+
+type headReply struct {
+	Account string `json:"account"`
+	Asset   string `json:"asset"`
+	Seq     int64  `json:"seq"`     // number of the last entry
+	Balance int64  `json:"balance"` // micro-USD or Credits
+	Hash    string `json:"hash"`    // of the last entry's link
+}
+
+// heads serves GET /api/admin/ledger/heads: the end of each account's hash chain. Whoever notes them
+// elsewhere finds out later whether an entry before them was changed.
+func (a *API) heads(c *httpapi.Context) error {
+	if _, err := a.deps.Auth.Administrator(c); err != nil {
+		return err
+	}
+	q := ledger.HeadQuery{}
+	var err error
+	if q.Account, err = accountOf(c); err != nil {
+		return err
+	}
+	if q.Limit, err = httpapi.QueryInt(c, "limit", defaultPage, 1, ledger.MaxFound); err != nil {
+		return err
+	}
+	if text := c.Query("after"); text != "" {
+		account, asset, found := strings.Cut(text, " ")
+		if !found || !ledger.Named(account) || asset != string(ledger.USD) && asset != string(ledger.Credit) {
+			return errs.New(errs.InvalidRequest, "after must be the next of a reply").With("field", "after")
+		}
+		q.After = ledger.Side{Account: ledger.Account(account), Asset: ledger.Asset(asset)}
+	}
+	list, err := a.deps.Ledger.Heads(c.Request.Context(), q)
+	if err != nil {
+		return err
+	}
+	heads := make([]headReply, len(list))
+	for i, h := range list {
+		heads[i] = headReply{string(h.Account), string(h.Asset), h.Seq, h.Balance, hex.EncodeToString(h.Hash[:])}
+	}
+	reply := map[string]any{"heads": heads, "next": nil, "as_of": a.deps.Now().UTC()}
+	if len(heads) == q.Size() {
+		last := heads[len(heads)-1]
+		reply["next"] = last.Account + " " + last.Asset
+	}
+	return httpapi.JSON(c, http.StatusOK, reply)
+}

@@ -1,0 +1,150 @@
+package oversee
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/deadletter"
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/stream"
+	"adnet/schemas/event"
+)
+
+const (
+	maxLetters = 200
+	maxProblem = 200     // bytes of a search
+	maxRaw     = 4 << 10 // bytes of a record that an answer shows
+	replayWait = 10 * time.Second
+)
+
+var streamForm = regexp.MustCompile(`^[0-9a-f]{1,64}$`)
+
+// letterReply is a dead letter. What a stranger wrote into it is in raw and decoded only, and bounded.
+type letterReply struct {
+	ID        string          `json:"id"`
+	Topic     string          `json:"topic"`
+	Stream    string          `json:"stream"` // id of the topic
+	Partition int32           `json:"partition"`
+	Offset    int64           `json:"offset"`
+	Problem   string          `json:"problem"`
+	At        time.Time       `json:"at"`
+	Bytes     int             `json:"bytes"`
+	Summary   string          `json:"summary"`
+	Replays   int             `json:"replays"`
+	StartedAt *time.Time      `json:"replay_started_at"`
+	SentAt    *time.Time      `json:"replayed_at"`
+	SentBy    string          `json:"replayed_by"`
+	Raw       []byte          `json:"raw,omitempty"` // base64, the first 4 KiB
+	Decoded   json.RawMessage `json:"decoded,omitempty"`
+}
+
+func answerLetter(l *ledger.StoredDeadLetter, whole bool) letterReply {
+	r := letterReply{
+		ID: deadletter.ID(l), Topic: event.TopicEvents, Stream: l.Stream, Partition: l.Number, Offset: l.Offset, Problem: l.Problem, At: l.At.UTC(),
+		Bytes: len(l.Raw), Summary: deadletter.Short(l.Raw), Replays: l.Replays, SentBy: l.SentBy,
+	}
+	for _, at := range []struct {
+		from time.Time
+		to   **time.Time
+	}{{l.StartedAt, &r.StartedAt}, {l.SentAt, &r.SentAt}} {
+		if !at.from.IsZero() {
+			utc := at.from.UTC()
+			*at.to = &utc
+		}
+	}
+	if whole {
+		r.Raw, r.Decoded = l.Raw[:min(len(l.Raw), maxRaw)], deadletter.Decoded(l.Raw)
+	}
+	return r
+}
+
+// letters serves GET /api/admin/dead_letters: records that could not be decoded, oldest first.
+func (a *API) letters(c *httpapi.Context) error {
+	if _, err := a.deps.Auth.Administrator(c); err != nil {
+		return err
+	}
+	q := ledger.DeadLetterQuery{Open: c.Query("state") != "all", Stream: c.Query("stream"), Problem: c.Query("problem")}
+	if q.Stream != "" && !streamForm.MatchString(q.Stream) {
+		return errs.New(errs.InvalidRequest, "stream must be the id of a topic in hex").With("field", "stream")
+	}
+	if len(q.Problem) > maxProblem || !utf8.ValidString(q.Problem) || strings.ContainsRune(q.Problem, 0) {
+		return errs.New(errs.InvalidRequest, "problem must be a text of at most %d bytes", maxProblem).With("field", "problem")
+	}
+	var err error
+	if q.Limit, err = httpapi.QueryInt(c, "limit", defaultPage, 1, maxLetters); err != nil {
+		return err
+	}
+	if q.Offset, err = httpapi.QueryInt(c, "offset", 0, 0, 1_000_000); err != nil {
+		return err
+	}
+	limit := q.Limit
+	q.Limit++ // whether there is a next page
+	list, err := a.deps.Letters.DeadLetters(c.Request.Context(), q)
+	if err != nil {
+		return err
+	}
+	reply := map[string]any{"more": len(list) > limit, "limit": limit, "offset": q.Offset}
+	list = list[:min(limit, len(list))]
+	shown := make([]letterReply, len(list))
+	for i := range list {
+		shown[i] = answerLetter(&list[i], false)
+	}
+	reply["dead_letters"] = shown
+	return httpapi.JSON(c, http.StatusOK, reply)
+}
+
+// letter serves GET /api/admin/dead_letters/{id}, with what the record holds.
+func (a *API) letter(c *httpapi.Context) error {
+	if _, err := a.deps.Auth.Administrator(c); err != nil {
+		return err
+	}
+	at, err := deadletter.ParseID(c.Param("id"))
+	if err != nil {
+		return err
+	}
+	return a.answerOne(c, at)
+}
+
+func (a *API) answerOne(c *httpapi.Context, at stream.Range) error {
+	list, err := a.deps.Letters.DeadLetters(c.Request.Context(), ledger.DeadLetterQuery{At: &at, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return errs.New(errs.NotFound, "there is no such dead letter")
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"dead_letter": answerLetter(&list[0], true)})
+}
+
+// replayLetter serves POST /api/admin/dead_letters/{id}/replay: the record goes to the events topic
+// again, once, unless again is set. An event that was applied counts as a duplicate.
+func (a *API) replayLetter(c *httpapi.Context) error {
+	admin, err := a.deps.Auth.Administrator(c)
+	if err != nil {
+		return err
+	}
+	s := deadletter.Sending{By: admin.ID.String()}
+	var in struct {
+		Again bool `json:"again"`
+	}
+	if err := httpapi.Decode(c, &in); err != nil {
+		return err
+	}
+	if s.At, err = deadletter.ParseID(c.Param("id")); err != nil {
+		return err
+	}
+	s.Again = in.Again
+	ctx, stop := context.WithTimeout(c.Request.Context(), replayWait)
+	defer stop()
+	if err := deadletter.Replay(ctx, a.deps.Letters, a.deps.Broker, s); err != nil {
+		return err
+	}
+	return a.answerOne(c, s.At)
+}

@@ -1,0 +1,96 @@
+// Package oversee is what administrators see of the installation as a whole: the ledger and its
+// chains, what verify found, dead letters, settings,
+// and whether its servers and nodes work. It shows and asks; what a number means is decided where the number is
+// made. Every route is for administrators only.
+package oversee
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/deadletter"
+	"adnet/internal/ledger"
+	"adnet/internal/obs"
+	"adnet/internal/report"
+	"adnet/internal/schedule"
+
+	"github.com/google/uuid"
+)
+
+// Ledger is what a store tells administrators of the ledger.
+type Ledger interface {
+	Movements(ctx context.Context, q ledger.Search) ([]ledger.Found, error)
+	Heads(ctx context.Context, q ledger.HeadQuery) ([]ledger.SideHead, error)
+	Verifications(ctx context.Context, limit int) ([]ledger.Verification, error)
+	AskVerification(ctx context.Context, by uuid.UUID, now time.Time) (ledger.Verification, error)
+}
+
+// History finds an auction and what became of it; see analytics/stats.
+type History interface {
+	Auction(ctx context.Context, id uuid.UUID, at time.Time) (report.Auction, error)
+	AuctionEvents(ctx context.Context, id, campaign uuid.UUID, at time.Time) ([]report.Row, error)
+}
+
+// Deps are what the endpoints work with. All but Now are required.
+type Deps struct {
+	Auth    *httpapi.Auth
+	Ledger  Ledger
+	History History
+	Letters deadletter.Store
+	Broker  deadletter.Producer // takes the events topic
+	// Look looks at the servers and the log; it may take seconds, so the endpoints ask every 30 s at
+	// most.
+	Look func(ctx context.Context) Health
+	// Ready answers whether this node may get traffic.
+	Ready func() obs.Report
+	// Settings are those of this process, in the order of its flags.
+	Settings []Setting
+	Now      func() time.Time
+}
+
+// API is the endpoints.
+type API struct {
+	deps Deps
+	seen looked
+}
+
+// New makes the endpoints.
+func New(deps Deps) *API {
+	deps.Now = schedule.Clock(deps.Now)
+	return &API{deps: deps}
+}
+
+const (
+	defaultPage = 50
+	maxRuns     = 30
+)
+
+// Mount adds the routes to s.
+func (a *API) Mount(s *httpapi.Server) {
+	reads := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.AdminToken}
+	// The ledger is searched by its indexes, but for conditions that few rows meet.
+	scans := reads
+	scans.Scans = true
+	changes := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.AdminToken, Idempotent: httpapi.Yes, Audited: httpapi.Yes}
+	with := func(p httpapi.Policy, params httpapi.Params) httpapi.Policy { p.Params = params; return p }
+	s.Handle(http.MethodGet, "/api/admin/ledger", a.movements, with(scans, httpapi.Params{
+		"subject": httpapi.IDForm, "auction": httpapi.IDForm, "transaction": httpapi.IDForm, "kind": httpapi.WordForm(ledger.Kinds...),
+		"since": httpapi.TimeForm, "until": httpapi.TimeForm, "limit": httpapi.NumberForm(1, ledger.MaxFound),
+		"account": httpapi.TextForm, "before": httpapi.TextForm,
+	}))
+	s.Handle(http.MethodGet, "/api/admin/ledger/heads", a.heads, with(reads, httpapi.Params{
+		"account": httpapi.TextForm, "after": httpapi.TextForm, "limit": httpapi.NumberForm(1, ledger.MaxFound),
+	}))
+	s.Handle(http.MethodGet, "/api/admin/verify", a.verifications, with(reads, httpapi.Params{"limit": httpapi.NumberForm(1, maxRuns)}))
+	s.Handle(http.MethodPost, "/api/admin/verify", a.askVerification, changes)
+	s.Handle(http.MethodGet, "/api/admin/dead_letters", a.letters, with(reads, httpapi.Params{
+		"state": httpapi.WordForm("open", "all"), "stream": httpapi.TextForm, "problem": httpapi.TextForm,
+		"limit": httpapi.NumberForm(1, maxLetters), "offset": httpapi.NumberForm(0, 1_000_000),
+	}))
+	s.Handle(http.MethodGet, "/api/admin/dead_letters/:id", a.letter, reads)
+	s.Handle(http.MethodPost, "/api/admin/dead_letters/:id/replay", a.replayLetter, changes)
+	s.Handle(http.MethodGet, "/api/admin/health", a.health, reads)
+	s.Handle(http.MethodGet, "/api/admin/settings", a.settings, reads)
+}

@@ -1,0 +1,200 @@
+package oversee_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"adnet/ingress/ingresstest"
+	"adnet/ingress/oversee"
+	"adnet/internal/account"
+	"adnet/internal/auditlog"
+	"adnet/internal/campaign"
+	"adnet/internal/ledger"
+	"adnet/internal/link"
+	"adnet/internal/obs"
+	"adnet/internal/report"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+type object = ingresstest.Object
+
+type world struct {
+	*ingresstest.World
+	boss, owner *ingresstest.Person
+	log         *log
+	looks       int
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{World: ingresstest.New(t, ingresstest.Options{}), log: &log{}}
+	w.boss, w.owner = w.Login(t, account.User{Role: account.RoleAdmin}), w.Login(t, account.User{Role: account.RoleAdvertiser})
+	oversee.New(oversee.Deps{Auth: w.Auth, Ledger: w.Store, History: w.Reports, Letters: w.Store, Broker: w.log, Look: w.look, Ready: obs.NewReadiness().Check, Settings: []oversee.Setting{{Name: "ADNET_X", Origin: oversee.FromFile, Secret: true, Value: "********"}}, Now: w.Clock}).Mount(w.HTTP)
+	return w
+}
+
+// look finds PostgreSQL away.
+func (w *world) look(context.Context) oversee.Health {
+	w.looks++
+	away := link.Report{Server: "PostgreSQL", Address: "db.example/adnet", Setting: "ADNET_POSTGRES_URL"}
+	away.Mend("connection refused", "start it")
+	return oversee.Health{Servers: []link.Seen{away.Seen()}, Nodes: []oversee.Node{{Name: "a", HeardAt: w.Now}}, Problems: []string{"the log is away"}}
+}
+
+// A look connects to every server: however many ask, there is one each half minute.
+func TestHealthIsLookedAtOnce(t *testing.T) {
+	w := newWorld(t)
+	for range 3 {
+		got := w.boss.Get(t, "/api/admin/health").As(200)
+		require.Equal(t, false, got["servers"].([]any)[0].(object)["ok"])
+		require.Nil(t, got["settlement"].(object)["behind"])
+		require.Equal(t, true, got["node"].(object)["ready"])
+	}
+	w.owner.Get(t, "/api/admin/health").Fails(403, "forbidden")
+	require.Equal(t, 1, w.looks)
+	w.Now = w.Now.Add(30 * time.Second)
+	w.boss.Get(t, "/api/admin/health").As(200)
+	require.Equal(t, 2, w.looks)
+}
+
+// charged writes a charge of one micro-USD into the ledger.
+func (w *world) charged(t *testing.T, advertiser, campaign uuid.UUID, ref string, at time.Time) uuid.UUID {
+	t.Helper()
+	id := uuid.New()
+	require.NoError(t, w.Store.InTx(t.Context(), func(tx ledger.Tx) error {
+		return tx.Write(t.Context(), ledger.Effects{Transactions: []ledger.Transaction{{
+			ID: id, Kind: ledger.KindCharge, Ref: ref, Subject: campaign, At: at,
+			Entries: []ledger.Entry{{Account: ledger.AdvertiserCash(advertiser), Asset: ledger.USD, Amount: -1}, {Account: ledger.Revenue, Asset: ledger.USD, Amount: 1}},
+		}}})
+	}))
+	return id
+}
+
+// Every route is for administrators: others are refused, and hear nothing.
+func TestOnlyAdministrators(t *testing.T) {
+	w := newWorld(t)
+	for _, path := range []string{"/api/admin/ledger", "/api/admin/ledger/heads", "/api/admin/verify", "/api/admin/dead_letters", "/api/admin/settings", "/api/admin/health"} {
+		w.owner.Get(t, path).Fails(403, "forbidden")
+		w.Caller("").Get(t, path).Fails(401, "invalid_token")
+		w.boss.Get(t, path).As(200)
+	}
+	w.owner.Post(t, "/api/admin/verify", nil).Fails(403, "forbidden")
+	id := w.dead(t, 0, []byte("x"))
+	w.owner.Get(t, "/api/admin/dead_letters/"+id).Fails(403, "forbidden")
+	w.owner.Post(t, "/api/admin/dead_letters/"+id+"/replay", object{}).Fails(403, "forbidden")
+	require.Empty(t, w.log.sent)
+	list, err := w.Store.Verifications(t.Context(), 5)
+	require.NoError(t, err)
+	require.Empty(t, list)
+}
+
+func TestLedgerIsSearchedByPages(t *testing.T) {
+	w := newWorld(t)
+	advertiser, of := uuid.New(), uuid.New()
+	ids := map[string]bool{}
+	for i := range 5 {
+		ids[w.charged(t, advertiser, of, string(rune('a'+i)), w.Now.Add(time.Duration(i)*time.Second)).String()] = true
+	}
+	other := w.charged(t, uuid.New(), uuid.New(), "z", w.Now)
+	for _, query := range []string{"account=advertiser:" + advertiser.String(), "subject=" + of.String(), "kind=charge&since=2026-03-04T12:00:00Z&until=2026-03-05&subject=" + of.String()} {
+		seen, next := map[string]bool{}, ""
+		for range 4 {
+			page := w.boss.Get(t, "/api/admin/ledger?limit=2&"+query+next).As(200)
+			for _, m := range page["movements"].([]any) {
+				id := m.(object)["id"].(string)
+				require.True(t, ids[id] && !seen[id], "%s: %s", query, id)
+				seen[id] = true
+				require.Len(t, m.(object)["entries"], 2)
+			}
+			if page["next"] == nil {
+				break
+			}
+			next = "&before=" + page["next"].(string)
+		}
+		require.Len(t, seen, 5, query)
+	}
+	one := w.boss.Get(t, "/api/admin/ledger?transaction="+other.String()).As(200)["movements"].([]any)
+	require.Len(t, one, 1)
+	heads := w.boss.Get(t, "/api/admin/ledger/heads?account=house:revenue").As(200)["heads"].([]any)
+	require.Len(t, heads, 1)
+	require.EqualValues(t, 6, heads[0].(object)["seq"])
+	require.Equal(t, one[0].(object)["entries"].([]any)[1].(object)["hash"], heads[0].(object)["hash"], "the newest entry is the head")
+	next, n := "", 0
+	for range 5 {
+		page := w.boss.Get(t, "/api/admin/ledger/heads?limit=1"+next).As(200)
+		n += len(page["heads"].([]any))
+		if page["next"] == nil {
+			break
+		}
+		next = "&after=" + (page["next"].(string)[:len(page["next"].(string))-4]) + "%20USD"
+	}
+	require.Equal(t, 3, n)
+}
+
+func TestSearchRefusesNonsense(t *testing.T) {
+	w := newWorld(t)
+	for _, query := range []string{
+		"account=x", "account=house:'", "subject=x", "kind=theft", "since=today", "limit=0", "limit=201", "before=s1", "before=t", "before=t1.x", "before=t-1.00000000-0000-4000-8000-000000000000",
+		"before=t99999999999999999.00000000-0000-4000-8000-000000000000", "account=house:revenue&before=t1.00000000-0000-4000-8000-000000000000", "account=house:revenue&before=s-1",
+		"auction=" + uuid.Must(uuid.NewV7()).String() + "&subject=" + uuid.NewString(),
+	} {
+		w.boss.Get(t, "/api/admin/ledger?"+query).Fails(400, "invalid_request")
+	}
+	for _, query := range []string{"after=x", "after=house:revenue%20EUR", "account=x", "limit=x"} {
+		w.boss.Get(t, "/api/admin/ledger/heads?"+query).Fails(400, "invalid_request")
+	}
+}
+
+// An auction leads to the movements of its campaign and publisher after its events, and to no others.
+func TestLedgerByAuction(t *testing.T) {
+	w := newWorld(t)
+	auction := uuid.Must(uuid.NewV7())
+	sec, nsec := auction.Time().UnixTime()
+	at := time.Unix(sec, nsec).UTC()
+	of, developer := uuid.New(), uuid.New()
+	require.NoError(t, w.Reports.InsertAuctions(t.Context(), "a", []report.Auction{{AuctionID: auction, At: at, CampaignID: of, DeveloperID: developer}}))
+	path := "/api/admin/ledger?auction=" + auction.String()
+	require.Empty(t, w.boss.Get(t, path).As(200)["movements"], "nothing was received yet")
+	require.NoError(t, w.Reports.Insert(t.Context(), "b", []report.Row{{EventID: uuid.New(), ReceivedAt: at, Type: ledger.Impression, Verdict: ledger.OK, AuctionID: auction, CampaignID: of, DeveloperID: developer, BillingModel: string(campaign.CPM)}}))
+	want := w.charged(t, uuid.New(), of, "a", at.Add(time.Second))
+	w.charged(t, uuid.New(), of, "before", at.Add(-time.Hour))
+	w.charged(t, uuid.New(), of, "long after", at.Add(time.Hour))
+	w.charged(t, uuid.New(), uuid.New(), "another", at.Add(time.Second))
+	found := w.boss.Get(t, path).As(200)["movements"].([]any)
+	require.Len(t, found, 1)
+	require.Equal(t, want.String(), found[0].(object)["id"])
+	require.Empty(t, w.boss.Get(t, "/api/admin/ledger?auction="+uuid.Must(uuid.NewV7()).String()).As(200)["movements"])
+	require.Empty(t, w.boss.Get(t, "/api/admin/ledger?auction="+uuid.NewString()).As(200)["movements"])
+}
+
+func TestVerifyIsAskedForAndRead(t *testing.T) {
+	w := newWorld(t)
+	asked := w.boss.Post(t, "/api/admin/verify", nil).As(202)["run"].(object)
+	require.Equal(t, "waiting", asked["state"])
+	require.Equal(t, asked["id"], w.boss.Post(t, "/api/admin/verify", nil).As(202)["run"].(object)["id"], "one at a time")
+	v, begun, err := w.Store.BeginVerification(t.Context(), false, w.Now)
+	require.NoError(t, err)
+	require.True(t, begun)
+	first := func() object {
+		return w.boss.Get(t, "/api/admin/verify").As(200)["runs"].([]any)[0].(object)
+	}
+	require.Equal(t, "running", first()["state"])
+	v.EndedAt, v.Checks = w.Now, []ledger.Check{{Name: ledger.CheckSumUSD}, {Name: ledger.CheckChain, Want: 2, Got: 1, Detail: "house:revenue"}}
+	require.NoError(t, w.Store.EndVerification(t.Context(), v))
+	got := first()
+	require.Equal(t, "broken", got["state"])
+	require.Len(t, got["checks"], 2)
+	require.Equal(t, false, got["checks"].([]any)[1].(object)["ok"])
+	w.boss.Post(t, "/api/admin/verify", nil).Fails(409, "conflict")
+	w.Now = w.Now.Add(ledger.VerifyGap)
+	w.boss.Post(t, "/api/admin/verify", nil).As(202)
+	runs := w.boss.Get(t, "/api/admin/verify").As(200)["runs"].([]any)
+	require.Equal(t, "waiting", runs[0].(object)["state"])
+	require.Len(t, runs[1].(object)["checks"], 2, "the newest that ended keeps its checks")
+	entries, err := w.Store.AuditLog(t.Context(), auditlog.Query{TargetKind: auditlog.TargetStore, Limit: 9})
+	require.NoError(t, err)
+	require.Len(t, entries, 2)
+}

@@ -1,0 +1,39 @@
+package oversee
+
+import (
+	"net/http"
+
+	"adnet/ingress/httpapi"
+)
+
+// Where the value of a setting came from.
+const (
+	FromDefault     = "default"
+	FromEnvironment = "environment"
+	FromFile        = "file" // that the variable with _FILE names
+	FromFlag        = "flag"
+)
+
+// Setting is one setting of the process that answers. Value and Default hold no secret: who makes a
+// Setting masks them.
+type Setting struct {
+	Name    string `json:"name"` // of the environment variable
+	Flag    string `json:"flag"`
+	Value   string `json:"value"`
+	Default string `json:"default"`
+	Origin  string `json:"origin"`
+	Secret  bool   `json:"secret"` // the value, or a part of it, is masked
+	Help    string `json:"help"`
+}
+
+// settings serves GET /api/admin/settings.
+func (a *API) settings(c *httpapi.Context) error {
+	if _, err := a.deps.Auth.Administrator(c); err != nil {
+		return err
+	}
+	list := a.deps.Settings
+	if list == nil {
+		list = []Setting{}
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"settings": list})
+}

@@ -1,0 +1,102 @@
+package oversee
+
+import (
+	"net/http"
+	"time"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/ledger"
+
+	"github.com/google/uuid"
+)
+
+type checkReply struct {
+	Name   string `json:"name"`
+	Want   int64  `json:"want"`
+	Got    int64  `json:"got"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail,omitempty"` // the first offenders
+}
+
+type runReply struct {
+	ID        int64        `json:"id"`
+	State     string       `json:"state"` // waiting, running, clean, broken, failed or lost
+	AskedBy   *uuid.UUID   `json:"asked_by,omitempty"`
+	AskedAt   time.Time    `json:"asked_at"`
+	StartedAt *time.Time   `json:"started_at,omitempty"`
+	EndedAt   *time.Time   `json:"ended_at,omitempty"`
+	Problem   string       `json:"problem,omitempty"`
+	Checks    []checkReply `json:"checks"`
+}
+
+// answerRun is a run on the wire; of all but the newest the checks are left out.
+func answerRun(v *ledger.Verification, now time.Time, whole bool) runReply {
+	r := runReply{ID: v.ID, AskedAt: v.AskedAt.UTC(), Problem: v.Problem, Checks: []checkReply{}}
+	if v.AskedBy != uuid.Nil {
+		r.AskedBy = &v.AskedBy
+	}
+	if !v.StartedAt.IsZero() {
+		r.StartedAt = &v.StartedAt
+	}
+	if !v.EndedAt.IsZero() {
+		r.EndedAt = &v.EndedAt
+	}
+	switch {
+	case v.Clean():
+		r.State = "clean"
+	case v.Problem != "":
+		r.State = "failed"
+	case !v.EndedAt.IsZero():
+		r.State = "broken"
+	case !v.Open(now):
+		r.State = "lost"
+	case v.StartedAt.IsZero():
+		r.State = "waiting"
+	default:
+		r.State = "running"
+	}
+	if whole {
+		for _, c := range v.Checks {
+			r.Checks = append(r.Checks, checkReply{c.Name, c.Want, c.Got, c.OK(), c.Detail})
+		}
+	}
+	return r
+}
+
+// verifications serves GET /api/admin/verify: the newest runs, and the checks of the newest that
+// ended.
+func (a *API) verifications(c *httpapi.Context) error {
+	if _, err := a.deps.Auth.Administrator(c); err != nil {
+		return err
+	}
+	limit, err := httpapi.QueryInt(c, "limit", 10, 1, maxRuns)
+	if err != nil {
+		return err
+	}
+	list, err := a.deps.Ledger.Verifications(c.Request.Context(), limit)
+	if err != nil {
+		return err
+	}
+	now, ended := a.deps.Now(), false
+	runs := make([]runReply, len(list))
+	for i := range list {
+		whole := !ended && !list[i].EndedAt.IsZero()
+		runs[i] = answerRun(&list[i], now, whole)
+		ended = ended || whole
+	}
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"runs": runs, "as_of": now.UTC()})
+}
+
+// askVerification serves POST /api/admin/verify: the consumers begin a run within seconds. It reads
+// the whole ledger, so there is one at a time and ten minutes between two.
+func (a *API) askVerification(c *httpapi.Context) error {
+	admin, err := a.deps.Auth.Administrator(c)
+	if err != nil {
+		return err
+	}
+	v, err := a.deps.Ledger.AskVerification(c.Request.Context(), admin.ID, a.deps.Now().UTC())
+	if err != nil {
+		return err
+	}
+	return httpapi.JSON(c, http.StatusAccepted, map[string]any{"run": answerRun(&v, a.deps.Now(), false)})
+}
