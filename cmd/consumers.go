@@ -13,11 +13,14 @@ import (
 	"adnet/consumers/quarantine"
 	"adnet/consumers/retain"
 	"adnet/consumers/settle"
+	"adnet/consumers/verify"
 	"adnet/ingress/track"
 	"adnet/internal/backends"
 	"adnet/internal/cli"
 	"adnet/internal/kafka"
+	"adnet/internal/ledger"
 	"adnet/internal/lifecycle"
+	"adnet/internal/operate"
 	"adnet/internal/redis"
 	"adnet/internal/token"
 	"adnet/schemas/event"
@@ -69,6 +72,7 @@ type consumersConfig struct {
 	Quarantine quarantine.Config `embed:""`
 	Retain     retain.Config     `embed:""`
 	Learn      learn.Config      `embed:""`
+	Verify     verify.Config     `embed:""`
 
 	// Life is how long after an auction its events still count.
 	Life time.Duration `kong:"-"`
@@ -98,7 +102,7 @@ type consumersRole struct {
 // newConsumers constructs the consumer role over b.
 func newConsumers(h *host, cfg consumersConfig, funds backends.Money, b *backends.All) (*consumersRole, error) {
 	r := &consumersRole{host: h, All: b, cfg: cfg, funds: funds}
-	for _, area := range []func() error{r.settling, r.releasing, r.archiving, r.projecting, r.cleaning, r.counting, r.steering, r.learning} {
+	for _, area := range []func() error{r.settling, r.releasing, r.archiving, r.projecting, r.cleaning, r.counting, r.steering, r.learning, r.verifying} {
 		if err := area(); err != nil {
 			return nil, err
 		}
@@ -253,6 +257,22 @@ func (r *consumersRole) learning() error {
 		return err
 	}
 	r.runs("learn", learner)
+	return nil
+}
+
+// verifyWait is how long ClickHouse may take to follow the ledger in a run that no operator waits for.
+const verifyWait = time.Minute
+
+// verifying adds the component that checks the promises about money at night and when asked.
+func (r *consumersRole) verifying() error {
+	check := func(ctx context.Context) ([]ledger.Check, error) {
+		return operate.Promises(ctx, r.All, r.funds, verifyWait)
+	}
+	verifier, err := verify.New(r.cfg.Verify, verify.Deps{Store: r.Books, Check: check, Log: r.Log, Metrics: r.metrics})
+	if err != nil {
+		return err
+	}
+	r.runs("verify", verifier)
 	return nil
 }
 

@@ -167,7 +167,7 @@ func (w *wired) endpoints(t *testing.T) (all []endpoint) {
 		for _, value := range values {
 			e := endpoint{
 				name: name, method: route.Method, path: pathParameter.ReplaceAllString(inPath.Replace(op.Path), w.campaign),
-				takesJSON: op.Body && value != "engine-status" && op.Path != "/r/{token}", // which have none, and the form of a page (TestReportThisAd)
+				takesJSON: op.Body && value != "engine-status", // which has none
 				scheme:    schemeOf(route.Policy.Auth), locked: route.Policy.Auth&(httpapi.Anyone|httpapi.SeatPathKey) == 0,
 			}
 			if value != "" {
@@ -477,8 +477,11 @@ func (brokenAnalytics) Requests(context.Context, report.Places) ([]report.Won, e
 func (brokenAnalytics) Stats(context.Context, report.Query) (report.Result, error) {
 	return report.Result{}, errRaw
 }
-func (brokenAnalytics) Asked(context.Context, uuid.UUID, day.Day, day.Day) (report.Asked, error) {
+func (brokenAnalytics) Asked(context.Context, report.AskedQuery) (report.Asked, error) {
 	return report.Asked{}, errRaw
+}
+func (brokenAnalytics) Converted(context.Context, report.Query) ([]report.Converted, error) {
+	return nil, errRaw
 }
 func (brokenAnalytics) Aggregate(context.Context, day.Day) (int, error) { return 0, errRaw }
 func (brokenAnalytics) Auction(context.Context, uuid.UUID, time.Time) (report.Auction, error) {

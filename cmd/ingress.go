@@ -16,6 +16,7 @@ import (
 	"adnet/ingress/manage"
 	"adnet/ingress/mcp"
 	"adnet/ingress/offer"
+	"adnet/ingress/oversee"
 	"adnet/ingress/rtb"
 	"adnet/ingress/track"
 	"adnet/ingress/track/spool"
@@ -29,6 +30,7 @@ import (
 	"adnet/internal/redis"
 	"adnet/internal/token"
 
+	"github.com/alecthomas/kong"
 	"github.com/google/uuid"
 )
 
@@ -39,6 +41,12 @@ type ingress struct {
 	Money   backends.Money   `embed:"" set:"prepaid=required"`
 	Spool   spool.Config     `embed:""`
 	Servers backends.Servers `embed:""`
+}
+
+// AfterApply is called by the parser.
+func (c *ingress) AfterApply(line *kong.Context) error {
+	c.Role.inForce = inForce(line)
+	return nil
 }
 
 // Run runs the command until it is told to stop or has done its work.
@@ -59,7 +67,7 @@ func (c *ingress) Run(p cli.Process) error {
 		return err
 	}
 	defer b.Close()
-	role, err := newIngress(h, parts{Config: c.Role, Money: c.Money, Spool: c.Spool, Ring: ring, Sessions: sessions, PostgresConns: int(c.Servers.Postgres.MaxConns)}, b)
+	role, err := newIngress(h, parts{Config: c.Role, Money: c.Money, Spool: c.Spool, Ring: ring, Sessions: sessions, Servers: c.Servers, PostgresConns: int(c.Servers.Postgres.MaxConns)}, b)
 	if err != nil {
 		return err
 	}
@@ -95,6 +103,8 @@ type ingressConfig struct {
 
 	AdminEmail    string `name:"admin-email" env:"ADNET_ADMIN_EMAIL" help:"Administrator to create at start, with the password, while that account does not exist."`
 	AdminPassword string `name:"admin-password" env:"ADNET_ADMIN_PASSWORD" help:"Password of the administrator to create."`
+
+	inForce []oversee.Setting // of the whole command
 }
 
 // checkMail refuses to confirm e-mails without a mail server.
@@ -151,6 +161,7 @@ type parts struct {
 	Spool    spool.Config
 	Ring     *token.Keyring
 	Sessions *token.Sessions
+	Servers  backends.Servers // empty in memory
 	// PostgresConns is the most connections to PostgreSQL.
 	PostgresConns int
 	InMemory      bool // nothing outlives the process: deposits may be simulated

@@ -17,6 +17,8 @@ import (
 	"adnet/ingress/explain"
 	"adnet/ingress/idempotency"
 	"adnet/ingress/manage"
+	"adnet/ingress/oversee"
+	"adnet/ingress/preview"
 	"adnet/ingress/snippet"
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
@@ -58,7 +60,11 @@ func (r *ingressRole) managing() error {
 	explain.New(explain.Deps{
 		Auth: r.auth, Keyring: r.given.Ring, History: r.Past, Catalog: r.catalog, Campaigns: r.campaigns, Store: r.Books, Now: time.Now,
 	}).Mount(r.http)
+	oversee.New(oversee.Deps{Auth: r.auth, Ledger: r.Books, History: r.Past, Letters: r.Books, Broker: r.producer, Look: r.look, Ready: r.readiness.Check, Settings: r.given.Config.inForce, Now: time.Now}).Mount(r.http)
 	docs.New(docs.Deps{Document: openapi.Document, BaseURL: r.http.BaseURL}).Mount(r.http)
+	preview.New(preview.Deps{
+		Auth: r.auth, Campaigns: r.campaigns, BaseURL: r.http.BaseURL, Disclosure: r.given.Config.Offer.Disclosure, VideoSec: r.given.Config.RTB.VideoSec,
+	}).Mount(r.http)
 	if !r.given.Config.Console.On() {
 		return nil
 	}
@@ -67,6 +73,11 @@ func (r *ingressRole) managing() error {
 		return err
 	}
 	pages.Mount(r.http)
+	frames, err := preview.NewPages(r.http.BaseURL)
+	if err != nil {
+		return err
+	}
+	frames.Mount(r.http)
 	return nil
 }
 

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
 	"regexp"
 	"strings"
 	"text/tabwriter"
 
 	"adnet/analytics/clickhouse"
+	"adnet/ingress/oversee"
 	"adnet/internal/postgres"
 
 	"github.com/alecthomas/kong"
@@ -27,13 +29,44 @@ const masked = "********"
 // assignments that can be pasted. Passwords and keys are masked, also inside URLs.
 func printConfig(w io.Writer, selected *kong.Context) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, s := range inForce(selected) {
+		fmt.Fprintf(table, "%s=%s\t# --%s  %s\n", s.Name, s.Value, s.Flag, s.Help)
+	}
+	return table.Flush()
+}
+
+// inForce is every setting of the selected command with its value and origin, in the order of its
+// flags. No secret leaves it: --print-config and administrators see the same.
+func inForce(selected *kong.Context) (all []oversee.Setting) {
 	for _, flag := range selected.Flags() {
 		if len(flag.Envs) == 0 {
 			continue
 		}
-		fmt.Fprintf(table, "%s=%s\t# --%s  %s\n", flag.Envs[0], shown(flag.Name, isSecret(flag), selected.FlagValue(flag)), flag.Name, flag.Help)
+		all = append(all, oversee.Setting{
+			Name: flag.Envs[0], Flag: flag.Name, Help: flag.Help, Secret: holdsSecret(flag), Origin: origin(selected, flag),
+			Value: shown(flag.Name, isSecret(flag), selected.FlagValue(flag)), Default: shown(flag.Name, isSecret(flag), flag.Default),
+		})
 	}
-	return table.Flush()
+	return all
+}
+
+// origin says where a setting's value came from: a flag counts before its variable, and that before a
+// file.
+func origin(selected *kong.Context, flag *kong.Flag) string {
+	for _, path := range selected.Path {
+		if path.Flag == flag && !path.Resolved { // one that is resolved came from a file
+			return oversee.FromFlag
+		}
+	}
+	for _, env := range flag.Envs {
+		if _, set := os.LookupEnv(env); set {
+			return oversee.FromEnvironment
+		}
+		if os.Getenv(env+secretFile) != "" && holdsSecret(flag) {
+			return oversee.FromFile
+		}
+	}
+	return oversee.FromDefault
 }
 
 func shown(name string, hide bool, value any) string {

@@ -77,3 +77,26 @@ func TestStandaloneIsNotOpenByDefault(t *testing.T) {
 	p.stop()
 	require.Zero(t, p.ends(t, time.Minute))
 }
+
+// A setting says where its value came from, and what is secret stays hidden whatever the origin.
+func TestSettingsSayTheirOrigin(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(file, []byte("canary1"), 0o600))
+	t.Setenv("ADNET_STRIPE_WEBHOOK_SECRET_FILE", file)
+	t.Setenv("ADNET_SIGNUP", "closed")
+	_, base, _ := standalone(t, "--demo=off", "--admin-email", "boss@settings.example", "--admin-password", "canary2 long enough")
+	api := client{t, base}
+	boss := api.do("POST", "/api/auth", "", `{"email":"boss@settings.example","password":"canary2 long enough"}`, 200)["token"].(string)
+	got := map[string]map[string]any{}
+	for _, s := range api.do("GET", "/api/admin/settings", boss, "", 200)["settings"].([]any) {
+		setting := s.(map[string]any)
+		got[setting["name"].(string)] = setting
+		require.NotContains(t, setting["value"], "canary")
+	}
+	for name, want := range map[string][]any{
+		"ADNET_STRIPE_WEBHOOK_SECRET": {"file", "********", true}, "ADNET_SIGNUP": {"environment", "closed", false},
+		"ADNET_ADMIN_PASSWORD": {"flag", "********", true}, "ADNET_CREDIT_VALUE_USD": {"default", "0.005", false},
+	} {
+		require.Equal(t, want, []any{got[name]["origin"], got[name]["value"], got[name]["secret"]}, name)
+	}
+}

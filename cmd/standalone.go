@@ -36,6 +36,7 @@ type standalone struct {
 
 // AfterApply is called by the parser.
 func (c *standalone) AfterApply(line *kong.Context) error {
+	c.Role.inForce = inForce(line)
 	c.saidDemo, c.saidUnsigned = said(line, "demo"), said(line, "unsigned-beacons")
 	return nil
 }

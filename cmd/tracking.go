@@ -29,7 +29,7 @@ func (r *ingressRole) tracking() (err error) {
 		Clicks: networkClicks{redis.NewClicks(r.Redis)}, Views: r.limits, Reports: r.limits, Unseen: r.limits,
 		Strangers: r.limits, Unproven: r.Books, Sponsors: r.Books,
 		Complaints: adreport.New(adreport.Deps{
-			Store: r.Books, Stats: r.Stats, Hold: reported{r}, Pause: r.given.Config.Manage.ReportsPause == "on", Now: time.Now,
+			Store: r.Books, Stats: r.Stats, Hold: reported{r}, Pause: r.given.Config.Manage.ReportsPause == "on", Log: r.Log, Now: time.Now,
 		}),
 	})
 	if err != nil {

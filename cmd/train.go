@@ -121,12 +121,23 @@ func (c *trainRun) explain(p cli.Process, books *postgres.Store) error {
 		r := &v.Report
 		fmt.Fprintf(p.Stdout, "version %d: %s since %s\n", v.Version, v.Stage, v.Since.Format(time.RFC3339))
 		fmt.Fprintf(p.Stdout, "  %d impressions, %.0f clicks; log loss %.6f, in force %.6f; foretold ÷ observed %.3f\n", r.Impressions, r.Clicks, r.LogLoss, r.Incumbent, r.Ratio)
+		if c := r.Conversions; c != nil {
+			fmt.Fprintf(p.Stdout, "  %d conversions of %d clicks; log loss %.3f, in force %.3f%s\n", c.Conversions, c.Clicks, c.LogLoss, c.Incumbent, kept(c.Kept))
+		}
 		fmt.Fprintf(p.Stdout, "  demo requests right %d of %d, attacks taken %d of %d\n", r.Exam.Right, r.Exam.Of, r.Exam.Taken, r.Exam.Attacks)
 		for _, why := range r.Why {
 			fmt.Fprintf(p.Stdout, "  refused: %s\n", why)
 		}
 	}
 	return nil
+}
+
+// kept says that rates of conversions stayed as they were, and why.
+func kept(why string) string {
+	if why == "" {
+		return ""
+	}
+	return "; rates in force kept: " + why
 }
 
 // newLearner makes a learner that is examined by the demo world.

@@ -91,6 +91,7 @@ func TestTrain(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, out, "version 1: refused since")
 	require.Contains(t, out, "at least 1000 are needed")
+	require.Contains(t, out, "0 conversions of 0 clicks; log loss 0.000, in force 0.000; rates in force kept: too few conversions")
 
 	store, err := clickhouse.Open(t.Context(), clickhouse.Config{URL: i.setting("ADNET_CLICKHOUSE_URL")})
 	require.NoError(t, err)

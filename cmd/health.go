@@ -1,0 +1,59 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"adnet/ingress/oversee"
+	"adnet/internal/kafka"
+	"adnet/internal/link"
+	"adnet/internal/operate"
+	"adnet/internal/stream"
+	"adnet/schemas/event"
+)
+
+// look finds out for administrators how the servers, the log and the other nodes are. A part that
+// cannot be found out is a problem, and hides no other.
+func (r *ingressRole) look(ctx context.Context) oversee.Health {
+	h := oversee.Health{Servers: []link.Seen{}, Nodes: []oversee.Node{}, Problems: []string{}}
+	if !r.given.InMemory { // there they are parts of this process
+		for _, found := range operate.Examine(ctx, r.given.Servers) {
+			h.Servers = append(h.Servers, found.Seen())
+		}
+	}
+	if behind, partitions, err := r.behind(ctx); err != nil {
+		h.Problems = append(h.Problems, "how far the log is applied could not be found out")
+		r.Log.Warn("health: the log", "error", err)
+	} else {
+		h.Settlement = oversee.Settlement{Behind: &behind, Partitions: partitions}
+	}
+	journal, err := r.Rooms.Journal(ctx)
+	if err != nil {
+		h.Problems = append(h.Problems, "the nodes could not be listed")
+		r.Log.Warn("health: the nodes", "error", err)
+	}
+	for _, w := range journal.Writers {
+		h.Nodes = append(h.Nodes, oversee.Node{Name: w.Node, HeardAt: w.Seen.UTC(), Ended: w.Closed})
+	}
+	slices.SortFunc(h.Nodes, func(a, b oversee.Node) int { return cmp.Or(b.HeardAt.Compare(a.HeardAt), cmp.Compare(a.Name, b.Name)) })
+	return h
+}
+
+// behind counts the records of the log that settlement has not applied. The ends of the log are read
+// first: what is applied meanwhile cannot make the number negative, and is not counted.
+func (r *ingressRole) behind(ctx context.Context) (records int64, partitions int, err error) {
+	ends, err := kafka.Ends(ctx, r.Kafka, kafka.Deps{Log: r.Log}, event.TopicEvents)
+	if err != nil {
+		return 0, 0, err
+	}
+	list := make([]stream.Partition, 0, len(ends))
+	for p := range ends {
+		list = append(list, p)
+	}
+	applied, err := r.Books.Offsets(ctx, list)
+	for p, end := range ends {
+		records += max(0, end-applied[p])
+	}
+	return records, len(ends), err
+}
