@@ -1,6 +1,6 @@
 import createClient from 'openapi-fetch';
 import type { components, paths } from './api.gen';
-import { parseExact } from './money';
+import { parseExact, writeExact } from './money';
 
 export type Schemas = components['schemas'];
 
@@ -35,7 +35,7 @@ async function exact(request: Request): Promise<Response> {
   return { ok: response.ok, status: response.status, headers: response.headers, json: async () => value, text: async () => JSON.stringify(value) } as unknown as Response;
 }
 
-export const api = createClient<paths>({ baseUrl: base, fetch: exact });
+export const api = createClient<paths>({ baseUrl: base, fetch: exact, bodySerializer: writeExact });
 api.use({
   onRequest({ request }) {
     request.headers.set('X-Adnet-Console', '1');

@@ -21,6 +21,31 @@ export function decimal(value: bigint): string {
   return sign + digits.slice(0, -scale) + '.' + digits.slice(-scale);
 }
 
+/** A JSON number that is written digit by digit as it was typed, whatever its length. */
+export class Exact {
+  constructor(readonly text: string) {}
+  toJSON() { return this.text; }
+}
+
+/**
+ * What was typed as a number, for the body of a call: its digits, never a number of JavaScript. What
+ * is no number goes as the text that it is, so that the API says what it takes.
+ */
+export function typedNumber(typed: string): number {
+  const m = /^\+?(-?)0*(\d*)(\.\d*)?([eE][-+]?\d+)?$/.exec(typed.trim());
+  const exact = m && /\d/.test(m[0]) ? m[1]! + (m[2] || '0') + (m[3] && m[3].length > 1 ? m[3] : '') + (m[4] ?? '') : null;
+  // openapi.json says "number" of it, and on the wire it is one.
+  return (exact === null ? typed.trim() : new Exact(exact)) as unknown as number;
+}
+
+/** JSON in which each {@link Exact} is a number of its own digits. */
+export function writeExact(value: unknown): string {
+  if (value instanceof Exact) return value.text;
+  if (Array.isArray(value)) return `[${value.map((v) => writeExact(v ?? null)).join()}]`;
+  if (typeof value === 'object' && value !== null) return `{${Object.entries(value).filter(([, v]) => v !== undefined).map(([k, v]) => `${JSON.stringify(k)}:${writeExact(v)}`).join()}}`;
+  return JSON.stringify(value);
+}
+
 function plain(amount: Amount | null | undefined): string {
   if (amount === null || amount === undefined || amount === '') return '0';
   if (typeof amount === 'string' && /^-?\d+(\.\d+)?$/.test(amount)) return amount;
@@ -38,6 +63,7 @@ export function formatUSD(amount: Amount | bigint | null | undefined, locale: st
 
 /** JSON whose long numbers come out as texts. */
 export function parseExact(text: string): unknown {
+  if (!/(?:\d\.?){16}/.test(text)) return JSON.parse(text); // no number is long: most replies, and it is several times faster
   const exact = text.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.]*(?:[eE][+-]?\d+)?/g, (part) =>
     part[0] !== '"' && !/[eE]/.test(part) && part.replace(/[-.]/g, '').length > 15 ? `"${part}"` : part);
   return JSON.parse(exact);
