@@ -1,6 +1,6 @@
 // Command build bundles what adnet shows in browsers, for the server to embed: from web/sdk the
 // script of publishers' pages into ingress/snippet/dist, from web/mcp the card of MCP Apps into
-// ingress/mcp, and from web/console the console into
+// ingress/mcp, from web/preview what draws previews into ingress/preview/dist, and from web/console the console into
 // ingress/console/dist, modules and the style sheet under names with their hashes, and the page that
 // loads them. Each file is there as gzip and brotli, too. It needs web/node_modules (npm ci in web);
 // deploy/web.sh brings them, generates the client's types and runs it.
@@ -55,6 +55,9 @@ func run() error {
 		return err
 	}
 	if err := buildCard(); err != nil {
+		return err
+	}
+	if err := buildPreview(); err != nil {
 		return err
 	}
 	return buildConsole()

@@ -6,6 +6,7 @@
 import { Watch } from '../shared/viewable'
 
 interface Ad {
+  ad_id: string
   type: string
   headline: string
   body: string
@@ -85,6 +86,10 @@ interface Pace {
   until: number
 }
 const paces: Record<string, Pace> = {}
+
+// The ads that this page has shown, the last ones: where the reader has no session, campaigns are
+// capped by them. They are gone with the page.
+const seen: string[] = []
 
 const define = () => {
   const sheet = sheetOf(look)
@@ -199,6 +204,7 @@ const define = () => {
       for (const name of numbers) put(name, this.#number(name))
       put('active_tools', this.getAttribute('active-tools')?.match(/[^\s,]+/g) ?? undefined)
       put('turn', body.turn || undefined)
+      put('seen', seen[0] && seen)
       put('consent', this.consent)
       return JSON.stringify(body)
     }
@@ -303,6 +309,7 @@ const define = () => {
         send(ad.viewable_url)
         this.#tell('viewable', { ad })
       })
+      if (ad.ad_id && seen.push(ad.ad_id) > 64) seen.shift()
       this.#root.replaceChildren(box)
       this.#fold(false)
       this.#watch.begin()

@@ -25,6 +25,8 @@ class Ad:
     cta_label: str = ""
     viewable_url: str = ""
     receipt_url: str = ""
+    #: The publisher's own campaign, as nothing else was sold: it costs and earns nothing.
+    house: bool = False
     sandbox: bool = False
     #: Fields of a later server.
     more: dict[str, Any] = field(default_factory=dict)
@@ -34,15 +36,16 @@ class Ad:
         return {name: value for name, value in self.fields().items() if name != "auction_id"}
 
     def fields(self) -> dict[str, Any]:
-        """The ad with the API's names."""
-        return {**{name: getattr(self, name) for name in _NAMES}, **self.more}
+        """The ad with the API's names; ``house`` is in house ads only, as in the API."""
+        known = {name: getattr(self, name) for name in _NAMES if name != "house" or self.house}
+        return {**known, **self.more}
 
 
 _TEXTS = ("ad_id", "auction_id", "type", "headline", "disclosure_label")
 _OPTIONAL_TEXTS = ("body", "cta_label")
 _LINKS = ("click_url", "impression_url")
 _OPTIONAL_LINKS = ("viewable_url", "receipt_url", "image_url")
-_NAMES = (*_TEXTS, *_OPTIONAL_TEXTS, *_LINKS, *_OPTIONAL_LINKS, "sandbox")
+_NAMES = (*_TEXTS, *_OPTIONAL_TEXTS, *_LINKS, *_OPTIONAL_LINKS, "house", "sandbox")
 
 
 @dataclass(frozen=True)
