@@ -8,9 +8,12 @@ import { Page } from './ui/page';
 const Advertiser = lazy(() => import('./screens/advertiser'));
 const Campaigns = lazy(() => import('./screens/campaigns'));
 const Campaign = lazy(() => import('./screens/campaign'));
+const Conversions = lazy(() => import('./screens/conversions'));
 const Edit = lazy(() => import('./screens/edit'));
+const Wizard = lazy(() => import('./screens/wizard'));
 const Billing = lazy(() => import('./screens/billing'));
 const Publisher = lazy(() => import('./screens/publisher'));
+const Placements = lazy(() => import('./screens/placements'));
 const Keys = lazy(() => import('./screens/keys'));
 const Integrate = lazy(() => import('./screens/integrate'));
 const Links = lazy(() => import('./screens/links'));
@@ -25,6 +28,11 @@ const Creatives = lazy(() => import('./screens/creatives'));
 const Reports = lazy(() => import('./screens/reports'));
 const Audit = lazy(() => import('./screens/audit'));
 const Cases = lazy(() => import('./screens/cases'));
+const Network = lazy(() => import('./screens/network'));
+const Health = lazy(() => import('./screens/health'));
+const Letters = lazy(() => import('./screens/letters'));
+const Settings = lazy(() => import('./screens/settings'));
+const Ledger = lazy(() => import('./screens/ledger'));
 const Users = lazy(() => import('./screens/users'));
 
 /** Links that the pages follow themselves; /docs and the like are the server's. */
@@ -61,15 +69,17 @@ function Routes() {
       <Router onRouteChange={() => { calls.value = []; }}>
         <Route path={p('overview')} component={Advertiser} />
         <Route path={p('campaigns')} component={Campaigns} />
-        <Route path={p('campaigns/new')} component={Edit} />
+        <Route path={p('campaigns/new')} component={Wizard} />
         <Route path={p('campaigns/:id')} component={Campaign} />
         <Route path={p('campaigns/:id/edit')} component={Edit} />
+        <Route path={p('conversions')} component={Conversions} />
         <Route path={p('auctions')} component={Auctions} />
         <Route path={p('profile')} component={Profile} />
         <Route path={p('creatives')} component={Creatives} />
         <Route path={p('blocks')} component={Blocks} />
         <Route path={p('billing')} component={Billing} />
         <Route path={p('publisher')} component={Publisher} />
+        <Route path={p('placements')} component={Placements} />
         <Route path={p('keys')} component={Keys} />
         <Route path={p('integrate')} component={Integrate} />
         <Route path={p('security')} component={Security} />
@@ -79,6 +89,11 @@ function Routes() {
         <Route path={p('reports')} component={isAdmin.value ? Reports : Forbidden} />
         <Route path={p('audit')} component={Audit} />
         <Route path={p('cases')} component={isAdmin.value ? Cases : Forbidden} />
+        <Route path={p('network')} component={isAdmin.value ? Network : Forbidden} />
+        <Route path={p('health')} component={isAdmin.value ? Health : Forbidden} />
+        <Route path={p('letters')} component={isAdmin.value ? Letters : Forbidden} />
+        <Route path={p('settings')} component={isAdmin.value ? Settings : Forbidden} />
+        <Route path={p('ledger')} component={isAdmin.value ? Ledger : Forbidden} />
         <Route path={p('users')} component={isAdmin.value ? Users : Forbidden} />
         <Route default component={NotFound} />
       </Router>

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { api, need } from '../shared/api';
-import { base, info, isAdmin, lang, setLang, t, theme, user, type Lang, type Theme } from './state';
+import { base, info, isAdmin, lang, setLang, t, theme, user, zone, type Lang, type Theme, type Zone } from './state';
 import { Icon, Logo, type IconName } from './ui/icons';
 
 /** Ends the session, here and in the cookie. */
@@ -11,7 +11,7 @@ async function signOut() {
   location.assign(base + '/');
 }
 
-/** Language and theme. */
+/** Language, theme and the zone of times. */
 export function Preferences() {
   return (
     <>
@@ -23,6 +23,10 @@ export function Preferences() {
         <select value={theme.value} onChange={(e) => { theme.value = e.currentTarget.value as Theme; }}>
           <option value="system">{t().themeSystem}</option><option value="light">{t().themeLight}</option><option value="dark">{t().themeDark}</option>
         </select></label>
+      <label class="pick"><span>{t().zone}</span>
+        <select name="zone" value={zone.value} onChange={(e) => { zone.value = e.currentTarget.value as Zone; }}>
+          <option value="utc">UTC</option><option value="local">{t().zoneLocal}</option>
+        </select></label>
     </>
   );
 }
@@ -30,12 +34,14 @@ export function Preferences() {
 /** The frame of every screen. */
 export function Shell({ at, children }: { at: string; children: ComponentChildren }) {
   const menu = useRef<HTMLDetailsElement>(null);
-  useEffect(() => { if (menu.current) menu.current.open = false; }, [at]);
+  const [open, setOpen] = useState(false);
+  useEffect(() => { if (menu.current) menu.current.open = false; setOpen(false); }, [at]);
   return (
     <div class="shell">
       <a class="skip" href="#main">{t().skip}</a>
       <header class="top">
         <a class="brand" href={`${base}/console`}><Logo /><b>adnet</b></a>
+        <button type="button" class="menu" aria-expanded={open} aria-controls="side" onClick={() => setOpen(!open)}><Icon name="menu" />{t().navigation}</button>
         <details class="account" ref={menu}>
           <summary><span class="email">{user.value?.email}</span></summary>
           <div class="sheet">
@@ -45,7 +51,7 @@ export function Shell({ at, children }: { at: string; children: ComponentChildre
           </div>
         </details>
       </header>
-      <nav class="side" aria-label={t().navigation}>
+      <nav id="side" class={open ? 'side open' : 'side'} aria-label={t().navigation}>
         {user.value?.suspended ? <Group title={t().account} at={at} items={[['decisions', 'alert', t().decisions]]} /> : <Menu at={at} />}
         <div class="group"><ul><li><a href={`${base}/docs`}><Icon name="book" />{t().apiDocs}</a></li></ul></div>
       </nav>
@@ -57,9 +63,9 @@ export function Shell({ at, children }: { at: string; children: ComponentChildre
 function Menu({ at }: { at: string }) {
   return (
     <>
-      {isAdmin.value && <Group title={t().administer} at={at} items={[['review', 'shield', t().reviewQueue], ['reports', 'megaphone', t().reports], ['appeals', 'alert', t().appeals], ['cases', 'lock', t().cases], ['users', 'users', t().accounts], ['audit', 'book', t().auditLog]]} />}
-      <Group title={t().advertise} at={at} items={[['overview', 'home', t().overview], ['campaigns', 'megaphone', t().campaigns], ['creatives', 'chart', t().creatives], ['billing', 'wallet', t().billing]]} />
-      <Group title={t().publish} at={at} items={[['publisher', 'chart', t().earnings], ['integrate', 'code', t().integrate], ['keys', 'key', t().keys], ['blocks', 'shield', t().blocks]]} />
+      {isAdmin.value && <Group title={t().administer} at={at} items={[['network', 'chart', t().network], ['review', 'shield', t().reviewQueue], ['reports', 'megaphone', t().reports], ['appeals', 'alert', t().appeals], ['cases', 'lock', t().cases], ['users', 'users', t().accounts], ['ledger', 'wallet', t().ledger], ['letters', 'alert', t().letters], ['health', 'check', t().health], ['settings', 'code', t().settings], ['audit', 'book', t().auditLog]]} />}
+      <Group title={t().advertise} at={at} items={[['overview', 'home', t().overview], ['campaigns', 'megaphone', t().campaigns], ['creatives', 'chart', t().creatives], ['conversions', 'chart', t().conversions], ['billing', 'wallet', t().billing]]} />
+      <Group title={t().publish} at={at} items={[['publisher', 'chart', t().earnings], ['placements', 'menu', t().placements], ['integrate', 'code', t().integrate], ['keys', 'key', t().keys], ['blocks', 'shield', t().blocks]]} />
       <Group title={t().account} at={at} items={[['auctions', 'chart', t().auctions], ['profile', 'home', t().profile], ['security', 'lock', t().security], ['decisions', 'alert', t().decisions], ...(isAdmin.value ? [] : [['audit', 'book', t().auditLog] as [string, IconName, string]])]} />
     </>
   );

@@ -2,6 +2,7 @@ import { computed, effect, signal } from '@preact/signals';
 import { api, base, need, onCall, onSignedOut, type Call, type Schemas } from '../shared/api';
 import { formatUSD, type Amount } from '../shared/money';
 import { en, type Messages } from './i18n/en';
+import type { translate, Trial } from './i18n/trial';
 
 export { base };
 export type Info = Schemas['Info'];
@@ -39,18 +40,29 @@ function store(name: string, value: string) {
   try { localStorage.setItem('adnet.' + name, value); } catch { /* private mode: it holds for this page */ }
 }
 
-export type Lang = 'en' | 'de';
+export type Lang = 'en' | 'de' | Trial;
 export type Theme = 'system' | 'light' | 'dark';
 
 export const messages = signal<Messages>(en);
 export const lang = signal<Lang>('en');
+/** In which zone times are written. Days are UTC's everywhere: the numbers are counted by them. */
+export type Zone = 'utc' | 'local';
+export const zone = signal<Zone>(stored('zone') === 'local' ? 'local' : 'utc');
 export const theme = signal<Theme>((stored('theme') as Theme) ?? 'system');
 
 export const t = () => messages.value;
-export const locale = () => (lang.value === 'de' ? 'de-DE' : 'en-US');
+export const locale = () => ({ en: 'en-US', de: 'de-DE', 'en-XA': 'en-US', 'he-XB': 'he' })[lang.value];
+
+/** Makes a language of tests; loaded only for them. */
+let trial: typeof translate | undefined;
+
+/** The texts of a screen in the reader's language. */
+export const texts = <T extends object>(english: T, german: T): T =>
+  lang.value === 'de' ? german : lang.value === 'en' ? english : trial!(english, lang.value);
 
 export async function setLang(to: Lang) {
-  messages.value = to === 'de' ? (await import('./i18n/de')).de : en;
+  if (to !== 'en' && to !== 'de') trial = (await import('./i18n/trial')).translate;
+  messages.value = to === 'de' ? (await import('./i18n/de')).de : to === 'en' ? en : trial!(en, to);
   lang.value = to;
   store('lang', to);
 }
@@ -59,9 +71,14 @@ export async function setLang(to: Lang) {
 export async function firstLang() {
   const wanted = stored('lang') ?? navigator.language;
   if (wanted.startsWith('de')) await setLang('de');
+  else if (wanted === 'en-XA' || wanted === 'he-XB') await setLang(wanted);
 }
 
-effect(() => { document.documentElement.lang = lang.value; });
+effect(() => {
+  document.documentElement.lang = lang.value;
+  document.documentElement.dir = lang.value === 'he-XB' ? 'rtl' : 'ltr';
+});
+effect(() => { store('zone', zone.value); });
 effect(() => {
   if (theme.value === 'system') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme.value;
@@ -72,8 +89,12 @@ export const usd = (amount: Amount | bigint | null | undefined, most = 2) => for
 export const count = (n: Amount | null | undefined) => new Intl.NumberFormat(locale()).format((n ?? 0) as number);
 export const percent = (n: number | null | undefined, most = 2) =>
   new Intl.NumberFormat(locale(), { style: 'percent', maximumFractionDigits: most }).format(n ?? 0);
-export const time = (at: string | undefined) => at === undefined ? '' :
-  new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }).format(new Date(at)) + ' UTC';
+export const time = (at: string | undefined) => {
+  if (at === undefined) return '';
+  const shown = new Date(at), timeZone = zone.value === 'utc' ? 'UTC' : undefined;
+  const name = timeZone ?? new Intl.DateTimeFormat(locale(), { timeZoneName: 'short' }).formatToParts(shown).find((part) => part.type === 'timeZoneName')?.value;
+  return `${new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeStyle: 'short', timeZone }).format(shown)} ${name}`;
+};
 export const date = (at: string) => new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(at));
 
 /** The UTC day so many days ago, as the API writes it. */

@@ -1,4 +1,4 @@
-import { lang } from '../state';
+import { texts } from '../state';
 
 /** The texts of administrators' screens, which come with these screens only. */
 const en = {
@@ -14,6 +14,8 @@ const en = {
   clawbackHelp: 'The Credits of the case are taken back, and its charges are given back to the advertisers.', caseDecided: 'The case is decided.', caseStates: { open: 'Open', released: 'Released', clawed_back: 'Clawed back' } as Record<string, string>,
   rules: { ctr: 'Click rate', invalid_share: 'Invalid traffic', mint_surge: 'Surge of Credits', manual: 'By hand', owner: 'Owner of the seat' } as Record<string, string>,
   publisher: 'Publisher', evidence: 'Evidence (threshold)', impressions: 'impressions', clicks: 'clicks', invalid: 'invalid', charged: 'Charged meanwhile', why: 'Reason given', parked: 'Parked payments', parkedHelp: 'Deliveries of payment providers that could not be applied.', noParked: 'None',
+  rejectSure: (what: string) => `Reject ${what}?`, rejectSureN: (n: number) => (n === 1 ? 'Reject 1 campaign?' : `Reject ${n} campaigns?`), approvedN: (n: number) => `${n} approved.`, rejectedN: (n: number) => `${n} rejected.`, reportsN: (n: number) => (n === 1 ? '1 report' : `${n} reports`),
+  compared: 'Approved before, and now', before: 'Before', now: 'Now', field: 'Field', differs: 'changed', approvedAt: (at: string, person: boolean) => (person ? `A person approved it ${at}.` : `The policy let it through ${at}.`), noneApproved: 'Nothing of it was approved before.', tooMany: 'It changed too often since to read what was approved before.',
   suspendedIt: (who: string) => `Suspended: ${who}`, restoredIt: (who: string) => `Restored: ${who}`, roledIt: (who: string) => `Role changed: ${who}`,
 };
 
@@ -32,7 +34,9 @@ const de: Texts<typeof en> = {
   clawbackHelp: 'Die Credits des Falls werden zurückgenommen, und wer zahlte, bekommt sein Geld zurück.', caseDecided: 'Der Fall ist entschieden.', caseStates: { open: 'Offen', released: 'Freigegeben', clawed_back: 'Zurückgenommen' },
   rules: { ctr: 'Klickrate', invalid_share: 'Ungültiger Verkehr', mint_surge: 'Sprung der Credits', manual: 'Von Hand', owner: 'Eigentümer des Sitzes' },
   publisher: 'Publisher', evidence: 'Belege (Schwelle)', impressions: 'Einblendungen', clicks: 'Klicks', invalid: 'ungültig', charged: 'Inzwischen berechnet', why: 'Begründung', parked: 'Liegen gebliebene Zahlungen', parkedHelp: 'Nachrichten von Zahlungsanbietern, die nicht verbucht werden konnten.', noParked: 'Keine',
+  rejectSure: (what) => `${what} ablehnen?`, rejectSureN: (n) => (n === 1 ? '1 Kampagne ablehnen?' : `${n} Kampagnen ablehnen?`), approvedN: (n) => `${n} genehmigt.`, rejectedN: (n) => `${n} abgelehnt.`, reportsN: (n) => (n === 1 ? '1 Meldung' : `${n} Meldungen`),
+  compared: 'Vorher genehmigt und jetzt', before: 'Vorher', now: 'Jetzt', field: 'Feld', differs: 'geändert', approvedAt: (at, person) => (person ? `Ein Mensch hat es am ${at} genehmigt.` : `Die Richtlinie hat es am ${at} durchgelassen.`), noneApproved: 'Davon wurde noch nichts genehmigt.', tooMany: 'Seither wurde es zu oft geändert, um zu lesen, was genehmigt war.',
   suspendedIt: (who) => `Gesperrt: ${who}`, restoredIt: (who) => `Entsperrt: ${who}`, roledIt: (who) => `Rolle geändert: ${who}`,
 };
 
-export const a = () => (lang.value === 'de' ? de : en);
+export const a = () => texts(en, de);

@@ -1,4 +1,4 @@
-import { lang } from '../state';
+import { texts } from '../state';
 
 /** The texts of decisions and appeals, which come with their screens only. */
 const en = {
@@ -39,4 +39,4 @@ const de: Texts<typeof en> = {
   reverseHelp: 'Das Konto wird entsperrt, die Kampagne genehmigt oder fortgesetzt, der Fall freigegeben. Was zurückgenommen wurde, geben Sie von Hand zurück.', answered: 'Die Beschwerde ist entschieden.', owner: 'Konto',
 };
 
-export const d = () => (lang.value === 'de' ? de : en);
+export const d = () => texts(en, de);

@@ -1,4 +1,4 @@
-import { lang } from '../state';
+import { texts } from '../state';
 
 /** The texts of the audit log, which come with its screen only. */
 const en = {
@@ -13,4 +13,4 @@ const de: typeof en = {
   kinds: { campaign: 'Kampagne', user: 'Konto', key: 'Schlüssel', deposit: 'Einzahlung', dead_letter: 'Unlesbarer Eintrag', store: 'Speicher', quarantine: 'Quarantäne-Fall', publisher: 'Publisher', appeal: 'Beschwerde', ad_report: 'Gemeldete Anzeige' },
 };
 
-export const l = () => (lang.value === 'de' ? de : en);
+export const l = () => texts(en, de);

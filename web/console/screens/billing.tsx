@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { api, ApiError, download, need, type Schemas } from '../../shared/api';
+import { api, download, need, type Schemas } from '../../shared/api';
+import { micros, typedNumber } from '../../shared/money';
 import { base, count, info, t, time, usd, user } from '../state';
 import { Empty, Loaded, useLoad, words } from '../ui/load';
 import { Card, Figure, Page } from '../ui/page';
@@ -20,7 +21,7 @@ export default function Billing() {
           <dl class="figures">
             <Figure id="balance" name={t().balance} value={b.balance === undefined ? '–' : usd(b.balance, 6)} note={b.funding === 'postpaid' ? t().postpaid : t().prepaid} />
             <Figure id="available" name={t().available} value={b.available === undefined ? '–' : usd(b.available, 6)} />
-            {Number(b.owed ?? 0) > 0 && <Figure id="owed" name={t().owed} value={usd(b.owed, 6)} />}
+            {micros(b.owed) > 0n && <Figure id="owed" name={t().owed} value={usd(b.owed, 6)} />}
             <Figure id="credits" name={t().credits} value={count(b.credits as unknown as number)} note={t().creditsHelp} />
           </dl>
           <div class="columns"><Deposit /><Statement /></div>
@@ -43,11 +44,11 @@ function Deposit() {
     try {
       const made = await need(api.POST('/api/billing/create_checkout', {
         params: { header: { 'Idempotency-Key': `${key}-${amount}` } },
-        body: { amount: Number(amount), advertiser_id: user.value!.id, return_url: `${info.value?.base_url ?? location.origin + base}/console/billing?deposit=done` },
+        body: { amount: typedNumber(amount), advertiser_id: user.value!.id, return_url: `${info.value?.base_url ?? location.origin + base}/console/billing?deposit=done` },
       }));
       location.assign(made.checkout_url);
     } catch (e) {
-      setProblem(e instanceof ApiError ? words(e) : String(e));
+      setProblem(words(e));
       setBusy(false);
     }
   };
@@ -78,7 +79,7 @@ function Statement() {
       link.download = `adnet-${month}.csv`;
       link.click();
       URL.revokeObjectURL(link.href);
-    } catch (e) { setProblem(e instanceof ApiError ? words(e) : String(e)); }
+    } catch (e) { setProblem(words(e)); }
   };
   return (
     <Card title={t().statement}>

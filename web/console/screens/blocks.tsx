@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { api, ApiError, need, type Schemas } from '../../shared/api';
+import { typedNumber } from '../../shared/money';
 import { t } from '../state';
 import { Loaded, useLoad, words } from '../ui/load';
 import { Card, Page } from '../ui/page';
@@ -19,10 +20,11 @@ export default function Blocks() {
   );
 }
 
-/** The least relevance of the ads that a publisher shows. */
+/** The least relevance of the ads that a publisher shows, and whether its own fill in. */
 function Floor({ start }: { start: Schemas['Publishing'] }) {
   const text = (p: Schemas['Publishing']) => (p.min_relevance === null ? '' : String(p.min_relevance));
   const [typed, setTyped] = useState(text(start));
+  const [house, setHouse] = useState(start.house_ads);
   const [busy, setBusy] = useState(false);
   const [said, setSaid] = useState('');
   const [problem, setProblem] = useState<ApiError | null>(null);
@@ -30,7 +32,8 @@ function Floor({ start }: { start: Schemas['Publishing'] }) {
     e.preventDefault();
     setBusy(true); setProblem(null); setSaid('');
     try {
-      setTyped(text(await need(api.PUT('/api/account/publishing', { body: { min_relevance: typed.trim() ? Number(typed) : null } }))));
+      const kept = await need(api.PUT('/api/account/publishing', { body: { min_relevance: typed.trim() ? typedNumber(typed) : null, house_ads: house } }));
+      setTyped(text(kept)); setHouse(kept.house_ads);
       setSaid(t().leastSaved);
     } catch (e) { setProblem(e instanceof ApiError ? e : new ApiError(0, 'internal', String(e))); }
     setBusy(false);
@@ -42,6 +45,8 @@ function Floor({ start }: { start: Schemas['Publishing'] }) {
         <label>{t().leastLabel}<input name="min_relevance" type="number" min={0} max={1} step="any" inputMode="decimal" value={typed} aria-describedby="floor-help"
           aria-invalid={problem?.field === 'min_relevance' || undefined} onInput={(e) => setTyped(e.currentTarget.value)} /></label>
         <p class="note" id="floor-help">{t().leastHelp}</p>
+        <label class="check"><input type="checkbox" name="house_ads" checked={house} aria-describedby="house-help" onChange={(e) => setHouse(e.currentTarget.checked)} />{t().houseAds}</label>
+        <p class="note" id="house-help">{t().houseHelp}</p>
         {problem && <p class="problem" role="alert">{words(problem)}</p>}
         {said && <p class="good" role="status">{said}</p>}
         <div class="row"><button class="primary" disabled={busy}>{t().leastSave}</button></div>

@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks';
 import { useLocation, useRoute } from 'preact-iso';
-import { api, ApiError, download, need, type Schemas } from '../../shared/api';
+import { api, download, need, type Schemas } from '../../shared/api';
 import { micros } from '../../shared/money';
 import { base, count, day, lang, percent, t, time, usd } from '../state';
 import { Chart } from '../ui/chart';
 import { Loaded, useLoad, words } from '../ui/load';
 import { Card, Figure, Gauge, Page, Status } from '../ui/page';
 import { Preview } from '../ui/preview';
+import { barred, Stopped } from '../ui/stopped';
 import { measures, type Measure } from './measures';
 
 type Campaign = Schemas['Campaign'];
@@ -38,6 +39,7 @@ export default function CampaignScreen() {
       <p><a href={`${base}/console/campaigns`}>← {t().campaigns}</a></p>
       <Loaded of={campaign}>{({ campaign: c }) => (
         <>
+          {barred(c) && <Stopped of={c} />}
           <Violations of={c} />
           <Loaded of={stats}>{(s) => <Numbers s={s} since={since} until={until} days={days} setDays={setDays} by={by} setBy={setBy} />}</Loaded>
           <div class="columns">
@@ -46,7 +48,7 @@ export default function CampaignScreen() {
               <p>{t().total}</p><Gauge label={t().spentTotal} used={micros(c.spent_total)} of={micros(c.total_budget)} text={micros(c.total_budget) > 0n ? t().ofBudget(usd(c.spent_total), usd(c.total_budget)) : `${usd(c.spent_total)} · ${t().noTotal}`} />
               <dl class="facts"><dt>{t().bid}</dt><dd>{usd(c.bid_amount, 6)} {c.billing_model.toUpperCase()}</dd><dt>{t().pacing}</dt><dd>{t().pacings[c.pacing]}</dd><dt>{t().starts}</dt><dd>{c.start_at ? time(c.start_at) : t().atOnce}</dd><dt>{t().ends}</dt><dd>{c.end_at ? time(c.end_at) : t().never}</dd><dt>{t().words}</dt><dd>{c.target_intent_tokens.join(', ') || t().everybody}</dd></dl>
             </Card>
-            <Diagnose id={id} version={c.config_version} status={c.status} reload={campaign.reload} />
+            <Diagnose id={id} version={c.config_version} status={c.status} held={barred(c)} reload={campaign.reload} />
           </div>
           <Preview ad={c} />
           <Changes id={id} version={c.config_version} />
@@ -88,7 +90,7 @@ function Acts({ of: c, reload }: { of: Campaign; reload: () => void }) {
     try {
       const made = await need(api.POST('/api/campaigns/copy', { body: { id: c.id } }));
       route(`${base}/console/campaigns/${made.campaign.id}/edit`);
-    } catch (e) { setProblem(e instanceof ApiError ? words(e) : String(e)); setBusy(false); }
+    } catch (e) { setProblem(words(e)); setBusy(false); }
   };
   const act = async (a: Act) => {
     if (a === 'archive' && !confirm(t().archiveSure)) return;
@@ -99,12 +101,12 @@ function Acts({ of: c, reload }: { of: Campaign; reload: () => void }) {
       await need(a === 'pause' ? api.POST('/api/campaigns/pause', { body }) : a === 'resume' ? api.POST('/api/campaigns/resume', { body })
         : a === 'submit' ? api.POST('/api/campaigns/submit', { body }) : api.POST('/api/campaigns/archive', { body }));
       reload();
-    } catch (e) { setProblem(e instanceof ApiError ? words(e) : String(e)); }
+    } catch (e) { setProblem(words(e)); }
     setBusy(false);
   };
   return (
     <>
-      {(acts[c.status] ?? []).map((a) => <button key={a} type="button" data-act={a} disabled={busy} onClick={() => void act(a)}>{names[a]}</button>)}
+      {(acts[c.status] ?? []).filter((a) => a !== 'resume' || !barred(c)).map((a) => <button key={a} type="button" data-act={a} disabled={busy} onClick={() => void act(a)}>{names[a]}</button>)}
       <button type="button" data-act="copy" disabled={busy} onClick={() => void copy()}>{t().copyCampaign}</button>
       {c.status !== 'archived' && <a class="button primary" href={`${base}/console/campaigns/${c.id}/edit`}>{t().edit}</a>}
       {problem && <p class="problem" role="alert">{problem}</p>}
@@ -151,7 +153,7 @@ function Numbers({ s, since, until, days, setDays, by, setBy }: NumbersProps) {
 }
 
 /** Which act cures a cause, where one does. */
-function Cure({ id, cause, status, reload }: { id: string; cause: string; status: string; reload: () => void }) {
+function Cure({ id, cause, status, held, reload }: { id: string; cause: string; status: string; held: boolean; reload: () => void }) {
   const edit = (name: string) => <a class="button small" href={`${base}/console/campaigns/${id}/edit`}>{name}</a>;
   const act = (name: string, does: () => Promise<unknown>) => <button type="button" class="small" data-cure={cause} onClick={() => void does().then(reload, reload)}>{name}</button>;
   switch (cause) {
@@ -161,20 +163,21 @@ function Cure({ id, cause, status, reload }: { id: string; cause: string; status
     case 'outbid': case 'below_floor': return edit(t().raiseBid);
     case 'no_matching_requests': case 'irrelevant': return edit(t().widen);
     case 'not_active':
+      if (held) return <a class="button small" href={`${base}/console/decisions`}>{t().stoppedAppeal}</a>;
       if (status === 'paused') return act(t().resumeIt, () => need(api.POST('/api/campaigns/resume', { body: { id } })));
       if (status === 'draft' || status === 'rejected') return act(t().submitIt, () => need(api.POST('/api/campaigns/submit', { body: { id } })));
   }
   return null;
 }
 
-function Diagnose({ id, version, status, reload }: { id: string; version: number; status: string; reload: () => void }) {
+function Diagnose({ id, version, status, held, reload }: { id: string; version: number; status: string; held: boolean; reload: () => void }) {
   const of = useLoad(() => need(api.GET('/api/campaigns/{id}/diagnose', { params: { path: { id } } })), [id, version]);
   return (
     <Card title={t().diagnose}>
       <Loaded of={of}>{(d) => (
         <>
           <p><b>{d.delivers ? t().delivers : t().deliversNot}</b></p>
-          <ul class="causes">{d.causes.map((c) => <li key={c.cause}><span>{c.message}</span><span class="row">{c.count != null && <b>{count(c.count)}</b>}<Cure id={id} cause={c.cause} status={status} reload={reload} /></span></li>)}</ul>
+          <ul class="causes">{d.causes.map((c) => <li key={c.cause}><span>{c.message}</span><span class="row">{c.count != null && <b>{count(c.count)}</b>}<Cure id={id} cause={c.cause} status={status} held={held} reload={reload} /></span></li>)}</ul>
           <p class="note">{t().diagnoseWindow(count(d.window.auctions), count(d.window.won))}</p>
         </>)}</Loaded>
     </Card>

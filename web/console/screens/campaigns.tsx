@@ -1,11 +1,13 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { api, ApiError, need, type Schemas } from '../../shared/api';
+import { api, need, type Schemas } from '../../shared/api';
 import { micros } from '../../shared/money';
 import { base, count, day, isAdmin, percent, t, usd, user } from '../state';
+import { Bulk, each, useChosen } from '../ui/bulk';
 import { Icon } from '../ui/icons';
-import { Empty, Loaded, useLoad, words } from '../ui/load';
+import { Empty, Loaded, useLoad } from '../ui/load';
 import { Gauge, Page, Status } from '../ui/page';
+import { barred } from '../ui/stopped';
 
 type Campaign = Schemas['Campaign'];
 type Counts = Schemas['Counts'];
@@ -87,46 +89,37 @@ function sorted(rows: Row[], by: Sort, down: boolean): Row[] {
 }
 
 function Table({ rows, sort, down, onSort, reload }: { rows: Row[]; sort: Sort; down: boolean; onSort: (by: Sort) => void; reload: () => void }) {
-  const [chosen, setChosen] = useState<Set<string>>(new Set());
+  const chosen = useChosen(rows), marked = chosen.marked;
   const [said, setSaid] = useState('');
   const [busy, setBusy] = useState(false);
-  const marked = rows.filter((r) => chosen.has(r.id));
   const act = async (action: 'pause' | 'resume') => {
     const from = action === 'pause' ? 'active' : 'paused';
     setBusy(true);
-    let done = 0, problem = '';
-    for (const r of marked.filter((r) => r.status === from)) {
-      try {
-        await need(action === 'pause' ? api.POST('/api/campaigns/pause', { body: { id: r.id } }) : api.POST('/api/campaigns/resume', { body: { id: r.id } }));
-        done++;
-      } catch (e) { problem = `${r.name || r.headline}: ${e instanceof ApiError ? words(e) : e}`; }
-    }
+    const { done, problem } = await each(marked.filter((r) => r.status === from && (from === 'active' || !barred(r))), ({ id }) =>
+      need(action === 'pause' ? api.POST('/api/campaigns/pause', { body: { id } }) : api.POST('/api/campaigns/resume', { body: { id } })));
     setSaid((action === 'pause' ? t().pausedN(done) : t().resumedN(done)) + (problem && ` ${problem}`));
-    setChosen(new Set());
+    chosen.clear();
     setBusy(false);
     reload();
   };
-  const all = rows.length > 0 && marked.length === rows.length;
   const head = (by: Sort, name: string, num = false) => (
     <th scope="col" class={num ? 'num' : undefined} aria-sort={sort === by ? (down === (by !== 'name' && by !== 'status') ? 'descending' : 'ascending') : undefined}>
       <button type="button" class="sort" onClick={() => onSort(by)}>{name}{sort === by && <span aria-hidden="true">{down === (by !== 'name' && by !== 'status') ? ' ↓' : ' ↑'}</span>}</button></th>);
   return (
     <>
-      <div class="bulk" role="group" aria-label={t().bulk}>
-        <span>{t().chosen(marked.length)}</span>
+      <Bulk n={marked.length} said={said}>
         <button type="button" disabled={busy || !marked.some((r) => r.status === 'active')} data-act="pause" onClick={() => void act('pause')}>{t().pause}</button>
-        <button type="button" disabled={busy || !marked.some((r) => r.status === 'paused')} data-act="resume" onClick={() => void act('resume')}>{t().resume}</button>
-        <output aria-live="polite">{said}</output>
-      </div>
+        <button type="button" disabled={busy || !marked.some((r) => r.status === 'paused' && !barred(r))} data-act="resume" onClick={() => void act('resume')}>{t().resume}</button>
+      </Bulk>
       <div class="scroll card flush" tabIndex={0} role="region" aria-label={t().campaigns}>
         <table class="rows">
           <thead><tr>
-            <th scope="col"><input type="checkbox" aria-label={t().chooseAll} checked={all} onChange={() => setChosen(all ? new Set() : new Set(rows.map((r) => r.id)))} /></th>
+            <th scope="col"><input type="checkbox" aria-label={t().chooseAll} checked={chosen.all} onChange={chosen.toggleAll} /></th>
             {head('name', t().campaign)}{head('status', t().status)}<th scope="col">{t().today}</th>{head('spent', t().spentTotal, true)}{head('ctr', t().ctr, true)}{head('ecpm', t().ecpm, true)}{head('created', t().created, true)}
           </tr></thead>
           <tbody>{rows.map((r) => (
             <tr key={r.id} data-id={r.id}>
-              <td><input type="checkbox" aria-label={t().choose(r.name || r.headline)} checked={chosen.has(r.id)} onChange={() => { const next = new Set(chosen); next.has(r.id) ? next.delete(r.id) : next.add(r.id); setChosen(next); }} /></td>
+              <td><input type="checkbox" aria-label={t().choose(r.name || r.headline)} checked={chosen.has(r.id)} onChange={() => chosen.toggle(r.id)} /></td>
               <th scope="row"><a href={`${base}/console/campaigns/${r.id}`}>{r.name || r.headline}</a></th>
               <td><Status status={r.status} /></td>
               <td><Gauge label={t().spentToday} used={micros(r.spent_today)} of={micros(r.daily_budget)} text={t().ofBudget(usd(r.spent_today, 4), usd(r.daily_budget))} /></td>

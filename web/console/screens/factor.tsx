@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
-import { api, ApiError, need, type Schemas } from '../../shared/api';
+import { api, need, type Schemas } from '../../shared/api';
 import { loadInfo, t, time } from '../state';
 import { Loaded, useLoad, words } from '../ui/load';
 import { Card, Code } from '../ui/page';
@@ -15,7 +15,7 @@ export function SecondFactor({ changed }: { changed: () => void }) {
   const [busy, setBusy] = useState(false);
   const act = async (call: () => Promise<void>) => {
     setBusy(true); setProblem('');
-    try { await call(); } catch (e) { setProblem(e instanceof ApiError ? words(e) : String(e)); }
+    try { await call(); } catch (e) { setProblem(words(e)); }
     setBusy(false);
   };
   const refresh = async () => { of.reload(); await loadInfo(); changed(); };

@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
-import { api, ApiError, need, type Schemas } from '../../shared/api';
+import { api, need, type Schemas } from '../../shared/api';
 import { isAdmin, t, time } from '../state';
 import { Empty, Loaded, useLoad, words } from '../ui/load';
 import { Card, Code, Page } from '../ui/page';
@@ -9,7 +9,6 @@ type Kind = Schemas['KeyKind'];
 type Key = Schemas['Key'];
 type Made = Schemas['NewKey'];
 
-const said = (e: unknown) => (e instanceof ApiError ? words(e) : String(e));
 const named = (k: Key) => k.name || k.prefix;
 
 /** API keys: made, shown once, replaced and revoked. */
@@ -25,7 +24,7 @@ export default function Keys() {
     try {
       await need(api.DELETE('/api/keys/{id}', { params: { path: { id: k.id } } }));
       setProblem('');
-    } catch (e) { setProblem(said(e)); }
+    } catch (e) { setProblem(words(e)); }
     of.reload();
   };
   const show = (key: Made) => { setMade(key); of.reload(); shown.current?.showModal(); };
@@ -34,7 +33,7 @@ export default function Keys() {
     try {
       show(await need(api.POST('/api/keys/{id}/rotate', { params: { path: { id: old!.id } }, body: { grace_seconds: grace } })));
       setProblem('');
-    } catch (e) { setProblem(said(e)); }
+    } catch (e) { setProblem(words(e)); }
   };
   return (
     <Page title={t().keys} lead={t().keysLead}>
@@ -92,7 +91,7 @@ function NewKey({ show }: { show: (key: Made) => void }) {
       setName('');
       setOrigins('');
       show(made);
-    } catch (e) { setProblem(said(e)); }
+    } catch (e) { setProblem(words(e)); }
     setBusy(false);
   };
   return (

@@ -54,7 +54,7 @@ function DemoDoors({ demo, enter }: { demo: Demo[]; enter: (as: Demo) => Promise
       await need(api.POST('/api/auth/demo', { body: { as, cookie: true } }));
       await enter(as);
     } catch (e) {
-      setError(e instanceof ApiError ? words(e) : String(e));
+      setError(words(e));
       setBusy(false);
     }
   };
@@ -92,7 +92,7 @@ function Door({ asked, enter }: { asked: boolean; enter: () => Promise<void> }) 
       await enter();
     } catch (e) {
       if (e instanceof ApiError && e.code === 'second_factor_required' && !asksCode) setAsksCode(true);
-      else setError(e instanceof ApiError ? words(e) : String(e));
+      else setError(words(e));
       setBusy(false);
     }
   };

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { api, ApiError, need } from '../../shared/api';
+import { api, need } from '../../shared/api';
 import { base, loadInfo, t } from '../state';
 import { words } from '../ui/load';
 import { Preferences } from '../shell';
@@ -40,7 +40,7 @@ export default function Links({ what }: { what: What }) {
   const submit = async (e: Event) => {
     e.preventDefault();
     setBusy(true); setProblem('');
-    try { await acts[what](); } catch (e) { setProblem(e instanceof ApiError ? words(e) : String(e)); }
+    try { await acts[what](); } catch (e) { setProblem(words(e)); }
     setBusy(false);
   };
   return (

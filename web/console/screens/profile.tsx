@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { api, ApiError, download, need, type Schemas } from '../../shared/api';
-import { base, t, usd } from '../state';
+import { base, count, t, usd, user } from '../state';
 import { Loaded, useLoad, words } from '../ui/load';
 import { Card, Page } from '../ui/page';
 
@@ -10,7 +10,6 @@ export default function ProfileScreen() {
   return <Page title={t().profile} lead={t().profileLead}><Loaded of={of}>{(p) => <><Names start={p} /><div class="columns"><Download /><Delete /></div></>}</Loaded></Page>;
 }
 
-const said = (e: unknown) => (e instanceof ApiError ? words(e) : String(e));
 
 function Names({ start }: { start: Schemas['Profile'] }) {
   const [d, set] = useState({ display_name: start.display_name, company: start.company });
@@ -19,7 +18,7 @@ function Names({ start }: { start: Schemas['Profile'] }) {
   const save = async (e: Event) => {
     e.preventDefault();
     setProblem(''); setDone(false);
-    try { set(await need(api.PATCH('/api/account/profile', { body: { display_name: d.display_name, company: d.company } }))); setDone(true); } catch (e) { setProblem(said(e)); }
+    try { set(await need(api.PATCH('/api/account/profile', { body: { display_name: d.display_name, company: d.company } }))); setDone(true); } catch (e) { setProblem(words(e)); }
   };
   return (
     <Card wide>
@@ -44,12 +43,18 @@ function Download() {
       const url = URL.createObjectURL(await download('/api/account/export'));
       Object.assign(document.createElement('a'), { href: url, download: 'adnet-account.json' }).click();
       URL.revokeObjectURL(url);
-    } catch (e) { setProblem(said(e)); }
+    } catch (e) { setProblem(words(e)); }
   };
   return <Card title={t().myData}><p>{t().myDataHelp}</p>{problem && <p class="problem" role="alert">{problem}</p>}<div class="row"><button type="button" onClick={() => void get()}>{t().downloadData}</button></div></Card>;
 }
 
 function Delete() {
+  const of = useLoad(() => need(api.GET('/api/billing/balance', { params: { query: { advertiser_id: user.value!.id } } })), []);
+  return <Loaded of={of}>{(b) => <DeleteForm usdLeft={Math.max(0, b.balance ?? 0)} credits={Math.max(0, b.credits)} reload={of.reload} />}</Loaded>;
+}
+
+/** Deletes only what the reader was told: a balance that changed meanwhile is shown anew. */
+function DeleteForm({ usdLeft, credits, reload }: { usdLeft: number; credits: number; reload: () => void }) {
   const [password, setPassword] = useState('');
   const [code, setCode] = useState('');
   const [problem, setProblem] = useState('');
@@ -58,16 +63,18 @@ function Delete() {
     e.preventDefault();
     if (!confirm(t().deleteSure)) return;
     try {
-      const done = await need(api.POST('/api/account/delete', { body: { password, ...(code ? { code } : {}) } }));
+      const done = await need(api.POST('/api/account/delete', { body: { password, ...(code ? { code } : {}), forfeit_usd: usdLeft, forfeit_credits: credits } }));
       setLeft(usd(done.balance_left_usd));
       setTimeout(() => location.assign(base + '/'), 3000);
-    } catch (e) { setProblem(said(e)); }
+    } catch (e) { setProblem(words(e)); if (e instanceof ApiError && e.status === 409) reload(); }
   };
+  const loses = usdLeft > 0 || credits > 0;
   return (
     <Card title={t().deleteAccount}>
       {left !== null ? <p class="good" role="status">{t().deleted(left)}</p> : (
         <form class="stack" data-form="delete" onSubmit={end}>
           <p>{t().deleteHelp}</p>
+          {loses && <label key={`${usdLeft} ${credits}`} class="notice" data-loss><span><input type="checkbox" name="forfeit" required /> {t().deleteLoses(usd(usdLeft, 6), count(credits))}</span></label>}
           <label>{t().password}<input type="password" name="password" required maxLength={256} autocomplete="current-password" value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></label>
           <label>{t().deleteCode}<input name="code" maxLength={64} autocomplete="one-time-code" value={code} onInput={(e) => setCode(e.currentTarget.value)} /></label>
           {problem && <p class="problem" role="alert">{problem}</p>}

@@ -1,10 +1,12 @@
 import { useState } from 'preact/hooks';
 import { api, need } from '../../shared/api';
+import { p } from '../i18n/publish';
 import { base, count, day, percent, t, usd, user } from '../state';
 import { Chart } from '../ui/chart';
 import { Empty, Loaded, useLoad } from '../ui/load';
 import { Card, Figure, Page } from '../ui/page';
 import { measures, type Measure } from './measures';
+import { Waits } from './waits';
 
 const shownHere: Measure[] = ['impressions', 'credits', 'clicks', 'ctr'];
 
@@ -14,18 +16,19 @@ export default function Publisher() {
   const since = day(29), until = day();
   const of = useLoad(async () => {
     const who = { developer_id: user.value!.developer_id };
-    const [stats, earned, asked] = await Promise.all([
+    const [stats, earned, asked, waiting] = await Promise.all([
       need(api.GET('/api/stats', { params: { query: { type: 'developer', ...who, since, until, breakdown: 'host_app' } } })),
       need(api.GET('/api/billing/earnings', { params: { query: { ...who, since, until } } })),
       need(api.GET('/api/stats/requests', { params: { query: { ...who, since, until } } })),
+      need(api.GET('/api/billing/credits', { params: { query: who } })),
     ]);
-    return { stats, earned, asked };
+    return { stats, earned, asked, waiting };
   }, [user.value?.id]);
   return (
     <Page title={t().publisherOverview} lead={t().publisherLead} asOf={of.is === 'loaded' ? of.data.stats.as_of : undefined}
       actions={<a class="button primary" href={`${base}/console/integrate`}>{t().integrate}</a>}>
-      <Loaded of={of}>{({ stats: s, earned, asked }) => {
-        if (asked.requests + s.impressions + s.invalid_impressions + s.sandbox === 0) return <Empty title={t().noTraffic}><p>{t().noTrafficHelp}</p><a class="button primary" href={`${base}/console/integrate`}>{t().integrate}</a></Empty>;
+      <Loaded of={of}>{({ stats: s, earned, asked, waiting }) => {
+        if (waiting.waits.length + asked.requests + s.impressions + s.invalid_impressions + s.sandbox === 0) return <Empty title={t().noTraffic}><p>{t().noTrafficHelp}</p><a class="button primary" href={`${base}/console/integrate`}>{t().integrate}</a></Empty>;
         const shown = measures()[measure];
         return (
           <>
@@ -35,6 +38,7 @@ export default function Publisher() {
               <Figure id="clicks" name={t().clicks} value={count(s.clicks)} note={percent(s.ctr)} />
               <Figure id="credits" name={t().creditsEarned} value={count(s.credits)} />
               <Figure id="available" name={t().creditsAvailable} value={count(earned.available)} />
+              <Figure id="pending" name={p().pending} value={count(waiting.credits_pending)} note={p().pendingHelp} />
               <Figure id="held" name={t().creditsHeld} value={count(earned.held)} note={t().creditsHeldHelp} />
               <Figure id="ecpm" name={t().ecpm} value={usd(s.ecpm, 4)} />
             </dl>
@@ -43,6 +47,7 @@ export default function Publisher() {
                 <label class="pick"><span>{t().measure}</span><select value={measure} onChange={(e) => setMeasure(e.currentTarget.value as Measure)}>{shownHere.map((m) => <option key={m} value={m}>{measures()[m].name}</option>)}</select></label></div>
               <Chart title={shown.name} since={since} until={until} write={shown.write} points={s.daily.map((d) => ({ date: d.date, value: Number(d[measure]), shown: shown.show(d[measure]) }))} />
             </Card>
+            <Waits of={waiting} />
             <div class="columns">
               <Card title={t().breakdowns.host_app}>
                 <div class="scroll" tabIndex={0} role="region" aria-label={t().breakdowns.host_app}><table class="rows"><thead><tr><th scope="col">{t().breakdowns.host_app}</th><th scope="col" class="num">{t().impressions}</th><th scope="col" class="num">{t().credits}</th></tr></thead>
@@ -53,6 +58,7 @@ export default function Publisher() {
               </Card>
               <Card title={t().notPaid}>
                 <dl class="facts">
+                  <dt>{t().houseShown}</dt><dd>{count(s.house.impressions)}</dd>
                   <dt>{t().selfServed}</dt><dd>{count(s.self_served.impressions)}</dd>
                   <dt>{t().mintCapped}</dt><dd>{count(s.mint_capped)}</dd>
                   <dt>{t().mintHeld}</dt><dd>{count(s.mint_held)}</dd>

@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
-import { api, ApiError, need } from '../../shared/api';
+import { api, need } from '../../shared/api';
 import { base, t, time, user } from '../state';
 import { SecondFactor } from './factor';
 import { Empty, Loaded, useLoad, words } from '../ui/load';
@@ -34,7 +34,7 @@ type Session = { id: string; current: boolean; created_at: string; expires_at: s
 function Sessions({ sessions, reload }: { sessions: Session[]; reload: () => void }) {
   const [problem, setProblem] = useState('');
   const act = (call: () => Promise<unknown>) => async () => {
-    try { await call(); setProblem(''); } catch (e) { setProblem(e instanceof ApiError ? words(e) : String(e)); }
+    try { await call(); setProblem(''); } catch (e) { setProblem(words(e)); }
     reload();
   };
   if (sessions.length === 0) return <Empty title={t().noSessions} />;
@@ -75,7 +75,7 @@ function Password({ changed }: { changed: () => void }) {
       form.current!.reset();
       setSaid(t().passwordChanged(Number(done.sessions_ended), Number(done.keys_revoked)));
       changed();
-    } catch (e) { setProblem(e instanceof ApiError ? words(e) : String(e)); }
+    } catch (e) { setProblem(words(e)); }
     setBusy(false);
   };
   return (

@@ -1,5 +1,4 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError } from '../../shared/api';
 import { t } from '../state';
 import { words } from './load';
 
@@ -19,7 +18,7 @@ export function Ask({ of, onClose }: { of: Asked; onClose: (done: boolean) => vo
       await of.does(text.trim());
       onClose(true);
     } catch (e) {
-      setProblem(e instanceof ApiError ? words(e) : String(e));
+      setProblem(words(e));
       setBusy(false);
     }
   };

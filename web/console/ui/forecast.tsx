@@ -5,12 +5,11 @@ import { words } from './load';
 import { Card } from './page';
 
 /** What a draft may reach, a moment after its last change. */
-export function Forecast({ fields, title }: { fields: Schemas['CampaignFields']; title: string }) {
+export function Forecast({ fields, title }: { fields: Schemas['CampaignFields']; title?: string }) {
   const [f, set] = useState<Schemas['Forecast'] | null>(null);
   const [problem, setProblem] = useState('');
   const text = JSON.stringify(fields);
   useEffect(() => {
-    if (!fields.headline?.trim() || !fields.cta_url?.trim()) return set(null);
     let current = true;
     const timer = setTimeout(() => {
       need(api.POST('/api/campaigns/forecast', { body: fields })).then(
@@ -19,8 +18,8 @@ export function Forecast({ fields, title }: { fields: Schemas['CampaignFields'];
     }, 800);
     return () => { current = false; clearTimeout(timer); };
   }, [text]);
-  return (
-    <Card title={title}>
+  const shown = (
+    <>
       <p class="note">{t().forecastHelp}</p>
       {problem && <p class="problem" role="status">{problem}</p>}
       {f && (f.requests_per_day === 0 ? <p role="status">{t().forecastFew}</p> : (
@@ -30,6 +29,7 @@ export function Forecast({ fields, title }: { fields: Schemas['CampaignFields'];
           {f.won_share != null && <><dt>{t().wonShare}</dt><dd>{percent(f.won_share, 0)}</dd><dt>{t().reachDay}</dt><dd>{count(f.impressions_per_day)}</dd><dt>{t().spendDay}</dt><dd>{usd(f.spend_per_day_usd)}</dd></>}
         </dl>))}
       {f && f.requests_per_day > 0 && !f.price_cpm_usd && <p class="note">{t().forecastHidden}</p>}
-    </Card>
+    </>
   );
+  return title ? <Card title={title}>{shown}</Card> : <div class="stack">{shown}</div>;
 }

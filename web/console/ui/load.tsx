@@ -25,8 +25,9 @@ export function useLoad<T>(load: () => Promise<T>, keys: unknown[]): Loading<T> 
   return { ...state, reload: () => setTurn((n) => n + 1) };
 }
 
-/** The words for an error: the API's, which say what to do, or ours where nothing answered. */
-export function words(error: ApiError): string {
+/** The words for what was thrown: the API's, which say what to do, or ours where nothing answered. */
+export function words(error: unknown): string {
+  if (!(error instanceof ApiError)) return String(error);
   if (error.code === 'unreachable') return t().errorUnreachable;
   if (error.status === 403) return error.message || t().forbidden;
   if (error.status === 429) return t().errorBusy(error.retryAfter ?? 60);

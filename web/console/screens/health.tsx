@@ -1,0 +1,44 @@
+import { api, need, type Schemas } from '../../shared/api';
+import { s } from '../i18n/system';
+import { base, count, time } from '../state';
+import { Loaded, useLoad } from '../ui/load';
+import { Card, Figure, Page } from '../ui/page';
+
+type Found = Schemas['SystemHealth'];
+
+/** Whether the servers, the log and the nodes work, as the node that answers found them. */
+export default function Health() {
+  const of = useLoad(() => need(api.GET('/api/admin/health')), []);
+  return (
+    <Page title={s().health} lead={s().healthLead} asOf={of.is === 'loaded' ? of.data.as_of : undefined}>
+      <Loaded of={of}>{(h) => <>
+        {h.problems.map((p) => <p key={p} class="problem" role="alert">{p}</p>)}
+        <Card title={s().settlement} wide><dl class="figures">
+          <Figure id="behind" name={s().behind} value={h.settlement.behind === null ? s().unknown : count(h.settlement.behind)} note={`${s().partitions}: ${count(h.settlement.partitions)}`} />
+          <Figure id="ready" name={s().thisNode} value={<Mark good={h.node.ready} words={h.node.ready ? s().ready : s().notReady} />} note={h.node.checks.filter((c) => !c.ok).map((c) => c.name).join(', ')} />
+          <Figure id="verify" name={s().lastVerify} value={h.verify ? <a href={`${base}/console/ledger`}>{s().runStates[h.verify.state]}</a> : '–'} note={h.verify ? time(h.verify.ended_at ?? h.verify.asked_at) : undefined} />
+        </dl></Card>
+        <Servers of={h} />
+        <Card title={s().nodes} wide><div class="scroll flush" tabIndex={0} role="region" aria-label={s().nodes}>
+          <table class="rows" data-table="nodes"><thead><tr><th scope="col">{s().name}</th><th scope="col">{s().heard}</th><th scope="col">{s().state}</th></tr></thead>
+            <tbody>{h.nodes.map((n) => <tr key={n.name}><th scope="row" class="mono break">{n.name}</th><td>{time(n.heard_at)}</td><td>{n.ended ? s().ended : <Mark good={fresh(n.heard_at, h.as_of)} words={fresh(n.heard_at, h.as_of) ? s().serving : s().silent} />}</td></tr>)}</tbody></table></div></Card></>}</Loaded>
+    </Page>
+  );
+}
+
+/** A node says something every second: after ten it is silent. */
+const fresh = (heard: string, now: string) => Date.parse(now) - Date.parse(heard) < 10_000;
+
+const Mark = ({ good, words }: { good: boolean; words: string }) => <span class={`status ${good ? 'active' : 'rejected'}`}>{words}</span>;
+
+function Servers({ of }: { of: Found }) {
+  if (of.servers.length === 0) return <Card title={s().servers} wide><p>{s().inProcess}</p></Card>;
+  return (
+    <Card title={s().servers} wide><div class="scroll flush" tabIndex={0} role="region" aria-label={s().servers}>
+      <table class="rows" data-table="servers"><thead><tr><th scope="col">{s().server}</th><th scope="col">{s().state}</th><th scope="col">{s().version}</th><th scope="col" class="num">{s().latency}</th><th scope="col">{s().findings}</th></tr></thead>
+        <tbody>{of.servers.map((x) => <tr key={x.server}><th scope="row">{x.server}<br /><span class="note mono break">{x.address}</span></th>
+          <td><Mark good={x.ok} words={!x.reached ? s().away : x.ok ? s().works : s().mend} /></td><td class="break">{x.version ?? '–'}<br /><span class="note">{x.encryption}</span></td>
+          <td class="num">{x.latency_ms === null ? '–' : `${Number(x.latency_ms).toFixed(1)} ms`}</td>
+          <td><ul>{(x.findings ?? []).map((f) => <li key={f.what}>{f.what} → {f.do}</li>)}</ul></td></tr>)}</tbody></table></div></Card>
+  );
+}

@@ -1,0 +1,151 @@
+import { useEffect, useState } from 'preact/hooks';
+import { api, ApiError, need, type Schemas } from '../../shared/api';
+import { t } from '../state';
+import { fields, fieldOf, type Dates, type Draft, type Problems } from './draft';
+import { words } from './load';
+
+/** A draft that is typed into, and what is wrong with it. */
+export interface Editor { d: Draft; set: (name: keyof Draft, to: string) => void; problems: Problems }
+
+function Text({ of: { d, set, problems }, name, label, ...more }: { of: Editor; name: keyof Draft; label: string } & Record<string, unknown>) {
+  const problem = problems[name];
+  return (
+    <label>{label}
+      <input name={name} value={d[name]} aria-invalid={problem ? true : undefined} aria-describedby={problem ? `${name}-found` : undefined}
+        onInput={(e) => set(name, e.currentTarget.value)} {...more} />
+      {problem && <span class="problem" id={`${name}-found`}>{problem}</span>}
+    </label>);
+}
+
+function Choice({ of: { d, set }, name, label, options }: { of: Editor; name: keyof Draft; label: string; options: Record<string, string> }) {
+  return <label>{label}<select name={name} value={d[name]} onChange={(e) => set(name, e.currentTarget.value)}>{Object.entries(options).map(([v, n]) => <option key={v} value={v}>{n}</option>)}</select></label>;
+}
+
+export function GoalFields({ of }: { of: Editor }) {
+  const { d } = of;
+  return (
+    <>
+      <div class="fields">
+        <Choice of={of} name="billing_model" label={t().goal} options={t().goals} />
+        {d.billing_model === 'cpm' && d.aim !== 'target_roas' && <Choice of={of} name="aim" label={t().aim} options={t().aims} />}
+        {d.billing_model === 'cpm' && d.aim === 'manual' && <Choice of={of} name="billing_event" label={t().paidEvent} options={t().paidEvents} />}
+        {d.billing_model === 'cpm' && d.aim === 'target_cpa' && <Text of={of} name="target_cpa" label={t().targetCPA} type="number" min={0.01} max={10000000} step="any" required inputMode="decimal" />}
+      </div>
+      {d.billing_model === 'cpm' && d.aim !== 'manual' && <p class="note">{t().aimHelp}</p>}
+      {d.billing_model === 'cpm' && d.aim === 'manual' && d.billing_event === 'viewable' && <p class="note">{t().paidEventHelp}</p>}
+    </>
+  );
+}
+
+export function AudienceFields({ of }: { of: Editor }) {
+  return (
+    <>
+      <p class="note">{t().audienceHelp}</p>
+      <div class="fields">
+        <Text of={of} name="tokens" label={t().words} placeholder={t().wordsExample} />
+        <Text of={of} name="tools" label={t().tools} placeholder="github, calendar" />
+        <Text of={of} name="hosts" label={t().hosts} placeholder="claude, discord" />
+        <Text of={of} name="surfaces" label={t().surfacesLabel} placeholder="chat, tool_result" />
+        <Text of={of} name="regions" label={t().regions} placeholder="us, de" />
+        <Text of={of} name="languages" label={t().languages} placeholder="en, de" />
+      </div>
+    </>
+  );
+}
+
+export function CreativeFields({ of }: { of: Editor }) {
+  const video = of.d.format === 'video';
+  return (
+    <div class="fields">
+      <Text of={of} name="headline" label={t().headline} required maxLength={60} />
+      <Text of={of} name="subtext" label={t().subtext} maxLength={280} />
+      <Text of={of} name="cta_url" label={t().landingPage} required type="url" placeholder="https://" />
+      <Text of={of} name="cta_label" label={t().button} maxLength={40} placeholder={t().learnMore} />
+      <Choice of={of} name="format" label={t().format} options={of.d.format === '' ? { '': t().formatOpen, ...t().formats } : t().formats} />
+      <Text of={of} name="media_url" label={video ? t().film : t().picture} type="url" placeholder="https://" required={video} />
+      {video && <Text of={of} name="poster_url" label={t().poster} type="url" placeholder="https://" />}
+      {video && <Text of={of} name="skippable_after_sec" label={t().skippable} type="number" min={0} max={3600} step={1} required />}
+      <Text of={of} name="logo_url" label={t().logo} type="url" placeholder="https://" />
+      <Text of={of} name="categories" label={t().categories} />
+      <Text of={of} name="name" label={t().ownName} maxLength={200} />
+    </div>
+  );
+}
+
+export function BudgetFields({ of }: { of: Editor }) {
+  const money = { type: 'number', step: 'any', required: true, inputMode: 'decimal' };
+  return (
+    <>
+      <div class="fields">
+        <Text of={of} name="bid_amount" label={t().bids[of.d.billing_model]} min={0.01} max={1000} {...money} />
+        <Text of={of} name="daily_budget" label={t().dailyBudget} min={1} max={1000000} {...money} />
+        <Text of={of} name="total_budget" label={t().totalBudget} min={1} max={10000000} {...money} />
+        <Choice of={of} name="pacing" label={t().pacing} options={t().pacings} />
+        <Text of={of} name="start_at" label={t().starts} type="datetime-local" />
+        <Text of={of} name="end_at" label={t().ends} type="datetime-local" />
+        <Text of={of} name="frequency_cap" label={t().frequencyCap} type="number" min={0} max={1000} step={1} required />
+      </div>
+      <p class="note">{t().datesHelp}</p>
+    </>
+  );
+}
+
+export interface Finding { violations: Schemas['Violation'][]; problem: string; field?: keyof Draft }
+export const nothing: Finding = { violations: [], problem: '' };
+
+/** What the API would say of a draft if it were saved. */
+export async function check(d: Draft, was?: Dates): Promise<Finding> {
+  try {
+    const { policy } = await need(api.POST('/api/campaigns/check', { body: fields(d, was) }));
+    return { violations: policy.violations ?? [], problem: '' };
+  } catch (e) {
+    return refused(e);
+  }
+}
+
+/** An error of the API as a finding. */
+export function refused(e: unknown): Finding {
+  return e instanceof ApiError ? { violations: [], problem: words(e), field: fieldOf(e.field) } : { violations: [], problem: String(e) };
+}
+
+/** What the policy and the limits say of a draft, a moment after the last key. */
+export function useCheck(d: Draft, was?: Dates): Finding {
+  const [finding, set] = useState<Finding>(nothing);
+  const text = JSON.stringify(fields(d, was));
+  useEffect(() => {
+    if (!d.headline.trim() || !d.cta_url.trim()) return set(nothing);
+    let current = true;
+    const timer = setTimeout(() => void check(d, was).then((found) => { if (current) set(found); }), 400);
+    return () => { current = false; clearTimeout(timer); };
+  }, [text]);
+  return finding;
+}
+
+/** What was found, at the fields that it was found in. */
+export function atFields(finding: Finding): Problems {
+  const found: Problems = {};
+  for (const v of finding.violations) {
+    const name = fieldOf(v.field);
+    if (name) found[name] = [found[name], v.message].filter(Boolean).join(' ');
+  }
+  if (finding.field) found[finding.field] = finding.problem;
+  return found;
+}
+
+/** What a reviewer will be asked about, or that nothing was found. */
+export function Policy({ finding, ready }: { finding: Finding; ready: boolean }) {
+  return (
+    <>
+      {finding.problem && <p class="problem" role="status">{finding.problem}</p>}
+      {finding.violations.length > 0 && <div class="notice" role="status"><p>{t().willWait}</p><ul>{finding.violations.map((v) => <li key={v.rule + v.field}><b>{v.field}</b>: {v.message}</li>)}</ul></div>}
+      {ready && !finding.problem && finding.violations.length === 0 && <p class="good" role="status">{t().policyClean}</p>}
+    </>
+  );
+}
+
+/** Tells two drafts apart in a key; nothing is protected by it. */
+export function hash(text: string): string {
+  let h = 5381;
+  for (const c of text) h = (Math.imul(h, 33) ^ c.codePointAt(0)!) >>> 0;
+  return h.toString(36);
+}
