@@ -1,1 +1,0 @@
-import{a,b}from"./chunk-NK7KLL7C.js";import"./chunk-C6XA6ZGU.js";import"./chunk-XTBNGH44.js";import"./chunk-JYS54ZYP.js";import"./chunk-CRNG2DK2.js";import"./chunk-FKUTEUZV.js";import"./chunk-HEG4UUZV.js";export{b as Appeals,a as default};
