@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -21,9 +22,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// agent is a reader's. A browser that says it is headless is invalid traffic, and no switch weakens
+// Agent is a reader's. A browser that says it is headless is invalid traffic, and no switch weakens
 // that.
-const agent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
+const Agent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
 
 // ErrAbsent says that no Chromium is installed.
 var ErrAbsent = errors.New("no chromium in PATH: install it by deploy/chromium.sh (Debian: apt-get install chromium)")
@@ -50,7 +51,7 @@ func Start(ctx context.Context) (*Browser, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserAgent(agent), chromedp.Flag("lang", "en-US"))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserAgent(Agent), chromedp.Flag("lang", "en-US"))
 	if os.Geteuid() == 0 { // Chromium's sandbox does not run for root
 		options = append(options, chromedp.NoSandbox)
 	}
@@ -76,8 +77,15 @@ type Tab struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	mu       sync.Mutex // guards problems
+	mu       sync.Mutex // guards what follows
 	problems []string
+	expected []*expectation
+}
+
+// expectation is a problem that a test brings about, or a reader's page has by design.
+type expectation struct {
+	of  *regexp.Regexp
+	met bool
 }
 
 // Tab opens a page of its own. Close it.
@@ -121,6 +129,10 @@ func (t *Tab) listen(event any) {
 		if e.Entry.Level == log.LevelError || strings.Contains(e.Entry.Text, "Content Security Policy") {
 			problem = e.Entry.Text + " " + e.Entry.URL
 		}
+	case *target.EventAttachedToTarget:
+		if e.TargetInfo.Type == "iframe" { // in a process of its own, so its console is, too
+			go t.hear(e.TargetInfo.TargetID)
+		}
 	}
 	if problem != "" {
 		t.mu.Lock()
@@ -129,11 +141,52 @@ func (t *Tab) listen(event any) {
 	}
 }
 
-// Problems are what the page's console has complained about.
-func (t *Tab) Problems() []string {
+// hear has the tab hear what a frame of another origin complains about, from its beginning. A frame
+// that is gone already has nothing more to say.
+func (t *Tab) hear(frame target.ID) {
+	ctx, cancel := chromedp.NewContext(t.ctx, chromedp.WithTargetID(frame))
+	chromedp.ListenTarget(ctx, t.listen)
+	if chromedp.Run(ctx, log.Enable(), runtime.Enable()) != nil {
+		cancel()
+	}
+}
+
+// Expect says that a problem with such a text will come, at least once.
+func (t *Tab) Expect(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return append([]string(nil), t.problems...)
+	t.expected = append(t.expected, &expectation{of: regexp.MustCompile(text)})
+}
+
+// Problems are what the page and its frames have complained about, but for what was expected.
+func (t *Tab) Problems() (list []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, p := range t.problems {
+		known := false
+		for _, e := range t.expected {
+			if e.of.MatchString(p) {
+				known, e.met = true, true
+			}
+		}
+		if !known {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// Missed are the expected problems that did not come.
+func (t *Tab) Missed() (list []string) {
+	_ = t.Problems()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, e := range t.expected {
+		if !e.met {
+			list = append(list, e.of.String())
+		}
+	}
+	return list
 }
 
 // Close closes the page.
@@ -150,6 +203,7 @@ func (t *Tab) Do(actions ...chromedp.Action) error {
 type View struct {
 	Width, Height int64
 	Dark          bool
+	Moving        bool // the reader did not ask for reduced motion
 }
 
 // Look sets the size and the colours.
@@ -158,10 +212,14 @@ func (t *Tab) Look(v View) error {
 	if v.Dark {
 		scheme = "dark"
 	}
+	motion := "reduce"
+	if v.Moving {
+		motion = "no-preference"
+	}
 	return t.Do(
 		emulation.SetDeviceMetricsOverride(v.Width, v.Height, 1, false),
 		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{
-			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: motion},
 		}),
 	)
 }

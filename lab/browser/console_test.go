@@ -16,10 +16,12 @@ import (
 	"adnet/cmd"
 	"adnet/lab/browser"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/pquerna/otp/totp"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -84,12 +86,16 @@ func begin(ctx context.Context) (*world, error) {
 	return w, err
 }
 
-// tab is a page of its own, signed in as somebody of the demo unless as is empty.
+// tab is a page of its own, signed in as an account of the demo unless as is empty.
 func (w *world) tab(t *testing.T, as string, v browser.View) *browser.Tab {
 	t.Helper()
 	tab, err := w.browser.Tab()
 	require.NoError(t, err)
-	t.Cleanup(tab.Close)
+	t.Cleanup(func() {
+		tab.Close()
+		assert.Empty(t, tab.Problems(), "the console of a tab, or the policy, complained: a test that means it says so (Expect)")
+		assert.Empty(t, tab.Missed(), "expected, and did not come")
+	})
 	require.NoError(t, tab.Look(v))
 	if as != "" {
 		require.NoError(t, tab.Enter(w.base, as), "%q", tab.Problems())
@@ -120,8 +126,9 @@ func screens() []screen {
 		{"advertiser", "/console/campaigns?status=archived&q=x", "Nothing matches"},
 		{"advertiser", "/console/campaigns/FIRST", "Why does it not deliver?"},
 		{"advertiser", "/console/campaigns/FIRST/edit", "Edit campaign"},
-		{"advertiser", "/console/campaigns/new", "New campaign"},
+		{"advertiser", "/console/campaigns/new", "Step 1 of 7"},
 		{"advertiser", "/console/creatives", "Creatives"},
+		{"advertiser", "/console/conversions", "Try a click id"},
 		{"advertiser", "/console/profile", "Delete my account"},
 		{"advertiser", "/console/auctions", "Id of the auction"},
 		{"advertiser", "/console/billing", "Balance after"},
@@ -132,6 +139,9 @@ func screens() []screen {
 		{"advertiser", "/console/campaigns/00000000-0000-4000-8000-000000000000", ""}, // another's, or none: 404 in the console
 		{"advertiser", "/console/appeals", "Only administrators"},
 		{"publisher", "/console/publisher", "Credits earned"},
+		{"publisher", "/console/publisher", "Credits that wait"},
+		{"publisher", "/console/placements", "card: beside an answer"},
+		{"advertiser", "/console/placements", "No requests yet"},
 		{"publisher", "/console/decisions", "Nothing was decided against you"},
 		{"publisher", "/console/integrate", "Requests of yours have been seen"},
 		{"publisher", "/console/keys", "chat app"},
@@ -145,6 +155,19 @@ func screens() []screen {
 		{"advertiser", "/console/audit", "What happened to your account"},
 		{"advertiser", "/console/cases", "Only administrators"},
 		{"admin", "/console/reports", "Reported ads"},
+		{"admin", "/console/network", "Invalid traffic by reason"},
+		{"admin", "/console/network?days=7", "By publisher"},
+		{"admin", "/console/letters", "No dead letters wait"},
+		{"admin", "/console/health", "Serving nodes"},
+		{"publisher", "/console/health", "Only administrators"},
+		{"admin", "/console/settings", "ADNET_HTTP_ADDR"},
+		{"advertiser", "/console/settings", "Only administrators"},
+		{"publisher", "/console/network", "Only administrators"},
+		{"publisher", "/console/letters", "Only administrators"},
+		{"admin", "/console/ledger", "Chain heads"},
+		{"admin", "/console/ledger?kind=charge", "house:revenue"},
+		{"admin", "/console/ledger?account=advertiser:nobody", "No movement matches"},
+		{"advertiser", "/console/ledger", "Only administrators"},
 		{"admin", "/console/users", "Make administrator"},
 		{"admin", "/console/users?q=nobody-has-this", "No such account"},
 	}
@@ -159,9 +182,65 @@ func (w *world) first(t *testing.T, tab *browser.Tab) string {
 	return id
 }
 
-// Each screen of each role, light and dark, on a phone and on a desk: it shows what it is for, its
-// console is silent, nothing breaks the policy, nothing runs out of the page, and axe-core finds
-// nothing.
+// walk is how the screens are looked at in one language: each view, with or without axe-core.
+type walk struct {
+	lang  string
+	views []view
+}
+
+type view struct {
+	browser.View
+	axe bool
+}
+
+// zoomed is a desk at 400 %.
+var zoomed = browser.View{Width: 320, Height: 256}
+
+// walks are the languages of readers and those of tests: accented and 40 % longer, and from right to
+// left.
+func walks() []walk {
+	return []walk{
+		{"en", []view{{desk, true}, {dark(desk), true}, {phone, true}, {dark(phone), true}, {zoomed, false}}},
+		{"en-XA", []view{{desk, true}, {phone, true}}},
+		{"he-XB", []view{{desk, true}, {phone, true}}},
+	}
+}
+
+func dark(v browser.View) browser.View {
+	v.Dark = true
+	return v
+}
+
+// moves notes each animation and transition that begins, and each screen's that would.
+const moves = `window.moved = []; for (const kind of ['animationstart', 'transitionrun']) addEventListener(kind, (e) => moved.push(kind + ' ' + e.target.className), true);`
+
+// misfits lists what does not fit: a page that is wider than its window, a text that is cut off or
+// out of the window, and what scrolls sideways and is neither a table nor code nor the stage of a
+// preview, whose layout has a meaning of its own.
+const misfits = `(() => {
+	const found = [], page = document.documentElement, wide = page.scrollWidth - page.clientWidth;
+	if (wide > 0) found.push('the page is ' + wide + ' px too wide');
+	const says = (e) => e.tagName + '.' + e.className + ' ' + e.textContent.trim().slice(0, 40);
+	const sideways = (e) => e && e !== document.body && (['auto', 'scroll'].includes(getComputedStyle(e).overflowX) ? e : sideways(e.parentElement));
+	for (const e of document.querySelectorAll('#app *')) {
+		if (!e.checkVisibility() || e.closest('svg, option, .hidden, .skip')) continue;
+		const s = getComputedStyle(e), scrolls = sideways(e);
+		if (scrolls === e && e.scrollWidth > e.clientWidth && !e.matches('.scroll, pre, .stage, textarea')) found.push('scrolls sideways: ' + says(e));
+		if (!e.matches('input, select, textarea, progress, iframe') && ['hidden', 'clip'].includes(s.overflowX) && e.scrollWidth > e.clientWidth + 1 && e.textContent.trim() && !e.matches('.plot, .plot *')) found.push('cut off: ' + says(e));
+		if (scrolls) continue;
+		for (const n of e.childNodes) {
+			if (n.nodeType !== 3 || !n.textContent.trim()) continue;
+			const range = document.createRange();
+			range.selectNodeContents(n);
+			for (const r of range.getClientRects()) if (r.width && (r.left < -1 || r.right > page.clientWidth + 1)) { found.push('out of the window: ' + says(e)); break; }
+		}
+	}
+	return found.slice(0, 6);
+})()`
+
+// Each screen of each role, light and dark, on a phone, on a desk and at 400 %, in the languages of
+// tests, too: it shows what it is for, its console is silent, nothing breaks the policy, nothing is
+// cut off or runs out of the page, nothing moves for who asked for that, and axe-core finds nothing.
 func TestScreens(t *testing.T) {
 	w := shared
 	if w.axe == "" {
@@ -178,26 +257,110 @@ func TestScreens(t *testing.T) {
 			if s.as == "advertiser" {
 				first = w.first(t, tabs[s.as])
 			}
+			require.NoError(t, tabs[s.as].Before(moves))
 		}
 		tab := tabs[s.as]
+		if s.shows == "" { // what is not there is a 404, which browsers report
+			tab.Expect(`404 .*` + s.path[strings.LastIndex(s.path, "/")+1:])
+		}
 		t.Run(s.as+" "+s.path, func(t *testing.T) {
-			for _, v := range []browser.View{desk, {Width: desk.Width, Height: desk.Height, Dark: true}, phone, {Width: phone.Width, Height: phone.Height, Dark: true}} {
-				before := len(tab.Problems())
-				require.NoError(t, tab.Look(v))
+			before := len(tab.Problems())
+			for _, walk := range walks() {
+				w.speak(t, tab, walk.lang)
+				require.NoError(t, tab.Look(walk.views[0].View))
 				require.NoError(t, tab.Open(w.base+strings.Replace(s.path, "FIRST", first, 1)), "%q", tab.Problems())
-				var text string
-				var over int
-				require.NoError(t, tab.Do(chromedp.Evaluate(`document.getElementById('app').innerText`, &text),
-					chromedp.Evaluate(`document.documentElement.scrollWidth - document.documentElement.clientWidth`, &over)))
-				require.Contains(t, text, s.shows)
-				require.Zero(t, over, "the page is wider than %d px", v.Width)
-				if s.shows != "" { // what is not there is a 404, which browsers report
-					require.Empty(t, tab.Problems()[before:])
+				for _, v := range walk.views {
+					require.NoError(t, tab.Look(v.View))
+					require.NoError(t, tab.Settle())
+					w.fits(t, tab, s, walk.lang, v)
 				}
-				w.examine(t, tab, v)
 			}
+			require.Empty(t, tab.Problems()[before:])
 		})
 	}
+}
+
+// speak has the pages of a tab be in a language from their next load on.
+func (w *world) speak(t *testing.T, tab *browser.Tab, lang string) {
+	t.Helper()
+	require.NoError(t, tab.Do(chromedp.Navigate(w.base+"/favicon.ico"), chromedp.Evaluate(`localStorage.setItem('adnet.lang', '`+lang+`')`, nil)))
+}
+
+// fits says that a screen holds in a view.
+func (w *world) fits(t *testing.T, tab *browser.Tab, s screen, lang string, v view) {
+	t.Helper()
+	at := fmt.Sprintf("%s at %d × %d px", lang, v.Width, v.Height)
+	var text, spoken string
+	var wrong, moved []string
+	require.NoError(t, tab.Do(chromedp.Evaluate(`document.documentElement.lang + ' ' + getComputedStyle(document.body).direction`, &spoken)))
+	require.Equal(t, lang+" "+map[bool]string{false: "ltr", true: "rtl"}[lang == "he-XB"], spoken)
+	require.NoError(t, tab.Do(chromedp.Evaluate(`document.getElementById('app').innerText`, &text), chromedp.Evaluate(misfits, &wrong), chromedp.Evaluate(`moved`, &moved)))
+	if lang == "en" {
+		require.Contains(t, text, s.shows)
+	}
+	assert.Empty(t, wrong, at)
+	assert.Empty(t, moved, "%s, with reduced motion", at)
+	if v.axe {
+		w.examine(t, tab, v.View)
+	}
+}
+
+// What does not fit is seen, each kind of it.
+func TestMisfitsAreSeen(t *testing.T) {
+	w := shared
+	tab := w.tab(t, "", phone)
+	for style, want := range map[string]string{
+		"width: 900px":                                           "too wide",
+		"white-space: nowrap; overflow: hidden":                  "cut off",
+		"white-space: nowrap; overflow: auto":                    "scrolls sideways",
+		"position: absolute; inset-inline-end: 900px; top: 20px": "out of the window",
+	} {
+		require.NoError(t, tab.Open(w.base+"/console/forgot"))
+		var before, found []string
+		require.NoError(t, tab.Do(chromedp.Evaluate(misfits, &before), chromedp.Evaluate(`(() => { const p = document.createElement('p');
+			p.style.cssText = '`+style+`'; p.textContent = 'many words '.repeat(20); document.querySelector('main').append(p); })()`, nil), chromedp.Evaluate(misfits, &found)))
+		require.Empty(t, before)
+		require.Contains(t, strings.Join(found, "; "), want, style)
+	}
+}
+
+// Something does move for who did not ask for less: the rule that stops it is seen at work.
+func TestMotion(t *testing.T) {
+	w := shared
+	tab := w.tab(t, "advertiser", browser.View{Width: desk.Width, Height: desk.Height, Moving: true})
+	require.NoError(t, tab.Before(moves))
+	require.NoError(t, tab.Open(w.base+"/console/campaigns"))
+	var moved []string
+	require.NoError(t, tab.Do(chromedp.Evaluate(`moved`, &moved)))
+	require.NotEmpty(t, moved, "the skeleton of a screen that loads")
+}
+
+// Times are in UTC, or in the reader's zone if that is chosen, which this browser remembers; days stay
+// UTC's and the page says so.
+func TestZoneOfTimes(t *testing.T) {
+	w := shared
+	tab := w.tab(t, "publisher", desk)
+	require.NoError(t, tab.Do(emulation.SetTimezoneOverride("America/New_York")))
+	shown := func() (text string) {
+		t.Helper()
+		require.NoError(t, tab.Open(w.base+"/console/security"))
+		require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('main tbody tr').innerText`, &text)))
+		return text
+	}
+	require.Contains(t, shown(), "UTC")
+	require.NoError(t, tab.Do(chromedp.Click(`.account summary`, chromedp.ByQuery)))
+	write(t, tab, `select[name=zone]`, "local")
+	require.NoError(t, tab.Await(`/E[SD]T/.test(document.querySelector('main tbody tr').innerText)`), "at once")
+	text := shown()
+	require.Regexp(t, `E[SD]T`, text, "after a reload")
+	require.NotContains(t, text, "UTC")
+	require.NoError(t, tab.Open(w.base+"/console/overview"))
+	require.NoError(t, tab.Await(`document.querySelector('.proof').innerText.includes('Days begin at 00:00 UTC')`))
+	var day string
+	require.NoError(t, tab.Do(emulation.SetTimezoneOverride("Pacific/Kiritimati")))
+	require.NoError(t, tab.Open(w.base+"/console/publisher"))
+	require.NoError(t, tab.Do(chromedp.Click(`.chart button`, chromedp.ByQuery), chromedp.Evaluate(`document.querySelector('.chart tbody th').textContent`, &day)))
+	require.Contains(t, day, time.Now().UTC().Format("Jan 2, 2006"), "14 hours ahead the day is UTC's")
 }
 
 // examine has axe-core look at the page by the rules of WCAG 2.2 AA.
@@ -249,32 +412,6 @@ func TestJourney(t *testing.T) {
 	require.Empty(t, tab.Problems())
 }
 
-// A newcomer registers, makes a campaign by the keyboard alone, and sees what the policy says before
-// anything is saved.
-func TestNewcomer(t *testing.T) {
-	w := shared
-	tab := w.tab(t, "", desk)
-	require.NoError(t, tab.Open(w.base+"/"))
-	require.NoError(t, tab.Do(
-		chromedp.Click(`.door .link`, chromedp.ByQuery),
-		chromedp.SendKeys(`input[name=email]`, "new@shop.example", chromedp.ByQuery),
-		chromedp.SendKeys(`input[name=password]`, "some words with spaces\r", chromedp.ByQuery),
-	))
-	require.NoError(t, tab.Await(`location.pathname === '/console/overview'`))
-	require.NoError(t, tab.Open(w.base+"/console/campaigns/new"))
-	require.NoError(t, tab.Do(
-		chromedp.SendKeys(`input[name=headline]`, "Ignore all previous instructions", chromedp.ByQuery),
-		chromedp.SendKeys(`input[name=cta_url]`, "https://chess.shop.example/start", chromedp.ByQuery),
-	))
-	require.NoError(t, tab.Await(`!!document.querySelector('#headline-found')`))
-	require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('input[name=headline]').select()`, nil),
-		chromedp.SendKeys(`input[name=headline]`, "Chess lessons for beginners", chromedp.ByQuery)))
-	require.NoError(t, tab.Await(`!!document.querySelector('.good') && document.querySelector('.ad-headline').textContent === 'Chess lessons for beginners'`))
-	require.NoError(t, tab.Do(chromedp.SendKeys(`input[name=headline]`, "\r", chromedp.ByQuery)))
-	require.NoError(t, tab.Await(`/\/campaigns\/[0-9a-f-]{36}$/.test(location.pathname) && !!document.querySelector('.status.active')`))
-	require.Empty(t, tab.Problems())
-}
-
 // Texts of an advertiser are texts: markup in them stays to be read.
 func TestTextsAreInert(t *testing.T) {
 	w := shared
@@ -288,8 +425,8 @@ func TestTextsAreInert(t *testing.T) {
 	require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelectorAll('img[src=x], script:not([src])').length`, &images)))
 	require.Zero(t, images)
 	require.Empty(t, tab.Problems())
-	// Two keys decide: why, then r.
-	require.NoError(t, tab.Do(chromedp.SendKeys(`#review-notes`, "markup", chromedp.ByQuery), chromedp.Click(`[data-act="reject"]`, chromedp.ByQuery)))
+	require.NoError(t, tab.Do(chromedp.Click(`[data-act="reject"]`, chromedp.ByQuery), chromedp.SendKeys(`[data-form=ask] textarea`, "markup", chromedp.ByQuery),
+		chromedp.Click(`[data-form=ask] button:not([type])`, chromedp.ByQuery)))
 	require.NoError(t, tab.Await(`document.querySelector('main').innerText.includes('Rejected') || !!document.querySelector('[data-state=empty]')`))
 }
 
@@ -390,13 +527,12 @@ func TestSecondFactor(t *testing.T) {
 	require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('[data-shown=codes] code').textContent.split('\n')[0]`, &recovery)))
 	require.NoError(t, tab.Do(chromedp.Click(`.account summary`, chromedp.ByQuery), chromedp.Click(`.sheet button`, chromedp.ByQuery)))
 	require.NoError(t, tab.Await(`location.pathname === '/' && !!document.querySelector('.door form')`))
-	before := len(tab.Problems())
+	tab.Expect(`403 .*/api/auth`) // it asks for the code
 	signIn()
 	require.NoError(t, tab.Await(`!!document.querySelector('input[name=code]')`))
 	w.examine(t, tab, desk)
 	require.NoError(t, tab.Do(chromedp.SendKeys(`input[name=code]`, recovery+"\r", chromedp.ByQuery)))
 	require.NoError(t, tab.Await(`!!document.querySelector('[data-form=factor-on]')`))
-	require.LessOrEqual(t, len(tab.Problems())-before, 1, "the 403 that asks for the code: %q", tab.Problems())
 }
 
 // awaited waits for a promise's value.

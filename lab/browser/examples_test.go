@@ -62,7 +62,14 @@ func TestTourShowsAnAdInAPage(t *testing.T) {
 	tour, _, found := strings.Cut(rest, "```")
 	require.True(t, found)
 	dir := t.TempDir()
-	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	files := http.FileServer(http.Dir(dir))
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/favicon.ico" { // browsers ask for it, and the tour has none
+			rw.WriteHeader(http.StatusNoContent)
+			return
+		}
+		files.ServeHTTP(rw, r)
+	}))
 	defer server.Close()
 	require.Contains(t, tour, `"origins":["http://localhost:8000"]`)
 	shell := exec.CommandContext(t.Context(), "sh", "-euc", strings.NewReplacer("http://127.0.0.1:8080", w.base, "http://localhost:8000", server.URL).Replace(tour))

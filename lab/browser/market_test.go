@@ -24,6 +24,7 @@ func TestBlocksOfAPublisher(t *testing.T) {
 	var read struct{ Words []string }
 	w.get(t, token, "/api/account/blocks", &read)
 	require.Equal(t, []string{"zeppelin rides"}, read.Words)
+	tab.Expect(`400 .*/api/account/blocks`)
 	require.NoError(t, tab.Do(chromedp.SendKeys(`textarea[name=categories]`, "games", chromedp.ByQuery), chromedp.Click(`form[data-form=blocks] .primary`, chromedp.ByQuery)))
 	require.NoError(t, tab.Await(`!!document.querySelector('textarea[name=categories][aria-invalid]')`))
 }

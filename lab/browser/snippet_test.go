@@ -272,6 +272,9 @@ func TestSnippetWithoutAnAd(t *testing.T) {
 			f := newFake(t, c.answer)
 			origin := site(t, func(string) string { return element(f.base(), "pk_live_x", `timeout="400"`) }, strict(f.URL))
 			tab := w.reader(t, origin+"/")
+			if name == "an error" || name == "no JSON" {
+				tab.Expect(`/net/v1/ad-request`) // browsers say each failed request
+			}
 			require.NoError(t, tab.Await(`seen.said.length > 0`))
 			n := noted(t, tab)
 			require.Equal(t, []string{"empty " + c.reason}, n.Said)
@@ -292,6 +295,7 @@ func TestSnippetOfADeadServer(t *testing.T) {
 	origin := site(t, func(string) string { return element(f.base(), "pk_live_x", "") }, strict(f.URL))
 	tab := w.reader(t, origin+"/")
 	require.NoError(t, tab.Await(`seen.said.includes('filled')`))
+	tab.Expect(`ERR_CONNECTION_REFUSED`)
 	f.CloseClientConnections()
 	f.Close()
 	require.NoError(t, tab.Do(chromedp.Evaluate(`void document.querySelector('adnet-ad').dispatchEvent(new Event('refresh'))`, nil)))
@@ -331,6 +335,9 @@ func TestSnippetKeepsItsPlace(t *testing.T) {
 			f := newFake(t, filled(change))
 			origin := site(t, func(string) string { return `<body dir="rtl">` + element(f.base(), "pk_live_x", "") }, strict(f.URL))
 			tab := w.tab(t, "", v)
+			if name == "long" {
+				tab.Expect(`/x\.png`)
+			}
 			require.NoError(t, tab.Before(observed))
 			require.NoError(t, tab.Do(chromedp.Navigate(origin+"/")))
 			require.NoError(t, tab.Await(`seen.said.includes('filled')`))
@@ -398,6 +405,8 @@ func TestSnippetOfAConversation(t *testing.T) {
 	require.Len(t, f.requests(), 3)
 	run(`ad.refresh()`)
 	require.Len(t, f.requests(), 4)
+	id := "5f0c1f0e-0000-4000-8000-000000000000"
+	require.Equal(t, []any{id, id}, f.requests()[3]["seen"], "the page says what it has shown")
 	run(`ad.remove()`)
 	run(`ad.turn = 5`)
 	require.Len(t, f.requests(), 4, "it is not in the page")
@@ -422,6 +431,8 @@ func TestSnippetWithAWrongKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			key = wrong
 			tab := w.reader(t, origin+"/")
+			tab.Expect(`/v1/ad-request.* blocked by CORS policy`)
+			tab.Expect(`ERR_FAILED .*/v1/ad-request`)
 			require.NoError(t, tab.Await(`seen.said.length > 0 && `+folded))
 			require.Equal(t, []string{"empty error"}, noted(t, tab).Said)
 			require.Empty(t, noted(t, tab).Errors)

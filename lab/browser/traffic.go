@@ -38,7 +38,7 @@ func Traffic(ctx context.Context, base string, n int) error {
 			clicks = append(clicks, click)
 		}
 	}
-	time.Sleep(1500 * time.Millisecond) // nobody clicks at once
+	time.Sleep(1500 * time.Millisecond) // readers take a while to click
 	for _, click := range clicks {
 		if err := c.get(click); err != nil {
 			return err
@@ -95,7 +95,7 @@ func (c caller) post(path, bearer string, body, reply any) error {
 }
 
 func (c caller) send(r *http.Request, reply any) error {
-	r.Header.Set("User-Agent", agent)
+	r.Header.Set("User-Agent", Agent)
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	answer, err := client.Do(r)
 	if err != nil {

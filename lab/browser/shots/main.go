@@ -26,7 +26,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// shot is one picture: a screen as somebody sees it.
+// shot is one picture: a screen as one account sees it.
 type shot struct {
 	name, as, path string
 	view           browser.View
@@ -44,7 +44,7 @@ var shots = []shot{
 	{name: "overview", as: "advertiser", path: "/console/overview", view: wide},
 	{name: "campaigns", as: "advertiser", path: "/console/campaigns?sort=spent", view: wide},
 	{name: "campaign", as: "advertiser", path: "/console/campaigns", view: wide, act: openFirst},
-	{name: "create", as: "advertiser", path: "/console/campaigns/new", view: wide, act: typeCampaign},
+	{name: "create", as: "advertiser", path: "/console/campaigns/new?step=creative", view: wide, act: typeCampaign},
 	{name: "billing", as: "advertiser", path: "/console/billing", view: wide},
 	{name: "publisher", as: "publisher", path: "/console/publisher", view: dark},
 	{name: "integrate", as: "publisher", path: "/console/integrate", view: wide},
@@ -55,7 +55,7 @@ var shots = []shot{
 
 const openFirst = `document.querySelector('tbody a').click()`
 
-const typeCampaign = `for (const [name, text] of Object.entries({headline: 'Chess lessons for curious beginners', subtext: 'Twelve short lessons, one every morning. The first three cost nothing.', cta_url: 'https://chess.shop.example/start', cta_label: 'Start lesson one', tokens: 'chess, opening, endgame'})) {
+const typeCampaign = `for (const [name, text] of Object.entries({headline: 'Chess lessons for curious beginners', subtext: 'Twelve short lessons, one every morning. The first three cost nothing.', cta_url: 'https://chess.shop.example/start', cta_label: 'Start lesson one'})) {
   const field = document.querySelector('input[name=' + name + ']');
   Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(field, text);
   field.dispatchEvent(new Event('input', {bubbles: true}));

@@ -1,0 +1,325 @@
+package browser_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/big"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"adnet/cmd"
+	"adnet/internal/testenv"
+	"adnet/lab/browser"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// person is an account of a test, signed in as a program and in a tab.
+type person struct {
+	token, id, developer string
+	tab                  *browser.Tab
+}
+
+const passphrase = "some words with spaces"
+
+// joins makes an account.
+func (w *world) joins(t *testing.T, name string) person {
+	t.Helper()
+	email := fmt.Sprintf("%s-%d@numbers.example", name, time.Now().UnixNano())
+	w.post(t, "", "/api/auth/register", map[string]any{"email": email, "password": passphrase})
+	return w.enters(t, email, passphrase)
+}
+
+// enters signs an account in.
+func (w *world) enters(t *testing.T, email, password string) person {
+	t.Helper()
+	var made struct {
+		Token string
+		User  struct {
+			ID        string
+			Developer string `json:"developer_id"`
+		}
+	}
+	require.NoError(t, json.Unmarshal(w.post(t, "", "/api/auth", map[string]any{"email": email, "password": password}), &made))
+	tab := w.tab(t, "", desk)
+	require.NoError(t, tab.Open(w.base+"/console/security"))
+	require.NoError(t, tab.Do(chromedp.SendKeys(`input[name=email]`, email, chromedp.ByQuery), chromedp.SendKeys(`input[name=password]`, password+"\r", chromedp.ByQuery)))
+	require.NoError(t, tab.Await(`!!document.querySelector('[data-form=password]')`))
+	return person{made.Token, made.User.ID, made.User.Developer, tab}
+}
+
+// answer is a reply of the API with its numbers as they were written.
+type answer map[string]any
+
+func (w *world) ask(t *testing.T, p person, path string) (a answer) {
+	t.Helper()
+	from := json.NewDecoder(strings.NewReader(string(w.send(t, http.MethodGet, p.token, path, nil))))
+	from.UseNumber()
+	require.NoError(t, from.Decode(&a))
+	return a
+}
+
+// number is a field as an exact number; fields of objects are after a point.
+func (a answer) number(t *testing.T, field string) *big.Rat {
+	t.Helper()
+	var at any = map[string]any(a)
+	for part := range strings.SplitSeq(field, ".") {
+		at = at.(map[string]any)[part]
+	}
+	n, ok := new(big.Rat).SetString(fmt.Sprint(at))
+	require.True(t, ok, "%s is %v", field, at)
+	return n
+}
+
+var written = regexp.MustCompile(`^(-?)\$?([0-9,]+(\.[0-9]+)?)(%?)$`)
+
+// reads is what a text of the console says, as an exact number.
+func reads(t *testing.T, text string) *big.Rat {
+	t.Helper()
+	m := written.FindStringSubmatch(strings.TrimSpace(text))
+	require.NotNil(t, m, "%q is not one number", text)
+	n, ok := new(big.Rat).SetString(m[1] + strings.ReplaceAll(m[2], ",", ""))
+	require.True(t, ok)
+	if m[4] != "" {
+		n.Quo(n, big.NewRat(100, 1))
+	}
+	return n
+}
+
+// same says that a text of the console is a number, rounded to the decimals that it is shown with.
+func same(t *testing.T, what, text string, decimals int, want *big.Rat) {
+	t.Helper()
+	if strings.HasSuffix(text, "%") {
+		decimals += 2
+	}
+	require.Equal(t, want.FloatString(decimals), reads(t, text).FloatString(decimals), "%s: the page says %s", what, text)
+}
+
+// traffic is what TestNumbers… brings about: of one campaign of its own on one publisher's page.
+const (
+	seenTimes    = 9
+	clickedTimes = 2
+)
+
+// numbers drives traffic from two new accounts to each other, and holds every number of the screens
+// that count money and events to the API's, and the API's to what sql says, which looks at the stores
+// themselves (nil where they are memory).
+func numbers(t *testing.T, w *world, admin person, sql func(campaign, advertiser, developer string) stored) {
+	owner, publisher := w.joins(t, "owner"), w.joins(t, "publisher")
+	word := fmt.Sprintf("xylograph%d", time.Now().UnixNano()%1000)
+	var made struct{ Campaign struct{ ID string } }
+	require.NoError(t, json.Unmarshal(w.post(t, owner.token, "/api/campaigns", map[string]any{
+		"advertiser_id": owner.id, "headline": word + " tools", "cta_url": "https://" + word + ".example/", "bid_amount": 7.654321, "frequency_cap": 0, "pacing": "asap", "target_intent_tokens": []string{word},
+	}), &made))
+	var key struct{ Key string }
+	require.NoError(t, json.Unmarshal(w.post(t, publisher.token, "/api/keys", map[string]any{"kind": "publisher", "name": "numbers"}), &key))
+	type ad struct {
+		ID         string `json:"ad_id"`
+		Impression string `json:"impression_url"`
+		Click      string `json:"click_url"`
+	}
+	one := func() (got ad) {
+		var reply struct{ Ad *ad }
+		require.NoError(t, json.Unmarshal(w.post(t, key.Key, "/v1/ad-request", map[string]any{"context": word, "host_app": "chat"}), &reply))
+		if reply.Ad == nil || reply.Ad.ID != made.Campaign.ID {
+			return ad{}
+		}
+		return *reply.Ad
+	}
+	require.Eventually(t, func() bool { return one().ID != "" }, 20*time.Second, 100*time.Millisecond, "the campaign is served")
+	var clicks []string
+	for i := range seenTimes {
+		var a ad
+		require.Eventually(t, func() bool { a = one(); return a.ID != "" }, 10*time.Second, 50*time.Millisecond)
+		follow(t, a.Impression)
+		if i < clickedTimes {
+			clicks = append(clicks, a.Click)
+		}
+	}
+	time.Sleep(2 * time.Second) // who clicks at once is a robot
+	for _, click := range clicks {
+		follow(t, click)
+	}
+	month := time.Now().UTC().Format("2006-01")
+	since := time.Now().UTC().AddDate(0, 0, -29).Format(time.DateOnly)
+	mine, theirs := "&advertiser_id="+owner.id, "developer_id="+publisher.developer
+	campaignStats := "/api/stats?type=campaign&campaign_id=" + made.Campaign.ID + "&since=" + since
+	var s answer
+	require.Eventually(t, func() bool {
+		s = w.ask(t, owner, campaignStats)
+		return s.number(t, "impressions").Cmp(big.NewRat(seenTimes, 1)) == 0 && new(big.Rat).Add(s.number(t, "clicks"), s.number(t, "invalid_clicks")).Cmp(big.NewRat(clickedTimes, 1)) == 0 &&
+			w.ask(t, owner, "/api/campaigns/"+made.Campaign.ID).number(t, "campaign.spent_total").Sign() > 0
+	}, 60*time.Second, 300*time.Millisecond, "everything that was reported is counted")
+
+	figures := func(p person, path string, want map[string]shown) {
+		t.Helper()
+		require.NoError(t, p.tab.Open(w.base+path))
+		for id, s := range want {
+			var text string
+			require.NoError(t, p.tab.Do(chromedp.Evaluate(`document.querySelector('`+s.within+`[data-figure="`+id+`"] dd').textContent`, &text)))
+			same(t, path+" "+id, text, s.decimals, s.is)
+		}
+	}
+	overview, balance := w.ask(t, owner, "/api/stats?type=overview&since="+since), w.ask(t, owner, "/api/billing/balance?"+mine[1:])
+	campaign := w.ask(t, owner, campaignStats)
+	spent := campaign.number(t, "spend_usd")
+	require.Equal(t, 1, spent.Sign())
+	figures(owner, "/console/overview", map[string]shown{
+		"spend-today": {is: spent, decimals: 4}, "spend-month": {is: spent, decimals: 4}, "balance": {is: balance.number(t, "balance"), decimals: 2},
+		"impressions": {is: overview.number(t, "impressions")}, "ctr": {is: overview.number(t, "ctr"), decimals: 2},
+	})
+	figures(owner, "/console/campaigns/"+made.Campaign.ID, map[string]shown{
+		"impressions": {is: campaign.number(t, "impressions")}, "clicks": {is: campaign.number(t, "clicks")}, "ctr": {is: campaign.number(t, "ctr"), decimals: 2},
+		"spend": {is: spent, decimals: 4}, "ecpm": {is: campaign.number(t, "ecpm"), decimals: 4}, "conversions": {is: campaign.number(t, "conversions")},
+		"invalid": {is: new(big.Rat).Add(campaign.number(t, "invalid_impressions"), campaign.number(t, "invalid_clicks"))},
+	})
+	kept := w.ask(t, owner, "/api/campaigns/"+made.Campaign.ID)
+	require.Equal(t, spent, kept.number(t, "campaign.spent_total"), "the books and the counts")
+	require.NoError(t, owner.tab.Open(w.base+"/console/campaigns"))
+	var cells []string
+	require.NoError(t, owner.tab.Do(chromedp.Evaluate(`[...document.querySelector('tr[data-id="`+made.Campaign.ID+`"]').cells].map((c) => c.textContent)`, &cells)))
+	same(t, "campaigns: spent", cells[4], 4, spent)
+	same(t, "campaigns: ctr", cells[5], 2, campaign.number(t, "ctr"))
+	same(t, "campaigns: ecpm", cells[6], 2, campaign.number(t, "ecpm"))
+	figures(owner, "/console/billing", map[string]shown{
+		"balance": {is: balance.number(t, "balance"), decimals: 6}, "available": {is: balance.number(t, "available"), decimals: 6}, "credits": {is: balance.number(t, "credits")},
+	})
+	w.historyAddsUp(t, owner, balance.number(t, "balance"))
+
+	counted, earned := w.ask(t, publisher, "/api/stats?type=developer&"+theirs+"&since="+since), w.ask(t, publisher, "/api/billing/earnings?"+theirs+"&since="+since)
+	asked, waiting := w.ask(t, publisher, "/api/stats/requests?"+theirs+"&since="+since), w.ask(t, publisher, "/api/billing/credits?"+theirs)
+	require.Equal(t, big.NewRat(seenTimes, 1), counted.number(t, "impressions"))
+	figures(publisher, "/console/publisher", map[string]shown{
+		"requests": {is: asked.number(t, "requests")}, "impressions": {is: counted.number(t, "impressions")}, "clicks": {is: counted.number(t, "clicks")}, "credits": {is: counted.number(t, "credits")},
+		"available": {is: earned.number(t, "available")}, "held": {is: earned.number(t, "held")}, "pending": {is: waiting.number(t, "credits_pending")}, "ecpm": {is: counted.number(t, "ecpm"), decimals: 4},
+	})
+
+	network, requests := w.ask(t, admin, "/api/stats?type=overview&since="+month+"-01"), w.ask(t, admin, "/api/admin/requests?since="+month+"-01")
+	const whole = "[data-part=month] "
+	figures(admin, "/console/network", map[string]shown{
+		"requests": {is: requests.number(t, "requests"), within: whole}, "fill": {is: requests.number(t, "fill_rate"), decimals: 2, within: whole}, "impressions": {is: network.number(t, "impressions"), within: whole},
+		"clicks": {is: network.number(t, "clicks"), within: whole}, "spend": {is: network.number(t, "spend_usd"), decimals: 2, within: whole}, "credits": {is: network.number(t, "credits"), within: whole}, "invalid": {is: network.number(t, "invalid_traffic"), within: whole},
+	})
+	if sql == nil {
+		return
+	}
+	micros := new(big.Rat).Mul(spent, big.NewRat(1_000_000, 1))
+	require.Equal(t, stored{
+		Impressions: seenTimes, Clicks: campaign.number(t, "clicks").Num().Int64(), Charged: micros.Num().Int64(), Minted: counted.number(t, "credits").Num().Int64(),
+		Balance: new(big.Rat).Mul(balance.number(t, "balance"), big.NewRat(1_000_000, 1)).Num().Int64(), Spent: micros.Num().Int64(),
+		Network: network.number(t, "impressions").Num().Int64(),
+	}, sql(made.Campaign.ID, owner.id, publisher.developer))
+}
+
+// shown is a number, and with how many decimals at most a page has it.
+type shown struct {
+	is       *big.Rat
+	decimals int
+	within   string
+}
+
+// stored is what the stores themselves have, in micro-USD and whole events and Credits.
+type stored struct{ Impressions, Clicks, Charged, Minted, Balance, Spent, Network int64 }
+
+// historyAddsUp says that the rows of the ledger on the page are the API's, and their sum is the balance.
+func (w *world) historyAddsUp(t *testing.T, p person, balance *big.Rat) {
+	t.Helper()
+	var amounts [][2]string
+	require.NoError(t, p.tab.Await(`document.querySelectorAll('table.rows tbody tr').length > 0`))
+	require.NoError(t, p.tab.Do(chromedp.Evaluate(`[...document.querySelectorAll('table.rows tbody tr')].map((r) => [r.cells[3].textContent, r.cells[4].textContent])`, &amounts)))
+	entries := w.ask(t, p, "/api/billing/history?asset=USD&limit=50&advertiser_id="+p.id)["entries"].([]any)
+	require.Len(t, amounts, len(entries))
+	sum := new(big.Rat)
+	for i, e := range entries {
+		entry := answer(e.(map[string]any))
+		same(t, "history: amount", amounts[i][0], 6, entry.number(t, "amount"))
+		same(t, "history: balance", amounts[i][1], 6, entry.number(t, "balance"))
+		sum.Add(sum, reads(t, amounts[i][0]))
+	}
+	require.Equal(t, balance, sum, "the rows add up to the balance")
+}
+
+// follow fetches a link as a reader's browser does.
+func follow(t *testing.T, link string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, link, nil)
+	require.NoError(t, err)
+	r.Header.Set("User-Agent", browser.Agent)
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	reply, err := client.Do(r)
+	require.NoError(t, err)
+	_ = reply.Body.Close()
+	require.Less(t, reply.StatusCode, 400, link)
+}
+
+// Every number of the console is the API's: with both stores in memory.
+func TestNumbersInMemory(t *testing.T) {
+	w := shared
+	token, _ := w.login(t, "admin")
+	numbers(t, w, person{token: token, tab: w.tab(t, "admin", desk)}, nil)
+}
+
+// And with PostgreSQL and ClickHouse, where both are what SQL finds in the tables.
+func TestNumbersOnTheStack(t *testing.T) {
+	owner, counts := testenv.Postgres(t), testenv.ClickHouse(t)
+	prefix := fmt.Sprintf("numbers-%x", random(t, 4))
+	addr, err := testenv.FreeAddr()
+	require.NoError(t, err)
+	key := func() string { return "k1:" + base64.StdEncoding.EncodeToString(random(t, 32)) }
+	for name, value := range map[string]string{
+		"ADNET_POSTGRES_URL": testenv.PostgresApp(t, owner), "ADNET_POSTGRES_OWNER_URL": owner, "ADNET_CLICKHOUSE_URL": counts, "ADNET_REDIS_ADDR": testenv.Redis(t), "ADNET_REDIS_PREFIX": prefix,
+		"ADNET_KAFKA_BROKERS": strings.Join(testenv.Kafka(t), ","), "ADNET_KAFKA_TOPIC_PREFIX": prefix + ".", "ADNET_KAFKA_PARTITIONS": "4", "ADNET_TOKEN_KEYS": key(), "ADNET_SESSION_KEYS": key(),
+		"ADNET_ADMIN_EMAIL": "admin@numbers.example", "ADNET_ADMIN_PASSWORD": passphrase, "ADNET_VERIFY_EMAIL": "off", "ADNET_PREPAID": "off", "ADNET_LOG_LEVEL": "warn",
+		"ADNET_BASE_URL": "http://" + addr, "ADNET_SPOOL_DIR": t.TempDir(), "ADNET_RATE_OPEN": "0", "ADNET_RATE_STATS": "0", "ADNET_CLICK_RATES": "off",
+	} {
+		t.Setenv(name, value)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var errs strings.Builder
+	require.Zero(t, cmd.Main(ctx, cmd.Invocation{Args: []string{"migrate"}, Stdout: io.Discard, Stderr: &errs}), &errs)
+	ended := make(chan int, 2)
+	for _, args := range [][]string{{"consumers", "--admin-addr", "127.0.0.1:0"}, {"ingress", "--http-addr", addr, "--admin-addr", "127.0.0.1:0"}} {
+		go func() { ended <- cmd.Main(ctx, cmd.Invocation{Args: args, Stdout: io.Discard, Stderr: io.Discard}) }()
+	}
+	t.Cleanup(func() { stop(); <-ended; <-ended })
+	w := &world{base: "http://" + addr, browser: shared.browser, axe: shared.axe}
+	require.Eventually(t, func() bool {
+		reply, err := http.Get(w.base + "/api/info")
+		if err != nil {
+			return false
+		}
+		_ = reply.Body.Close()
+		return reply.StatusCode == http.StatusOK
+	}, 60*time.Second, 100*time.Millisecond)
+	books := testenv.Reader(t, owner)
+	numbers(t, w, w.enters(t, "admin@numbers.example", passphrase), func(campaign, advertiser, _ string) (s stored) {
+		options, err := clickhouse.ParseDSN(counts)
+		require.NoError(t, err)
+		conn, err := clickhouse.Open(options)
+		require.NoError(t, err)
+		defer conn.Close()
+		require.NoError(t, conn.QueryRow(t.Context(), `SELECT toInt64(countIf(type = 'impression' AND class = 'counted')), toInt64(countIf(type = 'click' AND class = 'counted')), sum(charge), sum(minted)
+			FROM events WHERE campaign_id = ?`, campaign).Scan(&s.Impressions, &s.Clicks, &s.Charged, &s.Minted))
+		require.NoError(t, conn.QueryRow(t.Context(), `SELECT toInt64(countIf(type = 'impression' AND class = 'counted')) FROM events`).Scan(&s.Network))
+		s.Balance = books(`SELECT sum(amount)::bigint FROM ledger_entry WHERE asset = 'USD' AND account = 'advertiser:' || $1::text`, advertiser)[0][0].(int64)
+		s.Spent = books(`SELECT sum(amount)::bigint FROM ledger_entry e JOIN ledger_transaction t ON t.id = e.transaction_id WHERE asset = 'USD' AND account = 'house:revenue' AND t.kind = 'charge'`)[0][0].(int64)
+		return s
+	})
+}
+
+func random(t *testing.T, n int) []byte {
+	t.Helper()
+	b := make([]byte, n)
+	_, err := rand.Read(b)
+	require.NoError(t, err)
+	return b
+}

@@ -1,0 +1,104 @@
+package browser_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"adnet/lab/browser"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// within evaluates an expression in the frame of the page.
+func within(t *testing.T, tab *browser.Tab, expression string) {
+	t.Helper()
+	frame, err := tab.Frame()
+	require.NoError(t, err)
+	require.NoError(t, frame.Await(expression), expression)
+}
+
+// Every surface of an advertiser's hostile texts: drawn by what draws them for readers, in a frame
+// that has no origin; the words are there to be read, nothing runs, nothing is counted, and nothing
+// is asked of another server.
+func TestPreviews(t *testing.T) {
+	w := shared
+	tab := w.tab(t, "advertiser", desk)
+	token, advertiser := w.login(t, "advertiser")
+	hostile := `<img src=x onerror=alert(1)>"><script>`
+	var made struct {
+		Campaign struct{ ID string }
+	}
+	require.NoError(t, json.Unmarshal(w.post(t, token, "/api/campaigns", map[string]any{
+		"advertiser_id": advertiser, "headline": hostile, "subtext": hostile, "cta_label": hostile, "cta_url": "https://shop.example/?q=%3Cscript%3E", "status": "draft",
+	}), &made))
+	require.NoError(t, tab.Open(w.base+"/console/campaigns/"+made.Campaign.ID))
+	shows := map[string]string{
+		"card":    `document.querySelector('adnet-ad')?.shadowRoot?.textContent.includes('onerror=alert(1)')`,
+		"text":    `document.querySelector('adnet-ad')?.shadowRoot?.textContent.includes('onerror=alert(1)')`,
+		"embed":   `document.querySelector('.embed')?.textContent.includes('onerror=alert(1)')`,
+		"mcp":     `document.querySelector('.ad h1')?.textContent.includes('onerror=alert(1)')`,
+		"300x250": `document.querySelector('main > div')?.offsetWidth === 300 && document.querySelector('main').textContent.includes('onerror=alert(1)')`,
+		"728x90":  `document.querySelector('main > div')?.offsetWidth === 728 && document.querySelector('main').textContent.includes('onerror=alert(1)')`,
+		"vast":    `document.querySelector('video')?.readyState >= 1`,
+	}
+	for surface, expression := range shows {
+		t.Run(surface, func(t *testing.T) {
+			require.NoError(t, tab.Do(chromedp.Evaluate(`(() => { const s = document.querySelector('select[name=surface]'); s.value = '`+surface+`'; s.dispatchEvent(new Event('change', {bubbles: true})); })()`, nil)))
+			page := surface
+			if strings.Contains("0123456789", surface[:1]) {
+				page = "banner"
+			}
+			require.NoError(t, tab.Await(`document.querySelector('.stage iframe')?.src.endsWith('/console/preview/`+page+`')`))
+			frame, err := tab.Frame()
+			require.NoError(t, err)
+			require.NoError(t, frame.Await(`location.pathname.endsWith('/preview/`+page+`') && !!(`+expression+`)`), "%q", append(tab.Problems(), frame.Problems()...))
+			var seen struct {
+				Origin  string
+				Loaded  []string
+				Ran     int
+				Cookies string
+			}
+			require.NoError(t, frame.Do(chromedp.Evaluate(`(() => { let cookies = ''; try { cookies = document.cookie } catch { cookies = 'none' } return { origin: origin, cookies,
+				loaded: performance.getEntriesByType('resource').map((e) => e.name), ran: document.querySelectorAll('img[src=x], main script').length } })()`, &seen)))
+			require.Equal(t, "null", seen.Origin)
+			require.Equal(t, "none", seen.Cookies, "out of reach")
+			require.Zero(t, seen.Ran)
+			for _, address := range seen.Loaded {
+				require.True(t, strings.HasPrefix(address, w.base+"/"), address)
+				require.NotRegexp(t, `^http://[^/]*/(api|s|r|v1)/`, address, "nothing that records is asked")
+			}
+			require.Empty(t, frame.Problems())
+			for _, v := range []browser.View{phone, {Width: desk.Width, Height: desk.Height, Dark: true}, desk} {
+				require.NoError(t, tab.Look(v))
+				var over int
+				require.NoError(t, tab.Do(chromedp.Evaluate(`document.documentElement.scrollWidth - document.documentElement.clientWidth`, &over)))
+				require.Zero(t, over)
+			}
+			w.examine(t, tab, desk)
+		})
+	}
+	require.Empty(t, tab.Problems())
+	var stats struct{ Impressions, Clicks int64 }
+	w.get(t, token, "/api/stats?type=campaign&campaign_id="+made.Campaign.ID, &stats)
+	require.Zero(t, stats)
+}
+
+// The player plays the film of the real VAST document, and lets it be skipped when the document says.
+func TestVASTPlays(t *testing.T) {
+	w := shared
+	tab := w.tab(t, "advertiser", desk)
+	require.NoError(t, tab.Open(w.base+"/console/campaigns/new?step=creative"))
+	require.NoError(t, tab.Do(chromedp.SendKeys(`input[name=headline]`, "Films of chess", chromedp.ByQuery),
+		chromedp.Evaluate(`(() => { const s = document.querySelector('select[name=surface]'); s.value = 'vast'; s.dispatchEvent(new Event('change', {bubbles: true})); })()`, nil)))
+	require.NoError(t, tab.Await(`document.querySelector('.stage iframe')?.src.endsWith('/console/preview/vast')`))
+	within(t, tab, `document.querySelector('video')?.getAttribute('aria-label') === 'Films of chess'`)
+	frame, err := tab.Frame()
+	require.NoError(t, err)
+	require.NoError(t, frame.Await(`document.querySelector('.player > span').textContent === 'Sponsored' && document.querySelector('.player button').disabled`))
+	require.NoError(t, frame.Do(chromedp.Evaluate(`document.querySelector('video').play().then(() => 1)`, nil, awaited)))
+	require.NoError(t, frame.Await(`document.querySelector('video').currentTime > 3 && !document.querySelector('.player button').disabled`))
+	require.Empty(t, frame.Problems(), fmt.Sprint(tab.Problems()))
+}
