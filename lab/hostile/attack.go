@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -57,6 +58,7 @@ func attackers() []attacker {
 		{"connections", 3 * time.Millisecond, 20_000, hoard},
 		{"logins", 20 * time.Millisecond, 2_000, guess},
 		{"writes", 10 * time.Millisecond, 3_000, flood},
+		{"stolen browser key", 3 * time.Millisecond, 10_000, steal},
 	}
 }
 
@@ -69,6 +71,10 @@ func (s *suite) attack(ctx context.Context) error {
 	s.say("attack, %s", s.attacked())
 	part, cancel := context.WithTimeout(ctx, s.attacked())
 	defer cancel()
+	began, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
 	var under sync.WaitGroup
 	under.Go(func() { s.honest.run(part) })
 	under.Go(func() { s.watch(part) })
@@ -76,6 +82,9 @@ func (s *suite) attack(ctx context.Context) error {
 		under.Go(func() { a.repeat(part, one) })
 	}
 	under.Wait()
+	if s.report.Waited, s.report.Answered, err = s.end(ctx, began); err != nil {
+		return err
+	}
 	s.report.AttackedP99, s.report.HonestRefused = s.honest.p99(), s.honest.refused
 	a.requests.Range(func(name, n any) bool {
 		s.report.Requests[name.(string)] = n.(*atomic.Int64).Load()
@@ -162,6 +171,9 @@ func (a *attacks) prepare(ctx context.Context) (err error) {
 	if a.flooder, a.flooded, err = w.flooder(ctx); err != nil {
 		return err
 	}
+	if err := a.prepareTheft(ctx); err != nil {
+		return err
+	}
 	patience := time.Now().Add(20 * time.Second)
 	for len(a.old) < 5 { // shown while the page was the approved one
 		ad, err := w.ad(ctx, w.publishers[0], "zqpageqz", stranger(rand.Uint32()))
@@ -186,9 +198,16 @@ func (w *world) ad(ctx context.Context, p person, word, from string) (object, er
 	return reply.object("ad"), err
 }
 
+// adOf is the ad of a reply, nil without one.
+func adOf(reply []byte) object {
+	var out object
+	_ = json.Unmarshal(reply, &out) // a refusal has no ad either
+	return out.object("ad")
+}
+
 func publisherOf(w *world) person { return w.publishers[rand.IntN(len(w.publishers))] }
 
-// forge sends a beacon whose token nobody signed.
+// forge sends a beacon with an unsigned token.
 func forge(ctx context.Context, w *world, _ *attacks) error {
 	path := fmt.Sprintf("/api/track?event=impression&campaign_id=%s&auction_id=%s.%d&format=%x", w.cpm, uuid.NewString(), rand.Uint64(), rand.Uint32())
 	_, err := w.call(ctx, request{method: "GET", path: path, from: stranger(rand.Uint32N(50))})

@@ -13,7 +13,7 @@ type cure struct {
 	breach  string // words of the breach that the run must report
 }
 
-// noticed says whether the breaches are those of the missing cure: a slow machine is none.
+// noticed says whether the breaches are those of the missing cure: a slow machine does not count.
 func (c cure) noticed(breaches []string) bool {
 	return slices.ContainsFunc(breaches, func(b string) bool { return strings.Contains(b, c.breach) })
 }
@@ -39,6 +39,10 @@ var breaks = map[string]cure{
 		{File: "ingress/track/batch.go", Old: "		if !kept {", New: "		if !kept && i < 0 {"},
 		{File: "ingress/track/beacon.go", Old: "	if !kept {", New: "	if !kept && now.IsZero() {"},
 	}},
+	"stolen": {breach: "a stolen browser key holds", without: []product.Replacement{{
+		File: "ingress/limits/unseen.go",
+		Old:  "held > 0 && held+u.Amount > most {", New: "held > mostUnseen && held+u.Amount > most {",
+	}}},
 	"bodies": {breach: "memory grew", without: []product.Replacement{{
 		File: "ingress/httpapi/wire/conn.go",
 		Old:  "		c.move(len(c.in) + len(c.in)/2 + 64)\n", New: "		c.move(len(c.in) + int(c.said.size))\n		clear(c.in[len(c.in):cap(c.in)])\n",

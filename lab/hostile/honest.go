@@ -59,6 +59,7 @@ func (h *honest) visit(ctx context.Context) {
 // timed makes a request and notes how long the answer took; what is refused is counted.
 func (h *honest) timed(ctx context.Context, r request) (object, bool) {
 	began := time.Now()
+	r.client = h.s.world.reader
 	status, _, text, err := h.s.world.send(ctx, r)
 	took := time.Since(began)
 	h.mu.Lock()
@@ -69,7 +70,7 @@ func (h *honest) timed(ctx context.Context, r request) (object, bool) {
 		return nil, false
 	}
 	var out object
-	_ = json.Unmarshal(text, &out) // a pixel is no JSON
+	_ = json.Unmarshal(text, &out) // a pixel is not JSON
 	return out, true
 }
 

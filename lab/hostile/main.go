@@ -65,6 +65,8 @@ type report struct {
 	RedisKeys        int64 `json:"redis_keys_added"`
 	Campaigns        int64 `json:"most_campaigns_of_an_account"`
 
+	Stolen *lootReport `json:"stolen_key,omitempty"`
+
 	IdleRSS       int64            `json:"idle_rss_bytes"`
 	PeakRSS       int64            `json:"peak_rss_bytes"`
 	PeakFiles     int              `json:"peak_descriptors"`
@@ -72,6 +74,10 @@ type report struct {
 	AloneP99      float64          `json:"honest_p99_alone_ms"`
 	AttackedP99   float64          `json:"honest_p99_attacked_ms"`
 	HonestRefused int64            `json:"honest_refused"`
+	WaitedAlone   float64          `json:"ingress_waited_alone"`    // share of the time in which ingress wanted a processor and had none
+	Waited        float64          `json:"ingress_waited_attacked"` // the same under attack
+	AnsweredAlone float64          `json:"ingress_p99_alone_ms"`    // of ad requests, in ingress itself, at most
+	Answered      float64          `json:"ingress_p99_attacked_ms"`
 	PausesAlone   float64          `json:"pause_p99_alone_ms"`
 	PausesFlooded float64          `json:"pause_p99_flooded_ms"` // while another tenant changes a campaign without end
 	Changes       map[string]int64 `json:"flood_of_changes"`     // answers of that flood by HTTP status
@@ -91,6 +97,7 @@ type suite struct {
 	honest *honest
 
 	colluder, liar person // publishers
+	stolen         stolen
 	report         report
 }
 
@@ -189,12 +196,20 @@ func (s *suite) measureAlone(ctx context.Context) error {
 	s.say("honest traffic alone, %s", s.alone())
 	part, cancel := context.WithTimeout(ctx, s.alone())
 	defer cancel()
+	began, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
 	s.honest.run(part)
+	waited, answered, err := s.end(ctx, began)
+	if err != nil {
+		return err
+	}
+	s.report.WaitedAlone, s.report.AnsweredAlone = max(s.report.WaitedAlone, waited), max(s.report.AnsweredAlone, answered)
 	s.report.AloneP99 = max(s.report.AloneP99, s.honest.p99())
 	if s.report.IdleRSS != 0 {
 		return ctx.Err()
 	}
-	var err error
 	if s.report.IdleRSS, err = s.world.ingress.RSS(); err != nil {
 		return err
 	}

@@ -49,6 +49,7 @@ type world struct {
 	addr               string // of ingress
 	ingress, consumers *role
 	http               *http.Client
+	reader             *http.Client // of honest visits: their connections are not the attackers'
 
 	admin                        person
 	page                         person // the advertiser who will change its page
@@ -61,10 +62,12 @@ type person struct{ id, developer, bearer, key string }
 
 func openWorld(ctx context.Context, s *suite) (*world, error) {
 	w := &world{s: s, prefix: "hostile-" + strings.ToLower(rand.Text()[:8]), paySec: "whsec_" + rand.Text()}
-	w.http = &http.Client{
-		Timeout:       10 * time.Second,
-		Transport:     &http.Transport{MaxIdleConnsPerHost: 64},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	for _, client := range []**http.Client{&w.http, &w.reader} {
+		*client = &http.Client{
+			Timeout:       10 * time.Second,
+			Transport:     &http.Transport{MaxIdleConnsPerHost: 64},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
 	}
 	for _, step := range []func(context.Context) error{w.build, w.connect, w.start, w.populate} {
 		if err := step(ctx); err != nil {
@@ -307,6 +310,7 @@ func (o object) object(name string) object { m, _ := o[name].(map[string]any); r
 // request is one call. Without want every status is an answer.
 type request struct {
 	method, path, bearer, from, agent string
+	client                            *http.Client // nil is the attackers'
 	header                            http.Header
 	json                              object
 	body                              []byte
@@ -363,7 +367,11 @@ func (w *world) send(ctx context.Context, r request) (status int, header http.He
 	if r.from != "" {
 		made.Header.Set("X-Forwarded-For", r.from)
 	}
-	reply, err := w.http.Do(made)
+	client := w.http
+	if r.client != nil {
+		client = r.client
+	}
+	reply, err := client.Do(made)
 	if err != nil {
 		return 0, nil, nil, err
 	}
