@@ -26,6 +26,7 @@ func rows() []row {
 		{name: "auction", ours: "auctions per core at 100,000 campaigns, in process", baseline: "linear scan of them", unit: "auctions/s", must: 1000, aim: 4000, cpuMust: 0.001, run: auctions},
 		{name: "token_verify", ours: "parse, verify, expiry", baseline: "HMAC-SHA256 of the same bytes", unit: "tokens/s", must: 0.5, aim: 0.8, cpuMust: 2.5, run: tokens},
 		{name: "settle", ours: "Kafka to committed ledger", baseline: "pgx COPY of the same keys into the same keyed table", unit: "events/s", must: 0.20, aim: 0.40, cpuMust: 2.8, run: settling},
+		{name: "settle_viewable", ours: "Kafka to committed ledger: impressions and views of campaigns that pay for views", baseline: "the same number of impressions that are paid for", unit: "events/s", must: 0.90, aim: 1.00, cpuMust: 1.3, run: settlingViews},
 		{name: "archive", ours: "Kafka to ClickHouse", baseline: "clickhouse-go batches of the same rows", unit: "rows/s", must: 0.70, aim: 0.90, cpuMust: 2, run: archiving},
 		{name: "produce", ours: "impressions over HTTP, 100 a POST, verified, acked", baseline: "bare franz-go producer, same records, same acks", unit: "records/s", must: 0.15, aim: 0.40, cpuMust: 3.1, run: producing},
 		{name: "freshness", ours: "p99 from beacon answered to visible in /api/stats at half of peak", unit: "s", must: 1, aim: 0.3, atMost: true, run: freshness},

@@ -89,19 +89,47 @@ func (p *pipeline) close() error {
 	return p.events.Close()
 }
 
-// impressions is the value of n records of adnet.events, with an auction each.
+// impression is record i of adnet.events: an impression that costs and mints, with an auction of its
+// own.
 func (p *pipeline) impression(i int) (key, value []byte, err error) {
-	id, auction := uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7())
+	return p.record(p.event(i, uuid.Must(uuid.NewV7())))
+}
+
+// views makes records of a campaign that pays for views: of each auction the impression, and then the
+// view, which costs and mints.
+func (p *pipeline) views() func(i int) (key, value []byte, err error) {
+	var auction uuid.UUID
+	return func(i int) (key, value []byte, err error) {
+		view := i%2 == 1
+		if !view {
+			auction = uuid.Must(uuid.NewV7())
+		}
+		e := p.event(i/2, auction)
+		e.BillingModel, e.Placement.IntegrationMethod = event.BillingModel_VCPM, "js_snippet"
+		if view {
+			e.Type = event.Type_VIEWABLE
+		}
+		return p.record(e)
+	}
+}
+
+// event is an impression of campaign i.
+func (p *pipeline) event(i int, auction uuid.UUID) *event.Event {
+	id := uuid.Must(uuid.NewV7())
 	campaign := p.campaigns[i%len(p.campaigns)]
 	owner, publisher := uuid.MustParse(p.site.owner.id), uuid.MustParse(p.site.publisher.id)
-	e := &event.Event{
+	return &event.Event{
 		EventId: id[:], Type: event.Type_IMPRESSION, Proof: event.Proof_SIGNED, ReceivedAtUs: time.Now().UnixMicro(), AuctionId: auction[:],
 		CampaignId: campaign[:], AdvertiserId: owner[:], DeveloperId: publisher[:], PriceMicros: 5000, BillingModel: event.BillingModel_CPM,
 		Placement: &event.Placement{Format: "image", IntegrationMethod: "rest", Surface: "chat", Region: "US", Language: "en", HostApp: "discord"}, SessionHash: make([]byte, 16),
 	}
+}
+
+// record signs an event and writes it as a record.
+func (p *pipeline) record(e *event.Event) (key, value []byte, err error) {
 	settletest.Sign(p.site.ring, e)
 	value, err = proto.Marshal(e)
-	return auction[:], value, err
+	return e.AuctionId, value, err
 }
 
 // batch is how many events one measurement of the log's consumers takes.
@@ -274,12 +302,6 @@ func settling(ctx context.Context, s *session) (r result, err error) {
 	if _, err := db.Exec(ctx, "DROP TABLE IF EXISTS bench_copy; CREATE TABLE bench_copy (LIKE billed_event INCLUDING ALL)"); err != nil {
 		return r, err
 	}
-	ours := func(ctx context.Context) (sample, error) {
-		if err := p.fill(ctx, n); err != nil {
-			return sample{}, err
-		}
-		return p.settleAll(ctx, n)
-	}
 	bare := func(ctx context.Context) (sample, error) {
 		rows := make([][]any, n)
 		for i := range rows {
@@ -290,7 +312,30 @@ func settling(ctx context.Context, s *session) (r result, err error) {
 		_, err := db.CopyFrom(ctx, pgx.Identifier{"bench_copy"}, []string{"auction_day", "auction_id", "event_type"}, pgx.CopyFromRows(rows))
 		return counted.sample(float64(n)), err
 	}
-	if r, err = s.alternate(ctx, ours, bare); err != nil {
+	if r, err = s.alternate(ctx, p.settled(n, p.impression), bare); err != nil {
+		return r, err
+	}
+	return r, p.close()
+}
+
+// settled measures the settlement of n records.
+func (p *pipeline) settled(n int, record func(i int) (key, value []byte, err error)) sampler {
+	return func(ctx context.Context) (sample, error) {
+		if err := p.put(ctx, n, record); err != nil {
+			return sample{}, err
+		}
+		return p.settleAll(ctx, n)
+	}
+}
+
+// settlingViews holds the events of campaigns that pay for views to those that pay for impressions.
+func settlingViews(ctx context.Context, s *session) (r result, err error) {
+	p, err := s.pipeline(ctx)
+	if err != nil {
+		return r, err
+	}
+	n := s.batch()
+	if r, err = s.alternate(ctx, p.settled(n, p.views()), p.settled(n, p.impression)); err != nil {
 		return r, err
 	}
 	return r, p.close()

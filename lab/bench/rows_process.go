@@ -67,7 +67,7 @@ func tokens(ctx context.Context, s *session) (result, error) {
 	return s.alternate(ctx, s.goBenchmark("./internal/token", "^BenchmarkVerify$"), s.goBenchmark("./internal/token", "^BenchmarkRawHMAC$"))
 }
 
-// pageAds are in process because a page's ads that nobody reports as seen would be refused soon.
+// pageAds are in process because a page whose ads are not reported as seen is soon refused more.
 func pageAds(ctx context.Context, s *session) (result, error) {
 	return s.alternate(ctx, s.goBenchmark("./ingress/serve", "^BenchmarkKeys$/^page$"), s.goBenchmark("./ingress/serve", "^BenchmarkKeys$/^server$"))
 }

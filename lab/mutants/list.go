@@ -11,6 +11,12 @@ const (
 // an entry here.
 var mutants = []mutant{
 	{
+		name: "page-cap", protects: "a reader without a session is not followed by an ad through a page",
+		file: "ingress/limits/frequency/frequency.go",
+		old:  `most <= 0 || n < most`, new: `most <= 0 || n <= most`,
+		tests: []string{"./ingress/offer"}, run: "TestPagesCapThemselves",
+	},
+	{
 		name: "date-start", protects: "no campaign serves before its start",
 		file: "auction/target/campaign.go",
 		old:  `return start <= s &&`, new: `return true &&`,
@@ -107,10 +113,58 @@ var mutants = []mutant{
 		tests: []string{"./ingress/manage"}, run: "TestReportsOfReaders",
 	},
 	{
+		name: "review-unreported", protects: "a reviewer decides what waits, or what readers have reported",
+		file: "internal/campaign/service.go",
+		old:  "!c.Waits() && !(live && in.Reported) {", new: "!c.Waits() && !live {",
+		tests: []string{"./ingress/manage"}, run: "TestReviewDecidesReported",
+	},
+	{
+		name: "review-uncounted", protects: "reports that do not count keep no reviewer busy",
+		file: "internal/memory/adreports.go",
+		old:  "func(r *keptReport) bool { return r.counted })", new: "func(r *keptReport) bool { return true })",
+		tests: []string{"./internal/memory"}, run: "Ledger.*/Settle/AdReports",
+	},
+	{
 		name: "report-colluders", protects: "no publisher stops an ad by itself",
 		file: "internal/adreport/adreport.go",
 		old:  "c.Networks >= leastNetworks && c.Publishers >= leastPublishers &&", new: "",
 		tests: []string{"./internal/adreport"},
+	},
+	{
+		name: "seat-cap", protects: "each seat has a mint cap of its own",
+		file: "internal/ledger/publisher.go",
+		old:  `book: d.books.Publishers[id]}`, new: `book: d.books.Publishers[d.books.ownerOf(id)]}`,
+		tests: []string{"./internal/memory"}, run: "Ledger.*/Publishers/SeatMintCap",
+	},
+	{
+		name: "webhook-limit", protects: "unsigned deliveries are limited by their address",
+		file: "ingress/billing/deposit.go",
+		old:  `limited != nil {`, new: `limited != nil && err == nil {`,
+		tests: []string{"./ingress/billing"}, run: "TestUnsignedDeliveriesAreLimited",
+	},
+	{
+		name: "webhook-turn", protects: "a stranger takes no turn of fetching PayPal's certificates",
+		file: "internal/paypal/certificates.go",
+		old:  `if payment.IsDoubted(ctx) {`, new: `if payment.IsDoubted(ctx) && url == "" {`,
+		tests: []string{"./internal/paypal"}, run: "TestDoubtedDeliveriesFetchNothing",
+	},
+	{
+		name: "email-borrowed", protects: "nobody registers an e-mail that an erasure or a seat needs, or that looks like another",
+		file: "internal/account/service.go",
+		old:  `	email, err := newEmail(email)`, new: `	email, err := cleanEmail(email)`,
+		tests: []string{"./internal/account"}, run: "TestRegisterRefusesBorrowedEmails",
+	},
+	{
+		name: "pause-resumed", protects: "an owner cannot resume what an administrator paused",
+		file: "internal/campaign/stop.go",
+		old:  `len(c.stopped()) > 0 && !c.ruledBy(caller)`, new: `len(c.stopped()) > 9 && !c.ruledBy(caller)`,
+		tests: []string{"./internal/campaign"}, run: "TestLifeOfCampaigns",
+	},
+	{
+		name: "decision-old", protects: "reversing an old decision leaves the newer one in force",
+		file: "ingress/manage/decisions.go",
+		old:  `err != nil || superseded {`, new: `err != nil || superseded && id == uuid.Nil {`,
+		tests: []string{"./ingress/manage"}, run: "TestReversingAnOldDecisionLeavesTheNewer",
 	},
 	{
 		name: "decision-owner", protects: "an owner reads and appeals against its own decisions only",
@@ -199,7 +253,7 @@ var mutants = []mutant{
 	{
 		name: "browser-token", protects: "settlement knows a browser key's ads by their token",
 		file: "consumers/settle/decode.go",
-		old:  "	e.Browser = said.Browser", new: "",
+		old:  "e.Browser, e.House = said.Browser, said.House", new: "e.House = said.House",
 		tests: []string{"./consumers/settle"}, run: "HeldToTheirTokens",
 	},
 	{
@@ -269,6 +323,30 @@ var mutants = []mutant{
 		tests: []string{"./auction/train"}, run: "OneClickOfANetwork",
 	},
 	{
+		name: "convert-valid", protects: "only conversions teach that settlement took as valid",
+		file: "analytics/clickhouse/learning.go",
+		old:  "AND type = 'conversion' AND verdict = 'ok'", new: "AND type = 'conversion'",
+		tests: []string{"./analytics/clickhouse"}, run: "WhatIsLearntFrom",
+	},
+	{
+		name: "convert-shed", protects: "a new campaign begins with the rate of its advertiser's others, those that are gone included",
+		file: "auction/train/convert.go",
+		old:  "case c == nil && s.PerConversion:", new: "case c == nil && s.PerConversion && false:",
+		tests: []string{"./auction/train"}, run: "TestConversionsAreLearnt",
+	},
+	{
+		name: "convert-step", protects: "a version changes a rate of conversions by half at most, so that goals can follow",
+		file: "auction/train/convert.go",
+		old:  "rate = max(was/mostStep, min(was*mostStep, rate))", new: "_ = was",
+		tests: []string{"./auction/train"}, run: "TestRatesHaveBounds",
+	},
+	{
+		name: "convert-network", protects: "an advertiser that reports a conversion of each click moves the rate of all little",
+		file: "auction/train/convert.go",
+		old:  "min(of.observed, part(ranker.MostRate)*of.foretold)", new: "of.observed",
+		tests: []string{"./auction/train"}, run: "TestOneMovesTheNetworkLittle",
+	},
+	{
 		name: "train-valid", protects: "only valid, billed clicks teach",
 		file: "analytics/clickhouse/learning.go",
 		old:  "AND type = 'click' AND verdict = 'ok'", new: "AND type = 'click'",
@@ -309,6 +387,18 @@ var mutants = []mutant{
 		file: "auction/target/search.go",
 		old:  "s.least = s.reaching(q.floor(v.Empty))", new: "s.least = s.reaching(0)",
 		tests: []string{"./auction"}, run: "WorkedExample|EqualsLinearScan",
+	},
+	{
+		name: "share-range", protects: "a least relevance lies within 0 to 1, however little it is outside",
+		file: "internal/share/share.go",
+		old:  "!(f >= 0 && f <= 1)", new: "!(f >= -1e-6 && f < 1+1e-6)",
+		tests: []string{"./internal/share"},
+	},
+	{
+		name: "share-rounded", protects: "a share is rounded to the nearest millionth",
+		file: "internal/share/share.go",
+		old:  "math.Round(f", new: "math.Floor(f",
+		tests: []string{"./internal/share"},
 	},
 	{
 		name: "relevance-publisher", protects: "a publisher's floor of relevance holds on every wire",
@@ -852,6 +942,30 @@ var mutants = []mutant{
 		tests: []string{"./consumers/settle"},
 	},
 	{
+		name: "house-charged", protects: "a house ad costs and earns nothing",
+		file: "internal/ledger/decide.go",
+		old:  "case e.House: //", new: "case false: //",
+		tests: []string{"./internal/ledger"},
+	},
+	{
+		name: "house-foreign", protects: "no account's campaign is another's house ad",
+		file: "auction/house.go",
+		old:  "c.Advertiser != owner ||", new: "false ||",
+		tests: []string{"./auction"},
+	},
+	{
+		name: "house-priced", protects: "the token of a house ad says the price 0, and what it is",
+		file: "ingress/offer/ad.go",
+		old:  "billing: a.House.Billing.String(), house: true}", new: "price: 1, billing: a.House.Billing.String()}",
+		tests: []string{"./ingress/offer"},
+	},
+	{
+		name: "house-said", protects: "an event of a house ad is one in the log, too",
+		file: "consumers/settle/decode.go",
+		old:  "e.Browser, e.House = said.Browser, said.House", new: "e.Browser = said.Browser",
+		tests: []string{"./consumers/settle"},
+	},
+	{
 		name: "self-served", protects: "a publisher's own campaign costs and earns nothing",
 		file: "internal/ledger/decide.go",
 		old:  "case e.DeveloperID != uuid.Nil && d.books.ownerOf(e.DeveloperID) == t.book.DeveloperID:", new: "case false:",
@@ -902,7 +1016,7 @@ var mutants = []mutant{
 	{
 		name: "paypal-known", protects: "PayPal's deliveries do not wait for addresses that strangers made up",
 		file: "internal/paypal/certificates.go",
-		old:  "	if text, ok := f.known(url, keepFor); ok {\n		return text, nil\n	}\n	f.turn.Lock()", new: "	f.turn.Lock()",
+		old:  "	if text, ok := f.known(url, keepFor); ok {\n		return text, nil\n	}\n	if payment.IsDoubted", new: "	if payment.IsDoubted",
 		tests: []string{"./internal/paypal"}, run: "TestKnownCertificatesWaitForNoFetch",
 	},
 	{
@@ -940,6 +1054,18 @@ var mutants = []mutant{
 		file: "internal/ledger/credits.go",
 		old:  "		sum += min(amount, share)", new: "		sum += max(amount, min(amount, share))",
 		tests: []string{"./internal/ledger", "./internal/memory"},
+	},
+	{
+		name: "account-forfeit", protects: "a balance is not lost with its account unless its owner names it",
+		file: "internal/person/person.go",
+		old:  "	case !u.Erased() && done.Loss != forfeit:", new: "	case !u.Erased() && done.Loss != forfeit && forfeit.Balance < 0:",
+		tests: []string{"./ingress/manage", "./internal/memory"},
+	},
+	{
+		name: "credits-waiting", protects: "a publisher reads that the long hold is why Credits wait",
+		file: "internal/ledger/waits.go",
+		old:  "			if l.Long {\n", new: "			if l.Long && l.Left == 0 {\n",
+		tests: []string{"./ingress/billing"},
 	},
 	{
 		name: "credits-taken-back", protects: "Credits go back when their charges are refunded or disputed",
@@ -1252,6 +1378,36 @@ var mutants = []mutant{
 		file: "ingress/track/repeats.go",
 		old:  "return e.Proof == event.Proof_SIGNED || e.Proof == event.Proof_UNSIGNED_BILLABLE", new: "return e.Proof != event.Proof_EXPIRED",
 		tests: []string{"./ingress/track"}, run: "ForgedConversions",
+	},
+	{
+		name: "conversion-tried", protects: "a test of a conversion tells nothing of another's click",
+		file: "ingress/track/check.go",
+		old:  "	case !e.Conversion.Verified:", new: "	case e.Conversion.Verified && e.Proof == event.Proof_UNSIGNED:",
+		tests: []string{"./ingress/track"}, run: "TriedWithoutTrace",
+	},
+	{
+		name: "places-stated", protects: "targeting that no request can match is refused",
+		file: "internal/campaign/places.go",
+		old:  "region.IsCountry(); {", new: "true; {",
+		tests: []string{"./internal/campaign"}, run: "PlacesThatRequestsState",
+	},
+	{
+		name: "bid-categories", protects: "bids obey bcat with the campaign's categories",
+		file: "ingress/rtb/category.go",
+		old:  "w.blocks && slices.ContainsFunc(c.Categories, w.blocked.covers)", new: "w.blocks && len(c.Categories) > campaign.MaxCategories",
+		tests: []string{"./ingress/rtb"}, run: "Categor",
+	},
+	{
+		name: "preview-sandbox", protects: "a preview has no origin",
+		file: "ingress/preview/pages.go",
+		old:  "frame-ancestors 'self'; sandbox allow-scripts", new: "frame-ancestors 'self'; sandbox allow-scripts allow-same-origin",
+		tests: []string{"./ingress/preview"}, run: "TestPages",
+	},
+	{
+		name: "preview-links", protects: "the links of a preview record nothing",
+		file: "ingress/preview/preview.go",
+		old:  `links := base + "/console/preview"`, new: "links := base",
+		tests: []string{"./ingress/preview"}, run: "WorthNothing",
 	},
 	{
 		name: "unproven-words", protects: "a stranger's words are none of ours",
@@ -1642,5 +1798,23 @@ var mutants = []mutant{
 		file: "auction/target/segment.go",
 		old:  "	if k.aim > 0 {\n		bound =", new: "	if k.aim < 0 {\n		bound =",
 		tests: []string{"./auction/target"}, run: "BoundsHold",
+	},
+	{
+		name: "verify-gap", protects: "verify, which reads the whole ledger, is not asked for again and again",
+		file: "internal/ledger/verification.go",
+		old:  "!newest.EndedAt.IsZero() && now.Before(again)", new: "false",
+		tests: []string{"./ingress/oversee"}, run: "VerifyIsAskedFor",
+	},
+	{
+		name: "letter-bounded", protects: "a dead letter shows a bounded part of what a stranger wrote",
+		file: "ingress/oversee/letters.go",
+		old:  "l.Raw[:min(len(l.Raw), maxRaw)]", new: "l.Raw",
+		tests: []string{"./ingress/oversee"}, run: "LettersAreBounded",
+	},
+	{
+		name: "oversee-admin", protects: "the ledger of all accounts is read by administrators only",
+		file: "ingress/oversee/ledger.go",
+		old:  "	if _, err := a.deps.Auth.Administrator(c); err != nil {\n		return err\n	}\n	q, err := searchOf(c)", new: "	q, err := searchOf(c)",
+		tests: []string{"./ingress/oversee"}, run: "OnlyAdministrators",
 	},
 }

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -167,6 +168,27 @@ func (p *Process) RSS() (int64, error) {
 	var all, resident int64
 	_, err = fmt.Sscan(string(text), &all, &resident)
 	return resident * int64(os.Getpagesize()), err
+}
+
+// Turns is how long the process's threads had a processor, and how long they wanted one and had
+// none, since each began.
+func (p *Process) Turns() (ran, waited time.Duration, err error) {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.PID))
+	if err != nil || len(threads) == 0 {
+		return 0, 0, errors.Join(err, os.ErrProcessDone)
+	}
+	for _, name := range threads {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // the thread has ended
+		}
+		var on, off time.Duration
+		if _, err := fmt.Sscan(string(text), &on, &off); err != nil {
+			return 0, 0, fmt.Errorf("%s: %w", name, err)
+		}
+		ran, waited = ran+on, waited+off
+	}
+	return ran, waited, nil
 }
 
 // Files is how many descriptors the process has open.

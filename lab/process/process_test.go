@@ -34,6 +34,19 @@ func TestStopEndsPolitely(t *testing.T) {
 	require.Error(t, p.Signal(0))
 }
 
+// A loop uses the processor, and what it waits for one is counted apart; a process that ended has no
+// turns.
+func TestTurns(t *testing.T) {
+	p := start(t, 0, "while :; do :; done")
+	require.Eventually(t, func() bool {
+		ran, waited, err := p.Turns()
+		return err == nil && ran > 50*time.Millisecond && waited >= 0
+	}, time.Minute, 10*time.Millisecond)
+	p.Kill()
+	_, _, err := p.Turns()
+	require.Error(t, err)
+}
+
 func TestAwaitTellsWhatItSaid(t *testing.T) {
 	never := func(context.Context) error { return errors.New("not yet") }
 	err := start(t, 123, "ulimit -n; exit 1").Await(t.Context(), time.Minute, never)

@@ -8,7 +8,7 @@ const goalCampaigns = 40
 // goalRows are what target_cpa reaches in a simulated week whose prices and conversions drift, with
 // the control that consumers run.
 func goalRows() []row {
-	w := goaltest.TargetCPA(goalCampaigns)
+	w := goaltest.TargetCPA(goalCampaigns, false)
 	counted := len(w.Costs)
 	return []row{
 		{Name: "target_cpa, 30 conversions or more: within 10 % of the target", Value: ratio(w.Within, counted), Must: 0.90, Aim: 0.95, Of: counted},
