@@ -26,25 +26,27 @@ var layers = map[string][]string{
 	"internal/day":      {"internal/errs"},
 	"internal/decimal":  {},
 	"internal/money":    {"internal/decimal"},
+	"internal/share":    {"internal/decimal"},
 	"internal/eight":    {},
 	"internal/jsonscan": {"internal/eight"},
-	"internal/account":  {"internal/adtext", "internal/schedule", "internal/errs", "internal/money"},
+	"internal/account":  {"internal/adtext", "internal/schedule", "internal/errs", "internal/share"},
 	"internal/token":    {"internal/schedule", "internal/day", "internal/errs", "internal/money"},
 	"internal/adtext":   {},
 	"internal/consent":  {"internal/jsonscan"},
 	"internal/ranking":  {"internal/errs"},
-	"internal/campaign": {"internal/traffic", "internal/adtext", "internal/schedule", "internal/errs", "internal/money", "internal/jsonscan", "internal/account"},
+	"internal/campaign": {"internal/traffic", "internal/adtext", "internal/schedule", "internal/errs", "internal/money", "internal/share", "internal/jsonscan", "internal/account"},
 	"internal/ledger":   {"internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign"},
 	"internal/report":   {"internal/traffic", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
 
-	"internal/auditlog": {"internal/ranking", "internal/traffic", "internal/day", "internal/errs", "internal/account", "internal/campaign", "internal/money", "internal/ledger"},
-	"internal/adreport": {"internal/schedule", "internal/errs", "internal/auditlog", "internal/day", "internal/report"},
-	"internal/decision": {"internal/errs", "internal/auditlog"},
-	"internal/once":     {"internal/errs"},
+	"internal/auditlog":   {"internal/ranking", "internal/traffic", "internal/day", "internal/errs", "internal/account", "internal/campaign", "internal/money", "internal/ledger"},
+	"internal/adreport":   {"internal/schedule", "internal/errs", "internal/auditlog", "internal/day", "internal/report"},
+	"internal/decision":   {"internal/errs", "internal/auditlog", "internal/campaign"},
+	"internal/once":       {"internal/errs"},
+	"internal/deadletter": {"schemas", "internal/errs", "internal/stream", "internal/ledger"},
 
 	"internal/payment": {"internal/schedule", "internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
 
-	"internal/person": {"internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger", "internal/auditlog"},
+	"internal/person": {"internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/decision", "internal/ledger", "internal/auditlog"},
 
 	"internal/lifecycle": {},
 	"internal/schedule":  {},
@@ -78,10 +80,12 @@ var layers = map[string][]string{
 	"ingress/track":       ingress("ingress/httpapi"),
 	"ingress/manage":      ingress("ingress/httpapi"),
 	"ingress/billing":     ingress("ingress/httpapi"),
+	"ingress/oversee":     ingress("ingress/httpapi"),
 	"ingress/explain":     ingress("ingress/httpapi"),
 	"ingress/docs":        ingress("ingress/httpapi"),
 	"ingress/console":     ingress("ingress/httpapi"),
 	"ingress/snippet":     ingress("ingress/httpapi"),
+	"ingress/preview":     ingress("ingress/httpapi", "ingress/offer", "ingress/serve", "ingress/mcp", "ingress/rtb"),
 	"ingress/benna":       ingress("ingress/httpapi"),
 	// Test support: the world that an endpoint is tested in, and all endpoints mounted together.
 	"ingress/ingresstest":           append([]string{"internal/memory"}, ingress("ingress/httpapi", "ingress/offer")...),
@@ -111,8 +115,8 @@ var layers = map[string][]string{
 }
 
 var domain = []string{
-	"internal/errs", "internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/schedule", "internal/decimal", "internal/money", "internal/eight", "internal/jsonscan", "internal/account", "internal/adtext", "internal/campaign", "internal/ledger", "internal/report", "internal/token", "internal/consent", "internal/person",
-	"internal/payment", "internal/auditlog", "internal/decision", "internal/adreport", "internal/once", "internal/link", "internal/ranking",
+	"internal/errs", "internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/schedule", "internal/decimal", "internal/money", "internal/share", "internal/eight", "internal/jsonscan", "internal/account", "internal/adtext", "internal/campaign", "internal/ledger", "internal/report", "internal/token", "internal/consent", "internal/person",
+	"internal/payment", "internal/auditlog", "internal/deadletter", "internal/decision", "internal/adreport", "internal/once", "internal/link", "internal/ranking",
 }
 
 // outside is the domain with every adapter, for the packages that connect them.
