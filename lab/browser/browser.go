@@ -192,9 +192,9 @@ func (t *Tab) Missed() (list []string) {
 // Close closes the page.
 func (t *Tab) Close() { t.cancel() }
 
-// Do runs actions, for 20 seconds at most.
+// Do runs actions, for a minute at most: a loaded machine is slow, a page that hangs has no end.
 func (t *Tab) Do(actions ...chromedp.Action) error {
-	ctx, cancel := context.WithTimeout(t.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.ctx, time.Minute)
 	defer cancel()
 	return chromedp.Run(ctx, actions...)
 }
