@@ -37,6 +37,7 @@ type runCmd struct {
 	Sample  time.Duration `name:"sample" default:"4s" help:"Length of one measurement over HTTP."`
 	Results string        `name:"results" help:"Folder for the results file of a full run; none when empty."`
 	Readme  string        `name:"readme" help:"File whose table between the bench markers is replaced."`
+	Profile string        `name:"profile" help:"File for a CPU profile of the last node started, while it serves; of the last row over HTTP."`
 	List    bool          `name:"list" help:"Name the rows and stop."`
 }
 

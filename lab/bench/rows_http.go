@@ -34,7 +34,7 @@ func (s *session) compare(ctx context.Context, ours, baseline traffic) (result, 
 			return one, err
 		}
 	}
-	r, err := s.alternate(ctx, at(ours, &mine), at(baseline, &theirs))
+	r, err := s.alternate(ctx, s.profiled(at(ours, &mine)), at(baseline, &theirs))
 	if err != nil {
 		return r, err
 	}

@@ -22,6 +22,7 @@ type session struct {
 	postgres, redis, kafka, clickhouse string
 	servers                            map[int]string // processes of them, by id
 
+	node      string // admin address of the last node started
 	sites     map[int]*site
 	processes []*process.Process
 	cleanups  []func() error // databases

@@ -217,6 +217,7 @@ func (t *site) launch(env ...string) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.s.node = admin
 	return &node{Process: p, addr: addr, admin: admin}, nil
 }
 
