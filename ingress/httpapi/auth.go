@@ -389,13 +389,14 @@ func cached[K comparable, V any](ctx context.Context, a *Auth, cache *expirable.
 		return old.value, old.err
 	}
 	result, _, _ := a.calls.Do(flightKey(key), func() (any, error) {
+		asked := a.deps.Now() // what the store says is as old as the question: it may change meanwhile
 		// Others wait for this load too: the caller that happened to be first must not end it by
 		// going away.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadFor)
 		defer cancel()
 		value, err := load(ctx)
 		if definite(err) {
-			e := entry[V]{value: value, err: err, at: a.deps.Now()}
+			e := entry[V]{value: value, err: err, at: asked}
 			cache.Add(key, e)
 			return e, nil
 		}

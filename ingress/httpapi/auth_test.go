@@ -53,6 +53,7 @@ type flaky struct {
 	down  atomic.Bool
 	loads atomic.Int32
 	held  chan struct{} // when set, lookups of users wait for it
+	after func()        // when set, called when a key was read, before the answer
 }
 
 var errDown = errs.New(errs.Unavailable, "the store is out of reach")
@@ -77,7 +78,11 @@ func (f *flaky) KeyByHash(ctx context.Context, hash [32]byte) (account.Key, bool
 	if f.down.Load() {
 		return account.Key{}, false, errDown
 	}
-	return f.Store.KeyByHash(ctx, hash)
+	key, disabled, err := f.Store.KeyByHash(ctx, hash)
+	if f.after != nil {
+		f.after()
+	}
+	return key, disabled, err
 }
 
 func newDoor(t *testing.T) *door {
@@ -269,6 +274,21 @@ func TestChangesAreNoticed(t *testing.T) {
 		require.Equal(t, 403, d.try("/pub", key.Plain), "the answer is believed for as long as any")
 		d.now = d.now.Add(2 * time.Second)
 		require.Equal(t, 200, d.try("/pub", key.Plain))
+	})
+	t.Run("while the store answers", func(t *testing.T) {
+		d := newDoor(t)
+		u, _ := d.account(t, "a@example.com")
+		key, err := d.accounts.CreateKey(t.Context(), u, account.KeyRequest{Kind: account.KindPublisher})
+		require.NoError(t, err)
+		d.flaky.after = func() {
+			_, err := d.accounts.Disable(context.Background(), u.Email, true)
+			require.NoError(t, err)
+			d.now = d.now.Add(1900 * time.Millisecond)
+			d.flaky.after = nil
+		}
+		require.Equal(t, 200, d.try("/pub", key.Plain))
+		d.now = d.now.Add(100 * time.Millisecond)
+		require.Equal(t, 403, d.try("/pub", key.Plain), "an answer is as old as its question")
 	})
 }
 

@@ -117,6 +117,7 @@ func (a *API) ruleUser(do func(context.Context, ruling) (account.User, error)) h
 			return err
 		}
 		a.deps.Auth.ForgetUser(u.ID)
+		a.deps.Auth.ForgetKeys(u)
 		return httpapi.JSON(c, http.StatusOK, map[string]any{"user": answerAccount(&u)})
 	}
 }

@@ -77,6 +77,18 @@ var mutants = []mutant{
 		tests: []string{"./ingress/manage"}, run: "Forged",
 	},
 	{
+		name: "suspend-nodes", protects: "two seconds after a suspension no node takes a key or a login of the account",
+		file: "ingress/httpapi/auth.go",
+		old:  "	believeFor = 2 * time.Second", new: "	believeFor = 4 * time.Second",
+		tests: []string{"./ingress/httpapi"}, run: "TestChangesAreNoticed",
+	},
+	{
+		name: "suspend-asked", protects: "what a node believes is as old as its question, not as the answer",
+		file: "ingress/httpapi/auth.go",
+		old:  "err: err, at: asked}", new: "err: err, at: asked.Add(a.deps.Now().Sub(asked))}",
+		tests: []string{"./ingress/httpapi"}, run: "TestChangesAreNoticed",
+	},
+	{
 		name: "suspend-campaigns", protects: "the campaigns of a suspended account are held",
 		file: "internal/postgres/users.go",
 		old:  "	if before.Disabled != u.Disabled {", new: "	if false {",
