@@ -3,6 +3,7 @@
 // by the messages of that standard, what happens to the ad. Of get_sponsored_content it has no
 // network: events are calls of the tool track_event. A publisher's server has no such tool: its
 // policy allows adnet, and events are the ad's links. Links for the reader are opened by the host.
+import { permitted } from "../shared/link"
 import { Watch } from "../shared/viewable"
 
 interface Ad {
@@ -53,8 +54,14 @@ const element = (tag: string, parent: Node, text = "", set: Record<string, strin
   return parent.appendChild(made)
 }
 
-// web says whether a link leads to a page, not to a script.
-const web = (link: unknown): link is string => typeof link === "string" && /^https?:\/\//i.test(link)
+// web says whether an ad may lead to an address, or load from it.
+const web = (link: unknown): link is string => {
+  try {
+    return !!permitted(link)
+  } catch {
+    return false
+  }
+}
 
 // link adds one that the host opens; where it cannot, the browser does.
 const link = (parent: Node, text: string, href: string, set: Record<string, string>) => {

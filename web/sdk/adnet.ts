@@ -3,6 +3,7 @@
 // The page never waits for it, and nothing is thrown into it: what goes wrong ends as no ad. It
 // keeps nothing in the browser, and the server is the one that the script came from.
 
+import { permitted } from '../shared/link'
 import { Watch } from '../shared/viewable'
 
 interface Ad {
@@ -61,13 +62,6 @@ const sheetOf = (css: string) => {
   const sheet = new CSSStyleSheet()
   sheet.replaceSync(css)
   return sheet
-}
-
-// permitted is an address that an ad may lead to or load: encrypted, or on this machine.
-const permitted = (address: unknown) => {
-  const u = new URL(String(address))
-  if (u.protocol == 'https:' || (u.protocol == 'http:' && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(u.hostname))) return u.href
-  throw u
 }
 
 const make = (tag: string, name: string, text: string, set: Record<string, string> = {}) => {
