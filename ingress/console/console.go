@@ -10,10 +10,12 @@ package console
 import (
 	"bytes"
 	"embed"
+	"encoding/json"
 	"fmt"
 	"html"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -40,7 +42,15 @@ type Deps struct {
 // Pages is the console.
 type Pages struct {
 	document func() httpapi.Document  // the page for the base path of the installation
+	base     func() string            // that path, without a slash at its end
 	files    map[string]*httpapi.File // below /console/assets/
+	screens  []screen
+}
+
+// screen is where a screen is below /console/, and the modules that it needs beyond the page's own.
+type screen struct {
+	Path    string   `json:"path"` // a segment that begins with a colon is any
+	Modules []string `json:"modules"`
 }
 
 // policy is the Content-Security-Policy of every page.
@@ -58,18 +68,57 @@ func New(deps Deps) (*Pages, error) {
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}
-	return &Pages{files: files, document: sync.OnceValue(func() httpapi.Document { return placed(page, deps.BaseURL()) })}, nil
+	p := &Pages{files: files, base: sync.OnceValue(func() string { return pathOf(deps.BaseURL()) })}
+	if p.screens, err = readScreens(); err != nil {
+		return nil, fmt.Errorf("console: %w", err)
+	}
+	p.document = sync.OnceValue(func() httpapi.Document { return placed(page, p.base()) })
+	return p, nil
 }
 
-// placed puts the path of baseURL into the page, whose addresses are absolute: pages of any depth
-// share it, and the policy forbids a base element.
-func placed(page []byte, baseURL string) httpapi.Document {
-	base := ""
-	if u, err := url.Parse(baseURL); err == nil {
-		base = strings.TrimRight(u.EscapedPath(), "/")
+func readScreens() (list []screen, err error) {
+	text, err := built.ReadFile("dist/screens.json")
+	if err != nil {
+		return nil, err
 	}
+	return list, json.Unmarshal(text, &list)
+}
+
+// pathOf is the path of baseURL without a slash at its end.
+func pathOf(baseURL string) string {
+	u, err := url.Parse(baseURL)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimRight(u.EscapedPath(), "/")
+}
+
+// placed puts base into the page, whose addresses are absolute: pages of any depth share it, and the
+// policy forbids a base element.
+func placed(page []byte, base string) httpapi.Document {
 	made := bytes.ReplaceAll(page, []byte("%BASE%"), []byte(html.EscapeString(base)))
 	return httpapi.NewDocument("text/html; charset=utf-8", made)
+}
+
+// at says whether the screen is at a path below /console/.
+func (s *screen) at(path string) bool {
+	asked, own := strings.Split(strings.Trim(path, "/"), "/"), strings.Split(s.Path, "/")
+	return slices.EqualFunc(asked, own, func(a, o string) bool { return a == o || a != "" && strings.HasPrefix(o, ":") })
+}
+
+// preload is the Link header of a path below /console/: the modules of its screen, which the browser
+// then fetches together with those of the page. Without it they would be asked for only when the page
+// knows who is signed in, and what they import later still. Empty where there are none.
+func (p *Pages) preload(path string) string {
+	i := slices.IndexFunc(p.screens, func(s screen) bool { return s.at(path) })
+	if i < 0 {
+		return ""
+	}
+	links := make([]string, 0, len(p.screens[i].Modules))
+	for _, name := range p.screens[i].Modules {
+		links = append(links, "<"+p.base()+"/console/assets/"+name+">; rel=modulepreload")
+	}
+	return strings.Join(links, ", ")
 }
 
 // Mount adds the pages to s.
@@ -84,6 +133,9 @@ func (p *Pages) Mount(s *httpapi.Server) {
 func (p *Pages) below(c *httpapi.Context) error {
 	if name, is := strings.CutPrefix(c.Param("path"), "assets/"); is {
 		return p.asset(c, name)
+	}
+	if links := p.preload(c.Param("path")); links != "" {
+		c.Header("Link", links)
 	}
 	return p.page(c)
 }

@@ -137,3 +137,24 @@ func TestBasePath(t *testing.T) {
 	require.NotContains(t, page, "%BASE%")
 	require.Equal(t, http.StatusOK, ask("GET", "/").Code)
 }
+
+var linked = regexp.MustCompile(`<([^>]+)>; rel=modulepreload`)
+
+// With the page the modules of its screen are named, so that they come together with the page's own.
+func TestModulesOfTheScreenComeWithThePage(t *testing.T) {
+	ask := serve(t, "https://ads.example/network")
+	own := map[string]string{"campaigns": "campaigns", "campaigns/": "campaigns", "campaigns/new": "wizard", "campaigns/5f0c1f0e": "campaign", "campaigns/5f0c1f0e/edit": "edit", "overview": "advertiser", "forgot": "links"}
+	for path, module := range own {
+		found := linked.FindAllStringSubmatch(ask("GET", "/console/"+path).Header().Get("Link"), -1)
+		require.NotEmpty(t, found, path)
+		require.Regexp(t, `^/network/console/assets/`+module+`-`, found[0][1], path)
+		for _, m := range found {
+			file := strings.TrimPrefix(m[1], "/network")
+			require.Equal(t, 200, ask("GET", file).Code, file)
+			require.NotContains(t, ask("GET", "/").Body.String(), file, "the page names it already")
+		}
+	}
+	for _, path := range []string{"/", "/console", "/console/", "/console/nothing", "/console/campaigns/a/b"} {
+		require.Empty(t, ask("GET", path).Header().Get("Link"), path)
+	}
+}

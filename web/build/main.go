@@ -126,6 +126,40 @@ func buildConsole() error {
 	return write(result.OutputFiles, &meta)
 }
 
+// located is a line of app.tsx: where a screen is, and of which module it is.
+var located = regexp.MustCompile(`\['([^']+)', lazy\(\(\) => import\('\./(screens/\w+)'\)\)\],`)
+
+// screen is where a screen is below /console/, and the modules that it needs beyond the initial ones.
+type screen struct {
+	Path    string   `json:"path"` // a segment that begins with a colon is any
+	Modules []string `json:"modules"`
+}
+
+// screens lists the screens of app.tsx, each with its modules.
+func (m *metafile) screens() (list []screen, err error) {
+	app, err := os.ReadFile(source + "/app.tsx")
+	if err != nil {
+		return nil, err
+	}
+	initial, found := m.loaded(source+"/main.tsx"), located.FindAllSubmatch(app, -1)
+	if len(found) != bytes.Count(app, []byte("import('./screens/")) {
+		return nil, errors.New("app.tsx has a screen whose line does not say where it is")
+	}
+	for _, at := range found {
+		s := screen{Path: string(at[1])}
+		for _, name := range m.loaded(source + "/" + string(at[2]) + ".tsx") {
+			if !slices.Contains(initial, name) {
+				s.Modules = append(s.Modules, filepath.Base(name))
+			}
+		}
+		if len(s.Modules) == 0 {
+			return nil, fmt.Errorf("the screen of %s has no module of its own", s.Path)
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
 // metafile is what esbuild says of its outputs.
 type metafile struct {
 	Outputs map[string]struct {
@@ -134,9 +168,9 @@ type metafile struct {
 	} `json:"outputs"`
 }
 
-// initial lists the modules that run before the first screen: the entry and what it imports,
-// without what it imports later.
-func (m *metafile) initial() (names []string) {
+// loaded lists the modules that run with an entry: its own and what it imports, without what it
+// imports later.
+func (m *metafile) loaded(entry string) (names []string) {
 	var follow func(name string)
 	follow = func(name string) {
 		if slices.Contains(names, name) {
@@ -150,7 +184,7 @@ func (m *metafile) initial() (names []string) {
 		}
 	}
 	for name, output := range m.Outputs {
-		if output.Entry == source+"/main.tsx" && strings.HasSuffix(name, ".js") {
+		if output.Entry == entry && strings.HasSuffix(name, ".js") {
 			follow(name)
 		}
 	}
@@ -171,7 +205,7 @@ func write(files []api.OutputFile, meta *metafile) error {
 	}
 	sum := sha256.Sum256(icon)
 	iconName := "icon-" + strings.ToUpper(hex.EncodeToString(sum[:4])) + ".svg"
-	initial, sizes, style := meta.initial(), size{}, ""
+	initial, sizes, style := meta.loaded(source+"/main.tsx"), size{}, ""
 	all := append(files, api.OutputFile{Path: dist + "/assets/" + iconName, Contents: icon})
 	for _, file := range all {
 		name := filepath.Base(file.Path)
@@ -197,7 +231,23 @@ func write(files []api.OutputFile, meta *metafile) error {
 	if err := os.WriteFile(dist+"/index.html", linked(page, initial, style, iconName), 0o644); err != nil {
 		return err
 	}
+	if err := writeScreens(meta); err != nil {
+		return err
+	}
 	return sizes.check()
+}
+
+// writeScreens writes which modules each screen needs, for the server.
+func writeScreens(meta *metafile) error {
+	list, err := meta.screens()
+	if err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(list, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(dist+"/screens.json", append(text, '\n'), 0o644)
 }
 
 // linked puts the names of the built files into the page.

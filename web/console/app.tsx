@@ -5,35 +5,45 @@ import { Shell } from './shell';
 import { Landing } from './screens/landing';
 import { Page } from './ui/page';
 
-const Advertiser = lazy(() => import('./screens/advertiser'));
-const Campaigns = lazy(() => import('./screens/campaigns'));
-const Campaign = lazy(() => import('./screens/campaign'));
-const Conversions = lazy(() => import('./screens/conversions'));
-const Edit = lazy(() => import('./screens/edit'));
-const Wizard = lazy(() => import('./screens/wizard'));
-const Billing = lazy(() => import('./screens/billing'));
-const Publisher = lazy(() => import('./screens/publisher'));
-const Placements = lazy(() => import('./screens/placements'));
-const Keys = lazy(() => import('./screens/keys'));
-const Integrate = lazy(() => import('./screens/integrate'));
-const Links = lazy(() => import('./screens/links'));
-const Security = lazy(() => import('./screens/security'));
-const Review = lazy(() => import('./screens/review'));
-const Decisions = lazy(() => import('./screens/decisions'));
-const Appeals = lazy(() => import('./screens/appeals'));
-const Auctions = lazy(() => import('./screens/auctions'));
-const Profile = lazy(() => import('./screens/profile'));
-const Blocks = lazy(() => import('./screens/blocks'));
-const Creatives = lazy(() => import('./screens/creatives'));
-const Reports = lazy(() => import('./screens/reports'));
-const Audit = lazy(() => import('./screens/audit'));
-const Cases = lazy(() => import('./screens/cases'));
-const Network = lazy(() => import('./screens/network'));
-const Health = lazy(() => import('./screens/health'));
-const Letters = lazy(() => import('./screens/letters'));
-const Settings = lazy(() => import('./screens/settings'));
-const Ledger = lazy(() => import('./screens/ledger'));
-const Users = lazy(() => import('./screens/users'));
+/** The screens and where they are, below /console/. web/build reads these lines, so that the server
+ *  names the modules of the screen that is asked for together with the page. */
+const screens = [
+  ['overview', lazy(() => import('./screens/advertiser'))],
+  ['campaigns', lazy(() => import('./screens/campaigns'))],
+  ['campaigns/new', lazy(() => import('./screens/wizard'))],
+  ['campaigns/:id', lazy(() => import('./screens/campaign'))],
+  ['campaigns/:id/edit', lazy(() => import('./screens/edit'))],
+  ['conversions', lazy(() => import('./screens/conversions'))],
+  ['auctions', lazy(() => import('./screens/auctions'))],
+  ['profile', lazy(() => import('./screens/profile'))],
+  ['creatives', lazy(() => import('./screens/creatives'))],
+  ['blocks', lazy(() => import('./screens/blocks'))],
+  ['billing', lazy(() => import('./screens/billing'))],
+  ['publisher', lazy(() => import('./screens/publisher'))],
+  ['placements', lazy(() => import('./screens/placements'))],
+  ['keys', lazy(() => import('./screens/keys'))],
+  ['integrate', lazy(() => import('./screens/integrate'))],
+  ['security', lazy(() => import('./screens/security'))],
+  ['decisions', lazy(() => import('./screens/decisions'))],
+  ['audit', lazy(() => import('./screens/audit'))],
+] as const;
+const ofAdministrators = [
+  ['review', lazy(() => import('./screens/review'))],
+  ['appeals', lazy(() => import('./screens/appeals'))],
+  ['reports', lazy(() => import('./screens/reports'))],
+  ['cases', lazy(() => import('./screens/cases'))],
+  ['network', lazy(() => import('./screens/network'))],
+  ['health', lazy(() => import('./screens/health'))],
+  ['letters', lazy(() => import('./screens/letters'))],
+  ['settings', lazy(() => import('./screens/settings'))],
+  ['ledger', lazy(() => import('./screens/ledger'))],
+  ['users', lazy(() => import('./screens/users'))],
+] as const;
+const ofLinks = [
+  ['forgot', lazy(() => import('./screens/links'))],
+  ['reset', lazy(() => import('./screens/links'))],
+  ['verify', lazy(() => import('./screens/links'))],
+] as const;
 
 /** Links that the pages follow themselves; /docs and the like are the server's. */
 const own = new RegExp(`^${base.replace(/[^\w/-]/g, '\\$&')}/(console(/.*)?)?(\\?.*)?$`);
@@ -48,8 +58,8 @@ function Routes() {
   useEffect(() => { window.scrollTo(0, 0); }, [path]);
   if (infoFailed.value) return <Unreachable />;
   if (at === '/') return <Landing />;
-  const link = (['forgot', 'reset', 'verify'] as const).find((name) => at === `/console/${name}`);
-  if (link) return <Links what={link} />;
+  const link = ofLinks.find(([name]) => at === `/console/${name}`);
+  if (link) { const [what, Links] = link; return <Links what={what} />; }
   if (!user.value) return <Landing next={path + location.search} />;
   if (at === '/console' || at === '/console/') {
     queueMicrotask(() => route(`${base}/console/${isAdmin.value ? 'review' : 'overview'}`, true));
@@ -67,34 +77,8 @@ function Routes() {
   return (
     <Shell at={at}>
       <Router onRouteChange={() => { calls.value = []; }}>
-        <Route path={p('overview')} component={Advertiser} />
-        <Route path={p('campaigns')} component={Campaigns} />
-        <Route path={p('campaigns/new')} component={Wizard} />
-        <Route path={p('campaigns/:id')} component={Campaign} />
-        <Route path={p('campaigns/:id/edit')} component={Edit} />
-        <Route path={p('conversions')} component={Conversions} />
-        <Route path={p('auctions')} component={Auctions} />
-        <Route path={p('profile')} component={Profile} />
-        <Route path={p('creatives')} component={Creatives} />
-        <Route path={p('blocks')} component={Blocks} />
-        <Route path={p('billing')} component={Billing} />
-        <Route path={p('publisher')} component={Publisher} />
-        <Route path={p('placements')} component={Placements} />
-        <Route path={p('keys')} component={Keys} />
-        <Route path={p('integrate')} component={Integrate} />
-        <Route path={p('security')} component={Security} />
-        <Route path={p('review')} component={isAdmin.value ? Review : Forbidden} />
-        <Route path={p('decisions')} component={Decisions} />
-        <Route path={p('appeals')} component={isAdmin.value ? Appeals : Forbidden} />
-        <Route path={p('reports')} component={isAdmin.value ? Reports : Forbidden} />
-        <Route path={p('audit')} component={Audit} />
-        <Route path={p('cases')} component={isAdmin.value ? Cases : Forbidden} />
-        <Route path={p('network')} component={isAdmin.value ? Network : Forbidden} />
-        <Route path={p('health')} component={isAdmin.value ? Health : Forbidden} />
-        <Route path={p('letters')} component={isAdmin.value ? Letters : Forbidden} />
-        <Route path={p('settings')} component={isAdmin.value ? Settings : Forbidden} />
-        <Route path={p('ledger')} component={isAdmin.value ? Ledger : Forbidden} />
-        <Route path={p('users')} component={isAdmin.value ? Users : Forbidden} />
+        {screens.map(([at, Screen]) => <Route path={p(at)} component={Screen} />)}
+        {ofAdministrators.map(([at, Screen]) => <Route path={p(at)} component={isAdmin.value ? Screen : Forbidden} />)}
         <Route default component={NotFound} />
       </Router>
     </Shell>

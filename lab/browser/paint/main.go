@@ -44,14 +44,29 @@ func main() {
 	campaigns := flag.Int("campaigns", 10_000, "campaigns of the advertiser")
 	slower := flag.Float64("slower", 4, "how many times slower the processor is")
 	loads := flag.Int("loads", 5, "loads of each screen, each with an empty cache")
+	latency := flag.Duration("latency", 0, "how long each request takes longer, as over a network")
 	flag.Parse()
-	if err := run(ctx, *campaigns, *slower, *loads); err != nil {
+	if err := run(ctx, *campaigns, *loads, slow{*slower, *latency}); err != nil {
 		fmt.Fprintln(os.Stderr, "paint:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, campaigns int, slower float64, loads int) error {
+// slow is what the reader has that this machine has not.
+type slow struct {
+	processor float64       // so many times slower
+	latency   time.Duration // of each request
+}
+
+// later has every request of a page wait.
+func (s slow) later(ctx context.Context) error {
+	_, err := network.EmulateNetworkConditionsByRule(false, []*network.Conditions{
+		{Latency: float64(s.latency.Milliseconds()), DownloadThroughput: -1, UploadThroughput: -1},
+	}).Do(ctx)
+	return err
+}
+
+func run(ctx context.Context, campaigns, loads int, than slow) error {
 	base := "http://" + address
 	adnet := exec.CommandContext(ctx, flag.Arg(0), "standalone", "--http-addr", address, "--admin-addr", "127.0.0.1:0", "--rate-open", "0", "--rate-stats", "0", "--rate-writes", "0", "--campaigns", "0")
 	adnet.Stdout, adnet.Stderr = io.Discard, os.Stderr
@@ -70,9 +85,9 @@ func run(ctx context.Context, campaigns int, slower float64, loads int) error {
 		return err
 	}
 	defer b.Close()
-	fmt.Printf("largest contentful paint, %d campaigns, processor %g times slower, %d loads, cache empty\n", campaigns, slower, loads)
+	fmt.Printf("largest contentful paint, %d campaigns, processor %g times slower, requests %s later, %d loads, cache empty\n", campaigns, than.processor, than.latency, loads)
 	for _, s := range screens {
-		took, err := measure(b, base, s.as, s.path, slower, loads)
+		took, err := measure(b, base, s.as, s.path, loads, than)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.path, err)
 		}
@@ -95,7 +110,7 @@ const largest = `new Promise((done) => {
 	wait();
 })`
 
-func measure(b *browser.Browser, base, as, path string, slower float64, loads int) (took []time.Duration, err error) {
+func measure(b *browser.Browser, base, as, path string, loads int, than slow) (took []time.Duration, err error) {
 	t, err := b.Tab()
 	if err != nil {
 		return nil, err
@@ -109,7 +124,7 @@ func measure(b *browser.Browser, base, as, path string, slower float64, loads in
 			return nil, err
 		}
 	}
-	if err := t.Do(network.SetCacheDisabled(true), emulation.SetCPUThrottlingRate(slower)); err != nil {
+	if err := t.Do(network.SetCacheDisabled(true), emulation.SetCPUThrottlingRate(than.processor), chromedp.ActionFunc(than.later)); err != nil {
 		return nil, err
 	}
 	for range loads {
