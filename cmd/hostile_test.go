@@ -480,8 +480,8 @@ func (brokenAnalytics) Stats(context.Context, report.Query) (report.Result, erro
 func (brokenAnalytics) Asked(context.Context, report.AskedQuery) (report.Asked, error) {
 	return report.Asked{}, errRaw
 }
-func (brokenAnalytics) Converted(context.Context, report.Query) ([]report.Converted, error) {
-	return nil, errRaw
+func (brokenAnalytics) Converted(context.Context, report.Query) (report.Conversions, error) {
+	return report.Conversions{}, errRaw
 }
 func (brokenAnalytics) Aggregate(context.Context, day.Day) (int, error) { return 0, errRaw }
 func (brokenAnalytics) Auction(context.Context, uuid.UUID, time.Time) (report.Auction, error) {

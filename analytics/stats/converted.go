@@ -24,14 +24,16 @@ ORDER BY conversions DESC, campaign_id, kind
 LIMIT ` + strconv.Itoa(report.MaxConverted)
 }
 
-// Converted counts the conversions of q by campaign and type, the most frequent first, at most
-// [report.MaxConverted]. Errors: as [Reader.Stats].
-func (r *Reader) Converted(ctx context.Context, q report.Query) ([]report.Converted, error) {
+// Converted counts the conversions of q by campaign and type. Errors: as [Reader.Stats].
+func (r *Reader) Converted(ctx context.Context, q report.Query) (result report.Conversions, err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	params, some := bind(q)
+	if result.AsOf, err = r.days(ctx, params); err != nil {
+		return report.Conversions{}, r.failure(ctx, err)
+	}
 	if !some {
-		return nil, nil
+		return result, nil
 	}
 	var rows []struct {
 		Campaign    uuid.UUID `ch:"campaign_id"`
@@ -41,11 +43,12 @@ func (r *Reader) Converted(ctx context.Context, q report.Query) ([]report.Conver
 		Value       int64     `ch:"value"`
 	}
 	if err := r.store.Select(ctx, &rows, convertedQuery(q), params); err != nil {
-		return nil, r.failure(ctx, err)
+		return report.Conversions{}, r.failure(ctx, err)
 	}
 	list := make([]report.Converted, len(rows))
 	for i, row := range rows {
 		list[i] = report.Converted{CampaignID: row.Campaign, Type: row.Kind, Conversions: row.Conversions, ValueUSD: money.Micros(row.Value), Last: row.Last.UTC()}
 	}
-	return report.SortConverted(list), nil
+	result.Rows = report.SortConverted(list)
+	return result, nil
 }

@@ -54,6 +54,11 @@ func TestProgressIsReadFirst(t *testing.T) {
 	for _, later := range s.queries[1:] {
 		require.NotContains(t, later, "last_received_at")
 	}
+	s.queries = nil
+	_, err = r.Converted(t.Context(), report.Query{Until: 10})
+	require.NoError(t, err)
+	require.Len(t, s.queries, 2)
+	require.Contains(t, s.queries[0], "last_received_at")
 }
 
 // Nothing of a query becomes SQL text: for one breakdown and the same filters every query has one

@@ -2,6 +2,8 @@ package manage
 
 import (
 	"net/http"
+	"strconv"
+	"time"
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/report"
@@ -22,12 +24,33 @@ func (a *API) converted(c *httpapi.Context) (err error) {
 	if q.Since, q.Until, err = a.daysOf(c); err != nil {
 		return err
 	}
-	rows, err := a.deps.Stats.Converted(c.Request.Context(), q)
+	result, err := a.deps.Stats.Converted(c.Request.Context(), q)
 	if err != nil {
 		return err
 	}
-	if rows == nil {
-		rows = []report.Converted{}
+	reply := convertedReply{Since: q.Since.String(), Until: q.Until.String(), Conversions: result.Rows, AsOf: asOf(result.AsOf, a.deps.Now())}
+	if reply.Conversions == nil {
+		reply.Conversions = []report.Converted{}
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"since": q.Since.String(), "until": q.Until.String(), "conversions": rows})
+	if httpapi.WantsCSV(c) {
+		return httpapi.CSV(c, "adnet-conversions-"+reply.Since+"-"+reply.Until, reply.table())
+	}
+	return httpapi.JSON(c, http.StatusOK, reply)
+}
+
+// convertedReply answers which types of conversions were counted.
+type convertedReply struct {
+	Since       string             `json:"since"`
+	Until       string             `json:"until"`
+	Conversions []report.Converted `json:"conversions"`
+	AsOf        time.Time          `json:"as_of"`
+}
+
+// table is the conversions as rows under their names.
+func (r *convertedReply) table() [][]string {
+	rows := [][]string{{"campaign_id", "conversion_type", "conversions", "value_usd", "last_received_at"}}
+	for _, c := range r.Conversions {
+		rows = append(rows, []string{c.CampaignID.String(), c.Type, strconv.FormatInt(c.Conversions, 10), c.ValueUSD.String(), c.Last.UTC().Format(time.RFC3339Nano)})
+	}
+	return rows
 }

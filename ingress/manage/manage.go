@@ -29,7 +29,7 @@ type StatsReader interface {
 	// Asked counts the auctions of a publisher, or of all.
 	Asked(ctx context.Context, q report.AskedQuery) (report.Asked, error)
 	// Converted counts the conversions of an advertiser, a campaign, or all, by campaign and type.
-	Converted(ctx context.Context, q report.Query) ([]report.Converted, error)
+	Converted(ctx context.Context, q report.Query) (report.Conversions, error)
 }
 
 // Who may register.
@@ -191,7 +191,7 @@ func (a *API) Mount(s *httpapi.Server) {
 			"breakdown": httpapi.WordForm(report.AskedBreakdowns...),
 		},
 	})
-	ofTypes := with(reads, httpapi.Params{"campaign_id": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm})
+	ofTypes := with(reads, httpapi.Params{"campaign_id": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm, "format": httpapi.WordForm("json", "csv")})
 	ofTypes.Scans = true
 	s.Handle(http.MethodGet, "/api/stats/conversions", a.converted, ofTypes)
 	ofNetwork := with(ofAdmin(reads), httpapi.Params{"since": httpapi.DayForm, "until": httpapi.DayForm})

@@ -294,14 +294,18 @@ type statsReply struct {
 	AsOf        time.Time        `json:"as_of"`
 }
 
-func statsReplyOf(kind report.Type, q report.Query, r report.Result, now time.Time) statsReply {
-	asOf := r.AsOf.UTC()
-	if asOf.IsZero() {
-		asOf = now.UTC() // without any event, none is missing
+// asOf is until when events are counted: without any event, none is missing now.
+func asOf(counted, now time.Time) time.Time {
+	if counted.IsZero() {
+		return now.UTC()
 	}
+	return counted.UTC()
+}
+
+func statsReplyOf(kind report.Type, q report.Query, r report.Result, now time.Time) statsReply {
 	reply := statsReply{
 		Type: kind, Since: q.Since.String(), Until: q.Until.String(), Timezone: "UTC",
-		counts: countsOf(r.Counts), Daily: make([]dayReply, len(r.Daily)), BreakdownBy: q.Breakdown, AsOf: asOf,
+		counts: countsOf(r.Counts), Daily: make([]dayReply, len(r.Daily)), BreakdownBy: q.Breakdown, AsOf: asOf(r.AsOf, now),
 	}
 	reply.InvalidByReason = []trafficReply{}
 	reply.addTraffic(r.Traffic)

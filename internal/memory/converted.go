@@ -37,7 +37,7 @@ func (r *Reports) convert(date day.Day, row *report.Row) {
 }
 
 // Converted counts the conversions of q by campaign and type; see [report.SortConverted].
-func (r *Reports) Converted(_ context.Context, q report.Query) ([]report.Converted, error) {
+func (r *Reports) Converted(_ context.Context, q report.Query) (report.Conversions, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	type of struct {
@@ -65,5 +65,5 @@ func (r *Reports) Converted(_ context.Context, q report.Query) ([]report.Convert
 	for _, c := range found {
 		rows = append(rows, c)
 	}
-	return report.SortConverted(rows), nil
+	return report.Conversions{Rows: report.SortConverted(rows), AsOf: r.until}, nil
 }

@@ -23,6 +23,13 @@ type Converted struct {
 	Last        time.Time    `json:"last_received_at"`
 }
 
+// Conversions answers a query for conversions by campaign and type.
+type Conversions struct {
+	Rows []Converted // the most frequent first, at most [MaxConverted]
+	// AsOf is the time up to which events are included: all received before it are counted.
+	AsOf time.Time
+}
+
 // SortConverted brings rows into their order, the most frequent first, and keeps [MaxConverted].
 func SortConverted(rows []Converted) []Converted {
 	slices.SortFunc(rows, func(a, b Converted) int {

@@ -25,7 +25,7 @@ type Reports struct {
 	Audit  ReportAudit
 	Reader interface {
 		Stats(ctx context.Context, q report.Query) (report.Result, error)
-		Converted(ctx context.Context, q report.Query) ([]report.Converted, error)
+		Converted(ctx context.Context, q report.Query) (report.Conversions, error)
 	}
 	Rollup interface {
 		Aggregate(ctx context.Context, date day.Day) (rows int, err error)
@@ -317,15 +317,16 @@ func reportsConverted(t *testing.T, s Reports) {
 		q.Since, q.Until = date, date
 		got, err := s.Reader.Converted(t.Context(), q)
 		require.NoError(t, err)
-		require.Equal(t, mine, got)
+		require.Equal(t, mine, got.Rows)
+		require.False(t, got.AsOf.Before(at.Add(time.Minute)), "everything received is counted")
 		q.Since, q.Until = date+1, date+9
 		got, err = s.Reader.Converted(t.Context(), q)
 		require.NoError(t, err)
-		require.Empty(t, got)
+		require.Empty(t, got.Rows)
 	}
 	got, err := s.Reader.Converted(t.Context(), report.Query{Since: date, Until: date})
 	require.NoError(t, err)
-	require.Len(t, got, 3)
+	require.Len(t, got.Rows, 3)
 }
 
 // Sums of what advertisers state end at the largest amount, in the live counters, in rolled days and

@@ -54,11 +54,17 @@ func TestConversionTypesAreShown(t *testing.T) {
 		return false
 	}, 20*time.Second, 300*time.Millisecond)
 	tab := w.tab(t, "advertiser", desk)
+	require.NoError(t, tab.Before(saves))
 	require.NoError(t, tab.Open(w.base+"/console/conversions"))
 	var row string
 	require.NoError(t, tab.Await(`!!document.querySelector('[data-table=types]')`))
 	require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('tr[data-type=browser_signup]').innerText`, &row)))
 	require.Regexp(t, `\$(12\.50|25\.00|37\.50|50\.00|62\.50|75\.00)`, row)
+	var saved string
+	require.NoError(t, tab.Do(chromedp.Click(`[data-act=csv]`, chromedp.ByQuery)))
+	require.NoError(t, tab.Await(`typeof window.saved === 'string'`))
+	require.NoError(t, tab.Do(chromedp.Evaluate(`window.saved`, &saved)))
+	require.Regexp(t, `(?m)^campaign_id,conversion_type,conversions,value_usd,last_received_at$(.|\n)*,browser_signup,\d`, saved)
 	for _, v := range []browser.View{desk, phone} {
 		w.examine(t, tab, v)
 	}

@@ -67,7 +67,7 @@ func verifying(t *testing.T) (w *world, links <-chan string) {
 func TestFullJourney(t *testing.T) {
 	w, links := verifying(t)
 	tab := w.tab(t, "", desk)
-	require.NoError(t, tab.Before(`(() => { const make = URL.createObjectURL; URL.createObjectURL = (blob) => { blob.text().then((text) => { window.saved = text; }); return make.call(URL, blob); }; })()`))
+	require.NoError(t, tab.Before(saves))
 	const email, password = "brewer@shop.example", "some words with spaces"
 	require.NoError(t, tab.Open(w.base+"/"))
 	require.NoError(t, tab.Do(
@@ -172,3 +172,6 @@ func TestFullJourney(t *testing.T) {
 		require.Empty(t, of.Problems())
 	}
 }
+
+// saves keeps the text of the file that a page saves.
+const saves = `(() => { const make = URL.createObjectURL; URL.createObjectURL = (blob) => { blob.text().then((text) => { window.saved = text; }); return make.call(URL, blob); }; })()`

@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks';
 import { useLocation, useRoute } from 'preact-iso';
-import { api, download, need, type Schemas } from '../../shared/api';
+import { api, need, type Schemas } from '../../shared/api';
 import { micros } from '../../shared/money';
 import { base, count, day, lang, percent, t, time, usd } from '../state';
 import { Chart } from '../ui/chart';
+import { CSV } from '../ui/csv';
 import { Loaded, useLoad, words } from '../ui/load';
 import { Card, Figure, Gauge, Page, Status } from '../ui/page';
 import { Preview } from '../ui/preview';
@@ -56,16 +57,6 @@ export default function CampaignScreen() {
       )}</Loaded>
     </Page>
   );
-}
-
-/** Saves a table that the API answers. */
-async function saveCSV(address: string) {
-  const url = URL.createObjectURL(await download(address.slice((location.origin + base).length)));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = 'adnet.csv';
-  link.click();
-  URL.revokeObjectURL(url);
 }
 
 function Violations({ of: c }: { of: Campaign }) {
@@ -143,7 +134,7 @@ function Numbers({ s, since, until, days, setDays, by, setBy }: NumbersProps) {
           : <Chart key={lang.value} title={shown.name} since={since} until={until} write={shown.write} points={s.daily.map((d) => ({ date: d.date, value: Number(d[measure]), shown: shown.show(d[measure]) }))} />}
       </Card>
       <Card wide>
-        <div class="row spread"><h2>{t().breakdown}</h2><div class="row"><a class="button small" href={`${base}/api/stats?type=campaign&campaign_id=${id}&since=${since}&until=${until}&breakdown=${by}&format=csv`} data-act="csv" onClick={(e) => { e.preventDefault(); void saveCSV(e.currentTarget.href); }}>{t().asCSV}</a><label class="pick"><span>{t().by}</span><select value={by} onChange={(e) => setBy(e.currentTarget.value as (typeof breakdowns)[number])}>{breakdowns.map((b) => <option key={b} value={b}>{t().breakdownsMore[b]}</option>)}</select></label></div></div>
+        <div class="row spread"><h2>{t().breakdown}</h2><div class="row"><CSV of={`/api/stats?type=campaign&campaign_id=${id}&since=${since}&until=${until}&breakdown=${by}`} /><label class="pick"><span>{t().by}</span><select value={by} onChange={(e) => setBy(e.currentTarget.value as (typeof breakdowns)[number])}>{breakdowns.map((b) => <option key={b} value={b}>{t().breakdownsMore[b]}</option>)}</select></label></div></div>
         {(s.breakdown ?? []).length === 0 ? <p class="note">{t().noEvents}</p> : (
           <div class="scroll" tabIndex={0} role="region" aria-label={t().breakdown}><table class="rows"><thead><tr><th scope="col">{t().breakdownsMore[by as 'format']}</th><th scope="col" class="num">{t().impressions}</th><th scope="col" class="num">{t().clicks}</th><th scope="col" class="num">{t().ctr}</th><th scope="col" class="num">{t().spend}</th></tr></thead>
             <tbody>{s.breakdown!.map((g) => <tr key={g.key}><th scope="row">{g.key || t().unknown}</th><td class="num">{count(g.impressions)}</td><td class="num">{count(g.clicks)}</td><td class="num">{percent(g.ctr)}</td><td class="num">{usd(g.spend_usd, 4)}</td></tr>)}</tbody></table></div>)}

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { api, need, type Schemas } from '../../shared/api';
 import { base, count, day, info, isAdmin, t, time, usd, user } from '../state';
+import { CSV } from '../ui/csv';
 import { Loaded, useLoad, words } from '../ui/load';
 import { Card, Code, Figure, Page } from '../ui/page';
 
@@ -37,7 +38,8 @@ function Types() {
     return { rows: found.conversions, names: new Map(list.campaigns.map((c) => [c.id, c.name || c.headline])) };
   }, [user.value?.id]);
   return (
-    <Card title={t().conversionTypes} wide>
+    <Card wide>
+      <div class="row spread"><h2>{t().conversionTypes}</h2><CSV of={`/api/stats/conversions?since=${day(29)}&until=${day()}`} /></div>
       <Loaded of={of}>{({ rows, names }) => rows.length === 0 ? <p data-state="empty">{t().noConversions}</p> : (
         <div class="scroll" tabIndex={0} role="region" aria-label={t().conversionTypes}><table class="rows" data-table="types">
           <thead><tr><th scope="col">{t().conversionType}</th><th scope="col">{t().campaign}</th><th scope="col" class="num">{t().conversionsCounted}</th><th scope="col" class="num">{t().conversionValue}</th><th scope="col">{t().lastReceived}</th></tr></thead>
