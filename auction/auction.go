@@ -129,19 +129,33 @@ func (r *Request) query() target.Query {
 // the creative, frequency caps, budgets, pacing, and last the reservation of the price. [Chain]
 // joins several.
 type Gate interface {
-	// Check gives the reason to refuse c, whose score is effectiveCPM (micro-USD), or "" when it
-	// may serve. It may count or reserve what it grants.
-	Check(c *Campaign, effectiveCPM money.Micros) Reason
+	// Check gives the reason to refuse c, or "" when it may serve. It may count or reserve what it
+	// grants.
+	Check(c *Campaign, of Offer) Reason
 	// Undo takes back what the last Check counted or reserved for c, which it granted: c is not
 	// shown.
 	Undo(c *Campaign)
 }
 
+// Offer is what a candidate is worth in an auction, in micro-USD.
+type Offer struct {
+	// EffectiveCPM is its score.
+	EffectiveCPM money.Micros
+	// Price is what one billed unit will cost, if it wins: what the token says and settlement
+	// charges. It never is above the stated bid. See [ranker.Table.Price].
+	Price money.Micros
+}
+
+// offered is the offer of c at a score.
+func offered(t *ranker.Table, c *Campaign, effectiveCPM money.Micros) Offer {
+	return Offer{effectiveCPM, t.Price(c.Billing, c.Bid, effectiveCPM)}
+}
+
 // GateFunc is a function as a [Gate] that counts nothing.
-type GateFunc func(c *Campaign, effectiveCPM money.Micros) Reason
+type GateFunc func(c *Campaign, of Offer) Reason
 
 // Check calls f.
-func (f GateFunc) Check(c *Campaign, effectiveCPM money.Micros) Reason { return f(c, effectiveCPM) }
+func (f GateFunc) Check(c *Campaign, of Offer) Reason { return f(c, of) }
 
 // Undo does nothing.
 func (GateFunc) Undo(*Campaign) {}
@@ -151,9 +165,9 @@ func (GateFunc) Undo(*Campaign) {}
 type Chain []Gate
 
 // Check grants c when every gate does. After a refusal the gates before it undo what they granted.
-func (chain Chain) Check(c *Campaign, effectiveCPM money.Micros) Reason {
+func (chain Chain) Check(c *Campaign, of Offer) Reason {
 	for i, gate := range chain {
-		if reason := gate.Check(c, effectiveCPM); reason != "" {
+		if reason := gate.Check(c, of); reason != "" {
 			chain[:i].Undo(c)
 			return reason
 		}
@@ -175,7 +189,7 @@ type Outcome struct {
 	Winner *Campaign
 	// EffectiveCPM in micro-USD is the score that won.
 	EffectiveCPM money.Micros
-	// Price in micro-USD per billed unit, see [ranker.Billing.Price].
+	// Price in micro-USD per billed unit, as its gate was told.
 	Price money.Micros
 	// Explores says that the winner won as a new campaign that explores.
 	Explores bool
@@ -202,13 +216,13 @@ func Decide(req *Request, snapshot *Snapshot, gate Gate, scratch *Scratch) Outco
 	scratch.search.Start(snapshot, &query)
 	scratch.explore(req, snapshot)
 	var reason Reason // of the first candidate
-	unreserved := 0
+	table, unreserved := snapshot.Table(), 0
 	for {
 		c, ok := scratch.next()
 		if !ok {
 			return Outcome{Reason: cmp.Or(reason, unmatched(scratch))}
 		}
-		refusal := refuse(req, gate, c)
+		refusal := refuse(req, gate, &table, c)
 		if refusal == Stale {
 			unreserved++
 		}
@@ -239,14 +253,21 @@ func Decide(req *Request, snapshot *Snapshot, gate Gate, scratch *Scratch) Outco
 const maxUnreserved = 64
 
 // refuse checks a candidate that matches; the gate comes last, as it may reserve what it grants.
-func refuse(req *Request, gate Gate, c target.Candidate) Reason {
+func refuse(req *Request, gate Gate, table *ranker.Table, c target.Candidate) Reason {
+	reason := unwanted(req, c)
+	if reason == "" && gate != nil {
+		return gate.Check(c.Campaign, offered(table, c.Campaign, c.EffectiveCPM))
+	}
+	return reason
+}
+
+// unwanted is why the request itself does not take a candidate.
+func unwanted(req *Request, c target.Candidate) Reason {
 	switch {
 	case c.EffectiveCPM < req.FloorCPM:
 		return BelowFloor
 	case blocked(req, c.Campaign):
 		return Blocked
-	case gate != nil:
-		return gate.Check(c.Campaign, c.EffectiveCPM)
 	}
 	return ""
 }
@@ -268,7 +289,7 @@ func won(snapshot *Snapshot, c target.Candidate, found *target.Found, explorer *
 		Explores:     c.Campaign == explorer,
 		Winner:       c.Campaign,
 		EffectiveCPM: c.EffectiveCPM,
-		Price:        c.Campaign.Billing.Price(c.Campaign.Bid, c.EffectiveCPM),
+		Price:        offered(&table, c.Campaign, c.EffectiveCPM).Price,
 		Prediction:   prediction,
 	}
 }

@@ -122,7 +122,7 @@ func TestFirstPrice(t *testing.T) {
 
 func TestReasonIsThatOfTheBestRefusedCandidate(t *testing.T) {
 	gate := func(reasons map[int]auction.Reason) auction.Gate {
-		return auction.GateFunc(func(c *auction.Campaign, _ money.Micros) auction.Reason { return reasons[int(c.ID[15])] })
+		return auction.GateFunc(func(c *auction.Campaign, _ auction.Offer) auction.Reason { return reasons[int(c.ID[15])] })
 	}
 	two := snapshot(cpm(1, 10), cpm(2, 5))
 	unmatched := cpm(3, 900)
@@ -175,7 +175,7 @@ func TestGateIsAskedInScoreOrderUntilItGrants(t *testing.T) {
 		"explain": func(g auction.Gate) { auction.Explain(&auction.Request{}, snap, g) },
 	} {
 		var asked []int
-		run(auction.GateFunc(func(c *auction.Campaign, _ money.Micros) auction.Reason {
+		run(auction.GateFunc(func(c *auction.Campaign, _ auction.Offer) auction.Reason {
 			asked = append(asked, int(c.ID[15]))
 			if c.ID == id(2) {
 				return ""
@@ -192,7 +192,7 @@ func TestExplainAccountsForEveryLoser(t *testing.T) {
 	video.Format = target.Video
 	snap := snapshot(cpm(1, 10), cpm(2, 5), cpm(3, 20), cpm(4, 1), elsewhere, video)
 	req := auction.Request{Region: "US", Formats: []auction.Format{target.Image}, FloorCPM: 2_000_000}
-	got := auction.Explain(&req, snap, auction.GateFunc(func(c *auction.Campaign, _ money.Micros) auction.Reason {
+	got := auction.Explain(&req, snap, auction.GateFunc(func(c *auction.Campaign, _ auction.Offer) auction.Reason {
 		if c.ID == id(3) {
 			return auction.Paced
 		}
@@ -243,7 +243,7 @@ func TestTokensOfAContextMeetStatedTargets(t *testing.T) {
 // nothing reserves nothing, and counts how often it is asked.
 type nothing struct{ asked int }
 
-func (n *nothing) Check(*auction.Campaign, money.Micros) auction.Reason {
+func (n *nothing) Check(*auction.Campaign, auction.Offer) auction.Reason {
 	n.asked++
 	return auction.Stale
 }
@@ -253,8 +253,8 @@ func (n *nothing) Undo(*auction.Campaign) { panic("nothing was granted") }
 // counting grants everything, and counts what of it stands.
 type counting struct{ granted int }
 
-func (g *counting) Check(*auction.Campaign, money.Micros) auction.Reason { g.granted++; return "" }
-func (g *counting) Undo(*auction.Campaign)                               { g.granted-- }
+func (g *counting) Check(*auction.Campaign, auction.Offer) auction.Reason { g.granted++; return "" }
+func (g *counting) Undo(*auction.Campaign)                                { g.granted-- }
 
 // When nothing can be reserved an auction gives up after some candidates, and gates learn that
 // nothing came of it.
@@ -280,7 +280,7 @@ type link struct {
 	asked  *[]string
 }
 
-func (l link) Check(*auction.Campaign, money.Micros) auction.Reason {
+func (l link) Check(*auction.Campaign, auction.Offer) auction.Reason {
 	*l.asked = append(*l.asked, l.name)
 	return l.refuse
 }
@@ -293,11 +293,11 @@ func TestChain(t *testing.T) {
 	var asked []string
 	c := new(auction.Campaign)
 	chain := auction.Chain{link{"caps", "", &asked}, link{"budget", "", &asked}, link{"reservation", auction.Stale, &asked}}
-	require.Equal(t, auction.Stale, chain.Check(c, 1))
+	require.Equal(t, auction.Stale, chain.Check(c, auction.Offer{}))
 	require.Equal(t, []string{"caps", "budget", "reservation", "undo budget", "undo caps"}, asked)
 	asked = nil
-	require.Empty(t, chain[:2].Check(c, 1))
+	require.Empty(t, chain[:2].Check(c, auction.Offer{}))
 	chain[:2].Undo(c)
 	require.Equal(t, []string{"caps", "budget", "undo budget", "undo caps"}, asked)
-	require.Empty(t, auction.Chain{}.Check(c, 1))
+	require.Empty(t, auction.Chain{}.Check(c, auction.Offer{}))
 }

@@ -41,7 +41,7 @@ func Explain(req *Request, snapshot *Snapshot, gate Gate) Explanation {
 		return Explanation{Outcome: Outcome{Reason: NoCampaigns}}
 	}
 	candidates, unmatched, irrelevant := scan(req, snapshot)
-	explorer := exploring(req, snapshot, candidates)
+	table, explorer := snapshot.Table(), exploring(req, snapshot, candidates)
 	result := Explanation{Outcome: Outcome{Reason: NoMatch}}
 	if irrelevant > 0 {
 		result.Reason = Irrelevant
@@ -51,7 +51,7 @@ func Explain(req *Request, snapshot *Snapshot, gate Gate) Explanation {
 			result.Losers = append(result.Losers, lost(c, passedOver(req, c.Candidate)))
 			continue
 		}
-		reason := refuse(req, gate, c.Candidate)
+		reason := refuse(req, gate, &table, c.Candidate)
 		if reason == "" {
 			result.Outcome = won(snapshot, c.Candidate, &c.found, explorer)
 			continue
@@ -99,7 +99,7 @@ func excluded(mismatch string) Reason {
 
 // passedOver is the reason of a candidate behind the winner, without asking the gate.
 func passedOver(req *Request, c target.Candidate) Reason {
-	if reason := refuse(req, nil, c); reason != "" {
+	if reason := unwanted(req, c); reason != "" {
 		return reason
 	}
 	return Outbid

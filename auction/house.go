@@ -6,7 +6,6 @@ import (
 
 	"adnet/auction/ranker"
 	"adnet/auction/target"
-	"adnet/internal/money"
 )
 
 // House is which campaign of an owner may be shown as a house ad, where an auction ended without a
@@ -37,7 +36,7 @@ func House(req *Request, snapshot *Snapshot, owner ID, ids []ID, gate Gate) *Cam
 	slices.SortFunc(fits, func(a, b fit) int {
 		return cmp.Or(cmp.Compare(b.match, a.match), target.CompareTies(&query, a.Campaign, b.Campaign), compareID(a.Campaign, b.Campaign))
 	})
-	const free money.Micros = 0
+	free := Offer{}
 	for _, f := range fits {
 		if gate == nil || gate.Check(f.Campaign, free) == "" {
 			return f.Campaign

@@ -39,7 +39,7 @@ func TestHouse(t *testing.T) {
 		return &req
 	}
 	refusing := func(n int) auction.Gate {
-		return auction.GateFunc(func(c *auction.Campaign, cpm money.Micros) auction.Reason {
+		return auction.GateFunc(func(c *auction.Campaign, cpm auction.Offer) auction.Reason {
 			require.Zero(t, cpm)
 			if c.ID == id(n) {
 				return auction.FrequencyCapped

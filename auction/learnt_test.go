@@ -22,6 +22,7 @@ func drawLearnt(t *rapid.T) *ranker.Learnt {
 		Version: 7, Campaigns: map[[16]byte][]ranker.Lesson{}, Clicks: clicks(),
 		Explored: map[uint64]bool{}, Advertisers: map[[16]byte]bool{id(1): true},
 	}
+	l.View = rapid.SampledFrom([]ranker.PPM{0, ranker.LeastView, 333_333, ranker.Certain}).Draw(t, "view")
 	rate := rapid.Custom(func(t *rapid.T) ranker.PPM {
 		return ranker.PPM(rapid.SampledFrom([]int64{250_000, 999_999, 1_000_000, 1_000_001, 1_200_001, 4_000_000}).Draw(t, "rate"))
 	})
@@ -130,7 +131,7 @@ func TestNothingExploresOnTheFirstDay(t *testing.T) {
 func TestAnExplorerThatMayNotServe(t *testing.T) {
 	young := auction.Campaign{ID: id(2), Advertiser: id(102), Bid: 4 * money.USD, Headline: "Hosting of a vector database", Subtext: "with backups and restores"}
 	s := explorers(young)
-	broke := auction.GateFunc(func(c *auction.Campaign, _ money.Micros) auction.Reason {
+	broke := auction.GateFunc(func(c *auction.Campaign, _ auction.Offer) auction.Reason {
 		if c.ID == id(2) {
 			return auction.Budget
 		}

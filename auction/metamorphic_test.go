@@ -84,7 +84,7 @@ func TestTakingTheWinnerOutEqualsRefusingIt(t *testing.T) {
 				return
 			}
 			out := first.Winner.ID
-			refused := auction.Decide(&req, s, auction.GateFunc(func(c *auction.Campaign, _ money.Micros) auction.Reason {
+			refused := auction.Decide(&req, s, auction.GateFunc(func(c *auction.Campaign, _ auction.Offer) auction.Reason {
 				if c.ID == out {
 					return auction.Budget
 				}

@@ -9,7 +9,6 @@ import (
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/auction/target"
-	"adnet/internal/money"
 )
 
 // The index and the linear scan must agree on every auction, after any history of changes.
@@ -120,6 +119,10 @@ func checkAccounts(t *rapid.T, req *auction.Request, w *world, e auction.Explana
 	require.LessOrEqual(t, e.Winner.Start, req.At)
 	require.True(t, e.Winner.End == 0 || e.Winner.End > req.At)
 	require.True(t, req.Views || e.Winner.Billing != ranker.VCPM, "a view must be reportable")
+	if e.Winner.Billing == ranker.VCPM {
+		require.LessOrEqual(t, 1000*e.Price, e.Winner.Bid, "a view never costs more than the bid")
+		require.GreaterOrEqual(t, e.Price, e.EffectiveCPM/1000, "nor less than an impression is worth")
+	}
 	if e.Winner.Billing == ranker.CPM {
 		require.LessOrEqual(t, 1000*e.Price, e.Winner.Bid)
 		require.LessOrEqual(t, e.EffectiveCPM, e.Winner.Bid, "neither a goal nor exploring bids above the cap")
@@ -132,7 +135,7 @@ func checkOrder(t *rapid.T, req *auction.Request, index *auction.Snapshot, scrat
 	open := *req
 	open.FloorCPM, open.BlockedAdvertisers, open.BlockedDomains = 0, nil, nil
 	order := func(decide func(auction.Gate)) (ids []auction.ID) {
-		decide(auction.GateFunc(func(c *auction.Campaign, _ money.Micros) auction.Reason {
+		decide(auction.GateFunc(func(c *auction.Campaign, _ auction.Offer) auction.Reason {
 			ids = append(ids, c.ID)
 			return auction.Paced
 		}))
@@ -160,7 +163,7 @@ func TestDecideEqualsLinearScanOnManyCampaigns(t *testing.T) {
 			var scratch auction.Scratch
 			wins := 0
 			for i, req := range p.contexts(60) {
-				gate := auction.GateFunc(func(c *auction.Campaign, _ money.Micros) auction.Reason {
+				gate := auction.GateFunc(func(c *auction.Campaign, _ auction.Offer) auction.Reason {
 					if int(c.ID[15])%7 < i%7 {
 						return auction.Budget
 					}

@@ -17,12 +17,11 @@ type budgets map[auction.ID]money.Micros
 // Check refuses when the price no longer fits.
 func (budgets) Undo(*auction.Campaign) {}
 
-func (b budgets) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.Reason {
-	price := c.Billing.Price(c.Bid, effectiveCPM)
-	if b[c.ID] < price {
+func (b budgets) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
+	if b[c.ID] < of.Price {
 		return auction.Budget
 	}
-	b[c.ID] -= price
+	b[c.ID] -= of.Price
 	return ""
 }
 
@@ -104,7 +103,7 @@ func TestTiesFavourNeitherAgeNorCopies(t *testing.T) {
 		}
 	}
 	require.InDelta(t, 2000/101, wins, 25)
-	auction.Decide(&auction.Request{}, snap, auction.GateFunc(func(c *auction.Campaign, _ money.Micros) auction.Reason {
+	auction.Decide(&auction.Request{}, snap, auction.GateFunc(func(c *auction.Campaign, _ auction.Offer) auction.Reason {
 		require.False(t, seen[c.ID])
 		seen[c.ID] = true
 		return auction.Paced

@@ -6,7 +6,6 @@ import (
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/auction/target"
-	"adnet/internal/money"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -21,7 +20,7 @@ func TestTraceIsTheBeginningOfTheExplanation(t *testing.T) {
 		refused := rapid.IntRange(0, 25).Draw(t, "refused")
 		gate := func() auction.Gate {
 			asked := 0
-			return auction.GateFunc(func(*auction.Campaign, money.Micros) auction.Reason {
+			return auction.GateFunc(func(*auction.Campaign, auction.Offer) auction.Reason {
 				if asked++; asked <= refused {
 					return auction.Budget
 				}

@@ -20,6 +20,9 @@ type Learnt struct {
 	Advertisers map[[16]byte]bool
 	// Conversions are the rates at which clicks convert.
 	Conversions Rates
+	// View is the probability that an impression becomes a view where one can be reported, from
+	// [LeastView] to [Certain]; 0 is not learnt.
+	View PPM
 	// Clicks is the probability of a click at about the relevances 0, 1/(Knots-1), … 1. It never
 	// falls.
 	Clicks [Knots]PPM

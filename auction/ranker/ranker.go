@@ -47,8 +47,12 @@ const (
 	VCPM
 )
 
-// ImpressionsPerView is 1 ÷ p(view): of two impressions, one is taken to be a view as MRC counts.
-const ImpressionsPerView = 2
+// FirstView is p(view) before a network has learnt it: of two impressions, one is taken to be a view
+// as MRC counts. No table's is outside of [LeastView] to [Certain].
+const (
+	FirstView = Certain / 2
+	LeastView = Certain / 8
+)
 
 // Thousands says that the bid is the price of 1,000 impressions or views, of which the auction's price
 // is what one will be charged; otherwise it is what one is expected to bring.
@@ -81,20 +85,23 @@ func (b Billing) String() string {
 
 // Price is what one billed unit of an auction costs that effectiveCPM won: for cpm an impression,
 // effectiveCPM/1000 rounded down to the micro-dollar, for cpc a click and for cpa a conversion, the
-// stated bid; for vcpm a view, effectiveCPM/1000 × [ImpressionsPerView]. In a first-price auction
-// the bid that won is paid: never more, and so never more than
-// the stated bid. Price(bid, bid) is the most that a unit may cost.
+// stated bid. For vcpm, effectiveCPM is what 1,000 views are worth: see [Table.Price], which knows.
+// In a first-price auction the bid that won is paid: never more, and so never more than the stated
+// bid. Price(bid, bid) is the most that a unit may cost.
 func (b Billing) Price(bid, effectiveCPM money.Micros) money.Micros {
-	switch b {
-	case CPM:
+	if b.Thousands() {
 		return min(effectiveCPM, bid).PerMille()
-	case VCPM:
-		if effectiveCPM >= bid/ImpressionsPerView {
-			return bid.PerMille()
-		}
-		return (effectiveCPM * ImpressionsPerView).PerMille()
 	}
 	return bid
+}
+
+// Price is [Billing.Price] of an auction that this table decided. 1,000 views are worth
+// effectiveCPM ÷ p(view), rounded down.
+func (t *Table) Price(b Billing, bid, effectiveCPM money.Micros) money.Micros {
+	if b == VCPM {
+		effectiveCPM = mulDiv(effectiveCPM, uint64(Certain), uint64(t.PView()))
+	}
+	return b.Price(bid, effectiveCPM)
 }
 
 // Signals is what a request and a campaign have in common.
@@ -242,6 +249,14 @@ func (t *Table) PConvert(r PPM) PPM {
 	return p
 }
 
+// PView is the probability that an impression becomes a view, where a view can be reported.
+func (t *Table) PView() PPM {
+	if t.Learnt != nil && t.Learnt.View > 0 {
+		return t.Learnt.View
+	}
+	return FirstView
+}
+
 // Shade is the part of a cpm bid that an impression is worth: the probability of a click ÷ the
 // usual one, between a half and 1.
 func (t *Table) Shade(r PPM) PPM {
@@ -249,15 +264,15 @@ func (t *Table) Shade(r PPM) PPM {
 }
 
 // EffectiveCPM is what 1,000 impressions are expected to earn, in micro-USD: bid × shade for cpm,
-// bid × shade × p(view) for vcpm, bid × p_click × 1000 for cpc, bid × p_click × p_convert × 1000 for cpa; rounded down once,
-// saturating instead of overflowing, never decreasing in the bid or the relevance, 0 for a bid that
-// is not positive.
+// bid × shade × p(view) for vcpm, bid × p_click × 1000 for cpc, bid × p_click × p_convert × 1000 for
+// cpa; rounded down once, saturating instead of overflowing, never decreasing in the bid or the
+// relevance, 0 for a bid that is not positive.
 func (t *Table) EffectiveCPM(b Billing, bid money.Micros, r PPM) money.Micros {
 	switch b {
 	case CPM:
 		return mulDiv(bid, uint64(t.Shade(r)), uint64(Certain))
 	case VCPM:
-		return mulDiv(bid, uint64(t.Shade(r)), uint64(Certain)*ImpressionsPerView)
+		return mulDiv(bid, uint64(t.Shade(r))*uint64(t.PView()), uint64(Certain)*uint64(Certain))
 	case CPC:
 		return mulDiv(bid, uint64(t.PClick(r)), 1000)
 	case CPA:

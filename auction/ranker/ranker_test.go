@@ -89,7 +89,10 @@ func TestAGoalBidsByWhatIsForetold(t *testing.T) {
 
 func TestEffectiveCPMIsExactAndNeverOverflows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		table := Version2()
+		table := Version2().With(&Learnt{View: PPM(rapid.SampledFrom([]PPM{0, LeastView, 333_333, Certain}).Draw(t, "view"))})
+		for i := range table.Learnt.Clicks {
+			table.Learnt.Clicks[i] = 1 + PPM(i)*700
+		}
 		bid := money.Micros(rapid.Int64Range(1, math.MaxInt64).Draw(t, "bid"))
 		r := PPM(rapid.Int64Range(0, int64(Certain)).Draw(t, "relevance"))
 		click, convert := table.PClick(r), table.PConvert(r)
@@ -97,7 +100,7 @@ func TestEffectiveCPMIsExactAndNeverOverflows(t *testing.T) {
 		require.LessOrEqual(t, convert, Certain)
 		for billing, ratio := range map[Billing]*big.Rat{
 			CPM:  big.NewRat(int64(table.Shade(r)), int64(Certain)),
-			VCPM: big.NewRat(int64(table.Shade(r)), int64(Certain)*ImpressionsPerView),
+			VCPM: big.NewRat(int64(table.Shade(r))*int64(table.PView()), int64(Certain)*int64(Certain)),
 			CPC:  big.NewRat(int64(click), 1000),
 			CPA:  big.NewRat(int64(click)*int64(convert), 1_000_000_000),
 		} {
@@ -149,10 +152,30 @@ func TestPriceIsTheBidThatWon(t *testing.T) {
 	require.Equal(t, money.Micros(3370), CPM.Price(9_360_000, 3_370_999), "an impression costs the effective CPM, rounded down")
 	require.Equal(t, money.Micros(3370), CPM.Price(3_370_999, 9_360_000), "and never more than the stated bid")
 	require.Equal(t, money.Micros(9_360_000), CPC.Price(9_360_000, 3_370_999))
-	require.Equal(t, money.Micros(3370), VCPM.Price(9_360_000, 1_685_499), "a view costs what two impressions are worth")
-	require.Equal(t, money.Micros(9360), VCPM.Price(9_360_000, 4_680_000))
-	require.Equal(t, money.Micros(9360), VCPM.Price(9_360_999, math.MaxInt64))
 	require.Equal(t, money.Micros(9_360_000), CPA.Price(9_360_000, 3_370_999))
+}
+
+func TestPriceOfAView(t *testing.T) {
+	first := Version2()
+	require.Equal(t, Certain/2, first.PView())
+	require.Equal(t, money.Micros(3370), first.Price(VCPM, 9_360_000, 1_685_499), "a view costs what two impressions are worth")
+	require.Equal(t, money.Micros(9360), first.Price(VCPM, 9_360_000, 4_680_000))
+	require.Equal(t, money.Micros(9360), first.Price(VCPM, 9_360_999, math.MaxInt64))
+	require.Equal(t, money.Micros(3370), first.Price(CPM, 9_360_000, 3_370_999))
+	learnt := Version2().With(&Learnt{View: Certain / 4})
+	for i := range learnt.Learnt.Clicks {
+		learnt.Learnt.Clicks[i] = 20_000
+	}
+	require.Equal(t, money.USD, learnt.EffectiveCPM(VCPM, 4*money.USD, Certain), "one impression in four is viewed")
+	require.Equal(t, money.Micros(4000), learnt.Price(VCPM, 4*money.USD, money.USD), "and a view costs the bid")
+	rapid.Check(t, func(t *rapid.T) {
+		learnt.Learnt.View = PPM(rapid.Int64Range(int64(LeastView), int64(Certain)).Draw(t, "view"))
+		bid := money.Micros(rapid.Int64Range(1, 1000*int64(money.USD)).Draw(t, "bid"))
+		r := PPM(rapid.Int64Range(0, int64(Certain)).Draw(t, "relevance"))
+		price, shaded := learnt.Price(VCPM, bid, learnt.EffectiveCPM(VCPM, bid, r)), mulDiv(bid, uint64(learnt.Shade(r)), uint64(Certain)).PerMille()
+		require.LessOrEqual(t, price, shaded, "never above the stated bid, shaded")
+		require.GreaterOrEqual(t, price, shaded-1, "and of the rate nothing is left in the price but a rounding")
+	})
 }
 
 func TestBillingNames(t *testing.T) {

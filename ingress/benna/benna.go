@@ -59,6 +59,7 @@ type weightsReply struct {
 	ClickWrong   float64 `json:"p_click_irrelevant"`
 	ConvertRight float64 `json:"p_convert_relevant"`
 	ConvertWrong float64 `json:"p_convert_irrelevant"`
+	View         float64 `json:"p_view"`          // of an impression, where a view can be reported
 	Usual        float64 `json:"usual_relevance"` // at which a cpm bid is worth its full amount
 	Floor        float64 `json:"min_relevance"`   // of ads, where a request states none
 	Terms        int     `json:"terms"`           // known words of campaigns
@@ -86,7 +87,7 @@ func (a *API) status(c *httpapi.Context) error {
 		Weights: weightsReply{
 			Tool: share(t.Tool.PerMille()), Host: share(t.Host.PerMille()), Surface: share(t.Surface.PerMille()),
 			ClickRight: chance(t.PClick(ranker.Certain)), ClickWrong: chance(t.PClick(0)), ConvertRight: chance(t.ConvertRight), ConvertWrong: chance(t.ConvertWrong),
-			Usual: chance(t.Usual), Floor: chance(a.deps.MinRelevance()), Terms: x.Words().Len(),
+			View: chance(t.PView()), Usual: chance(t.Usual), Floor: chance(a.deps.MinRelevance()), Terms: x.Words().Len(),
 		},
 		Diagnostics: a.deps.Diagnostics.Report(a.deps.Now()),
 	})

@@ -36,7 +36,7 @@ func BenchmarkReserve(b *testing.B) {
 	var r budget.Reservation
 	for _, c := range campaigns {
 		r.Begin(n.Leases, id, now, false)
-		require.Empty(b, r.Check(c, c.Bid))
+		require.Empty(b, r.Check(c, offered(c, c.Bid)))
 		r.Cancel()
 	}
 	b.ReportAllocs()
@@ -45,7 +45,7 @@ func BenchmarkReserve(b *testing.B) {
 		// The moment of the request stands still, so that the benchmark measures the lease and
 		// never the store.
 		r.Begin(n.Leases, id, now, false)
-		if c := campaigns[i%len(campaigns)]; r.Check(c, c.Bid) != "" {
+		if c := campaigns[i%len(campaigns)]; r.Check(c, offered(c, c.Bid)) != "" {
 			b.Fatal("refused")
 		}
 		r.Cancel()

@@ -192,11 +192,11 @@ func (l *Leases) BidLife() time.Duration { return min(l.cfg.BidWindow, l.deps.Im
 
 // Expected is the expected price of an impression of the campaign, micro-USD, at least 1. For cpm
 // it is what the impression, or the view, will be charged.
-func Expected(c *auction.Campaign, effectiveCPM money.Micros) money.Micros {
+func Expected(c *auction.Campaign, of auction.Offer) money.Micros {
 	if c.Billing.Thousands() {
-		return max(1, c.Billing.Price(c.Bid, effectiveCPM))
+		return max(1, of.Price)
 	}
-	return max(1, effectiveCPM.PerMille())
+	return max(1, of.EffectiveCPM.PerMille())
 }
 
 // Reservation is one auction's use of the leases; it is the last [auction.Gate] of its chain. The
@@ -224,12 +224,12 @@ func (r *Reservation) Begin(leases *Leases, id uuid.UUID, now time.Time, bid boo
 
 // Check implements [auction.Gate]: it takes the expected price from the node's lease. For a
 // campaign without a lease it asks the shared store, for at most [Config.Wait] in all per auction.
-func (r *Reservation) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.Reason {
+func (r *Reservation) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
 	l := r.leases
 	if !l.Live(r.now) {
 		return auction.Stale
 	}
-	price := Expected(c, effectiveCPM)
+	price := Expected(c, of)
 	k := key{c.ID, r.bid}
 	found := l.find(k)
 	if found != nil {
@@ -247,7 +247,7 @@ func (r *Reservation) Check(c *auction.Campaign, effectiveCPM money.Micros) auct
 	if found == nil {
 		found = l.make(k, c)
 	}
-	s := r.acquire(found, demand{price: price, full: c.Billing.Price(c.Bid, effectiveCPM), window: l.window(c.Billing, r.bid)})
+	s := r.acquire(found, demand{price: price, full: of.Price, window: l.window(c.Billing, r.bid)})
 	if s == nil {
 		return found.refusal()
 	}
@@ -276,7 +276,7 @@ func (l *Leases) Warm(ctx context.Context, c *auction.Campaign) {
 	for ctx.Err() == nil {
 		var r Reservation
 		r.Begin(l, id, l.deps.Now(), false)
-		reason := r.Check(c, c.Bid)
+		reason := r.Check(c, auction.Offer{EffectiveCPM: c.Bid, Price: c.Billing.Price(c.Bid, c.Bid)})
 		r.Cancel()
 		if reason != auction.Stale {
 			return

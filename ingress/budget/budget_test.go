@@ -75,10 +75,15 @@ func (n *node) serve(t testing.TB, c *auction.Campaign, bid bool) (served, bool)
 	}
 	var r budget.Reservation
 	r.Begin(n.Leases, auctionID(now), now, bid)
-	if r.Check(c, 1000*c.Bid) != "" {
+	if r.Check(c, offered(c, 1000*c.Bid)) != "" {
 		return served{}, false
 	}
 	return served{day.MinuteOf(now), r.Amount()}, true
+}
+
+// offered is what an auction offers of c at an effective CPM.
+func offered(c *auction.Campaign, effectiveCPM money.Micros) auction.Offer {
+	return auction.Offer{EffectiveCPM: effectiveCPM, Price: c.Billing.Price(c.Bid, effectiveCPM)}
 }
 
 // auctionID is a UUIDv7 of the clock of the test.
@@ -392,7 +397,7 @@ func TestExpectedPriceOfClicks(t *testing.T) {
 		hold := func() (money.Micros, auction.Reason) {
 			var r budget.Reservation
 			r.Begin(n.Leases, auctionID(time.Now()), time.Now(), false)
-			reason := r.Check(c, 40*money.USD) // of 1,000 impressions
+			reason := r.Check(c, offered(c, 40*money.USD)) // of 1,000 impressions
 			return r.Amount(), reason
 		}
 		amount, reason := hold()
@@ -417,14 +422,14 @@ func TestLowerGivesBackTheDifference(t *testing.T) {
 		var r, second budget.Reservation
 		r.Begin(n.Leases, auctionID(time.Now()), time.Now(), false)
 		second.Begin(n.Leases, auctionID(time.Now()), time.Now(), false)
-		require.Empty(t, r.Check(c, c.Bid))
-		require.NotEmpty(t, second.Check(c, 4_000), "everything is reserved")
+		require.Empty(t, r.Check(c, offered(c, c.Bid)))
+		require.NotEmpty(t, second.Check(c, offered(c, 4_000)), "everything is reserved")
 		r.Lower(11)
 		require.EqualValues(t, 10, r.Amount(), "never raised")
 		r.Lower(6)
 		require.EqualValues(t, 6, r.Amount())
 		time.Sleep(100 * time.Millisecond)
-		require.Empty(t, second.Check(c, 4_000), "the rest is there for others")
+		require.Empty(t, second.Check(c, offered(c, 4_000)), "the rest is there for others")
 		require.EqualValues(t, 4, second.Amount())
 		n.stop()
 	})
@@ -441,7 +446,7 @@ func TestCancelGivesBack(t *testing.T) {
 		for range 3 {
 			var r budget.Reservation
 			r.Begin(n.Leases, auctionID(time.Now()), time.Now(), false)
-			require.Empty(t, r.Check(c, c.Bid))
+			require.Empty(t, r.Check(c, offered(c, c.Bid)))
 			require.EqualValues(t, 10, r.Amount())
 			r.Cancel()
 			r.Cancel()

@@ -269,7 +269,7 @@ func (m *member) offer(l *line) bool {
 	var r budget.Reservation
 	b := beacon{line: l, node: m, id: auctionID(now), minute: day.MinuteOf(now), served: now}
 	r.Begin(m.Leases, b.id, now, false)
-	if r.Check(l.auction, l.auction.Bid) != "" {
+	if r.Check(l.auction, offered(l.auction, l.auction.Bid)) != "" {
 		return false
 	}
 	n := m.net

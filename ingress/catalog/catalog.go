@@ -25,7 +25,6 @@ import (
 	"adnet/auction/target"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
-	"adnet/internal/money"
 	"adnet/internal/obs"
 	"adnet/internal/reserve"
 	"adnet/internal/schedule"
@@ -207,8 +206,8 @@ type roomGate struct {
 }
 
 // Check implements [auction.Gate].
-func (g roomGate) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.Reason {
-	if room, known := g.campaigns.room(uuid.UUID(c.ID)); known && room.Left(g.day) < c.Billing.Price(c.Bid, effectiveCPM) {
+func (g roomGate) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
+	if room, known := g.campaigns.room(uuid.UUID(c.ID)); known && room.Left(g.day) < of.Price {
 		return auction.Budget
 	}
 	return ""

@@ -316,18 +316,18 @@ func TestTheGateKnowsTheRooms(t *testing.T) {
 	w.rooms = []reserve.Room{room(5, today, 2*money.USD)}
 	c, _ := run(t, w)
 	check := func(at time.Time) auction.Reason {
-		return c.Gate(at).Check(&auction.Campaign{ID: auction.ID(id(1)), Bid: 2 * money.USD, Billing: 1}, 0)
+		return c.Gate(at).Check(&auction.Campaign{ID: auction.ID(id(1)), Bid: 2 * money.USD, Billing: 1}, auction.Offer{Price: 2 * money.USD})
 	}
 	require.Empty(t, check(start), "exactly the price is left")
 	w.listener().Rooms([]reserve.Room{room(6, today, 2*money.USD-1)})
 	soon(t, func() bool { return check(start) == auction.Budget })
 	w.listener().Rooms([]reserve.Room{room(5, today, 5*money.USD), {CampaignID: id(2), Version: 1}})
 	soon(t, func() bool {
-		return c.Gate(start).Check(&auction.Campaign{ID: auction.ID(id(2)), Bid: 1, Billing: 1}, 0) == auction.Budget
+		return c.Gate(start).Check(&auction.Campaign{ID: auction.ID(id(2)), Bid: 1, Billing: 1}, auction.Offer{Price: 1}) == auction.Budget
 	})
 	require.Equal(t, auction.Budget, check(start), "an older room never overwrites")
 	require.Empty(t, check(start.AddDate(0, 0, 1)), "the next day's budget is whole")
-	require.Empty(t, c.Gate(start).Check(&auction.Campaign{ID: auction.ID(id(9)), Bid: 1, Billing: 1}, 0), "unknown rooms are settlement's matter")
+	require.Empty(t, c.Gate(start).Check(&auction.Campaign{ID: auction.ID(id(9)), Bid: 1, Billing: 1}, auction.Offer{Price: 1}), "unknown rooms are settlement's matter")
 }
 
 func TestSignsOffWhenItStops(t *testing.T) {

@@ -22,6 +22,8 @@ type Shelf struct {
 	Refuse    auction.Reason                         // of every campaign; "" for none
 	Check     func(*auction.Campaign) auction.Reason // instead of Refuse, when there is one
 
+	Learnt *ranker.Learnt // by which they are ranked; nil for nothing
+
 	Daily money.Micros // of every campaign; 0 is 50 USD
 
 	snapshot *auction.Snapshot
@@ -50,7 +52,7 @@ func (s *Shelf) Put(list ...campaign.Campaign) {
 			},
 		})
 	}
-	s.snapshot = target.Build(ranker.Version2(), entries)
+	s.snapshot = target.Build(ranker.Version2().With(s.Learnt), entries)
 }
 
 // Snapshot implements offer.Catalog.
@@ -64,7 +66,7 @@ func (s *Shelf) Fresh(time.Time) bool { return !s.Stale }
 
 // Gate implements offer.Catalog.
 func (s *Shelf) Gate(time.Time) auction.Gate {
-	return auction.GateFunc(func(c *auction.Campaign, _ money.Micros) auction.Reason {
+	return auction.GateFunc(func(c *auction.Campaign, _ auction.Offer) auction.Reason {
 		if s.Check != nil {
 			return s.Check(c)
 		}

@@ -6,7 +6,6 @@ import (
 	"adnet/auction"
 	"adnet/ingress/limits/frequency"
 	"adnet/ingress/limits/pacing"
-	"adnet/internal/money"
 
 	"github.com/google/uuid"
 )
@@ -45,12 +44,12 @@ func (d *Delivery) Begin(ctx context.Context, g *Gate, id uuid.UUID, ask frequen
 }
 
 // Check implements [auction.Gate].
-func (g *Gate) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.Reason {
+func (g *Gate) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
 	if reason := g.visit.Check(c); reason != "" {
 		return reason
 	}
 	if g.inner != nil {
-		if reason := g.inner.Check(c, effectiveCPM); reason != "" {
+		if reason := g.inner.Check(c, of); reason != "" {
 			return reason
 		}
 	}

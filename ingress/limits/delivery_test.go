@@ -7,7 +7,6 @@ import (
 	"adnet/auction"
 	"adnet/ingress/limits/frequency"
 	"adnet/internal/campaign"
-	"adnet/internal/money"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -18,16 +17,16 @@ func TestNoDelivery(t *testing.T) {
 	var none *Delivery
 	var g Gate
 	refuse := auction.Budget
-	none.Begin(t.Context(), &g, uuid.New(), frequency.Ask{Session: campaign.SessionKey{1}, Now: time.Now()}, auction.GateFunc(func(*auction.Campaign, money.Micros) auction.Reason { return refuse }))
+	none.Begin(t.Context(), &g, uuid.New(), frequency.Ask{Session: campaign.SessionKey{1}, Now: time.Now()}, auction.GateFunc(func(*auction.Campaign, auction.Offer) auction.Reason { return refuse }))
 	c := &auction.Campaign{}
-	require.Equal(t, auction.Budget, g.Check(c, 0))
+	require.Equal(t, auction.Budget, g.Check(c, auction.Offer{}))
 	refuse = ""
-	require.Empty(t, g.Check(c, 0))
+	require.Empty(t, g.Check(c, auction.Offer{}))
 	require.Zero(t, g.Early())
 	seconds, turns := g.RetryAfter(auction.FrequencyCapped)
 	require.Zero(t, seconds+turns)
 	seconds, _ = g.RetryAfter(auction.Paced)
 	require.Equal(t, 60, seconds)
 	g.End(c)
-	require.Empty(t, new(Gate).Check(c, 0), "the zero value lets everything pass")
+	require.Empty(t, new(Gate).Check(c, auction.Offer{}), "the zero value lets everything pass")
 }

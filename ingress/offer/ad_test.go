@@ -68,7 +68,7 @@ func (o *one) Snapshot() *auction.Snapshot { return o.snapshot }
 func (o *one) Version() int64              { return 1 }
 func (o *one) Fresh(time.Time) bool        { return true }
 func (o *one) Gate(time.Time) auction.Gate {
-	return auction.GateFunc(func(*auction.Campaign, money.Micros) auction.Reason { return o.refuse })
+	return auction.GateFunc(func(*auction.Campaign, auction.Offer) auction.Reason { return o.refuse })
 }
 func (o *one) Creative(uuid.UUID) (*campaign.Campaign, bool) { return &o.creative, true }
 

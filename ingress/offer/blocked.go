@@ -2,7 +2,6 @@ package offer
 
 import (
 	"adnet/auction"
-	"adnet/internal/money"
 )
 
 // maxRefused is how many candidates of an auction are compared with the words and categories that
@@ -41,7 +40,7 @@ func (b *blocked) forget() {
 }
 
 // Check implements [auction.Gate].
-func (b *blocked) Check(c *auction.Campaign, _ money.Micros) auction.Reason {
+func (b *blocked) Check(c *auction.Campaign, _ auction.Offer) auction.Reason {
 	if len(b.of.Blocks.Words)+len(b.of.Blocks.Categories) == 0 {
 		return ""
 	}

@@ -10,7 +10,6 @@ import (
 	"adnet/ingress/budget"
 	"adnet/ingress/httpapi"
 	"adnet/internal/day"
-	"adnet/internal/money"
 	"adnet/internal/token"
 	"adnet/internal/traffic"
 
@@ -54,13 +53,13 @@ type unseen struct {
 }
 
 // Check implements [auction.Gate].
-func (g *unseen) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.Reason {
+func (g *unseen) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
 	id := uuid.UUID(c.ID)
 	room, known := g.seller.deps.Catalog.Room(id)
 	if !known {
 		return auction.Stale
 	}
-	g.held = traffic.Unseen{Campaign: id, Key: g.page.Key, Network: g.page.mark(id, g.at), Sold: g.sold, Amount: budget.Expected(c, effectiveCPM)}
+	g.held = traffic.Unseen{Campaign: id, Key: g.page.Key, Network: g.page.mark(id, g.at), Sold: g.sold, Amount: budget.Expected(c, of)}
 	if !g.seller.deps.Limiter.Hold(g.held, room.Daily/unseenShare, g.at) {
 		g.held = traffic.Unseen{}
 		return auction.Paced

@@ -2,7 +2,6 @@ package offer
 
 import (
 	"adnet/auction"
-	"adnet/internal/money"
 
 	"github.com/google/uuid"
 )
@@ -38,9 +37,9 @@ func (a *Auction) ownAd(reason auction.Reason) {
 type ownGate struct{ of *Auction }
 
 // Check implements [auction.Gate].
-func (g ownGate) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.Reason {
+func (g ownGate) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
 	if g.of.Blocks != nil {
-		if reason := g.of.blocked.Check(c, effectiveCPM); reason != "" {
+		if reason := g.of.blocked.Check(c, of); reason != "" {
 			return reason
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"adnet/auction"
+	"adnet/auction/ranker"
 	"adnet/ingress/budget"
 	"adnet/ingress/budget/budgettest"
 	"adnet/ingress/ingresstest"
@@ -43,7 +44,10 @@ func TestOnePriceFromTheAuctionToTheToken(t *testing.T) {
 				Daily: money.Max / 4, Today: money.Max / 4, Total: money.Max / 4, Balance: reserve.Unlimited,
 			})
 		}
-		w.Shelf.Put(campaigns...)
+		w.Shelf.Learnt = &ranker.Learnt{Version: 1, View: 333_333}
+		for i := range w.Shelf.Learnt.Clicks {
+			w.Shelf.Learnt.Clicks[i] = ranker.PPM(2000 + 300*i)
+		}
 		store.Open(1)
 		leases, err := budget.New(budget.DefaultConfig(), budget.Deps{
 			Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Store: store, Node: "n", ImpressionLife: time.Hour, Now: time.Now,
@@ -58,10 +62,16 @@ func TestOnePriceFromTheAuctionToTheToken(t *testing.T) {
 		selling.Budget = leases
 		seller := ingresstest.Seller(selling)
 		models := map[string]int{}
-		for range 400 {
+		for n := range 600 {
+			if n%50 == 0 { // other bids of the same campaigns
+				for i := range campaigns {
+					campaigns[i] = priced(rng, byte(i))
+				}
+				w.Shelf.Put(campaigns...)
+			}
 			models[onePrice(t, w, seller, rng)]++
 		}
-		require.Greater(t, min(models["cpm"], models["cpc"], models["cpa"]), 5, "all models win: %v", models)
+		require.Greater(t, min(models["cpm"], models["cpc"], models["cpa"], models["vcpm"]), 5, "all models win: %v", models)
 	})
 }
 
@@ -72,12 +82,18 @@ func priced(rng *rand.Rand, n byte) campaign.Campaign {
 	k := campaign.Campaign{
 		ID: uuid.UUID{0: 0xc0, 6: 0x80, 8: 0x80, 15: n}, AdvertiserID: uuid.UUID{0: 0xad, 6: 0x80, 8: 0x80, 15: n}, Status: campaign.Active,
 		Format: campaign.Native, Headline: fmt.Sprint("Campaign ", n), CTAURL: "https://shop.example/",
-		BillingModel: []campaign.BillingModel{campaign.CPM, campaign.CPC, campaign.CPA}[n%3],
+		BillingModel: []campaign.BillingModel{campaign.CPM, campaign.CPC, campaign.CPA, campaign.CPM}[n%4],
+	}
+	if n%4 == 3 {
+		k.BillingEvent = campaign.OnView
 	}
 	k.BidAmount = map[campaign.BillingModel]money.Micros{
 		campaign.CPM: 10_000 + money.Micros(rng.Int64N(9_000_000)), campaign.CPC: 10_000 + money.Micros(rng.Int64N(500_000)),
 		campaign.CPA: money.USD + money.Micros(rng.Int64N(9_000_000)),
 	}[k.BillingModel]
+	if k.BillingEvent == campaign.OnView {
+		k.BidAmount *= 2 // of which an impression is worth a third
+	}
 	rng.Shuffle(len(subjects), func(i, j int) { subjects[i], subjects[j] = subjects[j], subjects[i] })
 	k.IntentTokens = append([]string(nil), subjects[:1+rng.IntN(4)]...)
 	return k
@@ -91,7 +107,7 @@ func onePrice(t *testing.T, w *ingresstest.World, seller *offer.Seller, rng *ran
 	var ad offer.Ad
 	rng.Shuffle(len(subjects), func(i, j int) { subjects[i], subjects[j] = subjects[j], subjects[i] })
 	a.Terms = offer.Terms{
-		Request: auction.Request{Tokens: subjects[:1+rng.IntN(3)], FloorCPM: money.Micros(rng.Int64N(300_000))},
+		Request: auction.Request{Tokens: subjects[:1+rng.IntN(3)], FloorCPM: money.Micros(rng.Int64N(300_000)), Views: true},
 		Place:   offer.Place{Developer: ingresstest.DeveloperID, Method: "rest"}, Asked: time.Now(), Bid: rng.IntN(2) == 0,
 	}
 	require.NoError(t, seller.Sell(t.Context(), &a, &ad))
@@ -112,6 +128,10 @@ func onePrice(t *testing.T, w *ingresstest.World, seller *offer.Seller, rng *ran
 	switch signed.BillingModel {
 	case "cpm":
 		require.Equal(t, won/1000, signed.Price, "the bid that won")
+		require.LessOrEqual(t, 1000*signed.Price, bid)
+		require.Equal(t, signed.Price, a.Reservation.Amount())
+	case "vcpm":
+		require.InDelta(t, float64(won)/333_333, float64(signed.Price)/1000, 0.002, "of three impressions one is viewed")
 		require.LessOrEqual(t, 1000*signed.Price, bid)
 		require.Equal(t, signed.Price, a.Reservation.Amount())
 	default:

@@ -222,7 +222,7 @@ type bidGate struct {
 }
 
 // Check implements [auction.Gate].
-func (g *bidGate) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.Reason {
+func (g *bidGate) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
 	g.looked++
 	if g.looked%64 == 0 && g.session.late() {
 		g.over = true
@@ -237,7 +237,7 @@ func (g *bidGate) Check(c *auction.Campaign, effectiveCPM money.Micros) auction.
 	if !ok { // gone since the snapshot was taken
 		return auction.NoMatch
 	}
-	deal, kind, reason := g.place(found, effectiveCPM)
+	deal, kind, reason := g.place(found, of.EffectiveCPM)
 	if reason != "" {
 		return reason
 	}

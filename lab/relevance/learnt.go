@@ -6,7 +6,6 @@ import (
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/auction/train"
-	"adnet/internal/money"
 )
 
 // folds is in how many parts the labelled requests are cut: what is learnt on all but one is asked
@@ -89,8 +88,8 @@ func (p *pure) first(q question, most int) (list []int) {
 }
 
 // refusing keeps campaigns out.
-func refusing(taken map[auction.ID]bool) func(c *auction.Campaign, _ money.Micros) auction.Reason {
-	return func(c *auction.Campaign, _ money.Micros) auction.Reason {
+func refusing(taken map[auction.ID]bool) func(c *auction.Campaign, _ auction.Offer) auction.Reason {
+	return func(c *auction.Campaign, _ auction.Offer) auction.Reason {
 		if taken[c.ID] {
 			return auction.Blocked
 		}

@@ -298,7 +298,7 @@ func threshold(share float64) uint64 {
 func expected(model campaign.BillingModel) float64 {
 	switch model {
 	case campaign.VCPM:
-		return 1. / ranker.ImpressionsPerView
+		return float64(ranker.FirstView) / float64(ranker.Certain)
 	case campaign.CPC:
 		return 0.02
 	case campaign.CPA:
