@@ -124,6 +124,9 @@ func (c *trainRun) explain(p cli.Process, books *postgres.Store) error {
 		if c := r.Conversions; c != nil {
 			fmt.Fprintf(p.Stdout, "  %d conversions of %d clicks; log loss %.3f, in force %.3f%s\n", c.Conversions, c.Clicks, c.LogLoss, c.Incumbent, kept(c.Kept))
 		}
+		if s := r.Views; s != nil {
+			fmt.Fprintf(p.Stdout, "  %d views of %d impressions: p(view) %.3f; log loss %.3f, in force %.3f%s\n", s.Views, s.Impressions, s.PView, s.LogLoss, s.Incumbent, kept(s.Kept))
+		}
 		fmt.Fprintf(p.Stdout, "  demo requests right %d of %d, attacks taken %d of %d\n", r.Exam.Right, r.Exam.Of, r.Exam.Taken, r.Exam.Attacks)
 		for _, why := range r.Why {
 			fmt.Fprintf(p.Stdout, "  refused: %s\n", why)
@@ -132,7 +135,7 @@ func (c *trainRun) explain(p cli.Process, books *postgres.Store) error {
 	return nil
 }
 
-// kept says that rates of conversions stayed as they were, and why.
+// kept says that rates stayed as they were, and why.
 func kept(why string) string {
 	if why == "" {
 		return ""

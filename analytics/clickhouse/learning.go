@@ -162,6 +162,28 @@ LIMIT {most:UInt32}`
 ) AS v ON v.auction_id = o.auction_id`
 )
 
+// A view can be reported where one was in the last week: most pages of an integration method cannot
+// report any. Its view may come on the day after an impression, and counts only with a valid one.
+const viewsQuery = `
+SELECT i.developer_id AS developer_id, toInt64(count()) AS impressions, toInt64(countIf(coalesce(v.found, 0) = 1)) AS views
+FROM
+(
+    SELECT auction_id, any(events.developer_id) AS developer_id
+    FROM events
+    WHERE day = {day:Date} AND type = 'impression' AND verdict = 'ok' AND (events.developer_id, integration_method, host_app, surface) IN
+    (
+        SELECT DISTINCT developer_id, integration_method, host_app, surface
+        FROM events WHERE day > {day:Date} - 7 AND day <= {day:Date} + 1 AND type = 'viewable' AND verdict = 'ok'
+    )
+    GROUP BY auction_id
+) AS i
+LEFT JOIN
+(
+    SELECT auction_id, 1 AS found FROM events WHERE day >= {day:Date} AND day <= {day:Date} + 1 AND type = 'viewable' AND verdict = 'ok' GROUP BY auction_id
+) AS v ON v.auction_id = i.auction_id
+GROUP BY developer_id
+ORDER BY developer_id`
+
 var (
 	impressionsQuery = fmt.Sprintf(learnableQuery, "0", "LEFT", "")
 	clicksQuery      = fmt.Sprintf(learnableQuery, "coalesce(v.found, 0) = 1", "INNER", joinConversions)
@@ -176,6 +198,23 @@ func (s *Store) Impressions(ctx context.Context, date time.Time, most int) ([]re
 // of them by now; at most so many.
 func (s *Store) Clicks(ctx context.Context, date time.Time, most int) ([]report.Impression, error) {
 	return s.learnable(ctx, clicksQuery, date, most)
+}
+
+// Views reads how many impressions of a UTC day were viewed, by publisher.
+func (s *Store) Views(ctx context.Context, date time.Time) ([]report.Seen, error) {
+	var rows []struct {
+		DeveloperID uuid.UUID `ch:"developer_id"`
+		Impressions int64     `ch:"impressions"`
+		Views       int64     `ch:"views"`
+	}
+	if err := s.Select(ctx, &rows, viewsQuery, map[string]string{"day": date.UTC().Format(time.DateOnly)}); err != nil {
+		return nil, err
+	}
+	list := make([]report.Seen, len(rows))
+	for i, r := range rows {
+		list[i] = report.Seen(r)
+	}
+	return list, nil
 }
 
 func (s *Store) learnable(ctx context.Context, query string, date time.Time, most int) ([]report.Impression, error) {

@@ -127,6 +127,26 @@ func TestWhatIsLearntFrom(t *testing.T) {
 	}
 	require.Equal(t, map[int64]bool{50: true, 58: false}, converted, "valid conversions of valid clicks, each once")
 	require.Len(t, clicks, 2)
+	placed := func(n byte, kind ledger.EventType, verdict ledger.Verdict, publisher byte, app string, later time.Duration) report.Row {
+		r := event(n, kind, verdict)
+		r.DeveloperID, r.HostApp, r.ReceivedAt = uuid.UUID{6, publisher}, app, at.Add(later)
+		return r
+	}
+	require.NoError(t, s.Insert(t.Context(), "views", []report.Row{
+		placed(70, ledger.Impression, ledger.OK, 1, "page", 0), placed(70, ledger.Viewable, ledger.OK, 1, "page", 24*time.Hour),
+		placed(71, ledger.Impression, ledger.OK, 1, "page", 0), placed(71, ledger.Viewable, ledger.Duplicate, 1, "page", 0),
+		placed(72, ledger.Impression, ledger.OK, 1, "page", 0), placed(72, ledger.Viewable, "invalid_traffic:robot", 1, "page", 0),
+		placed(73, ledger.Impression, "self_served", 1, "page", 0), placed(73, ledger.Viewable, ledger.OK, 1, "page", 0),
+		placed(74, ledger.Viewable, ledger.OK, 1, "page", 0),
+		placed(75, ledger.Impression, ledger.OK, 1, "chat without views", 0),
+		placed(76, ledger.Impression, ledger.OK, 2, "page", 0), placed(76, ledger.Viewable, ledger.OK, 2, "page", 0),
+		placed(77, ledger.Impression, ledger.OK, 2, "page", 0), placed(77, ledger.Viewable, ledger.OK, 2, "page", 0),
+		placed(78, ledger.Impression, ledger.OK, 3, "page", 0),
+	}))
+	seen, err := s.Views(t.Context(), at)
+	require.NoError(t, err)
+	require.Equal(t, []report.Seen{{DeveloperID: uuid.UUID{6, 1}, Impressions: 3, Views: 1}, {DeveloperID: uuid.UUID{6, 2}, Impressions: 2, Views: 2}}, seen,
+		"valid views of valid impressions, of places where one was reported")
 	rows, err = s.Impressions(t.Context(), at, 2)
 	require.NoError(t, err)
 	require.Len(t, rows, 2)

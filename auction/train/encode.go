@@ -29,6 +29,7 @@ type stored struct {
 	Network                int64
 	CampaignIDs, OwnerIDs  [][16]byte
 	CampaignRates, OfOwner []int64
+	View                   int64 // ppm; 0 is not learnt
 }
 
 // Encode writes weights for the store.
@@ -45,7 +46,7 @@ func Encode(l *ranker.Learnt) ([]byte, error) {
 	for _, id := range s.IDs {
 		s.Lessons = append(s.Lessons, l.Campaigns[id])
 	}
-	s.Network = int64(l.Conversions.Network)
+	s.Network, s.View = int64(l.Conversions.Network), int64(l.View)
 	s.CampaignIDs, s.CampaignRates = listed(l.Conversions.Campaigns)
 	s.OwnerIDs, s.OfOwner = listed(l.Conversions.Advertisers)
 	var out bytes.Buffer
@@ -120,6 +121,9 @@ func Decode(data []byte) (*ranker.Learnt, error) {
 	l.Conversions.Network = ranker.PPM(s.Network)
 	if s.Network != 0 && (l.Conversions.Network < ranker.LeastRate || l.Conversions.Network > ranker.MostRate) {
 		return nil, errRates
+	}
+	if l.View = ranker.PPM(s.View); s.View != 0 && (l.View < ranker.LeastView || l.View > ranker.Certain) {
+		return nil, errors.New("weights: the probability of a view is out of bounds")
 	}
 	var err1, err2 error
 	l.Conversions.Campaigns, err1 = unlisted(s.CampaignIDs, s.CampaignRates)

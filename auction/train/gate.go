@@ -34,8 +34,9 @@ type Report struct {
 	Ratio       float64   `json:"predicted_observed"`
 	Deciles     []float64 `json:"deciles"`
 	Exam        Exam      `json:"exam"`
-	// Conversions is nil in a judgement of a version that was trained before.
+	// Conversions and Views are nil in a judgement of a version that was trained before.
 	Conversions *Conversions `json:"conversions,omitempty"`
+	Views       *Views       `json:"views,omitempty"`
 	Why         []string     `json:"why"`
 }
 

@@ -10,7 +10,9 @@ type Task struct {
 	// Day judges.
 	Day []Sample
 	// Clicks are those of days that are over for long enough that their conversions have come.
-	Clicks    []Sample
+	Clicks []Sample
+	// Views are those of days that are over; the newest judges them.
+	Views     []Seen
 	Network   Network
 	Incumbent ranker.Table
 	World     World
@@ -26,12 +28,14 @@ type Trained struct {
 // Train learns and judges.
 func Train(t Task) Trained {
 	m, learnt := teach(&t)
-	was := ranker.Rates{}
+	was := ranker.Learnt{}
 	if t.Incumbent.Learnt != nil {
-		was = t.Incumbent.Learnt.Conversions
+		was = *t.Incumbent.Learnt
 	}
 	var conversions *Conversions
-	learnt.Conversions, conversions = convert(m.prior, t.Network, learnt, t.Clicks, &was)
+	learnt.Conversions, conversions = convert(m.prior, t.Network, learnt, t.Clicks, &was.Conversions)
+	var views *Views
+	learnt.View, views = view(t.Views, was.View)
 	candidate := ranker.Version2().With(learnt)
 	day := m.prior.known(Counted(t.Day))
 	forecasts := make([]Forecast, len(day))
@@ -40,7 +44,7 @@ func Train(t Task) Trained {
 		forecasts[i] = Forecast{Sample: s, Candidate: m.prior.chance(&candidate, s), Incumbent: m.prior.chance(&t.Incumbent, s)}
 	}
 	report := Judge(forecasts, Examine(candidate, t.Network, t.World), Examine(t.Incumbent, t.Network, t.World))
-	report.Conversions = conversions
+	report.Conversions, report.Views = conversions, views
 	return Trained{Learnt: learnt, Report: report}
 }
 

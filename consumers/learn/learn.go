@@ -45,6 +45,9 @@ const (
 	ripens     = 3
 )
 
+// viewDays is from how many days it is learnt how often ads are viewed.
+const viewDays = 7
+
 // again is the pause after a failure.
 const again = 5 * time.Minute
 
@@ -54,6 +57,8 @@ type Source interface {
 	Impressions(ctx context.Context, day time.Time, most int) ([]report.Impression, error)
 	// Clicks are those that were clicked, with the conversions that came of them by now.
 	Clicks(ctx context.Context, day time.Time, most int) ([]report.Impression, error)
+	// Views are how many impressions of a UTC day were viewed, where a view can be reported.
+	Views(ctx context.Context, day time.Time) ([]report.Seen, error)
 }
 
 // Campaigns are those that deliver now.
@@ -289,12 +294,29 @@ func (t *turn) task(ctx context.Context) (task train.Task, err error) {
 		}
 		task.Clicks = append(task.Clicks, samplesOf(rows, -int32(back))...)
 	}
+	if task.Views, err = t.views(ctx); err != nil {
+		return task, err
+	}
 	inForce := t.state.Live
 	if t.state.Stage == ranking.All {
 		inForce = t.state.Trial
 	}
 	task.Incumbent, err = t.table(ctx, inForce)
 	return task, err
+}
+
+// views are those of the last days, of which the one that judges is the newest.
+func (t *turn) views(ctx context.Context) (list []train.Seen, err error) {
+	for back := range viewDays {
+		rows, err := t.deps.Source.Views(ctx, t.day.AddDate(0, 0, -back))
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			list = append(list, train.Seen{Publisher: target.ID(r.DeveloperID), Day: -int32(back), Impressions: r.Impressions, Views: r.Views})
+		}
+	}
+	return list, nil
 }
 
 // move writes what a turn decided, unless another decision came meanwhile.

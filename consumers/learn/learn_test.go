@@ -74,6 +74,14 @@ func (s *source) Clicks(ctx context.Context, day time.Time, most int) (list []re
 	return list, err
 }
 
+// Views are those of 30 publishers; 3 impressions in 10 are viewed.
+func (s *source) Views(_ context.Context, day time.Time) (list []report.Seen, err error) {
+	for i := range 30 {
+		list = append(list, report.Seen{DeveloperID: id('p', i), Impressions: 1000, Views: 300})
+	}
+	return list, s.err
+}
+
 // terms are the subjects as the analyzer reads them.
 var terms = []string{"postgr", "flight", "espresso", "bicycl", "spanish"}
 
@@ -139,6 +147,10 @@ func TestWeightsComeToDecide(t *testing.T) {
 	first := next()
 	require.Empty(t, first.Report.Why)
 	require.Equal(t, ranking.State{Trial: 1, Stage: ranking.Shadow}, ranking.StateOf(kept.versions))
+	weights, err := train.Decode(kept.versions[0].Data)
+	require.NoError(t, err)
+	require.EqualValues(t, 333_333, weights.View, "a step from a half on the way to 3 in 10")
+	require.EqualValues(t, 210_000, reportOf(kept.versions[0]).Views.Impressions)
 
 	s.trial = true
 	for range 2 { // nor the day that has judged it

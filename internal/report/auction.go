@@ -134,6 +134,13 @@ type Notice struct {
 	Sandbox      bool
 }
 
+// Seen is how many of a publisher's impressions of a day were viewed, in places where a view can be
+// reported. Both are valid and accepted for billing, and of an auction each counts once.
+type Seen struct {
+	DeveloperID        uuid.UUID
+	Impressions, Views int64
+}
+
 // Impression is a served impression as ranking learns from it: valid, accepted for billing, without
 // a session and without the id of its click.
 type Impression struct {

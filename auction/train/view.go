@@ -1,0 +1,119 @@
+package train
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"slices"
+
+	"adnet/auction/ranker"
+	"adnet/auction/target"
+)
+
+// LeastViews is how many views p(view) is learnt from at least.
+const LeastViews = 1000
+
+// priorView is how many impressions p(view) has seen beforehand, at [ranker.FirstView].
+const priorView = 1000
+
+// Seen is how many of a publisher's impressions of a day were viewed: valid, accepted for billing,
+// in places where a view can be reported.
+type Seen struct {
+	Publisher          target.ID
+	Day                int32 // UTC, counted from any one
+	Impressions, Views int64
+}
+
+// Views is what p(view) rests on. Kept says why the one in force was kept; it is empty where a new
+// one is taken.
+type Views struct {
+	Impressions int64   `json:"impressions"`
+	Views       int64   `json:"views"`
+	PView       float64 `json:"p_view"`
+	LogLoss     float64 `json:"log_loss"`
+	Incumbent   float64 `json:"log_loss_incumbent"`
+	Kept        string  `json:"kept,omitempty"`
+}
+
+// view learns how often an impression becomes a view. The newest day judges: what foretells it worse
+// than what is in force is not taken.
+//
+// A guarantee: it is one rate for the whole network, so that a publisher does not change what is bid
+// for its own places by the views that it reports, but by its share in all, see [limited].
+func view(list []Seen, was ranker.PPM) (ranker.PPM, *Views) {
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b Seen) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), bytes.Compare(a.Publisher[:], b.Publisher[:]), cmp.Compare(a.Impressions, b.Impressions), cmp.Compare(a.Views, b.Views))
+	})
+	r := &Views{}
+	newest := 0 // the first of the newest day
+	for i, s := range list {
+		r.Impressions += s.Impressions
+		r.Views += s.Views
+		if s.Day != list[newest].Day {
+			newest = i
+		}
+	}
+	rate := was
+	switch {
+	case r.Views < LeastViews:
+		r.Kept = "too few views"
+	case newest == 0:
+		r.Kept = "views of one day only"
+	case r.compare(list[newest:], learnView(list[:newest], was), orFirst(was)):
+		r.Kept = "it foretells the newest day worse"
+	default:
+		rate = learnView(list, was)
+	}
+	r.PView = part(orFirst(rate))
+	return rate, r
+}
+
+// orFirst is a p(view), of a table that has learnt none that of the first day.
+func orFirst(view ranker.PPM) ranker.PPM { return cmp.Or(view, ranker.FirstView) }
+
+// learnView is p(view) of a list, at most a step from what it was.
+func learnView(list []Seen, was ranker.PPM) ranker.PPM {
+	weights := weighSeen(list)
+	shown, seen := float64(priorView), float64(priorView)*part(ranker.FirstView)
+	for _, s := range list {
+		shown += float64(weights[s.Publisher] * float64(s.Impressions))
+		seen += float64(weights[s.Publisher] * float64(s.Views))
+	}
+	rate, before := seen/shown, part(orFirst(was))
+	rate = max(before/mostStep, min(before*mostStep, rate))
+	return max(ranker.LeastView, min(ranker.Certain, ranker.PPM(math.Round(rate*float64(ranker.Certain)))))
+}
+
+// weighSeen gives what an impression of each publisher weighs, as [Weigh] does.
+func weighSeen(list []Seen) map[target.ID]float64 {
+	counts := map[target.ID]float64{}
+	for _, s := range list {
+		counts[s.Publisher] += float64(s.Impressions)
+	}
+	return limited(counts)
+}
+
+// compare sets the log losses of a rate and of that in force, and says whether the former is worse by
+// more than two standard errors.
+func (r *Views) compare(day []Seen, tried, was ranker.PPM) (worse bool) {
+	weights := weighSeen(day)
+	var shown, more, spread float64
+	for _, s := range day {
+		w := weights[s.Publisher]
+		for _, of := range []struct {
+			n    int64
+			came bool
+		}{{s.Views, true}, {s.Impressions - s.Views, false}} {
+			n, before, now := float64(of.n), missed(part(was), of.came), missed(part(tried), of.came)
+			shown += float64(w * n)
+			r.Incumbent += float64(w * n * before)
+			r.LogLoss += float64(w * n * now)
+			more += float64(w * n * (now - before))
+			spread += float64(w * w * n * (now - before) * (now - before))
+		}
+	}
+	shown = max(shown, 1)
+	r.LogLoss, r.Incumbent = r.LogLoss/shown, r.Incumbent/shown
+	return more > 2*math.Sqrt(spread)
+}
