@@ -305,6 +305,24 @@ var mutants = []mutant{
 		tests: []string{"./auction/ranker"}, run: "Price",
 	},
 	{
+		name: "view-price", protects: "how rarely ads are viewed lowers what impressions are worth, not the price of a view",
+		file: "auction/ranker/ranker.go",
+		old:  "		effectiveCPM = mulDiv(effectiveCPM, uint64(Certain), uint64(t.PView()))\n", new: "		effectiveCPM = mulDiv(effectiveCPM, uint64(Certain), uint64(FirstView))\n",
+		tests: []string{"./auction/ranker", "./ingress/offer"}, run: "Price",
+	},
+	{
+		name: "view-publisher", protects: "a publisher that reports views of everything teaches at most 5 % of the probability of a view",
+		file: "auction/train/view.go",
+		old:  "	weights := weighSeen(list)\n	shown, seen", new: "	weights := map[target.ID]float64{}\n	for _, s := range list {\n		weights[s.Publisher] = 1\n	}\n	shown, seen",
+		tests: []string{"./auction/train"}, run: "OneMovesViewsLittle",
+	},
+	{
+		name: "view-valid", protects: "only valid views of valid impressions teach how often ads are viewed",
+		file: "analytics/clickhouse/learning.go",
+		old:  "type = 'viewable' AND verdict = 'ok' GROUP BY", new: "type = 'viewable' GROUP BY",
+		tests: []string{"./analytics/clickhouse"}, run: "WhatIsLearntFrom", servers: []string{clickhouse},
+	},
+	{
 		name: "train-few-clicks", protects: "nothing is promoted below 1,000 clicks",
 		file: "auction/train/gate.go",
 		old:  "if r.Clicks < LeastClicks {", new: "if r.Clicks < 1 {",
@@ -451,7 +469,7 @@ var mutants = []mutant{
 	{
 		name: "first-price-reserved", protects: "what is reserved for an impression is what it costs",
 		file: "ingress/budget/budget.go",
-		old:  "return max(1, c.Billing.Price(c.Bid, effectiveCPM))", new: "return max(1, c.Billing.Price(c.Bid, c.Bid))",
+		old:  "return max(1, of.Price)", new: "return max(1, c.Billing.Price(c.Bid, c.Bid))",
 		tests: []string{"./ingress/budget"}, run: "Lower",
 	},
 	{

@@ -1,1 +1,0 @@
-import{a,b}from"./chunk-W3VKKGQV.js";import"./chunk-F2ANACJQ.js";import"./chunk-RPWR5UP6.js";import"./chunk-UE6Q2UGE.js";import"./chunk-IAXXDGV7.js";import"./chunk-XA5CNREI.js";import"./chunk-HEG4UUZV.js";export{b as Appeals,a as default};
