@@ -50,6 +50,7 @@ var layers = map[string][]string{
 
 	"internal/lifecycle": {},
 	"internal/schedule":  {},
+	"internal/roster":    {"internal/schedule"},
 	"internal/link":      {},
 	"internal/obs":       {"internal/lifecycle", "internal/link"},
 	"internal/mail":      {"internal/obs"},
@@ -116,7 +117,7 @@ var layers = map[string][]string{
 
 var domain = []string{
 	"internal/errs", "internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/schedule", "internal/decimal", "internal/money", "internal/share", "internal/eight", "internal/jsonscan", "internal/account", "internal/adtext", "internal/campaign", "internal/ledger", "internal/report", "internal/token", "internal/consent", "internal/person",
-	"internal/payment", "internal/auditlog", "internal/deadletter", "internal/decision", "internal/adreport", "internal/once", "internal/link", "internal/ranking",
+	"internal/payment", "internal/auditlog", "internal/deadletter", "internal/decision", "internal/adreport", "internal/once", "internal/link", "internal/ranking", "internal/roster",
 }
 
 // outside is the domain with every adapter, for the packages that connect them.

@@ -22,6 +22,7 @@ import (
 	"adnet/internal/lifecycle"
 	"adnet/internal/operate"
 	"adnet/internal/redis"
+	"adnet/internal/roster"
 	"adnet/internal/token"
 	"adnet/schemas/event"
 )
@@ -102,6 +103,10 @@ type consumersRole struct {
 // newConsumers constructs the consumer role over b.
 func newConsumers(h *host, cfg consumersConfig, funds backends.Money, b *backends.All) (*consumersRole, error) {
 	r := &consumersRole{host: h, All: b, cfg: cfg, funds: funds}
+	if h.clerk == nil { // else the process has the HTTP role, too, whose clerk it is
+		h.says(roster.Consumers, b)
+		r.runs("roster", h.clerk)
+	}
 	for _, area := range []func() error{r.settling, r.releasing, r.archiving, r.projecting, r.cleaning, r.counting, r.steering, r.learning, r.verifying} {
 		if err := area(); err != nil {
 			return nil, err
@@ -218,7 +223,7 @@ func (r *consumersRole) cleaning() error {
 		return err
 	}
 	r.runs("quarantine", detector)
-	retainer, err := retain.New(r.cfg.Retain, retain.Deps{Store: r.Books, Life: r.cfg.Life, Log: r.Log, Metrics: r.metrics})
+	retainer, err := retain.New(r.cfg.Retain, retain.Deps{Store: r.Books, Life: r.cfg.Life, Told: r.clerk.Of(roster.Retention), Log: r.Log, Metrics: r.metrics})
 	if err != nil {
 		return err
 	}
@@ -234,6 +239,7 @@ func (r *consumersRole) counting() error {
 		r.runs("forecast", curves)
 	}
 	if r.Nightly != nil {
+		r.Nightly.Tells(r.clerk.Of(roster.Rollup))
 		r.runs("rollup", r.Nightly)
 	}
 	return nil
@@ -241,7 +247,7 @@ func (r *consumersRole) counting() error {
 
 // steering adds the component that makes the bids of campaigns with a goal.
 func (r *consumersRole) steering() error {
-	r.runs("goals", goal.New(goal.Deps{Log: r.Log, Metrics: r.metrics, Source: r.Stats, Store: r.Books}))
+	r.runs("goals", goal.New(goal.Deps{Log: r.Log, Metrics: r.metrics, Source: r.Stats, Store: r.Books, Told: r.clerk.Of(roster.Goals)}))
 	return nil
 }
 
@@ -251,7 +257,7 @@ func (r *consumersRole) learning() error {
 		return nil
 	}
 	learner, err := newLearner(r.cfg.Learn, learn.Deps{
-		Log: r.Log, Metrics: r.metrics, Source: r.Learned, Campaigns: deliverable{r.Books}, Store: r.Ranking,
+		Log: r.Log, Metrics: r.metrics, Source: r.Learned, Campaigns: deliverable{r.Books}, Store: r.Ranking, Told: r.clerk.Of(roster.Train),
 	})
 	if err != nil {
 		return err
@@ -268,7 +274,7 @@ func (r *consumersRole) verifying() error {
 	check := func(ctx context.Context) ([]ledger.Check, error) {
 		return operate.Promises(ctx, r.All, r.funds, verifyWait)
 	}
-	verifier, err := verify.New(r.cfg.Verify, verify.Deps{Store: r.Books, Check: check, Log: r.Log, Metrics: r.metrics})
+	verifier, err := verify.New(r.cfg.Verify, verify.Deps{Store: r.Books, Check: check, Told: r.clerk.Of(roster.Verify), Log: r.Log, Metrics: r.metrics})
 	if err != nil {
 		return err
 	}

@@ -3,12 +3,15 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"adnet/ingress/oversee"
 	"adnet/internal/kafka"
 	"adnet/internal/link"
 	"adnet/internal/operate"
+	"adnet/internal/redis"
+	"adnet/internal/roster"
 	"adnet/internal/stream"
 	"adnet/schemas/event"
 )
@@ -16,7 +19,7 @@ import (
 // look finds out for administrators how the servers, the log and the other nodes are. A part that
 // cannot be found out is a problem, and hides no other.
 func (r *ingressRole) look(ctx context.Context) oversee.Health {
-	h := oversee.Health{Servers: []link.Seen{}, Nodes: []oversee.Node{}, Problems: []string{}}
+	h := oversee.Health{Servers: []link.Seen{}, Nodes: []oversee.Node{}, Processes: []roster.Process{}, Jobs: []roster.Job{}, Problems: []string{}}
 	if !r.given.InMemory { // there they are parts of this process
 		for _, found := range operate.Examine(ctx, r.given.Servers) {
 			h.Servers = append(h.Servers, found.Seen())
@@ -28,6 +31,7 @@ func (r *ingressRole) look(ctx context.Context) oversee.Health {
 	} else {
 		h.Settlement = oversee.Settlement{Behind: &behind, Partitions: partitions}
 	}
+	r.lookAtRoster(ctx, &h)
 	journal, err := r.Rooms.Journal(ctx)
 	if err != nil {
 		h.Problems = append(h.Problems, "the nodes could not be listed")
@@ -38,6 +42,28 @@ func (r *ingressRole) look(ctx context.Context) oversee.Health {
 	}
 	slices.SortFunc(h.Nodes, func(a, b oversee.Node) int { return cmp.Or(b.HeardAt.Compare(a.HeardAt), cmp.Compare(a.Name, b.Name)) })
 	return h
+}
+
+// lookAtRoster adds what the processes of the installation say of themselves.
+func (r *ingressRole) lookAtRoster(ctx context.Context, h *oversee.Health) {
+	said := redis.NewRoster(r.Redis)
+	processes, err := said.Processes(ctx)
+	runs, err2 := said.Runs(ctx)
+	if err = errors.Join(err, err2); err != nil {
+		h.Problems = append(h.Problems, "what the processes say of themselves could not be read")
+		r.Log.Warn("health: the roster", "error", err)
+		return
+	}
+	h.Processes, h.Jobs = processes, roster.Jobs(processes, runs)
+}
+
+// serves is what this node says of itself.
+func (r *ingressRole) serves() *roster.Serving {
+	s := &roster.Serving{Campaigns: r.catalog.Followed(), Deliverable: r.catalog.Snapshot().Len()}
+	s.SpoolBytes, s.SpoolEvents = r.spool.Waiting()
+	deciding, trial, stage := r.catalog.Model()
+	s.Model, s.Trial, s.Stage = deciding, trial, string(stage)
+	return s
 }
 
 // behind counts the records of the log that settlement has not applied. The ends of the log are read

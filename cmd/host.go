@@ -6,11 +6,15 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"runtime/debug"
+	"strings"
 
 	"adnet/internal/backends"
 	"adnet/internal/cli"
 	"adnet/internal/lifecycle"
 	"adnet/internal/obs"
+	"adnet/internal/redis"
+	"adnet/internal/roster"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -23,6 +27,8 @@ type host struct {
 	readiness *obs.Readiness
 	admin     *obs.Admin
 	group     *lifecycle.Group
+	name      string        // tells this process apart
+	clerk     *roster.Clerk // says that it runs; made with the first role
 }
 
 // hostConfig is the settings of the frame.
@@ -32,8 +38,11 @@ type hostConfig struct {
 }
 
 func newHost(p cli.Process, cfg hostConfig) (*host, error) {
-	h := &host{Process: p, metrics: obs.NewRegistry(), readiness: obs.NewReadiness()}
-	var err error
+	name, err := nodeName()
+	if err != nil {
+		return nil, err
+	}
+	h := &host{name: name, Process: p, metrics: obs.NewRegistry(), readiness: obs.NewReadiness()}
 	if h.admin, err = obs.NewAdmin(cfg.Admin, obs.AdminDeps{Log: p.Log, Readiness: h.readiness, Gatherer: h.metrics}); err != nil {
 		return nil, err
 	}
@@ -61,6 +70,20 @@ func (h *host) run() error {
 		return fmt.Errorf("stop: %w", err)
 	}
 	return nil
+}
+
+// says makes the clerk of a process that has a role.
+func (h *host) says(role string, b *backends.All) {
+	h.clerk = roster.NewClerk(roster.Deps{Store: redis.NewRoster(b.Redis), Log: h.Log, Self: roster.Process{Name: h.name, Role: role, Version: version()}})
+}
+
+// version is that of the build: of the module, which names the commit where it was built from one.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	return strings.Trim(info.Main.Version, "()")
 }
 
 // nodeName distinguishes processes, including two on one machine and one that was restarted.

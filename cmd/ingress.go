@@ -28,6 +28,7 @@ import (
 	"adnet/internal/lifecycle"
 	"adnet/internal/mail"
 	"adnet/internal/redis"
+	"adnet/internal/roster"
 	"adnet/internal/token"
 
 	"github.com/alecthomas/kong"
@@ -194,11 +195,13 @@ type ingressRole struct {
 // newIngress constructs the HTTP role over b and mounts its routes; nothing is opened and nothing
 // runs.
 func newIngress(h *host, given parts, b *backends.All) (*ingressRole, error) {
-	r := &ingressRole{host: h, All: b, given: given}
-	var err error
-	if r.node, err = nodeName(); err != nil {
-		return nil, err
+	r := &ingressRole{host: h, All: b, given: given, node: h.name}
+	role := roster.Ingress
+	if given.InMemory {
+		role = roster.Standalone
 	}
+	h.says(role, b)
+	h.clerk.Serves(r.serves)
 	// Each area uses the results of those before it.
 	for _, area := range []func() error{r.listening, r.following, r.tracking, r.serving, r.managing, r.billing} {
 		if err := area(); err != nil {
@@ -254,6 +257,6 @@ func (r *ingressRole) addStages() {
 	if r.mail != nil {
 		r.group.Add(lifecycle.Named("mail", r.mail))
 	}
-	r.group.Add(lifecycle.Named("tracking", r.tracker))
+	r.group.Add(lifecycle.Named("tracking", r.tracker), lifecycle.Named("roster", r.clerk))
 	r.group.Add(lifecycle.Named("http", r.http))
 }

@@ -138,6 +138,41 @@ func TestSuspensionReachesTheOtherNode(t *testing.T) {
 			require.Equal(t, 401, status, "%s ended for good: %s", w.name, body)
 		}
 	}
+	t.Run("health", func(t *testing.T) { healthOfAll(t, client{t, there.base}, boss) })
+}
+
+// healthOfAll reads on one node what every process of the installation says of itself.
+func healthOfAll(t *testing.T, api client, boss string) {
+	seen := api.do("GET", "/api/admin/health", boss, "", 200)
+	names, roles := map[string]bool{}, []string{}
+	for _, each := range seen["processes"].([]any) {
+		p := each.(map[string]any)
+		names[p["name"].(string)] = true
+		roles = append(roles, p["role"].(string))
+		require.NotEmpty(t, p["version"])
+		began, err := time.Parse(time.RFC3339, p["started_at"].(string))
+		require.NoError(t, err)
+		require.WithinDuration(t, time.Now(), began, 5*time.Minute)
+		serving, serves := p["serving"].(map[string]any)
+		require.Equal(t, p["role"] == "ingress", serves)
+		if serves {
+			require.GreaterOrEqual(t, serving["campaigns"], 0.0)
+			require.Contains(t, serving["model"], "benna-2")
+			require.Equal(t, []any{0.0, 0.0, 0.0, ""}, []any{serving["spool_bytes"], serving["spool_events"], serving["trial"], serving["stage"]})
+		}
+	}
+	require.Len(t, names, 3)
+	require.ElementsMatch(t, []string{"ingress", "ingress", "consumers"}, roles)
+	jobs := map[string]map[string]any{}
+	for _, each := range seen["jobs"].([]any) {
+		j := each.(map[string]any)
+		jobs[j["name"].(string)] = j
+		require.NotNil(t, j["next"], j["name"])
+	}
+	require.Len(t, jobs, 5, "goals, retention, rollup, train, verify: %v", jobs)
+	require.Equal(t, false, jobs["rollup"]["failed"])
+	require.NotNil(t, jobs["rollup"]["ended_at"], "it runs at the start of consumers")
+	require.Nil(t, jobs["retention"]["ended_at"], "it runs at night")
 }
 
 // askAs sends a request with pairs of header names and values.

@@ -24,6 +24,7 @@ import (
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/obs"
+	"adnet/internal/roster"
 	"adnet/internal/schedule"
 
 	"github.com/google/uuid"
@@ -57,6 +58,7 @@ type Rollup struct {
 	store    Store
 	log      *slog.Logger
 	now      func() time.Time
+	told     roster.Told
 	failures prometheus.Counter
 	newest   prometheus.Gauge
 }
@@ -87,16 +89,23 @@ func New(cfg Config, deps Deps) (*Rollup, error) {
 	}, nil
 }
 
+// Tells lets administrators be told of each run; call it before Run.
+func (r *Rollup) Tells(told roster.Told) { r.told = told }
+
 // Run rolls up yesterday at once, so that a run missed while the process was down is made up for,
 // and then every day at Config.At after midnight UTC. A failed run is tried again until it
 // succeeds. Run returns nil when ctx is cancelled.
 func (r *Rollup) Run(ctx context.Context) error {
-	schedule.Loop(ctx, 0, r.turn)
+	schedule.Loop(ctx, 0, func(ctx context.Context) time.Duration {
+		wait, err := r.turn(ctx)
+		r.told.Ended(ctx, err, r.now(), r.now().Add(wait))
+		return wait
+	})
 	return nil
 }
 
-// turn is one run; it answers how long to wait for the next.
-func (r *Rollup) turn(ctx context.Context) time.Duration {
+// turn is one run; it answers how long to wait for the next, and why it failed.
+func (r *Rollup) turn(ctx context.Context) (time.Duration, error) {
 	now := r.now()
 	date := day.Of(now.Add(-r.cfg.At)) - 1
 	rows, err := r.Aggregate(ctx, date)
@@ -105,16 +114,16 @@ func (r *Rollup) turn(ctx context.Context) time.Duration {
 	}
 	switch {
 	case ctx.Err() != nil:
-		return r.cfg.Retry
+		return r.cfg.Retry, ctx.Err()
 	case err != nil:
 		r.failures.Inc()
 		r.log.LogAttrs(ctx, slog.LevelError, "roll-up failed, will be tried again",
 			slog.String("day", date.String()), slog.Duration("in", r.cfg.Retry), slog.Any("error", err))
-		return r.cfg.Retry
+		return r.cfg.Retry, err
 	}
 	r.newest.Set(float64(date.Time().Unix()))
 	r.log.LogAttrs(ctx, slog.LevelInfo, "rolled up", slog.String("day", date.String()), slog.Int("rows", rows))
-	return schedule.UntilTimeOfDay(now, r.cfg.At)
+	return schedule.UntilTimeOfDay(now, r.cfg.At), nil
 }
 
 const (

@@ -11,6 +11,7 @@ import (
 
 	"adnet/internal/day"
 	"adnet/internal/errs"
+	"adnet/internal/roster"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -91,7 +92,9 @@ func TestWhenAndWhichDay(t *testing.T) {
 	} {
 		s := &recorder{}
 		r := newRollup(t, Config{}, s, at(c.now))
-		require.Equal(t, at(c.next).Sub(at(c.now)), r.turn(t.Context()), c.now)
+		wait, err := r.turn(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, at(c.next).Sub(at(c.now)), wait, c.now)
 		require.Equal(t, []string{c.day}, s.days, c.now)
 		require.Equal(t, at(c.day+"T00:00:00Z").Unix(), int64(testutil.ToFloat64(r.newest)))
 	}
@@ -116,6 +119,8 @@ func TestRun(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	s := &recorder{fail: "CREATE TABLE", failures: 2, swept: make(chan struct{})}
 	r := newRollup(t, Config{Retry: time.Nanosecond}, s, time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
+	var told []bool
+	r.Tells(func(_ context.Context, ended *roster.Run, _ time.Time) { told = append(told, ended.Failed) })
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
@@ -124,4 +129,5 @@ func TestRun(t *testing.T) {
 	require.NoError(t, <-done)
 	require.Equal(t, []string{"2026-03-09"}, s.days)
 	require.InDelta(t, 2, testutil.ToFloat64(r.failures), 0)
+	require.Equal(t, []bool{true, true}, told[:2])
 }

@@ -20,6 +20,7 @@ import (
 	"adnet/internal/day"
 	"adnet/internal/obs"
 	"adnet/internal/report"
+	"adnet/internal/roster"
 	"adnet/internal/schedule"
 
 	"github.com/google/uuid"
@@ -55,6 +56,7 @@ type Deps struct {
 	Metrics prometheus.Registerer
 	Source  Source
 	Store   Store
+	Told    roster.Told // nil: administrators are not told
 	Now     func() time.Time
 }
 
@@ -80,8 +82,11 @@ func New(deps Deps) *Steering {
 
 // Run looks at the goals every minute until ctx ends, and then returns nil.
 func (s *Steering) Run(ctx context.Context) error {
+	s.deps.Told.Plans(s.deps.Now().Add(first))
 	schedule.Loop(ctx, first, func(ctx context.Context) time.Duration {
-		if err := s.Turn(ctx); err != nil && ctx.Err() == nil {
+		err := s.Turn(ctx)
+		s.deps.Told.Ended(ctx, err, s.deps.Now(), s.deps.Now().Add(every))
+		if err != nil && ctx.Err() == nil {
 			s.failed.Inc()
 			s.often.Warn(ctx, "goals were not looked at: their campaigns bid as before", "error", err)
 		}

@@ -20,6 +20,7 @@ import (
 	"adnet/internal/obs"
 	"adnet/internal/ranking"
 	"adnet/internal/report"
+	"adnet/internal/roster"
 	"adnet/internal/schedule"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -82,6 +83,7 @@ type Deps struct {
 	Campaigns Campaigns
 	Store     Store
 	World     train.World
+	Told      roster.Told // nil: administrators are not told
 	Now       func() time.Time
 }
 
@@ -106,18 +108,23 @@ func New(cfg Config, deps Deps) (*Learner, error) {
 
 // Run trains each night until ctx ends, and then returns nil.
 func (l *Learner) Run(ctx context.Context) error {
-	schedule.Loop(ctx, schedule.UntilTimeOfDay(l.deps.Now(), l.cfg.At), func(ctx context.Context) time.Duration {
+	next := func() time.Duration { return schedule.UntilTimeOfDay(l.deps.Now(), l.cfg.At) }
+	first := next()
+	l.deps.Told.Plans(l.deps.Now().Add(first))
+	schedule.Loop(ctx, first, func(ctx context.Context) time.Duration {
 		done, err := l.nightly(ctx, l.deps.Now().AddDate(0, 0, -1))
+		wait := next()
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
 			l.failed.Inc()
 			l.deps.Log.LogAttrs(ctx, slog.LevelError, "the ranking was not trained, will be tried again", slog.Any("error", err))
-			return again
+			wait = again
 		default:
 			l.deps.Log.LogAttrs(ctx, slog.LevelInfo, "trained", slog.Int64("version", done.Number), slog.String("stage", string(done.Stage)), slog.Any("why", done.Report.Why))
 		}
-		return schedule.UntilTimeOfDay(l.deps.Now(), l.cfg.At)
+		l.deps.Told.Ended(ctx, err, l.deps.Now(), l.deps.Now().Add(wait))
+		return wait
 	})
 	return nil
 }

@@ -23,6 +23,7 @@ import (
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/obs"
+	"adnet/internal/roster"
 	"adnet/internal/schedule"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -86,6 +87,7 @@ type Deps struct {
 	Life    time.Duration // the longest that an event counts after its auction
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
+	Told    roster.Told      // nil: administrators are not told
 	Now     func() time.Time // nil: the clock
 }
 
@@ -118,13 +120,18 @@ func New(cfg Config, deps Deps) (*Retainer, error) {
 // after ten minutes.
 func (r *Retainer) Run(ctx context.Context) error {
 	next := func() time.Duration { return schedule.UntilTimeOfDay(r.deps.Now(), r.cfg.At) }
-	schedule.Loop(ctx, next(), func(ctx context.Context) time.Duration {
-		if err := r.once(ctx); err != nil && ctx.Err() == nil {
+	first := next()
+	r.deps.Told.Plans(r.deps.Now().Add(first))
+	schedule.Loop(ctx, first, func(ctx context.Context) time.Duration {
+		err := r.once(ctx)
+		wait := next()
+		if err != nil && ctx.Err() == nil {
 			r.failures.Inc()
 			r.deps.Log.Error("retention failed, will be tried again", "error", err)
-			return 10 * time.Minute
+			wait = 10 * time.Minute
 		}
-		return next()
+		r.deps.Told.Ended(ctx, err, r.deps.Now(), r.deps.Now().Add(wait))
+		return wait
 	})
 	return nil
 }

@@ -3,6 +3,7 @@ package retain
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,7 @@ import (
 	"adnet/internal/adreport"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
+	"adnet/internal/roster"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -56,7 +58,11 @@ func (s *store) Retain(context.Context, ledger.Cutoffs, bool) (ledger.Removed, e
 func TestRunsEveryNight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{fail: 1}
-		r, err := New(Config{Marks: 60, At: 3 * time.Hour}, Deps{Store: s, Life: conversions, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+		var told []string
+		tell := func(_ context.Context, ended *roster.Run, next time.Time) {
+			told = append(told, fmt.Sprint(ended != nil, ended != nil && ended.Failed, next.UTC().Format(" 15:04")))
+		}
+		r, err := New(Config{Marks: 60, At: 3 * time.Hour}, Deps{Store: s, Life: conversions, Told: tell, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), 73*time.Hour)
 		defer cancel()
@@ -65,6 +71,7 @@ func TestRunsEveryNight(t *testing.T) {
 		require.Equal(t, []time.Time{
 			start.Add(3 * time.Hour), start.Add(3*time.Hour + 10*time.Minute), start.Add(27 * time.Hour), start.Add(51 * time.Hour),
 		}, s.at)
+		require.Equal(t, []string{"false false 03:00", "true true 03:10", "true false 03:00", "true false 03:00", "true false 03:00"}, told)
 	})
 }
 

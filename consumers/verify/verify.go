@@ -14,6 +14,7 @@ import (
 
 	"adnet/internal/ledger"
 	"adnet/internal/obs"
+	"adnet/internal/roster"
 	"adnet/internal/schedule"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -40,6 +41,7 @@ type Deps struct {
 	Check   func(ctx context.Context) ([]ledger.Check, error)
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
+	Told    roster.Told // nil: administrators are not told
 	Now     func() time.Time
 }
 
@@ -73,6 +75,7 @@ const look = 2 * time.Second
 // Run runs verify until ctx ends, and then returns nil.
 func (v *Verifier) Run(ctx context.Context) error {
 	night := v.next()
+	v.deps.Told.Plans(v.planned())
 	schedule.Loop(ctx, look, func(ctx context.Context) time.Duration {
 		nightly := v.cfg.At < never && !v.deps.Now().Before(night)
 		if nightly {
@@ -84,6 +87,14 @@ func (v *Verifier) Run(ctx context.Context) error {
 		return look
 	})
 	return nil
+}
+
+// planned is [Verifier.next] where there are nightly runs, else zero.
+func (v *Verifier) planned() time.Time {
+	if v.cfg.At == never {
+		return time.Time{}
+	}
+	return v.next()
 }
 
 // next is when the next night's run begins.
@@ -121,6 +132,10 @@ func (v *Verifier) Turn(ctx context.Context, nightly bool) error {
 			broken++
 		}
 	}
+	if broken > 0 && err == nil {
+		err = errors.New("a promise is broken")
+	}
+	v.deps.Told.Ended(ctx, err, run.EndedAt, v.planned())
 	v.broken.Set(broken)
 	v.ended.Set(float64(run.EndedAt.Unix()))
 	return nil

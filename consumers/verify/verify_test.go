@@ -11,6 +11,7 @@ import (
 	"adnet/consumers/verify"
 	"adnet/internal/ledger"
 	"adnet/internal/memory"
+	"adnet/internal/roster"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
@@ -67,6 +68,40 @@ func TestOnlyWhenAsked(t *testing.T) {
 		stop()
 		synctest.Wait()
 	})
+}
+
+// Administrators are told when the next night's run begins, and how each run went.
+func TestRunsAreTold(t *testing.T) {
+	type said struct {
+		ran, failed bool
+		next        string
+	}
+	for at, next := range map[time.Duration]string{4 * time.Hour: "04:00", 24 * time.Hour: ""} {
+		synctest.Test(t, func(t *testing.T) {
+			var told []said
+			checks := []ledger.Check{{Name: "a", Want: 1, Got: 1}}
+			v, err := verify.New(verify.Config{At: at}, verify.Deps{
+				Store: memory.New(time.Now), Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+				Check: func(context.Context) ([]ledger.Check, error) { return checks, nil },
+				Told: func(_ context.Context, ended *roster.Run, next time.Time) {
+					s := said{ran: ended != nil, failed: ended != nil && ended.Failed}
+					if !next.IsZero() {
+						s.next = next.UTC().Format("15:04")
+					}
+					told = append(told, s)
+				},
+			})
+			require.NoError(t, err)
+			ctx, stop := context.WithTimeout(t.Context(), time.Second)
+			defer stop()
+			require.NoError(t, v.Run(ctx))
+			require.NoError(t, v.Turn(t.Context(), true))
+			checks[0].Got = 2
+			time.Sleep(time.Hour)
+			require.NoError(t, v.Turn(t.Context(), true))
+			require.Equal(t, []said{{false, false, next}, {true, false, next}, {true, true, next}}, told)
+		})
+	}
 }
 
 // What a store says when it cannot be read is for the log, and the run is kept as one that failed.

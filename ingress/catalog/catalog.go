@@ -166,6 +166,9 @@ func (c *Catalog) Snapshot() *auction.Snapshot {
 // Version is the config version that the snapshot is complete up to.
 func (c *Catalog) Version() int64 { return c.version.Load() }
 
+// Followed is how many campaigns this node knows, in any state, without the sandbox's.
+func (c *Catalog) Followed() int { return c.campaigns.Load().len() - len(c.sandbox) }
+
 // Fresh says whether this node could prove within the last second that it knows every change.
 func (c *Catalog) Fresh(now time.Time) bool {
 	return now.Sub(time.Unix(0, c.freshness.Load())) < freshFor

@@ -53,6 +53,13 @@ func (t *campaignTable) creative(id uuid.UUID) (*campaign.Campaign, bool) {
 	return found.campaign(id), true
 }
 
+// len is how many campaigns are known.
+func (t *campaignTable) len() int {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return len(t.slots)
+}
+
 // packed is empty if at most the room of the campaign is known.
 func (t *campaignTable) packed(id uuid.UUID) packed {
 	t.mu.RLock()

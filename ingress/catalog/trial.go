@@ -31,6 +31,7 @@ type trial struct {
 	snapshot *auction.Snapshot
 	number   int64
 	share    uint32 // of auctions, parts per million
+	stage    ranking.Stage
 }
 
 // decidesAll says that the weights on trial decide every auction.
@@ -57,6 +58,15 @@ func (c *Catalog) Trial(id uuid.UUID) (snapshot *auction.Snapshot, decides bool)
 		return nil, false
 	}
 	return t.snapshot, binary.BigEndian.Uint32(id[12:])%ranking.AllShare < t.share
+}
+
+// Model is the version of the weights that decide, but for the share of a trial, and the version on
+// trial with its stage: 0 and empty without one.
+func (c *Catalog) Model() (deciding string, trial int64, stage ranking.Stage) {
+	if t := c.trial.Load(); t != nil {
+		trial, stage = t.number, t.stage
+	}
+	return c.Snapshot().Model(), trial, stage
 }
 
 // followWeights asks for the state until ctx ends. What cannot be read changes nothing.
@@ -120,7 +130,7 @@ func (c *Catalog) setWeights(next *weightsChange) {
 		c.weights.making = compaction{}
 	case next.state.Trial == before.Trial:
 		if onTrial != nil {
-			c.trial.Store(&trial{onTrial.snapshot, onTrial.number, next.state.Stage.Share()})
+			c.trial.Store(&trial{onTrial.snapshot, onTrial.number, next.state.Stage.Share(), next.state.Stage})
 		}
 	default:
 		c.trial.Store(nil)
@@ -147,14 +157,14 @@ func (c *Catalog) makeTrial() {
 }
 
 func (c *Catalog) finishTrial(next *auction.Snapshot) {
-	c.trial.Store(&trial{next.Apply(changesOf(c.weights.making.missed)), c.weights.state.Trial, c.weights.state.Stage.Share()})
+	c.trial.Store(&trial{next.Apply(changesOf(c.weights.making.missed)), c.weights.state.Trial, c.weights.state.Stage.Share(), c.weights.state.Stage})
 	c.weights.making = compaction{}
 }
 
 // applyToTrial lets the trial follow the campaigns: it must not serve one that was paused.
 func (c *Catalog) applyToTrial(newer map[auction.ID]*auction.Campaign) {
 	if t := c.trial.Load(); t != nil {
-		c.trial.Store(&trial{t.snapshot.Apply(changesOf(newer)), t.number, t.share})
+		c.trial.Store(&trial{t.snapshot.Apply(changesOf(newer)), t.number, t.share, t.stage})
 	}
 	if c.weights.making.done != nil {
 		maps.Copy(c.weights.making.missed, newer)

@@ -9,14 +9,17 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/internal/link"
 	"adnet/internal/obs"
+	"adnet/internal/roster"
 )
 
 // Health is what a node found when it looked around.
 type Health struct {
-	Servers    []link.Seen `json:"servers"` // as `adnet doctor` has them
-	Settlement Settlement  `json:"settlement"`
-	Nodes      []Node      `json:"nodes"` // that serve, or did within the last hour, as PostgreSQL heard them
-	Problems   []string    `json:"problems"`
+	Servers    []link.Seen      `json:"servers"` // as `adnet doctor` has them
+	Settlement Settlement       `json:"settlement"`
+	Nodes      []Node           `json:"nodes"`     // that serve, or did within the last hour, as PostgreSQL heard them
+	Processes  []roster.Process `json:"processes"` // that said within a minute that they run
+	Jobs       []roster.Job     `json:"jobs"`      // that recur
+	Problems   []string         `json:"problems"`
 }
 
 // Settlement is how far the log is applied.

@@ -14,6 +14,7 @@ import (
 	"adnet/internal/link"
 	"adnet/internal/obs"
 	"adnet/internal/report"
+	"adnet/internal/roster"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -41,7 +42,9 @@ func (w *world) look(context.Context) oversee.Health {
 	w.looks++
 	away := link.Report{Server: "PostgreSQL", Address: "db.example/adnet", Setting: "ADNET_POSTGRES_URL"}
 	away.Mend("connection refused", "start it")
-	return oversee.Health{Servers: []link.Seen{away.Seen()}, Nodes: []oversee.Node{{Name: "a", HeardAt: w.Now}}, Problems: []string{"the log is away"}}
+	return oversee.Health{Servers: []link.Seen{away.Seen()}, Nodes: []oversee.Node{{Name: "a", HeardAt: w.Now}},
+		Processes: []roster.Process{{Name: "a", Role: roster.Ingress, Version: "v1", StartedAt: w.Now, SaidAt: w.Now, Serving: &roster.Serving{SpoolBytes: 7, Model: "m", Stage: "part", Trial: 2}}, {Name: "b", Role: roster.Consumers}},
+		Jobs:      roster.Jobs([]roster.Process{{Plans: map[string]time.Time{roster.Train: w.Now}}}, []roster.Run{{Job: roster.Goals, EndedAt: w.Now, Failed: true}}), Problems: []string{"the log is away"}}
 }
 
 // A look connects to every server: however many ask, there is one each half minute.
@@ -52,12 +55,24 @@ func TestHealthIsLookedAtOnce(t *testing.T) {
 		require.Equal(t, false, got["servers"].([]any)[0].(object)["ok"])
 		require.Nil(t, got["settlement"].(object)["behind"])
 		require.Equal(t, true, got["node"].(object)["ready"])
+		require.Equal(t, 7.0, got["processes"].([]any)[0].(object)["serving"].(object)["spool_bytes"])
+		require.Nil(t, got["processes"].([]any)[1].(object)["serving"])
+		require.Equal(t, []any{"goals", true, nil}, pick(got["jobs"].([]any)[0], "name", "failed", "next"))
+		require.Equal(t, []any{"train", nil}, pick(got["jobs"].([]any)[1], "name", "ended_at"))
 	}
 	w.owner.Get(t, "/api/admin/health").Fails(403, "forbidden")
 	require.Equal(t, 1, w.looks)
 	w.Now = w.Now.Add(30 * time.Second)
 	w.boss.Get(t, "/api/admin/health").As(200)
 	require.Equal(t, 2, w.looks)
+}
+
+// pick is some members of an object.
+func pick(of any, names ...string) (values []any) {
+	for _, name := range names {
+		values = append(values, of.(object)[name])
+	}
+	return values
 }
 
 // charged writes a charge of one micro-USD into the ledger.

@@ -21,6 +21,10 @@ type keys struct {
 	applied  string // hash: node → the head it has applied
 	changes  string // channel: every accepted change
 
+	processes string // sorted set: process by the time when it last said that it runs, ms of Redis's clock
+	said      string // hash: process → what it says of itself, JSON
+	jobs      string // hash: recurring job → its last run, JSON
+
 	reservations string // hash: epoch, opens and beat (ms of Redis's clock) of the reservations
 	curves       string // hash: campaign id → traffic curve
 }
@@ -31,6 +35,7 @@ func keysOf(prefix string) keys {
 		prefix:  prefix,
 		objects: p + "objects", versions: p + "versions", head: p + "head", epoch: p + "epoch", rooms: p + "rooms",
 		nodes: p + "nodes", applied: p + "applied", changes: p + "changes",
+		processes: prefix + ":{roster}:processes", said: prefix + ":{roster}:said", jobs: prefix + ":{roster}:jobs",
 		reservations: p + "reserved:state", curves: prefix + ":{pacing}:curves",
 	}
 }

@@ -156,3 +156,28 @@ func TestSettingsOfTheNode(t *testing.T) {
 	w.examine(t, tab, desk)
 	require.Empty(t, tab.Problems())
 }
+
+// The screen of health shows every process and recurring job that the API names, in both languages.
+func TestHealthShowsProcessesAndJobs(t *testing.T) {
+	w := shared
+	boss, _ := w.login(t, "admin")
+	var seen struct {
+		Processes []struct {
+			Name, Version string
+			Serving       struct{ Model string }
+		}
+		Jobs []struct{ Name string }
+	}
+	w.get(t, boss, "/api/admin/health", &seen)
+	require.Len(t, seen.Processes, 1)
+	require.NotEmpty(t, seen.Jobs)
+	tab := w.tab(t, "admin", desk)
+	require.NoError(t, tab.Open(w.base+"/console/health"))
+	row := `document.querySelector('[data-process="` + seen.Processes[0].Name + `"]').innerText`
+	require.NoError(t, tab.Await(`!!document.querySelector('[data-process]') && `+row+`.includes('`+seen.Processes[0].Serving.Model+`') && `+row+`.includes('0 bytes')`))
+	for _, j := range seen.Jobs {
+		require.NoError(t, tab.Await(`!!document.querySelector('[data-job="`+j.Name+`"]')`), j.Name)
+	}
+	w.examine(t, tab, desk)
+	require.Empty(t, tab.Problems())
+}

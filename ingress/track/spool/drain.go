@@ -55,6 +55,9 @@ func (s *Spool) drainSegment(ctx context.Context, path string) bool {
 	s.mu.Lock()
 	s.closed = s.closed[1:]
 	s.bytes -= size
+	if s.events -= int64(len(records)); s.bytes == 0 || s.events < 0 {
+		s.events = 0 // a write that failed left frames of which nobody was told
+	}
 	s.size.Set(float64(s.bytes))
 	s.mu.Unlock()
 	s.drained.Add(float64(len(records)))

@@ -116,6 +116,20 @@ func readSegment(path string) (records []record, whole bool, size int64, err err
 	return records, whole, size, nil
 }
 
+// countFrames is how many frames stand in a segment that an earlier process left: 0 where it cannot
+// be read, which draining will say.
+func countFrames(path string) (n int64) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return 0
+	}
+	for ok := true; ; n++ {
+		if _, data, ok = cutFrame(data); !ok {
+			return n
+		}
+	}
+}
+
 // cutFrame takes the first frame off data; ok is false when its length cannot be true.
 func cutFrame(data []byte) (payload, rest []byte, ok bool) {
 	if len(data) < headerBytes {

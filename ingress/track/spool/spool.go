@@ -60,10 +60,11 @@ type Spool struct {
 	lock  *os.File
 	queue queue
 
-	mu     sync.Mutex // guards active, closed, bytes, next
+	mu     sync.Mutex // guards active, closed, bytes, events, next
 	active *segment   // nil until something is appended
 	closed []string   // full or rotated segments, oldest first
 	bytes  int64      // of all segments
+	events int64      // in them
 	next   uint64     // number of the next segment
 
 	size    prometheus.Gauge
@@ -103,6 +104,9 @@ func (s *Spool) Open() error {
 		return fmt.Errorf("spool folder (ADNET_SPOOL_DIR): %w", err)
 	}
 	s.closed, s.bytes, s.next = left, bytes, next
+	for _, path := range left {
+		s.events += countFrames(path)
+	}
 	s.size.Set(float64(bytes))
 	return nil
 }
@@ -128,6 +132,13 @@ func (s *Spool) Empty() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.bytes == 0
+}
+
+// Waiting is how much waits on disk: the bytes of its files, and the events in them.
+func (s *Spool) Waiting() (bytes, events int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bytes, s.events
 }
 
 // Run writes and drains until ctx ends; records still on disk then wait for the next start. Every
@@ -189,6 +200,7 @@ func (s *Spool) store(g group) error {
 	if err != nil {
 		return errs.Wrap(errors.Join(err, s.rotate()), errs.Unavailable, "the spool cannot be written (ADNET_SPOOL_DIR)")
 	}
+	s.events += int64(len(g.done))
 	s.spooled.Add(float64(len(g.done)))
 	if s.active.bytes >= segmentBytes {
 		if err := s.rotate(); err != nil { // synced already: nothing is lost

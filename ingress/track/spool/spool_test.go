@@ -141,6 +141,29 @@ func TestAnAnsweredAppendIsOnDisk(t *testing.T) {
 	require.False(t, f.Empty())
 }
 
+// What waits is known in events, also of what an earlier process left, until it is in the log.
+func TestWaitingIsCountedInEvents(t *testing.T) {
+	dir := t.TempDir()
+	waiting := func(f *fixture) int64 {
+		bytes, events := f.Waiting()
+		require.Equal(t, events > 0, bytes > 0)
+		return events
+	}
+	f := open(t, dir, 1<<20)
+	f.log.set(down)
+	f.run(t)
+	for n := range 3 {
+		require.EqualValues(t, n, waiting(f))
+		require.NoError(t, f.append("a"))
+	}
+	f.stop()
+	next := open(t, dir, 1<<20)
+	require.EqualValues(t, 3, waiting(next))
+	next.run(t)
+	next.drainedSoon(t)
+	require.Zero(t, waiting(next))
+}
+
 func TestDrainsInOrderAndDeletes(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir, 1<<20).run(t)

@@ -20,6 +20,9 @@ const en = {
   noFill: 'Why there was no ad', noneUnfilled: 'Every request had an ad', byReason: 'Invalid traffic by reason', byPublisher: 'By publisher', byDay: 'By day', reason: 'Reason', other: 'Other', publisher: 'Publisher (id)', period: 'Period', days: (n: number) => `${n} days`, noInvalid: 'No invalid traffic',
   health: 'System health', healthLead: 'What this node finds when it looks around, at most 30 seconds ago.', servers: 'Servers', inProcess: 'In-memory mode: log and stores are parts of this process.', server: 'Server', version: 'Version', latency: 'Latency', works: 'Works', mend: 'To be mended', away: 'Not reached', findings: 'Findings',
   settlement: 'Settlement', behind: 'Records that wait', unknown: 'unknown', nodes: 'Serving nodes', heard: 'Last heard', ended: 'Ended', serving: 'Serves', silent: 'Silent', thisNode: 'This node', ready: 'Ready', notReady: 'Not ready', lastVerify: 'Newest verify', partitions: 'Partitions',
+  processes: 'Processes', uptime: 'Runs', spool: 'Waits on disk', weights: 'Weights', campaigns: 'Campaigns', roles: { ingress: 'serves ads', consumers: 'consumers', standalone: 'all in one' } as Record<string, string>,
+  bytesOf: (n: string) => `${n} bytes`, eventsOf: (n: string) => `${n} events`, trial: (n: string, stage: string) => `version ${n} on trial: ${stage}`, stages: { shadow: 'foretells only', part: 'decides a share', all: 'decides all' } as Record<string, string>, deliver: (n: string) => `${n} deliver`,
+  jobs: 'Recurring jobs', job: 'Job', lastRun: 'Last run', outcome: 'Outcome', nextRun: 'Next run', notYet: 'none told yet', notPlanned: 'no process plans it', jobDone: 'Done', jobFailed: 'Failed', jobNames: { verify: 'Verify', train: 'Training of the ranking', retention: 'Retention', goals: 'Goals of campaigns', rollup: 'Roll-up of closed days' } as Record<string, string>,
 };
 
 type Texts<T> = { [K in keyof T]: T[K] extends string ? string : T[K] extends (...args: infer A) => string ? (...args: A) => string : Texts<T[K]> };
@@ -43,6 +46,9 @@ const de: Texts<typeof en> = {
   noFill: 'Warum es keine Anzeige gab', noneUnfilled: 'Jede Anfrage bekam eine Anzeige', byReason: 'Ungültiger Verkehr nach Grund', byPublisher: 'Nach Publisher', byDay: 'Nach Tag', reason: 'Grund', other: 'Andere', publisher: 'Publisher (Kennung)', period: 'Zeitraum', days: (n) => `${n} Tage`, noInvalid: 'Kein ungültiger Verkehr',
   health: 'Zustand des Systems', healthLead: 'Was dieser Knoten vor höchstens 30 Sekunden vorfand.', servers: 'Server', inProcess: 'Im Speicher-Modus sind Log und Speicher Teile dieses Prozesses.', server: 'Server', version: 'Version', latency: 'Laufzeit', works: 'Geht', mend: 'Zu beheben', away: 'Nicht erreicht', findings: 'Befunde',
   settlement: 'Abrechnung', behind: 'Wartende Einträge', unknown: 'unbekannt', nodes: 'Knoten', heard: 'Zuletzt gehört', ended: 'Beendet', serving: 'Dient', silent: 'Stumm', thisNode: 'Dieser Knoten', ready: 'Bereit', notReady: 'Nicht bereit', lastVerify: 'Neueste Prüfung', partitions: 'Partitionen',
+  processes: 'Prozesse', uptime: 'Läuft', spool: 'Wartet auf Platte', weights: 'Gewichte', campaigns: 'Kampagnen', roles: { ingress: 'liefert Anzeigen', consumers: 'Consumer', standalone: 'alles in einem' },
+  bytesOf: (n) => `${n} Bytes`, eventsOf: (n) => `${n} Ereignisse`, trial: (n, stage) => `Version ${n} auf Probe: ${stage}`, stages: { shadow: 'sagt nur voraus', part: 'entscheidet einen Teil', all: 'entscheidet alles' }, deliver: (n) => `${n} werden ausgeliefert`,
+  jobs: 'Wiederkehrende Aufgaben', job: 'Aufgabe', lastRun: 'Letzter Lauf', outcome: 'Ergebnis', nextRun: 'Nächster Lauf', notYet: 'noch keiner gemeldet', notPlanned: 'kein Prozess plant sie', jobDone: 'Erledigt', jobFailed: 'Gescheitert', jobNames: { verify: 'Prüfung', train: 'Lernen der Rangfolge', retention: 'Aufräumen', goals: 'Ziele der Kampagnen', rollup: 'Verdichten alter Tage' },
 };
 
 export const s = () => texts(en, de);
