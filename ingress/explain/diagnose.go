@@ -78,7 +78,8 @@ type stateReply struct {
 	TotalBudget      money.Micros          `json:"total_budget"`
 	SpentTotal       money.Micros          `json:"spent_total"`
 	CreditFunded     bool                  `json:"credit_funded"`
-	Balance          *money.Micros         `json:"balance_usd"` // prepaid and left; null when the campaign is not prepaid
+	Balance          *money.Micros         `json:"balance_usd"`     // prepaid and left; null when the campaign is not prepaid
+	ConversionRate   *float64              `json:"conversion_rate"` // ÷ the network's; null when its bids do not go by it, or nothing was learnt
 	ConfigVersion    int64                 `json:"config_version"`
 	NodeVersion      int64                 `json:"node_config_version"` // that the answering node serves by; 0 for none
 }
@@ -147,7 +148,7 @@ func (a *API) state(k *campaign.Campaign) stateReply {
 	s := stateReply{
 		Status: k.Status, PolicyViolations: k.PolicyViolations, BillingModel: k.BillingModel, BidAmount: k.BidAmount, UnitPrice: billing.Price(most, most),
 		DailyBudget: k.DailyBudget, SpentToday: k.SpentToday, TotalBudget: k.TotalBudget, SpentTotal: k.SpentTotal,
-		CreditFunded: k.CreditFunded, ConfigVersion: k.ConfigVersion,
+		CreditFunded: k.CreditFunded, ConversionRate: a.conversionRate(k), ConfigVersion: k.ConfigVersion,
 	}
 	if s.PolicyViolations == nil {
 		s.PolicyViolations = []campaign.Violation{}
@@ -159,6 +160,17 @@ func (a *API) state(k *campaign.Campaign) stateReply {
 		s.NodeVersion = served.ConfigVersion
 	}
 	return s
+}
+
+// conversionRate is how often clicks on a campaign are followed by a conversion ÷ those of the
+// network, as auctions of this node take it: what the owner's bids count times it.
+func (a *API) conversionRate(k *campaign.Campaign) *float64 {
+	learnt := a.deps.Catalog.Snapshot().Learnt()
+	if learnt == nil || learnt.Conversions.Network == 0 || !k.ByConversions() {
+		return nil
+	}
+	rate := float64(learnt.Conversions.Of(k.ID, k.AdvertiserID)) / float64(ranker.Certain)
+	return &rate
 }
 
 // ofCampaign is what about the campaign as it is now keeps it from serving.

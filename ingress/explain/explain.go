@@ -19,6 +19,7 @@ import (
 	"net/http"
 	"time"
 
+	"adnet/auction"
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
@@ -45,6 +46,8 @@ type Catalog interface {
 	Creative(id uuid.UUID) (*campaign.Campaign, bool)
 	Room(id uuid.UUID) (reserve.Room, bool)
 	Fresh(now time.Time) bool
+	// Snapshot is what auctions are decided by now.
+	Snapshot() *auction.Snapshot
 }
 
 // Campaigns reads a caller's own campaign. Errors: errs.NotFound, errs.Forbidden.

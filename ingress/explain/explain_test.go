@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"adnet/auction"
+	"adnet/auction/ranker"
 	"adnet/ingress/httpapi/apitest"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
@@ -16,6 +17,7 @@ import (
 	"adnet/internal/reserve"
 	"adnet/internal/token"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 )
@@ -124,6 +126,47 @@ func TestDiagnosis(t *testing.T) {
 			require.Equal(t, c.delivers, got.Delivers)
 		})
 	}
+}
+
+// What was learnt of how often its clicks convert is told to the owner of a campaign whose bids go by
+// it, and to no other account.
+func TestTheOwnersConversionRate(t *testing.T) {
+	w := newWorld(t)
+	byClicks, byGoal, byImpressions := at(start.Add(-time.Hour), 1), at(start.Add(-time.Hour), 2), at(start.Add(-time.Hour), 3)
+	w.campaign(t, byClicks, "advertiser", func(k *campaign.Campaign) { k.BillingModel = campaign.CPA })
+	w.campaign(t, byGoal, "advertiser", func(k *campaign.Campaign) { k.Goal, k.TargetCPA = campaign.GoalTargetCPA, 2*money.USD })
+	w.campaign(t, byImpressions, "advertiser")
+	rate := func(who string, id uuid.UUID) (status int, rate any) {
+		reply := w.Do(http.MethodGet, "/api/campaigns/"+id.String()+"/diagnose", "", "Authorization", "Bearer "+w.names[who])
+		var told struct {
+			State map[string]any `json:"state"`
+		}
+		require.NoError(t, json.Unmarshal(reply.Body.Bytes(), &told))
+		return reply.Code, told.State["conversion_rate"]
+	}
+	sees := func(id uuid.UUID, want any) {
+		t.Helper()
+		status, got := rate("advertiser", id)
+		require.Equal(t, http.StatusOK, status)
+		require.Equal(t, want, got)
+	}
+	sees(byClicks, nil)
+	w.view.learnt = &ranker.Learnt{Version: 1}
+	sees(byClicks, nil)
+	w.view.learnt.Conversions = ranker.Rates{
+		Network: ranker.Certain, Campaigns: map[[16]byte]ranker.PPM{byClicks: 1_500_000, byImpressions: 3_000_000},
+		Advertisers: map[[16]byte]ranker.PPM{w.users["advertiser"].ID: 700_000},
+	}
+	sees(byClicks, 1.5)
+	sees(byGoal, 0.7)
+	sees(byImpressions, nil)
+	for _, who := range []string{"rival", "stranger", "publisher"} {
+		status, got := rate(who, byClicks)
+		require.Contains(t, []int{http.StatusForbidden, http.StatusNotFound}, status, who)
+		require.Nil(t, got)
+	}
+	_, told := rate("admin", byClicks)
+	require.Equal(t, 1.5, told)
 }
 
 // Whoever looks: nothing in the reply names another's campaign or account, or its price to a

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"adnet/auction"
+	"adnet/auction/ranker"
+	"adnet/auction/target"
 	"adnet/ingress/ingresstest"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
@@ -28,6 +30,11 @@ type view struct {
 	campaigns map[uuid.UUID]*campaign.Campaign
 	rooms     map[uuid.UUID]reserve.Room
 	stale     bool
+	learnt    *ranker.Learnt
+}
+
+func (v *view) Snapshot() *auction.Snapshot {
+	return target.Build(ranker.Version2().With(v.learnt), nil)
 }
 
 func (v *view) Creative(id uuid.UUID) (*campaign.Campaign, bool) {

@@ -53,6 +53,9 @@ type GoalChange struct {
 	Pursuit    *Pursuit
 }
 
+// ByConversions says whether what auctions take c to be worth goes by how often its clicks convert.
+func (c *Campaign) ByConversions() bool { return c.Billing() == CPA || c.Pursues() }
+
 // Pursues says whether the goal of c makes its bids. Campaigns of earlier builds may have one beside
 // another billing model, or without a target: they go on as manual ones.
 func (c *Campaign) Pursues() bool {

@@ -305,6 +305,12 @@ var mutants = []mutant{
 		tests: []string{"./auction/ranker"}, run: "Price",
 	},
 	{
+		name: "rate-network", protects: "a campaign whose bids do not go by conversions has no rate to tell",
+		file: "ingress/explain/diagnose.go",
+		old:  "learnt.Conversions.Network == 0 || !k.ByConversions()", new: "learnt.Conversions.Network == 0",
+		tests: []string{"./ingress/explain"}, run: "OwnersConversionRate",
+	},
+	{
 		name: "view-price", protects: "how rarely ads are viewed lowers what impressions are worth, not the price of a view",
 		file: "auction/ranker/ranker.go",
 		old:  "		effectiveCPM = mulDiv(effectiveCPM, uint64(Certain), uint64(t.PView()))\n", new: "		effectiveCPM = mulDiv(effectiveCPM, uint64(Certain), uint64(FirstView))\n",

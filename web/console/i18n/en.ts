@@ -44,7 +44,7 @@ export const en = {
   edit: 'Edit', editIt: 'Edit the campaign', archiveSure: 'Archive this campaign for ever? It cannot be resumed.', stoppedTitle: 'An administrator has paused this campaign', stoppedAppeal: 'Read the decision and appeal', rejectedTitle: 'A reviewer rejected this', violationsTitle: 'What the policy says',
   invalid: 'Invalid traffic', invalidHelp: 'Robots and floods: never billed', byDay: 'By day', period: 'Period', daysN: (n: number) => `${n} days`, breakdown: 'Breakdown', by: 'By', breakdowns: { format: 'Format', host_app: 'App', integration_method: 'Method' },
   noEvents: 'No events in this period.', unknown: 'unknown',
-  diagnose: 'Why does it not deliver?', delivers: 'It delivers.', deliversNot: 'It does not deliver.', diagnoseWindow: (n: string, won: string) => `Of ${n} auctions of the last hour it won ${won}.`,
+  diagnose: 'Why does it not deliver?', delivers: 'It delivers.', deliversNot: 'It does not deliver.', diagnoseWindow: (n: string, won: string) => `Of ${n} auctions of the last hour it won ${won}.`, convertsAt: (rate: string) => `Learnt: its clicks bring ${rate} of the conversions that are usual in the network. Bids and aims count by as much in auctions; the price does not change.`,
   changes: 'Changes', noChanges: 'Nothing changed yet.',
   preview: 'Preview', surface: 'Where', sponsored: 'Sponsored', yourHeadline: 'Your headline', learnMore: 'Learn more', previewHelp: 'Nothing here is counted or paid for.',
   editCampaign: 'Edit campaign', editLead: 'What you type is checked at once; nothing is saved before you say so.', creative: 'Creative', headline: 'Headline', subtext: 'Text', landingPage: 'Landing page', button: 'Button', picture: 'Picture (https)', logo: 'Logo (https)', ownName: 'Your name for it',

@@ -1,1 +1,0 @@
-import{b as a}from"./chunk-YCWWMGGD.js";import"./chunk-5PMLXA47.js";import"./chunk-BMWARDWX.js";import"./chunk-7WIHHOPA.js";import"./chunk-GXDDS2ET.js";import"./chunk-4BR3CDUV.js";import"./chunk-HEG4UUZV.js";export{a as default};
