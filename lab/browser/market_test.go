@@ -3,6 +3,7 @@ package browser_test
 import (
 	"cmp"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -86,4 +87,50 @@ func TestAnAuctionExplained(t *testing.T) {
 		return strings.Contains(text, "The request") && !strings.Contains(text, "not kept")
 	}, 20*time.Second, 500*time.Millisecond)
 	w.examine(t, tab, desk)
+}
+
+// A publisher turns its house ads on and off: the API says so, and where nothing is sold an own
+// campaign is shown, or nothing.
+func TestHouseAdsOfAPublisher(t *testing.T) {
+	w := shared
+	p := w.joins(t, "house")
+	var campaign struct{ Campaign struct{ ID, Status string } }
+	require.NoError(t, json.Unmarshal(w.post(t, p.token, "/api/campaigns?action=create", map[string]any{
+		"advertiser_id": p.id, "format": "native", "headline": "Zeppelin rides", "subtext": "Slow flights above the lake", "cta_url": "https://zeppelin.example/",
+	}), &campaign))
+	require.Equal(t, "active", campaign.Campaign.Status)
+	var made struct{ Key string }
+	require.NoError(t, json.Unmarshal(w.post(t, p.token, "/api/keys", map[string]any{"kind": "publisher", "name": "house"}), &made))
+	type ad struct {
+		ID    string `json:"ad_id"`
+		House bool
+		Label string `json:"disclosure_label"`
+	}
+	// Nothing is sold to a request that wants certainty.
+	asked := func() *ad {
+		var reply struct{ Ad *ad }
+		require.NoError(t, json.Unmarshal(w.post(t, made.Key, "/v1/ad-request", map[string]any{"context": "a zeppelin ride", "min_relevance": 1}), &reply))
+		return reply.Ad
+	}
+	turned := func(on bool) {
+		t.Helper()
+		require.NoError(t, p.tab.Open(w.base+"/console/blocks"))
+		box := `document.querySelector('input[name=house_ads]')`
+		require.NoError(t, p.tab.Await(box+`?.checked === `+strconv.FormatBool(!on)))
+		require.NoError(t, p.tab.Do(chromedp.Click(`input[name=house_ads]`, chromedp.ByQuery), chromedp.Click(`form[data-form=floor] .primary`, chromedp.ByQuery)))
+		require.NoError(t, p.tab.Await(`!!document.querySelector('form[data-form=floor] .good') && `+box+`.checked === `+strconv.FormatBool(on)))
+		var says struct {
+			House bool `json:"house_ads"`
+		}
+		w.get(t, p.token, "/api/account/publishing", &says)
+		require.Equal(t, on, says.House)
+	}
+	require.Nil(t, asked())
+	turned(true)
+	w.examine(t, p.tab, desk)
+	want := &ad{ID: campaign.Campaign.ID, House: true, Label: "House ad"}
+	require.Eventually(t, func() bool { shown := asked(); return shown != nil && *shown == *want }, 10*time.Second, 100*time.Millisecond)
+	turned(false)
+	require.Eventually(t, func() bool { return asked() == nil }, 10*time.Second, 100*time.Millisecond)
+	require.Empty(t, p.tab.Problems())
 }
