@@ -22,7 +22,7 @@ import (
 // subjects are what ads and requests of TestTrain are about, and their terms.
 var subjects = [][2]string{{"zyzzyva", "zyzzyva"}, {"okapi", "okapi"}, {"quokka", "quokka"}, {"axolotl", "axolotl"}, {"tardigrade", "tardigrad"}}
 
-// visits stores a day on which readers click on ads of what they ask about.
+// visits stores a day on which readers click on ads of what they ask about, and view one in three.
 func visits(t *testing.T, store *clickhouse.Store, campaigns []uuid.UUID, day time.Time) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(day.Unix()), 1))
@@ -40,6 +40,11 @@ func visits(t *testing.T, store *clickhouse.Store, campaigns []uuid.UUID, day ti
 			AdvertiserID: uuid.UUID{8, byte(ad)}, DeveloperID: a.DeveloperID,
 		}
 		events = append(events, event)
+		if n/30%3 == 0 { // of each publisher
+			viewed := event
+			viewed.EventID, viewed.Type = uuid.New(), ledger.Viewable
+			events = append(events, viewed)
+		}
 		rate := 0.05
 		if ad == asked {
 			rate = 0.8
@@ -126,10 +131,15 @@ func TestTrain(t *testing.T) {
 	model := func() string {
 		return api.do("POST", "/api/benna?op=engine-status", "", "", http.StatusOK)["model_version"].(string)
 	}
+	view := func() any {
+		return api.do("POST", "/api/benna?op=engine-status", "", "", http.StatusOK)["weights"].(map[string]any)["p_view"]
+	}
 	first := model()
+	require.Equal(t, 0.5, view())
 	require.Regexp(t, `^benna-2\.[0-9a-f]{8}$`, first)
 	testenv.Exec(t, i.setting("ADNET_POSTGRES_URL"), `UPDATE ranking_weights SET stage = 'all' WHERE number = `+live)
 	require.Eventually(t, func() bool { return model() == first+"-"+live }, 2*time.Second, 50*time.Millisecond)
+	require.InDelta(t, 1./3, view(), 0.02, "one impression in three is viewed")
 	ad := api.do("POST", "/v1/ad-request", key, `{"context":"where does the okapi live"}`, http.StatusOK)["ad"].(map[string]any)
 	require.Equal(t, campaigns[1].String(), ad["ad_id"])
 
@@ -137,6 +147,7 @@ func TestTrain(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, out, "version "+live+": refused since")
 	require.Eventually(t, func() bool { return model() == first }, 2*time.Second, 50*time.Millisecond, "a rollback takes 2 s")
+	require.Equal(t, 0.5, view())
 	audit, err := i.run("audit")
 	require.NoError(t, err)
 	require.Contains(t, audit, "ranking_weights")
