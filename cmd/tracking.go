@@ -3,11 +3,15 @@ package cmd
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
+	"adnet/auction/lexicon"
 	"adnet/ingress/track"
 	"adnet/ingress/track/spool"
 	"adnet/internal/adreport"
+	"adnet/internal/backends"
+	"adnet/internal/campaign"
 	"adnet/internal/kafka"
 	"adnet/internal/redis"
 
@@ -23,11 +27,15 @@ func (r *ingressRole) tracking() (err error) {
 	if r.spool, err = spool.New(r.given.Spool, spool.Deps{Log: r.Log, Metrics: r.metrics, Producer: r.producer}); err != nil {
 		return err
 	}
+	var shared track.Words
+	if r.Terms != nil {
+		shared = sharedWords{r.Terms, r.Books}
+	}
 	r.tracker, err = track.New(r.given.Config.Track, track.Deps{
 		Log: r.Log, Metrics: r.metrics, Keyring: r.given.Ring, Producer: r.producer, Spool: r.spool,
 		Creatives: r.catalog, Exposures: r.delivery.Caps, Auth: r.auth, Seen: r.Redis, Now: time.Now,
 		Clicks: networkClicks{redis.NewClicks(r.Redis)}, Views: r.limits, Reports: r.limits, Unseen: r.limits,
-		Strangers: r.limits, Unproven: r.Books, Sponsors: r.Books,
+		Strangers: r.limits, Unproven: r.Books, Sponsors: r.Books, Words: shared,
 		Complaints: adreport.New(adreport.Deps{
 			Store: r.Books, Stats: r.Stats, Hold: reported{r}, Pause: r.given.Config.Manage.ReportsPause == "on", Log: r.Log, Now: time.Now,
 		}),
@@ -43,6 +51,31 @@ func (r *ingressRole) tracking() (err error) {
 	})
 	r.tracker.Mount(r.http)
 	return nil
+}
+
+// sharedWords finds the words that a request and a campaign share: recorded as numbers of the auction,
+// read in the texts of the campaign.
+type sharedWords struct {
+	terms backends.Terms
+	books interface {
+		Campaign(ctx context.Context, id uuid.UUID) (campaign.Campaign, error)
+	}
+}
+
+// mostWords is how many words a receipt shows.
+const mostWords = 10
+
+// Matched implements track.Words.
+func (w sharedWords) Matched(ctx context.Context, auction, of uuid.UUID, at time.Time) ([]string, error) {
+	recorded, err := w.terms.RecordedTerms(ctx, auction, at)
+	if err != nil || len(recorded) == 0 {
+		return nil, err
+	}
+	c, err := w.books.Campaign(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	return lexicon.Matched(recorded, slices.Concat(c.IntentTokens, c.Keywords, []string{c.Headline, c.Subtext}), mostWords), nil
 }
 
 // networkClicks adapts Redis to the click counters of tracking.

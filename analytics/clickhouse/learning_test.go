@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"adnet/analytics/stats"
 	"adnet/internal/ledger"
 	"adnet/internal/report"
 	"adnet/internal/testenv"
@@ -57,7 +58,19 @@ func TestTermsOfFewAreNotStored(t *testing.T) {
 	require.NoError(t, fresh.InsertAuctions(t.Context(), "later", []report.Auction{{
 		AuctionID: uuid.New(), At: at, Outcome: report.Outcome{Terms: []uint32{1, 2, 3}, PClick: 1},
 	}, {AuctionID: uuid.New(), At: at, Outcome: report.Outcome{Terms: []uint32{3}}}}))
-	require.EqualValues(t, 1, number(t, s, "(SELECT count() FROM outcome_terms WHERE terms = [3])"), "known ones only, and none of a publisher who said no")
+	reader, err := stats.New(stats.Config{}, stats.Deps{Store: s})
+	require.NoError(t, err)
+	told := uuid.New()
+	require.NoError(t, fresh.InsertAuctions(t.Context(), "told", []report.Auction{{AuctionID: told, At: at, Outcome: report.Outcome{Terms: []uint32{1, 2, 3, 4}, PClick: 1}}}))
+	for id, want := range map[uuid.UUID][]uint32{told: {3}, uuid.New(): {}} {
+		terms, err := reader.RecordedTerms(t.Context(), id, at.Add(-time.Second))
+		require.NoError(t, err)
+		require.Equal(t, want, terms, "of an auction, what enough people say")
+	}
+	terms, err := reader.RecordedTerms(t.Context(), told, at.AddDate(0, 0, 3))
+	require.NoError(t, err)
+	require.Empty(t, terms, "another day")
+	require.EqualValues(t, 2, number(t, s, "(SELECT count() FROM outcome_terms WHERE terms = [3])"), "known ones only, and none of a publisher who said no")
 
 	tables, err := s.Tables(t.Context())
 	require.NoError(t, err)

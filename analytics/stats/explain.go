@@ -57,6 +57,14 @@ GROUP BY whole, outcome`
 // MaxAuctionEvents is how many events of one auction are answered, oldest first.
 const MaxAuctionEvents = 200
 
+// recordedTermsQuery asks again whether enough people use a term: what was recorded must be common when
+// it is shown, too.
+const recordedTermsQuery = `
+SELECT term FROM known_terms
+WHERE month = toStartOfMonth({day:Date}) AND term IN (
+    SELECT arrayJoin(terms) FROM outcome_terms WHERE day BETWEEN {since:Date} AND {until:Date} AND auction_id = {auction:UUID})
+ORDER BY term`
+
 // eventsFor is how long after an auction events of it are looked for: no token lives longer, and a
 // few days more find those that came too late.
 const eventsFor = 40
@@ -107,6 +115,28 @@ func (r *Reader) Auction(ctx context.Context, id uuid.UUID, at time.Time) (repor
 		return report.Auction{}, errs.New(errs.NotFound, "there is no record of this auction")
 	}
 	return rows[0].auction(), nil
+}
+
+// RecordedTerms are the terms that were recorded of an auction at about at, ascending, and that enough
+// people use: none where nothing was recorded. Errors: as [Reader.Stats].
+func (r *Reader) RecordedTerms(ctx context.Context, id uuid.UUID, at time.Time) ([]uint32, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	date := storedDay(at)
+	var rows []struct {
+		Term uint32 `ch:"term"`
+	}
+	err := r.store.Select(ctx, &rows, recordedTermsQuery, map[string]string{
+		"auction": id.String(), "day": date.String(), "since": max(date-1, 0).String(), "until": min(date+1, lastDay).String(),
+	})
+	if err != nil {
+		return nil, r.failure(ctx, err)
+	}
+	terms := make([]uint32, len(rows))
+	for i := range rows {
+		terms[i] = rows[i].Term
+	}
+	return terms, nil
 }
 
 // storedDay is the day of t where the store keeps it.

@@ -25,26 +25,7 @@ type complaint struct {
 	adreport.Report
 	status  int
 	filed   bool
-	problem string
-}
-
-// reasonWords are the reasons that a reader may choose.
-var reasonWords = map[string]string{
-	"illegal": "It is illegal", "misleading": "It is misleading", "offensive": "It is offensive", "scam": "It is a scam",
-	"malware": "It leads to harmful software", "not_labelled": "It was not marked as an ad", "other": "Something else",
-}
-
-type reasonChoice struct {
-	Value, Words string
-	Chosen       bool
-}
-
-func reasons(chosen string) []reasonChoice {
-	list := make([]reasonChoice, len(adreport.Reasons))
-	for i, value := range adreport.Reasons {
-		list[i] = reasonChoice{value, reasonWords[value], value == chosen}
-	}
-	return list
+	problem string // the field that is wrong
 }
 
 // reportAd serves POST /r/<token>, the form of the receipt page: "report this ad", without an
@@ -72,7 +53,8 @@ func (t *Tracker) reportAd(c *httpapi.Context) error {
 	}}
 	switch err := t.deps.Complaints.File(c.Request.Context(), of.Report); {
 	case errs.Is(err, errs.InvalidRequest):
-		of.status, of.problem = http.StatusBadRequest, errs.Of(err).Message
+		of.status = http.StatusBadRequest
+		of.problem, _ = errs.Of(err).Extra["field"].(string) // of which the page has the words
 	case err != nil:
 		return err
 	default:

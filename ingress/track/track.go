@@ -84,6 +84,7 @@ type Deps struct {
 	Strangers  Strangers     // nil: what proves nothing is not limited
 	Complaints Complaints    // nil: readers cannot report ads
 	Unproven   UnprovenStore // nil: what proves nothing is counted in metrics alone
+	Words      Words         // nil: receipts show no words
 	Sponsors   Sponsors      // nil: receipts name accounts by their ids
 	Now        func() time.Time
 }

@@ -40,6 +40,7 @@ import (
 	"adnet/internal/redis"
 	"adnet/internal/reserve"
 
+	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -114,11 +115,17 @@ type All struct {
 	Nightly   *rollup.Rollup  // nil in memory, where nothing needs rolling up
 	Counted   forecast.Source // of opportunities; nil in memory, which does not live longer than a day
 	Ranking   Ranking         // learnt weights
+	Terms     Terms           // recorded of auctions; nil in memory, which records none
 	Learned   learn.Source    // nil in memory, where nothing is learnt
 	Redis     *redis.Client
 	Kafka     kafka.Config
 
 	closers []func()
+}
+
+// Terms tells which terms of a request were recorded of its auction.
+type Terms interface {
+	RecordedTerms(ctx context.Context, auction uuid.UUID, at time.Time) ([]uint32, error)
 }
 
 // Close closes every connection, the last one opened first.

@@ -113,6 +113,24 @@ var mutants = []mutant{
 		tests: []string{"./ingress/manage"}, run: "TestAdministratorsCannotLockThemselvesOut",
 	},
 	{
+		name: "receipt-words-day", protects: "a receipt shows words of the request for a day only",
+		file: "ingress/track/receipt.go",
+		old:  "	wordsFor = 24 * time.Hour", new: "	wordsFor = 25 * time.Hour",
+		tests: []string{"./ingress/track"}, run: "TestWordsOnAReceipt",
+	},
+	{
+		name: "receipt-words-token", protects: "words of the request are shown with the receipt's own token only",
+		file: "ingress/track/receipt.go",
+		old:  "t.deps.Keyring.Verify(token.PurposeReceipt.Only(),", new: "t.deps.Keyring.Verify(token.ForReceipt,",
+		tests: []string{"./ingress/track"}, run: "TestWordsOnAReceipt",
+	},
+	{
+		name: "receipt-words-special", protects: "a receipt shows no word of a special category, even where numbers collide",
+		file: "auction/lexicon/matched.go",
+		old:  "|| Special(term.Text) {", new: "{",
+		tests: []string{"./auction/lexicon"}, run: "TestMatchedWords",
+	},
+	{
 		name: "report-receipt", protects: "a report of an ad needs its receipt",
 		file: "ingress/track/complaint.go",
 		old:  "	if err != nil || auction.Sandbox ||", new: "	if auction.Sandbox ||",

@@ -1,0 +1,135 @@
+package track
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"adnet/internal/account"
+	"adnet/internal/adreport"
+	"adnet/internal/token"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// Every text of the page is there in every language, and no two languages share a sentence.
+func TestReceiptsTextsAreComplete(t *testing.T) {
+	first := reflect.ValueOf(receiptIn[0])
+	for _, texts := range receiptIn {
+		v := reflect.ValueOf(texts)
+		for i := range v.NumField() {
+			name := texts.Lang + "." + v.Type().Field(i).Name
+			require.False(t, v.Field(i).IsZero(), "%s is missing", name)
+			if v.Field(i).Kind() != reflect.Map {
+				continue
+			}
+			require.Equal(t, first.Field(i).Len(), v.Field(i).Len(), name)
+			for _, key := range first.Field(i).MapKeys() {
+				require.True(t, v.Field(i).MapIndex(key).IsValid(), "%s has no %s", name, key)
+				require.NotEmpty(t, v.Field(i).MapIndex(key).String(), "%s: %s", name, key)
+			}
+		}
+		for _, reason := range adreport.Reasons {
+			require.NotEmpty(t, texts.Reasons[reason], "%s: %s", texts.Lang, reason)
+		}
+	}
+	require.NotEqual(t, receiptIn[0].Chosen, receiptIn[1].Chosen)
+}
+
+// profiles are what accounts call themselves.
+type profiles struct{ name, company string }
+
+func (p profiles) User(context.Context, uuid.UUID) (account.User, error) {
+	return account.User{DisplayName: p.name, Company: p.company}, nil
+}
+
+// The page speaks the language that the browser asks for, English where it has none of them; a header
+// of a stranger breaks nothing.
+func TestReceiptSpeaksTheReadersLanguage(t *testing.T) {
+	f := newFixture(t)
+	f.tracker.deps.Complaints = &filed{}
+	f.tracker.deps.Sponsors = profiles{name: "Rosa"}
+	a := auction(f.Now)
+	a.Headline, a.Landing = "Chess", landing
+	receipt := "/r/" + f.Ring.Sign(token.PurposeReceipt, a)
+	for accepted, speaks := range map[string]string{
+		"": "en", "de": "de", "de-AT,de;q=0.9,en;q=0.8": "de", "en-GB,de;q=0.5": "en", "fr,it": "en", "fr,de;q=0.2": "de",
+		"*": "en", "de;q=x": "en", strings.Repeat("de-", 5000): "en", "\x00\xff": "en",
+	} {
+		w := f.Do("GET", receipt, "", "Accept-Language", accepted)
+		require.Equal(t, 200, w.Code)
+		require.Contains(t, w.Body.String(), `<html lang="`+speaks+`">`, accepted)
+		require.Equal(t, speaks, w.Header().Get("Content-Language"))
+		require.Equal(t, "Accept-Language", w.Header().Get("Vary"))
+	}
+	german := f.Do("GET", receipt, "", "Accept-Language", "de").Body.String()
+	for _, text := range []string{"Beleg einer Anzeige", "Rosa (nicht geprüft; Konto " + advertiserID.String() + ")", "0,003 USD für die Einblendung", "Diese Anzeige melden", "Sie ist Betrug", "der App, die sie zeigt: " + a.HostApp} {
+		require.Contains(t, german, text)
+	}
+	for _, text := range []string{"Sponsor<", "Report", "paid", "Region of", "Choose", "the app"} {
+		require.NotContains(t, german, text)
+	}
+	post := func(form url.Values) string {
+		return f.Do("POST", receipt, form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Accept-Language", "de").Body.String()
+	}
+	require.Contains(t, post(url.Values{"reason": {"dull"}}), "Bitte wählen Sie einen Grund.")
+	require.Contains(t, post(url.Values{"reason": {"scam"}, "email": {"x"}}), "Das ist keine E-Mail-Adresse")
+	require.Contains(t, post(url.Values{"reason": {"scam"}}), "Danke.")
+}
+
+// asked is what was recorded of auctions.
+type asked struct {
+	words []string
+	err   error
+	times int
+}
+
+func (a *asked) Matched(context.Context, uuid.UUID, uuid.UUID, time.Time) ([]string, error) {
+	a.times++
+	return a.words, a.err
+}
+
+// The words that request and ad share are shown with the receipt's own token, for a day, and are inert;
+// with another token, later, of a house ad or a test they are not even asked for.
+func TestWordsOnAReceipt(t *testing.T) {
+	f := newFixture(t)
+	shared := &asked{words: []string{"chess", "<b>openings</b>"}}
+	f.tracker.deps.Words = shared
+	served := f.Now
+	page := func(purpose token.Purpose, change func(*token.Auction)) string {
+		a := auction(served)
+		if change != nil {
+			change(&a)
+		}
+		w := f.Do("GET", "/r/"+f.Ring.Sign(purpose, a), "")
+		require.Equal(t, http.StatusOK, w.Code)
+		require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+		return w.Body.String()
+	}
+	require.Contains(t, page(token.PurposeReceipt, nil), "share: chess, &lt;b&gt;openings&lt;/b&gt;")
+	f.Now = served.Add(24 * time.Hour)
+	require.Contains(t, page(token.PurposeReceipt, nil), "chess")
+	require.Equal(t, 2, shared.times)
+	f.Now = f.Now.Add(time.Millisecond)
+	late := page(token.PurposeReceipt, nil)
+	require.NotContains(t, late, "chess")
+	require.Contains(t, late, "for 24 hours only")
+	f.Now = served
+	for _, other := range []string{
+		page(token.PurposeAuction, nil), page(token.PurposeReceipt, func(a *token.Auction) { a.House = true }),
+		page(token.PurposeReceipt, func(a *token.Auction) { a.Sandbox = true }),
+	} {
+		require.NotContains(t, other, "chess")
+	}
+	require.Equal(t, 2, shared.times, "nothing was asked for")
+	shared.words = nil
+	require.Contains(t, page(token.PurposeReceipt, nil), "that few people use")
+	shared.words, shared.err = []string{"chess"}, errors.New("the store is away")
+	require.NotContains(t, page(token.PurposeReceipt, nil), "chess")
+}
