@@ -70,7 +70,8 @@ func TestAWinnerThatBidsMoreStillWins(t *testing.T) {
 		raised.Bid += money.Micros(rapid.Int64Range(0, 5_000_000).Draw(t, "raise"))
 		after := auction.Decide(&req, s.Apply(target.Changes{Upsert: []auction.Campaign{raised}}), nil, &scratch)
 		require.Equal(t, before.Winner.ID, after.Winner.ID)
-		require.Equal(t, raised.Billing.Price(raised.Bid, after.EffectiveCPM), after.Price, "first price: it pays what it says")
+		table := s.Table()
+		require.Equal(t, table.Price(raised.Billing, raised.Bid, after.EffectiveCPM), after.Price, "first price: it pays what it says")
 	})
 }
 
