@@ -64,7 +64,6 @@ type Reader struct {
 	impacts []Impact
 	raw     []rawTerm
 	vector  Vector
-	gather  gather
 	named   []uint32 // of [Reader.Recorded]
 	looks   []Weight // of Recorded
 }
@@ -219,8 +218,8 @@ type Vector struct {
 
 // Request is the vector of a request.
 func (r *Reader) Request(table *Table, terms []words.Term) *Vector {
-	g, v := &r.gather, &r.vector
-	g.begin(table)
+	g, v := table.gather(), &r.vector
+	defer table.gathers.Put(g)
 	*v = Vector{Weights: v.Weights[:0], Said: v.Said[:0], Empty: true}
 	var missed uint64 // the square of what no campaign says
 	for i := range terms {

@@ -154,7 +154,8 @@ func (a *alikes) of(word string) [2]*atomic.Pointer[alike] {
 	return [...]*atomic.Pointer[alike]{&a[at], &a[at^1]}
 }
 
-// gather is the memory for one request's vector.
+// gather is the memory for one request's vector. It is as large as the table, so it is held for the
+// microseconds of [Reader.Request] only: as many are in use as processors, not as requests.
 type gather struct {
 	table   *Table
 	weight  []uint32 // by term
@@ -166,15 +167,17 @@ type gather struct {
 
 type like struct{ id, likeness uint32 }
 
-func (g *gather) begin(t *Table) {
+// gather gives a memory in which nothing is added up; put it back into gathers.
+func (t *Table) gather() *gather {
+	g, _ := t.gathers.Get().(*gather)
+	if g == nil {
+		g = &gather{table: t, weight: make([]uint32, len(t.terms)), shared: make([]uint32, len(t.terms))}
+	}
 	for _, id := range g.touched {
 		g.weight[id] = 0
 	}
 	g.touched = g.touched[:0]
-	if g.table != t {
-		g.table = t
-		g.weight, g.shared = make([]uint32, len(t.terms)), make([]uint32, len(t.terms))
-	}
+	return g
 }
 
 func (g *gather) add(id, w uint32) {

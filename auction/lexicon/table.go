@@ -20,6 +20,7 @@ type Table struct {
 	missed  uint32 // what words that no campaign says take from a match, in units of words.One
 	gain    uint32 // of a match, in units of 1/256
 
+	gathers  sync.Pool // of *gather
 	once     sync.Once // makes byTermID
 	byTermID map[uint32]uint32
 }

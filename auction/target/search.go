@@ -45,7 +45,7 @@ type Search struct {
 	reader  lexicon.Reader
 	words   words.Reader
 	buf     []byte
-	window  window
+	window  *window // in [Search.visit] and [Search.lookInto]
 }
 
 // walk is the part of a search in one segment.
@@ -388,6 +388,7 @@ func (s *Search) visit(which uint8) {
 		s.push(entry{value: w.seg.blocks[begin].most, match: anyMatch, at: begin, walk: which})
 		return
 	}
+	s.window = windows.Get().(*window)
 	end := min(begin+w.stride, uint32(len(w.seg.blocks)))
 	w.stride = min(2*w.stride, widest)
 	for i := range w.cursors[:w.leading] {
@@ -405,6 +406,13 @@ func (s *Search) visit(which uint8) {
 		}
 	}
 	s.window.forget(w.cursors[:w.leading], begin, end)
+	s.release()
+}
+
+// release gives the window back, all zero.
+func (s *Search) release() {
+	windows.Put(s.window)
+	s.window = nil
 }
 
 // weigh looks at the block e, whose sums are the at-th of the window: now, when it has few groups or
@@ -440,6 +448,7 @@ func (s *Search) floor(place ranker.Match) uint32 {
 // the block for those behind it.
 func (s *Search) lookInto(e entry) {
 	w := &s.walks[e.walk]
+	s.window = windows.Get().(*window)
 	for _, c := range w.cursors { // copies: the walk reads on where it is
 		c.at = c.from.from(c.begin, c.end, e.at<<blockBits)
 		s.window.add(&c, 0, e.at, e.at+1)
@@ -448,6 +457,7 @@ func (s *Search) lookInto(e entry) {
 		s.window.free(0, &w.seg.blocks[e.at].free)
 	}
 	s.pick(&e, &s.window.open[0], (*[blockSize]uint32)(s.window.sums[:]))
+	s.release()
 }
 
 // several is how many groups of a block are queued at a time: a trace asks for some behind the

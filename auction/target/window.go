@@ -2,6 +2,7 @@ package target
 
 import (
 	"math/bits"
+	"sync"
 
 	"adnet/auction/lexicon"
 )
@@ -12,6 +13,10 @@ type window struct {
 	sums [widest * blockSize]uint32
 	open [widest]bits128
 }
+
+// windows are those that no search uses now: one is held while blocks are added up, not while a
+// request waits for the stores, so that they are few and stay in the processor's caches.
+var windows = sync.Pool{New: func() any { return new(window) }}
 
 // A walk begins with a window of narrowest blocks, since its first ones often hold the winner, and
 // doubles it up to widest. Each window costs a look at every term.
