@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -9,7 +10,6 @@ import (
 	"io"
 	"math/big"
 	"net/http"
-	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -18,10 +18,12 @@ import (
 	"adnet/cmd"
 	"adnet/internal/testenv"
 	"adnet/lab/browser"
+	"adnet/schemas/event"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // person is an account of a test, signed in as a program and in a tab.
@@ -112,14 +114,14 @@ const (
 )
 
 // numbers drives traffic from two new accounts to each other, and holds every number of the screens
-// that count money and events to the API's, and the API's to what sql says, which looks at the stores
-// themselves (nil where they are memory).
-func numbers(t *testing.T, w *world, admin person, sql func(campaign, advertiser, developer string) stored) {
+// that count money and events to the API's, and the API's to what sql says (nil where the stores are
+// memory).
+func numbers(t *testing.T, w *world, admin person, sql *sources) {
 	owner, publisher := w.joins(t, "owner"), w.joins(t, "publisher")
 	word := fmt.Sprintf("xylograph%d", time.Now().UnixNano()%1000)
 	var made struct{ Campaign struct{ ID string } }
 	require.NoError(t, json.Unmarshal(w.post(t, owner.token, "/api/campaigns", map[string]any{
-		"advertiser_id": owner.id, "headline": word + " tools", "cta_url": "https://" + word + ".example/", "bid_amount": 7.654321, "frequency_cap": 0, "pacing": "asap", "target_intent_tokens": []string{word},
+		"advertiser_id": owner.id, "headline": word + " tools", "cta_url": "https://" + word + ".example/", "bid_amount": 3.654321, "frequency_cap": 0, "pacing": "asap", "target_intent_tokens": []string{word},
 	}), &made))
 	var key struct{ Key string }
 	require.NoError(t, json.Unmarshal(w.post(t, publisher.token, "/api/keys", map[string]any{"kind": "publisher", "name": "numbers"}), &key))
@@ -136,11 +138,11 @@ func numbers(t *testing.T, w *world, admin person, sql func(campaign, advertiser
 		}
 		return *reply.Ad
 	}
-	require.Eventually(t, func() bool { return one().ID != "" }, 20*time.Second, 100*time.Millisecond, "the campaign is served")
+	require.Eventually(t, func() bool { return one().ID != "" }, time.Minute, 100*time.Millisecond, "the campaign is served")
 	var clicks []string
 	for i := range seenTimes {
 		var a ad
-		require.Eventually(t, func() bool { a = one(); return a.ID != "" }, 10*time.Second, 50*time.Millisecond)
+		require.Eventually(t, func() bool { a = one(); return a.ID != "" }, time.Minute, 50*time.Millisecond)
 		follow(t, a.Impression)
 		if i < clickedTimes {
 			clicks = append(clicks, a.Click)
@@ -159,27 +161,29 @@ func numbers(t *testing.T, w *world, admin person, sql func(campaign, advertiser
 		s = w.ask(t, owner, campaignStats)
 		return s.number(t, "impressions").Cmp(big.NewRat(seenTimes, 1)) == 0 && new(big.Rat).Add(s.number(t, "clicks"), s.number(t, "invalid_clicks")).Cmp(big.NewRat(clickedTimes, 1)) == 0 &&
 			s.number(t, "spend_usd").Cmp(w.ask(t, owner, "/api/campaigns/"+made.Campaign.ID).number(t, "campaign.spent_total")) == 0
-	}, 60*time.Second, 300*time.Millisecond, "everything that was reported is counted")
+	}, 2*time.Minute, 300*time.Millisecond, "everything that was reported is counted")
 
 	figures := func(p person, path string, api func() map[string]shown) {
 		t.Helper()
-		for want, tries := api(), 0; ; tries++ {
+		texts := map[string]string{}
+		want := rests(t, api, func(want map[string]shown) {
 			require.NoError(t, p.tab.Open(w.base+path))
-			texts := map[string]string{}
 			for id, s := range want {
+				name, part := id, "dd"
+				if s.noteOf != "" {
+					name, part = s.noteOf, "dd.note"
+				}
 				var text string
-				require.NoError(t, p.tab.Do(chromedp.Evaluate(`document.querySelector('`+s.within+`[data-figure="`+id+`"] dd').textContent`, &text)))
+				require.NoError(t, p.tab.Do(chromedp.Evaluate(`document.querySelector('`+s.within+`[data-figure="`+name+`"] `+part+`').textContent`, &text)))
 				texts[id] = text
 			}
-			now := api()
-			if !reflect.DeepEqual(want, now) && tries < 20 { // what is counted still moved while the page was read
-				want = now
-				continue
+		})
+		for id, s := range want {
+			text := texts[id]
+			if s.noteOf != "" { // a sentence that begins with the number
+				text, _, _ = strings.Cut(text, " ")
 			}
-			for id, s := range want {
-				same(t, path+" "+id, texts[id], s.decimals, s.is)
-			}
-			return
+			same(t, path+" "+id, text, s.decimals, s.is)
 		}
 	}
 	var overview answer
@@ -224,7 +228,7 @@ func numbers(t *testing.T, w *world, admin person, sql func(campaign, advertiser
 		earned := w.ask(t, publisher, "/api/billing/earnings?"+theirs+"&since="+since)
 		asked, waiting := w.ask(t, publisher, "/api/stats/requests?"+theirs+"&since="+since), w.ask(t, publisher, "/api/billing/credits?"+theirs)
 		return map[string]shown{
-			"requests": {is: asked.number(t, "requests")}, "impressions": {is: counted.number(t, "impressions")}, "clicks": {is: counted.number(t, "clicks")}, "credits": {is: counted.number(t, "credits")},
+			"requests": {is: asked.number(t, "requests")}, "fill": {is: asked.number(t, "fill_rate"), decimals: 2, noteOf: "requests"}, "impressions": {is: counted.number(t, "impressions")}, "clicks": {is: counted.number(t, "clicks")}, "credits": {is: counted.number(t, "credits")},
 			"available": {is: earned.number(t, "available")}, "held": {is: earned.number(t, "held")}, "pending": {is: waiting.number(t, "credits_pending")}, "ecpm": {is: counted.number(t, "ecpm"), decimals: 4},
 		}
 	})
@@ -239,15 +243,47 @@ func numbers(t *testing.T, w *world, admin person, sql func(campaign, advertiser
 			"clicks": {is: network.number(t, "clicks"), within: whole}, "spend": {is: network.number(t, "spend_usd"), decimals: 2, within: whole}, "credits": {is: network.number(t, "credits"), within: whole}, "invalid": {is: network.number(t, "invalid_traffic"), within: whole},
 		}
 	})
-	if sql == nil {
-		return
+	looks, places := party{owner, made.Campaign.ID}, party{person: publisher}
+	w.chartsShowTheAPIs(t, looks, places)
+	w.breakdownsShowTheAPIs(t, looks, places, sql)
+	if sql != nil {
+		micros := new(big.Rat).Mul(spent, big.NewRat(1_000_000, 1))
+		require.Equal(t, stored{
+			Impressions: seenTimes, Clicks: campaign.number(t, "clicks").Num().Int64(), Charged: micros.Num().Int64(), Minted: counted.number(t, "credits").Num().Int64(),
+			Balance: new(big.Rat).Mul(balance.number(t, "balance"), big.NewRat(1_000_000, 1)).Num().Int64(), Spent: micros.Num().Int64(),
+			Network: network.number(t, "impressions").Num().Int64(),
+		}, sql.stored(made.Campaign.ID, owner.id))
 	}
-	micros := new(big.Rat).Mul(spent, big.NewRat(1_000_000, 1))
-	require.Equal(t, stored{
-		Impressions: seenTimes, Clicks: campaign.number(t, "clicks").Num().Int64(), Charged: micros.Num().Int64(), Minted: counted.number(t, "credits").Num().Int64(),
-		Balance: new(big.Rat).Mul(balance.number(t, "balance"), big.NewRat(1_000_000, 1)).Num().Int64(), Spent: micros.Num().Int64(),
-		Network: network.number(t, "impressions").Num().Int64(),
-	}, sql(made.Campaign.ID, owner.id, publisher.developer))
+
+	// Pending are the Credits that charges do not back, and what waits to be released; what a publisher in quarantine earns is held.
+	waits := func() map[string]shown {
+		earned, waiting := w.ask(t, publisher, "/api/billing/earnings?"+theirs+"&since="+since), w.ask(t, publisher, "/api/billing/credits?"+theirs)
+		return map[string]shown{"available": {is: earned.number(t, "available")}, "held": {is: earned.number(t, "held")}, "pending": {is: waiting.number(t, "credits_pending")}}
+	}
+	require.Equal(t, 1, waits()["pending"].is.Sign(), "the bid backs some of the Credits only")
+	w.post(t, admin.token, "/api/billing/quarantine", map[string]any{"decision": "hold", "developer_id": publisher.developer, "note": "A test holds."})
+	var a ad
+	require.Eventually(t, func() bool { a = one(); return a.ID != "" }, time.Minute, 50*time.Millisecond)
+	follow(t, a.Impression)
+	require.Eventually(t, func() bool { return waits()["held"].is.Sign() == 1 }, time.Minute, 200*time.Millisecond, "what is earned now is held")
+	figures(publisher, "/console/publisher", waits)
+	var sum int64
+	var ofRows []string
+	var inBooks [2]int64
+	now := rests(t, waits, func(map[string]shown) {
+		require.NoError(t, publisher.tab.Open(w.base+"/console/publisher"))
+		require.NoError(t, publisher.tab.Do(chromedp.Evaluate(`[...document.querySelectorAll('tr[data-wait]')].map((r) => r.cells[0].textContent)`, &ofRows)))
+		if sql != nil {
+			inBooks = sql.waiting(publisher.developer)
+		}
+	})
+	for _, text := range ofRows {
+		sum += reads(t, text).Num().Int64()
+	}
+	require.Equal(t, new(big.Rat).Add(now["held"].is, now["pending"].is).Num().Int64(), sum, "each Credit that waits has a row")
+	if sql != nil {
+		require.Equal(t, [2]int64{now["pending"].is.Num().Int64(), now["held"].is.Num().Int64()}, inBooks, "pending and held")
+	}
 }
 
 // shown is a number, and with how many decimals at most a page has it.
@@ -255,6 +291,18 @@ type shown struct {
 	is       *big.Rat
 	decimals int
 	within   string
+	noteOf   string // it stands below this figure
+}
+
+// sources read the stores themselves.
+type sources struct {
+	stored func(campaign, advertiser string) stored
+	// campaign and asked count by the values of a breakdown: impressions, clicks, micro-USD and Credits of a
+	// campaign, requests and filled ones of a publisher.
+	campaign func(campaign, by string) map[string][4]int64
+	asked    func(developer, by string) map[string][2]int64
+	// waiting are the pending and the held Credits of a publisher with one case.
+	waiting func(developer string) [2]int64
 }
 
 // stored is what the stores themselves have, in micro-USD and whole events and Credits.
@@ -298,7 +346,8 @@ func TestNumbersInMemory(t *testing.T) {
 	numbers(t, w, person{token: token, tab: w.tab(t, "admin", desk)}, nil)
 }
 
-// And with PostgreSQL and ClickHouse, where both are what SQL finds in the tables.
+// And with PostgreSQL and ClickHouse, where both are what SQL finds in the tables; there a record that
+// cannot be decoded waits for an administrator.
 func TestNumbersOnTheStack(t *testing.T) {
 	owner, counts := testenv.Postgres(t), testenv.ClickHouse(t)
 	prefix := fmt.Sprintf("numbers-%x", random(t, 4))
@@ -330,20 +379,69 @@ func TestNumbersOnTheStack(t *testing.T) {
 		_ = reply.Body.Close()
 		return reply.StatusCode == http.StatusOK
 	}, 60*time.Second, 100*time.Millisecond)
-	books := testenv.Reader(t, owner)
-	numbers(t, w, w.enters(t, "admin@numbers.example", passphrase), func(campaign, advertiser, _ string) (s stored) {
-		options, err := clickhouse.ParseDSN(counts)
-		require.NoError(t, err)
-		conn, err := clickhouse.Open(options)
-		require.NoError(t, err)
-		defer conn.Close()
+	admin := w.enters(t, "admin@numbers.example", passphrase)
+	numbers(t, w, admin, readers(t, owner, counts))
+	log, err := kgo.NewClient(kgo.SeedBrokers(testenv.Kafka(t)...))
+	require.NoError(t, err)
+	defer log.Close()
+	deadLetters(t, w, admin, log, prefix+"."+event.TopicEvents)
+}
+
+// readers read PostgreSQL and ClickHouse.
+func readers(t *testing.T, ledger, archive string) *sources {
+	t.Helper()
+	books := testenv.Reader(t, ledger)
+	options, err := clickhouse.ParseDSN(archive)
+	require.NoError(t, err)
+	conn, err := clickhouse.Open(options)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	columns := map[string]string{"publisher": "toString(developer_id)"} // the others are named as their columns
+	of := &sources{}
+	of.stored = func(campaign, advertiser string) (s stored) {
 		require.NoError(t, conn.QueryRow(t.Context(), `SELECT toInt64(countIf(type = 'impression' AND class = 'counted')), toInt64(countIf(type = 'click' AND class = 'counted')), sum(charge), sum(minted)
 			FROM events WHERE campaign_id = ?`, campaign).Scan(&s.Impressions, &s.Clicks, &s.Charged, &s.Minted))
 		require.NoError(t, conn.QueryRow(t.Context(), `SELECT toInt64(countIf(type = 'impression' AND class = 'counted')) FROM events`).Scan(&s.Network))
 		s.Balance = books(`SELECT sum(amount)::bigint FROM ledger_entry WHERE asset = 'USD' AND account = 'advertiser:' || $1::text`, advertiser)[0][0].(int64)
 		s.Spent = books(`SELECT sum(amount)::bigint FROM ledger_entry e JOIN ledger_transaction t ON t.id = e.transaction_id WHERE asset = 'USD' AND account = 'house:revenue' AND t.kind = 'charge'`)[0][0].(int64)
 		return s
-	})
+	}
+	of.campaign = func(campaign, by string) map[string][4]int64 {
+		found := map[string][4]int64{}
+		list, err := conn.Query(t.Context(), `SELECT toString(`+cmp.Or(columns[by], by)+`), toInt64(countIf(type = 'impression' AND class = 'counted')), toInt64(countIf(type = 'click' AND class = 'counted')), sum(charge), sum(minted)
+			FROM events WHERE campaign_id = ? GROUP BY 1`, campaign)
+		require.NoError(t, err)
+		defer list.Close()
+		for list.Next() {
+			var key string
+			var n [4]int64
+			require.NoError(t, list.Scan(&key, &n[0], &n[1], &n[2], &n[3]))
+			found[key] = n
+		}
+		require.NoError(t, list.Err())
+		return found
+	}
+	of.asked = func(developer, by string) map[string][2]int64 {
+		found := map[string][2]int64{}
+		list, err := conn.Query(t.Context(), `SELECT toString(`+by+`), toInt64(uniqExact(auction_id)), toInt64(uniqExactIf(auction_id, reason = '')) FROM auctions WHERE developer_id = ? GROUP BY 1`, developer)
+		require.NoError(t, err)
+		defer list.Close()
+		for list.Next() {
+			var key string
+			var n [2]int64
+			require.NoError(t, list.Scan(&key, &n[0], &n[1]))
+			found[key] = n
+		}
+		require.NoError(t, list.Err())
+		return found
+	}
+	of.waiting = func(developer string) [2]int64 {
+		sum := func(account string) int64 {
+			return books(`SELECT coalesce(sum(amount), 0)::bigint FROM ledger_entry WHERE asset = 'CREDIT' AND account LIKE $1::text`, account)[0][0].(int64)
+		}
+		return [2]int64{sum("developer-pending:" + developer), sum("developer-held:"+developer) + sum("held:%")}
+	}
+	return of
 }
 
 func random(t *testing.T, n int) []byte {

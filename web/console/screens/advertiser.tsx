@@ -45,7 +45,7 @@ export default function Advertiser() {
             <Needs campaigns={campaigns.campaigns} />
             <Card wide>
               <div class="row spread"><h2>{t().last30}</h2>
-                <label class="pick"><span>{t().measure}</span><select value={measure} onChange={(e) => setMeasure(e.currentTarget.value as Measure)}>
+                <label class="pick"><span>{t().measure}</span><select name="measure" value={measure} onChange={(e) => setMeasure(e.currentTarget.value as Measure)}>
                   {Object.entries(measures()).map(([key, m]) => <option key={key} value={key}>{m.name}</option>)}</select></label></div>
               <Chart title={shown.name} since={since} until={until} write={shown.write} points={stats.daily.map((d) => ({ date: d.date, value: Number(d[measure]), shown: shown.show(d[measure]) }))} />
             </Card>

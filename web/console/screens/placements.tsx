@@ -30,8 +30,8 @@ export default function Placements() {
         if (keys.length === 0) return <Empty title={p().none}><p>{p().noneHelp}</p><a class="button primary" href={`${base}/console/integrate`}>{t().integrate}</a></Empty>;
         return (
           <Card wide>
-            <div class="scroll" tabIndex={0} role="region" aria-label={p().placements}><table class="rows">
-              <thead><tr><th scope="col">{p().splits[by]}</th><th scope="col" class="num">{p().requests}</th><th scope="col" class="num">{p().filled}</th><th scope="col" class="num">{p().fill}</th><th scope="col" class="num">{t().impressions}</th><th scope="col" class="num">{t().clicks}</th><th scope="col" class="num">{t().credits}</th><th scope="col" class="num">{t().ecpm}</th></tr></thead>
+            <div class="scroll" tabIndex={0} role="region" aria-label={p().placements}><table class="rows" data-table={asked.breakdown_by}>
+              <thead><tr><th scope="col">{p().splits[asked.breakdown_by ?? by]}</th><th scope="col" class="num">{p().requests}</th><th scope="col" class="num">{p().filled}</th><th scope="col" class="num">{p().fill}</th><th scope="col" class="num">{t().impressions}</th><th scope="col" class="num">{t().clicks}</th><th scope="col" class="num">{t().credits}</th><th scope="col" class="num">{t().ecpm}</th></tr></thead>
               <tbody>{keys.map((key) => {
                 const e = events.get(key), a = places.get(key);
                 return <tr key={key} data-place={key}><th scope="row">{(by === 'surface' && p().surfaces[key]) || key || t().unknown}</th>

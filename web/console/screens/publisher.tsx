@@ -44,13 +44,13 @@ export default function Publisher() {
             </dl>
             <Card wide>
               <div class="row spread"><h2>{t().last30}</h2>
-                <label class="pick"><span>{t().measure}</span><select value={measure} onChange={(e) => setMeasure(e.currentTarget.value as Measure)}>{shownHere.map((m) => <option key={m} value={m}>{measures()[m].name}</option>)}</select></label></div>
+                <label class="pick"><span>{t().measure}</span><select name="measure" value={measure} onChange={(e) => setMeasure(e.currentTarget.value as Measure)}>{shownHere.map((m) => <option key={m} value={m}>{measures()[m].name}</option>)}</select></label></div>
               <Chart title={shown.name} since={since} until={until} write={shown.write} points={s.daily.map((d) => ({ date: d.date, value: Number(d[measure]), shown: shown.show(d[measure]) }))} />
             </Card>
             <Waits of={waiting} />
             <div class="columns">
               <Card title={t().breakdowns.host_app}>
-                <div class="scroll" tabIndex={0} role="region" aria-label={t().breakdowns.host_app}><table class="rows"><thead><tr><th scope="col">{t().breakdowns.host_app}</th><th scope="col" class="num">{t().impressions}</th><th scope="col" class="num">{t().credits}</th></tr></thead>
+                <div class="scroll" tabIndex={0} role="region" aria-label={t().breakdowns.host_app}><table class="rows" data-table="host_app"><thead><tr><th scope="col">{t().breakdowns.host_app}</th><th scope="col" class="num">{t().impressions}</th><th scope="col" class="num">{t().credits}</th></tr></thead>
                   <tbody>{(s.breakdown ?? []).map((g) => <tr key={g.key}><th scope="row">{g.key || t().unknown}</th><td class="num">{count(g.impressions)}</td><td class="num">{count(g.credits)}</td></tr>)}</tbody></table></div>
               </Card>
               <Card title={t().noFill}>

@@ -55,7 +55,7 @@ export function Chart({ title, points, since, until, write, hourly }: ChartProps
   };
   const point = at === null ? undefined : all[at];
   return (
-    <figure class="chart">
+    <figure class="chart" data-step={hourly ? 'hour' : 'day'}>
       <figcaption>
         <span>{title}</span>
         <output aria-live="polite">{point ? `${name(point.date)}: ${point.shown}` : ''}</output>
