@@ -6,6 +6,8 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
+	"adnet/internal/auditlog"
+	"adnet/internal/campaign"
 	"adnet/internal/decision"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
@@ -171,9 +173,14 @@ func (a *API) appealed(ctx context.Context, appeal uuid.UUID) (decision.Statemen
 
 // reverse takes a decision back, unless it is not in force any more: it was taken back before, or a
 // later decision took its place, which has an appeal of its own. What was clawed back is money of
-// others by now: the administrator gives it back by hand.
+// others by now: the administrator gives it back by hand. errs.Conflict if a decision was taken
+// meanwhile: what is changed is what was looked at before the later decisions were.
 func (a *API) reverse(ctx context.Context, admin account.User, of decision.Statement, words string) error {
 	id, err := uuid.Parse(of.TargetID)
+	if err != nil {
+		return err
+	}
+	seen, err := a.look(ctx, admin, of, id)
 	if err != nil {
 		return err
 	}
@@ -182,18 +189,18 @@ func (a *API) reverse(ctx context.Context, admin account.User, of decision.State
 	}
 	switch of.Kind {
 	case decision.Suspension:
-		if _, err = a.deps.Accounts.Restore(ctx, admin, id, firstRunes(words, account.MaxReason)); err == nil {
+		if _, err = a.deps.Accounts.RestoreSeen(ctx, admin, seen.account, firstRunes(words, account.MaxReason)); err == nil {
 			a.deps.Auth.ForgetUser(id)
 		}
 	case decision.Rejection:
-		_, err = a.deps.Campaigns.Reinstate(ctx, admin, id, firstRunes(words, 250))
+		_, err = a.deps.Campaigns.Reinstate(ctx, admin, id, campaign.Decision{Notes: firstRunes(words, 250), Seen: seen.version})
 	case decision.Pause:
 		if of.Rule == decision.RuleReports {
-			_, err = a.deps.Campaigns.Reinstate(ctx, admin, id, firstRunes(words, 250))
+			_, err = a.deps.Campaigns.Reinstate(ctx, admin, id, campaign.Decision{Notes: firstRunes(words, 250), Seen: seen.version})
 			break
 		}
-		_, err = a.deps.Campaigns.Release(ctx, admin, id)
-	case decision.Hold:
+		_, err = a.deps.Campaigns.Release(ctx, admin, id, seen.version)
+	case decision.Hold: // each is a case of its own, so a newer one has another id
 		if a.deps.Cases == nil {
 			return nil
 		}
@@ -208,6 +215,25 @@ func (a *API) reverse(ctx context.Context, admin account.User, of decision.State
 		return nil
 	}
 	return err
+}
+
+// looked is what a decision was about, before the later decisions about it were read: who takes the
+// decision back says that nothing has changed since.
+type looked struct {
+	account account.User
+	version int64 // of the campaign's config
+}
+
+func (a *API) look(ctx context.Context, admin account.User, of decision.Statement, id uuid.UUID) (l looked, err error) {
+	switch of.TargetKind {
+	case auditlog.TargetUser:
+		l.account, err = a.deps.Accounts.Account(ctx, id)
+	case auditlog.TargetCampaign:
+		var c campaign.Campaign
+		c, err = a.deps.Campaigns.Get(ctx, admin, id)
+		l.version = c.ConfigVersion
+	}
+	return l, err
 }
 
 // superseded says whether a later decision about the same took the place of one.

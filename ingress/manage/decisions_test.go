@@ -238,3 +238,59 @@ func TestReversingAnOldDecisionLeavesTheNewer(t *testing.T) {
 		require.Equal(t, "rejected", owner.status(t, id))
 	})
 }
+
+// What is decided anew while an older decision is taken back stays in force, and the appeal waits.
+func TestReversingADecisionWhileANewerIsTaken(t *testing.T) {
+	t.Run("pause", func(t *testing.T) {
+		w := newWorld(t)
+		boss, owner := w.admin(t), w.advertiser(t)
+		id := owner.creates(t)
+		pause := func(reason string) {
+			boss.Post(t, "/api/campaigns?action=pause", object{"id": id, "reason": reason}).As(200)
+		}
+		pause("old")
+		appeal := owner.appeals(t, "pause")
+		w.meanwhile = func() {
+			boss.Post(t, "/api/campaigns?action=resume", object{"id": id}).As(200)
+			pause("new")
+		}
+		boss.Post(t, appeal, reversed).Fails(409, "conflict")
+		require.Equal(t, "paused", owner.status(t, id))
+		require.Len(t, boss.decisions(t, "?appeal=open"), 1, "the appeal waits")
+		boss.Post(t, appeal, reversed).As(200) // it is in force no more
+		require.Equal(t, "paused", owner.status(t, id))
+	})
+	t.Run("rejection", func(t *testing.T) {
+		w := newWorld(t)
+		boss, owner := w.admin(t), w.advertiser(t)
+		owner.creates(t)
+		id := owner.creates(t)
+		reject := func() {
+			boss.Post(t, "/api/campaigns?action=review", object{"id": id, "decision": "rejected", "notes": "seen"}).As(200)
+		}
+		reject()
+		appeal := owner.appeals(t, "rejection")
+		w.meanwhile = func() {
+			owner.Post(t, "/api/campaigns?action=submit", object{"id": id}).As(200)
+			reject()
+		}
+		boss.Post(t, appeal, reversed).Fails(409, "conflict")
+		require.Equal(t, "rejected", owner.status(t, id))
+	})
+	t.Run("suspension", func(t *testing.T) {
+		w := newWorld(t)
+		boss := w.admin(t)
+		u, err := w.accounts.Register(t.Context(), "thrice@example.com", "some words with spaces")
+		require.NoError(t, err)
+		boss.rule(t, u.ID, "suspend").As(200)
+		appeal := w.login(t, "thrice@example.com", "some words with spaces").appeals(t, "suspension")
+		w.meanwhile = func() {
+			boss.rule(t, u.ID, "restore").As(200)
+			boss.rule(t, u.ID, "suspend").As(200)
+		}
+		boss.Post(t, appeal, reversed).Fails(409, "conflict")
+		held, err := w.Store.User(t.Context(), u.ID)
+		require.NoError(t, err)
+		require.True(t, held.Disabled)
+	})
+}

@@ -10,6 +10,7 @@ import (
 	"adnet/ingress/manage"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
+	"adnet/internal/decision"
 	"adnet/internal/money"
 )
 
@@ -25,6 +26,7 @@ type world struct {
 	campaigns *campaign.Service
 	nodes     *nodes
 	unfunded  func(campaign.Campaign) (bool, error) // nil for never
+	meanwhile func()                                // after the next list of decisions; nil for nothing
 }
 
 // nodes are the serving nodes that changes are announced to.
@@ -37,6 +39,21 @@ type nodes struct {
 func (n *nodes) Announce(_ context.Context, c campaign.Campaign) (bool, error) {
 	n.told = append(n.told, c)
 	return !n.apart, n.err
+}
+
+// meanwhile is a store of decisions after whose next answer something happens.
+type meanwhile struct {
+	decision.Store
+	w *world
+}
+
+func (m meanwhile) Decisions(ctx context.Context, q decision.Query) ([]decision.Statement, int, error) {
+	list, total, err := m.Store.Decisions(ctx, q)
+	if then := m.w.meanwhile; then != nil {
+		m.w.meanwhile = nil
+		then()
+	}
+	return list, total, err
 }
 
 func newWorld(t *testing.T) *world {
@@ -57,7 +74,7 @@ func emptyWorld(t *testing.T) *world {
 
 func (w *world) management() *manage.API {
 	return manage.New(manage.Deps{
-		Auth: w.Auth, Sessions: w.Sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.Reports, Rollup: w.Reports, Audit: w.Store, Blocks: w.Store, Persons: w.Store, Decisions: w.Store, AdReports: w.Store, Cases: w.Store, Now: w.Clock,
+		Auth: w.Auth, Sessions: w.Sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.Reports, Rollup: w.Reports, Audit: w.Store, Blocks: w.Store, Persons: w.Store, Decisions: meanwhile{w.Store, w}, AdReports: w.Store, Cases: w.Store, Now: w.Clock,
 		Publish: w.Store,
 		Unfunded: func(_ context.Context, c campaign.Campaign) (bool, error) {
 			if w.unfunded == nil {

@@ -75,13 +75,39 @@ func (s *Service) Suspend(ctx context.Context, admin User, id uuid.UUID, reason 
 // Restore takes a suspension back: keys and campaigns work again, logins begin anew. Errors: as
 // [Service.Suspend]; an erased account stays closed.
 func (s *Service) Restore(ctx context.Context, admin User, id uuid.UUID, reason string) (User, error) {
-	return s.rule(ctx, admin, Ruling{UserID: id, Reason: reason, Edit: func(u *User) error {
+	return s.restore(ctx, admin, Ruling{UserID: id, Reason: reason}, nil)
+}
+
+// Account is an account as it is now, for an administrator. errs.NotFound without it.
+func (s *Service) Account(ctx context.Context, id uuid.UUID) (User, error) {
+	return s.deps.Users.User(ctx, id)
+}
+
+// RestoreSeen is [Service.Restore] of the account as the administrator saw it: errs.Conflict if it was
+// suspended anew, or its logins ended, since.
+func (s *Service) RestoreSeen(ctx context.Context, admin User, seen User, reason string) (User, error) {
+	return s.restore(ctx, admin, Ruling{UserID: seen.ID, Reason: reason}, func(u *User) error {
+		if u.TokenVersion != seen.TokenVersion+1 { // this ruling's own
+			return errs.New(errs.Conflict, "the account changed since you saw it; look at it again")
+		}
+		return nil
+	})
+}
+
+func (s *Service) restore(ctx context.Context, admin User, r Ruling, first func(*User) error) (User, error) {
+	r.Edit = func(u *User) error {
+		if first != nil {
+			if err := first(u); err != nil {
+				return err
+			}
+		}
 		if !u.Disabled || u.Erased() {
 			return errs.New(errs.InvalidState, "the account is not suspended")
 		}
 		u.Disabled = false
 		return nil
-	}})
+	}
+	return s.rule(ctx, admin, r)
 }
 
 // SetRole makes an account an administrator's, or takes that back, and ends its logins. Errors: as

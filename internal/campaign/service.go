@@ -360,20 +360,23 @@ func (c *Campaign) reject() {
 
 // Reinstate takes back what was decided against exactly this creative: a rejected campaign is active
 // again, a held one delivers. What its owner changed since was not judged: errs.Conflict.
-// errs.InvalidState where nothing is held against it, errs.Forbidden if caller is not an
-// administrator.
-func (s *Service) Reinstate(ctx context.Context, caller account.User, id uuid.UUID, notes string) (Changed, error) {
+// errs.InvalidState where nothing is held against it, errs.Conflict if it changed since the version of
+// d.Seen, errs.Forbidden if caller is not an administrator.
+func (s *Service) Reinstate(ctx context.Context, caller account.User, id uuid.UUID, d Decision) (Changed, error) {
 	if !caller.IsAdmin() {
 		return Changed{}, errs.New(errs.Forbidden, "only an administrator reinstates campaigns")
 	}
 	return s.change(ctx, caller, id, func(c *Campaign) error {
+		if err := c.seen(d.Seen); err != nil {
+			return err
+		}
 		if c.Status != Rejected && !c.Waits() {
 			return wrongState(c.Status, Rejected, InReview)
 		}
 		if c.Review == nil && c.Status != Rejected || c.Review != nil && c.Review.Creative != creativeOf(c).digest() {
 			return errs.New(errs.Conflict, "nobody judged the ad as it is now: decide it in the review queue, then answer the appeal")
 		}
-		s.judge(c, caller, Decision{Decision: decisionApproved, Notes: notes})
+		s.judge(c, caller, Decision{Decision: decisionApproved, Notes: d.Notes})
 		return nil
 	})
 }
@@ -415,8 +418,8 @@ func (s *Service) Decide(ctx context.Context, caller account.User, id uuid.UUID,
 		return Changed{}, invalid("notes", "must be at most %d bytes without control characters", maxNotes)
 	}
 	return s.change(ctx, caller, id, func(c *Campaign) error {
-		if in.Seen != 0 && in.Seen != c.ConfigVersion {
-			return errs.New(errs.Conflict, "the campaign changed since you saw it; look at it again")
+		if err := c.seen(in.Seen); err != nil {
+			return err
 		}
 		if live := c.Status == Active || c.Status == Paused; !c.Waits() && !(live && in.Reported) {
 			return wrongState(c.Status, InReview)
@@ -424,6 +427,14 @@ func (s *Service) Decide(ctx context.Context, caller account.User, id uuid.UUID,
 		s.judge(c, caller, in)
 		return nil
 	})
+}
+
+// seen is errs.Conflict if c changed since version, which the caller looked at; 0 is whatever is there.
+func (c *Campaign) seen(version int64) error {
+	if version != 0 && version != c.ConfigVersion {
+		return errs.New(errs.Conflict, "the campaign changed since you saw it; look at it again")
+	}
+	return nil
 }
 
 // judge writes down what caller decided about exactly the creative that c has now. A live campaign

@@ -197,7 +197,7 @@ func TestLifeOfCampaigns(t *testing.T) {
 			},
 			"release": func(t *rapid.T) {
 				who, id, m := pick(t)
-				_, err := f.service.Release(ctx, users[who], id)
+				_, err := f.service.Release(ctx, users[who], id, 0)
 				if who != admin {
 					require.True(t, errs.Is(err, errs.Forbidden))
 					return

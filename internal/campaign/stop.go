@@ -83,9 +83,13 @@ func (s *Service) Resume(ctx context.Context, caller account.User, id uuid.UUID)
 
 // Release takes an administrator's pause back: what was active before is active again, what its
 // owner had paused is the owner's to resume. errs.InvalidState where none is in force, errs.Forbidden
-// if caller is not another administrator.
-func (s *Service) Release(ctx context.Context, caller account.User, id uuid.UUID) (Changed, error) {
+// if caller is not another administrator, errs.Conflict if the campaign changed since the config
+// version seen; 0 takes whatever pause is there.
+func (s *Service) Release(ctx context.Context, caller account.User, id uuid.UUID, seen int64) (Changed, error) {
 	return s.change(ctx, caller, id, func(c *Campaign) error {
+		if err := c.seen(seen); err != nil {
+			return err
+		}
 		if !c.ruledBy(caller) {
 			return errs.New(errs.Forbidden, "another administrator decides about this campaign")
 		}

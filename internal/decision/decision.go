@@ -98,7 +98,8 @@ type Query struct {
 
 // Store keeps statements and appeals.
 type Store interface {
-	// Decisions is a page of statements with their appeals, and how many there are.
+	// Decisions is a page of statements with their appeals, and how many there are. Of two about the
+	// same target the one that was taken later comes first, whatever the clocks said.
 	Decisions(ctx context.Context, q Query) ([]Statement, int, error)
 	// AppealedBy is the decision that an appeal is against. errs.NotFound without such an appeal.
 	AppealedBy(ctx context.Context, appeal uuid.UUID) (Statement, error)

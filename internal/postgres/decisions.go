@@ -25,7 +25,7 @@ WHERE u.id = $2 OR $2 IS NULL AND u.developer_id = $3`
 	AND ($5 = '' OR d.target_id = $5) AND (NOT $4 OR EXISTS (SELECT FROM appeal a WHERE a.decision_id = d.id AND a.outcome IS NULL))`
 	selectDecisions = `
 SELECT d.id, d.at, d.owner_id, d.kind, d.target_kind, d.target_id, d.rule, d.reason, d.automated` + decisionsSelected + `
-ORDER BY d.at DESC, d.id DESC LIMIT $6 OFFSET $7`
+ORDER BY d.seq DESC LIMIT $6 OFFSET $7`
 	countDecisions = `SELECT count(*)` + decisionsSelected
 
 	selectAppeals = `

@@ -197,6 +197,24 @@ var mutants = []mutant{
 		tests: []string{"./ingress/manage"}, run: "TestReversingAnOldDecisionLeavesTheNewer",
 	},
 	{
+		name: "decision-meanwhile", protects: "a decision that is taken while an older one is taken back stays in force",
+		file: "internal/campaign/service.go",
+		old:  `version != 0 && version != c.ConfigVersion`, new: `version != 0 && version > c.ConfigVersion`,
+		tests: []string{"./ingress/manage"}, run: "TestReversingADecisionWhileANewerIsTaken",
+	},
+	{
+		name: "decision-meanwhile-account", protects: "a suspension that is new while an older one is taken back stays in force",
+		file: "internal/account/ruling.go",
+		old:  `u.TokenVersion != seen.TokenVersion+1`, new: `u.TokenVersion < seen.TokenVersion+1`,
+		tests: []string{"./ingress/manage"}, run: "TestReversingADecisionWhileANewerIsTaken",
+	},
+	{
+		name: "decision-order", protects: "of two decisions about one target the later one is first, whatever the clocks said",
+		file: "internal/postgres/decisions.go",
+		old:  `ORDER BY d.seq DESC`, new: `ORDER BY d.at DESC, d.id DESC`,
+		tests: []string{"./internal/postgres"}, run: "TestDecisionsAreInTheOrderOfTheirTaking",
+	},
+	{
 		name: "decision-owner", protects: "an owner reads and appeals against its own decisions only",
 		file: "ingress/manage/decisions.go",
 		old:  "		q.OwnerID = caller.ID\n", new: "",
