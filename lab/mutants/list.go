@@ -212,7 +212,7 @@ var mutants = []mutant{
 		name: "decision-order", protects: "of two decisions about one target the later one is first, whatever the clocks said",
 		file: "internal/postgres/decisions.go",
 		old:  `ORDER BY d.seq DESC`, new: `ORDER BY d.at DESC, d.id DESC`,
-		tests: []string{"./internal/postgres"}, run: "TestDecisionsAreInTheOrderOfTheirTaking",
+		tests: []string{"./internal/postgres"}, run: "TestDecisionsAreInTheOrderOfTheirTaking", servers: []string{postgres},
 	},
 	{
 		name: "decision-owner", protects: "an owner reads and appeals against its own decisions only",
