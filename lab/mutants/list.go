@@ -1316,7 +1316,7 @@ var mutants = []mutant{
 	{
 		name: "text-seen", protects: "a reviewer approves what was seen",
 		file: "internal/campaign/service.go",
-		old:  "in.Seen != 0 && in.Seen != c.ConfigVersion", new: "in.Seen < 0",
+		old:  "c.seen(in.Seen); err != nil", new: "c.seen(in.Seen); err != nil && in.Seen < 0",
 		tests: []string{"./internal/campaign"}, run: "ReviewOfWhatWasSeen",
 	},
 	{
