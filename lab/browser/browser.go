@@ -196,8 +196,22 @@ func (t *Tab) Close() { t.cancel() }
 func (t *Tab) Do(actions ...chromedp.Action) error {
 	ctx, cancel := context.WithTimeout(t.ctx, time.Minute)
 	defer cancel()
-	return chromedp.Run(ctx, actions...)
+	for _, action := range actions {
+		err := chromedp.Run(ctx, action)
+		for tries := 0; err != nil && tries < 20 && strings.Contains(err.Error(), gone); tries++ {
+			time.Sleep(100 * time.Millisecond)
+			err = chromedp.Run(ctx, action)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
+
+// gone is what an action fails with that came before the page took the place of another: it did
+// nothing, so that it may be done again.
+const gone = "Cannot find context with specified id"
 
 // View is how a page is looked at.
 type View struct {
@@ -229,20 +243,21 @@ const settled = `!!document.querySelector('main h1') && !document.querySelector(
 
 // Open goes to an address and waits until its screen has settled.
 func (t *Tab) Open(address string) error {
-	return t.Do(chromedp.Navigate(address), chromedp.Poll(settled, nil, chromedp.WithPollingInterval(50*time.Millisecond)))
+	if err := t.Do(chromedp.Navigate(address)); err != nil {
+		return err
+	}
+	return t.Settle()
 }
 
 // Settle waits until the screen has settled after an act.
-func (t *Tab) Settle() error {
-	return t.Do(chromedp.Poll(settled, nil, chromedp.WithPollingInterval(50*time.Millisecond)))
-}
+func (t *Tab) Settle() error { return t.Await(settled) }
 
 // Await waits until an expression of the page is true. The page may be replaced by another
 // meanwhile.
 func (t *Tab) Await(expression string) (err error) {
 	for range 5 {
 		err = t.Do(chromedp.Poll(expression, nil, chromedp.WithPollingInterval(50*time.Millisecond)))
-		if err == nil || !strings.Contains(err.Error(), "navigated") && !strings.Contains(err.Error(), "context with specified id") {
+		if err == nil || !strings.Contains(err.Error(), "navigated") && !strings.Contains(err.Error(), "context was destroyed") {
 			return err
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -255,8 +270,13 @@ func (t *Tab) Enter(base, as string) error {
 	if err := t.Open(base + "/"); err != nil {
 		return err
 	}
-	return t.Do(chromedp.Click(`[data-demo="`+as+`"]`, chromedp.ByQuery),
-		chromedp.Poll(`location.pathname.includes('/console/')`, nil), chromedp.Poll(settled, nil, chromedp.WithPollingInterval(50*time.Millisecond)))
+	if err := t.Do(chromedp.Click(`[data-demo="`+as+`"]`, chromedp.ByQuery)); err != nil {
+		return err
+	}
+	if err := t.Await(`location.pathname.includes('/console/')`); err != nil {
+		return err
+	}
+	return t.Settle()
 }
 
 // Cover brings another tab of the window before the page, so that it is hidden, until the function
