@@ -14,7 +14,7 @@ found=()
 while IFS=: read -r file line; do
   name=${line#func }
   found+=("$(dirname "$file") ${name%%(*}")
-done < <(grep -rE '^func Fuzz' --include='*_test.go' . | sort)
+done < <(grep -rE '^func Fuzz' --include='*_test.go' --exclude-dir='.?*' . | sort) # not in the copies of make sdks
 has() {
   local target
   for target in "${found[@]}"; do
