@@ -13,7 +13,7 @@ import (
 )
 
 // Traffic plays n readers of the demo publisher: each is shown an ad for a request of the demo, and
-// every seventh one follows it.
+// every seventh one follows it. It returns when all of them are counted, or after half a minute.
 func Traffic(ctx context.Context, base string, n int) error {
 	c := caller{ctx: ctx, base: base}
 	var login struct{ Token string }
@@ -28,11 +28,32 @@ func Traffic(ctx context.Context, base string, n int) error {
 	if err != nil {
 		return err
 	}
+	var admin struct{ Token string }
+	if err := c.post("/api/auth/demo", "", map[string]any{"as": "admin"}, &admin); err != nil {
+		return err
+	}
+	before, err := c.counted(admin.Token)
+	if err != nil {
+		return err
+	}
 	var clicks []string
+	seen := 0
+	// A node that has just started first hears what each campaign may still spend.
+	for i := 0; i < 100 && seen == 0; i++ {
+		if click, err := c.reader(key.Key, requests[i%len(requests)].Context, i); err != nil {
+			return err
+		} else if click != "" {
+			seen++
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
 	for i := range n {
 		click, err := c.reader(key.Key, requests[i%len(requests)].Context, i)
 		if err != nil {
 			return err
+		}
+		if click != "" {
+			seen++
 		}
 		if click != "" && i%7 == 0 {
 			clicks = append(clicks, click)
@@ -44,7 +65,25 @@ func Traffic(ctx context.Context, base string, n int) error {
 			return err
 		}
 	}
+	for range 60 {
+		if now, err := c.counted(admin.Token); err != nil || now >= before+seen {
+			return err
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
 	return nil
+}
+
+// counted is how many impressions the network has counted.
+func (c caller) counted(admin string) (int, error) {
+	var s struct{ Impressions int }
+	r, err := http.NewRequestWithContext(c.ctx, http.MethodGet, c.base+"/api/stats?type=overview", nil)
+	if err != nil {
+		return 0, err
+	}
+	r.Header.Set("Authorization", "Bearer "+admin)
+	err = c.send(r, &s)
+	return s.Impressions, err
 }
 
 type caller struct {
