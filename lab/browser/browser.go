@@ -314,9 +314,10 @@ func (t *Tab) Before(script string) error {
 	}))
 }
 
-// Frame is the page's only frame of another origin, once it is there. It ends with its page.
+// Frame is the page's only frame of another origin, once it is there. It ends with its page. One that
+// another takes the place of while it is attached to never answers, so it is given up.
 func (t *Tab) Frame() (*Tab, error) {
-	until := time.Now().Add(20 * time.Second)
+	until := time.Now().Add(time.Minute)
 	for {
 		targets, err := chromedp.Targets(t.ctx)
 		if err != nil {
@@ -325,10 +326,9 @@ func (t *Tab) Frame() (*Tab, error) {
 		own := chromedp.FromContext(t.ctx).Target.TargetID
 		for _, found := range targets {
 			if found.Type == "iframe" && found.ParentFrameID == cdp.FrameID(own) {
-				ctx, cancel := chromedp.NewContext(t.ctx, chromedp.WithTargetID(found.TargetID))
-				frame := &Tab{ctx: ctx, cancel: cancel}
-				chromedp.ListenTarget(ctx, frame.listen)
-				return frame, chromedp.Run(ctx, log.Enable(), runtime.Enable())
+				if frame := t.attach(found.TargetID); frame != nil {
+					return frame, nil
+				}
 			}
 		}
 		if time.Now().After(until) {
@@ -336,6 +336,20 @@ func (t *Tab) Frame() (*Tab, error) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+// attach is the frame as a page of its own, nil when it does not answer in time.
+func (t *Tab) attach(frame target.ID) *Tab {
+	ctx, cancel := chromedp.NewContext(t.ctx, chromedp.WithTargetID(frame))
+	f := &Tab{ctx: ctx, cancel: cancel}
+	chromedp.ListenTarget(ctx, f.listen)
+	late := time.AfterFunc(5*time.Second, cancel)
+	err := chromedp.Run(ctx, log.Enable(), runtime.Enable())
+	if !late.Stop() || err != nil {
+		cancel()
+		return nil
+	}
+	return f
 }
 
 // Accept answers every question of the page's scripts (confirm) by yes from now on.
