@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,24 @@ import (
 
 	"adnet/internal/demo"
 )
+
+// Ready waits until an adnet that was just started says that it is ready, for a minute at most.
+func Ready(ctx context.Context, base string) error {
+	for range 300 {
+		if reply, err := http.Get(base + "/readyz"); err == nil {
+			_ = reply.Body.Close()
+			if reply.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+	return errors.New("adnet does not become ready")
+}
 
 // Traffic plays n readers of the demo publisher: each is shown an ad for a request of the demo, and
 // every seventh one follows it. It returns when all of them are counted, or after half a minute.

@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -74,7 +73,7 @@ func run(ctx context.Context, campaigns, loads int, than slow) error {
 		return err
 	}
 	defer func() { _ = adnet.Process.Signal(os.Interrupt); _ = adnet.Wait() }()
-	if err := ready(ctx, base); err != nil {
+	if err := browser.Ready(ctx, base); err != nil {
 		return err
 	}
 	if err := fill(ctx, base, campaigns); err != nil {
@@ -190,21 +189,4 @@ func post(ctx context.Context, address, token string, body, reply any) error {
 		return nil
 	}
 	return json.Unmarshal(said, reply)
-}
-
-func ready(ctx context.Context, base string) error {
-	for range 300 {
-		if reply, err := http.Get(base + "/readyz"); err == nil {
-			_ = reply.Body.Close()
-			if reply.StatusCode == http.StatusOK {
-				return nil
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
-	return errors.New("adnet does not become ready")
 }

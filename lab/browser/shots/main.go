@@ -6,7 +6,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"image"
@@ -14,7 +13,6 @@ import (
 	"image/draw"
 	"image/png"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -86,7 +84,7 @@ func run(ctx context.Context, base, out, only string, readers int) error {
 			return err
 		}
 		defer func() { _ = adnet.Process.Signal(os.Interrupt); _ = adnet.Wait() }()
-		if err := ready(ctx, base); err != nil {
+		if err := browser.Ready(ctx, base); err != nil {
 			return err
 		}
 	}
@@ -111,23 +109,6 @@ func run(ctx context.Context, base, out, only string, readers int) error {
 		}
 	}
 	return nil
-}
-
-func ready(ctx context.Context, base string) error {
-	for range 300 {
-		if reply, err := http.Get(base + "/readyz"); err == nil {
-			reply.Body.Close()
-			if reply.StatusCode == http.StatusOK {
-				return nil
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
-	return errors.New("adnet does not become ready")
 }
 
 func take(b *browser.Browser, s shot, base, file string) error {
