@@ -21,12 +21,15 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// How long a user or key is believed without asking the store again, and how long an entry may
-// still serve when the store is out of reach. The first bounds how late a disabled user or a
-// revoked key is noticed (5 s are allowed); the second keeps ads running through a short outage.
+// How long a login or key is believed without asking the store again, and how long a key may still
+// serve when the store gives no answer, both from the question on. The first bounds how late a
+// disabled user or a revoked key is noticed (5 s are allowed); the second keeps ads running through a
+// short outage, in which nobody can suspend or revoke anything, unless this node alone is cut off. A
+// login has no such time: what it is for needs the store anyway.
 const (
 	believeFor = 2 * time.Second
 	outageFor  = time.Minute
+	loginsFor  = time.Duration(0)
 	loadFor    = 2 * time.Second // how long a lookup may take
 	cacheSize  = 100_000
 )
@@ -193,7 +196,7 @@ func (a *Auth) login(c *Context) (user account.User, login account.Session, err 
 // of session and account: after a new password one session goes on under the next version, while
 // this node may still believe in the account's old one.
 func (a *Auth) loggedIn(ctx context.Context, claims token.Claims) (account.Session, error) {
-	session, err := cached(ctx, a, a.live, sessionID(claims.SessionID), func(ctx context.Context) (account.Session, error) {
+	session, err := cached(ctx, a, a.live, loginsFor, sessionID(claims.SessionID), func(ctx context.Context) (account.Session, error) {
 		return a.deps.Logins.Session(ctx, claims.SessionID)
 	})
 	if errs.Is(err, errs.NotFound) || err == nil && session.UserID != claims.UserID {
@@ -354,7 +357,7 @@ func (a *Auth) sandbox(c *Context, bearer string) Caller {
 }
 
 func (a *Auth) user(ctx context.Context, id uuid.UUID) (account.User, error) {
-	return cached(ctx, a, a.users, id, func(ctx context.Context) (account.User, error) { return a.deps.Users.User(ctx, id) })
+	return cached(ctx, a, a.users, loginsFor, id, func(ctx context.Context) (account.User, error) { return a.deps.Users.User(ctx, id) })
 }
 
 // ForgetKeys has this node ask the store for the keys of an account and its seats again, so that it
@@ -368,7 +371,7 @@ func (a *Auth) ForgetKeys(of account.User) {
 }
 
 func (a *Auth) key(ctx context.Context, hash [32]byte) (account.Key, error) {
-	return cached(ctx, a, a.keys, hash, func(ctx context.Context) (account.Key, error) {
+	return cached(ctx, a, a.keys, outageFor, hash, func(ctx context.Context) (account.Key, error) {
 		key, disabled, err := a.deps.Keys.KeyByHash(ctx, hash)
 		switch {
 		case errs.Is(err, errs.NotFound) || err == nil && !key.Works(a.deps.Now()):
@@ -382,8 +385,8 @@ func (a *Auth) key(ctx context.Context, hash [32]byte) (account.Key, error) {
 }
 
 // cached answers from the cache while the entry is fresh, else from one shared load. When the load
-// fails for want of the store, the last definite answer serves on until it leaves the cache.
-func cached[K comparable, V any](ctx context.Context, a *Auth, cache *expirable.LRU[K, entry[V]], key K, load func(context.Context) (V, error)) (V, error) {
+// fails for want of the store, the last definite answer serves on until it is as old as outage.
+func cached[K comparable, V any](ctx context.Context, a *Auth, cache *expirable.LRU[K, entry[V]], outage time.Duration, key K, load func(context.Context) (V, error)) (V, error) {
 	old, found := cache.Get(key)
 	if found && a.deps.Now().Sub(old.at) < believeFor {
 		return old.value, old.err
@@ -400,7 +403,7 @@ func cached[K comparable, V any](ctx context.Context, a *Auth, cache *expirable.
 			cache.Add(key, e)
 			return e, nil
 		}
-		if found {
+		if found && a.deps.Now().Sub(old.at) < outage {
 			return old, nil
 		}
 		return entry[V]{err: err}, nil

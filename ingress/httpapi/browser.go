@@ -63,7 +63,7 @@ func (a *Auth) Preflight(c *Context) error {
 	if len(patterns) == 0 {
 		return errPage
 	}
-	named, err := cached(c.Request.Context(), a, a.pages, originKey(sent[0]), func(ctx context.Context) (bool, error) {
+	named, err := cached(c.Request.Context(), a, a.pages, outageFor, originKey(sent[0]), func(ctx context.Context) (bool, error) {
 		return a.deps.Keys.NamesOrigin(ctx, patterns, a.deps.Now())
 	})
 	if err != nil {

@@ -70,7 +70,7 @@ type Reporter struct {
 	User *account.User   // a login
 	Key  *httpapi.Caller // a conversion key
 	Page *httpapi.Caller // a browser key
-	Err  error           // a conversion key that does not work, which refuses conversions
+	Err  error           // of credentials that do not work or cannot be judged, which refuses conversions
 }
 
 const (
@@ -145,8 +145,8 @@ func reportedEventOf(in *Report) (reportedEvent, error) {
 }
 
 // reporter reads the credentials of the request. A beacon needs none, so a bad login is ignored. A
-// bad conversion key is kept: its conversions would be recorded and never charged, and the
-// advertiser would not hear of it.
+// bad conversion key is kept, and so is a login that the store cannot judge now: their conversions
+// would be recorded and never charged, and the advertiser would not hear of it.
 // So is a browser key that does not work here refused, whatever it reports.
 func (t *Tracker) reporter(c *httpapi.Context) (Reporter, error) {
 	bearer, ok := httpapi.Bearer(c)
@@ -165,8 +165,11 @@ func (t *Tracker) reporter(c *httpapi.Context) (Reporter, error) {
 		return Reporter{Key: &key}, nil
 	}
 	user, err := t.deps.Auth.User(c)
-	if err != nil {
+	switch {
+	case errs.Is(err, errs.InvalidToken), errs.Is(err, errs.Forbidden), errs.Is(err, errs.SecondFactorRequired):
 		return Reporter{}, nil
+	case err != nil:
+		return Reporter{Err: err}, nil
 	}
 	return Reporter{User: &user}, nil
 }
@@ -187,7 +190,7 @@ func (r *Reporter) mayReport(kind event.Type, a *token.Auction) error {
 
 // vouches says whether the reporter speaks for the campaign of an auction: its owner's session, or
 // a conversion key of the owner for this campaign. Another account's session only shows who
-// reports. Errors: a conversion key that does not work, or is for something else.
+// reports. Errors: credentials that do not work or cannot be judged, a key for something else.
 func (r *Reporter) vouches(a *token.Auction) (bool, error) {
 	switch {
 	case r.Err != nil:

@@ -1,15 +1,18 @@
 package track
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"adnet/ingress/httpapi"
 	"adnet/ingress/ingresstest"
 	"adnet/internal/account"
 	"adnet/internal/day"
+	"adnet/internal/errs"
 	"adnet/internal/token"
 	"adnet/internal/traffic"
 	"adnet/schemas/event"
@@ -212,6 +215,32 @@ func TestWhoseWordConversionsNeed(t *testing.T) {
 	require.Equal(t, developerID[:], f.last().DeveloperId, "the login names the publisher")
 	f.Do(http.MethodPost, "/api/track", strings.Replace(unsigned, "{", `{"dev":"`+advertiserID.String()+`",`, 1), "Authorization", "Bearer "+stranger)
 	require.Equal(t, advertiserID[:], f.last().DeveloperId, "unless the body does")
+}
+
+// away is a store of accounts that does not answer.
+type away struct{ account.UserStore }
+
+func (away) User(context.Context, uuid.UUID) (account.User, error) {
+	return account.User{}, errs.New(errs.Unavailable, "the database does not answer")
+}
+
+// While nobody can say whether a login is good, its conversions wait instead of being recorded as
+// nobody's, alone and in a batch; other events go on.
+func TestConversionsWaitForTheStore(t *testing.T) {
+	f := newFixture(t)
+	own := "Bearer " + f.login(advertiserID, uuid.New())
+	known := f.tracker.deps.Auth
+	f.tracker.deps.Auth = httpapi.NewAuth(httpapi.AuthDeps{Users: away{f.Store}, Keys: f.Store, Sessions: f.Sessions, Logins: f.Store, Now: f.Clock})
+	body := conversion(t, f.clickID(), nil)
+	for path, body := range map[string]string{"/api/track": body, "/api/track?action=batch": `{"events":[` + body + `]}`} {
+		require.Equal(t, http.StatusServiceUnavailable, f.Do(http.MethodPost, path, body, "Authorization", own).Code, path)
+	}
+	require.Empty(t, f.Log.Asked())
+	impression := `{"event":"impression","campaign_id":"` + campaignID.String() + `","auction_id":"` + f.token() + `"}`
+	require.Equal(t, 200, f.Do(http.MethodPost, "/api/track", impression, "Authorization", own).Code)
+	f.tracker.deps.Auth = known
+	require.Equal(t, 200, f.Do(http.MethodPost, "/api/track", body, "Authorization", own).Code)
+	require.True(t, f.last().Conversion.Verified)
 }
 
 func TestPostedBeaconsSayWhatIsRepeated(t *testing.T) {

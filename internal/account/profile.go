@@ -25,6 +25,13 @@ type Profile struct {
 // Sponsor is what readers of ads see of u in place of its id, "" where it said nothing.
 func (u *User) Sponsor() string { return cmp.Or(u.Company, u.DisplayName) }
 
+// disguised says whether a name may be taken for another, or for an instruction to the model that
+// reads a receipt.
+func disguised(name string) bool {
+	alone, _ := adtext.Instructing(name)
+	return len(alone) > 0 || adtext.MixedScripts(name)
+}
+
 // Describe changes what u calls itself. Errors: errs.InvalidRequest.
 func (s *Service) Describe(ctx context.Context, u User, p Profile) (User, error) {
 	for _, text := range []struct {
@@ -37,6 +44,9 @@ func (s *Service) Describe(ctx context.Context, u User, p Profile) (User, error)
 		*text.value = strings.Join(strings.Fields(norm.NFC.String(*text.value)), " ")
 		if utf8.RuneCountInString(*text.value) > MaxProfileText || strings.ContainsFunc(*text.value, unicode.IsControl) || adtext.Hidden(*text.value) {
 			return User{}, errs.New(errs.InvalidRequest, "%s must be at most %d characters that can be seen", text.field, MaxProfileText).With("field", text.field)
+		}
+		if disguised(*text.value) {
+			return User{}, errs.New(errs.InvalidRequest, "%s must be a name in letters of one script: receipts show it to readers, and no reviewer sees it before", text.field).With("field", text.field)
 		}
 	}
 	return s.deps.Users.UpdateUser(ctx, u.ID, func(u *User) error {

@@ -12,7 +12,10 @@ func TestHonestTexts(t *testing.T) {
 		"Query Postgres in plain English", "K8s, i18n and a11y in one place", "H264 and MP4 to WebM", "GPT-4o, Claude 3.5 and Gemini 1.5 Pro", "Café, naïve, Straße", "œuvre complète",
 		"Developers love it 👩‍💻 ❤️ ™", "1️⃣ Install 2️⃣ Run", "Flags 🇩🇪🇫🇷", "MCPサーバー 快速部署", "한국어 MCP 서버", "β test of the α release", "25 °C, 5 km², № 7, ½ price",
 		"Never forget a prompt again", "Forget your passwords", "Guidelines for your brand", "Système de réservation", "Anweisungen für den Aufbau in drei Minuten", "Всё для дома", "指示書をすぐ作成",
-		"Supercalifragilisticexpialidocious", "Rindfleischetikettierungsüberwachung", "CRM, ERP, BI, KPI", "U.S. shipping", "JavaScript, TypeScript, CoffeeScript", "Brrr: cold brew",
+		"Supercalifragilisticexpialidocious", "Rindfleischetikettierungsüberwachung", "CRM, ERP, BI, KPI", "U.S. shipping", "Small servers, honest prices", "Warm rooms, smaller bills", "Level up your programming", "Track your training", "Find your new role",
+		"24/7 support, 99.99 % uptime", "R&D, C#, C++ and F#", "Cheap flights ✈️ 🇫🇷 🇮🇹 🇪🇸 🇵🇹", "From now on you sleep better", "Massage for your message board", "Content for every contest", "Construction without delays",
+		"Réservez la meilleure salle pour ce soir", "Der schnellste Weg zum Angebot", "Réserve ta place", "Vind de beste prijs", "Znajdź najlepszą ofertę dla siebie", "Encuentra la mejor oferta", "Trova il volo più economico",
+		"Ache la mejor", "Claude, Gemini and GPT in one place", "Assistants, tools and prompts", "JavaScript, TypeScript, CoffeeScript", "Brrr: cold brew",
 	} {
 		alone, together := Instructing(text)
 		require.Empty(t, alone, text)

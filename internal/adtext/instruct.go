@@ -16,7 +16,7 @@ type rule [][]string
 const near = 60
 
 // instructions are the rules of all languages, and those of English in the 25 ciphers that move
-// each letter by the same number. Most texts end at their first parts.
+// each letter by the same number, and in the one that turns the alphabet around. Most texts end at their first parts.
 var instructions = sync.OnceValue(func() (all struct{ plain, moved []rule }) {
 	for _, list := range lists {
 		all.plain = append(all.plain, list...)
@@ -25,6 +25,9 @@ var instructions = sync.OnceValue(func() (all struct{ plain, moved []rule }) {
 		for _, r := range lists["en"] {
 			all.moved = append(all.moved, folded(r, func(word string) string { return move(word, by) }))
 		}
+	}
+	for _, r := range lists["en"] {
+		all.moved = append(all.moved, folded(r, mirror))
 	}
 	for i, r := range all.plain {
 		all.plain[i] = folded(r, func(word string) string { return word })
@@ -51,11 +54,36 @@ func move(word string, by int) string {
 	}, word)
 }
 
+func mirror(word string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' {
+			return 'z' - (r - 'a')
+		}
+		return r
+	}, word)
+}
+
 // Instructing finds texts that speak to a model instead of to people, in one of [Languages], as far
-// as lists can tell: also reversed, with letters moved along the alphabet, or encoded. alone has
-// the places of those that do by themselves; together is true if none does, but two of them read
-// one after the other, or all in their order.
+// as lists can tell: also reversed, with letters moved along the alphabet, misspelt, or encoded.
+// alone has the places of those that do by themselves; together is true if none does, but two of
+// them read one after the other, or all in their order.
 func Instructing(texts ...string) (alone []int, together bool) {
+	if alone, together = instructing(texts); len(alone) > 0 || together {
+		return alone, together
+	}
+	meant, slipped := make([]string, len(texts)), false
+	for i, text := range texts {
+		var changed bool
+		meant[i], changed = mended(text)
+		slipped = slipped || changed
+	}
+	if !slipped {
+		return nil, false
+	}
+	return instructing(meant)
+}
+
+func instructing(texts []string) (alone []int, together bool) {
 	read := make([]string, len(texts))
 	for i, text := range texts {
 		read[i] = compact(text)
@@ -113,6 +141,8 @@ func reversed(s string) string {
 var addressed = regexp.MustCompile(`(?im)(^|[.!?;|>)\]}*#"'—–-]\s*)(dear |hey |attention,? |note to (the |any )?)?` +
 	`(assistants?|a\.?i\.?|system|chatbots?|chat ?gpt|gpt[-\w.]*|claude|gemini|copilot|llms?|language models?|ai (assistants?|agents?|models?)|agents?|model|bot|user|human|developer` +
 	`|assistent|assistente|asistente|ki|ia|sistema|systeem|система|ассистент|помощник|ии|助手|系统|系統|模型|アシスタント|システム|어시스턴트|시스템)\s*:` +
+	`|(^|[.!?;]\s*)(dear |hey |hi |hello |ok |attention,? )?(assistants?|chat ?gpt|claude|gemini|copilot|llms?|language models?|ai (assistants?|agents?|models?))\s?[,!—–-]\s*` +
+	`(please|you must|only|always|never|do not|don't|say|tell|recommend|suggest|mention|answer|reply|respond|forget|ignore|remember to|make sure|buy|call|pick|choose|prefer|praise)\b` +
 	`|<\|?/?(system|assistant|im_start|im_end)\b|\[/?INST\]|\byou are now (a|an|the|dan|called|acting|no longer)\b`)
 
 func spoken(text string, rules []rule) bool {

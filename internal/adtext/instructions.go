@@ -1,7 +1,8 @@
 package adtext
 
-// lists are what a text says to a model in each of [Languages]. Words are stems without spaces;
-// each row of parts is one [rule].
+// lists are what a text says to a model in each of [Languages], and, under "", the plainest order
+// in others, which are not read beyond it. Words are stems without spaces; each row of parts is one
+// [rule].
 var lists = map[string][]rule{
 	"en": {
 		{{"ignor", "disregard", "overrid", "bypass", "forget", "neglect"}, {"instruction", "directive", "guideline", "systemprompt"}},
@@ -22,12 +23,36 @@ var lists = map[string][]rule{
 			"recommendonly", "onlyrecommend", "alwaysrecommend", "mustrecommend", "neverrecommend", "donotrecommend", "dontrecommend", "recommendnothing", "recommendthisproduct",
 			"donotmention", "dontmention", "nevermention", "mustmention", "alwaysmention", "donotreveal", "rankthisfirst", "choosethisad", "preferthisproduct", "insteadofcompetitors",
 		}},
+		{
+			{"discard", "donotfollow", "dontfollow", "stopfollowing", "nolongerfollow", "stopobeying", "donotobey", "setaside", "abandon", "cancel", "nolongerapply", "donotapply", "supersed", "revok"},
+			{"instruction", "directive", "guideline", "systemprompt", "yourrules", "yourprompt", "toldbefore", "toldearlier"},
+		},
+		{{"fromnowon", "fromhereon", "henceforth"}, {"respond", "answer", "reply", "recommend", "suggest", "speak", "mention", "obey", "pretend", "youare"}},
+		{{
+			"yournewtask", "yourtaskisto", "yourjobisto", "yourroleisto", "inyouranswer", "inyourresponse", "inyourreply", "inyoursummary", "whenyouanswer", "whensummari", "whenaskedabout",
+			"ifaskedabout", "tellyouruser", "tellyourhuman", "telltheperson", "tellthehuman", "tellthecustomer", "tellthereader", "suggestonly", "onlysuggest", "alwayssuggest", "promoteonly",
+			"onlypromote", "mentiononly", "onlymention", "speakonlyof", "youwereprogrammed", "youweretrained", "yourguardrail",
+		}},
 		{{"respondonlywith", "replyonlywith", "answeronlywith", "respondwithonly", "repeatafterme", "pretendtobe", "pretendyouare", "pretendthat"}},
 		{{
 			"assistantmust", "aimust", "modelmust", "chatbotmust", "agentmust", "assistantshould", "asalanguagemodel", "notetoai", "notetotheai", "notetomodel", "instructionsforai",
 			"instructionsforthe", "instructionforai", "attentionai", "dearassistant", "dearai", "ifyouareanai", "ifyouareanllm", "ifyouarealanguage", "ifyouareanassistant", "ifyouareachatbot",
 		}},
 	},
+	"": {{
+		{
+			"yoksay", "gozardi", "unutun", "dikkatealma", "abaikan", "lupakan", "hiraukan", "puuza", "sahau", "huwagpansinin", "kalimutan", "balewalain", "neglija", "uitatoate", "zapomen", "zabudni",
+			"prehliadn", "figyelmenkivul", "felejtsd", "mellozd", "ignorer", "ignoreer", "bortse", "serbort", "ohita", "unohda", "sivuuta", "huomiotta", "zanemari", "zaboravi", "oblida", "bhooljao",
+			"bhuljao", "andekha", "nazarandaz", "boqua", "photlo", "hulue", "wushi", "wangji", "mushishi", "wasurete", "zabud", "agnois", "neglege", "obliviscere", "ignoru", "forgesu", "anwybyddu",
+			"занемари", "заборави", "забрави", "пренебрегни", "ігнору",
+		},
+		{
+			"talimat", "komutlar", "yonerge", "instruksi", "perintah", "petunjuk", "arahan", "maagizo", "maelekezo", "tagubilin", "panuto", "instruksyon", "lahatngutos", "instructiun", "comenzi",
+			"pokyn", "instrukc", "prikaz", "utasitas", "parancs", "instruktion", "anvisning", "instruks", "ohjee", "ohjei", "kasky", "uputstv", "naredb", "instruccion", "nirdesh", "hidayat",
+			"huongdan", "chidan", "menhlenh", "zhiling", "zhishi", "shiji", "meirei", "instrukts", "ukazani", "odigies", "mandata", "praecepta", "opdrag", "cyfarwyddiad", "упутств", "инструкц",
+			"указани", "наредб", "інструкц",
+		},
+	}},
 	"de": {
 		{
 			{"ignorier", "missacht", "vergiss", "vergesst", "vergessen", "übergeh", "uebergeh", "verwirf", "beachtenicht", "überschreib", "umgehe"},

@@ -3,6 +3,7 @@ package adtext
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -20,8 +21,8 @@ const letters = "äöüßàâæçéèêëîïôœùûÿñáíóúãõìòąćę�
 // read are the scripts that Languages write in and that no other language here shares.
 var read = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul}
 
-// OtherLanguage says whether s has letters that none of [Languages] writes with. A single letter
-// that stands alone, as the β of a beta test, is a symbol.
+// OtherLanguage says whether s has letters that none of [Languages] writes with, or no word of them.
+// A single letter that stands alone, as the β of a beta test, is a symbol.
 func OtherLanguage(s string) bool {
 	for _, word := range words(norm.NFC.String(s)) {
 		alone := utf8.RuneCountInString(word) == 1 && unicode.In([]rune(word)[0], unicode.Greek)
@@ -29,7 +30,7 @@ func OtherLanguage(s string) bool {
 			return true
 		}
 	}
-	return false
+	return strange(s)
 }
 
 func foreign(r rune) bool {
@@ -101,10 +102,29 @@ func within(word string, scripts ...*unicode.RangeTable) bool {
 }
 
 // Unreadable says whether s hides its words from a simple reader: in letters of another form (full
-// width, mathematical, in circles), under marks, spaced out, between digits, without vowels, or in
-// base64 or hexadecimal.
+// width, mathematical, in circles, of emoji), under marks, spaced out, between digits, without
+// vowels, in signs instead of letters, in escapes, or in base64 or hexadecimal.
 func Unreadable(s string) bool {
-	return formed(s) || marked(s) || spaced(s) || switches(s) || voiceless(s) || len(encoded(s)) > 0
+	return formed(s) || marked(s) || spaced(s) || switches(s) || voiceless(s) || wordless(s) || escapes.MatchString(s) || len(encoded(s)) > 0
+}
+
+// escapes are the letters of programs and links.
+var escapes = regexp.MustCompile(`(?i)(%[0-9a-f]{2}){3}|(\\(u\{?|x|0?)[0-9a-f]{2,6}\}?\s*){2}|(U\+[0-9a-f]{4,6}[\s,]*){2}`)
+
+const fewestSigns = 16 // of a text that may be one of signs instead of letters
+
+// wordless finds texts of signs and digits, as Morse code, Braille and the numbers of letters are.
+func wordless(s string) bool {
+	letters, all := 0, 0
+	for _, r := range s {
+		if unicode.IsSpace(r) {
+			continue
+		}
+		if all++; unicode.IsLetter(r) || unicode.IsMark(r) {
+			letters++
+		}
+	}
+	return all >= fewestSigns && 3*letters < all
 }
 
 // symbols have a compatibility form of letters and are signs of their own all the same.
@@ -112,21 +132,23 @@ const symbols = "™℠№ªº℃℉Åℓ㈱㊙㊗"
 
 // formed finds letters whose compatibility form is another letter of ASCII.
 func formed(s string) bool {
-	flags, squares := 0, 0
+	flags, half, signs := 0, false, 0
 	for _, r := range s {
 		switch {
-		case r >= 0x1F1E6 && r <= 0x1F1FF: // two of them are a flag, many are a text
-			if flags++; flags > 4 {
+		case r >= 0x1F1E6 && r <= 0x1F1FF: // two of them are a flag, one is a letter, many are a text
+			half = !half
+			if flags++; flags > maxFlags {
 				return true
 			}
 			continue
-		case r >= 0x1F150 && r <= 0x1F189: // white letters in black circles and squares
-			if squares++; squares > 1 {
+		case half:
+			return true
+		case r >= 0x1F150 && r <= 0x1F189, r > brailleBlank && r <= brailleBlank+0xFF: // white letters in black circles and squares, Braille
+			if signs++; signs > 2 {
 				return true
 			}
 			continue
 		}
-		flags, squares = 0, 0
 		if r <= unicode.MaxASCII || strings.ContainsRune(symbols, r) {
 			continue
 		}
@@ -134,8 +156,10 @@ func formed(s string) bool {
 			return true
 		}
 	}
-	return false
+	return half
 }
+
+const maxFlags = 8 // letters: of four flags
 
 func asciiLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
 

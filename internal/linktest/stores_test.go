@@ -170,6 +170,7 @@ func TestClickHouse(t *testing.T) {
 		"a server without TLS":          {clickhouse.Config{URL: at(s.At("clickhouse"), "secure=true"), CA: s.CA.CA(), DialTimeout: 2 * time.Second}, "TLS"},
 		"plain text to a TLS port":      {clickhouse.Config{URL: at(here, ""), DialTimeout: 2 * time.Second}, "secure=true"},
 		"wrong password":                {clickhouse.Config{URL: "clickhouse://adnet:wrong@" + s.At("clickhouse") + "/adnet"}, "refuses the login"},
+		"wrong password, encrypted":     {clickhouse.Config{URL: at("adnet:wrong@"+here, "secure=true"), CA: s.CA.CA()}, "refuses the login"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := clickhouse.Migrate(t.Context(), c.cfg)
