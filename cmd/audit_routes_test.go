@@ -240,6 +240,11 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 			u := w.register(uuid.NewString() + "@audit.example")
 			return auditCall{"/api/admin/users/" + u.id + "/role", w.admin.token, `{"reason":"a colleague","role":"admin"}`, 200, nil}
 		},
+		"POST /api/admin/users/:id/name ": func(w *auditWorld) auditCall {
+			u := w.register(uuid.NewString() + "@audit.example")
+			w.do("PATCH", "/api/account/profile", u.token, `{"company":"Example Ltd"}`, 200)
+			return auditCall{"/api/admin/users/" + u.id + "/name", w.admin.token, `{"name":"Example Ltd","decision":"approved"}`, 200, nil}
+		},
 		"POST /api/admin/verify ": func(w *auditWorld) auditCall {
 			return auditCall{"/api/admin/verify", w.admin.token, ``, 202, nil}
 		},

@@ -4,8 +4,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"adnet/auction"
+	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
@@ -105,6 +107,38 @@ func TestTheShelfKeepsTheNewest(t *testing.T) {
 	require.Equal(t, room, told)
 	_, ok = s.creative(id(3))
 	require.False(t, ok, "only its room is known")
+}
+
+// A name is kept once for all campaigns of its advertiser, as the newest of them had it, and apart
+// from the text that they were read from.
+func TestNamesOfAdvertisersAreShared(t *testing.T) {
+	s := newCampaignTable()
+	of := func(n, version int64, name string) campaign.Campaign {
+		k := make1(byte(n), version, campaign.Active)
+		k.AdvertiserID, k.Advertiser = id(9), account.Sponsor{Name: name, Verified: name != ""}
+		return k
+	}
+	called := func(n byte) string {
+		kept, ok := s.creative(id(n))
+		require.True(t, ok)
+		require.Equal(t, kept.Advertiser.Name != "", kept.Advertiser.Verified)
+		return kept.Advertiser.Name
+	}
+	s.put([]campaign.Campaign{of(1, 5, ""), make1(3, 1, campaign.Active)})
+	require.Nil(t, s.names, "who has no name costs nothing")
+	text := strings.Repeat("x", 1000) + "Example Ltd"
+	s.put([]campaign.Campaign{of(1, 6, text[1000:])})
+	require.Equal(t, "Example Ltd", called(1))
+	require.NotSame(t, unsafe.StringData(text[1000:]), unsafe.StringData(called(1)))
+	s.put([]campaign.Campaign{of(2, 7, "Another Ltd")})
+	require.Same(t, unsafe.StringData(called(1)), unsafe.StringData(called(2)))
+	s.put([]campaign.Campaign{of(4, 3, "Example Ltd")})
+	require.Equal(t, []string{"Another Ltd", "Another Ltd", "Another Ltd", ""}, []string{called(1), called(2), called(4), called(3)}, "a late message changes nothing")
+	s.put([]campaign.Campaign{of(1, 8, "")})
+	require.Equal(t, []string{"", ""}, []string{called(1), called(2)})
+	s.put([]campaign.Campaign{of(5, 2, "Example Ltd")})
+	require.Equal(t, "", called(1), "what was taken back stays so")
+	require.Len(t, s.names, 1)
 }
 
 // What a campaign costs is what benchmark rows memory_100k and memory_1m are made of.

@@ -2,8 +2,10 @@ package catalog
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
+	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/money"
@@ -19,8 +21,15 @@ import (
 type campaignTable struct {
 	mu        sync.RWMutex
 	slots     map[uuid.UUID]uint32
-	creatives []packed // by slot; empty while only the room is known
-	rooms     []room   // by slot
+	creatives []packed            // by slot; empty while only the room is known
+	rooms     []room              // by slot
+	names     map[uuid.UUID]named // by advertiser, once for all of its campaigns; nil while none has one
+}
+
+// named is what the ads of an advertiser say of it, as its newest campaign had it.
+type named struct {
+	version int64 // of that campaign
+	account.Sponsor
 }
 
 // room has the fields of a reserve.Room that a node uses.
@@ -46,11 +55,38 @@ func (t *campaignTable) slot(id uuid.UUID) uint32 {
 
 // creative returns the kept fields of a campaign.
 func (t *campaignTable) creative(id uuid.UUID) (*campaign.Campaign, bool) {
-	found := t.packed(id)
-	if found == "" {
+	t.mu.RLock()
+	slot, ok := t.slots[id]
+	if !ok || t.creatives[slot] == "" {
+		t.mu.RUnlock()
 		return nil, false
 	}
-	return found.campaign(id), true
+	found, names := t.creatives[slot], len(t.names)
+	t.mu.RUnlock()
+	c := found.campaign(id)
+	if names > 0 {
+		t.mu.RLock()
+		c.Advertiser = t.names[c.AdvertiserID].Sponsor
+		t.mu.RUnlock()
+	}
+	return c, true
+}
+
+// name keeps the name of c's advertiser, unless a newer campaign of it was heard of. The lock is held.
+func (t *campaignTable) name(c *campaign.Campaign) {
+	known, ok := t.names[c.AdvertiserID]
+	if !ok && c.Advertiser.Name == "" || known.version > c.ConfigVersion {
+		return
+	}
+	known.version = c.ConfigVersion
+	if known.Sponsor != c.Advertiser {
+		known.Sponsor = c.Advertiser
+		known.Name = strings.Clone(c.Advertiser.Name) // it is part of the text that all of c was read from
+	}
+	if t.names == nil {
+		t.names = map[uuid.UUID]named{}
+	}
+	t.names[c.AdvertiserID] = known
 }
 
 // len is how many campaigns are known.
@@ -82,6 +118,7 @@ func (t *campaignTable) put(list []campaign.Campaign) (newer []*campaign.Campaig
 		next, slot := packedBytes[begin:end], t.slot(list[i].ID)
 		if known := t.creatives[slot]; known == "" || known.version() < list[i].ConfigVersion {
 			t.creatives[slot] = next
+			t.name(&list[i])
 			newer = append(newer, &list[i])
 		}
 		begin = end

@@ -193,6 +193,9 @@ func (a *API) reverse(ctx context.Context, admin account.User, of decision.State
 			a.deps.Auth.ForgetUser(id)
 		}
 	case decision.Rejection:
+		if of.TargetKind == auditlog.TargetUser { // the owner says the name again, which is kept nowhere
+			return nil
+		}
 		_, err = a.deps.Campaigns.Reinstate(ctx, admin, id, campaign.Decision{Notes: firstRunes(words, 250), Seen: seen.version})
 	case decision.Pause:
 		if of.Rule == decision.RuleReports {

@@ -13,16 +13,18 @@ import (
 )
 
 type profileReply struct {
-	ID          uuid.UUID    `json:"id"`
-	DeveloperID uuid.UUID    `json:"developer_id"`
-	Email       string       `json:"email"`
-	Role        account.Role `json:"role"`
-	DisplayName string       `json:"display_name"`
-	Company     string       `json:"company"`
+	ID          uuid.UUID         `json:"id"`
+	DeveloperID uuid.UUID         `json:"developer_id"`
+	Email       string            `json:"email"`
+	Role        account.Role      `json:"role"`
+	DisplayName string            `json:"display_name"`
+	Company     string            `json:"company"`
+	NameState   account.NameState `json:"name_state"` // whether ads say it
+	Verified    bool              `json:"name_verified"`
 }
 
 func answerProfile(c *httpapi.Context, u account.User) error {
-	return httpapi.JSON(c, http.StatusOK, profileReply{u.ID, u.DeveloperID, u.Email, u.Role, u.DisplayName, u.Company})
+	return httpapi.JSON(c, http.StatusOK, profileReply{u.ID, u.DeveloperID, u.Email, u.Role, u.DisplayName, u.Company, u.NameState(), u.Approved.Verified})
 }
 
 func (a *API) readProfile(c *httpapi.Context) error {

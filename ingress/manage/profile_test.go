@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"adnet/internal/account"
 	"adnet/internal/storetest"
 
 	"github.com/google/uuid"
@@ -30,6 +31,65 @@ func TestProfile(t *testing.T) {
 	require.Contains(t, held, "decisions")
 	me.Call(t, "PUT", "/api/account/publishing", object{"min_relevance": 0.3}).As(200)
 	require.Equal(t, 0.3, at(me.Get(t, "/api/account/export").As(200), "publishing", "min_relevance"))
+}
+
+// Ads say a name only as an administrator approved it: what its owner makes of it afterwards waits
+// anew, and a name that is taken away has a reason and an appeal.
+func TestNamesWaitForAnAdministrator(t *testing.T) {
+	w := newWorld(t)
+	boss, owner := w.admin(t), w.advertiser(t)
+	id := owner.creates(t)
+	called := func(field, name string) any {
+		return owner.Call(t, "PATCH", "/api/account/profile", object{field: name}).As(200)["name_state"]
+	}
+	says := func() account.Sponsor {
+		c, err := w.Store.Campaign(t.Context(), uuid.MustParse(id))
+		require.NoError(t, err)
+		return c.Advertiser
+	}
+	path := "/api/admin/users/" + owner.ID.String() + "/name"
+	rules := func(name, decision string, more ...any) reply {
+		body := object{"name": name, "decision": decision}
+		for i := 0; i < len(more); i += 2 {
+			body[more[i].(string)] = more[i+1]
+		}
+		return boss.Post(t, path, body)
+	}
+	waiting := func() []any { return boss.Get(t, "/api/admin/users?state=name_waiting").As(200)["users"].([]any) }
+	require.Empty(t, waiting())
+	rules("", "approved").Fails(409, "conflict")
+	require.Equal(t, "waiting", called("company", "Guaranteed profits Ltd"))
+	require.Zero(t, says(), "nobody has looked")
+	require.Equal(t, "misleading", at(waiting()[0], "name_findings", 0, "rule"))
+	require.Equal(t, "waiting", called("company", "Example Ltd"))
+	owner.Post(t, path, object{"name": "Example Ltd", "decision": "approved"}).Fails(403, "forbidden")
+	rules("Guaranteed profits Ltd", "approved").Fails(409, "conflict")
+	rules("Example Ltd", "maybe").Fails(400, "invalid_request")
+	rules("Example Ltd", "approved", "reason", "x").Fails(400, "invalid_request")
+	rules("Example Ltd", "rejected").Fails(400, "invalid_request")
+	rules("Example Ltd", "rejected", "reason", "x", "verified", true).Fails(400, "invalid_request")
+	require.Zero(t, says())
+	require.Equal(t, "approved", at(rules("Example Ltd", "approved").As(200), "user", "name_state"))
+	require.Equal(t, account.Sponsor{Name: "Example Ltd"}, says())
+	rules("Example Ltd", "approved", "verified", true).As(200)
+	require.Equal(t, account.Sponsor{Name: "Example Ltd", Verified: true}, says())
+	require.Equal(t, true, owner.Get(t, "/api/account/profile").As(200)["name_verified"])
+	require.Empty(t, waiting())
+	require.Equal(t, "approved", called("display_name", "Ada"), "ads say the company")
+	require.Equal(t, true, at(owner.Call(t, "PATCH", "/api/campaigns/"+id, object{"name": "other"}).As(200), "campaign", "advertiser", "verified"))
+
+	require.Equal(t, "waiting", called("company", "Example Bank"))
+	require.Zero(t, says(), "an approval is of one name")
+	require.Equal(t, "waiting", called("company", "Example Ltd"), "and ends with it")
+	rules("Example Ltd", "rejected", "reason", "It is another company's name.").As(200)
+	require.Equal(t, "", owner.Get(t, "/api/account/profile").As(200)["company"])
+	require.Equal(t, "none", owner.Get(t, "/api/account/profile").As(200)["name_state"], "nor is the other text, which nobody looked at, said next")
+	list := owner.decisions(t, "")
+	require.Len(t, list, 1)
+	require.Equal(t, []any{"rejection", "user", "sponsor_name", "It is another company's name."}, []any{at(list[0], "kind"), at(list[0], "target_kind"), at(list[0], "rule"), at(list[0], "reason")})
+	appeal := at(owner.Post(t, "/api/decisions/"+at(list[0], "id").(string)+"/appeal", object{"text": "It is ours."}).As(201), "appeal", "id").(string)
+	boss.Post(t, "/api/admin/appeals/"+appeal, object{"outcome": "reversed", "words": "It is; say it again."}).As(200)
+	require.NotContains(t, boss.Get(t, "/api/audit?limit=500").Text, "Example Ltd", "the log holds no names, which an erasure would have to take out")
 }
 
 // An account is deleted by who knows its password, and by no other account; its login ends with it.

@@ -7,6 +7,7 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
+	"adnet/internal/campaign"
 	"adnet/internal/errs"
 
 	"github.com/google/uuid"
@@ -18,9 +19,12 @@ const (
 	maxSearch    = 254
 )
 
+// stateName selects the accounts whose name waits for an administrator.
+const stateName = "name_waiting"
+
 var ofUsers = httpapi.Params{
 	"q": httpapi.TextForm, "role": httpapi.WordForm(string(account.RoleAdvertiser), string(account.RoleAdmin), string(account.RoleSeat)),
-	"state": httpapi.WordForm("working", "suspended"), "limit": httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, maxOffset),
+	"state": httpapi.WordForm("working", "suspended", stateName), "limit": httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, maxOffset),
 }
 
 // mountUsers adds what administrators do with accounts. Restoring and roles go by the same form as
@@ -36,6 +40,29 @@ func (a *API) mountUsers(s *httpapi.Server, reads, changes httpapi.Policy) {
 	s.Handle(http.MethodPost, "/api/admin/users/:id/role", a.ruleUser(func(ctx context.Context, r ruling) (account.User, error) {
 		return a.deps.Accounts.SetRole(ctx, r.admin, account.Ruling{UserID: r.id, Reason: r.Reason}, r.Role)
 	}), changes)
+	s.Handle(http.MethodPost, "/api/admin/users/:id/name", a.ruleName, changes)
+}
+
+// ruleName serves POST /api/admin/users/{id}/name: whether ads may say what the account calls itself.
+func (a *API) ruleName(c *httpapi.Context) error {
+	admin, err := a.deps.Auth.Administrator(c)
+	if err != nil {
+		return err
+	}
+	id, err := httpapi.ParseID("id", c.Param("id"))
+	if err != nil {
+		return err
+	}
+	var in account.NameRuling
+	if err := httpapi.Decode(c, &in); err != nil {
+		return err
+	}
+	u, err := a.deps.Accounts.RuleName(c.Request.Context(), admin, id, in)
+	if err != nil {
+		return err
+	}
+	a.deps.Auth.ForgetUser(u.ID)
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"user": answerAccount(&u)})
 }
 
 // ruling is what an administrator says of an account.
@@ -57,10 +84,19 @@ type accountReply struct {
 	CreatedAt   time.Time    `json:"created_at"`
 	ParentID    *uuid.UUID   `json:"parent_id,omitempty"` // of a seat: its owner
 	Seats       int          `json:"seats"`
+
+	Name      string               `json:"name"` // that receipts show
+	NameState account.NameState    `json:"name_state"`
+	Verified  bool                 `json:"name_verified"`
+	Findings  []campaign.Violation `json:"name_findings"` // of the policy, in a name that waits
 }
 
 func answerAccount(u *account.User) accountReply {
-	r := accountReply{ID: u.ID, DeveloperID: u.DeveloperID, Email: u.Email, Role: u.Role, Suspended: u.Disabled, Erased: u.Erased(), CreatedAt: u.CreatedAt.UTC(), Seats: len(u.Seats)}
+	r := accountReply{ID: u.ID, DeveloperID: u.DeveloperID, Email: u.Email, Role: u.Role, Suspended: u.Disabled, Erased: u.Erased(), CreatedAt: u.CreatedAt.UTC(), Seats: len(u.Seats),
+		Name: u.Sponsor(), NameState: u.NameState(), Verified: u.Approved.Verified, Findings: []campaign.Violation{}}
+	if r.NameState == account.NameWaits {
+		r.Findings = campaign.PolicyOfName(r.Name)
+	}
 	if u.ParentID != uuid.Nil {
 		r.ParentID = &u.ParentID
 	}
@@ -76,7 +112,9 @@ func (a *API) listUsers(c *httpapi.Context) error {
 	if len(f.Text) > maxSearch {
 		return errs.New(errs.InvalidRequest, "q must be at most %d bytes", maxSearch).With("field", "q")
 	}
-	if state := c.Query("state"); state != "" {
+	if state := c.Query("state"); state == stateName {
+		f.NameWaits = true
+	} else if state != "" {
 		suspended := state == "suspended"
 		f.Suspended = &suspended
 	}

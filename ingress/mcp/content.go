@@ -139,7 +139,7 @@ func misused(err error, name func(field string) string) (result, *failure) {
 }
 
 // AppendAd appends the sponsored ad of the specification, and what we add to it: auction_id,
-// disclosure_label, receipt_url and sandbox. It is written by hand because it is most of the cost
+// disclosure_label, receipt_url, advertiser, house and sandbox. It is written by hand because it is most of the cost
 // of a call (BenchmarkToolCall): four of five bytes are links of ours, which need no look at each
 // character.
 func AppendAd(to []byte, o *offer.Ad) []byte {
@@ -168,6 +168,10 @@ func AppendAd(to []byte, o *offer.Ad) []byte {
 	to = appendText(append(to, `","disclosure_label":`...), o.DisclosureLabel)
 	to = o.AppendReceipt(append(to, `,"receipt_url":"`...))
 	to = append(to, '"')
+	if by := o.Advertiser(); by.Name != "" {
+		to = appendText(append(to, `,"advertiser":{"name":`...), by.Name)
+		to = append(strconv.AppendBool(append(to, `,"verified":`...), by.Verified), '}')
+	}
 	if o.House {
 		to = append(to, `,"house":true`...)
 	}
@@ -177,6 +181,9 @@ func AppendAd(to []byte, o *offer.Ad) []byte {
 // AppendMarkdown appends the ad for people as a JSON string: what it is comes first.
 func AppendMarkdown(to []byte, o *offer.Ad) []byte {
 	to = appendInert(append(to, `"**`...), o.DisclosureLabel)
+	if by := o.Advertiser(); by.Name != "" {
+		to = appendInert(append(to, " · "...), by.Name)
+	}
 	to = appendInert(append(to, `:** `...), o.Creative.Headline)
 	to = append(to, `\n\n`...)
 	if o.Creative.Subtext != "" {

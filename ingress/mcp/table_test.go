@@ -25,18 +25,19 @@ type exchange struct {
 	Description string `json:"description"`
 	World       struct {
 		Campaign struct {
-			Headline  *string  `json:"headline"`
-			Subtext   *string  `json:"subtext"`
-			CTALabel  *string  `json:"cta_label"`
-			PosterURL string   `json:"poster_url"`
-			Format    string   `json:"format"`
-			Tools     []string `json:"target_active_tools"`
-			Hosts     []string `json:"target_host_apps"`
-			Surfaces  []string `json:"target_surfaces"`
-			Methods   []string `json:"target_integration_methods"`
-			Regions   []string `json:"target_regions"`
-			Languages []string `json:"target_languages"`
-			Intent    []string `json:"target_intent_tokens"`
+			Headline   *string  `json:"headline"`
+			Subtext    *string  `json:"subtext"`
+			CTALabel   *string  `json:"cta_label"`
+			Advertiser string   `json:"advertiser"` // an approved name
+			PosterURL  string   `json:"poster_url"`
+			Format     string   `json:"format"`
+			Tools      []string `json:"target_active_tools"`
+			Hosts      []string `json:"target_host_apps"`
+			Surfaces   []string `json:"target_surfaces"`
+			Methods    []string `json:"target_integration_methods"`
+			Regions    []string `json:"target_regions"`
+			Languages  []string `json:"target_languages"`
+			Intent     []string `json:"target_intent_tokens"`
 		} `json:"campaign"`
 		Refuse   string `json:"refuse"` // what the budget gate says
 		Stale    bool   `json:"stale"`  // the catalog is not up to date
@@ -148,7 +149,7 @@ func (x *exchange) shape(f *fixture) {
 			*text.to = *text.from
 		}
 	}
-	k.PosterURL = c.PosterURL
+	k.PosterURL, k.Advertiser.Name = c.PosterURL, c.Advertiser
 	if c.Format != "" {
 		k.Format = campaign.Format(c.Format)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/money"
@@ -25,6 +26,15 @@ type Ad struct {
 	developer uuid.UUID // in beacons, with session
 	session   token.Pseudonym
 	date      day.Day // of session
+}
+
+// Advertiser is who paid for the ad, for its reader: zero where nobody paid, and for an account whose
+// name no administrator approved.
+func (ad *Ad) Advertiser() account.Sponsor {
+	if ad.House || ad.Sandbox {
+		return account.Sponsor{}
+	}
+	return ad.Creative.Advertiser
 }
 
 // tokens are the signed tokens of an ad, each made when the first link needs it.

@@ -25,6 +25,10 @@ func AppendReply(b []byte, o *offer.Ad) ([]byte, error) {
 	w.text(`","disclosure_label":`, o.DisclosureLabel)
 	w.b = o.AppendReceipt(append(w.b, `,"receipt_url":"`...))
 	w.b = append(w.b, '"')
+	if by := o.Advertiser(); by.Name != "" {
+		w.text(`,"advertiser":{"name":`, by.Name)
+		w.b = append(strconv.AppendBool(append(w.b, `,"verified":`...), by.Verified), '}')
+	}
 	if o.House {
 		w.b = append(w.b, `,"house":true`...)
 	}

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"adnet/ingress/offer"
+	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/token"
 
@@ -30,7 +31,11 @@ type marshalled struct {
 		ViewableURL     string    `json:"viewable_url"`
 		DisclosureLabel string    `json:"disclosure_label"`
 		ReceiptURL      string    `json:"receipt_url"`
-		Sandbox         bool      `json:"sandbox"`
+		Advertiser      *struct {
+			Name     string `json:"name"`
+			Verified bool   `json:"verified"`
+		} `json:"advertiser,omitempty"`
+		Sandbox bool `json:"sandbox"`
 	} `json:"ad"`
 }
 
@@ -46,6 +51,7 @@ func TestAppendedReplyIsTheMarshalled(t *testing.T) {
 		o := offer.Ad{
 			Creative: &campaign.Campaign{
 				ID: uuid.New(), Format: rapid.SampledFrom([]campaign.Format{campaign.Image, campaign.Video, campaign.Native}).Draw(t, "format"), Headline: draw("headline"), Subtext: draw("body"), MediaURL: draw("image"), CTALabel: draw("label"),
+				Advertiser: account.Sponsor{Name: draw("advertiser"), Verified: rapid.Bool().Draw(t, "verified")},
 			},
 			Sandbox: rapid.Bool().Draw(t, "sandbox"), DisclosureLabel: draw("disclosure"),
 		}
@@ -58,6 +64,12 @@ func TestAppendedReplyIsTheMarshalled(t *testing.T) {
 		ad.ImageURL, ad.CTALabel, ad.ClickURL, ad.ImpressionURL = o.Creative.MediaURL, o.Creative.CTALabel, string(o.AppendClick(nil)), string(o.AppendBeacon(nil, "impression"))
 		ad.ViewableURL = string(o.AppendBeacon(nil, "viewable"))
 		ad.DisclosureLabel, ad.ReceiptURL, ad.Sandbox = o.DisclosureLabel, string(o.AppendReceipt(nil)), o.Sandbox
+		if by := o.Creative.Advertiser; by.Name != "" && !o.Sandbox { // nobody pays for a test
+			ad.Advertiser = &struct {
+				Name     string `json:"name"`
+				Verified bool   `json:"verified"`
+			}{by.Name, by.Verified}
+		}
 		text, err := json.Marshal(want)
 		require.NoError(t, err)
 		got, err := AppendReply([]byte("before"), &o)

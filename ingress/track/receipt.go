@@ -55,8 +55,8 @@ type Sponsors interface {
 	User(ctx context.Context, id uuid.UUID) (account.User, error)
 }
 
-// sponsor is how readers know an advertiser: as it calls itself, which nothing has checked, with its
-// id; the id alone where it said nothing or the store does not answer.
+// sponsor is how readers know an advertiser: as it calls itself, whether the operator has checked
+// that, and its id; the id alone where it said nothing or the store does not answer.
 func (t *Tracker) sponsor(ctx context.Context, id uuid.UUID, in *receiptTexts) string {
 	if t.deps.Sponsors == nil {
 		return id.String()
@@ -65,7 +65,11 @@ func (t *Tracker) sponsor(ctx context.Context, id uuid.UUID, in *receiptTexts) s
 	if err != nil || u.Sponsor() == "" {
 		return id.String()
 	}
-	return u.Sponsor() + " (" + in.Unverified + " " + id.String() + ")"
+	checked := in.Unverified
+	if u.Approved.Verified {
+		checked = in.Verified
+	}
+	return u.Sponsor() + " (" + checked + " " + id.String() + ")"
 }
 
 const (

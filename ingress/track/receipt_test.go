@@ -43,10 +43,17 @@ func TestReceiptsTextsAreComplete(t *testing.T) {
 }
 
 // profiles are what accounts call themselves.
-type profiles struct{ name, company string }
+type profiles struct {
+	name, company string
+	verified      bool
+}
 
 func (p profiles) User(context.Context, uuid.UUID) (account.User, error) {
-	return account.User{DisplayName: p.name, Company: p.company}, nil
+	u := account.User{DisplayName: p.name, Company: p.company}
+	if p.verified {
+		u.Approved = account.Sponsor{Name: u.Sponsor(), Verified: true}
+	}
+	return u, nil
 }
 
 // The page speaks the language that the browser asks for, English where it has none of them; a header
@@ -75,6 +82,9 @@ func TestReceiptSpeaksTheReadersLanguage(t *testing.T) {
 	for _, text := range []string{"Sponsor<", "Report", "paid", "Region of", "Choose", "the app"} {
 		require.NotContains(t, german, text)
 	}
+	f.tracker.deps.Sponsors = profiles{name: "Rosa", verified: true}
+	require.Contains(t, f.Do("GET", receipt, "", "Accept-Language", "de").Body.String(), "Rosa (von diesem Netz geprüft; Konto "+advertiserID.String()+")")
+	require.Contains(t, f.Do("GET", receipt, "").Body.String(), "Rosa (verified by this network; account "+advertiserID.String()+")")
 	post := func(form url.Values) string {
 		return f.Do("POST", receipt, form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Accept-Language", "de").Body.String()
 	}

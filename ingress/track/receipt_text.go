@@ -22,7 +22,7 @@ type receiptTexts struct {
 	Thanks, Kept, Told                             string
 	Report, Ask, Reason, Choose, Wrong             string
 	Email, EmailNote, Send                         string
-	Unverified                                     string            // after a sponsor's name, before its account's id
+	Unverified, Verified                           string            // after a sponsor's name, before its account's id
 	Decimal                                        string            // between whole and parts of an amount
 	PaidFor                                        map[string]string // by billing model
 	Reasons                                        map[string]string // of [adreport.Reasons]
@@ -47,7 +47,7 @@ var receiptIn = []receiptTexts{{
 	Report: "Report this ad", Ask: "Is it illegal, misleading or not what an ad should be? No account is needed.", Reason: "Reason", Choose: "Choose",
 	Wrong: "What is wrong? (at most 1,000 characters)", Email: "E-mail, if you want to hear the decision",
 	EmailNote: "The e-mail is used for the decision alone and forgotten with it, after 90 days at most.", Send: "Send report",
-	Unverified: "not verified; account", Decimal: ".",
+	Unverified: "not verified; account", Verified: "verified by this network; account", Decimal: ".",
 	PaidFor: map[string]string{"cpm": "for showing it", "cpc": "for a click on it", "cpa": "for a conversion after it", "vcpm": "for a view of it"},
 	Reasons: map[string]string{
 		"illegal": "It is illegal", "misleading": "It is misleading", "offensive": "It is offensive", "scam": "It is a scam",
@@ -75,7 +75,7 @@ var receiptIn = []receiptTexts{{
 	Report: "Diese Anzeige melden", Ask: "Ist sie rechtswidrig, irreführend oder nicht, was eine Anzeige sein soll? Ein Konto ist nicht nötig.", Reason: "Grund", Choose: "Bitte wählen",
 	Wrong: "Was ist falsch daran? (höchstens 1.000 Zeichen)", Email: "E-Mail, wenn Sie die Entscheidung erfahren möchten",
 	EmailNote: "Die E-Mail-Adresse dient allein der Entscheidung und wird mit ihr vergessen, spätestens nach 90 Tagen.", Send: "Meldung senden",
-	Unverified: "nicht geprüft; Konto", Decimal: ",",
+	Unverified: "nicht geprüft; Konto", Verified: "von diesem Netz geprüft; Konto", Decimal: ",",
 	PaidFor: map[string]string{"cpm": "für die Einblendung", "cpc": "für einen Klick darauf", "cpa": "für einen Abschluss danach", "vcpm": "für eine gesehene Einblendung"},
 	Reasons: map[string]string{
 		"illegal": "Sie ist rechtswidrig", "misleading": "Sie ist irreführend", "offensive": "Sie ist anstößig", "scam": "Sie ist Betrug",

@@ -37,18 +37,21 @@ type User struct {
 	PasswordHash string    // PHC string of argon2id
 	Role         Role
 	Disabled     bool
-	// DisplayName and Company are what the account calls itself; nothing checks them. Receipts and
-	// disclosures show the company, else the name.
+	// DisplayName and Company are what the account calls itself; nothing checks them. Receipts show
+	// the company, else the name.
 	DisplayName, Company string
-	TokenVersion         int64 // tokens issued for an older version are refused: raised by a password or role change
-	CreatedAt            time.Time
+	// Approved is that name when an administrator let ads say it, zero for any other: models read it.
+	Approved     Sponsor
+	TokenVersion int64 // tokens issued for an older version are refused: raised by a password or role change
+	CreatedAt    time.Time
 
 	ParentID uuid.UUID // the owner of a seat; zero for every other account
 	Seats    []Seat    // that the account owns, oldest first; read with it
 }
 
 // Edited is u after an edit, which changes neither ids nor the time of creation, and whose e-mail is
-// kept in lower case. Errors: those of edit.
+// kept in lower case. A name that was not looked at loses the approval of the one before. Errors:
+// those of edit.
 func (u User) Edited(edit func(*User) error) (User, error) {
 	after := u
 	if err := edit(&after); err != nil {
@@ -56,6 +59,9 @@ func (u User) Edited(edit func(*User) error) (User, error) {
 	}
 	after.ID, after.DeveloperID, after.CreatedAt, after.ParentID, after.Seats = u.ID, u.DeveloperID, u.CreatedAt, u.ParentID, u.Seats
 	after.Email = strings.ToLower(after.Email)
+	if after.Approved.Name != after.Sponsor() {
+		after.Approved = Sponsor{}
+	}
 	return after, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"adnet/internal/adtext"
 	"adnet/internal/errs"
 
+	"github.com/google/uuid"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -22,7 +23,13 @@ type Profile struct {
 	Company     *string `json:"company"`
 }
 
-// Sponsor is what readers of ads see of u in place of its id, "" where it said nothing.
+// Sponsor is an advertiser as ads name it.
+type Sponsor struct {
+	Name     string `json:"name"`
+	Verified bool   `json:"verified"` // an administrator checked who is behind the name
+}
+
+// Sponsor is what readers of receipts see of u in place of its id, "" where it said nothing.
 func (u *User) Sponsor() string { return cmp.Or(u.Company, u.DisplayName) }
 
 // disguised says whether a name may be taken for another, or for an instruction to the model that
@@ -30,6 +37,71 @@ func (u *User) Sponsor() string { return cmp.Or(u.Company, u.DisplayName) }
 func disguised(name string) bool {
 	alone, _ := adtext.Instructing(name)
 	return len(alone) > 0 || adtext.MixedScripts(name)
+}
+
+// NameState is how far a name is on its way into ads.
+type NameState string
+
+// The states of a name.
+const (
+	Nameless     NameState = "none"    // the account said none
+	NameWaits    NameState = "waiting" // for an administrator: receipts show it, ads do not
+	NameApproved NameState = "approved"
+)
+
+// NameState is that of u's name.
+func (u *User) NameState() NameState {
+	switch u.Sponsor() {
+	case "":
+		return Nameless
+	case u.Approved.Name:
+		return NameApproved
+	}
+	return NameWaits
+}
+
+// NameRuling is what an administrator decides about the name that ads are to say.
+type NameRuling struct {
+	Name     string `json:"name"`     // that the administrator saw
+	Decision string `json:"decision"` // approved or rejected
+	Verified bool   `json:"verified"` // approved: who is behind the name was checked
+	Reason   string `json:"reason"`   // rejected: what the owner reads
+}
+
+// RuleName decides about the name of an account. An approved one is in its ads within moments; a
+// rejected one is taken from the account, and so from its receipts. Errors: errs.InvalidRequest,
+// errs.Forbidden, errs.NotFound, errs.Conflict if the account is called otherwise by now.
+func (s *Service) RuleName(ctx context.Context, admin User, id uuid.UUID, r NameRuling) (User, error) {
+	if !admin.IsAdmin() {
+		return User{}, errs.New(errs.Forbidden, "only an administrator decides about names")
+	}
+	approved := r.Decision == "approved"
+	if !approved && r.Decision != "rejected" {
+		return User{}, errs.New(errs.InvalidRequest, "decision must be approved or rejected").With("field", "decision")
+	}
+	if approved && r.Reason != "" {
+		return User{}, errs.New(errs.InvalidRequest, "reason is for a name that is rejected").With("field", "reason")
+	}
+	if !approved {
+		if r.Verified {
+			return User{}, errs.New(errs.InvalidRequest, "verified is for a name that is approved").With("field", "verified")
+		}
+		var err error
+		if r.Reason, err = CleanReason(r.Reason); err != nil {
+			return User{}, err
+		}
+	}
+	return s.deps.Users.RuleUser(ctx, Ruling{UserID: id, Reason: r.Reason, Edit: func(u *User) error {
+		switch {
+		case u.Sponsor() == "" || u.Sponsor() != r.Name:
+			return errs.New(errs.Conflict, "the account is called otherwise by now; look at it again")
+		case approved:
+			u.Approved = Sponsor{Name: r.Name, Verified: r.Verified}
+		default: // both: the other one was not looked at, and would be shown next
+			u.Company, u.DisplayName = "", ""
+		}
+		return nil
+	}})
 }
 
 // Describe changes what u calls itself. Errors: errs.InvalidRequest.

@@ -26,7 +26,8 @@ type UserFilter struct {
 	Text      string // in the e-mail, or the user or developer id
 	Role      Role
 	Suspended *bool
-	Limit     int // 1 to 500
+	NameWaits bool // its name waits for an administrator
+	Limit     int  // 1 to 500
 	Offset    int
 }
 
@@ -34,6 +35,7 @@ type UserFilter struct {
 func (f UserFilter) Selects(u *User) bool {
 	text := strings.ToLower(f.Text)
 	return (f.Role == "" && u.Role != RoleSeat || f.Role == u.Role) && (f.Suspended == nil || *f.Suspended == u.Disabled) &&
+		(!f.NameWaits || u.NameState() == NameWaits) &&
 		(text == "" || strings.Contains(strings.ToLower(u.Email), text) || text == u.ID.String() || text == u.DeveloperID.String())
 }
 

@@ -19,7 +19,7 @@ import (
 
 // unsaid are fields that change with everything, or belong to the ledger or to what is learnt of a goal.
 var unsaid = map[string]bool{"config_version": true, "updated_at": true, "goal_status": true, "goal_multiplier": true,
-	"goal_price": true, "goal_conversions": true, "spent_today": true, "spent_total": true, "id": true, "advertiser_id": true}
+	"goal_price": true, "goal_conversions": true, "spent_today": true, "spent_total": true, "id": true, "advertiser_id": true, "advertiser": true}
 
 // ofFields compares two JSON objects field by field; an empty one stands for "did not exist".
 func ofFields(before, after map[string]jsontext.Value) map[string]Change {
@@ -96,7 +96,21 @@ func OfUser(before, after *account.User) Entry {
 	if before != nil && (before.DisplayName != after.DisplayName || before.Company != after.Company) {
 		e.Changes["profile"] = Change{Before: "(as it was)", After: "(changed)"}
 	}
+	if was := before; was != nil && was.Approved != after.Approved {
+		e.Changes["name_in_ads"] = Change{Before: approval(was), After: approval(after)}
+	}
 	return e
+}
+
+// approval says what ads may say of an account's name, without the name.
+func approval(u *account.User) string {
+	switch {
+	case u.Approved.Verified:
+		return "verified"
+	case u.Approved.Name != "":
+		return "approved"
+	}
+	return "none"
 }
 
 // OfRuling is the entry of what was decided about an account: campaigns is how many were held or let

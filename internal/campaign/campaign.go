@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"adnet/internal/account"
 	"adnet/internal/money"
 	"adnet/internal/share"
 
@@ -188,6 +189,10 @@ type Campaign struct {
 	// Filled by the store from the ledger on reads; never written from here.
 	SpentToday money.Micros `json:"spent_today"` // UTC day
 	SpentTotal money.Micros `json:"spent_total"`
+
+	// Advertiser is who ads say is behind them, as the store has it of the account; zero without a
+	// name that an administrator approved.
+	Advertiser account.Sponsor `json:"advertiser,omitzero"`
 }
 
 // Review is an administrator's decision on a campaign.

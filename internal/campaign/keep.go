@@ -64,6 +64,7 @@ func Keep(before, edited *Campaign) (changed bool) {
 	edited.CreatedAt, edited.UpdatedAt = before.CreatedAt, before.UpdatedAt
 	edited.ConfigVersion = before.ConfigVersion
 	edited.SpentToday, edited.SpentTotal = before.SpentToday, before.SpentTotal
+	edited.Advertiser = before.Advertiser
 	edited.Pursuit = before.Pursuit
 	if !edited.SameGoal(before) {
 		edited.Pursuit = Pursuit{GoalConversions: before.GoalConversions}

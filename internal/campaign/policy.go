@@ -81,6 +81,16 @@ func Policy(c *Campaign) []Violation {
 	return found
 }
 
+// PolicyOfName is what the policy finds in the name of an advertiser, which ads say beside their
+// texts: for the administrator who decides about it.
+func PolicyOfName(name string) []Violation {
+	found := []Violation{}
+	if alone, _ := adtext.Instructing(name); len(alone) > 0 {
+		found = append(found, Violation{Rule: ruleInstruction, Field: "name", Message: "a name must not instruct a model"})
+	}
+	return breaks(found, part{"name", name}, textRules)
+}
+
 func breaks(found []Violation, p part, rules []policyRule) []Violation {
 	for _, rule := range rules {
 		if rule.broken(p.value) {

@@ -76,6 +76,11 @@ func (c *Campaign) readOwn(text string) bool {
 	c.UpdatedAt = f.time("updated_at")
 	c.SpentToday = f.amount("spent_today")
 	c.SpentTotal = f.amount("spent_total")
+	if f.Next("advertiser") {
+		a := in.Members()
+		c.Advertiser.Name, c.Advertiser.Verified = a.Value("name").Text(), a.Value("verified").Bool()
+		a.End()
+	}
 	if f.Next("seal") { // of a record in Redis, whose reader has checked it
 		in.Skip()
 	}

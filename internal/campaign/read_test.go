@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"adnet/internal/account"
 	"adnet/internal/money"
 )
 
@@ -33,6 +34,7 @@ func whole() Campaign {
 		PolicyViolations: []Violation{{Rule: "claims", Field: "headline", Message: "no \"best\""}, {Rule: "r", Field: "f", Message: "m"}},
 		Review:           &Review{Decision: "approved", Notes: "fine", ReviewerID: uuid.New(), At: at},
 		ConfigVersion:    123_456_789, CreatedAt: at, UpdatedAt: at.Add(time.Hour), SpentToday: 5, SpentTotal: 6_000_000,
+		Advertiser: account.Sponsor{Name: "Ex\"ample", Verified: true},
 	}
 }
 
@@ -51,6 +53,7 @@ func TestReadKnowsEveryField(t *testing.T) {
 	}
 	unreviewed := full
 	unreviewed.Review, unreviewed.TargetROAS, unreviewed.StartAt = nil, nil, nil
+	unreviewed.Advertiser = account.Sponsor{}
 	silent := full
 	silent.Review = &Review{Decision: "rejected", At: full.CreatedAt}
 	for _, c := range []Campaign{full, unreviewed, silent, {}} {

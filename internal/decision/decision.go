@@ -28,7 +28,7 @@ type Kind string
 
 // The kinds of decisions.
 const (
-	Rejection  Kind = "rejection"  // a campaign was refused by a reviewer
+	Rejection  Kind = "rejection"  // a campaign, or an account's name, was refused by a reviewer
 	Pause      Kind = "pause"      // a campaign was stopped by another than its owner
 	Hold       Kind = "hold"       // a publisher's Credits are held by a quarantine case
 	Clawback   Kind = "clawback"   // and were taken back
@@ -157,6 +157,10 @@ func Of(e *auditlog.Entry) (Statement, bool) {
 	reason := after(e, auditlog.Reason)
 	switch e.TargetKind {
 	case auditlog.TargetUser:
+		if _, renamed := e.Changes["profile"]; renamed && reason != "" {
+			s.Kind, s.Rule, s.Reason = Rejection, RuleName, reason
+			return s, true
+		}
 		s.Kind, s.Rule, s.Reason = Suspension, "terms", reason
 		return s, after(e, "disabled") == "true" && reason != ""
 	case auditlog.TargetCampaign:
@@ -242,6 +246,10 @@ func (s *Statement) matter() Kind {
 	}
 	return s.Kind
 }
+
+// RuleName is the rule of an account's name that an administrator took away. Its owner may say
+// another one, or after an appeal the same: nothing keeps it meanwhile.
+const RuleName = "sponsor_name"
 
 // RuleReports is the rule of a campaign that readers' reports have stopped.
 const RuleReports = "reports"

@@ -92,7 +92,23 @@ func (s *Store) updateUser(ctx context.Context, r account.Ruling) (account.User,
 	delete(s.byEmail, before.Email)
 	s.users[id], s.byEmail[u.Email] = u, id
 	s.hold(held, u.Disabled)
+	if len(held) == 0 && before.Approved != u.Approved {
+		for _, k := range s.deliverable(u.ID) { // nodes hear of the name with the campaigns
+			before := k.Clone()
+			s.keep(k, &before, k.Clone())
+		}
+	}
 	return u, nil
+}
+
+// deliverable are the campaigns of an account that may serve again.
+func (s *Store) deliverable(owner uuid.UUID) (list []*kept) {
+	for _, k := range s.owned[owner] {
+		if k.Status != campaign.Archived {
+			list = append(list, k)
+		}
+	}
+	return list
 }
 
 // otherAdmin says whether an administrator besides id can sign in.
@@ -118,11 +134,7 @@ func (s *Store) campaignsToHold(before, after *account.User) (list []*kept) {
 		}
 	}
 	for _, owner := range owners {
-		for _, k := range s.owned[owner] {
-			if k.Status != campaign.Archived {
-				list = append(list, k)
-			}
-		}
+		list = append(list, s.deliverable(owner)...)
 	}
 	return list
 }

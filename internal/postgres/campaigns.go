@@ -24,8 +24,9 @@ const (
 		c.target_intent_tokens, c.target_keywords, c.target_active_tools, c.target_host_apps,
 		c.target_surfaces, c.target_integration_methods, c.target_regions, c.target_languages, c.deal_ids, c.categories,
 		c.policy_violations, c.review, c.config_version, c.created_at, c.updated_at,
-		coalesce(d.amount - d.refunded, 0), coalesce(t.spent - t.refunded, 0)
+		coalesce(d.amount - d.refunded, 0), coalesce(t.spent - t.refunded, 0), coalesce(a.approved_name, ''), coalesce(a.name_verified, false)
 		FROM campaign c
+		LEFT JOIN app_user a ON a.id = c.advertiser_id
 		LEFT JOIN campaign_spend d ON d.campaign_id = c.id AND d.day = floor(extract(epoch FROM now()) / 86400)::int
 		LEFT JOIN campaign_total t ON t.campaign_id = c.id`
 
@@ -41,7 +42,10 @@ const (
 	selectChanged = selectCampaigns + ` WHERE c.config_version > $1 ORDER BY c.config_version LIMIT $2`
 
 	// RETURNING is computed once the row lock is held, so versions and times have the same order.
-	nextVersion = `UPDATE config_head SET version = version + 1 RETURNING version, clock_timestamp()`
+	// The advertiser's name is read again: a change of it, too, locks its campaigns before the head, so
+	// that what follows the lock of one sees it.
+	nextVersion = `UPDATE config_head SET version = version + 1 RETURNING version, clock_timestamp(),
+		coalesce((SELECT approved_name FROM app_user WHERE id = $1), ''), coalesce((SELECT name_verified FROM app_user WHERE id = $1), false)`
 
 	// The account's row is the advertiser's lock: creations of one advertiser take turns.
 	lockAdvertiser = `SELECT developer_id, disabled FROM app_user WHERE id = $1 FOR NO KEY UPDATE`
@@ -254,7 +258,7 @@ func (s *Store) UpdateCampaign(ctx context.Context, id uuid.UUID, edit func(*cam
 // stampVersion gives c the next config version and its time. From here to the end of the
 // transaction every other change of a campaign waits.
 func stampVersion(ctx context.Context, tx pgx.Tx, c *campaign.Campaign) error {
-	return tx.QueryRow(ctx, nextVersion).Scan(&c.ConfigVersion, &c.UpdatedAt)
+	return tx.QueryRow(ctx, nextVersion, c.AdvertiserID).Scan(&c.ConfigVersion, &c.UpdatedAt, &c.Advertiser.Name, &c.Advertiser.Verified)
 }
 
 // change is a campaign that is about to be written by sql; at is when its state changed.
@@ -371,7 +375,8 @@ func scanCampaign(row pgx.CollectableRow) (c campaign.Campaign, err error) {
 		&c.Format, &c.Headline, &c.Subtext, &c.MediaURL, &c.PosterURL, &c.LogoURL, &c.CTALabel, &c.CTAURL, &c.SkippableAfterSec,
 		&c.BillingModel, &c.BillingEvent, &c.BidAmount, &c.DailyBudget, &c.TotalBudget, &c.TargetCPA, &c.TargetROAS, &c.Goal, &c.GoalMultiplier, &c.GoalPrice, &c.GoalConversions, &c.CreditFunded, &c.Pacing, &c.FrequencyCap, &c.MinRelevance, &c.Mode, &c.ClickID, &c.StartAt, &c.EndAt,
 		&c.IntentTokens, &c.Keywords, &c.ActiveTools, &c.HostApps, &c.Surfaces, &c.IntegrationMethods, &c.Regions, &c.Languages, &c.Deals, &c.Categories,
-		&violations, &review, &c.ConfigVersion, &c.CreatedAt, &c.UpdatedAt, &c.SpentToday, &c.SpentTotal)
+		&violations, &review, &c.ConfigVersion, &c.CreatedAt, &c.UpdatedAt, &c.SpentToday, &c.SpentTotal,
+		&c.Advertiser.Name, &c.Advertiser.Verified)
 	if err != nil {
 		return c, err
 	}

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	userColumns = `id, developer_id, email, password_hash, role, disabled, token_version, created_at, parent_id, display_name, company`
+	userColumns = `id, developer_id, email, password_hash, role, disabled, token_version, created_at, parent_id, display_name, company, approved_name, name_verified`
 
-	insertUser = `INSERT INTO app_user (` + userColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+	insertUser = `INSERT INTO app_user (` + userColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
 
 	// The ids of a seat follow each other in one list: its own, then its developer id.
 	seatsOfUser = `ARRAY(SELECT pair.id FROM app_user s, unnest(ARRAY[s.id, s.developer_id]) WITH ORDINALITY AS pair (id, n)
@@ -33,7 +33,8 @@ const (
 	// NO KEY: inserts that reference the account need not wait for the edit.
 	lockUser = selectUser + ` FOR NO KEY UPDATE OF u`
 
-	updateUser = `UPDATE app_user SET email = $2, password_hash = $3, role = $4, disabled = $5, token_version = $6, display_name = $7, company = $8
+	updateUser = `UPDATE app_user SET email = $2, password_hash = $3, role = $4, disabled = $5, token_version = $6, display_name = $7, company = $8,
+		approved_name = $9, name_verified = $10
 		WHERE id = $1`
 
 	// The rows are the lock under which the last administrator is looked for: of two who suspend each
@@ -49,11 +50,15 @@ const (
 		policy_violations = coalesce((SELECT jsonb_agg(v) FROM jsonb_array_elements(c.policy_violations) v WHERE v->>'rule' <> $4), '[]') || $5::jsonb
 		FROM unnest($1::uuid[]) WITH ORDINALITY AS o (id, n) WHERE c.id = o.id`
 
+	renameOwned = `UPDATE campaign c SET config_version = $2::bigint - cardinality($1::uuid[]) + o.n
+		FROM unnest($1::uuid[]) WITH ORDINALITY AS o (id, n) WHERE c.id = o.id`
+
 	// usersSelected is account.UserFilter.Selects.
 	usersSelected = ` FROM app_user u
 		WHERE ($1 = '' AND u.role <> 'seat' OR u.role = $1) AND ($2::boolean IS NULL OR u.disabled = $2)
+		AND (NOT $4 OR coalesce(nullif(u.company, ''), u.display_name) NOT IN ('', u.approved_name))
 		AND ($3 = '' OR position($3 IN lower(u.email)) > 0 OR u.id::text = $3 OR u.developer_id::text = $3)`
-	selectUsers = `SELECT ` + userColumns + `, ` + seatsOfUser + usersSelected + ` ORDER BY u.created_at DESC, u.id DESC LIMIT $4 OFFSET $5`
+	selectUsers = `SELECT ` + userColumns + `, ` + seatsOfUser + usersSelected + ` ORDER BY u.created_at DESC, u.id DESC LIMIT $5 OFFSET $6`
 	countUsers  = `SELECT count(*)` + usersSelected
 
 	forgetNetworks = `DELETE FROM login_network WHERE user_id = $1 AND good_at < $2`
@@ -73,7 +78,8 @@ func (s *Store) CreateUser(ctx context.Context, u account.User) error {
 }
 
 func createUser(ctx context.Context, tx pgx.Tx, u account.User) error {
-	_, err := tx.Exec(ctx, insertUser, u.ID, u.DeveloperID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion, u.CreatedAt, nullID(u.ParentID), u.DisplayName, u.Company)
+	_, err := tx.Exec(ctx, insertUser, u.ID, u.DeveloperID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion, u.CreatedAt, nullID(u.ParentID), u.DisplayName, u.Company,
+		u.Approved.Name, u.Approved.Verified)
 	if err != nil {
 		return emailTaken(failure("create user", err))
 	}
@@ -132,7 +138,8 @@ func ruleUser(ctx context.Context, tx pgx.Tx, r account.Ruling) (account.User, e
 		!slices.ContainsFunc(admins, func(id uuid.UUID) bool { return id != u.ID }) {
 		return account.User{}, account.ErrLastAdmin
 	}
-	if _, err = tx.Exec(ctx, updateUser, u.ID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion, u.DisplayName, u.Company); err != nil {
+	if _, err = tx.Exec(ctx, updateUser, u.ID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion, u.DisplayName, u.Company,
+		u.Approved.Name, u.Approved.Verified); err != nil {
 		return account.User{}, emailTaken(failure("update user", err))
 	}
 	held := 0
@@ -141,11 +148,16 @@ func ruleUser(ctx context.Context, tx pgx.Tx, r account.Ruling) (account.User, e
 			return account.User{}, err
 		}
 	}
+	if held == 0 && before.Approved != u.Approved {
+		if err := renameCampaigns(ctx, tx, u.ID); err != nil {
+			return account.User{}, err
+		}
+	}
 	return u, record(ctx, tx, auditlog.OfRuling(&before, &u, r.Reason, held))
 }
 
 // holdCampaigns stops or lets go the campaigns of an account and of the seats whose keys it takes
-// along, and says how many. Campaigns are locked before the head, as every change of one does.
+// along, and says how many.
 func holdCampaigns(ctx context.Context, tx pgx.Tx, u *account.User) (int, error) {
 	owners := []uuid.UUID{u.ID}
 	if !u.IsAdmin() {
@@ -153,17 +165,8 @@ func holdCampaigns(ctx context.Context, tx pgx.Tx, u *account.User) (int, error)
 			owners = append(owners, seat.ID)
 		}
 	}
-	rows, err := tx.Query(ctx, lockOwned, owners)
-	if err != nil {
-		return 0, err
-	}
-	owned, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	owned, head, at, err := versionsFor(ctx, tx, owners)
 	if err != nil || len(owned) == 0 {
-		return 0, err
-	}
-	var head int64
-	var at time.Time
-	if err := tx.QueryRow(ctx, nextVersions, len(owned)).Scan(&head, &at); err != nil {
 		return 0, err
 	}
 	why := []campaign.Violation{}
@@ -178,9 +181,33 @@ func holdCampaigns(ctx context.Context, tx pgx.Tx, u *account.User) (int, error)
 	return len(owned), err
 }
 
+// renameCampaigns gives the campaigns of an account new versions, with which nodes hear of its name.
+func renameCampaigns(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
+	owned, head, _, err := versionsFor(ctx, tx, []uuid.UUID{id})
+	if err != nil || len(owned) == 0 {
+		return err
+	}
+	_, err = tx.Exec(ctx, renameOwned, owned, head)
+	return err
+}
+
+// versionsFor locks the campaigns of owners that may serve again and takes a version for each, the
+// last of which is head. Campaigns are locked before the head, as every change of one does.
+func versionsFor(ctx context.Context, tx pgx.Tx, owners []uuid.UUID) (owned []uuid.UUID, head int64, at time.Time, err error) {
+	rows, err := tx.Query(ctx, lockOwned, owners)
+	if err != nil {
+		return nil, 0, at, err
+	}
+	if owned, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID]); err != nil || len(owned) == 0 {
+		return nil, 0, at, err
+	}
+	err = tx.QueryRow(ctx, nextVersions, len(owned)).Scan(&head, &at)
+	return owned, head, at, err
+}
+
 // Users implements account.UserStore.
 func (s *Store) Users(ctx context.Context, f account.UserFilter) ([]account.User, int, error) {
-	args := []any{string(f.Role), f.Suspended, strings.ToLower(f.Text)}
+	args := []any{string(f.Role), f.Suspended, strings.ToLower(f.Text), f.NameWaits}
 	var total int
 	if err := s.pool.QueryRow(ctx, countUsers, args...).Scan(&total); err != nil {
 		return nil, 0, failure("count users", err)
@@ -213,7 +240,8 @@ func readUser(ctx context.Context, q querier, sql string, arg any) (account.User
 func scanUser(row pgx.CollectableRow) (u account.User, err error) {
 	var parent *uuid.UUID
 	var seats [][16]byte
-	err = row.Scan(&u.ID, &u.DeveloperID, &u.Email, &u.PasswordHash, &u.Role, &u.Disabled, &u.TokenVersion, &u.CreatedAt, &parent, &u.DisplayName, &u.Company, &seats)
+	err = row.Scan(&u.ID, &u.DeveloperID, &u.Email, &u.PasswordHash, &u.Role, &u.Disabled, &u.TokenVersion, &u.CreatedAt, &parent, &u.DisplayName, &u.Company,
+		&u.Approved.Name, &u.Approved.Verified, &seats)
 	if parent != nil {
 		u.ParentID = *parent
 	}

@@ -65,6 +65,109 @@ func suspensionHoldsCampaigns(t *testing.T, s Stores) {
 	require.Greater(t, c.ConfigVersion, changed[len(changed)-1].ConfigVersion)
 }
 
+// Campaigns say of their advertiser what was approved, each under a version of its own that followers
+// see, and no more when the account is called otherwise.
+func namesReachCampaigns(t *testing.T, s Stores) {
+	u, other := AddUser(t, s), AddUser(t, s) // called Example Ltd
+	own := []uuid.UUID{AddCampaign(t, s, u.ID, campaign.Active).ID, AddCampaign(t, s, u.ID, campaign.Paused).ID}
+	untouched := []campaign.Campaign{AddCampaign(t, s, u.ID, campaign.Archived), AddCampaign(t, s, other.ID, campaign.Active)}
+	approve := func(u *account.User) error {
+		u.Approved = account.Sponsor{Name: "Example Ltd", Verified: true}
+		return nil
+	}
+	called := func(name string) func(*account.User) error {
+		return func(u *account.User) error { u.Company = name; return nil }
+	}
+	var head int64
+	for _, step := range []struct {
+		edit func(*account.User) error
+		want account.Sponsor
+		told int // campaigns with a new version
+	}{
+		{called("Example Ltd"), account.Sponsor{}, len(own)}, // since the beginning
+		{approve, account.Sponsor{Name: "Example Ltd", Verified: true}, len(own)},
+		{approve, account.Sponsor{Name: "Example Ltd", Verified: true}, 0},
+		{called("Example Bank"), account.Sponsor{}, len(own)},
+		{called("Example Ltd"), account.Sponsor{}, 0},
+		{func(u *account.User) error { u.Approved = account.Sponsor{Name: "Example Bank"}; return nil }, account.Sponsor{}, 0}, // not its name
+		{approve, account.Sponsor{Name: "Example Ltd", Verified: true}, len(own)},
+		{(*account.User).Erase, account.Sponsor{}, len(own)},
+	} {
+		_, err := s.Users.UpdateUser(t.Context(), u.ID, step.edit)
+		require.NoError(t, err)
+		changed, next, err := s.Changes.ChangedCampaigns(t.Context(), head, 100)
+		require.NoError(t, err)
+		if head == 0 {
+			changed = changed[:len(own)]
+		}
+		require.Len(t, changed, step.told)
+		for _, c := range changed {
+			require.Equal(t, u.ID, c.AdvertiserID)
+			require.Equal(t, step.want, c.Advertiser)
+		}
+		head = next
+		for _, id := range own {
+			c, err := s.Campaigns.Campaign(t.Context(), id)
+			require.NoError(t, err)
+			require.Equal(t, step.want, c.Advertiser)
+		}
+		kept, err := s.Users.User(t.Context(), u.ID)
+		require.NoError(t, err)
+		require.Equal(t, step.want, kept.Approved)
+		for _, was := range untouched {
+			c, err := s.Campaigns.Campaign(t.Context(), was.ID)
+			require.NoError(t, err)
+			require.Equal(t, was.ConfigVersion, c.ConfigVersion)
+		}
+	}
+	_, err := s.Users.UpdateUser(t.Context(), other.ID, approve)
+	require.NoError(t, err)
+	made := AddCampaign(t, s, other.ID, campaign.Active)
+	require.Equal(t, "Example Ltd", made.Advertiser.Name, "new campaigns say it, too")
+	edited, err := s.Campaigns.UpdateCampaign(t.Context(), made.ID, func(c *campaign.Campaign) error {
+		c.Headline, c.Advertiser = "Another one", account.Sponsor{Name: "Example Bank", Verified: true}
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, account.Sponsor{Name: "Example Ltd", Verified: true}, edited.Advertiser, "no edit of a campaign says who pays")
+}
+
+// A change of the name and changes of the campaign at one time: whoever is last, the highest version
+// of the campaign has the name as it is.
+func namesAndEditsMeet(t *testing.T, s Stores) {
+	u := AddUser(t, s)
+	c := AddCampaign(t, s, u.ID, campaign.Active)
+	said := make([]campaign.Campaign, 24)
+	together(len(said), func(i int) {
+		if i%2 == 0 {
+			_, err := s.Users.UpdateUser(t.Context(), u.ID, func(u *account.User) error {
+				u.Company = "Example " + string(rune('a'+i))
+				u.Approved = account.Sponsor{Name: u.Company}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			return
+		}
+		var err error
+		said[i], err = s.Campaigns.UpdateCampaign(t.Context(), c.ID, func(c *campaign.Campaign) error { c.FrequencyCap = 100 + i; return nil })
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	kept, err := s.Users.User(t.Context(), u.ID)
+	require.NoError(t, err)
+	last, err := s.Campaigns.Campaign(t.Context(), c.ID)
+	require.NoError(t, err)
+	require.Equal(t, kept.Approved, last.Advertiser)
+	for _, a := range said {
+		if a.ConfigVersion == last.ConfigVersion {
+			require.Equal(t, kept.Approved, a.Advertiser, "what nodes are told with the last version")
+		}
+	}
+}
+
 // Administrators who suspend each other at one time leave one.
 func theLastAdministratorStays(t *testing.T, s Stores) {
 	admins := make([]account.User, 4)
@@ -94,6 +197,8 @@ func usersAreFound(t *testing.T, s Stores) {
 	one, two := AddUser(t, s), AddUser(t, s)
 	_, err := s.Users.UpdateUser(t.Context(), two.ID, disabled(true))
 	require.NoError(t, err)
+	_, err = s.Users.UpdateUser(t.Context(), one.ID, func(u *account.User) error { u.Approved.Name = u.Sponsor(); return nil })
+	require.NoError(t, err)
 	yes, no := true, false
 	for _, c := range []struct {
 		f    account.UserFilter
@@ -104,6 +209,7 @@ func usersAreFound(t *testing.T, s Stores) {
 		{account.UserFilter{Suspended: &yes}, []uuid.UUID{two.ID}},
 		{account.UserFilter{Suspended: &no}, []uuid.UUID{one.ID}},
 		{account.UserFilter{Role: account.RoleAdmin}, nil},
+		{account.UserFilter{NameWaits: true}, []uuid.UUID{two.ID}},
 		{account.UserFilter{Text: "%"}, nil},
 		{account.UserFilter{Offset: 5}, nil},
 		{account.UserFilter{Limit: 1, Offset: 1}, []uuid.UUID{one.ID}},

@@ -104,6 +104,8 @@ var userCases = []testCase{
 		require.Equal(t, want, got)
 	}},
 	{"SuspensionHoldsCampaigns", suspensionHoldsCampaigns},
+	{"NamesReachCampaigns", namesReachCampaigns},
+	{"NamesAndEditsMeet", namesAndEditsMeet},
 	{"TheLastAdministratorStays", theLastAdministratorStays},
 	{"UsersAreFound", usersAreFound},
 	{"FailedEditChangesNothing", func(t *testing.T, s Stores) {

@@ -17,6 +17,30 @@ var mutants = []mutant{
 		tests: []string{"./ingress/offer"}, run: "TestPagesCapThemselves",
 	},
 	{
+		name: "name-approval", protects: "no name of an advertiser that nobody has looked at gets into a model's context",
+		file: "internal/account/account.go",
+		old:  `after.Approved.Name != after.Sponsor()`, new: `false`,
+		tests: []string{"./internal/memory"}, run: "TestConformance/Users/NamesReachCampaigns",
+	},
+	{
+		name: "name-seen", protects: "an administrator approves the name that it saw",
+		file: "internal/account/profile.go",
+		old:  `u.Sponsor() == "" || u.Sponsor() != r.Name`, new: `u.Sponsor() == ""`,
+		tests: []string{"./ingress/manage"}, run: "TestNamesWaitForAnAdministrator",
+	},
+	{
+		name: "name-told", protects: "a name that was taken back leaves the ads of every node",
+		file: "internal/memory/users.go",
+		old:  `len(held) == 0 && before.Approved != u.Approved`, new: `false`,
+		tests: []string{"./internal/memory"}, run: "TestConformance/Users/NamesReachCampaigns",
+	},
+	{
+		name: "name-late", protects: "a late message brings no name back",
+		file: "ingress/catalog/table.go",
+		old:  `|| known.version > c.ConfigVersion`, new: `|| false`,
+		tests: []string{"./ingress/catalog"}, run: "TestNamesOfAdvertisersAreShared",
+	},
+	{
 		name: "date-start", protects: "no campaign serves before its start",
 		file: "auction/target/campaign.go",
 		old:  `return start <= s &&`, new: `return true &&`,
