@@ -85,6 +85,21 @@ func (h *appHost) events() (list []string) {
 	return list
 }
 
+// calls gives the demo's advertiser a name, which an administrator approves, or none, and waits until
+// ads say so.
+func (w *world) calls(t *testing.T, name string) {
+	t.Helper()
+	token, id := w.login(t, "advertiser")
+	boss, _ := w.login(t, "admin")
+	said, err := json.Marshal(map[string]any{"company": name})
+	require.NoError(t, err)
+	w.send(t, http.MethodPatch, token, "/api/account/profile", bytes.NewReader(said))
+	if name != "" {
+		w.post(t, boss, "/api/admin/users/"+id+"/name", map[string]any{"name": name, "decision": "approved"})
+	}
+	time.Sleep(2 * time.Second) // every node has it by then
+}
+
 // The card in a host of the reference: it is drawn with its label, told apart by the reader's
 // programs, reports what was seen, and leaves links to the host.
 func TestMCPApps(t *testing.T) {
@@ -92,6 +107,8 @@ func TestMCPApps(t *testing.T) {
 	token, _ := w.login(t, "publisher")
 	var key struct{ Key string }
 	require.NoError(t, json.Unmarshal(w.post(t, token, "/api/keys", map[string]any{"kind": "publisher", "name": "host"}), &key))
+	w.calls(t, "Chess & Sons")
+	defer w.calls(t, "")
 	for _, theme := range []string{"light", "dark"} {
 		t.Run(theme, func(t *testing.T) {
 			h := newAppHost(t, w)
@@ -104,7 +121,7 @@ func TestMCPApps(t *testing.T) {
 			require.NoError(t, err)
 			var text, scheme string
 			require.NoError(t, card.Do(chromedp.Evaluate(`document.body.innerText`, &text), chromedp.Evaluate(`document.documentElement.style.colorScheme`, &scheme)))
-			require.True(t, strings.HasPrefix(text, "Sponsored"), text)
+			require.True(t, strings.HasPrefix(text, "Sponsored · Chess & Sons"), text)
 			require.Contains(t, text, "Why this ad?")
 			require.Equal(t, theme, scheme)
 			w.examine(t, card, desk)

@@ -312,7 +312,7 @@ func TestSnippetOfADeadServer(t *testing.T) {
 func TestSnippetTrustsNoAd(t *testing.T) {
 	w := shared
 	evil := `<img src=x onerror="seen.errors.push('ran')"><script>seen.errors.push('ran')</script>`
-	f := newFake(t, filled(map[string]any{"headline": evil, "body": evil, "cta_label": evil, "disclosure_label": evil, "image_url": "http://tracker.example/x.png", "receipt_url": "javascript:1"}))
+	f := newFake(t, filled(map[string]any{"headline": evil, "body": evil, "cta_label": evil, "disclosure_label": evil, "advertiser": map[string]any{"name": evil}, "image_url": "http://tracker.example/x.png", "receipt_url": "javascript:1"}))
 	origin := site(t, func(string) string { return element(f.base(), "pk_live_x", "") }, strict(f.URL))
 	tab := w.reader(t, origin+"/")
 	require.NoError(t, tab.Await(`seen.said.includes('filled')`))
@@ -328,10 +328,11 @@ func TestSnippetTrustsNoAd(t *testing.T) {
 // direction of writing and on a phone.
 func TestSnippetKeepsItsPlace(t *testing.T) {
 	w := shared
-	long := map[string]any{"headline": strings.Repeat("Long head ", 6), "body": strings.Repeat("many words ", 25), "image_url": "https://127.0.0.1:9/x.png", "cta_label": strings.Repeat("button ", 5)}
+	long := map[string]any{"headline": strings.Repeat("Long head ", 6), "body": strings.Repeat("many words ", 25), "image_url": "https://127.0.0.1:9/x.png", "cta_label": strings.Repeat("button ", 5),
+		"advertiser": map[string]any{"name": strings.Repeat("Company ", 12), "verified": true}}
 	for _, v := range []browser.View{desk, phone} {
 		heights := map[float64]bool{}
-		for name, change := range map[string]map[string]any{"long": long, "short": {"body": ""}, "Hebrew": {"headline": "מודעה", "body": "טקסט"}} {
+		for name, change := range map[string]map[string]any{"long": long, "short": {"body": "", "advertiser": map[string]any{"name": "Example Ltd"}}, "Hebrew": {"headline": "מודעה", "body": "טקסט"}} {
 			f := newFake(t, filled(change))
 			origin := site(t, func(string) string { return `<body dir="rtl">` + element(f.base(), "pk_live_x", "") }, strict(f.URL))
 			tab := w.tab(t, "", v)
@@ -345,11 +346,17 @@ func TestSnippetKeepsItsPlace(t *testing.T) {
 			n := noted(t, tab)
 			require.Zero(t, n.Shift, "%s at %d", name, v.Width)
 			require.Empty(t, n.Policy)
-			var at struct{ Height, Label, Left, Right, Over float64 }
+			var at struct {
+				Height, Label, Left, Right, Over float64
+				Text                             string
+			}
 			require.NoError(t, tab.Do(chromedp.Evaluate(`(() => { const e = document.querySelector('adnet-ad'), l = e.shadowRoot.querySelector('.label'), r = e.getBoundingClientRect(), s = getComputedStyle(l);
 				const range = document.createRange(); range.selectNodeContents(l); const text = range.getBoundingClientRect();
-				return {Height: r.height, Label: l.getBoundingClientRect().height, Left: text.left - r.left, Right: r.right - text.right, Over: document.documentElement.scrollWidth - document.documentElement.clientWidth}; })()`, &at)))
+				return {Height: r.height, Text: l.textContent, Label: l.getBoundingClientRect().height, Left: text.left - r.left, Right: r.right - text.right, Over: document.documentElement.scrollWidth - document.documentElement.clientWidth}; })()`, &at)))
 			heights[at.Height] = true
+			if name == "short" {
+				require.Equal(t, "Sponsored · Example Ltd", at.Text)
+			}
 			require.Positive(t, at.Label)
 			require.Less(t, at.Right, at.Left, "the label begins at the right")
 			require.Zero(t, at.Over)

@@ -21,6 +21,13 @@ test("Markdown shows the characters of the texts, and links lead to the installa
   assert.ok(!text.includes("<img") && !text.includes("\n# two"));
 });
 
+test("an ad says who paid", () => {
+  const by = { ...ad, advertiser: { name: "Example *Ltd*\n[x](y)", verified: false } };
+  assert.ok(adBlock(by).text.startsWith("**Sponsored · Example \\*Ltd\\* \\[x\\]\\(y\\):** "));
+  assert.ok(adMessage(by).embeds[0].footer.text.startsWith("Sponsored · Example *Ltd* "));
+  for (const none of [undefined, null, {}, { name: 7 }, { name: "" }, "x"]) assert.ok(adBlock({ ...ad, advertiser: none }).text.startsWith("**Sponsored:** "));
+});
+
 test("a result keeps what it had", () => {
   const result = addAd({ content: [{ type: "text", text: "answer" }], structuredContent: { a: 1 }, _meta: { b: 2, ui: { prefersBorder: true } } }, ad);
   assert.equal(result.content.length, 2);

@@ -14,6 +14,7 @@ interface Ad {
   poster_url: string | null
   cta_label: string
   disclosure_label: string
+  advertiser?: { name: string } // who paid, where the network lets it be said
   receipt_url: string
   tracking: { click: string; [event: string]: string }
 }
@@ -97,7 +98,8 @@ const draw = (ad: Ad | undefined) => {
   })
   if (source) element("img", box, "", { src: source, alt: "", width: "72", height: "72", referrerpolicy: "no-referrer" })
   const top = element("div", box, "", { class: "top" })
-  element("span", top, ad.disclosure_label)
+  const by = ad.advertiser?.name
+  element("span", top, by ? `${ad.disclosure_label} · ${by}` : ad.disclosure_label)
   link(top, "Why this ad?", ad.receipt_url, { rel: "noopener" })
   element("button", top, "×", { type: "button", "aria-label": "Close the ad" }).addEventListener("click", () => {
     report("close")

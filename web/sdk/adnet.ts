@@ -18,6 +18,7 @@ interface Ad {
   viewable_url: string
   receipt_url?: string
   disclosure_label: string
+  advertiser?: { name: string } // who paid, where the network lets it be said
 }
 
 interface Reply {
@@ -48,7 +49,7 @@ const look = `:host{display:grid;font:inherit;color:inherit;line-height:1.4;min-
 .text{padding:0;border:0}
 .img{grid-template-columns:minmax(0,1fr) 4em}
 .img>img{grid-area:1/2/span 4;align-self:center;width:4em;height:4em;object-fit:cover;border-radius:.25em}
-.label{font-size:.8em}
+.label{font-size:.8em;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
 .headline{font-weight:700}
 .body{font-size:.9em}
 .headline,.body{unicode-bidi:plaintext;display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:2;overflow:hidden}
@@ -274,7 +275,7 @@ const define = () => {
       // Outside of every landmark it is one itself, so that no reader misses it.
       box.setAttribute('role', this.closest('main,aside,nav,header,footer,section,form,[role]') ? 'group' : 'region')
       box.setAttribute('aria-label', ad.disclosure_label + ': ' + ad.headline)
-      box.append(make('div', 'label', ad.disclosure_label || 'Ad'), make('div', 'headline', ad.headline))
+      box.append(make('div', 'label', [ad.disclosure_label || 'Ad', ad.advertiser?.name].filter(Boolean).join(' · ')), make('div', 'headline', ad.headline))
       if (ad.body) box.append(make('div', 'body', ad.body))
       const foot = make('div', 'foot', '')
       foot.append(make('a', 'cta', ad.cta_label || ad.headline, { href: click, target: '_blank', rel: 'sponsored noopener' }))

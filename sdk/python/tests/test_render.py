@@ -10,7 +10,7 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from adnet import Ad, Adnet, AsyncAdnet, Failed
+from adnet import Ad, Adnet, Advertiser, AsyncAdnet, Failed
 from adnet.discord import ad_message
 from adnet.mcp import CARD_URI, ad_block, add_ad, card_contents, with_ad
 
@@ -34,6 +34,17 @@ def test_markdown_shows_the_characters_of_the_texts() -> None:
     assert text.startswith(r"**Sponsored:** \*\*Click\*\* \[me\]")
     assert re.findall(r"(?<!\\)\]\(([^)]*)\)", text) == [f"{BASE}/s/x%29y", f"{BASE}/r/x"]
     assert "<img" not in text and "\n# two" not in text
+
+
+def test_an_ad_says_who_paid() -> None:
+    by = replace(AD, advertiser=Advertiser("Example *Ltd*\n[x](y)"))
+    assert ad_block(by)["text"].startswith(r"**Sponsored · Example \*Ltd\* \[x\]\(y\):** ")
+    assert ad_message(by)["embeds"][0]["footer"]["text"].startswith("Sponsored · Example *Ltd* ")
+    assert add_ad({}, by)["structuredContent"]["sponsored"]["advertiser"] == {
+        "name": "Example *Ltd*\n[x](y)",
+        "verified": False,
+    }
+    assert "advertiser" not in AD.fields()
 
 
 def test_a_result_keeps_what_it_had() -> None:

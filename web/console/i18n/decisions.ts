@@ -4,10 +4,11 @@ import { texts } from '../state';
 const en = {
   title: 'Decisions', lead: 'What was decided about your account and your ads, why, and what you can do about it.',
   none: 'Nothing was decided against you', noneHelp: 'A rejected campaign, one that somebody else paused, Credits that are held or taken back, and a suspension would stand here, with the reason.',
-  kinds: { rejection: 'Campaign rejected', pause: 'Campaign paused', hold: 'Credits held', clawback: 'Credits taken back', suspension: 'Account suspended' } as Record<string, string>,
+  kinds: { rejection: 'Campaign rejected', pause: 'Campaign paused', hold: 'Credits held', clawback: 'Credits taken back', suspension: 'Account suspended', name: 'Name rejected' } as Record<string, string>,
   effects: {
     rejection: 'The campaign is shown nowhere until it is changed and approved.', pause: 'The campaign is shown nowhere until it is resumed.',
     hold: 'Credits that you earn are held until the case is decided.', clawback: 'The Credits of the case are gone, and who paid for its traffic has the money back.',
+    name: 'The name is gone from your profile and from receipts. You may say another one, or after an appeal the same.',
     suspension: 'Your campaigns are shown nowhere, your keys and sessions do not work. It lasts until an administrator ends it.',
   } as Record<string, string>,
   effect: 'What it means', reason: 'Reason', rule: 'Rule', about: 'About', by: 'Decided by', machine: 'This server, by rule', person: 'A person',
@@ -24,10 +25,11 @@ type Texts<T> = { [K in keyof T]: T[K] extends string ? string : T[K] extends (.
 const de: Texts<typeof en> = {
   title: 'Entscheidungen', lead: 'Was über Ihr Konto und Ihre Anzeigen entschieden wurde, warum, und was Sie dagegen tun können.',
   none: 'Nichts wurde gegen Sie entschieden', noneHelp: 'Eine abgelehnte Kampagne, eine von anderen angehaltene, einbehaltene oder zurückgenommene Credits und eine Sperrung ständen hier, mit der Begründung.',
-  kinds: { rejection: 'Kampagne abgelehnt', pause: 'Kampagne angehalten', hold: 'Credits einbehalten', clawback: 'Credits zurückgenommen', suspension: 'Konto gesperrt' },
+  kinds: { rejection: 'Kampagne abgelehnt', pause: 'Kampagne angehalten', hold: 'Credits einbehalten', clawback: 'Credits zurückgenommen', suspension: 'Konto gesperrt', name: 'Name abgelehnt' },
   effects: {
     rejection: 'Die Kampagne erscheint nirgends, bis sie geändert und genehmigt ist.', pause: 'Die Kampagne erscheint nirgends, bis sie fortgesetzt wird.',
     hold: 'Credits, die Sie verdienen, werden einbehalten, bis der Fall entschieden ist.', clawback: 'Die Credits des Falls sind weg, und wer für den Verkehr zahlte, hat das Geld zurück.',
+    name: 'Der Name ist aus Ihrem Profil und von Belegen verschwunden. Sie können einen anderen nennen, nach einem Einspruch auch denselben.',
     suspension: 'Ihre Kampagnen erscheinen nirgends, Ihre Schlüssel und Sitzungen gehen nicht. Das gilt, bis ein Administrator es beendet.',
   },
   effect: 'Was das bedeutet', reason: 'Begründung', rule: 'Regel', about: 'Betrifft', by: 'Entschieden von', machine: 'Diesem Server, nach Regel', person: 'Einem Menschen',

@@ -32,7 +32,7 @@ function Statements({ open }: { open?: boolean }) {
       <Loaded of={of}>{({ decisions, total }) => decisions.length === 0
         ? <Empty title={open ? d().queueNone : d().none}>{!open && <p>{d().noneHelp}</p>}</Empty>
         : <>
-          {decisions.map((s) => <Statement key={s.id} s={s} open={open} ask={(a, done) => ask({ ...a, does: async (text) => { await a.does(text); setSaid(done); } })} />)}
+          {decisions.map((s) => <Statement key={s.id} s={s} open={open} ask={(a, done) => ask({ ...a, does: async (text, checked) => { await a.does(text, checked); setSaid(done); } })} />)}
           {Number(total) > perPage && <nav class="pages" aria-label={t().pages}>
             <button type="button" disabled={offset === 0} onClick={() => page(Math.max(0, offset - perPage))}>{t().previous}</button>
             <span>{t().pageOf(offset / perPage + 1, Math.ceil(Number(total) / perPage), count(total))}</span>
@@ -55,16 +55,17 @@ function Statement({ s, open, ask }: { s: Decision; open?: boolean; ask: (a: Ask
     does: (text) => need(api.POST('/api/decisions/{id}/appeal', { params: { path: { id: s.id } }, body: { text } })),
   }, d().appealed);
   const mine = s.owner_id === user.value?.id;
+  const kind = s.rule === 'sponsor_name' ? 'name' : s.kind;
   return (
     <section class="card" aria-labelledby={s.id} data-decision={s.kind}>
-      <h2 id={s.id}>{d().kinds[s.kind]} <span class="note">{time(s.at)}</span></h2>
+      <h2 id={s.id}>{d().kinds[kind]} <span class="note">{time(s.at)}</span></h2>
       <dl class="facts">
         {!mine && <><dt>{d().owner}</dt><dd><a class="mono" href={`${base}/console/users?q=${s.owner_id}`}>{s.owner_id}</a></dd></>}
         <dt>{d().reason}</dt><dd>{s.reason}</dd>
         <dt>{d().rule}</dt><dd class="mono">{s.rule}</dd>
         <dt>{d().about}</dt><dd>{s.target_kind === 'campaign' && !user.value?.suspended ? <a class="mono" href={`${base}/console/campaigns/${s.target_id}`}>{s.target_id}</a> : <span class="mono">{s.target_id}</span>}</dd>
         <dt>{d().by}</dt><dd>{s.automated ? d().machine : d().person}</dd>
-        <dt>{d().effect}</dt><dd>{d().effects[s.kind]}</dd>
+        <dt>{d().effect}</dt><dd>{d().effects[kind]}</dd>
       </dl>
       {s.appeals.length > 0 && <>
         <h3>{d().appeals}</h3>
@@ -72,7 +73,7 @@ function Statement({ s, open, ask }: { s: Decision; open?: boolean; ask: (a: Ask
           <b>{a.outcome ? d().outcomes[a.outcome] : d().waits}</b>{a.words && <span class="break">{a.words}</span>}</li>)}</ul>
       </>}
       <div class="row">
-        {mine && !waiting && s.appeals.length < 3 && <button type="button" data-act="appeal" onClick={appeal}>{d().appeal}<span class="hidden">: {d().kinds[s.kind]}, {time(s.at)}</span></button>}
+        {mine && !waiting && s.appeals.length < 3 && <button type="button" data-act="appeal" onClick={appeal}>{d().appeal}<span class="hidden">: {d().kinds[kind]}, {time(s.at)}</span></button>}
         {open && isAdmin.value && waiting && <>
           <button type="button" data-act="uphold" onClick={() => answer('upheld')}>{d().uphold}</button>
           <button type="button" class="danger" data-act="reverse" onClick={() => answer('reversed')}>{d().reverse}</button></>}

@@ -12,7 +12,7 @@ export default function ProfileScreen() {
 
 
 function Names({ start }: { start: Schemas['Profile'] }) {
-  const [d, set] = useState({ display_name: start.display_name, company: start.company });
+  const [d, set] = useState(start);
   const [problem, setProblem] = useState('');
   const [done, setDone] = useState(false);
   const save = async (e: Event) => {
@@ -28,6 +28,7 @@ function Names({ start }: { start: Schemas['Profile'] }) {
           <label>{t().displayName}<input name="display_name" maxLength={100} value={d.display_name} autocomplete="name" onInput={(e) => { const v = e.currentTarget.value; set((b) => ({ ...b, display_name: v })); }} /></label>
           <label>{t().company}<input name="company" maxLength={100} value={d.company} autocomplete="organization" aria-describedby="profile-help" onInput={(e) => { const v = e.currentTarget.value; set((b) => ({ ...b, company: v })); }} /></label>
         </div>
+        {d.name_state !== 'none' && <p data-name-state={d.name_state}>{d.name_state === 'waiting' ? t().nameWaits : d.name_verified ? t().nameVerified : t().nameApproved}</p>}
         {problem && <p class="problem" role="alert">{problem}</p>}
         {done && <p class="good" role="status">{t().profileSaved}</p>}
         <div class="row"><button class="primary">{t().save}</button></div>

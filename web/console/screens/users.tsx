@@ -9,7 +9,7 @@ import { Page } from '../ui/page';
 
 type Account = Schemas['Account'];
 const perPage = 50;
-const roles = ['advertiser', 'admin', 'seat'] as const, states = ['working', 'suspended'] as const;
+const roles = ['advertiser', 'admin', 'seat'] as const, states = ['working', 'suspended', 'name_waiting'] as const;
 
 /** The accounts of the installation: found, suspended, restored, and given roles. */
 export default function Users() {
@@ -28,7 +28,7 @@ export default function Users() {
       <form class="filters three" role="search" onSubmit={(e) => e.preventDefault()}>
         <label>{a().email}<input type="search" name="q" maxLength={254} value={q} onInput={(e) => set({ q: e.currentTarget.value })} /></label>
         <label>{t().role}<select value={role ?? ''} onChange={(e) => set({ role: e.currentTarget.value })}><option value="">{a().all}</option>{roles.map((r) => <option key={r} value={r}>{names[r]}</option>)}</select></label>
-        <label>{a().state}<select value={state ?? ''} onChange={(e) => set({ state: e.currentTarget.value })}><option value="">{a().all}</option><option value="working">{t().working}</option><option value="suspended">{t().suspended}</option></select></label>
+        <label>{a().state}<select value={state ?? ''} onChange={(e) => set({ state: e.currentTarget.value })}><option value="">{a().all}</option><option value="working">{t().working}</option><option value="suspended">{t().suspended}</option><option value="name_waiting">{a().nameWaiting}</option></select></label>
       </form>
       <Loaded of={of}>{({ users, total }) => users.length === 0 ? <Empty title={t().noUsers} /> : (
         <>
@@ -64,15 +64,29 @@ function Table({ users, names, reload }: { users: Account[]; names: Record<strin
       },
     });
   };
+  const ruleName = (u: Account, decision: 'approved' | 'rejected') => ask({
+    ...(decision === 'approved'
+      ? { title: a().nameApproveSure(u.name), help: a().nameApproveHelp, check: a().nameCheck, act: a().nameApprove }
+      : { title: a().nameRejectSure(u.name), help: a().nameRejectHelp, label: a().reason, act: a().nameReject, danger: true }),
+    does: async (reason, verified) => {
+      await need(api.POST('/api/admin/users/{id}/name', { params: { path: { id: u.id } }, body: { name: u.name, decision, ...(decision === 'approved' ? { verified } : { reason }) } }));
+      setSaid(decision === 'approved' ? a().nameApproved(u.name) : a().nameRejected(u.name));
+    },
+  });
   return (
     <>
       {asked && <Ask of={asked} onClose={(done) => { ask(null); if (done) reload(); }} />}
       <output aria-live="polite" class="good">{said}</output>
       <div class="scroll card flush" tabIndex={0} role="region" aria-label={a().users}>
-        <table class="rows"><thead><tr><th scope="col">{t().email}</th><th scope="col">{t().role}</th><th scope="col">{a().state}</th><th scope="col">{t().since}</th><th scope="col">{a().ids}</th><th scope="col"><span class="hidden">{t().acts}</span></th></tr></thead>
+        <table class="rows"><thead><tr><th scope="col">{t().email}</th><th scope="col">{t().role}</th><th scope="col">{a().state}</th><th scope="col">{a().nameInAds}</th><th scope="col">{t().since}</th><th scope="col">{a().ids}</th><th scope="col"><span class="hidden">{t().acts}</span></th></tr></thead>
           <tbody>{users.map((u) => <tr key={u.id} data-id={u.id}>
             <th scope="row" class="break">{u.email}</th><td>{names[u.role]}</td>
             <td><span class={`status ${u.suspended ? 'rejected' : 'active'}`}>{u.erased ? a().erased : u.suspended ? t().suspended : t().working}</span></td>
+            <td>{u.name_state === 'none' ? '–' : <>
+              <bdi class="break">{u.name}</bdi><br /><span class={`status ${u.name_state === 'approved' ? 'active' : 'in_review'}`}>{u.name_verified ? a().nameVerified : a().nameStates[u.name_state]}</span>
+              {u.name_findings.length > 0 && <ul class="problem">{u.name_findings.map((f) => <li key={f.rule}>{f.message}</li>)}</ul>}
+              <div class="row">{u.name_state === 'waiting' && <button type="button" class="small" data-act="name-approve" aria-label={`${a().nameApprove}: ${u.name}`} onClick={() => ruleName(u, 'approved')}>{a().nameApprove}</button>}
+                <button type="button" class="small danger" data-act="name-reject" aria-label={`${a().nameReject}: ${u.name}`} onClick={() => ruleName(u, 'rejected')}>{a().nameReject}</button></div></>}</td>
             <td>{time(u.created_at)}</td><td class="mono">{u.id}<br />{u.developer_id}</td>
             <td class="num">{u.id === user.value?.id ? a().you : !u.erased && <>
               {u.suspended

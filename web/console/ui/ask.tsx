@@ -2,12 +2,13 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../state';
 import { words } from './load';
 
-export interface Asked { title: string; help?: string; label: string; act: string; danger?: boolean; most?: number; optional?: boolean; does: (text: string) => Promise<unknown> }
+export interface Asked { title: string; help?: string; label?: string; act: string; check?: string; danger?: boolean; most?: number; optional?: boolean; does: (text: string, checked: boolean) => Promise<unknown> }
 
-/** Asks for words before an act: they are kept, and the person whom it concerns reads them. */
+/** Asks before an act, for words where it has a label: they are kept, and the person whom it concerns reads them. */
 export function Ask({ of, onClose }: { of: Asked; onClose: (done: boolean) => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [text, setText] = useState('');
+  const [checked, setChecked] = useState(false);
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState(false);
   useEffect(() => { dialog.current?.showModal(); }, []);
@@ -15,7 +16,7 @@ export function Ask({ of, onClose }: { of: Asked; onClose: (done: boolean) => vo
     e.preventDefault();
     setBusy(true);
     try {
-      await of.does(text.trim());
+      await of.does(text.trim(), checked);
       onClose(true);
     } catch (e) {
       setProblem(words(e));
@@ -27,7 +28,8 @@ export function Ask({ of, onClose }: { of: Asked; onClose: (done: boolean) => vo
       <h2 id="asked">{of.title}</h2>
       {of.help && <p>{of.help}</p>}
       <form class="stack" onSubmit={act} data-form="ask">
-        <label>{of.label}<textarea name="words" rows={3} required={!of.optional} maxLength={of.most ?? 1000} value={text} onInput={(e) => setText(e.currentTarget.value)} /></label>
+        {of.label && <label>{of.label}<textarea name="words" rows={3} required={!of.optional} maxLength={of.most ?? 1000} value={text} onInput={(e) => setText(e.currentTarget.value)} /></label>}
+        {of.check && <label class="check"><span><input type="checkbox" name="checked" checked={checked} onInput={(e) => setChecked(e.currentTarget.checked)} /> {of.check}</span></label>}
         {problem && <p class="problem" role="alert">{problem}</p>}
         <div class="row"><button class={of.danger ? 'danger' : 'primary'} disabled={busy}>{of.act}</button>
           <button type="button" onClick={() => dialog.current?.close()}>{t().cancel}</button></div>

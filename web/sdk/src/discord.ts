@@ -1,5 +1,5 @@
 /** An ad as a Discord message. The renderer has no dependency: it writes what Discord's API takes. */
-import { cut, inert } from "./text.js";
+import { cut, inert, label as labelOf } from "./text.js";
 import type { Ad, PublicAd } from "./types.js";
 
 /** Discord's limits, in UTF-16 units. */
@@ -33,7 +33,7 @@ export function adMessage(ad: Ad | PublicAd): AdMessage {
       // A link that is too long for a button may stand in the embed.
       ...(!short && ad.click_url.length <= 2048 && { url: ad.click_url }),
       ...(ad.image_url?.startsWith("https://") && { image: { url: ad.image_url } }),
-      footer: { text: cut(ad.disclosure_label, limits.footer) },
+      footer: { text: cut(labelOf(ad), limits.footer) },
     }],
     components: buttons.length === 0 ? [] : [{ type: 1, components: buttons }],
     allowed_mentions: { parse: [] },

@@ -5,7 +5,7 @@
  */
 import { card } from "./card.gen.js";
 import type { Adnet } from "./client.js";
-import { inert, link } from "./text.js";
+import { inert, label, link } from "./text.js";
 import { publicAd, type Ad, type AdRequest, type PublicAd } from "./types.js";
 
 /** The resource that shows an ad. */
@@ -71,7 +71,7 @@ export function addAd<const R extends ToolResult>(result: R, ad: Ad | PublicAd):
 
 /** The ad in words, for the person and not for the model. */
 export function adBlock(ad: Ad | PublicAd): TextBlock {
-  const lines = [`**${inert(ad.disclosure_label)}:** ${inert(ad.headline)}`];
+  const lines = [`**${inert(label(ad))}:** ${inert(ad.headline)}`];
   if (ad.body) lines.push(inert(ad.body));
   const why = ad.receipt_url ? ` · [Why this ad?](${link(ad.receipt_url)})` : "";
   lines.push(`[${inert(ad.cta_label || ad.headline)}](${link(ad.click_url)})${why}`);

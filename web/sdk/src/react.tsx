@@ -1,6 +1,7 @@
 /** Ads in React pages: ask with {@link useAd}, or get the ad from your server, and show it with {@link AdCard}. */
 import { createElement, useEffect, useRef, useState, type ReactElement } from "react";
 import type { Adnet } from "./client.js";
+import { label } from "./text.js";
 import type { Ad, AdRequest, AdResult, PublicAd } from "./types.js";
 import { Watch } from "./viewable.gen.js";
 
@@ -52,7 +53,7 @@ export function AdCard({ ad, className, why = "Why this ad?" }: AdCardProps): Re
   const outward = { target: "_blank", rel: "sponsored noopener" };
   return (
     <aside ref={place} className={className ?? "adnet-ad"} aria-label={ad.disclosure_label} data-ad={ad.ad_id}>
-      <small>{ad.disclosure_label}</small>
+      <small dir="auto">{label(ad)}</small>
       {ad.image_url ? <img src={ad.image_url} alt="" loading="lazy" referrerPolicy="no-referrer" /> : null}
       <strong dir="auto">{ad.headline}</strong>
       {ad.body ? <p dir="auto">{ad.body}</p> : null}

@@ -1,5 +1,11 @@
 // The texts of an ad are a stranger's. These make them mean nothing to a reader of Markdown.
 
+/** What marks an ad as one, with who paid for it where that is known. */
+export function label(ad: { disclosure_label: string; advertiser?: { name: string } }): string {
+  const name: unknown = ad.advertiser?.name;
+  return typeof name === "string" && name !== "" ? `${ad.disclosure_label} · ${name}` : ad.disclosure_label;
+}
+
 const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();
 
 /** text as Markdown that shows exactly its characters, on one line. */

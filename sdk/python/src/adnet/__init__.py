@@ -12,13 +12,25 @@ from .errors import (
     ServerError,
     TimeLimitError,
 )
-from .results import Ad, AdResult, BatchResult, BatchTracked, Failed, Filled, NoFill, Tracked, TrackResult
+from .results import (
+    Ad,
+    AdResult,
+    Advertiser,
+    BatchResult,
+    BatchTracked,
+    Failed,
+    Filled,
+    NoFill,
+    Tracked,
+    TrackResult,
+)
 
 __all__ = [
     "Ad",
     "AdResult",
     "Adnet",
     "AdnetError",
+    "Advertiser",
     "AsyncAdnet",
     "AuthError",
     "BatchResult",

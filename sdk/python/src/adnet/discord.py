@@ -15,7 +15,7 @@ def ad_message(ad: Ad) -> dict[str, Any]:
     """The message that shows ad: labelled, its link counted, and a button to why it was shown."""
     embed: dict[str, Any] = {
         "title": cut(ad.headline, _TITLE),
-        "footer": {"text": cut(ad.disclosure_label, _FOOTER)},
+        "footer": {"text": cut(ad.label(), _FOOTER)},
     }
     if ad.body:
         embed["description"] = cut(inert(ad.body), _DESCRIPTION)

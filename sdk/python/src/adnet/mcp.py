@@ -56,7 +56,7 @@ def add_ad(result: dict[str, Any], ad: Ad) -> dict[str, Any]:
 
 def ad_block(ad: Ad) -> dict[str, Any]:
     """The ad in words, for the person and not for the model."""
-    lines = [f"**{inert(ad.disclosure_label)}:** {inert(ad.headline)}"]
+    lines = [f"**{inert(ad.label())}:** {inert(ad.headline)}"]
     if ad.body:
         lines.append(inert(ad.body))
     why = f" · [Why this ad?]({link(ad.receipt_url)})" if ad.receipt_url else ""

@@ -10,6 +10,15 @@ from .errors import AdnetError, ReplyError
 
 
 @dataclass(frozen=True)
+class Advertiser:
+    """Who paid for an ad."""
+
+    name: str
+    #: The operator checked who is behind the name.
+    verified: bool = False
+
+
+@dataclass(frozen=True)
 class Ad:
     """An ad. ``auction_id`` proves its events: keep it on your server, and show ``public()``."""
 
@@ -25,6 +34,8 @@ class Ad:
     cta_label: str = ""
     viewable_url: str = ""
     receipt_url: str = ""
+    #: Who paid; ``None`` where nobody did, or no name was approved.
+    advertiser: Advertiser | None = None
     #: The publisher's own campaign, as nothing else was sold: it costs and earns nothing.
     house: bool = False
     sandbox: bool = False
@@ -35,10 +46,15 @@ class Ad:
         """What may go into pages, messages and tool results: everything but ``auction_id``."""
         return {name: value for name, value in self.fields().items() if name != "auction_id"}
 
+    def label(self) -> str:
+        """What marks the ad as one, with who paid where that is known."""
+        return f"{self.disclosure_label} · {self.advertiser.name}" if self.advertiser else self.disclosure_label
+
     def fields(self) -> dict[str, Any]:
-        """The ad with the API's names; ``house`` is in house ads only, as in the API."""
+        """The ad with the API's names; ``house`` and ``advertiser`` are where they say something, as in the API."""
         known = {name: getattr(self, name) for name in _NAMES if name != "house" or self.house}
-        return {**known, **self.more}
+        by = self.advertiser
+        return {**known, **({"advertiser": {"name": by.name, "verified": by.verified}} if by else {}), **self.more}
 
 
 _TEXTS = ("ad_id", "auction_id", "type", "headline", "disclosure_label")
@@ -158,7 +174,14 @@ def ad_result(body: object) -> AdResult:
     if (wrong := _fault(ad)) is not None:
         return _invalid(f"the ad of the reply has no usable {wrong}")
     known = {name: ad[name] for name in _NAMES if ad.get(name) is not None}
-    return Filled(Ad(**known, more={name: value for name, value in ad.items() if name not in _NAMES}))
+    more = {name: value for name, value in ad.items() if name not in _NAMES and name != "advertiser"}
+    return Filled(Ad(**known, advertiser=_advertiser(ad.get("advertiser")), more=more))
+
+
+def _advertiser(by: object) -> Advertiser | None:
+    if not isinstance(by, dict) or not isinstance(by.get("name"), str) or not by["name"]:
+        return None
+    return Advertiser(by["name"], by.get("verified") is True)
 
 
 def track_result(body: object) -> TrackResult:
