@@ -74,7 +74,8 @@ func (h *host) run() error {
 
 // says makes the clerk of a process that has a role.
 func (h *host) says(role string, b *backends.All) {
-	h.clerk = roster.NewClerk(roster.Deps{Store: redis.NewRoster(b.Redis), Log: h.Log, Self: roster.Process{Name: h.name, Role: role, Version: version()}})
+	h.clerk = roster.NewClerk(roster.Deps{Store: redis.NewRoster(b.Redis), Log: h.Log, Self: roster.Process{Name: h.name, Role: role, Version: version()},
+		Mask: func(text string) string { return maskURL("", text) }})
 }
 
 // version is that of the build: of the module, which names the commit where it was built from one.

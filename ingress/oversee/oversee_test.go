@@ -44,7 +44,7 @@ func (w *world) look(context.Context) oversee.Health {
 	away.Mend("connection refused", "start it")
 	return oversee.Health{Servers: []link.Seen{away.Seen()}, Nodes: []oversee.Node{{Name: "a", HeardAt: w.Now}},
 		Processes: []roster.Process{{Name: "a", Role: roster.Ingress, Version: "v1", StartedAt: w.Now, SaidAt: w.Now, Serving: &roster.Serving{SpoolBytes: 7, Model: "m", Stage: "part", Trial: 2}}, {Name: "b", Role: roster.Consumers}},
-		Jobs:      roster.Jobs([]roster.Process{{Plans: map[string]time.Time{roster.Train: w.Now}}}, []roster.Run{{Job: roster.Goals, EndedAt: w.Now, Failed: true}}), Problems: []string{"the log is away"}}
+		Jobs:      roster.Jobs([]roster.Process{{Plans: map[string]time.Time{roster.Train: w.Now}}}, []roster.Run{{Job: roster.Goals, EndedAt: w.Now, Failed: true, Why: "no disk"}}), Problems: []string{"the log is away"}}
 }
 
 // A look connects to every server: however many ask, there is one each half minute.
@@ -57,7 +57,7 @@ func TestHealthIsLookedAtOnce(t *testing.T) {
 		require.Equal(t, true, got["node"].(object)["ready"])
 		require.Equal(t, 7.0, got["processes"].([]any)[0].(object)["serving"].(object)["spool_bytes"])
 		require.Nil(t, got["processes"].([]any)[1].(object)["serving"])
-		require.Equal(t, []any{"goals", true, nil}, pick(got["jobs"].([]any)[0], "name", "failed", "next"))
+		require.Equal(t, []any{"goals", true, "no disk", nil}, pick(got["jobs"].([]any)[0], "name", "failed", "why", "next"))
 		require.Equal(t, []any{"train", nil}, pick(got["jobs"].([]any)[1], "name", "ended_at"))
 	}
 	w.owner.Get(t, "/api/admin/health").Fails(403, "forbidden")

@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"adnet/internal/schedule"
 )
@@ -47,7 +49,8 @@ type Run struct {
 	Job     string    `json:"job"`
 	Process string    `json:"process"`
 	EndedAt time.Time `json:"ended_at"`
-	Failed  bool      `json:"failed"` // the log of the process says why
+	Failed  bool      `json:"failed"`
+	Why     string    `json:"why,omitempty"` // it failed: one line of at most [MaxWhy] code points, without secrets
 }
 
 // The jobs.
@@ -83,7 +86,24 @@ type Deps struct {
 	Store Store
 	Log   *slog.Logger
 	Self  Process // name, role and version; the rest is filled in
-	Now   func() time.Time
+	// Mask takes secrets out of the text of an error; nil leaves them in.
+	Mask func(string) string
+	Now  func() time.Time
+}
+
+// MaxWhy is how many code points of an error are told.
+const MaxWhy = 300
+
+// brief is the text of an error on one line, short and without secrets.
+func (d *Deps) brief(text string) string {
+	if d.Mask != nil {
+		text = d.Mask(text)
+	}
+	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
+	if short := []rune(text); len(short) > MaxWhy {
+		return string(short[:MaxWhy-1]) + "…"
+	}
+	return text
 }
 
 // Clerk says for its process what there is to say. What cannot be said is in the log and changes
@@ -159,7 +179,7 @@ func (c *Clerk) Of(job string) Told {
 		if ended == nil {
 			return
 		}
-		ended.Job, ended.Process = job, c.deps.Self.Name
+		ended.Job, ended.Process, ended.Why = job, c.deps.Self.Name, c.deps.brief(ended.Why)
 		if err := c.deps.Store.Ended(ctx, *ended); err != nil && ctx.Err() == nil {
 			c.deps.Log.Debug("the roster was not told of a job's run", "job", job, "error", err)
 		}
@@ -177,7 +197,11 @@ func (t Told) Plans(next time.Time) {
 // A run that the end of its process broke off is not told.
 func (t Told) Ended(ctx context.Context, failed error, now, next time.Time) {
 	if t != nil && ctx.Err() == nil {
-		t(ctx, &Run{EndedAt: now.UTC(), Failed: failed != nil}, next)
+		ended := &Run{EndedAt: now.UTC()}
+		if failed != nil {
+			ended.Failed, ended.Why = true, failed.Error()
+		}
+		t(ctx, ended, next)
 	}
 }
 
@@ -186,6 +210,7 @@ type Job struct {
 	Name    string     `json:"name"`
 	EndedAt *time.Time `json:"ended_at"` // of the last run; null: none was told
 	Failed  bool       `json:"failed"`
+	Why     string     `json:"why,omitempty"`     // it failed
 	Process string     `json:"process,omitempty"` // that ran it
 	Next    *time.Time `json:"next"`              // null: no process that runs has it
 }
@@ -203,7 +228,7 @@ func Jobs(processes []Process, runs []Run) []Job {
 	for i := range runs {
 		r := &runs[i]
 		j := of(r.Job)
-		j.EndedAt, j.Failed, j.Process = &r.EndedAt, r.Failed, r.Process
+		j.EndedAt, j.Failed, j.Why, j.Process = &r.EndedAt, r.Failed, r.Why, r.Process
 	}
 	for i := range processes {
 		for name, next := range processes[i].Plans {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -77,15 +78,18 @@ func TestAClerkSaysWhatHolds(t *testing.T) {
 // tells nobody.
 func TestRunsAreTold(t *testing.T) {
 	store, now := &paper{}, time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
-	c := NewClerk(Deps{Store: store, Log: slog.New(slog.DiscardHandler), Self: Process{Name: "a"}})
+	mask := func(text string) string { return strings.ReplaceAll(text, "hunter2", "***") }
+	c := NewClerk(Deps{Store: store, Log: slog.New(slog.DiscardHandler), Self: Process{Name: "a"}, Mask: mask})
 	c.Of(Train).Ended(t.Context(), nil, now, now.Add(time.Hour))
-	c.Of(Goals).Ended(t.Context(), errors.New("secret"), now, time.Time{})
+	c.Of(Goals).Ended(t.Context(), errors.New("read:\n\x1b[31mpassword hunter2\xff is wrong"), now, time.Time{})
+	c.Of(Verify).Ended(t.Context(), errors.New(strings.Repeat("ä", 2*MaxWhy)), now, time.Time{})
 	ended, stop := context.WithCancel(t.Context())
 	stop()
 	c.Of(Rollup).Ended(ended, ended.Err(), now, now)
 	Told(nil).Ended(t.Context(), nil, now, now)
 	Told(nil).Plans(now)
-	require.Equal(t, []Run{{Job: Train, Process: "a", EndedAt: now}, {Job: Goals, Process: "a", EndedAt: now, Failed: true}}, store.ran)
+	require.Equal(t, []Run{{Job: Train, Process: "a", EndedAt: now}, {Job: Goals, Process: "a", EndedAt: now, Failed: true, Why: "read: [31mpassword ***? is wrong"},
+		{Job: Verify, Process: "a", EndedAt: now, Failed: true, Why: strings.Repeat("ä", MaxWhy-1) + "…"}}, store.ran)
 	require.NoError(t, c.Say(t.Context()))
 	require.Equal(t, map[string]time.Time{Train: now.Add(time.Hour)}, store.said[0].Plans)
 }
@@ -94,12 +98,12 @@ func TestJobsOfSeveralProcesses(t *testing.T) {
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	next := now.Add(time.Minute)
 	require.Equal(t, []Job{
-		{Name: Goals, EndedAt: &now, Failed: true, Process: "gone"},
+		{Name: Goals, EndedAt: &now, Failed: true, Why: "no disk", Process: "gone"},
 		{Name: Train, Next: &next},
 		{Name: Verify, EndedAt: &now, Process: "a", Next: &next},
 	}, Jobs([]Process{
 		{Name: "a", Plans: map[string]time.Time{Verify: now.Add(time.Hour), Train: next}},
 		{Name: "b", Plans: map[string]time.Time{Verify: next}},
-	}, []Run{{Job: Verify, Process: "a", EndedAt: now}, {Job: Goals, Process: "gone", EndedAt: now, Failed: true}}))
+	}, []Run{{Job: Verify, Process: "a", EndedAt: now}, {Job: Goals, Process: "gone", EndedAt: now, Failed: true, Why: "no disk"}}))
 	require.Equal(t, []Job{}, Jobs(nil, nil))
 }

@@ -49,7 +49,7 @@ function Jobs({ of }: { of: Found }) {
       <table class="rows" data-table="jobs"><thead><tr><th scope="col">{s().job}</th><th scope="col">{s().lastRun}</th><th scope="col">{s().outcome}</th><th scope="col">{s().nextRun}</th></tr></thead>
         <tbody>{of.jobs.map((j) => <tr key={j.name} data-job={j.name}><th scope="row">{s().jobNames[j.name] ?? j.name}</th>
           <td>{j.ended_at ? time(j.ended_at) : s().notYet}<br /><span class="note mono break">{j.process}</span></td>
-          <td>{j.ended_at ? <Mark good={!j.failed} words={j.failed ? s().jobFailed : s().jobDone} /> : '–'}</td>
+          <td>{j.ended_at ? <Mark good={!j.failed} words={j.failed ? s().jobFailed : s().jobDone} /> : '–'}{j.why && <p class="note break">{j.why}</p>}</td>
           <td>{j.next ? time(j.next) : s().notPlanned}</td></tr>)}</tbody></table></div></Card>
   );
 }
