@@ -188,13 +188,13 @@ func (a *API) Mount(s *httpapi.Server) {
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true,
 		Params: httpapi.Params{
 			"developer_id": httpapi.IDForm, "key": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm,
-			"breakdown": httpapi.WordForm(report.AskedBreakdowns...),
+			"breakdown": httpapi.WordForm(report.AskedBreakdowns...), "format": httpapi.WordForm("json", "csv"),
 		},
 	})
 	ofTypes := with(reads, httpapi.Params{"campaign_id": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm, "format": httpapi.WordForm("json", "csv")})
 	ofTypes.Scans = true
 	s.Handle(http.MethodGet, "/api/stats/conversions", a.converted, ofTypes)
-	ofNetwork := with(ofAdmin(reads), httpapi.Params{"since": httpapi.DayForm, "until": httpapi.DayForm})
+	ofNetwork := with(ofAdmin(reads), httpapi.Params{"since": httpapi.DayForm, "until": httpapi.DayForm, "format": httpapi.WordForm("json", "csv")})
 	ofNetwork.Scans = true
 	s.Handle(http.MethodGet, "/api/admin/requests", a.networkRequests, ofNetwork)
 	s.HandleActions(http.MethodPost, "/api/stats", httpapi.Actions{Param: "type", Of: map[string]httpapi.Action{

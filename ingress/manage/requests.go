@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"adnet/ingress/httpapi"
@@ -108,5 +109,26 @@ func (a *API) answerRequests(c *httpapi.Context, q report.AskedQuery) error {
 	for _, g := range found.Groups {
 		reply.Breakdown = append(reply.Breakdown, askedReply{g.Key, g.Requests, g.Filled, fillRate(g.Filled, g.Requests)})
 	}
+	if httpapi.WantsCSV(c) {
+		return httpapi.CSV(c, "adnet-requests-"+reply.Since+"-"+reply.Until, reply.table())
+	}
 	return httpapi.JSON(c, http.StatusOK, reply)
+}
+
+// table is the groups of the breakdown as rows under their names; without one it is how requests ended,
+// by the reason for no ad, empty for those that were filled.
+func (r *requestsReply) table() [][]string {
+	whole := func(n int64) string { return strconv.FormatInt(n, 10) }
+	if r.BreakdownBy == "" {
+		rows := [][]string{{"reason", "requests"}, {"", whole(r.Filled)}}
+		for _, n := range r.NoFill {
+			rows = append(rows, []string{n.Reason, whole(n.Requests)})
+		}
+		return rows
+	}
+	rows := [][]string{{string(r.BreakdownBy), "requests", "filled", "fill_rate"}}
+	for _, g := range r.Breakdown {
+		rows = append(rows, []string{g.Key, whole(g.Requests), whole(g.Filled), strconv.FormatFloat(g.FillRate, 'f', -1, 64)})
+	}
+	return rows
 }

@@ -1,5 +1,5 @@
 import { computed, effect, signal } from '@preact/signals';
-import { api, base, need, onCall, onSignedOut, type Call, type Schemas } from '../shared/api';
+import { api, base, need, onAnswered, onCall, onSignedOut, type Call, type Schemas } from '../shared/api';
 import { formatUSD, type Amount } from '../shared/money';
 import { en, type Messages } from './i18n/en';
 import type { translate, Trial } from './i18n/trial';
@@ -31,6 +31,10 @@ onCall((call) => {
   if (call.path.endsWith('/api/info') || calls.value.some((c) => c.path === call.path)) return;
   calls.value = [...calls.value, call];
 });
+
+/** When the page on show was answered last: how old what it shows may be. */
+export const answeredAt = signal('');
+onAnswered((at) => { answeredAt.value = at; });
 
 // What a reader chose stays in this browser, if it lets us.
 function stored(name: string): string | null {

@@ -22,6 +22,10 @@ const listeners: Listener[] = [];
 /** Hears of every call that reads. */
 export function onCall(listener: Listener) { listeners.push(listener); }
 
+let answered: (at: string) => void = () => {};
+/** Is told when the server answered a call that reads, by its clock. */
+export function onAnswered(f: (at: string) => void) { answered = f; }
+
 let signedOut: () => void = () => {};
 /** Is told when the session has ended. */
 export function onSignedOut(f: () => void) { signedOut = f; }
@@ -30,6 +34,8 @@ async function exact(request: Request): Promise<Response> {
   const url = new URL(request.url);
   if (request.method === 'GET') for (const hear of listeners) hear({ method: 'GET', path: url.pathname + url.search });
   const response = await fetch(request);
+  const at = Date.parse(response.headers.get('Date') ?? '');
+  if (request.method === 'GET' && response.ok && at) answered(new Date(at).toISOString());
   if (!response.headers.get('Content-Type')?.includes('json')) return response;
   const value = parseExact(await response.text());
   return { ok: response.ok, status: response.status, headers: response.headers, json: async () => value, text: async () => JSON.stringify(value) } as unknown as Response;

@@ -4,6 +4,7 @@ import { micros } from '../../shared/money';
 import { base, count, day, isAdmin, percent, t, usd, user } from '../state';
 import { Chart } from '../ui/chart';
 import { Icon } from '../ui/icons';
+import { CSV } from '../ui/csv';
 import { Empty, Loaded, useLoad } from '../ui/load';
 import { Card, Figure, Page, Status } from '../ui/page';
 import { measures, type Measure } from './measures';
@@ -44,9 +45,9 @@ export default function Advertiser() {
             </dl>
             <Needs campaigns={campaigns.campaigns} />
             <Card wide>
-              <div class="row spread"><h2>{t().last30}</h2>
+              <div class="row spread"><h2>{t().last30}</h2><div class="row"><CSV of={`/api/stats?type=overview&since=${since}&until=${until}&breakdown=campaign`} />
                 <label class="pick"><span>{t().measure}</span><select name="measure" value={measure} onChange={(e) => setMeasure(e.currentTarget.value as Measure)}>
-                  {Object.entries(measures()).map(([key, m]) => <option key={key} value={key}>{m.name}</option>)}</select></label></div>
+                  {Object.entries(measures()).map(([key, m]) => <option key={key} value={key}>{m.name}</option>)}</select></label></div></div>
               <Chart title={shown.name} since={since} until={until} write={shown.write} points={stats.daily.map((d) => ({ date: d.date, value: Number(d[measure]), shown: shown.show(d[measure]) }))} />
             </Card>
             {campaigns.total === 0 && <Empty title={t().noCampaigns}><p>{t().noCampaignsHelp}</p><a class="button primary" href={`${base}/console/campaigns/new`}>{t().newCampaign}</a></Empty>}

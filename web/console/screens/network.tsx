@@ -2,6 +2,7 @@ import { useLocation } from 'preact-iso';
 import { api, need, type Schemas } from '../../shared/api';
 import { s } from '../i18n/system';
 import { base, count, date, day, percent, usd } from '../state';
+import { CSV } from '../ui/csv';
 import { Loaded, useLoad } from '../ui/load';
 import { Card, Figure, Page } from '../ui/page';
 
@@ -38,7 +39,7 @@ export default function Network() {
         <label>{s().publisher}<input type="search" name="publisher" maxLength={36} defaultValue={query.publisher ?? ''} onInput={(e) => { const text = e.currentTarget.value.trim(); if (!text || id.test(text)) set({ publisher: text || undefined }); }} /></label>
         <label>{s().period}<select value={String(days)} onChange={(e) => set({ days: e.currentTarget.value })}>{periods.map((n) => <option key={n} value={n}>{n === 1 ? s().today : s().days(n)}</option>)}</select></label>
       </form>
-      <Loaded of={traffic}>{(r) => <Invalid of={r} />}</Loaded>
+      <Loaded of={traffic}>{(r) => <><div class="row"><CSV of={`/api/stats?since=${day(days - 1)}&breakdown=publisher&${publisher ? `type=developer&developer_id=${publisher}` : 'type=overview'}`} /></div><Invalid of={r} /></>}</Loaded>
     </Page>
   );
 }

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { api, need } from '../../shared/api';
 import { p } from '../i18n/publish';
 import { base, count, day, percent, t, usd, user } from '../state';
+import { CSV } from '../ui/csv';
 import { Empty, Loaded, useLoad } from '../ui/load';
 import { Card, Page } from '../ui/page';
 
@@ -30,6 +31,7 @@ export default function Placements() {
         if (keys.length === 0) return <Empty title={p().none}><p>{p().noneHelp}</p><a class="button primary" href={`${base}/console/integrate`}>{t().integrate}</a></Empty>;
         return (
           <Card wide>
+            <div class="row spread"><h2>{p().requests}</h2><CSV of={`/api/stats/requests?developer_id=${user.value!.developer_id}&since=${since}&until=${until}&breakdown=${by}`} /></div>
             <div class="scroll" tabIndex={0} role="region" aria-label={p().placements}><table class="rows" data-table={asked.breakdown_by}>
               <thead><tr><th scope="col">{p().splits[asked.breakdown_by ?? by]}</th><th scope="col" class="num">{p().requests}</th><th scope="col" class="num">{p().filled}</th><th scope="col" class="num">{p().fill}</th><th scope="col" class="num">{t().impressions}</th><th scope="col" class="num">{t().clicks}</th><th scope="col" class="num">{t().credits}</th><th scope="col" class="num">{t().ecpm}</th></tr></thead>
               <tbody>{keys.map((key) => {

@@ -3,6 +3,7 @@ import { api, need } from '../../shared/api';
 import { p } from '../i18n/publish';
 import { base, count, day, percent, t, usd, user } from '../state';
 import { Chart } from '../ui/chart';
+import { CSV } from '../ui/csv';
 import { Empty, Loaded, useLoad } from '../ui/load';
 import { Card, Figure, Page } from '../ui/page';
 import { measures, type Measure } from './measures';
@@ -43,8 +44,8 @@ export default function Publisher() {
               <Figure id="ecpm" name={t().ecpm} value={usd(s.ecpm, 4)} />
             </dl>
             <Card wide>
-              <div class="row spread"><h2>{t().last30}</h2>
-                <label class="pick"><span>{t().measure}</span><select name="measure" value={measure} onChange={(e) => setMeasure(e.currentTarget.value as Measure)}>{shownHere.map((m) => <option key={m} value={m}>{measures()[m].name}</option>)}</select></label></div>
+              <div class="row spread"><h2>{t().last30}</h2><div class="row"><CSV of={`/api/stats?type=developer&developer_id=${user.value!.developer_id}&since=${since}&until=${until}`} />
+                <label class="pick"><span>{t().measure}</span><select name="measure" value={measure} onChange={(e) => setMeasure(e.currentTarget.value as Measure)}>{shownHere.map((m) => <option key={m} value={m}>{measures()[m].name}</option>)}</select></label></div></div>
               <Chart title={shown.name} since={since} until={until} write={shown.write} points={s.daily.map((d) => ({ date: d.date, value: Number(d[measure]), shown: shown.show(d[measure]) }))} />
             </Card>
             <Waits of={waiting} />

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { base, calls, info, t, time } from '../state';
+import { answeredAt, base, calls, info, t, time } from '../state';
 
 interface PageProps {
   title: string;
@@ -23,11 +23,17 @@ export function Page({ title, lead, actions, asOf, children }: PageProps) {
       </header>
       {children}
       <footer class="proof">
-        <p>{asOf ? t().asOf(time(asOf)) : null} {t().utcDays} <a href={`${base}/docs`}>{t().howCounted}</a></p>
+        <p><AsOf at={asOf} /> {t().utcDays} <a href={`${base}/docs`}>{t().howCounted}</a></p>
         <ApiCalls />
       </footer>
     </main>
   );
+}
+
+/** How current the page is: as its counts say, else as the server answered it. */
+function AsOf({ at }: { at?: string }) {
+  const since = at ?? (calls.value.length > 0 ? answeredAt.value : '');
+  return since ? <span data-part="as-of">{t().asOf(time(since))}</span> : null;
 }
 
 /** "The API call of this page": what a program would send for the same data. */
