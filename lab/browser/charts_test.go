@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"fmt"
+	"maps"
 	"math/big"
 	"reflect"
 	"strings"
@@ -129,26 +130,32 @@ type party struct {
 	campaign string // of the owner
 }
 
-// chartsShowTheAPIs holds the charts of an owner's and a publisher's pages to the API's days and hours.
-func (w *world) chartsShowTheAPIs(t *testing.T, owner, publisher party) {
+// chartsShowTheAPIs holds the charts of an owner's and a publisher's pages to the API's days and hours,
+// and those to what sql counts by the same (nil where the stores are memory).
+func (w *world) chartsShowTheAPIs(t *testing.T, owner, publisher party, sql *sources) {
 	t.Helper()
 	today := time.Now().UTC()
 	since := "&since=" + today.AddDate(0, 0, -29).Format(time.DateOnly)
 	week := "&since=" + today.AddDate(0, 0, -6).Format(time.DateOnly)
 	ofCampaign := "/api/stats?type=campaign&campaign_id=" + owner.campaign
+	// All that these two accounts have is one campaign, and one publisher's ads.
+	spent := func(by string) map[string][4]int64 { return sql.campaign(owner.campaign, by) }
+	earned := func(by string) map[string][4]int64 { return sql.earned(publisher.developer, by) }
 	for _, c := range []struct {
 		of             party
 		page, api, row string
 		key            string
 		measures       map[string]int
 		hourly         bool
+		stored         func(by string) map[string][4]int64
 	}{
-		{of: owner, page: "/console/overview", api: "/api/stats?type=overview" + since, row: "daily", key: "date", measures: measured},
-		{of: owner, page: "/console/campaigns/" + owner.campaign, api: ofCampaign + since, row: "daily", key: "date", measures: measured},
-		{of: owner, page: "/console/campaigns/" + owner.campaign, api: ofCampaign + week + "&breakdown=hour", row: "breakdown", key: "key", measures: measured, hourly: true},
-		{of: publisher, page: "/console/publisher", api: "/api/stats?type=developer&developer_id=" + publisher.developer + since, row: "daily", key: "date", measures: ofEarnings},
+		{of: owner, page: "/console/overview", api: "/api/stats?type=overview" + since, row: "daily", key: "date", measures: measured, stored: spent},
+		{of: owner, page: "/console/campaigns/" + owner.campaign, api: ofCampaign + since, row: "daily", key: "date", measures: measured, stored: spent},
+		{of: owner, page: "/console/campaigns/" + owner.campaign, api: ofCampaign + week + "&breakdown=hour", row: "breakdown", key: "key", measures: measured, hourly: true, stored: spent},
+		{of: publisher, page: "/console/publisher", api: "/api/stats?type=developer&developer_id=" + publisher.developer + since, row: "daily", key: "date", measures: ofEarnings, stored: earned},
 	} {
 		var chart map[string]map[time.Time]string
+		var inStore map[string][4]int64
 		want := rests(t, func() map[string]answer { return w.ask(t, c.of.person, c.api).groups(c.row, c.key) }, func(map[string]answer) {
 			require.NoError(t, c.of.tab.Open(w.base+c.page))
 			if c.hourly {
@@ -156,8 +163,16 @@ func (w *world) chartsShowTheAPIs(t *testing.T, owner, publisher party) {
 				require.NoError(t, c.of.tab.Await(`!!document.querySelector('.chart[data-step=hour]')`))
 			}
 			chart = charted(t, c.of.tab, c.measures)
+			if sql != nil {
+				inStore = c.stored(map[bool]string{true: "hour", false: "date"}[c.hourly])
+			}
 		})
 		follows(t, c.page, chart, want, c.measures)
+		if sql != nil {
+			counted := counts(t, want)
+			maps.DeleteFunc(counted, func(_ string, n [4]int64) bool { return n == [4]int64{} })
+			require.Equal(t, inStore, counted, "the chart of %s, hourly %v", c.page, c.hourly)
+		}
 	}
 }
 

@@ -297,6 +297,9 @@ func (w *world) fits(t *testing.T, tab *browser.Tab, s screen, lang string, v vi
 	require.NoError(t, tab.Do(chromedp.Evaluate(`document.getElementById('app').innerText`, &text), chromedp.Evaluate(`moved`, &moved)))
 	if lang == "en" {
 		require.Contains(t, text, s.shows)
+		var undated bool // it has read from the API, and does not say how current that is
+		require.NoError(t, tab.Do(chromedp.Evaluate(`!!document.querySelector('.proof .calls') && !/^As of .*\d/.test(document.querySelector('[data-part=as-of]')?.textContent)`, &undated)))
+		require.False(t, undated, "as of")
 	}
 	w.misfit(t, tab, at)
 	assert.Empty(t, moved, "%s, with reduced motion", at)

@@ -244,7 +244,7 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 		}
 	})
 	looks, places := party{owner, made.Campaign.ID}, party{person: publisher}
-	w.chartsShowTheAPIs(t, looks, places)
+	w.chartsShowTheAPIs(t, looks, places, sql)
 	w.breakdownsShowTheAPIs(t, looks, places, sql)
 	if sql != nil {
 		micros := new(big.Rat).Mul(spent, big.NewRat(1_000_000, 1))
@@ -297,9 +297,10 @@ type shown struct {
 // sources read the stores themselves.
 type sources struct {
 	stored func(campaign, advertiser string) stored
-	// campaign and asked count by the values of a breakdown: impressions, clicks, micro-USD and Credits of a
-	// campaign, requests and filled ones of a publisher.
+	// campaign, earned and asked count by the values of a breakdown, or by date or hour: impressions,
+	// clicks, micro-USD and Credits of a campaign or of a publisher, requests and filled ones of a publisher.
 	campaign func(campaign, by string) map[string][4]int64
+	earned   func(developer, by string) map[string][4]int64
 	asked    func(developer, by string) map[string][2]int64
 	// waiting are the pending and the held Credits of a publisher with one case.
 	waiting func(developer string) [2]int64
@@ -396,7 +397,8 @@ func readers(t *testing.T, ledger, archive string) *sources {
 	conn, err := clickhouse.Open(options)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	columns := map[string]string{"publisher": "toString(developer_id)"} // the others are named as their columns
+	// The others are named as their columns.
+	columns := map[string]string{"publisher": "developer_id", "date": "day", "hour": "formatDateTime(toStartOfHour(received_at), '%Y-%m-%dT%H:00:00Z')"}
 	of := &sources{}
 	of.stored = func(campaign, advertiser string) (s stored) {
 		require.NoError(t, conn.QueryRow(t.Context(), `SELECT toInt64(countIf(type = 'impression' AND class = 'counted')), toInt64(countIf(type = 'click' AND class = 'counted')), sum(charge), sum(minted)
@@ -406,10 +408,10 @@ func readers(t *testing.T, ledger, archive string) *sources {
 		s.Spent = books(`SELECT sum(amount)::bigint FROM ledger_entry e JOIN ledger_transaction t ON t.id = e.transaction_id WHERE asset = 'USD' AND account = 'house:revenue' AND t.kind = 'charge'`)[0][0].(int64)
 		return s
 	}
-	of.campaign = func(campaign, by string) map[string][4]int64 {
+	events := func(whose, id, by string) map[string][4]int64 {
 		found := map[string][4]int64{}
 		list, err := conn.Query(t.Context(), `SELECT toString(`+cmp.Or(columns[by], by)+`), toInt64(countIf(type = 'impression' AND class = 'counted')), toInt64(countIf(type = 'click' AND class = 'counted')), sum(charge), sum(minted)
-			FROM events WHERE campaign_id = ? GROUP BY 1`, campaign)
+			FROM events WHERE `+whose+` = ? GROUP BY 1`, id)
 		require.NoError(t, err)
 		defer list.Close()
 		for list.Next() {
@@ -421,6 +423,8 @@ func readers(t *testing.T, ledger, archive string) *sources {
 		require.NoError(t, list.Err())
 		return found
 	}
+	of.campaign = func(campaign, by string) map[string][4]int64 { return events("campaign_id", campaign, by) }
+	of.earned = func(developer, by string) map[string][4]int64 { return events("developer_id", developer, by) }
 	of.asked = func(developer, by string) map[string][2]int64 {
 		found := map[string][2]int64{}
 		list, err := conn.Query(t.Context(), `SELECT toString(`+by+`), toInt64(uniqExact(auction_id)), toInt64(uniqExactIf(auction_id, reason = '')) FROM auctions WHERE developer_id = ? GROUP BY 1`, developer)

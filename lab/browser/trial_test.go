@@ -2,10 +2,14 @@ package browser_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"adnet/lab/browser"
 
+	"github.com/chromedp/chromedp"
+	"github.com/pquerna/otp/totp"
 	"github.com/stretchr/testify/require"
 )
 
@@ -49,7 +53,9 @@ func TestWizardInTrialLanguages(t *testing.T) {
 	require.Empty(t, tab.Problems())
 }
 
-// So do the dialogs: the question before a decision, and that before a key is replaced.
+// So do the dialogs: the question before a decision, and that before a key is replaced; a new key with
+// what is pasted into a page; and the second factor, from its code to be scanned to those for the case
+// that it is lost.
 func TestDialogsInTrialLanguages(t *testing.T) {
 	w := shared
 	for _, d := range []struct{ as, path, opens string }{
@@ -69,6 +75,50 @@ func TestDialogsInTrialLanguages(t *testing.T) {
 		}
 		w.speak(t, tab, "en")
 		require.Empty(t, tab.Problems())
+	}
+}
+
+func TestNewKeyInTrialLanguages(t *testing.T) {
+	w := shared
+	tab := w.tab(t, "publisher", desk)
+	for i, lang := range trials() {
+		w.speak(t, tab, lang.lang)
+		t.Run(lang.lang, func(t *testing.T) {
+			require.NoError(t, tab.Open(w.base+"/console/keys?kind=browser"))
+			h := hand{t: t, tab: tab}
+			h.types(`input[name=name]`, fmt.Sprintf("trial %d", i))
+			h.types(`textarea[name=origins]`, "https://a-page-with-a-rather-long-name.example.com")
+			h.click(`.card form button.primary`)
+			require.NoError(t, tab.Await(`!!document.querySelector('dialog[open] .code + h3 + .code')`))
+			w.holds(t, tab, lang, "a new key")
+		})
+	}
+	w.speak(t, tab, "en")
+	require.Empty(t, tab.Problems())
+}
+
+func TestSecondFactorInTrialLanguages(t *testing.T) {
+	w := shared
+	for _, lang := range trials() {
+		t.Run(lang.lang, func(t *testing.T) {
+			email := fmt.Sprintf("factor-%s-%d@shop.example", strings.ToLower(lang.lang), time.Now().UnixNano())
+			w.post(t, "", "/api/auth/register", map[string]any{"email": email, "password": passphrase})
+			p := w.enters(t, email, passphrase)
+			w.speak(t, p.tab, lang.lang)
+			require.NoError(t, p.tab.Open(w.base+"/console/security"))
+			h := hand{t: t, tab: p.tab}
+			h.types(`[data-form=factor-begin] input`, passphrase+"\r")
+			require.NoError(t, p.tab.Await(`!!document.querySelector('.qr path')`))
+			w.holds(t, p.tab, lang, "the code to scan")
+			var secret string
+			require.NoError(t, p.tab.Do(chromedp.Evaluate(`document.querySelector('[data-shown=qr] .mono').textContent`, &secret)))
+			code, err := totp.GenerateCode(secret, time.Now())
+			require.NoError(t, err)
+			h.types(`[data-form=factor-confirm] input`, code+"\r")
+			require.NoError(t, p.tab.Await(`!!document.querySelector('[data-shown=codes] code')`))
+			w.holds(t, p.tab, lang, "the recovery codes")
+			require.Empty(t, p.tab.Problems())
+		})
 	}
 }
 
