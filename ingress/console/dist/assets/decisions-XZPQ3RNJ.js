@@ -1,1 +1,0 @@
-import{a,b}from"./chunk-E3SD74EN.js";import"./chunk-HTDZQWR4.js";import"./chunk-HXD2BIHS.js";import"./chunk-5BH2N6PL.js";import"./chunk-U5MN7DGY.js";import"./chunk-TH7SAEDS.js";import"./chunk-HEG4UUZV.js";export{b as Appeals,a as default};
