@@ -54,6 +54,8 @@ const (
 	headerUSP      = "DBABTA" // 6
 	headerNational = "DBABLA" // 7
 	headerCA       = "DBABBg" // 8
+
+	newerSection = "DBABKY" // 28, which is none yet
 )
 
 func TestSignals(t *testing.T) {
@@ -116,6 +118,44 @@ func TestSignals(t *testing.T) {
 			require.Equal(t, c.refused, got.Refused())
 		})
 	}
+}
+
+// What IAB's own library writes (@iabgpp/cmpapi 3.2.0 of npm) for each section of the USA: first every
+// answer "did not opt out", then one answer, or GPC, "opted out".
+func TestSectionsAsTheirLibraryWritesThem(t *testing.T) {
+	for section, texts := range map[string][]string{
+		"usnat": {"DBABLA~CAAqAAAAAABA.QA", "DBABLA~CAAaAAAAAABA.QA", "DBABLA~CAAmAAAAAABA.QA", "DBABLA~CAApAAAAAABA.QA", "DBABLA~CAAAAAAAAABA.YA"},
+		"usca":  {"DBABBg~BAoAAABA.QA", "DBABBg~BAYAAABA.QA", "DBABBg~BAkAAABA.QA", "DBABBg~BAAAAABA.YA"},
+		"usva":  {"DBABRg~BAoAABA", "DBABRg~BAYAABA", "DBABRg~BAkAABA"},
+		"usco":  {"DBABJg~BAoAAEA.QA", "DBABJg~BAYAAEA.QA", "DBABJg~BAkAAEA.QA", "DBABJg~BAAAAEA.YA"},
+		"usut":  {"DBABFg~BAKAAAQA", "DBABFg~BAGAAAQA", "DBABFg~BAJAAAQA"},
+		"usct":  {"DBABVg~BAoAAAEA.QA", "DBABVg~BAYAAAEA.QA", "DBABVg~BAkAAAEA.QA", "DBABVg~BAAAAAEA.YA"},
+		"usfl":  {"DBABAw~BAoAAABA", "DBABAw~BAYAAABA", "DBABAw~BAkAAABA"},
+		"usmt":  {"DBABQw~BAoAAABA.QA", "DBABQw~BAYAAABA.QA", "DBABQw~BAkAAABA.QA", "DBABQw~BAAAAABA.YA"},
+		"usor":  {"DBABIw~BAoAAAABAA.QA", "DBABIw~BAYAAAABAA.QA", "DBABIw~BAkAAAABAA.QA", "DBABIw~BAAAAAABAA.YA"},
+		"ustx":  {"DBABEw~BAoAAAQA.QA", "DBABEw~BAYAAAQA.QA", "DBABEw~BAkAAAQA.QA", "DBABEw~BAAAAAQA.YA"},
+		"usde":  {"DBABUw~BAoAAAABAA.QA", "DBABUw~BAYAAAABAA.QA", "DBABUw~BAkAAAABAA.QA", "DBABUw~BAAAAAABAA.YA"},
+		"usia":  {"DBABCw~BAKAAAQA.QA", "DBABCw~BAGAAAQA.QA", "DBABCw~BAJAAAQA.QA", "DBABCw~BAAAAAQA.YA"},
+		"usne":  {"DBABSw~BAoAAAQA.QA", "DBABSw~BAYAAAQA.QA", "DBABSw~BAkAAAQA.QA", "DBABSw~BAAAAAQA.YA"},
+		"usnh":  {"DBABKw~BAoAAABA.QA", "DBABKw~BAYAAABA.QA", "DBABKw~BAkAAABA.QA", "DBABKw~BAAAAABA.YA"},
+		"usnj":  {"DBABAYA~BAoAAAAAQA.QA", "DBABAYA~BAYAAAAAQA.QA", "DBABAYA~BAkAAAAAQA.QA", "DBABAYA~BAAAAAAAQA.YA"},
+		"ustn":  {"DBABQYA~BAoAAAQA.QA", "DBABQYA~BAYAAAQA.QA", "DBABQYA~BAkAAAQA.QA", "DBABQYA~BAAAAAQA.YA"},
+		"usmn":  {"DBABIYA~BAoAAAQA.QA", "DBABIYA~BAYAAAQA.QA", "DBABIYA~BAkAAAQA.QA", "DBABIYA~BAAAAAQA.YA"},
+		"usmd":  {"DBABEYA~BQCg.QA", "DBABEYA~BQBg.QA", "DBABEYA~BQCQ.QA", "DBABEYA~BQAA.YA"},
+		"usin":  {"DBABUYA~BQCg.AAA", "DBABUYA~BQBg.AAA", "DBABUYA~BQCQ.AAA"},
+		"usky":  {"DBABCYA~BQCg.AAA", "DBABCYA~BQBg.AAA", "DBABCYA~BQCQ.AAA"},
+		"usri":  {"DBABSYA~BQCg.AAA", "DBABSYA~BQBg.AAA", "DBABSYA~BQCQ.AAA"},
+	} {
+		require.Equal(t, Given, (&Signals{GPP: texts[0]}).Read(), section)
+		for _, text := range texts[1:] {
+			require.Equal(t, Given|OptOut, (&Signals{GPP: text}).Read(), "%s: %s", section, text)
+		}
+	}
+	// Of TCF @iabtcf/core 1.5.6 wrote with purpose 1, and with purpose 2 alone.
+	require.Equal(t, Given|GDPR, (&Signals{TCF: "CQuIxQAQuIxQAAKACAENBkFAAIAAAAAAAAAAAAAAAAAA.IAAA"}).Read())
+	require.Equal(t, Given|GDPR|NoStorage, (&Signals{TCF: "CQuIxQAQuIxQAAKACAENBkFAAEAAAAAAAAAAAAAAAAAA.IAAA"}).Read())
+	// A section that adnet does not know may be a state's. The header names section 28.
+	require.Equal(t, Given|Malformed, (&Signals{GPP: newerSection + "~BAAA"}).Read())
 }
 
 func TestNoSignalCostsNothing(t *testing.T) {

@@ -7,23 +7,32 @@ import (
 	"strings"
 )
 
-// Sections of GPP that are read; others say nothing of what adnet does.
+// Sections of GPP that are read. Others that were given out say nothing of what adnet does; what was
+// given out later may be a state's, so it counts as a text that cannot be read.
 const (
-	gppTCF        = 2
-	gppUSP        = 6
-	gppUSNational = 7
-	gppCalifornia = 8
-	gppUtah       = 11
-	gppFirstState = 9
-	gppLastState  = 24
+	gppTCF         = 2
+	gppUSP         = 6
+	gppUSNational  = 7
+	gppCalifornia  = 8
+	gppUtah        = 11
+	gppIowa        = 18
+	gppMaryland    = 24
+	gppIndiana     = 25
+	gppKentucky    = 26
+	gppRhodeIsland = 27
+	gppLast        = gppRhodeIsland
 )
 
 // optOuts are where a section has its answers of two bits, 1 for "opted out" (of sale, of sharing,
 // of targeted advertising). All have 6 bits of version before. States that are not named have them
-// where most have.
+// where most have: after three notices. Two states have a fourth, and the newest say before them
+// which contract holds.
 var (
-	optOutsOf = map[int][]int{gppUSNational: {18, 20, 22}, gppCalifornia: {12, 14}, gppUtah: {14, 16}}
-	ofStates  = []int{12, 14}
+	optOutsOf = map[int][]int{
+		gppUSNational: {18, 20, 22}, gppCalifornia: {12, 14}, gppUtah: {14, 16}, gppIowa: {14, 16},
+		gppMaryland: {16, 18}, gppIndiana: {16, 18}, gppKentucky: {16, 18}, gppRhodeIsland: {16, 18},
+	}
+	ofStates = []int{12, 14}
 )
 
 // platform reads a GPP string: the sections that are in force. Own code, since the library that
@@ -53,8 +62,10 @@ func section(id int, text string) Flags {
 		return GDPR | storage(text)
 	case id == gppUSP:
 		return usPrivacy(text)
-	case id >= gppUSNational && id <= gppLastState:
+	case id >= gppUSNational && id <= gppLast:
 		return state(id, text)
+	case id > gppLast:
+		return Malformed
 	}
 	return 0
 }

@@ -1686,6 +1686,12 @@ var mutants = []mutant{
 		tests: []string{"./internal/consent"}, run: "Signals",
 	},
 	{
+		name: "consent-states", protects: "an opt-out of every state of the USA is read where its section has it",
+		file: "internal/consent/gpp.go",
+		old:  "gppUtah: {14, 16}, gppIowa: {14, 16},", new: "gppUtah: {14, 16},",
+		tests: []string{"./internal/consent"}, run: "SectionsAsTheirLibrary",
+	},
+	{
 		name: "consent-click", protects: "without consent the landing page gets no click id",
 		file: "ingress/track/redirect.go",
 		old:  "creative.ClickID != campaign.ClickIDOff && !e.NoConsent {", new: "creative.ClickID != campaign.ClickIDOff {",
