@@ -40,7 +40,7 @@ before(() => {
 after(() => rmSync(folder, { recursive: true }));
 
 test("every block is of a kind that is run", () => {
-  const known = ["sh", "bash", "js", "ts", "tsx", "python", "json", "html", "csp", "http"];
+  const known = ["sh", "bash", "js", "ts", "tsx", "python", "json", "html", "csp", "css", "http"];
   assert.deepEqual(blocks.filter(({ language }) => !known.includes(language)), []);
   for (const { lines } of of("js").concat(of("python")[0], of("html")[0])) assert.ok(lines <= 10, "five minutes are ten lines");
 });

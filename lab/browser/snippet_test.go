@@ -171,7 +171,10 @@ func newFake(t *testing.T, answer func(n int, w http.ResponseWriter)) *fake {
 	require.NoError(t, err)
 	f := &fake{answer: answer}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /net/sdk/adnet.js", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /net/sdk/adnet.js", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.RawQuery == "late" {
+			time.Sleep(700 * time.Millisecond)
+		}
 		w.Header().Set("Content-Type", "text/javascript")
 		_, _ = w.Write(script)
 	})
@@ -364,6 +367,65 @@ func TestSnippetKeepsItsPlace(t *testing.T) {
 		}
 		require.Len(t, heights, 1)
 	}
+}
+
+// A script that comes after the first paint moves nothing where the page has kept the ad's place as the
+// documents say, and takes none before there is an ad where it has not.
+func TestSnippetThatComesLate(t *testing.T) {
+	w := shared
+	manual, err := os.ReadFile("../../docs/integrating.md")
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(string(manual), "```css\n")
+	style, _, found := strings.Cut(rest, "```")
+	require.True(t, found)
+	for name, kept := range map[string]bool{"kept": true, "not kept": false} {
+		t.Run(name, func(t *testing.T) {
+			answer := make(chan struct{})
+			f := newFake(t, func(n int, w http.ResponseWriter) {
+				<-answer
+				filled(nil)(n, w)
+			})
+			release := sync.OnceFunc(func() { close(answer) })
+			t.Cleanup(release)
+			origin := site(t, func(string) string {
+				page := strings.Replace(element(f.base(), "pk_live_x", `timeout="5000"`), `adnet.js"`, `adnet.js?late" async`, 1)
+				if kept {
+					page = "<style>" + style + "</style>" + page
+				}
+				return page
+			}, strict(f.URL)+"; style-src 'unsafe-inline'")
+			tab := w.reader(t, origin+"/")
+			require.NoError(t, tab.Await(`!!customElements.get('adnet-ad') && performance.getEntriesByType('paint').length > 0`))
+			var before float64
+			require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('adnet-ad').offsetHeight`, &before)))
+			require.Equal(t, kept, before > 100)
+			release()
+			require.NoError(t, tab.Await(`seen.said.includes('filled')`))
+			require.NoError(t, tab.Do(chromedp.Sleep(300*time.Millisecond)))
+			n := noted(t, tab)
+			require.Equal(t, []string{"filled"}, n.Said[:1])
+			require.Equal(t, kept, n.Shift == 0, "%v", n.Shift)
+			require.Empty(t, n.Errors)
+		})
+	}
+}
+
+// Attributes that cannot mean what they say do not cost the ad: a consent that is no JSON is read as a
+// TC string, and the longest time limit of a browser is 24 days.
+func TestSnippetReadsItsAttributes(t *testing.T) {
+	f := newFake(t, filled(nil))
+	origin := site(t, func(string) string {
+		return element(f.base(), "pk_live_x", `consent="CPXxRfAPXxRfAAfKABENB-CgAAAAAAAAAAYgAAAAAAAA" timeout="99999999999" turn="x"`)
+	}, strict(f.URL))
+	tab := shared.reader(t, origin+"/")
+	require.NoError(t, tab.Await(`seen.said.length > 0`))
+	require.Equal(t, []string{"filled"}, noted(t, tab).Said[:1])
+	asked := f.requests()
+	require.Equal(t, map[string]any{"tcf": "CPXxRfAPXxRfAAfKABENB-CgAAAAAAAAAAYgAAAAAAAA"}, asked[0]["consent"])
+	require.NotContains(t, asked[0], "turn")
+	require.NoError(t, tab.Do(chromedp.Evaluate(`{ const e = document.querySelector('adnet-ad'); e.context = 'chess \ud83d'; void e.refresh() }`, nil)))
+	require.NoError(t, tab.Await(`seen.said.filter((s) => s === 'filled').length === 2`))
+	require.Equal(t, "chess ", f.requests()[1]["context"], "half of an emoji is none")
 }
 
 // Turns ask again, no sooner than the server said; another context does not; a framework's

@@ -29,11 +29,10 @@ interface Reply {
   retry_after?: number // seconds
 }
 
-const isScript = (e: Element | null): e is HTMLScriptElement => e instanceof HTMLScriptElement
-const own = /^(.*)\/sdk\/adnet[^/]*\.js/
-// A module has no current script.
-const script = isScript(document.currentScript) ? document.currentScript : document.querySelector('script[src*="/sdk/adnet"]')
-const home = isScript(script) ? own.exec(script.src)?.[1] : undefined
+// A module has no current script, and a server that renders a page has no document.
+const page = globalThis.document
+const script = (page?.currentScript ?? page?.querySelector('script[src*="/sdk/adnet"]')) as Partial<HTMLScriptElement> | null | undefined
+const home = /^(.*)\/sdk\/adnet[^/]*\.js/.exec(script?.src ?? '')?.[1]
 
 // Fields of a request that are texts, numbers and lists, by the names of their attributes.
 const texts = ['context', 'format', 'placement', 'platform', 'host-app', 'user-region', 'user-language', 'session-id']
@@ -102,14 +101,21 @@ const define = () => {
 
     constructor() {
       super()
-      // Readers have seen the page without this element: a place that is kept now moves the rest.
-      this.#fold(this.isConnected && performance.getEntriesByType('paint').length > 0)
+      // Readers have seen the page without this element: a place that is kept now moves the rest,
+      // unless the page has kept it.
+      this.#fold(this.isConnected && performance.getEntriesByType('paint').length > 0 && !(this.offsetWidth && this.offsetHeight))
       this.addEventListener('refresh', () => void this.refresh())
     }
 
     /** What the reader agreed to, as POST /v1/ad-request takes it; also as JSON in the attribute. */
     get consent() {
-      return this.#consent ?? JSON.parse(this.getAttribute('consent') || 'null') ?? undefined
+      if (this.#consent) return this.#consent
+      const said = this.getAttribute('consent')
+      try {
+        return JSON.parse(said || 'null') ?? undefined
+      } catch {
+        return { tcf: said! } // one that cannot be read counts as a refusal
+      }
     }
     set consent(to: object | undefined) {
       this.#consent = to
@@ -195,7 +201,8 @@ const define = () => {
       const language = this.closest<HTMLElement>('[lang]')?.lang || navigator.language
       if (/^[a-z]{2,3}([-_][a-z0-9]{2,8})*$/i.test(language)) put('user_language', language)
       for (const name of texts) if (this.getAttribute(name)) put(name, this.getAttribute(name))
-      put('context', [...String(body.context ?? '').replace(/\0/g, '')].slice(-2000).join(''))
+      // Half of a pair, as of an emoji that was cut, is no text to a server.
+      put('context', [...String(body.context ?? '').replace(/[\0\p{Cs}]/gu, '')].slice(-2000).join(''))
       for (const name of numbers) put(name, this.#number(name))
       put('active_tools', this.getAttribute('active-tools')?.match(/[^\s,]+/g) ?? undefined)
       put('turn', body.turn || undefined)
@@ -210,7 +217,7 @@ const define = () => {
       this.#control?.abort()
       this.#control = control
       this.#asked = true
-      const timer = setTimeout(() => control.abort(), this.#number('timeout') || 1500)
+      const timer = setTimeout(() => control.abort(), Math.min(this.#number('timeout') || 1500, 2 ** 31 - 1))
       let reason = 'error'
       let ad: Ad | null | undefined
       try {
